@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inferior: what the room attach offers. Launch, stops, threads, stacks, symbols, and the stream of commands out of
+ * the agent's rings. All calls come from the one thread that launched (ptrace demands it).
+ */
+#ifndef ATTACH_ATTACH_H
+#define ATTACH_ATTACH_H
+
+#include <sys/types.h>
+#include "sbt/sbt.h"
+#include "capture/wire.h"
+
+/* ---- launch and life -------------------------------------------------------------------------------------------- */
+
+struct inferior;
+
+struct launch_options {
+	char *const *argv;	  /* argv[0] is searched in PATH like execvp */
+	char *const *env_changes; /* "NAME=value" sets, "NAME" unsets; NULL-terminated; may be NULL */
+	const char *cwd;	  /* NULL: ours */
+	const char *in, *out, *err; /* redirections; NULL: ours */
+	bool out_append, err_append;
+	bool keep_aslr;		  /* default off: ADDR_NO_RANDOMIZE, as gdb does */
+	const char *agent;	  /* path of libtsdb-agent.so; NULL: no agent (no GPU capture) */
+	const char *softgpu;	  /* folder of the software GPU's libraries to put first; NULL: the machine's driver */
+	uint32_t ring_bytes;	  /* 0: default */
+};
+
+/* Starts the program stopped right after exec, with the control block set up and ours to configure; the caller
+ * then resumes it. Every refusal (not found, not executable, 32-bit, ptrace not permitted) is one sentence with its cure. */
+struct err *inferior_launch(struct inferior **ret, const struct launch_options *o) TS_CHECK;
+/* Kills it if it lives, reaps, frees. Leaves no process behind. */
+void inferior_free(struct inferior *inf);
+struct err *inferior_kill(struct inferior *inf) TS_CHECK;
+
+pid_t inferior_pid(const struct inferior *inf);
+bool inferior_alive(const struct inferior *inf);
+bool inferior_running(const struct inferior *inf); /* false at a stop */
+/* The shared control block: breakpoints, window, configuration are written by the shell directly (wire.h). */
+struct tsdb_control *inferior_control(struct inferior *inf);
+
+enum inferior_event_kind {
+	INFERIOR_NONE,	      /* timeout: nothing happened */
+	INFERIOR_EXITED,      /* status = exit code */
+	INFERIOR_SIGNALLED,   /* signal = the one that killed it */
+	INFERIOR_STOP_AGENT,  /* tid is at tsdb_agent_stop; control->stop says why */
+	INFERIOR_STOP_SIGNAL, /* a signal is about to be delivered (passed on by the next resume); SIGSEGV and the like */
+	INFERIOR_STOP_INTERRUPT, /* inferior_interrupt() took effect */
+	INFERIOR_FORKED,      /* child = new process, let go of, its agent inert; the inferior is running */
+	INFERIOR_EXECED,      /* the inferior is running a new program; agent state starts again */
+};
+struct inferior_event {
+	enum inferior_event_kind kind;
+	pid_t tid, child;
+	int status, signal;
+};
+
+/* Resumes all threads; the signal of a STOP_SIGNAL is passed on (signal 0 with drop_signal). */
+struct err *inferior_resume(struct inferior *inf, bool drop_signal) TS_CHECK;
+/* Waits up to timeout_ms for the next event; draining the rings is the caller's job between calls. At a STOP_ event every
+ * thread is stopped. Signals that the user has not asked to see go straight to the inferior. */
+struct err *inferior_wait(struct inferior *inf, int timeout_ms, struct inferior_event *ret) TS_CHECK;
+/* Asks for a stop; async-signal-safe, may be called from a SIGINT handler. */
+void inferior_interrupt(struct inferior *inf);
+/* Which signals stop: gdb's `handle`. Default stop: SIGSEGV SIGBUS SIGFPE SIGILL SIGABRT SIGTRAP SIGSYS. */
+void inferior_handle_signal(struct inferior *inf, int sig, bool stop, bool pass);
+
+/* At a STOP_AGENT: the stopped thread's agent reads or writes device memory (any size, in pieces), or waits for a stream,
+ * while every other thread stays stopped. ERR_STATE when the stop is not one of the agent's, or the driver does not answer
+ * within timeout_ms (another thread may hold its lock). */
+struct err *inferior_gpu_read(struct inferior *inf, uint64_t addr, void *dst, size_t n, int timeout_ms) TS_CHECK;
+struct err *inferior_gpu_write(struct inferior *inf, uint64_t addr, const void *src, size_t n, int timeout_ms) TS_CHECK;
+struct err *inferior_gpu_sync(struct inferior *inf, uint32_t stream, int timeout_ms) TS_CHECK;
+/* The inferior's own memory. */
+struct err *inferior_read(struct inferior *inf, uint64_t addr, void *dst, size_t n) TS_CHECK;
+
+/* ---- threads, stacks, symbols ------------------------------------------------------------------------------------ */
+
+struct inferior_thread {
+	pid_t tid;
+	uint32_t thread; /* GPU thread number (wire), 0 when it made no GPU call */
+	char name[16];
+	uint64_t pc;	 /* 0 while running */
+};
+bool inferior_thread(struct inferior *inf, unsigned i, struct inferior_thread *ret);
+
+/* What an address means. Strings live until the inferior or the symbol cache goes. */
+struct symbol {
+	const char *function; /* demangled; NULL when not known */
+	uint64_t offset;      /* from the function's start */
+	const char *file;     /* NULL when there is no line information */
+	unsigned line, column;
+	const char *module;   /* path of the ELF file; NULL when the address is in none */
+	uint64_t module_offset;
+};
+struct backtrace_frame {
+	uint64_t pc, sp;
+	struct symbol sym;
+	bool inlined; /* an inlined call within the frame that follows */
+};
+/* Remote unwinding of a stopped thread (libunwind-ptrace), innermost first. *ret is a heap array the caller frees. */
+struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, struct backtrace_frame **ret,
+	unsigned *ret_n) TS_CHECK;
+/* Local variables and arguments of a frame for `bt full`, as "name = value" lines, as far as DWARF tells. */
+struct err *inferior_frame_locals(struct inferior *inf, pid_t tid, unsigned frame, struct buf *out) TS_CHECK;
+
+struct inferior_library {
+	uint64_t start, end;
+	bool has_symbols, has_lines;
+	const char *path;
+};
+bool inferior_library(struct inferior *inf, unsigned i, struct inferior_library *ret);
+
+/* Symbols of ELF files on disk, without a process: for stacks in a trace. One cache for a session. */
+struct symbols;
+struct symbols *symbols_new(void);
+void symbols_free(struct symbols *s);
+/* Looks up an ELF virtual address of path (build_id may be "" or NULL; when it differs from the file's, nothing is resolved and
+ * ret->module alone is set). Inlined functions come first: fills up to max entries, returns how many (at least 1). */
+unsigned symbols_lookup(struct symbols *s, const char *path, const char *build_id, uint64_t vaddr, struct symbol *ret, unsigned max);
+/* C++ names; a name that is no mangled one comes back as it is. Lives as long as s. */
+const char *symbols_demangle(struct symbols *s, const char *name);
+
+/* ---- what an ELF file tells before it runs -------------------------------------------------------------------------- */
+
+struct program_facts {
+	bool elf, elf64, x86_64, executable, script;
+	bool needs_libcuda, needs_libcudart; /* DT_NEEDED */
+	bool static_cudart;		     /* a statically linked CUDA runtime */
+	bool has_fatbin;		     /* .nv_fatbin */
+	bool fatbin_has_ptx;
+};
+/* Looks at path (searched in PATH when it has no slash). Fails only when it cannot be read. */
+struct err *program_facts(const char *path, struct program_facts *ret) TS_CHECK;
+
+/* ---- the stream of commands ------------------------------------------------------------------------------------------ */
+
+/* What the drainer hands over, in order. Pointers in it live until the next call of drain_next(). */
+enum drain_kind { DRAIN_NONE, DRAIN_CMD, DRAIN_STACK, DRAIN_TIME, DRAIN_CODE };
+struct drain_item {
+	enum drain_kind kind;
+	struct sbt_cmd cmd;	   /* CMD */
+	uint32_t stack;		   /* STACK: comes before the first command that has it */
+	const struct sbt_frame *frames;
+	unsigned n;
+	uint32_t corr;		   /* TIME */
+	uint64_t seq;		   /* TIME: the command with that correlation id; 0 when it is not known (yet): drop it */
+	uint64_t start_ns, end_ns;
+	uint64_t hash;		   /* CODE: all of it, assembled */
+	const void *code;
+	size_t code_size;
+	bool is_ptx;
+};
+
+/* Host modules that frames refer to, defined before first use; same indices as in sbt_frame.module. */
+bool drain_module(struct inferior *inf, uint32_t index, struct sbt_host_module *ret);
+/* The next item, merged over all threads by seq. DRAIN_NONE when nothing can be merged yet. With final set (the
+ * inferior is dead, or all-stopped and the caller wants to see everything) records are given out even if an
+ * earlier seq is still in flight. Does not block. */
+struct err *drain_next(struct inferior *inf, bool final, struct drain_item *ret) TS_CHECK;
+/* Records lost so far (ring full with drop, no ring slot). */
+uint64_t drain_lost(const struct inferior *inf);
+/* Bytes waiting in the fullest ring, per mille of its size: the caller drains sooner when it is high. */
+unsigned drain_pressure(const struct inferior *inf);
+
+#endif

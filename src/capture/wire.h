@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one header between the agent (inside the inferior) and tsdb: the layout of the memory they share.
+ * Fixed-width types, no pointers, no libc needed. A change of layout bumps TSDB_WIRE_VERSION.
+ *
+ * tsdb makes a memfd of tsdb_wire_bytes() (sparse), writes magic, version and configuration, and puts
+ * TSDB_CONTROL=/proc/PID/fd/N into the inferior's environment. The agent opens it, checks magic, version, size and that
+ * control.pid is its own process, maps it and sets agent_state. A child process finds another pid there and stays inert.
+ *
+ * Rings. Each inferior thread that makes GPU calls takes a slot (FREE -> USED by compare-and-swap) and maps
+ * the slot's data twice in a row, so that no record is split. Single producer, single consumer. The producer:
+ * fills the record behind head, stores head with release. The consumer (tsdb) loads head with acquire, stores tail with release.
+ * What was published survives a SIGKILL of the inferior. A thread that ends sets CLOSED; tsdb drains it and sets FREE.
+ *
+ * Order. A producer stores a lower bound of its coming seq to ring.inflight (release), then takes the seq by fetch_add on
+ * control.next_seq; after publishing the record it stores TSDB_IDLE to inflight (release). The consumer loads next_seq
+ * (acquire), then every inflight, then drains: all records with seq < min(next_seq, inflights) are there and can be merged. Not
+ * every seq is published (on-full drop, on-full in a signal handler), so gaps mean nothing.
+ *
+ * Stops. A thread that hits a breakpoint fills control.stop and executes int3 in tsdb_agent_stop(). tsdb, the ptracer, sees
+ * SIGTRAP with the program counter just past control.stop_pc. To have the agent do something at a stop, tsdb fills
+ * control.request and resumes that one thread; the agent serves it and traps again; TSDB_REQ_NONE means go on.
+ */
+#ifndef CAPTURE_WIRE_H
+#define CAPTURE_WIRE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include "sbt/cmd.h"
+#include "sbt/expr.h"
+
+#define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
+#define TSDB_WIRE_VERSION 1u
+#define TSDB_RING_COUNT 256u
+#define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
+#define TSDB_RECORD_MAX (64u << 10)	    /* no ring record is larger; larger payloads are sent in pieces */
+#define TSDB_IDLE UINT64_MAX
+#define TSDB_STACK_MAX 128u /* frames */
+#define TSDB_BREAK_MAX 64u
+#define TSDB_GLOB_MAX 128u
+#define TSDB_TEXT_MAX 256u
+
+/* Ring records are packed commands (cmd.h, kinds of commands.def) or one of these, with the same 8-byte header. */
+enum tsdb_msg {
+	TSDB_MSG_STACK = 0x8001,   /* struct tsdb_msg_stack: defines a stack id */
+	TSDB_MSG_TIME = 0x8002,	   /* struct tsdb_msg_time */
+	TSDB_MSG_CODE = 0x8003,	   /* struct tsdb_msg_code: a piece of a module's code */
+	TSDB_MSG_MAPPING = 0x8004, /* struct tsdb_msg_mapping: a file mapped for execution, before the first stack in it */
+	TSDB_MSG_PAD = 0x80ff,	   /* nothing */
+};
+struct tsdb_msg_head {
+	uint32_t size; /* bytes, the header included, a multiple of 8 */
+	uint16_t type;
+	uint16_t flags;
+};
+struct tsdb_msg_stack {
+	struct tsdb_msg_head head;
+	uint32_t id; /* from 1 */
+	uint32_t n;
+	uint64_t pcs[]; /* absolute return addresses, innermost first; the agent's, CUPTI's frames left out */
+};
+struct tsdb_msg_time {
+	struct tsdb_msg_head head;
+	uint32_t corr;
+	uint32_t pad;
+	uint64_t start_ns, end_ns; /* CLOCK_REALTIME */
+};
+struct tsdb_msg_code {
+	struct tsdb_msg_head head;
+	uint64_t hash, total, offset; /* XXH64 of the whole, its bytes, where this piece goes */
+	uint32_t n;
+	uint32_t is_ptx;
+	uint8_t bytes[];
+};
+struct tsdb_msg_mapping {
+	struct tsdb_msg_head head;
+	uint64_t start, end; /* addresses of the executable mapping */
+	uint64_t bias;	     /* load bias: address minus ELF virtual address */
+	uint32_t n;
+	uint32_t gone; /* 1: this mapping is no longer there */
+	char path[];   /* n bytes, no NUL */
+};
+
+struct tsdb_ring {
+	_Alignas(64) _Atomic uint64_t head; /* bytes ever written; producer */
+	_Atomic uint64_t inflight;	    /* see "Order"; TSDB_IDLE */
+	uint64_t lost;			    /* records dropped because the ring was full; producer */
+	uint64_t stalls;		    /* times the producer waited for room */
+	_Alignas(64) _Atomic uint64_t tail; /* bytes ever consumed; tsdb */
+	_Atomic uint32_t state;		    /* enum tsdb_ring_state */
+	uint32_t os_tid;
+	uint32_t thread; /* thread number, as in sbt_cmd.thread */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct tsdb_ring) == 128, "wire layout");
+enum tsdb_ring_state { TSDB_RING_FREE, TSDB_RING_USED, TSDB_RING_CLOSED };
+
+struct tsdb_break {
+	_Atomic uint32_t enabled; /* written last when arming, first when disarming */
+	int32_t id;		  /* the shell's number */
+	uint32_t kind;		  /* enum sbt_kind; 0: every GPU command */
+	uint32_t temporary;	  /* the agent clears enabled when it hits */
+	_Atomic uint64_t ignore;  /* hits left to pass by */
+	_Atomic uint64_t hits;
+	char glob[TSDB_GLOB_MAX]; /* kernel glob for launches, "" for any */
+	struct sbt_expr cond;
+};
+
+/* A capture window. The agent marks commands in it with SBT_F_WINDOW and takes their stacks. */
+enum tsdb_window_kind { TSDB_WINDOW_NONE, TSDB_WINDOW_KERNEL, TSDB_WINDOW_SEQ, TSDB_WINDOW_NVTX };
+enum tsdb_window_state { TSDB_WINDOW_ARMED, TSDB_WINDOW_OPEN, TSDB_WINDOW_DONE };
+struct tsdb_window {
+	uint32_t kind;
+	_Atomic uint32_t state;
+	char glob[TSDB_GLOB_MAX]; /* kernel glob, or the NVTX range's name */
+	uint64_t first, last;	  /* for SEQ */
+	uint64_t count;		  /* for KERNEL: matching launches to include; the window closes after that many */
+	_Atomic uint64_t seen;
+	_Atomic uint64_t opened_seq, closed_seq;
+};
+
+enum tsdb_stop_why { TSDB_STOP_NONE, TSDB_STOP_BREAK, TSDB_STOP_STEP, TSDB_STOP_WINDOW_DONE, TSDB_STOP_SERVED, TSDB_STOP_CAPTURE };
+struct tsdb_stop {
+	uint32_t why;
+	int32_t break_id;
+	uint32_t os_tid;
+	uint32_t api_exit; /* 0: before the driver does the call; 1: after */
+	uint64_t seq;
+	uint32_t cmd_size;	      /* bytes of cmd; 0: the command did not fit */
+	uint32_t pad;
+	uint8_t cmd[TSDB_RECORD_MAX]; /* packed command */
+};
+
+enum tsdb_req_kind { TSDB_REQ_NONE, TSDB_REQ_READ, TSDB_REQ_WRITE, TSDB_REQ_SYNC_STREAM };
+struct tsdb_req {
+	uint32_t kind;
+	uint32_t result; /* CUresult of what the agent did */
+	uint64_t addr, size;   /* device address; size <= TSDB_RECORD_MAX */
+	uint32_t stream;       /* for SYNC_STREAM: a stream id */
+	uint32_t pad;
+	uint8_t data[TSDB_RECORD_MAX];
+};
+
+enum tsdb_agent_state {
+	TSDB_AGENT_NONE,
+	TSDB_AGENT_UP,	      /* subscribed */
+	TSDB_AGENT_REFUSED,   /* cannot capture; control.text says why, the program goes on */
+};
+
+enum tsdb_on_full { TSDB_FULL_WAIT, TSDB_FULL_DROP };
+
+struct tsdb_control {
+	uint32_t magic, version;
+	uint64_t bytes; /* of the whole mapping */
+	uint32_t ring_bytes;
+	uint32_t pid; /* the inferior; written by tsdb after fork, before exec */
+
+	/* Configuration: tsdb writes, the agent reads at every use. */
+	_Alignas(64) _Atomic uint32_t on;   /* record commands at all */
+	_Atomic uint32_t stacks;	    /* 0 never, 1 for every recorded command, 2 inside windows only */
+	_Atomic uint32_t stack_depth;	    /* frames, at most TSDB_STACK_MAX */
+	_Atomic uint32_t timestamps;	    /* CUPTI kernel, memcpy, memset activity */
+	_Atomic uint32_t on_full;	    /* enum tsdb_on_full */
+	_Atomic uint32_t step;		    /* stop at the next GPU command (`next`, `start`) */
+	_Atomic uint32_t step_thread;	    /* 0: any thread's */
+	_Atomic uint32_t breaks;	    /* slots used: 0..breaks-1 may be enabled */
+	_Atomic uint32_t code;		    /* send modules' code */
+	_Atomic uint32_t window_stop;	    /* stop (TSDB_STOP_WINDOW_DONE) when a window closes */
+
+	/* The agent writes. */
+	_Alignas(64) _Atomic uint64_t next_seq; /* the next command's number; starts at 1 */
+	_Alignas(64) _Atomic uint32_t agent_state;
+	_Atomic uint32_t source; /* 1 CUPTI */
+	uint64_t stop_pc;	 /* address of the int3 */
+	_Atomic uint32_t next_thread;
+	_Atomic uint32_t no_ring; /* threads that found no free slot: their records are lost */
+	_Atomic uint64_t lost;	  /* records lost for any other reason */
+	char text[TSDB_TEXT_MAX]; /* one sentence, for REFUSED */
+
+	struct tsdb_break brk[TSDB_BREAK_MAX];
+	struct tsdb_window window;
+	_Atomic uint32_t stop_owner; /* os_tid of the thread that fills stop; 0 free */
+	struct tsdb_stop stop;
+	struct tsdb_req request;
+	struct tsdb_ring ring[TSDB_RING_COUNT];
+};
+
+#define TSDB_PAGE 4096u
+static inline uint64_t tsdb_control_bytes(void)
+{
+	return (sizeof(struct tsdb_control) + TSDB_PAGE - 1) & ~(uint64_t)(TSDB_PAGE - 1);
+}
+/* Where ring i's data begins in the file. */
+static inline uint64_t tsdb_ring_offset(uint32_t ring_bytes, uint32_t i)
+{
+	return tsdb_control_bytes() + (uint64_t)ring_bytes * i;
+}
+static inline uint64_t tsdb_wire_bytes(uint32_t ring_bytes)
+{
+	return tsdb_ring_offset(ring_bytes, TSDB_RING_COUNT);
+}
+
+#endif

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Room replay: the replay engine.
+
+noinst_LIBRARIES += libreplay.a
+libreplay_a_SOURCES = src/replay/replay.h
+HEADERS_TO_CHECK += src/replay/replay.h

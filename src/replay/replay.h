@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The replay engine: a position in a trace, moved forwards and backwards. One engine, an executor behind it: without one, the
+ * state machine alone is replayed (logical replay); with one, the commands run again on a device.
+ *
+ * A position is (seq, retired): commands up to seq are submitted; beyond what the host had learned by then,
+ * the heads retired one by one with replay_next_stream(). Going back forgets the newest of those first.
+ * The state at a position does not depend on the way there.
+ */
+#ifndef REPLAY_REPLAY_H
+#define REPLAY_REPLAY_H
+
+#include "state/state.h"
+
+struct replay;
+
+/* Runs commands on something. Every member is required. The engine calls from one thread. */
+struct replay_executor {
+	void *arg;
+	/* Submit c and, when wait is set, return when it has finished on the device. */
+	struct err *(*execute)(void *arg, const struct sbt_cmd *c, bool wait);
+	/* Bring the device to the state right after seq (checkpoint, or from the window's start). */
+	struct err *(*seek)(void *arg, uint64_t seq);
+	/* Read device memory at the current point. */
+	struct err *(*read)(void *arg, uint64_t addr, void *dst, size_t n);
+	void (*close)(void *arg);
+};
+
+/* Whether to stop at a command; see replay_run. bp_id goes to replay_stop.breakpoint. */
+struct replay_breakpoint {
+	int id;			 /* > 0 */
+	unsigned kind;		 /* 0: any kind */
+	const char *glob;	 /* kernel glob for launches; NULL: any */
+	struct sbt_expr cond;	 /* empty: always */
+};
+
+enum replay_why { REPLAY_STEPPED, REPLAY_BREAKPOINT, REPLAY_END, REPLAY_BEGIN, REPLAY_INTERRUPTED };
+
+struct replay_stop {
+	enum replay_why why;
+	int breakpoint;		/* id, for REPLAY_BREAKPOINT */
+	uint64_t seq;		/* position; 0 is before the first command */
+	uint64_t retired;	/* seq of the command that replay_next_stream retired, else 0 */
+};
+
+/* The reader must outlive the engine. Positioned before the first command. */
+struct err *replay_open(struct replay **ret, struct sbt_reader *trace, const struct replay_executor *ex) TS_CHECK;
+void replay_close(struct replay *r);
+
+uint64_t replay_seq(const struct replay *r);
+const struct state *replay_state(const struct replay *r);
+/* The command at the position (the last one submitted), NULL at the beginning. Valid until the next move. */
+const struct sbt_cmd *replay_cmd(const struct replay *r);
+
+/* n commands forwards. */
+struct err *replay_step(struct replay *r, uint64_t n, struct replay_stop *ret) TS_CHECK;
+/* Retires the head of one stream, submitting commands only until it has one. ERR_STATE with the reason when the head
+ * waits for another stream: the sentence names stream, event and seq. */
+struct err *replay_next_stream(struct replay *r, uint32_t stream, struct replay_stop *ret) TS_CHECK;
+/* Undoes the last retirement, or goes n commands back. */
+struct err *replay_reverse_step(struct replay *r, uint64_t n, struct replay_stop *ret) TS_CHECK;
+/* To seq exactly; 0 is the beginning. ERR_NOT_FOUND when the trace does not hold seq: the sentence names the range. */
+struct err *replay_goto(struct replay *r, uint64_t seq, struct replay_stop *ret) TS_CHECK;
+/* To the next breakpoint, forwards or backwards; a stop is at the position right after submitting the command that
+ * matched. Stops early when *interrupt becomes true (may be NULL). */
+struct err *replay_run(struct replay *r, bool backwards, const struct replay_breakpoint *bps, unsigned n,
+	volatile bool *interrupt, struct replay_stop *ret) TS_CHECK;
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A command in memory, generated from commands.def, and the tables that describe it. The agent, the trace, the state
+ * machine and the shell all pass commands as `struct sbt_cmd`. Needs no libc beyond stdint and string.h:
+ * it is also compiled into the agent.
+ */
+#ifndef SBT_CMD_H
+#define SBT_CMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SBT_NO_ID 0xffffffffu /* "none" in a field that holds an id */
+
+/* Bytes that somebody else owns. */
+struct sbt_blob {
+	const void *p;
+	uint64_t len;
+};
+
+enum sbt_kind {
+#define CMD(n, ID, name, cls, help) SBT_##ID = n,
+#define FIELD(type, name, help)
+#define END(ID)
+#include "sbt/commands.def"
+#undef CMD
+#undef FIELD
+#undef END
+	SBT_KIND_END
+};
+
+enum sbt_class { SBT_CLASS_WORK, SBT_CLASS_OBJECT, SBT_CLASS_HOST, SBT_CLASS_NOTE };
+
+/* Enumerations of the table; names for printing come from sbt_enum_name(). */
+enum sbt_copy { SBT_COPY_H2D, SBT_COPY_D2H, SBT_COPY_D2D, SBT_COPY_H2H, SBT_COPY_PEER, SBT_COPY_ANY };
+enum sbt_mem { SBT_MEM_DEVICE, SBT_MEM_PINNED, SBT_MEM_MANAGED, SBT_MEM_REGISTERED, SBT_MEM_ASYNC, SBT_MEM_VMM };
+enum sbt_sync { SBT_SYNC_CTX, SBT_SYNC_STREAM, SBT_SYNC_EVENT };
+enum sbt_capture { SBT_CAPTURE_GLOBAL, SBT_CAPTURE_THREAD, SBT_CAPTURE_RELAXED };
+enum sbt_node {
+	SBT_NODE_KERNEL, SBT_NODE_COPY, SBT_NODE_FILL, SBT_NODE_HOST, SBT_NODE_GRAPH, SBT_NODE_EMPTY,
+	SBT_NODE_WAIT_EVENT, SBT_NODE_EVENT_RECORD, SBT_NODE_OTHER
+};
+
+/* How a field is printed and packed. All scalars are a u64 in memory, STR and BLOB a struct sbt_blob. */
+enum sbt_type {
+	SBT_T_UINT, SBT_T_INT, SBT_T_BOOL, SBT_T_SIZE, SBT_T_ADDR, SBT_T_HEX, SBT_T_STREAM, SBT_T_EVENT, SBT_T_CONTEXT,
+	SBT_T_MODULE, SBT_T_KERNEL, SBT_T_GRAPH, SBT_T_SEQ, SBT_T_TIME, SBT_T_DURATION, SBT_T_STR, SBT_T_BLOB,
+	SBT_T_ENUM_COPY, SBT_T_ENUM_MEM, SBT_T_ENUM_SYNC, SBT_T_ENUM_CAPTURE, SBT_T_ENUM_NODE
+};
+
+#define SBT_C_UINT uint64_t
+#define SBT_C_INT uint64_t
+#define SBT_C_BOOL uint64_t
+#define SBT_C_SIZE uint64_t
+#define SBT_C_ADDR uint64_t
+#define SBT_C_HEX uint64_t
+#define SBT_C_STREAM uint64_t
+#define SBT_C_EVENT uint64_t
+#define SBT_C_CONTEXT uint64_t
+#define SBT_C_MODULE uint64_t
+#define SBT_C_KERNEL uint64_t
+#define SBT_C_GRAPH uint64_t
+#define SBT_C_SEQ uint64_t
+#define SBT_C_TIME uint64_t
+#define SBT_C_DURATION uint64_t
+#define SBT_C_STR struct sbt_blob
+#define SBT_C_BLOB struct sbt_blob
+#define SBT_C_ENUM_COPY uint64_t
+#define SBT_C_ENUM_MEM uint64_t
+#define SBT_C_ENUM_SYNC uint64_t
+#define SBT_C_ENUM_CAPTURE uint64_t
+#define SBT_C_ENUM_NODE uint64_t
+
+/* struct sbt_launch, struct sbt_copy_cmd, ...: one per kind */
+#define CMD(n, ID, name, cls, help) struct sbt_cmd_##name {
+#define FIELD(type, name, help) SBT_C_##type name;
+#define END(ID) };
+#include "sbt/commands.def"
+#undef CMD
+#undef FIELD
+#undef END
+
+enum sbt_cmd_flags {
+	SBT_F_WINDOW = 1,    /* inside a capture window */
+	SBT_F_GRAPH = 2,     /* captured into a graph, not executed now */
+	SBT_F_SYNTHETIC = 4, /* not a call of the program: something the agent found out (first sight of an object) */
+	SBT_F_PTDS = 8,	     /* issued to the per-thread default stream */
+};
+
+struct sbt_cmd {
+	uint64_t seq;	  /* global, in order of API entry over all threads; from 1 */
+	uint16_t kind;	  /* enum sbt_kind */
+	uint16_t flags;	  /* enum sbt_cmd_flags */
+	uint32_t thread;  /* thread number, from 1, in order of first GPU call */
+	uint32_t ctx;	  /* id of the current context, or SBT_NO_ID */
+	uint32_t stack;	  /* id of the host stack; 0: none taken */
+	uint32_t result;  /* CUresult; 0 is success */
+	uint32_t corr;	  /* CUPTI correlation id; 0: none */
+	uint64_t host_ns; /* CLOCK_REALTIME at API entry */
+	uint64_t gpu_start_ns, gpu_end_ns; /* CLOCK_REALTIME; 0 while not known. In the trace: the times chunks */
+	union {
+#define CMD(n, ID, name, cls, help) struct sbt_cmd_##name name;
+#define FIELD(type, name, help)
+#define END(ID)
+#include "sbt/commands.def"
+#undef CMD
+#undef FIELD
+#undef END
+	} u;
+};
+
+struct sbt_field {
+	const char *name;
+	enum sbt_type type;
+	uint16_t offset; /* of the value within struct sbt_cmd */
+	const char *help;
+};
+
+struct sbt_kind_desc {
+	const char *name;  /* "launch" */
+	const char *label; /* "LAUNCH" */
+	enum sbt_class cls;
+	const char *help;
+	const struct sbt_field *fields; /* ends with name == NULL */
+	unsigned nfields;
+};
+
+/* The description of a kind, or NULL for a number that is not in the table. */
+const struct sbt_kind_desc *sbt_kind(unsigned kind);
+/* The kind called name, or 0. */
+unsigned sbt_kind_by_name(const char *name);
+/* The field called name of a kind, or NULL. Names common to all kinds (seq, kind, thread, ctx, stack,
+ * result, corr, host_ns, gpu_start_ns, gpu_end_ns) are in sbt_common_fields. */
+const struct sbt_field *sbt_field(unsigned kind, const char *name);
+extern const struct sbt_field sbt_common_fields[];
+
+static inline bool sbt_type_is_blob(enum sbt_type t)
+{
+	return t == SBT_T_STR || t == SBT_T_BLOB;
+}
+
+/* The value of a scalar field of c. For the 32- and 16-bit common fields too. */
+uint64_t sbt_get(const struct sbt_cmd *c, const struct sbt_field *f);
+void sbt_set(struct sbt_cmd *c, const struct sbt_field *f, uint64_t v);
+const struct sbt_blob *sbt_get_blob(const struct sbt_cmd *c, const struct sbt_field *f);
+/* "h2d" for (SBT_T_ENUM_COPY, SBT_COPY_H2D); NULL for a type that is no enumeration or a value out of range. */
+const char *sbt_enum_name(enum sbt_type type, uint64_t value);
+
+/* Whether the kind is work on a stream, and on which (SBT_NO_ID otherwise). */
+uint32_t sbt_cmd_stream(const struct sbt_cmd *c);
+
+/* --- the packed form used in the agent's ring and in graph_node.payload ------------------------------------------
+ * u32 total size in bytes (a multiple of 8), u16 kind, u16 flags, the common fields, then for each field of the kind 8
+ * bytes: the scalar, or a BLOB's length; after them the bytes of the BLOBs in order, each padded to 8. Little endian.
+ */
+/* Bytes that packing c takes. */
+size_t sbt_pack_size(const struct sbt_cmd *c);
+/* Packs c into dst, which has sbt_pack_size(c) bytes, aligned to 8. No allocation, no lock: the agent's hot path. */
+void sbt_pack(void *dst, const struct sbt_cmd *c);
+/* Unpacks; blobs point into src. Returns the bytes used, or 0 when src (n bytes) is not a whole, valid record. */
+size_t sbt_unpack(struct sbt_cmd *ret, const void *src, size_t n);
+
+/* --- kernels by name --------------------------------------------------------------------------------------------- */
+/* The qualified name without template arguments and parameters: "_ZN2at6native6matmulIfEEvPT_" -> "at::native::matmul".
+ * A name that is not mangled (Itanium C++ ABI 5.1) is copied. Always NUL-terminates; no allocation. */
+void sbt_kernel_short_name(char *dst, size_t n, const char *mangled);
+/* Whether glob (*, ?, [..]) matches the mangled name, the short name, or the last component of the short name. */
+bool sbt_kernel_glob(const char *glob, const char *mangled, const char *short_name);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The trace: what the room sbt offers. One writer, any number of readers, one file (docs/sbt.md).
+ * A reader treats the file as hostile: every length is checked, every count bounded; a damaged chunk is reported and
+ * skipped, whole chunks around it are used. Neither type may be shared between threads without a lock.
+ */
+#ifndef SBT_SBT_H
+#define SBT_SBT_H
+
+#include "err.h"
+#include "buf.h"
+#include "sbt/cmd.h"
+#include "sbt/expr.h"
+
+#define SBT_VERSION_MAJOR 1 /* a reader refuses a larger one */
+#define SBT_VERSION_MINOR 0 /* a reader accepts a larger one: fields and chunk types it does not know are skipped */
+
+/* One frame of a host stack. */
+struct sbt_frame {
+	uint32_t module; /* index into the trace's module list (sbt_host_module) */
+	uint64_t offset; /* of the return address minus 1 (the call), from the module's load bias: an ELF virtual address */
+};
+
+/* A file mapped in the inferior that stacks refer to. */
+struct sbt_host_module {
+	const char *path;
+	const char *build_id; /* hex, or "" */
+};
+
+/* About the recording; strings owned by the trace (reader) or the caller (writer). */
+struct sbt_meta {
+	const char *program;	/* argv joined with spaces, quoted for a shell */
+	const char *cwd;
+	const char *host;	/* uname -n -r */
+	const char *gpu;	/* first device's name */
+	const char *tsdb;	/* version that wrote it */
+	uint64_t start_ns;	/* CLOCK_REALTIME */
+	uint32_t pid;
+	uint32_t driver_version;
+	bool soft;		/* recorded on the software GPU */
+	bool stacks, timestamps; /* whether they were asked for */
+};
+
+/* ---- writer ------------------------------------------------------------------------------------------------------ */
+
+struct sbt_writer;
+
+/* Creates path (truncating it). The file is a readable trace after every flush. */
+struct err *sbt_writer_open(struct sbt_writer **ret, const char *path, const struct sbt_meta *meta) TS_CHECK;
+/* Appends a command; seqs must rise. c->stack refers to an id given to sbt_writer_stack() before.
+ * A full disk or a failed write is returned once with ERR_SYSTEM; what was written stays a readable trace. */
+struct err *sbt_writer_cmd(struct sbt_writer *w, const struct sbt_cmd *c) TS_CHECK;
+/* Host modules get dense indices in order of definition. */
+struct err *sbt_writer_module(struct sbt_writer *w, const char *path, const char *build_id, uint32_t *ret_index) TS_CHECK;
+/* Defines stack id (any u32 but 0, once), innermost frame first. */
+struct err *sbt_writer_stack(struct sbt_writer *w, uint32_t id, const struct sbt_frame *frames, unsigned n) TS_CHECK;
+/* Adds GPU start and end of a command, in any order, also long after the command was written. */
+struct err *sbt_writer_time(struct sbt_writer *w, uint64_t seq, uint64_t start_ns, uint64_t end_ns) TS_CHECK;
+/* Code of a module, once per hash (XXH64 of the bytes, computed here); is_ptx tells cubin from PTX. */
+struct err *sbt_writer_code(struct sbt_writer *w, const void *code, size_t n, bool is_ptx, uint64_t *ret_hash) TS_CHECK;
+/* The state after the command with this seq (bytes from state_encode); starts a new commands chunk. */
+struct err *sbt_writer_keyframe(struct sbt_writer *w, uint64_t seq, const void *state, size_t n) TS_CHECK;
+/* "not replayable: NAME, n calls", and records lost before seq. Cumulative figures; may be called again. */
+struct err *sbt_writer_unreplayable(struct sbt_writer *w, const char *call, uint64_t n) TS_CHECK;
+struct err *sbt_writer_lost(struct sbt_writer *w, uint64_t seq, uint64_t n) TS_CHECK;
+/* Commands or bytes since the last keyframe, so that the recorder knows when one is due. */
+uint64_t sbt_writer_since_keyframe(const struct sbt_writer *w);
+/* Bytes in the file plus bytes waiting for the next flush. */
+uint64_t sbt_writer_bytes(const struct sbt_writer *w);
+uint64_t sbt_writer_count(const struct sbt_writer *w);
+/* Everything so far reaches the file as whole chunks. */
+struct err *sbt_writer_flush(struct sbt_writer *w) TS_CHECK;
+/* Writes index and trailer, closes, frees w in every case. */
+struct err *sbt_writer_close(struct sbt_writer *w) TS_CHECK;
+
+/* ---- reader ------------------------------------------------------------------------------------------------------ */
+
+struct sbt_reader;
+
+/* Opens a trace; reads header, trailer and index only. Without a trailer (a crashed recording) it scans the chunk
+ * headers and uses every whole chunk; sbt_reader_damage() then says what is missing. */
+struct err *sbt_reader_open(struct sbt_reader **ret, const char *path) TS_CHECK;
+void sbt_reader_close(struct sbt_reader *r);
+
+const struct sbt_meta *sbt_reader_meta(const struct sbt_reader *r);
+uint64_t sbt_reader_count(const struct sbt_reader *r);	    /* commands */
+uint64_t sbt_reader_first_seq(const struct sbt_reader *r);  /* 0 when there are none */
+uint64_t sbt_reader_last_seq(const struct sbt_reader *r);
+uint64_t sbt_reader_lost(const struct sbt_reader *r);	    /* records lost, in all */
+uint64_t sbt_reader_size(const struct sbt_reader *r);	    /* the file, bytes */
+/* NULL, or one or more sentences, a line each: what is damaged or missing. Valid until close. Damage inside
+ * commands chunks is found when they are read, so this may grow. */
+const char *sbt_reader_damage(const struct sbt_reader *r);
+/* The i-th unreplayable call and its count; false past the end. */
+bool sbt_reader_unreplayable(const struct sbt_reader *r, unsigned i, const char **ret_call, uint64_t *ret_n);
+
+/* A cursor walks the commands in order of seq, with GPU times filled in. Memory: one chunk. */
+struct sbt_cursor;
+struct err *sbt_cursor_open(struct sbt_cursor **ret, struct sbt_reader *r) TS_CHECK;
+void sbt_cursor_close(struct sbt_cursor *c);
+/* The next command in *ret, valid until the next call; *ret == NULL at the end. */
+struct err *sbt_cursor_next(struct sbt_cursor *c, const struct sbt_cmd **ret) TS_CHECK;
+/* So that the next command is the first with seq >= seq. */
+struct err *sbt_cursor_seek(struct sbt_cursor *c, uint64_t seq) TS_CHECK;
+
+/* The last keyframe with seq <= seq. *ret_seq is 0 and the buffer empty when there is none: start from nothing. */
+struct err *sbt_reader_keyframe(struct sbt_reader *r, uint64_t seq, uint64_t *ret_seq, struct buf *ret) TS_CHECK;
+/* Frames of a stack, innermost first; *ret_n is 0 for id 0 or an id that the trace lacks. Owned by the reader. */
+struct err *sbt_reader_stack(struct sbt_reader *r, uint32_t id, const struct sbt_frame **ret, unsigned *ret_n) TS_CHECK;
+const struct sbt_host_module *sbt_reader_module(struct sbt_reader *r, uint32_t index);
+/* The code with this hash appended to ret; ERR_NOT_FOUND when the trace lacks it. */
+struct err *sbt_reader_code(struct sbt_reader *r, uint64_t hash, struct buf *ret, bool *ret_is_ptx) TS_CHECK;
+
+/* ---- printing ---------------------------------------------------------------------------------------------------- */
+
+/* What a printer may ask about ids. All members may be NULL. */
+struct sbt_names {
+	void *arg;
+	const char *(*kernel)(void *arg, uint32_t id);		      /* demangled or short name */
+	bool (*params)(void *arg, uint32_t kernel, struct sbt_blob *ret); /* kernel_def.params */
+};
+
+/* One line without newline, as the user sees it everywhere:
+ * "#143 matmul<<<(64,64,1),(16,16,1)>>> stream 2", "#12 copy h2d 4096 bytes 0x7f.. -> 0x30.. stream 0". */
+void sbt_print_cmd(struct buf *out, const struct sbt_cmd *c, const struct sbt_names *names);
+/* The same as one JSON object, every field by its table name; addresses as "0x.." strings. */
+void sbt_json_cmd(struct buf *out, const struct sbt_cmd *c, const struct sbt_names *names);
+
+#endif

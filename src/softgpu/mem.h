@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The software GPU's address space. A device address is an address of this process, so kernels, copies and the
+ * host's own accesses to pinned and managed memory need no translation. Device memory lives in one reserved region
+ * (from MEM_DEVICE_BASE, below which no mapping of the process is), committed on allocation. Looking up is lock-free and may
+ * race with allocation; a range is given back only when no work that was submitted before the free can still run.
+ */
+#ifndef SOFTGPU_MEM_H
+#define SOFTGPU_MEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MEM_DEVICE_BASE 0x302000000ull
+#define MEM_DEVICE_ALIGN 256u /* cuMemAlloc's guarantee: "CUDA C++ Programming Guide", 5.3.2 */
+
+enum mem_kind { MEM_DEVICE, MEM_PINNED, MEM_MANAGED, MEM_REGISTERED, MEM_MODULE };
+
+struct mem_range {
+	uint64_t start, end; /* end: one past the last byte that was asked for */
+	enum mem_kind kind;
+	uint32_t ctx;	     /* owner, private to the driver */
+	uint32_t flags;
+	bool read_only;	     /* __constant__ data */
+};
+
+/* The live range that holds addr, or NULL. */
+const struct mem_range *mem_find(uint64_t addr);
+/* New device memory, zeroed pages never promised (they are filled with 0xA5 the first time, so that uninitialised reads show).
+ * Returns NULL when the device is full (TSDB_SOFT_MEMORY bytes, default 8 GiB, or the system's limit). */
+const struct mem_range *mem_alloc(enum mem_kind kind, size_t size, size_t align, uint32_t ctx);
+/* The program's own memory made visible to kernels. NULL when it overlaps a live range. */
+const struct mem_range *mem_register(void *p, size_t size, uint32_t ctx);
+/* False when addr is not the start of a live range. */
+bool mem_free(uint64_t addr);
+size_t mem_total(void);
+size_t mem_used(void);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * PTX: text in, kernels that run out. What the front end and the interpreter offer to the driver.
+ * A module is parsed and decoded once, and is read-only afterwards: any number of threads may launch from it.
+ */
+#ifndef SOFTGPU_PTX_H
+#define SOFTGPU_PTX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ptx_module;
+struct ptx_function;
+
+/* Parses text (n bytes, a final NUL is not needed and one inside ends it). NULL on a syntax error or an unresolved name;
+ * log then holds "line N: what is wrong". An instruction that is well-formed but not implemented is no error
+ * here: the launch that reaches it fails and names it. Hostile input: bounded memory and time, never a crash. */
+struct ptx_module *ptx_load(const char *text, size_t n, char *log, size_t log_size);
+void ptx_free(struct ptx_module *m);
+
+unsigned ptx_version(const struct ptx_module *m); /* 90 for 9.0 */
+unsigned ptx_target(const struct ptx_module *m);  /* 75 for sm_75 */
+
+/* Module-scope variables: .global and .const, initialised or not. The driver gives each an address in the software GPU's memory
+ * (ptx_var_bind), then calls ptx_link(), which writes initial values (addresses of other variables and
+ * functions among them) through those addresses. */
+struct ptx_var {
+	const char *name; /* mangled */
+	size_t size, align;
+	bool is_const, is_extern, visible;
+};
+bool ptx_var(const struct ptx_module *m, unsigned i, struct ptx_var *ret);
+void ptx_var_bind(struct ptx_module *m, unsigned i, uint64_t addr);
+bool ptx_link(struct ptx_module *m, char *log, size_t log_size);
+
+/* Kernels (.entry). */
+const struct ptx_function *ptx_kernel(const struct ptx_module *m, unsigned i);
+const struct ptx_function *ptx_kernel_by_name(const struct ptx_module *m, const char *mangled);
+const struct ptx_module *ptx_function_module(const struct ptx_function *f);
+
+struct ptx_param {
+	size_t offset, size, align;
+};
+struct ptx_function_info {
+	const char *name;
+	unsigned nparams;
+	const struct ptx_param *params;
+	size_t param_bytes;
+	size_t static_shared, local, const_bytes;
+	unsigned regs;		/* an honest estimate: the most 32-bit registers live, at least 1 */
+	unsigned max_threads;	/* .maxntid / .reqntid, else 1024 */
+	unsigned req[3];	/* .reqntid, or zeros */
+	unsigned ptx_version, target;
+};
+void ptx_function_info(const struct ptx_function *f, struct ptx_function_info *ret);
+
+enum ptx_fault_code {
+	PTX_OK,
+	PTX_ILLEGAL_ADDRESS,
+	PTX_MISALIGNED_ADDRESS,
+	PTX_ILLEGAL_INSTRUCTION, /* not implemented: the text names instruction and line */
+	PTX_ASSERT,		 /* device-side assert */
+	PTX_TRAP,
+	PTX_TIMEOUT,		 /* a barrier that can never be reached by all, or the time limit */
+	PTX_STACK_OVERFLOW,
+	PTX_CANCELLED,
+};
+struct ptx_fault {
+	enum ptx_fault_code code;
+	const char *kernel;	 /* mangled */
+	unsigned block[3], thread[3];
+	unsigned line;		 /* of the PTX text, from 1 */
+	uint64_t addr;		 /* of the access */
+	unsigned size;
+	char text[256];		 /* one line with all of that, for stderr */
+};
+
+struct ptx_launch {
+	const struct ptx_function *fn;
+	unsigned grid[3], block[3];
+	size_t dynamic_shared;
+	const void *params; /* param_bytes bytes at their offsets */
+	uint64_t clock_hz;  /* for %clock64 and %globaltimer; 0: default */
+	volatile bool *cancel; /* NULL, or: stop as soon as it is true */
+	bool cooperative;
+};
+/* Runs a grid to its end on the worker pool (TSDB_SOFT_WORKERS threads, default the machine's cores); blocks the caller. Same
+ * input, same bits, on any number of workers. Dimensions were checked by the caller. printf output goes to
+ * stdout when the grid has ended. Returns 0, or the fault's code with *fault filled; memory written before a fault stays written. */
+enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The GPU state machine: what the room state offers. State is a fold over commands; state_apply() and
+ * state_retire() are the only mutators. Pure: no I/O, no GPU, no process, so the same code runs live, in `tsdb view`
+ * and in replay. Objects refer to each other by id, never by pointer. Not thread-safe.
+ *
+ * Submitted and retired are two things. state_apply(launch) puts the command into its stream's queue. It leaves the queue
+ * when it is retired: because the host learned so (sync_end, a query that said yes, a synchronous copy, a context
+ * sync, a host wait on an event), or because the caller says so (state_retire: a replay step, or GPU timestamps). Retiring
+ * a command retires all it depends on: earlier work of its stream, the records its waits waited for, and across the legacy
+ * default stream's barrier.
+ */
+#ifndef STATE_STATE_H
+#define STATE_STATE_H
+
+#include "sbt/sbt.h"
+
+/* Status of a command in a stream's queue; a stream shows that of its head, IDLE with an empty queue. */
+enum state_status {
+	STATE_IDLE,
+	STATE_PENDING,	/* queued behind another command ("Dispatch Pending") */
+	STATE_RUNNING,	/* at the head, nothing holds it back */
+	STATE_WAITING,	/* at the head, held back by an event, a wait, or another stream's barrier */
+	STATE_FINISHED,
+};
+const char *state_status_name(enum state_status s); /* "Idle", "Dispatch Pending", "Running", "Waiting", "Finished" */
+
+struct state;
+
+struct state *state_new(void);
+struct state *state_clone(const struct state *s);
+void state_free(struct state *s);
+
+/* The fold. A command that contradicts the state (free of an unknown address, double create) is applied as far as it
+ * makes sense and counted in state_totals.oddities with the last one's sentence: the program may be wrong, we go on. An error
+ * means a command of a kind or with ids that no trace can hold. Failed calls (result != 0) change nothing but counters. */
+struct err *state_apply(struct state *s, const struct sbt_cmd *c) TS_CHECK;
+/* The command seq and all it depends on are finished. Nothing happens when it already is. */
+void state_retire(struct state *s, uint64_t seq);
+/* It has begun on the device (GPU timestamps); only changes what is shown. */
+void state_begin(struct state *s, uint64_t seq);
+
+/* For keyframes. Decoding checks everything: hostile input. */
+void state_encode(const struct state *s, struct buf *out);
+struct err *state_decode(struct state **ret, const void *p, size_t n) TS_CHECK;
+/* XXH64 over everything that is shown: equal states have equal hashes. */
+uint64_t state_hash(const struct state *s);
+
+/* ---- looking ------------------------------------------------------------------------------------------------------
+ * Structures are snapshots filled by the call; strings and blobs in them belong to the state and live until it changes.
+ * Iteration: `for (i = 0; state_stream(s, i, &st); i++)`, in order of id. The _by_ calls return false when there is none. */
+
+struct state_stream {
+	uint32_t id, ctx, created_by_thread;
+	uint64_t handle, flags;
+	int64_t priority;
+	bool is_default, per_thread, destroyed, capturing;
+	enum state_status status; /* of the head */
+	uint64_t head;		  /* seq of the head; 0 when idle */
+	uint64_t pending;	  /* commands in the queue, the head included */
+	uint64_t submitted, finished; /* in all */
+	uint64_t last_submitted;  /* seq; 0 none */
+	/* for WAITING: */
+	uint32_t wait_event, wait_stream; /* SBT_NO_ID when not */
+	uint64_t wait_seq;		  /* the record or barrier command that has to finish first */
+};
+bool state_stream(const struct state *s, unsigned i, struct state_stream *ret);
+bool state_stream_by_id(const struct state *s, uint32_t id, struct state_stream *ret);
+/* The queue of a stream, head first; the newest STATE_QUEUE_MAX are kept, older ones are counted in pending only. */
+#define STATE_QUEUE_MAX 4096
+bool state_queue(const struct state *s, uint32_t stream, unsigned i, struct sbt_cmd *ret_brief, enum state_status *ret_status);
+
+struct state_event {
+	uint32_t id;
+	uint64_t handle, flags;
+	bool recorded, destroyed;
+	bool complete;		/* known to be finished */
+	uint32_t stream;	/* of the last record */
+	uint64_t record_seq;	/* last record; 0 never */
+	uint64_t records, waits; /* in all */
+};
+bool state_event(const struct state *s, unsigned i, struct state_event *ret);
+bool state_event_by_id(const struct state *s, uint32_t id, struct state_event *ret);
+
+struct state_context {
+	uint32_t id, device, default_stream;
+	uint64_t handle;
+	bool primary, destroyed;
+	unsigned streams;
+	uint64_t allocations, bytes;
+};
+bool state_context(const struct state *s, unsigned i, struct state_context *ret);
+
+struct state_module {
+	uint32_t id, ctx;
+	uint64_t handle, code_hash, code_size, seq;
+	bool is_library, unloaded;
+	struct sbt_blob file;
+	unsigned kernels;
+};
+bool state_module(const struct state *s, unsigned i, struct state_module *ret);
+
+struct state_kernel {
+	uint32_t id, module;
+	const char *name, *short_name; /* mangled; qualified without arguments */
+	struct sbt_blob params;	       /* packed (offset, size) u32 pairs */
+	uint64_t code_hash, regs, static_shared, local_mem, max_threads;
+	uint64_t launches, last_launch; /* count; seq */
+};
+bool state_kernel(const struct state *s, unsigned i, struct state_kernel *ret);
+bool state_kernel_by_id(const struct state *s, uint32_t id, struct state_kernel *ret);
+
+struct state_alloc {
+	uint64_t addr, size, pitch;
+	enum sbt_mem mem;
+	uint32_t device, ctx, stack;
+	uint64_t alloc_seq;
+	uint64_t last_writer; /* seq of the last copy or fill into it, or launch that was given a pointer into it; 0 none */
+	bool writer_certain;  /* false for a launch: it may only have read */
+};
+/* Live allocations in order of address. */
+bool state_alloc(const struct state *s, unsigned i, struct state_alloc *ret);
+/* The one that holds addr. */
+bool state_alloc_at(const struct state *s, uint64_t addr, struct state_alloc *ret);
+
+struct state_graph {
+	uint32_t id, source; /* source: the graph an executable one came from, or SBT_NO_ID */
+	uint64_t handle, launches, last_launch;
+	unsigned nodes;
+	bool is_exec, destroyed;
+};
+struct state_node {
+	uint32_t node, kernel;
+	enum sbt_node type;
+	struct sbt_blob deps, payload;
+};
+bool state_graph(const struct state *s, unsigned i, struct state_graph *ret);
+bool state_graph_node(const struct state *s, uint32_t graph, unsigned i, struct state_node *ret);
+
+struct state_device {
+	uint32_t device;
+	struct sbt_blob name;
+	uint64_t sm_major, sm_minor, total_mem, sm_count, driver_version;
+	bool soft;
+	uint64_t launches, copies, copy_bytes, fills, fill_bytes;
+	uint64_t alloc_count, alloc_bytes, alloc_peak; /* live, live, most ever */
+};
+bool state_device(const struct state *s, unsigned i, struct state_device *ret);
+
+struct state_thread {
+	uint32_t thread, os_tid, ctx;
+	struct sbt_blob name;
+	uint64_t commands;
+	uint64_t waiting_in; /* seq of the sync it is inside of; 0 */
+};
+bool state_thread(const struct state *s, unsigned i, struct state_thread *ret);
+
+struct state_totals {
+	uint64_t seq;	   /* of the last command applied */
+	uint64_t commands, launches, copies, fills, syncs, failed;
+	uint64_t pending; /* commands queued on all streams */
+	uint64_t oddities;
+	const char *last_oddity; /* NULL or a sentence */
+};
+void state_totals(const struct state *s, struct state_totals *ret);
+
+/* For the printers of room sbt: kernel names and parameters out of this state. */
+struct sbt_names state_names(const struct state *s);
+
+/* ---- seeking ------------------------------------------------------------------------------------------------------ */
+
+/* The exact state after the last command with seq' <= seq: keyframe, then fold. Caller frees. */
+struct err *state_at(struct state **ret, struct sbt_reader *trace, uint64_t seq) TS_CHECK;
+/* The state at a host time: commands entered by then, retired if their GPU end is by then, begun if their start is.
+ * ERR_INCOMPLETE when the trace has no GPU times. */
+struct err *state_at_time(struct state **ret, struct sbt_reader *trace, uint64_t ns) TS_CHECK;
+
+/* ---- printing (text and JSON), used by `state show`, `info X` and `tsdb view` ---------------------------------------- */
+
+enum state_view { /* rows of the table in state/print.c */
+	STATE_VIEW_STREAMS, STATE_VIEW_EVENTS, STATE_VIEW_CONTEXTS, STATE_VIEW_MODULES, STATE_VIEW_KERNELS,
+	STATE_VIEW_ALLOCS, STATE_VIEW_GRAPHS, STATE_VIEW_DEVICES, STATE_VIEW_THREADS, STATE_VIEW_ALL
+};
+/* One table, columns aligned, a header line; an empty one says "No streams." */
+void state_print(struct buf *out, const struct state *s, enum state_view view);
+/* An array of objects (an object of arrays for STATE_VIEW_ALL). */
+void state_json(struct buf *out, const struct state *s, enum state_view view);
+/* One stream in detail: head, why it waits, its queue. False when there is no such stream. */
+bool state_print_stream(struct buf *out, const struct state *s, uint32_t stream);
+bool state_json_stream(struct buf *out, const struct state *s, uint32_t stream);
+
+#endif
