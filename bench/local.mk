@@ -1,1 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
+#
+# `make bench` prints figures as ratios from one run. Nothing here is a test.
+
+EXTRA_DIST += bench/bench-capture.py
+
+if HAVE_CUDA
+noinst_PROGRAMS += bench/libbench-inject.so
+bench_libbench_inject_so_SOURCES = bench/inject.c
+bench_libbench_inject_so_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS)
+bench_libbench_inject_so_LDFLAGS = -shared
+endif
+
+BENCHES =
+.PHONY: bench
+bench: all
+	@for b in $(BENCHES); do echo "== $$b"; $(MAKE) -s $(AM_MAKEFLAGS) $$b && ./$$b || exit 1; done
+if HAVE_NVCC
+	@echo "== capture"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-capture.py
+endif

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What capture costs: time per tiny launch under each mode over time per launch without tsdb, bytes per launch, lost
+records, and breakpoint stops per second. All figures of a row are medians over rounds that interleave the modes.
+
+  bench-capture.py [LAUNCHES [ROUNDS]]      TSDB_BUILD, TSDB_GPU as for the end-to-end tests
+"""
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.environ.get('TSDB_BUILD', os.path.join(os.path.dirname(HERE), 'build'))
+GPU = os.environ.get('TSDB_GPU', 'soft')
+LAUNCHES = int(sys.argv[1]) if len(sys.argv) > 1 else (200000 if GPU == 'real' else 20000)
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+
+
+def find(*names):
+    for n in names:
+        p = os.path.join(BUILD, n)
+        if os.path.exists(p):
+            return p
+    sys.exit(f'bench: none of {names} in {BUILD}')
+
+
+TSDB = find('bin/tsdb', 'tsdb')
+TINY = find('examples/tiny_launches')
+INJECT = find('bench/libbench-inject.so')
+
+
+def launch_time(argv, env=None):
+    e = dict(os.environ)
+    if GPU == 'soft':
+        e['LD_LIBRARY_PATH'] = find('softgpu', 'lib/tsdb/softgpu')
+    e.update(env or {})
+    out = subprocess.run(argv, env=e, capture_output=True, text=True, check=False)
+    m = re.search(r'([\d.]+) (?:us|microseconds) per launch', out.stdout)
+    if not m:
+        sys.exit(f'bench: {argv} printed\n{out.stdout}{out.stderr}')
+    return float(m[1])
+
+
+def record(out, *options):
+    return [TSDB, 'record', '--gpu', GPU, '-o', out, *options, '--', TINY, str(LAUNCHES)]
+
+
+def stops_per_second(stops):
+    """The time that `stops` more stops take, from scripts of `continue`."""
+    def run(n):
+        with tempfile.NamedTemporaryFile('w', suffix='.tsdb') as script:
+            script.write('break launch\nrun\n' + 'continue\n' * n + 'kill\n')
+            script.flush()
+            begin = time.monotonic()
+            subprocess.run([TSDB, '--gpu', GPU, '--batch', '-x', script.name, '--args', TINY, str(stops * 2)],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            return time.monotonic() - begin
+    few, many = run(10), run(10 + stops)
+    return stops / max(many - few, 1e-9)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as d:
+        trace = os.path.join(d, 't.sbt')
+        modes = {
+            'without tsdb': ([TINY, str(LAUNCHES)], None),
+            'subscriber only': ([TINY, str(LAUNCHES)], {'CUDA_INJECTION64_PATH': INJECT, 'BENCH_INJECT': 'subscriber'}),
+            'empty callback': ([TINY, str(LAUNCHES)], {'CUDA_INJECTION64_PATH': INJECT, 'BENCH_INJECT': 'callback'}),
+            'record, no stacks': (record(trace, '--no-stacks'), None),
+            'record with stacks': (record(trace), None),
+            'record, stacks, timestamps': (record(trace, '--timestamps'), None),
+        }
+        times = {m: [] for m in modes}
+        size = {}
+        launch_time(*modes['without tsdb'])
+        for _ in range(ROUNDS):
+            for m, (argv, env) in modes.items():
+                times[m].append(launch_time(argv, env))
+                if argv[0] == TSDB:
+                    size[m] = os.path.getsize(trace) / LAUNCHES
+        base = statistics.median(times['without tsdb'])
+        print(f'{LAUNCHES} tiny launches, {ROUNDS} rounds, device {GPU}')
+        print(f'{"mode":28} {"us/launch":>9} {"min":>7} {"max":>7} {"ratio":>6} {"bytes/launch":>12}')
+        for m, t in times.items():
+            print(f'{m:28} {statistics.median(t):9.3f} {min(t):7.3f} {max(t):7.3f} {statistics.median(t) / base:6.3f} '
+                  + (f'{size[m]:12.2f}' if m in size else f'{"":12}'))
+        info = subprocess.run([TSDB, 'info', '--json', trace], capture_output=True, text=True, check=False).stdout
+        print(f'lost records: {json.loads(info).get("lost", "?")}')
+    print(f'breakpoint stop and continue, from a script: {stops_per_second(3000):.0f} per second')
+
+
+main()
