@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The inferior's output, exit status and signals are what they are without tsdb."""
+import os
+import signal
+
+from e2e import BUILD, first_existing, program
+
+
+def alone(t, name, *args, **kw):
+    env = kw.pop('env', {})
+    if t.gpu == 'soft':
+        env['LD_LIBRARY_PATH'] = first_existing(os.path.join(BUILD, 'softgpu'), os.path.join(BUILD, 'lib/tsdb/softgpu'))
+    return t.run([program(name), *args], env=env, **kw)
+
+
+def same(t, name, *args, **kw):
+    a = alone(t, name, *args, **kw)
+    r = t.record(name, *args, **kw)
+    t.equal(r.out, a.out, f'{name}: standard output')
+    t.equal(r.status, a.status, f'{name}: exit status')
+    return a, r
+
+
+def test_examples(t):
+    for name in ('vecadd', 'reduce', 'pipeline'):
+        a, _ = same(t, name)
+        t.equal(a.status, 0, name)
+
+
+def test_exit_code(t):
+    a, _ = same(t, 'exit_code')
+    t.equal(a.status, 7, 'exit_code alone')
+
+
+def test_exit_without_teardown(t):
+    same(t, 'exits_early')
+
+
+def test_segv(t):
+    a, _ = same(t, 'crash_segv')
+    t.equal(a.status, -signal.SIGSEGV, 'crash_segv alone')
+
+
+def test_killed(t):
+    a, _ = same(t, 'kill_self')
+    t.equal(a.status, -signal.SIGKILL, 'kill_self alone')
+
+
+def test_signals(t):
+    same(t, 'signals')
+
+
+def test_threads(t):
+    same(t, 'threads')
+
+
+def test_fork(t):
+    same(t, 'forks')
+
+
+def test_exec(t):
+    same(t, 'execs')
+
+
+def test_failing_calls(t):
+    same(t, 'failing_calls')
+
+
+def test_stdin(t):
+    a, _ = same(t, 'stdin_echo', stdin='one\ntwo\n')
+    t.match('two', a.out)
+
+
+def test_program_that_uses_cupti(t):
+    _, r = same(t, 'uses_cupti')
+    t.match(r'CUPTI', r.err, 'the one clear line')
