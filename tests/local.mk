@@ -6,3 +6,12 @@ if HAVE_CUDA
 TESTS += tests/e2e/e2e.py
 endif
 EXTRA_DIST += tests/e2e tests/programs
+
+# The tests again and again, to find the flaky ones: make check-loop [LOOPS=10] [TESTS=...]
+LOOPS = 10
+.PHONY: check-loop
+check-loop:
+	@i=0; while [ $$i -lt $(LOOPS) ]; do i=$$((i+1)); \
+		$(MAKE) -s $(AM_MAKEFLAGS) check >check-loop.log 2>&1 || { tail -n 30 check-loop.log; echo "failed in loop $$i"; exit 1; }; \
+		echo "loop $$i: $$(sed -n 's/^# PASS: *//p' check-loop.log | tail -n 1) passed"; done
+CLEANFILES += check-loop.log
