@@ -130,7 +130,7 @@ struct sbt_kind_desc {
 const struct sbt_kind_desc *sbt_kind(unsigned kind);
 /* The kind called name, or 0. */
 unsigned sbt_kind_by_name(const char *name);
-/* The field called name of a kind, or NULL. Names common to all kinds (seq, kind, thread, ctx, stack,
+/* The field called name of a kind, or NULL. Names common to all kinds (seq, kind, flags, thread, ctx, stack,
  * result, corr, host_ns, gpu_start_ns, gpu_end_ns) are in sbt_common_fields. */
 const struct sbt_field *sbt_field(unsigned kind, const char *name);
 extern const struct sbt_field sbt_common_fields[];
@@ -147,12 +147,15 @@ const struct sbt_blob *sbt_get_blob(const struct sbt_cmd *c, const struct sbt_fi
 /* "h2d" for (SBT_T_ENUM_COPY, SBT_COPY_H2D); NULL for a type that is no enumeration or a value out of range. */
 const char *sbt_enum_name(enum sbt_type type, uint64_t value);
 
-/* Whether the kind is work on a stream, and on which (SBT_NO_ID otherwise). */
+/* The stream that the command is work on (class WORK), or SBT_NO_ID. A stream-ordered alloc or free is of class OBJECT
+ * and has its stream in a field. */
 uint32_t sbt_cmd_stream(const struct sbt_cmd *c);
 
 /* --- the packed form used in the agent's ring and in graph_node.payload ------------------------------------------
- * u32 total size in bytes (a multiple of 8), u16 kind, u16 flags, the common fields, then for each field of the kind 8
- * bytes: the scalar, or a BLOB's length; after them the bytes of the BLOBs in order, each padded to 8. Little endian.
+ * u32 total size in bytes (a multiple of 8), u16 kind, u16 flags, u64 seq, u32 thread, ctx, stack, result, corr, u32
+ * number of fields, u64 host_ns; then for each field of the kind 8 bytes: the scalar, or the length of a BLOB or STR; after
+ * them the bytes of the blobs in order, each padded to 8 with zeros. Little endian. GPU times are not in it.
+ * The number of fields lets a payload of an older or newer minor version be read.
  */
 /* Bytes that packing c takes. */
 size_t sbt_pack_size(const struct sbt_cmd *c);

@@ -5,10 +5,13 @@
  * Evaluation allocates nothing and cannot fail: a field that the command's kind does not have is 0.
  *
  * Grammar, C's with C's precedence, over 64-bit integers (unsigned, except INT fields and constants):
- *   || && | ^ & == != < <= > >= << >> + - * / % ! ~ - ( ), decimal, 0x hex, K M G suffixes (powers of 1024);
+ *   || && | ^ & == != < <= > >= << >> + - * / % ! ~ - ( ), decimal, 0x hex, K M G suffixes (powers of 1024), 0.5;
  *   fields of commands.def and the common ones; argN (the launch's parameter N, up to 8 bytes, zero-extended),
- *   argN.f32 / argN.f64 / argN.s32 compare as that type; enumeration names (h2d, pinned, ...) as their numbers.
- *   Division by zero yields 0.
+ *   argN.f32 .f64 .s8 .s16 .s32 .s64 .u8 .u16 .u32 .u64 read it as that type; enumeration names (h2d, pinned, ...)
+ *   as their numbers, after `ENUM-FIELD ==` those of that field; after `kind ==` the names of kinds. As in C, an operation with a
+ *   floating operand is done in double, else one with an unsigned operand is unsigned. Division by zero yields 0.
+ *
+ * Two files: expr.c evaluates and is also compiled into the agent; expr-parse.c compiles the text, in tsdb only.
  */
 #ifndef SBT_EXPR_H
 #define SBT_EXPR_H
@@ -18,25 +21,46 @@
 #define SBT_EXPR_MAX 64
 
 struct sbt_op {
-	uint8_t op;	 /* private to expr.c */
-	uint8_t type;	 /* enum sbt_type of a field, or the view of an argument */
-	uint16_t index;	 /* argument number */
-	uint32_t pad;
-	uint64_t value;	 /* constant; or the field's name packed as an index, private */
+	uint8_t op;	 /* enum sbt_opcode */
+	uint8_t type;	 /* of a constant: enum sbt_value_type; of an argument: enum sbt_view */
+	uint16_t index;	 /* argument number, or the field's number within its kind */
+	uint32_t kind;	 /* the first kind that has the field; 0: a common field */
+	uint64_t value;	 /* constant */
 };
 
 /* Fixed size, no pointers: it lives in shared memory. All zero is the empty expression, which is true. */
 struct sbt_expr {
 	uint32_t n;
 	uint32_t kind; /* compiled for this kind; 0: for any */
-	struct sbt_op ops[SBT_EXPR_MAX];
+	struct sbt_op ops[SBT_EXPR_MAX]; /* in postfix order */
+};
+
+enum sbt_value_type { SBT_V_UNSIGNED, SBT_V_SIGNED, SBT_V_FLOAT };
+struct sbt_value {
+	enum sbt_value_type type;
+	uint64_t u; /* UNSIGNED and SIGNED (two's complement) */
+	double f;   /* FLOAT */
 };
 
 /* Compiles text for commands of kind (0: any kind). On failure returns false and writes one sentence to why. */
 bool sbt_expr_compile(struct sbt_expr *ret, unsigned kind, const char *text, char *why, size_t why_size);
 /* params: kernel_def.params of the launch's kernel, for argN; may be NULL. */
 bool sbt_expr_true(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params);
-/* The value, for `print`. */
+/* The value, for `print`; the empty expression is 1. */
+struct sbt_value sbt_expr_eval(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params);
+/* The same as an integer; a floating value is cut towards 0 and held within int64_t. */
 int64_t sbt_expr_value(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params);
+
+/* --- shared by expr.c and expr-parse.c ------------------------------------------------------------------------------ */
+enum sbt_opcode {
+	SBT_OP_NONE, SBT_OP_CONST, SBT_OP_FIELD, SBT_OP_ARG,
+	SBT_OP_NOT, SBT_OP_INVERT, SBT_OP_NEGATE,
+	SBT_OP_OROR, SBT_OP_ANDAND, SBT_OP_OR, SBT_OP_XOR, SBT_OP_AND, SBT_OP_EQ, SBT_OP_NE, SBT_OP_LT, SBT_OP_LE, SBT_OP_GT,
+	SBT_OP_GE, SBT_OP_SHL, SBT_OP_SHR, SBT_OP_ADD, SBT_OP_SUB, SBT_OP_MUL, SBT_OP_DIV, SBT_OP_MOD
+};
+enum sbt_view {
+	SBT_VIEW_PLAIN, SBT_VIEW_F32, SBT_VIEW_F64, SBT_VIEW_S8, SBT_VIEW_S16, SBT_VIEW_S32, SBT_VIEW_S64,
+	SBT_VIEW_U8, SBT_VIEW_U16, SBT_VIEW_U32, SBT_VIEW_U64
+};
 
 #endif
