@@ -2,7 +2,8 @@
  *
  * The software GPU's address space. A device address is an address of this process, so kernels, copies and the
  * host's own accesses to pinned and managed memory need no translation. Device memory lives in one reserved region
- * (from MEM_DEVICE_BASE, below which no mapping of the process is), committed on allocation. Looking up is lock-free and may
+ * (from MEM_DEVICE_BASE, the lowest address the vendor's
+ * allocator hands out; elsewhere when something is mapped there, a sanitizer's shadow for one), committed on allocation. Looking up is lock-free and may
  * race with allocation; a range is given back only when no work that was submitted before the free can still run.
  */
 #ifndef SOFTGPU_MEM_H
@@ -27,13 +28,19 @@ struct mem_range {
 
 /* The live range that holds addr, or NULL. */
 const struct mem_range *mem_find(uint64_t addr);
-/* New device memory, zeroed pages never promised (they are filled with 0xA5 the first time, so that uninitialised reads show).
- * Returns NULL when the device is full (TSDB_SOFT_MEMORY bytes, default 8 GiB, or the system's limit). */
+/* New memory. Device memory of up to 64 MiB is filled with 0xA5, so that uninitialised reads show and give the same bits each run.
+ * At least 256 bytes of nothing follow every range. Returns NULL when the device is full (TSDB_SOFT_MEMORY bytes, default 8 GiB, or the system's limit). */
 const struct mem_range *mem_alloc(enum mem_kind kind, size_t size, size_t align, uint32_t ctx);
 /* The program's own memory made visible to kernels. NULL when it overlaps a live range. */
 const struct mem_range *mem_register(void *p, size_t size, uint32_t ctx);
 /* False when addr is not the start of a live range. */
 bool mem_free(uint64_t addr);
+/* Everything a context still owns, when it goes. */
+void mem_free_owner(uint32_t ctx);
+/* For the driver, before it hands the address out. */
+void mem_set_flags(const struct mem_range *r, uint32_t flags, bool read_only);
+/* Small, and unique among the live ranges. */
+uint64_t mem_range_id(const struct mem_range *r);
 size_t mem_total(void);
 size_t mem_used(void);
 
