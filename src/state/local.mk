@@ -3,5 +3,7 @@
 # Room state: the GPU state machine.
 
 noinst_LIBRARIES += libstate.a
-libstate_a_SOURCES = src/state/state.h
-HEADERS_TO_CHECK += src/state/state.h
+libstate_a_SOURCES = src/state/state.h src/state/state-private.h \
+	src/state/vec.c src/state/vec.h src/state/allocs.c src/state/allocs.h \
+	src/state/state.c src/state/transitions.c src/state/queue.c src/state/keyframe.c src/state/look.c
+HEADERS_TO_CHECK += src/state/state.h src/state/state-private.h src/state/vec.h src/state/allocs.h

@@ -40,6 +40,17 @@ void state_retire(struct state *s, uint64_t seq);
 /* It has begun on the device (GPU timestamps); only changes what is shown. */
 void state_begin(struct state *s, uint64_t seq);
 
+/* CUDA_ERROR_NOT_READY: the answer "not yet" to a query, no failure. */
+#define STATE_NOT_READY 600
+/* Memory that s takes, bytes; what clones share counts in equal parts. */
+size_t state_bytes(const struct state *s);
+
+/* A recorder writes a keyframe every so many commands ... */
+#define STATE_KEYFRAME_EVERY 32768
+/* ... and less often while the state is large, so that keyframes stay a small part of the trace: a keyframe is due when
+ * sbt_writer_since_keyframe() reaches this. */
+uint64_t state_keyframe_every(const struct state *s);
+
 /* For keyframes. Decoding checks everything: hostile input. */
 void state_encode(const struct state *s, struct buf *out);
 struct err *state_decode(struct state **ret, const void *p, size_t n) TS_CHECK;
