@@ -19,4 +19,30 @@ libsoftptx_a_CFLAGS = $(SO_CFLAGS) -O2
 # --- libcuda.so.1, libcupti.so.13: land with their sources --------------------------------------------
 
 # --- libcudart.so.13 ----------------------------------------------------------------------------------
+HEADERS_TO_CHECK += src/softgpu/rt.h
+
+softgpu_PROGRAMS += softgpu/libcudart.so.13
+softgpu_libcudart_so_13_SOURCES = \
+	src/softgpu/rt-copy.c \
+	src/softgpu/rt-device.c \
+	src/softgpu/rt-error.c \
+	src/softgpu/rt-errors.def \
+	src/softgpu/rt-func.c \
+	src/softgpu/rt-launch.c \
+	src/softgpu/rt-memory.c \
+	src/softgpu/rt-module.c \
+	src/softgpu/rt-props.c \
+	src/softgpu/rt-refused.c \
+	src/softgpu/rt-refused.def \
+	src/softgpu/rt-stream.c \
+	src/softgpu/rt-trace.c \
+	src/softgpu/rt.h
+softgpu_libcudart_so_13_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS) -O2
+softgpu_libcudart_so_13_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcudart.so.13 -Wl,-rpath,'$$ORIGIN' \
+	-Wl,--version-script=$(srcdir)/src/softgpu/rt.map
+# Once libcuda.so.1 is in the tree: LDADD = softgpu/libcuda.so.1 -lpthread, and no -z undefs.
+softgpu_libcudart_so_13_LDFLAGS += -Wl,-z,undefs
+softgpu_libcudart_so_13_LDADD = -lpthread
+softgpu_libcudart_so_13_DEPENDENCIES = src/softgpu/rt.map
+EXTRA_DIST += src/softgpu/rt.map
 endif

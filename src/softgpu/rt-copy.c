@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Copies and fills. A kind of copy is one driver call, as under the vendor's runtime: cudaMemcpyHostToDevice is cuMemcpyHtoD, and so on; only
+ * cudaMemcpyDefault and host to host leave the direction to the driver (cuMemcpy).
+ */
+#include "softgpu/rt.h"
+
+#include <string.h>
+
+static cudaError_t copy(void *dst, const void *src, size_t n, enum cudaMemcpyKind kind, CUstream def)
+{
+	CUdeviceptr d = (CUdeviceptr)dst, s = (CUdeviceptr)src;
+
+	/* per-thread default stream: an asynchronous copy in that stream, and wait for it */
+	if (def) {
+		CUresult r = kind == cudaMemcpyHostToDevice   ? cuMemcpyHtoDAsync(d, src, n, def)
+			     : kind == cudaMemcpyDeviceToHost ? cuMemcpyDtoHAsync(dst, s, n, def)
+							      : cuMemcpyAsync(d, s, n, def);
+		return rt_error(r ? r : cuStreamSynchronize(def));
+	}
+	switch (kind) {
+	case cudaMemcpyHostToDevice:
+		return rt_error(cuMemcpyHtoD(d, src, n));
+	case cudaMemcpyDeviceToHost:
+		return rt_error(cuMemcpyDtoH(dst, s, n));
+	case cudaMemcpyDeviceToDevice:
+		return rt_error(cuMemcpyDtoD(d, s, n));
+	default:
+		return rt_error(cuMemcpy(d, s, n));
+	}
+}
+
+static cudaError_t copy_async(
+	void *dst, const void *src, size_t n, enum cudaMemcpyKind kind, CUstream stream)
+{
+	CUdeviceptr d = (CUdeviceptr)dst, s = (CUdeviceptr)src;
+
+	switch (kind) {
+	case cudaMemcpyHostToDevice:
+		return rt_error(cuMemcpyHtoDAsync(d, src, n, stream));
+	case cudaMemcpyDeviceToHost:
+		return rt_error(cuMemcpyDtoHAsync(dst, s, n, stream));
+	case cudaMemcpyDeviceToDevice:
+		return rt_error(cuMemcpyDtoDAsync(d, s, n, stream));
+	default:
+		return rt_error(cuMemcpyAsync(d, s, n, stream));
+	}
+}
+
+static cudaError_t check_kind(enum cudaMemcpyKind kind)
+{
+	return (unsigned)kind > cudaMemcpyDefault ? cudaErrorInvalidMemcpyDirection : rt_init();
+}
+
+RT_API_PT(cudaMemcpy, v3020, ptds, v7000,
+	(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind),
+	(dst, src, count, kind))
+{
+	RT_TRY(check_kind(kind));
+	return count ? copy(dst, src, count, kind, def) : cudaSuccess;
+}
+
+RT_API_PT(cudaMemcpyAsync, v3020, ptsz, v7000,
+	(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream),
+	(dst, src, count, kind, stream))
+{
+	RT_TRY(check_kind(kind));
+	return count ? copy_async(dst, src, count, kind, rt_stream(stream, def)) : cudaSuccess;
+}
+
+/* --- symbols ------------------------------------------------------------------------------------------------------- */
+
+/* The address of count bytes at offset of a device variable. */
+static cudaError_t in_symbol(const void *symbol, size_t offset, size_t count, CUdeviceptr *ret)
+{
+	size_t size;
+
+	RT_TRY(rt_symbol(symbol, ret, &size));
+	if (offset > size || count > size - offset)
+		return cudaErrorInvalidValue;
+	*ret += offset;
+	return cudaSuccess;
+}
+
+/* The direction that a copy to (from) a symbol may have; default is one of them. */
+static bool symbol_kind(enum cudaMemcpyKind kind, enum cudaMemcpyKind host)
+{
+	return kind == host || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault;
+}
+
+RT_API_PT(cudaMemcpyToSymbol, v3020, ptds, v7000,
+	(const void *symbol, const void *src, size_t count, size_t offset,
+		enum cudaMemcpyKind kind),
+	(symbol, src, count, offset, kind))
+{
+	CUdeviceptr d;
+
+	if (!symbol_kind(kind, cudaMemcpyHostToDevice))
+		return cudaErrorInvalidMemcpyDirection;
+	RT_TRY(in_symbol(symbol, offset, count, &d));
+	return count ? copy((void *)d, src, count, kind, def) : cudaSuccess;
+}
+
+RT_API_PT(cudaMemcpyFromSymbol, v3020, ptds, v7000,
+	(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind),
+	(dst, symbol, count, offset, kind))
+{
+	CUdeviceptr s;
+
+	if (!symbol_kind(kind, cudaMemcpyDeviceToHost))
+		return cudaErrorInvalidMemcpyDirection;
+	RT_TRY(in_symbol(symbol, offset, count, &s));
+	return count ? copy(dst, (void *)s, count, kind, def) : cudaSuccess;
+}
+
+RT_API_PT(cudaMemcpyToSymbolAsync, v3020, ptsz, v7000,
+	(const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind,
+		cudaStream_t stream),
+	(symbol, src, count, offset, kind, stream))
+{
+	CUdeviceptr d;
+
+	if (!symbol_kind(kind, cudaMemcpyHostToDevice))
+		return cudaErrorInvalidMemcpyDirection;
+	RT_TRY(in_symbol(symbol, offset, count, &d));
+	return count ? copy_async((void *)d, src, count, kind, rt_stream(stream, def)) : cudaSuccess;
+}
+
+RT_API_PT(cudaMemcpyFromSymbolAsync, v3020, ptsz, v7000,
+	(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
+		cudaStream_t stream),
+	(dst, symbol, count, offset, kind, stream))
+{
+	CUdeviceptr s;
+
+	if (!symbol_kind(kind, cudaMemcpyDeviceToHost))
+		return cudaErrorInvalidMemcpyDirection;
+	RT_TRY(in_symbol(symbol, offset, count, &s));
+	return count ? copy_async(dst, (void *)s, count, kind, rt_stream(stream, def)) : cudaSuccess;
+}
+
+/* --- two and three dimensions --------------------------------------------------------------------------------------- */
+
+/* What each kind says about its two sides, for CUDA_MEMCPY2D and 3D. */
+static const CUmemorytype side_types[][2] = {
+	/* source, destination */
+	[cudaMemcpyHostToHost] = {CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_HOST},
+	[cudaMemcpyHostToDevice] = {CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE},
+	[cudaMemcpyDeviceToHost] = {CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST},
+	[cudaMemcpyDeviceToDevice] = {CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE},
+	[cudaMemcpyDefault] = {CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED},
+};
+
+static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+	size_t height, enum cudaMemcpyKind kind, CUstream stream, bool async)
+{
+	CUDA_MEMCPY2D c = {
+		.srcHost = src,
+		.srcDevice = (CUdeviceptr)src,
+		.srcPitch = spitch,
+		.dstHost = dst,
+		.dstDevice = (CUdeviceptr)dst,
+		.dstPitch = dpitch,
+		.WidthInBytes = width,
+		.Height = height,
+	};
+	CUresult r;
+
+	RT_TRY(check_kind(kind));
+	if (width > dpitch || width > spitch)
+		return cudaErrorInvalidPitchValue;
+	if (!width || !height)
+		return cudaSuccess;
+	c.srcMemoryType = side_types[kind][0];
+	c.dstMemoryType = side_types[kind][1];
+	if (!async && !stream)
+		return rt_error(cuMemcpy2D(&c));
+	r = cuMemcpy2DAsync(&c, stream);
+	return rt_error(r || async ? r : cuStreamSynchronize(stream));
+}
+
+RT_API_PT(cudaMemcpy2D, v3020, ptds, v7000,
+	(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+		enum cudaMemcpyKind kind),
+	(dst, dpitch, src, spitch, width, height, kind))
+{
+	return copy_2d(dst, dpitch, src, spitch, width, height, kind, def, false);
+}
+
+RT_API_PT(cudaMemcpy2DAsync, v3020, ptsz, v7000,
+	(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+		enum cudaMemcpyKind kind, cudaStream_t stream),
+	(dst, dpitch, src, spitch, width, height, kind, stream))
+{
+	return copy_2d(
+		dst, dpitch, src, spitch, width, height, kind, rt_stream(stream, def), true);
+}
+
+static cudaError_t copy_3d(const struct cudaMemcpy3DParms *p, CUstream stream, bool async)
+{
+	CUDA_MEMCPY3D c;
+	CUresult r;
+
+	if (!p)
+		return cudaErrorInvalidValue;
+	if (p->srcArray || p->dstArray)
+		return rt_refuse("cudaMemcpy3D", "copies to and from CUDA arrays");
+	RT_TRY(check_kind(p->kind));
+	c = (CUDA_MEMCPY3D){
+		.srcXInBytes = p->srcPos.x,
+		.srcY = p->srcPos.y,
+		.srcZ = p->srcPos.z,
+		.srcMemoryType = side_types[p->kind][0],
+		.srcHost = p->srcPtr.ptr,
+		.srcDevice = (CUdeviceptr)p->srcPtr.ptr,
+		.srcPitch = p->srcPtr.pitch,
+		.srcHeight = p->srcPtr.ysize,
+		.dstXInBytes = p->dstPos.x,
+		.dstY = p->dstPos.y,
+		.dstZ = p->dstPos.z,
+		.dstMemoryType = side_types[p->kind][1],
+		.dstHost = p->dstPtr.ptr,
+		.dstDevice = (CUdeviceptr)p->dstPtr.ptr,
+		.dstPitch = p->dstPtr.pitch,
+		.dstHeight = p->dstPtr.ysize,
+		.WidthInBytes = p->extent.width,
+		.Height = p->extent.height,
+		.Depth = p->extent.depth,
+	};
+	if (!c.WidthInBytes || !c.Height || !c.Depth)
+		return cudaSuccess;
+	if (!async && !stream)
+		return rt_error(cuMemcpy3D(&c));
+	r = cuMemcpy3DAsync(&c, stream);
+	return rt_error(r || async ? r : cuStreamSynchronize(stream));
+}
+
+RT_API_PT(cudaMemcpy3D, v3020, ptds, v7000, (const struct cudaMemcpy3DParms *p), (p))
+{
+	return copy_3d(p, def, false);
+}
+
+RT_API_PT(cudaMemcpy3DAsync, v3020, ptsz, v7000,
+	(const struct cudaMemcpy3DParms *p, cudaStream_t stream), (p, stream))
+{
+	return copy_3d(p, rt_stream(stream, def), true);
+}
+
+/* One device: a peer copy is a copy on it. */
+RT_API(cudaMemcpyPeer, v4000,
+	(void *dst, int dstDevice, const void *src, int srcDevice, size_t count),
+	(dst, dstDevice, src, srcDevice, count))
+{
+	RT_TRY(rt_init());
+	return count ? copy(dst, src, count, cudaMemcpyDeviceToDevice, NULL) : cudaSuccess;
+}
+
+RT_API(cudaMemcpyPeerAsync, v4000,
+	(void *dst, int dstDevice, const void *src, int srcDevice, size_t count,
+		cudaStream_t stream),
+	(dst, dstDevice, src, srcDevice, count, stream))
+{
+	RT_TRY(rt_init());
+	return count ? copy_async(dst, src, count, cudaMemcpyDeviceToDevice, (CUstream)stream)
+		     : cudaSuccess;
+}
+
+/* --- fills ------------------------------------------------------------------------------------------------------------ */
+
+static cudaError_t fill(void *p, int value, size_t n, CUstream stream, bool async)
+{
+	CUdeviceptr d = (CUdeviceptr)p;
+	CUresult r;
+
+	RT_TRY(rt_init());
+	if (!n)
+		return cudaSuccess;
+	if (!async && !stream)
+		return rt_error(cuMemsetD8(d, (unsigned char)value, n));
+	r = cuMemsetD8Async(d, (unsigned char)value, n, stream);
+	return rt_error(r || async ? r : cuStreamSynchronize(stream));
+}
+
+static cudaError_t fill_2d(
+	void *p, size_t pitch, int value, size_t width, size_t height, CUstream stream, bool async)
+{
+	CUdeviceptr d = (CUdeviceptr)p;
+	CUresult r;
+
+	RT_TRY(rt_init());
+	if (width > pitch && height > 1)
+		return cudaErrorInvalidValue;
+	if (!width || !height)
+		return cudaSuccess;
+	if (!async && !stream)
+		return rt_error(cuMemsetD2D8(d, pitch, (unsigned char)value, width, height));
+	r = cuMemsetD2D8Async(d, pitch, (unsigned char)value, width, height, stream);
+	return rt_error(r || async ? r : cuStreamSynchronize(stream));
+}
+
+/* A box is a row of rectangles, each ysize rows after the one before. */
+static cudaError_t fill_3d(
+	struct cudaPitchedPtr p, int value, struct cudaExtent e, CUstream stream, bool async)
+{
+	if (e.depth > 1 && e.height > p.ysize)
+		return cudaErrorInvalidValue;
+	for (size_t z = 0; z < e.depth; z++) {
+		void *slice = (char *)p.ptr + z * p.pitch * p.ysize;
+
+		RT_TRY(fill_2d(slice, p.pitch, value, e.width, e.height, stream, async));
+	}
+	return cudaSuccess;
+}
+
+RT_API_PT(cudaMemset, v3020, ptds, v7000, (void *devPtr, int value, size_t count),
+	(devPtr, value, count))
+{
+	return fill(devPtr, value, count, def, false);
+}
+
+RT_API_PT(cudaMemsetAsync, v3020, ptsz, v7000,
+	(void *devPtr, int value, size_t count, cudaStream_t stream),
+	(devPtr, value, count, stream))
+{
+	return fill(devPtr, value, count, rt_stream(stream, def), true);
+}
+
+RT_API_PT(cudaMemset2D, v3020, ptds, v7000,
+	(void *devPtr, size_t pitch, int value, size_t width, size_t height),
+	(devPtr, pitch, value, width, height))
+{
+	return fill_2d(devPtr, pitch, value, width, height, def, false);
+}
+
+RT_API_PT(cudaMemset2DAsync, v3020, ptsz, v7000,
+	(void *devPtr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream),
+	(devPtr, pitch, value, width, height, stream))
+{
+	return fill_2d(devPtr, pitch, value, width, height, rt_stream(stream, def), true);
+}
+
+RT_API_PT(cudaMemset3D, v3020, ptds, v7000,
+	(struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent),
+	(pitchedDevPtr, value, extent))
+{
+	return fill_3d(pitchedDevPtr, value, extent, def, false);
+}
+
+RT_API_PT(cudaMemset3DAsync, v3020, ptsz, v7000,
+	(struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent,
+		cudaStream_t stream),
+	(pitchedDevPtr, value, extent, stream))
+{
+	return fill_3d(pitchedDevPtr, value, extent, rt_stream(stream, def), true);
+}
