@@ -1,1 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
+#
+# Example programs: CUDA C when nvcc is there; pipeline_ptx needs no CUDA compiler. Their PTX is in examples/ptx, made by `make
+# examples-ptx`.
+
+CUDA_EXAMPLES = examples/vecadd examples/matmul examples/reduce examples/pipeline examples/transformer examples/race_demo \
+	examples/tiny_launches
+EXAMPLES_PTX = $(CUDA_EXAMPLES:examples/%=examples/ptx/%.ptx)
+EXTRA_DIST += examples/check.h $(CUDA_EXAMPLES:=.cu)
+examplesdir = $(plugindir)/examples
+dist_examples_DATA = examples/check.h
+examplesptxdir = $(examplesdir)/ptx
+dist_examplesptx_DATA = $(EXAMPLES_PTX)
+
+# PTX for the software GPU and any other, machine code for an H100 or H200. -g gives the host code's lines.
+NVCC_FLAGS = -O2 -g -lineinfo -cudart shared -gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,code=sm_90 \
+	-Xlinker -rpath=$(CUDA_DIR)/lib64 -Xlinker --enable-new-dtags
+AM_V_NVCC = $(am__v_NVCC_@AM_V@)
+am__v_NVCC_ = $(am__v_NVCC_@AM_DEFAULT_V@)
+am__v_NVCC_0 = @echo "  NVCC    " $@;
+am__v_NVCC_1 =
+
+if HAVE_NVCC
+nodist_examples_SCRIPTS = $(CUDA_EXAMPLES)
+CLEANFILES += $(CUDA_EXAMPLES)
+$(CUDA_EXAMPLES): examples/%: examples/%.cu examples/check.h
+	@$(MKDIR_P) examples
+	$(AM_V_NVCC)$(NVCC) $(NVCC_FLAGS) -o $@ $<
+
+endif
+
+# Only by hand, when an example has changed: the PTX in the tree is what the demo runs where there is no nvcc.
+.PHONY: examples-ptx
+examples-ptx:
+	for e in $(CUDA_EXAMPLES); do $(NVCC) -O2 -arch=compute_75 -ptx -o $(srcdir)/examples/ptx/$${e#examples/}.ptx $(srcdir)/$$e.cu || exit 1; done

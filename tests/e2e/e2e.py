@@ -279,8 +279,8 @@ def main():
         print('\n'.join(tests))
         return 0
     if not tsdb_path():
-        print(f'Bail out! no tsdb in {BUILD}')
-        return 1
+        print(f'1..0 # SKIP no tsdb in {BUILD}')
+        return 0
     failed = 0
     print(f'1..{len(tests)}', flush=True)
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get('E2E_JOBS', '2'))) as pool:

@@ -27,6 +27,28 @@ def test_examples(t):
         t.equal(a.status, 0, name)
 
 
+def test_transformer(t):
+    a, _ = same(t, 'transformer')
+    t.equal(a.status, 0, 'transformer')
+
+
+def test_all_kinds_of_command(t):
+    a, _ = same(t, 'all_kinds')
+    t.equal(a.status, 0, 'all_kinds')
+
+
+def test_graphs(t):
+    a, _ = same(t, 'graphs')
+    t.equal(a.status, 0, 'graphs')
+
+
+def test_illegal_address(t):
+    a, r = same(t, 'bad_address')
+    t.match(r'cudaErrorIllegalAddress', a.out)
+    if t.gpu == 'soft':
+        t.match(r'illegal address.*stray.*thread \(\d+,0,0\).*line \d+', r.err, 'what the software GPU says')
+
+
 def test_exit_code(t):
     a, _ = same(t, 'exit_code')
     t.equal(a.status, 7, 'exit_code alone')

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the test programs share: a kernel that counts, and a CUDA call that must succeed.
+ */
+#ifndef TESTS_PROGRAMS_GPU_H
+#define TESTS_PROGRAMS_GPU_H
+
+#include "../../examples/check.h"
+#include <string.h>
+#include <unistd.h>
+
+__global__ void count(int *n, int by)
+{
+	atomicAdd(n, by);
+}
+
+/* A zeroed counter on the device. */
+static inline int *counter_new(void)
+{
+	int *n;
+
+	CHECK(cudaMalloc(&n, sizeof(int)));
+	CHECK(cudaMemset(n, 0, sizeof(int)));
+	return n;
+}
+
+static inline int counter_value(const int *n)
+{
+	int v;
+
+	CHECK(cudaMemcpy(&v, n, sizeof(int), cudaMemcpyDeviceToHost));
+	return v;
+}
+
+#endif

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Tiny programs for the end-to-end tests. A new one is a file here and its name in CUDA_TESTS.
+
+CUDA_TESTS = tests/programs/all_kinds tests/programs/bad_address tests/programs/crash_segv tests/programs/execs \
+	tests/programs/exit_code tests/programs/exits_early tests/programs/failing_calls tests/programs/forks \
+	tests/programs/graphs tests/programs/kill_self tests/programs/long_running tests/programs/signals \
+	tests/programs/static_cudart tests/programs/stdin_echo tests/programs/threads tests/programs/uses_cupti
+EXTRA_DIST += tests/programs/gpu.h $(CUDA_TESTS:=.cu)
+
+check_PROGRAMS += tests/programs/no_gpu
+tests_programs_no_gpu_SOURCES = tests/programs/no_gpu.c
+tests_programs_no_gpu_CFLAGS = -std=gnu11 -g $(WARN_CFLAGS)
+tests_programs_no_gpu_LDFLAGS =
+
+if HAVE_NVCC
+PROGRAM_FLAGS = -O1 -g -gencode arch=compute_75,code=compute_75 $(CUDA_CFLAGS:-isystem%=-I%) \
+	-Xlinker -rpath=$(CUDA_DIR)/lib64 -Xlinker --enable-new-dtags -ldl
+check_SCRIPTS += $(CUDA_TESTS)
+CLEANFILES += $(CUDA_TESTS)
+$(CUDA_TESTS): tests/programs/%: tests/programs/%.cu tests/programs/gpu.h examples/check.h
+	@$(MKDIR_P) tests/programs
+	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS) -cudart $(if $(findstring static_cudart,$@),static,shared) -o $@ $<
+endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Makes no GPU call at all.
+ */
+#include <stdio.h>
+
+int main(void)
+{
+	printf("no_gpu: hello\n");
+	return 0;
+}
