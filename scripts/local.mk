@@ -7,5 +7,5 @@ TESTS += scripts/check-layers.sh tests/check-headers.sh
 BUNDLE = gpu-bundle
 .PHONY: gpu-bundle
 gpu-bundle: all
-	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
+	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_SCRIPTS)
 	$(srcdir)/scripts/gpu-bundle . $(BUNDLE)
