@@ -303,7 +303,7 @@ static void get_allocs(struct input *in, struct allocs *t)
 
 static bool bad_str(const struct vec *bytes, struct str t)
 {
-	if (t.off == 0 && t.len == 0 && !bytes->n)
+	if (!t.len)
 		return false;
 	return t.off >= bytes->n || t.len >= bytes->n - t.off || ((char *)bytes->data)[t.off + t.len];
 }

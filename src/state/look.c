@@ -114,7 +114,7 @@ bool state_queue(const struct state *s, uint32_t stream, unsigned i, struct sbt_
 	if (!st || i >= st->len)
 		return false;
 	e = ring_at(st, i);
-	queue_brief(ret_brief, e);
+	queue_brief(ret_brief, e, stream);
 	*ret_status = e->begun ? STATE_RUNNING : STATE_PENDING;
 	if (i == 0 && !st->old_count) {
 		h = stream_hold(s, st);

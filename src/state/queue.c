@@ -73,10 +73,11 @@ static void keep_fields(struct entry *e, const struct sbt_cmd *c)
 	}
 }
 
-void queue_brief(struct sbt_cmd *c, const struct entry *e)
+void queue_brief(struct sbt_cmd *c, const struct entry *e, uint32_t stream)
 {
 	*c = (struct sbt_cmd){.seq = e->seq, .kind = e->kind, .flags = e->flags, .thread = e->thread, .ctx = e->ctx,
 		.stack = e->stack};
+	*(uint64_t *)((char *)c + stream_off[e->kind]) = stream;
 	for (size_t i = 0; i < NFIELDS; i++) {
 		const struct queue_field *f = &queue_fields[i];
 		const char *slot = (const char *)e + f->entry_off;

@@ -156,7 +156,7 @@ static inline uint64_t stream_pending(const struct stream *st)
 struct str str_put(struct vec *bytes, const void *p, uint64_t n);
 static inline const char *str_get(const struct vec *bytes, struct str t)
 {
-	return bytes->data ? (const char *)bytes->data + t.off : "";
+	return t.len ? (const char *)bytes->data + t.off : "";
 }
 static inline struct sbt_blob str_blob(const struct vec *bytes, struct str t)
 {
@@ -184,8 +184,8 @@ void queue_retire(struct state *s, uint32_t id, uint64_t seq);
 void queue_retire_before(struct state *s, struct stream *st, uint64_t seq);
 void retire_raise(struct state *s, uint32_t id, uint64_t seq);
 void retire_run(struct state *s);
-/* Fills *c with what the queue kept. */
-void queue_brief(struct sbt_cmd *c, const struct entry *e);
+/* Fills *c with what the queue of stream kept. */
+void queue_brief(struct sbt_cmd *c, const struct entry *e, uint32_t stream);
 /* Index in the ring of the first entry with a seq >= seq. */
 uint32_t ring_lower(const struct stream *st, uint64_t seq);
 /* Last seq in the queue that is below seq; 0 none. */

@@ -113,7 +113,7 @@ struct str str_put(struct vec *bytes, const void *p, uint64_t n)
 	char *dst;
 
 	if (n >= UINT32_MAX - bytes->n)
-		return str_put(bytes, "?", 1);
+		return (struct str){0}; /* 4 GiB of names: the rest have none */
 	dst = vec_add(bytes, 1, n + 1);
 	if (n)
 		memcpy(dst, p, n);

@@ -180,6 +180,8 @@ struct sbt_names state_names(const struct state *s);
 
 /* ---- seeking ------------------------------------------------------------------------------------------------------ */
 
+/* The state of the last sound keyframe at or before seq; an empty one when there is none. Caller frees. */
+struct err *state_keyframe(struct state **ret, struct sbt_reader *trace, uint64_t seq) TS_CHECK;
 /* The exact state after the last command with seq' <= seq: keyframe, then fold. Caller frees. */
 struct err *state_at(struct state **ret, struct sbt_reader *trace, uint64_t seq) TS_CHECK;
 /* The state at a host time: commands entered by then, retired if their GPU end is by then, begun if their start is.
@@ -194,9 +196,9 @@ enum state_view { /* rows of the table in state/print.c */
 };
 /* One table, columns aligned, a header line; an empty one says "No streams." */
 void state_print(struct buf *out, const struct state *s, enum state_view view);
-/* An array of objects (an object of arrays for STATE_VIEW_ALL). */
+/* An array of objects; for STATE_VIEW_ALL an object of those arrays, with the totals before them. */
 void state_json(struct buf *out, const struct state *s, enum state_view view);
-/* One stream in detail: head, why it waits, its queue. False when there is no such stream. */
+/* One stream in detail: head, why it waits, its queue (in text the first 64). False when there is no such stream. */
 bool state_print_stream(struct buf *out, const struct state *s, uint32_t stream);
 bool state_json_stream(struct buf *out, const struct state *s, uint32_t stream);
 

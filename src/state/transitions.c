@@ -252,6 +252,8 @@ static void on_stream_create(struct state *s, const struct sbt_cmd *c)
 		live(s, c, "stream", u->new_stream, LIFE_OF(st, destroyed), CREATE);
 	if (!st)
 		st = new_stream(s, c, u->new_stream, c->ctx);
+	s->dying -= st->destroyed;
+	st->destroyed = false;
 	st->handle = u->handle;
 	st->flags = u->stream_flags;
 	st->priority = u->priority;
@@ -283,6 +285,7 @@ static void on_event_create(struct state *s, const struct sbt_cmd *c)
 		e = table_insert(&s->events, ROW(event), (uint32_t)u->new_event);
 		e->stream = SBT_NO_ID;
 	}
+	e->destroyed = false;
 	e->ctx = c->ctx;
 	e->handle = u->handle;
 	e->flags = u->event_flags;
@@ -696,6 +699,7 @@ static struct graph *new_graph(struct state *s, const struct sbt_cmd *c, uint64_
 	live(s, c, "graph", id, LIFE_OF(g, destroyed), CREATE);
 	if (!g)
 		g = table_insert(&s->graphs, ROW(graph), (uint32_t)id);
+	g->destroyed = false;
 	g->source = (uint32_t)source;
 	g->handle = handle;
 	return g;
@@ -748,6 +752,15 @@ static void on_graph_create(struct state *s, const struct sbt_cmd *c)
 		copy_nodes(g, own_graph(s, u->clone_of));
 }
 
+/* Bytes of a node that is written again mostly are what they were. */
+static void put_node_bytes(struct graph *g, struct str *t, struct sbt_blob b)
+{
+	if (t->len == b.len && (!b.len || !memcmp(str_get(&g->bytes, *t), b.p, b.len)))
+		return;
+	vec_own(&g->bytes, 1);
+	*t = str_put(&g->bytes, b.p, b.len);
+}
+
 static void on_graph_node(struct state *s, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_graph_node *u = &c->u.graph_node;
@@ -762,9 +775,8 @@ static void on_graph_node(struct state *s, const struct sbt_cmd *c)
 		n = table_insert(&g->nodes, ROW(node), (uint32_t)u->node);
 	n->kernel = (uint32_t)u->kernel;
 	n->type = (uint8_t)u->type;
-	vec_own(&g->bytes, 1);
-	n->deps = str_put(&g->bytes, u->deps.p, u->deps.len);
-	n->payload = str_put(&g->bytes, u->payload.p, u->payload.len);
+	put_node_bytes(g, &n->deps, u->deps);
+	put_node_bytes(g, &n->payload, u->payload);
 }
 
 /* An executable graph is what its source was at that moment. */
@@ -796,22 +808,17 @@ static void wrote_by_graph(struct state *s, uint64_t seq, const struct graph *g)
 	for (size_t i = 0; i < g->nodes.n && s->allocs.n; i++) {
 		struct sbt_blob p = str_blob(&g->bytes, ((struct node *)g->nodes.data)[i].payload);
 		const struct kernel *k;
-		uint64_t aligned[64];
 		struct sbt_cmd c;
-		void *copy = p.len > sizeof aligned ? xmalloc(p.len) : aligned;
 
-		memcpy(copy, p.p, p.len);
-		if (p.len && sbt_unpack(&c, copy, p.len)) {
-			k = c.kind == SBT_LAUNCH ? table_find(&s->kernels, ROW(kernel), (uint32_t)c.u.launch.kernel) : NULL;
-			if (c.kind == SBT_LAUNCH)
-				wrote_args(s, seq, c.u.launch.args, k ? str_blob(&s->bytes, k->params) : (struct sbt_blob){0});
-			else if (c.kind == SBT_COPY)
-				wrote(s, seq, c.u.copy.dst, true);
-			else if (c.kind == SBT_FILL)
-				wrote(s, seq, c.u.fill.dst, true);
-		}
-		if (copy != aligned)
-			free(copy);
+		if (!p.len || !sbt_unpack(&c, p.p, p.len))
+			continue;
+		k = c.kind == SBT_LAUNCH ? table_find(&s->kernels, ROW(kernel), (uint32_t)c.u.launch.kernel) : NULL;
+		if (c.kind == SBT_LAUNCH)
+			wrote_args(s, seq, c.u.launch.args, k ? str_blob(&s->bytes, k->params) : (struct sbt_blob){0});
+		else if (c.kind == SBT_COPY)
+			wrote(s, seq, c.u.copy.dst, true);
+		else if (c.kind == SBT_FILL)
+			wrote(s, seq, c.u.fill.dst, true);
 	}
 }
 
