@@ -3,9 +3,10 @@
  * The replay engine: a position in a trace, moved forwards and backwards. One engine, an executor behind it: without one, the
  * state machine alone is replayed (logical replay); with one, the commands run again on a device.
  *
- * A position is (seq, retired): commands up to seq are submitted; beyond what the host had learned by then,
- * the heads retired one by one with replay_next_stream(). Going back forgets the newest of those first.
- * The state at a position does not depend on the way there.
+ * A position is (seq, retirements): commands up to seq are submitted; beyond what the host had learned by then, the heads
+ * retired one by one with replay_next_stream(), each at its own seq. Going back undoes submissions and retirements in the order
+ * they were made, newest first; replay_goto() forgets all retirements. The state at a position does not depend on the
+ * way there.
  */
 #ifndef REPLAY_REPLAY_H
 #define REPLAY_REPLAY_H
@@ -14,7 +15,9 @@
 
 struct replay;
 
-/* Runs commands on something. Every member is required. The engine calls from one thread. */
+/* Runs commands on something. Every member is required. The engine calls from one thread. Steps and runs forwards call
+ * execute for every command before it is applied to the state, and wait for the one they stop at; when execute fails the
+ * position stays before that command. Every other move calls seek once, and happens only when that succeeds. */
 struct replay_executor {
 	void *arg;
 	/* Submit c and, when wait is set, return when it has finished on the device. */
@@ -54,12 +57,13 @@ const struct sbt_cmd *replay_cmd(const struct replay *r);
 
 /* n commands forwards. */
 struct err *replay_step(struct replay *r, uint64_t n, struct replay_stop *ret) TS_CHECK;
-/* Retires the head of one stream, submitting commands only until it has one. ERR_STATE with the reason when the head
- * waits for another stream: the sentence names stream, event and seq. */
+/* Retires the head of one stream, submitting commands only until it has one; a command of the stream that is finished as soon
+ * as it is submitted (a synchronous copy) is a stop too. ERR_STATE with the reason when the head waits for another stream:
+ * the sentence names stream, event and seq. ERR_NOT_FOUND when the stream has no more work. The position then stays. */
 struct err *replay_next_stream(struct replay *r, uint32_t stream, struct replay_stop *ret) TS_CHECK;
-/* Undoes the last retirement, or goes n commands back. */
+/* Undoes n moves, each a retirement made at the position or a command. */
 struct err *replay_reverse_step(struct replay *r, uint64_t n, struct replay_stop *ret) TS_CHECK;
-/* To seq exactly; 0 is the beginning. ERR_NOT_FOUND when the trace does not hold seq: the sentence names the range. */
+/* To seq exactly, without explicit retirements; 0 is the beginning. ERR_NOT_FOUND when the trace does not hold seq: the sentence names the range. */
 struct err *replay_goto(struct replay *r, uint64_t seq, struct replay_stop *ret) TS_CHECK;
 /* To the next breakpoint, forwards or backwards; a stop is at the position right after submitting the command that
  * matched. Stops early when *interrupt becomes true (may be NULL). */

@@ -342,9 +342,16 @@ void state_retire(struct state *s, uint64_t seq)
 		const struct stream *st = &ROWS(s, streams, stream)[i];
 		uint32_t at = ring_lower(st, seq);
 
-		if ((at < st->len && ring_at(st, at)->seq == seq) ||
-			(st->old_count && (seq == st->old_first || seq == st->old_last))) {
+		if (at < st->len && ring_at(st, at)->seq == seq) {
 			queue_retire(s, st->id, seq);
+			return;
+		}
+	}
+	for (size_t i = 0; i < s->streams.n; i++) {
+		const struct stream *st = &ROWS(s, streams, stream)[i];
+
+		if (st->old_count && (seq == queue_head(st) || seq == st->old_last)) {
+			queue_retire(s, st->id, st->old_last); /* the summary goes as a whole */
 			return;
 		}
 	}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside the room replay: the engine's parts, and the checkpoints that make going back quick.
+ */
+#ifndef REPLAY_PRIVATE_H
+#define REPLAY_PRIVATE_H
+
+#include "replay/replay.h"
+
+/* An explicit retirement (replay_next_stream): command seq was retired when the position was at, the trace's command number
+ * index (state_totals.commands). */
+struct mark {
+	uint64_t at, index, seq;
+};
+
+/* A state on the way, the first nmarks marks applied. */
+struct point {
+	uint64_t seq, index;
+	unsigned nmarks;
+	struct state *s;
+};
+
+#define POINTS_MAX 64
+#define POINT_EVERY 4096		/* commands, going forwards */
+#define POINTS_BYTES (256u << 20)	/* of memory for all of them */
+
+/* In order of seq; points with equal seq in order of nmarks. */
+struct points {
+	struct point p[POINTS_MAX];
+	unsigned n;
+};
+
+/* points.c */
+/* Keeps a clone of s unless there is one like it. */
+void points_add(struct points *t, const struct state *s, unsigned nmarks);
+/* The latest with seq <= seq and nmarks <= nmarks; NULL when there is none. */
+const struct point *points_find(const struct points *t, uint64_t seq, unsigned nmarks);
+/* The latest with index <= index and nmarks <= nmarks. */
+const struct point *points_find_index(const struct points *t, uint64_t index, unsigned nmarks);
+/* Forgets those with more than nmarks marks, and those after seq. */
+void points_drop(struct points *t, uint64_t seq, unsigned nmarks);
+void points_free(struct points *t);
+
+struct replay {
+	struct sbt_reader *trace;
+	struct sbt_cursor *cursor;
+	struct replay_executor ex;
+	bool has_ex;
+
+	struct state *s;
+	uint64_t seq, index;	   /* s's, kept here for speed */
+	const struct sbt_cmd *cmd; /* the cursor's; NULL at the beginning, or when the trace lacks it */
+	bool astray;		   /* the cursor is not just behind seq */
+
+	struct mark *marks; /* in the order they were made, so at rises */
+	unsigned nmarks, marks_cap;
+	struct points points;
+	uint64_t next_point; /* index at which going forwards leaves one */
+};
+
+/* replay.c: moving without stop records, for run.c */
+/* Puts the cursor right behind the position, if it is not there. */
+struct err *replay_align(struct replay *r) TS_CHECK;
+/* The command after the position, not yet applied; NULL at the end. */
+struct err *replay_peek(struct replay *r, const struct sbt_cmd **ret) TS_CHECK;
+/* Executes and applies what replay_peek() returned. */
+struct err *replay_submit(struct replay *r, const struct sbt_cmd *c, bool wait) TS_CHECK;
+/* To the last command with a seq <= seq that is at most the trace's index-th, with the first nmarks marks. The position only
+ * changes when that, and the executor's seek, succeeds. */
+struct err *replay_jump(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks) TS_CHECK;
+/* Number of the marks that were made before the position reached seq. */
+unsigned replay_marks_before(const struct replay *r, uint64_t seq);
+/* Ends every move: e when there is one, else fills *ret. */
+struct err *replay_stopped(struct replay *r, struct err *e, enum replay_why why, struct replay_stop *ret) TS_CHECK;
+
+#endif

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The replay engine: a position in a trace. Forwards is the fold; every other move is a jump: the best state at hand (the
+ * current one, a checkpoint, a keyframe), then forwards from there. The surprise: the explicit retirements made on the way are
+ * part of the position, so a jump makes those that lie on its way again.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "replay/replay-private.h"
+
+#define JUMP_KEYFRAME 4096 /* commands to fold at which a keyframe is worth its reading */
+
+static struct state_totals totals(const struct state *s)
+{
+	struct state_totals t;
+
+	state_totals(s, &t);
+	return t;
+}
+
+/* ---- the cursor --------------------------------------------------------------------------------------------------- */
+
+struct err *replay_align(struct replay *r)
+{
+	const struct sbt_cmd *c = NULL;
+
+	if (!r->astray)
+		return NULL;
+	r->cmd = NULL;
+	TRY(sbt_cursor_seek(r->cursor, r->seq ? r->seq : 1));
+	if (r->seq) {
+		TRY(sbt_cursor_next(r->cursor, &c));
+		if (!c || c->seq != r->seq) { /* the state comes from a keyframe, the command is lost */
+			c = NULL;
+			TRY(sbt_cursor_seek(r->cursor, r->seq + 1));
+		}
+	}
+	r->cmd = c;
+	r->astray = false;
+	return NULL;
+}
+
+struct err *replay_peek(struct replay *r, const struct sbt_cmd **ret)
+{
+	*ret = NULL;
+	TRY(replay_align(r));
+	if (r->seq >= sbt_reader_last_seq(r->trace))
+		return NULL;
+	r->astray = true; /* until the command is submitted */
+	r->cmd = NULL;
+	return sbt_cursor_next(r->cursor, ret);
+}
+
+struct err *replay_stopped(struct replay *r, struct err *e, enum replay_why why, struct replay_stop *ret)
+{
+	struct err *align = replay_align(r);
+
+	*ret = (struct replay_stop){.why = why, .seq = r->seq};
+	if (!e)
+		return align;
+	err_free(align);
+	return e;
+}
+
+/* ---- one command -------------------------------------------------------------------------------------------------- */
+
+/* Before a command that does not follow directly: where a damaged trace lost commands, a keyframe after the hole knows what
+ * they did. Not with marks on the way, which the keyframe knows nothing of. */
+static struct err *bridge(const struct replay *r, struct state **s, uint64_t at, uint64_t next, unsigned nmarks)
+{
+	struct state *k;
+
+	if (next == at + 1 || nmarks || !sbt_reader_damage(r->trace))
+		return NULL;
+	TRY(state_keyframe(&k, r->trace, next - 1));
+	if (totals(k).seq <= at) {
+		state_free(k);
+		return NULL;
+	}
+	state_free(*s);
+	*s = k;
+	return NULL;
+}
+
+struct err *replay_submit(struct replay *r, const struct sbt_cmd *c, bool wait)
+{
+	const struct state *before = r->s;
+
+	TRY(bridge(r, &r->s, r->seq, c->seq, r->nmarks));
+	if (r->s != before)
+		r->index = totals(r->s).commands;
+	if (r->has_ex)
+		TRY(r->ex.execute(r->ex.arg, c, wait));
+	TRY(state_apply(r->s, c));
+	r->seq = c->seq;
+	r->index++;
+	r->cmd = c;
+	r->astray = false;
+	if (r->index >= r->next_point) {
+		points_add(&r->points, r->s, r->nmarks);
+		r->next_point = r->index + POINT_EVERY;
+	}
+	return NULL;
+}
+
+/* ---- jumping ------------------------------------------------------------------------------------------------------ */
+
+struct jump {
+	uint64_t seq, index; /* the goal */
+	unsigned nmarks;
+	struct state *s;     /* where the jump is now ... */
+	struct state_totals at;
+	unsigned made;	     /* marks made in s */
+};
+
+/* What is at hand without reading the trace. */
+static void start_near(const struct replay *r, struct jump *j)
+{
+	const struct point *p = points_find(&r->points, j->seq, j->nmarks);
+	const struct point *q = points_find_index(&r->points, j->index, j->nmarks);
+
+	if (p && q && q->seq < p->seq)
+		p = q;
+	else if (!q)
+		p = NULL;
+	if (r->nmarks == j->nmarks && r->seq <= j->seq && r->index <= j->index && (!p || p->seq <= r->seq)) {
+		j->s = state_clone(r->s);
+		j->made = r->nmarks;
+	} else if (p) {
+		j->s = state_clone(p->s);
+		j->made = p->nmarks;
+	} else {
+		j->s = state_new();
+		j->made = 0;
+	}
+	j->at = totals(j->s);
+}
+
+/* A keyframe, when there is one after j->s that the marks allow. */
+static struct err *start_keyframe(struct replay *r, struct jump *j)
+{
+	uint64_t guess = j->seq;
+	struct state *k;
+
+	if (j->nmarks && r->marks[0].at < guess)
+		guess = r->marks[0].at;
+	if (j->index != UINT64_MAX && r->seq > j->seq && r->index > j->index && guess > r->seq - (r->index - j->index))
+		guess = r->seq - (r->index - j->index); /* seqs rise at least as fast as numbers */
+	while (guess > j->at.seq + JUMP_KEYFRAME) {
+		struct state_totals t;
+
+		TRY(state_keyframe(&k, r->trace, guess));
+		t = totals(k);
+		if (t.seq > j->at.seq && t.commands <= j->index) {
+			state_free(j->s);
+			j->s = k;
+			j->at = t;
+			j->made = 0;
+			points_add(&r->points, k, 0);
+			return NULL;
+		}
+		state_free(k);
+		if (t.seq <= j->at.seq)
+			return NULL;
+		guess = t.seq - 1;
+	}
+	return NULL;
+}
+
+static void make_marks(const struct replay *r, struct jump *j)
+{
+	while (j->made < j->nmarks && r->marks[j->made].at <= j->at.seq)
+		state_retire(j->s, r->marks[j->made++].seq);
+}
+
+/* Whether a checkpoint is left so many commands before the goal: the closer, the denser. */
+static bool leave_point(uint64_t left)
+{
+	return left == 64 || left == 256 || left == 1024 || left == 4096 || left == 16384;
+}
+
+static struct err *jump_one(const struct replay *r, struct jump *j, const struct sbt_cmd *c)
+{
+	const struct state *before = j->s;
+
+	TRY(bridge(r, &j->s, j->at.seq, c->seq, j->nmarks));
+	if (j->s != before)
+		j->at = totals(j->s);
+	TRY(state_apply(j->s, c));
+	j->at.seq = c->seq;
+	j->at.commands++;
+	make_marks(r, j);
+	return NULL;
+}
+
+static struct err *jump_fold(struct replay *r, struct jump *j)
+{
+	const struct sbt_cmd *c = NULL;
+	uint64_t goal = j->index;
+
+	if (goal == UINT64_MAX)
+		goal = j->at.commands + (j->seq - j->at.seq); /* a guess, for the checkpoints */
+	r->astray = true;
+	r->cmd = NULL;
+	make_marks(r, j);
+	if (j->at.seq < j->seq && j->at.commands < j->index)
+		TRY(sbt_cursor_seek(r->cursor, j->at.seq + 1));
+	while (j->at.seq < j->seq && j->at.commands < j->index) {
+		TRY(sbt_cursor_next(r->cursor, &c));
+		if (!c || c->seq > j->seq)
+			return NULL;
+		TRY(jump_one(r, j, c));
+		if (goal > j->at.commands && leave_point(goal - j->at.commands))
+			points_add(&r->points, j->s, j->made);
+	}
+	r->cmd = c; /* the cursor is right behind the goal */
+	return NULL;
+}
+
+unsigned replay_marks_before(const struct replay *r, uint64_t seq)
+{
+	unsigned n = r->nmarks;
+
+	while (n && r->marks[n - 1].at >= seq)
+		n--;
+	return n;
+}
+
+struct err *replay_jump(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks)
+{
+	struct jump j = {.seq = seq, .index = index, .nmarks = nmarks};
+	struct err *e;
+
+	points_drop(&r->points, UINT64_MAX, nmarks);
+	start_near(r, &j);
+	e = start_keyframe(r, &j);
+	if (!e)
+		e = jump_fold(r, &j);
+	if (!e && r->has_ex)
+		e = r->ex.seek(r->ex.arg, totals(j.s).seq);
+	if (e) {
+		state_free(j.s);
+		r->astray = true;
+		return e;
+	}
+	state_free(r->s);
+	r->s = j.s;
+	j.at = totals(j.s);
+	r->seq = j.at.seq;
+	r->index = j.at.commands;
+	r->nmarks = nmarks;
+	r->next_point = r->index + POINT_EVERY;
+	r->astray = !r->cmd || r->cmd->seq != r->seq;
+	return NULL;
+}
+
+/* ---- the moves ---------------------------------------------------------------------------------------------------- */
+
+struct err *replay_open(struct replay **ret, struct sbt_reader *trace, const struct replay_executor *ex)
+{
+	struct replay *r;
+	struct sbt_cursor *cursor;
+
+	*ret = NULL;
+	TRY(sbt_cursor_open(&cursor, trace));
+	r = xcalloc(1, sizeof *r);
+	r->trace = trace;
+	r->cursor = cursor;
+	r->s = state_new();
+	r->astray = true;
+	r->next_point = POINT_EVERY;
+	if (ex) {
+		r->ex = *ex;
+		r->has_ex = true;
+	}
+	*ret = r;
+	return NULL;
+}
+
+void replay_close(struct replay *r)
+{
+	if (!r)
+		return;
+	if (r->has_ex)
+		r->ex.close(r->ex.arg);
+	points_free(&r->points);
+	state_free(r->s);
+	sbt_cursor_close(r->cursor);
+	free(r->marks);
+	free(r);
+}
+
+uint64_t replay_seq(const struct replay *r)
+{
+	return r->seq;
+}
+
+const struct state *replay_state(const struct replay *r)
+{
+	return r->s;
+}
+
+const struct sbt_cmd *replay_cmd(const struct replay *r)
+{
+	return r->cmd;
+}
+
+struct err *replay_step(struct replay *r, uint64_t n, struct replay_stop *ret)
+{
+	enum replay_why why = REPLAY_STEPPED;
+	const struct sbt_cmd *c;
+	struct err *e = NULL;
+
+	for (; n && !e; n--) {
+		e = replay_peek(r, &c);
+		if (!e && !c)
+			why = REPLAY_END;
+		if (e || !c)
+			break;
+		e = replay_submit(r, c, n == 1 || c->seq == sbt_reader_last_seq(r->trace));
+	}
+	return replay_stopped(r, e, why, ret);
+}
+
+struct err *replay_reverse_step(struct replay *r, uint64_t n, struct replay_stop *ret)
+{
+	uint64_t index = r->index, at = r->seq;
+	unsigned m = r->nmarks;
+	struct err *e = NULL;
+
+	while (n && (m || index)) {
+		uint64_t back, stop = m ? r->marks[m - 1].index : 0;
+
+		if (m && r->marks[m - 1].at == at) {
+			m--;
+			n--;
+			continue;
+		}
+		back = index - stop < n ? index - stop : n;
+		index -= back;
+		n -= back;
+		at = m && index == stop ? r->marks[m - 1].at : 0;
+	}
+	if (index < r->index)
+		e = replay_jump(r, r->seq - 1, index, m);
+	else if (m < r->nmarks)
+		e = replay_jump(r, r->seq, UINT64_MAX, m);
+	return replay_stopped(r, e, r->seq ? REPLAY_STEPPED : REPLAY_BEGIN, ret);
+}
+
+static struct err *not_held(const struct replay *r, uint64_t seq)
+{
+	uint64_t first = sbt_reader_first_seq(r->trace), last = sbt_reader_last_seq(r->trace);
+
+	if (!first)
+		return err_new(ERR_NOT_FOUND, "the trace holds no commands, so there is no #%" PRIu64, seq);
+	if (seq >= first && seq <= last)
+		return err_new(ERR_NOT_FOUND, "#%" PRIu64 " is missing in the trace, which runs from #%" PRIu64 " to #%" PRIu64,
+			seq, first, last);
+	return err_cure(err_new(ERR_NOT_FOUND, "the trace does not hold #%" PRIu64, seq),
+		"it runs from #%" PRIu64 " to #%" PRIu64, first, last);
+}
+
+/* Whether the trace holds seq. */
+static struct err *look_up(struct replay *r, uint64_t seq)
+{
+	const struct sbt_cmd *c;
+
+	if (!seq)
+		return NULL;
+	r->astray = true;
+	r->cmd = NULL;
+	TRY(sbt_cursor_seek(r->cursor, seq));
+	TRY(sbt_cursor_next(r->cursor, &c));
+	return c && c->seq == seq ? NULL : not_held(r, seq);
+}
+
+struct err *replay_goto(struct replay *r, uint64_t seq, struct replay_stop *ret)
+{
+	struct err *e = look_up(r, seq);
+
+	if (!e)
+		e = replay_jump(r, seq, UINT64_MAX, 0);
+	return replay_stopped(r, e, r->seq ? REPLAY_STEPPED : REPLAY_BEGIN, ret);
+}
+
+/* ---- one stream alone --------------------------------------------------------------------------------------------- */
+
+static void mark(struct replay *r, uint64_t seq)
+{
+	points_drop(&r->points, r->seq, r->nmarks);
+	if (r->nmarks == r->marks_cap) {
+		r->marks_cap = r->marks_cap ? r->marks_cap * 2 : 16;
+		r->marks = xrealloc(r->marks, r->marks_cap * sizeof *r->marks);
+	}
+	r->marks[r->nmarks++] = (struct mark){.at = r->seq, .index = r->index, .seq = seq};
+	state_retire(r->s, seq);
+}
+
+static struct err *held_back(const struct state_stream *st)
+{
+	if (st->wait_event != SBT_NO_ID)
+		return err_cure(err_new(ERR_STATE, "stream %u waits at #%" PRIu64 " for event %u, recorded by #%" PRIu64
+			" on stream %u", st->id, st->head, st->wait_event, st->wait_seq, st->wait_stream),
+			"`replay next stream %u` until that is finished", st->wait_stream);
+	return err_cure(err_new(ERR_STATE, "stream %u waits at #%" PRIu64 " for #%" PRIu64 " on stream %u", st->id, st->head,
+		st->wait_seq, st->wait_stream), "`replay next stream %u` until that is finished", st->wait_stream);
+}
+
+/* Retires the head, if there is one. */
+static struct err *retire_head(struct replay *r, uint32_t stream, uint64_t *ret)
+{
+	struct state_stream st;
+
+	if (!state_stream_by_id(r->s, stream, &st) || !st.head)
+		return NULL;
+	/* held back by a value in memory: nobody but the user can say when that comes */
+	if (st.status == STATE_WAITING && st.wait_stream != SBT_NO_ID)
+		return held_back(&st);
+	mark(r, st.head);
+	*ret = st.head;
+	return NULL;
+}
+
+/* Submits one command. It counts as retired when it was work of the stream and is finished already (a synchronous copy). */
+static struct err *submit_for(struct replay *r, uint32_t stream, uint64_t *ret)
+{
+	const struct sbt_cmd *c;
+	struct state_stream st;
+
+	TRY(replay_peek(r, &c));
+	if (!c)
+		return err_new(ERR_NOT_FOUND, "stream %u has no more work up to the end of the trace, #%" PRIu64, stream,
+			sbt_reader_last_seq(r->trace));
+	TRY(replay_submit(r, c, false));
+	if (state_stream_by_id(r->s, stream, &st) && st.last_submitted == r->seq && !st.head)
+		*ret = r->seq;
+	return NULL;
+}
+
+struct err *replay_next_stream(struct replay *r, uint32_t stream, struct replay_stop *ret)
+{
+	uint64_t seq = r->seq, retired = 0;
+	struct err *e = NULL;
+
+	while (!e && !retired) {
+		e = retire_head(r, stream, &retired);
+		if (!e && !retired)
+			e = submit_for(r, stream, &retired);
+	}
+	if (e && r->seq != seq && (e->code == ERR_NOT_FOUND || e->code == ERR_STATE))
+		err_free(replay_jump(r, seq, UINT64_MAX, r->nmarks)); /* as if it had not been tried */
+	e = replay_stopped(r, e, REPLAY_STEPPED, ret);
+	ret->retired = retired;
+	return e;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Running to a breakpoint. Forwards every command is looked at before it is submitted. Backwards the trace is read in
+ * blocks, each forwards, for the last match in it; no state is needed for that, since the current one knows every kernel
+ * that commands before it can name.
+ */
+#include <stdlib.h>
+#include "replay/replay-private.h"
+
+#define BLOCK_MIN 1024 /* seqs in the first block backwards; each is twice the one before it up to ... */
+#define BLOCK_MAX 65536
+#define KNOWN 4096 /* kernels whose glob matches are remembered */
+
+struct matcher {
+	const struct state *s; /* names and parameters come from here */
+	const struct replay_breakpoint *bps;
+	unsigned n;
+	uint8_t *known; /* n * KNOWN: 0 not known, 1 no, 2 yes */
+};
+
+static bool match_kernel(const struct matcher *m, unsigned i, const struct sbt_cmd *c)
+{
+	struct state_kernel k;
+	uint64_t id;
+	bool yes;
+
+	if (c->kind != SBT_LAUNCH)
+		return false;
+	id = c->u.launch.kernel;
+	if (id < KNOWN && m->known[i * KNOWN + id])
+		return m->known[i * KNOWN + id] == 2;
+	if (id >= SBT_NO_ID || !state_kernel_by_id(m->s, (uint32_t)id, &k))
+		return false;
+	yes = sbt_kernel_glob(m->bps[i].glob, k.name, k.short_name);
+	if (id < KNOWN)
+		m->known[i * KNOWN + id] = 1 + yes;
+	return yes;
+}
+
+static bool match_cond(const struct matcher *m, const struct sbt_expr *e, const struct sbt_cmd *c)
+{
+	struct state_kernel k;
+
+	if (!e->n)
+		return true;
+	if (c->kind == SBT_LAUNCH && c->u.launch.kernel < SBT_NO_ID &&
+		state_kernel_by_id(m->s, (uint32_t)c->u.launch.kernel, &k))
+		return sbt_expr_true(e, c, &k.params);
+	return sbt_expr_true(e, c, NULL);
+}
+
+/* The id of the first breakpoint that matches, or 0. */
+static int match(const struct matcher *m, const struct sbt_cmd *c)
+{
+	for (unsigned i = 0; i < m->n; i++) {
+		const struct replay_breakpoint *b = &m->bps[i];
+
+		if ((b->kind && b->kind != c->kind) || (b->glob && !match_kernel(m, i, c)))
+			continue;
+		if (match_cond(m, &b->cond, c))
+			return b->id;
+	}
+	return 0;
+}
+
+static bool interrupted(volatile bool *interrupt)
+{
+	return interrupt && *interrupt;
+}
+
+static struct err *run_forwards(struct replay *r, struct matcher *m, volatile bool *interrupt, enum replay_why *why, int *id)
+{
+	const struct sbt_cmd *c;
+
+	for (;;) {
+		if (interrupted(interrupt)) {
+			*why = REPLAY_INTERRUPTED;
+			return NULL;
+		}
+		TRY(replay_peek(r, &c));
+		if (!c) {
+			*why = REPLAY_END;
+			return NULL;
+		}
+		m->s = r->s;
+		*id = match(m, c);
+		TRY(replay_submit(r, c, *id || c->seq == sbt_reader_last_seq(r->trace)));
+		if (*id) {
+			*why = REPLAY_BREAKPOINT;
+			return NULL;
+		}
+	}
+}
+
+/* The last match with lo <= seq < hi; *ret_id is 0 when there is none. */
+static struct err *scan(struct replay *r, const struct matcher *m, uint64_t lo, uint64_t hi, uint64_t *ret_seq, int *ret_id)
+{
+	const struct sbt_cmd *c;
+	int id;
+
+	TRY(sbt_cursor_seek(r->cursor, lo));
+	for (;;) {
+		TRY(sbt_cursor_next(r->cursor, &c));
+		if (!c || c->seq >= hi)
+			return NULL;
+		id = match(m, c);
+		if (id) {
+			*ret_id = id;
+			*ret_seq = c->seq;
+		}
+	}
+}
+
+static struct err *run_backwards(struct replay *r, struct matcher *m, volatile bool *interrupt, enum replay_why *why, int *id)
+{
+	uint64_t hi = r->seq, first = sbt_reader_first_seq(r->trace), to = 0;
+
+	m->s = r->s;
+	r->astray = true;
+	r->cmd = NULL;
+	*why = REPLAY_BEGIN;
+	for (uint64_t block = BLOCK_MIN; first && hi > first; block = block < BLOCK_MAX ? block * 2 : block) {
+		uint64_t lo = hi - first > block ? hi - block : first;
+
+		if (interrupted(interrupt)) {
+			*why = REPLAY_INTERRUPTED;
+			if (hi == r->seq)
+				return NULL;
+			to = hi;
+			break;
+		}
+		TRY(scan(r, m, lo, hi, &to, id));
+		if (*id) {
+			*why = REPLAY_BREAKPOINT;
+			break;
+		}
+		hi = lo;
+	}
+	return replay_jump(r, to, UINT64_MAX, replay_marks_before(r, to));
+}
+
+struct err *replay_run(struct replay *r, bool backwards, const struct replay_breakpoint *bps, unsigned n,
+	volatile bool *interrupt, struct replay_stop *ret)
+{
+	struct matcher m = {.bps = bps, .n = n, .known = xcalloc(n ? n : 1, KNOWN)};
+	enum replay_why why = REPLAY_END;
+	struct err *e;
+	int id = 0;
+
+	e = backwards ? run_backwards(r, &m, interrupt, &why, &id) : run_forwards(r, &m, interrupt, &why, &id);
+	free(m.known);
+	e = replay_stopped(r, e, why, ret);
+	if (!e)
+		ret->breakpoint = id;
+	return e;
+}
