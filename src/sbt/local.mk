@@ -1,11 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Room sbt: the trace. libsbt.a for tsdb; the agent compiles cmd.c, kernel-name.c and expr.c itself.
+# What links libsbt.a needs $(SBT_LIBS) behind it.
+
+SBT_LIBS = $(ZSTD_LIBS) $(XXHASH_LIBS)
 
 noinst_LIBRARIES += libsbt.a
+libsbt_a_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
 libsbt_a_SOURCES = \
 	src/sbt/cmd.c src/sbt/cmd.h src/sbt/commands.def \
 	src/sbt/kernel-name.c \
 	src/sbt/expr.c src/sbt/expr-parse.c src/sbt/expr.h \
+	src/sbt/format.h \
+	src/sbt/encode.c src/sbt/decode.c src/sbt/encode.h \
+	src/sbt/writer.c src/sbt/writer-chunk.c src/sbt/writer.h \
+	src/sbt/reader.c src/sbt/reader-chunk.c src/sbt/reader-index.c src/sbt/reader-stacks.c src/sbt/reader.h \
+	src/sbt/cursor.c \
 	src/sbt/sbt.h
-HEADERS_TO_CHECK += src/sbt/cmd.h src/sbt/expr.h src/sbt/sbt.h
+HEADERS_TO_CHECK += src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/sbt.h
+
+if HAVE_CMOCKA
+SBT_TESTS = tests/unit/test-sbt-trace
+check_PROGRAMS += $(SBT_TESTS)
+TESTS += $(SBT_TESTS)
+SBT_TEST_LIBS = libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
+tests_unit_test_sbt_trace_SOURCES = tests/unit/test-sbt-trace.c tests/unit/sbt-make.h
+tests_unit_test_sbt_trace_LDADD = $(SBT_TEST_LIBS)
+endif

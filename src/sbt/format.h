@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The layout of an SBT file, as docs/sbt.md describes it: constants, the two fixed-size headers, and varints.
+ * Private to the room. Any change here changes the version in sbt.h in the same commit.
+ */
+#ifndef SBT_FORMAT_H
+#define SBT_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "buf.h"
+
+/* 0x89 and the line ends catch a transfer in text mode, 0x1a stops DOS's `type`. */
+#define SBT_MAGIC "\x89SBT\r\n\x1a\n"
+#define SBT_MAGIC_SIZE 8
+#define SBT_BYTE_ORDER 0x01020304u
+#define SBT_CHUNK_MAGIC 0x43544253u /* "SBTC" */
+#define SBT_END_MAGIC 0x0a0d444e45544253u /* "SBTEND\r\n" */
+
+#define SBT_HEADER_SIZE 64	 /* of the file's header and of each chunk's */
+#define SBT_TRAILER_PAYLOAD 16	 /* u64 offset of the index chunk, u64 SBT_END_MAGIC */
+#define SBT_TRAILER_SIZE (SBT_HEADER_SIZE + SBT_TRAILER_PAYLOAD)
+
+#define SBT_RAW_MAX (64u << 20)	      /* most bytes of a payload, but for the kinds below */
+#define SBT_RAW_MAX_LARGE (1u << 30)  /* code, keyframe, memory */
+#define SBT_CMD_MAX (16u << 20)	      /* most bytes of blobs in one command */
+#define SBT_STACK_DEPTH_MAX 1024
+#define SBT_CHUNK_FRAMES_MAX (1u << 20) /* of all stacks in one chunk */
+#define SBT_SLOTS_MAX 4096
+#define SBT_FIELDS_MAX 58 /* of a kind: the change mask has 64 bits, 6 of them for the common fields */
+
+enum sbt_chunk_type {
+	SBT_CHUNK_META = 1,
+	SBT_CHUNK_MODULES = 2,
+	SBT_CHUNK_STACKS = 3,
+	SBT_CHUNK_CODE = 4,
+	SBT_CHUNK_COMMANDS = 5,
+	SBT_CHUNK_TIMES = 6,
+	SBT_CHUNK_MEMORY = 7, /* reserved */
+	SBT_CHUNK_KEYFRAME = 8,
+	SBT_CHUNK_UNREPLAYABLE = 9,
+	SBT_CHUNK_LOST = 10,
+	SBT_CHUNK_INDEX = 11,
+	SBT_CHUNK_TRAILER = 12,
+};
+
+#define SBT_CHUNK_ZSTD 1 /* flag: the payload is one zstd frame; otherwise it is stored as it is */
+
+struct sbt_file_header {
+	uint8_t magic[SBT_MAGIC_SIZE];
+	uint16_t major, minor; /* at byte offset 8 and 10 */
+	uint32_t byte_order;
+	uint8_t uuid[16];
+	uint8_t reserved[24]; /* zeros */
+	uint64_t hash;	      /* XXH64, seed 0, of the 56 bytes before */
+};
+_Static_assert(sizeof(struct sbt_file_header) == SBT_HEADER_SIZE, "file header");
+_Static_assert(offsetof(struct sbt_file_header, major) == 8, "the version's place is for ever");
+
+struct sbt_chunk_header {
+	uint32_t magic;
+	uint16_t type, flags;
+	uint64_t stored;     /* bytes of the payload in the file */
+	uint64_t raw;	     /* bytes of the payload when decompressed */
+	uint64_t first;	     /* commands, times, keyframe: first seq; stacks: smallest id; code: hash; modules: first index */
+	uint64_t last;	     /* the last, inclusive; code: 1 for PTX */
+	uint32_t count;	     /* of commands, times, stacks, modules, ... in it */
+	uint32_t header_sum; /* low half of the XXH64 of this header with this field 0 */
+	uint64_t lost;	     /* records lost so far, in all, when the chunk was written */
+	uint64_t hash;	     /* XXH64 of the stored payload */
+};
+_Static_assert(sizeof(struct sbt_chunk_header) == SBT_HEADER_SIZE, "chunk header");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "headers are copied as they lie in memory");
+
+/* The bits of a command's change mask before those of its kind's fields. */
+enum sbt_common_bit {
+	SBT_BIT_SEQ, SBT_BIT_FLAGS, SBT_BIT_THREAD, SBT_BIT_CTX, SBT_BIT_STACK, SBT_BIT_RESULT, SBT_COMMON_BITS
+};
+_Static_assert(SBT_COMMON_BITS + SBT_FIELDS_MAX == 64, "change mask");
+
+/* How a field is coded; in the kind table of a commands chunk. */
+enum sbt_wire { SBT_WIRE_SCALAR, SBT_WIRE_STR, SBT_WIRE_BLOB };
+
+/* Columns of a commands chunk, in the order they lie in it. */
+enum sbt_column { SBT_COL_HEAD, SBT_COL_MASK, SBT_COL_VALUE, SBT_COL_CORR, SBT_COL_TIME, SBT_COL_BYTES, SBT_COLUMNS };
+
+/* One chunk in the file, as the index tells it. */
+struct sbt_entry {
+	uint64_t offset; /* of the chunk's header */
+	uint16_t type;
+	uint32_t count;
+	uint64_t stored, raw, first, last, lost;
+};
+
+uint32_t sbt_header_sum(const struct sbt_chunk_header *h);
+
+static inline uint64_t sbt_zigzag(uint64_t delta)
+{
+	return (delta << 1) ^ (0 - (delta >> 63));
+}
+
+static inline uint64_t sbt_unzigzag(uint64_t v)
+{
+	return (v >> 1) ^ (0 - (v & 1));
+}
+
+/* LEB128: 7 bits a byte, low bits first, the top bit set on all bytes but the last. */
+static inline void sbt_put(struct buf *b, uint64_t v)
+{
+	uint8_t *p = buf_room(b, 10), *start = p;
+
+	while (v >= 0x80) {
+		*p++ = (uint8_t)v | 0x80;
+		v >>= 7;
+	}
+	*p++ = (uint8_t)v;
+	b->len += (size_t)(p - start);
+}
+
+static inline void sbt_put_delta(struct buf *b, uint64_t now, uint64_t before)
+{
+	sbt_put(b, sbt_zigzag(now - before));
+}
+
+/* Where the reader is in a payload. Once something does not fit, bad is set and every read yields 0. */
+struct sbt_in {
+	const uint8_t *p, *end;
+	bool bad;
+};
+
+static inline size_t sbt_left(const struct sbt_in *in)
+{
+	return (size_t)(in->end - in->p);
+}
+
+static inline uint64_t sbt_get_slow(struct sbt_in *in)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; in->p < in->end && shift < 64; shift += 7) {
+		uint8_t b = *in->p++;
+
+		if (shift == 63 && b > 1)
+			break;
+		v |= (uint64_t)(b & 0x7f) << shift;
+		if (!(b & 0x80))
+			return v;
+	}
+	in->bad = true;
+	in->p = in->end;
+	return 0;
+}
+
+static inline uint64_t sbt_take(struct sbt_in *in)
+{
+	if (in->p < in->end && *in->p < 0x80)
+		return *in->p++;
+	return sbt_get_slow(in);
+}
+
+static inline uint64_t sbt_take_delta(struct sbt_in *in, uint64_t before)
+{
+	return before + sbt_unzigzag(sbt_take(in));
+}
+
+/* A varint that must be at most max. */
+static inline uint64_t sbt_take_max(struct sbt_in *in, uint64_t max)
+{
+	uint64_t v = sbt_take(in);
+
+	if (v > max) {
+		in->bad = true;
+		return 0;
+	}
+	return v;
+}
+
+/* The next n bytes, or NULL. */
+static inline const uint8_t *sbt_take_bytes(struct sbt_in *in, uint64_t n)
+{
+	const uint8_t *p = in->p;
+
+	if (in->bad || n > sbt_left(in)) {
+		in->bad = true;
+		return NULL;
+	}
+	in->p += n;
+	return p;
+}
+
+#endif

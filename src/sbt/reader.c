@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Opening a trace and answering questions about it, see sbt.h. The surprise: damage is no error. What can be used is used,
+ * and sbt_reader_damage() says what is missing; only a file without a usable header is refused.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+#include <zstd.h>
+
+#include "sbt/reader.h"
+
+#define SENTENCES 20
+
+/* ---- damage ------------------------------------------------------------------------------------------------------ */
+
+void sbt_reader_note(struct sbt_reader *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (++r->ndamage > SENTENCES)
+		return;
+	if (r->damage.len)
+		r->damage.data[r->damage.len - 1] = '\n'; /* in place of the NUL */
+	if (r->ndamage == SENTENCES) {
+		buf_str(&r->damage, "there is more damage than is told here");
+	} else {
+		va_start(ap, fmt);
+		buf_vprintf(&r->damage, fmt, ap);
+		va_end(ap);
+	}
+	buf_byte(&r->damage, 0);
+}
+
+static void note_what(struct sbt_reader *r, const struct sbt_entry *e, const char *why)
+{
+	unsigned long long first = e->first, last = e->last;
+
+	switch (e->type) {
+	case SBT_CHUNK_COMMANDS:
+		sbt_reader_note(r, "commands #%llu to #%llu are damaged and were left out (%s)", first, last, why);
+		break;
+	case SBT_CHUNK_TIMES:
+		sbt_reader_note(r, "GPU times of commands #%llu to #%llu are damaged (%s)", first, last, why);
+		break;
+	case SBT_CHUNK_STACKS:
+		sbt_reader_note(r, "host stacks %llu to %llu are damaged (%s)", first, last, why);
+		break;
+	case SBT_CHUNK_KEYFRAME:
+		sbt_reader_note(r, "the keyframe at #%llu is damaged (%s)", first, why);
+		break;
+	case SBT_CHUNK_MODULES:
+		sbt_reader_note(r, "a list of the program's files is damaged (%s)", why);
+		break;
+	case SBT_CHUNK_CODE:
+		sbt_reader_note(r, "the GPU code with hash 0x%llx is damaged (%s)", first, why);
+		break;
+	case SBT_CHUNK_META:
+		sbt_reader_note(r, "what it says about the recording is damaged (%s)", why);
+		break;
+	default:
+		sbt_reader_note(r, "a chunk of type %u is damaged (%s)", e->type, why);
+		break;
+	}
+}
+
+void sbt_reader_note_chunk(struct sbt_reader *r, uint32_t i, struct err *e)
+{
+	if (!r->reported[i])
+		note_what(r, &r->entries[i], e->what);
+	r->reported[i] = 1;
+	err_free(e);
+}
+
+const char *sbt_reader_damage(const struct sbt_reader *r)
+{
+	return r->damage.len ? (const char *)r->damage.data : NULL;
+}
+
+/* ---- the small chunks -------------------------------------------------------------------------------------------- */
+
+bool sbt_take_string(struct sbt_in *in, const char **ret, size_t *ret_n)
+{
+	uint64_t n = sbt_take(in);
+	const uint8_t *p = sbt_take_bytes(in, n);
+
+	*ret = (const char *)p;
+	*ret_n = p ? (size_t)n : 0;
+	return p != NULL;
+}
+
+/* Appends n bytes and a NUL, returns the offset. */
+static size_t keep(struct buf *b, const char *p, size_t n)
+{
+	size_t at = b->len;
+
+	buf_add(b, p, strnlen(p, n));
+	buf_byte(b, 0);
+	return at;
+}
+
+static void take_meta(struct sbt_reader *r, const struct buf *payload)
+{
+	static const char *const keys[] = {"program", "cwd", "host", "gpu", "tsdb", "start_ns", "pid", "driver_version",
+					   "soft", "stacks", "timestamps"};
+	enum { N = sizeof keys / sizeof *keys };
+	struct sbt_in in = {payload->data, payload->data + payload->len, false};
+	size_t at[N] = {0};
+	const char *value[N];
+	struct sbt_meta *m = &r->meta;
+
+	while (in.p < in.end) {
+		const char *k, *v;
+		size_t nk, nv;
+
+		if (!sbt_take_string(&in, &k, &nk) || !sbt_take_string(&in, &v, &nv))
+			break;
+		for (unsigned i = 0; i < N; i++)
+			if (strlen(keys[i]) == nk && memcmp(keys[i], k, nk) == 0)
+				at[i] = keep(&r->meta_text, v, nv);
+	}
+	for (unsigned i = 0; i < N; i++)
+		value[i] = (const char *)r->meta_text.data + at[i];
+	m->program = value[0];
+	m->cwd = value[1];
+	m->host = value[2];
+	m->gpu = value[3];
+	m->tsdb = value[4];
+	m->start_ns = strtoull(value[5], NULL, 10);
+	m->pid = (uint32_t)strtoul(value[6], NULL, 10);
+	m->driver_version = (uint32_t)strtoul(value[7], NULL, 10);
+	m->soft = *value[8] == '1';
+	m->stacks = *value[9] == '1';
+	m->timestamps = *value[10] == '1';
+}
+
+/* The last whole table of unreplayable calls: the figures are cumulative. */
+static void take_calls(struct sbt_reader *r, const struct buf *payload)
+{
+	struct sbt_in in = {payload->data, payload->data + payload->len, false};
+
+	while (in.p < in.end) {
+		const char *name;
+		size_t n;
+
+		if (!sbt_take_string(&in, &name, &n))
+			return;
+		r->calls = xrealloc(r->calls, (r->ncalls + 1) * sizeof *r->calls);
+		r->calls[r->ncalls].name = strndup(name, n);
+		r->calls[r->ncalls].n = sbt_take(&in);
+		if (!r->calls[r->ncalls++].name)
+			BUG("out of memory");
+	}
+}
+
+/* The first chunk of the type (or the last) that is whole. */
+static bool load_one(struct sbt_reader *r, unsigned type, bool last, struct buf *ret)
+{
+	for (size_t k = 0; k < r->n; k++) {
+		size_t i = last ? r->n - 1 - k : k;
+		struct err *e;
+
+		if (r->entries[i].type != type)
+			continue;
+		e = sbt_reader_load(r, &r->entries[i], ret);
+		if (!e)
+			return true;
+		sbt_reader_note_chunk(r, (uint32_t)i, e);
+	}
+	buf_clear(ret);
+	return false;
+}
+
+static void load_small(struct sbt_reader *r)
+{
+	struct buf payload = BUF_INIT;
+
+	buf_byte(&r->meta_text, 0); /* offset 0: the empty string */
+	if (!load_one(r, SBT_CHUNK_META, false, &payload) && !r->ndamage)
+		sbt_reader_note(r, "it does not say what was recorded");
+	take_meta(r, &payload);
+	if (load_one(r, SBT_CHUNK_UNREPLAYABLE, true, &payload))
+		take_calls(r, &payload);
+	buf_free(&payload);
+}
+
+/* ---- open, close ------------------------------------------------------------------------------------------------- */
+
+static struct err *check_file(struct sbt_reader *r)
+{
+	struct stat st;
+
+	if (fstat(r->fd, &st) < 0)
+		return err_sys(errno, "cannot read %s", r->path);
+	if (S_ISDIR(st.st_mode))
+		return err_new(ERR_USAGE, "%s is a directory, not a trace", r->path);
+	if (!S_ISREG(st.st_mode))
+		return err_new(ERR_USAGE, "%s is not a regular file, so not a trace", r->path);
+	r->size = (uint64_t)st.st_size;
+	if (!r->size)
+		return err_cure(err_new(ERR_BAD_TRACE, "%s is empty", r->path),
+				"the recording was stopped before it wrote anything: record again");
+	return NULL;
+}
+
+static struct err *foreign(const struct sbt_reader *r)
+{
+	return err_cure(err_new(ERR_BAD_TRACE, "%s is not a tsdb trace", r->path),
+			"traces are made by `tsdb record` and `capture start`");
+}
+
+static struct err *check_version(const struct sbt_reader *r, const struct sbt_file_header *h)
+{
+	if (h->byte_order == __builtin_bswap32(SBT_BYTE_ORDER))
+		return err_new(ERR_UNSUPPORTED, "%s was recorded on a big-endian machine, which this tsdb cannot read", r->path);
+	if (h->major > SBT_VERSION_MAJOR)
+		return err_cure(err_new(ERR_UNSUPPORTED,
+					"%s was written by a newer tsdb (trace format version %u.%u; this tsdb reads %u.x)",
+					r->path, h->major, h->minor, SBT_VERSION_MAJOR),
+				"read it with the tsdb that recorded it, or a newer one");
+	return NULL;
+}
+
+static struct err *check_file_header(struct sbt_reader *r)
+{
+	struct sbt_file_header h;
+	size_t n = r->size < sizeof h ? (size_t)r->size : sizeof h;
+
+	memset(&h, 0, sizeof h);
+	TRY(sbt_reader_pread(r, 0, &h, n));
+	if (memcmp(h.magic, SBT_MAGIC, n < SBT_MAGIC_SIZE ? n : SBT_MAGIC_SIZE) != 0)
+		return foreign(r);
+	if (n < sizeof h)
+		return err_cure(err_new(ERR_BAD_TRACE, "%s is cut off inside its header, nothing in it can be used", r->path),
+				"record again");
+	TRY(check_version(r, &h));
+	if (h.hash != XXH64(&h, offsetof(struct sbt_file_header, hash), 0))
+		sbt_reader_note(r, "its header is damaged");
+	return NULL;
+}
+
+struct err *sbt_reader_open(struct sbt_reader **ret, const char *path)
+{
+	struct sbt_reader *r = xcalloc(1, sizeof *r);
+	struct err *e;
+
+	r->path = xstrdup(path);
+	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not block us */
+	e = r->fd < 0 ? err_sys(errno, "cannot open %s", path) : check_file(r);
+	if (!e)
+		e = check_file_header(r);
+	if (!e)
+		e = sbt_reader_find_chunks(r);
+	if (e) {
+		sbt_reader_close(r);
+		return e;
+	}
+	load_small(r);
+	*ret = r;
+	return NULL;
+}
+
+void sbt_reader_close(struct sbt_reader *r)
+{
+	struct sbt_list *lists[] = {&r->commands, &r->times, &r->keyframes, &r->stacks, &r->modules, &r->codes};
+
+	if (r->fd >= 0)
+		close(r->fd);
+	for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++)
+		free(lists[i]->at);
+	for (size_t i = 0; i < r->ncalls; i++)
+		free(r->calls[i].name);
+	free(r->calls);
+	sbt_reader_stacks_free(r);
+	free(r->reported);
+	free(r->entries);
+	buf_free(&r->meta_text);
+	buf_free(&r->damage);
+	ZSTD_freeDCtx(r->zstd);
+	free(r->path);
+	free(r);
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+const struct sbt_meta *sbt_reader_meta(const struct sbt_reader *r)
+{
+	return &r->meta;
+}
+
+uint64_t sbt_reader_count(const struct sbt_reader *r)
+{
+	return r->count;
+}
+
+uint64_t sbt_reader_first_seq(const struct sbt_reader *r)
+{
+	return r->commands.n ? r->entries[r->commands.at[0]].first : 0;
+}
+
+uint64_t sbt_reader_last_seq(const struct sbt_reader *r)
+{
+	return r->commands.n ? r->entries[r->commands.at[r->commands.n - 1]].last : 0;
+}
+
+uint64_t sbt_reader_lost(const struct sbt_reader *r)
+{
+	return r->lost;
+}
+
+uint64_t sbt_reader_size(const struct sbt_reader *r)
+{
+	return r->size;
+}
+
+bool sbt_reader_unreplayable(const struct sbt_reader *r, unsigned i, const char **ret_call, uint64_t *ret_n)
+{
+	if (i >= r->ncalls)
+		return false;
+	*ret_call = r->calls[i].name;
+	*ret_n = r->calls[i].n;
+	return true;
+}
+
+struct err *sbt_reader_keyframe(struct sbt_reader *r, uint64_t seq, uint64_t *ret_seq, struct buf *ret)
+{
+	size_t lo = 0, hi = r->keyframes.n;
+
+	while (lo < hi) { /* the first keyframe after seq */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (r->entries[r->keyframes.at[mid]].first <= seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (lo--) {
+		uint32_t i = r->keyframes.at[lo];
+		struct err *e = sbt_reader_load(r, &r->entries[i], ret);
+
+		if (!e) {
+			*ret_seq = r->entries[i].first;
+			return NULL;
+		}
+		sbt_reader_note_chunk(r, i, e); /* an earlier one does too */
+	}
+	buf_clear(ret);
+	*ret_seq = 0;
+	return NULL;
+}
+
+struct err *sbt_reader_code(struct sbt_reader *r, uint64_t hash, struct buf *ret, bool *ret_is_ptx)
+{
+	for (size_t k = 0; k < r->codes.n; k++) {
+		uint32_t i = r->codes.at[k];
+		struct buf code = BUF_INIT;
+		struct err *e;
+
+		if (r->entries[i].first != hash)
+			continue;
+		e = sbt_reader_load(r, &r->entries[i], &code);
+		if (!e) {
+			buf_add(ret, code.data, code.len);
+			*ret_is_ptx = r->entries[i].last != 0;
+		}
+		buf_free(&code);
+		if (!e)
+			return NULL;
+		sbt_reader_note_chunk(r, i, e);
+	}
+	return err_new(ERR_NOT_FOUND, "%s does not hold the GPU code with hash 0x%llx", r->path, (unsigned long long)hash);
+}

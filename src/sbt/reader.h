@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the reader. reader.c opens and answers, reader-index.c finds the chunks, reader-chunk.c loads one,
+ * reader-stacks.c and cursor.c decode. Private to the room.
+ */
+#ifndef SBT_READER_H
+#define SBT_READER_H
+
+#include "sbt/format.h"
+#include "sbt/sbt.h"
+
+/* Which chunks of one type there are: indices into entries, in file order. */
+struct sbt_list {
+	uint32_t *at;
+	size_t n, cap;
+};
+
+struct sbt_stack_slot {
+	uint32_t id; /* 0: free */
+	uint32_t n;
+	const struct sbt_frame *frames;
+};
+
+struct sbt_call {
+	char *name;
+	uint64_t n;
+};
+
+struct sbt_reader {
+	int fd;
+	char *path;
+	uint64_t size;
+	struct sbt_meta meta;
+	struct buf meta_text; /* what meta's strings point into */
+	struct sbt_entry *entries;
+	size_t n, cap;
+	uint8_t *reported; /* of each entry, whether its damage has been told */
+	struct sbt_list commands, times, keyframes, stacks, modules, codes;
+	uint64_t count, lost;
+	struct buf damage; /* NUL-terminated when not empty */
+	unsigned ndamage;
+	struct sbt_call *calls;
+	size_t ncalls;
+	uint8_t *stacks_loaded; /* of each entry of the list stacks */
+	struct sbt_frame **frame_blocks;
+	size_t nframe_blocks;
+	uint64_t nframes;
+	struct sbt_stack_slot *table; /* open addressing by id */
+	size_t table_n, table_cap;
+	bool modules_loaded;
+	struct sbt_host_module *module;
+	size_t nmodules;
+	void *zstd; /* ZSTD_DCtx */
+};
+
+/* Adds a sentence to what sbt_reader_damage() says. After 20 of them they are only counted. */
+void sbt_reader_note(struct sbt_reader *r, const char *fmt, ...) TS_PRINTF(2, 3);
+/* The same about the chunk of entry i, once; takes the error that was met, and frees it. */
+void sbt_reader_note_chunk(struct sbt_reader *r, uint32_t i, struct err *e);
+
+/* n bytes at offset; ERR_BAD_TRACE past the end. */
+struct err *sbt_reader_pread(struct sbt_reader *r, uint64_t offset, void *dst, size_t n) TS_CHECK;
+/* Whether h is a chunk header at all. */
+bool sbt_header_valid(const struct sbt_chunk_header *h);
+/* Reads, checks and decompresses the payload of e; out is cleared first. */
+struct err *sbt_reader_load(struct sbt_reader *r, const struct sbt_entry *e, struct buf *out) TS_CHECK;
+
+/* Fills entries, from the index if there is one, else by walking the chunk headers. */
+struct err *sbt_reader_find_chunks(struct sbt_reader *r) TS_CHECK;
+void sbt_reader_stacks_free(struct sbt_reader *r);
+
+/* A length-prefixed string in out's memory. False when it does not fit. */
+bool sbt_take_string(struct sbt_in *in, const char **ret, size_t *ret_n);
+
+#endif
