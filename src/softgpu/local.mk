@@ -28,9 +28,12 @@ softgpu_libcudart_so_13_SOURCES = \
 	src/softgpu/rt-error.c \
 	src/softgpu/rt-errors.def \
 	src/softgpu/rt-func.c \
+	src/softgpu/rt-graph.c \
 	src/softgpu/rt-launch.c \
 	src/softgpu/rt-memory.c \
 	src/softgpu/rt-module.c \
+	src/softgpu/rt-node.c \
+	src/softgpu/rt-pool.c \
 	src/softgpu/rt-props.c \
 	src/softgpu/rt-refused.c \
 	src/softgpu/rt-refused.def \

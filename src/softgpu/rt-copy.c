@@ -70,22 +70,18 @@ RT_API_PT(cudaMemcpyAsync, v3020, ptsz, v7000,
 
 /* --- symbols ------------------------------------------------------------------------------------------------------- */
 
-/* The address of count bytes at offset of a device variable. */
-static cudaError_t in_symbol(const void *symbol, size_t offset, size_t count, CUdeviceptr *ret)
+cudaError_t rt_in_symbol(const void *symbol, size_t offset, size_t count, enum cudaMemcpyKind kind,
+	enum cudaMemcpyKind host, CUdeviceptr *ret)
 {
 	size_t size;
 
+	if (kind != host && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+		return cudaErrorInvalidMemcpyDirection;
 	RT_TRY(rt_symbol(symbol, ret, &size));
 	if (offset > size || count > size - offset)
 		return cudaErrorInvalidValue;
 	*ret += offset;
 	return cudaSuccess;
-}
-
-/* The direction that a copy to (from) a symbol may have; default is one of them. */
-static bool symbol_kind(enum cudaMemcpyKind kind, enum cudaMemcpyKind host)
-{
-	return kind == host || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault;
 }
 
 RT_API_PT(cudaMemcpyToSymbol, v3020, ptds, v7000,
@@ -95,9 +91,7 @@ RT_API_PT(cudaMemcpyToSymbol, v3020, ptds, v7000,
 {
 	CUdeviceptr d;
 
-	if (!symbol_kind(kind, cudaMemcpyHostToDevice))
-		return cudaErrorInvalidMemcpyDirection;
-	RT_TRY(in_symbol(symbol, offset, count, &d));
+	RT_TRY(rt_in_symbol(symbol, offset, count, kind, cudaMemcpyHostToDevice, &d));
 	return count ? copy((void *)d, src, count, kind, def) : cudaSuccess;
 }
 
@@ -107,9 +101,7 @@ RT_API_PT(cudaMemcpyFromSymbol, v3020, ptds, v7000,
 {
 	CUdeviceptr s;
 
-	if (!symbol_kind(kind, cudaMemcpyDeviceToHost))
-		return cudaErrorInvalidMemcpyDirection;
-	RT_TRY(in_symbol(symbol, offset, count, &s));
+	RT_TRY(rt_in_symbol(symbol, offset, count, kind, cudaMemcpyDeviceToHost, &s));
 	return count ? copy(dst, (void *)s, count, kind, def) : cudaSuccess;
 }
 
@@ -120,9 +112,7 @@ RT_API_PT(cudaMemcpyToSymbolAsync, v3020, ptsz, v7000,
 {
 	CUdeviceptr d;
 
-	if (!symbol_kind(kind, cudaMemcpyHostToDevice))
-		return cudaErrorInvalidMemcpyDirection;
-	RT_TRY(in_symbol(symbol, offset, count, &d));
+	RT_TRY(rt_in_symbol(symbol, offset, count, kind, cudaMemcpyHostToDevice, &d));
 	return count ? copy_async((void *)d, src, count, kind, rt_stream(stream, def)) : cudaSuccess;
 }
 
@@ -133,9 +123,7 @@ RT_API_PT(cudaMemcpyFromSymbolAsync, v3020, ptsz, v7000,
 {
 	CUdeviceptr s;
 
-	if (!symbol_kind(kind, cudaMemcpyDeviceToHost))
-		return cudaErrorInvalidMemcpyDirection;
-	RT_TRY(in_symbol(symbol, offset, count, &s));
+	RT_TRY(rt_in_symbol(symbol, offset, count, kind, cudaMemcpyDeviceToHost, &s));
 	return count ? copy_async(dst, (void *)s, count, kind, rt_stream(stream, def)) : cudaSuccess;
 }
 
@@ -196,17 +184,14 @@ RT_API_PT(cudaMemcpy2DAsync, v3020, ptsz, v7000,
 		dst, dpitch, src, spitch, width, height, kind, rt_stream(stream, def), true);
 }
 
-static cudaError_t copy_3d(const struct cudaMemcpy3DParms *p, CUstream stream, bool async)
+cudaError_t rt_copy_3d(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *ret)
 {
-	CUDA_MEMCPY3D c;
-	CUresult r;
-
 	if (!p)
 		return cudaErrorInvalidValue;
 	if (p->srcArray || p->dstArray)
-		return rt_refuse("cudaMemcpy3D", "copies to and from CUDA arrays");
+		return rt_refuse("cudaMemcpy3D", "copies to and from CUDA arrays are");
 	RT_TRY(check_kind(p->kind));
-	c = (CUDA_MEMCPY3D){
+	*ret = (CUDA_MEMCPY3D){
 		.srcXInBytes = p->srcPos.x,
 		.srcY = p->srcPos.y,
 		.srcZ = p->srcPos.z,
@@ -227,6 +212,15 @@ static cudaError_t copy_3d(const struct cudaMemcpy3DParms *p, CUstream stream, b
 		.Height = p->extent.height,
 		.Depth = p->extent.depth,
 	};
+	return cudaSuccess;
+}
+
+static cudaError_t copy_3d(const struct cudaMemcpy3DParms *p, CUstream stream, bool async)
+{
+	CUDA_MEMCPY3D c;
+	CUresult r;
+
+	RT_TRY(rt_copy_3d(p, &c));
 	if (!c.WidthInBytes || !c.Height || !c.Depth)
 		return cudaSuccess;
 	if (!async && !stream)

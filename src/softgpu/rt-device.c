@@ -260,6 +260,39 @@ RT_API(cudaDeviceCanAccessPeer, v4000, (int *canAccessPeer, int device, int peer
 	return cudaSuccess;
 }
 
+/* The software GPU's devices have no way to one another's memory. */
+static cudaError_t check_peer(int peer)
+{
+	RT_TRY(rt_init());
+	return peer < 0 || peer >= ndevices || peer == current ? cudaErrorInvalidDevice : cudaSuccess;
+}
+
+RT_API(cudaDeviceEnablePeerAccess, v4000, (int peerDevice, unsigned int flags), (peerDevice, flags))
+{
+	RT_TRY(check_peer(peerDevice));
+	return flags ? cudaErrorInvalidValue : cudaErrorPeerAccessUnsupported;
+}
+
+RT_API(cudaDeviceDisablePeerAccess, v4000, (int peerDevice), (peerDevice))
+{
+	RT_TRY(check_peer(peerDevice));
+	return cudaErrorPeerAccessNotEnabled;
+}
+
+RT_API(cudaDeviceGetP2PAttribute, v8000,
+	(int *value, enum cudaDeviceP2PAttr attr, int srcDevice, int dstDevice),
+	(value, attr, srcDevice, dstDevice))
+{
+	if (!value)
+		return cudaErrorInvalidValue;
+	RT_TRY(rt_init_driver());
+	if (srcDevice < 0 || srcDevice >= ndevices || dstDevice < 0 || dstDevice >= ndevices ||
+		srcDevice == dstDevice)
+		return cudaErrorInvalidDevice;
+	*value = 0;
+	return cudaSuccess;
+}
+
 /* These have prototypes in "cuda_profiler_api.h" only. */
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);

@@ -88,6 +88,6 @@ cudaError_t rt_refuse(const char *name, const char *what)
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
 	if (!atomic_flag_test_and_set(&said))
-		fprintf(stderr, "tsdb software GPU: %s: %s not supported\n", name, what);
+		fprintf(stderr, "tsdb: software GPU: %s: %s not supported\n", name, what);
 	return rt_last_error(cudaErrorNotSupported);
 }

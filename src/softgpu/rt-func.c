@@ -131,6 +131,17 @@ RT_API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, v7000,
 	return occupancy(numBlocks, func, blockSize, dynamicSMemSize, flags);
 }
 
+RT_API(cudaOccupancyAvailableDynamicSMemPerBlock, v10200,
+	(size_t * dynamicSmemSize, const void *func, int numBlocks, int blockSize),
+	(dynamicSmemSize, func, numBlocks, blockSize))
+{
+	CUfunction f;
+
+	RT_TRY(rt_function(func, &f));
+	return rt_error(cuOccupancyAvailableDynamicSMemPerBlock(
+		dynamicSmemSize, f, numBlocks, blockSize));
+}
+
 /* --- libraries ------------------------------------------------------------------------------------------------------- */
 
 /* cudaJitOption and cudaLibraryOption have the driver's numbers. */
@@ -164,6 +175,42 @@ RT_API(cudaLibraryGetGlobal, v12060,
 	(dptr, bytes, library, name))
 {
 	return RT_DRIVER(cuLibraryGetGlobal((CUdeviceptr *)dptr, bytes, library, name));
+}
+
+RT_FORWARD(cudaLibraryLoadFromFile, v12060,
+	(cudaLibrary_t * library, const char *fileName, enum cudaJitOption *jitOptions,
+		void **jitOptionsValues, unsigned int numJitOptions,
+		enum cudaLibraryOption *libraryOptions, void **libraryOptionValues,
+		unsigned int numLibraryOptions),
+	(library, fileName, jitOptions, jitOptionsValues, numJitOptions, libraryOptions,
+		libraryOptionValues, numLibraryOptions),
+	cuLibraryLoadFromFile(library, fileName, (CUjit_option *)jitOptions, jitOptionsValues,
+		numJitOptions, (CUlibraryOption *)libraryOptions, libraryOptionValues,
+		numLibraryOptions))
+
+RT_FORWARD(cudaLibraryGetManaged, v12060,
+	(void **dptr, size_t *bytes, cudaLibrary_t library, const char *name),
+	(dptr, bytes, library, name),
+	cuLibraryGetManaged((CUdeviceptr *)dptr, bytes, library, name))
+
+RT_FORWARD(cudaLibraryGetKernelCount, v12060, (unsigned int *count, cudaLibrary_t lib), (count, lib),
+	cuLibraryGetKernelCount(count, lib))
+
+RT_API(cudaLibraryEnumerateKernels, v12060,
+	(cudaKernel_t * kernels, unsigned int numKernels, cudaLibrary_t lib),
+	(kernels, numKernels, lib))
+{
+	unsigned have;
+
+	if (!kernels)
+		return cudaErrorInvalidValue;
+	RT_TRY(RT_DRIVER(cuLibraryGetKernelCount(&have, lib)));
+	RT_TRY(rt_error(cuLibraryEnumerateKernels(kernels, numKernels, lib)));
+	for (unsigned i = 0; i < numKernels && i < have; i++) {
+		if (!rt_kernel_add(kernels[i]))
+			return cudaErrorMemoryAllocation;
+	}
+	return cudaSuccess;
 }
 
 /* --- driver entry points ---------------------------------------------------------------------------------------------- */

@@ -185,6 +185,20 @@ RT_API_PT(cudaStreamAttachMemAsync, v6000, ptsz, v7000,
 	return managed_range(devPtr, length ? length : 1);
 }
 
+RT_FORWARD(cudaMemRangeGetAttribute, v8000,
+	(void *data, size_t dataSize, enum cudaMemRangeAttribute attribute, const void *devPtr,
+		size_t count),
+	(data, dataSize, attribute, devPtr, count),
+	cuMemRangeGetAttribute(data, dataSize, (CUmem_range_attribute)attribute,
+		(CUdeviceptr)devPtr, count))
+
+RT_FORWARD(cudaMemRangeGetAttributes, v8000,
+	(void **data, size_t *dataSizes, enum cudaMemRangeAttribute *attributes,
+		size_t numAttributes, const void *devPtr, size_t count),
+	(data, dataSizes, attributes, numAttributes, devPtr, count),
+	cuMemRangeGetAttributes(data, dataSizes, (CUmem_range_attribute *)attributes, numAttributes,
+		(CUdeviceptr)devPtr, count))
+
 static enum cudaMemoryType memory_type(CUdeviceptr p)
 {
 	unsigned type = 0, managed = 0;

@@ -272,6 +272,26 @@ const char *rt_kernel_name(const void *func)
 	return !name && handle ? tsdb_soft_symbol((CUfunction)handle) : name;
 }
 
+const void *rt_kernel_host(CUkernel k, CUfunction f)
+{
+	const void *host = k;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < table.size; i++) {
+		const struct rt_entity *e = &table.slots[i];
+		CUfunction of;
+
+		if (e->kind != RT_KERNEL || !e->kernel || e->key == (void *)e->kernel)
+			continue;
+		if (k ? e->kernel == k : !cuKernelGetFunction(&of, e->kernel) && of == f) {
+			host = e->key;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return host;
+}
+
 cudaError_t rt_function(const void *func, CUfunction *ret)
 {
 	CUkernel k;

@@ -142,3 +142,23 @@ RT_API(cudaDeviceGetPCIBusId, v4010, (char *pciBusId, int len, int device), (pci
 	snprintf(pciBusId, (size_t)len, "%04x:%02x:%02x.0", domain, bus, slot);
 	return cudaSuccess;
 }
+
+/* As scanf reads it: "[domain:]bus:device.function", hexadecimal. */
+RT_API(cudaDeviceGetByPCIBusId, v4010, (int *device, const char *pciBusId), (device, pciBusId))
+{
+	CUdevice dev;
+
+	if (!device || !pciBusId)
+		return cudaErrorInvalidValue;
+	RT_TRY(rt_init_driver());
+	if (cuDeviceGetByPCIBusId(&dev, pciBusId))
+		return cudaErrorInvalidDevice;
+	*device = dev;
+	return cudaSuccess;
+}
+
+RT_EXPORT struct cudaChannelFormatDesc CUDARTAPI cudaCreateChannelDesc(
+	int x, int y, int z, int w, enum cudaChannelFormatKind f)
+{
+	return (struct cudaChannelFormatDesc){x, y, z, w, f};
+}

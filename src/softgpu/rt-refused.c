@@ -13,7 +13,7 @@ int rt_last_error(int err);
 static int refuse(const char *name, atomic_flag *said)
 {
 	if (!atomic_flag_test_and_set(said))
-		fprintf(stderr, "tsdb software GPU: %s is not supported\n", name);
+		fprintf(stderr, "tsdb: software GPU: %s is not supported\n", name);
 	return rt_last_error(NOT_SUPPORTED);
 }
 

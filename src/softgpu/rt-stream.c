@@ -82,6 +82,21 @@ RT_API_PT(cudaStreamGetDevice, v12080, ptsz, v12080, (cudaStream_t hStream, int 
 	return cudaSuccess;
 }
 
+RT_FORWARD_PT(cudaStreamSetAttribute, v11000, ptsz, v11000,
+	(cudaStream_t hStream, cudaStreamAttrID attr, const cudaStreamAttrValue *value),
+	(hStream, attr, value),
+	cuStreamSetAttribute(rt_stream(hStream, def), (CUstreamAttrID)attr,
+		(const CUstreamAttrValue *)value))
+
+RT_FORWARD_PT(cudaStreamGetAttribute, v11000, ptsz, v11000,
+	(cudaStream_t hStream, cudaStreamAttrID attr, cudaStreamAttrValue *value_out),
+	(hStream, attr, value_out),
+	cuStreamGetAttribute(
+		rt_stream(hStream, def), (CUstreamAttrID)attr, (CUstreamAttrValue *)value_out))
+
+RT_FORWARD_PT(cudaStreamCopyAttributes, v11000, ptsz, v11000, (cudaStream_t dst, cudaStream_t src),
+	(dst, src), cuStreamCopyAttributes(rt_stream(dst, def), rt_stream(src, def)))
+
 /* --- callbacks ----------------------------------------------------------------------------------------------------- */
 
 struct callback {

@@ -79,6 +79,18 @@ void rt_forget_error(void);
 		name##_do(CU_STREAM_PER_THREAD, RT_UNPAREN args))                                  \
 	static cudaError_t name##_do(CUstream def, RT_UNPAREN params)
 
+/* A call that is the driver's call of another name, made in a context. */
+#define RT_FORWARD(name, version, params, args, call)                                              \
+	RT_API(name, version, params, args)                                                        \
+	{                                                                                          \
+		return RT_DRIVER(call);                                                            \
+	}
+#define RT_FORWARD_PT(name, version, suffix, suffix_version, params, args, call)                   \
+	RT_API_PT(name, version, suffix, suffix_version, params, args)                             \
+	{                                                                                          \
+		return RT_DRIVER(call);                                                            \
+	}
+
 /* The driver sees stream 0 as NULL, as it does under the vendor's runtime. */
 #define RT_LEGACY ((CUstream)0)
 
@@ -126,6 +138,19 @@ cudaError_t rt_symbol(const void *symbol, CUdeviceptr *addr, size_t *size);
 const char *rt_kernel_name(const void *func);
 /* Makes handle known to rt_kernel (cudaLibraryGetKernel). Returns false when memory is short. */
 bool rt_kernel_add(CUkernel handle);
+
+/* The other way: the host function of a kernel, given as a CUkernel or (k NULL) a CUfunction; k itself when it has none. NULL: not
+ * a kernel of this runtime. */
+const void *rt_kernel_host(CUkernel k, CUfunction f);
+
+/* rt-copy.c */
+
+/* The driver's form of *p. */
+cudaError_t rt_copy_3d(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *ret);
+/* The address of count bytes at offset of a device variable. kind must be host (the direction when the other side is host memory),
+ * device to device, or default. */
+cudaError_t rt_in_symbol(const void *symbol, size_t offset, size_t count, enum cudaMemcpyKind kind,
+	enum cudaMemcpyKind host, CUdeviceptr *ret);
 
 /* One line on stderr the first time: the call is not in the software GPU. Returns cudaErrorNotSupported. */
 cudaError_t rt_refuse(const char *name, const char *what);
