@@ -62,7 +62,13 @@ struct err *inferior_resume(struct inferior *inf, bool drop_signal) TS_CHECK;
 struct err *inferior_wait(struct inferior *inf, int timeout_ms, struct inferior_event *ret) TS_CHECK;
 /* Asks for a stop; async-signal-safe, may be called from a SIGINT handler. */
 void inferior_interrupt(struct inferior *inf);
-/* Which signals stop: gdb's `handle`. Default stop: SIGSEGV SIGBUS SIGFPE SIGILL SIGABRT SIGTRAP SIGSYS. */
+/* With a terminal on stdin the inferior owns it while it runs and tsdb at every stop; resume and wait see to that. The shell calls
+ * these only around something of its own that needs the terminal while the inferior runs. No terminal: they do nothing. */
+void inferior_give_terminal(struct inferior *inf);
+void inferior_take_terminal(struct inferior *inf);
+/* Which signals stop: gdb's `handle`. Default stop: SIGSEGV SIGBUS SIGFPE SIGILL SIGABRT SIGTRAP SIGSYS.
+ * A Ctrl-C typed at the terminal (not a SIGINT that some process sent) stops with STOP_INTERRUPT and is not passed on, unless SIGINT
+ * was given a rule here. A Ctrl-Z typed stops with STOP_SIGNAL. */
 void inferior_handle_signal(struct inferior *inf, int sig, bool stop, bool pass);
 
 /* At a STOP_AGENT: the stopped thread's agent reads or writes device memory (any size, in pieces), or waits for a stream,
@@ -154,12 +160,18 @@ struct drain_item {
 
 /* Host modules that frames refer to, defined before first use; same indices as in sbt_frame.module. */
 bool drain_module(struct inferior *inf, uint32_t index, struct sbt_host_module *ret);
-/* The next item, merged over all threads by seq. DRAIN_NONE when nothing can be merged yet. With final set (the
- * inferior is dead, or all-stopped and the caller wants to see everything) records are given out even if an
- * earlier seq is still in flight. Does not block. */
+/* The next item, merged over all threads by seq. DRAIN_NONE when nothing can be merged yet, or, without final, after some MB, so that
+ * the caller can look after the inferior. With final set and the inferior dead everything is given out, even if an earlier
+ * seq never came; while it lives a command that is still in a call holds back the later ones, so that seqs always
+ * rise. Does not block. Never an error for what the inferior wrote: see drain_warning(). */
 struct err *drain_next(struct inferior *inf, bool final, struct drain_item *ret) TS_CHECK;
-/* Records lost so far (ring full with drop, no ring slot). */
+/* Records lost so far: rings full with drop, damaged rings, whatever the agent counted. */
 uint64_t drain_lost(const struct inferior *inf);
+/* Threads that found no free ring slot: nothing of what they did was recorded, how much is not known. */
+uint64_t drain_threads_without_ring(const struct inferior *inf);
+/* The next sentence that the user should see about what could not be drained (a damaged ring), or NULL. Each comes once. Lives as
+ * long as the inferior. */
+const char *drain_warning(struct inferior *inf);
 /* Bytes waiting in the fullest ring, per mille of its size: the caller drains sooner when it is high. */
 unsigned drain_pressure(const struct inferior *inf);
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Private to the room attach: what an ELF file on disk tells by its headers and sections. The files are the user's, any byte
+ * in them may be wrong: libelf checks its structures, sizes within sections are checked here.
+ */
+#ifndef ATTACH_ELF_FACTS_H
+#define ATTACH_ELF_FACTS_H
+
+#include "attach/attach.h"
+
+/* Where execvp() would find name; the name itself when it has a slash. The first file of that name that is not executable,
+ * when there is no executable one. NULL: none. The caller frees it. */
+char *program_find(const char *name);
+
+/* The GNU build id in hex, "" when there is none or the file cannot be read. The caller frees it. */
+char *elf_build_id(const char *path);
+
+#define ELF_LOADS_MAX 16u
+struct elf_load {
+	uint64_t offset, filesz, vaddr;
+	bool exec;
+};
+struct elf_layout {
+	unsigned nloads; /* 0: not an ELF file that we can read */
+	struct elf_load loads[ELF_LOADS_MAX];
+	bool has_symbols; /* .symtab, or debugging information elsewhere */
+	bool has_lines;
+};
+void elf_layout_read(const char *path, struct elf_layout *ret);
+/* The load bias of a mapping of the file that begins at address start with file offset offset. False: no segment fits. */
+bool elf_layout_bias(const struct elf_layout *l, uint64_t start, uint64_t offset, bool exec, uint64_t *ret);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Private to the room attach: the inferior as its files share it. Only stops.c changes a thread's run state.
+ */
+#ifndef ATTACH_INFERIOR_H
+#define ATTACH_INFERIOR_H
+
+#include <signal.h>
+#include <sys/user.h>
+#include <termios.h>
+#include "attach/attach.h"
+
+/* One thread as ptrace knows it. */
+struct tracee {
+	pid_t tid;
+	bool running;	  /* resumed; false: in a ptrace stop, registers can be read */
+	bool fresh;	  /* just cloned, its first stop has not been seen */
+	bool asked;	  /* PTRACE_INTERRUPT was sent, the stop it makes has not been seen */
+	bool group_stop;  /* stopped by SIGSTOP and its like: resumed with PTRACE_LISTEN, so that it stays stopped */
+	bool limbo;	  /* does not stop: in an uninterruptible sleep (vfork) or a zombie leader */
+	bool has_pending; /* pending is a wait status that came while the others were being stopped */
+	int pending;
+	int inject; /* signal to deliver at the next resume */
+	bool has_regs;
+	struct user_regs_struct regs; /* read at first need after a stop */
+};
+
+struct signal_rule {
+	bool stop, pass;
+};
+
+#define EVENT_QUEUE_MAX 32u
+
+struct inferior {
+	pid_t pid;
+	bool alive, running;
+	int mem_fd; /* /proc/PID/mem, opened at first need, -1 before */
+	volatile sig_atomic_t interrupt; /* set by inferior_interrupt() */
+
+	struct tracee **tracees;
+	unsigned ntracees, tracees_cap;
+	struct tracee *last_found;
+
+	pid_t event_tid;     /* thread of the last STOP event, 0 when running */
+	bool at_agent;	     /* that thread is at tsdb_agent_stop */
+	bool owes_served;    /* a request timed out: its thread will report TSDB_STOP_SERVED some time later */
+	struct inferior_event queue[EVENT_QUEUE_MAX]; /* forks and execs not yet reported */
+	unsigned nqueue;
+	uint64_t stops;	     /* all-stops so far: what was read from the inferior before is old */
+	bool died;	     /* the leader's exit status was seen but not yet reported */
+	int death_status;
+
+	struct signal_rule rules[_NSIG];
+	bool sigint_ruled; /* the user said what to do with SIGINT */
+
+	/* terminal.c */
+	bool own_group; /* the inferior has a process group of its own and gets the terminal while it runs */
+	bool has_terminal;
+	pid_t our_group;
+	struct termios our_modes, its_modes;
+	bool has_our_modes, has_its_modes;
+
+	/* control.c */
+	int control_fd;
+	struct tsdb_control *control;
+	uint32_t ring_bytes;
+	char *agent; /* path, NULL without agent */
+
+	struct drain *drain;		/* drain.c */
+	struct unwind *unwind;		/* unwind.c, NULL until the first backtrace */
+	struct symbols *symbols;	/* symbols.c, NULL until first used */
+	struct libraries *libraries;	/* libraries.c, NULL until first used; renewed after each stop */
+};
+
+/* inferior.c */
+struct tracee *tracee_find(struct inferior *inf, pid_t tid);
+struct tracee *tracee_add(struct inferior *inf, pid_t tid);
+void tracee_remove(struct inferior *inf, struct tracee *t);
+void tracee_remove_others(struct inferior *inf, pid_t keep);
+/* Registers of a stopped thread, cached until it runs again; NULL when they cannot be read (it was killed). */
+const struct user_regs_struct *tracee_regs(struct tracee *t);
+uint64_t monotonic_ms(void);
+
+/* stops.c */
+/* Starts following a stopped, seized child as the inferior's first thread. */
+void stops_begin(struct inferior *inf, pid_t pid);
+/* Resumes only the event thread, for requests, and waits until it is at tsdb_agent_stop again. */
+struct err *stops_serve(struct inferior *inf, int timeout_ms) TS_CHECK;
+void stops_install_sigchld(void);
+/* Waits until tid changes state or timeout_ms pass; true when *ret_status was filled. For single children only. */
+bool stops_wait_one(pid_t tid, int timeout_ms, int *ret_status);
+
+/* terminal.c */
+void terminal_begin(struct inferior *inf);
+
+/* control.c */
+struct err *control_create(struct inferior *inf, uint32_t ring_bytes) TS_CHECK;
+void control_exec(struct inferior *inf);
+void control_free(struct inferior *inf);
+
+/* drain.c */
+struct drain *drain_new(void);
+void drain_free(struct drain *d);
+/* The inferior exec'ed: rings of the old program are closed, the new program's ids start again. */
+void drain_exec(struct inferior *inf);
+/* A thread is gone, perhaps without a word from the agent: its slot is closed, so that nobody waits for its records. */
+void drain_thread_gone(struct inferior *inf, pid_t tid);
+/* Before control_free(). */
+void drain_unmap(struct inferior *inf);
+
+/* unwind.c */
+void unwind_free(struct inferior *inf);
+
+/* libraries.c */
+struct mapping {
+	uint64_t start, end, bias;
+	const char *path;
+};
+void libraries_free(struct inferior *inf);
+/* The inferior ran: what is known may be old. */
+void libraries_stale(struct inferior *inf);
+/* The file mapped at addr, or NULL. Valid until the inferior runs. */
+const struct mapping *libraries_at(struct inferior *inf, uint64_t addr);
+
+/* symbols.c */
+struct symbols *inferior_symbols(struct inferior *inf);
+
+#endif

@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one place that waits for the inferior and the one that acts on what it did. All-stop: when one thread reports
+ * something, every other thread is stopped before the caller hears of it; what those threads did meanwhile is kept as their
+ * `pending` status and acted on after the next resume. Every wait is bounded: a SIGKILL from outside, an exec or an exit_group
+ * in another thread may come at any point, and a thread inside vfork() does not stop at all.
+ */
+#include "attach/inferior.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EVENT_STOP 128	   /* PTRACE_EVENT_STOP */
+#define STOP_WAIT_MS 2000  /* for all threads to stop */
+#define LIMBO_AFTER_MS 20  /* before asking why a thread does not stop */
+#define CHILD_WAIT_MS 1000 /* for a forked child's first stop */
+
+static void on_sigchld(int sig)
+{
+	(void)sig; /* its only purpose is to end ppoll() */
+}
+
+void stops_install_sigchld(void)
+{
+	struct sigaction sa = {.sa_handler = on_sigchld, .sa_flags = SA_RESTART}, old;
+
+	if (sigaction(SIGCHLD, NULL, &old) == 0 && (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN ||
+							   (old.sa_flags & SA_NOCLDSTOP)))
+		sigaction(SIGCHLD, &sa, NULL);
+}
+
+/* ---- waiting ---- */
+
+/* While signals are held back nothing can slip in between looking and sleeping. */
+struct held {
+	sigset_t old, sleep_mask;
+};
+
+static void hold_signals(struct held *h)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGFPE);
+	sigdelset(&all, SIGILL);
+	sigdelset(&all, SIGABRT);
+	pthread_sigmask(SIG_SETMASK, &all, &h->old);
+	h->sleep_mask = h->old;
+	sigdelset(&h->sleep_mask, SIGCHLD);
+}
+
+static void release_signals(const struct held *h)
+{
+	pthread_sigmask(SIG_SETMASK, &h->old, NULL);
+}
+
+/* Sleeps until a signal or for ms (-1: for ever). */
+static void sleep_ms(const struct held *h, int ms)
+{
+	struct timespec ts = {ms / 1000, (long)(ms % 1000) * 1000000};
+
+	(void)ppoll(NULL, 0, ms < 0 ? NULL : &ts, &h->sleep_mask);
+}
+
+bool stops_wait_one(pid_t tid, int timeout_ms, int *ret_status)
+{
+	uint64_t deadline = monotonic_ms() + (uint64_t)timeout_ms;
+	struct held h;
+	pid_t r;
+
+	hold_signals(&h);
+	while ((r = waitpid(tid, ret_status, __WALL | WNOHANG)) == 0) {
+		uint64_t now = monotonic_ms();
+
+		if (now >= deadline)
+			break;
+		sleep_ms(&h, deadline - now < 10 ? (int)(deadline - now) : 10);
+	}
+	release_signals(&h);
+	if (r < 0) { /* somebody else reaped it */
+		*ret_status = SIGKILL;
+		return true;
+	}
+	return r > 0;
+}
+
+/* Whether tid is a thread of the inferior that we have not heard of: its first stop can overtake the clone event. */
+static bool is_new_thread(const struct inferior *inf, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", inf->pid, tid);
+	return access(path, F_OK) == 0;
+}
+
+static struct tracee *poll_known(struct inferior *inf, int *ret_status)
+{
+	for (unsigned i = 0; i < inf->ntracees; i++)
+		if (waitpid(inf->tracees[i]->tid, ret_status, __WALL | WNOHANG) > 0)
+			return inf->tracees[i];
+	return NULL;
+}
+
+/* The next thread with a new wait status, or NULL. Looks before it reaps: tsdb has other children, which are not ours to
+ * reap, and children of the inferior that report before their parent's fork event. */
+static struct tracee *next_status(struct inferior *inf, int *ret_status)
+{
+	siginfo_t si = {0};
+	struct tracee *t;
+
+	if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0 || si.si_pid == 0)
+		return NULL;
+	t = tracee_find(inf, si.si_pid);
+	if (!t && is_new_thread(inf, si.si_pid)) {
+		t = tracee_add(inf, si.si_pid);
+		t->running = t->fresh = true;
+	}
+	if (!t)
+		return poll_known(inf, ret_status);
+	return waitpid(t->tid, ret_status, __WALL | WNOHANG) > 0 ? t : NULL;
+}
+
+/* ---- what a status means ---- */
+
+static int status_event(int status)
+{
+	return status >> 16;
+}
+
+static bool is_job_stop(int sig)
+{
+	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+}
+
+static bool is_end(int status)
+{
+	return WIFEXITED(status) || WIFSIGNALED(status);
+}
+
+static bool at_agent_stop(const struct inferior *inf, const struct tracee *t)
+{
+	uint64_t pc;
+
+	if (!inf->control || !inf->control->stop_pc)
+		return false;
+	errno = 0;
+	pc = (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user_regs_struct, rip), 0);
+	return errno == 0 && pc == inf->control->stop_pc + 1;
+}
+
+/* Typed at the terminal, not sent by a process. */
+static bool is_typed(const struct tracee *t)
+{
+	siginfo_t si;
+
+	return ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) == 0 && si.si_code == SI_KERNEL;
+}
+
+/* ---- making threads run and stop ---- */
+
+/* A failure means that the thread is being killed: its end is on the way. */
+static void run_thread(struct tracee *t, int sig)
+{
+	if (t->limbo)
+		return;
+	ptrace(t->group_stop ? PTRACE_LISTEN : PTRACE_CONT, t->tid, 0, t->group_stop ? 0 : sig);
+	t->running = true;
+	t->has_regs = false;
+	t->has_pending = false;
+	t->inject = 0;
+}
+
+static void mark_stopped(struct tracee *t)
+{
+	t->running = t->limbo = t->fresh = false;
+	t->has_regs = false;
+	t->group_stop = false;
+}
+
+static void leader_died(struct inferior *inf, int status)
+{
+	inf->died = true;
+	inf->death_status = status;
+}
+
+static void queue_event(struct inferior *inf, enum inferior_event_kind kind, pid_t tid, pid_t child)
+{
+	if (inf->nqueue < EVENT_QUEUE_MAX)
+		inf->queue[inf->nqueue++] = (struct inferior_event){.kind = kind, .tid = tid, .child = child};
+}
+
+static void on_clone(struct inferior *inf, struct tracee *t)
+{
+	unsigned long tid;
+
+	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) != 0 || tracee_find(inf, (pid_t)tid))
+		return;
+	tracee_add(inf, (pid_t)tid)->fresh = true;
+	tracee_find(inf, (pid_t)tid)->running = true;
+}
+
+/* A forked child is traced from birth; it is let go of. Its agent sees another pid and stays inert. */
+static void on_fork(struct inferior *inf, struct tracee *t)
+{
+	unsigned long child;
+	int status;
+
+	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &child) != 0)
+		return;
+	if (stops_wait_one((pid_t)child, CHILD_WAIT_MS, &status) && WIFSTOPPED(status))
+		ptrace(PTRACE_DETACH, (pid_t)child, 0, 0);
+	queue_event(inf, INFERIOR_FORKED, t->tid, (pid_t)child);
+}
+
+/* After exec the process has one thread, which has the leader's tid whoever called exec. */
+static void on_exec(struct inferior *inf, struct tracee *t)
+{
+	tracee_remove_others(inf, t->tid);
+	t->asked = false;
+	inf->owes_served = false;
+	unwind_free(inf);
+	libraries_stale(inf);
+	control_exec(inf);
+	queue_event(inf, INFERIOR_EXECED, t->tid, 0);
+}
+
+/* What must be done at once for any status, whether a thread is to run on or not. False when t is no more. */
+static bool take_status(struct inferior *inf, struct tracee *t, int status)
+{
+	if (is_end(status)) {
+		if (t->tid == inf->pid)
+			leader_died(inf, status);
+		drain_thread_gone(inf, t->tid);
+		tracee_remove(inf, t);
+		return false;
+	}
+	mark_stopped(t);
+	switch (status_event(status)) {
+	case PTRACE_EVENT_CLONE:
+		on_clone(inf, t);
+		break;
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+		on_fork(inf, t);
+		break;
+	case PTRACE_EVENT_EXEC:
+		on_exec(inf, t);
+		break;
+	case EVENT_STOP:
+		t->asked = false;
+		t->group_stop = is_job_stop(WSTOPSIG(status));
+		break;
+	}
+	return true;
+}
+
+/* A thread's state letter in /proc, 0 when it is gone. */
+static char thread_state(const struct inferior *inf, pid_t tid)
+{
+	char path[64], text[256], *p;
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", inf->pid, tid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = 0;
+	p = strrchr(text, ')');
+	return p && p[1] == ' ' ? p[2] : 0;
+}
+
+/* Threads that will not stop: zombie leaders, and those in an uninterruptible sleep. */
+static void find_limbo(struct inferior *inf, bool late)
+{
+	for (unsigned i = 0; i < inf->ntracees; i++) {
+		struct tracee *t = inf->tracees[i];
+		char state;
+
+		if (!t->running || t->limbo)
+			continue;
+		state = thread_state(inf, t->tid);
+		if (state == 'Z' || state == 'D' || state == 'X' || late)
+			t->limbo = true;
+	}
+}
+
+static unsigned count_running(const struct inferior *inf)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < inf->ntracees; i++)
+		n += inf->tracees[i]->running && !inf->tracees[i]->limbo;
+	return n;
+}
+
+static void ask_to_stop(struct tracee *t)
+{
+	if (!t->running || t->fresh || t->asked || t->limbo)
+		return;
+	if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) == 0)
+		t->asked = true;
+}
+
+/* Whether status is worth acting on after the next resume; the others have been dealt with by take_status(). */
+static bool is_pending_kind(int status)
+{
+	return status_event(status) == 0;
+}
+
+static void stop_all(struct inferior *inf)
+{
+	uint64_t start = monotonic_ms();
+	struct held h;
+
+	hold_signals(&h);
+	for (unsigned i = 0; i < inf->ntracees; i++)
+		ask_to_stop(inf->tracees[i]);
+	while (!inf->died && count_running(inf)) {
+		int status;
+		struct tracee *t = next_status(inf, &status);
+		uint64_t waited;
+
+		if (t) {
+			if (take_status(inf, t, status) && is_pending_kind(status)) {
+				t->has_pending = true;
+				t->pending = status;
+			}
+			continue;
+		}
+		waited = monotonic_ms() - start;
+		if (waited >= LIMBO_AFTER_MS)
+			find_limbo(inf, waited >= STOP_WAIT_MS);
+		else
+			sleep_ms(&h, 5);
+	}
+	release_signals(&h);
+}
+
+/* ---- acting ---- */
+
+static void on_signal(struct inferior *inf, struct tracee *t, int sig, struct inferior_event *ev)
+{
+	const struct signal_rule *rule = &inf->rules[sig < _NSIG ? sig : 0];
+	bool ctrl_c = sig == SIGINT && !inf->sigint_ruled && is_typed(t);
+	bool ctrl_z = sig == SIGTSTP && inf->has_terminal && is_typed(t);
+
+	if (ctrl_c) {
+		ev->kind = INFERIOR_STOP_INTERRUPT;
+		ev->tid = t->tid;
+		t->inject = 0;
+		return;
+	}
+	if (!rule->stop && !ctrl_z) {
+		run_thread(t, rule->pass ? sig : 0);
+		return;
+	}
+	ev->kind = INFERIOR_STOP_SIGNAL;
+	ev->tid = t->tid;
+	ev->signal = sig;
+	t->inject = rule->pass ? sig : 0;
+}
+
+/* The stop of a request that had timed out: nobody waits for it any more. */
+static bool is_late_answer(struct inferior *inf)
+{
+	if (!inf->owes_served || inf->control->stop.why != TSDB_STOP_SERVED)
+		return false;
+	inf->owes_served = false;
+	inf->control->request.kind = TSDB_REQ_NONE;
+	return true;
+}
+
+/* Acts on a status of a thread that is not to stay stopped unless it has something to report in *ev. */
+static void act(struct inferior *inf, struct tracee *t, int status, struct inferior_event *ev)
+{
+	int sig = WSTOPSIG(status);
+
+	t->has_pending = false;
+	if (status_event(status) != 0) {
+		run_thread(t, 0);
+	} else if (sig == SIGTRAP && at_agent_stop(inf, t)) {
+		if (is_late_answer(inf)) {
+			run_thread(t, 0);
+			return;
+		}
+		ev->kind = INFERIOR_STOP_AGENT;
+		ev->tid = t->tid;
+	} else {
+		on_signal(inf, t, sig, ev);
+	}
+}
+
+static struct tracee *find_pending(struct inferior *inf)
+{
+	for (unsigned i = 0; i < inf->ntracees; i++)
+		if (inf->tracees[i]->has_pending)
+			return inf->tracees[i];
+	return NULL;
+}
+
+static void report_death(struct inferior *inf, struct inferior_event *ev)
+{
+	int status = inf->death_status;
+
+	*ev = (struct inferior_event){.tid = inf->pid};
+	if (WIFEXITED(status)) {
+		ev->kind = INFERIOR_EXITED;
+		ev->status = WEXITSTATUS(status);
+	} else {
+		ev->kind = INFERIOR_SIGNALLED;
+		ev->signal = WTERMSIG(status);
+	}
+	tracee_remove_others(inf, -1);
+	inf->alive = inf->running = inf->died = inf->at_agent = false;
+	inf->event_tid = 0;
+	inferior_take_terminal(inf);
+}
+
+static void next_queued(struct inferior *inf, struct inferior_event *ev)
+{
+	*ev = inf->queue[0];
+	memmove(inf->queue, inf->queue + 1, --inf->nqueue * sizeof(*inf->queue));
+}
+
+/* One round: acts on everything that is there. True when *ev was filled or the inferior died. */
+static bool look(struct inferior *inf, struct inferior_event *ev)
+{
+	struct tracee *t;
+	int status;
+
+	for (;;) {
+		if (inf->died)
+			return true;
+		if ((t = find_pending(inf))) {
+			act(inf, t, t->pending, ev);
+		} else if ((t = next_status(inf, &status))) {
+			if (take_status(inf, t, status))
+				act(inf, t, status, ev);
+		} else {
+			break;
+		}
+		if (ev->kind != INFERIOR_NONE)
+			return true;
+	}
+	if (inf->interrupt) {
+		ev->kind = INFERIOR_STOP_INTERRUPT;
+		ev->tid = inf->pid;
+	}
+	return ev->kind != INFERIOR_NONE;
+}
+
+/* Looks and sleeps until something is to be reported or the time is over. */
+static void wait_for(struct inferior *inf, int timeout_ms, struct inferior_event *ev)
+{
+	uint64_t deadline = monotonic_ms() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms);
+	struct held h;
+
+	hold_signals(&h);
+	while (!look(inf, ev) && !inf->nqueue) {
+		uint64_t now = monotonic_ms();
+		int left = 1000;
+
+		if (timeout_ms >= 0) {
+			if (now >= deadline)
+				break;
+			if (deadline - now < 1000)
+				left = (int)(deadline - now);
+		}
+		sleep_ms(&h, left);
+	}
+	release_signals(&h);
+}
+
+/* Every other thread is stopped, the terminal is ours. */
+static void settle(struct inferior *inf, struct inferior_event *ev)
+{
+	stop_all(inf);
+	inf->interrupt = 0;
+	if (inf->died)
+		return;
+	inf->running = false;
+	inf->stops++;
+	inf->event_tid = ev->tid;
+	inf->at_agent = ev->kind == INFERIOR_STOP_AGENT;
+	libraries_stale(inf);
+	inferior_take_terminal(inf);
+}
+
+struct err *inferior_wait(struct inferior *inf, int timeout_ms, struct inferior_event *ret)
+{
+	*ret = (struct inferior_event){.kind = INFERIOR_NONE};
+	if (!inf->alive)
+		return err_cure(err_new(ERR_STATE, "the program is not being run"), "start it with `run`");
+	if (!inf->running && !inf->died && !inf->nqueue)
+		return err_cure(err_new(ERR_STATE, "the program is stopped"), "use `continue`");
+	if (inf->running && !inf->nqueue && !inf->died)
+		wait_for(inf, timeout_ms, ret);
+	if (ret->kind != INFERIOR_NONE)
+		settle(inf, ret);
+	else if (inf->nqueue)
+		next_queued(inf, ret);
+	if (inf->died)
+		report_death(inf, ret);
+	return NULL;
+}
+
+/* A stop that is already there is reported before anybody runs on. */
+static bool pending_reports(const struct inferior *inf)
+{
+	for (unsigned i = 0; i < inf->ntracees; i++) {
+		const struct tracee *t = inf->tracees[i];
+
+		if (t->has_pending && (WSTOPSIG(t->pending) == SIGTRAP || inf->rules[WSTOPSIG(t->pending)].stop))
+			return true;
+	}
+	return false;
+}
+
+struct err *inferior_resume(struct inferior *inf, bool drop_signal)
+{
+	struct tracee *t;
+
+	if (!inf->alive)
+		return err_cure(err_new(ERR_STATE, "the program is not being run"), "start it with `run`");
+	if (inf->running)
+		return NULL;
+	t = tracee_find(inf, inf->event_tid);
+	if (t && drop_signal)
+		t->inject = 0;
+	inferior_give_terminal(inf);
+	inf->running = true;
+	inf->at_agent = false;
+	inf->event_tid = 0;
+	if (pending_reports(inf))
+		return NULL;
+	for (unsigned i = 0; i < inf->ntracees; i++)
+		if (!inf->tracees[i]->running && !inf->tracees[i]->has_pending)
+			run_thread(inf->tracees[i], inf->tracees[i]->inject);
+	return NULL;
+}
+
+void stops_begin(struct inferior *inf, pid_t pid)
+{
+	tracee_add(inf, pid);
+	inf->event_tid = pid;
+}
+
+/* ---- requests ---- */
+
+/* Takes the event thread's statuses until it is at the agent's stop again. False: the time is over. */
+static bool serve_wait(struct inferior *inf, pid_t tid, uint64_t deadline, struct err **ret)
+{
+	for (;;) {
+		struct tracee *t = tracee_find(inf, tid);
+		uint64_t now = monotonic_ms();
+		int status;
+
+		if (!t || now >= deadline)
+			return false;
+		if (!stops_wait_one(tid, (int)(deadline - now), &status))
+			continue;
+		if (!take_status(inf, t, status)) {
+			*ret = err_new(ERR_INFERIOR, "the program ended while the request was served");
+			return true;
+		}
+		if (status_event(status) == 0 && WSTOPSIG(status) == SIGTRAP && at_agent_stop(inf, t))
+			return true;
+		if (status_event(status) == 0 && inf->rules[WSTOPSIG(status)].stop) {
+			t->has_pending = true;
+			t->pending = status;
+			inf->at_agent = false;
+			*ret = err_new(ERR_INFERIOR, "the program got %s while the request was served",
+				strsignal(WSTOPSIG(status)));
+			return true;
+		}
+		run_thread(t, status_event(status) || !inf->rules[WSTOPSIG(status)].pass ? 0 : WSTOPSIG(status));
+	}
+}
+
+static struct err *serve_timeout(struct inferior *inf, int timeout_ms)
+{
+	inf->owes_served = true;
+	inf->at_agent = false;
+	stop_all(inf);
+	return err_cure(err_new(ERR_STATE, "the GPU driver did not answer within %d ms", timeout_ms),
+		"another thread may hold the driver's lock or the stream may wait for the host: `continue` and stop again");
+}
+
+struct err *stops_serve(struct inferior *inf, int timeout_ms)
+{
+	struct tracee *t = tracee_find(inf, inf->event_tid);
+	struct err *e = NULL;
+
+	BUG_ON(!inf->at_agent || !t);
+	run_thread(t, 0);
+	if (!serve_wait(inf, t->tid, monotonic_ms() + (uint64_t)timeout_ms, &e))
+		e = serve_timeout(inf, timeout_ms);
+	return e;
+}
