@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Backtraces as the user sees them: raw frames with names, inlined calls as frames of their own, and without what tsdb itself put on top:
+ * the agent's frames and those of the library that called it.
+ */
+#include "attach/frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_ours(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+
+	return strncmp(base, "libtsdb-agent", 13) == 0 || strncmp(base, "libcupti", 8) == 0;
+}
+
+#define OURS_MAX 32u
+
+/* How many innermost frames are the agent's doing: up to the last of its and CUPTI's, when the innermost is the agent's. */
+static unsigned count_ours(struct inferior *inf, const struct raw_frame *f, unsigned n)
+{
+	unsigned ours = 0;
+
+	for (unsigned i = 0; i < n && i < OURS_MAX; i++) {
+		const struct mapping *m = libraries_at(inf, f[i].pc);
+
+		if (i == 0 && (!m || !is_ours(m->path)))
+			return 0;
+		if (m && is_ours(m->path))
+			ours = i + 1;
+	}
+	return ours < n ? ours : 0;
+}
+
+static uint64_t lookup_pc(const struct raw_frame *f)
+{
+	return f->exact ? f->pc : f->pc - 1;
+}
+
+static unsigned name_frame(struct inferior *inf, const struct raw_frame *f, struct symbol *ret, unsigned max)
+{
+	uint64_t pc = lookup_pc(f);
+	const struct mapping *m = libraries_at(inf, pc);
+	unsigned n;
+
+	if (!m) {
+		memset(ret, 0, sizeof(*ret));
+		return 1;
+	}
+	n = symbols_lookup(inferior_symbols(inf), m->path, NULL, pc - m->bias, ret, max);
+	if (!f->exact) /* the lookup was for the call; the offset shown is that of pc, as in gdb */
+		for (unsigned i = 0; i < n; i++) {
+			ret[i].offset++;
+			ret[i].module_offset++;
+		}
+	return n;
+}
+
+/* Raw frames without ours. */
+static struct err *visible(struct inferior *inf, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n)
+{
+	unsigned ours;
+
+	TRY(unwind_raw(inf, tid, max > UINT32_MAX - OURS_MAX ? max : max + OURS_MAX, ret, ret_n));
+	ours = count_ours(inf, *ret, *ret_n);
+	*ret_n -= ours;
+	memmove(*ret, *ret + ours, *ret_n * sizeof(**ret));
+	if (*ret_n > max)
+		*ret_n = max;
+	return NULL;
+}
+
+#define FRAMES_LIMIT 65536u
+
+struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, struct backtrace_frame **ret, unsigned *ret_n)
+{
+	struct symbol names[INLINE_MAX];
+	struct raw_frame *raw;
+	unsigned n, cap = 64;
+
+	*ret = NULL;
+	*ret_n = 0;
+	if (max == 0 || max > FRAMES_LIMIT)
+		max = FRAMES_LIMIT;
+	TRY(visible(inf, tid, max, &raw, &n));
+	*ret = xcalloc(cap, sizeof(**ret));
+	for (unsigned i = 0; i < n && *ret_n < max; i++) {
+		unsigned k = name_frame(inf, &raw[i], names, INLINE_MAX);
+
+		if (*ret_n + k > cap) {
+			cap = (cap + k) * 2;
+			*ret = xrealloc(*ret, cap * sizeof(**ret));
+		}
+		for (unsigned j = 0; j < k && *ret_n < max; j++)
+			(*ret)[(*ret_n)++] = (struct backtrace_frame){raw[i].pc, raw[i].sp, names[j], j + 1 < k};
+	}
+	free(raw);
+	return NULL;
+}
+
+struct err *backtrace_find(struct inferior *inf, pid_t tid, unsigned frame, struct user_frame *ret)
+{
+	struct symbol names[INLINE_MAX];
+	struct raw_frame *raw;
+	unsigned n, at = 0;
+
+	if (frame >= FRAMES_LIMIT)
+		return err_new(ERR_USAGE, "there is no frame %u", frame);
+	TRY(visible(inf, tid, frame + 2, &raw, &n)); /* one more, for the frame address of the last */
+	for (unsigned i = 0; i < n; i++) {
+		unsigned k = name_frame(inf, &raw[i], names, INLINE_MAX);
+
+		if (frame < at + k) {
+			*ret = (struct user_frame){raw[i], frame - at, lookup_pc(&raw[i])};
+			free(raw);
+			return NULL;
+		}
+		at += k;
+	}
+	free(raw);
+	return err_cure(err_new(ERR_USAGE, "there is no frame %u, the stack has %u", frame, at), "see `bt`");
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Private to the room attach: stack frames between unwinding, symbols and variables.
+ */
+#ifndef ATTACH_FRAMES_H
+#define ATTACH_FRAMES_H
+
+#include <elfutils/libdwfl.h>
+#include "attach/inferior.h"
+
+/* unwind.c */
+#define RAW_REGS 17u /* DWARF numbers 0-15 of the x86-64 psABI, and 16 for the return address */
+struct raw_frame {
+	uint64_t pc, sp, cfa; /* cfa 0: not known (outermost) */
+	uint64_t regs[RAW_REGS];
+	uint32_t valid; /* bit per register */
+	bool exact;	/* pc is the instruction itself, not the one after a call */
+};
+/* Innermost first; *ret is a heap array the caller frees. */
+struct err *unwind_raw(struct inferior *inf, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n) TS_CHECK;
+
+/* symbols.c */
+#define INLINE_MAX 32u /* inlined calls within one frame */
+struct symbols_scope {
+	Dwfl_Module *module;
+	Dwarf_Addr bias; /* address in the module = ELF address + bias */
+	Dwarf_Addr addr; /* in the DWARF's own terms */
+	Dwarf_Die cu;
+	Dwarf_Die *scopes; /* from malloc; innermost first, outwards through inlined calls to the function that holds them */
+	int nscopes;
+};
+/* The DWARF scopes at an ELF address; false when there are none. The caller frees ret->scopes. */
+bool symbols_scopes(struct symbols *s, const char *path, uint64_t vaddr, struct symbols_scope *ret);
+
+/* backtrace.c */
+/* What the user calls frame number `frame`: its raw frame and how many inlined calls deep within it (0: the innermost). */
+struct user_frame {
+	struct raw_frame raw;
+	unsigned depth;
+	uint64_t lookup; /* address to ask about */
+};
+struct err *backtrace_find(struct inferior *inf, pid_t tid, unsigned frame, struct user_frame *ret) TS_CHECK;
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is mapped where in the inferior, from /proc/PID/maps, read again at the first question after each stop. Paths and ELF layouts are
+ * kept for the inferior's life, so strings handed out stay valid.
+ */
+#include "attach/inferior.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "attach/elf-facts.h"
+
+struct elf_known {
+	char *path;
+	struct elf_layout layout;
+};
+
+struct libraries {
+	bool fresh;
+	struct elf_known **files;
+	unsigned nfiles;
+	struct mapping *maps; /* executable ones of files, by address */
+	unsigned nmaps, maps_cap;
+	struct inferior_library *libs; /* one per file and bias */
+	unsigned nlibs, libs_cap;
+};
+
+static struct elf_known *file_get(struct libraries *l, const char *path)
+{
+	struct elf_known *f;
+
+	for (unsigned i = 0; i < l->nfiles; i++)
+		if (strcmp(l->files[i]->path, path) == 0)
+			return l->files[i];
+	f = xcalloc(1, sizeof(*f));
+	f->path = xstrdup(path);
+	elf_layout_read(path, &f->layout);
+	l->files = xrealloc(l->files, (l->nfiles + 1) * sizeof(*l->files));
+	l->files[l->nfiles++] = f;
+	return f;
+}
+
+static void add_mapping(struct libraries *l, uint64_t start, uint64_t end, uint64_t bias, const char *path)
+{
+	if (l->nmaps == l->maps_cap) {
+		l->maps_cap = l->maps_cap ? l->maps_cap * 2 : 64;
+		l->maps = xrealloc(l->maps, l->maps_cap * sizeof(*l->maps));
+	}
+	l->maps[l->nmaps++] = (struct mapping){start, end, bias, path};
+}
+
+static void add_library(struct libraries *l, uint64_t start, uint64_t end, const struct elf_known *f)
+{
+	for (unsigned i = 0; i < l->nlibs; i++)
+		if (l->libs[i].path == f->path) {
+			if (start < l->libs[i].start)
+				l->libs[i].start = start;
+			if (end > l->libs[i].end)
+				l->libs[i].end = end;
+			return;
+		}
+	if (l->nlibs == l->libs_cap) {
+		l->libs_cap = l->libs_cap ? l->libs_cap * 2 : 32;
+		l->libs = xrealloc(l->libs, l->libs_cap * sizeof(*l->libs));
+	}
+	l->libs[l->nlibs++] = (struct inferior_library){start, end, f->layout.has_symbols, f->layout.has_lines, f->path};
+}
+
+static void take_line(struct libraries *l, char *line)
+{
+	unsigned long long start, end, offset;
+	char perms[5];
+	int at = 0;
+	struct elf_known *f;
+	char *path, *deleted;
+	uint64_t bias;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, perms, &offset, &at) < 4 || !at || perms[2] != 'x')
+		return;
+	path = line + at;
+	path[strcspn(path, "\n")] = 0;
+	if (path[0] != '/')
+		return;
+	deleted = strstr(path, " (deleted)");
+	if (deleted && !deleted[strlen(" (deleted)")])
+		*deleted = 0;
+	f = file_get(l, path);
+	if (!elf_layout_bias(&f->layout, start, offset, true, &bias))
+		bias = start - offset;
+	add_mapping(l, start, end, bias, f->path);
+	if (f->layout.nloads)
+		add_library(l, start, end, f);
+}
+
+static struct libraries *libraries_get(struct inferior *inf)
+{
+	struct libraries *l = inf->libraries;
+	char path[64], *line = NULL;
+	size_t cap = 0;
+	FILE *f;
+
+	if (!l)
+		l = inf->libraries = xcalloc(1, sizeof(*l));
+	if (l->fresh || !inf->alive)
+		return l;
+	snprintf(path, sizeof(path), "/proc/%d/maps", inf->pid);
+	f = fopen(path, "re");
+	if (!f)
+		return l;
+	l->nmaps = l->nlibs = 0;
+	while (getline(&line, &cap, f) > 0)
+		take_line(l, line);
+	free(line);
+	fclose(f);
+	l->fresh = !inf->running;
+	return l;
+}
+
+void libraries_stale(struct inferior *inf)
+{
+	if (inf->libraries)
+		inf->libraries->fresh = false;
+}
+
+const struct mapping *libraries_at(struct inferior *inf, uint64_t addr)
+{
+	struct libraries *l = libraries_get(inf);
+	unsigned lo = 0, hi = l->nmaps;
+
+	while (lo < hi) {
+		unsigned mid = lo + (hi - lo) / 2;
+
+		if (addr < l->maps[mid].start)
+			hi = mid;
+		else if (addr >= l->maps[mid].end)
+			lo = mid + 1;
+		else
+			return &l->maps[mid];
+	}
+	return NULL;
+}
+
+bool inferior_library(struct inferior *inf, unsigned i, struct inferior_library *ret)
+{
+	struct libraries *l = libraries_get(inf);
+
+	if (i >= l->nlibs)
+		return false;
+	*ret = l->libs[i];
+	return true;
+}
+
+void libraries_free(struct inferior *inf)
+{
+	struct libraries *l = inf->libraries;
+
+	if (!l)
+		return;
+	for (unsigned i = 0; i < l->nfiles; i++) {
+		free(l->files[i]->path);
+		free(l->files[i]);
+	}
+	free(l->files);
+	free(l->maps);
+	free(l->libs);
+	free(l);
+	inf->libraries = NULL;
+}
