@@ -1,7 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Room attach: the inferior.
+# Room attach: the inferior. Who links libattach.a links $(ATTACH_LIBS), libsbt.a and libcommon.a after it.
 
 noinst_LIBRARIES += libattach.a
-libattach_a_SOURCES = src/attach/attach.h
-HEADERS_TO_CHECK += src/attach/attach.h
+libattach_a_SOURCES = \
+	src/attach/attach.h src/attach/inferior.h \
+	src/attach/inferior.c src/attach/launch.c src/attach/stops.c src/attach/terminal.c \
+	src/attach/control.c src/attach/request.c \
+	src/attach/drain.c src/attach/drain.h src/attach/drain-stacks.c src/attach/drain-join.c src/attach/drain-code.c \
+	src/attach/elf-facts.c src/attach/elf-facts.h src/attach/libraries.c \
+	src/attach/frames.h src/attach/unwind.c src/attach/symbols.c src/attach/backtrace.c \
+	src/attach/locals.c src/attach/dwarf-value.c src/attach/dwarf-value.h src/attach/dwarf-print.c
+libattach_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS) $(UNWIND_PTRACE_CFLAGS) $(XXHASH_CFLAGS)
+ATTACH_LIBS = $(ELF_LIBS) $(UNWIND_PTRACE_LIBS) $(XXHASH_LIBS) -ldl
+HEADERS_TO_CHECK += src/attach/attach.h src/attach/inferior.h src/attach/drain.h src/attach/elf-facts.h \
+	src/attach/frames.h src/attach/dwarf-value.h
+
+if HAVE_CMOCKA
+ATTACH_TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+ATTACH_TEST_LIBS = libattach.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(ATTACH_LIBS) -lpthread
+check_PROGRAMS += tests/programs/attach-inferior
+tests_programs_attach_inferior_SOURCES = tests/programs/attach-inferior.c
+tests_programs_attach_inferior_CFLAGS = -std=gnu11 -g -O1 -Wno-unused-parameter
+tests_programs_attach_inferior_LDFLAGS = -pthread
+check_PROGRAMS += tests/unit/test-attach-launch
+TESTS += tests/unit/test-attach-launch
+tests_unit_test_attach_launch_SOURCES = tests/unit/test-attach-launch.c tests/unit/test-attach-common.h
+tests_unit_test_attach_launch_CFLAGS = $(ATTACH_TEST_CFLAGS)
+tests_unit_test_attach_launch_LDADD = $(ATTACH_TEST_LIBS)
+endif

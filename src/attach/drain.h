@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Private to the room attach: what the files of the drainer share. drain.c merges the rings, drain-stacks.c knows modules and stack
+ * ids, drain-join.c joins times with commands, drain-code.c assembles code. Everything that comes out of a
+ * ring was written by the inferior and may be anything.
+ */
+#ifndef ATTACH_DRAIN_H
+#define ATTACH_DRAIN_H
+
+#include "attach/inferior.h"
+
+/* ---- drain-stacks.c ---- */
+
+/* A file mapped in one of the programs that the process has run (epoch: counts its execs). */
+struct drain_mapping {
+	uint64_t start, end, bias;
+	uint32_t epoch, module;
+};
+struct drain_stacks {
+	struct drain_mapping *maps;
+	unsigned nmaps, maps_cap;
+	struct sbt_host_module *modules; /* strings owned */
+	unsigned nmodules, modules_cap;
+	uint32_t unknown_module; /* SBT_NO_ID until a frame is in no file */
+	/* Stack ids of the program since the last exec are moved up by id_base, so that ids are unique in the trace. */
+	uint32_t *id_bases; /* one per epoch */
+	uint32_t nepochs;
+	uint8_t *known; /* a bit per (moved) id that was handed out */
+	size_t known_bytes;
+	uint32_t max_id; /* seen so far, moved */
+	struct sbt_frame frames[TSDB_STACK_MAX];
+};
+void drain_stacks_init(struct drain_stacks *s);
+void drain_stacks_free(struct drain_stacks *s);
+void drain_stacks_exec(struct drain_stacks *s);
+/* The id as handed out, or 0 when it was never defined. */
+uint32_t drain_stack_id(const struct drain_stacks *s, uint32_t epoch, uint32_t id);
+/* An id is about to be defined. */
+void drain_stacks_saw(struct drain_stacks *s, uint32_t epoch, uint32_t id);
+/* These take a whole message of n bytes; false: it is not well-formed. */
+bool drain_stacks_mapping(struct drain_stacks *s, uint32_t epoch, const struct tsdb_msg_mapping *m);
+/* ret->kind stays NONE when the stack is known already. */
+bool drain_stacks_define(struct drain_stacks *s, uint32_t epoch, const struct tsdb_msg_stack *m, struct drain_item *ret);
+
+/* ---- drain-join.c ---- */
+
+/* Both tables are indexed by the low bits of the correlation id: CUPTI counts it up, so entries are overwritten only
+ * after that many calls, long after their times came. */
+#define JOIN_CMDS (1u << 20)
+#define JOIN_TIMES (1u << 16)
+struct join_cmd {
+	uint32_t corr, epoch;
+	uint64_t seq;
+};
+struct join_time {
+	uint32_t corr, epoch;
+	uint64_t start_ns, end_ns;
+};
+struct drain_join {
+	struct join_cmd *cmds;
+	struct join_time *times; /* came before their command was merged */
+};
+void drain_join_init(struct drain_join *j);
+void drain_join_free(struct drain_join *j);
+/* Remembers the command; true when its times came before it and are in *ret. */
+bool drain_join_cmd(struct drain_join *j, uint32_t epoch, const struct sbt_cmd *c, struct join_time *ret);
+/* The seq of the command that the time belongs to; 0: not merged yet, kept for drain_join_cmd(). */
+uint64_t drain_join_time(struct drain_join *j, uint32_t epoch, const struct tsdb_msg_time *m);
+
+/* ---- drain-code.c ---- */
+
+/* A module's code on its way through one ring: pieces come in order. */
+struct drain_code {
+	uint64_t hash, total;
+	bool is_ptx, open;
+	struct buf bytes;
+};
+/* False: not well-formed. ret->kind is DRAIN_CODE when the last piece came. */
+bool drain_code_piece(struct drain_code *c, const struct tsdb_msg_code *m, struct drain_item *ret);
+void drain_code_free(struct drain_code *c);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Launching: arguments, environment, directories, redirections, addresses, and what is refused with which words.
+ */
+#include "test-attach-common.h"
+#include <elf.h>
+#include <fcntl.h>
+
+static struct inferior *launch(struct launch_options o, char *const *args)
+{
+	struct inferior *inf;
+
+	o.argv = args;
+	must(inferior_launch(&inf, &o));
+	assert_true(inferior_alive(inf));
+	assert_false(inferior_running(inf));
+	return inf;
+}
+
+#define PROGRAM() ((char *)built("tests/programs/attach-inferior"))
+#define ARGS(...) ((char *const[]){PROGRAM(), __VA_ARGS__, NULL})
+
+/* Runs a behaviour with its output in a file; the caller frees what it printed. */
+static char *output_of(struct launch_options o, char *const *args, int status)
+{
+	char *out = temp_name(), *text;
+	struct inferior *inf;
+
+	o.out = out;
+	inf = launch(o, args);
+	assert_exited(run_to_end(inf), status);
+	inferior_free(inf);
+	text = read_file(out);
+	unlink(out);
+	free(out);
+	return text;
+}
+
+static void exit_status(void **state)
+{
+	static const char *const codes[] = {"0", "1", "77", "255"};
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
+		struct inferior *inf = launch((struct launch_options){0}, ARGS((char *)"exit", (char *)codes[i]));
+
+		assert_exited(run_to_end(inf), atoi(codes[i]));
+		assert_false(inferior_alive(inf));
+		inferior_free(inf);
+	}
+}
+
+static void arguments(void **state)
+{
+	char *text = output_of((struct launch_options){0}, ARGS((char *)"print", (char *)"a b", (char *)"", (char *)"$x*"), 0);
+
+	assert_string_equal(text, "a b\n\n$x*\n");
+	free(text);
+}
+
+static void environment(void **state)
+{
+	char *changes[] = {(char *)"TSDB_TEST_SET=one two", (char *)"TSDB_TEST_GONE", (char *)"TSDB_TEST_EMPTY=", NULL};
+	char *text, want[512];
+
+	setenv("TSDB_TEST_GONE", "x", 1);
+	setenv("TSDB_TEST_KEPT", "kept", 1);
+	setenv("LD_LIBRARY_PATH", "/nowhere", 1);
+	text = output_of((struct launch_options){.env_changes = changes, .agent = "/x/agent.so", .softgpu = "/x/soft"},
+		ARGS((char *)"env", (char *)"TSDB_TEST_SET", (char *)"TSDB_TEST_GONE", (char *)"TSDB_TEST_KEPT",
+			(char *)"TSDB_TEST_EMPTY", (char *)"LD_LIBRARY_PATH", (char *)"CUDA_INJECTION64_PATH",
+			(char *)"NVTX_INJECTION64_PATH"), 0);
+	unsetenv("LD_LIBRARY_PATH");
+	snprintf(want, sizeof(want), "TSDB_TEST_SET=one two\nTSDB_TEST_GONE=(unset)\nTSDB_TEST_KEPT=kept\nTSDB_TEST_EMPTY=\n"
+				     "LD_LIBRARY_PATH=/x/soft:/nowhere\nCUDA_INJECTION64_PATH=/x/agent.so\n"
+				     "NVTX_INJECTION64_PATH=/x/agent.so\n");
+	assert_string_equal(text, want);
+	free(text);
+}
+
+static void working_directory(void **state)
+{
+	char *text = output_of((struct launch_options){.cwd = "/usr/bin"}, ARGS((char *)"cwd"), 0);
+
+	assert_string_equal(text, "/usr/bin\n");
+	free(text);
+}
+
+static void redirections(void **state)
+{
+	char *in = temp_name(), *out = temp_name(), *err = temp_name(), *text;
+	FILE *f = fopen(in, "w");
+	struct launch_options o = {.in = in, .out = out, .err = err};
+
+	fputs("line\n", f);
+	fclose(f);
+	for (int i = 0; i < 2; i++) {
+		struct inferior *inf = launch(o, ARGS((char *)"cat"));
+
+		assert_exited(run_to_end(inf), 0);
+		inferior_free(inf);
+		o.out_append = true; /* the second time */
+	}
+	text = read_file(out);
+	assert_string_equal(text, "line\nline\n");
+	free(text);
+	text = read_file(err);
+	assert_string_equal(text, "done\n");
+	free(text);
+	unlink(in), unlink(out), unlink(err);
+	free(in), free(out), free(err);
+}
+
+static void addresses(void **state)
+{
+	char *a = output_of((struct launch_options){0}, ARGS((char *)"address"), 0);
+	char *b = output_of((struct launch_options){0}, ARGS((char *)"address"), 0);
+	char *c = output_of((struct launch_options){.keep_aslr = true}, ARGS((char *)"address"), 0);
+	char *d = output_of((struct launch_options){.keep_aslr = true}, ARGS((char *)"address"), 0);
+
+	assert_string_equal(a, b);
+	assert_string_not_equal(c, d);
+	free(a), free(b), free(c), free(d);
+}
+
+static void a_script(void **state)
+{
+	char *name = temp_name();
+	FILE *f = fopen(name, "w");
+	struct inferior *inf;
+
+	fputs("#!/bin/sh\nexit 5\n", f);
+	fclose(f);
+	chmod(name, 0755);
+	inf = launch((struct launch_options){0}, (char *const[]){name, NULL});
+	assert_exited(run_to_end(inf), 5);
+	inferior_free(inf);
+	unlink(name);
+	free(name);
+}
+
+static void found_in_path(void **state)
+{
+	struct inferior *inf = launch((struct launch_options){0}, (char *const[]){(char *)"true", NULL});
+
+	assert_exited(run_to_end(inf), 0);
+	inferior_free(inf);
+}
+
+/* ---- refusals ---- */
+
+static void refuse_with(struct launch_options o, const char *program, const char *text)
+{
+	struct inferior *inf;
+
+	o.argv = (char *const[]){(char *)program, NULL};
+	must_say(inferior_launch(&inf, &o), text);
+	assert_null(inf);
+}
+
+static void refuse_content(const void *bytes, size_t n, mode_t mode, const char *text)
+{
+	char *name = temp_name();
+	FILE *f = fopen(name, "w");
+
+	fwrite(bytes, 1, n, f);
+	fclose(f);
+	chmod(name, mode);
+	refuse_with((struct launch_options){0}, name, text);
+	unlink(name);
+	free(name);
+}
+
+static void refusals(void **state)
+{
+	Elf32_Ehdr e32 = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_EXEC,
+		.e_machine = EM_386, .e_version = EV_CURRENT, .e_ehsize = sizeof(e32)};
+	Elf64_Ehdr arm = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_EXEC,
+		.e_machine = EM_AARCH64, .e_version = EV_CURRENT, .e_ehsize = sizeof(arm)};
+	Elf64_Ehdr obj = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_REL,
+		.e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(obj)};
+
+	refuse_with((struct launch_options){0}, "/no/such/program", "No such file");
+	refuse_with((struct launch_options){0}, "no-such-program-anywhere", "no such program in PATH");
+	refuse_with((struct launch_options){0}, "/usr/bin", "directory");
+	refuse_content("#!/bin/sh\n", 10, 0644, "not an executable file");
+	refuse_content(&e32, sizeof(e32), 0755, "32-bit");
+	refuse_content(&arm, sizeof(arm), 0755, "not an x86-64 program");
+	refuse_content(&obj, sizeof(obj), 0755, "not a program");
+	refuse_content("hello", 5, 0755, "neither an ELF program nor a script");
+	refuse_content("", 0, 0755, "neither an ELF program nor a script");
+	refuse_content("#!/no/such/interpreter\n", 23, 0755, "interpreter");
+	refuse_with((struct launch_options){.cwd = "/no/such/place"}, "true", "cannot enter the directory /no/such/place");
+	refuse_with((struct launch_options){.in = "/no/such/file"}, "true", "cannot read the input");
+	refuse_with((struct launch_options){.out = "/no/such/file"}, "true", "cannot write the output");
+	refuse_with((struct launch_options){.ring_bytes = 12345}, "true", "a ring of 12345 bytes");
+}
+
+static void no_process_left(void **state)
+{
+	struct inferior *inf = launch((struct launch_options){0}, ARGS((char *)"sleep", (char *)"60000"));
+	pid_t pid = inferior_pid(inf);
+
+	must(inferior_resume(inf, false));
+	inferior_free(inf);
+	assert_int_equal(kill(pid, 0), -1);
+}
+
+/* tsdb itself is killed: the kernel kills what it traced. */
+static void killed_with_us(void **state)
+{
+	int p[2];
+	pid_t tsdb, inferior = 0;
+
+	assert_int_equal(pipe(p), 0);
+	tsdb = fork();
+	if (tsdb == 0) {
+		struct inferior *inf = launch((struct launch_options){0}, ARGS((char *)"sleep", (char *)"60000"));
+		pid_t pid = inferior_pid(inf);
+
+		must(inferior_resume(inf, false));
+		_exit(write(p[1], &pid, sizeof(pid)) == sizeof(pid) && pause() ? 0 : 1);
+	}
+	assert_int_equal(read(p[0], &inferior, sizeof(inferior)), sizeof(inferior));
+	assert_int_equal(kill(inferior, 0), 0);
+	kill(tsdb, SIGKILL);
+	waitpid(tsdb, NULL, 0);
+	for (int i = 0; i < 100; i++) { /* a zombie of init's for a moment */
+		char path[64], *stat, *paren;
+
+		snprintf(path, sizeof(path), "/proc/%d/stat", inferior);
+		if (access(path, R_OK) != 0)
+			return;
+		stat = read_file(path);
+		paren = strrchr(stat, ')');
+		if (paren && (paren[2] == 'Z' || paren[2] == 'X')) {
+			free(stat);
+			return;
+		}
+		free(stat);
+		pause_ms(50);
+	}
+	kill(inferior, SIGKILL);
+	fail_msg("the inferior outlived tsdb");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exit_status), cmocka_unit_test(arguments), cmocka_unit_test(environment),
+		cmocka_unit_test(working_directory), cmocka_unit_test(redirections), cmocka_unit_test(addresses),
+		cmocka_unit_test(a_script), cmocka_unit_test(found_in_path), cmocka_unit_test(refusals),
+		cmocka_unit_test(no_process_left), cmocka_unit_test(killed_with_us),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
