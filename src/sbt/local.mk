@@ -15,15 +15,17 @@ libsbt_a_SOURCES = \
 	src/sbt/encode.c src/sbt/decode.c src/sbt/encode.h \
 	src/sbt/writer.c src/sbt/writer-chunk.c src/sbt/writer.h \
 	src/sbt/reader.c src/sbt/reader-chunk.c src/sbt/reader-index.c src/sbt/reader-stacks.c src/sbt/reader.h \
-	src/sbt/cursor.c \
+	src/sbt/cursor.c src/sbt/print.c src/sbt/json.c \
 	src/sbt/sbt.h
 HEADERS_TO_CHECK += src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/sbt.h
 
 if HAVE_CMOCKA
-SBT_TESTS = tests/unit/test-sbt-trace
+SBT_TESTS = tests/unit/test-sbt-trace tests/unit/test-sbt-print
 check_PROGRAMS += $(SBT_TESTS)
 TESTS += $(SBT_TESTS)
 SBT_TEST_LIBS = libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
 tests_unit_test_sbt_trace_SOURCES = tests/unit/test-sbt-trace.c tests/unit/sbt-make.h
 tests_unit_test_sbt_trace_LDADD = $(SBT_TEST_LIBS)
+tests_unit_test_sbt_print_SOURCES = tests/unit/test-sbt-print.c
+tests_unit_test_sbt_print_LDADD = $(SBT_TEST_LIBS) $(JANSSON_LIBS)
 endif

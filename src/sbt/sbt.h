@@ -125,5 +125,7 @@ struct sbt_names {
 void sbt_print_cmd(struct buf *out, const struct sbt_cmd *c, const struct sbt_names *names);
 /* The same as one JSON object, every field by its table name; addresses as "0x.." strings. */
 void sbt_json_cmd(struct buf *out, const struct sbt_cmd *c, const struct sbt_names *names);
+/* n bytes as a JSON string with its quotes, always valid UTF-8: what is not UTF-8 becomes U+FFFD. */
+void sbt_json_string(struct buf *out, const void *text, size_t n);
 
 #endif
