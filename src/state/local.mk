@@ -9,3 +9,17 @@ libstate_a_SOURCES = src/state/state.h src/state/state-private.h \
 	src/state/print.c src/state/json.c src/state/json.h src/state/seek.c
 HEADERS_TO_CHECK += src/state/state.h src/state/state-private.h src/state/vec.h src/state/allocs.h \
 	src/state/json.h
+
+if HAVE_CMOCKA
+STATE_TESTS = tests/unit/test-state-fold tests/unit/test-state-objects tests/unit/test-state-keyframe
+check_PROGRAMS += $(STATE_TESTS)
+TESTS += $(STATE_TESTS)
+STATE_TEST_LIBS = libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS)
+tests_unit_test_state_fold_SOURCES = tests/unit/test-state-fold.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_fold_LDADD = $(STATE_TEST_LIBS)
+tests_unit_test_state_objects_SOURCES = tests/unit/test-state-objects.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_objects_LDADD = $(STATE_TEST_LIBS)
+tests_unit_test_state_keyframe_SOURCES = tests/unit/test-state-keyframe.c tests/unit/state-test.h tests/unit/cmds.h \
+	tests/unit/random-cmds.h
+tests_unit_test_state_keyframe_LDADD = $(STATE_TEST_LIBS)
+endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Properties of keyframes and clones over random commands: a state that was stored and read again goes on exactly as the
+ * one that was not; a clone and its original never touch each other; damaged bytes are refused or harmless.
+ */
+#include "random-cmds.h"
+#include "state-test.h"
+#include <stdlib.h>
+
+#define COMMANDS 3000
+
+static struct state *through_bytes(const struct state *s)
+{
+	struct buf b = BUF_INIT;
+	struct state *ret;
+
+	state_encode(s, &b);
+	ok(state_decode(&ret, b.data, b.len));
+	buf_free(&b);
+	return ret;
+}
+
+static void stored_goes_on_the_same(void **arg)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct random_cmds r = {.x = seed * 7919, .seq = 1};
+		struct state *plain = state_new(), *stored = state_new();
+
+		for (unsigned i = 0; i < COMMANDS; i++) {
+			struct sbt_cmd c = random_cmd(&r);
+
+			apply(plain, c);
+			apply(stored, c);
+			if (i % 97 == seed) {
+				struct state *again = through_bytes(stored);
+
+				assert_true(state_hash(again) == state_hash(stored));
+				state_free(stored);
+				stored = again;
+			}
+			if (i % 199 == 0)
+				assert_true(state_hash(plain) == state_hash(stored));
+		}
+		assert_true(state_hash(plain) == state_hash(stored));
+		state_free(plain);
+		state_free(stored);
+	}
+}
+
+static void clones_are_apart(void **arg)
+{
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct random_cmds r = {.x = seed * 104729, .seq = 1};
+		struct state *s = state_new(), *kept[COMMANDS / 100];
+		uint64_t hash[COMMANDS / 100];
+		unsigned n = 0;
+
+		for (unsigned i = 0; i < COMMANDS; i++) {
+			if (i % 100 == 0) {
+				kept[n] = state_clone(s);
+				hash[n] = state_hash(s);
+				assert_true(state_hash(kept[n]) == hash[n]);
+				n++;
+			}
+			apply(s, random_cmd(&r));
+		}
+		for (unsigned i = 0; i < n; i++)
+			assert_true(state_hash(kept[i]) == hash[i]);
+		/* a clone that goes on leaves the others alone */
+		for (unsigned i = 0; i < 200; i++)
+			apply(kept[5], random_cmd(&r));
+		assert_true(state_hash(kept[5]) != hash[5]);
+		assert_true(state_hash(kept[4]) == hash[4]);
+		assert_true(state_hash(kept[6]) == hash[6]);
+		state_free(s);
+		for (unsigned i = 0; i < n; i++)
+			state_free(kept[i]);
+	}
+}
+
+static void retiring_after_storing(void **arg)
+{
+	struct state *s = state_small(), *t;
+
+	for (uint64_t i = 0; i < STATE_QUEUE_MAX + 50; i++)
+		apply(s, cmd_launch(8 + i, 3, 0));
+	apply(s, cmd_stream_destroy(9000, 3));
+	t = through_bytes(s);
+	assert_int_equal(stream_of(t, 3).pending, STATE_QUEUE_MAX + 50);
+	assert_int_equal(stream_of(t, 3).head, 8);
+	apply(s, cmd_sync_ctx(9001));
+	apply(t, cmd_sync_ctx(9001));
+	apply(s, cmd_sync_end(9002, 9001));
+	apply(t, cmd_sync_end(9002, 9001));
+	assert_true(state_hash(s) == state_hash(t));
+	state_free(s);
+	state_free(t);
+}
+
+static void different_states_differ(void **arg)
+{
+	struct state *a = state_small(), *b = state_small();
+
+	assert_true(state_hash(a) == state_hash(b));
+	apply(a, cmd_launch(8, 1, 0));
+	apply(b, cmd_launch(8, 1, 1));
+	assert_true(state_hash(a) != state_hash(b));
+	state_free(a);
+	state_free(b);
+}
+
+/* A random state with something of everything. */
+static void encoded(struct buf *out, uint64_t seed)
+{
+	struct random_cmds r = {.x = seed, .seq = 1};
+	struct state *s = state_new();
+
+	for (unsigned i = 0; i < 600; i++)
+		apply(s, random_cmd(&r));
+	state_encode(s, out);
+	state_free(s);
+}
+
+/* Whatever was decoded must stand use. */
+static void use(struct state *s)
+{
+	struct state_totals t = totals_of(s);
+	struct random_cmds r = {.x = 5, .seq = t.seq + 1};
+	struct buf b = BUF_INIT;
+
+	if (t.seq < UINT64_MAX - 1000)
+		for (unsigned i = 0; i < 50; i++) {
+			struct sbt_cmd c = random_cmd(&r);
+
+			err_free(state_apply(s, &c));
+		}
+	state_encode(s, &b);
+	buf_free(&b);
+}
+
+static void cut_anywhere(void **arg)
+{
+	struct buf b = BUF_INIT;
+	struct state *s;
+
+	encoded(&b, 3);
+	for (size_t n = 0; n < b.len; n += 1 + n / 64) {
+		void *exact = xmalloc(n ? n : 1); /* so that a sanitizer sees reads past the end */
+
+		memcpy(exact, b.data, n);
+		fails(state_decode(&s, exact, n), ERR_BAD_TRACE);
+		free(exact);
+	}
+	buf_free(&b);
+}
+
+static void flipped_anywhere(void **arg)
+{
+	struct random_cmds r = {.x = 99};
+	struct buf b = BUF_INIT;
+
+	encoded(&b, 4);
+	for (unsigned i = 0; i < 4000; i++) {
+		size_t at = random_below(&r, b.len);
+		uint8_t was = b.data[at];
+		struct state *s;
+		struct err *e;
+
+		b.data[at] ^= (uint8_t)(1u << random_below(&r, 8));
+		if (i % 5 == 0)
+			b.data[at] = 0xff;
+		e = state_decode(&s, b.data, b.len);
+		if (!e) {
+			use(s);
+			state_free(s);
+		}
+		err_free(e);
+		b.data[at] = was;
+	}
+	buf_free(&b);
+}
+
+static void keyframes_are_rarer_when_large(void **arg)
+{
+	struct state *s = state_small();
+	uint64_t small = state_keyframe_every(s);
+
+	assert_true(small >= STATE_KEYFRAME_EVERY && small < STATE_KEYFRAME_EVERY + 100);
+	for (uint64_t i = 0; i < 1000; i++)
+		apply(s, cmd_alloc(8 + i, 0x10000 + i * 256, 256));
+	assert_true(state_keyframe_every(s) >= small + 4000);
+	state_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stored_goes_on_the_same), cmocka_unit_test(clones_are_apart),
+		cmocka_unit_test(retiring_after_storing), cmocka_unit_test(different_states_differ),
+		cmocka_unit_test(cut_anywhere), cmocka_unit_test(flipped_anywhere),
+		cmocka_unit_test(keyframes_are_rarer_when_large),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Allocations and their last writers, kernels, modules, graphs; and what no sane trace holds.
+ */
+#include "state-test.h"
+
+static struct state_alloc alloc_at(const struct state *s, uint64_t addr)
+{
+	struct state_alloc a;
+
+	if (!state_alloc_at(s, addr, &a))
+		fail_msg("nothing at %#llx", (unsigned long long)addr);
+	return a;
+}
+
+static void alloc_and_free(void **arg)
+{
+	struct state *s = state_small();
+	struct state_alloc a;
+	struct state_device d;
+
+	apply(s, cmd_alloc(8, 0x30000, 0x100));
+	apply(s, cmd_alloc(9, 0x10000, 0x1000));
+	apply(s, cmd_alloc(10, 0x20000, 0x10));
+	assert_true(state_alloc(s, 0, &a));
+	assert_int_equal(a.addr, 0x10000);
+	assert_true(state_alloc(s, 2, &a));
+	assert_int_equal(a.addr, 0x30000);
+	assert_int_equal(a.alloc_seq, 8);
+	assert_false(state_alloc(s, 3, &a));
+	assert_int_equal(alloc_at(s, 0x10fff).addr, 0x10000);
+	assert_false(state_alloc_at(s, 0x11000, &a));
+	assert_false(state_alloc_at(s, 0xffff, &a));
+	assert_true(state_device(s, 0, &d));
+	assert_int_equal(d.alloc_count, 3);
+	assert_int_equal(d.alloc_bytes, 0x1110);
+	apply(s, cmd_free(11, 0x10000));
+	assert_false(state_alloc_at(s, 0x10000, &a));
+	assert_true(state_device(s, 0, &d));
+	assert_int_equal(d.alloc_bytes, 0x110);
+	assert_int_equal(d.alloc_peak, 0x1110);
+	assert_int_equal(totals_of(s).oddities, 0);
+	state_free(s);
+}
+
+static void odd_memory(void **arg)
+{
+	struct state *s = state_small();
+	struct state_alloc a;
+
+	apply(s, cmd_free(8, 0)); /* cuMemFree(0) is fine */
+	assert_int_equal(totals_of(s).oddities, 0);
+	apply(s, cmd_free(9, 0x5000));
+	assert_int_equal(totals_of(s).oddities, 1);
+	assert_non_null(strstr(totals_of(s).last_oddity, "0x5000"));
+	apply(s, cmd_alloc(10, 0x5000, 0x100));
+	apply(s, cmd_free(11, 0x5010)); /* inside: not freed */
+	assert_int_equal(totals_of(s).oddities, 2);
+	assert_true(state_alloc_at(s, 0x5000, &a));
+	apply(s, cmd_alloc(12, 0x5080, 0x100)); /* overlaps: the old one must be gone */
+	assert_int_equal(totals_of(s).oddities, 3);
+	assert_false(state_alloc_at(s, 0x5000, &a));
+	assert_int_equal(alloc_at(s, 0x5080).alloc_seq, 12);
+	apply(s, cmd_alloc(13, UINT64_MAX - 8, 64)); /* wraps */
+	apply(s, cmd_alloc(14, 0x9000, 0));
+	assert_int_equal(totals_of(s).oddities, 5);
+	assert_false(state_alloc(s, 1, &a));
+	state_free(s);
+}
+
+static void many_allocations(void **arg)
+{
+	struct state *s = state_small();
+	struct state_alloc a;
+	uint64_t seq = 8;
+	unsigned n = 0;
+
+	/* 5,003 is prime: i * 1,999 visits every slot once, in no order of address */
+	for (uint64_t i = 0; i < 5003; i++)
+		apply(s, cmd_alloc(seq++, 0x100000 + i * 1999 % 5003 * 0x100, 0x80));
+	for (uint64_t i = 0; i < 5003; i += 2)
+		apply(s, cmd_free(seq++, 0x100000 + i * 0x100));
+	for (uint64_t i = 0; i < 5003; i++)
+		assert_int_equal(state_alloc_at(s, 0x100000 + i * 0x100 + 0x7f, &a), i % 2);
+	for (uint64_t last = 0; state_alloc(s, n, &a); n++, last = a.addr)
+		assert_true(a.addr > last);
+	assert_int_equal(n, 2501);
+	assert_int_equal(totals_of(s).oddities, 0);
+	state_free(s);
+}
+
+static void last_writer(void **arg)
+{
+	struct state *s = state_small();
+	/* float *out (0, 8), int n (8, 4), struct { float *a, *b; } (16, 16) */
+	static const uint32_t params[] = {0, 8, 8, 4, 16, 16};
+	struct {
+		uint64_t out;
+		uint32_t n, pad;
+		uint64_t a, b;
+	} args = {0x10010, 0x20000, 0, 0x30000, 0x999};
+	struct sbt_cmd c;
+
+	apply(s, cmd_kernel_def(8, 2, SBT_NO_ID, "gamma", params, 3));
+	apply(s, cmd_alloc(9, 0x10000, 0x100));
+	apply(s, cmd_alloc(10, 0x20000, 0x100));
+	apply(s, cmd_alloc(11, 0x30000, 0x100));
+	assert_int_equal(alloc_at(s, 0x10000).last_writer, 0);
+	apply(s, cmd_copy(12, 1, SBT_COPY_H2D, 0x10000, 0x7f00, 16, true));
+	assert_int_equal(alloc_at(s, 0x10000).last_writer, 12);
+	assert_true(alloc_at(s, 0x10000).writer_certain);
+	c = cmd_launch(13, 1, 2);
+	c.u.launch.args = (struct sbt_blob){&args, sizeof args};
+	apply(s, c);
+	assert_int_equal(alloc_at(s, 0x10000).last_writer, 13);
+	assert_false(alloc_at(s, 0x10000).writer_certain);
+	assert_int_equal(alloc_at(s, 0x20000).last_writer, 0); /* 4 bytes are no pointer */
+	assert_int_equal(alloc_at(s, 0x30000).last_writer, 13); /* within a struct */
+	apply(s, cmd_fill(14, 1, 0x20080, 4));
+	assert_int_equal(alloc_at(s, 0x20000).last_writer, 14);
+	apply(s, cmd_copy(15, 1, SBT_COPY_D2H, 0x7f00, 0x10000, 16, true));
+	assert_int_equal(alloc_at(s, 0x10000).last_writer, 13); /* reading writes nothing */
+	state_free(s);
+}
+
+static void short_arguments(void **arg)
+{
+	struct state *s = state_small();
+	static const uint32_t params[] = {0xfffffff8u, 8, 8, 0xffffffffu, 0, 8};
+	uint64_t out = 0x10000;
+	struct sbt_cmd c = cmd_launch(10, 1, 2);
+
+	apply(s, cmd_kernel_def(8, 2, SBT_NO_ID, "gamma", params, 3));
+	apply(s, cmd_alloc(9, 0x10000, 0x100));
+	c.u.launch.args = (struct sbt_blob){&out, sizeof out};
+	apply(s, c); /* two parameters lie outside the buffer */
+	assert_int_equal(alloc_at(s, 0x10000).last_writer, 10);
+	state_free(s);
+}
+
+static void kernels_and_modules(void **arg)
+{
+	struct state *s = state_new();
+	struct state_kernel k;
+	struct state_module m;
+	struct sbt_names names;
+
+	apply(s, cmd_module_load(1, 0));
+	apply(s, cmd_kernel_def(2, 4, 0, "_ZN2at6matmulIfEEvPT_", NULL, 0));
+	assert_true(state_kernel(s, 0, &k));
+	assert_int_equal(k.id, 4);
+	assert_string_equal(k.name, "_ZN2at6matmulIfEEvPT_");
+	assert_string_equal(k.short_name, "at::matmul");
+	apply(s, cmd_ctx_create(3, 0, 0));
+	apply(s, cmd_launch(4, 0, 4));
+	apply(s, cmd_launch(5, 0, 4));
+	assert_true(state_kernel_by_id(s, 4, &k));
+	assert_int_equal(k.launches, 2);
+	assert_int_equal(k.last_launch, 5);
+	assert_true(state_module(s, 0, &m));
+	assert_int_equal(m.kernels, 1);
+	assert_int_equal(m.code_hash, 0xabcd);
+	names = state_names(s);
+	assert_string_equal(names.kernel(names.arg, 4), "at::matmul");
+	assert_null(names.kernel(names.arg, 5));
+	apply(s, cmd_launch(6, 0, 77)); /* a kernel nobody defined */
+	assert_int_equal(totals_of(s).oddities, 1);
+	assert_stream(s, 0, STATE_RUNNING, 4, 3);
+	state_free(s);
+}
+
+static void captured_work_does_not_queue(void **arg)
+{
+	struct state *s = state_small();
+	struct state_graph g;
+	struct state_node n;
+	struct sbt_cmd c;
+	_Alignas(8) uint8_t packed[1024];
+	uint64_t out = 0x10000;
+	size_t size;
+
+	apply(s, cmd_alloc(8, 0x10000, 0x100));
+	apply(s, cmd_capture_begin(9, 1));
+	assert_true(stream_of(s, 1).capturing);
+	c = cmd_launch(10, 1, 0);
+	c.flags = SBT_F_GRAPH;
+	apply(s, c);
+	assert_stream(s, 1, STATE_IDLE, 0, 0);
+	assert_int_equal(totals_of(s).launches, 0);
+	apply(s, cmd_capture_end(11, 1, 0));
+	assert_false(stream_of(s, 1).capturing);
+	c.u.launch.args = (struct sbt_blob){&out, sizeof out};
+	size = sbt_pack_size(&c);
+	assert_true(size <= sizeof packed);
+	sbt_pack(packed, &c);
+	apply(s, cmd_graph_node(12, 0, 0, SBT_NODE_KERNEL, 0, packed, size));
+	apply(s, cmd_graph_node(13, 0, 1, SBT_NODE_EMPTY, SBT_NO_ID, NULL, 0));
+	apply(s, cmd_graph_instantiate(14, 1, 0));
+	apply(s, cmd_graph_destroy(15, 0));
+	assert_true(state_graph(s, 0, &g));
+	assert_int_equal(g.id, 1);
+	assert_true(g.is_exec);
+	assert_int_equal(g.source, 0);
+	assert_int_equal(g.nodes, 2);
+	assert_true(state_graph_node(s, 1, 1, &n));
+	assert_int_equal(n.type, SBT_NODE_EMPTY);
+	apply(s, cmd_graph_launch(16, 1, 1));
+	assert_stream(s, 1, STATE_RUNNING, 16, 1);
+	assert_int_equal(alloc_at(s, 0x10000).last_writer, 16); /* through the kernel node's argument */
+	apply(s, cmd_graph_destroy(17, 1)); /* it runs still */
+	assert_true(state_graph(s, 0, &g));
+	assert_true(g.destroyed);
+	assert_int_equal(g.launches, 1);
+	state_retire(s, 16);
+	assert_false(state_graph(s, 0, &g));
+	assert_int_equal(totals_of(s).oddities, 0);
+	state_free(s);
+}
+
+static void double_life(void **arg)
+{
+	struct state *s = state_small();
+
+	apply(s, cmd_stream_create(8, 1, 0));
+	apply(s, cmd_event_destroy(9, 3));
+	apply(s, cmd_event_create(10, 3));
+	apply(s, cmd_event_create(11, 3));
+	apply(s, cmd_launch(12, 3, 0));
+	apply(s, cmd_stream_destroy(13, 3));
+	apply(s, cmd_stream_destroy(14, 3));
+	assert_int_equal(totals_of(s).oddities, 4);
+	apply(s, cmd_stream_create(15, 3, 1)); /* lives again: it must not vanish when its work ends */
+	state_retire(s, 12);
+	assert_stream(s, 3, STATE_IDLE, 0, 0);
+	state_free(s);
+}
+
+static void huge_ids(void **arg)
+{
+	struct state *s = state_small();
+	size_t before = state_bytes(s);
+
+	apply(s, cmd_stream_create(8, 0xfffffffe, 0));
+	apply(s, cmd_launch(9, 0xfffffff0, 0xfffffffd));
+	apply(s, cmd_event_record(10, 0xfffffffe, 0xfffffffe));
+	apply(s, cmd_kernel_def(11, 0xfffffffe, 0xfffffffe, "k", NULL, 0));
+	apply(s, cmd_graph_node(12, 0xfffffffe, 0xfffffffe, SBT_NODE_EMPTY, SBT_NO_ID, NULL, 0));
+	assert_true(state_bytes(s) - before < 65536);
+	assert_stream(s, 0xfffffffe, STATE_RUNNING, 10, 1);
+	state_free(s);
+}
+
+static void impossible_commands(void **arg)
+{
+	struct state *s = state_small();
+	uint64_t hash = state_hash(s);
+	struct sbt_cmd c = cmd_any(8, SBT_KIND_END);
+
+	fails(state_apply(s, &c), ERR_BAD_TRACE);
+	c.kind = 0;
+	fails(state_apply(s, &c), ERR_BAD_TRACE);
+	c = cmd_launch(7, 1, 0); /* a seq a second time */
+	fails(state_apply(s, &c), ERR_BAD_TRACE);
+	c = cmd_launch(8, UINT64_C(1) << 32, 0);
+	fails(state_apply(s, &c), ERR_BAD_TRACE);
+	c = cmd_event_create(8, SBT_NO_ID);
+	fails(state_apply(s, &c), ERR_BAD_TRACE);
+	c = cmd_alloc(8, 0x1000, 64);
+	c.u.alloc.mem = 256;
+	fails(state_apply(s, &c), ERR_BAD_TRACE);
+	assert_true(state_hash(s) == hash);
+	state_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(alloc_and_free), cmocka_unit_test(odd_memory), cmocka_unit_test(many_allocations),
+		cmocka_unit_test(last_writer), cmocka_unit_test(short_arguments), cmocka_unit_test(kernels_and_modules),
+		cmocka_unit_test(captured_work_does_not_queue), cmocka_unit_test(double_life), cmocka_unit_test(huge_ids),
+		cmocka_unit_test(impossible_commands),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
