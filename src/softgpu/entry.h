@@ -18,6 +18,9 @@
 #include "softgpu/soft.h"
 #include <cupti.h>
 
+/* We define the calls that cuda.h marks as deprecated. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 /* cuda.h renames these to their newest version; we define the older ones too, under their own names. */
 #undef cuCtxCreate
 #undef cuCtxDestroy
@@ -31,7 +34,9 @@
 #undef cuEventElapsedTime
 #undef cuGetProcAddress
 #undef cuGraphInstantiate
+#undef cuMemAdvise
 #undef cuMemHostRegister
+#undef cuMemPrefetchAsync
 #undef cuStreamBeginCapture
 #undef cuStreamDestroy
 #undef cuStreamGetCaptureInfo

@@ -6,7 +6,7 @@
 HEADERS_TO_CHECK += src/softgpu/mem.h src/softgpu/ptx.h
 
 if HAVE_CUDA
-HEADERS_TO_CHECK += src/softgpu/soft.h src/softgpu/entry.h
+HEADERS_TO_CHECK += src/softgpu/soft.h src/softgpu/entry.h src/softgpu/driver.h src/softgpu/graph.h src/softgpu/fatbin.h
 
 # --- PTX: parser, interpreter, worker pool ------------------------------------------------------------
 noinst_LIBRARIES += libsoftptx.a
@@ -16,7 +16,40 @@ libsoftptx_a_SOURCES = \
 	src/softgpu/ptx.h
 libsoftptx_a_CFLAGS = $(SO_CFLAGS) -O2
 
-# --- libcuda.so.1, libcupti.so.13: land with their sources --------------------------------------------
+# --- libcuda.so.1 -------------------------------------------------------------------------------------
+# Never unloaded: its threads run until the process ends. Symbols are bound inside, so that a program's own or a
+# second driver's cu* functions cannot come in between.
+softgpu_PROGRAMS += libcuda.so.1
+libcuda_so_1_SOURCES = \
+	src/softgpu/driver.h \
+	src/softgpu/drv-copy.c \
+	src/softgpu/drv-ctx.c \
+	src/softgpu/drv-device.c \
+	src/softgpu/drv-entry.c \
+	src/softgpu/drv-error.c \
+	src/softgpu/drv-event.c \
+	src/softgpu/drv-exec.c \
+	src/softgpu/drv-func.c \
+	src/softgpu/drv-graph.c \
+	src/softgpu/drv-launch.c \
+	src/softgpu/drv-library.c \
+	src/softgpu/drv-mem.c \
+	src/softgpu/drv-module.c \
+	src/softgpu/drv-obj.c \
+	src/softgpu/drv-pool.c \
+	src/softgpu/drv-refused.c \
+	src/softgpu/drv-stream.c \
+	src/softgpu/entry.h \
+	src/softgpu/fatbin.c \
+	src/softgpu/fatbin.h \
+	src/softgpu/graph.h \
+	src/softgpu/soft.h
+libcuda_so_1_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CFLAGS)
+libcuda_so_1_CFLAGS = $(SO_CFLAGS) $(ZSTD_CFLAGS) -O2 -g
+libcuda_so_1_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete -Wl,-Bsymbolic
+libcuda_so_1_LDADD = libsoftptx.a $(ZSTD_LIBS) -lpthread -ldl -lm
+
+# --- libcupti.so.13: lands with its sources -----------------------------------------------------------
 
 # --- libcudart.so.13 ----------------------------------------------------------------------------------
 HEADERS_TO_CHECK += src/softgpu/rt.h

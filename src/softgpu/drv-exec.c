@@ -1,0 +1,660 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Execution: every stream is a timeline, a queue with a thread of its own that runs one command after the other. A command may
+ * first have to wait for points of other timelines. Submission happens under drv_lock, so the points that a command
+ * waits for were all submitted before it and no cycle can form. Timeline locks are taken inside drv_lock, never around it.
+ */
+#include "softgpu/driver.h"
+#include "softgpu/graph.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct item {
+	struct item *next;
+	struct op op;
+	struct op_origin origin;
+	uint64_t queued_ns;
+	unsigned ndeps;
+	struct point deps[];
+};
+
+struct timeline {
+	pthread_mutex_t lock;
+	pthread_cond_t work, progress;
+	_Atomic int refs;
+	struct ctx *ctx;
+	struct item *head, **tail;
+	uint64_t submitted;
+	_Atomic uint64_t done;
+	bool started, closed;
+};
+
+/* A thread that runs commands must never wait for them. */
+static _Thread_local bool on_timeline;
+
+/* --- marks --------------------------------------------------------------------------------------------------- */
+
+struct mark *mark_new(void)
+{
+	struct mark *m = calloc(1, sizeof(*m));
+
+	if (m)
+		m->refs = 1;
+	return m;
+}
+
+void mark_ref(struct mark *m)
+{
+	atomic_fetch_add(&m->refs, 1);
+}
+
+void mark_unref(struct mark *m)
+{
+	if (m && atomic_fetch_sub(&m->refs, 1) == 1)
+		free(m);
+}
+
+/* --- commands -------------------------------------------------------------------------------------------------- */
+
+bool op_clone(const struct op *op, struct op *ret)
+{
+	size_t n;
+
+	*ret = *op;
+	switch (op->kind) {
+	case OP_KERNEL:
+		n = op->kernel.fn->info.param_bytes;
+		if (!n)
+			return true;
+		ret->kernel.params = malloc(n);
+		if (!ret->kernel.params)
+			return false;
+		memcpy(ret->kernel.params, op->kernel.params, n);
+		return true;
+	case OP_COPY:
+		ret->copy.staging = NULL; /* a captured copy reads its source when it runs */
+		return true;
+	case OP_MARK:
+		mark_ref(op->mark);
+		return true;
+	case OP_GRAPH:
+		graph_exec_ref(op->graph);
+		return true;
+	default:
+		return true;
+	}
+}
+
+void op_release(struct op *op)
+{
+	switch (op->kind) {
+	case OP_KERNEL:
+		free(op->kernel.params);
+		break;
+	case OP_COPY:
+		free(op->copy.staging);
+		break;
+	case OP_MARK:
+		mark_unref(op->mark);
+		break;
+	case OP_GRAPH:
+		graph_exec_unref(op->graph);
+		break;
+	default:
+		break;
+	}
+	op->kind = OP_NOP;
+}
+
+static CUresult fault_result(enum ptx_fault_code code)
+{
+	switch (code) {
+	case PTX_ILLEGAL_ADDRESS:
+		return CUDA_ERROR_ILLEGAL_ADDRESS;
+	case PTX_MISALIGNED_ADDRESS:
+		return CUDA_ERROR_MISALIGNED_ADDRESS;
+	case PTX_ILLEGAL_INSTRUCTION:
+		return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+	case PTX_ASSERT:
+		return CUDA_ERROR_ASSERT;
+	case PTX_TIMEOUT:
+		return CUDA_ERROR_LAUNCH_TIMEOUT;
+	default:
+		return CUDA_ERROR_LAUNCH_FAILED;
+	}
+}
+
+static void run_kernel(const struct op *op, struct ctx *c)
+{
+	struct ptx_launch l = {
+		.fn = op->kernel.fn->fn,
+		.dynamic_shared = op->kernel.shared,
+		.params = op->kernel.params,
+		.cooperative = op->kernel.cooperative,
+	};
+	struct ptx_fault fault = {0};
+	enum ptx_fault_code code;
+	int none = CUDA_SUCCESS;
+
+	memcpy(l.grid, op->kernel.grid, sizeof(l.grid));
+	memcpy(l.block, op->kernel.block, sizeof(l.block));
+	code = ptx_run(&l, &fault);
+	if (code == PTX_OK || code == PTX_CANCELLED)
+		return;
+	drv_say("%s", fault.text);
+	atomic_compare_exchange_strong(&c->sticky, &none, (int)fault_result(code));
+}
+
+static void run_copy(const struct copy *c)
+{
+	size_t y, z;
+
+	if (c->height == 1 && c->depth == 1) {
+		memmove((void *)c->dst, (const void *)c->src, c->width);
+		return;
+	}
+	for (z = 0; z < c->depth; z++)
+		for (y = 0; y < c->height; y++)
+			memmove((char *)c->dst + z * c->dst_slice + y * c->dst_pitch,
+				(const char *)c->src + z * c->src_slice + y * c->src_pitch, c->width);
+}
+
+static void fill_row(char *p, const struct fill *f)
+{
+	size_t i;
+
+	switch (f->elem) {
+	case 1:
+		memset(p, (int)f->value, f->width);
+		break;
+	case 2:
+		for (i = 0; i < f->width; i++)
+			((uint16_t *)p)[i] = (uint16_t)f->value;
+		break;
+	default:
+		for (i = 0; i < f->width; i++)
+			((uint32_t *)p)[i] = f->value;
+		break;
+	}
+}
+
+static void run_fill(const struct fill *f)
+{
+	size_t y;
+
+	for (y = 0; y < f->height; y++)
+		fill_row((char *)f->dst + y * f->pitch, f);
+}
+
+static bool value_reached(const struct op *op)
+{
+	uint64_t now, want = op->value.value;
+
+	if (op->value.bytes == 4)
+		now = __atomic_load_n((uint32_t *)op->value.addr, __ATOMIC_ACQUIRE);
+	else
+		now = __atomic_load_n((uint64_t *)op->value.addr, __ATOMIC_ACQUIRE);
+	switch (op->value.flags & 3) {
+	case CU_STREAM_WAIT_VALUE_GEQ:
+		return op->value.bytes == 4 ? (int32_t)(now - want) >= 0 : (int64_t)(now - want) >= 0;
+	case CU_STREAM_WAIT_VALUE_EQ:
+		return now == want;
+	case CU_STREAM_WAIT_VALUE_AND:
+		return (now & want) != 0;
+	default:
+		return op->value.bytes == 4 ? (uint32_t)~(now | want) != 0 : ~(now | want) != 0;
+	}
+}
+
+static void run_wait_value(const struct op *op, struct ctx *c)
+{
+	struct timespec nap = {0, 20000};
+
+	while (!value_reached(op) && !c->sticky)
+		nanosleep(&nap, NULL);
+}
+
+static void run_write_value(const struct op *op)
+{
+	if (op->value.bytes == 4)
+		__atomic_store_n((uint32_t *)op->value.addr, (uint32_t)op->value.value, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n((uint64_t *)op->value.addr, op->value.value, __ATOMIC_RELEASE);
+}
+
+static void report(const struct op *op, struct ctx *c, const struct op_origin *origin, uint64_t queued, uint64_t start)
+{
+	static _Atomic uint64_t last_grid;
+	struct soft_op o = {
+		.correlation = origin->correlation,
+		.ctx_uid = c->uid,
+		.ctx = (CUcontext)c,
+		.stream_id = origin->stream_id,
+		.graph_id = origin->graph_id,
+		.graph_node_id = origin->node_id,
+		.async = origin->async,
+		.queued_ns = queued,
+		.start_ns = start,
+		.end_ns = now_realtime(),
+	};
+
+	if (o.end_ns <= o.start_ns) /* a record of no length reads as a broken one */
+		o.end_ns = o.start_ns + 1;
+	if (op->kind == OP_KERNEL) {
+		const struct ptx_function_info *info = &op->kernel.fn->info;
+
+		o.kind = SOFT_OP_KERNEL;
+		o.name = info->name;
+		memcpy(o.grid, op->kernel.grid, sizeof(o.grid));
+		memcpy(o.block, op->kernel.block, sizeof(o.block));
+		o.static_shared = (uint32_t)info->static_shared;
+		o.dynamic_shared = (uint32_t)op->kernel.shared;
+		o.local_per_thread = (uint32_t)info->local;
+		o.regs = info->regs;
+		o.grid_id = atomic_fetch_add(&last_grid, 1) + 1;
+	} else if (op->kind == OP_COPY) {
+		const struct copy *x = &op->copy.c;
+
+		o.kind = SOFT_OP_COPY;
+		o.bytes = (uint64_t)x->width * x->height * x->depth;
+		o.src = x->src_kind;
+		o.dst = x->dst_kind;
+	} else {
+		const struct mem_range *r = mem_find(op->fill.dst);
+
+		o.kind = SOFT_OP_FILL;
+		o.bytes = (uint64_t)op->fill.width * op->fill.elem * op->fill.height;
+		o.value = op->fill.value;
+		o.dst = r ? mem_soft_kind(r) : SOFT_MEM_DEVICE;
+	}
+	drv_report(&o);
+}
+
+static void run_host(const struct op *op, struct ctx *c)
+{
+	drv_in_host_fn = true;
+	if (op->kind == OP_STREAM_CALLBACK)
+		op->host.stream_fn(op->host.stream, ctx_sticky(c), op->host.data);
+	else if (!c->sticky)
+		op->host.fn(op->host.data);
+	drv_in_host_fn = false;
+}
+
+void op_run(const struct op *op, struct ctx *c, const struct op_origin *origin, uint64_t queued)
+{
+	bool timed = drv_wants_ops() && (op->kind == OP_KERNEL || op->kind == OP_COPY || op->kind == OP_FILL);
+	uint64_t start = timed ? now_realtime() : 0;
+
+	switch (op->kind) {
+	case OP_MARK:
+		op->mark->ns = now_monotonic();
+		atomic_store_explicit(&op->mark->done, true, memory_order_release);
+		return;
+	case OP_HOST:
+	case OP_STREAM_CALLBACK:
+		run_host(op, c);
+		return;
+	default:
+		break;
+	}
+	if (c->sticky) /* nothing runs after a fault */
+		return;
+	switch (op->kind) {
+	case OP_KERNEL:
+		run_kernel(op, c);
+		break;
+	case OP_COPY:
+		run_copy(&op->copy.c);
+		break;
+	case OP_FILL:
+		run_fill(&op->fill);
+		break;
+	case OP_GRAPH:
+		graph_exec_run(op->graph, c, origin, queued);
+		break;
+	case OP_WRITE_VALUE:
+		run_write_value(op);
+		break;
+	case OP_WAIT_VALUE:
+		run_wait_value(op, c);
+		break;
+	default:
+		break;
+	}
+	if (timed)
+		report(op, c, origin, queued, start);
+}
+
+/* --- timelines --------------------------------------------------------------------------------------------------- */
+
+struct timeline *timeline_new(struct ctx *c)
+{
+	struct timeline *tl = calloc(1, sizeof(*tl));
+
+	if (!tl)
+		return NULL;
+	pthread_mutex_init(&tl->lock, NULL);
+	pthread_cond_init(&tl->work, NULL);
+	pthread_cond_init(&tl->progress, NULL);
+	tl->refs = 1;
+	tl->ctx = c;
+	tl->tail = &tl->head;
+	return tl;
+}
+
+void timeline_ref(struct timeline *tl)
+{
+	atomic_fetch_add(&tl->refs, 1);
+}
+
+void timeline_unref(struct timeline *tl)
+{
+	if (!tl || atomic_fetch_sub(&tl->refs, 1) != 1)
+		return;
+	pthread_cond_destroy(&tl->work);
+	pthread_cond_destroy(&tl->progress);
+	pthread_mutex_destroy(&tl->lock);
+	free(tl);
+}
+
+void timeline_close(struct timeline *tl)
+{
+	pthread_mutex_lock(&tl->lock);
+	tl->closed = true;
+	pthread_cond_signal(&tl->work);
+	pthread_mutex_unlock(&tl->lock);
+	timeline_unref(tl);
+}
+
+static void item_free(struct item *it)
+{
+	unsigned i;
+
+	op_release(&it->op);
+	for (i = 0; i < it->ndeps; i++)
+		point_release(&it->deps[i]);
+	free(it);
+}
+
+/* The next item, or NULL when the timeline was closed and is empty. */
+static struct item *timeline_take(struct timeline *tl)
+{
+	struct item *it;
+
+	pthread_mutex_lock(&tl->lock);
+	while (!tl->head && !tl->closed)
+		pthread_cond_wait(&tl->work, &tl->lock);
+	it = tl->head;
+	if (it) {
+		tl->head = it->next;
+		if (!tl->head)
+			tl->tail = &tl->head;
+	}
+	pthread_mutex_unlock(&tl->lock);
+	return it;
+}
+
+static void *timeline_main(void *arg)
+{
+	struct timeline *tl = arg;
+	struct item *it;
+	unsigned i;
+
+	on_timeline = true;
+	while ((it = timeline_take(tl))) {
+		for (i = 0; i < it->ndeps; i++)
+			point_wait(&it->deps[i]);
+		op_run(&it->op, tl->ctx, &it->origin, it->queued_ns);
+		item_free(it);
+		pthread_mutex_lock(&tl->lock);
+		tl->done++;
+		pthread_cond_broadcast(&tl->progress);
+		pthread_mutex_unlock(&tl->lock);
+	}
+	timeline_unref(tl);
+	return NULL;
+}
+
+/* The program's signals belong to its own threads. Caller holds tl->lock. */
+static bool timeline_start(struct timeline *tl)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	pthread_t t;
+	int r;
+
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGFPE);
+	sigdelset(&all, SIGILL);
+	sigdelset(&all, SIGTRAP);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	timeline_ref(tl);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&t, &attr, timeline_main, tl);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	if (r)
+		timeline_unref(tl);
+	else
+		pthread_setname_np(t, "tsdb-softgpu");
+	tl->started = r == 0;
+	return r == 0;
+}
+
+/* Takes the item over unless it fails. */
+static bool timeline_put(struct timeline *tl, struct item *it, struct point *ret)
+{
+	bool ok;
+
+	pthread_mutex_lock(&tl->lock);
+	ok = tl->started || timeline_start(tl);
+	if (ok) {
+		*tl->tail = it;
+		tl->tail = &it->next;
+		tl->submitted++;
+		if (ret) {
+			timeline_ref(tl);
+			*ret = (struct point){tl, tl->submitted};
+		}
+		pthread_cond_signal(&tl->work);
+	}
+	pthread_mutex_unlock(&tl->lock);
+	return ok;
+}
+
+struct point timeline_now(struct timeline *tl)
+{
+	struct point p = {tl, 0};
+
+	timeline_ref(tl);
+	pthread_mutex_lock(&tl->lock);
+	p.ticket = tl->submitted;
+	pthread_mutex_unlock(&tl->lock);
+	return p;
+}
+
+void point_release(struct point *p)
+{
+	timeline_unref(p->tl);
+	p->tl = NULL;
+}
+
+void point_copy(struct point *to, const struct point *from)
+{
+	*to = *from;
+	if (to->tl)
+		timeline_ref(to->tl);
+}
+
+bool point_reached(const struct point *p)
+{
+	return !p->tl || atomic_load_explicit(&p->tl->done, memory_order_acquire) >= p->ticket;
+}
+
+void point_wait(const struct point *p)
+{
+	if (point_reached(p))
+		return;
+	pthread_mutex_lock(&p->tl->lock);
+	while (p->tl->done < p->ticket)
+		pthread_cond_wait(&p->tl->progress, &p->tl->lock);
+	pthread_mutex_unlock(&p->tl->lock);
+}
+
+/* --- submission ------------------------------------------------------------------------------------------------------ */
+
+static void dep_add(struct item *it, const struct point *p)
+{
+	if (!point_reached(p))
+		point_copy(&it->deps[it->ndeps++], p);
+}
+
+static void dep_add_now(struct item *it, struct timeline *tl)
+{
+	struct point p = timeline_now(tl);
+
+	dep_add(it, &p);
+	point_release(&p);
+}
+
+static bool is_blocking(const struct stream *s)
+{
+	return !s->legacy && !(s->flags & CU_STREAM_NON_BLOCKING);
+}
+
+/* "CUDA C++ Programming Guide", default stream: the legacy stream and blocking streams wait for one another.
+ * Caller holds drv_lock. */
+static void barrier_deps(struct item *it, const struct stream *s)
+{
+	struct stream *o;
+
+	if (is_blocking(s)) {
+		dep_add_now(it, s->ctx->legacy->tl);
+		return;
+	}
+	if (!s->legacy)
+		return;
+	for (o = obj_next(OBJ_STREAM, NULL); o; o = obj_next(OBJ_STREAM, o))
+		if (o->ctx == s->ctx && is_blocking(o))
+			dep_add_now(it, o->tl);
+}
+
+static unsigned count_streams(const struct ctx *c)
+{
+	struct stream *o;
+	unsigned n = 0;
+
+	for (o = obj_next(OBJ_STREAM, NULL); o; o = obj_next(OBJ_STREAM, o))
+		n += o->ctx == c;
+	return n;
+}
+
+static struct item *item_new(struct stream *s, struct op *op, const struct point *extra, bool async)
+{
+	unsigned room = 2 + (s->legacy ? count_streams(s->ctx) : 0);
+	struct item *it = calloc(1, sizeof(*it) + room * sizeof(it->deps[0]));
+
+	if (!it)
+		return NULL;
+	it->op = *op;
+	it->origin = (struct op_origin){
+		.correlation = drv_correlation(),
+		.stream_id = s->id,
+		.async = async,
+	};
+	it->queued_ns = drv_watch ? now_realtime() : 0;
+	if (extra)
+		dep_add(it, extra);
+	barrier_deps(it, s);
+	return it;
+}
+
+CUresult stream_submit(struct stream *s, struct op *op, const struct point *extra, bool wait, bool async)
+{
+	struct point p = {0};
+	struct item *it;
+
+	pthread_mutex_lock(&drv_lock);
+	if (s->capture || s->capture_dead) {
+		CUresult r = capture_add(s, op);
+
+		pthread_mutex_unlock(&drv_lock);
+		return r;
+	}
+	if (capture_forbids(s)) {
+		pthread_mutex_unlock(&drv_lock);
+		op_release(op);
+		return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+	}
+	it = item_new(s, op, extra, async);
+	if (!it || !timeline_put(s->tl, it, wait ? &p : NULL)) {
+		pthread_mutex_unlock(&drv_lock);
+		if (it)
+			item_free(it);
+		else
+			op_release(op);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	pthread_mutex_unlock(&drv_lock);
+	if (!wait)
+		return CUDA_SUCCESS;
+	if (!on_timeline)
+		point_wait(&p);
+	point_release(&p);
+	return ctx_sticky(s->ctx);
+}
+
+/* Points of all streams of c that have not come yet; malloc'ed. Caller holds drv_lock. */
+static struct point *points_of(const struct ctx *c, unsigned *n)
+{
+	struct point *ret = calloc(count_streams(c) + 1, sizeof(*ret));
+	struct stream *o;
+
+	*n = 0;
+	if (!ret)
+		return NULL;
+	for (o = obj_next(OBJ_STREAM, NULL); o; o = obj_next(OBJ_STREAM, o))
+		if (o->ctx == c)
+			ret[(*n)++] = timeline_now(o->tl);
+	return ret;
+}
+
+void ctx_drain(struct ctx *c)
+{
+	struct point *points;
+	unsigned n, i;
+
+	if (on_timeline)
+		return;
+	pthread_mutex_lock(&drv_lock);
+	points = points_of(c, &n);
+	pthread_mutex_unlock(&drv_lock);
+	for (i = 0; i < n; i++) {
+		point_wait(&points[i]);
+		point_release(&points[i]);
+	}
+	free(points);
+}
+
+void tsdb_soft_drain(void)
+{
+	struct ctx *c = NULL;
+
+	if (!drv_ready || on_timeline)
+		return;
+	for (;;) {
+		pthread_mutex_lock(&drv_lock);
+		c = obj_next(OBJ_CTX, c);
+		pthread_mutex_unlock(&drv_lock);
+		if (!c)
+			return;
+		ctx_drain(c);
+	}
+}
