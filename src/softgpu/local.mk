@@ -13,14 +13,15 @@ noinst_LIBRARIES += libsoftptx.a
 libsoftptx_a_SOURCES = \
 	src/softgpu/mem.c \
 	src/softgpu/mem.h \
-	src/softgpu/ptx.h
+	src/softgpu/ptx.h \
+	src/softgpu/ptx-missing.c
 libsoftptx_a_CFLAGS = $(SO_CFLAGS) -O2
 
 # --- libcuda.so.1 -------------------------------------------------------------------------------------
 # Never unloaded: its threads run until the process ends. Symbols are bound inside, so that a program's own or a
 # second driver's cu* functions cannot come in between.
-softgpu_PROGRAMS += libcuda.so.1
-libcuda_so_1_SOURCES = \
+softgpu_PROGRAMS += softgpu/libcuda.so.1
+softgpu_libcuda_so_1_SOURCES = \
 	src/softgpu/driver.h \
 	src/softgpu/drv-copy.c \
 	src/softgpu/drv-ctx.c \
@@ -44,10 +45,10 @@ libcuda_so_1_SOURCES = \
 	src/softgpu/fatbin.h \
 	src/softgpu/graph.h \
 	src/softgpu/soft.h
-libcuda_so_1_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CFLAGS)
-libcuda_so_1_CFLAGS = $(SO_CFLAGS) $(ZSTD_CFLAGS) -O2 -g
-libcuda_so_1_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete -Wl,-Bsymbolic
-libcuda_so_1_LDADD = libsoftptx.a $(ZSTD_LIBS) -lpthread -ldl -lm
+softgpu_libcuda_so_1_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CFLAGS)
+softgpu_libcuda_so_1_CFLAGS = $(SO_CFLAGS) $(ZSTD_CFLAGS) -O2 -g
+softgpu_libcuda_so_1_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete -Wl,-Bsymbolic
+softgpu_libcuda_so_1_LDADD = libsoftptx.a $(ZSTD_LIBS) -lpthread -ldl -lm
 
 # --- libcupti.so.13: lands with its sources -----------------------------------------------------------
 
@@ -76,9 +77,7 @@ softgpu_libcudart_so_13_SOURCES = \
 softgpu_libcudart_so_13_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS) -O2
 softgpu_libcudart_so_13_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcudart.so.13 -Wl,-rpath,'$$ORIGIN' \
 	-Wl,--version-script=$(srcdir)/src/softgpu/rt.map
-# Once libcuda.so.1 is in the tree: LDADD = softgpu/libcuda.so.1 -lpthread, and no -z undefs.
-softgpu_libcudart_so_13_LDFLAGS += -Wl,-z,undefs
-softgpu_libcudart_so_13_LDADD = -lpthread
-softgpu_libcudart_so_13_DEPENDENCIES = src/softgpu/rt.map
+softgpu_libcudart_so_13_LDADD = softgpu/libcuda.so.1 -lpthread
+softgpu_libcudart_so_13_DEPENDENCIES = src/softgpu/rt.map softgpu/libcuda.so.1
 EXTRA_DIST += src/softgpu/rt.map
 endif
