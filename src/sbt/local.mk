@@ -20,7 +20,7 @@ libsbt_a_SOURCES = \
 HEADERS_TO_CHECK += src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/sbt.h
 
 if HAVE_CMOCKA
-SBT_TESTS = tests/unit/test-sbt-trace tests/unit/test-sbt-print
+SBT_TESTS = tests/unit/test-sbt-trace tests/unit/test-sbt-print tests/unit/test-sbt-damage
 check_PROGRAMS += $(SBT_TESTS)
 TESTS += $(SBT_TESTS)
 SBT_TEST_LIBS = libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
@@ -28,4 +28,6 @@ tests_unit_test_sbt_trace_SOURCES = tests/unit/test-sbt-trace.c tests/unit/sbt-m
 tests_unit_test_sbt_trace_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_print_SOURCES = tests/unit/test-sbt-print.c
 tests_unit_test_sbt_print_LDADD = $(SBT_TEST_LIBS) $(JANSSON_LIBS)
+tests_unit_test_sbt_damage_SOURCES = tests/unit/test-sbt-damage.c tests/unit/sbt-make.h tests/unit/sbt-dump.h tests/unit/sbt-repair.h
+tests_unit_test_sbt_damage_LDADD = $(SBT_TEST_LIBS)
 endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Everything a reader can be asked, asked: for comparing traces, and for finding crashes.
+ */
+#ifndef SBT_DUMP_H
+#define SBT_DUMP_H
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "sbt/sbt.h"
+
+static inline void dump_cmds(struct buf *out, struct sbt_reader *r, bool times)
+{
+	const struct sbt_cmd *c;
+	struct sbt_cursor *cur;
+	struct sbt_cmd copy;
+
+	if (sbt_cursor_open(&cur, r))
+		BUG("cursor");
+	for (;;) {
+		struct err *e = sbt_cursor_next(cur, &c);
+
+		if (e || !c) {
+			err_free(e);
+			break;
+		}
+		copy = *c;
+		if (!times)
+			copy.gpu_start_ns = copy.gpu_end_ns = 0;
+		sbt_json_cmd(out, &copy, NULL);
+		buf_byte(out, '\n');
+	}
+	sbt_cursor_close(cur);
+}
+
+static inline void dump_stack(struct buf *out, struct sbt_reader *r, uint32_t id)
+{
+	const struct sbt_frame *f;
+	unsigned n;
+
+	if (sbt_reader_stack(r, id, &f, &n))
+		BUG("stack");
+	buf_printf(out, "stack %u:", id);
+	for (unsigned i = 0; i < n; i++)
+		buf_printf(out, " %u+%" PRIx64, f[i].module, f[i].offset);
+	buf_byte(out, '\n');
+}
+
+static inline void dump_rest(struct buf *out, struct sbt_reader *r, uint64_t code_hash)
+{
+	const struct sbt_meta *m = sbt_reader_meta(r);
+	uint64_t last = sbt_reader_last_seq(r), seq, n;
+	struct buf b = BUF_INIT;
+	const char *call;
+	struct err *e;
+	bool is_ptx;
+
+	buf_printf(out, "%s|%s|%s|%s|%s|%" PRIu64 "|%u|%u|%d%d%d\n", m->program, m->cwd, m->host, m->gpu, m->tsdb, m->start_ns,
+		   m->pid, m->driver_version, m->soft, m->stacks, m->timestamps);
+	buf_printf(out, "count %" PRIu64 " first %" PRIu64 " last %" PRIu64 " lost %" PRIu64 "\n", sbt_reader_count(r),
+		   sbt_reader_first_seq(r), last, sbt_reader_lost(r));
+	for (uint32_t id = 0; id < 60; id++)
+		dump_stack(out, r, id);
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct sbt_host_module *mod = sbt_reader_module(r, i);
+
+		buf_printf(out, "module %u %s %s\n", i, mod ? mod->path : "-", mod ? mod->build_id : "-");
+	}
+	for (unsigned i = 0; sbt_reader_unreplayable(r, i, &call, &n); i++)
+		buf_printf(out, "unreplayable %s %" PRIu64 "\n", call, n);
+	for (unsigned i = 0; i <= 4; i++) {
+		if (sbt_reader_keyframe(r, last / 4 * i, &seq, &b))
+			BUG("keyframe");
+		buf_printf(out, "keyframe %" PRIu64 " %zu bytes\n", seq, b.len);
+	}
+	buf_clear(&b);
+	e = sbt_reader_code(r, code_hash, &b, &is_ptx);
+	buf_printf(out, "code %s %zu\n", e ? "none" : is_ptx ? "ptx" : "cubin", e ? 0 : b.len);
+	err_free(e);
+	buf_free(&b);
+}
+
+#endif
