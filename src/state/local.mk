@@ -6,15 +6,15 @@ noinst_LIBRARIES += libstate.a
 libstate_a_SOURCES = src/state/state.h src/state/state-private.h \
 	src/state/vec.c src/state/vec.h src/state/allocs.c src/state/allocs.h \
 	src/state/state.c src/state/transitions.c src/state/queue.c src/state/keyframe.c src/state/look.c \
-	src/state/print.c src/state/json.c src/state/json.h src/state/seek.c
-HEADERS_TO_CHECK += src/state/state.h src/state/state-private.h src/state/vec.h src/state/allocs.h \
-	src/state/json.h
+	src/state/print.c src/state/seek.c
+HEADERS_TO_CHECK += tests/unit/cmds.h src/state/state.h src/state/state-private.h src/state/vec.h src/state/allocs.h
 
 if HAVE_CMOCKA
-STATE_TESTS = tests/unit/test-state-fold tests/unit/test-state-objects tests/unit/test-state-keyframe
+STATE_TESTS = tests/unit/test-state-fold tests/unit/test-state-objects tests/unit/test-state-keyframe \
+	tests/unit/test-state-print tests/unit/test-state-seek
 check_PROGRAMS += $(STATE_TESTS)
 TESTS += $(STATE_TESTS)
-STATE_TEST_LIBS = libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS)
+STATE_TEST_LIBS = libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
 tests_unit_test_state_fold_SOURCES = tests/unit/test-state-fold.c tests/unit/state-test.h tests/unit/cmds.h
 tests_unit_test_state_fold_LDADD = $(STATE_TEST_LIBS)
 tests_unit_test_state_objects_SOURCES = tests/unit/test-state-objects.c tests/unit/state-test.h tests/unit/cmds.h
@@ -22,4 +22,9 @@ tests_unit_test_state_objects_LDADD = $(STATE_TEST_LIBS)
 tests_unit_test_state_keyframe_SOURCES = tests/unit/test-state-keyframe.c tests/unit/state-test.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h
 tests_unit_test_state_keyframe_LDADD = $(STATE_TEST_LIBS)
+tests_unit_test_state_print_SOURCES = tests/unit/test-state-print.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_print_LDADD = $(STATE_TEST_LIBS) $(JANSSON_LIBS)
+tests_unit_test_state_seek_SOURCES = tests/unit/test-state-seek.c tests/unit/state-test.h tests/unit/cmds.h \
+	tests/unit/random-cmds.h tests/unit/random-trace.h
+tests_unit_test_state_seek_LDADD = $(STATE_TEST_LIBS)
 endif

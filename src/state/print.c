@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "state/state-private.h"
-#include "state/json.h"
 
 /* ---- cells -------------------------------------------------------------------------------------------------------- */
 
@@ -134,13 +133,15 @@ static void put_cell_json(struct buf *out, const void *row, const struct column 
 {
 	uint64_t v = c->cell == CELL_STR || c->cell == CELL_BLOB || c->cell == CELL_PARAMS ? 0 : number(row, c);
 	const char *name;
+	struct sbt_blob t;
 
 	switch (c->cell) {
 	case CELL_CALC:
 		BUG("a calculated column in JSON");
 	case CELL_STR:
 	case CELL_BLOB:
-		json_text(out, text_of(row, c));
+		t = text_of(row, c);
+		sbt_json_string(out, t.p ? t.p : "", t.len);
 		break;
 	case CELL_PARAMS:
 		put_params_json(out, *(const struct sbt_blob *)(const void *)((const char *)row + c->off));
@@ -487,7 +488,10 @@ static void print_totals(struct buf *out, const struct state *s)
 		t.seq, t.commands, t.launches, t.copies, t.fills, t.syncs, t.failed, t.pending);
 	if (!t.oddities)
 		return;
-	buf_printf(out, "%" PRIu64 " oddities, the last one: ", t.oddities);
+	if (t.oddities == 1)
+		buf_str(out, "1 oddity: ");
+	else
+		buf_printf(out, "%" PRIu64 " oddities, the last one: ", t.oddities);
 	put_text(out, (struct sbt_blob){t.last_oddity, strlen(t.last_oddity)});
 	buf_byte(out, '\n');
 }
@@ -571,7 +575,7 @@ static void json_totals(struct buf *out, const struct state *s)
 		",\"oddities\":%" PRIu64 ",\"last_oddity\":", t.seq, t.commands, t.launches, t.copies, t.fills, t.syncs,
 		t.failed, t.pending, t.oddities);
 	if (t.last_oddity)
-		json_text(out, (struct sbt_blob){t.last_oddity, strlen(t.last_oddity)});
+		sbt_json_string(out, t.last_oddity, strlen(t.last_oddity));
 	else
 		buf_str(out, "null");
 	buf_byte(out, '}');
