@@ -1,5 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Room capture: the agent, libtsdb-agent.so.
+# Room capture: the agent, libtsdb-agent.so. Loaded into other people's programs: never sanitised, few dependencies, three
+# exported functions. It compiles the files of room sbt that it needs itself.
 
 HEADERS_TO_CHECK += src/capture/wire.h
+
+if HAVE_CUDA
+HEADERS_TO_CHECK += \
+	src/capture/agent.h src/capture/calls.h src/capture/code.h src/capture/cupti-api.h src/capture/driver.h \
+	src/capture/ids.h src/capture/kernel.h src/capture/map.h src/capture/mapping.h src/capture/ring.h \
+	src/capture/source.h src/capture/stack.h src/capture/stop.h src/capture/thread.h src/capture/window.h
+
+agent_sources = \
+	src/capture/activity.c \
+	src/capture/agent.c src/capture/agent.h \
+	src/capture/call-copy.c \
+	src/capture/call-graph.c \
+	src/capture/call-launch.c \
+	src/capture/call-memory.c \
+	src/capture/call-object.c \
+	src/capture/calls.c src/capture/calls.h src/capture/cuda-calls.def \
+	src/capture/code.c src/capture/code.h \
+	src/capture/cupti-api.h \
+	src/capture/driver.c src/capture/driver.h \
+	src/capture/ids.c src/capture/ids.h \
+	src/capture/kernel.c src/capture/kernel.h \
+	src/capture/map.c src/capture/map.h \
+	src/capture/mapping.c src/capture/mapping.h \
+	src/capture/nvtx.c \
+	src/capture/ring.c src/capture/ring.h \
+	src/capture/source-cupti.c src/capture/source.h \
+	src/capture/stack.c src/capture/stack.h \
+	src/capture/stop.c src/capture/stop.h \
+	src/capture/thread.c src/capture/thread.h \
+	src/capture/window.c src/capture/window.h \
+	src/capture/wire.h \
+	src/sbt/cmd.c src/sbt/expr.c src/sbt/kernel-name.c
+agent_cflags = $(SO_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) -O2
+
+plugin_PROGRAMS += libtsdb-agent.so
+libtsdb_agent_so_SOURCES = $(agent_sources)
+libtsdb_agent_so_CFLAGS = $(agent_cflags)
+# A program must not unload it while the driver holds our callbacks.
+libtsdb_agent_so_LDFLAGS = $(SO_LDFLAGS) -Wl,-z,nodelete -Wl,--exclude-libs,ALL -Wl,-soname,libtsdb-agent.so
+libtsdb_agent_so_LDADD = -lpthread -ldl
+endif

@@ -154,6 +154,8 @@ struct tsdb_control {
 	uint64_t bytes; /* of the whole mapping */
 	uint32_t ring_bytes;
 	uint32_t pid; /* the inferior; written by tsdb after fork, before exec */
+	uint32_t debugger_pid; /* tsdb: a producer waiting for room gives up when it is gone; 0: not known, waits for ever */
+	uint32_t pad;
 
 	/* Configuration: tsdb writes, the agent reads at every use. */
 	_Alignas(64) _Atomic uint32_t on;   /* record commands at all */

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The agent's door: the driver calls InitializeInjection() from cuInit() because CUDA_INJECTION64_PATH names us.
+ * Without TSDB_CONTROL, or with a control block meant for another process (a child inherits the environment), the agent does
+ * nothing at all.
+ */
+#include "capture/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "capture/driver.h"
+#include "capture/mapping.h"
+#include "capture/source.h"
+#include "capture/stack.h"
+#include "capture/stop.h"
+#include "capture/thread.h"
+
+struct agent agent;
+__thread struct tls tls __attribute__((tls_model("initial-exec")));
+
+void *agent_map(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void agent_unmap(void *p, size_t bytes)
+{
+	munmap(p, bytes);
+}
+
+void spin_lock(struct spin *s)
+{
+	unsigned tries = 0;
+	while (atomic_exchange_explicit(&s->held, 1, memory_order_acquire)) {
+		if (++tries > 100)
+			nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
+		else
+			__builtin_ia32_pause();
+	}
+}
+
+void spin_unlock(struct spin *s)
+{
+	atomic_store_explicit(&s->held, 0, memory_order_release);
+}
+
+void agent_count_lost(void)
+{
+	if (agent.control)
+		atomic_fetch_add_explicit(&agent.control->lost, 1, memory_order_relaxed);
+}
+
+void agent_retire(void)
+{
+	if (agent.live)
+		atomic_store(agent.live, 0);
+}
+
+void agent_refuse(const char *sentence)
+{
+	struct tsdb_control *c = agent.control;
+	if (!c)
+		return;
+	strncpy(c->text, sentence, sizeof(c->text) - 1);
+	c->text[sizeof(c->text) - 1] = '\0';
+	atomic_store_explicit(&c->agent_state, TSDB_AGENT_REFUSED, memory_order_release);
+	agent_retire();
+}
+
+/* The page that says "live": zero in every forked child. */
+static int make_live_page(void)
+{
+	if (agent.live)
+		return 0;
+	void *page = agent_map(TSDB_PAGE);
+	if (!page)
+		return -ENOMEM;
+	madvise(page, TSDB_PAGE, MADV_WIPEONFORK); /* before Linux 4.14: forked() alone does it */
+	agent.live = page;
+	return 0;
+}
+
+static void forked(void)
+{
+	agent_retire();
+}
+
+int agent_adopt(struct tsdb_control *c)
+{
+	int err = make_live_page();
+	if (err)
+		return err;
+	/* What an earlier program image of this process (before exec) left behind is nobody's any more. */
+	for (uint32_t i = 0; i < TSDB_RING_COUNT; i++) {
+		uint32_t used = TSDB_RING_USED;
+		atomic_store(&c->ring[i].inflight, TSDB_IDLE);
+		atomic_compare_exchange_strong(&c->ring[i].state, &used, TSDB_RING_CLOSED);
+	}
+	uint64_t none = 0;
+	atomic_compare_exchange_strong(&c->next_seq, &none, 1);
+	uint32_t no_thread = 0;
+	atomic_compare_exchange_strong(&c->next_thread, &no_thread, 1);
+	atomic_store(&c->stop_owner, 0);
+	agent.control = c;
+	agent.rings = (const uint8_t *)c + tsdb_control_bytes();
+	c->stop_pc = stop_trap_address();
+	atomic_store(agent.live, 1);
+	return 0;
+}
+
+/* Header fields before anything else is believed. */
+static int check_header(int fd, uint64_t *ret_bytes)
+{
+	struct {
+		uint32_t magic, version;
+		uint64_t bytes;
+		uint32_t ring_bytes, pid;
+	} h;
+	struct stat st;
+	if (pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) || fstat(fd, &st) < 0)
+		return -EINVAL;
+	_Static_assert(offsetof(struct tsdb_control, pid) == 20, "the header is what check_header reads");
+	if (h.magic != TSDB_WIRE_MAGIC || h.version != TSDB_WIRE_VERSION)
+		return -EPROTO;
+	if (h.ring_bytes < 2 * TSDB_RECORD_MAX || (h.ring_bytes & (h.ring_bytes - 1)))
+		return -EPROTO;
+	if (h.bytes != tsdb_wire_bytes(h.ring_bytes) || (uint64_t)st.st_size < h.bytes)
+		return -EPROTO;
+	if (h.pid != (uint32_t)getpid())
+		return -ESRCH;
+	*ret_bytes = h.bytes;
+	return 0;
+}
+
+int agent_map_control(const char *path)
+{
+	uint64_t bytes;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int err = check_header(fd, &bytes);
+	void *p = MAP_FAILED;
+	if (!err) {
+		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+		err = p == MAP_FAILED ? -errno : 0;
+	}
+	/* No descriptor is kept: programs close those that they do not know. */
+	close(fd);
+	if (err)
+		return err;
+	madvise(p, bytes, MADV_DONTDUMP);
+	return agent_adopt(p);
+}
+
+static void at_exit(void)
+{
+	if (!agent_live() || tls.inside)
+		return;
+	tls.inside = 1;
+	if (agent.source)
+		agent.source->flush(true);
+	tls.inside = 0;
+}
+
+/* Maps the control block, once; both doors come through here. 0, or -errno: the agent stays inert. */
+int agent_open(void)
+{
+	static struct spin lock;
+	static int result = 1;
+	tls.inside++;
+	spin_lock(&lock);
+	if (result > 0) {
+		const char *path = getenv("TSDB_CONTROL");
+		result = path ? agent_map_control(path) : -ENOENT;
+		if (!result) {
+			mapping_init();
+			stack_init();
+			thread_init();
+			pthread_atfork(NULL, NULL, forked);
+		}
+	}
+	spin_unlock(&lock);
+	tls.inside--;
+	return result;
+}
+
+static void start(void)
+{
+	char why[TSDB_TEXT_MAX] = "";
+	if (driver_open()) {
+		agent_refuse("the CUDA driver's library is loaded but does not offer its functions by name, so there is no capture");
+		return;
+	}
+	if (source_cupti.start(why, sizeof(why))) {
+		agent_refuse(why);
+		return;
+	}
+	agent.source = &source_cupti;
+	atexit(at_exit);
+	atomic_store(&agent.control->source, source_cupti.number);
+	atomic_store_explicit(&agent.control->agent_state, TSDB_AGENT_UP, memory_order_release);
+}
+
+/* Called by the driver (source: CUDA_INJECTION64_PATH); nonzero means "loaded". Also by an attaching debugger. */
+AGENT_PUBLIC int InitializeInjection(void);
+int InitializeInjection(void)
+{
+	static _Atomic uint32_t once;
+	const int saved = errno;
+	if (!agent_open() && agent_live() && !atomic_exchange(&once, 1)) {
+		tls.inside++;
+		start();
+		tls.inside--;
+	}
+	errno = saved;
+	return 1;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the agent share: the process-wide state and a thread's state.
+ *
+ * The agent lives in somebody else's process: no allocation once a thread is set up (memory comes from mmap),
+ * no printing, no exit, no lock that a signal handler or a forked child could find held, errno as it was. Functions
+ * that can fail return 0 or -errno, and count what is lost in the control block.
+ *
+ * The guard: tls.inside is set while a thread runs agent code. A callback that arrives meanwhile is either caused by a
+ * driver call of our own (tls.own is set: ignored) or by a signal handler that makes GPU calls (dropped, counted).
+ */
+#ifndef CAPTURE_AGENT_H
+#define CAPTURE_AGENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "capture/wire.h"
+
+#define AGENT_PUBLIC __attribute__((visibility("default")))
+
+struct thread;
+struct source;
+
+struct agent {
+	struct tsdb_control *control; /* NULL: inert */
+	const uint8_t *rings;	      /* the rings' data, each mapped once here; ring.c maps its own twice */
+	/* In a page that the kernel zeroes in a forked child (MADV_WIPEONFORK), so a child is inert however it was forked. */
+	_Atomic uint32_t *live;
+	const struct source *source;
+};
+extern struct agent agent;
+
+struct tls {
+	struct thread *thread;
+	uint32_t inside; /* in agent code */
+	uint32_t own;	 /* in a driver call that the agent makes */
+};
+/* initial-exec: reading it never calls the dynamic linker, which could allocate. */
+extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
+
+static inline bool agent_live(void)
+{
+	return agent.live && atomic_load_explicit(agent.live, memory_order_relaxed);
+}
+
+/* Maps the control block that TSDB_CONTROL names. 0, or -errno: no debugger, or one that does not fit; the agent stays inert. */
+int agent_map_control(const char *path);
+/* The same with the environment's TSDB_CONTROL, once a process. 0, or -errno. */
+int agent_open(void);
+/* For tests and agent_map_control: takes over a mapping of tsdb_wire_bytes(). */
+int agent_adopt(struct tsdb_control *control);
+/* Nobody reads the rings any more: from here on every hook returns at once. */
+void agent_retire(void);
+/* Says why there is no capture (one sentence); the program goes on. */
+void agent_refuse(const char *sentence);
+void agent_count_lost(void);
+
+/* Anonymous zeroed memory; NULL when there is none. Never given back unless agent_unmap() is called. */
+void *agent_map(size_t bytes);
+void agent_unmap(void *p, size_t bytes);
+
+/* Brackets a driver call of our own. */
+#define OWN(expr)                         \
+	({                                \
+		tls.own++;                \
+		__auto_type own_r = expr; \
+		tls.own--;                \
+		own_r;                    \
+	})
+
+/* A lock for first sights. Only taken with tls.inside set, so never by a signal handler that interrupted its holder; a
+ * forked child is inert and never takes it. */
+struct spin {
+	_Atomic uint32_t held;
+};
+void spin_lock(struct spin *s);
+void spin_unlock(struct spin *s);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The way of a call through the agent; see calls.h. The order matters: the command's seq is taken at entry, after the
+ * records of what it introduces, and the record is published at exit (with the result); the syncs are published at entry,
+ * because what the host waits for must be seen while it waits.
+ */
+#include "capture/calls.h"
+
+#include <cupti.h>
+#include <string.h>
+#include <time.h>
+#include "capture/driver.h"
+#include "capture/ids.h"
+#include "capture/kernel.h"
+#include "capture/stack.h"
+#include "capture/stop.h"
+#include "capture/thread.h"
+#include "capture/window.h"
+
+_Atomic int32_t calls_captures;
+
+#define CALL(name, ID, enter_fn, flags) \
+	[CUPTI_DRIVER_TRACE_CBID_##name] = { #name, CALL_HANDLED, flags, SBT_##ID, enter_fn, NULL },
+#define WITH_EXIT(name, ID, enter_fn, exit_fn, flags) \
+	[CUPTI_DRIVER_TRACE_CBID_##name] = { #name, CALL_HANDLED, flags, SBT_##ID, enter_fn, exit_fn },
+#define IGNORED(name) [CUPTI_DRIVER_TRACE_CBID_##name] = { #name, CALL_IGNORED, 0, 0, NULL, NULL },
+const struct call_row calls_table[CUPTI_DRIVER_TRACE_CBID_SIZE] = {
+#include "capture/cuda-calls.def"
+};
+#undef CALL
+#undef WITH_EXIT
+#undef IGNORED
+const uint32_t calls_table_size = CUPTI_DRIVER_TRACE_CBID_SIZE;
+
+/* ---- publishing ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* See "Order" in wire.h. */
+static uint64_t take_seq(struct thread *t)
+{
+	struct tsdb_control *ctl = agent.control;
+	if (t->ring.shared)
+		atomic_store_explicit(&t->ring.shared->inflight, atomic_load_explicit(&ctl->next_seq, memory_order_relaxed),
+			memory_order_release);
+	return atomic_fetch_add_explicit(&ctl->next_seq, 1, memory_order_acq_rel);
+}
+
+static void set_idle(struct thread *t)
+{
+	if (t->ring.shared)
+		atomic_store_explicit(&t->ring.shared->inflight, TSDB_IDLE, memory_order_release);
+}
+
+static void publish(struct thread *t, const struct sbt_cmd *cmd)
+{
+	const size_t size = sbt_pack_size(cmd);
+	void *to = ring_reserve(&t->ring, size > TSDB_RECORD_MAX ? TSDB_RECORD_MAX + 8 : (uint32_t)size, false);
+	if (!to)
+		return;
+	sbt_pack(to, cmd);
+	ring_commit(&t->ring, (uint32_t)size);
+}
+
+void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags)
+{
+	cmd->flags |= flags;
+	cmd->thread = t->number;
+	cmd->ctx = t->busy ? t->call.cmd.ctx : t->ctx && t->ctx_handle ? t->ctx->id : SBT_NO_ID;
+	cmd->host_ns = now_ns();
+	if (t->in_flight) {
+		/* The call in progress has an earlier seq, which stays the lower bound. */
+		cmd->seq = atomic_fetch_add_explicit(&agent.control->next_seq, 1, memory_order_acq_rel);
+		publish(t, cmd);
+		return;
+	}
+	cmd->seq = take_seq(t);
+	publish(t, cmd);
+	set_idle(t);
+}
+
+void record_unreplayable(struct thread *t, const char *what)
+{
+	struct sbt_cmd cmd = { .kind = SBT_UNREPLAYABLE };
+	cmd.u.unreplayable.call = (struct sbt_blob){ what, strlen(what) };
+	record_now(t, &cmd, SBT_F_SYNTHETIC);
+}
+
+bool call_is_step(const struct sbt_cmd *cmd)
+{
+	switch (cmd->kind) {
+	case SBT_SYNC_END: case SBT_QUERY: case SBT_MARK: case SBT_THREAD: case SBT_DEVICE: case SBT_KERNEL_DEF:
+	case SBT_GRAPH_NODE:
+		return false;
+	default:
+		return !(cmd->flags & SBT_F_SYNTHETIC);
+	}
+}
+
+/* ---- for handlers ------------------------------------------------------------------------------------------------------ */
+
+uint32_t call_ctx_id(const struct call *c)
+{
+	return c->ctx ? c->ctx->id : SBT_NO_ID;
+}
+
+uint32_t call_device(const struct call *c)
+{
+	return c->ctx ? (uint32_t)c->ctx->device : 0;
+}
+
+uint32_t call_stream(struct call *c, CUstream handle)
+{
+	const bool ptsz = c->row->flags & CALL_PTSZ;
+	c->stream = !handle && ptsz ? CU_STREAM_PER_THREAD : handle;
+	c->has_stream = true;
+	if (c->stream == CU_STREAM_PER_THREAD)
+		c->cmd.flags |= SBT_F_PTDS;
+	return ids_stream(c->t, c->ctx, handle, ptsz);
+}
+
+void call_unreplayable(struct call *c, const char *what)
+{
+	memset(&c->cmd.u, 0, sizeof(c->cmd.u));
+	c->cmd.kind = SBT_UNREPLAYABLE;
+	c->cmd.u.unreplayable.call = (struct sbt_blob){ what, strlen(what) };
+}
+
+void call_counted(struct call *c)
+{
+	call_unreplayable(c, c->row->name ? c->row->name : (const char *)(uintptr_t)c->note);
+}
+
+/* A call that failed has changed nothing. */
+void call_counted_exit(struct call *c)
+{
+	c->skip = c->cmd.result != 0;
+}
+
+/* ---- entry --------------------------------------------------------------------------------------------------------------- */
+
+/* Capture was switched off for a while: what the handles mean now is not known any more. */
+static _Atomic uint32_t was_off;
+
+static bool switched_on(struct tsdb_control *ctl)
+{
+	if (__builtin_expect(!atomic_load_explicit(&ctl->on, memory_order_relaxed), 0)) {
+		atomic_store_explicit(&was_off, 1, memory_order_relaxed);
+		return false;
+	}
+	if (__builtin_expect(atomic_load_explicit(&was_off, memory_order_relaxed), 0) && atomic_exchange(&was_off, 0))
+		ids_forget();
+	return true;
+}
+
+static bool is_work(uint16_t kind)
+{
+	switch (kind) {
+	case SBT_LAUNCH: case SBT_COPY: case SBT_FILL: case SBT_EVENT_RECORD: case SBT_STREAM_WAIT: case SBT_HOST_FUNC:
+	case SBT_GRAPH_LAUNCH: case SBT_BATCH: case SBT_ALLOC: case SBT_FREE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Work given to a stream that is capturing becomes a graph node. */
+static void flag_capturing(struct call *c)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	if (!c->has_stream || !driver.cuStreamIsCapturing || !is_work(c->cmd.kind))
+		return;
+	if (!OWN(driver.cuStreamIsCapturing(c->stream, &status)) && status != CU_STREAM_CAPTURE_STATUS_NONE)
+		c->cmd.flags |= SBT_F_GRAPH;
+}
+
+static void take_stack(struct call *c, const void *frame)
+{
+	struct tsdb_control *ctl = agent.control;
+	const uint32_t when = atomic_load_explicit(&ctl->stacks, memory_order_relaxed);
+	if (when == 1 || (when == 2 && c->cmd.flags & SBT_F_WINDOW))
+		c->cmd.stack = stack_take(c->t, frame, atomic_load_explicit(&ctl->stack_depth, memory_order_relaxed));
+}
+
+static struct call *prepare(struct thread *t, const struct call_site *s)
+{
+	struct call *c = &t->call;
+	*c = (struct call){ .row = s->row, .t = t, .params = s->params, .note = (uint64_t)(uintptr_t)s->name };
+	c->cmd.kind = s->row->kind;
+	c->cmd.thread = t->number;
+	c->cmd.corr = s->corr;
+	t->loaded_hash = 0;
+	c->ctx = ids_ctx(t, s->ctx);
+	c->cmd.ctx = call_ctx_id(c);
+	return c;
+}
+
+/* The command gets its number, its stack, and the user his stop. */
+static void number(struct call *c, const void *frame)
+{
+	struct thread *t = c->t;
+	if (__builtin_expect(atomic_load_explicit(&calls_captures, memory_order_relaxed), 0))
+		flag_capturing(c);
+	c->cmd.host_ns = now_ns();
+	t->in_flight = true;
+	c->cmd.seq = take_seq(t);
+	if (__builtin_expect(window_watched(), 0))
+		window_enter(c);
+	take_stack(c, frame);
+	if (__builtin_expect(stop_watched(), 0) && !c->row->exit)
+		stop_at(c, false);
+}
+
+void calls_enter(const struct call_site *s)
+{
+	struct tsdb_control *ctl = agent.control;
+	*s->link = 0;
+	if (!switched_on(ctl))
+		return;
+	struct thread *t = thread_get();
+	if (!t)
+		return;
+	/* Deeper in the stack than the call in progress: the driver's own doing. Otherwise that call was left by longjmp(). */
+	if (t->busy && (uintptr_t)s->frame < t->busy_frame)
+		return;
+	t->busy = t->in_flight = false;
+	if (__builtin_expect(!t->announced, 0))
+		thread_announce(t);
+	struct call *c = prepare(t, s);
+	t->busy_frame = (uintptr_t)s->frame;
+	t->busy_link = (uint64_t)s->corr << 32 | 0x7d5b;
+	*s->link = t->busy_link;
+	t->busy = true;
+	if (s->row->enter)
+		s->row->enter(c);
+	else
+		call_counted(c);
+	if (!c->skip)
+		number(c, s->frame);
+	if (s->row->flags & CALL_FIRST && !c->skip) {
+		publish(t, &c->cmd);
+		t->in_flight = false;
+		set_idle(t);
+	}
+}
+
+/* ---- exit ----------------------------------------------------------------------------------------------------------------- */
+
+static void end_sync(struct thread *t, struct call *c, CUresult result)
+{
+	struct sbt_cmd cmd = { .kind = SBT_SYNC_END, .result = (uint32_t)result };
+	cmd.u.sync_end.begin = c->cmd.seq;
+	cmd.flags = c->cmd.flags & SBT_F_WINDOW;
+	record_now(t, &cmd, 0);
+}
+
+void calls_exit(uint64_t *link, CUresult result)
+{
+	struct thread *t = tls.thread;
+	if (!t || !t->busy || *link != t->busy_link)
+		return;
+	struct call *c = &t->call;
+	const bool numbered = !c->skip;
+	c->cmd.result = (uint32_t)result;
+	if (c->row->flags & CALL_FIRST) {
+		if (numbered)
+			end_sync(t, c, result);
+	} else {
+		if (c->row->exit)
+			c->row->exit(c);
+		else if (c->row->how == CALL_COUNTED)
+			call_counted_exit(c);
+		if (!c->skip && numbered)
+			publish(t, &c->cmd);
+		if (t->in_flight) {
+			t->in_flight = false;
+			set_idle(t);
+		}
+	}
+	t->busy = false;
+	if (__builtin_expect(stop_watched() || c->window_closed, 0) && numbered && !c->skip)
+		stop_at(c, true);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A driver call on its way through the agent: calls_enter() when the program has entered the driver, calls_exit() when the
+ * driver is done. Between them a struct call lives in the thread's state. Calls that the driver makes within a call are
+ * not the program's and are not seen.
+ *
+ * A handler's enter function reads the parameters, fills call->cmd.u, and gives ids to objects seen for the first time (their
+ * records go out before the command gets its seq). Its exit function adds what the driver answered; it runs for failed
+ * calls too. Either may set skip: nothing is recorded then. cmd.kind comes from the table (cuda-calls.def); a handler may change it.
+ */
+#ifndef CAPTURE_CALLS_H
+#define CAPTURE_CALLS_H
+
+#include <cuda.h>
+#include "capture/agent.h"
+
+#define CALL_ARGS_MAX (40u << 10) /* kernel parameters: 32,764 bytes at most (CUDA 12.1 and later) */
+
+struct call;
+struct object;
+struct kernel;
+
+enum call_how {
+	CALL_COUNTED, /* not in the table: an "unreplayable" record with its name */
+	CALL_HANDLED,
+	CALL_IGNORED, /* changes nothing that a replay could see */
+};
+
+enum call_flags {
+	CALL_PTSZ = 1,	/* stream 0 means the per-thread default stream */
+	CALL_ASYNC = 2, /* returns before the work is done */
+	CALL_FIRST = 4, /* published before the driver does it, because it may take long: the syncs */
+};
+
+struct call_row {
+	const char *name; /* NULL: a number without a name (CALL_COUNTED) */
+	uint8_t how;	  /* enum call_how */
+	uint8_t flags;
+	uint16_t kind;
+	void (*enter)(struct call *c);
+	void (*exit)(struct call *c); /* may be NULL */
+};
+/* Rows by CUPTI's numbers of the driver's entry points (cupti_driver_cbid.h). */
+extern const struct call_row calls_table[];
+extern const uint32_t calls_table_size;
+
+struct call {
+	const struct call_row *row;
+	struct thread *t;
+	const void *params; /* the driver's NAME_params structure */
+	struct object *ctx; /* current context; NULL: none */
+	struct kernel *kernel; /* of a launch */
+	CUstream stream;    /* set by call_stream() */
+	bool has_stream;
+	bool skip;
+	bool window_closed; /* a capture window closed with this command */
+	uint64_t note;	    /* handlers: something to remember from enter to exit */
+	struct sbt_cmd cmd;
+};
+
+/* What the source knows about a call. */
+struct call_site {
+	const struct call_row *row;
+	const char *name; /* for rows without one; lives for ever */
+	const void *params;
+	CUcontext ctx;
+	const void *frame; /* frame address of the source's callback */
+	uint32_t corr;
+	uint64_t *link; /* the source's word that joins entry and exit */
+};
+
+/* tls.inside is set by the caller (the source). */
+void calls_enter(const struct call_site *s);
+void calls_exit(uint64_t *link, CUresult result);
+
+/* ---- for handlers ---- */
+/* Turns the command into "not replayable: what", with what living for ever. */
+void call_unreplayable(struct call *c, const char *what);
+uint32_t call_stream(struct call *c, CUstream handle);
+/* The context's id, or SBT_NO_ID; its device, or 0. */
+uint32_t call_ctx_id(const struct call *c);
+uint32_t call_device(const struct call *c);
+void call_counted(struct call *c);
+void call_counted_exit(struct call *c);
+/* A 3D copy as cuMemcpy3D and a graph's copy node have it. */
+void call_copy_3d(struct call *c, const CUDA_MEMCPY3D *m, CUstream s);
+
+/* A record that is not a call of the program (flags: SBT_F_SYNTHETIC or 0): numbered and published at once. */
+void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags);
+/* "Not replayable: what", beside the call in progress. */
+void record_unreplayable(struct thread *t, const char *what);
+/* Whether the record is a step's stopping point: not a note, not the end of a wait. */
+bool call_is_step(const struct sbt_cmd *cmd);
+
+/* Stream captures going on in the process; while 0 nothing is asked about capturing. */
+extern _Atomic int32_t calls_captures;
+
+/* Prototypes of every handler that the table names. */
+#define CALL(name, ID, enter_fn, flags) void enter_fn(struct call *c);
+#define WITH_EXIT(name, ID, enter_fn, exit_fn, flags) \
+	void enter_fn(struct call *c);                \
+	void exit_fn(struct call *c);
+#define IGNORED(name)
+#include "capture/cuda-calls.def"
+#undef CALL
+#undef WITH_EXIT
+#undef IGNORED
+
+#endif

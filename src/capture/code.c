@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Modules' code; see code.h. The same cubin loaded in ten processes' worth of contexts is sent once.
+ */
+#include "capture/code.h"
+
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include "capture/agent.h"
+#include "capture/map.h"
+#include "capture/thread.h"
+
+#define PIECE (32u << 10)
+
+static void send_pieces(struct thread *t, uint64_t hash, const uint8_t *code, size_t size, bool is_ptx)
+{
+	for (size_t at = 0; at < size; at += PIECE) {
+		const uint32_t n = size - at < PIECE ? (uint32_t)(size - at) : PIECE;
+		const uint32_t bytes = (uint32_t)(sizeof(struct tsdb_msg_code) + n + 7) & ~7u;
+		struct tsdb_msg_code *m = ring_reserve(&t->ring, bytes, true);
+		if (!m)
+			return;
+		*m = (struct tsdb_msg_code){ .head = { .size = bytes, .type = TSDB_MSG_CODE }, .hash = hash, .total = size,
+			.offset = at, .n = n, .is_ptx = is_ptx };
+		memcpy(m->bytes, code + at, n);
+		ring_commit(&t->ring, bytes);
+	}
+}
+
+void code_loaded(struct thread *t, const void *code, size_t size)
+{
+	static struct map sent; /* hash -> 1 */
+	static struct spin one_at_a_time;
+	const bool is_ptx = size < 4 || memcmp(code, "\177ELF", 4) != 0;
+	uint64_t hash = XXH64(code, size, 0);
+	hash += !hash; /* 0 means "not known" */
+	t->loaded_hash = hash;
+	t->loaded_size = size;
+	if (!atomic_load_explicit(&agent.control->code, memory_order_relaxed))
+		return;
+	spin_lock(&one_at_a_time);
+	const bool mine = !map_get(&sent, hash) && !map_put(&sent, hash, 1);
+	spin_unlock(&one_at_a_time);
+	if (mine)
+		send_pieces(t, hash, code, size, is_ptx);
+}

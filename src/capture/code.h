@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Modules' code, as the driver shows it when it loads it.
+ */
+#ifndef CAPTURE_CODE_H
+#define CAPTURE_CODE_H
+
+#include <stddef.h>
+
+struct thread;
+
+/* Notes hash and size in t (loaded_hash, loaded_size) and sends the bytes in pieces, once per content, if control.code says so. */
+void code_loaded(struct thread *t, const void *code, size_t size);
+
+#endif

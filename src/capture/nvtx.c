@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * NVTX marks and ranges. The header-only NVTX in the program loads the library that NVTX_INJECTION64_PATH names and calls its
+ * InitializeInjectionNvtx2() at the first NVTX call, which may come before cuInit(). It hands out a table of pointers to
+ * its function pointers, which we set.
+ */
+#include <errno.h>
+#include <nvtx3/nvToolsExt.h>
+#include <string.h>
+#include "capture/agent.h"
+#include "capture/calls.h"
+#include "capture/thread.h"
+#include "capture/window.h"
+
+#define TEXT_MAX 4096
+
+enum mark_kind { MARK, PUSH, POP };
+
+static void record(struct thread *t, enum mark_kind kind, const char *text)
+{
+	struct sbt_cmd cmd = { .kind = SBT_MARK };
+	cmd.u.mark.mark_kind = kind;
+	if (text)
+		cmd.u.mark.text = (struct sbt_blob){ text, strnlen(text, TEXT_MAX) };
+	record_now(t, &cmd, 0);
+}
+
+static void mark(enum mark_kind kind, const char *text)
+{
+	const int saved = errno;
+	if (!agent_live() || tls.inside || !atomic_load_explicit(&agent.control->on, memory_order_relaxed))
+		return;
+	tls.inside = 1;
+	struct thread *t = thread_get();
+	if (t) {
+		/* The devices cannot be listed before cuInit(): the first GPU call announces the thread. */
+		if (kind == PUSH)
+			window_push(t, text ? text : "");
+		record(t, kind, text);
+		if (kind == POP)
+			window_pop(t);
+	}
+	tls.inside = 0;
+	errno = saved;
+}
+
+/* Wide and registered strings are not looked into. */
+static const char *text_of(const nvtxEventAttributes_t *a)
+{
+	return a && a->messageType == NVTX_MESSAGE_TYPE_ASCII ? a->message.ascii : "";
+}
+
+static void NVTX_API mark_ex(const nvtxEventAttributes_t *a)
+{
+	mark(MARK, text_of(a));
+}
+
+static void NVTX_API mark_ascii(const char *text)
+{
+	mark(MARK, text);
+}
+
+/* These return the depth of the range, from 0, or a negative number when it is not known (nvToolsExt.h). */
+static int NVTX_API push_ex(const nvtxEventAttributes_t *a)
+{
+	mark(PUSH, text_of(a));
+	return -1;
+}
+
+static int NVTX_API push_ascii(const char *text)
+{
+	mark(PUSH, text);
+	return -1;
+}
+
+static int NVTX_API pop(void)
+{
+	mark(POP, NULL);
+	return -1;
+}
+
+static void NVTX_API domain_mark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
+{
+	mark(MARK, text_of(a));
+}
+
+static int NVTX_API domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
+{
+	mark(PUSH, text_of(a));
+	return -1;
+}
+
+static int NVTX_API domain_pop(nvtxDomainHandle_t domain)
+{
+	mark(POP, NULL);
+	return -1;
+}
+
+#define SET(table, size, id, fn)                                       \
+	do {                                                           \
+		if ((id) < (size) && (table)[id])                      \
+			*(table)[id] = (NvtxFunctionPointer)(fn);      \
+	} while (0)
+
+AGENT_PUBLIC int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
+{
+	NvtxFunctionTable table = NULL;
+	unsigned int size = 0;
+	const NvtxExportTableCallbacks *callbacks = get_table ? get_table(NVTX_ETID_CALLBACKS) : NULL;
+	if (!callbacks || callbacks->struct_size < sizeof(*callbacks) || agent_open())
+		return 0;
+	if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size)) {
+		SET(table, size, NVTX_CBID_CORE_MarkEx, mark_ex);
+		SET(table, size, NVTX_CBID_CORE_MarkA, mark_ascii);
+		SET(table, size, NVTX_CBID_CORE_RangePushEx, push_ex);
+		SET(table, size, NVTX_CBID_CORE_RangePushA, push_ascii);
+		SET(table, size, NVTX_CBID_CORE_RangePop, pop);
+	}
+	if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size)) {
+		SET(table, size, NVTX_CBID_CORE2_DomainMarkEx, domain_mark);
+		SET(table, size, NVTX_CBID_CORE2_DomainRangePushEx, domain_push);
+		SET(table, size, NVTX_CBID_CORE2_DomainRangePop, domain_pop);
+	}
+	return 1;
+}

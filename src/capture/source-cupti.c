@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The source CUPTI. Callbacks are enabled one by one, for the entry points that matter: a call that nobody watches costs
+ * nothing. The surprising thing: within a callback of ours we call the driver (OWN in agent.h), and CUPTI reports that too;
+ * resource callbacks of such calls are wanted (the code of a kernel that we asked about), API callbacks are not.
+ */
+#include "capture/source.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "capture/agent.h"
+#include "capture/calls.h"
+#include "capture/code.h"
+#include "capture/cupti-api.h"
+#include "capture/driver.h"
+#include "capture/mapping.h"
+#include "capture/thread.h"
+
+struct cupti cupti;
+
+/* ---- callbacks --------------------------------------------------------------------------------------------------------- */
+
+static const struct call_row counted = { NULL, CALL_COUNTED, 0, SBT_UNREPLAYABLE, NULL, NULL };
+
+static void timestamps_follow(void)
+{
+	static _Atomic uint32_t now;
+	const uint32_t wanted = atomic_load_explicit(&agent.control->timestamps, memory_order_relaxed) != 0;
+	if (__builtin_expect(atomic_load_explicit(&now, memory_order_relaxed) != wanted, 0) &&
+		atomic_exchange(&now, wanted) != wanted)
+		OWN((activity_switch(wanted), 0));
+}
+
+static void api(CUpti_CallbackId cbid, const CUpti_CallbackData *d, const void *frame)
+{
+	if (d->callbackSite == CUPTI_API_EXIT) {
+		calls_exit(d->correlationData, d->functionReturnValue ? *(const CUresult *)d->functionReturnValue : 0);
+		return;
+	}
+	const struct call_row *row = cbid < calls_table_size ? &calls_table[cbid] : &counted;
+	if (row->how == CALL_IGNORED) {
+		*d->correlationData = 0;
+		return;
+	}
+	if (row->how == CALL_COUNTED)
+		row = &counted;
+	timestamps_follow();
+	calls_enter(&(struct call_site){ .row = row, .name = d->functionName, .params = d->functionParams, .ctx = d->context,
+		.frame = frame, .corr = d->correlationId, .link = d->correlationData });
+}
+
+static void resource(CUpti_CallbackId cbid, const CUpti_ResourceData *d)
+{
+	const CUpti_ModuleResourceData *m = d->resourceDescriptor;
+	if (cbid != CUPTI_CBID_RESOURCE_MODULE_LOADED || !m || !m->pCubin || !m->cubinSize)
+		return;
+	if (!atomic_load_explicit(&agent.control->on, memory_order_relaxed))
+		return;
+	struct thread *t = thread_get();
+	if (t)
+		code_loaded(t, m->pCubin, m->cubinSize);
+}
+
+static void CUPTIAPI callback(void *arg, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
+{
+	if (!agent_live())
+		return;
+	const int saved = errno;
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+		tls.inside++;
+		resource(cbid, data);
+		tls.inside--;
+	} else if (!tls.inside) {
+		tls.inside = 1;
+		api(cbid, data, __builtin_frame_address(0));
+		tls.inside = 0;
+	} else if (!tls.own) {
+		agent_count_lost(); /* a signal handler that makes GPU calls interrupted us */
+	}
+	errno = saved;
+}
+
+/* ---- finding the library -------------------------------------------------------------------------------------------------- */
+
+static void *open_in(const char *folder, size_t n, const char *below)
+{
+	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so" };
+	char path[2048];
+	void *lib = NULL;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names) && !lib; i++) {
+		if (snprintf(path, sizeof(path), "%.*s%s%s", (int)n, folder, below, names[i]) < (int)sizeof(path))
+			lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	}
+	return lib;
+}
+
+static void *already_there(void)
+{
+	void *lib = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+	return lib ? lib : dlopen("libcupti.so.12", RTLD_NOW | RTLD_NOLOAD);
+}
+
+/* Python wheels: nvidia/cuda_runtime/lib/libcudart.so.12 beside nvidia/cuda_cupti/lib/libcupti.so.12. */
+static void *beside_runtime(void)
+{
+	const char *path = mapping_path_of("libcudart.so");
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	if (!slash)
+		return NULL;
+	const size_t n = (size_t)(slash + 1 - path);
+	void *lib = open_in(path, n, "");
+	return lib ? lib : open_in(path, n, "../../cuda_cupti/lib/");
+}
+
+static void *open_library(void)
+{
+	static const char *const places[] = { "", "/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/" };
+	const size_t n = strlen(driver.folder);
+	void *lib = NULL;
+	/* The software GPU's CUPTI and its driver belong together. */
+	if (driver.soft)
+		return open_in(driver.folder, n, "");
+	lib = already_there();
+	if (!lib)
+		lib = open_in("", 0, "");
+	if (!lib)
+		lib = beside_runtime();
+	if (!lib)
+		lib = open_in(driver.folder, n, "");
+	for (unsigned i = 1; i < sizeof(places) / sizeof(*places) && !lib; i++)
+		lib = open_in(places[i], strlen(places[i]), "");
+	return lib;
+}
+
+/* ---- start ------------------------------------------------------------------------------------------------------------------ */
+
+/* Entry points that this build has no number for: those that CUPTI can name and whose name is not a question's. */
+static void enable_unknown(CUpti_SubscriberHandle h)
+{
+	for (uint32_t id = calls_table_size; id < calls_table_size + 512; id++) {
+		const char *name = NULL;
+		if (!cupti.cuptiGetCallbackName ||
+			cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) || !name)
+			return;
+		if (!strstr(name, "Get") && !strstr(name, "Query"))
+			(void)cupti.cuptiEnableCallback(1, h, CUPTI_CB_DOMAIN_DRIVER_API, id);
+	}
+}
+
+static bool enable(CUpti_SubscriberHandle h)
+{
+	uint32_t enabled = 0;
+	for (uint32_t id = 1; id < calls_table_size; id++)
+		if (calls_table[id].how != CALL_IGNORED &&
+			!cupti.cuptiEnableCallback(1, h, CUPTI_CB_DOMAIN_DRIVER_API, id))
+			enabled++;
+	/* An implementation without single callbacks: all of them. */
+	if (!enabled && cupti.cuptiEnableDomain(1, h, CUPTI_CB_DOMAIN_DRIVER_API))
+		return false;
+	enable_unknown(h);
+	if (cupti.cuptiEnableCallback(1, h, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED))
+		return !cupti.cuptiEnableDomain(1, h, CUPTI_CB_DOMAIN_RESOURCE);
+	return true;
+}
+
+static int start(char *why, size_t why_size)
+{
+	static CUpti_SubscriberHandle handle;
+	bool missing = false;
+	void *lib = open_library();
+	if (!lib) {
+		snprintf(why, why_size, "no CUPTI library (libcupti.so.13 or .12) was found: put its folder into LD_LIBRARY_PATH");
+		return -ENOENT;
+	}
+#define REQUIRED(name)                                                 \
+	cupti.name = (__typeof__(cupti.name))(uintptr_t)dlsym(lib, #name); \
+	missing |= !cupti.name;
+#define OPTIONAL(name) cupti.name = (__typeof__(cupti.name))(uintptr_t)dlsym(lib, #name);
+	CUPTI_FUNCTIONS(REQUIRED, OPTIONAL)
+#undef REQUIRED
+#undef OPTIONAL
+	if (missing) {
+		snprintf(why, why_size, "the CUPTI library in this process lacks functions: it is too old");
+		return -ENOSYS;
+	}
+	const CUptiResult r = cupti.cuptiSubscribe(&handle, callback, NULL);
+	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+		snprintf(why, why_size, "another tool in this process (a profiler?) holds CUPTI: run the program without it");
+		return -EBUSY;
+	}
+	if (r || !enable(handle)) {
+		snprintf(why, why_size, "CUPTI refused to report driver calls (error %d)", (int)r);
+		return -EIO;
+	}
+	return 0;
+}
+
+const struct source source_cupti = {
+	.name = "CUPTI", .number = 1, .start = start, .timestamps = activity_switch, .flush = activity_flush
+};

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stops; see stop.h and "Stops" in wire.h. A stop is one trap instruction, which the tracer sees as SIGTRAP. Without a tracer it
+ * would kill the program, so /proc/self/status is asked first.
+ *
+ * What READ and WRITE at a stop mean: the agent first waits for the stopped command's own stream (the legacy default
+ * stream when it has none, which waits for every blocking stream), unless that stream is capturing; then it copies on a
+ * private non-blocking stream. So memory is as after all earlier work of that stream; for others send SYNC_STREAM first.
+ */
+#include "capture/stop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "capture/calls.h"
+#include "capture/driver.h"
+#include "capture/ids.h"
+#include "capture/kernel.h"
+#include "capture/thread.h"
+
+#define STOP_POLL_NS 200000
+
+/* Exported so that users can put a debugger's breakpoint on it, too. */
+AGENT_PUBLIC void tsdb_agent_stop(void);
+__asm__(".pushsection .text\n"
+	".globl tsdb_agent_stop\n"
+	".type tsdb_agent_stop, @function\n"
+	"tsdb_agent_stop:\n"
+	".cfi_startproc\n"
+	"	int3\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size tsdb_agent_stop, . - tsdb_agent_stop\n"
+	".popsection\n");
+
+uint64_t stop_trap_address(void)
+{
+	return (uint64_t)(uintptr_t)tsdb_agent_stop;
+}
+
+/* ---- globs --------------------------------------------------------------------------------------------------------- */
+
+/* The globs as of match_generation, so that a kernel is matched once per change and not once per launch. */
+static struct {
+	char glob[TSDB_BREAK_MAX][TSDB_GLOB_MAX];
+	char window[TSDB_GLOB_MAX];
+	_Atomic uint32_t generation; /* from 1 */
+	struct spin lock;
+} globs = { .generation = 1 };
+
+static bool glob_changed(const char *copy, const char *glob)
+{
+	return strncmp(copy, glob, TSDB_GLOB_MAX) != 0;
+}
+
+static void follow(char *copy, const char *glob)
+{
+	if (!glob_changed(copy, glob))
+		return;
+	spin_lock(&globs.lock);
+	memcpy(copy, glob, TSDB_GLOB_MAX - 1);
+	atomic_fetch_add(&globs.generation, 1);
+	spin_unlock(&globs.lock);
+}
+
+static void match_all(struct kernel *k)
+{
+	spin_lock(&globs.lock);
+	uint64_t mask = 0;
+	for (unsigned i = 0; i < TSDB_BREAK_MAX; i++)
+		if (!globs.glob[i][0] || sbt_kernel_glob(globs.glob[i], k->name, k->short_name))
+			mask |= 1ull << i;
+	const bool window = !globs.window[0] || sbt_kernel_glob(globs.window, k->name, k->short_name);
+	atomic_store_explicit(&k->break_match, mask, memory_order_relaxed);
+	atomic_store_explicit(&k->window_match, window, memory_order_relaxed);
+	atomic_store_explicit(&k->match_generation, atomic_load(&globs.generation), memory_order_release);
+	spin_unlock(&globs.lock);
+}
+
+static void bring_up_to_date(struct kernel *k)
+{
+	if (atomic_load_explicit(&k->match_generation, memory_order_acquire) != atomic_load(&globs.generation))
+		match_all(k);
+}
+
+bool stop_window_matches(struct kernel *k)
+{
+	follow(globs.window, agent.control->window.glob);
+	bring_up_to_date(k);
+	return atomic_load_explicit(&k->window_match, memory_order_relaxed);
+}
+
+/* ---- requests ------------------------------------------------------------------------------------------------------- */
+
+static CUresult private_stream(CUstream *ret)
+{
+	/* One for each context; the last one is kept. Only used by the owner of the stop. */
+	static CUcontext of;
+	static CUstream stream;
+	CUcontext now = NULL;
+	CUresult r = OWN(driver.cuCtxGetCurrent(&now));
+	if (r)
+		return r;
+	if (!now)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (now != of) {
+		r = OWN(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		if (r)
+			return r;
+		of = now;
+	}
+	*ret = stream;
+	return CUDA_SUCCESS;
+}
+
+static CUresult sync_unless_capturing(CUstream s)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	/* Asked about the legacy stream while another captures, the driver answers with an error: do not wait then. */
+	if (atomic_load(&calls_captures) && driver.cuStreamIsCapturing &&
+		(OWN(driver.cuStreamIsCapturing(s, &status)) || status != CU_STREAM_CAPTURE_STATUS_NONE))
+		return CUDA_SUCCESS;
+	return OWN(driver.cuStreamSynchronize(s));
+}
+
+static CUresult copy(const struct call *c, struct tsdb_req *q)
+{
+	CUstream s;
+	if (q->size > sizeof(q->data))
+		return CUDA_ERROR_INVALID_VALUE;
+	CUresult r = sync_unless_capturing(c && c->has_stream ? c->stream : CU_STREAM_LEGACY);
+	if (!r)
+		r = private_stream(&s);
+	if (r)
+		return r;
+	if (q->kind == TSDB_REQ_READ)
+		r = OWN(driver.cuMemcpyDtoHAsync_v2(q->data, q->addr, q->size, s));
+	else
+		r = OWN(driver.cuMemcpyHtoDAsync_v2(q->addr, q->data, q->size, s));
+	return r ? r : OWN(driver.cuStreamSynchronize(s));
+}
+
+struct wanted {
+	uint32_t id;
+	CUstream handle;
+	bool found;
+};
+
+static bool is_wanted(void *arg, uint64_t key, uint64_t value)
+{
+	struct wanted *w = arg;
+	if (((const struct object *)(uintptr_t)value)->id == w->id) {
+		w->handle = (CUstream)(uintptr_t)key;
+		w->found = true;
+	}
+	return false;
+}
+
+static CUresult sync_stream(const struct call *c, uint32_t id)
+{
+	struct wanted w = { .id = id };
+	map_sweep(&ids.streams, is_wanted, &w);
+	if (!w.found && c && c->ctx && c->ctx->default_stream == id) {
+		w.handle = CU_STREAM_LEGACY;
+		w.found = true;
+	}
+	return w.found ? sync_unless_capturing(w.handle) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult serve(const struct call *c, struct tsdb_req *q)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	CUresult r;
+	/* Another thread's capture in global mode must not forbid our calls, nor be spoilt by them. */
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	switch (q->kind) {
+	case TSDB_REQ_READ:
+	case TSDB_REQ_WRITE:
+		r = copy(c, q);
+		break;
+	case TSDB_REQ_SYNC_STREAM:
+		r = sync_stream(c, q->stream);
+		break;
+	default:
+		r = CUDA_ERROR_NOT_SUPPORTED;
+	}
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	return r;
+}
+
+/* ---- the stop ------------------------------------------------------------------------------------------------------- */
+
+/* A trap that nobody catches kills the program. */
+static bool is_traced(void)
+{
+	char text[2048];
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	const char *at = strstr(text, "TracerPid:");
+	return at && atoi(at + 10) > 0;
+}
+
+static void acquire(uint32_t os_tid)
+{
+	uint32_t nobody = 0;
+	while (!atomic_compare_exchange_strong(&agent.control->stop_owner, &nobody, os_tid) && agent_live()) {
+		nobody = 0;
+		nanosleep(&(struct timespec){ .tv_nsec = STOP_POLL_NS }, NULL);
+	}
+}
+
+static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t id, bool at_exit)
+{
+	struct tsdb_control *ctl = agent.control;
+	if (!is_traced())
+		return;
+	acquire(t->os_tid);
+	struct tsdb_stop *s = &ctl->stop;
+	const size_t size = c ? sbt_pack_size(&c->cmd) : 0;
+	s->break_id = id;
+	s->os_tid = t->os_tid;
+	s->api_exit = at_exit;
+	s->seq = c ? c->cmd.seq : 0;
+	s->cmd_size = size <= sizeof(s->cmd) ? (uint32_t)size : 0;
+	if (s->cmd_size)
+		sbt_pack(s->cmd, &c->cmd);
+	s->why = why;
+	ctl->request.kind = TSDB_REQ_NONE;
+	tsdb_agent_stop();
+	while (ctl->request.kind != TSDB_REQ_NONE && agent_live()) {
+		ctl->request.result = (uint32_t)serve(c, &ctl->request);
+		ctl->request.kind = TSDB_REQ_NONE;
+		s->why = TSDB_STOP_SERVED;
+		tsdb_agent_stop();
+	}
+	s->why = TSDB_STOP_NONE;
+	atomic_store(&ctl->stop_owner, 0);
+}
+
+/* ---- what to stop at -------------------------------------------------------------------------------------------------- */
+
+static bool step_hits(const struct call *c)
+{
+	struct tsdb_control *ctl = agent.control;
+	if (!atomic_load_explicit(&ctl->step, memory_order_relaxed) || !call_is_step(&c->cmd))
+		return false;
+	const uint32_t only = atomic_load(&ctl->step_thread);
+	if (only && only != c->t->number)
+		return false;
+	return atomic_exchange(&ctl->step, 0) != 0; /* one thread takes it */
+}
+
+static bool break_matches(struct tsdb_break *b, unsigned slot, struct call *c)
+{
+	struct sbt_blob params = { NULL, 0 };
+	if (b->kind ? b->kind != c->cmd.kind : !call_is_step(&c->cmd))
+		return false;
+	if (c->kernel) {
+		follow(globs.glob[slot], b->glob);
+		bring_up_to_date(c->kernel);
+		if (!(atomic_load_explicit(&c->kernel->break_match, memory_order_relaxed) >> slot & 1))
+			return false;
+		params = (struct sbt_blob){ c->kernel->params, c->kernel->nparams * sizeof(struct kernel_param) };
+	} else if (b->glob[0]) {
+		return false;
+	}
+	return !b->cond.n || sbt_expr_true(&b->cond, &c->cmd, c->kernel ? &params : NULL);
+}
+
+static bool break_hits(struct tsdb_break *b, unsigned slot, struct call *c)
+{
+	if (!atomic_load_explicit(&b->enabled, memory_order_acquire) || !break_matches(b, slot, c))
+		return false;
+	uint64_t left = atomic_load(&b->ignore);
+	while (left && !atomic_compare_exchange_weak(&b->ignore, &left, left - 1))
+		;
+	atomic_fetch_add(&b->hits, 1);
+	if (left)
+		return false;
+	/* A temporary one stops one thread only. */
+	return !b->temporary || atomic_exchange(&b->enabled, 0);
+}
+
+void stop_at(struct call *c, bool at_exit)
+{
+	struct tsdb_control *ctl = agent.control;
+	if (at_exit && c->window_closed && atomic_load(&ctl->window_stop))
+		stop(c->t, c, TSDB_STOP_WINDOW_DONE, 0, true);
+	if (at_exit != (c->row->exit != NULL))
+		return;
+	uint32_t n = atomic_load_explicit(&ctl->breaks, memory_order_acquire);
+	int32_t id = 0;
+	/* Every breakpoint that is hit counts its hit; the first one is reported. */
+	for (unsigned i = 0; i < n && i < TSDB_BREAK_MAX; i++)
+		if (break_hits(&ctl->brk[i], i, c) && !id)
+			id = ctl->brk[i].id;
+	const bool step = step_hits(c);
+	if (id)
+		stop(c->t, c, TSDB_STOP_BREAK, id, at_exit);
+	else if (step)
+		stop(c->t, c, TSDB_STOP_STEP, 0, at_exit);
+}
+
+void stop_window_done(struct thread *t)
+{
+	if (atomic_load(&agent.control->window_stop))
+		stop(t, NULL, TSDB_STOP_WINDOW_DONE, 0, true);
+}

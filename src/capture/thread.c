@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Threads that make GPU calls; see thread.h. A thread's end is seen by the destructor of a thread-specific value. Destructors
+ * of the program that run later and make GPU calls get a new state, and their end is seen in the next round of destructors.
+ */
+#include "capture/thread.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include "capture/driver.h"
+#include "capture/stack.h"
+
+static pthread_key_t key;
+static bool have_key;
+
+static void thread_end(void *p)
+{
+	struct thread *t = p;
+	tls.inside++;
+	tls.thread = NULL;
+	if (agent_live())
+		ring_close(&t->ring);
+	if (t->memo)
+		stack_forget(t);
+	agent_unmap(t, sizeof(*t));
+	tls.inside--;
+}
+
+void thread_init(void)
+{
+	have_key = !pthread_key_create(&key, thread_end);
+}
+
+/* Frame pointers are only followed within these. */
+static void find_stack(struct thread *t)
+{
+	pthread_attr_t attr;
+	void *low;
+	size_t size;
+	if (pthread_getattr_np(pthread_self(), &attr))
+		return;
+	if (!pthread_attr_getstack(&attr, &low, &size)) {
+		t->stack_low = (uintptr_t)low;
+		t->stack_high = t->stack_low + size;
+	}
+	pthread_attr_destroy(&attr);
+}
+
+static struct thread *set_up(bool numbered)
+{
+	struct thread *t = agent_map(sizeof(*t));
+	if (!t) {
+		agent_count_lost();
+		return NULL;
+	}
+	t->os_tid = (uint32_t)gettid();
+	t->number = numbered ? atomic_fetch_add(&agent.control->next_thread, 1) : 0;
+	/* Without a ring the thread still runs, and what it does is counted as lost. */
+	if (!ring_open(&t->ring)) {
+		t->ring.shared->os_tid = t->os_tid;
+		t->ring.shared->thread = t->number;
+	}
+	find_stack(t);
+	tls.thread = t;
+	if (have_key)
+		pthread_setspecific(key, t);
+	return t;
+}
+
+struct thread *thread_get(void)
+{
+	struct thread *t = tls.thread;
+	if (t && !t->number)
+		t->number = t->ring.shared ? (t->ring.shared->thread = atomic_fetch_add(&agent.control->next_thread, 1)) :
+					     atomic_fetch_add(&agent.control->next_thread, 1);
+	return t ? t : set_up(true);
+}
+
+struct thread *thread_get_quiet(void)
+{
+	return tls.thread ? tls.thread : set_up(false);
+}
+
+static uint64_t device_attribute(CUdevice d, CUdevice_attribute a)
+{
+	int v = 0;
+	return OWN(driver.cuDeviceGetAttribute(&v, a, d)) ? 0 : (uint64_t)v;
+}
+
+static void announce_device(struct thread *t, int ordinal, int version)
+{
+	char name[256] = "";
+	size_t memory = 0;
+	struct sbt_cmd cmd = { .kind = SBT_DEVICE };
+	struct sbt_cmd_device *d = &cmd.u.device;
+	/* A CUdevice is the ordinal (cuDeviceGet, CUDA driver API). */
+	(void)OWN(driver.cuDeviceGetName(name, sizeof(name), ordinal));
+	(void)OWN(driver.cuDeviceTotalMem_v2(&memory, ordinal));
+	d->device = (uint64_t)ordinal;
+	d->device_name = (struct sbt_blob){ name, strnlen(name, sizeof(name)) };
+	d->sm_major = device_attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+	d->sm_minor = device_attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+	d->sm_count = device_attribute(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+	d->total_mem = memory;
+	d->driver_version = (uint64_t)version;
+	d->soft = driver.soft;
+	record_now(t, &cmd, SBT_F_SYNTHETIC);
+}
+
+static void announce_devices(struct thread *t)
+{
+	int n = 0, version = 0;
+	if (OWN(driver.cuDeviceGetCount(&n)))
+		return;
+	(void)OWN(driver.cuDriverGetVersion(&version));
+	for (int i = 0; i < n; i++)
+		announce_device(t, i, version);
+}
+
+void thread_announce(struct thread *t)
+{
+	static bool devices_out;
+	char name[17] = "";
+	struct sbt_cmd cmd = { .kind = SBT_THREAD };
+	t->announced = true;
+	spin_lock(&ids.first_sight);
+	if (!devices_out && driver.cuDeviceGetCount) {
+		devices_out = true;
+		announce_devices(t);
+	}
+	spin_unlock(&ids.first_sight);
+	prctl(PR_GET_NAME, name);
+	cmd.u.thread.os_tid = t->os_tid;
+	cmd.u.thread.thread_name = (struct sbt_blob){ name, strnlen(name, sizeof(name)) };
+	record_now(t, &cmd, SBT_F_SYNTHETIC);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the agent keeps for each thread that makes GPU calls: its ring slot, the call it is in, and caches.
+ */
+#ifndef CAPTURE_THREAD_H
+#define CAPTURE_THREAD_H
+
+#include <cuda.h>
+#include "capture/agent.h"
+#include "capture/calls.h"
+#include "capture/ids.h"
+#include "capture/mapping.h"
+#include "capture/ring.h"
+
+#define THREAD_PTDS 8 /* contexts in which the thread used its per-thread default stream */
+
+struct memo;
+
+struct thread {
+	struct ring ring;
+	uint32_t number; /* sbt_cmd.thread; 0: a thread of CUPTI's that only delivers timestamps */
+	uint32_t os_tid;
+	bool announced; /* the THREAD record is out */
+
+	bool busy;	       /* in call */
+	bool in_flight;	       /* the call has its seq and is not published */
+	uintptr_t busy_frame;  /* where the stack was then */
+	uint64_t busy_link;
+	struct call call;
+
+	/* The last ones seen, valid while generation == ids.generation. */
+	uint32_t generation;
+	CUcontext ctx_handle;
+	struct object *ctx;
+	CUstream stream_handle;
+	struct object *stream;
+	CUfunction kernel_handle;
+	struct kernel *kernel;
+
+	struct {
+		uint32_t ctx, stream;
+	} ptds[THREAD_PTDS];
+	unsigned nptds;
+
+	bool ctx_known;	      /* current_ctx below is right */
+	uint32_t current_ctx; /* id last published as current */
+	uint64_t last_query;  /* what the last not-ready query asked about; repeats are not recorded */
+
+	/* Code that the driver loaded during the present call (resource callback). */
+	uint64_t loaded_hash, loaded_size;
+
+	uint32_t nvtx_depth, window_depth; /* ranges pushed; the depth at which the capture window's range was */
+	uintptr_t stack_low, stack_high;   /* bounds of the thread's stack; 0 when not known */
+	struct memo *memo;		   /* stack.c */
+	uint64_t mappings_sent[MAPPING_SENT_MAX / 64];
+	_Alignas(16) uint8_t args[CALL_ARGS_MAX];
+};
+
+/* The calling thread's state, set up at first sight; NULL when there is no memory. tls.inside must be set. */
+struct thread *thread_get(void);
+/* For a thread that delivers timestamps only: it gets a ring but no number. */
+struct thread *thread_get_quiet(void);
+/* Publishes the thread's and the devices' records before its first command. */
+void thread_announce(struct thread *t);
+/* Once, before the first thread_get(). */
+void thread_init(void);
+
+#endif

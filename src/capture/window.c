@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Capture windows; see window.h. Any thread may open or close a window; the state moves ARMED -> OPEN -> DONE by
+ * compare-and-swap, and who moves it to DONE reports it (control.window_stop).
+ */
+#include "capture/window.h"
+
+#include <string.h>
+#include "capture/calls.h"
+#include "capture/kernel.h"
+#include "capture/stop.h"
+#include "capture/thread.h"
+
+static bool move(struct tsdb_window *w, uint32_t from, uint32_t to)
+{
+	return atomic_compare_exchange_strong(&w->state, &from, to);
+}
+
+static bool is_open(struct tsdb_window *w)
+{
+	return atomic_load_explicit(&w->state, memory_order_relaxed) == TSDB_WINDOW_OPEN;
+}
+
+static void open_at(struct tsdb_window *w, uint64_t seq)
+{
+	if (move(w, TSDB_WINDOW_ARMED, TSDB_WINDOW_OPEN))
+		atomic_store(&w->opened_seq, seq);
+}
+
+static bool close_at(struct tsdb_window *w, uint64_t seq)
+{
+	if (!move(w, TSDB_WINDOW_OPEN, TSDB_WINDOW_DONE))
+		return false;
+	atomic_store(&w->closed_seq, seq);
+	return true;
+}
+
+static void kernel_window(struct tsdb_window *w, struct call *c)
+{
+	const bool match = c->cmd.kind == SBT_LAUNCH && c->kernel && stop_window_matches(c->kernel);
+	if (match)
+		open_at(w, c->cmd.seq);
+	if (!is_open(w))
+		return;
+	c->cmd.flags |= SBT_F_WINDOW;
+	if (match && atomic_fetch_add(&w->seen, 1) + 1 >= w->count)
+		c->window_closed = close_at(w, c->cmd.seq);
+}
+
+static void seq_window(struct tsdb_window *w, struct call *c)
+{
+	if (c->cmd.seq >= w->first)
+		open_at(w, c->cmd.seq);
+	if (c->cmd.seq >= w->first && c->cmd.seq <= w->last)
+		c->cmd.flags |= SBT_F_WINDOW;
+	if (c->cmd.seq >= w->last)
+		c->window_closed = close_at(w, c->cmd.seq);
+}
+
+void window_enter(struct call *c)
+{
+	struct tsdb_window *w = &agent.control->window;
+	switch (w->kind) {
+	case TSDB_WINDOW_KERNEL:
+		kernel_window(w, c);
+		break;
+	case TSDB_WINDOW_SEQ:
+		seq_window(w, c);
+		break;
+	case TSDB_WINDOW_NVTX:
+		if (is_open(w))
+			c->cmd.flags |= SBT_F_WINDOW;
+		break;
+	default:
+		break;
+	}
+}
+
+void window_push(struct thread *t, const char *name)
+{
+	struct tsdb_window *w = &agent.control->window;
+	t->nvtx_depth++;
+	if (w->kind != TSDB_WINDOW_NVTX || strncmp(w->glob, name, sizeof(w->glob)))
+		return;
+	if (move(w, TSDB_WINDOW_ARMED, TSDB_WINDOW_OPEN)) {
+		atomic_store(&w->opened_seq, atomic_load(&agent.control->next_seq));
+		t->window_depth = t->nvtx_depth;
+	}
+}
+
+void window_pop(struct thread *t)
+{
+	struct tsdb_window *w = &agent.control->window;
+	if (!t->nvtx_depth)
+		return; /* pushed before we came */
+	if (t->nvtx_depth-- != t->window_depth)
+		return;
+	t->window_depth = 0;
+	if (close_at(w, atomic_load(&agent.control->next_seq) - 1))
+		stop_window_done(t);
+}

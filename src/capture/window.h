@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Capture windows: which commands carry SBT_F_WINDOW, and when a window has closed.
+ */
+#ifndef CAPTURE_WINDOW_H
+#define CAPTURE_WINDOW_H
+
+#include "capture/agent.h"
+
+struct call;
+struct thread;
+
+static inline bool window_watched(void)
+{
+	const struct tsdb_window *w = &agent.control->window;
+	return w->kind != TSDB_WINDOW_NONE && atomic_load_explicit(&w->state, memory_order_relaxed) != TSDB_WINDOW_DONE;
+}
+/* The command has its seq: opens the window, flags the command, closes the window as the case may be. */
+void window_enter(struct call *c);
+/* The thread pushed or is about to pop an NVTX range. */
+void window_push(struct thread *t, const char *name);
+void window_pop(struct thread *t);
+
+#endif
