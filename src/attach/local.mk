@@ -28,4 +28,9 @@ TESTS += tests/unit/test-attach-launch
 tests_unit_test_attach_launch_SOURCES = tests/unit/test-attach-launch.c tests/unit/test-attach-common.h
 tests_unit_test_attach_launch_CFLAGS = $(ATTACH_TEST_CFLAGS)
 tests_unit_test_attach_launch_LDADD = $(ATTACH_TEST_LIBS)
+check_PROGRAMS += tests/unit/test-attach-stops
+TESTS += tests/unit/test-attach-stops
+tests_unit_test_attach_stops_SOURCES = tests/unit/test-attach-stops.c tests/unit/test-attach-common.h
+tests_unit_test_attach_stops_CFLAGS = $(ATTACH_TEST_CFLAGS)
+tests_unit_test_attach_stops_LDADD = $(ATTACH_TEST_LIBS)
 endif

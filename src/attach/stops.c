@@ -179,9 +179,10 @@ static void run_thread(struct tracee *t, int sig)
 	t->inject = 0;
 }
 
+/* Any trap of a thread takes the place of the one that PTRACE_INTERRUPT asked for (Linux, kernel/signal.c, ptrace_stop()). */
 static void mark_stopped(struct tracee *t)
 {
-	t->running = t->limbo = t->fresh = false;
+	t->running = t->limbo = t->fresh = t->asked = false;
 	t->has_regs = false;
 	t->group_stop = false;
 }
@@ -202,8 +203,8 @@ static void on_clone(struct inferior *inf, struct tracee *t)
 {
 	unsigned long tid;
 
-	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) != 0 || tracee_find(inf, (pid_t)tid))
-		return;
+	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) != 0 || tracee_find(inf, (pid_t)tid) || !is_new_thread(inf, (pid_t)tid))
+		return; /* its first stop overtook this event; perhaps it is over already */
 	tracee_add(inf, (pid_t)tid)->fresh = true;
 	tracee_find(inf, (pid_t)tid)->running = true;
 }
@@ -225,7 +226,6 @@ static void on_fork(struct inferior *inf, struct tracee *t)
 static void on_exec(struct inferior *inf, struct tracee *t)
 {
 	tracee_remove_others(inf, t->tid);
-	t->asked = false;
 	inf->owes_served = false;
 	unwind_free(inf);
 	libraries_stale(inf);
@@ -256,7 +256,6 @@ static bool take_status(struct inferior *inf, struct tracee *t, int status)
 		on_exec(inf, t);
 		break;
 	case EVENT_STOP:
-		t->asked = false;
 		t->group_stop = is_job_stop(WSTOPSIG(status));
 		break;
 	}
@@ -284,13 +283,17 @@ static char thread_state(const struct inferior *inf, pid_t tid)
 /* Threads that will not stop: zombie leaders, and those in an uninterruptible sleep. */
 static void find_limbo(struct inferior *inf, bool late)
 {
-	for (unsigned i = 0; i < inf->ntracees; i++) {
+	for (unsigned i = inf->ntracees; i-- > 0;) {
 		struct tracee *t = inf->tracees[i];
 		char state;
 
 		if (!t->running || t->limbo)
 			continue;
 		state = thread_state(inf, t->tid);
+		if (!state && t->tid != inf->pid) { /* gone for good, its end was told to somebody else */
+			tracee_remove(inf, t);
+			continue;
+		}
 		if (state == 'Z' || state == 'D' || state == 'X' || late)
 			t->limbo = true;
 	}
@@ -342,7 +345,7 @@ static void stop_all(struct inferior *inf)
 		waited = monotonic_ms() - start;
 		if (waited >= LIMBO_AFTER_MS)
 			find_limbo(inf, waited >= STOP_WAIT_MS);
-		else
+		if (count_running(inf))
 			sleep_ms(&h, 5);
 	}
 	release_signals(&h);
