@@ -38,6 +38,9 @@ int main()
 	bool passed_by = false;
 	cudaStream_t blocking;
 
+	cudaFuncAttributes attributes;
+	check(cudaFuncGetAttributes(&attributes, add_to) == 0, "load the kernel before a stream is held up");
+	setvbuf(stdout, nullptr, _IOLBF, 0);
 	check(cudaMalloc(&p, 4) == 0 && cudaMalloc(&q, 4) == 0, "allocate");
 	check(cudaMemset(p, 0, 4) == 0 && cudaMemset(q, 0, 4) == 0, "fill");
 	check(cudaLaunchHostFunc(0, wait_gate, nullptr) == 0, "hold up this thread's stream");
