@@ -1,1 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
+#
+# Room shell: the program tsdb. Everything but main.c is in libshell.a, so that tests can link it.
+
+noinst_LIBRARIES += libshell.a
+libshell_a_SOURCES = \
+	src/shell/breakpoints.c src/shell/breakpoints.h \
+	src/shell/capture.c src/shell/capture.h \
+	src/shell/cmd-break.c \
+	src/shell/cmd-capture.c \
+	src/shell/cmd-data.c \
+	src/shell/cmd-info.c \
+	src/shell/cmd-replay.c src/shell/replay-run.h \
+	src/shell/cmd-run.c \
+	src/shell/cmd-set.c \
+	src/shell/cmd-stack.c \
+	src/shell/cmd-state.c \
+	src/shell/cmd-support.c \
+	src/shell/command.h src/shell/commands.c src/shell/shell-commands.def \
+	src/shell/complete.c \
+	src/shell/editor.c src/shell/editor.h \
+	src/shell/focus.c \
+	src/shell/gpu.c src/shell/gpu.h \
+	src/shell/input.h \
+	src/shell/interrupt.c src/shell/interrupt.h \
+	src/shell/lookup.c \
+	src/shell/out.c src/shell/out.h \
+	src/shell/process.c src/shell/process.h \
+	src/shell/recorder.c src/shell/recorder.h \
+	src/shell/session.c src/shell/session.h \
+	src/shell/settings.c src/shell/settings.h src/shell/settings.def \
+	src/shell/stack.c src/shell/stack.h \
+	src/shell/tools.c src/shell/tools.h \
+	src/shell/trace.c src/shell/trace.h \
+	src/shell/value.c src/shell/value.h \
+	src/shell/vars.c src/shell/vars.h \
+	src/shell/view.c \
+	src/shell/words.c src/shell/words.h
+libshell_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"'
+libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS)
+
+bin_PROGRAMS += tsdb
+tsdb_SOURCES = src/shell/main.c
+tsdb_LDADD = libshell.a libreplay.a libstate.a libattach.a libsbt.a libcommon.a \
+	$(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS)
+
+HEADERS_TO_CHECK += \
+	src/shell/breakpoints.h src/shell/capture.h src/shell/command.h src/shell/editor.h src/shell/gpu.h src/shell/input.h \
+	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/recorder.h src/shell/replay-run.h src/shell/session.h \
+	src/shell/settings.h src/shell/stack.h src/shell/tools.h src/shell/trace.h src/shell/value.h src/shell/vars.h src/shell/words.h

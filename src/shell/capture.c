@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Captures, see capture.h. One request is one capture and one file: app.sbt, then app.1.sbt, app.2.sbt within a session.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "attach/attach.h"
+#include "shell/capture.h"
+#include "shell/process.h"
+#include "shell/recorder.h"
+#include "shell/trace.h"
+#include "shell/words.h"
+
+char *capture_path(struct session *s)
+{
+	const char *set = s->set.string[SET_OUTPUT], *program = s->target.program ? s->target.program : "tsdb", *slash, *dot;
+	char *base;
+
+	if (s->plan.path)
+		return xstrdup(s->plan.path);
+	slash = strrchr(program, '/');
+	base = *set ? xstrdup(set) : xasprintf("%s.sbt", slash ? slash + 1 : program);
+	if (s->plan.nmade) {
+		char *numbered;
+
+		dot = strrchr(base, '.');
+		numbered = xasprintf("%.*s.%u%s", dot ? (int)(dot - base) : (int)strlen(base), base, s->plan.nmade, dot ? dot : "");
+		free(base);
+		base = numbered;
+	}
+	return base;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	return a && b && !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+/* Arms the recorder: a trial one before the launch, then the session's. */
+static struct err *arm_recorder(struct session *s, struct recorder *r, const char *path)
+{
+	return recorder_arm(r, (enum recorder_mode)s->plan.mode, path);
+}
+
+struct err *capture_check(struct session *s)
+{
+	struct recorder *trial;
+	struct stat st;
+	char *path;
+	struct err *e;
+
+	if (s->plan.mode == RECORDER_OFF)
+		return NULL;
+	path = capture_path(s);
+	trial = recorder_new(&(struct recorder_options){.program = ""});
+	e = arm_recorder(s, trial, path);
+	recorder_free(trial);
+	if (!e && s->target.recording && !stat(path, &st) && S_ISREG(st.st_mode) && st.st_size)
+		out_warn(s->out, "overwriting the trace %s", path);
+	free(path);
+	return e;
+}
+
+static void arm_window(struct session *s)
+{
+	struct tsdb_control *ctl = inferior_control(s->target.inf);
+	struct tsdb_window *w;
+
+	if (!ctl)
+		return;
+	w = &ctl->window;
+	w->kind = TSDB_WINDOW_NONE;
+	memset(w->glob, 0, sizeof w->glob);
+	if (s->plan.glob)
+		strncpy(w->glob, s->plan.glob, sizeof w->glob - 1);
+	w->first = s->plan.first;
+	w->last = s->plan.last;
+	w->count = s->plan.count;
+	atomic_store(&w->seen, 0);
+	atomic_store(&w->opened_seq, 0);
+	atomic_store(&w->closed_seq, 0);
+	atomic_store(&w->state, TSDB_WINDOW_ARMED);
+	atomic_thread_fence(memory_order_release);
+	if (s->plan.mode == RECORDER_WINDOW)
+		w->kind = s->plan.window_kind;
+}
+
+struct err *capture_arm(struct session *s)
+{
+	char *path;
+	struct err *e;
+
+	if (!s->target.inf)
+		return NULL;
+	arm_window(s);
+	if (s->plan.mode == RECORDER_OFF)
+		return NULL;
+	path = capture_path(s);
+	if (same_file(path, s->trace.path)) {
+		out_warn(s->out, "closing the open trace %s: it is captured anew", path);
+		trace_close(s);
+		s->focus = FOCUS_LIVE;
+	}
+	e = arm_recorder(s, s->recorder, path);
+	free(path);
+	return e;
+}
+
+void capture_forget(struct session *s)
+{
+	free(s->plan.path);
+	free(s->plan.glob);
+	s->plan.path = s->plan.glob = NULL;
+	s->plan.mode = RECORDER_OFF;
+	if (s->target.inf && inferior_alive(s->target.inf) && inferior_control(s->target.inf))
+		inferior_control(s->target.inf)->window.kind = TSDB_WINDOW_NONE;
+}
+
+/* "[captured #143-#1204 -> app.sbt, 1.1 MB]"; of `record` on stderr, which is not the program's output. */
+static void tell_captured(struct session *s, const struct recorder_capture *c, bool window)
+{
+	char size[32], *line;
+
+	if (c->commands)
+		line = xasprintf("[captured #%llu-#%llu -> %s, %s]", (unsigned long long)c->first, (unsigned long long)c->last, c->path,
+			words_bytes(size, sizeof size, c->bytes));
+	else if (window)
+		line = xstrdup("[nothing was captured: the window never opened]");
+	else
+		line = xstrdup("[nothing was captured: there were no GPU commands]");
+	if (s->target.recording) {
+		if (c->commands)
+			fprintf(stderr, "%s\n", line);
+	} else {
+		out_style(s->out, STYLE_NOTE, "%s", line);
+		out_str(s->out, "\n");
+	}
+	free(line);
+}
+
+static void tell_lost(struct session *s, uint64_t lost)
+{
+	if (lost)
+		out_warn(s->out, "%llu records were lost: a ring buffer was full; use a larger \"set capture ring-size\", or "
+			"\"set capture on-full wait\"", (unsigned long long)lost);
+}
+
+void capture_finish(struct session *s)
+{
+	struct recorder_capture c;
+	enum recorder_mode mode;
+	uint64_t lost;
+	struct err *e;
+
+	if (!s->recorder || (mode = recorder_mode(s->recorder)) == RECORDER_OFF) {
+		if (s->plan.failed)
+			capture_forget(s);
+		return;
+	}
+	lost = s->target.inf ? drain_lost(s->target.inf) : 0;
+	e = recorder_end(s->recorder, lost, s->target.recording, &c);
+	if (e) {
+		s->plan.failed = true;
+		s->failures++;
+		out_error(s->out, e);
+	} else {
+		tell_captured(s, &c, mode == RECORDER_WINDOW);
+	}
+	tell_lost(s, lost);
+	if (c.commands) {
+		free(s->plan.made);
+		s->plan.made = xstrdup(c.path);
+		s->plan.nmade += !s->plan.path;
+	}
+	capture_forget(s);
+	process_configure(s);
+}
+
+void capture_check_window(struct session *s)
+{
+	struct tsdb_control *ctl = s->target.inf ? inferior_control(s->target.inf) : NULL;
+
+	if (!ctl || recorder_mode(s->recorder) != RECORDER_WINDOW ||
+		atomic_load_explicit(&ctl->window.state, memory_order_acquire) != TSDB_WINDOW_DONE)
+		return;
+	if (recorder_last_seq(s->recorder) >= atomic_load(&ctl->window.closed_seq))
+		capture_finish(s);
+}
+
+void capture_exec(struct session *s)
+{
+	struct recorder_capture c;
+
+	if (recorder_capture(s->recorder, &c) && c.commands) {
+		capture_finish(s);
+		return;
+	}
+	arm_window(s);
+}

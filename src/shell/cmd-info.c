@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Commands of the program or the trace: view, info commands, info command, info args, info trace.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shell/breakpoints.h"
+#include "shell/recorder.h"
+#include "shell/trace.h"
+#include "shell/value.h"
+#include "shell/words.h"
+#include "replay/replay.h"
+#include "state/state.h"
+
+/* ---- view, info commands ------------------------------------------------------------------------------------------ */
+
+const char cmd_view_help[] =
+	"Lists commands of the open trace, or, without one, the latest commands of the live\n"
+	"program. RANGE is 100-200, 100-, -50 or 143.\n"
+	"  --stream N     only those of a stream\n"
+	"  --kernel GLOB  only launches of matching kernels\n"
+	"  --kind KIND    only commands of a kind (`help kinds`)\n"
+	"  --stacks       with the recorded host call stack of each\n"
+	"  --json         one JSON object a line\n";
+
+struct err *cmd_view(struct session *s, const struct cmd_args *a)
+{
+	struct view_filter f;
+
+	TRY(view_options(&f, a->argc, a->argv, NULL));
+	f.json = a->json;
+	if (!s->trace.reader)
+		return err_cure(err_new(ERR_STATE, "no trace is open"), "Use \"replay start FILE\", or \"info commands\" for the live program");
+	return view_commands(s, s->trace.reader, &f);
+}
+
+const char cmd_info_commands_help[] =
+	"Lists the latest GPU commands (`set listsize` says how many), those around the\n"
+	"replay's position, or those of RANGE (100-200). Of a live program, the last few\n"
+	"thousand are kept; for all of them, capture a trace.\n";
+
+/* The latest commands of the live program, oldest first, that lie in [first, last]. */
+static struct err *list_live(struct session *s, uint64_t first, uint64_t last, unsigned most, bool json)
+{
+	struct sbt_names names = state_names(recorder_state(s->recorder));
+	struct buf b = BUF_INIT;
+	unsigned n = 0, shown = 0;
+	struct sbt_cmd c;
+
+	while (n < most && recorder_recent(s->recorder, n, &c) && c.seq >= first)
+		n++;
+	if (json)
+		buf_byte(&b, '[');
+	while (n--) {
+		if (!recorder_recent(s->recorder, n, &c) || c.seq > last)
+			continue;
+		if (json)
+			buf_str(&b, shown ? ",\n" : "");
+		if (json)
+			sbt_json_cmd(&b, &c, &names);
+		else
+			sbt_print_cmd(&b, &c, &names);
+		buf_str(&b, json ? "" : "\n");
+		shown++;
+	}
+	if (json)
+		buf_str(&b, "]\n");
+	else if (!shown)
+		buf_str(&b, "No GPU commands.\n");
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	return NULL;
+}
+
+struct err *cmd_info_commands(struct session *s, const struct cmd_args *a)
+{
+	uint64_t first = 0, last = UINT64_MAX, size = s->set.number[SET_LIST_SIZE];
+	struct view_filter f = {.last = UINT64_MAX, .json = a->json};
+
+	if (a->argc > 1 || (a->argc && !word_range(a->argv[0], &first, &last)))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", a->rest), "Ranges are like 100-200, 100- or 143");
+	if (!size)
+		size = UINT32_MAX;
+	if (s->focus != FOCUS_REPLAY) {
+		if (!s->recorder)
+			return err_cure(err_new(ERR_STATE, "there are no GPU commands: no program has been run and no trace is open"),
+				"Use \"run\", or \"replay start FILE\"");
+		return list_live(s, first, last, a->argc ? UINT32_MAX : (unsigned)size, a->json);
+	}
+	if (!a->argc) {
+		uint64_t at = s->trace.replay ? replay_seq(s->trace.replay) : sbt_reader_last_seq(s->trace.reader);
+
+		first = at > size / 2 ? at - size / 2 : 0;
+		last = first + size - 1;
+	}
+	f.first = first;
+	f.last = last;
+	return view_commands(s, s->trace.reader, &f);
+}
+
+/* ---- the current command ------------------------------------------------------------------------------------------ */
+
+static struct err *no_command(void)
+{
+	return err_cure(err_new(ERR_STATE, "there is no GPU command here"), "Stop at one with \"break\" and \"run\", or \"replay start\" and \"replay step\"");
+}
+
+static void print_field(struct session *s, const struct sbt_cmd *c, const struct sbt_field *f, struct buf *b)
+{
+	struct value v;
+
+	if (sbt_type_is_blob(f->type))
+		v = (struct value){.kind = f->type == SBT_T_STR ? VALUE_TEXT : VALUE_BYTES, .bytes = *sbt_get_blob(c, f)};
+	else
+		v = (struct value){.kind = VALUE_INT, .type = f->type, .i = (int64_t)sbt_get(c, f), .size = 8};
+	buf_printf(b, "%-14s ", f->name);
+	err_free(value_format(&v, 0, s->set.number[SET_ELEMENTS], b));
+	if (f->help && *f->help)
+		buf_printf(b, "   (%s)", f->help);
+	buf_byte(b, '\n');
+}
+
+const char cmd_info_command_help[] = "Shows every field of the command that the program or the replay stands at.\n";
+
+struct err *cmd_info_command(struct session *s, const struct cmd_args *a)
+{
+	const struct sbt_kind_desc *d;
+	const struct sbt_cmd *c;
+	const struct state *st;
+	struct sbt_names names;
+	struct buf b = BUF_INIT;
+
+	if (!session_cmd(s, &c))
+		return no_command();
+	TRY(session_state(s, &st));
+	names = state_names(st);
+	d = sbt_kind(c->kind);
+	if (a->json)
+		sbt_json_cmd(&b, c, &names);
+	else
+		sbt_print_cmd(&b, c, &names);
+	buf_byte(&b, '\n');
+	for (const struct sbt_field *f = d->fields; !a->json && f->name; f++)
+		print_field(s, c, f, &b);
+	for (const struct sbt_field *f = sbt_common_fields; !a->json && f->name; f++)
+		print_field(s, c, f, &b);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	return NULL;
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------------------------- */
+
+const char cmd_info_args_help[] =
+	"Shows the arguments of the kernel launch that the program or the replay stands at:\n"
+	"offset, size, value, and, for pointers into device memory, the allocation. `print\n"
+	"arg0`, `print arg2.f32` show one of them.\n";
+
+/* "0x7f00 (allocation of 4096 bytes)" for 8-byte values that are device pointers. */
+static void describe_pointer(const struct state *st, uint64_t v, struct buf *b)
+{
+	struct state_alloc al;
+
+	if (!v || !state_alloc_at(st, v, &al))
+		return;
+	buf_str(b, "  -> ");
+	if (v != al.addr)
+		buf_printf(b, "+%" PRIu64 " in ", v - al.addr);
+	buf_printf(b, "allocation of %" PRIu64 " bytes (#%" PRIu64 ")", al.size, al.alloc_seq);
+}
+
+static void print_arg(struct session *s, const struct state *st, const struct sbt_blob *bytes, struct buf *b)
+{
+	struct value v = {.kind = VALUE_BYTES, .bytes = *bytes};
+	uint64_t u = 0;
+	float f;
+
+	if (bytes->len != 1 && bytes->len != 2 && bytes->len != 4 && bytes->len != 8) {
+		err_free(value_format(&v, 0, s->set.number[SET_ELEMENTS], b));
+		return;
+	}
+	memcpy(&u, bytes->p, bytes->len);
+	if (bytes->len == 8) {
+		buf_printf(b, "0x%" PRIx64, u);
+		describe_pointer(st, u, b);
+		return;
+	}
+	buf_printf(b, "%" PRIu64, u);
+	memcpy(&f, &u, sizeof f);
+	if (bytes->len == 4 && u > 0x00800000 && f > -1e9f && f < 1e9f && (f > 1e-6f || f < -1e-6f))
+		buf_printf(b, "  (as a float %.9g)", (double)f);
+}
+
+static void json_arg(unsigned i, uint32_t offset, const struct sbt_blob *bytes, struct buf *b)
+{
+	const unsigned char *p = bytes->p;
+
+	buf_printf(b, "%s{\"arg\":%u,\"offset\":%u,\"size\":%" PRIu64 ",\"bytes\":\"", i ? ",\n" : "[", i, offset, bytes->len);
+	for (uint64_t k = 0; k < bytes->len; k++)
+		buf_printf(b, "%02x", p[k]);
+	buf_str(b, "\"");
+	if (bytes->len <= 8) {
+		uint64_t u = 0;
+
+		memcpy(&u, p, bytes->len);
+		buf_printf(b, ",\"value\":\"0x%" PRIx64 "\"", u);
+	}
+	buf_str(b, "}");
+}
+
+struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
+{
+	const struct state *st;
+	const struct sbt_cmd *c;
+	struct sbt_blob bytes;
+	struct buf b = BUF_INIT;
+	uint32_t offset;
+	unsigned i;
+
+	if (!session_cmd(s, &c))
+		return no_command();
+	if (c->kind != SBT_LAUNCH)
+		return err_cure(err_new(ERR_STATE, "#%" PRIu64 " is no kernel launch: it has no arguments", c->seq),
+			"\"info command\" shows its fields");
+	TRY(session_state(s, &st));
+	for (i = 0; value_arg(s, c, i, &offset, &bytes); i++) {
+		if (a->json) {
+			json_arg(i, offset, &bytes, &b);
+			continue;
+		}
+		buf_printf(&b, "arg%-3u %" PRIu64 " byte%s at %-4u ", i, bytes.len, bytes.len == 1 ? " " : "s", offset);
+		print_arg(s, st, &bytes, &b);
+		buf_byte(&b, '\n');
+	}
+	if (a->json)
+		buf_str(&b, i ? "]\n" : "[]\n");
+	else if (!i)
+		buf_str(&b, c->u.launch.args.len ? "The layout of the kernel's parameters is not known.\n" : "No arguments.\n");
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	return NULL;
+}
+
+/* ---- the trace ---------------------------------------------------------------------------------------------------- */
+
+const char cmd_info_trace_help[] = "Shows what the open trace holds and where it comes from, as `tsdb info FILE` does.\n";
+
+struct err *cmd_info_trace(struct session *s, const struct cmd_args *a)
+{
+	struct buf b = BUF_INIT;
+
+	if (a->json)
+		trace_summary_json(&b, s->trace.path, s->trace.reader);
+	else
+		trace_summary(&b, s->trace.path, s->trace.reader);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	return NULL;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Replaying: replay start, stop, step, next stream, continue, reverse-step, reverse-continue, goto, status; when.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "replay/replay.h"
+#include "shell/breakpoints.h"
+#include "shell/interrupt.h"
+#include "shell/process.h"
+#include "shell/recorder.h"
+#include "shell/replay-run.h"
+#include "shell/trace.h"
+#include "shell/vars.h"
+#include "shell/words.h"
+
+const char cmd_group_help[] = "";
+
+struct err *cmd_group(struct session *s, const struct cmd_args *a)
+{
+	return err_cure(err_new(ERR_USAGE, "%s needs a subcommand", a->cmd->name), "\"help %s\" lists them", a->cmd->name);
+}
+
+/* ---- where it is -------------------------------------------------------------------------------------------------- */
+
+static void print_cmd(struct session *s, const struct sbt_cmd *c, struct buf *b, bool json)
+{
+	struct sbt_names names = state_names(replay_state(s->trace.replay));
+
+	if (json)
+		sbt_json_cmd(b, c, &names);
+	else
+		sbt_print_cmd(b, c, &names);
+}
+
+/* Says where the replay is after a move. */
+static void tell(struct session *s, const struct replay_stop *stop)
+{
+	const struct sbt_cmd *c = replay_cmd(s->trace.replay);
+	struct buf b = BUF_INIT;
+
+	vars_set(s->vars, "seq", (int64_t)stop->seq);
+	if (stop->why == REPLAY_BREAKPOINT)
+		out_printf(s->out, "Breakpoint %d, ", stop->breakpoint);
+	if (stop->why == REPLAY_INTERRUPTED)
+		out_str(s->out, "Interrupted at ");
+	if (stop->retired)
+		out_printf(s->out, "#%" PRIu64 " has finished; at ", stop->retired);
+	if (c) {
+		print_cmd(s, c, &b, false);
+		out_style(s->out, STYLE_STOP, "%s", buf_cstr(&b));
+		out_str(s->out, "\n");
+	} else {
+		out_str(s->out, "The beginning of the trace, before its first command.\n");
+	}
+	if (stop->why == REPLAY_END)
+		out_str(s->out, "The end of the trace.\n");
+	buf_free(&b);
+}
+
+/* ---- moving ------------------------------------------------------------------------------------------------------- */
+
+struct err *replay_run_to_break(struct session *s, bool backwards)
+{
+	struct replay_stop stop;
+	struct replay_breakpoint *bps;
+	unsigned n;
+	struct err *e;
+
+	s->focus = FOCUS_REPLAY;
+	s->target.runs++;
+	do {
+		bps = breakpoints_for_replay(s->breaks, &n);
+		e = replay_run(s->trace.replay, backwards, bps, n, &interrupt_flag, &stop);
+		free(bps);
+		if (e)
+			return e;
+	} while (stop.why == REPLAY_BREAKPOINT && !breakpoints_hit(s->breaks, stop.breakpoint, false));
+	interrupt_take();
+	s->trace.last_break = stop.why == REPLAY_BREAKPOINT ? stop.breakpoint : 0;
+	s->target.last_break = s->trace.last_break;
+	tell(s, &stop);
+	return NULL;
+}
+
+struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards)
+{
+	struct replay_stop stop;
+
+	s->focus = FOCUS_REPLAY;
+	s->target.runs++;
+	if (backwards)
+		TRY(replay_reverse_step(s->trace.replay, n, &stop));
+	else
+		TRY(replay_step(s->trace.replay, n, &stop));
+	tell(s, &stop);
+	return NULL;
+}
+
+static struct err *count_arg(const struct cmd_args *a, uint64_t *ret)
+{
+	*ret = 1;
+	if (!a->argc)
+		return NULL;
+	if (a->argc > 1 || !word_u64(a->argv[0], ret) || !*ret)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no count", a->rest), "Use \"%s 3\"", a->cmd->name);
+	return NULL;
+}
+
+/* ---- commands ----------------------------------------------------------------------------------------------------- */
+
+const char cmd_replay_start_help[] =
+	"Opens FILE (without one: the open trace, or the newest capture of this session) and\n"
+	"starts a replay before its first command. From then on `bt`, `info`, `print`, `state\n"
+	"show`, `next` and `continue` are about the replay, until `replay stop` or `run`.\n"
+	"This replays the state of the GPU; the commands do not run on a device again.\n";
+
+struct err *cmd_replay_start(struct session *s, const struct cmd_args *a)
+{
+	const char *made = s->plan.made;
+	struct recorder_capture c;
+
+	if (a->argc > 1)
+		return err_cure(err_new(ERR_USAGE, "replay start takes one file"), "Put quotes around a name with blanks");
+	if (s->recorder && recorder_capture(s->recorder, &c) && c.commands && !a->argc)
+		return err_cure(err_new(ERR_STATE, "the capture to %s is still going on", c.path), "Use \"capture stop\" first");
+	if (a->argc)
+		TRY(trace_open(s, a->argv[0]));
+	else if (made && (!s->trace.path || strcmp(s->trace.path, made)))
+		TRY(trace_open(s, made));
+	else if (!s->trace.reader)
+		return err_cure(err_new(ERR_STATE, "there is no trace to replay"), "Use \"replay start FILE\", or \"capture start\" and \"run\"");
+	TRY(trace_replay(s));
+	out_printf(s->out, "Replaying %s: %" PRIu64 " commands, #%" PRIu64 "-#%" PRIu64 ".\n", s->trace.path, sbt_reader_count(s->trace.reader),
+		sbt_reader_first_seq(s->trace.reader), sbt_reader_last_seq(s->trace.reader));
+	return NULL;
+}
+
+const char cmd_replay_stop_help[] = "Ends the replay. The trace stays open; commands are about the live program again, if there is one.\n";
+
+struct err *cmd_replay_stop(struct session *s, const struct cmd_args *a)
+{
+	trace_replay_end(s);
+	if (s->recorder)
+		s->focus = FOCUS_LIVE;
+	return NULL;
+}
+
+const char cmd_replay_step_help[] = "Submits the next N commands of the trace (1 without N) and shows the last of them.\n";
+
+struct err *cmd_replay_step(struct session *s, const struct cmd_args *a)
+{
+	uint64_t n;
+
+	TRY(count_arg(a, &n));
+	return replay_run_steps(s, n, false);
+}
+
+const char cmd_replay_next_help[] =
+	"Finishes the command at the head of stream N, submitting commands only until there\n"
+	"is one. When that command waits for another stream, says for what. So one stream can\n"
+	"be moved while the others stand still. Example: replay next stream 2\n";
+
+struct err *cmd_replay_next(struct session *s, const struct cmd_args *a)
+{
+	struct replay_stop stop;
+	uint64_t v;
+
+	if (!a->argc || a->argc > 2 || (a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) ||
+		!word_u64(a->argv[a->argc - 1], &v) || v > UINT32_MAX)
+		return err_cure(err_new(ERR_USAGE, "replay next needs a stream"), "Use \"replay next stream 2\"");
+	s->focus = FOCUS_REPLAY;
+	TRY(replay_next_stream(s->trace.replay, (uint32_t)v, &stop));
+	tell(s, &stop);
+	return NULL;
+}
+
+const char cmd_replay_continue_help[] =
+	"Goes on to the next command that a breakpoint matches, or to the end of the trace.\n"
+	"A stop is right after the command was submitted.\n";
+
+struct err *cmd_replay_continue(struct session *s, const struct cmd_args *a)
+{
+	return replay_run_to_break(s, false);
+}
+
+const char cmd_replay_reverse_step_help[] =
+	"Goes back: undoes the newest `replay next stream`, else takes back N commands (1\n"
+	"without N).\n";
+
+struct err *cmd_replay_reverse_step(struct session *s, const struct cmd_args *a)
+{
+	uint64_t n;
+
+	TRY(count_arg(a, &n));
+	return replay_run_steps(s, n, true);
+}
+
+const char cmd_replay_reverse_continue_help[] = "Goes back to the previous command that a breakpoint matches, or to the beginning.\n";
+
+struct err *cmd_replay_reverse_continue(struct session *s, const struct cmd_args *a)
+{
+	return replay_run_to_break(s, true);
+}
+
+const char cmd_replay_goto_help[] =
+	"Goes to the command with number SEQ, forwards or backwards; `begin` (or 0) is before\n"
+	"the first command, `end` the last one. Example: replay goto 143\n";
+
+struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
+{
+	const struct sbt_reader *r = s->trace.reader;
+	struct replay_stop stop;
+	uint64_t seq;
+
+	if (a->argc == 1 && !strcmp(a->argv[0], "begin"))
+		seq = 0;
+	else if (a->argc == 1 && !strcmp(a->argv[0], "end"))
+		seq = sbt_reader_last_seq(r);
+	else if (a->argc != 1 || !word_u64(a->argv[0], &seq))
+		return err_cure(err_new(ERR_USAGE, "replay goto needs a command's number"), "Use \"replay goto 143\", or begin, or end");
+	s->focus = FOCUS_REPLAY;
+	TRY(replay_goto(s->trace.replay, seq, &stop));
+	tell(s, &stop);
+	return NULL;
+}
+
+/* ---- when --------------------------------------------------------------------------------------------------------- */
+
+const char cmd_when_help[] =
+	"Shows the command that the replay stands at and how far that is in the trace; for a\n"
+	"live program, the command it stopped at.\n";
+
+static struct err *when_replay(struct session *s, bool json)
+{
+	const struct sbt_cmd *c = replay_cmd(s->trace.replay);
+	uint64_t seq = replay_seq(s->trace.replay), last = sbt_reader_last_seq(s->trace.reader);
+	struct buf b = BUF_INIT;
+
+	if (json) {
+		buf_printf(&b, "{\"seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"file\":", seq, last);
+		json_string(&b, s->trace.path);
+		buf_str(&b, ",\"command\":");
+		if (c)
+			print_cmd(s, c, &b, true);
+		else
+			buf_str(&b, "null");
+		buf_str(&b, "}\n");
+	} else if (c) {
+		print_cmd(s, c, &b, false);
+		buf_printf(&b, "\n#%" PRIu64 " of #%" PRIu64 "-#%" PRIu64 " in %s\n", seq, sbt_reader_first_seq(s->trace.reader), last, s->trace.path);
+	} else {
+		buf_printf(&b, "At the beginning of %s, before #%" PRIu64 "\n", s->trace.path, sbt_reader_first_seq(s->trace.reader));
+	}
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	return NULL;
+}
+
+struct err *cmd_when(struct session *s, const struct cmd_args *a)
+{
+	const struct sbt_cmd *c;
+	struct buf b = BUF_INIT;
+	struct sbt_names names;
+
+	if (s->focus == FOCUS_REPLAY && s->trace.replay)
+		return when_replay(s, a->json);
+	if (!session_cmd(s, &c))
+		return err_cure(err_new(ERR_STATE, "the program is not stopped at a GPU command, and no replay is on"),
+			"Use \"break\" and \"run\", or \"replay start\"");
+	names = state_names(recorder_state(s->recorder));
+	if (a->json)
+		sbt_json_cmd(&b, c, &names);
+	else
+		sbt_print_cmd(&b, c, &names);
+	out_printf(s->out, "%s\n", buf_cstr(&b));
+	buf_free(&b);
+	return NULL;
+}

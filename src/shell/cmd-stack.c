@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Host threads and stacks: backtrace, frame, up, down, thread, info threads, info locals, info sharedlibrary.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "attach/attach.h"
+#include "shell/breakpoints.h"
+#include "shell/stack.h"
+#include "shell/words.h"
+#include "state/state.h"
+
+/* ---- backtrace ---------------------------------------------------------------------------------------------------- */
+
+const char cmd_backtrace_help[] =
+	"Shows the host call stack: of the selected thread of the stopped program, or the\n"
+	"recorded one of the command that the replay stands at. N: only the N innermost frames,\n"
+	"-N: the outermost. `full` shows the variables of each frame (live programs).\n";
+
+struct bt {
+	bool full;
+	int64_t limit; /* 0: all; negative: outermost */
+};
+
+static struct err *parse_bt(const struct cmd_args *a, struct bt *ret)
+{
+	*ret = (struct bt){0};
+	for (unsigned i = 0; i < a->argc; i++) {
+		const char *w = a->argv[i];
+		uint64_t v;
+
+		if (!strncmp("full", w, strlen(w)) && *w)
+			ret->full = true;
+		else if (word_u64(w + (*w == '-'), &v) && v && v < INT32_MAX)
+			ret->limit = *w == '-' ? -(int64_t)v : (int64_t)v;
+		else
+			return err_cure(err_new(ERR_USAGE, "backtrace has no \"%s\"", w), "Use \"bt\", \"bt 10\", \"bt -3\" or \"bt full\"");
+	}
+	return NULL;
+}
+
+static void print_locals(struct session *s, const struct stack *st, unsigned i, struct buf *b)
+{
+	struct buf lines = BUF_INIT;
+	const char *p;
+	struct err *e;
+
+	if (st->recorded)
+		return;
+	e = inferior_frame_locals(s->target.inf, s->target.tid, i + st->hidden, &lines);
+	if (e) {
+		err_free(e);
+		buf_free(&lines);
+		return;
+	}
+	for (p = buf_cstr(&lines); *p;) {
+		int n = (int)strcspn(p, "\n");
+
+		buf_printf(b, "        %.*s\n", n, p);
+		p += n;
+		p += *p == '\n';
+	}
+	buf_free(&lines);
+}
+
+static void print_stack(struct session *s, const struct stack *st, const struct bt *bt)
+{
+	unsigned first = 0, end = st->n;
+
+	if (bt->limit > 0 && bt->limit < (int64_t)end)
+		end = (unsigned)bt->limit;
+	if (bt->limit < 0 && -bt->limit < (int64_t)end)
+		first = end - (unsigned)-bt->limit;
+	for (unsigned i = first; i < end; i++) {
+		struct buf b = BUF_INIT;
+
+		stack_print_frame(&b, st, i);
+		buf_byte(&b, '\n');
+		if (bt->full)
+			print_locals(s, st, i, &b);
+		out_str(s->out, buf_cstr(&b));
+		buf_free(&b);
+	}
+	if (end < st->n)
+		out_printf(s->out, "(%u more frames)\n", st->n - end);
+	if (!st->n)
+		out_str(s->out, "No stack.\n");
+}
+
+struct err *cmd_backtrace(struct session *s, const struct cmd_args *a)
+{
+	struct stack st;
+	struct buf b = BUF_INIT;
+	struct bt bt;
+
+	TRY(parse_bt(a, &bt));
+	TRY(stack_get(s, &st));
+	if (a->json) {
+		stack_json(&b, &st);
+		out_str(s->out, buf_cstr(&b));
+		buf_free(&b);
+	} else {
+		print_stack(s, &st, &bt);
+	}
+	stack_free(&st);
+	return NULL;
+}
+
+/* ---- frames ------------------------------------------------------------------------------------------------------- */
+
+static struct err *select_frame(struct session *s, int64_t i)
+{
+	struct stack st;
+	struct buf b = BUF_INIT;
+	struct err *e = NULL;
+
+	TRY(stack_get(s, &st));
+	if (i < 0 || i >= (int64_t)st.n) {
+		e = err_cure(err_new(ERR_NOT_FOUND, i < 0 ? "this is the innermost frame" : "the stack has %u frames", st.n), "\"bt\" shows them");
+	} else {
+		s->target.frame = (unsigned)i;
+		stack_print_frame(&b, &st, (unsigned)i);
+		out_printf(s->out, "%s\n", buf_cstr(&b));
+	}
+	buf_free(&b);
+	stack_free(&st);
+	return e;
+}
+
+static struct err *frame_count(const struct cmd_args *a, uint64_t none, uint64_t *ret)
+{
+	*ret = none;
+	if (a->argc && (a->argc > 1 || !word_u64(a->argv[0], ret) || *ret > INT32_MAX))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no frame", a->rest), "\"bt\" shows their numbers");
+	return NULL;
+}
+
+const char cmd_frame_help[] = "Selects stack frame N (without N: the selected one stays) and shows it.\n";
+
+struct err *cmd_frame(struct session *s, const struct cmd_args *a)
+{
+	uint64_t n;
+
+	TRY(frame_count(a, s->target.frame, &n));
+	return select_frame(s, (int64_t)n);
+}
+
+const char cmd_up_help[] = "Selects the frame that called the selected one, or N frames out.\n";
+
+struct err *cmd_up(struct session *s, const struct cmd_args *a)
+{
+	uint64_t n;
+
+	TRY(frame_count(a, 1, &n));
+	return select_frame(s, (int64_t)s->target.frame + (int64_t)n);
+}
+
+const char cmd_down_help[] = "Selects the frame that the selected one called, or N frames in.\n";
+
+struct err *cmd_down(struct session *s, const struct cmd_args *a)
+{
+	uint64_t n;
+
+	TRY(frame_count(a, 1, &n));
+	return select_frame(s, (int64_t)s->target.frame - (int64_t)n);
+}
+
+const char cmd_info_locals_help[] = "Shows the variables and arguments of the selected stack frame, as far as the program's debug information tells.\n";
+
+struct err *cmd_info_locals(struct session *s, const struct cmd_args *a)
+{
+	struct stack st;
+	struct buf b = BUF_INIT;
+	struct err *e;
+
+	TRY(stack_of_thread(s, s->target.tid, &st));
+	e = inferior_frame_locals(s->target.inf, s->target.tid, s->target.frame + st.hidden, &b);
+	stack_free(&st);
+	if (!e)
+		out_str(s->out, b.len ? buf_cstr(&b) : "No locals.\n");
+	buf_free(&b);
+	return e;
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------------ */
+
+const char cmd_info_threads_help[] =
+	"Lists host threads: * marks the selected one; GPU is the thread's number in the order\n"
+	"of first GPU calls. In a replay: the threads that made GPU calls.\n";
+
+static void thread_top(struct session *s, pid_t tid, struct buf *b)
+{
+	struct stack st;
+	struct err *e = stack_of_thread(s, tid, &st);
+
+	if (e) {
+		err_free(e);
+		return;
+	}
+	if (st.n)
+		stack_print_frame(b, &st, 0);
+	stack_free(&st);
+}
+
+static void print_thread(struct session *s, unsigned i, const struct inferior_thread *t, bool json, struct buf *b)
+{
+	bool selected = t->tid == s->target.tid;
+
+	if (json) {
+		buf_printf(b, "%s{\"thread\":%u,\"tid\":%d,\"gpu_thread\":%u,\"selected\":%s,\"name\":", i ? ",\n" : "[", i + 1, (int)t->tid, t->thread,
+			selected ? "true" : "false");
+		json_string(b, t->name);
+		buf_str(b, "}");
+		return;
+	}
+	buf_printf(b, "%c %-4u %-8d ", selected ? '*' : ' ', i + 1, (int)t->tid);
+	if (t->thread)
+		buf_printf(b, "%-4u", t->thread);
+	else
+		buf_str(b, "-   ");
+	buf_printf(b, " %-16s ", t->name);
+	thread_top(s, t->tid, b);
+	buf_byte(b, '\n');
+}
+
+struct err *cmd_info_threads(struct session *s, const struct cmd_args *a)
+{
+	struct inferior_thread t;
+	struct buf b = BUF_INIT;
+	const struct state *st;
+
+	if (s->focus == FOCUS_REPLAY || !s->target.inf) {
+		TRY(session_state(s, &st));
+		if (a->json)
+			state_json(&b, st, STATE_VIEW_THREADS);
+		else
+			state_print(&b, st, STATE_VIEW_THREADS);
+		if (b.len && b.data[b.len - 1] != '\n')
+			buf_byte(&b, '\n');
+	} else {
+		if (!a->json)
+			buf_str(&b, "  Id   Tid      GPU  Name             Frame\n");
+		for (unsigned i = 0; inferior_thread(s->target.inf, i, &t); i++)
+			print_thread(s, i, &t, a->json, &b);
+		if (a->json)
+			buf_str(&b, "]\n");
+	}
+	if (a->json)
+		out_str(s->out, buf_cstr(&b));
+	else
+		out_table(s->out, &b);
+	buf_free(&b);
+	return NULL;
+}
+
+const char cmd_thread_help[] =
+	"Selects a host thread for `bt` and `frame`; `info threads` shows the numbers. `thread\n"
+	"apply all COMMAND` runs a command for each. Without words: says which one is selected.\n"
+	"Example: thread apply all bt 5\n";
+
+static struct err *apply_all(struct session *s, const struct cmd_args *a)
+{
+	char *line = words_join(a->argv + 2, a->argc - 2);
+	pid_t was = s->target.tid;
+	unsigned frame = s->target.frame;
+	struct inferior_thread t;
+	struct err *e = NULL;
+
+	for (unsigned i = 0; !e && s->target.inf && inferior_thread(s->target.inf, i, &t); i++) {
+		s->target.tid = t.tid;
+		s->target.frame = 0;
+		out_style(s->out, STYLE_HEADER, "Thread %u (tid %d, %s):", i + 1, (int)t.tid, t.name);
+		out_str(s->out, "\n");
+		e = session_execute(s, line);
+	}
+	s->target.tid = was;
+	s->target.frame = frame;
+	free(line);
+	return e;
+}
+
+struct err *cmd_thread(struct session *s, const struct cmd_args *a)
+{
+	struct inferior_thread t;
+	uint64_t n;
+
+	if (a->argc >= 3 && !strcmp(a->argv[0], "apply") && !strcmp(a->argv[1], "all"))
+		return apply_all(s, a);
+	if (!a->argc) {
+		for (unsigned i = 0; inferior_thread(s->target.inf, i, &t); i++) {
+			if (t.tid == s->target.tid)
+				out_printf(s->out, "Thread %u (tid %d, %s)\n", i + 1, (int)t.tid, t.name);
+		}
+		return NULL;
+	}
+	if (a->argc != 1 || !word_u64(a->argv[0], &n) || !n || n > UINT32_MAX || !inferior_thread(s->target.inf, (unsigned)n - 1, &t))
+		return err_cure(err_new(ERR_NOT_FOUND, "there is no thread %s", a->rest), "\"info threads\" lists them");
+	s->target.tid = t.tid;
+	s->target.frame = 0;
+	out_printf(s->out, "Thread %u (tid %d, %s)\n", (unsigned)n, (int)t.tid, t.name);
+	return select_frame(s, 0);
+}
+
+/* ---- libraries ---------------------------------------------------------------------------------------------------- */
+
+const char cmd_info_sharedlibrary_help[] = "Lists the ELF files mapped into the program, and whether they have symbols and line numbers.\n";
+
+struct err *cmd_info_sharedlibrary(struct session *s, const struct cmd_args *a)
+{
+	struct inferior_library l;
+	struct buf b = BUF_INIT;
+
+	if (!a->json)
+		buf_printf(&b, "%-18s %-18s %-7s %-5s %s\n", "From", "To", "Symbols", "Lines", "File");
+	for (unsigned i = 0; inferior_library(s->target.inf, i, &l); i++) {
+		if (a->json) {
+			buf_printf(&b, "%s{\"start\":\"0x%" PRIx64 "\",\"end\":\"0x%" PRIx64 "\",\"symbols\":%s,\"lines\":%s,\"path\":", i ? ",\n" : "[", l.start,
+				l.end, l.has_symbols ? "true" : "false", l.has_lines ? "true" : "false");
+			json_string(&b, l.path);
+			buf_str(&b, "}");
+		} else {
+			buf_printf(&b, "0x%016" PRIx64 " 0x%016" PRIx64 " %-7s %-5s %s\n", l.start, l.end, l.has_symbols ? "Yes" : "No",
+				l.has_lines ? "Yes" : "No", l.path);
+		}
+	}
+	if (a->json) {
+		buf_str(&b, b.len ? "]\n" : "[]\n");
+		out_str(s->out, buf_cstr(&b));
+	} else {
+		out_table(s->out, &b);
+	}
+	buf_free(&b);
+	return NULL;
+}

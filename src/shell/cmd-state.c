@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The GPU's state: state show, and the info commands that are one view of it each.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shell/session.h"
+#include "shell/trace.h"
+#include "shell/words.h"
+#include "state/state.h"
+
+static void show_view(struct session *s, const struct state *st, enum state_view view, bool json)
+{
+	struct buf b = BUF_INIT;
+
+	if (json) {
+		state_json(&b, st, view);
+		if (b.len && b.data[b.len - 1] != '\n')
+			buf_byte(&b, '\n');
+		out_str(s->out, buf_cstr(&b));
+	} else {
+		state_print(&b, st, view);
+		if (view == STATE_VIEW_ALL)
+			out_str(s->out, buf_cstr(&b));
+		else
+			out_table(s->out, &b);
+	}
+	buf_free(&b);
+}
+
+static struct err *info_view(struct session *s, const struct cmd_args *a, enum state_view view)
+{
+	const struct state *st;
+
+	if (a->argc)
+		return err_cure(err_new(ERR_USAGE, "%s takes no \"%s\"", a->cmd->name, a->argv[0]), "See \"help %s\"", a->cmd->name);
+	TRY(session_state(s, &st));
+	show_view(s, st, view, a->json);
+	return NULL;
+}
+
+#define INFO(name, VIEW, help)                                                                      \
+	const char cmd_info_##name##_help[] = help;                                                 \
+	struct err *cmd_info_##name(struct session *s, const struct cmd_args *a)                    \
+	{                                                                                           \
+		return info_view(s, a, VIEW);                                                       \
+	}
+
+INFO(streams, STATE_VIEW_STREAMS,
+	"Lists streams: what is at the head of each, whether it runs or waits, and for what;\n"
+	"how much is pending. `state show stream N` shows a whole queue.\n")
+INFO(events, STATE_VIEW_EVENTS, "Lists events: the last record of each, its stream, and whether it is known to be finished.\n")
+INFO(kernels, STATE_VIEW_KERNELS, "Lists the kernels that the program has shown so far, with registers, shared memory and launches.\n")
+INFO(modules, STATE_VIEW_MODULES, "Lists GPU modules and libraries that are loaded.\n")
+INFO(allocations, STATE_VIEW_ALLOCS, "Lists live allocations by address: size, kind, who allocated, and the last writer.\n")
+INFO(contexts, STATE_VIEW_CONTEXTS, "Lists GPU contexts.\n")
+INFO(devices, STATE_VIEW_DEVICES, "Lists the devices that the program sees, and what it has done on each.\n")
+INFO(graphs, STATE_VIEW_GRAPHS, "Lists CUDA graphs and executable graphs with their nodes.\n")
+
+/* ---- state show --------------------------------------------------------------------------------------------------- */
+
+const char cmd_state_show_help[] =
+	"Shows the state of the GPU at the stop, or where the replay is: all of it, or\n"
+	"  stream [N]   streams; with N one stream with its queue and why it waits\n"
+	"  event, memory, device, context, module, kernel, graph, thread\n"
+	"  at SEQ       the state right after command SEQ of the open trace\n"
+	"  at 12.3ms    the state at a time after the trace's start (needs GPU times, see\n"
+	"               `set capture timestamps`)\n"
+	"Example: state show stream 2 at 143\n";
+
+static const struct {
+	const char *word;
+	enum state_view view;
+} views[] = {
+	{"all", STATE_VIEW_ALL},
+	{"streams", STATE_VIEW_STREAMS},
+	{"events", STATE_VIEW_EVENTS},
+	{"memory", STATE_VIEW_ALLOCS},
+	{"allocations", STATE_VIEW_ALLOCS},
+	{"devices", STATE_VIEW_DEVICES},
+	{"contexts", STATE_VIEW_CONTEXTS},
+	{"modules", STATE_VIEW_MODULES},
+	{"kernels", STATE_VIEW_KERNELS},
+	{"graphs", STATE_VIEW_GRAPHS},
+	{"threads", STATE_VIEW_THREADS},
+};
+
+struct show {
+	enum state_view view;
+	bool one_stream, json;
+	uint32_t stream;
+	const char *at;
+};
+
+static bool find_view(const char *word, enum state_view *ret)
+{
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+		if (!strncmp(views[i].word, word, strlen(word))) {
+			*ret = views[i].view;
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct err *parse_show(const struct cmd_args *a, struct show *w)
+{
+	uint64_t v;
+
+	*w = (struct show){.view = STATE_VIEW_ALL, .json = a->json};
+	for (unsigned i = 0; i < a->argc; i++) {
+		const char *word = a->argv[i];
+
+		if (!strcmp(word, "at") && i + 1 < a->argc) {
+			w->at = a->argv[++i];
+		} else if (w->view == STATE_VIEW_STREAMS && !w->one_stream && word_u64(word, &v) && v <= UINT32_MAX) {
+			w->one_stream = true;
+			w->stream = (uint32_t)v;
+		} else if (!*word || !find_view(word, &w->view)) {
+			return err_cure(err_new(ERR_USAGE, "state show has no \"%s\"", word),
+				"It has stream [N], event, memory, device, context, module, kernel, graph, thread, all, at SEQ");
+		}
+	}
+	return NULL;
+}
+
+static struct err *show_state(struct session *s, const struct state *st, const struct show *w)
+{
+	struct buf b = BUF_INIT;
+	bool found;
+
+	if (!w->one_stream) {
+		show_view(s, st, w->view, w->json);
+		return NULL;
+	}
+	found = w->json ? state_json_stream(&b, st, w->stream) : state_print_stream(&b, st, w->stream);
+	if (b.len && b.data[b.len - 1] != '\n')
+		buf_byte(&b, '\n');
+	if (found)
+		out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	return found ? NULL : err_cure(err_new(ERR_NOT_FOUND, "there is no stream %u", w->stream), "\"info streams\" lists them");
+}
+
+/* The state that "at WHERE" names; the caller frees it. */
+static struct err *state_where(struct session *s, const char *where, struct state **ret)
+{
+	struct sbt_reader *r = s->trace.reader;
+	uint64_t v;
+
+	if (!r)
+		return err_cure(err_new(ERR_STATE, "\"at\" needs an open trace"), "Use \"replay start FILE\"");
+	if (word_u64(where, &v)) {
+		if (v > sbt_reader_last_seq(r) || v + 1 < sbt_reader_first_seq(r))
+			return err_cure(err_new(ERR_NOT_FOUND, "the trace has no #%" PRIu64, v), "It holds #%" PRIu64 "-#%" PRIu64,
+				sbt_reader_first_seq(r), sbt_reader_last_seq(r));
+		return state_at(ret, r, v);
+	}
+	if (!word_duration(*where == '+' ? where + 1 : where, &v))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is neither a command's number nor a time", where), "Use \"at 143\" or \"at 12.3ms\"");
+	return state_at_time(ret, r, sbt_reader_meta(r)->start_ns + v);
+}
+
+struct err *cmd_state_show(struct session *s, const struct cmd_args *a)
+{
+	const struct state *st;
+	struct state *own;
+	struct show w;
+	struct err *e;
+
+	TRY(parse_show(a, &w));
+	if (!w.at) {
+		TRY(session_state(s, &st));
+		return show_state(s, st, &w);
+	}
+	TRY(state_where(s, w.at, &own));
+	e = show_state(s, own, &w);
+	state_free(own);
+	return e;
+}

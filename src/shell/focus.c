@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What commands are about: the live program or the replay, see enum focus.
+ */
+#include "replay/replay.h"
+#include "shell/recorder.h"
+#include "shell/session.h"
+#include "shell/trace.h"
+
+struct err *session_state(struct session *s, const struct state **ret)
+{
+	if (s->focus == FOCUS_REPLAY && s->trace.replay) {
+		*ret = replay_state(s->trace.replay);
+		return NULL;
+	}
+	if (s->focus == FOCUS_REPLAY && s->trace.reader)
+		return trace_end_state(s, ret);
+	if (s->recorder) {
+		*ret = recorder_state(s->recorder);
+		return NULL;
+	}
+	return err_cure(err_new(ERR_STATE, "there is no GPU to look at: no program has been run and no trace is open"),
+		"Use \"run\", or \"replay start FILE\"");
+}
+
+bool session_cmd(struct session *s, const struct sbt_cmd **ret)
+{
+	*ret = NULL;
+	if (s->focus == FOCUS_REPLAY)
+		*ret = s->trace.replay ? replay_cmd(s->trace.replay) : NULL;
+	else if (s->target.at_cmd)
+		*ret = &s->target.cmd;
+	return *ret != NULL;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ctrl-C, see interrupt.h.
+ */
+#include <signal.h>
+#include <string.h>
+#include "shell/interrupt.h"
+
+volatile bool interrupt_flag;
+
+static void on_sigint(int sig)
+{
+	interrupt_flag = true;
+}
+
+static void on_sigpipe(int sig)
+{
+}
+
+void interrupt_install(void)
+{
+	struct sigaction sa;
+
+	memset(&sa, 0, sizeof sa);
+	sigemptyset(&sa.sa_mask);
+	sa.sa_handler = on_sigint; /* without SA_RESTART: reads come back with EINTR */
+	sigaction(SIGINT, &sa, NULL);
+	sa.sa_handler = on_sigpipe;
+	sa.sa_flags = SA_RESTART;
+	sigaction(SIGPIPE, &sa, NULL);
+}
+
+static volatile pid_t forward_to;
+
+static void on_forward(int sig, siginfo_t *si, void *context)
+{
+	if (forward_to && si->si_code != SI_KERNEL)
+		kill(forward_to, sig);
+}
+
+void interrupt_forward(pid_t pid)
+{
+	static const int sigs[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	struct sigaction sa;
+
+	forward_to = pid;
+	memset(&sa, 0, sizeof sa);
+	sigemptyset(&sa.sa_mask);
+	for (size_t i = 0; pid && i < sizeof sigs / sizeof *sigs; i++) {
+		sa.sa_flags = SA_SIGINFO | SA_RESTART;
+		sa.sa_sigaction = on_forward;
+		sigaction(sigs[i], &sa, NULL);
+	}
+}
+
+bool interrupt_take(void)
+{
+	bool was = interrupt_flag;
+
+	interrupt_flag = false;
+	return was;
+}

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The live program, see process.h. Surprise: at a stop the rings are drained without `final`: the stopped command itself is not
+ * published yet, and what other threads published after it must wait for it, or the order of seq would break.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "attach/attach.h"
+#include "shell/breakpoints.h"
+#include "shell/capture.h"
+#include "shell/gpu.h"
+#include "shell/interrupt.h"
+#include "shell/process.h"
+#include "shell/recorder.h"
+#include "shell/stack.h"
+#include "shell/vars.h"
+#include "shell/words.h"
+
+enum {
+	WAIT_BUSY_MS = 3,   /* between drains while commands come */
+	WAIT_IDLE_MS = 25,
+	DRAIN_MOST = 50000, /* commands a turn, so that a stop is seen soon */
+	FINAL_MOST = 0,
+};
+
+/* ---- signals ------------------------------------------------------------------------------------------------------ */
+
+bool process_signal_stops(const struct session *s, int sig)
+{
+	static const int stopping[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGINT};
+
+	if (s->target.signals[sig] & SIGNAL_SET)
+		return s->target.signals[sig] & SIGNAL_STOP;
+	for (size_t i = 0; i < sizeof stopping / sizeof *stopping; i++) {
+		if (stopping[i] == sig)
+			return true;
+	}
+	return false;
+}
+
+bool process_signal_passes(const struct session *s, int sig)
+{
+	if (s->target.signals[sig] & SIGNAL_SET)
+		return s->target.signals[sig] & SIGNAL_PASS;
+	return sig != SIGTRAP && sig != SIGINT;
+}
+
+void process_set_signal(struct session *s, int sig, bool stop, bool pass)
+{
+	s->target.signals[sig] = (uint8_t)(SIGNAL_SET | (stop ? SIGNAL_STOP : 0) | (pass ? SIGNAL_PASS : 0));
+	if (s->target.inf)
+		inferior_handle_signal(s->target.inf, sig, stop, pass);
+}
+
+const char *process_signal_name(int sig)
+{
+	static char real[16];
+	static char name[24];
+	const char *abbrev = sig > 0 && sig < PROCESS_SIGNALS ? sigabbrev_np(sig) : NULL;
+
+	if (abbrev) {
+		snprintf(name, sizeof name, "SIG%s", abbrev);
+		return name;
+	}
+	if (sig < SIGRTMIN || sig > SIGRTMAX)
+		return NULL;
+	snprintf(real, sizeof real, "SIG%d", sig);
+	return real;
+}
+
+const char *process_signal_text(int sig)
+{
+	const char *text = sigdescr_np(sig);
+
+	return text ? text : "real-time signal";
+}
+
+/* ---- the program -------------------------------------------------------------------------------------------------- */
+
+struct err *process_file(struct session *s, const char *program, char *const *args)
+{
+	struct program_facts facts;
+	struct err *e = program_facts(program, &facts);
+	unsigned n = 0;
+
+	if (e)
+		return e;
+	free(s->target.program);
+	s->target.program = xstrdup(program);
+	if (args) {
+		while (args[n])
+			n++;
+		free(s->set.string[SET_ARGS]);
+		s->set.string[SET_ARGS] = words_join(args, n);
+	}
+	return NULL;
+}
+
+void process_env(struct session *s, const char *change)
+{
+	struct target *t = &s->target;
+	size_t n = strcspn(change, "=");
+
+	for (unsigned i = 0; i < t->nenv; i++) {
+		if (strncmp(t->env[i], change, n) || (t->env[i][n] && t->env[i][n] != '='))
+			continue;
+		free(t->env[i]);
+		t->env[i] = xstrdup(change);
+		return;
+	}
+	t->env = xrealloc(t->env, (t->nenv + 2) * sizeof *t->env);
+	t->env[t->nenv++] = xstrdup(change);
+	t->env[t->nenv] = NULL;
+}
+
+struct tsdb_control *process_control(struct session *s)
+{
+	return s->target.inf ? inferior_control(s->target.inf) : NULL;
+}
+
+void process_configure(struct session *s)
+{
+	struct tsdb_control *ctl = process_control(s);
+	bool stacks = settings_on(&s->set, SET_STACKS) && !s->plan.stacks_off;
+	bool all = s->recorder && recorder_mode(s->recorder) == RECORDER_ALL;
+
+	if (!ctl)
+		return;
+	atomic_store(&ctl->stacks, !stacks ? 0 : all ? 1 : 2);
+	atomic_store(&ctl->stack_depth, (uint32_t)s->set.number[SET_STACK_DEPTH]);
+	atomic_store(&ctl->timestamps, settings_on(&s->set, SET_TIMESTAMPS));
+	atomic_store(&ctl->on_full, (uint32_t)s->set.number[SET_ON_FULL]);
+	atomic_store(&ctl->code, settings_on(&s->set, SET_CODE));
+	atomic_store(&ctl->window_stop, settings_on(&s->set, SET_WINDOW_STOP));
+	atomic_store(&ctl->on, 1);
+}
+
+struct err *process_rearm(struct session *s)
+{
+	struct tsdb_control *ctl = process_control(s);
+
+	return ctl ? breakpoints_arm(s->breaks, ctl) : NULL;
+}
+
+struct err *process_set_ignore(struct session *s, struct breakpoint *bp)
+{
+	struct tsdb_control *ctl = process_control(s);
+	uint64_t want = bp->ignore;
+
+	if (!ctl)
+		return NULL;
+	breakpoints_collect(s->breaks, ctl); /* hits, and the old counts */
+	bp->ignore = want;
+	breakpoints_forget_slots(s->breaks);
+	return breakpoints_arm(s->breaks, ctl);
+}
+
+/* ---- launch ------------------------------------------------------------------------------------------------------- */
+
+/* argv for the program: a NULL-terminated list for words_free(). */
+static struct err *make_argv(struct session *s, char ***ret)
+{
+	char **words;
+	unsigned n;
+
+	TRY(words_split(s->set.string[SET_ARGS], &words, &n));
+	words = xrealloc(words, (n + 2) * sizeof *words);
+	memmove(words + 1, words, (n + 1) * sizeof *words);
+	words[0] = xstrdup(s->target.program);
+	words[n + 1] = NULL;
+	*ret = words;
+	return NULL;
+}
+
+static void new_recorder(struct session *s, char *const *argv)
+{
+	unsigned n = 0;
+	char *line;
+
+	while (argv[n])
+		n++;
+	line = words_join(argv, n);
+	recorder_free(s->recorder);
+	s->recorder = recorder_new(&(struct recorder_options){.program = line, .cwd = s->set.string[SET_CWD],
+		.pid = inferior_pid(s->target.inf), .soft = s->target.soft, .stacks = settings_on(&s->set, SET_STACKS) && !s->plan.stacks_off,
+		.timestamps = settings_on(&s->set, SET_TIMESTAMPS), .keep = !s->target.recording});
+	free(line);
+}
+
+static struct err *after_launch(struct session *s, char *const *argv)
+{
+	struct target *t = &s->target;
+
+	t->tid = inferior_pid(t->inf);
+	t->at_cmd = t->agent_told = false;
+	t->exit_code = -1;
+	t->exit_signal = 0;
+	t->last_break = 0;
+	t->frame = 0;
+	for (int sig = 1; sig < PROCESS_SIGNALS; sig++) {
+		if (t->recording)
+			inferior_handle_signal(t->inf, sig, false, true);
+		else if (t->signals[sig] & SIGNAL_SET)
+			inferior_handle_signal(t->inf, sig, process_signal_stops(s, sig), process_signal_passes(s, sig));
+	}
+	new_recorder(s, argv);
+	breakpoints_reset(s->breaks);
+	TRY(capture_arm(s));
+	process_configure(s);
+	TRY(process_rearm(s));
+	s->focus = FOCUS_LIVE;
+	return NULL;
+}
+
+static struct err *launch_program(struct session *s, const struct redirect *r, char **argv)
+{
+	struct target *t = &s->target;
+	char *agent = gpu_agent_path(), *soft = t->soft ? gpu_soft_dir() : NULL;
+	struct launch_options o = {.argv = argv, .env_changes = t->env, .cwd = *s->set.string[SET_CWD] ? s->set.string[SET_CWD] : NULL,
+		.in = r->in, .out = r->out, .err = r->err, .out_append = r->out_append, .err_append = r->err_append,
+		.keep_aslr = !settings_on(&s->set, SET_NO_ASLR), .agent = agent, .softgpu = soft,
+		.ring_bytes = (uint32_t)s->set.number[SET_RING_SIZE]};
+	struct err *e;
+
+	if (!agent)
+		e = err_cure(err_new(ERR_UNSUPPORTED, "libtsdb-agent.so is not installed: programs cannot be debugged"),
+			"Build tsdb where the CUDA toolkit's headers are; traces can be viewed and replayed without");
+	else
+		e = inferior_launch(&t->inf, &o);
+	if (e)
+		t->inf = NULL;
+	free(agent);
+	free(soft);
+	return e;
+}
+
+struct err *process_launch(struct session *s, const struct redirect *r)
+{
+	struct target *t = &s->target;
+	struct program_facts facts;
+	char **argv;
+	struct err *e;
+
+	if (!t->program)
+		return err_cure(err_new(ERR_STATE, "no program to run has been chosen"), "Use \"file PROGRAM\"");
+	TRY(process_kill(s));
+	TRY(program_facts(t->program, &facts));
+	TRY(gpu_choose(s, t->program, &facts, &t->soft));
+	TRY(capture_check(s));
+	TRY(make_argv(s, &argv));
+	out_flush(s->out);
+	e = launch_program(s, r, argv);
+	if (!e) {
+		e = after_launch(s, argv);
+		if (e)
+			err_free(process_kill(s));
+	}
+	words_free(argv);
+	return e;
+}
+
+/* ---- what the rings say ------------------------------------------------------------------------------------------- */
+
+static void tell_agent(struct session *s)
+{
+	struct tsdb_control *ctl = inferior_control(s->target.inf);
+	char text[TSDB_TEXT_MAX];
+
+	if (s->target.agent_told || !ctl || atomic_load(&ctl->agent_state) != TSDB_AGENT_REFUSED)
+		return;
+	s->target.agent_told = true;
+	memcpy(text, ctl->text, sizeof text);
+	text[sizeof text - 1] = 0;
+	out_warn(s->out, "no GPU commands are captured: %s", *text ? text : "the agent could not start");
+}
+
+static void tell_unreplayable(struct session *s)
+{
+	const char *call;
+	uint64_t n;
+	bool fresh;
+
+	for (unsigned i = 0; recorder_unreplayable(s->recorder, i, &call, &n, &fresh); i++) {
+		if (fresh && recorder_mode(s->recorder) != RECORDER_OFF)
+			out_warn(s->out, "not replayable: %s", call);
+	}
+}
+
+/* Takes what the rings hold. True when there may be more. */
+static bool drain(struct session *s, bool final, unsigned most)
+{
+	bool more = false;
+	struct err *e = recorder_drain(s->recorder, s->target.inf, final, most, &more);
+
+	if (!e)
+		e = recorder_tick(s->recorder);
+	if (e) {
+		s->plan.failed = true;
+		s->failures++;
+		out_error(s->out, e);
+		more = true;
+	}
+	tell_agent(s);
+	tell_unreplayable(s);
+	capture_check_window(s);
+	return more;
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------------------------ */
+
+static void pass_interrupt(struct session *s)
+{
+	if (interrupt_take() && !s->target.recording) /* `record` has handlers of its own */
+		inferior_interrupt(s->target.inf);
+}
+
+/* The one place that waits: rings and the program, until the program has something to say. */
+static struct err *wait_event(struct session *s, struct inferior_event *ev)
+{
+	uint64_t before = recorder_last_seq(s->recorder);
+
+	for (;;) {
+		bool more = drain(s, false, DRAIN_MOST), busy = recorder_last_seq(s->recorder) != before;
+
+		before = recorder_last_seq(s->recorder);
+		pass_interrupt(s);
+		TRY(inferior_wait(s->target.inf, more ? 0 : busy ? WAIT_BUSY_MS : WAIT_IDLE_MS, ev));
+		if (ev->kind != INFERIOR_NONE)
+			return NULL;
+	}
+}
+
+/* ---- ends --------------------------------------------------------------------------------------------------------- */
+
+static void forget_process(struct session *s)
+{
+	inferior_free(s->target.inf);
+	s->target.inf = NULL;
+	s->target.at_cmd = false;
+	s->target.tid = 0;
+}
+
+static void drain_all(struct session *s)
+{
+	unsigned turns = 0;
+
+	while (drain(s, true, DRAIN_MOST) && turns++ < 1u << 20)
+		out_progress(s->out, "writing the trace, commands", recorder_count(s->recorder), 0);
+	out_progress_end(s->out);
+	capture_finish(s);
+}
+
+static void on_end(struct session *s, const struct inferior_event *ev)
+{
+	struct target *t = &s->target;
+	pid_t pid = inferior_pid(t->inf);
+
+	breakpoints_collect(s->breaks, inferior_control(t->inf));
+	drain_all(s);
+	t->exit_code = ev->kind == INFERIOR_EXITED ? ev->status : -1;
+	t->exit_signal = ev->kind == INFERIOR_SIGNALLED ? ev->signal : 0;
+	if (t->exit_code >= 0)
+		vars_set(s->vars, "_exitcode", t->exit_code);
+	if (!t->recording) {
+		if (t->exit_signal)
+			out_style(s->out, STYLE_STOP, "[process %d killed by %s, %s]", pid, process_signal_name(t->exit_signal),
+				process_signal_text(t->exit_signal));
+		else if (t->exit_code)
+			out_style(s->out, STYLE_STOP, "[process %d exited with code %d]", pid, t->exit_code);
+		else
+			out_style(s->out, STYLE_NOTE, "[process %d exited normally]", pid);
+		out_str(s->out, "\n");
+	}
+	forget_process(s);
+}
+
+struct err *process_kill(struct session *s)
+{
+	struct err *e;
+
+	if (!s->target.inf)
+		return NULL;
+	e = inferior_kill(s->target.inf);
+	if (s->recorder)
+		drain_all(s);
+	forget_process(s);
+	s->target.runs++;
+	return e;
+}
+
+/* ---- stops -------------------------------------------------------------------------------------------------------- */
+
+/* Copies the command that the agent stopped at. */
+static void take_stop_cmd(struct session *s, const struct tsdb_stop *stop)
+{
+	struct target *t = &s->target;
+	size_t n = stop->cmd_size;
+
+	t->at_cmd = false;
+	if (!n || n > sizeof t->cmd_data || n > sizeof stop->cmd)
+		return;
+	memcpy(t->cmd_data, stop->cmd, n);
+	t->at_cmd = sbt_unpack(&t->cmd, t->cmd_data, n) != 0;
+}
+
+static void tell_cmd(struct session *s, uint64_t seq)
+{
+	struct sbt_names names = state_names(recorder_state(s->recorder));
+	struct buf b = BUF_INIT;
+
+	if (s->target.at_cmd)
+		sbt_print_cmd(&b, &s->target.cmd, &names);
+	else
+		buf_printf(&b, "#%llu", (unsigned long long)seq);
+	out_style(s->out, STYLE_STOP, "%s", buf_cstr(&b));
+	out_str(s->out, "\n");
+	buf_free(&b);
+}
+
+/* At a breakpoint: false to go on. */
+static bool on_break(struct session *s, const struct tsdb_stop *stop)
+{
+	struct breakpoint *bp;
+	bool temporary;
+
+	breakpoints_collect(s->breaks, inferior_control(s->target.inf));
+	bp = breakpoints_by_id(s->breaks, stop->break_id);
+	temporary = bp && bp->temporary;
+	if (!breakpoints_hit(s->breaks, stop->break_id, true))
+		return false;
+	s->target.last_break = stop->break_id;
+	vars_set(s->vars, "bpnum_hit", stop->break_id);
+	out_printf(s->out, "%s %d, ", temporary ? "Temporary breakpoint" : "Breakpoint", stop->break_id);
+	return true;
+}
+
+static bool on_agent_stop(struct session *s)
+{
+	const struct tsdb_stop *stop = &inferior_control(s->target.inf)->stop;
+
+	take_stop_cmd(s, stop);
+	s->target.last_stop = stop->why;
+	switch (stop->why) {
+	case TSDB_STOP_BREAK:
+		if (!on_break(s, stop))
+			return false;
+		break;
+	case TSDB_STOP_STEP:
+		break;
+	case TSDB_STOP_WINDOW_DONE:
+		capture_finish(s);
+		out_str(s->out, "The capture window is closed, ");
+		break;
+	default:
+		out_str(s->out, "Stopped by the agent, ");
+		break;
+	}
+	vars_set(s->vars, "seq", (int64_t)stop->seq);
+	tell_cmd(s, stop->seq);
+	return true;
+}
+
+static void on_signal_stop(struct session *s, int sig)
+{
+	s->target.at_cmd = false;
+	out_style(s->out, STYLE_STOP, "Program received signal %s, %s.", process_signal_name(sig), process_signal_text(sig));
+	out_str(s->out, "\n");
+	stack_tell_top(s);
+}
+
+static void on_exec(struct session *s)
+{
+	capture_exec(s);
+	recorder_exec(s->recorder);
+	breakpoints_reset(s->breaks);
+	process_configure(s);
+	err_free(process_rearm(s));
+	if (!s->target.recording)
+		out_style(s->out, STYLE_NOTE, "[process %d is executing another program]\n", inferior_pid(s->target.inf));
+}
+
+/* Acts on an event: true when the program is to stay stopped (or is gone). */
+static bool act(struct session *s, const struct inferior_event *ev)
+{
+	struct target *t = &s->target;
+
+	switch (ev->kind) {
+	case INFERIOR_NONE:
+	case INFERIOR_FORKED:
+		return false;
+	case INFERIOR_EXECED:
+		on_exec(s);
+		return false;
+	case INFERIOR_EXITED:
+	case INFERIOR_SIGNALLED:
+		on_end(s, ev);
+		return true;
+	default:
+		break;
+	}
+	t->tid = ev->tid;
+	t->frame = 0;
+	t->last_stop = TSDB_STOP_NONE;
+	while (drain(s, false, DRAIN_MOST))
+		;
+	if (ev->kind == INFERIOR_STOP_AGENT)
+		return on_agent_stop(s);
+	if (t->recording)
+		return false;
+	on_signal_stop(s, ev->kind == INFERIOR_STOP_INTERRUPT ? SIGINT : ev->signal);
+	return true;
+}
+
+static bool is_stop(const struct inferior_event *ev)
+{
+	return ev->kind == INFERIOR_STOP_AGENT || ev->kind == INFERIOR_STOP_SIGNAL || ev->kind == INFERIOR_STOP_INTERRUPT;
+}
+
+struct err *process_continue(struct session *s)
+{
+	struct inferior_event ev;
+	bool resume = true;
+
+	s->target.runs++;
+	s->focus = FOCUS_LIVE;
+	out_flush(s->out);
+	for (;;) {
+		if (resume) {
+			s->target.at_cmd = false;
+			TRY(inferior_resume(s->target.inf, false));
+		}
+		TRY(wait_event(s, &ev));
+		if (act(s, &ev))
+			break;
+		resume = is_stop(&ev);
+	}
+	return NULL;
+}
+
+struct err *process_next(struct session *s)
+{
+	struct tsdb_control *ctl = inferior_control(s->target.inf);
+	struct err *e;
+
+	if (!ctl)
+		return err_new(ERR_STATE, "the program runs without the agent: there are no GPU commands to stop at");
+	atomic_store(&ctl->step_thread, 0);
+	atomic_store(&ctl->step, 1);
+	e = process_continue(s);
+	if (s->target.inf)
+		atomic_store(&inferior_control(s->target.inf)->step, 0);
+	return e;
+}
+
+void process_deinit(struct session *s)
+{
+	struct target *t = &s->target;
+
+	err_free(process_kill(s));
+	recorder_free(s->recorder);
+	s->recorder = NULL;
+	for (unsigned i = 0; i < t->nenv; i++)
+		free(t->env[i]);
+	free(t->env);
+	free(t->program);
+	free(t->path);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Takes the commands out of the agent's rings, keeps the live state, and writes the trace while a capture is on. One capture is one
+ * file, with a keyframe at its beginning, so it need not begin with the program.
+ */
+#ifndef SHELL_RECORDER_H
+#define SHELL_RECORDER_H
+
+#include "attach/attach.h"
+#include "state/state.h"
+
+enum recorder_mode {
+	RECORDER_OFF,	 /* only the live state */
+	RECORDER_ALL,	 /* every command */
+	RECORDER_WINDOW, /* from the first command of the window on; objects only before it opens (they are in its keyframe) */
+};
+
+struct recorder_options {
+	const char *program;  /* argv as a line, for the trace's meta */
+	const char *cwd;      /* "": ours */
+	pid_t pid;
+	bool soft, stacks, timestamps;
+	bool keep;	      /* a capture may begin later: keep stacks, code and the last commands */
+};
+
+struct recorder;
+
+struct recorder *recorder_new(const struct recorder_options *o);
+/* Ends a capture that is on, without a word. */
+void recorder_free(struct recorder *r);
+
+/* The next capture goes to path (copied). The file is created at once, so that a bad path is told now; an existing file
+ * that is no trace is refused. */
+struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char *path) TS_CHECK;
+enum recorder_mode recorder_mode(const struct recorder *r);
+/* Takes what the rings hold, at most about `most` records (0: all there is). final: as drain_next. An error is one of writing the
+ * trace (the capture has ended then, the file stays readable) or of a broken ring. */
+struct err *recorder_drain(struct recorder *r, struct inferior *inf, bool final, unsigned most, bool *ret_more) TS_CHECK;
+/* Writes out what waits when a second has passed. */
+struct err *recorder_tick(struct recorder *r) TS_CHECK;
+
+/* What a capture holds. */
+struct recorder_capture {
+	const char *path;
+	uint64_t first, last; /* seq; 0: no command yet */
+	uint64_t commands, bytes;
+};
+/* The capture that is on (or armed); false: none. */
+bool recorder_capture(const struct recorder *r, struct recorder_capture *ret);
+/* Ends the capture: index and trailer are written. *ret as above (path valid until the next arm); commands 0 when there was
+ * nothing to capture (the file is removed then, unless always). lost: records lost so far. */
+struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct recorder_capture *ret) TS_CHECK;
+
+/* The program became another one by exec: ids and state start again. */
+void recorder_exec(struct recorder *r);
+
+struct state *recorder_state(struct recorder *r);
+uint64_t recorder_count(const struct recorder *r); /* commands seen that the program made */
+uint64_t recorder_last_seq(const struct recorder *r);
+/* Commands that came last, by age: 0 the newest. False past what is kept. *ret lives until the next drain. */
+bool recorder_recent(const struct recorder *r, unsigned age, struct sbt_cmd *ret);
+/* Calls that no command kind describes; i-th, false past the end. *ret_new: not asked about before. */
+bool recorder_unreplayable(struct recorder *r, unsigned i, const char **ret_call, uint64_t *ret_n, bool *ret_new);
+
+#endif

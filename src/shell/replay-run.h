@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Moving a session's replay and saying where it stopped; used by `replay X` and, in a replay, by `continue` and `next`.
+ */
+#ifndef SHELL_REPLAY_RUN_H
+#define SHELL_REPLAY_RUN_H
+
+#include "shell/session.h"
+
+struct err *replay_run_to_break(struct session *s, bool backwards) TS_CHECK;
+struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards) TS_CHECK;
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One debugging session: everything the shell knows, passed to every command. There is no other "current" anything.
+ */
+#ifndef SHELL_SESSION_H
+#define SHELL_SESSION_H
+
+#include <sys/types.h>
+#include "err.h"
+#include "buf.h"
+#include "sbt/sbt.h"
+#include "shell/command.h"
+#include "shell/out.h"
+#include "shell/settings.h"
+
+struct editor;
+struct input;
+struct inferior;
+struct inferior_event;
+struct recorder;
+struct replay;
+struct replay_stop;
+struct state;
+struct symbols;
+struct breakpoints;
+struct vars;
+
+/* What commands such as continue, bt, info streams and print are about. */
+enum focus { FOCUS_NONE, FOCUS_LIVE, FOCUS_REPLAY };
+
+/* The program to run and what has become of it (process.c). */
+struct target {
+	char *program; /* as the user wrote it; NULL: none yet */
+	char *path;    /* where it is */
+	char **env;    /* changes for launch_options; NULL-terminated */
+	unsigned nenv;
+	bool soft;     /* the running program is on the software GPU */
+	bool soft_told, agent_told;
+	struct inferior *inf; /* NULL: no process */
+	pid_t tid;	      /* the thread that commands are about */
+	bool at_cmd;	      /* stopped at a GPU command: cmd, and the agent serves requests */
+	struct sbt_cmd cmd;
+	uint64_t cmd_data[(64 << 10) / 8]; /* what cmd's blobs point into */
+	int last_break;	      /* breakpoint of the last stop; 0 */
+	unsigned last_stop;   /* enum tsdb_stop_why of the last stop; TSDB_STOP_NONE: not the agent's */
+	int exit_code;	      /* of the last exit; -1: none yet */
+	int exit_signal;      /* 0: none */
+	uint64_t runs;	      /* counts resumes: a breakpoint's commands end when it moves */
+	unsigned frame;	      /* selected stack frame of tid */
+	uint8_t signals[65];  /* enum process_signal, by number */
+	bool recording;	      /* `tsdb record`: nothing stops the program, nobody is at a prompt */
+};
+
+/* What is to be captured (cmd-capture.c); one request is one capture. */
+struct capture_plan {
+	int mode;   /* enum recorder_mode; RECORDER_OFF: nothing asked for */
+	char *path; /* NULL: the default name */
+	uint32_t window_kind; /* enum tsdb_window_kind */
+	char *glob; /* of the window: kernel glob or NVTX name */
+	uint64_t first, last, count;
+	char *made; /* the file of the newest capture; NULL: none yet */
+	unsigned nmade;
+	bool failed; /* writing failed */
+	bool stacks_off; /* `record --no-stacks` */
+};
+
+/* The open trace (trace.c). */
+struct trace {
+	struct sbt_reader *reader; /* NULL: none */
+	char *path;
+	struct replay *replay; /* NULL: no replay on */
+	struct state *end;     /* state at the end, made when first asked for */
+	int last_break;
+};
+
+struct session {
+	struct out *out;
+	struct settings set;
+	struct editor *editor; /* NULL: not on a terminal */
+	struct input *input;   /* innermost source of lines */
+	bool interactive;      /* a person types */
+	bool batch, quiet;
+	bool quitting;
+	int quit_status;
+	unsigned failures; /* commands that failed */
+	char *last_line;   /* what an empty line repeats; NULL: nothing */
+	enum focus focus;
+	struct target target;
+	struct trace trace;
+	struct capture_plan plan;
+	struct recorder *recorder; /* of the live program; outlives it until the next run */
+	struct breakpoints *breaks;
+	struct vars *vars;
+	struct symbols *symbols; /* of files on disk; NULL until first used */
+};
+
+void session_init(struct session *s);
+void session_deinit(struct session *s);
+
+/* Runs one line: history, variables, lookup, preconditions, the command. */
+struct err *session_execute(struct session *s, const char *line) TS_CHECK;
+/* The same, and the commands of breakpoints it stopped at; prints the error and counts it. False when it failed. */
+bool session_command(struct session *s, const char *line);
+/* A line for a command that takes several (`commands`); a heap string, NULL at the end of the source. */
+char *session_read(struct session *s, const char *prompt);
+
+/* Lines from a file; ends with the first error. */
+struct err *session_source(struct session *s, const char *path) TS_CHECK;
+/* Lines from memory (the -ex options), separated by newlines; goes on after an error. */
+void session_lines(struct session *s, const char *text);
+/* Standard input until its end or quit. */
+void session_loop(struct session *s);
+
+/* Asks a yes-or-no question; yes without asking when nobody could answer or `set confirm off`. */
+bool session_confirm(struct session *s, const char *fmt, ...) TS_PRINTF(2, 3);
+/* Settings took effect: colours, log, the live control block. */
+struct err *session_settings_changed(struct session *s, enum setting id) TS_CHECK;
+
+/* The state that commands are about, by focus; ERR_STATE with the cure when there is none. Owned by the session. */
+struct err *session_state(struct session *s, const struct state **ret) TS_CHECK;
+/* The command at the current stop or position; false when there is none. */
+bool session_cmd(struct session *s, const struct sbt_cmd **ret);
+
+/* Folders of the XDG base directory specification: ~/.config/tsdb/NAME, ~/.local/state/tsdb/NAME. Heap strings, NULL without
+ * a home. make: create the folder. */
+char *session_config_path(const char *name);
+char *session_state_path(const char *name, bool make);
+
+/* complete.c: an editor_complete_fn over a session. */
+void session_complete(void *session, const char *line, size_t *ret_start, void (*add)(void *to, const char *word), void *to);
+
+#endif

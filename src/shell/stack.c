@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Host call stacks, see stack.h. Surprise: at a stop of the agent the innermost frames are the agent's and CUPTI's; they are left out, so
+ * that frame 0 is the call that the program made.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shell/breakpoints.h"
+#include "shell/stack.h"
+
+enum { FRAMES_MAX = 1024, INLINE_MAX = 32 };
+
+void stack_free(struct stack *st)
+{
+	free(st->frames);
+	memset(st, 0, sizeof *st);
+}
+
+static bool is_ours(const struct symbol *sym)
+{
+	static const char *const names[] = {"libtsdb-agent.so", "libcupti.so"};
+	const char *slash = sym->module ? strrchr(sym->module, '/') : NULL;
+
+	for (size_t i = 0; slash && i < sizeof names / sizeof *names; i++) {
+		if (!strncmp(slash + 1, names[i], strlen(names[i])))
+			return true;
+	}
+	return false;
+}
+
+/* Leaves out everything above the last frame of the agent or CUPTI, when the stack begins in the agent. */
+static void hide_ours(struct stack *st)
+{
+	unsigned last = 0, from = 0;
+
+	for (unsigned i = 0; i < st->n && i < 64; i++) {
+		if (is_ours(&st->frames[i].sym))
+			last = i + 1;
+	}
+	if (!last || last >= st->n || !is_ours(&st->frames[0].sym))
+		return;
+	from = last;
+	memmove(st->frames, st->frames + from, (st->n - from) * sizeof *st->frames);
+	st->n -= from;
+	st->hidden = from;
+}
+
+struct err *stack_of_thread(struct session *s, pid_t tid, struct stack *ret)
+{
+	memset(ret, 0, sizeof *ret);
+	TRY(inferior_backtrace(s->target.inf, tid, FRAMES_MAX, &ret->frames, &ret->n));
+	if (s->target.at_cmd)
+		hide_ours(ret);
+	return NULL;
+}
+
+static void add_recorded(struct session *s, struct sbt_reader *r, const struct sbt_frame *f, struct stack *ret)
+{
+	const struct sbt_host_module *m = f->module == SBT_NO_ID ? NULL : sbt_reader_module(r, f->module);
+	struct symbol syms[INLINE_MAX];
+	unsigned n;
+
+	memset(syms, 0, sizeof syms);
+	if (!s->symbols)
+		s->symbols = symbols_new();
+	n = m ? symbols_lookup(s->symbols, m->path, m->build_id, f->offset, syms, INLINE_MAX) : 1;
+	ret->frames = xrealloc(ret->frames, (ret->n + n) * sizeof *ret->frames);
+	for (unsigned i = 0; i < n; i++)
+		ret->frames[ret->n++] = (struct backtrace_frame){.pc = f->offset, .sym = syms[i], .inlined = i + 1 < n};
+}
+
+struct err *stack_recorded(struct session *s, struct sbt_reader *r, uint32_t id, struct stack *ret)
+{
+	const struct sbt_frame *frames;
+	unsigned n;
+
+	memset(ret, 0, sizeof *ret);
+	ret->recorded = true;
+	TRY(sbt_reader_stack(r, id, &frames, &n));
+	for (unsigned i = 0; i < n; i++)
+		add_recorded(s, r, &frames[i], ret);
+	return NULL;
+}
+
+struct err *stack_get(struct session *s, struct stack *ret)
+{
+	const struct sbt_cmd *c;
+
+	if (s->focus == FOCUS_REPLAY) {
+		if (!session_cmd(s, &c))
+			return err_cure(err_new(ERR_STATE, "there is no command here: the replay is at the beginning"), "Use \"replay step\"");
+		if (!c->stack)
+			return err_cure(err_new(ERR_INCOMPLETE, "no host stack was recorded for #%" PRIu64, c->seq),
+				"`set capture stacks on` before the capture records them");
+		return stack_recorded(s, s->trace.reader, c->stack, ret);
+	}
+	if (!s->target.inf)
+		return err_cure(err_new(ERR_STATE, "there is no stack: the program is not being run"), "Use \"run\" or \"replay start\"");
+	return stack_of_thread(s, s->target.tid, ret);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+void stack_print_frame(struct buf *out, const struct stack *st, unsigned i)
+{
+	const struct backtrace_frame *f = &st->frames[i];
+	const struct symbol *y = &f->sym;
+
+	buf_printf(out, "#%-3u", i);
+	if (!f->inlined && !(st->recorded && y->function))
+		buf_printf(out, "0x%016" PRIx64 " in ", f->pc);
+	if (y->function)
+		buf_printf(out, "%s%s", y->function, strchr(y->function, '(') ? "" : " ()");
+	else
+		buf_str(out, "?? ()");
+	if (y->file)
+		buf_printf(out, " at %s:%u", y->file, y->line);
+	else if (y->module)
+		buf_printf(out, " from %s", st->recorded ? base_name(y->module) : y->module);
+	if (f->inlined)
+		buf_str(out, " (inlined)");
+}
+
+static void json_member(struct buf *out, const char *name, const char *text)
+{
+	buf_printf(out, ",\"%s\":", name);
+	if (text)
+		json_string(out, text);
+	else
+		buf_str(out, "null");
+}
+
+void stack_json(struct buf *out, const struct stack *st)
+{
+	buf_byte(out, '[');
+	for (unsigned i = 0; i < st->n; i++) {
+		const struct backtrace_frame *f = &st->frames[i];
+
+		buf_printf(out, "%s{\"frame\":%u,\"pc\":\"0x%" PRIx64 "\"", i ? ",\n" : "", i, f->pc);
+		json_member(out, "function", f->sym.function);
+		json_member(out, "file", f->sym.file);
+		buf_printf(out, ",\"line\":%u", f->sym.line);
+		json_member(out, "module", f->sym.module);
+		buf_printf(out, ",\"inlined\":%s}", f->inlined ? "true" : "false");
+	}
+	buf_str(out, "]\n");
+}
+
+void stack_tell_top(struct session *s)
+{
+	struct stack st;
+	struct buf b = BUF_INIT;
+	struct err *e = stack_of_thread(s, s->target.tid, &st);
+
+	if (e) {
+		err_free(e);
+		return;
+	}
+	if (st.n) {
+		stack_print_frame(&b, &st, 0);
+		out_printf(s->out, "%s\n", buf_cstr(&b));
+	}
+	buf_free(&b);
+	stack_free(&st);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tsdb record, view, info, doctor; see tools.h. Surprise: `record` ends as the program did, by the same signal if it was killed by one.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "attach/attach.h"
+#include "shell/gpu.h"
+#include "shell/interrupt.h"
+#include "shell/process.h"
+#include "shell/recorder.h"
+#include "shell/tools.h"
+#include "shell/trace.h"
+
+static int fail(struct session *s, struct err *e)
+{
+	out_error(s->out, e);
+	return 1;
+}
+
+struct err *tool_set_gpu(struct session *s, const char *value)
+{
+	struct err *e = settings_assign(&s->set, SET_GPU, value);
+
+	if (!e)
+		return NULL;
+	err_free(e);
+	return err_cure(err_new(ERR_USAGE, "--gpu %s is no device", value), "It is auto, soft or real");
+}
+
+/* ---- record ------------------------------------------------------------------------------------------------------- */
+
+static struct err *record_usage(const char *why, const char *word)
+{
+	return err_cure(err_new(ERR_USAGE, why, word), "tsdb record [-o FILE] [--gpu auto|soft|real] [--no-stacks] [--timestamps] [--] PROGRAM ARGS");
+}
+
+
+static struct err *record_options(struct session *s, int argc, char **argv, int *ret_program)
+{
+	int i = 0;
+
+	for (; i < argc && *argv[i] == '-'; i++) {
+		const char *w = argv[i];
+
+		if (!strcmp(w, "--")) {
+			i++;
+			break;
+		}
+		if (!strcmp(w, "--no-stacks")) {
+			s->plan.stacks_off = true;
+		} else if (!strcmp(w, "--timestamps")) {
+			s->set.number[SET_TIMESTAMPS] = 1;
+		} else if (!strcmp(w, "-o") || !strcmp(w, "--gpu")) {
+			if (i + 1 >= argc)
+				return record_usage("%s needs a value", w);
+			i++;
+			if (!strcmp(w, "--gpu"))
+				TRY(tool_set_gpu(s, argv[i]));
+			else
+				s->plan.path = xstrdup(argv[i]);
+		} else if (!strncmp(w, "--gpu=", 6)) {
+			TRY(tool_set_gpu(s, w + 6));
+		} else {
+			return record_usage("record has no option %s", w);
+		}
+	}
+	if (i >= argc)
+		return record_usage("record needs a program%s", "");
+	*ret_program = i;
+	return NULL;
+}
+
+/* Ends this process by sig, without a core file of ours. */
+static void die_by(int sig)
+{
+	struct rlimit none = {0, 0};
+	sigset_t set;
+
+	setrlimit(RLIMIT_CORE, &none);
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(sig);
+}
+
+static struct err *record_run(struct session *s)
+{
+	struct redirect none = {0};
+
+	TRY(process_launch(s, &none));
+	interrupt_forward(inferior_pid(s->target.inf));
+	while (s->target.inf)
+		TRY(process_continue(s));
+	return NULL;
+}
+
+static int tool_record(struct session *s, int argc, char **argv)
+{
+	struct err *e;
+	int program = 0;
+
+	e = record_options(s, argc, argv, &program);
+	if (!e) {
+		s->target.recording = true;
+		s->plan.mode = RECORDER_ALL;
+		e = process_file(s, argv[program], argv + program + 1);
+	}
+	if (!e)
+		e = record_run(s);
+	interrupt_forward(0);
+	if (e)
+		return fail(s, e);
+	if (!recorder_count(s->recorder) && !s->plan.failed)
+		out_warn(s->out, "the program made no GPU commands: there is nothing in the trace");
+	if (s->plan.failed)
+		return 1;
+	if (s->target.exit_signal) {
+		out_flush(s->out);
+		die_by(s->target.exit_signal);
+	}
+	return s->target.exit_code;
+}
+
+/* ---- view, info --------------------------------------------------------------------------------------------------- */
+
+static int tool_view(struct session *s, int argc, char **argv)
+{
+	struct sbt_reader *r;
+	struct view_filter f;
+	const char *file;
+	struct err *e = view_options(&f, (unsigned)argc, argv, &file);
+	bool damaged;
+
+	if (!e && !file)
+		e = err_cure(err_new(ERR_USAGE, "view needs a trace"), "tsdb view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]");
+	if (!e)
+		e = sbt_reader_open(&r, file);
+	if (e)
+		return fail(s, e);
+	if (isatty(STDOUT_FILENO) && isatty(STDIN_FILENO)) {
+		unsigned lines, columns;
+
+		out_screen(&lines, &columns);
+		out_page_begin(s->out, lines);
+	}
+	e = view_commands(s, r, &f);
+	out_page_end(s->out);
+	damaged = trace_tell_damage(s->out, file, r);
+	sbt_reader_close(r);
+	return e ? fail(s, e) : damaged;
+}
+
+static int tool_info(struct session *s, int argc, char **argv)
+{
+	struct sbt_reader *r;
+	struct buf b = BUF_INIT;
+	const char *file = NULL;
+	bool json = false, damaged;
+	struct err *e = NULL;
+
+	for (int i = 0; !e && i < argc; i++) {
+		if (!strcmp(argv[i], "--json"))
+			json = true;
+		else if (*argv[i] == '-' || file)
+			e = err_cure(err_new(ERR_USAGE, "info has no option %s", argv[i]), "tsdb info FILE [--json]");
+		else
+			file = argv[i];
+	}
+	if (!e && !file)
+		e = err_cure(err_new(ERR_USAGE, "info needs a trace"), "tsdb info FILE [--json]");
+	if (!e)
+		e = sbt_reader_open(&r, file);
+	if (e)
+		return fail(s, e);
+	if (json)
+		trace_summary_json(&b, file, r);
+	else
+		trace_summary(&b, file, r);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	damaged = trace_tell_damage(s->out, file, r);
+	sbt_reader_close(r);
+	return damaged;
+}
+
+/* ---- the others --------------------------------------------------------------------------------------------------- */
+
+static int tool_doctor(struct session *s, int argc, char **argv)
+{
+	if (argc)
+		return fail(s, err_cure(err_new(ERR_USAGE, "doctor takes no \"%s\"", argv[0]), "Use \"tsdb doctor\""));
+	return !gpu_doctor(s);
+}
+
+static int tool_replay(struct session *s, int argc, char **argv)
+{
+	return fail(s, err_cure(err_new(ERR_UNSUPPORTED, "tsdb replay is not in this version"),
+		"Open the trace with \"tsdb FILE.sbt\" and use \"replay start\""));
+}
+
+const struct tool tools[] = {
+	{"record", tool_record, "record [-o FILE] [--no-stacks] [--timestamps] -- PROGRAM ARGS"},
+	{"view", tool_view, "view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]"},
+	{"info", tool_info, "info FILE [--json]"},
+	{"doctor", tool_doctor, "doctor"},
+	{"replay", tool_replay, NULL},
+	{NULL, NULL, NULL},
+};
+
+const struct tool *tool_find(const char *name)
+{
+	for (const struct tool *t = tools; t->name; t++) {
+		if (!strcmp(t->name, name))
+			return t;
+	}
+	return NULL;
+}

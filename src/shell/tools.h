@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The subcommands of the command line: tsdb record, view, info, doctor. Each takes the words after its name and returns the exit status.
+ */
+#ifndef SHELL_TOOLS_H
+#define SHELL_TOOLS_H
+
+#include "shell/session.h"
+
+struct tool {
+	const char *name;
+	int (*run)(struct session *s, int argc, char **argv);
+	const char *usage;
+};
+extern const struct tool tools[];
+/* The tool called name, or NULL. */
+const struct tool *tool_find(const char *name);
+
+/* Value of "--gpu" into the settings. */
+struct err *tool_set_gpu(struct session *s, const char *value) TS_CHECK;
+
+#endif

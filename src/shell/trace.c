@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The open trace, see trace.h.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "replay/replay.h"
+#include "shell/breakpoints.h"
+#include "shell/trace.h"
+#include "shell/words.h"
+
+bool trace_is(const char *path)
+{
+	static const char magic[8] = "\x89SBT\r\n\x1a\n"; /* docs/sbt.md, the file header */
+	char head[sizeof magic];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, head, sizeof head);
+	close(fd);
+	return n == sizeof head && !memcmp(head, magic, sizeof head);
+}
+
+/* ---- open, close -------------------------------------------------------------------------------------------------- */
+
+bool trace_tell_damage(struct out *o, const char *path, const struct sbt_reader *r)
+{
+	const char *p = sbt_reader_damage(r);
+
+	if (!p)
+		return false;
+	while (*p) {
+		int n = (int)strcspn(p, "\n");
+
+		if (n)
+			out_warn(o, "%s: %.*s", path, n, p);
+		p += n;
+		p += *p == '\n';
+	}
+	return true;
+}
+
+struct err *trace_open(struct session *s, const char *path)
+{
+	struct sbt_reader *r;
+
+	TRY(sbt_reader_open(&r, path));
+	trace_close(s);
+	s->trace.reader = r;
+	s->trace.path = xstrdup(path);
+	s->focus = FOCUS_REPLAY;
+	trace_tell_damage(s->out, path, r);
+	return NULL;
+}
+
+void trace_replay_end(struct session *s)
+{
+	if (s->trace.replay)
+		replay_close(s->trace.replay);
+	s->trace.replay = NULL;
+}
+
+void trace_close(struct session *s)
+{
+	trace_replay_end(s);
+	if (s->trace.end)
+		state_free(s->trace.end);
+	s->trace.end = NULL;
+	if (s->trace.reader)
+		sbt_reader_close(s->trace.reader);
+	s->trace.reader = NULL;
+	free(s->trace.path);
+	s->trace.path = NULL;
+	if (s->focus == FOCUS_REPLAY)
+		s->focus = s->recorder ? FOCUS_LIVE : FOCUS_NONE;
+}
+
+struct err *trace_replay(struct session *s)
+{
+	trace_replay_end(s);
+	TRY(replay_open(&s->trace.replay, s->trace.reader, NULL));
+	s->focus = FOCUS_REPLAY;
+	return NULL;
+}
+
+struct err *trace_end_state(struct session *s, const struct state **ret)
+{
+	if (!s->trace.end)
+		TRY(state_at(&s->trace.end, s->trace.reader, sbt_reader_last_seq(s->trace.reader)));
+	*ret = s->trace.end;
+	return NULL;
+}
+
+/* ---- what it holds ------------------------------------------------------------------------------------------------ */
+
+static void row(struct buf *out, const char *name, const char *text)
+{
+	if (text && *text)
+		buf_printf(out, "%-12s%s\n", name, text);
+}
+
+static void print_unreplayable(struct buf *out, const struct sbt_reader *r)
+{
+	const char *call;
+	uint64_t n;
+
+	for (unsigned i = 0; sbt_reader_unreplayable(r, i, &call, &n); i++)
+		buf_printf(out, "not replayable: %s, %" PRIu64 " call%s\n", call, n, n == 1 ? "" : "s");
+}
+
+void trace_summary(struct buf *out, const char *path, const struct sbt_reader *r)
+{
+	const struct sbt_meta *m = sbt_reader_meta(r);
+	uint64_t n = sbt_reader_count(r), lost = sbt_reader_lost(r);
+	time_t start = (time_t)(m->start_ns / 1000000000u);
+	char size[32], when[64] = "";
+	struct tm tm;
+
+	if (m->start_ns && localtime_r(&start, &tm))
+		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S %z", &tm);
+	row(out, "trace", path);
+	buf_printf(out, "%-12s%" PRIu64, "commands", n);
+	if (n)
+		buf_printf(out, ", #%" PRIu64 "-#%" PRIu64, sbt_reader_first_seq(r), sbt_reader_last_seq(r));
+	buf_printf(out, ", %s\n", words_bytes(size, sizeof size, sbt_reader_size(r)));
+	row(out, "program", m->program);
+	row(out, "in", m->cwd);
+	row(out, "recorded", when);
+	row(out, "on", m->host);
+	row(out, "device", m->gpu && *m->gpu ? m->gpu : m->soft ? "software GPU" : NULL);
+	if (m->driver_version)
+		buf_printf(out, "%-12s%u.%u%s\n", "CUDA", m->driver_version / 1000, m->driver_version % 1000 / 10,
+			m->soft ? " (software GPU)" : "");
+	row(out, "by tsdb", m->tsdb);
+	buf_printf(out, "%-12shost stacks %s, GPU times %s\n", "with", m->stacks ? "yes" : "no", m->timestamps ? "yes" : "no");
+	if (lost)
+		buf_printf(out, "%-12s%" PRIu64 " records (a ring buffer was full)\n", "lost", lost);
+	print_unreplayable(out, r);
+}
+
+static void member(struct buf *out, const char *name, const char *text)
+{
+	buf_printf(out, ",\"%s\":", name);
+	json_string(out, text ? text : "");
+}
+
+void trace_summary_json(struct buf *out, const char *path, const struct sbt_reader *r)
+{
+	const struct sbt_meta *m = sbt_reader_meta(r);
+	const char *call, *damage = sbt_reader_damage(r);
+	uint64_t n;
+
+	buf_str(out, "{\"file\":");
+	json_string(out, path);
+	buf_printf(out, ",\"size\":%" PRIu64 ",\"commands\":%" PRIu64 ",\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"lost\":%" PRIu64,
+		sbt_reader_size(r), sbt_reader_count(r), sbt_reader_first_seq(r), sbt_reader_last_seq(r), sbt_reader_lost(r));
+	member(out, "program", m->program);
+	member(out, "cwd", m->cwd);
+	member(out, "host", m->host);
+	member(out, "gpu", m->gpu);
+	member(out, "tsdb", m->tsdb);
+	buf_printf(out, ",\"start_ns\":%" PRIu64 ",\"pid\":%u,\"driver_version\":%u,\"soft\":%s,\"stacks\":%s,\"timestamps\":%s", m->start_ns,
+		m->pid, m->driver_version, m->soft ? "true" : "false", m->stacks ? "true" : "false", m->timestamps ? "true" : "false");
+	buf_str(out, ",\"damage\":");
+	if (damage)
+		json_string(out, damage);
+	else
+		buf_str(out, "null");
+	buf_str(out, ",\"unreplayable\":[");
+	for (unsigned i = 0; sbt_reader_unreplayable(r, i, &call, &n); i++) {
+		buf_str(out, i ? ",{\"call\":" : "{\"call\":");
+		json_string(out, call);
+		buf_printf(out, ",\"calls\":%" PRIu64 "}", n);
+	}
+	buf_str(out, "]}\n");
+}

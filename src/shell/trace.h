@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The open trace of a session and its replay.
+ */
+#ifndef SHELL_TRACE_H
+#define SHELL_TRACE_H
+
+#include "shell/session.h"
+
+/* Whether the file begins like a trace; false when it cannot be read. */
+bool trace_is(const char *path);
+/* Opens path instead of the trace that is open; warns when it is damaged. */
+struct err *trace_open(struct session *s, const char *path) TS_CHECK;
+void trace_close(struct session *s);
+/* A replay from the beginning. */
+struct err *trace_replay(struct session *s) TS_CHECK;
+void trace_replay_end(struct session *s);
+/* The state after the last command; owned by the session. */
+struct err *trace_end_state(struct session *s, const struct state **ret) TS_CHECK;
+
+/* The damage report of a reader on stderr, a line each; false when there was none. */
+bool trace_tell_damage(struct out *o, const char *path, const struct sbt_reader *r);
+/* What a trace holds, as `tsdb info` shows it. */
+void trace_summary(struct buf *out, const char *path, const struct sbt_reader *r);
+void trace_summary_json(struct buf *out, const char *path, const struct sbt_reader *r);
+
+/* ---- view.c: listing commands ------------------------------------------------------------------------------------- */
+struct view_filter {
+	uint64_t first, last;  /* seq; 0 and UINT64_MAX: all */
+	bool has_stream;
+	uint32_t stream;
+	const char *kernel;    /* glob; NULL: any */
+	unsigned kind;	       /* 0: any */
+	bool stacks, json;
+};
+/* Reads options and RANGE from words; file: whether a word that is no range is the file (then *ret_file). */
+struct err *view_options(struct view_filter *f, unsigned argc, char *const *argv, const char **ret_file) TS_CHECK;
+/* Lists the commands that pass the filter, in constant memory. */
+struct err *view_commands(struct session *s, struct sbt_reader *r, const struct view_filter *f) TS_CHECK;
+
+#endif
