@@ -42,7 +42,7 @@ libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS)
 bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/main.c
 tsdb_LDADD = libshell.a libreplay.a libstate.a libattach.a libsbt.a libcommon.a \
-	$(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS)
+	$(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) -lm
 
 HEADERS_TO_CHECK += \
 	src/shell/breakpoints.h src/shell/capture.h src/shell/command.h src/shell/editor.h src/shell/gpu.h src/shell/input.h \

@@ -73,7 +73,7 @@ static struct err *view_word(struct view_filter *f, const char *word, const char
 
 struct err *view_options(struct view_filter *f, unsigned argc, char *const *argv, const char **ret_file)
 {
-	const char *value;
+	const char *value = NULL;
 
 	memset(f, 0, sizeof *f);
 	f->last = UINT64_MAX;
