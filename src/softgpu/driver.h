@@ -350,6 +350,8 @@ CUresult capture_add(struct stream *s, struct op *op);
 /* Whether work on s, which does not capture, would tie a capture to it (the legacy stream). */
 bool capture_forbids(const struct stream *s);
 void capture_stream_gone(struct stream *s);
+/* Takes drv_lock itself: a capture runs on a stream of c; it is invalidated when this is true. */
+bool ctx_has_capture(struct ctx *c);
 struct event;
 CUresult capture_wait(struct stream *s, struct event *e);
 /* Takes drv_lock itself: s was used in a way that ends its capture. */

@@ -431,7 +431,11 @@ static CUresult synchronize(CUcontext h)
 
 	TRY_CU(ctx_resolve(h, &c));
 	TRY_CU(ctx_sticky(c));
+	if (ctx_has_capture(c))
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	ctx_drain(c);
+	pool_trim_freed(c, NULL);
+	raise_ctx(c, SOFT_CONTEXT_SYNCHRONIZED);
 	return ctx_sticky(c);
 }
 

@@ -106,6 +106,7 @@ static void load_injection(void)
 }
 
 static CUresult init_result = CUDA_ERROR_OUT_OF_MEMORY;
+static _Thread_local bool initialising;
 
 static void init_once(void)
 {
@@ -118,7 +119,10 @@ static void init_once(void)
 		return;
 	init_result = CUDA_SUCCESS;
 	drv_ready = 1;
+	initialising = true; /* the tool may call cuInit too */
 	load_injection();
+	initialising = false;
+	drv_raise(&(struct soft_resource){.kind = SOFT_INIT_FINISHED});
 }
 
 DRV_EARLY(1, cuInit, unsigned int, Flags)
@@ -129,7 +133,8 @@ DRV_EARLY(1, cuInit, unsigned int, Flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (forked)
 		return CUDA_ERROR_NOT_INITIALIZED;
-	pthread_once(&once, init_once);
+	if (!initialising)
+		pthread_once(&once, init_once);
 	return init_result;
 }
 

@@ -9,3 +9,4 @@ void graph_exec_run(struct graph_exec *g, struct ctx *c, const struct op_origin 
 void graph_exec_ref(struct graph_exec *g){}
 void graph_exec_unref(struct graph_exec *g){}
 struct capture_stream *capture_stream_of(struct stream *s){return NULL;}
+bool ctx_has_capture(struct ctx *c){return false;}

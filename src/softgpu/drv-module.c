@@ -62,6 +62,10 @@ CUresult image_to_ptx(const void *image, size_t limit, char **text, size_t *size
 		drv_say("a cubin holds code for NVIDIA's GPUs only; " CURE);
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
 	}
+	if (fatbin_is(p))
+		return image_from_fatbin(p, limit, text, size);
+	if (limit == SIZE_MAX && (inner = fatbin_unwrap(p)) && fatbin_is(inner))
+		return image_from_fatbin(inner, SIZE_MAX, text, size);
 	if (all_text(p, 4)) {
 		*size = strnlen(p, limit == SIZE_MAX ? MAX_FILE : limit);
 		*text = malloc(*size + 1);
@@ -71,10 +75,6 @@ CUresult image_to_ptx(const void *image, size_t limit, char **text, size_t *size
 		(*text)[*size] = '\0';
 		return CUDA_SUCCESS;
 	}
-	if (fatbin_is(p))
-		return image_from_fatbin(p, limit, text, size);
-	if (limit == SIZE_MAX && (inner = fatbin_unwrap(p)) && fatbin_is(inner))
-		return image_from_fatbin(inner, SIZE_MAX, text, size);
 	return CUDA_ERROR_INVALID_IMAGE;
 }
 

@@ -186,6 +186,8 @@ CUresult stream_wait(struct stream *s)
 		point_release(&p);
 	}
 	pool_trim_freed(c, s);
+	drv_raise(&(struct soft_resource){
+		.kind = SOFT_STREAM_SYNCHRONIZED, .ctx = (CUcontext)c, .ctx_uid = c->uid, .stream = s->legacy ? NULL : (CUstream)s});
 	return ctx_sticky(c);
 }
 

@@ -50,7 +50,33 @@ softgpu_libcuda_so_1_CFLAGS = $(SO_CFLAGS) $(ZSTD_CFLAGS) -O2 -g
 softgpu_libcuda_so_1_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete -Wl,-Bsymbolic
 softgpu_libcuda_so_1_LDADD = libsoftptx.a $(ZSTD_LIBS) -lpthread -ldl -lm
 
-# --- libcupti.so.13: lands with its sources -----------------------------------------------------------
+# --- libcupti.so.13 -----------------------------------------------------------------------------------
+softgpu_PROGRAMS += softgpu/libcupti.so.13
+softgpu_libcupti_so_13_SOURCES = \
+	src/softgpu/cupti-activity.c \
+	src/softgpu/cupti-callback.c \
+	src/softgpu/cupti-int.h \
+	src/softgpu/cupti-query.c
+nodist_softgpu_libcupti_so_13_SOURCES = \
+	softgpu/cupti-driver-names.inc \
+	softgpu/cupti-runtime-names.inc
+softgpu_libcupti_so_13_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CFLAGS)
+softgpu_libcupti_so_13_CFLAGS = $(SO_CFLAGS) -O2 -g
+softgpu_libcupti_so_13_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcupti.so.13 -Wl,-rpath,'$$ORIGIN' -Wl,-z,nodelete -Wl,-Bsymbolic
+softgpu_libcupti_so_13_LDADD = -lpthread -ldl
+HEADERS_TO_CHECK += src/softgpu/cupti-int.h
+
+# The names of the callback ids, from the toolkit's own headers: "[307] = "cuLaunchKernel","
+CUPTI_NAMES = $(MKDIR_P) softgpu && printf '\#include <%s>\n' $$header | $(CC) $(CUDA_CFLAGS) -E - | \
+	$(SED) -n 's/^ *CUPTI_[A-Z]*_TRACE_CBID_\(cu[A-Za-z0-9_]*\) *= *\([0-9]*\),*$$/\t[\2] = "\1",/p' >$@.new && \
+	test -s $@.new && mv $@.new $@
+softgpu/cupti-driver-names.inc: Makefile
+	@header=cupti_driver_cbid.h; $(CUPTI_NAMES)
+softgpu/cupti-runtime-names.inc: Makefile
+	@header=cupti_runtime_cbid.h; $(CUPTI_NAMES)
+src/softgpu/softgpu_libcupti_so_13-cupti-callback.$(OBJEXT): softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
+BUILT_SOURCES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
+CLEANFILES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 
 # --- libcudart.so.13 ----------------------------------------------------------------------------------
 HEADERS_TO_CHECK += src/softgpu/rt.h

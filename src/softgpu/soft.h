@@ -40,6 +40,9 @@ enum soft_resource_kind {
 	SOFT_STREAM_DESTROY_STARTING,
 	SOFT_MODULE_LOADED,
 	SOFT_MODULE_UNLOAD_STARTING,
+	SOFT_INIT_FINISHED,
+	SOFT_STREAM_SYNCHRONIZED,
+	SOFT_CONTEXT_SYNCHRONIZED,
 };
 struct soft_resource {
 	enum soft_resource_kind kind;
