@@ -128,7 +128,7 @@ static struct string *string_probe(struct sbt_encoder *e, const struct sbt_blob 
 
 		if (!s->index)
 			return s;
-		if (s->hash == hash && s->len == b->len && memcmp(e->text.data + s->at, b->p, b->len) == 0)
+		if (s->hash == hash && s->len == b->len && (!b->len || memcmp(e->text.data + s->at, b->p, b->len) == 0))
 			return s;
 	}
 }

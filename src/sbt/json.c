@@ -26,6 +26,18 @@ static size_t utf8_length(const uint8_t *p, size_t n)
 	return len;
 }
 
+/* What some programs take for the end of a line: control characters, U+0080 to U+009F, U+2028, U+2029. 0: not one of them. */
+static unsigned line_breaker(const uint8_t *p, size_t len)
+{
+	if (len == 1)
+		return p[0] < 0x20 || p[0] == 0x7f ? p[0] : 0;
+	if (len == 2 && p[0] == 0xc2 && p[1] < 0xa0)
+		return p[1];
+	if (len == 3 && p[0] == 0xe2 && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9))
+		return 0x2000 | (p[2] & 0x3f);
+	return 0;
+}
+
 void sbt_json_string(struct buf *out, const void *text, size_t n)
 {
 	const uint8_t *p = text;
@@ -40,8 +52,8 @@ void sbt_json_string(struct buf *out, const void *text, size_t n)
 		} else if (p[i] == '"' || p[i] == '\\') {
 			buf_byte(out, '\\');
 			buf_byte(out, p[i]);
-		} else if (p[i] < 0x20 || p[i] == 0x7f) {
-			buf_printf(out, "\\u%04x", p[i]);
+		} else if (p[i] == 0 || line_breaker(p + i, len)) {
+			buf_printf(out, "\\u%04x", line_breaker(p + i, len));
 		} else {
 			buf_add(out, p + i, len);
 		}

@@ -218,6 +218,8 @@ static struct err *flush_times(struct sbt_writer *w)
 {
 	size_t n = w->ntimes;
 
+	if (!n)
+		return NULL;
 	w->ntimes = 0;
 	qsort(w->times, n, sizeof *w->times, by_seq);
 	for (size_t i = 0; i < n; i += CHUNK_TIMES)

@@ -121,6 +121,7 @@ static void test_json_strings(void **unused)
 		{"", 0, "\"\""},
 		{"a\"\\\n\0b", 6, "\"a\\\"\\\\\\u000a\\u0000b\""},
 		{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
+		{"\xc2\x85\xc2\xa0\xe2\x80\xa8\x7f", 8, "\"\\u0085\xc2\xa0\\u2028\\u007f\""}, /* ends of lines to some */
 		{"\xff", 1, "\"\\ufffd\""},
 		{"\xc3", 1, "\"\\ufffd\""},				 /* cut off */
 		{"\xc0\xaf", 2, "\"\\ufffd\\ufffd\""},			 /* overlong */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A trace for tests in other languages, and what our reader says about it.
+ *   sbt-gen write FILE SEED COUNT    random commands, stacks, times, modules, one keyframe
+ *   sbt-gen dump FILE                the commands as JSON lines, then what else is in it
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sbt-dump.h"
+#include "sbt-make.h"
+
+static void ok(struct err *e)
+{
+	if (!e)
+		return;
+	fprintf(stderr, "sbt-gen: %s\n", e->what);
+	exit(1);
+}
+
+static void add_stack(struct sbt_writer *w, uint32_t id, uint64_t *seed)
+{
+	struct sbt_frame frames[8];
+	unsigned n = (unsigned)(make_random(seed) % 8);
+
+	for (unsigned i = 0; i < n; i++) /* the outer frames are often the same */
+		frames[i] = (struct sbt_frame){(uint32_t)(i % 3), make_random(seed) % 3 ? 0x1000 * (uint64_t)(n - i) : make_random(seed)};
+	ok(sbt_writer_stack(w, id, frames, n));
+}
+
+static void write_trace(const char *path, uint64_t seed, uint64_t count)
+{
+	struct sbt_meta meta = {.program = "./app 'a b'", .cwd = "/home", .host = "h 6.1", .gpu = "Soft", .tsdb = "0.1",
+				.start_ns = 12345678901234567, .pid = 42, .driver_version = 13000, .soft = true, .stacks = true};
+	char *heap = malloc(4 * 4096);
+	uint64_t seq = 0, hash;
+	struct sbt_writer *w;
+	struct sbt_cmd c;
+	uint32_t module;
+
+	ok(sbt_writer_open(&w, path, &meta));
+	ok(sbt_writer_module(w, "/bin/app", "abcd", &module));
+	ok(sbt_writer_code(w, ".version 9.0", 12, true, &hash));
+	for (uint32_t id = 1; id < 50; id++)
+		add_stack(w, id, &seed);
+	for (uint64_t i = 1; i <= count; i++) {
+		seq += make_random(&seed) % 16 ? 1 : 1 + make_random(&seed) % 100;
+		make_cmd(&c, seq, 1 + (unsigned)(make_random(&seed) % (SBT_KIND_END - 1)), &seed, heap);
+		ok(sbt_writer_cmd(w, &c));
+		if (make_random(&seed) % 3)
+			ok(sbt_writer_time(w, seq, c.host_ns + 700, c.host_ns + 700 + make_random(&seed) % 5000));
+		if (make_random(&seed) % 400 == 0)
+			ok(sbt_writer_flush(w));
+		if (i == count / 2) {
+			ok(sbt_writer_module(w, "/lib/libx.so", "", &module));
+			ok(sbt_writer_keyframe(w, seq, "a state", 8));
+			ok(sbt_writer_unreplayable(w, "cuFoo", 2));
+			ok(sbt_writer_lost(w, seq, 3));
+		}
+	}
+	ok(sbt_writer_close(w));
+	free(heap);
+}
+
+static void dump_trace(const char *path)
+{
+	struct buf out = BUF_INIT;
+	struct sbt_reader *r;
+
+	ok(sbt_reader_open(&r, path));
+	dump_cmds(&out, r, true);
+	dump_rest(&out, r, 0);
+	if (sbt_reader_damage(r))
+		fprintf(stderr, "%s\n", sbt_reader_damage(r));
+	sbt_reader_close(r);
+	fwrite(out.data, 1, out.len, stdout);
+	buf_free(&out);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 5 && strcmp(argv[1], "write") == 0)
+		write_trace(argv[2], strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10));
+	else if (argc == 3 && strcmp(argv[1], "dump") == 0)
+		dump_trace(argv[2]);
+	else
+		return 2;
+	return 0;
+}
