@@ -20,6 +20,9 @@ static CUcontext primary[MAX_DEVICES];
 /* Bumped by cudaDeviceReset: what threads remember about the current context is void. */
 static atomic_uint generation = 1;
 
+/* A device that was reset after a fault is lost to the process: every later use is refused (measured). */
+static atomic_bool lost;
+
 static __thread int current;
 static __thread unsigned ready; /* the generation in which this thread got its context */
 
@@ -66,12 +69,21 @@ cudaError_t rt_init(void)
 
 	if (ready == g)
 		return cudaSuccess;
+	if (lost)
+		return cudaErrorDevicesUnavailable;
 	RT_TRY(rt_init_driver());
 	RT_TRY(rt_error(cuCtxGetCurrent(&ctx)));
 	if (!ctx)
 		RT_TRY(use_primary(current));
 	ready = g;
 	return cudaSuccess;
+}
+
+cudaError_t rt_check(void)
+{
+	size_t free, total;
+
+	return RT_DRIVER(cuMemGetInfo(&free, &total));
 }
 
 RT_API(cudaGetDeviceCount, v3020, (int *count), (count))
@@ -184,9 +196,12 @@ RT_API0(cudaDeviceReset, v3020)
 	atomic_fetch_add(&generation, 1);
 	if (!held)
 		return cudaSuccess;
+	if (cuCtxSynchronize() >= CUDA_ERROR_ILLEGAL_ADDRESS)
+		lost = true;
 	cuCtxSetCurrent(NULL);
 	RT_TRY(rt_error(cuDevicePrimaryCtxReset(dev)));
-	return rt_error(cuDevicePrimaryCtxRelease(dev));
+	cuDevicePrimaryCtxRelease(dev); /* fails where the reset took our reference too */
+	return cudaSuccess;
 }
 
 RT_API(cudaDriverGetVersion, v3020, (int *driverVersion), (driverVersion))
@@ -264,7 +279,7 @@ RT_API(cudaDeviceCanAccessPeer, v4000, (int *canAccessPeer, int device, int peer
 static cudaError_t check_peer(int peer)
 {
 	RT_TRY(rt_init());
-	return peer < 0 || peer >= ndevices || peer == current ? cudaErrorInvalidDevice : cudaSuccess;
+	return peer < 0 || peer >= ndevices ? cudaErrorInvalidDevice : cudaSuccess;
 }
 
 RT_API(cudaDeviceEnablePeerAccess, v4000, (int peerDevice, unsigned int flags), (peerDevice, flags))

@@ -19,22 +19,16 @@ static const struct {
 
 static __thread cudaError_t last;
 
+/* "Not ready" is an answer and no error (measured: the vendor's runtime does not remember it). */
 cudaError_t rt_last_error(cudaError_t err)
 {
-	if (err)
+	if (err && err != cudaErrorNotReady)
 		last = err;
 	return err;
 }
 
-/* After these the context is lost, and the last error stays until the device is reset. */
-static bool sticky(cudaError_t err)
-{
-	return err == cudaErrorIllegalAddress || err == cudaErrorLaunchTimeout ||
-	       (err >= cudaErrorHardwareStackError && err <= cudaErrorLaunchFailure) ||
-	       err == cudaErrorAssert;
-}
-
-/* These two report the last error and must not become it, so they are written without RT_API. */
+/* These two report the last error and must not become it, so they are written without RT_API. A fault does not stay here: it stays in the
+ * context, and the next call that uses that returns it again (measured). */
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
 
@@ -43,7 +37,7 @@ static cudaError_t report(struct rt_call call, bool clear)
 	cudaError_t err = last;
 
 	rt_enter(&call);
-	if (clear && !sticky(err))
+	if (clear)
 		last = cudaSuccess;
 	rt_trace_leave(&call, err);
 	return err;

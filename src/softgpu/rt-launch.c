@@ -4,7 +4,8 @@
  *
  * What nvcc 13 emits for f<<<g, b, s, t>>>(x): __cudaPushCallConfiguration, then the stub: __cudaGetKernel once, into a
  * static variable, __cudaPopCallConfiguration, __cudaLaunchKernel. The stub drops __cudaGetKernel's error, so it is kept here for the
- * launch that follows with a null handle.
+ * launch that follows with a null handle. A grid or block of a wrong shape is "invalid argument", the driver's answer (measured with the
+ * vendor's runtime 13.0; older ones said "invalid configuration").
  */
 #include "softgpu/rt.h"
 
@@ -64,46 +65,12 @@ cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *func)
 	return err;
 }
 
-/* The runtime's own checks: the driver answers "invalid value" for a wrong shape, the runtime "invalid configuration". */
-static cudaError_t check_shape(dim3 grid, dim3 block)
-{
-	static const CUdevice_attribute limits[] = {
-		CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
-		CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
-		CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
-		CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
-		CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
-		CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
-		CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-	};
-	const unsigned long long values[] = {grid.x, grid.y, grid.z, block.x, block.y, block.z,
-		(unsigned long long)block.x * block.y * block.z};
-	CUdevice dev;
-
-	if (cuDeviceGet(&dev, rt_device()))
-		return cudaErrorInvalidValue;
-	for (unsigned i = 0; i < RT_COUNT(limits); i++) {
-		int most = 0;
-
-		if (!values[i] ||
-			(!cuDeviceGetAttribute(&most, limits[i], dev) && values[i] > (unsigned)most))
-			return cudaErrorInvalidConfiguration;
-	}
-	return cudaErrorInvalidValue;
-}
-
-static cudaError_t launched(CUresult r, dim3 grid, dim3 block)
-{
-	return r == CUDA_ERROR_INVALID_VALUE ? check_shape(grid, block) : rt_error(r);
-}
-
 static cudaError_t launch(CUkernel k, dim3 g, dim3 b, void **args, size_t shared, CUstream stream)
 {
 	if (shared > UINT32_MAX)
 		return cudaErrorInvalidValue;
-	return launched(cuLaunchKernel((CUfunction)k, g.x, g.y, g.z, b.x, b.y, b.z,
-				(unsigned)shared, stream, args, NULL),
-		g, b);
+	return rt_error(cuLaunchKernel((CUfunction)k, g.x, g.y, g.z, b.x, b.y, b.z, (unsigned)shared,
+		stream, args, NULL));
 }
 
 static cudaError_t launch_handle(
@@ -160,10 +127,9 @@ RT_API_PT(cudaLaunchCooperativeKernel, v9000, ptsz, v9000,
 	CUkernel k;
 
 	RT_TRY(rt_kernel(func, &k));
-	return launched(cuLaunchCooperativeKernel((CUfunction)k, gridDim.x, gridDim.y, gridDim.z,
-				blockDim.x, blockDim.y, blockDim.z, (unsigned)sharedMem,
-				rt_stream(stream, def), args),
-		gridDim, blockDim);
+	return rt_error(cuLaunchCooperativeKernel((CUfunction)k, gridDim.x, gridDim.y, gridDim.z,
+		blockDim.x, blockDim.y, blockDim.z, (unsigned)sharedMem, rt_stream(stream, def),
+		args));
 }
 
 /* cudaLaunchAttribute and CUlaunchAttribute are one type since CUDA 12. */
@@ -188,8 +154,7 @@ RT_API_PT(cudaLaunchKernelExC, v11060, ptsz, v11060,
 		.attrs = (CUlaunchAttribute *)config->attrs,
 		.numAttrs = config->numAttrs,
 	};
-	return launched(cuLaunchKernelEx(&c, (CUfunction)k, args, NULL), config->gridDim,
-		config->blockDim);
+	return rt_error(cuLaunchKernelEx(&c, (CUfunction)k, args, NULL));
 }
 
 RT_API_PT(cudaLaunchHostFunc, v10000, ptsz, v10000,

@@ -16,7 +16,7 @@ static cudaError_t device_alloc(void **ret, size_t size)
 		return cudaErrorInvalidValue;
 	if (!size) {
 		*ret = NULL;
-		return rt_init();
+		return rt_check();
 	}
 	return RT_DRIVER(cuMemAlloc((CUdeviceptr *)ret, size));
 }
@@ -29,7 +29,7 @@ RT_API(cudaMalloc, v3020, (void **devPtr, size_t size), (devPtr, size))
 RT_API(cudaFree, v3020, (void *devPtr), (devPtr))
 {
 	/* cudaFree(0) is the customary way to create the context. */
-	return devPtr ? RT_DRIVER(cuMemFree((CUdeviceptr)devPtr)) : rt_init();
+	return devPtr ? RT_DRIVER(cuMemFree((CUdeviceptr)devPtr)) : rt_check();
 }
 
 static bool pitch_of(size_t width, size_t *ret)
@@ -67,8 +67,12 @@ RT_API(cudaMalloc3D, v3020, (struct cudaPitchedPtr * pitchedDevPtr, struct cudaE
 RT_API(cudaMallocManaged, v6000, (void **devPtr, size_t size, unsigned int flags),
 	(devPtr, size, flags))
 {
-	if (!devPtr || !size)
+	if (!devPtr)
 		return cudaErrorInvalidValue;
+	if (!size) {
+		*devPtr = NULL;
+		return rt_check();
+	}
 	return RT_DRIVER(cuMemAllocManaged((CUdeviceptr *)devPtr, size, flags));
 }
 
@@ -78,7 +82,7 @@ RT_API(cudaMallocHost, v3020, (void **ptr, size_t size), (ptr, size))
 		return cudaErrorInvalidValue;
 	if (!size) {
 		*ptr = NULL;
-		return rt_init();
+		return rt_check();
 	}
 	return RT_DRIVER(cuMemAllocHost(ptr, size));
 }
@@ -90,14 +94,14 @@ RT_API(cudaHostAlloc, v3020, (void **pHost, size_t size, unsigned int flags), (p
 		return cudaErrorInvalidValue;
 	if (!size) {
 		*pHost = NULL;
-		return rt_init();
+		return rt_check();
 	}
 	return RT_DRIVER(cuMemHostAlloc(pHost, size, flags));
 }
 
 RT_API(cudaFreeHost, v3020, (void *ptr), (ptr))
 {
-	return ptr ? RT_DRIVER(cuMemFreeHost(ptr)) : rt_init();
+	return ptr ? RT_DRIVER(cuMemFreeHost(ptr)) : rt_check();
 }
 
 RT_API(cudaHostRegister, v4000, (void *ptr, size_t size, unsigned int flags), (ptr, size, flags))
@@ -128,7 +132,7 @@ RT_API_PT(cudaMallocAsync, v11020, ptsz, v11020, (void **devPtr, size_t size, cu
 		return cudaErrorInvalidValue;
 	if (!size) {
 		*devPtr = NULL;
-		return rt_init();
+		return rt_check();
 	}
 	return RT_DRIVER(cuMemAllocAsync((CUdeviceptr *)devPtr, size, rt_stream(hStream, def)));
 }
@@ -136,14 +140,14 @@ RT_API_PT(cudaMallocAsync, v11020, ptsz, v11020, (void **devPtr, size_t size, cu
 RT_API_PT(cudaFreeAsync, v11020, ptsz, v11020, (void *devPtr, cudaStream_t hStream), (devPtr, hStream))
 {
 	return devPtr ? RT_DRIVER(cuMemFreeAsync((CUdeviceptr)devPtr, rt_stream(hStream, def)))
-		      : rt_init();
+		      : rt_check();
 }
 
 RT_API(cudaMemGetInfo, v3020, (size_t * free, size_t *total), (free, total))
 {
-	if (!free || !total)
-		return cudaErrorInvalidValue;
-	return RT_DRIVER(cuMemGetInfo(free, total));
+	size_t unwanted; /* either may be NULL (measured) */
+
+	return RT_DRIVER(cuMemGetInfo(free ? free : &unwanted, total ? total : &unwanted));
 }
 
 /* Device and host share one memory: where the pages should live is advice with nothing to do. The range must be managed. */

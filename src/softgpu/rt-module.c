@@ -242,7 +242,9 @@ cudaError_t rt_kernel(const void *func, CUkernel *ret)
 	RT_TRY(rt_init());
 	pthread_mutex_lock(&lock);
 	e = find(func);
-	err = e && e->kind == RT_KERNEL ? resolve_kernel(e) : cudaErrorInvalidDeviceFunction;
+	err = e && e->kind == RT_KERNEL ? resolve_kernel(e)
+	      : func			? cudaErrorInvalidResourceHandle
+					: cudaErrorInvalidDeviceFunction;
 	if (!err) {
 		/* A cudaKernel_t may be passed wherever a host function may ("CUDA Runtime API", cudaLaunchKernel). */
 		struct rt_entity handle = *e;
@@ -354,9 +356,12 @@ RT_API(cudaGetSymbolSize, v3020, (size_t * size, const void *symbol), (size, sym
 RT_API(cudaGetFuncBySymbol, v11000, (cudaFunction_t * functionPtr, const void *symbolPtr),
 	(functionPtr, symbolPtr))
 {
+	cudaError_t err;
+
 	if (!functionPtr)
 		return cudaErrorInvalidValue;
-	return rt_function(symbolPtr, functionPtr);
+	err = rt_function(symbolPtr, functionPtr);
+	return err == cudaErrorInvalidResourceHandle ? cudaErrorInvalidDeviceFunction : err;
 }
 
 RT_API(cudaGetKernel, v12000, (cudaKernel_t * kernelPtr, const void *entryFuncAddr),

@@ -33,7 +33,7 @@ RT_API(cudaStreamCreateWithPriority, v5050,
 
 RT_API(cudaStreamDestroy, v5050, (cudaStream_t stream), (stream))
 {
-	if (!stream)
+	if (!stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
 		return cudaErrorInvalidResourceHandle;
 	return RT_DRIVER(cuStreamDestroy(stream));
 }

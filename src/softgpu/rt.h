@@ -109,6 +109,8 @@ static inline cudaError_t rt_error(CUresult r)
 /* The calling thread has a current context afterwards: the one that the program made current through the driver API, else the
  * primary context of its device, created by the first call that needs one. Any thread. */
 cudaError_t rt_init(void);
+/* The same, and the context must be in order: a fault in it is returned. For calls that need not ask the driver anything. */
+cudaError_t rt_check(void);
 /* cuInit and nothing more. */
 cudaError_t rt_init_driver(void);
 /* The ordinal of the calling thread's device. */
@@ -128,7 +130,8 @@ int rt_device(void);
 
 /* rt-module.c: what nvcc's start-up code registered. */
 
-/* The kernel for a host function (its stub's address) or a cudaKernel_t; loads its module on first use. */
+/* The kernel for a host function (its stub's address) or a cudaKernel_t; loads its module on first use. NULL is an invalid device function,
+ * any other stranger an invalid handle, as the vendor's runtime has it. */
 cudaError_t rt_kernel(const void *func, CUkernel *ret);
 /* The same as a function of the current context, for driver calls that take no CUkernel. */
 cudaError_t rt_function(const void *func, CUfunction *ret);
