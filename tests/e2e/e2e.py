@@ -197,7 +197,7 @@ class Transcript:
     @staticmethod
     def line_regex(line):
         parts = re.split(r'\{\{(.*?)\}\}', line)
-        return ''.join(p if i % 2 else re.escape(p) for i, p in enumerate(parts))
+        return ''.join(f'(?:{p})' if i % 2 else re.escape(p) for i, p in enumerate(parts))
 
     def block_regex(self, lines):
         out = ''
