@@ -11,7 +11,16 @@ bench_libbench_inject_so_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS)
 bench_libbench_inject_so_LDFLAGS = -shared
 endif
 
-BENCHES =
+# A synthetic trace: what state, seeking and replay cost.
+EXTRA_PROGRAMS += bench/bench-state bench/make-trace
+bench_bench_state_SOURCES = bench/bench-state.c bench/synthetic.c bench/synthetic.h
+bench_bench_state_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
+bench_bench_state_LDADD = libreplay.a libstate.a libsbt.a libcommon.a $(SBT_LIBS)
+bench_make_trace_SOURCES = bench/make-trace.c bench/synthetic.c bench/synthetic.h
+bench_make_trace_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
+bench_make_trace_LDADD = libstate.a libsbt.a libcommon.a $(SBT_LIBS)
+
+BENCHES = bench/bench-state
 .PHONY: bench
 bench: all
 	@for b in $(BENCHES); do echo "== $$b"; $(MAKE) -s $(AM_MAKEFLAGS) $$b && ./$$b || exit 1; done
