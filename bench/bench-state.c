@@ -72,7 +72,7 @@ static uint64_t random_seq(uint64_t last)
 
 /* ---- in memory ---------------------------------------------------------------------------------------------------- */
 
-#define BATCH 4096
+#define BATCH 512
 
 /* Launches only, in a state as large as the trace's, with a sync now and then outside the clock. */
 static void bench_apply(void)
@@ -83,7 +83,7 @@ static void bench_apply(void)
 	struct state *s = state_new();
 	struct buf b = BUF_INIT;
 	double spent = 0, start;
-	unsigned rounds = 200;
+	unsigned rounds = 1500;
 
 	while (g.seq < 10000) {
 		struct sbt_cmd c = synthetic_next(&g);

@@ -10,6 +10,8 @@
 
 #define DIR sizeof(struct alloc_dir)
 
+_Static_assert(ALLOC_HINTS == 1 << (64 - 51), "the hash in locate()");
+
 static struct alloc_dir *dir(const struct allocs *t)
 {
 	return t->dir.data;
@@ -26,47 +28,45 @@ void allocs_free(struct allocs *t)
 	for (size_t i = 0; i < t->dir.n; i++)
 		leaf_unref(dir(t)[i].leaf);
 	vec_free(&t->dir);
+	free(t->hints);
 	*t = (struct allocs){0};
 }
 
 void allocs_share(struct allocs *dst)
 {
+	dst->hints = NULL;
 	vec_share(&dst->dir);
 	vec_own(&dst->dir, DIR);
 	for (size_t i = 0; i < dst->dir.n; i++)
 		dir(dst)[i].leaf->refs++;
 }
 
+/* Both searches are without branches: addresses in a launch come in no order, so half of the branches would be
+ * mispredicted, which costs more than all the rest of applying a launch. */
+
 /* Index of the last leaf with first <= addr; 0 when there is none. */
 static size_t find_leaf(const struct allocs *t, uint64_t addr)
 {
-	size_t lo = 0, hi = t->dir.n;
+	const struct alloc_dir *d = dir(t);
+	size_t lo = 0, n = t->dir.n;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (dir(t)[mid].first <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
+	for (size_t half; n > 1; n -= half) {
+		half = n / 2;
+		lo += half & -(size_t)(d[lo + half].first <= addr);
 	}
-	return lo ? lo - 1 : 0;
+	return lo;
 }
 
 /* Number of rows with key <= addr. */
 static uint32_t find_row(const struct alloc_leaf *l, uint64_t addr)
 {
-	uint32_t lo = 0, hi = l->n;
+	uint32_t lo = 0, n = l->n;
 
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-
-		if (l->key[mid] <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
+	for (uint32_t half; n > 1; n -= half) {
+		half = n / 2;
+		lo += half & -(uint32_t)(l->key[lo + half] <= addr);
 	}
-	return lo;
+	return lo + (n && l->key[lo] <= addr);
 }
 
 static struct alloc_leaf *leaf_own(struct allocs *t, size_t i)
@@ -85,20 +85,40 @@ static struct alloc_leaf *leaf_own(struct allocs *t, size_t i)
 	return c;
 }
 
-/* Finds the row that holds addr; false when there is none. */
-static bool locate(const struct allocs *t, uint64_t addr, size_t *ret_leaf, uint32_t *ret_row)
+static bool holds(const struct alloc_leaf *l, uint32_t row, uint64_t addr)
+{
+	return addr - l->key[row] < l->a[row].size; /* wraps to a large number below the key */
+}
+
+static bool search(const struct allocs *t, uint64_t addr, size_t *ret_leaf, uint32_t *ret_row)
 {
 	const struct alloc_leaf *l;
-	uint32_t row;
+
+	*ret_leaf = find_leaf(t, addr);
+	l = dir(t)[*ret_leaf].leaf;
+	*ret_row = find_row(l, addr) - 1;
+	return *ret_row < l->n && holds(l, *ret_row, addr);
+}
+
+/* Finds the row that holds addr; false when there is none. Programs use the same pointers again and again: a hint spares
+ * the search, and as allocations never overlap, a row that holds addr is the one, however old the hint is. */
+static bool locate(const struct allocs *t, uint64_t addr, size_t *ret_leaf, uint32_t *ret_row)
+{
+	struct alloc_hint *h;
 
 	if (!t->n)
 		return false;
-	*ret_leaf = find_leaf(t, addr);
-	l = dir(t)[*ret_leaf].leaf;
-	row = find_row(l, addr);
-	if (!row || addr - l->key[row - 1] >= l->a[row - 1].size)
+	if (!t->hints) /* no part of the contents, so a const table may get them */
+		((struct allocs *)(uintptr_t)t)->hints = xcalloc(ALLOC_HINTS, sizeof *t->hints);
+	h = &t->hints[(addr * UINT64_C(0x9e3779b97f4a7c15)) >> 51];
+	if (h->leaf < t->dir.n && h->row < dir(t)[h->leaf].leaf->n && holds(dir(t)[h->leaf].leaf, h->row, addr)) {
+		*ret_leaf = h->leaf;
+		*ret_row = h->row;
+		return true;
+	}
+	if (!search(t, addr, ret_leaf, ret_row))
 		return false;
-	*ret_row = row - 1;
+	*h = (struct alloc_hint){(uint32_t)*ret_leaf, *ret_row};
 	return true;
 }
 
@@ -244,7 +264,7 @@ const struct alloc *allocs_get(struct allocs *t, size_t i)
 
 size_t allocs_bytes(const struct allocs *t)
 {
-	size_t n = vec_bytes(&t->dir);
+	size_t n = vec_bytes(&t->dir) + (t->hints ? ALLOC_HINTS * sizeof *t->hints : 0);
 
 	for (size_t i = 0; i < t->dir.n; i++)
 		n += sizeof(struct alloc_leaf) / dir(t)[i].leaf->refs;

@@ -8,10 +8,11 @@
 
 #include "state/vec.h"
 
-#define ALLOC_LEAF 128
+#define ALLOC_LEAF 64
 
 struct alloc {
-	uint64_t addr, size, pitch, seq, writer;
+	uint64_t addr, size, writer; /* what a launch touches, together */
+	uint64_t pitch, seq;
 	uint32_t device, ctx, stack;
 	uint8_t mem;
 	bool certain;
@@ -29,9 +30,17 @@ struct alloc_dir {
 	struct alloc_leaf *leaf;
 };
 
+/* Where an address was found: leaf and row, right or wrong; who asks checks. */
+struct alloc_hint {
+	uint32_t leaf, row;
+};
+
+#define ALLOC_HINTS 8192
+
 struct allocs {
 	struct vec dir; /* of struct alloc_dir, never shared */
 	size_t n;
+	struct alloc_hint *hints; /* ALLOC_HINTS by hash of the address; NULL before the first look-up; a clone begins without */
 	/* where the last allocs_get() was: index of the leaf and number of the rows before it */
 	size_t at_leaf, at_base;
 };

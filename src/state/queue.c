@@ -8,34 +8,29 @@
 #include <stddef.h>
 #include "state/state-private.h"
 
-/* Which fields of a command a queue keeps, and where. */
+/* Which fields of a command a queue keeps, and where: a row for each kind, ended by size 0. */
 struct queue_field {
-	uint16_t kind;
 	uint16_t cmd_off, entry_off, size;
 };
 
-#define F(KIND, member, slot)                                                                                         \
-	{SBT_##KIND, offsetof(struct sbt_cmd, u.member), offsetof(struct entry, slot), sizeof(((struct entry *)0)->slot)}
+#define F(member, slot) {offsetof(struct sbt_cmd, u.member), offsetof(struct entry, slot), sizeof(((struct entry *)0)->slot)}
 
-static const struct queue_field queue_fields[] = {
-	F(ALLOC, alloc.addr, a[0]), F(ALLOC, alloc.size, a[1]), F(ALLOC, alloc.mem, d[0]), F(ALLOC, alloc.device, d[1]),
-	F(FREE, free.addr, a[0]), F(FREE, free.mem, d[0]),
-	F(LAUNCH, launch.kernel, object),
-	F(LAUNCH, launch.grid_x, d[0]), F(LAUNCH, launch.grid_y, d[1]), F(LAUNCH, launch.grid_z, d[2]),
-	F(LAUNCH, launch.block_x, d[3]), F(LAUNCH, launch.block_y, d[4]), F(LAUNCH, launch.block_z, d[5]),
-	F(LAUNCH, launch.cooperative, d[6]), F(LAUNCH, launch.cluster_x, d[7]), F(LAUNCH, launch.shared, a[0]),
-	F(COPY, copy.dst, a[0]), F(COPY, copy.src, a[1]), F(COPY, copy.size, a[2]),
-	F(COPY, copy.dir, d[0]), F(COPY, copy.async, d[1]), F(COPY, copy.pageable, d[2]),
-	F(FILL, fill.dst, a[0]), F(FILL, fill.size, a[1]), F(FILL, fill.value, a[2]),
-	F(FILL, fill.elem, d[0]), F(FILL, fill.async, d[1]),
-	F(EVENT_RECORD, event_record.event, object),
-	F(STREAM_WAIT, stream_wait.event, object),
-	F(HOST_FUNC, host_func.fn, a[0]), F(HOST_FUNC, host_func.user_data, a[1]),
-	F(GRAPH_LAUNCH, graph_launch.exec, object),
-	F(BATCH, batch.is_wait, d[0]), F(BATCH, batch.elem, d[1]), F(BATCH, batch.addr, a[0]), F(BATCH, batch.value, a[1]),
+static const struct queue_field queue_fields[SBT_KIND_END][11] = {
+	[SBT_ALLOC] = {F(alloc.addr, a[0]), F(alloc.size, a[1]), F(alloc.mem, d[0]), F(alloc.device, d[1])},
+	[SBT_FREE] = {F(free.addr, a[0]), F(free.mem, d[0])},
+	[SBT_LAUNCH] = {F(launch.kernel, object), F(launch.grid_x, d[0]), F(launch.grid_y, d[1]), F(launch.grid_z, d[2]),
+		F(launch.block_x, d[3]), F(launch.block_y, d[4]), F(launch.block_z, d[5]), F(launch.cooperative, d[6]),
+		F(launch.cluster_x, d[7]), F(launch.shared, a[0])},
+	[SBT_COPY] = {F(copy.dst, a[0]), F(copy.src, a[1]), F(copy.size, a[2]), F(copy.dir, d[0]), F(copy.async, d[1]),
+		F(copy.pageable, d[2])},
+	[SBT_FILL] = {F(fill.dst, a[0]), F(fill.size, a[1]), F(fill.value, a[2]), F(fill.elem, d[0]), F(fill.async, d[1])},
+	[SBT_EVENT_RECORD] = {F(event_record.event, object)},
+	[SBT_STREAM_WAIT] = {F(stream_wait.event, object)},
+	[SBT_HOST_FUNC] = {F(host_func.fn, a[0]), F(host_func.user_data, a[1])},
+	[SBT_GRAPH_LAUNCH] = {F(graph_launch.exec, object)},
+	[SBT_BATCH] = {F(batch.is_wait, d[0]), F(batch.elem, d[1]), F(batch.addr, a[0]), F(batch.value, a[1])},
 };
 #undef F
-#define NFIELDS (sizeof queue_fields / sizeof queue_fields[0])
 
 /* Where the field called stream lies in commands of a kind that queues take; 0 for the others. */
 static const uint16_t stream_off[SBT_KIND_END] = {
@@ -58,18 +53,13 @@ bool queue_takes(unsigned kind)
 
 static void keep_fields(struct entry *e, const struct sbt_cmd *c)
 {
-	for (size_t i = 0; i < NFIELDS; i++) {
-		const struct queue_field *f = &queue_fields[i];
-		char *slot = (char *)e + f->entry_off;
+	for (const struct queue_field *f = queue_fields[c->kind]; f->size; f++) {
+		uint64_t v = *(const uint64_t *)((const char *)c + f->cmd_off);
 
-		if (f->kind < c->kind)
-			continue;
-		if (f->kind > c->kind)
-			break;
 		if (f->size == 4)
-			*(uint32_t *)slot = (uint32_t) * (const uint64_t *)((const char *)c + f->cmd_off);
+			*(uint32_t *)((char *)e + f->entry_off) = (uint32_t)v;
 		else
-			*(uint64_t *)slot = *(const uint64_t *)((const char *)c + f->cmd_off);
+			*(uint64_t *)((char *)e + f->entry_off) = v;
 	}
 }
 
@@ -78,13 +68,10 @@ void queue_brief(struct sbt_cmd *c, const struct entry *e, uint32_t stream)
 	*c = (struct sbt_cmd){.seq = e->seq, .kind = e->kind, .flags = e->flags, .thread = e->thread, .ctx = e->ctx,
 		.stack = e->stack};
 	*(uint64_t *)((char *)c + stream_off[e->kind]) = stream;
-	for (size_t i = 0; i < NFIELDS; i++) {
-		const struct queue_field *f = &queue_fields[i];
+	for (const struct queue_field *f = queue_fields[e->kind]; f->size; f++) {
 		const char *slot = (const char *)e + f->entry_off;
 
-		if (f->kind == c->kind)
-			*(uint64_t *)((char *)c + f->cmd_off) =
-				f->size == 4 ? *(const uint32_t *)slot : *(const uint64_t *)slot;
+		*(uint64_t *)((char *)c + f->cmd_off) = f->size == 4 ? *(const uint32_t *)slot : *(const uint64_t *)slot;
 	}
 }
 
