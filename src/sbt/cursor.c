@@ -48,7 +48,7 @@ void sbt_cursor_close(struct sbt_cursor *c)
 
 static struct err *take_times(struct sbt_cursor *c, const struct buf *payload, uint64_t first, uint64_t last)
 {
-	struct sbt_in in = {payload->data, payload->data + payload->len, false}, col[3];
+	struct sbt_in in = sbt_in_of(payload), col[3];
 	uint64_t n = sbt_take_max(&in, TIMES_MAX), seq = sbt_take(&in), end = 0, len[3];
 
 	for (unsigned i = 0; i < 3; i++)

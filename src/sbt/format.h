@@ -131,6 +131,13 @@ struct sbt_in {
 	bool bad;
 };
 
+static inline struct sbt_in sbt_in_of(const struct buf *b)
+{
+	const uint8_t *p = b->data ? b->data : (const uint8_t *)"";
+
+	return (struct sbt_in){p, p + b->len, false};
+}
+
 static inline size_t sbt_left(const struct sbt_in *in)
 {
 	return (size_t)(in->end - in->p);

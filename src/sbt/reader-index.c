@@ -65,7 +65,7 @@ static struct err *read_index(struct sbt_reader *r, uint64_t offset)
 				   .first = h.first, .last = h.last};
 	e = sbt_reader_load(r, &index, &payload);
 	if (!e) {
-		in = (struct sbt_in){payload.data, payload.data + payload.len, false};
+		in = sbt_in_of(&payload);
 		for (n = sbt_take(&in); n && !e; n--) {
 			struct sbt_entry entry = {0};
 

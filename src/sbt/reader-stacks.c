@@ -91,7 +91,7 @@ static bool next_stack(struct stacks *s)
 
 static struct err *take_stacks(struct sbt_reader *r, const struct buf *payload)
 {
-	struct stacks s = {.in = {payload->data, payload->data + payload->len, false}};
+	struct stacks s = {.in = sbt_in_of(payload)};
 	struct sbt_frame *frames;
 	uint64_t total = 0;
 
@@ -105,7 +105,7 @@ static struct err *take_stacks(struct sbt_reader *r, const struct buf *payload)
 	r->frame_blocks = xrealloc(r->frame_blocks, (r->nframe_blocks + 1) * sizeof *r->frame_blocks);
 	r->frame_blocks[r->nframe_blocks++] = frames;
 	r->nframes += total;
-	s = (struct stacks){.in = {payload->data, payload->data + payload->len, false}};
+	s = (struct stacks){.in = sbt_in_of(payload)};
 	while (next_stack(&s)) {
 		for (unsigned i = 0; i < s.nlast; i++)
 			frames[i] = s.last[s.nlast - 1 - i];
@@ -169,7 +169,7 @@ static char *take_text(struct sbt_in *in)
 
 static struct err *take_modules(struct sbt_reader *r, const struct sbt_entry *e, const struct buf *payload)
 {
-	struct sbt_in in = {payload->data, payload->data + payload->len, false};
+	struct sbt_in in = sbt_in_of(payload);
 	uint64_t index = e->first;
 
 	while (in.p < in.end) {

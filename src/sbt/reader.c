@@ -108,7 +108,7 @@ static void take_meta(struct sbt_reader *r, const struct buf *payload)
 	static const char *const keys[] = {"program", "cwd", "host", "gpu", "tsdb", "start_ns", "pid", "driver_version",
 					   "soft", "stacks", "timestamps"};
 	enum { N = sizeof keys / sizeof *keys };
-	struct sbt_in in = {payload->data, payload->data + payload->len, false};
+	struct sbt_in in = sbt_in_of(payload);
 	size_t at[N] = {0};
 	const char *value[N];
 	struct sbt_meta *m = &r->meta;
@@ -141,7 +141,7 @@ static void take_meta(struct sbt_reader *r, const struct buf *payload)
 /* The last whole table of unreplayable calls: the figures are cumulative. */
 static void take_calls(struct sbt_reader *r, const struct buf *payload)
 {
-	struct sbt_in in = {payload->data, payload->data + payload->len, false};
+	struct sbt_in in = sbt_in_of(payload);
 
 	while (in.p < in.end) {
 		const char *name;
