@@ -31,6 +31,7 @@ static void set_defaults(struct tsdb_control *c, uint32_t ring_bytes)
 	atomic_store(&c->next_seq, 1);
 	for (unsigned i = 0; i < TSDB_RING_COUNT; i++)
 		atomic_store(&c->ring[i].inflight, TSDB_IDLE);
+	c->debugger_pid = (uint32_t)getpid();
 	c->magic = TSDB_WIRE_MAGIC;
 }
 

@@ -141,6 +141,55 @@ const char *drain_warning(struct inferior *inf)
 	return d->warned < d->nwarnings ? d->warnings[d->warned++] : NULL;
 }
 
+/* ---- the heap ---- */
+
+static uint64_t front(const struct drain *d, unsigned at)
+{
+	const struct view *v = &d->views[d->heap[at]];
+
+	return v->index[v->next].seq;
+}
+
+static void sift_down(struct drain *d, unsigned at)
+{
+	for (;;) {
+		unsigned child = 2 * at + 1;
+		uint32_t swap;
+
+		if (child >= d->nheap)
+			return;
+		if (child + 1 < d->nheap && front(d, child + 1) < front(d, child))
+			child++;
+		if (front(d, at) <= front(d, child))
+			return;
+		swap = d->heap[at];
+		d->heap[at] = d->heap[child];
+		d->heap[child] = swap;
+		at = child;
+	}
+}
+
+static void fill_heap(struct drain *d)
+{
+	d->nheap = 0;
+	for (uint32_t i = 0; i < TSDB_RING_COUNT; i++)
+		if (d->views[i].used && d->views[i].next < d->views[i].n)
+			d->heap[d->nheap++] = i;
+	for (unsigned i = d->nheap / 2; i-- > 0;)
+		sift_down(d, i);
+}
+
+/* The root's ring has moved on. */
+static void heap_next(struct drain *d)
+{
+	const struct view *v = &d->views[d->heap[0]];
+
+	if (v->next >= v->n)
+		d->heap[0] = d->heap[--d->nheap];
+	if (d->nheap)
+		sift_down(d, 0);
+}
+
 static void abandon(struct drain *d, struct tsdb_ring *s, struct view *v, const char *why)
 {
 	v->bad = true;
@@ -151,6 +200,7 @@ static void abandon(struct drain *d, struct tsdb_ring *s, struct view *v, const 
 	warn(d, "the records of GPU thread %u (tid %u) are damaged (%s); what it does from here on is not recorded: "
 		"the program overwrote memory that it shares with tsdb",
 		s->thread, s->os_tid, why);
+	fill_heap(d);
 }
 
 /* ---- one ring ---- */
@@ -332,69 +382,26 @@ static void look_at_ring(struct inferior *inf, uint32_t i, uint32_t state)
 
 	if (!v->used)
 		begin_use(d, s, v);
+	if (v->bad && state == TSDB_RING_CLOSED) {
+		give_back(d, s, v, head);
+		return;
+	}
 	if (!v->data && head != v->scanned && !v->bad && !view_map(inf, i, v))
 		abandon(d, s, v, "there is no memory to map them");
 	if (!v->bad) {
-		memmove(v->index, v->index + v->next, (v->n - v->next) * sizeof(*v->index));
-		v->n -= v->next;
-		v->next = 0;
+		if (v->next) {
+			memmove(v->index, v->index + v->next, (v->n - v->next) * sizeof(*v->index));
+			v->n -= v->next;
+			v->next = 0;
+		}
 		if (!v->n)
 			v->in_order = true;
 		scan(inf, i, v, head);
 	}
 	if (v->bad)
 		publish_tail(s, v, head);
-	if (state == TSDB_RING_CLOSED && (v->bad || (v->scanned == head && v->tail == head)))
+	else if (state == TSDB_RING_CLOSED && v->next == v->n && v->tail == head)
 		give_back(d, s, v, head);
-}
-
-/* ---- the heap ---- */
-
-static uint64_t front(const struct drain *d, unsigned at)
-{
-	const struct view *v = &d->views[d->heap[at]];
-
-	return v->index[v->next].seq;
-}
-
-static void sift_down(struct drain *d, unsigned at)
-{
-	for (;;) {
-		unsigned child = 2 * at + 1;
-		uint32_t swap;
-
-		if (child >= d->nheap)
-			return;
-		if (child + 1 < d->nheap && front(d, child + 1) < front(d, child))
-			child++;
-		if (front(d, at) <= front(d, child))
-			return;
-		swap = d->heap[at];
-		d->heap[at] = d->heap[child];
-		d->heap[child] = swap;
-		at = child;
-	}
-}
-
-static void fill_heap(struct drain *d)
-{
-	d->nheap = 0;
-	for (uint32_t i = 0; i < TSDB_RING_COUNT; i++)
-		if (d->views[i].used && d->views[i].next < d->views[i].n)
-			d->heap[d->nheap++] = i;
-	for (unsigned i = d->nheap / 2; i-- > 0;)
-		sift_down(d, i);
-}
-
-/* The root's ring has moved on. */
-static void heap_next(struct drain *d)
-{
-	const struct view *v = &d->views[d->heap[0]];
-
-	if (v->next >= v->n)
-		d->heap[0] = d->heap[--d->nheap];
-	if (d->nheap)
-		sift_down(d, 0);
 }
 
 /* ---- batches ---- */
@@ -520,10 +527,8 @@ static void give_side(struct inferior *inf, struct drain_item *ret)
 		good = drain_stacks_define(&d->stacks, v->epoch, (const void *)m, ret);
 	else
 		good = m && m->type == TSDB_MSG_CODE && drain_code_piece(&v->code, (const void *)m, ret);
-	if (!good) {
-		abandon(d, &inf->control->ring[e->ring], v, m && m->type == TSDB_MSG_CODE ? "a module's code" : "a host stack");
-		fill_heap(d);
-	}
+	if (!good)
+		abandon(d, &inf->control->ring[e->ring], v, "a host stack or a module's code makes no sense");
 }
 
 static bool unpack(struct inferior *inf, struct view *v, const struct index_entry *e, struct drain_item *ret)
@@ -548,6 +553,7 @@ static void give_cmd(struct inferior *inf, struct drain_item *ret)
 			(unsigned long long)d->last_seq);
 	} else if (!unpack(inf, v, &e, ret)) {
 		abandon(d, s, v, "a command makes no sense");
+		return;
 	} else {
 		d->last_seq = e.seq;
 		ret->kind = DRAIN_CMD;

@@ -195,7 +195,10 @@ static void print_base(const struct printer *p, Dwarf_Die *type, const struct dw
 		buf_printf(p->out, "%lld", (long long)sign_extend(v, n));
 	if (is_char(type)) {
 		buf_str(p->out, " '");
-		print_char(p->out, b[0], '\'');
+		if (b[0] < 128)
+			print_char(p->out, b[0], '\'');
+		else
+			buf_printf(p->out, "\\%03o", b[0]);
 		buf_byte(p->out, '\'');
 	}
 }

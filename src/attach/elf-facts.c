@@ -110,7 +110,7 @@ char *elf_build_id(const char *path)
 	const void *id;
 	ssize_t n;
 
-	if (path[0] == '/' && elf_file_open(&f, path)) {
+	if (strchr(path, '/') && elf_file_open(&f, path)) {
 		n = f.elf ? dwelf_elf_gnu_build_id(f.elf, &id) : 0;
 		for (ssize_t i = 0; i < n && i < 64; i++)
 			buf_printf(&hex, "%02x", ((const unsigned char *)id)[i]);

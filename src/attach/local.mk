@@ -33,4 +33,37 @@ TESTS += tests/unit/test-attach-stops
 tests_unit_test_attach_stops_SOURCES = tests/unit/test-attach-stops.c tests/unit/test-attach-common.h
 tests_unit_test_attach_stops_CFLAGS = $(ATTACH_TEST_CFLAGS)
 tests_unit_test_attach_stops_LDADD = $(ATTACH_TEST_LIBS)
+check_PROGRAMS += tests/programs/attach-agent tests/unit/test-attach-agent
+tests_programs_attach_agent_SOURCES = tests/programs/attach-agent.c
+tests_programs_attach_agent_CFLAGS = $(AM_CFLAGS)
+tests_programs_attach_agent_LDADD = libsbt.a libcommon.a -lpthread
+TESTS += tests/unit/test-attach-agent
+tests_unit_test_attach_agent_SOURCES = tests/unit/test-attach-agent.c tests/unit/test-attach-common.h
+tests_unit_test_attach_agent_CFLAGS = $(ATTACH_TEST_CFLAGS)
+tests_unit_test_attach_agent_LDADD = $(ATTACH_TEST_LIBS)
+check_PROGRAMS += tests/programs/attach-stack-o0 tests/programs/attach-stack-o2 tests/programs/attach-stack-plain
+ATTACH_STACK_CFLAGS = -std=gnu11 -Wno-unused-parameter -fno-ipa-cp -fno-ipa-sra -fno-ipa-icf
+tests_programs_attach_stack_o0_SOURCES = tests/programs/attach-stack.c
+tests_programs_attach_stack_o0_CFLAGS = $(ATTACH_STACK_CFLAGS)
+tests_programs_attach_stack_o0_LDADD = -lpthread
+tests_programs_attach_stack_o2_SOURCES = tests/programs/attach-stack.c
+tests_programs_attach_stack_o2_CFLAGS = $(ATTACH_STACK_CFLAGS)
+tests_programs_attach_stack_o2_LDADD = -lpthread
+tests_programs_attach_stack_plain_SOURCES = tests/programs/attach-stack.c
+tests_programs_attach_stack_plain_CFLAGS = $(ATTACH_STACK_CFLAGS)
+tests_programs_attach_stack_plain_LDADD = -lpthread
+# What the user put into CFLAGS comes last on the command line, so these are set for the objects alone.
+tests/programs/attach_stack_o0-attach-stack.$(OBJEXT): CFLAGS = -g -O0
+tests/programs/attach_stack_o2-attach-stack.$(OBJEXT): CFLAGS = -g -O2 -fomit-frame-pointer -fno-optimize-sibling-calls
+tests/programs/attach_stack_plain-attach-stack.$(OBJEXT): CFLAGS = -g0 -O1 -fomit-frame-pointer -fno-optimize-sibling-calls
+check_PROGRAMS += tests/programs/attach-fatbin-ptx tests/programs/attach-fatbin-elf
+tests_programs_attach_fatbin_ptx_SOURCES = tests/programs/attach-fatbin.c
+tests_programs_attach_fatbin_ptx_CFLAGS = -std=gnu11 -DPTX
+tests_programs_attach_fatbin_elf_SOURCES = tests/programs/attach-fatbin.c
+tests_programs_attach_fatbin_elf_CFLAGS = -std=gnu11
+check_PROGRAMS += tests/unit/test-attach-stack
+TESTS += tests/unit/test-attach-stack
+tests_unit_test_attach_stack_SOURCES = tests/unit/test-attach-stack.c tests/unit/test-attach-common.h
+tests_unit_test_attach_stack_CFLAGS = $(ATTACH_TEST_CFLAGS)
+tests_unit_test_attach_stack_LDADD = $(ATTACH_TEST_LIBS)
 endif

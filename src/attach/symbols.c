@@ -185,7 +185,7 @@ static void open_file(struct symfile *f)
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 		.section_address = dwfl_offline_section_address,
 	};
-	int fd = f->path[0] == '/' ? open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	int fd = strchr(f->path, '/') ? open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 
 	if (fd < 0)
 		return;
