@@ -44,4 +44,26 @@ libtsdb_agent_so_CFLAGS = $(agent_cflags)
 # A program must not unload it while the driver holds our callbacks.
 libtsdb_agent_so_LDFLAGS = $(SO_LDFLAGS) -Wl,-z,nodelete -Wl,--exclude-libs,ALL -Wl,-soname,libtsdb-agent.so
 libtsdb_agent_so_LDADD = -lpthread -ldl
+
+if HAVE_CMOCKA
+# The agent's files again, built like the tests that use them.
+check_LIBRARIES = libagenttest.a
+libagenttest_a_SOURCES = $(agent_sources) src/sbt/expr-parse.c tests/unit/capture-fake.c tests/unit/capture-fake.h
+libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
+capture_tests = \
+	tests/unit/test-capture-calls tests/unit/test-capture-ring \
+	tests/unit/test-capture-stack tests/unit/test-capture-stop
+check_PROGRAMS += $(capture_tests)
+TESTS += $(capture_tests)
+capture_test_cflags = $(libagenttest_a_CFLAGS)
+capture_test_ldadd = libagenttest.a $(CMOCKA_LIBS) -lpthread -ldl
+tests_unit_test_capture_calls_CFLAGS = $(capture_test_cflags)
+tests_unit_test_capture_calls_LDADD = $(capture_test_ldadd)
+tests_unit_test_capture_ring_CFLAGS = $(capture_test_cflags)
+tests_unit_test_capture_ring_LDADD = $(capture_test_ldadd)
+tests_unit_test_capture_stack_CFLAGS = $(capture_test_cflags)
+tests_unit_test_capture_stack_LDADD = $(capture_test_ldadd)
+tests_unit_test_capture_stop_CFLAGS = $(capture_test_cflags)
+tests_unit_test_capture_stop_LDADD = $(capture_test_ldadd)
+endif
 endif

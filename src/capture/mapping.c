@@ -91,10 +91,9 @@ static uint64_t bias_at(uint64_t base, uint64_t size)
 static bool is_hidden(const struct line *l)
 {
 	const char *name = strrchr(l->path, '/');
-	const uint64_t self = (uint64_t)(uintptr_t)mapping_init;
 	name = name ? name + 1 : l->path;
-	return (self >= l->start && self < l->end) || !strncmp(name, "libtsdb-agent", 13) ||
-	       !strncmp(name, "libcupti.so", 11) || !strncmp(name, "libcuda.so", 10);
+	return !strncmp(name, "libtsdb-agent", 13) || !strncmp(name, "libcupti.so", 11) ||
+	       !strncmp(name, "libcuda.so", 10);
 }
 
 static const struct mapping *same_in(const struct table *old, const struct line *l)

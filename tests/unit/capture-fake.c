@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The fake driver and debugger; see capture-fake.h.
+ */
+#include "capture-fake.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "capture/mapping.h"
+#include "capture/stack.h"
+
+unsigned fake_questions;
+static struct tsdb_control *control;
+static uint64_t read_to[TSDB_RING_COUNT];
+
+static bool is_func(CUfunction f)
+{
+	return f == FAKE_FUNC || f == FAKE_FUNC_2;
+}
+
+static CUresult kernel_name(const char **name, CUkernel k)
+{
+	fake_questions++;
+	if ((CUfunction)k != FAKE_KERNEL)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*name = "_Z6reducePf";
+	return CUDA_SUCCESS;
+}
+
+static CUresult func_name(const char **name, CUfunction f)
+{
+	fake_questions++;
+	if (!is_func(f))
+		return CUDA_ERROR_INVALID_HANDLE;
+	*name = f == FAKE_FUNC ? "_Z6matmulPfS_i" : "_Z4fillPfi";
+	return CUDA_SUCCESS;
+}
+
+static CUresult param(size_t i, size_t *offset, size_t *size)
+{
+	static const struct {
+		size_t offset, size;
+	} p[] = { { 0, 8 }, { 8, 4 }, { 16, 8 } };
+	if (i >= 3)
+		return CUDA_ERROR_INVALID_VALUE;
+	*offset = p[i].offset;
+	*size = p[i].size;
+	return CUDA_SUCCESS;
+}
+
+static CUresult func_param(CUfunction f, size_t i, size_t *offset, size_t *size)
+{
+	fake_questions++;
+	return is_func(f) ? param(i, offset, size) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult kernel_param(CUkernel k, size_t i, size_t *offset, size_t *size)
+{
+	fake_questions++;
+	return (CUfunction)k == FAKE_KERNEL ? param(i, offset, size) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult func_module(CUmodule *m, CUfunction f)
+{
+	*m = (CUmodule)0x3000;
+	return is_func(f) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult kernel_library(CUlibrary *l, CUkernel k)
+{
+	*l = (CUlibrary)0x3100;
+	return CUDA_SUCCESS;
+}
+
+static CUresult kernel_function(CUfunction *f, CUkernel k)
+{
+	*f = FAKE_FUNC;
+	return CUDA_SUCCESS;
+}
+
+static CUresult func_attribute(int *v, CUfunction_attribute a, CUfunction f)
+{
+	*v = a == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : a == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
+	return CUDA_SUCCESS;
+}
+
+static CUresult ctx_device(CUdevice *d)
+{
+	*d = 0;
+	return CUDA_SUCCESS;
+}
+
+static CUresult ctx_current(CUcontext *c)
+{
+	*c = FAKE_CTX;
+	return CUDA_SUCCESS;
+}
+
+static CUresult device_count(int *n)
+{
+	*n = 1;
+	return CUDA_SUCCESS;
+}
+
+static CUresult device_name(char *name, int n, CUdevice d)
+{
+	strncpy(name, "Fake GPU", (size_t)n);
+	return CUDA_SUCCESS;
+}
+
+static CUresult device_attribute(int *v, CUdevice_attribute a, CUdevice d)
+{
+	*v = a == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+	return CUDA_SUCCESS;
+}
+
+static CUresult device_memory(size_t *n, CUdevice d)
+{
+	*n = 1u << 30;
+	return CUDA_SUCCESS;
+}
+
+static CUresult driver_version(int *v)
+{
+	*v = 13000;
+	return CUDA_SUCCESS;
+}
+
+static CUresult stream_create(CUstream *s, unsigned flags)
+{
+	*s = (CUstream)0x9999;
+	return CUDA_SUCCESS;
+}
+
+static CUresult stream_sync(CUstream s)
+{
+	return CUDA_SUCCESS;
+}
+
+static CUresult stream_flags(CUstream s, unsigned *flags)
+{
+	*flags = CU_STREAM_NON_BLOCKING;
+	return CUDA_SUCCESS;
+}
+
+/* Device memory of the fake is memory. */
+static CUresult copy_out(void *dst, CUdeviceptr src, size_t n, CUstream s)
+{
+	memcpy(dst, (const void *)(uintptr_t)src, n);
+	return CUDA_SUCCESS;
+}
+
+static CUresult copy_in(CUdeviceptr dst, const void *src, size_t n, CUstream s)
+{
+	memcpy((void *)(uintptr_t)dst, src, n);
+	return CUDA_SUCCESS;
+}
+
+/* 0x7000'0000'0000 and up: device; 0x6000'... pinned; below: not known to the driver. */
+static CUresult pointer_attribute(void *v, CUpointer_attribute a, CUdeviceptr p)
+{
+	if (p >> 44 < 6)
+		return CUDA_ERROR_INVALID_VALUE;
+	*(CUmemorytype *)v = p >> 44 == 7 ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+	return CUDA_SUCCESS;
+}
+
+static void fake_driver(void)
+{
+	driver.cuKernelGetName = kernel_name;
+	driver.cuFuncGetName = func_name;
+	driver.cuFuncGetParamInfo = func_param;
+	driver.cuKernelGetParamInfo = kernel_param;
+	driver.cuFuncGetModule = func_module;
+	driver.cuKernelGetLibrary = kernel_library;
+	driver.cuKernelGetFunction = kernel_function;
+	driver.cuFuncGetAttribute = func_attribute;
+	driver.cuCtxGetDevice = ctx_device;
+	driver.cuCtxGetCurrent = ctx_current;
+	driver.cuDeviceGetCount = device_count;
+	driver.cuDeviceGetName = device_name;
+	driver.cuDeviceGetAttribute = device_attribute;
+	driver.cuDeviceTotalMem_v2 = device_memory;
+	driver.cuDriverGetVersion = driver_version;
+	driver.cuStreamCreate = stream_create;
+	driver.cuStreamSynchronize = stream_sync;
+	driver.cuStreamGetFlags = stream_flags;
+	driver.cuMemcpyDtoHAsync_v2 = copy_out;
+	driver.cuMemcpyHtoDAsync_v2 = copy_in;
+	driver.cuPointerGetAttribute = pointer_attribute;
+}
+
+struct tsdb_control *fake_start(void)
+{
+	int fd = memfd_create("control", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)tsdb_wire_bytes(FAKE_RING_BYTES)), 0);
+	control = mmap(NULL, tsdb_wire_bytes(FAKE_RING_BYTES), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	assert_true(control != MAP_FAILED);
+	close(fd);
+	control->magic = TSDB_WIRE_MAGIC;
+	control->version = TSDB_WIRE_VERSION;
+	control->bytes = tsdb_wire_bytes(FAKE_RING_BYTES);
+	control->ring_bytes = FAKE_RING_BYTES;
+	control->pid = (uint32_t)getpid();
+	control->on = 1;
+	fake_driver();
+	mapping_init();
+	stack_init();
+	thread_init();
+	assert_int_equal(agent_adopt(control), 0);
+	return control;
+}
+
+__attribute__((noinline)) uint64_t fake_enter(CUpti_CallbackId cbid, const void *params)
+{
+	static uint32_t corr;
+	static uint64_t links[4096];
+	uint64_t *link = &links[++corr % 4096];
+	tls.inside = 1;
+	calls_enter(&(struct call_site){ .row = &calls_table[cbid], .name = "cuSomethingNew", .params = params, .ctx = FAKE_CTX,
+		.frame = __builtin_frame_address(0), .corr = corr, .link = link });
+	tls.inside = 0;
+	return (uint64_t)(uintptr_t)link;
+}
+
+void fake_exit(uint64_t link, CUresult result)
+{
+	tls.inside = 1;
+	calls_exit((uint64_t *)(uintptr_t)link, result);
+	tls.inside = 0;
+}
+
+__attribute__((noinline)) void fake_call(CUpti_CallbackId cbid, const void *params, CUresult result)
+{
+	fake_exit(fake_enter(cbid, params), result);
+}
+
+bool fake_next(unsigned i, struct fake_record *ret)
+{
+	struct tsdb_ring *r = &control->ring[i];
+	if (read_to[i] == r->head)
+		return false;
+	/* tsdb maps a ring twice as well; here the records of a test fit before the end. */
+	const uint8_t *data = (const uint8_t *)control + tsdb_ring_offset(FAKE_RING_BYTES, i);
+	const uint64_t at = read_to[i] & (FAKE_RING_BYTES - 1);
+	ret->head = (const void *)(data + at);
+	assert_true(ret->head->size >= sizeof(*ret->head) && ret->head->size % 8 == 0);
+	assert_true(at + ret->head->size <= FAKE_RING_BYTES);
+	ret->type = ret->head->type;
+	if (ret->type < 0x8000)
+		assert_int_equal(sbt_unpack(&ret->cmd, ret->head, ret->head->size), ret->head->size);
+	read_to[i] += ret->head->size;
+	r->tail = read_to[i];
+	return true;
+}
+
+struct sbt_cmd fake_expect(unsigned kind)
+{
+	struct fake_record r;
+	while (fake_next(0, &r))
+		if (r.type == kind)
+			return r.cmd;
+	fail_msg("no record of kind %u", kind);
+	return (struct sbt_cmd){ 0 };
+}
+
+void fake_expect_nothing(void)
+{
+	struct fake_record r;
+	while (fake_next(0, &r))
+		if (r.type < 0x8000)
+			fail_msg("a record of kind %u is there", r.type);
+}
+
+void fake_skip(void)
+{
+	struct fake_record r;
+	while (fake_next(0, &r))
+		;
+}

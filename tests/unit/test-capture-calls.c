@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What becomes of driver calls: the records of a process that makes them, one test after the other in the same process, because
+ * the agent's state is the process's.
+ */
+#include "capture-fake.h"
+
+#include <string.h>
+#include "capture/code.h"
+#include "capture/ids.h"
+
+static struct tsdb_control *control;
+
+static int start(void **state)
+{
+	control = fake_start();
+	return 0;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------------- */
+
+static void every_row_is_whole(void **state)
+{
+	unsigned handled = 0, ignored = 0;
+	for (uint32_t i = 0; i < calls_table_size; i++) {
+		const struct call_row *r = &calls_table[i];
+		if (r->how == CALL_HANDLED) {
+			handled++;
+			assert_non_null(r->name);
+			assert_true(r->kind > 0 && r->kind < SBT_KIND_END);
+			assert_non_null(sbt_kind(r->kind));
+			assert_non_null(r->enter);
+			/* What is published first cannot wait for the driver's answer. */
+			assert_false(r->flags & CALL_FIRST && r->exit);
+			const char *end = strrchr(r->name, '_');
+			const bool per_thread = end && (!strcmp(end, "_ptsz") || !strcmp(end, "_ptds"));
+			assert_int_equal(!!(r->flags & CALL_PTSZ), per_thread);
+		} else if (r->how == CALL_IGNORED) {
+			ignored++;
+		}
+	}
+	assert_true(handled > 150 && ignored > 300);
+}
+
+/* The calls that a PyTorch program makes (CUDA 13.0) are all understood. */
+static void pytorch_is_covered(void **state)
+{
+#define ROW(name) &calls_table[CUPTI_DRIVER_TRACE_CBID_##name]
+	const struct call_row *const rows[] = { ROW(cuLaunchKernel), ROW(cuLaunchKernelEx), ROW(cuGraphInstantiateWithFlags),
+		ROW(cuGraphLaunch), ROW(cuStreamBeginCapture_v2), ROW(cuStreamEndCapture), ROW(cuMemAlloc_v2), ROW(cuMemFree_v2),
+		ROW(cuMemHostAlloc), ROW(cuMemFreeHost), ROW(cuMemcpyHtoDAsync_v2), ROW(cuMemcpyDtoHAsync_v2), ROW(cuMemsetD8Async),
+		ROW(cuEventCreate), ROW(cuEventDestroy_v2), ROW(cuEventRecord), ROW(cuEventRecordWithFlags), ROW(cuStreamCreate),
+		ROW(cuStreamCreateWithPriority), ROW(cuStreamDestroy_v2), ROW(cuStreamWaitEvent), ROW(cuStreamSynchronize),
+		ROW(cuCtxSynchronize_v2), ROW(cuModuleLoadData), ROW(cuModuleGetFunction), ROW(cuLibraryLoadData),
+		ROW(cuLibraryGetKernel), ROW(cuLibraryGetGlobal), ROW(cuLibraryUnload), ROW(cuFuncSetAttribute),
+		ROW(cuKernelSetAttribute), ROW(cuDevicePrimaryCtxRetain), ROW(cuDevicePrimaryCtxRelease), ROW(cuCtxSetCurrent) };
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_int_equal(rows[i]->how, CALL_HANDLED);
+	assert_int_equal((ROW(cuMemHostGetDevicePointer_v2))->how, CALL_IGNORED);
+	assert_int_equal((ROW(cuThreadExchangeStreamCaptureMode))->how, CALL_IGNORED);
+	assert_int_equal((ROW(cuTexObjectCreate))->how, CALL_COUNTED);
+	assert_int_equal((ROW(cuIpcOpenMemHandle_v2))->how, CALL_COUNTED);
+#undef ROW
+}
+
+/* ---- first sights ------------------------------------------------------------------------------------------------------- */
+
+static void the_first_call_introduces(void **state)
+{
+	CUdeviceptr p = 0x700000001000;
+	FAKE(cuMemAlloc_v2, &p, 4096);
+	struct fake_record r;
+	uint16_t seen[16];
+	unsigned n = 0;
+	uint64_t last = 0;
+	while (fake_next(0, &r)) {
+		assert_true(n < 16);
+		seen[n++] = r.type;
+		assert_true(r.cmd.seq > last);
+		last = r.cmd.seq;
+	}
+	assert_int_equal(n, 4);
+	assert_int_equal(seen[0], SBT_DEVICE);
+	assert_int_equal(seen[1], SBT_THREAD);
+	assert_int_equal(seen[2], SBT_CTX_CREATE);
+	assert_int_equal(seen[3], SBT_ALLOC);
+	assert_int_equal(r.cmd.u.alloc.addr, 0x700000001000);
+	assert_int_equal(r.cmd.u.alloc.size, 4096);
+	assert_int_equal(r.cmd.u.alloc.mem, SBT_MEM_DEVICE);
+	assert_int_equal(r.cmd.u.alloc.stream, SBT_NO_ID);
+	assert_int_equal(r.cmd.ctx, 0);
+	assert_int_equal(r.cmd.thread, 1);
+	assert_int_equal(r.cmd.seq, 4);
+	assert_true(r.cmd.host_ns > 1600000000000000000u);
+}
+
+/* ---- launches -------------------------------------------------------------------------------------------------------------- */
+
+static void launch_on(CUfunction f, CUstream s, uint64_t a, uint32_t b, uint64_t c)
+{
+	FAKE(cuLaunchKernel, f, 4, 2, 1, 128, 1, 1, 64, s, (void *[]){ &a, &b, &c }, NULL);
+}
+
+static void a_launch_is_whole(void **state)
+{
+	launch_on(FAKE_FUNC, NULL, 0x1122334455667788, 0xaabbccdd, 7);
+	struct sbt_cmd def = fake_expect(SBT_KERNEL_DEF);
+	assert_int_equal(def.flags, SBT_F_SYNTHETIC);
+	assert_int_equal(def.u.kernel_def.new_kernel, 0);
+	assert_int_equal(def.u.kernel_def.kernel_name.len, 14);
+	assert_memory_equal(def.u.kernel_def.kernel_name.p, "_Z6matmulPfS_i", 14);
+	assert_int_equal(def.u.kernel_def.regs, 32);
+	const uint32_t params[] = { 0, 8, 8, 4, 16, 8 };
+	assert_int_equal(def.u.kernel_def.params.len, sizeof(params));
+	assert_memory_equal(def.u.kernel_def.params.p, params, sizeof(params));
+
+	struct sbt_cmd cmd = fake_expect(SBT_LAUNCH);
+	const struct sbt_cmd_launch *l = &cmd.u.launch;
+	assert_int_equal(l->kernel, 0);
+	assert_int_equal(l->stream, 0);
+	assert_int_equal(l->grid_x, 4);
+	assert_int_equal(l->grid_y, 2);
+	assert_int_equal(l->block_x, 128);
+	assert_int_equal(l->shared, 64);
+	/* Parameter 1 ends at 12; the gap to 16 is zero. */
+	const uint8_t args[24] = { 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0xdd, 0xcc, 0xbb, 0xaa, 0, 0, 0, 0, 7 };
+	assert_int_equal(l->args.len, 24);
+	assert_memory_equal(l->args.p, args, 24);
+	assert_true(cmd.corr != 0);
+	fake_expect_nothing();
+
+	const unsigned asked = fake_questions;
+	launch_on(FAKE_FUNC, NULL, 1, 2, 3);
+	struct fake_record r;
+	assert_true(fake_next(0, &r));
+	assert_int_equal(r.type, SBT_LAUNCH); /* nothing is introduced twice */
+	assert_int_equal(fake_questions, asked);
+	assert_false(fake_next(0, &r));
+}
+
+static void launch_buffers_are_taken(void **state)
+{
+	uint64_t buf[2] = { 5, 6 };
+	size_t n = sizeof(buf);
+	void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, buf, CU_LAUNCH_PARAM_BUFFER_SIZE, &n, CU_LAUNCH_PARAM_END };
+	FAKE(cuLaunchKernel, FAKE_FUNC, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra);
+	struct sbt_cmd cmd = fake_expect(SBT_LAUNCH);
+	assert_int_equal(cmd.u.launch.args.len, 16);
+	assert_memory_equal(cmd.u.launch.args.p, buf, 16);
+}
+
+static void extended_launches(void **state)
+{
+	CUlaunchAttribute attrs[2] = { { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1 },
+		{ .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = { 2, 1, 1 } } };
+	CUlaunchConfig config = { .gridDimX = 8, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
+		.attrs = attrs, .numAttrs = 2 };
+	uint64_t a = 1, c = 3;
+	uint32_t b = 2;
+	FAKE(cuLaunchKernelEx, &config, FAKE_KERNEL, (void *[]){ &a, &b, &c }, NULL);
+	struct sbt_cmd load = fake_expect(SBT_MODULE_LOAD); /* the library was there before the agent */
+	assert_int_equal(load.u.module_load.is_library, 1);
+	struct sbt_cmd def = fake_expect(SBT_KERNEL_DEF);
+	assert_int_equal(def.u.kernel_def.module, load.u.module_load.new_module);
+	struct sbt_cmd cmd = fake_expect(SBT_LAUNCH);
+	assert_int_equal(cmd.u.launch.cooperative, 1);
+	assert_int_equal(cmd.u.launch.cluster_x, 2);
+	assert_int_equal(cmd.u.launch.launch_attrs,
+		1ull << CU_LAUNCH_ATTRIBUTE_COOPERATIVE | 1ull << CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+	assert_int_equal(cmd.u.launch.grid_x, 8);
+}
+
+static void failed_calls_are_recorded(void **state)
+{
+	const cuMemcpyHtoD_v2_params p = { 0, NULL, 8 };
+	fake_call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2, &p, CUDA_ERROR_INVALID_VALUE);
+	struct sbt_cmd cmd = fake_expect(SBT_COPY);
+	assert_int_equal(cmd.result, CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cmd.u.copy.async, 0);
+}
+
+/* ---- objects ----------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t new_stream(CUstream handle)
+{
+	FAKE(cuStreamCreate, &handle, CU_STREAM_NON_BLOCKING);
+	struct sbt_cmd cmd = fake_expect(SBT_STREAM_CREATE);
+	assert_int_equal(cmd.u.stream_create.handle, (uint64_t)(uintptr_t)handle);
+	assert_int_equal(cmd.u.stream_create.stream_flags, CU_STREAM_NON_BLOCKING);
+	return cmd.u.stream_create.new_stream;
+}
+
+static void a_reused_handle_is_a_new_stream(void **state)
+{
+	const CUstream s = (CUstream)0x5000;
+	const uint64_t first = new_stream(s);
+	launch_on(FAKE_FUNC, s, 1, 2, 3);
+	assert_int_equal(fake_expect(SBT_LAUNCH).u.launch.stream, first);
+	FAKE(cuStreamDestroy_v2, s);
+	assert_int_equal(fake_expect(SBT_STREAM_DESTROY).u.stream_destroy.dead_stream, first);
+	const uint64_t second = new_stream(s);
+	assert_int_not_equal(first, second);
+	launch_on(FAKE_FUNC, s, 1, 2, 3);
+	assert_int_equal(fake_expect(SBT_LAUNCH).u.launch.stream, second);
+}
+
+static void an_unknown_stream_is_introduced(void **state)
+{
+	launch_on(FAKE_FUNC, (CUstream)0x5500, 1, 2, 3);
+	struct sbt_cmd created = fake_expect(SBT_STREAM_CREATE);
+	assert_int_equal(created.flags, SBT_F_SYNTHETIC);
+	assert_int_equal(created.u.stream_create.stream_flags, CU_STREAM_NON_BLOCKING); /* asked for */
+	struct sbt_cmd cmd = fake_expect(SBT_LAUNCH);
+	assert_int_equal(cmd.u.launch.stream, created.u.stream_create.new_stream);
+	assert_true(created.seq < cmd.seq);
+}
+
+static void per_thread_streams(void **state)
+{
+	uint64_t a = 1, c = 3;
+	uint32_t b = 2;
+	FAKE(cuLaunchKernel_ptsz, FAKE_FUNC, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){ &a, &b, &c }, NULL);
+	struct sbt_cmd created = fake_expect(SBT_STREAM_CREATE);
+	assert_int_equal(created.u.stream_create.per_thread, 1);
+	struct sbt_cmd cmd = fake_expect(SBT_LAUNCH);
+	assert_int_equal(cmd.u.launch.stream, created.u.stream_create.new_stream);
+	assert_int_equal(cmd.flags & SBT_F_PTDS, SBT_F_PTDS);
+	/* The special handle is the same stream. */
+	launch_on(FAKE_FUNC, CU_STREAM_PER_THREAD, 1, 2, 3);
+	assert_int_equal(fake_expect(SBT_LAUNCH).u.launch.stream, created.u.stream_create.new_stream);
+	launch_on(FAKE_FUNC, CU_STREAM_LEGACY, 1, 2, 3);
+	assert_int_equal(fake_expect(SBT_LAUNCH).u.launch.stream, 0);
+}
+
+static void events(void **state)
+{
+	CUevent e = (CUevent)0x6000;
+	FAKE(cuEventCreate, &e, CU_EVENT_DISABLE_TIMING);
+	const uint64_t id = fake_expect(SBT_EVENT_CREATE).u.event_create.new_event;
+	FAKE(cuEventRecord, e, NULL);
+	assert_int_equal(fake_expect(SBT_EVENT_RECORD).u.event_record.event, id);
+	FAKE(cuStreamWaitEvent, (CUstream)0x5500, e, 0);
+	assert_int_equal(fake_expect(SBT_STREAM_WAIT).u.stream_wait.event, id);
+	FAKE(cuEventDestroy_v2, e);
+	assert_int_equal(fake_expect(SBT_EVENT_DESTROY).u.event_destroy.dead_event, id);
+}
+
+static void a_free_knows_its_kind(void **state)
+{
+	void *p = (void *)0x600000002000;
+	FAKE(cuMemHostAlloc, &p, 100, 1);
+	assert_int_equal(fake_expect(SBT_ALLOC).u.alloc.mem, SBT_MEM_PINNED);
+	CUdeviceptr m = 0x700000004000;
+	FAKE(cuMemAllocManaged, &m, 100, 1);
+	assert_int_equal(fake_expect(SBT_ALLOC).u.alloc.mem, SBT_MEM_MANAGED);
+	FAKE(cuMemFree_v2, m);
+	assert_int_equal(fake_expect(SBT_FREE).u.free.mem, SBT_MEM_MANAGED);
+	FAKE(cuMemFree_v2, m); /* not known any more */
+	assert_int_equal(fake_expect(SBT_FREE).u.free.mem, SBT_MEM_DEVICE);
+	FAKE(cuMemFree_v2, 0); /* allowed, does nothing */
+	fake_expect_nothing();
+}
+
+/* ---- copies and fills --------------------------------------------------------------------------------------------------------- */
+
+static void copies(void **state)
+{
+	FAKE(cuMemcpyHtoDAsync_v2, 0x700000001000, (void *)0x600000002000, 64, NULL);
+	struct sbt_cmd cmd = fake_expect(SBT_COPY);
+	assert_int_equal(cmd.u.copy.dir, SBT_COPY_H2D);
+	assert_int_equal(cmd.u.copy.async, 1);
+	assert_int_equal(cmd.u.copy.pageable, 0);
+	FAKE(cuMemcpyAsync, (CUdeviceptr)0x1234, 0x700000001000, 64, NULL);
+	cmd = fake_expect(SBT_COPY);
+	assert_int_equal(cmd.u.copy.dir, SBT_COPY_D2H);
+	assert_int_equal(cmd.u.copy.pageable, 1);
+	CUDA_MEMCPY2D m = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = 0x700000001000, .srcPitch = 256, .srcXInBytes = 8,
+		.srcY = 2, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = 0x700000009000, .dstPitch = 0, .WidthInBytes = 32,
+		.Height = 4 };
+	FAKE(cuMemcpy2D_v2, &m);
+	cmd = fake_expect(SBT_COPY);
+	assert_int_equal(cmd.u.copy.src, 0x700000001000 + 2 * 256 + 8);
+	assert_int_equal(cmd.u.copy.size, 128);
+	assert_int_equal(cmd.u.copy.dst_pitch, 32);
+	assert_int_equal(cmd.u.copy.dir, SBT_COPY_D2D);
+	m.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+	FAKE(cuMemcpy2D_v2, &m);
+	fake_expect(SBT_UNREPLAYABLE);
+	FAKE(cuMemsetD2D16Async, 0x700000001000, 512, 0xbeef, 10, 3, NULL);
+	cmd = fake_expect(SBT_FILL);
+	assert_int_equal(cmd.u.fill.value, 0xbeef);
+	assert_int_equal(cmd.u.fill.elem, 2);
+	assert_int_equal(cmd.u.fill.size, 60);
+	assert_int_equal(cmd.u.fill.width, 10);
+	assert_int_equal(cmd.u.fill.height, 3);
+	assert_int_equal(cmd.u.fill.dst_pitch, 512);
+}
+
+/* ---- order ---------------------------------------------------------------------------------------------------------------------- */
+
+static void a_sync_is_seen_while_it_waits(void **state)
+{
+	const cuStreamSynchronize_params p = { NULL };
+	const uint64_t link = fake_enter(CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, &p);
+	struct sbt_cmd begin = fake_expect(SBT_SYNC);
+	assert_int_equal(begin.u.sync.scope, SBT_SYNC_STREAM);
+	assert_int_equal(begin.u.sync.stream, 0);
+	assert_true(control->ring[0].inflight == TSDB_IDLE);
+	fake_expect_nothing();
+	fake_exit(link, CUDA_SUCCESS);
+	struct sbt_cmd end = fake_expect(SBT_SYNC_END);
+	assert_int_equal(end.u.sync_end.begin, begin.seq);
+	assert_true(end.seq > begin.seq);
+}
+
+static void a_seq_in_flight_is_announced(void **state)
+{
+	const cuMemcpyDtoH_v2_params p = { (void *)0x1234, 0x700000001000, 8 };
+	const uint64_t next = control->next_seq;
+	const uint64_t link = fake_enter(CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2, &p);
+	fake_expect_nothing();
+	assert_true(control->ring[0].inflight <= next);
+	assert_int_equal(control->next_seq, next + 1);
+	/* What the driver calls on its way is not the program's. */
+	FAKE(cuStreamSynchronize, NULL);
+	fake_exit(link, CUDA_SUCCESS);
+	assert_int_equal(fake_expect(SBT_COPY).seq, next);
+	assert_true(control->ring[0].inflight == TSDB_IDLE);
+	fake_expect_nothing();
+}
+
+static void polling_is_recorded_once(void **state)
+{
+	const cuEventQuery_params p = { (CUevent)0x6100 };
+	for (int i = 0; i < 5; i++)
+		fake_call(CUPTI_DRIVER_TRACE_CBID_cuEventQuery, &p, CUDA_ERROR_NOT_READY);
+	assert_int_equal(fake_expect(SBT_QUERY).result, CUDA_ERROR_NOT_READY);
+	fake_expect_nothing();
+	fake_call(CUPTI_DRIVER_TRACE_CBID_cuEventQuery, &p, CUDA_SUCCESS);
+	assert_int_equal(fake_expect(SBT_QUERY).result, CUDA_SUCCESS);
+}
+
+static void unknown_calls_are_named(void **state)
+{
+	FAKE(cuTexObjectCreate, NULL, NULL, NULL, NULL);
+	struct sbt_cmd cmd = fake_expect(SBT_UNREPLAYABLE);
+	assert_memory_equal(cmd.u.unreplayable.call.p, "cuSomethingNew", 14);
+	const cuTexObjectCreate_params p = { NULL };
+	fake_call(CUPTI_DRIVER_TRACE_CBID_cuTexObjectCreate, &p, CUDA_ERROR_INVALID_VALUE); /* changed nothing */
+	fake_expect_nothing();
+}
+
+/* ---- modules --------------------------------------------------------------------------------------------------------------------- */
+
+static void a_module_has_its_code(void **state)
+{
+	static const char ptx[] = ".version 8.0\n.target sm_75\n";
+	CUmodule m = (CUmodule)0x8000;
+	const cuModuleLoadData_params p = { &m, ptx };
+	control->code = 1;
+	const uint64_t link = fake_enter(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData, &p);
+	tls.inside = 1;
+	code_loaded(tls.thread, ptx, sizeof(ptx) - 1);
+	tls.inside = 0;
+	fake_exit(link, CUDA_SUCCESS);
+	struct fake_record r;
+	assert_true(fake_next(0, &r));
+	assert_int_equal(r.type, TSDB_MSG_CODE);
+	const struct tsdb_msg_code *code = (const void *)r.head;
+	const uint64_t hash = code->hash;
+	assert_int_equal(code->total, sizeof(ptx) - 1);
+	assert_int_equal(code->is_ptx, 1);
+	assert_memory_equal(code->bytes, ptx, sizeof(ptx) - 1);
+	struct sbt_cmd cmd = fake_expect(SBT_MODULE_LOAD);
+	assert_int_equal(cmd.u.module_load.code_hash, hash);
+	assert_int_equal(cmd.u.module_load.code_size, sizeof(ptx) - 1);
+	FAKE(cuModuleUnload, m);
+	assert_int_equal(fake_expect(SBT_MODULE_UNLOAD).u.module_unload.dead_module, cmd.u.module_load.new_module);
+}
+
+/* ---- windows ----------------------------------------------------------------------------------------------------------------------- */
+
+static void a_kernel_window(void **state)
+{
+	struct tsdb_window *w = &control->window;
+	strcpy(w->glob, "mat*");
+	w->count = 2;
+	w->kind = TSDB_WINDOW_KERNEL;
+	launch_on(FAKE_FUNC_2, NULL, 1, 2, 3); /* "fill" does not open it */
+	assert_int_equal(fake_expect(SBT_LAUNCH).flags & SBT_F_WINDOW, 0);
+	launch_on(FAKE_FUNC, NULL, 1, 2, 3);
+	struct sbt_cmd first = fake_expect(SBT_LAUNCH);
+	assert_int_equal(first.flags & SBT_F_WINDOW, SBT_F_WINDOW);
+	launch_on(FAKE_FUNC_2, NULL, 1, 2, 3); /* within it */
+	assert_int_equal(fake_expect(SBT_LAUNCH).flags & SBT_F_WINDOW, SBT_F_WINDOW);
+	launch_on(FAKE_FUNC, NULL, 1, 2, 3);
+	struct sbt_cmd last = fake_expect(SBT_LAUNCH);
+	assert_int_equal(last.flags & SBT_F_WINDOW, SBT_F_WINDOW);
+	assert_int_equal(w->state, TSDB_WINDOW_DONE);
+	assert_int_equal(w->opened_seq, first.seq);
+	assert_int_equal(w->closed_seq, last.seq);
+	launch_on(FAKE_FUNC, NULL, 1, 2, 3);
+	assert_int_equal(fake_expect(SBT_LAUNCH).flags & SBT_F_WINDOW, 0);
+	w->kind = TSDB_WINDOW_NONE;
+}
+
+static void a_seq_window(void **state)
+{
+	struct tsdb_window *w = &control->window;
+	w->first = control->next_seq + 1;
+	w->last = control->next_seq + 2;
+	w->state = TSDB_WINDOW_ARMED;
+	w->kind = TSDB_WINDOW_SEQ;
+	const uint16_t expected[] = { 0, SBT_F_WINDOW, SBT_F_WINDOW, 0 };
+	for (unsigned i = 0; i < 4; i++) {
+		launch_on(FAKE_FUNC, NULL, 1, 2, 3);
+		assert_int_equal(fake_expect(SBT_LAUNCH).flags & SBT_F_WINDOW, expected[i]);
+	}
+	assert_int_equal(w->state, TSDB_WINDOW_DONE);
+	w->kind = TSDB_WINDOW_NONE;
+}
+
+/* ---- switched off -------------------------------------------------------------------------------------------------------------------- */
+
+static void off_and_on_again(void **state)
+{
+	control->on = 0;
+	launch_on(FAKE_FUNC, NULL, 1, 2, 3);
+	FAKE(cuStreamDestroy_v2, (CUstream)0x5500); /* not seen */
+	fake_expect_nothing();
+	control->on = 1;
+	launch_on(FAKE_FUNC, (CUstream)0x5500, 1, 2, 3);
+	fake_expect(SBT_STREAM_CREATE); /* what the handle means now is not known: a new stream */
+	fake_expect(SBT_LAUNCH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_row_is_whole),
+		cmocka_unit_test(pytorch_is_covered),
+		cmocka_unit_test(the_first_call_introduces),
+		cmocka_unit_test(a_launch_is_whole),
+		cmocka_unit_test(launch_buffers_are_taken),
+		cmocka_unit_test(extended_launches),
+		cmocka_unit_test(failed_calls_are_recorded),
+		cmocka_unit_test(a_reused_handle_is_a_new_stream),
+		cmocka_unit_test(an_unknown_stream_is_introduced),
+		cmocka_unit_test(per_thread_streams),
+		cmocka_unit_test(events),
+		cmocka_unit_test(a_free_knows_its_kind),
+		cmocka_unit_test(copies),
+		cmocka_unit_test(a_sync_is_seen_while_it_waits),
+		cmocka_unit_test(a_seq_in_flight_is_announced),
+		cmocka_unit_test(polling_is_recorded_once),
+		cmocka_unit_test(unknown_calls_are_named),
+		cmocka_unit_test(a_module_has_its_code),
+		cmocka_unit_test(a_kernel_window),
+		cmocka_unit_test(a_seq_window),
+		cmocka_unit_test(off_and_on_again),
+	};
+	return cmocka_run_group_tests(tests, start, NULL);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The producer's side of a ring, against a consumer made here.
+ */
+#include "capture-fake.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include "capture/ring.h"
+
+static struct tsdb_control *control;
+
+static int start(void **state)
+{
+	control = fake_start();
+	return 0;
+}
+
+/* What tsdb does when a thread has ended: reads the rest, and frees the slot. */
+static void shut(struct ring *r)
+{
+	ring_close(r);
+	assert_int_equal(control->ring[0].state, TSDB_RING_CLOSED);
+	control->ring[0].tail = control->ring[0].head;
+	control->ring[0].state = TSDB_RING_FREE;
+}
+
+static void records_are_never_split(void **state)
+{
+	struct ring r;
+	assert_int_equal(ring_open(&r), 0);
+	const uint32_t size = 4096 + 8; /* does not divide the ring */
+	for (unsigned i = 0; i < 100; i++) {
+		uint8_t *p = ring_reserve(&r, size, false);
+		assert_non_null(p);
+		memset(p, (int)i, size);
+		ring_commit(&r, size);
+		assert_int_equal(r.shared->head, (uint64_t)size * (i + 1));
+		/* As tsdb sees it, through the file: byte by byte around the end. */
+		const uint8_t *data = (const uint8_t *)control + tsdb_ring_offset(FAKE_RING_BYTES, 0);
+		for (uint64_t k = (uint64_t)size * i; k < (uint64_t)size * (i + 1); k++)
+			assert_int_equal(data[k % FAKE_RING_BYTES], i);
+		r.shared->tail = r.shared->head;
+	}
+	shut(&r);
+}
+
+static void a_full_ring_drops_and_counts(void **state)
+{
+	struct ring r;
+	control->on_full = TSDB_FULL_DROP;
+	assert_int_equal(ring_open(&r), 0);
+	unsigned n = 0;
+	while (ring_reserve(&r, 8192, false)) {
+		ring_commit(&r, 8192);
+		n++;
+	}
+	assert_int_equal(n, FAKE_RING_BYTES / 8192);
+	assert_null(ring_reserve(&r, 8, false));
+	assert_int_equal(r.shared->lost, 2);
+	r.shared->tail += 8192; /* room again */
+	assert_non_null(ring_reserve(&r, 8192, false));
+	shut(&r);
+}
+
+static void *consume_later(void *arg)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	control->ring[0].tail = control->ring[0].head;
+	return NULL;
+}
+
+static void a_full_ring_waits(void **state)
+{
+	struct ring r;
+	pthread_t thread;
+	control->on_full = TSDB_FULL_WAIT;
+	assert_int_equal(ring_open(&r), 0);
+	for (unsigned n = 0; n < FAKE_RING_BYTES / 8192; n++) {
+		assert_non_null(ring_reserve(&r, 8192, false));
+		ring_commit(&r, 8192);
+	}
+	assert_int_equal(pthread_create(&thread, NULL, consume_later, NULL), 0);
+	assert_non_null(ring_reserve(&r, 8192, false));
+	assert_int_equal(r.shared->stalls, 1);
+	assert_int_equal(r.shared->lost, 0);
+	pthread_join(thread, NULL);
+	shut(&r);
+}
+
+static void a_broken_consumer_does_no_harm(void **state)
+{
+	struct ring r;
+	control->on_full = TSDB_FULL_DROP;
+	assert_int_equal(ring_open(&r), 0);
+	while (ring_reserve(&r, 8192, false))
+		ring_commit(&r, 8192);
+	r.shared->tail = r.shared->head + 4096; /* ahead of the producer */
+	assert_null(ring_reserve(&r, 8192, false));
+	assert_null(ring_reserve(&r, TSDB_RECORD_MAX + 8, false)); /* too large for any ring */
+	r.shared->tail = r.shared->head;
+	shut(&r);
+}
+
+static void a_dead_debugger_is_not_waited_for(void **state)
+{
+	struct ring r;
+	control->on_full = TSDB_FULL_WAIT;
+	control->debugger_pid = 0x3ffffffe; /* above the largest process id of Linux, 4 Mi */
+	assert_int_equal(ring_open(&r), 0);
+	while (ring_reserve(&r, 8192, false))
+		ring_commit(&r, 8192);
+	assert_false(agent_live()); /* it came back, and the agent has retired */
+	ring_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_are_never_split),
+		cmocka_unit_test(a_full_ring_drops_and_counts),
+		cmocka_unit_test(a_full_ring_waits),
+		cmocka_unit_test(a_broken_consumer_does_no_harm),
+		cmocka_unit_test(a_dead_debugger_is_not_waited_for),
+	};
+	return cmocka_run_group_tests(tests, start, NULL);
+}
