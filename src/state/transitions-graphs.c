@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Transitions of graphs and of stream capture.
+ */
+#include "state/transitions.h"
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------- */
+
+static struct graph *own_graph(struct state *s, uint64_t id)
+{
+	return id < SBT_NO_ID ? table_own(&s->graphs, ROW(graph), (uint32_t)id) : NULL;
+}
+
+static struct graph *new_graph(struct state *s, const struct sbt_cmd *c, uint64_t id, uint64_t source, uint64_t handle)
+{
+	struct graph *g = own_graph(s, id);
+
+	live(s, c, "graph", id, LIFE_OF(g, destroyed), CREATE);
+	if (!g)
+		g = table_insert(&s->graphs, ROW(graph), (uint32_t)id);
+	g->destroyed = false;
+	g->source = (uint32_t)source;
+	g->handle = handle;
+	return g;
+}
+
+static void set_capturing(struct state *s, const struct sbt_cmd *c, uint64_t stream, bool on)
+{
+	struct stream *st = work_stream(s, c, stream);
+
+	if (!st)
+		return;
+	if (st->capturing == on)
+		oddity(s, "#%llu %s: stream %u is %s", SEQ(c), sbt_kind(c->kind)->name, st->id,
+			on ? "capturing already" : "not capturing");
+	st->capturing = on;
+}
+
+void on_capture_begin(struct state *s, const struct sbt_cmd *c)
+{
+	set_capturing(s, c, c->u.capture_begin.stream, true);
+}
+
+void on_capture_end(struct state *s, const struct sbt_cmd *c)
+{
+	const struct sbt_cmd_capture_end *u = &c->u.capture_end;
+
+	set_capturing(s, c, u->stream, false);
+	if (u->new_graph != SBT_NO_ID)
+		new_graph(s, c, u->new_graph, SBT_NO_ID, u->handle);
+}
+
+static void copy_nodes(struct graph *dst, const struct graph *src)
+{
+	if (!src || src == dst)
+		return;
+	vec_free(&dst->nodes);
+	vec_free(&dst->bytes);
+	dst->nodes = src->nodes;
+	dst->bytes = src->bytes;
+	vec_share(&dst->nodes);
+	vec_share(&dst->bytes);
+}
+
+void on_graph_create(struct state *s, const struct sbt_cmd *c)
+{
+	const struct sbt_cmd_graph_create *u = &c->u.graph_create;
+	struct graph *g = new_graph(s, c, u->new_graph, u->clone_of, u->handle);
+
+	if (u->clone_of != SBT_NO_ID)
+		copy_nodes(g, own_graph(s, u->clone_of));
+}
+
+/* Bytes of a node that is written again mostly are what they were. */
+static void put_node_bytes(struct graph *g, struct str *t, struct sbt_blob b)
+{
+	if (t->len == b.len && (!b.len || !memcmp(str_get(&g->bytes, *t), b.p, b.len)))
+		return;
+	vec_own(&g->bytes, 1);
+	*t = str_put(&g->bytes, b.p, b.len);
+}
+
+void on_graph_node(struct state *s, const struct sbt_cmd *c)
+{
+	const struct sbt_cmd_graph_node *u = &c->u.graph_node;
+	struct graph *g = own_graph(s, u->graph);
+	struct node *n;
+
+	live(s, c, "graph", u->graph, LIFE_OF(g, destroyed), USE);
+	if (!g)
+		g = new_graph(s, c, u->graph, SBT_NO_ID, 0);
+	n = table_own(&g->nodes, ROW(node), (uint32_t)u->node); /* written again: it was changed */
+	if (!n)
+		n = table_insert(&g->nodes, ROW(node), (uint32_t)u->node);
+	n->kernel = (uint32_t)u->kernel;
+	n->type = (uint8_t)u->type;
+	put_node_bytes(g, &n->deps, u->deps);
+	put_node_bytes(g, &n->payload, u->payload);
+}
+
+/* An executable graph is what its source was at that moment. */
+void on_graph_instantiate(struct state *s, const struct sbt_cmd *c)
+{
+	const struct sbt_cmd_graph_instantiate *u = &c->u.graph_instantiate;
+	struct graph *g = new_graph(s, c, u->new_exec, u->graph, u->handle), *source = own_graph(s, u->graph);
+
+	g->is_exec = true;
+	live(s, c, "graph", u->graph, LIFE_OF(source, destroyed), USE);
+	copy_nodes(own_graph(s, u->new_exec), source);
+}
+
+void on_graph_destroy(struct state *s, const struct sbt_cmd *c)
+{
+	struct graph *g = own_graph(s, c->u.graph_destroy.dead_graph);
+
+	live(s, c, "graph", c->u.graph_destroy.dead_graph, LIFE_OF(g, destroyed), DESTROY);
+	if (!g)
+		return;
+	g->destroyed = true;
+	if (!g->queued)
+		graph_drop(s, g);
+}
+
+/* What the nodes of a launched graph may write. */
+static void wrote_by_graph(struct state *s, uint64_t seq, const struct graph *g)
+{
+	for (size_t i = 0; i < g->nodes.n && s->allocs.n; i++) {
+		struct sbt_blob p = str_blob(&g->bytes, ((struct node *)g->nodes.data)[i].payload);
+		const struct kernel *k;
+		struct sbt_cmd c;
+
+		if (!p.len || !sbt_unpack(&c, p.p, p.len))
+			continue;
+		k = c.kind == SBT_LAUNCH ? table_find(&s->kernels, ROW(kernel), (uint32_t)c.u.launch.kernel) : NULL;
+		if (c.kind == SBT_LAUNCH)
+			wrote_args(s, seq, c.u.launch.args, k ? str_blob(&s->bytes, k->params) : (struct sbt_blob){0});
+		else if (c.kind == SBT_COPY)
+			wrote(s, seq, c.u.copy.dst, true);
+		else if (c.kind == SBT_FILL)
+			wrote(s, seq, c.u.fill.dst, true);
+	}
+}
+
+void on_graph_launch(struct state *s, const struct sbt_cmd *c)
+{
+	uint64_t id = c->u.graph_launch.exec;
+	struct graph *g = own_graph(s, id);
+
+	live(s, c, "graph", id, LIFE_OF(g, destroyed), USE);
+	if (!submit(s, c, c->u.graph_launch.stream, id))
+		return;
+	g = own_graph(s, id);
+	if (!g)
+		return;
+	g->launches++;
+	g->last_launch = c->seq;
+	g->queued++;
+	wrote_by_graph(s, c->seq, g);
+}
