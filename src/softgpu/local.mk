@@ -106,4 +106,37 @@ softgpu_libcudart_so_13_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcudart.so.13 -Wl,
 softgpu_libcudart_so_13_LDADD = softgpu/libcuda.so.1 -lpthread
 softgpu_libcudart_so_13_DEPENDENCIES = src/softgpu/rt.map softgpu/libcuda.so.1
 EXTRA_DIST += src/softgpu/rt.map
+
+# Its tests: CUDA programs, which nvcc compiles.
+RUNTIME_TESTS = tests/unit/softgpu-runtime tests/unit/softgpu-per-thread tests/unit/softgpu-callbacks tests/unit/softgpu-errors \
+	tests/unit/softgpu-no-ptx
+SUITE_DIR = tests/programs/ptx-suite
+SUITE = $(SUITE_DIR)/bitonic $(SUITE_DIR)/groups $(SUITE_DIR)/histogram $(SUITE_DIR)/jacobi $(SUITE_DIR)/language \
+	$(SUITE_DIR)/maths $(SUITE_DIR)/matmul $(SUITE_DIR)/montecarlo $(SUITE_DIR)/nbody $(SUITE_DIR)/reduce \
+	$(SUITE_DIR)/scan $(SUITE_DIR)/softmax $(SUITE_DIR)/spmv $(SUITE_DIR)/transpose
+EXTRA_DIST += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py tests/unit/softgpu-errors.expected \
+	$(RUNTIME_TESTS:=.cu) $(SUITE_DIR)/suite.h $(SUITE:=.cu)
+if HAVE_NVCC
+check_SCRIPTS += $(RUNTIME_TESTS) $(SUITE)
+CLEANFILES += $(RUNTIME_TESTS) $(SUITE)
+SOFT_NVCC = $(NVCC) -std=c++17 -cudart shared -gencode arch=compute_75,code=compute_75
+$(SUITE): $(SUITE_DIR)/%: $(SUITE_DIR)/%.cu $(SUITE_DIR)/suite.h
+	@$(MKDIR_P) $(SUITE_DIR)
+	$(AM_V_NVCC)$(SOFT_NVCC) -O3 -o $@ $<
+tests/unit/softgpu-runtime: tests/unit/softgpu-runtime.cu softgpu/libcuda.so.1
+	@$(MKDIR_P) tests/unit
+	$(AM_V_NVCC)$(SOFT_NVCC) -O1 -o $@ $< -Xlinker softgpu/libcuda.so.1
+tests/unit/softgpu-per-thread: tests/unit/softgpu-per-thread.cu
+	@$(MKDIR_P) tests/unit
+	$(AM_V_NVCC)$(SOFT_NVCC) -O1 --default-stream per-thread -o $@ $<
+tests/unit/softgpu-callbacks: tests/unit/softgpu-callbacks.cu softgpu/libcupti.so.13
+	@$(MKDIR_P) tests/unit
+	$(AM_V_NVCC)$(SOFT_NVCC) $(CUDA_CFLAGS:-isystem%=-I%) -O1 -o $@ $< -Xlinker softgpu/libcupti.so.13
+tests/unit/softgpu-errors: tests/unit/softgpu-errors.cu
+	@$(MKDIR_P) tests/unit
+	$(AM_V_NVCC)$(SOFT_NVCC) -O1 -o $@ $<
+tests/unit/softgpu-no-ptx: tests/unit/softgpu-no-ptx.cu
+	@$(MKDIR_P) tests/unit
+	$(AM_V_NVCC)$(NVCC) -O1 -cudart shared -gencode arch=compute_75,code=sm_75 -o $@ $<
+endif
 endif

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# The ordinary CUDA programs of tests/programs/ptx-suite on the software GPU: each compares its results with the CPU's. Speaks
+# TAP.
+
+import glob
+import os
+import subprocess
+import sys
+
+BUILD = os.environ.get("TSDB_BUILD", ".")
+SRC = os.environ.get("TSDB_SRC", ".")
+programs = sorted(os.path.basename(p)[:-3] for p in glob.glob(os.path.join(SRC, "tests", "programs", "ptx-suite", "*.cu")))
+failed = 0
+
+if not os.path.exists(os.path.join(BUILD, "tests", "programs", "ptx-suite", "scan")):
+    print("1..0 # SKIP no nvcc when this was built")
+    sys.exit(0)
+print(f"1..{len(programs)}")
+for n, name in enumerate(programs, 1):
+    env = dict(os.environ, LD_LIBRARY_PATH=os.path.join(BUILD, "softgpu"))
+    env.pop("CUDA_INJECTION64_PATH", None)
+    try:
+        p = subprocess.run([os.path.join(BUILD, "tests", "programs", "ptx-suite", name)], env=env, capture_output=True, text=True, timeout=120)
+        ok = p.returncode == 0 and p.stdout == f"{name}: ok\n" and not p.stderr
+        why = (p.stdout + p.stderr).splitlines()
+    except subprocess.TimeoutExpired:
+        ok, why = False, ["takes more than two minutes"]
+    failed += not ok
+    if not ok:
+        for line in why[-10:]:
+            print("# " + line)
+    print(f"{'ok' if ok else 'not ok'} {n} - {name}", flush=True)
+sys.exit(failed != 0)
