@@ -15,7 +15,7 @@ struct cupti_driver {
 	void (*set_hooks)(const struct soft_hooks *hooks);
 	uint32_t (*context_id)(CUcontext ctx);
 	uint32_t (*stream_id)(CUcontext ctx, CUstream stream, bool per_thread);
-	void (*drain)(void);
+	uint64_t (*graph_id)(const void *handle);
 	CUresult (*ctx_get_current)(CUcontext *ctx);
 };
 /* NULL, after one line on stderr, when libcuda.so.1 is not ours. */

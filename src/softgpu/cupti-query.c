@@ -40,9 +40,9 @@ static void driver_find(void)
 	*(void **)&driver.set_hooks = dlsym(lib, "tsdb_soft_set_hooks");
 	*(void **)&driver.context_id = dlsym(lib, "tsdb_soft_context_id");
 	*(void **)&driver.stream_id = dlsym(lib, "tsdb_soft_stream_id");
-	*(void **)&driver.drain = dlsym(lib, "tsdb_soft_drain");
+	*(void **)&driver.graph_id = dlsym(lib, "tsdb_soft_graph_id");
 	*(void **)&driver.ctx_get_current = dlsym(lib, "cuCtxGetCurrent");
-	driver_ok = driver.set_hooks && driver.context_id && driver.stream_id && driver.drain && driver.ctx_get_current;
+	driver_ok = driver.set_hooks && driver.context_id && driver.stream_id && driver.graph_id && driver.ctx_get_current;
 	if (!driver_ok)
 		fprintf(stderr, "tsdb: software GPU: this libcupti.so.13 does not go with the libcuda.so.1 that was loaded\n");
 }
@@ -185,6 +185,46 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext context, uint32_t *d
 	r = current_context(&context);
 	if (r == CUPTI_SUCCESS)
 		*deviceId = 0;
+	return cupti_result(r);
+}
+
+static CUptiResult graph_id(const void *handle, uint64_t *ret)
+{
+	const struct cupti_driver *d = cupti_driver();
+
+	if (!d)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	*ret = d->graph_id(handle);
+	return *ret ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetGraphNodeId(CUgraphNode node, uint64_t *nodeId)
+{
+	uint64_t id = 0;
+	CUptiResult r = nodeId ? graph_id(node, &id) : CUPTI_ERROR_INVALID_PARAMETER;
+
+	if (r == CUPTI_SUCCESS)
+		*nodeId = id;
+	return cupti_result(r);
+}
+
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetGraphId(CUgraph graph, uint32_t *pId)
+{
+	uint64_t id = 0;
+	CUptiResult r = pId ? graph_id(graph, &id) : CUPTI_ERROR_INVALID_PARAMETER;
+
+	if (r == CUPTI_SUCCESS)
+		*pId = (uint32_t)id;
+	return cupti_result(r);
+}
+
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t *pId)
+{
+	uint64_t id = 0;
+	CUptiResult r = pId ? graph_id(graphExec, &id) : CUPTI_ERROR_INVALID_PARAMETER;
+
+	if (r == CUPTI_SUCCESS)
+		*pId = (uint32_t)id;
 	return cupti_result(r);
 }
 

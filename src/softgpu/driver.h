@@ -184,7 +184,6 @@ struct stream {
 	bool legacy, per_thread;
 	struct timeline *tl;
 	struct capture *capture; /* NULL: not capturing */
-	bool capture_dead;	 /* capture was invalidated */
 	int sync_policy;	 /* CUsynchronizationPolicy, 0: never set */
 };
 /* The stream behind h: 0, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD or a handle, of the current context. */

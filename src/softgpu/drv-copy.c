@@ -67,7 +67,7 @@ static CUresult stage(struct op *op)
 static CUresult submit_copy(struct stream *s, const struct copy *c, bool async)
 {
 	struct op op = {.kind = OP_COPY, .copy.c = *c};
-	bool capturing = s->capture || s->capture_dead, wait;
+	bool capturing = s->capture, wait;
 	CUresult r;
 
 	if (capturing && !async) {
@@ -339,7 +339,7 @@ static CUresult fill(CUdeviceptr dst, size_t pitch, size_t width, size_t height,
 	if (!width || !height)
 		return CUDA_SUCCESS;
 	TRY_CU(fill_check(&op.fill));
-	if ((s->capture || s->capture_dead) && !async) {
+	if (s->capture && !async) {
 		capture_invalidate(s);
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	}

@@ -113,7 +113,7 @@ CUresult event_record(struct event *e, struct stream *s)
 	CUresult r;
 
 	pthread_mutex_lock(&drv_lock);
-	if (s->capture || s->capture_dead) {
+	if (s->capture) {
 		r = record_captured(e, s);
 		pthread_mutex_unlock(&drv_lock);
 		return r;
@@ -236,7 +236,7 @@ DRV_STREAM(3, cuStreamWaitEvent, _ptsz, CUstream, hStream, CUevent, hEvent, unsi
 	TRY_CU(stream_resolve(hStream, ptds, &s));
 	TRY_CU(event_resolve(hEvent, &e));
 	pthread_mutex_lock(&drv_lock);
-	if (e->capture || s->capture || s->capture_dead) {
+	if (e->capture || s->capture) {
 		r = capture_wait(s, e);
 		pthread_mutex_unlock(&drv_lock);
 		return r;

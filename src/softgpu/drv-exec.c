@@ -582,7 +582,7 @@ CUresult stream_submit(struct stream *s, struct op *op, const struct point *extr
 	struct item *it;
 
 	pthread_mutex_lock(&drv_lock);
-	if (s->capture || s->capture_dead) {
+	if (s->capture) {
 		CUresult r = capture_add(s, op);
 
 		pthread_mutex_unlock(&drv_lock);

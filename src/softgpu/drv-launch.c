@@ -224,7 +224,7 @@ DRV_STREAM(4, cuStreamAddCallback, _ptsz, CUstream, hStream, CUstreamCallback, c
 
 	REQUIRE(callback && !flags);
 	TRY_CU(stream_resolve(hStream, ptds, &s));
-	if (s->capture || s->capture_dead) {
+	if (s->capture) {
 		capture_invalidate(s);
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	}

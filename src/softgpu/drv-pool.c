@@ -155,7 +155,7 @@ static CUresult alloc_async(CUdeviceptr *dptr, size_t size, struct pool *pool, C
 
 	REQUIRE(dptr && size);
 	TRY_CU(stream_resolve(h, ptds, &s));
-	if (s->capture || s->capture_dead) {
+	if (s->capture) {
 		capture_invalidate(s);
 		drv_say("cuMemAllocAsync inside a stream capture is not supported");
 		return CUDA_ERROR_NOT_SUPPORTED;
@@ -221,7 +221,7 @@ DRV_STREAM(2, cuMemFreeAsync, _ptsz, CUdeviceptr, dptr, CUstream, hStream)
 	TRY_CU(stream_resolve(hStream, ptds, &s));
 	if (!dptr)
 		return CUDA_SUCCESS;
-	if (s->capture || s->capture_dead) {
+	if (s->capture) {
 		capture_invalidate(s);
 		drv_say("cuMemFreeAsync inside a stream capture is not supported");
 		return CUDA_ERROR_NOT_SUPPORTED;

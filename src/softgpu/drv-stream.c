@@ -174,7 +174,7 @@ CUresult stream_wait(struct stream *s)
 	struct ctx *c = s->ctx;
 	struct point p;
 
-	if (s->capture || s->capture_dead) {
+	if (s->capture) {
 		capture_invalidate(s);
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	}
@@ -264,7 +264,7 @@ DRV_STREAM(1, cuStreamQuery, _ptsz, CUstream, hStream)
 	struct stream *s;
 
 	TRY_CU(stream_resolve(hStream, ptds, &s));
-	if (s->capture || s->capture_dead) {
+	if (s->capture) {
 		capture_invalidate(s);
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	}

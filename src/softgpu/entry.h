@@ -34,6 +34,17 @@
 #undef cuEventElapsedTime
 #undef cuGetProcAddress
 #undef cuGraphInstantiate
+#undef cuGraphExecUpdate
+#undef cuGraphRemoveDependencies
+#undef cuGraphAddDependencies
+#undef cuGraphNodeGetDependentNodes
+#undef cuGraphNodeGetDependencies
+#undef cuGraphGetEdges
+#undef cuGraphAddNode
+#undef cuGraphExecKernelNodeSetParams
+#undef cuGraphKernelNodeSetParams
+#undef cuGraphKernelNodeGetParams
+#undef cuGraphAddKernelNode
 #undef cuMemAdvise
 #undef cuMemHostRegister
 #undef cuMemPrefetchAsync

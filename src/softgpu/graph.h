@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * CUDA graphs inside the software driver: a graph is its nodes with edges backwards (what each node waits for); an executable graph is
- * a copy of the nodes' commands in topological order, run as one command of a stream.
+ * a copy of the nodes' commands in topological order, run as one command of a stream. All of it is guarded by drv_lock.
  */
 #ifndef SOFTGPU_GRAPH_H
 #define SOFTGPU_GRAPH_H
@@ -13,34 +13,43 @@ struct node {
 	uint64_t id;
 	CUgraphNodeType type;
 	struct op op;
+	CUDA_MEMCPY3D copy;	 /* memcpy nodes: as it was asked for */
+	void **param_ptrs;	 /* kernel nodes: into op.kernel.params, made when asked for; owned */
+	struct graph *child;	 /* child graph nodes: a clone; owned */
+	uint64_t clone_of;	 /* id of the node that cuGraphClone copied, or 0 */
 	struct node **deps;
 	unsigned ndeps;
-	unsigned order; /* scratch while sorting */
+	unsigned order; /* scratch while sorting and searching */
 };
 
 struct graph {
 	uint32_t id;
+	uint32_t clone_of;
 	struct node **nodes; /* in order of creation */
 	unsigned nnodes;
 	bool capturing; /* belongs to a capture that still runs */
+	bool is_child;	/* belongs to a node */
 };
 
 struct graph_step {
 	struct op op;
 	uint64_t node_id;
-	struct node *from; /* may be gone; compared only */
+	CUgraphNodeType type;
+	unsigned ndeps;
 	bool disabled;
 };
 struct graph_exec {
 	_Atomic int refs; /* the handle and every launch in flight */
+	bool destroyed;
 	uint32_t id, graph_id;
 	unsigned long long flags;
 	struct graph_step *steps;
-	unsigned nsteps;
+	unsigned nsteps, room;
 };
 
 /* One cuStreamBeginCapture: the streams that joined and, per stream, what its next node depends on. */
 struct capture {
+	struct capture *next; /* all captures that run */
 	struct graph *graph;
 	struct stream *origin;
 	unsigned long long id;
@@ -48,16 +57,34 @@ struct capture {
 	pthread_t owner;
 	bool invalid;
 	struct capture_stream {
+		struct capture_stream *next;
 		struct stream *stream;
 		struct node **deps;
 		unsigned ndeps;
 	} *streams;
-	unsigned nstreams;
 };
 
-/* s joins c, its next node depends on the given nodes too. Caller holds drv_lock. */
+/* --- drv-graph.c; callers hold drv_lock --------------------------------------------------------------------------- */
+struct graph *graph_new(void);
+void graph_delete(struct graph *g);
+/* Takes op over, also on failure. The dependencies must be nodes of g. */
+CUresult node_add(struct graph *g, CUgraphNodeType type, struct op *op, struct node *const *deps, size_t ndeps,
+		  struct node **ret);
+bool node_list_add(struct node ***list, unsigned *n, struct node *x);
+CUresult node_resolve(CUgraphNode h, struct node **ret);
+CUresult graph_resolve(CUgraph h, struct graph **ret);
+/* Nodes in an order that respects the edges: by creation as far as possible. malloc'ed; NULL when there is a cycle or no memory. */
+struct node **graph_sorted(struct graph *g);
+
+/* A copy that a node will own. */
+struct graph *graph_clone_child(struct graph *g);
+/* Puts op, which it takes over, in place of the node's command; takes drv_lock itself. */
+CUresult exec_step_replace(CUgraphExec h, CUgraphNode hnode, CUgraphNodeType type, struct op *op);
+
+/* --- drv-capture.c; callers hold drv_lock --------------------------------------------------------------------------- */
+/* s joins c, its next node depends on the given nodes too. */
 CUresult capture_join(struct capture *c, struct stream *s, struct node *const *deps, unsigned ndeps);
-/* What s's next node would depend on. Caller holds drv_lock. */
+/* What s's next node would depend on. NULL when s does not capture, or its capture is invalid. */
 struct capture_stream *capture_stream_of(struct stream *s);
 
 #endif

@@ -23,6 +23,7 @@ libsoftptx_a_CFLAGS = $(SO_CFLAGS) -O2
 softgpu_PROGRAMS += softgpu/libcuda.so.1
 softgpu_libcuda_so_1_SOURCES = \
 	src/softgpu/driver.h \
+	src/softgpu/drv-capture.c \
 	src/softgpu/drv-copy.c \
 	src/softgpu/drv-ctx.c \
 	src/softgpu/drv-device.c \
@@ -36,6 +37,7 @@ softgpu_libcuda_so_1_SOURCES = \
 	src/softgpu/drv-library.c \
 	src/softgpu/drv-mem.c \
 	src/softgpu/drv-module.c \
+	src/softgpu/drv-node.c \
 	src/softgpu/drv-obj.c \
 	src/softgpu/drv-pool.c \
 	src/softgpu/drv-refused.c \

@@ -95,6 +95,8 @@ SOFT_EXPORT void tsdb_soft_exit(struct soft_call *c);
 /* Ids as CUPTI shows them. 0 for a handle that does not exist; stream 0 and 1 are the current context's legacy stream. */
 SOFT_EXPORT uint32_t tsdb_soft_context_id(CUcontext ctx);
 SOFT_EXPORT uint32_t tsdb_soft_stream_id(CUcontext ctx, CUstream stream, bool per_thread);
+/* The id of a CUgraph, CUgraphNode or CUgraphExec, or 0. */
+SOFT_EXPORT uint64_t tsdb_soft_graph_id(const void *handle);
 /* Waits until every command submitted so far has run and been reported to hooks->op. */
 SOFT_EXPORT void tsdb_soft_drain(void);
 /* Program exit or the runtime's need: the mangled name of a CUfunction or CUkernel, or NULL. */
