@@ -259,6 +259,51 @@ RT_API(cudaMemcpyPeerAsync, v4000,
 		     : cudaSuccess;
 }
 
+static cudaError_t peer_3d(const struct cudaMemcpy3DPeerParms *p, CUstream stream, bool async)
+{
+	struct cudaMemcpy3DParms c;
+
+	if (!p)
+		return cudaErrorInvalidValue;
+	c = (struct cudaMemcpy3DParms){
+		.srcArray = p->srcArray,
+		.srcPos = p->srcPos,
+		.srcPtr = p->srcPtr,
+		.dstArray = p->dstArray,
+		.dstPos = p->dstPos,
+		.dstPtr = p->dstPtr,
+		.extent = p->extent,
+		.kind = cudaMemcpyDeviceToDevice,
+	};
+	return copy_3d(&c, stream, async);
+}
+
+RT_API_PT(cudaMemcpy3DPeer, v4000, ptds, v7000, (const struct cudaMemcpy3DPeerParms *p), (p))
+{
+	return peer_3d(p, def, false);
+}
+
+RT_API_PT(cudaMemcpy3DPeerAsync, v4000, ptsz, v7000,
+	(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream), (p, stream))
+{
+	return peer_3d(p, rt_stream(stream, def), true);
+}
+
+/* The attributes are hints on where memory is and when the source is read; copies here read their source in stream order. */
+RT_API_PT(cudaMemcpyBatchAsync, v13000, ptsz, v13000,
+	(void *const *dsts, const void *const *srcs, const size_t *sizes, size_t count,
+		struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
+		cudaStream_t stream),
+	(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream))
+{
+	if (!dsts || !srcs || !sizes || !count || !attrs || !attrsIdxs || !numAttrs || numAttrs > count)
+		return cudaErrorInvalidValue;
+	RT_TRY(rt_init());
+	for (size_t i = 0; i < count; i++)
+		RT_TRY(copy_async((void *)dsts[i], srcs[i], sizes[i], cudaMemcpyDefault, rt_stream(stream, def)));
+	return cudaSuccess;
+}
+
 /* --- fills ------------------------------------------------------------------------------------------------------------ */
 
 static cudaError_t fill(void *p, int value, size_t n, CUstream stream, bool async)
