@@ -32,7 +32,8 @@ docs:
 	python3 $(srcdir)/scripts/sbt-doc $(srcdir)/src/sbt/commands.def $(srcdir)/docs/sbt.md
 
 if HAVE_CMOCKA
-SBT_TESTS = tests/unit/test-sbt-trace tests/unit/test-sbt-print tests/unit/test-sbt-damage
+SBT_TESTS = tests/unit/test-sbt-cmd tests/unit/test-sbt-expr \
+	tests/unit/test-sbt-trace tests/unit/test-sbt-print tests/unit/test-sbt-damage
 check_PROGRAMS += $(SBT_TESTS)
 TESTS += $(SBT_TESTS)
 SBT_TEST_LIBS = libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
@@ -42,4 +43,8 @@ tests_unit_test_sbt_print_SOURCES = tests/unit/test-sbt-print.c
 tests_unit_test_sbt_print_LDADD = $(SBT_TEST_LIBS) $(JANSSON_LIBS)
 tests_unit_test_sbt_damage_SOURCES = tests/unit/test-sbt-damage.c tests/unit/sbt-make.h tests/unit/sbt-dump.h tests/unit/sbt-repair.h
 tests_unit_test_sbt_damage_LDADD = $(SBT_TEST_LIBS)
+tests_unit_test_sbt_cmd_SOURCES = tests/unit/test-sbt-cmd.c tests/unit/sbt-make.h
+tests_unit_test_sbt_cmd_LDADD = $(SBT_TEST_LIBS)
+tests_unit_test_sbt_expr_SOURCES = tests/unit/test-sbt-expr.c
+tests_unit_test_sbt_expr_LDADD = $(SBT_TEST_LIBS)
 endif
