@@ -3,6 +3,7 @@
  * Standard output, pager, colours, log; see out.h. Surprise: nothing is written before out_flush(), so that a long list
  * can still decide to go through a pager.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -240,7 +241,7 @@ static void sentence(FILE *f, const struct err *e)
 		fputc('.', f);
 	if (e->cure) {
 		n = strlen(e->cure);
-		fprintf(f, " %s%s", e->cure, n && strchr(".!?", e->cure[n - 1]) ? "" : ".");
+		fprintf(f, " %c%s%s", toupper((unsigned char)e->cure[0]), n ? e->cure + 1 : "", n && strchr(".!?", e->cure[n - 1]) ? "" : ".");
 	}
 	fputc('\n', f);
 }

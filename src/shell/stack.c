@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host call stacks, see stack.h. Surprise: at a stop of the agent the innermost frames are the agent's and CUPTI's; they are left out, so
- * that frame 0 is the call that the program made.
+ * Host call stacks, see stack.h. Surprise: at a stop of the agent the innermost frames are the agent's, CUPTI's and the driver's; they are
+ * left out, so that frame 0 is the call that the program or its CUDA runtime made, as in recorded stacks.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ void stack_free(struct stack *st)
 
 static bool is_ours(const struct symbol *sym)
 {
-	static const char *const names[] = {"libtsdb-agent.so", "libcupti.so"};
+	static const char *const names[] = {"libtsdb-agent.so", "libcupti.so", "libcuda.so"};
 	const char *slash = sym->module ? strrchr(sym->module, '/') : NULL;
 
 	for (size_t i = 0; slash && i < sizeof names / sizeof *names; i++) {
@@ -29,21 +29,18 @@ static bool is_ours(const struct symbol *sym)
 	return false;
 }
 
-/* Leaves out everything above the last frame of the agent or CUPTI, when the stack begins in the agent. */
+/* Leaves out the innermost frames while they are the agent's, CUPTI's and the driver's, when the stack begins in the agent. */
 static void hide_ours(struct stack *st)
 {
-	unsigned last = 0, from = 0;
+	unsigned n = 0;
 
-	for (unsigned i = 0; i < st->n && i < 64; i++) {
-		if (is_ours(&st->frames[i].sym))
-			last = i + 1;
-	}
-	if (!last || last >= st->n || !is_ours(&st->frames[0].sym))
+	while (n < st->n && is_ours(&st->frames[n].sym))
+		n++;
+	if (!n || n >= st->n)
 		return;
-	from = last;
-	memmove(st->frames, st->frames + from, (st->n - from) * sizeof *st->frames);
-	st->n -= from;
-	st->hidden = from;
+	memmove(st->frames, st->frames + n, (st->n - n) * sizeof *st->frames);
+	st->n -= n;
+	st->hidden = n;
 }
 
 struct err *stack_of_thread(struct session *s, pid_t tid, struct stack *ret)
