@@ -562,34 +562,80 @@ void stops_begin(struct inferior *inf, pid_t pid)
 
 /* ---- requests ---- */
 
-/* Takes the event thread's statuses until it is at the agent's stop again. False: the time is over. */
+/* The software GPU's own threads are its hardware: a read that waits for the device needs them. Its threads are called
+ * tsdb-softgpu. An NVIDIA GPU runs on by itself. */
+static void run_device_threads(struct inferior *inf)
+{
+	static const char prefix[] = "tsdb-softgpu";
+
+	for (unsigned i = 0; i < inf->ntracees; i++) {
+		struct tracee *t = inf->tracees[i];
+		char path[64], name[32] = "";
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", inf->pid, t->tid);
+		f = t->running || t->has_pending ? NULL : fopen(path, "re");
+		if (!f)
+			continue;
+		if (fgets(name, sizeof(name), f) && !strncmp(name, prefix, sizeof(prefix) - 1))
+			run_thread(t, t->inject);
+		fclose(f);
+	}
+}
+
+/* A status of another thread while a request is served: threads of the device and those that the driver starts now run on. */
+static void serve_other(struct inferior *inf, struct tracee *t, int status)
+{
+	if (!take_status(inf, t, status))
+		return;
+	if (is_pending_kind(status)) {
+		t->has_pending = true;
+		t->pending = status;
+		return;
+	}
+	run_thread(t, 0);
+}
+
+/* Acts on a status of the event thread: true when it has served, or never will (*ret). */
+static bool serve_event(struct inferior *inf, struct tracee *t, int status, struct err **ret)
+{
+	if (!take_status(inf, t, status)) {
+		*ret = err_new(ERR_INFERIOR, "the program ended while the request was served");
+		return true;
+	}
+	if (status_event(status) == 0 && WSTOPSIG(status) == SIGTRAP && at_agent_stop(inf, t))
+		return true;
+	if (status_event(status) == 0 && inf->rules[WSTOPSIG(status)].stop) {
+		t->has_pending = true;
+		t->pending = status;
+		inf->at_agent = false;
+		*ret = err_new(ERR_INFERIOR, "the program got %s while the request was served", strsignal(WSTOPSIG(status)));
+		return true;
+	}
+	run_thread(t, status_event(status) || !inf->rules[WSTOPSIG(status)].pass ? 0 : WSTOPSIG(status));
+	return false;
+}
+
+/* Takes statuses until the event thread is at the agent's stop again. False: the time is over. */
 static bool serve_wait(struct inferior *inf, pid_t tid, uint64_t deadline, struct err **ret)
 {
-	for (;;) {
-		struct tracee *t = tracee_find(inf, tid);
-		uint64_t now = monotonic_ms();
-		int status;
+	bool served = false;
+	struct held h;
 
-		if (!t || now >= deadline)
-			return false;
-		if (!stops_wait_one(tid, (int)(deadline - now), &status))
-			continue;
-		if (!take_status(inf, t, status)) {
-			*ret = err_new(ERR_INFERIOR, "the program ended while the request was served");
-			return true;
-		}
-		if (status_event(status) == 0 && WSTOPSIG(status) == SIGTRAP && at_agent_stop(inf, t))
-			return true;
-		if (status_event(status) == 0 && inf->rules[WSTOPSIG(status)].stop) {
-			t->has_pending = true;
-			t->pending = status;
-			inf->at_agent = false;
-			*ret = err_new(ERR_INFERIOR, "the program got %s while the request was served",
-				strsignal(WSTOPSIG(status)));
-			return true;
-		}
-		run_thread(t, status_event(status) || !inf->rules[WSTOPSIG(status)].pass ? 0 : WSTOPSIG(status));
+	hold_signals(&h);
+	while (!served && tracee_find(inf, tid) && monotonic_ms() < deadline) {
+		int status;
+		struct tracee *t = next_status(inf, &status);
+
+		if (!t)
+			sleep_ms(&h, 5);
+		else if (t->tid == tid)
+			served = serve_event(inf, t, status, ret);
+		else
+			serve_other(inf, t, status);
 	}
+	release_signals(&h);
+	return served;
 }
 
 static struct err *serve_timeout(struct inferior *inf, int timeout_ms)
@@ -607,8 +653,10 @@ struct err *stops_serve(struct inferior *inf, int timeout_ms)
 	struct err *e = NULL;
 
 	BUG_ON(!inf->at_agent || !t);
+	run_device_threads(inf);
 	run_thread(t, 0);
 	if (!serve_wait(inf, t->tid, monotonic_ms() + (uint64_t)timeout_ms, &e))
-		e = serve_timeout(inf, timeout_ms);
+		return serve_timeout(inf, timeout_ms);
+	stop_all(inf); /* the device's threads */
 	return e;
 }
