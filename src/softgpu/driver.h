@@ -355,6 +355,9 @@ struct event;
 CUresult capture_wait(struct stream *s, struct event *e);
 /* Takes drv_lock itself: s was used in a way that ends its capture. */
 void capture_invalidate(struct stream *s);
+/* Takes drv_lock itself. For calls that a capture may forbid ("CUDA Driver API", cuThreadExchangeStreamCaptureMode): the
+ * captures that do are invalid then. */
+CUresult capture_check_unsafe(void);
 void graph_exec_run(struct graph_exec *g, struct ctx *c, const struct op_origin *origin, uint64_t queued_ns);
 void graph_exec_ref(struct graph_exec *g);
 void graph_exec_unref(struct graph_exec *g);

@@ -322,13 +322,39 @@ DRV_STREAM(2, cuStreamEndCapture, _ptsz, CUstream, hStream, CUgraph *, phGraph)
 	struct stream *s;
 	CUresult r;
 
-	REQUIRE(phGraph);
-	*phGraph = NULL;
 	TRY_CU(stream_resolve(hStream, ptds, &s));
+	if (phGraph)
+		*phGraph = NULL;
 	pthread_mutex_lock(&drv_lock);
-	r = capture_end(s, &g);
+	r = s->capture && !phGraph ? CUDA_ERROR_INVALID_VALUE : capture_end(s, &g);
 	pthread_mutex_unlock(&drv_lock);
-	*phGraph = (CUgraph)g;
+	if (r == CUDA_SUCCESS)
+		*phGraph = (CUgraph)g;
+	return r;
+}
+
+/* Whether c forbids unsafe calls on a thread whose mode is m. */
+static bool forbids(const struct capture *c, CUstreamCaptureMode m)
+{
+	if (m == CU_STREAM_CAPTURE_MODE_RELAXED || c->mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+		return false;
+	if (pthread_equal(c->owner, pthread_self()))
+		return true;
+	return m == CU_STREAM_CAPTURE_MODE_GLOBAL && c->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+CUresult capture_check_unsafe(void)
+{
+	CUresult r = CUDA_SUCCESS;
+
+	pthread_mutex_lock(&drv_lock);
+	for (struct capture *c = captures; c; c = c->next) {
+		if (!forbids(c, thread_mode))
+			continue;
+		c->invalid = true;
+		r = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	}
+	pthread_mutex_unlock(&drv_lock);
 	return r;
 }
 

@@ -60,6 +60,7 @@ static CUresult alloc(enum mem_kind kind, size_t size, uint32_t flags, uint64_t 
 	TRY_CU(ctx_current(&c));
 	if (!size)
 		return CUDA_ERROR_INVALID_VALUE;
+	TRY_CU(capture_check_unsafe());
 	r = mem_alloc(kind, size, 0, c->uid);
 	if (!r) { /* what cuMemFreeAsync gave back may help */
 		ctx_drain(c);
@@ -120,6 +121,7 @@ DRV_DEFINE(1, cuMemFree_v2, CUdeviceptr, dptr)
 	if (!dptr)
 		return CUDA_SUCCESS;
 	REQUIRE(r && r->start == dptr && (r->kind == MEM_DEVICE || r->kind == MEM_MANAGED));
+	TRY_CU(capture_check_unsafe());
 	if (pool_forget(dptr, c))
 		return CUDA_SUCCESS;
 	TRY_CU(free_range(r));
