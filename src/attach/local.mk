@@ -19,6 +19,7 @@ HEADERS_TO_CHECK += src/attach/attach.h src/attach/inferior.h src/attach/drain.h
 if HAVE_CMOCKA
 ATTACH_TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 ATTACH_TEST_LIBS = libattach.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(ATTACH_LIBS) -lpthread
+# Programs under test are never sanitised: LeakSanitizer refuses to work under ptrace.
 check_PROGRAMS += tests/programs/attach-inferior
 tests_programs_attach_inferior_SOURCES = tests/programs/attach-inferior.c
 tests_programs_attach_inferior_CFLAGS = -std=gnu11 -g -O1 -Wno-unused-parameter
@@ -34,9 +35,9 @@ tests_unit_test_attach_stops_SOURCES = tests/unit/test-attach-stops.c tests/unit
 tests_unit_test_attach_stops_CFLAGS = $(ATTACH_TEST_CFLAGS)
 tests_unit_test_attach_stops_LDADD = $(ATTACH_TEST_LIBS)
 check_PROGRAMS += tests/programs/attach-agent tests/unit/test-attach-agent
-tests_programs_attach_agent_SOURCES = tests/programs/attach-agent.c
-tests_programs_attach_agent_CFLAGS = $(AM_CFLAGS)
-tests_programs_attach_agent_LDADD = libsbt.a libcommon.a -lpthread
+tests_programs_attach_agent_SOURCES = tests/programs/attach-agent.c src/sbt/cmd.c src/sbt/kernel-name.c src/sbt/expr.c
+tests_programs_attach_agent_CFLAGS = -std=gnu11 $(WARN_CFLAGS)
+tests_programs_attach_agent_LDFLAGS = -pthread
 TESTS += tests/unit/test-attach-agent
 tests_unit_test_attach_agent_SOURCES = tests/unit/test-attach-agent.c tests/unit/test-attach-common.h
 tests_unit_test_attach_agent_CFLAGS = $(ATTACH_TEST_CFLAGS)
@@ -45,13 +46,13 @@ check_PROGRAMS += tests/programs/attach-stack-o0 tests/programs/attach-stack-o2 
 ATTACH_STACK_CFLAGS = -std=gnu11 -Wno-unused-parameter -fno-ipa-cp -fno-ipa-sra -fno-ipa-icf
 tests_programs_attach_stack_o0_SOURCES = tests/programs/attach-stack.c
 tests_programs_attach_stack_o0_CFLAGS = $(ATTACH_STACK_CFLAGS)
-tests_programs_attach_stack_o0_LDADD = -lpthread
+tests_programs_attach_stack_o0_LDFLAGS = -pthread
 tests_programs_attach_stack_o2_SOURCES = tests/programs/attach-stack.c
 tests_programs_attach_stack_o2_CFLAGS = $(ATTACH_STACK_CFLAGS)
-tests_programs_attach_stack_o2_LDADD = -lpthread
+tests_programs_attach_stack_o2_LDFLAGS = -pthread
 tests_programs_attach_stack_plain_SOURCES = tests/programs/attach-stack.c
 tests_programs_attach_stack_plain_CFLAGS = $(ATTACH_STACK_CFLAGS)
-tests_programs_attach_stack_plain_LDADD = -lpthread
+tests_programs_attach_stack_plain_LDFLAGS = -pthread
 # What the user put into CFLAGS comes last on the command line, so these are set for the objects alone.
 tests/programs/attach_stack_o0-attach-stack.$(OBJEXT): CFLAGS = -g -O0
 tests/programs/attach_stack_o2-attach-stack.$(OBJEXT): CFLAGS = -g -O2 -fomit-frame-pointer -fno-optimize-sibling-calls
@@ -61,9 +62,16 @@ tests_programs_attach_fatbin_ptx_SOURCES = tests/programs/attach-fatbin.c
 tests_programs_attach_fatbin_ptx_CFLAGS = -std=gnu11 -DPTX
 tests_programs_attach_fatbin_elf_SOURCES = tests/programs/attach-fatbin.c
 tests_programs_attach_fatbin_elf_CFLAGS = -std=gnu11
+tests_programs_attach_fatbin_ptx_LDFLAGS = -pthread
+tests_programs_attach_fatbin_elf_LDFLAGS = -pthread
 check_PROGRAMS += tests/unit/test-attach-stack
 TESTS += tests/unit/test-attach-stack
 tests_unit_test_attach_stack_SOURCES = tests/unit/test-attach-stack.c tests/unit/test-attach-common.h
 tests_unit_test_attach_stack_CFLAGS = $(ATTACH_TEST_CFLAGS)
 tests_unit_test_attach_stack_LDADD = $(ATTACH_TEST_LIBS)
+check_PROGRAMS += tests/unit/test-attach-drain
+TESTS += tests/unit/test-attach-drain
+tests_unit_test_attach_drain_SOURCES = tests/unit/test-attach-drain.c tests/unit/test-attach-common.h
+tests_unit_test_attach_drain_CFLAGS = $(ATTACH_TEST_CFLAGS) $(XXHASH_CFLAGS)
+tests_unit_test_attach_drain_LDADD = $(ATTACH_TEST_LIBS)
 endif
