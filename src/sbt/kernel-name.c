@@ -160,7 +160,7 @@ static bool operator_name(struct demangle *d)
 /* <ctor-dtor-name>: the last component again */
 static bool constructor(struct demangle *d)
 {
-	char c = d->p[0], which = d->p[1];
+	char c = d->p[0], which = c ? d->p[1] : 0;
 	char copy[128];
 	size_t n = d->end - d->last;
 
