@@ -26,6 +26,11 @@ struct ctx *ctx_peek(void)
 	return obj_alive(OBJ_CTX, c) ? c : NULL;
 }
 
+CUcontext tsdb_soft_current(void)
+{
+	return (CUcontext)ctx_peek();
+}
+
 CUresult ctx_sticky(const struct ctx *c)
 {
 	return (CUresult)c->sticky;

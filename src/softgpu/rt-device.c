@@ -67,7 +67,7 @@ cudaError_t rt_init(void)
 	unsigned g = atomic_load_explicit(&generation, memory_order_acquire);
 	CUcontext ctx = NULL;
 
-	if (ready == g)
+	if (ready == g && tsdb_soft_current())
 		return cudaSuccess;
 	if (lost)
 		return cudaErrorDevicesUnavailable;
@@ -77,6 +77,11 @@ cudaError_t rt_init(void)
 		RT_TRY(use_primary(current));
 	ready = g;
 	return cudaSuccess;
+}
+
+unsigned rt_generation(void)
+{
+	return atomic_load_explicit(&generation, memory_order_relaxed);
 }
 
 cudaError_t rt_check(void)

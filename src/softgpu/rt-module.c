@@ -30,7 +30,10 @@ struct rt_entity {
 	const char *name;	  /* mangled; in the program's read-only data */
 	size_t size;
 	CUkernel kernel;
+	/* of a variable: each context has one of its own */
 	CUdeviceptr addr;
+	CUcontext ctx;
+	unsigned generation;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -226,11 +229,17 @@ static cudaError_t resolve_var(struct rt_entity *e)
 	CUresult r;
 	size_t size;
 
-	if (e->addr)
+	if (e->addr && e->ctx == tsdb_soft_current() && e->generation == rt_generation())
 		return cudaSuccess;
 	RT_TRY(load(e->module));
 	r = e->kind == RT_MANAGED ? cuLibraryGetManaged(&e->addr, &size, e->module->lib, e->name)
 				  : cuLibraryGetGlobal(&e->addr, &size, e->module->lib, e->name);
+	if (!r) {
+		e->ctx = tsdb_soft_current();
+		e->generation = rt_generation();
+		if (e->kind == RT_MANAGED)
+			*(void **)e->key = (void *)e->addr;
+	}
 	return r == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : rt_error(r);
 }
 
@@ -330,8 +339,8 @@ char __cudaInitModule(void **handle)
 	for (size_t i = 0; i < table.size; i++) {
 		struct rt_entity *e = &table.slots[i];
 
-		if (e->kind == RT_MANAGED && e->module == m && !resolve_var(e))
-			*(void **)e->key = (void *)e->addr;
+		if (e->kind == RT_MANAGED && e->module == m)
+			resolve_var(e); /* fills the program's pointer */
 	}
 	pthread_mutex_unlock(&lock);
 	return 1;

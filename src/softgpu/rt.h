@@ -111,6 +111,8 @@ static inline cudaError_t rt_error(CUresult r)
 cudaError_t rt_init(void);
 /* The same, and the context must be in order: a fault in it is returned. For calls that need not ask the driver anything. */
 cudaError_t rt_check(void);
+/* Changes when contexts have gone: what was found in one of them has to be asked for again. */
+unsigned rt_generation(void);
 /* cuInit and nothing more. */
 cudaError_t rt_init_driver(void);
 /* The ordinal of the calling thread's device. */
