@@ -190,7 +190,8 @@ static void take_stack(struct call *c, const void *frame)
 static struct call *prepare(struct thread *t, const struct call_site *s)
 {
 	struct call *c = &t->call;
-	*c = (struct call){ .row = s->row, .t = t, .params = s->params, .note = (uint64_t)(uintptr_t)s->name };
+	*c = (struct call){ .row = s->row, .t = t, .params = s->params, .symbol = s->symbol,
+		.note = (uint64_t)(uintptr_t)s->name };
 	c->cmd.kind = s->row->kind;
 	c->cmd.thread = t->number;
 	c->cmd.corr = s->corr;

@@ -48,6 +48,7 @@ struct call {
 	const struct call_row *row;
 	struct thread *t;
 	const void *params; /* the driver's NAME_params structure */
+	const char *symbol; /* of a launch: the kernel's name as the source knows it; may be NULL */
 	struct object *ctx; /* current context; NULL: none */
 	struct kernel *kernel; /* of a launch */
 	CUstream stream;    /* set by call_stream() */
@@ -63,6 +64,7 @@ struct call_site {
 	const struct call_row *row;
 	const char *name; /* for rows without one; lives for ever */
 	const void *params;
+	const char *symbol;
 	CUcontext ctx;
 	const void *frame; /* frame address of the source's callback */
 	uint32_t corr;

@@ -8,7 +8,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include "capture/agent.h"
+#include "capture/driver.h"
 #include "capture/map.h"
+#include "capture/nvinfo.h"
 #include "capture/thread.h"
 
 #define PIECE (32u << 10)
@@ -37,6 +39,8 @@ void code_loaded(struct thread *t, const void *code, size_t size)
 	hash += !hash; /* 0 means "not known" */
 	t->loaded_hash = hash;
 	t->loaded_size = size;
+	if (!is_ptx && !driver.cuFuncGetParamInfo)
+		nvinfo_learn(code, size);
 	if (!atomic_load_explicit(&agent.control->code, memory_order_relaxed))
 		return;
 	spin_lock(&one_at_a_time);

@@ -10,6 +10,7 @@
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/map.h"
+#include "capture/nvinfo.h"
 #include "capture/thread.h"
 
 #define PARAMS_MAX 4096 /* 32,764 bytes of parameters at most (CUDA C Programming Guide, "Kernel parameters") */
@@ -25,7 +26,8 @@ struct facts {
 	uint32_t ctx;
 };
 
-static const char *name_of(CUfunction handle, bool *ret_is_kernel)
+/* hint: what CUPTI calls the kernel of a launch, for drivers before CUDA 12.3; may be NULL. */
+static const char *name_of(CUfunction handle, const char *hint, bool *ret_is_kernel)
 {
 	const char *name = NULL;
 	if (driver.cuKernelGetName && !OWN(driver.cuKernelGetName(&name, (CUkernel)handle)) && name) {
@@ -34,7 +36,7 @@ static const char *name_of(CUfunction handle, bool *ret_is_kernel)
 	}
 	if (driver.cuFuncGetName && !OWN(driver.cuFuncGetName(&name, handle)) && name)
 		return name;
-	return "?";
+	return hint ? hint : "?";
 }
 
 /* The module or library, introduced when it was loaded before we came. */
@@ -62,7 +64,7 @@ static struct facts ask(struct thread *t, struct object *ctx, CUfunction handle)
 	CUmodule module = NULL;
 	CUlibrary library = NULL;
 	t->loaded_hash = 0;
-	f.name = name_of(handle, &f.is_kernel);
+	f.name = name_of(handle, t->call.symbol, &f.is_kernel);
 	if (f.is_kernel) {
 		f.ctx = SBT_NO_ID;
 		/* This is also what makes the driver load the code, so that its hash is known from here on. */
@@ -99,6 +101,13 @@ static int ask_params(const struct facts *f, CUfunction handle, struct kernel_pa
 		to[i] = (struct kernel_param){ (uint32_t)offset, (uint32_t)size };
 	}
 	return PARAMS_MAX;
+}
+
+/* The driver's answer, or the cubin's. */
+static int find_params(const struct facts *f, CUfunction handle, struct kernel_param *to)
+{
+	const int n = ask_params(f, handle, to);
+	return n >= 0 ? n : nvinfo_params(f->name, to, PARAMS_MAX);
 }
 
 static const char *keep_name(const char *s)
@@ -168,7 +177,7 @@ static struct kernel *introduce(struct thread *t, struct object *ctx, CUfunction
 	/* The argument buffer is free until the launch is gathered. */
 	struct kernel_param *scratch = (struct kernel_param *)(void *)t->args;
 	_Static_assert(PARAMS_MAX * sizeof(struct kernel_param) <= CALL_ARGS_MAX, "scratch");
-	const int n = ask_params(&f, handle, scratch);
+	const int n = find_params(&f, handle, scratch);
 	spin_lock(&ids.first_sight);
 	struct kernel *k = (struct kernel *)(uintptr_t)map_get(&ids.kernels, (uint64_t)(uintptr_t)handle);
 	if (!k && (k = new_kernel(&f, handle, scratch, n))) {

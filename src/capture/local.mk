@@ -8,7 +8,7 @@ HEADERS_TO_CHECK += src/capture/wire.h
 if HAVE_CUDA
 HEADERS_TO_CHECK += \
 	src/capture/agent.h src/capture/calls.h src/capture/code.h src/capture/cupti-api.h src/capture/driver.h \
-	src/capture/ids.h src/capture/kernel.h src/capture/map.h src/capture/mapping.h src/capture/ring.h \
+	src/capture/ids.h src/capture/kernel.h src/capture/map.h src/capture/mapping.h src/capture/nvinfo.h src/capture/ring.h \
 	src/capture/source.h src/capture/stack.h src/capture/stop.h src/capture/thread.h src/capture/window.h
 
 agent_sources = \
@@ -27,6 +27,7 @@ agent_sources = \
 	src/capture/kernel.c src/capture/kernel.h \
 	src/capture/map.c src/capture/map.h \
 	src/capture/mapping.c src/capture/mapping.h \
+	src/capture/nvinfo.c src/capture/nvinfo.h \
 	src/capture/nvtx.c \
 	src/capture/ring.c src/capture/ring.h \
 	src/capture/source-cupti.c src/capture/source.h \

@@ -47,8 +47,8 @@ static void api(CUpti_CallbackId cbid, const CUpti_CallbackData *d, const void *
 	if (row->how == CALL_COUNTED)
 		row = &counted;
 	timestamps_follow();
-	calls_enter(&(struct call_site){ .row = row, .name = d->functionName, .params = d->functionParams, .ctx = d->context,
-		.frame = frame, .corr = d->correlationId, .link = d->correlationData });
+	calls_enter(&(struct call_site){ .row = row, .name = d->functionName, .params = d->functionParams,
+		.symbol = d->symbolName, .ctx = d->context, .frame = frame, .corr = d->correlationId, .link = d->correlationData });
 }
 
 static void resource(CUpti_CallbackId cbid, const CUpti_ResourceData *d)
@@ -165,8 +165,22 @@ static bool enable(CUpti_SubscriberHandle h)
 	return true;
 }
 
+/* With our name where CUPTI takes names (CUDA 13), so that a tool that finds CUPTI taken can say by whom. other: 64 bytes. */
+static CUptiResult subscribe(void *lib, CUpti_SubscriberHandle *handle, char *other)
+{
+#ifdef CUpti_SubscriberParams_STRUCT_SIZE
+	CUpti_SubscriberParams p = { .structSize = CUpti_SubscriberParams_STRUCT_SIZE, .subscriberName = "tsdb",
+		.oldSubscriberName = other, .oldSubscriberSize = CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN };
+	const __typeof__(&cuptiSubscribe_v2) v2 = (__typeof__(&cuptiSubscribe_v2))(uintptr_t)dlsym(lib, "cuptiSubscribe_v2");
+	if (v2)
+		return v2(handle, callback, NULL, &p);
+#endif
+	return cupti.cuptiSubscribe(handle, callback, NULL);
+}
+
 static int start(char *why, size_t why_size)
 {
+	char other[64] = "";
 	static CUpti_SubscriberHandle handle;
 	bool missing = false;
 	void *lib = open_library();
@@ -185,9 +199,10 @@ static int start(char *why, size_t why_size)
 		snprintf(why, why_size, "the CUPTI library in this process lacks functions: it is too old");
 		return -ENOSYS;
 	}
-	const CUptiResult r = cupti.cuptiSubscribe(&handle, callback, NULL);
+	const CUptiResult r = subscribe(lib, &handle, other);
 	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-		snprintf(why, why_size, "another tool in this process (a profiler?) holds CUPTI: run the program without it");
+		snprintf(why, why_size, "%.63s in this process already uses CUPTI: run the program without it",
+			other[0] ? other : "a tool or the program itself");
 		return -EBUSY;
 	}
 	if (r || !enable(handle)) {

@@ -5,14 +5,17 @@
 #include "capture-fake.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "capture/map.h"
 #include "capture/mapping.h"
+#include "capture/nvinfo.h"
 
 static struct tsdb_control *control;
 
@@ -200,6 +203,71 @@ static void dead_keys_are_dropped(void **state)
 	assert_true(m.table->mask < 4096);
 }
 
+/* ---- parameters from a cubin ------------------------------------------------------------------------------------------ */
+
+/* A cubin with the sections of nvcc 13.0's kk(float *, int, struct of 20 bytes, double) and none(void). */
+struct cubin {
+	Elf64_Ehdr eh;
+	Elf64_Shdr sh[4];
+	char names[64];
+	uint32_t kk[29], none[9];
+};
+
+static void make_cubin(struct cubin *c)
+{
+	static const char names[] = "\0.shstrtab\0.nv.info.kk\0.nv.info.none";
+	*c = (struct cubin){
+		.eh = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64 }, .e_shoff = offsetof(struct cubin, sh),
+			.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 4, .e_shstrndx = 1 },
+		.sh = { { 0 },
+			{ .sh_name = 1, .sh_type = SHT_STRTAB, .sh_offset = offsetof(struct cubin, names), .sh_size = sizeof(names) },
+			{ .sh_name = 11, .sh_type = 0x70000000, .sh_offset = offsetof(struct cubin, kk), .sh_size = 29 * 4 },
+			{ .sh_name = 23, .sh_type = 0x70000000, .sh_offset = offsetof(struct cubin, none), .sh_size = 9 * 4 } },
+		/* The bytes of the real ones, as little-endian words. */
+		.kk = { 0x00043704, 0x82, 0x000c1704, 0, 0x00200003, 0x0021f000, 0x000c1704, 0, 0x000c0002, 0x0051f000,
+			0x000c1704, 0, 0x00080001, 0x0011f000, 0x000c1704, 0, 0, 0x0021f000, 0x00005003, 0x00ff1b03,
+			0x01015f03, 0x00041c04, 0xc0, 0x00281903, 0x00080a04, 0x0c, 0x00280210, 0x00043604, 0x08 },
+		.none = { 0x00043704, 0x82, 0x00005003, 0x00ff1b03, 0x01015f03, 0x00041c04, 0x10, 0x00043604, 0x08 },
+	};
+	memcpy(c->names, names, sizeof(names));
+}
+
+static void parameters_of_a_cubin(void **state)
+{
+	static const struct kernel_param expected[] = { { 0, 8 }, { 8, 4 }, { 12, 20 }, { 32, 8 } };
+	struct kernel_param p[8];
+	struct cubin c;
+	make_cubin(&c);
+	assert_int_equal(nvinfo_params("kk", p, 8), -1);
+	nvinfo_learn(&c, sizeof(c));
+	assert_int_equal(nvinfo_params("kk", p, 8), 4);
+	assert_memory_equal(p, expected, sizeof(expected));
+	assert_int_equal(nvinfo_params("none", p, 8), 0);
+	assert_int_equal(nvinfo_params("other", p, 8), -1);
+	assert_int_equal(nvinfo_params("kk", p, 3), -1);
+}
+
+/* Cut short anywhere, and with every byte of the headers wrong: nothing is read that is not there (the sanitizers watch). */
+static void hostile_cubins(void **state)
+{
+	struct cubin c;
+	for (size_t n = 0; n < sizeof(c); n++) {
+		uint8_t *cut = malloc(n + 1);
+		make_cubin(&c);
+		memcpy(cut, &c, n);
+		nvinfo_learn(cut, n);
+		free(cut);
+	}
+	for (size_t i = 4; i < offsetof(struct cubin, names); i++) {
+		make_cubin(&c);
+		((uint8_t *)&c)[i] ^= 0xff;
+		uint8_t *copy = malloc(sizeof(c));
+		memcpy(copy, &c, sizeof(c));
+		nvinfo_learn(copy, sizeof(c));
+		free(copy);
+	}
+}
+
 /* ---- threads and children ---------------------------------------------------------------------------------------------- */
 
 static void *make_a_call(void *arg)
@@ -260,6 +328,8 @@ int main(void)
 		cmocka_unit_test(new_mappings_are_found),
 		cmocka_unit_test(the_map_keeps_what_it_is_given),
 		cmocka_unit_test(dead_keys_are_dropped),
+		cmocka_unit_test(parameters_of_a_cubin),
+		cmocka_unit_test(hostile_cubins),
 		cmocka_unit_test(a_thread_gives_its_ring_back),
 		cmocka_unit_test(a_forked_child_is_inert),
 		cmocka_unit_test(without_a_control_block_nothing_happens),
