@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fuzz target: a keyframe as hostile bytes. What decodes must stand everything that is done with a state: folding on,
- * retiring, printing, cloning, and storing to the same state again.
+ * Fuzz target: after a 'k' a keyframe, after a 'c' packed commands, as hostile bytes. What decodes, and whatever the commands
+ * come to, must stand everything that is done with a state: folding on, retiring, printing, cloning, and storing to the same
+ * state again.
  */
 #include <stdlib.h>
+#include "fuzz.h"
 #include "state/state.h"
 #include "../unit/random-cmds.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void fold_on(struct state *s, uint64_t seed)
 {
@@ -55,22 +55,42 @@ static void store_again(const struct state *s)
 	buf_free(&b);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void use(struct state *s, uint64_t seed)
 {
-	struct state *s, *clone;
-	struct err *e = state_decode(&s, data, size);
+	struct state *clone;
 
-	if (e) {
-		err_free(e);
-		return 0;
-	}
 	look(s);
 	store_again(s);
 	clone = state_clone(s);
-	fold_on(clone, size);
+	fold_on(clone, seed);
 	look(clone);
 	state_free(clone);
 	store_again(s);
+}
+
+static struct state *fold(const uint8_t *p, size_t n)
+{
+	struct state *s = state_new();
+	struct sbt_cmd c;
+	size_t used;
+
+	for (; (used = sbt_unpack(&c, p, n)); p += used, n -= used)
+		err_free(state_apply(s, &c));
+	return s;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct state *s = NULL;
+
+	if (!size)
+		return 0;
+	if (data[0] == 'c')
+		s = fold(data + 1, size - 1);
+	else if (data[0] == 'k')
+		err_free(state_decode(&s, data + 1, size - 1));
+	if (s)
+		use(s, size);
 	state_free(s);
 	return 0;
 }
