@@ -5,6 +5,7 @@
 #ifndef SHELL_EDITOR_H
 #define SHELL_EDITOR_H
 
+#include <stddef.h>
 #include "err.h"
 
 struct editor;
