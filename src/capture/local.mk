@@ -52,12 +52,18 @@ check_LIBRARIES = libagenttest.a
 libagenttest_a_SOURCES = $(agent_sources) src/sbt/expr-parse.c tests/unit/capture-fake.c tests/unit/capture-fake.h
 libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
 capture_tests = \
-	tests/unit/test-capture-calls tests/unit/test-capture-ring \
+	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-ring \
 	tests/unit/test-capture-stack tests/unit/test-capture-stop
 check_PROGRAMS += $(capture_tests)
 TESTS += $(capture_tests)
 capture_test_cflags = $(libagenttest_a_CFLAGS)
 capture_test_ldadd = libagenttest.a $(CMOCKA_LIBS) -lpthread -ldl
+# Loads the agent into itself, so it is built as foreign programs are.
+tests_unit_test_capture_agent_SOURCES = tests/unit/test-capture-agent.c src/sbt/cmd.c src/capture/wire.h
+tests_unit_test_capture_agent_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer $(WARN_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_capture_agent_LDFLAGS =
+tests_unit_test_capture_agent_LDADD = $(CMOCKA_LIBS) -lpthread -ldl
+EXTRA_tests_unit_test_capture_agent_DEPENDENCIES = libtsdb-agent.so
 tests_unit_test_capture_calls_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_calls_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_ring_CFLAGS = $(capture_test_cflags)
