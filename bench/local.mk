@@ -20,7 +20,13 @@ bench_make_trace_SOURCES = bench/make-trace.c bench/synthetic.c bench/synthetic.
 bench_make_trace_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
 bench_make_trace_LDADD = libstate.a libsbt.a libcommon.a $(SBT_LIBS)
 
-BENCHES = bench/bench-state
+# Stops per second and records drained per second, against an agent without a GPU.
+EXTRA_PROGRAMS += bench/bench-stops
+bench_bench_stops_SOURCES = bench/bench-stops.c
+bench_bench_stops_LDADD = libattach.a libsbt.a libcommon.a $(ATTACH_LIBS)
+EXTRA_bench_bench_stops_DEPENDENCIES = tests/programs/attach-agent
+
+BENCHES = bench/bench-state bench/bench-stops
 .PHONY: bench
 bench: all
 	@for b in $(BENCHES); do echo "== $$b"; $(MAKE) -s $(AM_MAKEFLAGS) $$b && ./$$b || exit 1; done

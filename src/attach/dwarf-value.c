@@ -196,12 +196,17 @@ static bool run(struct machine *m, const Dwarf_Op *ops, size_t n)
 	return true;
 }
 
+/* Compilers write negative constants in signed forms; the fixed-size forms hold what is not negative (gcc 12, clang 14). */
 static struct dwarf_place constant(Dwarf_Attribute *attr)
 {
+	unsigned form = dwarf_whatform(attr);
 	Dwarf_Sword v;
+	Dwarf_Word u;
 
-	if (dwarf_formsdata(attr, &v) == 0)
+	if ((form == DW_FORM_sdata || form == DW_FORM_implicit_const) && dwarf_formsdata(attr, &v) == 0)
 		return (struct dwarf_place){.kind = PLACE_VALUE, .value = (uint64_t)v};
+	if (form != DW_FORM_sdata && form != DW_FORM_implicit_const && dwarf_formudata(attr, &u) == 0)
+		return (struct dwarf_place){.kind = PLACE_VALUE, .value = u};
 	return (struct dwarf_place){.kind = PLACE_UNKNOWN, .why = "a constant that is not a number"};
 }
 

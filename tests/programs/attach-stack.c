@@ -50,6 +50,8 @@ __attribute__((noinline)) int middle(int number, const char *text, double real, 
 	int array[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 	char letters[] = "a\tb\"c";
 	enum colour c = GREEN;
+	const unsigned long wide = 40000, wider = 0xfffffffful; /* constants in the DWARF */
+	const int below = -7;
 	odd u = 65535;
 	float f = -0.25f;
 	bool yes = true;
@@ -59,7 +61,7 @@ __attribute__((noinline)) int middle(int number, const char *text, double real, 
 	void *nothing = NULL;
 
 	inlined(number + array[3] + letters[0] + (int)c + u + (int)f + yes + small + ch + (int)big + (nothing != NULL) +
-		(int)real + text[0] + l.a.x);
+		(int)real + text[0] + l.a.x + (int)(wide + wider) + below);
 	sink++;
 	return array[number & 3];
 }

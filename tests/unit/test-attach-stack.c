@@ -205,6 +205,8 @@ static void variables(void **state)
 	has_line(text, "letters = \"a\\tb\\\"c\"");
 	has_line(text, "c = GREEN");
 	has_line(text, "u = 65535");
+	has_line(text, "wide = 40000");
+	has_line(text, "below = -7");
 	has_line(text, "f = -0.25");
 	has_line(text, "yes = true");
 	has_line(text, "small = -3 '\\375'");
@@ -235,7 +237,10 @@ static void optimised_variables(void **state)
 
 	assert_non_null(strstr(text, "number = "));
 	assert_non_null(strstr(text, "<"));
-	has_line(text, "c = GREEN"); /* a constant in the DWARF */
+	has_line(text, "c = GREEN"); /* constants in the DWARF */
+	has_line(text, "wide = 40000");
+	has_line(text, "wider = 4294967295");
+	has_line(text, "below = -7");
 	free(text);
 	free(s.f);
 	inferior_free(inf);
