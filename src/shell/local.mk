@@ -48,3 +48,21 @@ HEADERS_TO_CHECK += \
 	src/shell/breakpoints.h src/shell/capture.h src/shell/command.h src/shell/editor.h src/shell/gpu.h src/shell/input.h \
 	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/recorder.h src/shell/replay-run.h src/shell/session.h \
 	src/shell/settings.h src/shell/stack.h src/shell/tools.h src/shell/trace.h src/shell/value.h src/shell/vars.h src/shell/words.h
+
+dist_man_MANS += man/tsdb.1
+
+if HAVE_CMOCKA
+SHELL_TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+SHELL_TEST_LIBS = $(CMOCKA_LIBS) $(tsdb_LDADD)
+check_PROGRAMS += tests/unit/test-shell-words tests/unit/test-shell-table tests/unit/test-shell-session
+TESTS += tests/unit/test-shell-words tests/unit/test-shell-table tests/unit/test-shell-session
+tests_unit_test_shell_words_SOURCES = tests/unit/test-shell-words.c
+tests_unit_test_shell_words_CFLAGS = $(SHELL_TEST_CFLAGS)
+tests_unit_test_shell_words_LDADD = $(SHELL_TEST_LIBS)
+tests_unit_test_shell_table_SOURCES = tests/unit/test-shell-table.c
+tests_unit_test_shell_table_CFLAGS = $(SHELL_TEST_CFLAGS)
+tests_unit_test_shell_table_LDADD = $(SHELL_TEST_LIBS)
+tests_unit_test_shell_session_SOURCES = tests/unit/test-shell-session.c tests/unit/cmds.h
+tests_unit_test_shell_session_CFLAGS = $(SHELL_TEST_CFLAGS)
+tests_unit_test_shell_session_LDADD = $(SHELL_TEST_LIBS)
+endif

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sessions over a made trace: what commands say, what they refuse, breakpoints in a replay, scripts, exit counts. And the recorder's
+ * refusals. No program is run here; tests/e2e does that.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <fcntl.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "cmds.h"
+#include "capture/wire.h"
+#include "shell/breakpoints.h"
+#include "shell/recorder.h"
+#include "shell/session.h"
+#include "shell/trace.h"
+
+static char dir[] = "/tmp/tsdb-session-XXXXXX";
+
+static void must(struct err *e)
+{
+	if (e)
+		fail_msg("%s", e->what);
+}
+
+static char *in_dir(const char *name)
+{
+	return xasprintf("%s/%s", dir, name);
+}
+
+/* 1 device, 2 ctx, 3 stream 1, 4 event 0, 5 kernel, 6 alloc, 7 copy, 8 launch on 0, 9 record on 0, 10 wait on 1, 11 launch on 1,
+ * 12 sync, 13 sync_end. */
+static char *make_trace(void)
+{
+	static const uint32_t params[] = {0, 8, 8, 4};
+	static const unsigned char args[12] = {0, 0, 0, 2, 3, 0, 0, 0, 0, 0, 0xc0, 0x3f}; /* 0x302000000, 1.5f */
+	const struct sbt_meta meta = {.program = "app 64", .cwd = "/", .host = "h", .gpu = "g", .tsdb = "t", .start_ns = 1, .stacks = true};
+	const struct sbt_frame frames[] = {{0, 0x1000}, {0, 0x2000}};
+	char *path = in_dir("made.sbt");
+	struct sbt_writer *w;
+	uint32_t module;
+	struct sbt_cmd c;
+
+	must(sbt_writer_open(&w, path, &meta));
+	must(sbt_writer_module(w, "/nowhere/app", "", &module));
+	must(sbt_writer_stack(w, 7, frames, 2));
+#define ADD(x) (c = (x), must(sbt_writer_cmd(w, &c)))
+	ADD(cmd_device(1, 0, "made GPU"));
+	ADD(cmd_ctx_create(2, 0, 0));
+	ADD(cmd_stream_create(3, 1, 1));
+	ADD(cmd_event_create(4, 0));
+	ADD(cmd_kernel_def(5, 0, SBT_NO_ID, "_Z6matmulPf", params, 2));
+	ADD(cmd_alloc(6, 0x302000000, 4096));
+	ADD(cmd_copy(7, 0, SBT_COPY_H2D, 0x302000000, 0x7000, 4096, true));
+	c = cmd_launch(8, 0, 0);
+	c.stack = 7;
+	c.u.launch.args = (struct sbt_blob){args, sizeof args};
+	must(sbt_writer_cmd(w, &c));
+	ADD(cmd_event_record(9, 0, 0));
+	ADD(cmd_stream_wait(10, 1, 0));
+	c = cmd_launch(11, 1, 0);
+	c.u.launch.grid_x = 5;
+	must(sbt_writer_cmd(w, &c));
+	ADD(cmd_sync_ctx(12));
+	ADD(cmd_sync_end(13, 12));
+#undef ADD
+	must(sbt_writer_close(w));
+	return path;
+}
+
+/* ---- running lines with the screen in a file ---------------------------------------------------------------------- */
+
+struct screen {
+	struct session *s;
+	char *text;
+	int fds[2]; /* the real stdout and stderr */
+};
+
+static char *read_file(const char *path)
+{
+	struct buf b = BUF_INIT;
+	FILE *f = fopen(path, "r");
+	size_t n;
+
+	assert_non_null(f);
+	while ((n = fread(buf_room(&b, 65536), 1, 65536, f)) > 0)
+		b.len += n;
+	fclose(f);
+	return b.len ? buf_steal(&b) : xstrdup("");
+}
+
+/* Runs lines; what they show on both streams is returned. */
+static char *say(struct session *s, const char *lines)
+{
+	char *path = in_dir("screen");
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600), out, err;
+	char *text;
+
+	fflush(stdout);
+	fflush(stderr);
+	out = dup(1);
+	err = dup(2);
+	dup2(fd, 1);
+	dup2(fd, 2);
+	session_lines(s, lines);
+	out_flush(s->out);
+	fflush(stderr);
+	dup2(out, 1);
+	dup2(err, 2);
+	close(out);
+	close(err);
+	close(fd);
+	text = read_file(path);
+	free(path);
+	return text;
+}
+
+/* The lines must show something that matches the extended regular expression. */
+static void shows(struct session *s, const char *lines, const char *pattern)
+{
+	char *text = say(s, lines);
+	regex_t re;
+
+	assert_int_equal(regcomp(&re, pattern, REG_EXTENDED | REG_NEWLINE | REG_NOSUB), 0);
+	if (regexec(&re, text, 0, NULL, 0))
+		fail_msg("\"%s\" shows\n%s\nbut not %s", lines, text, pattern);
+	regfree(&re);
+	free(text);
+}
+
+static int setup(void **state)
+{
+	struct session *s = xcalloc(1, sizeof *s);
+
+	session_init(s);
+	s->batch = s->quiet = true;
+	*state = s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct session *s = *state;
+
+	session_deinit(s);
+	free(s);
+	return 0;
+}
+
+static struct session *with_trace(void **state)
+{
+	struct session *s = *state;
+	char *path = make_trace();
+
+	must(trace_open(s, path));
+	free(path);
+	return s;
+}
+
+/* ---- tests -------------------------------------------------------------------------------------------------------- */
+
+static void refuses_without_subject(void **state)
+{
+	struct session *s = *state;
+
+	shows(s, "info streams", "^tsdb: there is no GPU to look at.*Use \"run\"");
+	shows(s, "continue", "^tsdb: the program is not being run\\. Use \"run\"\\.$");
+	shows(s, "run", "no program to run has been chosen");
+	shows(s, "bt", "no stack");
+	shows(s, "print grid_x", "no GPU command here");
+	shows(s, "x/4xw 0", "not being run");
+	shows(s, "replay step", "replay start FILE");
+	shows(s, "replay start /nowhere.sbt", "/nowhere.sbt.*No such file");
+	shows(s, "finish", "not being run");
+	shows(s, "thread 1", "not being run");
+	shows(s, "attach 1", "not in this version");
+	shows(s, "condition 9 x", "no breakpoint 9");
+	shows(s, "info streams --josn", "no \"--josn\"|takes no");
+	shows(s, "pwd --json", "takes no --json");
+	shows(s, "frobnicate", "unknown command: frobnicate");
+	shows(s, "run 'a", "no program|quotation");
+	shows(s, "source /nowhere", "/nowhere");
+	shows(s, "handle SIGNOTHING stop", "no signal");
+	shows(s, "capture window frob x", "capture window kernel GLOB");
+	shows(s, "capture window seq 9-3", "range");
+	shows(s, "capture stop", "no capture is on");
+	assert_int_equal(s->failures, 21);
+}
+
+static void looks_at_a_trace(void **state)
+{
+	struct session *s = with_trace(state);
+
+	shows(s, "info trace", "^commands +13, #1-#13");
+	shows(s, "view 8", "^#8 matmul<<<\\(64,1,1\\),\\(256,1,1\\)>>> stream 0");
+	shows(s, "view --stream 1 --kernel mat*", "^#11 matmul<<<\\(5,1,1\\)");
+	shows(s, "view --json 7", "^\\{.*\"seq\": ?7.*\"kind\": ?\"copy\"");
+	shows(s, "info streams", "^ +1 ");
+	shows(s, "state show stream 1 at 10", "Waiting");
+	shows(s, "state show at 99", "no #99.*#1-#13");
+	shows(s, "state show stream 5", "no stream 5");
+	shows(s, "state show memory --json", "302000000");
+	shows(s, "info commands 3-4", "^#3 .*\n#4 ");
+	assert_int_equal(s->failures, 2);
+}
+
+static void replays(void **state)
+{
+	struct session *s = with_trace(state);
+
+	shows(s, "replay start", "13 commands, #1-#13");
+	shows(s, "when", "^At the beginning");
+	shows(s, "bt", "beginning");
+	shows(s, "replay step 8", "^#8 matmul");
+	shows(s, "bt", "^#0 .*app\n#1 .*app");
+	shows(s, "info args", "^arg0 +8 bytes at 0 +0x302000000  -> allocation of 4096 bytes \\(#6\\)\narg1 +4 bytes at 8 +.*1.5");
+	shows(s, "print $cmd.grid_x * 2 + 1", "^\\$1 = 129$");
+	shows(s, "print/x $ + 1", "^\\$2 = 0x82$");
+	shows(s, "print arg1.f32", "^\\$3 = 1.5$");
+	shows(s, "print nothing_like_it", "has no nothing_like_it");
+	shows(s, "x/4xw arg0", "not in this version");
+	shows(s, "next 2", "^#10 stream_wait");
+	shows(s, "replay next stream 1", "wait.*#9|#9");
+	shows(s, "replay reverse-step 2", "^#8 ");
+	shows(s, "replay goto end", "^#13 ");
+	shows(s, "replay goto 77", "77");
+	shows(s, "replay goto 0", "beginning");
+	shows(s, "info command", "beginning|no GPU command");
+	shows(s, "replay stop\nreplay step", "^#1 ");
+}
+
+static void breakpoints_in_a_replay(void **state)
+{
+	struct session *s = with_trace(state);
+
+	shows(s, "break kernel matmul if grid_x < 10", "^Breakpoint 1 at kernel matmul if grid_x < 10$");
+	shows(s, "tbreak copy", "^Temporary breakpoint 2 at copy$");
+	shows(s, "break kernel no_such", "pending");
+	shows(s, "break seq 12", "^Breakpoint 4 at command if seq == 12$");
+	shows(s, "break", "needs to know where");
+	shows(s, "break launch if no_such_field > 1", "no_such_field");
+	shows(s, "commands 1\nprint 1+1\nend", "");
+	shows(s, "replay start\nreplay continue", "reakpoint 2, #7 copy");
+	shows(s, "continue", "Breakpoint 1, #11 matmul.*\n\\$1 = 2");
+	shows(s, "info breakpoints", "^1 +keep +y +1 +kernel matmul\n +stop only if grid_x < 10");
+	shows(s, "ignore 4 1", "Will ignore next 1 crossings of breakpoint 4");
+	shows(s, "continue", "^The end of the trace");
+	shows(s, "reverse-continue", "^Breakpoint 4, #12 ");
+	shows(s, "disable 4\nreverse-continue", "^Breakpoint 1, #11 ");
+	shows(s, "reverse-continue", "beginning");
+	shows(s, "delete 3-4\ninfo breakpoints --json", "\"id\":1");
+	shows(s, "delete 3", "no breakpoint 3");
+	shows(s, "delete\ninfo breakpoints", "^No breakpoints\\.$");
+}
+
+static void saves_and_sources(void **state)
+{
+	struct session *s = *state;
+	char *path = in_dir("saved"), *line = xasprintf("save breakpoints %s", path), *again = xasprintf("source %s", path), *text;
+
+	shows(s, "break kernel 'a b' if seq > 3\ntbreak work\ndisable 1\nignore 2 5\ncommands 2\nbt\nend", "Temporary breakpoint 2 at work");
+	shows(s, line, "");
+	text = read_file(path);
+	assert_string_equal(text, "break kernel 'a b' if seq > 3\ndisable $bpnum\ntbreak work\nignore $bpnum 5\ncommands\n  bt\nend\n");
+	free(text);
+	shows(s, "delete", "");
+	shows(s, again, "Breakpoint 3 at .*\n.*breakpoint 4 at work");
+	shows(s, "info breakpoints", "^4 +del +y.*work\n +ignore the next 5 hits\n +bt");
+	free(path);
+	free(line);
+	free(again);
+}
+
+static void scripts_stop_at_an_error(void **state)
+{
+	struct session *s = *state;
+	char *path = in_dir("script"), *line = xasprintf("source %s", path), *text;
+	FILE *f = fopen(path, "w");
+
+	fputs("# a comment\necho one\\n\n\nfrobnicate\necho two\\n\n", f);
+	fclose(f);
+	text = say(s, line);
+	assert_non_null(strstr(text, "one\n"));
+	assert_non_null(strstr(text, ":4: unknown command: frobnicate"));
+	assert_null(strstr(text, "two"));
+	assert_int_equal(s->failures, 1);
+	free(text);
+	free(path);
+	free(line);
+}
+
+static void settings_and_support(void **state)
+{
+	struct session *s = *state;
+
+	shows(s, "set capture timestamps on\nshow capture timestamps", "is on\\.");
+	shows(s, "show cap", "^capture on-full +wait");
+	shows(s, "set env A=b c\nunset env D\nshow env", "^A=b c\nD \\(unset\\)");
+	shows(s, "set $n = 5 * 3\nprint $n - 1", "^\\$1 = 14$");
+	shows(s, "show version", "tsdb");
+	shows(s, "help break", "kernel GLOB");
+	shows(s, "help info", "info streams");
+	shows(s, "help fields copy", "dir ");
+	shows(s, "help kinds", "^launch ");
+	shows(s, "help expressions", "arg0");
+	shows(s, "apropos backwards", "reverse-continue");
+	shows(s, "echo a\\tb\\\\n\\n", "^a	b\\\\n$");
+	shows(s, "handle USR1 stop nopass\ninfo signals", "^SIGUSR1 +Yes +No");
+	shows(s, "shell echo from the shell", "from the shell");
+	shows(s, "!exit 3", "exit status 3");
+	shows(s, "quit 300", "no exit status");
+	shows(s, "capture window kernel m* count 3\ncapture status", "Armed \\(window\\)");
+	shows(s, "capture stop", "not captured");
+	shows(s, "cd /\npwd", "^/$");
+	assert_false(s->quitting);
+	shows(s, "quit 4", "");
+	assert_true(s->quitting);
+	assert_int_equal(s->quit_status, 4);
+}
+
+static void arms_the_control_block(void **state)
+{
+	struct tsdb_control *ctl = xcalloc(1, sizeof *ctl);
+	struct breakpoints *b = breakpoints_new();
+	struct breakpoint *bp;
+
+	must(breakpoints_add(b, "kernel m* if grid_x > 2", false, &bp));
+	must(breakpoints_add(b, "work", false, &bp));
+	bp->ignore = 1;
+	must(breakpoints_arm(b, ctl));
+	assert_int_equal(ctl->brk[0].id, 1);
+	assert_int_equal(ctl->brk[0].kind, SBT_LAUNCH);
+	assert_string_equal(ctl->brk[0].glob, "m*");
+	assert_int_equal(ctl->brk[0].enabled, 1);
+	assert_true(ctl->brk[0].cond.n > 0);
+	assert_int_equal(ctl->brk[1].id, 2);
+	assert_true(ctl->breaks > 5); /* a slot for each kind of work */
+	ctl->brk[0].hits = 4;
+	ctl->brk[2].hits = 1;
+	breakpoints_collect(b, ctl);
+	assert_int_equal(breakpoints_by_id(b, 1)->hits, 4);
+	assert_int_equal(breakpoints_by_id(b, 2)->hits, 1);
+	assert_false(breakpoints_hit(b, 2, true)); /* ignored once, by the shell */
+	assert_true(breakpoints_hit(b, 2, true));
+	breakpoints_by_id(b, 1)->enabled = false;
+	must(breakpoints_arm(b, ctl));
+	assert_int_equal(ctl->brk[0].id, 2);
+	breakpoints_free(b);
+	free(ctl);
+}
+
+static void recorder_refuses_bad_files(void **state)
+{
+	struct recorder *r = recorder_new(&(struct recorder_options){.program = "p"});
+	char *plain = in_dir("plain"), *none = in_dir("no/such/folder/x"), *made = make_trace();
+	struct recorder_capture c;
+	struct err *e;
+	FILE *f = fopen(plain, "w");
+
+	fputs("precious", f);
+	fclose(f);
+	e = recorder_arm(r, RECORDER_ALL, plain);
+	assert_non_null(e);
+	assert_non_null(strstr(e->what, "no trace"));
+	err_free(e);
+	e = recorder_arm(r, RECORDER_ALL, dir);
+	assert_non_null(e);
+	err_free(e);
+	e = recorder_arm(r, RECORDER_ALL, none);
+	assert_non_null(strstr(e->what, "No such file"));
+	err_free(e);
+	assert_false(recorder_capture(r, &c));
+	must(recorder_arm(r, RECORDER_ALL, made)); /* a trace may be replaced */
+	assert_true(recorder_capture(r, &c));
+	must(recorder_end(r, 0, true, &c));
+	assert_int_equal(c.commands, 0);
+	recorder_free(r);
+	free(plain);
+	free(none);
+	free(made);
+}
+
+static void completes(void **state);
+
+struct found {
+	struct buf words;
+};
+
+static void add_found(void *to, const char *word)
+{
+	buf_printf(&((struct found *)to)->words, "%s ", word);
+}
+
+static void completion(struct session *s, const char *line, size_t want_start, const char *want)
+{
+	struct found f = {BUF_INIT};
+	size_t start;
+
+	session_complete(s, line, &start, add_found, &f);
+	assert_int_equal(start, want_start);
+	if (!strstr(buf_cstr(&f.words), want))
+		fail_msg("\"%s\" completes to \"%s\", not %s", line, buf_cstr(&f.words), want);
+	buf_free(&f.words);
+}
+
+static void completes(void **state)
+{
+	struct session *s = with_trace(state);
+
+	completion(s, "cond", 0, "condition ");
+	completion(s, "info str", 5, "streams ");
+	completion(s, "inf str", 4, "streams ");
+	completion(s, "help info all", 10, "allocations ");
+	completion(s, "set cap", 4, "capture ");
+	completion(s, "set capture on", 12, "on-full ");
+	completion(s, "set capture on-full w", 20, "wait ");
+	completion(s, "break kernel mat", 13, "matmul ");
+	completion(s, "break ev", 6, "event_record ");
+	completion(s, "state show stream ", 18, "1 ");
+	completion(s, "print gr", 6, "grid_x ");
+	completion(s, "source /etc/pass", 7, "/etc/passwd ");
+	completion(s, "frobnicate x", 11, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(refuses_without_subject, setup, teardown),
+		cmocka_unit_test_setup_teardown(looks_at_a_trace, setup, teardown),
+		cmocka_unit_test_setup_teardown(replays, setup, teardown),
+		cmocka_unit_test_setup_teardown(breakpoints_in_a_replay, setup, teardown),
+		cmocka_unit_test_setup_teardown(saves_and_sources, setup, teardown),
+		cmocka_unit_test_setup_teardown(scripts_stop_at_an_error, setup, teardown),
+		cmocka_unit_test_setup_teardown(settings_and_support, setup, teardown),
+		cmocka_unit_test(arms_the_control_block),
+		cmocka_unit_test(recorder_refuses_bad_files),
+		cmocka_unit_test_setup_teardown(completes, setup, teardown),
+	};
+	char *clean;
+	int r;
+
+	if (!mkdtemp(dir))
+		return 1;
+	r = cmocka_run_group_tests(tests, NULL, NULL);
+	clean = xasprintf("rm -rf %s", dir);
+	if (system(clean))
+		r = 1;
+	free(clean);
+	return r;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Words, numbers, ranges, sizes; variables; settings; x/FMT.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "shell/settings.h"
+#include "shell/value.h"
+#include "shell/vars.h"
+#include "shell/words.h"
+
+#define assert_ok(expr)                                                                             \
+	do {                                                                                        \
+		struct err *e_ = (expr);                                                            \
+		if (e_)                                                                             \
+			fail_msg("%s", e_->what);                                                   \
+	} while (0)
+#define assert_refused(expr, text)                                                                  \
+	do {                                                                                        \
+		struct err *e_ = (expr);                                                            \
+		assert_non_null(e_);                                                                \
+		if (!strstr(e_->what, text))                                                        \
+			fail_msg("\"%s\" does not say \"%s\"", e_->what, text);                     \
+		err_free(e_);                                                                       \
+	} while (0)
+
+static void split(void **state)
+{
+	char **w, *line;
+	unsigned n;
+
+	assert_ok(words_split("  a 'b c'  \"d\\\"e\" f\\ g '' h\"i\"'j'", &w, &n));
+	assert_int_equal(n, 6);
+	assert_string_equal(w[0], "a");
+	assert_string_equal(w[1], "b c");
+	assert_string_equal(w[2], "d\"e");
+	assert_string_equal(w[3], "f g");
+	assert_string_equal(w[4], "");
+	assert_string_equal(w[5], "hij");
+	assert_null(w[6]);
+	line = words_join(w, n);
+	assert_string_equal(line, "a \"b c\" \"d\\\"e\" \"f g\" \"\" hij");
+	free(line);
+	words_free(w);
+	assert_ok(words_split("", &w, &n));
+	assert_int_equal(n, 0);
+	words_free(w);
+	assert_refused(words_split("a 'b", &w, &n), "quotation mark");
+}
+
+static void numbers(void **state)
+{
+	uint64_t v, b;
+	bool on;
+
+	assert_true(word_u64("#143", &v));
+	assert_int_equal(v, 143);
+	assert_true(word_u64("0x1F", &v));
+	assert_int_equal(v, 31);
+	assert_true(word_u64("18446744073709551615", &v));
+	assert_int_equal(v, UINT64_MAX);
+	assert_false(word_u64("18446744073709551616", &v));
+	assert_false(word_u64("-1", &v));
+	assert_false(word_u64("12x", &v));
+	assert_false(word_u64("", &v));
+	assert_true(word_size("4M", &v));
+	assert_int_equal(v, 4u << 20);
+	assert_true(word_size("3k", &v));
+	assert_int_equal(v, 3072);
+	assert_false(word_size("17179869184G", &v));
+	assert_false(word_size("4MB", &v));
+	assert_true(word_range("10-20", &v, &b));
+	assert_int_equal(v, 10);
+	assert_int_equal(b, 20);
+	assert_true(word_range("10-", &v, &b));
+	assert_int_equal(b, UINT64_MAX);
+	assert_true(word_range("-7", &v, &b));
+	assert_int_equal(v, 0);
+	assert_int_equal(b, 7);
+	assert_true(word_range("#5", &v, &b));
+	assert_int_equal(v, 5);
+	assert_int_equal(b, 5);
+	assert_false(word_range("20-10", &v, &b));
+	assert_false(word_range("-", &v, &b));
+	assert_false(word_range("--json", &v, &b));
+	assert_true(word_duration("12.5ms", &v));
+	assert_int_equal(v, 12500000);
+	assert_true(word_duration("3", &v));
+	assert_int_equal(v, 3000000);
+	assert_true(word_duration("2s", &v));
+	assert_int_equal(v, 2000000000);
+	assert_false(word_duration("2 s", &v));
+	assert_false(word_duration("-2s", &v));
+	assert_true(word_bool("off", &on));
+	assert_false(on);
+	assert_true(word_bool("1", &on));
+	assert_true(on);
+	assert_false(word_bool("maybe", &on));
+}
+
+static void sizes_for_people(void **state)
+{
+	char b[32];
+
+	assert_string_equal(words_bytes(b, sizeof b, 999), "999 bytes");
+	assert_string_equal(words_bytes(b, sizeof b, 1100000), "1.1 MB");
+	assert_string_equal(words_bytes(b, sizeof b, 1000), "1.0 kB");
+	assert_string_equal(words_bytes(b, sizeof b, UINT64_MAX), "18.4 EB");
+}
+
+static bool field(void *arg, const char *name)
+{
+	return !strcmp(name, "grid_x");
+}
+
+static void variables(void **state)
+{
+	struct vars *v = vars_new();
+	int64_t n;
+	char *text;
+
+	assert_int_equal(vars_remember(v, 7), 1);
+	assert_int_equal(vars_remember(v, -5), 2);
+	vars_set(v, "n", 40);
+	vars_set(v, "n", 41);
+	assert_true(vars_get(v, "", &n));
+	assert_int_equal(n, -5);
+	assert_true(vars_get(v, "$", &n));
+	assert_int_equal(n, 7);
+	assert_true(vars_get(v, "1", &n));
+	assert_int_equal(n, 7);
+	assert_false(vars_get(v, "3", &n));
+	assert_false(vars_get(v, "m", &n));
+	assert_ok(vars_expand(v, "$n + $ * $1 - $cmd.seq + $grid_x", field, NULL, &text));
+	assert_string_equal(text, "41 + (-5) * 7 - seq + grid_x");
+	free(text);
+	assert_refused(vars_expand(v, "$nothing", field, NULL, &text), "$nothing");
+	vars_free(v);
+}
+
+static void setting_names(void **state)
+{
+	enum setting id;
+	const char *rest;
+
+	assert_ok(settings_find("cap time on", &id, &rest));
+	assert_int_equal(id, SET_TIMESTAMPS);
+	assert_string_equal(rest, "on");
+	assert_ok(settings_find("args = a b", &id, &rest));
+	assert_int_equal(id, SET_ARGS);
+	assert_string_equal(rest, "a b");
+	assert_ok(settings_find("capture", &id, &rest));
+	assert_int_equal(id, SET_COUNT);
+	assert_ok(settings_find("gpu soft", &id, &rest)); /* not gpu-timeout */
+	assert_int_equal(id, SET_GPU);
+	assert_refused(settings_find("capture stack x", &id, &rest), "ambiguous");
+	assert_refused(settings_find("frobnicate", &id, &rest), "unknown setting");
+}
+
+static void setting_values(void **state)
+{
+	struct settings set;
+	struct buf b = BUF_INIT;
+
+	settings_init(&set);
+	assert_ok(settings_assign(&set, SET_ON_FULL, "dr"));
+	settings_value(&set, SET_ON_FULL, &b);
+	assert_string_equal(buf_cstr(&b), "drop");
+	buf_clear(&b);
+	assert_ok(settings_assign(&set, SET_RING_SIZE, "1M"));
+	settings_value(&set, SET_RING_SIZE, &b);
+	assert_string_equal(buf_cstr(&b), "1048576");
+	buf_clear(&b);
+	assert_ok(settings_assign(&set, SET_ELEMENTS, "unlimited"));
+	settings_value(&set, SET_ELEMENTS, &b);
+	assert_string_equal(buf_cstr(&b), "unlimited");
+	assert_refused(settings_assign(&set, SET_RING_SIZE, "3M"), "power of two");
+	assert_refused(settings_assign(&set, SET_RING_SIZE, "4K"), "power of two");
+	assert_refused(settings_assign(&set, SET_STACK_DEPTH, "129"), "1 to 128");
+	assert_refused(settings_assign(&set, SET_TIMESTAMPS, "maybe"), "maybe");
+	assert_refused(settings_assign(&set, SET_GPU, "quantum"), "quantum");
+	assert_refused(settings_assign(&set, SET_MEMORY, "on"), "not here yet");
+	buf_free(&b);
+	settings_deinit(&set);
+}
+
+static void format_of(const char *text, uint64_t count, char letter, char unit)
+{
+	struct x_format f = {.count = 1, .letter = 'x', .unit = 'w'};
+
+	assert_ok(x_format_parse(&f, text));
+	assert_int_equal(f.count, count);
+	assert_int_equal(f.letter, letter);
+	assert_int_equal(f.unit, unit);
+}
+
+static void x_formats(void **state)
+{
+	static const float floats[] = {1.5f, -2, 0, 1e10f, 7};
+	static const unsigned char bytes[] = {0x01, 0x80, 0xff, 0x41};
+	struct x_format f = {.count = 5, .letter = 'f', .unit = 'w'};
+	struct buf b = BUF_INIT;
+
+	format_of("8fw", 8, 'f', 'w');
+	format_of("", 1, 'x', 'w');
+	format_of("2g", 2, 'x', 'g');
+	format_of("fg", 1, 'f', 'g');
+	format_of("3c", 3, 'c', 'b');
+	format_of("a", 1, 'a', 'g');
+	format_of("4hd", 4, 'd', 'h');
+	assert_refused(x_format_parse(&f, "8q"), "no format");
+	assert_refused(x_format_parse(&f, "99999999999999999999x"), "from 1 to");
+	assert_refused(x_format_parse(&f, "3i"), "instructions");
+	f = (struct x_format){.count = 5, .letter = 'f', .unit = 'w'};
+	x_format_print(&b, &f, 0x1000, floats);
+	assert_string_equal(buf_cstr(&b), "0x1000:\t1.5\t-2\t0\t1e+10\n0x1010:\t7\n");
+	buf_clear(&b);
+	f = (struct x_format){.count = 4, .letter = 'd', .unit = 'b'};
+	x_format_print(&b, &f, 0x20, bytes);
+	assert_string_equal(buf_cstr(&b), "0x20:\t1\t-128\t-1\t65\n");
+	buf_clear(&b);
+	f = (struct x_format){.count = 2, .letter = 'x', .unit = 'h'};
+	x_format_print(&b, &f, 0, bytes);
+	assert_string_equal(buf_cstr(&b), "0x0:\t0x8001\t0x41ff\n");
+	buf_free(&b);
+}
+
+static void show(const struct value *v, char letter, const char *want)
+{
+	struct buf b = BUF_INIT;
+
+	assert_ok(value_format(v, letter, 4, &b));
+	assert_string_equal(buf_cstr(&b), want);
+	buf_free(&b);
+}
+
+static void values(void **state)
+{
+	struct value i = {.kind = VALUE_INT, .type = SBT_T_UINT, .i = 200, .size = 8};
+	struct value s = {.kind = VALUE_INT, .type = SBT_T_INT, .i = -1, .size = 4};
+	struct value addr = {.kind = VALUE_INT, .type = SBT_T_ADDR, .i = 0x302000000, .size = 8};
+	struct value none = {.kind = VALUE_INT, .type = SBT_T_EVENT, .i = SBT_NO_ID, .size = 8};
+	struct value dir = {.kind = VALUE_INT, .type = SBT_T_ENUM_COPY, .i = SBT_COPY_D2H, .size = 8};
+	struct value f = {.kind = VALUE_FLOAT, .f = 1.5, .size = 4};
+	struct value text = {.kind = VALUE_TEXT, .bytes = {"ab\"cdef", 7}};
+	struct buf b = BUF_INIT;
+
+	show(&i, 0, "200");
+	show(&i, 'x', "0xc8");
+	show(&i, 't', "11001000");
+	show(&i, 'o', "0310");
+	show(&s, 0, "-1");
+	show(&s, 'u', "4294967295");
+	show(&addr, 0, "0x302000000");
+	show(&none, 0, "none");
+	show(&dir, 0, "d2h");
+	show(&f, 0, "1.5");
+	show(&f, 'x', "0x3fc00000");
+	show(&text, 0, "\"ab\\\"c\"...");
+	assert_refused(value_format(&i, 'q', 0, &b), "format letter");
+	buf_free(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(split),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(sizes_for_people),
+		cmocka_unit_test(variables),
+		cmocka_unit_test(setting_names),
+		cmocka_unit_test(setting_values),
+		cmocka_unit_test(x_formats),
+		cmocka_unit_test(values),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
