@@ -186,6 +186,8 @@ static struct err *check_needs(struct session *s, const struct command *c)
 	unsigned f = c->flags;
 	struct target *t = &s->target;
 
+	if ((f & CMD_NEEDS_REPLAY) && !s->trace.replay && s->trace.reader)
+		TRY(trace_replay(s));
 	if ((f & CMD_NEEDS_REPLAY) && !s->trace.replay)
 		return err_cure(err_new(ERR_STATE, "no replay is on"), "Use \"replay start FILE\"");
 	if ((f & CMD_NEEDS_TRACE) && !s->trace.reader)
@@ -198,7 +200,9 @@ static struct err *check_needs(struct session *s, const struct command *c)
 /* Takes /FMT and --json off the front of the rest of the line. */
 static struct err *take_options(const struct command *c, const char **rest, struct cmd_args *a, char *fmt, size_t n)
 {
-	if (**rest == '/') {
+	bool joined = !strchr(" \t", (*rest)[-1]); /* "info/x"; "cd /tmp" is no format */
+
+	if (**rest == '/' && (joined || (c->flags & CMD_FORMAT))) {
 		size_t len = strcspn(*rest, " \t");
 
 		if (!(c->flags & CMD_FORMAT))

@@ -171,8 +171,9 @@ static void what_people_type(void **state)
 	finds("f 1", "frame", "1");
 	finds("t apply all bt", "thread", "apply all bt");
 	finds("!ls -l", "shell", "ls -l");
-	finds("rep rev-s", "replay reverse-step", "");
-	finds("sta sh all", "state show", "all");
+	finds("rep reverse-s", "replay reverse-step", "");
+	finds("rep rc", "replay reverse-continue", "");
+	finds("stat sh all", "state show", "all");
 	finds("info", "info", "");
 	finds("cond 1 x", "condition", "1 x");
 	finds("unset env A", "unset", "env A");
