@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Conversions that need care: every rounding mode, saturation, flushing, half precision. Rounding is done on integers, so it does
+ * not depend on the processor's mode. The common conversions have loops of their own in ptx-alu.c.
+ */
+#include "softgpu/ptx-cvt.h"
+
+#include "softgpu/ptx-dec.h"
+
+/* --- formats ----------------------------------------------------------------------------------------- */
+struct format {
+	unsigned bits, fraction, bias;
+};
+
+static struct format format_of(unsigned type)
+{
+	switch (type) {
+	case T_f64:
+		return (struct format){64, 52, 1023};
+	case T_f32:
+		return (struct format){32, 23, 127};
+	case T_bf16:
+		return (struct format){16, 7, 127};
+	default:
+		return (struct format){16, 10, 15};
+	}
+}
+
+/* Does the magnitude go up, given the bit below the last, whether anything is below that, and the last bit itself? */
+static bool rounds_up(unsigned mode, bool neg, bool half, bool rest, bool odd)
+{
+	if (mode & F_RZ)
+		return false;
+	if (mode & F_RM)
+		return neg && (half || rest);
+	if (mode & F_RP)
+		return !neg && (half || rest);
+	if (mode & F_RNA)
+		return half;
+	return half && (rest || odd);
+}
+
+/* The bits of (-1)^neg * mant * 2^exp, rounded to a type. Overflow is infinity, or the largest number when the mode says so. */
+uint64_t ptx_round(unsigned type, bool neg, uint64_t mant, int exp, unsigned mode)
+{
+	struct format f = format_of(type);
+	uint64_t sign = (uint64_t)neg << (f.bits - 1), inf = ((1ull << (f.bits - 1 - f.fraction)) - 1) << f.fraction, r;
+	int lead, e, shift;
+
+	if (!mant)
+		return sign;
+	lead = 63 - __builtin_clzll(mant);
+	e = lead + exp; /* the value is 1.xxx * 2^e */
+	if (e < 1 - (int)f.bias)
+		e = 1 - (int)f.bias; /* subnormal */
+	shift = e - (int)f.fraction - exp; /* bits of mant to drop */
+	if (shift <= 0) {
+		r = shift < -63 ? 0 : mant << -shift;
+	} else if (shift > 64) {
+		r = rounds_up(mode, neg, false, true, false);
+	} else {
+		uint64_t kept = shift == 64 ? 0 : mant >> shift;
+		bool half = mant >> (shift - 1) & 1;
+		bool rest = shift > 1 && (mant & ((1ull << (shift - 1)) - 1));
+		r = kept + rounds_up(mode, neg, half, rest, kept & 1);
+	}
+	/* a carry out of the fraction moves on into the exponent by itself */
+	r += (uint64_t)(e + (int)f.bias - 1) << f.fraction;
+	if (r >= inf) {
+		bool stays = mode & F_RZ || (mode & F_RM && !neg) || (mode & F_RP && neg);
+		r = stays ? inf - 1 : inf;
+	}
+	return sign | r;
+}
+
+uint64_t ptx_from_double(unsigned type, double v, unsigned mode)
+{
+	struct format f = format_of(type);
+	uint64_t u = ptx_d2u(v), frac = u & ((1ull << 52) - 1);
+	int e = (int)(u >> 52 & 0x7ff);
+	bool neg = u >> 63;
+
+	if (e == 0x7ff && frac) /* the canonical NaN */
+		return type == T_f64 ? 0x7fffffffffffffffull : (1ull << (f.bits - 1)) - 1;
+	if (e == 0x7ff)
+		return (uint64_t)neg << (f.bits - 1) | ((1ull << (f.bits - 1 - f.fraction)) - 1) << f.fraction;
+	return ptx_round(type, neg, e ? frac | 1ull << 52 : frac, (e ? e : 1) - 1075, mode);
+}
+
+/* Exact: every narrower format fits in a double. */
+double ptx_to_double(unsigned type, uint64_t bits)
+{
+	struct format f;
+	uint64_t frac;
+	unsigned e, emax;
+	double v;
+
+	if (type == T_f64)
+		return ptx_u2d(bits);
+	if (type == T_f32)
+		return ptx_u2f((uint32_t)bits);
+	f = format_of(type);
+	emax = (1u << (f.bits - 1 - f.fraction)) - 1;
+	frac = bits & ((1ull << f.fraction) - 1);
+	e = (unsigned)(bits >> f.fraction) & emax;
+	if (e == emax)
+		v = frac ? (double)NAN : (double)INFINITY;
+	else
+		v = ldexp((double)(e ? frac | 1ull << f.fraction : frac), (int)(e ? e : 1) - (int)f.bias - (int)f.fraction);
+	return bits >> (f.bits - 1) & 1 ? -v : v;
+}
+
+/* To an integral value, in the mode of the flags; the sign of zero stays. */
+double ptx_integral(double v, unsigned mode)
+{
+	double r = mode & F_RZ ? trunc(v) : mode & F_RM ? floor(v) : mode & F_RP ? ceil(v) : mode & F_RNA ? round(v) : v;
+
+	if (!(mode & F_ROUND)) { /* nearest even, whatever the processor's mode */
+		r = fabs(v) < 0x1p52 ? copysign((fabs(v) + 0x1p52) - 0x1p52, v) : v;
+	}
+	return r;
+}
+
+/* --- cvt --------------------------------------------------------------------------------------------- */
+struct value {
+	bool is_float;
+	bool neg; /* integers: sign and magnitude */
+	uint64_t mag;
+	double f;
+};
+
+static struct value read_value(unsigned type, uint64_t bits, bool ftz)
+{
+	struct value v = {.is_float = ptx_is_float(type)};
+	unsigned n = ptx_type_bits[type];
+
+	if (v.is_float) {
+		if (type == T_f32 && ftz)
+			bits = ptx_f2u(ptx_flush(ptx_u2f((uint32_t)bits)));
+		v.f = ptx_to_double(type, bits);
+		return v;
+	}
+	if (n < 64)
+		bits &= (1ull << n) - 1;
+	if (ptx_is_signed(type) && bits >> (n - 1) & 1) {
+		v.neg = true;
+		v.mag = (0 - bits) & (n < 64 ? (1ull << n) - 1 : ~0ull);
+	} else {
+		v.mag = bits;
+	}
+	return v;
+}
+
+static uint64_t clamp_to(unsigned type, bool neg, uint64_t mag)
+{
+	unsigned n = ptx_type_bits[type];
+	uint64_t top = ptx_is_signed(type) ? (1ull << (n - 1)) - 1 : n < 64 ? (1ull << n) - 1 : ~0ull;
+
+	if (!neg)
+		return mag > top ? top : mag;
+	if (!ptx_is_signed(type))
+		return 0;
+	return 0 - (mag > top + 1 ? top + 1 : mag);
+}
+
+/* NaN becomes 0; for 64-bit integers the hardware gives the top bit alone. */
+static uint64_t float_to_int(unsigned type, double f, unsigned flags)
+{
+	double r;
+
+	if (isnan(f))
+		return ptx_type_bits[type] == 64 ? 1ull << 63 : 0;
+	r = fabs(ptx_integral(f, flags & F_ROUND));
+	return clamp_to(type, signbit(f), r >= 0x1p64 ? UINT64_MAX : (uint64_t)r);
+}
+
+static uint64_t to_float(unsigned type, struct value v, unsigned flags)
+{
+	uint64_t r;
+
+	if (!v.is_float)
+		return ptx_round(type, v.neg, v.mag, 0, flags & F_ROUND);
+	if (flags & F_INT)
+		v.f = ptx_integral(v.f, flags & F_ROUND);
+	if (flags & F_SAT)
+		v.f = v.f > 1 ? 1 : v.f > 0 ? v.f : 0; /* NaN and -0 give +0 */
+	if (flags & F_RELU && v.f <= 0)
+		v.f = 0;
+	r = ptx_from_double(type, v.f, flags & F_ROUND);
+	if (type == T_f32 && flags & F_FTZ)
+		r = ptx_f2u(ptx_flush(ptx_u2f((uint32_t)r)));
+	return r;
+}
+
+static uint64_t convert(unsigned to, unsigned from, uint64_t bits, unsigned flags)
+{
+	struct value v = read_value(from, bits, flags & F_FTZ);
+	unsigned n = ptx_type_bits[to];
+	uint64_t r;
+
+	if (ptx_is_float(to))
+		return to_float(to, v, flags);
+	if (v.is_float)
+		r = float_to_int(to, v.f, flags);
+	else if (flags & F_SAT)
+		r = clamp_to(to, v.neg, v.mag);
+	else
+		r = v.neg ? 0 - v.mag : v.mag;
+	/* a wider register gets the sign, or zeros */
+	if (n < 64 && ptx_is_signed(to))
+		r = (uint64_t)((int64_t)(r << (64 - n)) >> (64 - n));
+	else if (n < 64)
+		r &= (1ull << n) - 1;
+	return r;
+}
+
+void h_cvt(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	EACH_LANE(l)
+	{
+		uint64_t in = i->flags & F_S64 ? REG(u64a, 1)[l] : REG(u32a, 1)[l];
+		uint64_t r = convert(i->type, i->type2, in, i->flags);
+		if (i->flags & F_D64)
+			REG(u64a, 0)[l] = r;
+		else
+			REG(u32a, 0)[l] = (uint32_t)r;
+	}
+}
+
+/* cvt.rn.f16x2.f32 d, a, b: a is the high half. */
+void h_cvt_pack(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	unsigned half = i->type == T_f16x2 ? T_f16 : T_bf16;
+
+	EACH_LANE(l)
+	{
+		uint32_t hi = (uint32_t)convert(half, T_f32, REG(u32a, 1)[l], i->flags);
+		uint32_t lo = (uint32_t)convert(half, T_f32, REG(u32a, 2)[l], i->flags);
+		REG(u32a, 0)[l] = hi << 16 | lo;
+	}
+}
+
+static const struct {
+	uint8_t to, from, to_wide, from_wide;
+	uint32_t flags; /* rounding */
+	ptx_handler *base, *avx2;
+} quick[] = {
+#define Q(to, from, tw, fw, flags, h) {T_##to, T_##from, tw, fw, flags, h##_base, h##_avx2},
+	Q(u64, u32, 1, 0, 0, h_cvt_64_u32)
+	Q(s64, u32, 1, 0, 0, h_cvt_64_u32)
+	Q(s64, s32, 1, 0, 0, h_cvt_64_s32)
+	Q(u64, s32, 1, 0, 0, h_cvt_64_s32)
+	Q(u32, u64, 0, 1, 0, h_cvt_32_64)
+	Q(s32, s64, 0, 1, 0, h_cvt_32_64)
+	Q(u32, s64, 0, 1, 0, h_cvt_32_64)
+	Q(s32, u64, 0, 1, 0, h_cvt_32_64)
+	Q(u32, u16, 0, 0, 0, h_cvt_32_u16)
+	Q(s32, u16, 0, 0, 0, h_cvt_32_u16)
+	Q(u32, s16, 0, 0, 0, h_cvt_32_s16)
+	Q(s32, s16, 0, 0, 0, h_cvt_32_s16)
+	Q(u16, u32, 0, 0, 0, h_cvt_32_u16)
+	Q(s16, s32, 0, 0, 0, h_cvt_32_s16)
+	Q(u32, u8, 0, 0, 0, h_cvt_32_u8)
+	Q(s32, s8, 0, 0, 0, h_cvt_32_s8)
+	Q(u16, u8, 0, 0, 0, h_cvt_32_u8)
+	Q(f32, s32, 0, 0, 0, h_cvt_f32_s32)
+	Q(f32, u32, 0, 0, 0, h_cvt_f32_u32)
+	Q(f64, s32, 1, 0, 0, h_cvt_f64_s32)
+	Q(f64, u32, 1, 0, 0, h_cvt_f64_u32)
+	Q(f64, f32, 1, 0, 0, h_cvt_f64_f32)
+	Q(f32, f64, 0, 1, 0, h_cvt_f32_f64)
+	Q(s32, f32, 0, 0, F_RZ, h_cvt_s32_f32_rzi)
+};
+
+static const char *check_cvt(const struct ptx_dec *d, unsigned to, unsigned from)
+{
+	bool fto = ptx_is_float(to), ffrom = ptx_is_float(from);
+	ptx_mods round = d->mods & (MB(rn) | MB(rz) | MB(rm) | MB(rp) | MB(rna));
+	ptx_mods integral = d->mods & (MB(rni) | MB(rzi) | MB(rmi) | MB(rpi));
+	bool narrows = fto && ffrom && (ptx_type_bits[to] < ptx_type_bits[from]);
+
+	if (to == T_f16x2 || to == T_bf16x2 || from == T_f16x2 || from == T_bf16x2)
+		return "a conversion of packed halves";
+	if ((to == T_bf16 || from == T_bf16) && to != T_f32 && from != T_f32)
+		return "this conversion of bf16";
+	if (!fto && !ffrom && (round || integral))
+		return "rounding between integers";
+	if (!fto && ffrom && !integral)
+		return "no rounding to an integer";
+	if ((fto && !ffrom && (!round || integral)) || (narrows && !round))
+		return "no rounding";
+	if (fto && ffrom && !narrows && round)
+		return "rounding where nothing is rounded";
+	if (fto && ffrom && to != from && integral)
+		return "an integral value of another format";
+	if (d->mods & MB(ftz) && to != T_f32 && from != T_f32)
+		return ".ftz on this type";
+	if (d->mods & MB(relu) && ((to != T_f16 && to != T_bf16) || from != T_f32))
+		return ".relu on this type";
+	if (d->mods & MB(rna))
+		return ".rna";
+	if (d->mods & (MB(rm) | MB(rp)) && (to == T_bf16 || (to == T_f16 && ffrom)))
+		return "this rounding to a half";
+	return NULL;
+}
+
+const char *sel_cvt(struct ptx_dec *d)
+{
+	struct ptx_insn *i = d->i;
+	const char *why = check_cvt(d, i->type, i->type2);
+
+	if (why)
+		return why;
+	if (ptx_is_float(i->type2) && !ptx_is_float(i->type))
+		i->flags &= ~(uint32_t)F_SAT; /* always saturates */
+	if (i->flags & (F_SAT | F_FTZ | F_RELU))
+		return NULL;
+	for (unsigned k = 0; k < sizeof(quick) / sizeof(quick[0]); k++)
+		if (quick[k].to == i->type && quick[k].from == i->type2 && quick[k].to_wide == !!(i->flags & F_D64) &&
+			quick[k].from_wide == !!(i->flags & F_S64) && quick[k].flags == (i->flags & F_ROUND)) {
+			i->h = d->row->arg ? quick[k].avx2 : quick[k].base;
+			break;
+		}
+	return NULL;
+}
+
+const char *sel_half(struct ptx_dec *d)
+{
+	if (d->mods & MB(relu) && d->mods & MB(sat))
+		return ".relu with .sat";
+	return NULL;
+}
+
+/* --- half-precision arithmetic: exact in double, then rounded once ------------------------------------- */
+enum { HALF_ADD, HALF_SUB, HALF_MUL, HALF_FMA, HALF_NEG, HALF_ABS, HALF_MIN, HALF_MAX };
+/* A product of two halves is exact in a double; the sum of it and a third may not be. Rounding to odd keeps the second rounding right. */
+static double add_odd(double x, double y)
+{
+	double s = x + y, bb = s - x, err = (x - (s - bb)) + (y - bb);
+	uint64_t u;
+
+	if (err != 0 && isfinite(s) && !(ptx_d2u(s) & 1)) {
+		u = ptx_d2u(s);
+		u += (err > 0) == (s > 0) ? 1 : -1ull;
+		return ptx_u2d(u);
+	}
+	return s;
+}
+
+static double half_minmax(double x, double y, bool max)
+{
+	if (isnan(x))
+		return y;
+	if (isnan(y))
+		return x;
+	if (x == y)
+		return signbit(x) == max ? y : x;
+	return (x < y) == max ? y : x;
+}
+
+static uint32_t half_op(unsigned type, unsigned op, uint32_t a, uint32_t b, uint32_t c, unsigned flags)
+{
+	double x = ptx_to_double(type, a & 0xffff), y = ptx_to_double(type, b & 0xffff), z = ptx_to_double(type, c & 0xffff), r;
+
+	if (op == HALF_NEG)
+		return (a & 0xffff) ^ 0x8000;
+	if (op == HALF_ABS)
+		return a & 0x7fff;
+	switch (op) {
+	case HALF_ADD:
+		r = add_odd(x, y);
+		break;
+	case HALF_SUB:
+		r = add_odd(x, -y);
+		break;
+	case HALF_MUL:
+		r = x * y;
+		break;
+	case HALF_FMA:
+		r = add_odd(x * y, z);
+		break;
+	default:
+		r = half_minmax(x, y, op == HALF_MAX);
+		if (flags & F_NAN && (isnan(x) || isnan(y)))
+			r = (double)NAN;
+	}
+	if (flags & F_SAT)
+		r = r > 1 ? 1 : r > 0 ? r : 0;
+	if (flags & F_RELU && r <= 0)
+		r = 0;
+	return (uint32_t)ptx_from_double(type, r, 0);
+}
+
+void h_half(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	bool two = i->type == T_f16x2 || i->type == T_bf16x2;
+	unsigned type = i->type == T_f16 || i->type == T_f16x2 ? T_f16 : T_bf16;
+
+	EACH_LANE(l)
+	{
+		uint32_t a = REG(u32a, 1)[l], b = i->o[2] == NO_REG ? 0 : REG(u32a, 2)[l];
+		uint32_t c = i->o[3] == NO_REG ? 0 : REG(u32a, 3)[l];
+		uint32_t r = half_op(type, i->arg, a, b, c, i->flags);
+		if (two)
+			r |= half_op(type, i->arg, a >> 16, b >> 16, c >> 16, i->flags) << 16;
+		REG(u32a, 0)[l] = r;
+	}
+}
+
+static const char *half_cmp_mods(struct ptx_dec *d)
+{
+	static const uint8_t mods[] = {M_eq, M_ne, M_lt, M_le, M_gt, M_ge, M_equ, M_neu, M_ltu, M_leu, M_gtu, M_geu, M_num, M_nan};
+	unsigned found = 0;
+
+	for (unsigned k = 0; k < sizeof(mods); k++)
+		if (d->mods >> mods[k] & 1) {
+			d->i->arg = k;
+			found++;
+		}
+	return found == 1 ? NULL : "this comparison";
+}
+
+const char *sel_half_cmp(struct ptx_dec *d)
+{
+	return half_cmp_mods(d);
+}
+
+static bool half_compare(unsigned op, double x, double y)
+{
+	bool un = isnan(x) || isnan(y);
+
+	switch (op % 6) {
+	case 0:
+		return op >= 12 ? !un : op >= 6 ? un || x == y : x == y;
+	case 1:
+		return op >= 12 ? un : op >= 6 ? x != y : x != y && !un;
+	case 2:
+		return op >= 6 ? !(x >= y) : x < y;
+	case 3:
+		return op >= 6 ? !(x > y) : x <= y;
+	case 4:
+		return op >= 6 ? !(x <= y) : x > y;
+	default:
+		return op >= 6 ? !(x < y) : x >= y;
+	}
+}
+
+/* setp.CMP.f16 p, a, b, and setp.CMP.f16x2 p|q, a, b: p of the low halves, q of the high ones. */
+void h_half_setp(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	bool two = i->type == T_f16x2 || i->type == T_bf16x2;
+	unsigned type = i->type == T_f16 || i->type == T_f16x2 ? T_f16 : T_bf16;
+	uint32_t p = 0, q = 0;
+
+	EACH_LANE(l)
+	{
+		uint32_t a = REG(u32a, 1)[l], b = REG(u32a, 2)[l];
+		p |= (uint32_t)half_compare(i->arg, ptx_to_double(type, a & 0xffff), ptx_to_double(type, b & 0xffff)) << l;
+		if (two)
+			q |= (uint32_t)half_compare(i->arg, ptx_to_double(type, a >> 16), ptx_to_double(type, b >> 16)) << l;
+	}
+	if (i->flags & F_PAIR && i->o[5] != NO_REG)
+		ptx_set_pred(&PRED(5), mask, two ? q : ~p);
+	if (i->o[0] != NO_REG)
+		ptx_set_pred(&PRED(0), mask, p);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What instruction handlers and the warp loop share. One worker runs one block at a time; its warps take turns.
+ * A fault leaves by longjmp to the worker's block runner, so handlers return nothing.
+ */
+#ifndef SOFTGPU_PTX_EXEC_H
+#define SOFTGPU_PTX_EXEC_H
+
+#include "softgpu/mem.h"
+#include "softgpu/ptx-int.h"
+
+#include <math.h>
+#include <string.h>
+
+struct ptx_ent { /* one entry of the divergence stack */
+	uint32_t pc, rpc, mask;
+	enum { ENT_RUN, ENT_BARRIER, ENT_WSYNC } state;
+	uint32_t bar, want;		  /* ENT_BARRIER: which; ENT_WSYNC: the lanes it waits for */
+	const struct ptx_insn *insn; /* the bar.red that waits */
+};
+
+struct ptx_frame {
+	const struct ptx_function *fn;
+	uint32_t base; /* its entries begin here */
+	uint32_t lbase; /* of its local memory */
+	uint32_t mask; /* lanes that made the call */
+	size_t regs;   /* where its registers begin in regmem */
+	const struct ptx_call *call;
+};
+
+enum ptx_warp_state { WARP_RUN, WARP_WAIT, WARP_DONE };
+
+struct ptx_warp {
+	uint8_t *frame; /* zero point of the current frame */
+	struct ptx_block *blk;
+	struct ptx_worker *wk;
+	uint32_t cc;	/* carry of add.cc and its like, a bit per lane */
+	uint32_t live, all, id;
+	enum ptx_warp_state state;
+	uint64_t count; /* instructions so far */
+	const struct ptx_insn *cur;
+	uint32_t curmask;
+	struct ptx_ent *ents;
+	unsigned nents, capents;
+	struct ptx_frame *frames;
+	unsigned nframes, capframes;
+	uint8_t *regmem;
+	size_t regcap;
+	uint8_t *local; /* lane l's begins at l * lstride */
+	size_t lstride, localcap;
+	bool wake;
+	uint64_t inited; /* launch whose constants the frame holds */
+};
+
+struct ptx_barrier {
+	uint32_t arrived, need; /* threads; need 0: all that live */
+	uint32_t red;
+	enum ptx_bar_kind kind;
+};
+
+struct ptx_block {
+	uint32_t ctaid[3];
+	uint64_t index;
+	uint8_t *shared;
+	size_t shared_size, shared_cap;
+	struct ptx_warp *warps;
+	unsigned nwarps, capwarps;
+	uint32_t live;
+	struct ptx_barrier bar[16];
+};
+
+struct ptx_cached {
+	uint64_t start, end;
+	bool ro;
+};
+#define PTX_NCACHE 8
+
+struct ptx_worker {
+	struct ptx_cached cache[PTX_NCACHE];
+	unsigned next_cache;
+	const struct ptx_launch *l;
+	struct ptx_run *run;
+	uint64_t slice;	    /* backward branches and calls left before the warp gives way */
+	uint64_t launch_id; /* never used twice */
+	size_t stack_limit;
+	uint64_t start_ns;
+	jmp_buf out;
+	struct ptx_fault fault;
+	uint64_t index; /* of the block that runs */
+	char *print;
+	size_t nprint, capprint;
+	struct ptx_worker *next;
+	struct ptx_block blk;
+};
+
+typedef uint32_t __attribute__((may_alias)) u32a;
+typedef uint64_t __attribute__((may_alias)) u64a;
+typedef int32_t __attribute__((may_alias)) s32a;
+typedef int64_t __attribute__((may_alias)) s64a;
+typedef float __attribute__((may_alias)) f32a;
+typedef double __attribute__((may_alias)) f64a;
+
+/* The lanes of operand k. */
+#define REG(T, k) ((T *)__builtin_assume_aligned(w->frame + i->o[k], 128))
+#define REG_AT(T, off) ((T *)__builtin_assume_aligned(w->frame + (off), 128))
+#define PRED(k) (*(u32a *)(w->frame + i->o[k]))
+/* BODY for each active lane l; the first loop is the one to vectorise. */
+#define LANES(...)                                                                                 \
+	do {                                                                                        \
+		if (mask == PTX_FULL) {                                                             \
+			_Pragma("GCC ivdep") for (unsigned l = 0; l < PTX_LANES; l++) { __VA_ARGS__ }       \
+		} else {                                                                            \
+			for (uint32_t left_ = mask; left_; left_ &= left_ - 1) {                    \
+				unsigned l = (unsigned)__builtin_ctz(left_);                        \
+				__VA_ARGS__                                                         \
+			}                                                                           \
+		}                                                                                   \
+	} while (0)
+/* The same without a vector version. */
+#define EACH_LANE(l) for (uint32_t left_ = mask, l; left_ && (l = (uint32_t)__builtin_ctz(left_), 1); left_ &= left_ - 1)
+
+static inline void ptx_set_pred(uint32_t *p, uint32_t mask, uint32_t v)
+{
+	*p = (*p & ~mask) | (v & mask);
+}
+
+static inline uint32_t ptx_f2u(float f)
+{
+	uint32_t u;
+
+	memcpy(&u, &f, 4);
+	return u;
+}
+
+static inline float ptx_u2f(uint32_t u)
+{
+	float f;
+
+	memcpy(&f, &u, 4);
+	return f;
+}
+
+static inline uint64_t ptx_d2u(double f)
+{
+	uint64_t u;
+
+	memcpy(&u, &f, 8);
+	return u;
+}
+
+static inline double ptx_u2d(uint64_t u)
+{
+	double f;
+
+	memcpy(&f, &u, 8);
+	return f;
+}
+
+/* The one NaN that single-precision results have: "PTX ISA 9.0", 5.2.3 and 9.7.3. */
+static inline float ptx_canon(float f)
+{
+	return f == f ? f : ptx_u2f(0x7fffffffu);
+}
+
+static inline float ptx_flush(float f)
+{
+	uint32_t u = ptx_f2u(f);
+
+	return u & 0x7f800000u ? f : ptx_u2f(u & 0x80000000u);
+}
+
+_Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, enum ptx_fault_code code,
+	uint64_t addr, unsigned size, const char *what);
+uint64_t ptx_clock(const struct ptx_warp *w, unsigned sreg);
+/* n bytes at a generic address of one lane; raises a fault. */
+void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n, bool store);
+void ptx_printf(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t fmt, uint64_t args);
+/* The text of a NUL-ended string at a generic address; cut at n - 1 bytes. */
+void ptx_string(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, char *buf, size_t n);
+
+/* Prototypes of every handler and selector of the table, in both instruction sets. */
+#define V(h) h##_base
+#define ROW(op, t, t2, must, may, pat, handler, arg, sel) ROW_(handler, sel)
+#define ROW_(handler, sel) ptx_handler handler;
+#define CTRL(op, t, t2, must, may, pat, arg, sel)
+#include "softgpu/ptx-insns.def"
+#undef V
+#define V(h) h##_avx2
+#define ROW(op, t, t2, must, may, pat, handler, arg, sel) ROW_(handler, sel)
+#define CTRL(op, t, t2, must, may, pat, arg, sel)
+#include "softgpu/ptx-insns.def"
+#undef V
+#undef ROW_
+
+#define PTX_QUICK_CVTS(X)                                                                           \
+	X(h_cvt_64_u32) X(h_cvt_64_s32) X(h_cvt_32_64) X(h_cvt_32_u16) X(h_cvt_32_s16) X(h_cvt_32_u8) \
+	X(h_cvt_32_s8) X(h_cvt_f32_s32) X(h_cvt_f32_u32) X(h_cvt_f64_s32) X(h_cvt_f64_u32)          \
+	X(h_cvt_f64_f32) X(h_cvt_f32_f64) X(h_cvt_s32_f32_rzi)
+#define X(h) ptx_handler h##_base, h##_avx2;
+PTX_QUICK_CVTS(X)
+#undef X
+
+typedef const char *ptx_select(struct ptx_dec *d);
+ptx_select sel_cmp, sel_cvt, sel_mem, sel_atom, sel_math, sel_mov, sel_bar, sel_shfl, sel_vote, sel_cvta,
+	sel_testp, sel_prmt, sel_lop3, sel_half, sel_redux, sel_half_cmp, sel_isspacep;
+
+#endif

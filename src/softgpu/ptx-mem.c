@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Loads, stores, atomics and addresses. Every lane's access is checked before any lane's is made; the check that all lanes fall in
+ * one known range is a loop the compiler vectorises, and the last few ranges are remembered per worker.
+ */
+#include "softgpu/ptx-exec.h"
+
+#include "softgpu/ptx-dec.h"
+
+/* --- checking ---------------------------------------------------------------------------------------- */
+static const struct ptx_cached *find_range(struct ptx_worker *wk, uint64_t a)
+{
+	const struct mem_range *r;
+	struct ptx_cached *c;
+
+	for (unsigned k = 0; k < PTX_NCACHE; k++) {
+		c = &wk->cache[k];
+		if (a - c->start < c->end - c->start)
+			return c;
+	}
+	r = mem_find(a);
+	if (!r)
+		return NULL;
+	c = &wk->cache[wk->next_cache++ % PTX_NCACHE];
+	*c = (struct ptx_cached){r->start, r->end, r->read_only};
+	return c;
+}
+
+static uint8_t *window(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t at, uint64_t size, uint8_t *base,
+	unsigned n, uint64_t shown)
+{
+	if (at > size || size - at < n)
+		ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, shown, n, NULL);
+	return base + at;
+}
+
+void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n, bool store)
+{
+	const struct ptx_cached *c;
+	uint64_t at = (uint32_t)a;
+
+	switch (PTX_WIN(a)) {
+	case PTX_WIN_SHARED:
+		return window(w, i, lane, at, w->blk->shared_size, w->blk->shared, n, a);
+	case PTX_WIN_LOCAL:
+		return window(w, i, lane, at, w->lstride, w->local + lane * w->lstride, n, a);
+	case PTX_WIN_PARAM:
+		if (!store)
+			return window(w, i, lane, at, w->frames[0].fn->param_bytes, (uint8_t *)(uintptr_t)w->wk->l->params,
+				n, a);
+		break;
+	default:
+		c = find_range(w->wk, a);
+		if (c && c->end - a >= n && !(store && c->ro))
+			return (void *)(uintptr_t)a;
+	}
+	ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, a, n, NULL);
+}
+
+static void misaligned(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n)
+{
+	if (a & (n - 1))
+		ptx_raise(w, i, lane, PTX_MISALIGNED_ADDRESS, a, n, NULL);
+}
+
+static void addresses(struct ptx_warp *w, const struct ptx_insn *i, unsigned op, uint32_t mask, uint64_t *a)
+{
+	uint64_t disp = (uint64_t)i->imm;
+
+	if (i->flags & F_A64) {
+		const u64a *s = REG(u64a, op);
+		LANES({ a[l] = s[l] + disp; });
+	} else {
+		const u32a *s = REG(u32a, op);
+		LANES({ a[l] = (uint32_t)(s[l] + disp); });
+	}
+}
+
+/* One bit set if any active lane lies outside [0, limit] counted from start, or is misaligned. */
+static inline uint64_t any_bad(const uint64_t *a, uint32_t mask, uint64_t start, uint64_t limit, uint64_t am)
+{
+	uint64_t bad = 0;
+
+	LANES({ bad |= (uint64_t)(a[l] - start > limit) | (a[l] & am); });
+	return bad;
+}
+
+static void resolve_global(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned n, bool store, uint64_t *a)
+{
+	unsigned first = (unsigned)__builtin_ctz(mask);
+	const struct ptx_cached *c = find_range(w->wk, a[first]);
+
+	if (c && c->end - c->start >= n && !(store && c->ro) &&
+		!any_bad(a, mask, c->start, c->end - c->start - n, n - 1))
+		return;
+	EACH_LANE(l)
+	{
+		if (i->space == SP_GENERIC || PTX_WIN(a[l]) < PTX_WIN_SHARED) {
+			void *p = ptx_generic(w, i, l, a[l], n, store);
+			misaligned(w, i, l, a[l], n);
+			a[l] = (uint64_t)(uintptr_t)p;
+		} else {
+			ptx_raise(w, i, l, PTX_ILLEGAL_ADDRESS, a[l], n, NULL);
+		}
+	}
+}
+
+static void resolve_window(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned n, uint64_t *a, uint64_t size,
+	uint8_t *base, size_t stride)
+{
+	if (size < n || any_bad(a, mask, 0, size - n, n - 1)) {
+		EACH_LANE(l)
+		{
+			if (a[l] > size || size - a[l] < n)
+				ptx_raise(w, i, l, PTX_ILLEGAL_ADDRESS, a[l], n, NULL);
+			misaligned(w, i, l, a[l], n);
+		}
+	}
+	LANES({ a[l] += (uint64_t)(uintptr_t)base + l * stride; });
+}
+
+/* Turns addresses into pointers, or raises the first lane's fault. */
+static void resolve(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned n, bool store, uint64_t *a)
+{
+	switch (i->space) {
+	case SP_SHARED:
+		resolve_window(w, i, mask, n, a, w->blk->shared_size, w->blk->shared, 0);
+		break;
+	case SP_LOCAL:
+		resolve_window(w, i, mask, n, a, w->lstride, w->local, w->lstride);
+		break;
+	case SP_PARAM:
+		resolve_window(w, i, mask, n, a, w->frames[0].fn->param_bytes, (uint8_t *)(uintptr_t)w->wk->l->params, 0);
+		break;
+	default:
+		resolve_global(w, i, mask, n, store, a);
+	}
+}
+
+/* --- loads and stores -------------------------------------------------------------------------------- */
+#define PTR(T, a) (*(const T __attribute__((may_alias)) *)(uintptr_t)(a))
+#define WPTR(T, a) (*(T __attribute__((may_alias)) *)(uintptr_t)(a))
+#define COLUMN(T, D, DC)                                                                            \
+	do {                                                                                        \
+		D *d = REG_AT(D, off);                                                              \
+		LANES({ d[l] = (D)(DC)PTR(T, a[l] + at); });                                        \
+	} while (0)
+
+static void load_column(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *a, unsigned at, int32_t off,
+	unsigned width)
+{
+	bool wide = width == 8;
+
+	switch (i->cls) {
+	case 1:
+		if (wide)
+			COLUMN(uint8_t, u64a, uint64_t);
+		else
+			COLUMN(uint8_t, u32a, uint32_t);
+		break;
+	case 2:
+		if (wide)
+			COLUMN(uint16_t, u64a, uint64_t);
+		else
+			COLUMN(uint16_t, u32a, uint32_t);
+		break;
+	case 4:
+		if (wide)
+			COLUMN(uint32_t, u64a, uint64_t);
+		else
+			COLUMN(uint32_t, u32a, uint32_t);
+		break;
+	case 8:
+		COLUMN(uint64_t, u64a, uint64_t);
+		break;
+	case 0x81:
+		if (wide)
+			COLUMN(int8_t, u64a, int64_t);
+		else
+			COLUMN(int8_t, u32a, int32_t);
+		break;
+	case 0x82:
+		if (wide)
+			COLUMN(int16_t, u64a, int64_t);
+		else
+			COLUMN(int16_t, u32a, int32_t);
+		break;
+	default: /* 0x84 */
+		COLUMN(int32_t, u64a, int64_t);
+	}
+}
+
+void h_ld(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	uint64_t a[PTX_LANES];
+	const struct ptx_vec *v = i->u.vecs;
+
+	addresses(w, i, 1, mask, a);
+	resolve(w, i, mask, i->size * i->vec, false, a);
+	for (unsigned k = 0; k < i->vec; k++)
+		if (v->off[k] != NO_REG)
+			load_column(w, i, mask, a, k * i->size, v->off[k], v->width[k]);
+}
+
+/* Scalar 32-bit and 64-bit loads into registers of that width. */
+static void h_ld_32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	uint64_t a[PTX_LANES];
+	u32a *d = REG(u32a, 0);
+
+	addresses(w, i, 1, mask, a);
+	resolve(w, i, mask, 4, false, a);
+	LANES({ d[l] = PTR(uint32_t, a[l]); });
+}
+
+static void h_ld_64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	uint64_t a[PTX_LANES];
+	u64a *d = REG(u64a, 0);
+
+	addresses(w, i, 1, mask, a);
+	resolve(w, i, mask, 8, false, a);
+	LANES({ d[l] = PTR(uint64_t, a[l]); });
+}
+
+/* A kernel parameter at a fixed offset: the same for every lane; bounds were checked by the decoder. */
+static void h_ld_param_32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	u32a *d = REG(u32a, 0);
+	uint32_t v;
+
+	memcpy(&v, (const char *)w->wk->l->params + i->imm, 4);
+	LANES({ d[l] = v; });
+}
+
+static void h_ld_param_64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	u64a *d = REG(u64a, 0);
+	uint64_t v;
+
+	memcpy(&v, (const char *)w->wk->l->params + i->imm, 8);
+	LANES({ d[l] = v; });
+}
+
+#define SCATTER(T, S)                                                                               \
+	do {                                                                                        \
+		const S *s = REG_AT(S, v->off[k]);                                                  \
+		EACH_LANE(l) WPTR(T, a[l] + at) = (T)s[l];                                          \
+	} while (0)
+
+/* Lanes are stored in rising order: when two lanes write one address, the higher lane wins. */
+void h_st(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	uint64_t a[PTX_LANES];
+	const struct ptx_vec *v = i->u.vecs;
+
+	addresses(w, i, 0, mask, a);
+	resolve(w, i, mask, i->size * i->vec, true, a);
+	for (unsigned k = 0; k < i->vec; k++) {
+		unsigned at = k * i->size;
+		bool wide = v->width[k] == 8;
+		switch (i->size) {
+		case 1:
+			if (wide)
+				SCATTER(uint8_t, u64a);
+			else
+				SCATTER(uint8_t, u32a);
+			break;
+		case 2:
+			if (wide)
+				SCATTER(uint16_t, u64a);
+			else
+				SCATTER(uint16_t, u32a);
+			break;
+		case 4:
+			if (wide)
+				SCATTER(uint32_t, u64a);
+			else
+				SCATTER(uint32_t, u32a);
+			break;
+		default:
+			SCATTER(uint64_t, u64a);
+		}
+	}
+}
+
+static const char *space_of(struct ptx_dec *d, unsigned *ret)
+{
+	ptx_mods m = d->mods & (MB(global) | MB(shared) | MB(local) | MB(const) | MB(param));
+
+	if (m & (m - 1))
+		return "two state spaces";
+	*ret = m == MB(global)  ? SP_GLOBAL
+		: m == MB(shared) ? SP_SHARED
+		: m == MB(local)  ? SP_LOCAL
+		: m == MB(const)  ? SP_CONST
+		: m == MB(param)  ? SP_PARAM
+				  : SP_GENERIC;
+	return NULL;
+}
+
+static const struct ptx_opnd *mem_operand(const struct ptx_dec *d)
+{
+	for (unsigned k = 0; k < d->nops; k++)
+		if (d->ops[k].kind == O_MEM)
+			return &d->ops[k];
+	return NULL;
+}
+
+/* The variable in the brackets must be in the instruction's space; .param of a function lives in its local memory. */
+static const char *check_space(struct ptx_dec *d, unsigned *space)
+{
+	const struct ptx_opnd *o = mem_operand(d);
+	const struct ptx_variable *v = o && o->base == O_VAR ? o->sym->var : NULL;
+
+	if (!v) {
+		if (*space == SP_PARAM && !d->p->fn->is_entry)
+			return "an address in .param space that is not a variable's";
+		return NULL;
+	}
+	if (*space == SP_PARAM && v->space == SP_LOCAL) {
+		*space = SP_LOCAL;
+		return NULL;
+	}
+	if (*space == SP_GENERIC && (v->space == SP_GLOBAL || v->space == SP_CONST))
+		return NULL;
+	if (*space != v->space)
+		return "a variable of another state space";
+	return NULL;
+}
+
+const char *sel_mem(struct ptx_dec *d)
+{
+	struct ptx_insn *i = d->i;
+	bool load = !strcmp(d->row->op, "ld") || !strcmp(d->row->op, "ldu");
+	const struct ptx_opnd *o = mem_operand(d);
+	unsigned space;
+	const char *why = space_of(d, &space);
+
+	if (!why)
+		why = check_space(d, &space);
+	if (why)
+		return why;
+	if (!load && (space == SP_CONST || space == SP_PARAM))
+		return "a store to this state space";
+	i->space = (uint8_t)space;
+	i->cls = (uint8_t)(i->size | (load && ptx_is_signed(i->type) ? 0x80 : 0));
+	if (i->cls == 0x88)
+		i->cls = 8;
+	if (!load)
+		return NULL;
+	if (i->vec == 1) {
+		i->o[0] = i->u.vecs->off[0];
+		if (i->cls == 0x84 && i->u.vecs->width[0] == 4)
+			i->cls = 4;
+	}
+	for (unsigned k = 0; k < i->vec; k++)
+		if (i->cls == 0x84 && i->u.vecs->width[k] == 4)
+			i->cls = 4;
+	if (i->vec == 1 && i->cls == i->size && i->u.vecs->width[0] == i->size) {
+		i->h = i->size == 4 ? h_ld_32 : h_ld_64;
+		if (space == SP_PARAM && o->base == O_VAR) {
+			uint64_t at = o->sym->var->addr + (uint64_t)o->disp;
+			if (at > d->p->fn->param_bytes || d->p->fn->param_bytes - at < i->size)
+				return "a parameter past the end";
+			i->imm = (int64_t)at;
+			i->h = i->size == 4 ? h_ld_param_32 : h_ld_param_64;
+		}
+	}
+	return NULL;
+}
+
+/* --- addresses --------------------------------------------------------------------------------------- */
+/* arg: the window to add; flags F_STORE: to subtract. */
+void h_cvta(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	u64a *d = REG(u64a, 0);
+	const u64a *a = REG(u64a, 1);
+	uint64_t off = (uint64_t)i->imm;
+
+	LANES({ d[l] = a[l] + off; });
+}
+
+static uint64_t window_of(unsigned space)
+{
+	return space == SP_SHARED ? PTX_WIN_SHARED : space == SP_LOCAL ? PTX_WIN_LOCAL : space == SP_PARAM ? PTX_WIN_PARAM : 0;
+}
+
+const char *sel_cvta(struct ptx_dec *d)
+{
+	const struct ptx_opnd *o = &d->ops[1];
+	unsigned space;
+	const char *why = space_of(d, &space);
+
+	if (why)
+		return why;
+	if (space == SP_GENERIC)
+		return "no state space";
+	if (o->kind == O_VAR && (d->mods & MB(to) || (o->sym->var->space != space)))
+		return "a variable of another state space";
+	if (space == SP_PARAM && !d->p->fn->is_entry)
+		return "the generic address of a function's parameter";
+	d->i->space = (uint8_t)space;
+	d->i->imm = (int64_t)(d->mods & MB(to) ? 0 - window_of(space) : window_of(space));
+	return NULL;
+}
+
+const char *sel_isspacep(struct ptx_dec *d)
+{
+	unsigned space = SP_GENERIC;
+	const char *why = space_of(d, &space);
+
+	d->i->space = (uint8_t)space;
+	return why ? why : space == SP_GENERIC ? "no state space" : NULL;
+}
+
+void h_isspacep(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	const u64a *a = REG(u64a, 1);
+	uint32_t r = 0;
+
+	EACH_LANE(l)
+	{
+		uint64_t win = PTX_WIN(a[l]);
+		bool yes = i->space == SP_GLOBAL || i->space == SP_CONST ? win < PTX_WIN_SHARED : win == window_of(i->space);
+		if (yes && (i->space == SP_GLOBAL || i->space == SP_CONST)) {
+			const struct mem_range *m = mem_find(a[l]);
+			yes = (m && m->read_only) == (i->space == SP_CONST);
+		}
+		r |= (uint32_t)yes << l;
+	}
+	ptx_set_pred(&PRED(0), mask, r);
+}
+
+/* --- atomics ----------------------------------------------------------------------------------------- */
+#define RMW_LOOP(T, NEW)                                                                            \
+	T __attribute__((may_alias)) *q = p;                                                        \
+	T old = __atomic_load_n(q, __ATOMIC_RELAXED), new;                                          \
+	do                                                                                          \
+		new = (T)(NEW);                                                                     \
+	while (!__atomic_compare_exchange_n(q, &old, new, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)); \
+	return old
+#define RMW(name, T, NEW)                                                                           \
+	static uint64_t name(void *p, uint64_t b, uint64_t c)                                       \
+	{                                                                                           \
+		RMW_LOOP(T, NEW);                                                                   \
+	}
+#define RMW_INT(bits)                                                                               \
+	static uint64_t rmw_add_##bits(void *p, uint64_t b, uint64_t c)                             \
+	{                                                                                           \
+		return __atomic_fetch_add((uint##bits##_t __attribute__((may_alias)) *)p, (uint##bits##_t)b, \
+			__ATOMIC_SEQ_CST);                                                          \
+	}                                                                                           \
+	RMW(rmw_and_##bits, uint##bits##_t, old & (uint##bits##_t)b)                                \
+	RMW(rmw_or_##bits, uint##bits##_t, old | (uint##bits##_t)b)                                 \
+	RMW(rmw_xor_##bits, uint##bits##_t, old ^ (uint##bits##_t)b)                                \
+	RMW(rmw_exch_##bits, uint##bits##_t, b)                                                     \
+	RMW(rmw_cas_##bits, uint##bits##_t, old == (uint##bits##_t)b ? (uint##bits##_t)c : old)     \
+	RMW(rmw_minu_##bits, uint##bits##_t, old < (uint##bits##_t)b ? old : (uint##bits##_t)b)     \
+	RMW(rmw_maxu_##bits, uint##bits##_t, old > (uint##bits##_t)b ? old : (uint##bits##_t)b)     \
+	RMW(rmw_mins_##bits, uint##bits##_t, (int##bits##_t)old < (int##bits##_t)b ? old : (uint##bits##_t)b) \
+	RMW(rmw_maxs_##bits, uint##bits##_t, (int##bits##_t)old > (int##bits##_t)b ? old : (uint##bits##_t)b)
+RMW_INT(32)
+RMW_INT(64)
+RMW(rmw_cas_16, uint16_t, old == (uint16_t)b ? (uint16_t)c : old)
+RMW(rmw_exch_16, uint16_t, b)
+RMW(rmw_inc_32, uint32_t, old >= (uint32_t)b ? 0 : old + 1)
+RMW(rmw_dec_32, uint32_t, !old || old > (uint32_t)b ? (uint32_t)b : old - 1)
+RMW(rmw_add_f32, uint32_t, ptx_f2u(ptx_canon(ptx_u2f(old) + ptx_u2f((uint32_t)b))))
+/* On global memory subnormals are flushed, on shared memory they are not: "PTX ISA 9.0", 9.7.13.5. */
+RMW(rmw_add_f32_ftz, uint32_t,
+	ptx_f2u(ptx_flush(ptx_canon(ptx_flush(ptx_u2f(old)) + ptx_flush(ptx_u2f((uint32_t)b))))))
+RMW(rmw_add_f64, uint64_t, ptx_d2u(ptx_u2d(old) + ptx_u2d(b)))
+
+static const struct {
+	unsigned mod;
+	uint32_t types;
+	ptx_rmw *fn;
+	bool order; /* the memory's final contents depend on the order */
+} rmws[] = {
+	{M_add, TB(u32) | TB(s32), rmw_add_32, false},
+	{M_add, TB(u64) | TB(s64), rmw_add_64, false},
+	{M_add, TB(f32), rmw_add_f32, true},
+	{M_add, TB(f64), rmw_add_f64, true},
+	{M_and, TB(b32), rmw_and_32, false},
+	{M_and, TB(b64), rmw_and_64, false},
+	{M_or, TB(b32), rmw_or_32, false},
+	{M_or, TB(b64), rmw_or_64, false},
+	{M_xor, TB(b32), rmw_xor_32, false},
+	{M_xor, TB(b64), rmw_xor_64, false},
+	{M_exch, TB(b32), rmw_exch_32, true},
+	{M_exch, TB(b64), rmw_exch_64, true},
+	{M_exch, TB(b16), rmw_exch_16, true},
+	{M_cas, TB(b16), rmw_cas_16, true},
+	{M_cas, TB(b32), rmw_cas_32, true},
+	{M_cas, TB(b64), rmw_cas_64, true},
+	{M_inc, TB(u32), rmw_inc_32, true},
+	{M_dec, TB(u32), rmw_dec_32, true},
+	{M_min, TB(u32), rmw_minu_32, false},
+	{M_min, TB(s32), rmw_mins_32, false},
+	{M_min, TB(u64), rmw_minu_64, false},
+	{M_min, TB(s64), rmw_mins_64, false},
+	{M_max, TB(u32), rmw_maxu_32, false},
+	{M_max, TB(s32), rmw_maxs_32, false},
+	{M_max, TB(u64), rmw_maxu_64, false},
+	{M_max, TB(s64), rmw_maxs_64, false},
+};
+
+const char *sel_atom(struct ptx_dec *d)
+{
+	static const ptx_mods ops = MB(add) | MB(and) | MB(or) | MB(xor) | MB(exch) | MB(cas) | MB(inc) | MB(dec) | MB(min) | MB(max);
+	unsigned space;
+	const char *why = space_of(d, &space);
+
+	if (!why)
+		why = check_space(d, &space);
+	if (why)
+		return why;
+	if (space == SP_CONST || space == SP_PARAM || space == SP_LOCAL)
+		return "an atomic on this state space";
+	d->i->space = (uint8_t)space;
+	for (unsigned k = 0; k < sizeof(rmws) / sizeof(rmws[0]); k++)
+		if ((d->mods & ops) == (ptx_mods)1 << rmws[k].mod && rmws[k].types >> d->i->type & 1) {
+			d->i->u.rmw = rmws[k].fn;
+			/* ptx_cfg() decides about the result */
+			if (space != SP_SHARED && rmws[k].order)
+				d->p->fn->ordered = true;
+			return NULL;
+		}
+	return "this atomic operation is not implemented";
+}
+
+static ptx_rmw *rmw_for(const struct ptx_warp *w, const struct ptx_insn *i, const uint64_t *a, unsigned l)
+{
+	bool shared = a[l] - (uint64_t)(uintptr_t)w->blk->shared < w->blk->shared_size;
+
+	return i->u.rmw == rmw_add_f32 && !shared ? rmw_add_f32_ftz : i->u.rmw;
+}
+
+static void atomic(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned first)
+{
+	uint64_t a[PTX_LANES], old;
+	const u32a *b4 = REG(u32a, first + 1), *c4 = NULL;
+	const u64a *b8 = REG(u64a, first + 1), *c8 = NULL;
+
+	if (i->o[first + 2] != NO_REG) {
+		c4 = REG(u32a, first + 2);
+		c8 = REG(u64a, first + 2);
+	}
+	addresses(w, i, first, mask, a);
+	resolve(w, i, mask, i->size, true, a);
+	EACH_LANE(l)
+	{
+		ptx_rmw *fn = rmw_for(w, i, a, l);
+		void *p = (void *)(uintptr_t)a[l];
+		if (i->size == 8) {
+			old = fn(p, b8[l], c8 ? c8[l] : 0);
+			if (first && i->o[0] != NO_REG)
+				REG(u64a, 0)[l] = old;
+		} else {
+			old = fn(p, b4[l], c4 ? c4[l] : 0);
+			if (first && i->o[0] != NO_REG)
+				REG(u32a, 0)[l] = (uint32_t)old;
+		}
+	}
+}
+
+void h_atom(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	atomic(w, i, mask, 1);
+}
+
+void h_red(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	atomic(w, i, mask, 0);
+}
+
+/* --- moves that are not plain ------------------------------------------------------------------------- */
+static void h_mov_clock(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	uint64_t v = ptx_clock(w, i->arg);
+
+	if (i->size == 8) {
+		u64a *d = REG(u64a, 0);
+		LANES({ d[l] = v; });
+	} else {
+		u32a *d = REG(u32a, 0);
+		LANES({ d[l] = (uint32_t)v; });
+	}
+}
+
+const char *sel_mov(struct ptx_dec *d)
+{
+	const struct ptx_opnd *o = &d->ops[1];
+
+	if (o->kind == O_SREG && o->sreg > SR_VOLATILE) {
+		if (ptx_type_bits[d->i->type] < 32)
+			return "a clock in a narrow register";
+		d->i->h = h_mov_clock;
+		d->i->arg = o->sreg;
+	}
+	return NULL;
+}
+
+static uint64_t lane_value(const struct ptx_warp *w, int32_t off, unsigned width, unsigned l)
+{
+	return width == 8 ? REG_AT(u64a, off)[l] : REG_AT(u32a, off)[l];
+}
+
+/* mov.b64 %rd, {%r1, %r2}: the first element is the low one. */
+void h_pack(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	const struct ptx_vec *v = i->u.vecs;
+	unsigned bits = i->size * 8u / i->vec;
+
+	EACH_LANE(l)
+	{
+		uint64_t r = 0;
+		for (unsigned k = 0; k < i->vec; k++)
+			r |= (lane_value(w, v->off[k], v->width[k], l) & ((1ull << bits) - 1)) << (k * bits);
+		if (i->size == 8)
+			REG(u64a, 0)[l] = r;
+		else
+			REG(u32a, 0)[l] = (uint32_t)r;
+	}
+}
+
+void h_unpack(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	const struct ptx_vec *v = i->u.vecs;
+	unsigned bits = i->size * 8u / i->vec;
+	uint64_t in[PTX_LANES];
+
+	EACH_LANE(l) in[l] = lane_value(w, i->o[1], i->size, l);
+	for (unsigned k = 0; k < i->vec; k++) {
+		if (v->off[k] == NO_REG)
+			continue;
+		EACH_LANE(l) REG_AT(u32a, v->off[k])[l] = (uint32_t)(in[l] >> (k * bits) & ((1ull << bits) - 1));
+	}
+}
+
+void h_nop(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* membar, fence; prefetches pay it too */
+}
+
+/* The warp's clock moves on, nothing waits. */
+void h_nanosleep(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	w->count += REG(u32a, 0)[__builtin_ctz(mask)] / 2;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Launches: blocks handed out to workers. The caller works too; helper threads join when there is enough to do.
+ * Same input, same bits on any number of workers: a kernel whose result could depend on the order of blocks (ptx_function.ordered)
+ * runs them one after the other, printf output is put in block order, and of several faults the lowest block's is reported.
+ * A cooperative grid runs on one worker, all blocks taking turns, so that blocks may wait for one another.
+ */
+#include "softgpu/ptx-run.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_WORKERS 256
+#define PRINT_LIMIT (16u << 20)
+
+struct chunk { /* printf output of one block */
+	uint64_t index;
+	char *text;
+	size_t n;
+};
+
+struct ptx_run {
+	const struct ptx_launch *l;
+	uint64_t nblocks, launch_id, start_ns, deadline_ns;
+	atomic_uint_fast64_t next;
+	atomic_uint_fast64_t limit; /* blocks from here on need not run: nblocks, or the lowest that faulted */
+	atomic_bool stop;
+	unsigned wanted, active; /* helpers; under pool.lock */
+	struct ptx_run *queue;
+	pthread_mutex_t lock; /* of what follows */
+	struct ptx_fault fault;
+	struct chunk *chunks;
+	size_t nchunks, capchunks, printed;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t work, done;
+	pthread_once_t once;
+	unsigned workers, threads, nidle;
+	unsigned timeout_s;
+	struct ptx_worker *idle; /* with their memory, for reuse */
+	struct ptx_run *queue;
+	atomic_uint_fast64_t launches;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+
+/* A forked child has no helpers; what the parent's held is lost. */
+static void after_fork(void)
+{
+	pthread_mutex_init(&pool.lock, NULL);
+	pthread_cond_init(&pool.work, NULL);
+	pthread_cond_init(&pool.done, NULL);
+	pool.threads = 0;
+	pool.queue = NULL;
+	pool.idle = NULL;
+	pool.nidle = 0;
+}
+
+static void pool_init(void)
+{
+	const char *s = getenv("TSDB_SOFT_WORKERS"), *t = getenv("TSDB_SOFT_TIMEOUT");
+	long n = s && *s ? strtol(s, NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN);
+
+	pool.workers = n < 1 ? 1 : n > MAX_WORKERS ? MAX_WORKERS : (unsigned)n;
+	pool.timeout_s = t ? (unsigned)strtoul(t, NULL, 10) : 0;
+	pthread_atfork(NULL, NULL, after_fork);
+}
+
+static uint64_t now_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+bool ptx_should_stop(struct ptx_worker *wk, enum ptx_fault_code *code)
+{
+	struct ptx_run *r = wk->run;
+
+	*code = PTX_CANCELLED;
+	if (wk->l->cancel && *wk->l->cancel)
+		atomic_store(&r->stop, true);
+	if (r->deadline_ns && now_ns(CLOCK_MONOTONIC) > r->deadline_ns) {
+		*code = PTX_TIMEOUT;
+		return true;
+	}
+	/* a block that a fault has made pointless */
+	return atomic_load(&r->stop) || wk->index > atomic_load(&r->limit);
+}
+
+/* --- workers ----------------------------------------------------------------------------------------- */
+static struct ptx_worker *worker_get(void)
+{
+	struct ptx_worker *wk;
+
+	pthread_mutex_lock(&pool.lock);
+	wk = pool.idle;
+	if (wk) {
+		pool.idle = wk->next;
+		pool.nidle--;
+	}
+	pthread_mutex_unlock(&pool.lock);
+	return wk ? wk : calloc(1, sizeof(*wk));
+}
+
+static void worker_put(struct ptx_worker *wk)
+{
+	pthread_mutex_lock(&pool.lock);
+	if (pool.nidle < pool.workers + 2) {
+		wk->next = pool.idle;
+		pool.idle = wk;
+		pool.nidle++;
+		wk = NULL;
+	}
+	pthread_mutex_unlock(&pool.lock);
+	if (wk) {
+		ptx_block_free(&wk->blk);
+		free(wk->print);
+		free(wk);
+	}
+}
+
+static void keep_output(struct ptx_worker *wk)
+{
+	struct ptx_run *r = wk->run;
+	size_t cap;
+
+	if (!wk->nprint)
+		return;
+	pthread_mutex_lock(&r->lock);
+	if (r->nchunks == r->capchunks) {
+		cap = r->capchunks ? 2 * r->capchunks : 16;
+		struct chunk *c = realloc(r->chunks, cap * sizeof(*c));
+		if (c) {
+			r->chunks = c;
+			r->capchunks = cap;
+		}
+	}
+	if (r->nchunks < r->capchunks && r->printed < PRINT_LIMIT) {
+		r->chunks[r->nchunks++] = (struct chunk){wk->index, wk->print, wk->nprint};
+		r->printed += wk->nprint;
+		wk->print = NULL;
+		wk->capprint = 0;
+	}
+	pthread_mutex_unlock(&r->lock);
+	wk->nprint = 0;
+}
+
+static void record_fault(struct ptx_worker *wk)
+{
+	struct ptx_run *r = wk->run;
+
+	pthread_mutex_lock(&r->lock);
+	if (!r->fault.code || wk->index < atomic_load(&r->limit)) {
+		if (wk->index < atomic_load(&r->limit))
+			atomic_store(&r->limit, wk->index);
+		r->fault = wk->fault;
+	}
+	if (wk->fault.code == PTX_CANCELLED)
+		atomic_store(&r->stop, true);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void bind_worker(struct ptx_worker *wk, struct ptx_run *r)
+{
+	wk->run = r;
+	wk->l = r->l;
+	wk->launch_id = r->launch_id;
+	wk->start_ns = r->start_ns;
+	ptx_begin(wk);
+}
+
+static void run_blocks(struct ptx_worker *wk, struct ptx_run *r)
+{
+	enum ptx_fault_code code;
+
+	bind_worker(wk, r);
+	for (;;) {
+		wk->index = atomic_fetch_add(&r->next, 1);
+		if (wk->index >= atomic_load(&r->limit) || atomic_load(&r->stop))
+			break;
+		if (setjmp(wk->out)) {
+			record_fault(wk);
+			keep_output(wk);
+			continue;
+		}
+		if (r->l->cancel && *r->l->cancel) {
+			wk->fault = (struct ptx_fault){.code = PTX_CANCELLED, .kernel = r->l->fn->name};
+			snprintf(wk->fault.text, sizeof(wk->fault.text), "tsdb softgpu: cancelled: kernel %.150s", r->l->fn->name);
+			longjmp(wk->out, 1);
+		}
+		ptx_block_start(wk, &wk->blk, wk->index);
+		if (r->deadline_ns && ptx_should_stop(wk, &code))
+			ptx_raise(&wk->blk.warps[0], r->l->fn->insns, 0, code, 0, 0, "the time limit is over");
+		ptx_block_run(wk, &wk->blk, false);
+		keep_output(wk);
+	}
+}
+
+/* All blocks at once, in turns. */
+static void run_cooperative(struct ptx_worker *wk, struct ptx_run *r)
+{
+	struct ptx_block *volatile blocks = calloc(r->nblocks, sizeof(*blocks));
+	bool *volatile done = calloc(r->nblocks, 1);
+	volatile uint64_t left = r->nblocks;
+
+	bind_worker(wk, r);
+	if (!blocks || !done) {
+		wk->fault = (struct ptx_fault){.code = PTX_STACK_OVERFLOW, .kernel = r->l->fn->name,
+			.text = "tsdb softgpu: the host has no memory for a cooperative grid"};
+		record_fault(wk);
+	} else if (setjmp(wk->out)) {
+		record_fault(wk);
+		keep_output(wk);
+	} else {
+		for (wk->index = 0; wk->index < r->nblocks; wk->index++)
+			ptx_block_start(wk, &blocks[wk->index], wk->index);
+		while (left)
+			for (wk->index = 0; wk->index < r->nblocks; wk->index++) {
+				if (done[wk->index])
+					continue;
+				done[wk->index] = ptx_block_run(wk, &blocks[wk->index], true);
+				left -= done[wk->index];
+				keep_output(wk);
+			}
+	}
+	for (uint64_t k = 0; blocks && k < r->nblocks; k++)
+		ptx_block_free(&blocks[k]);
+	free(blocks);
+	free(done);
+}
+
+/* --- helpers ----------------------------------------------------------------------------------------- */
+static void *helper(void *arg)
+{
+	pthread_mutex_lock(&pool.lock);
+	for (;;) {
+		struct ptx_run *r = pool.queue;
+		while (r && !r->wanted)
+			r = r->queue;
+		if (!r) {
+			pthread_cond_wait(&pool.work, &pool.lock);
+			continue;
+		}
+		r->wanted--;
+		r->active++;
+		pthread_mutex_unlock(&pool.lock);
+		struct ptx_worker *wk = worker_get();
+		if (wk) {
+			run_blocks(wk, r);
+			worker_put(wk);
+		}
+		pthread_mutex_lock(&pool.lock);
+		r->active--;
+		pthread_cond_broadcast(&pool.done);
+	}
+	return NULL;
+}
+
+/* Under pool.lock. */
+static void start_helpers(unsigned n)
+{
+	sigset_t all, old;
+	pthread_t t;
+
+	if (pool.threads >= n)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (pool.threads < n && !pthread_create(&t, NULL, helper, NULL)) {
+		pthread_setname_np(t, "tsdb-soft");
+		pthread_detach(t);
+		pool.threads++;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void offer(struct ptx_run *r, unsigned helpers)
+{
+	pthread_mutex_lock(&pool.lock);
+	start_helpers(pool.workers - 1);
+	r->wanted = helpers;
+	r->queue = pool.queue;
+	pool.queue = r;
+	if (helpers == 1)
+		pthread_cond_signal(&pool.work);
+	else
+		pthread_cond_broadcast(&pool.work);
+	pthread_mutex_unlock(&pool.lock);
+}
+
+static void withdraw(struct ptx_run *r)
+{
+	struct ptx_run **q;
+
+	pthread_mutex_lock(&pool.lock);
+	for (q = &pool.queue; *q != r; q = &(*q)->queue)
+		;
+	*q = r->queue;
+	while (r->active)
+		pthread_cond_wait(&pool.done, &pool.lock);
+	pthread_mutex_unlock(&pool.lock);
+}
+
+/* --- launches ---------------------------------------------------------------------------------------- */
+static int by_index(const void *a, const void *b)
+{
+	const struct chunk *x = a, *y = b;
+
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static void print_output(struct ptx_run *r)
+{
+	uint64_t limit = atomic_load(&r->limit);
+	bool sorted = true;
+
+	for (size_t k = 1; k < r->nchunks; k++)
+		sorted &= r->chunks[k - 1].index <= r->chunks[k].index;
+	if (!sorted && !r->l->cooperative)
+		qsort(r->chunks, r->nchunks, sizeof(*r->chunks), by_index);
+	for (size_t k = 0; k < r->nchunks; k++) {
+		/* blocks after the one that faulted may or may not have run: silent */
+		if (r->chunks[k].index <= limit || r->l->cooperative)
+			fwrite(r->chunks[k].text, 1, r->chunks[k].n, stdout);
+		free(r->chunks[k].text);
+	}
+	free(r->chunks);
+}
+
+/* fma needs glibc's exact one, and both tables round to nearest: a caller's rounding mode does not matter to them. */
+enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
+{
+	struct ptx_run r = {.l = l, .lock = PTHREAD_MUTEX_INITIALIZER};
+	unsigned threads = l->block[0] * l->block[1] * l->block[2], helpers = 0;
+	struct ptx_worker *wk;
+
+	pthread_once(&pool.once, pool_init);
+	r.nblocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+	r.launch_id = atomic_fetch_add(&pool.launches, 1) + 1;
+	r.start_ns = now_ns(CLOCK_REALTIME);
+	r.deadline_ns = pool.timeout_s ? now_ns(CLOCK_MONOTONIC) + pool.timeout_s * 1000000000ull : 0;
+	atomic_init(&r.next, 0);
+	atomic_init(&r.limit, r.nblocks);
+	memset(fault, 0, sizeof(*fault));
+	wk = worker_get();
+	if (!wk) {
+		fault->code = PTX_STACK_OVERFLOW;
+		snprintf(fault->text, sizeof(fault->text), "tsdb softgpu: the host has no memory");
+		return fault->code;
+	}
+	if (l->cooperative && r.nblocks > 1) {
+		run_cooperative(wk, &r);
+	} else {
+		if (!l->fn->ordered && r.nblocks >= 4 && r.nblocks * threads >= 512 && pool.workers > 1) {
+			helpers = pool.workers - 1 < r.nblocks - 1 ? pool.workers - 1 : (unsigned)r.nblocks - 1;
+			offer(&r, helpers);
+		}
+		run_blocks(wk, &r);
+		if (helpers)
+			withdraw(&r);
+	}
+	worker_put(wk);
+	if (r.nchunks)
+		print_output(&r);
+	if (r.fault.code)
+		*fault = r.fault;
+	pthread_mutex_destroy(&r.lock);
+	return r.fault.code;
+}

@@ -1,0 +1,906 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The warp loop: divergence, calls, barriers, and the turns of a block's warps.
+ * A warp has a stack of entries (pc, meeting point, lanes). The top one runs; when it reaches its meeting point it is popped and
+ * the one below, which waits there, goes on with all lanes. Each call has its own part of the stack. A warp runs until it waits, ends, or
+ * has used up its slice, counted in backward branches, so turns are the same on every machine.
+ */
+#include "softgpu/ptx-run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLICE 20000 /* backward branches and calls */
+
+/* --- faults ------------------------------------------------------------------------------------------ */
+static void thread_of(const struct ptx_warp *w, unsigned lane, unsigned ret[3])
+{
+	const unsigned *b = w->wk->l->block;
+	unsigned t = w->id * PTX_LANES + lane;
+
+	ret[0] = t % b[0];
+	ret[1] = t / b[0] % b[1];
+	ret[2] = t / b[0] / b[1];
+}
+
+/* "; the nearest allocation is 0x...+1024", looking further and further away. */
+static void describe_near(uint64_t a, char *buf, size_t n)
+{
+	buf[0] = 0;
+	for (uint64_t d = 1; d <= 1ull << 32; d *= 2)
+		for (int side = 0; side < 2; side++) {
+			const struct mem_range *r = mem_find(side ? a + d : a - d);
+			if (r) {
+				snprintf(buf, n, "; the nearest allocation is %#llx+%llu", (unsigned long long)r->start,
+					(unsigned long long)(r->end - r->start));
+				return;
+			}
+		}
+}
+
+static const char *const code_names[] = {"ok", "illegal address", "misaligned address", "illegal instruction", "assertion failed",
+	"trap", "timeout", "stack overflow", "cancelled"};
+
+_Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, enum ptx_fault_code code, uint64_t addr,
+	unsigned size, const char *what)
+{
+	struct ptx_fault *f = &w->wk->fault;
+	char near[80] = "", where[160] = "";
+
+	memset(f, 0, sizeof(*f));
+	f->code = code;
+	f->kernel = w->frames[0].fn->name;
+	for (unsigned k = 0; k < 3; k++)
+		f->block[k] = w->blk->ctaid[k];
+	thread_of(w, lane, f->thread);
+	f->line = i->line;
+	f->addr = addr;
+	f->size = size;
+	if (code == PTX_ILLEGAL_ADDRESS && PTX_WIN(addr) < PTX_WIN_SHARED && i->space != SP_SHARED && i->space != SP_LOCAL)
+		describe_near(addr, near, sizeof(near));
+	if (code == PTX_ILLEGAL_ADDRESS || code == PTX_MISALIGNED_ADDRESS)
+		snprintf(where, sizeof(where), " %s %#llx, %u bytes", i->row && (!strcmp(i->row->op, "ld") || !strcmp(i->row->op, "ldu")) ? "from" : "to",
+			(unsigned long long)addr, size);
+	snprintf(f->text, sizeof(f->text),
+		"tsdb softgpu: %s: kernel %.60s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: %.40s%s%s%.80s%s",
+		code_names[code], f->kernel, f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2],
+		f->line, i->name, where, what ? ": " : "", what ? what : "", near);
+	longjmp(w->wk->out, 1);
+}
+
+static void out_of_memory(struct ptx_worker *wk)
+{
+	memset(&wk->fault, 0, sizeof(wk->fault));
+	wk->fault.code = PTX_STACK_OVERFLOW;
+	wk->fault.kernel = wk->l->fn->name;
+	snprintf(wk->fault.text, sizeof(wk->fault.text), "tsdb softgpu: kernel %.100s: the host has no memory for its warps",
+		wk->l->fn->name);
+	longjmp(wk->out, 1);
+}
+
+static void *grow(struct ptx_worker *wk, void *p, size_t *cap, size_t want, size_t elem)
+{
+	size_t n = *cap ? *cap : 8;
+
+	if (want <= *cap)
+		return p;
+	while (n < want)
+		n *= 2;
+	p = realloc(p, n * elem);
+	if (!p)
+		out_of_memory(wk);
+	*cap = n;
+	return p;
+}
+
+/* --- frames ------------------------------------------------------------------------------------------ */
+uint64_t ptx_clock(const struct ptx_warp *w, unsigned sreg)
+{
+	uint64_t cycles = 1000 + 4 * w->count;
+	uint64_t hz = w->wk->l->clock_hz ? w->wk->l->clock_hz : 1000000000;
+	uint64_t ns = w->wk->start_ns + (uint64_t)((double)cycles * 1e9 / (double)hz);
+
+	switch (sreg) {
+	case SR_clock_hi:
+		return cycles >> 32;
+	case SR_globaltimer:
+	case SR_globaltimer_lo:
+		return ns;
+	case SR_globaltimer_hi:
+		return ns >> 32;
+	default:
+		return cycles;
+	}
+}
+
+static uint64_t special_value(const struct ptx_warp *w, const struct ptx_special *s, unsigned lane)
+{
+	const struct ptx_launch *l = w->wk->l;
+	const struct ptx_block *b = w->blk;
+	unsigned t[3];
+
+	switch (s->sreg) {
+	case SR_tid_x:
+	case SR_tid_y:
+	case SR_tid_z:
+		thread_of(w, lane, t);
+		return t[s->sreg - SR_tid_x];
+	case SR_ntid_x:
+	case SR_ntid_y:
+	case SR_ntid_z:
+		return l->block[s->sreg - SR_ntid_x];
+	case SR_ctaid_x:
+	case SR_ctaid_y:
+	case SR_ctaid_z:
+		return b->ctaid[s->sreg - SR_ctaid_x];
+	case SR_nctaid_x:
+	case SR_nctaid_y:
+	case SR_nctaid_z:
+		return l->grid[s->sreg - SR_nctaid_x];
+	case SR_laneid:
+		return lane;
+	case SR_warpid:
+		return w->id;
+	case SR_nwarpid:
+		return b->nwarps;
+	case SR_smid: /* a block's, so it does not depend on the worker */
+		return b->index % 16;
+	case SR_nsmid:
+		return 16;
+	case SR_lanemask_eq:
+		return 1u << lane;
+	case SR_lanemask_le:
+		return (2u << lane) - 1;
+	case SR_lanemask_lt:
+		return (1u << lane) - 1;
+	case SR_lanemask_ge:
+		return ~((1u << lane) - 1);
+	case SR_lanemask_gt:
+		return ~((2u << lane) - 1);
+	case SR_dynamic_smem_size:
+		return l->dynamic_shared;
+	case SR_total_smem_size:
+	case SR_aggr_smem_size:
+		return b->shared_size;
+	case SR_WARP_SZ:
+		return PTX_LANES;
+	case SR_dyn_shared:
+		return b->shared_size - l->dynamic_shared + s->add;
+	case SR_local_sym:
+		return w->frames[w->nframes - 1].lbase + s->add;
+	default:
+		return 0;
+	}
+}
+
+static void fill_specials(struct ptx_warp *w, const struct ptx_function *fn, bool block_only)
+{
+	for (unsigned k = 0; k < fn->nspecials; k++) {
+		const struct ptx_special *s = &fn->specials[k];
+		bool varies = (s->sreg >= SR_ctaid_x && s->sreg <= SR_ctaid_z) || s->sreg == SR_smid;
+		if (block_only && !varies)
+			continue;
+		for (unsigned l = 0; l < PTX_LANES; l++) {
+			uint64_t v = special_value(w, s, l);
+			if (s->width == 8)
+				REG_AT(u64a, s->off)[l] = v;
+			else
+				REG_AT(u32a, s->off)[l] = (uint32_t)v;
+		}
+	}
+}
+
+/* Room for n bytes of registers from `at` on; the frame pointer is set anew, as the memory may move. */
+static void reserve_regs(struct ptx_warp *w, size_t at, size_t n)
+{
+	uint8_t *p;
+	size_t cap = w->regcap ? w->regcap : 4096;
+
+	if (at + n <= w->regcap)
+		return;
+	while (cap < at + n)
+		cap *= 2;
+	p = aligned_alloc(128, cap);
+	if (!p)
+		out_of_memory(w->wk);
+	if (w->regmem)
+		memcpy(p, w->regmem, w->regcap);
+	free(w->regmem);
+	w->regmem = p;
+	w->regcap = cap;
+}
+
+static void enter_frame(struct ptx_warp *w)
+{
+	struct ptx_frame *f = &w->frames[w->nframes - 1];
+
+	w->frame = w->regmem + f->regs + f->fn->const_bytes;
+}
+
+static void reserve_local(struct ptx_warp *w, size_t per_lane)
+{
+	size_t stride = (per_lane + 15) & ~(size_t)15;
+
+	w->lstride = stride;
+	if (stride * PTX_LANES > w->localcap) {
+		free(w->local);
+		w->localcap = stride * PTX_LANES;
+		w->local = malloc(w->localcap);
+		if (!w->local) {
+			w->localcap = 0;
+			out_of_memory(w->wk);
+		}
+	}
+}
+
+static struct ptx_ent *push(struct ptx_warp *w, uint32_t pc, uint32_t rpc, uint32_t mask)
+{
+	size_t cap = w->capents;
+
+	w->ents = grow(w->wk, w->ents, &cap, w->nents + 1, sizeof(*w->ents));
+	w->capents = (unsigned)cap;
+	w->ents[w->nents] = (struct ptx_ent){.pc = pc, .rpc = rpc, .mask = mask};
+	return &w->ents[w->nents++];
+}
+
+static void push_frame(struct ptx_warp *w, const struct ptx_function *fn, const struct ptx_call *call, uint32_t mask,
+	size_t regs, uint32_t lbase)
+{
+	size_t cap = w->capframes;
+
+	w->frames = grow(w->wk, w->frames, &cap, w->nframes + 1, sizeof(*w->frames));
+	w->capframes = (unsigned)cap;
+	w->frames[w->nframes++] = (struct ptx_frame){fn, w->nents, lbase, mask, regs, call};
+	reserve_regs(w, regs, fn->const_bytes + fn->reg_bytes);
+	enter_frame(w);
+	for (unsigned l = 0; l < PTX_LANES && fn->local_bytes; l++)
+		memset(w->local + l * w->lstride + lbase, 0, fn->local_bytes);
+	push(w, 0, NO_PC, mask);
+}
+
+/* --- calls ------------------------------------------------------------------------------------------- */
+static void copy_params(struct ptx_warp *w, uint32_t mask, uint32_t to, uint32_t from, uint32_t bytes)
+{
+	EACH_LANE(l) memcpy(w->local + l * w->lstride + to, w->local + l * w->lstride + from, bytes);
+}
+
+static void call_builtin(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const struct ptx_function *fn)
+{
+	const struct ptx_call *c = i->u.call;
+	uint32_t base = w->frames[w->nframes - 1].lbase;
+
+	EACH_LANE(l)
+	{
+		uint8_t *local = w->local + l * w->lstride + base;
+		uint64_t arg[5] = {0};
+		for (unsigned k = 0; k < c->nargs && k < 5; k++)
+			memcpy(&arg[k], local + c->args[k].caller, c->args[k].bytes < 8 ? c->args[k].bytes : 8);
+		if (fn->builtin == PB_VPRINTF) {
+			uint32_t zero = 0;
+			ptx_printf(w, i, l, arg[0], arg[1]);
+			memcpy(local + c->rets[0].caller, &zero, 4);
+		} else {
+			char text[3][80], what[256];
+			ptx_string(w, i, l, arg[0], text[0], sizeof(text[0]));
+			ptx_string(w, i, l, arg[1], text[1], sizeof(text[1]));
+			ptx_string(w, i, l, arg[3], text[2], sizeof(text[2]));
+			snprintf(what, sizeof(what), "%.40s:%u: assertion '%.30s'", text[1], (unsigned)arg[2], text[0]);
+			ptx_raise(w, i, l, PTX_ASSERT, 0, 0, what);
+		}
+	}
+}
+
+static const struct ptx_function *callee_of(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t *same)
+{
+	const struct ptx_call *c = i->u.call;
+	const struct ptx_module *m = w->frames[0].fn->m;
+	const u64a *t;
+	unsigned first = (unsigned)__builtin_ctz(mask);
+	const struct ptx_function *fn;
+
+	*same = mask;
+	if (c->fn)
+		return c->fn;
+	t = REG_AT(u64a, c->target);
+	*same = 0;
+	EACH_LANE(l) *same |= (uint32_t)(t[l] == t[first]) << l;
+	if (PTX_WIN(t[first]) != PTX_WIN_CODE || (uint32_t)t[first] >= m->nfuncs)
+		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, t[first], 0, "a call of an address that is no function's");
+	fn = m->funcs[(uint32_t)t[first]];
+	if (fn->is_entry || fn->sig.nparams != c->nargs || fn->sig.nrets != c->nrets)
+		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, t[first], 0, "an indirect call of a function with other parameters");
+	for (unsigned k = 0; k < c->nargs + c->nrets; k++) {
+		const struct ptx_formal *f = k < c->nargs ? &fn->sig.params[k] : &fn->sig.rets[k - c->nargs];
+		const struct ptx_xfer *x = k < c->nargs ? &c->args[k] : &c->rets[k - c->nargs];
+		if (f->size != x->bytes || f->off != x->callee)
+			ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, t[first], 0,
+				"an indirect call of a function with other parameters");
+	}
+	return fn;
+}
+
+/* The caller's entry has its next pc already. */
+static void call_function(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const struct ptx_function *fn)
+{
+	const struct ptx_call *c = i->u.call;
+	const struct ptx_frame *f = &w->frames[w->nframes - 1];
+	uint32_t from = f->lbase, to = f->lbase + (uint32_t)f->fn->local_bytes;
+	size_t regs = f->regs + f->fn->const_bytes + f->fn->reg_bytes;
+	unsigned first = (unsigned)__builtin_ctz(mask);
+
+	if (to + fn->local_bytes > w->lstride || w->nframes >= PTX_DEPTH_LIMIT || regs + fn->const_bytes + fn->reg_bytes > (64u << 20))
+		ptx_raise(w, i, first, PTX_STACK_OVERFLOW, 0, 0, fn->name);
+	push_frame(w, fn, c, mask, regs, to);
+	for (unsigned k = 0; k < c->nargs; k++)
+		copy_params(w, mask, to + c->args[k].callee, from + c->args[k].caller, c->args[k].bytes);
+	memcpy(w->frame - fn->const_bytes, fn->const_image, fn->const_bytes);
+	if (fn->needs_zero)
+		memset(w->frame, 0, fn->reg_bytes);
+	fill_specials(w, fn, false);
+}
+
+static void pop_frame(struct ptx_warp *w)
+{
+	struct ptx_frame f = w->frames[--w->nframes];
+	uint32_t to = w->frames[w->nframes - 1].lbase;
+
+	for (unsigned k = 0; k < f.call->nrets; k++)
+		copy_params(w, f.mask, to + f.call->rets[k].caller, f.lbase + f.call->rets[k].callee, f.call->rets[k].bytes);
+	enter_frame(w);
+}
+
+/* --- the divergence stack ----------------------------------------------------------------------------- */
+/* Pops what has nothing left to do. False when the warp has ended. */
+static bool settle(struct ptx_warp *w)
+{
+	for (;;) {
+		struct ptx_frame *f = &w->frames[w->nframes - 1];
+		struct ptx_ent *e;
+		if (w->nents == f->base) {
+			if (w->nframes == 1)
+				return false;
+			pop_frame(w);
+			continue;
+		}
+		e = &w->ents[w->nents - 1];
+		if (e->mask && (e->state != ENT_RUN || e->pc != e->rpc || e->rpc == NO_PC))
+			return true;
+		w->nents--;
+	}
+}
+
+static void remove_lanes(struct ptx_warp *w, unsigned from, uint32_t mask)
+{
+	for (unsigned k = from; k < w->nents; k++)
+		w->ents[k].mask &= ~mask;
+}
+
+static void exit_lanes(struct ptx_warp *w, uint32_t mask)
+{
+	remove_lanes(w, 0, mask);
+	w->live &= ~mask;
+	w->blk->live -= (uint32_t)__builtin_popcount(mask);
+}
+
+/* ret: in the kernel itself the same as exit. */
+static void return_lanes(struct ptx_warp *w, uint32_t mask)
+{
+	if (w->nframes == 1)
+		exit_lanes(w, mask);
+	else
+		remove_lanes(w, w->frames[w->nframes - 1].base, mask);
+}
+
+static bool is_plain_return(const struct ptx_insn *i)
+{
+	return i->flags & F_CTRL && (i->arg == C_RET || i->arg == C_EXIT) && i->pred == NO_REG;
+}
+
+/* The lanes of one side leave the top entry: for a way of their own, or to wait at the meeting point. */
+static void add_side(struct ptx_warp *w, const struct ptx_insn *code, uint32_t pc, uint32_t rpc, uint32_t mask)
+{
+	if (pc == rpc && rpc != NO_PC)
+		return;
+	if (is_plain_return(&code[pc])) { /* do not let them wait for a barrier's lanes */
+		if (code[pc].arg == C_EXIT)
+			exit_lanes(w, mask);
+		else
+			return_lanes(w, mask);
+		return;
+	}
+	push(w, pc, rpc, mask);
+}
+
+/* The top entry's lanes split: taken to target, rest to next. Turns the top entry into the one that waits where they meet. */
+static void diverge(struct ptx_warp *w, const struct ptx_insn *code, const struct ptx_insn *i, uint32_t taken, uint32_t target,
+	uint32_t rest, uint32_t next)
+{
+	struct ptx_ent *e = &w->ents[w->nents - 1];
+	uint32_t rpc = i->rpc == NO_PC ? e->rpc : i->rpc;
+
+	if (rpc == e->rpc)
+		w->nents--; /* somebody below waits there already */
+	else
+		e->pc = rpc;
+	add_side(w, code, target, rpc, taken);
+	add_side(w, code, next, rpc, rest);
+}
+
+/* The top entry cannot go on; moves one that can to the top. Siblings lie next to each other and have the same meeting point. */
+static bool rotate(struct ptx_warp *w)
+{
+	unsigned base = w->frames[w->nframes - 1].base;
+
+	for (unsigned k = w->nents - 1; k-- > base;) {
+		struct ptx_ent e = w->ents[k];
+		bool leaf = w->ents[k + 1].rpc == e.rpc;
+		if (!leaf || e.state != ENT_RUN || !e.mask || (e.pc == e.rpc && e.rpc != NO_PC))
+			continue;
+		memmove(&w->ents[k], &w->ents[k + 1], (w->nents - k - 1) * sizeof(e));
+		w->ents[w->nents - 1] = e;
+		return true;
+	}
+	return false;
+}
+
+/* --- barriers ---------------------------------------------------------------------------------------- */
+static void arrive(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t next)
+{
+	unsigned first = (unsigned)__builtin_ctz(mask), kind = i->cls, red = kind >= BAR_RED_POPC;
+	bool has_b = red ? !i->vec : i->o[1] != NO_REG;
+	uint32_t id = REG(u32a, red ? 1 : 0)[first], need = has_b ? REG(u32a, red ? 2 : 1)[first] : 0, v;
+	struct ptx_ent *e = &w->ents[w->nents - 1];
+	struct ptx_barrier *b;
+
+	if (id > 15)
+		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, 0, 0, "a barrier above 15");
+	if (has_b && (!need || need % PTX_LANES))
+		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, 0, 0, "a barrier for a number of threads that is not a multiple of 32");
+	b = &w->blk->bar[id];
+	if (!b->arrived) {
+		b->kind = (enum ptx_bar_kind)kind;
+		b->red = kind == BAR_RED_AND;
+		b->need = need;
+	}
+	if (need != b->need)
+		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, 0, 0, "two numbers of threads for one barrier");
+	/* with a count, a warp counts whole, however many of its threads live */
+	b->arrived += need && mask == w->live ? PTX_LANES : (uint32_t)__builtin_popcount(mask);
+	if (red) {
+		int32_t slot = i->o[i->vec ? 2 : 3];
+		v = *(u32a *)(w->frame + slot);
+		v = (i->flags & F_NEG_SRC ? ~v : v) & mask;
+		if (kind == BAR_RED_POPC)
+			b->red += (uint32_t)__builtin_popcount(v);
+		else if (kind == BAR_RED_AND)
+			b->red &= v == mask;
+		else
+			b->red |= v != 0;
+	}
+	e->pc = next;
+	if (kind != BAR_ARRIVE) {
+		e->state = ENT_BARRIER;
+		e->bar = id;
+		e->insn = red ? i : NULL;
+	}
+}
+
+/* The result of bar.red, in the frame of the entry that waited, n-th of the stack. */
+static void give_result(struct ptx_warp *w, unsigned n, uint32_t red)
+{
+	const struct ptx_insn *i = w->ents[n].insn;
+	uint32_t mask = w->ents[n].mask;
+	unsigned k = w->nframes - 1;
+
+	while (w->frames[k].base > n)
+		k--;
+	w->frame = w->regmem + w->frames[k].regs + w->frames[k].fn->const_bytes;
+	if (i->cls == BAR_RED_POPC) {
+		EACH_LANE(l) REG(u32a, 0)[l] = red;
+	} else {
+		ptx_set_pred(&PRED(0), mask, red ? PTX_FULL : 0);
+	}
+	enter_frame(w);
+}
+
+static bool release_entry(struct ptx_warp *w, unsigned n, unsigned id, uint32_t red)
+{
+	struct ptx_ent *e = &w->ents[n];
+
+	if (e->state != ENT_BARRIER || e->bar != id)
+		return false;
+	if (e->insn)
+		give_result(w, n, red);
+	e->state = ENT_RUN;
+	e->insn = NULL;
+	return true;
+}
+
+static void release(struct ptx_block *blk, unsigned id)
+{
+	struct ptx_barrier *b = &blk->bar[id];
+
+	for (unsigned k = 0; k < blk->nwarps; k++) {
+		struct ptx_warp *w = &blk->warps[k];
+		for (unsigned n = 0; w->state != WARP_DONE && n < w->nents; n++)
+			w->wake |= release_entry(w, n, id, b->red);
+		if (w->wake)
+			w->state = WARP_RUN;
+		w->wake = false;
+	}
+	memset(b, 0, sizeof(*b));
+}
+
+static void check_barriers(struct ptx_block *blk)
+{
+	for (unsigned k = 0; k < 16; k++) {
+		struct ptx_barrier *b = &blk->bar[k];
+		if (b->arrived && (b->need ? b->arrived >= b->need : b->arrived >= blk->live))
+			release(blk, k);
+	}
+}
+
+/* bar.warp.sync with lanes on other paths: they come to one of their own. True when all are there. */
+static bool warp_sync(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t next)
+{
+	struct ptx_ent *e = &w->ents[w->nents - 1];
+	uint32_t want = 0, here = mask;
+
+	EACH_LANE(l) want |= REG(u32a, 0)[l];
+	if (mask & ~want)
+		ptx_raise(w, i, (unsigned)__builtin_ctz(mask & ~want), PTX_ILLEGAL_INSTRUCTION, 0, 0,
+			"the lane is not in its own member mask");
+	e->pc = next;
+	for (unsigned k = 0; k + 1 < w->nents; k++)
+		if (w->ents[k].state == ENT_WSYNC)
+			here |= w->ents[k].mask;
+	if (want & w->live & ~here) {
+		e->state = ENT_WSYNC;
+		e->want = want;
+		return false;
+	}
+	for (unsigned k = 0; k + 1 < w->nents; k++)
+		if (w->ents[k].state == ENT_WSYNC && !(w->ents[k].want & w->live & ~here))
+			w->ents[k].state = ENT_RUN;
+	return true;
+}
+
+/* --- the loop ---------------------------------------------------------------------------------------- */
+static void out_of_slice(struct ptx_warp *w, const struct ptx_insn *i)
+{
+	enum ptx_fault_code code;
+
+	w->wk->slice = SLICE;
+	if (ptx_should_stop(w->wk, &code))
+		ptx_raise(w, i, w->live ? (unsigned)__builtin_ctz(w->live) : 0, code, 0, 0,
+			code == PTX_TIMEOUT ? "the time limit is over" : NULL);
+}
+
+/* brx.idx: lanes are grouped by target. */
+static void branch_indexed(struct ptx_warp *w, const struct ptx_insn *code, const struct ptx_insn *i, uint32_t mask, uint32_t next)
+{
+	const u32a *a = REG(u32a, 0);
+	const struct ptx_table *t = i->u.table;
+	struct ptx_ent *e = &w->ents[w->nents - 1];
+	uint32_t rest = e->mask & ~mask, rpc = i->rpc == NO_PC ? e->rpc : i->rpc, group;
+
+	EACH_LANE(l)
+	if (a[l] >= t->n)
+		ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0, "an index past the list of targets");
+	if (rpc == e->rpc)
+		w->nents--;
+	else
+		e->pc = rpc;
+	if (rest)
+		add_side(w, code, next, rpc, rest);
+	while (mask) {
+		uint32_t pc = t->pc[a[__builtin_ctz(mask)]];
+		group = 0;
+		EACH_LANE(l) group |= (uint32_t)(t->pc[a[l]] == pc) << l;
+		add_side(w, code, pc, rpc, group);
+		mask &= ~group;
+	}
+}
+
+static void trap(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	ptx_raise(w, i, (unsigned)__builtin_ctz(mask), i->arg == C_TRAP ? PTX_TRAP : PTX_ILLEGAL_INSTRUCTION, 0, 0,
+		i->arg == C_TRAP ? NULL : i->u.text);
+}
+
+static void do_call(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t pc)
+{
+	uint32_t same;
+	const struct ptx_function *fn = callee_of(w, i, mask, &same);
+
+	if (fn->builtin == PB_VPRINTF || fn->builtin == PB_ASSERTFAIL) {
+		call_builtin(w, i, mask, fn);
+		same = mask;
+		w->ents[w->nents - 1].pc = pc + 1;
+		return;
+	}
+	if (!fn->has_body)
+		ptx_raise(w, i, (unsigned)__builtin_ctz(mask), PTX_ILLEGAL_INSTRUCTION, 0, 0, "a call of a function without a body");
+	if (same != mask) { /* indirect: one target after the other; the others come back to this call */
+		struct ptx_ent *e = &w->ents[w->nents - 1];
+		uint32_t all = e->mask, rpc = pc + 1;
+		e->pc = rpc;
+		if (e->rpc == rpc) /* the entry below waits there */
+			w->nents--;
+		(void)all;
+		push(w, pc, rpc, mask & ~same);
+		push(w, rpc, NO_PC, same)->rpc = rpc;
+		call_function(w, i, same, fn);
+		return;
+	}
+	w->ents[w->nents - 1].pc = pc + 1;
+	call_function(w, i, mask, fn);
+}
+
+/* Runs the warp until it waits, ends or its slice is used up. */
+static void run_warp(struct ptx_warp *w)
+{
+	const struct ptx_insn *code, *i;
+	struct ptx_ent *e;
+	uint32_t pc, rpc, mask, m;
+	uint64_t count = w->count;
+
+	w->wk->slice = SLICE;
+restart:
+	if (!settle(w)) {
+		w->state = WARP_DONE;
+		w->count = count;
+		return;
+	}
+	e = &w->ents[w->nents - 1];
+	if (e->state != ENT_RUN && !rotate(w)) {
+		w->state = WARP_WAIT;
+		w->count = count;
+		return;
+	}
+	e = &w->ents[w->nents - 1];
+	pc = e->pc;
+	rpc = e->rpc;
+	mask = e->mask;
+	code = w->frames[w->nframes - 1].fn->insns;
+	for (;;) {
+		if (pc == rpc) {
+			e->pc = pc;
+			goto restart;
+		}
+		i = &code[pc];
+		count++;
+		m = mask;
+		if (i->pred != NO_REG) {
+			uint32_t p = *(u32a *)(w->frame + i->pred);
+			m &= i->flags & F_NEG_PRED ? ~p : p;
+		}
+		if (!(i->flags & F_CTRL)) {
+			if (m) {
+				w->count = count;
+				i->h(w, i, m);
+				count = w->count;
+			}
+			pc++;
+			continue;
+		}
+		if (!m) {
+			pc++;
+			continue;
+		}
+		w->count = count;
+		switch (i->arg) {
+		case C_BRA: {
+			uint32_t target = (uint32_t)i->imm;
+			if (target <= pc && !w->wk->slice--) {
+				out_of_slice(w, i);
+				e->pc = pc; /* the branch is made again next time */
+				w->count = count - 1;
+				return;
+			}
+			if (m == mask) {
+				pc = target;
+				continue;
+			}
+			diverge(w, code, i, m, target, mask & ~m, pc + 1);
+			goto restart;
+		}
+		case C_BRX:
+			if (!w->wk->slice--) {
+				out_of_slice(w, i);
+				e->pc = pc;
+				return;
+			}
+			branch_indexed(w, code, i, m, pc + 1);
+			goto restart;
+		case C_CALL:
+			if (!w->wk->slice--)
+				out_of_slice(w, i);
+			do_call(w, i, m, pc);
+			goto restart;
+		case C_RET:
+			e->pc = pc + 1;
+			return_lanes(w, m);
+			goto restart;
+		case C_EXIT:
+			e->pc = pc + 1;
+			exit_lanes(w, m);
+			goto restart;
+		case C_BAR:
+			/* a guarded barrier: the lanes that skip it go on after it when these are released */
+			if (m != mask) {
+				e->pc = pc + 1;
+				if (e->rpc == pc + 1 && e->rpc != NO_PC)
+					w->nents--;
+				push(w, pc, pc + 1, m);
+				e = &w->ents[w->nents - 1];
+			}
+			arrive(w, i, m, pc + 1);
+			if (i->cls == BAR_ARRIVE) {
+				if (m != mask)
+					goto restart;
+				pc++;
+				continue;
+			}
+			goto restart;
+		case C_WSYNC:
+			if (warp_sync(w, i, m, pc + 1)) {
+				pc++;
+				continue;
+			}
+			if (!rotate(w))
+				ptx_raise(w, i, (unsigned)__builtin_ctz(m), PTX_TIMEOUT, 0, 0,
+					"lanes of the member mask can never come here");
+			goto restart;
+		default:
+			trap(w, i, m);
+		}
+	}
+}
+
+/* --- a block ----------------------------------------------------------------------------------------- */
+static size_t total_shared(const struct ptx_function *fn, size_t dynamic)
+{
+	size_t n = fn->m->shared_bytes && (fn->shared_bytes || fn->uses_module_shared) ? (fn->m->shared_bytes + 127) / 128 * 128 : 0;
+
+	n += fn->shared_bytes;
+	return (n + 127) / 128 * 128 + dynamic;
+}
+
+static void start_warp(struct ptx_worker *wk, struct ptx_block *blk, unsigned id, unsigned threads)
+{
+	const struct ptx_function *fn = wk->l->fn;
+	struct ptx_warp *w = &blk->warps[id];
+	unsigned n = threads - id * PTX_LANES;
+
+	w->wk = wk;
+	w->blk = blk;
+	w->id = id;
+	w->live = w->all = n >= PTX_LANES ? PTX_FULL : (1u << n) - 1;
+	w->state = WARP_RUN;
+	w->cc = 0;
+	w->count = 0;
+	w->nents = w->nframes = 0;
+	reserve_local(w, wk->stack_limit);
+	push_frame(w, fn, NULL, w->live, 0, 0);
+	if (w->inited != wk->launch_id) {
+		memcpy(w->frame - fn->const_bytes, fn->const_image, fn->const_bytes);
+		fill_specials(w, fn, false);
+		w->inited = wk->launch_id;
+	} else {
+		fill_specials(w, fn, true);
+	}
+	if (fn->needs_zero)
+		memset(w->frame, 0, fn->reg_bytes);
+}
+
+void ptx_begin(struct ptx_worker *wk)
+{
+	const struct ptx_function *fn = wk->l->fn;
+
+	memset(wk->cache, 0, sizeof(wk->cache));
+	wk->slice = SLICE;
+	wk->nprint = 0;
+	wk->stack_limit = fn->stack_bytes;
+	if (fn->recursive)
+		wk->stack_limit += PTX_STACK_LIMIT;
+	memset(&wk->fault, 0, sizeof(wk->fault));
+}
+
+void ptx_block_start(struct ptx_worker *wk, struct ptx_block *blk, uint64_t index)
+{
+	const struct ptx_launch *l = wk->l;
+	unsigned threads = l->block[0] * l->block[1] * l->block[2];
+	size_t shared = total_shared(l->fn, l->dynamic_shared), cap = blk->capwarps;
+	unsigned old = blk->capwarps;
+
+	if (wk->stack_limit > PTX_LOCAL_LIMIT) {
+		memset(&wk->fault, 0, sizeof(wk->fault));
+		wk->fault.code = PTX_STACK_OVERFLOW;
+		wk->fault.kernel = l->fn->name;
+		snprintf(wk->fault.text, sizeof(wk->fault.text),
+			"tsdb softgpu: stack overflow: kernel %.100s needs %zu bytes of local memory per thread", l->fn->name,
+			wk->stack_limit);
+		longjmp(wk->out, 1);
+	}
+	blk->index = index;
+	blk->ctaid[0] = (uint32_t)(index % l->grid[0]);
+	blk->ctaid[1] = (uint32_t)(index / l->grid[0] % l->grid[1]);
+	blk->ctaid[2] = (uint32_t)(index / l->grid[0] / l->grid[1]);
+	blk->live = threads;
+	blk->nwarps = (threads + PTX_LANES - 1) / PTX_LANES;
+	memset(blk->bar, 0, sizeof(blk->bar));
+	if (shared > blk->shared_cap) {
+		free(blk->shared);
+		blk->shared = aligned_alloc(128, (shared + 127) / 128 * 128);
+		blk->shared_cap = blk->shared ? shared : 0;
+		if (!blk->shared)
+			out_of_memory(wk);
+	}
+	blk->shared_size = shared;
+	if (shared)
+		memset(blk->shared, 0, shared);
+	blk->warps = grow(wk, blk->warps, &cap, blk->nwarps, sizeof(*blk->warps));
+	blk->capwarps = (unsigned)cap;
+	if (blk->capwarps > old)
+		memset(&blk->warps[old], 0, (blk->capwarps - old) * sizeof(*blk->warps));
+	for (unsigned k = 0; k < blk->nwarps; k++)
+		start_warp(wk, blk, k, threads);
+}
+
+static _Noreturn void deadlock(struct ptx_block *blk)
+{
+	for (unsigned k = 0;; k++) {
+		struct ptx_warp *w = &blk->warps[k];
+		if (w->state != WARP_WAIT)
+			continue;
+		struct ptx_ent *e = &w->ents[w->nents - 1];
+		const struct ptx_insn *i = &w->frames[w->nframes - 1].fn->insns[e->pc - 1];
+		ptx_raise(w, i, (unsigned)__builtin_ctz(e->mask), PTX_TIMEOUT, 0, 0,
+			"a barrier that not all threads can reach: deadlock");
+	}
+}
+
+bool ptx_block_run(struct ptx_worker *wk, struct ptx_block *blk, bool may_yield)
+{
+	for (unsigned turn = 1;; turn++) {
+		bool ran = false, left = false;
+		if (turn % 256 == 0)
+			out_of_slice(&blk->warps[0], wk->l->fn->insns);
+		for (unsigned k = 0; k < blk->nwarps; k++) {
+			struct ptx_warp *w = &blk->warps[k];
+			if (w->state == WARP_RUN) {
+				run_warp(w);
+				ran = true;
+			}
+			left |= w->state != WARP_DONE;
+		}
+		if (!left)
+			return true;
+		check_barriers(blk);
+		if (!ran) {
+			bool any = false;
+			for (unsigned k = 0; k < blk->nwarps; k++)
+				any |= blk->warps[k].state == WARP_RUN;
+			if (!any)
+				deadlock(blk);
+		}
+		if (may_yield)
+			return false;
+	}
+}
+
+void ptx_block_free(struct ptx_block *blk)
+{
+	for (unsigned k = 0; k < blk->capwarps; k++) {
+		struct ptx_warp *w = &blk->warps[k];
+		free(w->ents);
+		free(w->frames);
+		free(w->regmem);
+		free(w->local);
+	}
+	free(blk->warps);
+	free(blk->shared);
+	memset(blk, 0, sizeof(*blk));
+}
