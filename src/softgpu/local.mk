@@ -13,9 +13,16 @@ noinst_LIBRARIES += libsoftptx.a
 libsoftptx_a_SOURCES = \
 	src/softgpu/mem.c \
 	src/softgpu/mem.h \
-	src/softgpu/ptx.h \
-	src/softgpu/ptx-missing.c
-libsoftptx_a_CFLAGS = $(SO_CFLAGS) -O2
+	src/softgpu/ptx.h src/softgpu/ptx-int.h src/softgpu/ptx-dec.h src/softgpu/ptx-exec.h \
+	src/softgpu/ptx-cvt.h src/softgpu/ptx-run.h src/softgpu/ptx-insns.def \
+	src/softgpu/ptx-lex.c src/softgpu/ptx-lex.h src/softgpu/ptx-parse.c src/softgpu/ptx-decode.c \
+	src/softgpu/ptx-table.c src/softgpu/ptx-cfg.c src/softgpu/ptx-alu.c src/softgpu/ptx-alu-avx2.c \
+	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
+	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-pool.c
+# Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated. Loops over lanes are to be vectorised, also when
+# CFLAGS say -O2.
+libsoftptx_a_CFLAGS = $(SO_CFLAGS) -O3 -ftree-vectorize -fvect-cost-model=dynamic -ffp-contract=off -fno-math-errno \
+	-fno-trapping-math -fno-strict-aliasing
 
 # --- libcuda.so.1 -------------------------------------------------------------------------------------
 # Never unloaded: its threads run until the process ends. Symbols are bound inside, so that a program's own or a
