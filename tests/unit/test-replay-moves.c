@@ -194,8 +194,15 @@ static void any_walk_with_retirements(void **arg)
 
 		h.n = 0;
 		for (unsigned i = 0; i < 600; i++) {
-			uint64_t n = 1 + random_below(&dice, random_below(&dice, 9) ? 5 : 120);
+			uint64_t n = 1 + random_below(&dice, random_below(&dice, 9) ? 5 : 700);
 
+			if (replay_seq(p) + 800 > COMMANDS || i % 40 == 39) {
+				n = random_below(&dice, COMMANDS - 800);
+				ok(replay_goto(p, n, &stop)); /* forgets the retirements */
+				for (h.n = 0; h.n < n; h.n++)
+					h.move[h.n] = SBT_NO_ID;
+				continue;
+			}
 			switch (random_below(&dice, 5)) {
 			case 0:
 			case 1:
@@ -211,11 +218,7 @@ static void any_walk_with_retirements(void **arg)
 			default:
 				try_next_stream(p, &h, (uint32_t)random_below(&dice, 6));
 			}
-			if (replay_seq(p) + 200 > COMMANDS) {
-				ok(replay_goto(p, 0, &stop)); /* forgets the retirements */
-				h.n = 0;
-			}
-			if (i % 20 == 0)
+			if (i % 8 == 0)
 				assert_true(state_hash(replay_state(p)) == played(r, &h));
 		}
 		assert_true(state_hash(replay_state(p)) == played(r, &h));
@@ -290,6 +293,43 @@ static void one_stream(void **arg)
 	assert_stream(replay_state(p), 1, STATE_RUNNING, 6, 1);
 	ok(replay_goto(p, 6, &stop)); /* forgets that of #5 too */
 	assert_stream(replay_state(p), 1, STATE_RUNNING, 5, 2);
+	replay_close(p);
+	sbt_reader_close(r);
+}
+
+/* Retirements that were undone leave no trace in the checkpoints that later moves start from. */
+static void undone_retirements(void **arg)
+{
+	struct trace_maker t;
+	struct sbt_reader *r;
+	struct replay_stop stop;
+	struct replay *p;
+
+	trace_begin(&t, 0);
+	trace_add(&t, cmd_ctx_create(1, 0, 0));
+	trace_add(&t, cmd_stream_create(2, 1, 1));
+	trace_add(&t, cmd_stream_create(3, 2, 1));
+	for (uint64_t seq = 4; seq <= 2000; seq++)
+		trace_add(&t, cmd_launch(seq, 1 + seq % 2, 0)); /* stream 1 has the even ones, from #4 */
+	r = trace_end(&t);
+	p = opened(r);
+	ok(replay_goto(p, 1000, &stop));
+	ok(replay_next_stream(p, 1, &stop));
+	assert_int_equal(stop.retired, 4);
+	ok(replay_step(p, 300, &stop));
+	ok(replay_reverse_step(p, 100, &stop)); /* leaves a checkpoint at 1136 in which #4 is retired */
+	assert_stop(stop, REPLAY_STEPPED, 1200);
+	assert_int_equal(stream_of(replay_state(p), 1).head, 6);
+	ok(replay_goto(p, 500, &stop));
+	assert_int_equal(stream_of(replay_state(p), 1).head, 4);
+	ok(replay_step(p, 700, &stop));
+	ok(replay_next_stream(p, 2, &stop));
+	assert_int_equal(stop.retired, 5);
+	ok(replay_step(p, 10, &stop));
+	ok(replay_reverse_step(p, 5, &stop));
+	assert_stop(stop, REPLAY_STEPPED, 1205);
+	assert_int_equal(stream_of(replay_state(p), 1).head, 4);
+	assert_int_equal(stream_of(replay_state(p), 2).head, 7);
 	replay_close(p);
 	sbt_reader_close(r);
 }
@@ -388,7 +428,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps), cmocka_unit_test(goto_seq), cmocka_unit_test(empty_trace),
-		cmocka_unit_test(any_walk), cmocka_unit_test(any_walk_with_retirements), cmocka_unit_test(one_stream),
+		cmocka_unit_test(any_walk), cmocka_unit_test(any_walk_with_retirements), cmocka_unit_test(one_stream), cmocka_unit_test(undone_retirements),
 		cmocka_unit_test(executor),
 	};
 

@@ -121,6 +121,16 @@ static void there_and_back(void **arg)
 	}
 	ok(replay_goto(p, 20003, &stop));
 	assert_hit(p, true, &rare, 1, 2, 9);
+	/* the first blocks backwards are of 1,024 and 2,048: hits at their edges */
+	for (unsigned i = 0; i < 6; i++) {
+		static const unsigned before[] = {1023, 1024, 1025, 3071, 3072, 3073};
+		char cond[64];
+
+		snprintf(cond, sizeof cond, "grid_x == %u", 20003 - before[i]);
+		rare = when(3, SBT_LAUNCH, NULL, cond);
+		ok(replay_goto(p, 20003, &stop));
+		assert_hit(p, true, &rare, 1, 3, 20003 - before[i]);
+	}
 	replay_close(p);
 	sbt_reader_close(r);
 }
