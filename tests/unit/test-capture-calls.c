@@ -378,6 +378,127 @@ static void a_module_has_its_code(void **state)
 	assert_int_equal(fake_expect(SBT_MODULE_UNLOAD).u.module_unload.dead_module, cmd.u.module_load.new_module);
 }
 
+/* ---- graphs ------------------------------------------------------------------------------------------------------------------------ */
+
+/* A graph 0x7000 of four nodes: fill(1) -> kernel(2) -> kernel(3), and a memory allocation (4), in no order. */
+#define NODE(i) ((CUgraphNode)(uintptr_t)(0x7100 + (i)))
+
+static CUresult graph_nodes(CUgraph g, CUgraphNode *nodes, size_t *n)
+{
+	static const unsigned order[] = { 3, 1, 2, 4 };
+	if (nodes)
+		for (size_t i = 0; i < *n && i < 4; i++)
+			nodes[i] = NODE(order[i]);
+	*n = 4;
+	return CUDA_SUCCESS;
+}
+
+static CUresult node_type(CUgraphNode n, CUgraphNodeType *type)
+{
+	*type = n == NODE(1) ? CU_GRAPH_NODE_TYPE_MEMSET : n == NODE(4) ? CU_GRAPH_NODE_TYPE_MEM_ALLOC : CU_GRAPH_NODE_TYPE_KERNEL;
+	return CUDA_SUCCESS;
+}
+
+static CUresult node_deps(CUgraphNode n, CUgraphNode *deps, CUgraphEdgeData *edges, size_t *count)
+{
+	*count = n == NODE(2) || n == NODE(3);
+	if (*count)
+		deps[0] = n == NODE(2) ? NODE(1) : NODE(2);
+	return CUDA_SUCCESS;
+}
+
+static CUresult kernel_node(CUgraphNode n, CUDA_KERNEL_NODE_PARAMS *p)
+{
+	static uint64_t a = 0x700000001000, c = 9;
+	static uint32_t b = 8;
+	static void *args[] = { &a, &b, &c };
+	*p = (CUDA_KERNEL_NODE_PARAMS){ .func = n == NODE(2) ? FAKE_FUNC : NULL, .kern = (CUkernel)FAKE_KERNEL, .gridDimX = 3,
+		.gridDimY = 1, .gridDimZ = 1, .blockDimX = 64, .blockDimY = 1, .blockDimZ = 1, .kernelParams = args };
+	return CUDA_SUCCESS;
+}
+
+static CUresult memset_node(CUgraphNode n, CUDA_MEMSET_NODE_PARAMS *p)
+{
+	*p = (CUDA_MEMSET_NODE_PARAMS){ .dst = 0x700000001000, .elementSize = 4, .value = 5, .width = 16, .height = 1 };
+	return CUDA_SUCCESS;
+}
+
+static struct sbt_cmd payload(const struct sbt_cmd *node)
+{
+	struct sbt_cmd c;
+	const struct sbt_blob *b = &node->u.graph_node.payload;
+	assert_int_equal(sbt_unpack(&c, b->p, b->len), b->len);
+	return c;
+}
+
+static void a_graph_lists_its_nodes(void **state)
+{
+	CUgraph g = (CUgraph)0x7000;
+	CUgraphExec x = (CUgraphExec)0x7001;
+	driver.cuGraphGetNodes = graph_nodes;
+	driver.cuGraphNodeGetType = node_type;
+	driver.cuGraphNodeGetDependencies_v2 = node_deps;
+	driver.cuGraphKernelNodeGetParams_v2 = kernel_node;
+	driver.cuGraphMemsetNodeGetParams = memset_node;
+	FAKE(cuGraphCreate, &g, 0);
+	const uint64_t id = fake_expect(SBT_GRAPH_CREATE).u.graph_create.new_graph;
+	FAKE(cuGraphInstantiateWithFlags, &x, g, 0);
+	struct sbt_cmd n = fake_expect(SBT_GRAPH_NODE), p = payload(&n);
+	assert_int_equal(n.u.graph_node.graph, id);
+	assert_int_equal(n.u.graph_node.node, 0);
+	assert_int_equal(n.u.graph_node.type, SBT_NODE_KERNEL);
+	assert_int_equal(n.u.graph_node.deps.len, 4);
+	assert_int_equal(*(const uint32_t *)n.u.graph_node.deps.p, 2); /* NODE(2) is the third in the list */
+	assert_int_equal(p.u.launch.kernel, n.u.graph_node.kernel);
+	n = fake_expect(SBT_GRAPH_NODE);
+	p = payload(&n);
+	assert_int_equal(n.u.graph_node.type, SBT_NODE_FILL);
+	assert_int_equal(n.u.graph_node.deps.len, 0);
+	assert_int_equal(n.u.graph_node.kernel, SBT_NO_ID);
+	assert_int_equal(p.u.fill.size, 64);
+	assert_int_equal(p.u.fill.value, 5);
+	n = fake_expect(SBT_GRAPH_NODE);
+	p = payload(&n);
+	assert_int_equal(*(const uint32_t *)n.u.graph_node.deps.p, 1);
+	assert_int_equal(n.u.graph_node.kernel, 0); /* matmul */
+	assert_int_equal(p.u.launch.grid_x, 3);
+	assert_int_equal(p.u.launch.args.len, 24);
+	assert_int_equal(fake_expect(SBT_GRAPH_NODE).u.graph_node.type, SBT_NODE_OTHER);
+	fake_expect(SBT_UNREPLAYABLE); /* graph memory is named */
+	struct sbt_cmd inst = fake_expect(SBT_GRAPH_INSTANTIATE);
+	assert_int_equal(inst.u.graph_instantiate.graph, id);
+	assert_true(inst.seq > n.seq);
+	FAKE(cuGraphLaunch, x, NULL);
+	assert_int_equal(fake_expect(SBT_GRAPH_LAUNCH).u.graph_launch.exec, inst.u.graph_instantiate.new_exec);
+	FAKE(cuGraphExecDestroy, x);
+	assert_int_equal(fake_expect(SBT_GRAPH_DESTROY).u.graph_destroy.dead_graph, inst.u.graph_instantiate.new_exec);
+}
+
+static CUstream capturing;
+
+static CUresult is_capturing(CUstream s, CUstreamCaptureStatus *status)
+{
+	*status = s == capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+	return CUDA_SUCCESS;
+}
+
+static void captured_work_is_marked(void **state)
+{
+	CUgraph g = (CUgraph)0x7002;
+	driver.cuStreamIsCapturing = is_capturing;
+	capturing = (CUstream)0x5500;
+	FAKE(cuStreamBeginCapture_v2, capturing, CU_STREAM_CAPTURE_MODE_RELAXED);
+	assert_int_equal(fake_expect(SBT_CAPTURE_BEGIN).u.capture_begin.mode, SBT_CAPTURE_RELAXED);
+	launch_on(FAKE_FUNC, capturing, 1, 2, 3);
+	assert_int_equal(fake_expect(SBT_LAUNCH).flags & SBT_F_GRAPH, SBT_F_GRAPH);
+	launch_on(FAKE_FUNC, NULL, 1, 2, 3);
+	assert_int_equal(fake_expect(SBT_LAUNCH).flags & SBT_F_GRAPH, 0);
+	FAKE(cuStreamEndCapture, capturing, &g);
+	assert_int_not_equal(fake_expect(SBT_CAPTURE_END).u.capture_end.new_graph, SBT_NO_ID);
+	launch_on(FAKE_FUNC, capturing, 1, 2, 3); /* not asked any more */
+	assert_int_equal(fake_expect(SBT_LAUNCH).flags & SBT_F_GRAPH, 0);
+}
+
 /* ---- windows ----------------------------------------------------------------------------------------------------------------------- */
 
 static void a_kernel_window(void **state)
@@ -455,6 +576,8 @@ int main(void)
 		cmocka_unit_test(polling_is_recorded_once),
 		cmocka_unit_test(unknown_calls_are_named),
 		cmocka_unit_test(a_module_has_its_code),
+		cmocka_unit_test(a_graph_lists_its_nodes),
+		cmocka_unit_test(captured_work_is_marked),
 		cmocka_unit_test(a_kernel_window),
 		cmocka_unit_test(a_seq_window),
 		cmocka_unit_test(off_and_on_again),
