@@ -5,8 +5,21 @@
 
 HEADERS_TO_CHECK += src/softgpu/mem.h src/softgpu/ptx.h
 
+# Fat binaries need no toolkit: tested and fuzzed everywhere, with sanitizers.
+HEADERS_TO_CHECK += src/softgpu/fatbin.h
+noinst_LIBRARIES += libfatbin.a
+libfatbin_a_SOURCES = src/softgpu/fatbin.c src/softgpu/fatbin.h
+libfatbin_a_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS)
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-softgpu-fatbin
+TESTS += tests/unit/test-softgpu-fatbin
+tests_unit_test_softgpu_fatbin_SOURCES = tests/unit/test-softgpu-fatbin.c
+tests_unit_test_softgpu_fatbin_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_softgpu_fatbin_LDADD = libfatbin.a $(ZSTD_LIBS) $(CMOCKA_LIBS)
+endif
+
 if HAVE_CUDA
-HEADERS_TO_CHECK += src/softgpu/soft.h src/softgpu/entry.h src/softgpu/driver.h src/softgpu/graph.h src/softgpu/fatbin.h
+HEADERS_TO_CHECK += src/softgpu/soft.h src/softgpu/entry.h src/softgpu/driver.h src/softgpu/graph.h
 
 # --- PTX: parser, interpreter, worker pool ------------------------------------------------------------
 noinst_LIBRARIES += libsoftptx.a
@@ -86,6 +99,19 @@ softgpu/cupti-runtime-names.inc: Makefile
 src/softgpu/softgpu_libcupti_so_13-cupti-callback.$(OBJEXT): softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 BUILT_SOURCES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 CLEANFILES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
+
+# --- tests of the driver and CUPTI: C programs linked to the libraries as they were built ---------------
+if HAVE_CMOCKA
+SOFT_TESTS = tests/unit/test-softgpu-driver
+TEST_SOFT_COMPILE = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
+TEST_SOFT_LINK = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu
+check_PROGRAMS += $(SOFT_TESTS)
+TESTS += $(SOFT_TESTS)
+tests_unit_test_softgpu_driver_SOURCES = tests/unit/test-softgpu-driver.c
+tests_unit_test_softgpu_driver_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_driver_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_driver_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
+endif
 
 # --- libcudart.so.13 ----------------------------------------------------------------------------------
 HEADERS_TO_CHECK += src/softgpu/rt.h
