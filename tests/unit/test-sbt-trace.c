@@ -226,6 +226,15 @@ static void test_seek(void **unused)
 			assert_true(got->gpu_end_ns > got->gpu_start_ns && got->gpu_start_ns > got->host_ns - 60000000);
 		}
 	}
+	for (uint64_t seq = 100; seq > 90; seq--) { /* the one just seen again, then the one before: stepping back */
+		for (unsigned k = 0; k < 3; k++) {
+			ok(sbt_cursor_seek(cur, seq));
+			if (k == 1)
+				ok(sbt_cursor_seek(cur, seq));
+			ok(sbt_cursor_next(cur, &got));
+			assert_int_equal(got->seq, seq);
+		}
+	}
 	ok(sbt_cursor_seek(cur, 0));
 	ok(sbt_cursor_next(cur, &got));
 	assert_int_equal(got->seq, 1);
