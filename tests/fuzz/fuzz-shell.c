@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The shell's parsers over any line: words, numbers, command lookup, settings, variables, breakpoints. What split into words joins into a
+ * line that splits into the same words.
+ */
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "shell/breakpoints.h"
+#include "shell/command.h"
+#include "shell/settings.h"
+#include "shell/vars.h"
+#include "shell/words.h"
+
+static struct err *nothing(struct session *s, const struct cmd_args *a)
+{
+	return NULL;
+}
+
+/* A small table with groups, short forms and clashing prefixes. */
+static const struct command table[] = {
+	{"break", "b br", nothing, CMD_RAW, COMPLETE_NONE, GROUP_SUPPORT, "", "", ""},
+	{"info", "i", nothing, CMD_PREFIX, COMPLETE_NONE, GROUP_SUPPORT, "", "", ""},
+	{"info streams", "", nothing, 0, COMPLETE_NONE, GROUP_SUPPORT, "", "", ""},
+	{"info signals", "", nothing, 0, COMPLETE_NONE, GROUP_SUPPORT, "", "", ""},
+	{"shell", "!", nothing, CMD_RAW, COMPLETE_NONE, GROUP_SUPPORT, "", "", ""},
+	{"show", "", nothing, CMD_RAW, COMPLETE_NONE, GROUP_SUPPORT, "", "", ""},
+};
+
+static void fuzz_words(const char *line)
+{
+	char **w, **again, *joined;
+	unsigned n, m;
+	struct err *e = words_split(line, &w, &n);
+
+	if (e) {
+		err_free(e);
+		return;
+	}
+	joined = words_join(w, n);
+	e = words_split(joined, &again, &m);
+	if (e || m != n)
+		abort();
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t a, b;
+		bool on;
+
+		if (strcmp(w[i], again[i]))
+			abort();
+		word_u64(w[i], &a);
+		word_size(w[i], &a);
+		word_duration(w[i], &a);
+		word_bool(w[i], &on);
+		if (word_range(w[i], &a, &b) && a > b)
+			abort();
+	}
+	words_free(w);
+	words_free(again);
+	free(joined);
+}
+
+static void fuzz_lookup(const char *line)
+{
+	const struct command *c;
+	const char *rest;
+	struct err *e = lookup_command(table, sizeof table / sizeof *table, line, &c, &rest);
+
+	if (!e && (rest < line || rest > line + strlen(line)))
+		abort();
+	err_free(e);
+}
+
+static void fuzz_setting(const char *line)
+{
+	struct settings set;
+	enum setting id;
+	const char *rest;
+	struct err *e = settings_find(line, &id, &rest);
+	struct buf b = BUF_INIT;
+
+	settings_init(&set);
+	if (!e && id < SET_COUNT) {
+		e = settings_assign(&set, id, rest);
+		settings_value(&set, id, &b);
+	}
+	err_free(e);
+	buf_free(&b);
+	settings_deinit(&set);
+}
+
+static void fuzz_breakpoint(const char *line)
+{
+	struct breakpoints *b = breakpoints_new();
+	struct breakpoint *bp;
+	struct buf text = BUF_INIT;
+	struct err *e = breakpoints_add(b, line, false, &bp);
+
+	if (!e) {
+		unsigned n;
+
+		free(breakpoints_for_replay(b, &n));
+		breakpoints_print(b, &text);
+		breakpoints_json(b, &text);
+	}
+	err_free(e);
+	buf_free(&text);
+	breakpoints_free(b);
+}
+
+static bool any_field(void *arg, const char *name)
+{
+	return name[0] > 'k';
+}
+
+static void fuzz_vars(const char *line)
+{
+	struct vars *v = vars_new();
+	char *text;
+	struct err *e;
+
+	vars_set(v, "n", 5);
+	vars_remember(v, -1);
+	e = vars_expand(v, line, any_field, NULL, &text);
+	if (!e)
+		free(text);
+	err_free(e);
+	vars_free(v);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	char *line;
+
+	if (n > 4096)
+		return 0;
+	line = strndup((const char *)data, n);
+	if (!line)
+		return 0;
+	fuzz_words(line);
+	fuzz_lookup(line);
+	fuzz_setting(line);
+	fuzz_breakpoint(line);
+	fuzz_vars(line);
+	free(line);
+	return 0;
+}
