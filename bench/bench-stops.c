@@ -119,7 +119,7 @@ static void bench_drain(unsigned threads)
 	uint64_t made = 0, got = 0;
 	double busy = 0;
 
-	inf->mem_fd = inf->control_fd = -1;
+	inf->control_fd = -1;
 	inf->drain = drain_new();
 	must(control_create(inf, RING));
 	for (unsigned i = 0; i < threads; i++)

@@ -233,8 +233,6 @@ void inferior_free(struct inferior *inf)
 	drain_unmap(inf);
 	drain_free(inf->drain);
 	control_free(inf);
-	if (inf->mem_fd >= 0)
-		close(inf->mem_fd);
 	free(inf->agent);
 	free(inf->tracees);
 	free(inf);

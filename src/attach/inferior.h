@@ -34,7 +34,6 @@ struct signal_rule {
 struct inferior {
 	pid_t pid;
 	bool alive, running;
-	int mem_fd; /* /proc/PID/mem, opened at first need, -1 before */
 	volatile sig_atomic_t interrupt; /* set by inferior_interrupt() */
 
 	struct tracee **tracees;

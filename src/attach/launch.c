@@ -396,7 +396,7 @@ static struct inferior *inferior_new(const struct launch_options *o)
 {
 	struct inferior *inf = xcalloc(1, sizeof(*inf));
 
-	inf->mem_fd = inf->control_fd = -1;
+	inf->control_fd = -1;
 	for (int s = 1; s < _NSIG; s++)
 		inf->rules[s].pass = true;
 	for (size_t i = 0; i < sizeof(stopping_signals) / sizeof(*stopping_signals); i++)

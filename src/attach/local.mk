@@ -57,6 +57,12 @@ tests_programs_attach_stack_plain_LDFLAGS = -pthread
 tests/programs/attach_stack_o0-attach-stack.$(OBJEXT): CFLAGS = -g -O0
 tests/programs/attach_stack_o2-attach-stack.$(OBJEXT): CFLAGS = -g -O2 -fomit-frame-pointer -fno-optimize-sibling-calls
 tests/programs/attach_stack_plain-attach-stack.$(OBJEXT): CFLAGS = -g0 -O1 -fomit-frame-pointer -fno-optimize-sibling-calls
+# As clang leaves it.
+check_SCRIPTS += tests/programs/attach-stack-noaranges
+tests/programs/attach-stack-noaranges: tests/programs/attach-stack-o2$(EXEEXT)
+	$(AM_V_GEN)$(OBJCOPY) --remove-section .debug_aranges $< $@
+CLEANFILES += tests/programs/attach-stack-noaranges
+OBJCOPY = objcopy
 check_PROGRAMS += tests/programs/attach-fatbin-ptx tests/programs/attach-fatbin-elf
 tests_programs_attach_fatbin_ptx_SOURCES = tests/programs/attach-fatbin.c
 tests_programs_attach_fatbin_ptx_CFLAGS = -std=gnu11 -DPTX

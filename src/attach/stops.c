@@ -486,6 +486,19 @@ static void wait_for(struct inferior *inf, int timeout_ms, struct inferior_event
 	release_signals(&h);
 }
 
+/* An interrupt stops everybody; it is told of a thread that can be looked at, the leader when it can. */
+static pid_t some_stopped(struct inferior *inf)
+{
+	const struct tracee *leader = tracee_find(inf, inf->pid);
+
+	if (leader && !leader->limbo)
+		return inf->pid;
+	for (unsigned i = 0; i < inf->ntracees; i++)
+		if (!inf->tracees[i]->limbo)
+			return inf->tracees[i]->tid;
+	return inf->pid;
+}
+
 /* Every other thread is stopped, the terminal is ours. */
 static void settle(struct inferior *inf, struct inferior_event *ev)
 {
@@ -493,6 +506,8 @@ static void settle(struct inferior *inf, struct inferior_event *ev)
 	inf->interrupt = 0;
 	if (inf->died)
 		return;
+	if (ev->kind == INFERIOR_STOP_INTERRUPT && ev->tid == inf->pid)
+		ev->tid = some_stopped(inf);
 	inf->running = false;
 	inf->stops++;
 	inf->event_tid = ev->tid;

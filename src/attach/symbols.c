@@ -223,6 +223,19 @@ static struct symfile *file_get(struct symbols *s, const char *path)
 
 /* ---- DWARF scopes ---- */
 
+/* The compilation unit at an address. Some compilers (clang) write no .debug_aranges; then every unit is asked. */
+static Dwarf_Die *find_cu(const struct symfile *f, uint64_t vaddr, Dwarf_Addr *ret_bias)
+{
+	Dwarf_Die *cu = dwfl_module_addrdie(f->module, vaddr, ret_bias);
+
+	if (cu)
+		return cu;
+	while ((cu = dwfl_module_nextcu(f->module, cu, ret_bias)))
+		if (dwarf_haspc(cu, vaddr - *ret_bias) > 0)
+			return cu;
+	return NULL;
+}
+
 static bool file_scopes(const struct symfile *f, uint64_t vaddr, struct symbols_scope *ret)
 {
 	Dwarf_Die *cu, *scopes = NULL, innermost;
@@ -230,7 +243,7 @@ static bool file_scopes(const struct symfile *f, uint64_t vaddr, struct symbols_
 	int n;
 
 	memset(ret, 0, sizeof(*ret));
-	if (!f->module || !(cu = dwfl_module_addrdie(f->module, vaddr, &ret->bias)))
+	if (!f->module || !(cu = find_cu(f, vaddr, &ret->bias)))
 		return false;
 	dw = dwarf_cu_getdwarf(cu->cu);
 	ret->module = f->module;
@@ -297,12 +310,15 @@ static void call_site(struct symbols *s, Dwarf_Die *cu, Dwarf_Die *die, struct s
 
 static void line_of(struct symbols *s, const struct symfile *f, uint64_t vaddr, struct symbol *ret)
 {
-	Dwfl_Line *line = dwfl_module_getsrc(f->module, vaddr);
+	Dwarf_Addr bias;
+	Dwarf_Die *cu = find_cu(f, vaddr, &bias);
+	Dwarf_Line *line = cu ? dwarf_getsrc_die(cu, vaddr - bias) : NULL;
 	int number = 0, column = 0;
 	const char *name;
 
-	if (!line || !(name = dwfl_lineinfo(line, NULL, &number, &column, NULL, NULL)))
+	if (!line || !(name = dwarf_linesrc(line, NULL, NULL)) || dwarf_lineno(line, &number) != 0)
 		return;
+	(void)dwarf_linecol(line, &column);
 	ret->file = keep(s, name);
 	ret->line = number > 0 ? (unsigned)number : 0;
 	ret->column = column > 0 ? (unsigned)column : 0;

@@ -44,7 +44,7 @@ static struct world *world_new(unsigned seed)
 	struct world *w = xcalloc(1, sizeof(*w));
 
 	w->inf = xcalloc(1, sizeof(*w->inf));
-	w->inf->mem_fd = w->inf->control_fd = -1;
+	w->inf->control_fd = -1;
 	w->inf->alive = true;
 	w->inf->drain = drain_new();
 	must(control_create(w->inf, RING));

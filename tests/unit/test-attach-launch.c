@@ -4,7 +4,13 @@
  */
 #include "test-attach-common.h"
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pty.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 static struct inferior *launch(struct launch_options o, char *const *args)
 {
@@ -195,6 +201,138 @@ static void refusals(void **state)
 	refuse_with((struct launch_options){.ring_bytes = 12345}, "true", "a ring of 12345 bytes");
 }
 
+/* Makes ptrace() fail in this process, as a container's seccomp profile does. */
+static bool forbid_ptrace(void)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog p = {4, f};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p) == 0;
+}
+
+static int launch_without_ptrace(void)
+{
+	struct launch_options o = {.argv = (char *const[]){(char *)"true", NULL}};
+	struct inferior *inf;
+	struct err *e;
+
+	if (!forbid_ptrace())
+		return 77;
+	e = inferior_launch(&inf, &o);
+	if (!e || e->code != ERR_PERMISSION || !strstr(e->what, "ptrace is not permitted") || !e->cure)
+		return 1;
+	if (!strstr(e->cure, "SYS_PTRACE") && !strstr(e->cure, "ptrace_scope"))
+		return 2;
+	return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? 0 : 3; /* nothing left behind */
+}
+
+static void ptrace_not_permitted(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(launch_without_ptrace());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* ---- with a terminal ---- */
+
+/* What tsdb does in the terminal: the number of the first thing that is not as it should be. */
+static int on_a_terminal(void)
+{
+	struct launch_options o = {.argv = ARGS((char *)"cat")};
+	struct inferior *inf;
+	struct inferior_event ev;
+
+	if (inferior_launch(&inf, &o) || tcgetpgrp(0) != getpgrp())
+		return 1;
+	if (inferior_resume(inf, false) || tcgetpgrp(0) != inferior_pid(inf))
+		return 2;
+	puts("RUNNING");
+	fflush(stdout);
+	/* A Ctrl-C is typed: the program stops, does not see it, and the terminal is ours. */
+	if (inferior_wait(inf, EVENT_MS, &ev) || ev.kind != INFERIOR_STOP_INTERRUPT || tcgetpgrp(0) != getpgrp())
+		return 3;
+	if (inferior_resume(inf, false) || tcgetpgrp(0) != inferior_pid(inf))
+		return 4;
+	puts("AGAIN");
+	fflush(stdout);
+	/* A Ctrl-Z. */
+	if (inferior_wait(inf, EVENT_MS, &ev) || ev.kind != INFERIOR_STOP_SIGNAL || ev.signal != SIGTSTP)
+		return 5;
+	if (inferior_resume(inf, true))
+		return 6;
+	/* A SIGINT that a process sends is the program's own. */
+	puts("TYPE");
+	fflush(stdout);
+	/* A line and an end of file are typed: it can read them. */
+	do
+		if (inferior_wait(inf, EVENT_MS, &ev))
+			return 7;
+	while (inferior_alive(inf));
+	if (ev.kind != INFERIOR_EXITED || ev.status != 0 || tcgetpgrp(0) != getpgrp())
+		return 8;
+	inferior_free(inf);
+	puts("DONE");
+	fflush(stdout);
+	return 0;
+}
+
+/* Reads from the terminal until text has come. */
+static void expect(int fd, struct buf *got, const char *text)
+{
+	char b[256];
+
+	while (!strstr(buf_cstr(got), text)) {
+		ssize_t n = read(fd, b, sizeof(b));
+
+		if (n <= 0)
+			fail_msg("the terminal did not show %s, only %s", text, buf_cstr(got));
+		buf_add(got, b, (size_t)n);
+	}
+	buf_clear(got);
+}
+
+static void type(int fd, const char *text)
+{
+	pause_ms(50);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static void a_terminal(void **state)
+{
+	struct buf got = BUF_INIT;
+	int fd, status;
+	pid_t pid = forkpty(&fd, NULL, NULL, NULL);
+
+	if (pid == 0)
+		_exit(on_a_terminal());
+	assert_true(pid > 0);
+	expect(fd, &got, "RUNNING");
+	type(fd, "\003");
+	expect(fd, &got, "AGAIN");
+	type(fd, "\032");
+	expect(fd, &got, "TYPE");
+	type(fd, "to the program\n\004");
+	expect(fd, &got, "to the program\r\nto the program"); /* the echo, and what it wrote: at its end of file */
+	expect(fd, &got, "DONE");
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	buf_free(&got);
+	close(fd);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void no_process_left(void **state)
 {
 	struct inferior *inf = launch((struct launch_options){0}, ARGS((char *)"sleep", (char *)"60000"));
@@ -249,6 +387,7 @@ int main(void)
 		cmocka_unit_test(exit_status), cmocka_unit_test(arguments), cmocka_unit_test(environment),
 		cmocka_unit_test(working_directory), cmocka_unit_test(redirections), cmocka_unit_test(addresses),
 		cmocka_unit_test(a_script), cmocka_unit_test(found_in_path), cmocka_unit_test(refusals),
+		cmocka_unit_test(ptrace_not_permitted), cmocka_unit_test(a_terminal),
 		cmocka_unit_test(no_process_left), cmocka_unit_test(killed_with_us),
 	};
 

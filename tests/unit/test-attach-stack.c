@@ -98,6 +98,19 @@ static void optimised(void **state)
 	inferior_free(inf);
 }
 
+static void without_address_ranges(void **state)
+{
+	struct inferior_event ev;
+	struct inferior *inf = stopped("tests/programs/attach-stack-noaranges", "0", &ev);
+	struct stack s = stack_of(inf, ev.tid);
+
+	check_chain(&s, true);
+	check_place(&s.f[frame_named(&s, "inlined")], line_with("CALL-IN-INLINED"));
+	check_place(&s.f[frame_named(&s, "main")], line_with("sink = outer(3)"));
+	free(s.f);
+	inferior_free(inf);
+}
+
 static void innermost_frame(void **state)
 {
 	struct inferior_event ev;
@@ -329,7 +342,7 @@ static void facts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(optimised), cmocka_unit_test(innermost_frame), cmocka_unit_test(through_a_signal_handler),
+		cmocka_unit_test(optimised), cmocka_unit_test(without_address_ranges), cmocka_unit_test(innermost_frame), cmocka_unit_test(through_a_signal_handler),
 		cmocka_unit_test(of_a_thread), cmocka_unit_test(without_debugging_information), cmocka_unit_test(a_few_frames),
 		cmocka_unit_test(variables), cmocka_unit_test(optimised_variables), cmocka_unit_test(libraries),
 		cmocka_unit_test(symbols_of_a_file), cmocka_unit_test(facts),
