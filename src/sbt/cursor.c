@@ -13,6 +13,7 @@
 
 struct gpu_time {
 	uint64_t seq, start, end;
+	uint64_t chunk; /* index of its entry */
 };
 
 struct sbt_cursor {
@@ -46,7 +47,7 @@ void sbt_cursor_close(struct sbt_cursor *c)
 
 /* ---- times ------------------------------------------------------------------------------------------------------- */
 
-static struct err *take_times(struct sbt_cursor *c, const struct buf *payload, uint64_t first, uint64_t last)
+static struct err *take_times(struct sbt_cursor *c, const struct buf *payload, uint32_t chunk, uint64_t first, uint64_t last)
 {
 	struct sbt_in in = sbt_in_of(payload), col[3];
 	uint64_t n = sbt_take_max(&in, TIMES_MAX), seq = sbt_take(&in), end = 0, len[3];
@@ -61,7 +62,7 @@ static struct err *take_times(struct sbt_cursor *c, const struct buf *payload, u
 		col[i] = (struct sbt_in){p, p + len[i], false};
 	}
 	for (; n; n--) {
-		struct gpu_time t;
+		struct gpu_time t = {.chunk = chunk};
 
 		seq += sbt_take(&col[0]);
 		t.seq = seq;
@@ -86,7 +87,25 @@ static int by_seq(const void *a, const void *b)
 {
 	const struct gpu_time *x = a, *y = b;
 
-	return x->seq < y->seq ? -1 : x->seq > y->seq;
+	if (x->seq != y->seq)
+		return x->seq < y->seq ? -1 : 1;
+	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
+}
+
+/* How many chunks of times begin at seq or before. */
+static size_t times_until(const struct sbt_reader *r, uint64_t seq)
+{
+	size_t lo = 0, hi = r->times.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (r->entries[r->times.at[mid]].first <= seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
 }
 
 /* The times of commands first to last, sorted. */
@@ -97,22 +116,22 @@ static void gather_times(struct sbt_cursor *c, uint64_t first, uint64_t last)
 	bool sorted = true;
 
 	c->ntimes = c->time_at = 0;
-	for (size_t k = 0; k < r->times.n; k++) {
+	for (size_t k = times_until(r, last); k-- && r->times_last[k] >= first;) {
 		uint32_t i = r->times.at[k];
 		const struct sbt_entry *entry = &r->entries[i];
 		struct err *e;
 
-		if (entry->first > last || entry->last < first || r->reported[i])
+		if (entry->last < first || r->reported[i])
 			continue;
 		e = sbt_reader_load(r, entry, &payload);
 		if (!e)
-			e = take_times(c, &payload, first, last);
+			e = take_times(c, &payload, i, first, last);
 		if (e)
 			sbt_reader_note_chunk(r, i, e);
 	}
 	buf_free(&payload);
 	for (size_t k = 1; k < c->ntimes && sorted; k++)
-		sorted = c->times[k - 1].seq <= c->times[k].seq;
+		sorted = c->times[k - 1].seq < c->times[k].seq;
 	if (!sorted)
 		qsort(c->times, c->ntimes, sizeof *c->times, by_seq);
 }
@@ -123,7 +142,7 @@ static void join_time(struct sbt_cursor *c)
 	while (c->time_at < c->ntimes && c->times[c->time_at].seq < c->cmd.seq)
 		c->time_at++;
 	for (size_t k = c->time_at; k < c->ntimes && c->times[k].seq == c->cmd.seq; k++) {
-		c->cmd.gpu_start_ns = c->times[k].start; /* the last one told holds */
+		c->cmd.gpu_start_ns = c->times[k].start; /* told twice: the later one in the file holds */
 		c->cmd.gpu_end_ns = c->times[k].end;
 	}
 }

@@ -189,6 +189,31 @@ static void add_commands(struct sbt_reader *r, size_t i)
 	r->count += e->count;
 }
 
+static int by_first(const void *a, const void *b, void *arg)
+{
+	const struct sbt_reader *r = arg;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+
+	if (r->entries[i].first != r->entries[k].first)
+		return r->entries[i].first < r->entries[k].first ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+/* Times come in any order and overlap. */
+static void sort_times(struct sbt_reader *r)
+{
+	uint64_t last = 0;
+
+	if (r->times.n)
+		qsort_r(r->times.at, r->times.n, sizeof *r->times.at, by_first, r);
+	r->times_last = xcalloc(r->times.n, sizeof *r->times_last);
+	for (size_t k = 0; k < r->times.n; k++) {
+		uint64_t l = r->entries[r->times.at[k]].last;
+
+		r->times_last[k] = last = l > last ? l : last;
+	}
+}
+
 static void sort_out(struct sbt_reader *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -217,6 +242,7 @@ static void sort_out(struct sbt_reader *r)
 			break;
 		}
 	}
+	sort_times(r);
 	r->reported = xcalloc(r->n, 1);
 	r->stacks_loaded = xcalloc(r->stacks.n, 1);
 }

@@ -276,6 +276,7 @@ void sbt_reader_close(struct sbt_reader *r)
 		free(r->calls[i].name);
 	free(r->calls);
 	sbt_reader_stacks_free(r);
+	free(r->times_last);
 	free(r->reported);
 	free(r->entries);
 	buf_free(&r->meta_text);

@@ -35,7 +35,8 @@ struct sbt_reader {
 	struct sbt_entry *entries;
 	size_t n, cap;
 	uint8_t *reported; /* of each entry, whether its damage has been told */
-	struct sbt_list commands, times, keyframes, stacks, modules, codes;
+	struct sbt_list commands, times, keyframes, stacks, modules, codes; /* times are sorted by first seq */
+	uint64_t *times_last; /* of times up to each: the largest last seq, so that a search knows where to stop */
 	uint64_t count, lost;
 	struct buf damage; /* NUL-terminated when not empty */
 	unsigned ndamage;

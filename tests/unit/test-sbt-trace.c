@@ -278,14 +278,17 @@ static void test_times_come_late_and_in_any_order(void **unused)
 		if (seq == 3)
 			break;
 	}
+	ok(sbt_writer_flush(w));
+	ok(sbt_writer_time(w, 600, 1, 2)); /* told again */
+	ok(sbt_writer_time(w, 2999, 0, 0));
 	ok(sbt_writer_close(w));
 	ok(sbt_reader_open(&r, path));
 	ok(sbt_cursor_open(&cur, r));
 	for (uint64_t seq = 1; seq <= N; seq++) {
 		ok(sbt_cursor_next(cur, &got));
 		assert_int_equal(got->seq, seq);
-		assert_int_equal(got->gpu_start_ns, seq % 3 ? 0 : seq * 1000);
-		assert_int_equal(got->gpu_end_ns, seq % 3 ? 0 : seq * 1000 + 7);
+		assert_int_equal(got->gpu_start_ns, seq == 600 ? 1 : seq % 3 ? 0 : seq * 1000);
+		assert_int_equal(got->gpu_end_ns, seq == 600 ? 2 : seq % 3 ? 0 : seq * 1000 + 7);
 	}
 	sbt_cursor_close(cur);
 	sbt_reader_close(r);
