@@ -25,8 +25,8 @@ int main(void)
 {
 	struct itimerval every = {{0, 2000}, {0, 2000}}, never = {{0, 0}, {0, 0}};
 	struct sigaction sa;
-	int *n = counter_new(), errors = 0;
 	sigset_t usr2;
+	int errors = 0;
 
 	memset(&sa, 0, sizeof(sa));
 	sa.sa_flags = SA_RESTART;
@@ -37,7 +37,8 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&usr2);
 	sigaddset(&usr2, SIGUSR2);
-	sigprocmask(SIG_BLOCK, &usr2, NULL);
+	sigprocmask(SIG_BLOCK, &usr2, NULL); /* before the driver makes threads, so that they block it too */
+	int *n = counter_new();
 	setitimer(ITIMER_REAL, &every, NULL);
 	for (int i = 0; i < 200; i++) {
 		count<<<1, 32>>>(n, 1);

@@ -142,11 +142,11 @@ def test_full_disk_keeps_what_was_written(t):
     if os.geteuid() != 0:
         raise Skip('needs root to mount a small file system')
     os.mkdir(t.path('small'))
-    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=12k', 'none', t.path('small')], stderr=subprocess.DEVNULL,
+    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'none', t.path('small')], stderr=subprocess.DEVNULL,
                       check=False).returncode:
         raise Skip('mount is not permitted here')
     try:
-        r = t.record('transformer', out='small/x.sbt')
+        r = t.record('tiny_launches', '200000', out='small/x.sbt')
         t.equal(r.status, 1, 'exit status')
         t.match(r'No space left', r.err)
         v = t.tsdb('view', '--json', 'small/x.sbt')
