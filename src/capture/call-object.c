@@ -128,14 +128,14 @@ static bool find_primary(void *arg, uint64_t key, uint64_t value)
 	struct object *o = (struct object *)(uintptr_t)value;
 	if (o->primary && o->device == a->device)
 		a->found = o;
-	return false;
+	return a->found != NULL;
 }
 
 void enter_primary_release(struct call *c) /* release and reset: dev comes first */
 {
 	const cuDevicePrimaryCtxRelease_v2_params *p = c->params;
 	struct primary_of a = { .device = p->dev };
-	map_sweep(&ids.ctxs, find_primary, &a);
+	map_each(&ids.ctxs, find_primary, &a);
 	c->note = H(a.found);
 	c->skip = !a.found;
 	c->cmd.u.ctx_destroy.dead_ctx = a.found ? a.found->id : SBT_NO_ID;

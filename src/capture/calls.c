@@ -241,7 +241,7 @@ void calls_enter(const struct call_site *s)
 		s->row->enter(c);
 	else
 		call_counted(c);
-	if (!c->skip)
+	if (!c->skip && !(s->row->flags & CALL_LATE))
 		number(c, s->frame);
 	if (s->row->flags & CALL_FIRST && !c->skip) {
 		publish(t, &c->cmd);
@@ -260,13 +260,13 @@ static void end_sync(struct thread *t, struct call *c, CUresult result)
 	record_now(t, &cmd, 0);
 }
 
-void calls_exit(uint64_t *link, CUresult result)
+void calls_exit(uint64_t *link, CUresult result, const void *frame)
 {
 	struct thread *t = tls.thread;
 	if (!t || !t->busy || *link != t->busy_link)
 		return;
 	struct call *c = &t->call;
-	const bool numbered = !c->skip;
+	bool numbered = !c->skip && !(c->row->flags & CALL_LATE);
 	c->cmd.result = (uint32_t)result;
 	if (c->row->flags & CALL_FIRST) {
 		if (numbered)
@@ -276,6 +276,10 @@ void calls_exit(uint64_t *link, CUresult result)
 			c->row->exit(c);
 		else if (c->row->how == CALL_COUNTED)
 			call_counted_exit(c);
+		if (!c->skip && c->row->flags & CALL_LATE) {
+			number(c, frame);
+			numbered = true;
+		}
 		if (!c->skip && numbered)
 			publish(t, &c->cmd);
 		if (t->in_flight) {

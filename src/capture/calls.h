@@ -30,6 +30,7 @@ enum call_flags {
 	CALL_PTSZ = 1,	/* stream 0 means the per-thread default stream */
 	CALL_ASYNC = 2, /* returns before the work is done */
 	CALL_FIRST = 4, /* published before the driver does it, because it may take long: the syncs */
+	CALL_LATE = 8,	/* numbered at exit: most of these calls are not recorded, and would leave gaps */
 };
 
 struct call_row {
@@ -73,7 +74,7 @@ struct call_site {
 
 /* tls.inside is set by the caller (the source). */
 void calls_enter(const struct call_site *s);
-void calls_exit(uint64_t *link, CUresult result);
+void calls_exit(uint64_t *link, CUresult result, const void *frame);
 
 /* ---- for handlers ---- */
 /* Turns the command into "not replayable: what", with what living for ever. */

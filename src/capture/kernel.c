@@ -63,7 +63,11 @@ static struct facts ask(struct thread *t, struct object *ctx, CUfunction handle)
 	struct facts f = { .ctx = ctx ? ctx->id : SBT_NO_ID };
 	CUmodule module = NULL;
 	CUlibrary library = NULL;
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	t->loaded_hash = 0;
+	/* A stream may be capturing: the loading that we cause must neither be forbidden nor spoil the capture. */
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
 	f.name = name_of(handle, t->call.symbol, &f.is_kernel);
 	if (f.is_kernel) {
 		f.ctx = SBT_NO_ID;
@@ -77,6 +81,8 @@ static struct facts ask(struct thread *t, struct object *ctx, CUfunction handle)
 		if (driver.cuFuncGetModule && !OWN(driver.cuFuncGetModule(&module, handle)))
 			f.module = module_of(t, (uint64_t)(uintptr_t)module, false, f.ctx);
 	}
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
 	if (f.module && !f.module->hash && t->loaded_hash) {
 		f.module->hash = t->loaded_hash;
 		f.module->size = t->loaded_size;

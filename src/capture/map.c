@@ -103,6 +103,17 @@ uint64_t map_remove(struct map *m, uint64_t key)
 	return value;
 }
 
+void map_each(struct map *m, bool (*fn)(void *arg, uint64_t key, uint64_t value), void *arg)
+{
+	struct map_table *t = atomic_load_explicit(&m->table, memory_order_acquire);
+	for (uint64_t i = 0; t && i <= t->mask; i++) {
+		const uint64_t key = atomic_load_explicit(&t->slot[i].key, memory_order_acquire);
+		const uint64_t value = atomic_load_explicit(&t->slot[i].value, memory_order_acquire);
+		if (key && value && fn(arg, key, value))
+			return;
+	}
+}
+
 void map_sweep(struct map *m, bool (*fn)(void *arg, uint64_t key, uint64_t value), void *arg)
 {
 	spin_lock(&m->lock);

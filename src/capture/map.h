@@ -27,6 +27,8 @@ uint64_t map_get(struct map *m, uint64_t key);
 int map_put(struct map *m, uint64_t key, uint64_t value);
 /* The value that was there, or 0. */
 uint64_t map_remove(struct map *m, uint64_t key);
+/* Calls fn for each entry, without a lock, until it returns true. Entries that change meanwhile may be missed. */
+void map_each(struct map *m, bool (*fn)(void *arg, uint64_t key, uint64_t value), void *arg);
 /* Calls fn for each entry; removes those for which it returns true. */
 void map_sweep(struct map *m, bool (*fn)(void *arg, uint64_t key, uint64_t value), void *arg);
 

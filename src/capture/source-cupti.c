@@ -36,7 +36,8 @@ static void timestamps_follow(void)
 static void api(CUpti_CallbackId cbid, const CUpti_CallbackData *d, const void *frame)
 {
 	if (d->callbackSite == CUPTI_API_EXIT) {
-		calls_exit(d->correlationData, d->functionReturnValue ? *(const CUresult *)d->functionReturnValue : 0);
+		calls_exit(d->correlationData, d->functionReturnValue ? *(const CUresult *)d->functionReturnValue : 0,
+			frame);
 		return;
 	}
 	const struct call_row *row = cbid < calls_table_size ? &calls_table[cbid] : &counted;
@@ -201,14 +202,15 @@ static int start(char *why, size_t why_size)
 	}
 	const CUptiResult r = subscribe(lib, &handle, other);
 	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-		snprintf(why, why_size, "%.63s in this process already uses CUPTI: run the program without it",
-			other[0] ? other : "a tool or the program itself");
+		snprintf(why, why_size, "the program, or a tool in it, already uses CUPTI%s%.63s%s, which serves one at a time",
+			other[0] ? " (" : "", other, other[0] ? ")" : "");
 		return -EBUSY;
 	}
 	if (r || !enable(handle)) {
 		snprintf(why, why_size, "CUPTI refused to report driver calls (error %d)", (int)r);
 		return -EIO;
 	}
+	timestamps_follow();
 	return 0;
 }
 

@@ -156,13 +156,14 @@ static bool is_wanted(void *arg, uint64_t key, uint64_t value)
 		w->handle = (CUstream)(uintptr_t)key;
 		w->found = true;
 	}
-	return false;
+	return w->found;
 }
 
 static CUresult sync_stream(const struct call *c, uint32_t id)
 {
 	struct wanted w = { .id = id };
-	map_sweep(&ids.streams, is_wanted, &w);
+	/* No lock: its holder may be stopped. */
+	map_each(&ids.streams, is_wanted, &w);
 	if (!w.found && c && c->ctx && c->ctx->default_stream == id) {
 		w.handle = CU_STREAM_LEGACY;
 		w.found = true;

@@ -15,11 +15,21 @@
  * Order. A producer stores a lower bound of its coming seq to ring.inflight (release), then takes the seq by fetch_add on
  * control.next_seq; after publishing the record it stores TSDB_IDLE to inflight (release). The consumer loads next_seq
  * (acquire), then every inflight, then drains: all records with seq < min(next_seq, inflights) are there and can be merged. Not
- * every seq is published (on-full drop, on-full in a signal handler), so gaps mean nothing.
+ * every seq is published (on-full drop, calls that turn out to have changed nothing), so gaps mean nothing. Within a ring seqs rise, but
+ * for records that a handler makes while its call is under way (the introduction of an object): those come before their call's record
+ * and may have a later seq. A blocking call keeps its seq in flight until it is over (the syncs do not: SYNC is published at entry),
+ * so the consumer must go on emptying rings that it cannot merge yet.
+ *
+ * Definitions. A ring can be read alone: a stack's message comes before the first record that has its id, in the same ring, and the
+ * messages of the mappings it lies in before that. A mapping is sent once a thread; a later one replaces what it overlaps.
+ * Code may come in another thread's ring than the module's record; TIME messages come in rings whose thread is 0.
  *
  * Stops. A thread that hits a breakpoint fills control.stop and executes int3 in tsdb_agent_stop(). tsdb, the ptracer, sees
- * SIGTRAP with the program counter just past control.stop_pc. To have the agent do something at a stop, tsdb fills
- * control.request and resumes that one thread; the agent serves it and traps again; TSDB_REQ_NONE means go on.
+ * SIGTRAP with the program counter just past control.stop_pc. Kinds whose record is complete only when the driver has answered
+ * (ALLOC, the CREATEs, QUERY, FREE, ...) stop then (api_exit 1), the others before the driver does the call. To have the agent do something at a stop, tsdb fills
+ * control.request and resumes that one thread; the agent serves it, sets request.kind to NONE, and traps again with why SERVED;
+ * TSDB_REQ_NONE means go on. READ and WRITE first wait for the stopped command's own stream (the legacy default stream when it has none),
+ * unless that is capturing, then copy on a private non-blocking stream; for other streams send SYNC_STREAM first.
  */
 #ifndef CAPTURE_WIRE_H
 #define CAPTURE_WIRE_H

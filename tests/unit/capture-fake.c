@@ -228,7 +228,7 @@ __attribute__((noinline)) uint64_t fake_enter(CUpti_CallbackId cbid, const void 
 void fake_exit(uint64_t link, CUresult result)
 {
 	tls.inside = 1;
-	calls_exit((uint64_t *)(uintptr_t)link, result);
+	calls_exit((uint64_t *)(uintptr_t)link, result, __builtin_frame_address(0));
 	tls.inside = 0;
 }
 

@@ -332,12 +332,20 @@ static void a_seq_in_flight_is_announced(void **state)
 static void polling_is_recorded_once(void **state)
 {
 	const cuEventQuery_params p = { (CUevent)0x6100 };
+	FAKE(cuEventRecord, p.hEvent, NULL); /* introduces it */
+	fake_skip();
+	const uint64_t before = control->next_seq;
 	for (int i = 0; i < 5; i++)
 		fake_call(CUPTI_DRIVER_TRACE_CBID_cuEventQuery, &p, CUDA_ERROR_NOT_READY);
 	assert_int_equal(fake_expect(SBT_QUERY).result, CUDA_ERROR_NOT_READY);
 	fake_expect_nothing();
+	assert_int_equal(control->next_seq, before + 1);
+	const uint64_t next = control->next_seq;
 	fake_call(CUPTI_DRIVER_TRACE_CBID_cuEventQuery, &p, CUDA_SUCCESS);
-	assert_int_equal(fake_expect(SBT_QUERY).result, CUDA_SUCCESS);
+	struct sbt_cmd cmd = fake_expect(SBT_QUERY);
+	assert_int_equal(cmd.result, CUDA_SUCCESS);
+	assert_int_equal(cmd.seq, next);
+	assert_int_equal(control->next_seq, next + 1);
 }
 
 static void unknown_calls_are_named(void **state)
