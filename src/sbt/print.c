@@ -205,21 +205,31 @@ static void print_field(struct buf *out, const struct sbt_cmd *c, const struct s
 		put_kernel(out, v, strncmp(f->name, "new_", 4) ? names : NULL);
 		break;
 	default:
-		buf_printf(out, " %s %" PRIu64, label(f->name), v);
+		if (strcmp(label(f->name), sbt_kind(c->kind)->name) != 0) /* not "device device 0" */
+			buf_printf(out, " %s", label(f->name));
+		buf_printf(out, " %" PRIu64, v);
 		break;
 	}
 }
 
-/* The kind's name, its fields in the table's order, and the stream last. */
+static bool is_enum(enum sbt_type t)
+{
+	return sbt_enum_name(t, 0) != NULL;
+}
+
+/* The kind's name, enumerations ("free device"), its other fields in the table's order, and the stream last. */
 static void print_generic(struct buf *out, const struct sbt_cmd *c, const struct sbt_kind_desc *d, const struct sbt_names *names)
 {
 	const struct sbt_field *stream = NULL;
 
 	buf_str(out, d->name);
+	for (const struct sbt_field *f = d->fields; f->name; f++)
+		if (is_enum(f->type))
+			print_field(out, c, f, names);
 	for (const struct sbt_field *f = d->fields; f->name; f++) {
 		if (strcmp(f->name, "stream") == 0)
 			stream = f;
-		else
+		else if (!is_enum(f->type))
 			print_field(out, c, f, names);
 	}
 	if (stream)

@@ -83,6 +83,12 @@ static void test_other_lines(void **unused)
 	c.u.stream_create = (struct sbt_cmd_stream_create){.new_stream = 4, .handle = 0x55, .stream_flags = 1,
 							   .priority = (uint64_t)-5};
 	line_is(&c, "#14 stream_create stream 4 stream_flags 0x1 priority -5");
+	c = cmd(15, SBT_FREE);
+	c.u.free = (struct sbt_cmd_free){.addr = 0x302000000, .mem = SBT_MEM_ASYNC, .stream = 2};
+	line_is(&c, "#15 free async 0x302000000 stream 2");
+	c = cmd(1, SBT_DEVICE);
+	c.u.device = (struct sbt_cmd_device){.device = 0, .device_name = {"H", 1}, .sm_major = 9, .soft = 1};
+	line_is(&c, "#1 device 0 \"H\" sm_major 9 sm_minor 0 sm_count 0 driver_version 0 soft");
 	c = cmd(15, SBT_MARK);
 	c.u.mark = (struct sbt_cmd_mark){.mark_kind = 1, .text = {"a\"\n\xc2\x9b", 5}};
 	line_is(&c, "#15 mark push \"a\\\"\\x0a\\xc2\\x9b\"");
