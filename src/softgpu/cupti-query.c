@@ -161,14 +161,18 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetContextId(CUcontext context, uint32_t *
 SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream, uint32_t *streamId)
 {
 	CUptiResult r;
+	uint32_t id;
 
 	if (!streamId)
 		return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
 	r = current_context(&context);
 	if (r != CUPTI_SUCCESS)
 		return cupti_result(r);
-	*streamId = driver.stream_id(context, stream, perThreadStream != 0);
-	return cupti_result(*streamId ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_STREAM);
+	id = driver.stream_id(context, stream, perThreadStream != 0);
+	if (!id)
+		return cupti_result(CUPTI_ERROR_INVALID_STREAM);
+	*streamId = id;
+	return cupti_result(CUPTI_SUCCESS);
 }
 
 SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *streamId)

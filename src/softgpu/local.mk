@@ -102,11 +102,19 @@ CLEANFILES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 
 # --- tests of the driver and CUPTI: C programs linked to the libraries as they were built ---------------
 if HAVE_CMOCKA
-SOFT_TESTS = tests/unit/test-softgpu-driver
+SOFT_TESTS = tests/unit/test-softgpu-cupti tests/unit/test-softgpu-driver tests/unit/test-softgpu-launch
 TEST_SOFT_COMPILE = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
 TEST_SOFT_LINK = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu
 check_PROGRAMS += $(SOFT_TESTS)
 TESTS += $(SOFT_TESTS)
+tests_unit_test_softgpu_cupti_SOURCES = tests/unit/test-softgpu-cupti.c
+tests_unit_test_softgpu_cupti_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_cupti_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_cupti_LDADD = softgpu/libcupti.so.13 softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
+tests_unit_test_softgpu_launch_SOURCES = tests/unit/test-softgpu-launch.c
+tests_unit_test_softgpu_launch_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_launch_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_launch_LDADD = softgpu/libcupti.so.13 softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
 tests_unit_test_softgpu_driver_SOURCES = tests/unit/test-softgpu-driver.c
 tests_unit_test_softgpu_driver_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_driver_LDFLAGS = $(TEST_SOFT_LINK)
