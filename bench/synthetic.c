@@ -43,7 +43,7 @@ static struct sbt_cmd kernel_def(const struct synthetic *g, uint64_t id)
 	static const uint32_t params[] = {0, 8, 8, 8, 16, 8, 24, 4, 28, 4};
 	static char name[64];
 	struct sbt_cmd c = cmd(g, SBT_KERNEL_DEF);
-	int n = snprintf(name, sizeof name, "_ZN4nets8kernel%03uIfLi128EEEvPKT_S3_PS1_ii", (unsigned)id);
+	int n = snprintf(name, sizeof name, "_ZN4nets9kernel%03uIfLi128EEEvPKT_S3_PS1_ii", (unsigned)id);
 
 	c.u.kernel_def.new_kernel = id;
 	c.u.kernel_def.kernel_name = (struct sbt_blob){name, (uint64_t)n};

@@ -64,16 +64,17 @@ struct err *replay_stopped(struct replay *r, struct err *e, enum replay_why why,
 
 /* ---- one command -------------------------------------------------------------------------------------------------- */
 
-/* Before a command that does not follow directly: where a damaged trace lost commands, a keyframe after the hole knows what
- * they did. Not with marks on the way, which the keyframe knows nothing of. */
-static struct err *bridge(const struct replay *r, struct state **s, uint64_t at, uint64_t next, unsigned nmarks)
+/* Takes the keyframe at or before seq in place of *s, when it is of at or later. In a damaged trace only, where *s may lack what
+ * lost commands did: so states after a hole are what state_at() says. Not with marks on the way, which a keyframe knows
+ * nothing of. */
+static struct err *take_keyframe(const struct replay *r, struct state **s, uint64_t at, uint64_t seq, unsigned nmarks)
 {
 	struct state *k;
 
-	if (next == at + 1 || nmarks || !sbt_reader_damage(r->trace))
+	if (nmarks || !sbt_reader_damage(r->trace) || sbt_reader_keyframe_seq(r->trace, seq) < at)
 		return NULL;
-	TRY(state_keyframe(&k, r->trace, next - 1));
-	if (totals(k).seq <= at) {
+	TRY(state_keyframe(&k, r->trace, seq));
+	if (totals(k).seq < at) {
 		state_free(k);
 		return NULL;
 	}
@@ -82,18 +83,22 @@ static struct err *bridge(const struct replay *r, struct state **s, uint64_t at,
 	return NULL;
 }
 
+/* Applies c, which follows the state *s of the command at. */
+static struct err *apply(const struct replay *r, struct state **s, uint64_t at, const struct sbt_cmd *c, unsigned nmarks)
+{
+	if (c->seq != at + 1)
+		TRY(take_keyframe(r, s, at + 1, c->seq - 1, nmarks));
+	TRY(state_apply(*s, c));
+	return take_keyframe(r, s, c->seq, c->seq, nmarks);
+}
+
 struct err *replay_submit(struct replay *r, const struct sbt_cmd *c, bool wait)
 {
-	const struct state *before = r->s;
-
-	TRY(bridge(r, &r->s, r->seq, c->seq, r->nmarks));
-	if (r->s != before)
-		r->index = totals(r->s).commands;
 	if (r->has_ex)
 		TRY(r->ex.execute(r->ex.arg, c, wait));
-	TRY(state_apply(r->s, c));
+	TRY(apply(r, &r->s, r->seq, c, r->nmarks));
 	r->seq = c->seq;
-	r->index++;
+	r->index = sbt_reader_damage(r->trace) ? totals(r->s).commands : r->index + 1;
 	r->cmd = c;
 	r->astray = false;
 	if (r->index >= r->next_point) {
@@ -181,14 +186,9 @@ static bool leave_point(uint64_t left)
 
 static struct err *jump_one(const struct replay *r, struct jump *j, const struct sbt_cmd *c)
 {
-	const struct state *before = j->s;
-
-	TRY(bridge(r, &j->s, j->at.seq, c->seq, j->nmarks));
-	if (j->s != before)
-		j->at = totals(j->s);
-	TRY(state_apply(j->s, c));
+	TRY(apply(r, &j->s, j->at.seq, c, j->nmarks));
 	j->at.seq = c->seq;
-	j->at.commands++;
+	j->at.commands = sbt_reader_damage(r->trace) ? totals(j->s).commands : j->at.commands + 1;
 	make_marks(r, j);
 	return NULL;
 }

@@ -327,11 +327,12 @@ bool sbt_reader_unreplayable(const struct sbt_reader *r, unsigned i, const char 
 	return true;
 }
 
-struct err *sbt_reader_keyframe(struct sbt_reader *r, uint64_t seq, uint64_t *ret_seq, struct buf *ret)
+/* Number of keyframes up to seq. */
+static size_t keyframes_to(const struct sbt_reader *r, uint64_t seq)
 {
 	size_t lo = 0, hi = r->keyframes.n;
 
-	while (lo < hi) { /* the first keyframe after seq */
+	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
 		if (r->entries[r->keyframes.at[mid]].first <= seq)
@@ -339,6 +340,20 @@ struct err *sbt_reader_keyframe(struct sbt_reader *r, uint64_t seq, uint64_t *re
 		else
 			hi = mid;
 	}
+	return lo;
+}
+
+uint64_t sbt_reader_keyframe_seq(const struct sbt_reader *r, uint64_t seq)
+{
+	size_t n = keyframes_to(r, seq);
+
+	return n ? r->entries[r->keyframes.at[n - 1]].first : 0;
+}
+
+struct err *sbt_reader_keyframe(struct sbt_reader *r, uint64_t seq, uint64_t *ret_seq, struct buf *ret)
+{
+	size_t lo = keyframes_to(r, seq);
+
 	while (lo--) {
 		uint32_t i = r->keyframes.at[lo];
 		struct err *e = sbt_reader_load(r, &r->entries[i], ret);

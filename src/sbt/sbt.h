@@ -105,6 +105,8 @@ struct err *sbt_cursor_seek(struct sbt_cursor *c, uint64_t seq) TS_CHECK;
 
 /* The last keyframe with seq <= seq. *ret_seq is 0 and the buffer empty when there is none: start from nothing. */
 struct err *sbt_reader_keyframe(struct sbt_reader *r, uint64_t seq, uint64_t *ret_seq, struct buf *ret) TS_CHECK;
+/* Its seq, without reading it: 0 when there is none. It may yet prove damaged. */
+uint64_t sbt_reader_keyframe_seq(const struct sbt_reader *r, uint64_t seq);
 /* Frames of a stack, innermost first; *ret_n is 0 for id 0 or an id that the trace lacks. Owned by the reader. */
 struct err *sbt_reader_stack(struct sbt_reader *r, uint32_t id, const struct sbt_frame **ret, unsigned *ret_n) TS_CHECK;
 const struct sbt_host_module *sbt_reader_module(struct sbt_reader *r, uint32_t index);

@@ -147,6 +147,74 @@ static void any_walk(void **arg)
 	}
 }
 
+/* One byte of the file inverted. */
+static void spoil(const char *path, uint64_t where)
+{
+	FILE *f = fopen(path, "r+b");
+	int was;
+
+	assert_non_null(f);
+	assert_int_equal(fseek(f, (long)where, SEEK_SET), 0);
+	was = fgetc(f);
+	assert_int_equal(fseek(f, (long)where, SEEK_SET), 0);
+	fputc(was ^ 0xff, f);
+	fclose(f);
+}
+
+/* Whether the state at seq, reached in whatever way, is what state_at() says. */
+static void assert_as_state_at(struct sbt_reader *r, const struct replay *p)
+{
+	struct state *s;
+
+	ok(state_at(&s, r, replay_seq(p)));
+	assert_true(state_hash(s) == state_hash(replay_state(p)));
+	state_free(s);
+}
+
+/* Commands are lost in the middle: stepping across the hole, on from there and back again agrees with seeking. */
+static void damaged(void **arg)
+{
+	unsigned holes = 0;
+
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		struct random_cmds rnd = {.x = seed * 613, .seq = 1}, dice = {.x = seed};
+		struct trace_maker t;
+		struct sbt_reader *r;
+		struct replay_stop stop;
+		struct replay *p;
+
+		trace_begin(&t, 200);
+		for (unsigned i = 1; i <= 1500; i++) {
+			trace_add(&t, random_cmd(&rnd));
+			if (i % 60 == 0)
+				ok(sbt_writer_flush(t.w));
+		}
+		ok(sbt_writer_close(t.w));
+		state_free(t.s);
+		ok(sbt_reader_open(&r, t.path));
+		spoil(t.path, sbt_reader_size(r) / 8 + random_below(&dice, sbt_reader_size(r) / 2));
+		sbt_reader_close(r);
+		ok(sbt_reader_open(&r, t.path));
+		unlink(t.path);
+		p = opened(r);
+		do {
+			uint64_t before = replay_seq(p);
+
+			ok(replay_step(p, 1, &stop));
+			holes += stop.seq > before + 1;
+			if (stop.seq > before + 1 || stop.seq % 40 == 0)
+				assert_as_state_at(r, p);
+		} while (stop.why != REPLAY_END);
+		for (unsigned i = 0; i < 40; i++) {
+			ok(replay_reverse_step(p, 1 + random_below(&dice, 60), &stop));
+			assert_as_state_at(r, p);
+		}
+		replay_close(p);
+		sbt_reader_close(r);
+	}
+	assert_true(holes >= 4); /* the others hit keyframes or headers */
+}
+
 /* With explicit retirements: what is done is written down, what is undone is crossed out again, and now and then the list is
  * played to a fresh engine, which must agree. */
 struct history {
@@ -428,7 +496,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps), cmocka_unit_test(goto_seq), cmocka_unit_test(empty_trace),
-		cmocka_unit_test(any_walk), cmocka_unit_test(any_walk_with_retirements), cmocka_unit_test(one_stream), cmocka_unit_test(undone_retirements),
+		cmocka_unit_test(any_walk), cmocka_unit_test(damaged), cmocka_unit_test(any_walk_with_retirements), cmocka_unit_test(one_stream), cmocka_unit_test(undone_retirements),
 		cmocka_unit_test(executor),
 	};
 
