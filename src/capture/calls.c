@@ -213,7 +213,7 @@ static void number(struct call *c, const void *frame)
 	if (__builtin_expect(window_watched(), 0))
 		window_enter(c);
 	take_stack(c, frame);
-	if (__builtin_expect(stop_watched(), 0) && !c->row->exit)
+	if (__builtin_expect(stop_watched(), 0))
 		stop_at(c, false);
 }
 

@@ -95,6 +95,12 @@ void record_unreplayable(struct thread *t, const char *what);
 /* Whether the record is a step's stopping point: not a note, not the end of a wait. */
 bool call_is_step(const struct sbt_cmd *cmd);
 
+/* Whether the record is complete only when the driver has answered, so that a stop must be then. */
+static inline bool call_stops_at_exit(const struct call_row *r)
+{
+	return r->exit && r->kind != SBT_FREE && r->kind != SBT_CAPTURE_BEGIN;
+}
+
 /* Stream captures going on in the process; while 0 nothing is asked about capturing. */
 extern _Atomic int32_t calls_captures;
 

@@ -298,7 +298,7 @@ void stop_at(struct call *c, bool at_exit)
 	struct tsdb_control *ctl = agent.control;
 	if (at_exit && c->window_closed && atomic_load(&ctl->window_stop))
 		stop(c->t, c, TSDB_STOP_WINDOW_DONE, 0, true);
-	if (at_exit != (c->row->exit != NULL))
+	if (at_exit != call_stops_at_exit(c->row))
 		return;
 	uint32_t n = atomic_load_explicit(&ctl->breaks, memory_order_acquire);
 	int32_t id = 0;

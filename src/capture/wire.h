@@ -26,7 +26,7 @@
  *
  * Stops. A thread that hits a breakpoint fills control.stop and executes int3 in tsdb_agent_stop(). tsdb, the ptracer, sees
  * SIGTRAP with the program counter just past control.stop_pc. Kinds whose record is complete only when the driver has answered
- * (ALLOC, the CREATEs, QUERY, FREE, ...) stop then (api_exit 1), the others before the driver does the call. To have the agent do something at a stop, tsdb fills
+ * (ALLOC, the CREATEs, QUERY, ...) stop then (api_exit 1), the others before the driver does the call. To have the agent do something at a stop, tsdb fills
  * control.request and resumes that one thread; the agent serves it, sets request.kind to NONE, and traps again with why SERVED;
  * TSDB_REQ_NONE means go on. READ and WRITE first wait for the stopped command's own stream (the legacy default stream when it has none),
  * unless that is capturing, then copy on a private non-blocking stream; for other streams send SYNC_STREAM first.

@@ -34,6 +34,7 @@ static void program(void)
 	FAKE(cuMemAlloc_v2, &p, 4096);
 	launch(FAKE_FUNC, 64);
 	launch(FAKE_FUNC, 128);
+	FAKE(cuMemFree_v2, p);
 	_exit(memory);
 }
 
@@ -157,6 +158,16 @@ static void an_allocation_stops_after_the_call(void **state)
 	assert_int_equal(run_to_end(), 41);
 }
 
+/* Before a free the memory can still be looked at. */
+static void a_free_stops_before_the_call(void **state)
+{
+	arm(0, 1, SBT_FREE, "", NULL);
+	run_to_stop();
+	assert_int_equal(control->stop.api_exit, 0);
+	assert_int_equal(stopped_at().u.free.addr, 0x700000001000);
+	assert_int_equal(run_to_end(), 41);
+}
+
 static void a_changed_glob_counts(void **state)
 {
 	arm(0, 1, SBT_LAUNCH, "matmul", NULL);
@@ -167,8 +178,8 @@ static void a_changed_glob_counts(void **state)
 
 static void steps(void **state)
 {
-	const uint16_t kinds[] = { SBT_LAUNCH, SBT_LAUNCH, SBT_ALLOC, SBT_LAUNCH, SBT_LAUNCH };
-	for (unsigned i = 0; i < 5; i++) {
+	const uint16_t kinds[] = { SBT_LAUNCH, SBT_LAUNCH, SBT_ALLOC, SBT_LAUNCH, SBT_LAUNCH, SBT_FREE };
+	for (unsigned i = 0; i < 6; i++) {
 		control->step = 1;
 		run_to_stop();
 		assert_int_equal(control->stop.why, TSDB_STOP_STEP);
@@ -227,6 +238,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(conditions_and_ignore_counts, start, stop),
 		cmocka_unit_test_setup_teardown(a_temporary_one_stops_once, start, stop),
 		cmocka_unit_test_setup_teardown(an_allocation_stops_after_the_call, start, stop),
+		cmocka_unit_test_setup_teardown(a_free_stops_before_the_call, start, stop),
 		cmocka_unit_test_setup_teardown(a_changed_glob_counts, start, stop),
 		cmocka_unit_test_setup_teardown(steps, start, stop),
 		cmocka_unit_test_setup_teardown(a_window_ends_with_a_stop, start, stop),
