@@ -19,10 +19,10 @@ libsbt_a_SOURCES = \
 	src/sbt/sbt.h
 HEADERS_TO_CHECK += src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/sbt.h
 
-EXTRA_DIST += docs/sbt.md tests/sbt_reader.py tests/sbt-second-reader.py tests/sbt-doc.sh
+EXTRA_DIST += docs/sbt.md tests/sbt_reader.py tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh tests/traces
 dist_noinst_SCRIPTS += scripts/sbt-doc
 check_PROGRAMS += tests/unit/sbt-gen
-TESTS += tests/sbt-second-reader.py tests/sbt-doc.sh
+TESTS += tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh
 tests_unit_sbt_gen_SOURCES = tests/unit/sbt-gen.c tests/unit/sbt-make.h tests/unit/sbt-dump.h
 tests_unit_sbt_gen_LDADD = libsbt.a libcommon.a $(SBT_LIBS)
 

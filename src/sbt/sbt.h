@@ -48,11 +48,12 @@ struct sbt_writer;
 /* Creates path (truncating it). The file is a readable trace after every flush. */
 struct err *sbt_writer_open(struct sbt_writer **ret, const char *path, const struct sbt_meta *meta) TS_CHECK;
 /* Appends a command; seqs must rise. c->stack refers to an id given to sbt_writer_stack() before.
- * A full disk or a failed write is returned once with ERR_SYSTEM; what was written stays a readable trace. */
+ * A full disk or a failed write is returned once with ERR_SYSTEM by whatever call met it; from then on calls succeed and do
+ * nothing, and what was written stays a readable trace. GPU times in c go the same way as with sbt_writer_time(). */
 struct err *sbt_writer_cmd(struct sbt_writer *w, const struct sbt_cmd *c) TS_CHECK;
 /* Host modules get dense indices in order of definition. */
 struct err *sbt_writer_module(struct sbt_writer *w, const char *path, const char *build_id, uint32_t *ret_index) TS_CHECK;
-/* Defines stack id (any u32 but 0, once), innermost frame first. */
+/* Defines stack id (any u32 but 0, once), innermost frame first; of more than 1024 frames the outermost are left out. */
 struct err *sbt_writer_stack(struct sbt_writer *w, uint32_t id, const struct sbt_frame *frames, unsigned n) TS_CHECK;
 /* Adds GPU start and end of a command, in any order, also long after the command was written. */
 struct err *sbt_writer_time(struct sbt_writer *w, uint64_t seq, uint64_t start_ns, uint64_t end_ns) TS_CHECK;
@@ -63,7 +64,7 @@ struct err *sbt_writer_keyframe(struct sbt_writer *w, uint64_t seq, const void *
 /* "not replayable: NAME, n calls", and records lost before seq. Cumulative figures; may be called again. */
 struct err *sbt_writer_unreplayable(struct sbt_writer *w, const char *call, uint64_t n) TS_CHECK;
 struct err *sbt_writer_lost(struct sbt_writer *w, uint64_t seq, uint64_t n) TS_CHECK;
-/* Commands or bytes since the last keyframe, so that the recorder knows when one is due. */
+/* Commands since the last keyframe, so that the recorder knows when one is due. */
 uint64_t sbt_writer_since_keyframe(const struct sbt_writer *w);
 /* Bytes in the file plus bytes waiting for the next flush. */
 uint64_t sbt_writer_bytes(const struct sbt_writer *w);
@@ -98,7 +99,8 @@ bool sbt_reader_unreplayable(const struct sbt_reader *r, unsigned i, const char 
 struct sbt_cursor;
 struct err *sbt_cursor_open(struct sbt_cursor **ret, struct sbt_reader *r) TS_CHECK;
 void sbt_cursor_close(struct sbt_cursor *c);
-/* The next command in *ret, valid until the next call; *ret == NULL at the end. */
+/* The next command in *ret, valid until the next call; *ret == NULL at the end. Damage is no error: what cannot be read is
+ * passed over and told by sbt_reader_damage(). */
 struct err *sbt_cursor_next(struct sbt_cursor *c, const struct sbt_cmd **ret) TS_CHECK;
 /* So that the next command is the first with seq >= seq. */
 struct err *sbt_cursor_seek(struct sbt_cursor *c, uint64_t seq) TS_CHECK;
