@@ -4,7 +4,6 @@
  */
 #include "softgpu/rt.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,11 +76,9 @@ RT_EXPORT const char *cudaGetErrorString(cudaError_t error)
 	return "unrecognized error code";
 }
 
-cudaError_t rt_refuse(const char *name, const char *what)
+cudaError_t rt_refuse_once(atomic_flag *said, const char *name, const char *what)
 {
-	static atomic_flag said = ATOMIC_FLAG_INIT;
-
-	if (!atomic_flag_test_and_set(&said))
+	if (!atomic_flag_test_and_set(said))
 		fprintf(stderr, "tsdb: software GPU: %s: %s not supported\n", name, what);
 	return rt_last_error(cudaErrorNotSupported);
 }

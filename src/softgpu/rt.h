@@ -17,6 +17,7 @@
 
 #include <cuda.h>
 #include <cupti.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -157,7 +158,12 @@ cudaError_t rt_copy_3d(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *ret);
 cudaError_t rt_in_symbol(const void *symbol, size_t offset, size_t count, enum cudaMemcpyKind kind,
 	enum cudaMemcpyKind host, CUdeviceptr *ret);
 
-/* One line on stderr the first time: the call is not in the software GPU. Returns cudaErrorNotSupported. */
-cudaError_t rt_refuse(const char *name, const char *what);
+/* One line on stderr the first time that this place is reached: name does not do what. Returns cudaErrorNotSupported. */
+#define rt_refuse(name, what)                                                                      \
+	({                                                                                         \
+		static atomic_flag said_ = ATOMIC_FLAG_INIT;                                       \
+		rt_refuse_once(&said_, name, what);                                                \
+	})
+cudaError_t rt_refuse_once(atomic_flag *said, const char *name, const char *what);
 
 #endif
