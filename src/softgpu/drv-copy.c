@@ -343,8 +343,9 @@ static CUresult fill(CUdeviceptr dst, size_t pitch, size_t width, size_t height,
 		capture_invalidate(s);
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	}
+	/* "CUDA Runtime API", API synchronization behavior: a fill of pinned or managed memory has been done on return */
 	kind = mem_soft_kind(mem_find(dst));
-	return stream_submit(s, &op, NULL, !async && on_host(kind), async);
+	return stream_submit(s, &op, NULL, !async && (on_host(kind) || kind == SOFT_MEM_MANAGED), async);
 }
 
 DRV_STREAM(3, cuMemsetD8_v2, _ptds, CUdeviceptr, dstDevice, unsigned char, uc, size_t, N)

@@ -136,16 +136,20 @@ static void run_kernel(const struct op *op, struct ctx *c)
 		.params = op->kernel.params,
 		.cooperative = op->kernel.cooperative,
 	};
+	static const char own[] = "tsdb softgpu: "; /* drv_say begins its own way */
 	struct ptx_fault fault = {0};
 	enum ptx_fault_code code;
 	int none = CUDA_SUCCESS;
 
 	memcpy(l.grid, op->kernel.grid, sizeof(l.grid));
 	memcpy(l.block, op->kernel.block, sizeof(l.block));
+	if (l.cooperative)
+		l.grid_workspace = workspace_get();
 	code = ptx_run(&l, &fault);
+	workspace_put(l.grid_workspace);
 	if (code == PTX_OK || code == PTX_CANCELLED)
 		return;
-	drv_say("%s", fault.text);
+	drv_say("%s", strncmp(fault.text, own, sizeof(own) - 1) ? fault.text : fault.text + sizeof(own) - 1);
 	atomic_compare_exchange_strong(&c->sticky, &none, (int)fault_result(code));
 }
 

@@ -62,6 +62,7 @@ softgpu_libcuda_so_1_SOURCES = \
 	src/softgpu/drv-pool.c \
 	src/softgpu/drv-refused.c \
 	src/softgpu/drv-stream.c \
+	src/softgpu/drv-workspace.c \
 	src/softgpu/entry.h \
 	src/softgpu/fatbin.c \
 	src/softgpu/fatbin.h \
@@ -157,6 +158,7 @@ SUITE_DIR = tests/programs/ptx-suite
 SUITE = $(SUITE_DIR)/bitonic $(SUITE_DIR)/groups $(SUITE_DIR)/histogram $(SUITE_DIR)/jacobi $(SUITE_DIR)/language \
 	$(SUITE_DIR)/maths $(SUITE_DIR)/matmul $(SUITE_DIR)/montecarlo $(SUITE_DIR)/nbody $(SUITE_DIR)/reduce \
 	$(SUITE_DIR)/scan $(SUITE_DIR)/softmax $(SUITE_DIR)/spmv $(SUITE_DIR)/transpose
+TESTS += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py
 EXTRA_DIST += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py tests/unit/softgpu-errors.expected \
 	$(RUNTIME_TESTS:=.cu) $(SUITE_DIR)/suite.h $(SUITE:=.cu)
 if HAVE_NVCC

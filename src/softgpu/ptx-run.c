@@ -66,6 +66,8 @@ _Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned 
 		"tsdb softgpu: %s: kernel %.60s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: %.40s%s%s%.80s%s",
 		code_names[code], f->kernel, f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2],
 		f->line, i->name, where, what ? ": " : "", what ? what : "", near);
+	if (code == PTX_ASSERT)
+		snprintf(f->text, sizeof(f->text), "%.255s", what);
 	longjmp(w->wk->out, 1);
 }
 
@@ -163,6 +165,10 @@ static uint64_t special_value(const struct ptx_warp *w, const struct ptx_special
 	case SR_total_smem_size:
 	case SR_aggr_smem_size:
 		return b->shared_size;
+	case SR_envreg1:
+		return l->grid_workspace >> 32;
+	case SR_envreg2:
+		return l->grid_workspace;
 	case SR_WARP_SZ:
 		return PTX_LANES;
 	case SR_dyn_shared:
@@ -281,11 +287,15 @@ static void call_builtin(struct ptx_warp *w, const struct ptx_insn *i, uint32_t 
 			ptx_printf(w, i, l, arg[0], arg[1]);
 			memcpy(local + c->rets[0].caller, &zero, 4);
 		} else {
-			char text[3][80], what[256];
+			char text[3][160], what[384];
+			unsigned t[3];
 			ptx_string(w, i, l, arg[0], text[0], sizeof(text[0]));
 			ptx_string(w, i, l, arg[1], text[1], sizeof(text[1]));
 			ptx_string(w, i, l, arg[3], text[2], sizeof(text[2]));
-			snprintf(what, sizeof(what), "%.40s:%u: assertion '%.30s'", text[1], (unsigned)arg[2], text[0]);
+			thread_of(w, l, t); /* in the words of the vendor's driver */
+			snprintf(what, sizeof(what), "%.80s:%u: %.40s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%.60s` failed.",
+				text[1], (unsigned)arg[2], text[2], w->blk->ctaid[0], w->blk->ctaid[1], w->blk->ctaid[2], t[0],
+				t[1], t[2], text[0]);
 			ptx_raise(w, i, l, PTX_ASSERT, 0, 0, what);
 		}
 	}
