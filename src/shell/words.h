@@ -6,6 +6,7 @@
 #define SHELL_WORDS_H
 
 #include <stdint.h>
+#include <stddef.h>
 #include "err.h"
 
 /* A line as words, separated by blanks; '...' and "..." and \x as a shell reads them, without expansion.
