@@ -47,8 +47,10 @@ struct replay {
 	struct replay_executor ex;
 	bool has_ex;
 
+	struct state *base;	   /* before the first command: what the trace's first keyframe says when it begins in mid-run */
+	uint64_t base_index;	   /* base's commands */
 	struct state *s;
-	uint64_t seq, index;	   /* s's, kept here for speed */
+	uint64_t seq, index;	   /* s's, kept here for speed; seq is 0 at the beginning */
 	const struct sbt_cmd *cmd; /* the cursor's; NULL at the beginning, or when the trace lacks it */
 	bool astray;		   /* the cursor is not just behind seq */
 

@@ -135,7 +135,7 @@ static void start_near(const struct replay *r, struct jump *j)
 		j->s = state_clone(p->s);
 		j->made = p->nmarks;
 	} else {
-		j->s = state_new();
+		j->s = state_clone(r->base);
 		j->made = 0;
 	}
 	j->at = totals(j->s);
@@ -246,8 +246,8 @@ struct err *replay_jump(struct replay *r, uint64_t seq, uint64_t index, unsigned
 	state_free(r->s);
 	r->s = j.s;
 	j.at = totals(j.s);
-	r->seq = j.at.seq;
 	r->index = j.at.commands;
+	r->seq = r->index == r->base_index ? 0 : j.at.seq;
 	r->nmarks = nmarks;
 	r->next_point = r->index + POINT_EVERY;
 	r->astray = !r->cmd || r->cmd->seq != r->seq;
@@ -258,17 +258,27 @@ struct err *replay_jump(struct replay *r, uint64_t seq, uint64_t index, unsigned
 
 struct err *replay_open(struct replay **ret, struct sbt_reader *trace, const struct replay_executor *ex)
 {
+	uint64_t first = sbt_reader_first_seq(trace);
 	struct replay *r;
 	struct sbt_cursor *cursor;
+	struct state *base;
+	struct err *e;
 
 	*ret = NULL;
-	TRY(sbt_cursor_open(&cursor, trace));
+	TRY(state_keyframe(&base, trace, first ? first - 1 : 0));
+	e = sbt_cursor_open(&cursor, trace);
+	if (e) {
+		state_free(base);
+		return e;
+	}
 	r = xcalloc(1, sizeof *r);
 	r->trace = trace;
 	r->cursor = cursor;
-	r->s = state_new();
+	r->base = base;
+	r->s = state_clone(base);
+	r->base_index = r->index = totals(base).commands;
 	r->astray = true;
-	r->next_point = POINT_EVERY;
+	r->next_point = r->index + POINT_EVERY;
 	if (ex) {
 		r->ex = *ex;
 		r->has_ex = true;
@@ -285,6 +295,7 @@ void replay_close(struct replay *r)
 		r->ex.close(r->ex.arg);
 	points_free(&r->points);
 	state_free(r->s);
+	state_free(r->base);
 	sbt_cursor_close(r->cursor);
 	free(r->marks);
 	free(r);
@@ -328,8 +339,8 @@ struct err *replay_reverse_step(struct replay *r, uint64_t n, struct replay_stop
 	unsigned m = r->nmarks;
 	struct err *e = NULL;
 
-	while (n && (m || index)) {
-		uint64_t back, stop = m ? r->marks[m - 1].index : 0;
+	while (n && (m || index > r->base_index)) {
+		uint64_t back, stop = m ? r->marks[m - 1].index : r->base_index;
 
 		if (m && r->marks[m - 1].at == at) {
 			m--;

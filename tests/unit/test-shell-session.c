@@ -74,6 +74,40 @@ static char *make_trace(void)
 	return path;
 }
 
+/* The same from #7 on: what came before is only in a keyframe. */
+static char *make_late_trace(void)
+{
+	const struct sbt_meta meta = {.program = "app", .cwd = "/", .host = "h", .gpu = "g", .tsdb = "t"};
+	char *path = in_dir("late.sbt"), *whole = make_trace();
+	struct buf frame = BUF_INIT;
+	struct sbt_cursor *cur;
+	const struct sbt_cmd *c;
+	struct sbt_reader *r;
+	struct sbt_writer *w;
+	struct state *before;
+
+	must(sbt_reader_open(&r, whole));
+	must(state_at(&before, r, 6));
+	state_encode(before, &frame);
+	must(sbt_writer_open(&w, path, &meta));
+	must(sbt_writer_keyframe(w, 6, frame.data, frame.len));
+	must(sbt_cursor_open(&cur, r));
+	must(sbt_cursor_seek(cur, 7));
+	for (must(sbt_cursor_next(cur, &c)); c; must(sbt_cursor_next(cur, &c))) {
+		struct sbt_cmd copy = *c;
+
+		copy.stack = 0;
+		must(sbt_writer_cmd(w, &copy));
+	}
+	must(sbt_writer_close(w));
+	sbt_cursor_close(cur);
+	sbt_reader_close(r);
+	state_free(before);
+	buf_free(&frame);
+	free(whole);
+	return path;
+}
+
 /* ---- running lines with the screen in a file ---------------------------------------------------------------------- */
 
 struct screen {
@@ -233,6 +267,30 @@ static void replays(void **state)
 	shows(s, "replay goto 0", "beginning");
 	shows(s, "info command", "beginning|no GPU command");
 	shows(s, "replay stop\nreplay step", "^#1 ");
+}
+
+static void begins_in_mid_run(void **state)
+{
+	struct session *s = *state;
+	char *path = make_late_trace();
+
+	must(trace_open(s, path));
+	free(path);
+	shows(s, "view --kernel matmul", "^#8 matmul<<<.*\n#11 matmul<<<");
+	shows(s, "replay start", "7 commands, #7-#13");
+	shows(s, "info kernels", "matmul");
+	shows(s, "info allocations", "302000000 .*#6");
+	shows(s, "replay step 2", "^#8 matmul");
+	shows(s, "bt", "no host stack was recorded for #8");
+	shows(s, "replay reverse-step", "^#7 ");
+	shows(s, "replay reverse-step", "beginning");
+	shows(s, "info kernels", "matmul");
+	shows(s, "replay goto end\ninfo streams", "Idle");
+	shows(s, "break kernel matmul\nreverse-continue", "Breakpoint 1, #11 ");
+	shows(s, "reverse-continue", "Breakpoint 1, #8 ");
+	shows(s, "reverse-continue", "beginning");
+	shows(s, "info streams", " 1 ");
+	shows(s, "continue", "Breakpoint 1, #8 ");
 }
 
 static void breakpoints_in_a_replay(void **state)
@@ -434,6 +492,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(refuses_without_subject, setup, teardown),
 		cmocka_unit_test_setup_teardown(looks_at_a_trace, setup, teardown),
 		cmocka_unit_test_setup_teardown(replays, setup, teardown),
+		cmocka_unit_test_setup_teardown(begins_in_mid_run, setup, teardown),
 		cmocka_unit_test_setup_teardown(breakpoints_in_a_replay, setup, teardown),
 		cmocka_unit_test_setup_teardown(saves_and_sources, setup, teardown),
 		cmocka_unit_test_setup_teardown(scripts_stop_at_an_error, setup, teardown),
