@@ -478,14 +478,31 @@ static void print_view(struct buf *out, const struct state *s, const struct view
 	buf_free(&t.cells);
 }
 
+/* "1 copy", "2 copies"; a ", " that the words begin with comes first. */
+static void count(struct buf *out, uint64_t n, const char *one, const char *many)
+{
+	const char *word = n == 1 ? one : many;
+
+	if (word[0] == ',') {
+		buf_str(out, ", ");
+		word += 2;
+	}
+	buf_printf(out, "%" PRIu64 " %s", n, word);
+}
+
 static void print_totals(struct buf *out, const struct state *s)
 {
 	struct state_totals t;
 
 	state_totals(s, &t);
-	buf_printf(out, "After #%" PRIu64 ": %" PRIu64 " commands, %" PRIu64 " launches, %" PRIu64 " copies, %" PRIu64
-		" fills, %" PRIu64 " syncs, %" PRIu64 " failed calls; %" PRIu64 " pending\n",
-		t.seq, t.commands, t.launches, t.copies, t.fills, t.syncs, t.failed, t.pending);
+	buf_printf(out, "After #%" PRIu64 ": ", t.seq);
+	count(out, t.commands, "command", "commands");
+	count(out, t.launches, ", launch", ", launches");
+	count(out, t.copies, ", copy", ", copies");
+	count(out, t.fills, ", fill", ", fills");
+	count(out, t.syncs, ", sync", ", syncs");
+	count(out, t.failed, ", failed call", ", failed calls");
+	buf_printf(out, "; %" PRIu64 " pending\n", t.pending);
 	if (!t.oddities)
 		return;
 	if (t.oddities == 1)
