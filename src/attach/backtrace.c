@@ -108,7 +108,7 @@ struct err *backtrace_find(struct inferior *inf, pid_t tid, unsigned frame, stru
 
 	if (frame >= FRAMES_LIMIT)
 		return err_new(ERR_USAGE, "there is no frame %u", frame);
-	TRY(visible(inf, tid, frame + 2, &raw, &n)); /* one more, for the frame address of the last */
+	TRY(visible(inf, tid, FRAMES_LIMIT, &raw, &n));
 	for (unsigned i = 0; i < n; i++) {
 		unsigned k = name_frame(inf, &raw[i], names, INLINE_MAX);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static struct err *check_ring_bytes(uint32_t n)
@@ -35,6 +36,37 @@ static void set_defaults(struct tsdb_control *c, uint32_t ring_bytes)
 	c->magic = TSDB_WIRE_MAGIC;
 }
 
+/* A limit on file sizes (ulimit -f) is meant for disks, but the kernel applies it here too, with a deadly signal. */
+static bool set_size(int fd, uint64_t bytes)
+{
+	struct rlimit old, high;
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, was;
+	bool limited = getrlimit(RLIMIT_FSIZE, &old) == 0, ok;
+
+	high = (struct rlimit){old.rlim_max, old.rlim_max};
+	sigaction(SIGXFSZ, &ignore, &was);
+	if (limited)
+		setrlimit(RLIMIT_FSIZE, &high);
+	ok = ftruncate(fd, (off_t)bytes) == 0;
+	if (limited) {
+		int saved = errno;
+
+		setrlimit(RLIMIT_FSIZE, &old);
+		errno = saved;
+	}
+	sigaction(SIGXFSZ, &was, NULL);
+	return ok;
+}
+
+static struct err *size_error(uint64_t bytes)
+{
+	if (errno != EFBIG)
+		return err_sys(errno, "cannot make the memory shared with the agent");
+	return err_cure(err_new(ERR_LIMIT, "cannot make the memory shared with the agent: the limit on file sizes forbids %llu MiB",
+				(unsigned long long)(bytes >> 20)),
+		"`ulimit -H -f unlimited`, or smaller rings with `set capture ring-size`");
+}
+
 struct err *control_create(struct inferior *inf, uint32_t ring_bytes)
 {
 	void *p;
@@ -42,7 +74,9 @@ struct err *control_create(struct inferior *inf, uint32_t ring_bytes)
 	inf->ring_bytes = ring_bytes ? ring_bytes : TSDB_RING_BYTES_DEFAULT;
 	TRY(check_ring_bytes(inf->ring_bytes));
 	inf->control_fd = memfd_create("tsdb-control", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (inf->control_fd < 0 || ftruncate(inf->control_fd, (off_t)tsdb_wire_bytes(inf->ring_bytes)) != 0 ||
+	if (inf->control_fd >= 0 && !set_size(inf->control_fd, tsdb_wire_bytes(inf->ring_bytes)))
+		return size_error(tsdb_wire_bytes(inf->ring_bytes));
+	if (inf->control_fd < 0 ||
 		fcntl(inf->control_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
 		return err_sys(errno, "cannot make the memory shared with the agent");
 	p = mmap(NULL, tsdb_control_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, inf->control_fd, 0);

@@ -558,6 +558,7 @@ struct err *inferior_resume(struct inferior *inf, bool drop_signal)
 	if (t && drop_signal)
 		t->inject = 0;
 	inferior_give_terminal(inf);
+	inf->interrupt = 0; /* one that came while it was stopped has had its effect */
 	inf->running = true;
 	inf->at_agent = false;
 	inf->event_tid = 0;

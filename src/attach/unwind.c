@@ -26,6 +26,11 @@ struct unwind {
 	struct page pages[CACHE_PAGES];
 	struct inferior *inf;
 	struct tracee *tracee;
+	/* The last stack that was unwound, for `bt full` asks again for every frame. */
+	struct raw_frame *memo;
+	unsigned memo_n, memo_max; /* it is whole when memo_n < memo_max */
+	pid_t memo_tid;
+	uint64_t memo_stops;
 };
 
 static struct unwind *current;
@@ -129,6 +134,7 @@ void unwind_free(struct inferior *inf)
 {
 	if (!inf->unwind)
 		return;
+	free(inf->unwind->memo);
 	if (inf->unwind->space)
 		unw_destroy_addr_space(inf->unwind->space);
 	free(inf->unwind);
@@ -173,12 +179,51 @@ static unsigned walk(unw_cursor_t *c, unsigned max, struct raw_frame *f)
 	return n;
 }
 
+static bool memo_get(const struct unwind *u, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n)
+{
+	if (!u->memo || u->memo_tid != tid || u->memo_stops != u->stops || (u->memo_n == u->memo_max && u->memo_max < max))
+		return false;
+	*ret_n = u->memo_n < max ? u->memo_n : max;
+	*ret = xcalloc(*ret_n + 1, sizeof(**ret));
+	memcpy(*ret, u->memo, *ret_n * sizeof(**ret));
+	return true;
+}
+
+static void memo_set(struct unwind *u, pid_t tid, unsigned max, const struct raw_frame *f, unsigned n)
+{
+	free(u->memo);
+	u->memo = xcalloc(n + 1, sizeof(*f));
+	memcpy(u->memo, f, n * sizeof(*f));
+	u->memo_n = n;
+	u->memo_max = max;
+	u->memo_tid = tid;
+	u->memo_stops = u->stops;
+}
+
+static struct err *unwind_now(struct unwind *u, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n)
+{
+	unw_cursor_t cursor;
+	void *upt = _UPT_create(tid);
+	struct raw_frame *f;
+
+	if (!upt || !u->space)
+		return err_nomem();
+	if (unw_init_remote(&cursor, u->space, upt) != 0) {
+		_UPT_destroy(upt);
+		return err_new(ERR_SYSTEM, "the stack of thread %d cannot be unwound", tid);
+	}
+	f = xcalloc(max + 1, sizeof(*f));
+	*ret_n = walk(&cursor, max, f);
+	_UPT_destroy(upt);
+	*ret = f;
+	memo_set(u, tid, max, f, *ret_n);
+	return NULL;
+}
+
 struct err *unwind_raw(struct inferior *inf, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n)
 {
 	struct unwind *u;
 	struct tracee *t = tracee_find(inf, tid);
-	unw_cursor_t cursor;
-	void *upt;
 
 	*ret = NULL;
 	*ret_n = 0;
@@ -188,15 +233,7 @@ struct err *unwind_raw(struct inferior *inf, pid_t tid, unsigned max, struct raw
 		return err_new(ERR_STATE, "thread %d has no stack that can be read now", tid);
 	u = current = unwind_get(inf);
 	u->tracee = t;
-	upt = _UPT_create(tid);
-	if (!upt || !u->space)
-		return err_nomem();
-	if (unw_init_remote(&cursor, u->space, upt) != 0) {
-		_UPT_destroy(upt);
-		return err_new(ERR_SYSTEM, "the stack of thread %d cannot be unwound", tid);
-	}
-	*ret = xcalloc(max ? max : 1, sizeof(**ret));
-	*ret_n = walk(&cursor, max, *ret);
-	_UPT_destroy(upt);
-	return NULL;
+	if (memo_get(u, tid, max, ret, ret_n))
+		return NULL;
+	return unwind_now(u, tid, max, ret, ret_n);
 }

@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <pty.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 static struct inferior *launch(struct launch_options o, char *const *args)
@@ -245,6 +246,39 @@ static void ptrace_not_permitted(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* 0: launched; 1: refused in the right words. */
+static int launch_with_file_limit(rlim_t soft, rlim_t hard)
+{
+	struct launch_options o = {.argv = (char *const[]){(char *)"true", NULL}};
+	struct rlimit l = {soft, hard};
+	struct inferior *inf;
+	struct err *e;
+
+	if (setrlimit(RLIMIT_FSIZE, &l) != 0)
+		return 77;
+	e = inferior_launch(&inf, &o);
+	if (!e) {
+		getrlimit(RLIMIT_FSIZE, &l);
+		inferior_free(inf);
+		return l.rlim_cur == soft ? 0 : 2;
+	}
+	return strstr(e->what, "limit on file sizes") && e->cure ? 1 : 3;
+}
+
+static void limited_file_size(void **state)
+{
+	for (int hard = 0; hard < 2; hard++) {
+		pid_t pid = fork();
+		int status;
+
+		if (pid == 0)
+			_exit(launch_with_file_limit(4096, hard ? 4096 : RLIM_INFINITY));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), hard);
+	}
+}
+
 /* ---- with a terminal ---- */
 
 /* What tsdb does in the terminal: the number of the first thing that is not as it should be. */
@@ -288,19 +322,23 @@ static int on_a_terminal(void)
 	return 0;
 }
 
-/* Reads from the terminal until text has come. */
+/* Reads from the terminal until text has come; what came after it is kept for the next. */
 static void expect(int fd, struct buf *got, const char *text)
 {
-	char b[256];
+	const char *at;
+	char b[256], *rest;
 
-	while (!strstr(buf_cstr(got), text)) {
+	while (!(at = strstr(buf_cstr(got), text))) {
 		ssize_t n = read(fd, b, sizeof(b));
 
 		if (n <= 0)
 			fail_msg("the terminal did not show %s, only %s", text, buf_cstr(got));
 		buf_add(got, b, (size_t)n);
 	}
+	rest = xstrdup(at + strlen(text));
 	buf_clear(got);
+	buf_str(got, rest);
+	free(rest);
 }
 
 static void type(int fd, const char *text)
@@ -387,7 +425,7 @@ int main(void)
 		cmocka_unit_test(exit_status), cmocka_unit_test(arguments), cmocka_unit_test(environment),
 		cmocka_unit_test(working_directory), cmocka_unit_test(redirections), cmocka_unit_test(addresses),
 		cmocka_unit_test(a_script), cmocka_unit_test(found_in_path), cmocka_unit_test(refusals),
-		cmocka_unit_test(ptrace_not_permitted), cmocka_unit_test(a_terminal),
+		cmocka_unit_test(ptrace_not_permitted), cmocka_unit_test(a_terminal), cmocka_unit_test(limited_file_size),
 		cmocka_unit_test(no_process_left), cmocka_unit_test(killed_with_us),
 	};
 

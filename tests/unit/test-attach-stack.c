@@ -339,13 +339,51 @@ static void facts(void **state)
 	must_say(program_facts("no-such-program-anywhere", &f), "no such program in PATH");
 }
 
+/* Damaged files: whatever is in them, we answer or say no. */
+static void damaged_files(void **state)
+{
+	FILE *f = fopen(built("tests/programs/attach-stack-o2"), "r");
+	static unsigned char good[1 << 20], bad[1 << 20];
+	size_t n = fread(good, 1, sizeof(good), f);
+	unsigned seed = 1;
+	char *name = temp_name();
+
+	fclose(f);
+	for (int i = 0; i < 300; i++) {
+		struct program_facts pf;
+		struct elf_layout l;
+		struct symbol sym[4];
+		struct symbols *sy = symbols_new();
+		size_t length = i % 3 == 2 ? (size_t)rand_r(&seed) % n : n;
+		char *id;
+
+		memcpy(bad, good, n);
+		for (int k = 0; k < 1 + i % 20; k++) { /* headers are at both ends */
+			size_t at = (size_t)rand_r(&seed) % 1000;
+
+			bad[i % 2 ? at : n - 1 - at * 4 % n] = (unsigned char)rand_r(&seed);
+		}
+		f = fopen(name, "w");
+		fwrite(bad, 1, length, f);
+		fclose(f);
+		err_free(program_facts(name, &pf));
+		elf_layout_read(name, &l);
+		id = elf_build_id(name);
+		(void)symbols_lookup(sy, name, "", 0x1200 + (uint64_t)rand_r(&seed) % 0x200, sym, 4);
+		free(id);
+		symbols_free(sy);
+	}
+	unlink(name);
+	free(name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(optimised), cmocka_unit_test(without_address_ranges), cmocka_unit_test(innermost_frame), cmocka_unit_test(through_a_signal_handler),
 		cmocka_unit_test(of_a_thread), cmocka_unit_test(without_debugging_information), cmocka_unit_test(a_few_frames),
 		cmocka_unit_test(variables), cmocka_unit_test(optimised_variables), cmocka_unit_test(libraries),
-		cmocka_unit_test(symbols_of_a_file), cmocka_unit_test(facts),
+		cmocka_unit_test(symbols_of_a_file), cmocka_unit_test(facts), cmocka_unit_test(damaged_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
