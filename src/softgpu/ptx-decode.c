@@ -93,6 +93,18 @@ static int find_sreg(const char *s, size_t n)
 	return -1;
 }
 
+/* Special registers that exist and that nobody here keeps: their instructions are refused, not the module. */
+static bool known_sreg(const char *s, size_t n)
+{
+	static const char *const prefixes[] = {"%envreg", "%pm", "%cluster", "%nclusterid", "%is_explicit_cluster", "%reserved_smem",
+		"%current_graph_exec", "%tid", "%ntid", "%ctaid", "%nctaid"};
+
+	for (unsigned k = 0; k < sizeof(prefixes) / sizeof(prefixes[0]); k++)
+		if (n >= strlen(prefixes[k]) && !memcmp(s, prefixes[k], strlen(prefixes[k])))
+			return true;
+	return false;
+}
+
 static int64_t parse_disp(struct ptx_parse *p)
 {
 	bool minus = false;
@@ -139,6 +151,8 @@ static void parse_name(struct ptx_parse *p, struct ptx_opnd *o)
 		ptx_next(p);
 	}
 	sr = find_sreg(o->name, o->len);
+	if (sr < 0 && known_sreg(o->name, o->len))
+		sr = SR_unknown;
 	o->kind = sr >= 0 ? O_SREG : O_NAME;
 	o->sreg = (uint8_t)(sr >= 0 ? sr : 0);
 	o->sym = y;
@@ -328,6 +342,8 @@ static const char *match_source(struct ptx_dec *d, const struct ptx_opnd *o, uns
 	case O_F64:
 		return match_number(d, o, type, ret);
 	case O_SREG:
+		if (o->sreg == SR_unknown)
+			return "a special register that is not implemented";
 		if (type == T_pred || (sregs[o->sreg].bits == 64 && bits != 64 && o->sreg != SR_gridid))
 			return "a special register of the wrong width";
 		*ret = ptx_special_slot(d->p, o->sreg, slot_width(type), 0);

@@ -181,7 +181,8 @@ extern const unsigned ptx_nrows;
 	X(lanemask_gt, "%lanemask_gt", 32) X(dynamic_smem_size, "%dynamic_smem_size", 32)           \
 	X(envreg1, "%envreg1", 32) X(envreg2, "%envreg2", 32)                                       \
 	X(total_smem_size, "%total_smem_size", 32) X(aggr_smem_size, "%aggr_smem_size", 32)         \
-	X(WARP_SZ, "WARP_SZ", 32) X(dyn_shared, "", 64) X(local_sym, "", 64)                        \
+	X(envreg1, "%envreg1", 32) X(envreg2, "%envreg2", 32)                                       \
+	X(unknown, "", 0) X(WARP_SZ, "WARP_SZ", 32) X(dyn_shared, "", 64) X(local_sym, "", 64)                        \
 	X(VOLATILE, "", 0) X(clock, "%clock", 32) X(clock_hi, "%clock_hi", 32)                      \
 	X(clock64, "%clock64", 64) X(globaltimer, "%globaltimer", 64)                               \
 	X(globaltimer_lo, "%globaltimer_lo", 32) X(globaltimer_hi, "%globaltimer_hi", 32)

@@ -210,7 +210,9 @@ static void run_cooperative(struct ptx_worker *wk, struct ptx_run *r)
 	struct ptx_block *volatile blocks = calloc(r->nblocks, sizeof(*blocks));
 	bool *volatile done = calloc(r->nblocks, 1);
 	volatile uint64_t left = r->nblocks;
+	uint32_t workspace[PTX_WORKSPACE / 4] __attribute__((aligned(64))) = {PTX_WORKSPACE};
 
+	wk->workspace = workspace;
 	bind_worker(wk, r);
 	if (!blocks || !done) {
 		wk->fault = (struct ptx_fault){.code = PTX_STACK_OVERFLOW, .kernel = r->l->fn->name,
@@ -235,6 +237,7 @@ static void run_cooperative(struct ptx_worker *wk, struct ptx_run *r)
 		ptx_block_free(&blocks[k]);
 	free(blocks);
 	free(done);
+	wk->workspace = NULL;
 }
 
 /* --- helpers ----------------------------------------------------------------------------------------- */
@@ -356,7 +359,7 @@ enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
 		snprintf(fault->text, sizeof(fault->text), "tsdb softgpu: the host has no memory");
 		return fault->code;
 	}
-	if (l->cooperative && r.nblocks > 1) {
+	if (l->cooperative) {
 		run_cooperative(wk, &r);
 	} else {
 		if (!l->fn->ordered && r.nblocks >= 4 && r.nblocks * threads >= 512 && pool.workers > 1) {
