@@ -103,9 +103,10 @@ static void CUPTIAPI buffer_completed(CUcontext ctx, uint32_t stream, uint8_t *b
 	tls.inside--;
 }
 
+static _Atomic uint32_t registered;
+
 void activity_switch(bool on)
 {
-	static _Atomic uint32_t registered;
 	if (!cupti.cuptiActivityEnable || !cupti.cuptiActivityDisable || !cupti.cuptiActivityRegisterCallbacks ||
 		!cupti.cuptiActivityGetNextRecord)
 		return;
@@ -123,6 +124,6 @@ void activity_switch(bool on)
 
 void activity_flush(bool force)
 {
-	if (cupti.cuptiActivityFlushAll)
+	if (cupti.cuptiActivityFlushAll && atomic_load(&registered))
 		(void)cupti.cuptiActivityFlushAll(force ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 }

@@ -229,6 +229,8 @@ void calls_enter(const struct call_site *s)
 	/* Deeper in the stack than the call in progress: the driver's own doing. Otherwise that call was left by longjmp(). */
 	if (t->busy && (uintptr_t)s->frame < t->busy_frame)
 		return;
+	if (__builtin_expect(t->busy, 0))
+		agent_count_lost();
 	t->busy = t->in_flight = false;
 	if (__builtin_expect(!t->announced, 0))
 		thread_announce(t);

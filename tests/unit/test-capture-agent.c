@@ -25,6 +25,7 @@
 #define RING_BYTES (1u << 20)
 #define THREADS 4
 #define PER_THREAD 2000
+#define MANY 10000 /* fills of about 150 bytes: more than a ring holds */
 
 /* ---- the child -------------------------------------------------------------------------------------------------------- */
 
@@ -133,6 +134,15 @@ static int child_threads(void)
 			return 1;
 	for (unsigned i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
+	return 7;
+}
+
+static int child_many(void)
+{
+	begin();
+	MUST(cu.alloc(&memory, 1024));
+	for (unsigned i = 0; i < MANY; i++)
+		MUST(cu.fill(memory, i, 4, NULL));
 	return 7;
 }
 
@@ -421,6 +431,53 @@ static void times_are_delivered(void **state)
 	assert_int_equal(timed, 2);
 }
 
+static void window_of_phase(void)
+{
+	strcpy(control->window.glob, "phase");
+	control->window.kind = TSDB_WINDOW_NVTX;
+	control->stacks = 2;
+}
+
+/* From the push of the range called "phase" to its pop, and stacks there only. */
+static void an_nvtx_window(void **state)
+{
+	struct sbt_cmd c;
+	uint64_t at = 0;
+	unsigned fills = 0, in_window = 0;
+	run("plain", window_of_phase);
+	expect_exit(7);
+	while (next_cmd(0, &at, &c)) {
+		const bool inside = c.kind == SBT_EVENT_RECORD || (c.kind == SBT_FILL && !fills);
+		fills += c.kind == SBT_FILL;
+		in_window += inside;
+		assert_int_equal(!!(c.flags & SBT_F_WINDOW), inside);
+		assert_int_equal(c.stack != 0, inside);
+	}
+	assert_int_equal(in_window, 2);
+	assert_int_equal(control->window.state, TSDB_WINDOW_DONE);
+	assert_true(control->window.opened_seq && control->window.closed_seq >= control->window.opened_seq);
+}
+
+static void drop_when_full(void)
+{
+	control->on_full = TSDB_FULL_DROP;
+	control->stacks = 0;
+}
+
+/* Nobody reads: what does not fit is counted, and the program does not wait. */
+static void a_full_ring_counts_what_it_drops(void **state)
+{
+	struct sbt_cmd c;
+	uint64_t at = 0, fills = 0, lost = 0;
+	run("many", drop_when_full);
+	expect_exit(7);
+	while (next_cmd(0, &at, &c))
+		fills += c.kind == SBT_FILL;
+	lost = control->ring[0].lost;
+	assert_true(fills < MANY && lost > 0);
+	assert_true(fills + lost >= MANY && fills + lost <= MANY + 8);
+}
+
 /* The program's own frames, by the file they are in. */
 static void stacks_are_of_the_program(void **state)
 {
@@ -454,7 +511,7 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*fn)(void);
 	} children[] = { { "plain", child_plain }, { "threads", child_threads }, { "killed", child_killed },
-		{ "forks", child_forks }, { "cupti", child_cupti } };
+		{ "forks", child_forks }, { "cupti", child_cupti }, { "many", child_many } };
 	for (unsigned i = 0; argc > 1 && i < sizeof(children) / sizeof(*children); i++)
 		if (!strcmp(argv[1], children[i].name))
 			return children[i].fn();
@@ -467,6 +524,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(forked_children_are_not_recorded),
 		cmocka_unit_test(cupti_in_use_is_refused),
 		cmocka_unit_test(times_are_delivered),
+		cmocka_unit_test(an_nvtx_window),
+		cmocka_unit_test(a_full_ring_counts_what_it_drops),
 		cmocka_unit_test(stacks_are_of_the_program),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
