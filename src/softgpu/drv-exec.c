@@ -33,6 +33,9 @@ struct timeline {
 	bool started, closed;
 };
 
+/* A program that submits faster than its commands run waits when this many are pending on a stream. */
+#define MAX_PENDING 65536u
+
 /* A thread that runs commands must never wait for them. */
 static _Thread_local bool on_timeline;
 
@@ -463,10 +466,8 @@ static bool timeline_put(struct timeline *tl, struct item *it, struct point *ret
 		*tl->tail = it;
 		tl->tail = &it->next;
 		tl->submitted++;
-		if (ret) {
-			timeline_ref(tl);
-			*ret = (struct point){tl, tl->submitted};
-		}
+		timeline_ref(tl);
+		*ret = (struct point){tl, tl->submitted};
 		pthread_cond_signal(&tl->work);
 	}
 	pthread_mutex_unlock(&tl->lock);
@@ -584,11 +585,11 @@ CUresult stream_submit(struct stream *s, struct op *op, const struct point *extr
 {
 	struct point p = {0};
 	struct item *it;
+	CUresult r;
 
 	pthread_mutex_lock(&drv_lock);
 	if (s->capture) {
-		CUresult r = capture_add(s, op);
-
+		r = capture_add(s, op);
 		pthread_mutex_unlock(&drv_lock);
 		return r;
 	}
@@ -598,7 +599,7 @@ CUresult stream_submit(struct stream *s, struct op *op, const struct point *extr
 		return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 	}
 	it = item_new(s, op, extra, async);
-	if (!it || !timeline_put(s->tl, it, wait ? &p : NULL)) {
+	if (!it || !timeline_put(s->tl, it, &p)) {
 		pthread_mutex_unlock(&drv_lock);
 		if (it)
 			item_free(it);
@@ -607,12 +608,16 @@ CUresult stream_submit(struct stream *s, struct op *op, const struct point *extr
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	pthread_mutex_unlock(&drv_lock);
-	if (!wait)
-		return CUDA_SUCCESS;
-	if (!on_timeline)
+	r = wait ? ctx_sticky(s->ctx) : CUDA_SUCCESS;
+	if (!on_timeline) {
+		if (!wait)
+			p.ticket = p.ticket > MAX_PENDING ? p.ticket - MAX_PENDING : 0;
 		point_wait(&p);
+		if (wait)
+			r = ctx_sticky(s->ctx);
+	}
 	point_release(&p);
-	return ctx_sticky(s->ctx);
+	return r;
 }
 
 /* Points of all streams of c that have not come yet; malloc'ed. Caller holds drv_lock. */

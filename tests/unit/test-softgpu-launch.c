@@ -402,6 +402,7 @@ static void test_captured_kernels(void **state)
 
 	OK(cuModuleGetGlobal(&counter, &size, module, "counter"));
 	OK(cuMemsetD32(counter, 0, 1));
+	OK(cuCtxSynchronize()); /* a fill of device memory does not wait, and s does not wait for it */
 	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 	OK(cuLaunchKernel(fn("count"), 2, 1, 1, 8, 1, 1, 0, s, params, NULL));
