@@ -73,8 +73,7 @@ struct ptx_cached {
 	uint64_t start, end;
 	bool ro;
 };
-#define PTX_NCACHE 8 /* the last is the cooperative workspace's */
-#define PTX_WORKSPACE 256 /* bytes; the first word says so */
+#define PTX_NCACHE 8
 
 struct ptx_worker {
 	struct ptx_cached cache[PTX_NCACHE];
@@ -85,7 +84,6 @@ struct ptx_worker {
 	uint64_t launch_id; /* never used twice */
 	size_t stack_limit;
 	uint64_t start_ns;
-	uint32_t *workspace; /* cooperative launches, else NULL */
 	jmp_buf out;
 	struct ptx_fault fault;
 	uint64_t index; /* of the block that runs */

@@ -179,7 +179,6 @@ extern const unsigned ptx_nrows;
 	X(lanemask_eq, "%lanemask_eq", 32) X(lanemask_le, "%lanemask_le", 32)                       \
 	X(lanemask_lt, "%lanemask_lt", 32) X(lanemask_ge, "%lanemask_ge", 32)                       \
 	X(lanemask_gt, "%lanemask_gt", 32) X(dynamic_smem_size, "%dynamic_smem_size", 32)           \
-	X(envreg1, "%envreg1", 32) X(envreg2, "%envreg2", 32)                                       \
 	X(total_smem_size, "%total_smem_size", 32) X(aggr_smem_size, "%aggr_smem_size", 32)         \
 	X(envreg1, "%envreg1", 32) X(envreg2, "%envreg2", 32)                                       \
 	X(unknown, "", 0) X(WARP_SZ, "WARP_SZ", 32) X(dyn_shared, "", 64) X(local_sym, "", 64)                        \

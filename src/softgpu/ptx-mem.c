@@ -21,7 +21,7 @@ static const struct ptx_cached *find_range(struct ptx_worker *wk, uint64_t a)
 	r = mem_find(a);
 	if (!r)
 		return NULL;
-	c = &wk->cache[wk->next_cache++ % (PTX_NCACHE - 1)];
+	c = &wk->cache[wk->next_cache++ % PTX_NCACHE];
 	*c = (struct ptx_cached){r->start, r->end, r->read_only};
 	return c;
 }

@@ -210,9 +210,7 @@ static void run_cooperative(struct ptx_worker *wk, struct ptx_run *r)
 	struct ptx_block *volatile blocks = calloc(r->nblocks, sizeof(*blocks));
 	bool *volatile done = calloc(r->nblocks, 1);
 	volatile uint64_t left = r->nblocks;
-	uint32_t workspace[PTX_WORKSPACE / 4] __attribute__((aligned(64))) = {PTX_WORKSPACE};
 
-	wk->workspace = workspace;
 	bind_worker(wk, r);
 	if (!blocks || !done) {
 		wk->fault = (struct ptx_fault){.code = PTX_STACK_OVERFLOW, .kernel = r->l->fn->name,
@@ -237,7 +235,6 @@ static void run_cooperative(struct ptx_worker *wk, struct ptx_run *r)
 		ptx_block_free(&blocks[k]);
 	free(blocks);
 	free(done);
-	wk->workspace = NULL;
 }
 
 /* --- helpers ----------------------------------------------------------------------------------------- */

@@ -160,10 +160,6 @@ static uint64_t special_value(const struct ptx_warp *w, const struct ptx_special
 		return ~((1u << lane) - 1);
 	case SR_lanemask_gt:
 		return ~((2u << lane) - 1);
-	case SR_envreg1: /* where the blocks of a cooperative grid meet: cooperative_groups.h reads its address here */
-		return (uint64_t)(uintptr_t)w->wk->workspace >> 32;
-	case SR_envreg2:
-		return (uint32_t)(uintptr_t)w->wk->workspace;
 	case SR_dynamic_smem_size:
 		return l->dynamic_shared;
 	case SR_total_smem_size:
@@ -814,9 +810,6 @@ void ptx_begin(struct ptx_worker *wk)
 	const struct ptx_function *fn = wk->l->fn;
 
 	memset(wk->cache, 0, sizeof(wk->cache));
-	if (wk->workspace) /* no allocation of the program's, so known by this entry alone */
-		wk->cache[PTX_NCACHE - 1] = (struct ptx_cached){(uintptr_t)wk->workspace, (uintptr_t)wk->workspace + PTX_WORKSPACE,
-			false};
 	wk->slice = SLICE;
 	wk->nprint = 0;
 	wk->stack_limit = fn->stack_bytes;
