@@ -46,7 +46,7 @@ void state_begin(struct state *s, uint64_t seq);
 size_t state_bytes(const struct state *s);
 
 /* A recorder writes a keyframe every so many commands ... */
-#define STATE_KEYFRAME_EVERY 32768
+#define STATE_KEYFRAME_EVERY 16384
 /* ... and less often while the state is large, so that keyframes stay a small part of the trace: a keyframe is due when
  * sbt_writer_since_keyframe() reaches this. */
 uint64_t state_keyframe_every(const struct state *s);
