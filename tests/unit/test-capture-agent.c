@@ -173,6 +173,19 @@ static int child_forks(void)
 	return 7;
 }
 
+/* A program that the program runs has the same environment, and is not the inferior. */
+static int child_spawns(void)
+{
+	int status;
+	begin();
+	pid_t other = fork();
+	if (!other) {
+		execl("/proc/self/exe", "plain", "plain", NULL);
+		_exit(9);
+	}
+	return waitpid(other, &status, 0) == other && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 /* The program subscribes to CUPTI before the driver starts. */
 static int child_cupti(void)
 {
@@ -383,6 +396,17 @@ static void forked_children_are_not_recorded(void **state)
 	assert_int_equal(control->ring[1].head, 0);
 }
 
+static void spawned_programs_are_not_recorded(void **state)
+{
+	struct sbt_cmd c;
+	uint64_t at = 0;
+	run("spawns", NULL);
+	expect_exit(7); /* it ran well, and without us */
+	while (next_cmd(0, &at, &c))
+		assert_true(c.kind != SBT_ALLOC && c.kind != SBT_MARK);
+	assert_int_equal(control->ring[1].head, 0);
+}
+
 static void cupti_in_use_is_refused(void **state)
 {
 	run("cupti", NULL);
@@ -511,7 +535,7 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*fn)(void);
 	} children[] = { { "plain", child_plain }, { "threads", child_threads }, { "killed", child_killed },
-		{ "forks", child_forks }, { "cupti", child_cupti }, { "many", child_many } };
+		{ "forks", child_forks }, { "cupti", child_cupti }, { "many", child_many }, { "spawns", child_spawns } };
 	for (unsigned i = 0; argc > 1 && i < sizeof(children) / sizeof(*children); i++)
 		if (!strcmp(argv[1], children[i].name))
 			return children[i].fn();
@@ -522,6 +546,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(threads_keep_their_order),
 		cmocka_unit_test(a_kill_loses_nothing),
 		cmocka_unit_test(forked_children_are_not_recorded),
+		cmocka_unit_test(spawned_programs_are_not_recorded),
 		cmocka_unit_test(cupti_in_use_is_refused),
 		cmocka_unit_test(times_are_delivered),
 		cmocka_unit_test(an_nvtx_window),

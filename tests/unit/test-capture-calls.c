@@ -202,6 +202,10 @@ static void a_reused_handle_is_a_new_stream(void **state)
 	assert_int_not_equal(first, second);
 	launch_on(FAKE_FUNC, s, 1, 2, 3);
 	assert_int_equal(fake_expect(SBT_LAUNCH).u.launch.stream, second);
+	FAKE(cuStreamDestroy_v2, s);
+	launch_on(FAKE_FUNC, s, 1, 2, 3); /* wrong, and still not the dead stream */
+	assert_true(fake_expect(SBT_STREAM_CREATE).u.stream_create.new_stream > second);
+	fake_skip();
 }
 
 static void an_unknown_stream_is_introduced(void **state)
@@ -549,6 +553,23 @@ static void a_seq_window(void **state)
 	w->kind = TSDB_WINDOW_NONE;
 }
 
+/* A context takes its streams and functions with it. */
+static void a_dead_context_is_forgotten(void **state)
+{
+	launch_on(FAKE_FUNC, (CUstream)0x5500, 1, 2, 3);
+	const struct sbt_cmd before = fake_expect(SBT_LAUNCH);
+	FAKE(cuCtxDestroy_v2, FAKE_CTX);
+	assert_int_equal(fake_expect(SBT_CTX_DESTROY).u.ctx_destroy.dead_ctx, before.ctx);
+	launch_on(FAKE_FUNC, (CUstream)0x5500, 1, 2, 3);
+	const struct sbt_cmd ctx = fake_expect(SBT_CTX_CREATE);
+	fake_expect(SBT_STREAM_CREATE);
+	const struct sbt_cmd after = fake_expect(SBT_LAUNCH);
+	assert_int_equal(after.ctx, ctx.u.ctx_create.new_ctx);
+	assert_int_not_equal(after.ctx, before.ctx);
+	assert_int_not_equal(after.u.launch.stream, before.u.launch.stream);
+	assert_int_not_equal(after.u.launch.kernel, before.u.launch.kernel);
+}
+
 /* ---- switched off -------------------------------------------------------------------------------------------------------------------- */
 
 static void off_and_on_again(void **state)
@@ -588,6 +609,7 @@ int main(void)
 		cmocka_unit_test(captured_work_is_marked),
 		cmocka_unit_test(a_kernel_window),
 		cmocka_unit_test(a_seq_window),
+		cmocka_unit_test(a_dead_context_is_forgotten),
 		cmocka_unit_test(off_and_on_again),
 	};
 	return cmocka_run_group_tests(tests, start, NULL);
