@@ -137,6 +137,9 @@ void point_copy(struct point *to, const struct point *from);
 bool point_reached(const struct point *p);
 void point_wait(const struct point *p);
 
+/* Memory for the barrier of a cooperative grid (drv-workspace.c); waits while all of it is in use. put takes 0 too. */
+uint64_t workspace_get(void);
+void workspace_put(uint64_t addr);
 
 struct stream;
 /* Puts op (which it takes over, also on failure) at the end of s, after `extra` points and what the legacy default stream's rules

@@ -146,7 +146,10 @@ static void run_kernel(const struct op *op, struct ctx *c)
 
 	memcpy(l.grid, op->kernel.grid, sizeof(l.grid));
 	memcpy(l.block, op->kernel.block, sizeof(l.block));
+	if (l.cooperative)
+		l.grid_workspace = workspace_get();
 	code = ptx_run(&l, &fault);
+	workspace_put(l.grid_workspace);
 	if (code == PTX_OK || code == PTX_CANCELLED)
 		return;
 	drv_say("%s", strncmp(fault.text, own, sizeof(own) - 1) ? fault.text : fault.text + sizeof(own) - 1);

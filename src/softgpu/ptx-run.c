@@ -165,6 +165,10 @@ static uint64_t special_value(const struct ptx_warp *w, const struct ptx_special
 	case SR_total_smem_size:
 	case SR_aggr_smem_size:
 		return b->shared_size;
+	case SR_envreg1:
+		return l->grid_workspace >> 32;
+	case SR_envreg2:
+		return l->grid_workspace;
 	case SR_WARP_SZ:
 		return PTX_LANES;
 	case SR_dyn_shared:
