@@ -347,6 +347,24 @@ HANDLER(dp4a)
 		d[l] = r;
 	});
 }
+/* arg: bits of a part, negative to add the parts' differences to c ("PTX ISA", SIMD video instructions, vabsdiff4). */
+HANDLER(vabsdiff)
+{
+	u32a *d = REG(u32a, 0);
+	const u32a *a = REG(u32a, 1), *b = REG(u32a, 2), *c = REG(u32a, 3);
+	bool sum = (int)i->arg < 0;
+	unsigned bits = (unsigned)(sum ? -(int)i->arg : (int)i->arg);
+	uint32_t part = (1u << bits) - 1;
+
+	LANES({
+		uint32_t r = sum ? c[l] : 0;
+		for (unsigned k = 0; k < 32; k += bits) {
+			uint32_t x = a[l] >> k & part, y = b[l] >> k & part, n = x > y ? x - y : y - x;
+			r = sum ? r + n : r | n << k;
+		}
+		d[l] = r;
+	});
+}
 HANDLER(dp2a)
 {
 	u32a *d = REG(u32a, 0);

@@ -622,9 +622,12 @@ static void refuse(struct ptx_dec *d, const char *why)
 
 static bool row_takes(const struct ptx_dec *d, const struct ptx_row *r)
 {
-	unsigned want = (r->types != 0) + (r->types2 != 0);
+	unsigned want = (r->types != 0) + (r->types2 != 0), have = d->ntypes;
 
-	if (d->ntypes != want || (d->mods & r->must) != r->must || d->mods & ~(r->must | r->may))
+	/* SIMD video instructions name the types of all three operands; rows take those that agree */
+	if (have == 3 && d->types[0] == d->types[1] && d->types[1] == d->types[2] && !strncmp(r->op, "vabsdiff", 8))
+		have = 1;
+	if (have != want || (d->mods & r->must) != r->must || d->mods & ~(r->must | r->may))
 		return false;
 	if (want && !(r->types >> d->types[0] & 1))
 		return false;

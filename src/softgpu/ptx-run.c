@@ -630,8 +630,12 @@ static void do_call(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask,
 		w->ents[w->nents - 1].pc = pc + 1;
 		return;
 	}
-	if (!fn->has_body)
-		ptx_raise(w, i, (unsigned)__builtin_ctz(mask), PTX_ILLEGAL_INSTRUCTION, 0, 0, "a call of a function without a body");
+	if (!fn->has_body) {
+		char what[80];
+		snprintf(what, sizeof(what), "%.40s is not there%s", fn->name,
+			!strcmp(fn->name, "malloc") || !strcmp(fn->name, "free") ? ": no heap on the device" : ", it has no body");
+		ptx_raise(w, i, (unsigned)__builtin_ctz(mask), PTX_ILLEGAL_INSTRUCTION, 0, 0, what);
+	}
 	if (same != mask) { /* indirect: one target after the other; the others come back to this call */
 		struct ptx_ent *e = &w->ents[w->nents - 1];
 		uint32_t all = e->mask, rpc = pc + 1;
