@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "attach/attach.h"
 #include "shell/breakpoints.h"
 #include "shell/editor.h"
 #include "shell/input.h"
@@ -54,6 +55,10 @@ void session_deinit(struct session *s)
 	editor_free(s->editor);
 	breakpoints_free(s->breaks);
 	vars_free(s->vars);
+	symbols_free(s->symbols);
+	free(s->plan.path);
+	free(s->plan.glob);
+	free(s->plan.made);
 	settings_deinit(&s->set);
 	free(s->last_line);
 	out_free(s->out);

@@ -126,7 +126,8 @@ static char *read_file(const char *path)
 	while ((n = fread(buf_room(&b, 65536), 1, 65536, f)) > 0)
 		b.len += n;
 	fclose(f);
-	return b.len ? buf_steal(&b) : xstrdup("");
+	buf_cstr(&b);
+	return buf_steal(&b);
 }
 
 /* Runs lines; what they show on both streams is returned. */
