@@ -68,7 +68,7 @@ void inferior_give_terminal(struct inferior *inf);
 void inferior_take_terminal(struct inferior *inf);
 /* Which signals stop: gdb's `handle`. Default stop: SIGSEGV SIGBUS SIGFPE SIGILL SIGABRT SIGTRAP SIGSYS.
  * A Ctrl-C typed at the terminal (not a SIGINT that some process sent) stops with STOP_INTERRUPT and is not passed on, unless SIGINT
- * was given a rule here. A Ctrl-Z typed stops with STOP_SIGNAL. */
+ * was given a rule here. A Ctrl-Z typed stops with STOP_SIGNAL and is not passed on either. */
 void inferior_handle_signal(struct inferior *inf, int sig, bool stop, bool pass);
 
 /* At a STOP_AGENT: the stopped thread's agent reads or writes device memory (any size, in pieces), or waits for a stream,

@@ -71,7 +71,7 @@ struct drain {
 	uint64_t time_seq;
 	struct join_time time;
 	char *warnings[WARNINGS_MAX];
-	unsigned nwarnings, warned, warnings_left_out;
+	unsigned nwarnings, warned;
 	_Alignas(8) uint8_t record[TSDB_RECORD_MAX];
 };
 
@@ -123,10 +123,10 @@ static void warn(struct drain *d, const char *fmt, ...)
 	struct buf b = BUF_INIT;
 	va_list ap;
 
-	if (d->nwarnings == WARNINGS_MAX) {
-		d->warnings_left_out++;
+	if (d->nwarnings == WARNINGS_MAX)
 		return;
-	}
+	if (d->nwarnings == WARNINGS_MAX - 1)
+		fmt = "more of the program's records are damaged; they are counted as lost, and no longer told one by one";
 	va_start(ap, fmt);
 	buf_vprintf(&b, fmt, ap);
 	va_end(ap);

@@ -16,10 +16,15 @@ ATTACH_LIBS = $(ELF_LIBS) $(UNWIND_PTRACE_LIBS) $(XXHASH_LIBS) -ldl
 HEADERS_TO_CHECK += src/attach/attach.h src/attach/inferior.h src/attach/drain.h src/attach/elf-facts.h \
 	src/attach/frames.h src/attach/dwarf-value.h
 
+# Programs under test are never sanitised: LeakSanitizer refuses to work under ptrace.
+check_PROGRAMS += tests/programs/attach-agent
+tests_programs_attach_agent_SOURCES = tests/programs/attach-agent.c src/sbt/cmd.c src/sbt/kernel-name.c src/sbt/expr.c
+tests_programs_attach_agent_CFLAGS = -std=gnu11 $(WARN_CFLAGS)
+tests_programs_attach_agent_LDFLAGS = -pthread
+
 if HAVE_CMOCKA
 ATTACH_TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 ATTACH_TEST_LIBS = libattach.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(ATTACH_LIBS) -lpthread
-# Programs under test are never sanitised: LeakSanitizer refuses to work under ptrace.
 check_PROGRAMS += tests/programs/attach-inferior
 tests_programs_attach_inferior_SOURCES = tests/programs/attach-inferior.c
 tests_programs_attach_inferior_CFLAGS = -std=gnu11 -g -O1 -Wno-unused-parameter
@@ -34,10 +39,7 @@ TESTS += tests/unit/test-attach-stops
 tests_unit_test_attach_stops_SOURCES = tests/unit/test-attach-stops.c tests/unit/test-attach-common.h
 tests_unit_test_attach_stops_CFLAGS = $(ATTACH_TEST_CFLAGS)
 tests_unit_test_attach_stops_LDADD = $(ATTACH_TEST_LIBS)
-check_PROGRAMS += tests/programs/attach-agent tests/unit/test-attach-agent
-tests_programs_attach_agent_SOURCES = tests/programs/attach-agent.c src/sbt/cmd.c src/sbt/kernel-name.c src/sbt/expr.c
-tests_programs_attach_agent_CFLAGS = -std=gnu11 $(WARN_CFLAGS)
-tests_programs_attach_agent_LDFLAGS = -pthread
+check_PROGRAMS += tests/unit/test-attach-agent
 TESTS += tests/unit/test-attach-agent
 tests_unit_test_attach_agent_SOURCES = tests/unit/test-attach-agent.c tests/unit/test-attach-common.h
 tests_unit_test_attach_agent_CFLAGS = $(ATTACH_TEST_CFLAGS)
@@ -62,7 +64,6 @@ check_SCRIPTS += tests/programs/attach-stack-noaranges
 tests/programs/attach-stack-noaranges: tests/programs/attach-stack-o2$(EXEEXT)
 	$(AM_V_GEN)$(OBJCOPY) --remove-section .debug_aranges $< $@
 CLEANFILES += tests/programs/attach-stack-noaranges
-OBJCOPY = objcopy
 check_PROGRAMS += tests/programs/attach-fatbin-ptx tests/programs/attach-fatbin-elf
 tests_programs_attach_fatbin_ptx_SOURCES = tests/programs/attach-fatbin.c
 tests_programs_attach_fatbin_ptx_CFLAGS = -std=gnu11 -DPTX

@@ -199,27 +199,38 @@ static void queue_event(struct inferior *inf, enum inferior_event_kind kind, pid
 		inf->queue[inf->nqueue++] = (struct inferior_event){.kind = kind, .tid = tid, .child = child};
 }
 
+/* A child process is traced from birth; it is let go of. Its agent sees another pid and stays inert. */
+static void let_go(struct inferior *inf, struct tracee *parent, pid_t child)
+{
+	int status;
+
+	if (!stops_wait_one(child, CHILD_WAIT_MS, &status) || !WIFSTOPPED(status))
+		return; /* over already */
+	ptrace(PTRACE_DETACH, child, 0, 0);
+	queue_event(inf, INFERIOR_FORKED, parent->tid, child);
+}
+
 static void on_clone(struct inferior *inf, struct tracee *t)
 {
 	unsigned long tid;
+	struct tracee *new;
 
-	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) != 0 || tracee_find(inf, (pid_t)tid) || !is_new_thread(inf, (pid_t)tid))
-		return; /* its first stop overtook this event; perhaps it is over already */
-	tracee_add(inf, (pid_t)tid)->fresh = true;
-	tracee_find(inf, (pid_t)tid)->running = true;
+	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) != 0 || tracee_find(inf, (pid_t)tid))
+		return; /* its first stop overtook this event */
+	if (!is_new_thread(inf, (pid_t)tid)) { /* clone() without CLONE_THREAD, or a thread that has ended */
+		let_go(inf, t, (pid_t)tid);
+		return;
+	}
+	new = tracee_add(inf, (pid_t)tid);
+	new->fresh = new->running = true;
 }
 
-/* A forked child is traced from birth; it is let go of. Its agent sees another pid and stays inert. */
 static void on_fork(struct inferior *inf, struct tracee *t)
 {
 	unsigned long child;
-	int status;
 
-	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &child) != 0)
-		return;
-	if (stops_wait_one((pid_t)child, CHILD_WAIT_MS, &status) && WIFSTOPPED(status))
-		ptrace(PTRACE_DETACH, (pid_t)child, 0, 0);
-	queue_event(inf, INFERIOR_FORKED, t->tid, (pid_t)child);
+	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &child) == 0)
+		let_go(inf, t, (pid_t)child);
 }
 
 /* After exec the process has one thread, which has the leader's tid whoever called exec. */
@@ -372,7 +383,7 @@ static void on_signal(struct inferior *inf, struct tracee *t, int sig, struct in
 	ev->kind = INFERIOR_STOP_SIGNAL;
 	ev->tid = t->tid;
 	ev->signal = sig;
-	t->inject = rule->pass ? sig : 0;
+	t->inject = rule->pass && !ctrl_z ? sig : 0; /* stopped for good, it could not even be interrupted by Ctrl-C */
 }
 
 /* The stop of a request that had timed out: nobody waits for it any more. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,6 +235,29 @@ static int do_fork(char **a)
 	return bad;
 }
 
+static int cloned(void *arg)
+{
+	*(volatile int *)arg = 7;
+	return 5;
+}
+
+/* A process made by clone() that shares our memory and is no thread. */
+static int do_clone(char **a)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	static volatile int shared;
+	int status, bad = 0;
+
+	for (int i = 0; i < 5; i++) {
+		pid_t p = clone(cloned, stack + sizeof(stack), CLONE_VM | CLONE_FILES, (void *)&shared);
+
+		if (p < 0 || waitpid(p, &status, __WCLONE) != p || !WIFEXITED(status) || WEXITSTATUS(status) != 5 || shared != 7)
+			bad++;
+		shared = 0;
+	}
+	return bad;
+}
+
 /* ---- job control ---- */
 
 static double now_s(void)
@@ -276,7 +300,7 @@ static const struct {
 	{"exit", do_exit}, {"signal", do_signal}, {"crash", do_crash}, {"catch", do_catch}, {"print", do_print},
 	{"env", do_env}, {"cwd", do_cwd}, {"cat", do_cat}, {"address", do_address}, {"sleep", do_sleep},
 	{"eintr", do_eintr}, {"storm", do_storm}, {"leader", do_leader}, {"threads", do_threads}, {"exec", do_exec},
-	{"exec-thread", do_exec_thread}, {"fork", do_fork}, {"stopself", do_stopself},
+	{"exec-thread", do_exec_thread}, {"fork", do_fork}, {"clone", do_clone}, {"stopself", do_stopself},
 };
 
 int main(int argc, char **argv)

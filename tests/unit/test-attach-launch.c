@@ -304,7 +304,7 @@ static int on_a_terminal(void)
 	/* A Ctrl-Z. */
 	if (inferior_wait(inf, EVENT_MS, &ev) || ev.kind != INFERIOR_STOP_SIGNAL || ev.signal != SIGTSTP)
 		return 5;
-	if (inferior_resume(inf, true))
+	if (inferior_resume(inf, false))
 		return 6;
 	/* A SIGINT that a process sends is the program's own. */
 	puts("TYPE");
