@@ -103,6 +103,22 @@ CLEANFILES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 
 # --- tests of the driver and CUPTI: C programs linked to the libraries as they were built ---------------
 if HAVE_CMOCKA
+PTX_TESTS = tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-flow
+check_PROGRAMS += $(PTX_TESTS)
+TESTS += $(PTX_TESTS)
+PTX_TEST_COMPILE = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+PTX_TEST_LINK = libsoftptx.a $(CMOCKA_LIBS) -lpthread -lm
+tests_unit_test_softgpu_ptx_insns_SOURCES = tests/unit/test-softgpu-ptx-insns.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_insns_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_insns_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_insns_base_SOURCES = tests/unit/test-softgpu-ptx-insns.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_insns_base_CFLAGS = $(PTX_TEST_COMPILE) -DNO_AVX2
+tests_unit_test_softgpu_ptx_insns_base_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_flow_SOURCES = tests/unit/test-softgpu-ptx-flow.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_flow_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_flow_LDADD = $(PTX_TEST_LINK)
+endif
+if HAVE_CMOCKA
 SOFT_TESTS = tests/unit/test-softgpu-cupti tests/unit/test-softgpu-driver tests/unit/test-softgpu-launch
 TEST_SOFT_COMPILE = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
 TEST_SOFT_LINK = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu

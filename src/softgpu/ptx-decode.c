@@ -831,6 +831,13 @@ static void parse_operands(struct ptx_dec *d)
 	}
 }
 
+static void skip_braces(struct ptx_parse *p)
+{
+	while (!ptx_punct(p, '}') && !ptx_punct(p, ';') && p->lx.t.kind != TK_EOF)
+		ptx_next(p);
+	ptx_expect(p, '}');
+}
+
 void ptx_decode(struct ptx_parse *p)
 {
 	struct ptx_opnd ops[PTX_MAX_OPNDS];
@@ -854,7 +861,12 @@ void ptx_decode(struct ptx_parse *p)
 		last = p->lx.t.s + p->lx.t.n;
 	}
 	d.i->name = instruction_name(p, op.s, (size_t)(last - op.s));
-	parse_operands(&d);
+	r = rows_of(op.s, op.n, &n);
+	if (r || ptx_tok_is(&op, TK_IDENT, "call"))
+		parse_operands(&d);
+	else /* whatever its operands look like */
+		while (!ptx_punct(p, ';') && !ptx_punct(p, '}') && p->lx.t.kind != TK_EOF)
+			ptx_accept(p, '{') ? skip_braces(p) : ptx_next(p);
 	if (!ptx_punct(p, ';'))
 		ptx_fail(p, p->lx.t.line, "';' should end %s", d.i->name);
 	if (ptx_tok_is(&op, TK_IDENT, "call")) {
@@ -862,7 +874,6 @@ void ptx_decode(struct ptx_parse *p)
 		if (why)
 			refuse(&d, why);
 	} else {
-		r = rows_of(op.s, op.n, &n);
 		choose_row(&d, r, n, r ? unknown : "the instruction is not implemented");
 	}
 	ptx_next(p);

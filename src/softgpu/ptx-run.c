@@ -410,8 +410,6 @@ static bool is_plain_return(const struct ptx_insn *i)
 /* The lanes of one side leave the top entry: for a way of their own, or to wait at the meeting point. */
 static void add_side(struct ptx_warp *w, const struct ptx_insn *code, uint32_t pc, uint32_t rpc, uint32_t mask)
 {
-	if (pc == rpc && rpc != NO_PC)
-		return;
 	if (is_plain_return(&code[pc])) { /* do not let them wait for a barrier's lanes */
 		if (code[pc].arg == C_EXIT)
 			exit_lanes(w, mask);
@@ -419,7 +417,8 @@ static void add_side(struct ptx_warp *w, const struct ptx_insn *code, uint32_t p
 			return_lanes(w, mask);
 		return;
 	}
-	push(w, pc, rpc, mask);
+	if (pc != rpc || rpc == NO_PC)
+		push(w, pc, rpc, mask);
 }
 
 /* The top entry's lanes split: taken to target, rest to next. Turns the top entry into the one that waits where they meet. */

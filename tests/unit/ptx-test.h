@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * For the tests of the PTX machine: load a text, bind its variables, launch, and look at the memory.
+ */
+#ifndef PTX_TEST_H
+#define PTX_TEST_H
+
+#include "softgpu/mem.h"
+#include "softgpu/ptx.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PTX_HEAD ".version 8.0\n.target sm_75\n.address_size 64\n"
+
+static inline struct ptx_module *load(const char *text)
+{
+	char log[256];
+	struct ptx_module *m = ptx_load(text, strlen(text), log, sizeof(log));
+	struct ptx_var v;
+
+	if (!m)
+		fail_msg("%s", log);
+	for (unsigned k = 0; ptx_var(m, k, &v); k++) {
+		const struct mem_range *r = mem_alloc(MEM_MODULE, v.size ? v.size : 1, v.align, 0);
+		assert_non_null(r);
+		ptx_var_bind(m, k, r->start);
+	}
+	if (!ptx_link(m, log, sizeof(log)))
+		fail_msg("%s", log);
+	return m;
+}
+
+static inline void *device(size_t n)
+{
+	const struct mem_range *r = mem_alloc(MEM_DEVICE, n, 256, 0);
+
+	assert_non_null(r);
+	memset((void *)(uintptr_t)r->start, 0, n);
+	return (void *)(uintptr_t)r->start;
+}
+
+static inline enum ptx_fault_code launch_of(struct ptx_module *m, const char *kernel, unsigned grid, unsigned block, const void *params,
+	struct ptx_fault *f)
+{
+	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, kernel), .grid = {grid, 1, 1}, .block = {block, 1, 1}, .params = params};
+
+	assert_non_null(l.fn);
+	return ptx_run(&l, f);
+}
+
+/* A launch that must succeed. */
+static inline void run(struct ptx_module *m, const char *kernel, unsigned grid, unsigned block, const void *params)
+{
+	struct ptx_fault f;
+
+	if (launch_of(m, kernel, grid, block, params, &f))
+		fail_msg("%s", f.text);
+}
+
+/* Loads the text, runs its kernel k with one parameter (memory of n bytes, zeroed, returned) and unloads it. */
+static inline void *run_text(const char *text, unsigned grid, unsigned block, size_t n)
+{
+	struct ptx_module *m = load(text);
+	void *out = device(n);
+
+	run(m, "k", grid, block, &out);
+	ptx_free(m);
+	return out;
+}
+
+#endif
