@@ -506,3 +506,17 @@ void activity_reset(void)
 	latency = false;
 	cuptiActivityFlushPeriod(0);
 }
+
+void activity_after_fork(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	pthread_mutex_init(&names_lock, NULL);
+	pthread_mutex_init(&period_lock, NULL);
+	pthread_cond_init(&period_changed, NULL);
+	memset((void *)kinds, 0, sizeof(kinds));
+	current = (struct buffer){0};
+	request_fn = NULL;
+	complete_fn = NULL;
+	period_thread = false;
+	period_ms = 0;
+}

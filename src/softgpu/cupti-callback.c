@@ -171,6 +171,13 @@ void callback_reset(void)
 	pthread_mutex_unlock(&lock);
 }
 
+void callback_after_fork(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	subscriber.fn = NULL;
+	memset((void *)enabled, 0, sizeof(enabled));
+}
+
 static bool is_subscriber(CUpti_SubscriberHandle h)
 {
 	return h == &subscriber && subscriber.fn;

@@ -32,6 +32,7 @@ bool callback_wants_resources(void);
 void callback_call(struct soft_call *c, bool exit);
 void callback_resource(const struct soft_resource *r);
 void callback_reset(void);
+void callback_after_fork(void);
 
 /* --- activity records (cupti-activity.c) -------------------------------------------------------------------------- */
 bool activity_wants_calls(void);
@@ -39,6 +40,7 @@ bool activity_wants_ops(void);
 void activity_call(const struct soft_call *c);
 void activity_op(const struct soft_op *op);
 void activity_reset(void);
+void activity_after_fork(void);
 
 /* Puts the hooks that are wanted now into the driver. */
 CUptiResult hooks_update(void);

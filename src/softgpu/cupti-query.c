@@ -29,10 +29,18 @@ CUptiResult cupti_result(CUptiResult r)
 static struct cupti_driver driver;
 static bool driver_ok;
 
+/* A forked child has no driver and none of the threads that could hold a lock of ours: start afresh, with nobody subscribed. */
+static void in_child(void)
+{
+	callback_after_fork();
+	activity_after_fork();
+}
+
 static void driver_find(void)
 {
 	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
 
+	pthread_atfork(NULL, NULL, in_child);
 	if (!lib) {
 		fprintf(stderr, "tsdb: software GPU: libcupti.so.13: %s\n", dlerror());
 		return;

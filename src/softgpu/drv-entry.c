@@ -292,6 +292,7 @@ static const struct version_row {
 	{"cuGetProcAddress", "cuGetProcAddress", 11030},
 	{"cuGetProcAddress", "cuGetProcAddress_v2", 12000},
 	{"cuGraphExecUpdate", "cuGraphExecUpdate_v2", 12000},
+	{"cuGraphRemoveDependencies", "cuGraphRemoveDependencies_v2", 12030},
 	{"cuGraphAddDependencies", "cuGraphAddDependencies_v2", 12030},
 	{"cuGraphAddKernelNode", "cuGraphAddKernelNode_v2", 12000},
 	{"cuGraphAddNode", "cuGraphAddNode_v2", 12030},
@@ -390,6 +391,8 @@ static CUresult proc_address(const char *symbol, void **pfn, int version, cuuint
 	}
 	if (name && !*pfn)
 		*pfn = entry_named(name, "");
+	if (name && !*pfn) /* calls that we refuse have no row in the table above */
+		*pfn = entry_named(name, "_v2");
 	if (status)
 		*status = *pfn ? CU_GET_PROC_ADDRESS_SUCCESS
 			  : too_old ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
@@ -404,6 +407,15 @@ DRV_EARLY(5, cuGetProcAddress_v2, const char *, symbol, void **, pfn, int, cudaV
 
 	/* With somewhere to put the status, "not found" is an answer, not an error. */
 	return r == CUDA_ERROR_NOT_FOUND && symbolStatus ? CUDA_SUCCESS : r;
+}
+
+/* What cuda.h calls in programs compiled with per-thread default streams. It has no callback id of its own. */
+SOFT_EXPORT CUresult CUDAAPI cuGetProcAddress_v2_ptsz(const char *symbol, void **pfn, int version, cuuint64_t flags,
+						      CUdriverProcAddressQueryResult *status);
+SOFT_EXPORT CUresult CUDAAPI cuGetProcAddress_v2_ptsz(const char *symbol, void **pfn, int version, cuuint64_t flags,
+						      CUdriverProcAddressQueryResult *status)
+{
+	return cuGetProcAddress_v2(symbol, pfn, version, flags ? flags : CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, status);
 }
 
 DRV_EARLY(4, cuGetProcAddress, const char *, symbol, void **, pfn, int, cudaVersion, cuuint64_t, flags)

@@ -791,6 +791,15 @@ DRV_DEFINE(3, cuGraphExecUpdate_v2, CUgraphExec, hGraphExec, CUgraph, hGraph, CU
 	return update(hGraphExec, hGraph, &resultInfo->result);
 }
 
+DRV_DEFINE(4, cuGraphExecUpdate, CUgraphExec, hGraphExec, CUgraph, hGraph, CUgraphNode *, hErrorNode_out,
+	   CUgraphExecUpdateResult *, updateResult_out)
+{
+	REQUIRE(updateResult_out);
+	if (hErrorNode_out)
+		*hErrorNode_out = NULL;
+	return update(hGraphExec, hGraph, updateResult_out);
+}
+
 /* --- for tools -------------------------------------------------------------------------------------------------------------------- */
 
 uint64_t tsdb_soft_graph_id(const void *handle)

@@ -11,6 +11,7 @@
 #include <cuda.h>
 #include <cupti.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -361,7 +362,7 @@ static void test_jit_log(void **state)
 /* A launch returns before the kernel has run, and streams keep their order. */
 static void release(void *p)
 {
-	while (!*(volatile int *)p)
+	while (!*(_Atomic int *)p)
 		usleep(1000);
 }
 
@@ -370,7 +371,7 @@ static void test_asynchronous(void **state)
 	CUdeviceptr counter;
 	unsigned k = 1, value;
 	void *params[] = {&k};
-	volatile int go = 0;
+	_Atomic int go = 0;
 	CUstream s;
 	size_t size;
 	int i;
@@ -386,6 +387,62 @@ static void test_asynchronous(void **state)
 	OK(cuMemcpyDtoHAsync(&value, counter, 4, s));
 	assert_int_equal(value, 50 * 2 * 5);
 	OK(cuStreamDestroy(s));
+}
+
+/* Threads with streams of their own: every launch counts exactly once, every sum is its thread's. */
+static void *worker(void *arg)
+{
+	unsigned id = (unsigned)(uintptr_t)arg, one = 1, n = 64, b, out[65], i, k;
+	CUdeviceptr d, last = 0;
+	unsigned char a;
+	void *count_params[] = {&one}, *line_params[] = {&d, &a, &b, &n};
+	CUfunction count, line;
+	CUstream s, t;
+	CUevent e;
+
+	if (cuCtxSetCurrent(primary) || cuModuleGetFunction(&count, module, "count") || cuModuleGetFunction(&line, module, "line"))
+		return "functions";
+	for (i = 0; i < 40; i++) {
+		a = (unsigned char)(id + i);
+		b = 1000 * id + i;
+		if (cuStreamCreate(&s, i % 2 ? CU_STREAM_NON_BLOCKING : 0) || cuStreamCreate(&t, CU_STREAM_NON_BLOCKING) ||
+		    cuEventCreate(&e, 0) || cuMemAllocAsync(&d, sizeof(out), s))
+			return "making";
+		if (cuLaunchKernel(line, 2, 1, 1, 32, 1, 1, 0, s, line_params, NULL) || cuEventRecord(e, s) ||
+		    cuStreamWaitEvent(t, e, 0) || cuLaunchKernel(count, 1, 1, 1, 1, 1, 1, 0, t, count_params, NULL) ||
+		    cuMemcpyDtoHAsync(out, d, n * 4, t))
+			return "work";
+		for (k = 0; k < n; k++)
+			if (out[k] != a * k + b)
+				return "result";
+		if (cuMemFreeAsync(d, s) || cuEventDestroy(e) || cuStreamSynchronize(s) || cuStreamDestroy(s) || cuStreamDestroy(t))
+			return "ending";
+		last = d;
+	}
+	return last ? NULL : "nothing";
+}
+
+static void test_threads(void **state)
+{
+	CUdeviceptr counter;
+	pthread_t threads[4];
+	unsigned value, i;
+	size_t size;
+	void *why;
+
+	OK(cuModuleGetGlobal(&counter, &size, module, "counter"));
+	OK(cuMemsetD32(counter, 0, 1));
+	OK(cuCtxSynchronize());
+	for (i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, worker, (void *)(uintptr_t)(i + 1)), 0);
+	for (i = 0; i < 4; i++) {
+		pthread_join(threads[i], &why);
+		if (why)
+			fail_msg("thread %u: %s", i, (char *)why);
+	}
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH(&value, counter, 4));
+	assert_int_equal(value, 4 * 40 * 5);
 }
 
 static void test_captured_kernels(void **state)
@@ -591,7 +648,7 @@ int main(void)
 		cmocka_unit_test(test_functions), cmocka_unit_test(test_params),	cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_launch_ex), cmocka_unit_test(test_globals),	cmocka_unit_test(test_library),
 		cmocka_unit_test(test_fatbins),	  cmocka_unit_test(test_jit_log),	cmocka_unit_test(test_asynchronous),
-		cmocka_unit_test(test_captured_kernels), cmocka_unit_test(test_tools), cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_threads), cmocka_unit_test(test_captured_kernels), cmocka_unit_test(test_tools), cmocka_unit_test(test_faults),
 	};
 	const char *child = getenv("SOFTGPU_CHILD");
 
