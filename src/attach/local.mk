@@ -29,6 +29,14 @@ check_PROGRAMS += tests/programs/attach-inferior
 tests_programs_attach_inferior_SOURCES = tests/programs/attach-inferior.c
 tests_programs_attach_inferior_CFLAGS = -std=gnu11 -g -O1 -Wno-unused-parameter
 tests_programs_attach_inferior_LDFLAGS = -pthread
+tests_programs_attach_inferior_LDADD = -ldl
+check_PROGRAMS += tests/programs/libtsdb-agent-stub.so tests/programs/libcupti-stub.so
+tests_programs_libtsdb_agent_stub_so_SOURCES = tests/programs/attach-stub.c
+tests_programs_libtsdb_agent_stub_so_CFLAGS = -std=gnu11 -fPIC -DSTUB_AGENT
+tests_programs_libtsdb_agent_stub_so_LDFLAGS = -shared
+tests_programs_libcupti_stub_so_SOURCES = tests/programs/attach-stub.c
+tests_programs_libcupti_stub_so_CFLAGS = -std=gnu11 -fPIC -fno-optimize-sibling-calls
+tests_programs_libcupti_stub_so_LDFLAGS = -shared
 check_PROGRAMS += tests/unit/test-attach-launch
 TESTS += tests/unit/test-attach-launch
 tests_unit_test_attach_launch_SOURCES = tests/unit/test-attach-launch.c tests/unit/test-attach-common.h

@@ -26,6 +26,7 @@ struct unwind {
 	struct page pages[CACHE_PAGES];
 	struct inferior *inf;
 	struct tracee *tracee;
+	bool popped; /* the registers are told as they are after a return from the innermost frame */
 	/* The last stack that was unwound, for `bt full` asks again for every frame. */
 	struct raw_frame *memo;
 	unsigned memo_n, memo_max; /* it is whole when memo_n < memo_max */
@@ -80,7 +81,13 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *val, in
 {
 	const struct user_regs_struct *regs = tracee_regs(current->tracee);
 
-	return !write && regs && reg >= 0 && dwarf_reg(regs, (unsigned)reg, val) ? 0 : -UNW_EBADREG;
+	if (write || !regs || reg < 0 || !dwarf_reg(regs, (unsigned)reg, val))
+		return -UNW_EBADREG;
+	if (current->popped && reg == 16)
+		return read_word(current, regs->rsp, val) ? 0 : -UNW_EBADREG;
+	if (current->popped && reg == 7)
+		*val += 8;
+	return 0;
 }
 
 static int no_dynamic_info(unw_addr_space_t as, unw_word_t *dilap, void *arg)
@@ -162,10 +169,25 @@ static bool take_frame(unw_cursor_t *c, bool innermost, struct raw_frame *ret)
 	return (ret->valid >> 16 & 1) && ret->pc != 0;
 }
 
-static unsigned walk(unw_cursor_t *c, unsigned max, struct raw_frame *f)
+/* A call of an address where nothing is, most often 0: no tables and no frame, but the return address is on top of the stack. */
+static unsigned take_bad_call(struct unwind *u, struct raw_frame *ret)
 {
-	unsigned n = 0;
+	const struct user_regs_struct *regs = tracee_regs(u->tracee);
+	uint64_t word;
 
+	u->popped = false;
+	if (!regs || read_word(u, regs->rip, &word))
+		return 0;
+	*ret = (struct raw_frame){.pc = regs->rip, .sp = regs->rsp, .cfa = regs->rsp + 8, .valid = (1u << RAW_REGS) - 1, .exact = true};
+	for (unsigned i = 0; i < RAW_REGS; i++)
+		(void)dwarf_reg(regs, i, &ret->regs[i]);
+	u->popped = true;
+	return 1;
+}
+
+/* Adds frames to the n that are there. */
+static unsigned walk(unw_cursor_t *c, unsigned n, unsigned max, struct raw_frame *f)
+{
 	while (n < max && take_frame(c, n == 0, &f[n])) {
 		if (n > 0)
 			f[n - 1].cfa = f[n].sp;
@@ -205,16 +227,20 @@ static struct err *unwind_now(struct unwind *u, pid_t tid, unsigned max, struct 
 	unw_cursor_t cursor;
 	void *upt = _UPT_create(tid);
 	struct raw_frame *f;
+	unsigned n;
 
 	if (!upt || !u->space)
 		return err_nomem();
-	if (unw_init_remote(&cursor, u->space, upt) != 0) {
-		_UPT_destroy(upt);
+	f = xcalloc(max + 1, sizeof(*f));
+	n = max ? take_bad_call(u, f) : 0;
+	if (unw_init_remote(&cursor, u->space, upt) == 0)
+		n = walk(&cursor, n, max, f);
+	_UPT_destroy(upt);
+	if (!n) {
+		free(f);
 		return err_new(ERR_SYSTEM, "the stack of thread %d cannot be unwound", tid);
 	}
-	f = xcalloc(max + 1, sizeof(*f));
-	*ret_n = walk(&cursor, max, f);
-	_UPT_destroy(upt);
+	*ret_n = n;
 	*ret = f;
 	memo_set(u, tid, max, f, *ret_n);
 	return NULL;

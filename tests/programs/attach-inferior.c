@@ -2,6 +2,7 @@
  *
  * The inferior of the unit tests of the room attach: one small behaviour per first argument.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -293,6 +294,20 @@ static int do_stopself(char **a)
 	return longest > 0.25 ? 0 : 1;
 }
 
+/* stub AGENT CUPTI: a stop in one library, called from another. */
+static int do_stub(char **a)
+{
+	void *agent = dlopen(a[0], RTLD_NOW), *cupti = dlopen(a[1], RTLD_NOW);
+	void (*stop)(void), (*call)(void (*)(void));
+
+	if (!agent || !cupti)
+		return 96;
+	*(void **)&stop = dlsym(agent, "stub_stop");
+	*(void **)&call = dlsym(cupti, "stub_call");
+	call(stop);
+	return caught;
+}
+
 static const struct {
 	const char *name;
 	int (*fn)(char **);
@@ -300,7 +315,7 @@ static const struct {
 	{"exit", do_exit}, {"signal", do_signal}, {"crash", do_crash}, {"catch", do_catch}, {"print", do_print},
 	{"env", do_env}, {"cwd", do_cwd}, {"cat", do_cat}, {"address", do_address}, {"sleep", do_sleep},
 	{"eintr", do_eintr}, {"storm", do_storm}, {"leader", do_leader}, {"threads", do_threads}, {"exec", do_exec},
-	{"exec-thread", do_exec_thread}, {"fork", do_fork}, {"clone", do_clone}, {"stopself", do_stopself},
+	{"exec-thread", do_exec_thread}, {"fork", do_fork}, {"clone", do_clone}, {"stopself", do_stopself}, {"stub", do_stub},
 };
 
 int main(int argc, char **argv)

@@ -180,6 +180,36 @@ static void a_few_frames(void **state)
 	inferior_free(inf);
 }
 
+/* The agent's and CUPTI's frames are not the user's business. */
+static void without_ours(void **state)
+{
+	char *agent = xstrdup(built("tests/programs/libtsdb-agent-stub.so"));
+	char *cupti = xstrdup(built("tests/programs/libcupti-stub.so"));
+	char *program = xstrdup(built("tests/programs/attach-inferior"));
+	struct launch_options o = {.argv = (char *const[]){program, (char *)"stub", agent, cupti, NULL}};
+	struct inferior *inf;
+	struct inferior_event ev;
+	struct stack s;
+
+	must(inferior_launch(&inf, &o));
+	ev = run_to_end(inf);
+	assert_int_equal(ev.signal, SIGILL);
+	s = stack_of(inf, ev.tid);
+	assert_string_equal(s.f[0].sym.function, "do_stub");
+	free(s.f);
+	inferior_free(inf);
+	o.argv = (char *const[]){program, (char *)"stub", agent, agent, NULL}; /* no stub_call in it: crashes in the program */
+	must(inferior_launch(&inf, &o));
+	ev = run_to_end(inf);
+	assert_int_equal(ev.signal, SIGSEGV);
+	s = stack_of(inf, ev.tid);
+	assert_int_equal(s.f[0].pc, 0); /* a call of nothing is shown as it is */
+	assert_string_equal(s.f[1].sym.function, "do_stub");
+	free(s.f);
+	inferior_free(inf);
+	free(agent), free(cupti), free(program);
+}
+
 /* ---- variables ---- */
 
 static char *locals_of(struct inferior *inf, pid_t tid, unsigned frame)
@@ -381,7 +411,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(optimised), cmocka_unit_test(without_address_ranges), cmocka_unit_test(innermost_frame), cmocka_unit_test(through_a_signal_handler),
-		cmocka_unit_test(of_a_thread), cmocka_unit_test(without_debugging_information), cmocka_unit_test(a_few_frames),
+		cmocka_unit_test(of_a_thread), cmocka_unit_test(without_debugging_information), cmocka_unit_test(a_few_frames), cmocka_unit_test(without_ours),
 		cmocka_unit_test(variables), cmocka_unit_test(optimised_variables), cmocka_unit_test(libraries),
 		cmocka_unit_test(symbols_of_a_file), cmocka_unit_test(facts), cmocka_unit_test(damaged_files),
 	};
