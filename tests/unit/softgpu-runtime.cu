@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the CUDA runtime promises to programs, one function per promise. Every test runs in a process of its own, forked before CUDA is first used,
- * because some of them end the context. Speaks TAP. Written against the programming guide, so it also passes on a real GPU;
- * what only the software GPU says is behind on_software_gpu().
+ * because some of them end the context. Speaks TAP. Written against the programming guide and run on an NVIDIA H200 as
+ * well, where all but the one so marked pass; what only the software GPU says is behind on_software_gpu().
  *
  * softgpu-runtime [test]: all tests, or the one named, in this process.
  */
@@ -233,6 +233,7 @@ static void test_legacy_stream_waits_for_blocking_streams(void)
 	OK(cudaStreamDestroy(other));
 }
 
+/* This one hangs on an H200 (driver 580.159), why is not known: the programming guide says that the legacy stream does not wait for s. */
 static void test_non_blocking_stream_goes_alone(void)
 {
 	cudaStream_t s;
@@ -242,11 +243,11 @@ static void test_non_blocking_stream_goes_alone(void)
 	unsigned flags = 0;
 
 	load(set);
+	OK(cudaEventCreate(&e));
 	OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
 	OK(cudaStreamGetFlags(s, &flags));
 	EXPECT(flags, cudaStreamNonBlocking);
 	OK(cudaLaunchHostFunc(s, wait_gate, &g));
-	OK(cudaEventCreate(&e));
 	set<<<1, 1>>>(a, 7);
 	OK(cudaEventRecord(e, 0));
 	OK(cudaEventSynchronize(e)); /* would hang if the legacy stream waited for s */
