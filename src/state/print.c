@@ -85,7 +85,8 @@ static void put_number(struct buf *out, uint64_t v, unsigned base)
 
 static void put_blanks(struct buf *out, size_t n)
 {
-	memset(buf_room(out, n), ' ', n);
+	if (n)
+		memset(buf_room(out, n), ' ', n);
 	out->len += n;
 }
 
