@@ -51,11 +51,16 @@ struct batch_time {
 	uint32_t epoch;
 };
 
+struct front {
+	uint64_t seq; /* of the ring's next command */
+	uint32_t ring;
+};
+
 struct drain {
 	struct view views[TSDB_RING_COUNT];
 	uint32_t epoch; /* execs so far */
 	uint64_t watermark;
-	uint32_t heap[TSDB_RING_COUNT]; /* rings with commands, by the seq of the next one */
+	struct front heap[TSDB_RING_COUNT]; /* rings with commands, by the seq of the next one */
 	unsigned nheap;
 	struct side *sides;
 	unsigned side_next, nsides, sides_cap;
@@ -143,38 +148,34 @@ const char *drain_warning(struct inferior *inf)
 
 /* ---- the heap ---- */
 
-static uint64_t front(const struct drain *d, unsigned at)
-{
-	const struct view *v = &d->views[d->heap[at]];
-
-	return v->index[v->next].seq;
-}
-
 static void sift_down(struct drain *d, unsigned at)
 {
+	const struct front moved = d->heap[at];
+
 	for (;;) {
 		unsigned child = 2 * at + 1;
-		uint32_t swap;
 
 		if (child >= d->nheap)
-			return;
-		if (child + 1 < d->nheap && front(d, child + 1) < front(d, child))
+			break;
+		if (child + 1 < d->nheap && d->heap[child + 1].seq < d->heap[child].seq)
 			child++;
-		if (front(d, at) <= front(d, child))
-			return;
-		swap = d->heap[at];
+		if (moved.seq <= d->heap[child].seq)
+			break;
 		d->heap[at] = d->heap[child];
-		d->heap[child] = swap;
 		at = child;
 	}
+	d->heap[at] = moved;
 }
 
 static void fill_heap(struct drain *d)
 {
 	d->nheap = 0;
-	for (uint32_t i = 0; i < TSDB_RING_COUNT; i++)
-		if (d->views[i].used && d->views[i].next < d->views[i].n)
-			d->heap[d->nheap++] = i;
+	for (uint32_t i = 0; i < TSDB_RING_COUNT; i++) {
+		const struct view *v = &d->views[i];
+
+		if (v->used && v->next < v->n)
+			d->heap[d->nheap++] = (struct front){v->index[v->next].seq, i};
+	}
 	for (unsigned i = d->nheap / 2; i-- > 0;)
 		sift_down(d, i);
 }
@@ -182,9 +183,11 @@ static void fill_heap(struct drain *d)
 /* The root's ring has moved on. */
 static void heap_next(struct drain *d)
 {
-	const struct view *v = &d->views[d->heap[0]];
+	const struct view *v = &d->views[d->heap[0].ring];
 
-	if (v->next >= v->n)
+	if (v->next < v->n)
+		d->heap[0].seq = v->index[v->next].seq;
+	else
 		d->heap[0] = d->heap[--d->nheap];
 	if (d->nheap)
 		sift_down(d, 0);
@@ -542,7 +545,7 @@ static bool unpack(struct inferior *inf, struct view *v, const struct index_entr
 static void give_cmd(struct inferior *inf, struct drain_item *ret)
 {
 	struct drain *d = inf->drain;
-	uint32_t ring = d->heap[0];
+	uint32_t ring = d->heap[0].ring;
 	struct tsdb_ring *s = &inf->control->ring[ring];
 	struct view *v = &d->views[ring];
 	struct index_entry e = v->index[v->next++];
@@ -596,7 +599,7 @@ static bool give(struct inferior *inf, struct drain_item *ret)
 		set_time(ret, d->time.corr, d->time_seq, d->time.start_ns, d->time.end_ns);
 	} else if (d->side_next < d->nsides) {
 		give_side(inf, ret);
-	} else if (d->nheap && front(d, 0) < d->watermark) {
+	} else if (d->nheap && d->heap[0].seq < d->watermark) {
 		give_cmd(inf, ret);
 	} else if (d->time_next < d->ntimes) {
 		give_time(d, ret);
