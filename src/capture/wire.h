@@ -38,9 +38,10 @@
 #include <stdint.h>
 #include "sbt/cmd.h"
 #include "sbt/expr.h"
+#include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 1u
+#define TSDB_WIRE_VERSION 2u
 #define TSDB_RING_COUNT 256u
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
 #define TSDB_RECORD_MAX (64u << 10)	    /* no ring record is larger; larger payloads are sent in pieces */
@@ -56,6 +57,7 @@ enum tsdb_msg {
 	TSDB_MSG_TIME = 0x8002,	   /* struct tsdb_msg_time */
 	TSDB_MSG_CODE = 0x8003,	   /* struct tsdb_msg_code: a piece of a module's code */
 	TSDB_MSG_MAPPING = 0x8004, /* struct tsdb_msg_mapping: a file mapped for execution, before the first stack in it */
+	TSDB_MSG_WINDOW = 0x8005,  /* struct tsdb_msg_window */
 	TSDB_MSG_PAD = 0x80ff,	   /* nothing */
 };
 struct tsdb_msg_head {
@@ -91,6 +93,15 @@ struct tsdb_msg_mapping {
 	char path[];   /* n bytes, no NUL */
 };
 
+/* A span of commands that can be executed again begins or has ended. Goes out before the record of command seq (begins: the first one in
+ * it) or after it (ended: the last one in it). */
+struct tsdb_msg_window {
+	struct tsdb_msg_head head;
+	uint64_t seq;
+	uint32_t ended;
+	uint32_t complete; /* ended: 1 when all memory was recorded, 0 when some could not be (control.text2 says what) */
+};
+
 struct tsdb_ring {
 	_Alignas(64) _Atomic uint64_t head; /* bytes ever written; producer */
 	_Atomic uint64_t inflight;	    /* see "Order"; TSDB_IDLE */
@@ -115,6 +126,31 @@ struct tsdb_break {
 	char glob[TSDB_GLOB_MAX]; /* kernel glob for launches, "" for any */
 	struct sbt_expr cond;
 };
+
+#define TSDB_BULK_SLOTS 64u
+#define TSDB_BULK_BYTES (1u << 20)
+#define TSDB_NAME_MAX 512u
+enum tsdb_bulk_state { TSDB_BULK_FREE, TSDB_BULK_FULL };
+enum tsdb_bulk_flags {
+	TSDB_BULK_HASH_ONLY = 1, /* no bytes; hash is the whole piece's */
+	TSDB_BULK_CUT = 2,	 /* the rest of the piece will not come */
+};
+struct tsdb_bulk {
+	_Alignas(64) _Atomic uint32_t state;
+	_Atomic uint32_t turn;
+	uint64_t piece;	       /* a number for all slots of one piece, never reused */
+	uint64_t seq, addr, size; /* of the piece, as in struct sbt_memory */
+	uint32_t role, owner, module, flags;
+	uint64_t offset;       /* where this slot's bytes go */
+	uint32_t n;	       /* bytes in this slot */
+	uint32_t name_len;
+	struct sbt_hash hash;  /* HASH_ONLY */
+	char name[TSDB_NAME_MAX]; /* a global's, in the first slot of a piece */
+};
+
+enum tsdb_memory { TSDB_MEMORY_NONE, TSDB_MEMORY_ALL, TSDB_MEMORY_TOUCHED };
+/* tsdb's answer to a TSDB_STOP_CAPTURE: the window would record control.memory_needed bytes, more than memory_limit. */
+enum tsdb_memory_answer { TSDB_ANSWER_NONE, TSDB_ANSWER_RECORD, TSDB_ANSWER_WITHOUT };
 
 /* A capture window. The agent marks commands in it with SBT_F_WINDOW and takes their stacks. */
 enum tsdb_window_kind { TSDB_WINDOW_NONE, TSDB_WINDOW_KERNEL, TSDB_WINDOW_SEQ, TSDB_WINDOW_NVTX };
@@ -178,6 +214,11 @@ struct tsdb_control {
 	_Atomic uint32_t breaks;	    /* slots used: 0..breaks-1 may be enabled */
 	_Atomic uint32_t code;		    /* send modules' code */
 	_Atomic uint32_t window_stop;	    /* stop (TSDB_STOP_WINDOW_DONE) when a window closes */
+	_Atomic uint32_t memory;	    /* enum tsdb_memory: what a span records of memory */
+	_Atomic uint32_t outputs_full;	    /* copies to the host: their bytes, not the hash alone */
+	_Atomic uint32_t span;		    /* `capture start`: every command is in a span, from the next one on */
+	_Atomic uint32_t memory_answer;	    /* enum tsdb_memory_answer */
+	_Atomic uint64_t memory_limit;	    /* bytes; 0: no limit */
 
 	/* The agent writes. */
 	_Alignas(64) _Atomic uint64_t next_seq; /* the next command's number; starts at 1 */
@@ -188,12 +229,17 @@ struct tsdb_control {
 	_Atomic uint32_t no_ring; /* threads that found no free slot: their records are lost */
 	_Atomic uint64_t lost;	  /* records lost for any other reason */
 	char text[TSDB_TEXT_MAX]; /* one sentence, for REFUSED */
+	_Atomic uint64_t next_bulk; /* tickets */
+	uint64_t memory_needed;	    /* for STOP_CAPTURE */
+	_Atomic uint64_t pause_ns;  /* how long the last span's begin held the program up */
+	char text2[TSDB_TEXT_MAX];  /* one sentence: what of the last span's memory could not be recorded */
 
 	struct tsdb_break brk[TSDB_BREAK_MAX];
 	struct tsdb_window window;
 	_Atomic uint32_t stop_owner; /* os_tid of the thread that fills stop; 0 free */
 	struct tsdb_stop stop;
 	struct tsdb_req request;
+	struct tsdb_bulk bulk[TSDB_BULK_SLOTS];
 	struct tsdb_ring ring[TSDB_RING_COUNT];
 };
 
@@ -207,9 +253,14 @@ static inline uint64_t tsdb_ring_offset(uint32_t ring_bytes, uint32_t i)
 {
 	return tsdb_control_bytes() + (uint64_t)ring_bytes * i;
 }
+/* Where bulk slot i's data begins in the file. */
+static inline uint64_t tsdb_bulk_offset(uint32_t ring_bytes, uint32_t i)
+{
+	return tsdb_ring_offset(ring_bytes, TSDB_RING_COUNT) + (uint64_t)TSDB_BULK_BYTES * i;
+}
 static inline uint64_t tsdb_wire_bytes(uint32_t ring_bytes)
 {
-	return tsdb_ring_offset(ring_bytes, TSDB_RING_COUNT);
+	return tsdb_bulk_offset(ring_bytes, TSDB_BULK_SLOTS);
 }
 
 #endif

@@ -5,7 +5,7 @@
 noinst_LIBRARIES += libreplay.a
 libreplay_a_SOURCES = src/replay/replay.h src/replay/replay-private.h \
 	src/replay/replay.c src/replay/points.c src/replay/run.c
-HEADERS_TO_CHECK += src/replay/replay.h src/replay/replay-private.h
+HEADERS_TO_CHECK += src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h
 
 if HAVE_CMOCKA
 REPLAY_TESTS = tests/unit/test-replay-moves tests/unit/test-replay-run

@@ -17,7 +17,7 @@ libsbt_a_SOURCES = \
 	src/sbt/reader.c src/sbt/reader-chunk.c src/sbt/reader-index.c src/sbt/reader-stacks.c src/sbt/reader.h \
 	src/sbt/cursor.c src/sbt/print.c src/sbt/json.c \
 	src/sbt/sbt.h
-HEADERS_TO_CHECK += src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/sbt.h
+HEADERS_TO_CHECK += src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h
 
 EXTRA_DIST += docs/sbt.md tests/sbt_reader.py tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh tests/traces
 dist_noinst_SCRIPTS += scripts/sbt-doc

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Between tsdb and tsdb-replayer, the process that executes a trace's commands on a device: messages over a socket pair (fd number in
+ * TSDB_REPLAYER_FD). A fault of the device, or a crash, kills the replayer, never the shell. tsdb asks, the replayer answers
+ * each request with one reply, in order. EXECUTE has no reply unless it fails: then the next request that has one is answered by ERROR.
+ *
+ * The replayer reads the trace itself. Its position is a seq: everything up to it has been submitted to the device. All ranges are
+ * device (or pinned host) addresses of the recording: memory is at the same addresses here.
+ */
+#ifndef REPLAY_REPLAYER_H
+#define REPLAY_REPLAYER_H
+
+#include <stdint.h>
+#include "sbt/pagehash.h"
+
+#define REPLAYER_VERSION 1u
+#define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
+#define REPLAYER_MESSAGE_MAX (16u << 20) /* bytes of a message, header included; larger reads and writes go in pieces */
+
+struct replayer_head {
+	uint32_t type; /* enum replayer_type */
+	uint32_t size; /* bytes of what follows the head */
+};
+
+/*   REQ(NUMBER, NAME, request structure, reply structure, "what it does") ; trailing bytes follow the structure */
+#define REPLAYER_REQUESTS(REQ)                                                                                               \
+	REQ(1, OPEN, replayer_open, replayer_opened, "open a trace and a device, place the memory; path follows")             \
+	REQ(2, SEEK, replayer_seek, replayer_done, "bring the device to the state after seq, from a checkpoint or the start") \
+	REQ(3, EXECUTE, replayer_execute, replayer_done, "execute command seq; replied to only with wait or on failure")      \
+	REQ(4, READ, replayer_range, replayer_done, "reply: the bytes follow")                                               \
+	REQ(5, WRITE, replayer_range, replayer_done, "the bytes follow")                                                      \
+	REQ(6, HASH, replayer_range, replayer_hash, "sbt_range_hash of a range")                                              \
+	REQ(7, ARG, replayer_arg, replayer_done, "replace a parameter of launch seq from now on; the bytes follow")           \
+	REQ(8, SKIP, replayer_skip, replayer_done, "commands not to execute: u64 seqs follow, sorted; none: execute all")     \
+	REQ(9, SWAP, replayer_swap, replayer_done, "use other code for a kernel; the code follows")                           \
+	REQ(10, RUN, replayer_run, replayer_ran, "execute up to seq; stops after a command that changed the watched range")   \
+	REQ(11, VERIFY, replayer_seek, replayer_verified, "compare with what was recorded at seq, the end of a window; replayer_piece[] follow") \
+	REQ(12, CHECKPOINT, replayer_seek, replayer_done, "keep a copy of the present memory, as memory allows")              \
+	REQ(13, FIGURES, replayer_none, replayer_figures, "what it cost so far")                                              \
+	REQ(14, QUIT, replayer_none, replayer_done, "end")
+
+enum replayer_type {
+#define REQ(n, NAME, req, rep, help) REPLAYER_##NAME = n,
+	REPLAYER_REQUESTS(REQ)
+#undef REQ
+	REPLAYER_REPLY = 1000,
+	REPLAYER_ERROR, /* struct replayer_error, the sentence follows */
+};
+
+struct replayer_none {
+	uint64_t unused;
+};
+enum replayer_open_flags { REPLAYER_TOUCHED = 1, REPLAYER_ANY_DEVICE = 2 };
+struct replayer_open {
+	uint32_t version, flags;
+	uint64_t first, last; /* the window: sbt_reader_window() */
+};
+struct replayer_opened {
+	uint64_t ranges, bytes; /* placed */
+	uint64_t unrepeatable;	/* commands in the window that cannot be executed again; sentences, a line each, follow */
+};
+struct replayer_seek {
+	uint64_t seq; /* window.first - 1: the beginning */
+};
+struct replayer_done {
+	uint64_t seq; /* the position */
+};
+struct replayer_execute {
+	uint64_t seq;
+	uint32_t wait; /* reply when it has finished on the device */
+	uint32_t pad;
+};
+struct replayer_range {
+	uint64_t addr, size;
+};
+struct replayer_hash {
+	struct sbt_hash hash;
+};
+struct replayer_arg {
+	uint64_t seq;
+	uint32_t param, size; /* the parameter's index; bytes that follow */
+};
+struct replayer_skip {
+	uint32_t n;
+	uint32_t recorded_inputs; /* 1: what a skipped command would have written is taken from the recording where it is there */
+};
+struct replayer_swap {
+	uint32_t kernel, is_ptx; /* the trace's kernel id */
+};
+struct replayer_run {
+	uint64_t to;
+	uint64_t watch_addr, watch_size; /* size 0: no watch */
+};
+struct replayer_ran {
+	uint64_t seq;	 /* position */
+	uint32_t hit;	 /* 1: command seq changed the watched range */
+	uint32_t pad;
+};
+struct replayer_piece {
+	uint64_t addr, size;
+	uint32_t same, checked; /* checked 0: nothing to compare with was recorded */
+	uint64_t first_page;	/* that differs, when bytes were recorded; else UINT64_MAX */
+};
+struct replayer_verified {
+	uint64_t pieces, same, unchecked; /* allocations and globals at the window's end */
+	uint64_t outputs, outputs_same;	  /* copies to the host executed so far, and those that delivered what was recorded */
+	uint64_t first_output;		  /* seq of the first one that did not; 0 */
+};
+struct replayer_figures {
+	uint64_t executed, restored_bytes, restore_ns, hashed_bytes, hash_ns, checkpoint_bytes, checkpoint_ns, run_ns, gpu_ns;
+	uint32_t checkpoints, pad;
+};
+enum replayer_error_code {
+	REPLAYER_E_OTHER, REPLAYER_E_FAULT, /* the device broke at seq: only a new process helps */
+	REPLAYER_E_PLACE, REPLAYER_E_MEMORY, REPLAYER_E_DEVICE, REPLAYER_E_TRACE, REPLAYER_E_TIMEOUT, REPLAYER_E_REFUSED
+};
+struct replayer_error {
+	uint32_t code, pad;
+	uint64_t seq; /* the command it is about; 0 none */
+};
+
+#endif

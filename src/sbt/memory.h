@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory contents in a trace: what a capture window recorded so that its commands can be executed again. Contents are cut
+ * into pages; a page that was stored before, and a page of zeros, costs a reference only.
+ */
+#ifndef SBT_MEMORY_H
+#define SBT_MEMORY_H
+
+#include "sbt/pagehash.h"
+#include "sbt/sbt.h"
+
+/* What a piece of memory is. "Before" and "after" are in the order of seq, with everything submitted earlier finished. */
+enum sbt_memory_role {
+	SBT_MEMORY_START = 1, /* an allocation or a module's global before command seq, the window's first */
+	SBT_MEMORY_INPUT,     /* what the host side of a copy to the device held when command seq was called (addr: the host address) */
+	SBT_MEMORY_HOST,      /* host memory that kernels can read had changed: its contents before command seq */
+	SBT_MEMORY_OUTPUT,    /* what a copy to the host delivered (addr: the host address); often only its hash */
+	SBT_MEMORY_EFFECT,    /* what a command that cannot be executed again left in memory: contents after command seq */
+	SBT_MEMORY_END,	      /* an allocation or global after command seq, the window's last; often only its hash */
+};
+
+/* What the memory belongs to. */
+enum sbt_memory_owner { SBT_MEMORY_ALLOCATION, SBT_MEMORY_GLOBAL, SBT_MEMORY_ANY };
+
+struct sbt_memory {
+	uint64_t seq;
+	uint32_t role;		   /* enum sbt_memory_role */
+	uint32_t owner;		   /* enum sbt_memory_owner */
+	uint64_t addr, size;	   /* bytes; a global's addr is where it was while recording */
+	uint32_t module;	   /* a global's module id, else SBT_NO_ID */
+	struct sbt_blob name;	   /* a global's name, else empty; owned by the reader */
+	struct sbt_hash hash;	   /* sbt_range_hash() of the contents */
+	bool has_bytes;		   /* false: the hash alone was recorded */
+};
+
+/* ---- writer: may be called at any time, in any order of seq ------------------------------------------------------------- */
+
+/* A piece begins, its bytes follow in order by sbt_writer_memory_bytes() until m->size are there; m->hash is computed here when
+ * bytes come. Pieces may be open at the same time, told apart by *ret_id. With m->has_bytes false the piece is
+ * complete at once and m->hash is stored. */
+struct err *sbt_writer_memory(struct sbt_writer *w, const struct sbt_memory *m, uint32_t *ret_id) TS_CHECK;
+struct err *sbt_writer_memory_bytes(struct sbt_writer *w, uint32_t id, const void *p, size_t n) TS_CHECK;
+/* A piece that will never be complete (the program died): what came is stored with its true size and a note in the trace. */
+struct err *sbt_writer_memory_cut(struct sbt_writer *w, uint32_t id) TS_CHECK;
+/* A window's bounds: commands first..last can be executed again. Written when a window closes; a trace may hold several. */
+struct err *sbt_writer_window(struct sbt_writer *w, uint64_t first, uint64_t last) TS_CHECK;
+struct sbt_memory_figures {
+	uint64_t pages, pages_zero, pages_again; /* seen, of zeros, stored before */
+	uint64_t bytes, bytes_stored;		 /* seen; in the file */
+};
+void sbt_writer_memory_figures(const struct sbt_writer *w, struct sbt_memory_figures *ret);
+
+/* ---- reader ------------------------------------------------------------------------------------------------------ */
+
+/* Windows in order; false past the end. */
+bool sbt_reader_window(struct sbt_reader *r, unsigned i, uint64_t *ret_first, uint64_t *ret_last);
+/* Pieces with first <= seq <= last, in order of (seq, role, addr). Calls fn for each; stops at the first error. */
+typedef struct err *sbt_memory_fn(void *arg, const struct sbt_memory *m);
+struct err *sbt_reader_memory(struct sbt_reader *r, uint64_t first, uint64_t last, sbt_memory_fn *fn, void *arg) TS_CHECK;
+/* Bytes of a piece: m as it was given to fn (it may be copied). ERR_NOT_FOUND when only the hash is there, ERR_CORRUPT when a page is
+ * missing or damaged: the sentence names the piece and the page. Offsets beyond size are a bug of the caller. */
+struct err *sbt_reader_memory_read(struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset, void *dst, size_t n) TS_CHECK;
+
+#endif
