@@ -212,6 +212,7 @@ static bool is_traced(void)
 	return at && atoi(at + 10) > 0;
 }
 
+/* One thread at a time decides whether to stop, and stops. */
 static void acquire(uint32_t os_tid)
 {
 	uint32_t nobody = 0;
@@ -221,18 +222,23 @@ static void acquire(uint32_t os_tid)
 	}
 }
 
+static void let_go(void)
+{
+	atomic_store(&agent.control->stop_owner, 0);
+}
+
+/* The caller has acquired the right to stop. */
 static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t id, bool at_exit)
 {
 	struct tsdb_control *ctl = agent.control;
 	if (!is_traced())
 		return;
-	acquire(t->os_tid);
 	struct tsdb_stop *s = &ctl->stop;
 	const size_t size = c ? sbt_pack_size(&c->cmd) : 0;
 	s->break_id = id;
 	s->os_tid = t->os_tid;
 	s->api_exit = at_exit;
-	s->seq = c ? c->cmd.seq : 0;
+	s->seq = c ? c->cmd.seq : atomic_load(&ctl->window.closed_seq);
 	s->cmd_size = size <= sizeof(s->cmd) ? (uint32_t)size : 0;
 	if (s->cmd_size)
 		sbt_pack(s->cmd, &c->cmd);
@@ -246,20 +252,17 @@ static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t i
 		tsdb_agent_stop();
 	}
 	s->why = TSDB_STOP_NONE;
-	atomic_store(&ctl->stop_owner, 0);
 }
 
 /* ---- what to stop at -------------------------------------------------------------------------------------------------- */
 
-static bool step_hits(const struct call *c)
+static bool step_matches(const struct call *c)
 {
 	struct tsdb_control *ctl = agent.control;
 	if (!atomic_load_explicit(&ctl->step, memory_order_relaxed) || !call_is_step(&c->cmd))
 		return false;
 	const uint32_t only = atomic_load(&ctl->step_thread);
-	if (only && only != c->t->number)
-		return false;
-	return atomic_exchange(&ctl->step, 0) != 0; /* one thread takes it */
+	return !only || only == c->t->number;
 }
 
 static bool break_matches(struct tsdb_break *b, unsigned slot, struct call *c)
@@ -279,42 +282,70 @@ static bool break_matches(struct tsdb_break *b, unsigned slot, struct call *c)
 	return !b->cond.n || sbt_expr_true(&b->cond, &c->cmd, c->kernel ? &params : NULL);
 }
 
-static bool break_hits(struct tsdb_break *b, unsigned slot, struct call *c)
+/* Counts the hit. Whether it is one to stop at. */
+static bool break_hits(struct tsdb_break *b)
 {
-	if (!atomic_load_explicit(&b->enabled, memory_order_acquire) || !break_matches(b, slot, c))
-		return false;
-	uint64_t left = atomic_load(&b->ignore);
-	while (left && !atomic_compare_exchange_weak(&b->ignore, &left, left - 1))
-		;
+	const uint64_t left = atomic_load(&b->ignore);
 	atomic_fetch_add(&b->hits, 1);
 	if (left)
-		return false;
-	/* A temporary one stops one thread only. */
-	return !b->temporary || atomic_exchange(&b->enabled, 0);
+		atomic_store(&b->ignore, left - 1);
+	else if (b->temporary)
+		atomic_store(&b->enabled, 0);
+	return !left;
 }
 
-void stop_at(struct call *c, bool at_exit)
+/* Bit i: breakpoint slot i is one to look at for this call. */
+static uint64_t matching(struct call *c)
 {
 	struct tsdb_control *ctl = agent.control;
-	if (at_exit && c->window_closed && atomic_load(&ctl->window_stop))
-		stop(c->t, c, TSDB_STOP_WINDOW_DONE, 0, true);
-	if (at_exit != call_stops_at_exit(c->row))
-		return;
-	uint32_t n = atomic_load_explicit(&ctl->breaks, memory_order_acquire);
-	int32_t id = 0;
-	/* Every breakpoint that is hit counts its hit; the first one is reported. */
+	const uint32_t n = atomic_load_explicit(&ctl->breaks, memory_order_acquire);
+	uint64_t mask = 0;
 	for (unsigned i = 0; i < n && i < TSDB_BREAK_MAX; i++)
-		if (break_hits(&ctl->brk[i], i, c) && !id)
-			id = ctl->brk[i].id;
-	const bool step = step_hits(c);
-	if (id)
+		if (atomic_load_explicit(&ctl->brk[i].enabled, memory_order_acquire) && break_matches(&ctl->brk[i], i, c))
+			mask |= 1ull << i;
+	return mask;
+}
+
+/* Every breakpoint that is hit counts its hit; the first one is reported. */
+static void stop_if_hit(struct call *c, bool at_exit)
+{
+	struct tsdb_control *ctl = agent.control;
+	int32_t id = 0;
+	bool hit = false;
+	for (uint64_t mask = matching(c); mask; mask &= mask - 1) {
+		struct tsdb_break *b = &ctl->brk[__builtin_ctzll(mask)];
+		if (break_hits(b) && !hit) {
+			hit = true;
+			id = b->id;
+		}
+	}
+	const bool step = step_matches(c) && atomic_exchange(&ctl->step, 0);
+	if (hit)
 		stop(c->t, c, TSDB_STOP_BREAK, id, at_exit);
 	else if (step)
 		stop(c->t, c, TSDB_STOP_STEP, 0, at_exit);
 }
 
+void stop_at(struct call *c, bool at_exit)
+{
+	if (at_exit && c->window_closed && atomic_load(&agent.control->window_stop)) {
+		acquire(c->t->os_tid);
+		stop(c->t, c, TSDB_STOP_WINDOW_DONE, 0, true);
+		let_go();
+	}
+	if (at_exit != call_stops_at_exit(c->row) || (!matching(c) && !step_matches(c)))
+		return;
+	/* Another thread may be at a stop now, where the user deletes the breakpoint or sets its count: so look again. */
+	acquire(c->t->os_tid);
+	stop_if_hit(c, at_exit);
+	let_go();
+}
+
 void stop_window_done(struct thread *t)
 {
-	if (atomic_load(&agent.control->window_stop))
-		stop(t, NULL, TSDB_STOP_WINDOW_DONE, 0, true);
+	if (!atomic_load(&agent.control->window_stop))
+		return;
+	acquire(t->os_tid);
+	stop(t, NULL, TSDB_STOP_WINDOW_DONE, 0, true);
+	let_go();
 }

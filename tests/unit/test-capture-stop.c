@@ -4,6 +4,7 @@
  */
 #include "capture-fake.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,18 +12,37 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct tsdb_control *control;
 static pid_t child;
 
 static int memory = 41;
+static bool with_threads;
 
 static void launch(CUfunction f, unsigned block)
 {
 	uint64_t a = 1, c = 3;
 	uint32_t b = 2;
 	FAKE(cuLaunchKernel, f, 1, 1, 1, block, 1, 1, 0, NULL, (void *[]){ &a, &b, &c }, NULL);
+}
+
+#define THREADS 4
+static void *launch_in_thread(void *arg)
+{
+	launch(FAKE_FUNC, 32);
+	return NULL;
+}
+
+static void program_with_threads(void)
+{
+	pthread_t t[THREADS];
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_create(&t[i], NULL, launch_in_thread, NULL);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	_exit(memory);
 }
 
 /* What the child does: its exit status is the value of memory. */
@@ -51,6 +71,8 @@ static int start(void **state)
 		if (agent_adopt(control))
 			_exit(99);
 		raise(SIGSTOP);
+		if (with_threads)
+			program_with_threads();
 		program();
 	}
 	int status;
@@ -231,6 +253,50 @@ static void requests_are_served(void **state)
 	assert_int_equal(run_to_end(), 42);
 }
 
+static int start_threads(void **state)
+{
+	with_threads = true;
+	return start(state);
+}
+
+/* The next stop of any thread by the trap, the first one's thread id; 0 when the process has ended. */
+static pid_t next_trap(void)
+{
+	int status;
+	for (;;) {
+		const pid_t tid = waitpid(-1, &status, __WALL);
+		if (tid < 0)
+			return 0;
+		if (tid == child && (WIFEXITED(status) || WIFSIGNALED(status)))
+			return 0;
+		if (!WIFSTOPPED(status))
+			continue;
+		struct user_regs_struct regs;
+		if (WSTOPSIG(status) == SIGTRAP && !(status >> 16) && !ptrace(PTRACE_GETREGS, tid, NULL, &regs) &&
+			regs.rip == control->stop_pc + 1)
+			return tid;
+		ptrace(PTRACE_CONT, tid, NULL, NULL); /* new threads, their first stops */
+	}
+}
+
+/* Several threads come to the breakpoint at once; while the first is stopped, the user deletes it: nobody else stops. */
+static void a_deleted_one_stops_nobody(void **state)
+{
+	arm(0, 1, SBT_LAUNCH, "matmul", NULL);
+	assert_int_equal(ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_TRACECLONE), 0);
+	assert_int_equal(ptrace(PTRACE_CONT, child, NULL, NULL), 0);
+	const pid_t tid = next_trap();
+	assert_true(tid > 0);
+	/* The others are not stopped here: give them time to come, and to wait. */
+	nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+	assert_int_equal(control->brk[0].hits, 1);
+	control->brk[0].enabled = 0;
+	ptrace(PTRACE_CONT, tid, NULL, NULL);
+	assert_int_equal(next_trap(), 0);
+	assert_int_equal(control->brk[0].hits, 1);
+	with_threads = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +309,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(steps, start, stop),
 		cmocka_unit_test_setup_teardown(a_window_ends_with_a_stop, start, stop),
 		cmocka_unit_test_setup_teardown(requests_are_served, start, stop),
+		cmocka_unit_test_setup_teardown(a_deleted_one_stops_nobody, start_threads, stop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
