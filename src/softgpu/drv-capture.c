@@ -10,6 +10,7 @@
 #include <string.h>
 
 static struct capture *captures;
+static _Atomic unsigned ncaptures; /* read without the lock: is there any? */
 static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
@@ -70,6 +71,7 @@ static void capture_free(struct capture *c)
 	while (*at != c)
 		at = &(*at)->next;
 	*at = c->next;
+	ncaptures--;
 	while ((cs = c->streams)) {
 		c->streams = cs->next;
 		cs->stream->capture = NULL;
@@ -102,6 +104,7 @@ static CUresult capture_begin(struct stream *s, CUstreamCaptureMode mode)
 	c->owner = pthread_self();
 	c->next = captures;
 	captures = c;
+	ncaptures++;
 	r = capture_join(c, s, NULL, 0);
 	if (r != CUDA_SUCCESS) {
 		graph_delete(c->graph);
@@ -248,7 +251,7 @@ bool ctx_has_capture(struct ctx *c)
 	struct capture *x;
 	bool ret = false;
 
-	if (!captures)
+	if (!ncaptures)
 		return false;
 	pthread_mutex_lock(&drv_lock);
 	for (x = captures; x; x = x->next)

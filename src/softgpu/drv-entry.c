@@ -409,15 +409,6 @@ DRV_EARLY(5, cuGetProcAddress_v2, const char *, symbol, void **, pfn, int, cudaV
 	return r == CUDA_ERROR_NOT_FOUND && symbolStatus ? CUDA_SUCCESS : r;
 }
 
-/* What cuda.h calls in programs compiled with per-thread default streams. It has no callback id of its own. */
-SOFT_EXPORT CUresult CUDAAPI cuGetProcAddress_v2_ptsz(const char *symbol, void **pfn, int version, cuuint64_t flags,
-						      CUdriverProcAddressQueryResult *status);
-SOFT_EXPORT CUresult CUDAAPI cuGetProcAddress_v2_ptsz(const char *symbol, void **pfn, int version, cuuint64_t flags,
-						      CUdriverProcAddressQueryResult *status)
-{
-	return cuGetProcAddress_v2(symbol, pfn, version, flags ? flags : CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, status);
-}
-
 DRV_EARLY(4, cuGetProcAddress, const char *, symbol, void **, pfn, int, cudaVersion, cuuint64_t, flags)
 {
 	return proc_address(symbol, pfn, cudaVersion, flags, NULL);

@@ -21,6 +21,7 @@ struct piece {
 
 /* All guarded by drv_lock. */
 static struct piece *pieces;
+static _Atomic unsigned npieces; /* read without the lock: is there any? */
 static struct pool *default_pool, *device_pool;
 
 static struct pool *get_default(void)
@@ -47,13 +48,14 @@ static void piece_release(struct piece **at)
 	*at = p->next;
 	mem_free(p->addr);
 	free(p);
+	npieces--;
 }
 
 void pool_trim_freed(struct ctx *c, struct stream *s)
 {
 	struct piece **at = &pieces;
 
-	if (!pieces)
+	if (!npieces)
 		return;
 	pthread_mutex_lock(&drv_lock);
 	while (*at) {
@@ -93,7 +95,7 @@ CUmemoryPool pool_of(uint64_t addr)
 {
 	struct piece *p;
 
-	if (!pieces)
+	if (!npieces)
 		return NULL;
 	pthread_mutex_lock(&drv_lock);
 	p = piece_at(addr);
@@ -105,7 +107,7 @@ bool pool_forget(uint64_t addr, struct ctx *c)
 {
 	struct piece **at = &pieces;
 
-	if (!pieces)
+	if (!npieces)
 		return false;
 	ctx_drain(c);
 	pthread_mutex_lock(&drv_lock);
@@ -145,6 +147,7 @@ static struct piece *piece_new(struct stream *s, size_t size)
 	}
 	*p = (struct piece){.next = pieces, .addr = r->start, .size = size, .ctx = s->ctx};
 	pieces = p;
+	npieces++;
 	return p;
 }
 
@@ -210,6 +213,7 @@ static struct piece *adopt(CUdeviceptr addr)
 	*p = (struct piece){.next = pieces, .addr = addr, .size = r->end - r->start, .pool = get_default()};
 	p->pool->used += p->size;
 	pieces = p;
+	npieces++;
 	return p;
 }
 

@@ -81,6 +81,12 @@ static int start(void **state)
 	return 0;
 }
 
+static int stop(void **state)
+{
+	OK(cuDevicePrimaryCtxRelease(0));
+	return 0;
+}
+
 static void test_subscribing(void **state)
 {
 	CUpti_SubscriberHandle h = subscribe(), other;
@@ -331,5 +337,5 @@ int main(void)
 		cmocka_unit_test(test_fork),
 	};
 
-	return cmocka_run_group_tests_name("softgpu-cupti", tests, start, NULL);
+	return cmocka_run_group_tests_name("softgpu-cupti", tests, start, stop);
 }

@@ -67,6 +67,13 @@ static int start(void **state)
 	return 0;
 }
 
+static int stop(void **state)
+{
+	OK(cuModuleUnload(module));
+	OK(cuDevicePrimaryCtxRelease(0));
+	return 0;
+}
+
 static CUfunction fn(const char *name)
 {
 	CUfunction f;
@@ -600,7 +607,8 @@ static CUresult child_fault(const char *kernel, uint64_t where)
 	/* The error stays until the context is gone. */
 	if (cuMemAlloc(&d, 8) != r || cuStreamQuery(NULL) != r || cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL) != r)
 		return 3;
-	if (cuDevicePrimaryCtxReset(0) || cuDevicePrimaryCtxRetain(&primary, 0) || cuCtxSetCurrent(primary) || cuMemAlloc(&d, 8))
+	if (cuDevicePrimaryCtxReset(0) || cuDevicePrimaryCtxRetain(&primary, 0) || cuCtxSetCurrent(primary) || cuMemAlloc(&d, 8) ||
+	    cuDevicePrimaryCtxRelease(0))
 		return 4;
 	return r;
 }
@@ -654,5 +662,5 @@ int main(void)
 
 	if (child)
 		return (int)child_fault(child, strtoull(getenv("SOFTGPU_WHERE"), NULL, 0)) - 600;
-	return cmocka_run_group_tests_name("softgpu-launch", tests, start, NULL);
+	return cmocka_run_group_tests_name("softgpu-launch", tests, start, stop);
 }
