@@ -75,7 +75,7 @@ uint8_t *buf_room(struct buf *b, size_t n)
 {
 	if (n > SIZE_MAX / 2 - b->len)
 		out_of_memory();
-	if (b->cap - b->len < n) {
+	if (!b->data || b->cap - b->len < n) {
 		size_t cap = b->cap ? b->cap * 2 : 64;
 
 		while (cap < b->len + n)

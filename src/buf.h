@@ -23,7 +23,7 @@ struct buf {
 void buf_free(struct buf *b);
 /* Keeps the memory, forgets the contents. */
 void buf_clear(struct buf *b);
-/* Makes room for n more bytes and returns where they go; the caller adds to b->len. */
+/* Makes room for n more bytes and returns where they go, never NULL; the caller adds to b->len. */
 uint8_t *buf_room(struct buf *b, size_t n);
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_byte(struct buf *b, uint8_t v);

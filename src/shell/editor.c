@@ -21,6 +21,15 @@ struct editor {
 	void *arg;
 };
 
+#ifdef __SANITIZE_ADDRESS__
+/* libedit does not free the name and the help of an added function. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:wcsdup\n";
+}
+#endif
+
 struct candidates {
 	char **words;
 	unsigned n;
@@ -164,6 +173,7 @@ char *editor_read(struct editor *ed, const char *prompt, bool *ret_interrupted)
 	free(ed->prompt);
 	ed->prompt = xstrdup(prompt);
 	errno = 0;
+	el_set(ed->el, EL_PREP_TERM, 1); /* before the prompt: else a Ctrl-D typed at its sight may reach the terminal's line mode */
 	text = el_gets(ed->el, &n);
 	if (interrupt_take()) {
 		*ret_interrupted = true;
