@@ -5,6 +5,23 @@
 
 HEADERS_TO_CHECK += src/softgpu/mem.h src/softgpu/ptx.h
 
+# The PTX machine. libptxtest.a is the same for its own tests and the fuzzer: sanitised when they are.
+PTX_SOURCES = \
+	src/softgpu/mem.c \
+	src/softgpu/mem.h \
+	src/softgpu/ptx.h src/softgpu/ptx-int.h src/softgpu/ptx-dec.h src/softgpu/ptx-exec.h \
+	src/softgpu/ptx-cvt.h src/softgpu/ptx-run.h src/softgpu/ptx-insns.def \
+	src/softgpu/ptx-lex.c src/softgpu/ptx-lex.h src/softgpu/ptx-parse.c src/softgpu/ptx-decode.c \
+	src/softgpu/ptx-table.c src/softgpu/ptx-cfg.c src/softgpu/ptx-alu.c src/softgpu/ptx-alu-avx2.c \
+	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
+	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-pool.c
+# Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated. Loops over lanes are to be vectorised, also when
+# CFLAGS say -O2.
+PTX_CFLAGS = -O3 -ftree-vectorize -fvect-cost-model=dynamic -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
+EXTRA_LIBRARIES = libptxtest.a
+libptxtest_a_SOURCES = $(PTX_SOURCES)
+libptxtest_a_CFLAGS = $(AM_CFLAGS) $(PTX_CFLAGS)
+
 # Fat binaries need no toolkit: tested and fuzzed everywhere, with sanitizers.
 HEADERS_TO_CHECK += src/softgpu/fatbin.h
 noinst_LIBRARIES += libfatbin.a
@@ -23,19 +40,8 @@ HEADERS_TO_CHECK += src/softgpu/soft.h src/softgpu/entry.h src/softgpu/driver.h 
 
 # --- PTX: parser, interpreter, worker pool ------------------------------------------------------------
 noinst_LIBRARIES += libsoftptx.a
-libsoftptx_a_SOURCES = \
-	src/softgpu/mem.c \
-	src/softgpu/mem.h \
-	src/softgpu/ptx.h src/softgpu/ptx-int.h src/softgpu/ptx-dec.h src/softgpu/ptx-exec.h \
-	src/softgpu/ptx-cvt.h src/softgpu/ptx-run.h src/softgpu/ptx-insns.def \
-	src/softgpu/ptx-lex.c src/softgpu/ptx-lex.h src/softgpu/ptx-parse.c src/softgpu/ptx-decode.c \
-	src/softgpu/ptx-table.c src/softgpu/ptx-cfg.c src/softgpu/ptx-alu.c src/softgpu/ptx-alu-avx2.c \
-	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
-	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-pool.c
-# Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated. Loops over lanes are to be vectorised, also when
-# CFLAGS say -O2.
-libsoftptx_a_CFLAGS = $(SO_CFLAGS) -O3 -ftree-vectorize -fvect-cost-model=dynamic -ffp-contract=off -fno-math-errno \
-	-fno-trapping-math -fno-strict-aliasing
+libsoftptx_a_SOURCES = $(PTX_SOURCES)
+libsoftptx_a_CFLAGS = $(SO_CFLAGS) $(PTX_CFLAGS)
 
 # --- libcuda.so.1 -------------------------------------------------------------------------------------
 # Never unloaded: its threads run until the process ends. Symbols are bound inside, so that a program's own or a
@@ -107,7 +113,7 @@ PTX_TESTS = tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
 PTX_TEST_COMPILE = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-PTX_TEST_LINK = libsoftptx.a $(CMOCKA_LIBS) -lpthread -lm
+PTX_TEST_LINK = libptxtest.a $(CMOCKA_LIBS) -lpthread -lm
 tests_unit_test_softgpu_ptx_insns_SOURCES = tests/unit/test-softgpu-ptx-insns.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_insns_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_insns_LDADD = $(PTX_TEST_LINK)

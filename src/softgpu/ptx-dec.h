@@ -65,6 +65,7 @@ struct ptx_parse {
 	int32_t pred_next, pred_end; /* predicates are packed */
 	struct ptx_opnd elems[256]; /* of the current instruction */
 	unsigned nelems;
+	struct header *header; /* ptx-parse.c's */
 	const char *names[1024]; /* of instructions, so that equal ones share their text */
 	jmp_buf fail;
 	char *log;

@@ -817,7 +817,7 @@ static void parse_operands(struct ptx_dec *d)
 	struct ptx_parse *p = d->p;
 
 	p->nelems = 0;
-	while (!ptx_punct(p, ';')) {
+	while (!ptx_punct(p, ';') && !ptx_punct(p, '}') && p->lx.t.kind != TK_EOF) {
 		if (d->nops == PTX_MAX_OPNDS)
 			ptx_fail(p, p->lx.t.line, "too many operands");
 		d->ops[d->nops] = parse_operand(p, 0);

@@ -81,6 +81,7 @@ struct ptx_worker {
 	const struct ptx_launch *l;
 	struct ptx_run *run;
 	uint64_t slice;	    /* backward branches and calls left before the warp gives way */
+	uint64_t slices;    /* used up, for launches that limit them */
 	uint64_t launch_id; /* never used twice */
 	size_t stack_limit;
 	uint64_t start_ns;

@@ -676,6 +676,16 @@ struct header {
 	bool reg;
 };
 
+/* There is one, used again for every signature: nobody needs two at a time. */
+static struct header *new_header(struct ptx_parse *p)
+{
+	if (!p->header)
+		p->header = ptx_alloc(p->m, sizeof(*p->header));
+	p->header->n[0] = p->header->n[1] = 0;
+	p->header->reg = false;
+	return p->header;
+}
+
 /* ( .param .b32 a, .param .align 4 .b8 b[12] ) */
 static void parse_formals(struct ptx_parse *p, struct header *h, unsigned which)
 {
@@ -747,7 +757,7 @@ static bool same_signature(const struct ptx_function *fn, const struct header *h
 
 static void parse_prototype(struct ptx_parse *p, struct ptx_sym *y)
 {
-	struct header *h = ptx_alloc(p->m, sizeof(*h));
+	struct header *h = new_header(p);
 
 	if (ptx_punct(p, '('))
 		parse_formals(p, h, 0);
@@ -975,7 +985,7 @@ static struct ptx_function *new_function(struct ptx_parse *p, struct ptx_token n
 static void parse_function(struct ptx_parse *p, bool is_entry, bool is_extern)
 {
 	static const struct ptx_token none;
-	struct header *h = ptx_alloc(p->m, sizeof(*h));
+	struct header *h = new_header(p);
 	struct ptx_function *fn = NULL;
 	struct ptx_token name = none;
 	struct ptx_sym *y;

@@ -46,7 +46,7 @@ _Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned 
 	unsigned size, const char *what)
 {
 	struct ptx_fault *f = &w->wk->fault;
-	char near[80] = "", where[160] = "";
+	char near[80] = "", where[64] = "";
 
 	memset(f, 0, sizeof(*f));
 	f->code = code;
@@ -581,6 +581,8 @@ static void out_of_slice(struct ptx_warp *w, const struct ptx_insn *i)
 	enum ptx_fault_code code;
 
 	w->wk->slice = SLICE;
+	if (w->wk->l->max_slices && ++w->wk->slices > w->wk->l->max_slices)
+		ptx_raise(w, i, w->live ? (unsigned)__builtin_ctz(w->live) : 0, PTX_TIMEOUT, 0, 0, "the launch's slices are used up");
 	if (ptx_should_stop(w->wk, &code))
 		ptx_raise(w, i, w->live ? (unsigned)__builtin_ctz(w->live) : 0, code, 0, 0,
 			code == PTX_TIMEOUT ? "the time limit is over" : NULL);
@@ -814,6 +816,7 @@ void ptx_begin(struct ptx_worker *wk)
 
 	memset(wk->cache, 0, sizeof(wk->cache));
 	wk->slice = SLICE;
+	wk->slices = 0;
 	wk->nprint = 0;
 	wk->stack_limit = fn->stack_bytes;
 	if (fn->recursive)

@@ -84,6 +84,7 @@ struct ptx_launch {
 	uint64_t clock_hz;  /* for %clock64 and %globaltimer; 0: default */
 	volatile bool *cancel; /* NULL, or: stop as soon as it is true */
 	bool cooperative;
+	uint64_t max_slices;   /* 0: no limit. Else each worker stops with PTX_TIMEOUT after about 20,000 loops this many times */
 	uint64_t grid_workspace; /* %envreg1 and 2: 8 zero bytes that kernels may write, for a grid's barrier; 0: none */
 };
 /* Runs a grid to its end on the worker pool (TSDB_SOFT_WORKERS threads, default the machine's cores); blocks the caller. Same

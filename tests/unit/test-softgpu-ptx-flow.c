@@ -477,6 +477,17 @@ static void cancelling(void **state)
 	ptx_free(m);
 }
 
+static void limited_slices(void **state)
+{
+	struct ptx_module *m = load(KERNEL("", "LOOP: bar.sync 0; bra LOOP;"));
+	void *o = NULL;
+	struct ptx_launch l = {.fn = ptx_kernel(m, 0), .grid = {1, 1, 1}, .block = {64, 1, 1}, .max_slices = 5, .params = &o};
+	struct ptx_fault f;
+
+	assert_int_equal(ptx_run(&l, &f), PTX_TIMEOUT);
+	ptx_free(m);
+}
+
 /* --- texts that are wrong ---------------------------------------------------------------------------- */
 static void bad_texts(void **state)
 {
@@ -517,7 +528,9 @@ static void every_cut_of_a_text(void **state)
 
 	for (size_t n = 0; n <= sizeof(text) - 1; n++)
 		ptx_free(ptx_load(text, n, log, n % 64));
-	assert_non_null(ptx_load(text, sizeof(text), log, sizeof(log)));
+	struct ptx_module *m = ptx_load(text, sizeof(text), log, sizeof(log));
+	assert_non_null(m);
+	ptx_free(m);
 }
 
 int main(void)
@@ -549,6 +562,7 @@ int main(void)
 		cmocka_unit_test(lowest_block_is_named),
 		cmocka_unit_test(stack_overflow),
 		cmocka_unit_test(cancelling),
+		cmocka_unit_test(limited_slices),
 		cmocka_unit_test(bad_texts),
 		cmocka_unit_test(every_cut_of_a_text),
 	};

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * PTX: any text. What loads is linked and every kernel is run for a short while; a fault is a fine ending.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softgpu/mem.h"
+#include "softgpu/ptx.h"
+#include "fuzz.h"
+
+static bool bind(struct ptx_module *m, uint64_t *addr, unsigned *n)
+{
+	struct ptx_var v;
+
+	for (*n = 0; ptx_var(m, *n, &v); (*n)++) {
+		const struct mem_range *r;
+		if (*n == 64 || v.size > 65536)
+			return false;
+		r = mem_alloc(MEM_MODULE, v.size ? v.size : 1, v.align, 0);
+		if (!r)
+			return false;
+		addr[*n] = r->start;
+		ptx_var_bind(m, *n, r->start);
+	}
+	return true;
+}
+
+static void run(const struct ptx_function *fn)
+{
+	static const char zeros[65536];
+	struct ptx_launch l = {.fn = fn, .grid = {2, 1, 1}, .block = {40, 1, 1}, .dynamic_shared = 256, .params = zeros, .max_slices = 2};
+	struct ptx_function_info info;
+	struct ptx_fault f;
+
+	ptx_function_info(fn, &info);
+	if (info.static_shared > 1 << 20)
+		return;
+	ptx_run(&l, &f);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	/* malloc'ed to the byte, so that a read past the end shows */
+	char *copy = malloc(n ? n : 1), log[128];
+	struct ptx_module *m;
+	uint64_t addr[64];
+	unsigned vars = 0;
+
+	if (!copy)
+		return 0;
+	if (!getenv("TSDB_SOFT_WORKERS")) { /* the first time; kernels may print, endlessly */
+		setenv("TSDB_SOFT_WORKERS", "1", 1);
+		if (!freopen("/dev/null", "w", stdout))
+			abort();
+	}
+	memcpy(copy, data, n);
+	m = ptx_load(copy, n, log, sizeof(log));
+	free(copy);
+	if (!m)
+		return 0;
+	if (bind(m, addr, &vars) && ptx_link(m, log, sizeof(log)))
+		for (unsigned k = 0; k < 4 && ptx_kernel(m, k); k++)
+			run(ptx_kernel(m, k));
+	while (vars-- > 0)
+		mem_free(addr[vars]);
+	ptx_free(m);
+	return 0;
+}
