@@ -590,10 +590,10 @@ void stops_begin(struct inferior *inf, pid_t pid)
 /* ---- requests ---- */
 
 /* The software GPU's own threads are its hardware: a read that waits for the device needs them. Its threads are called
- * tsdb-softgpu. An NVIDIA GPU runs on by itself. */
+ * tsdb-soft and something. An NVIDIA GPU runs on by itself. */
 static void run_device_threads(struct inferior *inf)
 {
-	static const char prefix[] = "tsdb-softgpu";
+	static const char prefix[] = "tsdb-soft";
 
 	for (unsigned i = 0; i < inf->ntracees; i++) {
 		struct tracee *t = inf->tracees[i];

@@ -67,30 +67,58 @@ static void write_all(struct out *o)
 	o->lines = 0;
 }
 
-/* The child's side: becomes the pager. */
-static void become_pager(int in)
+static bool in_path(const char *name)
+{
+	const char *p = getenv("PATH");
+
+	while (p && *p) {
+		size_t n = strcspn(p, ":");
+		char *path = xasprintf("%.*s/%s", (int)n, p, name);
+		bool found = !access(path, X_OK);
+
+		free(path);
+		if (found)
+			return true;
+		p += n;
+		p += *p == ':';
+	}
+	return false;
+}
+
+static const char *pager_command(void)
 {
 	const char *pager = getenv("PAGER");
 
+	if (pager && *pager)
+		return pager;
+	return in_path("less") ? "less" : in_path("more") ? "more" : NULL;
+}
+
+/* The child's side: becomes the pager. */
+static void become_pager(int in, const char *pager)
+{
 	dup2(in, STDIN_FILENO);
 	close(in);
 	signal(SIGINT, SIG_IGN);
 	setenv("LESS", "FRX", 0);
-	execl("/bin/sh", "sh", "-c", pager && *pager ? pager : "less", (char *)NULL);
+	execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
 	_exit(127);
 }
 
 static void start_pager(struct out *o)
 {
+	const char *pager = pager_command();
 	int ends[2];
 	pid_t pid;
 
-	if (pipe(ends))
+	if (!pager || pipe(ends)) {
+		o->height = 0;
 		return;
+	}
 	pid = fork();
 	if (pid == 0) {
 		close(ends[1]);
-		become_pager(ends[0]);
+		become_pager(ends[0], pager);
 	}
 	close(ends[0]);
 	if (pid < 0) {

@@ -527,8 +527,8 @@ struct err *process_continue(struct session *s)
 
 	s->target.runs++;
 	s->focus = FOCUS_LIVE;
-	out_flush(s->out);
 	for (;;) {
+		out_flush(s->out);
 		if (resume) {
 			s->target.at_cmd = false;
 			TRY(inferior_resume(s->target.inf, false));
