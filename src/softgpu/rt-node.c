@@ -116,6 +116,24 @@ RT_API(cudaGraphExecKernelNodeSetParams, v10010,
 	return exec_set_kernel(hGraphExec, node, pNodeParams);
 }
 
+/* The runtime's launch attributes are the driver's since CUDA 12. */
+_Static_assert(sizeof(cudaKernelNodeAttrValue) == sizeof(CUkernelNodeAttrValue), "attributes");
+
+RT_FORWARD(cudaGraphKernelNodeGetAttribute, v11000,
+	(cudaGraphNode_t hNode, cudaKernelNodeAttrID attr, cudaKernelNodeAttrValue *value_out),
+	(hNode, attr, value_out),
+	cuGraphKernelNodeGetAttribute(
+		hNode, (CUkernelNodeAttrID)attr, (CUkernelNodeAttrValue *)value_out))
+
+RT_FORWARD(cudaGraphKernelNodeSetAttribute, v11000,
+	(cudaGraphNode_t hNode, cudaKernelNodeAttrID attr, const cudaKernelNodeAttrValue *value),
+	(hNode, attr, value),
+	cuGraphKernelNodeSetAttribute(
+		hNode, (CUkernelNodeAttrID)attr, (const CUkernelNodeAttrValue *)value))
+
+RT_FORWARD(cudaGraphKernelNodeCopyAttributes, v11000, (cudaGraphNode_t hDst, cudaGraphNode_t hSrc),
+	(hDst, hSrc), cuGraphKernelNodeCopyAttributes(hDst, hSrc))
+
 /* --- copies ---------------------------------------------------------------------------------------------- */
 
 static struct cudaMemcpy3DParms flat(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
@@ -532,5 +550,34 @@ RT_API(cudaGraphExecNodeSetParams, v12020,
 			&(CUDA_HOST_NODE_PARAMS){p->host.fn, p->host.userData}));
 	default:
 		return rt_refuse("cudaGraphExecNodeSetParams", "this type of node is");
+	}
+}
+
+RT_API(cudaGraphNodeSetParams, v12020, (cudaGraphNode_t node, struct cudaGraphNodeParams *nodeParams),
+	(node, nodeParams))
+{
+	struct cudaGraphNodeParams *p = nodeParams;
+	struct cudaKernelNodeParams k;
+	CUDA_KERNEL_NODE_PARAMS kernel;
+	CUDA_MEMSET_NODE_PARAMS f;
+
+	if (!p)
+		return cudaErrorInvalidValue;
+	RT_TRY(rt_init());
+	switch (p->type) {
+	case cudaGraphNodeTypeKernel:
+		k = kernel_of(&p->kernel);
+		RT_TRY(kernel_params(&k, &kernel));
+		return rt_error(cuGraphKernelNodeSetParams(node, &kernel));
+	case cudaGraphNodeTypeMemcpy:
+		return set_copy(node, &p->memcpy.copyParams);
+	case cudaGraphNodeTypeMemset:
+		f = fill_of(&p->memset);
+		return rt_error(cuGraphMemsetNodeSetParams(node, &f));
+	case cudaGraphNodeTypeHost:
+		return rt_error(cuGraphHostNodeSetParams(
+			node, &(CUDA_HOST_NODE_PARAMS){p->host.fn, p->host.userData}));
+	default:
+		return rt_refuse("cudaGraphNodeSetParams", "this type of node is");
 	}
 }

@@ -772,6 +772,44 @@ static void test_built_graph(void)
 	OK(cudaGraphLaunch(exec, 0));
 	OK(cudaStreamSynchronize(0));
 	EXPECT(back, 123);
+
+	/* one structure for every kind of node, and a copy of the graph */
+	cudaGraphNodeParams any = {};
+	cudaGraphNode_t last;
+	cudaGraph_t twin;
+	cudaGraphExec_t second;
+	size_t n = 0;
+	int two = 2;
+	void *add_two[] = {&p, &two};
+	any.type = cudaGraphNodeTypeKernel;
+	any.kernel.func = (void *)add_to;
+	any.kernel.gridDim = dim3(1);
+	any.kernel.blockDim = dim3(1);
+	any.kernel.kernelParams = add_two;
+	OK(cudaGraphAddNode(&last, graph, &copy, nullptr, 1, &any));
+	OK(cudaGraphClone(&twin, graph));
+	OK(cudaGraphGetEdges(twin, nullptr, nullptr, nullptr, &n));
+	EXPECT(n, 3);
+	OK(cudaGraphInstantiate(&second, twin, 0));
+	OK(cudaGraphLaunch(second, 0));
+	EXPECT(read_int(p), 111); /* the graph's own parameters: 100 + 9 + 2 */
+	EXPECT(back, 109);
+	any.kernel.func = (void *)set;
+	OK(cudaGraphNodeSetParams(last, &any));
+	cudaGraphExecUpdateResultInfo info;
+	OK(cudaGraphExecDestroy(second));
+	OK(cudaGraphInstantiate(&second, graph, 0));
+	OK(cudaGraphLaunch(second, 0));
+	EXPECT(read_int(p), 2);
+	two = 5;
+	any.kernel.func = (void *)set;
+	OK(cudaGraphNodeSetParams(last, &any));
+	OK(cudaGraphExecUpdate(second, graph, &info));
+	EXPECT(info.result, cudaGraphExecUpdateSuccess);
+	OK(cudaGraphLaunch(second, 0));
+	EXPECT(read_int(p), 5);
+	OK(cudaGraphExecDestroy(second));
+	OK(cudaGraphDestroy(twin));
 	OK(cudaGraphExecDestroy(exec));
 	OK(cudaGraphDestroy(graph));
 }
