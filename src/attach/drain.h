@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to the room attach: what the files of the drainer share. drain.c merges the rings, drain-stacks.c knows modules and stack
+ * Private to the room attach: what the files of the drainer share. drain.c merges the rings, drain-ring.c reads one, drain-stacks.c knows modules and stack
  * ids, drain-join.c joins times with commands, drain-code.c assembles code. Everything that comes out of a
  * ring was written by the inferior and may be anything.
  */
@@ -78,5 +78,79 @@ struct drain_code {
 /* False: not well-formed. ret->kind is DRAIN_CODE when the last piece came. */
 bool drain_code_piece(struct drain_code *c, const struct tsdb_msg_code *m, struct drain_item *ret);
 void drain_code_free(struct drain_code *c);
+
+/* ---- drain-ring.c: one ring, drain.c: all of them ---- */
+
+#define DRAIN_WARNINGS_MAX 16u
+#define DRAIN_SPILLED (1ull << 63)
+
+struct drain_entry {
+	uint64_t seq;
+	uint64_t at; /* bytes ever written before it; with DRAIN_SPILLED: offset in spill */
+};
+
+/* Our end of a ring. */
+struct drain_view {
+	uint8_t *data;	  /* 2 * ring_bytes, mapped at first use */
+	uint64_t scanned; /* bytes indexed so far */
+	uint64_t tail;	  /* as published */
+	struct drain_entry *index; /* commands scanned and not handed out: next..n */
+	unsigned next, n, cap;
+	bool in_order;	   /* the index has rising offsets, so a tail can be published in the middle of a batch */
+	bool used;	   /* epoch is valid */
+	bool bad;
+	uint32_t epoch;
+	struct drain_code code;
+	struct buf spill; /* records moved out of the ring, see drain_ring_release() */
+};
+
+struct drain_side { /* a stack or a piece of code */
+	uint32_t ring;
+	uint64_t at;
+};
+struct drain_time {
+	struct tsdb_msg_time msg;
+	uint32_t epoch;
+};
+
+struct drain_front {
+	uint64_t seq; /* of the ring's next command */
+	uint32_t ring;
+};
+
+struct drain {
+	struct drain_view views[TSDB_RING_COUNT];
+	uint32_t epoch; /* execs so far */
+	uint64_t watermark;
+	struct drain_front heap[TSDB_RING_COUNT]; /* rings with commands, by the seq of the next one */
+	unsigned nheap;
+	struct drain_side *sides;
+	unsigned side_next, nsides, sides_cap;
+	struct drain_time *times;
+	unsigned time_next, ntimes, times_cap;
+	unsigned batches;
+	uint64_t spilled;  /* bytes in all spills */
+	uint64_t last_seq; /* handed out */
+	uint64_t lost;	   /* of slots given back, of abandoned rings, of commands that came too late */
+	struct drain_stacks stacks;
+	struct drain_join join;
+	bool has_time; /* came before its command, which was just handed out */
+	uint64_t time_seq;
+	struct join_time time;
+	char *warnings[DRAIN_WARNINGS_MAX];
+	unsigned nwarnings, warned;
+	_Alignas(8) uint8_t record[TSDB_RECORD_MAX];
+};
+
+/* Drops what is left of the ring's records, counts and tells. */
+void drain_abandon(struct drain *d, struct tsdb_ring *s, struct drain_view *v, const char *why);
+/* Indexes what is new in slot i, which is in use. A closed slot whose records have been handed out is given back. */
+void drain_ring_look(struct inferior *inf, uint32_t i, uint32_t state);
+/* A copy of the record at offset at; lives until the next. NULL when its size is no longer what it was when it was scanned. */
+const void *drain_ring_fetch(struct inferior *inf, struct drain_view *v, uint64_t at, uint32_t *ret_size);
+/* Tells the producer that everything before tail has been read. */
+void drain_ring_publish_tail(struct tsdb_ring *s, struct drain_view *v, uint64_t tail);
+/* Between batches: what has been handed out is no longer needed in slot i; what must wait is moved out of a ring that is half full. */
+void drain_ring_release(struct inferior *inf, uint32_t i);
 
 #endif
