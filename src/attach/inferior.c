@@ -196,7 +196,7 @@ static bool reap_all(struct inferior *inf)
 		for (unsigned i = inf->ntracees; i-- > 0;)
 			if (inf->tracees[i]->tid != inf->pid && reap_one(inf->tracees[i]->tid))
 				tracee_remove(inf, inf->tracees[i]);
-		if (stops_wait_one(inf->pid, 20, &status) && (WIFEXITED(status) || WIFSIGNALED(status)))
+		if (wait_one(inf->pid, 20, &status) && (WIFEXITED(status) || WIFSIGNALED(status)))
 			return true;
 	}
 	return false;

@@ -85,9 +85,25 @@ uint64_t monotonic_ms(void);
 void stops_begin(struct inferior *inf, pid_t pid);
 /* Resumes only the event thread, for requests, and waits until it is at tsdb_agent_stop again. */
 struct err *stops_serve(struct inferior *inf, int timeout_ms) TS_CHECK;
-void stops_install_sigchld(void);
-/* Waits until tid changes state or timeout_ms pass; true when *ret_status was filled. For single children only. */
-bool stops_wait_one(pid_t tid, int timeout_ms, int *ret_status);
+/* waits.c */
+struct wait_hold {
+	sigset_t old, sleep_mask;
+};
+/* SIGCHLD ends a sleep. Once in the life of the process. */
+void wait_install_sigchld(void);
+/* Between these two no signal handler runs but in wait_sleep(). */
+void wait_hold(struct wait_hold *h);
+void wait_release(const struct wait_hold *h);
+/* Sleeps until a signal or for ms (-1: for ever). */
+void wait_sleep(const struct wait_hold *h, int ms);
+/* Waits until tid changes state or timeout_ms pass; true when *ret_status was filled. */
+bool wait_one(pid_t tid, int timeout_ms, int *ret_status);
+/* The next thread with a new wait status, or NULL. Looks before it reaps: tsdb has other children, which are not ours to reap,
+ * and children of the inferior that report before their parent's fork event. A thread that we have not heard of (its first stop
+ * can overtake the clone event) is added. */
+struct tracee *wait_next(struct inferior *inf, int *ret_status);
+/* Whether tid is a thread of the inferior now. */
+bool wait_is_thread(const struct inferior *inf, pid_t tid);
 
 /* terminal.c */
 void terminal_begin(struct inferior *inf);

@@ -318,7 +318,7 @@ static struct err *await_exec(struct inferior *inf, const struct launch_options 
 	int status;
 
 	while (monotonic_ms() < deadline) {
-		if (!stops_wait_one(inf->pid, 50, &status))
+		if (!wait_one(inf->pid, 50, &status))
 			continue;
 		if (WIFEXITED(status) || WIFSIGNALED(status)) {
 			inf->alive = false;
@@ -418,7 +418,7 @@ struct err *inferior_launch(struct inferior **ret, const struct launch_options *
 	inf = inferior_new(o);
 	e = control_create(inf, o->ring_bytes);
 	if (!e) {
-		stops_install_sigchld();
+		wait_install_sigchld();
 		terminal_begin(inf);
 		e = start(inf, o, path);
 	}

@@ -8,126 +8,17 @@
 #include "attach/inferior.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define EVENT_STOP 128	   /* PTRACE_EVENT_STOP */
 #define STOP_WAIT_MS 2000  /* for all threads to stop */
 #define LIMBO_AFTER_MS 20  /* before asking why a thread does not stop */
 #define CHILD_WAIT_MS 1000 /* for a forked child's first stop */
-
-static void on_sigchld(int sig)
-{
-	(void)sig; /* its only purpose is to end ppoll() */
-}
-
-void stops_install_sigchld(void)
-{
-	struct sigaction sa = {.sa_handler = on_sigchld, .sa_flags = SA_RESTART}, old;
-
-	if (sigaction(SIGCHLD, NULL, &old) == 0 && (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN ||
-							   (old.sa_flags & SA_NOCLDSTOP)))
-		sigaction(SIGCHLD, &sa, NULL);
-}
-
-/* ---- waiting ---- */
-
-/* While signals are held back nothing can slip in between looking and sleeping. */
-struct held {
-	sigset_t old, sleep_mask;
-};
-
-static void hold_signals(struct held *h)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	sigdelset(&all, SIGSEGV);
-	sigdelset(&all, SIGBUS);
-	sigdelset(&all, SIGFPE);
-	sigdelset(&all, SIGILL);
-	sigdelset(&all, SIGABRT);
-	pthread_sigmask(SIG_SETMASK, &all, &h->old);
-	h->sleep_mask = h->old;
-	sigdelset(&h->sleep_mask, SIGCHLD);
-}
-
-static void release_signals(const struct held *h)
-{
-	pthread_sigmask(SIG_SETMASK, &h->old, NULL);
-}
-
-/* Sleeps until a signal or for ms (-1: for ever). */
-static void sleep_ms(const struct held *h, int ms)
-{
-	struct timespec ts = {ms / 1000, (long)(ms % 1000) * 1000000};
-
-	(void)ppoll(NULL, 0, ms < 0 ? NULL : &ts, &h->sleep_mask);
-}
-
-bool stops_wait_one(pid_t tid, int timeout_ms, int *ret_status)
-{
-	uint64_t deadline = monotonic_ms() + (uint64_t)timeout_ms;
-	struct held h;
-	pid_t r;
-
-	hold_signals(&h);
-	while ((r = waitpid(tid, ret_status, __WALL | WNOHANG)) == 0) {
-		uint64_t now = monotonic_ms();
-
-		if (now >= deadline)
-			break;
-		sleep_ms(&h, deadline - now < 10 ? (int)(deadline - now) : 10);
-	}
-	release_signals(&h);
-	if (r < 0) { /* somebody else reaped it */
-		*ret_status = SIGKILL;
-		return true;
-	}
-	return r > 0;
-}
-
-/* Whether tid is a thread of the inferior that we have not heard of: its first stop can overtake the clone event. */
-static bool is_new_thread(const struct inferior *inf, pid_t tid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", inf->pid, tid);
-	return access(path, F_OK) == 0;
-}
-
-static struct tracee *poll_known(struct inferior *inf, int *ret_status)
-{
-	for (unsigned i = 0; i < inf->ntracees; i++)
-		if (waitpid(inf->tracees[i]->tid, ret_status, __WALL | WNOHANG) > 0)
-			return inf->tracees[i];
-	return NULL;
-}
-
-/* The next thread with a new wait status, or NULL. Looks before it reaps: tsdb has other children, which are not ours to
- * reap, and children of the inferior that report before their parent's fork event. */
-static struct tracee *next_status(struct inferior *inf, int *ret_status)
-{
-	siginfo_t si = {0};
-	struct tracee *t;
-
-	if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0 || si.si_pid == 0)
-		return NULL;
-	t = tracee_find(inf, si.si_pid);
-	if (!t && is_new_thread(inf, si.si_pid)) {
-		t = tracee_add(inf, si.si_pid);
-		t->running = t->fresh = true;
-	}
-	if (!t)
-		return poll_known(inf, ret_status);
-	return waitpid(t->tid, ret_status, __WALL | WNOHANG) > 0 ? t : NULL;
-}
 
 /* ---- what a status means ---- */
 
@@ -204,7 +95,7 @@ static void let_go(struct inferior *inf, struct tracee *parent, pid_t child)
 {
 	int status;
 
-	if (!stops_wait_one(child, CHILD_WAIT_MS, &status) || !WIFSTOPPED(status))
+	if (!wait_one(child, CHILD_WAIT_MS, &status) || !WIFSTOPPED(status))
 		return; /* over already */
 	ptrace(PTRACE_DETACH, child, 0, 0);
 	queue_event(inf, INFERIOR_FORKED, parent->tid, child);
@@ -217,7 +108,7 @@ static void on_clone(struct inferior *inf, struct tracee *t)
 
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) != 0 || tracee_find(inf, (pid_t)tid))
 		return; /* its first stop overtook this event */
-	if (!is_new_thread(inf, (pid_t)tid)) { /* clone() without CLONE_THREAD, or a thread that has ended */
+	if (!wait_is_thread(inf, (pid_t)tid)) { /* clone() without CLONE_THREAD, or a thread that has ended */
 		let_go(inf, t, (pid_t)tid);
 		return;
 	}
@@ -336,14 +227,14 @@ static bool is_pending_kind(int status)
 static void stop_all(struct inferior *inf)
 {
 	uint64_t start = monotonic_ms();
-	struct held h;
+	struct wait_hold h;
 
-	hold_signals(&h);
+	wait_hold(&h);
 	for (unsigned i = 0; i < inf->ntracees; i++)
 		ask_to_stop(inf->tracees[i]);
 	while (!inf->died && count_running(inf)) {
 		int status;
-		struct tracee *t = next_status(inf, &status);
+		struct tracee *t = wait_next(inf, &status);
 		uint64_t waited;
 
 		if (t) {
@@ -357,9 +248,9 @@ static void stop_all(struct inferior *inf)
 		if (waited >= LIMBO_AFTER_MS)
 			find_limbo(inf, waited >= STOP_WAIT_MS);
 		if (count_running(inf))
-			sleep_ms(&h, 5);
+			wait_sleep(&h, 5);
 	}
-	release_signals(&h);
+	wait_release(&h);
 }
 
 /* ---- acting ---- */
@@ -459,7 +350,7 @@ static bool look(struct inferior *inf, struct inferior_event *ev)
 			return true;
 		if ((t = find_pending(inf))) {
 			act(inf, t, t->pending, ev);
-		} else if ((t = next_status(inf, &status))) {
+		} else if ((t = wait_next(inf, &status))) {
 			if (take_status(inf, t, status))
 				act(inf, t, status, ev);
 		} else {
@@ -479,9 +370,9 @@ static bool look(struct inferior *inf, struct inferior_event *ev)
 static void wait_for(struct inferior *inf, int timeout_ms, struct inferior_event *ev)
 {
 	uint64_t deadline = monotonic_ms() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms);
-	struct held h;
+	struct wait_hold h;
 
-	hold_signals(&h);
+	wait_hold(&h);
 	while (!look(inf, ev) && !inf->nqueue) {
 		uint64_t now = monotonic_ms();
 		int left = 1000;
@@ -492,9 +383,9 @@ static void wait_for(struct inferior *inf, int timeout_ms, struct inferior_event
 			if (deadline - now < 1000)
 				left = (int)(deadline - now);
 		}
-		sleep_ms(&h, left);
+		wait_sleep(&h, left);
 	}
-	release_signals(&h);
+	wait_release(&h);
 }
 
 /* An interrupt stops everybody; it is told of a thread that can be looked at, the leader when it can. */
@@ -647,21 +538,21 @@ static bool serve_event(struct inferior *inf, struct tracee *t, int status, stru
 static bool serve_wait(struct inferior *inf, pid_t tid, uint64_t deadline, struct err **ret)
 {
 	bool served = false;
-	struct held h;
+	struct wait_hold h;
 
-	hold_signals(&h);
+	wait_hold(&h);
 	while (!served && tracee_find(inf, tid) && monotonic_ms() < deadline) {
 		int status;
-		struct tracee *t = next_status(inf, &status);
+		struct tracee *t = wait_next(inf, &status);
 
 		if (!t)
-			sleep_ms(&h, 5);
+			wait_sleep(&h, 5);
 		else if (t->tid == tid)
 			served = serve_event(inf, t, status, ret);
 		else
 			serve_other(inf, t, status);
 	}
-	release_signals(&h);
+	wait_release(&h);
 	return served;
 }
 
