@@ -11,6 +11,7 @@ libsbt_a_SOURCES = \
 	src/sbt/cmd.c src/sbt/cmd.h src/sbt/commands.def \
 	src/sbt/kernel-name.c \
 	src/sbt/expr.c src/sbt/expr-parse.c src/sbt/expr.h \
+	src/sbt/pagehash.c src/sbt/pagehash.h \
 	src/sbt/format.h \
 	src/sbt/encode.c src/sbt/decode.c src/sbt/encode.h \
 	src/sbt/writer.c src/sbt/writer-chunk.c src/sbt/writer.h \
@@ -32,7 +33,7 @@ docs:
 	python3 $(srcdir)/scripts/sbt-doc $(srcdir)/src/sbt/commands.def $(srcdir)/docs/sbt.md
 
 if HAVE_CMOCKA
-SBT_TESTS = tests/unit/test-sbt-cmd tests/unit/test-sbt-expr \
+SBT_TESTS = tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash \
 	tests/unit/test-sbt-trace tests/unit/test-sbt-print tests/unit/test-sbt-damage
 check_PROGRAMS += $(SBT_TESTS)
 TESTS += $(SBT_TESTS)
@@ -45,6 +46,8 @@ tests_unit_test_sbt_damage_SOURCES = tests/unit/test-sbt-damage.c tests/unit/sbt
 tests_unit_test_sbt_damage_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_cmd_SOURCES = tests/unit/test-sbt-cmd.c tests/unit/sbt-make.h
 tests_unit_test_sbt_cmd_LDADD = $(SBT_TEST_LIBS)
+tests_unit_test_sbt_pagehash_SOURCES = tests/unit/test-sbt-pagehash.c
+tests_unit_test_sbt_pagehash_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_expr_SOURCES = tests/unit/test-sbt-expr.c
 tests_unit_test_sbt_expr_LDADD = $(SBT_TEST_LIBS)
 endif
