@@ -150,6 +150,19 @@ static void tell_lost(struct session *s, uint64_t lost)
 			"\"set capture on-full wait\"", (unsigned long long)lost);
 }
 
+/* The last command of the window: where it closed (a window of seqs may close at a later call), or all there is. */
+static struct err *close_window(struct session *s)
+{
+	struct tsdb_control *ctl = s->target.inf ? inferior_control(s->target.inf) : NULL;
+	uint64_t last = UINT64_MAX;
+
+	if (ctl && atomic_load_explicit(&ctl->window.state, memory_order_acquire) == TSDB_WINDOW_DONE)
+		last = atomic_load(&ctl->window.closed_seq);
+	if (s->plan.window_kind == TSDB_WINDOW_SEQ && s->plan.last < last)
+		last = s->plan.last;
+	return s->target.inf ? recorder_close_window(s->recorder, s->target.inf, last) : NULL;
+}
+
 void capture_finish(struct session *s)
 {
 	struct recorder_capture c;
@@ -163,7 +176,11 @@ void capture_finish(struct session *s)
 		return;
 	}
 	lost = s->target.inf ? drain_lost(s->target.inf) : 0;
-	e = recorder_end(s->recorder, lost, s->target.recording, &c);
+	e = mode == RECORDER_WINDOW ? close_window(s) : NULL;
+	if (e)
+		memset(&c, 0, sizeof c);
+	else
+		e = recorder_end(s->recorder, lost, s->target.recording, &c);
 	if (e) {
 		s->plan.failed = true;
 		s->failures++;

@@ -16,7 +16,7 @@
 #include "shell/recorder.h"
 #include "shell/trace.h"
 
-enum { RECENT_MAX = 4096, STACK_IDS_MAX = 1 << 24, CALL_NAME_MAX = 128 };
+enum { TAIL_MAX = 16 << 20, RECENT_MAX = 4096, STACK_IDS_MAX = 1 << 24, CALL_NAME_MAX = 128 };
 #define FLUSH_EVERY_NS 700000000u
 
 struct kept_stack {
@@ -53,6 +53,7 @@ struct recorder {
 	char *path;
 	struct sbt_writer *w; /* NULL: not open (yet) */
 	uint64_t first, last, commands, bytes;
+	struct buf tail; /* packed commands outside the window since the last one inside: written if another one follows */
 	uint64_t flushed_ns, start_ns;
 
 	struct kept_stack *stacks; /* by id */
@@ -122,6 +123,7 @@ void recorder_free(struct recorder *r)
 		free(r->recent[i].bytes);
 	free(r->recent);
 	state_free(r->state);
+	buf_free(&r->tail);
 	free(r->program);
 	free(r->cwd);
 	free(r->path);
@@ -165,6 +167,7 @@ struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char
 	TRY(check_path(path));
 	free(r->path);
 	r->path = xstrdup(path);
+	buf_clear(&r->tail);
 	r->mode = mode;
 	r->first = r->last = r->commands = r->bytes = 0;
 	return NULL;
@@ -380,23 +383,18 @@ static void keep_recent(struct recorder *r, const struct sbt_cmd *c)
 	slot->len = n;
 }
 
-/* The last seq of a window that is over. */
-static uint64_t window_end(struct inferior *inf)
-{
-	struct tsdb_control *ctl = inferior_control(inf);
+/* What becomes of a command. */
+enum fate {
+	FATE_SKIP,
+	FATE_WRITE,
+	FATE_KEEP, /* a window is open, but c is not in it: another thread's, in flight when it opened, or the window is over */
+};
 
-	if (!ctl || atomic_load_explicit(&ctl->window.state, memory_order_acquire) != TSDB_WINDOW_DONE)
-		return UINT64_MAX;
-	return atomic_load_explicit(&ctl->window.closed_seq, memory_order_relaxed);
-}
-
-static bool wanted(const struct recorder *r, struct inferior *inf, const struct sbt_cmd *c)
+static enum fate fate_of(const struct recorder *r, const struct sbt_cmd *c)
 {
-	if (r->mode == RECORDER_ALL)
-		return true;
-	if (r->mode != RECORDER_WINDOW || !(r->w || (c->flags & SBT_F_WINDOW)))
-		return false;
-	return c->seq <= window_end(inf);
+	if (r->mode == RECORDER_ALL || (r->mode == RECORDER_WINDOW && (c->flags & SBT_F_WINDOW)))
+		return FATE_WRITE;
+	return r->mode == RECORDER_WINDOW && r->w ? FATE_KEEP : FATE_SKIP;
 }
 
 static struct err *write_cmd(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c)
@@ -410,14 +408,42 @@ static struct err *write_cmd(struct recorder *r, struct inferior *inf, const str
 	return NULL;
 }
 
-/* What has to be in the trace before c: the trace itself, a keyframe when one is due. */
-static struct err *before_cmd(struct recorder *r, const struct sbt_cmd *c)
+static void keep_tail(struct recorder *r, const struct sbt_cmd *c)
+{
+	size_t n = sbt_pack_size(c);
+
+	if (r->tail.len + n > TAIL_MAX)
+		return; /* the window was over long ago */
+	sbt_pack(buf_room(&r->tail, n), c); /* sizes are multiples of 8, so each one is aligned */
+	r->tail.len += n;
+}
+
+/* Writes the tail's commands up to seq last. */
+static struct err *write_tail(struct recorder *r, struct inferior *inf, uint64_t last)
+{
+	size_t at = 0, n;
+	struct sbt_cmd c;
+
+	while (at < r->tail.len) {
+		n = sbt_unpack(&c, r->tail.data + at, r->tail.len - at);
+		BUG_ON(!n);
+		at += n;
+		if (c.seq <= last)
+			TRY(write_cmd(r, inf, &c));
+	}
+	buf_clear(&r->tail);
+	return NULL;
+}
+
+/* What has to be in the trace before c: the trace itself, what lies between, a keyframe when one is due. */
+static struct err *before_cmd(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c)
 {
 	struct buf frame = BUF_INIT;
 	struct err *e;
 
 	if (!r->w)
 		return open_trace(r, c);
+	TRY(write_tail(r, inf, UINT64_MAX));
 	if (!r->commands || sbt_writer_since_keyframe(r->w) < state_keyframe_every(r->state))
 		return NULL;
 	state_encode(r->state, &frame);
@@ -428,13 +454,13 @@ static struct err *before_cmd(struct recorder *r, const struct sbt_cmd *c)
 
 static struct err *take_cmd(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c)
 {
-	bool write = wanted(r, inf, c);
+	enum fate fate = fate_of(r, c);
 	struct err *e;
 
 	if (c->seq <= r->last_seq)
 		return NULL; /* the rings promise order; nothing downstream could use this one */
-	if (write) {
-		e = before_cmd(r, c);
+	if (fate == FATE_WRITE) {
+		e = before_cmd(r, inf, c);
 		if (e)
 			return give_up(r, e);
 	}
@@ -449,7 +475,9 @@ static struct err *take_cmd(struct recorder *r, struct inferior *inf, const stru
 	if (!(c->flags & SBT_F_SYNTHETIC) && c->kind != SBT_DEVICE && c->kind != SBT_THREAD)
 		r->count++;
 	keep_recent(r, c);
-	if (write) {
+	if (fate == FATE_KEEP)
+		keep_tail(r, c);
+	if (fate == FATE_WRITE) {
 		e = write_cmd(r, inf, c);
 		if (e)
 			return give_up(r, e);
@@ -530,6 +558,13 @@ static struct err *write_end(struct recorder *r, uint64_t lost)
 	if (lost)
 		TRY(sbt_writer_lost(r->w, r->last_seq, lost));
 	return NULL;
+}
+
+struct err *recorder_close_window(struct recorder *r, struct inferior *inf, uint64_t last)
+{
+	struct err *e = r->w ? write_tail(r, inf, last) : NULL;
+
+	return e ? give_up(r, e) : NULL;
 }
 
 struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct recorder_capture *ret)

@@ -47,6 +47,9 @@ struct recorder_capture {
 };
 /* The capture that is on (or armed); false: none. */
 bool recorder_capture(const struct recorder *r, struct recorder_capture *ret);
+/* A window is over: commands up to seq last belong to it, whether the agent marked them (calls of the program) or not (what it found
+ * out by itself). recorder_end() follows. */
+struct err *recorder_close_window(struct recorder *r, struct inferior *inf, uint64_t last) TS_CHECK;
 /* Ends the capture: index and trailer are written. *ret as above (path valid until the next arm); commands 0 when there was
  * nothing to capture (the file is removed then, unless always). lost: records lost so far. */
 struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct recorder_capture *ret) TS_CHECK;

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shell over live programs: windows, memory, stepping, scripts, redirections, exit status. Batch sessions, no terminal."""
+import json
+import os
+import re
+
+from e2e import program, tsdb_path
+
+
+def seqs(text):
+    return [int(x) for x in re.findall(r'^#(\d+) ', text, re.M)]
+
+
+def test_kernel_window(t):
+    r = t.session('transformer', 'capture window kernel matvec count 3', 'run', 'replay start', 'view --kernel *',
+                  'replay step', 'info kernels', 'kill')
+    t.equal(r.status, 0, 'exit status')
+    first, last = (int(x) for x in t.match(r'^\[captured #(\d+)-#(\d+) -> transformer\.sbt, ', r.out).groups())
+    t.match(rf'^The capture window is closed, #{last} matvec<<<', r.out)
+    listed = [x for x in re.findall(r'^#(\d+) matvec', r.out, re.M)]
+    t.check(first < last and len(set(listed)) == 3, f'three launches of matvec in #{first}-#{last}: {listed}')
+    t.match(r'^ +\d+ +rmsnorm ', r.out, 'a kernel from before the window')
+
+
+def test_seq_window_and_numbered_files(t):
+    r = t.session('transformer', 'set capture window-stop off', 'capture window seq 150-160', 'break seq 200', 'run',
+                  'capture window seq 300-310', 'continue')
+    t.equal(r.status, 0, 'exit status')
+    t.match(r'^\[captured #150-#160 -> transformer\.sbt, ', r.out)
+    t.match(r'^\[captured #300-#310 -> transformer\.1\.sbt, ', r.out)
+    v = t.tsdb('view', 'transformer.1.sbt')
+    t.equal(seqs(v.out), list(range(300, 311)), 'the window')
+
+
+def test_window_that_never_opens(t):
+    r = t.session('vecadd', 'capture window kernel no_such_kernel', 'run')
+    t.match(r'nothing was captured: the window never opened', r.out)
+    t.check(not os.path.exists(t.path('vecadd.sbt')), 'no file is left')
+
+
+def test_capture_from_the_middle(t):
+    r = t.session('transformer', 'break kernel * if seq > 150', 'run', 'delete', 'capture start part.sbt', 'next 4', 'capture stop',
+                  'continue')
+    t.equal(r.status, 0, 'exit status')
+    t.match(r'^\[captured #\d+-#\d+ -> part\.sbt', r.out)
+    v = t.tsdb('view', 'part.sbt')
+    t.equal(v.status, 0, 'view')
+    t.no_match(r'kernel \d+<<<', v.out, 'kernels have their names')
+
+
+def test_device_memory_at_a_stop(t):
+    r = t.session('vecadd', 'break copy if dir == d2h', 'run', 'x/4fw src', 'x/2xw dst', 'finish', 'info streams', 'continue')
+    t.equal(r.status, 0, 'exit status')
+    t.match(r'^0x[0-9a-f]+:(\t-?[\d.e+-]+){4}$', r.out, 'four floats')
+    t.match(r'^0x[0-9a-f]+:(\t0x[0-9a-f]{8}){2}$', r.out, 'host memory')
+    t.match(r'^Stream 0 (has finished|had nothing pending)', r.out)
+    t.match(r'Idle', r.out)
+
+
+def test_step_and_finish_json(t):
+    r = t.session('pipeline', 'start', 'next', 'next 3', 'when --json', 'info streams --json', 'bt --json')
+    t.equal(r.status, 0, 'exit status')
+    s = seqs(r.out)
+    t.check(len(s) >= 5 and s == sorted(s), f'each step is later: {s}')
+    objects = [json.loads(x) for x in re.findall(r'^(?:\{.*\}|\[(?:.|\n)*?\])$', r.out, re.M) if x.startswith('{')]
+    t.equal(objects[0]['seq'], s[-1], 'when --json')
+
+
+def test_commands_of_a_breakpoint(t):
+    with open(t.path('script'), 'w', encoding='utf-8') as f:
+        f.write('break launch if seq < 40\ncommands\n  print seq\n  continue\nend\nrun\n')
+    r = t.tsdb('--gpu', t.gpu, '--batch', '-x', 'script', '--args', program('pipeline'))
+    t.equal(r.status, 0, 'exit status')
+    shown = [int(x) for x in re.findall(r'^\$\d+ = (\d+)$', r.out, re.M)]
+    t.equal(shown, [int(x) for x in re.findall(r'^Breakpoint 1, #(\d+) ', r.out, re.M)], 'a value for every stop')
+    t.check(len(shown) > 1, 'more than one stop')
+    t.match(r'exited normally', r.out)
+
+
+def test_redirections(t):
+    with open(t.path('in'), 'w', encoding='utf-8') as f:
+        f.write('first\nsecond\n')
+    r = t.session('stdin_echo', 'run < in > out', 'shell cat out')
+    t.equal(r.status, 0, 'exit status')
+    t.match('second', r.out)
+    t.equal(t.session('vecadd', 'run > no/such/out').status, 1, 'a file that cannot be written')
+
+
+def test_exit_status_of_batch(t):
+    t.equal(t.session(None, 'echo a').status, 0, 'nothing failed')
+    t.equal(t.session(None, 'frobnicate', 'echo a').status, 1, 'one failed')
+    t.equal(t.session(None, 'quit 7', 'frobnicate').status, 7, 'quit 7')
+    t.equal(t.tsdb('--batch', '-x', 'nowhere').status, 1, 'no script')
+    r = t.run([tsdb_path(), '-q'], stdin='echo from a pipe\\n\nquit\n')
+    t.equal((r.status, r.out), (0, 'from a pipe\n'), 'commands from a pipe')
+
+
+def test_a_file_that_is_no_trace_is_not_overwritten(t):
+    with open(t.path('precious.sbt'), 'w', encoding='utf-8') as f:
+        f.write('not a trace')
+    t.sentence(t.record('vecadd', out='precious.sbt'), r'precious\.sbt.*not overwritten')
+    with open(t.path('precious.sbt'), encoding='utf-8') as f:
+        t.equal(f.read(), 'not a trace', 'the file')
+
+
+def test_a_second_run(t):
+    r = t.session('vecadd', 'break launch', 'run', 'run', 'delete', 'continue', 'run', 'info breakpoints')
+    t.equal(r.status, 0, 'exit status')
+    t.equal(len(re.findall(r'^Breakpoint 1, #\d+', r.out, re.M)), 2, 'stops')
+    t.equal(len(re.findall(r'exited normally', r.out)), 2, 'ends')
+
+
+def test_signals_of_the_program(t):
+    r = t.session('crash_segv', 'run', 'bt', 'continue', 'print $_exitcode')
+    t.match(r'^Program received signal SIGSEGV, Segmentation fault\.$', r.out)
+    t.match(r'^#0 .*crash_here.*crash_segv\.cu:\d+', r.out)
+    t.match(r'killed by SIGSEGV', r.out)
+    r = t.session('crash_segv', 'handle SIGSEGV nostop pass', 'run')
+    t.no_match(r'received signal', r.out)
+    t.match(r'killed by SIGSEGV', r.out)
+
+
+def test_what_is_not_here_yet(t):
+    """What is not here yet says so by name."""
+    for words, what in (((['--batch', '-p', '1']), 'attach'), ((['replay', 'x.sbt']), 'tsdb replay'), ((['--batch', '-ex', 'attach 1']), 'attach')):
+        t.sentence(t.tsdb(*words), rf'{what}.*not in this version')
