@@ -13,7 +13,7 @@ PTX_SOURCES = \
 	src/softgpu/ptx-cvt.h src/softgpu/ptx-run.h src/softgpu/ptx-insns.def \
 	src/softgpu/ptx-lex.c src/softgpu/ptx-lex.h src/softgpu/ptx-parse.c src/softgpu/ptx-decode.c \
 	src/softgpu/ptx-table.c src/softgpu/ptx-cfg.c src/softgpu/ptx-alu.c src/softgpu/ptx-alu-avx2.c \
-	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
+	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-ldst.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
 	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-pool.c
 # Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated. Loops over lanes are to be vectorised, also when
 # CFLAGS say -O2.

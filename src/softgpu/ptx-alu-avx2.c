@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ptx-alu.c once more, for machines with AVX2 and FMA. The decoder picks one table or the other when the first module is loaded.
+ * ptx-alu.c and ptx-ldst.c once more, for machines with AVX2 and FMA. The decoder picks one table or the other when the first module is loaded.
  */
 #pragma GCC target("avx2,fma,bmi,bmi2,lzcnt,popcnt")
 #define PTX_ALU_AVX2
 #include "softgpu/ptx-alu.c"
+#undef V
+#include "softgpu/ptx-ldst.c"

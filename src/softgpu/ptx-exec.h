@@ -199,7 +199,16 @@ void ptx_string(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uin
 	X(h_cvt_f64_f32) X(h_cvt_f32_f64) X(h_cvt_s32_f32_rzi)
 #define X(h) ptx_handler h##_base, h##_avx2;
 PTX_QUICK_CVTS(X)
+X(h_ld_32)
+X(h_ld_64)
+X(h_ld_param_32)
+X(h_ld_param_64)
+X(h_st_32)
+X(h_st_64)
 #undef X
+ptx_rmw ptx_add_f32, ptx_add_f32_ftz;
+/* The live range that holds an address, or NULL; remembers the last few. */
+const struct ptx_cached *ptx_find_range(struct ptx_worker *wk, uint64_t a);
 
 typedef const char *ptx_select(struct ptx_dec *d);
 ptx_select sel_cmp, sel_cvt, sel_mem, sel_atom, sel_math, sel_mov, sel_bar, sel_shfl, sel_vote, sel_cvta,

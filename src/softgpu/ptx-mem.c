@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loads, stores, atomics and addresses. Every lane's access is checked before any lane's is made; the check that all lanes fall in
- * one known range is a loop the compiler vectorises, and the last few ranges are remembered per worker.
+ * Memory away from the hot path: which range an address is in, generic addresses, decoding of loads, stores and atomics, moves that are
+ * not plain. The accesses themselves are ptx-ldst.c's.
  */
 #include "softgpu/ptx-exec.h"
 
 #include "softgpu/ptx-dec.h"
 
-/* --- checking ---------------------------------------------------------------------------------------- */
-static const struct ptx_cached *find_range(struct ptx_worker *wk, uint64_t a)
+/* --- ranges ------------------------------------------------------------------------------------------ */
+const struct ptx_cached *ptx_find_range(struct ptx_worker *wk, uint64_t a)
 {
 	const struct mem_range *r;
 	struct ptx_cached *c;
@@ -50,238 +50,11 @@ void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, u
 				n, a);
 		break;
 	default:
-		c = find_range(w->wk, a);
+		c = ptx_find_range(w->wk, a);
 		if (c && c->end - a >= n && !(store && c->ro))
 			return (void *)(uintptr_t)a;
 	}
 	ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, a, n, NULL);
-}
-
-static void misaligned(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n)
-{
-	if (a & (n - 1))
-		ptx_raise(w, i, lane, PTX_MISALIGNED_ADDRESS, a, n, NULL);
-}
-
-static void addresses(struct ptx_warp *w, const struct ptx_insn *i, unsigned op, uint32_t mask, uint64_t *a)
-{
-	uint64_t disp = (uint64_t)i->imm;
-
-	if (i->flags & F_A64) {
-		const u64a *s = REG(u64a, op);
-		LANES({ a[l] = s[l] + disp; });
-	} else {
-		const u32a *s = REG(u32a, op);
-		LANES({ a[l] = (uint32_t)(s[l] + disp); });
-	}
-}
-
-/* One bit set if any active lane lies outside [0, limit] counted from start, or is misaligned. */
-static inline uint64_t any_bad(const uint64_t *a, uint32_t mask, uint64_t start, uint64_t limit, uint64_t am)
-{
-	uint64_t bad = 0;
-
-	LANES({ bad |= (uint64_t)(a[l] - start > limit) | (a[l] & am); });
-	return bad;
-}
-
-static void resolve_global(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned n, bool store, uint64_t *a)
-{
-	unsigned first = (unsigned)__builtin_ctz(mask);
-	const struct ptx_cached *c = find_range(w->wk, a[first]);
-
-	if (c && c->end - c->start >= n && !(store && c->ro) &&
-		!any_bad(a, mask, c->start, c->end - c->start - n, n - 1))
-		return;
-	EACH_LANE(l)
-	{
-		if (i->space == SP_GENERIC || PTX_WIN(a[l]) < PTX_WIN_SHARED) {
-			void *p = ptx_generic(w, i, l, a[l], n, store);
-			misaligned(w, i, l, a[l], n);
-			a[l] = (uint64_t)(uintptr_t)p;
-		} else {
-			ptx_raise(w, i, l, PTX_ILLEGAL_ADDRESS, a[l], n, NULL);
-		}
-	}
-}
-
-static void resolve_window(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned n, uint64_t *a, uint64_t size,
-	uint8_t *base, size_t stride)
-{
-	if (size < n || any_bad(a, mask, 0, size - n, n - 1)) {
-		EACH_LANE(l)
-		{
-			if (a[l] > size || size - a[l] < n)
-				ptx_raise(w, i, l, PTX_ILLEGAL_ADDRESS, a[l], n, NULL);
-			misaligned(w, i, l, a[l], n);
-		}
-	}
-	LANES({ a[l] += (uint64_t)(uintptr_t)base + l * stride; });
-}
-
-/* Turns addresses into pointers, or raises the first lane's fault. */
-static void resolve(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned n, bool store, uint64_t *a)
-{
-	switch (i->space) {
-	case SP_SHARED:
-		resolve_window(w, i, mask, n, a, w->blk->shared_size, w->blk->shared, 0);
-		break;
-	case SP_LOCAL:
-		resolve_window(w, i, mask, n, a, w->lstride, w->local, w->lstride);
-		break;
-	case SP_PARAM:
-		resolve_window(w, i, mask, n, a, w->frames[0].fn->param_bytes, (uint8_t *)(uintptr_t)w->wk->l->params, 0);
-		break;
-	default:
-		resolve_global(w, i, mask, n, store, a);
-	}
-}
-
-/* --- loads and stores -------------------------------------------------------------------------------- */
-#define PTR(T, a) (*(const T __attribute__((may_alias)) *)(uintptr_t)(a))
-#define WPTR(T, a) (*(T __attribute__((may_alias)) *)(uintptr_t)(a))
-#define COLUMN(T, D, DC)                                                                            \
-	do {                                                                                        \
-		D *d = REG_AT(D, off);                                                              \
-		LANES({ d[l] = (D)(DC)PTR(T, a[l] + at); });                                        \
-	} while (0)
-
-static void load_column(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *a, unsigned at, int32_t off,
-	unsigned width)
-{
-	bool wide = width == 8;
-
-	switch (i->cls) {
-	case 1:
-		if (wide)
-			COLUMN(uint8_t, u64a, uint64_t);
-		else
-			COLUMN(uint8_t, u32a, uint32_t);
-		break;
-	case 2:
-		if (wide)
-			COLUMN(uint16_t, u64a, uint64_t);
-		else
-			COLUMN(uint16_t, u32a, uint32_t);
-		break;
-	case 4:
-		if (wide)
-			COLUMN(uint32_t, u64a, uint64_t);
-		else
-			COLUMN(uint32_t, u32a, uint32_t);
-		break;
-	case 8:
-		COLUMN(uint64_t, u64a, uint64_t);
-		break;
-	case 0x81:
-		if (wide)
-			COLUMN(int8_t, u64a, int64_t);
-		else
-			COLUMN(int8_t, u32a, int32_t);
-		break;
-	case 0x82:
-		if (wide)
-			COLUMN(int16_t, u64a, int64_t);
-		else
-			COLUMN(int16_t, u32a, int32_t);
-		break;
-	default: /* 0x84 */
-		COLUMN(int32_t, u64a, int64_t);
-	}
-}
-
-void h_ld(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
-{
-	uint64_t a[PTX_LANES];
-	const struct ptx_vec *v = i->u.vecs;
-
-	addresses(w, i, 1, mask, a);
-	resolve(w, i, mask, i->size * i->vec, false, a);
-	for (unsigned k = 0; k < i->vec; k++)
-		if (v->off[k] != NO_REG)
-			load_column(w, i, mask, a, k * i->size, v->off[k], v->width[k]);
-}
-
-/* Scalar 32-bit and 64-bit loads into registers of that width. */
-static void h_ld_32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
-{
-	uint64_t a[PTX_LANES];
-	u32a *d = REG(u32a, 0);
-
-	addresses(w, i, 1, mask, a);
-	resolve(w, i, mask, 4, false, a);
-	LANES({ d[l] = PTR(uint32_t, a[l]); });
-}
-
-static void h_ld_64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
-{
-	uint64_t a[PTX_LANES];
-	u64a *d = REG(u64a, 0);
-
-	addresses(w, i, 1, mask, a);
-	resolve(w, i, mask, 8, false, a);
-	LANES({ d[l] = PTR(uint64_t, a[l]); });
-}
-
-/* A kernel parameter at a fixed offset: the same for every lane; bounds were checked by the decoder. */
-static void h_ld_param_32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
-{
-	u32a *d = REG(u32a, 0);
-	uint32_t v;
-
-	memcpy(&v, (const char *)w->wk->l->params + i->imm, 4);
-	LANES({ d[l] = v; });
-}
-
-static void h_ld_param_64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
-{
-	u64a *d = REG(u64a, 0);
-	uint64_t v;
-
-	memcpy(&v, (const char *)w->wk->l->params + i->imm, 8);
-	LANES({ d[l] = v; });
-}
-
-#define SCATTER(T, S)                                                                               \
-	do {                                                                                        \
-		const S *s = REG_AT(S, v->off[k]);                                                  \
-		EACH_LANE(l) WPTR(T, a[l] + at) = (T)s[l];                                          \
-	} while (0)
-
-/* Lanes are stored in rising order: when two lanes write one address, the higher lane wins. */
-void h_st(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
-{
-	uint64_t a[PTX_LANES];
-	const struct ptx_vec *v = i->u.vecs;
-
-	addresses(w, i, 0, mask, a);
-	resolve(w, i, mask, i->size * i->vec, true, a);
-	for (unsigned k = 0; k < i->vec; k++) {
-		unsigned at = k * i->size;
-		bool wide = v->width[k] == 8;
-		switch (i->size) {
-		case 1:
-			if (wide)
-				SCATTER(uint8_t, u64a);
-			else
-				SCATTER(uint8_t, u32a);
-			break;
-		case 2:
-			if (wide)
-				SCATTER(uint16_t, u64a);
-			else
-				SCATTER(uint16_t, u32a);
-			break;
-		case 4:
-			if (wide)
-				SCATTER(uint32_t, u64a);
-			else
-				SCATTER(uint32_t, u32a);
-			break;
-		default:
-			SCATTER(uint64_t, u64a);
-		}
-	}
 }
 
 static const char *space_of(struct ptx_dec *d, unsigned *ret)
@@ -329,6 +102,12 @@ static const char *check_space(struct ptx_dec *d, unsigned *space)
 	return NULL;
 }
 
+/* By instruction set; 32 and 64 bits, the same of a kernel's parameter. */
+static ptx_handler *const quick_ld[2][4] = {{h_ld_32_base, h_ld_64_base, h_ld_param_32_base, h_ld_param_64_base},
+	{h_ld_32_avx2, h_ld_64_avx2, h_ld_param_32_avx2, h_ld_param_64_avx2}};
+
+static ptx_handler *const quick_st[2][2] = {{h_st_32_base, h_st_64_base}, {h_st_32_avx2, h_st_64_avx2}};
+
 const char *sel_mem(struct ptx_dec *d)
 {
 	struct ptx_insn *i = d->i;
@@ -347,8 +126,14 @@ const char *sel_mem(struct ptx_dec *d)
 	i->cls = (uint8_t)(i->size | (load && ptx_is_signed(i->type) ? 0x80 : 0));
 	if (i->cls == 0x88)
 		i->cls = 8;
-	if (!load)
+	if (!load) {
+		const struct ptx_vec *v = i->u.vecs;
+		if (i->vec == 1 && i->size >= 4 && v->width[0] == i->size) {
+			i->o[1] = v->off[0];
+			i->h = quick_st[d->row->arg][i->size == 8];
+		}
 		return NULL;
+	}
 	if (i->vec == 1) {
 		i->o[0] = i->u.vecs->off[0];
 		if (i->cls == 0x84 && i->u.vecs->width[0] == 4)
@@ -358,13 +143,13 @@ const char *sel_mem(struct ptx_dec *d)
 		if (i->cls == 0x84 && i->u.vecs->width[k] == 4)
 			i->cls = 4;
 	if (i->vec == 1 && i->cls == i->size && i->u.vecs->width[0] == i->size) {
-		i->h = i->size == 4 ? h_ld_32 : h_ld_64;
+		i->h = quick_ld[d->row->arg][i->size == 8];
 		if (space == SP_PARAM && o->base == O_VAR) {
 			uint64_t at = o->sym->var->addr + (uint64_t)o->disp;
 			if (at > d->p->fn->param_bytes || d->p->fn->param_bytes - at < i->size)
 				return "a parameter past the end";
 			i->imm = (int64_t)at;
-			i->h = i->size == 4 ? h_ld_param_32 : h_ld_param_64;
+			i->h = quick_ld[d->row->arg][2 + (i->size == 8)];
 		}
 	}
 	return NULL;
@@ -445,6 +230,11 @@ void h_isspacep(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	{                                                                                           \
 		RMW_LOOP(T, NEW);                                                                   \
 	}
+#define RMW_EXT(name, T, NEW)                                                                       \
+	uint64_t name(void *p, uint64_t b, uint64_t c)                                              \
+	{                                                                                           \
+		RMW_LOOP(T, NEW);                                                                   \
+	}
 #define RMW_INT(bits)                                                                               \
 	static uint64_t rmw_add_##bits(void *p, uint64_t b, uint64_t c)                             \
 	{                                                                                           \
@@ -466,9 +256,9 @@ RMW(rmw_cas_16, uint16_t, old == (uint16_t)b ? (uint16_t)c : old)
 RMW(rmw_exch_16, uint16_t, b)
 RMW(rmw_inc_32, uint32_t, old >= (uint32_t)b ? 0 : old + 1)
 RMW(rmw_dec_32, uint32_t, !old || old > (uint32_t)b ? (uint32_t)b : old - 1)
-RMW(rmw_add_f32, uint32_t, ptx_f2u(ptx_canon(ptx_u2f(old) + ptx_u2f((uint32_t)b))))
+RMW_EXT(ptx_add_f32, uint32_t, ptx_f2u(ptx_canon(ptx_u2f(old) + ptx_u2f((uint32_t)b))))
 /* On global memory subnormals are flushed, on shared memory they are not: "PTX ISA 9.0", 9.7.13.5. */
-RMW(rmw_add_f32_ftz, uint32_t,
+RMW_EXT(ptx_add_f32_ftz, uint32_t,
 	ptx_f2u(ptx_flush(ptx_canon(ptx_flush(ptx_u2f(old)) + ptx_flush(ptx_u2f((uint32_t)b))))))
 RMW(rmw_add_f64, uint64_t, ptx_d2u(ptx_u2d(old) + ptx_u2d(b)))
 
@@ -480,7 +270,7 @@ static const struct {
 } rmws[] = {
 	{M_add, TB(u32) | TB(s32), rmw_add_32, false},
 	{M_add, TB(u64) | TB(s64), rmw_add_64, false},
-	{M_add, TB(f32), rmw_add_f32, true},
+	{M_add, TB(f32), ptx_add_f32, true},
 	{M_add, TB(f64), rmw_add_f64, true},
 	{M_and, TB(b32), rmw_and_32, false},
 	{M_and, TB(b64), rmw_and_64, false},
@@ -528,51 +318,6 @@ const char *sel_atom(struct ptx_dec *d)
 			return NULL;
 		}
 	return "this atomic operation is not implemented";
-}
-
-static ptx_rmw *rmw_for(const struct ptx_warp *w, const struct ptx_insn *i, const uint64_t *a, unsigned l)
-{
-	bool shared = a[l] - (uint64_t)(uintptr_t)w->blk->shared < w->blk->shared_size;
-
-	return i->u.rmw == rmw_add_f32 && !shared ? rmw_add_f32_ftz : i->u.rmw;
-}
-
-static void atomic(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned first)
-{
-	uint64_t a[PTX_LANES], old;
-	const u32a *b4 = REG(u32a, first + 1), *c4 = NULL;
-	const u64a *b8 = REG(u64a, first + 1), *c8 = NULL;
-
-	if (i->o[first + 2] != NO_REG) {
-		c4 = REG(u32a, first + 2);
-		c8 = REG(u64a, first + 2);
-	}
-	addresses(w, i, first, mask, a);
-	resolve(w, i, mask, i->size, true, a);
-	EACH_LANE(l)
-	{
-		ptx_rmw *fn = rmw_for(w, i, a, l);
-		void *p = (void *)(uintptr_t)a[l];
-		if (i->size == 8) {
-			old = fn(p, b8[l], c8 ? c8[l] : 0);
-			if (first && i->o[0] != NO_REG)
-				REG(u64a, 0)[l] = old;
-		} else {
-			old = fn(p, b4[l], c4 ? c4[l] : 0);
-			if (first && i->o[0] != NO_REG)
-				REG(u32a, 0)[l] = (uint32_t)old;
-		}
-	}
-}
-
-void h_atom(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
-{
-	atomic(w, i, mask, 1);
-}
-
-void h_red(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
-{
-	atomic(w, i, mask, 0);
 }
 
 /* --- moves that are not plain ------------------------------------------------------------------------- */
