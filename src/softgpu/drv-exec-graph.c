@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Executable graphs: the commands of a graph's nodes, child graphs included, as one list. A launch runs them one after the other in an
+ * order that respects the edges, which is the same each time.
+ */
+#include "softgpu/graph.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+static uint32_t last_exec; /* guarded by drv_lock */
+
+void graph_exec_ref(struct graph_exec *g)
+{
+	atomic_fetch_add(&g->refs, 1);
+}
+
+void graph_exec_unref(struct graph_exec *g)
+{
+	unsigned i;
+
+	if (atomic_fetch_sub(&g->refs, 1) != 1)
+		return;
+	for (i = 0; i < g->nsteps; i++)
+		op_release(&g->steps[i].op);
+	free(g->steps);
+	obj_free(OBJ_GRAPH_EXEC, g);
+}
+
+void graph_exec_run(struct graph_exec *g, struct ctx *c, const struct op_origin *origin, uint64_t queued_ns)
+{
+	unsigned i;
+
+	for (i = 0; i < g->nsteps; i++) {
+		const struct graph_step *s = &g->steps[i];
+		struct op_origin o = *origin;
+
+		if (s->disabled)
+			continue;
+		if (s->op.kind == OP_KERNEL && !obj_alive(OBJ_FUNC, s->op.kernel.fn)) {
+			int none = CUDA_SUCCESS;
+
+			drv_say("graph: a kernel's module was unloaded before the graph ran");
+			atomic_compare_exchange_strong(&c->sticky, &none, CUDA_ERROR_LAUNCH_FAILED);
+			return;
+		}
+		o.graph_id = g->id;
+		o.node_id = s->node_id;
+		op_run(&s->op, c, &o, queued_ns);
+	}
+}
+
+static CUresult exec_resolve(CUgraphExec h, struct graph_exec **ret)
+{
+	if (!obj_alive(OBJ_GRAPH_EXEC, h) || ((struct graph_exec *)h)->destroyed)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret = (struct graph_exec *)h;
+	return CUDA_SUCCESS;
+}
+
+static bool step_add(struct graph_exec *e, const struct node *n)
+{
+	struct graph_step *s;
+
+	if (e->nsteps == e->room) {
+		unsigned room = e->room ? 2 * e->room : 16;
+
+		s = realloc(e->steps, room * sizeof(*s));
+		if (!s)
+			return false;
+		e->steps = s;
+		e->room = room;
+	}
+	s = &e->steps[e->nsteps];
+	*s = (struct graph_step){.node_id = n->id, .type = n->type, .ndeps = n->ndeps};
+	if (!op_clone(&n->op, &s->op))
+		return false;
+	e->nsteps++;
+	return true;
+}
+
+/* Child graphs become part of the list. */
+static CUresult steps_add(struct graph_exec *e, struct graph *g, struct node **bad)
+{
+	struct node **sorted = graph_sorted(g);
+	CUresult r = CUDA_SUCCESS;
+	unsigned i;
+
+	if (!sorted) {
+		*bad = g->nnodes ? g->nodes[0] : NULL;
+		return CUDA_ERROR_INVALID_VALUE; /* a cycle */
+	}
+	for (i = 0; i < g->nnodes && r == CUDA_SUCCESS; i++) {
+		if (sorted[i]->child)
+			r = steps_add(e, sorted[i]->child, bad);
+		else if (!step_add(e, sorted[i]))
+			r = CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	free(sorted);
+	return r;
+}
+
+static CUresult instantiate(CUgraphExec *ret, CUgraph h, unsigned long long flags, CUgraphNode *error_node)
+{
+	struct graph_exec *e;
+	struct node *bad = NULL;
+	struct graph *g;
+	CUresult r;
+
+	REQUIRE(ret && !(flags & ~15ull));
+	if (error_node)
+		*error_node = NULL;
+	TRY_CU(graph_resolve(h, &g));
+	REQUIRE(!g->capturing);
+	if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) {
+		drv_say("graphs that are launched from the device are not supported");
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+	e = obj_new(OBJ_GRAPH_EXEC);
+	if (!e)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	e->refs = 1;
+	e->flags = flags;
+	pthread_mutex_lock(&drv_lock);
+	e->id = ++last_exec;
+	e->graph_id = g->id;
+	r = steps_add(e, g, &bad);
+	pthread_mutex_unlock(&drv_lock);
+	if (r != CUDA_SUCCESS) {
+		if (error_node)
+			*error_node = (CUgraphNode)bad;
+		graph_exec_unref(e);
+		return r;
+	}
+	*ret = (CUgraphExec)e;
+	return CUDA_SUCCESS;
+}
+
+DRV_DEFINE(3, cuGraphInstantiateWithFlags, CUgraphExec *, phGraphExec, CUgraph, hGraph, unsigned long long, flags)
+{
+	return instantiate(phGraphExec, hGraph, flags, NULL);
+}
+
+static CUresult instantiate_logged(CUgraphExec *ret, CUgraph h, CUgraphNode *error_node, char *log, size_t log_size)
+{
+	if (log && log_size)
+		log[0] = '\0';
+	return instantiate(ret, h, 0, error_node);
+}
+
+DRV_DEFINE(5, cuGraphInstantiate, CUgraphExec *, phGraphExec, CUgraph, hGraph, CUgraphNode *, phErrorNode, char *, logBuffer,
+	   size_t, bufferSize)
+{
+	return instantiate_logged(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
+}
+
+DRV_DEFINE(5, cuGraphInstantiate_v2, CUgraphExec *, phGraphExec, CUgraph, hGraph, CUgraphNode *, phErrorNode, char *, logBuffer,
+	   size_t, bufferSize)
+{
+	return instantiate_logged(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
+}
+
+DRV_STREAM(3, cuGraphInstantiateWithParams, _ptsz, CUgraphExec *, phGraphExec, CUgraph, hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *,
+	   instantiateParams)
+{
+	CUresult r;
+
+	REQUIRE(instantiateParams);
+	r = instantiate(phGraphExec, hGraph, instantiateParams->flags, &instantiateParams->hErrNode_out);
+	instantiateParams->result_out = r == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
+	return r;
+}
+
+DRV_DEFINE(2, cuGraphExecGetFlags, CUgraphExec, hGraphExec, cuuint64_t *, flags)
+{
+	struct graph_exec *e;
+
+	REQUIRE(flags);
+	TRY_CU(exec_resolve(hGraphExec, &e));
+	*flags = e->flags;
+	return CUDA_SUCCESS;
+}
+
+DRV_DEFINE(1, cuGraphExecDestroy, CUgraphExec, hGraphExec)
+{
+	struct graph_exec *e;
+
+	TRY_CU(exec_resolve(hGraphExec, &e));
+	e->destroyed = true;
+	graph_exec_unref(e);
+	return CUDA_SUCCESS;
+}
+
+DRV_STREAM(2, cuGraphUpload, _ptsz, CUgraphExec, hGraph, CUstream, hStream)
+{
+	struct graph_exec *e;
+	struct stream *s;
+
+	TRY_CU(exec_resolve(hGraph, &e));
+	return stream_resolve(hStream, ptds, &s);
+}
+
+DRV_STREAM(2, cuGraphLaunch, _ptsz, CUgraphExec, hGraph, CUstream, hStream)
+{
+	struct op op = {.kind = OP_GRAPH};
+	struct graph_exec *e;
+	struct stream *s;
+
+	TRY_CU(exec_resolve(hGraph, &e));
+	TRY_CU(stream_resolve(hStream, ptds, &s));
+	op.graph = e;
+	graph_exec_ref(e);
+	return stream_submit(s, &op, NULL, false, true);
+}
+
+/* --- changing executable graphs: launches that are under way keep what they had, so they are waited for ----------------------------- */
+
+static void exec_wait(struct graph_exec *e)
+{
+	struct timespec nap = {0, 50000};
+
+	while (e->refs > 1)
+		nanosleep(&nap, NULL);
+}
+
+static struct graph_step *step_of(struct graph_exec *e, CUgraphNode h)
+{
+	struct node *n;
+	unsigned i;
+
+	if (node_resolve(h, &n) != CUDA_SUCCESS)
+		return NULL;
+	for (i = 0; i < e->nsteps; i++)
+		if (e->steps[i].node_id == n->id || (n->clone_of && e->steps[i].node_id == n->clone_of))
+			return &e->steps[i];
+	return NULL;
+}
+
+CUresult exec_step_replace(CUgraphExec h, CUgraphNode hnode, CUgraphNodeType type, struct op *op)
+{
+	struct graph_exec *e;
+	struct graph_step *s;
+	CUresult r = exec_resolve(h, &e);
+
+	s = r == CUDA_SUCCESS ? step_of(e, hnode) : NULL;
+	if (!s || s->type != type) {
+		op_release(op);
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	exec_wait(e);
+	op_release(&s->op);
+	s->op = *op;
+	return CUDA_SUCCESS;
+}
+
+DRV_DEFINE(3, cuGraphNodeSetEnabled, CUgraphExec, hGraphExec, CUgraphNode, hNode, unsigned int, isEnabled)
+{
+	struct graph_exec *e;
+	struct graph_step *s;
+
+	TRY_CU(exec_resolve(hGraphExec, &e));
+	s = step_of(e, hNode);
+	REQUIRE(s && s->type <= CU_GRAPH_NODE_TYPE_MEMSET);
+	exec_wait(e);
+	s->disabled = !isEnabled;
+	return CUDA_SUCCESS;
+}
+
+DRV_DEFINE(3, cuGraphNodeGetEnabled, CUgraphExec, hGraphExec, CUgraphNode, hNode, unsigned int *, isEnabled)
+{
+	struct graph_exec *e;
+	struct graph_step *s;
+
+	REQUIRE(isEnabled);
+	TRY_CU(exec_resolve(hGraphExec, &e));
+	s = step_of(e, hNode);
+	REQUIRE(s && s->type <= CU_GRAPH_NODE_TYPE_MEMSET);
+	*isEnabled = !s->disabled;
+	return CUDA_SUCCESS;
+}
+
+/* The same shape is needed: node for node the same type and number of dependencies, in the order of creation. */
+static CUgraphExecUpdateResult exec_update(struct graph_exec *e, struct graph *g)
+{
+	struct graph_exec fresh = {.refs = 1};
+	struct node *bad;
+	unsigned i;
+
+	if (steps_add(&fresh, g, &bad) != CUDA_SUCCESS)
+		return CU_GRAPH_EXEC_UPDATE_ERROR;
+	for (i = 0; i < fresh.nsteps && fresh.nsteps == e->nsteps; i++)
+		if (fresh.steps[i].type != e->steps[i].type || fresh.steps[i].ndeps != e->steps[i].ndeps)
+			break;
+	if (fresh.nsteps != e->nsteps || i < fresh.nsteps) {
+		for (i = 0; i < fresh.nsteps; i++)
+			op_release(&fresh.steps[i].op);
+		free(fresh.steps);
+		return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+	}
+	for (i = 0; i < e->nsteps; i++) { /* nodes are still asked for by those of the first graph */
+		op_release(&e->steps[i].op);
+		e->steps[i].op = fresh.steps[i].op;
+	}
+	free(fresh.steps);
+	return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+static CUresult update(CUgraphExec he, CUgraph hg, CUgraphExecUpdateResult *result)
+{
+	struct graph_exec *e;
+	struct graph *g;
+
+	TRY_CU(exec_resolve(he, &e));
+	TRY_CU(graph_resolve(hg, &g));
+	exec_wait(e);
+	pthread_mutex_lock(&drv_lock);
+	*result = exec_update(e, g);
+	pthread_mutex_unlock(&drv_lock);
+	return *result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+}
+
+DRV_DEFINE(3, cuGraphExecUpdate_v2, CUgraphExec, hGraphExec, CUgraph, hGraph, CUgraphExecUpdateResultInfo *, resultInfo)
+{
+	REQUIRE(resultInfo);
+	*resultInfo = (CUgraphExecUpdateResultInfo){0};
+	return update(hGraphExec, hGraph, &resultInfo->result);
+}
+
+DRV_DEFINE(4, cuGraphExecUpdate, CUgraphExec, hGraphExec, CUgraph, hGraph, CUgraphNode *, hErrorNode_out,
+	   CUgraphExecUpdateResult *, updateResult_out)
+{
+	REQUIRE(updateResult_out);
+	if (hErrorNode_out)
+		*hErrorNode_out = NULL;
+	return update(hGraphExec, hGraph, updateResult_out);
+}
