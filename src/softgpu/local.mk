@@ -174,6 +174,13 @@ softgpu_libcudart_so_13_LDADD = softgpu/libcuda.so.1 -lpthread
 softgpu_libcudart_so_13_DEPENDENCIES = src/softgpu/rt.map softgpu/libcuda.so.1
 EXTRA_DIST += src/softgpu/rt.map
 
+# The same instructions on any driver, for comparing with an NVIDIA GPU.
+check_PROGRAMS += tests/programs/ptx-bits
+tests_programs_ptx_bits_SOURCES = tests/programs/ptx-bits.c
+tests_programs_ptx_bits_CFLAGS = -std=gnu11 -g $(WARN_CFLAGS)
+tests_programs_ptx_bits_LDFLAGS =
+tests_programs_ptx_bits_LDADD = -ldl
+
 # Its tests: CUDA programs, which nvcc compiles.
 RUNTIME_TESTS = tests/unit/softgpu-runtime tests/unit/softgpu-per-thread tests/unit/softgpu-callbacks tests/unit/softgpu-errors \
 	tests/unit/softgpu-no-ptx

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The same instructions with the same operands on any CUDA driver, and their results as bits in a file: run it on an NVIDIA GPU and on
+ * the software GPU, and compare. Needs nothing but libcuda.so.1.
+ *   ptx-bits FILE                writes the results
+ *   ptx-bits --compare A B       prints what differs; exit status 1 when something that must be equal does
+ */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N 2048 /* threads: operand triples */
+
+/* approx: need not be equal; '=' must be, '~' is reported as the largest distance in units of the last place. */
+struct insn {
+	char rule, kind; /* of the result: r d h f g p */
+	const char *text;
+};
+static const struct insn insns[] = {
+#define R(t) {'=', 'r', t},
+#define D(t) {'=', 'd', t},
+#define H(t) {'=', 'h', t},
+#define F(t) {'=', 'f', t},
+#define G(t) {'=', 'g', t},
+#define P(t) {'=', 'p', t},
+#define A(t) {'~', 'f', t},
+	R("add.sat.s32 %r9, %r0, %r1;") R("sub.sat.s32 %r9, %r0, %r1;") R("mul.lo.s32 %r9, %r0, %r1;") R("mul.hi.s32 %r9, %r0, %r1;")
+	R("mul.hi.u32 %r9, %r0, %r1;") D("mul.hi.s64 %d9, %d0, %d1;") D("mul.hi.u64 %d9, %d0, %d1;") D("mul.wide.s32 %d9, %r0, %r1;")
+	R("mul.wide.s16 %r9, %h0, %h1;") R("mad.hi.s32 %r9, %r0, %r1, %r2;") R("mad.hi.sat.s32 %r9, %r0, %r1, %r2;")
+	D("mad.wide.u32 %d9, %r0, %r1, %d2;") R("mul24.lo.s32 %r9, %r0, %r1;") R("mul24.hi.s32 %r9, %r0, %r1;") R("mul24.hi.u32 %r9, %r0, %r1;")
+	R("mad24.hi.s32 %r9, %r0, %r1, %r2;") R("sad.s32 %r9, %r0, %r1, %r2;") R("sad.u32 %r9, %r0, %r1, %r2;") H("sad.s16 %h9, %h0, %h1, %h2;")
+	R("div.s32 %r9, %r0, %r1;") R("div.u32 %r9, %r0, %r1;") R("rem.s32 %r9, %r0, %r1;") R("rem.u32 %r9, %r0, %r1;")
+	D("div.s64 %d9, %d0, %d1;") D("div.u64 %d9, %d0, %d1;") D("rem.s64 %d9, %d0, %d1;") D("rem.u64 %d9, %d0, %d1;")
+	H("div.s16 %h9, %h0, %h1;") H("rem.u16 %h9, %h0, %h1;") R("abs.s32 %r9, %r0;") H("abs.s16 %h9, %h0;") D("neg.s64 %d9, %d0;")
+	R("add.cc.u32 %r8, %r0, %r1; addc.u32 %r9, %r2, 5;") R("sub.cc.u32 %r8, %r0, %r1; subc.u32 %r9, %r2, 5;")
+	R("mad.lo.cc.u32 %r8, %r0, %r1, %r2; madc.hi.u32 %r9, %r0, %r1, 3;") R("mad.hi.cc.s32 %r8, %r0, %r1, %r2; madc.hi.s32 %r9, %r0, %r1, 3;")
+	D("mad.lo.cc.u64 %d8, %d0, %d1, %d2; madc.hi.u64 %d9, %d0, %d1, 3;")
+	R("shl.b32 %r9, %r0, %r1;") R("shr.s32 %r9, %r0, %r1;") R("shr.u32 %r9, %r0, %r1;") D("shl.b64 %d9, %d0, %r1;") D("shr.s64 %d9, %d0, %r1;")
+	H("shr.s16 %h9, %h0, %r1;") H("shl.b16 %h9, %h0, %r1;") R("shf.l.wrap.b32 %r9, %r0, %r1, %r2;") R("shf.r.clamp.b32 %r9, %r0, %r1, %r2;")
+	R("lop3.b32 %r9, %r0, %r1, %r2, 0x5a;") R("lop3.b32 %r9, %r0, %r1, %r2, 0xd8;") R("popc.b64 %r9, %d0;") R("clz.b64 %r9, %d0;")
+	R("bfind.s32 %r9, %r0;") R("bfind.shiftamt.s32 %r9, %r0;") R("bfind.u64 %r9, %d0;") R("bfind.shiftamt.s64 %r9, %d0;") D("brev.b64 %d9, %d0;")
+	R("bfe.u32 %r9, %r0, %r1, %r2;") R("bfe.s32 %r9, %r0, %r1, %r2;") D("bfe.u64 %d9, %d0, %r1, %r2;") D("bfe.s64 %d9, %d0, %r1, %r2;")
+	R("bfi.b32 %r9, %r0, %r1, %r2, %r1;") D("bfi.b64 %d9, %d0, %d1, %r2, %r1;") R("bmsk.clamp.b32 %r9, %r0, %r1;") R("bmsk.wrap.b32 %r9, %r0, %r1;")
+	R("prmt.b32 %r9, %r0, %r1, %r2;") R("prmt.b32.f4e %r9, %r0, %r1, %r2;") R("prmt.b32.b4e %r9, %r0, %r1, %r2;") R("prmt.b32.rc8 %r9, %r0, %r1, %r2;")
+	R("prmt.b32.ecl %r9, %r0, %r1, %r2;") R("prmt.b32.ecr %r9, %r0, %r1, %r2;") R("prmt.b32.rc16 %r9, %r0, %r1, %r2;")
+	R("dp4a.s32.u32 %r9, %r0, %r1, %r2;") R("dp4a.u32.s32 %r9, %r0, %r1, %r2;") R("dp2a.hi.s32.s32 %r9, %r0, %r1, %r2;") R("dp2a.lo.u32.s32 %r9, %r0, %r1, %r2;")
+	F("add.rn.f32 %f9, %f0, %f1;") F("add.rz.f32 %f9, %f0, %f1;") F("add.rm.f32 %f9, %f0, %f1;") F("add.rp.f32 %f9, %f0, %f1;")
+	F("add.rn.ftz.f32 %f9, %f0, %f1;") F("add.rn.sat.f32 %f9, %f0, %f1;") F("add.rz.ftz.sat.f32 %f9, %f0, %f1;") F("sub.rn.f32 %f9, %f0, %f1;")
+	F("mul.rn.f32 %f9, %f0, %f1;") F("mul.rz.f32 %f9, %f0, %f1;") F("mul.rm.ftz.f32 %f9, %f0, %f1;") F("mul.rp.f32 %f9, %f0, %f1;")
+	F("mul.rn.ftz.f32 %f9, %f0, %f1;") F("mul.rn.ftz.sat.f32 %f9, %f0, %f1;") F("fma.rn.f32 %f9, %f0, %f1, %f2;") F("fma.rz.f32 %f9, %f0, %f1, %f2;")
+	F("fma.rm.f32 %f9, %f0, %f1, %f2;") F("fma.rp.f32 %f9, %f0, %f1, %f2;") F("fma.rn.ftz.f32 %f9, %f0, %f1, %f2;") F("fma.rp.ftz.f32 %f9, %f0, %f1, %f2;")
+	F("fma.rn.sat.f32 %f9, %f0, %f1, %f2;") F("div.rn.f32 %f9, %f0, %f1;") F("div.rz.f32 %f9, %f0, %f1;") F("div.rm.f32 %f9, %f0, %f1;")
+	F("div.rp.f32 %f9, %f0, %f1;") F("div.rn.ftz.f32 %f9, %f0, %f1;") F("rcp.rn.f32 %f9, %f0;") F("rcp.rm.f32 %f9, %f0;") F("rcp.rn.ftz.f32 %f9, %f0;")
+	F("sqrt.rn.f32 %f9, %f0;") F("sqrt.rz.f32 %f9, %f0;") F("sqrt.rp.f32 %f9, %f0;") F("sqrt.rn.ftz.f32 %f9, %f0;") F("abs.f32 %f9, %f0;")
+	F("abs.ftz.f32 %f9, %f0;") F("neg.f32 %f9, %f0;") F("neg.ftz.f32 %f9, %f0;") F("min.f32 %f9, %f0, %f1;") F("max.f32 %f9, %f0, %f1;")
+	F("min.ftz.f32 %f9, %f0, %f1;") F("max.NaN.f32 %f9, %f0, %f1;") F("copysign.f32 %f9, %f0, %f1;")
+	G("add.rn.f64 %g9, %g0, %g1;") G("add.rz.f64 %g9, %g0, %g1;") G("add.rm.f64 %g9, %g0, %g1;") G("mul.rn.f64 %g9, %g0, %g1;") G("mul.rp.f64 %g9, %g0, %g1;")
+	G("fma.rn.f64 %g9, %g0, %g1, %g2;") G("fma.rz.f64 %g9, %g0, %g1, %g2;") G("div.rn.f64 %g9, %g0, %g1;") G("div.rm.f64 %g9, %g0, %g1;")
+	G("rcp.rn.f64 %g9, %g0;") G("sqrt.rn.f64 %g9, %g0;") G("sqrt.rp.f64 %g9, %g0;") G("min.f64 %g9, %g0, %g1;") G("max.f64 %g9, %g0, %g1;")
+	G("abs.f64 %g9, %g0;") G("neg.f64 %g9, %g0;") G("rcp.approx.ftz.f64 %g9, %g0;") G("rsqrt.approx.f64 %g9, %g0;") G("rsqrt.approx.ftz.f64 %g9, %g0;")
+	R("cvt.rzi.s32.f32 %r9, %f0;") R("cvt.rni.s32.f32 %r9, %f0;") R("cvt.rmi.u32.f32 %r9, %f0;") R("cvt.rpi.s32.f32 %r9, %f0;") R("cvt.rzi.ftz.u32.f32 %r9, %f0;")
+	D("cvt.rzi.s64.f32 %d9, %f0;") D("cvt.rzi.u64.f32 %d9, %f0;") D("cvt.rni.s64.f64 %d9, %g0;") D("cvt.rzi.u64.f64 %d9, %g0;") R("cvt.rzi.s32.f64 %r9, %g0;")
+	R("cvt.rpi.u32.f64 %r9, %g0;") H("cvt.rzi.s16.f32 %h9, %f0;") H("cvt.rzi.u16.f64 %h9, %g0;") R("cvt.rzi.u8.f32 %r9, %f0;") R("cvt.rzi.s8.f32 %r9, %f0;")
+	F("cvt.rn.f32.s32 %f9, %r0;") F("cvt.rz.f32.u32 %f9, %r0;") F("cvt.rm.f32.s32 %f9, %r0;") F("cvt.rp.f32.s64 %f9, %d0;") F("cvt.rn.f32.u64 %f9, %d0;")
+	G("cvt.rn.f64.s64 %g9, %d0;") G("cvt.rm.f64.u64 %g9, %d0;") G("cvt.f64.f32 %g9, %f0;") G("cvt.ftz.f64.f32 %g9, %f0;") F("cvt.rn.f32.f64 %f9, %g0;")
+	F("cvt.rz.f32.f64 %f9, %g0;") F("cvt.rp.f32.f64 %f9, %g0;") F("cvt.rn.ftz.f32.f64 %f9, %g0;") F("cvt.rn.sat.f32.f64 %f9, %g0;") F("cvt.rni.f32.f32 %f9, %f0;")
+	F("cvt.rmi.ftz.f32.f32 %f9, %f0;") F("cvt.sat.f32.f32 %f9, %f0;") G("cvt.rzi.f64.f64 %g9, %g0;") H("cvt.rn.f16.f32 %h9, %f0;") H("cvt.rz.f16.f32 %h9, %f0;")
+	H("cvt.rn.f16.f64 %h9, %g0;") H("cvt.rn.f16.s32 %h9, %r0;") F("cvt.f32.f16 %f9, %h0;") G("cvt.f64.f16 %g9, %h0;") R("cvt.rni.s32.f16 %r9, %h0;")
+	H("cvt.rn.bf16.f32 %h9, %f0;") F("cvt.f32.bf16 %f9, %h0;") R("cvt.rn.f16x2.f32 %r9, %f0, %f1;") R("cvt.rz.bf16x2.f32 %r9, %f0, %f1;")
+	H("cvt.rn.relu.f16.f32 %h9, %f0;") R("cvt.sat.s8.s32 %r9, %r0;") R("cvt.sat.u16.s64 %r8, %d0; mov.u32 %r9, %r8;") R("cvt.s16.s32 %r9, %r0;") D("cvt.s64.s8 %d9, %r0;")
+	H("add.rn.f16 %h9, %h0, %h1;") H("sub.f16 %h9, %h0, %h1;") H("mul.rn.f16 %h9, %h0, %h1;") H("fma.rn.f16 %h9, %h0, %h1, %h2;") H("fma.rn.sat.f16 %h9, %h0, %h1, %h2;")
+	H("add.sat.f16 %h9, %h0, %h1;") H("min.f16 %h9, %h0, %h1;") H("max.NaN.f16 %h9, %h0, %h1;") H("neg.f16 %h9, %h0;") H("abs.f16 %h9, %h0;") H("fma.rn.relu.f16 %h9, %h0, %h1, %h2;")
+	R("add.f16x2 %r9, %r0, %r1;") R("fma.rn.f16x2 %r9, %r0, %r1, %r2;") H("fma.rn.bf16 %h9, %h0, %h1, %h2;") H("add.bf16 %h9, %h0, %h1;") H("mul.bf16 %h9, %h0, %h1;") H("max.bf16 %h9, %h0, %h1;")
+	R("fma.rn.bf16x2 %r9, %r0, %r1, %r2;") P("setp.lt.f16 %p9, %h0, %h1;") P("setp.geu.f16 %p9, %h0, %h1;")
+	P("setp.ltu.f32 %p9, %f0, %f1;") P("setp.ge.ftz.f32 %p9, %f0, %f1;") P("setp.equ.f64 %p9, %g0, %g1;") P("setp.ne.f32 %p9, %f0, %f1;") P("setp.nan.f64 %p9, %g0, %g1;")
+	R("set.gtu.u32.f32 %r9, %f0, %f1;") R("slct.s32.f32 %r9, %r0, %r1, %f2;") R("slct.ftz.s32.f32 %r9, %r0, %r1, %f2;") R("slct.s32.s32 %r9, %r0, %r1, %r2;")
+	P("testp.normal.f32 %p9, %f0;") P("testp.subnormal.f64 %p9, %g0;") P("testp.number.f32 %p9, %f0;")
+	A("div.approx.f32 %f9, %f0, %f1;") A("div.full.f32 %f9, %f0, %f1;") A("rcp.approx.f32 %f9, %f0;") A("rcp.approx.ftz.f32 %f9, %f0;") A("sqrt.approx.f32 %f9, %f0;")
+	A("rsqrt.approx.ftz.f32 %f9, %f0;") A("ex2.approx.ftz.f32 %f9, %f0;") A("lg2.approx.f32 %f9, %f0;") A("sin.approx.f32 %f9, %f0;") A("cos.approx.f32 %f9, %f0;") A("tanh.approx.f32 %f9, %f0;")
+};
+#define NINSNS (sizeof(insns) / sizeof(insns[0]))
+
+/* --- operands ---------------------------------------------------------------------------------------- */
+static uint64_t mix(uint64_t x)
+{
+	x += 0x9e3779b97f4a7c15ull;
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	return x ^ x >> 31;
+}
+
+/* A 64-bit pattern whose low half is an operand for the 32-bit, 16-bit and float forms. */
+static uint64_t operand(unsigned thread, unsigned which, int is_double)
+{
+	static const uint32_t singles[] = {0, 0x80000000, 1, 0x80000001, 0x007fffff, 0x00800000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000,
+		0xffc12345, 0x7f812345, 0x7f7fffff, 0x4effffff, 0x4f000000, 0x3f000000, 0x33800000, 31, 32, 33, 255, 0xffffffff, 0x7fffffff, 0x3c003c00, 0x7c007c00,
+		0x7e00fe00, 0x00010001, 0x8001fbff, 0x3c013555};
+	static const uint64_t doubles[] = {0, 1ull << 63, 1, 0x000fffffffffffffull, 0x0010000000000000ull, 0x3ff0000000000000ull, 0xbff0000000000000ull,
+		0x7ff0000000000000ull, 0xfff0000000000000ull, 0x7ff8000000000000ull, 0xfff8000012345678ull, 0x7ff0000012345678ull, 0x7fefffffffffffffull,
+		0x41dfffffffc00000ull, 0x43e0000000000000ull, 0x36a0000000000000ull, 0x3fe0000000000000ull, ~0ull, 0x47efffffe0000000ull, 0x380fffffffffffffull};
+	uint64_t r = mix(thread * 3u + which);
+	double d;
+	float f;
+	uint32_t u;
+
+	switch (thread % 4) {
+	case 0:
+		return r;
+	case 1:
+		return is_double ? doubles[r % (sizeof(doubles) / 8)] : singles[r % (sizeof(singles) / 4)] | (r & 0xffffffff00000000ull);
+	case 2: /* numbers of ordinary size */
+		d = ((double)(int64_t)r) * 0x1p-56;
+		f = (float)d;
+		memcpy(&u, &f, 4);
+		if (!is_double)
+			return u;
+		memcpy(&r, &d, 8);
+		return r;
+	default:
+		return (uint64_t)((int64_t)(r % 2001) - 1000);
+	}
+}
+
+/* --- the driver -------------------------------------------------------------------------------------- */
+static void *driver;
+static void *call(const char *name)
+{
+	void *f = dlsym(driver, name);
+
+	if (!f) {
+		fprintf(stderr, "libcuda.so.1 has no %s\n", name);
+		exit(1);
+	}
+	return f;
+}
+#define CU(name, ...)                                                                               \
+	do {                                                                                        \
+		int rc_ = ((int (*)(void *, ...))call(name))(__VA_ARGS__);               \
+		if (rc_) {                                                                          \
+			fprintf(stderr, "%s: error %d\n", name, rc_);                               \
+			exit(1);                                                                    \
+		}                                                                                   \
+	} while (0)
+
+static void make_text(const struct insn *i, int sm, char *text, size_t n)
+{
+	static const char *const stores[] = {"cvt.u64.u32 %d9, %r9;", "", "cvt.u64.u16 %d9, %h9;", "mov.b32 %r9, %f9; cvt.u64.u32 %d9, %r9;",
+		"mov.b64 %d9, %g9;", "selp.u64 %d9, 1, 0, %p9;"};
+
+	snprintf(text, n,
+		".version 7.8\n.target sm_%d\n.address_size 64\n.visible .entry k(.param .u64 o, .param .u64 i) {\n"
+		".reg .b16 %%h<10>; .reg .b32 %%r<13>; .reg .b64 %%d<14>; .reg .f32 %%f<10>; .reg .f64 %%g<10>; .reg .pred %%p<10>;\n"
+		"ld.param.u64 %%d10, [o]; ld.param.u64 %%d11, [i]; mov.u32 %%r10, %%tid.x; mov.u32 %%r11, %%ctaid.x; mov.u32 %%r12, %%ntid.x;\n"
+		"mad.lo.u32 %%r10, %%r11, %%r12, %%r10; mul.wide.u32 %%d12, %%r10, 8; add.u64 %%d10, %%d10, %%d12; mul.wide.u32 %%d12, %%r10, 48; add.u64 %%d11, %%d11, %%d12;\n"
+		"ld.global.b64 %%d0, [%%d11]; ld.global.b64 %%d1, [%%d11+8]; ld.global.b64 %%d2, [%%d11+16];\n"
+		"ld.global.f64 %%g0, [%%d11+24]; ld.global.f64 %%g1, [%%d11+32]; ld.global.f64 %%g2, [%%d11+40];\n"
+		"cvt.u32.u64 %%r0, %%d0; cvt.u32.u64 %%r1, %%d1; cvt.u32.u64 %%r2, %%d2; cvt.u16.u64 %%h0, %%d0; cvt.u16.u64 %%h1, %%d1; cvt.u16.u64 %%h2, %%d2;\n"
+		"mov.b32 %%f0, %%r0; mov.b32 %%f1, %%r1; mov.b32 %%f2, %%r2;\n%s\n%s\nst.global.u64 [%%d10], %%d9; ret; }\n",
+		sm, i->text, stores[strchr("rdhfgp", i->kind) - "rdhfgp"]);
+}
+
+static void run_all(const char *file)
+{
+	static uint64_t in[N][6], out[N];
+	uint64_t d_in = 0, d_out = 0;
+	void *ctx = NULL, *mod = NULL, *fn = NULL;
+	int dev = 0, major = 8, minor = 0;
+	char text[4096];
+	FILE *f = fopen(file, "wb");
+
+	driver = dlopen("libcuda.so.1", RTLD_NOW);
+	if (!driver || !f) {
+		fprintf(stderr, "%s\n", driver ? "cannot write the file" : dlerror());
+		exit(1);
+	}
+	for (unsigned t = 0; t < N; t++)
+		for (unsigned k = 0; k < 6; k++)
+			in[t][k] = operand(t, k % 3, k >= 3);
+	CU("cuInit", (void *)0);
+	CU("cuDeviceGet", (void *)&dev, 0);
+	CU("cuDevicePrimaryCtxRetain", (void *)&ctx, dev);
+	CU("cuCtxSetCurrent", ctx);
+	CU("cuDeviceGetAttribute", (void *)&major, 75, dev);
+	CU("cuDeviceGetAttribute", (void *)&minor, 76, dev);
+	CU("cuMemAlloc_v2", (void *)&d_in, sizeof(in));
+	CU("cuMemAlloc_v2", (void *)&d_out, sizeof(out));
+	CU("cuMemcpyHtoD_v2", (void *)(uintptr_t)d_in, in, sizeof(in));
+	for (unsigned k = 0; k < NINSNS; k++) {
+		void *params[2] = {&d_out, &d_in};
+		make_text(&insns[k], major >= 9 ? 90 : 80, text, sizeof(text));
+		memset(out, 0, sizeof(out));
+		if (((int (*)(void *, const void *))call("cuModuleLoadData"))(&mod, text)) {
+			fprintf(stderr, "refused: %s\n", insns[k].text);
+		} else {
+			CU("cuModuleGetFunction", (void *)&fn, mod, "k");
+			CU("cuLaunchKernel", fn, N / 256, 1, 1, 256, 1, 1, 0, (void *)0, params, (void *)0);
+			CU("cuMemcpyDtoH_v2", out, d_out, sizeof(out));
+			CU("cuModuleUnload", mod);
+		}
+		fwrite(out, 8, N, f);
+	}
+	fclose(f);
+}
+
+/* --- comparing --------------------------------------------------------------------------------------- */
+static uint32_t ulps(uint32_t a, uint32_t b)
+{
+	int32_t x = (int32_t)a < 0 ? (int32_t)(0x80000000u - a) : (int32_t)a, y = (int32_t)b < 0 ? (int32_t)(0x80000000u - b) : (int32_t)b;
+
+	return x > y ? (uint32_t)x - (uint32_t)y : (uint32_t)y - (uint32_t)x;
+}
+
+static int compare(const char *a, const char *b)
+{
+	FILE *fa = fopen(a, "rb"), *fb = fopen(b, "rb");
+	static uint64_t x[N], y[N];
+	int bad = 0;
+
+	if (!fa || !fb)
+		return 2;
+	for (unsigned k = 0; k < NINSNS; k++) {
+		unsigned differ = 0, shown = 0;
+		uint32_t most = 0, at = 0;
+		if (fread(x, 8, N, fa) != N || fread(y, 8, N, fb) != N)
+			return 2;
+		for (unsigned t = 0; t < N; t++) {
+			if (x[t] == y[t])
+				continue;
+			differ++;
+			if (insns[k].rule == '~') {
+				uint32_t u = ulps((uint32_t)x[t], (uint32_t)y[t]);
+				if (u > most) {
+					most = u;
+					at = t;
+				}
+				continue;
+			}
+			if (shown++ < 3)
+				printf("  %s  a %#llx b %#llx c %#llx | %#llx %#llx: %#llx, %#llx\n", insns[k].text, (unsigned long long)operand(t, 0, 0),
+					(unsigned long long)operand(t, 1, 0), (unsigned long long)operand(t, 2, 0), (unsigned long long)operand(t, 0, 1),
+					(unsigned long long)operand(t, 1, 1), (unsigned long long)x[t], (unsigned long long)y[t]);
+		}
+		if (insns[k].rule == '~')
+			printf("%s at most %u ulp (a %#llx: %#llx, %#llx)\n", insns[k].text, most, (unsigned long long)operand(at, 0, 0), (unsigned long long)x[at],
+				(unsigned long long)y[at]);
+		else if (differ)
+			printf("%s differs in %u of %u\n", insns[k].text, differ, N);
+		bad |= differ && insns[k].rule == '=';
+	}
+	printf("%zu instructions, %s\n", NINSNS, bad ? "not all equal" : "all that must be equal are");
+	return bad;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 4 && !strcmp(argv[1], "--compare"))
+		return compare(argv[2], argv[3]);
+	if (argc != 2) {
+		fprintf(stderr, "usage: ptx-bits FILE | ptx-bits --compare A B\n");
+		return 1;
+	}
+	run_all(argv[1]);
+	return 0;
+}
