@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host call stacks, see stack.h. Surprise: at a stop of the agent the innermost frames are the agent's, CUPTI's and the driver's; they are
- * left out, so that frame 0 is the call that the program or its CUDA runtime made, as in recorded stacks.
+ * Host call stacks, see stack.h. Surprise: at a stop of the agent the innermost frames are the agent's, CUPTI's and the driver's, then
+ * the CUDA runtime's; they are left out, so that frame 0 is the program's own call (`set backtrace runtime on` shows the runtime's).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,24 +17,44 @@ void stack_free(struct stack *st)
 	memset(st, 0, sizeof *st);
 }
 
-static bool is_ours(const struct symbol *sym)
+static const char *base_name(const char *path)
 {
-	static const char *const names[] = {"libtsdb-agent.so", "libcupti.so", "libcuda.so"};
-	const char *slash = sym->module ? strrchr(sym->module, '/') : NULL;
+	const char *slash = strrchr(path, '/');
 
-	for (size_t i = 0; slash && i < sizeof names / sizeof *names; i++) {
-		if (!strncmp(slash + 1, names[i], strlen(names[i])))
+	return slash ? slash + 1 : path;
+}
+
+static bool begins_with_one(const char *text, const char *const *names)
+{
+	for (; text && *names; names++) {
+		if (!strncmp(text, *names, strlen(*names)))
 			return true;
 	}
 	return false;
 }
 
-/* Leaves out the innermost frames while they are the agent's, CUPTI's and the driver's, when the stack begins in the agent. */
-static void hide_ours(struct stack *st)
+static bool is_ours(const struct symbol *sym)
+{
+	static const char *const names[] = {"libtsdb-agent.so", "libcupti.so", "libcuda.so", NULL};
+
+	return sym->module && begins_with_one(base_name(sym->module), names);
+}
+
+/* The CUDA runtime, and what nvcc puts between a <<<>>> and the runtime. */
+static bool is_runtime(const struct symbol *sym)
+{
+	static const char *const names[] = {"libcudart.so", NULL};
+	static const char *const stubs[] = {"__device_stub__", "__cudaLaunchKernel_helper", "cudaLaunchKernel<", NULL};
+
+	return begins_with_one(sym->function, stubs) || (sym->module && begins_with_one(base_name(sym->module), names));
+}
+
+/* Leaves out the innermost frames while they are the agent's, CUPTI's, the driver's and, unless it is wanted, the runtime's. */
+static void hide_inner(struct stack *st, bool runtime)
 {
 	unsigned n = 0;
 
-	while (n < st->n && is_ours(&st->frames[n].sym))
+	while (n < st->n && (is_ours(&st->frames[n].sym) || (!runtime && is_runtime(&st->frames[n].sym))))
 		n++;
 	if (!n || n >= st->n)
 		return;
@@ -43,12 +63,28 @@ static void hide_ours(struct stack *st)
 	st->hidden = n;
 }
 
+/* What called main() is nobody's business, as in gdb. */
+static void hide_outer(struct stack *st)
+{
+	for (unsigned i = 0; i < st->n; i++) {
+		if (st->frames[i].sym.function && !strcmp(st->frames[i].sym.function, "main"))
+			st->n = i + 1;
+	}
+}
+
+static void hide_frames(const struct session *s, struct stack *st, bool inner)
+{
+	if (inner)
+		hide_inner(st, s->set.number[SET_BT_RUNTIME]);
+	if (!s->set.number[SET_BT_PAST_MAIN])
+		hide_outer(st);
+}
+
 struct err *stack_of_thread(struct session *s, pid_t tid, struct stack *ret)
 {
 	memset(ret, 0, sizeof *ret);
 	TRY(inferior_backtrace(s->target.inf, tid, FRAMES_MAX, &ret->frames, &ret->n));
-	if (s->target.at_cmd)
-		hide_ours(ret);
+	hide_frames(s, ret, s->target.at_cmd);
 	return NULL;
 }
 
@@ -77,6 +113,7 @@ struct err *stack_recorded(struct session *s, struct sbt_reader *r, uint32_t id,
 	TRY(sbt_reader_stack(r, id, &frames, &n));
 	for (unsigned i = 0; i < n; i++)
 		add_recorded(s, r, &frames[i], ret);
+	hide_frames(s, ret, true);
 	return NULL;
 }
 
@@ -95,13 +132,6 @@ struct err *stack_get(struct session *s, struct stack *ret)
 	if (!s->target.inf)
 		return err_cure(err_new(ERR_STATE, "there is no stack: the program is not being run"), "Use \"run\" or \"replay start\"");
 	return stack_of_thread(s, s->target.tid, ret);
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 void stack_print_frame(struct buf *out, const struct stack *st, unsigned i)
