@@ -14,24 +14,29 @@
 #include "shell/trace.h"
 #include "shell/words.h"
 
+/* "app.sbt" as "app.2.sbt". */
+static char *numbered(const char *path, unsigned n)
+{
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+	int len = dot ? (int)(dot - path) : (int)strlen(path);
+
+	return xasprintf("%.*s.%u%s", len, path, n, dot ? dot : "");
+}
+
 char *capture_path(struct session *s)
 {
-	const char *set = s->set.string[SET_OUTPUT], *program = s->target.program ? s->target.program : "tsdb", *slash, *dot;
-	char *base;
+	const char *set = s->set.string[SET_OUTPUT], *program = s->target.program ? s->target.program : "tsdb", *slash;
+	char *base, *with;
 
 	if (s->plan.path)
 		return xstrdup(s->plan.path);
 	slash = strrchr(program, '/');
 	base = *set ? xstrdup(set) : xasprintf("%s.sbt", slash ? slash + 1 : program);
-	if (s->plan.nmade) {
-		char *numbered;
-
-		dot = strrchr(base, '.');
-		numbered = xasprintf("%.*s.%u%s", dot ? (int)(dot - base) : (int)strlen(base), base, s->plan.nmade, dot ? dot : "");
-		free(base);
-		base = numbered;
-	}
-	return base;
+	if (!s->plan.nmade)
+		return base;
+	with = numbered(base, s->plan.nmade);
+	free(base);
+	return with;
 }
 
 static bool same_file(const char *a, const char *b)
@@ -180,7 +185,7 @@ void capture_finish(struct session *s)
 	if (e)
 		memset(&c, 0, sizeof c);
 	else
-		e = recorder_end(s->recorder, lost, s->target.recording, &c);
+		e = recorder_end(s->recorder, lost, s->target.recording && !s->plan.made, &c);
 	if (e) {
 		s->plan.failed = true;
 		s->failures++;
@@ -212,10 +217,17 @@ void capture_check_window(struct session *s)
 void capture_exec(struct session *s)
 {
 	struct recorder_capture c;
+	char *path;
 
-	if (recorder_capture(s->recorder, &c) && c.commands) {
-		capture_finish(s);
+	if (!recorder_capture(s->recorder, &c) || !c.commands) {
+		arm_window(s);
 		return;
 	}
-	arm_window(s);
+	path = recorder_mode(s->recorder) == RECORDER_ALL ? numbered(c.path, ++s->plan.nexec) : NULL;
+	capture_finish(s);
+	if (!path)
+		return;
+	s->plan.mode = RECORDER_ALL;
+	s->plan.path = path;
+	err_free(capture_arm(s)); /* a path that cannot be written now could a moment ago */
 }

@@ -15,7 +15,7 @@ struct err *capture_arm(struct session *s) TS_CHECK;
 void capture_check_window(struct session *s);
 /* Ends the capture that is on, says what was captured, and forgets the plan. Nothing happens without one. */
 void capture_finish(struct session *s);
-/* The program executes another one: what was captured so far ends; a plan that has captured nothing yet goes on. */
+/* The program executes another one: what was captured so far is one trace, a capture of everything goes on in the next one. */
 void capture_exec(struct session *s);
 /* Forgets the plan and disarms the window. */
 void capture_forget(struct session *s);

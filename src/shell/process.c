@@ -474,6 +474,8 @@ static void on_signal_stop(struct session *s, int sig)
 
 static void on_exec(struct session *s)
 {
+	while (drain(s, false, DRAIN_MOST)) /* the old program's; the new one is still being loaded */
+		;
 	capture_exec(s);
 	recorder_exec(s->recorder);
 	breakpoints_reset(s->breaks);

@@ -59,7 +59,8 @@ struct capture_plan {
 	char *glob; /* of the window: kernel glob or NVTX name */
 	uint64_t first, last, count;
 	char *made; /* the file of the newest capture; NULL: none yet */
-	unsigned nmade;
+	unsigned nmade; /* captures under the default name */
+	unsigned nexec; /* captures ended by an exec */
 	bool failed; /* writing failed */
 	bool stacks_off; /* `record --no-stacks` */
 };

@@ -124,3 +124,17 @@ def test_what_is_not_here_yet(t):
     """What is not here yet says so by name."""
     for words, what in (((['--batch', '-p', '1']), 'attach'), ((['replay', 'x.sbt']), 'tsdb replay'), ((['--batch', '-ex', 'attach 1']), 'attach')):
         t.sentence(t.tsdb(*words), rf'{what}.*not in this version')
+
+
+def test_a_program_that_executes_another_is_recorded_in_two_traces(t):
+    t.equal(t.record('execs').status, 5, 'record')
+    for name in ('t.sbt', 't.1.sbt'):
+        v = t.tsdb('view', '--kind', 'launch', name)
+        t.equal(v.status, 0, name)
+        t.check(v.out, f'launches in {name}')
+
+
+def test_record_without_stacks(t):
+    t.equal(t.record('vecadd', options=['--no-stacks']).status, 0, 'record')
+    t.equal(json.loads(t.tsdb('info', '--json', 't.sbt').out)['stacks'], False, 'stacks')
+    t.check(not any(json.loads(x)['stack'] for x in t.tsdb('view', '--json', 't.sbt').out.splitlines()), 'no stack in a command')
