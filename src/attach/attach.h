@@ -146,6 +146,7 @@ enum drain_kind { DRAIN_NONE, DRAIN_CMD, DRAIN_STACK, DRAIN_TIME, DRAIN_CODE };
 struct drain_item {
 	enum drain_kind kind;
 	struct sbt_cmd cmd;	   /* CMD */
+	uint32_t epoch;		   /* CMD: how often the process had executed another program by then */
 	uint32_t stack;		   /* STACK: comes before the first command that has it */
 	const struct sbt_frame *frames;
 	unsigned n;

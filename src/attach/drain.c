@@ -227,6 +227,7 @@ static void give_cmd(struct inferior *inf, struct drain_item *ret)
 	} else {
 		d->last_seq = e.seq;
 		ret->kind = DRAIN_CMD;
+		ret->epoch = v->epoch;
 		ret->cmd.stack = drain_stack_id(&d->stacks, v->epoch, ret->cmd.stack);
 		ret->cmd.gpu_start_ns = ret->cmd.gpu_end_ns = 0;
 		d->has_time = drain_join_cmd(&d->join, v->epoch, &ret->cmd, &d->time);

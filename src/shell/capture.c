@@ -217,17 +217,21 @@ void capture_check_window(struct session *s)
 void capture_exec(struct session *s)
 {
 	struct recorder_capture c;
+	struct err *e;
 	char *path;
 
-	if (!recorder_capture(s->recorder, &c) || !c.commands) {
-		arm_window(s);
+	if (!recorder_capture(s->recorder, &c) || !c.commands)
 		return;
-	}
 	path = recorder_mode(s->recorder) == RECORDER_ALL ? numbered(c.path, ++s->plan.nexec) : NULL;
 	capture_finish(s);
 	if (!path)
 		return;
 	s->plan.mode = RECORDER_ALL;
 	s->plan.path = path;
-	err_free(capture_arm(s)); /* a path that cannot be written now could a moment ago */
+	e = arm_recorder(s, s->recorder, path);
+	if (e) {
+		s->plan.failed = true;
+		out_error(s->out, e);
+	}
+	process_configure(s);
 }

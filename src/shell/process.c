@@ -293,8 +293,8 @@ static void tell_unreplayable(struct session *s)
 /* Takes what the rings hold. True when there may be more. */
 static bool drain(struct session *s, bool final, unsigned most)
 {
-	bool more = false;
-	struct err *e = recorder_drain(s->recorder, s->target.inf, final, most, &more);
+	enum recorder_turn turn = RECORDER_MORE;
+	struct err *e = recorder_drain(s->recorder, s->target.inf, final, most, &turn);
 
 	if (!e)
 		e = recorder_tick(s->recorder);
@@ -302,12 +302,15 @@ static bool drain(struct session *s, bool final, unsigned most)
 		s->plan.failed = true;
 		s->failures++;
 		out_error(s->out, e);
-		more = true;
+	}
+	if (turn == RECORDER_EXEC) {
+		capture_exec(s);
+		recorder_exec(s->recorder);
 	}
 	tell_agent(s);
 	tell_unreplayable(s);
 	capture_check_window(s);
-	return more;
+	return turn != RECORDER_DONE;
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------------------ */
@@ -472,19 +475,6 @@ static void on_signal_stop(struct session *s, int sig)
 	stack_tell_top(s);
 }
 
-static void on_exec(struct session *s)
-{
-	while (drain(s, false, DRAIN_MOST)) /* the old program's; the new one is still being loaded */
-		;
-	capture_exec(s);
-	recorder_exec(s->recorder);
-	breakpoints_reset(s->breaks);
-	process_configure(s);
-	err_free(process_rearm(s));
-	if (!s->target.recording)
-		out_style(s->out, STYLE_NOTE, "[process %d is executing another program]\n", inferior_pid(s->target.inf));
-}
-
 /* Acts on an event: true when the program is to stay stopped (or is gone). */
 static bool act(struct session *s, const struct inferior_event *ev)
 {
@@ -495,7 +485,8 @@ static bool act(struct session *s, const struct inferior_event *ev)
 	case INFERIOR_FORKED:
 		return false;
 	case INFERIOR_EXECED:
-		on_exec(s);
+		if (!t->recording)
+			out_style(s->out, STYLE_NOTE, "[process %d is executing another program]\n", inferior_pid(t->inf));
 		return false;
 	case INFERIOR_EXITED:
 	case INFERIOR_SIGNALLED:

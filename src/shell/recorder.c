@@ -64,7 +64,10 @@ struct recorder {
 	size_t ncode;
 	struct kept_call *calls;
 	unsigned ncalls;
-	struct recent *recent; /* RECENT_MAX, or NULL */
+	uint32_t epoch; /* of the last command */
+	bool holds;
+	struct drain_item held; /* the first command of another program */
+	struct recent *recent;  /* RECENT_MAX, or NULL */
 	uint64_t nrecent;
 };
 
@@ -132,10 +135,9 @@ void recorder_free(struct recorder *r)
 
 void recorder_exec(struct recorder *r)
 {
-	forget_kept(r);
 	state_free(r->state);
 	r->state = state_new();
-	r->last_seq = r->nrecent = 0;
+	r->nrecent = 0;
 }
 
 /* ---- the file ----------------------------------------------------------------------------------------------------- */
@@ -510,18 +512,37 @@ static struct err *take_item(struct recorder *r, struct inferior *inf, const str
 	return e ? give_up(r, e) : NULL;
 }
 
-struct err *recorder_drain(struct recorder *r, struct inferior *inf, bool final, unsigned most, bool *ret_more)
+/* Whether the next item begins another program's commands; it is held then. */
+static bool is_exec(struct recorder *r, const struct drain_item *it)
+{
+	if (it->kind != DRAIN_CMD || it->epoch == r->epoch)
+		return false;
+	r->epoch = it->epoch;
+	r->held = *it; /* what it points to lives until the next drain_next() */
+	r->holds = true;
+	return true;
+}
+
+struct err *recorder_drain(struct recorder *r, struct inferior *inf, bool final, unsigned most, enum recorder_turn *ret)
 {
 	struct drain_item it;
 
-	*ret_more = false;
+	*ret = RECORDER_DONE;
+	if (r->holds) {
+		r->holds = false;
+		TRY(take_item(r, inf, &r->held));
+	}
 	for (unsigned n = 0; !most || n < most; n++) {
 		TRY(drain_next(inf, final, &it));
 		if (it.kind == DRAIN_NONE)
 			return NULL;
+		if (is_exec(r, &it)) {
+			*ret = RECORDER_EXEC;
+			return NULL;
+		}
 		TRY(take_item(r, inf, &it));
 	}
-	*ret_more = true;
+	*ret = RECORDER_MORE;
 	return NULL;
 }
 

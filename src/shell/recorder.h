@@ -35,7 +35,12 @@ struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char
 enum recorder_mode recorder_mode(const struct recorder *r);
 /* Takes what the rings hold, at most about `most` records (0: all there is). final: as drain_next. An error is one of writing the
  * trace (the capture has ended then, the file stays readable) or of a broken ring. */
-struct err *recorder_drain(struct recorder *r, struct inferior *inf, bool final, unsigned most, bool *ret_more) TS_CHECK;
+enum recorder_turn {
+	RECORDER_DONE, /* the rings hold nothing more now */
+	RECORDER_MORE,
+	RECORDER_EXEC, /* what follows is of another program, which the process has executed: call recorder_exec(), then go on */
+};
+struct err *recorder_drain(struct recorder *r, struct inferior *inf, bool final, unsigned most, enum recorder_turn *ret) TS_CHECK;
 /* Writes out what waits when a second has passed. */
 struct err *recorder_tick(struct recorder *r) TS_CHECK;
 
@@ -54,7 +59,7 @@ struct err *recorder_close_window(struct recorder *r, struct inferior *inf, uint
  * nothing to capture (the file is removed then, unless always). lost: records lost so far. */
 struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct recorder_capture *ret) TS_CHECK;
 
-/* The program became another one by exec: ids and state start again. */
+/* The program became another one by exec: the state starts again. */
 void recorder_exec(struct recorder *r);
 
 struct state *recorder_state(struct recorder *r);
