@@ -30,6 +30,16 @@
  * control.request and resumes that one thread; the agent serves it, sets request.kind to NONE, and traps again with why SERVED;
  * TSDB_REQ_NONE means go on. READ and WRITE first wait for the stopped command's own stream (the legacy default stream when it has none),
  * unless that is capturing, then copy on a private non-blocking stream; for other streams send SYNC_STREAM first.
+ *
+ * Memory. Contents go through TSDB_BULK_SLOTS slots that all threads of the agent share. A producer takes a ticket t = fetch_add(next_bulk), fills slot
+ * t % SLOTS when that is FREE (acquire) and its turn is t / SLOTS (mod 2^32), and sets it FULL (release). tsdb takes tickets strictly in
+ * order; it sets turn to the next one and then FREE (release). So a ticket is taken only when its bytes are at hand, and a producer that gives up
+ * fills its slot with n 0 and piece 0. A piece's first slot has offset 0 and says all of seq, addr, size, role, owner, module and name; the others
+ * repeat piece and size; offsets follow each other without gaps; slots of different pieces may alternate. A piece of size 0 is one slot with n 0.
+ * A span's MSG_WINDOW "ended" goes out when all its slots are FULL. Its "begins" goes out before the first ticket of it is taken.
+ * REQ_END_SPAN: at a stop, tsdb clears control.span, sets the request, and resumes all threads (as their slots may be half filled); the
+ * stopped thread ends the span, whose last command is the one before the stopped one (the stopped one itself when api_exit is 1), and traps.
+ * A window (control.window) with memory on is a span as well, ended where the window closes, before its STOP_WINDOW_DONE.
  */
 #ifndef CAPTURE_WIRE_H
 #define CAPTURE_WIRE_H
@@ -137,7 +147,7 @@ enum tsdb_bulk_flags {
 };
 struct tsdb_bulk {
 	_Alignas(64) _Atomic uint32_t state;
-	_Atomic uint32_t turn;
+	_Atomic uint32_t turn; /* of the ticket that may fill it: ticket / TSDB_BULK_SLOTS */
 	uint64_t piece;	       /* a number for all slots of one piece, never reused */
 	uint64_t seq, addr, size; /* of the piece, as in struct sbt_memory */
 	uint32_t role, owner, module, flags;
@@ -177,7 +187,7 @@ struct tsdb_stop {
 	uint8_t cmd[TSDB_RECORD_MAX]; /* packed command */
 };
 
-enum tsdb_req_kind { TSDB_REQ_NONE, TSDB_REQ_READ, TSDB_REQ_WRITE, TSDB_REQ_SYNC_STREAM };
+enum tsdb_req_kind { TSDB_REQ_NONE, TSDB_REQ_READ, TSDB_REQ_WRITE, TSDB_REQ_SYNC_STREAM, TSDB_REQ_END_SPAN };
 struct tsdb_req {
 	uint32_t kind;
 	uint32_t result; /* CUresult of what the agent did */
