@@ -32,7 +32,7 @@ static CUresult check_side(uint64_t addr, enum side side, size_t n, enum soft_me
 		*kind = SOFT_MEM_PAGEABLE;
 		return CUDA_SUCCESS;
 	}
-	REQUIRE(n <= r->end - addr);
+	REQUIRE(mem_covers(addr, n));
 	*kind = mem_soft_kind(r);
 	return CUDA_SUCCESS;
 }

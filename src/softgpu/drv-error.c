@@ -22,6 +22,7 @@ static const struct {
 	E(CUDA_ERROR_PROFILER_ALREADY_STARTED, "profiler already started"),
 	E(CUDA_ERROR_PROFILER_ALREADY_STOPPED, "profiler already stopped"),
 	E(CUDA_ERROR_STUB_LIBRARY, "CUDA driver is a stub library"),
+	E(CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, "API call is not supported in the installed CUDA driver"),
 	E(CUDA_ERROR_DEVICE_UNAVAILABLE, "CUDA-capable device(s) is/are busy or unavailable"),
 	E(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected"),
 	E(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),

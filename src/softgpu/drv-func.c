@@ -140,7 +140,7 @@ static CUresult only_func(CUfunction h, struct func **ret)
 	return CUDA_SUCCESS;
 }
 
-/* The attribute calls take both kinds of handle. */
+/* The occupancy calls take both kinds of handle ("CUDA Driver API", cuOccupancyMaxActiveBlocksPerMultiprocessor). */
 static CUresult info_and_attrs(CUfunction h, const struct ptx_function_info **info, struct func_attrs **a)
 {
 	if (obj_alive(OBJ_FUNC, h)) {
@@ -157,40 +157,36 @@ static CUresult info_and_attrs(CUfunction h, const struct ptx_function_info **in
 
 DRV_DEFINE(3, cuFuncGetAttribute, int *, pi, CUfunction_attribute, attrib, CUfunction, hfunc)
 {
-	const struct ptx_function_info *info;
-	struct func_attrs *a;
+	struct func *f;
 
 	REQUIRE(pi);
-	TRY_CU(info_and_attrs(hfunc, &info, &a));
-	return func_attribute_get(info, a, attrib, pi);
+	TRY_CU(only_func(hfunc, &f));
+	return func_attribute_get(&f->info, &f->attrs, attrib, pi);
 }
 
 DRV_DEFINE(3, cuFuncSetAttribute, CUfunction, hfunc, CUfunction_attribute, attrib, int, value)
 {
-	const struct ptx_function_info *info;
-	struct func_attrs *a;
+	struct func *f;
 
-	TRY_CU(info_and_attrs(hfunc, &info, &a));
-	return func_attribute_set(a, info, attrib, value);
+	TRY_CU(only_func(hfunc, &f));
+	return func_attribute_set(&f->attrs, &f->info, attrib, value);
 }
 
 DRV_DEFINE(2, cuFuncSetCacheConfig, CUfunction, hfunc, CUfunc_cache, config)
 {
-	const struct ptx_function_info *info;
-	struct func_attrs *a;
+	struct func *f;
 
-	TRY_CU(info_and_attrs(hfunc, &info, &a));
+	TRY_CU(only_func(hfunc, &f));
 	REQUIRE(config <= CU_FUNC_CACHE_PREFER_EQUAL);
-	a->cache = config;
+	f->attrs.cache = config;
 	return CUDA_SUCCESS;
 }
 
 DRV_DEFINE(2, cuFuncSetSharedMemConfig, CUfunction, hfunc, CUsharedconfig, config)
 {
-	const struct ptx_function_info *info;
-	struct func_attrs *a;
+	struct func *f;
 
-	TRY_CU(info_and_attrs(hfunc, &info, &a));
+	TRY_CU(only_func(hfunc, &f));
 	REQUIRE(config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
 	return CUDA_SUCCESS;
 }

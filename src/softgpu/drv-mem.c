@@ -14,9 +14,17 @@
 
 const struct mem_range *mem_covers(uint64_t addr, size_t n)
 {
-	const struct mem_range *r = mem_find(addr);
+	const struct mem_range *r = mem_find(addr), *last = r;
 
-	return r && n <= r->end - addr ? r : NULL;
+	/* Memory that was mapped side by side is one. */
+	while (last && n > last->end - addr) {
+		uint64_t end = last->end;
+
+		last = last->kind == MEM_MAPPED ? mem_find(end) : NULL;
+		if (last && (last->start != end || last->kind != MEM_MAPPED))
+			last = NULL;
+	}
+	return last ? r : NULL;
 }
 
 enum soft_mem_kind mem_soft_kind(const struct mem_range *r)
@@ -310,7 +318,7 @@ static CUresult attribute_of(const struct mem_range *r, CUdeviceptr ptr, CUpoint
 		*(CUdeviceptr *)data = ptr;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-		if (r->kind == MEM_DEVICE || r->kind == MEM_MODULE)
+		if (r->kind == MEM_DEVICE || r->kind == MEM_MODULE || r->kind == MEM_MAPPED)
 			return CUDA_ERROR_INVALID_VALUE;
 		*(void **)data = (void *)ptr;
 		return CUDA_SUCCESS;

@@ -69,6 +69,7 @@ softgpu_libcuda_so_1_SOURCES = \
 	src/softgpu/drv-pool.c \
 	src/softgpu/drv-refused.c \
 	src/softgpu/drv-stream.c \
+	src/softgpu/drv-vmm.c \
 	src/softgpu/drv-workspace.c \
 	src/softgpu/entry.h \
 	src/softgpu/fatbin.c \

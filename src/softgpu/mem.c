@@ -385,6 +385,8 @@ static void release(uint32_t at)
 	if (on_device(kind)) {
 		mem.used -= x.end - x.start;
 		extent_give(x);
+	} else if (kind == MEM_MAPPED) {
+		reserve((void *)x.start, x.end - x.start, PROT_NONE, MAP_FIXED);
 	} else if (kind != MEM_REGISTERED) {
 		munmap((void *)x.start, x.end - x.start);
 	}
@@ -418,6 +420,84 @@ void mem_free_owner(uint32_t ctx)
 		if (mem.slots[mem.keys[i].slot].ctx == ctx)
 			release(i);
 	pthread_mutex_unlock(&mem.lock);
+}
+
+/* --- virtual memory management -------------------------------------------------------------------------- */
+
+/* Takes exactly [start, start + size) out of the free extents. Caller holds the lock. */
+static bool extent_take_at(uint64_t start, uint64_t size)
+{
+	struct extent *e = mem.extents, *end = e + mem.nextents;
+	uint64_t old_end;
+
+	while (e < end && !(e->start <= start && start < e->end))
+		e++;
+	if (e == end || size > e->end - start || mem.nextents == MAX_EXTENTS)
+		return false;
+	old_end = e->end;
+	e->end = start;
+	if (start + size < old_end) {
+		memmove(e + 2, e + 1, (size_t)(end - (e + 1)) * sizeof(*e));
+		e[1] = (struct extent){start + size, old_end};
+		mem.nextents++;
+	}
+	if (e->start == e->end) {
+		mem.nextents--;
+		memmove(e, e + 1, (mem.nextents - (size_t)(e - mem.extents)) * sizeof(*e));
+	}
+	return true;
+}
+
+bool mem_va_reserve(uint64_t hint, uint64_t size, uint64_t align, uint64_t *ret)
+{
+	struct extent x;
+	bool ok;
+
+	if (!mem_ready() || !size || size > mem.total || !align || (align & (align - 1)))
+		return false;
+	pthread_mutex_lock(&mem.lock);
+	ok = hint && !(hint % align) && extent_take_at(hint, size);
+	*ret = hint;
+	if (!ok) {
+		ok = extent_take(size, align, &x);
+		*ret = x.start;
+	}
+	pthread_mutex_unlock(&mem.lock);
+	return ok;
+}
+
+void mem_va_release(uint64_t start, uint64_t size)
+{
+	pthread_mutex_lock(&mem.lock);
+	extent_give((struct extent){start, start + size});
+	pthread_mutex_unlock(&mem.lock);
+}
+
+const struct mem_range *mem_va_map(uint64_t start, uint64_t size, int fd, uint64_t offset, bool read_only)
+{
+	const struct mem_range *ret = NULL;
+	uint32_t slot;
+	void *p;
+
+	pthread_mutex_lock(&mem.lock);
+	if (!overlaps(start, start + size) && slot_take(&slot)) {
+		p = mmap((void *)start, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
+		if (p == MAP_FAILED) {
+			mem.free_slots[mem.nfree++] = slot;
+		} else {
+			ret = publish(slot, start, size, MEM_MAPPED, 0, (struct extent){start, start + size});
+			mem.slots[slot].read_only = read_only;
+		}
+	}
+	pthread_mutex_unlock(&mem.lock);
+	return ret;
+}
+
+bool mem_va_unmap(uint64_t start)
+{
+	const struct mem_range *r = mem_find(start);
+
+	return r && r->start == start && r->kind == MEM_MAPPED && mem_free(start);
 }
 
 void mem_set_flags(const struct mem_range *r, uint32_t flags, bool read_only)

@@ -16,7 +16,7 @@
 #define MEM_DEVICE_BASE 0x302000000ull
 #define MEM_DEVICE_ALIGN 256u /* cuMemAlloc's guarantee: "CUDA C++ Programming Guide", 5.3.2 */
 
-enum mem_kind { MEM_DEVICE, MEM_PINNED, MEM_MANAGED, MEM_REGISTERED, MEM_MODULE };
+enum mem_kind { MEM_DEVICE, MEM_PINNED, MEM_MANAGED, MEM_REGISTERED, MEM_MODULE, MEM_MAPPED };
 
 struct mem_range {
 	uint64_t start, end; /* end: one past the last byte that was asked for */
@@ -41,6 +41,14 @@ void mem_free_owner(uint32_t ctx);
 void mem_set_flags(const struct mem_range *r, uint32_t flags, bool read_only);
 /* Small, and unique among the live ranges. */
 uint64_t mem_range_id(const struct mem_range *r);
+/* Virtual memory management: device addresses without memory. At hint when all of [hint, hint + size) is free, else anywhere. */
+bool mem_va_reserve(uint64_t hint, uint64_t size, uint64_t align, uint64_t *ret);
+/* Nothing may be mapped there. */
+void mem_va_release(uint64_t start, uint64_t size);
+/* Memory of the file at reserved addresses; a new MEM_MAPPED range, or NULL. */
+const struct mem_range *mem_va_map(uint64_t start, uint64_t size, int fd, uint64_t offset, bool read_only);
+/* The range that starts here goes, its addresses stay reserved. */
+bool mem_va_unmap(uint64_t start);
 size_t mem_total(void);
 size_t mem_used(void);
 

@@ -434,6 +434,61 @@ static void test_pool(void **state)
 	OK(cuStreamDestroy(t));
 }
 
+/* Addresses and memory apart: two pieces side by side, moved elsewhere with their contents. */
+static void test_virtual_memory(void **state)
+{
+	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+	CUmemAccessDesc rw = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemGenericAllocationHandle a, b;
+	CUdeviceptr va, again, other, plain;
+	unsigned word, h[2] = {7, 8};
+	size_t g, base_size;
+
+	OK(cuMemGetAllocationGranularity(&g, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+	assert_int_equal(g, 2 << 20);
+	OK(cuMemAddressReserve(&va, 4 * g, 0, 0, 0));
+	assert_int_equal(va % g, 0);
+	OK(cuMemAlloc(&plain, 100));
+	assert_true(plain < va || plain >= va + 4 * g);
+	OK(cuMemFree(plain));
+	OK(cuMemAddressReserve(&other, 4 * g, 0, va, 0)); /* taken: elsewhere */
+	assert_true(other >= va + 4 * g || other + 4 * g <= va);
+	OK(cuMemAddressFree(va, 4 * g));
+	OK(cuMemAddressReserve(&again, 4 * g, 0, va, 0)); /* free: exactly there */
+	assert_int_equal(again, va);
+	IS(cuMemAddressReserve(&again, g + 1, 0, 0, 0), INVALID_VALUE);
+	OK(cuMemCreate(&a, g, &prop, 0));
+	OK(cuMemCreate(&b, g, &prop, 0));
+	IS(cuMemCreate(&b, g + 4096, &prop, 0), INVALID_VALUE);
+	OK(cuMemMap(va, g, 0, a, 0));
+	IS(cuMemMap(va, g, 0, b, 0), INVALID_VALUE);
+	IS(cuMemMap((other > va ? other : va) + 4 * g, g, 0, b, 0), INVALID_VALUE); /* not reserved */
+	OK(cuMemMap(va + g, g, 0, b, 0));
+	IS(cuMemsetD32(va, 1, 1), INVALID_VALUE); /* no access yet */
+	OK(cuMemSetAccess(va, 2 * g, &rw, 1));
+	OK(cuMemsetD32(va, 1, 2 * g / 4)); /* over both */
+	IS(cuMemsetD32(va + 4, 1, 2 * g / 4), INVALID_VALUE);
+	OK(cuMemcpyHtoD(va + g - 4, h, 8));
+	OK(cuMemGetAddressRange(&again, &base_size, va + g + 5));
+	assert_int_equal(again, va + g);
+	assert_int_equal(base_size, g);
+	IS(cuMemFree(va), INVALID_VALUE);
+	IS(cuMemAddressFree(va, 4 * g), INVALID_VALUE); /* still mapped */
+	OK(cuMemUnmap(va, 2 * g));
+	IS(cuMemcpyDtoH(&word, va, 4), INVALID_VALUE);
+	OK(cuMemMap(other + 2 * g, g, 0, b, 0));
+	OK(cuMemRelease(b)); /* the mapping keeps it */
+	IS(cuMemMap(va, g, 0, b, 0), INVALID_VALUE);
+	OK(cuMemSetAccess(other + 2 * g, g, &rw, 1));
+	OK(cuMemcpyDtoH(&word, other + 2 * g, 4));
+	assert_int_equal(word, 8);
+	OK(cuMemUnmap(other + 2 * g, g));
+	OK(cuMemRelease(a));
+	IS(cuMemRelease(a), INVALID_VALUE);
+	OK(cuMemAddressFree(va, 4 * g));
+	OK(cuMemAddressFree(other, 4 * g));
+}
+
 /* --- streams and events ------------------------------------------------------------------------------------------------- */
 
 static void test_stream_calls(void **state)
@@ -968,6 +1023,7 @@ int main(void)
 		cmocka_unit_test(test_host_memory),
 		cmocka_unit_test(test_pointer_attributes),
 		cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_virtual_memory),
 		cmocka_unit_test(test_stream_calls),
 		cmocka_unit_test(test_legacy_barrier),
 		cmocka_unit_test(test_events),

@@ -259,6 +259,7 @@ static void test_library(void **state)
 	void *params[] = {&one};
 	CUfunction f;
 	CUmodule m;
+	int regs;
 
 	OK(cuLibraryLoadData(&lib, ptx, NULL, NULL, 0, NULL, NULL, 0));
 	OK(cuLibraryGetKernelCount(&n, lib));
@@ -277,6 +278,11 @@ static void test_library(void **state)
 	/* Each family takes its own handles only. */
 	IS(cuFuncGetName(&name, (CUfunction)k), INVALID_HANDLE);
 	IS(cuFuncGetModule(&m, (CUfunction)k), INVALID_HANDLE);
+	IS(cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, (CUfunction)k), INVALID_HANDLE);
+	OK(cuKernelGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, k, 0));
+	assert_true(regs >= 1);
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&regs, (CUfunction)k, 512, 0));
+	assert_int_equal(regs, 2);
 	IS(cuFuncGetParamInfo((CUfunction)k, 0, &offset, &size), INVALID_HANDLE);
 	OK(cuKernelGetFunction(&f, k));
 	OK(cuFuncGetName(&name, f));

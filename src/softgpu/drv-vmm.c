@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Virtual memory management: addresses, memory and the mapping of one onto the other as separate things. Memory is a memfd, so it keeps
+ * its contents whereever it is mapped. A mapping becomes visible to kernels and copies when cuMemSetAccess allows access.
+ */
+#include "softgpu/driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define GRANULARITY ((size_t)2 << 20) /* what the vendor's devices answer */
+
+struct memory {
+	struct memory *next;
+	CUmemGenericAllocationHandle id;
+	CUmemAllocationProp prop;
+	size_t size;
+	int fd;
+	unsigned refs; /* the handle's, and one for each mapping */
+	unsigned handles;
+};
+
+struct mapping {
+	struct mapping *next;
+	uint64_t start;
+	size_t size, offset;
+	struct memory *memory;
+	CUmemAccess_flags access;
+};
+
+struct reservation {
+	struct reservation *next;
+	uint64_t start;
+	size_t size;
+};
+
+/* All guarded by drv_lock. */
+static struct memory *memories;
+static struct mapping *mappings;
+static struct reservation *reservations;
+static CUmemGenericAllocationHandle last_id;
+static size_t committed;
+
+static bool aligned(uint64_t n)
+{
+	return n % GRANULARITY == 0;
+}
+
+/* --- addresses --------------------------------------------------------------------------------------------------------- */
+
+DRV_DEFINE(5, cuMemAddressReserve, CUdeviceptr *, ptr, size_t, size, size_t, alignment, CUdeviceptr, addr, unsigned long long, flags)
+{
+	struct reservation *r;
+	uint64_t at;
+
+	REQUIRE(ptr && size && aligned(size) && !flags && !(alignment & (alignment - 1)));
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (!mem_va_reserve(addr, size, alignment > GRANULARITY ? alignment : GRANULARITY, &at)) {
+		free(r);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	r->start = at;
+	r->size = size;
+	pthread_mutex_lock(&drv_lock);
+	r->next = reservations;
+	reservations = r;
+	pthread_mutex_unlock(&drv_lock);
+	*ptr = at;
+	return CUDA_SUCCESS;
+}
+
+/* Caller holds drv_lock. */
+static bool any_mapping(uint64_t start, size_t size)
+{
+	struct mapping *m;
+
+	for (m = mappings; m; m = m->next)
+		if (m->start < start + size && start < m->start + m->size)
+			return true;
+	return false;
+}
+
+DRV_DEFINE(2, cuMemAddressFree, CUdeviceptr, ptr, size_t, size)
+{
+	struct reservation **at = &reservations, *r;
+
+	pthread_mutex_lock(&drv_lock);
+	while (*at && (*at)->start != ptr)
+		at = &(*at)->next;
+	r = *at;
+	if (!r || r->size != size || any_mapping(ptr, size)) {
+		pthread_mutex_unlock(&drv_lock);
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	*at = r->next;
+	pthread_mutex_unlock(&drv_lock);
+	mem_va_release(r->start, r->size);
+	free(r);
+	return CUDA_SUCCESS;
+}
+
+/* --- memory ---------------------------------------------------------------------------------------------------------------- */
+
+static struct memory *find(CUmemGenericAllocationHandle id)
+{
+	struct memory *m;
+
+	for (m = memories; m && (m->id != id || !m->handles); m = m->next)
+		;
+	return m;
+}
+
+static void memory_unref(struct memory *m)
+{
+	struct memory **at = &memories;
+
+	if (--m->refs)
+		return;
+	while (*at != m)
+		at = &(*at)->next;
+	*at = m->next;
+	committed -= m->size;
+	close(m->fd);
+	free(m);
+}
+
+static CUresult check_prop(const CUmemAllocationProp *prop)
+{
+	REQUIRE(prop && prop->type == CU_MEM_ALLOCATION_TYPE_PINNED);
+	if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE || prop->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE) {
+		drv_say("cuMemCreate: only device memory without shareable handles is supported");
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+	return device_check(prop->location.id);
+}
+
+DRV_DEFINE(4, cuMemCreate, CUmemGenericAllocationHandle *, handle, size_t, size, const CUmemAllocationProp *, prop,
+	   unsigned long long, flags)
+{
+	struct memory *m;
+
+	REQUIRE(handle && size && aligned(size) && !flags);
+	TRY_CU(check_prop(prop));
+	if (size > mem_total() - mem_used())
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*m = (struct memory){.prop = *prop, .size = size, .refs = 1, .handles = 1, .fd = memfd_create("tsdb-softgpu", MFD_CLOEXEC)};
+	pthread_mutex_lock(&drv_lock);
+	if (m->fd < 0 || size > mem_total() - committed || ftruncate(m->fd, (off_t)size)) {
+		pthread_mutex_unlock(&drv_lock);
+		if (m->fd >= 0)
+			close(m->fd);
+		free(m);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	committed += size;
+	m->id = *handle = ++last_id;
+	m->next = memories;
+	memories = m;
+	pthread_mutex_unlock(&drv_lock);
+	return CUDA_SUCCESS;
+}
+
+DRV_DEFINE(1, cuMemRelease, CUmemGenericAllocationHandle, handle)
+{
+	struct memory *m;
+
+	pthread_mutex_lock(&drv_lock);
+	m = find(handle);
+	if (m) {
+		m->handles--;
+		memory_unref(m);
+	}
+	pthread_mutex_unlock(&drv_lock);
+	return m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+DRV_DEFINE(3, cuMemGetAllocationGranularity, size_t *, granularity, const CUmemAllocationProp *, prop,
+	   CUmemAllocationGranularity_flags, option)
+{
+	REQUIRE(granularity && (unsigned)option <= CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+	TRY_CU(check_prop(prop));
+	*granularity = GRANULARITY;
+	return CUDA_SUCCESS;
+}
+
+DRV_DEFINE(2, cuMemGetAllocationPropertiesFromHandle, CUmemAllocationProp *, prop, CUmemGenericAllocationHandle, handle)
+{
+	struct memory *m;
+
+	REQUIRE(prop);
+	pthread_mutex_lock(&drv_lock);
+	m = find(handle);
+	if (m)
+		*prop = m->prop;
+	pthread_mutex_unlock(&drv_lock);
+	return m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+DRV_DEFINE(2, cuMemRetainAllocationHandle, CUmemGenericAllocationHandle *, handle, void *, addr)
+{
+	struct mapping *m;
+
+	REQUIRE(handle);
+	pthread_mutex_lock(&drv_lock);
+	for (m = mappings; m && (uint64_t)addr - m->start >= m->size; m = m->next)
+		;
+	if (m) {
+		m->memory->refs++;
+		m->memory->handles++;
+		*handle = m->memory->id;
+	}
+	pthread_mutex_unlock(&drv_lock);
+	return m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* --- mapping ----------------------------------------------------------------------------------------------------------------- */
+
+/* Caller holds drv_lock. */
+static bool reserved(uint64_t start, size_t size)
+{
+	struct reservation *r;
+
+	for (r = reservations; r; r = r->next)
+		if (start >= r->start && start - r->start < r->size && size <= r->size - (start - r->start))
+			return true;
+	return false;
+}
+
+DRV_DEFINE(5, cuMemMap, CUdeviceptr, ptr, size_t, size, size_t, offset, CUmemGenericAllocationHandle, handle, unsigned long long, flags)
+{
+	CUresult r = CUDA_ERROR_INVALID_VALUE;
+	struct memory *m;
+	struct mapping *x;
+
+	REQUIRE(size && aligned(ptr) && aligned(size) && !offset && !flags); /* "offset must be zero": cuMemMap */
+	x = calloc(1, sizeof(*x));
+	if (!x)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	pthread_mutex_lock(&drv_lock);
+	m = find(handle);
+	if (m && size <= m->size && reserved(ptr, size) && !any_mapping(ptr, size)) {
+		*x = (struct mapping){.next = mappings, .start = ptr, .size = size, .memory = m};
+		m->refs++;
+		mappings = x;
+		r = CUDA_SUCCESS;
+	}
+	pthread_mutex_unlock(&drv_lock);
+	if (r != CUDA_SUCCESS)
+		free(x);
+	return r;
+}
+
+/* Whether whole mappings fill [start, start + size). Caller holds drv_lock. */
+static bool filled(uint64_t start, size_t size)
+{
+	struct mapping *m;
+	size_t n = 0;
+
+	for (m = mappings; m; m = m->next)
+		if (m->start >= start && m->start + m->size <= start + size)
+			n += m->size;
+	return size && n == size;
+}
+
+DRV_DEFINE(2, cuMemUnmap, CUdeviceptr, ptr, size_t, size)
+{
+	struct mapping **at = &mappings;
+	struct ctx *c = NULL;
+
+	/* Work that is under way may still use it. */
+	for (;;) {
+		pthread_mutex_lock(&drv_lock);
+		c = obj_next(OBJ_CTX, c);
+		pthread_mutex_unlock(&drv_lock);
+		if (!c)
+			break;
+		ctx_drain(c);
+	}
+	pthread_mutex_lock(&drv_lock);
+	if (!filled(ptr, size)) {
+		pthread_mutex_unlock(&drv_lock);
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	while (*at) {
+		struct mapping *m = *at;
+
+		if (m->start < ptr || m->start + m->size > ptr + size) {
+			at = &m->next;
+			continue;
+		}
+		*at = m->next;
+		mem_va_unmap(m->start);
+		memory_unref(m->memory);
+		free(m);
+	}
+	pthread_mutex_unlock(&drv_lock);
+	return CUDA_SUCCESS;
+}
+
+/* Caller holds drv_lock. */
+static bool set_access(struct mapping *m, CUmemAccess_flags access)
+{
+	if (m->access == access)
+		return true;
+	mem_va_unmap(m->start);
+	m->access = access;
+	return access == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
+	       mem_va_map(m->start, m->size, m->memory->fd, m->offset, access == CU_MEM_ACCESS_FLAGS_PROT_READ);
+}
+
+DRV_DEFINE(4, cuMemSetAccess, CUdeviceptr, ptr, size_t, size, const CUmemAccessDesc *, desc, size_t, count)
+{
+	CUresult r = CUDA_SUCCESS;
+	struct mapping *m;
+	size_t i;
+
+	REQUIRE(desc && count);
+	for (i = 0; i < count; i++) {
+		REQUIRE(desc[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+		TRY_CU(device_check(desc[i].location.id));
+		REQUIRE(desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE || desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
+			desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	}
+	pthread_mutex_lock(&drv_lock);
+	if (!filled(ptr, size))
+		r = CUDA_ERROR_INVALID_VALUE;
+	for (m = mappings; m && r == CUDA_SUCCESS; m = m->next)
+		if (m->start >= ptr && m->start + m->size <= ptr + size && !set_access(m, desc[count - 1].flags))
+			r = CUDA_ERROR_OUT_OF_MEMORY;
+	pthread_mutex_unlock(&drv_lock);
+	return r;
+}
+
+DRV_DEFINE(3, cuMemGetAccess, unsigned long long *, flags, const CUmemLocation *, location, CUdeviceptr, ptr)
+{
+	struct mapping *m;
+
+	REQUIRE(flags && location && location->type == CU_MEM_LOCATION_TYPE_DEVICE);
+	TRY_CU(device_check(location->id));
+	pthread_mutex_lock(&drv_lock);
+	for (m = mappings; m && ptr - m->start >= m->size; m = m->next)
+		;
+	if (m)
+		*flags = (unsigned long long)m->access;
+	pthread_mutex_unlock(&drv_lock);
+	return m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
