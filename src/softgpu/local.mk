@@ -181,6 +181,8 @@ tests_programs_ptx_bits_SOURCES = tests/programs/ptx-bits.c
 tests_programs_ptx_bits_CFLAGS = -std=gnu11 -g $(WARN_CFLAGS)
 tests_programs_ptx_bits_LDFLAGS =
 tests_programs_ptx_bits_LDADD = -ldl
+TESTS += tests/unit/test-ptx-bits.sh
+EXTRA_DIST += tests/unit/test-ptx-bits.sh tests/programs/ptx-bits.h200
 
 # Its tests: CUDA programs, which nvcc compiles.
 RUNTIME_TESTS = tests/unit/softgpu-runtime tests/unit/softgpu-per-thread tests/unit/softgpu-callbacks tests/unit/softgpu-errors \

@@ -2,7 +2,7 @@
  *
  * Instructions whose lanes are independent arithmetic: one loop over lanes each, for the compiler to vectorise. This file is compiled
  * twice, for any x86-64 and (ptx-alu-avx2.c) for those with AVX2 and FMA; both give the same bits.
- * Integer division by zero gives what the hardware gives: all ones, and the dividend as remainder.
+ * Integer division by zero gives what the hardware gives: all ones, as quotient and as remainder.
  */
 #include "softgpu/ptx-exec.h"
 
@@ -80,9 +80,9 @@ HANDLER(shr_s32)
 OP3(sad_u32, u32a, uint32_t, z + (x < y ? y - x : x - y))
 OP3(sad_s32, u32a, int32_t, (uint32_t)z + (x < y ? (uint32_t)y - (uint32_t)x : (uint32_t)x - (uint32_t)y))
 OP2(div_u32, u32a, uint32_t, y ? x / y : 0xffffffffu)
-OP2(rem_u32, u32a, uint32_t, y ? x % y : x)
+OP2(rem_u32, u32a, uint32_t, y ? x % y : 0xffffffffu)
 OP2(div_s32, u32a, int32_t, y ? (uint32_t)((int64_t)x / y) : 0xffffffffu)
-OP2(rem_s32, u32a, int32_t, y ? (uint32_t)((int64_t)x % y) : (uint32_t)x)
+OP2(rem_s32, u32a, int32_t, y ? (uint32_t)((int64_t)x % y) : 0xffffffffu)
 OP1(popc_32, u32a, uint32_t, (uint32_t)__builtin_popcount(x))
 OP1(clz_32, u32a, uint32_t, x ? (uint32_t)__builtin_clz(x) : 32u)
 
@@ -125,9 +125,9 @@ OP3(madhi_s64, u64a, int64_t, (uint64_t)((unsigned __int128)((__int128)x * y) >>
 OP3(sad_u64, u64a, uint64_t, z + (x < y ? y - x : x - y))
 OP3(sad_s64, u64a, int64_t, (uint64_t)z + (x < y ? (uint64_t)y - (uint64_t)x : (uint64_t)x - (uint64_t)y))
 OP2(div_u64, u64a, uint64_t, y ? x / y : UINT64_MAX)
-OP2(rem_u64, u64a, uint64_t, y ? x % y : x)
+OP2(rem_u64, u64a, uint64_t, y ? x % y : UINT64_MAX)
 OP2(div_s64, u64a, int64_t, y == -1 ? 0 - (uint64_t)x : y ? (uint64_t)(x / y) : UINT64_MAX)
-OP2(rem_s64, u64a, int64_t, y == -1 ? 0 : y ? (uint64_t)(x % y) : (uint64_t)x)
+OP2(rem_s64, u64a, int64_t, y == -1 ? 0 : y ? (uint64_t)(x % y) : UINT64_MAX)
 
 /* The shift count is always 32 bits. */
 #define SHIFT64(name, C, EXPR)                                                                      \
@@ -172,16 +172,18 @@ OP1(bfind_s32, u32a, int32_t, bfind((uint32_t)(x < 0 ? ~x : x), i->arg, 32))
 NARROW1(bfind_u64, uint64_t, bfind(x, i->arg, 64))
 NARROW1(bfind_s64, int64_t, bfind((uint64_t)(x < 0 ? ~x : x), i->arg, 64))
 
-/* "PTX ISA 9.0", 9.7.1.21: position and length are 8 bits; bits past the end are the sign. */
+/* "PTX ISA 9.0", 9.7.1.21: bits past the end are the sign. Position and length are 8 bits; what the 64-bit form does with more (seen on
+ * an H200) is to take them as they are. */
 static inline uint64_t bfe(uint64_t x, uint32_t pos, uint32_t len, unsigned bits, bool is_signed)
 {
-	uint64_t sign, r;
+	uint64_t sign, r, last;
 
-	pos &= 0xff;
-	len &= 0xff;
+	pos = bits == 32 ? pos & 0xff : pos;
+	len = bits == 32 ? len & 0xff : len;
 	if (!len)
 		return 0;
-	sign = is_signed ? x >> (pos + len - 1 < bits - 1 ? pos + len - 1 : bits - 1) & 1 : 0;
+	last = (uint64_t)pos + len - 1;
+	sign = is_signed ? x >> (last < bits - 1 ? last : bits - 1) & 1 : 0;
 	r = pos < bits ? x >> pos : 0;
 	if (pos >= bits)
 		return sign ? ~0ull : 0;
@@ -198,8 +200,8 @@ static inline uint64_t bfi(uint64_t a, uint64_t b, uint32_t pos, uint32_t len, u
 {
 	uint64_t field;
 
-	pos &= 0xff;
-	len &= 0xff;
+	pos = bits == 32 ? pos & 0xff : pos;
+	len = bits == 32 ? len & 0xff : len;
 	if (!len || pos >= bits)
 		return b;
 	if (len > bits - pos)
@@ -258,9 +260,9 @@ OP3H(madhi_s16, int16_t, (((int32_t)x * y) >> 16) + z)
 OP3H(sad_u16, uint16_t, z + (x < y ? y - x : x - y))
 OP3H(sad_s16, int16_t, z + (x < y ? y - x : x - y))
 OP2H(div_u16, uint16_t, y ? x / y : 0xffff)
-OP2H(rem_u16, uint16_t, y ? x % y : x)
+OP2H(rem_u16, uint16_t, y ? x % y : 0xffff)
 OP2H(div_s16, int16_t, y ? x / y : -1)
-OP2H(rem_s16, int16_t, y ? x % y : x)
+OP2H(rem_s16, int16_t, y ? x % y : -1)
 OP2(shl_16, u32a, uint32_t, y > 15 ? 0 : (uint16_t)(x << (y & 15)))
 OP2(shr_u16, u32a, uint32_t, y > 15 ? 0 : (uint16_t)x >> (y & 15))
 OP2(shr_s16, u32a, uint32_t, (uint16_t)((int16_t)x >> (y > 15 ? 15 : y)))
@@ -476,49 +478,51 @@ F2(min_f32, min_f32(x, y))
 F2(max_f32, max_f32(x, y))
 F2(minnan_f32, x != x || y != y ? ptx_u2f(0x7fffffffu) : min_f32(x, y))
 F2(maxnan_f32, x != x || y != y ? ptx_u2f(0x7fffffffu) : max_f32(x, y))
-OP1(abs_f32, u32a, uint32_t, x & 0x7fffffffu)
-OP1(neg_f32, u32a, uint32_t, x ^ 0x80000000u)
+OP1(abs_f32, f32a, float, ptx_canon(__builtin_fabsf(x)))
+OP1(neg_f32, f32a, float, ptx_canon(-x))
 HANDLER(abs_f32_ftz)
 {
 	f32a *d = REG(f32a, 0);
 	const f32a *a = REG(f32a, 1);
 
-	LANES({ d[l] = __builtin_fabsf(ptx_flush(a[l])); });
+	LANES({ d[l] = ptx_canon(__builtin_fabsf(ptx_flush(a[l]))); });
 }
 HANDLER(neg_f32_ftz)
 {
 	f32a *d = REG(f32a, 0);
 	const f32a *a = REG(f32a, 1);
 
-	LANES({ d[l] = -ptx_flush(a[l]); });
+	LANES({ d[l] = ptx_canon(-ptx_flush(a[l])); });
 }
 OP2(copysign_f32, u32a, uint32_t, (x & 0x80000000u) | (y & 0x7fffffffu))
 
 /* --- double precision, nearest even ------------------------------------------------------------------- */
-OP2(add_f64, f64a, double, x + y)
-OP2(sub_f64, f64a, double, x - y)
-OP2(mul_f64, f64a, double, x * y)
-OP3(fma_f64, f64a, double, __builtin_fma(x, y, z))
-OP2(div_f64, f64a, double, x / y)
+/* A NaN among the operands is the result, made quiet. Of several, which one was seen on an H200: the second, then the third, then the
+ * first; of a division the first. */
+OP2(add_f64, f64a, double, ptx_nan2(x + y, x, y))
+OP2(sub_f64, f64a, double, ptx_nan2(x - y, x, y))
+OP2(mul_f64, f64a, double, ptx_nan2(x * y, x, y))
+OP3(fma_f64, f64a, double, ptx_nan3(__builtin_fma(x, y, z), x, z, y))
+OP2(div_f64, f64a, double, ptx_nan2(x / y, y, x))
 OP1(rcp_f64, f64a, double, 1.0 / x)
 OP1(sqrt_f64, f64a, double, __builtin_sqrt(x))
-OP1(abs_f64, u64a, uint64_t, x & ~(1ull << 63))
-OP1(neg_f64, u64a, uint64_t, x ^ 1ull << 63)
+OP1(abs_f64, f64a, double, ptx_nan1(__builtin_fabs(x), x))
+OP1(neg_f64, f64a, double, ptx_nan1(-x, x))
 OP2(copysign_f64, u64a, uint64_t, (x & 1ull << 63) | (y & ~(1ull << 63)))
 static inline double min_f64(double x, double y)
 {
 	double r = x < y ? x : y < x ? y : ptx_u2d(ptx_d2u(x) | ptx_d2u(y));
 
-	r = x != x ? y : r;
-	return y != y ? x : r;
+	r = y != y ? x : r;
+	return x != x ? ptx_nan1(y, y) : r;
 }
 
 static inline double max_f64(double x, double y)
 {
 	double r = x > y ? x : y > x ? y : ptx_u2d(ptx_d2u(x) & ptx_d2u(y));
 
-	r = x != x ? y : r;
-	return y != y ? x : r;
+	r = y != y ? x : r;
+	return x != x ? ptx_nan1(y, y) : r;
 }
 OP2(min_f64, f64a, double, min_f64(x, y))
 OP2(max_f64, f64a, double, max_f64(x, y))
@@ -546,7 +550,7 @@ CVT(cvt_f32_u32, f32a, u32a, uint32_t, (float)x)
 CVT(cvt_f64_s32, f64a, u32a, int32_t, x)
 CVT(cvt_f64_u32, f64a, u32a, uint32_t, x)
 CVT(cvt_f64_f32, f64a, f32a, float, x)
-CVT(cvt_f32_f64, f32a, f64a, double, ptx_canon((float)x))
+CVT(cvt_f32_f64, f32a, f64a, double, (float)x) /* a NaN keeps sign and payload */
 CVT(cvt_s32_f32_rzi, s32a, f32a, float, x != x ? 0 : x >= 2147483648.0f ? INT32_MAX : x <= -2147483648.0f ? INT32_MIN : (int32_t)x)
 
 /* --- extended-precision arithmetic: the carry is a bit per lane ---------------------------------------- */

@@ -163,13 +163,13 @@ static uint64_t clamp_to(unsigned type, bool neg, uint64_t mag)
 	return 0 - (mag > top + 1 ? top + 1 : mag);
 }
 
-/* NaN becomes 0; for 64-bit integers the hardware gives the top bit alone. */
-static uint64_t float_to_int(unsigned type, double f, unsigned flags)
+/* NaN becomes 0; for 64-bit integers and from doubles the hardware gives the top bit alone. */
+static uint64_t float_to_int(unsigned type, unsigned from, double f, unsigned flags)
 {
 	double r;
 
 	if (isnan(f))
-		return ptx_type_bits[type] == 64 ? 1ull << 63 : 0;
+		return ptx_type_bits[type] == 64 || from == T_f64 ? 1ull << (ptx_type_bits[type] - 1) : 0;
 	r = fabs(ptx_integral(f, flags & F_ROUND));
 	return clamp_to(type, signbit(f), r >= 0x1p64 ? UINT64_MAX : (uint64_t)r);
 }
@@ -192,16 +192,36 @@ static uint64_t to_float(unsigned type, struct value v, unsigned flags)
 	return r;
 }
 
+/* Conversions from and to doubles, and from bf16, keep a NaN's sign and payload; the others give the canonical one. Seen on an H200. */
+static bool keeps_nan(unsigned to, unsigned from, unsigned flags)
+{
+	return ptx_is_float(to) && !(flags & (F_SAT | F_RELU)) && (to == T_f64 || from == T_f64 || (from == T_bf16 && to == T_f32));
+}
+
+static uint64_t convert_nan(unsigned to, unsigned from, uint64_t bits)
+{
+	struct format f = format_of(from), t = format_of(to);
+	uint64_t sign = bits >> (f.bits - 1) & 1, frac = bits & ((1ull << f.fraction) - 1);
+	uint64_t inf = ((1ull << (t.bits - 1 - t.fraction)) - 1) << t.fraction;
+
+	frac = t.fraction >= f.fraction ? frac << (t.fraction - f.fraction) : frac >> (f.fraction - t.fraction);
+	if (from != T_bf16) /* that one is a shift of the bits */
+		frac |= 1ull << (t.fraction - 1);
+	return sign << (t.bits - 1) | inf | frac;
+}
+
 static uint64_t convert(unsigned to, unsigned from, uint64_t bits, unsigned flags)
 {
 	struct value v = read_value(from, bits, flags & F_FTZ);
 	unsigned n = ptx_type_bits[to];
 	uint64_t r;
 
+	if (v.is_float && isnan(v.f) && keeps_nan(to, from, flags))
+		return convert_nan(to, from, flags & F_FTZ && from == T_f32 ? 0x7fffffff : bits);
 	if (ptx_is_float(to))
 		return to_float(to, v, flags);
 	if (v.is_float)
-		r = float_to_int(to, v.f, flags);
+		r = float_to_int(to, from, v.f, flags);
 	else if (flags & F_SAT)
 		r = clamp_to(to, v.neg, v.mag);
 	else
@@ -363,9 +383,9 @@ static uint32_t half_op(unsigned type, unsigned op, uint32_t a, uint32_t b, uint
 	double x = ptx_to_double(type, a & 0xffff), y = ptx_to_double(type, b & 0xffff), z = ptx_to_double(type, c & 0xffff), r;
 
 	if (op == HALF_NEG)
-		return (a & 0xffff) ^ 0x8000;
+		return isnan(x) ? 0x7fff : (a & 0xffff) ^ 0x8000;
 	if (op == HALF_ABS)
-		return a & 0x7fff;
+		return isnan(x) ? 0x7fff : a & 0x7fff;
 	switch (op) {
 	case HALF_ADD:
 		r = add_odd(x, y);

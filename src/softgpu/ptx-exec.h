@@ -163,6 +163,22 @@ static inline float ptx_canon(float f)
 	return f == f ? f : ptx_u2f(0x7fffffffu);
 }
 
+/* r, or the operand that is a NaN, made quiet; the last one wins. */
+static inline double ptx_nan1(double r, double x)
+{
+	return x != x ? ptx_u2d(ptx_d2u(x) | 1ull << 51) : r;
+}
+
+static inline double ptx_nan2(double r, double x, double y)
+{
+	return ptx_nan1(ptx_nan1(r, x), y);
+}
+
+static inline double ptx_nan3(double r, double x, double y, double z)
+{
+	return ptx_nan1(ptx_nan2(r, x, y), z);
+}
+
 static inline float ptx_flush(float f)
 {
 	uint32_t u = ptx_f2u(f);

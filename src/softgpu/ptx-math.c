@@ -112,7 +112,16 @@ void h_slow_f64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	int old = fegetround();
 
 	fesetround(host_mode(i->flags));
-	EACH_LANE(l) d[l] = op_f64(i->arg, a[l], b[l], c[l]);
+	EACH_LANE(l)
+	{
+		double r = op_f64(i->arg, a[l], b[l], c[l]);
+		if (i->arg == S_DIV)
+			d[l] = ptx_nan2(r, b[l], a[l]);
+		else if (i->arg == S_FMA)
+			d[l] = ptx_nan3(r, a[l], c[l], b[l]);
+		else
+			d[l] = ptx_nan2(r, a[l], b[l]);
+	}
 	fesetround(old);
 }
 
@@ -170,11 +179,21 @@ void h_math_f64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 			r = ptx_u2d(0x7fffffff00000000ull);
 		if (fabs(r) < 0x1p-1022)
 			r = copysign(0, r);
-		d[l] = ptx_u2d(ptx_d2u(r) & 0xffffffff00000000ull);
+		d[l] = isnan(r) || isinf(r) ? r : ptx_u2d((ptx_d2u(r) + 0x80000000u) & 0xffffffff00000000ull);
 	}
 }
 
-/* div.approx and div.full: at most 2 ulp on the hardware; here the nearest. */
+/* rsqrt.approx.f64 without .ftz is a good one. */
+void h_rsqrt_f64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	f64a *d = REG(f64a, 0);
+	const f64a *a = REG(f64a, 1);
+
+	EACH_LANE(l) d[l] = ptx_nan1((double)(1 / sqrtl((long double)a[l])), a[l]);
+}
+
+/* div.approx and div.full: at most 2 ulp on the hardware; here the nearest. div.approx multiplies by the reciprocal, which is zero for
+ * a huge divisor: "PTX ISA 9.0", 9.7.3.8. */
 void h_div_approx(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	f32a *d = REG(f32a, 0);
@@ -184,7 +203,10 @@ void h_div_approx(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	EACH_LANE(l)
 	{
 		float x = ftz ? ptx_flush(a[l]) : a[l], y = ftz ? ptx_flush(b[l]) : b[l];
-		float r = ptx_canon(x / y);
+		float r = x / y;
+		if (i->arg && fabsf(y) > 0x1p126f && isfinite(y))
+			r = x * copysignf(0, y);
+		r = ptx_canon(r);
 		d[l] = ftz ? ptx_flush(r) : r;
 	}
 }

@@ -189,7 +189,7 @@ static bool test(double v, unsigned what, bool is_f64)
 	case TEST_NAN:
 		return isnan(v);
 	case TEST_NORMAL:
-		return isfinite(v) && fabs(v) >= least;
+		return isfinite(v) && (v == 0 || fabs(v) >= least); /* zero counts as normal */
 	default:
 		return v != 0 && fabs(v) < least;
 	}
