@@ -6,6 +6,10 @@
  *
  * The replayer reads the trace itself. Its position is a seq: everything up to it has been submitted to the device. All ranges are
  * device (or pinned host) addresses of the recording: memory is at the same addresses here.
+ *
+ * WRITE and ARG belong to the run from then on: whenever execution passes the place of a WRITE, or the launch of an ARG, they apply again,
+ * also after a SEEK to before it. ARG with seq 0 forgets both; a SEEK to the window's start then is the recorded run again. WRITE and HASH
+ * act at the position, with everything submitted finished.
  */
 #ifndef REPLAY_REPLAYER_H
 #define REPLAY_REPLAYER_H
@@ -30,7 +34,7 @@ struct replayer_head {
 	REQ(4, READ, replayer_range, replayer_done, "reply: the bytes follow")                                               \
 	REQ(5, WRITE, replayer_range, replayer_done, "the bytes follow")                                                      \
 	REQ(6, HASH, replayer_range, replayer_hash, "sbt_range_hash of a range")                                              \
-	REQ(7, ARG, replayer_arg, replayer_done, "replace a parameter of launch seq from now on; the bytes follow")           \
+	REQ(7, ARG, replayer_arg, replayer_done, "replace a parameter of launch seq; the bytes follow. seq 0: no more what-ifs") \
 	REQ(8, SKIP, replayer_skip, replayer_done, "commands not to execute: u64 seqs follow, sorted; none: execute all")     \
 	REQ(9, SWAP, replayer_swap, replayer_done, "use other code for a kernel; the code follows")                           \
 	REQ(10, RUN, replayer_run, replayer_ran, "execute up to seq; stops after a command that changed the watched range")   \
@@ -116,7 +120,8 @@ enum replayer_error_code {
 };
 struct replayer_error {
 	uint32_t code, pad;
-	uint64_t seq; /* the command it is about; 0 none */
+	uint64_t seq;	/* the command it is about; 0 none */
+	uint64_t first; /* FAULT, TIMEOUT: it is one of first..seq (executing those one by one with wait finds it) */
 };
 
 #endif
