@@ -5,10 +5,13 @@
  */
 #include <errno.h>
 #include <histedit.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <wchar.h>
 #include "buf.h"
 #include "shell/editor.h"
 #include "shell/interrupt.h"
@@ -42,6 +45,52 @@ static char *prompt_of(EditLine *el)
 
 	el_get(el, EL_CLIENTDATA, &ed);
 	return ed->prompt;
+}
+
+/* Waits for a byte of input or Ctrl-C, which may come at any time: SIGINT is let through only while we sleep. False: no more input. */
+static bool wait_input(void)
+{
+	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+	sigset_t sigint, old;
+	bool ready = false;
+
+	sigemptyset(&sigint);
+	sigaddset(&sigint, SIGINT);
+	sigprocmask(SIG_BLOCK, &sigint, &old);
+	while (!interrupt_flag && !ready) {
+		int n = ppoll(&in, 1, NULL, &old);
+
+		if (n < 0 && errno != EINTR)
+			break;
+		ready = n > 0;
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return ready && !interrupt_flag;
+}
+
+/* libedit's reader of one character (EL_GETCFN): 1, 0 at the end, -1 for an error or Ctrl-C. */
+static int get_char(EditLine *el, wchar_t *ret)
+{
+	mbstate_t state;
+	size_t got;
+	char c;
+
+	memset(&state, 0, sizeof state);
+	do {
+		ssize_t n;
+
+		if (!wait_input()) {
+			errno = EINTR;
+			return -1;
+		}
+		n = read(STDIN_FILENO, &c, 1);
+		if (n <= 0)
+			return (int)n;
+		got = mbrtowc(ret, &c, 1, &state);
+		if (got == (size_t)-1) /* not UTF-8: the byte itself */
+			*ret = (unsigned char)c;
+	} while (got == (size_t)-2);
+	return 1;
 }
 
 static void add_candidate(void *to, const char *word)
@@ -144,6 +193,7 @@ struct editor *editor_new(unsigned history_size, editor_complete_fn *complete, v
 	el_set(ed->el, EL_PROMPT, prompt_of);
 	el_set(ed->el, EL_EDITOR, "emacs");
 	el_set(ed->el, EL_SIGNAL, 0);
+	el_set(ed->el, EL_GETCFN, get_char);
 	el_set(ed->el, EL_HIST, history, ed->history);
 	el_set(ed->el, EL_ADDFN, "tsdb-complete", "complete the word", on_tab);
 	el_set(ed->el, EL_BIND, "^I", "tsdb-complete", NULL);

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 #include <errno.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,6 +274,7 @@ int main(int argc, char **argv)
 	struct options o = {0};
 	int status;
 
+	setlocale(LC_CTYPE, ""); /* for the line editor */
 	interrupt_install();
 	session_init(s);
 	status = run(s, argc, argv, &o);
