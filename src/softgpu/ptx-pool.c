@@ -222,10 +222,12 @@ static void run_cooperative(struct ptx_worker *wk, struct ptx_run *r)
 	} else {
 		for (wk->index = 0; wk->index < r->nblocks; wk->index++)
 			ptx_block_start(wk, &blocks[wk->index], wk->index);
-		while (left)
+		for (uint64_t turn = 1; left; turn++)
 			for (wk->index = 0; wk->index < r->nblocks; wk->index++) {
 				if (done[wk->index])
 					continue;
+				if (turn % 256 == 0)
+					ptx_check(wk, &blocks[wk->index]);
 				done[wk->index] = ptx_block_run(wk, &blocks[wk->index], true);
 				left -= done[wk->index];
 				keep_output(wk);

@@ -878,12 +878,17 @@ static _Noreturn void deadlock(struct ptx_block *blk)
 	}
 }
 
+void ptx_check(struct ptx_worker *wk, struct ptx_block *blk)
+{
+	out_of_slice(&blk->warps[0], wk->l->fn->insns);
+}
+
 bool ptx_block_run(struct ptx_worker *wk, struct ptx_block *blk, bool may_yield)
 {
 	for (unsigned turn = 1;; turn++) {
 		bool ran = false, left = false;
 		if (turn % 256 == 0)
-			out_of_slice(&blk->warps[0], wk->l->fn->insns);
+			ptx_check(wk, blk);
 		for (unsigned k = 0; k < blk->nwarps; k++) {
 			struct ptx_warp *w = &blk->warps[k];
 			if (w->state == WARP_RUN) {

@@ -13,6 +13,8 @@ void ptx_begin(struct ptx_worker *wk);
 void ptx_block_start(struct ptx_worker *wk, struct ptx_block *blk, uint64_t index);
 /* Runs until the block has ended (true) or, when may_yield, for one turn of every warp. */
 bool ptx_block_run(struct ptx_worker *wk, struct ptx_block *blk, bool may_yield);
+/* Raises when the launch is cancelled or its time is over. */
+void ptx_check(struct ptx_worker *wk, struct ptx_block *blk);
 void ptx_block_free(struct ptx_block *blk);
 /* True when the launch is to stop. Asked now and then. */
 bool ptx_should_stop(struct ptx_worker *wk, enum ptx_fault_code *code);

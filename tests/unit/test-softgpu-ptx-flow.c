@@ -97,6 +97,129 @@ static void scopes_and_labels(void **state)
 		assert_int_equal(o[t], (t > 3 ? 0 : 1) + (t > 7 ? 0 : 10));
 }
 
+/* Random programs: nested ifs, loops with break and continue, early returns; written as PTX and followed thread by thread in C. */
+struct node {
+	enum { MUL, IF, LOOP, BREAK, CONTINUE, LEAVE } kind;
+	unsigned k; /* MUL: the constant; IF, BREAK, CONTINUE, LEAVE: the bit of x that decides; LOOP: its number */
+	struct node *body[2], *next;
+};
+static struct node nodes[4096];
+static unsigned nnodes, seed, nloops;
+
+static unsigned rnd(unsigned n)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % n;
+}
+
+static struct node *make_list(unsigned depth, bool in_loop)
+{
+	struct node *first = NULL, **at = &first;
+
+	for (unsigned n = 1 + rnd(4); n && nnodes < 300; n--) {
+		struct node *d = &nodes[nnodes++];
+		unsigned what = rnd(10);
+		memset(d, 0, sizeof(*d));
+		d->kind = what < 4 || !depth ? MUL : what < 6 ? IF : what < 8 ? LOOP : in_loop ? (what == 8 ? BREAK : CONTINUE) : LEAVE;
+		d->k = d->kind == MUL ? rnd(1000) * 2 + 1 : d->kind == LOOP ? nloops++ : rnd(d->kind == LEAVE ? 2 : 12);
+		if (d->kind == IF) {
+			d->body[0] = make_list(depth - 1, in_loop);
+			d->body[1] = rnd(2) ? make_list(depth - 1, in_loop) : NULL;
+		} else if (d->kind == LOOP) {
+			d->body[0] = make_list(depth - 1, true);
+		}
+		*at = d;
+		at = &d->next;
+	}
+	return first;
+}
+
+#define OUT(...) (at += (size_t)snprintf(text + at, size - at, __VA_ARGS__))
+static unsigned nlabels;
+static size_t write_list(const struct node *d, char *text, size_t size, size_t at, unsigned top, unsigned end)
+{
+	for (; d; d = d->next) {
+		unsigned a = nlabels++, b = nlabels++;
+		if (d->kind != MUL && d->kind != LOOP)
+			OUT("bfe.u32 %%r3, %%r2, %u, 1; setp.ne.u32 %%p0, %%r3, 0;\n", d->k);
+		switch (d->kind) {
+		case MUL:
+			OUT("mad.lo.u32 %%r2, %%r2, %u, %%r0;\n", d->k);
+			break;
+		case IF:
+			OUT("@!%%p0 bra L%u;\n", a);
+			at = write_list(d->body[0], text, size, at, top, end);
+			OUT("bra L%u; L%u:\n", b, a);
+			at = write_list(d->body[1], text, size, at, top, end);
+			OUT("L%u:\n", b);
+			break;
+		case LOOP: /* at most 3 turns */
+			OUT("and.b32 %%n%u, %%r2, 3;\nL%u: setp.eq.u32 %%p0, %%n%u, 0; @%%p0 bra L%u; sub.u32 %%n%u, %%n%u, 1;\n", d->k, a, d->k, b,
+				d->k, d->k);
+			at = write_list(d->body[0], text, size, at, a, b);
+			OUT("bra L%u; L%u:\n", a, b);
+			break;
+		case BREAK:
+			OUT("@%%p0 bra L%u;\n", end);
+			break;
+		case CONTINUE:
+			OUT("@%%p0 bra L%u;\n", top);
+			break;
+		case LEAVE:
+			OUT("@%%p0 bra OUT;\n");
+		}
+	}
+	return at;
+}
+
+/* 0: goes on; else the BREAK, CONTINUE or LEAVE under way. */
+static unsigned follow(const struct node *d, uint32_t tid, uint32_t *x)
+{
+	for (; d; d = d->next) {
+		bool bit = *x >> (d->k & 31) & 1;
+		unsigned how = 0;
+		if (d->kind == MUL)
+			*x = *x * d->k + tid;
+		else if (d->kind == IF)
+			how = follow(d->body[!bit], tid, x);
+		else if (d->kind == LOOP)
+			for (unsigned n = *x & 3; n && how != BREAK && how != LEAVE; n--)
+				how = follow(d->body[0], tid, x);
+		else if (bit)
+			return d->kind;
+		if (how == LEAVE || (how && d->kind == IF))
+			return how;
+	}
+	return 0;
+}
+
+static void random_programs(void **state)
+{
+	static char text[1 << 18];
+	static uint32_t want[64];
+
+	for (unsigned round = 0; round < 150; round++) {
+		struct node *list;
+		size_t size = sizeof(text), at = 0;
+		uint32_t *o;
+		seed = round * 7919;
+		nnodes = nlabels = nloops = 0;
+		list = make_list(5, false);
+		OUT("%s", KERNEL("", ".reg .b32 %n<400>; mad.lo.u32 %r2, %r0, 0x9e3779b1, 12345;\n"));
+		at = (size_t)(strrchr(text, '}') - text);
+		at = write_list(list, text, size, at, 0, 0);
+		OUT("OUT: activemask.b32 %%r4; st.global.u32 [%%d1], %%r2; ret; }\n");
+		assert_true(at < size);
+		o = run_text(text, 1, 64, 256);
+		for (unsigned t = 0; t < 64; t++) {
+			want[t] = t * 0x9e3779b1u + 12345;
+			follow(list, t, &want[t]);
+			if (o[t] != want[t])
+				fail_msg("program %u, thread %u: %#x, not %#x", round, t, o[t], want[t]);
+		}
+	}
+}
+
 /* --- barriers ---------------------------------------------------------------------------------------- */
 static void reverse_through_shared(void **state)
 {
@@ -485,6 +608,9 @@ static void limited_slices(void **state)
 	struct ptx_fault f;
 
 	assert_int_equal(ptx_run(&l, &f), PTX_TIMEOUT);
+	l.cooperative = true;
+	l.grid[0] = 3;
+	assert_int_equal(ptx_run(&l, &f), PTX_TIMEOUT);
 	ptx_free(m);
 }
 
@@ -541,6 +667,7 @@ int main(void)
 		cmocka_unit_test(early_exit),
 		cmocka_unit_test(indexed_branch),
 		cmocka_unit_test(scopes_and_labels),
+		cmocka_unit_test(random_programs),
 		cmocka_unit_test(reverse_through_shared),
 		cmocka_unit_test(barrier_on_both_sides),
 		cmocka_unit_test(reductions),
