@@ -39,12 +39,31 @@ enum sbt_chunk_type {
 	SBT_CHUNK_CODE = 4,
 	SBT_CHUNK_COMMANDS = 5,
 	SBT_CHUNK_TIMES = 6,
-	SBT_CHUNK_MEMORY = 7, /* reserved */
+	SBT_CHUNK_MEMORY = 7,
 	SBT_CHUNK_KEYFRAME = 8,
 	SBT_CHUNK_UNREPLAYABLE = 9,
 	SBT_CHUNK_LOST = 10,
 	SBT_CHUNK_INDEX = 11,
 	SBT_CHUNK_TRAILER = 12,
+	SBT_CHUNK_PAGES = 13,
+	SBT_CHUNK_WINDOW = 14,
+};
+
+/* At the start of a pages chunk, one for each page; then the pages, one behind the other. */
+struct sbt_page_entry {
+	uint64_t hash[2];
+	uint32_t size;	 /* of the page, 1..SBT_PAGE */
+	uint32_t stored; /* bytes here: size, or fewer when it is a zstd frame */
+};
+_Static_assert(sizeof(struct sbt_page_entry) == 24, "page entry");
+
+#define SBT_NAME_MAX 65536	    /* bytes of a global's name */
+#define SBT_MEMORY_INLINE_MAX 4096u /* contents up to this lie beside the piece (the writer's choice) */
+enum sbt_piece_flag {
+	SBT_PIECE_BEGUN = 1, /* its contents come later, in a record with the same number */
+	SBT_PIECE_BYTES = 2,
+	SBT_PIECE_INLINE = 4, /* the bytes are in the record */
+	SBT_PIECE_CUT = 8,    /* some of it never came */
 };
 
 #define SBT_CHUNK_ZSTD 1 /* flag: the payload is one zstd frame; otherwise it is stored as it is */
@@ -65,7 +84,8 @@ struct sbt_chunk_header {
 	uint16_t type, flags;
 	uint64_t stored;     /* bytes of the payload in the file */
 	uint64_t raw;	     /* bytes of the payload when decompressed */
-	uint64_t first;	     /* commands, times, keyframe: first seq; stacks: smallest id; code: hash; modules: first index */
+	uint64_t first;	     /* commands, times, keyframe: first seq; stacks: smallest id; code: hash; modules: first index;
+			      * memory: smallest seq; pages: number of the first; window: its first seq */
 	uint64_t last;	     /* the last, inclusive; code: 1 for PTX */
 	uint32_t count;	     /* of commands, times, stacks, modules, ... in it */
 	uint32_t header_sum; /* low half of the XXH64 of this header with this field 0 */

@@ -3,7 +3,7 @@
 # Room sbt: the trace. libsbt.a for tsdb; the agent compiles cmd.c, kernel-name.c and expr.c itself.
 # What links libsbt.a needs $(SBT_LIBS) behind it.
 
-SBT_LIBS = $(ZSTD_LIBS) $(XXHASH_LIBS)
+SBT_LIBS = $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread
 
 noinst_LIBRARIES += libsbt.a
 libsbt_a_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
@@ -14,11 +14,13 @@ libsbt_a_SOURCES = \
 	src/sbt/pagehash.c src/sbt/pagehash.h \
 	src/sbt/format.h \
 	src/sbt/encode.c src/sbt/decode.c src/sbt/encode.h \
-	src/sbt/writer.c src/sbt/writer-chunk.c src/sbt/writer.h \
-	src/sbt/reader.c src/sbt/reader-chunk.c src/sbt/reader-index.c src/sbt/reader-stacks.c src/sbt/reader.h \
+	src/sbt/writer.c src/sbt/writer-chunk.c src/sbt/writer-memory.c src/sbt/writer.h \
+	src/sbt/packer.c src/sbt/packer.h src/sbt/memory.h \
+	src/sbt/reader.c src/sbt/reader-chunk.c src/sbt/reader-index.c src/sbt/reader-stacks.c \
+	src/sbt/reader-memory.c src/sbt/reader-pages.c src/sbt/reader.h \
 	src/sbt/cursor.c src/sbt/print.c src/sbt/json.c \
 	src/sbt/sbt.h
-HEADERS_TO_CHECK += src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h
+HEADERS_TO_CHECK += src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/packer.h src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h
 
 EXTRA_DIST += docs/sbt.md tests/sbt_reader.py tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh tests/traces
 dist_noinst_SCRIPTS += scripts/sbt-doc
@@ -33,7 +35,7 @@ docs:
 	python3 $(srcdir)/scripts/sbt-doc $(srcdir)/src/sbt/commands.def $(srcdir)/docs/sbt.md
 
 if HAVE_CMOCKA
-SBT_TESTS = tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash \
+SBT_TESTS = tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash tests/unit/test-sbt-memory \
 	tests/unit/test-sbt-trace tests/unit/test-sbt-print tests/unit/test-sbt-damage
 check_PROGRAMS += $(SBT_TESTS)
 TESTS += $(SBT_TESTS)
@@ -46,6 +48,8 @@ tests_unit_test_sbt_damage_SOURCES = tests/unit/test-sbt-damage.c tests/unit/sbt
 tests_unit_test_sbt_damage_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_cmd_SOURCES = tests/unit/test-sbt-cmd.c tests/unit/sbt-make.h
 tests_unit_test_sbt_cmd_LDADD = $(SBT_TEST_LIBS)
+tests_unit_test_sbt_memory_SOURCES = tests/unit/test-sbt-memory.c tests/unit/sbt-make.h tests/unit/sbt-repair.h
+tests_unit_test_sbt_memory_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_pagehash_SOURCES = tests/unit/test-sbt-pagehash.c
 tests_unit_test_sbt_pagehash_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_expr_SOURCES = tests/unit/test-sbt-expr.c

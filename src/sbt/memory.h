@@ -31,22 +31,25 @@ struct sbt_memory {
 	struct sbt_blob name;	   /* a global's name, else empty; owned by the reader */
 	struct sbt_hash hash;	   /* sbt_range_hash() of the contents */
 	bool has_bytes;		   /* false: the hash alone was recorded */
+	uint64_t missing;	   /* reader: bytes behind these that were to come and never did; 0: whole. The hash is of what came */
+	uint32_t chunk, at;	   /* the reader's own: where it lies in the file */
 };
 
 /* ---- writer: may be called at any time, in any order of seq ------------------------------------------------------------- */
 
 /* A piece begins, its bytes follow in order by sbt_writer_memory_bytes() until m->size are there; m->hash is computed here when
  * bytes come. Pieces may be open at the same time, told apart by *ret_id. With m->has_bytes false the piece is
- * complete at once and m->hash is stored. */
+ * complete at once and m->hash is stored (*ret_id is SBT_NO_ID then, as for a piece of no bytes). More bytes than m->size, or an id that is not open: ERR_STATE. */
 struct err *sbt_writer_memory(struct sbt_writer *w, const struct sbt_memory *m, uint32_t *ret_id) TS_CHECK;
 struct err *sbt_writer_memory_bytes(struct sbt_writer *w, uint32_t id, const void *p, size_t n) TS_CHECK;
 /* A piece that will never be complete (the program died): what came is stored with its true size and a note in the trace. */
 struct err *sbt_writer_memory_cut(struct sbt_writer *w, uint32_t id) TS_CHECK;
-/* A window's bounds: commands first..last can be executed again. Written when a window closes; a trace may hold several. */
+/* A window's bounds: commands first..last can be executed again. Written when a window closes, after flushing what came before; a
+ * trace may hold several. */
 struct err *sbt_writer_window(struct sbt_writer *w, uint64_t first, uint64_t last) TS_CHECK;
 struct sbt_memory_figures {
 	uint64_t pages, pages_zero, pages_again; /* seen, of zeros, stored before */
-	uint64_t bytes, bytes_stored;		 /* seen; in the file */
+	uint64_t bytes, bytes_stored;		 /* seen; in the file so far */
 };
 void sbt_writer_memory_figures(const struct sbt_writer *w, struct sbt_memory_figures *ret);
 
@@ -54,11 +57,15 @@ void sbt_writer_memory_figures(const struct sbt_writer *w, struct sbt_memory_fig
 
 /* Windows in order; false past the end. */
 bool sbt_reader_window(struct sbt_reader *r, unsigned i, uint64_t *ret_first, uint64_t *ret_last);
-/* Pieces with first <= seq <= last, in order of (seq, role, addr). Calls fn for each; stops at the first error. */
+/* Pieces with first <= seq <= last, in order of (seq, role, addr). Calls fn for each; stops at the first error. What is damaged or
+ * was never completed is left out and told by sbt_reader_damage(). */
 typedef struct err *sbt_memory_fn(void *arg, const struct sbt_memory *m);
 struct err *sbt_reader_memory(struct sbt_reader *r, uint64_t first, uint64_t last, sbt_memory_fn *fn, void *arg) TS_CHECK;
-/* Bytes of a piece: m as it was given to fn (it may be copied). ERR_NOT_FOUND when only the hash is there, ERR_CORRUPT when a page is
+/* Bytes of a piece: m as it was given to fn (it may be copied). ERR_NOT_FOUND when only the hash is there, ERR_BAD_TRACE when a page is
  * missing or damaged: the sentence names the piece and the page. Offsets beyond size are a bug of the caller. */
 struct err *sbt_reader_memory_read(struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset, void *dst, size_t n) TS_CHECK;
+
+/* Pages in the file, and the bytes that all memory takes there; reads nothing. */
+void sbt_reader_memory_figures(const struct sbt_reader *r, uint64_t *ret_pages, uint64_t *ret_bytes);
 
 #endif

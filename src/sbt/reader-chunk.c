@@ -77,20 +77,32 @@ static struct err *reserve(struct buf *b, uint64_t n)
 	return NULL;
 }
 
-static struct err *inflate(struct sbt_reader *r, const struct buf *stored, uint64_t raw, struct buf *out)
+struct err *sbt_reader_inflate(struct sbt_reader *r, const void *stored, size_t n, void *dst, size_t raw)
 {
 	size_t got;
 
-	TRY(reserve(out, raw ? raw : 1));
 	if (!r->zstd)
 		r->zstd = ZSTD_createDCtx();
 	if (!r->zstd)
 		return err_nomem();
-	got = ZSTD_decompressDCtx(r->zstd, out->data, raw, stored->data, stored->len);
+	got = ZSTD_decompressDCtx(r->zstd, dst, raw, stored, n);
 	if (ZSTD_isError(got) || got != raw)
 		return err_new(ERR_BAD_TRACE, "it does not decompress");
-	out->len = got;
 	return NULL;
+}
+
+static struct err *inflate(struct sbt_reader *r, const struct buf *stored, uint64_t raw, struct buf *out)
+{
+	TRY(reserve(out, raw ? raw : 1));
+	TRY(sbt_reader_inflate(r, stored->data, stored->len, out->data, raw));
+	out->len = raw;
+	return NULL;
+}
+
+struct err *sbt_reader_header(struct sbt_reader *r, const struct sbt_entry *e, struct sbt_chunk_header *ret)
+{
+	TRY(sbt_reader_pread(r, e->offset, ret, sizeof *ret));
+	return check_header(ret, e);
 }
 
 struct err *sbt_reader_load(struct sbt_reader *r, const struct sbt_entry *e, struct buf *out)
@@ -99,8 +111,7 @@ struct err *sbt_reader_load(struct sbt_reader *r, const struct sbt_entry *e, str
 	struct sbt_chunk_header h;
 	struct err *err;
 
-	TRY(sbt_reader_pread(r, e->offset, &h, sizeof h));
-	TRY(check_header(&h, e));
+	TRY(sbt_reader_header(r, e, &h));
 	if (!(h.flags & SBT_CHUNK_ZSTD))
 		to = out;
 	err = reserve(to, h.stored ? h.stored : 1);

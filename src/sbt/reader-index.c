@@ -199,6 +199,47 @@ static int by_first(const void *a, const void *b, void *arg)
 	return i < k ? -1 : i > k;
 }
 
+/* Pages are numbered; a number belongs to one chunk only. */
+static void sort_pages(struct sbt_reader *r)
+{
+	size_t n = 0;
+
+	if (r->pages.n)
+		qsort_r(r->pages.at, r->pages.n, sizeof *r->pages.at, by_first, r);
+	for (size_t k = 0; k < r->pages.n; k++) {
+		const struct sbt_entry *e = &r->entries[r->pages.at[k]];
+		const struct sbt_entry *before = n ? &r->entries[r->pages.at[n - 1]] : NULL;
+
+		if (e->count == 0 || e->last < e->first || e->last - e->first != e->count - 1 ||
+		    e->stored / sizeof(struct sbt_page_entry) < e->count)
+			sbt_reader_note(r, "a chunk of memory pages is damaged (its numbers contradict each other)");
+		else if (before && e->first <= before->last)
+			sbt_reader_note(r, "memory pages %llu to %llu are there twice; those later in the file were left out",
+					(unsigned long long)e->first, (unsigned long long)e->last);
+		else
+			r->pages.at[n++] = r->pages.at[k];
+	}
+	r->pages.n = n;
+}
+
+static void sort_windows(struct sbt_reader *r)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < r->windows.n; k++) {
+		const struct sbt_entry *e = &r->entries[r->windows.at[k]];
+
+		if (e->first && e->first <= e->last)
+			r->windows.at[n++] = r->windows.at[k];
+		else
+			sbt_reader_note(r, "a capture window from #%llu to #%llu is out of order and was left out",
+					(unsigned long long)e->first, (unsigned long long)e->last);
+	}
+	r->windows.n = n;
+	if (n)
+		qsort_r(r->windows.at, n, sizeof *r->windows.at, by_first, r);
+}
+
 /* Times come in any order and overlap. */
 static void sort_times(struct sbt_reader *r)
 {
@@ -238,11 +279,22 @@ static void sort_out(struct sbt_reader *r)
 		case SBT_CHUNK_KEYFRAME:
 			list_add(&r->keyframes, i);
 			break;
+		case SBT_CHUNK_MEMORY:
+			list_add(&r->memories, i);
+			break;
+		case SBT_CHUNK_PAGES:
+			list_add(&r->pages, i);
+			break;
+		case SBT_CHUNK_WINDOW:
+			list_add(&r->windows, i);
+			break;
 		default: /* read by other means, or from a newer tsdb */
 			break;
 		}
 	}
 	sort_times(r);
+	sort_pages(r);
+	sort_windows(r);
 	r->reported = xcalloc(r->n, 1);
 	r->stacks_loaded = xcalloc(r->stacks.n, 1);
 }

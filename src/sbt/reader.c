@@ -36,6 +36,19 @@ void sbt_reader_note(struct sbt_reader *r, const char *fmt, ...)
 	buf_byte(&r->damage, 0);
 }
 
+void sbt_reader_note_once(struct sbt_reader *r, const char *fmt, ...)
+{
+	struct buf b = BUF_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vprintf(&b, fmt, ap);
+	va_end(ap);
+	if (!r->damage.len || !strstr((const char *)r->damage.data, buf_cstr(&b)))
+		sbt_reader_note(r, "%s", buf_cstr(&b));
+	buf_free(&b);
+}
+
 static void note_what(struct sbt_reader *r, const struct sbt_entry *e, const char *why)
 {
 	unsigned long long first = e->first, last = e->last;
@@ -58,6 +71,12 @@ static void note_what(struct sbt_reader *r, const struct sbt_entry *e, const cha
 		break;
 	case SBT_CHUNK_CODE:
 		sbt_reader_note(r, "the GPU code with hash 0x%llx is damaged (%s)", first, why);
+		break;
+	case SBT_CHUNK_MEMORY:
+		sbt_reader_note(r, "memory recorded for commands #%llu to #%llu is damaged and was left out (%s)", first, last, why);
+		break;
+	case SBT_CHUNK_PAGES:
+		sbt_reader_note(r, "memory pages %llu to %llu are damaged (%s)", first, last, why);
 		break;
 	case SBT_CHUNK_META:
 		sbt_reader_note(r, "what it says about the recording is damaged (%s)", why);
@@ -266,7 +285,8 @@ struct err *sbt_reader_open(struct sbt_reader **ret, const char *path)
 
 void sbt_reader_close(struct sbt_reader *r)
 {
-	struct sbt_list *lists[] = {&r->commands, &r->times, &r->keyframes, &r->stacks, &r->modules, &r->codes};
+	struct sbt_list *lists[] = {&r->commands, &r->times, &r->keyframes, &r->stacks, &r->modules, &r->codes,
+				    &r->memories, &r->pages, &r->windows};
 
 	if (r->fd >= 0)
 		close(r->fd);
@@ -276,6 +296,8 @@ void sbt_reader_close(struct sbt_reader *r)
 		free(r->calls[i].name);
 	free(r->calls);
 	sbt_reader_stacks_free(r);
+	sbt_reader_memory_free(r);
+	sbt_reader_pages_free(r);
 	free(r->times_last);
 	free(r->reported);
 	free(r->entries);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of the reader. reader.c opens and answers, reader-index.c finds the chunks, reader-chunk.c loads one,
- * reader-stacks.c and cursor.c decode. Private to the room.
+ * reader-stacks.c, reader-memory.c with reader-pages.c, and cursor.c decode. Private to the room.
  */
 #ifndef SBT_READER_H
 #define SBT_READER_H
@@ -35,7 +35,7 @@ struct sbt_reader {
 	struct sbt_entry *entries;
 	size_t n, cap;
 	uint8_t *reported; /* of each entry, whether its damage has been told */
-	struct sbt_list commands, times, keyframes, stacks, modules, codes; /* times are sorted by first seq */
+	struct sbt_list commands, times, keyframes, stacks, modules, codes, memories, pages, windows; /* times, pages and windows are sorted by first */
 	uint64_t *times_last; /* of times up to each: the largest last seq, so that a search knows where to stop */
 	uint64_t count, lost;
 	struct buf damage; /* NUL-terminated when not empty */
@@ -51,11 +51,15 @@ struct sbt_reader {
 	bool modules_loaded;
 	struct sbt_host_module *module;
 	size_t nmodules;
+	struct sbt_page_store *page_store;     /* NULL until a page is read */
+	struct sbt_piece_store *piece_store; /* NULL until a piece is read */
 	void *zstd; /* ZSTD_DCtx */
 };
 
 /* Adds a sentence to what sbt_reader_damage() says. After 20 of them they are only counted. */
 void sbt_reader_note(struct sbt_reader *r, const char *fmt, ...) TS_PRINTF(2, 3);
+/* The same, but not when that was said before. */
+void sbt_reader_note_once(struct sbt_reader *r, const char *fmt, ...) TS_PRINTF(2, 3);
 /* The same about the chunk of entry i, once; takes the error that was met, and frees it. */
 void sbt_reader_note_chunk(struct sbt_reader *r, uint32_t i, struct err *e);
 
@@ -69,6 +73,14 @@ struct err *sbt_reader_load(struct sbt_reader *r, const struct sbt_entry *e, str
 /* Fills entries, from the index if there is one, else by walking the chunk headers. */
 struct err *sbt_reader_find_chunks(struct sbt_reader *r) TS_CHECK;
 void sbt_reader_stacks_free(struct sbt_reader *r);
+void sbt_reader_memory_free(struct sbt_reader *r);
+void sbt_reader_pages_free(struct sbt_reader *r);
+/* Bytes [offset, offset + n) of a page that must have size bytes. The error says why, not which. */
+struct err *sbt_reader_page(struct sbt_reader *r, uint64_t number, uint32_t size, uint32_t offset, void *dst, uint32_t n) TS_CHECK;
+/* One block out of a zstd frame of known size; ERR_BAD_TRACE when it is not that. */
+struct err *sbt_reader_inflate(struct sbt_reader *r, const void *stored, size_t n, void *dst, size_t raw) TS_CHECK;
+/* The chunk's header, checked against e. */
+struct err *sbt_reader_header(struct sbt_reader *r, const struct sbt_entry *e, struct sbt_chunk_header *ret) TS_CHECK;
 
 /* A length-prefixed string in out's memory. False when it does not fit. */
 bool sbt_take_string(struct sbt_in *in, const char **ret, size_t *ret_n);

@@ -151,14 +151,30 @@ static bool squeeze(struct sbt_out *o, const void *payload, size_t n, const void
 	return true;
 }
 
+static struct err *append(struct sbt_out *o, struct sbt_chunk_header *h, const void *stored)
+{
+	int sys;
+
+	if (o->failed)
+		return NULL;
+	h->magic = SBT_CHUNK_MAGIC;
+	h->lost = o->lost;
+	h->header_sum = sbt_header_sum(h);
+	sys = write_all(o->fd, h, sizeof *h, stored, h->stored);
+	if (sys)
+		return fail(o, sys);
+	remember(o, h);
+	o->size += sizeof *h + h->stored;
+	o->lost_written = o->lost;
+	return NULL;
+}
+
 struct err *sbt_out_chunk(struct sbt_out *o, enum sbt_chunk_type type, uint64_t first, uint64_t last, uint32_t count,
 			  const void *payload, size_t n)
 {
-	struct sbt_chunk_header h = {.magic = SBT_CHUNK_MAGIC, .type = (uint16_t)type, .raw = n, .first = first,
-				     .last = last, .count = count, .lost = o->lost};
+	struct sbt_chunk_header h = {.type = (uint16_t)type, .raw = n, .first = first, .last = last, .count = count};
 	const void *stored;
 	size_t nstored;
-	int sys;
 
 	if (o->failed)
 		return NULL;
@@ -166,14 +182,16 @@ struct err *sbt_out_chunk(struct sbt_out *o, enum sbt_chunk_type type, uint64_t 
 		h.flags |= SBT_CHUNK_ZSTD;
 	h.stored = nstored;
 	h.hash = XXH64(stored, nstored, 0);
-	h.header_sum = sbt_header_sum(&h);
-	sys = write_all(o->fd, &h, sizeof h, stored, nstored);
-	if (sys)
-		return fail(o, sys);
-	remember(o, &h);
-	o->size += sizeof h + nstored;
-	o->lost_written = o->lost;
-	return NULL;
+	return append(o, &h, stored);
+}
+
+struct err *sbt_out_stored(struct sbt_out *o, enum sbt_chunk_type type, uint64_t first, uint64_t last, uint32_t count,
+			   const void *payload, size_t n, uint64_t hash)
+{
+	struct sbt_chunk_header h = {.type = (uint16_t)type, .stored = n, .raw = n, .first = first, .last = last,
+				     .count = count, .hash = hash};
+
+	return append(o, &h, payload);
 }
 
 static void put_index(const struct sbt_out *o, struct buf *b)

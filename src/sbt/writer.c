@@ -47,7 +47,18 @@ struct sbt_writer {
 	uint64_t *hashes; /* codes in the file */
 	size_t nhashes;
 	struct buf scratch;
+	struct sbt_memory_out *memory;
 };
+
+struct sbt_memory_out **sbt_writer_memory_out(struct sbt_writer *w)
+{
+	return &w->memory;
+}
+
+struct sbt_out *sbt_writer_out(struct sbt_writer *w)
+{
+	return &w->out;
+}
 
 /* ---- meta -------------------------------------------------------------------------------------------------------- */
 
@@ -101,6 +112,7 @@ static struct err *write_meta(struct sbt_writer *w, const struct sbt_meta *m)
 static void writer_free(struct sbt_writer *w)
 {
 	sbt_encoder_destroy(w->commands);
+	sbt_memory_out_free(w->memory);
 	buf_free(&w->modules);
 	buf_free(&w->stacks);
 	buf_free(&w->losses);
@@ -260,6 +272,7 @@ struct err *sbt_writer_flush(struct sbt_writer *w)
 	TRY(flush_stacks(w));
 	TRY(flush_commands(w));
 	TRY(flush_times(w));
+	TRY(sbt_memory_out_flush(w->memory, &w->out));
 	TRY(flush_calls(w));
 	return flush_losses(w);
 }
@@ -419,7 +432,8 @@ uint64_t sbt_writer_since_keyframe(const struct sbt_writer *w)
 
 uint64_t sbt_writer_bytes(const struct sbt_writer *w)
 {
-	return w->out.size + sbt_encoder_size(w->commands) + w->stacks.len + w->modules.len + 8 * w->ntimes;
+	return w->out.size + sbt_encoder_size(w->commands) + w->stacks.len + w->modules.len + 8 * w->ntimes +
+	       sbt_memory_out_waiting(w->memory);
 }
 
 uint64_t sbt_writer_count(const struct sbt_writer *w)
@@ -429,9 +443,12 @@ uint64_t sbt_writer_count(const struct sbt_writer *w)
 
 struct err *sbt_writer_close(struct sbt_writer *w)
 {
-	struct err *e = sbt_writer_flush(w), *e2;
-	bool failed = w->out.failed;
+	struct err *e = sbt_memory_out_cut(w->memory, &w->out), *e2;
+	bool failed;
 
+	if (!e)
+		e = sbt_writer_flush(w);
+	failed = w->out.failed;
 	w->out.lost += w->dropped; /* commands that came after the disk was full */
 	e2 = sbt_out_close(&w->out);
 	writer_free(w);

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One page of memory out of the file: found by its number, decompressed alone, and checked by its own hash. The surprise: the checksum of
+ * its chunk is not looked at, so that a damaged page costs itself only, and reading one page does not read the megabytes around it.
+ */
+#include <stdlib.h>
+
+#include "sbt/pagehash.h"
+#include "sbt/reader.h"
+
+#define CACHE 64u /* pages kept */
+
+/* The pages of one chunk. */
+struct chunk_pages {
+	struct sbt_page_entry *table; /* NULL: not loaded */
+	uint32_t *offset;	      /* of each, from the end of the table */
+	bool bad;
+};
+
+struct cached {
+	uint64_t number;
+	uint32_t size; /* 0: nothing */
+	uint8_t *bytes;
+};
+
+struct sbt_page_store {
+	struct chunk_pages *chunks; /* as in r->pages */
+	struct cached cache[CACHE]; /* by number */
+	uint8_t stored[SBT_PAGE];   /* scratch */
+};
+
+void sbt_reader_pages_free(struct sbt_reader *r)
+{
+	struct sbt_page_store *s = r->page_store;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < r->pages.n; i++) {
+		free(s->chunks[i].table);
+		free(s->chunks[i].offset);
+	}
+	for (unsigned i = 0; i < CACHE; i++)
+		free(s->cache[i].bytes);
+	free(s->chunks);
+	free(s);
+}
+
+static struct err *store_of(struct sbt_reader *r, struct sbt_page_store **ret)
+{
+	struct sbt_page_store *s = r->page_store;
+
+	if (!s) {
+		s = calloc(1, sizeof *s);
+		if (!s)
+			return err_nomem();
+		s->chunks = calloc(r->pages.n + 1, sizeof *s->chunks);
+		if (!s->chunks) {
+			free(s);
+			return err_nomem();
+		}
+		r->page_store = s;
+	}
+	*ret = s;
+	return NULL;
+}
+
+/* ---- the table of a chunk ------------------------------------------------------------------------------------------ */
+
+/* Sizes must make sense and fill the payload. */
+static struct err *check_table(struct chunk_pages *c, uint32_t count, uint64_t room)
+{
+	uint64_t at = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sbt_page_entry *e = &c->table[i];
+
+		if (e->size == 0 || e->size > SBT_PAGE || e->stored == 0 || e->stored > e->size || e->stored > room - at)
+			return err_new(ERR_BAD_TRACE, "its table does not make sense");
+		c->offset[i] = (uint32_t)at;
+		at += e->stored;
+	}
+	return at == room ? NULL : err_new(ERR_BAD_TRACE, "its table does not make sense");
+}
+
+static struct err *load_table(struct sbt_reader *r, struct chunk_pages *c, const struct sbt_entry *e)
+{
+	size_t n = (size_t)e->count * sizeof *c->table; /* at most e->stored, see sort_pages() */
+	struct sbt_chunk_header h;
+
+	TRY(sbt_reader_header(r, e, &h));
+	if (h.flags & SBT_CHUNK_ZSTD || h.count != e->count)
+		return err_new(ERR_BAD_TRACE, "its header does not make sense");
+	c->table = malloc(n);
+	c->offset = malloc((size_t)e->count * sizeof *c->offset);
+	if (!c->table || !c->offset)
+		return err_nomem();
+	TRY(sbt_reader_pread(r, e->offset + sizeof h, c->table, n));
+	return check_table(c, e->count, e->stored - n);
+}
+
+/* The place in r->pages of the chunk with this page; r->pages.n if there is none. */
+static size_t find(const struct sbt_reader *r, uint64_t number)
+{
+	size_t lo = 0, hi = r->pages.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (r->entries[r->pages.at[mid]].last < number)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < r->pages.n && r->entries[r->pages.at[lo]].first <= number ? lo : r->pages.n;
+}
+
+static struct err *chunk_of(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number, struct chunk_pages **ret,
+			    const struct sbt_entry **ret_entry)
+{
+	size_t k = find(r, number);
+	struct chunk_pages *c = &s->chunks[k];
+	struct err *e;
+
+	if (k == r->pages.n)
+		return err_new(ERR_BAD_TRACE, "the trace does not hold page number %llu", (unsigned long long)number);
+	if (!c->table && !c->bad) {
+		e = load_table(r, c, &r->entries[r->pages.at[k]]);
+		if (e) {
+			c->bad = true;
+			sbt_reader_note_chunk(r, r->pages.at[k], e);
+		}
+	}
+	if (c->bad)
+		return err_new(ERR_BAD_TRACE, "the chunk of pages that it lies in is damaged");
+	*ret = c;
+	*ret_entry = &r->entries[r->pages.at[k]];
+	return NULL;
+}
+
+/* ---- a page ------------------------------------------------------------------------------------------------------ */
+
+static struct err *read_page(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number, uint32_t size, uint8_t *dst)
+{
+	const struct sbt_entry *entry = NULL;
+	const struct sbt_page_entry *e;
+	struct chunk_pages *c = NULL;
+	struct sbt_hash hash;
+	uint32_t i;
+	uint64_t at;
+
+	TRY(chunk_of(r, s, number, &c, &entry));
+	i = (uint32_t)(number - entry->first);
+	e = &c->table[i];
+	if (e->size != size)
+		return err_new(ERR_BAD_TRACE, "page number %llu has %u bytes instead of %u", (unsigned long long)number, e->size, size);
+	at = entry->offset + SBT_HEADER_SIZE + (uint64_t)entry->count * sizeof *e + c->offset[i];
+	TRY(sbt_reader_pread(r, at, e->stored == size ? dst : s->stored, e->stored));
+	if (e->stored != size)
+		TRY(sbt_reader_inflate(r, s->stored, e->stored, dst, size));
+	hash = sbt_page_hash(dst, size);
+	if (hash.half[0] != e->hash[0] || hash.half[1] != e->hash[1])
+		return err_new(ERR_BAD_TRACE, "its hash is wrong");
+	return NULL;
+}
+
+struct err *sbt_reader_page(struct sbt_reader *r, uint64_t number, uint32_t size, uint32_t offset, void *dst, uint32_t n)
+{
+	struct sbt_page_store *s = NULL;
+	struct cached *c;
+
+	TRY(store_of(r, &s));
+	c = &s->cache[number % CACHE];
+	if (c->size != size || c->number != number) {
+		if (n == size)
+			return read_page(r, s, number, size, dst); /* all of it: no need to keep it */
+		if (!c->bytes && !(c->bytes = malloc(SBT_PAGE)))
+			return err_nomem();
+		c->size = 0;
+		TRY(read_page(r, s, number, size, c->bytes));
+		c->number = number;
+		c->size = size;
+	}
+	memcpy(dst, c->bytes + offset, n);
+	return NULL;
+}
