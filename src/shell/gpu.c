@@ -163,6 +163,8 @@ static int probe_ptrace(void)
 	int status, sys = 0;
 	pid_t pid = fork();
 
+	if (pid < 0)
+		return errno;
 	if (!pid) {
 		pause();
 		_exit(0);
