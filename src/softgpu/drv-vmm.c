@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Virtual memory management: addresses, memory and the mapping of one onto the other as separate things. Memory is a memfd, so it keeps
- * its contents whereever it is mapped. A mapping becomes visible to kernels and copies when cuMemSetAccess allows access.
+ * Virtual memory management: addresses, memory and the mapping of one onto the other as separate things. Memory is shared pages, so it
+ * keeps its contents wherever it is mapped, and two mappings of it are the same memory. A mapping becomes visible to kernels and copies when cuMemSetAccess allows access.
  */
 #include "softgpu/driver.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define GRANULARITY ((size_t)2 << 20) /* what the vendor's devices answer */
 
@@ -17,7 +15,7 @@ struct memory {
 	CUmemGenericAllocationHandle id;
 	CUmemAllocationProp prop;
 	size_t size;
-	int fd;
+	void *pages;
 	unsigned refs; /* the handle's, and one for each mapping */
 	unsigned handles;
 };
@@ -25,7 +23,7 @@ struct memory {
 struct mapping {
 	struct mapping *next;
 	uint64_t start;
-	size_t size, offset;
+	size_t size;
 	struct memory *memory;
 	CUmemAccess_flags access;
 };
@@ -41,7 +39,6 @@ static struct memory *memories;
 static struct mapping *mappings;
 static struct reservation *reservations;
 static CUmemGenericAllocationHandle last_id;
-static size_t committed;
 
 static bool aligned(uint64_t n)
 {
@@ -123,8 +120,7 @@ static void memory_unref(struct memory *m)
 	while (*at != m)
 		at = &(*at)->next;
 	*at = m->next;
-	committed -= m->size;
-	close(m->fd);
+	mem_pages_free(m->pages, m->size);
 	free(m);
 }
 
@@ -145,21 +141,15 @@ DRV_DEFINE(4, cuMemCreate, CUmemGenericAllocationHandle *, handle, size_t, size,
 
 	REQUIRE(handle && size && aligned(size) && !flags);
 	TRY_CU(check_prop(prop));
-	if (size > mem_total() - mem_used())
-		return CUDA_ERROR_OUT_OF_MEMORY;
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	*m = (struct memory){.prop = *prop, .size = size, .refs = 1, .handles = 1, .fd = memfd_create("tsdb-softgpu", MFD_CLOEXEC)};
-	pthread_mutex_lock(&drv_lock);
-	if (m->fd < 0 || size > mem_total() - committed || ftruncate(m->fd, (off_t)size)) {
-		pthread_mutex_unlock(&drv_lock);
-		if (m->fd >= 0)
-			close(m->fd);
+	*m = (struct memory){.prop = *prop, .size = size, .refs = 1, .handles = 1, .pages = mem_pages_new(size)};
+	if (!m->pages) {
 		free(m);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	committed += size;
+	pthread_mutex_lock(&drv_lock);
 	m->id = *handle = ++last_id;
 	m->next = memories;
 	memories = m;
@@ -269,20 +259,26 @@ static bool filled(uint64_t start, size_t size)
 	return size && n == size;
 }
 
-DRV_DEFINE(2, cuMemUnmap, CUdeviceptr, ptr, size_t, size)
+/* Work that is under way may still use what is to go. Caller does not hold drv_lock. */
+static void drain_all(void)
 {
-	struct mapping **at = &mappings;
 	struct ctx *c = NULL;
 
-	/* Work that is under way may still use it. */
 	for (;;) {
 		pthread_mutex_lock(&drv_lock);
 		c = obj_next(OBJ_CTX, c);
 		pthread_mutex_unlock(&drv_lock);
 		if (!c)
-			break;
+			return;
 		ctx_drain(c);
 	}
+}
+
+DRV_DEFINE(2, cuMemUnmap, CUdeviceptr, ptr, size_t, size)
+{
+	struct mapping **at = &mappings;
+
+	drain_all();
 	pthread_mutex_lock(&drv_lock);
 	if (!filled(ptr, size)) {
 		pthread_mutex_unlock(&drv_lock);
@@ -304,6 +300,19 @@ DRV_DEFINE(2, cuMemUnmap, CUdeviceptr, ptr, size_t, size)
 	return CUDA_SUCCESS;
 }
 
+/* Whether [start, start + size) holds a mapping whose access is taken away or changed. */
+static bool restricts(uint64_t start, size_t size, CUmemAccess_flags access)
+{
+	struct mapping *m;
+	bool ret = false;
+
+	pthread_mutex_lock(&drv_lock);
+	for (m = mappings; m && !ret; m = m->next)
+		ret = m->start >= start && m->start - start < size && m->access != CU_MEM_ACCESS_FLAGS_PROT_NONE && m->access != access;
+	pthread_mutex_unlock(&drv_lock);
+	return ret;
+}
+
 /* Caller holds drv_lock. */
 static bool set_access(struct mapping *m, CUmemAccess_flags access)
 {
@@ -312,7 +321,7 @@ static bool set_access(struct mapping *m, CUmemAccess_flags access)
 	mem_va_unmap(m->start);
 	m->access = access;
 	return access == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
-	       mem_va_map(m->start, m->size, m->memory->fd, m->offset, access == CU_MEM_ACCESS_FLAGS_PROT_READ);
+	       mem_va_map(m->start, m->size, m->memory->pages, access == CU_MEM_ACCESS_FLAGS_PROT_READ);
 }
 
 DRV_DEFINE(4, cuMemSetAccess, CUdeviceptr, ptr, size_t, size, const CUmemAccessDesc *, desc, size_t, count)
@@ -328,6 +337,8 @@ DRV_DEFINE(4, cuMemSetAccess, CUdeviceptr, ptr, size_t, size, const CUmemAccessD
 		REQUIRE(desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE || desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
 			desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 	}
+	if (restricts(ptr, size, desc[count - 1].flags))
+		drain_all();
 	pthread_mutex_lock(&drv_lock);
 	if (!filled(ptr, size))
 		r = CUDA_ERROR_INVALID_VALUE;

@@ -127,7 +127,8 @@ tests_unit_test_softgpu_ptx_flow_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_flow_LDADD = $(PTX_TEST_LINK)
 endif
 if HAVE_CMOCKA
-SOFT_TESTS = tests/unit/test-softgpu-cupti tests/unit/test-softgpu-driver tests/unit/test-softgpu-launch
+SOFT_TESTS = tests/unit/test-softgpu-cupti tests/unit/test-softgpu-driver tests/unit/test-softgpu-launch \
+	tests/unit/test-softgpu-vmm
 TEST_SOFT_COMPILE = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
 TEST_SOFT_LINK = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu
 check_PROGRAMS += $(SOFT_TESTS)
@@ -140,6 +141,10 @@ tests_unit_test_softgpu_launch_SOURCES = tests/unit/test-softgpu-launch.c
 tests_unit_test_softgpu_launch_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_launch_LDFLAGS = $(TEST_SOFT_LINK)
 tests_unit_test_softgpu_launch_LDADD = softgpu/libcupti.so.13 softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
+tests_unit_test_softgpu_vmm_SOURCES = tests/unit/test-softgpu-vmm.c
+tests_unit_test_softgpu_vmm_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_vmm_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_vmm_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
 tests_unit_test_softgpu_driver_SOURCES = tests/unit/test-softgpu-driver.c
 tests_unit_test_softgpu_driver_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_driver_LDFLAGS = $(TEST_SOFT_LINK)

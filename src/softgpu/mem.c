@@ -3,7 +3,8 @@
  * The software GPU's address space: allocation, and the lock-free question "which range holds this address?".
  * Live ranges are kept twice: as slots that never move (what callers hold) and as a table sorted by address
  * (what lookups search). Writers hold a mutex and bump a sequence count around each change of the table; a lookup that saw
- * the count change starts again. Both live in reserved memory that is never unmapped, so a stale read is harmless.
+ * the count change starts again. Both live in reserved memory that is never unmapped, and a slot is reused as late as possible,
+ * so a stale read is harmless. Addresses are handed out lowest first: a program that asks for the same gets the same in each run.
  */
 #include "softgpu/mem.h"
 
@@ -16,8 +17,11 @@
 #include <sys/mman.h>
 
 #define MAX_RANGES (1u << 20)
-#define MAX_EXTENTS (MAX_RANGES + 1)
+#define MAX_EXTENTS (2 * MAX_RANGES + 2)
 #define DEFAULT_TOTAL (8ull << 30)
+#define WINDOW (256ull << 30)	      /* device addresses: more than there is memory, for reservations at chosen addresses */
+#define HOST_WINDOW (16ull << 40)     /* addresses of pinned and managed memory */
+#define SLOT_REST 64u		      /* a slot rests until so many others are free */
 #define GRAIN 512u		      /* allocations start at multiples of this, like the vendor's */
 #define RED_ZONE 256u		      /* at least this much nothing after a range, so that running off its end shows */
 #define FILL_LIMIT (64ull << 20)      /* larger allocations are left as the system gives them */
@@ -29,9 +33,15 @@ struct key {
 	_Atomic uint32_t slot;
 };
 
-/* A free part of the device region, sorted by address, never touching its neighbour. */
+/* A free part of a region, sorted by address, never touching its neighbour. */
 struct extent {
 	uint64_t start, end;
+};
+
+struct region {
+	struct extent *extents;
+	uint32_t n;
+	uint64_t base, end;
 };
 
 static struct {
@@ -39,14 +49,14 @@ static struct {
 	pthread_once_t once;
 	bool ok;
 	struct mem_range *slots;
-	uint32_t *free_slots;
-	uint32_t nslots, nfree;
+	uint32_t *free_slots; /* a ring of MAX_RANGES */
+	uint32_t nslots, free_head, free_tail;
 	struct key *keys;
 	_Atomic uint32_t nkeys;
 	_Atomic uint32_t seq;
-	struct extent *extents;
-	uint32_t nextents;
-	uint64_t base, total, used;
+	struct region device, host;
+	uint32_t nreserved; /* by mem_va_reserve() */
+	uint64_t total, used;
 	/* where a slot's reservation really begins and ends: the device extent, or the mapping */
 	struct extent *reserved;
 } mem = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
@@ -81,32 +91,54 @@ static uint64_t configured_total(void)
 	return (n * unit + PAGE - 1) & ~(PAGE - 1);
 }
 
+/* A mapping at exactly this address, or NULL with errno: EEXIST when something is there. */
+static void *map_at(uint64_t at, size_t size, int prot)
+{
+	void *p = reserve((void *)at, size, prot, MAP_FIXED_NOREPLACE);
+
+	if (p && (uint64_t)p != at) { /* a kernel older than MAP_FIXED_NOREPLACE */
+		munmap(p, size);
+		errno = EEXIST;
+		return NULL;
+	}
+	return p;
+}
+
+static bool region_init(struct region *r, uint64_t base, uint64_t size)
+{
+	r->extents = reserve(NULL, MAX_EXTENTS * sizeof(*r->extents), PROT_READ | PROT_WRITE, 0);
+	if (!r->extents)
+		return false;
+	r->base = base;
+	r->end = base + size;
+	r->extents[0] = (struct extent){base, base + size};
+	r->n = 1;
+	return true;
+}
+
 static void mem_init(void)
 {
+	uint64_t window;
 	void *base;
 
 	mem.total = configured_total();
-	base = reserve((void *)MEM_DEVICE_BASE, mem.total, PROT_NONE, MAP_FIXED_NOREPLACE);
-	if (base && (uint64_t)base != MEM_DEVICE_BASE) { /* a kernel older than MAP_FIXED_NOREPLACE */
-		munmap(base, mem.total);
-		base = NULL;
+	window = mem.total > WINDOW ? mem.total : WINDOW;
+	base = map_at(MEM_DEVICE_BASE, window, PROT_NONE);
+	if (!base) { /* something is there already (a sanitizer's shadow), or addresses are rationed */
+		window = mem.total;
+		base = map_at(MEM_DEVICE_BASE, window, PROT_NONE);
 	}
-	if (!base) /* something is there already (a sanitizer's shadow): anywhere then */
-		base = reserve(NULL, mem.total, PROT_NONE, 0);
+	if (!base)
+		base = reserve(NULL, window, PROT_NONE, 0);
 	mem.slots = reserve(NULL, MAX_RANGES * sizeof(*mem.slots), PROT_READ | PROT_WRITE, 0);
 	mem.free_slots = reserve(NULL, MAX_RANGES * sizeof(*mem.free_slots), PROT_READ | PROT_WRITE, 0);
 	mem.keys = reserve(NULL, MAX_RANGES * sizeof(*mem.keys), PROT_READ | PROT_WRITE, 0);
-	mem.extents = reserve(NULL, MAX_EXTENTS * sizeof(*mem.extents), PROT_READ | PROT_WRITE, 0);
 	mem.reserved = reserve(NULL, MAX_RANGES * sizeof(*mem.reserved), PROT_READ | PROT_WRITE, 0);
-	mem.ok = base && mem.slots && mem.free_slots && mem.keys && mem.extents && mem.reserved;
-	if (!mem.ok) {
+	mem.ok = base && mem.slots && mem.free_slots && mem.keys && mem.reserved &&
+		 region_init(&mem.device, (uint64_t)base, window) && region_init(&mem.host, MEM_HOST_BASE, HOST_WINDOW);
+	if (!mem.ok)
 		fprintf(stderr, "tsdb: software GPU: cannot reserve %llu bytes of address space\n",
 			(unsigned long long)mem.total);
-		return;
-	}
-	mem.base = (uint64_t)base;
-	mem.extents[0] = (struct extent){mem.base, mem.base + mem.total};
-	mem.nextents = 1;
 }
 
 static bool mem_ready(void)
@@ -196,81 +228,121 @@ static void table_remove(uint32_t at)
 	table_change_end();
 }
 
-/* --- free extents of the device region --------------------------------------------------------------- */
+/* --- free extents of a region ------------------------------------------------------------------------ */
+
+/* Takes [start, start + size) out of extent i, which holds it. False when the table is full. */
+static bool extent_cut(struct region *r, uint32_t i, uint64_t start, uint64_t size)
+{
+	struct extent *e = &r->extents[i];
+	uint64_t end = start + size;
+
+	if (start > e->start && end < e->end) {
+		if (r->n == MAX_EXTENTS)
+			return false;
+		memmove(e + 1, e, (r->n - i) * sizeof(*e));
+		r->n++;
+		e[0].end = start;
+		e[1].start = end;
+	} else if (start > e->start) {
+		e->end = start;
+	} else if (end < e->end) {
+		e->start = end;
+	} else {
+		r->n--;
+		memmove(e, e + 1, (r->n - i) * sizeof(*e));
+	}
+	return true;
+}
 
 /* First fit by address: the lowest place that holds size bytes at this alignment. */
-static bool extent_take(uint64_t size, uint64_t align, struct extent *ret)
+static bool extent_take(struct region *r, uint64_t size, uint64_t align, struct extent *ret)
 {
 	uint32_t i;
 
-	for (i = 0; i < mem.nextents; i++) {
-		struct extent *e = &mem.extents[i];
+	for (i = 0; i < r->n; i++) {
+		const struct extent *e = &r->extents[i];
 		uint64_t start = (e->start + align - 1) & ~(align - 1);
 
 		if (start < e->start || start > e->end || e->end - start < size)
 			continue;
-		if (start > e->start && mem.nextents == MAX_EXTENTS)
-			return false;
 		*ret = (struct extent){start, start + size};
-		if (start > e->start) { /* keep what alignment skipped */
-			memmove(e + 1, e, (mem.nextents - i) * sizeof(*e));
-			mem.nextents++;
-			e[0].end = start;
-			e++;
-		}
-		e->start = start + size;
-		if (e->start == e->end) {
-			mem.nextents--;
-			memmove(e, e + 1, (mem.nextents - (e - mem.extents)) * sizeof(*e));
-		}
-		return true;
+		return extent_cut(r, i, start, size);
 	}
 	return false;
 }
 
-/* Gives x back, joined with its neighbours; whole pages inside the joined extent go back to the system. */
-static void extent_give(struct extent x)
+/* The highest place. */
+static bool extent_take_high(struct region *r, uint64_t size, uint64_t align, struct extent *ret)
+{
+	uint32_t i;
+
+	for (i = r->n; i-- > 0;) {
+		const struct extent *e = &r->extents[i];
+		uint64_t start;
+
+		if (e->end - e->start < size)
+			continue;
+		start = (e->end - size) & ~(align - 1);
+		if (start < e->start)
+			continue;
+		*ret = (struct extent){start, start + size};
+		return extent_cut(r, i, start, size);
+	}
+	return false;
+}
+
+/* This place, if it is free. */
+static bool extent_take_at(struct region *r, uint64_t start, uint64_t size)
+{
+	uint32_t lo = 0, hi = r->n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (r->extents[mid].start <= start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || start > r->extents[lo - 1].end || r->extents[lo - 1].end - start < size)
+		return false;
+	return extent_cut(r, lo - 1, start, size);
+}
+
+/* Gives x back, joined with its neighbours; returns the joined extent. */
+static struct extent extent_give(struct region *r, struct extent x)
 {
 	uint32_t i = 0;
-	uint64_t lo, hi;
 	struct extent *e;
 
-	while (i < mem.nextents && mem.extents[i].start < x.start)
+	while (i < r->n && r->extents[i].start < x.start)
 		i++;
-	e = &mem.extents[i];
-	memmove(e + 1, e, (mem.nextents - i) * sizeof(*e));
+	e = &r->extents[i];
+	memmove(e + 1, e, (r->n - i) * sizeof(*e));
 	*e = x;
-	mem.nextents++;
-	if (i + 1 < mem.nextents && e->end == e[1].start) {
+	r->n++;
+	if (i + 1 < r->n && e->end == e[1].start) {
 		e->end = e[1].end;
-		memmove(e + 1, e + 2, (mem.nextents - i - 2) * sizeof(*e));
-		mem.nextents--;
+		memmove(e + 1, e + 2, (r->n - i - 2) * sizeof(*e));
+		r->n--;
 	}
 	if (i && e[-1].end == e->start) {
 		e[-1].end = e->end;
-		memmove(e, e + 1, (mem.nextents - i - 1) * sizeof(*e));
-		mem.nextents--;
+		memmove(e, e + 1, (r->n - i - 1) * sizeof(*e));
+		r->n--;
 		e--;
 	}
-	/* Only pages that x touched can still be committed. */
-	lo = x.start & ~(PAGE - 1);
-	hi = (x.end + PAGE - 1) & ~(PAGE - 1);
-	if (lo < e->start)
-		lo += PAGE;
-	if (hi > e->end)
-		hi -= PAGE;
-	if (lo < hi) {
-		madvise((void *)lo, hi - lo, MADV_DONTNEED);
-		mprotect((void *)lo, hi - lo, PROT_NONE);
-	}
+	return *e;
 }
 
 /* --- allocation ---------------------------------------------------------------------------------------- */
 
 static bool slot_take(uint32_t *ret)
 {
-	if (mem.nfree) {
-		*ret = mem.free_slots[--mem.nfree];
+	uint32_t resting = mem.free_tail - mem.free_head;
+
+	if (resting > SLOT_REST || (resting && mem.nslots == MAX_RANGES)) {
+		*ret = mem.free_slots[mem.free_head++ % MAX_RANGES];
 		return true;
 	}
 	if (mem.nslots == MAX_RANGES)
@@ -279,32 +351,87 @@ static bool slot_take(uint32_t *ret)
 	return true;
 }
 
-static bool device_reserve(uint64_t size, uint64_t align, struct extent *ret)
+static void slot_give(uint32_t slot)
+{
+	mem.free_slots[mem.free_tail++ % MAX_RANGES] = slot;
+}
+
+/* Whole pages inside the joined extent go back to the system: only those that x touched can still be committed. */
+static void device_release(struct extent x)
+{
+	struct extent e = extent_give(&mem.device, x);
+	uint64_t lo = x.start & ~(PAGE - 1), hi = (x.end + PAGE - 1) & ~(PAGE - 1);
+
+	if (lo < e.start)
+		lo += PAGE;
+	if (hi > e.end)
+		hi -= PAGE;
+	if (lo < hi) {
+		madvise((void *)lo, hi - lo, MADV_DONTNEED);
+		mprotect((void *)lo, hi - lo, PROT_NONE);
+	}
+}
+
+/* A module's variables come from the high end, so that the low addresses, which a recorded program's allocations had, stay free
+ * for them when they are wanted again. */
+static bool device_reserve(enum mem_kind kind, uint64_t size, uint64_t align, struct extent *ret)
 {
 	uint64_t lo, hi;
 
-	if (!extent_take((size + RED_ZONE + GRAIN - 1) & ~(uint64_t)(GRAIN - 1), align, ret))
+	size = (size + RED_ZONE + GRAIN - 1) & ~(uint64_t)(GRAIN - 1);
+	if (size > mem.total - mem.used)
+		return false;
+	if (!(kind == MEM_MODULE ? extent_take_high : extent_take)(&mem.device, size, align, ret))
 		return false;
 	lo = ret->start & ~(PAGE - 1);
 	hi = (ret->end + PAGE - 1) & ~(PAGE - 1);
 	if (mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE)) {
-		extent_give(*ret);
+		device_release(*ret);
 		return false;
 	}
 	return true;
+}
+
+/* A mapping in the host region, whose addresses repeat from run to run. The region is not reserved: the program may have put its own
+ * memory there (to give it the addresses of an earlier run, and register it); that is stepped over in doubling strides. */
+static char *host_map(uint64_t bytes)
+{
+	uint64_t stride = bytes;
+	struct extent x, skipped;
+	unsigned tries;
+	char *p;
+
+	for (tries = 0; tries < 40 && extent_take(&mem.host, bytes, PAGE, &x); tries++, stride *= 2) {
+		p = map_at(x.start, bytes, PROT_READ | PROT_WRITE);
+		if (p)
+			return p;
+		if (errno != EEXIST) {
+			extent_give(&mem.host, x);
+			break;
+		}
+		extent_take(&mem.host, stride, PAGE, &skipped);
+	}
+	return reserve(NULL, bytes, PROT_READ | PROT_WRITE, 0);
 }
 
 /* Host-visible memory: a mapping of its own with a page of nothing behind it. */
 static bool host_reserve(uint64_t size, struct extent *ret)
 {
 	uint64_t bytes = (size + PAGE - 1) & ~(PAGE - 1);
-	char *p = reserve(NULL, bytes + PAGE, PROT_READ | PROT_WRITE, 0);
+	char *p = host_map(bytes + PAGE);
 
 	if (!p)
 		return false;
 	mprotect(p + bytes, PAGE, PROT_NONE);
 	*ret = (struct extent){(uint64_t)p, (uint64_t)p + bytes + PAGE};
 	return true;
+}
+
+static void host_release(struct extent x)
+{
+	munmap((void *)x.start, x.end - x.start);
+	if (x.start >= mem.host.base && x.end <= mem.host.end)
+		extent_give(&mem.host, x);
 }
 
 static bool on_device(enum mem_kind kind)
@@ -336,14 +463,14 @@ const struct mem_range *mem_alloc(enum mem_kind kind, size_t size, size_t align,
 		align = GRAIN;
 	pthread_mutex_lock(&mem.lock);
 	if (slot_take(&slot)) {
-		ok = on_device(kind) ? device_reserve(size, align, &x)
+		ok = on_device(kind) ? device_reserve(kind, size, align, &x)
 				     : align <= PAGE && host_reserve(size, &x);
 		if (ok) {
 			if (on_device(kind) && size <= FILL_LIMIT)
 				memset((void *)x.start, FILL_BYTE, size);
 			ret = publish(slot, x.start, size, kind, ctx, x);
 		} else {
-			mem.free_slots[mem.nfree++] = slot;
+			slot_give(slot);
 		}
 	}
 	pthread_mutex_unlock(&mem.lock);
@@ -381,14 +508,14 @@ static void release(uint32_t at)
 	struct extent x = mem.reserved[slot];
 
 	table_remove(at);
-	mem.free_slots[mem.nfree++] = slot;
+	slot_give(slot);
 	if (on_device(kind)) {
 		mem.used -= x.end - x.start;
-		extent_give(x);
+		device_release(x);
 	} else if (kind == MEM_MAPPED) {
 		reserve((void *)x.start, x.end - x.start, PROT_NONE, MAP_FIXED);
 	} else if (kind != MEM_REGISTERED) {
-		munmap((void *)x.start, x.end - x.start);
+		host_release(x);
 	}
 }
 
@@ -417,35 +544,24 @@ void mem_free_owner(uint32_t ctx)
 		return;
 	pthread_mutex_lock(&mem.lock);
 	for (i = mem.nkeys; i-- > 0;)
-		if (mem.slots[mem.keys[i].slot].ctx == ctx)
+		if (mem.slots[mem.keys[i].slot].ctx == ctx && mem.slots[mem.keys[i].slot].kind != MEM_MAPPED)
 			release(i);
 	pthread_mutex_unlock(&mem.lock);
 }
 
 /* --- virtual memory management -------------------------------------------------------------------------- */
 
-/* Takes exactly [start, start + size) out of the free extents. Caller holds the lock. */
-static bool extent_take_at(uint64_t start, uint64_t size)
+static bool in_window(uint64_t start, uint64_t size)
 {
-	struct extent *e = mem.extents, *end = e + mem.nextents;
-	uint64_t old_end;
+	return start >= mem.device.base && start < mem.device.end && size <= mem.device.end - start;
+}
 
-	while (e < end && !(e->start <= start && start < e->end))
-		e++;
-	if (e == end || size > e->end - start || mem.nextents == MAX_EXTENTS)
-		return false;
-	old_end = e->end;
-	e->end = start;
-	if (start + size < old_end) {
-		memmove(e + 2, e + 1, (size_t)(end - (e + 1)) * sizeof(*e));
-		e[1] = (struct extent){start + size, old_end};
-		mem.nextents++;
-	}
-	if (e->start == e->end) {
-		mem.nextents--;
-		memmove(e, e + 1, (mem.nextents - (size_t)(e - mem.extents)) * sizeof(*e));
-	}
-	return true;
+/* Outside the window nothing else may be there. */
+static bool reserve_hint(uint64_t hint, uint64_t size)
+{
+	if (in_window(hint, size))
+		return extent_take_at(&mem.device, hint, size);
+	return hint + size > hint && map_at(hint, size, PROT_NONE);
 }
 
 bool mem_va_reserve(uint64_t hint, uint64_t size, uint64_t align, uint64_t *ret)
@@ -453,15 +569,18 @@ bool mem_va_reserve(uint64_t hint, uint64_t size, uint64_t align, uint64_t *ret)
 	struct extent x;
 	bool ok;
 
-	if (!mem_ready() || !size || size > mem.total || !align || (align & (align - 1)))
+	if (!mem_ready() || !size || !align || (align & (align - 1)))
 		return false;
 	pthread_mutex_lock(&mem.lock);
-	ok = hint && !(hint % align) && extent_take_at(hint, size);
-	*ret = hint;
-	if (!ok) {
-		ok = extent_take(size, align, &x);
-		*ret = x.start;
+	ok = mem.nreserved < MAX_RANGES;
+	if (ok && hint && !(hint % align) && reserve_hint(hint, size)) {
+		*ret = hint;
+	} else if (ok) {
+		ok = extent_take(&mem.device, size, align, &x);
+		if (ok)
+			*ret = x.start;
 	}
+	mem.nreserved += ok;
 	pthread_mutex_unlock(&mem.lock);
 	return ok;
 }
@@ -469,11 +588,38 @@ bool mem_va_reserve(uint64_t hint, uint64_t size, uint64_t align, uint64_t *ret)
 void mem_va_release(uint64_t start, uint64_t size)
 {
 	pthread_mutex_lock(&mem.lock);
-	extent_give((struct extent){start, start + size});
+	mem.nreserved--;
+	if (in_window(start, size))
+		device_release((struct extent){start, start + size});
+	else
+		munmap((void *)start, size);
 	pthread_mutex_unlock(&mem.lock);
 }
 
-const struct mem_range *mem_va_map(uint64_t start, uint64_t size, int fd, uint64_t offset, bool read_only)
+void *mem_pages_new(uint64_t size)
+{
+	void *p = MAP_FAILED;
+
+	if (!mem_ready())
+		return NULL;
+	pthread_mutex_lock(&mem.lock);
+	if (size <= mem.total - mem.used)
+		p = mmap(NULL, size, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p != MAP_FAILED)
+		mem.used += size;
+	pthread_mutex_unlock(&mem.lock);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void mem_pages_free(void *pages, uint64_t size)
+{
+	pthread_mutex_lock(&mem.lock);
+	munmap(pages, size);
+	mem.used -= size;
+	pthread_mutex_unlock(&mem.lock);
+}
+
+const struct mem_range *mem_va_map(uint64_t start, uint64_t size, void *pages, bool read_only)
 {
 	const struct mem_range *ret = NULL;
 	uint32_t slot;
@@ -481,9 +627,11 @@ const struct mem_range *mem_va_map(uint64_t start, uint64_t size, int fd, uint64
 
 	pthread_mutex_lock(&mem.lock);
 	if (!overlaps(start, start + size) && slot_take(&slot)) {
-		p = mmap((void *)start, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
-		if (p == MAP_FAILED) {
-			mem.free_slots[mem.nfree++] = slot;
+		/* mremap(2): from a shared mapping, an old size of 0 makes a second mapping of the same pages. */
+		p = mremap(pages, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)start);
+		if (p == MAP_FAILED || mprotect(p, size, PROT_READ | PROT_WRITE)) {
+			reserve((void *)start, size, PROT_NONE, MAP_FIXED);
+			slot_give(slot);
 		} else {
 			ret = publish(slot, start, size, MEM_MAPPED, 0, (struct extent){start, start + size});
 			mem.slots[slot].read_only = read_only;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #define MEM_DEVICE_BASE 0x302000000ull
+#define MEM_HOST_BASE 0x200000000000ull /* pinned and managed memory: lowest first from here, while nobody else is there */
 #define MEM_DEVICE_ALIGN 256u /* cuMemAlloc's guarantee: "CUDA C++ Programming Guide", 5.3.2 */
 
 enum mem_kind { MEM_DEVICE, MEM_PINNED, MEM_MANAGED, MEM_REGISTERED, MEM_MODULE, MEM_MAPPED };
@@ -41,12 +42,17 @@ void mem_free_owner(uint32_t ctx);
 void mem_set_flags(const struct mem_range *r, uint32_t flags, bool read_only);
 /* Small, and unique among the live ranges. */
 uint64_t mem_range_id(const struct mem_range *r);
-/* Virtual memory management: device addresses without memory. At hint when all of [hint, hint + size) is free, else anywhere. */
+/* Virtual memory management: device addresses without memory, multiples of 4096. At hint when all of [hint, hint + size) is free, else at
+ * the lowest place. More may be reserved than there is memory. */
 bool mem_va_reserve(uint64_t hint, uint64_t size, uint64_t align, uint64_t *ret);
 /* Nothing may be mapped there. */
 void mem_va_release(uint64_t start, uint64_t size);
-/* Memory of the file at reserved addresses; a new MEM_MAPPED range, or NULL. */
-const struct mem_range *mem_va_map(uint64_t start, uint64_t size, int fd, uint64_t offset, bool read_only);
+/* Memory without an address that can be used: a handle for mem_va_map(). It counts as used; zeros at first. NULL when the device is full.
+ * No file descriptor: a program may have thousands of these. Mappings of freed pages live on. */
+void *mem_pages_new(uint64_t size);
+void mem_pages_free(void *pages, uint64_t size);
+/* The first size bytes of pages at reserved addresses, as often as wanted; a new MEM_MAPPED range, or NULL. */
+const struct mem_range *mem_va_map(uint64_t start, uint64_t size, void *pages, bool read_only);
 /* The range that starts here goes, its addresses stay reserved. */
 bool mem_va_unmap(uint64_t start);
 size_t mem_total(void);
