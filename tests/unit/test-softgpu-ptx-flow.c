@@ -313,6 +313,26 @@ static void shuffles(void **state)
 	}
 }
 
+static void warp_barrier_on_both_sides(void **state)
+{
+	/* the upper half may read only after the lower half has written, which runs second */
+	uint32_t *o = run_text(KERNEL("",
+		".shared .b32 s[32]; mov.u32 %r2, s; xor.b32 %r3, %r0, 16; setp.ge.u32 %p0, %r0, 16; @%p0 bra HIGH;\n"
+		"add.u32 %r5, %r0, 50; mad.lo.u32 %r4, %r0, 4, %r2; st.shared.u32 [%r4], %r5; bar.warp.sync -1; bra END;\n"
+		"HIGH: bar.warp.sync -1; mad.lo.u32 %r4, %r3, 4, %r2; ld.shared.u32 %r5, [%r4];\n"
+		"END: st.global.u32 [%d1], %r5; ret;"), 1, 32, 128);
+	uint32_t *q = run_text(KERNEL("",
+		".shared .b32 s[32]; mov.u32 %r2, s; xor.b32 %r3, %r0, 16; setp.lt.u32 %p0, %r0, 16; @%p0 bra HIGH;\n"
+		"add.u32 %r5, %r0, 50; mad.lo.u32 %r4, %r0, 4, %r2; st.shared.u32 [%r4], %r5; bar.warp.sync -1; bra END;\n"
+		"HIGH: bar.warp.sync -1; mad.lo.u32 %r4, %r3, 4, %r2; ld.shared.u32 %r5, [%r4];\n"
+		"END: st.global.u32 [%d1], %r5; ret;"), 1, 32, 128);
+
+	for (unsigned t = 0; t < 32; t++) {
+		assert_int_equal(o[t], t % 16 + 50);
+		assert_int_equal(q[t], t % 16 + 66);
+	}
+}
+
 static void votes(void **state)
 {
 	uint32_t *o = run_text(KERNEL("",
@@ -537,6 +557,25 @@ static void faults(void **state)
 	}
 }
 
+static void constants_are_read_only(void **state)
+{
+	struct ptx_module *m = load(KERNEL("", "st.global.u32 [%d1], 1; ret;"));
+	const struct mem_range *r = mem_alloc(MEM_DEVICE, 256, 256, 0);
+	void *o = (void *)(uintptr_t)r->start;
+	struct ptx_fault f;
+
+	assert_int_equal(launch_of(m, "k", 1, 32, &o, &f), PTX_OK);
+	mem_set_flags(r, 0, true);
+	*(uint32_t *)o = 77;
+	assert_int_equal(launch_of(m, "k", 1, 32, &o, &f), PTX_ILLEGAL_ADDRESS);
+	assert_int_equal(launch_of(m, "k", 1, 5, &o, &f), PTX_ILLEGAL_ADDRESS);
+	assert_int_equal(*(uint32_t *)o, 77);
+	ptx_free(m);
+	m = load(KERNEL("", "red.global.add.u32 [%d1], 1; ret;"));
+	assert_int_equal(launch_of(m, "k", 1, 32, &o, &f), PTX_ILLEGAL_ADDRESS);
+	ptx_free(m);
+}
+
 static void fault_text(void **state)
 {
 	struct ptx_module *m = load(KERNEL("", "add.u64 %d1, %d1, 4096;\nst.global.f32 [%d1], %f0; ret;"));
@@ -675,6 +714,7 @@ int main(void)
 		cmocka_unit_test(warps_that_spin),
 		cmocka_unit_test(blocks_that_wait),
 		cmocka_unit_test(shuffles),
+		cmocka_unit_test(warp_barrier_on_both_sides),
 		cmocka_unit_test(votes),
 		cmocka_unit_test(special_registers),
 		cmocka_unit_test(recursion),
@@ -685,6 +725,7 @@ int main(void)
 		cmocka_unit_test(dynamic_shared),
 		cmocka_unit_test(printing),
 		cmocka_unit_test(faults),
+		cmocka_unit_test(constants_are_read_only),
 		cmocka_unit_test(fault_text),
 		cmocka_unit_test(lowest_block_is_named),
 		cmocka_unit_test(stack_overflow),
