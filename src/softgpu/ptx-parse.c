@@ -1047,8 +1047,12 @@ static void parse_version(struct ptx_parse *p)
 {
 	struct ptx_token t = p->lx.t;
 	unsigned major = 0, minor = 0;
+	char text[16];
 
-	if ((t.kind != TK_F64 && t.kind != TK_INT) || t.n > 8 || sscanf(t.s, "%u.%u", &major, &minor) < 1)
+	if ((t.kind != TK_F64 && t.kind != TK_INT) || t.n > 8)
+		unexpected(p, "a version");
+	snprintf(text, sizeof(text), "%.*s", (int)t.n, t.s); /* the module's text need not end with a NUL */
+	if (sscanf(text, "%u.%u", &major, &minor) < 1)
 		unexpected(p, "a version");
 	p->m->version = major * 10 + minor;
 	ptx_next(p);
@@ -1058,8 +1062,10 @@ static void parse_target(struct ptx_parse *p)
 {
 	do {
 		struct ptx_token t = expect_ident(p);
-		if (t.n > 3 && t.n < 12 && !memcmp(t.s, "sm_", 3))
-			p->m->target = (unsigned)strtoul(t.s + 3, NULL, 10);
+		char text[16];
+		snprintf(text, sizeof(text), "%.*s", t.n < 12 ? (int)t.n : 0, t.s);
+		if (!memcmp(text, "sm_", 3))
+			p->m->target = (unsigned)strtoul(text + 3, NULL, 10);
 	} while (ptx_accept(p, ','));
 }
 
