@@ -15,9 +15,8 @@ PTX_SOURCES = \
 	src/softgpu/ptx-table.c src/softgpu/ptx-cfg.c src/softgpu/ptx-alu.c src/softgpu/ptx-alu-avx2.c \
 	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-ldst.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
 	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-pool.c
-# Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated. Loops over lanes are to be vectorised, also when
-# CFLAGS say -O2.
-PTX_CFLAGS = -O3 -ftree-vectorize -fvect-cost-model=dynamic -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
+# Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated.
+PTX_CFLAGS = -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
 EXTRA_LIBRARIES = libptxtest.a
 libptxtest_a_SOURCES = $(PTX_SOURCES)
 libptxtest_a_CFLAGS = $(AM_CFLAGS) $(PTX_CFLAGS)

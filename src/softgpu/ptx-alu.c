@@ -4,6 +4,9 @@
  * twice, for any x86-64 and (ptx-alu-avx2.c) for those with AVX2 and FMA; both give the same bits.
  * Integer division by zero gives what the hardware gives: all ones, as quotient and as remainder.
  */
+#if !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC optimize("O3") /* vectorise the loops over lanes, also when CFLAGS say -O2 */
+#endif
 #include "softgpu/ptx-exec.h"
 
 #ifdef PTX_ALU_AVX2

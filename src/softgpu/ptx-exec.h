@@ -105,11 +105,16 @@ typedef double __attribute__((may_alias)) f64a;
 #define REG(T, k) ((T *)__builtin_assume_aligned(w->frame + i->o[k], 128))
 #define REG_AT(T, off) ((T *)__builtin_assume_aligned(w->frame + (off), 128))
 #define PRED(k) (*(u32a *)(w->frame + i->o[k]))
+#ifdef __clang__
+#define PTX_VECTORISE
+#else
+#define PTX_VECTORISE _Pragma("GCC ivdep")
+#endif
 /* BODY for each active lane l; the first loop is the one to vectorise. */
 #define LANES(...)                                                                                 \
 	do {                                                                                        \
 		if (mask == PTX_FULL) {                                                             \
-			_Pragma("GCC ivdep") for (unsigned l = 0; l < PTX_LANES; l++) { __VA_ARGS__ }       \
+			PTX_VECTORISE for (unsigned l = 0; l < PTX_LANES; l++) { __VA_ARGS__ }       \
 		} else {                                                                            \
 			for (uint32_t left_ = mask; left_; left_ &= left_ - 1) {                    \
 				unsigned l = (unsigned)__builtin_ctz(left_);                        \

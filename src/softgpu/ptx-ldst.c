@@ -3,6 +3,9 @@
  * Loads, stores and atomics. Every lane's access is checked before any lane's is made; the check that all lanes fall in one known range
  * is a loop the compiler vectorises, and lanes that lie side by side are one copy. Compiled twice, as ptx-alu.c is.
  */
+#if !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC optimize("O3") /* vectorise the loops over lanes, also when CFLAGS say -O2 */
+#endif
 #include "softgpu/ptx-exec.h"
 
 #ifdef PTX_ALU_AVX2

@@ -2,6 +2,9 @@
  *
  * Comparisons and predicates.
  */
+#if !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC optimize("O3") /* vectorise the loops over lanes, also when CFLAGS say -O2 */
+#endif
 #include "softgpu/ptx-dec.h"
 #include "softgpu/ptx-exec.h"
 
