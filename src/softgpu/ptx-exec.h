@@ -193,6 +193,8 @@ static inline float ptx_flush(float f)
 
 _Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, enum ptx_fault_code code,
 	uint64_t addr, unsigned size, const char *what);
+/* threadIdx of a lane. */
+void ptx_thread_of(const struct ptx_warp *w, unsigned lane, unsigned ret[3]);
 uint64_t ptx_clock(const struct ptx_warp *w, unsigned sreg);
 /* n bytes at a generic address of one lane; raises a fault. */
 void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n, bool store);

@@ -13,64 +13,7 @@
 
 #define SLICE 20000 /* backward branches and calls */
 
-/* --- faults ------------------------------------------------------------------------------------------ */
-static void thread_of(const struct ptx_warp *w, unsigned lane, unsigned ret[3])
-{
-	const unsigned *b = w->wk->l->block;
-	unsigned t = w->id * PTX_LANES + lane;
-
-	ret[0] = t % b[0];
-	ret[1] = t / b[0] % b[1];
-	ret[2] = t / b[0] / b[1];
-}
-
-/* "; the nearest allocation is 0x...+1024", looking further and further away. */
-static void describe_near(uint64_t a, char *buf, size_t n)
-{
-	buf[0] = 0;
-	for (uint64_t d = 1; d <= 1ull << 32; d *= 2)
-		for (int side = 0; side < 2; side++) {
-			const struct mem_range *r = mem_find(side ? a + d : a - d);
-			if (r) {
-				snprintf(buf, n, "; the nearest allocation is %#llx+%llu", (unsigned long long)r->start,
-					(unsigned long long)(r->end - r->start));
-				return;
-			}
-		}
-}
-
-static const char *const code_names[] = {"ok", "illegal address", "misaligned address", "illegal instruction", "assertion failed",
-	"trap", "timeout", "stack overflow", "cancelled"};
-
-_Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, enum ptx_fault_code code, uint64_t addr,
-	unsigned size, const char *what)
-{
-	struct ptx_fault *f = &w->wk->fault;
-	char near[80] = "", where[64] = "";
-
-	memset(f, 0, sizeof(*f));
-	f->code = code;
-	f->kernel = w->frames[0].fn->name;
-	for (unsigned k = 0; k < 3; k++)
-		f->block[k] = w->blk->ctaid[k];
-	thread_of(w, lane, f->thread);
-	f->line = i->line;
-	f->addr = addr;
-	f->size = size;
-	if (code == PTX_ILLEGAL_ADDRESS && PTX_WIN(addr) < PTX_WIN_SHARED && i->space != SP_SHARED && i->space != SP_LOCAL)
-		describe_near(addr, near, sizeof(near));
-	if (code == PTX_ILLEGAL_ADDRESS || code == PTX_MISALIGNED_ADDRESS)
-		snprintf(where, sizeof(where), " %s %#llx, %u bytes", i->row && (!strcmp(i->row->op, "ld") || !strcmp(i->row->op, "ldu")) ? "from" : "to",
-			(unsigned long long)addr, size);
-	snprintf(f->text, sizeof(f->text),
-		"tsdb softgpu: %s: kernel %.60s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: %.40s%s%s%.80s%s",
-		code_names[code], f->kernel, f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2],
-		f->line, i->name, where, what ? ": " : "", what ? what : "", near);
-	if (code == PTX_ASSERT)
-		snprintf(f->text, sizeof(f->text), "%.255s", what);
-	longjmp(w->wk->out, 1);
-}
-
+/* --- memory ------------------------------------------------------------------------------------------ */
 static void out_of_memory(struct ptx_worker *wk)
 {
 	memset(&wk->fault, 0, sizeof(wk->fault));
@@ -126,7 +69,7 @@ static uint64_t special_value(const struct ptx_warp *w, const struct ptx_special
 	case SR_tid_x:
 	case SR_tid_y:
 	case SR_tid_z:
-		thread_of(w, lane, t);
+		ptx_thread_of(w, lane, t);
 		return t[s->sreg - SR_tid_x];
 	case SR_ntid_x:
 	case SR_ntid_y:
@@ -292,7 +235,7 @@ static void call_builtin(struct ptx_warp *w, const struct ptx_insn *i, uint32_t 
 			ptx_string(w, i, l, arg[0], text[0], sizeof(text[0]));
 			ptx_string(w, i, l, arg[1], text[1], sizeof(text[1]));
 			ptx_string(w, i, l, arg[3], text[2], sizeof(text[2]));
-			thread_of(w, l, t); /* in the words of the vendor's driver */
+			ptx_thread_of(w, l, t); /* in the words of the vendor's driver */
 			snprintf(what, sizeof(what), "%.80s:%u: %.40s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%.60s` failed.",
 				text[1], (unsigned)arg[2], text[2], w->blk->ctaid[0], w->blk->ctaid[1], w->blk->ctaid[2], t[0],
 				t[1], t[2], text[0]);
