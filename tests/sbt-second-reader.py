@@ -57,6 +57,17 @@ def compare(path, cut=None):
         m = re.match(r'unreplayable (\S+) (\d+)', line)
         if m:
             assert r.unreplayable()[m.group(1)] == int(m.group(2)), line
+    memory = [x for x in lines if x.startswith('memory ')]
+    theirs = r.memory()
+    assert len(memory) == len(theirs), f'{len(memory)} pieces of memory, {len(theirs)} by the page'
+    for line, (seq, role, addr, owner, size, module, name, missing, digest, data) in zip(memory, theirs):
+        what = 'none' if data is None else f'{r.hash(data):x}'
+        by_page = f'memory {seq} {role} {owner} {addr:x} {size} {module} {name.decode()} {missing} {digest[0]:x} {digest[1]:x} {what}'
+        assert line == by_page, f'ours    {line}\nby page {by_page}'
+    windows = [f'window {a} {b}' for a, b in r.windows()]
+    assert [x for x in lines if x.startswith('window ')] == windows, windows
+    if not cut:
+        assert len(memory) >= 20 and windows == ['window 1 2', 'window 3 9'], (len(memory), windows)
     assert r.meta()['program'] == "./app 'a b'" and r.meta()['start_ns'] == '12345678901234567', r.meta()
     return len(ours)
 

@@ -70,6 +70,36 @@ def unzigzag(v):
     return (v >> 1 ^ -(v & 1)) & MASK64
 
 
+def mix(z):
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9 & MASK64
+    z = (z ^ z >> 27) * 0x94d049bb133111eb & MASK64
+    return z ^ z >> 31
+
+
+PAGE_P, PAGE_Q = 0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f
+KEYS = [[[mix(1 + lane * 8 + h * 4 + j) & 0xffffffff for j in range(4)] for lane in range(256)] for h in range(2)]
+
+
+def page_hash(page):
+    w = struct.unpack('<16384I', page + bytes(65536 - len(page)))
+    halves = []
+    for h in range(2):
+        total = 0
+        for lane in range(256):
+            k, acc = KEYS[h][lane], 0
+            for at in range(lane * 4, 16384, 1024):
+                a, b, c, d = [w[at + j] + k[j] & 0xffffffff for j in range(4)]
+                acc = acc * PAGE_P + a * b + c * d & MASK64
+            total += mix(acc + (lane + 1) * PAGE_Q & MASK64)
+        halves.append(total & MASK64)
+    return tuple(halves)
+
+
+def range_hash(data):
+    pages = [page_hash(data[at:at + 65536]) for at in range(0, len(data), 65536)]
+    return tuple(sum(mix(p[h] + (i + 1) * PAGE_P & MASK64) for i, p in enumerate(pages)) + mix(len(data)) & MASK64 for h in range(2))
+
+
 class In:
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -109,7 +139,7 @@ class Slot:
 
 
 class Reader:
-    META, MODULES, STACKS, CODE, COMMANDS, TIMES, MEMORY, KEYFRAME, UNREPLAYABLE, LOST, INDEX, TRAILER = range(1, 13)
+    META, MODULES, STACKS, CODE, COMMANDS, TIMES, MEMORY, KEYFRAME, UNREPLAYABLE, LOST, INDEX, TRAILER, PAGES, WINDOW = range(1, 15)
 
     def __init__(self, path, page):
         self.zstd, self.xxhash = load_libraries()
@@ -231,6 +261,65 @@ class Reader:
                 end = ends.delta(start)
                 out[seq] = (start, end)
         return out
+
+    def windows(self):
+        return sorted((c['first'], c['last']) for c in self.of_type(self.WINDOW))
+
+    def pages(self):
+        """{number: bytes}"""
+        out = {}
+        for c in self.of_type(self.PAGES):
+            i = In(self.payload(c))
+            table = [struct.unpack('<QQII', i.bytes(24)) for _ in range(c['count'])]
+            for k, (half0, half1, size, stored) in enumerate(table):
+                page = i.bytes(stored)
+                if stored != size:
+                    raw = ctypes.create_string_buffer(size)
+                    if self.zstd.ZSTD_decompress(raw, size, page, stored) != size:
+                        raise Bad('the compression of a page')
+                    page = raw.raw
+                if page_hash(page) != (half0, half1):
+                    raise Bad('the hash of a page')
+                out[c['first'] + k] = page
+            if not i.end():
+                raise Bad('the table of pages')
+        return out
+
+    @staticmethod
+    def contents(i, size, pages):
+        out, expected = [], 0
+        while not i.end():
+            v = i.varint()
+            n, first = v >> 1, None
+            if v & 1:
+                first = i.delta(expected)
+                expected = first + n
+            for k in range(n):
+                length = min(65536, size - 65536 * len(out))
+                out.append(bytes(length) if first is None else pages[first + k])
+                if len(out[-1]) != length:
+                    raise Bad('the size of a page')
+        return b''.join(out)
+
+    def memory(self):
+        """Complete pieces in order, as (seq, role, addr, owner, size, module, name, missing, hash, bytes or None)."""
+        pages, out = self.pages(), []
+        for c in self.of_type(self.MEMORY):
+            records = In(self.payload(c))
+            while not records.end():
+                i = In(records.text())
+                flags, number, seq, role, owner, addr, size, module = [i.varint() for _ in range(8)]
+                name = i.text()
+                missing = i.varint() if flags & 8 else 0
+                if flags & 1 or not 1 <= role <= 6 or owner > 2:
+                    continue
+                digest, data = struct.unpack('<QQ', i.bytes(16)), None
+                if flags & 2:
+                    data = i.text() if flags & 4 else self.contents(In(i.text()), size, pages)
+                    if len(data) != size or range_hash(data) != digest:
+                        raise Bad('the contents of a piece')
+                out.append((seq, role, addr, owner, size, module - 1 if module else NO_ID, name, missing, digest, data))
+        return sorted(out, key=lambda p: p[:3])
 
     def unreplayable(self):
         chunks, out = self.of_type(self.UNREPLAYABLE), {}

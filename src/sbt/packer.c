@@ -57,7 +57,7 @@ static bool is_promising(ZSTD_CCtx *zstd, const uint8_t *page, uint32_t n)
 		return true;
 	for (unsigned i = 0; i < SLICES; i++)
 		memcpy(sample + i * SLICE, page + i * (SBT_PAGE / SLICES), SLICE);
-	got = ZSTD_compressCCtx(zstd, out, sizeof out - sizeof out / 16, sample, sizeof sample, LEVEL);
+	got = ZSTD_compressCCtx(zstd, out, WORTH(sizeof out), sample, sizeof sample, LEVEL);
 	return !ZSTD_isError(got);
 }
 

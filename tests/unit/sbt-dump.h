@@ -6,8 +6,12 @@
 #define SBT_DUMP_H
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
+#include "sbt/memory.h"
 #include "sbt/sbt.h"
 
 static inline void dump_cmds(struct buf *out, struct sbt_reader *r, bool times)
@@ -47,6 +51,51 @@ static inline void dump_stack(struct buf *out, struct sbt_reader *r, uint32_t id
 	buf_byte(out, '\n');
 }
 
+struct dump_memory {
+	struct buf *out;
+	struct sbt_reader *r;
+};
+
+#define DUMP_MEMORY_MAX (1u << 20) /* of larger pieces only the ends are read */
+
+static inline struct err *dump_piece(void *arg, const struct sbt_memory *m)
+{
+	struct dump_memory *d = arg;
+	size_t n = m->size < DUMP_MEMORY_MAX ? (size_t)m->size : DUMP_MEMORY_MAX;
+	uint8_t *p = malloc(n + 1);
+	struct err *e;
+
+	if (!p)
+		BUG("out of memory");
+	buf_printf(d->out, "memory %" PRIu64 " %u %u %" PRIx64 " %" PRIu64 " %u ", m->seq, m->role, m->owner, m->addr, m->size, m->module);
+	buf_add(d->out, m->name.p, (size_t)m->name.len);
+	buf_printf(d->out, " %" PRIu64 " %" PRIx64 " %" PRIx64, m->missing, m->hash.half[0], m->hash.half[1]);
+	e = sbt_reader_memory_read(d->r, m, m->size - n, p, n);
+	if (!e)
+		e = sbt_reader_memory_read(d->r, m, 0, p, n);
+	if (!e)
+		buf_printf(d->out, " %" PRIx64 "\n", (uint64_t)XXH64(p, n, 0));
+	else
+		buf_printf(d->out, " %s\n", e->code == ERR_NOT_FOUND ? "none" : "damaged");
+	err_free(e);
+	free(p);
+	return NULL;
+}
+
+static inline void dump_memory(struct buf *out, struct sbt_reader *r)
+{
+	struct dump_memory d = {out, r};
+	uint64_t first, last;
+	struct err *e;
+
+	for (unsigned i = 0; sbt_reader_window(r, i, &first, &last); i++)
+		buf_printf(out, "window %" PRIu64 " %" PRIu64 "\n", first, last);
+	e = sbt_reader_memory(r, 0, UINT64_MAX, dump_piece, &d);
+	if (e)
+		buf_printf(out, "memory: %s\n", e->what);
+	err_free(e);
+}
+
 static inline void dump_rest(struct buf *out, struct sbt_reader *r, uint64_t code_hash)
 {
 	const struct sbt_meta *m = sbt_reader_meta(r);
@@ -79,6 +128,7 @@ static inline void dump_rest(struct buf *out, struct sbt_reader *r, uint64_t cod
 	buf_printf(out, "code %s %zu\n", e ? "none" : is_ptx ? "ptx" : "cubin", e ? 0 : b.len);
 	err_free(e);
 	buf_free(&b);
+	dump_memory(out, r);
 }
 
 #endif

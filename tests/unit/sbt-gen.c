@@ -29,6 +29,41 @@ static void add_stack(struct sbt_writer *w, uint32_t id, uint64_t *seed)
 	ok(sbt_writer_stack(w, id, frames, n));
 }
 
+/* Pieces of all sizes, some with pages that were there before, some that begin in one flush and end in another, two that are cut. */
+static void add_memory(struct sbt_writer *w, uint64_t *seed)
+{
+	static const uint64_t sizes[] = {0, 1, 4096, 4097, 65536, 65537, 150000, 200000};
+	uint8_t *p = calloc(4, SBT_PAGE);
+	uint32_t id;
+
+	for (unsigned i = 0; i < 24; i++) {
+		struct sbt_memory m = {.seq = 1 + make_random(seed) % 9, .role = 1 + i % 6, .owner = i % 3, .addr = 0x10000 * i,
+				       .size = sizes[i % 8], .module = i % 3 == 1 ? i : SBT_NO_ID, .has_bytes = i % 5 != 4};
+		uint64_t n = i == 6 ? 70000 : i == 23 ? 3 : m.size; /* that come */
+
+		if (i % 3 == 1)
+			m.name = (struct sbt_blob){"counter", 7};
+		m.hash.half[0] = i;
+		if (i == 12)
+			for (unsigned k = 0; k < SBT_PAGE; k++)
+				p[SBT_PAGE + k] = (uint8_t)make_random(seed); /* does not compress */
+		memset(p + i * 5000, (int)i, 300);
+		ok(sbt_writer_memory(w, &m, &id));
+		if (id == SBT_NO_ID)
+			continue;
+		ok(sbt_writer_memory_bytes(w, id, p, n / 2));
+		if (i % 7 == 0)
+			ok(sbt_writer_flush(w));
+		ok(sbt_writer_memory_bytes(w, id, p + n / 2, n - n / 2));
+		if (n < m.size)
+			ok(sbt_writer_memory_cut(w, id));
+		if (i == 12)
+			ok(sbt_writer_window(w, 3, 9));
+	}
+	ok(sbt_writer_window(w, 1, 2));
+	free(p);
+}
+
 static void write_trace(const char *path, uint64_t seed, uint64_t count)
 {
 	struct sbt_meta meta = {.program = "./app 'a b'", .cwd = "/home", .host = "h 6.1", .gpu = "Soft", .tsdb = "0.1",
@@ -59,6 +94,7 @@ static void write_trace(const char *path, uint64_t seed, uint64_t count)
 			ok(sbt_writer_lost(w, seq, 3));
 		}
 	}
+	add_memory(w, &seed);
 	ok(sbt_writer_close(w));
 	free(heap);
 }

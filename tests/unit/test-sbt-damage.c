@@ -49,6 +49,26 @@ static struct buf get_file(void)
 	return b;
 }
 
+/* A page that compresses well, one of zeros, and a piece that lies beside its record. */
+static void add_memory(struct sbt_writer *w)
+{
+	struct sbt_memory m = {.seq = 3, .role = SBT_MEMORY_START, .addr = 0x1000, .size = 2 * SBT_PAGE + 10, .module = SBT_NO_ID, .has_bytes = true};
+	uint8_t *p = calloc(1, m.size);
+	uint32_t id;
+
+	memset(p, 3, SBT_PAGE / 2);
+	memset(p + m.size - 10, 9, 10);
+	ok(sbt_writer_memory(w, &m, &id));
+	ok(sbt_writer_memory_bytes(w, id, p, m.size));
+	m.seq = 4;
+	m.size = 12;
+	m.name = (struct sbt_blob){"counters", 8};
+	ok(sbt_writer_memory(w, &m, &id));
+	ok(sbt_writer_memory_bytes(w, id, "what it held", m.size));
+	ok(sbt_writer_window(w, 3, 30));
+	free(p);
+}
+
 /* One of everything, 4 chunks of commands. */
 static struct buf make_trace(void)
 {
@@ -80,6 +100,7 @@ static struct buf make_trace(void)
 			ok(sbt_writer_lost(w, 30, 3));
 		ok(sbt_writer_flush(w));
 	}
+	add_memory(w);
 	ok(sbt_writer_close(w));
 	free(heap);
 	return get_file();
@@ -286,7 +307,8 @@ static struct sbt_reader *open_bytes(struct buf *b)
 static void test_huge_counts(void **unused)
 {
 	static const enum sbt_chunk_type types[] = {SBT_CHUNK_META, SBT_CHUNK_MODULES, SBT_CHUNK_STACKS, SBT_CHUNK_COMMANDS,
-						    SBT_CHUNK_TIMES, SBT_CHUNK_UNREPLAYABLE, SBT_CHUNK_CODE, SBT_CHUNK_KEYFRAME};
+						    SBT_CHUNK_TIMES, SBT_CHUNK_UNREPLAYABLE, SBT_CHUNK_CODE, SBT_CHUNK_KEYFRAME,
+						    SBT_CHUNK_MEMORY, SBT_CHUNK_PAGES};
 	static const uint64_t numbers[] = {0, 1, 2, 127, 4096, 1u << 20, UINT32_MAX, 1ull << 60, UINT64_MAX};
 
 	for (unsigned t = 0; t < sizeof types / sizeof *types; t++) {
