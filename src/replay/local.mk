@@ -7,7 +7,39 @@ libreplay_a_SOURCES = src/replay/replay.h src/replay/replay-private.h \
 	src/replay/replay.c src/replay/points.c src/replay/run.c
 HEADERS_TO_CHECK += src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h
 
+# The process that executes a trace on a device. libcuda.so.1 is opened when it runs, never linked. At a fixed, unusual address: where
+# programs have their code and heap, recorded pinned memory may be.
+HEADERS_TO_CHECK += src/replay/replayer-ranges.h
+noinst_LIBRARIES += libranges.a
+libranges_a_SOURCES = src/replay/replayer-ranges.c src/replay/replayer-ranges.h
+if HAVE_CUDA
+HEADERS_TO_CHECK += src/replay/replayer-driver.h src/replay/replayer-int.h
+plugin_PROGRAMS += tsdb-replayer
+tsdb_replayer_SOURCES = \
+	src/replay/replayer.h src/replay/replayer-int.h \
+	src/replay/replayer-checkpoint.c \
+	src/replay/replayer-code.c \
+	src/replay/replayer-copy.c \
+	src/replay/replayer-driver.c src/replay/replayer-driver.h \
+	src/replay/replayer-execute.c \
+	src/replay/replayer-graph.c \
+	src/replay/replayer-main.c \
+	src/replay/replayer-memory.c \
+	src/replay/replayer-objects.c \
+	src/replay/replayer-place.c \
+	src/replay/replayer-staging.c \
+	src/replay/replayer-watchdog.c \
+	src/replay/replayer-window.c
+tsdb_replayer_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS)
+tsdb_replayer_LDFLAGS = $(AM_LDFLAGS) -no-pie -Wl,-Ttext-segment=0x68000000
+tsdb_replayer_LDADD = libstate.a libsbt.a libranges.a libcommon.a $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread -ldl -lm
+endif
+
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-replayer-ranges
+TESTS += tests/unit/test-replayer-ranges
+tests_unit_test_replayer_ranges_SOURCES = tests/unit/test-replayer-ranges.c
+tests_unit_test_replayer_ranges_LDADD = libranges.a libcommon.a $(CMOCKA_LIBS)
 REPLAY_TESTS = tests/unit/test-replay-moves tests/unit/test-replay-run
 check_PROGRAMS += $(REPLAY_TESTS)
 TESTS += $(REPLAY_TESTS)

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels from recorded code: a cubin where there is an NVIDIA GPU, PTX on the software GPU, which knows nothing else. Two modules of
+ * the program with the same code are two modules here: each has globals of its own.
+ */
+#include "replay/replayer-int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The code to load for a recorded hash: itself, or the PTX that was recorded with it. */
+static struct err *get_code(struct rp *rp, uint64_t hash, const char *who, struct buf *code, bool *ret_is_ptx)
+{
+	struct err *e;
+
+	if (!hash)
+		return err_cure(rp_fail(rp, REPLAYER_E_TRACE, 0, "the trace does not have the code of %s", who),
+			"record again with `set capture code on`");
+	e = sbt_reader_code(rp->trace, hash, code, ret_is_ptx);
+	if (e)
+		return err_wrap(e, "the code of %s", who);
+	if (rp->d.soft && !*ret_is_ptx)
+		return err_cure(rp_fail(rp, REPLAYER_E_DEVICE, 0, "the trace has only machine code of %s, which the software GPU cannot run",
+					who), "replay on an NVIDIA GPU, or build the program with PTX");
+	buf_byte(code, 0); /* PTX is text that ends with NUL */
+	return NULL;
+}
+
+static struct err *load(struct rp *rp, const void *code, const char *who, CUmodule *ret)
+{
+	struct err *e = rp_cu(rp, rp->d.cuModuleLoadData(ret, code), "cuModuleLoadData");
+
+	return e ? err_wrap(e, "the code of %s cannot be loaded here", who) : NULL;
+}
+
+static struct err *load_module(struct rp *rp, struct rmodule *m, const char *who)
+{
+	struct buf code = BUF_INIT;
+	bool is_ptx;
+
+	if (m->handle)
+		return NULL;
+	struct err *e = get_code(rp, m->code_hash, who, &code, &is_ptx);
+	if (!e)
+		e = load(rp, code.data, who, &m->handle);
+	buf_free(&code);
+	return e;
+}
+
+/* The module of a kernel; one that the trace does not tell is known by its code. */
+static struct rmodule *module_of(struct rp *rp, struct rkernel *k)
+{
+	struct rmodule *m = objects_module(rp, k->module);
+
+	if (m) {
+		if (!m->code_hash)
+			m->code_hash = k->code_hash;
+		return m;
+	}
+	for (size_t i = 0; i < rp->objects.nmodules; i++)
+		if (k->code_hash && rp->objects.modules[i].code_hash == k->code_hash)
+			return &rp->objects.modules[i];
+	MAKE_ROOM(rp->objects.modules, rp->objects.nmodules, rp->objects.cap_modules);
+	m = &rp->objects.modules[rp->objects.nmodules++];
+	*m = (struct rmodule){.id = SBT_NO_ID, .code_hash = k->code_hash};
+	return m;
+}
+
+struct err *code_function(struct rp *rp, struct rkernel *k, CUfunction *ret)
+{
+	*ret = k->function;
+	if (*ret)
+		return NULL;
+	struct rmodule *m = module_of(rp, k);
+	TRY(load_module(rp, m, k->name));
+	CUresult r = rp->d.cuModuleGetFunction(ret, m->handle, k->name);
+	if (r == CUDA_ERROR_NOT_FOUND)
+		return rp_fail(rp, REPLAYER_E_TRACE, 0, "the recorded code does not have the kernel %s", k->name);
+	TRY(rp_cu(rp, r, "cuModuleGetFunction"));
+	k->function = *ret;
+	return NULL;
+}
+
+/* ---- globals ------------------------------------------------------------------------------------------------------------ */
+
+static struct err *find_globals(struct rp *rp)
+{
+	struct objects *o = &rp->objects;
+
+	for (size_t i = 0; i < o->nglobals; i++) {
+		struct rglobal *g = &o->globals[i];
+		struct rmodule *m = objects_module(rp, g->module);
+		size_t size = 0;
+
+		if (!m || !m->handle || g->here)
+			continue;
+		const CUresult r = rp->d.cuModuleGetGlobal_v2(&g->here, &size, m->handle, g->name);
+		if (r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_FOUND)
+			return rp_cu(rp, r, "cuModuleGetGlobal");
+		if (r || size < g->size) {
+			g->here = 0;
+			window_note(rp, false, "the global %s is not in the replayed code", g->name);
+		}
+	}
+	return NULL;
+}
+
+/* A module whose globals were recorded is loaded although none of its kernels runs, when it can be: copies may use them. */
+static void load_for_globals(struct rp *rp)
+{
+	for (size_t i = 0; i < rp->objects.nglobals; i++) {
+		struct rmodule *m = objects_module(rp, rp->objects.globals[i].module);
+
+		if (m && !m->handle && m->code_hash && !m->tried)
+			err_free(load_module(rp, m, rp->objects.globals[i].name));
+		if (m)
+			m->tried = true;
+	}
+}
+
+struct err *code_load(struct rp *rp)
+{
+	CUfunction f;
+
+	for (size_t i = 0; i < rp->objects.nkernels; i++)
+		if (rp->objects.kernels[i].used)
+			TRY(code_function(rp, &rp->objects.kernels[i], &f));
+	load_for_globals(rp);
+	return find_globals(rp);
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------------------------------- */
+
+struct err *code_attr(struct rp *rp, const struct rattr *a)
+{
+	struct rkernel *k = objects_kernel(rp, a->kernel);
+
+	if (!k || !k->function)
+		return NULL;
+	if (a->attr == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && a->value > 0)
+		k->max_shared = (unsigned)a->value;
+	/* One that this device does not have (a cluster size on the software GPU) changes no result. */
+	const CUresult r = rp->d.cuFuncSetAttribute(k->function, (CUfunction_attribute)a->attr, a->value);
+	return r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_SUPPORTED ? NULL : rp_cu(rp, r, "cuFuncSetAttribute");
+}
+
+struct err *code_attrs(struct rp *rp, uint64_t seq)
+{
+	for (size_t i = 0; i < rp->objects.nattrs && rp->objects.attrs[i].seq <= seq; i++)
+		TRY(code_attr(rp, &rp->objects.attrs[i]));
+	return NULL;
+}
+
+/* ---- replacement ----------------------------------------------------------------------------------------------------------- */
+
+static struct err *same_signature(struct rp *rp, const struct rkernel *k, CUfunction f)
+{
+	size_t offset, size;
+
+	if (!rp->d.cuFuncGetParamInfo)
+		return NULL;
+	for (unsigned i = 0; i < k->nparams; i++)
+		if (rp->d.cuFuncGetParamInfo(f, i, &offset, &size) || offset != k->params[2 * i] || size != k->params[2 * i + 1])
+			return rp_fail(rp, REPLAYER_E_REFUSED, 0, "parameter %u of the replacement is not the %u bytes that %s takes",
+				i, k->params[2 * i + 1], k->name);
+	if (k->nparams && !rp->d.cuFuncGetParamInfo(f, k->nparams, &offset, &size))
+		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the replacement takes more than the %u parameters of %s", k->nparams, k->name);
+	return NULL;
+}
+
+/* The replacement has globals of its own: they begin as the recorded ones do. */
+static struct err *fill_globals(struct rp *rp, const struct rkernel *k, CUmodule module)
+{
+	for (size_t i = 0; i < rp->contents.nstart; i++) {
+		const struct sbt_memory *m = &rp->contents.start[i];
+		CUdeviceptr to;
+		size_t size;
+
+		if (m->owner != SBT_MEMORY_GLOBAL || m->module != k->module || !m->has_bytes)
+			continue;
+		char *name = xmalloc(m->name.len + 1);
+		memcpy(name, m->name.p, m->name.len);
+		name[m->name.len] = '\0';
+		const CUresult r = rp->d.cuModuleGetGlobal_v2(&to, &size, module, name);
+		free(name);
+		if (!r && size >= m->size)
+			TRY(contents_put(rp, m, to, rp->own));
+	}
+	CU(rp, cuStreamSynchronize, rp->own);
+	return NULL;
+}
+
+static struct err *swap_in(struct rp *rp, struct rkernel *k, CUmodule module)
+{
+	CUfunction f;
+
+	const CUresult r = rp->d.cuModuleGetFunction(&f, module, k->name);
+	if (r == CUDA_ERROR_NOT_FOUND)
+		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the replacement has no kernel named %s", k->name);
+	TRY(rp_cu(rp, r, "cuModuleGetFunction"));
+	TRY(same_signature(rp, k, f));
+	TRY(fill_globals(rp, k, module));
+	k->function = f;
+	return NULL;
+}
+
+struct err *code_swap(struct rp *rp, uint32_t kernel, bool is_ptx, const void *code, size_t n)
+{
+	struct rkernel *k = objects_kernel(rp, kernel);
+	struct buf text = BUF_INIT;
+	CUmodule module = NULL;
+
+	if (!k)
+		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the trace has no kernel %u", kernel);
+	if (n && !is_ptx && rp->d.soft)
+		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "the software GPU runs PTX, not machine code");
+	graph_unmake_all(rp);
+	if (!n) {
+		k->function = NULL;
+		CUfunction f;
+		TRY(code_function(rp, k, &f));
+	} else {
+		buf_add(&text, code, n);
+		buf_byte(&text, 0);
+		struct err *e = rp_cu(rp, rp->d.cuModuleLoadData(&module, text.data), "cuModuleLoadData");
+		buf_free(&text);
+		if (e)
+			return err_wrap(e, "the replacement for %s cannot be loaded", k->name);
+		e = swap_in(rp, k, module);
+		if (e) {
+			(void)rp->d.cuModuleUnload(module);
+			return e;
+		}
+	}
+	if (k->swapped)
+		(void)rp->d.cuModuleUnload(k->swapped);
+	k->swapped = module;
+	return code_attrs(rp, rp->position);
+}

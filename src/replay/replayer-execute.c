@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Commands: a table from kind to function. Calls that failed when they were recorded are not repeated, work that was captured into a graph
+ * runs when the graph does, objects come to be when first used. Allocations change nothing: their ranges are mapped all along.
+ */
+#include "replay/replayer-int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- launches --------------------------------------------------------------------------------------------------------- */
+
+/* A parameter that is the address of a module's global: the global is elsewhere here. */
+static void move_globals(const struct rp *rp, const struct rkernel *k, uint8_t *args, size_t n)
+{
+	for (unsigned i = 0; i < k->nparams && rp->objects.nglobals; i++) {
+		const uint32_t offset = k->params[2 * i];
+		uint64_t value, here;
+
+		if (k->params[2 * i + 1] != 8 || offset > n || n - offset < 8)
+			continue;
+		memcpy(&value, args + offset, 8);
+		if (place_find(rp, value, 1, &here) == PLACE_DEVICE && here != value)
+			memcpy(args + offset, &here, 8);
+	}
+}
+
+struct err *execute_args(struct rp *rp, const struct sbt_cmd *c, const struct rkernel *k, struct buf *out)
+{
+	const struct sbt_blob args = c->u.launch.args;
+
+	if (k->nparams && !args.len)
+		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu %s: its parameters were not recorded",
+			(unsigned long long)rp->current, k->name);
+	buf_clear(out);
+	buf_add(out, args.len ? args.p : "", args.len);
+	move_globals(rp, k, out->data, out->len);
+	for (size_t i = 0; i < rp->nedits; i++) {
+		const struct edit *d = &rp->edits[i];
+
+		if (!d->is_param || d->seq != c->seq || d->param >= k->nparams)
+			continue;
+		const uint32_t offset = k->params[2 * d->param];
+		if (offset <= out->len && d->n <= out->len - offset)
+			memcpy(out->data + offset, d->bytes, d->n);
+	}
+	return NULL;
+}
+
+static struct err *more_shared(struct rp *rp, struct rkernel *k, CUfunction f, unsigned shared)
+{
+	if (shared <= k->max_shared)
+		return NULL;
+	k->max_shared = shared;
+	CU(rp, cuFuncSetAttribute, f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared);
+	return NULL;
+}
+
+/* Attributes that change what a launch computes, or whether it can run; the others are hints. */
+static struct err *launch_ex(struct rp *rp, const struct sbt_cmd_launch *u, CUfunction f, CUstream stream, void **extra)
+{
+	CUlaunchAttribute attrs[2];
+	CUlaunchConfig config = {.gridDimX = (unsigned)u->grid_x, .gridDimY = (unsigned)u->grid_y, .gridDimZ = (unsigned)u->grid_z,
+		.blockDimX = (unsigned)u->block_x, .blockDimY = (unsigned)u->block_y, .blockDimZ = (unsigned)u->block_z,
+		.sharedMemBytes = (unsigned)u->shared, .hStream = stream, .attrs = attrs};
+
+	if (!rp->d.cuLaunchKernelEx)
+		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current, "#%llu: this driver has no cooperative or cluster launches",
+			(unsigned long long)rp->current);
+	memset(attrs, 0, sizeof attrs);
+	if (u->cooperative) {
+		attrs[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+		attrs[config.numAttrs++].value.cooperative = 1;
+	}
+	if (u->cluster_x) {
+		CUlaunchAttribute *a = &attrs[config.numAttrs++];
+
+		a->id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+		a->value.clusterDim.x = (unsigned)u->cluster_x;
+		a->value.clusterDim.y = (unsigned)u->cluster_y;
+		a->value.clusterDim.z = (unsigned)u->cluster_z;
+	}
+	CU(rp, cuLaunchKernelEx, &config, f, NULL, extra);
+	return NULL;
+}
+
+static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct rkernel *k, struct buf *args)
+{
+	const struct sbt_cmd_launch *u = &c->u.launch;
+	CUfunction f;
+	CUstream stream;
+
+	TRY(objects_stream(rp, u->stream, &stream));
+	TRY(code_function(rp, k, &f));
+	TRY(more_shared(rp, k, f, (unsigned)u->shared));
+	TRY(execute_args(rp, c, k, args));
+	size_t n = args->len;
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, args->data, CU_LAUNCH_PARAM_BUFFER_SIZE, &n, CU_LAUNCH_PARAM_END};
+	void *none[] = {CU_LAUNCH_PARAM_END};
+	void **how = n ? extra : none;
+	if (u->cooperative || u->cluster_x)
+		return launch_ex(rp, u, f, stream, how);
+	CU(rp, cuLaunchKernel, f, (unsigned)u->grid_x, (unsigned)u->grid_y, (unsigned)u->grid_z, (unsigned)u->block_x,
+		(unsigned)u->block_y, (unsigned)u->block_z, (unsigned)u->shared, stream, NULL, how);
+	return NULL;
+}
+
+static bool has_effect(const struct rp *rp, uint64_t seq)
+{
+	size_t n;
+	const struct sbt_memory *m = contents_of(rp, seq, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (m[i].role == SBT_MEMORY_EFFECT)
+			return true;
+	return false;
+}
+
+static struct err *on_launch(struct rp *rp, const struct sbt_cmd *c)
+{
+	struct rkernel *k = objects_kernel(rp, c->u.launch.kernel);
+	struct buf args = BUF_INIT;
+
+	if (has_effect(rp, c->seq)) /* the recorder says that it cannot be executed again */
+		return NULL;
+	if (!k)
+		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu: the trace does not name the kernel", (unsigned long long)c->seq);
+	struct err *e = submit_launch(rp, c, k, &args);
+	buf_free(&args);
+	if (e && rp->fail_code != REPLAYER_E_FAULT) {
+		rp->fail_seq = rp->fail_first = c->seq;
+		return err_wrap(e, "#%llu %s", (unsigned long long)c->seq, k->name);
+	}
+	return e;
+}
+
+/* ---- events, waits -------------------------------------------------------------------------------------------------------- */
+
+static struct err *on_event_record(struct rp *rp, const struct sbt_cmd *c)
+{
+	CUstream stream;
+	CUevent event;
+
+	TRY(objects_stream(rp, c->u.event_record.stream, &stream));
+	TRY(objects_event(rp, c->u.event_record.event, &event));
+	CU(rp, cuEventRecord, event, stream);
+	return NULL;
+}
+
+static struct err *on_stream_wait(struct rp *rp, const struct sbt_cmd *c)
+{
+	CUstream stream;
+	CUevent event;
+
+	TRY(objects_stream(rp, c->u.stream_wait.stream, &stream));
+	TRY(objects_event(rp, c->u.stream_wait.event, &event));
+	CU(rp, cuStreamWaitEvent, stream, event, 0);
+	return NULL;
+}
+
+static struct err *wait_for(struct rp *rp, uint64_t scope, uint64_t stream, uint64_t event)
+{
+	CUstream s;
+	CUevent e;
+
+	if (scope == SBT_SYNC_STREAM) {
+		TRY(objects_stream(rp, stream, &s));
+		CU(rp, cuStreamSynchronize, s);
+	} else if (scope == SBT_SYNC_EVENT) {
+		TRY(objects_event(rp, event, &e));
+		CU(rp, cuEventSynchronize, e);
+	} else {
+		return execute_finish(rp);
+	}
+	return staging_collect(rp, false);
+}
+
+static struct err *on_sync(struct rp *rp, const struct sbt_cmd *c)
+{
+	return wait_for(rp, c->u.sync.scope, c->u.sync.stream, c->u.sync.event);
+}
+
+/* Only one that was answered with yes comes here: what it asked about had finished. */
+static struct err *on_query(struct rp *rp, const struct sbt_cmd *c)
+{
+	return wait_for(rp, c->u.query.scope, c->u.query.stream, c->u.query.event);
+}
+
+/* ---- the rest --------------------------------------------------------------------------------------------------------------- */
+
+/* The software GPU fills fresh memory with a byte, at once, and so do we for what was recorded on it (softgpu/mem.c). What
+ * an NVIDIA GPU hands out holds what was there before, and here that is what was there before. */
+#define SOFT_FILL 0xA5
+#define SOFT_FILL_LIMIT (64ull << 20)
+
+static struct err *on_alloc(struct rp *rp, const struct sbt_cmd *c)
+{
+	const struct sbt_cmd_alloc *u = &c->u.alloc;
+	uint64_t here;
+
+	if (!rp->trace_soft || u->mem == SBT_MEM_PINNED || u->mem == SBT_MEM_REGISTERED || u->mem == SBT_MEM_VMM ||
+		u->size > SOFT_FILL_LIMIT || place_find(rp, u->addr, u->size, &here) != PLACE_DEVICE)
+		return NULL;
+	TRY(execute_finish(rp));
+	CU(rp, cuMemsetD8Async, here, SOFT_FILL, u->size, rp->own);
+	CU(rp, cuStreamSynchronize, rp->own);
+	return NULL;
+}
+
+static struct err *on_func_attr(struct rp *rp, const struct sbt_cmd *c)
+{
+	const struct rattr a = {c->seq, (uint32_t)c->u.func_attr.kernel, (int)c->u.func_attr.attr,
+		(int)(int64_t)c->u.func_attr.attr_value};
+
+	return code_attr(rp, &a);
+}
+
+static struct err *on_stream_create(struct rp *rp, const struct sbt_cmd *c)
+{
+	CUstream stream;
+
+	return objects_stream(rp, c->u.stream_create.new_stream, &stream);
+}
+
+static struct err *on_stream_destroy(struct rp *rp, const struct sbt_cmd *c)
+{
+	return objects_drop_stream(rp, c->u.stream_destroy.dead_stream);
+}
+
+static struct err *on_event_destroy(struct rp *rp, const struct sbt_cmd *c)
+{
+	return objects_drop_event(rp, c->u.event_destroy.dead_event);
+}
+
+static struct err *on_graph_instantiate(struct rp *rp, const struct sbt_cmd *c)
+{
+	struct rgraph *g = objects_graph(rp, c->u.graph_instantiate.new_exec);
+
+	return g && g->used ? graph_make(rp, g) : NULL;
+}
+
+static struct err *on_graph_destroy(struct rp *rp, const struct sbt_cmd *c)
+{
+	struct rgraph *g = objects_graph(rp, c->u.graph_destroy.dead_graph);
+
+	if (!g || !g->exec)
+		return NULL;
+	TRY(execute_finish(rp)); /* a launch of it may still run, with our host memory */
+	graph_unmake(rp, g);
+	return NULL;
+}
+
+/* A write goes into the stream. A wait becomes a wait for all earlier work: the write that it waited for was submitted before, by
+ * the program's own logic or by what the recording applies. */
+static struct err *on_batch(struct rp *rp, const struct sbt_cmd *c)
+{
+	const struct sbt_cmd_batch *u = &c->u.batch;
+	CUstream stream;
+	uint64_t here;
+
+	TRY(objects_stream(rp, u->stream, &stream));
+	if (u->is_wait)
+		return objects_barrier(rp, stream);
+	if (place_find(rp, u->addr, u->elem == 8 ? 8 : 4, &here) == PLACE_NOWHERE)
+		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu writes to 0x%llx, which is not memory of the window",
+			(unsigned long long)c->seq, (unsigned long long)u->addr);
+	if (u->elem == 8 && rp->d.cuStreamWriteValue64_v2)
+		CU(rp, cuStreamWriteValue64_v2, stream, here, u->value, 0);
+	else if (u->elem != 8 && rp->d.cuStreamWriteValue32_v2)
+		CU(rp, cuStreamWriteValue32_v2, stream, here, (cuuint32_t)u->value, 0);
+	else
+		return rp_fail(rp, REPLAYER_E_DEVICE, c->seq, "this driver has no stream memory operations");
+	return NULL;
+}
+
+static struct err *(*const table[SBT_KIND_END])(struct rp *, const struct sbt_cmd *) = {
+	[SBT_STREAM_CREATE] = on_stream_create, [SBT_STREAM_DESTROY] = on_stream_destroy,
+	[SBT_EVENT_DESTROY] = on_event_destroy, [SBT_ALLOC] = on_alloc, [SBT_FUNC_ATTR] = on_func_attr,
+	[SBT_LAUNCH] = on_launch, [SBT_COPY] = copy_execute, [SBT_FILL] = fill_execute,
+	[SBT_EVENT_RECORD] = on_event_record, [SBT_STREAM_WAIT] = on_stream_wait, [SBT_SYNC] = on_sync, [SBT_QUERY] = on_query,
+	[SBT_GRAPH_INSTANTIATE] = on_graph_instantiate, [SBT_GRAPH_LAUNCH] = graph_launch,
+	[SBT_GRAPH_DESTROY] = on_graph_destroy, [SBT_BATCH] = on_batch,
+	/* The others need nothing: contexts are one here, modules and kernels are loaded at the start, ranges are mapped, a host
+	 * function's and an unreplayable call's effect is applied with the recorded contents. */
+};
+
+/* ---- going on --------------------------------------------------------------------------------------------------------------- */
+
+static bool is_skipped(const struct rp *rp, uint64_t seq)
+{
+	size_t lo = 0, hi = rp->nskip;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (rp->skip[mid] < seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < rp->nskip && rp->skip[lo] == seq;
+}
+
+static bool is_upload(const struct rp *rp, const struct sbt_cmd *c)
+{
+	return c->kind == SBT_COPY && contents_find(rp, c->seq, SBT_MEMORY_INPUT, c->u.copy.src);
+}
+
+static struct err *apply_writes(struct rp *rp, uint64_t seq)
+{
+	for (size_t i = 0; i < rp->nedits; i++) {
+		if (rp->edits[i].is_param || rp->edits[i].seq != seq)
+			continue;
+		TRY(execute_finish(rp));
+		TRY(contents_write(rp, rp->edits[i].addr, rp->edits[i].bytes, rp->edits[i].n));
+	}
+	return NULL;
+}
+
+struct err *execute(struct rp *rp, const struct sbt_cmd *c)
+{
+	const bool works = !c->result && !(c->flags & SBT_F_GRAPH) && c->kind < SBT_KIND_END;
+	const bool skipped = rp->nskip && is_skipped(rp, c->seq);
+	CUstream stream = NULL;
+
+	rp->current = c->seq;
+	watchdog_on(rp, c->seq);
+	TRY(contents_apply(rp, c->seq, SBT_MEMORY_HOST, NULL));
+	if (works && table[c->kind] && (!skipped || (rp->skip_recorded && is_upload(rp, c)))) {
+		TRY(table[c->kind](rp, c));
+		rp->figures.executed++;
+	}
+	if (!skipped || rp->skip_recorded)
+		TRY(contents_apply(rp, c->seq, SBT_MEMORY_EFFECT, NULL));
+	if (rp->nedits)
+		TRY(apply_writes(rp, c->seq));
+	if (works && !skipped && sbt_cmd_stream(c) != SBT_NO_ID) {
+		TRY(objects_stream(rp, sbt_cmd_stream(c), &stream));
+		TRY(marks_note(rp, c->seq, stream));
+	}
+	return NULL;
+}
+
+struct err *execute_finish(struct rp *rp)
+{
+	TRY(marks_wait(rp));
+	CU(rp, cuCtxSynchronize);
+	TRY(staging_collect(rp, true));
+	/* The command being submitted may have been in it or not. */
+	rp->finished = rp->position;
+	return NULL;
+}
+
+struct err *execute_fetch(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret)
+{
+	/* A few commands ahead it walks; else it jumps. */
+	if (rp->cursor_seq >= seq || seq - rp->cursor_seq > 64)
+		TRY(sbt_cursor_seek(rp->cursor, seq));
+	do {
+		TRY(sbt_cursor_next(rp->cursor, ret));
+	} while (*ret && (*ret)->seq < seq);
+	rp->cursor_seq = *ret ? (*ret)->seq : UINT64_MAX;
+	if (*ret && (*ret)->seq != seq) {
+		*ret = NULL;
+		rp->cursor_seq = UINT64_MAX;
+	}
+	return NULL;
+}
+
+/* The next command behind the position, up to seq; NULL: none. */
+static struct err *next_command(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret)
+{
+	if (rp->cursor_seq != rp->position)
+		TRY(sbt_cursor_seek(rp->cursor, rp->position + 1));
+	TRY(sbt_cursor_next(rp->cursor, ret));
+	rp->cursor_seq = *ret && (*ret)->seq <= seq ? (*ret)->seq : UINT64_MAX;
+	if (*ret && (*ret)->seq > seq)
+		*ret = NULL;
+	return NULL;
+}
+
+static struct err *step(struct rp *rp, uint64_t seq, bool *ret_work)
+{
+	const struct sbt_cmd *c;
+
+	*ret_work = false;
+	TRY(next_command(rp, seq, &c));
+	if (!c) {
+		rp->position = seq;
+		return NULL;
+	}
+	const struct sbt_kind_desc *d = sbt_kind(c->kind);
+	*ret_work = d && (d->cls == SBT_CLASS_WORK || c->kind == SBT_ALLOC || c->kind == SBT_UNREPLAYABLE);
+	TRY(execute(rp, c));
+	rp->position = c->seq;
+	return checkpoint_tick(rp);
+}
+
+struct err *execute_to(struct rp *rp, uint64_t seq)
+{
+	bool work;
+
+	while (rp->position < seq)
+		TRY(step(rp, seq, &work));
+	return NULL;
+}
+
+static struct err *run_watched(struct rp *rp, const struct replayer_run *run, struct replayer_ran *ret)
+{
+	struct sbt_hash before, after;
+	bool work;
+
+	TRY(execute_finish(rp));
+	TRY(contents_hash(rp, run->watch_addr, run->watch_size, &before));
+	while (rp->position < run->to) {
+		TRY(step(rp, run->to, &work));
+		size_t n;
+		(void)contents_of(rp, rp->position, &n);
+		if (!work && !n)
+			continue;
+		TRY(execute_finish(rp));
+		TRY(contents_hash(rp, run->watch_addr, run->watch_size, &after));
+		if (sbt_hash_equal(before, after))
+			continue;
+		ret->hit = 1;
+		return NULL;
+	}
+	return NULL;
+}
+
+static struct err *run_timed(struct rp *rp, uint64_t to)
+{
+	CUevent begin, end;
+	float ms = 0;
+
+	CU(rp, cuEventCreate, &begin, CU_EVENT_DEFAULT);
+	CU(rp, cuEventCreate, &end, CU_EVENT_DEFAULT);
+	CU(rp, cuEventRecord, begin, NULL);
+	TRY(execute_to(rp, to));
+	CU(rp, cuEventRecord, end, NULL);
+	TRY(execute_finish(rp));
+	CU(rp, cuEventElapsedTime, &ms, begin, end);
+	rp->figures.gpu_ns += (uint64_t)((double)ms * 1e6);
+	CU(rp, cuEventDestroy_v2, begin);
+	CU(rp, cuEventDestroy_v2, end);
+	return NULL;
+}
+
+struct err *execute_run(struct rp *rp, const struct replayer_run *run, struct replayer_ran *ret)
+{
+	struct replayer_run r = *run;
+	const uint64_t begin = now_ns();
+
+	if (r.to > rp->last)
+		r.to = rp->last;
+	TRY(r.watch_size ? run_watched(rp, &r, ret) : run_timed(rp, r.to));
+	rp->figures.run_ns += now_ns() - begin;
+	ret->seq = rp->position;
+	return NULL;
+}

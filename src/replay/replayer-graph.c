@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Graphs, built again from their recorded nodes. Host nodes become empty: what they did to memory comes from the recording. A copy
+ * between the device and memory of the program that is not here goes through memory that stands in for it, filled before a launch
+ * and compared after it.
+ */
+#include "replay/replayer-int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH_MAX 16
+
+struct build {
+	struct rp *rp;
+	struct rgraph *exec; /* owns the stand-ins */
+	CUgraph graph;
+	CUgraphNode *nodes; /* by index; NULL: not added yet */
+	CUgraphNode *deps;
+	size_t ndeps;
+	unsigned depth;
+};
+
+static struct err *shadow(struct build *b, uint64_t addr, uint64_t size, bool is_source, uint64_t *ret)
+{
+	struct rgraph *g = b->exec;
+	void *mem;
+
+	for (size_t i = 0; i < g->nshadows; i++)
+		if (g->shadows[i].addr == addr && g->shadows[i].size == size && g->shadows[i].is_source == is_source) {
+			*ret = (uint64_t)(uintptr_t)g->shadows[i].mem;
+			return NULL;
+		}
+	CU(b->rp, cuMemHostAlloc, &mem, size, 0);
+	memset(mem, 0, size);
+	MAKE_ROOM(g->shadows, g->nshadows, g->cap_shadows);
+	g->shadows[g->nshadows++] = (struct rshadow){addr, size, mem, is_source};
+	*ret = (uint64_t)(uintptr_t)mem;
+	return NULL;
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------------------------------------- */
+
+static struct err *empty_node(struct build *b, const struct sbt_cmd *c, CUgraphNode *ret)
+{
+	struct rp *rp = b->rp;
+
+	CU(rp, cuGraphAddEmptyNode, ret, b->graph, b->deps, b->ndeps);
+	return NULL;
+}
+
+static struct err *kernel_node(struct build *b, const struct sbt_cmd *c, CUgraphNode *ret)
+{
+	const struct sbt_cmd_launch *u = &c->u.launch;
+	struct rp *rp = b->rp;
+	struct rkernel *k = objects_kernel(rp, u->kernel);
+	struct buf args = BUF_INIT;
+	CUDA_KERNEL_NODE_PARAMS p = {.gridDimX = (unsigned)u->grid_x, .gridDimY = (unsigned)u->grid_y, .gridDimZ = (unsigned)u->grid_z,
+		.blockDimX = (unsigned)u->block_x, .blockDimY = (unsigned)u->block_y, .blockDimZ = (unsigned)u->block_z,
+		.sharedMemBytes = (unsigned)u->shared};
+
+	if (!k)
+		return rp_fail(rp, REPLAYER_E_REFUSED, rp->current, "a graph's kernel is not named in the trace");
+	TRY(code_function(rp, k, &p.func));
+	if (u->shared > k->max_shared) {
+		k->max_shared = (unsigned)u->shared;
+		CU(rp, cuFuncSetAttribute, p.func, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)u->shared);
+	}
+	struct err *e = execute_args(rp, c, k, &args);
+	void **params = xmalloc((k->nparams + 1) * sizeof *params);
+	for (unsigned i = 0; !e && i < k->nparams; i++) {
+		if (k->params[2 * i] > args.len || k->params[2 * i + 1] > args.len - k->params[2 * i])
+			e = rp_fail(rp, REPLAYER_E_TRACE, rp->current, "parameter %u of %s was not recorded", i, k->name);
+		params[i] = args.data + k->params[2 * i];
+	}
+	p.kernelParams = params;
+	if (!e)
+		e = rp_cu(rp, rp->d.cuGraphAddKernelNode_v2(ret, b->graph, b->deps, b->ndeps, &p), "cuGraphAddKernelNode");
+	free(params);
+	buf_free(&args);
+	return e;
+}
+
+static struct err *copy_end(struct build *b, const struct sbt_cmd_copy *u, bool dst, enum place_where *where, uint64_t *here)
+{
+	const uint64_t extent = copy_extent(u, dst), addr = dst ? u->dst : u->src;
+
+	*where = place_find(b->rp, addr, extent, here);
+	return *where == PLACE_NOWHERE ? shadow(b, addr, extent, !dst, here) : NULL;
+}
+
+static struct err *copy_node(struct build *b, const struct sbt_cmd *c, CUgraphNode *ret)
+{
+	const struct sbt_cmd_copy *u = &c->u.copy;
+	struct rp *rp = b->rp;
+	enum place_where where;
+	CUDA_MEMCPY3D m = {0};
+	uint64_t here;
+
+	TRY(copy_end(b, u, true, &where, &here));
+	copy_side_dst(&m, u, where, here);
+	TRY(copy_end(b, u, false, &where, &here));
+	copy_side_src(&m, u, where, here);
+	CU(rp, cuGraphAddMemcpyNode, ret, b->graph, b->deps, b->ndeps, &m, rp->ctx);
+	return NULL;
+}
+
+static struct err *fill_node(struct build *b, const struct sbt_cmd *c, CUgraphNode *ret)
+{
+	const struct sbt_cmd_fill *u = &c->u.fill;
+	struct rp *rp = b->rp;
+	uint64_t dst;
+	CUDA_MEMSET_NODE_PARAMS p = {.value = (unsigned)u->value, .elementSize = (unsigned)u->elem, .pitch = u->dst_pitch,
+		.width = u->width ? u->width : u->elem ? u->size / u->elem : 0, .height = u->width ? u->height : 1};
+
+	if (place_find(rp, u->dst, 1, &dst) == PLACE_NOWHERE)
+		return rp_fail(rp, REPLAYER_E_REFUSED, rp->current, "a graph fills 0x%llx, which is not memory of the window",
+			(unsigned long long)u->dst);
+	p.dst = dst;
+	CU(rp, cuGraphAddMemsetNode, ret, b->graph, b->deps, b->ndeps, &p, rp->ctx);
+	return NULL;
+}
+
+static struct err *build(struct rp *rp, struct rgraph *exec, struct rgraph *g, unsigned depth, CUgraph *ret);
+
+static struct err *child_node(struct build *b, const struct sbt_cmd *c, CUgraphNode *ret)
+{
+	struct rp *rp = b->rp;
+	struct rgraph *child = objects_graph(rp, c->u.graph_launch.exec);
+	CUgraph graph;
+
+	if (!child || b->depth == DEPTH_MAX)
+		return rp_fail(rp, REPLAYER_E_TRACE, rp->current, "a child graph is not in the trace");
+	TRY(build(rp, b->exec, child, b->depth + 1, &graph));
+	struct err *e = rp_cu(rp, rp->d.cuGraphAddChildGraphNode(ret, b->graph, b->deps, b->ndeps, graph), "cuGraphAddChildGraphNode");
+	(void)rp->d.cuGraphDestroy(graph); /* the node has a copy */
+	return e;
+}
+
+static struct err *record_node(struct build *b, const struct sbt_cmd *c, CUgraphNode *ret)
+{
+	struct rp *rp = b->rp;
+	CUevent event;
+
+	if (!rp->d.cuGraphAddEventRecordNode)
+		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current, "this driver has no event records in graphs");
+	TRY(objects_event(rp, c->u.event_record.event, &event));
+	CU(rp, cuGraphAddEventRecordNode, ret, b->graph, b->deps, b->ndeps, event);
+	return NULL;
+}
+
+static struct err *wait_node(struct build *b, const struct sbt_cmd *c, CUgraphNode *ret)
+{
+	struct rp *rp = b->rp;
+	CUevent event;
+
+	if (!rp->d.cuGraphAddEventWaitNode)
+		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current, "this driver has no event waits in graphs");
+	TRY(objects_event(rp, c->u.stream_wait.event, &event));
+	CU(rp, cuGraphAddEventWaitNode, ret, b->graph, b->deps, b->ndeps, event);
+	return NULL;
+}
+
+static const struct node_row {
+	unsigned kind; /* of the payload; 0: none needed */
+	struct err *(*add)(struct build *b, const struct sbt_cmd *c, CUgraphNode *ret);
+	const char *name;
+} rows[] = {
+	[SBT_NODE_KERNEL] = {SBT_LAUNCH, kernel_node, "kernel"},
+	[SBT_NODE_COPY] = {SBT_COPY, copy_node, "copy"},
+	[SBT_NODE_FILL] = {SBT_FILL, fill_node, "fill"},
+	[SBT_NODE_HOST] = {0, empty_node, "host function"},
+	[SBT_NODE_GRAPH] = {SBT_GRAPH_LAUNCH, child_node, "child graph"},
+	[SBT_NODE_EMPTY] = {0, empty_node, "empty"},
+	[SBT_NODE_WAIT_EVENT] = {SBT_STREAM_WAIT, wait_node, "event wait"},
+	[SBT_NODE_EVENT_RECORD] = {SBT_EVENT_RECORD, record_node, "event record"},
+	[SBT_NODE_OTHER] = {0, NULL, "unknown"},
+};
+
+static struct err *add_node(struct build *b, const struct rnode *n, CUgraphNode *ret)
+{
+	const struct node_row *row = (size_t)n->type < sizeof rows / sizeof *rows ? &rows[n->type] : &rows[SBT_NODE_OTHER];
+	struct sbt_cmd c = {0};
+
+	if (!row->add)
+		return rp_fail(b->rp, REPLAYER_E_REFUSED, b->rp->current, "node %u of graph %u is of a type that cannot be executed again",
+			n->node, b->exec->id);
+	if (row->kind && (!sbt_unpack(&c, n->payload, n->payload_size) || c.kind != row->kind))
+		return rp_fail(b->rp, REPLAYER_E_TRACE, b->rp->current, "what the %s node %u of graph %u does was not recorded",
+			row->name, n->node, b->exec->id);
+	return row->add(b, &c, ret);
+}
+
+/* ---- graphs ----------------------------------------------------------------------------------------------------------------- */
+
+static size_t index_of(const struct rgraph *g, uint32_t node)
+{
+	if (node < g->nnodes && g->nodes[node].node == node)
+		return node;
+	for (size_t i = 0; i < g->nnodes; i++)
+		if (g->nodes[i].node == node)
+			return i;
+	return SIZE_MAX;
+}
+
+/* False while one that the node depends on has not been added. */
+static bool ready(struct build *b, const struct rgraph *g, const struct rnode *n)
+{
+	b->ndeps = 0;
+	for (unsigned i = 0; i < n->ndeps; i++) {
+		const size_t at = index_of(g, n->deps[i]);
+
+		if (at == SIZE_MAX || !b->nodes[at])
+			return false;
+		b->deps[b->ndeps++] = b->nodes[at];
+	}
+	return true;
+}
+
+/* Nodes are recorded in the driver's order, which need not be one of dependence. */
+static struct err *add_all(struct build *b, const struct rgraph *g)
+{
+	for (size_t done = 0; done < g->nnodes;) {
+		const size_t before = done;
+
+		for (size_t i = 0; i < g->nnodes; i++) {
+			if (b->nodes[i])
+				continue;
+			b->deps = xrealloc(b->deps, ((size_t)g->nodes[i].ndeps + 1) * sizeof *b->deps);
+			if (!ready(b, g, &g->nodes[i]))
+				continue;
+			TRY(add_node(b, &g->nodes[i], &b->nodes[i]));
+			done++;
+		}
+		if (done == before)
+			return rp_fail(b->rp, REPLAYER_E_TRACE, b->rp->current, "the nodes of graph %u depend on one another in a circle",
+				g->id);
+	}
+	return NULL;
+}
+
+static struct err *build(struct rp *rp, struct rgraph *exec, struct rgraph *g, unsigned depth, CUgraph *ret)
+{
+	struct build b = {.rp = rp, .exec = exec, .depth = depth};
+
+	CU(rp, cuGraphCreate, &b.graph, 0);
+	b.nodes = xcalloc(g->nnodes + 1, sizeof *b.nodes);
+	struct err *e = add_all(&b, g);
+	free(b.nodes);
+	free(b.deps);
+	if (e)
+		(void)rp->d.cuGraphDestroy(b.graph);
+	else
+		*ret = b.graph;
+	return e;
+}
+
+struct err *graph_make(struct rp *rp, struct rgraph *g)
+{
+	if (g->exec)
+		return NULL;
+	struct err *e = build(rp, g, g, 0, &g->graph);
+	if (!e)
+		e = rp_cu(rp, rp->d.cuGraphInstantiateWithFlags(&g->exec, g->graph, 0), "cuGraphInstantiate");
+	if (e)
+		graph_unmake(rp, g);
+	return e;
+}
+
+void graph_unmake(struct rp *rp, struct rgraph *g)
+{
+	if (g->exec)
+		(void)rp->d.cuGraphExecDestroy(g->exec);
+	if (g->graph)
+		(void)rp->d.cuGraphDestroy(g->graph);
+	for (size_t i = 0; i < g->nshadows; i++)
+		(void)rp->d.cuMemFreeHost(g->shadows[i].mem);
+	g->nshadows = 0;
+	g->exec = NULL;
+	g->graph = NULL;
+}
+
+void graph_unmake_all(struct rp *rp)
+{
+	for (size_t i = 0; i < rp->objects.ngraphs; i++)
+		graph_unmake(rp, &rp->objects.graphs[i]);
+}
+
+/* ---- launches --------------------------------------------------------------------------------------------------------------- */
+
+static struct err *fill_shadows(struct rp *rp, struct rgraph *g, uint64_t seq)
+{
+	bool waited = false;
+
+	for (size_t i = 0; i < g->nshadows; i++) {
+		const struct rshadow *s = &g->shadows[i];
+
+		if (!s->is_source)
+			continue;
+		const struct sbt_memory *m = contents_find(rp, seq, SBT_MEMORY_INPUT, s->addr);
+		if (!m || !m->has_bytes || m->size > s->size)
+			return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu: what graph %u copied from 0x%llx was not recorded",
+				(unsigned long long)seq, g->id, (unsigned long long)s->addr);
+		if (!waited)
+			TRY(execute_finish(rp)); /* an earlier launch may still read it */
+		waited = true;
+		TRY(sbt_reader_memory_read(rp->trace, m, 0, s->mem, m->size));
+	}
+	return NULL;
+}
+
+static struct err *compare_shadows(struct rp *rp, const struct rgraph *g, uint64_t seq, CUstream stream)
+{
+	bool any = false, same = true;
+
+	for (size_t i = 0; i < g->nshadows; i++) {
+		const struct rshadow *s = &g->shadows[i];
+		const struct sbt_memory *m = s->is_source ? NULL : contents_find(rp, seq, SBT_MEMORY_OUTPUT, s->addr);
+
+		if (!m || m->size > s->size)
+			continue;
+		if (!any)
+			CU(rp, cuStreamSynchronize, stream);
+		any = true;
+		same &= sbt_hash_equal(sbt_range_hash(s->mem, m->size), m->hash);
+	}
+	if (any)
+		staging_verdict(rp, seq, same);
+	return NULL;
+}
+
+struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c)
+{
+	struct rgraph *g = objects_graph(rp, c->u.graph_launch.exec);
+	CUstream stream;
+
+	if (!g)
+		return rp_fail(rp, REPLAYER_E_TRACE, c->seq, "#%llu launches a graph that the trace does not have",
+			(unsigned long long)c->seq);
+	TRY(objects_stream(rp, c->u.graph_launch.stream, &stream));
+	TRY(graph_make(rp, g));
+	TRY(fill_shadows(rp, g, c->seq));
+	CU(rp, cuGraphLaunch, g->exec, stream);
+	return compare_shadows(rp, g, c->seq, stream);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside tsdb-replayer: what its files share. One process, one trace, one device, one thread that calls the driver (and a watchdog
+ * that only looks at the clock). Whatever the program created with its own contexts lives in the device's primary context here: no command
+ * depends on which context a stream or a module belongs to, so the thread's current context needs no replaying.
+ */
+#ifndef REPLAY_REPLAYER_INT_H
+#define REPLAY_REPLAYER_INT_H
+
+#include <stdatomic.h>
+#include "buf.h"
+#include "replay/replayer.h"
+#include "replay/replayer-driver.h"
+#include "replay/replayer-ranges.h"
+#include "sbt/memory.h"
+#include "state/state.h"
+
+/* Grows array p, which holds n of cap elements, so that one more fits. */
+#define MAKE_ROOM(p, n, cap)                                                      \
+	do {                                                                      \
+		if ((n) == (cap)) {                                               \
+			(cap) = (cap) ? 2 * (cap) : 16;                           \
+			(p) = xrealloc((p), (size_t)(cap) * sizeof *(p));         \
+		}                                                                 \
+	} while (0)
+
+/* From an id to an index; ids come from the trace, so they may be any number. */
+struct id_map {
+	uint32_t *id, *index; /* slots; index UINT32_MAX: empty */
+	size_t n, slots;      /* a power of two */
+};
+uint32_t id_map_get(const struct id_map *m, uint32_t id); /* UINT32_MAX: none */
+void id_map_put(struct id_map *m, uint32_t id, uint32_t index);
+void id_map_free(struct id_map *m);
+
+/* ---- objects of the trace ------------------------------------------------------------------------------------------- */
+
+struct rstream {
+	bool is_default, per_thread;
+	unsigned flags;
+	int priority;
+	CUstream handle; /* made at first use; NULL for a default stream */
+};
+struct revent {
+	CUevent handle; /* made at first use */
+};
+struct rmodule {
+	uint32_t id;
+	uint64_t code_hash;
+	CUmodule handle;
+	bool tried;
+};
+struct rkernel {
+	uint32_t id, module; /* ids; module may be SBT_NO_ID */
+	char *name;
+	uint32_t *params; /* (offset, size) pairs */
+	unsigned nparams;
+	uint64_t code_hash;
+	unsigned max_shared; /* what it may use as dynamic shared memory so far */
+	bool used;	     /* launched in the window */
+	CUfunction function;
+	CUmodule swapped; /* replacement code, or NULL */
+};
+struct rglobal {
+	uint32_t module; /* id */
+	char *name;
+	uint64_t addr, size; /* where it was while recording */
+	CUdeviceptr here;    /* 0: not found, or not needed */
+};
+struct rattr {
+	uint64_t seq;
+	uint32_t kernel;
+	int attr, value;
+};
+struct rnode {
+	uint32_t node;
+	enum sbt_node type;
+	uint32_t *deps;
+	unsigned ndeps;
+	uint8_t *payload; /* packed, aligned to 8 */
+	size_t payload_size;
+};
+/* Host memory that a graph's copy reads or writes, standing in for memory of the program. */
+struct rshadow {
+	uint64_t addr, size; /* of the program's */
+	void *mem;	     /* pinned */
+	bool is_source;
+};
+struct rgraph {
+	uint32_t id;
+	bool is_exec, used;
+	struct rnode *nodes;
+	size_t nnodes, cap;
+	CUgraph graph;
+	CUgraphExec exec;
+	struct rshadow *shadows;
+	size_t nshadows, cap_shadows;
+};
+
+struct objects {
+	struct id_map stream_ids, event_ids, module_ids, kernel_ids, graph_ids;
+	struct rstream *streams;
+	struct revent *events;
+	struct rmodule *modules;
+	struct rkernel *kernels;
+	struct rgraph *graphs;
+	struct rglobal *globals;
+	struct rattr *attrs; /* in order of seq */
+	size_t nstreams, cap_streams, nevents, cap_events, nmodules, cap_modules, nkernels, cap_kernels, ngraphs, cap_graphs,
+		nglobals, cap_globals, nattrs, cap_attrs;
+};
+
+/* ---- memory ---------------------------------------------------------------------------------------------------------- */
+
+/* An allocation that the window needs. */
+struct wanted {
+	uint64_t addr, size;
+	enum sbt_mem mem;
+	bool at_start; /* live before the window */
+};
+struct place {
+	struct wanted *wanted;
+	size_t nwanted, cap_wanted;
+	struct ranges device; /* what the allocations cover: the contents that matter, checkpointed */
+	struct ranges mapped; /* reserved and mapped, larger */
+	struct ranges host;   /* pinned memory, by pages */
+};
+
+/* Host memory in flight between the trace and the device. */
+#define STAGING_SLOTS 8u
+#define STAGING_BYTES (4u << 20) /* a multiple of SBT_PAGE */
+struct staging_slot {
+	uint8_t *mem; /* pinned */
+	CUevent event;
+	bool busy;
+	uint32_t output; /* index into outputs that the slot's bytes belong to, UINT32_MAX: none */
+	uint64_t offset, n;
+};
+/* A copy to the host that is checked. */
+struct output {
+	uint64_t seq, size, left;
+	struct sbt_hash recorded, sum;
+};
+struct contents {
+	struct sbt_memory *start, *flow, *end; /* sorted by seq, role, addr */
+	size_t nstart, cap_start, nflow, cap_flow, nend, cap_end;
+	struct staging_slot slots[STAGING_SLOTS];
+	unsigned next_slot;
+	struct output *outputs;
+	size_t noutputs, cap_outputs;
+	/* what is known by now; an output that is executed again replaces its earlier answer */
+	struct verdict {
+		uint64_t seq;
+		bool same;
+	} *verdicts;
+	size_t nverdicts, cap_verdicts;
+};
+
+struct checkpoint {
+	uint64_t seq;
+	CUdeviceptr mem; /* all device ranges and globals, one after the other */
+	uint8_t *host;	 /* all host ranges; NULL when there are none */
+};
+struct checkpoints {
+	struct checkpoint *c; /* by seq */
+	size_t n, cap, max;
+	uint64_t bytes;	     /* of one, on the device */
+	uint64_t last_ns;    /* when the last was taken or restored */
+	uint64_t cost_ns;    /* what one cost */
+	bool planned;	     /* max is known */
+};
+
+/* What the user changed; applied whenever execution passes it. */
+struct edit {
+	uint64_t seq;	 /* a write: after this command. A parameter: of this launch */
+	bool is_param;
+	uint32_t param;
+	uint64_t addr;
+	uint8_t *bytes;
+	size_t n;
+};
+
+struct watchdog {
+	_Atomic uint64_t since_ns; /* 0: nothing is being waited for */
+	_Atomic uint64_t seq;
+	_Atomic int owner; /* who may write to the socket: 0 the main thread, 1 the watchdog */
+	uint64_t limit_ns;
+	int fd;
+};
+
+/* Events along the way, so that a long wait is many short ones. */
+#define MARKS 256u
+#define MARK_EVERY 64u
+struct marks {
+	CUevent event[MARKS];
+	uint64_t seq[MARKS];
+	unsigned head, n, since;
+};
+
+struct rp {
+	struct replayer_driver d;
+	struct sbt_reader *trace;
+	struct sbt_cursor *cursor;
+	uint64_t cursor_seq; /* of the command it delivered last; UINT64_MAX: it must seek */
+	bool open;
+	unsigned flags; /* enum replayer_open_flags */
+	uint64_t first, last;
+	uint64_t position; /* everything up to here has been submitted */
+	uint64_t current;  /* being submitted */
+	uint64_t finished; /* everything up to here is known to have finished */
+	bool trace_soft;
+	CUdevice device;
+	CUcontext ctx;
+	CUstream own; /* ours: contents, checkpoints */
+	struct objects objects;
+	struct place place;
+	struct contents contents;
+	struct checkpoints checkpoints;
+	struct edit *edits;
+	size_t nedits, cap_edits;
+	uint64_t *skip; /* sorted */
+	size_t nskip;
+	bool skip_recorded;
+	struct marks marks;
+	struct watchdog watchdog;
+	struct hash_device *hash; /* NULL: hash on the host */
+	struct buf notes;	  /* sentences for OPEN's reply */
+	uint64_t unrepeatable;
+	struct replayer_figures figures;
+	/* of the error being returned */
+	uint32_t fail_code;
+	uint64_t fail_seq, fail_first;
+};
+
+/* ---- replayer-driver.c: errors ------------------------------------------------------------------------------------------ */
+
+/* An error of the protocol: code and seq go with it to tsdb. */
+struct err *rp_fail(struct rp *rp, enum replayer_error_code code, uint64_t seq, const char *fmt, ...)
+	TS_PRINTF(4, 5) TS_CHECK;
+/* NULL for CUDA_SUCCESS. A fault names the commands that can have caused it. */
+struct err *rp_cu(struct rp *rp, CUresult r, const char *call) TS_CHECK;
+#define CU(rp, call, ...) TRY(rp_cu((rp), (rp)->d.call(__VA_ARGS__), #call))
+uint64_t now_ns(void); /* CLOCK_MONOTONIC */
+
+/* ---- replayer-window.c ---------------------------------------------------------------------------------------------------- */
+
+/* Everything that REPLAYER_OPEN does. */
+struct err *window_open(struct rp *rp, const char *path) TS_CHECK;
+/* A line for the user; counted: a command that cannot be executed again. */
+void window_note(struct rp *rp, bool counted, const char *fmt, ...) TS_PRINTF(3, 4);
+
+/* ---- replayer-objects.c ------------------------------------------------------------------------------------------------ */
+
+void objects_from_state(struct rp *rp, const struct state *s);
+/* A command of the trace up to the window's end; before: it comes before the window. */
+void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before);
+struct rkernel *objects_kernel(struct rp *rp, uint64_t id); /* NULL: none */
+struct rgraph *objects_graph(struct rp *rp, uint64_t id);
+struct rmodule *objects_module(struct rp *rp, uint64_t id);
+/* The stream to submit to; makes it. */
+struct err *objects_stream(struct rp *rp, uint64_t id, CUstream *ret) TS_CHECK;
+struct err *objects_event(struct rp *rp, uint64_t id, CUevent *ret) TS_CHECK;
+struct err *objects_drop_stream(struct rp *rp, uint64_t id) TS_CHECK;
+struct err *objects_drop_event(struct rp *rp, uint64_t id) TS_CHECK;
+/* Makes stream wait for all that has been submitted to any other. */
+struct err *objects_barrier(struct rp *rp, CUstream stream) TS_CHECK;
+
+/* ---- replayer-place.c ------------------------------------------------------------------------------------------------------ */
+
+/* Reserves and maps what place.wanted holds. Must come right after the context. */
+struct err *place_all(struct rp *rp) TS_CHECK;
+/* After place_all: pinned memory. */
+struct err *place_host(struct rp *rp) TS_CHECK;
+enum place_where { PLACE_NOWHERE, PLACE_DEVICE, PLACE_HOST };
+/* Where the recorded range is here: *ret its address in this process (a module's global has another than while recording). */
+enum place_where place_find(const struct rp *rp, uint64_t addr, uint64_t size, uint64_t *ret);
+
+/* ---- replayer-code.c -------------------------------------------------------------------------------------------------- */
+
+/* Loads the code of every kernel that the window launches and finds the globals. */
+struct err *code_load(struct rp *rp) TS_CHECK;
+struct err *code_function(struct rp *rp, struct rkernel *k, CUfunction *ret) TS_CHECK;
+/* Function attributes as they were after seq. */
+struct err *code_attrs(struct rp *rp, uint64_t seq) TS_CHECK;
+struct err *code_attr(struct rp *rp, const struct rattr *a) TS_CHECK;
+/* REPLAYER_SWAP; n 0: the recorded code again. */
+struct err *code_swap(struct rp *rp, uint32_t kernel, bool is_ptx, const void *code, size_t n) TS_CHECK;
+
+/* ---- replayer-memory.c, replayer-staging.c ---------------------------------------------------------------------------- */
+
+struct err *contents_read_index(struct rp *rp) TS_CHECK;
+/* The memory of the window's start, from the trace. */
+struct err *contents_restore(struct rp *rp) TS_CHECK;
+/* Pieces of command seq in *ret_n elements from the returned one. */
+const struct sbt_memory *contents_of(const struct rp *rp, uint64_t seq, size_t *ret_n);
+const struct sbt_memory *contents_find(const struct rp *rp, uint64_t seq, enum sbt_memory_role role, uint64_t addr);
+/* Applies the HOST (before) or EFFECT (after) pieces of seq; *ret_any: there were some (may be NULL). */
+struct err *contents_apply(struct rp *rp, uint64_t seq, enum sbt_memory_role role, bool *ret_any) TS_CHECK;
+/* Bytes of a piece to where it is now; in order with stream. */
+struct err *contents_put(struct rp *rp, const struct sbt_memory *m, uint64_t addr, CUstream stream) TS_CHECK;
+struct err *contents_read(struct rp *rp, uint64_t addr, void *dst, size_t n) TS_CHECK;
+struct err *contents_write(struct rp *rp, uint64_t addr, const void *src, size_t n) TS_CHECK;
+/* Of recorded addresses; everything submitted must have finished. */
+struct err *contents_hash(struct rp *rp, uint64_t addr, uint64_t size, struct sbt_hash *ret) TS_CHECK;
+/* pieces: of struct replayer_piece. */
+struct err *contents_verify(struct rp *rp, struct replayer_verified *ret, struct buf *pieces) TS_CHECK;
+
+struct err *staging_open(struct rp *rp) TS_CHECK;
+struct err *staging_upload(struct rp *rp, const struct sbt_memory *m, uint64_t to, CUstream stream) TS_CHECK;
+/* Copies n bytes from device or pinned memory to nowhere, compared with m (may be NULL: not compared). */
+struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t from, uint64_t n, CUstream stream) TS_CHECK;
+/* Looks at outputs that have arrived; wait: all. */
+struct err *staging_collect(struct rp *rp, bool wait) TS_CHECK;
+/* An output whose bytes are here already. */
+void staging_verdict(struct rp *rp, uint64_t seq, bool same);
+
+/* ---- replayer-execute.c ------------------------------------------------------------------------------------------------- */
+
+/* Submits c. */
+struct err *execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* Waits for everything submitted. */
+struct err *execute_finish(struct rp *rp) TS_CHECK;
+/* From the position on, up to seq; checkpoints on the way. */
+struct err *execute_to(struct rp *rp, uint64_t seq) TS_CHECK;
+struct err *execute_run(struct rp *rp, const struct replayer_run *run, struct replayer_ran *ret) TS_CHECK;
+/* The command seq; NULL when the trace has none. Valid until the next call. */
+struct err *execute_fetch(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret) TS_CHECK;
+/* The launch's parameters with the user's changes, in out. */
+struct err *execute_args(struct rp *rp, const struct sbt_cmd *c, const struct rkernel *k, struct buf *out) TS_CHECK;
+
+/* ---- replayer-copy.c --------------------------------------------------------------------------------------------------- */
+
+struct err *copy_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+struct err *fill_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* Bytes from the first to the last one that the copy touches on a side. */
+uint64_t copy_extent(const struct sbt_cmd_copy *u, bool dst);
+/* One side of a three-dimensional copy: where PLACE_NOWHERE is host memory at addr. */
+void copy_side_dst(CUDA_MEMCPY3D *m, const struct sbt_cmd_copy *u, enum place_where where, uint64_t addr);
+void copy_side_src(CUDA_MEMCPY3D *m, const struct sbt_cmd_copy *u, enum place_where where, uint64_t addr);
+
+/* ---- replayer-graph.c ---------------------------------------------------------------------------------------------------- */
+
+struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* Makes the executable graph if it is not there. */
+struct err *graph_make(struct rp *rp, struct rgraph *g) TS_CHECK;
+void graph_unmake(struct rp *rp, struct rgraph *g);
+/* All of them: a kernel's code or a parameter changed. */
+void graph_unmake_all(struct rp *rp);
+
+/* ---- replayer-checkpoint.c ------------------------------------------------------------------------------------------------ */
+
+/* Keeps a copy of the memory at the position. No room is no error. */
+struct err *checkpoint_take(struct rp *rp) TS_CHECK;
+/* The same when one is due. */
+struct err *checkpoint_tick(struct rp *rp) TS_CHECK;
+struct err *checkpoint_seek(struct rp *rp, uint64_t seq) TS_CHECK;
+/* Forgets those at and behind seq: the user changed something there. */
+void checkpoint_forget(struct rp *rp, uint64_t from);
+
+/* ---- replayer-watchdog.c ---------------------------------------------------------------------------------------------------- */
+
+struct err *watchdog_start(struct rp *rp, int fd) TS_CHECK;
+/* The driver is being called for command seq. */
+void watchdog_on(struct rp *rp, uint64_t seq);
+void watchdog_off(struct rp *rp);
+/* Before the main thread writes to the socket. */
+void watchdog_claim(struct rp *rp);
+struct err *marks_note(struct rp *rp, uint64_t seq, CUstream stream) TS_CHECK;
+struct err *marks_wait(struct rp *rp) TS_CHECK;
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Contents: the index of what the trace holds, restoring the window's start, reading, writing, hashing, verifying. Fresh memory
+ * (allocated within the window) begins with zeros at the window's start, so that every run begins alike.
+ */
+#include "replay/replayer-int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- index -------------------------------------------------------------------------------------------------------------- */
+
+static struct err *index_piece(void *arg, const struct sbt_memory *m)
+{
+	struct rp *rp = arg;
+	struct contents *x = &rp->contents;
+
+	if (m->size > UINT64_MAX - m->addr)
+		return rp_fail(rp, REPLAYER_E_TRACE, m->seq, "#%llu: a piece of memory wraps around", (unsigned long long)m->seq);
+	if (m->role == SBT_MEMORY_START) {
+		MAKE_ROOM(x->start, x->nstart, x->cap_start);
+		x->start[x->nstart++] = *m;
+	} else if (m->role == SBT_MEMORY_END) {
+		MAKE_ROOM(x->end, x->nend, x->cap_end);
+		x->end[x->nend++] = *m;
+	} else {
+		MAKE_ROOM(x->flow, x->nflow, x->cap_flow);
+		x->flow[x->nflow++] = *m;
+	}
+	return NULL;
+}
+
+struct err *contents_read_index(struct rp *rp)
+{
+	return sbt_reader_memory(rp->trace, rp->first, rp->last, index_piece, rp);
+}
+
+const struct sbt_memory *contents_of(const struct rp *rp, uint64_t seq, size_t *ret_n)
+{
+	const struct contents *x = &rp->contents;
+	size_t lo = 0, hi = x->nflow, n = 0;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (x->flow[mid].seq < seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (lo + n < x->nflow && x->flow[lo + n].seq == seq)
+		n++;
+	*ret_n = n;
+	return n ? &x->flow[lo] : NULL;
+}
+
+const struct sbt_memory *contents_find(const struct rp *rp, uint64_t seq, enum sbt_memory_role role, uint64_t addr)
+{
+	size_t n;
+	const struct sbt_memory *m = contents_of(rp, seq, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (m[i].role == role && m[i].addr == addr)
+			return &m[i];
+	return NULL;
+}
+
+/* ---- moving bytes --------------------------------------------------------------------------------------------------------- */
+
+static struct err *no_such_memory(struct rp *rp, uint64_t addr, uint64_t size)
+{
+	return rp_fail(rp, REPLAYER_E_OTHER, 0, "0x%llx to 0x%llx is not memory of the window", (unsigned long long)addr,
+		(unsigned long long)(addr + size));
+}
+
+struct err *contents_put(struct rp *rp, const struct sbt_memory *m, uint64_t addr, CUstream stream)
+{
+	return m->has_bytes ? staging_upload(rp, m, addr, stream) : NULL;
+}
+
+struct err *contents_read(struct rp *rp, uint64_t addr, void *dst, size_t n)
+{
+	uint64_t here;
+
+	switch (place_find(rp, addr, n, &here)) {
+	case PLACE_HOST:
+		memcpy(dst, (const void *)(uintptr_t)here, n);
+		return NULL;
+	case PLACE_DEVICE:
+		CU(rp, cuMemcpyDtoHAsync_v2, dst, here, n, rp->own);
+		CU(rp, cuStreamSynchronize, rp->own);
+		return NULL;
+	default:
+		return no_such_memory(rp, addr, n);
+	}
+}
+
+struct err *contents_write(struct rp *rp, uint64_t addr, const void *src, size_t n)
+{
+	uint64_t here;
+
+	switch (place_find(rp, addr, n, &here)) {
+	case PLACE_HOST:
+		memcpy((void *)(uintptr_t)here, src, n);
+		return NULL;
+	case PLACE_DEVICE:
+		CU(rp, cuMemcpyHtoDAsync_v2, here, src, n, rp->own);
+		CU(rp, cuStreamSynchronize, rp->own);
+		return NULL;
+	default:
+		return no_such_memory(rp, addr, n);
+	}
+}
+
+static struct err *apply(struct rp *rp, const struct sbt_memory *m)
+{
+	uint64_t here;
+	uint64_t addr = m->addr;
+
+	if (!m->has_bytes)
+		return NULL;
+	switch (place_find(rp, addr, m->size, &here)) {
+	case PLACE_HOST:
+		return sbt_reader_memory_read(rp->trace, m, 0, (void *)(uintptr_t)here, m->size);
+	case PLACE_DEVICE:
+		TRY(contents_put(rp, m, here, rp->own));
+		CU(rp, cuStreamSynchronize, rp->own);
+		return NULL;
+	default: /* memory that no command of the window needs */
+		return NULL;
+	}
+}
+
+struct err *contents_apply(struct rp *rp, uint64_t seq, enum sbt_memory_role role, bool *ret_any)
+{
+	bool any = false;
+	size_t n;
+	const struct sbt_memory *m = contents_of(rp, seq, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (m[i].role != role)
+			continue;
+		/* Earlier work may still read what is about to change. */
+		if (!any)
+			TRY(execute_finish(rp));
+		any = true;
+		TRY(apply(rp, &m[i]));
+	}
+	if (ret_any)
+		*ret_any = any;
+	return NULL;
+}
+
+/* ---- the window's start ------------------------------------------------------------------------------------------------- */
+
+/* What the recording says nothing of. */
+static struct err *clear_all(struct rp *rp)
+{
+	for (size_t i = 0; i < rp->place.device.n; i++)
+		CU(rp, cuMemsetD8Async, rp->place.device.r[i].addr, 0, rp->place.device.r[i].size, rp->own);
+	for (size_t i = 0; i < rp->place.host.n; i++)
+		memset((void *)(uintptr_t)rp->place.host.r[i].addr, 0, rp->place.host.r[i].size);
+	return NULL;
+}
+
+struct err *contents_restore(struct rp *rp)
+{
+	const uint64_t begin = now_ns();
+
+	TRY(clear_all(rp));
+	for (size_t i = 0; i < rp->contents.nstart; i++) {
+		const struct sbt_memory *m = &rp->contents.start[i];
+		uint64_t here;
+
+		watchdog_on(rp, 0);
+		if (!m->has_bytes)
+			continue;
+		const enum place_where where = place_find(rp, m->addr, m->size, &here);
+		if (where == PLACE_HOST)
+			TRY(sbt_reader_memory_read(rp->trace, m, 0, (void *)(uintptr_t)here, m->size));
+		else if (where == PLACE_DEVICE)
+			TRY(contents_put(rp, m, here, rp->own));
+		else
+			continue;
+		rp->figures.restored_bytes += m->size;
+	}
+	CU(rp, cuStreamSynchronize, rp->own);
+	rp->figures.restore_ns += now_ns() - begin;
+	return NULL;
+}
+
+/* ---- hashing -------------------------------------------------------------------------------------------------------------- */
+
+static struct err *hash_by_copy(struct rp *rp, uint64_t here, uint64_t size, struct sbt_hash *ret)
+{
+	uint8_t *bounce = rp->contents.slots[0].mem;
+
+	TRY(staging_collect(rp, true)); /* the slot is free then */
+	for (uint64_t at = 0; at < size; at += STAGING_BYTES) {
+		const uint64_t n = size - at < STAGING_BYTES ? size - at : STAGING_BYTES;
+
+		watchdog_on(rp, 0);
+		CU(rp, cuMemcpyDtoHAsync_v2, bounce, here + at, n, rp->own);
+		CU(rp, cuStreamSynchronize, rp->own);
+		for (uint64_t p = 0; p < n; p += SBT_PAGE)
+			sbt_range_hash_add(ret, (at + p) / SBT_PAGE, sbt_page_hash(bounce + p, n - p < SBT_PAGE ? n - p : SBT_PAGE));
+	}
+	sbt_range_hash_end(ret, size);
+	return NULL;
+}
+
+struct err *contents_hash(struct rp *rp, uint64_t addr, uint64_t size, struct sbt_hash *ret)
+{
+	const uint64_t begin = now_ns();
+	struct err *e = NULL;
+	uint64_t here;
+
+	*ret = (struct sbt_hash){{0, 0}};
+	switch (place_find(rp, addr, size, &here)) {
+	case PLACE_HOST:
+		*ret = sbt_range_hash((const void *)(uintptr_t)here, size);
+		break;
+	case PLACE_DEVICE:
+		e = hash_by_copy(rp, here, size, ret);
+		break;
+	default:
+		return no_such_memory(rp, addr, size);
+	}
+	rp->figures.hashed_bytes += size;
+	rp->figures.hash_ns += now_ns() - begin;
+	return e;
+}
+
+/* ---- verifying ------------------------------------------------------------------------------------------------------------- */
+
+/* The first page that differs from the recorded bytes. */
+static struct err *first_difference(struct rp *rp, const struct sbt_memory *m, uint64_t *ret)
+{
+	uint8_t *want = xmalloc(SBT_PAGE), *got = xmalloc(SBT_PAGE);
+	struct err *e = NULL;
+
+	*ret = UINT64_MAX;
+	for (uint64_t at = 0; at < m->size && !e && *ret == UINT64_MAX; at += SBT_PAGE) {
+		const size_t n = m->size - at < SBT_PAGE ? (size_t)(m->size - at) : SBT_PAGE;
+
+		watchdog_on(rp, 0);
+		e = sbt_reader_memory_read(rp->trace, m, at, want, n);
+		if (!e)
+			e = contents_read(rp, m->addr + at, got, n);
+		if (!e && memcmp(want, got, n))
+			*ret = at / SBT_PAGE;
+	}
+	free(want);
+	free(got);
+	return e;
+}
+
+static struct err *verify_piece(struct rp *rp, const struct sbt_memory *m, struct replayer_verified *v, struct buf *pieces)
+{
+	struct replayer_piece p = {.addr = m->addr, .size = m->size, .first_page = UINT64_MAX};
+	struct sbt_hash h;
+	uint64_t here;
+
+	v->pieces++;
+	p.checked = place_find(rp, m->addr, m->size, &here) != PLACE_NOWHERE;
+	if (p.checked) {
+		watchdog_on(rp, 0);
+		TRY(contents_hash(rp, m->addr, m->size, &h));
+		p.same = sbt_hash_equal(h, m->hash);
+		if (!p.same && m->has_bytes)
+			TRY(first_difference(rp, m, &p.first_page));
+	}
+	v->same += p.same;
+	v->unchecked += !p.checked;
+	buf_add(pieces, &p, sizeof p);
+	return NULL;
+}
+
+static bool end_has(const struct rp *rp, uint64_t addr)
+{
+	for (size_t i = 0; i < rp->contents.nend; i++)
+		if (rp->contents.end[i].addr == addr && rp->contents.end[i].owner != SBT_MEMORY_GLOBAL)
+			return true;
+	return false;
+}
+
+/* Allocations that are live at the end and of which nothing was recorded there. */
+static struct err *add_unchecked(struct rp *rp, struct replayer_verified *v, struct buf *pieces)
+{
+	struct state_alloc a;
+	struct state *s;
+
+	TRY(state_at(&s, rp->trace, rp->last));
+	for (unsigned i = 0; state_alloc(s, i, &a); i++) {
+		const struct replayer_piece p = {.addr = a.addr, .size = a.size, .first_page = UINT64_MAX};
+
+		if (end_has(rp, a.addr))
+			continue;
+		v->pieces++;
+		v->unchecked++;
+		buf_add(pieces, &p, sizeof p);
+	}
+	state_free(s);
+	return NULL;
+}
+
+static void sum_outputs(struct rp *rp, struct replayer_verified *v)
+{
+	const struct contents *x = &rp->contents;
+
+	for (size_t i = 0; i < x->nverdicts; i++) {
+		v->outputs++;
+		v->outputs_same += x->verdicts[i].same;
+		if (!x->verdicts[i].same && (!v->first_output || x->verdicts[i].seq < v->first_output))
+			v->first_output = x->verdicts[i].seq;
+	}
+}
+
+struct err *contents_verify(struct rp *rp, struct replayer_verified *ret, struct buf *pieces)
+{
+	TRY(staging_collect(rp, true));
+	if (rp->position < rp->last)
+		return rp_fail(rp, REPLAYER_E_OTHER, 0, "the position is #%llu: memory can be compared at the window's end, #%llu",
+			(unsigned long long)rp->position, (unsigned long long)rp->last);
+	for (size_t i = 0; i < rp->contents.nend; i++)
+		TRY(verify_piece(rp, &rp->contents.end[i], ret, pieces));
+	TRY(add_unchecked(rp, ret, pieces));
+	sum_outputs(rp, ret);
+	return NULL;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Streams, events, modules, kernels, graphs of the trace, known from the state at the window's start and from the commands up to its end. Driver
+ * objects are made when first used and again when needed after they were destroyed, so that execution can begin anywhere: everything
+ * that was recorded on an event before a position has finished there, which is what a new event says too.
+ */
+#include "replay/replayer-int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- ids ---------------------------------------------------------------------------------------------------------------- */
+
+static size_t slot_of(const struct id_map *m, uint32_t id)
+{
+	size_t i = (id * UINT32_C(0x9e3779b1)) & (m->slots - 1);
+
+	while (m->index[i] != UINT32_MAX && m->id[i] != id)
+		i = (i + 1) & (m->slots - 1);
+	return i;
+}
+
+uint32_t id_map_get(const struct id_map *m, uint32_t id)
+{
+	return m->slots ? m->index[slot_of(m, id)] : UINT32_MAX;
+}
+
+static void grow(struct id_map *m)
+{
+	const struct id_map old = *m;
+
+	m->slots = old.slots ? 2 * old.slots : 64;
+	m->id = xcalloc(m->slots, sizeof *m->id);
+	m->index = xmalloc(m->slots * sizeof *m->index);
+	memset(m->index, 0xff, m->slots * sizeof *m->index);
+	for (size_t i = 0; i < old.slots; i++)
+		if (old.index[i] != UINT32_MAX) {
+			const size_t at = slot_of(m, old.id[i]);
+
+			m->id[at] = old.id[i];
+			m->index[at] = old.index[i];
+		}
+	free(old.id);
+	free(old.index);
+}
+
+void id_map_put(struct id_map *m, uint32_t id, uint32_t index)
+{
+	if (2 * (m->n + 1) > m->slots)
+		grow(m);
+	const size_t at = slot_of(m, id);
+
+	m->n += m->index[at] == UINT32_MAX;
+	m->id[at] = id;
+	m->index[at] = index;
+}
+
+void id_map_free(struct id_map *m)
+{
+	free(m->id);
+	free(m->index);
+	*m = (struct id_map){0};
+}
+
+/* The element of a table for id, made when it is new. */
+#define OWN(o, table, type, the_id)                                                                     \
+	({                                                                                              \
+		const uint32_t own_id_ = (uint32_t)(the_id);                                            \
+		uint32_t own_i_ = id_map_get(&(o)->table##_ids, own_id_);                               \
+		if (own_i_ == UINT32_MAX) {                                                             \
+			MAKE_ROOM((o)->table##s, (o)->n##table##s, (o)->cap_##table##s);                \
+			own_i_ = (uint32_t)(o)->n##table##s++;                                          \
+			memset(&(o)->table##s[own_i_], 0, sizeof(struct type));                         \
+			id_map_put(&(o)->table##_ids, own_id_, own_i_);                                 \
+		}                                                                                       \
+		&(o)->table##s[own_i_];                                                                 \
+	})
+#define FIND(o, table, the_id)                                                                          \
+	({                                                                                              \
+		const uint32_t find_i_ = (the_id) < SBT_NO_ID ? id_map_get(&(o)->table##_ids, (uint32_t)(the_id)) : UINT32_MAX; \
+		find_i_ == UINT32_MAX ? NULL : &(o)->table##s[find_i_];                                 \
+	})
+
+struct rkernel *objects_kernel(struct rp *rp, uint64_t id)
+{
+	return FIND(&rp->objects, kernel, id);
+}
+
+struct rgraph *objects_graph(struct rp *rp, uint64_t id)
+{
+	return FIND(&rp->objects, graph, id);
+}
+
+struct rmodule *objects_module(struct rp *rp, uint64_t id)
+{
+	return FIND(&rp->objects, module, id);
+}
+
+/* ---- learning ----------------------------------------------------------------------------------------------------------- */
+
+static void learn_kernel(struct objects *o, uint32_t id, uint64_t module, struct sbt_blob name, struct sbt_blob params,
+	uint64_t hash)
+{
+	struct rkernel *k = OWN(o, kernel, rkernel, id);
+
+	if (k->name)
+		return;
+	k->id = id;
+	k->module = module < SBT_NO_ID ? (uint32_t)module : SBT_NO_ID;
+	k->name = xmalloc(name.len + 1);
+	memcpy(k->name, name.len ? name.p : "", name.len);
+	k->name[name.len] = '\0';
+	k->nparams = (unsigned)(params.len / 8);
+	k->params = xmalloc(params.len + 8);
+	memcpy(k->params, params.len ? params.p : "", (size_t)k->nparams * 8);
+	k->code_hash = hash;
+	k->max_shared = 48u << 10;
+	struct rmodule *m = FIND(o, module, module);
+	if (m && !m->code_hash)
+		m->code_hash = hash;
+}
+
+static void learn_module(struct objects *o, uint32_t id, uint64_t hash)
+{
+	struct rmodule *m = OWN(o, module, rmodule, id);
+
+	m->id = id;
+	if (hash)
+		m->code_hash = hash;
+}
+
+static void learn_stream(struct objects *o, uint32_t id, uint64_t flags, int64_t priority, bool is_default, bool per_thread)
+{
+	struct rstream *s = OWN(o, stream, rstream, id);
+
+	s->is_default |= is_default;
+	s->per_thread = per_thread;
+	s->flags = flags & 1 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
+	s->priority = priority < -1000 || priority > 1000 ? 0 : (int)priority;
+}
+
+static void learn_node(struct objects *o, uint64_t graph, const struct state_node *n)
+{
+	struct rgraph *g = OWN(o, graph, rgraph, graph);
+	struct rnode *to = NULL;
+
+	g->id = (uint32_t)graph;
+	/* Mostly the next one in order; one that is written again has been changed. */
+	for (size_t i = n->node < g->nnodes ? n->node : 0; i < g->nnodes && !to; i++)
+		if (g->nodes[i].node == n->node)
+			to = &g->nodes[i];
+	if (!to) {
+		MAKE_ROOM(g->nodes, g->nnodes, g->cap);
+		to = &g->nodes[g->nnodes++];
+		*to = (struct rnode){0};
+	}
+	free(to->deps);
+	free(to->payload);
+	*to = (struct rnode){.node = n->node, .type = n->type, .ndeps = (unsigned)(n->deps.len / 4),
+		.payload_size = n->payload.len, .deps = xmalloc(n->deps.len + 4), .payload = xmalloc(n->payload.len + 8)};
+	memcpy(to->deps, n->deps.len ? n->deps.p : "", (size_t)to->ndeps * 4);
+	memcpy(to->payload, n->payload.len ? n->payload.p : "", n->payload.len);
+}
+
+static void copy_nodes(struct objects *o, uint64_t exec, uint64_t source)
+{
+	OWN(o, graph, rgraph, exec)->id = (uint32_t)exec;
+	struct rgraph *s = FIND(o, graph, source);
+
+	FIND(o, graph, exec)->is_exec = true;
+	for (size_t i = 0; s && i < s->nnodes; i++) {
+		const struct rnode n = s->nodes[i];
+		const struct state_node copy = {.node = n.node, .type = n.type, .deps = {n.deps, (uint64_t)n.ndeps * 4},
+			.payload = {n.payload, n.payload_size}};
+
+		learn_node(o, exec, &copy);
+		s = FIND(o, graph, source);
+	}
+}
+
+static void learn_global(struct objects *o, uint32_t module, struct sbt_blob name, uint64_t addr, uint64_t size)
+{
+	for (size_t i = 0; i < o->nglobals; i++)
+		if (o->globals[i].module == module && strlen(o->globals[i].name) == name.len &&
+			!memcmp(o->globals[i].name, name.p, name.len))
+			return;
+	if (!name.len || !size)
+		return;
+	MAKE_ROOM(o->globals, o->nglobals, o->cap_globals);
+	struct rglobal *g = &o->globals[o->nglobals++];
+	*g = (struct rglobal){.module = module, .addr = addr, .size = size, .name = xmalloc(name.len + 1)};
+	memcpy(g->name, name.p, name.len);
+	g->name[name.len] = '\0';
+}
+
+void objects_from_state(struct rp *rp, const struct state *s)
+{
+	struct objects *o = &rp->objects;
+	struct state_stream st;
+	struct state_module m;
+	struct state_kernel k;
+	struct state_graph g;
+	struct state_node n;
+
+	for (unsigned i = 0; state_stream(s, i, &st); i++)
+		learn_stream(o, st.id, st.flags, st.priority, st.is_default, st.per_thread);
+	for (unsigned i = 0; state_module(s, i, &m); i++)
+		learn_module(o, m.id, m.code_hash);
+	for (unsigned i = 0; state_kernel(s, i, &k); i++)
+		learn_kernel(o, k.id, k.module, (struct sbt_blob){k.name, strlen(k.name)}, k.params, k.code_hash);
+	for (unsigned i = 0; state_graph(s, i, &g); i++) {
+		OWN(o, graph, rgraph, g.id)->id = g.id;
+		FIND(o, graph, g.id)->is_exec = g.is_exec;
+		for (unsigned j = 0; state_graph_node(s, g.id, j, &n); j++)
+			learn_node(o, g.id, &n);
+	}
+}
+
+/* What a command before the window says that the state does not keep. */
+static void learn_early(struct rp *rp, const struct sbt_cmd *c)
+{
+	struct objects *o = &rp->objects;
+
+	if (c->kind == SBT_FUNC_ATTR) {
+		MAKE_ROOM(o->attrs, o->nattrs, o->cap_attrs);
+		o->attrs[o->nattrs++] = (struct rattr){c->seq, (uint32_t)c->u.func_attr.kernel, (int)c->u.func_attr.attr,
+			(int)(int64_t)c->u.func_attr.attr_value};
+	} else if (c->kind == SBT_GLOBAL_DEF) {
+		learn_global(o, (uint32_t)c->u.global_def.module, c->u.global_def.global_name, c->u.global_def.addr,
+			c->u.global_def.size);
+	}
+}
+
+static void use_graph(struct rp *rp, uint64_t id, unsigned depth)
+{
+	struct rgraph *g = objects_graph(rp, id);
+	struct sbt_cmd c;
+
+	if (!g || g->used || depth > 16)
+		return;
+	g->used = true;
+	for (size_t i = 0; i < g->nnodes; i++) {
+		if (!sbt_unpack(&c, g->nodes[i].payload, g->nodes[i].payload_size))
+			continue;
+		struct rkernel *k = c.kind == SBT_LAUNCH ? objects_kernel(rp, c.u.launch.kernel) : NULL;
+		if (k)
+			k->used = true;
+		if (c.kind == SBT_GRAPH_LAUNCH)
+			use_graph(rp, c.u.graph_launch.exec, depth + 1);
+	}
+}
+
+void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
+{
+	struct objects *o = &rp->objects;
+	struct rkernel *k;
+
+	if (c->result)
+		return;
+	learn_early(rp, c);
+	if (before)
+		return;
+	switch (c->kind) {
+	case SBT_CTX_CREATE:
+		if (c->u.ctx_create.default_stream < SBT_NO_ID)
+			learn_stream(o, (uint32_t)c->u.ctx_create.default_stream, 0, 0, true, false);
+		break;
+	case SBT_STREAM_CREATE:
+		learn_stream(o, (uint32_t)c->u.stream_create.new_stream, c->u.stream_create.stream_flags,
+			(int64_t)c->u.stream_create.priority, false, c->u.stream_create.per_thread != 0);
+		break;
+	case SBT_MODULE_LOAD:
+		learn_module(o, (uint32_t)c->u.module_load.new_module, c->u.module_load.code_hash);
+		break;
+	case SBT_KERNEL_DEF:
+		learn_kernel(o, (uint32_t)c->u.kernel_def.new_kernel, c->u.kernel_def.module, c->u.kernel_def.kernel_name,
+			c->u.kernel_def.params, c->u.kernel_def.code_hash);
+		break;
+	case SBT_GRAPH_CREATE:
+		if (c->u.graph_create.clone_of < SBT_NO_ID) {
+			copy_nodes(o, c->u.graph_create.new_graph, c->u.graph_create.clone_of);
+			objects_graph(rp, c->u.graph_create.new_graph)->is_exec = false;
+		}
+		break;
+	case SBT_GRAPH_NODE:
+		learn_node(o, c->u.graph_node.graph, &(struct state_node){.node = (uint32_t)c->u.graph_node.node,
+			.type = (enum sbt_node)c->u.graph_node.type, .deps = c->u.graph_node.deps,
+			.payload = c->u.graph_node.payload});
+		break;
+	case SBT_GRAPH_INSTANTIATE:
+		copy_nodes(o, c->u.graph_instantiate.new_exec, c->u.graph_instantiate.graph);
+		break;
+	case SBT_LAUNCH:
+		k = c->flags & SBT_F_GRAPH ? NULL : objects_kernel(rp, c->u.launch.kernel);
+		if (k)
+			k->used = true;
+		break;
+	case SBT_GRAPH_LAUNCH:
+		use_graph(rp, c->u.graph_launch.exec, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- driver objects ----------------------------------------------------------------------------------------------------- */
+
+/* A per-thread default stream is an ordinary stream that takes part in the legacy default stream's barrier (CUDA C++ programming
+ * guide, "Per-thread default stream"). */
+struct err *objects_stream(struct rp *rp, uint64_t id, CUstream *ret)
+{
+	struct rstream *s = FIND(&rp->objects, stream, id);
+
+	*ret = NULL;
+	if (!s && id != SBT_NO_ID)
+		return rp_fail(rp, REPLAYER_E_TRACE, rp->current, "#%llu is on stream %llu, which the trace never made",
+			(unsigned long long)rp->current, (unsigned long long)id);
+	if (!s || s->is_default)
+		return NULL;
+	if (!s->handle)
+		CU(rp, cuStreamCreateWithPriority, &s->handle, s->flags, s->priority);
+	*ret = s->handle;
+	return NULL;
+}
+
+struct err *objects_event(struct rp *rp, uint64_t id, CUevent *ret)
+{
+	*ret = NULL;
+	if (id >= SBT_NO_ID)
+		return rp_fail(rp, REPLAYER_E_TRACE, rp->current, "#%llu uses an event that the trace does not know",
+			(unsigned long long)rp->current);
+	struct revent *e = OWN(&rp->objects, event, revent, id);
+	if (!e->handle)
+		CU(rp, cuEventCreate, &e->handle, CU_EVENT_DISABLE_TIMING);
+	*ret = e->handle;
+	return NULL;
+}
+
+/* Pending work of a destroyed stream still runs. */
+struct err *objects_drop_stream(struct rp *rp, uint64_t id)
+{
+	struct rstream *s = FIND(&rp->objects, stream, id);
+	CUstream h = s ? s->handle : NULL;
+
+	if (!h)
+		return NULL;
+	s->handle = NULL;
+	CU(rp, cuStreamDestroy_v2, h);
+	return NULL;
+}
+
+struct err *objects_drop_event(struct rp *rp, uint64_t id)
+{
+	struct revent *e = FIND(&rp->objects, event, id);
+	CUevent h = e ? e->handle : NULL;
+
+	if (!h)
+		return NULL;
+	e->handle = NULL;
+	CU(rp, cuEventDestroy_v2, h);
+	return NULL;
+}
+
+static struct err *join(struct rp *rp, CUstream stream, CUstream other)
+{
+	CUevent e;
+
+	CU(rp, cuEventCreate, &e, CU_EVENT_DISABLE_TIMING);
+	struct err *err = rp_cu(rp, rp->d.cuEventRecord(e, other), "cuEventRecord");
+	if (!err)
+		err = rp_cu(rp, rp->d.cuStreamWaitEvent(stream, e, 0), "cuStreamWaitEvent");
+	(void)rp->d.cuEventDestroy_v2(e); /* takes effect when it has happened */
+	return err;
+}
+
+struct err *objects_barrier(struct rp *rp, CUstream stream)
+{
+	TRY(join(rp, stream, NULL));
+	for (size_t i = 0; i < rp->objects.nstreams; i++)
+		if (rp->objects.streams[i].handle && rp->objects.streams[i].handle != stream)
+			TRY(join(rp, stream, rp->objects.streams[i].handle));
+	return NULL;
+}

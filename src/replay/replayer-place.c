@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory at the addresses it had while recording. Reserving takes a hint, not an address, and says nothing when it chose another
+ * one, so the result is compared. What works was measured: ranges rounded outwards to 32 MiB, neighbours joined, right after the context,
+ * before anything else; rounded to the allocation granularity some move, and holding ranges with mmap before cuInit makes all move.
+ */
+#include "replay/replayer-int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define ROUND (32ull << 20)
+#define HOST_PAGE 4096ull
+
+static bool on_host(enum sbt_mem mem)
+{
+	return mem == SBT_MEM_PINNED || mem == SBT_MEM_REGISTERED;
+}
+
+static struct ranges all_of(const struct place *p, bool host)
+{
+	struct ranges s = {0};
+
+	for (size_t i = 0; i < p->nwanted; i++)
+		if (on_host(p->wanted[i].mem) == host)
+			ranges_add(&s, p->wanted[i].addr, p->wanted[i].size);
+	return s;
+}
+
+static CUmemAllocationProp properties(const struct rp *rp)
+{
+	return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = rp->device}};
+}
+
+static struct err *moved(struct rp *rp, struct range r, const char *why)
+{
+	return err_cure(rp_fail(rp, REPLAYER_E_PLACE, 0, "the recorded addresses 0x%llx to 0x%llx (%llu bytes) cannot be had here: %s",
+				(unsigned long long)r.addr, (unsigned long long)(r.addr + r.size), (unsigned long long)r.size, why),
+		"try again; another process or driver places its own things elsewhere");
+}
+
+/* ---- reserving --------------------------------------------------------------------------------------------------------- */
+
+static bool reserve(struct rp *rp, struct range r)
+{
+	CUdeviceptr got = 0;
+
+	if (rp->d.cuMemAddressReserve(&got, r.size, 0, r.addr, 0))
+		return false;
+	if (got == r.addr)
+		return true;
+	(void)rp->d.cuMemAddressFree(got, r.size);
+	return false;
+}
+
+/* A rounded range that something else reaches into: what the allocations in it need, and no more. */
+static struct err *reserve_parts(struct rp *rp, struct range whole, uint64_t grain, struct ranges *reserved)
+{
+	struct ranges parts = {0};
+	struct err *e = NULL;
+
+	for (size_t i = 0; i < rp->place.nwanted; i++) {
+		const struct wanted *w = &rp->place.wanted[i];
+
+		if (!on_host(w->mem) && w->addr >= whole.addr && w->addr - whole.addr < whole.size)
+			ranges_add(&parts, w->addr, w->size);
+	}
+	ranges_merge(&parts, grain, 0);
+	for (size_t i = 0; i < parts.n && !e; i++)
+		if (reserve(rp, parts.r[i]))
+			ranges_add(reserved, parts.r[i].addr, parts.r[i].size);
+		else
+			e = moved(rp, parts.r[i], "the driver places them elsewhere");
+	ranges_free(&parts);
+	return e;
+}
+
+static struct err *reserve_all(struct rp *rp, uint64_t grain, struct ranges *reserved)
+{
+	struct ranges rounded = all_of(&rp->place, false), refused = {0};
+	struct err *e = NULL;
+
+	ranges_merge(&rounded, ROUND > grain ? ROUND : grain, 0);
+	for (size_t i = 0; i < rounded.n; i++)
+		ranges_add(reserve(rp, rounded.r[i]) ? reserved : &refused, rounded.r[i].addr, rounded.r[i].size);
+	for (size_t i = 0; i < refused.n && !e; i++)
+		e = reserve_parts(rp, refused.r[i], grain, reserved);
+	ranges_free(&rounded);
+	ranges_free(&refused);
+	return e;
+}
+
+/* ---- mapping -------------------------------------------------------------------------------------------------------------- */
+
+static struct err *map_one(struct rp *rp, struct range r)
+{
+	const CUmemAllocationProp prop = properties(rp);
+	const CUmemAccessDesc access = {.location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemGenericAllocationHandle h;
+
+	CU(rp, cuMemCreate, &h, r.size, &prop, 0);
+	struct err *e = rp_cu(rp, rp->d.cuMemMap(r.addr, r.size, 0, h, 0), "cuMemMap");
+	(void)rp->d.cuMemRelease(h); /* the mapping keeps it */
+	if (!e)
+		e = rp_cu(rp, rp->d.cuMemSetAccess(r.addr, r.size, &access, 1), "cuMemSetAccess");
+	return e;
+}
+
+static struct err *too_little(struct rp *rp, uint64_t needed, uint64_t have)
+{
+	return err_cure(rp_fail(rp, REPLAYER_E_MEMORY, 0, "the window needs %llu MiB of device memory; %llu MiB are free",
+				(unsigned long long)(needed >> 20), (unsigned long long)(have >> 20)),
+		"free the device, or replay what the window touches only (--touched)");
+}
+
+/* The whole reserved ranges when they fit, else what the allocations cover. */
+static struct err *map_all(struct rp *rp, uint64_t grain, struct ranges *reserved)
+{
+	struct place *p = &rp->place;
+	size_t have = 0, total = 0;
+
+	CU(rp, cuMemGetInfo_v2, &have, &total);
+	ranges_merge(reserved, 1, 0);
+	p->mapped = (struct ranges){0};
+	if (ranges_bytes(reserved) < have - have / 8) {
+		for (size_t i = 0; i < reserved->n; i++)
+			ranges_add(&p->mapped, reserved->r[i].addr, reserved->r[i].size);
+	} else {
+		p->mapped = all_of(p, false);
+		ranges_merge(&p->mapped, grain, 0);
+	}
+	if (ranges_bytes(&p->mapped) > have)
+		return too_little(rp, ranges_bytes(&p->mapped), have);
+	for (size_t i = 0; i < p->mapped.n; i++)
+		TRY(map_one(rp, p->mapped.r[i]));
+	return NULL;
+}
+
+/* Gaps up to this between allocations are checkpointed with them: fewer copies, and the memory is there. */
+#define GAP (64u << 10)
+
+static struct ranges contents_ranges(const struct place *p)
+{
+	struct ranges all = all_of(p, false), ret = {0};
+
+	/* Within each mapping, so that no copy crosses from one into the next. */
+	ranges_merge(&all, 1, 0);
+	for (size_t i = 0; i < p->mapped.n; i++) {
+		struct ranges in = {0};
+		const struct range m = p->mapped.r[i];
+
+		for (size_t j = 0; j < all.n; j++) {
+			const uint64_t start = all.r[j].addr > m.addr ? all.r[j].addr : m.addr;
+			const uint64_t all_end = all.r[j].addr + all.r[j].size, end = m.addr + m.size;
+			const uint64_t stop = all_end < end ? all_end : end;
+
+			if (start < stop)
+				ranges_add(&in, start, stop - start);
+		}
+		ranges_merge(&in, 1, GAP);
+		for (size_t j = 0; j < in.n; j++)
+			ranges_add(&ret, in.r[j].addr, in.r[j].size);
+		ranges_free(&in);
+	}
+	ranges_free(&all);
+	ranges_merge(&ret, 1, 0);
+	return ret;
+}
+
+struct err *place_all(struct rp *rp)
+{
+	const CUmemAllocationProp prop = properties(rp);
+	struct ranges reserved = {0};
+	size_t grain = 0;
+
+	rp->place.device = all_of(&rp->place, false);
+	if (!rp->place.device.n)
+		return NULL;
+	ranges_free(&rp->place.device);
+	if (!rp->d.cuMemAddressReserve || !rp->d.cuMemAddressFree || !rp->d.cuMemCreate || !rp->d.cuMemRelease ||
+		!rp->d.cuMemMap || !rp->d.cuMemSetAccess || !rp->d.cuMemGetAllocationGranularity)
+		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "the GPU driver cannot place memory at chosen addresses");
+	CU(rp, cuMemGetAllocationGranularity, &grain, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+	if (!grain || grain & (grain - 1))
+		grain = 2u << 20;
+	struct err *e = reserve_all(rp, grain, &reserved);
+	if (!e)
+		e = map_all(rp, grain, &reserved);
+	ranges_free(&reserved);
+	rp->place.device = contents_ranges(&rp->place);
+	return e;
+}
+
+/* ---- pinned memory ------------------------------------------------------------------------------------------------------- */
+
+static struct err *map_host(struct rp *rp, struct range r)
+{
+	void *want = (void *)(uintptr_t)r.addr;
+	CUdeviceptr there = 0;
+
+	void *got = mmap(want, r.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (got == MAP_FAILED)
+		return moved(rp, r, errno == EEXIST ? "something is mapped there in this process" : strerror(errno));
+	if (got != want) { /* a kernel before 4.17 takes the address as a hint */
+		munmap(got, r.size);
+		return moved(rp, r, "the system maps them elsewhere");
+	}
+	CU(rp, cuMemHostRegister_v2, got, r.size, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+	CU(rp, cuMemHostGetDevicePointer_v2, &there, got, 0);
+	if (there != r.addr)
+		return moved(rp, r, "the device sees pinned memory at other addresses");
+	return NULL;
+}
+
+struct err *place_host(struct rp *rp)
+{
+	struct ranges *h = &rp->place.host;
+
+	*h = all_of(&rp->place, true);
+	ranges_merge(h, HOST_PAGE, 0);
+	for (size_t i = 0; i < h->n; i++)
+		TRY(map_host(rp, h->r[i]));
+	return NULL;
+}
+
+/* ---- finding -------------------------------------------------------------------------------------------------------------- */
+
+enum place_where place_find(const struct rp *rp, uint64_t addr, uint64_t size, uint64_t *ret)
+{
+	const struct objects *o = &rp->objects;
+
+	*ret = addr;
+	/* Globals first: a range that was rounded outwards may cover the place a module had. */
+	for (size_t i = 0; i < o->nglobals; i++) {
+		const struct rglobal *g = &o->globals[i];
+
+		if (!g->here || addr < g->addr || addr - g->addr >= g->size || size > g->size - (addr - g->addr))
+			continue;
+		*ret = g->here + (addr - g->addr);
+		return PLACE_DEVICE;
+	}
+	if (ranges_find(&rp->place.mapped, addr, size))
+		return PLACE_DEVICE;
+	if (ranges_find(&rp->place.host, addr, size))
+		return PLACE_HOST;
+	return PLACE_NOWHERE;
+}

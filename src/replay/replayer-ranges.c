@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ranges are a sorted array; addresses come from a trace, so sums are checked before they are made.
+ */
+#include "replay/replayer-ranges.h"
+
+#include <stdlib.h>
+#include "buf.h"
+
+void ranges_add(struct ranges *s, uint64_t addr, uint64_t size)
+{
+	if (!size || addr > UINT64_MAX - size)
+		return;
+	if (s->n == s->cap) {
+		s->cap = s->cap ? 2 * s->cap : 16;
+		s->r = xrealloc(s->r, s->cap * sizeof *s->r);
+	}
+	s->r[s->n++] = (struct range){addr, size};
+}
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static struct range rounded(struct range r, uint64_t round)
+{
+	const uint64_t start = r.addr & ~(round - 1), end = r.addr + r.size;
+	const uint64_t up = end > UINT64_MAX - (round - 1) ? UINT64_MAX & ~(round - 1) : (end + round - 1) & ~(round - 1);
+
+	return (struct range){start, (up > end ? up : end) - start};
+}
+
+void ranges_merge(struct ranges *s, uint64_t round, uint64_t gap)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		s->r[i] = rounded(s->r[i], round);
+	if (s->n)
+		qsort(s->r, s->n, sizeof *s->r, by_addr);
+	for (size_t i = 0; i < s->n; i++) {
+		struct range *last = n ? &s->r[n - 1] : NULL;
+		const uint64_t last_end = last ? last->addr + last->size : 0, end = s->r[i].addr + s->r[i].size;
+
+		if (!last || (s->r[i].addr > last_end && s->r[i].addr - last_end > gap))
+			s->r[n++] = s->r[i];
+		else if (end > last_end)
+			last->size = end - last->addr;
+	}
+	s->n = n;
+}
+
+const struct range *ranges_find(const struct ranges *s, uint64_t addr, uint64_t size)
+{
+	size_t lo = 0, hi = s->n;
+
+	while (lo < hi) { /* the first that begins behind addr */
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (s->r[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return NULL;
+	const struct range *r = &s->r[lo - 1];
+	const uint64_t off = addr - r->addr;
+
+	return off <= r->size && size <= r->size - off ? r : NULL;
+}
+
+uint64_t ranges_bytes(const struct ranges *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		sum += s->r[i].size;
+	return sum;
+}
+
+void ranges_free(struct ranges *s)
+{
+	free(s->r);
+	*s = (struct ranges){0};
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Giving up i makes one gap of its two. It costs least where that gap is small against its distance from the position: kept
+ * are then about equally many per factor of two of distance. */
+size_t thin_choose(const uint64_t *at, size_t n, uint64_t seq)
+{
+	size_t best = n - 1, nearest = 0;
+	double least = 0;
+	bool found = false;
+
+	for (size_t i = 0; i < n; i++)
+		if (distance(at[i], seq) < distance(at[nearest], seq))
+			nearest = i;
+	for (size_t i = 1; i < n; i++) {
+		const uint64_t after = i + 1 < n ? at[i + 1] : at[i] + (at[i] - at[i - 1]);
+		const double cost = (double)(after - at[i - 1]) / ((double)distance(at[i], seq) + 1);
+
+		if (i == nearest || (found && cost >= least))
+			continue;
+		best = i;
+		least = cost;
+		found = true;
+	}
+	return best;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A ring of pinned slots between the trace and the device. Payloads go up through it while earlier ones are still being copied; what
+ * copies to the host deliver comes down into it and is hashed when it is there, a slot at a time, so that nothing waits for it. A
+ * slot is taken again only after its copy is done.
+ */
+#include "replay/replayer-int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_OUTPUT UINT32_MAX
+
+struct err *staging_open(struct rp *rp)
+{
+	for (unsigned i = 0; i < STAGING_SLOTS; i++) {
+		struct staging_slot *s = &rp->contents.slots[i];
+		void *mem;
+
+		CU(rp, cuMemHostAlloc, &mem, STAGING_BYTES, 0);
+		s->mem = mem;
+		s->output = NO_OUTPUT;
+		CU(rp, cuEventCreate, &s->event, CU_EVENT_DISABLE_TIMING);
+	}
+	return NULL;
+}
+
+/* ---- answers about outputs ------------------------------------------------------------------------------------------------ */
+
+/* In order of seq; the same command executed again gives a new answer. */
+void staging_verdict(struct rp *rp, uint64_t seq, bool same)
+{
+	struct contents *x = &rp->contents;
+	size_t lo = 0, hi = x->nverdicts;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (x->verdicts[mid].seq < seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < x->nverdicts && x->verdicts[lo].seq == seq) {
+		x->verdicts[lo].same = same;
+		return;
+	}
+	MAKE_ROOM(x->verdicts, x->nverdicts, x->cap_verdicts);
+	memmove(&x->verdicts[lo + 1], &x->verdicts[lo], (x->nverdicts - lo) * sizeof *x->verdicts);
+	x->verdicts[lo] = (struct verdict){seq, same};
+	x->nverdicts++;
+}
+
+static void arrived(struct rp *rp, struct staging_slot *s)
+{
+	struct output *o = &rp->contents.outputs[s->output];
+
+	for (uint64_t p = 0; p < s->n; p += SBT_PAGE)
+		sbt_range_hash_add(&o->sum, (s->offset + p) / SBT_PAGE,
+			sbt_page_hash(s->mem + p, s->n - p < SBT_PAGE ? s->n - p : SBT_PAGE));
+	o->left -= s->n;
+	s->output = NO_OUTPUT;
+	if (o->left)
+		return;
+	sbt_range_hash_end(&o->sum, o->size);
+	staging_verdict(rp, o->seq, sbt_hash_equal(o->sum, o->recorded));
+}
+
+/* ---- slots ------------------------------------------------------------------------------------------------------------------ */
+
+static struct err *finish_slot(struct rp *rp, struct staging_slot *s)
+{
+	if (!s->busy)
+		return NULL;
+	CU(rp, cuEventSynchronize, s->event);
+	s->busy = false;
+	if (s->output != NO_OUTPUT)
+		arrived(rp, s);
+	return NULL;
+}
+
+static struct err *take_slot(struct rp *rp, struct staging_slot **ret)
+{
+	struct contents *x = &rp->contents;
+
+	*ret = &x->slots[x->next_slot];
+	x->next_slot = (x->next_slot + 1) % STAGING_SLOTS;
+	return finish_slot(rp, *ret);
+}
+
+static struct err *send_slot(struct rp *rp, struct staging_slot *s, CUstream stream)
+{
+	CU(rp, cuEventRecord, s->event, stream);
+	s->busy = true;
+	return NULL;
+}
+
+struct err *staging_collect(struct rp *rp, bool wait)
+{
+	struct contents *x = &rp->contents;
+
+	for (unsigned i = 0; i < STAGING_SLOTS; i++) {
+		struct staging_slot *s = &x->slots[(x->next_slot + i) % STAGING_SLOTS];
+
+		if (!s->busy || (!wait && rp->d.cuEventQuery(s->event) == CUDA_ERROR_NOT_READY))
+			continue;
+		TRY(finish_slot(rp, s));
+	}
+	bool all = true;
+	for (unsigned i = 0; i < STAGING_SLOTS; i++)
+		all &= x->slots[i].output == NO_OUTPUT;
+	if (all)
+		x->noutputs = 0;
+	return NULL;
+}
+
+/* ---- up and down --------------------------------------------------------------------------------------------------------------- */
+
+struct err *staging_upload(struct rp *rp, const struct sbt_memory *m, uint64_t to, CUstream stream)
+{
+	struct staging_slot *s;
+
+	for (uint64_t at = 0; at < m->size; at += STAGING_BYTES) {
+		const uint64_t n = m->size - at < STAGING_BYTES ? m->size - at : STAGING_BYTES;
+
+		TRY(take_slot(rp, &s));
+		TRY(sbt_reader_memory_read(rp->trace, m, at, s->mem, n));
+		CU(rp, cuMemcpyAsync, to + at, (CUdeviceptr)(uintptr_t)s->mem, n, stream);
+		TRY(send_slot(rp, s, stream));
+	}
+	return NULL;
+}
+
+struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t from, uint64_t n, CUstream stream)
+{
+	struct contents *x = &rp->contents;
+	struct staging_slot *s;
+	uint32_t output = NO_OUTPUT;
+
+	if (!n)
+		return NULL;
+	if (m && m->size == n) {
+		TRY(staging_collect(rp, false));
+		MAKE_ROOM(x->outputs, x->noutputs, x->cap_outputs);
+		output = (uint32_t)x->noutputs++;
+		x->outputs[output] = (struct output){.seq = m->seq, .size = n, .left = n, .recorded = m->hash};
+	}
+	for (uint64_t at = 0; at < n; at += STAGING_BYTES) {
+		const uint64_t part = n - at < STAGING_BYTES ? n - at : STAGING_BYTES;
+
+		TRY(take_slot(rp, &s));
+		CU(rp, cuMemcpyAsync, (CUdeviceptr)(uintptr_t)s->mem, from + at, part, stream);
+		TRY(send_slot(rp, s, stream));
+		s->output = output;
+		s->offset = at;
+		s->n = part;
+	}
+	return NULL;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A command that never finishes: the thread that called the driver cannot be got back, so a second thread looks at the clock, tells
+ * tsdb, and ends the process. It never calls the driver. So that a long queue of short commands is no hang, a mark (an event) is put behind
+ * every so many commands, and a wait for everything is a wait for one mark after the other.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "replay/replayer-int.h"
+
+static void tell(struct watchdog *w)
+{
+	const unsigned long long seq = atomic_load(&w->seq);
+	struct {
+		struct replayer_head head;
+		struct replayer_error error;
+		char text[200];
+	} m = {.error = {.code = REPLAYER_E_TIMEOUT, .seq = seq, .first = seq}};
+	int n;
+
+	if (seq)
+		n = snprintf(m.text, sizeof m.text, "#%llu, or one submitted shortly before it, has not finished within %llu s",
+			seq, (unsigned long long)(w->limit_ns / 1000000000u));
+	else
+		n = snprintf(m.text, sizeof m.text, "the GPU driver has not answered within %llu s",
+			(unsigned long long)(w->limit_ns / 1000000000u));
+	m.head = (struct replayer_head){REPLAYER_ERROR, (uint32_t)(sizeof m.error + (size_t)n)};
+	if (write(w->fd, &m, sizeof m.head + m.head.size) < 0)
+		_exit(4);
+	_exit(3);
+}
+
+static void *watch(void *arg)
+{
+	struct watchdog *w = arg;
+
+	for (;;) {
+		const struct timespec nap = {.tv_nsec = 100000000};
+		const uint64_t since = atomic_load(&w->since_ns);
+		int nobody = 0;
+
+		if (since && now_ns() > since + w->limit_ns && atomic_compare_exchange_strong(&w->owner, &nobody, 1)) {
+			if (atomic_load(&w->since_ns) == since)
+				tell(w);
+			atomic_store(&w->owner, 0);
+		}
+		nanosleep(&nap, NULL);
+	}
+	return NULL;
+}
+
+struct err *watchdog_start(struct rp *rp, int fd)
+{
+	const char *limit = getenv("TSDB_REPLAYER_TIMEOUT");
+	char *end = NULL;
+	double seconds = limit ? strtod(limit, &end) : 60;
+	pthread_t thread;
+
+	if (limit && (end == limit || *end || !(seconds > 0 && seconds < 1e9)))
+		return err_new(ERR_USAGE, "TSDB_REPLAYER_TIMEOUT is \"%s\", not a number of seconds", limit);
+	rp->watchdog.fd = fd;
+	rp->watchdog.limit_ns = (uint64_t)(seconds * 1e9);
+	const int r = pthread_create(&thread, NULL, watch, &rp->watchdog);
+	if (r)
+		return err_sys(r, "cannot start the watchdog");
+	pthread_detach(thread);
+	return NULL;
+}
+
+void watchdog_on(struct rp *rp, uint64_t seq)
+{
+	atomic_store_explicit(&rp->watchdog.seq, seq, memory_order_relaxed);
+	atomic_store_explicit(&rp->watchdog.since_ns, now_ns(), memory_order_release);
+}
+
+void watchdog_off(struct rp *rp)
+{
+	atomic_store(&rp->watchdog.since_ns, 0);
+}
+
+void watchdog_claim(struct rp *rp)
+{
+	int nobody = 0;
+
+	watchdog_off(rp);
+	while (!atomic_compare_exchange_weak(&rp->watchdog.owner, &nobody, 2))
+		nobody = 0;
+}
+
+/* ---- marks ---------------------------------------------------------------------------------------------------------- */
+
+static struct err *wait_oldest(struct rp *rp)
+{
+	struct marks *m = &rp->marks;
+	const unsigned at = (m->head + MARKS - m->n) % MARKS;
+
+	watchdog_on(rp, m->seq[at]);
+	m->n--;
+	CU(rp, cuEventSynchronize, m->event[at]);
+	return NULL;
+}
+
+struct err *marks_note(struct rp *rp, uint64_t seq, CUstream stream)
+{
+	struct marks *m = &rp->marks;
+
+	if (++m->since < MARK_EVERY)
+		return NULL;
+	m->since = 0;
+	if (m->n == MARKS)
+		TRY(wait_oldest(rp));
+	if (!m->event[m->head])
+		CU(rp, cuEventCreate, &m->event[m->head], CU_EVENT_DISABLE_TIMING);
+	CU(rp, cuEventRecord, m->event[m->head], stream);
+	m->seq[m->head] = seq;
+	m->head = (m->head + 1) % MARKS;
+	m->n++;
+	return NULL;
+}
+
+struct err *marks_wait(struct rp *rp)
+{
+	while (rp->marks.n)
+		TRY(wait_oldest(rp));
+	watchdog_on(rp, rp->current);
+	return NULL;
+}

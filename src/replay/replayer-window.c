@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Opening: the trace is read before the driver is touched, then the device, then all ranges, then everything else. The order is
+ * what makes recorded addresses free: a driver that has allocated or loaded anything may sit on them.
+ */
+#include "replay/replayer-int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NOTES_MAX (256u << 10) /* bytes of sentences; more are only counted */
+
+void window_note(struct rp *rp, bool counted, const char *fmt, ...)
+{
+	va_list ap;
+
+	rp->unrepeatable += counted;
+	if (rp->notes.len > NOTES_MAX)
+		return;
+	va_start(ap, fmt);
+	buf_vprintf(&rp->notes, fmt, ap);
+	va_end(ap);
+	buf_byte(&rp->notes, '\n');
+}
+
+/* ---- what the window needs --------------------------------------------------------------------------------------------- */
+
+static void want(struct rp *rp, uint64_t addr, uint64_t size, enum sbt_mem mem, bool at_start)
+{
+	struct place *p = &rp->place;
+
+	if (!size || addr > UINT64_MAX - size)
+		return;
+	MAKE_ROOM(p->wanted, p->nwanted, p->cap_wanted);
+	p->wanted[p->nwanted++] = (struct wanted){addr, size, mem, at_start};
+}
+
+static bool has_start(const struct rp *rp, uint64_t addr)
+{
+	for (size_t i = 0; i < rp->contents.nstart; i++)
+		if (rp->contents.start[i].addr == addr && rp->contents.start[i].owner == SBT_MEMORY_ALLOCATION)
+			return true;
+	return false;
+}
+
+struct scan {
+	uint64_t device; /* the one that is used; UINT64_MAX: none so far */
+	bool several;
+	struct id_map ctx_device; /* context id -> ordinal */
+	uint64_t unreplayable;
+};
+
+static void use_device(struct scan *s, uint64_t device)
+{
+	s->several |= s->device != UINT64_MAX && s->device != device;
+	s->device = device;
+}
+
+static void from_state(struct rp *rp, const struct state *s, struct scan *scan)
+{
+	struct state_context ctx;
+	struct state_alloc a;
+
+	objects_from_state(rp, s);
+	for (unsigned i = 0; state_context(s, i, &ctx); i++)
+		id_map_put(&scan->ctx_device, ctx.id, ctx.device);
+	for (unsigned i = 0; state_alloc(s, i, &a); i++) {
+		if (rp->flags & REPLAYER_TOUCHED && !has_start(rp, a.addr))
+			continue;
+		if (a.mem != SBT_MEM_PINNED && a.mem != SBT_MEM_REGISTERED)
+			use_device(scan, a.device);
+		want(rp, a.addr, a.size, a.mem, true);
+	}
+}
+
+/* Kernels that wait for other processes' GPUs. */
+static bool is_collective(const char *name)
+{
+	return strstr(name, "ncclDevKernel") || strstr(name, "ncclKernel");
+}
+
+static void scan_note(struct rp *rp, const struct sbt_cmd *c)
+{
+	const unsigned long long seq = c->seq;
+	const struct rkernel *k;
+	size_t n = 0;
+
+	(void)contents_of(rp, c->seq, &n);
+	switch (c->kind) {
+	case SBT_UNREPLAYABLE:
+		window_note(rp, true, "#%llu %.*s: not executed again%s", seq, (int)c->u.unreplayable.call.len,
+			(const char *)c->u.unreplayable.call.p, n ? "; its recorded effect on memory is applied" : "");
+		break;
+	case SBT_HOST_FUNC:
+		window_note(rp, true, "#%llu host function: not called%s", seq,
+			n ? "; its recorded effect on memory is applied" : "");
+		break;
+	case SBT_BATCH:
+		if (c->u.batch.is_wait)
+			window_note(rp, true, "#%llu wait for a value in memory: replaced by a wait for all earlier work", seq);
+		break;
+	case SBT_LAUNCH:
+		k = objects_kernel(rp, c->u.launch.kernel);
+		if (!k)
+			window_note(rp, true, "#%llu launch: the trace does not name its kernel", seq);
+		else if (k->nparams && !c->u.launch.args.len)
+			window_note(rp, true, "#%llu %s: its parameters were not recorded", seq, k->name);
+		else if (is_collective(k->name))
+			window_note(rp, true, "#%llu %s: communicates with other GPUs%s", seq, k->name,
+				n ? "; its recorded effect on memory is applied" : "");
+		break;
+	default:
+		break;
+	}
+}
+
+static void scan_window(struct rp *rp, const struct sbt_cmd *c, struct scan *scan)
+{
+	const struct sbt_kind_desc *d = sbt_kind(c->kind);
+
+	if (c->result)
+		return;
+	if (c->kind == SBT_CTX_CREATE)
+		id_map_put(&scan->ctx_device, (uint32_t)c->u.ctx_create.new_ctx, (uint32_t)c->u.ctx_create.device);
+	if (c->kind == SBT_ALLOC) {
+		if (c->u.alloc.mem != SBT_MEM_PINNED && c->u.alloc.mem != SBT_MEM_REGISTERED)
+			use_device(scan, c->u.alloc.device);
+		want(rp, c->u.alloc.addr, c->u.alloc.size, (enum sbt_mem)c->u.alloc.mem, false);
+	}
+	if (d && d->cls == SBT_CLASS_WORK && c->ctx != SBT_NO_ID) {
+		const uint32_t device = id_map_get(&scan->ctx_device, c->ctx);
+
+		if (device != UINT32_MAX)
+			use_device(scan, device);
+	}
+	if (!(c->flags & SBT_F_GRAPH))
+		scan_note(rp, c);
+}
+
+static struct err *scan_commands(struct rp *rp, struct scan *scan)
+{
+	struct state *s = NULL;
+	const struct sbt_cmd *c;
+	bool folded = false;
+
+	TRY(sbt_cursor_seek(rp->cursor, 0));
+	rp->cursor_seq = UINT64_MAX;
+	for (;;) {
+		TRY(sbt_cursor_next(rp->cursor, &c));
+		if (!folded && (!c || c->seq >= rp->first)) {
+			folded = true;
+			TRY(state_at(&s, rp->trace, rp->first - 1));
+			from_state(rp, s, scan);
+			state_free(s);
+		}
+		if (!c || c->seq > rp->last)
+			return NULL;
+		objects_learn(rp, c, c->seq < rp->first);
+		if (c->seq >= rp->first)
+			scan_window(rp, c, scan);
+	}
+}
+
+/* A global whose address was never asked for is known from its contents. */
+static void learn_globals(struct rp *rp)
+{
+	for (size_t i = 0; i < rp->contents.nstart; i++) {
+		const struct sbt_memory *m = &rp->contents.start[i];
+		const struct sbt_cmd def = {.kind = SBT_GLOBAL_DEF, .u.global_def = {.module = m->module, .addr = m->addr,
+			.size = m->size, .global_name = m->name}};
+
+		if (m->owner == SBT_MEMORY_GLOBAL)
+			objects_learn(rp, &def, true);
+	}
+}
+
+/* ---- the device ------------------------------------------------------------------------------------------------------------ */
+
+static struct err *check_device(struct rp *rp, const char *name)
+{
+	const struct sbt_meta *meta = sbt_reader_meta(rp->trace);
+	int driver = 0;
+
+	rp->trace_soft = meta->soft;
+	CU(rp, cuDriverGetVersion, &driver);
+	if (meta->soft != rp->d.soft || (!meta->soft && meta->gpu && *meta->gpu && strcmp(meta->gpu, name))) {
+		const char *was = meta->gpu && *meta->gpu ? meta->gpu : "another GPU";
+
+		if (!(rp->flags & REPLAYER_ANY_DEVICE))
+			return rp_fail(rp, REPLAYER_E_DEVICE, 0, "the trace was recorded on %s; this is %s", was, name);
+		window_note(rp, false, "recorded on %s, replayed on %s: results may differ in their last bits", was, name);
+	}
+	if (!meta->soft && meta->driver_version && (int)meta->driver_version != driver)
+		window_note(rp, false, "recorded with driver %u, replayed with driver %d", meta->driver_version, driver);
+	return NULL;
+}
+
+static struct err *open_device(struct rp *rp, uint64_t ordinal)
+{
+	char name[256] = "";
+	int n = 0;
+
+	TRY(replayer_driver_open(&rp->d));
+	CU(rp, cuInit, 0);
+	CU(rp, cuDeviceGetCount, &n);
+	if (!n)
+		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "the driver shows no GPU");
+	CU(rp, cuDeviceGet, &rp->device, ordinal < (uint64_t)n ? (int)ordinal : 0);
+	CU(rp, cuDeviceGetName, name, sizeof name, rp->device);
+	TRY(check_device(rp, name));
+	CU(rp, cuDevicePrimaryCtxRetain, &rp->ctx, rp->device);
+	CU(rp, cuCtxSetCurrent, rp->ctx);
+	return NULL;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------------------- */
+
+static struct err *read_trace(struct rp *rp, const char *path, uint64_t *ret_device)
+{
+	struct scan scan = {.device = UINT64_MAX};
+	uint64_t first, last;
+	bool found = false;
+
+	TRY(sbt_reader_open(&rp->trace, path));
+	for (unsigned i = 0; sbt_reader_window(rp->trace, i, &first, &last); i++)
+		found |= rp->first == first && rp->last == last;
+	if (!rp->first || rp->first > rp->last || !found)
+		return rp_fail(rp, REPLAYER_E_TRACE, 0, "the trace has no recorded memory for commands #%llu to #%llu",
+			(unsigned long long)rp->first, (unsigned long long)rp->last);
+	TRY(sbt_cursor_open(&rp->cursor, rp->trace));
+	TRY(contents_read_index(rp));
+	struct err *e = scan_commands(rp, &scan);
+	id_map_free(&scan.ctx_device);
+	TRY(e);
+	learn_globals(rp);
+	if (scan.several)
+		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the window uses several GPUs: replaying more than one is not supported");
+	*ret_device = scan.device == UINT64_MAX ? 0 : scan.device;
+	return NULL;
+}
+
+struct err *window_open(struct rp *rp, const char *path)
+{
+	uint64_t device = 0;
+
+	TRY(read_trace(rp, path, &device));
+	rp->position = rp->finished = rp->current = rp->first - 1;
+	TRY(open_device(rp, device));
+	TRY(place_all(rp));
+	TRY(place_host(rp));
+	CU(rp, cuStreamCreateWithPriority, &rp->own, CU_STREAM_NON_BLOCKING, 0);
+	TRY(staging_open(rp));
+	TRY(code_load(rp));
+	TRY(checkpoint_seek(rp, rp->first - 1));
+	return NULL;
+}
