@@ -11,6 +11,14 @@ bench_libbench_inject_so_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS)
 bench_libbench_inject_so_LDFLAGS = -shared
 endif
 
+# What hashing memory on the device costs, beside reading and copying it.
+if HAVE_CUDA
+noinst_PROGRAMS += bench/bench-hash
+bench_bench_hash_SOURCES = bench/bench-hash.c
+bench_bench_hash_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS)
+bench_bench_hash_LDADD = libhashkernel.a libsbt.a -ldl
+endif
+
 # A synthetic trace: what state, seeking and replay cost.
 EXTRA_PROGRAMS += bench/bench-state bench/make-trace
 bench_bench_state_SOURCES = bench/bench-state.c bench/synthetic.c bench/synthetic.h

@@ -51,3 +51,27 @@ tests_unit_test_replay_run_SOURCES = tests/unit/test-replay-run.c tests/unit/sta
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_run_LDADD = $(REPLAY_TEST_LIBS)
 endif
+
+# Hashes on the device: a library of its own, since the agent has it too (never sanitised). kernels.ptx is checked in; after a change of
+# kernels.cu `make replay-ptx` makes it again. Its version is lowered to the first that knows sm_75, for drivers older than the toolkit.
+EXTRA_DIST += src/replay/kernels.cu src/replay/kernels.ptx
+if HAVE_CUDA
+noinst_LIBRARIES += libhashkernel.a
+libhashkernel_a_SOURCES = src/replay/hash-kernel.c src/replay/hash-kernel.h
+libhashkernel_a_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS) -O2 -Wa,-I$(srcdir)
+HEADERS_TO_CHECK += src/replay/hash-kernel.h
+src/replay/libhashkernel_a-hash-kernel.$(OBJEXT): src/replay/kernels.ptx
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-replay-hash
+TESTS += tests/unit/test-replay-hash
+tests_unit_test_replay_hash_SOURCES = tests/unit/test-replay-hash.c
+tests_unit_test_replay_hash_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_replay_hash_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu
+tests_unit_test_replay_hash_LDADD = libhashkernel.a libsbt.a softgpu/libcuda.so.1 $(CMOCKA_LIBS)
+endif
+endif
+.PHONY: replay-ptx
+replay-ptx:
+	$(NVCC) -O3 -arch=compute_75 -ptx -o kernels.ptx.new $(srcdir)/src/replay/kernels.cu
+	$(SED) -e '/^\/\//d' -e 's/^\.version .*/.version 6.4/' kernels.ptx.new >$(srcdir)/src/replay/kernels.ptx
+	rm -f kernels.ptx.new

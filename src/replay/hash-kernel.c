@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The host's side of kernels.ptx: tables to the device, one launch, results back. Ranges of any sizes share a launch: the kernel deals
+ * out pages, not ranges. The surprise: nothing here is asynchronous towards the caller's memory, since the tables lie on the heap.
+ */
+#include "replay/hash-kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS 256u
+#define BLOCKS_PER_SM 8u /* what fits is 4 on most devices; more evens out the end */
+#define ROW_BYTES (sizeof(struct hash_kernel_row) + sizeof(struct sbt_hash))
+#define ROWS_MAX (HASH_KERNEL_SCRATCH / ROW_BYTES)
+#define MOVE_BYTES (sizeof(uint64_t) + sizeof(uint32_t))
+#define MOVES_MAX (HASH_KERNEL_SCRATCH / MOVE_BYTES)
+#define PAGES_MAX (HASH_KERNEL_SCRATCH / 2 / sizeof(struct sbt_hash))
+
+#define TRY_CU(expr)                               \
+	do {                                       \
+		CUresult try_r_ = (expr);          \
+		if (try_r_ != CUDA_SUCCESS)        \
+			return try_r_;             \
+	} while (0)
+
+/* struct row of kernels.cu */
+struct hash_kernel_row {
+	uint64_t addr, size, page;
+};
+
+/* Text, NUL-terminated as cuModuleLoadData() wants it. */
+__asm__(".section .rodata\n"
+	".balign 16\n"
+	"tsdb_kernels_ptx:\n"
+	".incbin \"src/replay/kernels.ptx\"\n"
+	".byte 0\n"
+	".previous\n");
+extern const char tsdb_kernels_ptx[] __attribute__((visibility("hidden")));
+
+static CUresult is_software(const struct hash_kernel_driver *d, CUdevice dev, bool *ret)
+{
+	char name[64] = "";
+
+	TRY_CU(d->cuDeviceGetName(name, sizeof(name), dev));
+	*ret = !strcmp(name, "TraceSmith software GPU");
+	return CUDA_SUCCESS;
+}
+
+static CUresult load(struct hash_kernel *h)
+{
+	const struct hash_kernel_driver *d = h->driver;
+
+	TRY_CU(d->cuModuleLoadData(&h->module, tsdb_kernels_ptx));
+	TRY_CU(d->cuModuleGetFunction(&h->hash, h->module, "tsdb_hash"));
+	TRY_CU(d->cuModuleGetFunction(&h->changed, h->module, "tsdb_changed"));
+	TRY_CU(d->cuModuleGetFunction(&h->move, h->module, "tsdb_move_pages"));
+	if (h->scratch)
+		return CUDA_SUCCESS;
+	TRY_CU(d->cuMemAlloc_v2(&h->scratch, HASH_KERNEL_SCRATCH));
+	h->owns_scratch = true;
+	return CUDA_SUCCESS;
+}
+
+CUresult hash_kernel_open(struct hash_kernel *h, const struct hash_kernel_driver *d, CUdeviceptr scratch, unsigned flags)
+{
+	bool software = false;
+	CUdevice dev;
+	CUresult r;
+	int sms = 1;
+
+	memset(h, 0, sizeof(*h));
+	h->driver = d;
+	h->scratch = scratch;
+	TRY_CU(d->cuCtxGetDevice(&dev));
+	TRY_CU(is_software(d, dev, &software));
+	h->on_host = software && !(flags & HASH_KERNEL_ON_DEVICE);
+	if (h->on_host)
+		return CUDA_SUCCESS;
+	TRY_CU(d->cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev));
+	h->blocks = (unsigned)sms * BLOCKS_PER_SM;
+	h->table = malloc(HASH_KERNEL_SCRATCH);
+	r = h->table ? load(h) : CUDA_ERROR_OUT_OF_MEMORY;
+	if (r != CUDA_SUCCESS)
+		hash_kernel_close(h);
+	return r;
+}
+
+void hash_kernel_close(struct hash_kernel *h)
+{
+	if (h->owns_scratch)
+		h->driver->cuMemFree_v2(h->scratch);
+	if (h->module)
+		h->driver->cuModuleUnload(h->module);
+	free(h->table);
+	memset(h, 0, sizeof(*h));
+}
+
+static uint64_t pages_of(uint64_t size)
+{
+	return size / SBT_PAGE + (size % SBT_PAGE != 0);
+}
+
+/* --- the software GPU ---------------------------------------------------------------------------------------------------- */
+
+/* Whether all of it is memory of the device: ranges that lie side by side count as one. */
+static CUresult check_on_host(const struct hash_kernel *h, uint64_t addr, uint64_t size)
+{
+	const uint64_t end = addr + size;
+
+	if (end < addr)
+		return CUDA_ERROR_INVALID_VALUE;
+	while (addr < end) {
+		CUdeviceptr start;
+		size_t n;
+
+		TRY_CU(h->driver->cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, addr));
+		TRY_CU(h->driver->cuPointerGetAttribute(&n, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr));
+		if (start + n <= addr)
+			return CUDA_ERROR_INVALID_VALUE;
+		addr = start + n;
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult ranges_on_host(struct hash_kernel *h, const struct hash_kernel_range *ranges, size_t n, struct sbt_hash *out, CUstream s)
+{
+	TRY_CU(h->driver->cuStreamSynchronize(s));
+	for (size_t i = 0; i < n; i++) {
+		TRY_CU(check_on_host(h, ranges[i].addr, ranges[i].size));
+		out[i] = sbt_range_hash((const void *)(uintptr_t)ranges[i].addr, ranges[i].size);
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult pages_on_host(struct hash_kernel *h, struct hash_kernel_range r, struct sbt_hash *pages, CUstream s)
+{
+	TRY_CU(h->driver->cuStreamSynchronize(s));
+	TRY_CU(check_on_host(h, r.addr, r.size));
+	for (uint64_t at = 0; at < r.size; at += SBT_PAGE)
+		pages[at / SBT_PAGE] = sbt_page_hash((const void *)(uintptr_t)(r.addr + at),
+						     r.size - at < SBT_PAGE ? r.size - at : SBT_PAGE);
+	return CUDA_SUCCESS;
+}
+
+static CUresult changed_on_host(struct hash_kernel *h, CUdeviceptr before, CUdeviceptr now, size_t n, CUdeviceptr changed, CUstream s)
+{
+	const struct sbt_hash *a = (const void *)(uintptr_t)before, *b = (const void *)(uintptr_t)now;
+	unsigned char *to = (void *)(uintptr_t)changed;
+
+	TRY_CU(h->driver->cuStreamSynchronize(s));
+	TRY_CU(check_on_host(h, before, n * sizeof(*a)));
+	TRY_CU(check_on_host(h, now, n * sizeof(*b)));
+	TRY_CU(check_on_host(h, changed, n));
+	for (size_t i = 0; i < n; i++)
+		to[i] = !sbt_hash_equal(a[i], b[i]);
+	return CUDA_SUCCESS;
+}
+
+static CUresult move_on_host(struct hash_kernel *h, const struct hash_kernel_piece *x, size_t n, CUdeviceptr packed, bool scatter,
+			     CUstream s)
+{
+	TRY_CU(h->driver->cuStreamSynchronize(s));
+	for (size_t i = 0; i < n; i++) {
+		void *piece = (void *)(uintptr_t)x[i].addr, *place = (void *)(uintptr_t)(packed + i * SBT_PAGE);
+
+		TRY_CU(check_on_host(h, x[i].addr, x[i].size));
+		TRY_CU(check_on_host(h, packed + i * SBT_PAGE, x[i].size));
+		memmove(scatter ? piece : place, scatter ? place : piece, x[i].size);
+	}
+	return CUDA_SUCCESS;
+}
+
+/* --- launches ------------------------------------------------------------------------------------------------------------ */
+
+static CUresult launch(struct hash_kernel *h, CUfunction f, uint64_t blocks, void **params, CUstream s)
+{
+	const unsigned n = blocks < h->blocks ? (unsigned)blocks : h->blocks;
+
+	return h->driver->cuLaunchKernel(f, n, 1, 1, THREADS, 1, 1, 0, s, params, NULL);
+}
+
+/* Up to ROWS_MAX ranges: their rows at the front of the scratch memory, their hashes behind. */
+static CUresult ranges_part(struct hash_kernel *h, const struct hash_kernel_range *ranges, uint32_t n, struct sbt_hash *out, CUstream s)
+{
+	const struct hash_kernel_driver *d = h->driver;
+	struct hash_kernel_row *rows = h->table;
+	CUdeviceptr table = h->scratch, sums = h->scratch + n * sizeof(*rows), none = 0;
+	uint64_t total = 0;
+	void *params[] = {&table, &n, &total, &none, &sums};
+
+	for (uint32_t i = 0; i < n; i++) {
+		rows[i] = (struct hash_kernel_row){ranges[i].addr, ranges[i].size, total};
+		total += pages_of(ranges[i].size);
+	}
+	if (!total) {
+		memset(out, 0, n * sizeof(*out));
+	} else {
+		TRY_CU(d->cuMemcpyHtoDAsync_v2(table, rows, n * sizeof(*rows), s));
+		TRY_CU(d->cuMemsetD8Async(sums, 0, n * sizeof(*out), s));
+		TRY_CU(launch(h, h->hash, total, params, s));
+		TRY_CU(d->cuMemcpyDtoHAsync_v2(out, sums, n * sizeof(*out), s));
+	}
+	TRY_CU(d->cuStreamSynchronize(s));
+	for (uint32_t i = 0; i < n; i++)
+		sbt_range_hash_end(&out[i], ranges[i].size);
+	return CUDA_SUCCESS;
+}
+
+CUresult hash_kernel_ranges(struct hash_kernel *h, const struct hash_kernel_range *ranges, size_t n, struct sbt_hash *out, CUstream stream)
+{
+	if (h->on_host)
+		return ranges_on_host(h, ranges, n, out, stream);
+	for (size_t i = 0; i < n; i += ROWS_MAX)
+		TRY_CU(ranges_part(h, ranges + i, (uint32_t)(n - i < ROWS_MAX ? n - i : ROWS_MAX), out + i, stream));
+	return CUDA_SUCCESS;
+}
+
+/* Page hashes of one range to device memory; the row is the scratch memory's first. */
+static CUresult pages_part(struct hash_kernel *h, struct hash_kernel_range range, CUdeviceptr pages, CUstream s)
+{
+	const struct hash_kernel_row row = {range.addr, range.size, 0};
+	CUdeviceptr table = h->scratch, none = 0;
+	uint64_t total = pages_of(range.size);
+	uint32_t n = 1;
+	void *params[] = {&table, &n, &total, &pages, &none};
+
+	if (!total)
+		return CUDA_SUCCESS;
+	TRY_CU(h->driver->cuMemcpyHtoDAsync_v2(table, &row, sizeof(row), s));
+	return launch(h, h->hash, total, params, s);
+}
+
+CUresult hash_kernel_pages_device(struct hash_kernel *h, struct hash_kernel_range range, CUdeviceptr pages, CUstream stream)
+{
+	if (!h->on_host)
+		return pages_part(h, range, pages, stream);
+	TRY_CU(check_on_host(h, pages, pages_of(range.size) * sizeof(struct sbt_hash)));
+	return pages_on_host(h, range, (void *)(uintptr_t)pages, stream);
+}
+
+CUresult hash_kernel_pages(struct hash_kernel *h, struct hash_kernel_range range, struct sbt_hash *pages, CUstream stream)
+{
+	const struct hash_kernel_driver *d = h->driver;
+	const CUdeviceptr at = h->scratch + HASH_KERNEL_SCRATCH / 2;
+
+	if (h->on_host)
+		return pages_on_host(h, range, pages, stream);
+	while (range.size) {
+		const uint64_t most = PAGES_MAX * SBT_PAGE, size = range.size < most ? range.size : most;
+
+		TRY_CU(pages_part(h, (struct hash_kernel_range){range.addr, size}, at, stream));
+		TRY_CU(d->cuMemcpyDtoHAsync_v2(pages, at, pages_of(size) * sizeof(*pages), stream));
+		TRY_CU(d->cuStreamSynchronize(stream));
+		range.addr += size;
+		range.size -= size;
+		pages += pages_of(size);
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult hash_kernel_changed(struct hash_kernel *h, CUdeviceptr before, CUdeviceptr now, size_t n, CUdeviceptr changed, CUstream stream)
+{
+	uint64_t total = n;
+	void *params[] = {&before, &now, &total, &changed};
+
+	if (!n)
+		return CUDA_SUCCESS;
+	if (h->on_host)
+		return changed_on_host(h, before, now, n, changed, stream);
+	return launch(h, h->changed, (total + THREADS - 1) / THREADS, params, stream);
+}
+
+/* Up to MOVES_MAX pieces: addresses at the front of the scratch memory, sizes behind. */
+static CUresult move_part(struct hash_kernel *h, const struct hash_kernel_piece *x, uint32_t n, CUdeviceptr packed, bool scatter, CUstream s)
+{
+	uint64_t *where = h->table;
+	uint32_t *bytes = (uint32_t *)(where + n), back = scatter;
+	CUdeviceptr table = h->scratch, sizes = h->scratch + n * sizeof(*where);
+	void *params[] = {&table, &sizes, &n, &packed, &back};
+
+	for (uint32_t i = 0; i < n; i++) {
+		where[i] = x[i].addr;
+		bytes[i] = x[i].size;
+	}
+	TRY_CU(h->driver->cuMemcpyHtoDAsync_v2(table, where, n * MOVE_BYTES, s));
+	TRY_CU(launch(h, h->move, n, params, s));
+	return h->driver->cuStreamSynchronize(s);
+}
+
+CUresult hash_kernel_move(struct hash_kernel *h, const struct hash_kernel_piece *pieces, size_t n, CUdeviceptr packed, bool scatter,
+			  CUstream stream)
+{
+	if (h->on_host)
+		return move_on_host(h, pieces, n, packed, scatter, stream);
+	for (size_t i = 0; i < n; i += MOVES_MAX)
+		TRY_CU(move_part(h, pieces + i, (uint32_t)(n - i < MOVES_MAX ? n - i : MOVES_MAX), packed + i * SBT_PAGE, scatter, stream));
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hashes of memory, computed on the device: the formula of src/sbt/pagehash.h. A block of 256 threads takes a page, thread = lane, its
+// 8 keys and 2 sums stay in registers; 8 loads of 16 bytes are in flight per thread. `make replay-ptx` turns this into kernels.ptx, which is
+// checked in; hash-kernel.c is the host's side.
+#include <stdint.h>
+
+typedef unsigned long long u64;
+typedef unsigned int u32;
+
+#define P 0x9e3779b97f4a7c15ull
+#define Q 0xc2b2ae3d27d4eb4full
+#define LANES 256
+#define TURNS 16
+#define PAGE 65536u
+#ifndef BATCH
+#define BATCH 8 // loads in flight; divides TURNS
+#endif
+#ifndef GROUP
+#define GROUP 8 // pages in a row for one block
+#endif
+#ifndef RESIDENT
+#define RESIDENT 4 // blocks on a multiprocessor at least: the limit on registers
+#endif
+#ifndef LOAD
+#define LOAD(p) __ldcs(p) // each byte is used once
+#endif
+
+// struct hash_kernel_row of hash-kernel.c
+struct row {
+	u64 addr, size;
+	u64 page; // index of its first page among those of all rows
+};
+
+static __device__ __forceinline__ u64 mix(u64 z)
+{
+	z ^= z >> 30;
+	z *= 0xbf58476d1ce4e5b9ull;
+	z ^= z >> 27;
+	z *= 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+static __device__ __forceinline__ u64 wide(u32 a, u32 b)
+{
+	return (u64)a * b;
+}
+
+static __device__ __forceinline__ void turn(u64 acc[2], uint4 w, const u32 k[8])
+{
+	acc[0] = acc[0] * P + wide(w.x + k[0], w.y + k[1]) + wide(w.z + k[2], w.w + k[3]);
+	acc[1] = acc[1] * P + wide(w.x + k[4], w.y + k[5]) + wide(w.z + k[6], w.w + k[7]);
+}
+
+static __device__ __forceinline__ void whole_page(u64 acc[2], const uint4 *p, const u32 k[8])
+{
+#pragma unroll
+	for (int t = 0; t < TURNS; t += BATCH) {
+		uint4 w[BATCH];
+#pragma unroll
+		for (int j = 0; j < BATCH; j++)
+			w[j] = LOAD(p + (t + j) * LANES);
+#pragma unroll
+		for (int j = 0; j < BATCH; j++)
+			turn(acc, w[j], k);
+	}
+}
+
+// The cell at p, of which n bytes exist: nothing past them is read.
+static __device__ uint4 cell(const unsigned char *p, u64 n)
+{
+	u32 w[4] = {0, 0, 0, 0};
+
+	if (n >= 16 && !((u64)p & 15))
+		return *(const uint4 *)p;
+	if (n >= 16 && !((u64)p & 3)) {
+		const u32 *q = (const u32 *)p;
+		return make_uint4(q[0], q[1], q[2], q[3]);
+	}
+#pragma unroll
+	for (int j = 0; j < 16; j++)
+		if ((u64)j < n)
+			w[j / 4] |= (u32)p[j] << j % 4 * 8;
+	return make_uint4(w[0], w[1], w[2], w[3]);
+}
+
+// The last page of a range, or one that is not aligned.
+static __device__ __forceinline__ void odd_page(u64 acc[2], const unsigned char *p, u64 n, const u32 k[8])
+{
+#pragma unroll 1
+	for (u32 at = threadIdx.x * 16; at < PAGE; at += LANES * 16)
+		turn(acc, at < n ? cell(p + at, n - at) : make_uint4(0, 0, 0, 0), k);
+}
+
+static __device__ __forceinline__ u64 add_from(u64 v, int lane)
+{
+	return v + __shfl_xor_sync(0xffffffff, v, lane);
+}
+
+// Sums over the block; the result is in threads 0 (first half) and 8 (second half). part is one of two, in turns.
+static __device__ __forceinline__ u64 sum(u64 a, u64 b, u64 part[2][LANES / 32])
+{
+	const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+	u64 v = (lane & 16 ? b : a) + __shfl_xor_sync(0xffffffff, lane & 16 ? a : b, 16);
+
+	v = add_from(v, 8);
+	v = add_from(v, 4);
+	v = add_from(v, 2);
+	v = add_from(v, 1);
+	if (!(lane & 15))
+		part[lane / 16][warp] = v;
+	__syncthreads();
+	if (warp == 0) {
+		v = part[lane / 8 & 1][lane & 7];
+		v = add_from(v, 4);
+		v = add_from(v, 2);
+		v = add_from(v, 1);
+	}
+	return v;
+}
+
+static __device__ u32 row_of(const struct row *table, u32 n, u64 page)
+{
+	u32 lo = 0, hi = n;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (table[mid].page <= page)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo - 1;
+}
+
+// pages: 2 words for each page, or 0. ranges: 2 words for each row, to which the pages' terms are added, or 0.
+extern "C" __global__ void __launch_bounds__(LANES, RESIDENT) tsdb_hash(const struct row *table, u32 n, u64 total, u64 *pages, u64 *ranges)
+{
+	__shared__ u64 part[2][2][LANES / 32];
+	const u32 lane = threadIdx.x;
+	const bool sums = !(lane & ~8u); // threads 0 and 8
+	u64 first = 0, last = 0, addr = 0, size = 0, range = 0;
+	u32 k[8], r = 0, turns = 0;
+
+#pragma unroll
+	for (int j = 0; j < 8; j++)
+		k[j] = (u32)mix(1 + (u64)lane * 8 + j);
+	for (u64 g = (u64)blockIdx.x * GROUP; g < total; g += (u64)gridDim.x * GROUP) {
+		const u64 end = total - g < GROUP ? total : g + GROUP;
+
+		for (u64 p = g; p < end; p++) {
+			if (p < first || p >= last) {
+				if (ranges && sums && range)
+					atomicAdd(ranges + 2 * r + lane / 8, range);
+				r = row_of(table, n, p);
+				addr = table[r].addr;
+				size = table[r].size;
+				first = table[r].page;
+				last = first + (size + PAGE - 1) / PAGE;
+				range = 0;
+			}
+			const u64 at = (p - first) * PAGE;
+			u64 acc[2] = {0, 0};
+
+			if (size - at >= PAGE && !(addr & 15))
+				whole_page(acc, (const uint4 *)(addr + at) + lane, k);
+			else
+				odd_page(acc, (const unsigned char *)(addr + at), size - at < PAGE ? size - at : PAGE, k);
+			u64 v = sum(mix(acc[0] + (lane + 1) * Q), mix(acc[1] + (lane + 1) * Q), part[turns++ & 1]);
+			if (sums) {
+				if (pages)
+					pages[2 * p + lane / 8] = v;
+				range += mix(v + (p - first + 1) * P);
+			}
+		}
+	}
+	if (ranges && sums && range)
+		atomicAdd(ranges + 2 * r + lane / 8, range);
+}
+
+// changed[p] = 1 for each page whose two hashes differ, else 0.
+extern "C" __global__ void __launch_bounds__(LANES) tsdb_changed(const u64 *before, const u64 *now, u64 total, unsigned char *changed)
+{
+	for (u64 p = blockIdx.x * (u64)LANES + threadIdx.x; p < total; p += (u64)gridDim.x * LANES)
+		changed[p] = before[2 * p] != now[2 * p] || before[2 * p + 1] != now[2 * p + 1];
+}
+
+// Copies pages that lie apart, a block each: from[i] to to + i * 65536, or the other way round when scatter is set. Aligned to 16 bytes.
+extern "C" __global__ void __launch_bounds__(LANES) tsdb_move_pages(const u64 *where, const u32 *bytes, u32 n, u64 packed, u32 scatter)
+{
+	for (u32 i = blockIdx.x; i < n; i += gridDim.x) {
+		const unsigned char *from = (const unsigned char *)(scatter ? packed + (u64)i * PAGE : where[i]);
+		unsigned char *to = (unsigned char *)(scatter ? where[i] : packed + (u64)i * PAGE);
+		const u32 size = bytes[i];
+
+		if (size == PAGE) {
+			uint4 w[BATCH];
+#pragma unroll 1
+			for (u32 at = threadIdx.x; at < PAGE / 16; at += BATCH * LANES) {
+#pragma unroll
+				for (int j = 0; j < BATCH; j++)
+					w[j] = ((const uint4 *)from)[at + j * LANES];
+#pragma unroll
+				for (int j = 0; j < BATCH; j++)
+					((uint4 *)to)[at + j * LANES] = w[j];
+			}
+			continue;
+		}
+		for (u32 at = threadIdx.x; at < size; at += LANES)
+			to[at] = from[at];
+	}
+}
+
+// For the benchmark: reading alone. out gets a word that depends on all of it.
+extern "C" __global__ void __launch_bounds__(LANES, RESIDENT) tsdb_read(const uint4 *p, u64 cells, u64 *out)
+{
+	u32 x = 0;
+
+	for (u64 c = (u64)blockIdx.x * PAGE / 16; c < cells; c += (u64)gridDim.x * PAGE / 16) {
+#pragma unroll
+		for (int t = 0; t < TURNS; t += BATCH) {
+			uint4 w[BATCH];
+#pragma unroll
+			for (int j = 0; j < BATCH; j++)
+				w[j] = LOAD(p + c + (t + j) * LANES + threadIdx.x);
+#pragma unroll
+			for (int j = 0; j < BATCH; j++)
+				x ^= w[j].x ^ w[j].y ^ w[j].z ^ w[j].w;
+		}
+	}
+	if (x == 0x12345678)
+		atomicAdd(out, x);
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Hashes made on a device are those made on the host. The kernels run on the software GPU's interpreter (HASH_KERNEL_ON_DEVICE), then all
+ * of it once more by the host's short cut; naive() is written from the formula in pagehash.h and shares nothing with pagehash.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "replay/hash-kernel.h"
+
+#define OK(call) assert_int_equal(call, CUDA_SUCCESS)
+
+static struct hash_kernel_driver driver;
+static struct hash_kernel kernel;
+static CUcontext ctx;
+
+/* --- the formula, word by word ---------------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t z)
+{
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+static uint32_t word(const uint8_t *p, size_t n, size_t at)
+{
+	uint32_t w = 0;
+
+	for (size_t j = 0; j < 4; j++)
+		if (at + j < n)
+			w |= (uint32_t)p[at + j] << 8 * j;
+	return w;
+}
+
+static struct sbt_hash naive_page(const uint8_t *p, size_t n)
+{
+	struct sbt_hash r = {{0, 0}};
+
+	for (uint64_t h = 0; h < 2; h++)
+		for (uint64_t l = 0; l < 256; l++) {
+			uint64_t acc = 0;
+
+			for (size_t t = 0; t < 16; t++) {
+				uint32_t x[4];
+
+				for (unsigned j = 0; j < 4; j++)
+					x[j] = word(p, n, (t * 256 + l) * 16 + j * 4) + (uint32_t)mix(1 + l * 8 + h * 4 + j);
+				acc = acc * 0x9e3779b97f4a7c15ull + (uint64_t)x[0] * x[1] + (uint64_t)x[2] * x[3];
+			}
+			r.half[h] += mix(acc + (l + 1) * 0xc2b2ae3d27d4eb4full);
+		}
+	return r;
+}
+
+static struct sbt_hash naive(const uint8_t *p, size_t n)
+{
+	struct sbt_hash r = {{mix(n), mix(n)}};
+
+	for (uint64_t i = 0; i * 65536 < n; i++) {
+		struct sbt_hash page = naive_page(p + i * 65536, n - i * 65536 < 65536 ? n - i * 65536 : 65536);
+
+		for (unsigned h = 0; h < 2; h++)
+			r.half[h] += mix(page.half[h] + (i + 1) * 0x9e3779b97f4a7c15ull);
+	}
+	return r;
+}
+
+static void same(struct sbt_hash a, struct sbt_hash b)
+{
+	assert_true(a.half[0] == b.half[0]);
+	assert_true(a.half[1] == b.half[1]);
+}
+
+/* --- tests ---------------------------------------------------------------------------------------------------------------- */
+
+static void *look_up(void *lib, const char *name)
+{
+	return dlsym(lib, name);
+}
+
+static int start(void **state)
+{
+	OK(cuInit(0));
+	OK(cuDevicePrimaryCtxRetain(&ctx, 0));
+	OK(cuCtxSetCurrent(ctx));
+	assert_true(hash_kernel_driver_fill(&driver, look_up, RTLD_DEFAULT));
+	return 0;
+}
+
+static int stop(void **state)
+{
+	OK(cuDevicePrimaryCtxRelease(0));
+	return 0;
+}
+
+static int open_device(void **state)
+{
+	OK(hash_kernel_open(&kernel, &driver, 0, HASH_KERNEL_ON_DEVICE));
+	assert_false(kernel.on_host);
+	return 0;
+}
+
+static int open_host(void **state)
+{
+	OK(hash_kernel_open(&kernel, &driver, 0, 0));
+	assert_true(kernel.on_host);
+	return 0;
+}
+
+static int close_it(void **state)
+{
+	size_t free, total;
+
+	hash_kernel_close(&kernel);
+	OK(cuMemGetInfo(&free, &total));
+	assert_int_equal(free, total);
+	return 0;
+}
+
+static uint8_t *random_bytes(size_t n)
+{
+	uint8_t *p = malloc(n);
+	uint64_t x = 88172645463325252ull;
+
+	assert_non_null(p);
+	for (size_t i = 0; i < n; i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		p[i] = (uint8_t)x;
+	}
+	return p;
+}
+
+/* Every size at the exact end of an allocation (one byte too many faults), aligned and not, all in one launch. */
+static void test_sizes(void **state)
+{
+	static const size_t sizes[] = {0, 1, 15, 16, 17, 4095, 4096, 65520, 65535, 65536, 65537, 0, 131072, (1 << 20) + 3, 5};
+	enum { N = sizeof(sizes) / sizeof(sizes[0]), SHIFTS = 4 };
+	static const unsigned shifts[SHIFTS] = {0, 4, 1, 15};
+	struct hash_kernel_range ranges[N * SHIFTS];
+	struct sbt_hash out[N * SHIFTS];
+	CUdeviceptr memory[N * SHIFTS];
+	uint8_t *bytes = random_bytes((1 << 20) + 32);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < N; i++)
+		for (unsigned k = 0; k < SHIFTS; k++, n++) {
+			OK(cuMemAlloc(&memory[n], sizes[i] + shifts[k] + !(sizes[i] + shifts[k])));
+			ranges[n] = (struct hash_kernel_range){memory[n] + shifts[k], sizes[i]};
+			if (sizes[i])
+				OK(cuMemcpyHtoD(ranges[n].addr, bytes + k, sizes[i]));
+		}
+	OK(hash_kernel_ranges(&kernel, ranges, n, out, NULL));
+	n = 0;
+	for (unsigned i = 0; i < N; i++)
+		for (unsigned k = 0; k < SHIFTS; k++, n++) {
+			same(out[n], naive(bytes + k, sizes[i]));
+			same(out[n], sbt_range_hash(bytes + k, sizes[i]));
+			OK(cuMemFree(memory[n]));
+		}
+	OK(hash_kernel_ranges(&kernel, NULL, 0, NULL, NULL));
+	free(bytes);
+}
+
+/* Of nothing: both halves are mix(0) = 0. Of one page of zeros: worked out from the formula. */
+static void test_zeros(void **state)
+{
+	struct hash_kernel_range range;
+	struct sbt_hash out;
+	CUdeviceptr p;
+	uint8_t *zeros = calloc(1, 65536);
+
+	OK(cuMemAlloc(&p, 65536));
+	OK(cuMemsetD8(p, 0, 65536));
+	range = (struct hash_kernel_range){p, 0};
+	OK(hash_kernel_ranges(&kernel, &range, 1, &out, NULL));
+	same(out, (struct sbt_hash){{0, 0}});
+	range.size = 65536;
+	OK(hash_kernel_ranges(&kernel, &range, 1, &out, NULL));
+	same(out, naive(zeros, 65536));
+	OK(cuMemFree(p));
+	free(zeros);
+}
+
+/* In stream order; pages to the host and to the device; which pages changed; moving them. */
+static void test_pages(void **state)
+{
+	const size_t n = 5 * 65536 + 100;
+	uint8_t *bytes = random_bytes(n), *back = malloc(n), changed[6];
+	struct sbt_hash pages[6];
+	struct hash_kernel_piece pieces[3];
+	CUdeviceptr p, before, now, flags, packed;
+	CUstream s;
+
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuMemAlloc(&p, n));
+	OK(cuMemAlloc(&before, sizeof(pages)));
+	OK(cuMemAlloc(&now, sizeof(pages)));
+	OK(cuMemAlloc(&flags, 6));
+	OK(cuMemAlloc(&packed, 3 * 65536));
+	OK(cuMemcpyHtoDAsync(p, bytes, n, s));
+	OK(hash_kernel_pages(&kernel, (struct hash_kernel_range){p, n}, pages, s));
+	for (size_t i = 0; i < 6; i++)
+		same(pages[i], naive_page(bytes + i * 65536, i < 5 ? 65536 : 100));
+	OK(hash_kernel_pages_device(&kernel, (struct hash_kernel_range){p, n}, before, s));
+	bytes[65536] ^= 1; /* the first of page 1, the last of 4, the last of all */
+	bytes[5 * 65536 - 1] ^= 128;
+	bytes[n - 1] ^= 64;
+	OK(cuMemcpyHtoDAsync(p, bytes, n, s));
+	OK(hash_kernel_pages_device(&kernel, (struct hash_kernel_range){p, n}, now, s));
+	OK(hash_kernel_changed(&kernel, before, now, 6, flags, s));
+	OK(cuMemcpyDtoHAsync(changed, flags, 6, s));
+	OK(cuStreamSynchronize(s));
+	assert_memory_equal(changed, ((uint8_t[]){0, 1, 0, 0, 1, 1}), 6);
+
+	pieces[0] = (struct hash_kernel_piece){p + 65536, 65536};
+	pieces[1] = (struct hash_kernel_piece){p + 4 * 65536, 65536};
+	pieces[2] = (struct hash_kernel_piece){p + 5 * 65536, 100};
+	OK(hash_kernel_move(&kernel, pieces, 3, packed, false, s));
+	OK(cuMemcpyDtoH(back, packed, 2 * 65536 + 100));
+	assert_memory_equal(back, bytes + 65536, 65536);
+	assert_memory_equal(back + 65536, bytes + 4 * 65536, 65536 + 100);
+	OK(cuMemsetD8(p, 0, n));
+	OK(hash_kernel_move(&kernel, pieces, 3, packed, true, s));
+	OK(cuMemcpyDtoH(back, p, n));
+	memset(bytes, 0, 65536);
+	memset(bytes + 2 * 65536, 0, 2 * 65536);
+	assert_memory_equal(back, bytes, n);
+
+	OK(cuMemFree(p));
+	OK(cuMemFree(before));
+	OK(cuMemFree(now));
+	OK(cuMemFree(flags));
+	OK(cuMemFree(packed));
+	OK(cuStreamDestroy(s));
+	free(bytes);
+	free(back);
+}
+
+/* More than one launch holds; each range's hash is its own. */
+static void test_many(void **state)
+{
+	enum { N = 27000, STEP = 16 };
+	struct hash_kernel_range *ranges = calloc(N, sizeof(*ranges));
+	struct sbt_hash *out = calloc(N, sizeof(*out));
+	uint8_t *bytes = random_bytes(N * STEP);
+	CUdeviceptr p;
+
+	OK(cuMemAlloc(&p, N * STEP));
+	OK(cuMemcpyHtoD(p, bytes, N * STEP));
+	/* the interpreter takes a page's time for each: most are empty */
+	for (unsigned i = 0; i < N; i++)
+		ranges[i] = (struct hash_kernel_range){p + i * STEP, i % 500 ? 0 : 16};
+	OK(hash_kernel_ranges(&kernel, ranges, N, out, NULL));
+	for (unsigned i = 0; i < N; i++)
+		if (i % 500)
+			same(out[i], (struct sbt_hash){{0, 0}});
+		else
+			same(out[i], sbt_range_hash(bytes + i * STEP, 16));
+	OK(cuMemFree(p));
+	free(bytes);
+	free(ranges);
+	free(out);
+}
+
+/* The short cut looks before it reads; and it is quick: 64 MiB in less than a second anywhere. */
+static void test_short_cut(void **state)
+{
+	struct hash_kernel_range range;
+	struct timespec a, b;
+	struct sbt_hash out;
+	CUdeviceptr p;
+
+	OK(cuMemAlloc(&p, 64 << 20));
+	range = (struct hash_kernel_range){p, (64 << 20) + 1};
+	assert_int_equal(hash_kernel_ranges(&kernel, &range, 1, &out, NULL), CUDA_ERROR_INVALID_VALUE);
+	range = (struct hash_kernel_range){16, 1};
+	assert_int_equal(hash_kernel_ranges(&kernel, &range, 1, &out, NULL), CUDA_ERROR_INVALID_VALUE);
+	range = (struct hash_kernel_range){p, UINT64_MAX};
+	assert_int_equal(hash_kernel_ranges(&kernel, &range, 1, &out, NULL), CUDA_ERROR_INVALID_VALUE);
+	range = (struct hash_kernel_range){p, 64 << 20};
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	OK(hash_kernel_ranges(&kernel, &range, 1, &out, NULL));
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	assert_true(b.tv_sec - a.tv_sec + (b.tv_nsec - a.tv_nsec) / 1e9 < 1);
+	OK(cuMemFree(p));
+}
+
+/* Scratch memory of the caller's is used and stays. */
+static void test_scratch(void **state)
+{
+	struct hash_kernel own;
+	struct hash_kernel_range range;
+	struct sbt_hash out;
+	CUdeviceptr scratch;
+	uint8_t *bytes = random_bytes(1000);
+
+	OK(cuMemAlloc(&scratch, HASH_KERNEL_SCRATCH + 1000));
+	OK(hash_kernel_open(&own, &driver, scratch, HASH_KERNEL_ON_DEVICE));
+	range = (struct hash_kernel_range){scratch + HASH_KERNEL_SCRATCH, 1000};
+	OK(cuMemcpyHtoD(range.addr, bytes, 1000));
+	OK(hash_kernel_ranges(&own, &range, 1, &out, NULL));
+	same(out, naive(bytes, 1000));
+	hash_kernel_close(&own);
+	OK(cuMemFree(scratch));
+	free(bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest on_device[] = {
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_zeros),
+		cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_many),
+	};
+	const struct CMUnitTest on_host[] = {
+		cmocka_unit_test(test_sizes),	  cmocka_unit_test(test_zeros), cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_short_cut), cmocka_unit_test(test_many),
+	};
+	const struct CMUnitTest alone[] = {cmocka_unit_test(test_scratch)};
+	int bad;
+
+	bad = start(NULL);
+	bad += cmocka_run_group_tests_name("on the device", on_device, open_device, close_it);
+	bad += cmocka_run_group_tests_name("on the host", on_host, open_host, close_it);
+	bad += cmocka_run_group_tests_name("own memory", alone, NULL, stop);
+	return bad;
+}
