@@ -7,6 +7,7 @@
 #define ATTACH_ATTACH_H
 
 #include <sys/types.h>
+#include "sbt/memory.h"
 #include "sbt/sbt.h"
 #include "capture/wire.h"
 
@@ -77,6 +78,9 @@ void inferior_handle_signal(struct inferior *inf, int sig, bool stop, bool pass)
 struct err *inferior_gpu_read(struct inferior *inf, uint64_t addr, void *dst, size_t n, int timeout_ms) TS_CHECK;
 struct err *inferior_gpu_write(struct inferior *inf, uint64_t addr, const void *src, size_t n, int timeout_ms) TS_CHECK;
 struct err *inferior_gpu_sync(struct inferior *inf, uint32_t stream, int timeout_ms) TS_CHECK;
+/* At a STOP_AGENT: the stopped thread's agent ends the span of captured commands (wire.h, REQ_END_SPAN). All threads are resumed; the caller
+ * waits and drains, until INFERIOR_STOP_AGENT with why SERVED; control->stop is then to be taken as it was before. */
+struct err *inferior_end_span(struct inferior *inf) TS_CHECK;
 /* The inferior's own memory. */
 struct err *inferior_read(struct inferior *inf, uint64_t addr, void *dst, size_t n) TS_CHECK;
 
@@ -142,11 +146,13 @@ struct err *program_facts(const char *path, struct program_facts *ret) TS_CHECK;
 /* ---- the stream of commands ------------------------------------------------------------------------------------------ */
 
 /* What the drainer hands over, in order. Pointers in it live until the next call of drain_next(). */
-enum drain_kind { DRAIN_NONE, DRAIN_CMD, DRAIN_STACK, DRAIN_TIME, DRAIN_CODE };
+enum drain_kind { DRAIN_NONE, DRAIN_CMD, DRAIN_STACK, DRAIN_TIME, DRAIN_CODE, DRAIN_MEMORY, DRAIN_WINDOW };
+/* Of a piece of memory: it begins (complete at once with memory.has_bytes false or size 0), its bytes in order, or: the rest will never come. */
+enum drain_part { DRAIN_PIECE_BEGINS, DRAIN_PIECE_BYTES, DRAIN_PIECE_CUT };
 struct drain_item {
 	enum drain_kind kind;
 	struct sbt_cmd cmd;	   /* CMD */
-	uint32_t epoch;		   /* CMD: how often the process had executed another program by then */
+	uint32_t epoch;		   /* CMD, MEMORY, WINDOW: how often the process had executed another program by then */
 	uint32_t stack;		   /* STACK: comes before the first command that has it */
 	const struct sbt_frame *frames;
 	unsigned n;
@@ -157,6 +163,12 @@ struct drain_item {
 	const void *code;
 	size_t code_size;
 	bool is_ptx;
+	uint64_t piece;		   /* MEMORY: which; several may be under way */
+	enum drain_part part;
+	struct sbt_memory memory;  /* BEGINS */
+	const void *bytes;	   /* BYTES: in shared memory, the program may scribble on them */
+	size_t nbytes;
+	bool ended, complete;	   /* WINDOW, with seq: see struct tsdb_msg_window; an end comes after all memory of its span */
 };
 
 /* Host modules that frames refer to, defined before first use; same indices as in sbt_frame.module. */
@@ -173,7 +185,7 @@ uint64_t drain_threads_without_ring(const struct inferior *inf);
 /* The next sentence that the user should see about what could not be drained (a damaged ring), or NULL. Each comes once. Lives as
  * long as the inferior. */
 const char *drain_warning(struct inferior *inf);
-/* Bytes waiting in the fullest ring, per mille of its size: the caller drains sooner when it is high. */
+/* Bytes waiting in the fullest ring, or bulk slots that wait, per mille of what there is: the caller drains sooner when it is high. */
 unsigned drain_pressure(const struct inferior *inf);
 
 #endif

@@ -115,6 +115,8 @@ static bool scan_one(struct inferior *inf, uint32_t ring, struct drain_view *v, 
 	case TSDB_MSG_CODE:
 		add_side(d, ring, v->scanned);
 		return true;
+	case TSDB_MSG_WINDOW:
+		return size >= sizeof(struct tsdb_msg_window) && drain_window_add(inf, copy_message(d, p, size), v->epoch);
 	case TSDB_MSG_TIME:
 		return add_time(d, v->epoch, p, size);
 	}

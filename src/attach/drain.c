@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #define BATCHES_MAX 16u /* before the caller gets a chance to look after the inferior */
+#define BULK_BATCH 4u	/* bulk slots between two looks at the rings */
 
 struct drain *drain_new(void)
 {
@@ -19,6 +20,7 @@ struct drain *drain_new(void)
 
 	drain_stacks_init(&d->stacks);
 	drain_join_init(&d->join);
+	d->bulk = drain_bulk_new();
 	return d;
 }
 
@@ -35,6 +37,7 @@ void drain_free(struct drain *d)
 		free(d->warnings[i]);
 	drain_stacks_free(&d->stacks);
 	drain_join_free(&d->join);
+	drain_bulk_free(d->bulk);
 	free(d->sides);
 	free(d->times);
 	free(d);
@@ -51,12 +54,12 @@ void drain_unmap(struct inferior *inf)
 			munmap(v->data, 2 * (size_t)inf->ring_bytes);
 		v->data = NULL;
 	}
+	drain_bulk_unmap(inf->drain->bulk);
 }
 
 /* ---- telling ---- */
 
-static void warn(struct drain *d, const char *fmt, ...) TS_PRINTF(2, 3);
-static void warn(struct drain *d, const char *fmt, ...)
+void drain_warn(struct drain *d, const char *fmt, ...)
 {
 	struct buf b = BUF_INIT;
 	va_list ap;
@@ -133,7 +136,7 @@ void drain_abandon(struct drain *d, struct tsdb_ring *s, struct drain_view *v, c
 	d->spilled -= v->spill.len;
 	buf_clear(&v->spill);
 	d->lost++;
-	warn(d, "the records of GPU thread %u (tid %u) are damaged (%s); what it does from here on is not recorded: "
+	drain_warn(d, "the records of GPU thread %u (tid %u) are damaged (%s); what it does from here on is not recorded: "
 		"the program overwrote memory that it shares with tsdb",
 		s->thread, s->os_tid, why);
 	fill_heap(d);
@@ -219,7 +222,7 @@ static void give_cmd(struct inferior *inf, struct drain_item *ret)
 
 	if (e.seq <= d->last_seq) {
 		d->lost++;
-		warn(d, "command #%llu of GPU thread %u came after #%llu; it is left out", (unsigned long long)e.seq, s->thread,
+		drain_warn(d, "command #%llu of GPU thread %u came after #%llu; it is left out", (unsigned long long)e.seq, s->thread,
 			(unsigned long long)d->last_seq);
 	} else if (!unpack(inf, v, &e, ret)) {
 		drain_abandon(d, s, v, "a command makes no sense");
@@ -277,6 +280,15 @@ static bool give(struct inferior *inf, struct drain_item *ret)
 	return true;
 }
 
+static bool give_bulk(struct inferior *inf, bool final, struct drain_item *ret)
+{
+	if (!inf->drain->bulk_left || !drain_bulk_give(inf, final, ret))
+		return false;
+	if (ret->part == DRAIN_PIECE_BYTES)
+		inf->drain->bulk_left--;
+	return true;
+}
+
 struct err *drain_next(struct inferior *inf, bool final, struct drain_item *ret)
 {
 	struct drain *d = inf->drain;
@@ -286,12 +298,14 @@ struct err *drain_next(struct inferior *inf, bool final, struct drain_item *ret)
 	if (!inf->control)
 		return NULL;
 	while (ret->kind == DRAIN_NONE) {
-		if (give(inf, ret))
+		if (drain_window_give(inf, true, ret) || (drain_bulk_is_old(d->bulk) && drain_bulk_give(inf, final, ret)) || give(inf, ret) ||
+			give_bulk(inf, final, ret) || drain_window_give(inf, false, ret))
 			continue;
 		if (fresh || (!final && d->batches >= BATCHES_MAX))
 			break;
 		begin_batch(inf, final);
 		d->batches++;
+		d->bulk_left = BULK_BATCH;
 		fresh = true;
 	}
 	if (ret->kind == DRAIN_NONE) {
@@ -332,6 +346,7 @@ uint64_t drain_threads_without_ring(const struct inferior *inf)
 unsigned drain_pressure(const struct inferior *inf)
 {
 	uint64_t most = 0;
+	unsigned bulk;
 
 	if (!inf->control)
 		return 0;
@@ -345,7 +360,9 @@ unsigned drain_pressure(const struct inferior *inf)
 		if (n <= inf->ring_bytes && n > most)
 			most = n;
 	}
-	return (unsigned)(most * 1000 / inf->ring_bytes);
+	most = most * 1000 / inf->ring_bytes;
+	bulk = drain_bulk_pressure(inf);
+	return bulk > most ? bulk : (unsigned)most;
 }
 
 static void close_slot(struct tsdb_ring *s)
@@ -368,6 +385,7 @@ void drain_exec(struct inferior *inf)
 		close_slot(s);
 	}
 	fill_heap(d);
+	drain_bulk_exec(inf);
 	d->epoch++;
 	drain_stacks_exec(&d->stacks);
 }

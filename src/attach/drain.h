@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Private to the room attach: what the files of the drainer share. drain.c merges the rings, drain-ring.c reads one, drain-stacks.c knows modules and stack
- * ids, drain-join.c joins times with commands, drain-code.c assembles code. Everything that comes out of a
+ * ids, drain-join.c joins times with commands, drain-code.c assembles code, drain-memory.c takes memory contents. Everything that comes out of a
  * ring was written by the inferior and may be anything.
  */
 #ifndef ATTACH_DRAIN_H
@@ -79,6 +79,24 @@ struct drain_code {
 bool drain_code_piece(struct drain_code *c, const struct tsdb_msg_code *m, struct drain_item *ret);
 void drain_code_free(struct drain_code *c);
 
+/* ---- drain-memory.c ---- */
+
+struct drain_bulk;
+struct drain_bulk *drain_bulk_new(void);
+void drain_bulk_free(struct drain_bulk *b);
+void drain_bulk_unmap(struct drain_bulk *b);
+/* The next part of a piece; false: no slot is ready. What it points to lives until the next call. final: as drain_next(). */
+bool drain_bulk_give(struct inferior *inf, bool final, struct drain_item *ret);
+/* Slots that wait, per mille of all. */
+unsigned drain_bulk_pressure(const struct inferior *inf);
+void drain_bulk_exec(struct inferior *inf);
+/* What comes next is of the program before an exec: it goes before the new one's commands. */
+bool drain_bulk_is_old(const struct drain_bulk *b);
+/* False: it is not well-formed. */
+bool drain_window_add(struct inferior *inf, const struct tsdb_msg_window *m, uint32_t epoch);
+/* The next beginning or end of a span; an end waits for the memory that was sent before it. */
+bool drain_window_give(struct inferior *inf, bool begins_only, struct drain_item *ret);
+
 /* ---- drain-ring.c: one ring, drain.c: all of them ---- */
 
 #define DRAIN_WARNINGS_MAX 16u
@@ -128,7 +146,8 @@ struct drain {
 	unsigned side_next, nsides, sides_cap;
 	struct drain_time *times;
 	unsigned time_next, ntimes, times_cap;
-	unsigned batches;
+	unsigned batches, bulk_left; /* of this turn of the caller's; bulk slots to hand out in this batch */
+	struct drain_bulk *bulk;
 	uint64_t spilled;  /* bytes in all spills */
 	uint64_t last_seq; /* handed out */
 	uint64_t lost;	   /* of slots given back, of abandoned rings, of commands that came too late */
@@ -142,6 +161,8 @@ struct drain {
 	_Alignas(8) uint8_t record[TSDB_RECORD_MAX];
 };
 
+/* One sentence for drain_warning(). */
+void drain_warn(struct drain *d, const char *fmt, ...) TS_PRINTF(2, 3);
 /* Drops what is left of the ring's records, counts and tells. */
 void drain_abandon(struct drain *d, struct tsdb_ring *s, struct drain_view *v, const char *why);
 /* Indexes what is new in slot i, which is in use. A closed slot whose records have been handed out is given back. */
