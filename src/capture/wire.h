@@ -37,7 +37,7 @@
  * fills its slot with n 0 and piece 0. A piece's first slot has offset 0 and says all of seq, addr, size, role, owner, module and name; the others
  * repeat piece and size; offsets follow each other without gaps; slots of different pieces may alternate. A piece of size 0 is one slot with n 0.
  * A span's MSG_WINDOW "ended" goes out when all its slots are FULL. Its "begins" goes out before the first ticket of it is taken.
- * REQ_END_SPAN: at a stop, tsdb clears control.span, sets the request, and resumes all threads (as their slots may be half filled); the
+ * REQ_END_SPAN: at a stop, tsdb clears control.span and window.kind, sets the request, and resumes all threads (as their slots may be half filled); the
  * stopped thread ends the span, whose last command is the one before the stopped one (the stopped one itself when api_exit is 1), and traps.
  * A window (control.window) with memory on is a span as well, ended where the window closes, before its STOP_WINDOW_DONE.
  */

@@ -122,30 +122,54 @@ void capture_forget(struct session *s)
 	free(s->plan.glob);
 	s->plan.path = s->plan.glob = NULL;
 	s->plan.mode = RECORDER_OFF;
+	s->plan.ending = false;
 	if (s->target.inf && inferior_alive(s->target.inf) && inferior_control(s->target.inf))
 		inferior_control(s->target.inf)->window.kind = TSDB_WINDOW_NONE;
 }
 
-/* "[captured #143-#1204 -> app.sbt, 1.1 MB]"; of `record` on stderr, which is not the program's output. */
+/* "[captured #143-#1204 -> app.sbt, 1.1 MB, memory 8.0 GB in 1.2 GB]"; of `record` on stderr, which is not the program's output. */
 static void tell_captured(struct session *s, const struct recorder_capture *c, bool window)
 {
-	char size[32], *line;
+	char size[32], memory[32], stored[32];
+	struct buf line = BUF_INIT;
 
-	if (c->commands)
-		line = xasprintf("[captured #%llu-#%llu -> %s, %s]", (unsigned long long)c->first, (unsigned long long)c->last, c->path,
-			words_bytes(size, sizeof size, c->bytes));
-	else if (window)
-		line = xstrdup("[nothing was captured: the window never opened]");
-	else
-		line = xstrdup("[nothing was captured: there were no GPU commands]");
+	if (c->commands) {
+		buf_printf(&line, "[captured #%llu-#%llu -> %s, %s", (unsigned long long)c->first, (unsigned long long)c->last, c->path,
+			words_bytes(size, sizeof size, c->bytes - c->memory_stored));
+		if (c->memory)
+			buf_printf(&line, ", memory %s in %s", words_bytes(memory, sizeof memory, c->memory),
+				words_bytes(stored, sizeof stored, c->memory_stored));
+		buf_byte(&line, ']');
+	} else if (window) {
+		buf_str(&line, "[nothing was captured: the window never opened]");
+	} else {
+		buf_str(&line, "[nothing was captured: there were no GPU commands]");
+	}
 	if (s->target.recording) {
 		if (c->commands)
-			fprintf(stderr, "%s\n", line);
+			fprintf(stderr, "%s\n", buf_cstr(&line));
 	} else {
-		out_style(s->out, STYLE_NOTE, "%s", line);
+		out_style(s->out, STYLE_NOTE, "%s", buf_cstr(&line));
 		out_str(s->out, "\n");
 	}
-	free(line);
+	buf_free(&line);
+}
+
+/* Why a part of the capture cannot be executed again. */
+static void tell_lacks(struct session *s)
+{
+	struct tsdb_control *ctl = s->target.inf ? inferior_control(s->target.inf) : NULL;
+	char text[TSDB_TEXT_MAX] = "";
+
+	if (ctl)
+		memcpy(text, ctl->text2, sizeof text);
+	text[sizeof text - 1] = 0;
+	for (char *p = text; *p; p++) {
+		if ((unsigned char)*p < ' ')
+			*p = ' ';
+	}
+	out_warn(s->out, "the capture cannot be run again on a device, some of its memory is missing: %s",
+		*text ? text : "the program ended before all of it was recorded");
 }
 
 static void tell_lost(struct session *s, uint64_t lost)
@@ -192,6 +216,8 @@ void capture_finish(struct session *s)
 		out_error(s->out, e);
 	} else {
 		tell_captured(s, &c, mode == RECORDER_WINDOW);
+		if (c.commands && c.memory_lacks)
+			tell_lacks(s);
 	}
 	tell_lost(s, lost);
 	if (c.commands) {
@@ -207,11 +233,91 @@ void capture_check_window(struct session *s)
 {
 	struct tsdb_control *ctl = s->target.inf ? inferior_control(s->target.inf) : NULL;
 
+	if (recorder_in_span(s->recorder))
+		return; /* its end is yet to come */
+	if (s->plan.ending && s->plan.in_span && !s->plan.asking) {
+		capture_finish(s);
+		return;
+	}
 	if (!ctl || recorder_mode(s->recorder) != RECORDER_WINDOW ||
 		atomic_load_explicit(&ctl->window.state, memory_order_acquire) != TSDB_WINDOW_DONE)
 		return;
 	if (recorder_last_seq(s->recorder) >= atomic_load(&ctl->window.closed_seq))
 		capture_finish(s);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+/* The agent can be asked at this stop. */
+static bool at_agent(const struct session *s)
+{
+	return s->target.last_stop != TSDB_STOP_NONE && s->target.at_cmd;
+}
+
+struct err *capture_stop(struct session *s)
+{
+	struct tsdb_control *ctl = s->target.inf && inferior_alive(s->target.inf) ? inferior_control(s->target.inf) : NULL;
+	struct err *e;
+
+	s->plan.in_span = recorder_in_span(s->recorder);
+	if (!ctl || !s->plan.in_span) {
+		capture_finish(s);
+		return NULL;
+	}
+	s->plan.ending = true;
+	ctl->window.kind = TSDB_WINDOW_NONE;
+	process_configure(s); /* no further span */
+	if (!at_agent(s)) {
+		out_str(s->out, "The capture ends at the program's next GPU command; its memory is recorded then.\n");
+		return NULL;
+	}
+	s->plan.asking = true;
+	e = process_end_span(s);
+	s->plan.asking = false;
+	out_progress_end(s->out);
+	if (e)
+		return e;
+	if (!recorder_in_span(s->recorder) || !s->target.inf)
+		capture_finish(s);
+	return NULL;
+}
+
+/* The memory as a value of `set capture memory-limit` that is enough. */
+static void print_limit(char *dst, size_t n, uint64_t bytes)
+{
+	uint64_t mib = (bytes + (1u << 20) - 1) >> 20;
+
+	if (mib < 1024)
+		snprintf(dst, n, "%lluM", (unsigned long long)(mib ? mib : 1));
+	else
+		snprintf(dst, n, "%lluG", (unsigned long long)((mib + 1023) / 1024));
+}
+
+void capture_answer(struct session *s)
+{
+	struct tsdb_control *ctl = inferior_control(s->target.inf);
+	char needed[32], limit[32], enough[32];
+	uint64_t bytes = ctl->memory_needed;
+	bool record;
+
+	words_bytes(needed, sizeof needed, bytes);
+	words_bytes(limit, sizeof limit, s->set.number[SET_MEMORY_LIMIT]);
+	print_limit(enough, sizeof enough, bytes);
+	if (session_can_ask(s))
+		record = session_confirm(s, "This window would record %s of memory, more than the limit of %s. Record it anyway?", needed, limit);
+	else
+		record = s->interactive; /* `set confirm off` */
+	atomic_store(&ctl->memory_answer, record ? TSDB_ANSWER_RECORD : TSDB_ANSWER_WITHOUT);
+	if (record || session_can_ask(s))
+		return;
+	s->plan.no_memory = true;
+	s->failures++;
+	if (s->target.recording)
+		out_error(s->out, err_cure(err_new(ERR_LIMIT, "the recording would hold %s of memory, more than the limit of %s; it goes on without memory",
+			needed, limit), "Use \"--memory-limit %s\" or \"--memory touched\"", enough));
+	else
+		out_error(s->out, err_cure(err_new(ERR_LIMIT, "this window would record %s of memory, more than the limit of %s; it is captured without memory",
+			needed, limit), "Use \"set capture memory-limit %s\" or \"set capture memory touched\"", enough));
 }
 
 void capture_exec(struct session *s)

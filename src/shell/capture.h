@@ -15,6 +15,11 @@ struct err *capture_arm(struct session *s) TS_CHECK;
 void capture_check_window(struct session *s);
 /* Ends the capture that is on, says what was captured, and forgets the plan. Nothing happens without one. */
 void capture_finish(struct session *s);
+/* `capture stop`: as capture_finish(), once the memory of the captured commands is there. Where the program is stopped in no GPU command that is at its
+ * next one. */
+struct err *capture_stop(struct session *s) TS_CHECK;
+/* The agent asks whether to record more memory than the limit: answers it. */
+void capture_answer(struct session *s);
 /* The program executes another one: what was captured so far is one trace, a capture of everything goes on in the next one. */
 void capture_exec(struct session *s);
 /* Forgets the plan and disarms the window. */

@@ -66,16 +66,16 @@ struct err *cmd_capture_start(struct session *s, const struct cmd_args *a)
 
 const char cmd_capture_stop_help[] =
 	"Ends the capture that is on and closes its trace; `replay start` opens it. A window\n"
-	"that has not opened yet is forgotten.\n";
+	"that has not opened yet is forgotten. With `set capture memory` the memory of the\n"
+	"captured commands is recorded first; where the program is not stopped at a GPU\n"
+	"command, that is at its next one.\n";
 
 struct err *cmd_capture_stop(struct session *s, const struct cmd_args *a)
 {
 	struct recorder_capture c;
 
-	if (s->recorder && recorder_capture(s->recorder, &c)) {
-		capture_finish(s);
-		return NULL;
-	}
+	if (s->recorder && recorder_capture(s->recorder, &c))
+		return capture_stop(s);
 	if (s->plan.mode == RECORDER_OFF)
 		return err_cure(err_new(ERR_STATE, "no capture is on"), "Use \"capture start\" or \"capture window\"");
 	capture_forget(s);

@@ -26,7 +26,8 @@ libshell_a_SOURCES = \
 	src/shell/lookup.c \
 	src/shell/out.c src/shell/out.h \
 	src/shell/process.c src/shell/process.h \
-	src/shell/recorder.c src/shell/recorder.h \
+	src/shell/recorder.c src/shell/recorder.h src/shell/recorder-inside.h \
+	src/shell/recorder-file.c src/shell/recorder-memory.c src/shell/recorder-stacks.c \
 	src/shell/session.c src/shell/session.h \
 	src/shell/settings.c src/shell/settings.h src/shell/settings.def \
 	src/shell/stack.c src/shell/stack.h \
@@ -46,7 +47,7 @@ tsdb_LDADD = libshell.a libreplay.a libstate.a libattach.a libsbt.a libcommon.a 
 
 HEADERS_TO_CHECK += \
 	src/shell/breakpoints.h src/shell/capture.h src/shell/command.h src/shell/editor.h src/shell/gpu.h src/shell/input.h \
-	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/recorder.h src/shell/replay-run.h src/shell/session.h \
+	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/session.h \
 	src/shell/settings.h src/shell/stack.h src/shell/tools.h src/shell/trace.h src/shell/value.h src/shell/vars.h src/shell/words.h
 
 dist_man_MANS += man/tsdb.1

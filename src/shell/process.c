@@ -25,6 +25,8 @@ enum {
 	WAIT_IDLE_MS = 25,
 	DRAIN_MOST = 50000, /* commands a turn, so that a stop is seen soon */
 	FINAL_MOST = 0,
+	PAUSE_FIRST_US = 50,
+	PRESSURE_HIGH = 250, /* per mille */
 };
 
 /* ---- signals ------------------------------------------------------------------------------------------------------ */
@@ -122,6 +124,17 @@ struct tsdb_control *process_control(struct session *s)
 	return s->target.inf ? inferior_control(s->target.inf) : NULL;
 }
 
+/* The order of settings.def's words. */
+static void configure_memory(struct session *s, struct tsdb_control *ctl, bool all)
+{
+	static const uint32_t memory[] = {TSDB_MEMORY_ALL, TSDB_MEMORY_TOUCHED, TSDB_MEMORY_NONE};
+
+	atomic_store(&ctl->memory, memory[s->set.number[SET_MEMORY]]);
+	atomic_store(&ctl->memory_limit, s->set.number[SET_MEMORY_LIMIT]);
+	atomic_store(&ctl->outputs_full, s->set.number[SET_OUTPUTS] == 1);
+	atomic_store(&ctl->span, all && !s->plan.ending && memory[s->set.number[SET_MEMORY]] != TSDB_MEMORY_NONE);
+}
+
 void process_configure(struct session *s)
 {
 	struct tsdb_control *ctl = process_control(s);
@@ -136,6 +149,7 @@ void process_configure(struct session *s)
 	atomic_store(&ctl->on_full, (uint32_t)s->set.number[SET_ON_FULL]);
 	atomic_store(&ctl->code, settings_on(&s->set, SET_CODE));
 	atomic_store(&ctl->window_stop, settings_on(&s->set, SET_WINDOW_STOP));
+	configure_memory(s, ctl, all);
 	atomic_store(&ctl->on, 1);
 }
 
@@ -278,6 +292,14 @@ static void tell_agent(struct session *s)
 	out_warn(s->out, "no GPU commands are captured: %s", *text ? text : "the agent could not start");
 }
 
+static void tell_drain(struct session *s)
+{
+	const char *warning;
+
+	while ((warning = drain_warning(s->target.inf)))
+		out_warn(s->out, "%s", warning);
+}
+
 static void tell_unreplayable(struct session *s)
 {
 	const char *call;
@@ -302,12 +324,14 @@ static bool drain(struct session *s, bool final, unsigned most)
 		s->plan.failed = true;
 		s->failures++;
 		out_error(s->out, e);
+		process_configure(s); /* the agent need not send memory any more */
 	}
 	if (turn == RECORDER_EXEC) {
 		capture_exec(s);
 		recorder_exec(s->recorder);
 	}
 	tell_agent(s);
+	tell_drain(s);
 	tell_unreplayable(s);
 	capture_check_window(s);
 	return turn != RECORDER_DONE;
@@ -321,17 +345,42 @@ static void pass_interrupt(struct session *s)
 		inferior_interrupt(s->target.inf);
 }
 
+/* How long to sleep before the next look, in microseconds. While memory flows slots fill within milliseconds, so the sleeps begin short. */
+struct pace {
+	uint64_t seq, memory;
+	unsigned us;
+};
+
+static unsigned next_pause(struct session *s, struct pace *p, bool more)
+{
+	uint64_t seq = recorder_last_seq(s->recorder), memory = recorder_memory_seen(s->recorder);
+	bool busy = seq != p->seq, flowing = memory != p->memory;
+
+	p->seq = seq;
+	p->memory = memory;
+	if (more || drain_pressure(s->target.inf) >= PRESSURE_HIGH)
+		return p->us = 0;
+	if (flowing)
+		return p->us = PAUSE_FIRST_US;
+	if (p->us && p->us < WAIT_BUSY_MS * 1000u)
+		return p->us *= 2;
+	return p->us = busy ? WAIT_BUSY_MS * 1000u : WAIT_IDLE_MS * 1000u;
+}
+
 /* The one place that waits: rings and the program, until the program has something to say. */
 static struct err *wait_event(struct session *s, struct inferior_event *ev)
 {
-	uint64_t before = recorder_last_seq(s->recorder);
+	struct pace pace = {recorder_last_seq(s->recorder), recorder_memory_seen(s->recorder), WAIT_IDLE_MS * 1000u};
 
 	for (;;) {
-		bool more = drain(s, false, DRAIN_MOST), busy = recorder_last_seq(s->recorder) != before;
+		bool more = drain(s, false, DRAIN_MOST);
+		unsigned us;
 
-		before = recorder_last_seq(s->recorder);
 		pass_interrupt(s);
-		TRY(inferior_wait(s->target.inf, more ? 0 : busy ? WAIT_BUSY_MS : WAIT_IDLE_MS, ev));
+		us = next_pause(s, &pace, more);
+		if (us && us < 1000)
+			usleep(us);
+		TRY(inferior_wait(s->target.inf, (int)us / 1000, ev));
 		if (ev->kind != INFERIOR_NONE)
 			return NULL;
 	}
@@ -454,6 +503,11 @@ static bool on_agent_stop(struct session *s)
 		break;
 	case TSDB_STOP_STEP:
 		break;
+	case TSDB_STOP_CAPTURE:
+		capture_answer(s);
+		return false;
+	case TSDB_STOP_SERVED: /* of `capture stop`, which was interrupted */
+		return false;
 	case TSDB_STOP_WINDOW_DONE:
 		capture_finish(s);
 		out_str(s->out, "The capture window is closed, ");
@@ -531,6 +585,29 @@ struct err *process_continue(struct session *s)
 			break;
 		resume = is_stop(&ev);
 	}
+	return NULL;
+}
+
+struct err *process_end_span(struct session *s)
+{
+	struct tsdb_control *ctl = inferior_control(s->target.inf);
+	uint32_t why = ctl->stop.why;
+	struct inferior_event ev;
+
+	out_flush(s->out);
+	TRY(inferior_end_span(s->target.inf));
+	for (;;) {
+		TRY(wait_event(s, &ev));
+		if (ev.kind == INFERIOR_STOP_AGENT && ctl->stop.why == TSDB_STOP_SERVED)
+			break;
+		if (act(s, &ev))
+			return NULL;
+		if (is_stop(&ev))
+			TRY(inferior_resume(s->target.inf, false));
+	}
+	ctl->stop.why = why;
+	while (drain(s, false, DRAIN_MOST))
+		;
 	return NULL;
 }
 

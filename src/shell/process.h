@@ -22,6 +22,9 @@ struct err *process_launch(struct session *s, const struct redirect *r) TS_CHECK
 struct err *process_continue(struct session *s) TS_CHECK;
 /* The same up to the next GPU command. */
 struct err *process_next(struct session *s) TS_CHECK;
+/* At a stop at a GPU command: the agent ends the span of captured commands and sends the rest of its memory. The program stays where it is, but for
+ * code of its other threads that makes no GPU calls. It may be gone after that, or stopped by a signal. */
+struct err *process_end_span(struct session *s) TS_CHECK;
 /* Kills it. Nothing happens without one. */
 struct err *process_kill(struct session *s) TS_CHECK;
 /* Writes the settings into the control block, when there is one. */

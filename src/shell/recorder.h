@@ -49,15 +49,22 @@ struct recorder_capture {
 	const char *path;
 	uint64_t first, last; /* seq; 0: no command yet */
 	uint64_t commands, bytes;
+	uint64_t memory, memory_stored; /* bytes of memory contents; what they cost in the file, part of bytes */
+	bool memory_lacks;		/* some contents are missing: a part of it cannot be executed again */
 };
 /* The capture that is on (or armed); false: none. */
-bool recorder_capture(const struct recorder *r, struct recorder_capture *ret);
+bool recorder_capture(struct recorder *r, struct recorder_capture *ret);
 /* A window is over: commands up to seq last belong to it, whether the agent marked them (calls of the program) or not (what it found
  * out by itself). recorder_end() follows. */
 struct err *recorder_close_window(struct recorder *r, struct inferior *inf, uint64_t last) TS_CHECK;
 /* Ends the capture: index and trailer are written. *ret as above (path valid until the next arm); commands 0 when there was
  * nothing to capture (the file is removed then, unless always). lost: records lost so far. */
 struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct recorder_capture *ret) TS_CHECK;
+
+/* Whether the agent is in a span of commands that can be executed again: its end is yet to come. */
+bool recorder_in_span(const struct recorder *r);
+/* Bytes of memory contents that have come, ever. */
+uint64_t recorder_memory_seen(const struct recorder *r);
 
 /* The program became another one by exec: the state starts again. */
 void recorder_exec(struct recorder *r);

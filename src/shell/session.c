@@ -465,14 +465,18 @@ void session_loop(struct session *s)
 		run_input(s, &in, false);
 }
 
+bool session_can_ask(const struct session *s)
+{
+	return s->interactive && s->editor && settings_on(&s->set, SET_CONFIRM) && s->input && s->input->kind == INPUT_TERMINAL;
+}
+
 bool session_confirm(struct session *s, const char *fmt, ...)
 {
 	va_list ap;
 	char *line, *question, first;
 	bool interrupted;
 
-	if (!s->interactive || !s->editor || !settings_on(&s->set, SET_CONFIRM) || !s->input ||
-		s->input->kind != INPUT_TERMINAL)
+	if (!session_can_ask(s))
 		return true;
 	va_start(ap, fmt);
 	if (vasprintf(&question, fmt, ap) < 0)
@@ -511,6 +515,9 @@ struct err *session_settings_changed(struct session *s, enum setting id)
 	case SET_STACK_DEPTH:
 	case SET_CODE:
 	case SET_WINDOW_STOP:
+	case SET_MEMORY:
+	case SET_MEMORY_LIMIT:
+	case SET_OUTPUTS:
 		process_configure(s);
 		return NULL;
 	default:

@@ -62,6 +62,9 @@ struct capture_plan {
 	unsigned nmade; /* captures under the default name */
 	unsigned nexec; /* captures ended by an exec */
 	bool failed; /* writing failed */
+	bool ending; /* `capture stop` was said; the agent's end of the span is awaited */
+	bool in_span, asking; /* with ending: a span was on; capture_stop() waits for it */
+	bool no_memory; /* memory contents were asked for and refused */
 	bool stacks_off; /* `record --no-stacks` */
 };
 
@@ -112,6 +115,8 @@ void session_lines(struct session *s, const char *text);
 /* Standard input until its end or quit. */
 void session_loop(struct session *s);
 
+/* Whether somebody could answer a question, and wants to be asked. */
+bool session_can_ask(const struct session *s);
 /* Asks a yes-or-no question; yes without asking when nobody could answer or `set confirm off`. */
 bool session_confirm(struct session *s, const char *fmt, ...) TS_PRINTF(2, 3);
 /* Settings took effect: colours, log, the live control block. */

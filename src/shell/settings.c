@@ -144,7 +144,7 @@ static struct err *assign_number(struct settings *set, enum setting id, const ch
 	const struct setting_desc *d = &setting_descs[id];
 	uint64_t v;
 
-	if (d->type == SETTING_UINT && (!strcmp(value, "unlimited") || !strcmp(value, "auto")))
+	if ((d->type == SETTING_UINT || id == SET_MEMORY_LIMIT) && (!strcmp(value, "unlimited") || !strcmp(value, "auto")))
 		v = 0;
 	else if (!(d->type == SETTING_SIZE ? word_size(value, &v) : word_u64(value, &v)))
 		return err_cure(err_new(ERR_USAGE, "\"%s\" is no value for %s", value, d->name),
@@ -167,9 +167,6 @@ struct err *settings_assign(struct settings *set, enum setting id, const char *v
 	case SETTING_BOOL:
 		if (!word_bool(*value ? value : "on", &on))
 			return err_cure(err_new(ERR_USAGE, "\"%s\" is no value for %s", value, d->name), "It takes on or off");
-		if (id == SET_MEMORY && on)
-			return err_cure(err_new(ERR_UNSUPPORTED, "capture memory is not here yet"),
-				"Commands, arguments and stacks are captured without it");
 		set->number[id] = on;
 		return NULL;
 	case SETTING_UINT:
@@ -185,6 +182,21 @@ struct err *settings_assign(struct settings *set, enum setting id, const char *v
 	BUG("setting type %d", d->type);
 }
 
+/* 4294967296 as "4G", when it is a size and even. */
+static void print_size(uint64_t v, bool size, struct buf *out)
+{
+	static const char suffixes[] = "KMG";
+	unsigned k = 0;
+
+	while (size && k < 3 && v >= 1024 && v % 1024 == 0) {
+		v /= 1024;
+		k++;
+	}
+	buf_printf(out, "%llu", (unsigned long long)v);
+	if (k)
+		buf_byte(out, (uint8_t)suffixes[k - 1]);
+}
+
 void settings_value(const struct settings *set, enum setting id, struct buf *out)
 {
 	const struct setting_desc *d = &setting_descs[id];
@@ -195,13 +207,12 @@ void settings_value(const struct settings *set, enum setting id, struct buf *out
 		buf_str(out, set->number[id] ? "on" : "off");
 		break;
 	case SETTING_UINT:
+	case SETTING_SIZE:
 		if (!set->number[id]) {
 			buf_str(out, id == SET_HEIGHT || id == SET_WIDTH ? "auto" : "unlimited");
 			break;
 		}
-		/* fall through */
-	case SETTING_SIZE:
-		buf_printf(out, "%llu", (unsigned long long)set->number[id]);
+		print_size(set->number[id], d->type == SETTING_SIZE, out);
 		break;
 	case SETTING_ENUM:
 		settings_choice(id, (unsigned)set->number[id], name, sizeof name);

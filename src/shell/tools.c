@@ -35,38 +35,67 @@ struct err *tool_set_gpu(struct session *s, const char *value)
 
 static struct err *record_usage(const char *why, const char *word)
 {
-	return err_cure(err_new(ERR_USAGE, why, word), "tsdb record [-o FILE] [--gpu auto|soft|real] [--no-stacks] [--timestamps] [--] PROGRAM ARGS");
+	return err_cure(err_new(ERR_USAGE, why, word), "tsdb record [-o FILE] [--gpu auto|soft|real] [--memory all|touched|none] [--memory-limit SIZE] "
+		"[--outputs hash|full] [--no-stacks] [--timestamps] [--] PROGRAM ARGS");
 }
 
+/* Options of record that are settings: "--memory touched", "--memory=touched". */
+static const struct {
+	const char *name;
+	enum setting id;
+} record_settings[] = {{"--gpu", SET_GPU}, {"--memory", SET_MEMORY}, {"--memory-limit", SET_MEMORY_LIMIT}, {"--outputs", SET_OUTPUTS}};
+
+/* The value of an option called name at argv[*i], or NULL: it is another option. *ret_missing: it is this one, without value. */
+static const char *option_value(const char *name, int argc, char **argv, int *i, bool *ret_missing)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(argv[*i], name, n) || (argv[*i][n] && (argv[*i][n] != '=' || n == 2)))
+		return NULL;
+	if (argv[*i][n])
+		return argv[*i] + n + 1;
+	*ret_missing = *i + 1 >= argc;
+	return *ret_missing ? NULL : argv[++*i];
+}
+
+/* Takes one option; *i is its last word. */
+static struct err *record_option(struct session *s, int argc, char **argv, int *i)
+{
+	const char *w = argv[*i], *value;
+	bool missing = false;
+
+	if (!strcmp(w, "--no-stacks")) {
+		s->plan.stacks_off = true;
+		return NULL;
+	}
+	if (!strcmp(w, "--timestamps")) {
+		s->set.number[SET_TIMESTAMPS] = 1;
+		return NULL;
+	}
+	value = option_value("-o", argc, argv, i, &missing);
+	if (value) {
+		free(s->plan.path);
+		s->plan.path = xstrdup(value);
+		return NULL;
+	}
+	for (size_t k = 0; !missing && k < sizeof record_settings / sizeof *record_settings; k++) {
+		value = option_value(record_settings[k].name, argc, argv, i, &missing);
+		if (value)
+			return record_settings[k].id == SET_GPU ? tool_set_gpu(s, value) : settings_assign(&s->set, record_settings[k].id, value);
+	}
+	return record_usage(missing ? "%s needs a value" : "record has no option %s", w);
+}
 
 static struct err *record_options(struct session *s, int argc, char **argv, int *ret_program)
 {
 	int i = 0;
 
 	for (; i < argc && *argv[i] == '-'; i++) {
-		const char *w = argv[i];
-
-		if (!strcmp(w, "--")) {
+		if (!strcmp(argv[i], "--")) {
 			i++;
 			break;
 		}
-		if (!strcmp(w, "--no-stacks")) {
-			s->plan.stacks_off = true;
-		} else if (!strcmp(w, "--timestamps")) {
-			s->set.number[SET_TIMESTAMPS] = 1;
-		} else if (!strcmp(w, "-o") || !strcmp(w, "--gpu")) {
-			if (i + 1 >= argc)
-				return record_usage("%s needs a value", w);
-			i++;
-			if (!strcmp(w, "--gpu"))
-				TRY(tool_set_gpu(s, argv[i]));
-			else
-				s->plan.path = xstrdup(argv[i]);
-		} else if (!strncmp(w, "--gpu=", 6)) {
-			TRY(tool_set_gpu(s, w + 6));
-		} else {
-			return record_usage("record has no option %s", w);
-		}
+		TRY(record_option(s, argc, argv, &i));
 	}
 	if (i >= argc)
 		return record_usage("record needs a program%s", "");
@@ -123,7 +152,7 @@ static int tool_record(struct session *s, int argc, char **argv)
 		out_flush(s->out);
 		die_by(s->target.exit_signal);
 	}
-	return s->target.exit_code;
+	return s->target.exit_code ? s->target.exit_code : s->plan.no_memory;
 }
 
 /* ---- view, info --------------------------------------------------------------------------------------------------- */
@@ -204,7 +233,7 @@ static int tool_replay(struct session *s, int argc, char **argv)
 }
 
 const struct tool tools[] = {
-	{"record", tool_record, "record [-o FILE] [--no-stacks] [--timestamps] -- PROGRAM ARGS"},
+	{"record", tool_record, "record [-o FILE] [--memory all|touched|none] [--no-stacks] [--timestamps] -- PROGRAM ARGS"},
 	{"view", tool_view, "view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]"},
 	{"info", tool_info, "info FILE [--json]"},
 	{"doctor", tool_doctor, "doctor"},

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the recorder, shared by its files. Private to them.
+ */
+#ifndef SHELL_RECORDER_INSIDE_H
+#define SHELL_RECORDER_INSIDE_H
+
+#include <time.h>
+#include "sbt/memory.h"
+#include "shell/recorder.h"
+
+enum { RECENT_MAX = 4096 };
+
+struct kept_stack {
+	struct sbt_frame *frames; /* NULL: not defined, or written and not kept */
+	unsigned n;
+	bool written; /* into the trace that is open */
+};
+
+struct kept_code {
+	uint64_t hash;
+	void *bytes;
+	size_t n;
+	bool is_ptx;
+};
+
+struct kept_call {
+	char *name;
+	uint64_t n;
+	bool told;
+};
+
+struct recent {
+	uint8_t *bytes; /* packed, aligned to 8 */
+	size_t cap, len;
+};
+
+/* A piece of memory on its way into the trace. */
+struct open_piece {
+	uint64_t piece, left; /* bytes to come */
+	uint32_t id;	      /* the writer's */
+};
+
+/* Spans of commands that can be executed again, and their memory. */
+struct recorder_memory {
+	struct open_piece *open;
+	unsigned nopen, open_cap;
+	bool in_span, framed; /* framed: its first command's keyframe is written */
+	bool lacks;	      /* of this capture, memory is missing */
+	uint64_t first;
+	uint64_t seen; /* bytes ever */
+	struct sbt_memory_figures figures; /* of the last capture */
+};
+
+struct recorder {
+	char *program, *cwd;
+	struct recorder_options o;
+	struct state *state;
+	uint64_t count, last_seq;
+
+	enum recorder_mode mode;
+	char *path;
+	struct sbt_writer *w; /* NULL: not open (yet) */
+	uint64_t first, last, commands, bytes;
+	struct buf tail; /* packed commands outside the window since the last one inside: written if another one follows */
+	uint64_t flushed_ns, start_ns;
+
+	struct kept_stack *stacks; /* by id */
+	size_t nstacks;
+	uint32_t *modules; /* index in the trace of each host module; UINT32_MAX: none yet */
+	size_t nmodules;
+	struct kept_code *code;
+	size_t ncode;
+	struct kept_call *calls;
+	unsigned ncalls;
+	uint32_t epoch; /* of the last command */
+	bool holds;
+	struct drain_item held; /* the first command of another program */
+	struct recorder_memory memory;
+	struct recent *recent; /* RECENT_MAX, or NULL */
+	uint64_t nrecent;
+};
+
+/* ---- recorder.c ---- */
+uint64_t recorder_clock_ns(clockid_t clock);
+/* Writes the tail's commands up to seq last. */
+struct err *recorder_write_tail(struct recorder *r, struct inferior *inf, uint64_t last) TS_CHECK;
+
+/* ---- recorder-file.c ---- */
+/* Makes the file. c: the command that it begins with, NULL when none is known. */
+struct err *recorder_open(struct recorder *r, const struct sbt_cmd *c) TS_CHECK;
+/* The state now, unless nothing has happened yet. */
+struct err *recorder_keyframe(struct recorder *r) TS_CHECK;
+/* The capture ends because writing failed; e says why. */
+struct err *recorder_give_up(struct recorder *r, struct err *e) TS_CHECK;
+
+/* ---- recorder-stacks.c ---- */
+void recorder_keep_stack(struct recorder *r, uint32_t id, const struct sbt_frame *frames, unsigned n);
+struct err *recorder_write_stack(struct recorder *r, struct inferior *inf, uint32_t id) TS_CHECK;
+struct err *recorder_take_code(struct recorder *r, const struct drain_item *it) TS_CHECK;
+void recorder_forget(struct recorder *r);
+
+/* ---- recorder-memory.c ---- */
+struct err *recorder_take_memory(struct recorder *r, const struct drain_item *it) TS_CHECK;
+struct err *recorder_take_window(struct recorder *r, const struct drain_item *it) TS_CHECK;
+/* Whether the command with this seq is the first of a span: a keyframe goes before it. True once. */
+bool recorder_span_begins(struct recorder *r, uint64_t seq);
+/* The trace is about to be closed. */
+struct err *recorder_end_memory(struct recorder *r) TS_CHECK;
+void recorder_memory_free(struct recorder *r);
+
+#endif
