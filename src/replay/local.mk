@@ -40,6 +40,16 @@ check_PROGRAMS += tests/unit/test-replayer-ranges
 TESTS += tests/unit/test-replayer-ranges
 tests_unit_test_replayer_ranges_SOURCES = tests/unit/test-replayer-ranges.c
 tests_unit_test_replayer_ranges_LDADD = libranges.a libcommon.a $(CMOCKA_LIBS)
+if HAVE_CUDA
+if !SANITIZERS
+# The process on the software GPU. A sanitizer's shadow lies where recorded addresses are, so not with those.
+check_PROGRAMS += tests/unit/test-replayer-run
+TESTS += tests/unit/test-replayer-run
+tests_unit_test_replayer_run_SOURCES = tests/unit/test-replayer-run.c tests/unit/cmds.h
+tests_unit_test_replayer_run_LDADD = libsbt.a libcommon.a $(CMOCKA_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS)
+EXTRA_tests_unit_test_replayer_run_DEPENDENCIES = tsdb-replayer softgpu/libcuda.so.1
+endif
+endif
 REPLAY_TESTS = tests/unit/test-replay-moves tests/unit/test-replay-run
 check_PROGRAMS += $(REPLAY_TESTS)
 TESTS += $(REPLAY_TESTS)
