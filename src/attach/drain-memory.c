@@ -164,14 +164,13 @@ static void forget_piece(struct drain_bulk *b, struct open_piece *p)
 	*p = b->open[--b->nopen];
 }
 
-static struct open_piece *add_piece(struct drain_bulk *b, const struct drain_bulk_head *h)
+static void add_piece(struct drain_bulk *b, const struct drain_bulk_head *h)
 {
 	if (b->nopen == b->open_cap) {
 		b->open_cap = b->open_cap ? b->open_cap * 2 : 16;
 		b->open = xrealloc(b->open, b->open_cap * sizeof(*b->open));
 	}
-	b->open[b->nopen] = (struct open_piece){.piece = h->piece, .size = h->size};
-	return &b->open[b->nopen++];
+	b->open[b->nopen++] = (struct open_piece){.piece = h->piece, .size = h->size};
 }
 
 /* NULL, or why the first slot of a piece makes no sense. */
@@ -203,29 +202,43 @@ static const char *bad_bytes(const struct open_piece *p, const struct drain_bulk
 	return NULL;
 }
 
+/* The first slot of a piece. */
+static const char *judge_first(struct drain_bulk *b)
+{
+	const struct drain_bulk_head *h = &b->cur;
+	const char *why = bad_first(b, h);
+
+	if (!why && (h->flags & TSDB_BULK_HASH_ONLY))
+		why = h->n || (h->flags & TSDB_BULK_CUT) ? "a hash comes with bytes" : NULL;
+	else if (!why)
+		why = bad_bytes(&(struct open_piece){.size = h->size}, h);
+	if (why)
+		return why;
+	b->stages |= STAGE_BEGIN;
+	if (!(h->flags & TSDB_BULK_HASH_ONLY))
+		add_piece(b, h);
+	return NULL;
+}
+
 /* Looks at cur and decides what is to be handed out. NULL, or why it makes no sense. */
 static const char *judge(struct drain_bulk *b)
 {
-	struct drain_bulk_head *h = &b->cur;
-	struct open_piece *p;
-	const char *why;
+	const struct drain_bulk_head *h = &b->cur;
+	struct open_piece *p = find_piece(b, h->piece);
+	const char *why = NULL;
 
 	if (!h->piece)
 		return h->n ? "bytes belong to no piece" : NULL;
-	p = find_piece(b, h->piece);
+	if (!p && b->gaps && h->offset)
+		return NULL; /* its beginning was never sent */
 	if (!p) {
-		if (b->gaps && h->offset)
-			return NULL; /* its beginning was never sent */
-		why = bad_first(b, h);
-		if (why)
-			return why;
-		b->stages |= STAGE_BEGIN;
-		if (h->flags & TSDB_BULK_HASH_ONLY)
-			return h->n || (h->flags & TSDB_BULK_CUT) ? "a hash comes with bytes" : NULL;
-		p = add_piece(b, h);
+		why = judge_first(b);
+		p = find_piece(b, h->piece);
 	} else if (h->flags & TSDB_BULK_HASH_ONLY) {
-		return "a hash comes with bytes";
+		why = "a hash comes with bytes";
 	}
+	if (why || !p)
+		return why;
 	if (b->gaps && h->offset > p->got) {
 		b->stages |= STAGE_CUT;
 		forget_piece(b, p);

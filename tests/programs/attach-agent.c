@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "capture/wire.h"
+#include "sbt/memory.h"
 
 static struct tsdb_control *control;
 static int control_fd;
@@ -418,12 +420,280 @@ static int do_race(char **a)
 	return 0;
 }
 
+/* ---- memory ---- */
+
+static uint8_t *bulk_data(unsigned i)
+{
+	static uint8_t *all;
+
+	if (!all)
+		all = mmap(NULL, (size_t)TSDB_BULK_SLOTS * TSDB_BULK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, control_fd,
+			(off_t)tsdb_bulk_offset(control->ring_bytes, 0));
+	return all + (size_t)TSDB_BULK_BYTES * i;
+}
+
+/* Waits until a ticket's slot is ours; NULL: never. */
+static struct tsdb_bulk *bulk_wait(uint64_t ticket)
+{
+	struct tsdb_bulk *s = &control->bulk[ticket % TSDB_BULK_SLOTS];
+
+	for (long tries = 0; atomic_load_explicit(&s->state, memory_order_acquire) != TSDB_BULK_FREE ||
+		atomic_load_explicit(&s->turn, memory_order_relaxed) != (uint32_t)(ticket / TSDB_BULK_SLOTS); tries++) {
+		if (tries > 200000)
+			return NULL;
+		pause_us(50);
+	}
+	s->piece = s->seq = s->addr = s->size = s->offset = 0;
+	s->role = SBT_MEMORY_START;
+	s->owner = SBT_MEMORY_ALLOCATION;
+	s->module = SBT_NO_ID;
+	s->flags = s->n = s->name_len = 0;
+	return s;
+}
+
+static void bulk_full(struct tsdb_bulk *s)
+{
+	atomic_store_explicit(&s->state, TSDB_BULK_FULL, memory_order_release);
+}
+
+/* The byte of a piece at an offset, as the test expects it. */
+static void fill_pattern(uint8_t *p, uint64_t piece, uint64_t offset, uint32_t n)
+{
+	for (uint32_t i = 0; i + 8 <= n; i += 8) {
+		uint64_t v = piece * 0x9e3779b97f4a7c15u + offset + i;
+
+		memcpy(p + i, &v, 8);
+	}
+}
+
+static int send_piece(uint64_t piece, uint64_t size, bool pattern)
+{
+	uint64_t offset = 0;
+
+	do {
+		uint64_t ticket = atomic_fetch_add(&control->next_bulk, 1);
+		struct tsdb_bulk *s = bulk_wait(ticket);
+
+		if (!s)
+			return 77;
+		s->piece = piece;
+		s->seq = piece;
+		s->addr = piece << 32;
+		s->size = size;
+		s->offset = offset;
+		s->n = (uint32_t)(size - offset < TSDB_BULK_BYTES ? size - offset : TSDB_BULK_BYTES);
+		if (!offset)
+			s->name_len = (uint32_t)snprintf(s->name, sizeof(s->name), "piece%llu", (unsigned long long)piece);
+		if (pattern)
+			fill_pattern(bulk_data(ticket % TSDB_BULK_SLOTS), piece, offset, s->n);
+		offset += s->n;
+		bulk_full(s);
+	} while (offset < size);
+	return 0;
+}
+
+static uint64_t piece_bytes;
+
+static void *pieces_thread(void *arg)
+{
+	uint64_t first = (uint64_t)(uintptr_t)arg;
+
+	for (uint64_t k = 0; k < 8; k++)
+		if (send_piece(first + k, piece_bytes + k * 8, true))
+			exit(77);
+	return NULL;
+}
+
+static void window_message(struct producer *p, uint64_t seq, uint32_t ended)
+{
+	struct tsdb_msg_window m = {{sizeof(m), TSDB_MSG_WINDOW, 0}, seq, ended, 1};
+
+	publish(p, &m);
+}
+
+/* pieces THREADS BYTES: eight pieces of each thread, in a span of two commands. */
+static int do_pieces(char **a)
+{
+	struct producer p = ring_open();
+	pthread_t t[64];
+	unsigned n = (unsigned)atoi(a[0]);
+
+	piece_bytes = strtoull(a[1], NULL, 0);
+	window_message(&p, 1, 0);
+	end(&p, begin(&p), 0, 0);
+	for (unsigned i = 0; i < n && i < 64; i++)
+		pthread_create(&t[i], NULL, pieces_thread, (void *)(uintptr_t)(1 + i * 8));
+	for (unsigned i = 0; i < n && i < 64; i++)
+		pthread_join(t[i], NULL);
+	end(&p, begin(&p), 0, 0);
+	window_message(&p, 2, 1);
+	ring_close(&p);
+	return 0;
+}
+
+/* flood BYTES: one large piece, as fast as may be. */
+static int do_flood(char **a)
+{
+	return send_piece(1, strtoull(a[0], NULL, 0), false);
+}
+
+/* Slots filled in an order that is not that of their tickets; then one piece with only its hash, an empty one, one that is cut. */
+static int do_tickets(char **a)
+{
+	static const unsigned order[] = {3, 1, 0, 2};
+	uint64_t first = atomic_fetch_add(&control->next_bulk, 8);
+
+	for (unsigned k = 0; k < 4; k++) {
+		struct tsdb_bulk *s = bulk_wait(first + order[k]);
+
+		s->piece = 1;
+		s->size = 32;
+		s->offset = order[k] * 8;
+		s->n = 8;
+		fill_pattern(bulk_data((unsigned)(first + order[k])), 1, s->offset, 8);
+		bulk_full(s);
+		pause_us(20000);
+	}
+	for (unsigned k = 4; k < 8; k++) {
+		struct tsdb_bulk *s = bulk_wait(first + k);
+
+		s->piece = k;
+		s->size = k == 5 ? 0 : 100;
+		s->n = k == 6 ? 40 : 0;
+		s->hash = (struct sbt_hash){{1, 2}};
+		s->flags = k == 4 ? TSDB_BULK_HASH_ONLY : k == 6 ? TSDB_BULK_CUT : 0;
+		if (k == 7)
+			s->piece = 0; /* a ticket that was not needed */
+		bulk_full(s);
+	}
+	return 0;
+}
+
+/* Dies with a piece under way, a ticket that it has not filled, and full slots behind that. */
+static int do_dies(char **a)
+{
+	uint64_t first = atomic_fetch_add(&control->next_bulk, 5);
+
+	for (unsigned k = 0; k < 5; k++) {
+		struct tsdb_bulk *s;
+
+		if (k == 2)
+			continue;
+		s = bulk_wait(first + k);
+		s->piece = k == 4 ? 2 : 1;
+		s->size = k == 4 ? 8 : 64;
+		s->offset = k == 4 ? 0 : k * 8;
+		s->n = 8;
+		fill_pattern(bulk_data((unsigned)(first + k)), s->piece, s->offset, 8);
+		bulk_full(s);
+	}
+	raise(SIGKILL);
+	return 99;
+}
+
+/* A slot that makes no sense, at one place each; then pieces, which must not wait. */
+static int do_bulk_scribble(char **a)
+{
+	int how = atoi(a[0]);
+	struct producer p = ring_open();
+	struct tsdb_bulk *s;
+	uint64_t t;
+
+	if (send_piece(100, 64, true))
+		return 77;
+	s = bulk_wait(t = atomic_fetch_add(&control->next_bulk, 1));
+	s->piece = 1;
+	s->size = 64;
+	s->n = 16;
+	switch (how) {
+	case 0: s->n = TSDB_BULK_BYTES + 1; s->size = 1u << 30; break;
+	case 1: s->n = 65; break;
+	case 2: s->offset = 8; break;
+	case 3: s->role = 0; break;
+	case 4: s->role = 99; break;
+	case 5: s->owner = 3; break;
+	case 6: s->name_len = TSDB_NAME_MAX + 1; break;
+	case 7: s->addr = UINT64_MAX - 3; break;
+	case 8: s->size = UINT64_MAX; break;
+	case 9: s->n = 0; break;
+	case 10: s->piece = 0; break;
+	case 11: s->flags = TSDB_BULK_HASH_ONLY; break;
+	case 12: atomic_store(&s->turn, 12345); break;
+	}
+	bulk_full(s);
+	if (how >= 13) {
+		s = bulk_wait(t = atomic_fetch_add(&control->next_bulk, 1));
+		s->piece = 1;
+		s->size = how == 13 ? 65 : 64;
+		s->offset = how == 14 ? 24 : how == 15 ? 0 : 16;
+		s->n = how == 16 ? 49 : 8;
+		bulk_full(s);
+	}
+	for (uint64_t k = 0; k < 100; k++)
+		if (send_piece(200 + k, TSDB_BULK_BYTES + 8, true))
+			return 77;
+	end(&p, begin(&p), 0, 0);
+	return 0;
+}
+
+/* Random bytes over the slots while they are read. */
+static int do_bulk_rage(char **a)
+{
+	unsigned seed = (unsigned)atoi(a[0]);
+
+	for (uint64_t k = 0; k < 300; k++) {
+		uint64_t t = atomic_fetch_add(&control->next_bulk, 1);
+		struct tsdb_bulk *s = &control->bulk[t % TSDB_BULK_SLOTS];
+
+		s->piece = 1 + k / 4;
+		s->size = 4 * 4096;
+		s->offset = k % 4 * 4096;
+		s->n = 4096;
+		s->role = 1;
+		s->owner = s->flags = s->name_len = 0;
+		s->addr = s->seq = k;
+		bulk_full(s);
+		if (k > 20)
+			((uint8_t *)s)[(unsigned)rand_r(&seed) % sizeof(*s)] = (uint8_t)rand_r(&seed);
+		if (k % 16 == 15)
+			pause_us(500);
+	}
+	return 0;
+}
+
+/* A piece under way and a span that has not ended at an exec; the new program does the same. */
+static int do_bulk_exec(char **a)
+{
+	struct producer p = ring_open();
+	uint64_t seq = begin(&p);
+	struct tsdb_bulk *s;
+
+	window_message(&p, seq, 0);
+	end(&p, seq, 0, 0);
+	for (unsigned k = 0; k < 3; k++) {
+		s = bulk_wait(atomic_fetch_add(&control->next_bulk, 1));
+		s->piece = 1;
+		s->size = 32;
+		s->offset = k * 8;
+		s->n = 8;
+		fill_pattern(bulk_data((unsigned)(s - control->bulk)), 1, s->offset, 8);
+		bulk_full(s);
+	}
+	(void)atomic_fetch_add(&control->next_bulk, 1);
+	if (a[0]) /* again, without a further exec */
+		execl("/proc/self/exe", "again", "bulk-exec", NULL);
+	ring_close(&p);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*fn)(char **);
 } table[] = {
 	{"commands", do_commands}, {"vanish", do_vanish}, {"slow", do_slow}, {"killed", do_killed}, {"exec", do_exec},
 	{"scribble", do_scribble}, {"rage", do_rage}, {"stops", do_stops}, {"serve", do_serve}, {"race", do_race},
+	{"pieces", do_pieces}, {"flood", do_flood}, {"tickets", do_tickets}, {"dies", do_dies}, {"bulk-scribble", do_bulk_scribble},
+	{"bulk-rage", do_bulk_rage}, {"bulk-exec", do_bulk_exec},
 };
 
 int main(int argc, char **argv)
