@@ -15,9 +15,11 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "capture/bulk.h"
 #include "capture/driver.h"
 #include "capture/mapping.h"
 #include "capture/source.h"
+#include "capture/span.h"
 #include "capture/stack.h"
 #include "capture/stop.h"
 #include "capture/thread.h"
@@ -109,6 +111,7 @@ int agent_adopt(struct tsdb_control *c)
 	uint32_t no_thread = 0;
 	atomic_compare_exchange_strong(&c->next_thread, &no_thread, 1);
 	atomic_store(&c->stop_owner, 0);
+	bulk_adopt(c);
 	agent.control = c;
 	agent.rings = (const uint8_t *)c + tsdb_control_bytes();
 	c->stop_pc = stop_trap_address();
@@ -165,6 +168,8 @@ static void at_exit(void)
 	if (!agent_live() || tls.inside)
 		return;
 	tls.inside = 1;
+	if (atomic_load(&span_open) && thread_get())
+		span_end(tls.thread, 0, false);
 	if (agent.source)
 		agent.source->flush(true);
 	tls.inside = 0;

@@ -10,8 +10,11 @@
 #include <string.h>
 #include <time.h>
 #include "capture/driver.h"
+#include "capture/gate.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
+#include "capture/live.h"
+#include "capture/span.h"
 #include "capture/stack.h"
 #include "capture/stop.h"
 #include "capture/thread.h"
@@ -205,8 +208,14 @@ static struct call *prepare(struct thread *t, const struct call_site *s)
 static void number(struct call *c, const void *frame)
 {
 	struct thread *t = c->t;
+	const bool late = c->row->flags & CALL_LATE; /* the driver has done it already */
 	if (__builtin_expect(atomic_load_explicit(&calls_captures, memory_order_relaxed), 0))
 		flag_capturing(c);
+	if (!late) {
+		gate_enter(t);
+		if (__builtin_expect(span_watched(), 0))
+			span_before(c);
+	}
 	c->cmd.host_ns = now_ns();
 	t->in_flight = true;
 	c->cmd.seq = take_seq(t);
@@ -215,6 +224,10 @@ static void number(struct call *c, const void *frame)
 	take_stack(c, frame);
 	if (__builtin_expect(stop_watched(), 0))
 		stop_at(c, false);
+	if (c->cmd.kind == SBT_FREE)
+		live_free(c);
+	if (__builtin_expect(span_watched(), 0) && !late)
+		span_enter(c);
 }
 
 void calls_enter(const struct call_site *s)
@@ -249,6 +262,7 @@ void calls_enter(const struct call_site *s)
 		publish(t, &c->cmd);
 		t->in_flight = false;
 		set_idle(t);
+		gate_leave(t, THREAD_SYNCING);
 	}
 }
 
@@ -284,12 +298,25 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 		}
 		if (!c->skip && numbered)
 			publish(t, &c->cmd);
+		if (c->cmd.kind == SBT_ALLOC)
+			live_alloc(c);
+		else if (c->cmd.kind == SBT_FREE)
+			live_free_over(c);
 		if (t->in_flight) {
 			t->in_flight = false;
 			set_idle(t);
 		}
 	}
 	t->busy = false;
+	if (__builtin_expect(span_watched(), 0)) {
+		if (c->row->flags & CALL_FIRST || (c->cmd.kind == SBT_QUERY && !result))
+			span_waited(t);
+		else if (numbered && !c->skip)
+			span_exit(c);
+		if (c->window_closed)
+			span_end(t, 0, false);
+	}
+	gate_leave(t, THREAD_OUT);
 	if (__builtin_expect(stop_watched() || c->window_closed, 0) && numbered && !c->skip)
 		stop_at(c, true);
 }

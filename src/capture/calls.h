@@ -56,6 +56,8 @@ struct call {
 	bool has_stream;
 	bool skip;
 	bool window_closed; /* a capture window closed with this command */
+	uint64_t freed_size; /* live.c: of the allocation that a free takes away; 0: not known */
+	uint32_t freed_ctx;
 	uint64_t note;	    /* handlers: something to remember from enter to exit */
 	struct sbt_cmd cmd;
 };

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 #include "capture/agent.h"
 #include "capture/driver.h"
+#include "capture/globals.h"
 #include "capture/map.h"
 #include "capture/nvinfo.h"
 #include "capture/thread.h"
@@ -41,7 +42,9 @@ void code_loaded(struct thread *t, const void *code, size_t size)
 	t->loaded_size = size;
 	if (!is_ptx && !driver.cuFuncGetParamInfo)
 		nvinfo_learn(code, size);
-	if (!atomic_load_explicit(&agent.control->code, memory_order_relaxed))
+	globals_learn(hash, code, size);
+	if (!atomic_load_explicit(&agent.control->code, memory_order_relaxed) &&
+		atomic_load_explicit(&agent.control->memory, memory_order_relaxed) == TSDB_MEMORY_NONE)
 		return;
 	spin_lock(&one_at_a_time);
 	const bool mine = !map_get(&sent, hash) && !map_put(&sent, hash, 1);

@@ -25,6 +25,20 @@
 	REQUIRED(cuFuncGetAttribute)              \
 	REQUIRED(cuPointerGetAttribute)           \
 	OPTIONAL(cuMemcpyAsync)                   \
+	OPTIONAL(cuCtxPushCurrent_v2)       \
+	OPTIONAL(cuCtxPopCurrent_v2)        \
+	OPTIONAL(cuCtxSynchronize)          \
+	OPTIONAL(cuMemGetInfo_v2)           \
+	OPTIONAL(cuMemAlloc_v2)             \
+	OPTIONAL(cuMemFree_v2)              \
+	OPTIONAL(cuMemcpyDtoDAsync_v2)      \
+	OPTIONAL(cuMemHostRegister_v2)      \
+	OPTIONAL(cuStreamQuery)             \
+	OPTIONAL(cuEventCreate)             \
+	OPTIONAL(cuEventRecord)             \
+	OPTIONAL(cuEventQuery)              \
+	OPTIONAL(cuModuleGetGlobal_v2)      \
+	OPTIONAL(cuLibraryGetGlobal)        \
 	OPTIONAL(cuStreamGetPriority)             \
 	OPTIONAL(cuStreamIsCapturing)             \
 	OPTIONAL(cuThreadExchangeStreamCaptureMode) \

@@ -8,6 +8,8 @@
 #include <string.h>
 #include "capture/driver.h"
 #include "capture/kernel.h"
+#include "capture/live.h"
+#include "capture/payload.h"
 #include "capture/thread.h"
 
 #define KEEP_CHUNK (1u << 20)
@@ -143,6 +145,8 @@ void ids_drop_ctx(struct object *ctx)
 {
 	struct of_ctx objects = { ctx->id, false }, kernels = { ctx->id, true };
 	map_remove(&ids.ctxs, ctx->handle);
+	live_drop_ctx(ctx->id);
+	payload_drop_ctx(ctx->handle);
 	map_sweep(&ids.streams, dies_with, &objects);
 	map_sweep(&ids.modules, dies_with, &objects);
 	map_sweep(&ids.kernels, dies_with, &kernels);
@@ -273,5 +277,6 @@ void ids_forget(void)
 	struct map *const maps[] = { &ids.ctxs, &ids.streams, &ids.modules, &ids.events, &ids.graphs, &ids.kernels, &ids.memory };
 	for (unsigned i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_sweep(maps[i], all, NULL);
+	live_forget();
 	atomic_fetch_add(&ids.generation, 1);
 }

@@ -7,13 +7,16 @@ HEADERS_TO_CHECK += src/capture/wire.h
 
 if HAVE_CUDA
 HEADERS_TO_CHECK += \
-	src/capture/agent.h src/capture/calls.h src/capture/code.h src/capture/cupti-api.h src/capture/driver.h \
+	src/capture/agent.h src/capture/bulk.h src/capture/calls.h src/capture/code.h src/capture/cupti-api.h \
+	src/capture/device.h src/capture/driver.h src/capture/extent.h src/capture/gate.h src/capture/globals.h src/capture/host.h \
+	src/capture/live.h src/capture/payload.h src/capture/shadow.h src/capture/span.h src/capture/touched.h \
 	src/capture/ids.h src/capture/kernel.h src/capture/map.h src/capture/mapping.h src/capture/nvinfo.h src/capture/ring.h \
 	src/capture/source.h src/capture/stack.h src/capture/stop.h src/capture/thread.h src/capture/window.h
 
 agent_sources = \
 	src/capture/activity.c \
 	src/capture/agent.c src/capture/agent.h \
+	src/capture/bulk.c src/capture/bulk.h \
 	src/capture/call-copy.c \
 	src/capture/call-graph.c \
 	src/capture/call-launch.c \
@@ -23,6 +26,16 @@ agent_sources = \
 	src/capture/code.c src/capture/code.h \
 	src/capture/cupti-api.h \
 	src/capture/driver.c src/capture/driver.h \
+	src/capture/touched.c src/capture/touched.h \
+	src/capture/span.c src/capture/span.h \
+	src/capture/shadow.c src/capture/shadow.h \
+	src/capture/payload.c src/capture/payload.h \
+	src/capture/live.c src/capture/live.h \
+	src/capture/host.c src/capture/host.h \
+	src/capture/globals.c src/capture/globals.h \
+	src/capture/gate.c src/capture/gate.h \
+	src/capture/extent.c src/capture/extent.h \
+	src/capture/device.c src/capture/device.h \
 	src/capture/ids.c src/capture/ids.h \
 	src/capture/kernel.c src/capture/kernel.h \
 	src/capture/map.c src/capture/map.h \
@@ -36,7 +49,7 @@ agent_sources = \
 	src/capture/thread.c src/capture/thread.h \
 	src/capture/window.c src/capture/window.h \
 	src/capture/wire.h \
-	src/sbt/cmd.c src/sbt/expr.c src/sbt/kernel-name.c
+	src/sbt/cmd.c src/sbt/expr.c src/sbt/kernel-name.c src/sbt/pagehash.c
 agent_cflags = $(SO_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) -O2
 
 plugin_PROGRAMS += libtsdb-agent.so
@@ -52,7 +65,7 @@ check_LIBRARIES = libagenttest.a
 libagenttest_a_SOURCES = $(agent_sources) src/sbt/expr-parse.c tests/unit/capture-fake.c tests/unit/capture-fake.h
 libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
 capture_tests = \
-	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-ring \
+	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-memory tests/unit/test-capture-ring \
 	tests/unit/test-capture-stack tests/unit/test-capture-stop
 check_PROGRAMS += $(capture_tests)
 TESTS += $(capture_tests)
@@ -64,6 +77,11 @@ tests_unit_test_capture_agent_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer
 tests_unit_test_capture_agent_LDFLAGS =
 tests_unit_test_capture_agent_LDADD = $(CMOCKA_LIBS) -lpthread -ldl
 EXTRA_tests_unit_test_capture_agent_DEPENDENCIES = libtsdb-agent.so
+tests_unit_test_capture_memory_SOURCES = tests/unit/test-capture-memory.c src/sbt/cmd.c src/sbt/pagehash.c src/capture/wire.h
+tests_unit_test_capture_memory_CFLAGS = $(tests_unit_test_capture_agent_CFLAGS)
+tests_unit_test_capture_memory_LDFLAGS =
+tests_unit_test_capture_memory_LDADD = $(CMOCKA_LIBS) -lpthread -ldl
+EXTRA_tests_unit_test_capture_memory_DEPENDENCIES = libtsdb-agent.so
 tests_unit_test_capture_calls_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_calls_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_ring_CFLAGS = $(capture_test_cflags)

@@ -19,6 +19,7 @@
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
+#include "capture/span.h"
 #include "capture/thread.h"
 
 #define STOP_POLL_NS 200000
@@ -171,7 +172,12 @@ static CUresult sync_stream(const struct call *c, uint32_t id)
 	return w.found ? sync_unless_capturing(w.handle) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static CUresult serve(const struct call *c, struct tsdb_req *q)
+static void end_span(struct thread *t, const struct call *c, bool at_exit)
+{
+	span_end(t, !c ? 0 : at_exit ? c->cmd.seq : c->cmd.seq - 1, true);
+}
+
+static CUresult serve(struct thread *t, const struct call *c, struct tsdb_req *q, bool at_exit)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	CUresult r;
@@ -185,6 +191,10 @@ static CUresult serve(const struct call *c, struct tsdb_req *q)
 		break;
 	case TSDB_REQ_SYNC_STREAM:
 		r = sync_stream(c, q->stream);
+		break;
+	case TSDB_REQ_END_SPAN:
+		end_span(t, c, at_exit);
+		r = CUDA_SUCCESS;
 		break;
 	default:
 		r = CUDA_ERROR_NOT_SUPPORTED;
@@ -213,13 +223,17 @@ static bool is_traced(void)
 }
 
 /* One thread at a time decides whether to stop, and stops. */
-static void acquire(uint32_t os_tid)
+static void acquire(struct thread *t)
 {
 	uint32_t nobody = 0;
-	while (!atomic_compare_exchange_strong(&agent.control->stop_owner, &nobody, os_tid) && agent_live()) {
+	const uint32_t was = atomic_load(&t->at);
+	while (!atomic_compare_exchange_strong(&agent.control->stop_owner, &nobody, t->os_tid) && agent_live()) {
 		nobody = 0;
+		/* A thread that is at a stop may end the span meanwhile: ours does nothing. */
+		atomic_store(&t->at, was == THREAD_IN ? THREAD_STOPPING : was);
 		nanosleep(&(struct timespec){ .tv_nsec = STOP_POLL_NS }, NULL);
 	}
+	atomic_store(&t->at, was);
 }
 
 static void let_go(void)
@@ -238,7 +252,7 @@ static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t i
 	s->break_id = id;
 	s->os_tid = t->os_tid;
 	s->api_exit = at_exit;
-	s->seq = c ? c->cmd.seq : atomic_load(&ctl->window.closed_seq);
+	s->seq = c ? c->cmd.seq : why == TSDB_STOP_CAPTURE ? atomic_load(&ctl->next_seq) : atomic_load(&ctl->window.closed_seq);
 	s->cmd_size = size <= sizeof(s->cmd) ? (uint32_t)size : 0;
 	if (s->cmd_size)
 		sbt_pack(s->cmd, &c->cmd);
@@ -246,7 +260,7 @@ static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t i
 	ctl->request.kind = TSDB_REQ_NONE;
 	tsdb_agent_stop();
 	while (ctl->request.kind != TSDB_REQ_NONE && agent_live()) {
-		ctl->request.result = (uint32_t)serve(c, &ctl->request);
+		ctl->request.result = (uint32_t)serve(t, c, &ctl->request, at_exit);
 		ctl->request.kind = TSDB_REQ_NONE;
 		s->why = TSDB_STOP_SERVED;
 		tsdb_agent_stop();
@@ -329,14 +343,14 @@ static void stop_if_hit(struct call *c, bool at_exit)
 void stop_at(struct call *c, bool at_exit)
 {
 	if (at_exit && c->window_closed && atomic_load(&agent.control->window_stop)) {
-		acquire(c->t->os_tid);
+		acquire(c->t);
 		stop(c->t, c, TSDB_STOP_WINDOW_DONE, 0, true);
 		let_go();
 	}
 	if (at_exit != call_stops_at_exit(c->row) || (!matching(c) && !step_matches(c)))
 		return;
 	/* Another thread may be at a stop now, where the user deletes the breakpoint or sets its count: so look again. */
-	acquire(c->t->os_tid);
+	acquire(c->t);
 	stop_if_hit(c, at_exit);
 	let_go();
 }
@@ -345,7 +359,14 @@ void stop_window_done(struct thread *t)
 {
 	if (!atomic_load(&agent.control->window_stop))
 		return;
-	acquire(t->os_tid);
+	acquire(t);
 	stop(t, NULL, TSDB_STOP_WINDOW_DONE, 0, true);
+	let_go();
+}
+
+void stop_capture(struct thread *t)
+{
+	acquire(t);
+	stop(t, NULL, TSDB_STOP_CAPTURE, 0, false);
 	let_go();
 }

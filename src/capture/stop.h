@@ -20,6 +20,8 @@ static inline bool stop_watched(void)
  * (a handler with an exit function) stop there, the others before the driver does them. */
 void stop_at(struct call *c, bool at_exit);
 void stop_window_done(struct thread *t);
+/* Asks the user whether so much memory is to be recorded (TSDB_STOP_CAPTURE); returns when he has answered, or nobody is there. */
+void stop_capture(struct thread *t);
 /* Whether the capture window's glob matches the kernel. */
 bool stop_window_matches(struct kernel *k);
 /* Address of the trap instruction, for control.stop_pc. */

@@ -15,6 +15,49 @@
 static pthread_key_t key;
 static bool have_key;
 
+static struct {
+	struct spin lock;
+	struct thread *first;
+} all;
+
+static void leave(struct thread *t)
+{
+	spin_lock(&all.lock);
+	for (struct thread **at = &all.first; *at; at = &(*at)->next)
+		if (*at == t) {
+			*at = t->next;
+			break;
+		}
+	spin_unlock(&all.lock);
+}
+
+static void join(struct thread *t)
+{
+	spin_lock(&all.lock);
+	t->next = all.first;
+	all.first = t;
+	spin_unlock(&all.lock);
+}
+
+bool thread_any_in(const struct thread *self, bool stopping_too)
+{
+	bool found = false;
+	spin_lock(&all.lock);
+	for (const struct thread *t = all.first; t && !found; t = t->next) {
+		const uint32_t at = atomic_load_explicit(&t->at, memory_order_acquire);
+		found = t != self && (at == THREAD_IN || (at == THREAD_STOPPING && !stopping_too));
+	}
+	spin_unlock(&all.lock);
+	return found;
+}
+
+uint8_t *thread_page(struct thread *t)
+{
+	if (!t->page)
+		t->page = agent_map(SBT_PAGE);
+	return t->page;
+}
+
 static void thread_end(void *p)
 {
 	struct thread *t = p;
@@ -24,6 +67,10 @@ static void thread_end(void *p)
 		ring_close(&t->ring);
 	if (t->memo)
 		stack_forget(t);
+	if (agent_live())
+		leave(t); /* in a forked child the list is nobody's */
+	if (t->page)
+		agent_unmap(t->page, SBT_PAGE);
 	agent_unmap(t, sizeof(*t));
 	tls.inside--;
 }
@@ -63,6 +110,7 @@ static struct thread *set_up(bool numbered)
 		t->ring.shared->thread = t->number;
 	}
 	find_stack(t);
+	join(t);
 	tls.thread = t;
 	if (have_key)
 		pthread_setspecific(key, t);

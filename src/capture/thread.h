@@ -16,8 +16,18 @@
 
 struct memo;
 
+/* Where a thread is, for the gate (gate.h). */
+enum thread_at {
+	THREAD_OUT,
+	THREAD_IN,	 /* in a call of the driver, or about to be */
+	THREAD_SYNCING,	 /* in a call that only waits */
+	THREAD_STOPPING, /* waits for its turn to stop: before the driver gets the command, or after */
+};
+
 struct thread {
 	struct ring ring;
+	_Atomic uint32_t at; /* enum thread_at */
+	struct thread *next; /* of all threads */
 	uint32_t number; /* sbt_cmd.thread; 0: a thread of CUPTI's that only delivers timestamps */
 	uint32_t os_tid;
 	bool announced; /* the THREAD record is out */
@@ -52,6 +62,7 @@ struct thread {
 	uint32_t nvtx_depth, window_depth; /* ranges pushed; the depth at which the capture window's range was */
 	uintptr_t stack_low, stack_high;   /* bounds of the thread's stack; 0 when not known */
 	struct memo *memo;		   /* stack.c */
+	uint8_t *page; /* SBT_PAGE bytes, for hashing; made when needed */
 	uint64_t mappings_sent[MAPPING_SENT_MAX / 64];
 	_Alignas(16) uint8_t args[CALL_ARGS_MAX];
 };
@@ -62,6 +73,10 @@ struct thread *thread_get(void);
 struct thread *thread_get_quiet(void);
 /* Publishes the thread's and the devices' records before its first command. */
 void thread_announce(struct thread *t);
+/* Whether another thread is in a call (stopping_too: those that wait for a stop do not count). */
+bool thread_any_in(const struct thread *self, bool stopping_too);
+/* SBT_PAGE bytes of the thread's own, or NULL. */
+uint8_t *thread_page(struct thread *t);
 /* Once, before the first thread_get(). */
 void thread_init(void);
 

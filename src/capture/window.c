@@ -8,6 +8,7 @@
 #include <string.h>
 #include "capture/calls.h"
 #include "capture/kernel.h"
+#include "capture/span.h"
 #include "capture/stop.h"
 #include "capture/thread.h"
 
@@ -96,6 +97,8 @@ void window_pop(struct thread *t)
 	if (t->nvtx_depth-- != t->window_depth)
 		return;
 	t->window_depth = 0;
-	if (close_at(w, atomic_load(&agent.control->next_seq) - 1))
+	if (close_at(w, atomic_load(&agent.control->next_seq) - 1)) {
+		span_end(t, 0, false);
 		stop_window_done(t);
+	}
 }

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Contexts and their memory; see device.h.
+ */
+#include "capture/device.h"
+
+#include <time.h>
+#include "capture/driver.h"
+#include "capture/ids.h"
+#include "capture/thread.h"
+
+bool device_can(void)
+{
+	return driver.cuCtxPushCurrent_v2 && driver.cuCtxPopCurrent_v2 && driver.cuCtxSynchronize && driver.cuStreamQuery;
+}
+
+static bool add(void *arg, uint64_t key, uint64_t value)
+{
+	struct device_set *s = arg;
+	const struct object *o = (const struct object *)(uintptr_t)value;
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->ctx[i].handle == (CUcontext)(uintptr_t)key && s->ctx[i].id == o->id)
+			return false;
+	if (s->n < DEVICE_CTXS)
+		s->ctx[s->n] = (struct device_ctx){ .handle = (CUcontext)(uintptr_t)key, .id = o->id };
+	return ++s->n > DEVICE_CTXS;
+}
+
+static bool is_gone(const struct device_ctx *d)
+{
+	const struct object *o = ids_object(&ids.ctxs, (uint64_t)(uintptr_t)d->handle);
+	return !o || o->id != d->id;
+}
+
+bool device_collect(struct device_set *s)
+{
+	unsigned kept = 0;
+	for (unsigned i = 0; i < s->n; i++)
+		if (!is_gone(&s->ctx[i]))
+			s->ctx[kept++] = s->ctx[i];
+	s->n = kept;
+	map_each(&ids.ctxs, add, s);
+	if (s->n > DEVICE_CTXS) {
+		s->n = DEVICE_CTXS;
+		return false;
+	}
+	if (!s->staging && (s->staging = agent_map(DEVICE_STAGING)) && s->n && driver.cuMemHostRegister_v2 &&
+		device_enter(&s->ctx[0])) {
+		(void)OWN(driver.cuMemHostRegister_v2(s->staging, DEVICE_STAGING, CU_MEMHOSTREGISTER_PORTABLE));
+		device_leave();
+	}
+	return s->staging != NULL;
+}
+
+struct device_ctx *device_find(struct device_set *s, uint32_t id)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->ctx[i].id == id)
+			return &s->ctx[i];
+	return id == SBT_NO_ID && s->n ? &s->ctx[0] : NULL;
+}
+
+bool device_enter(struct device_ctx *d)
+{
+	CUcontext was;
+	if (OWN(driver.cuCtxPushCurrent_v2(d->handle)))
+		return false;
+	if (d->stream || !OWN(driver.cuStreamCreate(&d->stream, CU_STREAM_NON_BLOCKING)))
+		return true;
+	d->stream = NULL;
+	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+	return false;
+}
+
+void device_leave(void)
+{
+	CUcontext was;
+	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+}
+
+struct busy {
+	uint32_t ctx;
+	bool busy;
+};
+
+static bool is_busy(void *arg, uint64_t key, uint64_t value)
+{
+	struct busy *b = arg;
+	const struct object *o = (const struct object *)(uintptr_t)value;
+	if (o->ctx == b->ctx)
+		b->busy = OWN(driver.cuStreamQuery((CUstream)(uintptr_t)key)) == CUDA_ERROR_NOT_READY;
+	return b->busy;
+}
+
+static bool idle(struct device_ctx *d, unsigned tenths)
+{
+	for (unsigned tries = 0; tries < 100 + tenths * 1000; tries++) {
+		struct busy b = { .ctx = d->id };
+		map_each(&ids.streams, is_busy, &b);
+		if (!b.busy)
+			b.busy = OWN(driver.cuStreamQuery(CU_STREAM_LEGACY)) == CUDA_ERROR_NOT_READY;
+		/* What is left is streams that nobody told us of. */
+		if (!b.busy)
+			return !OWN(driver.cuCtxSynchronize());
+		if (!agent_live())
+			return false;
+		if (tries >= 100)
+			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+	}
+	return false;
+}
+
+bool device_idle(struct device_set *s, unsigned tenths)
+{
+	bool good = true;
+	for (unsigned i = 0; i < s->n && good; i++) {
+		good = device_enter(&s->ctx[i]);
+		if (good) {
+			good = idle(&s->ctx[i], tenths);
+			device_leave();
+		}
+	}
+	return good;
+}
+
+bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n)
+{
+	return !OWN(driver.cuMemcpyDtoHAsync_v2(dst, addr, n, d->stream)) && !OWN(driver.cuStreamSynchronize(d->stream));
+}
+
+bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size, struct sbt_hash *ret)
+{
+	*ret = (struct sbt_hash){ { 0, 0 } };
+	for (uint64_t at = 0; at < size; at += DEVICE_STAGING) {
+		const size_t n = size - at < DEVICE_STAGING ? size - at : DEVICE_STAGING;
+		if (!device_read(d, addr + at, s->staging, n))
+			return false;
+		for (size_t i = 0; i < n; i += SBT_PAGE)
+			sbt_range_hash_add(ret, (at + i) / SBT_PAGE, sbt_page_hash(s->staging + i, n - i < SBT_PAGE ? n - i : SBT_PAGE));
+	}
+	sbt_range_hash_end(ret, size);
+	return true;
+}

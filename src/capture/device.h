@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The device as the recording of memory sees it: every live context with a private non-blocking stream, waiting for all of them,
+ * reading their memory. All calls are the agent's own (OWN). One set is the gate's, one the draining thread's.
+ */
+#ifndef CAPTURE_DEVICE_H
+#define CAPTURE_DEVICE_H
+
+#include <cuda.h>
+#include "capture/agent.h"
+#include "sbt/pagehash.h"
+
+#define DEVICE_CTXS 32
+#define DEVICE_STAGING (4u << 20)
+
+struct device_ctx {
+	CUcontext handle;
+	uint32_t id;
+	CUstream stream;
+	CUdeviceptr shadow; /* 0: none */
+	uint64_t shadow_bytes, shadow_used;
+};
+struct device_set {
+	struct device_ctx ctx[DEVICE_CTXS];
+	unsigned n;
+	uint8_t *staging; /* DEVICE_STAGING bytes, pinned where the driver lets us */
+};
+
+/* Whether the driver has all the functions. */
+bool device_can(void);
+/* The contexts that are alive now. False: more than DEVICE_CTXS, or no memory. */
+bool device_collect(struct device_set *s);
+/* The context with this id; another one when that is not known (memory mapped without a context); NULL: none. */
+struct device_ctx *device_find(struct device_set *s, uint32_t id);
+/* Makes the context current to this thread, with its stream; device_leave() takes that back. */
+bool device_enter(struct device_ctx *d);
+void device_leave(void);
+/* Waits until all the work of all contexts is done: polls, so that a stream that never ends is given up after tenths of a second. */
+bool device_idle(struct device_set *s, unsigned tenths);
+/* Within device_enter(): reads memory, with the work on it done. */
+bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n);
+bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size, struct sbt_hash *ret);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Globals; see globals.h. In a cubin they are the data symbols of sections .nv.global*, .nv.constant3 (and 2, 4 of older ones); in PTX the .global
+ * and .const declarations outside functions (PTX ISA, "State Spaces"). A name that the driver does not know is skipped: the compiler's own.
+ */
+#include "capture/globals.h"
+
+#include <elf.h>
+#include <string.h>
+#include "capture/bulk.h"
+#include "capture/calls.h"
+#include "capture/driver.h"
+#include "capture/ids.h"
+#include "capture/map.h"
+#include "capture/shadow.h"
+#include "capture/span.h"
+
+#define NAMES_MAX 4096
+
+struct name {
+	struct name *next;
+	char text[];
+};
+struct names {
+	struct name *first;
+	unsigned n;
+};
+static struct map by_hash; /* -> struct names * */
+
+static void keep(struct names *names, const char *text, size_t n)
+{
+	struct name *k = n && n < TSDB_NAME_MAX && names->n < NAMES_MAX ? ids_keep(sizeof(*k) + n + 1) : NULL;
+	if (!k)
+		return;
+	memcpy(k->text, text, n);
+	k->text[n] = '\0';
+	k->next = names->first;
+	names->first = k;
+	names->n++;
+}
+
+/* ---- cubins -------------------------------------------------------------------------------------------------------------- */
+
+static bool is_data(const char *section)
+{
+	return !strncmp(section, ".nv.global", 10) || !strcmp(section, ".nv.constant3") || !strcmp(section, ".nv.constant4");
+}
+
+/* A string of a string table, or "". */
+static const char *string_at(const uint8_t *code, size_t size, const Elf64_Shdr *strings, uint64_t at)
+{
+	if (strings->sh_offset > size || strings->sh_size > size - strings->sh_offset || at >= strings->sh_size)
+		return "";
+	const char *s = (const char *)code + strings->sh_offset + at;
+	return memchr(s, '\0', strings->sh_size - at) ? s : "";
+}
+
+static bool section_at(const uint8_t *code, size_t size, const Elf64_Ehdr *h, uint64_t i, Elf64_Shdr *ret)
+{
+	if (i >= h->e_shnum || h->e_shentsize != sizeof(*ret) || h->e_shoff > size || (i + 1) * sizeof(*ret) > size - h->e_shoff)
+		return false;
+	memcpy(ret, code + h->e_shoff + i * sizeof(*ret), sizeof(*ret));
+	return true;
+}
+
+static void learn_symbols(struct names *names, const uint8_t *code, size_t size, const Elf64_Ehdr *h, const Elf64_Shdr *table)
+{
+	Elf64_Shdr strings, section, section_names;
+	if (!section_at(code, size, h, table->sh_link, &strings) || !section_at(code, size, h, h->e_shstrndx, &section_names))
+		return;
+	if (table->sh_offset > size || table->sh_size > size - table->sh_offset)
+		return;
+	for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
+		Elf64_Sym sym;
+		memcpy(&sym, code + table->sh_offset + at, sizeof(sym));
+		if (ELF64_ST_TYPE(sym.st_info) != STT_OBJECT || !sym.st_size ||
+			!section_at(code, size, h, sym.st_shndx, &section) ||
+			!is_data(string_at(code, size, &section_names, section.sh_name)))
+			continue;
+		const char *name = string_at(code, size, &strings, sym.st_name);
+		keep(names, name, strlen(name));
+	}
+}
+
+static void learn_elf(struct names *names, const uint8_t *code, size_t size)
+{
+	Elf64_Ehdr h;
+	Elf64_Shdr s;
+	if (size < sizeof(h))
+		return;
+	memcpy(&h, code, sizeof(h));
+	if (h.e_ident[EI_CLASS] != ELFCLASS64)
+		return;
+	for (uint64_t i = 0; section_at(code, size, &h, i, &s); i++)
+		if (s.sh_type == SHT_SYMTAB)
+			learn_symbols(names, code, size, &h, &s);
+}
+
+/* ---- PTX ------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_name(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
+}
+
+/* One statement outside functions: the name that a .global or .const declares is the first word that begins with no dot, no digit and
+ * stands in no parentheses. */
+static void learn_statement(struct names *names, const char *p, const char *end)
+{
+	bool data = false;
+	while (p < end) {
+		if (*p == '(') {
+			while (p < end && *p != ')')
+				p++;
+		} else if (*p == '.') {
+			const char *word = ++p;
+			while (p < end && is_name(*p))
+				p++;
+			const size_t n = (size_t)(p - word);
+			data |= (n == 6 && !memcmp(word, "global", 6)) || (n == 5 && !memcmp(word, "const", 5));
+			if (n == 6 && !memcmp(word, "extern", 6))
+				return;
+			continue;
+		} else if (is_name(*p)) {
+			const char *word = p;
+			while (p < end && is_name(*p))
+				p++;
+			if (*word >= '0' && *word <= '9')
+				continue;
+			if (data)
+				keep(names, word, (size_t)(p - word));
+			return;
+		}
+		p++;
+	}
+}
+
+/* The end of a comment or string that begins at p; p when none does. */
+static const char *over(const char *p, const char *end)
+{
+	if (*p == '/' && p + 1 < end && p[1] == '/') {
+		while (p < end && *p != '\n')
+			p++;
+	} else if (*p == '/' && p + 1 < end && p[1] == '*') {
+		for (p += 2; p + 1 < end && !(p[0] == '*' && p[1] == '/'); p++)
+			;
+		p = p + 2 < end ? p + 2 : end;
+	} else if (*p == '"') {
+		for (p++; p < end && *p != '"'; p++)
+			;
+		p = p < end ? p + 1 : end;
+	}
+	return p;
+}
+
+static void learn_ptx(struct names *names, const char *p, size_t size)
+{
+	const char *const end = p + size, *begin = p;
+	unsigned depth = 0;
+	while (p < end && *p) {
+		const char *next = over(p, end);
+		if (next != p) {
+			if (!depth && begin == p)
+				begin = next;
+			p = next;
+			continue;
+		}
+		if (*p == '{') {
+			/* The braces of an initialiser end with the statement, those of a function end it. */
+			depth++;
+		} else if (*p == '}') {
+			depth -= depth > 0;
+			if (!depth && !memchr(begin, '=', (size_t)(p - begin)))
+				begin = p + 1;
+		} else if (!depth && *p == ';') {
+			learn_statement(names, begin, p);
+			begin = p + 1;
+		} else if (!depth && *p == '\n' && begin == p) {
+			begin = p + 1;
+		} else if (!depth && *p == '\n') {
+			/* Directives without a semicolon (.version, .target, .address_size) end with their line. */
+			const char *q = begin;
+			while (q < p && (*q == ' ' || *q == '\t'))
+				q++;
+			if (p - q > 7 && (!memcmp(q, ".version", 8) || !memcmp(q, ".target", 7) || !memcmp(q, ".addres", 7) || !memcmp(q, ".file", 5)))
+				begin = p + 1;
+		}
+		p++;
+	}
+}
+
+void globals_learn(uint64_t hash, const void *code, size_t size)
+{
+	if (map_get(&by_hash, hash))
+		return;
+	struct names *names = ids_keep(sizeof(*names));
+	if (!names)
+		return;
+	*names = (struct names){ 0 };
+	if (size >= 4 && !memcmp(code, "\177ELF", 4))
+		learn_elf(names, code, size);
+	else
+		learn_ptx(names, code, size);
+	(void)map_put(&by_hash, hash, (uint64_t)(uintptr_t)names);
+}
+
+/* ---- contents --------------------------------------------------------------------------------------------------------------- */
+
+struct walk {
+	struct device_set *set;
+	struct device_ctx *d;
+	uint64_t seq;
+	bool end;
+};
+
+static void record(const struct walk *w, const struct piece *p)
+{
+	struct piece now = *p;
+	struct sbt_hash hash;
+	if (!w->end)
+		shadow_device(w->set, w->d, p);
+	else if (device_hash(w->set, w->d, p->addr, p->size, &hash))
+		bulk_hash(&now, hash);
+	else
+		span_note("a global could not be looked at when the window ended");
+}
+
+static bool each_module(void *arg, uint64_t key, uint64_t value)
+{
+	const struct walk *w = arg;
+	const struct object *o = (const struct object *)(uintptr_t)value;
+	const struct names *names = o->hash ? (const struct names *)(uintptr_t)map_get(&by_hash, o->hash) : NULL;
+	if (!names || (!o->is_library && o->ctx != w->d->id))
+		return false;
+	for (const struct name *n = names->first; n; n = n->next) {
+		CUdeviceptr addr = 0;
+		size_t size = 0;
+		CUresult r = CUDA_ERROR_NOT_SUPPORTED;
+		if (o->is_library && driver.cuLibraryGetGlobal)
+			r = OWN(driver.cuLibraryGetGlobal(&addr, &size, (CUlibrary)(uintptr_t)key, n->text));
+		else if (!o->is_library && driver.cuModuleGetGlobal_v2)
+			r = OWN(driver.cuModuleGetGlobal_v2(&addr, &size, (CUmodule)(uintptr_t)key, n->text));
+		if (r || !addr || !size)
+			continue;
+		record(w, &(struct piece){ .seq = w->seq, .addr = addr, .size = size, .role = w->end ? BULK_END : BULK_START,
+			.owner = BULK_GLOBAL, .module = o->id, .name = n->text });
+	}
+	return false;
+}
+
+static void all(struct device_set *s, uint64_t seq, bool end)
+{
+	for (unsigned i = 0; i < s->n; i++) {
+		struct walk w = { s, &s->ctx[i], seq, end };
+		if (!device_enter(w.d))
+			continue;
+		map_each(&ids.modules, each_module, &w);
+		device_leave();
+	}
+}
+
+void globals_start(struct device_set *s, uint64_t first)
+{
+	all(s, first, false);
+}
+
+void globals_end(struct device_set *s, uint64_t last)
+{
+	all(s, last, true);
+}

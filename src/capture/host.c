@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Host memory; see host.h. One thread compares at a time. What the device itself wrote there shows as a change too: it is sent like one.
+ */
+#include "capture/host.h"
+
+#include "capture/bulk.h"
+#include "capture/calls.h"
+#include "capture/extent.h"
+#include "capture/live.h"
+#include "capture/span.h"
+#include "capture/thread.h"
+
+static struct spin comparing;
+
+static uint64_t fold(struct sbt_hash h)
+{
+	return h.half[0] ^ h.half[1] * 0x9e3779b97f4a7c15u;
+}
+
+static uint64_t pages_of(const struct live *l)
+{
+	return (l->size + SBT_PAGE - 1) / SBT_PAGE;
+}
+
+static size_t page_bytes(const struct live *l, uint64_t page)
+{
+	const uint64_t left = l->size - page * SBT_PAGE;
+	return left < SBT_PAGE ? left : SBT_PAGE;
+}
+
+/* The page as it is now, in a copy, so that what is hashed is what is sent. */
+static bool read_page(const struct live *l, uint64_t page, uint8_t *copy, uint64_t *ret)
+{
+	const size_t n = page_bytes(l, page);
+	if (!host_read(l->addr + page * SBT_PAGE, copy, n))
+		return false;
+	*ret = fold(sbt_page_hash(copy, n));
+	return true;
+}
+
+void host_begin(struct live *l)
+{
+	struct thread *t = tls.thread;
+	uint8_t *copy = t ? thread_page(t) : NULL;
+	if (!l->seen)
+		l->seen = agent_map((l->size / SBT_PAGE + 1) * sizeof(*l->seen));
+	if (!l->seen || !copy) {
+		span_note("there was no memory for watching memory of the host");
+		return;
+	}
+	for (uint64_t i = 0; i < pages_of(l); i++)
+		if (!read_page(l, i, copy, &l->seen[i]))
+			l->seen[i] = 0;
+}
+
+void host_end(struct live *l)
+{
+	if (l->seen)
+		agent_unmap(l->seen, (l->size / SBT_PAGE + 1) * sizeof(*l->seen));
+	l->seen = NULL;
+}
+
+struct compare {
+	struct call *c;
+	uint8_t *copy;
+};
+
+static bool compare(void *arg, struct live *l)
+{
+	const struct compare *a = arg;
+	uint64_t hash;
+	if (!live_is_host(l))
+		return false;
+	/* Allocated in the span: everything in it is news. */
+	if (!l->seen && !(l->seen = agent_map((l->size / SBT_PAGE + 1) * sizeof(*l->seen)))) {
+		span_note("there was no memory for watching memory of the host");
+		return false;
+	}
+	for (uint64_t i = 0; i < pages_of(l); i++) {
+		if (!read_page(l, i, a->copy, &hash)) {
+			span_note("memory of the host that kernels can read could not be read");
+			break;
+		}
+		if (hash == l->seen[i])
+			continue;
+		l->seen[i] = hash;
+		struct piece p = { .seq = a->c->cmd.seq, .addr = l->addr + i * SBT_PAGE, .size = page_bytes(l, i), .role = BULK_HOST,
+			.owner = BULK_ALLOCATION, .module = SBT_NO_ID };
+		if (!bulk_bytes(&p, a->copy, p.size))
+			return true;
+	}
+	return false;
+}
+
+/* A copy from such memory has its payload (payload.c); copies on the device may reach it by its device address. */
+static bool may_read(const struct call *c)
+{
+	const struct sbt_cmd *k = &c->cmd;
+	if (k->flags & SBT_F_GRAPH)
+		return false;
+	return k->kind == SBT_LAUNCH || k->kind == SBT_GRAPH_LAUNCH || (k->kind == SBT_COPY && k->u.copy.dir != SBT_COPY_H2D);
+}
+
+void host_enter(struct call *c)
+{
+	struct compare a = { .c = c };
+	if (!live_host() || !may_read(c) || !(a.copy = thread_page(c->t)))
+		return;
+	spin_lock(&comparing);
+	live_each(compare, &a);
+	spin_unlock(&comparing);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory of the host that kernels can read (pinned, registered, managed): the program writes to it without a call. Before a command that
+ * may read it, its pages are compared with what was last recorded, and those that changed are sent.
+ */
+#ifndef CAPTURE_HOST_H
+#define CAPTURE_HOST_H
+
+#include "capture/agent.h"
+
+struct call;
+struct live;
+
+/* The allocation's present contents have been recorded. */
+void host_begin(struct live *l);
+void host_end(struct live *l);
+/* The command has its seq, and the driver does not have it yet. */
+void host_enter(struct call *c);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Live allocations; see live.h. Slots lie in one large mapping that the kernel fills in as they are used, so that walking needs no
+ * lock against growing.
+ */
+#include "capture/live.h"
+
+#include "capture/calls.h"
+#include "capture/map.h"
+
+#define SLOTS_MAX (1u << 20)
+
+static struct {
+	struct spin lock;
+	struct live *slot;
+	_Atomic uint32_t n; /* slots ever used */
+	uint32_t free;	    /* index + 1 */
+	struct map by_addr; /* -> index + 1 */
+	_Atomic uint32_t host, incomplete;
+} table;
+
+static struct live *new_slot(void)
+{
+	if (!table.slot && !(table.slot = agent_map(SLOTS_MAX * sizeof(struct live))))
+		return NULL;
+	if (table.free) {
+		struct live *l = &table.slot[table.free - 1];
+		table.free = l->next;
+		return l;
+	}
+	const uint32_t n = atomic_load(&table.n);
+	if (n == SLOTS_MAX)
+		return NULL;
+	atomic_store(&table.n, n + 1);
+	return &table.slot[n];
+}
+
+static void drop(struct live *l)
+{
+	if (live_is_host(l))
+		atomic_fetch_sub(&table.host, 1);
+	if (l->seen)
+		agent_unmap(l->seen, (l->size / SBT_PAGE + 1) * sizeof(*l->seen));
+	map_remove(&table.by_addr, l->addr);
+	*l = (struct live){ .next = table.free };
+	table.free = (uint32_t)(l - table.slot) + 1;
+}
+
+static struct live *find(uint64_t addr)
+{
+	const uint64_t i = map_get(&table.by_addr, addr);
+	return i ? &table.slot[i - 1] : NULL;
+}
+
+static void add(const struct live *what)
+{
+	spin_lock(&table.lock);
+	struct live *l = find(what->addr);
+	if (l)
+		drop(l); /* its free was not seen */
+	l = new_slot();
+	if (l && !map_put(&table.by_addr, what->addr, (uint64_t)(l - table.slot) + 1)) {
+		*l = *what;
+		if (live_is_host(l))
+			atomic_fetch_add(&table.host, 1);
+	} else {
+		atomic_store(&table.incomplete, 1);
+	}
+	spin_unlock(&table.lock);
+}
+
+void live_alloc(const struct call *c)
+{
+	const struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
+	if (c->cmd.result || !a->addr || !a->size || c->cmd.flags & SBT_F_GRAPH)
+		return;
+	add(&(struct live){ .addr = a->addr, .size = a->size, .mem = (uint32_t)a->mem, .ctx = c->cmd.ctx });
+}
+
+void live_free(struct call *c)
+{
+	if (c->cmd.flags & SBT_F_GRAPH)
+		return;
+	spin_lock(&table.lock);
+	struct live *l = find(c->cmd.u.free.addr);
+	c->freed_size = l ? l->size : 0;
+	c->freed_ctx = l ? l->ctx : 0;
+	if (l)
+		drop(l);
+	spin_unlock(&table.lock);
+}
+
+/* A free that failed has freed nothing. */
+void live_free_over(const struct call *c)
+{
+	const struct sbt_cmd_free *f = &c->cmd.u.free;
+	if (c->cmd.result && c->freed_size)
+		add(&(struct live){ .addr = f->addr, .size = c->freed_size, .mem = (uint32_t)f->mem, .ctx = c->freed_ctx });
+}
+
+void live_each(bool (*fn)(void *arg, struct live *l), void *arg)
+{
+	const uint32_t n = atomic_load(&table.n);
+	for (uint32_t i = 0; i < n; i++)
+		if (table.slot[i].addr && fn(arg, &table.slot[i]))
+			return;
+}
+
+struct live *live_at(uint64_t addr)
+{
+	const uint32_t n = atomic_load(&table.n);
+	for (uint32_t i = 0; i < n; i++)
+		if (table.slot[i].addr && addr - table.slot[i].addr < table.slot[i].size)
+			return &table.slot[i];
+	return NULL;
+}
+
+void live_drop_ctx(uint32_t ctx)
+{
+	spin_lock(&table.lock);
+	const uint32_t n = atomic_load(&table.n);
+	for (uint32_t i = 0; i < n; i++)
+		if (table.slot[i].addr && table.slot[i].ctx == ctx)
+			drop(&table.slot[i]);
+	spin_unlock(&table.lock);
+}
+
+void live_forget(void)
+{
+	spin_lock(&table.lock);
+	const uint32_t n = atomic_load(&table.n);
+	for (uint32_t i = 0; i < n; i++)
+		if (table.slot[i].addr)
+			drop(&table.slot[i]);
+	atomic_store(&table.incomplete, 1);
+	spin_unlock(&table.lock);
+}
+
+uint32_t live_host(void)
+{
+	return atomic_load_explicit(&table.host, memory_order_relaxed);
+}
+
+bool live_incomplete(void)
+{
+	return atomic_load(&table.incomplete) != 0;
+}

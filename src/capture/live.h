@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The allocations that are alive, as the calls told. An allocation enters when its call has ended and leaves when its free has
+ * got its number, so with the gate shut (gate.h) the table is what the device has.
+ */
+#ifndef CAPTURE_LIVE_H
+#define CAPTURE_LIVE_H
+
+#include "capture/agent.h"
+#include "sbt/cmd.h"
+
+struct call;
+
+struct live {
+	uint64_t addr, size; /* addr 0: a free slot */
+	uint32_t mem;	     /* enum sbt_mem */
+	uint32_t ctx;	     /* id, or SBT_NO_ID */
+	uint32_t next;	     /* of the free slots: index + 1 */
+	_Atomic uint32_t untouched; /* TSDB_MEMORY_TOUCHED: not recorded yet */
+	/* Memory of the host: a hash for each page as last recorded, or NULL (host.c). */
+	uint64_t *seen;
+};
+
+/* A successful ALLOC is over; a FREE has got its number; a FREE is over. */
+void live_alloc(const struct call *c);
+void live_free(struct call *c);
+void live_free_over(const struct call *c);
+/* A context is gone, or everything that was known. */
+void live_drop_ctx(uint32_t ctx);
+void live_forget(void);
+/* Calls fn for each, until it returns true. Only with the gate shut, or for memory of the host under no promise. */
+void live_each(bool (*fn)(void *arg, struct live *l), void *arg);
+/* The allocation that has addr in it, or NULL. Walks the table. */
+struct live *live_at(uint64_t addr);
+/* How many are memory of the host that kernels may read. */
+uint32_t live_host(void);
+/* Whether allocations may exist that nobody told us of. */
+bool live_incomplete(void);
+
+static inline bool live_is_host(const struct live *l)
+{
+	return l->mem == SBT_MEM_PINNED || l->mem == SBT_MEM_REGISTERED || l->mem == SBT_MEM_MANAGED;
+}
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Payloads of copies; see payload.h. An asynchronous copy to the host is over when an event of ours, recorded behind it, says so; that is
+ * asked whenever the program has waited for something, which is when it may look at the bytes itself.
+ */
+#include "capture/payload.h"
+
+#include "capture/bulk.h"
+#include "capture/calls.h"
+#include "capture/driver.h"
+#include "capture/extent.h"
+#include "capture/gate.h"
+#include "capture/ids.h"
+#include "capture/span.h"
+#include "capture/thread.h"
+
+#define OUTPUTS_MAX 1024
+#define EXTENT_MAX (1ull << 42)
+
+/* A copy to the host on its way. */
+struct output {
+	bool used;
+	struct piece piece;
+	struct extent extent;
+	CUevent event;
+	CUcontext ctx; /* the event's */
+};
+
+static struct {
+	struct spin lock;
+	struct output slot[OUTPUTS_MAX];
+	_Atomic uint32_t n;
+} outputs;
+
+/* The host side of a copy: its source, or its destination. */
+static struct extent host_side(const struct sbt_cmd_copy *k, bool source)
+{
+	const uint64_t addr = source ? k->src : k->dst;
+	if (!k->width)
+		return extent_plain(addr, k->size);
+	struct extent e = { .addr = addr, .width = k->width, .height = k->height, .depth = k->depth,
+		.pitch = source ? k->src_pitch : k->dst_pitch, .slice = source ? k->src_slice : k->dst_slice };
+	if (!e.slice)
+		e.slice = e.pitch * e.height;
+	return e;
+}
+
+static bool is_sane(const struct extent *e)
+{
+	if (!e->width || e->width > EXTENT_MAX || e->height > EXTENT_MAX / e->width || e->depth > EXTENT_MAX / e->width)
+		return false;
+	return (e->height == 1 || (e->pitch >= e->width && e->pitch < EXTENT_MAX / e->height)) &&
+	       (e->depth == 1 || (e->slice && e->slice < EXTENT_MAX / e->depth)) && extent_size(e) < EXTENT_MAX;
+}
+
+static struct piece piece_of(const struct call *c, uint32_t role, const struct extent *e)
+{
+	return (struct piece){ .seq = c->cmd.seq, .addr = e->addr, .size = extent_size(e), .role = role, .owner = BULK_ANY,
+		.module = SBT_NO_ID };
+}
+
+void payload_enter(struct call *c)
+{
+	const struct sbt_cmd_copy *k = &c->cmd.u.copy;
+	if (c->cmd.kind != SBT_COPY || c->cmd.flags & SBT_F_GRAPH || (k->dir != SBT_COPY_H2D && k->dir != SBT_COPY_H2H))
+		return;
+	struct extent e = host_side(k, true);
+	if (!is_sane(&e))
+		return; /* nothing, or a copy that the driver refuses */
+	struct piece p = piece_of(c, BULK_INPUT, &e);
+	if (!bulk_fill(&p, p.size, extent_read, &e))
+		span_note("the source of a copy to the device could not be read");
+}
+
+/* ---- copies to the host ------------------------------------------------------------------------------------------------- */
+
+static void deliver(struct thread *t, struct piece *p, struct extent *e)
+{
+	struct sbt_hash hash;
+	uint8_t *page;
+	bool good;
+	if (atomic_load(&agent.control->outputs_full)) {
+		good = bulk_fill(p, p->size, extent_read, e);
+	} else {
+		page = thread_page(t);
+		good = page && extent_hash(e, page, &hash) && bulk_hash(p, hash);
+	}
+	if (!good)
+		span_note("what a copy to the host delivered was gone before it could be looked at");
+}
+
+static bool arm(struct output *o, const struct call *c)
+{
+	const CUcontext ctx = (CUcontext)(uintptr_t)(c->ctx ? c->ctx->handle : 0);
+	if (!driver.cuEventCreate || !driver.cuEventRecord || !driver.cuEventQuery || !ctx)
+		return false;
+	if (o->ctx != ctx && OWN(driver.cuEventCreate(&o->event, CU_EVENT_DISABLE_TIMING)))
+		return false;
+	o->ctx = ctx;
+	return !OWN(driver.cuEventRecord(o->event, c->stream));
+}
+
+/* The oldest makes room. */
+static struct output *slot_for(void)
+{
+	struct output *oldest = &outputs.slot[0];
+	for (unsigned i = 0; i < OUTPUTS_MAX; i++) {
+		if (!outputs.slot[i].used)
+			return &outputs.slot[i];
+		if (outputs.slot[i].piece.seq < oldest->piece.seq)
+			oldest = &outputs.slot[i];
+	}
+	span_note("more asynchronous copies to the host were under way than are kept: results of the oldest were not recorded");
+	atomic_fetch_sub(&outputs.n, 1);
+	oldest->used = false;
+	return oldest;
+}
+
+static void remember(struct call *c, const struct extent *e)
+{
+	spin_lock(&outputs.lock);
+	struct output *o = slot_for();
+	o->piece = piece_of(c, BULK_OUTPUT, e);
+	o->extent = *e;
+	o->used = arm(o, c);
+	const bool used = o->used;
+	if (used)
+		atomic_fetch_add(&outputs.n, 1);
+	spin_unlock(&outputs.lock);
+	if (!used)
+		span_note("the end of an asynchronous copy to the host could not be told");
+}
+
+void payload_exit(struct call *c)
+{
+	const struct sbt_cmd_copy *k = &c->cmd.u.copy;
+	if (c->cmd.kind != SBT_COPY || c->cmd.result || c->cmd.flags & SBT_F_GRAPH || k->dir != SBT_COPY_D2H)
+		return;
+	struct extent e = host_side(k, false);
+	if (!is_sane(&e))
+		return;
+	if (k->async) {
+		remember(c, &e);
+		return;
+	}
+	struct piece p = piece_of(c, BULK_OUTPUT, &e);
+	deliver(c->t, &p, &e);
+}
+
+/* One that has finished is taken out of the list. */
+static bool take_finished(bool all, struct output *ret)
+{
+	bool found = false;
+	spin_lock(&outputs.lock);
+	for (unsigned i = 0; i < OUTPUTS_MAX && !found; i++) {
+		struct output *o = &outputs.slot[i];
+		if (!o->used || (!all && OWN(driver.cuEventQuery(o->event)) == CUDA_ERROR_NOT_READY))
+			continue;
+		*ret = *o;
+		o->used = false;
+		atomic_fetch_sub(&outputs.n, 1);
+		found = true;
+	}
+	spin_unlock(&outputs.lock);
+	return found;
+}
+
+void payload_drop_ctx(uint64_t handle)
+{
+	spin_lock(&outputs.lock);
+	for (unsigned i = 0; i < OUTPUTS_MAX; i++) {
+		struct output *o = &outputs.slot[i];
+		if ((uint64_t)(uintptr_t)o->ctx != handle)
+			continue;
+		if (o->used) {
+			span_note("a context went away before its copies to the host were known to have ended");
+			atomic_fetch_sub(&outputs.n, 1);
+		}
+		o->used = false;
+		o->ctx = NULL;
+	}
+	spin_unlock(&outputs.lock);
+}
+
+void payload_poll(struct thread *t, bool all)
+{
+	struct output o;
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	if (!atomic_load_explicit(&outputs.n, memory_order_relaxed))
+		return;
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	while (take_finished(all, &o))
+		deliver(t, &o.piece, &o.extent);
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+}

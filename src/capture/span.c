@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Spans; see span.h. Beginning and ending is done by whichever thread first finds that what the debugger wants and what there is differ,
+ * with the gate shut. Not while the program captures a stream into a graph: then waiting for the device is forbidden, and
+ * the span begins or ends at the first command after that.
+ */
+#include "capture/span.h"
+
+#include <string.h>
+#include <time.h>
+#include "capture/bulk.h"
+#include "capture/calls.h"
+#include "capture/device.h"
+#include "capture/driver.h"
+#include "capture/extent.h"
+#include "capture/gate.h"
+#include "capture/globals.h"
+#include "capture/host.h"
+#include "capture/ids.h"
+#include "capture/live.h"
+#include "capture/payload.h"
+#include "capture/shadow.h"
+#include "capture/stop.h"
+#include "capture/thread.h"
+#include "capture/touched.h"
+
+#define PATIENCE 100 /* tenths of a second: how long for calls under way, and for each context's work */
+
+_Atomic uint32_t span_open;
+
+static struct {
+	uint64_t first;
+	_Atomic uint32_t incomplete;
+	_Atomic uint32_t refused; /* could not begin; not tried again until it is no longer wanted */
+	struct spin noting;
+	struct device_set set; /* only with the gate shut */
+} span;
+
+uint64_t span_first(void)
+{
+	return span.first;
+}
+
+void span_note(const char *sentence)
+{
+	struct tsdb_control *ctl = agent.control;
+	spin_lock(&span.noting);
+	if (!atomic_exchange(&span.incomplete, 1)) {
+		strncpy(ctl->text2, sentence, sizeof(ctl->text2) - 1);
+		ctl->text2[sizeof(ctl->text2) - 1] = '\0';
+	}
+	spin_unlock(&span.noting);
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void tell(struct thread *t, uint64_t seq, bool ended)
+{
+	struct tsdb_msg_window *m = ring_reserve(&t->ring, sizeof(*m), true);
+	if (!m)
+		return;
+	*m = (struct tsdb_msg_window){ .head = { .size = sizeof(*m), .type = TSDB_MSG_WINDOW }, .seq = seq, .ended = ended,
+		.complete = ended && !atomic_load(&span.incomplete) };
+	ring_commit(&t->ring, sizeof(*m));
+}
+
+/* ---- what is wanted ------------------------------------------------------------------------------------------------------ */
+
+/* Whether a window is open, or would be opened by this command (NULL: none). */
+static bool window_wants(const struct call *c)
+{
+	struct tsdb_window *w = &agent.control->window;
+	const uint32_t state = atomic_load(&w->state);
+	if (w->kind == TSDB_WINDOW_NONE || state == TSDB_WINDOW_DONE)
+		return false;
+	if (state == TSDB_WINDOW_OPEN || !c)
+		return state == TSDB_WINDOW_OPEN;
+	if (w->kind == TSDB_WINDOW_SEQ)
+		return atomic_load(&agent.control->next_seq) >= w->first;
+	return w->kind == TSDB_WINDOW_KERNEL && c->cmd.kind == SBT_LAUNCH && c->kernel && stop_window_matches(c->kernel);
+}
+
+static bool wanted(const struct call *c)
+{
+	struct tsdb_control *ctl = agent.control;
+	if (atomic_load(&ctl->memory) == TSDB_MEMORY_NONE)
+		return false;
+	return atomic_load_explicit(&ctl->span, memory_order_relaxed) || window_wants(c);
+}
+
+/* ---- the beginning --------------------------------------------------------------------------------------------------------- */
+
+static bool count_bytes(void *arg, struct live *l)
+{
+	*(uint64_t *)arg += l->size;
+	return false;
+}
+
+/* Over the limit the user is asked; with nobody to ask, or without an answer, nothing is recorded. */
+static bool is_allowed(struct thread *t)
+{
+	struct tsdb_control *ctl = agent.control;
+	const uint64_t limit = atomic_load(&ctl->memory_limit);
+	uint64_t bytes = 0;
+	live_each(count_bytes, &bytes);
+	ctl->memory_needed = bytes;
+	if (!limit || bytes <= limit || atomic_load(&ctl->memory) != TSDB_MEMORY_ALL)
+		return true;
+	atomic_store(&ctl->memory_answer, TSDB_ANSWER_NONE);
+	stop_capture(t);
+	if (atomic_load(&ctl->memory_answer) == TSDB_ANSWER_RECORD)
+		return true;
+	span_note("more memory is allocated than the limit allows to record");
+	return false;
+}
+
+static bool start_of(void *arg, struct live *l)
+{
+	const struct piece p = { .seq = span.first, .addr = l->addr, .size = l->size, .role = BULK_START, .owner = BULK_ALLOCATION,
+		.module = SBT_NO_ID };
+	struct device_ctx **now = arg;
+	if (live_is_host(l)) {
+		shadow_host(&p);
+		host_begin(l);
+		return false;
+	}
+	struct device_ctx *d = device_find(&span.set, l->ctx);
+	if (d != *now) {
+		if (*now)
+			device_leave();
+		*now = d && device_enter(d) ? d : NULL;
+	}
+	if (*now)
+		shadow_device(&span.set, d, &p);
+	else
+		span_note("memory whose context is not known was not recorded");
+	return false;
+}
+
+static void record_start(void)
+{
+	struct device_ctx *now = NULL;
+	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_TOUCHED) {
+		touched_begin();
+		globals_start(&span.set, span.first);
+		return;
+	}
+	live_each(start_of, &now);
+	if (now)
+		device_leave();
+	globals_start(&span.set, span.first);
+	shadow_settle(&span.set);
+}
+
+static void refuse(struct thread *t, const char *why)
+{
+	span_note(why);
+	span.first = atomic_load(&agent.control->next_seq);
+	tell(t, span.first, false);
+	tell(t, span.first - 1, true);
+	atomic_store(&span.refused, 1);
+}
+
+/* With the gate shut. */
+static void begin(struct thread *t)
+{
+	struct tsdb_control *ctl = agent.control;
+	const bool all = atomic_load(&ctl->memory) == TSDB_MEMORY_ALL;
+	atomic_store(&span.incomplete, 0);
+	ctl->text2[0] = '\0';
+	if (!is_allowed(t)) {
+		refuse(t, "");
+		return;
+	}
+	const uint64_t t0 = monotonic_ns();
+	if (!device_can() || !device_collect(&span.set)) {
+		refuse(t, "the driver in this process lacks functions that recording memory needs");
+		return;
+	}
+	if (!gate_quiet(t, false, PATIENCE)) {
+		refuse(t, "a GPU call of another thread did not end, so memory could not be recorded");
+		return;
+	}
+	if (!device_idle(&span.set, PATIENCE)) {
+		refuse(t, "work on the device did not end, so memory could not be recorded");
+		return;
+	}
+	if (all)
+		shadow_room(&span.set);
+	if (live_incomplete())
+		span_note("memory that was allocated before the capture began is not known");
+	span.first = atomic_load(&ctl->next_seq);
+	tell(t, span.first, false);
+	record_start();
+	atomic_store(&span_open, 1);
+	atomic_store(&ctl->pause_ns, monotonic_ns() - t0);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------------------------- */
+
+struct ending {
+	struct thread *t;
+	uint64_t last;
+	struct device_ctx *now;
+};
+
+static bool end_of(void *arg, struct live *l)
+{
+	struct ending *e = arg;
+	struct sbt_hash hash;
+	struct piece p = { .seq = e->last, .addr = l->addr, .size = l->size, .role = BULK_END, .owner = BULK_ALLOCATION,
+		.module = SBT_NO_ID };
+	bool good;
+	if (live_is_host(l)) {
+		struct extent x = extent_plain(l->addr, l->size);
+		uint8_t *page = thread_page(e->t);
+		good = page && extent_hash(&x, page, &hash);
+		host_end(l);
+	} else {
+		struct device_ctx *d = device_find(&span.set, l->ctx);
+		if (d != e->now) {
+			if (e->now)
+				device_leave();
+			e->now = d && device_enter(d) ? d : NULL;
+		}
+		good = e->now && device_hash(&span.set, d, l->addr, l->size, &hash);
+	}
+	if (!good)
+		span_note("memory could not be looked at when the window ended");
+	else
+		bulk_hash(&p, hash);
+	return false;
+}
+
+/* With the gate shut. */
+static void end(struct thread *t, uint64_t last, bool at_stop)
+{
+	struct ending e = { .t = t };
+	const bool quiet = gate_quiet(t, at_stop, PATIENCE);
+	e.last = last ? last : atomic_load(&agent.control->next_seq) - 1;
+	shadow_wait();
+	if (!quiet || !device_collect(&span.set) || !device_idle(&span.set, PATIENCE)) {
+		span_note("work on the device did not end when the window ended");
+	} else {
+		payload_poll(t, true);
+		live_each(end_of, &e);
+		if (e.now)
+			device_leave();
+		globals_end(&span.set, e.last);
+	}
+	atomic_store(&span_open, 0);
+	tell(t, e.last, true);
+}
+
+void span_end(struct thread *t, uint64_t last, bool at_stop)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	while (atomic_load(&span_open) && agent_live()) {
+		if (!gate_shut(t))
+			continue;
+		if (driver.cuThreadExchangeStreamCaptureMode)
+			(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+		if (atomic_load(&span_open))
+			end(t, last, at_stop);
+		if (driver.cuThreadExchangeStreamCaptureMode)
+			(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+		gate_open();
+	}
+}
+
+/* ---- a command ------------------------------------------------------------------------------------------------------------- */
+
+static void change(struct call *c, bool to)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	if (!gate_shut(c->t))
+		return;
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	if (wanted(c) == to && !!atomic_load(&span_open) != to && !atomic_load(&span.refused)) {
+		if (to)
+			begin(c->t);
+		else
+			end(c->t, 0, false);
+	}
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	gate_open();
+	if (to && atomic_load(&span_open))
+		shadow_drain(&span.set);
+}
+
+void span_before(struct call *c)
+{
+	while (agent_live()) {
+		const bool want = wanted(c);
+		if (!want)
+			atomic_store_explicit(&span.refused, 0, memory_order_relaxed);
+		if (want == !!atomic_load(&span_open) || atomic_load(&span.refused) || atomic_load(&calls_captures))
+			break;
+		change(c, want);
+	}
+	if (c->cmd.kind == SBT_CTX_DESTROY)
+		shadow_wait();
+}
+
+void span_enter(struct call *c)
+{
+	if (!atomic_load(&span_open))
+		return;
+	touched_enter(c, &span.set);
+	host_enter(c);
+	payload_enter(c);
+}
+
+void span_exit(struct call *c)
+{
+	if (!atomic_load(&span_open))
+		return;
+	payload_exit(c);
+}
+
+void span_waited(struct thread *t)
+{
+	payload_poll(t, false);
+}

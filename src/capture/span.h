@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Spans: stretches of commands recorded with memory, so that they can be executed again. A span is what control.span or an open capture
+ * window asks for while control.memory is not NONE. It begins before a command and ends after one, with the gate shut (gate.h).
+ */
+#ifndef CAPTURE_SPAN_H
+#define CAPTURE_SPAN_H
+
+#include "capture/agent.h"
+
+struct call;
+struct thread;
+
+extern _Atomic uint32_t span_open;
+
+/* Whether there is anything to do about spans: one branch for a program that is recorded without memory. */
+static inline bool span_watched(void)
+{
+	return atomic_load_explicit(&agent.control->memory, memory_order_relaxed) != TSDB_MEMORY_NONE ||
+	       atomic_load_explicit(&span_open, memory_order_relaxed);
+}
+/* The thread is about to give its command a number: begins or ends the span. */
+void span_before(struct call *c);
+/* The command has its number, and the user has had his stop. */
+void span_enter(struct call *c);
+/* The driver is done with it. */
+void span_exit(struct call *c);
+/* The thread waited for something on the device, or learnt that it is over. */
+void span_waited(struct thread *t);
+/* Ends the span, if one is open: the capture window closed, the program ends, or the debugger asks. last: its last command. */
+void span_end(struct thread *t, uint64_t last, bool at_stop);
+/* Something of the span could not be recorded: one sentence, the first one is kept. Any thread. */
+void span_note(const char *sentence);
+/* The first command of the open span. */
+uint64_t span_first(void);
+
+#endif
