@@ -3,9 +3,11 @@
 # Room replay: the replay engine.
 
 noinst_LIBRARIES += libreplay.a
-libreplay_a_SOURCES = src/replay/replay.h src/replay/replay-private.h \
-	src/replay/replay.c src/replay/points.c src/replay/run.c
-HEADERS_TO_CHECK += src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h
+libreplay_a_SOURCES = src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h \
+	src/replay/replay.c src/replay/points.c src/replay/run.c src/replay/moves.c src/replay/watch.c \
+	src/replay/device.h src/replay/device-private.h src/replay/device.c src/replay/device-process.c
+HEADERS_TO_CHECK += src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h src/replay/device.h \
+	src/replay/device-private.h src/replay/plan.h
 
 # The process that executes a trace on a device. libcuda.so.1 is opened when it runs, never linked. At a fixed, unusual address: where
 # programs have their code and heap, recorded pinned memory may be.

@@ -46,6 +46,8 @@ struct replay {
 	struct sbt_cursor *cursor;
 	struct replay_executor ex;
 	bool has_ex;
+	uint64_t first, last;	   /* seqs within reach: the executor's window, or the trace's */
+	bool window;		   /* it is the executor's */
 
 	struct state *base;	   /* before the first command: what the trace's first keyframe says when it begins in mid-run */
 	uint64_t base_index;	   /* base's commands */
@@ -74,5 +76,31 @@ struct err *replay_jump(struct replay *r, uint64_t seq, uint64_t index, unsigned
 unsigned replay_marks_before(const struct replay *r, uint64_t seq);
 /* Ends every move: e when there is one, else fills *ret. */
 struct err *replay_stopped(struct replay *r, struct err *e, enum replay_why why, struct replay_stop *ret) TS_CHECK;
+
+/* The same with the executor left where it is; where it must be by then, or unable to get there. */
+struct err *replay_jump_state(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks) TS_CHECK;
+/* Retires by the user's wish. */
+void replay_mark(struct replay *r, uint64_t seq);
+/* That the trace, or the window, does not hold seq. */
+struct err *replay_not_held(const struct replay *r, uint64_t seq) TS_CHECK;
+/* NULL when seq is within reach and the trace holds it; 0 always is. */
+struct err *replay_look_up(struct replay *r, uint64_t seq) TS_CHECK;
+/* Waits for the executor. */
+struct err *replay_settle(struct replay *r) TS_CHECK;
+
+/* run.c */
+/* Breakpoints with what is known about kernels. */
+struct matcher {
+	const struct state *s; /* names and parameters come from here */
+	const struct replay_breakpoint *bps;
+	unsigned n;
+	uint8_t *known; /* per breakpoint and kernel: 0 not known, 1 no, 2 yes */
+};
+void matcher_init(struct matcher *m, const struct replay_breakpoint *bps, unsigned n);
+void matcher_deinit(struct matcher *m);
+/* The id of the first breakpoint that matches, or 0. */
+int matcher_match(const struct matcher *m, const struct sbt_cmd *c);
+/* The last command with lo <= seq < hi that matches; *ret_id is left alone when there is none. */
+struct err *matcher_scan(struct replay *r, const struct matcher *m, uint64_t lo, uint64_t hi, uint64_t *ret_seq, int *ret_id) TS_CHECK;
 
 #endif

@@ -27,7 +27,7 @@ struct err *replay_align(struct replay *r)
 	if (!r->astray)
 		return NULL;
 	r->cmd = NULL;
-	TRY(sbt_cursor_seek(r->cursor, r->seq ? r->seq : 1));
+	TRY(sbt_cursor_seek(r->cursor, r->seq ? r->seq : r->first));
 	if (r->seq) {
 		TRY(sbt_cursor_next(r->cursor, &c));
 		if (!c || c->seq != r->seq) { /* the state comes from a keyframe, the command is lost */
@@ -44,17 +44,68 @@ struct err *replay_peek(struct replay *r, const struct sbt_cmd **ret)
 {
 	*ret = NULL;
 	TRY(replay_align(r));
-	if (r->seq >= sbt_reader_last_seq(r->trace))
+	if (r->seq >= r->last)
 		return NULL;
 	r->astray = true; /* until the command is submitted */
 	r->cmd = NULL;
-	return sbt_cursor_next(r->cursor, ret);
+	TRY(sbt_cursor_next(r->cursor, ret));
+	if (*ret && (*ret)->seq > r->last)
+		*ret = NULL;
+	return NULL;
+}
+
+/* Puts what the executor failed at before the sentence. */
+static struct err *name_culprit(struct replay *r, struct err *e, uint64_t first, uint64_t seq)
+{
+	struct buf b = BUF_INIT;
+	struct sbt_names names = state_names(r->s);
+	const struct sbt_cmd *c = NULL;
+	struct err *failed;
+
+	r->astray = true;
+	r->cmd = NULL;
+	failed = sbt_cursor_seek(r->cursor, seq);
+	if (!failed)
+		failed = sbt_cursor_next(r->cursor, &c);
+	err_free(failed);
+	if (c && c->seq == seq)
+		sbt_print_cmd(&b, c, &names);
+	else
+		buf_printf(&b, "#%" PRIu64, seq);
+	if (first < seq)
+		e = err_wrap(e, "%s, or one from #%" PRIu64 " on", buf_cstr(&b), first);
+	else
+		e = err_wrap(e, "%s", buf_cstr(&b));
+	buf_free(&b);
+	return e;
+}
+
+/* The executor failed at a command: stand right before it, where it will be, too, when it is asked next. */
+static struct err *stand_before(struct replay *r, struct err *e)
+{
+	uint64_t first = 0, seq = r->has_ex && r->ex.culprit ? r->ex.culprit(r->ex.arg, &first) : 0;
+	struct err *failed;
+
+	if (!seq || e->code == ERR_INTERRUPTED)
+		return e;
+	e = name_culprit(r, e, first, seq);
+	failed = replay_jump_state(r, first - 1 < r->first ? 0 : first - 1, UINT64_MAX, replay_marks_before(r, first));
+	err_free(failed); /* the first one matters more */
+	return e;
+}
+
+struct err *replay_settle(struct replay *r)
+{
+	return r->has_ex && r->ex.finish ? r->ex.finish(r->ex.arg) : NULL;
 }
 
 struct err *replay_stopped(struct replay *r, struct err *e, enum replay_why why, struct replay_stop *ret)
 {
-	struct err *align = replay_align(r);
+	struct err *align;
 
+	if (e)
+		e = stand_before(r, e);
+	align = replay_align(r);
 	*ret = (struct replay_stop){.why = why, .seq = r->seq};
 	if (!e)
 		return align;
@@ -226,7 +277,13 @@ unsigned replay_marks_before(const struct replay *r, uint64_t seq)
 	return n;
 }
 
-struct err *replay_jump(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks)
+/* A window's beginning is the end of what lies before it, also where commands are missing there. */
+static struct err *seek_device(struct replay *r, uint64_t seq)
+{
+	return r->ex.seek(r->ex.arg, r->window && seq < r->first ? r->first - 1 : seq);
+}
+
+static struct err *jump(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks, bool execute)
 {
 	struct jump j = {.seq = seq, .index = index, .nmarks = nmarks};
 	struct err *e;
@@ -236,8 +293,8 @@ struct err *replay_jump(struct replay *r, uint64_t seq, uint64_t index, unsigned
 	e = start_keyframe(r, &j);
 	if (!e)
 		e = jump_fold(r, &j);
-	if (!e && r->has_ex)
-		e = r->ex.seek(r->ex.arg, totals(j.s).seq);
+	if (!e && r->has_ex && execute)
+		e = seek_device(r, totals(j.s).seq);
 	if (e) {
 		state_free(j.s);
 		r->astray = true;
@@ -254,18 +311,35 @@ struct err *replay_jump(struct replay *r, uint64_t seq, uint64_t index, unsigned
 	return NULL;
 }
 
+struct err *replay_jump(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks)
+{
+	return jump(r, seq, index, nmarks, true);
+}
+
+struct err *replay_jump_state(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks)
+{
+	return jump(r, seq, index, nmarks, false);
+}
+
 /* ---- the moves ---------------------------------------------------------------------------------------------------- */
 
 struct err *replay_open(struct replay **ret, struct sbt_reader *trace, const struct replay_executor *ex)
 {
-	uint64_t first = sbt_reader_first_seq(trace);
+	uint64_t first = sbt_reader_first_seq(trace), last = sbt_reader_last_seq(trace);
+	bool window = ex && ex->first;
 	struct replay *r;
 	struct sbt_cursor *cursor;
 	struct state *base;
 	struct err *e;
 
 	*ret = NULL;
-	TRY(state_keyframe(&base, trace, first ? first - 1 : 0));
+	if (window && (ex->first < first || ex->last > last || ex->last < ex->first))
+		return err_new(ERR_BAD_TRACE, "the window #%" PRIu64 " to #%" PRIu64 " does not lie within the trace, #%" PRIu64
+			" to #%" PRIu64, ex->first, ex->last, first, last);
+	if (window)
+		TRY(state_at(&base, trace, ex->first - 1));
+	else
+		TRY(state_keyframe(&base, trace, first ? first - 1 : 0));
 	e = sbt_cursor_open(&cursor, trace);
 	if (e) {
 		state_free(base);
@@ -279,6 +353,9 @@ struct err *replay_open(struct replay **ret, struct sbt_reader *trace, const str
 	r->base_index = r->index = totals(base).commands;
 	r->astray = true;
 	r->next_point = r->index + POINT_EVERY;
+	r->window = window;
+	r->first = window ? ex->first : first ? first : 1;
+	r->last = window ? ex->last : last;
 	if (ex) {
 		r->ex = *ex;
 		r->has_ex = true;
@@ -324,11 +401,13 @@ struct err *replay_step(struct replay *r, uint64_t n, struct replay_stop *ret)
 
 	for (; n && !e; n--) {
 		e = replay_peek(r, &c);
-		if (!e && !c)
+		if (!e && !c) {
 			why = REPLAY_END;
+			e = replay_settle(r);
+		}
 		if (e || !c)
 			break;
-		e = replay_submit(r, c, n == 1 || c->seq == sbt_reader_last_seq(r->trace));
+		e = replay_submit(r, c, n == 1 || c->seq == r->last);
 	}
 	return replay_stopped(r, e, why, ret);
 }
@@ -359,9 +438,14 @@ struct err *replay_reverse_step(struct replay *r, uint64_t n, struct replay_stop
 	return replay_stopped(r, e, r->seq ? REPLAY_STEPPED : REPLAY_BEGIN, ret);
 }
 
-static struct err *not_held(const struct replay *r, uint64_t seq)
+struct err *replay_not_held(const struct replay *r, uint64_t seq)
 {
 	uint64_t first = sbt_reader_first_seq(r->trace), last = sbt_reader_last_seq(r->trace);
+
+	if (r->window && (seq < r->first || seq > r->last))
+		return err_cure(err_new(ERR_NOT_FOUND, "#%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64
+			", which is what can be executed again", seq, r->first, r->last),
+			"`goto %" PRIu64 "` without a device shows the state there", seq);
 
 	if (!first)
 		return err_new(ERR_NOT_FOUND, "the trace holds no commands, so there is no #%" PRIu64, seq);
@@ -372,23 +456,25 @@ static struct err *not_held(const struct replay *r, uint64_t seq)
 		"it runs from #%" PRIu64 " to #%" PRIu64, first, last);
 }
 
-/* Whether the trace holds seq. */
-static struct err *look_up(struct replay *r, uint64_t seq)
+
+struct err *replay_look_up(struct replay *r, uint64_t seq)
 {
 	const struct sbt_cmd *c;
 
 	if (!seq)
 		return NULL;
+	if (r->window && (seq < r->first || seq > r->last))
+		return replay_not_held(r, seq);
 	r->astray = true;
 	r->cmd = NULL;
 	TRY(sbt_cursor_seek(r->cursor, seq));
 	TRY(sbt_cursor_next(r->cursor, &c));
-	return c && c->seq == seq ? NULL : not_held(r, seq);
+	return c && c->seq == seq ? NULL : replay_not_held(r, seq);
 }
 
 struct err *replay_goto(struct replay *r, uint64_t seq, struct replay_stop *ret)
 {
-	struct err *e = look_up(r, seq);
+	struct err *e = replay_look_up(r, seq);
 
 	if (!e)
 		e = replay_jump(r, seq, UINT64_MAX, 0);
@@ -397,7 +483,7 @@ struct err *replay_goto(struct replay *r, uint64_t seq, struct replay_stop *ret)
 
 /* ---- one stream alone --------------------------------------------------------------------------------------------- */
 
-static void mark(struct replay *r, uint64_t seq)
+void replay_mark(struct replay *r, uint64_t seq)
 {
 	points_drop(&r->points, r->seq, r->nmarks);
 	if (r->nmarks == r->marks_cap) {
@@ -428,7 +514,7 @@ static struct err *retire_head(struct replay *r, uint32_t stream, uint64_t *ret)
 	/* held back by a value in memory: nobody but the user can say when that comes */
 	if (st.status == STATE_WAITING && st.wait_stream != SBT_NO_ID)
 		return held_back(&st);
-	mark(r, st.head);
+	replay_mark(r, st.head);
 	*ret = st.head;
 	return NULL;
 }
@@ -441,8 +527,8 @@ static struct err *submit_for(struct replay *r, uint32_t stream, uint64_t *ret)
 
 	TRY(replay_peek(r, &c));
 	if (!c)
-		return err_new(ERR_NOT_FOUND, "stream %u has no more work up to the end of the trace, #%" PRIu64, stream,
-			sbt_reader_last_seq(r->trace));
+		return err_new(ERR_NOT_FOUND, "stream %u has no more work up to the end of the %s, #%" PRIu64, stream,
+			r->window ? "window" : "trace", r->last);
 	TRY(replay_submit(r, c, false));
 	if (state_stream_by_id(r->s, stream, &st) && st.last_submitted == r->seq && !st.head)
 		*ret = r->seq;
@@ -459,6 +545,8 @@ struct err *replay_next_stream(struct replay *r, uint32_t stream, struct replay_
 		if (!e && !retired)
 			e = submit_for(r, stream, &retired);
 	}
+	if (!e && r->seq != seq)
+		e = replay_settle(r);
 	if (e && r->seq != seq && (e->code == ERR_NOT_FOUND || e->code == ERR_STATE))
 		err_free(replay_jump(r, seq, UINT64_MAX, r->nmarks)); /* as if it had not been tried */
 	e = replay_stopped(r, e, REPLAY_STEPPED, ret);

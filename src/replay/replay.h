@@ -27,6 +27,19 @@ struct replay_executor {
 	/* Read device memory at the current point. */
 	struct err *(*read)(void *arg, uint64_t addr, void *dst, size_t n);
 	void (*close)(void *arg);
+
+	/* All that follows may be absent (NULL, 0). */
+
+	/* The window that can be executed: positions are first - 1 (the beginning, told as 0) to last. 0: the whole trace. */
+	uint64_t first, last;
+	/* Execute from the current point up to seq; with size > 0 stop after a command that changed [addr, addr + size): *hit. *ret_seq is the
+	 * point reached, also when it fails with ERR_INTERRUPTED. Needed by replay_watch(); makes long ways quicker. */
+	struct err *(*run)(void *arg, uint64_t to, uint64_t addr, uint64_t size, uint64_t *ret_seq, bool *hit);
+	/* Wait for all that was submitted. */
+	struct err *(*finish)(void *arg);
+	/* The command that the last failed call was about, one of *ret_first..returned; 0: none. The engine then stands before it, and
+	 * takes it that the device does, too. */
+	uint64_t (*culprit)(void *arg, uint64_t *ret_first);
 };
 
 /* Whether to stop at a command; see replay_run. bp_id goes to replay_stop.breakpoint. */
@@ -37,11 +50,17 @@ struct replay_breakpoint {
 	struct sbt_expr cond;	 /* empty: always */
 };
 
-enum replay_why { REPLAY_STEPPED, REPLAY_BREAKPOINT, REPLAY_END, REPLAY_BEGIN, REPLAY_INTERRUPTED };
+/* Memory to watch; its id goes to replay_stop.breakpoint. */
+struct replay_watchpoint {
+	int id; /* > 0 */
+	uint64_t addr, size; /* size > 0 */
+};
+
+enum replay_why { REPLAY_STEPPED, REPLAY_BREAKPOINT, REPLAY_END, REPLAY_BEGIN, REPLAY_INTERRUPTED, REPLAY_WATCHPOINT };
 
 struct replay_stop {
 	enum replay_why why;
-	int breakpoint;		/* id, for REPLAY_BREAKPOINT */
+	int breakpoint;		/* id, for REPLAY_BREAKPOINT and REPLAY_WATCHPOINT */
 	uint64_t seq;		/* position; 0 is before the first command */
 	uint64_t retired;	/* seq of the command that replay_next_stream retired, else 0 */
 };
@@ -69,5 +88,30 @@ struct err *replay_goto(struct replay *r, uint64_t seq, struct replay_stop *ret)
  * matched. Stops early when *interrupt becomes true (may be NULL). */
 struct err *replay_run(struct replay *r, bool backwards, const struct replay_breakpoint *bps, unsigned n,
 	volatile bool *interrupt, struct replay_stop *ret) TS_CHECK;
+
+/* To seq exactly, forwards only (ERR_USAGE when it lies behind): the commands between are executed without stops, and explicit
+ * retirements are kept. */
+struct err *replay_until(struct replay *r, uint64_t seq, struct replay_stop *ret) TS_CHECK;
+/* Retires all that is submitted on the stream, and what that depends on. ERR_NOT_FOUND when it has nothing to finish. */
+struct err *replay_finish_stream(struct replay *r, uint32_t stream, struct replay_stop *ret) TS_CHECK;
+
+/* As replay_run(), and stops also right after the last submitted command changed bytes of a watched range: forwards the next one,
+ * backwards the last one before the position. A command that writes the same bytes again is no stop. Watching runs on the device: ERR_STATE
+ * without an executor that can. */
+struct err *replay_watch(struct replay *r, bool backwards, const struct replay_watchpoint *ws, unsigned nws,
+	const struct replay_breakpoint *bps, unsigned nbps, volatile bool *interrupt, struct replay_stop *ret) TS_CHECK;
+
+struct replay_writer {
+	uint64_t seq;
+	bool certain; /* false: a launch that had a pointer into the allocation; it may not have written */
+	bool changed; /* the bytes were seen to change there; false for a copy or fill that may have written the same bytes */
+};
+/* The last command up to the position that wrote to [addr, addr + size). Copies, fills and stream memory writes are known from the records,
+ * to the byte; launches and graph launches by what they changed, on the device (a launch that wrote the same bytes again is not
+ * seen), and without a device by their pointers. The position stays. ERR_NOT_FOUND when nothing in reach did: the sentence says since when. */
+struct err *replay_who_wrote(struct replay *r, uint64_t addr, uint64_t size, volatile bool *interrupt,
+	struct replay_writer *ret) TS_CHECK;
+/* Whether c writes to [addr, addr + size) by its record alone: a copy, a fill or a stream memory write that was executed. */
+bool replay_writes(const struct sbt_cmd *c, uint64_t addr, uint64_t size);
 
 #endif

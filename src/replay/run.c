@@ -11,13 +11,6 @@
 #define BLOCK_MAX 65536
 #define KNOWN 4096 /* kernels whose glob matches are remembered */
 
-struct matcher {
-	const struct state *s; /* names and parameters come from here */
-	const struct replay_breakpoint *bps;
-	unsigned n;
-	uint8_t *known; /* n * KNOWN: 0 not known, 1 no, 2 yes */
-};
-
 static bool match_kernel(const struct matcher *m, unsigned i, const struct sbt_cmd *c)
 {
 	struct state_kernel k;
@@ -49,8 +42,17 @@ static bool match_cond(const struct matcher *m, const struct sbt_expr *e, const 
 	return sbt_expr_true(e, c, NULL);
 }
 
-/* The id of the first breakpoint that matches, or 0. */
-static int match(const struct matcher *m, const struct sbt_cmd *c)
+void matcher_init(struct matcher *m, const struct replay_breakpoint *bps, unsigned n)
+{
+	*m = (struct matcher){.bps = bps, .n = n, .known = xcalloc(n ? n : 1, KNOWN)};
+}
+
+void matcher_deinit(struct matcher *m)
+{
+	free(m->known);
+}
+
+int matcher_match(const struct matcher *m, const struct sbt_cmd *c)
 {
 	for (unsigned i = 0; i < m->n; i++) {
 		const struct replay_breakpoint *b = &m->bps[i];
@@ -75,16 +77,16 @@ static struct err *run_forwards(struct replay *r, struct matcher *m, volatile bo
 	for (;;) {
 		if (interrupted(interrupt)) {
 			*why = REPLAY_INTERRUPTED;
-			return NULL;
+			return replay_settle(r);
 		}
 		TRY(replay_peek(r, &c));
 		if (!c) {
 			*why = REPLAY_END;
-			return NULL;
+			return replay_settle(r);
 		}
 		m->s = r->s;
-		*id = match(m, c);
-		TRY(replay_submit(r, c, *id || c->seq == sbt_reader_last_seq(r->trace)));
+		*id = matcher_match(m, c);
+		TRY(replay_submit(r, c, *id || c->seq == r->last));
 		if (*id) {
 			*why = REPLAY_BREAKPOINT;
 			return NULL;
@@ -92,8 +94,7 @@ static struct err *run_forwards(struct replay *r, struct matcher *m, volatile bo
 	}
 }
 
-/* The last match with lo <= seq < hi; *ret_id is 0 when there is none. */
-static struct err *scan(struct replay *r, const struct matcher *m, uint64_t lo, uint64_t hi, uint64_t *ret_seq, int *ret_id)
+struct err *matcher_scan(struct replay *r, const struct matcher *m, uint64_t lo, uint64_t hi, uint64_t *ret_seq, int *ret_id)
 {
 	const struct sbt_cmd *c;
 	int id;
@@ -103,7 +104,7 @@ static struct err *scan(struct replay *r, const struct matcher *m, uint64_t lo, 
 		TRY(sbt_cursor_next(r->cursor, &c));
 		if (!c || c->seq >= hi)
 			return NULL;
-		id = match(m, c);
+		id = matcher_match(m, c);
 		if (id) {
 			*ret_id = id;
 			*ret_seq = c->seq;
@@ -113,7 +114,7 @@ static struct err *scan(struct replay *r, const struct matcher *m, uint64_t lo, 
 
 static struct err *run_backwards(struct replay *r, struct matcher *m, volatile bool *interrupt, enum replay_why *why, int *id)
 {
-	uint64_t hi = r->seq, first = sbt_reader_first_seq(r->trace), to = 0;
+	uint64_t hi = r->seq, first = r->first, to = 0;
 
 	m->s = r->s;
 	r->astray = true;
@@ -129,7 +130,7 @@ static struct err *run_backwards(struct replay *r, struct matcher *m, volatile b
 			to = hi;
 			break;
 		}
-		TRY(scan(r, m, lo, hi, &to, id));
+		TRY(matcher_scan(r, m, lo, hi, &to, id));
 		if (*id) {
 			*why = REPLAY_BREAKPOINT;
 			break;
@@ -142,13 +143,14 @@ static struct err *run_backwards(struct replay *r, struct matcher *m, volatile b
 struct err *replay_run(struct replay *r, bool backwards, const struct replay_breakpoint *bps, unsigned n,
 	volatile bool *interrupt, struct replay_stop *ret)
 {
-	struct matcher m = {.bps = bps, .n = n, .known = xcalloc(n ? n : 1, KNOWN)};
 	enum replay_why why = REPLAY_END;
+	struct matcher m;
 	struct err *e;
 	int id = 0;
 
+	matcher_init(&m, bps, n);
 	e = backwards ? run_backwards(r, &m, interrupt, &why, &id) : run_forwards(r, &m, interrupt, &why, &id);
-	free(m.known);
+	matcher_deinit(&m);
 	e = replay_stopped(r, e, why, ret);
 	if (!e)
 		ret->breakpoint = id;

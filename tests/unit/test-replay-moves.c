@@ -454,7 +454,8 @@ static void executor(void **arg)
 {
 	struct sbt_reader *r = two_streams();
 	struct recorder x = {.len = 0};
-	const struct replay_executor ex = {&x, fake_execute, fake_seek, fake_read, fake_close};
+	const struct replay_executor ex = {.arg = &x, .execute = fake_execute, .seek = fake_seek, .read = fake_read,
+		.close = fake_close};
 	struct replay_breakpoint bp = {.id = 1, .kind = SBT_STREAM_WAIT};
 	struct replay_stop stop;
 	struct replay *p;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside device.h: device-process.c starts, feeds and buries the replayer; device.c knows what to ask it and what to do when it is gone.
+ */
+#ifndef REPLAY_DEVICE_PRIVATE_H
+#define REPLAY_DEVICE_PRIVATE_H
+
+#include <sys/types.h>
+#include "replay/device.h"
+
+/* A request that a fresh process must be told again: a what-if, and where it was made. */
+struct device_edit {
+	uint64_t at;
+	uint32_t type; /* enum replayer_type */
+	struct buf body;
+};
+
+#define DEVICE_SILENT 1000u /* no answer in time */
+
+struct device {
+	char *replayer, *trace, *softgpu;
+	uint64_t first, last;
+	unsigned flags, timeout_ms;
+	volatile bool *interrupt;
+
+	pid_t pid; /* 0: no process */
+	int fd;	   /* ours, non-blocking; -1 */
+	struct buf out; /* messages not yet sent */
+	struct buf in;	/* body of the last reply */
+
+	uint64_t pos;	/* of the replayer, if it lives and is not astray */
+	uint64_t want;	/* where the caller believes to be */
+	uint64_t done;	/* known to have finished */
+	bool astray;	/* pos is not known */
+	bool blaming;	/* looking for the command that broke the device */
+	uint64_t culprit, culprit_first; /* of the last failure; 0 */
+	unsigned error; /* of the last failure: enum replayer_error_code, or DEVICE_SILENT; 0 */
+
+	struct device_edit *edits;
+	size_t nedits, cap_edits;
+	struct device_info info;
+	char *notes;
+};
+
+/* Forks and executes; the socket is set up. */
+struct err *device_spawn(struct device *d) TS_CHECK;
+/* Kills and reaps; harmless without a process. Returns the wait status it had died with, or -1 when we killed it. */
+int device_bury(struct device *d);
+/* Appends a message; nothing is sent unless much has gathered. */
+struct err *device_post(struct device *d, uint32_t type, const void *body, size_t n, const void *tail, size_t tail_n) TS_CHECK;
+/* Sends all and waits for one reply: its body is in d->in, of at least size bytes. An ERROR becomes an err, d->culprit is set. */
+struct err *device_reply(struct device *d, size_t size) TS_CHECK;
+
+#endif

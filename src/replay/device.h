@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A device that executes a trace's commands: tsdb's end of tsdb-replayer (replayer.h). The process is started, asked, timed, killed
+ * and started again here; a fault of the device costs the process, never tsdb.
+ *
+ * The surprise: a dead replayer is no dead device. After a fault, a time-out, a crash or a Ctrl-C the next call starts a fresh process,
+ * applies the what-ifs again and brings it to where the caller believes to be (after a fault: right before the command that
+ * failed). device_restart() only does that now.
+ *
+ * All calls come from one thread, the one that called device_open() (the replayer dies with it). Any call may fail with ERR_INFERIOR (fault,
+ * crash, hang; device_culprit() says which command), ERR_INTERRUPTED, ERR_LIMIT (no room), ERR_UNSUPPORTED (refused by name).
+ */
+#ifndef REPLAY_DEVICE_H
+#define REPLAY_DEVICE_H
+
+#include "replay/replay.h"
+#include "replay/replayer.h"
+
+struct device;
+
+struct device_options {
+	const char *replayer;	  /* the program tsdb-replayer */
+	const char *trace;	  /* the file */
+	const char *softgpu;	  /* folder of the software GPU's libcuda.so.1; NULL: the machine's driver */
+	uint64_t first, last;	  /* the window: sbt_reader_window() */
+	unsigned flags;		  /* enum replayer_open_flags */
+	unsigned timeout_s;	  /* most time one reply may take; 0: 300. The replayer's own watchdog (60 s a wait) comes first */
+	volatile bool *interrupt; /* ends every wait when it becomes true; may be NULL. Not cleared here */
+};
+
+struct device_info {
+	uint64_t first, last;
+	uint64_t ranges, bytes; /* placed */
+	uint64_t unrepeatable;	/* commands in the window that cannot be executed again */
+	const char *notes;	/* sentences about that and other doubts, a line each; "" when there are none. Owned by the device */
+};
+
+/* Starts the replayer, which opens the trace and places and restores the memory. Position: the window's start. Strings are copied.
+ * Placing is tried twice. */
+struct err *device_open(struct device **ret, const struct device_options *o) TS_CHECK;
+/* NULL is fine. Never waits long. */
+void device_close(struct device *d);
+struct device_info device_info(const struct device *d);
+
+/* For replay_open(); its close closes d, nobody else then may. */
+struct replay_executor device_executor(struct device *d);
+
+/* The position. */
+uint64_t device_seq(const struct device *d);
+/* Process id of the replayer; 0: none at the moment. */
+int device_pid(const struct device *d);
+/* The command that the last failed call was about, 0 when about none; it was one of *ret_first..returned (ret_first may be NULL). */
+uint64_t device_culprit(const struct device *d, uint64_t *ret_first);
+/* A fresh process at the present position. */
+struct err *device_restart(struct device *d) TS_CHECK;
+
+/* ---- moving (the engine does this through the executor) ---------------------------------------------------------------- */
+
+/* Submits command seq, which follows the position. Without wait nothing is known to have happened: a failure is returned by a
+ * later call. */
+struct err *device_execute(struct device *d, uint64_t seq, bool wait) TS_CHECK;
+/* To the state after seq; window.first - 1 is the beginning. At the position already: device_finish(). */
+struct err *device_seek(struct device *d, uint64_t seq) TS_CHECK;
+/* Executes from the position up to seq; with size > 0 it stops after a command that changed a byte of [addr, addr + size):
+ * *ret_hit (may be NULL) tells. In parts of about a tenth of a second, so Ctrl-C works; then the position is where it got to, and
+ * ERR_INTERRUPTED is returned. */
+struct err *device_run(struct device *d, uint64_t to, uint64_t addr, uint64_t size, bool *ret_hit) TS_CHECK;
+/* Waits for all that was submitted. */
+struct err *device_finish(struct device *d) TS_CHECK;
+
+/* ---- memory at the position ---------------------------------------------------------------------------------------------- */
+
+struct err *device_read(struct device *d, uint64_t addr, void *dst, size_t n) TS_CHECK;
+struct err *device_hash(struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret) TS_CHECK;
+
+/* ---- what-ifs: they belong to the run until device_forget() ----------------------------------------------------------------- */
+
+struct err *device_write(struct device *d, uint64_t addr, const void *src, size_t n) TS_CHECK;
+/* Other bytes for parameter param of launch seq. Takes effect when execution passes it: seek to before it. */
+struct err *device_set_arg(struct device *d, uint64_t seq, uint32_t param, const void *src, uint32_t n) TS_CHECK;
+/* Leaves out these commands, sorted; n 0: none. recorded_inputs: what they would have written comes from the trace where it is there. */
+struct err *device_skip(struct device *d, const uint64_t *seqs, uint32_t n, bool recorded_inputs) TS_CHECK;
+/* Other code for a kernel of the trace; n 0: the recorded code again. */
+struct err *device_swap(struct device *d, uint32_t kernel, bool is_ptx, const void *code, size_t n) TS_CHECK;
+/* No writes and parameters any more (skips and swaps stay); goes to the window's start. */
+struct err *device_forget(struct device *d) TS_CHECK;
+/* Whether anything of the above makes this another run than the recorded one. */
+bool device_what_if(const struct device *d);
+
+/* ---- judging ------------------------------------------------------------------------------------------------------------ */
+
+struct device_verified {
+	struct replayer_verified sums;
+	struct replayer_piece *pieces; /* heap, sums.pieces of them at most; free it */
+	size_t npieces;
+};
+/* Compares with what was recorded at the window's end, where the position must be. */
+struct err *device_verify(struct device *d, struct device_verified *ret) TS_CHECK;
+void device_verified_free(struct device_verified *v);
+/* Whether everything that was recorded is the same. */
+bool device_verified_ok(const struct device_verified *v);
+/* "12 of 12 allocations identical, 3 of 3 outputs identical", and a line for each that differs. Ends without a newline. */
+void device_verified_print(struct buf *out, const struct device_verified *v);
+/* Keeps a copy of the present memory if there is room. */
+struct err *device_checkpoint(struct device *d) TS_CHECK;
+struct err *device_figures(struct device *d, struct replayer_figures *ret) TS_CHECK;
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Watched memory. Only the device knows which command changed a byte, and it tells only forwards: backwards is, block by block from the
+ * position, a seek to the block's beginning and a run over it, and the last change in the first block that has one counts.
+ */
+#include <inttypes.h>
+#include "replay/replay-private.h"
+
+#define BLOCK_MIN 64 /* seqs in the first block backwards; each is twice the one before it up to ... */
+#define BLOCK_MAX 65536
+#define LOOK_EVERY 1024 /* commands between two looks at the interrupt flag */
+
+static bool interrupted(volatile bool *interrupt)
+{
+	return interrupt && *interrupt;
+}
+
+/* ---- writes known from the record ---------------------------------------------------------------------------------------- */
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* depth slices of rows rows of width bytes: of all rows that begin before end, the one that begins last also ends last. */
+static bool rows_hit(uint64_t base, uint64_t width, uint64_t rows, uint64_t pitch, uint64_t depth, uint64_t slice, uint64_t addr,
+	uint64_t end)
+{
+	if (!width || end <= base)
+		return false;
+	if (depth > 1 && slice)
+		base += least(depth - 1, (end - 1 - base) / slice) * slice;
+	if (rows > 1 && pitch)
+		base += least(rows - 1, (end - 1 - base) / pitch) * pitch;
+	return width > UINT64_MAX - base || base + width > addr;
+}
+
+bool replay_writes(const struct sbt_cmd *c, uint64_t addr, uint64_t size)
+{
+	uint64_t end = size > UINT64_MAX - addr ? UINT64_MAX : addr + size;
+	const struct sbt_cmd_copy *y = &c->u.copy;
+	const struct sbt_cmd_fill *f = &c->u.fill;
+
+	if (c->result || (c->flags & SBT_F_GRAPH))
+		return false;
+	switch (c->kind) {
+	case SBT_COPY:
+		if (!y->width)
+			return rows_hit(y->dst, y->size, 1, 0, 1, 0, addr, end);
+		return rows_hit(y->dst, y->width, y->height, y->dst_pitch, y->depth, y->dst_slice, addr, end);
+	case SBT_FILL:
+		if (!f->width)
+			return rows_hit(f->dst, f->size, 1, 0, 1, 0, addr, end);
+		return rows_hit(f->dst, f->elem ? f->width * f->elem : f->width, f->height, f->dst_pitch, 1, 0, addr, end);
+	case SBT_BATCH:
+		return !c->u.batch.is_wait && rows_hit(c->u.batch.addr, c->u.batch.elem, 1, 0, 1, 0, addr, end);
+	default:
+		return false;
+	}
+}
+
+/* ---- the device ------------------------------------------------------------------------------------------------------------ */
+
+static struct err *can_watch(const struct replay *r)
+{
+	if (r->has_ex && r->ex.run)
+		return NULL;
+	return err_cure(err_new(ERR_STATE, "memory can only be watched while the trace is executed again"),
+		"`replay start` on a trace with a capture window");
+}
+
+static struct err *device_to(struct replay *r, uint64_t seq)
+{
+	return r->ex.seek(r->ex.arg, seq < r->first ? r->first - 1 : seq);
+}
+
+/* After a move on the device alone that came to nothing: to where the engine still is. */
+static struct err *device_back(struct replay *r, struct err *e)
+{
+	struct err *back;
+
+	if (e && r->ex.culprit && r->ex.culprit(r->ex.arg, &(uint64_t){0}))
+		return e; /* the engine will follow */
+	back = device_to(r, r->seq);
+	if (!e)
+		return back;
+	err_free(back);
+	return e;
+}
+
+/* The last command in lo..hi - 1 that changes the range; *ret is left alone when none does. */
+static struct err *last_change(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr, uint64_t size, uint64_t *ret)
+{
+	uint64_t at = lo - 1;
+	bool hit = true;
+
+	TRY(device_to(r, lo - 1));
+	while (hit && at < hi - 1) {
+		TRY(r->ex.run(r->ex.arg, hi - 1, addr, size, &at, &hit));
+		if (hit)
+			*ret = at;
+	}
+	return NULL;
+}
+
+/* ---- forwards -------------------------------------------------------------------------------------------------------------- */
+
+/* The first command after the position that matches, else the end; nothing moves. Kernels ahead are learnt on the way. */
+static struct err *next_match(struct replay *r, struct matcher *m, volatile bool *interrupt, uint64_t *ret_seq, int *ret_id)
+{
+	struct state *ahead;
+	const struct sbt_cmd *c;
+	struct err *e;
+
+	*ret_seq = r->last;
+	if (!m->n)
+		return NULL;
+	ahead = state_clone(r->s);
+	m->s = ahead;
+	r->astray = true;
+	r->cmd = NULL;
+	e = sbt_cursor_seek(r->cursor, r->seq ? r->seq + 1 : r->first);
+	for (unsigned n = 0; !e && !*ret_id; n++) {
+		if (n % LOOK_EVERY == 0 && interrupted(interrupt)) {
+			*ret_seq = r->seq;
+			break;
+		}
+		e = sbt_cursor_next(r->cursor, &c);
+		if (e || !c || c->seq > r->last)
+			break;
+		if (c->kind == SBT_KERNEL_DEF)
+			e = state_apply(ahead, c);
+		*ret_id = matcher_match(m, c);
+		if (*ret_id)
+			*ret_seq = c->seq;
+	}
+	m->s = r->s;
+	state_free(ahead);
+	return e;
+}
+
+struct watch {
+	const struct replay_watchpoint *w;
+	unsigned n;
+	volatile bool *interrupt;
+	enum replay_why why;
+	int id;
+};
+
+static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x)
+{
+	uint64_t to, start = r->seq, reached = start;
+	bool hit = false;
+	struct err *e = NULL;
+
+	TRY(next_match(r, m, x->interrupt, &to, &x->id));
+	x->why = x->id ? REPLAY_BREAKPOINT : interrupted(x->interrupt) ? REPLAY_INTERRUPTED : REPLAY_END;
+	if (to <= start)
+		return NULL;
+	for (unsigned i = 0; !e && (i < x->n || i == 0); i++) {
+		if (i)
+			e = device_to(r, start);
+		if (!e)
+			e = r->ex.run(r->ex.arg, to, x->n ? x->w[i].addr : 0, x->n ? x->w[i].size : 0, &reached, &hit);
+		if (!e && hit) {
+			to = reached;
+			x->id = x->w[i].id;
+			x->why = REPLAY_WATCHPOINT;
+		}
+	}
+	if (e && e->code == ERR_INTERRUPTED) {
+		err_free(e);
+		e = NULL;
+		x->why = REPLAY_INTERRUPTED;
+		x->id = 0;
+		to = reached;
+	}
+	if (!e && to > start)
+		e = replay_jump_state(r, to, UINT64_MAX, r->nmarks);
+	return e ? device_back(r, e) : NULL;
+}
+
+/* ---- backwards --------------------------------------------------------------------------------------------------------------- */
+
+/* The last stop in [lo, hi), if there is one: *to and x->id. */
+static struct err *look_at_block(struct replay *r, const struct matcher *m, struct watch *x, uint64_t lo, uint64_t hi, uint64_t *to)
+{
+	r->astray = true;
+	r->cmd = NULL;
+	TRY(matcher_scan(r, m, lo, hi, to, &x->id));
+	if (x->id)
+		x->why = REPLAY_BREAKPOINT;
+	for (unsigned i = 0; i < x->n; i++) {
+		uint64_t at = 0;
+
+		if (x->id)
+			lo = x->why == REPLAY_BREAKPOINT ? *to : *to + 1; /* a change at a breakpoint counts as a change */
+		if (lo >= hi)
+			return NULL;
+		TRY(last_change(r, lo, hi, x->w[i].addr, x->w[i].size, &at));
+		if (!at)
+			continue;
+		*to = at;
+		x->id = x->w[i].id;
+		x->why = REPLAY_WATCHPOINT;
+	}
+	return NULL;
+}
+
+static struct err *backwards(struct replay *r, struct matcher *m, struct watch *x)
+{
+	uint64_t hi = r->seq, to = 0;
+	struct err *e = NULL;
+
+	m->s = r->s;
+	for (uint64_t block = BLOCK_MIN; !e && !x->id && hi > r->first; block = block < BLOCK_MAX ? block * 2 : block) {
+		uint64_t lo = hi - r->first > block ? hi - block : r->first;
+
+		if (interrupted(x->interrupt))
+			e = err_new(ERR_INTERRUPTED, "interrupted");
+		else
+			e = look_at_block(r, m, x, lo, hi, &to);
+		hi = lo;
+	}
+	if (e && e->code == ERR_INTERRUPTED) { /* what has been found is not yet the last one: stay */
+		err_free(e);
+		x->why = REPLAY_INTERRUPTED;
+		x->id = 0;
+		return device_back(r, NULL);
+	}
+	if (e)
+		return device_back(r, e);
+	if (!x->id)
+		x->why = REPLAY_BEGIN;
+	return replay_jump(r, to, UINT64_MAX, replay_marks_before(r, to));
+}
+
+struct err *replay_watch(struct replay *r, bool back, const struct replay_watchpoint *ws, unsigned nws,
+	const struct replay_breakpoint *bps, unsigned nbps, volatile bool *interrupt, struct replay_stop *ret)
+{
+	struct watch x = {.w = ws, .n = nws, .interrupt = interrupt};
+	struct matcher m;
+	struct err *e = can_watch(r);
+
+	matcher_init(&m, bps, nbps);
+	m.s = r->s;
+	if (!e)
+		e = back ? backwards(r, &m, &x) : forwards(r, &m, &x);
+	matcher_deinit(&m);
+	e = replay_stopped(r, e, x.why, ret);
+	if (!e)
+		ret->breakpoint = x.id;
+	return e;
+}
+
+/* ---- who wrote ---------------------------------------------------------------------------------------------------------------- */
+
+/* The last command in lo..hi whose record says that it writes there; 0: none. */
+static struct err *last_record(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr, uint64_t size, volatile bool *interrupt,
+	uint64_t *ret)
+{
+	const struct sbt_cmd *c;
+
+	*ret = 0;
+	r->astray = true;
+	r->cmd = NULL;
+	for (uint64_t block = 16 * BLOCK_MIN; !*ret && hi >= lo; block *= 2) {
+		uint64_t from = hi - lo >= block ? hi - block + 1 : lo;
+
+		if (interrupted(interrupt))
+			return err_new(ERR_INTERRUPTED, "interrupted");
+		TRY(sbt_cursor_seek(r->cursor, from));
+		for (;;) {
+			TRY(sbt_cursor_next(r->cursor, &c));
+			if (!c || c->seq > hi)
+				break;
+			if (replay_writes(c, addr, size))
+				*ret = c->seq;
+		}
+		hi = from - 1;
+	}
+	return NULL;
+}
+
+/* The last change in lo..hi; 0: none. */
+static struct err *last_seen(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr, uint64_t size, volatile bool *interrupt,
+	uint64_t *ret)
+{
+	*ret = 0;
+	for (uint64_t block = BLOCK_MIN; !*ret && hi >= lo; block = block < BLOCK_MAX ? block * 2 : block) {
+		uint64_t from = hi - lo >= block ? hi - block + 1 : lo;
+
+		if (interrupted(interrupt))
+			return err_new(ERR_INTERRUPTED, "interrupted");
+		TRY(last_change(r, from, hi + 1, addr, size, ret));
+		hi = from - 1;
+	}
+	return NULL;
+}
+
+static struct err *ask_device(struct replay *r, uint64_t lo, uint64_t record, uint64_t addr, uint64_t size, volatile bool *interrupt,
+	struct replay_writer *ret)
+{
+	uint64_t seen = 0;
+	struct err *e = NULL;
+
+	if (record < r->seq)
+		e = last_seen(r, record ? record + 1 : lo, r->seq, addr, size, interrupt, &seen);
+	if (!e && !seen && record)
+		e = last_change(r, record, record + 1, addr, size, &seen);
+	e = device_back(r, e);
+	if (!e)
+		*ret = (struct replay_writer){.seq = seen ? seen : record, .certain = true, .changed = seen != 0};
+	return e;
+}
+
+static struct err *who_wrote(struct replay *r, uint64_t addr, uint64_t size, volatile bool *interrupt, struct replay_writer *ret)
+{
+	struct state_alloc a;
+	bool known = state_alloc_at(r->s, addr, &a);
+	uint64_t lo = known && a.alloc_seq > r->first ? a.alloc_seq : r->first, record;
+
+	if (r->seq < lo)
+		return err_new(ERR_NOT_FOUND, "nothing has been executed yet that could have written to 0x%" PRIx64, addr);
+	TRY(last_record(r, lo, r->seq, addr, size, interrupt, &record));
+	if (r->has_ex && r->ex.run)
+		TRY(ask_device(r, lo, record, addr, size, interrupt, ret));
+	else if (known && !a.writer_certain && a.last_writer > record)
+		*ret = (struct replay_writer){.seq = a.last_writer};
+	else
+		*ret = (struct replay_writer){.seq = record, .certain = true};
+	if (!ret->seq)
+		return err_new(ERR_NOT_FOUND, "nothing wrote to 0x%" PRIx64 " from #%" PRIu64 " to #%" PRIu64, addr, lo, r->seq);
+	return NULL;
+}
+
+struct err *replay_who_wrote(struct replay *r, uint64_t addr, uint64_t size, volatile bool *interrupt, struct replay_writer *ret)
+{
+	struct replay_stop stop;
+
+	*ret = (struct replay_writer){0};
+	return replay_stopped(r, who_wrote(r, addr, size ? size : 1, interrupt, ret), REPLAY_STEPPED, &stop);
+}
