@@ -29,12 +29,13 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-memory.c \
 	src/replay/replayer-objects.c \
 	src/replay/replayer-place.c \
+	src/replay/replayer-restore.c \
 	src/replay/replayer-staging.c \
 	src/replay/replayer-watchdog.c \
 	src/replay/replayer-window.c
 tsdb_replayer_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS)
 tsdb_replayer_LDFLAGS = $(AM_LDFLAGS) -no-pie -Wl,-Ttext-segment=0x68000000
-tsdb_replayer_LDADD = libstate.a libsbt.a libranges.a libcommon.a $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread -ldl -lm
+tsdb_replayer_LDADD = libhashkernel.a libstate.a libsbt.a libranges.a libcommon.a $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread -ldl -lm
 endif
 
 if HAVE_CMOCKA

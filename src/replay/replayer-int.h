@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include "buf.h"
+#include "replay/hash-kernel.h"
 #include "replay/replayer.h"
 #include "replay/replayer-driver.h"
 #include "replay/replayer-ranges.h"
@@ -223,8 +224,11 @@ struct rp {
 	bool skip_recorded;
 	struct marks marks;
 	struct watchdog watchdog;
-	struct hash_device *hash; /* NULL: hash on the host */
-	struct buf notes;	  /* sentences for OPEN's reply */
+	struct hash_kernel_driver hash_driver;
+	struct hash_kernel hash;
+	bool has_hash; /* false: the driver would not load it; hash on the host */
+	char *path;	  /* of the trace */
+	struct buf notes; /* sentences for OPEN's reply */
 	uint64_t unrepeatable;
 	struct replayer_figures figures;
 	/* of the error being returned */
@@ -286,11 +290,13 @@ struct err *code_attr(struct rp *rp, const struct rattr *a) TS_CHECK;
 /* REPLAYER_SWAP; n 0: the recorded code again. */
 struct err *code_swap(struct rp *rp, uint32_t kernel, bool is_ptx, const void *code, size_t n) TS_CHECK;
 
-/* ---- replayer-memory.c, replayer-staging.c ---------------------------------------------------------------------------- */
+/* ---- replayer-memory.c, replayer-restore.c, replayer-staging.c ---------------------------------------------------------------------------- */
 
 struct err *contents_read_index(struct rp *rp) TS_CHECK;
-/* The memory of the window's start, from the trace. */
+/* The memory of the window's start, from the trace; several threads read it (replayer-restore.c). Nothing else may be going on. */
 struct err *contents_restore(struct rp *rp) TS_CHECK;
+/* The hash kernel, when this device takes it. */
+void contents_open_hash(struct rp *rp);
 /* Pieces of command seq in *ret_n elements from the returned one. */
 const struct sbt_memory *contents_of(const struct rp *rp, uint64_t seq, size_t *ret_n);
 const struct sbt_memory *contents_find(const struct rp *rp, uint64_t seq, enum sbt_memory_role role, uint64_t addr);

@@ -2,7 +2,7 @@
  *
  * tsdb-replayer: executes a trace's commands on a device, for tsdb, over a socket (replayer.h). It runs itself once more without
  * address space randomisation, and with what it maps far from where programs map: the recorded addresses must be free here. It is
- * linked at a fixed address for the same reason: its heap then is not where a program's is.
+ * linked at a fixed address for the same reason: its heap then is not where a program's is (local.mk).
  */
 #include <errno.h>
 #include <signal.h>
@@ -14,19 +14,50 @@
 #include <unistd.h>
 #include "replay/replayer-int.h"
 
-#define PERSONALITY (ADDR_NO_RANDOMIZE | ADDR_COMPAT_LAYOUT)
+/* How a process lays itself out, in the order in which they are tried: one whose own mappings are in the way of a recorded range starts
+ * itself again with the next. */
+static const unsigned long layouts[] = {
+	ADDR_NO_RANDOMIZE | ADDR_COMPAT_LAYOUT, /* libraries at 0x2aaa..., where programs have none */
+	ADDR_NO_RANDOMIZE,
+	0,
+};
+#define LAYOUTS (sizeof layouts / sizeof *layouts)
+#define LAYOUT_ENV "TSDB_REPLAYER_LAYOUT" /* the one that this process has */
+#define OPEN_ENV "TSDB_REPLAYER_OPEN"	  /* "flags first last path": the request that the process before this one was asked */
 
-/* A container may forbid it: then we go on as we are, and placing tells whether it mattered. */
-static void run_at_fixed_addresses(char **argv)
+static unsigned layout_now(void)
+{
+	const char *text = getenv(LAYOUT_ENV);
+	const unsigned long n = text ? strtoul(text, NULL, 10) : LAYOUTS;
+
+	return n < LAYOUTS ? (unsigned)n : LAYOUTS;
+}
+
+/* Returns when it cannot. A container may forbid personality(): then we go on as we are. */
+static void exec_with_layout(unsigned n)
 {
 	const int now = personality(0xffffffff);
+	char text[16];
+	char *argv[] = {(char *)"tsdb-replayer", NULL};
 
-	if (now == -1 || (now & PERSONALITY) == PERSONALITY || getenv("TSDB_REPLAYER_RANDOM"))
-		return;
-	if (personality((unsigned long)now | PERSONALITY) == -1 ||
-		(personality(0xffffffff) & PERSONALITY) != PERSONALITY)
+	snprintf(text, sizeof text, "%u", n);
+	if (now == -1 || setenv(LAYOUT_ENV, text, 1) ||
+		personality(((unsigned long)now & ~(unsigned long)(ADDR_NO_RANDOMIZE | ADDR_COMPAT_LAYOUT)) | layouts[n]) == -1)
 		return;
 	execv("/proc/self/exe", argv);
+}
+
+/* A recorded range cannot be had: tries the next layout, with the same request. */
+static void try_next_layout(const struct rp *rp)
+{
+	const unsigned now = layout_now();
+
+	if (now + 1 >= LAYOUTS)
+		return;
+	char *request = xasprintf("%u %llu %llu %s", rp->flags, (unsigned long long)rp->first, (unsigned long long)rp->last, rp->path);
+	if (!setenv(OPEN_ENV, request, 1))
+		exec_with_layout(now + 1);
+	free(request);
 }
 
 /* ---- messages --------------------------------------------------------------------------------------------------------- */
@@ -133,6 +164,8 @@ static struct err *on_open(struct rp *rp, const struct request *q, struct buf *o
 	rp->last = o->last;
 	struct err *e = window_open(rp, path);
 	free(path);
+	if (e && rp->fail_code == REPLAYER_E_PLACE)
+		try_next_layout(rp);
 	TRY(e);
 	rp->open = true;
 	const struct replayer_opened opened = {rp->place.device.n + rp->place.host.n,
@@ -386,6 +419,25 @@ static bool receive(int fd, struct request *q)
 	return false;
 }
 
+/* The OPEN that another process of ours began with. */
+static bool inherited(struct request *q)
+{
+	const char *text = getenv(OPEN_ENV);
+	unsigned long long first, last;
+	unsigned flags;
+	int n = 0;
+
+	if (!text || sscanf(text, "%u %llu %llu %n", &flags, &first, &last, &n) < 3 || !n)
+		return false;
+	const struct replayer_open o = {.version = REPLAYER_VERSION, .flags = flags, .first = first, .last = last};
+	const size_t path = strlen(text + n);
+	*q = (struct request){.type = REPLAYER_OPEN, .n = sizeof o + path, .body = xmalloc(sizeof o + path + 1)};
+	memcpy(q->body, &o, sizeof o);
+	memcpy(q->body + sizeof o, text + n, path);
+	unsetenv(OPEN_ENV);
+	return true;
+}
+
 static bool has_reply(const struct request *q)
 {
 	return q->type != REPLAYER_EXECUTE ||
@@ -399,7 +451,7 @@ static void serve(struct rp *rp, int fd)
 	struct request q;
 	bool go_on = true;
 
-	while (go_on && receive(fd, &q)) {
+	while (go_on && (inherited(&q) || receive(fd, &q))) {
 		buf_clear(&out);
 		if (!pending) {
 			rp->fail_code = REPLAYER_E_OTHER;
@@ -430,7 +482,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "tsdb-replayer is started by tsdb: `tsdb replay FILE`\n");
 		return 2;
 	}
-	run_at_fixed_addresses(argv);
+	if (layout_now() == LAYOUTS)
+		exec_with_layout(0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, SIG_IGN); /* Ctrl-C is the shell's */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Contents: the index of what the trace holds, restoring the window's start, reading, writing, hashing, verifying. Fresh memory
- * (allocated within the window) begins with zeros at the window's start, so that every run begins alike.
+ * Contents: the index of what the trace holds, reading, writing, hashing, verifying. Hashes are computed where the memory is.
  */
 #include "replay/replayer-int.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,50 +151,26 @@ struct err *contents_apply(struct rp *rp, uint64_t seq, enum sbt_memory_role rol
 	return NULL;
 }
 
-/* ---- the window's start ------------------------------------------------------------------------------------------------- */
-
-/* What the recording says nothing of. */
-static struct err *clear_all(struct rp *rp)
-{
-	for (size_t i = 0; i < rp->place.device.n; i++)
-		CU(rp, cuMemsetD8Async, rp->place.device.r[i].addr, 0, rp->place.device.r[i].size, rp->own);
-	for (size_t i = 0; i < rp->place.host.n; i++)
-		memset((void *)(uintptr_t)rp->place.host.r[i].addr, 0, rp->place.host.r[i].size);
-	return NULL;
-}
-
-struct err *contents_restore(struct rp *rp)
-{
-	const uint64_t begin = now_ns();
-
-	TRY(clear_all(rp));
-	for (size_t i = 0; i < rp->contents.nstart; i++) {
-		const struct sbt_memory *m = &rp->contents.start[i];
-		uint64_t here;
-
-		watchdog_on(rp, 0);
-		if (!m->has_bytes)
-			continue;
-		const enum place_where where = place_find(rp, m->addr, m->size, &here);
-		if (where == PLACE_HOST)
-			TRY(sbt_reader_memory_read(rp->trace, m, 0, (void *)(uintptr_t)here, m->size));
-		else if (where == PLACE_DEVICE)
-			TRY(contents_put(rp, m, here, rp->own));
-		else
-			continue;
-		rp->figures.restored_bytes += m->size;
-	}
-	CU(rp, cuStreamSynchronize, rp->own);
-	rp->figures.restore_ns += now_ns() - begin;
-	return NULL;
-}
-
 /* ---- hashing -------------------------------------------------------------------------------------------------------------- */
+
+static void *look_up(void *arg, const char *name)
+{
+	return dlsym(arg, name);
+}
+
+void contents_open_hash(struct rp *rp)
+{
+	rp->has_hash = hash_kernel_driver_fill(&rp->hash_driver, look_up, rp->d.lib) &&
+		       !hash_kernel_open(&rp->hash, &rp->hash_driver, 0, 0);
+	if (!rp->has_hash)
+		window_note(rp, false, "this device cannot load the hash kernel: comparing moves all memory to the host");
+}
 
 static struct err *hash_by_copy(struct rp *rp, uint64_t here, uint64_t size, struct sbt_hash *ret)
 {
 	uint8_t *bounce = rp->contents.slots[0].mem;
 
+	*ret = (struct sbt_hash){{0, 0}};
 	TRY(staging_collect(rp, true)); /* the slot is free then */
 	for (uint64_t at = 0; at < size; at += STAGING_BYTES) {
 		const uint64_t n = size - at < STAGING_BYTES ? size - at : STAGING_BYTES;
@@ -206,6 +182,15 @@ static struct err *hash_by_copy(struct rp *rp, uint64_t here, uint64_t size, str
 			sbt_range_hash_add(ret, (at + p) / SBT_PAGE, sbt_page_hash(bounce + p, n - p < SBT_PAGE ? n - p : SBT_PAGE));
 	}
 	sbt_range_hash_end(ret, size);
+	return NULL;
+}
+
+static struct err *hash_device(struct rp *rp, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret)
+{
+	if (rp->has_hash)
+		return rp_cu(rp, hash_kernel_ranges(&rp->hash, r, n, ret, rp->own), "hashing");
+	for (size_t i = 0; i < n; i++)
+		TRY(hash_by_copy(rp, r[i].addr, r[i].size, &ret[i]));
 	return NULL;
 }
 
@@ -221,7 +206,7 @@ struct err *contents_hash(struct rp *rp, uint64_t addr, uint64_t size, struct sb
 		*ret = sbt_range_hash((const void *)(uintptr_t)here, size);
 		break;
 	case PLACE_DEVICE:
-		e = hash_by_copy(rp, here, size, ret);
+		e = hash_device(rp, &(struct hash_kernel_range){here, size}, 1, ret);
 		break;
 	default:
 		return no_such_memory(rp, addr, size);
@@ -255,24 +240,54 @@ static struct err *first_difference(struct rp *rp, const struct sbt_memory *m, u
 	return e;
 }
 
-static struct err *verify_piece(struct rp *rp, const struct sbt_memory *m, struct replayer_verified *v, struct buf *pieces)
+/* All of them in one launch where they are on the device. */
+static struct err *hash_pieces(struct rp *rp, struct sbt_hash *hashes, bool *checked)
 {
-	struct replayer_piece p = {.addr = m->addr, .size = m->size, .first_page = UINT64_MAX};
-	struct sbt_hash h;
-	uint64_t here;
+	const struct contents *x = &rp->contents;
+	struct hash_kernel_range *r = xmalloc((x->nend + 1) * sizeof *r);
+	struct sbt_hash *on_device = xcalloc(x->nend + 1, sizeof *on_device);
+	size_t n = 0;
+	uint64_t here, bytes = 0;
 
-	v->pieces++;
-	p.checked = place_find(rp, m->addr, m->size, &here) != PLACE_NOWHERE;
-	if (p.checked) {
-		watchdog_on(rp, 0);
-		TRY(contents_hash(rp, m->addr, m->size, &h));
-		p.same = sbt_hash_equal(h, m->hash);
-		if (!p.same && m->has_bytes)
-			TRY(first_difference(rp, m, &p.first_page));
+	for (size_t i = 0; i < x->nend; i++) {
+		const struct sbt_memory *m = &x->end[i];
+		const enum place_where where = place_find(rp, m->addr, m->size, &here);
+
+		checked[i] = where != PLACE_NOWHERE;
+		bytes += checked[i] ? m->size : 0;
+		if (where == PLACE_HOST)
+			hashes[i] = sbt_range_hash((const void *)(uintptr_t)here, m->size);
+		else if (where == PLACE_DEVICE)
+			r[n++] = (struct hash_kernel_range){here, m->size};
 	}
-	v->same += p.same;
-	v->unchecked += !p.checked;
-	buf_add(pieces, &p, sizeof p);
+	const uint64_t begin = now_ns();
+	struct err *e = n ? hash_device(rp, r, n, on_device) : NULL;
+	rp->figures.hashed_bytes += bytes;
+	rp->figures.hash_ns += now_ns() - begin;
+	n = 0;
+	for (size_t i = 0; i < x->nend; i++)
+		if (checked[i] && place_find(rp, x->end[i].addr, x->end[i].size, &here) == PLACE_DEVICE)
+			hashes[i] = on_device[n++];
+	free(r);
+	free(on_device);
+	return e;
+}
+
+static struct err *compare_pieces(struct rp *rp, const struct sbt_hash *hashes, const bool *checked, struct replayer_verified *v,
+	struct buf *pieces)
+{
+	for (size_t i = 0; i < rp->contents.nend; i++) {
+		const struct sbt_memory *m = &rp->contents.end[i];
+		struct replayer_piece p = {.addr = m->addr, .size = m->size, .first_page = UINT64_MAX, .checked = checked[i]};
+
+		p.same = checked[i] && sbt_hash_equal(hashes[i], m->hash);
+		if (checked[i] && !p.same && m->has_bytes)
+			TRY(first_difference(rp, m, &p.first_page));
+		v->pieces++;
+		v->same += p.same;
+		v->unchecked += !p.checked;
+		buf_add(pieces, &p, sizeof p);
+	}
 	return NULL;
 }
 
@@ -322,8 +337,14 @@ struct err *contents_verify(struct rp *rp, struct replayer_verified *ret, struct
 	if (rp->position < rp->last)
 		return rp_fail(rp, REPLAYER_E_OTHER, 0, "the position is #%llu: memory can be compared at the window's end, #%llu",
 			(unsigned long long)rp->position, (unsigned long long)rp->last);
-	for (size_t i = 0; i < rp->contents.nend; i++)
-		TRY(verify_piece(rp, &rp->contents.end[i], ret, pieces));
+	struct sbt_hash *hashes = xcalloc(rp->contents.nend + 1, sizeof *hashes);
+	bool *checked = xcalloc(rp->contents.nend + 1, sizeof *checked);
+	struct err *e = hash_pieces(rp, hashes, checked);
+	if (!e)
+		e = compare_pieces(rp, hashes, checked, ret, pieces);
+	free(hashes);
+	free(checked);
+	TRY(e);
 	TRY(add_unchecked(rp, ret, pieces));
 	sum_outputs(rp, ret);
 	return NULL;

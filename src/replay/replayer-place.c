@@ -228,23 +228,30 @@ struct err *place_host(struct rp *rp)
 
 /* ---- finding -------------------------------------------------------------------------------------------------------------- */
 
+/* Globals are sorted by where they were. */
+static const struct rglobal *global_at(const struct objects *o, uint64_t addr, uint64_t size)
+{
+	size_t lo = 0, hi = o->nglobals;
+
+	while (lo < hi) { /* the first that begins behind addr */
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (o->globals[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	const struct rglobal *g = lo ? &o->globals[lo - 1] : NULL;
+	return g && g->here && addr - g->addr < g->size && size <= g->size - (addr - g->addr) ? g : NULL;
+}
+
 enum place_where place_find(const struct rp *rp, uint64_t addr, uint64_t size, uint64_t *ret)
 {
-	const struct objects *o = &rp->objects;
-
-	*ret = addr;
 	/* Globals first: a range that was rounded outwards may cover the place a module had. */
-	for (size_t i = 0; i < o->nglobals; i++) {
-		const struct rglobal *g = &o->globals[i];
+	const struct rglobal *g = global_at(&rp->objects, addr, size);
 
-		if (!g->here || addr < g->addr || addr - g->addr >= g->size || size > g->size - (addr - g->addr))
-			continue;
-		*ret = g->here + (addr - g->addr);
+	*ret = g ? g->here + (addr - g->addr) : addr;
+	if (g || ranges_find(&rp->place.mapped, addr, size))
 		return PLACE_DEVICE;
-	}
-	if (ranges_find(&rp->place.mapped, addr, size))
-		return PLACE_DEVICE;
-	if (ranges_find(&rp->place.host, addr, size))
-		return PLACE_HOST;
-	return PLACE_NOWHERE;
+	return ranges_find(&rp->place.host, addr, size) ? PLACE_HOST : PLACE_NOWHERE;
 }

@@ -161,6 +161,25 @@ static struct err *scan_commands(struct rp *rp, struct scan *scan)
 	}
 }
 
+/* A program that died leaves pieces that are not whole. */
+static void note_missing(struct rp *rp)
+{
+	for (size_t i = 0; i < rp->contents.nstart; i++) {
+		const struct sbt_memory *m = &rp->contents.start[i];
+
+		if (m->missing || !m->has_bytes)
+			window_note(rp, false, "%llu bytes of the memory at 0x%llx were not recorded: they begin as zeros",
+				(unsigned long long)(m->has_bytes ? m->missing : m->size), (unsigned long long)m->addr);
+	}
+}
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct rglobal *x = a, *y = b;
+
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
 /* A global whose address was never asked for is known from its contents. */
 static void learn_globals(struct rp *rp)
 {
@@ -172,6 +191,8 @@ static void learn_globals(struct rp *rp)
 		if (m->owner == SBT_MEMORY_GLOBAL)
 			objects_learn(rp, &def, true);
 	}
+	if (rp->objects.nglobals)
+		qsort(rp->objects.globals, rp->objects.nglobals, sizeof *rp->objects.globals, by_addr);
 }
 
 /* ---- the device ------------------------------------------------------------------------------------------------------------ */
@@ -233,6 +254,7 @@ static struct err *read_trace(struct rp *rp, const char *path, uint64_t *ret_dev
 	id_map_free(&scan.ctx_device);
 	TRY(e);
 	learn_globals(rp);
+	note_missing(rp);
 	if (scan.several)
 		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the window uses several GPUs: replaying more than one is not supported");
 	*ret_device = scan.device == UINT64_MAX ? 0 : scan.device;
@@ -243,6 +265,7 @@ struct err *window_open(struct rp *rp, const char *path)
 {
 	uint64_t device = 0;
 
+	rp->path = xstrdup(path);
 	TRY(read_trace(rp, path, &device));
 	rp->position = rp->finished = rp->current = rp->first - 1;
 	TRY(open_device(rp, device));
@@ -251,6 +274,7 @@ struct err *window_open(struct rp *rp, const char *path)
 	CU(rp, cuStreamCreateWithPriority, &rp->own, CU_STREAM_NON_BLOCKING, 0);
 	TRY(staging_open(rp));
 	TRY(code_load(rp));
+	contents_open_hash(rp);
 	TRY(checkpoint_seek(rp, rp->first - 1));
 	return NULL;
 }

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The window's start out of the trace. Decompressing is what takes the time, so several threads do it, each with a reader, a stream and
+ * pinned slots of its own. All memory is cleared first, at the device's speed: what is zeros in the trace is not sent, and memory that
+ * is allocated within the window begins alike in every run.
+ */
+#include "replay/replayer-int.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define THREADS_MAX 16u
+#define CHUNK (4u << 20) /* bytes that a thread takes at a time; a multiple of SBT_PAGE */
+#define SLOTS 2u
+
+struct restore;
+
+struct worker {
+	struct restore *all;
+	pthread_t thread;
+	struct sbt_reader *reader; /* a reader is for one thread */
+	CUstream stream;
+	uint8_t *slot[SLOTS];
+	CUevent event[SLOTS];
+	bool busy[SLOTS];
+	unsigned next;
+	struct err *error;
+	CUresult result;
+};
+
+struct restore {
+	struct rp *rp;
+	pthread_mutex_t lock;
+	size_t piece; /* the next bytes to do: of START piece number piece, from offset on */
+	uint64_t offset;
+	bool failed;
+	struct worker workers[THREADS_MAX];
+	unsigned n;
+};
+
+/* What the recording says nothing of. */
+static struct err *clear_all(struct rp *rp)
+{
+	for (size_t i = 0; i < rp->place.device.n; i++)
+		CU(rp, cuMemsetD8Async, rp->place.device.r[i].addr, 0, rp->place.device.r[i].size, rp->own);
+	for (size_t i = 0; i < rp->place.host.n; i++)
+		memset((void *)(uintptr_t)rp->place.host.r[i].addr, 0, rp->place.host.r[i].size);
+	CU(rp, cuStreamSynchronize, rp->own);
+	return NULL;
+}
+
+/* ---- a thread ------------------------------------------------------------------------------------------------------------- */
+
+static bool take(struct restore *all, const struct sbt_memory **ret, uint64_t *ret_offset, size_t *ret_n)
+{
+	const struct contents *x = &all->rp->contents;
+
+	pthread_mutex_lock(&all->lock);
+	while (all->piece < x->nstart && (!x->start[all->piece].has_bytes || all->offset >= x->start[all->piece].size)) {
+		all->piece++;
+		all->offset = 0;
+	}
+	const bool any = !all->failed && all->piece < x->nstart;
+	if (any) {
+		const struct sbt_memory *m = &x->start[all->piece];
+
+		*ret = m;
+		*ret_offset = all->offset;
+		*ret_n = m->size - all->offset < CHUNK ? (size_t)(m->size - all->offset) : CHUNK;
+		all->offset += *ret_n;
+	}
+	pthread_mutex_unlock(&all->lock);
+	return any;
+}
+
+static bool all_zeros(const uint8_t *p, size_t n)
+{
+	return !n || (!p[0] && !memcmp(p, p + 1, n - 1));
+}
+
+/* The device's copy of a chunk: global memory is not cleared, so its zeros are sent too. */
+static CUresult upload(struct worker *w, const struct sbt_memory *m, uint64_t here, uint64_t offset, size_t n)
+{
+	const struct replayer_driver *d = &w->all->rp->d;
+	const unsigned s = w->next;
+	CUresult r = CUDA_SUCCESS;
+
+	if (w->busy[s])
+		r = d->cuEventSynchronize(w->event[s]);
+	w->busy[s] = false;
+	if (r)
+		return r;
+	w->error = sbt_reader_memory_read(w->reader, m, offset, w->slot[s], n);
+	if (w->error || (m->owner != SBT_MEMORY_GLOBAL && all_zeros(w->slot[s], n)))
+		return CUDA_SUCCESS;
+	r = d->cuMemcpyHtoDAsync_v2(here + offset, w->slot[s], n, w->stream);
+	if (!r)
+		r = d->cuEventRecord(w->event[s], w->stream);
+	w->busy[s] = true;
+	w->next = (s + 1) % SLOTS;
+	return r;
+}
+
+static void do_chunk(struct worker *w, const struct sbt_memory *m, uint64_t offset, size_t n)
+{
+	uint64_t here;
+
+	switch (place_find(w->all->rp, m->addr, m->size, &here)) {
+	case PLACE_HOST:
+		w->error = sbt_reader_memory_read(w->reader, m, offset, (uint8_t *)(uintptr_t)here + offset, n);
+		break;
+	case PLACE_DEVICE:
+		w->result = upload(w, m, here, offset, n);
+		break;
+	default:
+		break;
+	}
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct rp *rp = w->all->rp;
+	const struct sbt_memory *m;
+	uint64_t offset;
+	size_t n;
+
+	w->result = rp->d.cuCtxSetCurrent(rp->ctx);
+	while (!w->error && !w->result && take(w->all, &m, &offset, &n)) {
+		watchdog_on(rp, 0);
+		do_chunk(w, m, offset, n);
+	}
+	if (!w->error && !w->result)
+		w->result = rp->d.cuStreamSynchronize(w->stream);
+	if (w->error || w->result) {
+		pthread_mutex_lock(&w->all->lock);
+		w->all->failed = true;
+		pthread_mutex_unlock(&w->all->lock);
+	}
+	return NULL;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------------------- */
+
+static struct err *open_worker(struct rp *rp, struct worker *w)
+{
+	void *mem;
+
+	TRY(sbt_reader_open(&w->reader, rp->path));
+	CU(rp, cuStreamCreateWithPriority, &w->stream, CU_STREAM_NON_BLOCKING, 0);
+	for (unsigned i = 0; i < SLOTS; i++) {
+		CU(rp, cuMemHostAlloc, &mem, CHUNK, 0);
+		w->slot[i] = mem;
+		CU(rp, cuEventCreate, &w->event[i], CU_EVENT_DISABLE_TIMING);
+	}
+	return NULL;
+}
+
+static void close_worker(struct rp *rp, struct worker *w)
+{
+	for (unsigned i = 0; i < SLOTS; i++) {
+		if (w->event[i])
+			(void)rp->d.cuEventDestroy_v2(w->event[i]);
+		if (w->slot[i])
+			(void)rp->d.cuMemFreeHost(w->slot[i]);
+	}
+	if (w->stream)
+		(void)rp->d.cuStreamDestroy_v2(w->stream);
+	if (w->reader)
+		sbt_reader_close(w->reader);
+	err_free(w->error);
+}
+
+static uint64_t bytes_of(const struct rp *rp)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < rp->contents.nstart; i++)
+		n += rp->contents.start[i].has_bytes ? rp->contents.start[i].size : 0;
+	return n;
+}
+
+static unsigned threads_for(uint64_t bytes)
+{
+	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	const uint64_t chunks = bytes / CHUNK + 1;
+	uint64_t n = cpus < 1 ? 1 : (uint64_t)cpus;
+
+	n = n > THREADS_MAX ? THREADS_MAX : n;
+	return (unsigned)(n > chunks ? chunks : n);
+}
+
+static struct err *run_workers(struct restore *all)
+{
+	struct rp *rp = all->rp;
+	struct err *e = NULL;
+	unsigned started = 0;
+
+	for (; started < all->n && !e; started++) {
+		struct worker *w = &all->workers[started];
+
+		w->all = all;
+		e = open_worker(rp, w);
+		const int r = e ? 0 : pthread_create(&w->thread, NULL, work, w);
+		if (r)
+			e = err_sys(r, "cannot start a thread");
+		if (e) {
+			close_worker(rp, w);
+			break;
+		}
+	}
+	for (unsigned i = 0; i < started; i++) {
+		struct worker *w = &all->workers[i];
+
+		pthread_join(w->thread, NULL);
+		if (!e && w->error) {
+			e = w->error;
+			w->error = NULL;
+		}
+		if (!e)
+			e = rp_cu(rp, w->result, "restoring memory");
+		close_worker(rp, w);
+	}
+	return e;
+}
+
+struct err *contents_restore(struct rp *rp)
+{
+	const uint64_t begin = now_ns(), bytes = bytes_of(rp);
+	struct restore all = {.rp = rp, .lock = PTHREAD_MUTEX_INITIALIZER, .n = threads_for(bytes)};
+
+	TRY(clear_all(rp));
+	TRY(run_workers(&all));
+	rp->figures.restored_bytes += bytes;
+	rp->figures.restore_ns += now_ns() - begin;
+	return NULL;
+}
