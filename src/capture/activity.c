@@ -11,16 +11,26 @@
 
 #define BUFFER_BYTES (1u << 20)
 #define PERIOD_MS 100
+#define BUFFERS_READY 4u
 
 static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
 	CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET };
 
-/* Buffers are used again: a stack of free ones. */
+/* Buffers are used again: a stack of free ones, all zeros. Zeroing and the first touch of a page are done on CUPTI's own thread, where
+ * else CUPTI would zero them on the program's (CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER in cupti_activity.h). */
 static struct {
 	struct spin lock;
 	uint8_t *free[8];
 	unsigned n;
 } buffers;
+
+static uint8_t *new_buffer(void)
+{
+	uint8_t *b = agent_map(BUFFER_BYTES);
+	for (size_t i = 0; b && i < BUFFER_BYTES; i += 4096)
+		*(volatile uint8_t *)(b + i) = 0;
+	return b;
+}
 
 static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
@@ -31,7 +41,7 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *ma
 		*buffer = buffers.free[--buffers.n];
 	spin_unlock(&buffers.lock);
 	if (!*buffer)
-		*buffer = agent_map(BUFFER_BYTES);
+		*buffer = new_buffer();
 	*size = *buffer ? BUFFER_BYTES : 0;
 	*max_records = 0;
 	tls.inside--;
@@ -39,6 +49,7 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *ma
 
 static void give_back(uint8_t *buffer)
 {
+	memset(buffer, 0, BUFFER_BYTES);
 	spin_lock(&buffers.lock);
 	if (buffers.n < sizeof(buffers.free) / sizeof(*buffers.free)) {
 		buffers.free[buffers.n++] = buffer;
@@ -111,6 +122,16 @@ void activity_switch(bool on)
 		!cupti.cuptiActivityGetNextRecord)
 		return;
 	if (on && !atomic_exchange(&registered, 1)) {
+		if (cupti.cuptiActivitySetAttribute) {
+			size_t bytes = sizeof(uint8_t);
+			uint8_t zeroed = 1;
+			(void)cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &bytes, &zeroed);
+		}
+		for (unsigned i = 0; i < BUFFERS_READY; i++) {
+			uint8_t *b = new_buffer();
+			if (b)
+				give_back(b);
+		}
 		if (cupti.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed)) {
 			atomic_store(&registered, 0);
 			return;

@@ -8,7 +8,7 @@
 
 #include <cupti.h>
 #include <string.h>
-#include <time.h>
+#include "capture/clock.h"
 #include "capture/driver.h"
 #include "capture/gate.h"
 #include "capture/ids.h"
@@ -36,13 +36,6 @@ const struct call_row calls_table[CUPTI_DRIVER_TRACE_CBID_SIZE] = {
 const uint32_t calls_table_size = CUPTI_DRIVER_TRACE_CBID_SIZE;
 
 /* ---- publishing ------------------------------------------------------------------------------------------------------ */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* See "Order" in wire.h. */
 static uint64_t take_seq(struct thread *t)
@@ -75,7 +68,7 @@ void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags)
 	cmd->flags |= flags;
 	cmd->thread = t->number;
 	cmd->ctx = t->busy ? t->call.cmd.ctx : t->ctx && t->ctx_handle ? t->ctx->id : SBT_NO_ID;
-	cmd->host_ns = now_ns();
+	cmd->host_ns = clock_ns(&t->clock);
 	if (t->in_flight) {
 		/* The call in progress has an earlier seq, which stays the lower bound. */
 		cmd->seq = atomic_fetch_add_explicit(&agent.control->next_seq, 1, memory_order_acq_rel);
@@ -216,7 +209,7 @@ static void number(struct call *c, const void *frame)
 		if (__builtin_expect(span_watched(), 0))
 			span_before(c);
 	}
-	c->cmd.host_ns = now_ns();
+	c->cmd.host_ns = clock_ns(&t->clock);
 	t->in_flight = true;
 	c->cmd.seq = take_seq(t);
 	if (__builtin_expect(window_watched(), 0))

@@ -20,6 +20,7 @@
 	OPTIONAL(cuptiActivityGetNextRecord)     \
 	OPTIONAL(cuptiActivityFlushAll)          \
 	OPTIONAL(cuptiActivityFlushPeriod)       \
+	OPTIONAL(cuptiActivitySetAttribute)      \
 	OPTIONAL(cuptiActivityGetNumDroppedRecords)
 
 struct cupti {

@@ -7,7 +7,7 @@ HEADERS_TO_CHECK += src/capture/wire.h
 
 if HAVE_CUDA
 HEADERS_TO_CHECK += \
-	src/capture/agent.h src/capture/bulk.h src/capture/calls.h src/capture/code.h src/capture/cupti-api.h \
+	src/capture/agent.h src/capture/bulk.h src/capture/calls.h src/capture/clock.h src/capture/code.h src/capture/cupti-api.h \
 	src/capture/device.h src/capture/driver.h src/capture/extent.h src/capture/gate.h src/capture/globals.h src/capture/host.h \
 	src/capture/live.h src/capture/payload.h src/capture/shadow.h src/capture/span.h src/capture/touched.h \
 	src/capture/ids.h src/capture/kernel.h src/capture/map.h src/capture/mapping.h src/capture/nvinfo.h src/capture/ring.h \
@@ -23,6 +23,7 @@ agent_sources = \
 	src/capture/call-memory.c \
 	src/capture/call-object.c \
 	src/capture/calls.c src/capture/calls.h src/capture/cuda-calls.def \
+	src/capture/clock.c src/capture/clock.h \
 	src/capture/code.c src/capture/code.h \
 	src/capture/cupti-api.h \
 	src/capture/driver.c src/capture/driver.h \
@@ -65,7 +66,7 @@ check_LIBRARIES = libagenttest.a
 libagenttest_a_SOURCES = $(agent_sources) src/sbt/expr-parse.c tests/unit/capture-fake.c tests/unit/capture-fake.h
 libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
 capture_tests = \
-	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-memory tests/unit/test-capture-ring \
+	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-memory tests/unit/test-capture-ring \
 	tests/unit/test-capture-stack tests/unit/test-capture-stop
 check_PROGRAMS += $(capture_tests)
 TESTS += $(capture_tests)
@@ -82,6 +83,8 @@ tests_unit_test_capture_memory_CFLAGS = $(tests_unit_test_capture_agent_CFLAGS)
 tests_unit_test_capture_memory_LDFLAGS =
 tests_unit_test_capture_memory_LDADD = $(CMOCKA_LIBS) -lpthread -ldl
 EXTRA_tests_unit_test_capture_memory_DEPENDENCIES = libtsdb-agent.so
+tests_unit_test_capture_clock_CFLAGS = $(capture_test_cflags)
+tests_unit_test_capture_clock_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_calls_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_calls_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_ring_CFLAGS = $(capture_test_cflags)

@@ -8,6 +8,7 @@
 #include <cuda.h>
 #include "capture/agent.h"
 #include "capture/calls.h"
+#include "capture/clock.h"
 #include "capture/ids.h"
 #include "capture/mapping.h"
 #include "capture/ring.h"
@@ -28,6 +29,7 @@ struct thread {
 	struct ring ring;
 	_Atomic uint32_t at; /* enum thread_at */
 	struct thread *next; /* of all threads */
+	struct clock clock;
 	uint32_t number; /* sbt_cmd.thread; 0: a thread of CUPTI's that only delivers timestamps */
 	uint32_t os_tid;
 	bool announced; /* the THREAD record is out */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The time of day for every command, for the price of reading the processor's time stamp counter.
+ */
+#ifndef CAPTURE_CLOCK_H
+#define CAPTURE_CLOCK_H
+
+#include <stdint.h>
+
+/* A thread's own view of the clock, zeroed at first: no thread waits for another. */
+struct clock {
+	uint64_t tsc, ns;  /* one moment, read together */
+	uint64_t rate;	   /* nanoseconds a tick, times 2^32; 0: not known yet */
+	uint64_t last;	   /* what was answered last */
+};
+
+/* CLOCK_REALTIME in nanoseconds, never less than this thread's last answer by its own doing; at most about a
+ * microsecond off the system's clock. Where the counter is not steady it is clock_gettime(). */
+uint64_t clock_ns(struct clock *c);
+
+#endif
