@@ -13,7 +13,8 @@ static void on_sigint(int sig)
 	interrupt_flag = true;
 }
 
-static void on_sigpipe(int sig)
+/* A write that the signal is about fails, and that is told. Not SIG_IGN, which programs that we start would inherit. */
+static void on_failed_write(int sig)
 {
 }
 
@@ -25,9 +26,10 @@ void interrupt_install(void)
 	sigemptyset(&sa.sa_mask);
 	sa.sa_handler = on_sigint; /* without SA_RESTART: reads come back with EINTR */
 	sigaction(SIGINT, &sa, NULL);
-	sa.sa_handler = on_sigpipe;
+	sa.sa_handler = on_failed_write;
 	sa.sa_flags = SA_RESTART;
 	sigaction(SIGPIPE, &sa, NULL);
+	sigaction(SIGXFSZ, &sa, NULL);
 }
 
 static volatile pid_t forward_to;

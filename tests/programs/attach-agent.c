@@ -686,6 +686,81 @@ static int do_bulk_exec(char **a)
 	return 0;
 }
 
+/* ---- spans ---- */
+
+/* ask BYTES: would record more than the limit allows; exits with the answer. */
+static int do_ask(char **a)
+{
+	struct producer p = ring_open();
+	uint64_t seq = begin(&p);
+
+	control->memory_needed = strtoull(a[0], NULL, 0);
+	fill_stop(&p, TSDB_STOP_CAPTURE, 0, seq);
+	if (control->memory_needed > control->memory_limit)
+		fake_stop();
+	end(&p, seq, 0, 0);
+	return (int)atomic_load(&control->memory_answer);
+}
+
+static uint64_t span_pieces, span_bytes;
+
+static void begin_span(struct producer *p, uint64_t seq)
+{
+	window_message(p, seq, 0);
+	send_piece(++span_pieces, 80008, true);
+}
+
+static void end_span(struct producer *p, uint64_t last)
+{
+	send_piece(++span_pieces, span_bytes, true);
+	window_message(p, last, 1);
+}
+
+static void maybe_stop(struct producer *p, uint64_t seq, bool *in_span)
+{
+	if (!atomic_exchange(&control->step, 0))
+		return;
+	fill_stop(p, TSDB_STOP_STEP, 0, seq);
+	fake_stop();
+	while (control->request.kind != TSDB_REQ_NONE) {
+		if (control->request.kind == TSDB_REQ_END_SPAN && *in_span) {
+			end_span(p, seq - 1);
+			*in_span = false;
+		}
+		control->request.kind = TSDB_REQ_NONE;
+		control->stop.why = TSDB_STOP_SERVED;
+		fake_stop();
+	}
+}
+
+/* span COMMANDS BYTES [die]: makes commands; records a span while control.span asks for it, with so many bytes at its end; dies by SIGKILL. */
+static int do_span(char **a)
+{
+	struct producer p = ring_open();
+	bool in_span = false;
+	uint64_t seq = 0;
+
+	span_bytes = strtoull(a[1], NULL, 0);
+	for (int i = 0; i < atoi(a[0]); i++) {
+		bool wants = atomic_load(&control->span) && atomic_load(&control->memory) != TSDB_MEMORY_NONE;
+
+		seq = begin(&p);
+		if (wants && !in_span)
+			begin_span(&p, seq);
+		else if (!wants && in_span)
+			end_span(&p, seq - 1);
+		in_span = wants;
+		maybe_stop(&p, seq, &in_span);
+		end(&p, seq, 0, 0);
+	}
+	if (a[2])
+		raise(SIGKILL);
+	if (in_span)
+		end_span(&p, seq);
+	ring_close(&p);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*fn)(char **);
@@ -693,7 +768,7 @@ static const struct {
 	{"commands", do_commands}, {"vanish", do_vanish}, {"slow", do_slow}, {"killed", do_killed}, {"exec", do_exec},
 	{"scribble", do_scribble}, {"rage", do_rage}, {"stops", do_stops}, {"serve", do_serve}, {"race", do_race},
 	{"pieces", do_pieces}, {"flood", do_flood}, {"tickets", do_tickets}, {"dies", do_dies}, {"bulk-scribble", do_bulk_scribble},
-	{"bulk-rage", do_bulk_rage}, {"bulk-exec", do_bulk_exec},
+	{"bulk-rage", do_bulk_rage}, {"bulk-exec", do_bulk_exec}, {"ask", do_ask}, {"span", do_span},
 };
 
 int main(int argc, char **argv)
