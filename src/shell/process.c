@@ -371,11 +371,14 @@ static unsigned next_pause(struct session *s, struct pace *p, bool more)
 static struct err *wait_event(struct session *s, struct inferior_event *ev)
 {
 	struct pace pace = {recorder_last_seq(s->recorder), recorder_memory_seen(s->recorder), WAIT_IDLE_MS * 1000u};
+	uint64_t first = pace.memory;
 
 	for (;;) {
 		bool more = drain(s, false, DRAIN_MOST);
 		unsigned us;
 
+		if (s->plan.asking)
+			out_progress(s->out, "recording memory, MB", (pace.memory - first) / 1000000, 0);
 		pass_interrupt(s);
 		us = next_pause(s, &pace, more);
 		if (us && us < 1000)
