@@ -113,8 +113,8 @@ static CUresult check_on_host(const struct hash_kernel *h, uint64_t addr, uint64
 		CUdeviceptr start;
 		size_t n;
 
-		TRY_CU(h->driver->cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, addr));
-		TRY_CU(h->driver->cuPointerGetAttribute(&n, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr));
+		TRY_CU(h->driver->cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, addr));
+		TRY_CU(h->driver->cuPointerGetAttribute(&n, CU_POINTER_ATTRIBUTE_MAPPING_SIZE, addr));
 		if (start + n <= addr)
 			return CUDA_ERROR_INVALID_VALUE;
 		addr = start + n;

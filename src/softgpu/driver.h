@@ -329,6 +329,14 @@ unsigned device_sm_count(void);
 /* --- memory (drv-mem.c) -------------------------------------------------------------------------------- */
 /* Whether the n bytes at addr lie in one live range; NULL otherwise. */
 const struct mem_range *mem_covers(uint64_t addr, size_t n);
+/* The same, and a copy or fill may write there: not where cuMemSetAccess allows reading only. */
+const struct mem_range *mem_covers_writable(uint64_t addr, size_t n);
+struct vmm_span {
+	uint64_t start;
+	size_t size;
+};
+/* What cuMemAddressReserve gave, around addr; zeros when there is none. */
+struct vmm_span vmm_reservation(uint64_t addr);
 enum soft_mem_kind mem_soft_kind(const struct mem_range *r);
 void pools_delete_of(struct ctx *c);
 /* Gives back the memory that cuMemFreeAsync freed on s (NULL: on any stream of c), all of whose work has run. */

@@ -93,6 +93,7 @@ CUresult copy_check(struct copy *c, int dst_side, int src_side)
 
 	REQUIRE(extent(c, c->dst_pitch, c->dst_slice, &dst_bytes) && extent(c, c->src_pitch, c->src_slice, &src_bytes));
 	TRY_CU(check_side(c->dst, (enum side)dst_side, dst_bytes, &c->dst_kind));
+	REQUIRE(c->dst_kind == SOFT_MEM_PAGEABLE || mem_covers_writable(c->dst, dst_bytes));
 	return check_side(c->src, (enum side)src_side, src_bytes, &c->src_kind);
 }
 
@@ -324,7 +325,7 @@ CUresult fill_check(const struct fill *f)
 	REQUIRE(!__builtin_mul_overflow(f->width, f->elem, &row));
 	REQUIRE(f->height == 1 || f->pitch >= row);
 	REQUIRE(!__builtin_mul_overflow(f->height - 1, f->pitch, &last) && !__builtin_add_overflow(last, row, &n));
-	REQUIRE(mem_covers(f->dst, n));
+	REQUIRE(mem_covers_writable(f->dst, n));
 	return CUDA_SUCCESS;
 }
 

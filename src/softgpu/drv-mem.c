@@ -12,19 +12,34 @@
 
 /* --- what an address is ------------------------------------------------------------------------------------------ */
 
-const struct mem_range *mem_covers(uint64_t addr, size_t n)
+static bool closed(const struct mem_range *r, bool write)
 {
-	const struct mem_range *r = mem_find(addr), *last = r;
+	return write && r->kind == MEM_MAPPED && r->read_only;
+}
+
+static const struct mem_range *covers(uint64_t addr, size_t n, bool write)
+{
+	const struct mem_range *r = mem_find(addr), *last = r && closed(r, write) ? NULL : r;
 
 	/* Memory that was mapped side by side is one. */
 	while (last && n > last->end - addr) {
 		uint64_t end = last->end;
 
 		last = last->kind == MEM_MAPPED ? mem_find(end) : NULL;
-		if (last && (last->start != end || last->kind != MEM_MAPPED))
+		if (last && (last->start != end || last->kind != MEM_MAPPED || closed(last, write)))
 			last = NULL;
 	}
 	return last ? r : NULL;
+}
+
+const struct mem_range *mem_covers(uint64_t addr, size_t n)
+{
+	return covers(addr, n, false);
+}
+
+const struct mem_range *mem_covers_writable(uint64_t addr, size_t n)
+{
+	return covers(addr, n, true);
 }
 
 enum soft_mem_kind mem_soft_kind(const struct mem_range *r)
@@ -344,10 +359,14 @@ static CUresult attribute_of(const struct mem_range *r, CUdeviceptr ptr, CUpoint
 		*(unsigned long long *)data = 0;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		*(CUdeviceptr *)data = r->kind == MEM_MAPPED ? vmm_reservation(ptr).start : r->start;
+		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
 		*(CUdeviceptr *)data = r->start;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		*(size_t *)data = r->kind == MEM_MAPPED ? vmm_reservation(ptr).size : r->end - r->start;
+		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 		*(size_t *)data = r->end - r->start;
 		return CUDA_SUCCESS;

@@ -403,7 +403,7 @@ static CUresult value_op(CUstream h, bool ptds, enum op_kind kind, CUdeviceptr a
 	struct stream *s;
 
 	TRY_CU(stream_resolve(h, ptds, &s));
-	REQUIRE(!(addr % bytes) && mem_covers(addr, bytes));
+	REQUIRE(!(addr % bytes) && (kind == OP_WAIT_VALUE ? mem_covers(addr, bytes) : mem_covers_writable(addr, bytes)));
 	REQUIRE(kind == OP_WAIT_VALUE ? (flags & ~(3u | CU_STREAM_WAIT_VALUE_FLUSH)) == 0
 				      : (flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) == 0);
 	return stream_submit(s, &op, NULL, false, true);

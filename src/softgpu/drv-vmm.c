@@ -2,6 +2,7 @@
  *
  * Virtual memory management: addresses, memory and the mapping of one onto the other as separate things. Memory is shared pages, so it
  * keeps its contents wherever it is mapped, and two mappings of it are the same memory. A mapping becomes visible to kernels and copies when cuMemSetAccess allows access.
+ * Answers to wrong arguments are those of driver 580.159 on an H200, where it survives them (a handle that does not exist kills it).
  */
 #include "softgpu/driver.h"
 
@@ -52,7 +53,7 @@ DRV_DEFINE(5, cuMemAddressReserve, CUdeviceptr *, ptr, size_t, size, size_t, ali
 	struct reservation *r;
 	uint64_t at;
 
-	REQUIRE(ptr && size && aligned(size) && !flags && !(alignment & (alignment - 1)));
+	REQUIRE(ptr && size && aligned(size) && aligned(addr) && !flags && !(alignment & (alignment - 1)));
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -127,6 +128,7 @@ static void memory_unref(struct memory *m)
 static CUresult check_prop(const CUmemAllocationProp *prop)
 {
 	REQUIRE(prop && prop->type == CU_MEM_ALLOCATION_TYPE_PINNED);
+	REQUIRE(prop->location.type >= CU_MEM_LOCATION_TYPE_DEVICE && prop->location.type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT);
 	if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE || prop->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE) {
 		drv_say("cuMemCreate: only device memory without shareable handles is supported");
 		return CUDA_ERROR_NOT_SUPPORTED;
@@ -229,13 +231,15 @@ DRV_DEFINE(5, cuMemMap, CUdeviceptr, ptr, size_t, size, size_t, offset, CUmemGen
 	struct memory *m;
 	struct mapping *x;
 
-	REQUIRE(size && aligned(ptr) && aligned(size) && !offset && !flags); /* "offset must be zero": cuMemMap */
+	REQUIRE(size && aligned(ptr) && aligned(size) && aligned(offset) && !flags);
 	x = calloc(1, sizeof(*x));
 	if (!x)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	pthread_mutex_lock(&drv_lock);
 	m = find(handle);
-	if (m && size <= m->size && reserved(ptr, size) && !any_mapping(ptr, size)) {
+	if (m && (offset || size != m->size)) {
+		r = CUDA_ERROR_NOT_SUPPORTED; /* a part of the memory */
+	} else if (m && reserved(ptr, size) && !any_mapping(ptr, size)) {
 		*x = (struct mapping){.next = mappings, .start = ptr, .size = size, .memory = m};
 		m->refs++;
 		mappings = x;
@@ -245,6 +249,32 @@ DRV_DEFINE(5, cuMemMap, CUdeviceptr, ptr, size_t, size, size_t, offset, CUmemGen
 	if (r != CUDA_SUCCESS)
 		free(x);
 	return r;
+}
+
+struct vmm_span vmm_reservation(uint64_t addr)
+{
+	struct vmm_span ret = {0, 0};
+	struct reservation *r;
+
+	pthread_mutex_lock(&drv_lock);
+	for (r = reservations; r && addr - r->start >= r->size; r = r->next)
+		;
+	if (r)
+		ret = (struct vmm_span){r->start, r->size};
+	pthread_mutex_unlock(&drv_lock);
+	return ret;
+}
+
+/* Whether a mapping lies across a bound of [start, start + size). Caller holds drv_lock. */
+static bool cuts(uint64_t start, size_t size)
+{
+	const uint64_t end = start + size;
+	struct mapping *m;
+
+	for (m = mappings; m; m = m->next)
+		if ((m->start < start && m->start + m->size > start) || (m->start < end && m->start + m->size > end))
+			return true;
+	return false;
 }
 
 /* Whether whole mappings fill [start, start + size). Caller holds drv_lock. */
@@ -280,7 +310,7 @@ DRV_DEFINE(2, cuMemUnmap, CUdeviceptr, ptr, size_t, size)
 
 	drain_all();
 	pthread_mutex_lock(&drv_lock);
-	if (!filled(ptr, size)) {
+	if (!size || !reserved(ptr, size) || cuts(ptr, size)) { /* parts without a mapping are fine */
 		pthread_mutex_unlock(&drv_lock);
 		return CUDA_ERROR_INVALID_VALUE;
 	}

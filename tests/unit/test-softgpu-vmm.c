@@ -261,6 +261,78 @@ static void test_shared_pages(void **state)
 	setrlimit(RLIMIT_NOFILE, &before);
 }
 
+/* What an H200 answers (driver 580.159), call by call. */
+static void test_answers(void **state)
+{
+	CUmemAccessDesc access = rw;
+	CUmemAllocationProp bad = prop;
+	CUmemGenericAllocationHandle h, k;
+	unsigned long long flags;
+	CUdeviceptr va, x, start;
+	size_t size;
+
+	IS(cuMemAddressReserve(&x, G + 4096, 0, 0, 0), INVALID_VALUE);
+	IS(cuMemAddressReserve(&x, 0, 0, 0, 0), INVALID_VALUE);
+	IS(cuMemAddressReserve(&x, G, 3, 0, 0), INVALID_VALUE);
+	IS(cuMemAddressReserve(&x, G, 0, 0, 1), INVALID_VALUE);
+	OK(cuMemAddressReserve(&va, 8 * G, 4096, 0, 0));
+	IS(cuMemAddressReserve(&x, G, 0, va + 64 * G + 4096, 0), INVALID_VALUE);
+	IS(cuMemAddressFree(va, G), INVALID_VALUE);
+	IS(cuMemCreate(&h, G + 4096, &prop, 0), INVALID_VALUE);
+	IS(cuMemCreate(&h, 0, &prop, 0), INVALID_VALUE);
+	IS(cuMemCreate(&h, 1ull << 45, &prop, 0), OUT_OF_MEMORY);
+	bad.location.id = 9;
+	IS(cuMemCreate(&h, G, &bad, 0), INVALID_DEVICE);
+	bad = prop;
+	bad.type = 0;
+	IS(cuMemCreate(&h, G, &bad, 0), INVALID_VALUE);
+	bad = prop;
+	bad.location.type = 9;
+	IS(cuMemCreate(&h, G, &bad, 0), INVALID_VALUE);
+	OK(cuMemCreate(&h, 2 * G, &prop, 0));
+	OK(cuMemCreate(&k, G, &prop, 0));
+	OK(cuMemMap(va, 2 * G, 0, h, 0));
+	IS(cuMemMap(va, G, 0, k, 0), INVALID_VALUE);
+	IS(cuMemMap(va + 2 * G, 2 * G, 0, k, 0), NOT_SUPPORTED);
+	IS(cuMemMap(va + 2 * G + 4096, G, 0, k, 0), INVALID_VALUE);
+	IS(cuMemMap(va + 3 * G, G, G, h, 0), NOT_SUPPORTED);
+	IS(cuMemMap(va + 4 * G, G, 0, h, 0), NOT_SUPPORTED);
+	IS(cuMemMap(va + 64 * G, G, 0, k, 0), INVALID_VALUE);
+	OK(cuMemMap(va + 2 * G, G, 0, k, 0));
+	OK(cuMemMap(va + 5 * G, G, 0, k, 0));
+	IS(cuMemsetD8(va, 1, 9), INVALID_VALUE);
+	IS(cuMemSetAccess(va, G, &rw, 1), INVALID_VALUE);
+	IS(cuMemSetAccess(va, 8 * G, &rw, 1), INVALID_VALUE);
+	IS(cuMemSetAccess(va + 6 * G, G, &rw, 1), INVALID_VALUE);
+	IS(cuMemSetAccess(va, 3 * G, &rw, 0), INVALID_VALUE);
+	access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+	OK(cuMemSetAccess(va, 2 * G, &access, 1));
+	OK(cuMemGetAccess(&flags, &prop.location, va));
+	assert_int_equal(flags, CU_MEM_ACCESS_FLAGS_PROT_READ);
+	IS(cuMemsetD8(va, 1, 9), INVALID_VALUE);
+	IS(cuMemcpyHtoD(va, &size, 8), INVALID_VALUE);
+	OK(cuMemcpyDtoH(&size, va, 8));
+	OK(cuMemSetAccess(va, 3 * G, &rw, 1));
+	IS(cuMemGetAccess(&flags, &prop.location, va + 7 * G), INVALID_VALUE);
+	OK(cuMemsetD8(va, 1, 3 * G));
+	IS(cuMemsetD8(va, 1, 3 * G + 1), INVALID_VALUE);
+	OK(cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, va + 2 * G + 5));
+	OK(cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, va + 2 * G + 5));
+	assert_int_equal(start, va);
+	assert_int_equal(size, 8 * G);
+	IS(cuMemFree(va), INVALID_VALUE);
+	IS(cuMemAddressFree(va, 8 * G), INVALID_VALUE);
+	IS(cuMemRetainAllocationHandle(&k, (void *)(va + 7 * G)), INVALID_VALUE);
+	IS(cuMemUnmap(va, G), INVALID_VALUE);
+	IS(cuMemUnmap(va + G, G), INVALID_VALUE);
+	OK(cuMemUnmap(va, 8 * G)); /* with gaps */
+	OK(cuMemUnmap(va + 6 * G, G));
+	OK(cuMemRelease(h));
+	OK(cuMemRelease(k));
+	OK(cuMemAddressFree(va, 8 * G));
+	IS(cuMemAddressFree(va, 8 * G), INVALID_VALUE);
+}
+
 /* Last: the fault ends the context. */
 static void test_fault(void **state)
 {
@@ -311,6 +383,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_replay),
 #endif
 		cmocka_unit_test(test_shared_pages),
+		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_fault),
 	};
 
