@@ -36,6 +36,7 @@ struct tls {
 	struct thread *thread;
 	uint32_t inside; /* in agent code */
 	uint32_t own;	 /* in a driver call that the agent makes */
+	uint32_t hidden; /* and what it loads is the agent's own code */
 };
 /* initial-exec: reading it never calls the dynamic linker, which could allocate. */
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));

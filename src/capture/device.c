@@ -4,6 +4,7 @@
  */
 #include "capture/device.h"
 
+#include <dlfcn.h>
 #include <time.h>
 #include "capture/driver.h"
 #include "capture/ids.h"
@@ -128,8 +129,45 @@ bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n)
 	return !OWN(driver.cuMemcpyDtoHAsync_v2(dst, addr, n, d->stream)) && !OWN(driver.cuStreamSynchronize(d->stream));
 }
 
-bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size, struct sbt_hash *ret)
+static void *look_up(void *arg, const char *name)
 {
+	return dlsym(driver.lib, name);
+}
+
+void device_load(struct device_set *s)
+{
+	static struct hash_kernel_driver functions;
+	static bool filled, complete;
+	if (!filled) {
+		filled = true;
+		complete = driver.lib && hash_kernel_driver_fill(&functions, look_up, NULL);
+	}
+	for (unsigned i = 0; i < s->n; i++) {
+		struct device_ctx *d = &s->ctx[i];
+		if (d->hashes != DEVICE_HASH_UNTRIED || !device_enter(d))
+			continue;
+		tls.hidden++;
+		d->hashes = complete && !OWN(hash_kernel_open(&d->hash, &functions, 0, 0)) ? DEVICE_HASH_THERE : DEVICE_HASH_NONE;
+		tls.hidden--;
+		device_leave();
+	}
+}
+
+static bool is_mapped(uint64_t addr, uint64_t size)
+{
+	CUdeviceptr start = 0;
+	size_t range = 0;
+	return !OWN(driver.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, addr)) &&
+	       !OWN(driver.cuPointerGetAttribute(&range, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr)) && addr >= start &&
+	       addr - start <= range && size <= range - (addr - start);
+}
+
+bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size, bool doubtful, struct sbt_hash *ret)
+{
+	const struct hash_kernel_range range = { addr, size };
+	if (d->hashes == DEVICE_HASH_THERE && !doubtful && is_mapped(addr, size) &&
+		!OWN(hash_kernel_ranges(&d->hash, &range, 1, ret, d->stream)))
+		return true;
 	*ret = (struct sbt_hash){ { 0, 0 } };
 	for (uint64_t at = 0; at < size; at += DEVICE_STAGING) {
 		const size_t n = size - at < DEVICE_STAGING ? size - at : DEVICE_STAGING;

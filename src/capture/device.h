@@ -8,6 +8,7 @@
 
 #include <cuda.h>
 #include "capture/agent.h"
+#include "replay/hash-kernel.h"
 #include "sbt/pagehash.h"
 
 #define DEVICE_CTXS 32
@@ -19,6 +20,8 @@ struct device_ctx {
 	CUstream stream;
 	CUdeviceptr shadow; /* 0: none */
 	uint64_t shadow_bytes, shadow_used;
+	enum { DEVICE_HASH_UNTRIED, DEVICE_HASH_THERE, DEVICE_HASH_NONE } hashes;
+	struct hash_kernel hash;
 };
 struct device_set {
 	struct device_ctx ctx[DEVICE_CTXS];
@@ -37,8 +40,11 @@ bool device_enter(struct device_ctx *d);
 void device_leave(void);
 /* Waits until all the work of all contexts is done: polls, so that a stream that never ends is given up after tenths of a second. */
 bool device_idle(struct device_set *s, unsigned tenths);
+/* Loads the kernels that hash memory, into contexts that lack them. Takes milliseconds. */
+void device_load(struct device_set *s);
 /* Within device_enter(): reads memory, with the work on it done. */
 bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n);
-bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size, struct sbt_hash *ret);
+/* On the device where that can be; doubtful: memory that may not be mapped, which a copy answers with an error, a kernel with a fault. */
+bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size, bool doubtful, struct sbt_hash *ret);
 
 #endif

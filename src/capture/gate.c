@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 _Atomic uint32_t gate_shut_by;
+static _Atomic uint32_t claimed_by;
 
 static void barrier_everywhere(void)
 {
@@ -25,35 +26,56 @@ static void barrier_everywhere(void)
 	nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
 }
 
-static void sleep_on(uint32_t value)
+static void wait_for_zero(_Atomic uint32_t *word)
 {
 	/* Bounded, so that a lost wake-up is no disaster. */
 	const struct timespec most = { .tv_nsec = 50000000 };
-	(void)syscall(SYS_futex, &gate_shut_by, FUTEX_WAIT_PRIVATE, value, &most, NULL, 0);
+	uint32_t value;
+	while ((value = atomic_load(word)) && agent_live())
+		(void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &most, NULL, 0);
+}
+
+static void make_zero(_Atomic uint32_t *word)
+{
+	atomic_store(word, 0);
+	(void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
 }
 
 void gate_wait(struct thread *t)
 {
-	uint32_t by;
 	for (;;) {
 		gate_leave(t, THREAD_OUT);
-		while ((by = atomic_load(&gate_shut_by)) && agent_live())
-			sleep_on(by);
+		wait_for_zero(&gate_shut_by);
 		atomic_store(&t->at, THREAD_IN);
 		if (!atomic_load(&gate_shut_by) || !agent_live())
 			return;
 	}
 }
 
-bool gate_shut(struct thread *self)
+bool gate_claim(struct thread *self)
 {
 	uint32_t nobody = 0;
-	if (!atomic_compare_exchange_strong(&gate_shut_by, &nobody, self->os_tid)) {
+	const uint32_t was = atomic_load(&self->at);
+	if (atomic_compare_exchange_strong(&claimed_by, &nobody, self->os_tid))
+		return true;
+	gate_leave(self, THREAD_OUT); /* who has it may be waiting for us */
+	wait_for_zero(&claimed_by);
+	if (was == THREAD_IN)
 		gate_wait(self);
-		return false;
-	}
+	else
+		gate_leave(self, was);
+	return false;
+}
+
+void gate_release(void)
+{
+	make_zero(&claimed_by);
+}
+
+void gate_shut(struct thread *self)
+{
+	atomic_store(&gate_shut_by, self->os_tid);
 	barrier_everywhere();
-	return true;
 }
 
 bool gate_quiet(struct thread *self, bool stopping_too, unsigned tenths)
@@ -74,6 +96,5 @@ bool gate_quiet(struct thread *self, bool stopping_too, unsigned tenths)
 
 void gate_open(void)
 {
-	atomic_store(&gate_shut_by, 0);
-	(void)syscall(SYS_futex, &gate_shut_by, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
+	make_zero(&gate_shut_by);
 }

@@ -27,8 +27,11 @@ static inline void gate_leave(struct thread *t, enum thread_at at)
 {
 	atomic_store_explicit(&t->at, at, memory_order_release);
 }
-/* Shuts the gate; self's own call does not count. False: somebody else had shut it, and has opened it again. */
-bool gate_shut(struct thread *self);
+/* One thread at a time may shut the gate, and has time to prepare before it does. False: another one had this right, and has given it back. */
+bool gate_claim(struct thread *self);
+void gate_release(void);
+/* Shuts the gate; self's own call does not count. */
+void gate_shut(struct thread *self);
 /* Waits until no other thread is in a call, or until what makes sense is over: false. With the gate shut. */
 bool gate_quiet(struct thread *self, bool stopping_too, unsigned tenths);
 void gate_open(void);

@@ -219,7 +219,7 @@ static void record(const struct walk *w, const struct piece *p)
 	struct sbt_hash hash;
 	if (!w->end)
 		shadow_device(w->set, w->d, p);
-	else if (device_hash(w->set, w->d, p->addr, p->size, &hash))
+	else if (device_hash(w->set, w->d, p->addr, p->size, true, &hash))
 		bulk_hash(&now, hash);
 	else
 		span_note("a global could not be looked at when the window ended");

@@ -58,7 +58,7 @@ libtsdb_agent_so_SOURCES = $(agent_sources)
 libtsdb_agent_so_CFLAGS = $(agent_cflags)
 # A program must not unload it while the driver holds our callbacks.
 libtsdb_agent_so_LDFLAGS = $(SO_LDFLAGS) -Wl,-z,nodelete -Wl,--exclude-libs,ALL -Wl,-soname,libtsdb-agent.so
-libtsdb_agent_so_LDADD = -lpthread -ldl
+libtsdb_agent_so_LDADD = libhashkernel.a -lpthread -ldl
 
 if HAVE_CMOCKA
 # The agent's files again, built like the tests that use them.
@@ -71,7 +71,7 @@ capture_tests = \
 check_PROGRAMS += $(capture_tests)
 TESTS += $(capture_tests)
 capture_test_cflags = $(libagenttest_a_CFLAGS)
-capture_test_ldadd = libagenttest.a $(CMOCKA_LIBS) -lpthread -ldl
+capture_test_ldadd = libagenttest.a libhashkernel.a $(CMOCKA_LIBS) -lpthread -ldl
 # Loads the agent into itself, so it is built as foreign programs are.
 tests_unit_test_capture_agent_SOURCES = tests/unit/test-capture-agent.c src/sbt/cmd.c src/capture/wire.h
 tests_unit_test_capture_agent_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer $(WARN_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)

@@ -55,7 +55,7 @@ static void api(CUpti_CallbackId cbid, const CUpti_CallbackData *d, const void *
 static void resource(CUpti_CallbackId cbid, const CUpti_ResourceData *d)
 {
 	const CUpti_ModuleResourceData *m = d->resourceDescriptor;
-	if (cbid != CUPTI_CBID_RESOURCE_MODULE_LOADED || !m || !m->pCubin || !m->cubinSize)
+	if (cbid != CUPTI_CBID_RESOURCE_MODULE_LOADED || !m || !m->pCubin || !m->cubinSize || tls.hidden)
 		return;
 	if (!atomic_load_explicit(&agent.control->on, memory_order_relaxed))
 		return;

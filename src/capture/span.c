@@ -101,15 +101,20 @@ static bool count_bytes(void *arg, struct live *l)
 	return false;
 }
 
+static bool within_limit(void)
+{
+	const uint64_t limit = atomic_load(&agent.control->memory_limit);
+	uint64_t bytes = 0;
+	live_each(count_bytes, &bytes);
+	agent.control->memory_needed = bytes;
+	return !limit || bytes <= limit;
+}
+
 /* Over the limit the user is asked; with nobody to ask, or without an answer, nothing is recorded. */
 static bool is_allowed(struct thread *t)
 {
 	struct tsdb_control *ctl = agent.control;
-	const uint64_t limit = atomic_load(&ctl->memory_limit);
-	uint64_t bytes = 0;
-	live_each(count_bytes, &bytes);
-	ctl->memory_needed = bytes;
-	if (!limit || bytes <= limit || atomic_load(&ctl->memory) != TSDB_MEMORY_ALL)
+	if (within_limit() || atomic_load(&ctl->memory) != TSDB_MEMORY_ALL)
 		return true;
 	atomic_store(&ctl->memory_answer, TSDB_ANSWER_NONE);
 	stop_capture(t);
@@ -170,7 +175,6 @@ static void refuse(struct thread *t, const char *why)
 static void begin(struct thread *t)
 {
 	struct tsdb_control *ctl = agent.control;
-	const bool all = atomic_load(&ctl->memory) == TSDB_MEMORY_ALL;
 	atomic_store(&span.incomplete, 0);
 	ctl->text2[0] = '\0';
 	if (!is_allowed(t)) {
@@ -190,8 +194,6 @@ static void begin(struct thread *t)
 		refuse(t, "work on the device did not end, so memory could not be recorded");
 		return;
 	}
-	if (all)
-		shadow_room(&span.set);
 	if (live_incomplete())
 		span_note("memory that was allocated before the capture began is not known");
 	span.first = atomic_load(&ctl->next_seq);
@@ -228,7 +230,7 @@ static bool end_of(void *arg, struct live *l)
 				device_leave();
 			e->now = d && device_enter(d) ? d : NULL;
 		}
-		good = e->now && device_hash(&span.set, d, l->addr, l->size, &hash);
+		good = e->now && device_hash(&span.set, d, l->addr, l->size, l->mem == SBT_MEM_VMM, &hash);
 	}
 	if (!good)
 		span_note("memory could not be looked at when the window ended");
@@ -257,42 +259,70 @@ static void end(struct thread *t, uint64_t last, bool at_stop)
 	tell(t, e.last, true);
 }
 
-void span_end(struct thread *t, uint64_t last, bool at_stop)
+/* ---- a command ------------------------------------------------------------------------------------------------------------- */
+
+/* What takes long and disturbs nobody: room for the copies, kernels to hash with. Before the gate is shut. */
+static void prepare(void)
+{
+	if (!device_can() || !device_collect(&span.set))
+		return;
+	device_load(&span.set);
+	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_ALL && within_limit())
+		shadow_room(&span.set);
+}
+
+/* Another thread's stream capture in global mode must not forbid our calls. */
+static void exchange_mode(CUstreamCaptureMode *mode)
+{
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(mode));
+}
+
+/* The caller has claimed the gate. */
+static void begin_span(struct thread *t)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	exchange_mode(&mode);
+	prepare();
+	gate_shut(t);
+	begin(t);
+	gate_open();
+	shadow_drain(&span.set);
+	exchange_mode(&mode);
+}
+
+static void end_span(struct thread *t, uint64_t last, bool at_stop)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	exchange_mode(&mode);
+	gate_shut(t);
+	end(t, last, at_stop);
+	gate_open();
+	exchange_mode(&mode);
+}
+
+void span_end(struct thread *t, uint64_t last, bool at_stop)
+{
 	while (atomic_load(&span_open) && agent_live()) {
-		if (!gate_shut(t))
+		if (!gate_claim(t))
 			continue;
-		if (driver.cuThreadExchangeStreamCaptureMode)
-			(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
 		if (atomic_load(&span_open))
-			end(t, last, at_stop);
-		if (driver.cuThreadExchangeStreamCaptureMode)
-			(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
-		gate_open();
+			end_span(t, last, at_stop);
+		gate_release();
 	}
 }
 
-/* ---- a command ------------------------------------------------------------------------------------------------------------- */
-
 static void change(struct call *c, bool to)
 {
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	if (!gate_shut(c->t))
+	if (!gate_claim(c->t))
 		return;
-	if (driver.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
 	if (wanted(c) == to && !!atomic_load(&span_open) != to && !atomic_load(&span.refused)) {
 		if (to)
-			begin(c->t);
+			begin_span(c->t);
 		else
-			end(c->t, 0, false);
+			end_span(c->t, 0, false);
 	}
-	if (driver.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
-	gate_open();
-	if (to && atomic_load(&span_open))
-		shadow_drain(&span.set);
+	gate_release();
 }
 
 void span_before(struct call *c)
