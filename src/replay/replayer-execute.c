@@ -198,7 +198,7 @@ static struct err *on_alloc(struct rp *rp, const struct sbt_cmd *c)
 	const struct sbt_cmd_alloc *u = &c->u.alloc;
 	uint64_t here;
 
-	if (!rp->trace_soft || u->mem == SBT_MEM_PINNED || u->mem == SBT_MEM_REGISTERED || u->mem == SBT_MEM_VMM ||
+	if (!rp->trace_soft || (u->mem != SBT_MEM_DEVICE && u->mem != SBT_MEM_ASYNC) ||
 		u->size > SOFT_FILL_LIMIT || place_find(rp, u->addr, u->size, &here) != PLACE_DEVICE)
 		return NULL;
 	TRY(execute_finish(rp));

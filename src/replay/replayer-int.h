@@ -125,6 +125,7 @@ struct place {
 	struct ranges device; /* what the allocations cover: the contents that matter, checkpointed */
 	struct ranges mapped; /* reserved and mapped, larger */
 	struct ranges host;   /* pinned memory, by pages */
+	struct ranges mixed;  /* the part of it that lies in the blocks of device memory, by the grain */
 };
 
 /* Host memory in flight between the trace and the device. */

@@ -3,6 +3,10 @@
  * Memory at the addresses it had while recording. Reserving takes a hint, not an address, and says nothing when it chose another
  * one, so the result is compared. What works was measured: ranges rounded outwards to 32 MiB, neighbours joined, right after the context,
  * before anything else; rounded to the allocation granularity some move, and holding ranges with mmap before cuInit makes all move.
+ *
+ * An NVIDIA driver hands out addresses in blocks of 32 MiB and takes the whole block, so pinned memory that shares one with device
+ * memory cannot be mapped by us: it becomes host memory of the driver's, mapped into the block. Managed memory is device memory here (nothing
+ * of the program's host side runs), except on the software GPU, where it lies among the pages of the process.
  */
 #include "replay/replayer-int.h"
 
@@ -14,25 +18,35 @@
 #define ROUND (32ull << 20)
 #define HOST_PAGE 4096ull
 
-static bool on_host(enum sbt_mem mem)
+static bool on_host(const struct rp *rp, enum sbt_mem mem)
 {
-	return mem == SBT_MEM_PINNED || mem == SBT_MEM_REGISTERED;
+	return mem == SBT_MEM_PINNED || mem == SBT_MEM_REGISTERED || (mem == SBT_MEM_MANAGED && rp->d.soft);
 }
 
-static struct ranges all_of(const struct place *p, bool host)
+static struct ranges all_of(const struct rp *rp, bool host)
 {
+	const struct place *p = &rp->place;
 	struct ranges s = {0};
 
 	for (size_t i = 0; i < p->nwanted; i++)
-		if (on_host(p->wanted[i].mem) == host)
+		if (on_host(rp, p->wanted[i].mem) == host)
 			ranges_add(&s, p->wanted[i].addr, p->wanted[i].size);
 	return s;
 }
 
-static CUmemAllocationProp properties(const struct rp *rp)
+static CUmemAllocationProp properties(const struct rp *rp, bool host)
 {
 	return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = rp->device}};
+		.location = {.type = host ? CU_MEM_LOCATION_TYPE_HOST_NUMA : CU_MEM_LOCATION_TYPE_DEVICE,
+			.id = host ? 0 : rp->device}};
+}
+
+static bool meets(const struct ranges *s, struct range r)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (r.addr < s->r[i].addr + s->r[i].size && s->r[i].addr < r.addr + r.size)
+			return true;
+	return false;
 }
 
 static struct err *moved(struct rp *rp, struct range r, const char *why)
@@ -65,9 +79,12 @@ static struct err *reserve_parts(struct rp *rp, struct range whole, uint64_t gra
 	for (size_t i = 0; i < rp->place.nwanted; i++) {
 		const struct wanted *w = &rp->place.wanted[i];
 
-		if (!on_host(w->mem) && w->addr >= whole.addr && w->addr - whole.addr < whole.size)
+		if (!on_host(rp, w->mem) && w->addr >= whole.addr && w->addr - whole.addr < whole.size)
 			ranges_add(&parts, w->addr, w->size);
 	}
+	for (size_t i = 0; i < rp->place.mixed.n; i++)
+		if (rp->place.mixed.r[i].addr >= whole.addr && rp->place.mixed.r[i].addr - whole.addr < whole.size)
+			ranges_add(&parts, rp->place.mixed.r[i].addr, rp->place.mixed.r[i].size);
 	ranges_merge(&parts, grain, 0);
 	for (size_t i = 0; i < parts.n && !e; i++)
 		if (reserve(rp, parts.r[i]))
@@ -78,34 +95,57 @@ static struct err *reserve_parts(struct rp *rp, struct range whole, uint64_t gra
 	return e;
 }
 
+/* The blocks of device memory, and the pinned memory that reaches into them (place.mixed), whose blocks may take in more. */
+static struct ranges blocks_of(struct rp *rp, uint64_t grain)
+{
+	struct ranges blocks = all_of(rp, false), host = all_of(rp, true);
+	struct ranges *mixed = &rp->place.mixed;
+
+	ranges_merge(&host, grain, 0);
+	ranges_merge(&blocks, ROUND, 0);
+	for (size_t i = 0; i < host.n && !rp->d.soft; i++) {
+		if (!meets(&blocks, host.r[i]) || ranges_find(mixed, host.r[i].addr, host.r[i].size))
+			continue;
+		ranges_add(mixed, host.r[i].addr, host.r[i].size);
+		ranges_merge(mixed, 1, 0);
+		ranges_add(&blocks, host.r[i].addr, host.r[i].size);
+		ranges_merge(&blocks, ROUND, 0);
+		i = (size_t)-1; /* look again at all: the blocks have grown */
+	}
+	ranges_free(&host);
+	return blocks;
+}
+
 static struct err *reserve_all(struct rp *rp, uint64_t grain, struct ranges *reserved)
 {
-	struct ranges rounded = all_of(&rp->place, false), refused = {0};
+	struct ranges blocks = blocks_of(rp, grain), refused = {0};
 	struct err *e = NULL;
 
-	ranges_merge(&rounded, ROUND > grain ? ROUND : grain, 0);
-	for (size_t i = 0; i < rounded.n; i++)
-		ranges_add(reserve(rp, rounded.r[i]) ? reserved : &refused, rounded.r[i].addr, rounded.r[i].size);
+	for (size_t i = 0; i < blocks.n; i++)
+		ranges_add(reserve(rp, blocks.r[i]) ? reserved : &refused, blocks.r[i].addr, blocks.r[i].size);
 	for (size_t i = 0; i < refused.n && !e; i++)
 		e = reserve_parts(rp, refused.r[i], grain, reserved);
-	ranges_free(&rounded);
+	ranges_free(&blocks);
 	ranges_free(&refused);
 	return e;
 }
 
 /* ---- mapping -------------------------------------------------------------------------------------------------------------- */
 
-static struct err *map_one(struct rp *rp, struct range r)
+static struct err *map_one(struct rp *rp, struct range r, bool host)
 {
-	const CUmemAllocationProp prop = properties(rp);
-	const CUmemAccessDesc access = {.location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	const CUmemAllocationProp prop = properties(rp, host);
+	const CUmemAccessDesc access[] = {
+		{.location = properties(rp, false).location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
+		{.location = properties(rp, true).location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
+	};
 	CUmemGenericAllocationHandle h;
 
 	CU(rp, cuMemCreate, &h, r.size, &prop, 0);
 	struct err *e = rp_cu(rp, rp->d.cuMemMap(r.addr, r.size, 0, h, 0), "cuMemMap");
 	(void)rp->d.cuMemRelease(h); /* the mapping keeps it */
 	if (!e)
-		e = rp_cu(rp, rp->d.cuMemSetAccess(r.addr, r.size, &access, 1), "cuMemSetAccess");
+		e = rp_cu(rp, rp->d.cuMemSetAccess(r.addr, r.size, access, host ? 2 : 1), "cuMemSetAccess");
 	return e;
 }
 
@@ -116,7 +156,40 @@ static struct err *too_little(struct rp *rp, uint64_t needed, uint64_t have)
 		"free the device, or replay what the window touches only (--touched)");
 }
 
-/* The whole reserved ranges when they fit, else what the allocations cover. */
+/* r without holes, appended. */
+static void add_without(struct ranges *to, struct range r, const struct ranges *holes)
+{
+	uint64_t at = r.addr;
+	const uint64_t end = r.addr + r.size;
+
+	for (size_t i = 0; i < holes->n && at < end; i++) {
+		const struct range h = holes->r[i];
+
+		if (h.addr + h.size <= at || h.addr >= end)
+			continue;
+		if (h.addr > at)
+			ranges_add(to, at, h.addr - at);
+		at = h.addr + h.size;
+	}
+	if (at < end)
+		ranges_add(to, at, end - at);
+}
+
+/* What device memory is mapped at: the whole reserved ranges when they fit, else what the allocations cover. */
+static struct ranges choose_mapped(struct rp *rp, uint64_t grain, const struct ranges *reserved, uint64_t have)
+{
+	struct ranges needed = all_of(rp, false), ret = {0};
+	const struct ranges *from = reserved;
+
+	ranges_merge(&needed, grain, 0);
+	if (ranges_bytes(reserved) >= have - have / 8)
+		from = &needed;
+	for (size_t i = 0; i < from->n; i++)
+		add_without(&ret, from->r[i], &rp->place.mixed);
+	ranges_free(&needed);
+	return ret;
+}
+
 static struct err *map_all(struct rp *rp, uint64_t grain, struct ranges *reserved)
 {
 	struct place *p = &rp->place;
@@ -124,27 +197,23 @@ static struct err *map_all(struct rp *rp, uint64_t grain, struct ranges *reserve
 
 	CU(rp, cuMemGetInfo_v2, &have, &total);
 	ranges_merge(reserved, 1, 0);
-	p->mapped = (struct ranges){0};
-	if (ranges_bytes(reserved) < have - have / 8) {
-		for (size_t i = 0; i < reserved->n; i++)
-			ranges_add(&p->mapped, reserved->r[i].addr, reserved->r[i].size);
-	} else {
-		p->mapped = all_of(p, false);
-		ranges_merge(&p->mapped, grain, 0);
-	}
+	p->mapped = choose_mapped(rp, grain, reserved, have);
 	if (ranges_bytes(&p->mapped) > have)
 		return too_little(rp, ranges_bytes(&p->mapped), have);
 	for (size_t i = 0; i < p->mapped.n; i++)
-		TRY(map_one(rp, p->mapped.r[i]));
+		TRY(map_one(rp, p->mapped.r[i], false));
+	for (size_t i = 0; i < p->mixed.n; i++)
+		TRY(map_one(rp, p->mixed.r[i], true));
 	return NULL;
 }
 
 /* Gaps up to this between allocations are checkpointed with them: fewer copies, and the memory is there. */
 #define GAP (64u << 10)
 
-static struct ranges contents_ranges(const struct place *p)
+static struct ranges contents_ranges(const struct rp *rp)
 {
-	struct ranges all = all_of(p, false), ret = {0};
+	const struct place *p = &rp->place;
+	struct ranges all = all_of(rp, false), ret = {0};
 
 	/* Within each mapping, so that no copy crosses from one into the next. */
 	ranges_merge(&all, 1, 0);
@@ -166,17 +235,16 @@ static struct ranges contents_ranges(const struct place *p)
 		ranges_free(&in);
 	}
 	ranges_free(&all);
-	ranges_merge(&ret, 1, 0);
-	return ret;
+	return ret; /* rising, as the mappings are */
 }
 
 struct err *place_all(struct rp *rp)
 {
-	const CUmemAllocationProp prop = properties(rp);
+	const CUmemAllocationProp prop = properties(rp, false);
 	struct ranges reserved = {0};
 	size_t grain = 0;
 
-	rp->place.device = all_of(&rp->place, false);
+	rp->place.device = all_of(rp, false);
 	if (!rp->place.device.n)
 		return NULL;
 	ranges_free(&rp->place.device);
@@ -190,7 +258,7 @@ struct err *place_all(struct rp *rp)
 	if (!e)
 		e = map_all(rp, grain, &reserved);
 	ranges_free(&reserved);
-	rp->place.device = contents_ranges(&rp->place);
+	rp->place.device = contents_ranges(rp);
 	return e;
 }
 
@@ -219,10 +287,11 @@ struct err *place_host(struct rp *rp)
 {
 	struct ranges *h = &rp->place.host;
 
-	*h = all_of(&rp->place, true);
+	*h = all_of(rp, true);
 	ranges_merge(h, HOST_PAGE, 0);
 	for (size_t i = 0; i < h->n; i++)
-		TRY(map_host(rp, h->r[i]));
+		if (!ranges_find(&rp->place.mixed, h->r[i].addr, h->r[i].size))
+			TRY(map_host(rp, h->r[i]));
 	return NULL;
 }
 
