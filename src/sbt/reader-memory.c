@@ -13,6 +13,7 @@
 
 #define PAYLOADS 4u
 #define LISTS 4u
+#define PIECES_MAX (8u << 20) /* in one answer: 1.1 GB */
 #define NAMES_BYTES_MAX (64u << 20)
 
 /* A decompressed chunk of records. */
@@ -236,6 +237,25 @@ static struct buf describe(const struct sbt_memory *m)
 	return b;
 }
 
+/* A few kilobytes of a hostile file can say a million times that there is a piece. */
+static struct err *grow_finding(struct finding *f)
+{
+	size_t cap = f->cap ? f->cap * 2 : 64;
+	struct found *p;
+
+	if (f->n < f->cap)
+		return NULL;
+	if (cap > PIECES_MAX)
+		return err_cure(err_new(ERR_LIMIT, "there are more than %u pieces of memory in that range of commands", PIECES_MAX),
+				"ask for fewer commands at a time");
+	p = realloc(f->f, cap * sizeof *p);
+	if (!p)
+		return err_nomem();
+	f->f = p;
+	f->cap = cap;
+	return NULL;
+}
+
 static struct err *find_in(struct sbt_reader *r, uint32_t entry, uint64_t first, uint64_t last, struct finding *f)
 {
 	const struct buf *b = payload_of(r, entry);
@@ -264,10 +284,7 @@ static struct err *find_in(struct sbt_reader *r, uint32_t entry, uint64_t first,
 			TRY(keep_name(store_of(r), &rec.m.name));
 		else
 			rec.m.name.p = NULL;
-		if (f->n == f->cap) {
-			f->cap = f->cap ? f->cap * 2 : 64;
-			f->f = xrealloc(f->f, f->cap * sizeof *f->f);
-		}
+		TRY(grow_finding(f));
 		f->f[f->n++] = (struct found){rec.m, rec.number, rec.flags & SBT_PIECE_BEGUN};
 	}
 	return NULL;

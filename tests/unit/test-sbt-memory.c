@@ -405,9 +405,12 @@ static void test_large(void **unused)
 	static struct got g;
 	struct sbt_writer *w = begin();
 	struct sbt_memory a = piece(1, SBT_MEMORY_START, 0x10000000, n / 2), b = piece(1, SBT_MEMORY_START, 0x20000000, n / 2);
+	struct sbt_memory little = piece(2, SBT_MEMORY_START, 0x30000000, 2 * SBT_PAGE);
 	struct sbt_reader *r;
 	uint32_t ids[2];
 
+	put(w, &little, p); /* one chunk before there are helpers */
+	ok(sbt_writer_flush(w));
 	for (size_t at = 0; at < n; at += 3 * SBT_PAGE)
 		memset(p + at, (int)(at >> 17) | 1, SBT_PAGE); /* every third page compresses */
 	ok(sbt_writer_memory(w, &a, &ids[0]));
@@ -419,7 +422,7 @@ static void test_large(void **unused)
 	ok(sbt_writer_close(w));
 	assert_true(file_size() < n * 3 / 4);
 	r = open_all(&g);
-	assert_int_equal(g.n, 2);
+	assert_int_equal(g.n, 3);
 	assert_bytes(r, &g.m[0], p);
 	assert_bytes(r, &g.m[1], p + n / 2);
 	assert_null(sbt_reader_damage(r));
@@ -622,6 +625,7 @@ static void test_damaged_table(void **unused)
 		{16, 0, "damaged"}, {16, SBT_PAGE + 1, "damaged"}, {16, 5, "damaged"}, {16, UINT32_MAX, "damaged"},
 		{20, 0, "damaged"}, {20, SBT_PAGE - 1, "damaged"}, {20, UINT32_MAX, "damaged"},
 		{0, 0, "its hash is wrong"}, {12, 0x55, "its hash is wrong"},
+		{2 * 24 + 16, SBT_PAGE - 1, "instead of 65536"}, /* the third page is compressed */
 	};
 	uint8_t *p = make_trace();
 	struct bytes b = get_file();
@@ -639,7 +643,7 @@ static void test_damaged_table(void **unused)
 				repair(copy, b.n);
 			put_file(copy, b.n);
 			r = open_all(&g);
-			assert_unreadable(r, &g.m[0], 0, SBT_PAGE, cases[i].why);
+			assert_unreadable(r, &g.m[0], cases[i].at / 24 * SBT_PAGE, SBT_PAGE, cases[i].why);
 			sbt_reader_close(r);
 			free(copy);
 		}
@@ -783,6 +787,7 @@ static void test_hostile_lists(void **unused)
 		{3 * SBT_PAGE, {3 << 1 | 1, 1}, 2, false}, /* -1: past the last number */
 		{3 * SBT_PAGE, {1 << 1, 3 << 1}, 2, false},
 		{3 * SBT_PAGE, {0}, 0, false},
+		{3 * SBT_PAGE, {UINT64_MAX - 1, UINT64_MAX - 1, 5 << 1}, 3, false}, /* 2^64 + 3 pages */
 	};
 	uint8_t byte;
 
