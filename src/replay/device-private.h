@@ -46,6 +46,8 @@ struct device {
 struct err *device_spawn(struct device *d) TS_CHECK;
 /* Kills and reaps; harmless without a process. Returns the wait status it had died with, or -1 when we killed it. */
 int device_bury(struct device *d);
+/* An error when the process has died meanwhile; it is buried then. */
+struct err *device_alive(struct device *d) TS_CHECK;
 /* Appends a message; nothing is sent unless much has gathered. */
 struct err *device_post(struct device *d, uint32_t type, const void *body, size_t n, const void *tail, size_t tail_n) TS_CHECK;
 /* Sends all and waits for one reply: its body is in d->in, of at least size bytes. An ERROR becomes an err, d->culprit is set. */

@@ -209,15 +209,11 @@ static void add_suspects(struct buf *b, const struct device *d)
 		buf_printf(b, " at #%" PRIu64, d->culprit);
 }
 
-/* The socket is closed: how did it end? */
-static struct err *died(struct device *d)
+static struct err *ended(struct device *d, int status)
 {
 	struct buf b = BUF_INIT;
 	struct err *e;
-	int status;
 
-	suspect_all(d);
-	status = reap(d, GRACE_MS);
 	buf_str(&b, "the replayer died");
 	add_suspects(&b, d);
 	if (status < 0)
@@ -232,6 +228,23 @@ static struct err *died(struct device *d)
 	e = err_new(ERR_INFERIOR, "%s", buf_cstr(&b));
 	buf_free(&b);
 	return e;
+}
+
+/* The socket is closed: how did it end? */
+static struct err *died(struct device *d)
+{
+	suspect_all(d);
+	return ended(d, reap(d, GRACE_MS));
+}
+
+struct err *device_alive(struct device *d)
+{
+	int status = d->pid ? reap(d, 0) : -1;
+
+	if (status < 0)
+		return NULL;
+	suspect_all(d);
+	return err_cure(ended(d, status), "the next command starts it again");
 }
 
 static struct err *kill_for(struct device *d, enum err_code code, const char *why)

@@ -103,6 +103,8 @@ static struct err *heal(struct device *d)
 {
 	d->culprit = d->culprit_first = 0;
 	d->error = 0;
+	if (d->pos == d->done) /* else its last words may be in the socket */
+		TRY(device_alive(d));
 	if (!d->pid)
 		TRY(start(d));
 	if (d->astray || d->pos != d->want)
@@ -327,6 +329,8 @@ struct err *device_seek(struct device *d, uint64_t seq)
 		return device_finish(d);
 	d->culprit = d->culprit_first = 0;
 	d->error = 0;
+	if (d->pos == d->done)
+		EXECUTING(d, device_alive(d));
 	if (!d->pid)
 		EXECUTING(d, start(d));
 	if (d->astray || d->pos != seq)

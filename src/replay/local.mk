@@ -63,6 +63,15 @@ tests_unit_test_replay_moves_LDADD = $(REPLAY_TEST_LIBS)
 tests_unit_test_replay_run_SOURCES = tests/unit/test-replay-run.c tests/unit/state-test.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_run_LDADD = $(REPLAY_TEST_LIBS)
+# The client against a replayer without a device.
+check_PROGRAMS += tests/unit/test-replay-device tests/unit/fake-replayer
+TESTS += tests/unit/test-replay-device
+tests_unit_test_replay_device_SOURCES = tests/unit/test-replay-device.c tests/unit/state-test.h tests/unit/cmds.h \
+	tests/unit/random-cmds.h tests/unit/random-trace.h tests/unit/fake-replayer.h
+tests_unit_test_replay_device_LDADD = $(REPLAY_TEST_LIBS) -lpthread
+EXTRA_tests_unit_test_replay_device_DEPENDENCIES = tests/unit/fake-replayer
+tests_unit_fake_replayer_SOURCES = tests/unit/fake-replayer.c tests/unit/fake-replayer.h
+tests_unit_fake_replayer_LDADD = libsbt.a libcommon.a $(SBT_LIBS)
 endif
 
 # Hashes on the device: a library of its own, since the agent has it too (never sanitised). kernels.ptx is checked in; after a change of

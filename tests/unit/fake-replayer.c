@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A test double of tsdb-replayer: the same protocol, memory that is an array, and every way to go wrong on request. Like a device it finds
+ * out about a fault late: when something waits.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "fake-replayer.h"
+#include "replay/replayer.h"
+#include "sbt/memory.h"
+#include "sbt/sbt.h"
+
+#define POINT_EVERY 16
+#define POINTS 4096
+
+struct edit {
+	uint64_t seq, addr;
+	uint32_t param;
+	bool is_arg;
+	uint8_t bytes[4096];
+	size_t n;
+};
+
+static struct sbt_reader *trace;
+static struct sbt_cursor *cursor;
+static uint64_t cursor_at; /* what the cursor delivers next is behind this; UINT64_MAX: seek */
+static uint64_t first, last, pos, finished, broken, executed;
+static uint8_t mem[FAKE_SIZE], start[FAKE_SIZE];
+static struct {
+	uint64_t seq;
+	uint8_t *mem;
+} points[POINTS];
+static unsigned npoints, nedits;
+static struct edit edits[64];
+static uint64_t *skips;
+static uint32_t nskips;
+static const char *temper;
+static struct replayer_error error;
+static char why[200];
+
+static void die(const char *what)
+{
+	fprintf(stderr, "fake-replayer: %s\n", what);
+	exit(9);
+}
+
+static void must(struct err *e)
+{
+	if (e)
+		die(e->what);
+}
+
+static bool has(const char *word)
+{
+	return temper && strstr(temper, word);
+}
+
+static bool fail(unsigned code, uint64_t seq, uint64_t from, const char *what)
+{
+	error = (struct replayer_error){.code = code, .seq = seq, .first = from};
+	snprintf(why, sizeof why, "%s", what);
+	return false;
+}
+
+static uint8_t *at(uint64_t addr, uint64_t size)
+{
+	if (addr < FAKE_BASE || size > FAKE_SIZE || addr - FAKE_BASE > FAKE_SIZE - size)
+		return NULL;
+	return mem + (addr - FAKE_BASE);
+}
+
+/* ---- commands --------------------------------------------------------------------------------------------------- */
+
+static void copy(const struct sbt_cmd *c)
+{
+	uint8_t *dst = at(c->u.copy.dst, c->u.copy.size), *src = at(c->u.copy.src, c->u.copy.size);
+
+	if (c->u.copy.dir == SBT_COPY_H2D && dst)
+		for (uint64_t i = 0; i < c->u.copy.size; i++)
+			dst[i] = (uint8_t)(c->seq * 31 + i);
+	else if (c->u.copy.dir == SBT_COPY_D2D && dst && src)
+		memmove(dst, src, c->u.copy.size);
+}
+
+static void launch(const struct sbt_cmd *c)
+{
+	uint8_t args[4096];
+	size_t n = c->u.launch.args.len < sizeof args ? c->u.launch.args.len : sizeof args;
+
+	if (n)
+		memcpy(args, c->u.launch.args.p, n);
+	for (unsigned i = 0; i < nedits; i++)
+		if (edits[i].is_arg && edits[i].seq == c->seq && 8 * edits[i].param + edits[i].n <= n)
+			memcpy(args + 8 * edits[i].param, edits[i].bytes, edits[i].n);
+	if (c->u.launch.kernel == FAKE_FAULT && !broken)
+		broken = c->seq;
+	if (c->u.launch.kernel == FAKE_HANG)
+		for (;;)
+			pause();
+	if (c->u.launch.kernel == FAKE_CRASH)
+		kill(getpid(), SIGSEGV);
+	for (size_t i = 0; i + 8 <= n && c->u.launch.kernel % 4 != 3; i += 8) {
+		uint64_t p;
+		uint8_t *dst;
+
+		memcpy(&p, args + i, 8);
+		dst = at(p, FAKE_WRITES);
+		for (unsigned k = 0; dst && k < FAKE_WRITES; k++)
+			dst[k] = (uint8_t)(dst[k] * 5 + c->u.launch.kernel + 1);
+	}
+}
+
+static bool skipped(uint64_t seq)
+{
+	for (uint32_t i = 0; i < nskips; i++)
+		if (skips[i] == seq)
+			return true;
+	return false;
+}
+
+static void perform(const struct sbt_cmd *c)
+{
+	uint8_t *dst;
+
+	executed++;
+	if (c->result || (c->flags & SBT_F_GRAPH) || skipped(c->seq))
+		return;
+	if (c->kind == SBT_COPY)
+		copy(c);
+	if (c->kind == SBT_FILL && (dst = at(c->u.fill.dst, c->u.fill.size)))
+		memset(dst, (int)c->u.fill.value, c->u.fill.size);
+	if (c->kind == SBT_LAUNCH)
+		launch(c);
+	if (c->kind == SBT_GRAPH_LAUNCH)
+		mem[c->u.graph_launch.exec % FAKE_SIZE]++;
+}
+
+static void keep_point(void)
+{
+	if (npoints == POINTS || (npoints && points[npoints - 1].seq >= pos))
+		return;
+	points[npoints].mem = malloc(FAKE_SIZE);
+	memcpy(points[npoints].mem, mem, FAKE_SIZE);
+	points[npoints++].seq = pos;
+}
+
+static void apply_writes(void)
+{
+	for (unsigned i = 0; i < nedits; i++)
+		if (!edits[i].is_arg && edits[i].seq == pos)
+			memcpy(at(edits[i].addr, edits[i].n), edits[i].bytes, edits[i].n);
+}
+
+/* Executes the next command if it is at most seq. */
+static bool next(uint64_t seq)
+{
+	const struct sbt_cmd *c;
+
+	if (cursor_at != pos)
+		must(sbt_cursor_seek(cursor, pos + 1));
+	must(sbt_cursor_next(cursor, &c));
+	cursor_at = UINT64_MAX;
+	if (!c || c->seq > seq)
+		return false;
+	pos = cursor_at = c->seq;
+	perform(c);
+	apply_writes();
+	if (executed % POINT_EVERY == 0 && !has("nopoints"))
+		keep_point();
+	return true;
+}
+
+static bool finish(void)
+{
+	if (broken)
+		return fail(REPLAYER_E_FAULT, pos, finished + 1, "an illegal address was accessed");
+	finished = pos;
+	return true;
+}
+
+static bool forward(uint64_t seq)
+{
+	while (pos < seq && next(seq))
+		;
+	if (pos < seq)
+		pos = seq;
+	return finish();
+}
+
+static bool seek(uint64_t seq)
+{
+	unsigned i = npoints;
+
+	if (seq + 1 < first || seq > last)
+		return fail(REPLAYER_E_REFUSED, 0, 0, "outside the window");
+	if (!finish())
+		return false;
+	while (i && points[i - 1].seq > seq)
+		i--;
+	if (!(pos <= seq && (!i || points[i - 1].seq <= pos)) || has("always-back")) {
+		memcpy(mem, i ? points[i - 1].mem : start, FAKE_SIZE);
+		pos = i ? points[i - 1].seq : first - 1;
+		if (!i)
+			apply_writes();
+	}
+	return forward(seq);
+}
+
+static void forget_points(void)
+{
+	while (npoints)
+		free(points[--npoints].mem);
+}
+
+/* ---- requests ----------------------------------------------------------------------------------------------------- */
+
+static struct err *load(void *arg, const struct sbt_memory *m)
+{
+	if (m->role == SBT_MEMORY_START && m->has_bytes && at(m->addr, m->size))
+		return sbt_reader_memory_read(trace, m, 0, start + (m->addr - FAKE_BASE), m->size);
+	return NULL;
+}
+
+static bool on_open(const uint8_t *body, size_t n, struct buf *out)
+{
+	struct replayer_open o;
+	struct replayer_opened r = {.ranges = 1, .bytes = FAKE_SIZE, .unrepeatable = 1};
+	char path[4096] = "";
+
+	memcpy(&o, body, sizeof o);
+	memcpy(path, body + sizeof o, n - sizeof o < sizeof path ? n - sizeof o : 0);
+	if (has("die-open"))
+		exit(3);
+	if (has("silent-open"))
+		for (;;)
+			pause();
+	if (has("place-once") && access(getenv("FAKE_MARK"), F_OK)) {
+		fclose(fopen(getenv("FAKE_MARK"), "w"));
+		return fail(REPLAYER_E_PLACE, 0, 0, "0x100000 is taken");
+	}
+	if (has("no-room"))
+		return fail(REPLAYER_E_MEMORY, 0, 0, "the window needs 8 GiB and the device has 4 GiB");
+	if (o.version != REPLAYER_VERSION)
+		return fail(REPLAYER_E_OTHER, 0, 0, "version");
+	must(sbt_reader_open(&trace, path));
+	must(sbt_cursor_open(&cursor, trace));
+	first = o.first;
+	last = o.last;
+	for (size_t i = 0; i < FAKE_SIZE; i++)
+		start[i] = (uint8_t)(i * 7);
+	must(sbt_reader_memory(trace, first, first, load, NULL));
+	memcpy(mem, start, FAKE_SIZE);
+	pos = finished = first - 1;
+	cursor_at = UINT64_MAX;
+	buf_add(out, &r, sizeof r);
+	buf_str(out, "#3 host function: not called\n");
+	return true;
+}
+
+static bool on_execute(const struct replayer_execute *x)
+{
+	if (x->seq <= pos)
+		return fail(REPLAYER_E_OTHER, x->seq, 0, "behind the position");
+	while (pos < x->seq && next(x->seq))
+		;
+	pos = x->seq;
+	return !x->wait || finish();
+}
+
+static bool on_run(const struct replayer_run *r, struct buf *out)
+{
+	struct replayer_ran ran = {0};
+	uint8_t *w = at(r->watch_addr, r->watch_size), *before = malloc(r->watch_size + 1);
+	bool good = true;
+
+	if (r->watch_size && !w)
+		good = fail(REPLAYER_E_REFUSED, 0, 0, "not memory of the window");
+	while (good && !ran.hit && pos < r->to) {
+		if (w && r->watch_size)
+			memcpy(before, w, r->watch_size);
+		if (!next(r->to)) {
+			pos = r->to;
+			break;
+		}
+		if (r->watch_size)
+			good = finish();
+		ran.hit = good && r->watch_size && memcmp(before, w, r->watch_size);
+	}
+	free(before);
+	good = good && finish();
+	ran.seq = pos;
+	buf_add(out, &ran, sizeof ran);
+	return good;
+}
+
+struct verify {
+	struct replayer_verified sums;
+	struct buf pieces;
+};
+
+static struct err *compare(void *arg, const struct sbt_memory *m)
+{
+	struct verify *v = arg;
+	struct replayer_piece p = {.addr = m->addr, .size = m->size, .checked = 1, .first_page = UINT64_MAX};
+
+	if (m->role != SBT_MEMORY_END || !at(m->addr, m->size))
+		return NULL;
+	p.same = sbt_hash_equal(sbt_range_hash(at(m->addr, m->size), m->size), m->hash);
+	v->sums.pieces++;
+	v->sums.same += p.same;
+	buf_add(&v->pieces, &p, sizeof p);
+	return NULL;
+}
+
+static bool on_verify(struct buf *out)
+{
+	struct verify v = {.pieces = BUF_INIT};
+
+	if (!finish())
+		return false;
+	must(sbt_reader_memory(trace, first, last, compare, &v));
+	buf_add(out, &v.sums, sizeof v.sums);
+	buf_add(out, v.pieces.data, v.pieces.len);
+	buf_free(&v.pieces);
+	return true;
+}
+
+static bool on_edit(uint32_t type, const uint8_t *body, size_t n)
+{
+	struct edit *e = &edits[nedits];
+	struct replayer_range r;
+	struct replayer_arg a;
+
+	if (type == REPLAYER_WRITE) {
+		memcpy(&r, body, sizeof r);
+		*e = (struct edit){.seq = pos, .addr = r.addr, .n = n - sizeof r};
+		if (!at(r.addr, r.size) || e->n != r.size || e->n > sizeof e->bytes)
+			return fail(REPLAYER_E_REFUSED, 0, 0, "not memory of the window");
+		memcpy(e->bytes, body + sizeof r, e->n);
+		memcpy(at(r.addr, r.size), e->bytes, e->n);
+	} else {
+		memcpy(&a, body, sizeof a);
+		forget_points();
+		if (!a.seq) {
+			nedits = 0;
+			return true;
+		}
+		if (a.param > 3)
+			return fail(REPLAYER_E_REFUSED, a.seq, 0, "no such parameter");
+		*e = (struct edit){.seq = a.seq, .param = a.param, .is_arg = true, .n = n - sizeof a};
+		memcpy(e->bytes, body + sizeof a, e->n);
+	}
+	forget_points();
+	nedits++;
+	return true;
+}
+
+static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out)
+{
+	struct replayer_range r;
+	struct replayer_hash h;
+	bool good = true;
+
+	memcpy(&r, body, sizeof r);
+	switch (type) {
+	case REPLAYER_OPEN:
+		return on_open(body, n, out);
+	case REPLAYER_EXECUTE:
+		good = on_execute((const void *)body);
+		break;
+	case REPLAYER_SEEK:
+		good = seek(r.addr);
+		break;
+	case REPLAYER_RUN:
+		return on_run((const void *)body, out);
+	case REPLAYER_VERIFY:
+		return on_verify(out);
+	case REPLAYER_HASH:
+		if (!finish())
+			return false;
+		if (!at(r.addr, r.size))
+			return fail(REPLAYER_E_REFUSED, 0, 0, "not memory of the window");
+		h.hash = sbt_range_hash(at(r.addr, r.size), r.size);
+		buf_add(out, &h, sizeof h);
+		return true;
+	case REPLAYER_READ:
+		if (!finish())
+			return false;
+		if (!at(r.addr, r.size))
+			return fail(REPLAYER_E_REFUSED, 0, 0, "not memory of the window");
+		buf_add(out, &pos, sizeof pos);
+		buf_add(out, at(r.addr, r.size), r.size);
+		return true;
+	case REPLAYER_WRITE:
+	case REPLAYER_ARG:
+		good = finish() && on_edit(type, body, n);
+		break;
+	case REPLAYER_SKIP:
+		forget_points();
+		nskips = ((const struct replayer_skip *)(const void *)body)->n;
+		free(skips);
+		skips = malloc(nskips * 8 + 1);
+		memcpy(skips, body + sizeof(struct replayer_skip), nskips * 8);
+		break;
+	case REPLAYER_FIGURES: {
+		struct replayer_figures f = {.executed = executed, .checkpoints = npoints};
+
+		buf_add(out, &f, sizeof f);
+		return true;
+	}
+	default:
+		break;
+	}
+	buf_add(out, &pos, sizeof pos);
+	return good;
+}
+
+/* ---- the socket --------------------------------------------------------------------------------------------------- */
+
+static int fd;
+
+static void get(void *dst, size_t n)
+{
+	for (size_t k = 0; k < n;) {
+		ssize_t got = read(fd, (uint8_t *)dst + k, n - k);
+
+		if (got <= 0)
+			exit(0);
+		k += (size_t)got;
+	}
+}
+
+static void put(uint32_t type, const struct buf *b)
+{
+	struct replayer_head h = {.type = type, .size = (uint32_t)b->len};
+
+	if (write(fd, &h, sizeof h) < 0)
+		exit(1);
+	for (size_t k = 0; k < b->len;) {
+		ssize_t n = write(fd, b->data + k, b->len - k);
+
+		if (n <= 0)
+			exit(1);
+		k += (size_t)n;
+	}
+}
+
+static void misbehave(void)
+{
+	struct replayer_head h = {.type = has("bad-type") ? 77 : REPLAYER_REPLY, .size = has("bad-size") ? UINT32_MAX : 2};
+
+	if (has("bad-type") || has("bad-size") || has("bad-short"))
+		if (write(fd, &h, sizeof h) < 0 || write(fd, "xx", 2) < 0)
+			exit(1);
+	if (has("half-reply")) {
+		h.size = 4000;
+		if (write(fd, &h, sizeof h) < 0)
+			exit(1);
+		exit(0);
+	}
+	if (has("hang"))
+		for (;;)
+			pause();
+}
+
+int main(void)
+{
+	bool failed = false;
+
+	temper = getenv("FAKE_REPLAYER");
+	if (!getenv(REPLAYER_FD_ENV))
+		die("no socket");
+	fd = atoi(getenv(REPLAYER_FD_ENV));
+	for (;;) {
+		struct replayer_head h;
+		static uint8_t body[REPLAYER_MESSAGE_MAX];
+		struct buf out = BUF_INIT;
+		const struct replayer_execute *x = (const void *)body;
+
+		get(&h, sizeof h);
+		if (h.size > sizeof body)
+			die("too large");
+		get(body, h.size);
+		if (has("read-") ? h.type == REPLAYER_READ : h.type != REPLAYER_OPEN && h.type != REPLAYER_EXECUTE)
+			misbehave();
+		if (!failed)
+			failed = !handle(h.type, body, h.size, &out);
+		if (h.type == REPLAYER_EXECUTE && !x->wait) {
+			buf_free(&out);
+			continue;
+		}
+		if (failed) {
+			buf_clear(&out);
+			buf_add(&out, &error, sizeof error);
+			buf_str(&out, why);
+		}
+		put(failed ? REPLAYER_ERROR : REPLAYER_REPLY, &out);
+		buf_free(&out);
+		if (failed && error.code == REPLAYER_E_FAULT)
+			exit(0);
+		failed = false;
+	}
+}

@@ -1,0 +1,797 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Replay on a device that is a test double (fake-replayer.c): every way to a position gives the same state and the same memory; watched
+ * memory and writers are found; whatever the replayer does wrong costs the replayer only.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "random-trace.h"
+#include "fake-replayer.h"
+#include "replay/device.h"
+#include "sbt/memory.h"
+
+#define A FAKE_BASE
+#define B (FAKE_BASE + 0x1000)
+
+static char trace_path[256], fake_path[4096];
+static volatile bool interrupt;
+
+/* ---- traces --------------------------------------------------------------------------------------------------------- */
+
+/* The file stays until remove_trace(). */
+static struct sbt_reader *end_trace(struct trace_maker *t)
+{
+	struct sbt_reader *r;
+
+	ok(sbt_writer_close(t->w));
+	state_free(t->s);
+	strcpy(trace_path, t->path);
+	ok(sbt_reader_open(&r, trace_path));
+	return r;
+}
+
+static void remove_trace(struct sbt_reader *r)
+{
+	sbt_reader_close(r);
+	unlink(trace_path);
+}
+
+static void add_launch(struct trace_maker *t, uint64_t seq, uint64_t stream, uint64_t kernel, uint64_t addr)
+{
+	struct sbt_cmd c = cmd_launch(seq, stream, kernel);
+
+	c.u.launch.args = (struct sbt_blob){&addr, sizeof addr};
+	trace_add(t, c);
+}
+
+/* 1 ctx, 2 stream 1, 3 and 4 kernels scale (0) and reads (3), 5 kernel bad, 6 and 7 allocations A and B. */
+static void begin_small(struct trace_maker *t, uint64_t bad)
+{
+	static const uint32_t params[] = {0, 8};
+
+	trace_begin(t, 0);
+	trace_add(t, cmd_ctx_create(1, 0, 0));
+	trace_add(t, cmd_stream_create(2, 1, 1));
+	trace_add(t, cmd_kernel_def(3, 0, SBT_NO_ID, "scale", params, 1));
+	trace_add(t, cmd_kernel_def(4, 3, SBT_NO_ID, "reads", params, 1));
+	trace_add(t, cmd_kernel_def(5, bad, SBT_NO_ID, "bad", params, 1));
+	trace_add(t, cmd_alloc(6, A, 0x1000));
+	trace_add(t, cmd_alloc(7, B, 0x1000));
+}
+
+/* begin_small, then 8 copy to A, 9 scale A, 10 scale B, 11 bad A, 12 scale B, 13 fill A[8..], 14 reads A, 15 sync, 16 its end. */
+static struct sbt_reader *small(uint64_t bad)
+{
+	struct trace_maker t;
+	struct sbt_cmd fill = cmd_fill(13, 0, A + 8, 8);
+
+	begin_small(&t, bad);
+	trace_add(&t, cmd_copy(8, 0, SBT_COPY_H2D, A, 0x7000000, 64, true));
+	add_launch(&t, 9, 0, 0, A);
+	add_launch(&t, 10, 1, 0, B);
+	add_launch(&t, 11, 0, bad, A);
+	add_launch(&t, 12, 1, 0, B);
+	fill.u.fill.value = 9;
+	trace_add(&t, fill);
+	add_launch(&t, 14, 0, 3, A);
+	trace_add(&t, cmd_sync_ctx(15));
+	trace_add(&t, cmd_sync_end(16, 15));
+	return end_trace(&t);
+}
+
+/* ---- devices -------------------------------------------------------------------------------------------------------- */
+
+static struct err *try_open(struct device **ret, uint64_t first, uint64_t last, const char *temper)
+{
+	struct device_options o = {.replayer = fake_path, .trace = trace_path, .first = first, .last = last, .timeout_s = 1,
+		.interrupt = &interrupt};
+
+	if (temper)
+		setenv("FAKE_REPLAYER", temper, 1);
+	else
+		unsetenv("FAKE_REPLAYER");
+	return device_open(ret, &o);
+}
+
+static struct device *open_device(uint64_t first, uint64_t last, const char *temper)
+{
+	struct device *d;
+
+	ok(try_open(&d, first, last, temper));
+	return d;
+}
+
+static struct replay *open_replay(struct sbt_reader *r, struct device *d)
+{
+	struct replay_executor ex = device_executor(d);
+	struct replay *p;
+
+	ok(replay_open(&p, r, &ex));
+	return p;
+}
+
+static uint64_t mem_hash(struct device *d)
+{
+	struct sbt_hash h;
+
+	ok(device_hash(d, FAKE_BASE, FAKE_SIZE, &h));
+	return h.half[0] ^ h.half[1];
+}
+
+static uint8_t byte_at(struct device *d, uint64_t addr)
+{
+	uint8_t v;
+
+	ok(device_read(d, addr, &v, 1));
+	return v;
+}
+
+static bool alive(pid_t pid)
+{
+	return kill(pid, 0) == 0;
+}
+
+/* That error, freed; the sentence holds every word (may be NULL). */
+static void fails_with(struct err *e, enum err_code code, const char *one, const char *two)
+{
+	assert_non_null(e);
+	if (e->code != code || (one && !strstr(e->what, one)) || (two && !strstr(e->what, two)))
+		fail_msg("unexpected: %d %s", e->code, e->what);
+	err_free(e);
+}
+
+/* Somebody kills it, at rest. The next call says so, the one after that goes on. */
+static void kill_it(struct device *d)
+{
+	pid_t pid = device_pid(d);
+	siginfo_t i;
+
+	if (!pid)
+		return;
+	kill(pid, SIGKILL);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &i, WEXITED | WNOWAIT), 0);
+	fails_with(device_read(d, A, &(uint8_t){0}, 1), ERR_INFERIOR, "signal 9", NULL);
+	assert_int_equal(device_culprit(d, NULL), 0);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* ---- a process that behaves ------------------------------------------------------------------------------------------ */
+
+static void opens_and_closes(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(8, 16, NULL);
+	struct device_info i = device_info(d);
+	pid_t pid = device_pid(d);
+
+	assert_int_equal(i.bytes, FAKE_SIZE);
+	assert_int_equal(i.unrepeatable, 1);
+	assert_string_equal(i.notes, "#3 host function: not called\n");
+	assert_int_equal(device_seq(d), 7);
+	assert_true(alive(pid));
+	device_close(d);
+	assert_false(alive(pid));
+	remove_trace(r);
+}
+
+/* byte 0 of A: 0 at the start; 8 * 31 = 248 by the copy; * 5 + 1 = 1241 = 217 by scale; 217 * 5 + 1 = 62 by kernel 0 at #11. */
+static void memory_by_hand(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(8, 16, NULL);
+	struct replay *p = open_replay(r, d);
+	struct replay_stop stop;
+
+	assert_int_equal(byte_at(d, A), 0);
+	ok(replay_step(p, 1, &stop));
+	assert_int_equal(stop.seq, 8);
+	assert_int_equal(byte_at(d, A), 248);
+	ok(replay_step(p, 1, &stop));
+	assert_int_equal(byte_at(d, A), 217);
+	ok(replay_until(p, 14, &stop));
+	assert_int_equal(stop.seq, 14);
+	assert_int_equal(byte_at(d, A), 62);
+	assert_int_equal(byte_at(d, A + 8), 9);
+	assert_int_equal(state_hash(replay_state(p)) != 0, 1);
+	ok(replay_reverse_step(p, 2, &stop));
+	assert_int_equal(stop.seq, 12);
+	assert_int_not_equal(byte_at(d, A + 8), 9);
+	fails_with(device_read(d, 0x10, &(uint8_t){0}, 1), ERR_UNSUPPORTED, "not memory of the window", NULL);
+	assert_int_equal(byte_at(d, A), 62);
+	fails(replay_until(p, 12, &stop), ERR_USAGE);
+	replay_close(p);
+	remove_trace(r);
+}
+
+/* Every command is executed once on the way forwards, however it is made. */
+static void nothing_twice(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(8, 16, "nopoints");
+	struct replay *p = open_replay(r, d);
+	struct replay_breakpoint bp = {.id = 1, .kind = SBT_FILL};
+	struct replayer_figures f;
+	struct replay_stop stop;
+
+	ok(replay_step(p, 2, &stop));
+	ok(replay_next_stream(p, 1, &stop));
+	ok(replay_run(p, false, &bp, 1, NULL, &stop));
+	assert_int_equal(stop.seq, 13);
+	ok(replay_finish_stream(p, 1, &stop));
+	assert_int_equal(stop.retired, 12);
+	ok(replay_reverse_step(p, 1, &stop)); /* undoes the retirement only */
+	ok(replay_goto(p, 15, &stop));
+	ok(replay_until(p, 16, &stop));
+	fails(replay_finish_stream(p, 1, &stop), ERR_NOT_FOUND);
+	ok(device_figures(d, &f));
+	assert_int_equal(f.executed, 9);
+	ok(replay_reverse_step(p, 1, &stop));
+	ok(device_figures(d, &f));
+	assert_int_equal(f.executed, 9 + 8);
+	replay_close(p);
+	remove_trace(r);
+}
+
+static void a_window(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(10, 13, NULL);
+	struct replay *p = open_replay(r, d);
+	struct state *s;
+	struct replay_stop stop;
+
+	ok(state_at(&s, r, 9));
+	assert_true(state_hash(s) == state_hash(replay_state(p)));
+	state_free(s);
+	assert_int_equal(replay_seq(p), 0);
+	assert_null(replay_cmd(p));
+	fails_with(replay_goto(p, 9, &stop), ERR_NOT_FOUND, "#9", "#10 to #13");
+	fails_with(replay_goto(p, 14, &stop), ERR_NOT_FOUND, "#14", "#10 to #13");
+	fails_with(replay_until(p, 14, &stop), ERR_NOT_FOUND, "#14", "#10 to #13");
+	ok(replay_step(p, 10, &stop));
+	assert_int_equal(stop.why, REPLAY_END);
+	assert_int_equal(stop.seq, 13);
+	assert_int_equal(device_seq(d), 13);
+	ok(replay_reverse_step(p, 10, &stop));
+	assert_int_equal(stop.why, REPLAY_BEGIN);
+	assert_int_equal(device_seq(d), 9);
+	ok(replay_run(p, false, NULL, 0, NULL, &stop));
+	assert_int_equal(stop.seq, 13);
+	ok(replay_run(p, true, NULL, 0, NULL, &stop));
+	assert_int_equal(stop.why, REPLAY_BEGIN);
+	ok(replay_goto(p, 11, &stop));
+	assert_int_equal(replay_cmd(p)->seq, 11);
+	fails_with(device_verify(d, &(struct device_verified){0}), ERR_STATE, "#13", NULL);
+	replay_close(p);
+	fails(replay_open(&p, r, &(struct replay_executor){.first = 10, .last = 99}), ERR_BAD_TRACE);
+	remove_trace(r);
+}
+
+/* ---- every way to a position --------------------------------------------------------------------------------------------- */
+
+#define WALK 400
+
+static struct sbt_reader *random_window(uint64_t seed, uint64_t *seqs)
+{
+	struct random_cmds r = {.x = seed, .seq = 1};
+	struct trace_maker t;
+
+	trace_begin(&t, 100);
+	for (unsigned i = 0; i < WALK; i++) {
+		trace_add(&t, random_cmd(&r));
+		seqs[i] = totals_of(t.s).seq;
+		if (i % 60 == 59)
+			r.seq += 5;
+	}
+	return end_trace(&t);
+}
+
+static void move(struct replay *p, struct random_cmds *r, const uint64_t *seqs, unsigned first, unsigned n)
+{
+	struct replay_breakpoint bp = {.id = 1, .kind = 1 + (unsigned)random_below(r, 20)};
+	struct replay_watchpoint w = {.id = 2, .addr = FAKE_BASE + random_below(r, 64) * 0x1000, .size = 64};
+	struct replay_stop stop;
+	struct err *e = NULL;
+
+	switch (random_below(r, 8)) {
+	case 0:
+		e = replay_step(p, 1 + random_below(r, 40), &stop);
+		break;
+	case 1:
+		e = replay_reverse_step(p, 1 + random_below(r, 20), &stop);
+		break;
+	case 2:
+		e = replay_goto(p, seqs[first + random_below(r, n)], &stop);
+		break;
+	case 3:
+		e = replay_run(p, random_below(r, 2), &bp, 1, NULL, &stop);
+		break;
+	case 4:
+		e = replay_until(p, seqs[first + random_below(r, n)], &stop);
+		break;
+	case 5:
+		e = replay_watch(p, random_below(r, 2), &w, 1, &bp, random_below(r, 2) ? 1 : 0, NULL, &stop);
+		break;
+	case 6:
+		e = replay_who_wrote(p, w.addr, 8, NULL, &(struct replay_writer){0});
+		break;
+	default:
+		e = replay_reverse_step(p, 1, &stop);
+		break;
+	}
+	if (e && e->code != ERR_NOT_FOUND && e->code != ERR_USAGE)
+		fail_msg("%s", e->what);
+	err_free(e);
+}
+
+static void any_walk(void **arg)
+{
+	static uint64_t seqs[WALK], state[WALK + 1], mem[WALK + 1];
+
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		struct sbt_reader *r = random_window(seed * 77, seqs);
+		unsigned first = seed % 2 ? 0 : 130, n = WALK - first - (seed % 2 ? 0 : 40);
+		struct device *d = open_device(seqs[first], seqs[first + n - 1], seed == 3 ? "always-back" : NULL);
+		struct replay *p = open_replay(r, d);
+		struct random_cmds dice = {.x = seed};
+		struct replay_stop stop;
+
+		for (unsigned i = 0; i <= n; i++) {
+			state[i] = state_hash(replay_state(p));
+			mem[i] = mem_hash(d);
+			ok(replay_step(p, 1, &stop));
+		}
+		for (unsigned k = 0; k < 120; k++) {
+			unsigned i = 0;
+
+			move(p, &dice, seqs, first, n);
+			while (replay_seq(p) && seqs[first + i++] != replay_seq(p))
+				;
+			if (state_hash(replay_state(p)) != state[i] || mem_hash(d) != mem[i])
+				fail_msg("seed %d, move %u: not the same at #%d", (int)seed, k, (int)replay_seq(p));
+			if (k % 40 == 39)
+				kill_it(d);
+		}
+		replay_close(p);
+		remove_trace(r);
+	}
+}
+
+/* ---- watching ------------------------------------------------------------------------------------------------------------- */
+
+static void watches(void **arg)
+{
+	static uint64_t seqs[WALK], changed[WALK];
+	struct sbt_reader *r = random_window(5, seqs);
+	struct device *d = open_device(seqs[0], seqs[WALK - 1], NULL);
+	struct replay *p = open_replay(r, d);
+	struct replay_watchpoint w[] = {{.id = 1, .addr = A + 0x3000, .size = 0x8000}, {.id = 2, .addr = A + 0x19000, .size = 0x9000}};
+	struct replay_stop stop;
+	struct sbt_hash now, was;
+	unsigned n = 0;
+
+	ok(device_hash(d, w[0].addr, w[0].size, &was));
+	for (unsigned i = 0; i < WALK; i++) {
+		ok(replay_step(p, 1, &stop));
+		ok(device_hash(d, w[0].addr, w[0].size, &now));
+		if (!sbt_hash_equal(was, now))
+			changed[n++] = stop.seq;
+		was = now;
+	}
+	assert_true(n > 5);
+	for (unsigned i = n; i--;) {
+		ok(replay_watch(p, true, w, 1, NULL, 0, NULL, &stop));
+		assert_int_equal(stop.why, REPLAY_WATCHPOINT);
+		assert_int_equal(stop.seq, changed[i]);
+	}
+	ok(replay_watch(p, true, w, 1, NULL, 0, NULL, &stop));
+	assert_int_equal(stop.why, REPLAY_BEGIN);
+	for (unsigned i = 0; i < n; i++) {
+		ok(replay_watch(p, false, w, 1, NULL, 0, NULL, &stop));
+		assert_int_equal(stop.why, REPLAY_WATCHPOINT);
+		assert_int_equal(stop.breakpoint, 1);
+		assert_int_equal(stop.seq, changed[i]);
+		assert_int_equal(device_seq(d), changed[i]);
+	}
+	ok(replay_watch(p, false, w, 1, NULL, 0, NULL, &stop));
+	assert_int_equal(stop.why, REPLAY_END);
+	assert_int_equal(stop.seq, seqs[WALK - 1]);
+	/* two at a time: the nearer one, and back */
+	ok(replay_goto(p, 0, &stop));
+	for (uint64_t last = 0, k = 0;; k++, last = stop.seq) {
+		ok(replay_watch(p, false, w, 2, NULL, 0, NULL, &stop));
+		if (stop.why != REPLAY_WATCHPOINT) {
+			assert_true(k > n);
+			break;
+		}
+		assert_true(stop.seq > last);
+		if (k % 5 == 4) {
+			struct replay_stop back;
+
+			ok(replay_watch(p, true, w, 2, NULL, 0, NULL, &back));
+			assert_int_equal(back.seq, last);
+			ok(replay_watch(p, false, w, 2, NULL, 0, NULL, &back));
+			assert_int_equal(back.seq, stop.seq);
+		}
+	}
+	replay_close(p);
+	remove_trace(r);
+}
+
+static void watch_and_break(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(8, 16, NULL);
+	struct replay *p = open_replay(r, d);
+	struct replay_watchpoint w = {.id = 7, .addr = B, .size = 4};
+	struct replay_breakpoint bp = {.id = 3, .kind = SBT_FILL};
+	struct replay_stop stop;
+
+	for (unsigned i = 0; i < 3; i++) {
+		static const uint64_t want[] = {10, 12, 13};
+
+		ok(replay_watch(p, false, &w, 1, &bp, 1, NULL, &stop));
+		assert_int_equal(stop.seq, want[i]);
+		assert_int_equal(stop.breakpoint, i < 2 ? 7 : 3);
+	}
+	ok(replay_goto(p, 16, &stop));
+	for (unsigned i = 0; i < 3; i++) {
+		static const uint64_t want[] = {13, 12, 10};
+
+		ok(replay_watch(p, true, &w, 1, &bp, 1, NULL, &stop));
+		assert_int_equal(stop.seq, want[i]);
+	}
+	replay_close(p);
+	ok(replay_open(&p, r, NULL));
+	fails(replay_watch(p, false, &w, 1, NULL, 0, NULL, &stop), ERR_STATE);
+	replay_close(p);
+	remove_trace(r);
+}
+
+static void who_wrote(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(8, 16, NULL);
+	struct replay *p = open_replay(r, d);
+	static const struct {
+		uint64_t at, addr, want;
+		bool changed;
+	} rows[] = {
+		{16, A, 11, true}, {16, A + 8, 13, true}, {16, A + 15, 13, true}, {16, A + 16, 11, true}, {16, B + 63, 12, true},
+		{12, A + 8, 11, true}, {10, A, 9, true}, {8, A + 63, 8, true}, {11, B, 10, true}, {16, A + 64, 0, false}, {9, B, 0, false},
+	};
+	struct replay_writer w;
+	struct replay_stop stop;
+
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		ok(replay_goto(p, rows[i].at, &stop));
+		if (!rows[i].want) {
+			fails_with(replay_who_wrote(p, rows[i].addr, 1, NULL, &w), ERR_NOT_FOUND, "nothing", NULL);
+			continue;
+		}
+		ok(replay_who_wrote(p, rows[i].addr, 1, NULL, &w));
+		assert_int_equal(w.seq, rows[i].want);
+		assert_true(w.certain);
+		assert_int_equal(w.changed, rows[i].changed);
+		assert_int_equal(replay_seq(p), rows[i].at);
+		assert_int_equal(device_seq(d), rows[i].at);
+	}
+	replay_close(p);
+	ok(replay_open(&p, r, NULL));
+	ok(replay_goto(p, 16, &stop));
+	ok(replay_who_wrote(p, A + 8, 1, NULL, &w)); /* #14 was given a pointer: it might have written */
+	assert_int_equal(w.seq, 14);
+	assert_false(w.certain);
+	ok(replay_goto(p, 13, &stop));
+	ok(replay_who_wrote(p, A + 8, 1, NULL, &w));
+	assert_int_equal(w.seq, 13);
+	assert_true(w.certain);
+	replay_close(p);
+	remove_trace(r);
+}
+
+static void geometry(void **arg)
+{
+	struct sbt_cmd c = cmd_copy(1, 0, SBT_COPY_D2D, 1000, 0, 24, true);
+
+	/* rows of 4 bytes at 1000, 1010, 1020; slices at 1000 and 1100 */
+	c.u.copy.width = 4;
+	c.u.copy.height = 3;
+	c.u.copy.depth = 2;
+	c.u.copy.dst_pitch = 10;
+	c.u.copy.dst_slice = 100;
+	assert_true(replay_writes(&c, 1000, 1));
+	assert_true(replay_writes(&c, 1003, 1));
+	assert_false(replay_writes(&c, 1004, 6));
+	assert_true(replay_writes(&c, 1004, 7));
+	assert_true(replay_writes(&c, 1023, 1));
+	assert_false(replay_writes(&c, 1024, 76));
+	assert_true(replay_writes(&c, 1024, 77));
+	assert_true(replay_writes(&c, 1123, 50));
+	assert_false(replay_writes(&c, 1124, UINT64_MAX));
+	assert_false(replay_writes(&c, 999, 1));
+	assert_true(replay_writes(&c, 999, UINT64_MAX));
+	c.result = 1;
+	assert_false(replay_writes(&c, 1000, 1));
+	c = cmd_fill(1, 0, 1000, 24);
+	c.u.fill.width = 3;
+	c.u.fill.elem = 4;
+	c.u.fill.height = 2;
+	c.u.fill.dst_pitch = 20;
+	assert_true(replay_writes(&c, 1011, 1));
+	assert_false(replay_writes(&c, 1012, 8));
+	assert_true(replay_writes(&c, 1031, 1));
+	assert_false(replay_writes(&c, 1032, 1));
+}
+
+/* ---- what-ifs ------------------------------------------------------------------------------------------------------------- */
+
+static void what_ifs(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(8, 16, NULL);
+	struct replay *p = open_replay(r, d);
+	const uint8_t ten = 10;
+	const uint64_t b = B, skip[] = {9, 13};
+	struct replay_stop stop;
+
+	assert_false(device_what_if(d));
+	ok(replay_goto(p, 8, &stop));
+	ok(device_write(d, A, &ten, 1));
+	assert_true(device_what_if(d));
+	assert_int_equal(byte_at(d, A), 10);
+	ok(replay_step(p, 1, &stop));
+	assert_int_equal(byte_at(d, A), 51); /* 10 * 5 + 1 */
+	ok(replay_goto(p, 0, &stop));
+	assert_int_equal(byte_at(d, A), 0);
+	ok(replay_goto(p, 9, &stop));
+	assert_int_equal(byte_at(d, A), 51);
+	kill_it(d); /* and a new process is told again */
+	assert_int_equal(byte_at(d, A), 51);
+	ok(device_restart(d));
+	assert_int_equal(byte_at(d, A), 51);
+	/* another argument for #9: it scales B, and A stays as written */
+	ok(device_set_arg(d, 9, 0, &b, 8));
+	fails_with(device_set_arg(d, 9, 9, &b, 8), ERR_UNSUPPORTED, "no such parameter", NULL);
+	fails_with(device_set_arg(d, 99, 0, &b, 8), ERR_NOT_FOUND, NULL, NULL);
+	ok(replay_goto(p, 0, &stop));
+	ok(replay_goto(p, 9, &stop));
+	assert_int_equal(byte_at(d, A), 10);
+	assert_int_equal(byte_at(d, B), 1); /* page 1 begins with 0x1000 * 7 = 0 */
+	ok(device_skip(d, skip, 2, false));
+	ok(device_forget(d));
+	ok(replay_goto(p, 0, &stop));
+	ok(replay_goto(p, 16, &stop));
+	assert_int_equal(byte_at(d, A), 248 * 5 + 1 - 4 * 256); /* #11 only */
+	assert_int_not_equal(byte_at(d, A + 8), 9);
+	kill_it(d);
+	assert_int_equal(byte_at(d, A), 248 * 5 + 1 - 4 * 256);
+	ok(device_skip(d, NULL, 0, false));
+	assert_false(device_what_if(d));
+	ok(replay_goto(p, 0, &stop));
+	ok(replay_goto(p, 16, &stop));
+	assert_int_equal(byte_at(d, A), 62);
+	replay_close(p);
+	remove_trace(r);
+}
+
+/* ---- what goes wrong ------------------------------------------------------------------------------------------------------- */
+
+/* However it is come upon: the command is named, the engine stands before it, its inputs can be read. */
+static void breaks(uint64_t bad, const char *sentence)
+{
+	for (unsigned way = 0; way < 6; way++) {
+		struct sbt_reader *r = small(bad);
+		struct device *d = open_device(8, 16, NULL);
+		struct replay *p = open_replay(r, d);
+		struct replay_watchpoint w = {.id = 1, .addr = B + 0x800, .size = 8};
+		struct replay_stop stop;
+		pid_t pid = device_pid(d);
+		struct err *e;
+
+		switch (way) {
+		case 0:
+			e = replay_step(p, 8, &stop);
+			break;
+		case 1:
+			e = replay_run(p, false, NULL, 0, NULL, &stop);
+			break;
+		case 2:
+			e = replay_goto(p, 14, &stop);
+			break;
+		case 3:
+			e = replay_until(p, 16, &stop);
+			break;
+		case 4:
+			e = replay_watch(p, false, &w, 1, NULL, 0, NULL, &stop);
+			break;
+		default:
+			ok(replay_step(p, 3, &stop));
+			e = replay_step(p, 1, &stop);
+			break;
+		}
+		fails_with(e, ERR_INFERIOR, sentence, "#11 bad<<<");
+		assert_int_equal(replay_seq(p), 10);
+		assert_false(alive(pid));
+		assert_int_equal(byte_at(d, A), 217);
+		assert_int_equal(byte_at(d, B), 1);
+		assert_int_equal(device_seq(d), 10);
+		ok(replay_reverse_step(p, 1, &stop));
+		assert_int_equal(byte_at(d, B), 0);
+		ok(replay_step(p, 1, &stop));
+		fails(replay_step(p, 1, &stop), ERR_INFERIOR);
+		assert_int_equal(replay_seq(p), 10);
+		replay_close(p);
+		remove_trace(r);
+	}
+}
+
+static void faults(void **arg)
+{
+	breaks(FAKE_FAULT, "illegal address");
+}
+
+static void crashes(void **arg)
+{
+	breaks(FAKE_CRASH, "signal 11");
+}
+
+static void hangs(void **arg)
+{
+	struct sbt_reader *r = small(FAKE_HANG);
+	struct device *d = open_device(8, 16, NULL);
+	struct replay *p = open_replay(r, d);
+	struct replay_stop stop;
+	pid_t pid = device_pid(d);
+	uint64_t begin = now_ms();
+
+	fails_with(replay_step(p, 5, &stop), ERR_INFERIOR, "no answer", "from #8 on");
+	assert_in_range(now_ms() - begin, 900, 5000);
+	assert_false(alive(pid));
+	assert_int_equal(replay_seq(p), 0);
+	ok(replay_step(p, 3, &stop));
+	assert_int_equal(byte_at(d, A), 217);
+	fails_with(replay_step(p, 1, &stop), ERR_INFERIOR, "no answer", "#11 bad<<<");
+	assert_int_equal(replay_seq(p), 10);
+	replay_close(p);
+	remove_trace(r);
+}
+
+static void *press(void *arg)
+{
+	usleep(100000);
+	interrupt = true;
+	return NULL;
+}
+
+static void interrupts(void **arg)
+{
+	struct sbt_reader *r = small(FAKE_HANG);
+	struct device_options o = {.replayer = fake_path, .trace = trace_path, .first = 8, .last = 16, .timeout_s = 60,
+		.interrupt = &interrupt};
+	struct replay_stop stop;
+	struct device *d;
+	struct replay *p;
+	pthread_t t;
+	pid_t pid;
+
+	unsetenv("FAKE_REPLAYER");
+	ok(device_open(&d, &o));
+	p = open_replay(r, d);
+	pid = device_pid(d);
+	ok(replay_step(p, 1, &stop));
+	assert_int_equal(pthread_create(&t, NULL, press, NULL), 0);
+	fails_with(replay_goto(p, 14, &stop), ERR_INTERRUPTED, "interrupted", NULL);
+	pthread_join(t, NULL);
+	interrupt = false;
+	assert_false(alive(pid));
+	assert_int_equal(replay_seq(p), 8);
+	assert_int_equal(byte_at(d, A), 248);
+	replay_close(p);
+	remove_trace(r);
+}
+
+static void answers_garbage(void **arg)
+{
+	static const char *const tempers[] = {"bad-type", "bad-size", "bad-short", "half-reply", "hang"};
+
+	for (unsigned i = 0; i < sizeof tempers / sizeof *tempers; i++) {
+		struct sbt_reader *r = small(0);
+		struct device *d = open_device(8, 16, tempers[i]);
+		pid_t pid = device_pid(d);
+		uint8_t v;
+
+		fails(device_read(d, A, &v, 1), ERR_INFERIOR);
+		assert_int_equal(device_pid(d), 0);
+		assert_false(alive(pid));
+		unsetenv("FAKE_REPLAYER");
+		assert_int_equal(byte_at(d, A), 0);
+		device_close(d);
+		remove_trace(r);
+	}
+}
+
+static void does_not_open(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device_options o = {.replayer = "/nonexistent/tsdb-replayer", .trace = trace_path, .first = 8, .last = 16};
+	char mark[] = "/tmp/tsdb-test-XXXXXX";
+	struct device *d;
+	int fd = mkstemp(mark);
+
+	close(fd);
+	unlink(mark);
+	fails_with(device_open(&d, &o), ERR_SYSTEM, "/nonexistent/tsdb-replayer", NULL);
+	assert_null(d);
+	fails_with(try_open(&d, 8, 16, "die-open"), ERR_INFERIOR, "exit status 3", NULL);
+	fails_with(try_open(&d, 8, 16, "silent-open"), ERR_INFERIOR, "no answer", NULL);
+	fails_with(try_open(&d, 8, 16, "no-room"), ERR_LIMIT, "8 GiB", NULL);
+	fails_with(try_open(&d, 0, 0, NULL), ERR_INCOMPLETE, "window", NULL);
+	setenv("FAKE_MARK", mark, 1);
+	ok(try_open(&d, 8, 16, "place-once"));
+	device_close(d);
+	unlink(mark);
+	remove_trace(r);
+}
+
+/* ---- judging --------------------------------------------------------------------------------------------------------------- */
+
+static void verifies(void **arg)
+{
+	struct trace_maker t;
+	struct sbt_memory m = {.seq = 8, .role = SBT_MEMORY_END, .owner = SBT_MEMORY_ALLOCATION, .addr = A, .size = 64,
+		.module = SBT_NO_ID};
+	struct device_verified v;
+	struct buf b = BUF_INIT;
+	uint8_t want[64];
+	struct sbt_reader *r;
+	struct device *d;
+	uint32_t id;
+
+	begin_small(&t, 0);
+	trace_add(&t, cmd_copy(8, 0, SBT_COPY_H2D, A, 0x7000000, 64, true));
+	for (unsigned i = 0; i < 64; i++)
+		want[i] = (uint8_t)(8 * 31 + i);
+	m.hash = sbt_range_hash(want, 64);
+	ok(sbt_writer_memory(t.w, &m, &id));
+	m.addr = B;
+	ok(sbt_writer_memory(t.w, &m, &id));
+	r = end_trace(&t);
+	d = open_device(8, 8, NULL);
+	ok(device_execute(d, 8, false));
+	ok(device_verify(d, &v));
+	assert_int_equal(v.npieces, 2);
+	assert_false(device_verified_ok(&v));
+	device_verified_print(&b, &v);
+	assert_string_equal(buf_cstr(&b), "1 of 2 allocations identical\n  0x101000, 64 bytes, differs");
+	buf_free(&b);
+	device_verified_free(&v);
+	device_close(d);
+	remove_trace(r);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(opens_and_closes), cmocka_unit_test(memory_by_hand), cmocka_unit_test(nothing_twice),
+		cmocka_unit_test(a_window), cmocka_unit_test(any_walk), cmocka_unit_test(watches), cmocka_unit_test(watch_and_break),
+		cmocka_unit_test(who_wrote), cmocka_unit_test(geometry), cmocka_unit_test(what_ifs), cmocka_unit_test(faults),
+		cmocka_unit_test(crashes), cmocka_unit_test(hangs), cmocka_unit_test(interrupts), cmocka_unit_test(answers_garbage),
+		cmocka_unit_test(does_not_open), cmocka_unit_test(verifies),
+	};
+	const char *build = getenv("TSDB_BUILD");
+
+	snprintf(fake_path, sizeof fake_path, "%s/tests/unit/fake-replayer", build ? build : ".");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
