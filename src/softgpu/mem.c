@@ -119,17 +119,15 @@ static bool region_init(struct region *r, uint64_t base, uint64_t size)
 static void mem_init(void)
 {
 	uint64_t window;
-	void *base;
+	void *base = NULL;
+	unsigned i;
 
 	mem.total = configured_total();
-	window = mem.total > WINDOW ? mem.total : WINDOW;
-	base = map_at(MEM_DEVICE_BASE, window, PROT_NONE);
-	if (!base) { /* something is there already (a sanitizer's shadow), or addresses are rationed */
-		window = mem.total;
-		base = map_at(MEM_DEVICE_BASE, window, PROT_NONE);
+	/* Something may be there already (a sanitizer's shadow), or addresses are rationed. */
+	for (i = 0; i < 4 && !base; i++) {
+		window = i & 1 || mem.total > WINDOW ? mem.total : WINDOW;
+		base = i < 2 ? map_at(MEM_DEVICE_BASE, window, PROT_NONE) : reserve(NULL, window, PROT_NONE, 0);
 	}
-	if (!base)
-		base = reserve(NULL, window, PROT_NONE, 0);
 	mem.slots = reserve(NULL, MAX_RANGES * sizeof(*mem.slots), PROT_READ | PROT_WRITE, 0);
 	mem.free_slots = reserve(NULL, MAX_RANGES * sizeof(*mem.free_slots), PROT_READ | PROT_WRITE, 0);
 	mem.keys = reserve(NULL, MAX_RANGES * sizeof(*mem.keys), PROT_READ | PROT_WRITE, 0);

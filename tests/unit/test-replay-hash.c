@@ -229,7 +229,7 @@ static void test_pages(void **state)
 	OK(cuMemcpyDtoH(back, packed, 2 * 65536 + 100));
 	assert_memory_equal(back, bytes + 65536, 65536);
 	assert_memory_equal(back + 65536, bytes + 4 * 65536, 65536 + 100);
-	OK(cuMemsetD8(p, 0, n));
+	OK(cuMemsetD8Async(p, 0, n, s));
 	OK(hash_kernel_move(&kernel, pieces, 3, packed, true, s));
 	OK(cuMemcpyDtoH(back, p, n));
 	memset(bytes, 0, 65536);
