@@ -122,7 +122,7 @@ void capture_forget(struct session *s)
 	free(s->plan.glob);
 	s->plan.path = s->plan.glob = NULL;
 	s->plan.mode = RECORDER_OFF;
-	s->plan.ending = false;
+	s->plan.ending = s->plan.declined = false;
 	if (s->target.inf && inferior_alive(s->target.inf) && inferior_control(s->target.inf))
 		inferior_control(s->target.inf)->window.kind = TSDB_WINDOW_NONE;
 }
@@ -206,6 +206,8 @@ void capture_finish(struct session *s)
 	}
 	lost = s->target.inf ? drain_lost(s->target.inf) : 0;
 	e = mode == RECORDER_WINDOW ? close_window(s) : NULL;
+	if (!e && s->plan.ending && s->target.inf)
+		e = recorder_close_window(s->recorder, s->target.inf, recorder_span_last(s->recorder));
 	if (e)
 		memset(&c, 0, sizeof c);
 	else
@@ -216,7 +218,7 @@ void capture_finish(struct session *s)
 		out_error(s->out, e);
 	} else {
 		tell_captured(s, &c, mode == RECORDER_WINDOW);
-		if (c.commands && c.memory_lacks)
+		if (c.commands && c.memory_lacks && !s->plan.declined)
 			tell_lacks(s);
 	}
 	tell_lost(s, lost);
@@ -268,6 +270,7 @@ struct err *capture_stop(struct session *s)
 	ctl->window.kind = TSDB_WINDOW_NONE;
 	process_configure(s); /* no further span */
 	if (!at_agent(s)) {
+		recorder_await_end(s->recorder);
 		out_str(s->out, "The capture ends at the program's next GPU command; its memory is recorded then.\n");
 		return NULL;
 	}
@@ -308,6 +311,7 @@ void capture_answer(struct session *s)
 	else
 		record = s->interactive; /* `set confirm off` */
 	atomic_store(&ctl->memory_answer, record ? TSDB_ANSWER_RECORD : TSDB_ANSWER_WITHOUT);
+	s->plan.declined = !record;
 	if (record || session_can_ask(s))
 		return;
 	s->plan.no_memory = true;

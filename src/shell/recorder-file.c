@@ -48,7 +48,7 @@ struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char
 	r->mode = mode;
 	r->first = r->last = r->commands = r->bytes = 0;
 	r->memory.figures = (struct sbt_memory_figures){0};
-	r->memory.lacks = false;
+	r->memory.lacks = r->memory.ending = false;
 	return NULL;
 }
 

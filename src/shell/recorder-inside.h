@@ -46,8 +46,10 @@ struct recorder_memory {
 	struct open_piece *open;
 	unsigned nopen, open_cap;
 	bool in_span, framed; /* framed: its first command's keyframe is written */
+	bool bare;	      /* there was no memory when it began */
 	bool lacks;	      /* of this capture, memory is missing */
-	uint64_t first;
+	bool ending;	      /* see recorder_await_end() */
+	uint64_t first, last; /* last: of the span that ended */
 	uint64_t seen; /* bytes ever */
 	struct sbt_memory_figures figures; /* of the last capture */
 };

@@ -75,11 +75,21 @@ struct err *recorder_take_window(struct recorder *r, const struct drain_item *it
 		m->framed = false;
 		return NULL;
 	}
+	m->last = it->seq;
 	if (!it->complete)
 		m->lacks = true;
 	if (!it->complete || !r->w || m->first > it->seq)
 		return NULL;
 	return sbt_writer_window(r->w, m->first, it->seq);
+}
+
+/* Whether there is any memory yet that commands could find something in. */
+static bool is_bare(const struct state *s)
+{
+	struct state_alloc a;
+	struct state_module m;
+
+	return !state_alloc(s, 0, &a) && !state_module(s, 0, &m);
 }
 
 bool recorder_span_begins(struct recorder *r, uint64_t seq)
@@ -89,11 +99,11 @@ bool recorder_span_begins(struct recorder *r, uint64_t seq)
 	if (!m->in_span || m->framed || seq < m->first)
 		return false;
 	m->framed = true;
+	m->bare = is_bare(r->state);
 	return true;
 }
 
-/* A span that the program did not end (it is dead): nothing is missing when no piece was cut and there was nothing at its beginning,
- * before the program's first command. */
+/* A span that the program did not end (it is dead): nothing is missing when no piece was cut and there was nothing at its beginning. */
 struct err *recorder_end_memory(struct recorder *r)
 {
 	struct recorder_memory *m = &r->memory;
@@ -102,8 +112,8 @@ struct err *recorder_end_memory(struct recorder *r)
 		m->lacks = true;
 		TRY(sbt_writer_memory_cut(r->w, m->open[m->nopen - 1].id));
 	}
-	if (m->in_span && r->commands) {
-		if (m->first > 1)
+	if (m->in_span && m->framed && r->last >= m->first) {
+		if (!m->bare)
 			m->lacks = true;
 		else if (!m->lacks)
 			TRY(sbt_writer_window(r->w, m->first, r->last));
@@ -125,4 +135,15 @@ bool recorder_in_span(const struct recorder *r)
 uint64_t recorder_memory_seen(const struct recorder *r)
 {
 	return r->memory.seen;
+}
+
+void recorder_await_end(struct recorder *r)
+{
+	r->memory.ending = true;
+	r->memory.last = 0;
+}
+
+uint64_t recorder_span_last(const struct recorder *r)
+{
+	return r->memory.in_span || !r->memory.last ? UINT64_MAX : r->memory.last;
 }

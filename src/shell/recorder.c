@@ -108,9 +108,9 @@ enum fate {
 
 static enum fate fate_of(const struct recorder *r, const struct sbt_cmd *c)
 {
-	if (r->mode == RECORDER_ALL || (r->mode == RECORDER_WINDOW && (c->flags & SBT_F_WINDOW)))
+	if ((r->mode == RECORDER_ALL && !r->memory.ending) || (r->mode == RECORDER_WINDOW && (c->flags & SBT_F_WINDOW)))
 		return FATE_WRITE;
-	return r->mode == RECORDER_WINDOW && r->commands ? FATE_KEEP : FATE_SKIP;
+	return r->mode != RECORDER_OFF && r->commands ? FATE_KEEP : FATE_SKIP;
 }
 
 static struct err *write_cmd(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c)

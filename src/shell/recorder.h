@@ -63,6 +63,11 @@ struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct 
 
 /* Whether the agent is in a span of commands that can be executed again: its end is yet to come. */
 bool recorder_in_span(const struct recorder *r);
+/* A capture of everything ends where its span ends, which is under way: commands are kept back until recorder_close_window() says how many of
+ * them belong to it. */
+void recorder_await_end(struct recorder *r);
+/* The last command of the span that ended; UINT64_MAX: it has not. */
+uint64_t recorder_span_last(const struct recorder *r);
 /* Bytes of memory contents that have come, ever. */
 uint64_t recorder_memory_seen(const struct recorder *r);
 

@@ -64,7 +64,8 @@ struct capture_plan {
 	bool failed; /* writing failed */
 	bool ending; /* `capture stop` was said; the agent's end of the span is awaited */
 	bool in_span, asking; /* with ending: a span was on; capture_stop() waits for it */
-	bool no_memory; /* memory contents were asked for and refused */
+	bool declined;	/* this capture goes on without memory: it was more than the limit, and that was told */
+	bool no_memory; /* the same, of any capture of a batch */
 	bool stacks_off; /* `record --no-stacks` */
 };
 

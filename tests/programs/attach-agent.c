@@ -733,7 +733,8 @@ static void maybe_stop(struct producer *p, uint64_t seq, bool *in_span)
 	}
 }
 
-/* span COMMANDS BYTES [die]: makes commands; records a span while control.span asks for it, with so many bytes at its end; dies by SIGKILL. */
+/* span COMMANDS BYTES [die|trap]: makes commands; records a span while control.span asks for it, with so many bytes at its end; dies by
+ * SIGKILL, or gets a SIGTRAP half way. */
 static int do_span(char **a)
 {
 	struct producer p = ring_open();
@@ -742,7 +743,11 @@ static int do_span(char **a)
 
 	span_bytes = strtoull(a[1], NULL, 0);
 	for (int i = 0; i < atoi(a[0]); i++) {
-		bool wants = atomic_load(&control->span) && atomic_load(&control->memory) != TSDB_MEMORY_NONE;
+		bool wants;
+
+		if (a[2] && !strcmp(a[2], "trap") && i == atoi(a[0]) / 2)
+			raise(SIGTRAP);
+		wants = atomic_load(&control->span) && atomic_load(&control->memory) != TSDB_MEMORY_NONE;
 
 		seq = begin(&p);
 		if (wants && !in_span)
@@ -753,7 +758,7 @@ static int do_span(char **a)
 		maybe_stop(&p, seq, &in_span);
 		end(&p, seq, 0, 0);
 	}
-	if (a[2])
+	if (a[2] && !strcmp(a[2], "die"))
 		raise(SIGKILL);
 	if (in_span)
 		end_span(&p, seq);

@@ -65,6 +65,16 @@ def test_stop_at_a_stop(t):
     t.check(2 in keyframes(trace), 'a keyframe before the first command of the window')
 
 
+def test_stop_in_the_middle_of_nowhere(t):
+    """Where the agent cannot be asked the capture ends at the next command."""
+    r = t.session('attach-agent', 'handle SIGTRAP stop nopass', 'capture start', 'run', 'capture stop', 'continue',
+                  args=['span', '20', '9000000', 'trap'])
+    t.equal(r.status, 0, 'exit status')
+    t.match(r'SIGTRAP(.|\n)*^The capture ends at the program\'s next GPU command; its memory is recorded then\.\n'
+            r'\[captured #1-#10 -> attach-agent\.sbt, .*, memory 9\.1 MB in .*\n\[process \d+ exited normally\]', r.out)
+    t.equal(reader(t, 'attach-agent.sbt').windows(), [(1, 10)], 'windows')
+
+
 def test_two_captures(t):
     r = t.session('attach-agent', 'start', 'capture start', 'next 3', 'capture stop', 'next 2', 'capture start', 'next 3', 'capture stop', 'continue',
                   args=['span', '30', '8'])
