@@ -169,7 +169,7 @@ static void at_exit(void)
 		return;
 	tls.inside = 1;
 	if (atomic_load(&span_open) && thread_get())
-		span_end(tls.thread, 0, false);
+		span_leave(tls.thread);
 	if (agent.source)
 		agent.source->flush(true);
 	tls.inside = 0;

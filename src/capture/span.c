@@ -31,6 +31,7 @@ _Atomic uint32_t span_open;
 static struct {
 	uint64_t first;
 	_Atomic uint32_t incomplete;
+	_Atomic uint32_t over;	  /* the program leaves */
 	_Atomic uint32_t refused; /* could not begin; not tried again until it is no longer wanted */
 	struct spin noting;
 	struct device_set set; /* only with the gate shut */
@@ -88,7 +89,7 @@ static bool window_wants(const struct call *c)
 static bool wanted(const struct call *c)
 {
 	struct tsdb_control *ctl = agent.control;
-	if (atomic_load(&ctl->memory) == TSDB_MEMORY_NONE)
+	if (atomic_load(&ctl->memory) == TSDB_MEMORY_NONE || atomic_load(&span.over))
 		return false;
 	return atomic_load_explicit(&ctl->span, memory_order_relaxed) || window_wants(c);
 }
@@ -310,6 +311,12 @@ void span_end(struct thread *t, uint64_t last, bool at_stop)
 			end_span(t, last, at_stop);
 		gate_release();
 	}
+}
+
+void span_leave(struct thread *t)
+{
+	atomic_store(&span.over, 1);
+	span_end(t, 0, false);
 }
 
 static void change(struct call *c, bool to)

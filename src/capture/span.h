@@ -29,6 +29,8 @@ void span_exit(struct call *c);
 void span_waited(struct thread *t);
 /* Ends the span, if one is open: the capture window closed, the program ends, or the debugger asks. last: its last command. */
 void span_end(struct thread *t, uint64_t last, bool at_stop);
+/* The program leaves: ends the span; what libraries' destructors do after this is in none. */
+void span_leave(struct thread *t);
 /* Something of the span could not be recorded: one sentence, the first one is kept. Any thread. */
 void span_note(const char *sentence);
 /* The first command of the open span. */
