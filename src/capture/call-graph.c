@@ -9,6 +9,7 @@
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
+#include "capture/payload.h"
 #include "capture/thread.h"
 
 #define H(handle) ((uint64_t)(uintptr_t)(handle))
@@ -236,6 +237,7 @@ static void copy_payload(struct call *n, CUgraphNode node)
 	if (n->cmd.kind == SBT_COPY) {
 		n->cmd.u.copy.stream = SBT_NO_ID;
 		n->cmd.u.copy.async = 1;
+		payload_graph_copy(n->t, &n->cmd.u.copy);
 	}
 }
 
@@ -373,6 +375,7 @@ static void instantiate(struct call *c, CUgraph graph, uint64_t flags)
 {
 	struct sbt_cmd_graph_instantiate *g = &c->cmd.u.graph_instantiate;
 	const uint32_t id = graph_id(c->t, graph);
+	c->t->graph_copies = NULL;
 	if (graph)
 		publish_nodes(c, graph, id, 0);
 	g->new_exec = SBT_NO_ID;
@@ -404,4 +407,5 @@ void exit_instantiate(struct call *c) /* all: phGraphExec comes first */
 		return;
 	c->cmd.u.graph_instantiate.new_exec = ids_new_number(&ids.graphs, &ids.next_graph, H(*p->phGraphExec));
 	c->cmd.u.graph_instantiate.handle = H(*p->phGraphExec);
+	payload_graph_ready(c->t, c->cmd.u.graph_instantiate.new_exec);
 }

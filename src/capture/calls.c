@@ -21,6 +21,7 @@
 #include "capture/window.h"
 
 _Atomic int32_t calls_captures;
+_Atomic uint32_t calls_any;
 
 #define CALL(name, ID, enter_fn, flags) \
 	[CUPTI_DRIVER_TRACE_CBID_##name] = { #name, CALL_HANDLED, flags, SBT_##ID, enter_fn, NULL },
@@ -209,6 +210,8 @@ static void number(struct call *c, const void *frame)
 		if (__builtin_expect(span_watched(), 0))
 			span_before(c);
 	}
+	if (__builtin_expect(!atomic_load_explicit(&calls_any, memory_order_relaxed), 0))
+		atomic_store(&calls_any, 1);
 	c->cmd.host_ns = clock_ns(&t->clock);
 	t->in_flight = true;
 	c->cmd.seq = take_seq(t);

@@ -103,6 +103,8 @@ static inline bool call_stops_at_exit(const struct call_row *r)
 	return r->exit && r->kind != SBT_FREE && r->kind != SBT_CAPTURE_BEGIN;
 }
 
+/* Whether the program has made a call that got a number. */
+extern _Atomic uint32_t calls_any;
 /* Stream captures going on in the process; while 0 nothing is asked about capturing. */
 extern _Atomic int32_t calls_captures;
 

@@ -6,7 +6,9 @@
 #include "capture/live.h"
 
 #include "capture/calls.h"
+#include "capture/fresh.h"
 #include "capture/map.h"
+#include "capture/span.h"
 
 #define SLOTS_MAX (1u << 20)
 
@@ -85,6 +87,8 @@ void live_free(struct call *c)
 	struct live *l = find(c->cmd.u.free.addr);
 	c->freed_size = l ? l->size : 0;
 	c->freed_ctx = l ? l->ctx : 0;
+	if (l && atomic_load_explicit(&span_open, memory_order_relaxed) && !live_is_host(l))
+		fresh_used(l->addr, l->size);
 	if (l)
 		drop(l);
 	spin_unlock(&table.lock);

@@ -11,6 +11,8 @@
 #include "capture/extent.h"
 #include "capture/gate.h"
 #include "capture/ids.h"
+#include "capture/live.h"
+#include "capture/map.h"
 #include "capture/span.h"
 #include "capture/thread.h"
 
@@ -59,10 +61,9 @@ static struct piece piece_of(const struct call *c, uint32_t role, const struct e
 		.module = SBT_NO_ID };
 }
 
-void payload_enter(struct call *c)
+static void send_source(const struct call *c, const struct sbt_cmd_copy *k)
 {
-	const struct sbt_cmd_copy *k = &c->cmd.u.copy;
-	if (c->cmd.kind != SBT_COPY || c->cmd.flags & SBT_F_GRAPH || (k->dir != SBT_COPY_H2D && k->dir != SBT_COPY_H2H))
+	if (k->dir != SBT_COPY_H2D && k->dir != SBT_COPY_H2H)
 		return;
 	struct extent e = host_side(k, true);
 	if (!is_sane(&e))
@@ -70,6 +71,54 @@ void payload_enter(struct call *c)
 	struct piece p = piece_of(c, BULK_INPUT, &e);
 	if (!bulk_fill(&p, p.size, extent_read, &e))
 		span_note("the source of a copy to the device could not be read");
+}
+
+/* ---- graphs --------------------------------------------------------------------------------------------------------------- */
+
+/* A copy node with a side in the host's memory. Kept for ever, like graphs' ids. */
+struct graph_copy {
+	struct graph_copy *next;
+	struct sbt_cmd_copy copy;
+};
+static struct map graph_copies; /* id of an executable graph + 1 -> the first of its copies */
+
+void payload_graph_copy(struct thread *t, const struct sbt_cmd_copy *k)
+{
+	struct graph_copy *g = k->dir == SBT_COPY_D2D || k->dir == SBT_COPY_PEER ? NULL : ids_keep(sizeof(*g));
+	if (!g)
+		return;
+	*g = (struct graph_copy){ .next = t->graph_copies, .copy = *k };
+	t->graph_copies = g;
+}
+
+void payload_graph_ready(struct thread *t, uint64_t exec)
+{
+	if (t->graph_copies && map_put(&graph_copies, exec + 1, (uint64_t)(uintptr_t)t->graph_copies))
+		agent_count_lost();
+	t->graph_copies = NULL;
+}
+
+static const struct graph_copy *copies_of(const struct call *c)
+{
+	return (const struct graph_copy *)(uintptr_t)map_get(&graph_copies, c->cmd.u.graph_launch.exec + 1);
+}
+
+/* Pinned and managed memory is compared (host.c). */
+static bool is_watched(uint64_t addr)
+{
+	const struct live *l = live_host() ? live_at(addr) : NULL;
+	return l && live_is_host(l);
+}
+
+void payload_enter(struct call *c)
+{
+	if (c->cmd.flags & SBT_F_GRAPH)
+		return;
+	if (c->cmd.kind == SBT_COPY)
+		send_source(c, &c->cmd.u.copy);
+	for (const struct graph_copy *g = c->cmd.kind == SBT_GRAPH_LAUNCH ? copies_of(c) : NULL; g; g = g->next)
+		if (!is_watched(g->copy.src))
+			send_source(c, &g->copy);
 }
 
 /* ---- copies to the host ------------------------------------------------------------------------------------------------- */
@@ -131,10 +180,9 @@ static void remember(struct call *c, const struct extent *e)
 		span_note("the end of an asynchronous copy to the host could not be told");
 }
 
-void payload_exit(struct call *c)
+static void take_destination(struct call *c, const struct sbt_cmd_copy *k)
 {
-	const struct sbt_cmd_copy *k = &c->cmd.u.copy;
-	if (c->cmd.kind != SBT_COPY || c->cmd.result || c->cmd.flags & SBT_F_GRAPH || k->dir != SBT_COPY_D2H)
+	if (k->dir != SBT_COPY_D2H)
 		return;
 	struct extent e = host_side(k, false);
 	if (!is_sane(&e))
@@ -145,6 +193,16 @@ void payload_exit(struct call *c)
 	}
 	struct piece p = piece_of(c, BULK_OUTPUT, &e);
 	deliver(c->t, &p, &e);
+}
+
+void payload_exit(struct call *c)
+{
+	if (c->cmd.result || c->cmd.flags & SBT_F_GRAPH)
+		return;
+	if (c->cmd.kind == SBT_COPY)
+		take_destination(c, &c->cmd.u.copy);
+	for (const struct graph_copy *g = c->cmd.kind == SBT_GRAPH_LAUNCH ? copies_of(c) : NULL; g; g = g->next)
+		take_destination(c, &g->copy);
 }
 
 /* One that has finished is taken out of the list. */

@@ -13,6 +13,7 @@
 #include "capture/device.h"
 #include "capture/driver.h"
 #include "capture/extent.h"
+#include "capture/fresh.h"
 #include "capture/gate.h"
 #include "capture/globals.h"
 #include "capture/host.h"
@@ -197,7 +198,8 @@ static void begin(struct thread *t)
 	}
 	if (live_incomplete())
 		span_note("memory that was allocated before the capture began is not known");
-	span.first = atomic_load(&ctl->next_seq);
+	/* A whole run's span takes in the records that come before the first command, too. */
+	span.first = atomic_load(&calls_any) ? atomic_load(&ctl->next_seq) : 1;
 	tell(t, span.first, false);
 	record_start();
 	atomic_store(&span_open, 1);
@@ -360,6 +362,7 @@ void span_exit(struct call *c)
 	if (!atomic_load(&span_open))
 		return;
 	payload_exit(c);
+	fresh_alloc(c);
 }
 
 void span_waited(struct thread *t)
