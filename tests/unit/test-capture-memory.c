@@ -53,6 +53,10 @@ static struct {
 	__typeof__(&cuModuleGetGlobal) global;
 	__typeof__(&cuLaunchKernel) launch;
 	__typeof__(&cuCtxSynchronize) ctx_sync;
+	__typeof__(&cuStreamBeginCapture) begin_capture;
+	__typeof__(&cuStreamEndCapture) end_capture;
+	__typeof__(&cuGraphInstantiateWithFlags) instantiate;
+	__typeof__(&cuGraphLaunch) launch_graph;
 } cu;
 
 static void must(CUresult r, const char *what)
@@ -90,6 +94,10 @@ static CUcontext begin(void)
 	FIND(global, "cuModuleGetGlobal_v2");
 	FIND(launch, "cuLaunchKernel");
 	FIND(ctx_sync, "cuCtxSynchronize");
+	FIND(begin_capture, "cuStreamBeginCapture_v2");
+	FIND(end_capture, "cuStreamEndCapture");
+	FIND(instantiate, "cuGraphInstantiateWithFlags");
+	FIND(launch_graph, "cuGraphLaunch");
 #undef FIND
 	MUST(cu.init(0));
 	MUST(cu.retain(&ctx, 0));
@@ -277,6 +285,30 @@ static int child_kernel(void)
 	MUST(cu.launch(f, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL));
 	nvtxRangePop();
 	return 7;
+}
+
+/* A graph's copies read and write the host when it is launched. */
+static int child_graph(void)
+{
+	static uint8_t back[4096];
+	CUdeviceptr p;
+	CUstream s;
+	CUgraph g;
+	CUgraphExec e;
+	begin();
+	MUST(cu.alloc(&p, 4096));
+	MUST(cu.stream(&s, CU_STREAM_NON_BLOCKING));
+	MUST(cu.begin_capture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	MUST(cu.h2d_async(p, host, 4096, s));
+	MUST(cu.d2h_async(back, p, 4096, s));
+	MUST(cu.end_capture(s, &g));
+	MUST(cu.instantiate(&e, g, 0));
+	for (unsigned i = 1; i <= 2; i++) {
+		memset(host, (int)i, 4096);
+		MUST(cu.launch_graph(e, s));
+		MUST(cu.sync(s));
+	}
+	return back[4095] == 2 ? 7 : 6;
 }
 
 /* ---- the debugger's side ------------------------------------------------------------------------------------------------ */
@@ -686,6 +718,23 @@ static void globals_and_host_memory(void **state)
 			expect_words(pieces[i].bytes, 3 * SBT_PAGE, 0x01010101);
 }
 
+static void a_graph_copies_when_it_is_launched(void **state)
+{
+	run("graph", whole_run);
+	assert_int_equal(seen.complete, 1);
+	assert_int_equal(count(BULK_INPUT), 2);
+	assert_int_equal(count(BULK_OUTPUT), 2);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct got *in = piece(BULK_INPUT, i);
+		memset(host, (int)i + 1, 4096);
+		assert_int_equal(in->head.seq, command(SBT_GRAPH_LAUNCH, i).seq);
+		assert_int_equal(in->n, 4096);
+		assert_memory_equal(in->bytes, host, 4096);
+		assert_int_equal(piece(BULK_OUTPUT, i)->head.seq, in->head.seq);
+		expect_hash(piece(BULK_OUTPUT, i), host, 4096);
+	}
+}
+
 static void touched_only(void)
 {
 	phase();
@@ -713,7 +762,7 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*fn)(void);
 	} children[] = { { "copies", child_copies }, { "window", child_window }, { "exits", child_exits }, { "forks", child_forks },
-		{ "threads", child_threads }, { "kernel", child_kernel } };
+		{ "threads", child_threads }, { "kernel", child_kernel }, { "graph", child_graph } };
 	for (unsigned i = 0; argc > 1 && i < sizeof(children) / sizeof(*children); i++)
 		if (!strcmp(argv[1], children[i].name))
 			return children[i].fn();
@@ -728,6 +777,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nobody_to_ask_means_no),
 		cmocka_unit_test(globals_and_host_memory),
 		cmocka_unit_test(touched_memory_is_what_is_named),
+		cmocka_unit_test(a_graph_copies_when_it_is_launched),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
