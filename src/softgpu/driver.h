@@ -66,6 +66,7 @@ struct mark {
 
 enum op_kind {
 	OP_NOP, OP_KERNEL, OP_COPY, OP_FILL, OP_HOST, OP_STREAM_CALLBACK, OP_MARK, OP_GRAPH, OP_WRITE_VALUE, OP_WAIT_VALUE,
+	OP_EVENT_RECORD, OP_EVENT_WAIT, /* of graphs only */
 };
 /* width x height x depth bytes; all pointers are addresses of this process. */
 struct copy {
@@ -81,6 +82,7 @@ struct fill {
 	uint32_t value;
 };
 struct graph_exec;
+struct graph_launch;
 /* One command as data: what it does, not where or when. */
 struct op {
 	enum op_kind kind;
@@ -104,7 +106,11 @@ struct op {
 			void *data;
 		} host;
 		struct mark *mark; /* a reference */
-		struct graph_exec *graph;
+		struct {
+			struct graph_exec *graph;
+			struct graph_launch *launch; /* owned, or NULL */
+		};
+		struct event *event;
 		struct {
 			uint64_t addr, value;
 			unsigned bytes, flags;
@@ -130,6 +136,8 @@ void timeline_ref(struct timeline *tl);
 void timeline_unref(struct timeline *tl);
 /* No more work will come: its thread ends when the queue is empty. Drops the caller's reference. */
 void timeline_close(struct timeline *tl);
+/* For a timeline without work: its place moves on by one. */
+void timeline_step(struct timeline *tl);
 /* The point after everything submitted so far; the caller owns the reference. */
 struct point timeline_now(struct timeline *tl);
 void point_release(struct point *p);
@@ -215,6 +223,8 @@ struct event {
 };
 void events_delete_of(struct ctx *c);
 CUresult event_record(struct event *e, struct stream *s);
+/* The event was recorded at this place; m and at stay the caller's. Caller holds drv_lock. */
+void event_set(struct event *e, struct mark *m, const struct point *at);
 
 /* --- modules, functions, libraries, kernels ------------------------------------------------------------ */
 struct global {
@@ -370,7 +380,9 @@ void capture_invalidate(struct stream *s);
 /* Takes drv_lock itself. For calls that a capture may forbid ("CUDA Driver API", cuThreadExchangeStreamCaptureMode): the
  * captures that do are invalid then. */
 CUresult capture_check_unsafe(void);
-void graph_exec_run(struct graph_exec *g, struct ctx *c, const struct op_origin *origin, uint64_t queued_ns);
+/* launch: of this launch, NULL for a graph without events. */
+void graph_exec_run(struct graph_exec *g, struct graph_launch *launch, struct ctx *c, const struct op_origin *origin, uint64_t queued_ns);
+void graph_launch_free(struct graph_launch *l);
 void graph_exec_ref(struct graph_exec *g);
 void graph_exec_unref(struct graph_exec *g);
 

@@ -181,6 +181,10 @@ static CUgraphNodeType type_of(const struct op *op)
 		return CU_GRAPH_NODE_TYPE_MEMSET;
 	case OP_HOST:
 		return CU_GRAPH_NODE_TYPE_HOST;
+	case OP_EVENT_RECORD:
+		return CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+	case OP_EVENT_WAIT:
+		return CU_GRAPH_NODE_TYPE_WAIT_EVENT;
 	default:
 		return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
 	}

@@ -106,6 +106,15 @@ static CUresult record_captured(struct event *e, struct stream *s)
 	return CUDA_SUCCESS;
 }
 
+void event_set(struct event *e, struct mark *m, const struct point *at)
+{
+	event_clear(e);
+	mark_ref(m);
+	e->mark = m;
+	point_copy(&e->at, at);
+	e->recorded = true;
+}
+
 CUresult event_record(struct event *e, struct stream *s)
 {
 	struct op op = {.kind = OP_MARK};
@@ -138,6 +147,18 @@ CUresult event_record(struct event *e, struct stream *s)
 	return CUDA_SUCCESS;
 }
 
+static CUresult external(enum op_kind kind, struct event *e, struct stream *s)
+{
+	struct op op = {.kind = kind, .event = e};
+	CUresult r = CUDA_ERROR_INVALID_VALUE;
+
+	pthread_mutex_lock(&drv_lock);
+	if (s->capture)
+		r = capture_add(s, &op);
+	pthread_mutex_unlock(&drv_lock);
+	return r;
+}
+
 static CUresult record(CUevent h, CUstream hs, bool ptds, unsigned flags)
 {
 	struct stream *s;
@@ -148,6 +169,8 @@ static CUresult record(CUevent h, CUstream hs, bool ptds, unsigned flags)
 	TRY_CU(stream_resolve(hs, ptds, &s));
 	if (s->ctx != e->ctx)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (flags) /* "CUDA Driver API", cuEventRecordWithFlags: only in a capture, where it becomes a node */
+		return external(OP_EVENT_RECORD, e, s);
 	return event_record(e, s);
 }
 
@@ -235,6 +258,8 @@ DRV_STREAM(3, cuStreamWaitEvent, _ptsz, CUstream, hStream, CUevent, hEvent, unsi
 	REQUIRE(!(Flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL));
 	TRY_CU(stream_resolve(hStream, ptds, &s));
 	TRY_CU(event_resolve(hEvent, &e));
+	if (Flags)
+		return external(OP_EVENT_WAIT, e, s);
 	pthread_mutex_lock(&drv_lock);
 	if (e->capture || s->capture) {
 		r = capture_wait(s, e);

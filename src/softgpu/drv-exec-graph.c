@@ -28,7 +28,7 @@ void graph_exec_unref(struct graph_exec *g)
 	obj_free(OBJ_GRAPH_EXEC, g);
 }
 
-void graph_exec_run(struct graph_exec *g, struct ctx *c, const struct op_origin *origin, uint64_t queued_ns)
+void graph_exec_run(struct graph_exec *g, struct graph_launch *launch, struct ctx *c, const struct op_origin *origin, uint64_t queued_ns)
 {
 	unsigned i;
 
@@ -44,6 +44,11 @@ void graph_exec_run(struct graph_exec *g, struct ctx *c, const struct op_origin 
 			drv_say("graph: a kernel's module was unloaded before the graph ran");
 			atomic_compare_exchange_strong(&c->sticky, &none, CUDA_ERROR_LAUNCH_FAILED);
 			return;
+		}
+		if (s->op.kind == OP_EVENT_RECORD || s->op.kind == OP_EVENT_WAIT) {
+			if (launch)
+				graph_launch_step(launch, i);
+			continue;
 		}
 		o.graph_id = g->id;
 		o.node_id = s->node_id;
@@ -209,6 +214,8 @@ DRV_STREAM(2, cuGraphLaunch, _ptsz, CUgraphExec, hGraph, CUstream, hStream)
 
 	TRY_CU(exec_resolve(hGraph, &e));
 	TRY_CU(stream_resolve(hStream, ptds, &s));
+	if (!s->capture)
+		TRY_CU(graph_launch_new(e, s->ctx, &op.launch));
 	op.graph = e;
 	graph_exec_ref(e);
 	return stream_submit(s, &op, NULL, false, true);

@@ -105,6 +105,7 @@ void op_release(struct op *op)
 		mark_unref(op->mark);
 		break;
 	case OP_GRAPH:
+		graph_launch_free(op->launch);
 		graph_exec_unref(op->graph);
 		break;
 	default:
@@ -321,7 +322,7 @@ void op_run(const struct op *op, struct ctx *c, const struct op_origin *origin, 
 		run_fill(&op->fill);
 		break;
 	case OP_GRAPH:
-		graph_exec_run(op->graph, c, origin, queued);
+		graph_exec_run(op->graph, op->launch, c, origin, queued);
 		break;
 	case OP_WRITE_VALUE:
 		run_write_value(op);
@@ -483,6 +484,14 @@ struct point timeline_now(struct timeline *tl)
 	p.ticket = tl->submitted;
 	pthread_mutex_unlock(&tl->lock);
 	return p;
+}
+
+void timeline_step(struct timeline *tl)
+{
+	pthread_mutex_lock(&tl->lock);
+	tl->done++;
+	pthread_cond_broadcast(&tl->progress);
+	pthread_mutex_unlock(&tl->lock);
 }
 
 void point_release(struct point *p)

@@ -87,6 +87,11 @@ static CUresult add(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t
 	return r;
 }
 
+CUresult graph_add_node(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n, CUgraphNodeType type, struct op *op)
+{
+	return add(ret, h, deps, n, type, op, NULL);
+}
+
 DRV_DEFINE(5, cuGraphAddKernelNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
 	   numDependencies, const CUDA_KERNEL_NODE_PARAMS_v1 *, nodeParams)
 {
@@ -219,6 +224,10 @@ static CUresult any_op(const CUgraphNodeParams *p, struct op *ret)
 	case CU_GRAPH_NODE_TYPE_EMPTY:
 		*ret = (struct op){.kind = OP_NOP};
 		return CUDA_SUCCESS;
+	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+		return event_op(OP_EVENT_RECORD, p->eventRecord.event, ret);
+	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+		return event_op(OP_EVENT_WAIT, p->eventWait.event, ret);
 	default:
 		drv_say("graph nodes of type %d are not supported", (int)p->type);
 		return CUDA_ERROR_NOT_SUPPORTED;

@@ -64,6 +64,17 @@ struct capture {
 	} *streams;
 };
 
+/* --- drv-event-node.c ------------------------------------------------------------------------------------------------- */
+/* Gives the events of e's nodes a place in time for one launch; *ret is NULL when there are none. Takes drv_lock itself. */
+CUresult graph_launch_new(struct graph_exec *e, struct ctx *c, struct graph_launch **ret);
+/* Step i, which has an event, is reached. */
+void graph_launch_step(struct graph_launch *l, unsigned i);
+CUresult event_op(enum op_kind kind, CUevent h, struct op *ret);
+
+/* --- drv-node.c ---------------------------------------------------------------------------------------------------------- */
+/* Takes op over, also on failure; takes drv_lock itself. */
+CUresult graph_add_node(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n, CUgraphNodeType type, struct op *op);
+
 /* --- drv-graph.c; callers hold drv_lock --------------------------------------------------------------------------- */
 struct graph *graph_new(void);
 void graph_delete(struct graph *g);

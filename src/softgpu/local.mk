@@ -55,6 +55,7 @@ softgpu_libcuda_so_1_SOURCES = \
 	src/softgpu/drv-entry.c \
 	src/softgpu/drv-error.c \
 	src/softgpu/drv-event.c \
+	src/softgpu/drv-event-node.c \
 	src/softgpu/drv-exec.c \
 	src/softgpu/drv-exec-graph.c \
 	src/softgpu/drv-func.c \

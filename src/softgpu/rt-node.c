@@ -438,6 +438,26 @@ RT_FORWARD(cudaGraphAddEventWaitNode, v11010,
 	(pGraphNode, graph, pDependencies, numDependencies, event),
 	cuGraphAddEventWaitNode(pGraphNode, graph, pDependencies, numDependencies, event))
 
+RT_FORWARD(cudaGraphEventRecordNodeGetEvent, v11010, (cudaGraphNode_t node, cudaEvent_t *event_out),
+	(node, event_out), cuGraphEventRecordNodeGetEvent(node, event_out))
+
+RT_FORWARD(cudaGraphEventRecordNodeSetEvent, v11010, (cudaGraphNode_t node, cudaEvent_t event),
+	(node, event), cuGraphEventRecordNodeSetEvent(node, event))
+
+RT_FORWARD(cudaGraphEventWaitNodeGetEvent, v11010, (cudaGraphNode_t node, cudaEvent_t *event_out),
+	(node, event_out), cuGraphEventWaitNodeGetEvent(node, event_out))
+
+RT_FORWARD(cudaGraphEventWaitNodeSetEvent, v11010, (cudaGraphNode_t node, cudaEvent_t event),
+	(node, event), cuGraphEventWaitNodeSetEvent(node, event))
+
+RT_FORWARD(cudaGraphExecEventRecordNodeSetEvent, v11010,
+	(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, cudaEvent_t event), (hGraphExec, hNode, event),
+	cuGraphExecEventRecordNodeSetEvent(hGraphExec, hNode, event))
+
+RT_FORWARD(cudaGraphExecEventWaitNodeSetEvent, v11010,
+	(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, cudaEvent_t event), (hGraphExec, hNode, event),
+	cuGraphExecEventWaitNodeSetEvent(hGraphExec, hNode, event))
+
 /* --- any kind of node ---------------------------------------------------------------------------------------------- */
 
 /* The driver's graphs know full dependencies only. */

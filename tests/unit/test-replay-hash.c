@@ -315,24 +315,16 @@ static void test_scratch(void **state)
 	free(bytes);
 }
 
+#define ON_DEVICE(f) {"on the device: " #f, f, open_device, close_it, NULL}
+#define ON_HOST(f) {"on the host: " #f, f, open_host, close_it, NULL}
+
 int main(void)
 {
-	const struct CMUnitTest on_device[] = {
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_zeros),
-		cmocka_unit_test(test_pages),
-		cmocka_unit_test(test_many),
+	const struct CMUnitTest tests[] = {
+		ON_DEVICE(test_sizes), ON_DEVICE(test_zeros), ON_DEVICE(test_pages),	 ON_DEVICE(test_many),
+		ON_HOST(test_sizes),   ON_HOST(test_zeros),   ON_HOST(test_pages),	 ON_HOST(test_many),
+		ON_HOST(test_short_cut), cmocka_unit_test(test_scratch),
 	};
-	const struct CMUnitTest on_host[] = {
-		cmocka_unit_test(test_sizes),	  cmocka_unit_test(test_zeros), cmocka_unit_test(test_pages),
-		cmocka_unit_test(test_short_cut), cmocka_unit_test(test_many),
-	};
-	const struct CMUnitTest alone[] = {cmocka_unit_test(test_scratch)};
-	int bad;
 
-	bad = start(NULL);
-	bad += cmocka_run_group_tests_name("on the device", on_device, open_device, close_it);
-	bad += cmocka_run_group_tests_name("on the host", on_host, open_host, close_it);
-	bad += cmocka_run_group_tests_name("own memory", alone, NULL, stop);
-	return bad;
+	return cmocka_run_group_tests(tests, start, stop);
 }

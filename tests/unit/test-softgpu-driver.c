@@ -890,6 +890,109 @@ static void test_graph_by_hand(void **state)
 	OK(cuMemFree(d));
 }
 
+/* A graph that records an event in its middle, and one that waits for it in its own: seen from outside while the first still runs. */
+static void test_graph_events(void **state)
+{
+	CUDA_HOST_NODE_PARAMS host = {.fn = add_one};
+	CUgraphNode n[4], node;
+	struct gate before = {0}, after = {0};
+	CUgraphNodeType type;
+	CUevent e, got, other;
+	CUgraph g, w, captured;
+	CUgraphExec exec, waits;
+	CUstream s, t;
+	int done = 0, runs = 0;
+	size_t count = 1;
+	float ms;
+
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamCreate(&t, CU_STREAM_NON_BLOCKING));
+	OK(cuEventCreate(&e, 0));
+	OK(cuEventCreate(&other, 0));
+	OK(cuGraphCreate(&g, 0));
+	OK(cuGraphAddHostNode(&n[0], g, NULL, 0, &(CUDA_HOST_NODE_PARAMS){.fn = gate_wait, .userData = &before}));
+	OK(cuGraphAddEventRecordNode(&n[1], g, &n[0], 1, e));
+	OK(cuGraphAddHostNode(&n[2], g, &n[1], 1, &(CUDA_HOST_NODE_PARAMS){.fn = gate_wait, .userData = &after}));
+	OK(cuGraphNodeGetType(n[1], &type));
+	assert_int_equal(type, CU_GRAPH_NODE_TYPE_EVENT_RECORD);
+	OK(cuGraphEventRecordNodeGetEvent(n[1], &got));
+	assert_ptr_equal(got, e);
+	IS(cuGraphEventWaitNodeGetEvent(n[1], &got), INVALID_VALUE);
+	IS(cuGraphAddEventRecordNode(&n[3], g, NULL, 0, (CUevent)&done), INVALID_VALUE);
+	OK(cuGraphCreate(&w, 0));
+	host.userData = &runs;
+	OK(cuGraphAddEventWaitNode(&n[3], w, NULL, 0, other));
+	OK(cuGraphEventWaitNodeSetEvent(n[3], e));
+	OK(cuGraphAddHostNode(&node, w, &n[3], 1, &host));
+	OK(cuGraphInstantiate(&exec, g, 0));
+	OK(cuGraphInstantiate(&waits, w, 0));
+
+	OK(cuGraphLaunch(waits, t)); /* e was never recorded: nothing to wait for */
+	OK(cuStreamSynchronize(t));
+	assert_int_equal(runs, 1);
+	OK(cuGraphLaunch(exec, s));
+	IS(cuEventQuery(e), NOT_READY);
+	OK(cuGraphLaunch(waits, t));
+	OK(cuStreamWaitEvent(t, e, 0));
+	OK(cuLaunchHostFunc(t, add_one, &done));
+	nap_ms(20);
+	assert_int_equal(runs, 1);
+	assert_int_equal(done, 0);
+	before.open = true;
+	OK(cuStreamSynchronize(t)); /* the graph in s has not ended */
+	assert_int_equal(runs, 2);
+	assert_int_equal(done, 1);
+	OK(cuEventQuery(e));
+	OK(cuEventSynchronize(e));
+	IS(cuStreamQuery(s), NOT_READY);
+	OK(cuEventRecord(other, t));
+	OK(cuEventSynchronize(other));
+	OK(cuEventElapsedTime(&ms, e, other));
+	assert_true(ms >= 0);
+	after.open = true;
+	OK(cuStreamSynchronize(s));
+
+	OK(cuGraphExecEventRecordNodeSetEvent(exec, n[1], other)); /* from now on the other one */
+	IS(cuGraphExecEventWaitNodeSetEvent(exec, n[1], other), INVALID_VALUE);
+	before.open = false;
+	OK(cuGraphLaunch(exec, s));
+	IS(cuEventQuery(other), NOT_READY);
+	OK(cuEventQuery(e));
+	before.open = true;
+	OK(cuEventSynchronize(other));
+	OK(cuStreamSynchronize(s));
+
+	/* In a capture the flag makes such nodes, outside it means nothing. */
+	IS(cuEventRecordWithFlags(e, s, CU_EVENT_RECORD_EXTERNAL), INVALID_VALUE);
+	IS(cuStreamWaitEvent(s, e, CU_EVENT_WAIT_EXTERNAL), INVALID_VALUE);
+	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(cuStreamWaitEvent(s, e, CU_EVENT_WAIT_EXTERNAL));
+	OK(cuEventRecordWithFlags(other, s, CU_EVENT_RECORD_EXTERNAL));
+	OK(cuStreamEndCapture(s, &captured));
+	OK(cuGraphGetRootNodes(captured, &node, &count));
+	OK(cuGraphNodeGetType(node, &type));
+	assert_int_equal(type, CU_GRAPH_NODE_TYPE_WAIT_EVENT);
+	count = 2;
+	OK(cuGraphGetNodes(captured, n, &count));
+	assert_int_equal(count, 2);
+	OK(cuGraphEventRecordNodeGetEvent(n[1], &got));
+	assert_ptr_equal(got, other);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphInstantiate(&exec, captured, 0));
+	OK(cuGraphLaunch(exec, s));
+	OK(cuEventSynchronize(other));
+
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphExecDestroy(waits));
+	OK(cuGraphDestroy(g));
+	OK(cuGraphDestroy(w));
+	OK(cuGraphDestroy(captured));
+	OK(cuEventDestroy(e));
+	OK(cuEventDestroy(other));
+	OK(cuStreamDestroy(s));
+	OK(cuStreamDestroy(t));
+}
+
 /* --- odds and ends ------------------------------------------------------------------------------------------------------------ */
 
 static void test_bad_images(void **state)
@@ -1034,6 +1137,7 @@ int main(void)
 		cmocka_unit_test(test_capture),
 		cmocka_unit_test(test_capture_errors),
 		cmocka_unit_test(test_graph_by_hand),
+		cmocka_unit_test(test_graph_events),
 		cmocka_unit_test(test_bad_images),
 		cmocka_unit_test(test_proc_address),
 		cmocka_unit_test(test_refused),
