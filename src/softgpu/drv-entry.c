@@ -233,16 +233,19 @@ uint32_t drv_correlation(void)
 	return current_correlation;
 }
 
+/* Also for what a call made from inside a call's callback brings about: a tool that has a module loaded there wants to see its code. */
 void drv_raise(const struct soft_resource *r)
 {
+	static _Thread_local bool inside_resource;
 	const struct soft_hooks *h = hooks;
 	bool was = inside_callback;
 
-	if (!h || !h->resource || was)
+	if (!h || !h->resource || inside_resource)
 		return;
-	inside_callback = true;
+	inside_callback = inside_resource = true;
 	h->resource(r);
 	inside_callback = was;
+	inside_resource = false;
 }
 
 bool drv_wants_ops(void)
