@@ -178,6 +178,9 @@ bool drain_module(struct inferior *inf, uint32_t index, struct sbt_host_module *
  * seq never came; while it lives a command that is still in a call holds back the later ones, so that seqs always
  * rise. Does not block. Never an error for what the inferior wrote: see drain_warning(). */
 struct err *drain_next(struct inferior *inf, bool final, struct drain_item *ret) TS_CHECK;
+/* What drain_next() holds back although it is published, because of an earlier command that is still in a call: the one with the lowest seq > after,
+ * which stays where it is. Looks at what the last drain_next() saw. False: none. */
+bool drain_peek(struct inferior *inf, uint64_t after, struct drain_item *ret);
 /* Records lost so far: rings full with drop, damaged rings, whatever the agent counted. */
 uint64_t drain_lost(const struct inferior *inf);
 /* Threads that found no free ring slot: nothing of what they did was recorded, how much is not known. */

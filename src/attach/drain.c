@@ -315,6 +315,48 @@ struct err *drain_next(struct inferior *inf, bool final, struct drain_item *ret)
 	return NULL;
 }
 
+/* ---- held back ---- */
+
+/* The first entry of v with seq > after; entries rise. */
+static const struct drain_entry *entry_after(const struct drain_view *v, uint64_t after)
+{
+	unsigned low = v->next, high = v->n;
+
+	while (low < high) {
+		unsigned mid = low + (high - low) / 2;
+
+		if (v->index[mid].seq > after)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low < v->n ? &v->index[low] : NULL;
+}
+
+bool drain_peek(struct inferior *inf, uint64_t after, struct drain_item *ret)
+{
+	struct drain *d = inf->drain;
+	const struct drain_entry *best = NULL;
+	struct drain_view *in = NULL;
+
+	for (unsigned i = 0; inf->control && i < TSDB_RING_COUNT; i++) {
+		struct drain_view *v = &d->views[i];
+		const struct drain_entry *e = v->used && !v->bad ? entry_after(v, after) : NULL;
+
+		if (e && (!best || e->seq < best->seq)) {
+			best = e;
+			in = v;
+		}
+	}
+	if (!best || !unpack(inf, in, best, ret))
+		return false;
+	ret->kind = DRAIN_CMD;
+	ret->epoch = in->epoch;
+	ret->cmd.stack = drain_stack_id(&d->stacks, in->epoch, ret->cmd.stack);
+	ret->cmd.gpu_start_ns = ret->cmd.gpu_end_ns = 0;
+	return true;
+}
+
 /* ---- the rest ---- */
 
 bool drain_module(struct inferior *inf, uint32_t index, struct sbt_host_module *ret)

@@ -46,10 +46,20 @@ static bool same_file(const char *a, const char *b)
 	return a && b && !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
+/* The first command of a capture that begins now: the one that the program is stopped at. Threads may still be in calls that are older. */
+static uint64_t capture_from(const struct session *s)
+{
+	const struct tsdb_control *ctl = s->target.inf && s->recorder ? inferior_control(s->target.inf) : NULL;
+
+	if (!ctl || s->plan.mode != RECORDER_ALL || inferior_running(s->target.inf))
+		return 0;
+	return s->target.at_cmd ? s->target.cmd.seq : atomic_load(&ctl->next_seq);
+}
+
 /* Arms the recorder: a trial one before the launch, then the session's. */
 static struct err *arm_recorder(struct session *s, struct recorder *r, const char *path)
 {
-	return recorder_arm(r, (enum recorder_mode)s->plan.mode, path);
+	return recorder_arm(r, (enum recorder_mode)s->plan.mode, path, capture_from(s));
 }
 
 struct err *capture_check(struct session *s)
@@ -179,17 +189,20 @@ static void tell_lost(struct session *s, uint64_t lost)
 			"\"set capture on-full wait\"", (unsigned long long)lost);
 }
 
-/* The last command of the window: where it closed (a window of seqs may close at a later call), or all there is. */
-static struct err *close_window(struct session *s)
+/* The last command of the capture: where the window closed (one of seqs may close at a later call), where the span ended, or all there is. */
+static uint64_t last_of(struct session *s, bool window)
 {
-	struct tsdb_control *ctl = s->target.inf ? inferior_control(s->target.inf) : NULL;
-	uint64_t last = UINT64_MAX;
+	struct tsdb_control *ctl = inferior_control(s->target.inf);
+	uint64_t last = s->plan.ending ? recorder_span_last(s->recorder) : UINT64_MAX, closed;
 
-	if (ctl && atomic_load_explicit(&ctl->window.state, memory_order_acquire) == TSDB_WINDOW_DONE)
-		last = atomic_load(&ctl->window.closed_seq);
+	if (!window || !ctl)
+		return last;
+	closed = atomic_load(&ctl->window.closed_seq);
+	if (atomic_load_explicit(&ctl->window.state, memory_order_acquire) == TSDB_WINDOW_DONE && closed < last)
+		last = closed;
 	if (s->plan.window_kind == TSDB_WINDOW_SEQ && s->plan.last < last)
 		last = s->plan.last;
-	return s->target.inf ? recorder_close_window(s->recorder, s->target.inf, last) : NULL;
+	return last;
 }
 
 void capture_finish(struct session *s)
@@ -205,9 +218,7 @@ void capture_finish(struct session *s)
 		return;
 	}
 	lost = s->target.inf ? drain_lost(s->target.inf) : 0;
-	e = mode == RECORDER_WINDOW ? close_window(s) : NULL;
-	if (!e && s->plan.ending && s->target.inf)
-		e = recorder_close_window(s->recorder, s->target.inf, recorder_span_last(s->recorder));
+	e = s->target.inf ? recorder_close(s->recorder, s->target.inf, last_of(s, mode == RECORDER_WINDOW)) : NULL;
 	if (e)
 		memset(&c, 0, sizeof c);
 	else

@@ -38,7 +38,7 @@ static struct err *check_path(const char *path)
 	return NULL;
 }
 
-struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char *path)
+struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char *path, uint64_t from)
 {
 	BUG_ON(r->w);
 	TRY(check_path(path));
@@ -46,6 +46,7 @@ struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char
 	r->path = xstrdup(path);
 	buf_clear(&r->tail);
 	r->mode = mode;
+	r->from = from;
 	r->first = r->last = r->commands = r->bytes = 0;
 	r->memory.figures = (struct sbt_memory_figures){0};
 	r->memory.lacks = r->memory.ending = false;
@@ -159,9 +160,32 @@ static struct err *write_end(struct recorder *r, uint64_t lost)
 	return NULL;
 }
 
-struct err *recorder_close_window(struct recorder *r, struct inferior *inf, uint64_t last)
+/* The trace begins with what waits: it is told from the state that is known. */
+static struct err *begin_late(struct recorder *r)
 {
-	struct err *e = r->w ? recorder_write_tail(r, inf, last) : NULL;
+	if (!r->w)
+		TRY(recorder_open(r, NULL));
+	return recorder_keyframe(r);
+}
+
+static struct err *write_rest(struct recorder *r, struct inferior *inf, uint64_t last)
+{
+	struct drain_item it;
+
+	TRY(recorder_write_tail(r, inf, last));
+	for (uint64_t after = r->last_seq; drain_peek(inf, after, &it) && it.cmd.seq <= last && it.epoch == r->epoch; after = it.cmd.seq) {
+		if (!r->commands && r->mode != RECORDER_ALL)
+			break;
+		if (!r->commands)
+			TRY(begin_late(r));
+		TRY(recorder_write_cmd(r, inf, &it.cmd));
+	}
+	return NULL;
+}
+
+struct err *recorder_close(struct recorder *r, struct inferior *inf, uint64_t last)
+{
+	struct err *e = r->mode == RECORDER_OFF ? NULL : write_rest(r, inf, last);
 
 	return e ? recorder_give_up(r, e) : NULL;
 }

@@ -63,6 +63,7 @@ struct recorder {
 	enum recorder_mode mode;
 	char *path;
 	struct sbt_writer *w; /* NULL: not open (yet) */
+	uint64_t from; /* earlier commands are not captured */
 	uint64_t first, last, commands, bytes;
 	struct buf tail; /* packed commands outside the window since the last one inside: written if another one follows */
 	uint64_t flushed_ns, start_ns;
@@ -87,6 +88,7 @@ struct recorder {
 uint64_t recorder_clock_ns(clockid_t clock);
 /* Writes the tail's commands up to seq last. */
 struct err *recorder_write_tail(struct recorder *r, struct inferior *inf, uint64_t last) TS_CHECK;
+struct err *recorder_write_cmd(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c) TS_CHECK;
 
 /* ---- recorder-file.c ---- */
 /* Makes the file. c: the command that it begins with, NULL when none is known. */

@@ -108,12 +108,14 @@ enum fate {
 
 static enum fate fate_of(const struct recorder *r, const struct sbt_cmd *c)
 {
+	if (c->seq < r->from)
+		return FATE_SKIP;
 	if ((r->mode == RECORDER_ALL && !r->memory.ending) || (r->mode == RECORDER_WINDOW && (c->flags & SBT_F_WINDOW)))
 		return FATE_WRITE;
 	return r->mode != RECORDER_OFF && r->commands ? FATE_KEEP : FATE_SKIP;
 }
 
-static struct err *write_cmd(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c)
+struct err *recorder_write_cmd(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c)
 {
 	TRY(recorder_write_stack(r, inf, c->stack));
 	TRY(sbt_writer_cmd(r->w, c));
@@ -145,7 +147,7 @@ struct err *recorder_write_tail(struct recorder *r, struct inferior *inf, uint64
 		BUG_ON(!n);
 		at += n;
 		if (c.seq <= last)
-			TRY(write_cmd(r, inf, &c));
+			TRY(recorder_write_cmd(r, inf, &c));
 	}
 	buf_clear(&r->tail);
 	return NULL;
@@ -192,7 +194,7 @@ static struct err *take_cmd(struct recorder *r, struct inferior *inf, const stru
 	if (fate == FATE_KEEP)
 		keep_tail(r, c);
 	if (fate == FATE_WRITE) {
-		e = write_cmd(r, inf, c);
+		e = recorder_write_cmd(r, inf, c);
 		if (e)
 			return recorder_give_up(r, e);
 	}

@@ -30,8 +30,8 @@ struct recorder *recorder_new(const struct recorder_options *o);
 void recorder_free(struct recorder *r);
 
 /* The next capture goes to path (copied). The file is created at once, so that a bad path is told now; an existing file
- * that is no trace is refused. */
-struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char *path) TS_CHECK;
+ * that is no trace is refused. Commands before seq from are not captured. */
+struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char *path, uint64_t from) TS_CHECK;
 enum recorder_mode recorder_mode(const struct recorder *r);
 /* Takes what the rings hold, at most about `most` records (0: all there is). final: as drain_next. An error is one of writing the
  * trace (the capture has ended then, the file stays readable) or of a broken ring. */
@@ -54,16 +54,16 @@ struct recorder_capture {
 };
 /* The capture that is on (or armed); false: none. */
 bool recorder_capture(struct recorder *r, struct recorder_capture *ret);
-/* A window is over: commands up to seq last belong to it, whether the agent marked them (calls of the program) or not (what it found
- * out by itself). recorder_end() follows. */
-struct err *recorder_close_window(struct recorder *r, struct inferior *inf, uint64_t last) TS_CHECK;
+/* A capture is over at a stop: commands up to seq last belong to it, whether the agent marked them (calls of the program) or not (what it found
+ * out by itself), also those that wait for an earlier one that is still in its call. recorder_end() follows. */
+struct err *recorder_close(struct recorder *r, struct inferior *inf, uint64_t last) TS_CHECK;
 /* Ends the capture: index and trailer are written. *ret as above (path valid until the next arm); commands 0 when there was
  * nothing to capture (the file is removed then, unless always). lost: records lost so far. */
 struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct recorder_capture *ret) TS_CHECK;
 
 /* Whether the agent is in a span of commands that can be executed again: its end is yet to come. */
 bool recorder_in_span(const struct recorder *r);
-/* A capture of everything ends where its span ends, which is under way: commands are kept back until recorder_close_window() says how many of
+/* A capture of everything ends where its span ends, which is under way: commands are kept back until recorder_close() says how many of
  * them belong to it. */
 void recorder_await_end(struct recorder *r);
 /* The last command of the span that ended; UINT64_MAX: it has not. */

@@ -303,6 +303,11 @@ static void held_back(void **state)
 	assert_int_not_equal(it.kind, DRAIN_CMD);
 	must(drain_next(w->inf, true, &it)); /* it lives: order counts */
 	assert_int_not_equal(it.kind, DRAIN_CMD);
+	assert_true(drain_peek(w->inf, 0, &it));
+	assert_int_equal(it.cmd.seq, 2);
+	assert_true(drain_peek(w->inf, 1, &it)); /* it stays */
+	assert_int_equal(it.cmd.seq, 2);
+	assert_false(drain_peek(w->inf, 2, &it));
 	w->inf->alive = false;
 	do
 		must(drain_next(w->inf, true, &it));

@@ -424,18 +424,18 @@ static void recorder_refuses_bad_files(void **state)
 
 	fputs("precious", f);
 	fclose(f);
-	e = recorder_arm(r, RECORDER_ALL, plain);
+	e = recorder_arm(r, RECORDER_ALL, plain, 0);
 	assert_non_null(e);
 	assert_non_null(strstr(e->what, "no trace"));
 	err_free(e);
-	e = recorder_arm(r, RECORDER_ALL, dir);
+	e = recorder_arm(r, RECORDER_ALL, dir, 0);
 	assert_non_null(e);
 	err_free(e);
-	e = recorder_arm(r, RECORDER_ALL, none);
+	e = recorder_arm(r, RECORDER_ALL, none, 0);
 	assert_non_null(strstr(e->what, "No such file"));
 	err_free(e);
 	assert_false(recorder_capture(r, &c));
-	must(recorder_arm(r, RECORDER_ALL, made)); /* a trace may be replaced */
+	must(recorder_arm(r, RECORDER_ALL, made, 0)); /* a trace may be replaced */
 	assert_true(recorder_capture(r, &c));
 	must(recorder_end(r, 0, true, &c));
 	assert_int_equal(c.commands, 0);
