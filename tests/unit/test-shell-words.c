@@ -174,7 +174,15 @@ static void setting_values(void **state)
 	buf_clear(&b);
 	assert_ok(settings_assign(&set, SET_RING_SIZE, "1M"));
 	settings_value(&set, SET_RING_SIZE, &b);
-	assert_string_equal(buf_cstr(&b), "1048576");
+	assert_string_equal(buf_cstr(&b), "1M");
+	buf_clear(&b);
+	assert_ok(settings_assign(&set, SET_MEMORY_LIMIT, "1000000"));
+	settings_value(&set, SET_MEMORY_LIMIT, &b);
+	assert_string_equal(buf_cstr(&b), "1000000");
+	buf_clear(&b);
+	assert_ok(settings_assign(&set, SET_MEMORY_LIMIT, "unlimited"));
+	settings_value(&set, SET_MEMORY_LIMIT, &b);
+	assert_string_equal(buf_cstr(&b), "unlimited");
 	buf_clear(&b);
 	assert_ok(settings_assign(&set, SET_ELEMENTS, "unlimited"));
 	settings_value(&set, SET_ELEMENTS, &b);
@@ -184,7 +192,7 @@ static void setting_values(void **state)
 	assert_refused(settings_assign(&set, SET_STACK_DEPTH, "129"), "1 to 128");
 	assert_refused(settings_assign(&set, SET_TIMESTAMPS, "maybe"), "maybe");
 	assert_refused(settings_assign(&set, SET_GPU, "quantum"), "quantum");
-	assert_refused(settings_assign(&set, SET_MEMORY, "on"), "not here yet");
+	assert_refused(settings_assign(&set, SET_MEMORY, "on"), "no value for capture memory");
 	buf_free(&b);
 	settings_deinit(&set);
 }
