@@ -501,6 +501,142 @@ static void test_captured_kernels(void **state)
 	OK(cuStreamDestroy(s));
 }
 
+/* As a graph is executed again: made of what can be asked about another one's nodes. */
+static CUgraph rebuilt(CUgraph from)
+{
+	CUgraphNode old[16], new[16], deps[16];
+	size_t n = 16, ndeps;
+	CUgraph g, child;
+
+	OK(cuGraphCreate(&g, 0));
+	OK(cuGraphGetNodes(from, old, &n));
+	for (size_t i = 0; i < n; i++) {
+		CUDA_KERNEL_NODE_PARAMS kernel;
+		CUDA_MEMSET_NODE_PARAMS fill;
+		CUDA_MEMCPY3D copy;
+		CUgraphNodeType type;
+
+		ndeps = 16;
+		OK(cuGraphNodeGetDependencies(old[i], deps, NULL, &ndeps));
+		for (size_t k = 0; k < ndeps; k++)
+			for (size_t j = 0; j < i; j++)
+				if (deps[k] == old[j]) {
+					deps[k] = new[j];
+					break;
+				}
+		OK(cuGraphNodeGetType(old[i], &type));
+		switch (type) {
+		case CU_GRAPH_NODE_TYPE_KERNEL:
+			OK(cuGraphKernelNodeGetParams(old[i], &kernel));
+			OK(cuGraphAddKernelNode(&new[i], g, deps, ndeps, &kernel));
+			break;
+		case CU_GRAPH_NODE_TYPE_MEMCPY:
+			OK(cuGraphMemcpyNodeGetParams(old[i], &copy));
+			OK(cuGraphAddMemcpyNode(&new[i], g, deps, ndeps, &copy, primary));
+			break;
+		case CU_GRAPH_NODE_TYPE_MEMSET:
+			OK(cuGraphMemsetNodeGetParams(old[i], &fill));
+			OK(cuGraphAddMemsetNode(&new[i], g, deps, ndeps, &fill, primary));
+			break;
+		case CU_GRAPH_NODE_TYPE_EMPTY:
+			OK(cuGraphAddEmptyNode(&new[i], g, deps, ndeps));
+			break;
+		case CU_GRAPH_NODE_TYPE_GRAPH:
+			OK(cuGraphChildGraphNodeGetGraph(old[i], &child));
+			child = rebuilt(child);
+			OK(cuGraphAddChildGraphNode(&new[i], g, deps, ndeps, child));
+			OK(cuGraphDestroy(child));
+			break;
+		default:
+			fail();
+		}
+	}
+	return g;
+}
+
+static CUDA_MEMCPY3D flat_copy(CUdeviceptr to_device, void *to_host, CUdeviceptr from_device, const void *from_host, size_t bytes)
+{
+	return (CUDA_MEMCPY3D){
+		.srcMemoryType = from_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, .srcHost = from_host, .srcDevice = from_device,
+		.dstMemoryType = to_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, .dstHost = to_host, .dstDevice = to_device,
+		.WidthInBytes = bytes, .Height = 1, .Depth = 1,
+	};
+}
+
+/* Every kind of node that holds work, arguments both ways, a child twice; then the same again rebuilt, and rebuilt from that. */
+static void test_graph_rebuilt(void **state)
+{
+	struct __attribute__((packed)) {
+		CUdeviceptr out;
+		uint8_t a, gap[3];
+		unsigned b, n;
+	} line = {0, 3, {0}, 1, 4};
+	size_t line_size = sizeof(line), size;
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &line, CU_LAUNCH_PARAM_BUFFER_SIZE, &line_size, CU_LAUNCH_PARAM_END};
+	unsigned in[16], out[96], k = 2, one = 1, value;
+	void *count_2[] = {&k}, *count_1[] = {&one};
+	CUDA_KERNEL_NODE_PARAMS kernel = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1};
+	CUDA_MEMSET_NODE_PARAMS fill = {.elementSize = 4, .width = 64, .height = 1, .value = 9};
+	CUDA_MEMCPY3D copy;
+	CUgraphNode n[7], c[2], end;
+	CUgraph child, graphs[3];
+	CUdeviceptr d, counter;
+	CUgraphExec exec;
+	CUstream s;
+
+	OK(cuModuleGetGlobal(&counter, &size, module, "counter"));
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuMemAlloc(&d, sizeof(out)));
+	for (unsigned i = 0; i < 16; i++)
+		in[i] = 100 + i;
+	line.out = fill.dst = d;
+	OK(cuGraphCreate(&child, 0));
+	OK(cuGraphAddMemsetNode(&n[0], child, NULL, 0, &fill, primary));
+	copy = flat_copy(d + 64 * 4, NULL, 0, in, sizeof(in));
+	OK(cuGraphAddMemcpyNode(&n[1], child, NULL, 0, &copy, primary));
+	kernel.func = fn("count");
+	kernel.kernelParams = count_2;
+	OK(cuGraphAddKernelNode(&n[2], child, n, 2, &kernel));
+	kernel.func = fn("line");
+	kernel.kernelParams = NULL;
+	kernel.extra = extra;
+	kernel.blockDimX = 32;
+	OK(cuGraphAddKernelNode(&n[3], child, &n[2], 1, &kernel));
+	copy = flat_copy(d + 80 * 4, NULL, d + 64 * 4, NULL, sizeof(in));
+	OK(cuGraphAddMemcpyNode(&n[4], child, &n[2], 1, &copy, primary));
+	OK(cuGraphAddEmptyNode(&n[5], child, &n[3], 2));
+	copy = flat_copy(0, out, d, NULL, sizeof(out));
+	OK(cuGraphAddMemcpyNode(&n[6], child, &n[5], 1, &copy, primary));
+	OK(cuGraphCreate(&graphs[0], 0));
+	OK(cuGraphAddChildGraphNode(&c[0], graphs[0], NULL, 0, child));
+	OK(cuGraphAddChildGraphNode(&c[1], graphs[0], c, 1, child));
+	kernel.func = fn("count");
+	kernel.kernelParams = count_1;
+	kernel.extra = NULL;
+	OK(cuGraphAddKernelNode(&end, graphs[0], &c[1], 1, &kernel));
+	OK(cuGraphDestroy(child)); /* what was added is a copy, arguments too */
+	line.n = k = one = 0;
+	graphs[1] = rebuilt(graphs[0]);
+	graphs[2] = rebuilt(graphs[1]);
+	for (unsigned g = 0; g < 3; g++) {
+		OK(cuGraphInstantiateWithFlags(&exec, graphs[g], CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY));
+		OK(cuMemsetD32Async(counter, 0, 1, s));
+		OK(cuMemsetD32Async(d, 77, 96, s));
+		memset(out, 0, sizeof(out));
+		OK(cuGraphLaunch(exec, s));
+		OK(cuStreamSynchronize(s));
+		OK(cuMemcpyDtoH(&value, counter, 4));
+		assert_int_equal(value, 2 * 5 + 2 * 5 + 32 * 5);
+		for (unsigned i = 0; i < 96; i++)
+			assert_int_equal(out[i], i < 4 ? 3 * i + 1 : i < 64 ? 9 : 100 + i % 16);
+		OK(cuGraphExecDestroy(exec));
+	}
+	for (unsigned g = 0; g < 3; g++)
+		OK(cuGraphDestroy(graphs[g]));
+	OK(cuMemFree(d));
+	OK(cuStreamDestroy(s));
+}
+
 /* --- what tools see of it ------------------------------------------------------------------------------------------------- */
 
 static struct {
@@ -662,7 +798,8 @@ int main(void)
 		cmocka_unit_test(test_functions), cmocka_unit_test(test_params),	cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_launch_ex), cmocka_unit_test(test_globals),	cmocka_unit_test(test_library),
 		cmocka_unit_test(test_fatbins),	  cmocka_unit_test(test_jit_log),	cmocka_unit_test(test_asynchronous),
-		cmocka_unit_test(test_threads), cmocka_unit_test(test_captured_kernels), cmocka_unit_test(test_tools), cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_threads), cmocka_unit_test(test_captured_kernels),
+		cmocka_unit_test(test_graph_rebuilt), cmocka_unit_test(test_tools), cmocka_unit_test(test_faults),
 	};
 	const char *child = getenv("SOFTGPU_CHILD");
 
