@@ -14,6 +14,7 @@ struct breakpoints {
 	unsigned n;
 	int next_id;
 	char *pending;
+	bool silent; /* the breakpoint that was hit last wants its stop not told */
 	int owner[TSDB_BREAK_MAX]; /* breakpoint id of each slot; 0: free */
 };
 
@@ -86,11 +87,16 @@ struct err *breakpoints_condition(struct breakpoint *bp, const char *expr)
 	return NULL;
 }
 
-/* Splits "WHAT if EXPR"; what is the heap string to cut. */
+/* Splits "WHAT if EXPR"; what is the heap string to cut. "WHAT if" gives an empty condition. */
 static char *cut_condition(char *what)
 {
 	char *p = !strncmp(what, "if ", 3) ? what : strstr(what, " if ");
+	size_t n = strlen(what);
 
+	if (!p && n > 3 && !strcmp(what + n - 3, " if")) {
+		what[n - 3] = 0;
+		return what + n;
+	}
 	if (!p)
 		return NULL;
 	*p = 0;
@@ -174,6 +180,8 @@ struct err *breakpoints_add(struct breakpoints *b, const char *spec, bool tempor
 	e = set_what(bp, text);
 	if (!e && cond && bp->cond)
 		e = err_new(ERR_USAGE, "\"break seq N\" takes no condition");
+	if (!e && cond && !*trim(cond))
+		e = err_cure(err_new(ERR_USAGE, "nothing stands behind \"if\""), "For example: break kernel matmul if grid_x > 64");
 	if (!e && cond)
 		e = breakpoints_condition(bp, trim(cond));
 	free(text);
@@ -306,10 +314,19 @@ void breakpoints_reset(struct breakpoints *b)
 		b->v[i]->hits = 0;
 }
 
+/* As the first of a breakpoint's commands: its stops are not told. */
+#define SILENT "silent\n"
+
+bool breakpoints_silent(const struct breakpoints *b)
+{
+	return b->silent;
+}
+
 bool breakpoints_hit(struct breakpoints *b, int id, bool counted)
 {
 	struct breakpoint *bp = breakpoints_by_id(b, id);
 
+	b->silent = false;
 	if (!bp)
 		return true;
 	if (!counted)
@@ -319,7 +336,8 @@ bool breakpoints_hit(struct breakpoints *b, int id, bool counted)
 		return false;
 	}
 	free(b->pending);
-	b->pending = bp->commands ? xstrdup(bp->commands) : NULL;
+	b->silent = bp->commands && !strncmp(bp->commands, SILENT, strlen(SILENT));
+	b->pending = bp->commands ? xstrdup(bp->commands + (b->silent ? strlen(SILENT) : 0)) : NULL;
 	if (bp->temporary)
 		breakpoints_delete(b, bp);
 	return true;

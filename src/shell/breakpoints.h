@@ -47,6 +47,8 @@ void breakpoints_reset(struct breakpoints *b);
 /* Breakpoint id was hit. False when it is to be passed by. Deletes temporary ones and makes commands pending.
  * counted: the agent counted the hit (breakpoints_collect) already, and its ignore count. */
 bool breakpoints_hit(struct breakpoints *b, int id, bool counted);
+/* Whether the commands of the breakpoint that was hit last begin with `silent`. */
+bool breakpoints_silent(const struct breakpoints *b);
 /* The commands of the breakpoint that was hit last, once; a heap string or NULL. */
 char *breakpoints_take_pending(struct breakpoints *b);
 

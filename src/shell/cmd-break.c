@@ -233,8 +233,10 @@ struct err *cmd_ignore(struct session *s, const struct cmd_args *a)
 	TRY(find(s, a->argv[0], &bp));
 	bp->ignore = count;
 	TRY(process_set_ignore(s, bp));
-	if (count)
-		out_printf(s->out, "Will ignore next %" PRIu64 " crossings of breakpoint %d.\n", count, bp->id);
+	if (count == 1)
+		out_printf(s->out, "Will ignore the next hit of breakpoint %d.\n", bp->id);
+	else if (count)
+		out_printf(s->out, "Will ignore the next %" PRIu64 " hits of breakpoint %d.\n", count, bp->id);
 	else
 		out_printf(s->out, "Will stop next time breakpoint %d is reached.\n", bp->id);
 	return NULL;
@@ -244,17 +246,52 @@ struct err *cmd_ignore(struct session *s, const struct cmd_args *a)
 
 const char cmd_commands_help[] =
 	"Reads commands, a line each, until a line `end`; they run whenever breakpoint N (the\n"
-	"newest without N) is hit. No lines: none any more. Example:\n"
+	"newest without N) is hit. No lines: none any more. If the first line is `silent`, the\n"
+	"stop is not told. `commands` may stand among the commands, with an `end` of its own.\n"
+	"Example:\n"
 	"  commands 1\n"
 	"  info args\n"
 	"  continue\n"
 	"  end\n";
 
+/* Whether a line begins a block that an `end` of its own closes. */
+static bool opens_block(const char *line)
+{
+	const struct command *c = NULL;
+	const char *rest;
+	struct err *e = *line && *line != '#' ? lookup_command(commands, commands_count, line, &c, &rest) : NULL;
+
+	err_free(e);
+	return !e && c && c->run == cmd_commands;
+}
+
+/* The lines up to the `end` that closes the block; false when the input ended before. */
+static bool read_block(struct session *s, struct buf *body)
+{
+	unsigned depth = 1;
+	char *line;
+
+	while (depth && (line = session_read(s, ">")) != NULL) {
+		char *text = line + strspn(line, " \t");
+		size_t n = strlen(text);
+
+		while (n && strchr(" \t\r", text[n - 1]))
+			text[--n] = 0;
+		if (!strcmp(text, "end"))
+			depth--;
+		else if (opens_block(text))
+			depth++;
+		if (n && depth)
+			buf_printf(body, "%s\n", text);
+		free(line);
+	}
+	return !depth;
+}
+
 struct err *cmd_commands(struct session *s, const struct cmd_args *a)
 {
 	struct breakpoint *bp = breakpoints_by_id(s->breaks, breakpoints_last_id(s->breaks));
 	struct buf body = BUF_INIT;
-	char *line;
 
 	if (a->argc)
 		TRY(find(s, a->argv[0], &bp));
@@ -262,19 +299,9 @@ struct err *cmd_commands(struct session *s, const struct cmd_args *a)
 		return err_cure(err_new(ERR_STATE, "there is no breakpoint"), "Set one with \"break\"");
 	if (s->interactive)
 		out_printf(s->out, "Commands for breakpoint %d, one a line; \"end\" ends them.\n", bp->id);
-	while ((line = session_read(s, ">")) != NULL) {
-		const char *text = line + strspn(line, " \t");
-		size_t n = strlen(text);
-
-		while (n && strchr(" \t\r", text[n - 1]))
-			n--;
-		if (n == 3 && !strncmp(text, "end", 3)) {
-			free(line);
-			break;
-		}
-		if (n)
-			buf_printf(&body, "%.*s\n", (int)n, text);
-		free(line);
+	if (!read_block(s, &body)) {
+		buf_free(&body);
+		return err_cure(err_new(ERR_USAGE, "the commands of breakpoint %d have no end", bp->id), "Close them with a line \"end\"");
 	}
 	free(bp->commands);
 	bp->commands = body.len ? buf_steal(&body) : NULL;

@@ -152,7 +152,7 @@ struct err *cmd_continue(struct session *s, const struct cmd_args *a)
 	bp = n > 1 ? breakpoints_by_id(s->breaks, s->target.last_break) : NULL;
 	if (bp) {
 		bp->ignore = n - 1;
-		out_printf(s->out, "Will ignore next %" PRIu64 " crossings of breakpoint %d.\n", n - 1, bp->id);
+		out_printf(s->out, "Will ignore the next %" PRIu64 " hit%s of breakpoint %d.\n", n - 1, n == 2 ? "" : "s", bp->id);
 		TRY(process_set_ignore(s, bp));
 	}
 	return process_continue(s);
@@ -216,8 +216,8 @@ struct err *cmd_finish(struct session *s, const struct cmd_args *a)
 	if (str.last_submitted)
 		state_retire(st, str.last_submitted);
 	if (str.pending)
-		out_printf(s->out, "Stream %u has finished: %" PRIu64 " commands, the last one is #%" PRIu64 ".\n", stream, str.pending,
-			str.last_submitted);
+		out_printf(s->out, "Stream %u has finished: %" PRIu64 " command%s, the last one is #%" PRIu64 ".\n", stream, str.pending,
+			str.pending == 1 ? "" : "s", str.last_submitted);
 	else
 		out_printf(s->out, "Stream %u had nothing pending.\n", stream);
 	return NULL;

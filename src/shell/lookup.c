@@ -93,7 +93,8 @@ static struct err *unknown(const struct command *table, unsigned n, const char *
 {
 	char typed[40];
 	const char *nearest = NULL;
-	unsigned best = 3;
+	unsigned best = len < 3 ? 0 : len < 5 ? 2 : 3; /* of a short word, two wrong letters leave nothing to go by */
+	int up = *parent ? (int)strlen(parent) - 1 : 0;
 	struct err *e;
 
 	if (len >= sizeof typed)
@@ -111,8 +112,9 @@ static struct err *unknown(const struct command *table, unsigned n, const char *
 	}
 	e = err_new(ERR_USAGE, "unknown command: %s%s", parent, *typed ? typed : word);
 	if (nearest)
-		return err_cure(e, "Did you mean \"%s%s\"? \"help %s\" lists what there is", parent, nearest, parent);
-	return err_cure(e, "\"help %s\" lists what there is", parent);
+		return err_cure(e, "Did you mean \"%s%s\"? \"help%s%.*s\" lists what there is", parent, nearest, up ? " " : "", up,
+			parent);
+	return err_cure(e, "\"help%s%.*s\" lists what there is", up ? " " : "", up, parent);
 }
 
 static struct err *ambiguous(const char *parent, const char *word, size_t len, struct buf *names)

@@ -489,7 +489,8 @@ static bool on_break(struct session *s, const struct tsdb_stop *stop)
 		return false;
 	s->target.last_break = stop->break_id;
 	vars_set(s->vars, "bpnum_hit", stop->break_id);
-	out_printf(s->out, "%s %d, ", temporary ? "Temporary breakpoint" : "Breakpoint", stop->break_id);
+	if (!breakpoints_silent(s->breaks))
+		out_printf(s->out, "%s %d, ", temporary ? "Temporary breakpoint" : "Breakpoint", stop->break_id);
 	return true;
 }
 
@@ -520,7 +521,8 @@ static bool on_agent_stop(struct session *s)
 		break;
 	}
 	vars_set(s->vars, "seq", (int64_t)stop->seq);
-	tell_cmd(s, stop->seq);
+	if (stop->why != TSDB_STOP_BREAK || !breakpoints_silent(s->breaks))
+		tell_cmd(s, stop->seq);
 	return true;
 }
 

@@ -304,11 +304,12 @@ static void breakpoints_in_a_replay(void **state)
 	shows(s, "break seq 12", "^Breakpoint 4 at command if seq == 12$");
 	shows(s, "break", "needs to know where");
 	shows(s, "break launch if no_such_field > 1", "no_such_field");
+	shows(s, "break kernel matmul if", "nothing stands behind \"if\"");
 	shows(s, "commands 1\nprint 1+1\nend", "");
 	shows(s, "replay start\nreplay continue", "reakpoint 2, #7 copy");
 	shows(s, "continue", "Breakpoint 1, #11 matmul.*\n\\$1 = 2");
 	shows(s, "info breakpoints", "^1 +keep +y +1 +kernel matmul\n +stop only if grid_x < 10");
-	shows(s, "ignore 4 1", "Will ignore next 1 crossings of breakpoint 4");
+	shows(s, "ignore 4 1", "Will ignore the next hit of breakpoint 4");
 	shows(s, "continue", "^The end of the trace");
 	shows(s, "reverse-continue", "^Breakpoint 4, #12 ");
 	shows(s, "disable 4\nreverse-continue", "^Breakpoint 1, #11 ");
@@ -316,6 +317,19 @@ static void breakpoints_in_a_replay(void **state)
 	shows(s, "delete 3-4\ninfo breakpoints --json", "\"id\":1");
 	shows(s, "delete 3", "no breakpoint 3");
 	shows(s, "delete\ninfo breakpoints", "^No breakpoints\\.$");
+}
+
+static void commands_in_commands(void **state)
+{
+	struct session *s = with_trace(state);
+
+	shows(s, "break copy\nbreak seq 12", "Breakpoint 2");
+	shows(s, "commands 1\nprint 5\ncommands 2\nprint 6\nend\nprint 7\nend", "");
+	shows(s, "info breakpoints", "^1 .*\n +print 5\n +commands 2\n +print 6\n +end\n +print 7\n2 .*");
+	shows(s, "replay start\nreplay continue", "#7 copy.*\n\\$1 = 5\n\\$2 = 7\n");
+	shows(s, "info breakpoints", "2 .*\n.*\n? *print 6\n");
+	shows(s, "replay continue", "#12 .*\n\\$3 = 6\n");
+	shows(s, "commands 1\nprint 5", "have no end");
 }
 
 static void saves_and_sources(void **state)
@@ -495,6 +509,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(replays, setup, teardown),
 		cmocka_unit_test_setup_teardown(begins_in_mid_run, setup, teardown),
 		cmocka_unit_test_setup_teardown(breakpoints_in_a_replay, setup, teardown),
+		cmocka_unit_test_setup_teardown(commands_in_commands, setup, teardown),
 		cmocka_unit_test_setup_teardown(saves_and_sources, setup, teardown),
 		cmocka_unit_test_setup_teardown(scripts_stop_at_an_error, setup, teardown),
 		cmocka_unit_test_setup_teardown(settings_and_support, setup, teardown),

@@ -198,9 +198,28 @@ static void what_is_refused(void **state)
 	refused("frobnicate", "unknown command: frobnicate");
 	refused("braek copy", "Did you mean \"break\"?");
 	refused("info frob", "unknown command: info frob");
+	refused("info frob", "\"help info\" lists what there is");
+	refused("frobnicate", "\"help\" lists what there is");
 	refused("info s", "ambiguous command: info s");
 	refused("%", "unknown command");
 	refused("replay strat", "Did you mean \"replay start\"?");
+}
+
+/* Of one or two letters nothing can be guessed; of three or four, one may be wrong. */
+static void short_words_are_not_guessed(void **state)
+{
+	static const char *const words[] = {"y", "if", "end"};
+	const struct command *c;
+	const char *rest;
+
+	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
+		struct err *e = lookup_command(commands, commands_count, words[i], &c, &rest);
+
+		assert_non_null(e);
+		assert_null(strstr(e->cure, "Did you mean"));
+		err_free(e);
+	}
+	refused("siew", "Did you mean \"view\"?");
 }
 
 static void distances(void **state)
@@ -220,6 +239,7 @@ int main(void)
 		cmocka_unit_test(manual_has_every_command),
 		cmocka_unit_test(what_people_type),
 		cmocka_unit_test(what_is_refused),
+		cmocka_unit_test(short_words_are_not_guessed),
 		cmocka_unit_test(distances),
 	};
 

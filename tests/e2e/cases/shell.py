@@ -77,6 +77,16 @@ def test_commands_of_a_breakpoint(t):
     t.match(r'exited normally', r.out)
 
 
+def test_silent_commands(t):
+    with open(t.path('script'), 'w', encoding='utf-8') as f:
+        f.write('break launch\ncommands\n  silent\n  print seq\n  continue\nend\nrun\ninfo breakpoints\n')
+    r = t.tsdb('--gpu', t.gpu, '--batch', '-x', 'script', '--args', program('pipeline'))
+    t.equal(r.status, 0, 'exit status')
+    t.no_match(r'^Breakpoint 1, ', r.out)
+    t.check(len(re.findall(r'^\$\d+ = \d+$', r.out, re.M)) > 1, 'more than one stop')
+    t.match(r'^ +silent$', r.out)
+
+
 def test_redirections(t):
     with open(t.path('in'), 'w', encoding='utf-8') as f:
         f.write('first\nsecond\n')
