@@ -280,8 +280,8 @@ struct err *capture_stop(struct session *s)
 	s->plan.ending = true;
 	ctl->window.kind = TSDB_WINDOW_NONE;
 	process_configure(s); /* no further span */
+	recorder_await_end(s->recorder);
 	if (!at_agent(s)) {
-		recorder_await_end(s->recorder);
 		out_str(s->out, "The capture ends at the program's next GPU command; its memory is recorded then.\n");
 		return NULL;
 	}

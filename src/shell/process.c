@@ -358,7 +358,7 @@ static unsigned next_pause(struct session *s, struct pace *p, bool more)
 
 	p->seq = seq;
 	p->memory = memory;
-	if (more || drain_pressure(s->target.inf) >= PRESSURE_HIGH)
+	if (more || ((busy || flowing) && drain_pressure(s->target.inf) >= PRESSURE_HIGH))
 		return p->us = 0;
 	if (flowing)
 		return p->us = PAUSE_FIRST_US;
