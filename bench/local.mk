@@ -38,6 +38,9 @@ BENCHES = bench/bench-state bench/bench-stops
 .PHONY: bench
 bench: all
 	@for b in $(BENCHES); do echo "== $$b"; $(MAKE) -s $(AM_MAKEFLAGS) $$b && ./$$b || exit 1; done
+if HAVE_CUDA
+	@echo "== hash, on the software GPU"; LD_LIBRARY_PATH=softgpu ./bench/bench-hash
+endif
 if HAVE_NVCC
 	@echo "== capture"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-capture.py
 endif
