@@ -91,8 +91,9 @@ const char cmd_capture_window_help[] =
 	"                         were launched (1 without count)\n"
 	"  seq A-B                the commands #A to #B\n"
 	"  nvtx NAME              while a thread is inside the NVTX range called NAME\n"
-	"The trace begins with the state of the GPU at that point. The program stops when the\n"
-	"window closes (`set capture window-stop`). Example: capture window kernel matmul count 100\n";
+	"The trace begins with the state of the GPU at that point, and the contents of its memory\n"
+	"(`set capture memory`). The program stops when the window closes (`set capture\n"
+	"window-stop`). Example: capture window kernel matmul count 100\n";
 
 static struct err *window_usage(const char *why)
 {
