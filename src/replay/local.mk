@@ -5,9 +5,10 @@
 noinst_LIBRARIES += libreplay.a
 libreplay_a_SOURCES = src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h \
 	src/replay/replay.c src/replay/points.c src/replay/run.c src/replay/moves.c src/replay/watch.c \
-	src/replay/device.h src/replay/device-private.h src/replay/device.c src/replay/device-process.c
+	src/replay/device.h src/replay/device-private.h src/replay/device.c src/replay/device-process.c \
+	src/replay/plan.h src/replay/plan-private.h src/replay/plan.c src/replay/plan-scan.c
 HEADERS_TO_CHECK += src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h src/replay/device.h \
-	src/replay/device-private.h src/replay/plan.h
+	src/replay/device-private.h src/replay/plan.h src/replay/plan-private.h
 
 # The process that executes a trace on a device. libcuda.so.1 is opened when it runs, never linked. At a fixed, unusual address: where
 # programs have their code and heap, recorded pinned memory may be.
@@ -63,6 +64,11 @@ tests_unit_test_replay_moves_LDADD = $(REPLAY_TEST_LIBS)
 tests_unit_test_replay_run_SOURCES = tests/unit/test-replay-run.c tests/unit/state-test.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_run_LDADD = $(REPLAY_TEST_LIBS)
+check_PROGRAMS += tests/unit/test-replay-plan
+TESTS += tests/unit/test-replay-plan
+tests_unit_test_replay_plan_SOURCES = tests/unit/test-replay-plan.c tests/unit/state-test.h tests/unit/cmds.h \
+	tests/unit/random-cmds.h tests/unit/random-trace.h
+tests_unit_test_replay_plan_LDADD = $(REPLAY_TEST_LIBS)
 # The client against a replayer without a device.
 check_PROGRAMS += tests/unit/test-replay-device tests/unit/fake-replayer
 TESTS += tests/unit/test-replay-device

@@ -40,6 +40,7 @@ struct plan {
 	struct plan_range *spoiled; /* memory that a command left out may have written, sorted, apart */
 	size_t nspoiled;
 	bool all_spoiled;
+	bool globals_spoiled;	/* modules' globals, and whatever lies in no allocation */
 };
 
 /* Streams as a whole. By default with all they depend on: what the program ordered before any of their commands (stream order, event
@@ -59,7 +60,8 @@ void plan_free(struct plan *p);
 
 /* "Left out: 3 launches and 1 copy on stream 2; everything after #90 (12 commands)." and the first of them, a line each. */
 void plan_print(struct buf *out, const struct plan *p);
-/* Whether this memory is what it would be in the whole replay up to to: only then comparing it with the recording makes sense. */
+/* Whether this memory, a part of an allocation, is what it would be in the whole replay up to to: only then comparing it with the
+ * recording makes sense. */
 bool plan_exact(const struct plan *p, uint64_t addr, uint64_t size);
 
 #endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A window as items: the fold says what is allocated, which record a wait waits for, and what the host knew. The surprise: for a plan
+ * it is enough to know what the host knew at one moment, the last command asked for, since the host never forgets.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "replay/plan-private.h"
+#include "sbt/memory.h"
+
+#define ALIKE 256 /* touches of a command that are looked through for an equal one */
+
+/* ---- lanes ------------------------------------------------------------------------------------------------------------- */
+
+uint32_t plan_scan_lane(const struct plan_scan *s, uint32_t id)
+{
+	for (uint32_t i = s->nlanes; i--;)
+		if (s->lanes[i].id == id)
+			return i;
+	return UINT32_MAX;
+}
+
+static uint32_t lane_of(struct plan_scan *s, uint32_t id)
+{
+	uint32_t i = plan_scan_lane(s, id);
+	struct state_stream st;
+
+	if (i == UINT32_MAX) {
+		PLAN_ROOM(s->lanes, s->nlanes, s->cap_lanes);
+		i = s->nlanes++;
+		s->lanes[i] = (struct plan_lane){.id = id};
+	}
+	if (!s->lanes[i].known && state_stream_by_id(s->s, id, &st)) {
+		s->lanes[i].known = true;
+		s->lanes[i].ctx = st.ctx;
+		s->lanes[i].is_default = st.is_default;
+		s->lanes[i].blocking = !(st.flags & 1) && !st.is_default;
+	}
+	return i;
+}
+
+/* ---- allocations --------------------------------------------------------------------------------------------------------- */
+
+static size_t slot_of(const struct plan_scan *s, uint64_t seq)
+{
+	size_t i = (size_t)(seq * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (s->slots - 1);
+
+	while (s->alloc_seqs[i] && s->alloc_seqs[i] != seq + 1)
+		i = (i + 1) & (s->slots - 1);
+	return i;
+}
+
+static void more_slots(struct plan_scan *s)
+{
+	uint64_t *seqs = s->alloc_seqs;
+	uint32_t *keys = s->alloc_keys;
+	size_t old = s->slots;
+
+	s->slots = old ? old * 2 : 256;
+	s->alloc_seqs = xcalloc(s->slots, sizeof *s->alloc_seqs);
+	s->alloc_keys = xcalloc(s->slots, sizeof *s->alloc_keys);
+	for (size_t i = 0; i < old; i++) {
+		size_t to = seqs[i] ? slot_of(s, seqs[i] - 1) : 0;
+
+		if (!seqs[i])
+			continue;
+		s->alloc_seqs[to] = seqs[i];
+		s->alloc_keys[to] = keys[i];
+	}
+	free(seqs);
+	free(keys);
+}
+
+/* Keys from 1. Two allocations are never made by one command. */
+static uint32_t key_of(struct plan_scan *s, const struct state_alloc *a)
+{
+	size_t i;
+
+	if (2 * s->nallocs >= s->slots)
+		more_slots(s);
+	i = slot_of(s, a->alloc_seq);
+	if (!s->alloc_seqs[i]) {
+		s->alloc_seqs[i] = a->alloc_seq + 1;
+		s->alloc_keys[i] = (uint32_t)++s->nallocs;
+	}
+	return s->alloc_keys[i];
+}
+
+/* ---- what a command touches ---------------------------------------------------------------------------------------------- */
+
+static void touch(struct plan_scan *s, struct plan_item *it, uint32_t key, unsigned how, uint64_t addr, uint64_t end)
+{
+	for (uint32_t i = 0; i < it->ntouches && i < ALIKE; i++) {
+		struct plan_touch *t = &s->touches[it->touch + i];
+
+		if (t->key == key && t->addr == addr && t->end == end) {
+			t->how |= how;
+			return;
+		}
+	}
+	PLAN_ROOM(s->touches, s->ntouches, s->cap_touches);
+	s->touches[s->ntouches++] = (struct plan_touch){.key = key, .how = how, .addr = addr, .end = end};
+	it->ntouches++;
+}
+
+/* n bytes at addr. on_host: memory of the program if it is no allocation, which a command is not made wrong by. */
+static void touch_range(struct plan_scan *s, struct plan_item *it, uint64_t addr, uint64_t n, unsigned how, bool on_host)
+{
+	uint64_t end = n > UINT64_MAX - addr ? UINT64_MAX : addr + n;
+	struct state_alloc a;
+
+	if (!n)
+		return;
+	if (state_alloc_at(s->s, addr, &a))
+		touch(s, it, key_of(s, &a), how, addr, end);
+	else if (!on_host)
+		touch(s, it, 0, how, addr, end);
+}
+
+/* Bytes from the first to the last one of depth slices of rows. */
+static uint64_t extent(uint64_t width, uint64_t rows, uint64_t pitch, uint64_t depth, uint64_t slice)
+{
+	unsigned __int128 n = width;
+
+	n += (unsigned __int128)(rows > 1 ? rows - 1 : 0) * pitch;
+	n += (unsigned __int128)(depth > 1 ? depth - 1 : 0) * slice;
+	return n > UINT64_MAX ? UINT64_MAX : (uint64_t)n;
+}
+
+static void touch_copy(struct plan_scan *s, struct plan_item *it, const struct sbt_cmd_copy *u)
+{
+	uint64_t width = u->width ? u->width : u->size, rows = u->width ? u->height : 1, depth = u->width ? u->depth : 1;
+	bool from_host = u->dir == SBT_COPY_H2D || u->dir == SBT_COPY_H2H || u->dir == SBT_COPY_ANY;
+	bool to_host = u->dir == SBT_COPY_D2H || u->dir == SBT_COPY_H2H || u->dir == SBT_COPY_ANY;
+
+	touch_range(s, it, u->src, extent(width, rows, u->src_pitch, depth, u->src_slice), PLAN_READS, from_host);
+	touch_range(s, it, u->dst, extent(width, rows, u->dst_pitch, depth, u->dst_slice), PLAN_WRITES, to_host);
+}
+
+static void touch_fill(struct plan_scan *s, struct plan_item *it, const struct sbt_cmd_fill *u)
+{
+	uint64_t n = u->width ? extent(u->width * (u->elem ? u->elem : 1), u->height, u->dst_pitch, 1, 0) : u->size;
+
+	touch_range(s, it, u->dst, n, PLAN_WRITES, false);
+}
+
+static void touch_words(struct plan_scan *s, struct plan_item *it, const uint8_t *p, uint64_t n)
+{
+	struct state_alloc a;
+	uint64_t v;
+
+	for (uint64_t i = 0; i + 8 <= n; i += 8) {
+		memcpy(&v, p + i, 8);
+		if (v > 0xffff && state_alloc_at(s->s, v, &a))
+			touch(s, it, key_of(s, &a), PLAN_READS | PLAN_WRITES, a.addr, a.addr + a.size);
+	}
+}
+
+static bool has_globals(const struct plan_scan *s, uint32_t module)
+{
+	if (module == SBT_NO_ID)
+		return s->nmodules || s->unlisted_globals;
+	for (size_t i = 0; i < s->nmodules; i++)
+		if (s->modules[i] == module)
+			return true;
+	return s->unlisted_globals;
+}
+
+static void touch_launch(struct plan_scan *s, struct plan_item *it, const struct sbt_cmd_launch *u)
+{
+	const uint8_t *args = u->args.p, *p;
+	struct state_kernel k;
+
+	if (u->kernel >= SBT_NO_ID || !state_kernel_by_id(s->s, (uint32_t)u->kernel, &k) || (k.params.len >= 8 && !u->args.len)) {
+		it->everything = true;
+		return;
+	}
+	if (has_globals(s, k.module))
+		touch(s, it, 0, PLAN_READS | PLAN_WRITES, 0, 0);
+	if (k.params.len < 8)
+		touch_words(s, it, args, u->args.len);
+	p = k.params.p;
+	for (uint64_t i = 0; i + 8 <= k.params.len; i += 8) {
+		uint32_t off, size;
+
+		memcpy(&off, p + i, 4);
+		memcpy(&size, p + i + 4, 4);
+		if (size < 8 || off > u->args.len || size > u->args.len - off)
+			continue;
+		touch_words(s, it, args + off + (-off & 7), size - (-off & 7));
+	}
+}
+
+static void touch_graph(struct plan_scan *s, struct plan_item *it, uint64_t exec);
+
+static void touch_cmd(struct plan_scan *s, struct plan_item *it, const struct sbt_cmd *c, bool in_graph)
+{
+	switch (c->kind) {
+	case SBT_LAUNCH:
+		touch_launch(s, it, &c->u.launch);
+		return;
+	case SBT_COPY:
+		touch_copy(s, it, &c->u.copy);
+		return;
+	case SBT_FILL:
+		touch_fill(s, it, &c->u.fill);
+		return;
+	case SBT_BATCH:
+		if (c->u.batch.is_wait)
+			it->waits_all = true;
+		else
+			touch_range(s, it, c->u.batch.addr, c->u.batch.elem, PLAN_WRITES, false);
+		return;
+	case SBT_EVENT_RECORD:
+		return;
+	case SBT_STREAM_WAIT:
+		it->waits_all |= in_graph;
+		return;
+	case SBT_GRAPH_LAUNCH:
+		if (!in_graph) {
+			touch_graph(s, it, c->u.graph_launch.exec);
+			return;
+		}
+		it->everything = true;
+		return;
+	default: /* a host function, and what will be invented */
+		it->everything = true;
+	}
+}
+
+static void touch_graph(struct plan_scan *s, struct plan_item *it, uint64_t exec)
+{
+	struct state_node n;
+	unsigned i = 0;
+
+	for (; exec < SBT_NO_ID && state_graph_node(s->s, (uint32_t)exec, i, &n); i++) {
+		struct sbt_cmd c;
+
+		if (n.type == SBT_NODE_EMPTY || n.type == SBT_NODE_EVENT_RECORD)
+			continue;
+		if (n.type == SBT_NODE_WAIT_EVENT)
+			it->waits_all = true;
+		else if (n.payload.len && sbt_unpack(&c, n.payload.p, n.payload.len))
+			touch_cmd(s, it, &c, true);
+		else
+			it->everything = true;
+	}
+	if (!i)
+		it->everything = true; /* nobody saw what is in it */
+}
+
+/* ---- recorded memory --------------------------------------------------------------------------------------------------------- */
+
+static void note_global(struct plan_scan *s, uint64_t module)
+{
+	if (module >= SBT_NO_ID) {
+		s->unlisted_globals = true;
+		return;
+	}
+	for (size_t i = 0; i < s->nmodules; i++)
+		if (s->modules[i] == module)
+			return;
+	PLAN_ROOM(s->modules, s->nmodules, s->cap_modules);
+	s->modules[s->nmodules++] = (uint32_t)module;
+}
+
+static struct err *note_memory(void *arg, const struct sbt_memory *m)
+{
+	struct plan_scan *s = arg;
+
+	if (m->owner == SBT_MEMORY_GLOBAL)
+		note_global(s, m->module);
+	if ((m->role != SBT_MEMORY_INPUT && m->role != SBT_MEMORY_EFFECT) || !m->has_bytes || m->missing)
+		return NULL;
+	if (s->nrecorded && s->recorded[s->nrecorded - 1] == m->seq)
+		return NULL;
+	PLAN_ROOM(s->recorded, s->nrecorded, s->cap_recorded);
+	s->recorded[s->nrecorded++] = m->seq;
+	return NULL;
+}
+
+static bool is_recorded(const struct plan_scan *s, uint64_t seq)
+{
+	size_t lo = 0, hi = s->nrecorded;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (s->recorded[mid] < seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->nrecorded && s->recorded[lo] == seq;
+}
+
+/* ---- the fold ------------------------------------------------------------------------------------------------------------- */
+
+static void add_item(struct plan_scan *s, const struct sbt_cmd *c)
+{
+	static const bool leavable[SBT_KIND_END] = {[SBT_LAUNCH] = true, [SBT_COPY] = true, [SBT_FILL] = true, [SBT_HOST_FUNC] = true,
+		[SBT_GRAPH_LAUNCH] = true, [SBT_BATCH] = true};
+	struct state_event ev;
+	struct plan_item it = {.seq = c->seq, .kind = c->kind, .leavable = leavable[c->kind], .wait_stream = UINT32_MAX,
+		.touch = s->ntouches, .recorded = is_recorded(s, c->seq), .stream = lane_of(s, sbt_cmd_stream(c))};
+
+	touch_cmd(s, &it, c, false);
+	if (c->kind == SBT_STREAM_WAIT && c->u.stream_wait.event < SBT_NO_ID &&
+		state_event_by_id(s->s, (uint32_t)c->u.stream_wait.event, &ev) && ev.record_seq) {
+		it.wait_stream = lane_of(s, ev.stream);
+		it.wait_seq = ev.record_seq;
+	}
+	PLAN_ROOM(s->items, s->n, s->cap);
+	s->items[s->n++] = it;
+}
+
+/* What the host knows to be finished before the command upto is needed. Streams that are gone are finished. */
+static void host_knows(struct plan_scan *s, uint64_t upto)
+{
+	struct state_stream st;
+
+	for (uint32_t i = 0; i < s->nlanes; i++) {
+		struct plan_lane *l = &s->lanes[i];
+
+		if (!state_stream_by_id(s->s, l->id, &st))
+			l->needed = upto - 1;
+		else
+			l->needed = st.head ? st.head - 1 : st.last_submitted;
+	}
+}
+
+static struct err *scan(struct plan_scan *s, struct sbt_cursor *cursor, uint64_t first, uint64_t last, uint64_t upto)
+{
+	const struct sbt_cmd *c;
+	bool known = false;
+
+	TRY(sbt_cursor_seek(cursor, first));
+	for (;;) {
+		const struct sbt_kind_desc *d;
+
+		TRY(sbt_cursor_next(cursor, &c));
+		if (!known && (!c || c->seq >= upto)) {
+			known = true;
+			host_knows(s, upto);
+		}
+		if (!c || c->seq > last)
+			return NULL;
+		d = sbt_kind(c->kind);
+		if (d && d->cls == SBT_CLASS_WORK && !c->result && !(c->flags & SBT_F_GRAPH))
+			add_item(s, c);
+		TRY(state_apply(s->s, c));
+	}
+}
+
+/* Programs ask for a global's address long after kernels have written to it. */
+static struct err *find_globals(struct plan_scan *s, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
+{
+	const struct sbt_cmd *c;
+
+	TRY(sbt_cursor_seek(cursor, first));
+	for (;;) {
+		TRY(sbt_cursor_next(cursor, &c));
+		if (!c || c->seq > last)
+			return NULL;
+		if (c->kind == SBT_GLOBAL_DEF)
+			note_global(s, c->u.global_def.module);
+	}
+}
+
+struct err *plan_scan(struct plan_scan *ret, struct sbt_reader *trace, uint64_t first, uint64_t last, uint64_t upto)
+{
+	struct sbt_cursor *cursor = NULL;
+	struct err *e;
+
+	*ret = (struct plan_scan){0};
+	e = state_at(&ret->s, trace, first - 1);
+	if (!e)
+		e = sbt_reader_memory(trace, first, last, note_memory, ret);
+	if (!e)
+		e = sbt_cursor_open(&cursor, trace);
+	if (!e)
+		e = find_globals(ret, cursor, first, last);
+	if (!e)
+		e = scan(ret, cursor, first, last, upto);
+	if (cursor)
+		sbt_cursor_close(cursor);
+	if (e)
+		plan_scan_free(ret);
+	return e;
+}
+
+void plan_scan_free(struct plan_scan *s)
+{
+	free(s->items);
+	free(s->touches);
+	free(s->lanes);
+	free(s->alloc_seqs);
+	free(s->alloc_keys);
+	free(s->recorded);
+	free(s->modules);
+	state_free(s->s);
+	*s = (struct plan_scan){0};
+}

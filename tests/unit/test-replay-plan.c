@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What partial replay leaves out, worked out by hand for small traces: order by streams, events, barriers and the host; memory.
+ *
+ * All begin alike: context 0 with legacy default stream 0, streams 1 and 2 non-blocking, 3 blocking; kernel 0 f(p), kernel 1 g(p, q), both of
+ * module 5; event 0; allocations A to D. Seqs 1 to 12; the window begins with 13.
+ */
+#include "random-trace.h"
+#include "replay/plan.h"
+#include "sbt/memory.h"
+
+#define FIRST 13
+#define A UINT64_C(0x100000)
+#define B UINT64_C(0x200000)
+#define C UINT64_C(0x300000)
+#define D UINT64_C(0x400000)
+#define SIZE UINT64_C(0x1000)
+
+static uint64_t seq;
+
+static void add(struct trace_maker *t, struct sbt_cmd c)
+{
+	assert_int_equal(c.seq, seq);
+	trace_add(t, c);
+	seq++;
+}
+
+static void begin(struct trace_maker *t)
+{
+	static const uint32_t params[] = {0, 8, 8, 8};
+
+	seq = 1;
+	trace_begin(t, 5);
+	add(t, cmd_ctx_create(seq, 0, 0));
+	add(t, cmd_stream_create(seq, 1, 1));
+	add(t, cmd_stream_create(seq, 2, 1));
+	add(t, cmd_stream_create(seq, 3, 0));
+	add(t, cmd_module_load(seq, 5));
+	add(t, cmd_kernel_def(seq, 0, 5, "f", params, 1));
+	add(t, cmd_kernel_def(seq, 1, 5, "g", params, 2));
+	add(t, cmd_event_create(seq, 0));
+	add(t, cmd_alloc(seq, A, SIZE));
+	add(t, cmd_alloc(seq, B, SIZE));
+	add(t, cmd_alloc(seq, C, SIZE));
+	add(t, cmd_alloc(seq, D, SIZE));
+}
+
+static void f(struct trace_maker *t, uint64_t stream, uint64_t p)
+{
+	struct sbt_cmd c = cmd_launch(seq, stream, 0);
+
+	c.u.launch.args = (struct sbt_blob){&p, 8};
+	add(t, c);
+}
+
+static void g(struct trace_maker *t, uint64_t stream, uint64_t p, uint64_t q)
+{
+	struct sbt_cmd c = cmd_launch(seq, stream, 1);
+	const uint64_t args[] = {p, q};
+
+	c.u.launch.args = (struct sbt_blob){args, 16};
+	add(t, c);
+}
+
+#define LIST(...) (const uint64_t[]){__VA_ARGS__ __VA_OPT__(,) 0}
+
+/* want ends with 0. */
+static void assert_skips(const struct plan *p, const uint64_t *want)
+{
+	size_t n = 0;
+
+	for (; want[n]; n++)
+		if (n >= p->nskip || p->skip[n] != want[n])
+			fail_msg("left out %d: want #%d, have #%d", (int)n, (int)want[n], n < p->nskip ? (int)p->skip[n] : -1);
+	assert_int_equal(p->nskip, n);
+}
+
+#define assert_stream_plan(r, stream, ...)                                                          \
+	do {                                                                                        \
+		struct plan p_;                                                                     \
+		ok(plan_stream(&p_, r, FIRST, sbt_reader_last_seq(r), &(uint32_t){stream}, 1, false)); \
+		assert_skips(&p_, LIST(__VA_ARGS__));                                               \
+		plan_free(&p_);                                                                     \
+	} while (0)
+
+/* 13 f(A) s1, 14 f(B) s1, 15 record s1, 16 f(C) s1, 17 wait s2, 18 f(D) s2, 19 f(D) s3 */
+static struct sbt_reader *with_events(void)
+{
+	struct trace_maker t;
+
+	begin(&t);
+	f(&t, 1, A);
+	f(&t, 1, B);
+	add(&t, cmd_event_record(seq, 1, 0));
+	f(&t, 1, C);
+	add(&t, cmd_stream_wait(seq, 2, 0));
+	f(&t, 2, D);
+	f(&t, 3, D);
+	return trace_end(&t);
+}
+
+static void events(void **arg)
+{
+	struct sbt_reader *r = with_events();
+	const uint32_t both[] = {1, 2};
+	struct plan p;
+
+	assert_stream_plan(r, 1, 18, 19);
+	assert_stream_plan(r, 2, 16, 19);
+	assert_stream_plan(r, 3, 16); /* D was written by #18, which comes after #15 */
+	ok(plan_stream(&p, r, FIRST, 19, both, 2, false));
+	assert_skips(&p, LIST(19));
+	assert_int_equal(p.from, 13);
+	assert_int_equal(p.to, 19);
+	assert_int_equal(p.executed, 4);
+	plan_free(&p);
+	fails(plan_stream(&p, r, FIRST, 19, &(uint32_t){7}, 1, false), ERR_NOT_FOUND);
+	fails(plan_stream(&p, r, 5, 99, both, 2, false), ERR_INCOMPLETE);
+	sbt_reader_close(r);
+}
+
+static void events_again(void **arg)
+{
+	struct trace_maker t;
+	struct sbt_reader *r;
+
+	begin(&t); /* the record that counts is the last one before the wait */
+	f(&t, 1, A);
+	add(&t, cmd_event_record(seq, 1, 0));
+	f(&t, 1, B);
+	add(&t, cmd_event_record(seq, 1, 0));
+	add(&t, cmd_stream_wait(seq, 2, 0));
+	f(&t, 2, D);
+	f(&t, 1, C); /* 19 */
+	add(&t, cmd_event_record(seq, 1, 0));
+	r = trace_end(&t);
+	assert_stream_plan(r, 2, 19);
+	sbt_reader_close(r);
+
+	begin(&t);
+	f(&t, 1, A);
+	add(&t, cmd_event_record(seq, 1, 0));
+	add(&t, cmd_stream_wait(seq, 2, 0));
+	f(&t, 1, B); /* 16 */
+	add(&t, cmd_event_record(seq, 1, 0));
+	f(&t, 2, D);
+	r = trace_end(&t);
+	assert_stream_plan(r, 2, 16);
+	sbt_reader_close(r);
+
+	begin(&t); /* recorded on another stream in between: only that one counts */
+	f(&t, 1, A); /* 13 */
+	add(&t, cmd_event_record(seq, 1, 0));
+	f(&t, 3, B); /* 15 */
+	add(&t, cmd_event_record(seq, 3, 0));
+	add(&t, cmd_stream_wait(seq, 2, 0));
+	f(&t, 2, D);
+	r = trace_end(&t);
+	assert_stream_plan(r, 2, 13);
+	sbt_reader_close(r);
+}
+
+/* 13 f(A) s3, 14 f(B) s1, 15 f(C) default, 16 f(D) s3, 17 f(A) default */
+static void default_stream(void **arg)
+{
+	struct trace_maker t;
+	struct sbt_reader *r;
+
+	begin(&t);
+	f(&t, 3, A);
+	f(&t, 1, B);
+	f(&t, 0, C);
+	f(&t, 3, D);
+	f(&t, 0, A);
+	r = trace_end(&t);
+	assert_stream_plan(r, 3, 14, 17);
+	assert_stream_plan(r, 1, 13, 15, 16, 17);
+	assert_stream_plan(r, 0, 14);
+	sbt_reader_close(r);
+}
+
+/* 13 f(A) s1, 14 sync s1, 15 its end, 16 f(B) s1, 17 f(C) s2, 18 sync s1, 19 its end */
+static void host(void **arg)
+{
+	struct trace_maker t;
+	struct sbt_reader *r;
+
+	begin(&t);
+	f(&t, 1, A);
+	add(&t, cmd_sync_stream(seq, 1));
+	add(&t, cmd_sync_end(seq, 14));
+	f(&t, 1, B);
+	f(&t, 2, C);
+	add(&t, cmd_sync_stream(seq, 1));
+	add(&t, cmd_sync_end(seq, 18));
+	r = trace_end(&t);
+	assert_stream_plan(r, 2, 16);
+	assert_stream_plan(r, 1, 17);
+	sbt_reader_close(r);
+}
+
+/* 13 h2d A s1, 14 fill B s1, 15 copy C <- A s2, 16 f(C) s2, 17 copy D <- B s3 */
+static void memory(void **arg)
+{
+	struct trace_maker t;
+	struct sbt_reader *r;
+
+	begin(&t);
+	add(&t, cmd_copy(seq, 1, SBT_COPY_H2D, A, 0x7000, 64, true));
+	add(&t, cmd_fill(seq, 1, B, 64));
+	add(&t, cmd_copy(seq, 2, SBT_COPY_D2D, C, A, 64, true));
+	f(&t, 2, C);
+	add(&t, cmd_copy(seq, 3, SBT_COPY_D2D, D, B + 100, 64, true));
+	r = trace_end(&t);
+	assert_stream_plan(r, 2, 14, 17);
+	assert_stream_plan(r, 3, 15, 16);
+	assert_stream_plan(r, 1, 15, 16, 17);
+	sbt_reader_close(r);
+}
+
+static void unknown(void **arg)
+{
+	struct trace_maker t;
+	struct sbt_reader *r;
+	struct sbt_cmd c;
+
+	begin(&t); /* 14 has parameters that were not recorded: it may read anything */
+	f(&t, 1, A);
+	add(&t, cmd_launch(seq, 2, 0));
+	f(&t, 1, B);
+	r = trace_end(&t);
+	assert_stream_plan(r, 2, 15);
+	assert_stream_plan(r, 1); /* it may write anything, too: all is needed */
+	sbt_reader_close(r);
+
+	for (int with = 0; with < 2; with++) { /* a global of the module, asked for when all is over */
+		begin(&t);
+		f(&t, 1, A);
+		f(&t, 2, B);
+		if (with) {
+			c = cmd_any(seq, SBT_GLOBAL_DEF);
+			c.u.global_def.module = 5;
+			c.u.global_def.global_name = cmd_blob("counter");
+			c.u.global_def.addr = 0x500000;
+			c.u.global_def.size = 4;
+			add(&t, c);
+		}
+		r = trace_end(&t);
+		if (with)
+			assert_stream_plan(r, 2);
+		else
+			assert_stream_plan(r, 2, 13);
+		sbt_reader_close(r);
+	}
+}
+
+/* 13 f(A) s1 fails, 14 f(A) s1 into a graph, 15 f(B) s2 */
+static void not_executed(void **arg)
+{
+	struct trace_maker t;
+	struct sbt_reader *r;
+	const uint64_t a = A;
+	struct sbt_cmd c;
+
+	begin(&t);
+	c = cmd_launch(seq, 1, 0);
+	c.u.launch.args = (struct sbt_blob){&a, 8};
+	c.result = 700;
+	add(&t, c);
+	c.seq = seq;
+	c.result = 0;
+	c.flags = SBT_F_GRAPH;
+	add(&t, c);
+	f(&t, 2, B);
+	r = trace_end(&t);
+	assert_stream_plan(r, 2);
+	sbt_reader_close(r);
+}
+
+/* 13 h2d A s1, 14 fill B s1, 15 f(D) s1, 16 g(A, B) s2, 17 g(D, A) s2 */
+static struct sbt_reader *for_alone(bool recorded)
+{
+	struct sbt_memory m = {.seq = 13, .role = SBT_MEMORY_INPUT, .owner = SBT_MEMORY_ANY, .addr = 0x7000, .size = 64,
+		.module = SBT_NO_ID, .has_bytes = true};
+	struct trace_maker t;
+	uint8_t bytes[64] = {1};
+	uint32_t id;
+
+	begin(&t);
+	add(&t, cmd_copy(seq, 1, SBT_COPY_H2D, A, 0x7000, 64, true));
+	add(&t, cmd_fill(seq, 1, B, 64));
+	f(&t, 1, D);
+	g(&t, 2, A, B);
+	g(&t, 2, D, A);
+	if (recorded) {
+		ok(sbt_writer_memory(t.w, &m, &id));
+		ok(sbt_writer_memory_bytes(t.w, id, bytes, 64));
+	}
+	return trace_end(&t);
+}
+
+static void refused(struct sbt_reader *r, uint64_t last, const char *reader, const char *writer)
+{
+	struct plan p;
+	struct err *e = plan_stream(&p, r, FIRST, last, &(uint32_t){2}, 1, true);
+
+	assert_non_null(e);
+	assert_int_equal(e->code, ERR_INCOMPLETE);
+	if (!strstr(e->what, reader) || !strstr(e->what, writer))
+		fail_msg("%s", e->what);
+	err_free(e);
+}
+
+static void alone(void **arg)
+{
+	struct sbt_reader *r = for_alone(true);
+	struct plan p;
+
+	ok(plan_stream(&p, r, FIRST, 16, &(uint32_t){2}, 1, true));
+	assert_skips(&p, LIST(13, 15));
+	assert_true(p.recorded_inputs);
+	assert_true(plan_exact(&p, A, SIZE));
+	assert_true(plan_exact(&p, B, SIZE));
+	assert_false(plan_exact(&p, D, 1));
+	plan_free(&p);
+	refused(r, 17, "#17 g<<<", "#15 f<<<");
+	sbt_reader_close(r);
+	r = for_alone(false);
+	refused(r, 16, "#16 g<<<", "#13 copy");
+	sbt_reader_close(r);
+}
+
+static void ranges(void **arg)
+{
+	struct sbt_reader *r = with_events();
+	struct buf b = BUF_INIT;
+	struct plan p;
+
+	ok(plan_range(&p, r, FIRST, 19, 18, 18));
+	assert_skips(&p, LIST(16));
+	assert_int_equal(p.behind, 1);
+	assert_int_equal(p.executed, 3);
+	assert_true(plan_exact(&p, A, SIZE));
+	assert_false(plan_exact(&p, C, 1));
+	assert_false(plan_exact(&p, C + SIZE - 1, 100));
+	assert_true(plan_exact(&p, C + SIZE, 100));
+	assert_true(plan_exact(&p, D, SIZE)); /* #19 comes after the end */
+	plan_print(&b, &p);
+	assert_string_equal(buf_cstr(&b), "Left out: 1 launch on stream 1; 1 launch on stream 3; 1 of these comes after #18.\n"
+		"  #16 f<<<(64,1,1),(256,1,1)>>> stream 1\n  #19 f<<<(64,1,1),(256,1,1)>>> stream 3\n");
+	plan_free(&p);
+	ok(plan_range(&p, r, FIRST, 19, 13, 19));
+	assert_skips(&p, LIST());
+	buf_clear(&b);
+	plan_print(&b, &p);
+	assert_string_equal(buf_cstr(&b), "Left out: nothing.\n");
+	buf_free(&b);
+	plan_free(&p);
+	fails(plan_range(&p, r, FIRST, 19, 12, 15), ERR_NOT_FOUND);
+	fails(plan_range(&p, r, FIRST, 19, 15, 14), ERR_USAGE);
+	sbt_reader_close(r);
+}
+
+static void kernels(void **arg)
+{
+	struct sbt_reader *r = with_events();
+	struct plan p;
+
+	ok(plan_kernel(&p, r, FIRST, 19, "f", 3));
+	assert_int_equal(p.from, 16);
+	assert_int_equal(p.to, 16);
+	assert_skips(&p, LIST());
+	assert_int_equal(p.behind, 2);
+	plan_free(&p);
+	fails(plan_kernel(&p, r, FIRST, 19, "f", 6), ERR_NOT_FOUND);
+	fails(plan_kernel(&p, r, FIRST, 19, "f", 0), ERR_USAGE);
+	fails(plan_kernel(&p, r, FIRST, 19, "g*", 1), ERR_NOT_FOUND);
+	sbt_reader_close(r);
+}
+
+/* Against the definition: for random commands, the plan is closed over same stream and known pointers, and never more than all. */
+static void random_plans(void **arg)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct sbt_reader *r = trace_random(seed * 31, 300, 50, 0, NULL, NULL);
+
+		for (uint32_t stream = 0; stream < 6; stream++) {
+			struct plan p;
+			struct err *e = plan_stream(&p, r, 40, 290, &stream, 1, seed % 2);
+
+			if (e && e->code != ERR_NOT_FOUND && e->code != ERR_INCOMPLETE)
+				fail_msg("%s", e->what);
+			err_free(e);
+			if (e)
+				continue;
+			for (size_t i = 1; i < p.nskip; i++)
+				assert_true(p.skip[i - 1] < p.skip[i]);
+			for (size_t i = 1; i < p.nspoiled; i++)
+				assert_true(p.spoiled[i - 1].end < p.spoiled[i].addr);
+			for (size_t i = 0; i < p.ncounts; i++)
+				assert_true(p.counts[i].stream != stream);
+			plan_free(&p);
+		}
+		sbt_reader_close(r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(events), cmocka_unit_test(events_again), cmocka_unit_test(default_stream), cmocka_unit_test(host),
+		cmocka_unit_test(memory), cmocka_unit_test(unknown), cmocka_unit_test(not_executed), cmocka_unit_test(alone),
+		cmocka_unit_test(ranges), cmocka_unit_test(kernels), cmocka_unit_test(random_plans),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
