@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kernels from recorded code: a cubin where there is an NVIDIA GPU, PTX on the software GPU, which knows nothing else. Two modules of
- * the program with the same code are two modules here: each has globals of its own.
+ * the program with the same code are two modules here: each has globals of its own. Where the code that a kernel came from is not
+ * known, or cannot run here, one that the trace has with a kernel of this name and signature is taken, and a note says so.
  */
 #include "replay/replayer-int.h"
 
@@ -66,13 +67,80 @@ static struct rmodule *module_of(struct rp *rp, struct rkernel *k)
 	return m;
 }
 
+/* ---- by name --------------------------------------------------------------------------------------------------------------- */
+
+static bool has_signature(struct rp *rp, const struct rkernel *k, CUfunction f)
+{
+	size_t offset, size;
+
+	for (unsigned i = 0; i < k->nparams && rp->d.cuFuncGetParamInfo; i++)
+		if (rp->d.cuFuncGetParamInfo(f, i, &offset, &size) || offset != k->params[2 * i] || size != k->params[2 * i + 1])
+			return false;
+	return true;
+}
+
+static CUmodule probe(struct rp *rp, unsigned i, uint64_t hash)
+{
+	struct buf code = BUF_INIT;
+	bool is_ptx;
+
+	if (!rp->probes[i].tried) {
+		struct err *e = get_code(rp, hash, "a kernel", &code, &is_ptx);
+
+		if (e || rp->d.cuModuleLoadData(&rp->probes[i].module, code.data))
+			rp->probes[i].module = NULL;
+		rp->probes[i].tried = true;
+		err_free(e);
+		buf_free(&code);
+	}
+	return rp->probes[i].module;
+}
+
+/* The hash of a code that has such a kernel and can be loaded here; 0: none. */
+static uint64_t hash_by_name(struct rp *rp, const struct rkernel *k)
+{
+	uint64_t hash;
+	unsigned n = 0;
+	bool is_ptx;
+	CUfunction f;
+
+	while (sbt_reader_code_at(rp->trace, n, &hash, &is_ptx))
+		n++;
+	if (!rp->probes)
+		rp->probes = xcalloc(n + 1, sizeof *rp->probes);
+	for (unsigned i = 0; sbt_reader_code_at(rp->trace, i, &hash, &is_ptx); i++) {
+		CUmodule m = rp->d.soft && !is_ptx ? NULL : probe(rp, i, hash);
+
+		if (m && !rp->d.cuModuleGetFunction(&f, m, k->name) && has_signature(rp, k, f))
+			return hash;
+	}
+	return 0;
+}
+
+/* ---- functions --------------------------------------------------------------------------------------------------------------- */
+
+static struct err *load_by_name(struct rp *rp, struct rmodule *m, const struct rkernel *k, struct err *why)
+{
+	const uint64_t hash = hash_by_name(rp, k);
+
+	if (!hash)
+		return why;
+	err_free(why);
+	m->code_hash = hash;
+	window_note(rp, false, "the code of %s is one with a kernel of that name: %s", k->name,
+		k->code_hash ? "its own cannot run here" : "the recording does not say which it was");
+	return load_module(rp, m, k->name);
+}
+
 struct err *code_function(struct rp *rp, struct rkernel *k, CUfunction *ret)
 {
 	*ret = k->function;
 	if (*ret)
 		return NULL;
 	struct rmodule *m = module_of(rp, k);
-	TRY(load_module(rp, m, k->name));
+	struct err *e = load_module(rp, m, k->name);
+	if (e)
+		TRY(load_by_name(rp, m, k, e));
 	CUresult r = rp->d.cuModuleGetFunction(ret, m->handle, k->name);
 	if (r == CUDA_ERROR_NOT_FOUND)
 		return rp_fail(rp, REPLAYER_E_TRACE, 0, "the recorded code does not have the kernel %s", k->name);

@@ -199,6 +199,12 @@ struct marks {
 	unsigned head, n, since;
 };
 
+/* A code of the trace, loaded to see which kernels it has. */
+struct probe {
+	CUmodule module; /* NULL: not tried, or it cannot be loaded here */
+	bool tried;
+};
+
 struct rp {
 	struct replayer_driver d;
 	struct sbt_reader *trace;
@@ -218,6 +224,7 @@ struct rp {
 	struct place place;
 	struct contents contents;
 	struct checkpoints checkpoints;
+	struct probe *probes; /* by number of the code; NULL: none yet */
 	struct edit *edits;
 	size_t nedits, cap_edits;
 	uint64_t *skip; /* sorted */

@@ -391,6 +391,15 @@ struct err *sbt_reader_keyframe(struct sbt_reader *r, uint64_t seq, uint64_t *re
 	return NULL;
 }
 
+bool sbt_reader_code_at(const struct sbt_reader *r, unsigned i, uint64_t *ret_hash, bool *ret_is_ptx)
+{
+	if (i >= r->codes.n)
+		return false;
+	*ret_hash = r->entries[r->codes.at[i]].first;
+	*ret_is_ptx = r->entries[r->codes.at[i]].last != 0;
+	return true;
+}
+
 struct err *sbt_reader_code(struct sbt_reader *r, uint64_t hash, struct buf *ret, bool *ret_is_ptx)
 {
 	for (size_t k = 0; k < r->codes.n; k++) {

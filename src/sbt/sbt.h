@@ -112,6 +112,8 @@ uint64_t sbt_reader_keyframe_seq(const struct sbt_reader *r, uint64_t seq);
 /* Frames of a stack, innermost first; *ret_n is 0 for id 0 or an id that the trace lacks. Owned by the reader. */
 struct err *sbt_reader_stack(struct sbt_reader *r, uint32_t id, const struct sbt_frame **ret, unsigned *ret_n) TS_CHECK;
 const struct sbt_host_module *sbt_reader_module(struct sbt_reader *r, uint32_t index);
+/* The hash of the i-th code; false past the end. */
+bool sbt_reader_code_at(const struct sbt_reader *r, unsigned i, uint64_t *ret_hash, bool *ret_is_ptx);
 /* The code with this hash appended to ret; ERR_NOT_FOUND when the trace lacks it. */
 struct err *sbt_reader_code(struct sbt_reader *r, uint64_t hash, struct buf *ret, bool *ret_is_ptx) TS_CHECK;
 
