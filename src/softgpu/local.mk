@@ -111,11 +111,14 @@ CLEANFILES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 
 # --- tests of the driver and CUPTI: C programs linked to the libraries as they were built ---------------
 if HAVE_CMOCKA
-PTX_TESTS = tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-flow
+PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-flow
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
 PTX_TEST_COMPILE = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 PTX_TEST_LINK = libptxtest.a $(CMOCKA_LIBS) -lpthread -lm
+tests_unit_test_softgpu_mem_SOURCES = tests/unit/test-softgpu-mem.c
+tests_unit_test_softgpu_mem_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_mem_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_insns_SOURCES = tests/unit/test-softgpu-ptx-insns.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_insns_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_insns_LDADD = $(PTX_TEST_LINK)
