@@ -9,6 +9,7 @@
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
+#include "capture/ptx.h"
 #include "capture/thread.h"
 
 #define H(handle) ((uint64_t)(uintptr_t)(handle))
@@ -322,7 +323,7 @@ void enter_stream_wait(struct call *c)
 
 /* ---- modules and libraries ------------------------------------------------------------------------------------------------ */
 
-static void loaded(struct call *c, uint64_t handle, bool is_library)
+static void loaded(struct call *c, uint64_t handle, bool is_library, const void *image)
 {
 	struct sbt_cmd_module_load *m = &c->cmd.u.module_load;
 	if (c->cmd.result || !handle)
@@ -341,6 +342,7 @@ static void loaded(struct call *c, uint64_t handle, bool is_library)
 	m->is_library = is_library;
 	m->code_hash = o->hash;
 	m->code_size = o->hash ? o->size : 0;
+	m->ptx_hash = m->file.p ? ptx_of_file(c->t, m->file.p) : ptx_of_image(c->t, image);
 }
 
 static void loading(struct call *c, const char *file)
@@ -362,8 +364,8 @@ void enter_module_load(struct call *c) /* data and fatbin */
 
 void exit_module_load(struct call *c) /* all: module comes first */
 {
-	const cuModuleLoadData_params *p = c->params;
-	loaded(c, p->module ? H(*p->module) : 0, false);
+	const cuModuleLoadData_params *p = c->params; /* the image comes second, or the file's name */
+	loaded(c, p->module ? H(*p->module) : 0, false, p->image);
 }
 
 void enter_library_load_file(struct call *c)
@@ -382,7 +384,7 @@ void enter_library_load(struct call *c)
 void exit_library_load(struct call *c)
 {
 	const cuLibraryLoadData_params *p = c->params;
-	loaded(c, p->library ? H(*p->library) : 0, true);
+	loaded(c, p->library ? H(*p->library) : 0, true, p->code);
 }
 
 static void unload(struct call *c, uint64_t handle)

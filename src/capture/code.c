@@ -31,24 +31,47 @@ static void send_pieces(struct thread *t, uint64_t hash, const uint8_t *code, si
 	}
 }
 
-void code_loaded(struct thread *t, const void *code, size_t size)
+bool code_wanted(void)
+{
+	return atomic_load_explicit(&agent.control->code, memory_order_relaxed) ||
+	       atomic_load_explicit(&agent.control->memory, memory_order_relaxed) != TSDB_MEMORY_NONE;
+}
+
+static uint64_t hash_of(const void *code, size_t size)
+{
+	const uint64_t hash = XXH64(code, size, 0);
+	return hash + !hash; /* 0 means "not known" */
+}
+
+static void send_once(struct thread *t, uint64_t hash, const void *code, size_t size, bool is_ptx)
 {
 	static struct map sent; /* hash -> 1 */
 	static struct spin one_at_a_time;
-	const bool is_ptx = size < 4 || memcmp(code, "\177ELF", 4) != 0;
-	uint64_t hash = XXH64(code, size, 0);
-	hash += !hash; /* 0 means "not known" */
-	t->loaded_hash = hash;
-	t->loaded_size = size;
-	if (!is_ptx && !driver.cuFuncGetParamInfo)
-		nvinfo_learn(code, size);
-	globals_learn(hash, code, size);
-	if (!atomic_load_explicit(&agent.control->code, memory_order_relaxed) &&
-		atomic_load_explicit(&agent.control->memory, memory_order_relaxed) == TSDB_MEMORY_NONE)
-		return;
 	spin_lock(&one_at_a_time);
 	const bool mine = !map_get(&sent, hash) && !map_put(&sent, hash, 1);
 	spin_unlock(&one_at_a_time);
 	if (mine)
 		send_pieces(t, hash, code, size, is_ptx);
+}
+
+uint64_t code_send(struct thread *t, const void *code, size_t size, bool is_ptx)
+{
+	if (!size)
+		return 0;
+	const uint64_t hash = hash_of(code, size);
+	send_once(t, hash, code, size, is_ptx);
+	return hash;
+}
+
+void code_loaded(struct thread *t, const void *code, size_t size)
+{
+	const bool is_ptx = size < 4 || memcmp(code, "\177ELF", 4) != 0;
+	const uint64_t hash = hash_of(code, size);
+	t->loaded_hash = hash;
+	t->loaded_size = size;
+	if (!is_ptx && !driver.cuFuncGetParamInfo)
+		nvinfo_learn(code, size);
+	globals_learn(hash, code, size);
+	if (code_wanted())
+		send_once(t, hash, code, size, is_ptx);
 }

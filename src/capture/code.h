@@ -5,11 +5,18 @@
 #ifndef CAPTURE_CODE_H
 #define CAPTURE_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct thread;
 
 /* Notes hash and size in t (loaded_hash, loaded_size) and sends the bytes in pieces, once per content, if control.code says so. */
 void code_loaded(struct thread *t, const void *code, size_t size);
+
+/* Whether code is recorded. */
+bool code_wanted(void);
+/* Sends the bytes, once per content. Their hash. */
+uint64_t code_send(struct thread *t, const void *code, size_t size, bool is_ptx);
 
 #endif

@@ -390,6 +390,50 @@ static void a_module_has_its_code(void **state)
 	assert_int_equal(fake_expect(SBT_MODULE_UNLOAD).u.module_unload.dead_module, cmd.u.module_load.new_module);
 }
 
+/* A fat binary with an empty region's worth of nothing but two entries of PTX, as cuLibraryLoadData gets it. */
+static void ptx_beside_a_cubin(void **state)
+{
+	static const char old[] = ".version 7.0\n.target sm_50\n", new[] = ".version 8.0\n.target sm_80\n// padded";
+	static _Alignas(8) uint8_t fat[16 + 2 * (64 + 64)];
+	const struct {
+		uint32_t magic, version;
+		const void *fatbin, *more;
+	} wrapper = { 0x466243b1, 1, fat, NULL };
+	CUlibrary l = (CUlibrary)0x8800;
+	const cuLibraryLoadData_params p = { .library = &l, .code = &wrapper };
+	memcpy(fat, &(uint32_t){ 0xba55ed50 }, 4);
+	fat[4] = 1;
+	fat[6] = 16;
+	fat[8] = 0; /* 256 bytes follow */
+	fat[9] = 1;
+	for (unsigned i = 0; i < 2; i++) {
+		uint8_t *e = fat + 16 + 128 * i;
+		e[0] = 1; /* PTX */
+		e[4] = 64;
+		e[8] = 64;
+		e[28] = i ? 50 : 80;
+		memcpy(e + 64, i ? old : new, i ? sizeof(old) : sizeof(new));
+	}
+	control->code = 1;
+	fake_skip();
+	fake_exit(fake_enter(CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData, &p), CUDA_SUCCESS);
+	struct fake_record r;
+	assert_true(fake_next(0, &r));
+	assert_int_equal(r.type, TSDB_MSG_CODE);
+	const struct tsdb_msg_code *code = (const void *)r.head;
+	assert_int_equal(code->is_ptx, 1);
+	assert_int_equal(code->total, sizeof(new) - 1); /* the newest, without its padding */
+	assert_memory_equal(code->bytes, new, sizeof(new) - 1);
+	const uint64_t hash = code->hash;
+	struct sbt_cmd cmd = fake_expect(SBT_MODULE_LOAD);
+	assert_int_equal(cmd.u.module_load.ptx_hash, hash);
+	assert_int_equal(cmd.u.module_load.code_hash, 0); /* loaded lazily */
+	/* An entry that claims more than there is ends the search. */
+	fat[16 + 9] = 1;
+	fake_exit(fake_enter(CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData, &p), CUDA_SUCCESS);
+	assert_int_equal(fake_expect(SBT_MODULE_LOAD).u.module_load.ptx_hash, 0);
+}
+
 /* ---- graphs ------------------------------------------------------------------------------------------------------------------------ */
 
 /* A graph 0x7000 of four nodes: fill(1) -> kernel(2) -> kernel(3), and a memory allocation (4), in no order. */
@@ -605,6 +649,7 @@ int main(void)
 		cmocka_unit_test(polling_is_recorded_once),
 		cmocka_unit_test(unknown_calls_are_named),
 		cmocka_unit_test(a_module_has_its_code),
+		cmocka_unit_test(ptx_beside_a_cubin),
 		cmocka_unit_test(a_graph_lists_its_nodes),
 		cmocka_unit_test(captured_work_is_marked),
 		cmocka_unit_test(a_kernel_window),

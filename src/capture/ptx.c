@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * PTX in fat binaries; see ptx.h. What was measured of nvcc 13.0's: wrapper u32 magic, u32 version, pointer to the fat binary; region u32 magic,
+ * u16 version, u16 header size, u64 bytes that follow; entry +0 u16 kind (1 PTX), +4 u32 header size, +8 u64 payload size, padded,
+ * +16 u32 payload size when compressed, +28 u32 architecture, +40 u64 flags (bit 15 zstd), +56 u64 size when decompressed. Sizes are checked
+ * against the region's; its bytes are read so that a wrong one is an answer (host_read). zstd is looked for in the process's
+ * library path: without it compressed PTX is left out.
+ */
+#include "capture/ptx.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "capture/agent.h"
+#include "capture/code.h"
+#include "capture/driver.h"
+#include "capture/extent.h"
+
+#define WRAPPER_MAGIC 0x466243b1u
+#define FATBIN_MAGIC 0xba55ed50u
+#define KIND_PTX 1
+#define FLAG_ZSTD 0x8000u
+#define FLAG_OTHER 0x2000u /* LZ4, of older toolkits */
+#define PTX_MAX (256u << 20)
+
+struct region {
+	uint32_t magic;
+	uint16_t version, header;
+	uint64_t bytes;
+};
+struct entry {
+	uint16_t kind, version;
+	uint32_t header;
+	uint64_t padded;
+	uint32_t stored, unknown1;
+	uint32_t unknown2, arch;
+	uint64_t unknown3, flags, unknown4, decompressed;
+};
+_Static_assert(sizeof(struct region) == 16 && sizeof(struct entry) == 64, "measured");
+
+struct found {
+	struct entry entry;
+	uint64_t at; /* of the payload; 0: none */
+};
+
+/* The PTX for the newest architecture in a region that begins at `at`. */
+static struct found find(uint64_t at)
+{
+	struct region r;
+	struct found f = { .at = 0 };
+	if (!host_read(at, &r, sizeof(r)) || r.magic != FATBIN_MAGIC || r.header < sizeof(r) || r.bytes > 1ull << 40)
+		return f;
+	uint64_t left = r.bytes;
+	at += r.header;
+	while (left >= sizeof(struct entry)) {
+		struct entry e;
+		if (!host_read(at, &e, sizeof(e)) || e.header < sizeof(e) || e.header > left || e.padded > left - e.header)
+			break;
+		if (e.kind == KIND_PTX && (!f.at || e.arch > f.entry.arch)) {
+			f.entry = e;
+			f.at = at + e.header;
+		}
+		at += e.header + e.padded;
+		left -= e.header + e.padded;
+	}
+	return f;
+}
+
+/* Text without the zeros behind it. */
+static uint64_t send_text(struct thread *t, const uint8_t *text, size_t n)
+{
+	return code_send(t, text, strnlen((const char *)text, n), true);
+}
+
+static uint64_t send_compressed(struct thread *t, const struct found *f, const uint8_t *from)
+{
+	static size_t (*decompress)(void *, size_t, const void *, size_t);
+	static unsigned (*is_error)(size_t);
+	const size_t stored = f->entry.stored && f->entry.stored <= f->entry.padded ? f->entry.stored : f->entry.padded;
+	const size_t size = f->entry.decompressed;
+	if (!decompress) {
+		void *lib = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+		if (!lib)
+			return 0;
+		is_error = (unsigned (*)(size_t))(uintptr_t)dlsym(lib, "ZSTD_isError");
+		decompress = (size_t(*)(void *, size_t, const void *, size_t))(uintptr_t)dlsym(lib, "ZSTD_decompress");
+		if (!is_error || !decompress)
+			return 0;
+	}
+	uint8_t *text = size && size <= PTX_MAX ? agent_map(size) : NULL;
+	if (!text)
+		return 0;
+	const size_t n = decompress(text, size, from, stored);
+	const uint64_t hash = is_error(n) || n > size ? 0 : send_text(t, text, n);
+	agent_unmap(text, size);
+	return hash;
+}
+
+static uint64_t send_found(struct thread *t, const struct found *f)
+{
+	uint64_t hash = 0;
+	const size_t n = f->entry.padded;
+	uint8_t *payload = n && n <= PTX_MAX ? agent_map(n) : NULL;
+	if (!payload)
+		return 0;
+	if (host_read(f->at, payload, n)) {
+		if (f->entry.flags & FLAG_ZSTD)
+			hash = send_compressed(t, f, payload);
+		else if (!(f->entry.flags & FLAG_OTHER))
+			hash = send_text(t, payload, n);
+	}
+	agent_unmap(payload, n);
+	return hash;
+}
+
+/* Whether text is PTX: a .version directive comes first, behind comments (PTX ISA, "PTX Module Directives"). */
+static bool is_text(const char *head, size_t n)
+{
+	return memmem(head, n, ".version", 8) && !memchr(head, '\177', n);
+}
+
+uint64_t ptx_of_image(struct thread *t, const void *image)
+{
+	char head[512];
+	uint32_t magic;
+	uint64_t at = (uint64_t)(uintptr_t)image;
+	struct found f;
+	if (driver.soft || !image || !code_wanted() || !host_read(at, &magic, sizeof(magic)))
+		return 0;
+	if (magic == WRAPPER_MAGIC && !host_read(at + 8, &at, sizeof(at)))
+		return 0;
+	f = find(at);
+	if (f.at)
+		return send_found(t, &f);
+	/* Text that ends near the end of its mapping: what can be read of it. */
+	size_t n = sizeof(head);
+	while (n > 16 && !host_read(at, head, n))
+		n /= 2;
+	n = strnlen(head, n);
+	return magic != WRAPPER_MAGIC && magic != FATBIN_MAGIC && is_text(head, n) ? send_text(t, image, PTX_MAX) : 0;
+}
+
+uint64_t ptx_of_file(struct thread *t, const char *path)
+{
+	struct stat st;
+	uint64_t hash = 0;
+	if (driver.soft || !path || !code_wanted())
+		return 0;
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (!fstat(fd, &st) && st.st_size > 64) {
+		/* One page more, so that text ends with a zero. */
+		const size_t n = (size_t)st.st_size;
+		uint8_t *all = agent_map(n + TSDB_PAGE);
+		if (all && mmap(all, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) != MAP_FAILED)
+			hash = ptx_of_image(t, all);
+		if (all)
+			agent_unmap(all, n + TSDB_PAGE);
+	}
+	close(fd);
+	return hash;
+}
