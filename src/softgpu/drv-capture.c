@@ -193,7 +193,9 @@ static CUgraphNodeType type_of(const struct op *op)
 CUresult capture_add(struct stream *s, struct op *op)
 {
 	struct capture_stream *cs = capture_stream_of(s);
+	struct graph *child = NULL;
 	struct node *n;
+	CUresult r;
 
 	if (!cs) {
 		op_release(op);
@@ -202,12 +204,19 @@ CUresult capture_add(struct stream *s, struct op *op)
 	if (op->kind == OP_NOP) /* only orders, and the stream's order is the capture's already */
 		return CUDA_SUCCESS;
 	if (op->kind == OP_GRAPH) {
-		s->capture->invalid = true;
+		child = graph_of_exec(op->graph);
 		op_release(op);
-		drv_say("cuGraphLaunch inside a stream capture is not supported");
-		return CUDA_ERROR_NOT_SUPPORTED;
+		*op = (struct op){.kind = OP_NOP};
+		if (!child)
+			return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	TRY_CU(node_add(s->capture->graph, type_of(op), op, cs->deps, cs->ndeps, &n));
+	r = node_add(s->capture->graph, child ? CU_GRAPH_NODE_TYPE_GRAPH : type_of(op), op, cs->deps, cs->ndeps, &n);
+	if (r != CUDA_SUCCESS) {
+		if (child)
+			graph_delete(child);
+		return r;
+	}
+	n->child = child;
 	cs->ndeps = 0;
 	return node_list_add(&cs->deps, &cs->ndeps, n) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -221,6 +221,29 @@ DRV_STREAM(2, cuGraphLaunch, _ptsz, CUgraphExec, hGraph, CUstream, hStream)
 	return stream_submit(s, &op, NULL, false, true);
 }
 
+/* A launch into a capture becomes a child graph: its commands one after the other, as they would run. */
+struct graph *graph_of_exec(const struct graph_exec *e)
+{
+	struct graph *g = graph_new();
+	struct node *last = NULL;
+	unsigned i;
+
+	for (i = 0; g && i < e->nsteps; i++) {
+		const struct graph_step *s = &e->steps[i];
+		struct op op;
+
+		if (s->disabled)
+			continue;
+		if (!op_clone(&s->op, &op) || node_add(g, s->type, &op, &last, last != NULL, &last) != CUDA_SUCCESS) {
+			graph_delete(g);
+			return NULL;
+		}
+	}
+	if (g)
+		g->is_child = true;
+	return g;
+}
+
 /* --- changing executable graphs: launches that are under way keep what they had, so they are waited for ----------------------------- */
 
 static void exec_wait(struct graph_exec *e)

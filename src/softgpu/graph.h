@@ -89,6 +89,8 @@ struct node **graph_sorted(struct graph *g);
 
 /* A copy that a node will own. */
 struct graph *graph_clone_child(struct graph *g);
+/* What e would run, as a graph that a node will own; NULL when memory is out. */
+struct graph *graph_of_exec(const struct graph_exec *e);
 /* Puts op, which it takes over, in place of the node's command; takes drv_lock itself. */
 CUresult exec_step_replace(CUgraphExec h, CUgraphNode hnode, CUgraphNodeType type, struct op *op);
 

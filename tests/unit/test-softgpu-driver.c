@@ -993,6 +993,48 @@ static void test_graph_events(void **state)
 	OK(cuStreamDestroy(t));
 }
 
+/* A launch into a capture is a child graph of the captured one. */
+static void test_graph_in_capture(void **state)
+{
+	int first = 0, second = 0;
+	CUgraph inner, outer, child;
+	CUgraphExec exec, both;
+	CUgraphNode nodes[3];
+	CUgraphNodeType type;
+	size_t n = 3;
+	CUstream s;
+
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(cuLaunchHostFunc(s, add_one, &first));
+	OK(cuLaunchHostFunc(s, add_one, &first));
+	OK(cuStreamEndCapture(s, &inner));
+	OK(cuGraphInstantiate(&exec, inner, 0));
+	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(cuLaunchHostFunc(s, add_one, &second));
+	OK(cuGraphLaunch(exec, s));
+	OK(cuLaunchHostFunc(s, add_one, &second));
+	OK(cuStreamEndCapture(s, &outer));
+	OK(cuGraphExecDestroy(exec)); /* the capture has what it needs */
+	OK(cuGraphDestroy(inner));
+	OK(cuGraphGetNodes(outer, nodes, &n));
+	assert_int_equal(n, 3);
+	OK(cuGraphNodeGetType(nodes[1], &type));
+	assert_int_equal(type, CU_GRAPH_NODE_TYPE_GRAPH);
+	OK(cuGraphChildGraphNodeGetGraph(nodes[1], &child));
+	OK(cuGraphGetNodes(child, NULL, &n));
+	assert_int_equal(n, 2);
+	OK(cuGraphInstantiate(&both, outer, 0));
+	OK(cuGraphLaunch(both, s));
+	OK(cuGraphLaunch(both, s));
+	OK(cuStreamSynchronize(s));
+	assert_int_equal(first, 4);
+	assert_int_equal(second, 4);
+	OK(cuGraphExecDestroy(both));
+	OK(cuGraphDestroy(outer));
+	OK(cuStreamDestroy(s));
+}
+
 /* --- odds and ends ------------------------------------------------------------------------------------------------------------ */
 
 static void test_bad_images(void **state)
@@ -1138,6 +1180,7 @@ int main(void)
 		cmocka_unit_test(test_capture_errors),
 		cmocka_unit_test(test_graph_by_hand),
 		cmocka_unit_test(test_graph_events),
+		cmocka_unit_test(test_graph_in_capture),
 		cmocka_unit_test(test_bad_images),
 		cmocka_unit_test(test_proc_address),
 		cmocka_unit_test(test_refused),
