@@ -52,6 +52,12 @@ TESTS += tests/unit/test-replayer-run
 tests_unit_test_replayer_run_SOURCES = tests/unit/test-replayer-run.c tests/unit/cmds.h
 tests_unit_test_replayer_run_LDADD = libsbt.a libcommon.a $(CMOCKA_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS)
 EXTRA_tests_unit_test_replayer_run_DEPENDENCIES = tsdb-replayer softgpu/libcuda.so.1
+# The whole way: examples recorded, executed again, compared.
+check_PROGRAMS += tests/unit/test-replay-soft
+TESTS += tests/unit/test-replay-soft
+tests_unit_test_replay_soft_SOURCES = tests/unit/test-replay-soft.c tests/unit/state-test.h tests/unit/cmds.h \
+	tests/unit/random-cmds.h tests/unit/random-trace.h
+tests_unit_test_replay_soft_LDADD = libreplay.a libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
 endif
 endif
 REPLAY_TESTS = tests/unit/test-replay-moves tests/unit/test-replay-run

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Examples recorded and executed again on the software GPU, through tsdb-replayer: verified, and every way to a position gives the same
+ * state and the same memory. On a machine with a GPU the same list can be run there: TSDB_TEST_GPU=real.
+ */
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "random-trace.h"
+#include "replay/device.h"
+#include "replay/plan.h"
+#include "sbt/memory.h"
+
+static char dir[4096], trace_path[4200];
+
+static bool real_gpu(void)
+{
+	const char *gpu = getenv("TSDB_TEST_GPU");
+
+	return gpu && !strcmp(gpu, "real");
+}
+
+static void record(const char *example)
+{
+	char program[4300], tsdb[4300];
+	const char *gpu = real_gpu() ? "real" : "soft", *tmp = getenv("TMPDIR");
+	int status, fd;
+	pid_t pid;
+
+	snprintf(tsdb, sizeof tsdb, "%s/tsdb", dir);
+	snprintf(program, sizeof program, "%s/examples/%s", dir, example);
+	if (access(program, X_OK))
+		skip(); /* built without nvcc */
+	snprintf(trace_path, sizeof trace_path, "%s/tsdb-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	fd = mkstemp(trace_path);
+	assert_true(fd >= 0);
+	pid = fork();
+	if (!pid) {
+		dup2(open("/dev/null", O_WRONLY), 1);
+		dup2(1, 2);
+		execl(tsdb, tsdb, "record", "-o", trace_path, "--gpu", gpu, "--", program, NULL);
+		_exit(127);
+	}
+	close(fd);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+struct run {
+	struct sbt_reader *r;
+	struct device *d;
+	struct replay *p;
+	uint64_t first, last;
+};
+
+static struct run open_run(const char *example)
+{
+	char replayer[4300], soft[4300];
+	struct device_options o = {.replayer = replayer, .trace = trace_path, .softgpu = real_gpu() ? NULL : soft};
+	struct replay_executor ex;
+	struct run x;
+
+	record(example);
+	snprintf(replayer, sizeof replayer, "%s/tsdb-replayer", dir);
+	snprintf(soft, sizeof soft, "%s/softgpu", dir);
+	ok(sbt_reader_open(&x.r, trace_path));
+	assert_true(sbt_reader_window(x.r, 0, &x.first, &x.last));
+	o.first = x.first;
+	o.last = x.last;
+	ok(device_open(&x.d, &o));
+	ex = device_executor(x.d);
+	ok(replay_open(&x.p, x.r, &ex));
+	return x;
+}
+
+static void close_run(struct run *x)
+{
+	replay_close(x->p);
+	sbt_reader_close(x->r);
+	unlink(trace_path);
+}
+
+/* Of all that is allocated at the position. */
+static uint64_t mem_hash(const struct run *x)
+{
+	struct state_alloc a;
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; state_alloc(replay_state(x->p), i, &a); i++) {
+		struct sbt_hash h;
+
+		ok(device_hash(x->d, a.addr, a.size, &h));
+		sum = sum * 31 + (h.half[0] ^ h.half[1] ^ a.addr);
+	}
+	return sum;
+}
+
+static void assert_verified(const struct run *x)
+{
+	struct device_verified v;
+	struct buf b = BUF_INIT;
+
+	ok(device_verify(x->d, &v));
+	device_verified_print(&b, &v);
+	if (!device_verified_ok(&v) || v.sums.unchecked == v.sums.pieces + v.sums.outputs)
+		fail_msg("%s", buf_cstr(&b));
+	buf_free(&b);
+	device_verified_free(&v);
+}
+
+static void verified(const char *example)
+{
+	struct run x = open_run(example);
+	struct replay_stop stop;
+
+	ok(replay_until(x.p, x.last, &stop)); /* without a stop */
+	assert_verified(&x);
+	ok(replay_goto(x.p, 0, &stop)); /* once more, command by command */
+	ok(replay_step(x.p, UINT64_MAX, &stop));
+	assert_int_equal(stop.why, REPLAY_END);
+	assert_verified(&x);
+	close_run(&x);
+}
+
+#define VERIFIED(name)                                                                              \
+	static void verified_##name(void **arg)                                                     \
+	{                                                                                           \
+		verified(#name);                                                                    \
+	}
+VERIFIED(vecadd)
+VERIFIED(matmul)
+VERIFIED(pipeline)
+VERIFIED(reduce)
+VERIFIED(transformer)
+
+static void move(const struct run *x, struct random_cmds *dice, const uint64_t *seqs, unsigned n)
+{
+	struct replay_breakpoint bp = {.id = 1, .kind = SBT_LAUNCH};
+	struct replay_stop stop;
+	struct err *e = NULL;
+
+	switch (random_below(dice, 6)) {
+	case 0:
+		e = replay_step(x->p, 1 + random_below(dice, 20), &stop);
+		break;
+	case 1:
+		e = replay_reverse_step(x->p, 1 + random_below(dice, 20), &stop);
+		break;
+	case 2:
+		e = replay_goto(x->p, seqs[random_below(dice, n)], &stop);
+		break;
+	case 3:
+		e = replay_run(x->p, random_below(dice, 2), &bp, 1, NULL, &stop);
+		break;
+	case 4:
+		e = replay_until(x->p, seqs[random_below(dice, n)], &stop);
+		break;
+	default:
+		e = replay_reverse_step(x->p, 1, &stop);
+		break;
+	}
+	if (e && e->code != ERR_USAGE)
+		fail_msg("%s", e->what);
+	err_free(e);
+}
+
+static void any_walk(void **arg)
+{
+	static uint64_t seqs[2000], state[2001], mem[2001];
+	struct run x = open_run("pipeline");
+	struct random_cmds dice = {.x = 99};
+	struct replay_stop stop;
+	unsigned n = 0;
+
+	state[0] = state_hash(replay_state(x.p));
+	mem[0] = mem_hash(&x);
+	for (;;) {
+		ok(replay_step(x.p, 1, &stop));
+		if (stop.why == REPLAY_END)
+			break;
+		assert_true(n < 2000);
+		seqs[n++] = stop.seq;
+		state[n] = state_hash(replay_state(x.p));
+		mem[n] = mem_hash(&x);
+	}
+	for (unsigned k = 0; k < 150; k++) {
+		unsigned i = 0;
+
+		move(&x, &dice, seqs, n);
+		while (replay_seq(x.p) && seqs[i++] != replay_seq(x.p))
+			;
+		if (state_hash(replay_state(x.p)) != state[i] || mem_hash(&x) != mem[i])
+			fail_msg("move %u: not the same at #%d", k, (int)replay_seq(x.p));
+	}
+	close_run(&x);
+}
+
+/* The sums of vecadd: written by the launch, watched both ways. */
+static void watched(void **arg)
+{
+	struct run x = open_run("vecadd");
+	struct replay_breakpoint bp = {.id = 1, .kind = SBT_LAUNCH};
+	struct replay_watchpoint w = {.id = 2, .size = 64};
+	struct replay_writer who;
+	struct replay_stop stop, again;
+	uint64_t args[8] = {0};
+	const struct sbt_cmd *c;
+	struct plan plan;
+
+	ok(replay_run(x.p, false, &bp, 1, NULL, &stop));
+	assert_int_equal(stop.why, REPLAY_BREAKPOINT);
+	c = replay_cmd(x.p);
+	assert_in_range(c->u.launch.args.len, 24, sizeof args);
+	memcpy(args, c->u.launch.args.p, c->u.launch.args.len);
+	for (unsigned i = 0; i < 3; i++) { /* a, b by copies, c by the launch, in whatever order the parameters are */
+		struct sbt_hash now, was;
+
+		w.addr = args[i];
+		ok(replay_goto(x.p, stop.seq, &again));
+		ok(device_hash(x.d, w.addr, 64, &now));
+		ok(replay_who_wrote(x.p, w.addr, 64, NULL, &who));
+		ok(replay_goto(x.p, who.seq - 1, &again));
+		ok(device_hash(x.d, w.addr, 64, &was));
+		assert_true(who.changed);
+		assert_false(sbt_hash_equal(now, was));
+		ok(replay_watch(x.p, false, &w, 1, NULL, 0, NULL, &again));
+		assert_int_equal(again.why, REPLAY_WATCHPOINT);
+		assert_int_equal(again.seq, who.seq);
+		ok(device_hash(x.d, w.addr, 64, &was));
+		assert_true(sbt_hash_equal(now, was));
+		ok(replay_goto(x.p, x.last, &again));
+		ok(replay_watch(x.p, true, &w, 1, NULL, 0, NULL, &again));
+		assert_int_equal(again.seq, who.seq);
+	}
+	ok(plan_kernel(&plan, x.r, x.first, x.last, "*", 1));
+	assert_int_equal(plan.from, stop.seq);
+	plan_free(&plan);
+	close_run(&x);
+}
+
+#define ALLOCS 64
+
+/* What a plan calls exact is what the whole replay gives. Counts the allocations that are. */
+static unsigned assert_exact(const struct run *x, const struct plan *p)
+{
+	struct sbt_hash whole[ALLOCS] = {0}, part;
+	struct replay_stop stop;
+	struct state_alloc a;
+	unsigned n = 0;
+
+	ok(replay_goto(x->p, p->to, &stop));
+	for (unsigned i = 0; i < ALLOCS && state_alloc(replay_state(x->p), i, &a); i++)
+		ok(device_hash(x->d, a.addr, a.size, &whole[i]));
+	ok(device_skip(x->d, p->skip, (uint32_t)p->nskip, p->recorded_inputs));
+	ok(replay_goto(x->p, 0, &stop));
+	ok(replay_goto(x->p, p->to, &stop));
+	for (unsigned i = 0; i < ALLOCS && state_alloc(replay_state(x->p), i, &a); i++) {
+		if (!plan_exact(p, a.addr, a.size))
+			continue;
+		n++;
+		ok(device_hash(x->d, a.addr, a.size, &part));
+		if (!sbt_hash_equal(part, whole[i]))
+			fail_msg("0x%llx is not the same in the part up to #%d", (unsigned long long)a.addr, (int)p->to);
+	}
+	ok(device_skip(x->d, NULL, 0, false));
+	ok(replay_goto(x->p, 0, &stop));
+	return n;
+}
+
+static void partial(void **arg)
+{
+	struct run x = open_run("pipeline");
+	unsigned exact = 0, left_out = 0, streams = 0;
+	struct plan p;
+
+	for (uint64_t at = x.first; at <= x.last; at += 5) {
+		ok(plan_range(&p, x.r, x.first, x.last, at, at));
+		left_out += p.nskip != 0;
+		exact += assert_exact(&x, &p);
+		plan_free(&p);
+	}
+	for (uint32_t stream = 0; stream < 128; stream++) {
+		struct err *e = plan_stream(&p, x.r, x.first, x.last, &stream, 1, stream % 2);
+
+		if (e && e->code != ERR_NOT_FOUND && e->code != ERR_INCOMPLETE)
+			fail_msg("%s", e->what);
+		err_free(e);
+		if (e)
+			continue;
+		streams++;
+		left_out += p.nskip != 0;
+		exact += assert_exact(&x, &p);
+		plan_free(&p);
+	}
+	if (!streams || !left_out || exact < 10)
+		fail_msg("%u streams, %u plans that leave something out, %u allocations", streams, left_out, exact);
+	close_run(&x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(verified_vecadd), cmocka_unit_test(verified_matmul), cmocka_unit_test(verified_pipeline),
+		cmocka_unit_test(verified_reduce), cmocka_unit_test(verified_transformer), cmocka_unit_test(any_walk),
+		cmocka_unit_test(watched), cmocka_unit_test(partial),
+	};
+	const char *build = getenv("TSDB_BUILD");
+
+	snprintf(dir, sizeof dir, "%s", build ? build : ".");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
