@@ -51,15 +51,15 @@ static uint64_t capture_from(const struct session *s)
 {
 	const struct tsdb_control *ctl = s->target.inf && s->recorder ? inferior_control(s->target.inf) : NULL;
 
-	if (!ctl || s->plan.mode != RECORDER_ALL || inferior_running(s->target.inf))
+	if (!ctl || s->plan.mode != RECORDER_ALL || !inferior_alive(s->target.inf) || inferior_running(s->target.inf))
 		return 0;
 	return s->target.at_cmd ? s->target.cmd.seq : atomic_load(&ctl->next_seq);
 }
 
 /* Arms the recorder: a trial one before the launch, then the session's. */
-static struct err *arm_recorder(struct session *s, struct recorder *r, const char *path)
+static struct err *arm_recorder(struct session *s, struct recorder *r, const char *path, uint64_t from)
 {
-	return recorder_arm(r, (enum recorder_mode)s->plan.mode, path, capture_from(s));
+	return recorder_arm(r, (enum recorder_mode)s->plan.mode, path, from);
 }
 
 struct err *capture_check(struct session *s)
@@ -73,7 +73,7 @@ struct err *capture_check(struct session *s)
 		return NULL;
 	path = capture_path(s);
 	trial = recorder_new(&(struct recorder_options){.program = ""});
-	e = arm_recorder(s, trial, path);
+	e = arm_recorder(s, trial, path, 0);
 	recorder_free(trial);
 	if (!e && s->target.recording && !stat(path, &st) && S_ISREG(st.st_mode) && st.st_size)
 		out_warn(s->out, "overwriting the trace %s", path);
@@ -121,7 +121,7 @@ struct err *capture_arm(struct session *s)
 		trace_close(s);
 		s->focus = FOCUS_LIVE;
 	}
-	e = arm_recorder(s, s->recorder, path);
+	e = arm_recorder(s, s->recorder, path, capture_from(s));
 	free(path);
 	return e;
 }
@@ -349,7 +349,7 @@ void capture_exec(struct session *s)
 		return;
 	s->plan.mode = RECORDER_ALL;
 	s->plan.path = path;
-	e = arm_recorder(s, s->recorder, path);
+	e = arm_recorder(s, s->recorder, path, 0); /* the new program may have run for a while */
 	if (e) {
 		s->plan.failed = true;
 		out_error(s->out, e);

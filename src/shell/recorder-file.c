@@ -173,6 +173,8 @@ static struct err *write_rest(struct recorder *r, struct inferior *inf, uint64_t
 	struct drain_item it;
 
 	TRY(recorder_write_tail(r, inf, last));
+	if (r->holds) /* all that waits is another program's */
+		return NULL;
 	for (uint64_t after = r->last_seq; drain_peek(inf, after, &it) && it.cmd.seq <= last && it.epoch == r->epoch; after = it.cmd.seq) {
 		if (!r->commands && r->mode != RECORDER_ALL)
 			break;
