@@ -119,13 +119,32 @@ static uint64_t hash_by_name(struct rp *rp, const struct rkernel *k)
 
 /* ---- functions --------------------------------------------------------------------------------------------------------------- */
 
-static struct err *load_by_name(struct rp *rp, struct rmodule *m, const struct rkernel *k, struct err *why)
+/* A module of the trace with that code, the same one under another handle: a graph's nodes name the CUmodule within a CUlibrary. */
+static struct rmodule *twin(struct rp *rp, uint64_t hash, const struct rmodule *m)
+{
+	for (size_t i = 0; i < rp->objects.nmodules; i++) {
+		struct rmodule *t = &rp->objects.modules[i];
+
+		if (t != m && t->id != SBT_NO_ID && t->code_hash == hash)
+			return t;
+	}
+	return NULL;
+}
+
+static struct err *load_by_name(struct rp *rp, struct rmodule **ret, struct rkernel *k, struct err *why)
 {
 	const uint64_t hash = hash_by_name(rp, k);
+	struct rmodule *m = *ret;
 
 	if (!hash)
 		return why;
 	err_free(why);
+	struct rmodule *t = twin(rp, hash, m);
+	if (t && !m->code_hash) {
+		*ret = t;
+		k->module = t->id;
+		return load_module(rp, t, k->name);
+	}
 	m->code_hash = hash;
 	window_note(rp, false, "the code of %s is one with a kernel of that name: %s", k->name,
 		k->code_hash ? "its own cannot run here" : "the recording does not say which it was");
@@ -140,7 +159,7 @@ struct err *code_function(struct rp *rp, struct rkernel *k, CUfunction *ret)
 	struct rmodule *m = module_of(rp, k);
 	struct err *e = load_module(rp, m, k->name);
 	if (e)
-		TRY(load_by_name(rp, m, k, e));
+		TRY(load_by_name(rp, &m, k, e));
 	CUresult r = rp->d.cuModuleGetFunction(ret, m->handle, k->name);
 	if (r == CUDA_ERROR_NOT_FOUND)
 		return rp_fail(rp, REPLAYER_E_TRACE, 0, "the recorded code does not have the kernel %s", k->name);
@@ -150,6 +169,28 @@ struct err *code_function(struct rp *rp, struct rkernel *k, CUfunction *ret)
 }
 
 /* ---- globals ------------------------------------------------------------------------------------------------------------ */
+
+static bool has_start(const struct rp *rp, const struct rglobal *g)
+{
+	for (size_t i = 0; i < rp->contents.nstart; i++) {
+		const struct sbt_memory *m = &rp->contents.start[i];
+
+		if (m->owner == SBT_MEMORY_GLOBAL && m->addr == g->addr && m->module == g->module && m->has_bytes)
+			return true;
+	}
+	return false;
+}
+
+/* A module that is loaded within the window has its globals as its code says; going back brings that back. */
+static struct err *keep_initial(struct rp *rp, struct rglobal *g)
+{
+	if (has_start(rp, g))
+		return NULL;
+	g->initial = xmalloc(g->size);
+	CU(rp, cuMemcpyDtoHAsync_v2, g->initial, g->here, g->size, rp->own);
+	CU(rp, cuStreamSynchronize, rp->own);
+	return NULL;
+}
 
 static struct err *find_globals(struct rp *rp)
 {
@@ -168,7 +209,9 @@ static struct err *find_globals(struct rp *rp)
 		if (r || size < g->size) {
 			g->here = 0;
 			window_note(rp, false, "the global %s is not in the replayed code", g->name);
+			continue;
 		}
+		TRY(keep_initial(rp, g));
 	}
 	return NULL;
 }

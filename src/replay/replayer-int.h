@@ -67,6 +67,7 @@ struct rglobal {
 	char *name;
 	uint64_t addr, size; /* where it was while recording */
 	CUdeviceptr here;    /* 0: not found, or not needed */
+	uint8_t *initial;    /* as the module begins; NULL: its contents at the window's start were recorded */
 };
 struct rattr {
 	uint64_t seq;

@@ -47,6 +47,12 @@ static struct err *clear_all(struct rp *rp)
 		CU(rp, cuMemsetD8Async, rp->place.device.r[i].addr, 0, rp->place.device.r[i].size, rp->own);
 	for (size_t i = 0; i < rp->place.host.n; i++)
 		memset((void *)(uintptr_t)rp->place.host.r[i].addr, 0, rp->place.host.r[i].size);
+	for (size_t i = 0; i < rp->objects.nglobals; i++) {
+		const struct rglobal *g = &rp->objects.globals[i];
+
+		if (g->initial)
+			CU(rp, cuMemcpyHtoDAsync_v2, g->here, g->initial, g->size, rp->own);
+	}
 	CU(rp, cuStreamSynchronize, rp->own);
 	return NULL;
 }

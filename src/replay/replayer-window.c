@@ -180,17 +180,22 @@ static int by_addr(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-/* A global whose address was never asked for is known from its contents. */
-static void learn_globals(struct rp *rp)
+static void learn_globals_of(struct rp *rp, const struct sbt_memory *m, size_t n)
 {
-	for (size_t i = 0; i < rp->contents.nstart; i++) {
-		const struct sbt_memory *m = &rp->contents.start[i];
+	for (; n--; m++) {
 		const struct sbt_cmd def = {.kind = SBT_GLOBAL_DEF, .u.global_def = {.module = m->module, .addr = m->addr,
 			.size = m->size, .global_name = m->name}};
 
 		if (m->owner == SBT_MEMORY_GLOBAL)
 			objects_learn(rp, &def, true);
 	}
+}
+
+/* A global whose address was never asked for is known from its contents; one whose module came within the window only at the end. */
+static void learn_globals(struct rp *rp)
+{
+	learn_globals_of(rp, rp->contents.start, rp->contents.nstart);
+	learn_globals_of(rp, rp->contents.end, rp->contents.nend);
 	if (rp->objects.nglobals)
 		qsort(rp->objects.globals, rp->objects.nglobals, sizeof *rp->objects.globals, by_addr);
 }
