@@ -88,10 +88,9 @@ static struct err *stand_before(struct replay *r, struct err *e)
 
 	if (!seq || e->code == ERR_INTERRUPTED)
 		return e;
-	e = name_culprit(r, e, first, seq);
 	failed = replay_jump_state(r, first - 1 < r->first ? 0 : first - 1, UINT64_MAX, replay_marks_before(r, first));
 	err_free(failed); /* the first one matters more */
-	return e;
+	return name_culprit(r, e, first, seq); /* the state there knows the kernel */
 }
 
 struct err *replay_settle(struct replay *r)

@@ -238,6 +238,40 @@ static void watched(void **arg)
 	close_run(&x);
 }
 
+/* A launch that is given a wild pointer breaks the device: it is named, what is before it can be seen, and without it all is well. */
+static void faults(void **arg)
+{
+	struct run x = open_run("vecadd");
+	struct replay_breakpoint bp = {.id = 1, .kind = SBT_LAUNCH};
+	const uint64_t wild = UINT64_C(0xdead00000000);
+	struct replay_stop stop;
+	char name[40];
+	uint64_t seq;
+
+	ok(replay_run(x.p, false, &bp, 1, NULL, &stop));
+	seq = stop.seq;
+	snprintf(name, sizeof name, "#%d ", (int)seq);
+	ok(device_set_arg(x.d, seq, 0, &wild, sizeof wild));
+	ok(replay_goto(x.p, 0, &stop));
+	for (unsigned way = 0; way < 3; way++) {
+		struct err *e = way == 0 ? replay_step(x.p, UINT64_MAX, &stop) : way == 1 ? replay_goto(x.p, x.last, &stop)
+			: replay_until(x.p, x.last, &stop);
+
+		assert_non_null(e);
+		if (e->code != ERR_INFERIOR || strncmp(e->what, name, strlen(name)) || !strstr(e->what, "<<<") ||
+			strstr(e->what, "kernel "))
+			fail_msg("%s", e->what);
+		err_free(e);
+		assert_int_equal(replay_seq(x.p), seq - 1);
+		mem_hash(&x);
+		assert_int_equal(device_seq(x.d), seq - 1);
+	}
+	ok(device_forget(x.d));
+	ok(replay_goto(x.p, x.last, &stop));
+	assert_verified(&x);
+	close_run(&x);
+}
+
 #define ALLOCS 64
 
 /* What a plan calls exact is what the whole replay gives. Counts the allocations that are. */
@@ -302,7 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verified_vecadd), cmocka_unit_test(verified_matmul), cmocka_unit_test(verified_pipeline),
 		cmocka_unit_test(verified_reduce), cmocka_unit_test(verified_transformer), cmocka_unit_test(any_walk),
-		cmocka_unit_test(watched), cmocka_unit_test(partial),
+		cmocka_unit_test(watched), cmocka_unit_test(faults), cmocka_unit_test(partial),
 	};
 	const char *build = getenv("TSDB_BUILD");
 
