@@ -341,7 +341,7 @@ struct err *program_facts(const char *path, struct program_facts *ret)
 			path);
 	errno = 0;
 	if (!elf_file_open(&f, found)) {
-		struct err *e = errno ? err_sys(errno, "cannot read %s", found)
+		struct err *e = errno ? err_cure(err_sys(errno, "cannot read %s", found), "Check the program's name")
 				      : err_new(ERR_USAGE, "cannot read %s: it is not a regular file", found);
 
 		free(found);

@@ -16,8 +16,8 @@
 /* ---- view, info commands ------------------------------------------------------------------------------------------ */
 
 const char cmd_view_help[] =
-	"Lists commands of the open trace, or, without one, the latest commands of the live\n"
-	"program. RANGE is 100-200, 100-, -50 or 143.\n"
+	"Lists commands of the open trace. RANGE is 100-200, 100-, -50 or 143. Of the live\n"
+	"program, `info commands` lists the latest.\n"
 	"  --stream N     only those of a stream\n"
 	"  --kernel GLOB  only launches of matching kernels\n"
 	"  --kind KIND    only commands of a kind (`help kinds`)\n"

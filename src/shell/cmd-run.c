@@ -323,19 +323,22 @@ struct err *cmd_handle(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-const char cmd_info_signals_help[] = "Shows for each signal whether it stops the program and whether the program gets it.\n";
+const char cmd_info_signals_help[] = "Shows for each signal, or for SIGNAL, whether it stops the program and whether the program gets it.\n";
 
 struct err *cmd_info_signals(struct session *s, const struct cmd_args *a)
 {
+	int only = a->argc ? signal_number(a->argv[0]) : 0;
 	bool first = true;
 
+	if (a->argc > 1 || (a->argc && !only))
+		return err_cure(err_new(ERR_USAGE, "there is no signal \"%s\"", a->rest), "\"info signals\" lists them");
 	if (!a->json)
 		out_style(s->out, STYLE_HEADER, "%-12s %-5s %-5s %s\n", "Signal", "Stop", "Pass", "Description");
 	for (int sig = 1; sig < PROCESS_SIGNALS; sig++) {
 		const char *name = process_signal_name(sig);
 		bool stop = process_signal_stops(s, sig), pass = process_signal_passes(s, sig);
 
-		if (!name)
+		if (!name || (only && sig != only))
 			continue;
 		if (a->json)
 			out_printf(s->out, "%s{\"signal\":\"%s\",\"number\":%d,\"stop\":%s,\"pass\":%s}", first ? "[" : ",\n", name, sig,

@@ -101,6 +101,26 @@ struct err *cmd_set(struct session *s, const struct cmd_args *a)
 
 /* ---- show --------------------------------------------------------------------------------------------------------- */
 
+/* One variable as the program will see it. */
+static void show_env_one(struct session *s, const char *name)
+{
+	size_t n = strlen(name);
+	const char *inherited = getenv(name);
+
+	for (unsigned i = 0; i < s->target.nenv; i++) {
+		const char *entry = s->target.env[i];
+
+		if (strncmp(entry, name, n) || (entry[n] && entry[n] != '='))
+			continue;
+		out_printf(s->out, entry[n] ? "%s\n" : "%s (unset)\n", entry);
+		return;
+	}
+	if (inherited)
+		out_printf(s->out, "%s=%s\n", name, inherited);
+	else
+		out_printf(s->out, "%s (not set)\n", name);
+}
+
 static void show_env(struct session *s)
 {
 	for (unsigned i = 0; i < s->target.nenv; i++)
@@ -124,6 +144,7 @@ static void show_group(struct session *s, const char *text)
 const char cmd_show_help[] =
 	"Shows a setting with what it means, all that begin with a word, or all. `show version`\n"
 	"says which tsdb this is, `show env` the changes to the program's environment, `show\n"
+	"env NAME` one variable as the program will see it, `show\n"
 	"values` what print has shown and the variables.\n";
 
 struct err *cmd_show(struct session *s, const struct cmd_args *a)
@@ -138,7 +159,10 @@ struct err *cmd_show(struct session *s, const struct cmd_args *a)
 		return NULL;
 	}
 	if (*a->rest && begins_with(a->rest, "environment", 3, &rest)) {
-		show_env(s);
+		if (*rest)
+			show_env_one(s, rest);
+		else
+			show_env(s);
 		return NULL;
 	}
 	if (!strcmp(a->rest, "values") || !strcmp(a->rest, "convenience")) {

@@ -257,18 +257,50 @@ struct err *cmd_info_threads(struct session *s, const struct cmd_args *a)
 
 const char cmd_thread_help[] =
 	"Selects a host thread for `bt` and `frame`; `info threads` shows the numbers. `thread\n"
-	"apply all COMMAND` runs a command for each. Without words: says which one is selected.\n"
+	"apply all COMMAND` runs a command for each, `thread apply 1 3-5 COMMAND` for some.\n"
+	"Without words: says which one is selected.\n"
 	"Example: thread apply all bt 5\n";
 
-static struct err *apply_all(struct session *s, const struct cmd_args *a)
+/* How many words, from the first on, name threads: "all", or numbers and ranges. */
+static unsigned count_thread_words(char *const *words, unsigned n)
 {
-	char *line = words_join(a->argv + 2, a->argc - 2);
+	uint64_t first, last;
+	unsigned i = 0;
+
+	if (n && !strcmp(words[0], "all"))
+		return 1;
+	while (i < n && word_range(words[i], &first, &last))
+		i++;
+	return i;
+}
+
+static bool names_thread(char *const *words, unsigned n, unsigned id)
+{
+	uint64_t first, last;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (!word_range(words[i], &first, &last) || (first <= id && id <= last))
+			return true;
+	}
+	return false;
+}
+
+/* words: "all" or numbers, then the command. */
+static struct err *apply(struct session *s, char *const *words, unsigned nwords)
+{
+	unsigned n = count_thread_words(words, nwords), frame = s->target.frame, applied = 0;
 	pid_t was = s->target.tid;
-	unsigned frame = s->target.frame;
 	struct inferior_thread t;
 	struct err *e = NULL;
+	char *line;
 
+	if (!n || n == nwords)
+		return err_cure(err_new(ERR_USAGE, "thread apply needs threads and a command"), "For example: thread apply all bt 5");
+	line = words_join(words + n, nwords - n);
 	for (unsigned i = 0; !e && s->target.inf && inferior_thread(s->target.inf, i, &t); i++) {
+		if (!names_thread(words, n, i + 1))
+			continue;
+		applied++;
 		s->target.tid = t.tid;
 		s->target.frame = 0;
 		out_style(s->out, STYLE_HEADER, "Thread %u (tid %d, %s):", i + 1, (int)t.tid, t.name);
@@ -278,6 +310,8 @@ static struct err *apply_all(struct session *s, const struct cmd_args *a)
 	s->target.tid = was;
 	s->target.frame = frame;
 	free(line);
+	if (!e && !applied)
+		e = err_cure(err_new(ERR_NOT_FOUND, "there is no thread %s", words[0]), "\"info threads\" lists them");
 	return e;
 }
 
@@ -286,8 +320,8 @@ struct err *cmd_thread(struct session *s, const struct cmd_args *a)
 	struct inferior_thread t;
 	uint64_t n;
 
-	if (a->argc >= 3 && !strcmp(a->argv[0], "apply") && !strcmp(a->argv[1], "all"))
-		return apply_all(s, a);
+	if (a->argc && !strcmp(a->argv[0], "apply"))
+		return apply(s, a->argv + 1, a->argc - 1);
 	if (!a->argc) {
 		for (unsigned i = 0; inferior_thread(s->target.inf, i, &t); i++) {
 			if (t.tid == s->target.tid)

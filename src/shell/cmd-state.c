@@ -106,6 +106,7 @@ static bool find_view(const char *word, enum state_view *ret)
 
 static struct err *parse_show(const struct cmd_args *a, struct show *w)
 {
+	bool chosen = false;
 	uint64_t v;
 
 	*w = (struct show){.view = STATE_VIEW_ALL, .json = a->json};
@@ -117,7 +118,12 @@ static struct err *parse_show(const struct cmd_args *a, struct show *w)
 		} else if (w->view == STATE_VIEW_STREAMS && !w->one_stream && word_u64(word, &v) && v <= UINT32_MAX) {
 			w->one_stream = true;
 			w->stream = (uint32_t)v;
-		} else if (!*word || !find_view(word, &w->view)) {
+		} else if (chosen) {
+			return err_cure(err_new(ERR_USAGE, "state show takes one of these at a time, and then \"%s\"", word),
+				"For example: state show stream 2 at 143");
+		} else if (*word && find_view(word, &w->view)) {
+			chosen = true;
+		} else {
 			return err_cure(err_new(ERR_USAGE, "state show has no \"%s\"", word),
 				"It has stream [N], event, memory, device, context, module, kernel, graph, thread, all, at SEQ");
 		}

@@ -114,20 +114,19 @@ void input_pop(struct session *s, struct input *in)
 	s->input = in->outer;
 }
 
-static char *read_terminal(struct session *s, const char *prompt)
+/* NULL at the end of input, or after Ctrl-C, which *ret_interrupted tells. */
+static char *read_terminal(struct session *s, const char *prompt, bool *ret_interrupted)
 {
-	bool interrupted;
 	char *line;
 
 	out_flush(s->out);
-	do {
-		line = editor_read(s->editor, prompt, &interrupted);
-		if (interrupted) {
-			free(s->last_line);
-			s->last_line = NULL;
-		}
-	} while (interrupted && (free(line), true));
-	return line;
+	line = editor_read(s->editor, prompt, ret_interrupted);
+	if (!*ret_interrupted)
+		return line;
+	free(line);
+	free(s->last_line);
+	s->last_line = NULL;
+	return NULL;
 }
 
 static char *read_stream(FILE *f)
@@ -167,13 +166,14 @@ static char *read_lines(struct input *in)
 char *session_read(struct session *s, const char *prompt)
 {
 	struct input *in = s->input;
+	bool interrupted;
 
 	if (!in)
 		return NULL;
 	in->line++;
 	switch (in->kind) {
 	case INPUT_TERMINAL:
-		return read_terminal(s, prompt);
+		return read_terminal(s, prompt, &interrupted);
 	case INPUT_STREAM:
 	case INPUT_SCRIPT:
 		out_flush(s->out);
@@ -411,7 +411,7 @@ struct err *session_source(struct session *s, const char *path)
 			"Does %s source itself?", path);
 	in.f = fopen(path, "re");
 	if (!in.f || fstat(fileno(in.f), &st))
-		return err_sys(errno, "cannot read the script %s", path);
+		return err_cure(err_sys(errno, "cannot read the script %s", path), "Check its name");
 	if (S_ISDIR(st.st_mode)) {
 		fclose(in.f);
 		return err_new(ERR_USAGE, "%s is a folder, not a script", path);
@@ -437,9 +437,12 @@ static void loop_terminal(struct session *s)
 
 	input_push(s, &in);
 	while (!s->quitting) {
-		char *line = session_read(s, s->set.string[SET_PROMPT]);
+		bool interrupted;
+		char *line = read_terminal(s, s->set.string[SET_PROMPT], &interrupted);
 		char *run;
 
+		if (interrupted)
+			continue;
 		if (!line) { /* Ctrl-D */
 			out_str(s->out, "quit\n");
 			line = xstrdup("quit");

@@ -35,7 +35,7 @@ struct err *tool_set_gpu(struct session *s, const char *value)
 
 static struct err *record_usage(const char *why, const char *word)
 {
-	return err_cure(err_new(ERR_USAGE, why, word), "tsdb record [-o FILE] [--gpu auto|soft|real] [--memory all|touched|none] [--memory-limit SIZE] "
+	return err_cure(err_new(ERR_USAGE, why, word), "Usage: tsdb record [-o FILE] [--gpu auto|soft|real] [--memory all|touched|none] [--memory-limit SIZE] "
 		"[--outputs hash|full] [--no-stacks] [--timestamps] [--] PROGRAM ARGS");
 }
 
@@ -166,7 +166,8 @@ static int tool_view(struct session *s, int argc, char **argv)
 	bool damaged;
 
 	if (!e && !file)
-		e = err_cure(err_new(ERR_USAGE, "view needs a trace"), "tsdb view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]");
+		e = err_cure(err_new(ERR_USAGE, "view needs a trace"),
+			"Usage: tsdb view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]");
 	if (!e)
 		e = sbt_reader_open(&r, file);
 	if (e)
@@ -196,12 +197,12 @@ static int tool_info(struct session *s, int argc, char **argv)
 		if (!strcmp(argv[i], "--json"))
 			json = true;
 		else if (*argv[i] == '-' || file)
-			e = err_cure(err_new(ERR_USAGE, "info has no option %s", argv[i]), "tsdb info FILE [--json]");
+			e = err_cure(err_new(ERR_USAGE, "info has no option %s", argv[i]), "Usage: tsdb info FILE [--json]");
 		else
 			file = argv[i];
 	}
 	if (!e && !file)
-		e = err_cure(err_new(ERR_USAGE, "info needs a trace"), "tsdb info FILE [--json]");
+		e = err_cure(err_new(ERR_USAGE, "info needs a trace"), "Usage: tsdb info FILE [--json]");
 	if (!e)
 		e = sbt_reader_open(&r, file);
 	if (e)

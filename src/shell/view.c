@@ -29,6 +29,7 @@ struct view {
 	struct kernel_name *kernels; /* by id */
 	size_t nkernels;
 	struct sbt_names names;
+	uint64_t shown;
 };
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */
@@ -243,6 +244,7 @@ static struct err *print_one(struct view *v, const struct sbt_cmd *c, struct buf
 	buf_byte(line, '\n');
 	TRY(print_stack(v, c, line));
 	out_str(v->s->out, buf_cstr(line));
+	v->shown++;
 	return NULL;
 }
 
@@ -268,13 +270,27 @@ static struct err *list(struct view *v, struct sbt_cursor *cur)
 	return e;
 }
 
+/* A range that the trace has nothing of is a mistake; a filter that nothing passes is an answer. */
+static struct err *check_range(struct sbt_reader *r, const struct view_filter *f)
+{
+	uint64_t first = sbt_reader_first_seq(r), last = sbt_reader_last_seq(r);
+
+	if (!sbt_reader_count(r) || (f->first <= last && f->last >= first))
+		return NULL;
+	return err_cure(f->first == f->last ? err_new(ERR_NOT_FOUND, "the trace has no #%" PRIu64, f->first)
+					    : err_new(ERR_NOT_FOUND, "the trace has nothing of #%" PRIu64 "-#%" PRIu64, f->first, f->last),
+		"It holds #%" PRIu64 "-#%" PRIu64, first, last);
+}
+
 struct err *view_commands(struct session *s, struct sbt_reader *r, const struct view_filter *f)
 {
 	struct view v = {.s = s, .r = r, .f = f};
 	struct sbt_cursor *cur;
 	uint64_t from;
-	struct err *e = load_base(&v, &from);
+	struct err *e;
 
+	TRY(check_range(r, f));
+	e = load_base(&v, &from);
 	v.names = (struct sbt_names){.arg = &v, .kernel = name_of, .params = params_of};
 	if (!e)
 		e = sbt_cursor_open(&cur, r);
@@ -284,6 +300,8 @@ struct err *view_commands(struct session *s, struct sbt_reader *r, const struct 
 			e = list(&v, cur);
 		sbt_cursor_close(cur);
 	}
+	if (!e && !v.shown && !f->json)
+		out_str(s->out, "No such commands.\n");
 	for (size_t i = 0; i < v.nkernels; i++) {
 		free(v.kernels[i].mangled);
 		free(v.kernels[i].shown);

@@ -242,7 +242,11 @@ static void looks_at_a_trace(void **state)
 	shows(s, "state show stream 5", "no stream 5");
 	shows(s, "state show memory --json", "302000000");
 	shows(s, "info commands 3-4", "^#3 .*\n#4 ");
-	assert_int_equal(s->failures, 2);
+	shows(s, "info commands 99", "the trace has no #99. It holds #1-#13");
+	shows(s, "view 20-30", "nothing of #20-#30");
+	shows(s, "view --stream 77", "^No such commands\\.$");
+	shows(s, "state show events memory", "one of these at a time");
+	assert_int_equal(s->failures, 5);
 }
 
 static void replays(void **state)
@@ -317,6 +321,17 @@ static void breakpoints_in_a_replay(void **state)
 	shows(s, "delete 3-4\ninfo breakpoints --json", "\"id\":1");
 	shows(s, "delete 3", "no breakpoint 3");
 	shows(s, "delete\ninfo breakpoints", "^No breakpoints\\.$");
+}
+
+static void what_the_program_will_get(void **state)
+{
+	struct session *s = *state;
+
+	shows(s, "set env TSDB_TEST_A=1 2\nset env TSDB_TEST_B=3\nshow env TSDB_TEST_A", "^TSDB_TEST_A=1 2\n$");
+	shows(s, "unset env TSDB_TEST_A\nshow env TSDB_TEST_A", "^TSDB_TEST_A \\(unset\\)\n$");
+	shows(s, "show env TSDB_TEST", "^TSDB_TEST \\(not set\\)\n$");
+	shows(s, "handle SIGUSR1 stop nopass\ninfo signals SIGUSR1", "Description\nSIGUSR1 +Yes +No [^\n]*\n$");
+	shows(s, "info signals SIGFOO", "no signal \"SIGFOO\"");
 }
 
 static void commands_in_commands(void **state)
@@ -509,6 +524,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(replays, setup, teardown),
 		cmocka_unit_test_setup_teardown(begins_in_mid_run, setup, teardown),
 		cmocka_unit_test_setup_teardown(breakpoints_in_a_replay, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_the_program_will_get, setup, teardown),
 		cmocka_unit_test_setup_teardown(commands_in_commands, setup, teardown),
 		cmocka_unit_test_setup_teardown(saves_and_sources, setup, teardown),
 		cmocka_unit_test_setup_teardown(scripts_stop_at_an_error, setup, teardown),

@@ -82,6 +82,20 @@ def test_ctrl_c_at_the_prompt_keeps_the_shell(t):
     s.quit()
 
 
+def test_ctrl_c_leaves_the_commands_of_a_breakpoint(t):
+    s = Terminal(t, '-q')
+    s.prompt()
+    s.type('break copy')
+    s.p.sendline('commands')
+    s.expect(r'\r\n>')
+    s.p.sendline('bt')
+    s.expect(r'\r\n>')
+    s.p.sendintr()
+    t.match(r'have no end', s.prompt())
+    t.no_match(r'bt', s.type('info breakpoints'))
+    s.quit()
+
+
 def test_completion(t):
     s = Terminal(t, '-q')
     s.prompt()

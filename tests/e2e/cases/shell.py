@@ -77,6 +77,16 @@ def test_commands_of_a_breakpoint(t):
     t.match(r'exited normally', r.out)
 
 
+def test_thread_apply(t):
+    r = t.session('threads', 'break launch', 'run', 'thread apply 1 bt 1', 'thread apply 1-2 1 bt 1', 'kill')
+    t.equal(r.status, 0, 'exit status')
+    t.equal(re.findall(r'^Thread (\d+) [(]tid', r.out, re.M), ['1', '1', '2'], 'threads')
+    r = t.session('threads', 'break launch', 'run', 'thread apply 99 bt')
+    t.match(r'there is no thread 99', r.both)
+    r = t.session('threads', 'break launch', 'run', 'thread apply all')
+    t.match(r'needs threads and a command', r.both)
+
+
 def test_silent_commands(t):
     with open(t.path('script'), 'w', encoding='utf-8') as f:
         f.write('break launch\ncommands\n  silent\n  print seq\n  continue\nend\nrun\ninfo breakpoints\n')
