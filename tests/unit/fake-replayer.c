@@ -100,8 +100,10 @@ static void launch(const struct sbt_cmd *c)
 	if (c->u.launch.kernel == FAKE_HANG)
 		for (;;)
 			pause();
-	if (c->u.launch.kernel == FAKE_CRASH)
+	if (c->u.launch.kernel == FAKE_CRASH) {
+		signal(SIGSEGV, SIG_DFL); /* a sanitizer has its own */
 		kill(getpid(), SIGSEGV);
+	}
 	for (size_t i = 0; i + 8 <= n && c->u.launch.kernel % 4 != 3; i += 8) {
 		uint64_t p;
 		uint8_t *dst;
