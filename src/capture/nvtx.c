@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <nvtx3/nvToolsExt.h>
+#include <stdatomic.h>
 #include <string.h>
 #include "capture/agent.h"
 #include "capture/calls.h"
@@ -44,9 +45,36 @@ static void mark(enum mark_kind kind, const char *text)
 	errno = saved;
 }
 
-/* Wide and registered strings are not looked into. */
+/*
+ * Registered strings: the handle we give out is the address of a copy. A program registers one for each place in its source, so a fixed
+ * table does; what comes after it is full has no name.
+ */
+enum { REGISTERED_MAX = 1024, REGISTERED_TEXT = 128 };
+static char registered[REGISTERED_MAX][REGISTERED_TEXT];
+static _Atomic unsigned registered_count;
+
+static nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t domain, const char *text)
+{
+	unsigned i = atomic_load_explicit(&registered_count, memory_order_relaxed);
+	do {
+		if (i >= REGISTERED_MAX)
+			return NULL;
+	} while (!atomic_compare_exchange_weak_explicit(&registered_count, &i, i + 1, memory_order_relaxed, memory_order_relaxed));
+	strncpy(registered[i], text ? text : "", REGISTERED_TEXT - 1);
+	return (nvtxStringHandle_t)registered[i];
+}
+
+static const char *registered_text(nvtxStringHandle_t handle)
+{
+	const uintptr_t at = (uintptr_t)handle - (uintptr_t)registered;
+	return at < sizeof(registered) && at % REGISTERED_TEXT == 0 ? registered[at / REGISTERED_TEXT] : "";
+}
+
+/* Wide strings are not looked into. */
 static const char *text_of(const nvtxEventAttributes_t *a)
 {
+	if (a && a->messageType == NVTX_MESSAGE_TYPE_REGISTERED)
+		return registered_text(a->message.registered);
 	return a && a->messageType == NVTX_MESSAGE_TYPE_ASCII ? a->message.ascii : "";
 }
 
@@ -121,6 +149,7 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 		SET(table, size, NVTX_CBID_CORE2_DomainMarkEx, domain_mark);
 		SET(table, size, NVTX_CBID_CORE2_DomainRangePushEx, domain_push);
 		SET(table, size, NVTX_CBID_CORE2_DomainRangePop, domain_pop);
+		SET(table, size, NVTX_CBID_CORE2_DomainRegisterStringA, register_string);
 	}
 	return 1;
 }

@@ -32,6 +32,18 @@ def test_seq_window_and_numbered_files(t):
     t.equal(seqs(v.out), list(range(300, 311)), 'the window')
 
 
+def test_nvtx_windows(t):
+    for name, kernels in (('load', ['in_load']), ('step', ['in_step', 'in_inner', 'in_step']), ('inner', ['in_inner']), ('job', ['in_job'])):
+        r = t.session('nvtx', f'capture window nvtx {name}', 'run', 'kill')
+        t.equal(r.status, 0, 'exit status')
+        t.match(r'^The capture window is closed, #', r.out)
+        v = t.tsdb('view', 'nvtx.sbt', '--kind', 'launch')
+        t.equal(re.findall(r'^#\d+ (\w+)<<<', v.out, re.M), kernels, f'the launches in "{name}"')
+        os.unlink(t.path('nvtx.sbt'))
+    r = t.session('nvtx', 'capture window nvtx outside', 'run')
+    t.match(r'nothing was captured: the window never opened', r.out)
+
+
 def test_window_that_never_opens(t):
     r = t.session('vecadd', 'capture window kernel no_such_kernel', 'run')
     t.match(r'nothing was captured: the window never opened', r.out)
