@@ -141,8 +141,9 @@ struct staging_slot {
 };
 /* A copy to the host that is checked. */
 struct output {
-	uint64_t seq, size, left;
-	struct sbt_hash recorded, sum;
+	const struct sbt_memory *piece;
+	uint64_t left;
+	struct sbt_hash sum;
 };
 struct contents {
 	struct sbt_memory *start, *flow, *end; /* sorted by seq, role, addr */
@@ -326,8 +327,8 @@ struct err *staging_upload(struct rp *rp, const struct sbt_memory *m, uint64_t t
 struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t from, uint64_t n, CUstream stream) TS_CHECK;
 /* Looks at outputs that have arrived; wait: all. */
 struct err *staging_collect(struct rp *rp, bool wait) TS_CHECK;
-/* An output whose bytes are here already. */
-void staging_verdict(struct rp *rp, uint64_t seq, bool same);
+/* What the output piece m (of the index) turned out to be. */
+void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same);
 
 /* ---- replayer-execute.c ------------------------------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define NO_OUTPUT UINT32_MAX
+#define LOOK_AHEAD 4096 /* pieces */
 
 struct err *staging_open(struct rp *rp)
 {
@@ -27,27 +28,42 @@ struct err *staging_open(struct rp *rp)
 
 /* ---- answers about outputs ------------------------------------------------------------------------------------------------ */
 
+/* The agent looks at what an asynchronous copy delivered when the program has waited; when another copy went to the same place before
+ * that, what it recorded for this one is that one's. Then nothing is known about this one. */
+static bool was_overwritten(const struct rp *rp, const struct sbt_memory *m)
+{
+	const struct sbt_memory *end = rp->contents.flow + rp->contents.nflow;
+
+	for (const struct sbt_memory *y = m + 1; y < end && y - m < LOOK_AHEAD; y++)
+		if (y->role == SBT_MEMORY_OUTPUT && y->seq > m->seq && y->addr == m->addr && y->size == m->size &&
+			sbt_hash_equal(y->hash, m->hash))
+			return true;
+	return false;
+}
+
 /* In order of seq; the same command executed again gives a new answer. */
-void staging_verdict(struct rp *rp, uint64_t seq, bool same)
+void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same)
 {
 	struct contents *x = &rp->contents;
 	size_t lo = 0, hi = x->nverdicts;
 
+	if (!same && was_overwritten(rp, m))
+		return;
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
 
-		if (x->verdicts[mid].seq < seq)
+		if (x->verdicts[mid].seq < m->seq)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (lo < x->nverdicts && x->verdicts[lo].seq == seq) {
+	if (lo < x->nverdicts && x->verdicts[lo].seq == m->seq) {
 		x->verdicts[lo].same = same;
 		return;
 	}
 	MAKE_ROOM(x->verdicts, x->nverdicts, x->cap_verdicts);
 	memmove(&x->verdicts[lo + 1], &x->verdicts[lo], (x->nverdicts - lo) * sizeof *x->verdicts);
-	x->verdicts[lo] = (struct verdict){seq, same};
+	x->verdicts[lo] = (struct verdict){m->seq, same};
 	x->nverdicts++;
 }
 
@@ -62,8 +78,8 @@ static void arrived(struct rp *rp, struct staging_slot *s)
 	s->output = NO_OUTPUT;
 	if (o->left)
 		return;
-	sbt_range_hash_end(&o->sum, o->size);
-	staging_verdict(rp, o->seq, sbt_hash_equal(o->sum, o->recorded));
+	sbt_range_hash_end(&o->sum, o->piece->size);
+	staging_verdict(rp, o->piece, sbt_hash_equal(o->sum, o->piece->hash));
 }
 
 /* ---- slots ------------------------------------------------------------------------------------------------------------------ */
@@ -143,7 +159,7 @@ struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t f
 		TRY(staging_collect(rp, false));
 		MAKE_ROOM(x->outputs, x->noutputs, x->cap_outputs);
 		output = (uint32_t)x->noutputs++;
-		x->outputs[output] = (struct output){.seq = m->seq, .size = n, .left = n, .recorded = m->hash};
+		x->outputs[output] = (struct output){.piece = m, .left = n};
 	}
 	for (uint64_t at = 0; at < n; at += STAGING_BYTES) {
 		const uint64_t part = n - at < STAGING_BYTES ? n - at : STAGING_BYTES;
