@@ -304,7 +304,7 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 		}
 	}
 	t->busy = false;
-	if (__builtin_expect(span_watched(), 0)) {
+	if (__builtin_expect(span_watched() || c->window_closed, 0)) {
 		if (c->row->flags & CALL_FIRST || (c->cmd.kind == SBT_QUERY && !result))
 			span_waited(t);
 		else if (numbered && !c->skip)

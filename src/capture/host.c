@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host memory; see host.h. One thread compares at a time. What the device itself wrote there shows as a change too: it is sent like one.
+ * Host memory; see host.h. One thread compares at a time. What the device itself wrote there shows as a change too, and is sent like one.
+ * Kernels write managed memory all the time: where there is some, all work is waited for first, so that no half of a kernel's is seen.
  */
 #include "capture/host.h"
 
 #include "capture/bulk.h"
 #include "capture/calls.h"
+#include "capture/device.h"
+#include "capture/driver.h"
 #include "capture/extent.h"
 #include "capture/live.h"
 #include "capture/span.h"
 #include "capture/thread.h"
+
+#define PATIENCE 10 /* tenths of a second */
 
 static struct spin comparing;
 
@@ -102,12 +107,27 @@ static bool may_read(const struct call *c)
 	return k->kind == SBT_LAUNCH || k->kind == SBT_GRAPH_LAUNCH || (k->kind == SBT_COPY && k->u.copy.dir != SBT_COPY_H2D);
 }
 
+static void wait_for_kernels(void)
+{
+	static struct device_set set; /* the comparing thread's */
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	if (!live_managed() || atomic_load(&calls_captures))
+		return;
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	if (!device_collect(&set) || !device_idle(&set, PATIENCE))
+		span_note("work on the device did not end, so managed memory was recorded while it may have been written");
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+}
+
 void host_enter(struct call *c)
 {
 	struct compare a = { .c = c };
 	if (!live_host() || !may_read(c) || !(a.copy = thread_page(c->t)))
 		return;
 	spin_lock(&comparing);
+	wait_for_kernels();
 	live_each(compare, &a);
 	spin_unlock(&comparing);
 }

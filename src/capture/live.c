@@ -18,7 +18,7 @@ static struct {
 	_Atomic uint32_t n; /* slots ever used */
 	uint32_t free;	    /* index + 1 */
 	struct map by_addr; /* -> index + 1 */
-	_Atomic uint32_t host, incomplete;
+	_Atomic uint32_t host, managed, incomplete;
 } table;
 
 static struct live *new_slot(void)
@@ -41,6 +41,8 @@ static void drop(struct live *l)
 {
 	if (live_is_host(l))
 		atomic_fetch_sub(&table.host, 1);
+	if (l->mem == SBT_MEM_MANAGED)
+		atomic_fetch_sub(&table.managed, 1);
 	if (l->seen)
 		agent_unmap(l->seen, (l->size / SBT_PAGE + 1) * sizeof(*l->seen));
 	map_remove(&table.by_addr, l->addr);
@@ -65,6 +67,8 @@ static void add(const struct live *what)
 		*l = *what;
 		if (live_is_host(l))
 			atomic_fetch_add(&table.host, 1);
+		if (l->mem == SBT_MEM_MANAGED)
+			atomic_fetch_add(&table.managed, 1);
 	} else {
 		atomic_store(&table.incomplete, 1);
 	}
@@ -143,6 +147,11 @@ void live_forget(void)
 uint32_t live_host(void)
 {
 	return atomic_load_explicit(&table.host, memory_order_relaxed);
+}
+
+uint32_t live_managed(void)
+{
+	return atomic_load_explicit(&table.managed, memory_order_relaxed);
 }
 
 bool live_incomplete(void)

@@ -32,8 +32,9 @@ void live_forget(void);
 void live_each(bool (*fn)(void *arg, struct live *l), void *arg);
 /* The allocation that has addr in it, or NULL. Walks the table. */
 struct live *live_at(uint64_t addr);
-/* How many are memory of the host that kernels may read. */
+/* How many are memory of the host that kernels may read; how many of those are managed. */
 uint32_t live_host(void);
+uint32_t live_managed(void);
 /* Whether allocations may exist that nobody told us of. */
 bool live_incomplete(void);
 

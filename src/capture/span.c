@@ -28,12 +28,12 @@
 #define PATIENCE 100 /* tenths of a second: how long for calls under way, and for each context's work */
 
 _Atomic uint32_t span_open;
+_Atomic uint32_t span_refused;
 
 static struct {
 	uint64_t first;
 	_Atomic uint32_t incomplete;
 	_Atomic uint32_t over;	  /* the program leaves */
-	_Atomic uint32_t refused; /* could not begin; not tried again until it is no longer wanted */
 	struct spin noting;
 	struct device_set set; /* only with the gate shut */
 } span;
@@ -170,7 +170,7 @@ static void refuse(struct thread *t, const char *why)
 	span.first = atomic_load(&agent.control->next_seq);
 	tell(t, span.first, false);
 	tell(t, span.first - 1, true);
-	atomic_store(&span.refused, 1);
+	atomic_store(&span_refused, 1);
 }
 
 /* With the gate shut. */
@@ -325,7 +325,7 @@ static void change(struct call *c, bool to)
 {
 	if (!gate_claim(c->t))
 		return;
-	if (wanted(c) == to && !!atomic_load(&span_open) != to && !atomic_load(&span.refused)) {
+	if (wanted(c) == to && !!atomic_load(&span_open) != to && !atomic_load(&span_refused)) {
 		if (to)
 			begin_span(c->t);
 		else
@@ -338,9 +338,9 @@ void span_before(struct call *c)
 {
 	while (agent_live()) {
 		const bool want = wanted(c);
-		if (!want)
-			atomic_store_explicit(&span.refused, 0, memory_order_relaxed);
-		if (want == !!atomic_load(&span_open) || atomic_load(&span.refused) || atomic_load(&calls_captures))
+		if (!want && atomic_load(&span_refused))
+			atomic_store(&span_refused, 0);
+		if (want == !!atomic_load(&span_open) || atomic_load(&span_refused) || atomic_load(&calls_captures))
 			break;
 		change(c, want);
 	}

@@ -7,17 +7,21 @@
 #define CAPTURE_SPAN_H
 
 #include "capture/agent.h"
+#include "capture/window.h"
 
 struct call;
 struct thread;
 
 extern _Atomic uint32_t span_open;
+extern _Atomic uint32_t span_refused; /* could not begin; not tried again until it is no longer wanted */
 
-/* Whether there is anything to do about spans: one branch for a program that is recorded without memory. */
+/* Whether there is anything to do about spans. */
 static inline bool span_watched(void)
 {
-	return atomic_load_explicit(&agent.control->memory, memory_order_relaxed) != TSDB_MEMORY_NONE ||
-	       atomic_load_explicit(&span_open, memory_order_relaxed);
+	const struct tsdb_control *c = agent.control;
+	return atomic_load_explicit(&span_open, memory_order_relaxed) || atomic_load_explicit(&span_refused, memory_order_relaxed) ||
+	       (atomic_load_explicit(&c->memory, memory_order_relaxed) != TSDB_MEMORY_NONE &&
+		       (atomic_load_explicit(&c->span, memory_order_relaxed) || window_watched()));
 }
 /* The thread is about to give its command a number: begins or ends the span. */
 void span_before(struct call *c);

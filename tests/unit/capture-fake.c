@@ -4,13 +4,16 @@
  */
 #include "capture-fake.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "capture/mapping.h"
 #include "capture/stack.h"
 
-unsigned fake_questions;
+unsigned fake_questions, fake_syncs, fake_device_copies;
+size_t fake_free_memory = (size_t)1 << 30;
+bool fake_busy;
 static struct tsdb_control *control;
 static uint64_t read_to[TSDB_RING_COUNT];
 
@@ -166,8 +169,82 @@ static CUresult pointer_attribute(void *v, CUpointer_attribute a, CUdeviceptr p)
 	return CUDA_SUCCESS;
 }
 
+static CUresult ctx_push(CUcontext c)
+{
+	return CUDA_SUCCESS;
+}
+
+static CUresult ctx_pop(CUcontext *c)
+{
+	return CUDA_SUCCESS;
+}
+
+static CUresult ctx_sync(void)
+{
+	fake_syncs++;
+	return CUDA_SUCCESS;
+}
+
+static CUresult stream_query(CUstream s)
+{
+	return CUDA_SUCCESS;
+}
+
+static CUresult memory_info(size_t *unused, size_t *total)
+{
+	*unused = fake_free_memory;
+	*total = (size_t)1 << 30;
+	return CUDA_SUCCESS;
+}
+
+static CUresult memory_alloc(CUdeviceptr *p, size_t n)
+{
+	*p = (CUdeviceptr)(uintptr_t)malloc(n);
+	return *p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult memory_free(CUdeviceptr p)
+{
+	free((void *)(uintptr_t)p);
+	return CUDA_SUCCESS;
+}
+
+static CUresult copy_device(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream s)
+{
+	fake_device_copies++;
+	memcpy((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, n);
+	return CUDA_SUCCESS;
+}
+
+static CUresult event_create(CUevent *e, unsigned flags)
+{
+	*e = (CUevent)0x8888;
+	return CUDA_SUCCESS;
+}
+
+static CUresult event_record(CUevent e, CUstream s)
+{
+	return CUDA_SUCCESS;
+}
+
+static CUresult event_query(CUevent e)
+{
+	return fake_busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+
 static void fake_driver(void)
 {
+	driver.cuCtxPushCurrent_v2 = ctx_push;
+	driver.cuCtxPopCurrent_v2 = ctx_pop;
+	driver.cuCtxSynchronize = ctx_sync;
+	driver.cuStreamQuery = stream_query;
+	driver.cuMemGetInfo_v2 = memory_info;
+	driver.cuMemAlloc_v2 = memory_alloc;
+	driver.cuMemFree_v2 = memory_free;
+	driver.cuMemcpyDtoDAsync_v2 = copy_device;
+	driver.cuEventCreate = event_create;
+	driver.cuEventRecord = event_record;
+	driver.cuEventQuery = event_query;
 	driver.cuKernelGetName = kernel_name;
 	driver.cuFuncGetName = func_name;
 	driver.cuFuncGetParamInfo = func_param;

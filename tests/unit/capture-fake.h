@@ -17,7 +17,7 @@
 #include "capture/driver.h"
 #include "capture/thread.h"
 
-#define FAKE_RING_BYTES (2 * TSDB_RECORD_MAX)
+#define FAKE_RING_BYTES (8 * TSDB_RECORD_MAX)
 #define FAKE_CTX ((CUcontext)0x1000)
 /* Functions (CUfunction) and the kernel (CUkernel) that the fake driver knows. All have the parameters (0, 8), (8, 4), (16, 8). */
 #define FAKE_FUNC ((CUfunction)0x2000)	 /* _Z6matmulPfS_i */
@@ -26,6 +26,10 @@
 
 /* How often the fake driver was asked something. */
 extern unsigned fake_questions;
+/* Bytes of device memory that are free; whether events and streams are done with their work; how often contexts were waited for. */
+extern size_t fake_free_memory;
+extern bool fake_busy;
+extern unsigned fake_syncs, fake_device_copies;
 
 /* A control block as tsdb makes it, adopted by the agent; capture is on. */
 struct tsdb_control *fake_start(void);

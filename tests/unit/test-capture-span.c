@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Spans with the fake driver, whose device memory is memory of this process: what goes through the bulk slots, the question about too
+ * much memory, work that is not over yet.
+ */
+#include "capture-fake.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "capture/bulk.h"
+#include "capture/span.h"
+
+#define SIZE 10000u
+
+static struct tsdb_control *control;
+static uint64_t ticket;
+static uint8_t *device; /* what the fake calls device memory: at an address that it takes for one */
+static uint8_t host[SIZE];
+
+static const struct tsdb_bulk *next_slot(void)
+{
+	const struct tsdb_bulk *b = &control->bulk[ticket % TSDB_BULK_SLOTS];
+	for (unsigned tries = 0; atomic_load(&b->state) != TSDB_BULK_FULL && tries < 2000; tries++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	if (atomic_load(&b->state) != TSDB_BULK_FULL)
+		fail_msg("no slot was filled");
+	ticket++;
+	return b;
+}
+
+static const uint8_t *bytes_of(const struct tsdb_bulk *b)
+{
+	return (const uint8_t *)control + tsdb_bulk_offset(control->ring_bytes, (uint32_t)(b - control->bulk));
+}
+
+static void give_back(const struct tsdb_bulk *b)
+{
+	struct tsdb_bulk *slot = &control->bulk[b - control->bulk];
+	atomic_fetch_add(&slot->turn, 1);
+	atomic_store(&slot->state, TSDB_BULK_FREE);
+}
+
+static const struct tsdb_bulk *expect_piece(unsigned role, uint64_t addr, uint64_t size)
+{
+	const struct tsdb_bulk *b = next_slot();
+	assert_int_equal(b->role, role);
+	assert_int_equal(b->addr, addr);
+	assert_int_equal(b->size, size);
+	return b;
+}
+
+static void expect_no_piece(void)
+{
+	assert_int_equal(control->next_bulk, ticket);
+}
+
+static struct tsdb_msg_window expect_window(bool ended)
+{
+	struct fake_record r;
+	while (fake_next(0, &r))
+		if (r.type == TSDB_MSG_WINDOW) {
+			struct tsdb_msg_window w;
+			memcpy(&w, r.head, sizeof(w));
+			assert_int_equal(w.ended, ended);
+			return w;
+		}
+	fail_msg("no message of a span's %s", ended ? "end" : "begin");
+	return (struct tsdb_msg_window){ .seq = 0 };
+}
+
+static void allocate(void)
+{
+	CUdeviceptr p = (CUdeviceptr)(uintptr_t)device;
+	FAKE(cuMemAlloc_v2, &p, SIZE);
+}
+
+/* Any command. */
+static void command(void)
+{
+	fake_call(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, NULL, CUDA_SUCCESS);
+}
+
+static void begin(void)
+{
+	control->span = 1;
+	command();
+}
+
+static void end(void)
+{
+	control->span = 0;
+	command();
+}
+
+static void fill(uint8_t *p, unsigned seed)
+{
+	for (unsigned i = 0; i < SIZE; i++)
+		p[i] = (uint8_t)(i * 31 + i / 256 + seed);
+}
+
+static int start(void **state)
+{
+	void *at = (void *)0x710000000000;
+	device = mmap(at, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	assert_ptr_equal(device, at);
+	control = fake_start();
+	control->memory = TSDB_MEMORY_ALL;
+	return 0;
+}
+
+/* Each test leaves nothing behind. */
+static int tidy(void **state)
+{
+	if (control->span)
+		end();
+	FAKE(cuMemFree_v2, (CUdeviceptr)(uintptr_t)device);
+	while (ticket < control->next_bulk)
+		give_back(next_slot());
+	fake_skip();
+	control->memory_limit = 0;
+	fake_free_memory = (size_t)1 << 30;
+	fake_busy = false;
+	return 0;
+}
+
+static void what_is_alive_is_shadowed(void **state)
+{
+	uint8_t was[SIZE];
+	allocate();
+	fill(device, 1);
+	memcpy(was, device, SIZE);
+	fake_device_copies = fake_syncs = 0;
+	begin();
+	assert_int_equal(fake_device_copies, 1);
+	assert_int_equal(fake_syncs, 1);
+	fill(device, 2); /* the program goes on */
+	const struct tsdb_bulk *b = expect_piece(BULK_START, (uint64_t)(uintptr_t)device, SIZE);
+	const struct tsdb_msg_window w = expect_window(false);
+	assert_int_equal(b->seq, w.seq);
+	assert_int_equal(fake_expect(SBT_SYNC).seq, w.seq); /* it goes out before its first command */
+	assert_int_equal(b->n, SIZE);
+	assert_memory_equal(bytes_of(b), was, SIZE);
+	give_back(b);
+	end();
+	b = expect_piece(BULK_END, (uint64_t)(uintptr_t)device, SIZE);
+	assert_true(sbt_hash_equal(b->hash, sbt_range_hash(device, SIZE)));
+	assert_int_equal(b->flags, TSDB_BULK_HASH_ONLY);
+	const struct tsdb_msg_window e = expect_window(true);
+	assert_int_equal(e.seq, b->seq);
+	assert_int_equal(e.complete, 1);
+	assert_true(fake_expect(SBT_SYNC).seq > e.seq); /* the call that found that it is over is not in it */
+	give_back(b);
+	expect_no_piece();
+}
+
+static void without_room_it_goes_straight_to_the_host(void **state)
+{
+	allocate();
+	fill(device, 3);
+	fake_free_memory = 100 << 20; /* less than what is left alone */
+	fake_device_copies = 0;
+	begin();
+	assert_int_equal(fake_device_copies, 0);
+	const struct tsdb_bulk *b = expect_piece(BULK_START, (uint64_t)(uintptr_t)device, SIZE);
+	assert_memory_equal(bytes_of(b), device, SIZE);
+	assert_int_equal(span_open, 1);
+	give_back(b);
+}
+
+/* An asynchronous copy's result is looked at when the event behind it says that it is there. */
+static void results_are_taken_when_they_are_there(void **state)
+{
+	allocate();
+	begin();
+	give_back(expect_piece(BULK_START, (uint64_t)(uintptr_t)device, SIZE));
+	fake_skip();
+	fake_busy = true;
+	fill(host, 1);
+	FAKE(cuMemcpyDtoHAsync_v2, host, (CUdeviceptr)(uintptr_t)device, SIZE, NULL);
+	FAKE(cuStreamSynchronize, (CUstream)0x5100);
+	expect_no_piece();
+	fill(host, 2);
+	fake_busy = false;
+	FAKE(cuStreamSynchronize, NULL);
+	const struct tsdb_bulk *b = expect_piece(BULK_OUTPUT, (uint64_t)(uintptr_t)host, SIZE);
+	assert_int_equal(b->seq, fake_expect(SBT_COPY).seq);
+	assert_true(sbt_hash_equal(b->hash, sbt_range_hash(host, SIZE)));
+	give_back(b);
+	control->outputs_full = 1;
+	FAKE(cuMemcpyDtoH_v2, host, (CUdeviceptr)(uintptr_t)device, SIZE);
+	control->outputs_full = 0;
+	b = expect_piece(BULK_OUTPUT, (uint64_t)(uintptr_t)host, SIZE);
+	assert_memory_equal(bytes_of(b), host, SIZE);
+	give_back(b);
+	/* A copy that failed has delivered nothing. */
+	const cuMemcpyDtoH_v2_params p = { host, (CUdeviceptr)(uintptr_t)device, SIZE };
+	fake_call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2, &p, CUDA_ERROR_INVALID_VALUE);
+	expect_no_piece();
+}
+
+static void too_many_results_are_told(void **state)
+{
+	begin();
+	fake_busy = true;
+	for (unsigned i = 0; i < 1025; i++) {
+		FAKE(cuMemcpyDtoHAsync_v2, host + i, (CUdeviceptr)(uintptr_t)device, 1, NULL);
+		fake_skip();
+	}
+	assert_non_null(strstr(control->text2, "oldest"));
+	fake_busy = false;
+	/* The rest comes, the oldest first or not; nobody waits for it here: the slots are given back as they come. */
+	const pid_t reader = fork();
+	if (!reader) {
+		for (unsigned i = 0; i < 1024; i++)
+			give_back(next_slot());
+		_exit(0);
+	}
+	FAKE(cuStreamSynchronize, NULL);
+	int status;
+	assert_int_equal(waitpid(reader, &status, 0), reader);
+	assert_int_equal(status, 0);
+	ticket += 1024;
+	end();
+	assert_int_equal(expect_window(true).complete, 0);
+}
+
+static void a_source_that_is_not_there_is_told(void **state)
+{
+	begin();
+	FAKE(cuMemcpyHtoD_v2, (CUdeviceptr)(uintptr_t)device, (void *)8, 100);
+	const struct tsdb_bulk *b = expect_piece(BULK_INPUT, 8, 100);
+	assert_int_equal(b->flags, TSDB_BULK_CUT);
+	assert_int_equal(b->n, 0);
+	give_back(b);
+	assert_non_null(strstr(control->text2, "source"));
+}
+
+static void not_while_a_stream_is_captured(void **state)
+{
+	CUgraph g = (CUgraph)0x7777;
+	fake_skip();
+	FAKE(cuStreamBeginCapture_v2, (CUstream)0x5100, CU_STREAM_CAPTURE_MODE_GLOBAL);
+	begin();
+	assert_int_equal(span_open, 0);
+	FAKE(cuStreamEndCapture, (CUstream)0x5100, &g);
+	assert_int_equal(span_open, 0);
+	command();
+	assert_int_equal(span_open, 1);
+	/* The span begins behind the capture. */
+	assert_true(expect_window(false).seq > 0);
+	assert_int_equal(fake_expect(SBT_SYNC).kind, SBT_SYNC);
+}
+
+static void a_refused_span_is_tried_again_when_it_is_asked_for_again(void **state)
+{
+	allocate();
+	control->memory_limit = SIZE - 1;
+	begin(); /* nobody traces us: nobody to ask */
+	assert_int_equal(span_open, 0);
+	const struct tsdb_msg_window b = expect_window(false), e = expect_window(true);
+	assert_int_equal(e.seq, b.seq - 1);
+	assert_int_equal(e.complete, 0);
+	assert_int_equal(control->memory_needed, SIZE);
+	control->memory_limit = 0;
+	command();
+	assert_int_equal(span_open, 0); /* refused once */
+	end();
+	begin();
+	assert_int_equal(span_open, 1);
+	give_back(expect_piece(BULK_START, (uint64_t)(uintptr_t)device, SIZE));
+}
+
+/* ---- the question ------------------------------------------------------------------------------------------------------- */
+
+/* A traced child stops and asks; it leaves with 1 when the span is open then. */
+static int ask(uint32_t answer)
+{
+	int status;
+	const pid_t child = fork();
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		agent.live = NULL;
+		if (agent_adopt(control))
+			_exit(99);
+		allocate();
+		control->memory_limit = SIZE - 1;
+		begin();
+		_exit(span_open ? 1 : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+	assert_int_equal(control->stop.why, TSDB_STOP_CAPTURE);
+	assert_int_equal(control->memory_needed, SIZE);
+	control->memory_answer = answer;
+	assert_int_equal(ptrace(PTRACE_CONT, child, NULL, NULL), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	control->span = 0;
+	agent_adopt(control);
+	return WEXITSTATUS(status);
+}
+
+static void the_user_is_asked(void **state)
+{
+	assert_int_equal(ask(TSDB_ANSWER_WITHOUT), 0);
+	expect_no_piece();
+	assert_int_equal(ask(TSDB_ANSWER_RECORD), 1);
+	if (control->next_bulk > ticket) /* the child may have gone before its thread had sent it */
+		give_back(expect_piece(BULK_START, (uint64_t)(uintptr_t)device, SIZE));
+}
+
+int main(void)
+{
+#define SPAN_TEST(fn) cmocka_unit_test_teardown(fn, tidy)
+	const struct CMUnitTest tests[] = {
+		SPAN_TEST(what_is_alive_is_shadowed),
+		SPAN_TEST(without_room_it_goes_straight_to_the_host),
+		SPAN_TEST(results_are_taken_when_they_are_there),
+		SPAN_TEST(too_many_results_are_told),
+		SPAN_TEST(a_source_that_is_not_there_is_told),
+		SPAN_TEST(not_while_a_stream_is_captured),
+		SPAN_TEST(a_refused_span_is_tried_again_when_it_is_asked_for_again),
+		cmocka_unit_test(the_user_is_asked),
+	};
+	return cmocka_run_group_tests(tests, start, NULL);
+}
