@@ -20,7 +20,8 @@
 #include "replay/device-private.h"
 
 #define POST_BYTES 4096	   /* gathered before they are sent */
-#define GRACE_MS 1000	   /* that a reply may take after Ctrl-C, and a process to die by itself */
+#define GRACE_MS 3000	   /* that a reply may take after Ctrl-C: work in flight ends, a hang does not */
+#define DYING_MS 1000	   /* that a process may take to die when its socket is closed */
 #define SENTENCE_MAX 4000u /* of what the replayer says */
 
 extern char **environ;
@@ -234,7 +235,7 @@ static struct err *ended(struct device *d, int status)
 static struct err *died(struct device *d)
 {
 	suspect_all(d);
-	return ended(d, reap(d, GRACE_MS));
+	return ended(d, reap(d, DYING_MS));
 }
 
 struct err *device_alive(struct device *d)

@@ -151,6 +151,12 @@ struct err *replay_run(struct replay *r, bool backwards, const struct replay_bre
 	matcher_init(&m, bps, n);
 	e = backwards ? run_backwards(r, &m, interrupt, &why, &id) : run_forwards(r, &m, interrupt, &why, &id);
 	matcher_deinit(&m);
+	if (e && e->code == ERR_INTERRUPTED) { /* the executor saw it first */
+		err_free(e);
+		e = NULL;
+		why = REPLAY_INTERRUPTED;
+		id = 0;
+	}
 	e = replay_stopped(r, e, why, ret);
 	if (!e)
 		ret->breakpoint = id;

@@ -698,6 +698,15 @@ static void interrupts(void **arg)
 	assert_false(alive(pid));
 	assert_int_equal(replay_seq(p), 8);
 	assert_int_equal(byte_at(d, A), 248);
+	/* on the way to a breakpoint it is a stop */
+	assert_int_equal(pthread_create(&t, NULL, press, NULL), 0);
+	ok(replay_run(p, false, NULL, 0, &interrupt, &stop));
+	pthread_join(t, NULL);
+	interrupt = false;
+	assert_int_equal(stop.why, REPLAY_INTERRUPTED);
+	assert_int_equal(stop.seq, replay_seq(p));
+	ok(replay_goto(p, 10, &stop));
+	assert_int_equal(byte_at(d, A), 217);
 	replay_close(p);
 	remove_trace(r);
 }
