@@ -216,7 +216,7 @@ class Reader:
         return [c for c in self.chunks if c['type'] == kind]
 
     def meta(self):
-        i, out = In(self.payload(self.of_type(self.META)[0])), {}
+        i, out = In(self.payload(self.of_type(self.META)[-1])), {}
         while not i.end():
             key = i.text().decode()
             out[key] = i.text().decode()

@@ -199,7 +199,7 @@ static void load_small(struct sbt_reader *r)
 	struct buf payload = BUF_INIT;
 
 	buf_byte(&r->meta_text, 0); /* offset 0: the empty string */
-	if (!load_one(r, SBT_CHUNK_META, false, &payload) && !r->ndamage)
+	if (!load_one(r, SBT_CHUNK_META, true, &payload) && !r->ndamage)
 		sbt_reader_note(r, "it does not say what was recorded");
 	take_meta(r, &payload);
 	if (load_one(r, SBT_CHUNK_UNREPLAYABLE, true, &payload))

@@ -47,6 +47,8 @@ struct sbt_writer;
 
 /* Creates path (truncating it). The file is a readable trace after every flush. */
 struct err *sbt_writer_open(struct sbt_writer **ret, const char *path, const struct sbt_meta *meta) TS_CHECK;
+/* Says anew what is recorded: at the beginning the device is often not known yet. */
+struct err *sbt_writer_meta(struct sbt_writer *w, const struct sbt_meta *meta) TS_CHECK;
 /* Appends a command; seqs must rise. c->stack refers to an id given to sbt_writer_stack() before.
  * A full disk or a failed write is returned once with ERR_SYSTEM by whatever call met it; from then on calls succeed and do
  * nothing, and what was written stays a readable trace. GPU times in c go the same way as with sbt_writer_time(). */

@@ -85,7 +85,7 @@ static uint32_t put_number(struct buf *b, const char *key, uint64_t value)
 	return put_text(b, key, text);
 }
 
-static struct err *write_meta(struct sbt_writer *w, const struct sbt_meta *m)
+struct err *sbt_writer_meta(struct sbt_writer *w, const struct sbt_meta *m)
 {
 	struct buf b = BUF_INIT;
 	uint32_t n = 0;
@@ -136,7 +136,7 @@ struct err *sbt_writer_open(struct sbt_writer **ret, const char *path, const str
 		return e;
 	}
 	w->commands = sbt_encoder_create();
-	e = write_meta(w, meta);
+	e = sbt_writer_meta(w, meta);
 	if (e) {
 		err_free(sbt_out_close(&w->out));
 		writer_free(w);

@@ -98,7 +98,8 @@ struct err *recorder_keyframe(struct recorder *r)
 	return e;
 }
 
-struct err *recorder_open(struct recorder *r, const struct sbt_cmd *c)
+/* Opens the trace, or says anew what is in it. */
+static struct err *write_head(struct recorder *r, const struct sbt_cmd *c)
 {
 	struct sbt_meta m = {.program = r->program, .cwd = r->cwd, .tsdb = PACKAGE_VERSION, .start_ns = r->start_ns,
 		.pid = (uint32_t)r->o.pid, .soft = r->o.soft, .stacks = r->o.stacks, .timestamps = r->o.timestamps};
@@ -114,8 +115,25 @@ struct err *recorder_open(struct recorder *r, const struct sbt_cmd *c)
 	if (!m.cwd)
 		m.cwd = "";
 	describe_gpu(r, c, &m, gpu, sizeof gpu);
-	e = sbt_writer_open(&r->w, r->path, &m);
+	r->device_known = *gpu;
+	e = r->w ? sbt_writer_meta(r->w, &m) : sbt_writer_open(&r->w, r->path, &m);
 	free(cwd);
+	return e;
+}
+
+struct err *recorder_device(struct recorder *r, const struct sbt_cmd *c)
+{
+	struct state_device d;
+
+	if (r->device_known || (c->kind != SBT_DEVICE && !state_device(r->state, 0, &d)))
+		return NULL;
+	return write_head(r, c);
+}
+
+struct err *recorder_open(struct recorder *r, const struct sbt_cmd *c)
+{
+	struct err *e = write_head(r, c);
+
 	if (e) {
 		r->w = NULL;
 		return e;

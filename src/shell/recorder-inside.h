@@ -63,6 +63,7 @@ struct recorder {
 	enum recorder_mode mode;
 	char *path;
 	struct sbt_writer *w; /* NULL: not open (yet) */
+	bool device_known;    /* the trace's head names the device */
 	uint64_t from; /* earlier commands are not captured */
 	uint64_t first, last, commands, bytes;
 	struct buf tail; /* packed commands outside the window since the last one inside: written if another one follows */
@@ -93,6 +94,8 @@ struct err *recorder_write_cmd(struct recorder *r, struct inferior *inf, const s
 /* ---- recorder-file.c ---- */
 /* Makes the file. c: the command that it begins with, NULL when none is known. */
 struct err *recorder_open(struct recorder *r, const struct sbt_cmd *c) TS_CHECK;
+/* Names the device in the trace's head, if that had to be written before the device was known; c: as above. */
+struct err *recorder_device(struct recorder *r, const struct sbt_cmd *c) TS_CHECK;
 /* The state now, unless nothing has happened yet. */
 struct err *recorder_keyframe(struct recorder *r) TS_CHECK;
 /* The capture ends because writing failed; e says why. */

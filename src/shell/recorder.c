@@ -160,6 +160,8 @@ static struct err *before_cmd(struct recorder *r, struct inferior *inf, const st
 
 	if (!r->w)
 		TRY(recorder_open(r, c));
+	else
+		TRY(recorder_device(r, c));
 	if (!r->commands)
 		return recorder_keyframe(r);
 	TRY(recorder_write_tail(r, inf, UINT64_MAX));

@@ -47,6 +47,13 @@ def test_vecadd(t):
     t.check(launch['stack'], 'the launch has a host stack')
 
 
+def test_info_names_the_device(t):
+    t.equal(t.record('pipeline').status, 0, 'record')
+    info = json.loads(t.tsdb('info', '--json', 't.sbt').out)
+    t.check(info['gpu'], 'the name of the device')
+    t.check(info['driver_version'] >= 12000, 'the driver')
+
+
 def test_every_launch_is_there(t):
     t.equal(t.record('tiny_launches', '5000').status, 0, 'record')
     c = commands(t)
