@@ -12,7 +12,7 @@
 #define MAX_CHECKPOINTS 48u
 #define SHARE 0.8		/* of the free device memory, at most */
 #define SOFT_LIMIT (2ull << 30) /* the software GPU's memory is the machine's */
-#define LEAST_NS 50000000u	/* between two that are taken on the way */
+#define LEAST_NS 200000000u	/* between two that are taken on the way */
 #define COST_FACTOR 40u		/* one for every so many times its cost */
 #define NEAREST 8u		/* commands: no checkpoints closer than that are planned */
 
@@ -150,10 +150,10 @@ struct err *checkpoint_take(struct rp *rp)
 	if (i != SIZE_MAX && k->c[i].seq == rp->position)
 		return NULL;
 	TRY(execute_finish(rp));
-	const uint64_t begin = now_ns();
 	TRY(get_room(rp, &c, &ok));
 	if (!ok)
 		return NULL;
+	const uint64_t begin = now_ns();
 	c.seq = rp->position;
 	TRY(copy_all(rp, &c, SAVE));
 	MAKE_ROOM(k->c, k->n, k->cap);

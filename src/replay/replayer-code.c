@@ -29,6 +29,7 @@ static struct err *get_code(struct rp *rp, uint64_t hash, const char *who, struc
 
 static struct err *load(struct rp *rp, const void *code, const char *who, CUmodule *ret)
 {
+	watchdog_on(rp, 0);
 	struct err *e = rp_cu(rp, rp->d.cuModuleLoadData(ret, code), "cuModuleLoadData");
 
 	return e ? err_wrap(e, "the code of %s cannot be loaded here", who) : NULL;

@@ -154,9 +154,9 @@ struct contents {
 	size_t noutputs, cap_outputs;
 	/* what is known by now; an output that is executed again replaces its earlier answer */
 	struct verdict {
-		uint64_t seq;
+		const struct sbt_memory *piece;
 		bool same;
-	} *verdicts;
+	} *verdicts; /* in the order of flow */
 	size_t nverdicts, cap_verdicts;
 };
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "replay/replayer-int.h"
 
@@ -33,18 +34,30 @@ static unsigned layout_now(void)
 	return n < LAYOUTS ? (unsigned)n : LAYOUTS;
 }
 
-/* Returns when it cannot. A container may forbid personality(): then we go on as we are. */
-static void exec_with_layout(unsigned n)
+static bool set_layout(unsigned n)
 {
 	const int now = personality(0xffffffff);
+	struct rlimit stack;
+
+	if (now != -1 &&
+		personality(((unsigned long)now & ~(unsigned long)(ADDR_NO_RANDOMIZE | ADDR_COMPAT_LAYOUT)) | layouts[n]) != -1)
+		return true;
+	/* Containers forbid it. Linux also lays out that way, though at random, when the stack has no limit. */
+	if (n || getrlimit(RLIMIT_STACK, &stack) || stack.rlim_max != RLIM_INFINITY)
+		return false;
+	stack.rlim_cur = RLIM_INFINITY;
+	return !setrlimit(RLIMIT_STACK, &stack);
+}
+
+/* Returns when it cannot: then we go on as we are. */
+static void exec_with_layout(unsigned n)
+{
 	char text[16];
 	char *argv[] = {(char *)"tsdb-replayer", NULL};
 
 	snprintf(text, sizeof text, "%u", n);
-	if (now == -1 || setenv(LAYOUT_ENV, text, 1) ||
-		personality(((unsigned long)now & ~(unsigned long)(ADDR_NO_RANDOMIZE | ADDR_COMPAT_LAYOUT)) | layouts[n]) == -1)
-		return;
-	execv("/proc/self/exe", argv);
+	if (!setenv(LAYOUT_ENV, text, 1) && set_layout(n))
+		execv("/proc/self/exe", argv);
 }
 
 /* A recorded range cannot be had: tries the next layout, with the same request. */

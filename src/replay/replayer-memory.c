@@ -329,8 +329,8 @@ static void sum_outputs(struct rp *rp, struct replayer_verified *v)
 	for (size_t i = 0; i < x->nverdicts; i++) {
 		v->outputs++;
 		v->outputs_same += x->verdicts[i].same;
-		if (!x->verdicts[i].same && (!v->first_output || x->verdicts[i].seq < v->first_output))
-			v->first_output = x->verdicts[i].seq;
+		if (!x->verdicts[i].same && !v->first_output)
+			v->first_output = x->verdicts[i].piece->seq;
 	}
 }
 

@@ -41,7 +41,7 @@ static bool was_overwritten(const struct rp *rp, const struct sbt_memory *m)
 	return false;
 }
 
-/* In order of seq; the same command executed again gives a new answer. */
+/* The same command executed again gives a new answer. */
 void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same)
 {
 	struct contents *x = &rp->contents;
@@ -52,18 +52,18 @@ void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same)
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
 
-		if (x->verdicts[mid].seq < m->seq)
+		if (x->verdicts[mid].piece < m)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (lo < x->nverdicts && x->verdicts[lo].seq == m->seq) {
+	if (lo < x->nverdicts && x->verdicts[lo].piece == m) {
 		x->verdicts[lo].same = same;
 		return;
 	}
 	MAKE_ROOM(x->verdicts, x->nverdicts, x->cap_verdicts);
 	memmove(&x->verdicts[lo + 1], &x->verdicts[lo], (x->nverdicts - lo) * sizeof *x->verdicts);
-	x->verdicts[lo] = (struct verdict){m->seq, same};
+	x->verdicts[lo] = (struct verdict){m, same};
 	x->nverdicts++;
 }
 

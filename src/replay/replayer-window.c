@@ -146,6 +146,7 @@ static struct err *scan_commands(struct rp *rp, struct scan *scan)
 	TRY(sbt_cursor_seek(rp->cursor, 0));
 	rp->cursor_seq = UINT64_MAX;
 	for (;;) {
+		watchdog_on(rp, 0);
 		TRY(sbt_cursor_next(rp->cursor, &c));
 		if (!folded && (!c || c->seq >= rp->first)) {
 			folded = true;
@@ -226,6 +227,8 @@ static struct err *open_device(struct rp *rp, uint64_t ordinal)
 	char name[256] = "";
 	int n = 0;
 
+	/* Code that is loaded at its first launch would make that launch late, and take memory that a checkpoint has by then. */
+	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 	TRY(replayer_driver_open(&rp->d));
 	CU(rp, cuInit, 0);
 	CU(rp, cuDeviceGetCount, &n);
