@@ -179,7 +179,12 @@ static struct kernel *new_kernel(const struct facts *f, CUfunction handle, const
 
 static struct kernel *introduce(struct thread *t, struct object *ctx, CUfunction handle)
 {
+	/* One at a time, so that the thread whose question made the driver load the code has told the module its hash before another one
+	 * publishes a kernel of it. */
+	static struct spin asking;
+	spin_lock(&asking);
 	const struct facts f = ask(t, ctx, handle);
+	spin_unlock(&asking);
 	/* The argument buffer is free until the launch is gathered. */
 	struct kernel_param *scratch = (struct kernel_param *)(void *)t->args;
 	_Static_assert(PARAMS_MAX * sizeof(struct kernel_param) <= CALL_ARGS_MAX, "scratch");
