@@ -207,6 +207,7 @@ static struct err *from_trace(struct rp *rp)
 	rp->position = rp->finished = rp->current = rp->first - 1;
 	rp->cursor_seq = UINT64_MAX;
 	rp->checkpoints.last_ns = now_ns();
+	TRY(execute_writes(rp, 0, rp->position));
 	return checkpoint_take(rp);
 }
 
@@ -238,9 +239,10 @@ struct err *checkpoint_seek(struct rp *rp, uint64_t seq)
 	if (!k->planned)
 		TRY(plan(rp));
 	const size_t i = before(k, seq);
-	const bool back = !began || seq < rp->position;
+	const bool back = !began || rp->stale || seq < rp->position;
 	if (back || (i != SIZE_MAX && k->c[i].seq > rp->position)) {
 		TRY(i == SIZE_MAX ? from_trace(rp) : restore(rp, i));
+		rp->stale = false;
 		TRY(code_attrs(rp, rp->position));
 	}
 	TRY(back && began ? approach(rp, seq) : execute_to(rp, seq));

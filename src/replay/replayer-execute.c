@@ -306,13 +306,15 @@ static bool is_upload(const struct rp *rp, const struct sbt_cmd *c)
 	return c->kind == SBT_COPY && contents_find(rp, c->seq, SBT_MEMORY_INPUT, c->u.copy.src);
 }
 
-static struct err *apply_writes(struct rp *rp, uint64_t seq)
+struct err *execute_writes(struct rp *rp, uint64_t first, uint64_t last)
 {
 	for (size_t i = 0; i < rp->nedits; i++) {
-		if (rp->edits[i].is_param || rp->edits[i].seq != seq)
+		const struct edit *d = &rp->edits[i];
+
+		if (d->is_param || d->seq < first || d->seq > last)
 			continue;
 		TRY(execute_finish(rp));
-		TRY(contents_write(rp, rp->edits[i].addr, rp->edits[i].bytes, rp->edits[i].n));
+		TRY(contents_write(rp, d->addr, d->bytes, d->n));
 	}
 	return NULL;
 }
@@ -325,6 +327,8 @@ struct err *execute(struct rp *rp, const struct sbt_cmd *c)
 
 	rp->current = c->seq;
 	watchdog_on(rp, c->seq);
+	if (rp->nedits) /* at positions between commands: seqs have gaps */
+		TRY(execute_writes(rp, rp->position + 1, c->seq - 1));
 	TRY(contents_apply(rp, c->seq, SBT_MEMORY_HOST, NULL));
 	if (works && table[c->kind] && (!skipped || (rp->skip_recorded && is_upload(rp, c)))) {
 		TRY(table[c->kind](rp, c));
@@ -333,7 +337,7 @@ struct err *execute(struct rp *rp, const struct sbt_cmd *c)
 	if (!skipped || rp->skip_recorded)
 		TRY(contents_apply(rp, c->seq, SBT_MEMORY_EFFECT, NULL));
 	if (rp->nedits)
-		TRY(apply_writes(rp, c->seq));
+		TRY(execute_writes(rp, c->seq, c->seq));
 	if (works && !skipped && sbt_cmd_stream(c) != SBT_NO_ID) {
 		TRY(objects_stream(rp, sbt_cmd_stream(c), &stream));
 		TRY(marks_note(rp, c->seq, stream));
@@ -386,6 +390,7 @@ static struct err *step(struct rp *rp, uint64_t seq, bool *ret_work)
 	*ret_work = false;
 	TRY(next_command(rp, seq, &c));
 	if (!c) {
+		TRY(execute_writes(rp, rp->position + 1, seq));
 		rp->position = seq;
 		return NULL;
 	}

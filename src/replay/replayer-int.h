@@ -227,6 +227,7 @@ struct rp {
 	struct contents contents;
 	struct checkpoints checkpoints;
 	struct probe *probes; /* by number of the code; NULL: none yet */
+	bool stale; /* memory at the position is not what executing up to there gives: the next seek restores */
 	struct edit *edits;
 	size_t nedits, cap_edits;
 	uint64_t *skip; /* sorted */
@@ -334,6 +335,8 @@ void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same);
 
 /* Submits c. */
 struct err *execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* The user's writes at positions first to last. */
+struct err *execute_writes(struct rp *rp, uint64_t first, uint64_t last) TS_CHECK;
 /* Waits for everything submitted. */
 struct err *execute_finish(struct rp *rp) TS_CHECK;
 /* From the position on, up to seq; checkpoints on the way. */

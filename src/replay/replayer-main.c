@@ -208,8 +208,7 @@ static struct err *on_execute(struct rp *rp, const struct request *q, struct buf
 		return rp_fail(rp, REPLAYER_E_OTHER, x->seq, "#%llu is not behind the position #%llu: seek first",
 			(unsigned long long)x->seq, (unsigned long long)rp->position);
 	TRY(execute_fetch(rp, x->seq, &c));
-	if (c)
-		TRY(execute(rp, c));
+	TRY(c ? execute(rp, c) : execute_writes(rp, rp->position + 1, x->seq));
 	rp->position = x->seq;
 	TRY(checkpoint_tick(rp));
 	if (x->wait) {
@@ -269,6 +268,17 @@ static struct err *on_hash(struct rp *rp, const struct request *q, struct buf *o
 	return NULL;
 }
 
+/* The first position that is not as recorded. */
+static uint64_t first_edit(const struct rp *rp)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < rp->nedits; i++)
+		if (rp->edits[i].seq < first)
+			first = rp->edits[i].seq;
+	return first;
+}
+
 static void forget_edits(struct rp *rp)
 {
 	for (size_t i = 0; i < rp->nedits; i++)
@@ -282,8 +292,9 @@ static struct err *on_arg(struct rp *rp, const struct request *q, struct buf *ou
 	const struct sbt_cmd *c;
 
 	if (!a->seq) { /* what-ifs end */
+		rp->stale |= first_edit(rp) <= rp->position;
+		checkpoint_forget(rp, first_edit(rp));
 		forget_edits(rp);
-		checkpoint_forget(rp, rp->first);
 		reply_position(rp, out);
 		return NULL;
 	}

@@ -570,6 +570,27 @@ static void what_ifs_stay_until_forgotten(void **state)
 	run(28);
 	reply();
 	same_as_model(28);
+	/* One at the very beginning: the copy 10 overwrites A, and nothing overwrites the end of Q before 14. */
+	const struct replayer_range q = {Q + 4, 4};
+	want = at_seq[9];
+	want.q[1] = value;
+	go(REPLAYER_SEEK, 0);
+	reply();
+	ask(REPLAYER_WRITE, &q, sizeof q, &value, 4);
+	reply();
+	for (unsigned i = 0; i < 2; i++) {
+		go(REPLAYER_SEEK, 13);
+		reply();
+		same_memory(Q, want.q);
+		go(REPLAYER_SEEK, 0);
+		reply();
+		same_memory(Q, want.q);
+	}
+	ask(REPLAYER_ARG, &none, sizeof none, NULL, 0);
+	reply();
+	go(REPLAYER_SEEK, 0);
+	reply();
+	same_as_model(9);
 	stop();
 }
 
@@ -625,6 +646,15 @@ static void names_the_command_that_faulted(void **state)
 	assert_int_equal(refusal()->seq, 29);
 	assert_int_equal(refusal()->first, 29);
 	assert_int_equal(stop(), 0);
+	/* Without waiting between, it is one of those behind the last wait for everything: the host function's effect at 27. */
+	start(NULL, NULL);
+	open_trace();
+	reply();
+	run(29);
+	assert_int_equal(refusal()->code, REPLAYER_E_FAULT);
+	assert_int_equal(refusal()->seq, 29);
+	assert_int_equal(refusal()->first, 27);
+	stop();
 }
 
 static void names_the_command_that_hangs(void **state)
