@@ -11,7 +11,8 @@ PTX_SOURCES = \
 	src/softgpu/mem.h \
 	src/softgpu/ptx.h src/softgpu/ptx-int.h src/softgpu/ptx-dec.h src/softgpu/ptx-exec.h \
 	src/softgpu/ptx-cvt.h src/softgpu/ptx-run.h src/softgpu/ptx-insns.def \
-	src/softgpu/ptx-lex.c src/softgpu/ptx-lex.h src/softgpu/ptx-parse.c src/softgpu/ptx-module.c src/softgpu/ptx-decode.c \
+	src/softgpu/ptx-lex.c src/softgpu/ptx-lex.h src/softgpu/ptx-parse.c src/softgpu/ptx-parse.h src/softgpu/ptx-scope.c \
+	src/softgpu/ptx-variable.c src/softgpu/ptx-function.c src/softgpu/ptx-module.c src/softgpu/ptx-decode.c \
 	src/softgpu/ptx-table.c src/softgpu/ptx-cfg.c src/softgpu/ptx-alu.c src/softgpu/ptx-alu-avx2.c \
 	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-ldst.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
 	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-fault.c src/softgpu/ptx-pool.c
