@@ -65,7 +65,7 @@ struct ptx_parse {
 	int32_t pred_next, pred_end; /* predicates are packed */
 	struct ptx_opnd elems[256]; /* of the current instruction */
 	unsigned nelems;
-	struct header *header; /* ptx-parse.c's */
+	struct header *header; /* ptx-function.c's */
 	const char *names[1024]; /* of instructions, so that equal ones share their text */
 	jmp_buf fail;
 	char *log;
@@ -98,6 +98,10 @@ int32_t ptx_special_slot(struct ptx_parse *p, unsigned sreg, unsigned width, uin
 struct ptx_insn *ptx_emit(struct ptx_parse *p);
 void ptx_fix(struct ptx_parse *p, uint32_t insn, uint32_t *slot, const char *name, size_t len, unsigned line);
 
+/* Reads one operand (ptx-operand.c); depth: of the lists around it. */
+struct ptx_opnd ptx_operand(struct ptx_parse *p, unsigned depth);
+/* Fills d->i from d->ops by d->row's pattern; why it cannot, or NULL. */
+const char *ptx_match(struct ptx_dec *d);
 /* One instruction, the current token being its guard or opcode, to after its semicolon. */
 void ptx_decode(struct ptx_parse *p);
 

@@ -160,7 +160,7 @@ struct ptx_row {
 	const char *op;
 	uint32_t types, types2; /* sets of enum ptx_type; 0: has none */
 	ptx_mods must, may;
-	const char *pattern; /* ptx-decode.c says what the letters mean */
+	const char *pattern; /* ptx-operand.c says what the letters mean */
 	ptx_handler *h;
 	uint32_t arg;
 	const char *(*select)(struct ptx_dec *d); /* finishes decoding; returns why not, or NULL */

@@ -13,182 +13,15 @@
 
 #define SLICE 20000 /* backward branches and calls */
 
-/* --- memory ------------------------------------------------------------------------------------------ */
-static void out_of_memory(struct ptx_worker *wk)
-{
-	memset(&wk->fault, 0, sizeof(wk->fault));
-	wk->fault.code = PTX_STACK_OVERFLOW;
-	wk->fault.kernel = wk->l->fn->name;
-	snprintf(wk->fault.text, sizeof(wk->fault.text), "tsdb softgpu: kernel %.100s: the host has no memory for its warps",
-		wk->l->fn->name);
-	longjmp(wk->out, 1);
-}
-
-static void *grow(struct ptx_worker *wk, void *p, size_t *cap, size_t want, size_t elem)
-{
-	size_t n = *cap ? *cap : 8;
-
-	if (want <= *cap)
-		return p;
-	while (n < want)
-		n *= 2;
-	p = realloc(p, n * elem);
-	if (!p)
-		out_of_memory(wk);
-	*cap = n;
-	return p;
-}
-
-/* --- frames ------------------------------------------------------------------------------------------ */
-uint64_t ptx_clock(const struct ptx_warp *w, unsigned sreg)
-{
-	uint64_t cycles = 1000 + 4 * w->count;
-	uint64_t hz = w->wk->l->clock_hz ? w->wk->l->clock_hz : 1000000000;
-	uint64_t ns = w->wk->start_ns + (uint64_t)((double)cycles * 1e9 / (double)hz);
-
-	switch (sreg) {
-	case SR_clock_hi:
-		return cycles >> 32;
-	case SR_globaltimer:
-	case SR_globaltimer_lo:
-		return ns;
-	case SR_globaltimer_hi:
-		return ns >> 32;
-	default:
-		return cycles;
-	}
-}
-
-static uint64_t special_value(const struct ptx_warp *w, const struct ptx_special *s, unsigned lane)
-{
-	const struct ptx_launch *l = w->wk->l;
-	const struct ptx_block *b = w->blk;
-	unsigned t[3];
-
-	switch (s->sreg) {
-	case SR_tid_x:
-	case SR_tid_y:
-	case SR_tid_z:
-		ptx_thread_of(w, lane, t);
-		return t[s->sreg - SR_tid_x];
-	case SR_ntid_x:
-	case SR_ntid_y:
-	case SR_ntid_z:
-		return l->block[s->sreg - SR_ntid_x];
-	case SR_ctaid_x:
-	case SR_ctaid_y:
-	case SR_ctaid_z:
-		return b->ctaid[s->sreg - SR_ctaid_x];
-	case SR_nctaid_x:
-	case SR_nctaid_y:
-	case SR_nctaid_z:
-		return l->grid[s->sreg - SR_nctaid_x];
-	case SR_laneid:
-		return lane;
-	case SR_warpid:
-		return w->id;
-	case SR_nwarpid:
-		return b->nwarps;
-	case SR_smid: /* a block's, so it does not depend on the worker */
-		return b->index % 16;
-	case SR_nsmid:
-		return 16;
-	case SR_lanemask_eq:
-		return 1u << lane;
-	case SR_lanemask_le:
-		return (2u << lane) - 1;
-	case SR_lanemask_lt:
-		return (1u << lane) - 1;
-	case SR_lanemask_ge:
-		return ~((1u << lane) - 1);
-	case SR_lanemask_gt:
-		return ~((2u << lane) - 1);
-	case SR_dynamic_smem_size:
-		return l->dynamic_shared;
-	case SR_total_smem_size:
-	case SR_aggr_smem_size:
-		return b->shared_size;
-	case SR_envreg1:
-		return l->grid_workspace >> 32;
-	case SR_envreg2:
-		return l->grid_workspace;
-	case SR_WARP_SZ:
-		return PTX_LANES;
-	case SR_dyn_shared:
-		return b->shared_size - l->dynamic_shared + s->add;
-	case SR_local_sym:
-		return w->frames[w->nframes - 1].lbase + s->add;
-	default:
-		return 0;
-	}
-}
-
-static void fill_specials(struct ptx_warp *w, const struct ptx_function *fn, bool block_only)
-{
-	for (unsigned k = 0; k < fn->nspecials; k++) {
-		const struct ptx_special *s = &fn->specials[k];
-		bool varies = (s->sreg >= SR_ctaid_x && s->sreg <= SR_ctaid_z) || s->sreg == SR_smid;
-		if (block_only && !varies)
-			continue;
-		for (unsigned l = 0; l < PTX_LANES; l++) {
-			uint64_t v = special_value(w, s, l);
-			if (s->width == 8)
-				REG_AT(u64a, s->off)[l] = v;
-			else
-				REG_AT(u32a, s->off)[l] = (uint32_t)v;
-		}
-	}
-}
-
-/* Room for n bytes of registers from `at` on; the frame pointer is set anew, as the memory may move. */
-static void reserve_regs(struct ptx_warp *w, size_t at, size_t n)
-{
-	uint8_t *p;
-	size_t cap = w->regcap ? w->regcap : 4096;
-
-	if (at + n <= w->regcap)
-		return;
-	while (cap < at + n)
-		cap *= 2;
-	p = aligned_alloc(128, cap);
-	if (!p)
-		out_of_memory(w->wk);
-	if (w->regmem)
-		memcpy(p, w->regmem, w->regcap);
-	free(w->regmem);
-	w->regmem = p;
-	w->regcap = cap;
-}
-
-static void enter_frame(struct ptx_warp *w)
-{
-	struct ptx_frame *f = &w->frames[w->nframes - 1];
-
-	w->frame = w->regmem + f->regs + f->fn->const_bytes;
-}
-
-static void reserve_local(struct ptx_warp *w, size_t per_lane)
-{
-	size_t stride = (per_lane + 15) & ~(size_t)15;
-
-	w->lstride = stride;
-	if (stride * PTX_LANES > w->localcap) {
-		free(w->local);
-		w->localcap = stride * PTX_LANES;
-		w->local = malloc(w->localcap);
-		if (!w->local) {
-			w->localcap = 0;
-			out_of_memory(w->wk);
-		}
-	}
-}
-
+/* --- the stack --------------------------------------------------------------------------------------- */
 static struct ptx_ent *push(struct ptx_warp *w, uint32_t pc, uint32_t rpc, uint32_t mask)
 {
 	size_t cap = w->capents;
 
-	w->ents = grow(w->wk, w->ents, &cap, w->nents + 1, sizeof(*w->ents));
-	w->capents = (unsigned)cap;
+	if (w->nents >= w->capents) {
+		w->ents = ptx_more(w->wk, w->ents, &cap, w->nents + 1, sizeof(*w->ents));
+		w->capents = (unsigned)cap;
+	}
 	w->ents[w->nents] = (struct ptx_ent){.pc = pc, .rpc = rpc, .mask = mask};
 	return &w->ents[w->nents++];
 }
@@ -198,11 +31,11 @@ static void push_frame(struct ptx_warp *w, const struct ptx_function *fn, const 
 {
 	size_t cap = w->capframes;
 
-	w->frames = grow(w->wk, w->frames, &cap, w->nframes + 1, sizeof(*w->frames));
+	w->frames = ptx_more(w->wk, w->frames, &cap, w->nframes + 1, sizeof(*w->frames));
 	w->capframes = (unsigned)cap;
 	w->frames[w->nframes++] = (struct ptx_frame){fn, w->nents, lbase, mask, regs, call};
-	reserve_regs(w, regs, fn->const_bytes + fn->reg_bytes);
-	enter_frame(w);
+	ptx_reserve_regs(w, regs, fn->const_bytes + fn->reg_bytes);
+	ptx_enter_frame(w);
 	for (unsigned l = 0; l < PTX_LANES && fn->local_bytes; l++)
 		memset(w->local + l * w->lstride + lbase, 0, fn->local_bytes);
 	push(w, 0, NO_PC, mask);
@@ -290,7 +123,7 @@ static void call_function(struct ptx_warp *w, const struct ptx_insn *i, uint32_t
 	memcpy(w->frame - fn->const_bytes, fn->const_image, fn->const_bytes);
 	if (fn->needs_zero)
 		memset(w->frame, 0, fn->reg_bytes);
-	fill_specials(w, fn, false);
+	ptx_fill_specials(w, fn, false);
 }
 
 static void pop_frame(struct ptx_warp *w)
@@ -300,7 +133,7 @@ static void pop_frame(struct ptx_warp *w)
 
 	for (unsigned k = 0; k < f.call->nrets; k++)
 		copy_params(w, f.mask, to + f.call->rets[k].caller, f.lbase + f.call->rets[k].callee, f.call->rets[k].bytes);
-	enter_frame(w);
+	ptx_enter_frame(w);
 }
 
 /* --- the divergence stack ----------------------------------------------------------------------------- */
@@ -453,7 +286,7 @@ static void give_result(struct ptx_warp *w, unsigned n, uint32_t red)
 	} else {
 		ptx_set_pred(&PRED(0), mask, red ? PTX_FULL : 0);
 	}
-	enter_frame(w);
+	ptx_enter_frame(w);
 }
 
 static bool release_entry(struct ptx_warp *w, unsigned n, unsigned id, uint32_t red)
@@ -740,14 +573,14 @@ static void start_warp(struct ptx_worker *wk, struct ptx_block *blk, unsigned id
 	w->cc = 0;
 	w->count = 0;
 	w->nents = w->nframes = 0;
-	reserve_local(w, wk->stack_limit);
+	ptx_reserve_local(w, wk->stack_limit);
 	push_frame(w, fn, NULL, w->live, 0, 0);
 	if (w->inited != wk->launch_id) {
 		memcpy(w->frame - fn->const_bytes, fn->const_image, fn->const_bytes);
-		fill_specials(w, fn, false);
+		ptx_fill_specials(w, fn, false);
 		w->inited = wk->launch_id;
 	} else {
-		fill_specials(w, fn, true);
+		ptx_fill_specials(w, fn, true);
 	}
 	if (fn->needs_zero)
 		memset(w->frame, 0, fn->reg_bytes);
@@ -795,12 +628,12 @@ void ptx_block_start(struct ptx_worker *wk, struct ptx_block *blk, uint64_t inde
 		blk->shared = aligned_alloc(128, (shared + 127) / 128 * 128);
 		blk->shared_cap = blk->shared ? shared : 0;
 		if (!blk->shared)
-			out_of_memory(wk);
+			ptx_out_of_memory(wk);
 	}
 	blk->shared_size = shared;
 	if (shared)
 		memset(blk->shared, 0, shared);
-	blk->warps = grow(wk, blk->warps, &cap, blk->nwarps, sizeof(*blk->warps));
+	blk->warps = ptx_more(wk, blk->warps, &cap, blk->nwarps, sizeof(*blk->warps));
 	blk->capwarps = (unsigned)cap;
 	if (blk->capwarps > old)
 		memset(&blk->warps[old], 0, (blk->capwarps - old) * sizeof(*blk->warps));

@@ -19,4 +19,22 @@ void ptx_block_free(struct ptx_block *blk);
 /* True when the launch is to stop. Asked now and then. */
 bool ptx_should_stop(struct ptx_worker *wk, enum ptx_fault_code *code);
 
+/* --- frames (ptx-frame.c); without memory they end the launch --------------------------------------- */
+_Noreturn void ptx_out_of_memory(struct ptx_worker *wk);
+/* p with room for `want` elements; *cap is how many there is room for. */
+void *ptx_more(struct ptx_worker *wk, void *p, size_t *cap, size_t want, size_t elem);
+/* Room for n bytes of registers from `at` on. The memory may move: ptx_enter_frame() after it. */
+void ptx_reserve_regs(struct ptx_warp *w, size_t at, size_t n);
+/* Local memory of per_lane bytes for each lane; what was there is lost. */
+void ptx_reserve_local(struct ptx_warp *w, size_t per_lane);
+/* The special registers that fn uses, into their slots; block_only: those that differ from block to block. */
+void ptx_fill_specials(struct ptx_warp *w, const struct ptx_function *fn, bool block_only);
+
+static inline void ptx_enter_frame(struct ptx_warp *w)
+{
+	struct ptx_frame *f = &w->frames[w->nframes - 1];
+
+	w->frame = w->regmem + f->regs + f->fn->const_bytes;
+}
+
 #endif
