@@ -190,7 +190,7 @@ static uint64_t read_le(const unsigned char *p, unsigned n)
 	return v;
 }
 
-/* One region: entries of u16 kind, u16, u32 header size, u64 payload size (measured, see docs/softgpu.md). */
+/* One region: entries of u16 kind, u16, u32 header size, u64 payload size (measured, see src/softgpu/fatbin.h). */
 static bool region_has_ptx(const unsigned char *p, size_t n)
 {
 	while (n >= 16) {
