@@ -3,6 +3,7 @@
  * The breakpoint table, see breakpoints.h. Surprise: an ignore count of a breakpoint on several kinds cannot be counted
  * by the agent (each kind has its own slot), so the shell counts it.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,14 @@ static struct err *set_what(struct breakpoint *bp, char *text)
 	return NULL;
 }
 
+static void add(struct breakpoints *b, struct breakpoint *bp)
+{
+	bp->id = b->next_id++;
+	bp->enabled = true;
+	b->v = xrealloc(b->v, (b->n + 1) * sizeof *b->v);
+	b->v[b->n++] = bp;
+}
+
 struct err *breakpoints_add(struct breakpoints *b, const char *spec, bool temporary, struct breakpoint **ret)
 {
 	struct breakpoint *bp = xcalloc(1, sizeof *bp);
@@ -189,13 +198,21 @@ struct err *breakpoints_add(struct breakpoints *b, const char *spec, bool tempor
 		breakpoint_free(bp);
 		return e;
 	}
-	bp->id = b->next_id++;
-	bp->enabled = true;
 	bp->temporary = temporary;
-	b->v = xrealloc(b->v, (b->n + 1) * sizeof *b->v);
-	b->v[b->n++] = bp;
+	add(b, bp);
 	*ret = bp;
 	return NULL;
+}
+
+struct breakpoint *breakpoints_add_watch(struct breakpoints *b, uint64_t addr, uint64_t size)
+{
+	struct breakpoint *bp = xcalloc(1, sizeof *bp);
+
+	bp->addr = addr;
+	bp->size = size;
+	bp->what = xasprintf("watch 0x%" PRIx64 " len %" PRIu64, addr, size);
+	add(b, bp);
+	return bp;
 }
 
 struct breakpoint *breakpoints_by_id(struct breakpoints *b, int id)
@@ -274,7 +291,7 @@ struct err *breakpoints_arm(struct breakpoints *b, struct tsdb_control *ctl)
 		b->owner[i] = 0;
 	}
 	for (unsigned i = 0; i < b->n; i++) {
-		if (!b->v[i]->enabled)
+		if (!b->v[i]->enabled || b->v[i]->size)
 			continue;
 		if (used + slots_needed(b->v[i]) > TSDB_BREAK_MAX) {
 			e = err_cure(err_new(ERR_LIMIT, "more than %u command kinds have breakpoints; breakpoint %d is off",
@@ -359,11 +376,24 @@ struct replay_breakpoint *breakpoints_for_replay(struct breakpoints *b, unsigned
 	for (unsigned i = 0; i < b->n; i++) {
 		const struct breakpoint *bp = b->v[i];
 
-		for (unsigned k = 0; bp->enabled && k < SBT_KIND_END; k++) {
+		for (unsigned k = 0; bp->enabled && !bp->size && k < SBT_KIND_END; k++) {
 			if (bp->kinds ? !(bp->kinds >> k & 1) : k != 0)
 				continue;
 			v[n++] = (struct replay_breakpoint){.id = bp->id, .kind = k, .glob = bp->glob, .cond = bp->expr};
 		}
+	}
+	*ret_n = n;
+	return v;
+}
+
+struct replay_watchpoint *breakpoints_watches(struct breakpoints *b, unsigned *ret_n)
+{
+	struct replay_watchpoint *v = xcalloc(b->n ? b->n : 1, sizeof *v);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < b->n; i++) {
+		if (b->v[i]->enabled && b->v[i]->size)
+			v[n++] = (struct replay_watchpoint){.id = b->v[i]->id, .addr = b->v[i]->addr, .size = b->v[i]->size};
 	}
 	*ret_n = n;
 	return v;
@@ -449,7 +479,7 @@ void breakpoints_script(struct breakpoints *b, struct buf *out)
 	for (unsigned i = 0; i < b->n; i++) {
 		const struct breakpoint *bp = b->v[i];
 
-		buf_printf(out, "%s %s%s%s\n", bp->temporary ? "tbreak" : "break", bp->what, bp->cond ? " if " : "",
+		buf_printf(out, "%s%s%s%s\n", bp->size ? "" : bp->temporary ? "tbreak " : "break ", bp->what, bp->cond ? " if " : "",
 			bp->cond ? bp->cond : "");
 		if (bp->ignore)
 			buf_printf(out, "ignore $bpnum %llu\n", (unsigned long long)bp->ignore);

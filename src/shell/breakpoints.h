@@ -20,6 +20,8 @@ struct breakpoint {
 	uint64_t ignore; /* hits left to pass by */
 	uint64_t hits;
 	char *commands;	 /* lines run at a stop; NULL: none */
+	uint64_t addr, size; /* memory that is watched; size 0: no watchpoint. Only a replay on a device stops at it */
+	char letter, unit;   /* how to show it, as in x/FMT; letter 0: not said */
 };
 
 struct breakpoints;
@@ -29,6 +31,8 @@ void breakpoints_free(struct breakpoints *b);
 
 /* spec: "kernel GLOB [if EXPR]", "KIND [if EXPR]", "CLASS [if EXPR]", "seq N", "GLOB". */
 struct err *breakpoints_add(struct breakpoints *b, const char *spec, bool temporary, struct breakpoint **ret) TS_CHECK;
+/* A watchpoint on memory; what: as the user wrote it. */
+struct breakpoint *breakpoints_add_watch(struct breakpoints *b, uint64_t addr, uint64_t size);
 struct err *breakpoints_condition(struct breakpoint *bp, const char *expr) TS_CHECK; /* NULL or "": none */
 struct breakpoint *breakpoints_by_id(struct breakpoints *b, int id);
 struct breakpoint *breakpoints_nth(struct breakpoints *b, unsigned i);
@@ -54,6 +58,9 @@ char *breakpoints_take_pending(struct breakpoints *b);
 
 /* For replay_run: a heap array for free(), *ret_n rows; globs belong to the table. */
 struct replay_breakpoint *breakpoints_for_replay(struct breakpoints *b, unsigned *ret_n);
+
+/* For replay_watch: a heap array for free(). */
+struct replay_watchpoint *breakpoints_watches(struct breakpoints *b, unsigned *ret_n);
 
 void breakpoints_print(struct breakpoints *b, struct buf *out);
 void breakpoints_json(struct breakpoints *b, struct buf *out);

@@ -215,6 +215,8 @@ struct err *cmd_condition(struct session *s, const struct cmd_args *a)
 	const char *rest;
 
 	TRY(number_and_rest(s, a->rest, &bp, &rest));
+	if (bp->size)
+		return err_cure(err_new(ERR_UNSUPPORTED, "watchpoint %d takes no condition", bp->id), "`ignore %d N` passes it by", bp->id);
 	TRY(breakpoints_condition(bp, rest));
 	if (!*rest)
 		out_printf(s->out, "Breakpoint %d now unconditional.\n", bp->id);

@@ -1,21 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values and memory: print, x. Device memory is read by the agent of the stopped thread, host memory through /proc.
+ * Values and memory: print, x, and what `set memory` and `set arg` change in a replay.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "attach/attach.h"
-#include "shell/recorder.h"
+#include "replay/replay.h"
+#include "shell/memory.h"
+#include "shell/replay-device.h"
 #include "shell/value.h"
 #include "shell/vars.h"
-#include "state/state.h"
+#include "shell/words.h"
+#include "shell/what-if.h"
 
 const char cmd_print_help[] =
 	"Shows the value of an expression at the current command and remembers it as $1, $2,\n"
 	"...; $ is the newest. Fields are $cmd.grid_x or grid_x; arguments arg0, arg2.f32;\n"
 	"variables $n (`set $n = 5`), $seq, $bpnum, $_exitcode. /x /d /u /o /t /c /f /a choose\n"
-	"a format. See `help expressions`. Example: print/x arg0 + 4 * 16\n";
+	"a format. See `help expressions`. Memory is {TYPE}ADDRESS or {TYPE[N]}ADDRESS with\n"
+	"f32 f64 s8 s16 s32 s64 u8 u16 u32 u64 x8 x16 x32 x64, float, double, int, ...\n"
+	"Examples: print/x arg0 + 4 * 16\n"
+	"          print {f32[8]}arg0\n";
+
+/* "{TYPE[N]}ADDRESS". *ret_rest: ADDRESS. */
+static struct err *parse_cast(const char *text, struct x_format *ret, const char **ret_rest)
+{
+	const char *end = strchr(text, '}');
+	size_t n = strcspn(++text, "[}");
+	char *after;
+
+	while (n && strchr(" \t", text[n - 1]))
+		n--;
+	if (!end || !memory_type(text, n, ret))
+		return err_cure(err_new(ERR_USAGE, "\"{%.*s\" is no type", (int)n, text), "For example: print {f32[8]}arg0; see \"help print\"");
+	text += strcspn(text, "[}");
+	if (*text == '[') {
+		ret->count = strtoull(text + 1, &after, 0);
+		if (*after != ']' || after[1] != '}' || !ret->count || ret->count > X_COUNT_MAX)
+			return err_cure(err_new(ERR_USAGE, "the array's length is no number from 1 to %u", X_COUNT_MAX), "For example: {f32[8]}arg0");
+	}
+	*ret_rest = end + 1;
+	return NULL;
+}
+
+static struct err *print_memory(struct session *s, const char *text, char letter)
+{
+	struct x_format f;
+	struct buf b = BUF_INIT, shown = BUF_INIT;
+	uint64_t most = s->set.number[SET_ELEMENTS], v = 0;
+	struct value addr;
+	size_t n;
+	struct err *e;
+
+	TRY(parse_cast(text, &f, &text));
+	TRY(value_eval(s, text, &addr));
+	if (addr.kind != VALUE_INT)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text), "\"info allocations\" lists addresses");
+	if (letter)
+		f.letter = letter;
+	n = (size_t)f.count * x_unit_bytes(f.unit);
+	e = memory_read(s, (uint64_t)addr.i, buf_room(&b, n), n);
+	if (!e) {
+		uint64_t count = most && f.count > most ? most : f.count;
+
+		memcpy(&v, b.data, x_unit_bytes(f.unit));
+		if (f.count == 1)
+			x_format_one(&shown, &f, b.data);
+		else
+			memory_list(&shown, &f, b.data, count, count < f.count);
+		out_printf(s->out, "$%u = %s\n", vars_remember(s->vars, (int64_t)v), buf_cstr(&shown));
+	}
+	buf_free(&shown);
+	buf_free(&b);
+	return e;
+}
 
 struct err *cmd_print(struct session *s, const struct cmd_args *a)
 {
@@ -26,6 +85,8 @@ struct err *cmd_print(struct session *s, const struct cmd_args *a)
 
 	if (letter && a->fmt[1])
 		return err_cure(err_new(ERR_USAGE, "print/%s is no format", a->fmt), "It is one letter of x d u o t c f a z; x/FMT shows memory");
+	if (*a->rest == '{')
+		return print_memory(s, a->rest, letter);
 	TRY(value_eval(s, a->rest, &v));
 	e = value_format(&v, letter, s->set.number[SET_ELEMENTS], &b);
 	if (!e)
@@ -39,52 +100,24 @@ struct err *cmd_print(struct session *s, const struct cmd_args *a)
 const char cmd_x_help[] =
 	"Shows memory at ADDRESS, an expression. FMT is a count, a letter (x d u o t c f a z s)\n"
 	"and a size (b h w g: 1, 2, 4, 8 bytes). Device memory can be read while the program\n"
-	"is stopped at a GPU command, host memory at any stop. An empty line shows what\n"
-	"follows. Example: x/8fw arg2\n";
+	"is stopped at a GPU command, host memory at any stop; in a replay on a device, all\n"
+	"memory that it placed, as it is right after the command it stands at. An empty line\n"
+	"shows what follows. Example: x/8fw arg2\n";
 
-/* Host strings: until a zero byte. */
-static struct err *show_string(struct session *s, uint64_t addr, bool device)
+/* Until a zero byte. */
+static struct err *show_string(struct session *s, uint64_t addr)
 {
 	char text[256];
 	size_t n = 0;
 
 	for (; n + 1 < sizeof text; n++) {
-		if (device)
-			TRY(inferior_gpu_read(s->target.inf, addr + n, text + n, 1, (int)s->set.number[SET_GPU_TIMEOUT]));
-		else
-			TRY(inferior_read(s->target.inf, addr + n, text + n, 1));
+		TRY(memory_read(s, addr + n, text + n, 1));
 		if (!text[n])
 			break;
 	}
 	text[n] = 0;
 	out_printf(s->out, "0x%" PRIx64 ":\t\"%s\"%s\n", addr, text, n + 1 == sizeof text ? "..." : "");
 	return NULL;
-}
-
-/* Whether addr is device memory for the driver to read: in an allocation that is not plain host memory. */
-static bool is_device(struct session *s, uint64_t addr, struct state_alloc *ret)
-{
-	if (!state_alloc_at(recorder_state(s->recorder), addr, ret))
-		return false;
-	return ret->mem != SBT_MEM_PINNED && ret->mem != SBT_MEM_REGISTERED;
-}
-
-static struct err *read_memory(struct session *s, uint64_t addr, void *dst, size_t n)
-{
-	struct state_alloc al;
-	struct err *e;
-
-	if (is_device(s, addr, &al)) {
-		if (!s->target.at_cmd)
-			return err_cure(err_new(ERR_STATE, "device memory can be read only while the program is stopped at a GPU command"),
-				"Use \"next\"");
-		if (n > al.addr + al.size - addr)
-			return err_cure(err_new(ERR_USAGE, "0x%" PRIx64 " + %zu bytes goes beyond its allocation", addr, n),
-				"The allocation at 0x%" PRIx64 " has %" PRIu64 " bytes", al.addr, al.size);
-		return inferior_gpu_read(s->target.inf, addr, dst, n, (int)s->set.number[SET_GPU_TIMEOUT]);
-	}
-	e = inferior_read(s->target.inf, addr, dst, n);
-	return e ? err_cure(err_wrap(e, "0x%" PRIx64 " is in no device allocation", addr), "\"info allocations\" lists them") : NULL;
 }
 
 /* Where x goes on at an empty line, which repeats it without an address. */
@@ -119,22 +152,21 @@ struct err *cmd_x(struct session *s, const struct cmd_args *a)
 {
 	struct x_format f = {.count = 1, .letter = 'x', .unit = 'w'};
 	struct buf b = BUF_INIT;
-	struct state_alloc al;
+	struct replay_device *rd;
 	uint64_t addr = 0;
 	size_t n;
 	struct err *e;
 
 	TRY(x_format_parse(&f, a->fmt));
 	if (s->focus == FOCUS_REPLAY)
-		return err_cure(err_new(ERR_UNSUPPORTED, "memory in a replay is not in this version"),
-			"x works at a stop of the live program; \"info allocations\" says what there is");
-	if (!s->target.inf)
+		TRY(replay_device_need(s, "looking at memory", &rd));
+	else if (!s->target.inf)
 		return err_cure(err_new(ERR_STATE, "there is no memory to look at: the program is not being run"), "Use \"run\"");
 	TRY(x_address(s, a->rest, &addr));
 	if (f.letter == 's')
-		return show_string(s, addr, is_device(s, addr, &al));
+		return show_string(s, addr);
 	n = (size_t)f.count * x_unit_bytes(f.unit);
-	e = read_memory(s, addr, buf_room(&b, n), n);
+	e = memory_read(s, addr, buf_room(&b, n), n);
 	if (!e) {
 		struct buf text = BUF_INIT;
 
@@ -146,4 +178,143 @@ struct err *cmd_x(struct session *s, const struct cmd_args *a)
 	}
 	buf_free(&b);
 	return e;
+}
+
+/* ---- what-ifs ----------------------------------------------------------------------------------------------------- */
+
+/* Values as words, separated by blanks or commas, as elements of type f at addr. */
+static struct err *write_values(struct session *s, const struct x_format *f, uint64_t addr, char *const *words, unsigned n)
+{
+	unsigned size = x_unit_bytes(f->unit);
+	struct buf b = BUF_INIT;
+	struct err *e = NULL;
+
+	for (unsigned i = 0; !e && i < n; i++) {
+		char *word = xstrdup(words[i]);
+		size_t len = strlen(word);
+
+		if (len && word[len - 1] == ',')
+			word[len - 1] = 0;
+		e = memory_encode(f, word, buf_room(&b, size));
+		b.len += size;
+		free(word);
+	}
+	if (!e)
+		e = memory_write(s, addr, b.data, b.len);
+	if (!e)
+		out_printf(s->out, "%zu bytes at 0x%" PRIx64 " changed (what-if, until \"replay restart\").\n", b.len, addr);
+	buf_free(&b);
+	return e;
+}
+
+static struct err *set_address(struct session *s, const char *text, uint64_t *ret)
+{
+	struct value v;
+
+	TRY(value_eval(s, text, &v));
+	if (v.kind != VALUE_INT)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text), "\"info allocations\" lists addresses");
+	*ret = (uint64_t)v.i;
+	return NULL;
+}
+
+struct err *what_if_cast(struct session *s, const char *text)
+{
+	struct x_format f;
+	const char *rest, *eq;
+	char *addr, **words;
+	uint64_t at;
+	unsigned n;
+	struct err *e;
+
+	TRY(parse_cast(text, &f, &rest));
+	eq = strchr(rest, '=');
+	if (!eq)
+		return err_cure(err_new(ERR_USAGE, "\"=\" is missing"), "For example: set {f32}arg0 = 1.5");
+	addr = strndup(rest, (size_t)(eq - rest));
+	BUG_ON(!addr);
+	e = set_address(s, addr, &at);
+	free(addr);
+	TRY(e);
+	TRY(words_split(eq + 1, &words, &n));
+	e = n ? write_values(s, &f, at, words, n) : err_cure(err_new(ERR_USAGE, "a value is missing"), "For example: set {f32}arg0 = 1.5");
+	words_free(words);
+	return e;
+}
+
+struct err *what_if_memory(struct session *s, const char *text)
+{
+	struct x_format f = {0};
+	unsigned n, type = 0;
+	char **words, *addr;
+	uint64_t at;
+	struct err *e;
+
+	TRY(words_split(text, &words, &n));
+	for (unsigned i = 1; i < n && !type; i++)
+		type = memory_type(words[i], strlen(words[i]), &f) ? i : 0;
+	if (!type || type + 1 >= n) {
+		words_free(words);
+		return err_cure(err_new(ERR_USAGE, "set memory needs an address, a type and values"), "For example: set memory arg0 f32 1.5 2.5");
+	}
+	addr = words_join(words, type);
+	e = set_address(s, addr, &at);
+	if (!e)
+		e = write_values(s, &f, at, words + type + 1, n - type - 1);
+	free(addr);
+	words_free(words);
+	return e;
+}
+
+/* The bytes that text means for a parameter of n bytes. */
+static struct err *arg_bytes(const char *text, size_t n, uint8_t *dst)
+{
+	struct x_format f = {.count = 1, .letter = 'd', .unit = n == 1 ? 'b' : n == 2 ? 'h' : n == 4 ? 'w' : 'g'};
+	uint64_t whole;
+
+	if (n != 1 && n != 2 && n != 4 && n != 8)
+		return err_cure(err_new(ERR_UNSUPPORTED, "a parameter of %zu bytes cannot be set", n), "Parameters of 1, 2, 4 and 8 bytes can");
+	if ((n == 4 || n == 8) && !word_u64(text + (*text == '-'), &whole))
+		f.letter = 'f';
+	return memory_encode(&f, text, dst);
+}
+
+static void remember_arg(struct replay_device *rd, const struct replay_arg *a)
+{
+	rd->args = xrealloc(rd->args, (rd->nargs + 1) * sizeof *rd->args);
+	rd->args[rd->nargs++] = *a;
+	rd->what_if = true;
+}
+
+struct err *what_if_arg(struct session *s, const char *text)
+{
+	const struct sbt_cmd *c;
+	struct replay_device *rd;
+	struct replay_arg a = {0};
+	struct sbt_blob bytes;
+	uint32_t offset;
+	char *end;
+	unsigned long i = strtoul(text, &end, 10);
+
+	TRY(replay_device_need(s, "changing an argument", &rd));
+	if (!session_cmd(s, &c) || c->kind != SBT_LAUNCH)
+		return err_cure(err_new(ERR_STATE, "the replay does not stand at a kernel launch"), "Go to one with \"replay goto SEQ\"");
+	end += strspn(end, " \t");
+	end += *end == '=';
+	end += strspn(end, " \t");
+	if (i > 4095 || !value_arg(s, c, (unsigned)i, &offset, &bytes))
+		return err_cure(err_new(ERR_NOT_FOUND, "the kernel has no arg%lu", i), "\"info args\" lists them");
+	if (!*end)
+		return err_cure(err_new(ERR_USAGE, "a value is missing"), "For example: set arg %lu 5", i);
+	TRY(arg_bytes(end, bytes.len, a.bytes));
+	a.seq = c->seq;
+	a.param = (uint32_t)i;
+	a.size = (uint32_t)bytes.len;
+	TRY(device_set_arg(rd->d, a.seq, a.param, a.bytes, a.size));
+	remember_arg(rd, &a);
+	/* it takes effect where execution passes the launch: again, from before it */
+	TRY(device_seek(rd->d, a.seq - 1));
+	TRY(device_seek(rd->d, a.seq));
+	out_printf(s->out, "#%" PRIu64 " was executed again with another arg%lu (what-if, until \"replay restart\").\n", a.seq, i);
+	return NULL;
 }

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "shell/breakpoints.h"
+#include "shell/memory.h"
 #include "shell/recorder.h"
+#include "shell/replay-device.h"
 #include "shell/trace.h"
 #include "shell/value.h"
 #include "shell/words.h"

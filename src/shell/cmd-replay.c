@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Replaying: replay start, stop, step, next stream, continue, reverse-step, reverse-continue, goto, status; when.
+ * Replaying: replay start, stop, step, next stream, finish stream, until, continue, reverse-step, reverse-continue, goto, status; when. What
+ * only a device can do is in cmd-device.c, watching memory in cmd-watch.c.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "shell/interrupt.h"
 #include "shell/process.h"
 #include "shell/recorder.h"
+#include "shell/replay-device.h"
 #include "shell/replay-run.h"
 #include "shell/trace.h"
 #include "shell/vars.h"
@@ -35,14 +37,17 @@ static void print_cmd(struct session *s, const struct sbt_cmd *c, struct buf *b,
 }
 
 /* Says where the replay is after a move. */
-static void tell(struct session *s, const struct replay_stop *stop)
+void replay_tell(struct session *s, const struct replay_stop *stop)
 {
 	const struct sbt_cmd *c = replay_cmd(s->trace.replay);
+	const char *whole = s->trace.device ? "window" : "trace";
 	struct buf b = BUF_INIT;
 
 	vars_set(s->vars, "seq", (int64_t)stop->seq);
 	if (stop->why == REPLAY_BREAKPOINT)
 		out_printf(s->out, "Breakpoint %d, ", stop->breakpoint);
+	if (stop->why == REPLAY_WATCHPOINT)
+		out_printf(s->out, "Watchpoint %d, ", stop->breakpoint);
 	if (stop->why == REPLAY_INTERRUPTED)
 		out_str(s->out, "Interrupted at ");
 	if (stop->retired)
@@ -52,36 +57,50 @@ static void tell(struct session *s, const struct replay_stop *stop)
 		out_style(s->out, STYLE_STOP, "%s", buf_cstr(&b));
 		out_str(s->out, "\n");
 	} else {
-		out_str(s->out, "The beginning of the trace, before its first command.\n");
+		out_printf(s->out, "The beginning of the %s, before its first command.\n", whole);
 	}
 	if (stop->why == REPLAY_END)
-		out_str(s->out, "The end of the trace.\n");
+		out_printf(s->out, "The end of the %s.\n", whole);
 	buf_free(&b);
 }
 
 /* ---- moving ------------------------------------------------------------------------------------------------------- */
 
+/* One run, to the next stop of any kind. */
+static struct err *run_once(struct session *s, bool backwards, struct replay_stop *stop)
+{
+	struct replay_breakpoint *bps;
+	struct replay_watchpoint *ws;
+	unsigned nbps, nws;
+	struct err *e;
+
+	bps = breakpoints_for_replay(s->breaks, &nbps);
+	ws = breakpoints_watches(s->breaks, &nws);
+	if (nws && s->trace.device)
+		e = replay_watch(s->trace.replay, backwards, ws, nws, bps, nbps, &interrupt_flag, stop);
+	else
+		e = replay_run(s->trace.replay, backwards, bps, nbps, &interrupt_flag, stop);
+	free(bps);
+	free(ws);
+	return e;
+}
+
 struct err *replay_run_to_break(struct session *s, bool backwards)
 {
 	struct replay_stop stop;
-	struct replay_breakpoint *bps;
-	unsigned n;
-	struct err *e;
+	bool stopped;
 
 	s->focus = FOCUS_REPLAY;
 	s->target.runs++;
 	do {
-		bps = breakpoints_for_replay(s->breaks, &n);
-		e = replay_run(s->trace.replay, backwards, bps, n, &interrupt_flag, &stop);
-		free(bps);
-		if (e)
-			return e;
-	} while (stop.why == REPLAY_BREAKPOINT && !breakpoints_hit(s->breaks, stop.breakpoint, false));
+		TRY(run_once(s, backwards, &stop));
+		stopped = stop.why == REPLAY_BREAKPOINT || stop.why == REPLAY_WATCHPOINT;
+	} while (stopped && !breakpoints_hit(s->breaks, stop.breakpoint, false));
 	interrupt_take();
-	s->trace.last_break = stop.why == REPLAY_BREAKPOINT ? stop.breakpoint : 0;
+	s->trace.last_break = stopped ? stop.breakpoint : 0;
 	s->target.last_break = s->trace.last_break;
-	tell(s, &stop);
-	return NULL;
+	replay_tell(s, &stop);
+	return stop.why == REPLAY_WATCHPOINT ? watch_tell(s, stop.breakpoint) : NULL;
 }
 
 struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards)
@@ -94,7 +113,7 @@ struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards)
 		TRY(replay_reverse_step(s->trace.replay, n, &stop));
 	else
 		TRY(replay_step(s->trace.replay, n, &stop));
-	tell(s, &stop);
+	replay_tell(s, &stop);
 	return NULL;
 }
 
@@ -114,30 +133,92 @@ const char cmd_replay_start_help[] =
 	"Opens FILE (without one: the open trace, or the newest capture of this session) and\n"
 	"starts a replay before its first command. From then on `bt`, `info`, `print`, `state\n"
 	"show`, `next` and `continue` are about the replay, until `replay stop` or `run`.\n"
-	"This replays the state of the GPU; the commands do not run on a device again.\n";
+	"When the trace holds memory and its device is here, the commands of a capture window\n"
+	"run again on it, in a process of their own, and `x` shows memory at every point;\n"
+	"else the state of the GPU alone is replayed, and that is said.\n"
+	"  --on soft      the software GPU\n"
+	"  --on real      the machine's GPU\n"
+	"  --on none      no device: the state alone, and all of the trace\n"
+	"  --window N     the trace's Nth window, not its first\n"
+	"  --touched      place only the memory whose contents were recorded\n"
+	"  --any-device   also on another GPU than the one it was recorded on\n"
+	"`set replay device` chooses for all. Example: replay start app.sbt --on soft\n";
+
+struct start {
+	struct replay_choice choice;
+	const char *file; /* NULL: none given */
+};
+
+static struct err *start_options(const struct cmd_args *a, struct start *ret)
+{
+	uint64_t window;
+
+	for (unsigned i = 0; i < a->argc; i++) {
+		const char *w = a->argv[i];
+		bool valued = !strcmp(w, "--on") || !strcmp(w, "--window");
+
+		if (valued && i + 1 == a->argc)
+			return err_cure(err_new(ERR_USAGE, "%s needs a value", w), "See \"help replay start\"");
+		if (!strcmp(w, "--on")) {
+			TRY(replay_on_parse(a->argv[++i], &ret->choice.on));
+		} else if (!strcmp(w, "--window")) {
+			if (!word_u64(a->argv[++i], &window) || !window || window > UINT32_MAX)
+				return err_cure(err_new(ERR_USAGE, "\"%s\" is no window", a->argv[i]), "They are numbered from 1");
+			ret->choice.window = (unsigned)window - 1;
+		} else if (!strcmp(w, "--touched")) {
+			ret->choice.touched = true;
+		} else if (!strcmp(w, "--any-device")) {
+			ret->choice.any_device = true;
+		} else if (*w == '-' || ret->file) {
+			return err_cure(err_new(ERR_USAGE, *w == '-' ? "replay start has no option %s" : "replay start takes one file, not also %s", w),
+				"Put quotes around a name with blanks; see \"help replay start\"");
+		} else {
+			ret->file = w;
+		}
+	}
+	return NULL;
+}
+
+static void tell_start(struct session *s)
+{
+	const struct replay_device *rd = s->trace.device;
+	struct buf b = BUF_INIT;
+	char size[32];
+
+	buf_printf(&b, "Replaying %s: %" PRIu64 " commands, #%" PRIu64 "-#%" PRIu64 ".\n", s->trace.path, sbt_reader_count(s->trace.reader),
+		sbt_reader_first_seq(s->trace.reader), sbt_reader_last_seq(s->trace.reader));
+	if (rd) {
+		buf_printf(&b, "On %s: window #%" PRIu64 "-#%" PRIu64 ", %s of memory.\n", replay_device_name(rd), rd->first, rd->last,
+			words_bytes(size, sizeof size, device_info(rd->d).bytes));
+		replay_device_notes(rd, "  ", &b);
+	}
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+}
 
 struct err *cmd_replay_start(struct session *s, const struct cmd_args *a)
 {
 	const char *made = s->plan.made;
+	struct start o = {.choice = replay_choice_default(s)};
 	struct recorder_capture c;
 
-	if (a->argc > 1)
-		return err_cure(err_new(ERR_USAGE, "replay start takes one file"), "Put quotes around a name with blanks");
-	if (s->recorder && recorder_capture(s->recorder, &c) && c.commands && !a->argc)
+	TRY(start_options(a, &o));
+	if (s->recorder && recorder_capture(s->recorder, &c) && c.commands && !o.file)
 		return err_cure(err_new(ERR_STATE, "the capture to %s is still going on", c.path), "Use \"capture stop\" first");
-	if (a->argc)
-		TRY(trace_open(s, a->argv[0]));
+	if (o.file)
+		TRY(trace_open(s, o.file));
 	else if (made && (!s->trace.path || strcmp(s->trace.path, made)))
 		TRY(trace_open(s, made));
 	else if (!s->trace.reader)
 		return err_cure(err_new(ERR_STATE, "there is no trace to replay"), "Use \"replay start FILE\", or \"capture start\" and \"run\"");
-	TRY(trace_replay(s));
-	out_printf(s->out, "Replaying %s: %" PRIu64 " commands, #%" PRIu64 "-#%" PRIu64 ".\n", s->trace.path, sbt_reader_count(s->trace.reader),
-		sbt_reader_first_seq(s->trace.reader), sbt_reader_last_seq(s->trace.reader));
+	TRY(trace_replay(s, &o.choice));
+	tell_start(s);
 	return NULL;
 }
 
-const char cmd_replay_stop_help[] = "Ends the replay. The trace stays open; commands are about the live program again, if there is one.\n";
+const char cmd_replay_stop_help[] =
+	"Ends the replay and the process that executed it. The trace stays open; commands are\n"
+	"about the live program again, if there is one.\n";
 
 struct err *cmd_replay_stop(struct session *s, const struct cmd_args *a)
 {
@@ -172,7 +253,42 @@ struct err *cmd_replay_next(struct session *s, const struct cmd_args *a)
 		return err_cure(err_new(ERR_USAGE, "replay next needs a stream"), "Use \"replay next stream 2\"");
 	s->focus = FOCUS_REPLAY;
 	TRY(replay_next_stream(s->trace.replay, (uint32_t)v, &stop));
-	tell(s, &stop);
+	replay_tell(s, &stop);
+	return NULL;
+}
+
+const char cmd_replay_finish_help[] =
+	"Finishes all that is submitted on stream N, and what that waits for on others; submits\n"
+	"nothing. Example: replay finish stream 2\n";
+
+struct err *cmd_replay_finish(struct session *s, const struct cmd_args *a)
+{
+	struct replay_stop stop;
+	uint64_t v;
+
+	if (!a->argc || a->argc > 2 || (a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) ||
+		!word_u64(a->argv[a->argc - 1], &v) || v > UINT32_MAX)
+		return err_cure(err_new(ERR_USAGE, "replay finish needs a stream"), "Use \"replay finish stream 2\"");
+	s->focus = FOCUS_REPLAY;
+	TRY(replay_finish_stream(s->trace.replay, (uint32_t)v, &stop));
+	replay_tell(s, &stop);
+	return NULL;
+}
+
+const char cmd_replay_until_help[] =
+	"Replays forwards to the command with number SEQ, without stopping at breakpoints.\n"
+	"Example: replay until 143\n";
+
+struct err *cmd_replay_until(struct session *s, const struct cmd_args *a)
+{
+	struct replay_stop stop;
+	uint64_t seq;
+
+	if (a->argc != 1 || !word_u64(a->argv[0], &seq))
+		return err_cure(err_new(ERR_USAGE, "replay until needs a command's number"), "Use \"replay until 143\"");
+	s->focus = FOCUS_REPLAY;
+	TRY(replay_until(s->trace.replay, seq, &stop));
+	replay_tell(s, &stop);
 	return NULL;
 }
 
@@ -206,7 +322,8 @@ struct err *cmd_replay_reverse_continue(struct session *s, const struct cmd_args
 
 const char cmd_replay_goto_help[] =
 	"Goes to the command with number SEQ, forwards or backwards; `begin` (or 0) is before\n"
-	"the first command, `end` the last one. Example: replay goto 143\n";
+	"the first command, `end` the last one. On a device, within the window.\n"
+	"Example: replay goto 143\n";
 
 struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 {
@@ -217,12 +334,12 @@ struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 	if (a->argc == 1 && !strcmp(a->argv[0], "begin"))
 		seq = 0;
 	else if (a->argc == 1 && !strcmp(a->argv[0], "end"))
-		seq = sbt_reader_last_seq(r);
+		seq = s->trace.device ? s->trace.device->last : sbt_reader_last_seq(r);
 	else if (a->argc != 1 || !word_u64(a->argv[0], &seq))
 		return err_cure(err_new(ERR_USAGE, "replay goto needs a command's number"), "Use \"replay goto 143\", or begin, or end");
 	s->focus = FOCUS_REPLAY;
 	TRY(replay_goto(s->trace.replay, seq, &stop));
-	tell(s, &stop);
+	replay_tell(s, &stop);
 	return NULL;
 }
 
@@ -230,16 +347,21 @@ struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 
 const char cmd_when_help[] =
 	"Shows the command that the replay stands at and how far that is in the trace; for a\n"
-	"live program, the command it stopped at.\n";
+	"live program, the command it stopped at. (what-if) when the run on the device was\n"
+	"changed by `set memory`, `set arg` or `replay swap`.\n";
 
 static struct err *when_replay(struct session *s, bool json)
 {
 	const struct sbt_cmd *c = replay_cmd(s->trace.replay);
 	uint64_t seq = replay_seq(s->trace.replay), last = sbt_reader_last_seq(s->trace.reader);
+	const struct replay_device *rd = s->trace.device;
 	struct buf b = BUF_INIT;
 
 	if (json) {
-		buf_printf(&b, "{\"seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"file\":", seq, last);
+		buf_printf(&b, "{\"seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"device\":", seq, last);
+		buf_str(&b, rd ? rd->soft ? "\"soft\"" : "\"real\"" : "null");
+		buf_printf(&b, ",\"what_if\":%s,\"partial\":%s,\"file\":", rd && rd->what_if ? "true" : "false",
+			rd && rd->partial ? "true" : "false");
 		json_string(&b, s->trace.path);
 		buf_str(&b, ",\"command\":");
 		if (c)
@@ -251,7 +373,12 @@ static struct err *when_replay(struct session *s, bool json)
 		print_cmd(s, c, &b, false);
 		buf_printf(&b, "\n#%" PRIu64 " of #%" PRIu64 "-#%" PRIu64 " in %s\n", seq, sbt_reader_first_seq(s->trace.reader), last, s->trace.path);
 	} else {
-		buf_printf(&b, "At the beginning of %s, before #%" PRIu64 "\n", s->trace.path, sbt_reader_first_seq(s->trace.reader));
+		buf_printf(&b, "At the beginning of %s, before #%" PRIu64 "\n", s->trace.path, rd ? rd->first : sbt_reader_first_seq(s->trace.reader));
+	}
+	if (!json && rd) {
+		buf_printf(&b, "On %s, window #%" PRIu64 "-#%" PRIu64, replay_device_name(rd), rd->first, rd->last);
+		buf_str(&b, rd->what_if ? "; not as recorded (what-if)" : "");
+		buf_str(&b, rd->partial ? "; commands are left out (partial)\n" : "\n");
 	}
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);

@@ -10,6 +10,7 @@
 #include "shell/settings.h"
 #include "shell/value.h"
 #include "shell/vars.h"
+#include "shell/what-if.h"
 
 /* Whether text begins with the word name, abbreviated to at least `least` letters; *ret_rest is what follows. */
 static bool begins_with(const char *text, const char *name, size_t least, const char **ret_rest)
@@ -79,6 +80,11 @@ const char cmd_set_help[] =
 	"  set env NAME=VALUE   a variable of the program's environment, from the next run on\n"
 	"  set args WORDS       what `run` gives the program\n"
 	"  set $n = EXPR        a variable of tsdb\n"
+	"In a replay on a device, to see what would have been (until `replay restart`):\n"
+	"  set memory ADDRESS TYPE VALUE...   memory at the present point; types as in `print`;\n"
+	"  set {TYPE}ADDRESS = VALUE...       the same\n"
+	"  set arg N VALUE      argument N of the launch the replay stands at, which is executed\n"
+	"                       again with it\n"
 	"Example: set capture timestamps on\n";
 
 struct err *cmd_set(struct session *s, const struct cmd_args *a)
@@ -88,6 +94,12 @@ struct err *cmd_set(struct session *s, const struct cmd_args *a)
 
 	if (*a->rest == '$')
 		return set_variable(s, a->rest + 1);
+	if (*a->rest == '{')
+		return what_if_cast(s, a->rest);
+	if (begins_with(a->rest, "memory", 3, &rest))
+		return what_if_memory(s, rest);
+	if (s->focus == FOCUS_REPLAY && begins_with(a->rest, "argument", 3, &rest) && isdigit((unsigned char)*rest))
+		return what_if_arg(s, rest);
 	if (begins_with(a->rest, "environment", 3, &rest))
 		return set_env(s, rest);
 	if (!*a->rest)

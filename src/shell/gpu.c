@@ -54,6 +54,11 @@ char *gpu_agent_path(void)
 	return own_file("libtsdb-agent.so");
 }
 
+char *gpu_replayer_path(void)
+{
+	return own_file("tsdb-replayer");
+}
+
 char *gpu_soft_dir(void)
 {
 	char *lib = own_file("softgpu/libcuda.so.1");

@@ -14,6 +14,8 @@ bool gpu_has_driver(void);
  * Heap strings; NULL when they are not there. */
 char *gpu_agent_path(void);
 char *gpu_soft_dir(void);
+/* The program tsdb-replayer. */
+char *gpu_replayer_path(void);
 /* The device for a program by `set gpu`; says which one when the choice was ours. Refuses what cannot work, with the cure. */
 struct err *gpu_choose(struct session *s, const char *path, const struct program_facts *facts, bool *ret_soft) TS_CHECK;
 /* A line for each thing tsdb needs. False when the main job cannot be done here. */

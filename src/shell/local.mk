@@ -9,6 +9,7 @@ libshell_a_SOURCES = \
 	src/shell/cmd-break.c \
 	src/shell/cmd-capture.c \
 	src/shell/cmd-data.c \
+	src/shell/cmd-device.c \
 	src/shell/cmd-info.c \
 	src/shell/cmd-replay.c src/shell/replay-run.h \
 	src/shell/cmd-run.c \
@@ -16,6 +17,7 @@ libshell_a_SOURCES = \
 	src/shell/cmd-stack.c \
 	src/shell/cmd-state.c \
 	src/shell/cmd-support.c \
+	src/shell/cmd-watch.c \
 	src/shell/command.h src/shell/commands.c src/shell/shell-commands.def \
 	src/shell/complete.c \
 	src/shell/editor.c src/shell/editor.h \
@@ -24,18 +26,22 @@ libshell_a_SOURCES = \
 	src/shell/input.h \
 	src/shell/interrupt.c src/shell/interrupt.h \
 	src/shell/lookup.c \
+	src/shell/memory.c src/shell/memory.h \
 	src/shell/out.c src/shell/out.h \
 	src/shell/process.c src/shell/process.h \
+	src/shell/replay-device.c src/shell/replay-device.h \
 	src/shell/recorder.c src/shell/recorder.h src/shell/recorder-inside.h \
 	src/shell/recorder-file.c src/shell/recorder-memory.c src/shell/recorder-stacks.c \
 	src/shell/session.c src/shell/session.h \
 	src/shell/settings.c src/shell/settings.h src/shell/settings.def \
 	src/shell/stack.c src/shell/stack.h \
+	src/shell/tool-replay.c \
 	src/shell/tools.c src/shell/tools.h \
 	src/shell/trace.c src/shell/trace.h \
 	src/shell/value.c src/shell/value.h \
 	src/shell/vars.c src/shell/vars.h \
 	src/shell/view.c \
+	src/shell/what-if.h \
 	src/shell/words.c src/shell/words.h
 libshell_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"'
 libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS)
@@ -47,7 +53,7 @@ tsdb_LDADD = libshell.a libreplay.a libstate.a libattach.a libsbt.a libcommon.a 
 
 HEADERS_TO_CHECK += \
 	src/shell/breakpoints.h src/shell/capture.h src/shell/command.h src/shell/editor.h src/shell/gpu.h src/shell/input.h \
-	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/session.h \
+	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/replay-device.h src/shell/memory.h src/shell/what-if.h src/shell/session.h \
 	src/shell/settings.h src/shell/stack.h src/shell/tools.h src/shell/trace.h src/shell/value.h src/shell/vars.h src/shell/words.h
 
 dist_man_MANS += man/tsdb.1

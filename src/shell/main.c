@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The program tsdb: its command line. A first word that is the name of a tool (record, view, info, doctor) is that tool; write ./record for
+ * The program tsdb: its command line. A first word that is the name of a tool (record, view, info, replay, doctor) is that tool; write ./record for
  * a program of that name.
  */
 #include "config.h"
@@ -42,6 +42,8 @@ static const char usage_text[] =
 	"  tsdb view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]\n"
 	"                                       list the commands of a trace\n"
 	"  tsdb info FILE [--json]              say what a trace holds\n"
+	"  tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--json]\n"
+	"                                       execute the commands of a trace again and compare\n"
 	"  tsdb doctor                          say what this machine can do\n"
 	"\n"
 	"  --gpu auto|soft|real   the device: the software GPU, the machine's, or whichever is there\n"

@@ -7,7 +7,13 @@
 
 #include "shell/session.h"
 
+/* Says where the replay is after a move. */
+void replay_tell(struct session *s, const struct replay_stop *stop);
+
 struct err *replay_run_to_break(struct session *s, bool backwards) TS_CHECK;
 struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards) TS_CHECK;
+
+/* cmd-watch.c: what watchpoint id saw, before and after the command that the replay stands at. */
+struct err *watch_tell(struct session *s, int id) TS_CHECK;
 
 #endif

@@ -13,6 +13,7 @@
 #include "shell/input.h"
 #include "shell/interrupt.h"
 #include "shell/process.h"
+#include "shell/replay-device.h"
 #include "shell/session.h"
 #include "shell/trace.h"
 #include "shell/vars.h"
@@ -192,7 +193,7 @@ static struct err *check_needs(struct session *s, const struct command *c)
 	struct target *t = &s->target;
 
 	if ((f & CMD_NEEDS_REPLAY) && !s->trace.replay && s->trace.reader)
-		TRY(trace_replay(s));
+		TRY(trace_replay(s, NULL));
 	if ((f & CMD_NEEDS_REPLAY) && !s->trace.replay)
 		return err_cure(err_new(ERR_STATE, "no replay is on"), "Use \"replay start FILE\"");
 	if ((f & CMD_NEEDS_TRACE) && !s->trace.reader)
@@ -437,9 +438,11 @@ static void loop_terminal(struct session *s)
 
 	input_push(s, &in);
 	while (!s->quitting) {
+		char *prompt = xasprintf("%s%s", replay_device_mark(s), s->set.string[SET_PROMPT]), *line, *run;
 		bool interrupted;
-		char *line = read_terminal(s, s->set.string[SET_PROMPT], &interrupted);
-		char *run;
+
+		line = read_terminal(s, prompt, &interrupted);
+		free(prompt);
 
 		if (interrupted)
 			continue;

@@ -19,6 +19,7 @@ struct inferior;
 struct inferior_event;
 struct recorder;
 struct replay;
+struct replay_device;
 struct replay_stop;
 struct state;
 struct symbols;
@@ -74,6 +75,7 @@ struct trace {
 	struct sbt_reader *reader; /* NULL: none */
 	char *path;
 	struct replay *replay; /* NULL: no replay on */
+	struct replay_device *device; /* that executes it; NULL: the state alone is replayed */
 	struct state *end;     /* state at the end, made when first asked for */
 	int last_break;
 };

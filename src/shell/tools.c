@@ -227,18 +227,12 @@ static int tool_doctor(struct session *s, int argc, char **argv)
 	return !gpu_doctor(s);
 }
 
-static int tool_replay(struct session *s, int argc, char **argv)
-{
-	return fail(s, err_cure(err_new(ERR_UNSUPPORTED, "tsdb replay is not in this version"),
-		"Open the trace with \"tsdb FILE.sbt\" and use \"replay start\""));
-}
-
 const struct tool tools[] = {
 	{"record", tool_record, "record [-o FILE] [--memory all|touched|none] [--no-stacks] [--timestamps] -- PROGRAM ARGS"},
 	{"view", tool_view, "view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]"},
 	{"info", tool_info, "info FILE [--json]"},
 	{"doctor", tool_doctor, "doctor"},
-	{"replay", tool_replay, NULL},
+	{"replay", tool_replay, "replay FILE [--verify] [--on auto|soft|real] [--window N] [--touched] [--any-device] [--json]"},
 	{NULL, NULL, NULL},
 };
 

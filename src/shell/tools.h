@@ -16,6 +16,9 @@ extern const struct tool tools[];
 /* The tool called name, or NULL. */
 const struct tool *tool_find(const char *name);
 
+/* tool-replay.c */
+int tool_replay(struct session *s, int argc, char **argv);
+
 /* Value of "--gpu" into the settings. */
 struct err *tool_set_gpu(struct session *s, const char *value) TS_CHECK;
 

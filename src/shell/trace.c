@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "replay/replay.h"
 #include "shell/breakpoints.h"
+#include "shell/replay-device.h"
 #include "shell/trace.h"
 #include "shell/words.h"
 
@@ -64,6 +65,8 @@ void trace_replay_end(struct session *s)
 	if (s->trace.replay)
 		replay_close(s->trace.replay);
 	s->trace.replay = NULL;
+	replay_device_free(s->trace.device);
+	s->trace.device = NULL;
 }
 
 void trace_close(struct session *s)
@@ -81,10 +84,32 @@ void trace_close(struct session *s)
 		s->focus = s->recorder ? FOCUS_LIVE : FOCUS_NONE;
 }
 
-struct err *trace_replay(struct session *s)
+struct err *trace_replay(struct session *s, const struct replay_choice *c)
 {
+	struct replay_choice chosen = c ? *c : replay_choice_default(s);
+	struct replay_device *rd = NULL;
+	struct replay_executor ex;
+	struct err *e = NULL;
+
 	trace_replay_end(s);
-	TRY(replay_open(&s->trace.replay, s->trace.reader, NULL));
+	if (chosen.on != REPLAY_ON_NONE)
+		e = replay_device_open(s, &chosen, &rd);
+	if (e && (chosen.on != REPLAY_ON_AUTO || e->code == ERR_INTERRUPTED || e->code == ERR_NOT_FOUND))
+		return e;
+	if (e) {
+		out_printf(s->out, "The state alone is replayed: %s.\n", e->what);
+		err_free(e);
+	}
+	if (rd)
+		ex = device_executor(rd->d);
+	e = replay_open(&s->trace.replay, s->trace.reader, rd ? &ex : NULL);
+	if (e) {
+		if (rd)
+			device_close(rd->d);
+		replay_device_free(rd);
+		return e;
+	}
+	s->trace.device = rd;
 	s->focus = FOCUS_REPLAY;
 	return NULL;
 }

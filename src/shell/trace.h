@@ -12,8 +12,10 @@ bool trace_is(const char *path);
 /* Opens path instead of the trace that is open; warns when it is damaged. */
 struct err *trace_open(struct session *s, const char *path) TS_CHECK;
 void trace_close(struct session *s);
-/* A replay from the beginning. */
-struct err *trace_replay(struct session *s) TS_CHECK;
+struct replay_choice;
+/* A replay from the beginning, on the device chosen; one chosen automatically that is not to be had is no error: the state alone is replayed then,
+ * and that is said. c NULL: as the settings say. */
+struct err *trace_replay(struct session *s, const struct replay_choice *c) TS_CHECK;
 void trace_replay_end(struct session *s);
 /* The state after the last command; owned by the session. */
 struct err *trace_end_state(struct session *s, const struct state **ret) TS_CHECK;

@@ -455,22 +455,28 @@ struct err *x_format_parse(struct x_format *f, const char *text)
 	return NULL;
 }
 
+void x_format_one(struct buf *out, const struct x_format *f, const void *bytes)
+{
+	unsigned size = x_unit_bytes(f->unit);
+	uint64_t v = 0;
+
+	memcpy(&v, bytes, size);
+	if (f->letter == 'x')
+		buf_printf(out, "0x%0*" PRIx64, (int)size * 2, v);
+	else
+		format_int((int64_t)v, size, f->letter, out);
+}
+
 void x_format_print(struct buf *out, const struct x_format *f, uint64_t addr, const void *bytes)
 {
 	unsigned size = x_unit_bytes(f->unit);
 	unsigned per_line = f->letter == 't' ? (size > 2 ? 1 : 4) : size == 1 ? 8 : size == 2 ? 8 : size == 4 ? 4 : 2;
 
 	for (uint64_t i = 0; i < f->count; i++) {
-		uint64_t v = 0;
-
 		if (i % per_line == 0)
 			buf_printf(out, "%s0x%" PRIx64 ":", i ? "\n" : "", addr + i * size);
-		memcpy(&v, (const char *)bytes + i * size, size);
 		buf_byte(out, '\t');
-		if (f->letter == 'x')
-			buf_printf(out, "0x%0*" PRIx64, (int)size * 2, v);
-		else
-			format_int((int64_t)v, size, f->letter, out);
+		x_format_one(out, f, (const char *)bytes + i * size);
 	}
 	buf_byte(out, '\n');
 }

@@ -35,6 +35,8 @@ struct x_format {
 /* Reads "8fw" over the defaults in *f. */
 struct err *x_format_parse(struct x_format *f, const char *text) TS_CHECK;
 unsigned x_unit_bytes(char unit);
+/* One unit, by letter and unit. */
+void x_format_one(struct buf *out, const struct x_format *f, const void *bytes);
 /* Lines "0xADDR:\tv\tv..." for bytes read at addr. */
 void x_format_print(struct buf *out, const struct x_format *f, uint64_t addr, const void *bytes);
 

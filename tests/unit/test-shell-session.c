@@ -253,7 +253,8 @@ static void replays(void **state)
 {
 	struct session *s = with_trace(state);
 
-	shows(s, "replay start", "13 commands, #1-#13");
+	shows(s, "replay start --on soft", "holds no memory contents.*--memory all");
+	shows(s, "replay start", "^The state alone is replayed: .*no memory.*\nReplaying .*13 commands, #1-#13");
 	shows(s, "when", "^At the beginning");
 	shows(s, "bt", "beginning");
 	shows(s, "replay step 8", "^#8 matmul");
@@ -263,7 +264,7 @@ static void replays(void **state)
 	shows(s, "print/x $ + 1", "^\\$2 = 0x82$");
 	shows(s, "print arg1.f32", "^\\$3 = 1.5$");
 	shows(s, "print nothing_like_it", "has no nothing_like_it");
-	shows(s, "x/4xw arg0", "not in this version");
+	shows(s, "x/4xw arg0", "holds no memory contents.*--memory all");
 	shows(s, "next 2", "^#10 stream_wait");
 	shows(s, "replay next stream 1", "wait.*#9|#9");
 	shows(s, "replay reverse-step 2", "^#8 ");

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What only a replay on a device can do: replay restart, verify, swap.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "replay/replay.h"
+#include "sbt/memory.h"
+#include "shell/interrupt.h"
+#include "shell/memory.h"
+#include "shell/replay-device.h"
+#include "shell/replay-run.h"
+#include "shell/trace.h"
+#include "state/state.h"
+
+enum {
+	STATUS_DIFFERS = 3,
+	CODE_MAX = 8 << 20,	 /* bytes of a replacement */
+	SWAP_SHOWN = 8,		 /* differences shown of one allocation */
+	SWAP_COMPARED = 4 << 20, /* bytes of one allocation that are compared value by value */
+};
+
+/* ---- restart ------------------------------------------------------------------------------------------------------ */
+
+const char cmd_replay_restart_help[] =
+	"Goes before the first command of the window. On a device, forgets what `set memory`,\n"
+	"`set arg` and `replay swap` changed and what a partial replay left out: the recorded\n"
+	"run again.\n";
+
+struct err *cmd_replay_restart(struct session *s, const struct cmd_args *a)
+{
+	struct replay_stop stop;
+
+	if (s->trace.device)
+		TRY(replay_device_restore(s->trace.device));
+	s->focus = FOCUS_REPLAY;
+	TRY(replay_goto(s->trace.replay, 0, &stop));
+	replay_tell(s, &stop);
+	return NULL;
+}
+
+/* ---- verify ------------------------------------------------------------------------------------------------------- */
+
+/* The whole window, and the comparison. The replay stands at the end then. */
+static struct err *run_and_verify(struct session *s, struct replay_device *rd, struct device_verified *ret)
+{
+	struct replay_stop stop;
+
+	TRY(replay_goto(s->trace.replay, 0, &stop));
+	TRY(replay_until(s->trace.replay, rd->last, &stop));
+	if (stop.why == REPLAY_INTERRUPTED)
+		return err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, stop.seq);
+	return device_verify(rd->d, ret);
+}
+
+static struct err *go_back(struct session *s, uint64_t seq)
+{
+	struct replay_stop stop;
+
+	return replay_goto(s->trace.replay, seq, &stop);
+}
+
+static void verdict(struct session *s, const struct replay_device *rd, const struct device_verified *v)
+{
+	bool ok = device_verified_ok(v);
+	struct buf b = BUF_INIT;
+
+	device_verified_print(&b, v);
+	buf_byte(&b, '\n');
+	replay_device_notes(rd, "  ", &b);
+	if (!ok)
+		buf_printf(&b, "Not verified: the replay differs from the recording%s.\n",
+			rd->what_if ? " (it is a what-if; `replay restart` takes that back)" : "");
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	if (!ok && s->batch)
+		s->quit_status = STATUS_DIFFERS;
+}
+
+const char cmd_replay_verify_help[] =
+	"Executes the whole window from its beginning and compares every allocation with the\n"
+	"hash that was recorded at its end, and what copies to the host delivered with what\n"
+	"they had delivered. The replay is then where it was. With --batch the exit status is\n"
+	"3 when something differs.\n";
+
+struct err *cmd_replay_verify(struct session *s, const struct cmd_args *a)
+{
+	uint64_t seq = replay_seq(s->trace.replay);
+	struct replay_device *rd;
+	struct device_verified v;
+
+	TRY(replay_device_need(s, "replay verify", &rd));
+	if (rd->partial)
+		return err_cure(err_new(ERR_STATE, "commands are left out of this replay, so its end is another one"), "Use \"replay restart\" first");
+	TRY(run_and_verify(s, rd, &v));
+	if (a->json)
+		out_printf(s->out, "{\"allocations\":%" PRIu64 ",\"identical\":%" PRIu64 ",\"unchecked\":%" PRIu64 ",\"outputs\":%" PRIu64
+			",\"outputs_identical\":%" PRIu64 ",\"verified\":%s}\n", v.sums.pieces, v.sums.same, v.sums.unchecked, v.sums.outputs,
+			v.sums.outputs_same, device_verified_ok(&v) ? "true" : "false");
+	if (a->json && !device_verified_ok(&v) && s->batch)
+		s->quit_status = STATUS_DIFFERS;
+	if (!a->json)
+		verdict(s, rd, &v);
+	device_verified_free(&v);
+	return go_back(s, seq);
+}
+
+/* ---- swap --------------------------------------------------------------------------------------------------------- */
+
+const char cmd_replay_swap_help[] =
+	"Replaces a kernel by the one of the same name in FILE (PTX, or a cubin; the parameters\n"
+	"must be the same), executes the window with it and compares with the recording; then\n"
+	"shows the first values that differ from the recorded run's. So a kernel can be edited,\n"
+	"compiled and compared on its real inputs, without the program. The replacement stays\n"
+	"until `replay swap KERNEL off` or `replay restart`.\n"
+	"Example: replay swap matmul new.ptx\n";
+
+struct kernels {
+	uint32_t *id;
+	unsigned n;
+	char *name; /* of the first; heap */
+};
+
+static struct err *find_kernels(struct session *s, const char *glob, struct kernels *ret)
+{
+	const struct state *st;
+	struct state_kernel k;
+
+	*ret = (struct kernels){0};
+	TRY(trace_end_state(s, &st));
+	for (unsigned i = 0; state_kernel(st, i, &k); i++) {
+		if (!sbt_kernel_glob(glob, k.name, k.short_name))
+			continue;
+		if (ret->n && strcmp(ret->name, k.name)) {
+			struct err *e = err_cure(err_new(ERR_USAGE, "\"%s\" matches several kernels, %s and %s", glob, ret->name, k.name),
+				"Name one; \"info kernels\" lists them");
+
+			free(ret->id);
+			free(ret->name);
+			return e;
+		}
+		if (!ret->n)
+			ret->name = xstrdup(k.name);
+		ret->id = xrealloc(ret->id, (ret->n + 1) * sizeof *ret->id);
+		ret->id[ret->n++] = k.id;
+	}
+	return ret->n ? NULL : err_cure(err_new(ERR_NOT_FOUND, "the trace has no kernel %s", glob), "\"info kernels\" lists them at the end of the trace");
+}
+
+static struct err *read_code(const char *path, struct buf *ret)
+{
+	FILE *f = fopen(path, "re");
+	size_t n = 0;
+	int sys;
+
+	if (!f)
+		return err_sys(errno, "cannot read %s", path);
+	while (ret->len <= CODE_MAX && (n = fread(buf_room(ret, 65536), 1, 65536, f)) > 0)
+		ret->len += n;
+	sys = ferror(f) ? errno : 0;
+	fclose(f);
+	if (sys)
+		return err_sys(sys, "cannot read %s", path);
+	if (!ret->len)
+		return err_new(ERR_USAGE, "%s is empty", path);
+	return ret->len > CODE_MAX ? err_new(ERR_LIMIT, "%s is larger than %d MiB", path, CODE_MAX >> 20) : NULL;
+}
+
+static void remember_swap(struct replay_device *rd, uint32_t kernel, bool on)
+{
+	unsigned i = 0;
+
+	while (i < rd->nswapped && rd->swapped[i] != kernel)
+		i++;
+	if (on && i == rd->nswapped) {
+		rd->swapped = xrealloc(rd->swapped, (rd->nswapped + 1) * sizeof *rd->swapped);
+		rd->swapped[rd->nswapped++] = kernel;
+	} else if (!on && i < rd->nswapped) {
+		rd->swapped[i] = rd->swapped[--rd->nswapped];
+	}
+}
+
+/* Code for all of the kernels; NULL: the recorded code again. */
+static struct err *swap_all(struct replay_device *rd, const struct kernels *k, const struct buf *code)
+{
+	bool is_ptx = code && (code->len < 4 || memcmp(code->data, "\177ELF", 4));
+
+	for (unsigned i = 0; i < k->n; i++) {
+		TRY(device_swap(rd->d, k->id[i], is_ptx, code ? code->data : NULL, code ? code->len : 0));
+		remember_swap(rd, k->id[i], code != NULL);
+	}
+	rd->what_if = rd->what_if || code;
+	return NULL;
+}
+
+/* The part of a piece that is compared value by value: from its first page that is known to differ. */
+static void part_of(const struct replayer_piece *p, uint64_t *ret_at, size_t *ret_n)
+{
+	uint64_t at = p->first_page == UINT64_MAX ? 0 : p->first_page * SBT_PAGE;
+
+	*ret_at = at < p->size ? at : 0;
+	*ret_n = p->size - *ret_at < SWAP_COMPARED ? (size_t)(p->size - *ret_at) : SWAP_COMPARED;
+}
+
+/* Contents of the parts, one after the other, appended to b. */
+static struct err *read_parts(struct replay_device *rd, const struct device_verified *v, struct buf *b)
+{
+	for (size_t i = 0; i < v->npieces; i++) {
+		const struct replayer_piece *p = &v->pieces[i];
+		uint64_t at;
+		size_t n;
+
+		if (!p->checked || p->same)
+			continue;
+		part_of(p, &at, &n);
+		TRY(device_read(rd->d, p->addr + at, buf_room(b, n), n));
+		b->len += n;
+	}
+	return NULL;
+}
+
+static void tell_parts(struct session *s, const struct device_verified *v, const struct buf *recorded, const struct buf *swapped)
+{
+	struct x_format f = {.count = 1, .unit = 'w'};
+	size_t offset = 0;
+
+	for (size_t i = 0; i < v->npieces; i++) {
+		const struct replayer_piece *p = &v->pieces[i];
+		struct buf text = BUF_INIT;
+		struct memory_difference diff;
+		uint64_t at;
+		size_t n;
+
+		if (!p->checked || p->same)
+			continue;
+		part_of(p, &at, &n);
+		diff = memory_compare(&text, &f, p->addr + at, p->addr, recorded->data + offset, swapped->data + offset, n, SWAP_SHOWN);
+		out_printf(s->out, "0x%" PRIx64 ", %" PRIu64 " bytes: %" PRIu64 " of the %s%zu differ (recorded -> replacement)\n%s", p->addr, p->size,
+			diff.bytes, n < p->size ? "first " : "", n, buf_cstr(&text));
+		buf_free(&text);
+		offset += n;
+	}
+}
+
+/* Runs once with the replacement and, when something differs, once without it, for the values. */
+static struct err *compare_swap(struct session *s, struct replay_device *rd, const struct kernels *k, const struct buf *code)
+{
+	struct buf recorded = BUF_INIT, swapped = BUF_INIT;
+	struct device_verified v, whole;
+	struct err *e;
+
+	TRY(run_and_verify(s, rd, &v));
+	verdict(s, rd, &v);
+	if (v.sums.same + v.sums.unchecked == v.sums.pieces) {
+		device_verified_free(&v);
+		return NULL;
+	}
+	e = read_parts(rd, &v, &swapped);
+	if (!e)
+		e = swap_all(rd, k, NULL);
+	if (!e)
+		e = run_and_verify(s, rd, &whole);
+	if (!e) {
+		device_verified_free(&whole);
+		e = read_parts(rd, &v, &recorded);
+	}
+	if (!e)
+		tell_parts(s, &v, &recorded, &swapped);
+	if (!e)
+		e = swap_all(rd, k, code);
+	buf_free(&recorded);
+	buf_free(&swapped);
+	device_verified_free(&v);
+	return e;
+}
+
+static struct err *swap_off(struct session *s, struct replay_device *rd, const struct kernels *k)
+{
+	TRY(swap_all(rd, k, NULL));
+	rd->what_if = rd->nswapped || rd->nargs || device_what_if(rd->d);
+	out_printf(s->out, "%s is the recorded one again.\n", k->name);
+	return go_back(s, 0);
+}
+
+static struct err *swap(struct session *s, struct replay_device *rd, const struct kernels *k, const char *file)
+{
+	struct buf code = BUF_INIT;
+	struct err *e = read_code(file, &code), *off;
+
+	if (!e)
+		e = go_back(s, 0);
+	if (!e)
+		e = swap_all(rd, k, &code);
+	if (!e) {
+		e = compare_swap(s, rd, k, &code);
+		if (!e)
+			e = go_back(s, 0);
+	} else if (rd->nswapped) {
+		off = swap_all(rd, k, NULL);
+		err_free(off);
+	}
+	buf_free(&code);
+	return e;
+}
+
+struct err *cmd_replay_swap(struct session *s, const struct cmd_args *a)
+{
+	struct replay_device *rd;
+	struct kernels k;
+	struct err *e;
+
+	TRY(replay_device_need(s, "replay swap", &rd));
+	if (a->argc != 2)
+		return err_cure(err_new(ERR_USAGE, "replay swap needs a kernel and a file"), "For example: replay swap matmul new.ptx");
+	s->focus = FOCUS_REPLAY;
+	TRY(find_kernels(s, a->argv[0], &k));
+	e = !strcmp(a->argv[1], "off") ? swap_off(s, rd, &k) : swap(s, rd, &k, a->argv[1]);
+	free(k.id);
+	free(k.name);
+	return e;
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Watched and compared memory of a replay on a device: watch, who-wrote, diff.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "replay/replay.h"
+#include "shell/breakpoints.h"
+#include "shell/interrupt.h"
+#include "shell/memory.h"
+#include "shell/replay-device.h"
+#include "shell/replay-run.h"
+#include "shell/stack.h"
+#include "shell/trace.h"
+#include "shell/vars.h"
+#include "shell/words.h"
+#include "state/state.h"
+
+enum {
+	SHOWN_MAX = 8,			/* differences shown of one piece of memory */
+	WATCH_SHOWN_BYTES = 1 << 20,	/* of a watched range that are compared for showing */
+	DIFF_PIECE = 64 << 20,		/* bytes compared at a time */
+};
+
+/* ---- watch -------------------------------------------------------------------------------------------------------- */
+
+const char cmd_watch_help[] =
+	"Stops `continue` and `reverse-continue` of a replay on a device right after a command\n"
+	"that changed memory, and shows it before and after. ADDRESS is an expression; without\n"
+	"`len N`, 4 bytes are watched, of a kernel's argument all from there to the end of its\n"
+	"allocation. FMT (x d u f and b h w g) says how to show the values. Watchpoints have\n"
+	"numbers as breakpoints do, for `delete`, `disable`, `ignore` and `commands`.\n"
+	"Examples: watch arg0\n"
+	"          watch/f 0x302000000 len 64\n";
+
+struct err *cmd_watch(struct session *s, const struct cmd_args *a)
+{
+	struct x_format f = {.count = 1, .unit = 'w'};
+	struct breakpoint *bp;
+	uint64_t addr, size;
+
+	TRY(x_format_parse(&f, a->fmt));
+	TRY(memory_range(s, a->rest, &addr, &size));
+	bp = breakpoints_add_watch(s->breaks, addr, size);
+	bp->letter = f.letter;
+	bp->unit = f.unit;
+	vars_set(s->vars, "bpnum", bp->id);
+	out_printf(s->out, "Watchpoint %d: %" PRIu64 " bytes at 0x%" PRIx64 "%s\n", bp->id, size, addr,
+		s->trace.device && s->focus == FOCUS_REPLAY ? "" : " (only a replay on a device stops at it)");
+	return NULL;
+}
+
+/* Memory before the command that the device stands at; the device comes back. */
+static struct err *read_before(struct session *s, const struct replay_device *rd, uint64_t addr, void *dst, size_t n)
+{
+	uint64_t seq = replay_seq(s->trace.replay);
+	struct err *e, *back;
+
+	e = device_seek(rd->d, seq - 1);
+	if (!e)
+		e = device_read(rd->d, addr, dst, n);
+	back = device_seek(rd->d, seq);
+	if (!e)
+		return back;
+	err_free(back);
+	return e;
+}
+
+struct err *watch_tell(struct session *s, int id)
+{
+	struct breakpoint *bp = breakpoints_by_id(s->breaks, id);
+	const struct replay_device *rd = s->trace.device;
+	struct buf before = BUF_INIT, after = BUF_INIT, text = BUF_INIT;
+	struct memory_difference diff = {0};
+	struct x_format f;
+	size_t n;
+	struct err *e;
+
+	if (!bp || !rd) /* a temporary one is gone already */
+		return NULL;
+	n = bp->size < WATCH_SHOWN_BYTES ? (size_t)bp->size : WATCH_SHOWN_BYTES;
+	f = (struct x_format){.count = 1, .letter = bp->letter, .unit = bp->unit};
+	e = device_read(rd->d, bp->addr, buf_room(&after, n), n);
+	if (!e)
+		e = read_before(s, rd, bp->addr, buf_room(&before, n), n);
+	if (!e) {
+		diff = memory_compare(&text, &f, bp->addr, bp->addr, before.data, after.data, n, SHOWN_MAX);
+		out_str(s->out, buf_cstr(&text));
+		if (n < bp->size)
+			out_printf(s->out, "  (looked at the first %zu bytes)\n", n);
+		else
+			out_printf(s->out, "  %" PRIu64 " of %" PRIu64 " bytes changed\n", diff.bytes, bp->size);
+	}
+	buf_free(&before);
+	buf_free(&after);
+	buf_free(&text);
+	return e;
+}
+
+/* ---- who-wrote ---------------------------------------------------------------------------------------------------- */
+
+const char cmd_who_wrote_help[] =
+	"Names the last command up to the present point that wrote to memory, and its recorded\n"
+	"host call stack; the replay stays where it is. ADDRESS [len N] as in `watch`. Copies\n"
+	"and fills are known from their records; launches by what they changed, on a device.\n"
+	"Example: who-wrote arg0 + 64\n";
+
+/* The command seq: prints it, its stack id in *ret_stack. */
+static struct err *print_seq(struct session *s, uint64_t seq, bool json, struct buf *b, uint32_t *ret_stack)
+{
+	struct sbt_names names = state_names(replay_state(s->trace.replay));
+	struct sbt_cursor *cur;
+	const struct sbt_cmd *c = NULL;
+	struct err *e;
+
+	TRY(sbt_cursor_open(&cur, s->trace.reader));
+	e = sbt_cursor_seek(cur, seq);
+	if (!e)
+		e = sbt_cursor_next(cur, &c);
+	if (!e && (!c || c->seq != seq))
+		e = err_new(ERR_NOT_FOUND, "the trace does not hold #%" PRIu64, seq);
+	if (!e) {
+		*ret_stack = c->stack;
+		if (json)
+			sbt_json_cmd(b, c, &names);
+		else
+			sbt_print_cmd(b, c, &names);
+	}
+	sbt_cursor_close(cur);
+	return e;
+}
+
+static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size, const struct replay_writer *w, bool json)
+{
+	struct buf b = BUF_INIT;
+	struct stack st = {0};
+	uint32_t id = 0;
+	struct err *e;
+
+	if (json)
+		buf_printf(&b, "{\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"certain\":%s,\"changed\":%s,\"command\":", addr,
+			size, w->seq, w->certain ? "true" : "false", w->changed ? "true" : "false");
+	e = print_seq(s, w->seq, json, &b, &id);
+	if (!e)
+		e = stack_recorded(s, s->trace.reader, id, &st);
+	if (!e && json) {
+		buf_str(&b, ",\"stack\":");
+		stack_json(&b, &st);
+		while (b.len && b.data[b.len - 1] == '\n')
+			b.len--;
+		buf_str(&b, "}\n");
+	} else if (!e) {
+		buf_str(&b, !w->certain ? "  (it had a pointer there; whether it wrote is known only on a device)\n"
+			: w->changed ? "\n" : "  (it may have written the same bytes)\n");
+		for (unsigned i = 0; i < st.n; i++) {
+			stack_print_frame(&b, &st, i);
+			buf_byte(&b, '\n');
+		}
+	}
+	if (!e)
+		out_str(s->out, buf_cstr(&b));
+	stack_free(&st);
+	buf_free(&b);
+	return e;
+}
+
+struct err *cmd_who_wrote(struct session *s, const struct cmd_args *a)
+{
+	struct replay_writer w;
+	uint64_t addr, size;
+
+	s->focus = FOCUS_REPLAY;
+	TRY(memory_range(s, a->rest, &addr, &size));
+	TRY(replay_who_wrote(s->trace.replay, addr, size, &interrupt_flag, &w));
+	return tell_writer(s, addr, size, &w, a->json);
+}
+
+/* ---- diff --------------------------------------------------------------------------------------------------------- */
+
+const char cmd_diff_help[] =
+	"Shows what the commands after #A up to #B changed in memory: which allocations, how\n"
+	"many bytes, the first of them as values (FMT as in `x` chooses how). With ADDRESS and\n"
+	"LEN, only there. The replay stays where it is. `begin` and `end` are the window's.\n"
+	"Examples: diff 12 20\n"
+	"          diff/f begin end arg0 64\n";
+
+/* Memory to compare. */
+struct piece {
+	uint64_t addr, size, alloc_seq;
+	bool in[2];
+	struct sbt_hash hash[2];
+};
+
+struct diff {
+	struct session *s;
+	struct replay_device *rd;
+	uint64_t at[2];
+	struct x_format f;
+	bool json;
+	struct piece *p;
+	size_t n;
+	struct buf out;
+	size_t changed;
+};
+
+static void add_piece(struct diff *d, unsigned side, uint64_t addr, uint64_t size, uint64_t alloc_seq)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		if (d->p[i].addr == addr && d->p[i].alloc_seq == alloc_seq) {
+			d->p[i].in[side] = true;
+			return;
+		}
+	}
+	d->p = xrealloc(d->p, (d->n + 1) * sizeof *d->p);
+	d->p[d->n] = (struct piece){.addr = addr, .size = size, .alloc_seq = alloc_seq};
+	d->p[d->n++].in[side] = true;
+}
+
+/* The allocations live at one side, with their hashes; the device goes there. */
+static struct err *take_side(struct diff *d, unsigned side)
+{
+	struct state_alloc al;
+	struct state *st;
+
+	if (d->at[side] < d->rd->first && d->rd->first > 1)
+		TRY(state_at(&st, d->s->trace.reader, d->rd->first - 1));
+	else
+		TRY(state_at(&st, d->s->trace.reader, d->at[side]));
+	for (unsigned i = 0; state_alloc(st, i, &al); i++)
+		add_piece(d, side, al.addr, al.size, al.alloc_seq);
+	state_free(st);
+	return NULL;
+}
+
+static struct err *hash_side(struct diff *d, unsigned side)
+{
+	TRY(device_seek(d->rd->d, d->at[side]));
+	for (size_t i = 0; i < d->n; i++) {
+		if (d->p[i].in[0] && d->p[i].in[1])
+			TRY(device_hash(d->rd->d, d->p[i].addr, d->p[i].size, &d->p[i].hash[side]));
+	}
+	return NULL;
+}
+
+static void tell_piece(struct diff *d, const struct piece *p, const struct memory_difference *all, struct buf *lines)
+{
+	struct buf *b = &d->out;
+
+	d->changed++;
+	if (d->json) {
+		buf_printf(b, "%s{\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"first\":%" PRIu64 "}", d->changed > 1 ? ",\n" : "",
+			p->addr, p->size, all->bytes, all->first);
+		return;
+	}
+	buf_printf(b, "0x%" PRIx64 ", %" PRIu64 " bytes", p->addr, p->size);
+	if (p->alloc_seq)
+		buf_printf(b, " (allocated by #%" PRIu64 ")", p->alloc_seq);
+	buf_printf(b, ": %" PRIu64 " byte%s changed, from offset %" PRIu64 " on\n%s", all->bytes, all->bytes == 1 ? "" : "s", all->first,
+		buf_cstr(lines));
+}
+
+/* Both contents of a piece that differs, part by part. */
+static struct err *compare_piece(struct diff *d, const struct piece *p)
+{
+	struct memory_difference all = {0}, part;
+	struct buf lines = BUF_INIT;
+	uint8_t *bytes[2] = {NULL, NULL};
+	struct err *e = NULL;
+
+	for (uint64_t at = 0; !e && at < p->size; at += DIFF_PIECE) {
+		size_t n = p->size - at < DIFF_PIECE ? (size_t)(p->size - at) : DIFF_PIECE;
+
+		for (unsigned side = 0; !e && side < 2; side++) {
+			bytes[side] = xrealloc(bytes[side], n);
+			e = device_seek(d->rd->d, d->at[side]);
+			if (!e)
+				e = device_read(d->rd->d, p->addr + at, bytes[side], n);
+		}
+		if (e)
+			break;
+		part = memory_compare(&lines, &d->f, p->addr + at, p->addr, bytes[0], bytes[1], n, all.bytes ? 0 : SHOWN_MAX);
+		if (part.bytes && !all.bytes)
+			all.first = at + part.first;
+		all.bytes += part.bytes;
+	}
+	if (!e && all.bytes)
+		tell_piece(d, p, &all, &lines);
+	buf_free(&lines);
+	free(bytes[0]);
+	free(bytes[1]);
+	return e;
+}
+
+static void tell_come_and_gone(struct diff *d)
+{
+	for (size_t i = 0; i < d->n && !d->json; i++) {
+		const struct piece *p = &d->p[i];
+
+		if (p->in[0] != p->in[1])
+			buf_printf(&d->out, "0x%" PRIx64 ", %" PRIu64 " bytes (allocated by #%" PRIu64 "): %s\n", p->addr, p->size, p->alloc_seq,
+				p->in[0] ? "is freed" : "is new");
+	}
+}
+
+static struct err *compare(struct diff *d, uint64_t addr, uint64_t size)
+{
+	struct piece only = {.addr = addr, .size = size};
+
+	if (size)
+		return compare_piece(d, &only);
+	TRY(take_side(d, 0));
+	TRY(take_side(d, 1));
+	TRY(hash_side(d, 0));
+	TRY(hash_side(d, 1));
+	tell_come_and_gone(d);
+	for (size_t i = 0; i < d->n; i++) {
+		const struct piece *p = &d->p[i];
+
+		if (p->in[0] && p->in[1] && memcmp(&p->hash[0], &p->hash[1], sizeof p->hash[0]))
+			TRY(compare_piece(d, p));
+	}
+	return NULL;
+}
+
+static struct err *parse_point(const struct diff *d, const char *word, uint64_t *ret)
+{
+	if (!strcmp(word, "begin"))
+		*ret = d->rd->first - 1;
+	else if (!strcmp(word, "end"))
+		*ret = d->rd->last;
+	else if (!word_u64(word, ret))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no command's number", word), "Use \"diff 12 20\", or begin and end");
+	if (!*ret)
+		*ret = d->rd->first - 1;
+	if (*ret + 1 < d->rd->first || *ret > d->rd->last)
+		return err_new(ERR_NOT_FOUND, "#%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64, *ret, d->rd->first, d->rd->last);
+	return NULL;
+}
+
+/* "A B [ADDRESS LEN]" */
+static struct err *parse_diff(struct diff *d, char *const *words, unsigned n, uint64_t *ret_addr, uint64_t *ret_size)
+{
+	struct value v;
+	char *addr;
+	struct err *e;
+
+	*ret_addr = *ret_size = 0;
+	if (n < 2 || n == 3)
+		return err_cure(err_new(ERR_USAGE, "diff needs two commands' numbers"), "Use \"diff 12 20\", or \"diff 12 20 ADDRESS LEN\"");
+	TRY(parse_point(d, words[0], &d->at[0]));
+	TRY(parse_point(d, words[1], &d->at[1]));
+	if (n == 2)
+		return NULL;
+	if (!word_size(words[n - 1], ret_size) || !*ret_size)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no length", words[n - 1]), "It is a number of bytes; K, M and G may follow");
+	addr = words_join(words + 2, n - 3);
+	e = value_eval(d->s, addr, &v);
+	free(addr);
+	TRY(e);
+	if (v.kind != VALUE_INT)
+		return err_cure(err_new(ERR_USAGE, "that is no address"), "\"info allocations\" lists addresses");
+	*ret_addr = (uint64_t)v.i;
+	return NULL;
+}
+
+static void tell_diff(struct diff *d)
+{
+	if (d->json)
+		out_printf(d->s->out, "{\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"changed\":[%s]}\n", d->at[0], d->at[1], buf_cstr(&d->out));
+	else if (d->out.len)
+		out_str(d->s->out, buf_cstr(&d->out));
+	else
+		out_printf(d->s->out, "Nothing changed from #%" PRIu64 " to #%" PRIu64 ".\n", d->at[0], d->at[1]);
+}
+
+struct err *cmd_diff(struct session *s, const struct cmd_args *a)
+{
+	struct diff d = {.s = s, .json = a->json, .f = {.count = 1, .unit = 'w'}};
+	uint64_t addr, size;
+	char **words;
+	unsigned n;
+	struct err *e, *back;
+
+	TRY(replay_device_need(s, "diff", &d.rd));
+	TRY(x_format_parse(&d.f, a->fmt));
+	TRY(words_split(a->rest, &words, &n));
+	e = parse_diff(&d, words, n, &addr, &size);
+	words_free(words);
+	TRY(e);
+	e = compare(&d, addr, size);
+	back = device_seek(d.rd->d, replay_seq(s->trace.replay));
+	if (!e)
+		tell_diff(&d);
+	free(d.p);
+	buf_free(&d.out);
+	if (!e)
+		return back;
+	err_free(back);
+	return e;
+}

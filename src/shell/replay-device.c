@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The device under a replay, see replay-device.h.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sbt/memory.h"
+#include "shell/gpu.h"
+#include "shell/interrupt.h"
+#include "shell/replay-device.h"
+#include "shell/trace.h"
+
+/* ---- choosing ----------------------------------------------------------------------------------------------------- */
+
+struct err *replay_on_parse(const char *word, enum replay_on *ret)
+{
+	static const char *const names[] = {"auto", "soft", "real", "none"};
+
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		if (!strcmp(word, names[i])) {
+			*ret = (enum replay_on)i;
+			return NULL;
+		}
+	}
+	return err_cure(err_new(ERR_USAGE, "--on %s is no device", word), "It is auto, soft, real or none");
+}
+
+struct replay_choice replay_choice_default(const struct session *s)
+{
+	struct replay_choice c = {.on = (enum replay_on)s->set.number[SET_REPLAY_DEVICE]};
+
+	if (c.on == REPLAY_ON_AUTO && s->set.number[SET_GPU])
+		c.on = s->set.number[SET_GPU] == 1 ? REPLAY_ON_SOFT : REPLAY_ON_REAL;
+	return c;
+}
+
+static struct err *choose_soft(const struct sbt_meta *meta, enum replay_on on, bool *ret)
+{
+	*ret = on == REPLAY_ON_SOFT || (on == REPLAY_ON_AUTO && meta->soft);
+	if (*ret || gpu_has_driver())
+		return NULL;
+	return err_cure(err_new(ERR_STATE, "the trace was recorded on %s, and there is no NVIDIA driver on this machine",
+		meta->gpu && *meta->gpu ? meta->gpu : "an NVIDIA GPU"), "`--on soft` tries the software GPU, which runs what the trace has PTX of");
+}
+
+static struct err *find_window(const struct session *s, unsigned i, uint64_t *ret_first, uint64_t *ret_last)
+{
+	unsigned n = 0;
+
+	if (sbt_reader_window(s->trace.reader, i, ret_first, ret_last))
+		return NULL;
+	while (sbt_reader_window(s->trace.reader, n, ret_first, ret_last))
+		n++;
+	if (n)
+		return err_cure(err_new(ERR_NOT_FOUND, "the trace has %u window%s", n, n == 1 ? "" : "s"), "They are numbered from 1");
+	return err_cure(err_new(ERR_INCOMPLETE, "%s holds no memory contents, so its commands cannot be executed again", s->trace.path),
+		"Record it with memory: `tsdb record --memory all`, or `set capture memory all` before `capture start`");
+}
+
+struct err *replay_choice_settle(const struct session *s, struct replay_choice *c)
+{
+	const struct sbt_meta *meta = sbt_reader_meta(s->trace.reader);
+	bool soft;
+
+	TRY(choose_soft(meta, c->on, &soft));
+	c->on = soft ? REPLAY_ON_SOFT : REPLAY_ON_REAL;
+	return NULL;
+}
+
+/* ---- open, close -------------------------------------------------------------------------------------------------- */
+
+struct err *replay_device_open(struct session *s, const struct replay_choice *c, struct replay_device **ret)
+{
+	const struct sbt_meta *meta = sbt_reader_meta(s->trace.reader);
+	struct device_options o = {.trace = s->trace.path, .interrupt = &interrupt_flag};
+	char *replayer, *softgpu = NULL;
+	struct device *d;
+	struct err *e;
+	bool soft;
+
+	*ret = NULL;
+	TRY(find_window(s, c->window, &o.first, &o.last));
+	TRY(choose_soft(meta, c->on, &soft));
+	replayer = gpu_replayer_path();
+	if (!replayer)
+		return err_cure(err_new(ERR_UNSUPPORTED, "tsdb-replayer is not installed, so commands cannot be executed again"),
+			"Build tsdb where the CUDA toolkit's headers are");
+	if (soft && !(softgpu = gpu_soft_dir())) {
+		free(replayer);
+		return err_cure(err_new(ERR_UNSUPPORTED, "the software GPU is not installed"), "\"tsdb doctor\" says more");
+	}
+	o.replayer = replayer;
+	o.softgpu = softgpu;
+	/* who names another kind of device than the recording's means it */
+	o.flags = (c->touched ? REPLAYER_TOUCHED : 0) |
+		(c->any_device || (c->on != REPLAY_ON_AUTO && soft != meta->soft) ? REPLAYER_ANY_DEVICE : 0);
+	e = device_open(&d, &o);
+	free(replayer);
+	free(softgpu);
+	if (e)
+		return err_wrap(e, "cannot replay %s on %s", s->trace.path, soft ? "the software GPU" : "the GPU");
+	*ret = xcalloc(1, sizeof **ret);
+	**ret = (struct replay_device){.d = d, .first = o.first, .last = o.last, .soft = soft};
+	return NULL;
+}
+
+void replay_device_free(struct replay_device *rd)
+{
+	if (!rd)
+		return;
+	free(rd->args);
+	free(rd->swapped);
+	free(rd);
+}
+
+const char *replay_device_name(const struct replay_device *rd)
+{
+	return rd->soft ? "the software GPU" : "the machine's GPU";
+}
+
+struct err *replay_device_need(struct session *s, const char *what, struct replay_device **ret)
+{
+	uint64_t first, last;
+
+	*ret = s->trace.device;
+	if (*ret)
+		return NULL;
+	if (!s->trace.reader)
+		return err_cure(err_new(ERR_STATE, "%s needs a replay on a device", what), "Use \"replay start FILE\"");
+	TRY(find_window(s, 0, &first, &last));
+	return err_cure(err_new(ERR_STATE, "%s needs a replay on a device; this one replays the state alone", what),
+		"Use \"replay start --on soft\" or \"replay start --on real\"");
+}
+
+void replay_device_notes(const struct replay_device *rd, const char *indent, struct buf *out)
+{
+	const char *p = device_info(rd->d).notes;
+
+	while (p && *p) {
+		int n = (int)strcspn(p, "\n");
+
+		if (n)
+			buf_printf(out, "%s%.*s\n", indent, n, p);
+		p += n;
+		p += *p == '\n';
+	}
+}
+
+/* ---- what-ifs ----------------------------------------------------------------------------------------------------- */
+
+struct err *replay_device_restore(struct replay_device *rd)
+{
+	for (; rd->nswapped; rd->nswapped--)
+		TRY(device_swap(rd->d, rd->swapped[rd->nswapped - 1], false, NULL, 0));
+	if (rd->partial)
+		TRY(device_skip(rd->d, NULL, 0, false));
+	TRY(device_forget(rd->d));
+	rd->nargs = 0;
+	rd->what_if = rd->partial = false;
+	return NULL;
+}
+
+const struct replay_arg *replay_device_arg(const struct replay_device *rd, uint64_t seq, uint32_t param)
+{
+	for (unsigned i = rd ? rd->nargs : 0; i--;) {
+		if (rd->args[i].seq == seq && rd->args[i].param == param)
+			return &rd->args[i];
+	}
+	return NULL;
+}
+
+const char *replay_device_mark(const struct session *s)
+{
+	const struct replay_device *rd = s->focus == FOCUS_REPLAY ? s->trace.device : NULL;
+
+	return !rd ? "" : rd->what_if ? "(what-if) " : rd->partial ? "(partial) " : "";
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The device under a session's replay: choosing it, opening it, and what the user changed in the run (what-ifs). The device itself belongs
+ * to the replay engine, which closes it.
+ */
+#ifndef SHELL_REPLAY_DEVICE_H
+#define SHELL_REPLAY_DEVICE_H
+
+#include "replay/device.h"
+#include "shell/session.h"
+
+/* As in `set replay device`. */
+enum replay_on { REPLAY_ON_AUTO, REPLAY_ON_SOFT, REPLAY_ON_REAL, REPLAY_ON_NONE };
+
+struct replay_choice {
+	enum replay_on on;
+	unsigned window; /* which of the trace's windows, from 0 */
+	bool touched, any_device;
+};
+
+/* A parameter that the user replaced. */
+struct replay_arg {
+	uint64_t seq;
+	uint32_t param, size;
+	uint8_t bytes[64];
+};
+
+struct replay_device {
+	struct device *d;
+	uint64_t first, last; /* the window */
+	bool soft;
+	bool what_if;	      /* memory, parameters or code were changed */
+	bool partial;	      /* commands are left out */
+	struct replay_arg *args;
+	unsigned nargs;
+	uint32_t *swapped;    /* kernels */
+	unsigned nswapped;
+};
+
+/* --on's and `set replay device`'s values. */
+struct err *replay_on_parse(const char *word, enum replay_on *ret) TS_CHECK;
+/* What `set replay device` and `--gpu` say. */
+struct replay_choice replay_choice_default(const struct session *s);
+/* Makes auto one of soft and real; without such a device an error with the cure. */
+struct err *replay_choice_settle(const struct session *s, struct replay_choice *c) TS_CHECK;
+/* Opens the device for a window of the open trace. ERR_INCOMPLETE: the trace cannot be executed; ERR_STATE or ERR_UNSUPPORTED: no such device here.
+ * All with the cure. Not for REPLAY_ON_NONE. */
+struct err *replay_device_open(struct session *s, const struct replay_choice *c, struct replay_device **ret) TS_CHECK;
+/* Frees what is ours; d belongs to the engine. NULL is fine. */
+void replay_device_free(struct replay_device *rd);
+/* "the software GPU", "the machine's GPU". */
+const char *replay_device_name(const struct replay_device *rd);
+/* The session's device, or ERR_STATE with the cure: what cannot be done without one. */
+struct err *replay_device_need(struct session *s, const char *what, struct replay_device **ret) TS_CHECK;
+/* The device's notes (what cannot be repeated, doubts), a line each with an indent. */
+void replay_device_notes(const struct replay_device *rd, const char *indent, struct buf *out);
+/* The recorded run again: nothing changed, nothing left out. The device goes to the window's start; the engine is the caller's. */
+struct err *replay_device_restore(struct replay_device *rd) TS_CHECK;
+/* The newest replacement of a parameter of launch seq, or NULL. */
+const struct replay_arg *replay_device_arg(const struct replay_device *rd, uint64_t seq, uint32_t param);
+/* "", "(what-if) " or "(partial) ": what the prompt and `when` say. */
+const char *replay_device_mark(const struct session *s);
+
+#endif

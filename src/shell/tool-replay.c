@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `tsdb replay FILE`: executes the trace's windows on a device and compares with the recording, without a prompt. Exit status 0 only when all that
+ * was recorded came out the same, 3 when something differs, 1 when it could not be done.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "sbt/memory.h"
+#include "shell/interrupt.h"
+#include "shell/replay-device.h"
+#include "shell/tools.h"
+#include "shell/trace.h"
+#include "shell/words.h"
+
+enum { STATUS_DIFFERS = 3 };
+
+struct tool_replay {
+	struct session *s;
+	struct replay_choice choice;
+	const char *file;
+	bool json;
+	uint64_t window;   /* 0: all */
+	struct buf out;	   /* the windows' JSON */
+	bool differs, bare; /* something is different; a window had nothing to compare with */
+};
+
+static struct err *usage(const char *fmt, const char *word)
+{
+	return err_cure(err_new(ERR_USAGE, fmt, word),
+		"tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--touched] [--any-device] [--json]");
+}
+
+/* ---- options ------------------------------------------------------------------------------------------------------ */
+
+/* Options without a value; true when w is one. */
+static bool take_flag(struct tool_replay *t, const char *w)
+{
+	if (!strcmp(w, "--verify"))
+		return true; /* always done */
+	if (!strcmp(w, "--json"))
+		t->json = true;
+	else if (!strcmp(w, "--touched"))
+		t->choice.touched = true;
+	else if (!strcmp(w, "--any-device"))
+		t->choice.any_device = true;
+	else
+		return false;
+	return true;
+}
+
+static struct err *take_value(struct tool_replay *t, const char *name, const char *value)
+{
+	if (!strcmp(name, "--on"))
+		return replay_on_parse(value, &t->choice.on);
+	if (!word_u64(value, &t->window) || !t->window || t->window > UINT32_MAX)
+		return usage("\"%s\" is no window: they are numbered from 1", value);
+	return NULL;
+}
+
+static struct err *take_options(struct tool_replay *t, int argc, char **argv)
+{
+	static const char *const valued[] = {"--on", "--window", NULL};
+
+	for (int i = 0; i < argc; i++) {
+		const char *w = argv[i], *name = NULL;
+		size_t n = strcspn(w, "=");
+
+		if (take_flag(t, w))
+			continue;
+		for (const char *const *v = valued; *v && !name; v++)
+			name = strlen(*v) == n && !strncmp(*v, w, n) ? *v : NULL;
+		if (name && !w[n] && i + 1 >= argc)
+			return usage("%s needs a value", w);
+		if (name)
+			TRY(take_value(t, name, w[n] ? w + n + 1 : argv[++i]));
+		else if (*w == '-' || t->file)
+			return usage("replay has no option %s", w);
+		else
+			t->file = w;
+	}
+	if (!t->file)
+		return usage("replay needs a trace%s", "");
+	if (t->choice.on == REPLAY_ON_NONE)
+		return usage("--on none executes nothing%s", "");
+	return NULL;
+}
+
+/* ---- telling ------------------------------------------------------------------------------------------------------ */
+
+static void json_lines(struct buf *b, const char *lines)
+{
+	const char *sep = "";
+
+	buf_byte(b, '[');
+	while (*lines) {
+		size_t n = strcspn(lines, "\n");
+
+		if (n) {
+			buf_str(b, sep);
+			sbt_json_string(b, lines, n);
+			sep = ",";
+		}
+		lines += n;
+		lines += *lines == '\n';
+	}
+	buf_byte(b, ']');
+}
+
+static void json_window(struct tool_replay *t, const struct replay_device *rd, const struct device_verified *v, double seconds)
+{
+	struct device_info info = device_info(rd->d);
+	struct buf *b = &t->out;
+	const char *sep = "";
+
+	buf_printf(b, "%s{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"device\":\"%s\",\"bytes\":%" PRIu64
+		",\"allocations\":%" PRIu64 ",\"identical\":%" PRIu64 ",\"unchecked\":%" PRIu64
+		",\"outputs\":%" PRIu64 ",\"outputs_identical\":%" PRIu64 ",\"first_output\":%" PRIu64 ",\"unrepeatable\":%" PRIu64
+		",\"seconds\":%.3f,\"verified\":%s,\"notes\":",
+		b->len ? ",\n" : "", info.first, info.last, rd->soft ? "soft" : "real", info.bytes, v->sums.pieces, v->sums.same,
+		v->sums.unchecked, v->sums.outputs, v->sums.outputs_same, v->sums.first_output, info.unrepeatable, seconds,
+		device_verified_ok(v) ? "true" : "false");
+	json_lines(b, info.notes ? info.notes : "");
+	buf_str(b, ",\"differences\":[");
+	for (size_t i = 0; i < v->npieces; i++) {
+		const struct replayer_piece *p = &v->pieces[i];
+
+		if (!p->checked || p->same)
+			continue;
+		buf_printf(b, "%s{\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"offset\":", sep, p->addr, p->size);
+		if (p->first_page == UINT64_MAX)
+			buf_str(b, "null}");
+		else
+			buf_printf(b, "%" PRIu64 "}", p->first_page * SBT_PAGE);
+		sep = ",";
+	}
+	buf_str(b, "]}");
+}
+
+static void tell_window(struct tool_replay *t, const struct replay_device *rd, const struct device_verified *v, double seconds)
+{
+	struct device_info info = device_info(rd->d);
+	struct buf b = BUF_INIT;
+	char size[32];
+
+	if (t->json) {
+		json_window(t, rd, v, seconds);
+		return;
+	}
+	buf_printf(&b, "#%" PRIu64 "-#%" PRIu64 " executed again on %s, %s of memory, in %.2f s\n", info.first, info.last, replay_device_name(rd),
+		words_bytes(size, sizeof size, info.bytes), seconds);
+	replay_device_notes(rd, "  ", &b);
+	device_verified_print(&b, v);
+	buf_byte(&b, '\n');
+	out_str(t->s->out, buf_cstr(&b));
+	buf_free(&b);
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------ */
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static struct err *run_window(struct tool_replay *t, unsigned i)
+{
+	struct device_verified v;
+	struct replay_device *rd;
+	struct replay_stop stop;
+	double begin = now();
+
+	t->choice.window = i;
+	TRY(trace_replay(t->s, &t->choice));
+	rd = t->s->trace.device;
+	TRY(replay_until(t->s->trace.replay, rd->last, &stop));
+	if (stop.why == REPLAY_INTERRUPTED)
+		return err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, stop.seq);
+	TRY(device_verify(rd->d, &v));
+	tell_window(t, rd, &v, now() - begin);
+	t->differs = t->differs || !device_verified_ok(&v);
+	t->bare = t->bare || (v.sums.pieces == v.sums.unchecked && !v.sums.outputs);
+	device_verified_free(&v);
+	return NULL;
+}
+
+static struct err *run_windows(struct tool_replay *t)
+{
+	uint64_t first, last;
+	unsigned i = t->window ? (unsigned)t->window - 1 : 0;
+
+	do
+		TRY(run_window(t, i++));
+	while (!t->window && sbt_reader_window(t->s->trace.reader, i, &first, &last));
+	return NULL;
+}
+
+int tool_replay(struct session *s, int argc, char **argv)
+{
+	struct tool_replay t = {.s = s, .choice = replay_choice_default(s)};
+	struct err *e = take_options(&t, argc, argv);
+	/* "auto" must not fall back to the state alone here */
+	if (!e)
+		e = trace_open(s, t.file);
+	if (!e && t.choice.on == REPLAY_ON_AUTO)
+		e = replay_choice_settle(s, &t.choice);
+	if (!e)
+		e = run_windows(&t);
+	if (!e && t.bare)
+		e = err_cure(err_new(ERR_INCOMPLETE, "nothing was recorded at the window's end to compare with"),
+			"The recording was cut short; `replay start` still shows what the commands do");
+	if (t.json && t.out.len) {
+		out_str(s->out, "{\"file\":");
+		struct buf name = BUF_INIT;
+
+		sbt_json_string(&name, t.file, strlen(t.file));
+		out_printf(s->out, "%s,\"windows\":[%s],\"verified\":%s}\n", buf_cstr(&name), buf_cstr(&t.out),
+			!e && !t.differs ? "true" : "false");
+		buf_free(&name);
+	} else if (!e) {
+		out_str(s->out, t.differs ? "Not verified: the replay differs from the recording.\n" : "Verified.\n");
+	}
+	buf_free(&t.out);
+	if (e)
+		out_error(s->out, e);
+	return e ? 1 : t.differs ? STATUS_DIFFERS : 0;
+}

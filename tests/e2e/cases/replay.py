@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replay on a device: programs recorded with memory, executed again, compared, stepped, watched, changed."""
+import json
+import os
+import re
+
+from e2e import Skip, program
+
+# race_demo has a race: what it computes is not the same twice
+EXAMPLES = [('vecadd', []), ('matmul', ['64']), ('reduce', []), ('tiny_launches', []), ('pipeline', []), ('transformer', [])]
+
+
+def recorded(t, prog='pipeline', *args, **kw):
+    r = t.record(prog, *args, **kw)
+    t.equal(r.status, 0, f'record {prog}')
+
+
+def shell(t, *commands, trace='t.sbt', status=0):
+    ex = [x for c in commands for x in ('-ex', c)]
+    r = t.tsdb('--batch', '--no-init', *ex, trace)
+    t.equal(r.status, status, 'exit status')
+    return r
+
+
+def find(t, pattern, trace='t.sbt', which=0):
+    """The seq of a command in a trace by what its line shows."""
+    lines = t.tsdb('view', trace).out
+    found = re.findall(rf'^#(\d+) {pattern}', lines, re.M)
+    t.check(found, f'no {pattern} in the trace')
+    return int(found[which])
+
+
+def test_examples_are_identical(t):
+    for prog, args in EXAMPLES:
+        try:
+            program(prog)
+        except Skip:
+            continue
+        recorded(t, prog, *args)
+        r = t.tsdb('replay', 't.sbt', '--verify')
+        t.equal(r.status, 0, f'replay {prog}')
+        m = t.match(r'^(\d+) of (\d+) allocations identical, (\d+) of (\d+) outputs identical$', r.out, prog)
+        t.equal((m[1], m[3]), (m[2], m[4]), prog)
+        t.check(int(m[2]) + int(m[4]) > 0, f'{prog}: something was compared')
+        t.match(r'^Verified\.$', r.out, prog)
+
+
+def test_json(t):
+    recorded(t)
+    r = t.tsdb('replay', '--json', 't.sbt')
+    t.equal(r.status, 0, 'exit status')
+    j = json.loads(r.out)
+    t.equal((j['file'], j['verified'], len(j['windows'])), ('t.sbt', True, 1), 'the file')
+    w = j['windows'][0]
+    t.check(w['verified'] and w['outputs'] == w['outputs_identical'] > 0 and w['differences'] == [] and w['bytes'] > 0, f'window {w}')
+    t.equal(w['device'], 'soft' if t.gpu == 'soft' else 'real', 'device')
+
+
+def test_without_memory(t):
+    recorded(t, options=['--memory', 'none'])
+    t.sentence(t.tsdb('replay', 't.sbt'), r'^tsdb: t\.sbt holds no memory contents, so its commands cannot be executed again\. .*--memory all')
+    r = shell(t, 'replay start', 'replay step 3', 'x arg0', status=1)
+    t.match(r'^The state alone is replayed: t\.sbt holds no memory contents', r.out)
+    t.match(r'^#3 ', r.out)
+    t.match(r'--memory all', r.err)
+    t.sentence(shell(t, 'replay start --on soft', status=1), 'holds no memory contents')
+
+
+def test_refused_words(t):
+    recorded(t, 'vecadd')
+    for words in ([], ['--on', 'gpu', 't.sbt'], ['--on'], ['t.sbt', '--quick'], ['t.sbt', 'u.sbt'], ['t.sbt', '--window', '7'], ['t.sbt', '--window', '0'],
+                  ['none.sbt']):
+        t.sentence(t.tsdb('replay', *words), r'^tsdb: ')
+    for line in ('replay start --on gpu', 'replay start --window 9', 'replay start t.sbt t.sbt', 'diff 1', 'diff 1 999999', 'watch', 'watch arg0 len 0',
+                 'set memory 1 f32', 'set {f99}1 = 2', 'print {f32[0]}0', 'replay swap', 'replay swap vecadd nowhere.ptx', 'replay until x',
+                 'who-wrote nothing', 'replay finish'):
+        r = shell(t, line, status=1)
+        t.equal(len(r.err.splitlines()), 1, f'sentences after {line}')
+
+
+def test_step_and_look(t):
+    recorded(t, 'vecadd')
+    seq = find(t, 'vecadd<<<')
+    r = shell(t, 'replay start', f'replay goto {seq - 1}', f'replay step', 'print {f32[2]}arg0', 'x/2fw arg0', 'print/x {u32}arg0',
+              'replay reverse-step', 'replay step', 'print {f32[2]}arg0', f'replay goto {seq}', 'print {f32[2]}arg0', 'replay until 99999', status=1)
+    values = re.findall(r'^\$\d+ = ({.*})$', r.out, re.M)
+    t.equal(len(set(values)), 1, 'the same however one gets there')
+    t.equal(len(values), 3, 'values')
+    t.check(values[0] != '{0, 0}', 'the kernel has run')
+    first = values[0][1:].split(',')[0]
+    t.match(rf'^0x[0-9a-f]+:\t{re.escape(first)}\t', r.out)
+
+
+def test_watch(t):
+    recorded(t)
+    seq = find(t, 'scale<<<', which=1)
+    r = shell(t, f'replay goto {seq}', 'watch/f arg0 len 64', 'reverse-continue', 'replay continue', 'info breakpoints', 'delete 1', 'replay continue')
+    hits = re.findall(r'^Watchpoint 1, #(\d+) (\S+)', r.out, re.M)
+    t.check(hits[0][1] == 'copy' and int(hits[0][0]) < seq, f'the copy before the launch: {hits}')
+    t.equal(int(hits[1][0]), seq, 'forwards again, the launch')
+    t.match(r'^  0x[0-9a-f]+: -?\d\S* -> -?\d\S*$', r.out)
+    t.match(r'^  \d+ of 64 bytes changed$', r.out)
+    t.match(r'^1 +keep +y +2 +watch 0x[0-9a-f]+ len 64$', r.out)
+    t.match(r'^The end of the window\.$', r.out)
+
+
+def test_who_wrote(t):
+    recorded(t)
+    launch = find(t, 'scale<<<')
+    copy = find(t, 'copy h2d')
+    r = shell(t, f'replay goto {launch}', 'who-wrote arg0', 'who-wrote --json arg0', f'replay goto {copy}', status=0)
+    t.match(rf'^#{launch} scale<<<.*\n#0 .* at .*pipeline', r.out)
+    j = json.loads(t.match(r'^{"addr"(.|\n)*?}\]}$', r.out)[0])
+    t.equal((j['seq'], j['certain'], j['changed']), (launch, True, True), 'json')
+    addr = j['addr']
+    r = shell(t, f'replay goto {copy}', f'who-wrote {addr}')
+    t.match(rf'^#{copy} copy h2d', r.out)
+
+
+def test_diff(t):
+    recorded(t)
+    launch = find(t, 'scale<<<')
+    r = shell(t, f'replay goto {launch}', f'diff {launch - 1} {launch}', f'diff/x {launch - 1} {launch} arg0 8', f'diff {launch} {launch}',
+              f'diff --json {launch - 1} {launch}', 'when')
+    t.match(r'^0x[0-9a-f]+, 16384 bytes \(allocated by #\d+\): \d+ bytes changed, from offset \d+ on\n  0x[0-9a-f]+.*: \S+ -> \S+$', r.out)
+    t.match(r'^  0x[0-9a-f]+: 0x[0-9a-f]{8} -> 0x[0-9a-f]{8}$', r.out)
+    t.match(rf'^Nothing changed from #{launch} to #{launch}\.$', r.out)
+    j = json.loads(t.match(r'^{"from"(.|\n)*?}\]}$', r.out)[0])
+    t.equal((j['from'], j['to']), (launch - 1, launch), 'json')
+    t.check(any(x['size'] == 16384 and x['bytes'] for x in j['changed']), 'what the kernel wrote')
+    t.match(rf'^#{launch} of #1-', r.out, 'the replay is where it was')
+
+
+def test_what_if(t):
+    recorded(t)
+    launch = find(t, 'accumulate<<<')
+    r = shell(t, 'replay verify', f'replay goto {launch}', 'set memory arg0 f32 100 200', 'print {f32[2]}arg0', 'set {s32}arg0+8 = -1', 'print {s32}arg0+8',
+              'when', 'replay reverse-step', 'print {f32[2]}0', status=1)
+    t.match(r'= {100, 200}$', r.out)
+    t.match(r'= -1$', r.out)
+    t.match(r'^On .*; not as recorded \(what-if\)$', r.out)
+    r = shell(t, f'replay goto {launch}', 'set memory arg0 f32 100 200', 'replay verify', status=3)
+    t.match(r'^Not verified: .*what-if', r.out)
+    r = shell(t, f'replay goto {launch}', 'set arg 2 0', 'replay verify', 'when', status=3)
+    t.match(rf'^#{launch} was executed again with another arg2', r.out)
+    r = shell(t, f'replay goto {launch}', 'set arg 2 0', 'set memory arg0 f32 100', 'replay restart', 'when', 'replay verify')
+    t.no_match('what-if\\)$', r.out.splitlines()[-1])
+    t.match(r'^At the beginning of t\.sbt', r.out)
+
+
+def test_logical_when_asked(t):
+    recorded(t)
+    r = shell(t, 'set replay device none', 'replay start', 'replay step', 'replay verify', status=1)
+    t.no_match('window', r.out)
+    t.match(r'replay verify needs a replay on a device', r.err)
+
+
+def test_replayer_dies(t):
+    """Whatever happens to the process that executes, the shell goes on with a fresh one."""
+    recorded(t)
+    seq = find(t, 'scale<<<')
+    r = shell(t, f'replay goto {seq}', 'print {f32[4]}arg0', 'shell kill -9 $(pgrep -P $PPID -f tsdb-replayer)', 'print {f32[4]}arg0',
+              'print {f32[4]}arg0', 'replay step', status=1)
+    t.match(r'^tsdb: the replayer died at #\d+: signal 9', r.err)
+    t.equal(len(r.err.splitlines()), 1, 'sentences')
+    values = re.findall(r'^\$\d+ = (.*)$', r.out, re.M)
+    t.equal(len(values), 2, 'values')
+    t.equal(values[0], values[1], 'the same again')
+    t.match(rf'^#{seq + 1} ', r.out)
