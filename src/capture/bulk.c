@@ -27,7 +27,7 @@ static bool is_mine(struct tsdb_bulk *b, uint32_t turn)
 }
 
 /* The slot of the next ticket, when it is free. NULL: nobody listens. */
-static struct tsdb_bulk *take(uint8_t **ret_data)
+static struct tsdb_bulk *take(struct piece *p, uint8_t **ret_data)
 {
 	struct tsdb_control *c = agent.control;
 	const uint64_t ticket = atomic_fetch_add(&c->next_bulk, 1);
@@ -44,15 +44,14 @@ static struct tsdb_bulk *take(uint8_t **ret_data)
 		nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
 		ns = ns * 2 > WAIT_LONGEST_NS ? WAIT_LONGEST_NS : ns * 2;
 	}
+	if (!p->number)
+		p->number = ticket + 1; /* unique, after an exec too */
 	*ret_data = (uint8_t *)c + tsdb_bulk_offset(c->ring_bytes, i);
 	return b;
 }
 
-static void describe(struct tsdb_bulk *b, struct piece *p, uint64_t n, uint32_t flags)
+static void describe(struct tsdb_bulk *b, const struct piece *p, uint64_t n, uint32_t flags)
 {
-	static _Atomic uint64_t pieces;
-	if (!p->number)
-		p->number = atomic_fetch_add(&pieces, 1) + 1;
 	b->piece = p->number;
 	b->seq = p->seq;
 	b->addr = p->addr;
@@ -78,7 +77,7 @@ static void give(struct tsdb_bulk *b)
 static bool send_slot(struct piece *p, size_t n, bulk_fill_fn *fill, void *arg)
 {
 	uint8_t *data;
-	struct tsdb_bulk *b = take(&data);
+	struct tsdb_bulk *b = take(p, &data);
 	if (!b)
 		return false;
 	const bool good = !n || fill(arg, p->at, data, n);
@@ -121,7 +120,7 @@ bool bulk_bytes(struct piece *p, const void *bytes, uint64_t n)
 bool bulk_hash(struct piece *p, struct sbt_hash hash)
 {
 	uint8_t *data;
-	struct tsdb_bulk *b = take(&data);
+	struct tsdb_bulk *b = take(p, &data);
 	if (!b)
 		return false;
 	describe(b, p, 0, TSDB_BULK_HASH_ONLY);

@@ -207,7 +207,7 @@ static void number(struct call *c, const void *frame)
 		flag_capturing(c);
 	if (!late) {
 		gate_enter(t);
-		if (__builtin_expect(span_watched(), 0))
+		if (__builtin_expect(span_watched(), 0) && !span_passes(c->cmd.kind))
 			span_before(c);
 	}
 	if (__builtin_expect(!atomic_load_explicit(&calls_any, memory_order_relaxed), 0))
@@ -222,7 +222,7 @@ static void number(struct call *c, const void *frame)
 		stop_at(c, false);
 	if (c->cmd.kind == SBT_FREE)
 		live_free(c);
-	if (__builtin_expect(span_watched(), 0) && !late)
+	if (__builtin_expect(span_watched(), 0) && !late && !span_passes(c->cmd.kind))
 		span_enter(c);
 }
 
@@ -304,7 +304,7 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 		}
 	}
 	t->busy = false;
-	if (__builtin_expect(span_watched() || c->window_closed, 0)) {
+	if (__builtin_expect(c->window_closed || (span_watched() && c->cmd.kind != SBT_LAUNCH), 0)) {
 		if (c->row->flags & CALL_FIRST || (c->cmd.kind == SBT_QUERY && !result))
 			span_waited(t);
 		else if (numbered && !c->skip)

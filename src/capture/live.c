@@ -12,13 +12,14 @@
 
 #define SLOTS_MAX (1u << 20)
 
+_Atomic uint32_t live_hosts;
 static struct {
 	struct spin lock;
 	struct live *slot;
 	_Atomic uint32_t n; /* slots ever used */
 	uint32_t free;	    /* index + 1 */
 	struct map by_addr; /* -> index + 1 */
-	_Atomic uint32_t host, managed, incomplete;
+	_Atomic uint32_t managed, incomplete;
 } table;
 
 static struct live *new_slot(void)
@@ -40,7 +41,7 @@ static struct live *new_slot(void)
 static void drop(struct live *l)
 {
 	if (live_is_host(l))
-		atomic_fetch_sub(&table.host, 1);
+		atomic_fetch_sub(&live_hosts, 1);
 	if (l->mem == SBT_MEM_MANAGED)
 		atomic_fetch_sub(&table.managed, 1);
 	if (l->seen)
@@ -66,7 +67,7 @@ static void add(const struct live *what)
 	if (l && !map_put(&table.by_addr, what->addr, (uint64_t)(l - table.slot) + 1)) {
 		*l = *what;
 		if (live_is_host(l))
-			atomic_fetch_add(&table.host, 1);
+			atomic_fetch_add(&live_hosts, 1);
 		if (l->mem == SBT_MEM_MANAGED)
 			atomic_fetch_add(&table.managed, 1);
 	} else {
@@ -146,7 +147,7 @@ void live_forget(void)
 
 uint32_t live_host(void)
 {
-	return atomic_load_explicit(&table.host, memory_order_relaxed);
+	return atomic_load_explicit(&live_hosts, memory_order_relaxed);
 }
 
 uint32_t live_managed(void)

@@ -8,6 +8,7 @@
 
 #include "capture/agent.h"
 #include "capture/window.h"
+#include "sbt/cmd.h"
 
 struct call;
 struct thread;
@@ -22,6 +23,16 @@ static inline bool span_watched(void)
 	return atomic_load_explicit(&span_open, memory_order_relaxed) || atomic_load_explicit(&span_refused, memory_order_relaxed) ||
 	       (atomic_load_explicit(&c->memory, memory_order_relaxed) != TSDB_MEMORY_NONE &&
 		       (atomic_load_explicit(&c->span, memory_order_relaxed) || window_watched()));
+}
+/* More than launches' arguments must be looked at: memory of the host that kernels read (live.c), memory not yet touched (touched.c). */
+extern _Atomic uint32_t live_hosts, touched_left;
+/* In the middle of a span that `capture start` opened a launch needs nothing. */
+static inline bool span_passes(uint16_t kind)
+{
+	const struct tsdb_control *c = agent.control;
+	return kind == SBT_LAUNCH && atomic_load_explicit(&span_open, memory_order_relaxed) &&
+	       atomic_load_explicit(&c->span, memory_order_relaxed) && atomic_load_explicit(&c->memory, memory_order_relaxed) &&
+	       !(atomic_load_explicit(&live_hosts, memory_order_relaxed) | atomic_load_explicit(&touched_left, memory_order_relaxed));
 }
 /* The thread is about to give its command a number: begins or ends the span. */
 void span_before(struct call *c);

@@ -14,19 +14,19 @@
 #include "capture/span.h"
 #include "capture/thread.h"
 
-static _Atomic uint32_t left; /* allocations not yet named */
+_Atomic uint32_t touched_left; /* allocations not yet named */
 static struct spin recording;
 
 static bool mark(void *arg, struct live *l)
 {
 	atomic_store(&l->untouched, 1);
-	atomic_fetch_add(&left, 1);
+	atomic_fetch_add(&touched_left, 1);
 	return false;
 }
 
 void touched_begin(void)
 {
-	atomic_store(&left, 0);
+	atomic_store(&touched_left, 0);
 	live_each(mark, NULL);
 }
 
@@ -66,7 +66,7 @@ static void named(struct device_set *s, uint64_t addr)
 		return;
 	spin_lock(&recording); /* the staging and the streams are shared */
 	if (atomic_exchange(&l->untouched, 0)) {
-		atomic_fetch_sub(&left, 1);
+		atomic_fetch_sub(&touched_left, 1);
 		send(s, l);
 	}
 	spin_unlock(&recording);
@@ -75,7 +75,7 @@ static void named(struct device_set *s, uint64_t addr)
 void touched_enter(struct call *c, struct device_set *s)
 {
 	const struct sbt_cmd *k = &c->cmd;
-	if (!atomic_load_explicit(&left, memory_order_relaxed))
+	if (!atomic_load_explicit(&touched_left, memory_order_relaxed))
 		return;
 	switch (k->kind) {
 	case SBT_LAUNCH:
