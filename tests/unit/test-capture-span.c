@@ -277,6 +277,32 @@ static void a_refused_span_is_tried_again_when_it_is_asked_for_again(void **stat
 	give_back(expect_piece(BULK_START, (uint64_t)(uintptr_t)device, SIZE));
 }
 
+/* What fresh memory holds is recorded, unless it is what a replay finds there: zeros where nothing was before. */
+static void fresh_memory_is_recorded(void **state)
+{
+	CUdeviceptr a = (CUdeviceptr)(uintptr_t)device + (8 << 16), b = a + (4 << 20);
+	uint8_t *more = mmap((void *)(uintptr_t)(b & ~4095ull), 1 << 20, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	assert_true(more != MAP_FAILED);
+	begin();
+	memset((void *)(uintptr_t)a, 0, SIZE);
+	((uint8_t *)(uintptr_t)a)[SIZE - 1] = 1;
+	FAKE(cuMemAlloc_v2, &a, SIZE);
+	const struct tsdb_bulk *slot = expect_piece(BULK_EFFECT, a, SIZE);
+	assert_int_equal(slot->seq, fake_expect(SBT_ALLOC).seq);
+	assert_memory_equal(bytes_of(slot), (void *)(uintptr_t)a, SIZE);
+	give_back(slot);
+	FAKE(cuMemAlloc_v2, &b, SIZE); /* zeros */
+	expect_no_piece();
+	FAKE(cuMemFree_v2, b);
+	FAKE(cuMemAlloc_v2, &b, SIZE); /* zeros again, where something was */
+	give_back(expect_piece(BULK_EFFECT, b, SIZE));
+	FAKE(cuMemFree_v2, a);
+	FAKE(cuMemFree_v2, b);
+	end();
+	expect_no_piece();
+}
+
 /* ---- the question ------------------------------------------------------------------------------------------------------- */
 
 /* A traced child stops and asks; it leaves with 1 when the span is open then. */
@@ -327,6 +353,7 @@ int main(void)
 		SPAN_TEST(too_many_results_are_told),
 		SPAN_TEST(a_source_that_is_not_there_is_told),
 		SPAN_TEST(not_while_a_stream_is_captured),
+		SPAN_TEST(fresh_memory_is_recorded),
 		SPAN_TEST(a_refused_span_is_tried_again_when_it_is_asked_for_again),
 		cmocka_unit_test(the_user_is_asked),
 	};
