@@ -202,6 +202,16 @@ static void see_control(void)
 static CUdeviceptr of_thread[THREADS];
 static _Atomic uint32_t stop_threads;
 
+static _Atomic unsigned fills_done;
+
+/* However slow the machine is. */
+static void wait_for_fills(unsigned n)
+{
+	const unsigned from = atomic_load(&fills_done);
+	while (atomic_load(&fills_done) - from < n)
+		usleep(1000);
+}
+
 static void *fill_on_and_on(void *arg)
 {
 	CUdeviceptr *p = arg;
@@ -209,6 +219,7 @@ static void *fill_on_and_on(void *arg)
 	MUST(cu.stream(&s, CU_STREAM_NON_BLOCKING));
 	for (uint32_t i = 1; !atomic_load(&stop_threads); i++) {
 		MUST(cu.fill(*p, i, 4096, s));
+		atomic_fetch_add(&fills_done, 1);
 		if (i % 64 == 0)
 			MUST(cu.sync(s));
 	}
@@ -237,11 +248,11 @@ static int child_threads(void)
 	for (unsigned i = 0; i < THREADS; i++)
 		if (pthread_create(&t[i], NULL, with_ctx, &of_thread[i]))
 			return 1;
-	usleep(20000);
+	wait_for_fills(100);
 	atomic_store(&child_control->span, 1);
-	usleep(30000);
+	wait_for_fills(500);
 	atomic_store(&child_control->span, 0);
-	usleep(30000);
+	wait_for_fills(100);
 	atomic_store(&stop_threads, 1);
 	for (unsigned i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
