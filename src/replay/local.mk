@@ -34,9 +34,18 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-staging.c \
 	src/replay/replayer-watchdog.c \
 	src/replay/replayer-window.c
+REPLAYER_PLACE = -no-pie -Wl,-Ttext-segment=0x68000000
+if SANITIZERS
+# A sanitizer's shadow lies where recorded addresses are: built without, from the same sources.
+tsdb_replayer_SOURCES += $(libstate_a_SOURCES) $(libsbt_a_SOURCES) $(libranges_a_SOURCES) $(libcommon_a_SOURCES)
+tsdb_replayer_CFLAGS = -std=gnu11 -g -O1 -fPIC -fno-omit-frame-pointer $(WARN_CFLAGS) $(CUDA_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
+tsdb_replayer_LDFLAGS = $(REPLAYER_PLACE)
+tsdb_replayer_LDADD = libhashkernel.a $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread -ldl -lm
+else
 tsdb_replayer_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS)
-tsdb_replayer_LDFLAGS = $(AM_LDFLAGS) -no-pie -Wl,-Ttext-segment=0x68000000
+tsdb_replayer_LDFLAGS = $(AM_LDFLAGS) $(REPLAYER_PLACE)
 tsdb_replayer_LDADD = libhashkernel.a libstate.a libsbt.a libranges.a libcommon.a $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread -ldl -lm
+endif
 endif
 
 if HAVE_CMOCKA
@@ -45,13 +54,13 @@ TESTS += tests/unit/test-replayer-ranges
 tests_unit_test_replayer_ranges_SOURCES = tests/unit/test-replayer-ranges.c
 tests_unit_test_replayer_ranges_LDADD = libranges.a libcommon.a $(CMOCKA_LIBS)
 if HAVE_CUDA
-if !SANITIZERS
-# The process on the software GPU. A sanitizer's shadow lies where recorded addresses are, so not with those.
+# The process on the software GPU.
 check_PROGRAMS += tests/unit/test-replayer-run
 TESTS += tests/unit/test-replayer-run
 tests_unit_test_replayer_run_SOURCES = tests/unit/test-replayer-run.c tests/unit/cmds.h
 tests_unit_test_replayer_run_LDADD = libsbt.a libcommon.a $(CMOCKA_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS)
 EXTRA_tests_unit_test_replayer_run_DEPENDENCIES = tsdb-replayer softgpu/libcuda.so.1
+if !SANITIZERS
 # The whole way: examples recorded, executed again, compared.
 check_PROGRAMS += tests/unit/test-replay-soft
 TESTS += tests/unit/test-replay-soft

@@ -298,7 +298,7 @@ struct peer {
 	pid_t pid;
 	int fd;
 	uint32_t type;
-	uint8_t body[1 << 20];
+	_Alignas(16) uint8_t body[1 << 20];
 	size_t n;
 };
 static struct peer peer;
