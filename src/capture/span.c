@@ -192,7 +192,8 @@ static void begin(struct thread *t)
 		refuse(t, "a GPU call of another thread did not end, so memory could not be recorded");
 		return;
 	}
-	if (!device_idle(&span.set, PATIENCE)) {
+	/* Before the first command nothing runs, and a context that is just being made cannot be asked. */
+	if (atomic_load(&calls_any) && !device_idle(&span.set, PATIENCE)) {
 		refuse(t, "work on the device did not end, so memory could not be recorded");
 		return;
 	}
@@ -247,9 +248,12 @@ static void end(struct thread *t, uint64_t last, bool at_stop)
 {
 	struct ending e = { .t = t };
 	const bool quiet = gate_quiet(t, at_stop, PATIENCE);
+	const bool collected = device_collect(&span.set);
+	if (collected)
+		device_load(&span.set);
 	e.last = last ? last : atomic_load(&agent.control->next_seq) - 1;
 	shadow_wait();
-	if (!quiet || !device_collect(&span.set) || !device_idle(&span.set, PATIENCE)) {
+	if (!quiet || !collected || !device_idle(&span.set, PATIENCE)) {
 		span_note("work on the device did not end when the window ended");
 	} else {
 		payload_poll(t, true);
@@ -267,7 +271,7 @@ static void end(struct thread *t, uint64_t last, bool at_stop)
 /* What takes long and disturbs nobody: room for the copies, kernels to hash with. Before the gate is shut. */
 static void prepare(void)
 {
-	if (!device_can() || !device_collect(&span.set))
+	if (!atomic_load(&calls_any) || !device_can() || !device_collect(&span.set))
 		return;
 	device_load(&span.set);
 	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_ALL && within_limit())
