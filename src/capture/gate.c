@@ -52,11 +52,16 @@ void gate_wait(struct thread *t)
 	}
 }
 
-bool gate_claim(struct thread *self)
+bool gate_try_claim(struct thread *self)
 {
 	uint32_t nobody = 0;
+	return atomic_compare_exchange_strong(&claimed_by, &nobody, self->os_tid);
+}
+
+bool gate_claim(struct thread *self)
+{
 	const uint32_t was = atomic_load(&self->at);
-	if (atomic_compare_exchange_strong(&claimed_by, &nobody, self->os_tid))
+	if (gate_try_claim(self))
 		return true;
 	gate_leave(self, THREAD_OUT); /* who has it may be waiting for us */
 	wait_for_zero(&claimed_by);

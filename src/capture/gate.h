@@ -29,6 +29,8 @@ static inline void gate_leave(struct thread *t, enum thread_at at)
 }
 /* One thread at a time may shut the gate, and has time to prepare before it does. False: another one had this right, and has given it back. */
 bool gate_claim(struct thread *self);
+/* The same without waiting: false, another one has it. */
+bool gate_try_claim(struct thread *self);
 void gate_release(void);
 /* Shuts the gate; self's own call does not count. */
 void gate_shut(struct thread *self);

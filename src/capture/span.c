@@ -325,10 +325,16 @@ void span_leave(struct thread *t)
 	span_end(t, 0, false);
 }
 
-static void change(struct call *c, bool to)
+/* False: another thread is about to do it, and this command is still before. A window opens with a certain command, which
+ * therefore waits for the span; `capture start` means any. */
+static bool change(struct call *c, bool to)
 {
-	if (!gate_claim(c->t))
-		return;
+	if (!gate_try_claim(c->t)) {
+		if (atomic_load(&agent.control->span) || !to)
+			return false;
+		if (!gate_claim(c->t))
+			return true;
+	}
 	if (wanted(c) == to && !!atomic_load(&span_open) != to && !atomic_load(&span_refused)) {
 		if (to)
 			begin_span(c->t);
@@ -336,6 +342,7 @@ static void change(struct call *c, bool to)
 			end_span(c->t, 0, false);
 	}
 	gate_release();
+	return true;
 }
 
 void span_before(struct call *c)
@@ -346,7 +353,8 @@ void span_before(struct call *c)
 			atomic_store(&span_refused, 0);
 		if (want == !!atomic_load(&span_open) || atomic_load(&span_refused) || atomic_load(&calls_captures))
 			break;
-		change(c, want);
+		if (!change(c, want))
+			break;
 	}
 	if (c->cmd.kind == SBT_CTX_DESTROY)
 		shadow_wait();
