@@ -30,6 +30,9 @@ struct err *replayer_driver_open(struct replayer_driver *ret)
 	REPLAYER_DRIVER_FUNCTIONS(REQUIRED, OPTIONAL)
 #undef REQUIRED
 #undef OPTIONAL
+	/* The name that cuda.h does not turn into the newest one's. */
+	if (!ret->cuEventElapsedTime)
+		ret->cuEventElapsedTime = (__typeof__(ret->cuEventElapsedTime))(uintptr_t)dlsym(ret->lib, "cuEventElapsedTime");
 	ret->soft = dlsym(ret->lib, "tsdb_soft_set_hooks") != NULL;
 	if (missing)
 		return err_cure(err_new(ERR_UNSUPPORTED, "the GPU driver has no %s", missing),

@@ -54,7 +54,7 @@
 	REQUIRED(cuEventRecord)                       \
 	REQUIRED(cuEventQuery)                        \
 	REQUIRED(cuEventSynchronize)                  \
-	REQUIRED(cuEventElapsedTime)                  \
+	OPTIONAL(cuEventElapsedTime)                  \
 	REQUIRED(cuGraphCreate)                       \
 	REQUIRED(cuGraphDestroy)                      \
 	REQUIRED(cuGraphAddKernelNode_v2)             \

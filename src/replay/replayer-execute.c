@@ -444,7 +444,8 @@ static struct err *run_timed(struct rp *rp, uint64_t to)
 	TRY(execute_to(rp, to));
 	CU(rp, cuEventRecord, end, NULL);
 	TRY(execute_finish(rp));
-	CU(rp, cuEventElapsedTime, &ms, begin, end);
+	if (rp->d.cuEventElapsedTime)
+		CU(rp, cuEventElapsedTime, &ms, begin, end);
 	rp->figures.gpu_ns += (uint64_t)((double)ms * 1e6);
 	CU(rp, cuEventDestroy_v2, begin);
 	CU(rp, cuEventDestroy_v2, end);
