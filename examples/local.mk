@@ -38,7 +38,8 @@ if HAVE_CUDA
 # Links to the software GPU's libcuda.so.1 only for its symbols; at run time it is whichever the machine or tsdb offers.
 examples_PROGRAMS = examples/pipeline_ptx
 examples_pipeline_ptx_SOURCES = examples/pipeline_ptx.c
-examples_pipeline_ptx_CFLAGS = -std=gnu11 -g $(WARN_CFLAGS) $(CUDA_CFLAGS) -Wa,-I$(srcdir)/examples/ptx
+examples_pipeline_ptx_CPPFLAGS = $(AM_CPPFLAGS) -Wa,-I$(srcdir)/examples/ptx
+examples_pipeline_ptx_CFLAGS = -std=gnu11 -g $(WARN_CFLAGS) $(CUDA_CFLAGS)
 examples_pipeline_ptx_LDADD = softgpu/libcuda.so.1
 examples_pipeline_ptx_LDFLAGS =
 examples/pipeline_ptx-pipeline_ptx.$(OBJEXT): examples/ptx/pipeline.ptx
