@@ -184,7 +184,7 @@ static void begin(struct thread *t)
 		return;
 	}
 	const uint64_t t0 = monotonic_ns();
-	if (!device_can() || !device_collect(&span.set)) {
+	if (!device_can() || (atomic_load(&calls_any) && !device_collect(&span.set))) {
 		refuse(t, "the driver in this process lacks functions that recording memory needs");
 		return;
 	}
@@ -192,7 +192,7 @@ static void begin(struct thread *t)
 		refuse(t, "a GPU call of another thread did not end, so memory could not be recorded");
 		return;
 	}
-	/* Before the first command nothing runs, and a context that is just being made cannot be asked. */
+	/* Before the first command nothing runs, and a context that is just being made cannot be asked or entered. */
 	if (atomic_load(&calls_any) && !device_idle(&span.set, PATIENCE)) {
 		refuse(t, "work on the device did not end, so memory could not be recorded");
 		return;
