@@ -291,6 +291,7 @@ struct err *what_if_arg(struct session *s, const char *text)
 	const struct sbt_cmd *c;
 	struct replay_device *rd;
 	struct replay_arg a = {0};
+	struct replay_stop stop;
 	struct sbt_blob bytes;
 	uint32_t offset;
 	char *end;
@@ -313,8 +314,10 @@ struct err *what_if_arg(struct session *s, const char *text)
 	TRY(device_set_arg(rd->d, a.seq, a.param, a.bytes, a.size));
 	remember_arg(rd, &a);
 	/* it takes effect where execution passes the launch: again, from before it */
-	TRY(device_seek(rd->d, a.seq - 1));
-	TRY(device_seek(rd->d, a.seq));
+	TRY(replay_reverse_step(s->trace.replay, 1, &stop));
+	if (replay_seq(s->trace.replay) == a.seq) /* that took back a retirement only */
+		TRY(replay_goto(s->trace.replay, a.seq - 1, &stop));
+	TRY(replay_goto(s->trace.replay, a.seq, &stop));
 	out_printf(s->out, "#%" PRIu64 " was executed again with another arg%lu (what-if, until \"replay restart\").\n", a.seq, i);
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What only a replay on a device can do: replay restart, verify, swap.
+ * What only a replay on a device can do: replay restart, verify, stream, range, kernel, swap.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,9 +11,11 @@
 #include "sbt/memory.h"
 #include "shell/interrupt.h"
 #include "shell/memory.h"
+#include "shell/partial.h"
 #include "shell/replay-device.h"
 #include "shell/replay-run.h"
 #include "shell/trace.h"
+#include "shell/words.h"
 #include "state/state.h"
 
 enum {
@@ -106,6 +108,83 @@ struct err *cmd_replay_verify(struct session *s, const struct cmd_args *a)
 		verdict(s, rd, &v);
 	device_verified_free(&v);
 	return go_back(s, seq);
+}
+
+/* ---- parts -------------------------------------------------------------------------------------------------------- */
+
+static struct err *run_partial(struct session *s, const struct partial *p)
+{
+	struct partial_result r;
+	struct replay_device *rd;
+	struct replay_stop stop;
+	struct buf b = BUF_INIT;
+
+	TRY(replay_device_need(s, "a partial replay", &rd));
+	s->focus = FOCUS_REPLAY;
+	TRY(partial_run(s, rd, p, &r));
+	partial_print(&b, &r);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	if (!partial_ok(&r) && s->batch)
+		s->quit_status = STATUS_DIFFERS;
+	partial_free(&r);
+	stop = (struct replay_stop){.why = REPLAY_STEPPED, .seq = replay_seq(s->trace.replay)};
+	replay_tell(s, &stop);
+	return NULL;
+}
+
+const char cmd_replay_stream_help[] =
+	"Executes only streams N, M, ... of the window, and what they depend on: what the\n"
+	"program ordered before their commands, and whatever wrote memory that they may read.\n"
+	"With --alone nothing else: what copies from the host brought comes out of the trace,\n"
+	"and a command that reads what another stream computed is refused by name. Says what\n"
+	"was left out, and compares memory with the whole replay up to the same command. Until\n"
+	"`replay restart`, moving in the replay leaves the same commands out.\n"
+	"Example: replay stream 2\n";
+
+struct err *cmd_replay_stream(struct session *s, const struct cmd_args *a)
+{
+	struct partial p = {.kind = PARTIAL_NONE};
+
+	for (unsigned i = 0; i < a->argc; i++) {
+		if (!strcmp(a->argv[i], "--alone"))
+			p.alone = true;
+		else if (p.kind)
+			return err_cure(err_new(ERR_USAGE, "replay stream has no \"%s\"", a->argv[i]), "Use \"replay stream 1,3 --alone\"");
+		else
+			TRY(partial_streams(&p, a->argv[i]));
+	}
+	if (!p.kind)
+		return err_cure(err_new(ERR_USAGE, "replay stream needs streams"), "Use \"replay stream 2\" or \"replay stream 1,3\"");
+	return run_partial(s, &p);
+}
+
+const char cmd_replay_range_help[] =
+	"Executes only the commands A to B of the window and what they depend on, as `replay\n"
+	"stream` does, and stands at B. Example: replay range 100-120\n";
+
+struct err *cmd_replay_range(struct session *s, const struct cmd_args *a)
+{
+	struct partial p = {.kind = PARTIAL_NONE};
+
+	if (a->argc != 1)
+		return err_cure(err_new(ERR_USAGE, "replay range needs a range of commands"), "Use \"replay range 100-120\"");
+	TRY(partial_range(&p, a->argv[0]));
+	return run_partial(s, &p);
+}
+
+const char cmd_replay_kernel_help[] =
+	"Brings memory to what it was right before the Kth launch (the first without `nth K`) of\n"
+	"a kernel that matches GLOB and executes that launch. Example: replay kernel scale nth 3\n";
+
+struct err *cmd_replay_kernel(struct session *s, const struct cmd_args *a)
+{
+	struct partial p = {.kind = PARTIAL_KERNEL, .nth = 1};
+
+	if ((a->argc != 1 && a->argc != 3) || (a->argc == 3 && (strcmp(a->argv[1], "nth") || !word_u64(a->argv[2], &p.nth))))
+		return err_cure(err_new(ERR_USAGE, "replay kernel needs a kernel"), "Use \"replay kernel scale nth 3\"");
+	p.kernel = a->argv[0];
+	return run_partial(s, &p);
 }
 
 /* ---- swap --------------------------------------------------------------------------------------------------------- */
@@ -245,30 +324,72 @@ static void tell_parts(struct session *s, const struct device_verified *v, const
 	}
 }
 
+/* What the copy to the host with this seq took, as it is in the device's memory right behind it; *ret_n 0: nothing to see there. */
+static struct err *read_output(struct session *s, struct replay_device *rd, uint64_t seq, struct buf *b, uint64_t *ret_addr, size_t *ret_n)
+{
+	const struct sbt_cmd *c;
+
+	*ret_n = 0;
+	TRY(go_back(s, seq));
+	c = replay_cmd(s->trace.replay);
+	if (!c || c->kind != SBT_COPY || c->u.copy.width || !c->u.copy.size)
+		return NULL;
+	*ret_addr = c->u.copy.src;
+	*ret_n = c->u.copy.size < SWAP_COMPARED ? (size_t)c->u.copy.size : SWAP_COMPARED;
+	TRY(device_read(rd->d, *ret_addr, buf_room(b, *ret_n), *ret_n));
+	b->len += *ret_n;
+	return NULL;
+}
+
+static void tell_output(struct session *s, uint64_t seq, uint64_t addr, size_t n, const struct buf *recorded, const struct buf *swapped)
+{
+	struct x_format f = {.count = 1, .unit = 'w'};
+	struct buf text = BUF_INIT;
+	struct memory_difference diff = memory_compare(&text, &f, addr, addr, recorded->data + recorded->len - n, swapped->data + swapped->len - n, n,
+		SWAP_SHOWN);
+
+	out_printf(s->out, "What #%" PRIu64 " copies to the host: %" PRIu64 " of %zu bytes differ (recorded -> replacement)\n%s", seq, diff.bytes, n,
+		buf_cstr(&text));
+	buf_free(&text);
+}
+
+/* Memory of the present run, at the window's end and at the first output that differs. */
+static struct err *read_both(struct session *s, struct replay_device *rd, const struct device_verified *v, struct buf *b, uint64_t *ret_addr,
+	size_t *ret_n)
+{
+	*ret_n = 0;
+	TRY(read_parts(rd, v, b));
+	return v->sums.first_output ? read_output(s, rd, v->sums.first_output, b, ret_addr, ret_n) : NULL;
+}
+
 /* Runs once with the replacement and, when something differs, once without it, for the values. */
 static struct err *compare_swap(struct session *s, struct replay_device *rd, const struct kernels *k, const struct buf *code)
 {
 	struct buf recorded = BUF_INIT, swapped = BUF_INIT;
 	struct device_verified v, whole;
+	uint64_t addr = 0;
+	size_t n;
 	struct err *e;
 
 	TRY(run_and_verify(s, rd, &v));
 	verdict(s, rd, &v);
-	if (v.sums.same + v.sums.unchecked == v.sums.pieces) {
+	if (device_verified_ok(&v)) {
 		device_verified_free(&v);
 		return NULL;
 	}
-	e = read_parts(rd, &v, &swapped);
+	e = read_both(s, rd, &v, &swapped, &addr, &n);
 	if (!e)
 		e = swap_all(rd, k, NULL);
 	if (!e)
 		e = run_and_verify(s, rd, &whole);
 	if (!e) {
 		device_verified_free(&whole);
-		e = read_parts(rd, &v, &recorded);
+		e = read_both(s, rd, &v, &recorded, &addr, &n);
 	}
 	if (!e)
 		tell_parts(s, &v, &recorded, &swapped);
+	if (!e && n)
+		tell_output(s, v.sums.first_output, addr, n, &recorded, &swapped);
 	if (!e)
 		e = swap_all(rd, k, code);
 	buf_free(&recorded);
@@ -298,7 +419,7 @@ static struct err *swap(struct session *s, struct replay_device *rd, const struc
 		e = compare_swap(s, rd, k, &code);
 		if (!e)
 			e = go_back(s, 0);
-	} else if (rd->nswapped) {
+	} else if (rd->nswapped) { /* only some of them took it */
 		off = swap_all(rd, k, NULL);
 		err_free(off);
 	}

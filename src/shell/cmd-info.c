@@ -2,6 +2,7 @@
  *
  * Commands of the program or the trace: view, info commands, info command, info args, info trace.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,8 +157,9 @@ struct err *cmd_info_command(struct session *s, const struct cmd_args *a)
 
 const char cmd_info_args_help[] =
 	"Shows the arguments of the kernel launch that the program or the replay stands at:\n"
-	"offset, size, value, and, for pointers into device memory, the allocation. `print\n"
-	"arg0`, `print arg2.f32` show one of them.\n";
+	"offset, size, value, and, for pointers into device memory, the allocation; in a replay\n"
+	"on a device also the first values there, FMT (as in `x`) saying how many of what:\n"
+	"info args/16fw. `print arg0`, `print arg2.f32` show one argument.\n";
 
 /* "0x7f00 (allocation of 4096 bytes)" for 8-byte values that are device pointers. */
 static void describe_pointer(const struct state *st, uint64_t v, struct buf *b)
@@ -172,7 +174,41 @@ static void describe_pointer(const struct state *st, uint64_t v, struct buf *b)
 	buf_printf(b, "allocation of %" PRIu64 " bytes (#%" PRIu64 ")", al.size, al.alloc_seq);
 }
 
-static void print_arg(struct session *s, const struct state *st, const struct sbt_blob *bytes, struct buf *b)
+enum { ARRAY_SHOWN = 8 };
+
+/* The first values that a pointer argument points to, where memory can be had without asking the program. */
+static void print_array(struct session *s, const struct state *st, uint64_t addr, const char *fmt, struct buf *b)
+{
+	struct x_format f = {.count = ARRAY_SHOWN, .unit = 'w'}, guess;
+	struct buf bytes = BUF_INIT;
+	struct state_alloc al;
+	uint64_t room;
+	unsigned size;
+	struct err *e;
+
+	if (s->focus != FOCUS_REPLAY || !s->trace.device || !state_alloc_at(st, addr, &al))
+		return;
+	e = x_format_parse(&f, fmt);
+	if (!e && (!*fmt || !isdigit((unsigned char)*fmt)))
+		f.count = ARRAY_SHOWN;
+	size = x_unit_bytes(f.unit);
+	room = (al.addr + al.size - addr) / size;
+	if (f.count > room)
+		f.count = room;
+	if (!e && f.count)
+		e = memory_read(s, addr, buf_room(&bytes, (size_t)f.count * size), (size_t)f.count * size);
+	if (!e && f.count) {
+		guess = memory_guess(bytes.data, (size_t)f.count * size);
+		if (!f.letter)
+			f.letter = guess.letter;
+		buf_str(b, "\n       ");
+		memory_list(b, &f, bytes.data, f.count, f.count < room);
+	}
+	err_free(e);
+	buf_free(&bytes);
+}
+
+static void print_arg(struct session *s, const struct state *st, const struct sbt_blob *bytes, const char *fmt, struct buf *b)
 {
 	struct value v = {.kind = VALUE_BYTES, .bytes = *bytes};
 	uint64_t u = 0;
@@ -186,6 +222,7 @@ static void print_arg(struct session *s, const struct state *st, const struct sb
 	if (bytes->len == 8) {
 		buf_printf(b, "0x%" PRIx64, u);
 		describe_pointer(st, u, b);
+		print_array(s, st, u, fmt, b);
 		return;
 	}
 	buf_printf(b, "%" PRIu64, u);
@@ -225,6 +262,7 @@ struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
 	if (c->kind != SBT_LAUNCH)
 		return err_cure(err_new(ERR_STATE, "#%" PRIu64 " is no kernel launch: it has no arguments", c->seq),
 			"\"info command\" shows its fields");
+	TRY(x_format_parse(&(struct x_format){.unit = 'w'}, a->fmt));
 	TRY(session_state(s, &st));
 	for (i = 0; value_arg(s, c, i, &offset, &bytes); i++) {
 		if (a->json) {
@@ -232,7 +270,9 @@ struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
 			continue;
 		}
 		buf_printf(&b, "arg%-3u %" PRIu64 " byte%s at %-4u ", i, bytes.len, bytes.len == 1 ? " " : "s", offset);
-		print_arg(s, st, &bytes, &b);
+		if (s->focus == FOCUS_REPLAY && replay_device_arg(s->trace.device, c->seq, i))
+			buf_str(&b, "(what-if) ");
+		print_arg(s, st, &bytes, a->fmt, &b);
 		buf_byte(&b, '\n');
 	}
 	if (a->json)

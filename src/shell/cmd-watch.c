@@ -54,17 +54,11 @@ struct err *cmd_watch(struct session *s, const struct cmd_args *a)
 /* Memory before the command that the device stands at; the device comes back. */
 static struct err *read_before(struct session *s, const struct replay_device *rd, uint64_t addr, void *dst, size_t n)
 {
-	uint64_t seq = replay_seq(s->trace.replay);
-	struct err *e, *back;
+	struct err *e = device_seek(rd->d, replay_seq(s->trace.replay) - 1);
 
-	e = device_seek(rd->d, seq - 1);
 	if (!e)
 		e = device_read(rd->d, addr, dst, n);
-	back = device_seek(rd->d, seq);
-	if (!e)
-		return back;
-	err_free(back);
-	return e;
+	return replay_device_back(s, e);
 }
 
 struct err *watch_tell(struct session *s, int id)
@@ -380,7 +374,7 @@ struct err *cmd_diff(struct session *s, const struct cmd_args *a)
 	uint64_t addr, size;
 	char **words;
 	unsigned n;
-	struct err *e, *back;
+	struct err *e;
 
 	TRY(replay_device_need(s, "diff", &d.rd));
 	TRY(x_format_parse(&d.f, a->fmt));
@@ -389,13 +383,10 @@ struct err *cmd_diff(struct session *s, const struct cmd_args *a)
 	words_free(words);
 	TRY(e);
 	e = compare(&d, addr, size);
-	back = device_seek(d.rd->d, replay_seq(s->trace.replay));
+	e = replay_device_back(s, e);
 	if (!e)
 		tell_diff(&d);
 	free(d.p);
 	buf_free(&d.out);
-	if (!e)
-		return back;
-	err_free(back);
 	return e;
 }

@@ -28,6 +28,7 @@ libshell_a_SOURCES = \
 	src/shell/lookup.c \
 	src/shell/memory.c src/shell/memory.h \
 	src/shell/out.c src/shell/out.h \
+	src/shell/partial.c src/shell/partial.h \
 	src/shell/process.c src/shell/process.h \
 	src/shell/replay-device.c src/shell/replay-device.h \
 	src/shell/recorder.c src/shell/recorder.h src/shell/recorder-inside.h \
@@ -53,7 +54,7 @@ tsdb_LDADD = libshell.a libreplay.a libstate.a libattach.a libsbt.a libcommon.a 
 
 HEADERS_TO_CHECK += \
 	src/shell/breakpoints.h src/shell/capture.h src/shell/command.h src/shell/editor.h src/shell/gpu.h src/shell/input.h \
-	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/replay-device.h src/shell/memory.h src/shell/what-if.h src/shell/session.h \
+	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/replay-device.h src/shell/memory.h src/shell/partial.h src/shell/what-if.h src/shell/session.h \
 	src/shell/settings.h src/shell/stack.h src/shell/tools.h src/shell/trace.h src/shell/value.h src/shell/vars.h src/shell/words.h
 
 dist_man_MANS += man/tsdb.1

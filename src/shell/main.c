@@ -43,6 +43,7 @@ static const char usage_text[] =
 	"                                       list the commands of a trace\n"
 	"  tsdb info FILE [--json]              say what a trace holds\n"
 	"  tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--json]\n"
+	"              [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]]\n"
 	"                                       execute the commands of a trace again and compare\n"
 	"  tsdb doctor                          say what this machine can do\n"
 	"\n"

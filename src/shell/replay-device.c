@@ -161,6 +161,23 @@ struct err *replay_device_restore(struct replay_device *rd)
 	return NULL;
 }
 
+struct err *replay_device_back(struct session *s, struct err *e)
+{
+	struct device *d = s->trace.device->d;
+	struct replay_stop stop;
+	struct err *back = device_culprit(d, NULL) && e ? NULL : device_seek(d, replay_seq(s->trace.replay));
+
+	if (!e)
+		e = back;
+	else
+		err_free(back);
+	if (e && device_seq(d) != replay_seq(s->trace.replay)) {
+		back = replay_goto(s->trace.replay, device_seq(d) < s->trace.device->first ? 0 : device_seq(d), &stop);
+		err_free(back);
+	}
+	return e;
+}
+
 const struct replay_arg *replay_device_arg(const struct replay_device *rd, uint64_t seq, uint32_t param)
 {
 	for (unsigned i = rd ? rd->nargs : 0; i--;) {

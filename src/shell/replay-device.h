@@ -56,6 +56,9 @@ struct err *replay_device_need(struct session *s, const char *what, struct repla
 void replay_device_notes(const struct replay_device *rd, const char *indent, struct buf *out);
 /* The recorded run again: nothing changed, nothing left out. The device goes to the window's start; the engine is the caller's. */
 struct err *replay_device_restore(struct replay_device *rd) TS_CHECK;
+/* After device calls that the engine knows nothing of: the device back to the engine's position; where that fails, or e is an error, the engine
+ * to the device's. Returns e, or the new error. */
+struct err *replay_device_back(struct session *s, struct err *e) TS_CHECK;
 /* The newest replacement of a parameter of launch seq, or NULL. */
 const struct replay_arg *replay_device_arg(const struct replay_device *rd, uint64_t seq, uint32_t param);
 /* "", "(what-if) " or "(partial) ": what the prompt and `when` say. */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 #include "sbt/memory.h"
-#include "shell/interrupt.h"
+#include "shell/partial.h"
 #include "shell/replay-device.h"
 #include "shell/tools.h"
 #include "shell/trace.h"
@@ -21,6 +21,7 @@ struct tool_replay {
 	struct replay_choice choice;
 	const char *file;
 	bool json;
+	struct partial partial;
 	uint64_t window;   /* 0: all */
 	struct buf out;	   /* the windows' JSON */
 	bool differs, bare; /* something is different; a window had nothing to compare with */
@@ -29,7 +30,8 @@ struct tool_replay {
 static struct err *usage(const char *fmt, const char *word)
 {
 	return err_cure(err_new(ERR_USAGE, fmt, word),
-		"tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--touched] [--any-device] [--json]");
+		"Use: tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] "
+		"[--touched] [--any-device] [--json]");
 }
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */
@@ -41,6 +43,8 @@ static bool take_flag(struct tool_replay *t, const char *w)
 		return true; /* always done */
 	if (!strcmp(w, "--json"))
 		t->json = true;
+	else if (!strcmp(w, "--alone"))
+		t->partial.alone = true;
 	else if (!strcmp(w, "--touched"))
 		t->choice.touched = true;
 	else if (!strcmp(w, "--any-device"))
@@ -54,6 +58,19 @@ static struct err *take_value(struct tool_replay *t, const char *name, const cha
 {
 	if (!strcmp(name, "--on"))
 		return replay_on_parse(value, &t->choice.on);
+	if (!strcmp(name, "--nth"))
+		return word_u64(value, &t->partial.nth) && t->partial.nth ? NULL : usage("\"%s\" is no count of launches, from 1", value);
+	if (strcmp(name, "--window") && t->partial.kind)
+		return usage("only one of --stream, --range and --kernel can be replayed, not also %s", value);
+	if (!strcmp(name, "--stream"))
+		return partial_streams(&t->partial, value);
+	if (!strcmp(name, "--range"))
+		return partial_range(&t->partial, value);
+	if (!strcmp(name, "--kernel")) {
+		t->partial.kind = PARTIAL_KERNEL;
+		t->partial.kernel = value;
+		return NULL;
+	}
 	if (!word_u64(value, &t->window) || !t->window || t->window > UINT32_MAX)
 		return usage("\"%s\" is no window: they are numbered from 1", value);
 	return NULL;
@@ -61,7 +78,7 @@ static struct err *take_value(struct tool_replay *t, const char *name, const cha
 
 static struct err *take_options(struct tool_replay *t, int argc, char **argv)
 {
-	static const char *const valued[] = {"--on", "--window", NULL};
+	static const char *const valued[] = {"--on", "--window", "--stream", "--range", "--kernel", "--nth", NULL};
 
 	for (int i = 0; i < argc; i++) {
 		const char *w = argv[i], *name = NULL;
@@ -84,6 +101,11 @@ static struct err *take_options(struct tool_replay *t, int argc, char **argv)
 		return usage("replay needs a trace%s", "");
 	if (t->choice.on == REPLAY_ON_NONE)
 		return usage("--on none executes nothing%s", "");
+	if (t->partial.alone && t->partial.kind != PARTIAL_STREAMS)
+		return usage("--alone goes with --stream%s", "");
+	if (t->partial.nth && t->partial.kind != PARTIAL_KERNEL)
+		return usage("--nth goes with --kernel%s", "");
+	t->partial.nth = t->partial.nth ? t->partial.nth : 1;
 	return NULL;
 }
 
@@ -157,6 +179,25 @@ static void tell_window(struct tool_replay *t, const struct replay_device *rd, c
 	buf_free(&b);
 }
 
+static void tell_partial(struct tool_replay *t, const struct replay_device *rd, const struct partial_result *r, double seconds)
+{
+	struct buf b = BUF_INIT;
+
+	if (t->json) {
+		buf_printf(&t->out, "%s{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64
+			",\"device\":\"%s\",\"executed\":%" PRIu64 ",\"left_out\":%" PRIu64 ",\"allocations\":%" PRIu64 ",\"identical\":%" PRIu64
+			",\"inexact\":%" PRIu64 ",\"seconds\":%.3f,\"verified\":%s}", t->out.len ? ",\n" : "", rd->first, rd->last, r->plan.from,
+			r->at, rd->soft ? "soft" : "real", r->plan.executed, (uint64_t)r->plan.nskip + r->plan.behind, r->allocations,
+			r->identical, r->inexact, seconds, partial_ok(r) ? "true" : "false");
+		return;
+	}
+	buf_printf(&b, "#%" PRIu64 "-#%" PRIu64 " in part, executed again on %s, in %.2f s\n", rd->first, r->at, replay_device_name(rd), seconds);
+	replay_device_notes(rd, "  ", &b);
+	partial_print(&b, r);
+	out_str(t->s->out, buf_cstr(&b));
+	buf_free(&b);
+}
+
 /* ---- running ------------------------------------------------------------------------------------------------------ */
 
 static double now(void)
@@ -165,6 +206,19 @@ static double now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static struct err *run_part(struct tool_replay *t, double begin)
+{
+	struct replay_device *rd = t->s->trace.device;
+	struct partial_result r;
+
+	TRY(partial_run(t->s, rd, &t->partial, &r));
+	tell_partial(t, rd, &r, now() - begin);
+	t->differs = t->differs || !partial_ok(&r);
+	t->bare = t->bare || !r.allocations;
+	partial_free(&r);
+	return NULL;
 }
 
 static struct err *run_window(struct tool_replay *t, unsigned i)
@@ -177,6 +231,8 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	t->choice.window = i;
 	TRY(trace_replay(t->s, &t->choice));
 	rd = t->s->trace.device;
+	if (t->partial.kind)
+		return run_part(t, begin);
 	TRY(replay_until(t->s->trace.replay, rd->last, &stop));
 	if (stop.why == REPLAY_INTERRUPTED)
 		return err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, stop.seq);
@@ -195,7 +251,7 @@ static struct err *run_windows(struct tool_replay *t)
 
 	do
 		TRY(run_window(t, i++));
-	while (!t->window && sbt_reader_window(t->s->trace.reader, i, &first, &last));
+	while (!t->window && !t->partial.kind && sbt_reader_window(t->s->trace.reader, i, &first, &last));
 	return NULL;
 }
 
@@ -211,7 +267,8 @@ int tool_replay(struct session *s, int argc, char **argv)
 	if (!e)
 		e = run_windows(&t);
 	if (!e && t.bare)
-		e = err_cure(err_new(ERR_INCOMPLETE, "nothing was recorded at the window's end to compare with"),
+		e = t.partial.kind ? err_new(ERR_INCOMPLETE, "there is no memory at the end of that part that could be compared")
+			: err_cure(err_new(ERR_INCOMPLETE, "nothing was recorded at the window's end to compare with"),
 			"The recording was cut short; `replay start` still shows what the commands do");
 	if (t.json && t.out.len) {
 		out_str(s->out, "{\"file\":");

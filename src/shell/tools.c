@@ -232,7 +232,7 @@ const struct tool tools[] = {
 	{"view", tool_view, "view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]"},
 	{"info", tool_info, "info FILE [--json]"},
 	{"doctor", tool_doctor, "doctor"},
-	{"replay", tool_replay, "replay FILE [--verify] [--on auto|soft|real] [--window N] [--touched] [--any-device] [--json]"},
+	{"replay", tool_replay, "replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] [--touched] [--any-device] [--json]"},
 	{NULL, NULL, NULL},
 };
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "state/state.h"
+#include "shell/replay-device.h"
 #include "shell/value.h"
 #include "shell/vars.h"
 
@@ -35,6 +36,7 @@ static bool kernel_params(struct session *s, const struct sbt_cmd *c, struct sbt
 
 bool value_arg(struct session *s, const struct sbt_cmd *c, unsigned i, uint32_t *ret_offset, struct sbt_blob *ret)
 {
+	const struct replay_arg *what_if;
 	struct sbt_blob params;
 	uint32_t pair[2];
 
@@ -43,8 +45,9 @@ bool value_arg(struct session *s, const struct sbt_cmd *c, unsigned i, uint32_t 
 	memcpy(pair, (const char *)params.p + i * sizeof pair, sizeof pair);
 	if (pair[1] > c->u.launch.args.len || pair[0] > c->u.launch.args.len - pair[1])
 		return false;
+	what_if = s->focus == FOCUS_REPLAY ? replay_device_arg(s->trace.device, c->seq, i) : NULL;
 	*ret_offset = pair[0];
-	ret->p = (const char *)c->u.launch.args.p + pair[0];
+	ret->p = what_if ? (const char *)what_if->bytes : (const char *)c->u.launch.args.p + pair[0];
 	ret->len = pair[1];
 	return true;
 }

@@ -22,7 +22,8 @@ struct err *value_eval(struct session *s, const char *text, struct value *ret) T
 /* Shows v by a format letter (0: its own); ERR_USAGE for a letter that is none. limit: most bytes of TEXT and BYTES, 0 all. */
 struct err *value_format(const struct value *v, char letter, uint64_t limit, struct buf *out) TS_CHECK;
 
-/* The parameter buffer layout of a launch's kernel: parameter i's bytes within c's args; false when there is none. */
+/* The parameter buffer layout of a launch's kernel: parameter i's bytes within c's args, or what `set arg` replaced them by; false when there
+ * is none. */
 bool value_arg(struct session *s, const struct sbt_cmd *c, unsigned i, uint32_t *ret_offset, struct sbt_blob *ret);
 
 /* ---- x/FMT ---------------------------------------------------------------------------------------------------------- */

@@ -167,3 +167,91 @@ def test_replayer_dies(t):
     t.equal(len(values), 2, 'values')
     t.equal(values[0], values[1], 'the same again')
     t.match(rf'^#{seq + 1} ', r.out)
+
+
+# what nvcc makes of: if (i < n) v[i] *= by + 1.0f
+SCALE_PTX = r"""
+.version 6.4
+.target sm_75
+.address_size 64
+.visible .entry _Z5scalePffi(.param .u64 v, .param .f32 by, .param .u32 n)
+{
+	.reg .pred %p<2>;
+	.reg .f32 %f<5>;
+	.reg .b32 %r<6>;
+	.reg .b64 %rd<5>;
+	ld.param.u64 %rd1, [v];
+	ld.param.f32 %f1, [by];
+	ld.param.u32 %r2, [n];
+	mov.u32 %r3, %ctaid.x;
+	mov.u32 %r4, %ntid.x;
+	mov.u32 %r5, %tid.x;
+	mad.lo.s32 %r1, %r3, %r4, %r5;
+	setp.ge.s32 %p1, %r1, %r2;
+	@%p1 bra DONE;
+	cvta.to.global.u64 %rd2, %rd1;
+	mul.wide.s32 %rd3, %r1, 4;
+	add.s64 %rd4, %rd2, %rd3;
+	ADD
+	ld.global.f32 %f3, [%rd4];
+	mul.f32 %f4, %f2, %f3;
+	st.global.f32 [%rd4], %f4;
+DONE:
+	ret;
+}
+"""
+
+
+def test_swap(t):
+    recorded(t)
+    for name, add in (('other.ptx', 'add.f32 %f2, %f1, 0f3F800000;'), ('same.ptx', 'mov.f32 %f2, %f1;')):
+        with open(t.path(name), 'w', encoding='ascii') as f:
+            f.write(SCALE_PTX.replace('ADD', add))
+    r = shell(t, 'replay swap scale other.ptx', 'when', 'replay restart', 'replay verify', status=3)
+    t.match(r'^Not verified', r.out)
+    t.match(r'^What #\d+ copies to the host: \d+ of 16384 bytes differ \(recorded -> replacement\)\n  0x[0-9a-f]+: (-?[\d.]+) -> (-?[\d.]+)$', r.out)
+    t.match(r'what-if', r.out)
+    t.match(r'1 of 1 outputs identical', r.out, 'after replay restart')
+    r = shell(t, 'replay swap scale same.ptx', 'replay swap scale off', 'replay verify')
+    t.equal(len(re.findall(r'1 of 1 outputs identical', r.out)), 2, 'an equal kernel')
+    for line in ('replay swap nothing same.ptx', 'replay swap * same.ptx', 'replay swap accumulate same.ptx'):
+        t.check(shell(t, line, 'replay verify', status=1).err.startswith('tsdb: '), line)
+
+
+def test_parts(t):
+    recorded(t)
+    second = find(t, 'scale<<<', which=1)
+    r = shell(t, 'replay stream 1', 'when', 'replay verify', 'replay restart', 'replay verify', status=1)
+    t.match(r'^Left out: .* on stream 2', r.out)
+    t.match(r'^(\d+) of \1 allocations are at #\d+ what they are in the whole replay', r.out)
+    t.match(r'commands are left out \(partial\)$', r.out)
+    t.match(r'commands are left out of this replay', r.err)
+    t.match(r'1 of 1 outputs identical', r.out, 'after replay restart')
+    r = shell(t, 'replay kernel scale nth 2', 'info args')
+    t.match(rf'^#{second} scale', r.out)
+    t.match(r'^arg0 .*\n +{-?\d.*\.\.\.}$', r.out)
+    r = shell(t, f'replay range {second}-{second}')
+    t.match(rf'^#{second} scale', r.out)
+    t.match(r'^([1-9]\d*) of \1 allocations are', r.out)
+    for line in ('replay stream', 'replay stream x', 'replay stream 77', 'replay range x', 'replay range 9999-99999', 'replay kernel nothing',
+                 'replay kernel scale nth 99', 'replay stream 2 --alone'):
+        t.equal(len(shell(t, line, status=1).err.splitlines()), 1, f'sentences after {line}')
+    r = t.tsdb('replay', 't.sbt', '--stream', '1')
+    t.equal(r.status, 0, 'exit status')
+    t.match(r'^Left out: .* on stream 2', r.out)
+    r = t.tsdb('replay', '--json', f'--range={second}-{second}', 't.sbt')
+    w = json.loads(r.out)['windows'][0]
+    t.check(r.status == 0 and w['verified'] and w['allocations'] == w['identical'] > 0 and w['left_out'] > 0, f'{w}')
+    for words in (['--alone'], ['--nth', '2'], ['--stream', '1', '--range', '1-2'], ['--stream', '77'], ['--stream', '2', '--alone']):
+        t.sentence(t.tsdb('replay', 't.sbt', *words), r'^tsdb: ')
+
+
+def test_fault(t):
+    """A kernel that faults: named, the shell lives, memory before it can be looked at."""
+    recorded(t)
+    seq = find(t, 'scale<<<', which=1)
+    r = shell(t, f'replay goto {seq}', 'set $a = arg0', 'set arg 0 0x10', 'when', 'print {f32[2]}$a', 'replay step', 'replay restart', f'replay goto {seq}',
+              'print {f32[2]}arg0', status=1)
+    t.equal(len(re.findall(rf'^tsdb: #{seq} scale<<<.*failed', r.err, re.M)), 2, 'each time the launch is executed')
+    t.match(rf'^#{seq - 1} ', r.out, 'the replay stands before it')
+    t.equal(len(re.findall(r'^\$\d+ = {-?\d', r.out, re.M)), 2, 'memory before it, and after restart')
