@@ -131,6 +131,7 @@ static bool start_of(void *arg, struct live *l)
 	const struct piece p = { .seq = span.first, .addr = l->addr, .size = l->size, .role = BULK_START, .owner = BULK_ALLOCATION,
 		.module = SBT_NO_ID };
 	struct device_ctx **now = arg;
+	atomic_store(&l->untouched, 0);
 	if (live_is_host(l)) {
 		shadow_host(&p);
 		host_begin(l);
@@ -222,6 +223,9 @@ static bool end_of(void *arg, struct live *l)
 	struct piece p = { .seq = e->last, .addr = l->addr, .size = l->size, .role = BULK_END, .owner = BULK_ALLOCATION,
 		.module = SBT_NO_ID };
 	bool good;
+	/* TSDB_MEMORY_TOUCHED: no command named it, and its beginning is not known. */
+	if (atomic_exchange(&l->untouched, 0))
+		return false;
 	if (live_is_host(l)) {
 		struct extent x = extent_plain(l->addr, l->size);
 		uint8_t *page = thread_page(e->t);
@@ -262,6 +266,7 @@ static void end(struct thread *t, uint64_t last, bool at_stop)
 			device_leave();
 		globals_end(&span.set, e.last);
 	}
+	touched_end();
 	atomic_store(&span_open, 0);
 	tell(t, e.last, true);
 }

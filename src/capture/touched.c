@@ -30,6 +30,11 @@ void touched_begin(void)
 	live_each(mark, NULL);
 }
 
+void touched_end(void)
+{
+	atomic_store(&touched_left, 0);
+}
+
 static void send(struct device_set *s, struct live *l)
 {
 	struct piece p = { .seq = span_first(), .addr = l->addr, .size = l->size, .role = BULK_START, .owner = BULK_ALLOCATION,

@@ -12,6 +12,7 @@ struct call;
 
 /* With the gate shut and the devices idle. */
 void touched_begin(void);
+void touched_end(void);
 /* The command has its seq: what it names, and was not named before, is recorded. */
 void touched_enter(struct call *c, struct device_set *s);
 

@@ -773,6 +773,9 @@ static void touched_memory_is_what_is_named(void **state)
 			expect_words(pieces[i].bytes + 4, 4092, 10);
 		}
 	assert_int_equal(allocations, 1);
+	/* The other allocation was not named: nothing is said of its end either. */
+	for (unsigned i = 0; i < npieces; i++)
+		assert_true(pieces[i].head.role != BULK_END || pieces[i].head.addr != command(SBT_ALLOC, 2).u.alloc.addr);
 }
 
 int main(int argc, char **argv)
