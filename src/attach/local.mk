@@ -54,7 +54,7 @@ tests_unit_test_attach_agent_SOURCES = tests/unit/test-attach-agent.c tests/unit
 tests_unit_test_attach_agent_CFLAGS = $(ATTACH_TEST_CFLAGS)
 tests_unit_test_attach_agent_LDADD = $(ATTACH_TEST_LIBS)
 check_PROGRAMS += tests/programs/attach-stack-o0 tests/programs/attach-stack-o2 tests/programs/attach-stack-plain
-ATTACH_STACK_CFLAGS = -std=gnu11 -Wno-unused-parameter -fno-ipa-cp -fno-ipa-sra -fno-ipa-icf
+ATTACH_STACK_CFLAGS = -std=gnu11 -Wno-unused-parameter $(NO_IPA_CFLAGS)
 tests_programs_attach_stack_o0_SOURCES = tests/programs/attach-stack.c
 tests_programs_attach_stack_o0_CFLAGS = $(ATTACH_STACK_CFLAGS)
 tests_programs_attach_stack_o0_LDFLAGS = -pthread

@@ -176,7 +176,7 @@ static bool is_even(void *arg, uint64_t key, uint64_t value)
 
 static void the_map_keeps_what_it_is_given(void **state)
 {
-	struct map m = { 0 };
+	struct map m = { .table = NULL };
 	assert_int_equal(map_get(&m, 5), 0);
 	for (uint64_t k = 1; k <= 5000; k++)
 		assert_int_equal(map_put(&m, k, k * 3), 0);
@@ -196,7 +196,7 @@ static void the_map_keeps_what_it_is_given(void **state)
 /* A table that only ever sees new keys does not grow beyond what lives in it. */
 static void dead_keys_are_dropped(void **state)
 {
-	struct map m = { 0 };
+	struct map m = { .table = NULL };
 	for (uint64_t k = 1; k <= 100000; k++) {
 		assert_int_equal(map_put(&m, k, 1), 0);
 		assert_int_equal(map_remove(&m, k), 1);
