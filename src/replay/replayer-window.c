@@ -214,7 +214,8 @@ static struct err *check_device(struct rp *rp, const char *name)
 		const char *was = meta->gpu && *meta->gpu ? meta->gpu : "another GPU";
 
 		if (!(rp->flags & REPLAYER_ANY_DEVICE))
-			return rp_fail(rp, REPLAYER_E_DEVICE, 0, "the trace was recorded on %s; this is %s", was, name);
+			return err_cure(rp_fail(rp, REPLAYER_E_DEVICE, 0, "the trace was recorded on %s; this is %s", was, name),
+				"--any-device tries it, and what the trace has PTX of runs");
 		window_note(rp, false, "recorded on %s, replayed on %s: results may differ in their last bits", was, name);
 	}
 	if (!meta->soft && meta->driver_version && (int)meta->driver_version != driver)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "replay/replay.h"
+#include "sbt/memory.h"
 #include "shell/breakpoints.h"
 #include "shell/replay-device.h"
 #include "shell/trace.h"
@@ -139,7 +140,22 @@ static void print_unreplayable(struct buf *out, const struct sbt_reader *r)
 		buf_printf(out, "not replayable: %s, %" PRIu64 " call%s\n", call, n, n == 1 ? "" : "s");
 }
 
-void trace_summary(struct buf *out, const char *path, const struct sbt_reader *r)
+/* What can be executed again. */
+static void print_windows(struct buf *out, struct sbt_reader *r)
+{
+	uint64_t first, last, pages, bytes;
+	char size[32];
+	unsigned n;
+
+	for (n = 0; sbt_reader_window(r, n, &first, &last); n++)
+		buf_printf(out, "%s#%" PRIu64 "-#%" PRIu64, n ? ", " : "replayable  ", first, last);
+	if (!n)
+		return;
+	sbt_reader_memory_figures(r, &pages, &bytes);
+	buf_printf(out, " on a device, with memory in %s\n", words_bytes(size, sizeof size, bytes));
+}
+
+void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
 {
 	const struct sbt_meta *m = sbt_reader_meta(r);
 	uint64_t n = sbt_reader_count(r), lost = sbt_reader_lost(r);
@@ -166,6 +182,7 @@ void trace_summary(struct buf *out, const char *path, const struct sbt_reader *r
 	buf_printf(out, "%-12shost stacks %s, GPU times %s\n", "with", m->stacks ? "yes" : "no", m->timestamps ? "yes" : "no");
 	if (lost)
 		buf_printf(out, "%-12s%" PRIu64 " records (a ring buffer was full)\n", "lost", lost);
+	print_windows(out, r);
 	print_unreplayable(out, r);
 }
 
@@ -175,11 +192,11 @@ static void member(struct buf *out, const char *name, const char *text)
 	json_string(out, text ? text : "");
 }
 
-void trace_summary_json(struct buf *out, const char *path, const struct sbt_reader *r)
+void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r)
 {
 	const struct sbt_meta *m = sbt_reader_meta(r);
 	const char *call, *damage = sbt_reader_damage(r);
-	uint64_t n;
+	uint64_t n, first, last;
 
 	buf_str(out, "{\"file\":");
 	json_string(out, path);
@@ -203,5 +220,8 @@ void trace_summary_json(struct buf *out, const char *path, const struct sbt_read
 		json_string(out, call);
 		buf_printf(out, ",\"calls\":%" PRIu64 "}", n);
 	}
+	buf_str(out, "],\"windows\":[");
+	for (unsigned i = 0; sbt_reader_window(r, i, &first, &last); i++)
+		buf_printf(out, "%s{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 "}", i ? "," : "", first, last);
 	buf_str(out, "]}\n");
 }

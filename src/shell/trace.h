@@ -23,8 +23,8 @@ struct err *trace_end_state(struct session *s, const struct state **ret) TS_CHEC
 /* The damage report of a reader on stderr, a line each; false when there was none. */
 bool trace_tell_damage(struct out *o, const char *path, const struct sbt_reader *r);
 /* What a trace holds, as `tsdb info` shows it. */
-void trace_summary(struct buf *out, const char *path, const struct sbt_reader *r);
-void trace_summary_json(struct buf *out, const char *path, const struct sbt_reader *r);
+void trace_summary(struct buf *out, const char *path, struct sbt_reader *r);
+void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r);
 
 /* ---- view.c: listing commands ------------------------------------------------------------------------------------- */
 struct view_filter {

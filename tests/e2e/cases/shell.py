@@ -154,7 +154,7 @@ def test_signals_of_the_program(t):
 
 def test_what_is_not_here_yet(t):
     """What is not here yet says so by name."""
-    for words, what in (((['--batch', '-p', '1']), 'attach'), ((['replay', 'x.sbt']), 'tsdb replay'), ((['--batch', '-ex', 'attach 1']), 'attach')):
+    for words, what in (((['--batch', '-p', '1']), 'attach'), ((['--batch', '-ex', 'attach 1']), 'attach')):
         t.sentence(t.tsdb(*words), rf'{what}.*not in this version')
 
 
