@@ -28,16 +28,16 @@ struct err *replay_on_parse(const char *word, enum replay_on *ret)
 
 struct replay_choice replay_choice_default(const struct session *s)
 {
-	struct replay_choice c = {.on = (enum replay_on)s->set.number[SET_REPLAY_DEVICE]};
-
-	if (c.on == REPLAY_ON_AUTO && s->set.number[SET_GPU])
-		c.on = s->set.number[SET_GPU] == 1 ? REPLAY_ON_SOFT : REPLAY_ON_REAL;
-	return c;
+	return (struct replay_choice){.on = (enum replay_on)s->set.number[SET_REPLAY_DEVICE]};
 }
 
-static struct err *choose_soft(const struct sbt_meta *meta, enum replay_on on, bool *ret)
+/* Without a choice for replays, what `--gpu` says counts, else what the trace was recorded on. */
+static struct err *choose_soft(const struct session *s, const struct sbt_meta *meta, enum replay_on on, bool *ret)
 {
-	*ret = on == REPLAY_ON_SOFT || (on == REPLAY_ON_AUTO && meta->soft);
+	enum { GPU_AUTO, GPU_SOFT };
+	uint64_t gpu = s->set.number[SET_GPU];
+
+	*ret = on == REPLAY_ON_SOFT || (on == REPLAY_ON_AUTO && (gpu == GPU_AUTO ? meta->soft : gpu == GPU_SOFT));
 	if (*ret || gpu_has_driver())
 		return NULL;
 	return err_cure(err_new(ERR_STATE, "the trace was recorded on %s, and there is no NVIDIA driver on this machine",
@@ -58,14 +58,13 @@ static struct err *find_window(const struct session *s, unsigned i, uint64_t *re
 		"Record it with memory: `tsdb record --memory all`, or `set capture memory all` before `capture start`");
 }
 
-struct err *replay_choice_settle(const struct session *s, struct replay_choice *c)
+struct err *replay_device_check(const struct session *s, const struct replay_choice *c)
 {
-	const struct sbt_meta *meta = sbt_reader_meta(s->trace.reader);
+	uint64_t first, last;
 	bool soft;
 
-	TRY(choose_soft(meta, c->on, &soft));
-	c->on = soft ? REPLAY_ON_SOFT : REPLAY_ON_REAL;
-	return NULL;
+	TRY(find_window(s, c->window, &first, &last));
+	return choose_soft(s, sbt_reader_meta(s->trace.reader), c->on, &soft);
 }
 
 /* ---- open, close -------------------------------------------------------------------------------------------------- */
@@ -81,7 +80,7 @@ struct err *replay_device_open(struct session *s, const struct replay_choice *c,
 
 	*ret = NULL;
 	TRY(find_window(s, c->window, &o.first, &o.last));
-	TRY(choose_soft(meta, c->on, &soft));
+	TRY(choose_soft(s, meta, c->on, &soft));
 	replayer = gpu_replayer_path();
 	if (!replayer)
 		return err_cure(err_new(ERR_UNSUPPORTED, "tsdb-replayer is not installed, so commands cannot be executed again"),

@@ -16,6 +16,7 @@ struct replay_choice {
 	enum replay_on on;
 	unsigned window; /* which of the trace's windows, from 0 */
 	bool touched, any_device;
+	bool strict; /* auto, too, is an error when it cannot be had */
 };
 
 /* A parameter that the user replaced. */
@@ -41,8 +42,8 @@ struct replay_device {
 struct err *replay_on_parse(const char *word, enum replay_on *ret) TS_CHECK;
 /* What `set replay device` and `--gpu` say. */
 struct replay_choice replay_choice_default(const struct session *s);
-/* Makes auto one of soft and real; without such a device an error with the cure. */
-struct err *replay_choice_settle(const struct session *s, struct replay_choice *c) TS_CHECK;
+/* What can be known before trying: ERR_INCOMPLETE, ERR_NOT_FOUND, ERR_STATE as below. */
+struct err *replay_device_check(const struct session *s, const struct replay_choice *c) TS_CHECK;
 /* Opens the device for a window of the open trace. ERR_INCOMPLETE: the trace cannot be executed; ERR_STATE or ERR_UNSUPPORTED: no such device here.
  * All with the cure. Not for REPLAY_ON_NONE. */
 struct err *replay_device_open(struct session *s, const struct replay_choice *c, struct replay_device **ret) TS_CHECK;

@@ -259,11 +259,10 @@ int tool_replay(struct session *s, int argc, char **argv)
 {
 	struct tool_replay t = {.s = s, .choice = replay_choice_default(s)};
 	struct err *e = take_options(&t, argc, argv);
-	/* "auto" must not fall back to the state alone here */
+
+	t.choice.strict = true;
 	if (!e)
 		e = trace_open(s, t.file);
-	if (!e && t.choice.on == REPLAY_ON_AUTO)
-		e = replay_choice_settle(s, &t.choice);
 	if (!e)
 		e = run_windows(&t);
 	if (!e && t.bare)

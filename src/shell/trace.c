@@ -92,15 +92,19 @@ struct err *trace_replay(struct session *s, const struct replay_choice *c)
 	struct replay_executor ex;
 	struct err *e = NULL;
 
-	trace_replay_end(s);
 	if (chosen.on != REPLAY_ON_NONE)
+		e = replay_device_check(s, &chosen);
+	if (!e)
+		trace_replay_end(s); /* two at a time may be too much for the device's memory */
+	if (!e && chosen.on != REPLAY_ON_NONE)
 		e = replay_device_open(s, &chosen, &rd);
-	if (e && (chosen.on != REPLAY_ON_AUTO || e->code == ERR_INTERRUPTED || e->code == ERR_NOT_FOUND))
+	if (e && (chosen.strict || chosen.on != REPLAY_ON_AUTO || e->code == ERR_INTERRUPTED || e->code == ERR_NOT_FOUND))
 		return e;
 	if (e) {
 		out_printf(s->out, "The state alone is replayed: %s.\n", e->what);
 		err_free(e);
 	}
+	trace_replay_end(s);
 	if (rd)
 		ex = device_executor(rd->d);
 	e = replay_open(&s->trace.replay, s->trace.reader, rd ? &ex : NULL);

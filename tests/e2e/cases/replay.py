@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -291,3 +292,45 @@ def test_two_windows(t):
         r = t.tsdb('replay', name)
         t.equal(r.status, 0, f'replay {name}')
         t.match(r'^([1-9]\d*) of \1 allocations identical', r.out)
+
+
+CLOCK_CU = r"""
+#include <cstdio>
+__global__ void tick(unsigned long long *out) { unsigned long long t; asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t)); *out = t; }
+int main()
+{
+	unsigned long long *d, *kept, h;
+	cudaMalloc(&d, 8);
+	cudaMalloc(&kept, 8);
+	cudaMemset(kept, 7, 8);
+	tick<<<1, 1>>>(d);
+	cudaMemcpy(&h, d, 8, cudaMemcpyDeviceToHost);
+	return h == 0;
+}
+"""
+
+
+def test_difference_is_status_3(t):
+    """What a kernel takes from a clock is another value each time."""
+    nvcc = shutil.which('nvcc') or shutil.which('/usr/local/cuda/bin/nvcc')
+    if not nvcc:
+        raise Skip('no nvcc')
+    with open(t.path('tick.cu'), 'w', encoding='ascii') as f:
+        f.write(CLOCK_CU)
+    t.equal(t.run([nvcc, '-cudart', 'shared', '-gencode', 'arch=compute_75,code=compute_75', '-o', 'tick', 'tick.cu']).status, 0, 'nvcc')
+    t.equal(t.tsdb('record', '--gpu', t.gpu, '-o', 't.sbt', './tick').status, 0, 'record')
+    r = t.tsdb('replay', 't.sbt')
+    t.equal((r.status, r.err), (3, ''), 'replay')
+    t.match(r'^1 of 2 allocations identical, 0 of 1 outputs identical\n  #\d+ is the first output that differs\n  0x[0-9a-f]+, 8 bytes, differs', r.out)
+    t.match(r'^Not verified: the replay differs from the recording\.$', r.out)
+    r = t.tsdb('replay', 't.sbt', '--json')
+    j = json.loads(r.out)
+    t.equal((r.status, j['verified'], j['windows'][0]['verified'], len(j['windows'][0]['differences'])), (3, False, False, 1), 'json')
+
+
+def test_gpu_option(t):
+    """--gpu is about programs: a replay that cannot be had there is none on a device."""
+    recorded(t, 'vecadd', options=['--memory', 'none'])
+    r = t.tsdb('--gpu', t.gpu, '--batch', '-ex', 'replay start', '-ex', 'replay step', 't.sbt')
+    t.equal(r.status, 0, 'exit status')
+    t.match(r'^The state alone is replayed', r.out)
