@@ -2,6 +2,7 @@
 """Replay on a device: programs recorded with memory, executed again, compared, stepped, watched, changed."""
 import json
 import os
+import random
 import re
 import shutil
 import sys
@@ -334,3 +335,42 @@ def test_gpu_option(t):
     r = t.tsdb('--gpu', t.gpu, '--batch', '-ex', 'replay start', '-ex', 'replay step', 't.sbt')
     t.equal(r.status, 0, 'exit status')
     t.match(r'^The state alone is replayed', r.out)
+
+
+def test_memory_is_the_same_however_one_gets_there(t):
+    """Random walks: step, reverse-step, goto, until and runs to breakpoints, with all memory read at each stop."""
+    recorded(t)
+    lo, hi = find(t, 'scale<<<'), find(t, 'copy d2h') - 1
+    addrs = sorted(set(re.findall(r'alloc device 16384 bytes (0x[0-9a-f]+)', t.tsdb('view', 't.sbt').out)))
+    t.equal(len(addrs), 3, 'allocations')
+    look = ['replay status --json'] + [f'print {{x32[4096]}}{a}' for a in addrs]
+    known = {}
+    for seed in range(3):
+        rng = random.Random(seed)
+        at, lines = lo, ['set print elements 0', 'break kernel accumulate', f'replay goto {lo}', *look]
+        for _ in range(25):
+            move = rng.randrange(5)
+            if move == 0 and at < hi:
+                n = rng.randint(1, min(9, hi - at))
+                at, line = at + n, f'replay step {n}'
+            elif move == 1 and at > lo:
+                n = rng.randint(1, min(9, at - lo))
+                at, line = at - n, f'replay reverse-step {n}'
+            elif move == 2 and at < hi:
+                at = rng.randint(at + 1, hi)
+                line = f'replay until {at}'
+            elif move == 3: # where that ends is not known here: from a known place, and back to one
+                lines += [f'replay goto {(lo + hi) // 2}', rng.choice(('replay continue', 'reverse-continue')), *look]
+                at, line = lo, f'replay goto {lo}'
+            else:
+                at = rng.randint(lo, hi)
+                line = f'replay goto {at}'
+            lines += [line, *look]
+        with open(t.path('walk'), 'w', encoding='ascii') as f:
+            f.write('\n'.join(lines) + '\n')
+        r = t.tsdb('--batch', '--no-init', '-x', 'walk', 't.sbt')
+        stops = re.findall(r'^{"seq":(\d+).*\n\$\d+ = (.*)\n\$\d+ = (.*)\n\$\d+ = (.*)$', r.out, re.M)
+        t.check(len(stops) > 20, f'{len(stops)} stops: {r.err}')
+        for seq, *contents in stops:
+            t.check(known.setdefault(seq, contents) == contents, f'memory at #{seq} depends on the way there')
+    t.check(len(known) > 20, 'places')
