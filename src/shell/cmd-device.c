@@ -19,7 +19,6 @@
 #include "state/state.h"
 
 enum {
-	STATUS_DIFFERS = 3,
 	CODE_MAX = 8 << 20,	 /* bytes of a replacement */
 	SWAP_SHOWN = 8,		 /* differences shown of one allocation */
 	SWAP_COMPARED = 4 << 20, /* bytes of one allocation that are compared value by value */
@@ -79,7 +78,7 @@ static void verdict(struct session *s, const struct replay_device *rd, const str
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	if (!ok && s->batch)
-		s->quit_status = STATUS_DIFFERS;
+		s->quit_status = REPLAY_STATUS_DIFFERS;
 }
 
 const char cmd_replay_verify_help[] =
@@ -103,7 +102,7 @@ struct err *cmd_replay_verify(struct session *s, const struct cmd_args *a)
 			",\"outputs_identical\":%" PRIu64 ",\"verified\":%s}\n", v.sums.pieces, v.sums.same, v.sums.unchecked, v.sums.outputs,
 			v.sums.outputs_same, device_verified_ok(&v) ? "true" : "false");
 	if (a->json && !device_verified_ok(&v) && s->batch)
-		s->quit_status = STATUS_DIFFERS;
+		s->quit_status = REPLAY_STATUS_DIFFERS;
 	if (!a->json)
 		verdict(s, rd, &v);
 	device_verified_free(&v);
@@ -126,7 +125,7 @@ static struct err *run_partial(struct session *s, const struct partial *p)
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	if (!partial_ok(&r) && s->batch)
-		s->quit_status = STATUS_DIFFERS;
+		s->quit_status = REPLAY_STATUS_DIFFERS;
 	partial_free(&r);
 	stop = (struct replay_stop){.why = REPLAY_STEPPED, .seq = replay_seq(s->trace.replay)};
 	replay_tell(s, &stop);

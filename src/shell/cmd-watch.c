@@ -211,22 +211,20 @@ static void add_piece(struct diff *d, unsigned side, uint64_t addr, uint64_t siz
 	d->p[d->n++].in[side] = true;
 }
 
-/* The allocations live at one side, with their hashes; the device goes there. */
+/* The allocations live at one side. */
 static struct err *take_side(struct diff *d, unsigned side)
 {
 	struct state_alloc al;
 	struct state *st;
 
-	if (d->at[side] < d->rd->first && d->rd->first > 1)
-		TRY(state_at(&st, d->s->trace.reader, d->rd->first - 1));
-	else
-		TRY(state_at(&st, d->s->trace.reader, d->at[side]));
+	TRY(state_at(&st, d->s->trace.reader, d->at[side]));
 	for (unsigned i = 0; state_alloc(st, i, &al); i++)
 		add_piece(d, side, al.addr, al.size, al.alloc_seq);
 	state_free(st);
 	return NULL;
 }
 
+/* The hashes of those live at both; the device goes there. */
 static struct err *hash_side(struct diff *d, unsigned side)
 {
 	TRY(device_seek(d->rd->d, d->at[side]));

@@ -9,6 +9,8 @@
 #include "replay/device.h"
 #include "shell/session.h"
 
+#define REPLAY_STATUS_DIFFERS 3 /* exit status when a replay is not what was recorded */
+
 /* As in `set replay device`. */
 enum replay_on { REPLAY_ON_AUTO, REPLAY_ON_SOFT, REPLAY_ON_REAL, REPLAY_ON_NONE };
 

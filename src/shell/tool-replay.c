@@ -14,8 +14,6 @@
 #include "shell/trace.h"
 #include "shell/words.h"
 
-enum { STATUS_DIFFERS = 3 };
-
 struct tool_replay {
 	struct session *s;
 	struct replay_choice choice;
@@ -283,5 +281,5 @@ int tool_replay(struct session *s, int argc, char **argv)
 	buf_free(&t.out);
 	if (e)
 		out_error(s->out, e);
-	return e ? 1 : t.differs ? STATUS_DIFFERS : 0;
+	return e ? 1 : t.differs ? REPLAY_STATUS_DIFFERS : 0;
 }
