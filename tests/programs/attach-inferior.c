@@ -197,12 +197,14 @@ static void *exec_thread(void *arg)
 	char **a = arg;
 
 	execv(a[0], a);
+	perror(a[0]);
 	_exit(98);
 }
 
 static int do_exec(char **a)
 {
 	execv(a[0], a);
+	perror(a[0]);
 	return 98;
 }
 

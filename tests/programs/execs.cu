@@ -12,7 +12,9 @@ int main(int argc, char **argv)
 		count<<<1, 32>>>(n, 1);
 	printf("execs: %s counted %d\n", argc > 1 ? argv[1] : "first", counter_value(n));
 	fflush(stdout);
-	if (argc == 1)
+	if (argc == 1) {
 		execl("/proc/self/exe", argv[0], "second", NULL);
+		perror("execs: exec");
+	}
 	return 5;
 }

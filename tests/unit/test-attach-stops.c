@@ -236,7 +236,8 @@ static void execs(void **state)
 
 		must(inferior_resume(inf, false));
 		ev = next_event(inf);
-		assert_int_equal(ev.kind, INFERIOR_EXECED);
+		if (ev.kind != INFERIOR_EXECED)
+			fail_msg("%s: event %d, status %d", how[i], (int)ev.kind, ev.status);
 		assert_int_equal(inferior_pid(inf), pid);
 		assert_exited(run_to_end(inf), 9);
 		inferior_free(inf);
