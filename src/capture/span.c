@@ -250,11 +250,10 @@ static bool end_of(void *arg, struct live *l)
 /* With the gate shut. */
 static void end(struct thread *t, uint64_t last, bool at_stop)
 {
+	/* No device_load() here: compiling the hash kernels while the process exits hangs in the driver (580.159, every time). */
 	struct ending e = { .t = t };
 	const bool quiet = gate_quiet(t, at_stop, PATIENCE);
 	const bool collected = device_collect(&span.set);
-	if (collected)
-		device_load(&span.set);
 	e.last = last ? last : atomic_load(&agent.control->next_seq) - 1;
 	shadow_wait();
 	if (!quiet || !collected || !device_idle(&span.set, PATIENCE)) {
