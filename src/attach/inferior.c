@@ -208,7 +208,8 @@ struct err *inferior_kill(struct inferior *inf)
 
 	if (!inf->alive)
 		return NULL;
-	kill(inf->pid, SIGKILL);
+	if (!inf->died) /* reaped already, the pid may be another's */
+		kill(inf->pid, SIGKILL);
 	reaped = inf->died || reap_all(inf);
 	inf->alive = inf->running = inf->at_agent = inf->died = false;
 	inf->event_tid = 0;

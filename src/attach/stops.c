@@ -339,7 +339,8 @@ static void next_queued(struct inferior *inf, struct inferior_event *ev)
 	memmove(inf->queue, inf->queue + 1, --inf->nqueue * sizeof(*inf->queue));
 }
 
-/* One round: acts on everything that is there. True when *ev was filled or the inferior died. */
+/* One round: acts on what is there, until something is to be told. What a thread did before it stopped or died is told first, so
+ * that an exec never hides behind the end of the new program. True when *ev was filled, an event was queued or the inferior died. */
 static bool look(struct inferior *inf, struct inferior_event *ev)
 {
 	struct tracee *t;
@@ -356,7 +357,7 @@ static bool look(struct inferior *inf, struct inferior_event *ev)
 		} else {
 			break;
 		}
-		if (ev->kind != INFERIOR_NONE)
+		if (ev->kind != INFERIOR_NONE || inf->nqueue)
 			return true;
 	}
 	if (inf->interrupt) {
@@ -373,7 +374,7 @@ static void wait_for(struct inferior *inf, int timeout_ms, struct inferior_event
 	struct wait_hold h;
 
 	wait_hold(&h);
-	while (!look(inf, ev) && !inf->nqueue) {
+	while (!look(inf, ev)) {
 		uint64_t now = monotonic_ms();
 		int left = 1000;
 
@@ -429,9 +430,9 @@ struct err *inferior_wait(struct inferior *inf, int timeout_ms, struct inferior_
 		wait_for(inf, timeout_ms, ret);
 	if (ret->kind != INFERIOR_NONE)
 		settle(inf, ret);
-	else if (inf->nqueue)
-		next_queued(inf, ret);
-	if (inf->died)
+	if (inf->nqueue && (ret->kind == INFERIOR_NONE || inf->died))
+		next_queued(inf, ret); /* a death is told by the next call */
+	else if (inf->died)
 		report_death(inf, ret);
 	return NULL;
 }
