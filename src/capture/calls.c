@@ -217,6 +217,8 @@ static void number(struct call *c, const void *frame)
 	c->cmd.seq = take_seq(t);
 	if (__builtin_expect(window_watched(), 0))
 		window_enter(c);
+	if (__builtin_expect(span_watched(), 0) && !late)
+		span_numbered(c);
 	take_stack(c, frame);
 	if (__builtin_expect(stop_watched(), 0))
 		stop_at(c, false);

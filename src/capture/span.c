@@ -34,6 +34,7 @@ static struct {
 	uint64_t first;
 	_Atomic uint32_t incomplete;
 	_Atomic uint32_t over;	  /* the program leaves */
+	_Atomic uint32_t overrun; /* commands behind the window were let through: a stream was being captured */
 	struct spin noting;
 	struct device_set set; /* only with the gate shut */
 } span;
@@ -83,7 +84,7 @@ static bool window_wants(const struct call *c)
 	if (state == TSDB_WINDOW_OPEN || !c)
 		return state == TSDB_WINDOW_OPEN;
 	if (w->kind == TSDB_WINDOW_SEQ)
-		return atomic_load(&agent.control->next_seq) >= w->first;
+		return atomic_load(&agent.control->next_seq) >= w->first && atomic_load(&agent.control->next_seq) <= w->last;
 	return w->kind == TSDB_WINDOW_KERNEL && c->cmd.kind == SBT_LAUNCH && c->kernel && stop_window_matches(c->kernel);
 }
 
@@ -179,6 +180,7 @@ static void begin(struct thread *t)
 {
 	struct tsdb_control *ctl = agent.control;
 	atomic_store(&span.incomplete, 0);
+	atomic_store(&span.overrun, 0);
 	ctl->text2[0] = '\0';
 	if (!is_allowed(t)) {
 		refuse(t, "");
@@ -247,6 +249,14 @@ static bool end_of(void *arg, struct live *l)
 	return false;
 }
 
+/* Commands that have a number behind the window wait for the span's end: the driver has none of them. */
+static uint64_t last_given(void)
+{
+	const uint64_t last = atomic_load(&agent.control->next_seq) - 1, window = window_last();
+	const bool exact = window && !atomic_load(&agent.control->span) && !atomic_load(&span.overrun);
+	return exact && window < last ? window : last;
+}
+
 /* With the gate shut. */
 static void end(struct thread *t, uint64_t last, bool at_stop)
 {
@@ -254,7 +264,7 @@ static void end(struct thread *t, uint64_t last, bool at_stop)
 	struct ending e = { .t = t };
 	const bool quiet = gate_quiet(t, at_stop, PATIENCE);
 	const bool collected = device_collect(&span.set);
-	e.last = last ? last : atomic_load(&agent.control->next_seq) - 1;
+	e.last = last ? last : last_given();
 	shadow_wait();
 	if (!quiet || !collected || !device_idle(&span.set, PATIENCE)) {
 		span_note("work on the device did not end when the window ended");
@@ -362,6 +372,19 @@ void span_before(struct call *c)
 	}
 	if (c->cmd.kind == SBT_CTX_DESTROY)
 		shadow_wait();
+}
+
+void span_numbered(struct call *c)
+{
+	if (!atomic_load(&span_open) || atomic_load(&agent.control->span))
+		return;
+	const uint64_t last = window_last();
+	if (!last || c->cmd.seq <= last)
+		return;
+	if (atomic_load(&calls_captures))
+		atomic_store(&span.overrun, 1); /* the device must not be waited for */
+	else
+		span_end(c->t, 0, false);
 }
 
 void span_enter(struct call *c)

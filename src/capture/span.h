@@ -36,7 +36,9 @@ static inline bool span_passes(uint16_t kind)
 }
 /* The thread is about to give its command a number: begins or ends the span. */
 void span_before(struct call *c);
-/* The command has its number, and the user has had his stop. */
+/* The command has its number: when that is behind the window, the span ends before the driver gets the command. */
+void span_numbered(struct call *c);
+/* The user has had his stop. */
 void span_enter(struct call *c);
 /* The driver is done with it. */
 void span_exit(struct call *c);

@@ -28,12 +28,28 @@ static void open_at(struct tsdb_window *w, uint64_t seq)
 		atomic_store(&w->opened_seq, seq);
 }
 
+/* seq 0: with the newest number there is. Who has one knows by then, or is in; who gets one later sees that the window is over. */
 static bool close_at(struct tsdb_window *w, uint64_t seq)
 {
 	if (!move(w, TSDB_WINDOW_OPEN, TSDB_WINDOW_DONE))
 		return false;
-	atomic_store(&w->closed_seq, seq);
+	if (!seq)
+		seq = atomic_load(&agent.control->next_seq) - 1;
+	atomic_store(&w->closed_seq, seq ? seq : 1); /* 0: not yet known, see window_last() */
 	return true;
+}
+
+uint64_t window_last(void)
+{
+	struct tsdb_window *w = &agent.control->window;
+	uint64_t seq = 0;
+	if (w->kind == TSDB_WINDOW_SEQ)
+		return w->last;
+	if (w->kind == TSDB_WINDOW_NONE || atomic_load(&w->state) != TSDB_WINDOW_DONE)
+		return 0;
+	while (!(seq = atomic_load(&w->closed_seq)) && agent_live())
+		__builtin_ia32_pause();
+	return seq;
 }
 
 static void kernel_window(struct tsdb_window *w, struct call *c)
@@ -45,7 +61,7 @@ static void kernel_window(struct tsdb_window *w, struct call *c)
 		return;
 	c->cmd.flags |= SBT_F_WINDOW;
 	if (match && atomic_fetch_add(&w->seen, 1) + 1 >= w->count)
-		c->window_closed = close_at(w, c->cmd.seq);
+		c->window_closed = close_at(w, 0);
 }
 
 static void seq_window(struct tsdb_window *w, struct call *c)
@@ -54,8 +70,8 @@ static void seq_window(struct tsdb_window *w, struct call *c)
 		open_at(w, c->cmd.seq);
 	if (c->cmd.seq >= w->first && c->cmd.seq <= w->last)
 		c->cmd.flags |= SBT_F_WINDOW;
-	if (c->cmd.seq >= w->last)
-		c->window_closed = close_at(w, c->cmd.seq);
+	if (c->cmd.seq >= w->last) /* the last number itself may be another record's */
+		c->window_closed = close_at(w, w->last);
 }
 
 void window_enter(struct call *c)
@@ -97,7 +113,7 @@ void window_pop(struct thread *t)
 	if (t->nvtx_depth-- != t->window_depth)
 		return;
 	t->window_depth = 0;
-	if (close_at(w, atomic_load(&agent.control->next_seq) - 1)) {
+	if (close_at(w, 0)) {
 		span_end(t, 0, false);
 		stop_window_done(t);
 	}

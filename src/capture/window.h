@@ -17,6 +17,8 @@ static inline bool window_watched(void)
 }
 /* The command has its seq: opens the window, flags the command, closes the window as the case may be. */
 void window_enter(struct call *c);
+/* The last number of the window, once it is known; 0 before, and without a window. */
+uint64_t window_last(void);
 /* The thread pushed or is about to pop an NVTX range. */
 void window_push(struct thread *t, const char *name);
 void window_pop(struct thread *t);

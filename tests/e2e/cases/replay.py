@@ -50,6 +50,29 @@ def test_examples_are_identical(t):
         t.match(r'^Verified\.$', r.out, prog)
 
 
+def test_windows_end_where_they_say(t):
+    """A window takes in its last command and nothing of the next one, also where its last number is a kernel's definition."""
+    for prog in 'transformer', 'pipeline':
+        try:
+            program(prog)
+        except Skip:
+            continue
+        recorded(t, prog)
+        lines = t.tsdb('view', 't.sbt').out
+        defs = [int(x) for x in re.findall(r'^#(\d+) kernel_def ', lines, re.M)]
+        launches = [int(x) for x in re.findall(r'^#(\d+) \w+<<<', lines, re.M)]
+        first = launches[0] - 2
+        mid = launches[len(launches) // 2]
+        windows = [f'seq {first}-{defs[-1]}', f'seq {defs[0]}-{launches[0]}', f'seq {first}-{mid}', f'seq {mid}-{mid + 9}',
+                   'kernel * count 1', 'kernel * count 7']
+        for w in windows:
+            r = t.session(prog, f'capture window {w}', 'run', 'continue')
+            t.equal(r.status, 0, f'{prog}: {w}')
+            v = t.tsdb('replay', f'{prog}.sbt', '--verify')
+            t.equal(v.status, 0, f'{prog}: {w}: {v.both}')
+            t.match(r'^Verified\.$', v.out, f'{prog}: {w}')
+
+
 def test_json(t):
     recorded(t)
     r = t.tsdb('replay', '--json', 't.sbt')
