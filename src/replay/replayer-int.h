@@ -333,6 +333,8 @@ void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same);
 
 /* ---- replayer-execute.c ------------------------------------------------------------------------------------------------- */
 
+/* Whether there is a way to execute commands of c's kind, or none is needed. */
+bool execute_knows(const struct sbt_cmd *c);
 /* Submits c. */
 struct err *execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 /* The user's writes at positions first to last. */

@@ -86,6 +86,11 @@ static void scan_note(struct rp *rp, const struct sbt_cmd *c)
 	size_t n = 0;
 
 	(void)contents_of(rp, c->seq, &n);
+	if (!execute_knows(c)) {
+		window_note(rp, true, "#%llu %s: this replayer cannot execute commands of this kind", seq,
+			sbt_kind(c->kind) ? sbt_kind(c->kind)->name : "of an unknown kind");
+		return;
+	}
 	switch (c->kind) {
 	case SBT_UNREPLAYABLE:
 		window_note(rp, true, "#%llu %.*s: not executed again%s", seq, (int)c->u.unreplayable.call.len,

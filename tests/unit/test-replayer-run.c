@@ -679,6 +679,30 @@ static void names_what_cannot_be_placed(void **state)
 	stop();
 }
 
+/* Work that there is no way to execute is told when the trace is opened, and refused when its turn comes; never passed over. */
+static void refuses_a_kind_without_a_way(void **state)
+{
+	make_trace(PLAIN);
+	start("TSDB_REPLAYER_LACKS", "fill");
+	open_trace();
+	reply();
+	assert_int_equal(((const struct replayer_opened *)(const void *)peer.body)->unrepeatable, 2); /* and the host function */
+	peer.body[peer.n] = 0;
+	assert_non_null(strstr((const char *)(peer.body + sizeof(struct replayer_opened)), "#16 fill: this replayer cannot execute"));
+	for (uint64_t seq = FIRST; seq <= 15; seq++) {
+		step(seq);
+		reply();
+	}
+	step(16);
+	assert_int_equal(refusal()->code, REPLAYER_E_REFUSED);
+	assert_int_equal(refusal()->seq, 16);
+	assert_non_null(strstr((const char *)(refusal() + 1), "#16 fill: this replayer cannot execute"));
+	run(last_seq);
+	assert_int_equal(refusal()->code, REPLAYER_E_REFUSED);
+	stop();
+	unlink(trace_path);
+}
+
 static void refuses(void **state)
 {
 	struct replayer_open o = {.version = REPLAYER_VERSION, .first = FIRST, .last = 27};
@@ -725,6 +749,7 @@ int main(void)
 		cmocka_unit_test(names_the_command_that_hangs),
 		cmocka_unit_test(names_what_cannot_be_placed),
 		cmocka_unit_test(refuses),
+		cmocka_unit_test(refuses_a_kind_without_a_way),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
