@@ -22,6 +22,8 @@
 
 _Atomic int32_t calls_captures;
 _Atomic uint32_t calls_any;
+_Atomic uint64_t calls_fault_seq;
+_Atomic uint32_t calls_fault;
 
 #define CALL(name, ID, enter_fn, flags) \
 	[CUPTI_DRIVER_TRACE_CBID_##name] = { #name, CALL_HANDLED, flags, SBT_##ID, enter_fn, NULL },
@@ -274,6 +276,22 @@ static void end_sync(struct thread *t, struct call *c, CUresult result)
 	record_now(t, &cmd, 0);
 }
 
+/* Those errors that cuda.h says leave the process in an inconsistent state. */
+static void note_fault(const struct call *c)
+{
+	uint64_t none = 0;
+	switch (c->cmd.result) {
+	case CUDA_ERROR_ECC_UNCORRECTABLE: case CUDA_ERROR_ILLEGAL_ADDRESS: case CUDA_ERROR_LAUNCH_TIMEOUT: case CUDA_ERROR_ASSERT:
+	case CUDA_ERROR_HARDWARE_STACK_ERROR: case CUDA_ERROR_ILLEGAL_INSTRUCTION: case CUDA_ERROR_MISALIGNED_ADDRESS:
+	case CUDA_ERROR_INVALID_ADDRESS_SPACE: case CUDA_ERROR_INVALID_PC: case CUDA_ERROR_LAUNCH_FAILED:
+		if (atomic_compare_exchange_strong(&calls_fault_seq, &none, c->cmd.seq))
+			atomic_store(&calls_fault, c->cmd.result);
+		break;
+	default:
+		break;
+	}
+}
+
 void calls_exit(uint64_t *link, CUresult result, const void *frame)
 {
 	struct thread *t = tls.thread;
@@ -306,6 +324,8 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 		}
 	}
 	t->busy = false;
+	if (__builtin_expect(result != CUDA_SUCCESS, 0) && numbered && !c->skip)
+		note_fault(c);
 	if (__builtin_expect(c->window_closed || (span_watched() && c->cmd.kind != SBT_LAUNCH), 0)) {
 		if (c->row->flags & CALL_FIRST || (c->cmd.kind == SBT_QUERY && !result))
 			span_waited(t);

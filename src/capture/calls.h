@@ -105,6 +105,10 @@ static inline bool call_stops_at_exit(const struct call_row *r)
 
 /* Whether the program has made a call that got a number. */
 extern _Atomic uint32_t calls_any;
+/* The first command that was answered with a fault of the device's (it may come from any command before it), and that CUresult; 0: none.
+ * A context does not get over it. */
+extern _Atomic uint64_t calls_fault_seq;
+extern _Atomic uint32_t calls_fault;
 /* Stream captures going on in the process; while 0 nothing is asked about capturing. */
 extern _Atomic int32_t calls_captures;
 

@@ -93,7 +93,7 @@ static bool is_busy(void *arg, uint64_t key, uint64_t value)
 	return b->busy;
 }
 
-static bool idle(struct device_ctx *d, unsigned tenths)
+static CUresult idle(struct device_ctx *d, unsigned tenths)
 {
 	for (unsigned tries = 0; tries < 100 + tenths * 1000; tries++) {
 		struct busy b = { .ctx = d->id };
@@ -102,26 +102,37 @@ static bool idle(struct device_ctx *d, unsigned tenths)
 			b.busy = OWN(driver.cuStreamQuery(CU_STREAM_LEGACY)) == CUDA_ERROR_NOT_READY;
 		/* What is left is streams that nobody told us of. */
 		if (!b.busy)
-			return !OWN(driver.cuCtxSynchronize());
+			return OWN(driver.cuCtxSynchronize());
 		if (!agent_live())
-			return false;
+			return CUDA_ERROR_NOT_READY;
 		if (tries >= 100)
 			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
 	}
-	return false;
+	return CUDA_ERROR_NOT_READY;
 }
 
-bool device_idle(struct device_set *s, unsigned tenths)
+/* Why device_enter() failed: in a context that has faulted no stream can be made. */
+static CUresult trouble(struct device_ctx *d)
 {
-	bool good = true;
-	for (unsigned i = 0; i < s->n && good; i++) {
-		good = device_enter(&s->ctx[i]);
-		if (good) {
-			good = idle(&s->ctx[i], tenths);
-			device_leave();
-		}
+	CUcontext was;
+	CUresult r = OWN(driver.cuCtxPushCurrent_v2(d->handle));
+	if (r)
+		return r;
+	r = OWN(driver.cuCtxSynchronize());
+	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+	return r ? r : CUDA_ERROR_UNKNOWN;
+}
+
+CUresult device_idle(struct device_set *s, unsigned tenths)
+{
+	CUresult r = CUDA_SUCCESS;
+	for (unsigned i = 0; i < s->n && !r; i++) {
+		if (!device_enter(&s->ctx[i]))
+			return trouble(&s->ctx[i]);
+		r = idle(&s->ctx[i], tenths);
+		device_leave();
 	}
-	return good;
+	return r;
 }
 
 bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n)

@@ -38,8 +38,9 @@ struct device_ctx *device_find(struct device_set *s, uint32_t id);
 /* Makes the context current to this thread, with its stream; device_leave() takes that back. */
 bool device_enter(struct device_ctx *d);
 void device_leave(void);
-/* Waits until all the work of all contexts is done: polls, so that a stream that never ends is given up after tenths of a second. */
-bool device_idle(struct device_set *s, unsigned tenths);
+/* Waits until all the work of all contexts is done: polls, so that a stream that never ends is given up after tenths of a second
+ * (CUDA_ERROR_NOT_READY). Other errors are the device's: it has faulted, say. */
+CUresult device_idle(struct device_set *s, unsigned tenths);
 /* Loads the kernels that hash memory, into contexts that lack them. Takes milliseconds. */
 void device_load(struct device_set *s);
 /* Within device_enter(): reads memory, with the work on it done. */

@@ -115,7 +115,7 @@ static void wait_for_kernels(void)
 		return;
 	if (driver.cuThreadExchangeStreamCaptureMode)
 		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
-	if (!device_collect(&set) || !device_idle(&set, PATIENCE))
+	if (!device_collect(&set) || device_idle(&set, PATIENCE))
 		span_note("work on the device did not end, so managed memory was recorded while it may have been written");
 	if (driver.cuThreadExchangeStreamCaptureMode)
 		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));

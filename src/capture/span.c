@@ -6,6 +6,7 @@
  */
 #include "capture/span.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include "capture/bulk.h"
@@ -53,6 +54,23 @@ void span_note(const char *sentence)
 		ctl->text2[sizeof(ctl->text2) - 1] = '\0';
 	}
 	spin_unlock(&span.noting);
+}
+
+/* r: of device_idle(). */
+static void note_not_idle(CUresult r, const char *when)
+{
+	const uint64_t seq = atomic_load(&calls_fault_seq);
+	char text[TSDB_TEXT_MAX];
+	if (r == CUDA_ERROR_NOT_READY)
+		snprintf(text, sizeof(text), "work on the device did not end when the window %s", when);
+	else if (seq)
+		snprintf(text, sizeof(text),
+			"the device has faulted (CUDA error %u, first told by #%llu): its memory could not be read when the window %s",
+			atomic_load(&calls_fault), (unsigned long long)seq, when);
+	else
+		snprintf(text, sizeof(text), "the device answered with CUDA error %u: its memory could not be read when the window %s",
+			(unsigned)r, when);
+	span_note(text);
 }
 
 static uint64_t monotonic_ns(void)
@@ -196,8 +214,10 @@ static void begin(struct thread *t)
 		return;
 	}
 	/* Before the first command nothing runs, and a context that is just being made cannot be asked or entered. */
-	if (atomic_load(&calls_any) && !device_idle(&span.set, PATIENCE)) {
-		refuse(t, "work on the device did not end, so memory could not be recorded");
+	const CUresult r = atomic_load(&calls_any) ? device_idle(&span.set, PATIENCE) : CUDA_SUCCESS;
+	if (r) {
+		note_not_idle(r, "began");
+		refuse(t, "");
 		return;
 	}
 	if (live_incomplete())
@@ -266,8 +286,9 @@ static void end(struct thread *t, uint64_t last, bool at_stop)
 	const bool collected = device_collect(&span.set);
 	e.last = last ? last : last_given();
 	shadow_wait();
-	if (!quiet || !collected || !device_idle(&span.set, PATIENCE)) {
-		span_note("work on the device did not end when the window ended");
+	const CUresult r = quiet && collected ? device_idle(&span.set, PATIENCE) : CUDA_ERROR_NOT_READY;
+	if (r) {
+		note_not_idle(r, "ended");
 	} else {
 		payload_poll(t, true);
 		live_each(end_of, &e);

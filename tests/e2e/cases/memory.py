@@ -137,3 +137,17 @@ def test_full_disk(t):
     t.sentence(r, r'the capture has ended at #\d+.*')
     t.equal(len([x for x in r.err.splitlines() if 'capture has ended' in x]), 1, 'sentences')
     t.check(t.tsdb('view', 't.sbt').status in (0, 1), 'view')
+
+
+def test_fault_is_told(t):
+    """A kernel that faults takes the device's memory with it: that is said, and everything else is in the trace."""
+    r = t.record('bad_address')
+    t.equal(r.status, 0, 'the program\'s status')
+    sync = re.search(r'^#(\d+) sync ctx', t.tsdb('view', 't.sbt').out, re.M)
+    t.check(sync, 'the wait that was told')
+    t.match(rf'the device has faulted \(CUDA error 700, first told by #{sync[1]}\): its memory could not be read when the window ended$', r.err)
+    t.no_match(r'did not end', r.err)
+    out = t.tsdb('view', 't.sbt').out
+    t.match(r'^#\d+ stray<<<\(1,1,1\),\(32,1,1\)>>>', out)
+    t.match(rf'^#\d+ sync_end #{sync[1]} = ERROR 700', out)
+    t.equal(reader(t, 't.sbt').windows(), [], 'windows')
