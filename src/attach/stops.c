@@ -128,6 +128,8 @@ static void on_fork(struct inferior *inf, struct tracee *t)
 static void on_exec(struct inferior *inf, struct tracee *t)
 {
 	tracee_remove_others(inf, t->tid);
+	t->has_pending = false; /* the old program's */
+	t->inject = 0;
 	inf->owes_served = false;
 	unwind_free(inf);
 	libraries_stale(inf);
@@ -182,6 +184,16 @@ static char thread_state(const struct inferior *inf, pid_t tid)
 	return p && p[1] == ' ' ? p[2] : 0;
 }
 
+/* A thread has gone without a word. When it is in the middle of exec it is the leader now, which we had seen stopped, and the event
+ * is still to come. */
+static void await_leader(struct inferior *inf)
+{
+	struct tracee *leader = tracee_find(inf, inf->pid);
+
+	if (leader && !leader->running && thread_state(inf, inf->pid) != 't')
+		leader->running = leader->asked = true;
+}
+
 /* Threads that will not stop: zombie leaders, and those in an uninterruptible sleep. */
 static void find_limbo(struct inferior *inf, bool late)
 {
@@ -192,8 +204,9 @@ static void find_limbo(struct inferior *inf, bool late)
 		if (!t->running || t->limbo)
 			continue;
 		state = thread_state(inf, t->tid);
-		if (!state && t->tid != inf->pid) { /* gone for good, its end was told to somebody else */
+		if (!state && t->tid != inf->pid) { /* gone for good: it has the leader's tid now, or its end was told to somebody else */
 			tracee_remove(inf, t);
+			await_leader(inf);
 			continue;
 		}
 		if (state == 'Z' || state == 'D' || state == 'X' || late)
@@ -402,7 +415,16 @@ static pid_t some_stopped(struct inferior *inf)
 	return inf->pid;
 }
 
-/* Every other thread is stopped, the terminal is ours. */
+static bool has_execed(const struct inferior *inf)
+{
+	for (unsigned i = 0; i < inf->nqueue; i++)
+		if (inf->queue[i].kind == INFERIOR_EXECED)
+			return true;
+	return false;
+}
+
+/* Every other thread is stopped, the terminal is ours. A stop that belonged to a program which another thread's exec has replaced
+ * meanwhile is not told: its thread is no more. */
 static void settle(struct inferior *inf, struct inferior_event *ev)
 {
 	stop_all(inf);
@@ -412,6 +434,11 @@ static void settle(struct inferior *inf, struct inferior_event *ev)
 	if (ev->kind == INFERIOR_STOP_INTERRUPT && ev->tid == inf->pid)
 		ev->tid = some_stopped(inf);
 	inf->running = false;
+	if (ev->kind != INFERIOR_STOP_INTERRUPT && has_execed(inf)) {
+		ev->kind = INFERIOR_NONE;
+		err_free(inferior_resume(inf, false));
+		return;
+	}
 	inf->stops++;
 	inf->event_tid = ev->tid;
 	inf->at_agent = ev->kind == INFERIOR_STOP_AGENT;
