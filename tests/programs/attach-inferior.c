@@ -220,6 +220,17 @@ static int do_exec_thread(char **a)
 	return 97;
 }
 
+/* The same while the leader sends itself signals, so that its stops and the exec meet. */
+static int do_exec_storm(char **a)
+{
+	pthread_t t;
+
+	signal(SIGUSR1, on_signal);
+	pthread_create(&t, NULL, exec_thread, a);
+	for (;;)
+		raise(SIGUSR1);
+}
+
 /* ---- children ---- */
 
 static int do_fork(char **a)
@@ -321,7 +332,7 @@ static const struct {
 	{"exit", do_exit}, {"signal", do_signal}, {"crash", do_crash}, {"catch", do_catch}, {"print", do_print},
 	{"env", do_env}, {"cwd", do_cwd}, {"cat", do_cat}, {"address", do_address}, {"sleep", do_sleep},
 	{"eintr", do_eintr}, {"storm", do_storm}, {"leader", do_leader}, {"threads", do_threads}, {"exec", do_exec},
-	{"exec-thread", do_exec_thread}, {"fork", do_fork}, {"clone", do_clone}, {"stopself", do_stopself}, {"stub", do_stub},
+	{"exec-thread", do_exec_thread}, {"exec-storm", do_exec_storm}, {"fork", do_fork}, {"clone", do_clone}, {"stopself", do_stopself}, {"stub", do_stub},
 };
 
 int main(int argc, char **argv)

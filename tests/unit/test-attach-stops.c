@@ -52,6 +52,13 @@ static unsigned interrupt_to_end(struct inferior *inf, struct inferior_event *re
 	}
 }
 
+static struct inferior_event run_on(struct inferior *inf)
+{
+	if (!inferior_running(inf))
+		must(inferior_resume(inf, false));
+	return next_event(inf);
+}
+
 static void exits(void **state)
 {
 	struct inferior *inf = launch(ARGS(A("exit"), A("3")));
@@ -244,6 +251,34 @@ static void execs(void **state)
 	}
 }
 
+static bool is_second_program(struct inferior *inf)
+{
+	char path[64], *line;
+	bool second;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", inferior_pid(inf));
+	line = read_file(path);
+	second = strcmp(line + strlen(line) + 1, "exec-storm") != 0;
+	free(line);
+	return second;
+}
+
+/* A stop of a thread that another thread's exec has ended is not told any more: not to the new program's account. */
+static void exec_meets_stops(void **state)
+{
+	for (int i = 0; i < 40; i++) {
+		struct inferior *inf = launch(ARGS(A("exec-storm"), A(built("tests/programs/attach-inferior")), A("exit"), A("9")));
+		struct inferior_event ev;
+
+		inferior_handle_signal(inf, SIGUSR1, true, true);
+		while ((ev = run_on(inf)).kind == INFERIOR_STOP_SIGNAL)
+			assert_false(is_second_program(inf));
+		assert_int_equal(ev.kind, INFERIOR_EXECED);
+		assert_exited(run_on(inf), 9);
+		inferior_free(inf);
+	}
+}
+
 static void leader_exits_first(void **state)
 {
 	struct inferior *inf = launch(ARGS(A("leader")));
@@ -317,7 +352,7 @@ int main(void)
 		cmocka_unit_test(exits), cmocka_unit_test(deadly_signals), cmocka_unit_test(dropped_signal),
 		cmocka_unit_test(rules), cmocka_unit_test(caught_signals), cmocka_unit_test(killed_from_outside),
 		cmocka_unit_test(interrupts), cmocka_unit_test(thread_storm), cmocka_unit_test(system_calls_restart),
-		cmocka_unit_test(forks), cmocka_unit_test(processes_by_clone), cmocka_unit_test(forks_interrupted), cmocka_unit_test(execs),
+		cmocka_unit_test(forks), cmocka_unit_test(processes_by_clone), cmocka_unit_test(forks_interrupted), cmocka_unit_test(execs), cmocka_unit_test(exec_meets_stops),
 		cmocka_unit_test(leader_exits_first), cmocka_unit_test(job_control), cmocka_unit_test(killed_while_stopped),
 		cmocka_unit_test(host_memory), cmocka_unit_test(no_agent_no_gpu),
 	};
