@@ -159,7 +159,9 @@ def test_what_is_not_here_yet(t):
 
 
 def test_a_program_that_executes_another_is_recorded_in_two_traces(t):
-    t.equal(t.record('execs').status, 5, 'record')
+    r = t.record('execs')
+    t.equal(r.status, 5, 'record')
+    t.match(r'^execs: second counted 320$', r.out)
     for name in ('t.sbt', 't.1.sbt'):
         v = t.tsdb('view', '--kind', 'launch', name)
         t.equal(v.status, 0, name)
