@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The program tsdb: its command line. A first word that is the name of a tool (record, view, info, replay, doctor) is that tool; write ./record for
+ * The program tsdb: its command line. A first word that is the name of a tool (record, view, info, replay, extract, doctor) is that tool; write ./record for
  * a program of that name.
  */
 #include "config.h"
@@ -45,6 +45,8 @@ static const char usage_text[] =
 	"  tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--json]\n"
 	"              [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]]\n"
 	"                                       execute the commands of a trace again and compare\n"
+	"  tsdb extract FILE --kernel GLOB [--nth K] -o DIR\n"
+	"                                       write one launch as a C program that stands alone\n"
 	"  tsdb doctor                          say what this machine can do\n"
 	"\n"
 	"  --gpu auto|soft|real   the device: the software GPU, the machine's, or whichever is there\n"

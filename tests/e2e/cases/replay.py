@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from interactive import Terminal  # noqa: E402
-from e2e import Skip, program  # noqa: E402
+from e2e import BUILD, Skip, first_existing, program  # noqa: E402
 
 # race_demo without "fixed" has a race: what it computes is not the same twice
 EXAMPLES = [('vecadd', []), ('matmul', ['64']), ('reduce', []), ('tiny_launches', []), ('pipeline', []), ('transformer', []), ('race_demo', ['fixed'])]
@@ -397,3 +397,41 @@ def test_memory_is_the_same_however_one_gets_there(t):
         for seq, *contents in stops:
             t.check(known.setdefault(seq, contents) == contents, f'memory at #{seq} depends on the way there')
     t.check(len(known) > 20, 'places')
+
+
+def test_extract(t):
+    """One launch as a program of its own: built, run, and run again with another input."""
+    cuda = os.environ.get('CUDA_DIR', '/usr/local/cuda')
+    if not os.path.exists(os.path.join(cuda, 'include', 'cuda.h')) or not os.path.exists(os.path.join(cuda, 'lib64', 'stubs', 'libcuda.so')):
+        raise Skip('no CUDA toolkit; CUDA_DIR names one')
+    if not shutil.which('make') or not shutil.which('cc'):
+        raise Skip('no make or cc')
+    recorded(t, 'matmul', '64')
+    seq = find(t, 'matmul<<<', which=1)
+    r = t.tsdb('extract', 't.sbt', '--kernel', 'matmul', '--nth', '2', '-o', 'one')
+    t.equal(r.status, 0, 'extract')
+    t.match(rf'^#{seq} \S*matmul\S* with 3 allocations', r.out)
+    r = t.run(['make', '-C', 'one', f'CUDA_DIR={cuda}', 'CFLAGS=-Wall -Wextra -Werror'])
+    t.equal(r.status, 0, 'make')
+    soft = os.path.dirname(first_existing(*(os.path.join(BUILD, d, 'libcuda.so.1') for d in ('softgpu', 'lib/tsdb/softgpu', '.')))
+                           or '') if t.gpu == 'soft' else ''
+    env = {'LD_LIBRARY_PATH': soft} if soft else {}
+    run = ['sh', '-c', 'cd one && exec ./launch']
+    r = t.run(run, env=env)
+    t.equal((r.status, r.out), (0, '3 of 3 allocations identical\n'), 'the launch alone')
+    with open(t.path('one/main.c'), encoding='ascii') as f:
+        text = f.read()
+    t.equal(text.count('-after.bin"'), 1, 'what the launch changed')
+    a = re.search(r'arg1 = .* memory\[(\d+)\] \+ 0', text)
+    t.check(a, 'the second parameter points to memory')
+    with open(t.path(f'one/memory-{int(a[1]) + 1}.bin'), 'r+b') as f:
+        f.seek(3)
+        old = f.read(1)[0]
+        f.seek(3)
+        f.write(bytes([old ^ 0x80])) # the sign of the first element
+    r = t.run(run, env=env)
+    t.equal(r.status, 1, 'another input')
+    t.match(r'^2 of 3 allocations identical$', r.out)
+    t.sentence(t.tsdb('extract', 't.sbt', '--kernel', 'matmul', '-o', 'one'), r'^tsdb: one/main\.c is there already')
+    t.sentence(t.tsdb('extract', 't.sbt', '--kernel', 'matmul', '--nth', '9', '-o', 'two'), 'has 3 launches')
+    t.sentence(t.tsdb('extract', 't.sbt', '-o', 'two'), r'needs --kernel')
