@@ -435,18 +435,7 @@ void breakpoints_print(struct breakpoints *b, struct buf *out)
 
 void json_string(struct buf *out, const char *text)
 {
-	buf_byte(out, '"');
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if (c == '"' || c == '\\')
-			buf_printf(out, "\\%c", c);
-		else if (c < 0x20)
-			buf_printf(out, "\\u%04x", c);
-		else
-			buf_byte(out, c);
-	}
-	buf_byte(out, '"');
+	sbt_json_string(out, text, strlen(text));
 }
 
 void breakpoints_json(struct breakpoints *b, struct buf *out)
