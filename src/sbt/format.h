@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "buf.h"
+#include "sbt/varint.h"
 
 /* 0x89 and the line ends catch a transfer in text mode, 0x1a stops DOS's `type`. */
 #define SBT_MAGIC "\x89SBT\r\n\x1a\n"
@@ -116,106 +116,5 @@ struct sbt_entry {
 };
 
 uint32_t sbt_header_sum(const struct sbt_chunk_header *h);
-
-static inline uint64_t sbt_zigzag(uint64_t delta)
-{
-	return (delta << 1) ^ (0 - (delta >> 63));
-}
-
-static inline uint64_t sbt_unzigzag(uint64_t v)
-{
-	return (v >> 1) ^ (0 - (v & 1));
-}
-
-/* LEB128: 7 bits a byte, low bits first, the top bit set on all bytes but the last. */
-static inline void sbt_put(struct buf *b, uint64_t v)
-{
-	uint8_t *p = buf_room(b, 10), *start = p;
-
-	while (v >= 0x80) {
-		*p++ = (uint8_t)v | 0x80;
-		v >>= 7;
-	}
-	*p++ = (uint8_t)v;
-	b->len += (size_t)(p - start);
-}
-
-static inline void sbt_put_delta(struct buf *b, uint64_t now, uint64_t before)
-{
-	sbt_put(b, sbt_zigzag(now - before));
-}
-
-/* Where the reader is in a payload. Once something does not fit, bad is set and every read yields 0. */
-struct sbt_in {
-	const uint8_t *p, *end;
-	bool bad;
-};
-
-static inline struct sbt_in sbt_in_of(const struct buf *b)
-{
-	const uint8_t *p = b->data ? b->data : (const uint8_t *)"";
-
-	return (struct sbt_in){p, p + b->len, false};
-}
-
-static inline size_t sbt_left(const struct sbt_in *in)
-{
-	return (size_t)(in->end - in->p);
-}
-
-static inline uint64_t sbt_get_slow(struct sbt_in *in)
-{
-	uint64_t v = 0;
-
-	for (unsigned shift = 0; in->p < in->end && shift < 64; shift += 7) {
-		uint8_t b = *in->p++;
-
-		if (shift == 63 && b > 1)
-			break;
-		v |= (uint64_t)(b & 0x7f) << shift;
-		if (!(b & 0x80))
-			return v;
-	}
-	in->bad = true;
-	in->p = in->end;
-	return 0;
-}
-
-static inline uint64_t sbt_take(struct sbt_in *in)
-{
-	if (in->p < in->end && *in->p < 0x80)
-		return *in->p++;
-	return sbt_get_slow(in);
-}
-
-static inline uint64_t sbt_take_delta(struct sbt_in *in, uint64_t before)
-{
-	return before + sbt_unzigzag(sbt_take(in));
-}
-
-/* A varint that must be at most max. */
-static inline uint64_t sbt_take_max(struct sbt_in *in, uint64_t max)
-{
-	uint64_t v = sbt_take(in);
-
-	if (v > max) {
-		in->bad = true;
-		return 0;
-	}
-	return v;
-}
-
-/* The next n bytes, or NULL. */
-static inline const uint8_t *sbt_take_bytes(struct sbt_in *in, uint64_t n)
-{
-	const uint8_t *p = in->p;
-
-	if (in->bad || n > sbt_left(in)) {
-		in->bad = true;
-		return NULL;
-	}
-	in->p += n;
-	return p;
-}
 
 #endif

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <xxhash.h>
+#include "sbt/varint.h"
 #include "state/state-private.h"
 
 #define VERSION 1
@@ -105,30 +106,19 @@ static unsigned count_fields(const struct field *f)
 
 /* ---- encoding ----------------------------------------------------------------------------------------------------- */
 
-
-static void put_varint(struct buf *out, uint64_t v)
-{
-	uint8_t *p = buf_room(out, 10);
-
-	for (; v >= 0x80; v >>= 7, out->len++)
-		*p++ = (uint8_t)(v | 0x80);
-	*p = (uint8_t)v;
-	out->len++;
-}
-
 /* The difference from prev, a row of the same kind; NULL: from nothing. */
 static void put_row(struct buf *out, const struct field *f, const void *row, const void *prev)
 {
 	for (; f->size; f++) {
 		uint64_t d = load(row, f) - (prev ? load(prev, f) : 0);
 
-		put_varint(out, d << 1 ^ -(d >> 63));
+		sbt_put(out, sbt_zigzag(d));
 	}
 }
 
 static void put_bytes(struct buf *out, const struct vec *v)
 {
-	put_varint(out, v->n);
+	sbt_put(out, v->n);
 	buf_add(out, v->data, v->n);
 }
 
@@ -136,7 +126,7 @@ static void put_table(struct buf *out, const struct field *f, const struct vec *
 {
 	const char *p = v->data;
 
-	put_varint(out, v->n);
+	sbt_put(out, v->n);
 	for (size_t i = 0; i < v->n; i++, p += row)
 		put_row(out, f, p, i ? p - row : NULL);
 }
@@ -152,7 +142,7 @@ static void put_allocs(struct buf *out, const struct allocs *t)
 {
 	const struct alloc *prev = NULL;
 
-	put_varint(out, t->n);
+	sbt_put(out, t->n);
 	for (size_t i = 0; i < t->dir.n; i++) {
 		const struct alloc_leaf *l = ((struct alloc_dir *)t->dir.data)[i].leaf;
 
@@ -169,7 +159,7 @@ void state_encode(const struct state *s, struct buf *out)
 {
 	buf_byte(out, VERSION);
 	put_row(out, totals_fields, s, NULL);
-	put_varint(out, strlen(s->oddity));
+	sbt_put(out, strlen(s->oddity));
 	buf_str(out, s->oddity);
 	put_bytes(out, &s->bytes);
 #define PUT(table, type) put_table(out, type##_fields, &s->table, ROW(type));
@@ -197,34 +187,10 @@ uint64_t state_hash(const struct state *s)
 
 /* ---- decoding ----------------------------------------------------------------------------------------------------- */
 
-struct input {
-	const uint8_t *p, *end;
-	bool bad;
-};
-
-static uint64_t get_varint(struct input *in)
-{
-	uint64_t v = 0;
-
-	for (unsigned shift = 0; shift < 64 && in->p < in->end; shift += 7) {
-		uint8_t b = *in->p++;
-
-		if (shift == 63 && b > 1)
-			break;
-		v |= (uint64_t)(b & 0x7f) << shift;
-		if (!(b & 0x80))
-			return v;
-	}
-	in->bad = true;
-	in->p = in->end;
-	return 0;
-}
-
-static void get_row(struct input *in, const struct field *f, void *row, const void *prev)
+static void get_row(struct sbt_in *in, const struct field *f, void *row, const void *prev)
 {
 	for (; f->size; f++) {
-		uint64_t z = get_varint(in);
-		uint64_t v = (z >> 1 ^ -(z & 1)) + (prev ? load(prev, f) : 0);
+		uint64_t v = sbt_unzigzag(sbt_take(in)) + (prev ? load(prev, f) : 0);
 
 		if (v > f->max)
 			in->bad = true;
@@ -234,16 +200,16 @@ static void get_row(struct input *in, const struct field *f, void *row, const vo
 }
 
 /* A count of things that take at least each bytes. */
-static size_t get_count(struct input *in, size_t each)
+static size_t get_count(struct sbt_in *in, size_t each)
 {
-	uint64_t n = get_varint(in);
+	uint64_t n = sbt_take(in);
 
-	if (n > (size_t)(in->end - in->p) / each)
+	if (n > sbt_left(in) / each)
 		in->bad = true;
 	return in->bad ? 0 : (size_t)n;
 }
 
-static void get_bytes(struct input *in, struct vec *v)
+static void get_bytes(struct sbt_in *in, struct vec *v)
 {
 	size_t n = get_count(in, 1);
 
@@ -252,7 +218,7 @@ static void get_bytes(struct input *in, struct vec *v)
 	in->p += n;
 }
 
-static void get_table(struct input *in, const struct field *f, struct vec *v, size_t row)
+static void get_table(struct sbt_in *in, const struct field *f, struct vec *v, size_t row)
 {
 	size_t n = get_count(in, count_fields(f));
 	char *p;
@@ -268,13 +234,13 @@ static void get_table(struct input *in, const struct field *f, struct vec *v, si
 	}
 }
 
-static void get_queue(struct input *in, struct stream *st)
+static void get_queue(struct sbt_in *in, struct stream *st)
 {
 	uint32_t n = st->len;
 
 	st->len = 0;
 	get_table(in, old_wait_fields, &st->old_waits, ROW(old_wait));
-	if (n > STATE_QUEUE_MAX || n > (size_t)(in->end - in->p) / count_fields(entry_fields))
+	if (n > STATE_QUEUE_MAX || n > sbt_left(in) / count_fields(entry_fields))
 		in->bad = true;
 	for (uint32_t i = 0; i < n && !in->bad; i++) {
 		ring_grow(st);
@@ -284,7 +250,7 @@ static void get_queue(struct input *in, struct stream *st)
 	}
 }
 
-static void get_allocs(struct input *in, struct allocs *t)
+static void get_allocs(struct sbt_in *in, struct allocs *t)
 {
 	size_t n = get_count(in, count_fields(alloc_fields));
 	struct alloc a, prev = {0};
@@ -366,7 +332,7 @@ static bool bad_state(struct state *s)
 	return bad;
 }
 
-static void get_state(struct input *in, struct state *s)
+static void get_state(struct sbt_in *in, struct state *s)
 {
 	size_t n;
 
@@ -392,7 +358,7 @@ static void get_state(struct input *in, struct state *s)
 
 struct err *state_decode(struct state **ret, const void *p, size_t n)
 {
-	struct input in = {.p = p, .end = (const uint8_t *)p + n};
+	struct sbt_in in = {.p = p, .end = (const uint8_t *)p + n};
 	struct state *s;
 
 	if (!n || in.p[0] != VERSION)
