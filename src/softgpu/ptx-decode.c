@@ -2,7 +2,8 @@
  *
  * The PTX decoder: modifiers, and the search for the row of ptx-insns.def that takes them. What no row takes becomes an
  * instruction that stops the launch that reaches it. A row's pattern has one letter per
- * operand: see ptx-operand.c.
+ * operand: see ptx-operand.c. An opcode of the table may have dots in it (`cp.async.bulk`): the longest that the instruction begins with
+ * is its opcode, what follows are its modifiers and types.
  */
 #include "softgpu/ptx-dec.h"
 
@@ -32,6 +33,8 @@ static void build_index(void)
 		rows = ptx_rows_base;
 	for (unsigned k = 0; k < ptx_nrows; k++) {
 		if (!nops_index || strcmp(ops_index[nops_index - 1].op, rows[k].op)) {
+			if (nops_index == sizeof(ops_index) / sizeof(ops_index[0]))
+				abort();
 			ops_index[nops_index].op = rows[k].op;
 			ops_index[nops_index].first = k;
 			ops_index[nops_index++].n = 0;
@@ -63,6 +66,54 @@ static const struct ptx_row *rows_of(const char *s, size_t n, unsigned *count)
 	}
 	*count = 0;
 	return NULL;
+}
+
+/* Whether opcodes of the table begin with op and a dot. */
+static bool has_longer(const char *s, size_t n)
+{
+	unsigned lo = 0, hi = nops_index;
+
+	while (lo < hi) {
+		unsigned mid = (lo + hi) / 2;
+		int c = strncmp(ops_index[mid].op, s, n);
+		if (!c && ops_index[mid].op[n] == '.')
+			return true;
+		if (c < 0 || (!c && (unsigned char)ops_index[mid].op[n] < '.'))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return false;
+}
+
+#define MAX_SUFFIXES 24
+/* The rows of the longest opcode that the instruction begins with; *used: how many of its suffixes that takes. */
+static const struct ptx_row *longest_opcode(const struct ptx_token *op, const struct ptx_token *suffix, unsigned n, unsigned *used,
+	unsigned *count)
+{
+	const struct ptx_row *r = rows_of(op->s, op->n, count), *longer;
+	char text[128];
+	size_t len = op->n;
+	unsigned c;
+
+	*used = 0;
+	if (len >= sizeof(text))
+		return r;
+	memcpy(text, op->s, len);
+	for (unsigned k = 0; k < n && has_longer(text, len); k++) {
+		if (len + 1 + suffix[k].n >= sizeof(text))
+			break;
+		text[len++] = '.';
+		memcpy(text + len, suffix[k].s, suffix[k].n);
+		len += suffix[k].n;
+		longer = rows_of(text, len, &c);
+		if (longer) {
+			r = longer;
+			*count = c;
+			*used = k + 1;
+		}
+	}
+	return r;
 }
 
 /* --- one instruction --------------------------------------------------------------------------------- */
@@ -175,7 +226,8 @@ static bool take_suffix(struct ptx_dec *d, const struct ptx_token *t)
 	static const struct {
 		const char *name;
 		unsigned mod;
-	} others[] = {{"shared::cta", M_shared}, {"param::entry", M_param}, {"param::func", M_param}, {"L1", M_hint}, {"L2", M_hint}};
+	} others[] = {{"shared::cta", M_shared}, {"shared::cluster", M_shcluster}, {"L2::cache_hint", M_cache_hint},
+		{"mbarrier::complete_tx::bytes", M_txbytes}, {"multicast::cluster", M_multicast}, {"param::entry", M_param}, {"param::func", M_param}, {"L1", M_hint}, {"L2", M_hint}};
 
 	for (unsigned k = 1; k < T_COUNT; k++)
 		if (ptx_tok_is(t, TK_DOT, ptx_type_name[k])) {
@@ -194,8 +246,7 @@ static bool take_suffix(struct ptx_dec *d, const struct ptx_token *t)
 			d->mods |= (ptx_mods)1 << others[k].mod;
 			return true;
 		}
-	if (t->n > 4 && t->s[0] == 'L' && (t->s[1] == '1' || t->s[1] == '2') && t->s[2] == ':' &&
-		!ptx_tok_is(t, TK_DOT, "L2::cache_hint")) {
+	if (t->n > 4 && t->s[0] == 'L' && (t->s[1] == '1' || t->s[1] == '2') && t->s[2] == ':') {
 		d->mods |= MB(hint);
 		return true;
 	}
@@ -343,8 +394,8 @@ void ptx_decode(struct ptx_parse *p)
 	struct ptx_dec d = {.p = p, .ops = ops};
 	const char *unknown = NULL, *last;
 	const struct ptx_row *r;
-	struct ptx_token op;
-	unsigned n;
+	struct ptx_token op, suffix[MAX_SUFFIXES];
+	unsigned n, nsuffix = 0, used;
 
 	d.i = ptx_emit(p);
 	parse_guard(p, d.i);
@@ -355,12 +406,18 @@ void ptx_decode(struct ptx_parse *p)
 	last = op.s + op.n;
 	ptx_next(p);
 	for (; p->lx.t.kind == TK_DOT; ptx_next(p)) {
-		if (!take_suffix(&d, &p->lx.t))
-			unknown = "a modifier that is not implemented";
+		if (nsuffix == MAX_SUFFIXES)
+			ptx_fail(p, op.line, "an instruction with more than %u modifiers", MAX_SUFFIXES);
+		suffix[nsuffix++] = p->lx.t;
 		last = p->lx.t.s + p->lx.t.n;
 	}
 	d.i->name = instruction_name(p, op.s, (size_t)(last - op.s));
-	r = rows_of(op.s, op.n, &n);
+	r = longest_opcode(&op, suffix, nsuffix, &used, &n);
+	for (unsigned k = used; k < nsuffix; k++)
+		if (!take_suffix(&d, &suffix[k]))
+			unknown = "a modifier that is not implemented";
+	if (r && r->pattern[0] == '*') /* known, and refused */
+		r = NULL;
 	if (r || ptx_tok_is(&op, TK_IDENT, "call"))
 		parse_operands(&d);
 	else /* whatever its operands look like */

@@ -56,7 +56,8 @@ static inline bool ptx_is_float(unsigned t)
 	X(weak) X(cta) X(gpu) X(sys) X(cluster) X(sc) X(v2) X(v4) X(up) X(down) X(bfly) X(idx)      \
 	X(all) X(any) X(ballot) X(l) X(r) X(wrap) X(clamp) X(f4e) X(b4e) X(rc8) X(ecl) X(ecr)       \
 	X(rc16) X(to) X(red) X(arrive) X(warp) X(shiftamt) X(finite) X(infinite) X(number)          \
-	X(notanumber) X(normal) X(subnormal) X(gl) X(noftz) X(hint)
+	X(notanumber) X(normal) X(subnormal) X(gl) X(noftz) X(hint) X(v8) X(mmio) X(cache_hint)        \
+	X(shcluster) X(txbytes) X(multicast)
 
 enum ptx_mod {
 #define X(n) M_##n,
@@ -123,8 +124,8 @@ struct ptx_call {
 };
 
 struct ptx_vec { /* registers of a vector operand */
-	int32_t off[4]; /* NO_REG: the sink _ */
-	uint8_t width[4];
+	int32_t off[8]; /* NO_REG: the sink _ */
+	uint8_t width[8];
 };
 
 struct ptx_table {
