@@ -3,14 +3,14 @@
 # Room softgpu: the CUDA driver that runs on the CPU. Loaded into other people's programs, so never sanitised.
 # Four parts: libsoftptx.a (PTX and the address space), libcuda.so.1, libcupti.so.13, libcudart.so.13.
 
-HEADERS_TO_CHECK += src/softgpu/mem.h src/softgpu/ptx.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
+HEADERS_TO_CHECK += src/softgpu/mem.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
 
 # The PTX machine. libptxtest.a is the same for its own tests and the fuzzer: sanitised when they are.
 PTX_SOURCES = \
 	src/softgpu/mem.c \
 	src/softgpu/mem.h \
 	src/softgpu/ptx.h src/softgpu/ptx-int.h src/softgpu/ptx-dec.h src/softgpu/ptx-exec.h \
-	src/softgpu/ptx-cvt.h src/softgpu/ptx-run.h src/softgpu/ptx-insns.def \
+	src/softgpu/ptx-cvt.h src/softgpu/ptx-run.h src/softgpu/ptx-observe.c src/softgpu/ptx-observe.h src/softgpu/ptx-insns.def \
 	src/softgpu/ptx-lex.c src/softgpu/ptx-lex.h src/softgpu/ptx-parse.c src/softgpu/ptx-parse.h src/softgpu/ptx-scope.c \
 	src/softgpu/ptx-variable.c src/softgpu/ptx-function.c src/softgpu/ptx-module.c src/softgpu/ptx-decode.c \
 	src/softgpu/ptx-operand.c src/softgpu/ptx-frame.c \
@@ -113,11 +113,15 @@ CLEANFILES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 
 # --- tests of the driver and CUPTI: C programs linked to the libraries as they were built ---------------
 if HAVE_CMOCKA
-PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-flow
+PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-flow \
+	tests/unit/test-softgpu-observe
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
 PTX_TEST_COMPILE = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 PTX_TEST_LINK = libptxtest.a $(CMOCKA_LIBS) -lpthread -lm
+tests_unit_test_softgpu_observe_SOURCES = tests/unit/test-softgpu-observe.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_observe_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_observe_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_mem_SOURCES = tests/unit/test-softgpu-mem.c
 tests_unit_test_softgpu_mem_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_mem_LDADD = $(PTX_TEST_LINK)

@@ -388,6 +388,24 @@ static void skip_braces(struct ptx_parse *p)
 	ptx_expect(p, '}');
 }
 
+/* Atomics are relaxed at the GPU's scope unless they say otherwise, volatile is relaxed at the system's: "PTX ISA 9.0", 8.4 and 9.7.13. */
+static uint8_t order_of(const struct ptx_dec *d, const struct ptx_token *op)
+{
+	bool atomic = ptx_tok_is(op, TK_IDENT, "atom") || ptx_tok_is(op, TK_IDENT, "red");
+	bool fence = ptx_tok_is(op, TK_IDENT, "membar") || ptx_tok_is(op, TK_IDENT, "fence");
+	ptx_mods m = d->mods;
+	unsigned order = 0;
+
+	if (fence)
+		order = ORDER_FENCE | ORDER_STRONG | (m & (MB(release)) ? 0 : ORDER_ACQUIRE) | (m & MB(acquire) ? 0 : ORDER_RELEASE);
+	else if (atomic || m & (MB(volatile) | MB(relaxed) | MB(acquire) | MB(release) | MB(acq_rel)))
+		order = ORDER_STRONG | (m & (MB(acquire) | MB(acq_rel)) ? ORDER_ACQUIRE : 0) |
+			(m & (MB(release) | MB(acq_rel)) ? ORDER_RELEASE : 0);
+	if (!order)
+		return 0;
+	return (uint8_t)(order | (m & (MB(sys) | MB(volatile)) ? ORDER_SYS : m & MB(cta) ? ORDER_CTA : m & MB(cluster) ? ORDER_CLUSTER : ORDER_GPU));
+}
+
 void ptx_decode(struct ptx_parse *p)
 {
 	struct ptx_opnd ops[PTX_MAX_OPNDS];
@@ -432,5 +450,6 @@ void ptx_decode(struct ptx_parse *p)
 	} else {
 		choose_row(&d, r, n, r ? unknown : "the instruction is not implemented");
 	}
+	d.i->order = order_of(&d, &op);
 	ptx_next(p);
 }

@@ -38,8 +38,8 @@ struct ptx_warp {
 	uint32_t live, all, id;
 	enum ptx_warp_state state;
 	uint64_t count; /* instructions so far */
-	const struct ptx_insn *cur;
-	uint32_t curmask;
+	const struct ptx_insn *cur; /* with an observer: the instruction about to run */
+	uint32_t curmask;	    /* and its lanes */
 	struct ptx_ent *ents;
 	unsigned nents, capents;
 	struct ptx_frame *frames;
@@ -80,6 +80,7 @@ struct ptx_worker {
 	unsigned next_cache;
 	const struct ptx_launch *l;
 	struct ptx_run *run;
+	const struct ptx_observer *observer; /* of the launch; NULL: nobody watches */
 	uint64_t slice;	    /* backward branches and calls left before the warp gives way */
 	uint64_t slices;    /* used up, for launches that limit them */
 	uint64_t launch_id; /* never used twice */

@@ -108,6 +108,15 @@ enum { /* ptx_insn.flags */
 };
 #define F_ROUND (F_RZ | F_RM | F_RP | F_RNA)
 
+/* What an instruction says about the order of memory accesses: a scope (0: none) and bits. "PTX ISA 9.0", 8. */
+enum ptx_order {
+	ORDER_CTA = 1, ORDER_CLUSTER = 2, ORDER_GPU = 3, ORDER_SYS = 4, ORDER_SCOPE = 7,
+	ORDER_STRONG = 8,   /* relaxed or stronger; volatile */
+	ORDER_ACQUIRE = 16, /* ld.acquire, atom.acquire, .acq_rel; fences */
+	ORDER_RELEASE = 32,
+	ORDER_FENCE = 64,
+};
+
 enum ptx_ctrl { C_BRA, C_BRX, C_CALL, C_RET, C_EXIT, C_BAR, C_WSYNC, C_TRAP, C_REFUSED };
 enum ptx_bar_kind { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR };
 enum ptx_builtin { PB_NONE, PB_VPRINTF, PB_ASSERTFAIL, PB_REFUSED };
@@ -143,6 +152,7 @@ struct ptx_insn {
 	uint32_t arg;	/* the handler's */
 	uint32_t rpc;	/* branches: where the lanes meet again */
 	uint8_t type, type2, size, vec, space, cls;
+	uint8_t order; /* enum ptx_order */
 	union {
 		ptx_cmp *cmp;
 		ptx_rmw *rmw;

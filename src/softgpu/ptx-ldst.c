@@ -6,7 +6,7 @@
 #if !defined(__clang__) && defined(__OPTIMIZE__)
 #pragma GCC optimize("O3") /* vectorise the loops over lanes, also when CFLAGS say -O2 */
 #endif
-#include "softgpu/ptx-exec.h"
+#include "softgpu/ptx-observe.h"
 
 #ifdef PTX_ALU_AVX2
 #define V(h) h##_avx2
@@ -155,6 +155,7 @@ void V(h_ld)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 
 	addresses(w, i, 1, mask, a);
 	resolve(w, i, mask, i->size * i->vec, false, a);
+	ptx_observe(w, i, mask, a, i->size * i->vec, PTX_READ);
 	for (unsigned k = 0; k < i->vec; k++)
 		if (v->off[k] != NO_REG)
 			load_column(w, i, mask, a, k * i->size, v->off[k], v->width[k]);
@@ -166,7 +167,7 @@ static inline uint8_t *side_by_side(struct ptx_warp *w, const struct ptx_insn *i
 	const struct ptx_cached *c;
 	uint64_t apart = a[0] & (n - 1);
 
-	if (mask != PTX_FULL)
+	if (mask != PTX_FULL || ptx_is_observed(w))
 		return NULL;
 	for (unsigned l = 0; l < PTX_LANES; l++)
 		apart |= a[l] ^ (a[0] + l * n);
@@ -178,6 +179,22 @@ static inline uint8_t *side_by_side(struct ptx_warp *w, const struct ptx_insn *i
 		return NULL;
 	c = ptx_find_range(w->wk, a[0]);
 	return c && c->end - a[0] >= PTX_LANES * n && !(store && c->ro) ? (uint8_t *)(uintptr_t)a[0] : NULL;
+}
+
+/* What a store of n columns, each size bytes wide, is about to write. */
+static __attribute__((noinline)) void observe_columns(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *a,
+	const int32_t *off, const uint8_t *width, unsigned n)
+{
+	uint8_t value[PTX_LANES][PTX_OBSERVE_BYTES];
+	unsigned size = i->size;
+
+	if (n * size > PTX_OBSERVE_BYTES) {
+		ptx_observe(w, i, mask, a, n * size, PTX_WRITE);
+		return;
+	}
+	for (unsigned k = 0; k < n; k++)
+		EACH_LANE(l) memcpy(&value[l][k * size], width[k] == 8 ? (void *)&REG_AT(u64a, off[k])[l] : (void *)&REG_AT(u32a, off[k])[l], size);
+	ptx_observed(w, i, mask, a, n * size, PTX_WRITE, value);
 }
 
 /* Scalar 32-bit and 64-bit accesses from and to registers of that width. */
@@ -194,6 +211,7 @@ static inline uint8_t *side_by_side(struct ptx_warp *w, const struct ptx_insn *i
 			return;                                                                     \
 		}                                                                                   \
 		resolve(w, i, mask, bits / 8, false, a);                                            \
+		ptx_observe(w, i, mask, a, bits / 8, PTX_READ);                                     \
 		LANES({ d[l] = PTR(uint##bits##_t, a[l]); });                                       \
 	}                                                                                           \
 	void V(h_st_##bits)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)            \
@@ -208,6 +226,9 @@ static inline uint8_t *side_by_side(struct ptx_warp *w, const struct ptx_insn *i
 			return;                                                                     \
 		}                                                                                   \
 		resolve(w, i, mask, bits / 8, true, a);                                             \
+		if (ptx_is_observed(w)) {                                                           \
+			observe_columns(w, i, mask, a, &(const int32_t){i->o[1]}, &(const uint8_t){bits / 8}, 1); \
+		}                                                                                   \
 		EACH_LANE(l) WPTR(uint##bits##_t, a[l]) = s[l];                                     \
 	}
 SCALAR(32, u32a)
@@ -246,6 +267,8 @@ void V(h_st)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 
 	addresses(w, i, 0, mask, a);
 	resolve(w, i, mask, i->size * i->vec, true, a);
+	if (ptx_is_observed(w))
+		observe_columns(w, i, mask, a, v->off, v->width, i->vec);
 	for (unsigned k = 0; k < i->vec; k++) {
 		unsigned at = k * i->size;
 		bool wide = v->width[k] == 8;
@@ -294,6 +317,7 @@ static void atomic(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, 
 	}
 	addresses(w, i, first, mask, a);
 	resolve(w, i, mask, i->size, true, a);
+	ptx_observe(w, i, mask, a, i->size, PTX_ATOMIC);
 	EACH_LANE(l)
 	{
 		ptx_rmw *fn = rmw_for(w, i, a, l);

@@ -3,7 +3,7 @@
  * Memory away from the hot path: which range an address is in, generic addresses, decoding of loads, stores and atomics, moves that are
  * not plain. The accesses themselves are ptx-ldst.c's.
  */
-#include "softgpu/ptx-exec.h"
+#include "softgpu/ptx-observe.h"
 
 #include "softgpu/ptx-dec.h"
 
@@ -386,6 +386,8 @@ void h_unpack(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 
 void h_nop(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
+	if (i->order & ORDER_FENCE)
+		ptx_observe_sync(w, i, PTX_SYNC_FENCE, mask, 0);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* membar, fence; prefetches pay it too */
 }
 

@@ -174,6 +174,7 @@ static void bind_worker(struct ptx_worker *wk, struct ptx_run *r)
 	wk->l = r->l;
 	wk->launch_id = r->launch_id;
 	wk->start_ns = r->start_ns;
+	wk->observer = r->l->observer;
 	ptx_begin(wk);
 }
 
@@ -361,7 +362,7 @@ enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
 	if (l->cooperative) {
 		run_cooperative(wk, &r);
 	} else {
-		if (!l->fn->ordered && r.nblocks >= 4 && r.nblocks * threads >= 512 && pool.workers > 1) {
+		if (!l->fn->ordered && !l->observer && r.nblocks >= 4 && r.nblocks * threads >= 512 && pool.workers > 1) {
 			helpers = pool.workers - 1 < r.nblocks - 1 ? pool.workers - 1 : (unsigned)r.nblocks - 1;
 			offer(&r, helpers);
 		}

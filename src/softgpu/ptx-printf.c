@@ -3,7 +3,7 @@
  * The kernels' printf. vprintf's second argument points to the arguments, each at its natural alignment; floats came as doubles.
  * Text is kept by the worker and written when the grid has ended.
  */
-#include "softgpu/ptx-exec.h"
+#include "softgpu/ptx-observe.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,10 @@ void ptx_string(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uin
 	size_t k = 0;
 
 	for (; k + 1 < n; k++) {
-		buf[k] = *(const char *)ptx_generic(w, i, lane, a + k, 1, false);
+		const char *p = ptx_generic(w, i, lane, a + k, 1, false);
+
+		ptx_observe_lane(w, i, lane, p, 1, PTX_READ);
+		buf[k] = *p;
 		if (!buf[k])
 			return;
 	}
@@ -53,9 +56,12 @@ struct args {
 static uint64_t take(struct args *a, unsigned size)
 {
 	uint64_t v = 0;
+	const void *p;
 
 	a->at = (a->at + size - 1) / size * size;
-	memcpy(&v, ptx_generic(a->w, a->i, a->lane, a->base + a->at, size, false), size);
+	p = ptx_generic(a->w, a->i, a->lane, a->base + a->at, size, false);
+	ptx_observe_lane(a->w, a->i, a->lane, p, size, PTX_READ);
+	memcpy(&v, p, size);
 	a->at += size;
 	return v;
 }

@@ -5,6 +5,7 @@
  * the one below, which waits there, goes on with all lanes. Each call has its own part of the stack. A warp runs until it waits, ends, or
  * has used up its slice, counted in backward branches, so turns are the same on every machine.
  */
+#include "softgpu/ptx-observe.h"
 #include "softgpu/ptx-run.h"
 
 #include <stdio.h>
@@ -263,6 +264,7 @@ static void arrive(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, 
 		else
 			b->red |= v != 0;
 	}
+	ptx_observe_sync(w, i, PTX_SYNC_ARRIVE, mask, id);
 	e->pc = next;
 	if (kind != BAR_ARRIVE) {
 		e->state = ENT_BARRIER;
@@ -295,6 +297,7 @@ static bool release_entry(struct ptx_warp *w, unsigned n, unsigned id, uint32_t 
 
 	if (e->state != ENT_BARRIER || e->bar != id)
 		return false;
+	ptx_observe_sync(w, e->insn, PTX_SYNC_LEAVE, e->mask, id);
 	if (e->insn)
 		give_result(w, n, red);
 	e->state = ENT_RUN;
@@ -314,6 +317,7 @@ static void release(struct ptx_block *blk, unsigned id)
 			w->state = WARP_RUN;
 		w->wake = false;
 	}
+	ptx_observe_sync(&blk->warps[0], NULL, PTX_SYNC_RESET, 0, id);
 	memset(b, 0, sizeof(*b));
 }
 
@@ -348,6 +352,7 @@ static bool warp_sync(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mas
 	for (unsigned k = 0; k + 1 < w->nents; k++)
 		if (w->ents[k].state == ENT_WSYNC && !(w->ents[k].want & w->live & ~here))
 			w->ents[k].state = ENT_RUN;
+	ptx_observe_sync(w, i, PTX_SYNC_WARP, want & w->live, 0);
 	return true;
 }
 
@@ -436,6 +441,7 @@ static void run_warp(struct ptx_warp *w)
 	struct ptx_ent *e;
 	uint32_t pc, rpc, mask, m;
 	uint64_t count = w->count;
+	const bool observed = ptx_is_observed(w);
 
 	w->wk->slice = SLICE;
 restart:
@@ -466,6 +472,14 @@ restart:
 		if (i->pred != NO_REG) {
 			uint32_t p = *(u32a *)(w->frame + i->pred);
 			m &= i->flags & F_NEG_PRED ? ~p : p;
+		}
+		if (__builtin_expect(observed, 0)) {
+			e->pc = pc;
+			w->count = count;
+			if (ptx_observed_step(w, i, m, pc) == PTX_STEP_YIELD) {
+				w->count = count - 1;
+				return;
+			}
 		}
 		if (!(i->flags & F_CTRL)) {
 			if (m) {
@@ -639,6 +653,8 @@ void ptx_block_start(struct ptx_worker *wk, struct ptx_block *blk, uint64_t inde
 		memset(&blk->warps[old], 0, (blk->capwarps - old) * sizeof(*blk->warps));
 	for (unsigned k = 0; k < blk->nwarps; k++)
 		start_warp(wk, blk, k, threads);
+	if (wk->observer)
+		ptx_observed_block(wk, blk, false);
 }
 
 static _Noreturn void deadlock(struct ptx_block *blk)
@@ -673,8 +689,11 @@ bool ptx_block_run(struct ptx_worker *wk, struct ptx_block *blk, bool may_yield)
 			}
 			left |= w->state != WARP_DONE;
 		}
-		if (!left)
+		if (!left) {
+			if (wk->observer)
+				ptx_observed_block(wk, blk, true);
 			return true;
+		}
 		check_barriers(blk);
 		if (!ran) {
 			bool any = false;

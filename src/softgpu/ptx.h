@@ -76,6 +76,7 @@ struct ptx_fault {
 	char text[256];		 /* one line with all of that, for stderr */
 };
 
+struct ptx_observer;
 struct ptx_launch {
 	const struct ptx_function *fn;
 	unsigned grid[3], block[3];
@@ -85,6 +86,7 @@ struct ptx_launch {
 	volatile bool *cancel; /* NULL, or: stop as soon as it is true */
 	bool cooperative;
 	uint64_t max_slices;   /* 0: no limit. Else each worker stops with PTX_TIMEOUT after about 20,000 loops this many times */
+	const struct ptx_observer *observer; /* ptx-observe.h; NULL: nobody watches */
 	uint64_t grid_workspace; /* %envreg1 and 2: 8 zero bytes that kernels may write, for a grid's barrier; 0: none */
 };
 /* Runs a grid to its end on the worker pool (TSDB_SOFT_WORKERS threads, default the machine's cores); blocks the caller. Same

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Watching a launch: every access with its lanes, addresses, kind and values, barriers, fences, steps that make a warp give way.
+ */
+#include "ptx-test.h"
+#include "softgpu/ptx-observe.h"
+
+#define KERNEL(body)                                                                                \
+	PTX_HEAD ".visible .entry k(.param .u64 out) {\n"                                           \
+		 ".reg .b16 %h<8>; .reg .b32 %r<32>; .reg .b64 %d<16>; .reg .pred %p<10>;\n"         \
+		 ".shared .align 16 .b32 s[64];\n"                                                  \
+		 "ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 4; add.u64 %d1, %d0, %d2;\n" \
+		 "mov.u32 %r1, s; shl.b32 %r2, %r0, 2; add.u32 %r1, %r1, %r2;\n" body "\nret; }\n"
+
+struct seen {
+	char name[40];
+	enum ptx_access_kind kind;
+	enum ptx_space space;
+	uint32_t mask;
+	unsigned size, warp;
+	uint64_t addr[PTX_LANES];
+	bool has_value;
+	uint8_t value[PTX_LANES][PTX_OBSERVE_BYTES];
+};
+static struct seen seen[256];
+static unsigned nseen, nsyncs, nsteps, nblocks[2], yields;
+static struct ptx_sync syncs[256];
+static uint8_t order[256];
+
+static void on_access(void *arg, const struct ptx_access *a)
+{
+	struct seen *s = &seen[nseen++];
+
+	assert_true(nseen < 256);
+	snprintf(s->name, sizeof(s->name), "%s", a->insn->name);
+	s->kind = a->kind;
+	s->space = a->space;
+	s->mask = a->mask;
+	s->size = a->size;
+	s->warp = a->warp->id;
+	memcpy(s->addr, a->addr, sizeof(s->addr));
+	s->has_value = a->value != NULL;
+	if (a->value)
+		memcpy(s->value, a->value, sizeof(s->value));
+}
+
+static void on_sync(void *arg, const struct ptx_sync *s)
+{
+	order[nsyncs] = s->insn ? s->insn->order : 0;
+	syncs[nsyncs++] = *s;
+}
+
+static enum ptx_step on_step(void *arg, struct ptx_warp *w, uint32_t pc)
+{
+	nsteps++;
+	assert_ptr_equal(w->cur, &w->frames[w->nframes - 1].fn->insns[pc]);
+	if (yields && w->id == 0) {
+		yields--;
+		return PTX_STEP_YIELD;
+	}
+	return PTX_STEP_ON;
+}
+
+static void on_start(void *arg, struct ptx_block *b)
+{
+	nblocks[0]++;
+}
+
+static void on_end(void *arg, struct ptx_block *b)
+{
+	nblocks[1]++;
+}
+
+static const struct ptx_observer second = {.access = NULL};
+static const struct ptx_observer observer = {NULL, on_step, on_access, on_sync, on_start, on_end, &second};
+
+static uint64_t watch(const char *text, unsigned grid, unsigned block)
+{
+	struct ptx_module *m = load(text);
+	void *out = device(4096);
+	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"), .grid = {grid, 1, 1}, .block = {block, 1, 1}, .params = &out, .observer = &observer};
+	struct ptx_fault f;
+
+	nseen = nsyncs = nsteps = nblocks[0] = nblocks[1] = 0;
+	if (ptx_run(&l, &f))
+		fail_msg("%s", f.text);
+	ptx_free(m);
+	return (uint64_t)(uintptr_t)out;
+}
+
+static void loads_and_stores(void **state)
+{
+	uint64_t out = watch(KERNEL("st.global.u32 [%d1+128], %r0; ld.global.v2.u32 {%r3, %r4}, [%d0+8];\n"
+				    "setp.lt.u32 %p0, %r0, 3; @%p0 st.shared.u8 [%r1+1], %r0; @!%p0 ld.shared.u16 %h1, [%r1];"), 1, 32);
+
+	assert_int_equal(nseen, 4); /* the parameter is not memory */
+	assert_string_equal(seen[0].name, "st.global.u32");
+	assert_int_equal(seen[0].kind, PTX_WRITE);
+	assert_int_equal(seen[0].space, SP_GLOBAL);
+	assert_int_equal(seen[0].mask, PTX_FULL);
+	assert_int_equal(seen[0].size, 4);
+	for (unsigned l = 0; l < 32; l++) {
+		assert_int_equal(seen[0].addr[l], out + 128 + 4 * l);
+		assert_int_equal(seen[0].value[l][0], l);
+	}
+	assert_int_equal(seen[1].kind, PTX_READ);
+	assert_int_equal(seen[1].size, 8);
+	assert_int_equal(seen[1].addr[5], out + 8);
+	assert_int_equal(seen[2].space, SP_SHARED);
+	assert_int_equal(seen[2].mask, 7);
+	assert_int_equal(seen[2].size, 1);
+	assert_int_equal(seen[2].addr[2], 9);
+	assert_int_equal(seen[2].value[2][0], 2);
+	assert_int_equal(seen[3].kind, PTX_READ);
+	assert_int_equal(seen[3].mask, PTX_FULL & ~7u);
+}
+
+static void wide_and_generic(void **state)
+{
+	/* even lanes write shared memory, odd ones global memory, by one instruction; 16 bytes a lane */
+	uint64_t out = watch(KERNEL("and.b32 %r5, %r0, 1; setp.eq.u32 %p0, %r5, 0; shl.b32 %r6, %r0, 3; cvt.u64.u32 %d3, %r6;\n"
+				    "mov.u64 %d4, s; cvta.shared.u64 %d4, %d4; selp.b64 %d5, %d4, %d0, %p0; add.u64 %d5, %d5, %d3;\n"
+				    "and.b64 %d5, %d5, -16; setp.lt.u32 %p1, %r0, 24; mov.u64 %d6, 77; @%p1 st.v2.u64 [%d5], {%d3, %d6};"), 1, 32);
+
+	assert_int_equal(nseen, 2);
+	assert_int_equal(seen[0].space, SP_GLOBAL);
+	assert_int_equal(seen[0].mask, 0x00aaaaaa);
+	assert_int_equal(seen[0].size, 16);
+	assert_int_equal(seen[0].addr[3], out + 16);
+	assert_int_equal(seen[0].value[3][0], 24);
+	assert_int_equal(seen[0].value[3][8], 77);
+	assert_int_equal(seen[1].space, SP_SHARED);
+	assert_int_equal(seen[1].mask, 0x00555555);
+	assert_int_equal(seen[1].addr[4], 32);
+}
+
+static void atomics_fences_orders(void **state)
+{
+	uint64_t out = watch(KERNEL("atom.global.add.u32 %r5, [%d0], 1; red.shared.max.u32 [%r1], %r0; membar.gl; fence.acq_rel.cta;\n"
+				    "ld.acquire.sys.u32 %r6, [%d0]; st.volatile.shared.u32 [%r1], %r0; atom.release.gpu.global.exch.b32 %r7, [%d0+4], 1;"), 1, 32);
+
+	assert_int_equal(nseen, 5);
+	assert_int_equal(seen[0].kind, PTX_ATOMIC);
+	assert_int_equal(seen[0].addr[31], out);
+	assert_int_equal(seen[1].kind, PTX_ATOMIC);
+	assert_int_equal(seen[1].space, SP_SHARED);
+	assert_int_equal(nsyncs, 2);
+	assert_int_equal(syncs[0].kind, PTX_SYNC_FENCE);
+	assert_int_equal(order[0], ORDER_FENCE | ORDER_STRONG | ORDER_ACQUIRE | ORDER_RELEASE | ORDER_GPU);
+	assert_int_equal(order[1], ORDER_FENCE | ORDER_STRONG | ORDER_ACQUIRE | ORDER_RELEASE | ORDER_CTA);
+}
+
+static void barriers(void **state)
+{
+	watch(KERNEL("bar.sync 1; setp.lt.u32 %p0, %r0, 5; @%p0 bra A; bar.warp.sync -1; bra B; A: bar.warp.sync -1; B: mov.u32 %r3, 0;"), 2, 40);
+
+	/* for each block: two warps arrive, leave, the barrier is done; each warp meets */
+	assert_int_equal(nblocks[0], 2);
+	assert_int_equal(nblocks[1], 2);
+	assert_int_equal(nsyncs, 2 * 7);
+	for (unsigned b = 0; b < 14; b += 7) {
+		assert_int_equal(syncs[b].kind, PTX_SYNC_ARRIVE);
+		assert_int_equal(syncs[b].id, 1);
+		assert_int_equal(syncs[b].mask, PTX_FULL);
+		assert_int_equal(syncs[b + 1].kind, PTX_SYNC_ARRIVE);
+		assert_int_equal(syncs[b + 1].mask, 0xff);
+		assert_int_equal(syncs[b + 2].kind, PTX_SYNC_LEAVE);
+		assert_int_equal(syncs[b + 3].kind, PTX_SYNC_LEAVE);
+		assert_int_equal(syncs[b + 3].mask, 0xff);
+		assert_int_equal(syncs[b + 4].kind, PTX_SYNC_RESET);
+		assert_int_equal(syncs[b + 5].kind, PTX_SYNC_WARP);
+		assert_int_equal(syncs[b + 5].mask, PTX_FULL);
+		assert_int_equal(syncs[b + 6].mask, 0xff);
+	}
+}
+
+static void giving_way(void **state)
+{
+	/* warp 0 gives way 1,000 times at its first instruction: warp 1 writes first */
+	yields = 1000;
+	watch(KERNEL("st.global.u32 [%d1], %r0;"), 1, 64);
+	assert_int_equal(yields, 0);
+	assert_int_equal(nseen, 2);
+	assert_int_equal(seen[0].warp, 1);
+	assert_int_equal(seen[1].warp, 0);
+	assert_int_equal(nsteps, 1000 + 2 * 9);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(loads_and_stores),
+		cmocka_unit_test(wide_and_generic),
+		cmocka_unit_test(atomics_fences_orders),
+		cmocka_unit_test(barriers),
+		cmocka_unit_test(giving_way),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
