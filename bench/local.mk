@@ -34,11 +34,26 @@ bench_bench_stops_SOURCES = bench/bench-stops.c
 bench_bench_stops_LDADD = libattach.a libsbt.a libcommon.a $(ATTACH_LIBS)
 EXTRA_bench_bench_stops_DEPENDENCIES = tests/programs/attach-agent
 
+# The software GPU against plain loops.
+if HAVE_CUDA
+EXTRA_PROGRAMS += bench/bench-softgpu
+bench_bench_softgpu_SOURCES = bench/bench-softgpu.c bench/softgpu-loops.h
+bench_bench_softgpu_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CFLAGS) -DBENCH_MATMUL_PTX='"$(abs_srcdir)/examples/ptx/matmul.ptx"'
+bench_bench_softgpu_CFLAGS = $(AM_CFLAGS)
+bench_bench_softgpu_LDADD = bench/softgpu-loops.$(OBJEXT) -ldl -lpthread
+EXTRA_DIST += bench/softgpu-loops.c
+bench/softgpu-loops.$(OBJEXT): bench/softgpu-loops.c bench/softgpu-loops.h
+	@$(MKDIR_P) bench
+	$(AM_V_CC)$(CC) -std=gnu11 -O2 -I$(srcdir)/bench -c -o $@ $(srcdir)/bench/softgpu-loops.c
+CLEANFILES += bench/softgpu-loops.$(OBJEXT)
+endif
+
 BENCHES = bench/bench-state bench/bench-stops
 .PHONY: bench
 bench: all
 	@for b in $(BENCHES); do echo "== $$b"; $(MAKE) -s $(AM_MAKEFLAGS) $$b && ./$$b || exit 1; done
 if HAVE_CUDA
+	@echo "== bench/bench-softgpu"; $(MAKE) -s $(AM_MAKEFLAGS) bench/bench-softgpu && LD_LIBRARY_PATH=softgpu ./bench/bench-softgpu
 	@echo "== hash, on the software GPU"; LD_LIBRARY_PATH=softgpu ./bench/bench-hash
 endif
 if HAVE_NVCC
