@@ -437,6 +437,54 @@ void exit_get_module(struct call *c)
 	(void)code_of(c, H(((const cuLibraryGetModule_params *)c->params)->library));
 }
 
+/* Code that was loaded in this call is the code of that kernel's library, or of that function's module. */
+static void code_of_kernel(struct call *c, CUfunction handle)
+{
+	CUlibrary library = NULL;
+	CUmodule module = NULL;
+	if (!c->t->loaded_hash || !handle)
+		return;
+	if (driver.cuKernelGetLibrary && !OWN(driver.cuKernelGetLibrary(&library, (CUkernel)handle)))
+		(void)code_of(c, H(library));
+	else if (driver.cuFuncGetModule && !OWN(driver.cuFuncGetModule(&module, handle)))
+		(void)code_of(c, H(module));
+}
+
+void exit_kernel_function(struct call *c)
+{
+	code_of_kernel(c, (CUfunction)((const cuKernelGetFunction_params *)c->params)->kernel);
+}
+
+void exit_kernel_attribute(struct call *c)
+{
+	code_of_kernel(c, (CUfunction)((const cuKernelGetAttribute_params *)c->params)->kernel);
+}
+
+void exit_kernel_cache(struct call *c)
+{
+	code_of_kernel(c, (CUfunction)((const cuKernelSetCacheConfig_params *)c->params)->kernel);
+}
+
+void exit_func_load(struct call *c)
+{
+	code_of_kernel(c, ((const cuFuncLoad_params *)c->params)->function);
+}
+
+void exit_func_attribute(struct call *c)
+{
+	code_of_kernel(c, ((const cuFuncGetAttribute_params *)c->params)->hfunc);
+}
+
+void exit_occupancy(struct call *c) /* all of them that begin with the answer and the function */
+{
+	code_of_kernel(c, ((const cuOccupancyMaxActiveBlocksPerMultiprocessor_params *)c->params)->func);
+}
+
+void exit_block_size(struct call *c) /* cuOccupancyMaxPotentialBlockSize, with and without flags */
+{
+	code_of_kernel(c, ((const cuOccupancyMaxPotentialBlockSize_params *)c->params)->func);
+}
+
 static void global(struct call *c, uint64_t handle, const CUdeviceptr *dptr, const size_t *bytes, const char *name)
 {
 	struct sbt_cmd_global_def *g = &c->cmd.u.global_def;

@@ -147,3 +147,11 @@ def test_view_into_a_closed_pipe(t):
     r = t.run(['sh', '-c', f'{tsdb_path()} view t.sbt | head -n 1'])
     t.equal(r.status, 0, 'head')
     t.equal(r.err, '', 'stderr')
+
+
+def test_code_that_a_question_loaded_is_known(t):
+    t.equal(t.record('asks_first').status, 0, 'record')
+    c = commands(t)
+    kernels = [k for k in c if k['kind'] == 'kernel_def']
+    t.equal([k['kernel_name'].count('count') for k in kernels], [1], 'kernels')
+    t.check(int(str(kernels[0]['code_hash']), 0) != 0, 'the code of the kernel is not known')
