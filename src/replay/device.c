@@ -159,7 +159,7 @@ static struct err *failed(struct device *d, struct err *e)
 		return e;
 	d->want = first - 1;
 	if (d->blaming || first == last || d->pid || e->code != ERR_INFERIOR || last - first > BLAME_MAX ||
-		d->error == REPLAYER_E_TIMEOUT || d->error == DEVICE_SILENT)
+		d->error == DEVICE_SILENT)
 		return e;
 	d->blaming = true;
 	again = one_by_one(d, first, last);

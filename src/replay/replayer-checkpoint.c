@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CHECKPOINTS 48u
+#define MAX_CHECKPOINTS 256u
 #define SHARE 0.8		/* of the free device memory, at most */
 #define SOFT_LIMIT (2ull << 30) /* the software GPU's memory is the machine's */
-#define LEAST_NS 200000000u	/* between two that are taken on the way */
-#define COST_FACTOR 40u		/* one for every so many times its cost */
-#define NEAREST 8u		/* commands: no checkpoints closer than that are planned */
+#define LEAST_NS 40000000u	/* between two that are taken on the way */
+#define COST_FACTOR 50u		/* one for every so many times its cost: the way takes at most 2 % more */
+#define NEAR_NS 10000000u	/* of executing: closer to where the user is than that no more are taken */
 
 /* ---- the copy ------------------------------------------------------------------------------------------------------------- */
 
@@ -150,10 +150,12 @@ struct err *checkpoint_take(struct rp *rp)
 	if (i != SIZE_MAX && k->c[i].seq == rp->position)
 		return NULL;
 	TRY(execute_finish(rp));
+	const uint64_t start = now_ns();
 	TRY(get_room(rp, &c, &ok));
+	const uint64_t begin = now_ns();
+	rp->figures.room_ns += begin - start;
 	if (!ok)
 		return NULL;
-	const uint64_t begin = now_ns();
 	c.seq = rp->position;
 	TRY(copy_all(rp, &c, SAVE));
 	MAKE_ROOM(k->c, k->n, k->cap);
@@ -162,8 +164,10 @@ struct err *checkpoint_take(struct rp *rp)
 	k->c[to] = c;
 	k->n++;
 	k->last_ns = now_ns();
-	k->cost_ns = k->last_ns - begin;
-	rp->figures.checkpoint_ns += k->cost_ns;
+	k->cost_ns = k->last_ns - start;
+	rp->figures.saved++;
+	rp->figures.saved_bytes += k->bytes + ranges_bytes(&rp->place.host);
+	rp->figures.save_ns += k->last_ns - begin;
 	return NULL;
 }
 
@@ -193,33 +197,48 @@ static struct err *restore(struct rp *rp, size_t i)
 	struct checkpoint *c = &rp->checkpoints.c[i];
 
 	TRY(copy_all(rp, c, RESTORE));
-	rp->position = rp->finished = rp->current = c->seq;
+	rp->position = rp->current = c->seq;
+	execute_finished(rp, c->seq);
 	rp->cursor_seq = UINT64_MAX;
 	rp->checkpoints.last_ns = now_ns();
-	rp->figures.restore_ns += rp->checkpoints.last_ns - begin;
-	rp->figures.restored_bytes += rp->checkpoints.bytes + ranges_bytes(&rp->place.host);
+	rp->figures.back++;
+	rp->figures.back_bytes += rp->checkpoints.bytes + ranges_bytes(&rp->place.host);
+	rp->figures.back_ns += rp->checkpoints.last_ns - begin;
 	return NULL;
 }
 
 static struct err *from_trace(struct rp *rp)
 {
 	TRY(contents_restore(rp));
-	rp->position = rp->finished = rp->current = rp->first - 1;
+	rp->position = rp->current = rp->first - 1;
+	execute_finished(rp, rp->position);
 	rp->cursor_seq = UINT64_MAX;
 	rp->checkpoints.last_ns = now_ns();
 	TRY(execute_writes(rp, 0, rp->position));
 	return checkpoint_take(rp);
 }
 
+/* Executing what is left to the goal takes so little that a checkpoint nearer to it is not worth its own cost. */
+static bool is_near(const struct checkpoints *k, uint64_t left)
+{
+	const uint64_t near = k->cost_ns > NEAR_NS / 2 ? 2 * k->cost_ns : NEAR_NS;
+
+	return left < 2 || (k->pace_ns && left < near / k->pace_ns);
+}
+
 /* To seq, with checkpoints at halving distances from it. */
 static struct err *approach(struct rp *rp, uint64_t seq)
 {
-	while (rp->position < seq) {
-		const uint64_t left = seq - rp->position;
+	struct checkpoints *k = &rp->checkpoints;
 
-		if (left < 2 * NEAREST)
+	while (rp->position < seq) {
+		const uint64_t left = seq - rp->position, begin = now_ns();
+
+		if (!k->max || is_near(k, left))
 			return execute_to(rp, seq);
 		TRY(execute_to(rp, rp->position + left / 2));
+		TRY(execute_finish(rp));
+		k->pace_ns = (now_ns() - begin) / (left / 2) + 1;
 		TRY(checkpoint_take(rp));
 	}
 	return NULL;

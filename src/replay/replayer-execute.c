@@ -376,13 +376,19 @@ struct err *execute(struct rp *rp, const struct sbt_cmd *c)
 	return NULL;
 }
 
+void execute_finished(struct rp *rp, uint64_t seq)
+{
+	rp->finished = seq;
+	atomic_store(&rp->watchdog.first, seq + 1);
+}
+
 struct err *execute_finish(struct rp *rp)
 {
 	TRY(marks_wait(rp));
 	CU(rp, cuCtxSynchronize);
 	TRY(staging_collect(rp, true));
 	/* The command being submitted may have been in it or not. */
-	rp->finished = rp->position;
+	execute_finished(rp, rp->position);
 	return NULL;
 }
 
@@ -471,9 +477,10 @@ static struct err *run_timed(struct rp *rp, uint64_t to)
 
 	CU(rp, cuEventCreate, &begin, CU_EVENT_DEFAULT);
 	CU(rp, cuEventCreate, &end, CU_EVENT_DEFAULT);
-	CU(rp, cuEventRecord, begin, NULL);
+	CU(rp, cuEventRecord, begin, rp->own);
 	TRY(execute_to(rp, to));
-	CU(rp, cuEventRecord, end, NULL);
+	TRY(objects_barrier(rp, rp->own)); /* non-blocking streams, too */
+	CU(rp, cuEventRecord, end, rp->own);
 	TRY(execute_finish(rp));
 	if (rp->d.cuEventElapsedTime)
 		CU(rp, cuEventElapsedTime, &ms, begin, end);

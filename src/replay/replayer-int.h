@@ -170,7 +170,8 @@ struct checkpoints {
 	size_t n, cap, max;
 	uint64_t bytes;	     /* of one, on the device */
 	uint64_t last_ns;    /* when the last was taken or restored */
-	uint64_t cost_ns;    /* what one cost */
+	uint64_t cost_ns;    /* what one cost, the room for it included */
+	uint64_t pace_ns;    /* what a command cost lately, on the way to a place before the position; 0: not known */
 	bool planned;	     /* max is known */
 };
 
@@ -186,19 +187,21 @@ struct edit {
 
 struct watchdog {
 	_Atomic uint64_t since_ns; /* 0: nothing is being waited for */
-	_Atomic uint64_t seq;
+	_Atomic uint64_t seq, first; /* first: nothing before it is in flight */
 	_Atomic int owner; /* who may write to the socket: 0 the main thread, 1 the watchdog */
 	uint64_t limit_ns;
 	int fd;
 };
 
-/* Events along the way, so that a long wait is many short ones. */
-#define MARKS 256u
-#define MARK_EVERY 64u
+/* Events along the way, so that a long wait is many short ones and the host knows about how far the device is: at most MARKS are
+ * ahead of it, each behind so many commands as take some milliseconds. */
+#define MARKS 3u
+#define MARK_EVERY_MAX 64u
 struct marks {
 	CUevent event[MARKS];
 	uint64_t seq[MARKS];
-	unsigned head, n, since;
+	unsigned head, n, since, every;
+	uint64_t passed_ns; /* when the device was seen to pass the last one; 0: nothing has been in flight since */
 };
 
 /* A code of the trace, loaded to see which kernels it has. */
@@ -339,6 +342,8 @@ bool execute_knows(const struct sbt_cmd *c);
 struct err *execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 /* The user's writes at positions first to last. */
 struct err *execute_writes(struct rp *rp, uint64_t first, uint64_t last) TS_CHECK;
+/* Nothing up to seq is in flight. */
+void execute_finished(struct rp *rp, uint64_t seq);
 /* Waits for everything submitted. */
 struct err *execute_finish(struct rp *rp) TS_CHECK;
 /* From the position on, up to seq; checkpoints on the way. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define THREADS_MAX 16u
-#define CHUNK (4u << 20) /* bytes that a thread takes at a time; a multiple of SBT_PAGE */
+#define CHUNK (2u << 20) /* bytes that a thread takes at a time; a multiple of SBT_PAGE */
 #define SLOTS 2u
 
 struct restore;
@@ -36,6 +36,7 @@ struct restore {
 	size_t piece; /* the next bytes to do: of START piece number piece, from offset on */
 	uint64_t offset;
 	bool failed;
+	uint64_t began, ready; /* now_ns(); ready: the first thread could begin, 0: none has */
 	struct worker workers[THREADS_MAX];
 	unsigned n;
 };
@@ -125,6 +126,47 @@ static void do_chunk(struct worker *w, const struct sbt_memory *m, uint64_t offs
 	}
 }
 
+/* In its own thread, for pinning memory takes time. CUDA's answers go to w->result: rp_cu() is the main thread's. */
+static void open_worker(struct worker *w)
+{
+	struct rp *rp = w->all->rp;
+	const struct replayer_driver *d = &rp->d;
+	void *mem = NULL;
+
+	w->result = d->cuCtxSetCurrent(rp->ctx);
+	if (!w->result)
+		w->error = sbt_reader_open(&w->reader, rp->path);
+	if (!w->result && !w->error)
+		w->result = d->cuStreamCreateWithPriority(&w->stream, CU_STREAM_NON_BLOCKING, 0);
+	for (unsigned i = 0; i < SLOTS && !w->result && !w->error; i++) {
+		w->result = d->cuMemHostAlloc(&mem, CHUNK, 0);
+		if (w->result)
+			break;
+		w->slot[i] = mem;
+		w->result = d->cuEventCreate(&w->event[i], CU_EVENT_DISABLE_TIMING);
+	}
+	pthread_mutex_lock(&w->all->lock);
+	if (!w->all->ready)
+		w->all->ready = now_ns();
+	pthread_mutex_unlock(&w->all->lock);
+}
+
+static void close_worker(struct worker *w)
+{
+	const struct replayer_driver *d = &w->all->rp->d;
+
+	for (unsigned i = 0; i < SLOTS; i++) {
+		if (w->event[i])
+			(void)d->cuEventDestroy_v2(w->event[i]);
+		if (w->slot[i])
+			(void)d->cuMemFreeHost(w->slot[i]);
+	}
+	if (w->stream)
+		(void)d->cuStreamDestroy_v2(w->stream);
+	if (w->reader)
+		sbt_reader_close(w->reader);
+}
+
 static void *work(void *arg)
 {
 	struct worker *w = arg;
@@ -133,7 +175,7 @@ static void *work(void *arg)
 	uint64_t offset;
 	size_t n;
 
-	w->result = rp->d.cuCtxSetCurrent(rp->ctx);
+	open_worker(w);
 	while (!w->error && !w->result && take(w->all, &m, &offset, &n)) {
 		watchdog_on(rp, 0);
 		do_chunk(w, m, offset, n);
@@ -145,39 +187,11 @@ static void *work(void *arg)
 		w->all->failed = true;
 		pthread_mutex_unlock(&w->all->lock);
 	}
+	close_worker(w);
 	return NULL;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------------------- */
-
-static struct err *open_worker(struct rp *rp, struct worker *w)
-{
-	void *mem;
-
-	TRY(sbt_reader_open(&w->reader, rp->path));
-	CU(rp, cuStreamCreateWithPriority, &w->stream, CU_STREAM_NON_BLOCKING, 0);
-	for (unsigned i = 0; i < SLOTS; i++) {
-		CU(rp, cuMemHostAlloc, &mem, CHUNK, 0);
-		w->slot[i] = mem;
-		CU(rp, cuEventCreate, &w->event[i], CU_EVENT_DISABLE_TIMING);
-	}
-	return NULL;
-}
-
-static void close_worker(struct rp *rp, struct worker *w)
-{
-	for (unsigned i = 0; i < SLOTS; i++) {
-		if (w->event[i])
-			(void)rp->d.cuEventDestroy_v2(w->event[i]);
-		if (w->slot[i])
-			(void)rp->d.cuMemFreeHost(w->slot[i]);
-	}
-	if (w->stream)
-		(void)rp->d.cuStreamDestroy_v2(w->stream);
-	if (w->reader)
-		sbt_reader_close(w->reader);
-	err_free(w->error);
-}
 
 static uint64_t bytes_of(const struct rp *rp)
 {
@@ -208,38 +222,33 @@ static struct err *run_workers(struct restore *all)
 		struct worker *w = &all->workers[started];
 
 		w->all = all;
-		e = open_worker(rp, w);
-		const int r = e ? 0 : pthread_create(&w->thread, NULL, work, w);
+		const int r = pthread_create(&w->thread, NULL, work, w);
+		if (r && started)
+			break; /* those that run do it all */
 		if (r)
-			e = err_sys(r, "cannot start a thread");
-		if (e) {
-			close_worker(rp, w);
-			break;
-		}
+			return err_sys(r, "cannot start a thread");
 	}
 	for (unsigned i = 0; i < started; i++) {
 		struct worker *w = &all->workers[i];
 
 		pthread_join(w->thread, NULL);
-		if (!e && w->error) {
-			e = w->error;
-			w->error = NULL;
-		}
-		if (!e)
-			e = rp_cu(rp, w->result, "restoring memory");
-		close_worker(rp, w);
+		if (e)
+			err_free(w->error);
+		else
+			e = w->error ? w->error : rp_cu(rp, w->result, "restoring memory");
 	}
 	return e;
 }
 
 struct err *contents_restore(struct rp *rp)
 {
-	const uint64_t begin = now_ns(), bytes = bytes_of(rp);
-	struct restore all = {.rp = rp, .lock = PTHREAD_MUTEX_INITIALIZER, .n = threads_for(bytes)};
+	const uint64_t bytes = bytes_of(rp);
+	struct restore all = {.rp = rp, .lock = PTHREAD_MUTEX_INITIALIZER, .n = threads_for(bytes), .began = now_ns()};
 
 	TRY(clear_all(rp));
 	TRY(run_workers(&all));
 	rp->figures.restored_bytes += bytes;
-	rp->figures.restore_ns += now_ns() - begin;
+	rp->figures.restore_ns += now_ns() - all.began;
+	rp->figures.restore_setup_ns += all.ready - all.began;
 	return NULL;
 }

@@ -2,7 +2,8 @@
  *
  * A command that never finishes: the thread that called the driver cannot be got back, so a second thread looks at the clock, tells
  * tsdb, and ends the process. It never calls the driver. So that a long queue of short commands is no hang, a mark (an event) is put behind
- * every so many commands, and a wait for everything is a wait for one mark after the other.
+ * every so many commands, and a wait for everything is a wait for one mark after the other. How many adapts to how long they take: what
+ * has been submitted is never far ahead of what has been done, so that checkpoints on the way are taken in time.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,17 +16,21 @@
 
 static void tell(struct watchdog *w)
 {
-	const unsigned long long seq = atomic_load(&w->seq);
+	const unsigned long long seq = atomic_load(&w->seq), after = atomic_load(&w->first);
+	const unsigned long long first = after && after < seq ? after : seq;
 	struct {
 		struct replayer_head head;
 		struct replayer_error error;
 		char text[200];
-	} m = {.error = {.code = REPLAYER_E_TIMEOUT, .seq = seq, .first = seq}};
+	} m = {.error = {.code = REPLAYER_E_TIMEOUT, .seq = seq, .first = first}};
 	int n;
 
-	if (seq)
-		n = snprintf(m.text, sizeof m.text, "#%llu, or one submitted shortly before it, has not finished within %llu s",
-			seq, (unsigned long long)(w->limit_ns / 1000000000u));
+	if (first < seq)
+		n = snprintf(m.text, sizeof m.text, "one of #%llu to #%llu has not finished within %llu s", first, seq,
+			(unsigned long long)(w->limit_ns / 1000000000u));
+	else if (seq)
+		n = snprintf(m.text, sizeof m.text, "#%llu has not finished within %llu s", seq,
+			(unsigned long long)(w->limit_ns / 1000000000u));
 	else
 		n = snprintf(m.text, sizeof m.text, "the GPU driver has not answered within %llu s",
 			(unsigned long long)(w->limit_ns / 1000000000u));
@@ -94,6 +99,20 @@ void watchdog_claim(struct rp *rp)
 
 /* ---- marks ---------------------------------------------------------------------------------------------------------- */
 
+#define BATCH_SHORT_NS 2000000u /* commands between two marks: more of them when they took less than this, ... */
+#define BATCH_LONG_NS 10000000u /* ... fewer when they took more than this */
+
+static void adapt(struct marks *m)
+{
+	const uint64_t now = now_ns(), took = m->passed_ns ? now - m->passed_ns : 0;
+
+	m->passed_ns = now;
+	if (took > BATCH_LONG_NS)
+		m->every = m->every > 2 ? m->every / 2 : 1;
+	else if (took < BATCH_SHORT_NS && m->every < MARK_EVERY_MAX)
+		m->every *= 2;
+}
+
 static struct err *wait_oldest(struct rp *rp)
 {
 	struct marks *m = &rp->marks;
@@ -102,6 +121,7 @@ static struct err *wait_oldest(struct rp *rp)
 	watchdog_on(rp, m->seq[at]);
 	m->n--;
 	CU(rp, cuEventSynchronize, m->event[at]);
+	adapt(m);
 	return NULL;
 }
 
@@ -109,7 +129,9 @@ struct err *marks_note(struct rp *rp, uint64_t seq, CUstream stream)
 {
 	struct marks *m = &rp->marks;
 
-	if (++m->since < MARK_EVERY)
+	if (!m->every)
+		m->every = 1;
+	if (++m->since < m->every)
 		return NULL;
 	m->since = 0;
 	if (m->n == MARKS)
@@ -127,6 +149,7 @@ struct err *marks_wait(struct rp *rp)
 {
 	while (rp->marks.n)
 		TRY(wait_oldest(rp));
+	rp->marks.passed_ns = 0;
 	watchdog_on(rp, rp->current);
 	return NULL;
 }

@@ -275,20 +275,34 @@ static struct err *read_trace(struct rp *rp, const char *path, uint64_t *ret_dev
 	return NULL;
 }
 
+/* The time since *at, which becomes now. */
+static uint64_t lap(uint64_t *at)
+{
+	const uint64_t before = *at;
+
+	*at = now_ns();
+	return *at - before;
+}
+
 struct err *window_open(struct rp *rp, const char *path)
 {
-	uint64_t device = 0;
+	uint64_t device = 0, at = now_ns();
 
 	rp->path = xstrdup(path);
 	TRY(read_trace(rp, path, &device));
-	rp->position = rp->finished = rp->current = rp->first - 1;
+	rp->figures.read_ns = lap(&at);
+	rp->position = rp->current = rp->first - 1;
+	execute_finished(rp, rp->position);
 	TRY(open_device(rp, device));
+	rp->figures.device_ns = lap(&at);
 	TRY(place_all(rp));
 	TRY(place_host(rp));
+	rp->figures.place_ns = lap(&at);
 	CU(rp, cuStreamCreateWithPriority, &rp->own, CU_STREAM_NON_BLOCKING, 0);
 	TRY(staging_open(rp));
 	TRY(code_load(rp));
 	contents_open_hash(rp);
+	rp->figures.code_ns = lap(&at);
 	TRY(checkpoint_seek(rp, rp->first - 1));
 	return NULL;
 }

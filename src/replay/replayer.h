@@ -110,9 +110,19 @@ struct replayer_verified {
 	uint64_t outputs, outputs_same;	  /* copies to the host executed so far, and those that delivered what was recorded */
 	uint64_t first_output;		  /* seq of the first one that did not; 0 */
 };
+/* Sums over the life of the process. ns: time of the host, but for gpu_ns. */
 struct replayer_figures {
-	uint64_t executed, restored_bytes, restore_ns, hashed_bytes, hash_ns, checkpoint_bytes, checkpoint_ns, run_ns, gpu_ns;
+	uint64_t executed, hashed_bytes, hash_ns;
+	uint64_t run_ns, gpu_ns; /* of RUN without a watch: all of it, and from the device's first work to its last */
+	/* opening: reading the trace, driver and context, placing, loading code */
+	uint64_t read_ns, device_ns, place_ns, code_ns;
+	/* the window's start from the trace: bytes of pieces, all of it, and the part before the first byte moved */
+	uint64_t restored_bytes, restore_ns, restore_setup_ns;
+	/* checkpoints: those kept, what they take on the device, finding room for them */
+	uint64_t checkpoint_bytes, room_ns;
 	uint32_t checkpoints, pad;
+	/* taken, and gone back to; ns: the copy */
+	uint64_t saved, saved_bytes, save_ns, back, back_bytes, back_ns;
 };
 enum replayer_error_code {
 	REPLAYER_E_OTHER, REPLAYER_E_FAULT, /* the device broke at seq: only a new process helps */
