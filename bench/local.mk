@@ -19,6 +19,23 @@ bench_bench_hash_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS)
 bench_bench_hash_LDADD = libhashkernel.a libsbt.a -ldl
 endif
 
+# What executing again costs: opening, restoring, executing, going back.
+EXTRA_DIST += bench/bench-load.cu
+if HAVE_CUDA
+noinst_PROGRAMS += bench/bench-replay
+bench_bench_replay_SOURCES = bench/bench-replay.c bench/replay-trace.c bench/replay-trace.h
+bench_bench_replay_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/bench
+bench_bench_replay_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS)
+bench_bench_replay_LDADD = libreplay.a libstate.a libsbt.a libcommon.a $(SBT_LIBS) -ldl
+if HAVE_NVCC
+nodist_noinst_SCRIPTS = bench/bench-load
+CLEANFILES += bench/bench-load
+bench/bench-load: bench/bench-load.cu examples/check.h
+	@$(MKDIR_P) bench
+	$(AM_V_NVCC)$(NVCC) $(NVCC_FLAGS) -o $@ $<
+endif
+endif
+
 # A synthetic trace: what state, seeking and replay cost.
 EXTRA_PROGRAMS += bench/bench-state bench/make-trace
 bench_bench_state_SOURCES = bench/bench-state.c bench/synthetic.c bench/synthetic.h
@@ -55,6 +72,7 @@ bench: all
 if HAVE_CUDA
 	@echo "== bench/bench-softgpu"; $(MAKE) -s $(AM_MAKEFLAGS) bench/bench-softgpu && LD_LIBRARY_PATH=softgpu ./bench/bench-softgpu
 	@echo "== hash, on the software GPU"; LD_LIBRARY_PATH=softgpu ./bench/bench-hash
+	@echo "== replay, on the software GPU"; LD_LIBRARY_PATH=softgpu TSDB_BUILD='$(abs_builddir)' ./bench/bench-replay
 endif
 if HAVE_NVCC
 	@echo "== capture"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-capture.py
