@@ -3,7 +3,7 @@
 # Room softgpu: the CUDA driver that runs on the CPU. Loaded into other people's programs, so never sanitised.
 # Four parts: libsoftptx.a (PTX and the address space), libcuda.so.1, libcupti.so.13, libcudart.so.13.
 
-HEADERS_TO_CHECK += src/softgpu/mem.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
+HEADERS_TO_CHECK += src/softgpu/ptx-async.h src/softgpu/mem.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
 
 # The PTX machine. libptxtest.a is the same for its own tests and the fuzzer: sanitised when they are.
 PTX_SOURCES = \
@@ -16,6 +16,7 @@ PTX_SOURCES = \
 	src/softgpu/ptx-operand.c src/softgpu/ptx-frame.c \
 	src/softgpu/ptx-table.c src/softgpu/ptx-cfg.c src/softgpu/ptx-alu.c src/softgpu/ptx-alu-avx2.c \
 	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-ldst.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
+	src/softgpu/ptx-async.c src/softgpu/ptx-async.h src/softgpu/ptx-mbarrier.c \
 	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-fault.c src/softgpu/ptx-pool.c
 # Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated.
 PTX_CFLAGS = -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
@@ -114,11 +115,14 @@ CLEANFILES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 # --- tests of the driver and CUPTI: C programs linked to the libraries as they were built ---------------
 if HAVE_CMOCKA
 PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-flow \
-	tests/unit/test-softgpu-observe
+	tests/unit/test-softgpu-observe tests/unit/test-softgpu-ptx-async
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
 PTX_TEST_COMPILE = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 PTX_TEST_LINK = libptxtest.a $(CMOCKA_LIBS) -lpthread -lm
+tests_unit_test_softgpu_ptx_async_SOURCES = tests/unit/test-softgpu-ptx-async.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_async_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_async_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_observe_SOURCES = tests/unit/test-softgpu-observe.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_observe_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_observe_LDADD = $(PTX_TEST_LINK)

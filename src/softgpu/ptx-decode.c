@@ -188,6 +188,7 @@ static void choose_row(struct ptx_dec *d, const struct ptx_row *r, unsigned n, c
 {
 	const char *why = unknown ? unknown : "this form is not implemented", *got;
 	unsigned nfixes = d->p->nfixes;
+	bool chosen = false;
 
 	if (!at_most_one(d->mods & (MB(rn) | MB(rz) | MB(rm) | MB(rp) | MB(rna) | MB(rni) | MB(rzi) | MB(rmi) | MB(rpi))))
 		n = 0;
@@ -204,11 +205,15 @@ static void choose_row(struct ptx_dec *d, const struct ptx_row *r, unsigned n, c
 		d->i->flags |= flags_of(d->mods) | (r->h ? 0 : F_CTRL);
 		d->p->nfixes = nfixes;
 		got = ptx_match(d);
-		if (!got && r->select)
-			got = r->select(d);
+		if (got) {
+			why = chosen ? why : got;
+			continue;
+		}
+		got = r->select ? r->select(d) : NULL;
 		if (!got)
 			return;
 		why = got;
+		chosen = true; /* the operands fit: this is the form that was meant */
 	}
 	d->p->nfixes = nfixes;
 	refuse(d, why);

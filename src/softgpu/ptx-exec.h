@@ -49,6 +49,7 @@ struct ptx_warp {
 	uint8_t *local; /* lane l's begins at l * lstride */
 	size_t lstride, localcap;
 	bool wake;
+	struct ptx_async *async; /* NULL until there is something */
 	uint64_t inited; /* launch whose constants the frame holds */
 };
 
@@ -89,6 +90,11 @@ struct ptx_worker {
 	jmp_buf out;
 	struct ptx_fault fault;
 	uint64_t index; /* of the block that runs */
+	struct ptx_work *tied; /* asynchronous work that mbarriers are told of */
+	unsigned ntied;
+	size_t captied;
+	bool gave_way; /* the slice was given up */
+	unsigned ways;
 	char *print;
 	size_t nprint, capprint;
 	struct ptx_worker *next;
@@ -192,6 +198,13 @@ static inline float ptx_flush(float f)
 	return u & 0x7f800000u ? f : ptx_u2f(u & 0x80000000u);
 }
 
+/* The warp waits for another: it gives way at its next backward branch. */
+static inline void ptx_give_way(struct ptx_warp *w)
+{
+	w->wk->slice = 0;
+	w->wk->gave_way = true;
+}
+
 _Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, enum ptx_fault_code code,
 	uint64_t addr, unsigned size, const char *what);
 /* threadIdx of a lane. */
@@ -231,11 +244,13 @@ X(h_st_32)
 X(h_st_64)
 #undef X
 ptx_rmw ptx_add_f32, ptx_add_f32_ftz;
+/* The operation among mods on this type, or NULL. *order: what memory holds in the end depends on the order. */
+ptx_rmw *ptx_rmw_of(ptx_mods mods, unsigned type, bool *order);
 /* The live range that holds an address, or NULL; remembers the last few. */
 const struct ptx_cached *ptx_find_range(struct ptx_worker *wk, uint64_t a);
 
 typedef const char *ptx_select(struct ptx_dec *d);
 ptx_select sel_cmp, sel_cvt, sel_mem, sel_atom, sel_math, sel_mov, sel_bar, sel_shfl, sel_vote, sel_cvta,
-	sel_testp, sel_prmt, sel_lop3, sel_half, sel_redux, sel_half_cmp, sel_isspacep;
+	sel_testp, sel_prmt, sel_lop3, sel_half, sel_redux, sel_half_cmp, sel_isspacep, sel_mbar, sel_cp_async, sel_bulk, sel_st_async;
 
 #endif

@@ -137,6 +137,18 @@ struct ptx_vec { /* registers of a vector operand */
 	uint8_t width[8];
 };
 
+/* A memory operand of an instruction that has several of them. */
+struct ptx_at {
+	int32_t off;
+	bool used;
+	bool wide;     /* the register has 64 bits */
+	uint8_t space; /* enum ptx_space */
+	int64_t disp;
+	ptx_rmw *rmw;	    /* the first one's, of reductions */
+	struct ptx_vec vec; /* the first one's, of st.async: what is stored */
+};
+#define PTX_MAX_ATS 3
+
 struct ptx_table {
 	unsigned n;
 	uint32_t *pc;
@@ -159,6 +171,7 @@ struct ptx_insn {
 		ptx_math *math;
 		struct ptx_call *call;
 		struct ptx_vec *vecs;
+		struct ptx_at *ats; /* PTX_MAX_ATS */
 		struct ptx_table *table;
 		const char *text;
 	} u;
@@ -263,7 +276,7 @@ struct ptx_init { /* one initialiser: bytes or an address at an offset */
 	uint64_t value;
 	void *sym;
 };
-enum ptx_space { SP_GENERIC, SP_GLOBAL, SP_SHARED, SP_LOCAL, SP_CONST, SP_PARAM };
+enum ptx_space { SP_GENERIC, SP_GLOBAL, SP_SHARED, SP_LOCAL, SP_CONST, SP_PARAM, SP_SHCLUSTER /* any block's of the cluster */ };
 
 struct ptx_variable {
 	const char *name;
@@ -301,6 +314,8 @@ void *ptx_grow(struct ptx_module *m, void *p, unsigned n, unsigned *cap, size_t 
 #define PTX_WIN_LOCAL 0x4000000200000000ull
 #define PTX_WIN_PARAM 0x4000000300000000ull
 #define PTX_WIN_CODE 0x4000000400000000ull /* functions, by index */
+/* In the window of shared memory: above these bits, one more than the rank of the block in its cluster; 0: one's own. */
+#define PTX_RANK_SHIFT 24
 #define PTX_WIN(a) ((a) & 0xffffffff00000000ull)
 
 #define PTX_FRAME_LIMIT (4u << 20)  /* bytes of registers per warp and function */

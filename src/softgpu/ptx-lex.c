@@ -184,7 +184,7 @@ static void lex_word(struct ptx_lex *lx, enum ptx_tok kind, bool colons)
 	for (; q < lx->end; q++) {
 		if (is_ident((unsigned char)*q))
 			continue;
-		if (colons && *q == ':' && q + 2 < lx->end && q[1] == ':' && isalpha((unsigned char)q[2])) {
+		if (colons && *q == ':' && q + 2 < lx->end && q[1] == ':' && isalnum((unsigned char)q[2])) {
 			q++;
 			continue;
 		}

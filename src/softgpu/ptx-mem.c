@@ -296,10 +296,22 @@ static const struct {
 	{M_max, TB(s64), rmw_maxs_64, false},
 };
 
-const char *sel_atom(struct ptx_dec *d)
+ptx_rmw *ptx_rmw_of(ptx_mods mods, unsigned type, bool *order)
 {
 	static const ptx_mods ops = MB(add) | MB(and) | MB(or) | MB(xor) | MB(exch) | MB(cas) | MB(inc) | MB(dec) | MB(min) | MB(max);
+
+	for (unsigned k = 0; k < sizeof(rmws) / sizeof(rmws[0]); k++)
+		if ((mods & ops) == (ptx_mods)1 << rmws[k].mod && rmws[k].types >> type & 1) {
+			*order = rmws[k].order;
+			return rmws[k].fn;
+		}
+	return NULL;
+}
+
+const char *sel_atom(struct ptx_dec *d)
+{
 	unsigned space;
+	bool order;
 	const char *why = space_of(d, &space);
 
 	if (!why)
@@ -309,15 +321,13 @@ const char *sel_atom(struct ptx_dec *d)
 	if (space == SP_CONST || space == SP_PARAM || space == SP_LOCAL)
 		return "an atomic on this state space";
 	d->i->space = (uint8_t)space;
-	for (unsigned k = 0; k < sizeof(rmws) / sizeof(rmws[0]); k++)
-		if ((d->mods & ops) == (ptx_mods)1 << rmws[k].mod && rmws[k].types >> d->i->type & 1) {
-			d->i->u.rmw = rmws[k].fn;
-			/* ptx_cfg() decides about the result */
-			if (space != SP_SHARED && rmws[k].order)
-				d->p->fn->ordered = true;
-			return NULL;
-		}
-	return "this atomic operation is not implemented";
+	d->i->u.rmw = ptx_rmw_of(d->mods, d->i->type, &order);
+	if (!d->i->u.rmw)
+		return "this atomic operation is not implemented";
+	/* ptx_cfg() decides about the result */
+	if (space != SP_SHARED && order)
+		d->p->fn->ordered = true;
+	return NULL;
 }
 
 /* --- moves that are not plain ------------------------------------------------------------------------- */
@@ -391,8 +401,9 @@ void h_nop(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* membar, fence; prefetches pay it too */
 }
 
-/* The warp's clock moves on, nothing waits. */
+/* The warp's clock moves on, others get their turn. */
 void h_nanosleep(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	w->count += REG(u32a, 0)[__builtin_ctz(mask)] / 2;
+	ptx_give_way(w);
 }

@@ -11,7 +11,8 @@
  *   v k   vector destination: of loads; unpacking       V K   vector source: of stores; packing
  *   m     memory                                        i     immediate integer
  *   B T   label; table of labels                        ?     the next operand may be missing
- *   q     like d, and |p may follow
+ *   q     like d, and |p may follow                     Y     32-bit destination or the sink; |p may follow
+ *   M     one of several memory operands                 E     what st.async stores: a register, or a vector for .v2 and .v4
  */
 #include "softgpu/ptx-dec.h"
 
@@ -332,6 +333,32 @@ static const char *match_mem(struct ptx_dec *d, const struct ptx_opnd *o, int32_
 	}
 }
 
+/* One of several: all of them in u.ats, its place among them being how many came before. */
+static const char *match_at(struct ptx_dec *d, const struct ptx_opnd *o, int32_t *ret)
+{
+	uint32_t flags = d->i->flags;
+	int64_t imm = d->i->imm;
+	struct ptx_at *at;
+	const char *why;
+
+	if (!d->i->u.ats)
+		d->i->u.ats = ptx_alloc(d->p->m, PTX_MAX_ATS * sizeof(*at));
+	for (at = d->i->u.ats; at < d->i->u.ats + PTX_MAX_ATS && at->used; at++)
+		;
+	if (at == d->i->u.ats + PTX_MAX_ATS)
+		return "more memory operands than are possible";
+	why = match_mem(d, o, ret);
+	if (why)
+		return why;
+	at->off = *ret;
+	at->used = true;
+	at->disp = d->i->imm;
+	at->wide = d->i->flags & F_A64;
+	d->i->imm = imm;
+	d->i->flags = flags;
+	return NULL;
+}
+
 /* Vectors: of loads and stores (elements as wide as the type or wider), and of mov (their widths add up to it). */
 static const char *match_vec(struct ptx_dec *d, const struct ptx_opnd *o, char letter)
 {
@@ -371,6 +398,17 @@ static const char *match_vec(struct ptx_dec *d, const struct ptx_opnd *o, char l
 	}
 	d->i->vec = (uint8_t)n;
 	d->i->u.vecs = v;
+	return why;
+}
+
+/* What an asynchronous store stores; its memory operands came before. */
+static const char *match_stored(struct ptx_dec *d, const struct ptx_opnd *o)
+{
+	struct ptx_at *ats = d->i->u.ats;
+	const char *why = match_vec(d, o, 'V');
+
+	ats[0].vec = *d->i->u.vecs;
+	d->i->u.ats = ats;
 	return why;
 }
 
@@ -455,6 +493,12 @@ static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o
 		return match_source(d, o, T_u64, ret);
 	case 'p':
 		return o->kind == O_SINK ? NULL : match_reg(o, 1, false, ret);
+	case 'Y':
+		return o->kind == O_SINK ? NULL : match_reg(o, 32, false, ret);
+	case 'M':
+		return match_at(d, o, ret);
+	case 'E':
+		return match_stored(d, o);
 	case 'P':
 		if (o->not)
 			i->flags |= F_NEG_SRC;
@@ -494,7 +538,7 @@ const char *ptx_match(struct ptx_dec *d)
 			return why;
 		slot++;
 		if (d->ops[k].pair) {
-			if (!strchr("pqy", *c) || k + 1 == d->nops)
+			if (!strchr("pqyY", *c) || k + 1 == d->nops)
 				return "| here";
 			d->i->flags |= F_PAIR;
 			k++;

@@ -6,6 +6,7 @@
  * A cooperative grid runs on one worker, all blocks taking turns, so that blocks may wait for one another.
  */
 #include "softgpu/ptx-run.h"
+#include "softgpu/ptx-async.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -123,6 +124,7 @@ static void worker_put(struct ptx_worker *wk)
 	if (wk) {
 		ptx_block_free(&wk->blk);
 		free(wk->print);
+		free(wk->tied);
 		free(wk);
 	}
 }
@@ -197,6 +199,7 @@ static void run_blocks(struct ptx_worker *wk, struct ptx_run *r)
 			snprintf(wk->fault.text, sizeof(wk->fault.text), "tsdb softgpu: cancelled: kernel %.150s", r->l->fn->name);
 			longjmp(wk->out, 1);
 		}
+		ptx_async_reset(wk);
 		ptx_block_start(wk, &wk->blk, wk->index);
 		if (r->deadline_ns && ptx_should_stop(wk, &code))
 			ptx_raise(&wk->blk.warps[0], r->l->fn->insns, 0, code, 0, 0, "the time limit is over");

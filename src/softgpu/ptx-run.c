@@ -7,6 +7,7 @@
  */
 #include "softgpu/ptx-observe.h"
 #include "softgpu/ptx-run.h"
+#include "softgpu/ptx-async.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -362,6 +363,12 @@ static void out_of_slice(struct ptx_warp *w, const struct ptx_insn *i)
 	enum ptx_fault_code code;
 
 	w->wk->slice = SLICE;
+	/* one that waits politely uses little */
+	if (w->wk->gave_way && ++w->wk->ways % 64) {
+		w->wk->gave_way = false;
+		return;
+	}
+	w->wk->gave_way = false;
 	if (w->wk->l->max_slices && ++w->wk->slices > w->wk->l->max_slices)
 		ptx_raise(w, i, w->live ? (unsigned)__builtin_ctz(w->live) : 0, PTX_TIMEOUT, 0, 0, "the launch's slices are used up");
 	if (ptx_should_stop(w->wk, &code))
@@ -446,6 +453,8 @@ static void run_warp(struct ptx_warp *w)
 	w->wk->slice = SLICE;
 restart:
 	if (!settle(w)) {
+		if (w->async)
+			ptx_async_end(w);
 		w->state = WARP_DONE;
 		w->count = count;
 		return;
@@ -587,6 +596,7 @@ static void start_warp(struct ptx_worker *wk, struct ptx_block *blk, unsigned id
 	w->cc = 0;
 	w->count = 0;
 	w->nents = w->nframes = 0;
+	ptx_async_start(w);
 	ptx_reserve_local(w, wk->stack_limit);
 	push_frame(w, fn, NULL, w->live, 0, 0);
 	if (w->inited != wk->launch_id) {
@@ -608,6 +618,7 @@ void ptx_begin(struct ptx_worker *wk)
 	wk->slice = SLICE;
 	wk->slices = 0;
 	wk->nprint = 0;
+	ptx_async_reset(wk);
 	wk->stack_limit = fn->stack_bytes;
 	if (fn->recursive)
 		wk->stack_limit += PTX_STACK_LIMIT;
@@ -715,6 +726,7 @@ void ptx_block_free(struct ptx_block *blk)
 		free(w->frames);
 		free(w->regmem);
 		free(w->local);
+		ptx_async_free(w);
 	}
 	free(blk->warps);
 	free(blk->shared);
