@@ -168,8 +168,7 @@ static void at_exit(void)
 	if (!agent_live() || tls.inside)
 		return;
 	tls.inside = 1;
-	if (atomic_load(&span_open) && thread_get())
-		span_leave(tls.thread);
+	span_leave(atomic_load(&span_open) ? thread_get() : NULL);
 	if (agent.source)
 		agent.source->flush(true);
 	tls.inside = 0;

@@ -27,17 +27,17 @@ static bool add(void *arg, uint64_t key, uint64_t value)
 	return ++s->n > DEVICE_CTXS;
 }
 
-static bool is_gone(const struct device_ctx *d)
+bool device_is_there(CUcontext handle, uint32_t id)
 {
-	const struct object *o = ids_object(&ids.ctxs, (uint64_t)(uintptr_t)d->handle);
-	return !o || o->id != d->id;
+	const struct object *o = ids_object(&ids.ctxs, (uint64_t)(uintptr_t)handle);
+	return o && o->id == id;
 }
 
 bool device_collect(struct device_set *s)
 {
 	unsigned kept = 0;
 	for (unsigned i = 0; i < s->n; i++)
-		if (!is_gone(&s->ctx[i]))
+		if (device_is_there(s->ctx[i].handle, s->ctx[i].id))
 			s->ctx[kept++] = s->ctx[i];
 	s->n = kept;
 	map_each(&ids.ctxs, add, s);
@@ -145,23 +145,75 @@ static void *look_up(void *arg, const char *name)
 	return dlsym(driver.lib, name);
 }
 
+/* ---- hashes ----------------------------------------------------------------------------------------------------------------- */
+
+/* The kernels in one context. */
+struct hasher {
+	CUcontext handle; /* NULL: a free slot */
+	uint32_t id;
+	bool usable;
+	struct hash_kernel kernel;
+	struct spin using; /* it has one table */
+};
+
+static struct {
+	struct spin lock;
+	struct hasher of[DEVICE_CTXS];
+} hashers;
+
+static struct hasher *find_hasher(const struct device_ctx *d)
+{
+	for (unsigned i = 0; i < DEVICE_CTXS; i++)
+		if (hashers.of[i].handle == d->handle && hashers.of[i].id == d->id)
+			return &hashers.of[i];
+	return NULL;
+}
+
+/* A slot for a context that has none; what a context that is gone had went with it. */
+static struct hasher *new_hasher(const struct device_ctx *d)
+{
+	for (unsigned i = 0; i < DEVICE_CTXS; i++) {
+		struct hasher *h = &hashers.of[i];
+		if (h->handle && device_is_there(h->handle, h->id))
+			continue;
+		hash_kernel_forget(&h->kernel);
+		*h = (struct hasher){ .handle = d->handle, .id = d->id };
+		return h;
+	}
+	return NULL;
+}
+
 void device_load(struct device_set *s)
 {
 	static struct hash_kernel_driver functions;
 	static bool filled, complete;
+	spin_lock(&hashers.lock);
 	if (!filled) {
 		filled = true;
 		complete = driver.lib && hash_kernel_driver_fill(&functions, look_up, NULL);
 	}
 	for (unsigned i = 0; i < s->n; i++) {
 		struct device_ctx *d = &s->ctx[i];
-		if (d->hashes != DEVICE_HASH_UNTRIED || !device_enter(d))
+		struct hasher *h = find_hasher(d) ? NULL : new_hasher(d);
+		if (!h || !device_enter(d))
 			continue;
 		tls.hidden++;
-		d->hashes = complete && !OWN(hash_kernel_open(&d->hash, &functions, 0, 0)) ? DEVICE_HASH_THERE : DEVICE_HASH_NONE;
+		h->usable = complete && !OWN(hash_kernel_open(&h->kernel, &functions, 0, 0));
 		tls.hidden--;
 		device_leave();
 	}
+	spin_unlock(&hashers.lock);
+}
+
+static struct hasher *borrow(const struct device_ctx *d)
+{
+	spin_lock(&hashers.lock);
+	struct hasher *h = find_hasher(d);
+	spin_unlock(&hashers.lock);
+	if (!h || !h->usable)
+		return NULL;
+	spin_lock(&h->using);
+	return h;
 }
 
 static bool is_mapped(uint64_t addr, uint64_t size)
@@ -173,11 +225,33 @@ static bool is_mapped(uint64_t addr, uint64_t size)
 	       addr - start <= range && size <= range - (addr - start);
 }
 
+bool device_hash_ranges(struct device_ctx *d, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!is_mapped(r[i].addr, r[i].size))
+			return false;
+	struct hasher *h = borrow(d);
+	if (!h)
+		return false;
+	const bool good = !OWN(hash_kernel_ranges(&h->kernel, r, n, ret, d->stream));
+	spin_unlock(&h->using);
+	return good;
+}
+
+bool device_hash_pages(struct device_ctx *d, struct hash_kernel_range r, struct sbt_hash *ret_pages)
+{
+	struct hasher *h = borrow(d);
+	if (!h)
+		return false;
+	const bool good = !OWN(hash_kernel_pages(&h->kernel, r, ret_pages, d->stream));
+	spin_unlock(&h->using);
+	return good;
+}
+
 bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size, bool doubtful, struct sbt_hash *ret)
 {
 	const struct hash_kernel_range range = { addr, size };
-	if (d->hashes == DEVICE_HASH_THERE && !doubtful && is_mapped(addr, size) &&
-		!OWN(hash_kernel_ranges(&d->hash, &range, 1, ret, d->stream)))
+	if (!doubtful && device_hash_ranges(d, &range, 1, ret))
 		return true;
 	*ret = (struct sbt_hash){ { 0, 0 } };
 	for (uint64_t at = 0; at < size; at += DEVICE_STAGING) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The device as the recording of memory sees it: every live context with a private non-blocking stream, waiting for all of them,
- * reading their memory. All calls are the agent's own (OWN). One set is the gate's, one the draining thread's.
+ * reading their memory. All calls are the agent's own (OWN). One set is the gate's, one the sending thread's (sender.h): each has streams and
+ * staging of its own, so neither waits for the other. The kernels that hash are loaded once a context and lent to one thread at a time.
  */
 #ifndef CAPTURE_DEVICE_H
 #define CAPTURE_DEVICE_H
@@ -17,11 +18,7 @@
 struct device_ctx {
 	CUcontext handle;
 	uint32_t id;
-	CUstream stream;
-	CUdeviceptr shadow; /* 0: none */
-	uint64_t shadow_bytes, shadow_used;
-	enum { DEVICE_HASH_UNTRIED, DEVICE_HASH_THERE, DEVICE_HASH_NONE } hashes;
-	struct hash_kernel hash;
+	CUstream stream; /* the set's own */
 };
 struct device_set {
 	struct device_ctx ctx[DEVICE_CTXS];
@@ -35,16 +32,22 @@ bool device_can(void);
 bool device_collect(struct device_set *s);
 /* The context with this id; another one when that is not known (memory mapped without a context); NULL: none. */
 struct device_ctx *device_find(struct device_set *s, uint32_t id);
+/* Whether the context still is what it was. */
+bool device_is_there(CUcontext handle, uint32_t id);
 /* Makes the context current to this thread, with its stream; device_leave() takes that back. */
 bool device_enter(struct device_ctx *d);
 void device_leave(void);
 /* Waits until all the work of all contexts is done: polls, so that a stream that never ends is given up after tenths of a second
  * (CUDA_ERROR_NOT_READY). Other errors are the device's: it has faulted, say. */
 CUresult device_idle(struct device_set *s, unsigned tenths);
-/* Loads the kernels that hash memory, into contexts that lack them. Takes milliseconds. */
+/* Loads the kernels that hash memory, into contexts that lack them. Takes milliseconds, and where they must be compiled tenths of a second; never
+ * while the process exits (the driver may never come back). */
 void device_load(struct device_set *s);
 /* Within device_enter(): reads memory, with the work on it done. */
 bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n);
+/* Within device_enter(), by the kernels: false when they are not there, or memory is not all mapped. Waits. */
+bool device_hash_ranges(struct device_ctx *d, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret);
+bool device_hash_pages(struct device_ctx *d, struct hash_kernel_range r, struct sbt_hash *ret_pages);
 /* On the device where that can be; doubtful: memory that may not be mapped, which a copy answers with an error, a kernel with a fault. */
 bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size, bool doubtful, struct sbt_hash *ret);
 

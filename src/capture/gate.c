@@ -14,11 +14,16 @@
 _Atomic uint32_t gate_shut_by;
 static _Atomic uint32_t claimed_by;
 
-static void barrier_everywhere(void)
+void gate_prepare(void)
 {
 	static _Atomic uint32_t registered;
 	if (!atomic_exchange(&registered, 1))
 		(void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+}
+
+static void barrier_everywhere(void)
+{
+	gate_prepare();
 	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
 		return;
 	/* Before Linux 4.14, or forbidden: a store leaves a processor's buffer in far less than this. */

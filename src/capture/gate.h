@@ -32,6 +32,8 @@ bool gate_claim(struct thread *self);
 /* The same without waiting: false, another one has it. */
 bool gate_try_claim(struct thread *self);
 void gate_release(void);
+/* What shutting it needs once in a process, and takes the kernel milliseconds. */
+void gate_prepare(void);
 /* Shuts the gate; self's own call does not count. */
 void gate_shut(struct thread *self);
 /* Waits until no other thread is in a call, or until what makes sense is over: false. With the gate shut. */

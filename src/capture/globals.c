@@ -12,6 +12,7 @@
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/map.h"
+#include "capture/sender.h"
 #include "capture/shadow.h"
 #include "capture/span.h"
 
@@ -215,12 +216,11 @@ struct walk {
 
 static void record(const struct walk *w, const struct piece *p)
 {
-	struct piece now = *p;
 	struct sbt_hash hash;
 	if (!w->end)
-		shadow_device(w->set, w->d, p);
+		(void)shadow_device(w->set, w->d, p);
 	else if (device_hash(w->set, w->d, p->addr, p->size, true, &hash))
-		bulk_hash(&now, hash);
+		sender_end_hash(p, hash);
 	else
 		span_note("a global could not be looked at when the window ended");
 }

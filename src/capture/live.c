@@ -13,6 +13,7 @@
 #define SLOTS_MAX (1u << 20)
 
 _Atomic uint32_t live_hosts;
+_Atomic uint64_t live_total;
 static struct {
 	struct spin lock;
 	struct live *slot;
@@ -44,6 +45,7 @@ static void drop(struct live *l)
 		atomic_fetch_sub(&live_hosts, 1);
 	if (l->mem == SBT_MEM_MANAGED)
 		atomic_fetch_sub(&table.managed, 1);
+	atomic_fetch_sub(&live_total, l->size);
 	if (l->seen)
 		agent_unmap(l->seen, (l->size / SBT_PAGE + 1) * sizeof(*l->seen));
 	map_remove(&table.by_addr, l->addr);
@@ -66,6 +68,7 @@ static void add(const struct live *what)
 	l = new_slot();
 	if (l && !map_put(&table.by_addr, what->addr, (uint64_t)(l - table.slot) + 1)) {
 		*l = *what;
+		atomic_fetch_add(&live_total, l->size);
 		if (live_is_host(l))
 			atomic_fetch_add(&live_hosts, 1);
 		if (l->mem == SBT_MEM_MANAGED)
@@ -143,6 +146,20 @@ void live_forget(void)
 			drop(&table.slot[i]);
 	atomic_store(&table.incomplete, 1);
 	spin_unlock(&table.lock);
+}
+
+uint64_t live_device_bytes(uint32_t ctx)
+{
+	uint64_t bytes = 0;
+	spin_lock(&table.lock);
+	const uint32_t n = atomic_load(&table.n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct live *l = &table.slot[i];
+		if (l->addr && l->ctx == ctx && !live_is_host(l))
+			bytes += (l->size + LIVE_ALIGN - 1) & ~(uint64_t)(LIVE_ALIGN - 1);
+	}
+	spin_unlock(&table.lock);
+	return bytes;
 }
 
 uint32_t live_host(void)

@@ -35,6 +35,11 @@ struct live *live_at(uint64_t addr);
 /* How many are memory of the host that kernels may read; how many of those are managed. */
 uint32_t live_host(void);
 uint32_t live_managed(void);
+/* What copies of a context's device memory take, each rounded up to LIVE_ALIGN bytes. Any time. */
+#define LIVE_ALIGN 512u
+uint64_t live_device_bytes(uint32_t ctx);
+/* All live memory, host and device: bytes. */
+extern _Atomic uint64_t live_total;
 /* Whether allocations may exist that nobody told us of. */
 bool live_incomplete(void);
 

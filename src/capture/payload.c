@@ -13,6 +13,7 @@
 #include "capture/ids.h"
 #include "capture/live.h"
 #include "capture/map.h"
+#include "capture/sender.h"
 #include "capture/span.h"
 #include "capture/thread.h"
 
@@ -132,7 +133,7 @@ static void deliver(struct thread *t, struct piece *p, struct extent *e)
 		good = bulk_fill(p, p->size, extent_read, e);
 	} else {
 		page = thread_page(t);
-		good = page && extent_hash(e, page, &hash) && bulk_hash(p, hash);
+		good = page && extent_hash(e, page, &hash) && sender_hash(p, hash);
 	}
 	if (!good)
 		span_note("what a copy to the host delivered was gone before it could be looked at");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The copy of memory at a span's begin. Device memory is first copied to device memory of ours, memory of the host to memory of the host,
- * so that the program can go on; a thread of the agent then sends it to tsdb.
+ * so that the program can go on; a thread of the agent (sender.h) then sends it to tsdb.
  */
 #ifndef CAPTURE_SHADOW_H
 #define CAPTURE_SHADOW_H
@@ -10,18 +10,13 @@
 #include "capture/bulk.h"
 #include "capture/device.h"
 
-struct live;
-
-/* Room on the device for `bytes` in each context (device_ctx.shadow); what does not fit is sent straight. Before the gate is shut. */
-void shadow_room(struct device_set *s);
-/* With the gate shut and the devices idle: copies, or sends, the memory of p. */
-void shadow_device(struct device_set *s, struct device_ctx *d, const struct piece *p);
+/* With the gate shut and the devices idle, in room that room_reserve() made: copies, or sends, the memory of p. Bytes copied on the device. */
+uint64_t shadow_device(struct device_set *s, struct device_ctx *d, const struct piece *p);
 void shadow_host(const struct piece *p);
 /* The copies have been made; the gate may open after it. */
 void shadow_settle(struct device_set *s);
-/* Hands it all to the thread, or does its work when there is none. */
-void shadow_drain(struct device_set *s);
-/* Waits until everything was sent. */
-void shadow_wait(void);
+/* The sending thread's: makes ready to send, ahead of time; sends it all. */
+void shadow_prepare(void);
+void shadow_send(void);
 
 #endif

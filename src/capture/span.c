@@ -21,6 +21,8 @@
 #include "capture/ids.h"
 #include "capture/live.h"
 #include "capture/payload.h"
+#include "capture/room.h"
+#include "capture/sender.h"
 #include "capture/shadow.h"
 #include "capture/stop.h"
 #include "capture/thread.h"
@@ -37,7 +39,12 @@ static struct {
 	_Atomic uint32_t over;	  /* the program leaves */
 	_Atomic uint32_t overrun; /* commands behind the window were let through: a stream was being captured */
 	struct spin noting;
-	struct device_set set; /* only with the gate shut */
+	struct device_set set; /* only with the gate claimed */
+	uint64_t last;	       /* of the span whose end is not told yet */
+	/* For a window that is armed: what was there when the device was prepared. */
+	_Atomic uint64_t ready_bytes;
+	_Atomic uint32_t ready_ctxs, ready_epoch;
+	struct span_times times;
 } span;
 
 uint64_t span_first(void)
@@ -80,6 +87,14 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* Time since the last lap. */
+static void lap(uint64_t *at, uint64_t *ret)
+{
+	const uint64_t now = monotonic_ns();
+	*ret += now - *at;
+	*at = now;
+}
+
 static void tell(struct thread *t, uint64_t seq, bool ended)
 {
 	struct tsdb_msg_window *m = ring_reserve(&t->ring, sizeof(*m), true);
@@ -116,17 +131,10 @@ static bool wanted(const struct call *c)
 
 /* ---- the beginning --------------------------------------------------------------------------------------------------------- */
 
-static bool count_bytes(void *arg, struct live *l)
-{
-	*(uint64_t *)arg += l->size;
-	return false;
-}
-
 static bool within_limit(void)
 {
 	const uint64_t limit = atomic_load(&agent.control->memory_limit);
-	uint64_t bytes = 0;
-	live_each(count_bytes, &bytes);
+	const uint64_t bytes = atomic_load(&live_total);
 	agent.control->memory_needed = bytes;
 	return !limit || bytes <= limit;
 }
@@ -163,7 +171,7 @@ static bool start_of(void *arg, struct live *l)
 		*now = d && device_enter(d) ? d : NULL;
 	}
 	if (*now)
-		shadow_device(&span.set, d, &p);
+		span.times.shadowed += shadow_device(&span.set, d, &p);
 	else
 		span_note("memory whose context is not known was not recorded");
 	return false;
@@ -204,7 +212,7 @@ static void begin(struct thread *t)
 		refuse(t, "");
 		return;
 	}
-	const uint64_t t0 = monotonic_ns();
+	uint64_t at = monotonic_ns();
 	if (!device_can() || (atomic_load(&calls_any) && !device_collect(&span.set))) {
 		refuse(t, "the driver in this process lacks functions that recording memory needs");
 		return;
@@ -213,6 +221,7 @@ static void begin(struct thread *t)
 		refuse(t, "a GPU call of another thread did not end, so memory could not be recorded");
 		return;
 	}
+	lap(&at, &span.times.begin.gate);
 	/* Before the first command nothing runs, and a context that is just being made cannot be asked or entered. */
 	const CUresult r = atomic_load(&calls_any) ? device_idle(&span.set, PATIENCE) : CUDA_SUCCESS;
 	if (r) {
@@ -220,53 +229,121 @@ static void begin(struct thread *t)
 		refuse(t, "");
 		return;
 	}
+	lap(&at, &span.times.begin.idle);
 	if (live_incomplete())
 		span_note("memory that was allocated before the capture began is not known");
 	/* A whole run's span takes in the records that come before the first command, too. */
 	span.first = atomic_load(&calls_any) ? atomic_load(&ctl->next_seq) : 1;
 	tell(t, span.first, false);
 	record_start();
+	lap(&at, &span.times.begin.work);
 	atomic_store(&span_open, 1);
-	atomic_store(&ctl->pause_ns, monotonic_ns() - t0);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------------------------------- */
 
+#define BATCH 4096u
+
+/* Ranges of one context that one launch hashes. */
 struct ending {
 	struct thread *t;
 	uint64_t last;
 	struct device_ctx *now;
+	unsigned n;
+	struct {
+		struct hash_kernel_range range[BATCH];
+		struct sbt_hash hash[BATCH];
+	} *batch;
 };
+
+static void hashed(const struct ending *e, uint64_t addr, uint64_t size, struct sbt_hash hash)
+{
+	const struct piece p = { .seq = e->last, .addr = addr, .size = size, .role = BULK_END, .owner = BULK_ALLOCATION,
+		.module = SBT_NO_ID };
+	sender_end_hash(&p, hash);
+}
+
+static void not_looked_at(void)
+{
+	span_note("memory could not be looked at when the window ended");
+}
+
+static void hash_one(struct ending *e, uint64_t addr, uint64_t size, bool doubtful)
+{
+	struct sbt_hash hash;
+	if (e->now && device_hash(&span.set, e->now, addr, size, doubtful, &hash))
+		hashed(e, addr, size, hash);
+	else
+		not_looked_at();
+}
+
+static void hash_batch(struct ending *e)
+{
+	const unsigned n = e->n;
+	e->n = 0;
+	if (!n)
+		return;
+	const bool good = device_hash_ranges(e->now, e->batch->range, n, e->batch->hash);
+	for (unsigned i = 0; i < n; i++) {
+		const struct hash_kernel_range *r = &e->batch->range[i];
+		if (good)
+			hashed(e, r->addr, r->size, e->batch->hash[i]);
+		else
+			hash_one(e, r->addr, r->size, false);
+	}
+}
+
+static void change_ctx(struct ending *e, struct device_ctx *to)
+{
+	if (to == e->now)
+		return;
+	hash_batch(e);
+	if (e->now)
+		device_leave();
+	e->now = to && device_enter(to) ? to : NULL;
+}
+
+static void end_of_host(struct ending *e, struct live *l)
+{
+	struct extent x = extent_plain(l->addr, l->size);
+	uint8_t *page = thread_page(e->t);
+	struct sbt_hash hash;
+	if (page && extent_hash(&x, page, &hash))
+		hashed(e, l->addr, l->size, hash);
+	else
+		not_looked_at();
+	host_end(l);
+}
 
 static bool end_of(void *arg, struct live *l)
 {
 	struct ending *e = arg;
-	struct sbt_hash hash;
-	struct piece p = { .seq = e->last, .addr = l->addr, .size = l->size, .role = BULK_END, .owner = BULK_ALLOCATION,
-		.module = SBT_NO_ID };
-	bool good;
 	/* TSDB_MEMORY_TOUCHED: no command named it, and its beginning is not known. */
 	if (atomic_exchange(&l->untouched, 0))
 		return false;
 	if (live_is_host(l)) {
-		struct extent x = extent_plain(l->addr, l->size);
-		uint8_t *page = thread_page(e->t);
-		good = page && extent_hash(&x, page, &hash);
-		host_end(l);
-	} else {
-		struct device_ctx *d = device_find(&span.set, l->ctx);
-		if (d != e->now) {
-			if (e->now)
-				device_leave();
-			e->now = d && device_enter(d) ? d : NULL;
-		}
-		good = e->now && device_hash(&span.set, d, l->addr, l->size, l->mem == SBT_MEM_VMM, &hash);
+		end_of_host(e, l);
+		return false;
 	}
-	if (!good)
-		span_note("memory could not be looked at when the window ended");
-	else
-		bulk_hash(&p, hash);
+	change_ctx(e, device_find(&span.set, l->ctx));
+	if (!e->now || !e->batch || l->mem == SBT_MEM_VMM) {
+		hash_one(e, l->addr, l->size, l->mem == SBT_MEM_VMM);
+		return false;
+	}
+	e->batch->range[e->n++] = (struct hash_kernel_range){ l->addr, l->size };
+	if (e->n == BATCH)
+		hash_batch(e);
 	return false;
+}
+
+static void record_end(struct thread *t)
+{
+	struct ending e = { .t = t, .last = span.last, .batch = agent_map(sizeof(*e.batch)) };
+	live_each(end_of, &e);
+	change_ctx(&e, NULL);
+	if (e.batch)
+		agent_unmap(e.batch, sizeof(*e.batch));
+	globals_end(&span.set, span.last);
 }
 
 /* Commands that have a number behind the window wait for the span's end: the driver has none of them. */
@@ -277,40 +354,77 @@ static uint64_t last_given(void)
 	return exact && window < last ? window : last;
 }
 
-/* With the gate shut. */
-static void end(struct thread *t, uint64_t last, bool at_stop)
+/* The sending thread's: everything has been sent. */
+static void tell_end(struct thread *t)
+{
+	tell(t, span.last, true);
+	span_times_write(&span.times, span.first, span.last);
+}
+
+/* With the gate shut. What takes long is left to the sending thread. */
+static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
 {
 	/* No device_load() here: compiling the hash kernels while the process exits hangs in the driver (580.159; 24 of 24 tries of one program). */
-	struct ending e = { .t = t };
+	uint64_t at = monotonic_ns();
 	const bool quiet = gate_quiet(t, at_stop, PATIENCE);
 	const bool collected = device_collect(&span.set);
-	e.last = last ? last : last_given();
-	shadow_wait();
+	lap(&at, &span.times.end.gate);
+	span.last = last ? last : last_given();
 	const CUresult r = quiet && collected ? device_idle(&span.set, PATIENCE) : CUDA_ERROR_NOT_READY;
+	lap(&at, &span.times.end.idle);
 	if (r) {
 		note_not_idle(r, "ended");
 	} else {
 		payload_poll(t, true);
-		live_each(end_of, &e);
-		if (e.now)
-			device_leave();
-		globals_end(&span.set, e.last);
+		record_end(t);
 	}
+	lap(&at, &span.times.end.work);
 	touched_end();
 	atomic_store(&span_open, 0);
-	tell(t, e.last, true);
+	span.times.end.all = at - t0;
+	sender_end(tell_end);
 }
 
-/* ---- a command ------------------------------------------------------------------------------------------------------------- */
+/* ---- getting ready --------------------------------------------------------------------------------------------------------- */
 
-/* What takes long and disturbs nobody: room for the copies, kernels to hash with. Before the gate is shut. */
-static void prepare(void)
+/* What takes long and disturbs nobody: streams, kernels to hash with, room for the copies. Before the gate is shut. */
+static void prepare(bool ahead)
 {
 	if (!atomic_load(&calls_any) || !device_can() || !device_collect(&span.set))
 		return;
+	for (unsigned i = 0; i < span.set.n; i++)
+		if (device_enter(&span.set.ctx[i])) /* makes its stream */
+			device_leave();
 	device_load(&span.set);
 	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_ALL && within_limit())
-		shadow_room(&span.set);
+		room_reserve(&span.set, ahead);
+}
+
+/* The sending thread's, while a window is armed. */
+static void prepare_ahead(struct thread *t)
+{
+	if (!gate_try_claim(t))
+		return;
+	atomic_store(&span.ready_bytes, atomic_load(&live_total));
+	atomic_store(&span.ready_ctxs, atomic_load(&ids.next_ctx));
+	atomic_store(&span.ready_epoch, atomic_load(&room_epoch));
+	if (!atomic_load(&span_open) && !atomic_load(&span.over)) {
+		gate_prepare();
+		prepare(true);
+		shadow_prepare();
+	}
+	gate_release();
+}
+
+static void prepare_if_armed(void)
+{
+	struct tsdb_window *w = &agent.control->window;
+	if (w->kind == TSDB_WINDOW_NONE || atomic_load(&w->state) != TSDB_WINDOW_ARMED || !atomic_load(&calls_any) ||
+		atomic_load(&sender_jobs) || atomic_load(&agent.control->memory) == TSDB_MEMORY_NONE)
+		return;
+	if (atomic_load(&live_total) > atomic_load(&span.ready_bytes) || atomic_load(&ids.next_ctx) != atomic_load(&span.ready_ctxs) ||
+		atomic_load(&room_epoch) != atomic_load(&span.ready_epoch))
+		sender_prepare(prepare_ahead);
 }
 
 /* Another thread's stream capture in global mode must not forbid our calls. */
@@ -320,25 +434,33 @@ static void exchange_mode(CUstreamCaptureMode *mode)
 		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(mode));
 }
 
-/* The caller has claimed the gate. */
+/* The caller has claimed the gate. An earlier span's memory must be out: its copies lie where the new ones go. */
 static void begin_span(struct thread *t)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	uint64_t at = monotonic_ns();
+	const uint64_t t0 = at;
+	span.times = (struct span_times){ .live = atomic_load(&live_total) };
 	exchange_mode(&mode);
-	prepare();
+	sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
+	lap(&at, &span.times.begin.wait);
+	prepare(false);
+	lap(&at, &span.times.begin.prepare);
 	gate_shut(t);
 	begin(t);
 	gate_open();
-	shadow_drain(&span.set);
+	sender_start();
 	exchange_mode(&mode);
+	atomic_store(&agent.control->pause_ns, span.times.begin.all = monotonic_ns() - t0);
 }
 
 static void end_span(struct thread *t, uint64_t last, bool at_stop)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	const uint64_t t0 = monotonic_ns();
 	exchange_mode(&mode);
 	gate_shut(t);
-	end(t, last, at_stop);
+	end(t, last, at_stop, t0);
 	gate_open();
 	exchange_mode(&mode);
 }
@@ -357,13 +479,26 @@ void span_end(struct thread *t, uint64_t last, bool at_stop)
 void span_leave(struct thread *t)
 {
 	atomic_store(&span.over, 1);
-	span_end(t, 0, false);
+	if (t)
+		span_end(t, 0, false);
+	sender_leave();
+}
+
+void span_settle(struct thread *t)
+{
+	const uint32_t was = atomic_load(&t->at);
+	if (!(atomic_load(&sender_jobs) & SENDER_END))
+		return;
+	atomic_store(&t->at, was == THREAD_IN ? THREAD_STOPPING : was);
+	sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
+	atomic_store(&t->at, was);
 }
 
 /* False: another thread is about to do it, and this command is still before. A window opens with a certain command, which
  * therefore waits for the span; `capture start` means any. */
 static bool change(struct call *c, bool to)
 {
+	sender_wait(SENDER_PREPARE, PATIENCE);
 	if (!gate_try_claim(c->t)) {
 		if (atomic_load(&agent.control->span) || !to)
 			return false;
@@ -391,8 +526,15 @@ void span_before(struct call *c)
 		if (!change(c, want))
 			break;
 	}
-	if (c->cmd.kind == SBT_CTX_DESTROY)
-		shadow_wait();
+	if (c->cmd.kind == SBT_CTX_DESTROY) {
+		sender_wait(SENDER_PREPARE, PATIENCE);
+		sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
+		room_release();
+	} else if (c->cmd.kind == SBT_ALLOC && atomic_load_explicit(&room_held, memory_order_relaxed)) {
+		room_make_way(c->cmd.u.alloc.size);
+	} else {
+		prepare_if_armed();
+	}
 }
 
 void span_numbered(struct call *c)

@@ -14,6 +14,8 @@ struct call;
 struct thread;
 
 extern _Atomic uint32_t span_open;
+extern _Atomic uint32_t sender_jobs;  /* sender.h */
+extern _Atomic uint64_t room_held;    /* room.h */
 extern _Atomic uint32_t span_refused; /* could not begin; not tried again until it is no longer wanted */
 
 /* Whether there is anything to do about spans. */
@@ -21,6 +23,7 @@ static inline bool span_watched(void)
 {
 	const struct tsdb_control *c = agent.control;
 	return atomic_load_explicit(&span_open, memory_order_relaxed) || atomic_load_explicit(&span_refused, memory_order_relaxed) ||
+	       atomic_load_explicit(&sender_jobs, memory_order_relaxed) || atomic_load_explicit(&room_held, memory_order_relaxed) ||
 	       (atomic_load_explicit(&c->memory, memory_order_relaxed) != TSDB_MEMORY_NONE &&
 		       (atomic_load_explicit(&c->span, memory_order_relaxed) || window_watched()));
 }
@@ -46,8 +49,24 @@ void span_exit(struct call *c);
 void span_waited(struct thread *t);
 /* Ends the span, if one is open: the capture window closed, the program ends, or the debugger asks. last: its last command. */
 void span_end(struct thread *t, uint64_t last, bool at_stop);
-/* The program leaves: ends the span; what libraries' destructors do after this is in none. */
+/* The program leaves: ends the span, if t is not NULL, and waits until all is sent; what libraries' destructors do after this is in none. */
 void span_leave(struct thread *t);
+/* The thread is about to stop, and all others with it: waits for the end of a span that is on its way. */
+void span_settle(struct thread *t);
+/* What a span's begin and end held the program up for, in ns. */
+struct span_times {
+	struct {
+		uint64_t wait;	  /* begin: for an earlier span's memory to be sent */
+		uint64_t prepare; /* begin: what was not made ready before */
+		uint64_t gate;	  /* until no other thread was in a call of the driver */
+		uint64_t idle;	  /* until the devices had done all their work */
+		uint64_t work;	  /* begin: copying; end: hashing */
+		uint64_t all;
+	} begin, end;
+	uint64_t live, shadowed; /* bytes: of memory, copied on the device */
+};
+/* Appends a line to the file that TSDB_AGENT_TIMES names, if it does. */
+void span_times_write(const struct span_times *s, uint64_t first, uint64_t last);
 /* Something of the span could not be recorded: one sentence, the first one is kept. Any thread. */
 void span_note(const char *sentence);
 /* The first command of the open span. */

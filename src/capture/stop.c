@@ -175,6 +175,7 @@ static CUresult sync_stream(const struct call *c, uint32_t id)
 static void end_span(struct thread *t, const struct call *c, bool at_exit)
 {
 	span_end(t, !c ? 0 : at_exit ? c->cmd.seq : c->cmd.seq - 1, true);
+	span_settle(t);
 }
 
 static CUresult serve(struct thread *t, const struct call *c, struct tsdb_req *q, bool at_exit)
@@ -247,6 +248,8 @@ static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t i
 	struct tsdb_control *ctl = agent.control;
 	if (!is_traced())
 		return;
+	if (why != TSDB_STOP_CAPTURE)
+		span_settle(t);
 	struct tsdb_stop *s = &ctl->stop;
 	const size_t size = c ? sbt_pack_size(&c->cmd) : 0;
 	s->break_id = id;

@@ -95,6 +95,12 @@ void hash_kernel_close(struct hash_kernel *h)
 	memset(h, 0, sizeof(*h));
 }
 
+void hash_kernel_forget(struct hash_kernel *h)
+{
+	free(h->table);
+	memset(h, 0, sizeof(*h));
+}
+
 static uint64_t pages_of(uint64_t size)
 {
 	return size / SBT_PAGE + (size % SBT_PAGE != 0);

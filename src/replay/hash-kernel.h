@@ -78,6 +78,8 @@ struct hash_kernel_range {
  * they are allocated. Loads a module, which the driver compiles: milliseconds. On failure nothing is left. */
 CUresult hash_kernel_open(struct hash_kernel *h, const struct hash_kernel_driver *d, CUdeviceptr scratch, unsigned flags);
 void hash_kernel_close(struct hash_kernel *h);
+/* The same when the context is gone, and all it had on the device with it. */
+void hash_kernel_forget(struct hash_kernel *h);
 /* out[i] = sbt_range_hash() of ranges[i], after all earlier work on the stream. One launch for every 26,000 ranges. CUDA_ERROR_INVALID_VALUE for
  * a range that is no device's memory is only promised on the software GPU: elsewhere that is a fault, and the context lost. */
 CUresult hash_kernel_ranges(struct hash_kernel *h, const struct hash_kernel_range *ranges, size_t n, struct sbt_hash *out, CUstream stream);

@@ -5,6 +5,7 @@
  */
 #include "capture-fake.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "capture/bulk.h"
+#include "capture/room.h"
+#include "capture/sender.h"
 #include "capture/span.h"
 
 #define SIZE 10000u
@@ -61,16 +64,28 @@ static void expect_no_piece(void)
 	assert_int_equal(control->next_bulk, ticket);
 }
 
-static struct tsdb_msg_window expect_window(bool ended)
+static bool next_window(unsigned ring, struct tsdb_msg_window *ret)
 {
 	struct fake_record r;
-	while (fake_next(0, &r))
+	while (fake_next(ring, &r))
 		if (r.type == TSDB_MSG_WINDOW) {
-			struct tsdb_msg_window w;
-			memcpy(&w, r.head, sizeof(w));
+			memcpy(ret, r.head, sizeof(*ret));
+			return true;
+		}
+	return false;
+}
+
+/* A begin comes in the program's ring, and is there; an end in the sending thread's, when all has been sent. */
+static struct tsdb_msg_window expect_window(bool ended)
+{
+	struct tsdb_msg_window w;
+	for (unsigned tries = 0; tries < (ended ? 2000 : 1); tries++) {
+		if (next_window(ended, &w)) {
 			assert_int_equal(w.ended, ended);
 			return w;
 		}
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
 	fail_msg("no message of a span's %s", ended ? "end" : "begin");
 	return (struct tsdb_msg_window){ .seq = 0 };
 }
@@ -121,9 +136,13 @@ static int tidy(void **state)
 	if (control->span)
 		end();
 	FAKE(cuMemFree_v2, (CUdeviceptr)(uintptr_t)device);
-	while (ticket < control->next_bulk)
-		give_back(next_slot());
+	while (ticket < control->next_bulk || atomic_load(&sender_jobs))
+		if (ticket < control->next_bulk)
+			give_back(next_slot());
 	fake_skip();
+	struct tsdb_msg_window w;
+	while (next_window(1, &w))
+		;
 	control->memory_limit = 0;
 	fake_free_memory = (size_t)1 << 30;
 	fake_busy = false;
@@ -172,6 +191,137 @@ static void without_room_it_goes_straight_to_the_host(void **state)
 	assert_memory_equal(bytes_of(b), device, SIZE);
 	assert_int_equal(span_open, 1);
 	give_back(b);
+}
+
+#define MANY (TSDB_BULK_SLOTS + 16)
+#define PART 4096u
+
+static CUdeviceptr part(unsigned i)
+{
+	return (CUdeviceptr)(uintptr_t)device + (CUdeviceptr)i * PART;
+}
+
+/* More than all slots hold, and nobody takes them: the end does not wait, and what it says is of the moment when it was. */
+static void an_end_waits_for_nobody(void **state)
+{
+	struct sbt_hash was[MANY];
+	for (unsigned i = 0; i < MANY; i++) {
+		CUdeviceptr p = part(i);
+		memset((void *)(uintptr_t)p, (int)i, PART);
+		FAKE(cuMemAlloc_v2, &p, PART);
+	}
+	begin();
+	const uint64_t first = expect_window(false).seq;
+	memset(device, 0x5a, MANY * PART); /* what the window's commands do */
+	for (unsigned i = 0; i < MANY; i++)
+		was[i] = sbt_range_hash((void *)(uintptr_t)part(i), PART);
+	alarm(20); /* of what never comes back */
+	end();
+	alarm(0);
+	assert_int_equal(span_open, 0);
+	memset(device, 0x77, MANY * PART); /* what comes after it */
+	for (unsigned i = 0; i < MANY; i++) {
+		const struct tsdb_bulk *b = expect_piece(BULK_START, part(i), PART);
+		assert_int_equal(bytes_of(b)[PART - 1], (uint8_t)i);
+		struct tsdb_msg_window early;
+		assert_false(next_window(1, &early));
+		give_back(b);
+	}
+	for (unsigned i = 0; i < MANY; i++) {
+		const struct tsdb_bulk *b = expect_piece(BULK_END, part(i), PART);
+		assert_true(sbt_hash_equal(b->hash, was[i]));
+		give_back(b);
+	}
+	const struct tsdb_msg_window e = expect_window(true);
+	assert_true(e.seq >= first);
+	assert_int_equal(e.complete, 1);
+	for (unsigned i = 0; i < MANY; i++)
+		FAKE(cuMemFree_v2, part(i));
+}
+
+static void *take_slots(void *arg)
+{
+	const unsigned n = *(unsigned *)arg;
+	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	for (unsigned i = 0; i < n; i++)
+		give_back(next_slot());
+	return NULL;
+}
+
+/* A span that is asked for while the one before it is being sent: the copies of both are whole. */
+static void spans_follow_each_other(void **state)
+{
+	pthread_t reader;
+	unsigned n = 2 * MANY;
+	for (unsigned i = 0; i < MANY; i++) {
+		CUdeviceptr p = part(i);
+		memset((void *)(uintptr_t)p, 1, PART);
+		FAKE(cuMemAlloc_v2, &p, PART);
+	}
+	begin();
+	const uint64_t first = expect_window(false).seq;
+	memset(device, 2, MANY * PART);
+	end();
+	memset(device, 3, MANY * PART);
+	assert_int_equal(pthread_create(&reader, NULL, take_slots, &n), 0);
+	begin(); /* waits until the first one is out */
+	assert_int_equal(pthread_join(reader, NULL), 0);
+	const struct tsdb_msg_window e = expect_window(true), b = expect_window(false);
+	assert_int_equal(e.complete, 1);
+	assert_true(e.seq >= first && b.seq > e.seq);
+	for (unsigned i = 0; i < MANY; i++) {
+		const struct tsdb_bulk *s = next_slot(); /* in any order */
+		assert_int_equal(s->role, BULK_START);
+		assert_int_equal(s->seq, b.seq);
+		assert_int_equal(bytes_of(s)[0], 3);
+		give_back(s);
+	}
+	end();
+	for (unsigned i = 0; i < MANY; i++) {
+		const struct tsdb_bulk *s = next_slot();
+		assert_int_equal(s->role, BULK_END);
+		give_back(s);
+	}
+	assert_true(expect_window(true).seq >= b.seq);
+	for (unsigned i = 0; i < MANY; i++)
+		FAKE(cuMemFree_v2, part(i));
+}
+
+/* Room is taken while a window is armed, given back when it no longer is, or when the program needs the memory. */
+static void an_armed_window_is_prepared(void **state)
+{
+	struct tsdb_window *w = &control->window;
+	allocate();
+	strcpy(w->glob, "never");
+	w->kind = TSDB_WINDOW_KERNEL;
+	w->state = TSDB_WINDOW_ARMED;
+	command();
+	for (unsigned i = 0; !atomic_load(&room_held) && i < 2000; i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	assert_true(atomic_load(&room_held) >= SIZE);
+	sender_wait(SENDER_PREPARE, SENDER_FOR_EVER);
+	fake_free_memory = 300 << 20;
+	CUdeviceptr p = (CUdeviceptr)(uintptr_t)device + (1 << 18);
+	FAKE(cuMemAlloc_v2, &p, 1 << 20); /* fits beside it */
+	assert_true(atomic_load(&room_held));
+	FAKE(cuMemFree_v2, p);
+	FAKE(cuMemAlloc_v2, &p, 100 << 20);
+	assert_int_equal(room_held, 0);
+	fake_free_memory = 257 << 20;
+	FAKE(cuMemFree_v2, p);
+	sender_wait(SENDER_PREPARE, SENDER_FOR_EVER);
+	assert_int_equal(room_held, 0); /* half of what is free is more than what would be left */
+	fake_free_memory = (size_t)1 << 30;
+	w->glob[0] = 'N';
+	room_epoch++; /* something was given back: it is tried again */
+	command();
+	for (unsigned i = 0; !atomic_load(&room_held) && i < 2000; i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	assert_true(room_held);
+	w->kind = TSDB_WINDOW_NONE;
+	for (unsigned i = 0; atomic_load(&room_held) && i < 3000; i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	assert_int_equal(room_held, 0);
 }
 
 /* An asynchronous copy's result is looked at when the event behind it says that it is there. */
@@ -264,7 +414,8 @@ static void a_refused_span_is_tried_again_when_it_is_asked_for_again(void **stat
 	control->memory_limit = SIZE - 1;
 	begin(); /* nobody traces us: nobody to ask */
 	assert_int_equal(span_open, 0);
-	const struct tsdb_msg_window b = expect_window(false), e = expect_window(true);
+	struct tsdb_msg_window b = expect_window(false), e;
+	assert_true(next_window(0, &e) && e.ended); /* refused: both in one ring */
 	assert_int_equal(e.seq, b.seq - 1);
 	assert_int_equal(e.complete, 0);
 	assert_int_equal(control->memory_needed, SIZE);
@@ -348,6 +499,9 @@ int main(void)
 #define SPAN_TEST(fn) cmocka_unit_test_teardown(fn, tidy)
 	const struct CMUnitTest tests[] = {
 		SPAN_TEST(what_is_alive_is_shadowed),
+		SPAN_TEST(an_end_waits_for_nobody),
+		SPAN_TEST(spans_follow_each_other),
+		SPAN_TEST(an_armed_window_is_prepared),
 		SPAN_TEST(without_room_it_goes_straight_to_the_host),
 		SPAN_TEST(results_are_taken_when_they_are_there),
 		SPAN_TEST(too_many_results_are_told),

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Device memory of our own that copies of the program's memory go to. Taking gigabytes of it takes milliseconds, so it is taken while a window is
+ * armed, of what nobody needs then; what is lacking when the window opens is taken then. All functions: any thread.
+ */
+#ifndef CAPTURE_ROOM_H
+#define CAPTURE_ROOM_H
+
+#include "capture/agent.h"
+#include "capture/device.h"
+
+/* Bytes held; while not 0 room_make_way() is for calls that allocate. */
+extern _Atomic uint64_t room_held;
+/* Rises when something was given back. */
+extern _Atomic uint32_t room_epoch;
+
+/* Room for all live memory of each context. ahead: the window is not open yet; at most half of what is free is taken, or nothing. */
+void room_reserve(struct device_set *s, bool ahead);
+/* Room for copies in a context: bytes that are left; a part of them, up to `bytes` long (0: none is left). */
+uint64_t room_left(uint32_t ctx);
+uint64_t room_take(uint32_t ctx, uint64_t bytes, uint64_t *ret_addr);
+/* Gives all of it back to the driver. */
+void room_release(void);
+/* The program is about to allocate this much: should it need what we hold, that goes back first. */
+void room_make_way(uint64_t bytes);
+
+#endif
