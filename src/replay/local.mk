@@ -102,7 +102,7 @@ if HAVE_CUDA
 noinst_LIBRARIES += libhashkernel.a
 libhashkernel_a_SOURCES = src/replay/hash-kernel.c src/replay/hash-kernel.h
 libhashkernel_a_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS) -O2 -Wa,-I$(srcdir)
-HEADERS_TO_CHECK += src/replay/hash-kernel.h
+HEADERS_TO_CHECK += src/replay/hash-kernel.h src/replay/soft-watch.h
 src/replay/libhashkernel_a-hash-kernel.$(OBJEXT): src/replay/kernels.ptx
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-replay-hash

@@ -6,6 +6,7 @@
  */
 #include "softgpu/driver.h"
 #include "softgpu/graph.h"
+#include "softgpu/watch.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -142,6 +143,7 @@ static void run_kernel(const struct op *op, struct ctx *c)
 	};
 	static const char own[] = "tsdb softgpu: "; /* drv_say begins its own way */
 	struct ptx_fault fault = {0};
+	struct watched watched;
 	enum ptx_fault_code code;
 	int none = CUDA_SUCCESS;
 
@@ -149,7 +151,9 @@ static void run_kernel(const struct op *op, struct ctx *c)
 	memcpy(l.block, op->kernel.block, sizeof(l.block));
 	if (l.cooperative)
 		l.grid_workspace = workspace_get();
+	watch_begin(&watched, &l);
 	code = ptx_run(&l, &fault);
+	watch_end(&watched);
 	workspace_put(l.grid_workspace);
 	if (code == PTX_OK || code == PTX_CANCELLED)
 		return;
@@ -316,18 +320,22 @@ void op_run(const struct op *op, struct ctx *c, const struct op_origin *origin, 
 		run_kernel(op, c);
 		break;
 	case OP_COPY:
+		watch_copy(&op->copy.c);
 		run_copy(&op->copy.c);
 		break;
 	case OP_FILL:
+		watch_fill(&op->fill);
 		run_fill(&op->fill);
 		break;
 	case OP_GRAPH:
 		graph_exec_run(op->graph, op->launch, c, origin, queued);
 		break;
 	case OP_WRITE_VALUE:
+		watch_value(op->value.addr, op->value.bytes, true);
 		run_write_value(op);
 		break;
 	case OP_WAIT_VALUE:
+		watch_value(op->value.addr, op->value.bytes, false);
 		run_wait_value(op, c);
 		break;
 	default:

@@ -4,13 +4,15 @@
 # Four parts: libsoftptx.a (PTX and the address space), libcuda.so.1, libcupti.so.13, libcudart.so.13.
 
 HEADERS_TO_CHECK += src/softgpu/ptx-async.h src/softgpu/mem.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
+HEADERS_TO_CHECK += src/softgpu/ptx-access.h src/softgpu/ptx-schedule.h
 
 # The PTX machine. libptxtest.a is the same for its own tests and the fuzzer: sanitised when they are.
 PTX_SOURCES = \
 	src/softgpu/mem.c \
 	src/softgpu/mem.h \
 	src/softgpu/ptx.h src/softgpu/ptx-int.h src/softgpu/ptx-dec.h src/softgpu/ptx-exec.h \
-	src/softgpu/ptx-cvt.h src/softgpu/ptx-run.h src/softgpu/ptx-observe.c src/softgpu/ptx-observe.h src/softgpu/ptx-insns.def \
+	src/softgpu/ptx-cvt.h src/softgpu/ptx-run.h src/softgpu/ptx-observe.c src/softgpu/ptx-observe.h \
+	src/softgpu/ptx-access.c src/softgpu/ptx-access.h src/softgpu/ptx-schedule.c src/softgpu/ptx-schedule.h src/softgpu/ptx-insns.def \
 	src/softgpu/ptx-lex.c src/softgpu/ptx-lex.h src/softgpu/ptx-parse.c src/softgpu/ptx-parse.h src/softgpu/ptx-scope.c \
 	src/softgpu/ptx-variable.c src/softgpu/ptx-function.c src/softgpu/ptx-module.c src/softgpu/ptx-decode.c \
 	src/softgpu/ptx-operand.c src/softgpu/ptx-frame.c \
@@ -38,7 +40,7 @@ tests_unit_test_softgpu_fatbin_LDADD = libfatbin.a $(ZSTD_LIBS) $(CMOCKA_LIBS)
 endif
 
 if HAVE_CUDA
-HEADERS_TO_CHECK += src/softgpu/soft.h src/softgpu/entry.h src/softgpu/driver.h src/softgpu/graph.h
+HEADERS_TO_CHECK += src/softgpu/watch.h src/softgpu/soft.h src/softgpu/entry.h src/softgpu/driver.h src/softgpu/graph.h
 
 # --- PTX: parser, interpreter, worker pool ------------------------------------------------------------
 noinst_LIBRARIES += libsoftptx.a
@@ -73,12 +75,14 @@ softgpu_libcuda_so_1_SOURCES = \
 	src/softgpu/drv-refused.c \
 	src/softgpu/drv-stream.c \
 	src/softgpu/drv-vmm.c \
+	src/softgpu/drv-watch.c \
 	src/softgpu/drv-workspace.c \
 	src/softgpu/entry.h \
 	src/softgpu/fatbin.c \
 	src/softgpu/fatbin.h \
 	src/softgpu/graph.h \
-	src/softgpu/soft.h
+	src/softgpu/soft.h \
+	src/softgpu/watch.h
 softgpu_libcuda_so_1_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CFLAGS)
 softgpu_libcuda_so_1_CFLAGS = $(SO_CFLAGS) $(ZSTD_CFLAGS) -O2 -g
 softgpu_libcuda_so_1_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete -Wl,-Bsymbolic
@@ -118,6 +122,8 @@ PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-ptx-insns tests/
 	tests/unit/test-softgpu-observe tests/unit/test-softgpu-ptx-async
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
+check_PROGRAMS += tests/unit/test-softgpu-schedule
+TESTS += tests/unit/test-softgpu-schedule
 PTX_TEST_COMPILE = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 PTX_TEST_LINK = libptxtest.a $(CMOCKA_LIBS) -lpthread -lm
 tests_unit_test_softgpu_ptx_async_SOURCES = tests/unit/test-softgpu-ptx-async.c tests/unit/ptx-test.h
@@ -126,6 +132,9 @@ tests_unit_test_softgpu_ptx_async_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_observe_SOURCES = tests/unit/test-softgpu-observe.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_observe_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_observe_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_schedule_SOURCES = tests/unit/test-softgpu-schedule.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_schedule_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_schedule_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_mem_SOURCES = tests/unit/test-softgpu-mem.c
 tests_unit_test_softgpu_mem_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_mem_LDADD = $(PTX_TEST_LINK)

@@ -82,6 +82,8 @@ struct ptx_worker {
 	const struct ptx_launch *l;
 	struct ptx_run *run;
 	const struct ptx_observer *observer; /* of the launch; NULL: nobody watches */
+	bool watched; /* has an observer, or a random schedule */
+	uint64_t random, turn; /* ptx-schedule.h; turn: steps left before the warp gives way, UINT64_MAX: the schedule is fixed */
 	uint64_t slice;	    /* backward branches and calls left before the warp gives way */
 	uint64_t slices;    /* used up, for launches that limit them */
 	uint64_t launch_id; /* never used twice */

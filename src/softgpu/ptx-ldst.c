@@ -7,6 +7,7 @@
 #pragma GCC optimize("O3") /* vectorise the loops over lanes, also when CFLAGS say -O2 */
 #endif
 #include "softgpu/ptx-observe.h"
+#include "softgpu/ptx-schedule.h"
 
 #ifdef PTX_ALU_AVX2
 #define V(h) h##_avx2
@@ -181,20 +182,19 @@ static inline uint8_t *side_by_side(struct ptx_warp *w, const struct ptx_insn *i
 	return c && c->end - a[0] >= PTX_LANES * n && !(store && c->ro) ? (uint8_t *)(uintptr_t)a[0] : NULL;
 }
 
-/* What a store of n columns, each size bytes wide, is about to write. */
-static __attribute__((noinline)) void observe_columns(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *a,
+/* A store of n columns, each of the instruction's size, that is watched or whose lanes have an order of their own. */
+static __attribute__((noinline)) void store_observed(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *a,
 	const int32_t *off, const uint8_t *width, unsigned n)
 {
-	uint8_t value[PTX_LANES][PTX_OBSERVE_BYTES];
-	unsigned size = i->size;
+	uint8_t value[PTX_LANES][PTX_OBSERVE_BYTES], order[PTX_LANES];
+	unsigned size = i->size, nlanes;
 
-	if (n * size > PTX_OBSERVE_BYTES) {
-		ptx_observe(w, i, mask, a, n * size, PTX_WRITE);
-		return;
-	}
 	for (unsigned k = 0; k < n; k++)
 		EACH_LANE(l) memcpy(&value[l][k * size], width[k] == 8 ? (void *)&REG_AT(u64a, off[k])[l] : (void *)&REG_AT(u32a, off[k])[l], size);
 	ptx_observed(w, i, mask, a, n * size, PTX_WRITE, value);
+	ptx_schedule_lanes(w->wk, mask, order, &nlanes);
+	for (unsigned k = 0; k < nlanes; k++)
+		memcpy((void *)(uintptr_t)a[order[k]], value[order[k]], n * size);
 }
 
 /* Scalar 32-bit and 64-bit accesses from and to registers of that width. */
@@ -227,7 +227,8 @@ static __attribute__((noinline)) void observe_columns(struct ptx_warp *w, const 
 		}                                                                                   \
 		resolve(w, i, mask, bits / 8, true, a);                                             \
 		if (ptx_is_observed(w)) {                                                           \
-			observe_columns(w, i, mask, a, &(const int32_t){i->o[1]}, &(const uint8_t){bits / 8}, 1); \
+			store_observed(w, i, mask, a, &(const int32_t){i->o[1]}, &(const uint8_t){bits / 8}, 1); \
+			return;                                                                     \
 		}                                                                                   \
 		EACH_LANE(l) WPTR(uint##bits##_t, a[l]) = s[l];                                     \
 	}
@@ -267,8 +268,10 @@ void V(h_st)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 
 	addresses(w, i, 0, mask, a);
 	resolve(w, i, mask, i->size * i->vec, true, a);
-	if (ptx_is_observed(w))
-		observe_columns(w, i, mask, a, v->off, v->width, i->vec);
+	if (ptx_is_observed(w)) {
+		store_observed(w, i, mask, a, v->off, v->width, i->vec);
+		return;
+	}
 	for (unsigned k = 0; k < i->vec; k++) {
 		unsigned at = k * i->size;
 		bool wide = v->width[k] == 8;
@@ -308,6 +311,8 @@ static ptx_rmw *rmw_for(const struct ptx_warp *w, const struct ptx_insn *i, cons
 static void atomic(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned first)
 {
 	uint64_t a[PTX_LANES], old;
+	uint8_t order[PTX_LANES];
+	unsigned n;
 	const u32a *b4 = REG(u32a, first + 1), *c4 = NULL;
 	const u64a *b8 = REG(u64a, first + 1), *c8 = NULL;
 
@@ -318,8 +323,8 @@ static void atomic(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, 
 	addresses(w, i, first, mask, a);
 	resolve(w, i, mask, i->size, true, a);
 	ptx_observe(w, i, mask, a, i->size, PTX_ATOMIC);
-	EACH_LANE(l)
-	{
+	ptx_schedule_lanes(w->wk, mask, order, &n);
+	for (unsigned k = 0, l = order[0]; k < n; l = order[++k % PTX_LANES]) {
 		ptx_rmw *fn = rmw_for(w, i, a, l);
 		void *p = (void *)(uintptr_t)a[l];
 		if (i->size == 8) {

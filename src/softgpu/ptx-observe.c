@@ -60,6 +60,9 @@ enum ptx_step ptx_observed_step(struct ptx_warp *w, const struct ptx_insn *i, ui
 {
 	enum ptx_step ret = PTX_STEP_ON;
 
+	if (!w->wk->turn) /* the runner sets it for the next warp */
+		return PTX_STEP_YIELD;
+	w->wk->turn -= w->wk->turn != UINT64_MAX;
 	w->cur = i;
 	w->curmask = mask;
 	for (const struct ptx_observer *o = w->wk->observer; o; o = o->next)

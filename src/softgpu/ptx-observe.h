@@ -74,9 +74,10 @@ void ptx_observed_sync(struct ptx_warp *w, const struct ptx_insn *i, enum ptx_sy
 enum ptx_step ptx_observed_step(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t pc);
 void ptx_observed_block(struct ptx_worker *wk, struct ptx_block *b, bool end);
 
+/* Not the quick way: somebody watches, or the schedule is random. */
 static inline bool ptx_is_observed(const struct ptx_warp *w)
 {
-	return __builtin_expect(w->wk->observer != NULL, 0);
+	return __builtin_expect(w->wk->watched, 0);
 }
 
 static inline void ptx_observe(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *pointer, unsigned size,

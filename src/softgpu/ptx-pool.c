@@ -7,6 +7,7 @@
  */
 #include "softgpu/ptx-run.h"
 #include "softgpu/ptx-async.h"
+#include "softgpu/ptx-schedule.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -177,6 +178,10 @@ static void bind_worker(struct ptx_worker *wk, struct ptx_run *r)
 	wk->launch_id = r->launch_id;
 	wk->start_ns = r->start_ns;
 	wk->observer = r->l->observer;
+	wk->watched = wk->observer || r->l->schedule.random;
+	wk->turn = UINT64_MAX;
+	if (r->l->schedule.random)
+		ptx_schedule_begin(wk);
 	ptx_begin(wk);
 }
 
@@ -241,6 +246,114 @@ static void run_cooperative(struct ptx_worker *wk, struct ptx_run *r)
 		ptx_block_free(&blocks[k]);
 	free(blocks);
 	free(done);
+}
+
+/* --- a random schedule ------------------------------------------------------------------------------- */
+/* Blocks that are under way at a time, to begin with: it grows when none of them can end, since one may wait for a later one. */
+#define WINDOW 16u
+#define WINDOW_TURNS 400u /* without an end, before it grows */
+#define WINDOW_SKIP 8u	    /* a block begins before at most so many with a lower index */
+
+struct mixed {
+	struct ptx_block **blocks; /* the first n are under way; the others' memory serves later ones */
+	unsigned n, cap, window;
+	uint64_t waiting[WINDOW_SKIP]; /* indices that may begin next */
+	unsigned nwaiting;
+	uint64_t next; /* index */
+};
+
+/* The index of the block to begin next. */
+static uint64_t next_block(struct mixed *m, struct ptx_worker *wk)
+{
+	uint64_t index;
+	unsigned k;
+
+	while (m->nwaiting < WINDOW_SKIP && m->next < wk->run->nblocks)
+		m->waiting[m->nwaiting++] = m->next++;
+	k = ptx_schedule_pick(wk, m->nwaiting);
+	index = m->waiting[k];
+	m->waiting[k] = m->waiting[--m->nwaiting];
+	return index;
+}
+
+static void begin_blocks(struct mixed *m, struct ptx_worker *wk)
+{
+	while (m->n < m->window && (m->nwaiting || m->next < wk->run->nblocks)) {
+		size_t cap = m->cap;
+
+		m->blocks = ptx_more(wk, m->blocks, &cap, m->n + 1, sizeof(struct ptx_block *));
+		for (; m->cap < cap; m->cap++)
+			m->blocks[m->cap] = NULL;
+		if (!m->blocks[m->n])
+			m->blocks[m->n] = calloc(1, sizeof(struct ptx_block));
+		if (!m->blocks[m->n])
+			ptx_out_of_memory(wk);
+		wk->index = next_block(m, wk);
+		ptx_block_start(wk, m->blocks[m->n++], wk->index);
+	}
+}
+
+static void swap_blocks(struct mixed *m, unsigned k, unsigned j)
+{
+	struct ptx_block *b = m->blocks[k];
+
+	m->blocks[k] = m->blocks[j];
+	m->blocks[j] = b;
+}
+
+/* All in turns of random length; faults leave by longjmp. */
+static void run_mixed(struct ptx_worker *wk, struct mixed *m)
+{
+	uint64_t since = 0;
+
+	m->window = wk->l->cooperative ? UINT32_MAX : WINDOW;
+	for (uint64_t turn = 1;; turn++) {
+		struct ptx_block *b;
+		unsigned k;
+
+		begin_blocks(m, wk);
+		if (!m->n)
+			return;
+		k = ptx_schedule_pick(wk, m->n);
+		b = m->blocks[k];
+		wk->index = b->index;
+		if (turn % 4096 == 0)
+			ptx_check(wk, b);
+		wk->turn = ptx_schedule_turn(wk);
+		if (ptx_block_turn(wk, b, ptx_schedule_pick(wk, b->nwarps))) {
+			swap_blocks(m, k, --m->n);
+			since = 0;
+		} else if (++since > WINDOW_TURNS && m->window < UINT32_MAX) {
+			m->window++;
+			since = 0;
+		}
+		keep_output(wk);
+	}
+}
+
+static void run_random(struct ptx_worker *wk, struct ptx_run *r)
+{
+	struct mixed *m = calloc(1, sizeof(*m));
+
+	bind_worker(wk, r);
+	if (!m) {
+		wk->fault = (struct ptx_fault){.code = PTX_STACK_OVERFLOW, .kernel = r->l->fn->name, .text = "tsdb softgpu: the host has no memory"};
+		record_fault(wk);
+		return;
+	}
+	if (setjmp(wk->out)) {
+		record_fault(wk);
+		keep_output(wk);
+	} else {
+		run_mixed(wk, m);
+	}
+	for (unsigned k = 0; k < m->cap; k++)
+		if (m->blocks[k])
+			ptx_block_free(m->blocks[k]);
+	for (unsigned k = 0; k < m->cap; k++)
+		free(m->blocks[k]);
+	free(m->blocks);
+	free(m);
 }
 
 /* --- helpers ----------------------------------------------------------------------------------------- */
@@ -323,6 +436,12 @@ static int by_index(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
+/* Blocks take turns: what they print is in the order in which they did. */
+static bool is_mixed(const struct ptx_launch *l)
+{
+	return l->cooperative || l->schedule.random;
+}
+
 static void print_output(struct ptx_run *r)
 {
 	uint64_t limit = atomic_load(&r->limit);
@@ -330,11 +449,11 @@ static void print_output(struct ptx_run *r)
 
 	for (size_t k = 1; k < r->nchunks; k++)
 		sorted &= r->chunks[k - 1].index <= r->chunks[k].index;
-	if (!sorted && !r->l->cooperative)
+	if (!sorted && !is_mixed(r->l))
 		qsort(r->chunks, r->nchunks, sizeof(*r->chunks), by_index);
 	for (size_t k = 0; k < r->nchunks; k++) {
 		/* blocks after the one that faulted may or may not have run: silent */
-		if (r->chunks[k].index <= limit || r->l->cooperative)
+		if (r->chunks[k].index <= limit || is_mixed(r->l))
 			fwrite(r->chunks[k].text, 1, r->chunks[k].n, stdout);
 		free(r->chunks[k].text);
 	}
@@ -362,7 +481,9 @@ enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
 		snprintf(fault->text, sizeof(fault->text), "tsdb softgpu: the host has no memory");
 		return fault->code;
 	}
-	if (l->cooperative) {
+	if (l->schedule.random) {
+		run_random(wk, &r);
+	} else if (l->cooperative) {
 		run_cooperative(wk, &r);
 	} else {
 		if (!l->fn->ordered && !l->observer && r.nblocks >= 4 && r.nblocks * threads >= 512 && pool.workers > 1) {

@@ -718,6 +718,29 @@ bool ptx_block_run(struct ptx_worker *wk, struct ptx_block *blk, bool may_yield)
 	}
 }
 
+bool ptx_block_turn(struct ptx_worker *wk, struct ptx_block *blk, unsigned from)
+{
+	bool left = false, can = false;
+
+	for (unsigned k = 0; k < blk->nwarps; k++) {
+		struct ptx_warp *w = &blk->warps[(from + k) % blk->nwarps];
+		if (w->state == WARP_RUN) {
+			run_warp(w);
+			break;
+		}
+	}
+	check_barriers(blk);
+	for (unsigned k = 0; k < blk->nwarps; k++) {
+		can |= blk->warps[k].state == WARP_RUN;
+		left |= blk->warps[k].state != WARP_DONE;
+	}
+	if (left && !can)
+		deadlock(blk);
+	if (!left && wk->observer)
+		ptx_observed_block(wk, blk, true);
+	return !left;
+}
+
 void ptx_block_free(struct ptx_block *blk)
 {
 	for (unsigned k = 0; k < blk->capwarps; k++) {

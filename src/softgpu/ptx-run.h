@@ -13,6 +13,8 @@ void ptx_begin(struct ptx_worker *wk);
 void ptx_block_start(struct ptx_worker *wk, struct ptx_block *blk, uint64_t index);
 /* Runs until the block has ended (true) or, when may_yield, for one turn of every warp. */
 bool ptx_block_run(struct ptx_worker *wk, struct ptx_block *blk, bool may_yield);
+/* A turn of one warp: the first that can run from number from on. True: the block has ended. */
+bool ptx_block_turn(struct ptx_worker *wk, struct ptx_block *blk, unsigned from);
 /* Raises when the launch is cancelled or its time is over. */
 void ptx_check(struct ptx_worker *wk, struct ptx_block *blk);
 void ptx_block_free(struct ptx_block *blk);

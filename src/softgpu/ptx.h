@@ -77,6 +77,10 @@ struct ptx_fault {
 };
 
 struct ptx_observer;
+struct ptx_schedule { /* ptx-schedule.h */
+	bool random;
+	uint64_t seed;
+};
 struct ptx_launch {
 	const struct ptx_function *fn;
 	unsigned grid[3], block[3];
@@ -87,6 +91,7 @@ struct ptx_launch {
 	bool cooperative;
 	uint64_t max_slices;   /* 0: no limit. Else each worker stops with PTX_TIMEOUT after about 20,000 loops this many times */
 	const struct ptx_observer *observer; /* ptx-observe.h; NULL: nobody watches */
+	struct ptx_schedule schedule; /* a random one: by the interpreter, on one worker */
 	uint64_t grid_workspace; /* %envreg1 and 2: 8 zero bytes that kernels may write, for a grid's barrier; 0: none */
 };
 /* Runs a grid to its end on the worker pool (TSDB_SOFT_WORKERS threads, default the machine's cores); blocks the caller. Same

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the software GPU can say about the work it runs: exact access sets, schedules by seed, races inside kernels. Its libcuda.so.1 exports
+ * tsdb_soft_watch, a function that returns this table; tsdb-replayer finds it with dlsym, and the records go to tsdb as they are, so they are
+ * fixed-width. An NVIDIA driver has no such symbol: that is how one knows. Calls may come from any thread, and are about work that
+ * begins to run later.
+ */
+#ifndef REPLAY_SOFT_WATCH_H
+#define REPLAY_SOFT_WATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SOFT_WATCH_SYMBOL "tsdb_soft_watch"
+#define SOFT_WATCH_VERSION 1u
+
+/* How work uses memory. Written: stored to, also with the bytes that were there. Atomic: read, changed and written by one atomic operation;
+ * such bytes are in none of the others for that. */
+enum soft_access { SOFT_ACCESS_READ, SOFT_ACCESS_WRITTEN, SOFT_ACCESS_ATOMIC, SOFT_ACCESSES };
+struct soft_span { /* bytes */
+	uint64_t addr, size;
+};
+struct soft_access_set {
+	const struct soft_span *span[SOFT_ACCESSES]; /* sorted, none touches the next */
+	size_t n[SOFT_ACCESSES];
+	uint32_t inexact; /* bit 1 << enum soft_access: the spans hold bytes that were not accessed */
+};
+
+enum soft_schedule { SOFT_SCHEDULE_FIXED, SOFT_SCHEDULE_RANDOM };
+
+enum soft_race_tier { SOFT_RACE, SOFT_RACE_SAME_VALUE /* the write, or both, left the bytes as they were */ };
+enum { SOFT_RACE_NAME = 256, SOFT_RACE_FILE = 256, SOFT_RACE_INSN = 80 };
+struct soft_race_side {
+	uint32_t kind; /* enum soft_access */
+	uint32_t line; /* of the PTX text */
+	uint32_t source_line; /* 0: not known */
+	uint32_t block[3], thread[3];
+	uint32_t pad;
+	char insn[SOFT_RACE_INSN]; /* "st.shared.u32" */
+	char function[SOFT_RACE_NAME], file[SOFT_RACE_FILE]; /* function: mangled */
+};
+/* Two threads of one launch touch the same byte, at least one writes, and nothing orders them. Once for each pair of instructions. */
+struct soft_race {
+	uint64_t label; /* see soft_watch.label */
+	uint64_t count; /* times that the pair was seen */
+	uint64_t addr;	/* of the first time; shared: offset in the block's memory */
+	uint32_t size, shared, tier, pad;
+	char kernel[SOFT_RACE_NAME]; /* mangled */
+	struct soft_race_side side[2]; /* the earlier access, the later one */
+};
+
+struct soft_watch {
+	uint32_t version, size; /* of this structure */
+	/* Collects the accesses of all work that runs from now on, in a new set. */
+	void (*collect)(void);
+	/* Ends collecting. At most max spans of each kind; *ret is valid until the next collect. NULL, or a sentence. */
+	const char *(*collected)(size_t max, struct soft_access_set *ret);
+	/* The order in which warps, blocks and the lanes of atomics run: the fixed one, or one by seed. */
+	void (*schedule)(uint32_t kind, uint64_t seed);
+	/* Looks for races; on != 0. */
+	void (*racecheck)(uint32_t on);
+	/* Goes with the races of launches that begin from now on. */
+	void (*label)(uint64_t label);
+	/* Takes up to n of the races found; how many. *more (may be NULL): that are still there. */
+	size_t (*races)(struct soft_race *dst, size_t n, size_t *more);
+	/* Launches that could not be checked whole since the last call: how many, and why one of them; "" for none. */
+	uint64_t (*doubts)(char *dst, size_t n);
+};
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Between the driver's commands and who watches them (drv-watch.c). Called where a command runs, by its stream's thread.
+ */
+#ifndef SOFTGPU_WATCH_H
+#define SOFTGPU_WATCH_H
+
+#include "replay/soft-watch.h"
+#include "softgpu/ptx-observe.h"
+#include "softgpu/soft.h"
+
+struct copy;
+struct fill;
+
+/* What goes with one launch while it runs. */
+struct watched {
+	struct ptx_observer access;
+};
+/* Before ptx_run: puts the schedule and the observers that are switched on into l. */
+void watch_begin(struct watched *w, struct ptx_launch *l);
+void watch_end(struct watched *w);
+/* A command that is not a kernel has run. */
+void watch_copy(const struct copy *c);
+void watch_fill(const struct fill *f);
+void watch_value(uint64_t addr, unsigned bytes, bool write);
+
+SOFT_EXPORT const struct soft_watch *tsdb_soft_watch(void);
+
+#endif
