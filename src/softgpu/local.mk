@@ -5,6 +5,7 @@
 
 HEADERS_TO_CHECK += src/softgpu/ptx-async.h src/softgpu/mem.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
 HEADERS_TO_CHECK += src/softgpu/ptx-access.h src/softgpu/ptx-schedule.h
+HEADERS_TO_CHECK += src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.h
 
 # The PTX machine. libptxtest.a is the same for its own tests and the fuzzer: sanitised when they are.
 PTX_SOURCES = \
@@ -19,6 +20,8 @@ PTX_SOURCES = \
 	src/softgpu/ptx-table.c src/softgpu/ptx-cfg.c src/softgpu/ptx-alu.c src/softgpu/ptx-alu-avx2.c \
 	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-ldst.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
 	src/softgpu/ptx-async.c src/softgpu/ptx-async.h src/softgpu/ptx-mbarrier.c \
+	src/softgpu/ptx-tensor.c src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.c src/softgpu/ptx-mma.h src/softgpu/ptx-matrix.c \
+	src/softgpu/ptx-wmma.c \
 	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-fault.c src/softgpu/ptx-pool.c
 # Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated.
 PTX_CFLAGS = -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
@@ -144,6 +147,11 @@ tests_unit_test_softgpu_ptx_insns_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_insns_base_SOURCES = tests/unit/test-softgpu-ptx-insns.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_insns_base_CFLAGS = $(PTX_TEST_COMPILE) -DNO_AVX2
 tests_unit_test_softgpu_ptx_insns_base_LDADD = $(PTX_TEST_LINK)
+check_PROGRAMS += tests/unit/test-softgpu-ptx-mma
+TESTS += tests/unit/test-softgpu-ptx-mma
+tests_unit_test_softgpu_ptx_mma_SOURCES = tests/unit/test-softgpu-ptx-mma.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_mma_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_mma_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_flow_SOURCES = tests/unit/test-softgpu-ptx-flow.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_flow_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_flow_LDADD = $(PTX_TEST_LINK)

@@ -209,7 +209,7 @@ typedef void visit(void *arg, int32_t off, unsigned width, bool def);
 
 static void visit_operands(const struct ptx_insn *i, visit *fn, void *arg)
 {
-	unsigned slot = 0;
+	unsigned slot = 0, nfrag = 0;
 
 	if (i->pred != NO_REG)
 		fn(arg, i->pred, 0, false);
@@ -227,6 +227,10 @@ static void visit_operands(const struct ptx_insn *i, visit *fn, void *arg)
 		} else if (*c == 'E') {
 			for (unsigned k = 0; k < i->vec; k++)
 				fn(arg, i->u.ats[0].vec.off[k], i->u.ats[0].vec.width[k], false);
+		} else if (strchr("gG", *c)) {
+			const struct ptx_frag *f = &i->u.mma->f[nfrag++];
+			for (unsigned k = 0; k < f->n; k++)
+				fn(arg, f->off[k], f->width, *c == 'g');
 		} else if (i->o[slot] != NO_REG) {
 			fn(arg, i->o[slot], 0, strchr("dDWrLpqyY", *c) != NULL);
 		}

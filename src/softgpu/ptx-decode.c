@@ -17,7 +17,7 @@ static const struct ptx_row *rows;
 static struct {
 	const char *op;
 	unsigned first, n;
-} ops_index[512];
+} ops_index[1024];
 static unsigned nops_index;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -174,6 +174,10 @@ static bool row_takes(const struct ptx_dec *d, const struct ptx_row *r)
 {
 	unsigned want = (r->types != 0) + (r->types2 != 0), have = d->ntypes;
 
+	if (r->types2 == TB_REST) {
+		have = have != 0;
+		want = 1;
+	}
 	/* SIMD video instructions name the types of all three operands; rows take those that agree */
 	if (have == 3 && d->types[0] == d->types[1] && d->types[1] == d->types[2] && !strncmp(r->op, "vabsdiff", 8))
 		have = 1;

@@ -18,7 +18,9 @@
 #define PTX_TYPES(X)                                                                                \
 	X(u8, 8) X(u16, 16) X(u32, 32) X(u64, 64) X(s8, 8) X(s16, 16) X(s32, 32) X(s64, 64)         \
 	X(b8, 8) X(b16, 16) X(b32, 32) X(b64, 64) X(b128, 128) X(f16, 16) X(f16x2, 32)              \
-	X(bf16, 16) X(bf16x2, 32) X(f32, 32) X(f64, 64) X(pred, 1)
+	X(bf16, 16) X(bf16x2, 32) X(f32, 32) X(f64, 64) X(pred, 1)                                   \
+	/* of operands only, never of registers: */                                                 \
+	X(tf32, 32) X(e4m3, 8) X(e5m2, 8) X(e4m3x2, 16) X(e5m2x2, 16) X(u4, 4) X(s4, 4) X(b1, 1)
 
 enum ptx_type {
 	T_none,
@@ -30,6 +32,7 @@ enum ptx_type {
 extern const uint8_t ptx_type_bits[T_COUNT];
 extern const char *const ptx_type_name[T_COUNT];
 #define TB(t) (1u << T_##t)
+#define TB_REST 1u /* as a row's second types: more types follow, which its select looks at */
 static inline unsigned ptx_type_bytes(unsigned t)
 {
 	return (ptx_type_bits[t] + 7u) / 8;
@@ -148,6 +151,19 @@ struct ptx_at {
 	struct ptx_vec vec; /* the first one's, of st.async: what is stored */
 };
 #define PTX_MAX_ATS 3
+/* Fragments of the matrix instructions, in the order of the operands. */
+struct ptx_frag {
+	uint8_t n, width; /* registers, bytes of a lane */
+	int32_t off[8];
+};
+struct ptx_mma {
+	uint8_t nfrag, m, n;
+	uint16_t k;
+	uint8_t type[4]; /* as written; an mma's are d, a, b, c */
+	uint8_t matrix;	 /* wmma: 'a', 'b', 'c' or 'd' */
+	bool acol, bcol; /* stored by columns */
+	struct ptx_frag f[4];
+};
 
 struct ptx_table {
 	unsigned n;
@@ -172,6 +188,7 @@ struct ptx_insn {
 		struct ptx_call *call;
 		struct ptx_vec *vecs;
 		struct ptx_at *ats; /* PTX_MAX_ATS */
+		struct ptx_mma *mma;
 		struct ptx_table *table;
 		const char *text;
 	} u;

@@ -9,6 +9,7 @@
  *   L     destination at least as wide                  l     source at least as wide as the second type
  *   p     predicate destination, p|q or _               P     predicate source, !p
  *   v k   vector destination: of loads; unpacking       V K   vector source: of stores; packing
+ *   g     destination fragment of a matrix              G     source fragment
  *   m     memory                                        i     immediate integer
  *   B T   label; table of labels                        ?     the next operand may be missing
  *   q     like d, and |p may follow                     Y     32-bit destination or the sink; |p may follow
@@ -412,6 +413,34 @@ static const char *match_stored(struct ptx_dec *d, const struct ptx_opnd *o)
 	return why;
 }
 
+/* A fragment: registers in braces, all 32 or all 64 bits wide. */
+static const char *match_frag(struct ptx_dec *d, const struct ptx_opnd *o, char letter)
+{
+	bool wide = d->ntypes && d->types[d->ntypes - 1] == T_f64;
+	struct ptx_mma *m = d->i->u.mma;
+	const char *why = NULL;
+	struct ptx_frag *f;
+
+	if (o->kind != O_VEC || !o->nelem || o->nelem > 8)
+		return "an operand that is not a vector";
+	if (!m)
+		m = d->i->u.mma = ptx_alloc(d->p->m, sizeof(*m));
+	f = &m->f[m->nfrag++];
+	f->n = (uint8_t)o->nelem;
+	f->width = wide ? 8 : 4;
+	for (unsigned k = 0; k < f->n && !why; k++) {
+		const struct ptx_opnd *e = &o->elem[k];
+		bool real = e->kind == O_F32 || e->kind == O_F64;
+		if (e->kind == O_NAME)
+			ptx_fail(d->p, d->i->line, "'%.*s' is not declared", (int)(e->len < 60 ? e->len : 60), e->name);
+		if (letter == 'g')
+			why = match_reg(e, wide ? 64 : 32, false, &f->off[k]);
+		else
+			why = match_source(d, e, wide ? real ? T_f64 : T_b64 : real ? T_f32 : T_b32, &f->off[k]);
+	}
+	return why;
+}
+
 static const char *match_label(struct ptx_dec *d, const struct ptx_opnd *o, char letter)
 {
 	if (o->kind != O_NAME)
@@ -508,6 +537,9 @@ static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o
 	case 'i':
 		i->imm = (int64_t)o->value;
 		return o->kind == O_INT ? NULL : "an operand that is not a number";
+	case 'g':
+	case 'G':
+		return match_frag(d, o, c);
 	case 'B':
 	case 'T':
 		return match_label(d, o, c);
