@@ -550,7 +550,7 @@ void device_verified_print(struct buf *out, const struct device_verified *v)
 {
 	buf_printf(out, "%" PRIu64 " of %" PRIu64 " allocations identical", v->sums.same, v->sums.pieces);
 	if (v->sums.unchecked)
-		buf_printf(out, " (%" PRIu64 " not recorded)", v->sums.unchecked);
+		buf_printf(out, " (%" PRIu64 " not compared)", v->sums.unchecked);
 	if (v->sums.outputs)
 		buf_printf(out, ", %" PRIu64 " of %" PRIu64 " outputs identical", v->sums.outputs_same, v->sums.outputs);
 	if (v->sums.first_output)

@@ -32,6 +32,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-place.c \
 	src/replay/replayer-restore.c \
 	src/replay/replayer-staging.c \
+	src/replay/replayer-touched.c \
 	src/replay/replayer-watchdog.c \
 	src/replay/replayer-window.c
 REPLAYER_PLACE = -no-pie -Wl,-Ttext-segment=0x68000000
@@ -57,9 +58,15 @@ if HAVE_CUDA
 # The process on the software GPU.
 check_PROGRAMS += tests/unit/test-replayer-run
 TESTS += tests/unit/test-replayer-run
-tests_unit_test_replayer_run_SOURCES = tests/unit/test-replayer-run.c tests/unit/cmds.h
+tests_unit_test_replayer_run_SOURCES = tests/unit/test-replayer-run.c tests/unit/replayer-trace.h tests/unit/cmds.h
 tests_unit_test_replayer_run_LDADD = libsbt.a libcommon.a $(CMOCKA_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS)
 EXTRA_tests_unit_test_replayer_run_DEPENDENCIES = tsdb-replayer softgpu/libcuda.so.1
+# What is wrong with a trace or a device, and what is still possible then.
+check_PROGRAMS += tests/unit/test-replay-bad
+TESTS += tests/unit/test-replay-bad
+tests_unit_test_replay_bad_SOURCES = tests/unit/test-replay-bad.c tests/unit/replayer-trace.h tests/unit/cmds.h
+tests_unit_test_replay_bad_LDADD = libreplay.a libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
+EXTRA_tests_unit_test_replay_bad_DEPENDENCIES = tsdb-replayer softgpu/libcuda.so.1
 if !SANITIZERS
 # The whole way: examples recorded, executed again, compared.
 check_PROGRAMS += tests/unit/test-replay-soft

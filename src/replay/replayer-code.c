@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels from recorded code: a cubin where there is an NVIDIA GPU, PTX on the software GPU, which knows nothing else. Two modules of
- * the program with the same code are two modules here: each has globals of its own. Where the code that a kernel came from is not
- * known, or cannot run here, one that the trace has with a kernel of this name and signature is taken, and a note says so.
+ * Kernels from recorded code: a cubin where there is the NVIDIA GPU it is for, the PTX that was beside it on another one (which the driver
+ * compiles) and on the software GPU, which knows nothing else. Two modules of the program with the same code are two modules here: each has
+ * globals of its own. Where the code that a kernel came from is not known, or cannot run here, one that the trace has with a kernel
+ * of this name and signature is taken, and a note says so.
  */
 #include "replay/replayer-int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The code to load for a recorded hash: itself, or the PTX that was recorded with it. */
+/* The code of a recorded hash. */
 static struct err *get_code(struct rp *rp, uint64_t hash, const char *who, struct buf *code, bool *ret_is_ptx)
 {
-	struct err *e;
+	struct err *e = sbt_reader_code(rp->trace, hash, code, ret_is_ptx);
 
-	if (!hash)
-		return err_cure(rp_fail(rp, REPLAYER_E_TRACE, 0, "the trace does not have the code of %s", who),
-			"record again with `set capture code on`");
-	e = sbt_reader_code(rp->trace, hash, code, ret_is_ptx);
 	if (e)
 		return err_wrap(e, "the code of %s", who);
 	if (rp->d.soft && !*ret_is_ptx)
@@ -27,26 +24,46 @@ static struct err *get_code(struct rp *rp, uint64_t hash, const char *who, struc
 	return NULL;
 }
 
-static struct err *load(struct rp *rp, const void *code, const char *who, CUmodule *ret)
-{
-	watchdog_on(rp, 0);
-	struct err *e = rp_cu(rp, rp->d.cuModuleLoadData(ret, code), "cuModuleLoadData");
-
-	return e ? err_wrap(e, "the code of %s cannot be loaded here", who) : NULL;
-}
-
-static struct err *load_module(struct rp *rp, struct rmodule *m, const char *who)
+static struct err *load(struct rp *rp, uint64_t hash, const char *who, CUmodule *ret)
 {
 	struct buf code = BUF_INIT;
 	bool is_ptx;
+	struct err *e = get_code(rp, hash, who, &code, &is_ptx);
+
+	watchdog_on(rp, 0);
+	if (!e) {
+		e = rp_cu(rp, rp->d.cuModuleLoadData(ret, code.data), "cuModuleLoadData");
+		e = e ? err_wrap(e, "the code of %s cannot be loaded here", who) : NULL;
+	}
+	buf_free(&code);
+	if (e)
+		*ret = NULL;
+	return e;
+}
+
+/* Its own code, else the PTX that was beside it. The first failure is the one that is told. */
+static struct err *load_module(struct rp *rp, struct rmodule *m, const char *who)
+{
+	const uint64_t hashes[] = {m->code_hash, m->ptx_hash};
+	struct err *why = NULL;
 
 	if (m->handle)
 		return NULL;
-	struct err *e = get_code(rp, m->code_hash, who, &code, &is_ptx);
-	if (!e)
-		e = load(rp, code.data, who, &m->handle);
-	buf_free(&code);
-	return e;
+	for (unsigned i = 0; i < 2 && !m->handle; i++) {
+		struct err *e = hashes[i] ? load(rp, hashes[i], who, &m->handle) : NULL;
+
+		if (why)
+			err_free(e);
+		else
+			why = e;
+	}
+	if (m->handle) {
+		err_free(why);
+		rp->fail_code = REPLAYER_E_OTHER;
+		return NULL;
+	}
+	return why ? why : err_cure(rp_fail(rp, REPLAYER_E_TRACE, 0, "the trace does not have the code of %s", who),
+		"record again with `set capture code on`");
 }
 
 /* The module of a kernel; one that the trace does not tell is known by its code. */
@@ -82,19 +99,30 @@ static bool has_signature(struct rp *rp, const struct rkernel *k, CUfunction f)
 
 static CUmodule probe(struct rp *rp, unsigned i, uint64_t hash)
 {
-	struct buf code = BUF_INIT;
-	bool is_ptx;
-
-	if (!rp->probes[i].tried) {
-		struct err *e = get_code(rp, hash, "a kernel", &code, &is_ptx);
-
-		if (e || rp->d.cuModuleLoadData(&rp->probes[i].module, code.data))
-			rp->probes[i].module = NULL;
-		rp->probes[i].tried = true;
-		err_free(e);
-		buf_free(&code);
-	}
+	if (!rp->probes[i].tried)
+		err_free(load(rp, hash, "a kernel", &rp->probes[i].module));
+	rp->probes[i].tried = true;
 	return rp->probes[i].module;
+}
+
+/* The module of the kernel of that name and signature whose module is known, when there is one only: a graph's nodes name the
+ * CUmodule within a CUlibrary, and the launches that were captured into it the library. */
+static struct rmodule *module_by_sibling(struct rp *rp, const struct rkernel *k)
+{
+	struct rmodule *found = NULL;
+
+	for (size_t i = 0; i < rp->objects.nkernels; i++) {
+		const struct rkernel *y = &rp->objects.kernels[i];
+		struct rmodule *m = objects_module(rp, y->module);
+
+		if (y == k || !m || !(m->code_hash | m->ptx_hash) || !y->name || strcmp(y->name, k->name) || y->nparams != k->nparams ||
+			memcmp(y->params, k->params, 8 * (size_t)k->nparams))
+			continue;
+		if (found && found->code_hash != m->code_hash)
+			return NULL;
+		found = found ? found : m;
+	}
+	return found;
 }
 
 /* The hash of a code that has such a kernel and can be loaded here; 0: none. */
@@ -140,6 +168,7 @@ static struct err *load_by_name(struct rp *rp, struct rmodule **ret, struct rker
 	if (!hash)
 		return why;
 	err_free(why);
+	rp->fail_code = REPLAYER_E_OTHER;
 	struct rmodule *t = twin(rp, hash, m);
 	if (t && !m->code_hash) {
 		*ret = t;
@@ -152,21 +181,63 @@ static struct err *load_by_name(struct rp *rp, struct rmodule **ret, struct rker
 	return load_module(rp, m, k->name);
 }
 
+static struct err *module_for(struct rp *rp, struct rkernel *k, struct rmodule **ret)
+{
+	struct rmodule *m = module_of(rp, k), *sibling;
+
+	if (!m->code_hash && !m->ptx_hash && (sibling = module_by_sibling(rp, k))) {
+		m = sibling;
+		k->module = m->id;
+	}
+	*ret = m;
+	struct err *e = load_module(rp, m, k->name);
+	return e ? load_by_name(rp, ret, k, e) : NULL;
+}
+
 struct err *code_function(struct rp *rp, struct rkernel *k, CUfunction *ret)
 {
+	struct rmodule *m;
+
 	*ret = k->function;
 	if (*ret)
 		return NULL;
-	struct rmodule *m = module_of(rp, k);
-	struct err *e = load_module(rp, m, k->name);
-	if (e)
-		TRY(load_by_name(rp, &m, k, e));
+	TRY(module_for(rp, k, &m));
 	CUresult r = rp->d.cuModuleGetFunction(ret, m->handle, k->name);
 	if (r == CUDA_ERROR_NOT_FOUND)
 		return rp_fail(rp, REPLAYER_E_TRACE, 0, "the recorded code does not have the kernel %s", k->name);
 	TRY(rp_cu(rp, r, "cuModuleGetFunction"));
 	k->function = *ret;
 	return NULL;
+}
+
+static bool has_ptx(struct rp *rp, uint64_t hash)
+{
+	uint64_t other;
+	bool is_ptx;
+
+	for (unsigned i = 0; hash && sbt_reader_code_at(rp->trace, i, &other, &is_ptx); i++)
+		if (other == hash)
+			return is_ptx;
+	return false;
+}
+
+size_t code_portable(struct rp *rp, size_t *ret_all)
+{
+	size_t n = 0;
+
+	*ret_all = 0;
+	for (size_t i = 0; i < rp->objects.nkernels; i++) {
+		struct rkernel *k = &rp->objects.kernels[i];
+		const struct rmodule *m = objects_module(rp, k->module);
+
+		if (!k->used)
+			continue;
+		if (!m || !(m->code_hash | m->ptx_hash))
+			m = module_by_sibling(rp, k);
+		++*ret_all;
+		n += has_ptx(rp, k->code_hash) || (m && (has_ptx(rp, m->code_hash) || has_ptx(rp, m->ptx_hash)));
+	}
+	return n;
 }
 
 /* ---- globals ------------------------------------------------------------------------------------------------------------ */

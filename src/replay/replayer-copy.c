@@ -217,10 +217,14 @@ static struct err *fill_rows(struct rp *rp, const struct sbt_cmd_fill *u, uint64
 	return NULL;
 }
 
+uint64_t fill_extent(const struct sbt_cmd_fill *u)
+{
+	return u->width && u->height ? plus(times(u->height - 1, u->dst_pitch), times(u->width, u->elem)) : u->size;
+}
+
 struct err *fill_execute(struct rp *rp, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_fill *u = &c->u.fill;
-	const uint64_t extent = u->width && u->height ? plus(times(u->height - 1, u->dst_pitch), times(u->width, u->elem)) : u->size;
 	CUstream stream;
 	uint64_t dst;
 
@@ -229,7 +233,7 @@ struct err *fill_execute(struct rp *rp, const struct sbt_cmd *c)
 	if (u->elem != 1 && u->elem != 2 && u->elem != 4)
 		return rp_fail(rp, REPLAYER_E_TRACE, c->seq, "#%llu: a fill with elements of %llu bytes", (unsigned long long)c->seq,
 			(unsigned long long)u->elem);
-	if (place_find(rp, u->dst, extent, &dst) == PLACE_NOWHERE)
+	if (place_find(rp, u->dst, fill_extent(u), &dst) == PLACE_NOWHERE)
 		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu fills 0x%llx, which is not memory of the window",
 			(unsigned long long)c->seq, (unsigned long long)u->dst);
 	TRY(objects_stream(rp, u->stream, &stream));

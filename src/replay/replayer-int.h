@@ -48,6 +48,7 @@ struct revent {
 struct rmodule {
 	uint32_t id;
 	uint64_t code_hash;
+	uint64_t ptx_hash; /* of the PTX that was beside it; 0: none */
 	CUmodule handle;
 	bool tried;
 };
@@ -119,6 +120,7 @@ struct wanted {
 	uint64_t addr, size;
 	enum sbt_mem mem;
 	bool at_start; /* live before the window */
+	bool touched;  /* touched_find() */
 };
 struct place {
 	struct wanted *wanted;
@@ -283,6 +285,13 @@ struct err *objects_drop_event(struct rp *rp, uint64_t id) TS_CHECK;
 /* Makes stream wait for all that has been submitted to any other. */
 struct err *objects_barrier(struct rp *rp, CUstream stream) TS_CHECK;
 
+/* ---- replayer-touched.c ------------------------------------------------------------------------------------------------------ */
+
+/* Which of place.wanted the window's commands name, directly or through recorded pointers: wanted.touched. */
+struct err *touched_find(struct rp *rp) TS_CHECK;
+/* Leaves the others out of place.wanted. */
+struct err *touched_only(struct rp *rp) TS_CHECK;
+
 /* ---- replayer-place.c ------------------------------------------------------------------------------------------------------ */
 
 /* Reserves and maps what place.wanted holds. Must come right after the context. */
@@ -295,6 +304,8 @@ enum place_where place_find(const struct rp *rp, uint64_t addr, uint64_t size, u
 
 /* ---- replayer-code.c -------------------------------------------------------------------------------------------------- */
 
+/* Of the kernels that the window launches (*ret_all), how many the trace has PTX of: those run on any device. */
+size_t code_portable(struct rp *rp, size_t *ret_all);
 /* Loads the code of every kernel that the window launches and finds the globals. */
 struct err *code_load(struct rp *rp) TS_CHECK;
 struct err *code_function(struct rp *rp, struct rkernel *k, CUfunction *ret) TS_CHECK;
@@ -360,6 +371,7 @@ struct err *copy_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 struct err *fill_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 /* Bytes from the first to the last one that the copy touches on a side. */
 uint64_t copy_extent(const struct sbt_cmd_copy *u, bool dst);
+uint64_t fill_extent(const struct sbt_cmd_fill *u);
 /* One side of a three-dimensional copy: where PLACE_NOWHERE is host memory at addr. */
 void copy_side_dst(CUDA_MEMCPY3D *m, const struct sbt_cmd_copy *u, enum place_where where, uint64_t addr);
 void copy_side_src(CUDA_MEMCPY3D *m, const struct sbt_cmd_copy *u, enum place_where where, uint64_t addr);

@@ -149,11 +149,33 @@ static struct err *map_one(struct rp *rp, struct range r, bool host)
 	return e;
 }
 
-static struct err *too_little(struct rp *rp, uint64_t needed, uint64_t have)
+/* What touched allocations take on the device, by the grain; 0: not known. */
+static uint64_t touched_bytes(struct rp *rp, uint64_t grain)
 {
-	return err_cure(rp_fail(rp, REPLAYER_E_MEMORY, 0, "the window needs %llu MiB of device memory; %llu MiB are free",
-				(unsigned long long)(needed >> 20), (unsigned long long)(have >> 20)),
-		"free the device, or replay what the window touches only (--touched)");
+	struct ranges s = {0};
+	struct err *e = touched_find(rp);
+
+	for (size_t i = 0; i < rp->place.nwanted && !e; i++)
+		if (rp->place.wanted[i].touched && !on_host(rp, rp->place.wanted[i].mem))
+			ranges_add(&s, rp->place.wanted[i].addr, rp->place.wanted[i].size);
+	ranges_merge(&s, grain, 0);
+	const uint64_t n = e ? 0 : ranges_bytes(&s);
+	ranges_free(&s);
+	err_free(e);
+	return n;
+}
+
+static struct err *too_little(struct rp *rp, uint64_t grain, uint64_t needed, uint64_t have)
+{
+	const uint64_t touched = rp->flags & REPLAYER_TOUCHED ? 0 : touched_bytes(rp, grain);
+	const uint64_t up = (1u << 20) - 1;
+	struct err *e = rp_fail(rp, REPLAYER_E_MEMORY, 0, "the window needs %llu MiB of device memory; %llu MiB are free",
+		(unsigned long long)((needed + up) >> 20), (unsigned long long)(have >> 20));
+
+	if (touched && touched < needed)
+		return err_cure(e, "--touched places only what its commands name, %llu MiB; or free memory on the device",
+			(unsigned long long)((touched + up) >> 20));
+	return err_cure(e, "free memory on the device, or use one with more; `--on none` replays the state without executing anything");
 }
 
 /* r without holes, appended. */
@@ -199,7 +221,7 @@ static struct err *map_all(struct rp *rp, uint64_t grain, struct ranges *reserve
 	ranges_merge(reserved, 1, 0);
 	p->mapped = choose_mapped(rp, grain, reserved, have);
 	if (ranges_bytes(&p->mapped) > have)
-		return too_little(rp, ranges_bytes(&p->mapped), have);
+		return too_little(rp, grain, ranges_bytes(&p->mapped), have);
 	for (size_t i = 0; i < p->mapped.n; i++)
 		TRY(map_one(rp, p->mapped.r[i], false));
 	for (size_t i = 0; i < p->mixed.n; i++)

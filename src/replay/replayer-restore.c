@@ -37,6 +37,7 @@ struct restore {
 	uint64_t offset;
 	bool failed;
 	uint64_t began, ready; /* now_ns(); ready: the first thread could begin, 0: none has */
+	uint64_t *lost; /* per START piece: bytes that the trace does not give */
 	struct worker workers[THREADS_MAX];
 	unsigned n;
 };
@@ -82,6 +83,38 @@ static bool take(struct restore *all, const struct sbt_memory **ret, uint64_t *r
 	return any;
 }
 
+/* Page by page; those that cannot be read become zeros and are counted: the rest is still of use. */
+static struct err *read_what_is_there(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n)
+{
+	struct restore *all = w->all;
+
+	for (size_t at = 0; at < n; at += SBT_PAGE) {
+		const size_t part = n - at < SBT_PAGE ? n - at : SBT_PAGE;
+		struct err *e = sbt_reader_memory_read(w->reader, m, offset + at, p + at, part);
+
+		if (e && e->code != ERR_BAD_TRACE)
+			return e;
+		if (!e)
+			continue;
+		err_free(e);
+		memset(p + at, 0, part);
+		pthread_mutex_lock(&all->lock);
+		all->lost[m - all->rp->contents.start] += part;
+		pthread_mutex_unlock(&all->lock);
+	}
+	return NULL;
+}
+
+static struct err *read_chunk(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n)
+{
+	struct err *e = sbt_reader_memory_read(w->reader, m, offset, p, n);
+
+	if (!e || e->code != ERR_BAD_TRACE)
+		return e;
+	err_free(e);
+	return read_what_is_there(w, m, offset, p, n);
+}
+
 static bool all_zeros(const uint8_t *p, size_t n)
 {
 	return !n || (!p[0] && !memcmp(p, p + 1, n - 1));
@@ -99,7 +132,7 @@ static CUresult upload(struct worker *w, const struct sbt_memory *m, uint64_t he
 	w->busy[s] = false;
 	if (r)
 		return r;
-	w->error = sbt_reader_memory_read(w->reader, m, offset, w->slot[s], n);
+	w->error = read_chunk(w, m, offset, w->slot[s], n);
 	if (w->error || (m->owner != SBT_MEMORY_GLOBAL && all_zeros(w->slot[s], n)))
 		return CUDA_SUCCESS;
 	r = d->cuMemcpyHtoDAsync_v2(here + offset, w->slot[s], n, w->stream);
@@ -116,7 +149,7 @@ static void do_chunk(struct worker *w, const struct sbt_memory *m, uint64_t offs
 
 	switch (place_find(w->all->rp, m->addr, m->size, &here)) {
 	case PLACE_HOST:
-		w->error = sbt_reader_memory_read(w->reader, m, offset, (uint8_t *)(uintptr_t)here + offset, n);
+		w->error = read_chunk(w, m, offset, (uint8_t *)(uintptr_t)here + offset, n);
 		break;
 	case PLACE_DEVICE:
 		w->result = upload(w, m, here, offset, n);
@@ -240,13 +273,30 @@ static struct err *run_workers(struct restore *all)
 	return e;
 }
 
+static void note_lost(const struct restore *all)
+{
+	const struct contents *x = &all->rp->contents;
+
+	for (size_t i = 0; i < x->nstart; i++)
+		if (all->lost[i])
+			window_note(all->rp, false, "%llu of the %llu bytes at 0x%llx%s%.*s are damaged in the trace: they begin as zeros, and "
+				"what commands compute from them is not what was recorded", (unsigned long long)all->lost[i],
+				(unsigned long long)x->start[i].size, (unsigned long long)x->start[i].addr, x->start[i].name.len ? ", global " : "",
+				(int)x->start[i].name.len, x->start[i].name.len ? (const char *)x->start[i].name.p : "");
+}
+
 struct err *contents_restore(struct rp *rp)
 {
 	const uint64_t bytes = bytes_of(rp);
 	struct restore all = {.rp = rp, .lock = PTHREAD_MUTEX_INITIALIZER, .n = threads_for(bytes), .began = now_ns()};
 
 	TRY(clear_all(rp));
-	TRY(run_workers(&all));
+	all.lost = xcalloc(rp->contents.nstart + 1, sizeof *all.lost);
+	struct err *e = run_workers(&all);
+	if (!e && !rp->open)
+		note_lost(&all);
+	free(all.lost);
+	TRY(e);
 	rp->figures.restored_bytes += bytes;
 	rp->figures.restore_ns += now_ns() - all.began;
 	rp->figures.restore_setup_ns += all.ready - all.began;

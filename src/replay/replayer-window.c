@@ -35,14 +35,6 @@ static void want(struct rp *rp, uint64_t addr, uint64_t size, enum sbt_mem mem, 
 	p->wanted[p->nwanted++] = (struct wanted){addr, size, mem, at_start};
 }
 
-static bool has_start(const struct rp *rp, uint64_t addr)
-{
-	for (size_t i = 0; i < rp->contents.nstart; i++)
-		if (rp->contents.start[i].addr == addr && rp->contents.start[i].owner == SBT_MEMORY_ALLOCATION)
-			return true;
-	return false;
-}
-
 struct scan {
 	uint64_t device; /* the one that is used; UINT64_MAX: none so far */
 	bool several;
@@ -65,8 +57,6 @@ static void from_state(struct rp *rp, const struct state *s, struct scan *scan)
 	for (unsigned i = 0; state_context(s, i, &ctx); i++)
 		id_map_put(&scan->ctx_device, ctx.id, ctx.device);
 	for (unsigned i = 0; state_alloc(s, i, &a); i++) {
-		if (rp->flags & REPLAYER_TOUCHED && !has_start(rp, a.addr))
-			continue;
 		if (a.mem != SBT_MEM_PINNED && a.mem != SBT_MEM_REGISTERED)
 			use_device(scan, a.device);
 		want(rp, a.addr, a.size, a.mem, true);
@@ -208,23 +198,34 @@ static void learn_globals(struct rp *rp)
 
 /* ---- the device ------------------------------------------------------------------------------------------------------------ */
 
+/* What of the trace another device can do. */
+static struct err *other_device(struct rp *rp, const char *was, const char *name, int driver)
+{
+	const struct sbt_meta *meta = sbt_reader_meta(rp->trace);
+	size_t all, portable = code_portable(rp, &all);
+
+	if (!(rp->flags & REPLAYER_ANY_DEVICE))
+		return err_cure(rp_fail(rp, REPLAYER_E_DEVICE, 0, "the trace was recorded on %s (driver %u); this is %s (driver %d)", was,
+				meta->driver_version, name, driver),
+			"--any-device tries it: the trace has PTX of %zu of the %zu kernels that the window launches; `--on none` replays the "
+			"state without executing anything", portable, all);
+	window_note(rp, false, "recorded on %s, replayed on %s: results may differ in their last bits", was, name);
+	return NULL;
+}
+
 static struct err *check_device(struct rp *rp, const char *name)
 {
 	const struct sbt_meta *meta = sbt_reader_meta(rp->trace);
+	const char *was = meta->gpu && *meta->gpu ? meta->gpu : "another GPU";
 	int driver = 0;
 
 	rp->trace_soft = meta->soft;
 	CU(rp, cuDriverGetVersion, &driver);
-	if (meta->soft != rp->d.soft || (!meta->soft && meta->gpu && *meta->gpu && strcmp(meta->gpu, name))) {
-		const char *was = meta->gpu && *meta->gpu ? meta->gpu : "another GPU";
-
-		if (!(rp->flags & REPLAYER_ANY_DEVICE))
-			return err_cure(rp_fail(rp, REPLAYER_E_DEVICE, 0, "the trace was recorded on %s; this is %s", was, name),
-				"--any-device tries it, and what the trace has PTX of runs");
-		window_note(rp, false, "recorded on %s, replayed on %s: results may differ in their last bits", was, name);
-	}
-	if (!meta->soft && meta->driver_version && (int)meta->driver_version != driver)
-		window_note(rp, false, "recorded with driver %u, replayed with driver %d", meta->driver_version, driver);
+	if (meta->soft != rp->d.soft || (!meta->soft && meta->gpu && *meta->gpu && strcmp(meta->gpu, name)))
+		TRY(other_device(rp, was, name, driver));
+	if (!meta->soft && !rp->d.soft && meta->driver_version && (int)meta->driver_version != driver)
+		window_note(rp, false, "recorded with driver %u, replayed with driver %d: what it compiles from PTX may differ", meta->driver_version,
+			driver);
 	return NULL;
 }
 
@@ -268,6 +269,8 @@ static struct err *read_trace(struct rp *rp, const char *path, uint64_t *ret_dev
 	id_map_free(&scan.ctx_device);
 	TRY(e);
 	learn_globals(rp);
+	if (rp->flags & REPLAYER_TOUCHED)
+		TRY(touched_only(rp));
 	note_missing(rp);
 	if (scan.several)
 		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the window uses several GPUs: replaying more than one is not supported");

@@ -140,7 +140,7 @@ const char cmd_replay_start_help[] =
 	"  --on real      the machine's GPU\n"
 	"  --on none      no device: the state alone, and all of the trace\n"
 	"  --window N     the trace's Nth window, not its first\n"
-	"  --touched      place only the memory whose contents were recorded\n"
+	"  --touched      place only the memory that the commands name, where the device has too little for all\n"
 	"  --any-device   also on another GPU than the one it was recorded on\n"
 	"`set replay device` chooses for all. Example: replay start app.sbt --on soft\n";
 

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the window's commands name: allocations that a launch has a pointer into among its parameters, that a copy or a fill covers, and
+ * those that recorded contents of these point into, and so on. The surprise: contents are looked at as if every eight bytes were a
+ * pointer. A number that looks like one costs memory, nothing else; a pointer that the program computes is not found, and what it
+ * points to is then missing.
+ */
+#include "replay/replayer-int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_MAX (256ull << 20) /* bytes: larger contents are data, not tables of pointers */
+#define DEPTH_MAX 16
+
+/* wanted by address; reach: where those up to this one end at most, so that looking back ends. */
+struct row {
+	struct wanted *w;
+	uint64_t reach;
+};
+struct touched {
+	struct rp *rp;
+	struct row *rows;
+	size_t n;
+	struct wanted **todo; /* touched, contents not yet looked at */
+	size_t ntodo;
+};
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return (x->w->addr > y->w->addr) - (x->w->addr < y->w->addr);
+}
+
+static void sort_rows(struct touched *t)
+{
+	struct place *p = &t->rp->place;
+	uint64_t reach = 0;
+
+	t->n = p->nwanted;
+	t->rows = xcalloc(t->n + 1, sizeof *t->rows);
+	t->todo = xcalloc(t->n + 1, sizeof *t->todo);
+	for (size_t i = 0; i < t->n; i++)
+		t->rows[i].w = &p->wanted[i];
+	qsort(t->rows, t->n, sizeof *t->rows, by_addr);
+	for (size_t i = 0; i < t->n; i++) {
+		const uint64_t end = t->rows[i].w->addr + t->rows[i].w->size;
+
+		p->wanted[i].touched = false;
+		reach = end > reach ? end : reach;
+		t->rows[i].reach = reach;
+	}
+}
+
+/* All allocations, of whatever time, that have a byte of the range. */
+static void touch(struct touched *t, uint64_t addr, uint64_t size)
+{
+	const uint64_t end = size > UINT64_MAX - addr ? UINT64_MAX : addr + size;
+	size_t lo = 0, hi = t->n;
+
+	while (lo < hi) { /* the first that begins at the end or behind it */
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (t->rows[mid].w->addr < end)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (lo-- && t->rows[lo].reach > addr) {
+		struct wanted *w = t->rows[lo].w;
+
+		if (w->touched || w->addr + w->size <= addr)
+			continue;
+		w->touched = true;
+		t->todo[t->ntodo++] = w;
+	}
+}
+
+static void touch_words(struct touched *t, const uint8_t *p, size_t n)
+{
+	uint64_t word;
+
+	for (size_t i = 0; n - i >= 8 && i < n; i += 8) {
+		memcpy(&word, p + i, 8);
+		if (t->n && word >= t->rows[0].w->addr && word < t->rows[t->n - 1].reach)
+			touch(t, word, 1);
+	}
+}
+
+/* ---- commands ------------------------------------------------------------------------------------------------------------ */
+
+static void command(struct touched *t, const struct sbt_cmd *c, unsigned depth);
+
+static void nodes(struct touched *t, uint64_t graph, unsigned depth)
+{
+	const struct rgraph *g = objects_graph(t->rp, graph);
+	struct sbt_cmd c;
+
+	for (size_t i = 0; g && depth < DEPTH_MAX && i < g->nnodes; i++)
+		if (sbt_unpack(&c, g->nodes[i].payload, g->nodes[i].payload_size))
+			command(t, &c, depth + 1);
+}
+
+static void command(struct touched *t, const struct sbt_cmd *c, unsigned depth)
+{
+	if (c->result)
+		return;
+	switch (c->kind) {
+	case SBT_LAUNCH:
+		touch_words(t, c->u.launch.args.p, c->u.launch.args.len);
+		break;
+	case SBT_COPY:
+		touch(t, c->u.copy.dst, copy_extent(&c->u.copy, true));
+		touch(t, c->u.copy.src, copy_extent(&c->u.copy, false));
+		break;
+	case SBT_FILL:
+		touch(t, c->u.fill.dst, fill_extent(&c->u.fill));
+		break;
+	case SBT_BATCH:
+		touch(t, c->u.batch.addr, 8);
+		break;
+	case SBT_GRAPH_LAUNCH:
+		nodes(t, c->u.graph_launch.exec, depth);
+		break;
+	default:
+		break;
+	}
+}
+
+static struct err *commands(struct touched *t)
+{
+	struct rp *rp = t->rp;
+	const struct sbt_cmd *c;
+
+	rp->cursor_seq = UINT64_MAX;
+	TRY(sbt_cursor_seek(rp->cursor, rp->first));
+	for (;;) {
+		watchdog_on(rp, 0);
+		TRY(sbt_cursor_next(rp->cursor, &c));
+		if (!c || c->seq > rp->last)
+			return NULL;
+		command(t, c, 0);
+	}
+}
+
+/* ---- contents ------------------------------------------------------------------------------------------------------------ */
+
+static void look_into(struct touched *t, const struct sbt_memory *m)
+{
+	uint8_t *p;
+
+	if (!m->has_bytes || m->size > LOOK_MAX || m->size < 8)
+		return;
+	watchdog_on(t->rp, 0);
+	p = xmalloc(m->size);
+	struct err *e = sbt_reader_memory_read(t->rp->trace, m, 0, p, m->size);
+	if (!e)
+		touch_words(t, p, m->size);
+	err_free(e); /* restoring will meet it again, and tell */
+	free(p);
+}
+
+static void contents(struct touched *t)
+{
+	const struct contents *x = &t->rp->contents;
+
+	for (size_t i = 0; i < x->nflow; i++) {
+		if (x->flow[i].role == SBT_MEMORY_HOST || x->flow[i].role == SBT_MEMORY_EFFECT)
+			touch(t, x->flow[i].addr, x->flow[i].size);
+		look_into(t, &x->flow[i]);
+	}
+	for (size_t i = 0; i < x->nstart; i++)
+		if (x->start[i].owner == SBT_MEMORY_GLOBAL)
+			look_into(t, &x->start[i]);
+	while (t->ntodo) {
+		const struct wanted *w = t->todo[--t->ntodo];
+
+		for (size_t i = 0; w->at_start && i < x->nstart; i++)
+			if (x->start[i].addr == w->addr && x->start[i].owner == SBT_MEMORY_ALLOCATION)
+				look_into(t, &x->start[i]);
+	}
+}
+
+struct err *touched_find(struct rp *rp)
+{
+	struct touched t = {.rp = rp};
+
+	sort_rows(&t);
+	struct err *e = commands(&t);
+	if (!e)
+		contents(&t);
+	free(t.rows);
+	free(t.todo);
+	return e;
+}
+
+struct err *touched_only(struct rp *rp)
+{
+	struct place *p = &rp->place;
+	const size_t all = p->nwanted;
+	uint64_t left_out = 0;
+	size_t n = 0;
+
+	TRY(touched_find(rp));
+	for (size_t i = 0; i < all; i++)
+		if (p->wanted[i].touched)
+			p->wanted[n++] = p->wanted[i];
+		else
+			left_out += p->wanted[i].size;
+	p->nwanted = n;
+	if (n < all)
+		window_note(rp, false, "%zu allocations of %llu bytes in all are not here: no command of the window names them", all - n,
+			(unsigned long long)left_out);
+	return NULL;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is wrong with a trace or a device is said by name, and what is still possible is done: on the software GPU, with the trace of
+ * replayer-trace.h.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "replay/device.h"
+#include "replayer-trace.h"
+
+static char dir[4096];
+
+static struct err *try_open(struct device **d, unsigned flags)
+{
+	char replayer[4200], soft[4200];
+	const struct device_options o = {.replayer = replayer, .trace = trace_path, .softgpu = soft, .first = FIRST, .last = last_seq,
+		.flags = flags};
+
+	snprintf(replayer, sizeof replayer, "%s/tsdb-replayer", dir);
+	snprintf(soft, sizeof soft, "%s/softgpu", dir);
+	return device_open(d, &o);
+}
+
+static struct device *open_device(unsigned flags)
+{
+	struct device *d;
+
+	ok(try_open(&d, flags));
+	return d;
+}
+
+static void same(struct device *d, uint64_t addr, const uint32_t *want)
+{
+	static uint32_t got[N];
+
+	ok(device_read(d, addr, got, BYTES));
+	for (unsigned i = 0; i < N; i++)
+		if (got[i] != want[i])
+			fail_msg("0x%llx[%u] is %u, not %u", (unsigned long long)addr, i, got[i], want[i]);
+}
+
+static void says(const char *text, const char *part)
+{
+	if (!text || !strstr(text, part))
+		fail_msg("\"%s\" does not say \"%s\"", text ? text : "", part);
+}
+
+/* The sentence with its cure, as a user sees it. */
+static char *sentence(struct err *e)
+{
+	static char text[2048];
+
+	assert_non_null(e);
+	snprintf(text, sizeof text, "%s; %s", e->what, e->cure ? e->cure : "");
+	err_free(e);
+	return text;
+}
+
+static struct device_verified verified(struct device *d)
+{
+	struct device_verified v;
+
+	ok(device_run(d, last_seq, 0, 0, NULL));
+	ok(device_verify(d, &v));
+	return v;
+}
+
+/* ---- another device ------------------------------------------------------------------------------------------------------- */
+
+static void another_gpu(void **state)
+{
+	struct device_verified v;
+	struct device *d;
+	char *text;
+
+	make_trace(ELSEWHERE);
+	text = sentence(try_open(&d, 0));
+	says(text, "Other GPU (driver 12020)");
+	says(text, "--any-device tries it: the trace has PTX of 1 of the 1 kernels");
+	says(text, "--on none");
+	/* The PTX that was beside the machine code, not the other one with a kernel of that name. */
+	d = open_device(REPLAYER_ANY_DEVICE);
+	says(device_info(d).notes, "recorded on Other GPU");
+	v = verified(d);
+	assert_true(device_verified_ok(&v));
+	assert_int_equal(v.sums.same, 3);
+	same(d, A, at_seq[last_seq].a);
+	device_verified_free(&v);
+	device_close(d);
+}
+
+/* ---- too little memory ---------------------------------------------------------------------------------------------------- */
+
+static void too_little_memory(void **state)
+{
+	static uint32_t got[POINTED_N];
+	struct device_verified v;
+	struct device *d;
+	char *text;
+
+	make_trace(TABLES);
+	setenv("TSDB_SOFT_MEMORY", "64M", 1);
+	text = sentence(try_open(&d, 0));
+	says(text, "of device memory; 64 MiB are free");
+	says(text, "--touched places only what its commands name");
+	d = open_device(REPLAYER_TOUCHED);
+	unsetenv("TSDB_SOFT_MEMORY");
+	says(device_info(d).notes, "1 allocations of 100663296 bytes in all are not here");
+	/* What only memory points to is here. */
+	ok(device_read(d, POINTED, got, sizeof got));
+	for (uint32_t i = 0; i < POINTED_N; i++)
+		assert_int_equal(got[i], pointed(i));
+	text = sentence(device_read(d, LARGE, got, 16));
+	says(text, "not memory of the window");
+	v = verified(d);
+	assert_true(device_verified_ok(&v));
+	assert_int_equal(v.sums.same, 5);
+	assert_int_equal(v.sums.unchecked, 2); /* LARGE, and the pinned memory, of which no end was recorded */
+	same(d, B, at_seq[last_seq].b);
+	device_verified_free(&v);
+	device_close(d);
+}
+
+/* ---- a damaged trace ------------------------------------------------------------------------------------------------------ */
+
+/* Turns a bit of the page that holds pointed(20000). */
+static void damage(void)
+{
+	const uint32_t want[4] = {pointed(20000), pointed(20001), pointed(20002), pointed(20003)};
+	FILE *f = fopen(trace_path, "r+b");
+	static uint8_t all[4 << 20];
+	const size_t n = fread(all, 1, sizeof all, f);
+	const uint8_t *at = memmem(all, n, want, sizeof want);
+
+	assert_non_null(at);
+	fseek(f, at - all, SEEK_SET);
+	fputc(*at ^ 1, f);
+	fclose(f);
+}
+
+static void missing_pages(void **state)
+{
+	static uint32_t got[POINTED_N];
+	struct device_verified v;
+	struct device *d;
+
+	make_trace(TABLES);
+	damage();
+	d = open_device(0);
+	says(device_info(d).notes, "65536 of the 262144 bytes at 0x302900000 are damaged in the trace: they begin as zeros");
+	ok(device_read(d, POINTED, got, sizeof got));
+	for (uint32_t i = 0; i < POINTED_N; i++)
+		assert_int_equal(got[i], i / 16384 == 1 ? 0 : pointed(i));
+	v = verified(d); /* and all else is as recorded */
+	assert_false(device_verified_ok(&v));
+	assert_int_equal(v.sums.same, 4);
+	for (size_t i = 0; i < v.npieces; i++)
+		if (v.pieces[i].checked && !v.pieces[i].same)
+			assert_int_equal(v.pieces[i].addr, POINTED);
+	same(d, A, at_seq[last_seq].a);
+	device_verified_free(&v);
+	device_close(d);
+}
+
+/* ---- kernels that do not end ------------------------------------------------------------------------------------------------ */
+
+static void a_hang_is_found(void **state)
+{
+	struct device *d;
+	uint64_t first;
+
+	make_trace(HANG);
+	setenv("TSDB_REPLAYER_TIMEOUT", "1", 1);
+	d = open_device(0);
+	char *text = sentence(device_run(d, last_seq, 0, 0, NULL));
+	says(text, "#29 has not finished within 1 s");
+	assert_int_equal(device_culprit(d, &first), 29);
+	assert_int_equal(first, 29);
+	assert_int_equal(device_seq(d), 28);
+	same(d, A, at_seq[28].a);
+	same(d, Q, at_seq[28].q);
+	/* Once more by going there, and the shell's process is none the worse. */
+	says(sentence(device_seek(d, 29)), "#29 has not finished");
+	same(d, A, at_seq[28].a);
+	unsetenv("TSDB_REPLAYER_TIMEOUT");
+	device_close(d);
+}
+
+static void a_fault_is_found(void **state)
+{
+	struct device *d;
+
+	make_trace(FAULT);
+	d = open_device(0);
+	says(sentence(device_run(d, last_seq, 0, 0, NULL)), "the device failed at #29");
+	assert_int_equal(device_culprit(d, NULL), 29);
+	assert_int_equal(device_seq(d), 28);
+	same(d, A, at_seq[28].a);
+	device_close(d);
+}
+
+/* ---- addresses ----------------------------------------------------------------------------------------------------------------- */
+
+static void an_address_that_is_taken(void **state)
+{
+	struct device *d;
+
+	make_trace(BLOCKED);
+	says(sentence(try_open(&d, 0)), "the recorded addresses 0x68000000 to 0x68028000 (163840 bytes) cannot be had here");
+}
+
+static int clean_up(void **state)
+{
+	return unlink(trace_path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(another_gpu), cmocka_unit_test(too_little_memory), cmocka_unit_test(missing_pages),
+		cmocka_unit_test(a_hang_is_found), cmocka_unit_test(a_fault_is_found), cmocka_unit_test(an_address_that_is_taken),
+	};
+	const char *build = getenv("TSDB_BUILD");
+
+	snprintf(dir, sizeof dir, "%s", build ? build : ".");
+	return cmocka_run_group_tests(tests, NULL, clean_up);
+}
