@@ -19,7 +19,7 @@ PTX_SOURCES = \
 	src/softgpu/ptx-operand.c src/softgpu/ptx-frame.c \
 	src/softgpu/ptx-table.c src/softgpu/ptx-cfg.c src/softgpu/ptx-alu.c src/softgpu/ptx-alu-avx2.c \
 	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-ldst.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
-	src/softgpu/ptx-async.c src/softgpu/ptx-async.h src/softgpu/ptx-mbarrier.c \
+	src/softgpu/ptx-atomic.c src/softgpu/ptx-async.c src/softgpu/ptx-async.h src/softgpu/ptx-mbarrier.c \
 	src/softgpu/ptx-tensor.c src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.c src/softgpu/ptx-mma.h src/softgpu/ptx-matrix.c \
 	src/softgpu/ptx-wmma.c \
 	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-fault.c src/softgpu/ptx-pool.c
@@ -122,7 +122,8 @@ CLEANFILES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 # --- tests of the driver and CUPTI: C programs linked to the libraries as they were built ---------------
 if HAVE_CMOCKA
 PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-flow \
-	tests/unit/test-softgpu-observe tests/unit/test-softgpu-ptx-async
+	tests/unit/test-softgpu-observe tests/unit/test-softgpu-ptx-async \
+	tests/unit/test-softgpu-ptx-atomic
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
 check_PROGRAMS += tests/unit/test-softgpu-schedule
@@ -132,6 +133,9 @@ PTX_TEST_LINK = libptxtest.a $(CMOCKA_LIBS) -lpthread -lm
 tests_unit_test_softgpu_ptx_async_SOURCES = tests/unit/test-softgpu-ptx-async.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_async_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_async_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_atomic_SOURCES = tests/unit/test-softgpu-ptx-atomic.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_atomic_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_atomic_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_observe_SOURCES = tests/unit/test-softgpu-observe.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_observe_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_observe_LDADD = $(PTX_TEST_LINK)

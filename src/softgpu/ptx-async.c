@@ -30,7 +30,11 @@ void *ptx_in_space(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, 
 		if (a >> 32 || (space == SP_SHARED && a >> PTX_RANK_SHIFT))
 			ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, a, n, NULL);
 		g = PTX_WIN_SHARED + a;
-	} else if (space == SP_GLOBAL && PTX_WIN(a) >= PTX_WIN_SHARED) {
+	} else if (space == SP_LOCAL || space == SP_PARAM) {
+		if (a >> 32)
+			ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, a, n, NULL);
+		g = (space == SP_LOCAL ? PTX_WIN_LOCAL : PTX_WIN_PARAM) + a;
+	} else if ((space == SP_GLOBAL || space == SP_CONST) && PTX_WIN(a) >= PTX_WIN_SHARED) {
 		ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, a, n, NULL);
 	}
 	p = ptx_generic(w, i, lane, g, n, store);

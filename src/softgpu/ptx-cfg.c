@@ -224,6 +224,11 @@ static void visit_operands(const struct ptx_insn *i, visit *fn, void *arg)
 			for (unsigned k = 0; k < i->vec; k++)
 				if (i->u.vecs->off[k] != NO_REG)
 					fn(arg, i->u.vecs->off[k], i->u.vecs->width[k], *c == 'v' || *c == 'k');
+		} else if (*c == 'e' || *c == 'F') {
+			const struct ptx_vec *v = *c == 'e' ? &i->u.vecatom->d : &i->u.vecatom->s;
+			for (unsigned k = 0; k < i->vec; k++)
+				if (v->off[k] != NO_REG)
+					fn(arg, v->off[k], v->width[k], *c == 'e');
 		} else if (*c == 'E') {
 			for (unsigned k = 0; k < i->vec; k++)
 				fn(arg, i->u.ats[0].vec.off[k], i->u.ats[0].vec.width[k], false);

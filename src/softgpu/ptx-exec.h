@@ -246,6 +246,8 @@ X(h_st_32)
 X(h_st_64)
 #undef X
 ptx_rmw ptx_add_f32, ptx_add_f32_ftz;
+ptx_rmw ptx_add_f16, ptx_add_bf16, ptx_add_f16x2, ptx_add_bf16x2, ptx_min_f16, ptx_min_bf16, ptx_min_f16x2, ptx_min_bf16x2, ptx_max_f16,
+	ptx_max_bf16, ptx_max_f16x2, ptx_max_bf16x2;
 /* The operation among mods on this type, or NULL. *order: what memory holds in the end depends on the order. */
 ptx_rmw *ptx_rmw_of(ptx_mods mods, unsigned type, bool *order);
 /* The live range that holds an address, or NULL; remembers the last few. */
@@ -255,5 +257,8 @@ typedef const char *ptx_select(struct ptx_dec *d);
 ptx_select sel_cmp, sel_cvt, sel_mem, sel_atom, sel_math, sel_mov, sel_bar, sel_shfl, sel_vote, sel_cvta,
 	sel_testp, sel_prmt, sel_lop3, sel_half, sel_redux, sel_half_cmp, sel_isspacep, sel_mbar, sel_cp_async, sel_bulk, sel_st_async;
 ptx_select sel_mma, sel_matrix, sel_wmma_mma, sel_wmma_access;
+ptx_select sel_atom_vec, sel_b128, sel_discard;
+/* The state space of the memory operand, into d->i->space; why not, or NULL. */
+const char *ptx_mem_space(struct ptx_dec *d);
 
 #endif

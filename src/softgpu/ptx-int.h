@@ -165,6 +165,12 @@ struct ptx_mma {
 	struct ptx_frag f[4];
 };
 
+/* An atomic on a vector. */
+struct ptx_vecatom {
+	struct ptx_vec d, s;
+	ptx_rmw *rmw;
+};
+
 struct ptx_table {
 	unsigned n;
 	uint32_t *pc;
@@ -187,6 +193,7 @@ struct ptx_insn {
 		ptx_math *math;
 		struct ptx_call *call;
 		struct ptx_vec *vecs;
+		struct ptx_vecatom *vecatom;
 		struct ptx_at *ats; /* PTX_MAX_ATS */
 		struct ptx_mma *mma;
 		struct ptx_table *table;

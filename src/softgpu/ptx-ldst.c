@@ -6,6 +6,7 @@
 #if !defined(__clang__) && defined(__OPTIMIZE__)
 #pragma GCC optimize("O3") /* vectorise the loops over lanes, also when CFLAGS say -O2 */
 #endif
+#include "softgpu/ptx-async.h"
 #include "softgpu/ptx-observe.h"
 #include "softgpu/ptx-schedule.h"
 
@@ -87,6 +88,9 @@ static void resolve(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask,
 		break;
 	case SP_LOCAL:
 		resolve_window(w, i, mask, n, a, w->lstride, w->local, w->lstride);
+		break;
+	case SP_SHCLUSTER:
+		EACH_LANE(l) a[l] = (uint64_t)(uintptr_t)ptx_in_space(w, i, l, SP_SHCLUSTER, a[l], n, n, store);
 		break;
 	case SP_PARAM:
 		resolve_window(w, i, mask, n, a, w->frames[0].fn->param_bytes, (uint8_t *)(uintptr_t)w->wk->l->params, 0);
@@ -176,7 +180,7 @@ static inline uint8_t *side_by_side(struct ptx_warp *w, const struct ptx_insn *i
 		return NULL;
 	if (i->space == SP_SHARED)
 		return a[0] <= w->blk->shared_size && w->blk->shared_size - a[0] >= PTX_LANES * n ? w->blk->shared + a[0] : NULL;
-	if (i->space == SP_LOCAL || i->space == SP_PARAM)
+	if (i->space == SP_LOCAL || i->space == SP_PARAM || i->space == SP_SHCLUSTER)
 		return NULL;
 	c = ptx_find_range(w->wk, a[0]);
 	return c && c->end - a[0] >= PTX_LANES * n && !(store && c->ro) ? (uint8_t *)(uintptr_t)a[0] : NULL;

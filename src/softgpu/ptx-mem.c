@@ -59,12 +59,13 @@ void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, u
 
 static const char *space_of(struct ptx_dec *d, unsigned *ret)
 {
-	ptx_mods m = d->mods & (MB(global) | MB(shared) | MB(local) | MB(const) | MB(param));
+	ptx_mods m = d->mods & (MB(global) | MB(shared) | MB(shcluster) | MB(local) | MB(const) | MB(param));
 
 	if (m & (m - 1))
 		return "two state spaces";
 	*ret = m == MB(global)  ? SP_GLOBAL
 		: m == MB(shared) ? SP_SHARED
+		: m == MB(shcluster) ? SP_SHCLUSTER
 		: m == MB(local)  ? SP_LOCAL
 		: m == MB(const)  ? SP_CONST
 		: m == MB(param)  ? SP_PARAM
@@ -97,9 +98,22 @@ static const char *check_space(struct ptx_dec *d, unsigned *space)
 	}
 	if (*space == SP_GENERIC && (v->space == SP_GLOBAL || v->space == SP_CONST))
 		return NULL;
+	if (*space == SP_SHCLUSTER && v->space == SP_SHARED)
+		return NULL;
 	if (*space != v->space)
 		return "a variable of another state space";
 	return NULL;
+}
+
+const char *ptx_mem_space(struct ptx_dec *d)
+{
+	unsigned space;
+	const char *why = space_of(d, &space);
+
+	if (!why)
+		why = check_space(d, &space);
+	d->i->space = (uint8_t)space;
+	return why;
 }
 
 /* By instruction set; 32 and 64 bits, the same of a kernel's parameter. */
@@ -272,6 +286,18 @@ static const struct {
 	{M_add, TB(u64) | TB(s64), rmw_add_64, false},
 	{M_add, TB(f32), ptx_add_f32, true},
 	{M_add, TB(f64), rmw_add_f64, true},
+	{M_add, TB(f16), ptx_add_f16, true},
+	{M_add, TB(bf16), ptx_add_bf16, true},
+	{M_add, TB(f16x2), ptx_add_f16x2, true},
+	{M_add, TB(bf16x2), ptx_add_bf16x2, true},
+	{M_min, TB(f16), ptx_min_f16, false},
+	{M_min, TB(bf16), ptx_min_bf16, false},
+	{M_min, TB(f16x2), ptx_min_f16x2, false},
+	{M_min, TB(bf16x2), ptx_min_bf16x2, false},
+	{M_max, TB(f16), ptx_max_f16, false},
+	{M_max, TB(bf16), ptx_max_bf16, false},
+	{M_max, TB(f16x2), ptx_max_f16x2, false},
+	{M_max, TB(bf16x2), ptx_max_bf16x2, false},
 	{M_and, TB(b32), rmw_and_32, false},
 	{M_and, TB(b64), rmw_and_64, false},
 	{M_or, TB(b32), rmw_or_32, false},

@@ -13,6 +13,7 @@
  *   m     memory                                        i     immediate integer
  *   B T   label; table of labels                        ?     the next operand may be missing
  *   q     like d, and |p may follow                     Y     32-bit destination or the sink; |p may follow
+ *   e F   vector destination (or _), source of an atomic
  *   M     one of several memory operands                 E     what st.async stores: a register, or a vector for .v2 and .v4
  */
 #include "softgpu/ptx-dec.h"
@@ -204,7 +205,7 @@ static const char *match_reg(const struct ptx_opnd *o, unsigned bits, bool loose
 	if (o->type == T_pred || bits == 1) {
 		if (o->type != T_pred || bits != 1)
 			return "predicate and number mixed up";
-	} else if (loose ? ptx_type_bits[o->type] < bits : ptx_type_bits[o->type] != bits) {
+	} else if (loose ? ptx_type_bits[o->type] < bits || (o->type == T_b128 && bits != 128) : ptx_type_bits[o->type] != bits) {
 		return "a register of the wrong width";
 	}
 	*ret = o->off;
@@ -218,6 +219,8 @@ static const char *match_number(struct ptx_dec *d, const struct ptx_opnd *o, uns
 	double f64;
 	float f32;
 
+	if (bits > 64)
+		return "a number of 128 bits";
 	if (o->kind == O_F32 || o->kind == O_F64) {
 		uint32_t b = (uint32_t)v;
 		if (o->kind == O_F32) {
@@ -285,6 +288,8 @@ static const char *match_source(struct ptx_dec *d, const struct ptx_opnd *o, uns
 	case O_F64:
 		return match_number(d, o, type, ret);
 	case O_SREG:
+		if (bits > 64)
+			return "a special register of the wrong width";
 		if (o->sreg == SR_unknown)
 			return "a special register that is not implemented";
 		if (type == T_pred || (sregs[o->sreg].bits == 64 && bits != 64 && o->sreg != SR_gridid))
@@ -372,11 +377,11 @@ static const char *match_vec(struct ptx_dec *d, const struct ptx_opnd *o, char l
 		if (o->kind != O_VEC || (n != 2 && n != 4))
 			return "an operand that is not a vector of 2 or 4";
 		bits /= n;
-		type = bits == 32 ? T_b32 : bits == 16 ? T_b16 : T_none;
+		type = bits == 64 ? T_b64 : bits == 32 ? T_b32 : bits == 16 ? T_b16 : T_none;
 		if (!type)
 			return "vector elements of this width";
 	} else {
-		unsigned want = d->mods & MB(v4) ? 4 : d->mods & MB(v2) ? 2 : 1;
+		unsigned want = d->mods & MB(v8) ? 8 : d->mods & MB(v4) ? 4 : d->mods & MB(v2) ? 2 : 1;
 		if (n != want || (want > 1) != (o->kind == O_VEC))
 			return "a vector of another length";
 	}
@@ -399,6 +404,22 @@ static const char *match_vec(struct ptx_dec *d, const struct ptx_opnd *o, char l
 	}
 	d->i->vec = (uint8_t)n;
 	d->i->u.vecs = v;
+	return why;
+}
+
+static const char *match_vecatom(struct ptx_dec *d, const struct ptx_opnd *o, char letter)
+{
+	struct ptx_vecatom *a = letter == 'F' && d->i->u.vecatom ? d->i->u.vecatom : ptx_alloc(d->p->m, sizeof(*a));
+	const char *why = NULL;
+
+	if (o->kind == O_SINK && letter == 'e') {
+		for (unsigned k = 0; k < 8; k++)
+			a->d.off[k] = NO_REG;
+	} else {
+		why = match_vec(d, o, letter == 'e' ? 'v' : 'V');
+		*(letter == 'e' ? &a->d : &a->s) = *d->i->u.vecs;
+	}
+	d->i->u.vecatom = a;
 	return why;
 }
 
@@ -526,6 +547,9 @@ static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o
 		return o->kind == O_SINK ? NULL : match_reg(o, 32, false, ret);
 	case 'M':
 		return match_at(d, o, ret);
+	case 'e':
+	case 'F':
+		return match_vecatom(d, o, c);
 	case 'E':
 		return match_stored(d, o);
 	case 'P':

@@ -284,6 +284,11 @@ static void finish_module(struct ptx_module *m)
 	bool any = false;
 
 	for (unsigned k = 0; k < m->nfuncs; k++)
+		if (m->funcs[k]->has_body) { /* first: it finds out what must run in order */
+			m->funcs[k]->const_image = ptx_alloc(m, m->funcs[k]->const_bytes);
+			ptx_cfg(m->funcs[k]);
+		}
+	for (unsigned k = 0; k < m->nfuncs; k++)
 		if (!m->funcs[k]->mark)
 			finish_function(m->funcs[k], 0);
 	for (unsigned k = 0; k < m->nfuncs; k++)
@@ -298,10 +303,6 @@ static void finish_module(struct ptx_module *m)
 		/* a cycle may hide the order from a function that was visited inside it */
 		if (fn->recursive)
 			fn->ordered |= any;
-		if (fn->has_body) {
-			fn->const_image = ptx_alloc(m, fn->const_bytes);
-			ptx_cfg(fn);
-		}
 	}
 }
 

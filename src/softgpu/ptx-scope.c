@@ -101,7 +101,7 @@ void ptx_fix(struct ptx_parse *p, uint32_t insn, uint32_t *slot, const char *nam
 static int32_t reg_room(struct ptx_parse *p, unsigned type)
 {
 	struct ptx_function *fn = p->fn;
-	uint32_t bytes = ptx_type_bits[type] == 64 ? 256 : 128;
+	uint32_t bytes = ptx_type_bits[type] == 128 ? 512 : ptx_type_bits[type] == 64 ? 256 : 128;
 	int32_t off;
 
 	if (type == T_pred) {

@@ -59,6 +59,8 @@ static int64_t signed_int(struct ptx_parse *p)
 /* A number or an address: 5, -5, 0f3F800000, 1.5, name, name+4, generic(name)+4. */
 static void parse_scalar_init(struct ptx_parse *p, struct ptx_variable *v, size_t off, unsigned type)
 {
+	if (type == T_b128)
+		ptx_fail(p, p->lx.t.line, "initial values of .b128 are not implemented");
 	struct ptx_init *i = add_init(p, v, off, ptx_type_bytes(type));
 	bool minus = ptx_accept(p, '-');
 	struct ptx_token t = p->lx.t;
@@ -191,7 +193,7 @@ void ptx_parse_attrs(struct ptx_parse *p, struct ptx_attrs *a)
 			ptx_unexpected(p, "a type that is implemented");
 	}
 	a->type = parse_type(p);
-	if (a->type >= T_pred || ptx_type_bits[a->type] > 64)
+	if (a->type >= T_pred)
 		ptx_fail(p, p->lx.t.line, "a variable of type .%s is not implemented", ptx_type_name[a->type]);
 	/* nvcc writes `.u64 .ptr .global .align 4 name` for kernel parameters */
 	if (ptx_accept_dot(p, "ptr")) {
@@ -287,7 +289,7 @@ void ptx_parse_reg(struct ptx_parse *p)
 	if (ptx_is_dot(p, "v2") || ptx_is_dot(p, "v4"))
 		ptx_fail(p, p->lx.t.line, "vector registers are not implemented");
 	type = parse_type(p);
-	if (type > T_pred || ptx_type_bits[type] > 64)
+	if (type > T_pred)
 		ptx_fail(p, p->lx.t.line, "registers of type .%s are not implemented", ptx_type_name[type]);
 	do {
 		struct ptx_token t = ptx_expect_ident(p);

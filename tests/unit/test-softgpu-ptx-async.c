@@ -267,7 +267,7 @@ static void refused_by_name(void **state)
 	refused(KERNEL("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%d2, {%r4, %r5}], [%r3];"),
 		"cp.async.bulk.tensor.2d");
 	refused(KERNEL("cp.async.bulk.global.shared::cta.bulk_group [%d0], [s], 24;"), "not a multiple of 16");
-	refused(KERNEL("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16 [%d0], [s], 16;"), "this reduction");
+	refused(KERNEL("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16 [%d0], [s], 16;"), "without .noftz");
 }
 
 int main(void)
