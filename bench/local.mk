@@ -20,7 +20,7 @@ bench_bench_hash_LDADD = libhashkernel.a libsbt.a -ldl
 endif
 
 # What executing again costs: opening, restoring, executing, going back.
-EXTRA_DIST += bench/bench-load.cu
+EXTRA_DIST += bench/bench-load.cu bench/bench-window.py bench/window-load.cu
 if HAVE_CUDA
 noinst_PROGRAMS += bench/bench-replay
 bench_bench_replay_SOURCES = bench/bench-replay.c bench/replay-trace.c bench/replay-trace.h
@@ -28,9 +28,13 @@ bench_bench_replay_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/bench
 bench_bench_replay_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS)
 bench_bench_replay_LDADD = libreplay.a libstate.a libsbt.a libcommon.a $(SBT_LIBS) -ldl
 if HAVE_NVCC
-nodist_noinst_SCRIPTS = bench/bench-load
-CLEANFILES += bench/bench-load
+nodist_noinst_SCRIPTS = bench/bench-load bench/window-load
+CLEANFILES += bench/bench-load bench/window-load
 bench/bench-load: bench/bench-load.cu examples/check.h
+	@$(MKDIR_P) bench
+	$(AM_V_NVCC)$(NVCC) $(NVCC_FLAGS) -o $@ $<
+# What a capture window holds the program up for: bench-window.py.
+bench/window-load: bench/window-load.cu
 	@$(MKDIR_P) bench
 	$(AM_V_NVCC)$(NVCC) $(NVCC_FLAGS) -o $@ $<
 endif
@@ -76,4 +80,5 @@ if HAVE_CUDA
 endif
 if HAVE_NVCC
 	@echo "== capture"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-capture.py
+	@echo "== capture window, on the software GPU"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-window.py
 endif

@@ -37,6 +37,16 @@ __asm__(".section .rodata\n"
 	".previous\n");
 extern const char tsdb_kernels_ptx[] __attribute__((visibility("hidden")));
 
+#ifdef HASH_KERNEL_FATBIN
+/* Machine code for several architectures. */
+__asm__(".section .rodata\n"
+	".balign 16\n"
+	"tsdb_kernels_fatbin:\n"
+	".incbin \"src/replay/kernels.fatbin\"\n"
+	".previous\n");
+extern const char tsdb_kernels_fatbin[] __attribute__((visibility("hidden")));
+#endif
+
 static CUresult is_software(const struct hash_kernel_driver *d, CUdevice dev, bool *ret)
 {
 	char name[64] = "";
@@ -46,11 +56,23 @@ static CUresult is_software(const struct hash_kernel_driver *d, CUdevice dev, bo
 	return CUDA_SUCCESS;
 }
 
+/* The driver takes the machine code that fits the device; for one that is too new, and where it does not know the container, there is the text,
+ * which it compiles. */
+static CUresult load_module(struct hash_kernel *h)
+{
+#ifdef HASH_KERNEL_FATBIN
+	if (!h->software && h->driver->cuModuleLoadData(&h->module, tsdb_kernels_fatbin) == CUDA_SUCCESS)
+		return CUDA_SUCCESS;
+	h->module = NULL;
+#endif
+	return h->driver->cuModuleLoadData(&h->module, tsdb_kernels_ptx);
+}
+
 static CUresult load(struct hash_kernel *h)
 {
 	const struct hash_kernel_driver *d = h->driver;
 
-	TRY_CU(d->cuModuleLoadData(&h->module, tsdb_kernels_ptx));
+	TRY_CU(load_module(h));
 	TRY_CU(d->cuModuleGetFunction(&h->hash, h->module, "tsdb_hash"));
 	TRY_CU(d->cuModuleGetFunction(&h->changed, h->module, "tsdb_changed"));
 	TRY_CU(d->cuModuleGetFunction(&h->move, h->module, "tsdb_move_pages"));
@@ -73,6 +95,7 @@ CUresult hash_kernel_open(struct hash_kernel *h, const struct hash_kernel_driver
 	h->scratch = scratch;
 	TRY_CU(d->cuCtxGetDevice(&dev));
 	TRY_CU(is_software(d, dev, &software));
+	h->software = software;
 	h->on_host = software && !(flags & HASH_KERNEL_ON_DEVICE);
 	if (h->on_host)
 		return CUDA_SUCCESS;

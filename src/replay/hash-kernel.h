@@ -65,7 +65,7 @@ struct hash_kernel {
 	CUmodule module;
 	CUfunction hash, changed, move;
 	CUdeviceptr scratch;
-	bool owns_scratch, on_host;
+	bool owns_scratch, on_host, software;
 	unsigned blocks; /* of a launch */
 	void *table;	 /* HASH_KERNEL_SCRATCH bytes of the heap */
 };
@@ -75,7 +75,8 @@ struct hash_kernel_range {
 };
 
 /* In the current context. d must outlive h. scratch: HASH_KERNEL_SCRATCH bytes of device memory that stay the caller's, aligned to 16, or 0: then
- * they are allocated. Loads a module, which the driver compiles: milliseconds. On failure nothing is left. */
+ * they are allocated. Loads a module, which the driver compiles where its machine code does
+ * not fit: tenths of a second. On failure nothing is left. */
 CUresult hash_kernel_open(struct hash_kernel *h, const struct hash_kernel_driver *d, CUdeviceptr scratch, unsigned flags);
 void hash_kernel_close(struct hash_kernel *h);
 /* The same when the context is gone, and all it had on the device with it. */

@@ -110,7 +110,19 @@ noinst_LIBRARIES += libhashkernel.a
 libhashkernel_a_SOURCES = src/replay/hash-kernel.c src/replay/hash-kernel.h
 libhashkernel_a_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS) -O2 -Wa,-I$(srcdir)
 HEADERS_TO_CHECK += src/replay/hash-kernel.h src/replay/soft-watch.h
-src/replay/libhashkernel_a-hash-kernel.$(OBJEXT): src/replay/kernels.ptx
+hash_kernel_code = src/replay/kernels.ptx
+src/replay/libhashkernel_a-hash-kernel.$(OBJEXT): $(hash_kernel_code)
+# Machine code too, where there is a compiler for it, so that the driver need not compile while a program waits. Code for 8.0 runs on
+# all of 8.x ("Binary Compatibility" in NVIDIA's Ampere Compatibility Guide).
+if HAVE_NVCC
+libhashkernel_a_CFLAGS += -DHASH_KERNEL_FATBIN -Wa,-I.
+hash_kernel_code += src/replay/kernels.fatbin
+src/replay/kernels.fatbin: src/replay/kernels.cu
+	@$(MKDIR_P) src/replay
+	$(AM_V_NVCC)$(NVCC) -O3 -fatbin -gencode arch=compute_75,code=sm_75 -gencode arch=compute_80,code=sm_80 \
+		-gencode arch=compute_90,code=sm_90 -o $@ $<
+CLEANFILES += src/replay/kernels.fatbin
+endif
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-replay-hash
 TESTS += tests/unit/test-replay-hash
