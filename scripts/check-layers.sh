@@ -15,7 +15,7 @@ bad=$(
 		attach) may='sbt attach capture/wire.h' ;;
 		capture) may='sbt/cmd.h sbt/commands.def sbt/expr.h sbt/pagehash.h replay/hash-kernel.h capture' ;;
 		replay) may='sbt state order replay' ;;
-		softgpu) may='softgpu replay/soft-watch.h' ;;
+		softgpu) may='softgpu replay/soft-watch.h replay/soft-debug.h' ;;
 		shell) may='sbt state order replay attach shell capture/wire.h' ;;
 		*) echo "$f: a room nobody knows"; continue ;;
 		esac

@@ -23,6 +23,11 @@ PTX_SOURCES = \
 	src/softgpu/ptx-tensor.c src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.c src/softgpu/ptx-mma.h src/softgpu/ptx-matrix.c \
 	src/softgpu/ptx-wmma.c \
 	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-fault.c src/softgpu/ptx-pool.c
+# The microscope: a launch under observation, for tsdb-replayer.
+PTX_SOURCES += \
+	src/replay/soft-debug.h src/softgpu/micro.h src/softgpu/micro-session.c src/softgpu/micro-points.c src/softgpu/micro-names.c \
+	src/softgpu/micro-expr.c src/softgpu/micro-look.c
+HEADERS_TO_CHECK += src/replay/soft-debug.h src/softgpu/micro.h
 # Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated.
 PTX_CFLAGS = -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
 EXTRA_LIBRARIES = libptxtest.a
@@ -71,6 +76,7 @@ softgpu_libcuda_so_1_SOURCES = \
 	src/softgpu/drv-launch.c \
 	src/softgpu/drv-library.c \
 	src/softgpu/drv-mem.c \
+	src/softgpu/drv-micro.c \
 	src/softgpu/drv-module.c \
 	src/softgpu/drv-node.c \
 	src/softgpu/drv-obj.c \
@@ -130,6 +136,11 @@ check_PROGRAMS += tests/unit/test-softgpu-schedule
 TESTS += tests/unit/test-softgpu-schedule
 PTX_TEST_COMPILE = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 PTX_TEST_LINK = libptxtest.a $(CMOCKA_LIBS) -lpthread -lm
+check_PROGRAMS += tests/unit/test-softgpu-micro
+TESTS += tests/unit/test-softgpu-micro
+tests_unit_test_softgpu_micro_SOURCES = tests/unit/test-softgpu-micro.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_micro_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_micro_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_async_SOURCES = tests/unit/test-softgpu-ptx-async.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_async_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_async_LDADD = $(PTX_TEST_LINK)

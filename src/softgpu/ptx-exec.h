@@ -212,6 +212,8 @@ _Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned 
 /* threadIdx of a lane. */
 void ptx_thread_of(const struct ptx_warp *w, unsigned lane, unsigned ret[3]);
 uint64_t ptx_clock(const struct ptx_warp *w, unsigned sreg);
+/* Of the others; in the newest frame. */
+uint64_t ptx_special_value(const struct ptx_warp *w, const struct ptx_special *s, unsigned lane);
 /* n bytes at a generic address of one lane; raises a fault. */
 void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n, bool store);
 void ptx_printf(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t fmt, uint64_t args);

@@ -2,7 +2,7 @@
  *
  * What a fault says: one line with the kernel, the thread, the line of the PTX text and the access.
  */
-#include "softgpu/ptx-exec.h"
+#include "softgpu/ptx-observe.h"
 
 #include <stdio.h>
 
@@ -60,5 +60,7 @@ _Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned 
 		f->line, i->name, where, what ? ": " : "", what ? what : "", near);
 	if (code == PTX_ASSERT)
 		snprintf(f->text, sizeof(f->text), "%.255s", what);
+	if (ptx_is_observed(w) && code != PTX_CANCELLED)
+		ptx_observed_fault(w, i, lane);
 	longjmp(w->wk->out, 1);
 }

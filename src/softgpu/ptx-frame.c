@@ -54,7 +54,7 @@ uint64_t ptx_clock(const struct ptx_warp *w, unsigned sreg)
 	}
 }
 
-static uint64_t special_value(const struct ptx_warp *w, const struct ptx_special *s, unsigned lane)
+uint64_t ptx_special_value(const struct ptx_warp *w, const struct ptx_special *s, unsigned lane)
 {
 	const struct ptx_launch *l = w->wk->l;
 	const struct ptx_block *b = w->blk;
@@ -126,7 +126,7 @@ void ptx_fill_specials(struct ptx_warp *w, const struct ptx_function *fn, bool b
 		if (block_only && !varies)
 			continue;
 		for (unsigned l = 0; l < PTX_LANES; l++) {
-			uint64_t v = special_value(w, s, l);
+			uint64_t v = ptx_special_value(w, s, l);
 			if (s->width == 8)
 				REG_AT(u64a, s->off)[l] = v;
 			else

@@ -133,11 +133,27 @@ static void parse_targets(struct ptx_parse *p, struct ptx_sym *y)
 		ptx_fix(p, UINT32_MAX, &y->table->pc[k], ptx_copy_name(p, names[k].s, names[k].n), names[k].n, names[k].line);
 }
 
+static void note_loc(struct ptx_parse *p, uint32_t file, uint32_t line)
+{
+	struct ptx_function *fn = p->fn;
+
+	if (!fn)
+		return;
+	if (!fn->nlocs || fn->locs[fn->nlocs - 1].pc != fn->ninsns) {
+		fn->locs = ptx_grow(p->m, fn->locs, fn->nlocs, &fn->caplocs, sizeof(*fn->locs));
+		fn->nlocs++;
+	}
+	fn->locs[fn->nlocs - 1] = (struct ptx_loc){fn->ninsns, file, line};
+}
+
 /* .loc 1 12 5 [, function_name $L+4, inlined_at 1 3 4] */
 void ptx_parse_loc(struct ptx_parse *p)
 {
+	uint64_t at[3];
+
 	for (unsigned k = 0; k < 3; k++)
-		ptx_expect_int(p);
+		at[k] = ptx_expect_int(p);
+	note_loc(p, (uint32_t)at[0], (uint32_t)at[1]);
 	while (ptx_accept(p, ',')) {
 		struct ptx_token t = ptx_expect_ident(p);
 		if (ptx_tok_is(&t, TK_IDENT, "function_name")) {
@@ -280,6 +296,7 @@ static void declare_formals(struct ptx_parse *p, const struct header *h)
 			y->var->size = h->f[w][k].size;
 			y->var->align = h->f[w][k].align;
 			y->var->addr = h->f[w][k].off;
+			ptx_note_variable(p, y->var);
 		}
 }
 

@@ -265,6 +265,22 @@ struct ptx_proto {
 	struct ptx_formal *params, *rets;
 };
 
+/* What the text called things: for people who look at a launch (micro-*.c), never for running it. */
+struct ptx_regname {
+	const char *name; /* "%r" with its number, or "%SPL" */
+	uint32_t number;  /* UINT32_MAX: the name is whole */
+	uint32_t pc;	  /* where it is first used: an inner scope may have the same name again */
+	int32_t off;
+	uint8_t type;
+};
+struct ptx_loc { /* .loc: instructions from pc on come from this line */
+	uint32_t pc, file, line;
+};
+struct ptx_file { /* .file */
+	uint32_t number;
+	const char *name;
+};
+
 struct ptx_function {
 	struct ptx_module *m;
 	const char *name; /* mangled */
@@ -290,6 +306,12 @@ struct ptx_function {
 	struct ptx_function **callees;
 	unsigned ncallees, capcallees;
 	uint8_t mark;
+	struct ptx_regname *names;
+	unsigned nnames, capnames;
+	struct ptx_loc *locs;
+	unsigned nlocs, caplocs;
+	struct ptx_variable **vars; /* of its body, and a .func's parameters: .local and .shared; an .entry's parameters */
+	unsigned nvars, capvars;
 };
 
 struct ptx_init { /* one initialiser: bytes or an address at an offset */
@@ -322,6 +344,10 @@ struct ptx_module {
 	struct ptx_variable **pub; /* .global and .const */
 	unsigned npub, cappub;
 	size_t shared_bytes; /* .shared variables that are not in a kernel's body */
+	struct ptx_variable **shared; /* those */
+	unsigned nshared, capshared;
+	struct ptx_file *files;
+	unsigned nfiles, capfiles;
 	/* everything allocated while loading */
 	void **blocks;
 	size_t nblocks, capblocks, total, limit;

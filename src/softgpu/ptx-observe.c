@@ -71,6 +71,13 @@ enum ptx_step ptx_observed_step(struct ptx_warp *w, const struct ptx_insn *i, ui
 	return ret;
 }
 
+void ptx_observed_fault(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane)
+{
+	for (const struct ptx_observer *o = w->wk->observer; o; o = o->next)
+		if (o->fault)
+			o->fault(o->arg, w, i, lane, &w->wk->fault);
+}
+
 void ptx_observed_block(struct ptx_worker *wk, struct ptx_block *b, bool end)
 {
 	for (const struct ptx_observer *o = wk->observer; o; o = o->next)

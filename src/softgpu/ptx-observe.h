@@ -64,6 +64,8 @@ struct ptx_observer {
 	void (*block_start)(void *arg, struct ptx_block *b);
 	void (*block_end)(void *arg, struct ptx_block *b);
 	const struct ptx_observer *next; /* another one, asked after this */
+	/* A lane of w is about to end the launch with fault f at instruction i; not called for PTX_CANCELLED. May block. */
+	void (*fault)(void *arg, struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, const struct ptx_fault *f);
 };
 
 /* The lanes of mask access size bytes each at pointer[lane], resolved and checked; the memory is not touched yet.
@@ -72,6 +74,7 @@ void ptx_observed(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, c
 	enum ptx_access_kind kind, const uint8_t (*value)[PTX_OBSERVE_BYTES]);
 void ptx_observed_sync(struct ptx_warp *w, const struct ptx_insn *i, enum ptx_sync_kind kind, uint32_t mask, uint64_t id);
 enum ptx_step ptx_observed_step(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t pc);
+void ptx_observed_fault(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane);
 void ptx_observed_block(struct ptx_worker *wk, struct ptx_block *b, bool end);
 
 /* Not the quick way: somebody watches, or the schedule is random. */

@@ -200,9 +200,13 @@ static void skip_braces(struct ptx_parse *p)
 
 static void parse_file(struct ptx_parse *p)
 {
-	ptx_expect_int(p);
+	struct ptx_module *m = p->m;
+	uint32_t number = (uint32_t)ptx_expect_int(p);
+
 	if (p->lx.t.kind != TK_STRING)
 		ptx_unexpected(p, "a file name");
+	m->files = ptx_grow(m, m->files, m->nfiles, &m->capfiles, sizeof(*m->files));
+	m->files[m->nfiles++] = (struct ptx_file){number, ptx_copy_name(p, p->lx.t.s, p->lx.t.n)};
 	ptx_next(p);
 	while (ptx_accept(p, ','))
 		ptx_expect_int(p);

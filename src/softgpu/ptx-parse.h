@@ -47,6 +47,8 @@ uint64_t ptx_parse_dims(struct ptx_parse *p, struct ptx_dims *ds);
 void ptx_parse_attrs(struct ptx_parse *p, struct ptx_attrs *a);
 /* A declaration, behind its state space. */
 void ptx_parse_variable(struct ptx_parse *p, enum ptx_space space, struct ptx_attrs a);
+/* Keeps a variable's name for those who look at a launch. */
+void ptx_note_variable(struct ptx_parse *p, struct ptx_variable *v);
 void ptx_parse_reg(struct ptx_parse *p);
 
 /* --- functions (ptx-function.c) ---------------------------------------------------------------------- */

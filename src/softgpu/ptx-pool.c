@@ -185,15 +185,23 @@ static void bind_worker(struct ptx_worker *wk, struct ptx_run *r)
 	ptx_begin(wk);
 }
 
+static uint64_t nth_block(const struct ptx_run *r, uint64_t n)
+{
+	return !n ? r->l->first_block : n <= r->l->first_block ? n - 1 : n;
+}
+
 static void run_blocks(struct ptx_worker *wk, struct ptx_run *r)
 {
 	enum ptx_fault_code code;
 
 	bind_worker(wk, r);
 	for (;;) {
-		wk->index = atomic_fetch_add(&r->next, 1);
-		if (wk->index >= atomic_load(&r->limit) || atomic_load(&r->stop))
+		uint64_t n = atomic_fetch_add(&r->next, 1);
+		if (n >= r->nblocks || n >= atomic_load(&r->limit) + (r->l->first_block != 0) || atomic_load(&r->stop))
 			break;
+		wk->index = nth_block(r, n);
+		if (wk->index >= atomic_load(&r->limit))
+			continue;
 		if (setjmp(wk->out)) {
 			record_fault(wk);
 			keep_output(wk);
@@ -453,7 +461,7 @@ static void print_output(struct ptx_run *r)
 		qsort(r->chunks, r->nchunks, sizeof(*r->chunks), by_index);
 	for (size_t k = 0; k < r->nchunks; k++) {
 		/* blocks after the one that faulted may or may not have run: silent */
-		if (r->chunks[k].index <= limit || is_mixed(r->l))
+		if ((r->chunks[k].index <= limit || is_mixed(r->l)) && !(r->l->observer && r->fault.code == PTX_CANCELLED))
 			fwrite(r->chunks[k].text, 1, r->chunks[k].n, stdout);
 		free(r->chunks[k].text);
 	}

@@ -121,10 +121,21 @@ static int32_t reg_room(struct ptx_parse *p, unsigned type)
 	return off;
 }
 
+static void name_reg(struct ptx_parse *p, const struct ptx_sym *y, uint32_t k)
+{
+	struct ptx_function *fn = p->fn;
+
+	fn->names = ptx_grow(p->m, fn->names, fn->nnames, &fn->capnames, sizeof(*fn->names));
+	fn->names[fn->nnames++] = (struct ptx_regname){.name = y->name, .number = y->kind == SY_RANGE ? k : UINT32_MAX,
+		.pc = fn->ninsns ? fn->ninsns - 1 : 0, .off = y->off[k], .type = y->type};
+}
+
 static bool use_reg(struct ptx_parse *p, struct ptx_sym *y, uint32_t k, int32_t *off, uint8_t *type)
 {
-	if (y->off[k] == NO_REG)
+	if (y->off[k] == NO_REG) {
 		y->off[k] = reg_room(p, y->type);
+		name_reg(p, y, k);
+	}
 	*off = y->off[k];
 	*type = y->type;
 	return true;

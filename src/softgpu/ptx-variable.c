@@ -226,6 +226,20 @@ static void place_variable(struct ptx_parse *p, struct ptx_variable *v)
 		ptx_fail(p, p->lx.t.line, "too much memory in '%s'", v->name);
 }
 
+void ptx_note_variable(struct ptx_parse *p, struct ptx_variable *v)
+{
+	struct ptx_function *fn = p->fn;
+	struct ptx_module *m = p->m;
+
+	if (fn) {
+		fn->vars = ptx_grow(m, fn->vars, fn->nvars, &fn->capvars, sizeof(*fn->vars));
+		fn->vars[fn->nvars++] = v;
+	} else if (v->space == SP_SHARED) {
+		m->shared = ptx_grow(m, m->shared, m->nshared, &m->capshared, sizeof(*m->shared));
+		m->shared[m->nshared++] = v;
+	}
+}
+
 void ptx_parse_variable(struct ptx_parse *p, enum ptx_space space, struct ptx_attrs a)
 {
 	ptx_parse_attrs(p, &a);
@@ -272,6 +286,7 @@ void ptx_parse_variable(struct ptx_parse *p, enum ptx_space space, struct ptx_at
 			ptx_fail(p, t.line, "'%.*s' is too large", (int)t.n, t.s);
 		if (!again) {
 			place_variable(p, v);
+			ptx_note_variable(p, v);
 			if (space == SP_GLOBAL || space == SP_CONST) {
 				p->m->pub = ptx_grow(p->m, p->m->pub, p->m->npub, &p->m->cappub,
 					sizeof(*p->m->pub));

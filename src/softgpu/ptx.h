@@ -90,6 +90,7 @@ struct ptx_launch {
 	volatile bool *cancel; /* NULL, or: stop as soon as it is true */
 	bool cooperative;
 	uint64_t max_slices;   /* 0: no limit. Else each worker stops with PTX_TIMEOUT after about 20,000 loops this many times */
+	uint64_t first_block;  /* runs before the others; not of cooperative grids */
 	const struct ptx_observer *observer; /* ptx-observe.h; NULL: nobody watches */
 	struct ptx_schedule schedule; /* a random one: by the interpreter, on one worker */
 	uint64_t grid_workspace; /* %envreg1 and 2: 8 zero bytes that kernels may write, for a grid's barrier; 0: none */

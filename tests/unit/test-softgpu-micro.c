@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The microscope on a kernel whose every step can be worked out by hand: 2 blocks of 2 warps; a thread computes 3 * tid, puts it into shared
+ * memory, waits, adds 100 unless tid < 4, and stores that.
+ */
+#include "ptx-test.h"
+#include "softgpu/micro.h"
+
+/* Line 4 is the .file. */
+#define TEXT                                                                                        \
+	PTX_HEAD                                                                                    \
+	".file 1 \"/src/demo/k.cu\"\n"                                                              \
+	".visible .entry k(.param .u64 out, .param .u32 n) {\n"                                     \
+	".reg .b32 %r<8>; .reg .b64 %d<4>; .reg .pred %p<2>; .reg .f32 %f<4>; .shared .align 4 .b32 tile[64];\n" \
+	".loc 1 10 0\n"                                                                             \
+	"	ld.param.u64 %d0, [out];\n" /* 8 */                                                 \
+	"	mov.u32 %r0, %tid.x;\n"                                                             \
+	"	mul.lo.u32 %r1, %r0, 3;\n"                                                          \
+	".loc 1 11 0\n"                                                                             \
+	"	cvt.rn.f32.u32 %f1, %r1;\n" /* 12 */                                                \
+	"	shl.b32 %r2, %r0, 2;\n"                                                             \
+	"	mov.u32 %r3, tile;\n"                                                               \
+	"	add.u32 %r3, %r3, %r2;\n"                                                           \
+	"	st.shared.u32 [%r3], %r1;\n" /* 16 */                                               \
+	"	bar.sync 0;\n"                                                                      \
+	".loc 1 12 0\n"                                                                             \
+	"	setp.lt.u32 %p1, %r0, 4;\n" /* 19 */                                                \
+	"	@%p1 bra L;\n"                                                                      \
+	"	add.u32 %r1, %r1, 100;\n" /* 21 */                                                  \
+	"L:\n"                                                                                      \
+	"	mul.wide.u32 %d1, %r0, 4;\n" /* 23 */                                               \
+	"	add.u64 %d1, %d1, %d0;\n"                                                           \
+	"	st.global.u32 [%d1], %r1;\n" /* 25 */                                               \
+	"	ret;\n"                                                                             \
+	"}\n"
+#define BLOCK_STEPS 32 /* of both warps of a block: 16 instructions each */
+
+struct demo {
+	struct ptx_module *m;
+	uint32_t *out;
+	struct soft_session *s;
+	struct soft_stop stop;
+	uint64_t params[2];
+};
+
+static void begin(struct demo *d, const char *text, uint64_t first_block, const struct soft_turn *turns, unsigned n)
+{
+	struct ptx_launch l = {.fn = ptx_kernel_by_name(d->m, "k"), .grid = {2, 1, 1}, .block = {64, 1, 1}, .params = d->params,
+		.first_block = first_block};
+	const char *why = micro_start(&l, text, strlen(text), turns, n, &d->s, &d->stop);
+
+	assert_null(why);
+}
+
+static void setup(struct demo *d)
+{
+	d->m = load(TEXT);
+	d->out = device(256);
+	d->params[0] = (uint64_t)(uintptr_t)d->out;
+	begin(d, TEXT, 0, NULL, 0);
+}
+
+static void done(struct demo *d)
+{
+	micro_end(d->s);
+	ptx_free(d->m);
+}
+
+static void go(struct demo *d, enum soft_how how, uint64_t n)
+{
+	const struct soft_go g = {.how = how, .n = n};
+	const char *why = micro_go(d->s, &g, &d->stop);
+
+	if (why)
+		fail_msg("%s", why);
+}
+
+static void point(struct demo *d, unsigned id, enum soft_point_kind kind, unsigned line, const char *file, const char *condition)
+{
+	struct soft_point p = {.id = id, .kind = kind, .line = line};
+	const char *why;
+
+	snprintf(p.file, sizeof(p.file), "%s", file);
+	snprintf(p.condition, sizeof(p.condition), "%s", condition);
+	why = micro_points(d->s, &p, 1);
+	if (why)
+		fail_msg("%s", why);
+}
+
+struct got {
+	uint8_t bytes[1 << 20];
+	size_t n;
+};
+static struct got got;
+
+static void add(void *arg, const void *p, size_t n)
+{
+	assert_true(got.n + n <= sizeof(got.bytes));
+	memcpy(got.bytes + got.n, p, n);
+	got.n += n;
+}
+
+static const char *ask(struct demo *d, enum soft_question what, unsigned space, uint64_t addr, uint64_t size, const char *text)
+{
+	struct soft_ask q = {.what = what, .space = space, .addr = addr, .size = size};
+
+	snprintf(q.text, sizeof(q.text), "%s", text);
+	got.n = 0;
+	return micro_ask(d->s, &q, add, NULL);
+}
+
+static struct soft_value value(struct demo *d, const char *text)
+{
+	struct soft_value v;
+	const char *why = ask(d, SOFT_ASK_VALUE, 0, 0, 0, text);
+
+	if (why)
+		fail_msg("%s", why);
+	assert_int_equal(got.n, sizeof(v));
+	memcpy(&v, got.bytes, sizeof(v));
+	return v;
+}
+
+static uint32_t shared_word(struct demo *d, uint64_t addr)
+{
+	uint32_t v;
+
+	assert_null(ask(d, SOFT_ASK_MEMORY, SOFT_SHARED, addr, 4, ""));
+	assert_int_equal(got.n, 4);
+	memcpy(&v, got.bytes, 4);
+	return v;
+}
+
+static void stands(const struct demo *d, unsigned block, unsigned thread, unsigned line, uint64_t step, uint64_t total)
+{
+	assert_int_equal(d->stop.state, SOFT_STOPPED);
+	assert_int_equal(d->stop.block[0], block);
+	assert_int_equal(d->stop.thread[0], thread);
+	assert_int_equal(d->stop.line, line);
+	assert_int_equal(d->stop.step, step);
+	assert_int_equal(d->stop.total, total);
+}
+
+static void steps(void **state)
+{
+	struct demo d;
+
+	setup(&d);
+	assert_int_equal(d.stop.why, SOFT_WHY_BEGIN);
+	stands(&d, 0, 0, 8, 0, 0);
+	assert_int_equal(d.stop.source_line, 10);
+	assert_string_equal(d.stop.file, "/src/demo/k.cu");
+	assert_string_equal(d.stop.text, "ld.param.u64 %d0, [out];");
+	assert_string_equal(d.stop.kernel, "k");
+	go(&d, SOFT_STEP, 3);
+	assert_int_equal(d.stop.why, SOFT_WHY_STEP);
+	stands(&d, 0, 0, 12, 3, 3);
+	assert_int_equal(d.stop.source_line, 11);
+	assert_int_equal(d.stop.active, 0xffffffffu);
+	assert_int_equal(value(&d, "%r1").value[5], 15);
+	assert_int_equal(value(&d, "%d0").value[0], (uint64_t)(uintptr_t)d.out);
+	go(&d, SOFT_STEP, 1);
+	assert_int_equal(value(&d, "%f1").value[5], 0x41700000u); /* 15.0f */
+	assert_int_equal(value(&d, "%f1").type, SOFT_FLOAT);
+	go(&d, SOFT_STEP, 4);
+	stands(&d, 0, 0, 17, 8, 8);
+	/* the barrier: warp 1 runs its 9 instructions up to it, then warp 0 goes on */
+	go(&d, SOFT_STEP, 1);
+	stands(&d, 0, 0, 19, 9, 18);
+	assert_int_equal(shared_word(&d, 5 * 4), 15);
+	assert_int_equal(shared_word(&d, 40 * 4), 120);
+	assert_non_null(ask(&d, SOFT_ASK_MEMORY, SOFT_SHARED, 64 * 4 - 2, 4, ""));
+	go(&d, SOFT_STEP, 2);
+	stands(&d, 0, 0, 21, 11, 20);
+	assert_int_equal(d.stop.active, 0xfffffff0u);
+	go(&d, SOFT_STEP, 1);
+	stands(&d, 0, 0, 23, 12, 21);
+	assert_int_equal(d.stop.active, 0xffffffffu);
+	assert_int_equal(value(&d, "%r1").value[3], 9);
+	assert_int_equal(value(&d, "%r1").value[4], 112);
+	/* 4 more end the warp: warp 1 has yet to do what is behind the barrier */
+	go(&d, SOFT_STEP, 4);
+	assert_int_equal(d.stop.why, SOFT_WHY_WARP_ENDED);
+	stands(&d, 0, 32, 19, 9, 25);
+	assert_int_equal(d.out[31], 193);
+	assert_int_equal(d.out[32], 0);
+	go(&d, SOFT_FINISH, 0);
+	assert_int_equal(d.stop.state, SOFT_ENDED);
+	assert_int_equal(d.stop.total, 2 * BLOCK_STEPS);
+	assert_int_equal(d.out[63], 289);
+	done(&d);
+}
+
+static void breakpoints(void **state)
+{
+	struct demo d;
+
+	setup(&d);
+	point(&d, 7, SOFT_AT_LINE, 12, "", "%tid.x == 35 && %r1 == 35 * 3");
+	go(&d, SOFT_RUN, 0);
+	assert_int_equal(d.stop.why, SOFT_WHY_POINT);
+	assert_int_equal(d.stop.id, 7);
+	stands(&d, 0, 35, 12, 3, 12);
+	go(&d, SOFT_RUN, 0);
+	stands(&d, 1, 35, 12, 3, BLOCK_STEPS + 12);
+	go(&d, SOFT_RUN, 0);
+	assert_int_equal(d.stop.state, SOFT_ENDED);
+	done(&d);
+
+	setup(&d);
+	point(&d, 1, SOFT_AT_SOURCE, 11, "k.cu", "");
+	go(&d, SOFT_RUN, 0);
+	stands(&d, 0, 0, 12, 3, 3);
+	go(&d, SOFT_RUN, 0);
+	stands(&d, 0, 32, 12, 3, 12);
+	/* a line that is no instruction: the next one; a source line that is none, too */
+	point(&d, 2, SOFT_AT_LINE, 22, "", "");
+	go(&d, SOFT_RUN, 0);
+	assert_int_equal(d.stop.line, 23);
+	point(&d, 3, SOFT_AT_SOURCE, 2, "demo/k.cu", "");
+	go(&d, SOFT_RUN, 0);
+	stands(&d, 1, 0, 8, 0, BLOCK_STEPS); /* line 10 is the first that there is */
+	done(&d);
+}
+
+static void watch(void **state)
+{
+	struct soft_point p = {.id = 3, .kind = SOFT_WATCH, .space = SOFT_SHARED, .addr = 20, .size = 4};
+	struct demo d;
+
+	setup(&d);
+	assert_null(micro_points(d.s, &p, 1));
+	for (unsigned block = 0; block < 2; block++) {
+		go(&d, SOFT_RUN, 0);
+		assert_int_equal(d.stop.why, SOFT_WHY_WATCH);
+		stands(&d, block, 5, 17, 8, block * BLOCK_STEPS + 8);
+		assert_int_equal(d.stop.change.thread[0], 5);
+		assert_int_equal(d.stop.change.block[0], block);
+		assert_int_equal(d.stop.change.line, 16);
+		assert_int_equal(d.stop.change.source_line, 11);
+		assert_string_equal(d.stop.change.text, "st.shared.u32 [%r3], %r1;");
+		assert_int_equal(d.stop.change.size, 4);
+		assert_int_equal(d.stop.change.before[0], 0);
+		assert_int_equal(d.stop.change.after[0], 15);
+		assert_int_equal(d.stop.change.lanes, 1);
+	}
+	go(&d, SOFT_RUN, 0);
+	assert_int_equal(d.stop.state, SOFT_ENDED);
+	done(&d);
+	/* global: 2 of its bytes; block 1 stores the same again */
+	setup(&d);
+	p = (struct soft_point){.id = 4, .kind = SOFT_WATCH, .space = SOFT_GLOBAL, .addr = d.params[0] + 40 * 4 + 1, .size = 2};
+	d.out[40] = 0x0500;
+	assert_null(micro_points(d.s, &p, 1));
+	go(&d, SOFT_RUN, 0);
+	assert_int_equal(d.stop.why, SOFT_WHY_WATCH);
+	assert_int_equal(d.stop.change.thread[0], 40);
+	assert_int_equal(d.stop.change.line, 25);
+	assert_int_equal(d.stop.change.addr, d.params[0] + 161);
+	assert_int_equal(d.stop.change.size, 2);
+	assert_int_equal(d.stop.change.before[0], 5);
+	assert_int_equal(d.stop.change.after[0], 0); /* 40 * 3 + 100 = 0xdc */
+	go(&d, SOFT_RUN, 0);
+	assert_int_equal(d.stop.state, SOFT_ENDED);
+	done(&d);
+}
+
+static void turns(void **state)
+{
+	const uint32_t block[3] = {0}, thread[3] = {40, 0, 0}, other[3] = {1, 0, 0}, none[3] = {64, 0, 0};
+	const struct soft_turn *t;
+	struct soft_turn copy[4];
+	uint64_t first;
+	struct demo d;
+	unsigned n;
+
+	setup(&d);
+	assert_null(micro_focus(d.s, block, thread, &first, &d.stop));
+	assert_int_equal(first, UINT64_MAX);
+	stands(&d, 0, 40, 8, 0, 0);
+	go(&d, SOFT_STEP, 2);
+	stands(&d, 0, 40, 10, 2, 2);
+	assert_int_equal(value(&d, "%r0").value[8], 40);
+	go(&d, SOFT_STEP, 7); /* over the barrier: warp 0 runs its 9, warp 1 goes first again */
+	stands(&d, 0, 40, 19, 9, 18);
+	t = micro_turns(d.s, &n);
+	assert_int_equal(n, 1);
+	memcpy(copy, t, sizeof(*t));
+	assert_non_null(micro_focus(d.s, block, none, &first, &d.stop));
+	assert_null(micro_focus(d.s, other, thread, &first, &d.stop));
+	assert_int_equal(first, 1);
+	micro_end(d.s);
+	/* the same again, by the turns: warp 1 is the first to step */
+	begin(&d, TEXT, 0, copy, n);
+	assert_int_equal(d.stop.thread[0], 32);
+	go(&d, SOFT_TO, 18);
+	stands(&d, 0, 32, 19, 9, 18);
+	done(&d);
+	/* another block first */
+	d.m = load(TEXT);
+	begin(&d, TEXT, 1, NULL, 0);
+	stands(&d, 1, 0, 8, 0, 0);
+	go(&d, SOFT_STEP, 16);
+	go(&d, SOFT_STEP, 7);
+	assert_int_equal(d.stop.why, SOFT_WHY_WARP_ENDED);
+	stands(&d, 0, 0, 8, 0, BLOCK_STEPS);
+	done(&d);
+}
+
+static void back(void **state)
+{
+	const struct soft_go target = {.how = SOFT_TO_STEP, .n = 4, .block = 1, .warp = 1};
+	struct demo d;
+
+	setup(&d);
+	assert_null(micro_go(d.s, &target, &d.stop));
+	stands(&d, 1, 32, 13, 4, BLOCK_STEPS + 9 + 4);
+	micro_end(d.s);
+	begin(&d, TEXT, 0, NULL, 0);
+	point(&d, 9, SOFT_AT_LINE, 16, "", "%tid.x % 32 == 2");
+	go(&d, SOFT_SCAN, BLOCK_STEPS + 9); /* 7, 16 and block 1's 7 lie before */
+	assert_int_equal(d.stop.found, BLOCK_STEPS + 7);
+	micro_end(d.s);
+	begin(&d, TEXT, 0, NULL, 0);
+	point(&d, 9, SOFT_AT_LINE, 16, "", "%tid.x % 32 == 2");
+	go(&d, SOFT_TO, BLOCK_STEPS + 7);
+	assert_int_equal(d.stop.why, SOFT_WHY_POINT);
+	stands(&d, 1, 2, 16, 7, BLOCK_STEPS + 7);
+	done(&d);
+}
+
+static void fault(void **state)
+{
+	struct demo d;
+
+	setup(&d);
+	micro_end(d.s);
+	d.params[0] = 0;
+	begin(&d, TEXT, 0, NULL, 0);
+	go(&d, SOFT_RUN, 0);
+	assert_int_equal(d.stop.state, SOFT_FAULTED);
+	assert_int_equal(d.stop.line, 25);
+	assert_int_equal(d.stop.thread[0], 0);
+	assert_non_null(strstr(d.stop.sentence, "illegal address"));
+	assert_int_equal(value(&d, "%r1").value[4], 112); /* everything is still there */
+	go(&d, SOFT_RUN, 0);
+	assert_int_equal(d.stop.state, SOFT_ENDED);
+	assert_int_equal(d.stop.why, SOFT_WHY_FAULT);
+	done(&d);
+}
+
+static void answers(void **state)
+{
+	const struct soft_warp *w = (const void *)got.bytes;
+	const struct soft_lane *l = (const void *)got.bytes;
+	const struct soft_block *b = (const void *)got.bytes;
+	const struct soft_value *v = (const void *)got.bytes;
+	const struct soft_line *line = (const void *)got.bytes;
+	struct demo d;
+
+	setup(&d);
+	go(&d, SOFT_STEP, 11);
+	assert_null(ask(&d, SOFT_ASK_WARPS, 0, 0, 0, ""));
+	assert_int_equal(got.n, 2 * sizeof(*w));
+	assert_int_equal(w[0].line, 21);
+	assert_int_equal(w[0].active, 0xfffffff0u);
+	assert_int_equal(w[1].line, 19);
+	assert_int_equal(w[1].first[0], 32);
+	assert_int_equal(w[1].step, 9);
+	assert_null(ask(&d, SOFT_ASK_LANES, 0, 0, 0, ""));
+	assert_int_equal(got.n, 32 * sizeof(*l));
+	assert_int_equal(l[3].state, SOFT_LANE_DIVERGED);
+	assert_int_equal(l[3].line, 23);
+	assert_int_equal(l[4].state, SOFT_LANE_ACTIVE);
+	assert_int_equal(l[4].line, 21);
+	assert_null(ask(&d, SOFT_ASK_BLOCKS, 0, 0, 0, ""));
+	assert_int_equal(got.n, 2 * sizeof(*b));
+	assert_int_equal(b[0].state, SOFT_BLOCK_RUNS);
+	assert_int_equal(b[1].state, SOFT_BLOCK_WAITS);
+	assert_null(ask(&d, SOFT_ASK_REGISTERS, 0, 0, 0, "%p*"));
+	assert_int_equal(got.n, sizeof(*v));
+	assert_string_equal(v->name, "%p1");
+	assert_int_equal(v->type, SOFT_BOOL);
+	assert_int_equal(v->value[3], 1);
+	assert_int_equal(v->value[4], 0);
+	assert_null(ask(&d, SOFT_ASK_LINES, 0, 19, 21, ""));
+	assert_int_equal(got.n, 3 * sizeof(*line));
+	assert_string_equal(line[2].text, " add.u32 %r1, %r1, 100;");
+	assert_true(line[2].here && !line[1].here);
+	assert_int_equal(line[2].source_line, 12);
+	assert_int_equal(value(&d, "tile + 4 * %laneid").value[7], 28);
+	assert_string_equal(value(&d, "tile").declared, "shared");
+	assert_int_equal(value(&d, "-(%tid.x - 2) * 3 % 5 + (1 << 4 | 1)").value[9], 16); /* -7 * 3 = -21, % 5 = -1; 17 */
+	assert_int_equal(value(&d, "%f1 / 2 >= 1.5 && !%p1").value[4], 1);
+	assert_string_equal(ask(&d, SOFT_ASK_VALUE, 0, 0, 0, "%r77"), "k has no register %r77");
+	assert_non_null(ask(&d, SOFT_ASK_VALUE, 0, 0, 0, "(%r1"));
+	assert_non_null(ask(&d, SOFT_ASK_VALUE, 0, 0, 0, ""));
+	assert_non_null(ask(&d, (enum soft_question)99, 0, 0, 0, ""));
+	go(&d, SOFT_STEP, 100);
+	go(&d, SOFT_FINISH, 0);
+	assert_non_null(ask(&d, SOFT_ASK_WARPS, 0, 0, 0, ""));
+	done(&d);
+}
+
+#define CALLS                                                                                       \
+	PTX_HEAD                                                                                    \
+	".func (.param .b32 r) twice(.param .b32 a) {\n" /* 4 */                                    \
+	".reg .b32 %r<3>;\n"                                                                        \
+	"ld.param.b32 %r1, [a];\n" /* 6 */                                                          \
+	"add.u32 %r2, %r1, %r1;\n"                                                                  \
+	"st.param.b32 [r], %r2;\n"                                                                  \
+	"ret;\n"                                                                                    \
+	"}\n"                                                                                       \
+	".visible .entry k(.param .u64 out, .param .u32 n) {\n" /* 11 */                            \
+	".reg .b32 %r<3>; .param .b32 a; .param .b32 r;\n"                                          \
+	"mov.u32 %r1, %tid.x;\n" /* 13 */                                                           \
+	"st.param.b32 [a], %r1;\n"                                                                  \
+	"call (r), twice, (a);\n" /* 15 */                                                          \
+	"ld.param.b32 %r2, [r];\n"                                                                  \
+	"ret;\n"                                                                                    \
+	"}\n"
+
+static void calls(void **state)
+{
+	struct demo d = {.m = load(CALLS)};
+
+	begin(&d, CALLS, 0, NULL, 0);
+	go(&d, SOFT_NEXT, 2);
+	stands(&d, 0, 0, 15, 2, 2);
+	go(&d, SOFT_NEXT, 1); /* over 4 instructions of twice */
+	stands(&d, 0, 0, 16, 7, 7);
+	go(&d, SOFT_STEP, 1);
+	assert_int_equal(value(&d, "%r2").value[9], 18);
+	micro_end(d.s);
+	begin(&d, CALLS, 0, NULL, 0);
+	go(&d, SOFT_STEP, 5);
+	stands(&d, 0, 0, 8, 5, 5);
+	assert_string_equal(d.stop.function, "twice");
+	assert_string_equal(d.stop.kernel, "k");
+	assert_int_equal(d.stop.depth, 1);
+	assert_int_equal(value(&d, "%r2").value[3], 6); /* twice's */
+	go(&d, SOFT_NEXT, 2); /* out of it */
+	stands(&d, 0, 0, 16, 7, 7);
+	done(&d);
+}
+
+/* A loop of a million rounds is not waited for. */
+static void time_is_up(void **state)
+{
+	static const char text[] = PTX_HEAD ".visible .entry k(.param .u64 out, .param .u32 n) {\n.reg .b32 %r<2>; .reg .pred %p<2>;\n"
+		"mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nsetp.ne.u32 %p1, %r1, 100000000;\n@%p1 bra L;\nret;\n}\n";
+	struct soft_go g = {.how = SOFT_FINISH, .ms = 20};
+	struct demo d = {.m = load(text)};
+	uint64_t total;
+
+	begin(&d, text, 0, NULL, 0);
+	assert_null(micro_go(d.s, &g, &d.stop));
+	assert_int_equal(d.stop.state, SOFT_BUSY);
+	total = d.stop.total;
+	g.how = SOFT_ON;
+	assert_null(micro_go(d.s, &g, &d.stop));
+	assert_int_equal(d.stop.state, SOFT_BUSY);
+	assert_true(d.stop.total > total && total);
+	done(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steps), cmocka_unit_test(breakpoints), cmocka_unit_test(watch), cmocka_unit_test(turns),
+		cmocka_unit_test(back), cmocka_unit_test(fault), cmocka_unit_test(answers), cmocka_unit_test(calls),
+		cmocka_unit_test(time_is_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
