@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Happens-before, see fold.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "order/fold.h"
+
+#define VALUES 256 /* stream memory writes that are remembered, the newest */
+
+struct lane {
+	uint32_t stream;      /* SBT_NO_ID: the host */
+	uint32_t ctx;
+	bool known, blocking, is_default;
+	uint32_t index;	      /* items so far */
+	uint64_t seq;	      /* of the last one */
+	struct clock *base;   /* what the next one happens after, besides those before it on the lane */
+	struct clock *point;  /* base with the lane itself at point_index; made when somebody asks */
+	uint32_t point_index;
+	uint32_t seen_default; /* items of the default stream that it waits for already */
+	bool unseen_by_default, unseen_by_ctx;
+};
+
+/* A moment on a lane that others may wait for. */
+struct moment {
+	struct clock *clock; /* knows the moment itself, too */
+	uint32_t lane, index;
+	uint64_t seq;
+};
+
+struct context {
+	uint32_t default_lane; /* UINT32_MAX: not seen */
+	struct clock *all;     /* what waiting for the context brings, besides the lanes marked unseen_by_ctx */
+	uint32_t *unseen_default, *unseen_ctx; /* lanes with new work */
+	uint32_t nunseen_default, nunseen_ctx, cap_default, cap_ctx;
+};
+
+struct thread {
+	uint64_t begin;	  /* the sync it is inside of; 0 */
+	struct moment to; /* what the end of that will tell */
+	uint32_t lane;
+};
+
+struct value {
+	uint64_t addr, value;
+	struct moment at;
+};
+
+struct fold {
+	struct lane *lanes;
+	uint32_t nlanes, cap_lanes;
+	uint32_t *stream_lanes; /* by id of the stream; UINT32_MAX none */
+	uint32_t nstreams;
+	struct moment *events; /* by id */
+	uint32_t nevents;
+	struct context *contexts; /* by id */
+	uint32_t ncontexts;
+	struct thread *threads; /* by number */
+	uint32_t nthreads;
+	struct value values[VALUES];
+	uint32_t nvalues;
+	uint32_t host; /* lane of all threads; UINT32_MAX: none yet, or told apart */
+	bool threads_apart;
+	void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via);
+	void *edge_arg;
+};
+
+#define GROW(p, n, want, fill)                                                                  \
+	do {                                                                                    \
+		if ((want) >= (n)) {                                                            \
+			const uint32_t to_ = ((want) + 1 + 63) & ~63u;                          \
+			(p) = xrealloc((p), (size_t)to_ * sizeof *(p));                         \
+			memset((p) + (n), (fill), (size_t)(to_ - (n)) * sizeof *(p));           \
+			(n) = to_;                                                              \
+		}                                                                               \
+	} while (0)
+#define IDS_MAX (1u << 24) /* a trace with larger ids is hostile; state_apply() refuses it as well */
+
+struct fold *fold_new(bool threads_apart)
+{
+	struct fold *f = xcalloc(1, sizeof *f);
+
+	f->threads_apart = threads_apart;
+	f->host = UINT32_MAX;
+	return f;
+}
+
+static void moment_drop(struct moment *m)
+{
+	clock_drop(m->clock);
+	*m = (struct moment){0};
+}
+
+void fold_free(struct fold *f)
+{
+	if (!f)
+		return;
+	for (uint32_t i = 0; i < f->nlanes; i++) {
+		clock_drop(f->lanes[i].base);
+		clock_drop(f->lanes[i].point);
+	}
+	for (uint32_t i = 0; i < f->nevents; i++)
+		moment_drop(&f->events[i]);
+	for (uint32_t i = 0; i < f->nthreads; i++)
+		moment_drop(&f->threads[i].to);
+	for (uint32_t i = 0; i < VALUES; i++)
+		moment_drop(&f->values[i].at);
+	for (uint32_t i = 0; i < f->ncontexts; i++) {
+		clock_drop(f->contexts[i].all);
+		free(f->contexts[i].unseen_default);
+		free(f->contexts[i].unseen_ctx);
+	}
+	free(f->lanes);
+	free(f->stream_lanes);
+	free(f->events);
+	free(f->contexts);
+	free(f->threads);
+	free(f);
+}
+
+void fold_on_edge(struct fold *f, void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via), void *arg)
+{
+	f->edge = edge;
+	f->edge_arg = arg;
+}
+
+uint32_t fold_stream(const struct fold *f, uint32_t lane)
+{
+	return lane < f->nlanes ? f->lanes[lane].stream : SBT_NO_ID;
+}
+
+uint32_t fold_lanes(const struct fold *f)
+{
+	return f->nlanes;
+}
+
+/* ---- lanes ------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t new_lane(struct fold *f, uint32_t stream)
+{
+	GROW(f->lanes, f->cap_lanes, f->nlanes, 0);
+	f->lanes[f->nlanes] = (struct lane){.stream = stream, .ctx = SBT_NO_ID};
+	return f->nlanes++;
+}
+
+static struct context *context(struct fold *f, uint32_t id)
+{
+	const uint32_t had = f->ncontexts;
+
+	if (id >= IDS_MAX)
+		id = 0; /* no context known: as if there were one */
+	GROW(f->contexts, f->ncontexts, id, 0);
+	for (uint32_t i = had; i < f->ncontexts; i++)
+		f->contexts[i].default_lane = UINT32_MAX;
+	return &f->contexts[id];
+}
+
+/* What kind of stream it is; a trace that begins in the middle may tell only later. */
+static void learn(struct fold *f, const struct state *s, uint32_t lane)
+{
+	struct lane *l = &f->lanes[lane];
+	struct state_stream st;
+
+	if (l->known || !state_stream_by_id(s, l->stream, &st))
+		return;
+	l->known = true;
+	l->ctx = st.ctx;
+	l->is_default = st.is_default;
+	l->blocking = !st.is_default && !(st.flags & 1);
+	if (l->is_default)
+		context(f, l->ctx)->default_lane = lane;
+}
+
+static uint32_t stream_lane(struct fold *f, const struct state *s, uint32_t id)
+{
+	if (id >= IDS_MAX)
+		return UINT32_MAX;
+	GROW(f->stream_lanes, f->nstreams, id, 0xff);
+	if (f->stream_lanes[id] == UINT32_MAX)
+		f->stream_lanes[id] = new_lane(f, id);
+	learn(f, s, f->stream_lanes[id]);
+	return f->stream_lanes[id];
+}
+
+static uint32_t host_lane(struct fold *f, uint32_t thread)
+{
+	const uint32_t had = f->nthreads;
+
+	if (!f->threads_apart) {
+		if (f->host == UINT32_MAX)
+			f->host = new_lane(f, SBT_NO_ID);
+		return f->host;
+	}
+	if (thread >= IDS_MAX)
+		thread = 0;
+	GROW(f->threads, f->nthreads, thread, 0);
+	for (uint32_t i = had; i < f->nthreads; i++)
+		f->threads[i].lane = UINT32_MAX;
+	if (f->threads[thread].lane == UINT32_MAX)
+		f->threads[thread].lane = new_lane(f, SBT_NO_ID);
+	return f->threads[thread].lane;
+}
+
+static struct thread *thread_of(struct fold *f, uint32_t number)
+{
+	const uint32_t had = f->nthreads;
+
+	if (number >= IDS_MAX)
+		number = 0;
+	GROW(f->threads, f->nthreads, number, 0);
+	for (uint32_t i = had; i < f->nthreads; i++)
+		f->threads[i].lane = UINT32_MAX;
+	return &f->threads[number];
+}
+
+/* The clock of the lane's present moment. Not a new reference. */
+static struct clock *point(struct fold *f, uint32_t lane)
+{
+	struct lane *l = &f->lanes[lane];
+
+	if (l->point && l->point_index == l->index)
+		return l->point;
+	clock_drop(l->point);
+	l->point = clock_with(l->base, lane, l->index);
+	l->point_index = l->index;
+	return l->point;
+}
+
+static struct moment moment_of(struct fold *f, uint32_t lane)
+{
+	return (struct moment){.clock = clock_ref(point(f, lane)), .lane = lane, .index = f->lanes[lane].index,
+		.seq = f->lanes[lane].seq};
+}
+
+/* Lane's next item happens after what c knows. */
+static void join(struct fold *f, uint32_t lane, struct clock *c)
+{
+	struct lane *l = &f->lanes[lane];
+	struct clock *was = l->base;
+
+	l->base = clock_join(was, c, lane);
+	if (l->base != was) {
+		clock_drop(l->point);
+		l->point = NULL;
+	}
+	clock_drop(was);
+}
+
+static void tell(struct fold *f, uint64_t from, enum order_edge kind, uint64_t via)
+{
+	if (f->edge && from)
+		f->edge(f->edge_arg, from, kind, via);
+}
+
+static void join_moment(struct fold *f, uint32_t lane, const struct moment *m, enum order_edge kind, uint64_t via)
+{
+	if (!m->index || m->lane == lane || clock_at(f->lanes[lane].base, m->lane) >= m->index)
+		return; /* it knows that moment, and with it all that the moment knew */
+	tell(f, m->seq, kind, via);
+	join(f, lane, m->clock);
+}
+
+static void join_lane(struct fold *f, uint32_t lane, uint32_t other, enum order_edge kind)
+{
+	const struct lane *o = &f->lanes[other];
+
+	if (!o->index || other == lane || clock_at(f->lanes[lane].base, other) >= o->index)
+		return;
+	tell(f, o->seq, kind, 0);
+	join(f, lane, point(f, other));
+}
+
+static struct order_item advance(struct fold *f, uint32_t lane, uint64_t seq)
+{
+	struct lane *l = &f->lanes[lane];
+	struct order_item it = {.seq = seq, .lane = lane, .clock = l->base};
+
+	tell(f, l->seq, ORDER_EDGE_STREAM, 0);
+	it.index = ++l->index;
+	l->seq = seq;
+	return it;
+}
+
+/* ---- the legacy default stream, and contexts ----------------------------------------------------------------------------- */
+
+static void note_unseen(uint32_t **p, uint32_t *n, uint32_t *cap, uint32_t lane)
+{
+	GROW(*p, *cap, *n, 0);
+	(*p)[(*n)++] = lane;
+}
+
+static void barrier(struct fold *f, uint32_t lane)
+{
+	struct lane *l = &f->lanes[lane];
+	struct context *x = context(f, l->ctx);
+
+	if (l->is_default) {
+		for (uint32_t i = 0; i < x->nunseen_default; i++) {
+			f->lanes[x->unseen_default[i]].unseen_by_default = false;
+			join_lane(f, lane, x->unseen_default[i], ORDER_EDGE_DEFAULT);
+		}
+		x->nunseen_default = 0;
+	} else if (l->blocking && x->default_lane != UINT32_MAX && f->lanes[x->default_lane].index > l->seen_default) {
+		l->seen_default = f->lanes[x->default_lane].index;
+		join_lane(f, lane, x->default_lane, ORDER_EDGE_DEFAULT);
+	}
+}
+
+static void note_work(struct fold *f, uint32_t lane)
+{
+	struct lane *l = &f->lanes[lane];
+	struct context *x = context(f, l->ctx);
+
+	if (l->blocking && !l->unseen_by_default) {
+		l->unseen_by_default = true;
+		note_unseen(&x->unseen_default, &x->nunseen_default, &x->cap_default, lane);
+	}
+	if (!l->unseen_by_ctx) {
+		l->unseen_by_ctx = true;
+		note_unseen(&x->unseen_ctx, &x->nunseen_ctx, &x->cap_ctx, lane);
+	}
+}
+
+/* All work of the context so far. */
+static struct clock *whole_context(struct fold *f, uint32_t ctx)
+{
+	struct context *x = context(f, ctx);
+
+	for (uint32_t i = 0; i < x->nunseen_ctx; i++) {
+		struct clock *was = x->all;
+
+		f->lanes[x->unseen_ctx[i]].unseen_by_ctx = false;
+		x->all = clock_join(was, point(f, x->unseen_ctx[i]), UINT32_MAX);
+		clock_drop(was);
+	}
+	x->nunseen_ctx = 0;
+	return x->all;
+}
+
+/* ---- the host ------------------------------------------------------------------------------------------------------------ */
+
+/* What the host learns becomes one item of its lane, so that whatever it submits from now on is known to come later. */
+static struct order_item host_learns(struct fold *f, uint32_t thread, uint64_t seq, const struct moment *m)
+{
+	const uint32_t h = host_lane(f, thread);
+
+	tell(f, m->lane == UINT32_MAX ? 0 : m->seq, ORDER_EDGE_LEARNED, 0);
+	if (m->clock)
+		join(f, h, m->clock);
+	return advance(f, h, seq);
+}
+
+struct order_item fold_host_touch(struct fold *f, uint32_t thread, uint64_t seq)
+{
+	return advance(f, host_lane(f, thread), seq);
+}
+
+static struct moment *event(struct fold *f, uint64_t id)
+{
+	if (id >= IDS_MAX)
+		return NULL;
+	GROW(f->events, f->nevents, (uint32_t)id, 0);
+	return &f->events[id];
+}
+
+/* What waiting, or a query that says yes, tells about. */
+static struct moment awaited(struct fold *f, const struct state *s, const struct sbt_cmd *c, uint64_t scope, uint64_t stream,
+	uint64_t ev)
+{
+	struct moment m = {.lane = UINT32_MAX};
+	const struct moment *e;
+	uint32_t lane;
+
+	switch (scope) {
+	case SBT_SYNC_STREAM:
+		lane = stream >= IDS_MAX ? UINT32_MAX : stream_lane(f, s, (uint32_t)stream);
+		if (lane != UINT32_MAX)
+			m = moment_of(f, lane);
+		break;
+	case SBT_SYNC_EVENT:
+		e = event(f, ev);
+		if (e && e->index) {
+			m = *e;
+			clock_ref(m.clock);
+		}
+		break;
+	default:
+		m.clock = clock_ref(whole_context(f, c->ctx));
+	}
+	return m;
+}
+
+static bool on_sync(struct fold *f, const struct state *s, const struct sbt_cmd *c)
+{
+	struct thread *t = thread_of(f, c->thread);
+
+	moment_drop(&t->to);
+	t->begin = c->seq;
+	t->to = awaited(f, s, c, c->u.sync.scope, c->u.sync.stream, c->u.sync.event);
+	return false;
+}
+
+static bool on_sync_end(struct fold *f, const struct sbt_cmd *c, struct order_item *ret)
+{
+	struct thread *t = thread_of(f, c->thread);
+	struct moment m = t->to;
+
+	if (c->result || t->begin != c->u.sync_end.begin)
+		return false;
+	t->begin = 0;
+	t->to = (struct moment){0};
+	*ret = host_learns(f, c->thread, c->seq, &m);
+	moment_drop(&m);
+	return true;
+}
+
+static bool on_query(struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret)
+{
+	struct moment m;
+
+	if (c->result)
+		return false;
+	m = awaited(f, s, c, c->u.query.scope, c->u.query.stream, c->u.query.event);
+	*ret = host_learns(f, c->thread, c->seq, &m);
+	moment_drop(&m);
+	return true;
+}
+
+/* ---- work ----------------------------------------------------------------------------------------------------------------- */
+
+static bool on_host(const struct state *s, uint64_t addr)
+{
+	struct state_alloc a;
+
+	return !state_alloc_at(s, addr, &a) || a.mem == SBT_MEM_PINNED || a.mem == SBT_MEM_REGISTERED;
+}
+
+/* Whether the host has waited for the copy when the call returns; as in state/transitions-work.c. *ret_prior: it has waited for what
+ * was before the copy. */
+static bool host_waited(const struct state *s, const struct sbt_cmd_copy *u, bool *ret_prior)
+{
+	bool from_host = u->dir == SBT_COPY_H2D || u->dir == SBT_COPY_H2H || (u->dir == SBT_COPY_ANY && on_host(s, u->src));
+	bool to_host = u->dir == SBT_COPY_D2H || u->dir == SBT_COPY_H2H || (u->dir == SBT_COPY_ANY && on_host(s, u->dst));
+
+	*ret_prior = from_host && !to_host && !u->async && u->pageable;
+	if (from_host && to_host)
+		return true;
+	if (to_host)
+		return !u->async || u->pageable;
+	return from_host && !u->async && !u->pageable;
+}
+
+static bool value_satisfies(const struct sbt_cmd_batch *wait, uint64_t v)
+{
+	const uint64_t mask = wait->elem == 4 ? UINT32_MAX : UINT64_MAX, want = wait->value & mask;
+
+	v &= mask;
+	switch (wait->op_flags & 3) { /* CUstreamWaitValue_flags */
+	case 0:
+		return wait->elem == 4 ? (int32_t)(v - want) >= 0 : (int64_t)(v - want) >= 0;
+	case 1:
+		return v == want;
+	case 2:
+		return (v & want) != 0;
+	default:
+		return (~(v | want) & mask) != 0;
+	}
+}
+
+static void join_value(struct fold *f, uint32_t lane, const struct sbt_cmd_batch *u)
+{
+	for (uint32_t i = 0; i < f->nvalues && i < VALUES; i++) {
+		const struct value *v = &f->values[(f->nvalues - 1 - i) % VALUES];
+
+		if (v->addr != u->addr)
+			continue;
+		if (value_satisfies(u, v->value))
+			join_moment(f, lane, &v->at, ORDER_EDGE_VALUE, 0);
+		return; /* an older value was overwritten, perhaps before anybody looked */
+	}
+}
+
+static void after(struct fold *f, const struct state *s, uint32_t lane, const struct sbt_cmd *c)
+{
+	struct moment *e;
+	struct value *v;
+	bool prior;
+
+	switch (c->kind) {
+	case SBT_EVENT_RECORD:
+		e = event(f, c->u.event_record.event);
+		if (e) {
+			moment_drop(e);
+			*e = moment_of(f, lane);
+		}
+		break;
+	case SBT_BATCH:
+		if (c->u.batch.is_wait)
+			break;
+		v = &f->values[f->nvalues++ % VALUES];
+		moment_drop(&v->at);
+		*v = (struct value){.addr = c->u.batch.addr, .value = c->u.batch.value, .at = moment_of(f, lane)};
+		break;
+	case SBT_COPY:
+		if (host_waited(s, &c->u.copy, &prior) || prior) {
+			struct moment m = moment_of(f, lane);
+			const uint32_t h = host_lane(f, c->thread);
+
+			if (prior) { /* all but the copy itself */
+				clock_drop(m.clock);
+				m.clock = clock_with(f->lanes[lane].base, lane, m.index - 1);
+			}
+			join(f, h, m.clock);
+			f->lanes[h].index++;
+			f->lanes[h].seq = c->seq;
+			moment_drop(&m);
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c, uint32_t stream, struct order_item *ret)
+{
+	const uint32_t lane = stream_lane(f, s, stream), h = host_lane(f, c->thread);
+
+	if (lane == UINT32_MAX)
+		return false;
+	join_lane(f, lane, h, ORDER_EDGE_HOST);
+	barrier(f, lane);
+	if (c->kind == SBT_STREAM_WAIT) {
+		const struct moment *e = event(f, c->u.stream_wait.event);
+
+		if (e)
+			join_moment(f, lane, e, ORDER_EDGE_EVENT, c->seq);
+	} else if (c->kind == SBT_BATCH && c->u.batch.is_wait) {
+		join_value(f, lane, &c->u.batch);
+	}
+	*ret = advance(f, lane, c->seq);
+	note_work(f, lane);
+	after(f, s, lane, c);
+	ret->clock = f->lanes[lane].base;
+	return true;
+}
+
+/* The stream of a stream-ordered allocation or free; SBT_NO_ID. */
+static uint64_t ordered_on(const struct sbt_cmd *c)
+{
+	if (c->kind == SBT_ALLOC)
+		return c->u.alloc.stream;
+	return c->kind == SBT_FREE ? c->u.free.stream : SBT_NO_ID;
+}
+
+bool fold_apply(struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret)
+{
+	const struct sbt_kind_desc *d = sbt_kind(c->kind);
+
+	if (c->flags & SBT_F_GRAPH)
+		return false;
+	switch (c->kind) {
+	case SBT_SYNC:
+		return on_sync(f, s, c);
+	case SBT_SYNC_END:
+		return on_sync_end(f, c, ret);
+	case SBT_QUERY:
+		return on_query(f, s, c, ret);
+	case SBT_ALLOC:
+	case SBT_FREE:
+		return !c->result && ordered_on(c) < SBT_NO_ID && work(f, s, c, (uint32_t)ordered_on(c), ret);
+	default:
+		return d && d->cls == SBT_CLASS_WORK && !c->result && work(f, s, c, sbt_cmd_stream(c), ret);
+	}
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Happens-before as a fold over commands, and nothing else: what is certainly finished when a command begins on the device. The
+ * edges are those the program itself made (CUDA programming guide, "Streams", "Events", "Default Stream"; driver API, "API
+ * synchronization behavior"): stream order; an event's record to the waits for that record (not for later ones); the
+ * legacy default stream as a barrier among blocking streams; what the host had waited for before it submitted; a value that one
+ * stream writes to memory and another waits for.
+ *
+ * Each stream is a lane, and so is the host: its threads are one lane, taken to be in the order of their calls, unless they are
+ * told apart. The surprise: the host lane counts what the host learned and what it touched, not its calls, so that all
+ * submissions between two waits share one clock.
+ */
+#ifndef ORDER_FOLD_H
+#define ORDER_FOLD_H
+
+#include "order/clock.h"
+#include "state/state.h"
+
+enum order_edge {
+	ORDER_EDGE_STREAM,  /* earlier on its stream */
+	ORDER_EDGE_EVENT,   /* a wait for an event's record */
+	ORDER_EDGE_DEFAULT, /* the legacy default stream's barrier */
+	ORDER_EDGE_HOST,    /* submitted after the host had learned or done it */
+	ORDER_EDGE_LEARNED, /* the host's wait, or query, was told that it is finished */
+	ORDER_EDGE_VALUE,   /* a stream memory wait for the value that another stream wrote */
+};
+
+/* A command where it is on its lane. It happens after everything in clock, and after the items before it on its lane. */
+struct order_item {
+	uint64_t seq;
+	uint32_t lane, index; /* index from 1 */
+	struct clock *clock;  /* owned by the fold; until its lane goes on, or as long as whoever took a reference keeps it */
+};
+
+struct fold;
+
+struct fold *fold_new(bool threads_apart);
+void fold_free(struct fold *f);
+/* To be told every edge into the item that fold_apply() is about to return; via: the stream_wait's seq for an event, else 0. */
+void fold_on_edge(struct fold *f, void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via), void *arg);
+
+/* One command, in order of seq; s is the state before it. False when it is no item: it neither runs on a stream nor tells the
+ * host anything. */
+bool fold_apply(struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret);
+/* The host touches memory right before command seq of that thread: an item of the host's lane. */
+struct order_item fold_host_touch(struct fold *f, uint32_t thread, uint64_t seq);
+
+/* Whether the item (lane, index) happens before b. */
+static inline bool fold_before(uint32_t lane, uint32_t index, const struct order_item *b)
+{
+	return lane == b->lane ? index < b->index : clock_at(b->clock, lane) >= index;
+}
+
+/* The stream of a lane; SBT_NO_ID for the host. */
+uint32_t fold_stream(const struct fold *f, uint32_t lane);
+uint32_t fold_lanes(const struct fold *f);
+
+#endif

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Room order: happens-before, access sets, races.
+
+noinst_LIBRARIES += liborder.a
+liborder_a_SOURCES = src/order/order.h src/order/order.c src/order/clock.h src/order/clock.c src/order/fold.h src/order/fold.c \
+	src/order/access.c src/order/ledger.h src/order/ledger.c src/order/races.c
+HEADERS_TO_CHECK += src/order/order.h src/order/fold.h src/order/clock.h src/order/ledger.h
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-order
+TESTS += tests/unit/test-order
+tests_unit_test_order_SOURCES = tests/unit/test-order.c tests/unit/state-test.h tests/unit/cmds.h tests/unit/random-cmds.h \
+	tests/unit/random-trace.h
+tests_unit_test_order_LDADD = liborder.a libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
+endif

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The happens-before graph kept whole; see order.h. An item's clock answers whether, its edges answer why.
+ */
+#include <stdlib.h>
+#include "order/order.h"
+
+struct edge {
+	uint64_t from, via;
+	enum order_edge kind;
+};
+
+struct item {
+	struct order_item is;
+	size_t edge; /* its first; they end where the next item's begin */
+};
+
+struct lane_items {
+	uint64_t *seqs; /* of items first + 1, ... */
+	uint32_t first, n, cap;
+};
+
+struct order {
+	struct fold *fold;
+	struct item *items; /* in order of seq */
+	size_t n, cap;
+	struct edge *edges;
+	size_t nedges, cap_edges;
+	struct lane_items *lanes;
+	uint32_t nlanes;
+	struct state *s;
+	volatile bool *interrupt;
+};
+
+static void add_edge(void *arg, uint64_t from, enum order_edge kind, uint64_t via)
+{
+	struct order *o = arg;
+
+	if (o->nedges == o->cap_edges) {
+		o->cap_edges = o->cap_edges ? 2 * o->cap_edges : 1024;
+		o->edges = xrealloc(o->edges, o->cap_edges * sizeof *o->edges);
+	}
+	o->edges[o->nedges++] = (struct edge){from, via, kind};
+}
+
+static void note_lane(struct order *o, const struct order_item *it)
+{
+	struct lane_items *l;
+
+	if (it->lane >= o->nlanes) {
+		o->lanes = xrealloc(o->lanes, (it->lane + 1) * sizeof *o->lanes);
+		while (o->nlanes <= it->lane)
+			o->lanes[o->nlanes++] = (struct lane_items){0};
+	}
+	l = &o->lanes[it->lane];
+	/* The host's lane also counts what it learned from a synchronous copy, which is an item elsewhere. */
+	while (l->n + 1 <= it->index) {
+		if (l->n == l->cap) {
+			l->cap = l->cap ? 2 * l->cap : 64;
+			l->seqs = xrealloc(l->seqs, l->cap * sizeof *l->seqs);
+		}
+		l->seqs[l->n++] = it->seq;
+	}
+}
+
+static struct err *keep(struct order *o, const struct order_item *it, size_t edge)
+{
+	if (o->n >= ORDER_KEEP_MAX)
+		return err_cure(err_new(ERR_LIMIT, "more than %u commands are too many for a graph kept whole", ORDER_KEEP_MAX),
+			"ask about a range of them");
+	if (o->n == o->cap) {
+		o->cap = o->cap ? 2 * o->cap : 1024;
+		o->items = xrealloc(o->items, o->cap * sizeof *o->items);
+	}
+	o->items[o->n] = (struct item){*it, edge};
+	clock_ref(o->items[o->n++].is.clock);
+	note_lane(o, it);
+	return NULL;
+}
+
+static struct err *read_all(struct order *o, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
+{
+	const struct sbt_cmd *c;
+	struct order_item it;
+
+	TRY(sbt_cursor_seek(cursor, first));
+	for (uint64_t n = 0;; n++) {
+		const size_t edge = o->nedges;
+
+		if (!(n & 1023) && o->interrupt && *o->interrupt)
+			return err_new(ERR_INTERRUPTED, "Interrupted");
+		TRY(sbt_cursor_next(cursor, &c));
+		if (!c || c->seq > last)
+			return NULL;
+		if (fold_apply(o->fold, o->s, c, &it))
+			TRY(keep(o, &it, edge));
+		TRY(state_apply(o->s, c));
+	}
+}
+
+struct err *order_open(struct order **ret, struct sbt_reader *trace, const struct order_options *opt)
+{
+	const uint64_t first = opt->first ? opt->first : sbt_reader_first_seq(trace);
+	const uint64_t last = opt->last ? opt->last : sbt_reader_last_seq(trace);
+	struct sbt_cursor *cursor = NULL;
+	struct order *o = xcalloc(1, sizeof *o);
+	struct err *e;
+
+	o->fold = fold_new(opt->threads_apart);
+	o->interrupt = opt->interrupt;
+	fold_on_edge(o->fold, add_edge, o);
+	e = state_at(&o->s, trace, first ? first - 1 : 0);
+	if (!e)
+		e = sbt_cursor_open(&cursor, trace);
+	if (!e)
+		e = read_all(o, cursor, first, last);
+	if (cursor)
+		sbt_cursor_close(cursor);
+	if (e) {
+		order_close(o);
+		return e;
+	}
+	*ret = o;
+	return NULL;
+}
+
+void order_close(struct order *o)
+{
+	if (!o)
+		return;
+	for (size_t i = 0; i < o->n; i++)
+		clock_drop(o->items[i].is.clock);
+	for (uint32_t i = 0; i < o->nlanes; i++)
+		free(o->lanes[i].seqs);
+	free(o->items);
+	free(o->edges);
+	free(o->lanes);
+	fold_free(o->fold);
+	state_free(o->s);
+	free(o);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------------------------------------- */
+
+static const struct item *find(const struct order *o, uint64_t seq)
+{
+	size_t lo = 0, hi = o->n;
+
+	while (lo < hi) {
+		const size_t mid = (lo + hi) / 2;
+
+		if (o->items[mid].is.seq < seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < o->n && o->items[lo].is.seq == seq ? &o->items[lo] : NULL;
+}
+
+bool order_item(const struct order *o, uint64_t seq, struct order_item *ret)
+{
+	const struct item *it = find(o, seq);
+
+	if (it)
+		*ret = it->is;
+	return it != NULL;
+}
+
+bool order_item_at(const struct order *o, size_t i, struct order_item *ret)
+{
+	if (i >= o->n)
+		return false;
+	*ret = o->items[i].is;
+	return true;
+}
+
+uint32_t order_stream_of(const struct order *o, uint32_t lane)
+{
+	return fold_stream(o->fold, lane);
+}
+
+uint64_t order_seq_on(const struct order *o, uint32_t lane, uint32_t index)
+{
+	return lane < o->nlanes && index && index <= o->lanes[lane].n ? o->lanes[lane].seqs[index - 1] : 0;
+}
+
+static bool before(const struct item *a, const struct item *b)
+{
+	return fold_before(a->is.lane, a->is.index, &b->is);
+}
+
+bool order_before(const struct order *o, uint64_t a, uint64_t b)
+{
+	const struct item *x = find(o, a), *y = find(o, b);
+
+	return x && y && x != y && before(x, y);
+}
+
+/* ---- why ------------------------------------------------------------------------------------------------------------------- */
+
+const char *order_edge_name(enum order_edge e)
+{
+	static const char *const names[] = {
+		[ORDER_EDGE_STREAM] = "stream order", [ORDER_EDGE_EVENT] = "event wait", [ORDER_EDGE_DEFAULT] = "legacy default stream",
+		[ORDER_EDGE_HOST] = "submitted after", [ORDER_EDGE_LEARNED] = "host waited", [ORDER_EDGE_VALUE] = "stream memory wait"};
+
+	return (unsigned)e < sizeof names / sizeof names[0] ? names[e] : "?";
+}
+
+static size_t edges_end(const struct order *o, const struct item *x)
+{
+	return x + 1 < o->items + o->n ? x[1].edge : o->nedges;
+}
+
+/* The step into x of a path that comes from a: across lanes when there is such a one, else along the lane. */
+static struct order_step step_into(const struct order *o, const struct item *a, const struct item *x)
+{
+	struct order_step along = {0};
+	uint64_t seq;
+
+	if (a->is.lane == x->is.lane)
+		return (struct order_step){a->is.seq, x->is.seq, ORDER_EDGE_STREAM, 0, x->is.index - a->is.index - 1};
+	for (size_t i = x->edge; i < edges_end(o, x); i++) {
+		const struct edge *e = &o->edges[i];
+		const struct item *from = find(o, e->from);
+		const struct order_step s = {e->from, x->is.seq, e->kind, e->via, 0};
+
+		if (!from || (from != a && !before(a, from)))
+			continue;
+		if (e->kind != ORDER_EDGE_STREAM)
+			return s;
+		along = s;
+	}
+	if (along.from)
+		return along;
+	/* Waiting for a whole context: its clock says how far it saw a's lane. */
+	seq = order_seq_on(o, a->is.lane, clock_at(x->is.clock, a->is.lane));
+	return (struct order_step){seq, x->is.seq, ORDER_EDGE_LEARNED, 0, 0};
+}
+
+static struct err *no_path(const struct order *o, const struct item *a, const struct item *b)
+{
+	const uint32_t stream = order_stream_of(o, a->is.lane);
+	const uint64_t knows = order_seq_on(o, a->is.lane, clock_at(b->is.clock, a->is.lane));
+	struct buf why = BUF_INIT;
+	struct err *e;
+
+	if (stream == SBT_NO_ID)
+		buf_printf(&why, "what the host did at #%llu is not ordered before it", (unsigned long long)a->is.seq);
+	else if (knows)
+		buf_printf(&why, "of stream %u it waits for nothing after #%llu", stream, (unsigned long long)knows);
+	else
+		buf_printf(&why, "it waits for nothing of stream %u", stream);
+	e = err_new(ERR_NOT_FOUND, "#%llu may begin before #%llu has finished: %s", (unsigned long long)b->is.seq,
+		(unsigned long long)a->is.seq, buf_cstr(&why));
+	buf_free(&why);
+	return e;
+}
+
+static struct err *known(const struct order *o, uint64_t seq, const struct item **ret)
+{
+	*ret = find(o, seq);
+	if (*ret)
+		return NULL;
+	return err_new(ERR_NOT_FOUND, "#%llu is not in the graph: it neither runs on a stream nor tells the host that something is finished",
+		(unsigned long long)seq);
+}
+
+struct err *order_path(const struct order *o, uint64_t sa, uint64_t sb, struct order_step **ret, size_t *ret_n)
+{
+	const struct item *a, *b, *x;
+	struct order_step *steps = NULL;
+	size_t n = 0, cap = 0;
+
+	TRY(known(o, sa, &a));
+	TRY(known(o, sb, &b));
+	if (a == b || !before(a, b))
+		return no_path(o, a, b);
+	for (x = b; x != a; x = find(o, steps[n - 1].from)) {
+		struct order_step s = step_into(o, a, x);
+
+		BUG_ON(!s.from || s.from >= s.to);
+		if (n && s.edge == ORDER_EDGE_STREAM && steps[n - 1].edge == ORDER_EDGE_STREAM) {
+			steps[n - 1].from = s.from;
+			steps[n - 1].skipped += s.skipped + 1;
+			continue;
+		}
+		if (n == cap) {
+			cap = cap ? 2 * cap : 16;
+			steps = xrealloc(steps, cap * sizeof *steps);
+		}
+		steps[n++] = s;
+	}
+	for (size_t i = 0; i < n / 2; i++) {
+		const struct order_step t = steps[i];
+
+		steps[i] = steps[n - 1 - i];
+		steps[n - 1 - i] = t;
+	}
+	*ret = steps;
+	*ret_n = n;
+	return NULL;
+}
+
+/* ---- drawing ------------------------------------------------------------------------------------------------------------------ */
+
+static void dot_lane(struct buf *out, const struct order *o, uint32_t lane, void (*label)(void *arg, struct buf *out, uint64_t seq), void *arg)
+{
+	const uint32_t stream = order_stream_of(o, lane);
+
+	buf_printf(out, "  subgraph cluster_%u {\n    label=\"", lane);
+	if (stream == SBT_NO_ID)
+		buf_str(out, "host");
+	else
+		buf_printf(out, "stream %u", stream);
+	buf_str(out, "\";\n");
+	for (size_t i = 0; i < o->n; i++) {
+		struct buf text = BUF_INIT;
+
+		if (o->items[i].is.lane != lane)
+			continue;
+		buf_printf(out, "    n%llu [label=\"", (unsigned long long)o->items[i].is.seq);
+		if (label)
+			label(arg, &text, o->items[i].is.seq);
+		else
+			buf_printf(&text, "#%llu", (unsigned long long)o->items[i].is.seq);
+		for (size_t k = 0; k < text.len; k++) {
+			if (text.data[k] == '"' || text.data[k] == '\\')
+				buf_byte(out, '\\');
+			buf_byte(out, text.data[k]);
+		}
+		buf_str(out, "\"];\n");
+		buf_free(&text);
+	}
+	buf_str(out, "  }\n");
+}
+
+struct err *order_dot(struct buf *out, const struct order *o, void (*label)(void *arg, struct buf *out, uint64_t seq), void *arg)
+{
+	if (o->n > ORDER_DOT_MAX)
+		return err_cure(err_new(ERR_LIMIT, "%zu commands do not fit on a picture (at most %u)", o->n, ORDER_DOT_MAX), "draw a range of them");
+	buf_str(out, "digraph order {\n  rankdir=LR;\n  node [shape=box, fontname=\"monospace\", fontsize=10];\n");
+	for (uint32_t i = 0; i < o->nlanes; i++)
+		if (o->lanes[i].n)
+			dot_lane(out, o, i, label, arg);
+	for (size_t i = 0; i < o->n; i++)
+		for (size_t k = o->items[i].edge; k < edges_end(o, &o->items[i]); k++)
+			if (find(o, o->edges[k].from))
+				buf_printf(out, "  n%llu -> n%llu%s;\n", (unsigned long long)o->edges[k].from,
+					(unsigned long long)o->items[i].is.seq,
+					o->edges[k].kind == ORDER_EDGE_STREAM ? "" :
+					o->edges[k].kind == ORDER_EDGE_EVENT ? " [color=red, label=\"event\"]" :
+					o->edges[k].kind == ORDER_EDGE_HOST ? " [style=dotted]" :
+					o->edges[k].kind == ORDER_EDGE_LEARNED ? " [style=dashed]" : " [color=blue]");
+	buf_str(out, "}\n");
+	return NULL;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a program ordered and what it did not: the happens-before graph of a trace, the memory its commands touch, and the pairs that
+ * touch the same bytes without an edge between them. Pure: trace and state in, answers out; no device, no process.
+ *
+ * Every answer has a tier. CERTAIN: both accesses are known to the byte, and no edge the program made orders them. POSSIBLE: at least
+ * one of them is a kernel of which only the arguments are known, so it may touch less than the allocation it was given; a source of
+ * exact access sets (struct order_source) turns those into certain ones or takes them away.
+ */
+#ifndef ORDER_ORDER_H
+#define ORDER_ORDER_H
+
+#include "order/fold.h"
+#include "state/state.h"
+
+/* ---- accesses ---------------------------------------------------------------------------------------------------------- */
+
+enum order_how {
+	ORDER_READ, ORDER_WRITE,
+	ORDER_ATOMIC, /* read-modify-write that no other atomic access disturbs */
+	ORDER_MAYBE,  /* may read, may write, may do neither */
+	ORDER_BIRTH,  /* a stream-ordered allocation: nothing may touch the memory before */
+	ORDER_DEATH,  /* a stream-ordered free: nothing may touch it after */
+	ORDER_HOWS
+};
+const char *order_how_name(enum order_how how); /* "reads", "writes", ... */
+
+struct order_access {
+	uint64_t addr, end; /* bytes [addr, end) */
+	enum order_how how;
+};
+struct order_accesses {
+	struct order_access *a; /* heap */
+	size_t n, cap;
+	bool unknown; /* there may be others: memory behind pointers that nobody saw */
+};
+void order_access_add(struct order_accesses *l, uint64_t addr, uint64_t end, enum order_how how);
+/* What c touches by its record and the state before it: exact for copies, fills and stream memory operations, MAYBE for whole allocations that a
+ * kernel's arguments point into; a graph launch touches what its nodes touch. Appends. */
+void order_accesses_of(struct order_accesses *l, const struct state *s, const struct sbt_cmd *c);
+
+/* Somebody who knows better what kernels touch: a replay on the software GPU. Fills l and returns true when it knows command seq exactly. */
+struct order_source {
+	void *arg;
+	bool (*accesses)(void *arg, uint64_t seq, struct order_accesses *l);
+};
+
+/* ---- races -------------------------------------------------------------------------------------------------------------- */
+
+enum order_tier { ORDER_CERTAIN, ORDER_POSSIBLE };
+const char *order_tier_name(enum order_tier t);
+
+struct order_party {
+	uint64_t seq;
+	uint32_t stream;  /* SBT_NO_ID: the host, which changed pinned memory right before command seq */
+	uint32_t kernel;  /* SBT_NO_ID: no launch */
+	uint32_t stack;   /* 0: none */
+	uint32_t node;	  /* of the graph that seq launches; SBT_NO_ID: the whole command */
+	uint16_t kind;	  /* enum sbt_kind */
+	enum order_how how;
+};
+struct order_race {
+	struct order_party a, b; /* a.seq <= b.seq */
+	enum order_tier tier;
+	uint64_t addr, size;	 /* bytes both touch: the first range of them in the first pair */
+	uint64_t alloc, alloc_size; /* the allocation they lie in; 0 when in none */
+	uint64_t count;		 /* pairs of the same two places in the program */
+};
+struct order_options {
+	uint64_t first, last; /* commands to judge; 0, 0: all */
+	bool threads_apart;   /* calls of different host threads are not ordered by their sequence */
+	const struct order_source *source; /* may be NULL */
+	volatile bool *interrupt; /* may be NULL */
+};
+struct order_races {
+	struct order_race *r; /* certain ones first, then by seq */
+	size_t n;
+	uint64_t commands;    /* looked at */
+	uint64_t unknown;     /* launches and host functions of which nothing is known */
+	uint64_t more;	      /* places left out beyond ORDER_RACES_MAX */
+	uint64_t coarse;      /* allocations in which exact places were given up for want of room */
+};
+#define ORDER_RACES_MAX 10000
+/* One pass over the trace, linear in commands; memory grows with live allocations and with places, not with commands.
+ * ERR_INTERRUPTED when *interrupt becomes true. */
+struct err *order_races(struct order_races *ret, struct sbt_reader *trace, const struct order_options *o) TS_CHECK;
+void order_races_free(struct order_races *r);
+/* "cuStreamWaitEvent on stream 3 before #214, for an event recorded on stream 2 after #201". */
+void order_race_cure(struct buf *out, const struct order_race *r);
+
+/* ---- the graph ------------------------------------------------------------------------------------------------------------ */
+
+struct order; /* the happens-before graph of a range, kept whole: about 60 bytes a command */
+
+#define ORDER_KEEP_MAX 20000000u
+/* Commands first..last; ERR_LIMIT beyond ORDER_KEEP_MAX. */
+struct err *order_open(struct order **ret, struct sbt_reader *trace, const struct order_options *o) TS_CHECK;
+void order_close(struct order *o);
+/* Whether a is finished before b begins, in every run of the program. False for commands that are no work. */
+bool order_before(const struct order *o, uint64_t a, uint64_t b);
+/* False when seq is not in the graph: it neither runs on a stream nor tells the host anything. */
+bool order_item(const struct order *o, uint64_t seq, struct order_item *ret);
+uint32_t order_stream_of(const struct order *o, uint32_t lane); /* SBT_NO_ID: the host */
+/* The i-th item in order of seq; false past the end. */
+bool order_item_at(const struct order *o, size_t i, struct order_item *ret);
+/* The item of a lane with that index (from 1); its seq, 0 when it lies before the range. */
+uint64_t order_seq_on(const struct order *o, uint32_t lane, uint32_t index);
+
+struct order_step {
+	uint64_t from, to;
+	enum order_edge edge;
+	uint64_t via;	/* the stream_wait of an EVENT edge */
+	uint64_t skipped; /* items between on the same stream, for a STREAM edge */
+};
+/* How a comes before b: steps in order, heap, *ret_n of them. ERR_NOT_FOUND with the reason when no path leads from a to b. */
+struct err *order_path(const struct order *o, uint64_t a, uint64_t b, struct order_step **ret, size_t *ret_n) TS_CHECK;
+const char *order_edge_name(enum order_edge e);
+/* The graph in Graphviz's language: a row for each stream, an edge where one lane waits for another. label (may be NULL) appends a command's
+ * text. ERR_LIMIT for more than ORDER_DOT_MAX items. */
+#define ORDER_DOT_MAX 5000
+struct err *order_dot(struct buf *out, const struct order *o, void (*label)(void *arg, struct buf *out, uint64_t seq), void *arg) TS_CHECK;
+
+#endif

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Races: one pass that folds happens-before and keeps the ledger of last accesses side by side. The same two places in the program race
+ * once, however often they are passed; a place is a call with its stream, kernel and host stack.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "order/ledger.h"
+#include "sbt/memory.h"
+
+struct place {
+	struct order_party p; /* of the latest access there */
+};
+
+struct host_change {
+	uint64_t seq, addr, end;
+};
+
+struct dead {
+	uint64_t addr, end, key;
+};
+#define DEAD_MAX 1024 /* stream-ordered frees that are remembered, the newest */
+
+struct hunt {
+	struct order_races *ret;
+	const struct order_options *o;
+	struct fold *fold;
+	struct ledger *ledger;
+	struct state *s;
+	struct place *places;
+	uint32_t nplaces, cap_places;
+	uint32_t *place_slots; /* place + 1 */
+	size_t nplace_slots;
+	uint32_t *race_slots; /* race + 1 */
+	size_t nrace_slots, cap_races;
+	struct host_change *changes; /* of pinned memory, by the host, in order of seq */
+	size_t nchanges, cap_changes, next_change;
+	struct dead dead[DEAD_MAX];
+	uint64_t ndead;
+	struct order_accesses list;
+	uint64_t alloc, alloc_size; /* that the touch in progress lies in */
+};
+
+const char *order_tier_name(enum order_tier t)
+{
+	return t == ORDER_CERTAIN ? "certain" : "possible";
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 29;
+}
+
+/* ---- places ---------------------------------------------------------------------------------------------------------------- */
+
+static bool same_place(const struct order_party *a, const struct order_party *b)
+{
+	return a->stream == b->stream && a->kernel == b->kernel && a->stack == b->stack && a->kind == b->kind && a->how == b->how &&
+	       (a->stack || a->kernel != SBT_NO_ID || a->seq == b->seq);
+}
+
+static uint64_t place_hash(const struct order_party *p)
+{
+	uint64_t h = mix(p->stream, p->kernel);
+
+	h = mix(mix(mix(h, p->stack), p->kind), p->how);
+	return p->stack || p->kernel != SBT_NO_ID ? h : mix(h, p->seq);
+}
+
+static void more_places(struct hunt *h)
+{
+	h->nplace_slots = h->nplace_slots ? 2 * h->nplace_slots : 1024;
+	free(h->place_slots);
+	h->place_slots = xcalloc(h->nplace_slots, sizeof *h->place_slots);
+	for (uint32_t i = 0; i < h->nplaces; i++) {
+		size_t at = place_hash(&h->places[i].p) & (h->nplace_slots - 1);
+
+		while (h->place_slots[at])
+			at = (at + 1) & (h->nplace_slots - 1);
+		h->place_slots[at] = i + 1;
+	}
+}
+
+static uint32_t place_of(struct hunt *h, const struct order_party *p)
+{
+	size_t at;
+
+	if (2 * (size_t)(h->nplaces + 1) > h->nplace_slots)
+		more_places(h);
+	at = place_hash(p) & (h->nplace_slots - 1);
+	for (; h->place_slots[at]; at = (at + 1) & (h->nplace_slots - 1))
+		if (same_place(&h->places[h->place_slots[at] - 1].p, p))
+			return h->place_slots[at] - 1;
+	if (h->nplaces == h->cap_places) {
+		h->cap_places = h->cap_places ? 2 * h->cap_places : 256;
+		h->places = xrealloc(h->places, h->cap_places * sizeof *h->places);
+	}
+	h->places[h->nplaces].p = *p;
+	h->place_slots[at] = ++h->nplaces;
+	return h->nplaces - 1;
+}
+
+/* ---- races ------------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t pair_hash(uint32_t a, uint32_t b, enum order_tier tier)
+{
+	return mix(mix(a, b), tier);
+}
+
+struct pair {
+	uint32_t a, b;
+};
+
+static void more_races(struct hunt *h, const struct pair *pairs)
+{
+	h->nrace_slots = h->nrace_slots ? 2 * h->nrace_slots : 256;
+	free(h->race_slots);
+	h->race_slots = xcalloc(h->nrace_slots, sizeof *h->race_slots);
+	for (size_t i = 0; i < h->ret->n; i++) {
+		size_t at = pair_hash(pairs[i].a, pairs[i].b, h->ret->r[i].tier) & (h->nrace_slots - 1);
+
+		while (h->race_slots[at])
+			at = (at + 1) & (h->nrace_slots - 1);
+		h->race_slots[at] = (uint32_t)i + 1;
+	}
+}
+
+static struct order_party party(const struct hunt *h, const struct ledger_touch *t)
+{
+	struct order_party p = h->places[t->place].p;
+
+	p.seq = t->seq;
+	p.how = t->how;
+	return p;
+}
+
+static struct pair *pairs_of(const struct hunt *h)
+{
+	return (struct pair *)(void *)(h->ret->r + h->cap_races); /* behind the races, in the same block */
+}
+
+static void room_for_race(struct hunt *h)
+{
+	const size_t cap = h->cap_races ? 2 * h->cap_races : 64;
+	struct order_race *r;
+
+	if (h->ret->n < h->cap_races)
+		return;
+	r = xmalloc(cap * (sizeof *r + sizeof(struct pair)));
+	if (h->ret->n) {
+		memcpy(r, h->ret->r, h->ret->n * sizeof *r);
+		memcpy(r + cap, pairs_of(h), h->ret->n * sizeof(struct pair));
+	}
+	free(h->ret->r);
+	h->ret->r = r;
+	h->cap_races = cap;
+}
+
+static void conflict(void *arg, const struct ledger_touch *earlier, const struct ledger_touch *now, uint64_t addr, uint64_t end)
+{
+	struct hunt *h = arg;
+	const enum order_tier tier = earlier->how == ORDER_MAYBE || now->how == ORDER_MAYBE ? ORDER_POSSIBLE : ORDER_CERTAIN;
+	struct order_race *r;
+	size_t at;
+
+	if (2 * (h->ret->n + 1) > h->nrace_slots)
+		more_races(h, h->cap_races ? pairs_of(h) : NULL);
+	at = pair_hash(earlier->place, now->place, tier) & (h->nrace_slots - 1);
+	for (; h->race_slots[at]; at = (at + 1) & (h->nrace_slots - 1)) {
+		const struct pair *p = &pairs_of(h)[h->race_slots[at] - 1];
+
+		r = &h->ret->r[h->race_slots[at] - 1];
+		if (p->a != earlier->place || p->b != now->place || r->tier != tier)
+			continue;
+		if (r->a.seq == earlier->seq && r->b.seq == now->seq && r->addr + r->size == addr)
+			r->size = end - r->addr; /* the same pair, further on */
+		else if (r->b.seq != now->seq)
+			r->count++;
+		return;
+	}
+	if (h->ret->n >= ORDER_RACES_MAX) {
+		h->ret->more++;
+		return;
+	}
+	room_for_race(h);
+	pairs_of(h)[h->ret->n] = (struct pair){earlier->place, now->place};
+	h->race_slots[at] = (uint32_t)++h->ret->n;
+	r = &h->ret->r[h->ret->n - 1];
+	*r = (struct order_race){.a = party(h, earlier), .b = party(h, now), .tier = tier, .addr = addr, .size = end - addr, .count = 1,
+		.alloc = h->alloc, .alloc_size = h->alloc_size};
+}
+
+/* ---- one command ------------------------------------------------------------------------------------------------------------- */
+
+static const struct dead *dead_at(const struct hunt *h, uint64_t addr)
+{
+	for (uint64_t i = 0; i < h->ndead && i < DEAD_MAX; i++) {
+		const struct dead *d = &h->dead[(h->ndead - 1 - i) % DEAD_MAX];
+
+		if (addr >= d->addr && addr < d->end)
+			return d;
+	}
+	return NULL;
+}
+
+/* The ledger's book for the bytes at addr. Memory that was freed in stream order keeps its own until it is allocated again. */
+static uint64_t key_of(struct hunt *h, const struct sbt_cmd *c, uint64_t addr)
+{
+	const struct dead *d;
+	struct state_alloc a;
+
+	h->alloc = h->alloc_size = 0;
+	if (c->kind == SBT_ALLOC) {
+		h->alloc = addr;
+		h->alloc_size = c->u.alloc.size;
+		return c->seq + 1;
+	}
+	if (state_alloc_at(h->s, addr, &a)) {
+		h->alloc = a.addr;
+		h->alloc_size = a.size;
+		return a.alloc_seq + 1;
+	}
+	d = dead_at(h, addr);
+	if (!d)
+		return 0;
+	h->alloc = d->addr;
+	h->alloc_size = d->end - d->addr;
+	return d->key;
+}
+
+static void touch_all(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it, struct order_party p)
+{
+	for (size_t i = 0; i < h->list.n; i++) {
+		const struct order_access *a = &h->list.a[i];
+		const uint64_t key = key_of(h, c, a->addr);
+		struct ledger_touch t = {.seq = it->seq, .lane = it->lane, .index = it->index, .how = a->how};
+
+		p.how = a->how;
+		t.place = place_of(h, &p);
+		ledger_touch(h->ledger, key, it, &t, a->addr, a->end);
+	}
+	if (h->list.unknown)
+		h->ret->unknown++;
+}
+
+static struct order_party party_of(const struct sbt_cmd *c)
+{
+	struct order_party p = {.seq = c->seq, .stream = sbt_cmd_stream(c), .kernel = SBT_NO_ID, .stack = c->stack, .node = SBT_NO_ID,
+		.kind = c->kind};
+
+	if (c->kind == SBT_LAUNCH)
+		p.kernel = (uint32_t)c->u.launch.kernel;
+	else if (c->kind == SBT_ALLOC)
+		p.stream = (uint32_t)c->u.alloc.stream;
+	else if (c->kind == SBT_FREE)
+		p.stream = (uint32_t)c->u.free.stream;
+	return p;
+}
+
+static void list_accesses(struct hunt *h, const struct sbt_cmd *c)
+{
+	const struct order_source *src = h->o->source;
+
+	h->list.n = 0;
+	h->list.unknown = false;
+	if (src && (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH) && src->accesses(src->arg, c->seq, &h->list))
+		return;
+	h->list.n = 0;
+	h->list.unknown = false;
+	order_accesses_of(&h->list, h->s, c);
+}
+
+/* What the host was seen to have changed in pinned memory before this command. */
+static void host_changes(struct hunt *h, const struct sbt_cmd *c)
+{
+	while (h->next_change < h->nchanges && h->changes[h->next_change].seq < c->seq)
+		h->next_change++;
+	for (; h->next_change < h->nchanges && h->changes[h->next_change].seq == c->seq; h->next_change++) {
+		const struct host_change *w = &h->changes[h->next_change];
+		const struct order_item it = fold_host_touch(h->fold, c->thread, c->seq);
+		const struct order_party p = {.seq = c->seq, .stream = SBT_NO_ID, .kernel = SBT_NO_ID, .stack = c->stack, .node = SBT_NO_ID,
+			.kind = c->kind};
+
+		h->list.n = 0;
+		h->list.unknown = false;
+		order_access_add(&h->list, w->addr, w->end, ORDER_WRITE);
+		touch_all(h, c, &it, p);
+	}
+}
+
+static void bury(struct hunt *h, const struct sbt_cmd *c)
+{
+	struct state_alloc a;
+
+	if (c->kind != SBT_FREE || c->result || !state_alloc_at(h->s, c->u.free.addr, &a))
+		return;
+	if (c->u.free.stream < SBT_NO_ID) {
+		struct dead *d = &h->dead[h->ndead++ % DEAD_MAX];
+
+		if (d->key)
+			ledger_forget(h->ledger, d->key);
+		*d = (struct dead){a.addr, a.addr + a.size, a.alloc_seq + 1};
+	} else {
+		ledger_forget(h->ledger, a.alloc_seq + 1);
+	}
+}
+
+/* An allocation lies where others were freed: those are no more. */
+static void unbury(struct hunt *h, const struct sbt_cmd *c)
+{
+	if (c->kind != SBT_ALLOC || c->result)
+		return;
+	for (uint64_t i = 0; i < h->ndead && i < DEAD_MAX; i++) {
+		struct dead *d = &h->dead[i];
+
+		if (d->key && d->addr < c->u.alloc.addr + c->u.alloc.size && c->u.alloc.addr < d->end) {
+			ledger_forget(h->ledger, d->key);
+			*d = (struct dead){0};
+		}
+	}
+}
+
+static struct err *one(struct hunt *h, const struct sbt_cmd *c, bool judged)
+{
+	struct order_item it;
+
+	if (judged && h->nchanges)
+		host_changes(h, c);
+	unbury(h, c);
+	if (fold_apply(h->fold, h->s, c, &it) && judged) {
+		list_accesses(h, c);
+		touch_all(h, c, &it, party_of(c));
+	}
+	bury(h, c);
+	h->ret->commands += judged;
+	return state_apply(h->s, c);
+}
+
+static struct err *note_change(void *arg, const struct sbt_memory *m)
+{
+	struct hunt *h = arg;
+
+	if (m->role != SBT_MEMORY_HOST || !m->size)
+		return NULL;
+	if (h->nchanges == h->cap_changes) {
+		h->cap_changes = h->cap_changes ? 2 * h->cap_changes : 64;
+		h->changes = xrealloc(h->changes, h->cap_changes * sizeof *h->changes);
+	}
+	h->changes[h->nchanges++] = (struct host_change){m->seq, m->addr, m->addr + m->size};
+	return NULL;
+}
+
+static struct err *hunt(struct hunt *h, struct sbt_reader *trace, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
+{
+	const struct sbt_cmd *c;
+
+	TRY(sbt_reader_memory(trace, first, last, note_change, h));
+	TRY(state_at(&h->s, trace, first ? first - 1 : 0));
+	TRY(sbt_cursor_seek(cursor, first));
+	for (uint64_t n = 0;; n++) {
+		if (!(n & 1023) && h->o->interrupt && *h->o->interrupt)
+			return err_new(ERR_INTERRUPTED, "Interrupted");
+		TRY(sbt_cursor_next(cursor, &c));
+		if (!c || c->seq > last)
+			return NULL;
+		TRY(one(h, c, true));
+	}
+}
+
+static int by_tier(const void *pa, const void *pb)
+{
+	const struct order_race *a = pa, *b = pb;
+
+	if (a->tier != b->tier)
+		return a->tier < b->tier ? -1 : 1;
+	if (a->b.seq != b->b.seq)
+		return a->b.seq < b->b.seq ? -1 : 1;
+	return a->a.seq < b->a.seq ? -1 : a->a.seq > b->a.seq;
+}
+
+struct err *order_races(struct order_races *ret, struct sbt_reader *trace, const struct order_options *o)
+{
+	const uint64_t first = o->first ? o->first : sbt_reader_first_seq(trace);
+	const uint64_t last = o->last ? o->last : sbt_reader_last_seq(trace);
+	struct hunt *h = xcalloc(1, sizeof *h);
+	struct sbt_cursor *cursor = NULL;
+	struct err *e;
+
+	*ret = (struct order_races){0};
+	h->ret = ret;
+	h->o = o;
+	h->fold = fold_new(o->threads_apart);
+	h->ledger = ledger_new(conflict, h);
+	e = sbt_cursor_open(&cursor, trace);
+	if (!e)
+		e = hunt(h, trace, cursor, first, last);
+	if (cursor)
+		sbt_cursor_close(cursor);
+	ret->coarse = ledger_coarse(h->ledger);
+	if (ret->n)
+		qsort(ret->r, ret->n, sizeof *ret->r, by_tier);
+	ledger_free(h->ledger);
+	fold_free(h->fold);
+	state_free(h->s);
+	free(h->places);
+	free(h->place_slots);
+	free(h->race_slots);
+	free(h->changes);
+	free(h->list.a);
+	free(h);
+	if (e)
+		order_races_free(ret);
+	return e;
+}
+
+void order_races_free(struct order_races *r)
+{
+	free(r->r);
+	*r = (struct order_races){0};
+}
+
+/* ---- what to do ------------------------------------------------------------------------------------------------------------- */
+
+void order_race_cure(struct buf *out, const struct order_race *r)
+{
+	const unsigned long long a = r->a.seq, b = r->b.seq;
+
+	if (r->b.stream == SBT_NO_ID)
+		buf_printf(out, "let the host wait (cuStreamSynchronize on stream %u, or an event recorded after #%llu) before it writes there", r->a.stream, a);
+	else if (r->a.stream == SBT_NO_ID)
+		buf_printf(out, "the host's writes before #%llu have to come before #%llu on stream %u", a, b, r->b.stream);
+	else if (r->b.how == ORDER_DEATH || r->b.how == ORDER_BIRTH)
+		buf_printf(out, "cuStreamWaitEvent on stream %u before the %s #%llu, for an event recorded on stream %u after #%llu", r->b.stream,
+			r->b.how == ORDER_DEATH ? "free" : "allocation", b, r->a.stream, a);
+	else if (r->a.how == ORDER_DEATH)
+		buf_printf(out, "free later: #%llu uses memory that #%llu frees on stream %u", b, a, r->a.stream);
+	else
+		buf_printf(out, "cuStreamWaitEvent on stream %u before #%llu, for an event recorded on stream %u after #%llu", r->b.stream, b,
+			r->a.stream, a);
+}

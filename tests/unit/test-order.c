@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Happens-before and races in small traces, worked out by hand. All begin alike: context 0 with legacy default stream 0, streams 1 and 2
+ * non-blocking, 3 and 4 blocking; kernel 0 f(p); event 0 and 1; allocations A, B; pinned memory H. Seqs 1 to 12; FIRST is 13.
+ */
+#include "random-trace.h"
+#include "order/order.h"
+#include "sbt/memory.h"
+
+#define FIRST 13
+#define A UINT64_C(0x100000)
+#define B UINT64_C(0x200000)
+#define H UINT64_C(0x800000)
+#define SIZE UINT64_C(0x1000)
+
+static uint64_t seq;
+static struct trace_maker t;
+
+static uint64_t add(struct sbt_cmd c)
+{
+	assert_int_equal(c.seq, seq);
+	trace_add(&t, c);
+	return seq++;
+}
+
+static void begin(void)
+{
+	static const uint32_t params[] = {0, 8};
+	struct sbt_cmd pinned;
+
+	seq = 1;
+	trace_begin(&t, 5);
+	add(cmd_ctx_create(seq, 0, 0));
+	add(cmd_stream_create(seq, 1, 1));
+	add(cmd_stream_create(seq, 2, 1));
+	add(cmd_stream_create(seq, 3, 0));
+	add(cmd_stream_create(seq, 4, 0));
+	add(cmd_module_load(seq, 5));
+	add(cmd_kernel_def(seq, 0, 5, "f", params, 1));
+	add(cmd_event_create(seq, 0));
+	add(cmd_event_create(seq, 1));
+	add(cmd_alloc(seq, A, SIZE));
+	add(cmd_alloc(seq, B, SIZE));
+	pinned = cmd_alloc(seq, H, SIZE);
+	pinned.u.alloc.mem = SBT_MEM_PINNED;
+	add(pinned);
+}
+
+static uint64_t fill(uint64_t stream, uint64_t at, uint64_t n)
+{
+	return add(cmd_fill(seq, stream, at, n));
+}
+
+static uint64_t f(uint64_t stream, uint64_t p)
+{
+	struct sbt_cmd c = cmd_launch(seq, stream, 0);
+
+	c.u.launch.args = (struct sbt_blob){&p, 8};
+	return add(c);
+}
+
+static uint64_t record(uint64_t stream, uint64_t event)
+{
+	return add(cmd_event_record(seq, stream, event));
+}
+
+static uint64_t wait_for(uint64_t stream, uint64_t event)
+{
+	return add(cmd_stream_wait(seq, stream, event));
+}
+
+static struct order *graph_of(struct sbt_reader *r, bool apart)
+{
+	const struct order_options o = {.first = 1, .last = seq, .threads_apart = apart};
+	struct order *g;
+
+	ok(order_open(&g, r, &o));
+	return g;
+}
+
+static struct order_races races_of(struct sbt_reader *r)
+{
+	const struct order_options o = {.first = 1, .last = seq};
+	struct order_races races;
+
+	ok(order_races(&races, r, &o));
+	return races;
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------------------ */
+
+static void test_streams_are_in_order_and_apart(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16), b = fill(1, A, 16), c = fill(2, A, 16);
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+
+	assert_true(order_before(g, a, b));
+	assert_false(order_before(g, b, a));
+	assert_false(order_before(g, a, c));
+	assert_false(order_before(g, a, a));
+	assert_false(order_before(g, 1, a)); /* no work */
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+static void test_a_wait_is_for_the_last_record_before_it(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16);
+	const uint64_t rec = record(1, 0);
+	const uint64_t b = fill(1, A, 16);
+	const uint64_t w = wait_for(2, 0);
+	const uint64_t c = fill(2, A, 16);
+
+	record(1, 0); /* a record after the wait does not count */
+	const uint64_t d = fill(2, A, 16);
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+	struct order_step *steps;
+	size_t n;
+
+	assert_true(order_before(g, a, c));
+	assert_false(order_before(g, b, c));
+	assert_false(order_before(g, b, d));
+	ok(order_path(g, a, c, &steps, &n));
+	assert_int_equal(n, 3);
+	assert_int_equal(steps[0].from, a);
+	assert_int_equal(steps[0].to, rec);
+	assert_int_equal(steps[1].edge, ORDER_EDGE_EVENT);
+	assert_int_equal(steps[1].from, rec);
+	assert_int_equal(steps[1].to, w);
+	assert_int_equal(steps[1].via, w);
+	assert_int_equal(steps[2].to, c);
+	free(steps);
+	struct err *e = order_path(g, b, c, &steps, &n);
+	assert_non_null(e);
+	assert_int_equal(e->code, ERR_NOT_FOUND);
+	assert_non_null(strstr(e->what, "waits for nothing after #14")); /* the record */
+	err_free(e);
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+static void test_an_event_carries_what_its_stream_had_waited_for(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16);
+
+	record(1, 0);
+	wait_for(2, 0);
+	record(2, 1);
+	wait_for(3, 1);
+	const uint64_t c = fill(3, A, 16);
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+
+	assert_true(order_before(g, a, c));
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+static void test_the_default_stream_is_a_barrier_for_blocking_ones(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a3 = fill(3, A, 16), a1 = fill(1, A, 16), d = fill(0, A, 16), b4 = fill(4, A, 16), b1 = fill(1, A, 16);
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+
+	assert_true(order_before(g, a3, d));
+	assert_true(order_before(g, d, b4));
+	assert_true(order_before(g, a3, b4));
+	assert_false(order_before(g, a1, d)); /* non-blocking */
+	assert_false(order_before(g, d, b1));
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+static void test_what_the_host_waited_for_is_before_what_it_submits(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16);
+	const uint64_t s = add(cmd_sync_stream(seq, 1));
+	const uint64_t late = fill(1, B, 16); /* another thread's, within the wait: not covered */
+
+	add(cmd_sync_end(seq, s));
+	const uint64_t b = fill(2, A, 16);
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+	struct order_step *steps;
+	size_t n;
+
+	assert_true(order_before(g, a, b));
+	assert_false(order_before(g, late, b));
+	ok(order_path(g, a, b, &steps, &n));
+	assert_int_equal(n, 2);
+	assert_int_equal(steps[0].edge, ORDER_EDGE_LEARNED);
+	assert_int_equal(steps[1].edge, ORDER_EDGE_HOST);
+	free(steps);
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+static void test_waiting_for_the_context_covers_all_its_streams(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16), c = fill(3, B, 16);
+	const uint64_t s = add(cmd_sync_ctx(seq));
+
+	add(cmd_sync_end(seq, s));
+	const uint64_t b = fill(2, A, 16);
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+	struct order_step *steps;
+	size_t n;
+
+	assert_true(order_before(g, a, b));
+	assert_true(order_before(g, c, b));
+	ok(order_path(g, a, b, &steps, &n));
+	assert_int_equal(steps[0].from, a);
+	assert_int_equal(steps[n - 1].to, b);
+	free(steps);
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+static void test_a_query_that_says_yes_is_a_wait(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16);
+
+	add(cmd_query_stream(seq, 1, STATE_NOT_READY));
+	const uint64_t b = fill(2, A, 16);
+
+	add(cmd_query_stream(seq, 1, 0));
+	const uint64_t c = fill(2, A, 16);
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+
+	assert_false(order_before(g, a, b));
+	assert_true(order_before(g, a, c));
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+static void test_a_synchronous_copy_to_the_host_is_a_wait(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16);
+	const uint64_t copy = add(cmd_copy(seq, 1, SBT_COPY_D2H, H, A, 16, false));
+	const uint64_t b = fill(2, A, 16);
+
+	add(cmd_copy(seq, 2, SBT_COPY_D2D, B, A, 16, false)); /* the host does not wait for this one */
+	const uint64_t c = fill(1, A, 16);
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+
+	assert_true(order_before(g, a, b));
+	assert_true(order_before(g, copy, b));
+	assert_false(order_before(g, b, c));
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+static void test_threads_apart_are_not_ordered_by_their_calls(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16);
+	const uint64_t s = add(cmd_sync_stream(seq, 1));
+
+	add(cmd_sync_end(seq, s));
+	struct sbt_cmd c = cmd_fill(seq, 2, A, 16);
+
+	c.thread = 2;
+	const uint64_t b = add(c);
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+
+	assert_true(order_before(g, a, b));
+	order_close(g);
+	g = graph_of(r, true);
+	assert_false(order_before(g, a, b));
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+/* ---- races --------------------------------------------------------------------------------------------------------------------- */
+
+static void test_two_writes_without_an_edge_race(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 64), b = fill(2, A + 32, 64);
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+	struct buf cure = BUF_INIT;
+
+	assert_int_equal(x.n, 1);
+	assert_int_equal(x.r[0].a.seq, a);
+	assert_int_equal(x.r[0].b.seq, b);
+	assert_int_equal(x.r[0].tier, ORDER_CERTAIN);
+	assert_int_equal(x.r[0].addr, A + 32);
+	assert_int_equal(x.r[0].size, 32);
+	assert_int_equal(x.r[0].alloc, A);
+	order_race_cure(&cure, &x.r[0]);
+	assert_string_equal(buf_cstr(&cure), "cuStreamWaitEvent on stream 2 before #14, for an event recorded on stream 1 after #13");
+	buf_free(&cure);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+static void test_neighbours_do_not_race(void **unused)
+{
+	(void)unused;
+	begin();
+	fill(1, A, 64);
+	fill(2, A + 64, 64);
+	fill(1, A, 32);
+	add(cmd_copy(seq, 2, SBT_COPY_D2D, B, A + 64, 64, true));
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+
+	assert_int_equal(x.n, 0);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+static void test_reads_do_not_race_and_a_later_write_does_with_each(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = add(cmd_copy(seq, 1, SBT_COPY_D2D, B, A, 64, true));
+	const uint64_t b = add(cmd_copy(seq, 2, SBT_COPY_D2D, B + 64, A, 64, true));
+	const uint64_t w = fill(3, A, 64);
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+
+	assert_int_equal(x.n, 2);
+	assert_int_equal(x.r[0].a.seq, a);
+	assert_int_equal(x.r[0].b.seq, w);
+	assert_int_equal(x.r[1].a.seq, b);
+	assert_int_equal(x.r[1].a.how, ORDER_READ);
+	assert_int_equal(x.r[1].b.how, ORDER_WRITE);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+static void test_a_wait_ends_the_race(void **unused)
+{
+	(void)unused;
+	begin();
+	fill(1, A, 64);
+	record(1, 0);
+	wait_for(2, 0);
+	fill(2, A, 64);
+	f(2, A);
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+
+	assert_int_equal(x.n, 0);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+static void test_a_kernel_known_by_its_arguments_is_possible_only(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = f(1, A + 8), b = add(cmd_copy(seq, 2, SBT_COPY_D2D, B, A + 512, 64, true));
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+
+	assert_int_equal(x.n, 1);
+	assert_int_equal(x.r[0].tier, ORDER_POSSIBLE);
+	assert_int_equal(x.r[0].a.seq, a);
+	assert_int_equal(x.r[0].a.kernel, 0);
+	assert_int_equal(x.r[0].b.seq, b);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+/* f writes the first 16 bytes behind its argument, and nothing else. */
+static bool knows(void *arg, uint64_t at, struct order_accesses *l)
+{
+	(void)arg;
+	(void)at;
+	order_access_add(l, A, A + 16, ORDER_WRITE);
+	return true;
+}
+
+static void test_exact_sets_decide(void **unused)
+{
+	(void)unused;
+	begin();
+	f(1, A);
+	add(cmd_copy(seq, 2, SBT_COPY_D2D, B, A + 512, 64, true));
+	const uint64_t b = add(cmd_copy(seq, 2, SBT_COPY_D2D, B, A + 8, 64, true));
+	struct sbt_reader *r = trace_end(&t);
+	const struct order_source src = {.accesses = knows};
+	const struct order_options o = {.first = 1, .last = seq, .source = &src};
+	struct order_races x;
+
+	ok(order_races(&x, r, &o));
+	assert_int_equal(x.n, 1);
+	assert_int_equal(x.r[0].tier, ORDER_CERTAIN);
+	assert_int_equal(x.r[0].b.seq, b);
+	assert_int_equal(x.r[0].addr, A + 8);
+	assert_int_equal(x.r[0].size, 8);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+static void test_the_same_two_places_are_told_once(void **unused)
+{
+	(void)unused;
+	begin();
+	for (unsigned i = 0; i < 5; i++) {
+		struct sbt_cmd a = cmd_fill(seq, 1, A, 64), b;
+
+		a.stack = 7;
+		add(a);
+		b = cmd_fill(seq, 2, A, 64);
+		b.stack = 8;
+		add(b);
+		const uint64_t s = add(cmd_sync_ctx(seq));
+		add(cmd_sync_end(seq, s));
+	}
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+
+	assert_int_equal(x.n, 1);
+	assert_int_equal(x.r[0].count, 5);
+	assert_int_equal(x.r[0].a.seq, 13);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+static void test_use_after_a_stream_ordered_free(void **unused)
+{
+	(void)unused;
+	begin();
+	struct sbt_cmd c = cmd_alloc(seq, 0x900000, SIZE);
+
+	c.u.alloc.stream = 1;
+	const uint64_t born = add(c);
+	const uint64_t early = fill(2, 0x900000, 64); /* may run before the allocation */
+
+	c = cmd_free(seq, 0x900000);
+	c.u.free.stream = 1;
+	const uint64_t dead = add(c);
+	const uint64_t late = fill(1, 0x900000, 64);
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+
+	assert_int_equal(x.n, 3);
+	assert_int_equal(x.r[0].a.seq, born);
+	assert_int_equal(x.r[0].b.seq, early);
+	assert_int_equal(x.r[1].a.seq, early);
+	assert_int_equal(x.r[1].b.seq, dead);
+	assert_int_equal(x.r[2].a.seq, dead);
+	assert_int_equal(x.r[2].b.seq, late);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+static void test_freed_memory_that_is_allocated_again_is_new(void **unused)
+{
+	(void)unused;
+	begin();
+	fill(1, A, 64);
+	add(cmd_free(seq, A));
+	add(cmd_alloc(seq, A, SIZE));
+	fill(2, A, 64);
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+
+	assert_int_equal(x.n, 0);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+static void test_the_host_changes_memory_that_is_still_being_copied(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = add(cmd_copy(seq, 1, SBT_COPY_H2D, A, H, 256, true));
+	const struct sbt_memory m = {.seq = seq, .role = SBT_MEMORY_HOST, .addr = H + 64, .size = 64, .module = SBT_NO_ID};
+	uint32_t id;
+
+	ok(sbt_writer_memory(t.w, &m, &id));
+	const uint64_t b = add(cmd_copy(seq, 2, SBT_COPY_H2D, B, H, 256, true));
+	const uint64_t s = add(cmd_sync_ctx(seq));
+
+	add(cmd_sync_end(seq, s));
+	const struct sbt_memory fine = {.seq = seq, .role = SBT_MEMORY_HOST, .addr = H, .size = 64, .module = SBT_NO_ID};
+
+	ok(sbt_writer_memory(t.w, &fine, &id));
+	add(cmd_copy(seq, 1, SBT_COPY_H2D, A, H, 256, true));
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+
+	assert_int_equal(x.n, 1);
+	assert_int_equal(x.r[0].a.seq, a);
+	assert_int_equal(x.r[0].b.seq, b);
+	assert_int_equal(x.r[0].b.stream, SBT_NO_ID);
+	assert_int_equal(x.r[0].addr, H + 64);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+static void test_rows_of_a_pitched_copy_are_apart(void **unused)
+{
+	(void)unused;
+	begin();
+	struct sbt_cmd c = cmd_copy(seq, 1, SBT_COPY_D2D, A, B, 64, true);
+
+	/* the left and the right half of rows of 32 bytes */
+	c.u.copy.width = 16;
+	c.u.copy.height = 4;
+	c.u.copy.depth = 1;
+	c.u.copy.dst_pitch = c.u.copy.src_pitch = 32;
+	add(c);
+	c = cmd_copy(seq, 2, SBT_COPY_D2D, A + 16, B, 64, true);
+	c.u.copy.width = 16;
+	c.u.copy.height = 4;
+	c.u.copy.depth = 1;
+	c.u.copy.dst_pitch = c.u.copy.src_pitch = 32;
+	add(c);
+	const uint64_t b = fill(2, A + 40, 1); /* the left half of the second row */
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+
+	assert_int_equal(x.n, 1);
+	assert_int_equal(x.r[0].a.seq, 13);
+	assert_int_equal(x.r[0].b.seq, b);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+static void test_any_trace_can_be_judged(void **unused)
+{
+	(void)unused;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct sbt_reader *r = trace_random(seed * 7919, 3000, 500, 0, NULL, NULL);
+		const struct order_options o = {.threads_apart = seed & 1};
+		struct order_races x;
+		struct order *g;
+		struct order_item it;
+
+		ok(order_races(&x, r, &o));
+		ok(order_open(&g, r, &o));
+		/* Every race is between commands that the graph does not order either way. */
+		for (size_t i = 0; i < x.n; i++)
+			if (x.r[i].a.stream != SBT_NO_ID && x.r[i].b.stream != SBT_NO_ID && x.r[i].a.how != ORDER_DEATH)
+				assert_false(order_before(g, x.r[i].a.seq, x.r[i].b.seq));
+		for (size_t i = 0; order_item_at(g, i, &it); i++)
+			assert_false(order_before(g, it.seq, it.seq));
+		order_races_free(&x);
+		order_close(g);
+		sbt_reader_close(r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_streams_are_in_order_and_apart),
+		cmocka_unit_test(test_a_wait_is_for_the_last_record_before_it),
+		cmocka_unit_test(test_an_event_carries_what_its_stream_had_waited_for),
+		cmocka_unit_test(test_the_default_stream_is_a_barrier_for_blocking_ones),
+		cmocka_unit_test(test_what_the_host_waited_for_is_before_what_it_submits),
+		cmocka_unit_test(test_waiting_for_the_context_covers_all_its_streams),
+		cmocka_unit_test(test_a_query_that_says_yes_is_a_wait),
+		cmocka_unit_test(test_a_synchronous_copy_to_the_host_is_a_wait),
+		cmocka_unit_test(test_threads_apart_are_not_ordered_by_their_calls),
+		cmocka_unit_test(test_two_writes_without_an_edge_race),
+		cmocka_unit_test(test_neighbours_do_not_race),
+		cmocka_unit_test(test_reads_do_not_race_and_a_later_write_does_with_each),
+		cmocka_unit_test(test_a_wait_ends_the_race),
+		cmocka_unit_test(test_a_kernel_known_by_its_arguments_is_possible_only),
+		cmocka_unit_test(test_exact_sets_decide),
+		cmocka_unit_test(test_the_same_two_places_are_told_once),
+		cmocka_unit_test(test_use_after_a_stream_ordered_free),
+		cmocka_unit_test(test_freed_memory_that_is_allocated_again_is_new),
+		cmocka_unit_test(test_the_host_changes_memory_that_is_still_being_copied),
+		cmocka_unit_test(test_rows_of_a_pitched_copy_are_apart),
+		cmocka_unit_test(test_any_trace_can_be_judged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
