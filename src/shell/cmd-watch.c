@@ -100,31 +100,6 @@ const char cmd_who_wrote_help[] =
 	"and fills are known from their records; launches by what they changed, on a device.\n"
 	"Example: who-wrote arg0 + 64\n";
 
-/* The command seq: prints it, its stack id in *ret_stack. */
-static struct err *print_seq(struct session *s, uint64_t seq, bool json, struct buf *b, uint32_t *ret_stack)
-{
-	struct sbt_names names = state_names(replay_state(s->trace.replay));
-	struct sbt_cursor *cur;
-	const struct sbt_cmd *c = NULL;
-	struct err *e;
-
-	TRY(sbt_cursor_open(&cur, s->trace.reader));
-	e = sbt_cursor_seek(cur, seq);
-	if (!e)
-		e = sbt_cursor_next(cur, &c);
-	if (!e && (!c || c->seq != seq))
-		e = err_new(ERR_NOT_FOUND, "the trace does not hold #%" PRIu64, seq);
-	if (!e) {
-		*ret_stack = c->stack;
-		if (json)
-			sbt_json_cmd(b, c, &names);
-		else
-			sbt_print_cmd(b, c, &names);
-	}
-	sbt_cursor_close(cur);
-	return e;
-}
-
 static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size, const struct replay_writer *w, bool json)
 {
 	struct buf b = BUF_INIT;
@@ -135,7 +110,7 @@ static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size, 
 	if (json)
 		buf_printf(&b, "{\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"certain\":%s,\"changed\":%s,\"command\":", addr,
 			size, w->seq, w->certain ? "true" : "false", w->changed ? "true" : "false");
-	e = print_seq(s, w->seq, json, &b, &id);
+	e = trace_print_cmd(s->trace.reader, replay_state(s->trace.replay), w->seq, json, &b, &id);
 	if (!e)
 		e = stack_recorded(s, s->trace.reader, id, &st);
 	if (!e && json) {

@@ -11,6 +11,7 @@ libshell_a_SOURCES = \
 	src/shell/cmd-data.c \
 	src/shell/cmd-device.c \
 	src/shell/cmd-info.c \
+	src/shell/cmd-order.c \
 	src/shell/cmd-replay.c src/shell/replay-run.h \
 	src/shell/cmd-run.c \
 	src/shell/cmd-set.c \
@@ -50,7 +51,7 @@ libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS)
 
 bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/main.c
-tsdb_LDADD = libshell.a libreplay.a libstate.a libattach.a libsbt.a libcommon.a \
+tsdb_LDADD = libshell.a libreplay.a liborder.a libstate.a libattach.a libsbt.a libcommon.a \
 	$(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) -lm
 
 HEADERS_TO_CHECK += \

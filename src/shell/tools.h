@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The subcommands of the command line: tsdb record, view, info, replay, extract, doctor. Each takes the words after its name and returns the exit status.
+ * The subcommands of the command line: tsdb record, view, info, replay, races, extract, doctor. Each takes the words after its name and returns the exit status.
  */
 #ifndef SHELL_TOOLS_H
 #define SHELL_TOOLS_H
@@ -24,5 +24,8 @@ int tool_extract(struct session *s, int argc, char **argv);
 
 /* Value of "--gpu" into the settings. */
 struct err *tool_set_gpu(struct session *s, const char *value) TS_CHECK;
+
+/* cmd-order.c */
+int tool_races(struct session *s, int argc, char **argv);
 
 #endif

@@ -229,3 +229,27 @@ void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r)
 		buf_printf(out, "%s{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 "}", i ? "," : "", first, last);
 	buf_str(out, "]}\n");
 }
+
+struct err *trace_print_cmd(struct sbt_reader *r, const struct state *st, uint64_t seq, bool json, struct buf *b, uint32_t *ret_stack)
+{
+	struct sbt_names names = state_names(st);
+	struct sbt_cursor *cur;
+	const struct sbt_cmd *c = NULL;
+	struct err *e;
+
+	TRY(sbt_cursor_open(&cur, r));
+	e = sbt_cursor_seek(cur, seq);
+	if (!e)
+		e = sbt_cursor_next(cur, &c);
+	if (!e && (!c || c->seq != seq))
+		e = err_new(ERR_NOT_FOUND, "the trace does not hold #%" PRIu64, seq);
+	if (!e) {
+		*ret_stack = c->stack;
+		if (json)
+			sbt_json_cmd(b, c, &names);
+		else
+			sbt_print_cmd(b, c, &names);
+	}
+	sbt_cursor_close(cur);
+	return e;
+}

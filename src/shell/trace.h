@@ -20,6 +20,9 @@ void trace_replay_end(struct session *s);
 /* The state after the last command; owned by the session. */
 struct err *trace_end_state(struct session *s, const struct state **ret) TS_CHECK;
 
+/* Command seq of r, with names out of st: a line without newline, or JSON. Its stack id in *ret_stack. */
+struct err *trace_print_cmd(struct sbt_reader *r, const struct state *st, uint64_t seq, bool json, struct buf *b, uint32_t *ret_stack) TS_CHECK;
+
 /* The damage report of a reader on stderr, a line each; false when there was none. */
 bool trace_tell_damage(struct out *o, const char *path, const struct sbt_reader *r);
 /* What a trace holds, as `tsdb info` shows it. */

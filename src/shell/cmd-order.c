@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the program ordered and what it did not: races, order why, order graph. They read the trace alone; the replay, if one is on, stays
+ * where it is.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "order/order.h"
+#include "shell/interrupt.h"
+#include "shell/replay-device.h"
+#include "shell/stack.h"
+#include "shell/tools.h"
+#include "shell/trace.h"
+#include "shell/words.h"
+
+/* ---- races ---------------------------------------------------------------------------------------------------------- */
+
+const char cmd_races_help[] =
+	"Lists pairs of commands that touch the same bytes, at least one of them writing, without\n"
+	"anything in the program that puts one before the other: stream order, events, the legacy\n"
+	"default stream, what the host waited for. CERTAIN: both accesses are known to the byte.\n"
+	"With --possible also those of kernels of which only the arguments are known.\n"
+	"--threads-apart: calls of different host threads are not ordered by when they were made.\n"
+	"Each comes with both host stacks and the one call that would order them. The same two\n"
+	"places in the program are told once, with how often they met.\n"
+	"Examples: races\n"
+	"          races --possible 100-200\n";
+
+struct races_view {
+	struct session *s;
+	struct sbt_reader *r;
+	struct order_races found;
+	bool possible, json, apart;
+	uint64_t first, last;
+	struct state *names;
+};
+
+static void print_party(struct races_view *v, struct buf *b, const struct order_party *p)
+{
+	struct stack st = {0};
+	uint32_t stack = 0;
+	struct err *e;
+
+	if (p->stream == SBT_NO_ID) {
+		buf_printf(b, "    the host %s there before ", order_how_name(p->how));
+		e = trace_print_cmd(v->r, v->names, p->seq, false, b, &stack);
+		buf_byte(b, '\n');
+		err_free(e);
+		return;
+	}
+	buf_str(b, "    ");
+	e = trace_print_cmd(v->r, v->names, p->seq, false, b, &stack);
+	buf_printf(b, " %s\n", order_how_name(p->how));
+	if (!e)
+		e = stack_recorded(v->s, v->r, stack, &st);
+	for (unsigned i = 0; !e && i < st.n && i < 4; i++) {
+		buf_str(b, "      ");
+		stack_print_frame(b, &st, i);
+		buf_byte(b, '\n');
+	}
+	stack_free(&st);
+	err_free(e);
+}
+
+static void print_race(struct races_view *v, struct buf *b, size_t i)
+{
+	const struct order_race *r = &v->found.r[i];
+
+	buf_printf(b, "Race %zu (%s): #%" PRIu64 " and #%" PRIu64 " both touch %" PRIu64 " bytes at 0x%" PRIx64, i + 1,
+		order_tier_name(r->tier), r->a.seq, r->b.seq, r->size, r->addr);
+	if (r->alloc)
+		buf_printf(b, " (0x%" PRIx64 "+%" PRIu64 ")", r->alloc, r->addr - r->alloc);
+	if (r->count > 1)
+		buf_printf(b, ", %" PRIu64 " times", r->count);
+	buf_byte(b, '\n');
+	print_party(v, b, &r->a);
+	print_party(v, b, &r->b);
+	buf_str(b, "    Cure: ");
+	order_race_cure(b, r);
+	buf_byte(b, '\n');
+}
+
+static void json_party(struct races_view *v, struct buf *b, const struct order_party *p)
+{
+	struct stack st = {0};
+	uint32_t stack = 0;
+	struct err *e;
+
+	buf_printf(b, "{\"seq\":%" PRIu64 ",\"host\":%s,\"how\":\"%s\",\"command\":", p->seq, p->stream == SBT_NO_ID ? "true" : "false",
+		order_how_name(p->how));
+	e = trace_print_cmd(v->r, v->names, p->seq, true, b, &stack);
+	if (e) {
+		buf_str(b, "null");
+		stack = 0;
+	}
+	err_free(e);
+	e = stack_recorded(v->s, v->r, stack, &st);
+	buf_str(b, ",\"stack\":");
+	if (e)
+		buf_str(b, "[]");
+	else
+		stack_json(b, &st);
+	while (b->len && b->data[b->len - 1] == '\n')
+		b->len--;
+	buf_byte(b, '}');
+	stack_free(&st);
+	err_free(e);
+}
+
+static void json_race(struct races_view *v, struct buf *b, size_t i)
+{
+	const struct order_race *r = &v->found.r[i];
+	struct buf cure = BUF_INIT;
+
+	buf_printf(b, "{\"tier\":\"%s\",\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"allocation\":\"0x%" PRIx64 "\",\"count\":%" PRIu64 ",\"a\":",
+		order_tier_name(r->tier), r->addr, r->size, r->alloc, r->count);
+	json_party(v, b, &r->a);
+	buf_str(b, ",\"b\":");
+	json_party(v, b, &r->b);
+	buf_str(b, ",\"cure\":");
+	order_race_cure(&cure, r);
+	sbt_json_string(b, cure.data, cure.len);
+	buf_byte(b, '}');
+	buf_free(&cure);
+}
+
+static size_t shown(const struct races_view *v)
+{
+	size_t n = 0;
+
+	while (n < v->found.n && (v->possible || v->found.r[n].tier == ORDER_CERTAIN))
+		n++;
+	return n;
+}
+
+static void show_json(struct races_view *v)
+{
+	struct buf b = BUF_INIT;
+
+	buf_byte(&b, '[');
+	for (size_t i = 0; i < shown(v); i++) {
+		buf_str(&b, i ? ",\n" : "\n");
+		json_race(v, &b, i);
+	}
+	buf_str(&b, "\n]\n");
+	out_str(v->s->out, buf_cstr(&b));
+	buf_free(&b);
+}
+
+static void show_text(struct races_view *v)
+{
+	const size_t n = shown(v);
+	struct buf b = BUF_INIT;
+
+	for (size_t i = 0; i < n; i++)
+		print_race(v, &b, i);
+	buf_printf(&b, n ? "%zu race%s" : "No races", n, n == 1 ? "" : "s");
+	buf_printf(&b, " in %" PRIu64 " commands.", v->found.commands);
+	if (n < v->found.n)
+		buf_printf(&b, " %zu more are possible (races --possible).", v->found.n - n);
+	if (v->found.more)
+		buf_printf(&b, " %" PRIu64 " more meetings are left out.", v->found.more);
+	if (v->found.unknown)
+		buf_printf(&b, " Of %" PRIu64 " command%s nobody knows what they touch.", v->found.unknown, v->found.unknown == 1 ? "" : "s");
+	if (v->found.coarse)
+		buf_printf(&b, " %" PRIu64 " allocation%s touched in too many places to keep apart.", v->found.coarse,
+			v->found.coarse == 1 ? " was" : "s were");
+	buf_byte(&b, '\n');
+	out_str(v->s->out, buf_cstr(&b));
+	buf_free(&b);
+}
+
+/* Of commands. */
+static struct err *a_range(const char *w, uint64_t *ret_first, uint64_t *ret_last)
+{
+	if (word_range(w, ret_first, ret_last))
+		return NULL;
+	return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", w), "Ranges are like 100-200, 100- or 143");
+}
+
+static struct err *races_word(struct races_view *v, const char *w)
+{
+	if (!strcmp(w, "--possible"))
+		v->possible = true;
+	else if (!strcmp(w, "--threads-apart"))
+		v->apart = true;
+	else if (!strcmp(w, "--json"))
+		v->json = true;
+	else
+		return a_range(w, &v->first, &v->last);
+	return NULL;
+}
+
+static struct err *races(struct races_view *v, bool *ret_found)
+{
+	struct order_options o = {.first = v->first, .last = v->last, .threads_apart = v->apart, .interrupt = &interrupt_flag};
+
+	TRY(order_races(&v->found, v->r, &o));
+	TRY(state_at(&v->names, v->r, sbt_reader_last_seq(v->r)));
+	(v->json ? show_json : show_text)(v);
+	*ret_found = v->found.n && v->found.r[0].tier == ORDER_CERTAIN;
+	order_races_free(&v->found);
+	state_free(v->names);
+	return NULL;
+}
+
+struct err *cmd_races(struct session *s, const struct cmd_args *a)
+{
+	struct races_view v = {.s = s, .r = s->trace.reader, .json = a->json};
+	bool found = false;
+
+	for (unsigned i = 0; i < a->argc; i++)
+		TRY(races_word(&v, a->argv[i]));
+	TRY(races(&v, &found));
+	if (found && s->batch)
+		s->quit_status = REPLAY_STATUS_DIFFERS;
+	return NULL;
+}
+
+/* ---- tsdb races FILE -------------------------------------------------------------------------------------------------- */
+
+static struct err *races_of_file(struct races_view *v, int argc, char **argv, bool *ret_found)
+{
+	const char *file = NULL;
+
+	for (int i = 0; i < argc; i++) {
+		if (argv[i][0] == '-' || (file && argv[i][0] >= '0' && argv[i][0] <= '9'))
+			TRY(races_word(v, argv[i]));
+		else if (!file)
+			file = argv[i];
+		else
+			return err_cure(err_new(ERR_USAGE, "one file at a time, not also %s", argv[i]),
+				"Use: tsdb races FILE [RANGE] [--possible] [--threads-apart] [--json]");
+	}
+	if (!file)
+		return err_cure(err_new(ERR_USAGE, "no trace was named"), "Use: tsdb races FILE [RANGE] [--possible] [--threads-apart] [--json]");
+	TRY(trace_open(v->s, file));
+	v->r = v->s->trace.reader;
+	return races(v, ret_found);
+}
+
+int tool_races(struct session *s, int argc, char **argv)
+{
+	struct races_view v = {.s = s};
+	bool found = false;
+	struct err *e = races_of_file(&v, argc, argv, &found);
+
+	if (e) {
+		out_error(s->out, e);
+		return 1;
+	}
+	return found ? REPLAY_STATUS_DIFFERS : 0;
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------------- */
+
+const char cmd_order_why_help[] =
+	"Explains why command A is finished before command B begins, whatever the timing: the\n"
+	"steps from A to B, each with the call that makes it. When there are none, it says what B\n"
+	"does wait for of A's stream. Exit status of a script is not changed by the answer.\n"
+	"Example: order why 201 214\n";
+
+static struct err *two_seqs(const struct cmd_args *a, uint64_t *ret_a, uint64_t *ret_b)
+{
+	if (a->argc == 2 && word_u64(a->argv[0], ret_a) && word_u64(a->argv[1], ret_b))
+		return NULL;
+	return err_cure(err_new(ERR_USAGE, "two commands are needed"), "Use: order why A B, with numbers as in #201");
+}
+
+static struct err *print_step(struct session *s, struct state *names, struct buf *b, const struct order_step *step)
+{
+	uint32_t stack;
+
+	buf_printf(b, "  %-21s ", order_edge_name(step->edge));
+	TRY(trace_print_cmd(s->trace.reader, names, step->to, false, b, &stack));
+	if (step->skipped)
+		buf_printf(b, " (%" PRIu64 " between)", step->skipped);
+	buf_byte(b, '\n');
+	return NULL;
+}
+
+static struct err *print_path(struct session *s, const struct order *o, uint64_t from, uint64_t to, struct buf *b)
+{
+	struct order_step *steps = NULL;
+	struct state *names = NULL;
+	uint32_t stack;
+	size_t n = 0;
+	struct err *e = order_path(o, from, to, &steps, &n);
+
+	if (e && e->code == ERR_NOT_FOUND) {
+		buf_printf(b, "No order: %s.\n", e->what);
+		err_free(e);
+		return NULL;
+	}
+	if (!e)
+		e = state_at(&names, s->trace.reader, sbt_reader_last_seq(s->trace.reader));
+	if (!e) {
+		buf_printf(b, "#%" PRIu64 " is always finished before #%" PRIu64 " begins:\n  %-21s ", from, to, "");
+		e = trace_print_cmd(s->trace.reader, names, from, false, b, &stack);
+		buf_byte(b, '\n');
+	}
+	for (size_t i = 0; !e && i < n; i++)
+		e = print_step(s, names, b, &steps[i]);
+	state_free(names);
+	free(steps);
+	return e;
+}
+
+struct err *cmd_order_why(struct session *s, const struct cmd_args *a)
+{
+	struct order_options opt = {.interrupt = &interrupt_flag};
+	struct buf b = BUF_INIT;
+	struct order *o;
+	uint64_t from, to;
+	struct err *e;
+
+	TRY(two_seqs(a, &from, &to));
+	opt.last = from > to ? from : to;
+	TRY(order_open(&o, s->trace.reader, &opt));
+	if (from > to) {
+		const uint64_t was = from;
+
+		from = to;
+		to = was;
+		buf_printf(&b, "(#%" PRIu64 " was called first.)\n", from);
+	}
+	e = print_path(s, o, from, to, &b);
+	if (!e)
+		out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	order_close(o);
+	return e;
+}
+
+const char cmd_order_graph_help[] =
+	"Writes the happens-before graph of the commands of RANGE (all, without) to FILE: a row\n"
+	"for each stream, an arrow for each edge. A file that ends in .svg, .png or .pdf is drawn\n"
+	"by Graphviz's dot, any other one is its input.\n"
+	"Example: order graph -o window.svg 100-200\n";
+
+struct labels {
+	struct session *s;
+	struct state *names;
+};
+
+static void label(void *arg, struct buf *out, uint64_t seq)
+{
+	const struct labels *l = arg;
+	uint32_t stack;
+	struct err *e = trace_print_cmd(l->s->trace.reader, l->names, seq, false, out, &stack);
+
+	if (e)
+		buf_printf(out, "#%" PRIu64, seq);
+	err_free(e);
+}
+
+static struct err *write_graph(const char *path, const struct buf *dot)
+{
+	static const char *const kinds[] = {"svg", "png", "pdf"};
+	const char *end = strrchr(path, '.');
+	char *tool = NULL;
+	FILE *f;
+	int rc;
+
+	for (unsigned i = 0; end && i < sizeof kinds / sizeof *kinds; i++)
+		if (!strcmp(end + 1, kinds[i]))
+			tool = xasprintf("dot -T%s", kinds[i]);
+	if (tool) {
+		/* The picture comes through our own file descriptor: no name is given to a shell. */
+		char *all = xasprintf("command -v dot >/dev/null 2>&1 || exit 127; exec %s >&9", tool);
+		FILE *to = fopen(path, "we");
+
+		free(tool);
+		if (!to) {
+			free(all);
+			return err_sys(errno, "%s cannot be written", path);
+		}
+		fflush(stdout);
+		rc = dup2(fileno(to), 9);
+		f = rc < 0 ? NULL : popen(all, "w");
+		free(all);
+		if (f) {
+			fwrite(dot->data, 1, dot->len, f);
+			rc = pclose(f);
+		}
+		close(9);
+		fclose(to);
+		if (!f || rc) {
+			unlink(path);
+			return err_cure(err_new(ERR_UNSUPPORTED, "Graphviz's dot did not draw %s", path),
+				"install graphviz, or write a .dot file");
+		}
+		return NULL;
+	}
+	f = fopen(path, "we");
+	if (!f)
+		return err_sys(errno, "%s cannot be written", path);
+	fwrite(dot->data, 1, dot->len, f);
+	if (ferror(f) | fclose(f))
+		return err_sys(errno, "%s cannot be written", path);
+	return NULL;
+}
+
+static struct err *graph_options(const struct cmd_args *a, const char **ret_path, struct order_options *o)
+{
+	for (unsigned i = 0; i < a->argc; i++) {
+		if (!strcmp(a->argv[i], "-o") && i + 1 < a->argc)
+			*ret_path = a->argv[++i];
+		else
+			TRY(a_range(a->argv[i], &o->first, &o->last));
+	}
+	if (!*ret_path)
+		return err_cure(err_new(ERR_USAGE, "no file was named"), "Use: order graph -o FILE.dot|FILE.svg [RANGE]");
+	return NULL;
+}
+
+struct err *cmd_order_graph(struct session *s, const struct cmd_args *a)
+{
+	struct order_options opt = {.interrupt = &interrupt_flag};
+	struct labels l = {.s = s};
+	struct buf dot = BUF_INIT;
+	const char *path = NULL;
+	struct order *o;
+	struct err *e;
+
+	TRY(graph_options(a, &path, &opt));
+	TRY(order_open(&o, s->trace.reader, &opt));
+	e = state_at(&l.names, s->trace.reader, sbt_reader_last_seq(s->trace.reader));
+	if (!e)
+		e = order_dot(&dot, o, label, &l);
+	if (!e)
+		e = write_graph(path, &dot);
+	if (!e)
+		out_printf(s->out, "%s\n", path);
+	buf_free(&dot);
+	state_free(l.names);
+	order_close(o);
+	return e;
+}
