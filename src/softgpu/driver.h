@@ -28,7 +28,7 @@
 /* --- handles (drv-obj.c) ------------------------------------------------------------------------------- */
 enum obj_kind {
 	OBJ_CTX, OBJ_STREAM, OBJ_EVENT, OBJ_MODULE, OBJ_FUNC, OBJ_LIBRARY, OBJ_KERNEL, OBJ_POOL,
-	OBJ_GRAPH, OBJ_NODE, OBJ_GRAPH_EXEC, OBJ_KINDS,
+	OBJ_GRAPH, OBJ_NODE, OBJ_GRAPH_EXEC, OBJ_ARRAY, OBJ_KINDS,
 };
 /* A zeroed object, or NULL when memory or the arena is exhausted. Any thread. */
 void *obj_new(enum obj_kind kind);
@@ -319,6 +319,9 @@ CUresult func_op(CUfunction h, struct ctx *c, const unsigned grid[3], const unsi
 /* A checked copy; one of the sizes is 0 when there is nothing to do. */
 CUresult copy_3d(const CUDA_MEMCPY3D *p, struct copy *c);
 CUresult copy_check(struct copy *c, int dst_side, int src_side);
+enum copy_side { SIDE_HOST, SIDE_DEVICE, SIDE_ANY };
+/* One run of bytes, checked and submitted. */
+CUresult copy_bytes(uint64_t dst, enum copy_side dst_side, uint64_t src, enum copy_side src_side, size_t n, CUstream h, bool ptds, bool async);
 CUresult fill_check(const struct fill *f);
 
 /* --- device facts (drv-device.c) ----------------------------------------------------------------------- */
@@ -349,6 +352,8 @@ struct vmm_span {
 struct vmm_span vmm_reservation(uint64_t addr);
 enum soft_mem_kind mem_soft_kind(const struct mem_range *r);
 void pools_delete_of(struct ctx *c);
+/* Texture and surface objects (drv-tex.c). Caller holds drv_lock. */
+void textures_delete_of(struct ctx *c);
 /* Gives back the memory that cuMemFreeAsync freed on s (NULL: on any stream of c), all of whose work has run. */
 void pool_trim_freed(struct ctx *c, struct stream *s);
 /* The pool of the allocation that starts at addr, or NULL. */

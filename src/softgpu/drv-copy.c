@@ -4,12 +4,10 @@
  * Pageable memory behaves as the vendor documents it ("API synchronization behavior"): a host-to-device copy has read its
  * source when the call returns, a device-to-host copy has ended.
  */
-#include "softgpu/driver.h"
+#include "softgpu/array.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum side { SIDE_HOST, SIDE_DEVICE, SIDE_ANY };
 
 /* The extent in bytes that rows of width at this pitch and slice touch. False when it does not fit 64 bits. */
 static bool extent(const struct copy *c, size_t pitch, size_t slice, size_t *ret)
@@ -20,7 +18,7 @@ static bool extent(const struct copy *c, size_t pitch, size_t slice, size_t *ret
 	       !__builtin_add_overflow(a, b, &a) && !__builtin_add_overflow(a, c->width, ret);
 }
 
-static CUresult check_side(uint64_t addr, enum side side, size_t n, enum soft_mem_kind *kind)
+static CUresult check_side(uint64_t addr, enum copy_side side, size_t n, enum soft_mem_kind *kind)
 {
 	const struct mem_range *r;
 
@@ -92,13 +90,13 @@ CUresult copy_check(struct copy *c, int dst_side, int src_side)
 	size_t dst_bytes, src_bytes;
 
 	REQUIRE(extent(c, c->dst_pitch, c->dst_slice, &dst_bytes) && extent(c, c->src_pitch, c->src_slice, &src_bytes));
-	TRY_CU(check_side(c->dst, (enum side)dst_side, dst_bytes, &c->dst_kind));
+	TRY_CU(check_side(c->dst, (enum copy_side)dst_side, dst_bytes, &c->dst_kind));
 	REQUIRE(c->dst_kind == SOFT_MEM_PAGEABLE || mem_covers_writable(c->dst, dst_bytes));
-	return check_side(c->src, (enum side)src_side, src_bytes, &c->src_kind);
+	return check_side(c->src, (enum copy_side)src_side, src_bytes, &c->src_kind);
 }
 
-static CUresult copy_1d(uint64_t dst, enum side dst_side, uint64_t src, enum side src_side, size_t n, CUstream h, bool ptds,
-			bool async)
+CUresult copy_bytes(uint64_t dst, enum copy_side dst_side, uint64_t src, enum copy_side src_side, size_t n, CUstream h, bool ptds,
+		    bool async)
 {
 	struct copy c = {.dst = dst, .src = src, .dst_pitch = n, .src_pitch = n, .width = n, .height = 1, .depth = 1};
 	struct stream *s;
@@ -114,42 +112,42 @@ static CUresult copy_1d(uint64_t dst, enum side dst_side, uint64_t src, enum sid
 
 DRV_STREAM(3, cuMemcpy, _ptds, CUdeviceptr, dst, CUdeviceptr, src, size_t, ByteCount)
 {
-	return copy_1d(dst, SIDE_ANY, src, SIDE_ANY, ByteCount, NULL, ptds, false);
+	return copy_bytes(dst, SIDE_ANY, src, SIDE_ANY, ByteCount, NULL, ptds, false);
 }
 
 DRV_STREAM(4, cuMemcpyAsync, _ptsz, CUdeviceptr, dst, CUdeviceptr, src, size_t, ByteCount, CUstream, hStream)
 {
-	return copy_1d(dst, SIDE_ANY, src, SIDE_ANY, ByteCount, hStream, ptds, true);
+	return copy_bytes(dst, SIDE_ANY, src, SIDE_ANY, ByteCount, hStream, ptds, true);
 }
 
 DRV_STREAM(3, cuMemcpyHtoD_v2, _ptds, CUdeviceptr, dstDevice, const void *, srcHost, size_t, ByteCount)
 {
-	return copy_1d(dstDevice, SIDE_DEVICE, (uint64_t)srcHost, SIDE_HOST, ByteCount, NULL, ptds, false);
+	return copy_bytes(dstDevice, SIDE_DEVICE, (uint64_t)srcHost, SIDE_HOST, ByteCount, NULL, ptds, false);
 }
 
 DRV_STREAM(4, cuMemcpyHtoDAsync_v2, _ptsz, CUdeviceptr, dstDevice, const void *, srcHost, size_t, ByteCount, CUstream, hStream)
 {
-	return copy_1d(dstDevice, SIDE_DEVICE, (uint64_t)srcHost, SIDE_HOST, ByteCount, hStream, ptds, true);
+	return copy_bytes(dstDevice, SIDE_DEVICE, (uint64_t)srcHost, SIDE_HOST, ByteCount, hStream, ptds, true);
 }
 
 DRV_STREAM(3, cuMemcpyDtoH_v2, _ptds, void *, dstHost, CUdeviceptr, srcDevice, size_t, ByteCount)
 {
-	return copy_1d((uint64_t)dstHost, SIDE_HOST, srcDevice, SIDE_DEVICE, ByteCount, NULL, ptds, false);
+	return copy_bytes((uint64_t)dstHost, SIDE_HOST, srcDevice, SIDE_DEVICE, ByteCount, NULL, ptds, false);
 }
 
 DRV_STREAM(4, cuMemcpyDtoHAsync_v2, _ptsz, void *, dstHost, CUdeviceptr, srcDevice, size_t, ByteCount, CUstream, hStream)
 {
-	return copy_1d((uint64_t)dstHost, SIDE_HOST, srcDevice, SIDE_DEVICE, ByteCount, hStream, ptds, true);
+	return copy_bytes((uint64_t)dstHost, SIDE_HOST, srcDevice, SIDE_DEVICE, ByteCount, hStream, ptds, true);
 }
 
 DRV_STREAM(3, cuMemcpyDtoD_v2, _ptds, CUdeviceptr, dstDevice, CUdeviceptr, srcDevice, size_t, ByteCount)
 {
-	return copy_1d(dstDevice, SIDE_DEVICE, srcDevice, SIDE_DEVICE, ByteCount, NULL, ptds, false);
+	return copy_bytes(dstDevice, SIDE_DEVICE, srcDevice, SIDE_DEVICE, ByteCount, NULL, ptds, false);
 }
 
 DRV_STREAM(4, cuMemcpyDtoDAsync_v2, _ptsz, CUdeviceptr, dstDevice, CUdeviceptr, srcDevice, size_t, ByteCount, CUstream, hStream)
 {
-	return copy_1d(dstDevice, SIDE_DEVICE, srcDevice, SIDE_DEVICE, ByteCount, hStream, ptds, true);
+	return copy_bytes(dstDevice, SIDE_DEVICE, srcDevice, SIDE_DEVICE, ByteCount, hStream, ptds, true);
 }
 
 /* One device: a copy between two of its contexts is a copy. */
@@ -160,7 +158,7 @@ static CUresult peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcont
 
 	TRY_CU(ctx_resolve(dst_ctx, &a));
 	TRY_CU(ctx_resolve(src_ctx, &b));
-	return copy_1d(dst, SIDE_DEVICE, src, SIDE_DEVICE, n, h, ptds, async);
+	return copy_bytes(dst, SIDE_DEVICE, src, SIDE_DEVICE, n, h, ptds, async);
 }
 
 DRV_STREAM(5, cuMemcpyPeer, _ptds, CUdeviceptr, dstDevice, CUcontext, dstContext, CUdeviceptr, srcDevice, CUcontext,
@@ -183,7 +181,26 @@ struct face {
 	const void *host;
 	CUdeviceptr device;
 	size_t x, y, z, pitch, height;
+	CUarray array;
 };
+
+/* The box must lie in the array. */
+static CUresult array_face(const struct face *f, const struct copy *c, uint64_t *addr, size_t *pitch, size_t *slice)
+{
+	const struct tex_image *m;
+	struct array *a;
+	size_t deep;
+
+	TRY_CU(array_resolve(f->array, &a));
+	m = &a->image;
+	deep = m->dims == 3 ? m->depth : m->layers;
+	REQUIRE(f->x <= m->pitch && c->width <= m->pitch - f->x && f->y <= m->height && c->height <= m->height - f->y);
+	REQUIRE(f->z <= deep && c->depth <= deep - f->z);
+	*pitch = m->pitch;
+	*slice = m->slice;
+	*addr = m->base + f->z * m->slice + f->y * m->pitch + f->x;
+	return CUDA_SUCCESS;
+}
 
 /* Where a face begins, and how its rows follow one another. */
 static CUresult face_resolve(const struct face *f, const struct copy *c, uint64_t *addr, size_t *pitch, size_t *slice, int *side)
@@ -204,8 +221,8 @@ static CUresult face_resolve(const struct face *f, const struct copy *c, uint64_
 		*side = SIDE_ANY;
 		break;
 	case CU_MEMORYTYPE_ARRAY:
-		drv_say("copies to and from arrays are not supported");
-		return CUDA_ERROR_NOT_SUPPORTED;
+		*side = SIDE_DEVICE;
+		return array_face(f, c, addr, pitch, slice);
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
 	}
@@ -222,9 +239,9 @@ static CUresult face_resolve(const struct face *f, const struct copy *c, uint64_
 CUresult copy_3d(const CUDA_MEMCPY3D *p, struct copy *c)
 {
 	const struct face dst = {p->dstMemoryType, p->dstHost, p->dstDevice, p->dstXInBytes, p->dstY, p->dstZ, p->dstPitch,
-				 p->dstHeight};
+				 p->dstHeight, p->dstArray};
 	const struct face src = {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcXInBytes, p->srcY, p->srcZ, p->srcPitch,
-				 p->srcHeight};
+				 p->srcHeight, p->srcArray};
 	int dst_side, src_side;
 
 	*c = (struct copy){.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth};
@@ -255,7 +272,7 @@ static CUresult run_2d(const CUDA_MEMCPY2D *p, CUstream h, bool ptds, bool async
 	REQUIRE(p);
 	q = (CUDA_MEMCPY3D){
 		.srcXInBytes = p->srcXInBytes, .srcY = p->srcY, .srcMemoryType = p->srcMemoryType, .srcHost = p->srcHost,
-		.srcDevice = p->srcDevice, .srcPitch = p->srcPitch,
+		.srcDevice = p->srcDevice, .srcPitch = p->srcPitch, .srcArray = p->srcArray, .dstArray = p->dstArray,
 		.dstXInBytes = p->dstXInBytes, .dstY = p->dstY, .dstMemoryType = p->dstMemoryType, .dstHost = p->dstHost,
 		.dstDevice = p->dstDevice, .dstPitch = p->dstPitch,
 		.WidthInBytes = p->WidthInBytes, .Height = p->Height, .Depth = 1,
@@ -297,6 +314,7 @@ static CUresult run_3d_peer(const CUDA_MEMCPY3D_PEER *p, CUstream h, bool ptds, 
 	q = (CUDA_MEMCPY3D){
 		.srcXInBytes = p->srcXInBytes, .srcY = p->srcY, .srcZ = p->srcZ, .srcMemoryType = p->srcMemoryType,
 		.srcHost = p->srcHost, .srcDevice = p->srcDevice, .srcPitch = p->srcPitch, .srcHeight = p->srcHeight,
+		.srcArray = p->srcArray, .dstArray = p->dstArray,
 		.dstXInBytes = p->dstXInBytes, .dstY = p->dstY, .dstZ = p->dstZ, .dstMemoryType = p->dstMemoryType,
 		.dstHost = p->dstHost, .dstDevice = p->dstDevice, .dstPitch = p->dstPitch, .dstHeight = p->dstHeight,
 		.WidthInBytes = p->WidthInBytes, .Height = p->Height, .Depth = p->Depth,

@@ -3,7 +3,7 @@
  * Contexts: the device's primary one, created ones, and each thread's stack of current contexts. A context that a fault ended
  * keeps its handle and answers with the fault's error until it is destroyed or the primary context is reset.
  */
-#include "softgpu/driver.h"
+#include "softgpu/array.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -128,6 +128,8 @@ static void ctx_delete(struct ctx *c)
 	modules_delete_of(c);
 	libraries_forget(c);
 	pools_delete_of(c);
+	textures_delete_of(c);
+	arrays_delete_of(c);
 	obj_free(OBJ_CTX, c);
 	pthread_mutex_unlock(&drv_lock);
 	mem_free_owner(c->uid);

@@ -3,7 +3,7 @@
  * Handles: one arena per kind of object, reserved once and never unmapped, so that obj_alive() can be asked about any
  * pointer a program passes in, stale and wild ones included. Freed slots queue up and are reused oldest first.
  */
-#include "softgpu/driver.h"
+#include "softgpu/array.h"
 #include "softgpu/graph.h"
 
 #include <stdatomic.h>
@@ -26,6 +26,7 @@ static struct arena arenas[OBJ_KINDS] = {
 	[OBJ_MODULE] = SIZE_OF(module),	 [OBJ_FUNC] = SIZE_OF(func),	   [OBJ_LIBRARY] = SIZE_OF(library),
 	[OBJ_KERNEL] = SIZE_OF(kernel),	 [OBJ_POOL] = SIZE_OF(pool),	   [OBJ_GRAPH] = SIZE_OF(graph),
 	[OBJ_NODE] = SIZE_OF(node),	 [OBJ_GRAPH_EXEC] = SIZE_OF(graph_exec),
+	[OBJ_ARRAY] = SIZE_OF(array),
 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

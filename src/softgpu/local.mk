@@ -22,6 +22,7 @@ PTX_SOURCES = \
 	src/softgpu/ptx-atomic.c src/softgpu/ptx-async.c src/softgpu/ptx-async.h src/softgpu/ptx-mbarrier.c \
 	src/softgpu/ptx-tensor.c src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.c src/softgpu/ptx-mma.h src/softgpu/ptx-matrix.c \
 	src/softgpu/ptx-wmma.c \
+	src/softgpu/ptx-tex.c src/softgpu/tex.c src/softgpu/tex.h \
 	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-fault.c src/softgpu/ptx-pool.c
 # The microscope: a launch under observation, for tsdb-replayer.
 PTX_SOURCES += \
@@ -48,7 +49,7 @@ tests_unit_test_softgpu_fatbin_LDADD = libfatbin.a $(ZSTD_LIBS) $(CMOCKA_LIBS)
 endif
 
 if HAVE_CUDA
-HEADERS_TO_CHECK += src/softgpu/watch.h src/softgpu/soft.h src/softgpu/entry.h src/softgpu/driver.h src/softgpu/graph.h
+HEADERS_TO_CHECK += src/softgpu/watch.h src/softgpu/soft.h src/softgpu/entry.h src/softgpu/driver.h src/softgpu/graph.h src/softgpu/array.h src/softgpu/tex.h
 
 # --- PTX: parser, interpreter, worker pool ------------------------------------------------------------
 noinst_LIBRARIES += libsoftptx.a
@@ -60,7 +61,9 @@ libsoftptx_a_CFLAGS = $(SO_CFLAGS) $(PTX_CFLAGS)
 # second driver's cu* functions cannot come in between.
 softgpu_PROGRAMS += softgpu/libcuda.so.1
 softgpu_libcuda_so_1_SOURCES = \
+	src/softgpu/array.h \
 	src/softgpu/driver.h \
+	src/softgpu/drv-array.c \
 	src/softgpu/drv-capture.c \
 	src/softgpu/drv-copy.c \
 	src/softgpu/drv-ctx.c \
@@ -83,6 +86,7 @@ softgpu_libcuda_so_1_SOURCES = \
 	src/softgpu/drv-pool.c \
 	src/softgpu/drv-refused.c \
 	src/softgpu/drv-stream.c \
+	src/softgpu/drv-tex.c \
 	src/softgpu/drv-vmm.c \
 	src/softgpu/drv-watch.c \
 	src/softgpu/drv-workspace.c \
@@ -173,7 +177,7 @@ tests_unit_test_softgpu_ptx_flow_LDADD = $(PTX_TEST_LINK)
 endif
 if HAVE_CMOCKA
 SOFT_TESTS = tests/unit/test-softgpu-cupti tests/unit/test-softgpu-driver tests/unit/test-softgpu-launch \
-	tests/unit/test-softgpu-vmm
+	tests/unit/test-softgpu-vmm tests/unit/test-softgpu-tex
 TEST_SOFT_COMPILE = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
 TEST_SOFT_LINK = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu
 check_PROGRAMS += $(SOFT_TESTS)
@@ -190,6 +194,10 @@ tests_unit_test_softgpu_vmm_SOURCES = tests/unit/test-softgpu-vmm.c
 tests_unit_test_softgpu_vmm_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_vmm_LDFLAGS = $(TEST_SOFT_LINK)
 tests_unit_test_softgpu_vmm_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
+tests_unit_test_softgpu_tex_SOURCES = tests/unit/test-softgpu-tex.c
+tests_unit_test_softgpu_tex_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_tex_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_tex_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -lm
 tests_unit_test_softgpu_driver_SOURCES = tests/unit/test-softgpu-driver.c
 tests_unit_test_softgpu_driver_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_driver_LDFLAGS = $(TEST_SOFT_LINK)
@@ -201,6 +209,7 @@ HEADERS_TO_CHECK += src/softgpu/rt.h
 
 softgpu_PROGRAMS += softgpu/libcudart.so.13
 softgpu_libcudart_so_13_SOURCES = \
+	src/softgpu/rt-array.c \
 	src/softgpu/rt-copy.c \
 	src/softgpu/rt-device.c \
 	src/softgpu/rt-error.c \
@@ -216,6 +225,7 @@ softgpu_libcudart_so_13_SOURCES = \
 	src/softgpu/rt-refused.c \
 	src/softgpu/rt-refused.def \
 	src/softgpu/rt-stream.c \
+	src/softgpu/rt-tex.c \
 	src/softgpu/rt-trace.c \
 	src/softgpu/rt.h
 softgpu_libcudart_so_13_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS) -O2
@@ -240,7 +250,7 @@ RUNTIME_TESTS = tests/unit/softgpu-runtime tests/unit/softgpu-per-thread tests/u
 SUITE_DIR = tests/programs/ptx-suite
 SUITE = $(SUITE_DIR)/bitonic $(SUITE_DIR)/groups $(SUITE_DIR)/histogram $(SUITE_DIR)/intrinsics $(SUITE_DIR)/jacobi $(SUITE_DIR)/language \
 	$(SUITE_DIR)/maths $(SUITE_DIR)/matmul $(SUITE_DIR)/montecarlo $(SUITE_DIR)/nbody $(SUITE_DIR)/reduce \
-	$(SUITE_DIR)/scan $(SUITE_DIR)/softmax $(SUITE_DIR)/spmv $(SUITE_DIR)/transpose
+	$(SUITE_DIR)/scan $(SUITE_DIR)/softmax $(SUITE_DIR)/spmv $(SUITE_DIR)/texture $(SUITE_DIR)/transpose
 TESTS += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py
 EXTRA_DIST += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py tests/unit/softgpu-errors.expected \
 	$(RUNTIME_TESTS:=.cu) $(SUITE_DIR)/suite.h $(SUITE:=.cu)

@@ -220,10 +220,10 @@ static void visit_operands(const struct ptx_insn *i, visit *fn, void *arg)
 	for (const char *c = i->row->pattern; *c; c++) {
 		if (*c == '?')
 			continue;
-		if (strchr("vVkK", *c)) {
+		if (strchr("vVkKuU", *c)) {
 			for (unsigned k = 0; k < i->vec; k++)
 				if (i->u.vecs->off[k] != NO_REG)
-					fn(arg, i->u.vecs->off[k], i->u.vecs->width[k], *c == 'v' || *c == 'k');
+					fn(arg, i->u.vecs->off[k], i->u.vecs->width[k], *c == 'v' || *c == 'k' || *c == 'u');
 		} else if (*c == 'e' || *c == 'F') {
 			const struct ptx_vec *v = *c == 'e' ? &i->u.vecatom->d : &i->u.vecatom->s;
 			for (unsigned k = 0; k < i->vec; k++)
@@ -236,6 +236,9 @@ static void visit_operands(const struct ptx_insn *i, visit *fn, void *arg)
 			const struct ptx_frag *f = &i->u.mma->f[nfrag++];
 			for (unsigned k = 0; k < f->n; k++)
 				fn(arg, f->off[k], f->width, *c == 'g');
+		} else if (*c == 't') {
+			for (unsigned k = 0; k < i->u.tex->nregs; k++)
+				fn(arg, i->u.tex->regs[k], 0, false);
 		} else if (i->o[slot] != NO_REG) {
 			fn(arg, i->o[slot], 0, strchr("dDWrLpqyY", *c) != NULL);
 		}

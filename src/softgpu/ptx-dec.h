@@ -43,6 +43,7 @@ struct ptx_opnd {
 	int32_t off; /* O_REG */
 	uint64_t value;
 	int64_t disp; /* O_MEM, O_VAR */
+	bool at;      /* O_MEM: [texture, coordinates], which are elem */
 	struct ptx_sym *sym;
 	const char *name;
 	uint32_t len;
@@ -50,7 +51,12 @@ struct ptx_opnd {
 	uint8_t base; /* O_MEM: kind of its base; O_INT when there is only a number */
 	bool pair; /* followed by |q, the next operand */
 	unsigned nelem;
-	struct ptx_opnd *elem; /* O_VEC, O_LIST */
+	struct ptx_opnd *elem; /* O_VEC, O_LIST, coordinates */
+};
+
+/* What stands between a texture instruction's opcode and its types (ptx-tex.c). */
+struct ptx_tex_form {
+	uint8_t geom, level, bound, component, query, op;
 };
 
 #define PTX_MAX_OPNDS 12
@@ -82,6 +88,8 @@ struct ptx_dec {
 	unsigned ntypes;
 	struct ptx_opnd *ops;
 	unsigned nops;
+	bool is_tex; /* tex, tld4, txq, suld, sust, sured, suq */
+	struct ptx_tex_form tex;
 };
 
 /* Ends the load with "line N: ..." in the log. */
@@ -100,6 +108,13 @@ void ptx_fix(struct ptx_parse *p, uint32_t insn, uint32_t *slot, const char *nam
 
 /* Reads one operand (ptx-operand.c); depth: of the lists around it. */
 struct ptx_opnd ptx_operand(struct ptx_parse *p, unsigned depth);
+/* A number or register as a source of this type, a register of at least or exactly so many bits: the operand's place, or why not. */
+const char *ptx_match_source(struct ptx_dec *d, const struct ptx_opnd *o, unsigned type, int32_t *ret);
+const char *ptx_match_reg(const struct ptx_opnd *o, unsigned bits, bool loose, int32_t *ret);
+/* Texture instructions: whether s is one's opcode; one suffix; one operand (letters u U t h). */
+bool ptx_tex_opcode(const char *s, size_t n);
+bool ptx_tex_suffix(struct ptx_dec *d, const struct ptx_token *t);
+const char *ptx_tex_match(struct ptx_dec *d, const struct ptx_opnd *o, char letter, int32_t *ret);
 /* Fills d->i from d->ops by d->row's pattern; why it cannot, or NULL. */
 const char *ptx_match(struct ptx_dec *d);
 /* One instruction, the current token being its guard or opcode, to after its semicolon. */

@@ -430,6 +430,7 @@ void ptx_decode(struct ptx_parse *p)
 	if (op.kind != TK_IDENT)
 		ptx_fail(p, op.line, "'%.*s' is not an instruction", (int)(op.n < 60 ? op.n : 60), op.s);
 	d.i->line = op.line;
+	d.is_tex = ptx_tex_opcode(op.s, op.n);
 	last = op.s + op.n;
 	ptx_next(p);
 	for (; p->lx.t.kind == TK_DOT; ptx_next(p)) {
@@ -441,7 +442,7 @@ void ptx_decode(struct ptx_parse *p)
 	d.i->name = instruction_name(p, op.s, (size_t)(last - op.s));
 	r = longest_opcode(&op, suffix, nsuffix, &used, &n);
 	for (unsigned k = used; k < nsuffix; k++)
-		if (!take_suffix(&d, &suffix[k]))
+		if (!(d.is_tex && ptx_tex_suffix(&d, &suffix[k])) && !take_suffix(&d, &suffix[k]))
 			unknown = "a modifier that is not implemented";
 	if (r && r->pattern[0] == '*') /* known, and refused */
 		r = NULL;

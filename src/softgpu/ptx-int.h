@@ -171,6 +171,17 @@ struct ptx_vecatom {
 	ptx_rmw *rmw;
 };
 
+/* A texture instruction: the data registers (first, so that ptx_insn.u.vecs is them), the texture, coordinates and what follows. */
+struct ptx_tex {
+	struct ptx_vec data;
+	int32_t object;	  /* register of 64 bits */
+	int32_t coord[4]; /* as they are written */
+	uint8_t ncoord;
+	uint8_t geom, level, bound, component, query, op;
+	int32_t regs[5];  /* all that is read, for liveness */
+	uint8_t nregs;
+};
+
 struct ptx_table {
 	unsigned n;
 	uint32_t *pc;
@@ -196,6 +207,7 @@ struct ptx_insn {
 		struct ptx_vecatom *vecatom;
 		struct ptx_at *ats; /* PTX_MAX_ATS */
 		struct ptx_mma *mma;
+		struct ptx_tex *tex;
 		struct ptx_table *table;
 		const char *text;
 	} u;

@@ -15,6 +15,8 @@
  *   q     like d, and |p may follow                     Y     32-bit destination or the sink; |p may follow
  *   e F   vector destination (or _), source of an atomic
  *   M     one of several memory operands                 E     what st.async stores: a register, or a vector for .v2 and .v4
+ *   q     like d, and |p may follow
+ *   u U t h  texture instructions: destinations, sources, texture and coordinates, level or gradients (ptx-tex.c)
  */
 #include "softgpu/ptx-dec.h"
 
@@ -123,6 +125,14 @@ static void parse_list(struct ptx_parse *p, struct ptx_opnd *o, char close)
 	p->nelems += o->nelem;
 }
 
+/* [texture, {x, y}] */
+static void parse_coordinates(struct ptx_parse *p, struct ptx_opnd *o)
+{
+	o->at = true;
+	ptx_expect(p, '{');
+	parse_list(p, o, '}');
+}
+
 static void parse_memory(struct ptx_parse *p, struct ptx_opnd *o)
 {
 	struct ptx_opnd b = {0};
@@ -139,6 +149,8 @@ static void parse_memory(struct ptx_parse *p, struct ptx_opnd *o)
 	*o = (struct ptx_opnd){.kind = O_MEM, .base = (uint8_t)b.kind, .off = b.off, .type = b.type, .sym = b.sym,
 		.name = b.name, .len = b.len, .disp = o->disp};
 	o->disp = (int64_t)((uint64_t)o->disp + (uint64_t)parse_disp(p));
+	if (ptx_accept(p, ','))
+		parse_coordinates(p, o);
 	ptx_expect(p, ']');
 }
 
@@ -317,6 +329,8 @@ static const char *match_mem(struct ptx_dec *d, const struct ptx_opnd *o, int32_
 {
 	if (o->kind != O_MEM)
 		return "an operand that is not an address";
+	if (o->at)
+		return "coordinates";
 	d->i->imm = o->disp;
 	d->i->flags |= F_A64;
 	switch (o->base) {
@@ -567,9 +581,26 @@ static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o
 	case 'B':
 	case 'T':
 		return match_label(d, o, c);
+	case 'u':
+	case 'U':
+	case 't':
+	case 'h':
+		return ptx_tex_match(d, o, c, ret);
 	default:
 		return match_vec(d, o, c);
 	}
+}
+
+const char *ptx_match_source(struct ptx_dec *d, const struct ptx_opnd *o, unsigned type, int32_t *ret)
+{
+	if (o->kind == O_NAME)
+		ptx_fail(d->p, d->i->line, "'%.*s' is not declared", (int)(o->len < 60 ? o->len : 60), o->name);
+	return match_source(d, o, type, ret);
+}
+
+const char *ptx_match_reg(const struct ptx_opnd *o, unsigned bits, bool loose, int32_t *ret)
+{
+	return match_reg(o, bits, loose, ret);
 }
 
 const char *ptx_match(struct ptx_dec *d)

@@ -189,7 +189,9 @@ void ptx_parse_attrs(struct ptx_parse *p, struct ptx_attrs *a)
 			ptx_expect(p, '(');
 			while (!ptx_accept(p, ')') && p->lx.t.kind != TK_EOF)
 				ptx_next(p);
-		} else
+		} else if (ptx_is_dot(p, "texref") || ptx_is_dot(p, "samplerref") || ptx_is_dot(p, "surfref"))
+			ptx_fail(p, p->lx.t.line, "texture and surface references are not implemented: use texture and surface objects");
+		else
 			ptx_unexpected(p, "a type that is implemented");
 	}
 	a->type = parse_type(p);

@@ -184,31 +184,56 @@ RT_API_PT(cudaMemcpy2DAsync, v3020, ptsz, v7000,
 		dst, dpitch, src, spitch, width, height, kind, rt_stream(stream, def), true);
 }
 
+/* "CUDA Runtime API", cudaMemcpy3D: with an array the extent counts texels, and so does the position in it. */
+static cudaError_t texel_of(const struct cudaMemcpy3DParms *p, size_t *ret)
+{
+	CUDA_ARRAY3D_DESCRIPTOR d;
+
+	if (p->srcArray) {
+		RT_TRY(rt_array(p->srcArray, &d));
+		*ret = rt_texel(&d);
+	}
+	if (p->dstArray) {
+		RT_TRY(rt_array(p->dstArray, &d));
+		if (p->srcArray && *ret != rt_texel(&d))
+			return cudaErrorInvalidValue;
+		*ret = rt_texel(&d);
+	}
+	return cudaSuccess;
+}
+
 cudaError_t rt_copy_3d(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *ret)
 {
+	size_t texel = 1;
+
 	if (!p)
 		return cudaErrorInvalidValue;
-	if (p->srcArray || p->dstArray)
-		return rt_refuse("cudaMemcpy3D", "copies to and from CUDA arrays are");
+	if ((p->srcArray && p->srcPtr.ptr) || (p->dstArray && p->dstPtr.ptr))
+		return cudaErrorInvalidValue;
 	RT_TRY(check_kind(p->kind));
+	RT_TRY(texel_of(p, &texel));
+	if (p->extent.width > SIZE_MAX / texel || p->srcPos.x > SIZE_MAX / texel || p->dstPos.x > SIZE_MAX / texel)
+		return cudaErrorInvalidValue;
 	*ret = (CUDA_MEMCPY3D){
-		.srcXInBytes = p->srcPos.x,
+		.srcXInBytes = p->srcPos.x * (p->srcArray ? texel : 1),
 		.srcY = p->srcPos.y,
 		.srcZ = p->srcPos.z,
-		.srcMemoryType = side_types[p->kind][0],
+		.srcMemoryType = p->srcArray ? CU_MEMORYTYPE_ARRAY : side_types[p->kind][0],
+		.srcArray = (CUarray)p->srcArray,
 		.srcHost = p->srcPtr.ptr,
 		.srcDevice = (CUdeviceptr)p->srcPtr.ptr,
 		.srcPitch = p->srcPtr.pitch,
 		.srcHeight = p->srcPtr.ysize,
-		.dstXInBytes = p->dstPos.x,
+		.dstXInBytes = p->dstPos.x * (p->dstArray ? texel : 1),
 		.dstY = p->dstPos.y,
 		.dstZ = p->dstPos.z,
-		.dstMemoryType = side_types[p->kind][1],
+		.dstMemoryType = p->dstArray ? CU_MEMORYTYPE_ARRAY : side_types[p->kind][1],
+		.dstArray = (CUarray)p->dstArray,
 		.dstHost = p->dstPtr.ptr,
 		.dstDevice = (CUdeviceptr)p->dstPtr.ptr,
 		.dstPitch = p->dstPtr.pitch,
 		.dstHeight = p->dstPtr.ysize,
-		.WidthInBytes = p->extent.width,
+		.WidthInBytes = p->extent.width * texel,
 		.Height = p->extent.height,
 		.Depth = p->extent.depth,
 	};

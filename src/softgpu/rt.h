@@ -149,6 +149,15 @@ bool rt_kernel_add(CUkernel handle);
  * a kernel of this runtime. */
 const void *rt_kernel_host(CUkernel k, CUfunction f);
 
+/* rt-array.c */
+
+/* The driver's format of a channel description, and the other way. */
+cudaError_t rt_format(const struct cudaChannelFormatDesc *d, CUarray_format *format, unsigned *channels);
+struct cudaChannelFormatDesc rt_channels(CUarray_format format, unsigned channels);
+cudaError_t rt_array(cudaArray_const_t array, CUDA_ARRAY3D_DESCRIPTOR *d);
+/* Bytes of one texel. */
+size_t rt_texel(const CUDA_ARRAY3D_DESCRIPTOR *d);
+
 /* rt-copy.c */
 
 /* The driver's form of *p. */
