@@ -1081,10 +1081,10 @@ static void test_proc_address(void **state)
 
 static void test_refused(void **state)
 {
-	CUarray a;
-	CUDA_ARRAY_DESCRIPTOR desc = {.Width = 1, .Height = 1, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
+	CUmulticastObjectProp prop = {.numDevices = 1, .size = 1 << 21};
+	CUmemGenericAllocationHandle h;
 
-	IS(cuArrayCreate(&a, &desc), NOT_SUPPORTED);
+	IS(cuMulticastCreate(&h, &prop), NOT_SUPPORTED);
 }
 
 static int child_status(pid_t pid)
