@@ -72,7 +72,8 @@ if !SANITIZERS
 check_PROGRAMS += tests/unit/test-replay-soft
 TESTS += tests/unit/test-replay-soft
 tests_unit_test_replay_soft_SOURCES = tests/unit/test-replay-soft.c tests/unit/state-test.h tests/unit/cmds.h \
-	tests/unit/random-cmds.h tests/unit/random-trace.h
+	tests/unit/random-cmds.h tests/unit/random-trace.h bench/replay-trace.c bench/replay-trace.h
+tests_unit_test_replay_soft_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/bench
 tests_unit_test_replay_soft_LDADD = libreplay.a libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
 endif
 endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Examples recorded and executed again on the software GPU, through tsdb-replayer: verified, and every way to a position gives the same
- * state and the same memory. On a machine with a GPU the same list can be run there: TSDB_TEST_GPU=real.
+ * state and the same memory. On a machine with a GPU the same list can be run there: TSDB_TEST_GPU=real (scripts/gpu-check does).
  */
 #include <fcntl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "random-trace.h"
+#include "replay-trace.h"
 #include "replay/device.h"
 #include "replay/plan.h"
 #include "sbt/memory.h"
@@ -20,6 +22,14 @@ static bool real_gpu(void)
 	return gpu && !strcmp(gpu, "real");
 }
 
+/* In a build tree, or in a bundle. */
+static void find(char *ret, size_t n, const char *a, const char *b)
+{
+	snprintf(ret, n, "%s/%s", dir, a);
+	if (access(ret, F_OK))
+		snprintf(ret, n, "%s/%s", dir, b);
+}
+
 static void record(const char *example)
 {
 	char program[4300], tsdb[4300];
@@ -27,8 +37,8 @@ static void record(const char *example)
 	int status, fd;
 	pid_t pid;
 
-	snprintf(tsdb, sizeof tsdb, "%s/tsdb", dir);
-	snprintf(program, sizeof program, "%s/examples/%s", dir, example);
+	find(tsdb, sizeof tsdb, "bin/tsdb", "tsdb");
+	snprintf(program, sizeof program, "%s/%s%s", dir, strchr(example, '/') ? "" : "examples/", example);
 	if (access(program, X_OK))
 		skip(); /* built without nvcc */
 	snprintf(trace_path, sizeof trace_path, "%s/tsdb-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -53,16 +63,15 @@ struct run {
 	uint64_t first, last;
 };
 
-static struct run open_run(const char *example)
+static struct run open_trace(unsigned flags)
 {
 	char replayer[4300], soft[4300];
-	struct device_options o = {.replayer = replayer, .trace = trace_path, .softgpu = real_gpu() ? NULL : soft};
+	struct device_options o = {.replayer = replayer, .trace = trace_path, .softgpu = real_gpu() ? NULL : soft, .flags = flags};
 	struct replay_executor ex;
 	struct run x;
 
-	record(example);
-	snprintf(replayer, sizeof replayer, "%s/tsdb-replayer", dir);
-	snprintf(soft, sizeof soft, "%s/softgpu", dir);
+	find(replayer, sizeof replayer, "tsdb-replayer", "lib/tsdb/tsdb-replayer");
+	find(soft, sizeof soft, "softgpu", "lib/tsdb/softgpu");
 	ok(sbt_reader_open(&x.r, trace_path));
 	assert_true(sbt_reader_window(x.r, 0, &x.first, &x.last));
 	o.first = x.first;
@@ -71,6 +80,12 @@ static struct run open_run(const char *example)
 	ex = device_executor(x.d);
 	ok(replay_open(&x.p, x.r, &ex));
 	return x;
+}
+
+static struct run open_run(const char *example)
+{
+	record(example);
+	return open_trace(0);
 }
 
 static void close_run(struct run *x)
@@ -133,6 +148,11 @@ VERIFIED(pipeline)
 VERIFIED(reduce)
 VERIFIED(transformer)
 
+static void verified_reuse(void **arg)
+{
+	verified("tests/programs/reuse");
+}
+
 static void move(const struct run *x, struct random_cmds *dice, const uint64_t *seqs, unsigned n)
 {
 	struct replay_breakpoint bp = {.id = 1, .kind = SBT_LAUNCH};
@@ -164,34 +184,137 @@ static void move(const struct run *x, struct random_cmds *dice, const uint64_t *
 	err_free(e);
 }
 
-static void any_walk(void **arg)
-{
-	static uint64_t seqs[2000], state[2001], mem[2001];
-	struct run x = open_run("pipeline");
-	struct random_cmds dice = {.x = 99};
-	struct replay_stop stop;
-	unsigned n = 0;
+#define COMMANDS 2000
 
-	state[0] = state_hash(replay_state(x.p));
-	mem[0] = mem_hash(&x);
+/* What a position is, by stepping there: index 0 is the beginning. */
+struct way {
+	uint64_t seqs[COMMANDS], state[COMMANDS + 1], mem[COMMANDS + 1];
+	unsigned n;
+};
+
+static void note(struct way *w, const struct run *x)
+{
+	w->state[w->n] = state_hash(replay_state(x->p));
+	w->mem[w->n] = mem_hash(x);
+}
+
+static void step_all(struct way *w, const struct run *x)
+{
+	struct replay_stop stop;
+
+	w->n = 0;
+	note(w, x);
 	for (;;) {
-		ok(replay_step(x.p, 1, &stop));
+		ok(replay_step(x->p, 1, &stop));
 		if (stop.why == REPLAY_END)
-			break;
-		assert_true(n < 2000);
-		seqs[n++] = stop.seq;
-		state[n] = state_hash(replay_state(x.p));
-		mem[n] = mem_hash(&x);
+			return;
+		assert_true(w->n < COMMANDS);
+		w->seqs[w->n++] = stop.seq;
+		note(w, x);
 	}
-	for (unsigned k = 0; k < 150; k++) {
+}
+
+static void walk(const char *program, unsigned moves, uint64_t seed)
+{
+	static struct way way;
+	struct run x = open_run(program);
+	struct random_cmds dice = {.x = seed};
+
+	step_all(&way, &x);
+	for (unsigned k = 0; k < moves; k++) {
 		unsigned i = 0;
 
-		move(&x, &dice, seqs, n);
-		while (replay_seq(x.p) && seqs[i++] != replay_seq(x.p))
+		move(&x, &dice, way.seqs, way.n);
+		while (replay_seq(x.p) && way.seqs[i++] != replay_seq(x.p))
 			;
-		if (state_hash(replay_state(x.p)) != state[i] || mem_hash(&x) != mem[i])
-			fail_msg("move %u: not the same at #%d", k, (int)replay_seq(x.p));
+		if (state_hash(replay_state(x.p)) != way.state[i])
+			fail_msg("%s, move %u: not the same state at #%d", program, k, (int)replay_seq(x.p));
+		if (mem_hash(&x) != way.mem[i])
+			fail_msg("%s, move %u: not the same memory at #%d", program, k, (int)replay_seq(x.p));
 	}
+	close_run(&x);
+}
+
+#define WALK(name, program, moves)                                                                  \
+	static void walk_##name(void **arg)                                                         \
+	{                                                                                           \
+		walk(program, moves, 99);                                                           \
+	}
+WALK(vecadd, "vecadd", 60)
+WALK(matmul, "matmul", 60)
+WALK(reduce, "reduce", 60)
+WALK(pipeline, "pipeline", 150)
+WALK(transformer, "transformer", 25)
+WALK(graphs, "tests/programs/graphs", 100)
+WALK(all_kinds, "tests/programs/all_kinds", 100)
+WALK(reuse, "tests/programs/reuse", 150)
+
+/* That reuse does what the walk over it is for: an address allocated again within the window, graphs, three streams, host writes. */
+static void reuse_reuses(void **arg)
+{
+	struct run x = open_run("tests/programs/reuse");
+	uint64_t addrs[64], streams = 0;
+	unsigned n = 0, again = 0, graphs = 0;
+	struct sbt_cursor *cursor;
+	const struct sbt_cmd *c;
+
+	ok(sbt_cursor_open(&cursor, x.r));
+	for (;;) {
+		ok(sbt_cursor_next(cursor, &c));
+		if (!c)
+			break;
+		graphs += c->kind == SBT_GRAPH_LAUNCH;
+		if (c->kind == SBT_LAUNCH && !(c->flags & SBT_F_GRAPH))
+			streams |= UINT64_C(1) << c->u.launch.stream % 64;
+		if (c->kind != SBT_ALLOC)
+			continue;
+		for (unsigned i = 0; i < n; i++)
+			again += addrs[i] == c->u.alloc.addr;
+		assert_true(n < 64);
+		addrs[n++] = c->u.alloc.addr;
+	}
+	sbt_cursor_close(cursor);
+	assert_int_equal(__builtin_popcountll(streams), 3);
+	assert_int_equal(graphs, 4);
+	assert_true(again >= 4);
+	close_run(&x);
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* A window of few long kernels: the host does not run ahead of the device, so there are checkpoints between them, and a step
+ * back does not execute all of them again. */
+static void long_kernels_leave_checkpoints(void **arg)
+{
+	struct replay_trace t = {.contents = CONTENTS_WEIGHTS, .bytes = 1 << 20, .launches = 8, .iterations = 800000, .blocks = 1};
+	const char *tmp = getenv("TMPDIR");
+	struct replayer_figures f;
+	struct replay_stop stop;
+	double begin, all;
+
+	t.iterations *= real_gpu() ? 25 : 1; /* more than 40 ms each */
+	snprintf(trace_path, sizeof trace_path, "%s/tsdb-test-long-%d", tmp && *tmp ? tmp : "/tmp", (int)getpid());
+	ok(replay_trace_write(&t, trace_path));
+	struct run x = open_trace(REPLAYER_ANY_DEVICE);
+	begin = seconds();
+	ok(replay_until(x.p, x.last, &stop));
+	all = seconds() - begin;
+	assert_verified(&x);
+	ok(device_figures(x.d, &f));
+	if (all > 0.05 * t.launches && f.checkpoints < 1 + t.launches / 2)
+		fail_msg("%u checkpoints after %u kernels of %.0f ms", f.checkpoints, t.launches, all / t.launches * 1e3);
+	begin = seconds();
+	ok(replay_reverse_step(x.p, 1, &stop));
+	if (seconds() - begin > all * 0.75)
+		fail_msg("a step back took %.3f s, all of the window %.3f", seconds() - begin, all);
+	ok(replay_goto(x.p, x.last, &stop));
+	assert_verified(&x);
 	close_run(&x);
 }
 
@@ -335,7 +458,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verified_vecadd), cmocka_unit_test(verified_matmul), cmocka_unit_test(verified_pipeline),
-		cmocka_unit_test(verified_reduce), cmocka_unit_test(verified_transformer), cmocka_unit_test(any_walk),
+		cmocka_unit_test(verified_reduce), cmocka_unit_test(verified_transformer), cmocka_unit_test(verified_reuse),
+		cmocka_unit_test(walk_vecadd), cmocka_unit_test(walk_matmul), cmocka_unit_test(walk_reduce),
+		cmocka_unit_test(walk_pipeline), cmocka_unit_test(walk_transformer), cmocka_unit_test(walk_graphs),
+		cmocka_unit_test(walk_all_kinds), cmocka_unit_test(walk_reuse), cmocka_unit_test(reuse_reuses),
+		cmocka_unit_test(long_kernels_leave_checkpoints),
 		cmocka_unit_test(watched), cmocka_unit_test(faults), cmocka_unit_test(partial),
 	};
 	const char *build = getenv("TSDB_BUILD");
