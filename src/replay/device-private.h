@@ -53,4 +53,10 @@ struct err *device_post(struct device *d, uint32_t type, const void *body, size_
 /* Sends all and waits for one reply: its body is in d->in, of at least size bytes. An ERROR becomes an err, d->culprit is set. */
 struct err *device_reply(struct device *d, size_t size) TS_CHECK;
 
+/* ---- for device-watch.c ---- */
+/* A request about the position; the reply is in d->in. */
+struct err *device_ask(struct device *d, uint32_t type, const void *body, size_t n, size_t reply) TS_CHECK;
+/* One that executes towards seq `to`; the reply begins with the position it got to. */
+struct err *device_ask_run(struct device *d, uint32_t type, const void *body, size_t n, size_t reply, uint64_t to) TS_CHECK;
+
 #endif

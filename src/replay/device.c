@@ -510,7 +510,42 @@ struct err *device_forget(struct device *d)
 
 bool device_what_if(const struct device *d)
 {
-	return d->nedits != 0;
+	for (size_t i = 0; i < d->nedits; i++)
+		if (d->edits[i].type != REPLAYER_SOFT)
+			return true;
+	return false;
+}
+
+struct err *device_soft(struct device *d, const struct replayer_soft *s)
+{
+	TRY(edit(d, REPLAYER_SOFT, s, sizeof *s, NULL, 0));
+	struct device_edit keep = d->edits[--d->nedits];
+	forget_type(d, REPLAYER_SOFT);
+	d->edits[d->nedits++] = keep;
+	d->done = d->pos;
+	return NULL;
+}
+
+struct err *device_ask(struct device *d, uint32_t type, const void *body, size_t n, size_t reply)
+{
+	EXECUTING(d, heal(d));
+	ASKING(d, call(d, type, body, n, NULL, 0, reply));
+	d->done = d->pos;
+	return NULL;
+}
+
+struct err *device_ask_run(struct device *d, uint32_t type, const void *body, size_t n, size_t reply, uint64_t to)
+{
+	uint64_t seq;
+
+	EXECUTING(d, heal(d));
+	d->astray = true;
+	d->pos = to; /* whom a crash is blamed on */
+	EXECUTING(d, call(d, type, body, n, NULL, 0, reply));
+	memcpy(&seq, d->in.data, sizeof seq);
+	d->want = d->pos = d->done = seq;
+	d->astray = false;
+	return NULL;
 }
 
 /* ---- judging -------------------------------------------------------------------------------------------------------------------- */

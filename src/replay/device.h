@@ -87,6 +87,27 @@ struct err *device_forget(struct device *d) TS_CHECK;
 /* Whether anything of the above makes this another run than the recorded one. */
 bool device_what_if(const struct device *d);
 
+/* ---- the software GPU (device-watch.c); ERR_UNSUPPORTED on another device ------------------------------------------------- */
+
+/* How kernels run from now on: part of what a fresh process is told. Commands before the position keep the memory they left. */
+struct err *device_soft(struct device *d, const struct replayer_soft *s) TS_CHECK;
+/* What the commands first to last access, one call of each() for every one that did work, in their order: executes them. Spans are of the
+ * recording's addresses; at most max of each kind (0: 65,536), see soft_access_set. The position is last then. */
+struct access_set {
+	uint64_t seq;
+	struct soft_access_set set; /* valid during the call */
+};
+struct err *device_access_sets(struct device *d, uint64_t first, uint64_t last, uint32_t max,
+	struct err *(*each)(void *arg, const struct access_set *a), void *arg) TS_CHECK;
+/* The races found in launches since last asked, and launches that could not be checked whole; races is heap. */
+struct device_races {
+	struct soft_race *race;
+	size_t n;
+	uint64_t doubts;
+	char doubt[200]; /* why one of them */
+};
+struct err *device_races(struct device *d, struct device_races *ret) TS_CHECK;
+
 /* ---- judging ------------------------------------------------------------------------------------------------------------ */
 
 struct device_verified {

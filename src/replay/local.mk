@@ -6,8 +6,9 @@ noinst_LIBRARIES += libreplay.a
 libreplay_a_SOURCES = src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h \
 	src/replay/replay.c src/replay/points.c src/replay/run.c src/replay/moves.c src/replay/watch.c \
 	src/replay/device.h src/replay/device-private.h src/replay/device.c src/replay/device-process.c \
-	src/replay/plan.h src/replay/plan-private.h src/replay/plan.c src/replay/plan-scan.c
-HEADERS_TO_CHECK += src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h src/replay/device.h \
+	src/replay/plan.h src/replay/plan-private.h src/replay/plan.c src/replay/plan-scan.c \
+	src/replay/soft-watch.h src/replay/device-watch.c
+HEADERS_TO_CHECK += src/replay/soft-watch.h src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h src/replay/device.h \
 	src/replay/device-private.h src/replay/plan.h src/replay/plan-private.h
 
 # The process that executes a trace on a device. libcuda.so.1 is opened when it runs, never linked. At a fixed, unusual address: where
@@ -33,6 +34,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-restore.c \
 	src/replay/replayer-staging.c \
 	src/replay/replayer-touched.c \
+	src/replay/replayer-watch.c \
 	src/replay/replayer-watchdog.c \
 	src/replay/replayer-window.c
 REPLAYER_PLACE = -no-pie -Wl,-Ttext-segment=0x68000000
@@ -110,7 +112,7 @@ if HAVE_CUDA
 noinst_LIBRARIES += libhashkernel.a
 libhashkernel_a_SOURCES = src/replay/hash-kernel.c src/replay/hash-kernel.h
 libhashkernel_a_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS) -O2 -Wa,-I$(srcdir)
-HEADERS_TO_CHECK += src/replay/hash-kernel.h src/replay/soft-watch.h
+HEADERS_TO_CHECK += src/replay/hash-kernel.h
 hash_kernel_code = src/replay/kernels.ptx
 src/replay/libhashkernel_a-hash-kernel.$(OBJEXT): $(hash_kernel_code)
 # Machine code too, where there is a compiler for it, so that the driver need not compile while a program waits. Code for 8.0 runs on

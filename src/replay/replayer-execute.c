@@ -362,7 +362,9 @@ struct err *execute(struct rp *rp, const struct sbt_cmd *c)
 	if (works && !skipped)
 		TRY(check_known(rp, c));
 	if (works && execute_knows(c) && table[c->kind] && (!skipped || (rp->skip_recorded && is_upload(rp, c)))) {
+		TRY(watch_before(rp, c));
 		TRY(table[c->kind](rp, c));
+		TRY(watch_after(rp, c));
 		rp->figures.executed++;
 	}
 	if (!skipped || rp->skip_recorded)
@@ -420,7 +422,7 @@ static struct err *next_command(struct rp *rp, uint64_t seq, const struct sbt_cm
 	return NULL;
 }
 
-static struct err *step(struct rp *rp, uint64_t seq, bool *ret_work)
+struct err *execute_step(struct rp *rp, uint64_t seq, bool *ret_work)
 {
 	const struct sbt_cmd *c;
 
@@ -443,7 +445,7 @@ struct err *execute_to(struct rp *rp, uint64_t seq)
 	bool work;
 
 	while (rp->position < seq)
-		TRY(step(rp, seq, &work));
+		TRY(execute_step(rp, seq, &work));
 	return NULL;
 }
 
@@ -455,7 +457,7 @@ static struct err *run_watched(struct rp *rp, const struct replayer_run *run, st
 	TRY(execute_finish(rp));
 	TRY(contents_hash(rp, run->watch_addr, run->watch_size, &before));
 	while (rp->position < run->to) {
-		TRY(step(rp, run->to, &work));
+		TRY(execute_step(rp, run->to, &work));
 		size_t n;
 		(void)contents_of(rp, rp->position, &n);
 		if (!work && !n)

@@ -232,6 +232,13 @@ struct rp {
 	struct contents contents;
 	struct checkpoints checkpoints;
 	struct probe *probes; /* by number of the code; NULL: none yet */
+	struct soft_watching {
+		const struct soft_watch *soft; /* NULL: not the software GPU */
+		struct replayer_soft how;
+		struct buf *out; /* access sets go there; NULL: none are asked for */
+		uint32_t max;
+		uint64_t n;
+	} watch;
 	bool stale; /* memory at the position is not what executing up to there gives: the next seek restores */
 	struct edit *edits;
 	size_t nedits, cap_edits;
@@ -357,6 +364,8 @@ struct err *execute_writes(struct rp *rp, uint64_t first, uint64_t last) TS_CHEC
 void execute_finished(struct rp *rp, uint64_t seq);
 /* Waits for everything submitted. */
 struct err *execute_finish(struct rp *rp) TS_CHECK;
+/* The next command after the position; none up to seq: the position is seq then. */
+struct err *execute_step(struct rp *rp, uint64_t seq, bool *ret_work) TS_CHECK;
 /* From the position on, up to seq; checkpoints on the way. */
 struct err *execute_to(struct rp *rp, uint64_t seq) TS_CHECK;
 struct err *execute_run(struct rp *rp, const struct replayer_run *run, struct replayer_ran *ret) TS_CHECK;
@@ -394,6 +403,17 @@ struct err *checkpoint_tick(struct rp *rp) TS_CHECK;
 struct err *checkpoint_seek(struct rp *rp, uint64_t seq) TS_CHECK;
 /* Forgets those at and behind seq: the user changed something there. */
 void checkpoint_forget(struct rp *rp, uint64_t from);
+
+/* ---- replayer-watch.c: what only the software GPU can do ------------------------------------------------------------------- */
+
+/* After the driver was opened. */
+void watch_open(struct rp *rp);
+struct err *watch_soft(struct rp *rp, const struct replayer_soft *s) TS_CHECK;
+struct err *watch_accesses(struct rp *rp, const struct replayer_accesses *a, struct buf *out) TS_CHECK;
+struct err *watch_races(struct rp *rp, struct buf *out) TS_CHECK;
+/* Around the execution of a command. */
+struct err *watch_before(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+struct err *watch_after(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 
 /* ---- replayer-watchdog.c ---------------------------------------------------------------------------------------------------- */
 

@@ -393,6 +393,23 @@ static struct err *on_quit(struct rp *rp, const struct request *q, struct buf *o
 	return NULL;
 }
 
+static struct err *on_soft(struct rp *rp, const struct request *q, struct buf *out)
+{
+	TRY(watch_soft(rp, (const void *)q->body));
+	reply_position(rp, out);
+	return NULL;
+}
+
+static struct err *on_accesses(struct rp *rp, const struct request *q, struct buf *out)
+{
+	return watch_accesses(rp, (const void *)q->body, out);
+}
+
+static struct err *on_races(struct rp *rp, const struct request *q, struct buf *out)
+{
+	return watch_races(rp, out);
+}
+
 static const struct handler {
 	struct err *(*fn)(struct rp *rp, const struct request *q, struct buf *out);
 	size_t size; /* of the request's structure */
@@ -413,6 +430,9 @@ static const struct handler {
 	HANDLER(CHECKPOINT, on_checkpoint, replayer_seek),
 	HANDLER(FIGURES, on_figures, replayer_none),
 	HANDLER(QUIT, on_quit, replayer_none),
+	HANDLER(SOFT, on_soft, replayer_soft),
+	HANDLER(ACCESSES, on_accesses, replayer_accesses),
+	HANDLER(RACES, on_races, replayer_none),
 #undef HANDLER
 };
 

@@ -237,6 +237,7 @@ static struct err *open_device(struct rp *rp, uint64_t ordinal)
 	/* Code that is loaded at its first launch would make that launch late, and take memory that a checkpoint has by then. */
 	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 	TRY(replayer_driver_open(&rp->d));
+	watch_open(rp);
 	CU(rp, cuInit, 0);
 	CU(rp, cuDeviceGetCount, &n);
 	if (!n)

@@ -15,6 +15,7 @@
 #define REPLAY_REPLAYER_H
 
 #include <stdint.h>
+#include "replay/soft-watch.h"
 #include "sbt/pagehash.h"
 
 #define REPLAYER_VERSION 1u
@@ -41,7 +42,10 @@ struct replayer_head {
 	REQ(11, VERIFY, replayer_seek, replayer_verified, "compare with what was recorded at seq, the end of a window; replayer_piece[] follow") \
 	REQ(12, CHECKPOINT, replayer_seek, replayer_done, "keep a copy of the present memory, as memory allows")              \
 	REQ(13, FIGURES, replayer_none, replayer_figures, "what it cost so far")                                              \
-	REQ(14, QUIT, replayer_none, replayer_done, "end")
+	REQ(14, QUIT, replayer_none, replayer_done, "end")                                                                    \
+	REQ(20, SOFT, replayer_soft, replayer_done, "how the software GPU runs kernels from now on")                          \
+	REQ(21, ACCESSES, replayer_accesses, replayer_accessed, "execute towards seq; access sets, replayer_access_set[] follow") \
+	REQ(22, RACES, replayer_none, replayer_races, "the races found since last asked: soft_race[] follow")
 
 enum replayer_type {
 #define REQ(n, NAME, req, rep, help) REPLAYER_##NAME = n,
@@ -123,6 +127,31 @@ struct replayer_figures {
 	uint32_t checkpoints, pad;
 	/* taken, and gone back to; ns: the copy */
 	uint64_t saved, saved_bytes, save_ns, back, back_bytes, back_ns;
+};
+/* Refused by a machine's GPU, unless all is 0. */
+struct replayer_soft {
+	uint32_t schedule; /* enum soft_schedule */
+	uint32_t racecheck;
+	uint64_t seed;
+};
+struct replayer_accesses {
+	uint64_t to;
+	uint32_t max; /* spans of a set, of each kind */
+	uint32_t pad;
+};
+struct replayer_accessed {
+	uint64_t seq; /* the position: before `to` when the reply is full or a second is over */
+	uint64_t n;   /* sets that follow */
+};
+/* Of a command that did work; the spans follow: read, written, atomic. Addresses of the recording, and only memory of the window. */
+struct replayer_access_set {
+	uint64_t seq;
+	uint32_t n[SOFT_ACCESSES], inexact;
+};
+struct replayer_races {
+	uint64_t n, more;  /* soft_race[] that follow; found and not taken yet */
+	uint64_t doubts;   /* launches that could not be checked whole */
+	char doubt[200];   /* why one of them */
 };
 enum replayer_error_code {
 	REPLAYER_E_OTHER, REPLAYER_E_FAULT, /* the device broke at seq: only a new process helps */

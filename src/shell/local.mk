@@ -18,6 +18,7 @@ libshell_a_SOURCES = \
 	src/shell/cmd-stack.c \
 	src/shell/cmd-state.c \
 	src/shell/cmd-support.c \
+	src/shell/cmd-accesses.c \
 	src/shell/cmd-watch.c \
 	src/shell/command.h src/shell/commands.c src/shell/shell-commands.def \
 	src/shell/complete.c \

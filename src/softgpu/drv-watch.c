@@ -17,6 +17,7 @@ static struct {
 	struct ptx_accesses *set;
 	struct ptx_span *spans[PTX_ACCESS_KINDS]; /* that the last collected() gave */
 	struct ptx_schedule schedule;
+	uint64_t label;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 static _Atomic bool collecting;
@@ -108,6 +109,33 @@ static void set_schedule(uint32_t kind, uint64_t seed)
 	pthread_mutex_unlock(&watch.lock);
 }
 
+/* --- races --------------------------------------------------------------------------------------------------- */
+
+static void racecheck(uint32_t on)
+{
+}
+
+static void label(uint64_t l)
+{
+	pthread_mutex_lock(&watch.lock);
+	watch.label = l;
+	pthread_mutex_unlock(&watch.lock);
+}
+
+static size_t races(struct soft_race *dst, size_t n, size_t *more)
+{
+	if (more)
+		*more = 0;
+	return 0;
+}
+
+static uint64_t doubts(char *dst, size_t n)
+{
+	if (n)
+		*dst = '\0';
+	return 0;
+}
+
 /* --- launches ------------------------------------------------------------------------------------------------ */
 
 /* TSDB_SOFT_SCHEDULE: "fixed", "random:SEED". */
@@ -150,6 +178,10 @@ const struct soft_watch *tsdb_soft_watch(void)
 		.collect = collect,
 		.collected = collected,
 		.schedule = set_schedule,
+		.racecheck = racecheck,
+		.label = label,
+		.races = races,
+		.doubts = doubts,
 	};
 
 	return &table;

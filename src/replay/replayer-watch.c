@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What only the software GPU can do: access sets, schedules, races inside kernels (soft-watch.h). While sets or races are asked for, each command
+ * is waited for, so that what is found belongs to it.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include "replay/replayer-int.h"
+
+/* Of a reply, before it is sent; one more set fits behind it. */
+#define FULL (4u << 20)
+#define SPANS_MAX 131072u
+#define LONG_NS 1000000000u
+#define RACES_MAX 2048u
+_Static_assert(FULL + SOFT_ACCESSES * SPANS_MAX * sizeof(struct soft_span) + 65536 < REPLAYER_MESSAGE_MAX, "a reply fits in a message");
+_Static_assert(RACES_MAX * sizeof(struct soft_race) + 65536 < REPLAYER_MESSAGE_MAX, "races fit in a message");
+
+void watch_open(struct rp *rp)
+{
+	const struct soft_watch *(*get)(void) = (const struct soft_watch *(*)(void))(uintptr_t)dlsym(rp->d.lib, SOFT_WATCH_SYMBOL);
+	const struct soft_watch *w = get ? get() : NULL;
+
+	if (w && w->version == SOFT_WATCH_VERSION && w->size >= sizeof *w)
+		rp->watch.soft = w;
+}
+
+static struct err *need_soft(struct rp *rp, const char *what)
+{
+	if (rp->watch.soft)
+		return NULL;
+	return rp_fail(rp, REPLAYER_E_DEVICE, 0, "%s only on the software GPU", what);
+}
+
+struct err *watch_soft(struct rp *rp, const struct replayer_soft *s)
+{
+	const bool other = s->schedule != rp->watch.how.schedule || s->seed != rp->watch.how.seed;
+
+	if (!s->schedule && !s->racecheck && !rp->watch.soft)
+		return NULL;
+	TRY(need_soft(rp, "schedules and checks for races are"));
+	TRY(execute_finish(rp));
+	rp->watch.how = *s;
+	rp->watch.soft->schedule(s->schedule, s->seed);
+	rp->watch.soft->racecheck(s->racecheck);
+	if (other) /* what ran under another schedule is no way to get anywhere */
+		checkpoint_forget(rp, rp->first);
+	return NULL;
+}
+
+/* An allocation's command fills fresh memory here; nothing did in the program. */
+static bool is_watched(const struct rp *rp, const struct sbt_cmd *c)
+{
+	return (rp->watch.out || rp->watch.how.racecheck) && c->kind != SBT_ALLOC;
+}
+
+struct err *watch_before(struct rp *rp, const struct sbt_cmd *c)
+{
+	if (!is_watched(rp, c))
+		return NULL;
+	TRY(execute_finish(rp));
+	rp->watch.soft->label(c->seq);
+	if (rp->watch.out)
+		rp->watch.soft->collect();
+	return NULL;
+}
+
+/* ---- access sets ----------------------------------------------------------------------------------------------------------- */
+
+struct span_list {
+	struct soft_span *s;
+	size_t n, cap;
+};
+
+static void put_span(struct span_list *l, uint64_t addr, uint64_t size)
+{
+	MAKE_ROOM(l->s, l->n, l->cap);
+	l->s[l->n++] = (struct soft_span){addr, size};
+}
+
+/* The part of s that lies in [addr, addr + size), moved to `to`. */
+static void put_part(struct span_list *l, const struct soft_span *s, uint64_t addr, uint64_t size, uint64_t to)
+{
+	const uint64_t begin = s->addr > addr ? s->addr : addr;
+	const uint64_t s_end = s->addr + s->size, end = s_end < addr + size ? s_end : addr + size;
+
+	if (begin < end)
+		put_span(l, begin - addr + to, end - begin);
+}
+
+/* What of a span is memory of the recording; our own staging memory is not. */
+static void put_recorded(const struct rp *rp, struct span_list *l, const struct soft_span *s)
+{
+	const struct ranges *const kinds[] = {&rp->place.device, &rp->place.host};
+
+	for (unsigned k = 0; k < 2; k++)
+		for (size_t i = 0; i < kinds[k]->n; i++)
+			put_part(l, s, kinds[k]->r[i].addr, kinds[k]->r[i].size, kinds[k]->r[i].addr);
+	for (size_t i = 0; i < rp->objects.nglobals; i++) {
+		const struct rglobal *g = &rp->objects.globals[i];
+
+		if (g->here)
+			put_part(l, s, g->here, g->size, g->addr);
+	}
+}
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct soft_span *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Sorted, joined; how many are left. */
+static size_t join(struct span_list *l)
+{
+	size_t out = 0;
+
+	if (!l->n)
+		return 0;
+	qsort(l->s, l->n, sizeof *l->s, by_addr);
+	for (size_t i = 1; i < l->n; i++) {
+		struct soft_span *last = &l->s[out];
+
+		if (l->s[i].addr <= last->addr + last->size) {
+			const uint64_t end = l->s[i].addr + l->s[i].size;
+			if (end > last->addr + last->size)
+				last->size = end - last->addr;
+		} else {
+			l->s[++out] = l->s[i];
+		}
+	}
+	return out + 1;
+}
+
+static struct err *put_set(struct rp *rp, const struct sbt_cmd *c)
+{
+	struct replayer_access_set head = {.seq = c->seq};
+	struct span_list lists[SOFT_ACCESSES] = {{0}};
+	struct soft_access_set set;
+	const char *why = rp->watch.soft->collected(rp->watch.max, &set);
+	bool any = false;
+
+	if (why)
+		return rp_fail(rp, REPLAYER_E_MEMORY, c->seq, "#%llu: %s", (unsigned long long)c->seq, why);
+	head.inexact = set.inexact;
+	for (unsigned k = 0; k < SOFT_ACCESSES; k++) {
+		for (size_t i = 0; i < set.n[k]; i++)
+			put_recorded(rp, &lists[k], &set.span[k][i]);
+		head.n[k] = (uint32_t)join(&lists[k]);
+		any |= head.n[k] != 0;
+	}
+	if (any) {
+		buf_add(rp->watch.out, &head, sizeof head);
+		rp->watch.n++;
+	}
+	for (unsigned k = 0; k < SOFT_ACCESSES; k++) {
+		if (head.n[k])
+			buf_add(rp->watch.out, lists[k].s, head.n[k] * sizeof *lists[k].s);
+		free(lists[k].s);
+	}
+	return NULL;
+}
+
+struct err *watch_after(struct rp *rp, const struct sbt_cmd *c)
+{
+	if (!is_watched(rp, c))
+		return NULL;
+	TRY(execute_finish(rp));
+	return rp->watch.out ? put_set(rp, c) : NULL;
+}
+
+static struct err *run_collecting(struct rp *rp, uint64_t to)
+{
+	const uint64_t begin = now_ns();
+	bool work;
+
+	while (rp->position < to && rp->watch.out->len < FULL && now_ns() - begin < LONG_NS)
+		TRY(execute_step(rp, to, &work));
+	return NULL;
+}
+
+struct err *watch_accesses(struct rp *rp, const struct replayer_accesses *a, struct buf *out)
+{
+	struct replayer_accessed head = {0};
+	struct err *e;
+
+	TRY(need_soft(rp, "access sets are"));
+	buf_add(out, &head, sizeof head);
+	rp->watch.out = out;
+	rp->watch.n = 0;
+	rp->watch.max = !a->max ? 65536 : a->max < SPANS_MAX / 2 ? a->max : SPANS_MAX / 2;
+	e = run_collecting(rp, a->to < rp->last ? a->to : rp->last);
+	rp->watch.out = NULL;
+	TRY(e);
+	head = (struct replayer_accessed){rp->position, rp->watch.n};
+	memcpy(out->data, &head, sizeof head);
+	return NULL;
+}
+
+/* ---- races ----------------------------------------------------------------------------------------------------------------- */
+
+struct err *watch_races(struct rp *rp, struct buf *out)
+{
+	struct replayer_races head = {0};
+	size_t more;
+
+	TRY(need_soft(rp, "checks for races are"));
+	TRY(execute_finish(rp));
+	buf_add(out, &head, sizeof head);
+	struct soft_race *to = (void *)buf_room(out, RACES_MAX * sizeof *to);
+	head.n = rp->watch.soft->races(to, RACES_MAX, &more);
+	head.more = more;
+	head.doubts = rp->watch.soft->doubts(head.doubt, sizeof head.doubt);
+	out->len += head.n * sizeof *to;
+	memcpy(out->data, &head, sizeof head);
+	return NULL;
+}
