@@ -49,6 +49,12 @@ bench_make_trace_SOURCES = bench/make-trace.c bench/synthetic.c bench/synthetic.
 bench_make_trace_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
 bench_make_trace_LDADD = libstate.a libsbt.a libcommon.a $(SBT_LIBS)
 
+# Happens-before and races over ten million commands.
+EXTRA_PROGRAMS += bench/bench-order
+bench_bench_order_SOURCES = bench/bench-order.c bench/synthetic.c bench/synthetic.h
+bench_bench_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
+bench_bench_order_LDADD = liborder.a libstate.a libsbt.a libcommon.a $(SBT_LIBS)
+
 # Stops per second and records drained per second, against an agent without a GPU.
 EXTRA_PROGRAMS += bench/bench-stops
 bench_bench_stops_SOURCES = bench/bench-stops.c
@@ -69,7 +75,7 @@ bench/softgpu-loops.$(OBJEXT): bench/softgpu-loops.c bench/softgpu-loops.h
 CLEANFILES += bench/softgpu-loops.$(OBJEXT)
 endif
 
-BENCHES = bench/bench-state bench/bench-stops
+BENCHES = bench/bench-state bench/bench-order bench/bench-stops
 .PHONY: bench
 bench: all
 	@for b in $(BENCHES); do echo "== $$b"; $(MAKE) -s $(AM_MAKEFLAGS) $$b && ./$$b || exit 1; done

@@ -6,7 +6,7 @@
 #include "bench/synthetic.h"
 #include "state/state.h"
 
-#define DEFINITIONS (3 + SYNTHETIC_STREAMS + SYNTHETIC_EVENTS + SYNTHETIC_KERNELS + SYNTHETIC_ALLOCS)
+#define DEFINITIONS(g) (3 + (g)->streams + SYNTHETIC_EVENTS + SYNTHETIC_KERNELS + SYNTHETIC_ALLOCS)
 #define STEP 200 /* commands from sync to sync */
 
 static uint64_t below(struct synthetic *g, uint64_t n)
@@ -75,13 +75,13 @@ static struct sbt_cmd define(const struct synthetic *g, uint64_t n)
 		return c;
 	}
 	n -= 3;
-	if (n < SYNTHETIC_STREAMS) {
+	if (n < g->streams) {
 		c = cmd(g, SBT_STREAM_CREATE);
 		c.u.stream_create.new_stream = n + 1;
 		c.u.stream_create.stream_flags = n & 1;
 		return c;
 	}
-	n -= SYNTHETIC_STREAMS;
+	n -= g->streams;
 	if (n < SYNTHETIC_EVENTS) {
 		c = cmd(g, SBT_EVENT_CREATE);
 		c.u.event_create.new_event = n;
@@ -153,15 +153,23 @@ struct sbt_cmd synthetic_next(struct synthetic *g)
 	uint64_t n = g->seq++, at, stream;
 	struct sbt_cmd c;
 
-	if (n < DEFINITIONS) {
-		if (n >= DEFINITIONS - SYNTHETIC_ALLOCS) {
-			at = n - (DEFINITIONS - SYNTHETIC_ALLOCS);
+	if (n < DEFINITIONS(g)) {
+		if (n >= DEFINITIONS(g) - SYNTHETIC_ALLOCS) {
+			at = n - (DEFINITIONS(g) - SYNTHETIC_ALLOCS);
 			g->slot[at] = (uint32_t)at * 2;
 		}
 		return define(g, n);
 	}
-	at = (n - DEFINITIONS) % STEP;
-	stream = 1 + below(g, SYNTHETIC_STREAMS);
+	at = (n - DEFINITIONS(g)) % STEP;
+	stream = 1 + below(g, g->streams);
+	if (g->waits && at > 1 && at < STEP - 2 && at % g->waits < 2) {
+		c = event(g, at % g->waits ? SBT_STREAM_WAIT : SBT_EVENT_RECORD, stream);
+		if (at % g->waits)
+			c.u.stream_wait.event = at / g->waits % SYNTHETIC_EVENTS;
+		else
+			c.u.event_record.event = at / g->waits % SYNTHETIC_EVENTS;
+		return c;
+	}
 	switch (at) {
 	case 0:
 		g->step++;
@@ -202,9 +210,8 @@ static struct err *keyframe(struct sbt_writer *w, const struct state *s, uint64_
 	return e;
 }
 
-static struct err *write_all(struct sbt_writer *w, struct state *s, uint64_t n, bool times)
+static struct err *write_all(struct sbt_writer *w, struct state *s, uint64_t n, bool times, struct synthetic g)
 {
-	struct synthetic g = SYNTHETIC_INIT;
 	static const struct sbt_frame frames[3] = {{0, 0x1000}, {0, 0x2000}, {0, 0x3000}};
 	uint32_t module;
 
@@ -225,6 +232,13 @@ static struct err *write_all(struct sbt_writer *w, struct state *s, uint64_t n, 
 
 struct err *synthetic_write(const char *path, uint64_t n, bool times)
 {
+	const struct synthetic shape = SYNTHETIC_INIT;
+
+	return synthetic_write_as(path, n, times, &shape);
+}
+
+struct err *synthetic_write_as(const char *path, uint64_t n, bool times, const struct synthetic *shape)
+{
 	const struct sbt_meta meta = {.program = "synthetic", .cwd = "/", .host = "bench", .gpu = "Synthetic GPU", .tsdb = "bench",
 		.start_ns = UINT64_C(1700000000000000000), .pid = 1, .stacks = true, .timestamps = times};
 	struct state *s = state_new();
@@ -232,7 +246,7 @@ struct err *synthetic_write(const char *path, uint64_t n, bool times)
 	struct err *e = sbt_writer_open(&w, path, &meta), *closed;
 
 	if (!e) {
-		e = write_all(w, s, n, times);
+		e = write_all(w, s, n, times, *shape);
 		closed = sbt_writer_close(w);
 		if (!e)
 			e = closed;

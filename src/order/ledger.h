@@ -15,8 +15,9 @@ struct ledger;
 struct ledger_touch {
 	uint64_t seq;
 	uint32_t lane, index;
-	uint32_t place; /* of the program: the owner's number for it */
-	enum order_how how;
+	uint32_t kernel, stack; /* as in struct order_party */
+	uint16_t kind;
+	uint16_t how; /* enum order_how */
 };
 
 /* Called for every earlier touch that conflicts with the new one and is not ordered before it. */

@@ -8,10 +8,6 @@
 #include "order/ledger.h"
 #include "sbt/memory.h"
 
-struct place {
-	struct order_party p; /* of the latest access there */
-};
-
 struct host_change {
 	uint64_t seq, addr, end;
 };
@@ -27,12 +23,8 @@ struct hunt {
 	struct fold *fold;
 	struct ledger *ledger;
 	struct state *s;
-	struct place *places;
-	uint32_t nplaces, cap_places;
-	uint32_t *place_slots; /* place + 1 */
-	size_t nplace_slots;
-	uint32_t *race_slots; /* race + 1 */
-	size_t nrace_slots, cap_races;
+	uint32_t *slots; /* hash table of races by their two places: index + 1 */
+	size_t nslots, cap;
 	struct host_change *changes; /* of pinned memory, by the host, in order of seq */
 	size_t nchanges, cap_changes, next_change;
 	struct dead dead[DEAD_MAX];
@@ -54,6 +46,13 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 /* ---- places ---------------------------------------------------------------------------------------------------------------- */
 
+static struct order_party party(const struct hunt *h, const struct ledger_touch *t)
+{
+	return (struct order_party){.seq = t->seq, .stream = fold_stream(h->fold, t->lane), .kernel = t->kernel, .stack = t->stack,
+		.node = SBT_NO_ID, .kind = t->kind, .how = (enum order_how)t->how};
+}
+
+/* Without a stack or a kernel, calls are told apart by their number. */
 static bool same_place(const struct order_party *a, const struct order_party *b)
 {
 	return a->stream == b->stream && a->kernel == b->kernel && a->stack == b->stack && a->kind == b->kind && a->how == b->how &&
@@ -68,114 +67,65 @@ static uint64_t place_hash(const struct order_party *p)
 	return p->stack || p->kernel != SBT_NO_ID ? h : mix(h, p->seq);
 }
 
-static void more_places(struct hunt *h)
-{
-	h->nplace_slots = h->nplace_slots ? 2 * h->nplace_slots : 1024;
-	free(h->place_slots);
-	h->place_slots = xcalloc(h->nplace_slots, sizeof *h->place_slots);
-	for (uint32_t i = 0; i < h->nplaces; i++) {
-		size_t at = place_hash(&h->places[i].p) & (h->nplace_slots - 1);
-
-		while (h->place_slots[at])
-			at = (at + 1) & (h->nplace_slots - 1);
-		h->place_slots[at] = i + 1;
-	}
-}
-
-static uint32_t place_of(struct hunt *h, const struct order_party *p)
-{
-	size_t at;
-
-	if (2 * (size_t)(h->nplaces + 1) > h->nplace_slots)
-		more_places(h);
-	at = place_hash(p) & (h->nplace_slots - 1);
-	for (; h->place_slots[at]; at = (at + 1) & (h->nplace_slots - 1))
-		if (same_place(&h->places[h->place_slots[at] - 1].p, p))
-			return h->place_slots[at] - 1;
-	if (h->nplaces == h->cap_places) {
-		h->cap_places = h->cap_places ? 2 * h->cap_places : 256;
-		h->places = xrealloc(h->places, h->cap_places * sizeof *h->places);
-	}
-	h->places[h->nplaces].p = *p;
-	h->place_slots[at] = ++h->nplaces;
-	return h->nplaces - 1;
-}
-
 /* ---- races ------------------------------------------------------------------------------------------------------------------ */
 
-static uint64_t pair_hash(uint32_t a, uint32_t b, enum order_tier tier)
+static uint64_t pair_hash(const struct order_party *a, const struct order_party *b)
 {
-	return mix(mix(a, b), tier);
+	return mix(place_hash(a), place_hash(b));
 }
 
-struct pair {
-	uint32_t a, b;
-};
-
-static void more_races(struct hunt *h, const struct pair *pairs)
+static void more_slots(struct hunt *h)
 {
-	h->nrace_slots = h->nrace_slots ? 2 * h->nrace_slots : 256;
-	free(h->race_slots);
-	h->race_slots = xcalloc(h->nrace_slots, sizeof *h->race_slots);
+	h->nslots = h->nslots ? 2 * h->nslots : 256;
+	free(h->slots);
+	h->slots = xcalloc(h->nslots, sizeof *h->slots);
 	for (size_t i = 0; i < h->ret->n; i++) {
-		size_t at = pair_hash(pairs[i].a, pairs[i].b, h->ret->r[i].tier) & (h->nrace_slots - 1);
+		size_t at = pair_hash(&h->ret->r[i].a, &h->ret->r[i].b) & (h->nslots - 1);
 
-		while (h->race_slots[at])
-			at = (at + 1) & (h->nrace_slots - 1);
-		h->race_slots[at] = (uint32_t)i + 1;
+		while (h->slots[at])
+			at = (at + 1) & (h->nslots - 1);
+		h->slots[at] = (uint32_t)i + 1;
 	}
 }
 
-static struct order_party party(const struct hunt *h, const struct ledger_touch *t)
+/* The race between those two places that was found before; else NULL, and *ret_slot is where the new one goes. */
+static struct order_race *known(struct hunt *h, const struct order_party *a, const struct order_party *b, size_t *ret_slot)
 {
-	struct order_party p = h->places[t->place].p;
+	size_t at = pair_hash(a, b) & (h->nslots - 1);
 
-	p.seq = t->seq;
-	p.how = t->how;
-	return p;
-}
+	for (; h->slots[at]; at = (at + 1) & (h->nslots - 1)) {
+		struct order_race *r = &h->ret->r[h->slots[at] - 1];
 
-static struct pair *pairs_of(const struct hunt *h)
-{
-	return (struct pair *)(void *)(h->ret->r + h->cap_races); /* behind the races, in the same block */
-}
-
-static void room_for_race(struct hunt *h)
-{
-	const size_t cap = h->cap_races ? 2 * h->cap_races : 64;
-	struct order_race *r;
-
-	if (h->ret->n < h->cap_races)
-		return;
-	r = xmalloc(cap * (sizeof *r + sizeof(struct pair)));
-	if (h->ret->n) {
-		memcpy(r, h->ret->r, h->ret->n * sizeof *r);
-		memcpy(r + cap, pairs_of(h), h->ret->n * sizeof(struct pair));
+		if (same_place(&r->a, a) && same_place(&r->b, b))
+			return r;
 	}
-	free(h->ret->r);
-	h->ret->r = r;
-	h->cap_races = cap;
+	*ret_slot = at;
+	return NULL;
+}
+
+static struct order_race *new_race(struct hunt *h)
+{
+	if (h->ret->n == h->cap) {
+		h->cap = h->cap ? 2 * h->cap : 64;
+		h->ret->r = xrealloc(h->ret->r, h->cap * sizeof *h->ret->r);
+	}
+	return &h->ret->r[h->ret->n++];
 }
 
 static void conflict(void *arg, const struct ledger_touch *earlier, const struct ledger_touch *now, uint64_t addr, uint64_t end)
 {
 	struct hunt *h = arg;
-	const enum order_tier tier = earlier->how == ORDER_MAYBE || now->how == ORDER_MAYBE ? ORDER_POSSIBLE : ORDER_CERTAIN;
+	const struct order_party a = party(h, earlier), b = party(h, now);
 	struct order_race *r;
-	size_t at;
+	size_t slot = 0;
 
-	if (2 * (h->ret->n + 1) > h->nrace_slots)
-		more_races(h, h->cap_races ? pairs_of(h) : NULL);
-	at = pair_hash(earlier->place, now->place, tier) & (h->nrace_slots - 1);
-	for (; h->race_slots[at]; at = (at + 1) & (h->nrace_slots - 1)) {
-		const struct pair *p = &pairs_of(h)[h->race_slots[at] - 1];
-
-		r = &h->ret->r[h->race_slots[at] - 1];
-		if (p->a != earlier->place || p->b != now->place || r->tier != tier)
-			continue;
-		if (r->a.seq == earlier->seq && r->b.seq == now->seq && r->addr + r->size == addr)
+	if (2 * (h->ret->n + 1) > h->nslots)
+		more_slots(h);
+	r = known(h, &a, &b, &slot);
+	if (r) {
+		if (r->a.seq == a.seq && r->b.seq == b.seq && r->addr + r->size == addr)
 			r->size = end - r->addr; /* the same pair, further on */
-		else if (r->b.seq != now->seq)
+		else if (r->b.seq != b.seq)
 			r->count++;
 		return;
 	}
@@ -183,12 +133,10 @@ static void conflict(void *arg, const struct ledger_touch *earlier, const struct
 		h->ret->more++;
 		return;
 	}
-	room_for_race(h);
-	pairs_of(h)[h->ret->n] = (struct pair){earlier->place, now->place};
-	h->race_slots[at] = (uint32_t)++h->ret->n;
-	r = &h->ret->r[h->ret->n - 1];
-	*r = (struct order_race){.a = party(h, earlier), .b = party(h, now), .tier = tier, .addr = addr, .size = end - addr, .count = 1,
-		.alloc = h->alloc, .alloc_size = h->alloc_size};
+	r = new_race(h);
+	h->slots[slot] = (uint32_t)h->ret->n;
+	*r = (struct order_race){.a = a, .b = b, .addr = addr, .size = end - addr, .count = 1, .alloc = h->alloc, .alloc_size = h->alloc_size,
+		.tier = a.how == ORDER_MAYBE || b.how == ORDER_MAYBE ? ORDER_POSSIBLE : ORDER_CERTAIN};
 }
 
 /* ---- one command ------------------------------------------------------------------------------------------------------------- */
@@ -229,33 +177,19 @@ static uint64_t key_of(struct hunt *h, const struct sbt_cmd *c, uint64_t addr)
 	return d->key;
 }
 
-static void touch_all(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it, struct order_party p)
+/* kernel: of the touch, SBT_NO_ID none. */
+static void touch_all(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it, uint32_t kernel)
 {
 	for (size_t i = 0; i < h->list.n; i++) {
 		const struct order_access *a = &h->list.a[i];
 		const uint64_t key = key_of(h, c, a->addr);
-		struct ledger_touch t = {.seq = it->seq, .lane = it->lane, .index = it->index, .how = a->how};
+		const struct ledger_touch t = {.seq = it->seq, .lane = it->lane, .index = it->index, .how = (uint16_t)a->how,
+			.kernel = kernel, .stack = c->stack, .kind = c->kind};
 
-		p.how = a->how;
-		t.place = place_of(h, &p);
 		ledger_touch(h->ledger, key, it, &t, a->addr, a->end);
 	}
 	if (h->list.unknown)
 		h->ret->unknown++;
-}
-
-static struct order_party party_of(const struct sbt_cmd *c)
-{
-	struct order_party p = {.seq = c->seq, .stream = sbt_cmd_stream(c), .kernel = SBT_NO_ID, .stack = c->stack, .node = SBT_NO_ID,
-		.kind = c->kind};
-
-	if (c->kind == SBT_LAUNCH)
-		p.kernel = (uint32_t)c->u.launch.kernel;
-	else if (c->kind == SBT_ALLOC)
-		p.stream = (uint32_t)c->u.alloc.stream;
-	else if (c->kind == SBT_FREE)
-		p.stream = (uint32_t)c->u.free.stream;
-	return p;
 }
 
 static void list_accesses(struct hunt *h, const struct sbt_cmd *c)
@@ -279,13 +213,11 @@ static void host_changes(struct hunt *h, const struct sbt_cmd *c)
 	for (; h->next_change < h->nchanges && h->changes[h->next_change].seq == c->seq; h->next_change++) {
 		const struct host_change *w = &h->changes[h->next_change];
 		const struct order_item it = fold_host_touch(h->fold, c->thread, c->seq);
-		const struct order_party p = {.seq = c->seq, .stream = SBT_NO_ID, .kernel = SBT_NO_ID, .stack = c->stack, .node = SBT_NO_ID,
-			.kind = c->kind};
 
 		h->list.n = 0;
 		h->list.unknown = false;
 		order_access_add(&h->list, w->addr, w->end, ORDER_WRITE);
-		touch_all(h, c, &it, p);
+		touch_all(h, c, &it, SBT_NO_ID);
 	}
 }
 
@@ -330,7 +262,7 @@ static struct err *one(struct hunt *h, const struct sbt_cmd *c, bool judged)
 	unbury(h, c);
 	if (fold_apply(h->fold, h->s, c, &it) && judged) {
 		list_accesses(h, c);
-		touch_all(h, c, &it, party_of(c));
+		touch_all(h, c, &it, c->kind == SBT_LAUNCH ? (uint32_t)c->u.launch.kernel : SBT_NO_ID);
 	}
 	bury(h, c);
 	h->ret->commands += judged;
@@ -403,9 +335,7 @@ struct err *order_races(struct order_races *ret, struct sbt_reader *trace, const
 	ledger_free(h->ledger);
 	fold_free(h->fold);
 	state_free(h->s);
-	free(h->places);
-	free(h->place_slots);
-	free(h->race_slots);
+	free(h->slots);
 	free(h->changes);
 	free(h->list.a);
 	free(h);
