@@ -104,9 +104,12 @@ void watchdog_claim(struct rp *rp)
 
 static void adapt(struct marks *m)
 {
-	const uint64_t now = now_ns(), took = m->passed_ns ? now - m->passed_ns : 0;
+	const uint64_t now = now_ns(), took = now - m->passed_ns;
+	const bool known = m->passed_ns;
 
 	m->passed_ns = now;
+	if (!known)
+		return;
 	if (took > BATCH_LONG_NS)
 		m->every = m->every > 2 ? m->every / 2 : 1;
 	else if (took < BATCH_SHORT_NS && m->every < MARK_EVERY_MAX)
@@ -134,7 +137,7 @@ struct err *marks_note(struct rp *rp, uint64_t seq, CUstream stream)
 	if (++m->since < m->every)
 		return NULL;
 	m->since = 0;
-	if (m->n == MARKS)
+	if (m->n == (m->every == 1 ? 1 : MARKS)) /* of long ones, one that runs and one that waits */
 		TRY(wait_oldest(rp));
 	if (!m->event[m->head])
 		CU(rp, cuEventCreate, &m->event[m->head], CU_EVENT_DISABLE_TIMING);

@@ -57,7 +57,7 @@ int main(void)
 		CHECK(cudaFree(once));
 		CHECK(cudaMalloc(&again, N * 2)); /* half as much, where it was */
 		same += again == once;
-		CHECK(cudaMemset(again, 0x11, N * 2));
+		CHECK(cudaMemsetAsync(again, 0x11, N * 2, free_running));
 		host[0] = round; /* the program writes to pinned memory that a kernel reads */
 		launch(again, host, 3, N / 2, free_running);
 		launch(keep, again, 1, N / 2, free_running);

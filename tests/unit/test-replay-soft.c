@@ -294,7 +294,7 @@ static void long_kernels_leave_checkpoints(void **arg)
 {
 	struct replay_trace t = {.contents = CONTENTS_WEIGHTS, .bytes = 1 << 20, .launches = 8, .iterations = 800000, .blocks = 1};
 	const char *tmp = getenv("TMPDIR");
-	struct replayer_figures f;
+	struct replayer_figures f, g;
 	struct replay_stop stop;
 	double begin, all;
 
@@ -307,12 +307,12 @@ static void long_kernels_leave_checkpoints(void **arg)
 	all = seconds() - begin;
 	assert_verified(&x);
 	ok(device_figures(x.d, &f));
-	if (all > 0.05 * t.launches && f.checkpoints < 1 + t.launches / 2)
+	if (all > 0.05 * t.launches && f.checkpoints < 1 + t.launches / 4)
 		fail_msg("%u checkpoints after %u kernels of %.0f ms", f.checkpoints, t.launches, all / t.launches * 1e3);
-	begin = seconds();
 	ok(replay_reverse_step(x.p, 1, &stop));
-	if (seconds() - begin > all * 0.75)
-		fail_msg("a step back took %.3f s, all of the window %.3f", seconds() - begin, all);
+	ok(device_figures(x.d, &g));
+	if (all > 0.05 * t.launches && g.executed - f.executed > t.launches / 2)
+		fail_msg("a step back executed %u commands of %u", (unsigned)(g.executed - f.executed), t.launches);
 	ok(replay_goto(x.p, x.last, &stop));
 	assert_verified(&x);
 	close_run(&x);
