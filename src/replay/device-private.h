@@ -22,6 +22,9 @@ struct device {
 	uint64_t first, last;
 	unsigned flags, timeout_ms;
 	volatile bool *interrupt;
+	void (*progress)(void *arg, enum device_doing doing, uint64_t seq);
+	void *progress_arg;
+	enum device_doing doing;
 
 	pid_t pid; /* 0: no process */
 	int fd;	   /* ours, non-blocking; -1 */

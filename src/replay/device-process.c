@@ -283,6 +283,8 @@ static struct err *wait_for(struct device *d, short events, struct limit *l)
 		uint64_t now = now_ms();
 		int n;
 
+		if (d->progress)
+			d->progress(d->progress_arg, d->doing, d->doing == DEVICE_GOING ? d->pos : d->want);
 		if (d->interrupt && *d->interrupt && !l->grace) {
 			l->grace = true;
 			if (l->end > now + GRACE_MS)

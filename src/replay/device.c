@@ -46,6 +46,7 @@ static struct err *start_once(struct device *d)
 	struct replayer_open o = {.version = REPLAYER_VERSION, .flags = d->flags, .first = d->first, .last = d->last};
 	struct err *e;
 
+	d->doing = DEVICE_OPENING;
 	TRY(device_spawn(d));
 	e = call(d, REPLAYER_OPEN, &o, sizeof o, d->trace, strlen(d->trace), sizeof(struct replayer_opened));
 	if (e) {
@@ -53,6 +54,7 @@ static struct err *start_once(struct device *d)
 		return e;
 	}
 	take_notes(d);
+	d->doing = DEVICE_EXECUTING;
 	d->pos = d->done = d->first - 1;
 	d->astray = false;
 	return NULL;
@@ -65,7 +67,10 @@ static struct err *seek_raw(struct device *d, uint64_t seq)
 	d->astray = true;
 	d->done = d->first - 1; /* it may have to begin there: who is to blame for a crash */
 	d->pos = seq;
-	TRY(CALL(d, SEEK, s, replayer_done));
+	d->doing = DEVICE_GOING;
+	struct err *e = CALL(d, SEEK, s, replayer_done);
+	d->doing = DEVICE_EXECUTING;
+	TRY(e);
 	d->pos = d->done = seq;
 	d->astray = false;
 	return NULL;
@@ -221,6 +226,8 @@ struct err *device_open(struct device **ret, const struct device_options *o)
 	d->flags = o->flags;
 	d->timeout_ms = (o->timeout_s ? o->timeout_s : TIMEOUT_S) * 1000;
 	d->interrupt = o->interrupt;
+	d->progress = o->progress;
+	d->progress_arg = o->progress_arg;
 	d->want = o->first - 1;
 	e = start(d);
 	if (e) {

@@ -18,6 +18,8 @@
 
 struct device;
 
+enum device_doing { DEVICE_OPENING, DEVICE_EXECUTING, DEVICE_GOING };
+
 struct device_options {
 	const char *replayer;	  /* the program tsdb-replayer */
 	const char *trace;	  /* the file */
@@ -25,6 +27,10 @@ struct device_options {
 	uint64_t first, last;	  /* the window: sbt_reader_window() */
 	unsigned flags;		  /* enum replayer_open_flags */
 	unsigned timeout_s;	  /* most time one reply may take; 0: 300. The replayer's own watchdog (60 s a wait) comes first */
+	/* Told while a call waits, several times a second: what the device is at, and the last command known to be done (at
+	 * DEVICE_GOING: the one that is to be reached). It must not call the device. May be NULL */
+	void (*progress)(void *arg, enum device_doing doing, uint64_t seq);
+	void *progress_arg;
 	volatile bool *interrupt; /* ends every wait when it becomes true; may be NULL. Not cleared here */
 };
 

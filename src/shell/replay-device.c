@@ -67,12 +67,25 @@ struct err *replay_device_check(const struct session *s, const struct replay_cho
 	return choose_soft(s, sbt_reader_meta(s->trace.reader), c->on, &soft);
 }
 
+/* ---- progress ----------------------------------------------------------------------------------------------------- */
+
+/* Only a person at a terminal sees it, after a second; out_progress() sees to that. */
+static void show_progress(void *arg, enum device_doing doing, uint64_t seq)
+{
+	static const char *const what[] = {
+		[DEVICE_OPENING] = "preparing the device for command", [DEVICE_EXECUTING] = "executed again up to command", [DEVICE_GOING] = "going to command"};
+	struct session *s = arg;
+
+	out_progress(s->out, what[doing], seq, 0);
+}
+
 /* ---- open, close -------------------------------------------------------------------------------------------------- */
 
 struct err *replay_device_open(struct session *s, const struct replay_choice *c, struct replay_device **ret)
 {
 	const struct sbt_meta *meta = sbt_reader_meta(s->trace.reader);
-	struct device_options o = {.trace = s->trace.path, .interrupt = &interrupt_flag};
+	struct device_options o = {.trace = s->trace.path, .interrupt = &interrupt_flag,
+		.progress = s->batch || c->quiet ? NULL : show_progress, .progress_arg = s};
 	char *replayer, *softgpu = NULL;
 	struct device *d;
 	struct err *e;

@@ -18,6 +18,7 @@ struct replay_choice {
 	enum replay_on on;
 	unsigned window; /* which of the trace's windows, from 0 */
 	bool touched, any_device;
+	bool quiet;  /* no progress line */
 	bool strict; /* auto, too, is an error when it cannot be had */
 };
 

@@ -128,6 +128,25 @@ static void json_lines(struct buf *b, const char *lines)
 	buf_byte(b, ']');
 }
 
+/* Where the time went, in milliseconds. */
+static struct err *json_phases(struct buf *b, struct device *d)
+{
+	struct replayer_figures f;
+
+	TRY(device_figures(d, &f));
+	const struct {
+		const char *name;
+		uint64_t ns;
+	} rows[] = {{"read_trace", f.read_ns}, {"driver", f.device_ns}, {"place", f.place_ns}, {"code", f.code_ns}, {"restore", f.restore_ns},
+		{"checkpoints", f.save_ns + f.room_ns + f.back_ns}, {"execute", f.run_ns}, {"execute_on_device", f.gpu_ns}, {"hash", f.hash_ns}};
+
+	buf_str(b, ",\"milliseconds\":{");
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		buf_printf(b, "%s\"%s\":%.3f", i ? "," : "", rows[i].name, (double)rows[i].ns / 1e6);
+	buf_printf(b, "},\"restored_bytes\":%" PRIu64 ",\"checkpoints\":%u", f.restored_bytes, f.checkpoints);
+	return NULL;
+}
+
 static void json_window(struct tool_replay *t, const struct replay_device *rd, const struct device_verified *v, double seconds)
 {
 	struct device_info info = device_info(rd->d);
@@ -142,6 +161,7 @@ static void json_window(struct tool_replay *t, const struct replay_device *rd, c
 		v->sums.unchecked, v->sums.outputs, v->sums.outputs_same, v->sums.first_output, info.unrepeatable, seconds,
 		device_verified_ok(v) ? "true" : "false");
 	json_lines(b, info.notes ? info.notes : "");
+	err_free(json_phases(b, rd->d)); /* only figures: without them it is an answer, too */
 	buf_str(b, ",\"differences\":[");
 	for (size_t i = 0; i < v->npieces; i++) {
 		const struct replayer_piece *p = &v->pieces[i];
@@ -259,6 +279,7 @@ int tool_replay(struct session *s, int argc, char **argv)
 	struct err *e = take_options(&t, argc, argv);
 
 	t.choice.strict = true;
+	t.choice.quiet = t.json;
 	if (!e)
 		e = trace_open(s, t.file);
 	if (!e)

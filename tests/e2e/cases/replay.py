@@ -84,6 +84,14 @@ def test_json(t):
     t.equal(w['device'], 'soft' if t.gpu == 'soft' else 'real', 'device')
 
 
+def test_json_tells_where_the_time_went(t):
+    recorded(t, 'vecadd')
+    w = json.loads(t.tsdb('replay', 't.sbt', '--json').out)['windows'][0]
+    ms = w['milliseconds']
+    t.equal(sorted(ms), ['checkpoints', 'code', 'driver', 'execute', 'execute_on_device', 'hash', 'place', 'read_trace', 'restore'], 'phases')
+    t.check(0 < sum(v for k, v in ms.items() if k != 'execute_on_device') <= w['seconds'] * 1000 + 1, 'phases are parts of the whole')
+
+
 def test_without_memory(t):
     recorded(t, options=['--memory', 'none'])
     t.sentence(t.tsdb('replay', 't.sbt'), r'^tsdb: t\.sbt holds no memory contents, so its commands cannot be executed again\. .*--memory all')
@@ -397,6 +405,24 @@ def test_memory_is_the_same_however_one_gets_there(t):
         for seq, *contents in stops:
             t.check(known.setdefault(seq, contents) == contents, f'memory at #{seq} depends on the way there')
     t.check(len(known) > 20, 'places')
+
+
+def test_progress_on_a_terminal(t):
+    t.need_soft()
+    load = first_existing(os.path.join(BUILD, 'bench', 'bench-load'))
+    if not load:
+        raise Skip('bench-load was not built')
+    t.equal(t.tsdb('record', '--gpu', t.gpu, '-o', 't.sbt', '--', load, '1', '16', '6000000', '1').status, 0, 'record')
+    s = Terminal(t, '-q', 't.sbt')
+    s.prompt()
+    s.type('replay start')
+    t.match(r'executed again up to command \d+', s.type('replay continue'))
+    s.quit()
+    # Elsewhere there is none.
+    for words in (['replay', 't.sbt'], ['replay', 't.sbt', '--json'], ['--batch', '-ex', 'replay start', '-ex', 'replay continue', 't.sbt']):
+        r = t.tsdb(*words)
+        t.equal(r.status, 0, ' '.join(words))
+        t.no_match(r'command \d+', r.err)
 
 
 def test_extract(t):
