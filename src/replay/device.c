@@ -585,7 +585,7 @@ void device_verified_free(struct device_verified *v)
 
 bool device_verified_ok(const struct device_verified *v)
 {
-	return v->sums.same + v->sums.unchecked == v->sums.pieces && v->sums.outputs == v->sums.outputs_same;
+	return v->sums.same + v->sums.unchecked + v->sums.own == v->sums.pieces && v->sums.outputs == v->sums.outputs_same;
 }
 
 void device_verified_print(struct buf *out, const struct device_verified *v)
@@ -593,6 +593,8 @@ void device_verified_print(struct buf *out, const struct device_verified *v)
 	buf_printf(out, "%" PRIu64 " of %" PRIu64 " allocations identical", v->sums.same, v->sums.pieces);
 	if (v->sums.unchecked)
 		buf_printf(out, " (%" PRIu64 " not compared)", v->sums.unchecked);
+	if (v->sums.own)
+		buf_printf(out, " (%" PRIu64 " changed by the program itself, copies to it compared)", v->sums.own);
 	if (v->sums.outputs)
 		buf_printf(out, ", %" PRIu64 " of %" PRIu64 " outputs identical", v->sums.outputs_same, v->sums.outputs);
 	if (v->sums.first_output)
@@ -600,7 +602,7 @@ void device_verified_print(struct buf *out, const struct device_verified *v)
 	for (size_t i = 0; i < v->npieces; i++) {
 		const struct replayer_piece *p = &v->pieces[i];
 
-		if (!p->checked || p->same)
+		if (p->checked != REPLAYER_CHECKED || p->same)
 			continue;
 		buf_printf(out, "\n  0x%" PRIx64 ", %" PRIu64 " bytes, differs", p->addr, p->size);
 		if (p->first_page != UINT64_MAX)

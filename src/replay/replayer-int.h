@@ -121,6 +121,7 @@ struct wanted {
 	enum sbt_mem mem;
 	bool at_start; /* live before the window */
 	bool touched;  /* touched_find() */
+	bool by_kernel; /* the same: and a kernel may have */
 };
 struct place {
 	struct wanted *wanted;
@@ -294,7 +295,7 @@ struct err *objects_barrier(struct rp *rp, CUstream stream) TS_CHECK;
 
 /* ---- replayer-touched.c ------------------------------------------------------------------------------------------------------ */
 
-/* Which of place.wanted the window's commands name, directly or through recorded pointers: wanted.touched. */
+/* Which of place.wanted the window's commands name, directly or through recorded pointers: wanted.touched, wanted.by_kernel. */
 struct err *touched_find(struct rp *rp) TS_CHECK;
 /* Leaves the others out of place.wanted. */
 struct err *touched_only(struct rp *rp) TS_CHECK;

@@ -273,22 +273,49 @@ static struct err *hash_pieces(struct rp *rp, struct sbt_hash *hashes, bool *che
 	return e;
 }
 
+/* Whether a kernel of the window may have written to pinned memory, going by the pointers that it was given. */
+static struct err *kernels_reach(struct rp *rp, uint64_t addr, bool *known, bool *ret)
+{
+	if (!*known)
+		TRY(touched_find(rp));
+	*known = true;
+	*ret = false;
+	for (size_t i = 0; i < rp->place.nwanted; i++)
+		*ret |= rp->place.wanted[i].addr == addr && rp->place.wanted[i].by_kernel;
+	return NULL;
+}
+
+/* What the program itself wrote to pinned memory after the last command that could read it was not recorded. What copies wrote there
+ * was compared when they did; what kernels wrote is not known. */
+static struct err *judge_pinned(struct rp *rp, struct replayer_piece *p, bool *known)
+{
+	bool kernels;
+
+	if (p->same || !p->checked || !ranges_find(&rp->place.host, p->addr, p->size))
+		return NULL;
+	TRY(kernels_reach(rp, p->addr, known, &kernels));
+	p->checked = kernels ? REPLAYER_UNCHECKED : REPLAYER_OWN;
+	return NULL;
+}
+
 static struct err *compare_pieces(struct rp *rp, const struct sbt_hash *hashes, const bool *checked, struct replayer_verified *v,
 	struct buf *pieces)
 {
+	bool known = false;
+
 	for (size_t i = 0; i < rp->contents.nend; i++) {
 		const struct sbt_memory *m = &rp->contents.end[i];
-		struct replayer_piece p = {.addr = m->addr, .size = m->size, .first_page = UINT64_MAX, .checked = checked[i]};
+		struct replayer_piece p = {.addr = m->addr, .size = m->size, .first_page = UINT64_MAX,
+			.checked = checked[i] ? REPLAYER_CHECKED : REPLAYER_UNCHECKED};
 
 		p.same = checked[i] && sbt_hash_equal(hashes[i], m->hash);
-		/* What the program itself wrote to pinned memory after the last command that could read it was not recorded. */
-		if (!p.same && checked[i] && ranges_find(&rp->place.host, m->addr, m->size))
-			p.checked = 0;
-		if (p.checked && !p.same && m->has_bytes)
+		TRY(judge_pinned(rp, &p, &known));
+		if (p.checked == REPLAYER_CHECKED && !p.same && m->has_bytes)
 			TRY(first_difference(rp, m, &p.first_page));
 		v->pieces++;
 		v->same += p.same;
-		v->unchecked += !p.checked;
+		v->unchecked += p.checked == REPLAYER_UNCHECKED;
+		v->own += p.checked == REPLAYER_OWN;
 		buf_add(pieces, &p, sizeof p);
 	}
 	return NULL;

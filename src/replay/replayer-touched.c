@@ -47,14 +47,16 @@ static void sort_rows(struct touched *t)
 	for (size_t i = 0; i < t->n; i++) {
 		const uint64_t end = t->rows[i].w->addr + t->rows[i].w->size;
 
-		p->wanted[i].touched = false;
+		p->wanted[i].touched = p->wanted[i].by_kernel = false;
 		reach = end > reach ? end : reach;
 		t->rows[i].reach = reach;
 	}
 }
 
+enum by { BY_COPY, BY_KERNEL };
+
 /* All allocations, of whatever time, that have a byte of the range. */
-static void touch(struct touched *t, uint64_t addr, uint64_t size)
+static void touch(struct touched *t, uint64_t addr, uint64_t size, enum by by)
 {
 	const uint64_t end = size > UINT64_MAX - addr ? UINT64_MAX : addr + size;
 	size_t lo = 0, hi = t->n;
@@ -70,7 +72,10 @@ static void touch(struct touched *t, uint64_t addr, uint64_t size)
 	while (lo-- && t->rows[lo].reach > addr) {
 		struct wanted *w = t->rows[lo].w;
 
-		if (w->touched || w->addr + w->size <= addr)
+		if (w->addr + w->size <= addr)
+			continue;
+		w->by_kernel |= by == BY_KERNEL;
+		if (w->touched)
 			continue;
 		w->touched = true;
 		t->todo[t->ntodo++] = w;
@@ -84,7 +89,7 @@ static void touch_words(struct touched *t, const uint8_t *p, size_t n)
 	for (size_t i = 0; n - i >= 8 && i < n; i += 8) {
 		memcpy(&word, p + i, 8);
 		if (t->n && word >= t->rows[0].w->addr && word < t->rows[t->n - 1].reach)
-			touch(t, word, 1);
+			touch(t, word, 1, BY_KERNEL);
 	}
 }
 
@@ -111,14 +116,14 @@ static void command(struct touched *t, const struct sbt_cmd *c, unsigned depth)
 		touch_words(t, c->u.launch.args.p, c->u.launch.args.len);
 		break;
 	case SBT_COPY:
-		touch(t, c->u.copy.dst, copy_extent(&c->u.copy, true));
-		touch(t, c->u.copy.src, copy_extent(&c->u.copy, false));
+		touch(t, c->u.copy.dst, copy_extent(&c->u.copy, true), BY_COPY);
+		touch(t, c->u.copy.src, copy_extent(&c->u.copy, false), BY_COPY);
 		break;
 	case SBT_FILL:
-		touch(t, c->u.fill.dst, fill_extent(&c->u.fill));
+		touch(t, c->u.fill.dst, fill_extent(&c->u.fill), BY_COPY);
 		break;
 	case SBT_BATCH:
-		touch(t, c->u.batch.addr, 8);
+		touch(t, c->u.batch.addr, 8, BY_KERNEL);
 		break;
 	case SBT_GRAPH_LAUNCH:
 		nodes(t, c->u.graph_launch.exec, depth);
@@ -167,7 +172,7 @@ static void contents(struct touched *t)
 
 	for (size_t i = 0; i < x->nflow; i++) {
 		if (x->flow[i].role == SBT_MEMORY_HOST || x->flow[i].role == SBT_MEMORY_EFFECT)
-			touch(t, x->flow[i].addr, x->flow[i].size);
+			touch(t, x->flow[i].addr, x->flow[i].size, BY_COPY);
 		look_into(t, &x->flow[i]);
 	}
 	for (size_t i = 0; i < x->nstart; i++)

@@ -104,15 +104,21 @@ struct replayer_ran {
 	uint32_t hit;	 /* 1: command seq changed the watched range */
 	uint32_t pad;
 };
+enum replayer_checked {
+	REPLAYER_UNCHECKED, /* nothing to compare with was recorded, it is not here, or program and kernels both may have written to it */
+	REPLAYER_CHECKED,
+	REPLAYER_OWN, /* pinned memory that the program itself changed: the device wrote to it by copies only, which were compared as outputs */
+};
 struct replayer_piece {
 	uint64_t addr, size;
-	uint32_t same, checked; /* checked 0: nothing to compare with was recorded */
+	uint32_t same, checked; /* enum replayer_checked */
 	uint64_t first_page;	/* that differs, when bytes were recorded; else UINT64_MAX */
 };
 struct replayer_verified {
 	uint64_t pieces, same, unchecked; /* allocations and globals at the window's end */
 	uint64_t outputs, outputs_same;	  /* copies to the host executed so far, and those that delivered what was recorded */
 	uint64_t first_output;		  /* seq of the first one that did not; 0 */
+	uint64_t own;			  /* of the pieces: REPLAYER_OWN */
 };
 /* Sums over the life of the process. ns: time of the host, but for gpu_ns. */
 struct replayer_figures {

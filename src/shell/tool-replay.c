@@ -154,11 +154,11 @@ static void json_window(struct tool_replay *t, const struct replay_device *rd, c
 	const char *sep = "";
 
 	buf_printf(b, "%s{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"device\":\"%s\",\"bytes\":%" PRIu64
-		",\"allocations\":%" PRIu64 ",\"identical\":%" PRIu64 ",\"unchecked\":%" PRIu64
+		",\"allocations\":%" PRIu64 ",\"identical\":%" PRIu64 ",\"unchecked\":%" PRIu64 ",\"own\":%" PRIu64
 		",\"outputs\":%" PRIu64 ",\"outputs_identical\":%" PRIu64 ",\"first_output\":%" PRIu64 ",\"unrepeatable\":%" PRIu64
 		",\"seconds\":%.3f,\"verified\":%s,\"notes\":",
 		b->len ? ",\n" : "", info.first, info.last, rd->soft ? "soft" : "real", info.bytes, v->sums.pieces, v->sums.same,
-		v->sums.unchecked, v->sums.outputs, v->sums.outputs_same, v->sums.first_output, info.unrepeatable, seconds,
+		v->sums.unchecked, v->sums.own, v->sums.outputs, v->sums.outputs_same, v->sums.first_output, info.unrepeatable, seconds,
 		device_verified_ok(v) ? "true" : "false");
 	json_lines(b, info.notes ? info.notes : "");
 	err_free(json_phases(b, rd->d)); /* only figures: without them it is an answer, too */
@@ -166,7 +166,7 @@ static void json_window(struct tool_replay *t, const struct replay_device *rd, c
 	for (size_t i = 0; i < v->npieces; i++) {
 		const struct replayer_piece *p = &v->pieces[i];
 
-		if (!p->checked || p->same)
+		if (p->checked != REPLAYER_CHECKED || p->same)
 			continue;
 		buf_printf(b, "%s{\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"offset\":", sep, p->addr, p->size);
 		if (p->first_page == UINT64_MAX)
@@ -257,7 +257,7 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	TRY(device_verify(rd->d, &v));
 	tell_window(t, rd, &v, now() - begin);
 	t->differs = t->differs || !device_verified_ok(&v);
-	t->bare = t->bare || (v.sums.pieces == v.sums.unchecked && !v.sums.outputs);
+	t->bare = t->bare || (v.sums.pieces == v.sums.unchecked + v.sums.own && !v.sums.outputs);
 	device_verified_free(&v);
 	return NULL;
 }

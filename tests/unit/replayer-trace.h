@@ -44,6 +44,7 @@ static const char other_ptx[] =
 #define A 0x302000000ull
 #define B (A + 0x100000)  /* allocated in the window */
 #define Q 0x7f1234560000ull /* pinned */
+#define R 0x7f1234760000ull /* pinned, in OWN; else HOST is there instead */
 #define HOST 0x55aa00001000ull /* the program's own memory: not here at replay */
 #define BUMP_WAS 0x302fff000ull
 #define BUMP 1000u
@@ -60,6 +61,7 @@ enum variant {
 	PLAIN, FAULT, HANG, BLOCKED, /* blocked: the pinned memory lies where tsdb-replayer itself is */
 	ELSEWHERE, /* recorded on another GPU: machine code, with PTX beside it */
 	TABLES,	   /* LARGE, TABLE, POINTED */
+	OWN,	   /* the program changed R, which copies write to, and Q, which kernels know, after the last command */
 };
 
 /* The world according to the CPU. */
@@ -200,7 +202,7 @@ static void before_window(struct maker *m, enum variant v)
 	c.u.module_load.ptx_hash = m->ptx_hash;
 	put(m, c);
 	put(m, kernel_def(5, 1, "add", m->hash, params, 3));
-	put(m, v == TABLES ? alloc(6, TABLE, 32, SBT_MEM_DEVICE) : kernel_def(6, 2, "bad", m->hash, params, 0));
+	put(m, v == OWN ? alloc(6, R, BYTES, SBT_MEM_PINNED) : v == TABLES ? alloc(6, TABLE, 32, SBT_MEM_DEVICE) : kernel_def(6, 2, "bad", m->hash, params, 0));
 	put(m, v == TABLES ? alloc(7, POINTED, 4 * POINTED_N, SBT_MEM_DEVICE) : kernel_def(7, 3, "spin", m->hash, params, 0));
 	put(m, alloc(8, A, BYTES, SBT_MEM_DEVICE));
 	put(m, alloc(9, v == BLOCKED ? 0x68000000 : Q, BYTES, SBT_MEM_PINNED)); /* blocked: where tsdb-replayer itself is */
@@ -282,8 +284,8 @@ static void window(struct maker *m, enum variant v)
 	put(m, c);
 	add(m->now.b, m->now.a);
 	put(m, launch(17, 1, 0, B, A));
-	piece(m, 18, SBT_MEMORY_OUTPUT, SBT_MEMORY_ANY, HOST, m->now.b, BYTES, false);
-	put(m, copy(18, SBT_COPY_D2H, HOST, B, 0));
+	piece(m, 18, SBT_MEMORY_OUTPUT, SBT_MEMORY_ANY, v == OWN ? R : HOST, m->now.b, BYTES, false);
+	put(m, copy(18, SBT_COPY_D2H, v == OWN ? R : HOST, B, 0));
 	c = cmd_any(19, SBT_SYNC);
 	c.u.sync.scope = SBT_SYNC_STREAM;
 	c.u.sync.event = SBT_NO_ID;
@@ -326,6 +328,10 @@ static void ends(struct maker *m, enum variant v)
 	piece(m, last_seq, SBT_MEMORY_END, SBT_MEMORY_GLOBAL, BUMP_WAS, &bump, 4, false);
 	for (uint32_t i = 0; i < POINTED_N; i++)
 		p[i] = pointed(i);
+	if (v == OWN) {
+		piece(m, last_seq, SBT_MEMORY_END, SBT_MEMORY_ALLOCATION, Q, p, BYTES, false);
+		piece(m, last_seq, SBT_MEMORY_END, SBT_MEMORY_ALLOCATION, R, p, BYTES, false);
+	}
 	if (v == TABLES) {
 		piece(m, last_seq, SBT_MEMORY_END, SBT_MEMORY_ALLOCATION, TABLE, table, sizeof table, false);
 		piece(m, last_seq, SBT_MEMORY_END, SBT_MEMORY_ALLOCATION, POINTED, p, 4 * POINTED_N, false);

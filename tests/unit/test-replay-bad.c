@@ -215,6 +215,34 @@ static void an_address_that_is_taken(void **state)
 	says(sentence(try_open(&d, 0)), "the recorded addresses 0x68000000 to 0x68028000 (163840 bytes) cannot be had here");
 }
 
+/* ---- pinned memory ------------------------------------------------------------------------------------------------------------- */
+
+/* At the end the program had changed both; of R it is known that nothing of the device's is behind that. */
+static void pinned_memory_of_the_programs_own(void **state)
+{
+	struct device_verified v;
+	struct device *d;
+	struct buf b = BUF_INIT;
+
+	make_trace(OWN);
+	d = open_device(0);
+	v = verified(d);
+	assert_true(device_verified_ok(&v));
+	assert_int_equal(v.sums.pieces, 5);
+	assert_int_equal(v.sums.same, 3);
+	assert_int_equal(v.sums.own, 1);
+	assert_int_equal(v.sums.unchecked, 1);
+	assert_int_equal(v.sums.outputs_same, 1);
+	for (size_t i = 0; i < v.npieces; i++)
+		assert_int_equal(v.pieces[i].checked, v.pieces[i].addr == R ? REPLAYER_OWN : v.pieces[i].addr == Q ? REPLAYER_UNCHECKED
+			: REPLAYER_CHECKED);
+	device_verified_print(&b, &v);
+	says(buf_cstr(&b), "3 of 5 allocations identical (1 not compared) (1 changed by the program itself, copies to it compared)");
+	buf_free(&b);
+	device_verified_free(&v);
+	device_close(d);
+}
+
 static int clean_up(void **state)
 {
 	return unlink(trace_path);
@@ -225,6 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_gpu), cmocka_unit_test(too_little_memory), cmocka_unit_test(missing_pages),
 		cmocka_unit_test(a_hang_is_found), cmocka_unit_test(a_fault_is_found), cmocka_unit_test(an_address_that_is_taken),
+		cmocka_unit_test(pinned_memory_of_the_programs_own),
 	};
 	const char *build = getenv("TSDB_BUILD");
 
