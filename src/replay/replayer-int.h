@@ -37,6 +37,7 @@ void id_map_free(struct id_map *m);
 /* ---- objects of the trace ------------------------------------------------------------------------------------------- */
 
 struct rstream {
+	bool at_start; /* live before the window */
 	bool is_default, per_thread;
 	unsigned flags;
 	int priority;
@@ -288,6 +289,8 @@ struct rmodule *objects_module(struct rp *rp, uint64_t id);
 /* The stream to submit to; makes it. */
 struct err *objects_stream(struct rp *rp, uint64_t id, CUstream *ret) TS_CHECK;
 struct err *objects_event(struct rp *rp, uint64_t id, CUevent *ret) TS_CHECK;
+/* Streams that were there before the window: so that their first commands are not late. */
+struct err *objects_make_streams(struct rp *rp) TS_CHECK;
 struct err *objects_drop_stream(struct rp *rp, uint64_t id) TS_CHECK;
 struct err *objects_drop_event(struct rp *rp, uint64_t id) TS_CHECK;
 /* Makes stream wait for all that has been submitted to any other. */

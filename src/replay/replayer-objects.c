@@ -202,8 +202,10 @@ void objects_from_state(struct rp *rp, const struct state *s)
 	struct state_graph g;
 	struct state_node n;
 
-	for (unsigned i = 0; state_stream(s, i, &st); i++)
+	for (unsigned i = 0; state_stream(s, i, &st); i++) {
 		learn_stream(o, st.id, st.flags, st.priority, st.is_default, st.per_thread);
+		FIND(o, stream, st.id)->at_start = true;
+	}
 	for (unsigned i = 0; state_module(s, i, &m); i++)
 		learn_module(o, m.id, m.code_hash);
 	for (unsigned i = 0; state_kernel(s, i, &k); i++)
@@ -323,6 +325,17 @@ struct err *objects_stream(struct rp *rp, uint64_t id, CUstream *ret)
 	if (!s->handle)
 		CU(rp, cuStreamCreateWithPriority, &s->handle, s->flags, s->priority);
 	*ret = s->handle;
+	return NULL;
+}
+
+struct err *objects_make_streams(struct rp *rp)
+{
+	for (size_t i = 0; i < rp->objects.nstreams; i++) {
+		struct rstream *s = &rp->objects.streams[i];
+
+		if (s->at_start && !s->is_default && !s->handle)
+			CU(rp, cuStreamCreateWithPriority, &s->handle, s->flags, s->priority);
+	}
 	return NULL;
 }
 

@@ -304,6 +304,7 @@ struct err *window_open(struct rp *rp, const char *path)
 	rp->figures.place_ns = lap(&at);
 	CU(rp, cuStreamCreateWithPriority, &rp->own, CU_STREAM_NON_BLOCKING, 0);
 	TRY(staging_open(rp));
+	TRY(objects_make_streams(rp));
 	TRY(code_load(rp));
 	contents_open_hash(rp);
 	rp->figures.code_ns = lap(&at);

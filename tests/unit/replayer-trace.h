@@ -202,7 +202,11 @@ static void before_window(struct maker *m, enum variant v)
 	c.u.module_load.ptx_hash = m->ptx_hash;
 	put(m, c);
 	put(m, kernel_def(5, 1, "add", m->hash, params, 3));
-	put(m, v == OWN ? alloc(6, R, BYTES, SBT_MEM_PINNED) : v == TABLES ? alloc(6, TABLE, 32, SBT_MEM_DEVICE) : kernel_def(6, 2, "bad", m->hash, params, 0));
+	if (v == ELSEWHERE) { /* the graph's handle of kernel 1: of a module whose code is not told */
+		c = kernel_def(6, 9, "add", 0, params, 3);
+		c.u.kernel_def.module = 2;
+	}
+	put(m, v == ELSEWHERE ? c : v == OWN ? alloc(6, R, BYTES, SBT_MEM_PINNED) : v == TABLES ? alloc(6, TABLE, 32, SBT_MEM_DEVICE) : kernel_def(6, 2, "bad", m->hash, params, 0));
 	put(m, v == TABLES ? alloc(7, POINTED, 4 * POINTED_N, SBT_MEM_DEVICE) : kernel_def(7, 3, "spin", m->hash, params, 0));
 	put(m, alloc(8, A, BYTES, SBT_MEM_DEVICE));
 	put(m, alloc(9, v == BLOCKED ? 0x68000000 : Q, BYTES, SBT_MEM_PINNED)); /* blocked: where tsdb-replayer itself is */
@@ -219,21 +223,23 @@ static void before_window(struct maker *m, enum variant v)
 		tables_start(m);
 }
 
-static void graph(struct maker *m, uint64_t seq)
+static void graph(struct maker *m, uint64_t seq, enum variant v)
 {
 	static uint64_t packed[64];
 	struct sbt_cmd c = cmd_any(seq, SBT_GRAPH_CREATE), k = launch(0, 1, SBT_NO_ID, B, A);
 	const uint32_t after[] = {0};
+	const uint64_t kernel = v == ELSEWHERE ? 9 : 1;
 
 	c.u.graph_create.new_graph = 4;
 	c.u.graph_create.clone_of = SBT_NO_ID;
 	put(m, c);
+	k.u.launch.kernel = kernel;
 	assert_true(sbt_pack_size(&k) <= sizeof packed);
 	sbt_pack(packed, &k);
 	/* Node 1 waits for node 0, and is listed first. */
 	for (unsigned node = 2; node--;) {
 		c = cmd_any(seq + 2 - node, SBT_GRAPH_NODE);
-		c.u.graph_node = (struct sbt_cmd_graph_node){.graph = 4, .node = node, .type = SBT_NODE_KERNEL, .kernel = 1,
+		c.u.graph_node = (struct sbt_cmd_graph_node){.graph = 4, .node = node, .type = SBT_NODE_KERNEL, .kernel = kernel,
 			.payload = {packed, sbt_pack_size(&k)}};
 		if (node)
 			c.u.graph_node.deps = (struct sbt_blob){after, 4};
@@ -294,7 +300,7 @@ static void window(struct maker *m, enum variant v)
 	c.u.query.scope = SBT_SYNC_EVENT;
 	c.u.query.event = 1;
 	put(m, c);
-	graph(m, 21);
+	graph(m, 21, v);
 	c = launch(26, 1, 0, A, B); /* a call that failed: not repeated */
 	c.result = 1;
 	put(m, c);

@@ -82,9 +82,9 @@ static void another_gpu(void **state)
 	make_trace(ELSEWHERE);
 	text = sentence(try_open(&d, 0));
 	says(text, "Other GPU (driver 12020)");
-	says(text, "--any-device tries it: the trace has PTX of 1 of the 1 kernels");
+	says(text, "--any-device tries it: the trace has PTX of 2 of the 2 kernels");
 	says(text, "--on none");
-	/* The PTX that was beside the machine code, not the other one with a kernel of that name. */
+	/* The PTX that was beside the machine code, not the other one with a kernel of that name; in the graph, too. */
 	d = open_device(REPLAYER_ANY_DEVICE);
 	says(device_info(d).notes, "recorded on Other GPU");
 	v = verified(d);

@@ -425,6 +425,19 @@ def test_progress_on_a_terminal(t):
         t.no_match(r'command \d+', r.err)
 
 
+def test_on_the_other_device(t):
+    """What was recorded here on the software GPU and the other way round: by the PTX, for programs that compute exactly."""
+    if t.gpu != 'real':
+        raise Skip('needs both devices')
+    for prog in 'vecadd', 'tiny_launches', 'pipeline':
+        for here, there in ('soft', 'real'), ('real', 'soft'):
+            r = t.tsdb('record', '--gpu', here, '-o', 't.sbt', '--', program(prog))
+            t.equal(r.status, 0, f'record {prog} on {here}')
+            r = t.tsdb('replay', 't.sbt', '--on', there)
+            t.equal(r.status, 0, f'{prog} of {here} on {there}')
+            t.match(r'replayed on', r.out)
+
+
 def test_extract(t):
     """One launch as a program of its own: built, run, and run again with another input."""
     cuda = os.environ.get('CUDA_DIR', '/usr/local/cuda')
