@@ -92,6 +92,7 @@ struct op {
 			unsigned grid[3], block[3];
 			size_t shared;
 			bool cooperative;
+			unsigned cluster[3]; /* or zeros */
 			void *params; /* owned, param_bytes of the function */
 		} kernel;
 		struct {
@@ -172,6 +173,7 @@ struct ctx {
 	unsigned flags, api_version;
 	_Atomic int sticky; /* CUresult of the fault that ended it */
 	size_t limits[CTX_LIMITS];
+	struct ptx_heap *heap; /* of its kernels */
 	CUfunc_cache cache;
 	CUsharedconfig shared_config;
 	struct stream *legacy;
@@ -309,13 +311,15 @@ CUresult func_attribute_set(struct func_attrs *a, const struct ptx_function_info
 
 int func_max_dynamic_shared(const struct ptx_function_info *info, const struct func_attrs *a);
 /* Blocks that the whole device holds at a time. */
+/* The dimensions of the clusters of a launch (zeros: none), of those asked for (or NULL) and those the kernel is compiled for. */
+CUresult func_cluster(const struct func *f, const unsigned *asked, const unsigned grid[3], unsigned ret[3]);
 int func_blocks_resident(const struct func *f, unsigned threads, size_t dynamic);
 /* --- launches and copies as commands (drv-launch.c, drv-copy.c); a graph's nodes are made with these too ------- */
 /* The argument bytes of a launch, malloc'ed; NULL for a kernel without parameters. */
 CUresult func_params(const struct func *f, void **kernel_params, void **extra, void **ret);
-/* A checked launch; the caller owns what is in *ret. */
+/* A checked launch; the caller owns what is in *ret. cluster: NULL or zeros for the kernel's own. */
 CUresult func_op(CUfunction h, struct ctx *c, const unsigned grid[3], const unsigned block[3], size_t shared,
-		 bool cooperative, void **kernel_params, void **extra, struct op *ret);
+		 bool cooperative, const unsigned *cluster, void **kernel_params, void **extra, struct op *ret);
 /* A checked copy; one of the sizes is 0 when there is nothing to do. */
 CUresult copy_3d(const CUDA_MEMCPY3D *p, struct copy *c);
 CUresult copy_check(struct copy *c, int dst_side, int src_side);

@@ -107,6 +107,7 @@ static CUresult ctx_new(unsigned flags, unsigned api, bool is_primary, struct ct
 	c->api_version = api;
 	c->primary = is_primary;
 	memcpy(c->limits, default_limits, sizeof(c->limits));
+	c->heap = ptx_heap_new(c->limits[CU_LIMIT_MALLOC_HEAP_SIZE], c->uid);
 	c->legacy = stream_new(c, 0, 0);
 	if (!c->legacy) {
 		obj_free(OBJ_CTX, c);
@@ -120,6 +121,9 @@ static CUresult ctx_new(unsigned flags, unsigned api, bool is_primary, struct ct
 /* Frees everything c owns. Work that runs is waited for first. */
 static void ctx_delete(struct ctx *c)
 {
+	struct ptx_heap *heap = c->heap;
+	uint32_t uid = c->uid;
+
 	raise_ctx(c, SOFT_CONTEXT_DESTROY_STARTING);
 	ctx_drain(c);
 	pthread_mutex_lock(&drv_lock);
@@ -132,7 +136,8 @@ static void ctx_delete(struct ctx *c)
 	arrays_delete_of(c);
 	obj_free(OBJ_CTX, c);
 	pthread_mutex_unlock(&drv_lock);
-	mem_free_owner(c->uid);
+	mem_free_owner(uid);
+	ptx_heap_delete(heap);
 }
 
 static CUresult create(CUcontext *pctx, unsigned flags, unsigned api, CUdevice dev)
@@ -468,6 +473,9 @@ DRV_DEFINE(2, cuCtxSetLimit, CUlimit, limit, size_t, value)
 	TRY_CU(ctx_current(&c));
 	if (!limit_known(limit))
 		return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
+	/* not after a kernel has used the heap: "CUDA Driver API", cuCtxSetLimit */
+	if (limit == CU_LIMIT_MALLOC_HEAP_SIZE && c->heap && !ptx_heap_set_limit(c->heap, value))
+		return CUDA_ERROR_INVALID_VALUE;
 	c->limits[limit] = value;
 	return CUDA_SUCCESS;
 }

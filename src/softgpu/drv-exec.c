@@ -149,6 +149,8 @@ static void run_kernel(const struct op *op, struct ctx *c)
 
 	memcpy(l.grid, op->kernel.grid, sizeof(l.grid));
 	memcpy(l.block, op->kernel.block, sizeof(l.block));
+	memcpy(l.cluster, op->kernel.cluster, sizeof(l.cluster));
+	l.heap = c->heap;
 	if (l.cooperative)
 		l.grid_workspace = workspace_get();
 	watch_begin(&watched, &l);

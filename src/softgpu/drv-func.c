@@ -350,15 +350,78 @@ DRV_DEFINE(4, cuOccupancyAvailableDynamicSMemPerBlock, size_t *, dynamicSmemSize
 	return CUDA_SUCCESS;
 }
 
-/* Clusters came with compute capability 9.0. */
+/* --- clusters: as on compute capability 9.0, whatever the device says it is ---------------------------------------- */
+#define PORTABLE_CLUSTER 8u
+#define MAX_CLUSTER 16u
+
+CUresult func_cluster(const struct func *f, const unsigned *asked, const unsigned grid[3], unsigned ret[3])
+{
+	unsigned own[3], size = 1, i;
+
+	memset(ret, 0, 3 * sizeof(*ret));
+	for (i = 0; i < 3; i++)
+		own[i] = f->info.cluster[0] ? f->info.cluster[i] : (unsigned)f->attrs.required_cluster[i];
+	for (i = 0; own[0] && i < 3; i++)
+		own[i] = own[i] ? own[i] : 1;
+	if (!asked || !asked[0])
+		asked = own;
+	if (!asked[0])
+		return f->info.explicit_cluster ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
+	for (i = 0; i < 3; i++) {
+		if (!asked[i] || asked[i] > MAX_CLUSTER || grid[i] % asked[i] || (own[0] && own[i] != asked[i]))
+			return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+		size *= asked[i];
+	}
+	if (size > (f->attrs.non_portable_cluster ? MAX_CLUSTER : PORTABLE_CLUSTER))
+		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	memcpy(ret, asked, 3 * sizeof(*ret));
+	return CUDA_SUCCESS;
+}
+
+static int resident(const struct ptx_function_info *info, const CUlaunchConfig *c)
+{
+	unsigned long long threads = (unsigned long long)c->blockDimX * c->blockDimY * c->blockDimZ;
+
+	if (!threads || threads > DEV_MAX_THREADS)
+		return 0;
+	return blocks_per_sm(info, (int)threads, c->sharedMemBytes) * (int)device_sm_count();
+}
+
 DRV_DEFINE(3, cuOccupancyMaxPotentialClusterSize, int *, clusterSize, CUfunction, func, const CUlaunchConfig *, config)
 {
+	const struct ptx_function_info *info;
+	struct func_attrs *a;
+	int n, max;
+
 	REQUIRE(clusterSize && config);
-	return CUDA_ERROR_NOT_SUPPORTED;
+	TRY_CU(info_and_attrs(func, &info, &a));
+	n = resident(info, config);
+	max = a->non_portable_cluster ? (int)MAX_CLUSTER : (int)PORTABLE_CLUSTER;
+	while (max > n)
+		max /= 2;
+	*clusterSize = max;
+	return CUDA_SUCCESS;
 }
 
 DRV_DEFINE(3, cuOccupancyMaxActiveClusters, int *, numClusters, CUfunction, func, const CUlaunchConfig *, config)
 {
-	REQUIRE(numClusters && config);
-	return CUDA_ERROR_NOT_SUPPORTED;
+	const struct ptx_function_info *info;
+	struct func_attrs *a;
+	unsigned dim[3], i;
+
+	REQUIRE(numClusters && config && (!config->numAttrs || config->attrs));
+	TRY_CU(info_and_attrs(func, &info, &a));
+	for (i = 0; i < 3; i++)
+		dim[i] = info->cluster[i] ? info->cluster[i] : a->required_cluster[i] ? (unsigned)a->required_cluster[i] : 1;
+	for (i = 0; i < config->numAttrs; i++)
+		if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+			dim[0] = config->attrs[i].value.clusterDim.x;
+			dim[1] = config->attrs[i].value.clusterDim.y;
+			dim[2] = config->attrs[i].value.clusterDim.z;
+		}
+	if (!dim[0] || !dim[1] || !dim[2] || dim[0] > MAX_CLUSTER || dim[1] > MAX_CLUSTER || dim[2] > MAX_CLUSTER ||
+	    dim[0] * dim[1] * dim[2] > (a->non_portable_cluster ? MAX_CLUSTER : PORTABLE_CLUSTER))
+		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	*numClusters = resident(info, config) / (int)(dim[0] * dim[1] * dim[2]);
+	return CUDA_SUCCESS;
 }

@@ -12,6 +12,7 @@ struct shape {
 	unsigned grid[3], block[3];
 	size_t shared;
 	bool cooperative;
+	unsigned cluster[3]; /* zeros: the kernel's own */
 };
 
 static CUresult check_shape(const struct func *f, const struct shape *s)
@@ -93,7 +94,7 @@ CUresult func_params(const struct func *f, void **kernel_params, void **extra, v
 }
 
 CUresult func_op(CUfunction h, struct ctx *c, const unsigned grid[3], const unsigned block[3], size_t shared,
-		 bool cooperative, void **kernel_params, void **extra, struct op *ret)
+		 bool cooperative, const unsigned *cluster, void **kernel_params, void **extra, struct op *ret)
 {
 	struct shape s = {.shared = shared, .cooperative = cooperative};
 	struct func *f;
@@ -106,11 +107,13 @@ CUresult func_op(CUfunction h, struct ctx *c, const unsigned grid[3], const unsi
 	if (f->module->ctx != c)
 		return CUDA_ERROR_INVALID_HANDLE;
 	TRY_CU(check_shape(f, &s));
+	TRY_CU(func_cluster(f, cluster, grid, s.cluster));
 	*ret = (struct op){.kind = OP_KERNEL};
 	TRY_CU(func_params(f, kernel_params, extra, &ret->kernel.params));
 	ret->kernel.fn = f;
 	ret->kernel.shared = shared;
 	ret->kernel.cooperative = cooperative;
+	memcpy(ret->kernel.cluster, s.cluster, sizeof(s.cluster));
 	memcpy(ret->kernel.grid, grid, sizeof(s.grid));
 	memcpy(ret->kernel.block, block, sizeof(s.block));
 	return CUDA_SUCCESS;
@@ -122,7 +125,7 @@ static CUresult launch(CUfunction h, const struct shape *shape, CUstream hs, boo
 	struct op op;
 
 	TRY_CU(stream_resolve(hs, ptds, &s));
-	TRY_CU(func_op(h, s->ctx, shape->grid, shape->block, shape->shared, shape->cooperative, kernel_params, extra, &op));
+	TRY_CU(func_op(h, s->ctx, shape->grid, shape->block, shape->shared, shape->cooperative, shape->cluster, kernel_params, extra, &op));
 	return stream_submit(s, &op, NULL, false, true);
 }
 
@@ -130,7 +133,7 @@ DRV_STREAM(11, cuLaunchKernel, _ptsz, CUfunction, f, unsigned int, gridDimX, uns
 	   gridDimZ, unsigned int, blockDimX, unsigned int, blockDimY, unsigned int, blockDimZ, unsigned int,
 	   sharedMemBytes, CUstream, hStream, void **, kernelParams, void **, extra)
 {
-	struct shape s = {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, false};
+	struct shape s = {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, false, {0}};
 
 	return launch(f, &s, hStream, ptds, kernelParams, extra);
 }
@@ -139,7 +142,7 @@ DRV_STREAM(10, cuLaunchCooperativeKernel, _ptsz, CUfunction, f, unsigned int, gr
 	   unsigned int, gridDimZ, unsigned int, blockDimX, unsigned int, blockDimY, unsigned int, blockDimZ,
 	   unsigned int, sharedMemBytes, CUstream, hStream, void **, kernelParams)
 {
-	struct shape s = {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, true};
+	struct shape s = {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, true, {0}};
 
 	return launch(f, &s, hStream, ptds, kernelParams, NULL);
 }
@@ -170,6 +173,8 @@ static CUresult launch_attribute(const CUlaunchAttribute *a, struct shape *s, CU
 		for (i = 0; i < 3; i++)
 			if (!dim[i] || s->grid[i] % dim[i])
 				return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+		if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) /* the other is a wish */
+			memcpy(s->cluster, dim, sizeof(dim));
 		return CUDA_SUCCESS;
 	}
 	case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
@@ -192,7 +197,7 @@ DRV_STREAM(4, cuLaunchKernelEx, _ptsz, const CUlaunchConfig *, config, CUfunctio
 	s = (struct shape){{config->gridDimX, config->gridDimY, config->gridDimZ},
 			   {config->blockDimX, config->blockDimY, config->blockDimZ},
 			   config->sharedMemBytes,
-			   false};
+			   false, {0}};
 	for (i = 0; i < config->numAttrs; i++)
 		TRY_CU(launch_attribute(&config->attrs[i], &s, &record));
 	TRY_CU(launch(f, &s, config->hStream, ptds, kernelParams, extra));

@@ -17,7 +17,7 @@ static CUresult kernel_op(const CUDA_KERNEL_NODE_PARAMS_v2 *p, struct op *ret)
 	struct ctx *c;
 
 	TRY_CU(p->ctx ? ctx_resolve(p->ctx, &c) : ctx_current(&c));
-	return func_op(p->func ? p->func : (CUfunction)p->kern, c, grid, block, p->sharedMemBytes, false, p->kernelParams,
+	return func_op(p->func ? p->func : (CUfunction)p->kern, c, grid, block, p->sharedMemBytes, false, NULL, p->kernelParams,
 		       p->extra, ret);
 }
 
@@ -528,6 +528,7 @@ DRV_DEFINE(2, cuGraphKernelNodeCopyAttributes, CUgraphNode, dst, CUgraphNode, sr
 	TRY_CU(of_type(dst, CU_GRAPH_NODE_TYPE_KERNEL, &a));
 	TRY_CU(of_type(src, CU_GRAPH_NODE_TYPE_KERNEL, &b));
 	a->op.kernel.cooperative = b->op.kernel.cooperative;
+	memcpy(a->op.kernel.cluster, b->op.kernel.cluster, sizeof(a->op.kernel.cluster));
 	return CUDA_SUCCESS;
 }
 
@@ -540,6 +541,11 @@ DRV_DEFINE(3, cuGraphKernelNodeGetAttribute, CUgraphNode, hNode, CUkernelNodeAtt
 	memset(value_out, 0, sizeof(*value_out));
 	if (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
 		value_out->cooperative = n->op.kernel.cooperative;
+	if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+		value_out->clusterDim.x = n->op.kernel.cluster[0];
+		value_out->clusterDim.y = n->op.kernel.cluster[1];
+		value_out->clusterDim.z = n->op.kernel.cluster[2];
+	}
 	return CUDA_SUCCESS;
 }
 
@@ -553,6 +559,11 @@ DRV_DEFINE(3, cuGraphKernelNodeSetAttribute, CUgraphNode, hNode, CUkernelNodeAtt
 	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
 		n->op.kernel.cooperative = value->cooperative != 0;
 		return CUDA_SUCCESS;
+	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
+		const unsigned asked[3] = {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
+
+		return func_cluster(n->op.kernel.fn, asked, n->op.kernel.grid, n->op.kernel.cluster);
+	}
 	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
 	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
 		return CUDA_SUCCESS;

@@ -3,7 +3,7 @@
 # Room softgpu: the CUDA driver that runs on the CPU. Loaded into other people's programs, so never sanitised.
 # Four parts: libsoftptx.a (PTX and the address space), libcuda.so.1, libcupti.so.13, libcudart.so.13.
 
-HEADERS_TO_CHECK += src/softgpu/ptx-async.h src/softgpu/mem.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
+HEADERS_TO_CHECK += src/softgpu/ptx-async.h src/softgpu/ptx-cluster.h src/softgpu/mem.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
 HEADERS_TO_CHECK += src/softgpu/ptx-access.h src/softgpu/ptx-schedule.h
 HEADERS_TO_CHECK += src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.h
 
@@ -19,7 +19,7 @@ PTX_SOURCES = \
 	src/softgpu/ptx-operand.c src/softgpu/ptx-frame.c \
 	src/softgpu/ptx-table.c src/softgpu/ptx-cfg.c src/softgpu/ptx-alu.c src/softgpu/ptx-alu-avx2.c \
 	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-ldst.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
-	src/softgpu/ptx-atomic.c src/softgpu/ptx-async.c src/softgpu/ptx-async.h src/softgpu/ptx-mbarrier.c \
+	src/softgpu/ptx-heap.c src/softgpu/ptx-atomic.c src/softgpu/ptx-cluster.c src/softgpu/ptx-cluster.h src/softgpu/ptx-async.c src/softgpu/ptx-async.h src/softgpu/ptx-mbarrier.c \
 	src/softgpu/ptx-tensor.c src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.c src/softgpu/ptx-mma.h src/softgpu/ptx-matrix.c \
 	src/softgpu/ptx-wmma.c \
 	src/softgpu/ptx-tex.c src/softgpu/tex.c src/softgpu/tex.h \
@@ -248,7 +248,7 @@ EXTRA_DIST += tests/unit/test-ptx-bits.sh tests/programs/ptx-bits.h200
 RUNTIME_TESTS = tests/unit/softgpu-runtime tests/unit/softgpu-per-thread tests/unit/softgpu-callbacks tests/unit/softgpu-errors \
 	tests/unit/softgpu-no-ptx
 SUITE_DIR = tests/programs/ptx-suite
-SUITE = $(SUITE_DIR)/bitonic $(SUITE_DIR)/groups $(SUITE_DIR)/histogram $(SUITE_DIR)/intrinsics $(SUITE_DIR)/jacobi $(SUITE_DIR)/language \
+SUITE = $(SUITE_DIR)/async $(SUITE_DIR)/heap $(SUITE_DIR)/bitonic $(SUITE_DIR)/groups $(SUITE_DIR)/histogram $(SUITE_DIR)/intrinsics $(SUITE_DIR)/jacobi $(SUITE_DIR)/language \
 	$(SUITE_DIR)/maths $(SUITE_DIR)/matmul $(SUITE_DIR)/montecarlo $(SUITE_DIR)/nbody $(SUITE_DIR)/reduce \
 	$(SUITE_DIR)/scan $(SUITE_DIR)/softmax $(SUITE_DIR)/spmv $(SUITE_DIR)/texture $(SUITE_DIR)/transpose
 TESTS += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py
@@ -258,6 +258,8 @@ if HAVE_NVCC
 check_SCRIPTS += $(RUNTIME_TESTS) $(SUITE)
 CLEANFILES += $(RUNTIME_TESTS) $(SUITE)
 SOFT_NVCC = $(NVCC) -std=c++17 -cudart shared -gencode arch=compute_75,code=compute_75
+# These need the PTX of a newer architecture.
+$(SUITE_DIR)/async: SOFT_NVCC = $(NVCC) -std=c++17 -cudart shared -gencode arch=compute_90,code=compute_90
 $(SUITE): $(SUITE_DIR)/%: $(SUITE_DIR)/%.cu $(SUITE_DIR)/suite.h
 	@$(MKDIR_P) $(SUITE_DIR)
 	$(AM_V_NVCC)$(SOFT_NVCC) -O3 -o $@ $<

@@ -333,6 +333,9 @@ static const char *decode_call(struct ptx_dec *d)
 			return "a call of this kind of function";
 		fn->callees = ptx_grow(d->p->m, fn->callees, fn->ncallees, &fn->capcallees, sizeof(*fn->callees));
 		fn->callees[fn->ncallees++] = c->fn;
+		/* addresses depend on who asks first */
+		if (c->fn->builtin == PB_MALLOC || c->fn->builtin == PB_FREE)
+			fn->ordered = true;
 	} else if (callee->kind == O_REG && ptx_type_bits[callee->type] == 64 && o + 1 == end && o->sym &&
 		o->sym->kind == SY_PROTO) {
 		c->target = callee->off;

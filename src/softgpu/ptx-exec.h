@@ -14,7 +14,7 @@
 
 struct ptx_ent { /* one entry of the divergence stack */
 	uint32_t pc, rpc, mask;
-	enum { ENT_RUN, ENT_BARRIER, ENT_WSYNC } state;
+	enum { ENT_RUN, ENT_BARRIER, ENT_WSYNC, ENT_CLUSTER } state;
 	uint32_t bar, want;		  /* ENT_BARRIER: which; ENT_WSYNC: the lanes it waits for */
 	const struct ptx_insn *insn; /* the bar.red that waits */
 };
@@ -49,6 +49,7 @@ struct ptx_warp {
 	uint8_t *local; /* lane l's begins at l * lstride */
 	size_t lstride, localcap;
 	bool wake;
+	uint32_t cl_arrived, cl_done; /* lanes that wait for the cluster's barrier; that may pass it */
 	struct ptx_async *async; /* NULL until there is something */
 	uint64_t inited; /* launch whose constants the frame holds */
 };
@@ -57,6 +58,12 @@ struct ptx_barrier {
 	uint32_t arrived, need; /* threads; need 0: all that live */
 	uint32_t red;
 	enum ptx_bar_kind kind;
+};
+
+struct ptx_cluster {
+	struct ptx_block **blocks; /* by rank */
+	unsigned n;
+	uint32_t arrived; /* threads, at its barrier */
 };
 
 struct ptx_block {
@@ -68,6 +75,9 @@ struct ptx_block {
 	unsigned nwarps, capwarps;
 	uint32_t live;
 	struct ptx_barrier bar[16];
+	struct ptx_cluster *cluster, own; /* own: when it is alone */
+	struct ptx_block *self;
+	uint32_t rank; /* in its cluster */
 };
 
 struct ptx_cached {
@@ -207,6 +217,12 @@ static inline void ptx_give_way(struct ptx_warp *w)
 	w->wk->gave_way = true;
 }
 
+/* --- the heap of kernels (ptx-heap.c) */
+/* Whether a is in the heap; then *ret is the piece around it, or empty when a is in none. */
+bool ptx_heap_find(struct ptx_heap *h, uint64_t a, struct ptx_cached *ret);
+uint64_t ptx_heap_malloc(struct ptx_warp *w, uint64_t bytes);
+void ptx_heap_free(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a);
+
 _Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, enum ptx_fault_code code,
 	uint64_t addr, unsigned size, const char *what);
 /* threadIdx of a lane. */
@@ -260,6 +276,7 @@ ptx_select sel_cmp, sel_cvt, sel_mem, sel_atom, sel_math, sel_mov, sel_bar, sel_
 	sel_testp, sel_prmt, sel_lop3, sel_half, sel_redux, sel_half_cmp, sel_isspacep, sel_mbar, sel_cp_async, sel_bulk, sel_st_async;
 ptx_select sel_mma, sel_matrix, sel_wmma_mma, sel_wmma_access, sel_tex;
 ptx_select sel_atom_vec, sel_b128, sel_discard;
+ptx_select sel_mapa;
 /* The state space of the memory operand, into d->i->space; why not, or NULL. */
 const char *ptx_mem_space(struct ptx_dec *d);
 

@@ -3,6 +3,7 @@
  * What a warp's functions stand on: frames of registers, local memory, and the values of special registers.
  */
 #include "softgpu/ptx-run.h"
+#include "softgpu/ptx-cluster.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,8 @@ uint64_t ptx_special_value(const struct ptx_warp *w, const struct ptx_special *s
 		return l->grid_workspace >> 32;
 	case SR_envreg2:
 		return l->grid_workspace;
+	case SR_clusterid_x ... SR_is_explicit_cluster:
+		return ptx_cluster_special(w, s->sreg);
 	case SR_WARP_SZ:
 		return PTX_LANES;
 	case SR_dyn_shared:
@@ -122,9 +125,14 @@ void ptx_fill_specials(struct ptx_warp *w, const struct ptx_function *fn, bool b
 {
 	for (unsigned k = 0; k < fn->nspecials; k++) {
 		const struct ptx_special *s = &fn->specials[k];
-		bool varies = (s->sreg >= SR_ctaid_x && s->sreg <= SR_ctaid_z) || s->sreg == SR_smid;
+		bool varies = (s->sreg >= SR_ctaid_x && s->sreg <= SR_ctaid_z) || s->sreg == SR_smid ||
+			(s->sreg >= SR_clusterid_x && s->sreg <= SR_cluster_nctarank);
 		if (block_only && !varies)
 			continue;
+		if (!s->width) { /* a predicate */
+			*REG_AT(u32a, s->off) = special_value(w, s, 0) ? PTX_FULL : 0;
+			continue;
+		}
 		for (unsigned l = 0; l < PTX_LANES; l++) {
 			uint64_t v = ptx_special_value(w, s, l);
 			if (s->width == 8)

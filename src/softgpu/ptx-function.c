@@ -274,7 +274,15 @@ static void parse_tuning(struct ptx_parse *p, struct ptx_function *fn)
 			fn->max_threads = n && n < 1024 ? (unsigned)n : 1024;
 			for (unsigned k = 0; req && k < 3; k++)
 				fn->req[k] = (unsigned)v[k];
-		} else if (!ptx_tok_is(&t, TK_DOT, "minnctapersm") && !ptx_tok_is(&t, TK_DOT, "maxnctapersm") &&
+		} else if (ptx_tok_is(&t, TK_DOT, "reqnctapercluster")) {
+			if (!v[0] || !v[1] || !v[2] || v[0] * v[1] * v[2] > 16)
+				ptx_fail(p, t.line, "a cluster of this size");
+			for (unsigned k = 0; k < 3; k++)
+				fn->cluster[k] = (unsigned)v[k];
+		} else if (ptx_tok_is(&t, TK_DOT, "explicitcluster")) {
+			fn->explicit_cluster = true;
+		} else if (!ptx_tok_is(&t, TK_DOT, "maxclusterrank") && !ptx_tok_is(&t, TK_DOT, "blocksareclusters") &&
+			!ptx_tok_is(&t, TK_DOT, "minnctapersm") && !ptx_tok_is(&t, TK_DOT, "maxnctapersm") &&
 			!ptx_tok_is(&t, TK_DOT, "maxnreg") && !ptx_tok_is(&t, TK_DOT, "noreturn")) {
 			ptx_fail(p, t.line, "directive .%.*s is not implemented", (int)(t.n < 60 ? t.n : 60), t.s);
 		}
@@ -329,6 +337,10 @@ static struct ptx_function *new_function(struct ptx_parse *p, struct ptx_token n
 		fn->builtin = PB_VPRINTF;
 	else if (!strcmp(fn->name, "__assertfail") && h->n[1] == 5)
 		fn->builtin = PB_ASSERTFAIL;
+	else if (!strcmp(fn->name, "malloc") && h->n[0] == 1 && h->n[1] == 1 && h->f[0][0].size == 8 && h->f[1][0].size == 8)
+		fn->builtin = PB_MALLOC;
+	else if (!strcmp(fn->name, "free") && !h->n[0] && h->n[1] == 1 && h->f[1][0].size == 8)
+		fn->builtin = PB_FREE;
 	else
 		fn->builtin = PB_REFUSED;
 	m->funcs = ptx_grow(m, m->funcs, m->nfuncs, &m->capfuncs, sizeof(*m->funcs));

@@ -120,9 +120,9 @@ enum ptx_order {
 	ORDER_FENCE = 64,
 };
 
-enum ptx_ctrl { C_BRA, C_BRX, C_CALL, C_RET, C_EXIT, C_BAR, C_WSYNC, C_TRAP, C_REFUSED };
+enum ptx_ctrl { C_BRA, C_BRX, C_CALL, C_RET, C_EXIT, C_BAR, C_WSYNC, C_TRAP, C_REFUSED, C_CLUSTER_WAIT };
 enum ptx_bar_kind { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR };
-enum ptx_builtin { PB_NONE, PB_VPRINTF, PB_ASSERTFAIL, PB_REFUSED };
+enum ptx_builtin { PB_NONE, PB_VPRINTF, PB_ASSERTFAIL, PB_MALLOC, PB_FREE, PB_REFUSED };
 
 /* The parameters of one call: byte offsets into the local memory of the caller's and the callee's frames. */
 struct ptx_xfer {
@@ -241,6 +241,13 @@ extern const unsigned ptx_nrows;
 	X(lanemask_gt, "%lanemask_gt", 32) X(dynamic_smem_size, "%dynamic_smem_size", 32)           \
 	X(total_smem_size, "%total_smem_size", 32) X(aggr_smem_size, "%aggr_smem_size", 32)         \
 	X(envreg1, "%envreg1", 32) X(envreg2, "%envreg2", 32)                                       \
+	X(clusterid_x, "%clusterid.x", 32) X(clusterid_y, "%clusterid.y", 32) X(clusterid_z, "%clusterid.z", 32) \
+	X(nclusterid_x, "%nclusterid.x", 32) X(nclusterid_y, "%nclusterid.y", 32) X(nclusterid_z, "%nclusterid.z", 32) \
+	X(cluster_ctaid_x, "%cluster_ctaid.x", 32) X(cluster_ctaid_y, "%cluster_ctaid.y", 32)       \
+	X(cluster_ctaid_z, "%cluster_ctaid.z", 32) X(cluster_nctaid_x, "%cluster_nctaid.x", 32)     \
+	X(cluster_nctaid_y, "%cluster_nctaid.y", 32) X(cluster_nctaid_z, "%cluster_nctaid.z", 32)   \
+	X(cluster_ctarank, "%cluster_ctarank", 32) X(cluster_nctarank, "%cluster_nctarank", 32)     \
+	X(is_explicit_cluster, "%is_explicit_cluster", 1) X(zero, "%envreg0", 32)                   \
 	X(unknown, "", 0) X(WARP_SZ, "WARP_SZ", 32) X(dyn_shared, "", 64) X(local_sym, "", 64)                        \
 	X(VOLATILE, "", 0) X(clock, "%clock", 32) X(clock_hi, "%clock_hi", 32)                      \
 	X(clock64, "%clock64", 64) X(globaltimer, "%globaltimer", 64)                               \
@@ -313,7 +320,8 @@ struct ptx_function {
 	size_t shared_bytes, param_bytes;
 	bool ordered, recursive, has_indirect, needs_zero, uses_module_shared, reg_params;
 	unsigned regs;
-	unsigned max_threads, req[3];
+	unsigned max_threads, req[3], cluster[3];
+	bool explicit_cluster;
 	struct ptx_param *params;
 	struct ptx_function **callees;
 	unsigned ncallees, capcallees;

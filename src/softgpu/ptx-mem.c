@@ -11,7 +11,7 @@
 const struct ptx_cached *ptx_find_range(struct ptx_worker *wk, uint64_t a)
 {
 	const struct mem_range *r;
-	struct ptx_cached *c;
+	struct ptx_cached *c, piece;
 
 	for (unsigned k = 0; k < PTX_NCACHE; k++) {
 		c = &wk->cache[k];
@@ -21,6 +21,13 @@ const struct ptx_cached *ptx_find_range(struct ptx_worker *wk, uint64_t a)
 	r = mem_find(a);
 	if (!r)
 		return NULL;
+	if (wk->l->heap && ptx_heap_find(wk->l->heap, a, &piece)) {
+		if (!piece.end)
+			return NULL;
+		c = &wk->cache[wk->next_cache++ % PTX_NCACHE];
+		*c = piece;
+		return c;
+	}
 	c = &wk->cache[wk->next_cache++ % PTX_NCACHE];
 	*c = (struct ptx_cached){r->start, r->end, r->read_only};
 	return c;
@@ -34,6 +41,21 @@ static uint8_t *window(struct ptx_warp *w, const struct ptx_insn *i, unsigned la
 	return base + at;
 }
 
+/* Shared memory of a block of the cluster. */
+static void *remote(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n)
+{
+	const struct ptx_cluster *c = w->blk->cluster;
+	unsigned rank = ((uint32_t)a >> PTX_RANK_SHIFT) - 1;
+	const struct ptx_block *b;
+
+	if (rank >= c->n)
+		ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, a, n, "the cluster has no such block");
+	b = c->blocks[rank];
+	if (!b->live)
+		ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, a, n, "shared memory of a block that has ended");
+	return window(w, i, lane, a & ((1u << PTX_RANK_SHIFT) - 1), b->shared_size, b->shared, n, a);
+}
+
 void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n, bool store)
 {
 	const struct ptx_cached *c;
@@ -41,6 +63,8 @@ void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, u
 
 	switch (PTX_WIN(a)) {
 	case PTX_WIN_SHARED:
+		if (at >> PTX_RANK_SHIFT)
+			return remote(w, i, lane, a, n);
 		return window(w, i, lane, at, w->blk->shared_size, w->blk->shared, n, a);
 	case PTX_WIN_LOCAL:
 		return window(w, i, lane, at, w->lstride, w->local + lane * w->lstride, n, a);
@@ -182,7 +206,7 @@ void h_cvta(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 
 static uint64_t window_of(unsigned space)
 {
-	return space == SP_SHARED ? PTX_WIN_SHARED : space == SP_LOCAL ? PTX_WIN_LOCAL : space == SP_PARAM ? PTX_WIN_PARAM : 0;
+	return space == SP_SHARED || space == SP_SHCLUSTER ? PTX_WIN_SHARED : space == SP_LOCAL ? PTX_WIN_LOCAL : space == SP_PARAM ? PTX_WIN_PARAM : 0;
 }
 
 const char *sel_cvta(struct ptx_dec *d)
@@ -195,7 +219,7 @@ const char *sel_cvta(struct ptx_dec *d)
 		return why;
 	if (space == SP_GENERIC)
 		return "no state space";
-	if (o->kind == O_VAR && (d->mods & MB(to) || (o->sym->var->space != space)))
+	if (o->kind == O_VAR && (d->mods & MB(to) || (o->sym->var->space != space && !(space == SP_SHCLUSTER && o->sym->var->space == SP_SHARED))))
 		return "a variable of another state space";
 	if (space == SP_PARAM && !d->p->fn->is_entry)
 		return "the generic address of a function's parameter";
@@ -222,6 +246,8 @@ void h_isspacep(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	{
 		uint64_t win = PTX_WIN(a[l]);
 		bool yes = i->space == SP_GLOBAL || i->space == SP_CONST ? win < PTX_WIN_SHARED : win == window_of(i->space);
+		if (i->space == SP_SHARED && (uint32_t)a[l] >> PTX_RANK_SHIFT && (uint32_t)a[l] >> PTX_RANK_SHIFT != w->blk->rank + 1)
+			yes = false; /* another block's */
 		if (yes && (i->space == SP_GLOBAL || i->space == SP_CONST)) {
 			const struct mem_range *m = mem_find(a[l]);
 			yes = (m && m->read_only) == (i->space == SP_CONST);

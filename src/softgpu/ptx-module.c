@@ -72,6 +72,8 @@ void ptx_function_info(const struct ptx_function *f, struct ptx_function_info *r
 	ret->regs = f->regs ? f->regs : 1;
 	ret->max_threads = f->max_threads;
 	memcpy(ret->req, f->req, sizeof(ret->req));
+	memcpy(ret->cluster, f->cluster, sizeof(ret->cluster));
+	ret->explicit_cluster = f->explicit_cluster;
 	ret->ptx_version = f->m->version;
 	ret->target = f->m->target;
 }

@@ -44,8 +44,19 @@ static int find_sreg(const char *s, size_t n)
 /* Special registers that exist and that nobody here keeps: their instructions are refused, not the module. */
 static bool known_sreg(const char *s, size_t n)
 {
-	static const char *const prefixes[] = {"%envreg", "%pm", "%cluster", "%nclusterid", "%is_explicit_cluster", "%reserved_smem",
-		"%current_graph_exec", "%tid", "%ntid", "%ctaid", "%nctaid"};
+	static const char *const prefixes[] = {"%tid", "%ntid", "%ctaid", "%nctaid", "%cluster", "%nclusterid"};
+
+	for (unsigned k = 0; k < sizeof(prefixes) / sizeof(prefixes[0]); k++)
+		if (n >= strlen(prefixes[k]) && !memcmp(s, prefixes[k], strlen(prefixes[k])))
+			return true;
+	return false;
+}
+
+/* Special registers that are zero here: the environment's that the driver does not set, performance counters (whose values PTX leaves open),
+ * where the system's shared memory lies (there is none), the graph that runs (graphs are not launched from kernels). */
+static bool zero_sreg(const char *s, size_t n)
+{
+	static const char *const prefixes[] = {"%envreg", "%pm", "%reserved_smem_offset", "%current_graph_exec"};
 
 	for (unsigned k = 0; k < sizeof(prefixes) / sizeof(prefixes[0]); k++)
 		if (n >= strlen(prefixes[k]) && !memcmp(s, prefixes[k], strlen(prefixes[k])))
@@ -99,6 +110,8 @@ static void parse_name(struct ptx_parse *p, struct ptx_opnd *o)
 		ptx_next(p);
 	}
 	sr = find_sreg(o->name, o->len);
+	if (sr < 0 && zero_sreg(o->name, o->len))
+		sr = SR_zero;
 	if (sr < 0 && known_sreg(o->name, o->len))
 		sr = SR_unknown;
 	o->kind = sr >= 0 ? O_SREG : O_NAME;
@@ -304,7 +317,7 @@ static const char *match_source(struct ptx_dec *d, const struct ptx_opnd *o, uns
 			return "a special register of the wrong width";
 		if (o->sreg == SR_unknown)
 			return "a special register that is not implemented";
-		if (type == T_pred || (sregs[o->sreg].bits == 64 && bits != 64 && o->sreg != SR_gridid))
+		if ((type == T_pred) != (sregs[o->sreg].bits == 1) || (sregs[o->sreg].bits == 64 && bits != 64 && o->sreg != SR_gridid))
 			return "a special register of the wrong width";
 		*ret = ptx_special_slot(d->p, o->sreg, slot_width(type), 0);
 		return o->sreg > SR_VOLATILE && strcmp(d->row->op, "mov") ? "a clock outside of mov" : NULL;

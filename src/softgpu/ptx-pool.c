@@ -7,6 +7,7 @@
  */
 #include "softgpu/ptx-run.h"
 #include "softgpu/ptx-async.h"
+#include "softgpu/ptx-cluster.h"
 #include "softgpu/ptx-schedule.h"
 
 #include <pthread.h>
@@ -221,39 +222,169 @@ static void run_blocks(struct ptx_worker *wk, struct ptx_run *r)
 	}
 }
 
+/* --- blocks that run at the same time ---------------------------------------------------------------- */
+/* A cooperative grid's, or one cluster's. Clusters lie one behind the other in members. */
+struct ptx_gang {
+	struct ptx_block *blocks, **members;
+	struct ptx_cluster *clusters;
+	bool *done;
+	uint64_t n;
+};
+
+static void gang_free(struct ptx_gang *g)
+{
+	for (uint64_t k = 0; g && g->blocks && k < g->n; k++)
+		ptx_block_free(&g->blocks[k]);
+	if (g) {
+		free(g->blocks);
+		free(g->members);
+		free(g->clusters);
+		free(g->done);
+	}
+	free(g);
+}
+
+static struct ptx_gang *gang_new(uint64_t n)
+{
+	struct ptx_gang *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->n = n;
+	g->blocks = calloc(n, sizeof(*g->blocks));
+	g->members = calloc(n, sizeof(*g->members));
+	g->clusters = calloc(n, sizeof(*g->clusters));
+	g->done = calloc(n, 1);
+	if (g->blocks && g->members && g->clusters && g->done)
+		return g;
+	gang_free(g);
+	return NULL;
+}
+
+/* Starts block k of the gang as block number index of the grid, which is in the cluster-th of the gang's clusters. */
+static void gang_start(struct ptx_worker *wk, struct ptx_gang *g, uint64_t k, uint64_t index, uint64_t cluster)
+{
+	unsigned size = ptx_cluster_size(wk->l);
+	struct ptx_cluster *c = &g->clusters[cluster];
+	struct ptx_block *b = &g->blocks[k];
+
+	g->done[k] = false;
+	ptx_block_start(wk, b, index);
+	if (size == 1)
+		return;
+	*c = (struct ptx_cluster){.blocks = &g->members[cluster * size], .n = size};
+	c->blocks[b->rank] = b;
+	b->cluster = c;
+}
+
+static bool can_run(const struct ptx_block *b)
+{
+	for (unsigned k = 0; k < b->nwarps; k++)
+		if (b->warps[k].state == WARP_RUN)
+			return true;
+	return false;
+}
+
+/* All of them to their ends; each has its turn. */
+static void gang_run(struct ptx_worker *wk, struct ptx_gang *g, bool cooperative)
+{
+	uint64_t left = g->n;
+
+	for (uint64_t turn = 1; left; turn++) {
+		uint64_t stuck = g->n;
+		bool any = false;
+		for (uint64_t k = 0; k < g->n; k++) {
+			if (g->done[k])
+				continue;
+			if (cooperative)
+				wk->index = g->blocks[k].index;
+			if (turn % 256 == 0)
+				ptx_check(wk, &g->blocks[k]);
+			if (can_run(&g->blocks[k])) {
+				any = true;
+				g->done[k] = ptx_block_run(wk, &g->blocks[k], true);
+				left -= g->done[k];
+				if (cooperative)
+					keep_output(wk);
+			} else if (stuck == g->n) {
+				stuck = k;
+			}
+		}
+		if (!any && left && stuck < g->n && !can_run(&g->blocks[stuck]))
+			ptx_block_deadlock(&g->blocks[stuck]);
+	}
+}
+
+static void no_memory(struct ptx_worker *wk)
+{
+	wk->fault = (struct ptx_fault){.code = PTX_STACK_OVERFLOW, .kernel = wk->l->fn->name,
+		.text = "tsdb softgpu: the host has no memory for blocks that run at the same time"};
+	record_fault(wk);
+}
+
+/* Clusters handed out as blocks are. */
+static void run_clusters(struct ptx_worker *wk, struct ptx_run *r)
+{
+	unsigned size = ptx_cluster_size(r->l);
+	uint64_t n = r->nblocks / size;
+	struct ptx_gang *g = gang_new(size);
+	enum ptx_fault_code code;
+
+	bind_worker(wk, r);
+	if (!g)
+		no_memory(wk);
+	while (g) {
+		wk->index = atomic_fetch_add(&r->next, 1);
+		if (wk->index >= n || wk->index >= atomic_load(&r->limit) || atomic_load(&r->stop))
+			break;
+		if (setjmp(wk->out)) {
+			record_fault(wk);
+			keep_output(wk);
+			continue;
+		}
+		ptx_async_reset(wk);
+		for (unsigned rank = 0; rank < size; rank++)
+			gang_start(wk, g, rank, ptx_cluster_block(r->l, wk->index, rank), 0);
+		if (ptx_should_stop(wk, &code))
+			ptx_raise(&g->blocks[0].warps[0], r->l->fn->insns, 0, code, 0, 0, code == PTX_TIMEOUT ? "the time limit is over" : NULL);
+		gang_run(wk, g, false);
+		keep_output(wk);
+	}
+	gang_free(g);
+}
+
+static void run_units(struct ptx_worker *wk, struct ptx_run *r)
+{
+	if (ptx_cluster_size(r->l) > 1)
+		run_clusters(wk, r);
+	else
+		run_blocks(wk, r);
+}
+
 /* All blocks at once, in turns. */
 static void run_cooperative(struct ptx_worker *wk, struct ptx_run *r)
 {
-	struct ptx_block *volatile blocks = calloc(r->nblocks, sizeof(*blocks));
-	bool *volatile done = calloc(r->nblocks, 1);
-	volatile uint64_t left = r->nblocks;
+	struct ptx_gang *g = gang_new(r->nblocks);
 
 	bind_worker(wk, r);
-	if (!blocks || !done) {
-		wk->fault = (struct ptx_fault){.code = PTX_STACK_OVERFLOW, .kernel = r->l->fn->name,
-			.text = "tsdb softgpu: the host has no memory for a cooperative grid"};
-		record_fault(wk);
+	if (!g) {
+		no_memory(wk);
 	} else if (setjmp(wk->out)) {
 		record_fault(wk);
 		keep_output(wk);
 	} else {
-		for (wk->index = 0; wk->index < r->nblocks; wk->index++)
-			ptx_block_start(wk, &blocks[wk->index], wk->index);
-		for (uint64_t turn = 1; left; turn++)
-			for (wk->index = 0; wk->index < r->nblocks; wk->index++) {
-				if (done[wk->index])
-					continue;
-				if (turn % 256 == 0)
-					ptx_check(wk, &blocks[wk->index]);
-				done[wk->index] = ptx_block_run(wk, &blocks[wk->index], true);
-				left -= done[wk->index];
-				keep_output(wk);
-			}
+		for (uint64_t k = 0; k < r->nblocks; k++) {
+			uint32_t at[3] = {(uint32_t)(k % r->l->grid[0]), (uint32_t)(k / r->l->grid[0] % r->l->grid[1]),
+				(uint32_t)(k / r->l->grid[0] / r->l->grid[1])};
+			uint64_t cluster;
+			unsigned rank;
+			ptx_cluster_of(r->l, at, &cluster, &rank);
+			wk->index = k;
+			gang_start(wk, g, k, k, cluster);
+		}
+		gang_run(wk, g, true);
 	}
-	for (uint64_t k = 0; blocks && k < r->nblocks; k++)
-		ptx_block_free(&blocks[k]);
-	free(blocks);
-	free(done);
+	gang_free(g);
 }
 
 /* --- a random schedule ------------------------------------------------------------------------------- */
@@ -381,7 +512,7 @@ static void *helper(void *arg)
 		pthread_mutex_unlock(&pool.lock);
 		struct ptx_worker *wk = worker_get();
 		if (wk) {
-			run_blocks(wk, r);
+			run_units(wk, r);
 			worker_put(wk);
 		}
 		pthread_mutex_lock(&pool.lock);
@@ -489,16 +620,17 @@ enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
 		snprintf(fault->text, sizeof(fault->text), "tsdb softgpu: the host has no memory");
 		return fault->code;
 	}
-	if (l->schedule.random) {
+	if (l->schedule.random && ptx_cluster_size(l) == 1) {
 		run_random(wk, &r);
 	} else if (l->cooperative) {
 		run_cooperative(wk, &r);
 	} else {
-		if (!l->fn->ordered && !l->observer && r.nblocks >= 4 && r.nblocks * threads >= 512 && pool.workers > 1) {
-			helpers = pool.workers - 1 < r.nblocks - 1 ? pool.workers - 1 : (unsigned)r.nblocks - 1;
+		uint64_t units = r.nblocks / ptx_cluster_size(l);
+		if (!l->fn->ordered && !l->observer && units >= 4 && r.nblocks * threads >= 512 && pool.workers > 1) {
+			helpers = pool.workers - 1 < units - 1 ? pool.workers - 1 : (unsigned)units - 1;
 			offer(&r, helpers);
 		}
-		run_blocks(wk, &r);
+		run_units(wk, &r);
 		if (helpers)
 			withdraw(&r);
 	}

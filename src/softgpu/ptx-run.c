@@ -8,6 +8,7 @@
 #include "softgpu/ptx-observe.h"
 #include "softgpu/ptx-run.h"
 #include "softgpu/ptx-async.h"
+#include "softgpu/ptx-cluster.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,11 @@ static void call_builtin(struct ptx_warp *w, const struct ptx_insn *i, uint32_t 
 			uint32_t zero = 0;
 			ptx_printf(w, i, l, arg[0], arg[1]);
 			memcpy(local + c->rets[0].caller, &zero, 4);
+		} else if (fn->builtin == PB_MALLOC) {
+			uint64_t a = ptx_heap_malloc(w, arg[0]);
+			memcpy(local + c->rets[0].caller, &a, 8);
+		} else if (fn->builtin == PB_FREE) {
+			ptx_heap_free(w, i, l, arg[0]);
 		} else {
 			char text[3][160], what[384];
 			unsigned t[3];
@@ -167,6 +173,7 @@ static void remove_lanes(struct ptx_warp *w, unsigned from, uint32_t mask)
 static void exit_lanes(struct ptx_warp *w, uint32_t mask)
 {
 	remove_lanes(w, 0, mask);
+	ptx_cluster_exit(w, mask);
 	w->live &= ~mask;
 	w->blk->live -= (uint32_t)__builtin_popcount(mask);
 }
@@ -413,16 +420,17 @@ static void do_call(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask,
 	uint32_t same;
 	const struct ptx_function *fn = callee_of(w, i, mask, &same);
 
-	if (fn->builtin == PB_VPRINTF || fn->builtin == PB_ASSERTFAIL) {
+	if (fn->builtin >= PB_VPRINTF && fn->builtin <= PB_FREE) {
 		call_builtin(w, i, mask, fn);
 		same = mask;
 		w->ents[w->nents - 1].pc = pc + 1;
 		return;
 	}
 	if (!fn->has_body) {
-		char what[80];
+		char what[96];
 		snprintf(what, sizeof(what), "%.40s is not there%s", fn->name,
-			!strcmp(fn->name, "malloc") || !strcmp(fn->name, "free") ? ": no heap on the device" : ", it has no body");
+			!strncmp(fn->name, "cudaLaunchDevice", 16) || !strncmp(fn->name, "cudaGetParameterBuffer", 22)
+				? ": kernels do not launch kernels" : ", it has no body");
 		ptx_raise(w, i, (unsigned)__builtin_ctz(mask), PTX_ILLEGAL_INSTRUCTION, 0, 0, what);
 	}
 	if (same != mask) { /* indirect: one target after the other; the others come back to this call */
@@ -439,6 +447,19 @@ static void do_call(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask,
 	}
 	w->ents[w->nents - 1].pc = pc + 1;
 	call_function(w, i, mask, fn);
+}
+
+/* A guarded barrier at pc: the lanes that skip it go on after it when those of m are released. The entry of m. */
+static struct ptx_ent *part(struct ptx_warp *w, uint32_t m, uint32_t mask, uint32_t pc)
+{
+	struct ptx_ent *e = &w->ents[w->nents - 1];
+
+	if (m == mask)
+		return e;
+	e->pc = pc + 1;
+	if (e->rpc == pc + 1 && e->rpc != NO_PC)
+		w->nents--;
+	return push(w, pc, pc + 1, m);
 }
 
 /* Runs the warp until it waits, ends or its slice is used up. */
@@ -542,14 +563,7 @@ restart:
 			exit_lanes(w, m);
 			goto restart;
 		case C_BAR:
-			/* a guarded barrier: the lanes that skip it go on after it when these are released */
-			if (m != mask) {
-				e->pc = pc + 1;
-				if (e->rpc == pc + 1 && e->rpc != NO_PC)
-					w->nents--;
-				push(w, pc, pc + 1, m);
-				e = &w->ents[w->nents - 1];
-			}
+			e = part(w, m, mask, pc);
 			arrive(w, i, m, pc + 1);
 			if (i->cls == BAR_ARRIVE) {
 				if (m != mask)
@@ -566,6 +580,16 @@ restart:
 			if (!rotate(w))
 				ptx_raise(w, i, (unsigned)__builtin_ctz(m), PTX_TIMEOUT, 0, 0,
 					"lanes of the member mask can never come here");
+			goto restart;
+		case C_CLUSTER_WAIT:
+			if (ptx_cluster_pass(w, i, m)) {
+				pc++;
+				continue;
+			}
+			e = part(w, m, mask, pc);
+			e->pc = pc + 1;
+			e->state = ENT_CLUSTER;
+			e->insn = i;
 			goto restart;
 		default:
 			trap(w, i, m);
@@ -596,6 +620,7 @@ static void start_warp(struct ptx_worker *wk, struct ptx_block *blk, unsigned id
 	w->cc = 0;
 	w->count = 0;
 	w->nents = w->nframes = 0;
+	w->cl_arrived = w->cl_done = 0;
 	ptx_async_start(w);
 	ptx_reserve_local(w, wk->stack_limit);
 	push_frame(w, fn, NULL, w->live, 0, 0);
@@ -631,6 +656,7 @@ void ptx_block_start(struct ptx_worker *wk, struct ptx_block *blk, uint64_t inde
 	unsigned threads = l->block[0] * l->block[1] * l->block[2];
 	size_t shared = total_shared(l->fn, l->dynamic_shared), cap = blk->capwarps;
 	unsigned old = blk->capwarps;
+	uint64_t cluster;
 
 	if (wk->stack_limit > PTX_LOCAL_LIMIT) {
 		memset(&wk->fault, 0, sizeof(wk->fault));
@@ -646,6 +672,10 @@ void ptx_block_start(struct ptx_worker *wk, struct ptx_block *blk, uint64_t inde
 	blk->ctaid[1] = (uint32_t)(index / l->grid[0] % l->grid[1]);
 	blk->ctaid[2] = (uint32_t)(index / l->grid[0] / l->grid[1]);
 	blk->live = threads;
+	blk->self = blk;
+	blk->own = (struct ptx_cluster){.blocks = &blk->self, .n = 1};
+	blk->cluster = &blk->own;
+	ptx_cluster_of(l, blk->ctaid, &cluster, &blk->rank);
 	blk->nwarps = (threads + PTX_LANES - 1) / PTX_LANES;
 	memset(blk->bar, 0, sizeof(blk->bar));
 	if (shared > blk->shared_cap) {
@@ -668,7 +698,7 @@ void ptx_block_start(struct ptx_worker *wk, struct ptx_block *blk, uint64_t inde
 		ptx_observed_block(wk, blk, false);
 }
 
-static _Noreturn void deadlock(struct ptx_block *blk)
+void ptx_block_deadlock(struct ptx_block *blk)
 {
 	for (unsigned k = 0;; k++) {
 		struct ptx_warp *w = &blk->warps[k];
@@ -706,12 +736,13 @@ bool ptx_block_run(struct ptx_worker *wk, struct ptx_block *blk, bool may_yield)
 			return true;
 		}
 		check_barriers(blk);
+		ptx_cluster_check(blk->cluster);
 		if (!ran) {
 			bool any = false;
 			for (unsigned k = 0; k < blk->nwarps; k++)
 				any |= blk->warps[k].state == WARP_RUN;
-			if (!any)
-				deadlock(blk);
+			if (!any && !ptx_cluster_waits(blk))
+				ptx_block_deadlock(blk);
 		}
 		if (may_yield)
 			return false;
@@ -730,12 +761,13 @@ bool ptx_block_turn(struct ptx_worker *wk, struct ptx_block *blk, unsigned from)
 		}
 	}
 	check_barriers(blk);
+	ptx_cluster_check(blk->cluster);
 	for (unsigned k = 0; k < blk->nwarps; k++) {
 		can |= blk->warps[k].state == WARP_RUN;
 		left |= blk->warps[k].state != WARP_DONE;
 	}
-	if (left && !can)
-		deadlock(blk);
+	if (left && !can && !ptx_cluster_waits(blk))
+		ptx_block_deadlock(blk);
 	if (!left && wk->observer)
 		ptx_observed_block(wk, blk, true);
 	return !left;

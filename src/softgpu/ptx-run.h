@@ -17,6 +17,8 @@ bool ptx_block_run(struct ptx_worker *wk, struct ptx_block *blk, bool may_yield)
 bool ptx_block_turn(struct ptx_worker *wk, struct ptx_block *blk, unsigned from);
 /* Raises when the launch is cancelled or its time is over. */
 void ptx_check(struct ptx_worker *wk, struct ptx_block *blk);
+/* None of the block's warps can go on: says where one of them waits. */
+_Noreturn void ptx_block_deadlock(struct ptx_block *blk);
 void ptx_block_free(struct ptx_block *blk);
 /* True when the launch is to stop. Asked now and then. */
 bool ptx_should_stop(struct ptx_worker *wk, enum ptx_fault_code *code);

@@ -188,3 +188,44 @@ void h_redux(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	}
 	EACH_LANE(l) REG(u32a, 0)[l] = r[l];
 }
+
+/* redux.sync.min.f32 and max: NaNs count for nothing, or for all with .NaN; .abs of the inputs. arg: 1 max */
+void h_redux_f32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	const u32a *a = REG(u32a, 1), *mm = REG(u32a, 2);
+	bool abs = strstr(i->name, ".abs") != NULL;
+	uint32_t r[PTX_LANES];
+
+	check_members(w, i, mask, mm);
+	EACH_LANE(l)
+	{
+		float v = NAN;
+		bool any = false;
+		for (uint32_t k = mm[l] & mask; k; k &= k - 1) {
+			float x = ptx_u2f(a[__builtin_ctz(k)] & (abs ? 0x7fffffffu : 0xffffffffu));
+			any |= x != x;
+			if (v != v || (i->arg ? x > v || (x == v && !signbit(x)) : x < v || (x == v && signbit(x))))
+				v = x;
+		}
+		r[l] = ptx_f2u(any && i->flags & F_NAN ? ptx_u2f(0x7fffffffu) : ptx_canon(v));
+	}
+	EACH_LANE(l) REG(u32a, 0)[l] = r[l];
+}
+
+/* elect.sync d|p, members: PTX leaves the choice open; the lowest lane, as the hardware does. */
+void h_elect(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	const u32a *mm = REG(u32a, 1);
+	uint32_t p = 0;
+
+	check_members(w, i, mask, mm);
+	EACH_LANE(l)
+	{
+		uint32_t leader = (uint32_t)__builtin_ctz(mm[l] & mask);
+		p |= (uint32_t)(leader == l) << l;
+		if (i->o[0] != NO_REG)
+			REG(u32a, 0)[l] = leader;
+	}
+	if (i->flags & F_PAIR && i->o[5] != NO_REG)
+		ptx_set_pred(&PRED(5), mask, p);
+}

@@ -52,6 +52,8 @@ struct ptx_function_info {
 	unsigned max_threads;	/* .maxntid / .reqntid, else 1024 */
 	unsigned req[3];	/* .reqntid, or zeros */
 	unsigned ptx_version, target;
+	unsigned cluster[3];	/* .reqnctapercluster, or zeros */
+	bool explicit_cluster;	/* .explicitcluster: cannot be launched without */
 };
 void ptx_function_info(const struct ptx_function *f, struct ptx_function_info *ret);
 
@@ -81,6 +83,13 @@ struct ptx_schedule { /* ptx-schedule.h */
 	bool random;
 	uint64_t seed;
 };
+/* The heap of kernels' malloc(): a context's. Its memory is allocated at its first use, for owner (mem_alloc()'s ctx), and goes with the owner's. */
+struct ptx_heap;
+struct ptx_heap *ptx_heap_new(size_t limit, uint32_t owner); /* NULL: no memory */
+void ptx_heap_delete(struct ptx_heap *h);
+/* False when a kernel has used it already. */
+bool ptx_heap_set_limit(struct ptx_heap *h, size_t limit);
+
 struct ptx_launch {
 	const struct ptx_function *fn;
 	unsigned grid[3], block[3];
@@ -93,6 +102,8 @@ struct ptx_launch {
 	uint64_t first_block;  /* runs before the others; not of cooperative grids */
 	const struct ptx_observer *observer; /* ptx-observe.h; NULL: nobody watches */
 	struct ptx_schedule schedule; /* a random one: by the interpreter, on one worker */
+	struct ptx_heap *heap; /* NULL: malloc() finds no memory */
+	unsigned cluster[3]; /* blocks of a cluster in each dimension, which divide the grid; or zeros */
 	uint64_t grid_workspace; /* %envreg1 and 2: 8 zero bytes that kernels may write, for a grid's barrier; 0: none */
 };
 /* Runs a grid to its end on the worker pool (TSDB_SOFT_WORKERS threads, default the machine's cores); blocks the caller. Same

@@ -142,6 +142,34 @@ RT_API(cudaOccupancyAvailableDynamicSMemPerBlock, v10200,
 		dynamicSmemSize, f, numBlocks, blockSize));
 }
 
+RT_API(cudaOccupancyMaxActiveClusters, v11070,
+	(int *numClusters, const void *func, const cudaLaunchConfig_t *launchConfig),
+	(numClusters, func, launchConfig))
+{
+	CUlaunchConfig c;
+	CUfunction f;
+
+	if (!numClusters || !launchConfig || launchConfig->dynamicSmemBytes > UINT32_MAX)
+		return cudaErrorInvalidValue;
+	RT_TRY(rt_function(func, &f));
+	c = rt_launch_config(launchConfig);
+	return rt_error(cuOccupancyMaxActiveClusters(numClusters, f, &c));
+}
+
+RT_API(cudaOccupancyMaxPotentialClusterSize, v11070,
+	(int *clusterSize, const void *func, const cudaLaunchConfig_t *launchConfig),
+	(clusterSize, func, launchConfig))
+{
+	CUlaunchConfig c;
+	CUfunction f;
+
+	if (!clusterSize || !launchConfig || launchConfig->dynamicSmemBytes > UINT32_MAX)
+		return cudaErrorInvalidValue;
+	RT_TRY(rt_function(func, &f));
+	c = rt_launch_config(launchConfig);
+	return rt_error(cuOccupancyMaxPotentialClusterSize(clusterSize, f, &c));
+}
+
 /* --- libraries ------------------------------------------------------------------------------------------------------- */
 
 /* cudaJitOption and cudaLibraryOption have the driver's numbers. */

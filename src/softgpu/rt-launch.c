@@ -133,6 +133,21 @@ RT_API_PT(cudaLaunchCooperativeKernel, v9000, ptsz, v9000,
 }
 
 /* cudaLaunchAttribute and CUlaunchAttribute are one type since CUDA 12. */
+CUlaunchConfig rt_launch_config(const cudaLaunchConfig_t *config)
+{
+	return (CUlaunchConfig){
+		.gridDimX = config->gridDim.x,
+		.gridDimY = config->gridDim.y,
+		.gridDimZ = config->gridDim.z,
+		.blockDimX = config->blockDim.x,
+		.blockDimY = config->blockDim.y,
+		.blockDimZ = config->blockDim.z,
+		.sharedMemBytes = (unsigned)config->dynamicSmemBytes,
+		.attrs = (CUlaunchAttribute *)config->attrs,
+		.numAttrs = config->numAttrs,
+	};
+}
+
 RT_API_PT(cudaLaunchKernelExC, v11060, ptsz, v11060,
 	(const cudaLaunchConfig_t *config, const void *func, void **args), (config, func, args))
 {
@@ -142,18 +157,8 @@ RT_API_PT(cudaLaunchKernelExC, v11060, ptsz, v11060,
 	if (!config || config->dynamicSmemBytes > UINT32_MAX)
 		return cudaErrorInvalidValue;
 	RT_TRY(rt_kernel(func, &k));
-	c = (CUlaunchConfig){
-		.gridDimX = config->gridDim.x,
-		.gridDimY = config->gridDim.y,
-		.gridDimZ = config->gridDim.z,
-		.blockDimX = config->blockDim.x,
-		.blockDimY = config->blockDim.y,
-		.blockDimZ = config->blockDim.z,
-		.sharedMemBytes = (unsigned)config->dynamicSmemBytes,
-		.hStream = rt_stream(config->stream, def),
-		.attrs = (CUlaunchAttribute *)config->attrs,
-		.numAttrs = config->numAttrs,
-	};
+	c = rt_launch_config(config);
+	c.hStream = rt_stream(config->stream, def);
 	return rt_error(cuLaunchKernelEx(&c, (CUfunction)k, args, NULL));
 }
 

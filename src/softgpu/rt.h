@@ -175,4 +175,7 @@ cudaError_t rt_in_symbol(const void *symbol, size_t offset, size_t count, enum c
 	})
 cudaError_t rt_refuse_once(atomic_flag *said, const char *name, const char *what);
 
+/* The driver's words for a launch, but for its stream. */
+CUlaunchConfig rt_launch_config(const cudaLaunchConfig_t *config);
+
 #endif
