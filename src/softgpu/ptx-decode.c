@@ -42,6 +42,9 @@ static void build_index(void)
 		ops_index[nops_index - 1].n++;
 	}
 	qsort(ops_index, nops_index, sizeof(ops_index[0]), by_name);
+	for (unsigned k = 1; k < nops_index; k++)
+		if (!strcmp(ops_index[k - 1].op, ops_index[k].op))
+			abort(); /* the rows of an opcode do not stand together */
 }
 
 static const struct ptx_row *rows_of(const char *s, size_t n, unsigned *count)

@@ -130,7 +130,7 @@ void ptx_fill_specials(struct ptx_warp *w, const struct ptx_function *fn, bool b
 		if (block_only && !varies)
 			continue;
 		if (!s->width) { /* a predicate */
-			*REG_AT(u32a, s->off) = special_value(w, s, 0) ? PTX_FULL : 0;
+			*REG_AT(u32a, s->off) = ptx_special_value(w, s, 0) ? PTX_FULL : 0;
 			continue;
 		}
 		for (unsigned l = 0; l < PTX_LANES; l++) {
