@@ -20,8 +20,6 @@ PTX_SOURCES = \
 	src/softgpu/ptx-table.c src/softgpu/ptx-cfg.c src/softgpu/ptx-alu.c src/softgpu/ptx-alu-avx2.c \
 	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-ldst.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
 	src/softgpu/ptx-heap.c src/softgpu/ptx-atomic.c src/softgpu/ptx-cluster.c src/softgpu/ptx-cluster.h src/softgpu/ptx-async.c src/softgpu/ptx-async.h src/softgpu/ptx-mbarrier.c \
-	src/softgpu/ptx-tensor.c src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.c src/softgpu/ptx-mma.h src/softgpu/ptx-matrix.c \
-	src/softgpu/ptx-wmma.c \
 	src/softgpu/ptx-tex.c src/softgpu/tex.c src/softgpu/tex.h \
 	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-fault.c src/softgpu/ptx-pool.c
 # The microscope: a launch under observation, for tsdb-replayer.
@@ -29,6 +27,10 @@ PTX_SOURCES += \
 	src/replay/soft-debug.h src/softgpu/micro.h src/softgpu/micro-session.c src/softgpu/micro-points.c src/softgpu/micro-names.c \
 	src/softgpu/micro-expr.c src/softgpu/micro-look.c
 HEADERS_TO_CHECK += src/replay/soft-debug.h src/softgpu/micro.h
+# Matrices, halves, the rarer integer instructions.
+PTX_SOURCES += \
+	src/softgpu/ptx-tensor.c src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.c src/softgpu/ptx-mma.h src/softgpu/ptx-matrix.c \
+	src/softgpu/ptx-wmma.c src/softgpu/ptx-half.c src/softgpu/ptx-fp8.c src/softgpu/ptx-field.c
 # Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated.
 PTX_CFLAGS = -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
 EXTRA_LIBRARIES = libptxtest.a
@@ -160,12 +162,17 @@ tests_unit_test_softgpu_schedule_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_mem_SOURCES = tests/unit/test-softgpu-mem.c
 tests_unit_test_softgpu_mem_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_mem_LDADD = $(PTX_TEST_LINK)
-tests_unit_test_softgpu_ptx_insns_SOURCES = tests/unit/test-softgpu-ptx-insns.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_insns_SOURCES = tests/unit/test-softgpu-ptx-insns.c tests/unit/ptx-test.h tests/unit/ptx-rows.h
 tests_unit_test_softgpu_ptx_insns_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_insns_LDADD = $(PTX_TEST_LINK)
-tests_unit_test_softgpu_ptx_insns_base_SOURCES = tests/unit/test-softgpu-ptx-insns.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_insns_base_SOURCES = tests/unit/test-softgpu-ptx-insns.c tests/unit/ptx-test.h tests/unit/ptx-rows.h
 tests_unit_test_softgpu_ptx_insns_base_CFLAGS = $(PTX_TEST_COMPILE) -DNO_AVX2
 tests_unit_test_softgpu_ptx_insns_base_LDADD = $(PTX_TEST_LINK)
+check_PROGRAMS += tests/unit/test-softgpu-ptx-forms
+TESTS += tests/unit/test-softgpu-ptx-forms
+tests_unit_test_softgpu_ptx_forms_SOURCES = tests/unit/test-softgpu-ptx-forms.c tests/unit/ptx-test.h tests/unit/ptx-rows.h
+tests_unit_test_softgpu_ptx_forms_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_forms_LDADD = $(PTX_TEST_LINK)
 check_PROGRAMS += tests/unit/test-softgpu-ptx-mma
 TESTS += tests/unit/test-softgpu-ptx-mma
 tests_unit_test_softgpu_ptx_mma_SOURCES = tests/unit/test-softgpu-ptx-mma.c tests/unit/ptx-test.h

@@ -218,7 +218,7 @@ static void visit_operands(const struct ptx_insn *i, visit *fn, void *arg)
 	if (!i->row)
 		return;
 	for (const char *c = i->row->pattern; *c; c++) {
-		if (*c == '?')
+		if (*c == '?' || *c == 'j')
 			continue;
 		if (strchr("vVkKuU", *c)) {
 			for (unsigned k = 0; k < i->vec; k++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Conversions that need care: every rounding mode, saturation, flushing, half precision. Rounding is done on integers, so it does
+ * Conversions that need care: every rounding mode, saturation, flushing. Rounding is done on integers, so it does
  * not depend on the processor's mode. The common conversions have loops of their own in ptx-alu.c.
  */
 #include "softgpu/ptx-cvt.h"
@@ -187,6 +187,8 @@ static uint64_t to_float(unsigned type, struct value v, unsigned flags)
 	if (flags & F_RELU && v.f <= 0)
 		v.f = 0;
 	r = ptx_from_double(type, v.f, flags & F_ROUND);
+	if (flags & F_SATFINITE && (r & 0x7fff) == (type == T_f16 ? 0x7c00 : 0x7f80))
+		r--; /* the largest number */
 	if (type == T_f32 && flags & F_FTZ)
 		r = ptx_f2u(ptx_flush(ptx_u2f((uint32_t)r)));
 	return r;
@@ -297,11 +299,12 @@ static const char *check_cvt(const struct ptx_dec *d, unsigned to, unsigned from
 	bool fto = ptx_is_float(to), ffrom = ptx_is_float(from);
 	ptx_mods round = d->mods & (MB(rn) | MB(rz) | MB(rm) | MB(rp) | MB(rna));
 	ptx_mods integral = d->mods & (MB(rni) | MB(rzi) | MB(rmi) | MB(rpi));
-	bool narrows = fto && ffrom && (ptx_type_bits[to] < ptx_type_bits[from]);
+	bool narrows = fto && ffrom && ptx_type_bits[to] < ptx_type_bits[from], bf16 = to == T_bf16 || from == T_bf16;
+	unsigned other = to == T_bf16 ? from : to;
 
-	if (to == T_f16x2 || to == T_bf16x2 || from == T_f16x2 || from == T_bf16x2)
-		return "a conversion of packed halves";
-	if ((to == T_bf16 || from == T_bf16) && to != T_f32 && from != T_f32)
+	if (to >= T_pred || from >= T_pred || to == T_f16x2 || to == T_bf16x2 || from == T_f16x2 || from == T_bf16x2)
+		return "a conversion of these types";
+	if (bf16 && ptx_type_bits[other] == 8)
 		return "this conversion of bf16";
 	if (!fto && !ffrom && (round || integral))
 		return "rounding between integers";
@@ -309,18 +312,16 @@ static const char *check_cvt(const struct ptx_dec *d, unsigned to, unsigned from
 		return "no rounding to an integer";
 	if ((fto && !ffrom && (!round || integral)) || (narrows && !round))
 		return "no rounding";
-	if (fto && ffrom && !narrows && round)
+	if (fto && ffrom && !narrows && round && (!bf16 || to == from))
 		return "rounding where nothing is rounded";
 	if (fto && ffrom && to != from && integral)
 		return "an integral value of another format";
 	if (d->mods & MB(ftz) && to != T_f32 && from != T_f32)
 		return ".ftz on this type";
-	if (d->mods & MB(relu) && ((to != T_f16 && to != T_bf16) || from != T_f32))
-		return ".relu on this type";
+	if (d->mods & (MB(relu) | MB(satfinite)) && ((to != T_f16 && to != T_bf16) || from != T_f32))
+		return d->mods & MB(relu) ? ".relu on this type" : ".satfinite on this type";
 	if (d->mods & MB(rna))
 		return ".rna";
-	if (d->mods & (MB(rm) | MB(rp)) && (to == T_bf16 || (to == T_f16 && ffrom)))
-		return "this rounding to a half";
 	return NULL;
 }
 
@@ -333,7 +334,7 @@ const char *sel_cvt(struct ptx_dec *d)
 		return why;
 	if (ptx_is_float(i->type2) && !ptx_is_float(i->type))
 		i->flags &= ~(uint32_t)F_SAT; /* always saturates */
-	if (i->flags & (F_SAT | F_FTZ | F_RELU))
+	if (i->flags & (F_SAT | F_FTZ | F_RELU | F_SATFINITE))
 		return NULL;
 	for (unsigned k = 0; k < sizeof(quick) / sizeof(quick[0]); k++)
 		if (quick[k].to == i->type && quick[k].from == i->type2 && quick[k].to_wide == !!(i->flags & F_D64) &&
@@ -349,138 +350,4 @@ const char *sel_half(struct ptx_dec *d)
 	if (d->mods & MB(relu) && d->mods & MB(sat))
 		return ".relu with .sat";
 	return NULL;
-}
-
-/* --- half-precision arithmetic: exact in double, then rounded once ------------------------------------- */
-enum { HALF_ADD, HALF_SUB, HALF_MUL, HALF_FMA, HALF_NEG, HALF_ABS, HALF_MIN, HALF_MAX };
-/* A product of two halves is exact in a double; the sum of it and a third may not be. Rounding to odd keeps the second rounding right. */
-static double add_odd(double x, double y)
-{
-	double s = x + y, bb = s - x, err = (x - (s - bb)) + (y - bb);
-	uint64_t u;
-
-	if (err != 0 && isfinite(s) && !(ptx_d2u(s) & 1)) {
-		u = ptx_d2u(s);
-		u += (err > 0) == (s > 0) ? 1 : -1ull;
-		return ptx_u2d(u);
-	}
-	return s;
-}
-
-static double half_minmax(double x, double y, bool max)
-{
-	if (isnan(x))
-		return y;
-	if (isnan(y))
-		return x;
-	if (x == y)
-		return signbit(x) == max ? y : x;
-	return (x < y) == max ? y : x;
-}
-
-static uint32_t half_op(unsigned type, unsigned op, uint32_t a, uint32_t b, uint32_t c, unsigned flags)
-{
-	double x = ptx_to_double(type, a & 0xffff), y = ptx_to_double(type, b & 0xffff), z = ptx_to_double(type, c & 0xffff), r;
-
-	if (op == HALF_NEG)
-		return isnan(x) ? 0x7fff : (a & 0xffff) ^ 0x8000;
-	if (op == HALF_ABS)
-		return isnan(x) ? 0x7fff : a & 0x7fff;
-	switch (op) {
-	case HALF_ADD:
-		r = add_odd(x, y);
-		break;
-	case HALF_SUB:
-		r = add_odd(x, -y);
-		break;
-	case HALF_MUL:
-		r = x * y;
-		break;
-	case HALF_FMA:
-		r = add_odd(x * y, z);
-		break;
-	default:
-		r = half_minmax(x, y, op == HALF_MAX);
-		if (flags & F_NAN && (isnan(x) || isnan(y)))
-			r = (double)NAN;
-	}
-	if (flags & F_SAT)
-		r = r > 1 ? 1 : r > 0 ? r : 0;
-	if (flags & F_RELU && r <= 0)
-		r = 0;
-	return (uint32_t)ptx_from_double(type, r, 0);
-}
-
-void h_half(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
-{
-	bool two = i->type == T_f16x2 || i->type == T_bf16x2;
-	unsigned type = i->type == T_f16 || i->type == T_f16x2 ? T_f16 : T_bf16;
-
-	EACH_LANE(l)
-	{
-		uint32_t a = REG(u32a, 1)[l], b = i->o[2] == NO_REG ? 0 : REG(u32a, 2)[l];
-		uint32_t c = i->o[3] == NO_REG ? 0 : REG(u32a, 3)[l];
-		uint32_t r = half_op(type, i->arg, a, b, c, i->flags);
-		if (two)
-			r |= half_op(type, i->arg, a >> 16, b >> 16, c >> 16, i->flags) << 16;
-		REG(u32a, 0)[l] = r;
-	}
-}
-
-static const char *half_cmp_mods(struct ptx_dec *d)
-{
-	static const uint8_t mods[] = {M_eq, M_ne, M_lt, M_le, M_gt, M_ge, M_equ, M_neu, M_ltu, M_leu, M_gtu, M_geu, M_num, M_nan};
-	unsigned found = 0;
-
-	for (unsigned k = 0; k < sizeof(mods); k++)
-		if (d->mods >> mods[k] & 1) {
-			d->i->arg = k;
-			found++;
-		}
-	return found == 1 ? NULL : "this comparison";
-}
-
-const char *sel_half_cmp(struct ptx_dec *d)
-{
-	return half_cmp_mods(d);
-}
-
-static bool half_compare(unsigned op, double x, double y)
-{
-	bool un = isnan(x) || isnan(y);
-
-	switch (op % 6) {
-	case 0:
-		return op >= 12 ? !un : op >= 6 ? un || x == y : x == y;
-	case 1:
-		return op >= 12 ? un : op >= 6 ? x != y : x != y && !un;
-	case 2:
-		return op >= 6 ? !(x >= y) : x < y;
-	case 3:
-		return op >= 6 ? !(x > y) : x <= y;
-	case 4:
-		return op >= 6 ? !(x <= y) : x > y;
-	default:
-		return op >= 6 ? !(x < y) : x >= y;
-	}
-}
-
-/* setp.CMP.f16 p, a, b, and setp.CMP.f16x2 p|q, a, b: p of the low halves, q of the high ones. */
-void h_half_setp(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
-{
-	bool two = i->type == T_f16x2 || i->type == T_bf16x2;
-	unsigned type = i->type == T_f16 || i->type == T_f16x2 ? T_f16 : T_bf16;
-	uint32_t p = 0, q = 0;
-
-	EACH_LANE(l)
-	{
-		uint32_t a = REG(u32a, 1)[l], b = REG(u32a, 2)[l];
-		p |= (uint32_t)half_compare(i->arg, ptx_to_double(type, a & 0xffff), ptx_to_double(type, b & 0xffff)) << l;
-		if (two)
-			q |= (uint32_t)half_compare(i->arg, ptx_to_double(type, a >> 16), ptx_to_double(type, b >> 16)) << l;
-	}
-	if (i->flags & F_PAIR && i->o[5] != NO_REG)
-		ptx_set_pred(&PRED(5), mask, two ? q : ~p);
-	if (i->o[0] != NO_REG)
-		ptx_set_pred(&PRED(0), mask, p);
 }

@@ -135,6 +135,7 @@ static uint32_t flags_of(ptx_mods m)
 	f |= m & MB(hi) ? F_HI : 0;
 	f |= m & MB(NaN) ? F_NAN : 0;
 	f |= m & MB(relu) ? F_RELU : 0;
+	f |= m & MB(satfinite) ? F_SATFINITE : 0;
 	return f;
 }
 

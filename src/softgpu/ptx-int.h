@@ -20,7 +20,8 @@
 	X(b8, 8) X(b16, 16) X(b32, 32) X(b64, 64) X(b128, 128) X(f16, 16) X(f16x2, 32)              \
 	X(bf16, 16) X(bf16x2, 32) X(f32, 32) X(f64, 64) X(pred, 1)                                   \
 	/* of operands only, never of registers: */                                                 \
-	X(tf32, 32) X(e4m3, 8) X(e5m2, 8) X(e4m3x2, 16) X(e5m2x2, 16) X(u4, 4) X(s4, 4) X(b1, 1)
+	X(tf32, 32) X(e4m3, 8) X(e5m2, 8) X(e4m3x2, 16) X(e5m2x2, 16) X(u4, 4) X(s4, 4) X(b1, 1) \
+	X(u16x2, 32) X(s16x2, 32)
 
 enum ptx_type {
 	T_none,
@@ -29,6 +30,7 @@ enum ptx_type {
 #undef X
 	T_COUNT
 };
+_Static_assert(T_COUNT <= 32, "types fit in the sets of a row");
 extern const uint8_t ptx_type_bits[T_COUNT];
 extern const char *const ptx_type_name[T_COUNT];
 #define TB(t) (1u << T_##t)
@@ -59,7 +61,7 @@ static inline bool ptx_is_float(unsigned t)
 	X(weak) X(cta) X(gpu) X(sys) X(cluster) X(sc) X(v2) X(v4) X(up) X(down) X(bfly) X(idx)      \
 	X(all) X(any) X(ballot) X(l) X(r) X(wrap) X(clamp) X(f4e) X(b4e) X(rc8) X(ecl) X(ecr)       \
 	X(rc16) X(to) X(red) X(arrive) X(warp) X(shiftamt) X(finite) X(infinite) X(number)          \
-	X(notanumber) X(normal) X(subnormal) X(gl) X(noftz) X(hint) X(v8) X(mmio) X(cache_hint)        \
+	X(notanumber) X(normal) X(subnormal) X(gl) X(noftz) X(hint) X(shr7) X(shr15) X(po) X(v8) X(mmio) X(cache_hint)        \
 	X(shcluster) X(txbytes) X(multicast)
 
 enum ptx_mod {
@@ -108,6 +110,7 @@ enum { /* ptx_insn.flags */
 	F_HI = 1 << 18,
 	F_PAIR = 1 << 19,    /* p|q */
 	F_RELU = 1 << 20,
+	F_SATFINITE = 1 << 21,
 };
 #define F_ROUND (F_RZ | F_RM | F_RP | F_RNA)
 

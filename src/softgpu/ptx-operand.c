@@ -10,7 +10,7 @@
  *   p     predicate destination, p|q or _               P     predicate source, !p
  *   v k   vector destination: of loads; unpacking       V K   vector source: of stores; packing
  *   g     destination fragment of a matrix              G     source fragment
- *   m     memory                                        i     immediate integer
+ *   m     memory                                        i j   immediate integer; the same, without a slot
  *   B T   label; table of labels                        ?     the next operand may be missing
  *   q     like d, and |p may follow                     Y     32-bit destination or the sink; |p may follow
  *   e F   vector destination (or _), source of an atomic
@@ -586,6 +586,7 @@ static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o
 	case 'm':
 		return match_mem(d, o, ret);
 	case 'i':
+	case 'j':
 		i->imm = (int64_t)o->value;
 		return o->kind == O_INT ? NULL : "an operand that is not a number";
 	case 'g':
@@ -636,7 +637,7 @@ const char *ptx_match(struct ptx_dec *d)
 		why = match_one(d, *c, &d->ops[k], &d->i->o[slot]);
 		if (why)
 			return why;
-		slot++;
+		slot += *c != 'j';
 		if (d->ops[k].pair) {
 			if (!strchr("pqyY", *c) || k + 1 == d->nops)
 				return "| here";

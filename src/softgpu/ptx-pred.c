@@ -139,7 +139,7 @@ void h_setp(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 
 void h_set(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
-	uint32_t r = compare(w, i), c = 0, one = i->type == T_f32 ? 0x3f800000u : 0xffffffffu;
+	uint32_t r = compare(w, i), c = 0, one = i->type == T_f32 ? 0x3f800000u : i->type == T_f16 ? 0x3c00u : 0xffffffffu;
 	u32a *d = REG(u32a, 0);
 
 	if (i->arg) {
