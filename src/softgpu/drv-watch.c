@@ -8,6 +8,7 @@
 #include "softgpu/watch.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +19,19 @@ static struct {
 	struct ptx_span *spans[PTX_ACCESS_KINDS]; /* that the last collected() gave */
 	struct ptx_schedule schedule;
 	uint64_t label;
+	struct soft_race *races;
+	size_t nraces, capraces;
+	uint64_t ndoubts;
+	char doubt[200];
+	bool loud; /* races go to the standard error */
+	struct told {
+		uint32_t line[2], tier;
+		char kernel[SOFT_RACE_NAME];
+	} told[256];
+	size_t ntold;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
-static _Atomic bool collecting;
+static _Atomic bool collecting, checking;
 
 _Static_assert((int)SOFT_ACCESS_READ == (int)PTX_READ && (int)SOFT_ACCESS_WRITTEN == (int)PTX_WRITE &&
 	(int)SOFT_ACCESS_ATOMIC == (int)PTX_ATOMIC && SOFT_ACCESSES == PTX_ACCESS_KINDS, "one order of kinds");
@@ -111,8 +122,11 @@ static void set_schedule(uint32_t kind, uint64_t seed)
 
 /* --- races --------------------------------------------------------------------------------------------------- */
 
+#define RACES_KEPT 4096u
+
 static void racecheck(uint32_t on)
 {
+	atomic_store(&checking, on != 0);
 }
 
 static void label(uint64_t l)
@@ -122,28 +136,155 @@ static void label(uint64_t l)
 	pthread_mutex_unlock(&watch.lock);
 }
 
+static void text(char *dst, size_t n, const char *s)
+{
+	size_t len = s ? strlen(s) : 0;
+
+	if (len >= n)
+		len = n - 1;
+	memset(dst, 0, n);
+	memcpy(dst, s ? s : "", len);
+}
+
+static void fill_side(struct soft_race_side *to, const struct ptx_race_side *from)
+{
+	to->kind = (uint32_t)from->kind;
+	to->line = from->insn->line;
+	to->source_line = from->file ? from->source_line : 0;
+	for (unsigned k = 0; k < 3; k++) {
+		to->block[k] = from->block[k];
+		to->thread[k] = from->thread[k];
+	}
+	text(to->insn, sizeof(to->insn), from->insn->name);
+	text(to->function, sizeof(to->function), from->fn->name);
+	text(to->file, sizeof(to->file), from->file);
+}
+
 static size_t races(struct soft_race *dst, size_t n, size_t *more)
 {
+	pthread_mutex_lock(&watch.lock);
+	if (n > watch.nraces)
+		n = watch.nraces;
+	if (n) {
+		memcpy(dst, watch.races, n * sizeof(*dst));
+		memmove(watch.races, watch.races + n, (watch.nraces - n) * sizeof(*dst));
+	}
+	watch.nraces -= n;
 	if (more)
-		*more = 0;
-	return 0;
+		*more = watch.nraces;
+	pthread_mutex_unlock(&watch.lock);
+	return n;
 }
 
 static uint64_t doubts(char *dst, size_t n)
 {
+	uint64_t ret;
+
+	pthread_mutex_lock(&watch.lock);
+	ret = watch.ndoubts;
 	if (n)
-		*dst = '\0';
-	return 0;
+		text(dst, n, watch.doubt);
+	watch.ndoubts = 0;
+	watch.doubt[0] = '\0';
+	pthread_mutex_unlock(&watch.lock);
+	return ret;
+}
+
+/* One line for each side, as a person reads it on the standard error. */
+static void say_race(const struct soft_race *r)
+{
+	static const char *const verbs[] = {"reads", "writes", "changes atomically"};
+	char sides[2][420];
+
+	for (unsigned k = 0; k < 2; k++) {
+		const struct soft_race_side *s = &r->side[k];
+		char at[200] = "";
+		if (s->source_line)
+			snprintf(at, sizeof(at), ", %.150s:%u", s->file, s->source_line);
+		snprintf(sides[k], sizeof(sides[k]), "block (%u,%u,%u) thread (%u,%u,%u) %s it: PTX line %u, %s%s", s->block[0], s->block[1], s->block[2],
+			s->thread[0], s->thread[1], s->thread[2], verbs[s->kind % 3], s->line, s->insn, at);
+	}
+	drv_say("race%s in %.100s: %u byte%s of %s memory at %#llx, unordered, %llu time%s\n    %s\n    %s",
+		r->tier == SOFT_RACE_SAME_VALUE ? " (same value)" : "", r->kernel, r->size, r->size == 1 ? "" : "s", r->shared ? "shared" : "global",
+		(unsigned long long)r->addr, (unsigned long long)r->count, r->count == 1 ? "" : "s", sides[0], sides[1]);
+}
+
+/* Live, a pair of a kernel is told once, however many launches have it. */
+static bool is_told(const struct soft_race *r)
+{
+	for (size_t k = 0; k < watch.ntold; k++) {
+		const struct told *t = &watch.told[k];
+		if (t->line[0] == r->side[0].line && t->line[1] == r->side[1].line && t->tier == r->tier && !strcmp(t->kernel, r->kernel))
+			return true;
+	}
+	if (watch.ntold == sizeof(watch.told) / sizeof(watch.told[0]))
+		return true;
+	watch.told[watch.ntold] = (struct told){{r->side[0].line, r->side[1].line}, r->tier, ""};
+	text(watch.told[watch.ntold++].kernel, SOFT_RACE_NAME, r->kernel);
+	return false;
+}
+
+static void keep_race(const struct soft_race *r)
+{
+	if (watch.nraces == watch.capraces) {
+		size_t cap = watch.capraces ? 2 * watch.capraces : 16;
+		struct soft_race *p = cap > RACES_KEPT ? NULL : realloc(watch.races, cap * sizeof(*p));
+		if (!p) {
+			watch.ndoubts++;
+			text(watch.doubt, sizeof(watch.doubt), "more races were found than are kept");
+			return;
+		}
+		watch.races = p;
+		watch.capraces = cap;
+	}
+	watch.races[watch.nraces++] = *r;
+}
+
+/* What a launch's check found. */
+static void take_races(struct watched *w)
+{
+	const char *doubt = ptx_races_doubt(w->races);
+	struct ptx_race found;
+	struct soft_race r;
+
+	pthread_mutex_lock(&watch.lock);
+	for (size_t k = 0; ptx_races_get(w->races, k, &found); k++) {
+		memset(&r, 0, sizeof(r));
+		r.label = w->label;
+		r.count = found.count;
+		r.addr = found.addr;
+		r.size = found.size;
+		r.shared = found.shared;
+		r.tier = (uint32_t)found.tier;
+		text(r.kernel, sizeof(r.kernel), w->kernel);
+		fill_side(&r.side[0], &found.side[0]);
+		fill_side(&r.side[1], &found.side[1]);
+		if (!watch.loud)
+			keep_race(&r);
+		else if (!is_told(&r))
+			say_race(&r);
+	}
+	if (doubt && watch.loud && !watch.ndoubts)
+		drv_say("the check for races was not complete in %.100s: %s", w->kernel, doubt);
+	if (doubt) {
+		watch.ndoubts++;
+		snprintf(watch.doubt, sizeof(watch.doubt), "%.80s: %s", w->kernel, doubt);
+	}
+	pthread_mutex_unlock(&watch.lock);
 }
 
 /* --- launches ------------------------------------------------------------------------------------------------ */
 
-/* TSDB_SOFT_SCHEDULE: "fixed", "random:SEED". */
+/* TSDB_SOFT_SCHEDULE: "fixed", "random:SEED". TSDB_SOFT_RACECHECK: 1: look for races and say what is found on stderr. */
 static void from_environment(void)
 {
-	const char *s = getenv("TSDB_SOFT_SCHEDULE");
+	const char *s = getenv("TSDB_SOFT_SCHEDULE"), *r = getenv("TSDB_SOFT_RACECHECK");
 	char *end;
 
+	if (r && *r && strcmp(r, "0")) {
+		watch.loud = true;
+		atomic_store(&checking, true);
+	}
 	if (s && !strncmp(s, "random:", 7) && s[7] >= '0' && s[7] <= '9') {
 		watch.schedule.seed = strtoull(s + 7, &end, 0);
 		watch.schedule.random = !*end;
@@ -158,16 +299,27 @@ void watch_begin(struct watched *w, struct ptx_launch *l)
 	*w = (struct watched){0};
 	pthread_mutex_lock(&watch.lock);
 	l->schedule = watch.schedule;
+	w->label = watch.label;
 	pthread_mutex_unlock(&watch.lock);
 	if (atomic_load_explicit(&collecting, memory_order_relaxed)) {
 		w->access = ptx_accesses_observer(watch.set);
 		w->access.next = l->observer;
 		l->observer = &w->access;
 	}
+	if (atomic_load_explicit(&checking, memory_order_relaxed) && (w->races = ptx_races_new(l, 0))) {
+		w->race = ptx_races_observer(w->races);
+		w->race.next = l->observer;
+		l->observer = &w->race;
+		w->kernel = l->fn->name;
+	}
 }
 
 void watch_end(struct watched *w)
 {
+	if (!w->races)
+		return;
+	take_races(w);
+	ptx_races_free(w->races);
 }
 
 const struct soft_watch *tsdb_soft_watch(void)

@@ -4,7 +4,7 @@
 # Four parts: libsoftptx.a (PTX and the address space), libcuda.so.1, libcupti.so.13, libcudart.so.13.
 
 HEADERS_TO_CHECK += src/softgpu/ptx-async.h src/softgpu/ptx-cluster.h src/softgpu/mem.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
-HEADERS_TO_CHECK += src/softgpu/ptx-access.h src/softgpu/ptx-schedule.h
+HEADERS_TO_CHECK += src/softgpu/ptx-clock.h src/softgpu/ptx-race.h src/softgpu/ptx-race-int.h src/softgpu/ptx-access.h src/softgpu/ptx-schedule.h
 HEADERS_TO_CHECK += src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.h
 
 # The PTX machine. libptxtest.a is the same for its own tests and the fuzzer: sanitised when they are.
@@ -13,7 +13,8 @@ PTX_SOURCES = \
 	src/softgpu/mem.h \
 	src/softgpu/ptx.h src/softgpu/ptx-int.h src/softgpu/ptx-dec.h src/softgpu/ptx-exec.h \
 	src/softgpu/ptx-cvt.h src/softgpu/ptx-run.h src/softgpu/ptx-observe.c src/softgpu/ptx-observe.h \
-	src/softgpu/ptx-access.c src/softgpu/ptx-access.h src/softgpu/ptx-schedule.c src/softgpu/ptx-schedule.h src/softgpu/ptx-insns.def \
+	src/softgpu/ptx-race.c src/softgpu/ptx-race-order.c src/softgpu/ptx-race.h src/softgpu/ptx-race-int.h \
+	src/softgpu/ptx-clock.c src/softgpu/ptx-clock.h src/softgpu/ptx-access.c src/softgpu/ptx-access.h src/softgpu/ptx-schedule.c src/softgpu/ptx-schedule.h src/softgpu/ptx-insns.def \
 	src/softgpu/ptx-lex.c src/softgpu/ptx-lex.h src/softgpu/ptx-parse.c src/softgpu/ptx-parse.h src/softgpu/ptx-scope.c \
 	src/softgpu/ptx-variable.c src/softgpu/ptx-function.c src/softgpu/ptx-module.c src/softgpu/ptx-decode.c \
 	src/softgpu/ptx-operand.c src/softgpu/ptx-frame.c \
@@ -138,8 +139,11 @@ PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-ptx-insns tests/
 	tests/unit/test-softgpu-ptx-atomic
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
-check_PROGRAMS += tests/unit/test-softgpu-schedule
-TESTS += tests/unit/test-softgpu-schedule
+check_PROGRAMS += tests/unit/test-softgpu-schedule tests/unit/test-softgpu-race
+TESTS += tests/unit/test-softgpu-schedule tests/unit/test-softgpu-race
+tests_unit_test_softgpu_race_SOURCES = tests/unit/test-softgpu-race.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_race_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_race_LDADD = $(PTX_TEST_LINK)
 PTX_TEST_COMPILE = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 PTX_TEST_LINK = libptxtest.a $(CMOCKA_LIBS) -lpthread -lm
 check_PROGRAMS += tests/unit/test-softgpu-micro

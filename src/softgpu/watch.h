@@ -6,7 +6,7 @@
 #define SOFTGPU_WATCH_H
 
 #include "replay/soft-watch.h"
-#include "softgpu/ptx-observe.h"
+#include "softgpu/ptx-race.h"
 #include "softgpu/soft.h"
 
 struct copy;
@@ -14,7 +14,10 @@ struct fill;
 
 /* What goes with one launch while it runs. */
 struct watched {
-	struct ptx_observer access;
+	struct ptx_observer access, race;
+	struct ptx_races *races; /* NULL: not looked for */
+	uint64_t label;
+	const char *kernel;
 };
 /* Before ptx_run: puts the schedule and the observers that are switched on into l. */
 void watch_begin(struct watched *w, struct ptx_launch *l);
