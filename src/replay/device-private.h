@@ -39,11 +39,19 @@ struct device {
 	uint64_t culprit, culprit_first; /* of the last failure; 0 */
 	unsigned error; /* of the last failure: enum replayer_error_code, or DEVICE_SILENT; 0 */
 
+	uint64_t inside;  /* the launch under the microscope; 0: none. device-kernel.c */
+	uint64_t outside; /* where the caller believed to be before it */
+	struct soft_stop stop;
+
 	struct device_edit *edits;
 	size_t nedits, cap_edits;
 	struct device_info info;
 	char *notes;
 };
+
+/* For device-kernel.c: a living process where the caller believes to be; and what every failure that may have moved it goes through. */
+struct err *device_ready(struct device *d) TS_CHECK;
+struct err *device_failed(struct device *d, struct err *e) TS_CHECK;
 
 /* Forks and executes; the socket is set up. */
 struct err *device_spawn(struct device *d) TS_CHECK;

@@ -103,9 +103,20 @@ static struct err *start(struct device *d)
 	return e ? e : edit_again(d);
 }
 
+/* What the microscope was at is over. */
+static void leave(struct device *d)
+{
+	if (!d->inside)
+		return;
+	if (d->astray)
+		d->want = d->outside;
+	d->inside = 0;
+}
+
 /* A living process at d->want. Every call begins here. */
 static struct err *heal(struct device *d)
 {
+	leave(d);
 	d->culprit = d->culprit_first = 0;
 	d->error = 0;
 	if (d->pos == d->done) /* else its last words may be in the socket */
@@ -205,6 +216,17 @@ static struct err *refused(struct device *d, struct err *e)
 		if (ask_err_)                                                                       \
 			return refused(d, ask_err_);                                                \
 	} while (0)
+
+struct err *device_ready(struct device *d)
+{
+	EXECUTING(d, heal(d));
+	return NULL;
+}
+
+struct err *device_failed(struct device *d, struct err *e)
+{
+	return failed(d, e);
+}
 
 /* ---- open and close --------------------------------------------------------------------------------------------------------- */
 
@@ -332,6 +354,7 @@ struct err *device_seek(struct device *d, uint64_t seq)
 		seq = d->first - 1;
 	if (seq > d->last)
 		return outside(d, seq);
+	leave(d);
 	if (d->pid && !d->astray && d->pos == seq && d->want == seq)
 		return device_finish(d);
 	d->culprit = d->culprit_first = 0;
@@ -385,9 +408,19 @@ struct err *device_run(struct device *d, uint64_t to, uint64_t addr, uint64_t si
 
 /* ---- memory ----------------------------------------------------------------------------------------------------------------- */
 
+/* To look at memory: also in the middle of a launch. */
+static struct err *look(struct device *d)
+{
+	if (!d->inside || !d->pid)
+		return heal(d);
+	d->culprit = d->culprit_first = 0;
+	d->error = 0;
+	return NULL;
+}
+
 struct err *device_read(struct device *d, uint64_t addr, void *dst, size_t n)
 {
-	EXECUTING(d, heal(d));
+	EXECUTING(d, look(d));
 	for (size_t at = 0; at < n;) {
 		struct replayer_range r = {.addr = addr + at, .size = n - at < PIECE ? n - at : PIECE};
 
@@ -408,7 +441,7 @@ struct err *device_hash(struct device *d, uint64_t addr, uint64_t size, struct s
 {
 	struct replayer_range r = {.addr = addr, .size = size};
 
-	EXECUTING(d, heal(d));
+	EXECUTING(d, look(d));
 	ASKING(d, CALL(d, HASH, r, replayer_hash));
 	memcpy(ret, d->in.data, sizeof *ret);
 	d->done = d->pos;
@@ -422,6 +455,9 @@ static struct err *edit(struct device *d, uint32_t type, const void *body, size_
 {
 	struct device_edit *x;
 
+	if (d->inside && d->astray)
+		return err_cure(err_new(ERR_STATE, "nothing can be changed in the middle of launch #%" PRIu64, d->inside),
+			"Finish it, or go before it");
 	EXECUTING(d, heal(d));
 	ASKING(d, call(d, type, body, n, tail, tail_n, sizeof(struct replayer_done)));
 	if (d->nedits == d->cap_edits) {

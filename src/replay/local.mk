@@ -11,9 +11,11 @@ libreplay_a_SOURCES = src/replay/replay.h src/replay/replayer.h src/replay/repla
 HEADERS_TO_CHECK += src/replay/soft-watch.h src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h src/replay/device.h \
 	src/replay/device-private.h src/replay/plan.h src/replay/plan-private.h
 
+libreplay_a_SOURCES += src/replay/device-kernel.c src/replay/device-kernel.h src/replay/soft-debug.h
+
 # The process that executes a trace on a device. libcuda.so.1 is opened when it runs, never linked. At a fixed, unusual address: where
 # programs have their code and heap, recorded pinned memory may be.
-HEADERS_TO_CHECK += src/replay/replayer-ranges.h
+HEADERS_TO_CHECK += src/replay/replayer-ranges.h src/replay/device-kernel.h
 noinst_LIBRARIES += libranges.a
 libranges_a_SOURCES = src/replay/replayer-ranges.c src/replay/replayer-ranges.h
 if HAVE_CUDA
@@ -29,6 +31,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-graph.c \
 	src/replay/replayer-main.c \
 	src/replay/replayer-memory.c \
+	src/replay/replayer-micro.c src/replay/soft-debug.h \
 	src/replay/replayer-objects.c \
 	src/replay/replayer-place.c \
 	src/replay/replayer-restore.c \

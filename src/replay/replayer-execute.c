@@ -84,16 +84,25 @@ static struct err *launch_ex(struct rp *rp, const struct sbt_cmd_launch *u, CUfu
 	return NULL;
 }
 
-static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct rkernel *k, struct buf *args)
+struct err *execute_launch_parts(struct rp *rp, const struct sbt_cmd *c, CUfunction *ret, struct buf *args)
+{
+	struct rkernel *k = objects_kernel(rp, c->u.launch.kernel);
+
+	if (!k)
+		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu: the trace does not name the kernel", (unsigned long long)c->seq);
+	TRY(code_function(rp, k, ret));
+	TRY(more_shared(rp, k, *ret, (unsigned)c->u.launch.shared));
+	return execute_args(rp, c, k, args);
+}
+
+static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct buf *args)
 {
 	const struct sbt_cmd_launch *u = &c->u.launch;
 	CUfunction f;
 	CUstream stream;
 
 	TRY(objects_stream(rp, u->stream, &stream));
-	TRY(code_function(rp, k, &f));
-	TRY(more_shared(rp, k, f, (unsigned)u->shared));
-	TRY(execute_args(rp, c, k, args));
+	TRY(execute_launch_parts(rp, c, &f, args));
 	size_t n = args->len;
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, args->data, CU_LAUNCH_PARAM_BUFFER_SIZE, &n, CU_LAUNCH_PARAM_END};
 	void *none[] = {CU_LAUNCH_PARAM_END};
@@ -105,7 +114,7 @@ static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct 
 	return NULL;
 }
 
-static bool has_effect(const struct rp *rp, uint64_t seq)
+bool execute_has_effect(const struct rp *rp, uint64_t seq)
 {
 	size_t n;
 	const struct sbt_memory *m = contents_of(rp, seq, &n);
@@ -121,13 +130,11 @@ static struct err *on_launch(struct rp *rp, const struct sbt_cmd *c)
 	struct rkernel *k = objects_kernel(rp, c->u.launch.kernel);
 	struct buf args = BUF_INIT;
 
-	if (has_effect(rp, c->seq)) /* the recorder says that it cannot be executed again */
+	if (execute_has_effect(rp, c->seq)) /* the recorder says that it cannot be executed again */
 		return NULL;
-	if (!k)
-		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu: the trace does not name the kernel", (unsigned long long)c->seq);
-	struct err *e = submit_launch(rp, c, k, &args);
+	struct err *e = submit_launch(rp, c, &args);
 	buf_free(&args);
-	if (e && rp->fail_code != REPLAYER_E_FAULT) {
+	if (e && k && rp->fail_code != REPLAYER_E_FAULT) {
 		rp->fail_seq = rp->fail_first = c->seq;
 		return err_wrap(e, "#%llu %s", (unsigned long long)c->seq, k->name);
 	}
@@ -307,7 +314,7 @@ static struct err *check_known(struct rp *rp, const struct sbt_cmd *c)
 {
 	const struct sbt_kind_desc *d = sbt_kind(c->kind);
 
-	if (execute_knows(c) || has_effect(rp, c->seq))
+	if (execute_knows(c) || execute_has_effect(rp, c->seq))
 		return NULL;
 	return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu %s: this replayer cannot execute commands of this kind",
 		(unsigned long long)c->seq, d ? d->name : "of an unknown kind");
@@ -315,7 +322,7 @@ static struct err *check_known(struct rp *rp, const struct sbt_cmd *c)
 
 /* ---- going on --------------------------------------------------------------------------------------------------------------- */
 
-static bool is_skipped(const struct rp *rp, uint64_t seq)
+bool execute_is_skipped(const struct rp *rp, uint64_t seq)
 {
 	size_t lo = 0, hi = rp->nskip;
 
@@ -351,7 +358,7 @@ struct err *execute_writes(struct rp *rp, uint64_t first, uint64_t last)
 struct err *execute(struct rp *rp, const struct sbt_cmd *c)
 {
 	const bool works = !c->result && !(c->flags & SBT_F_GRAPH);
-	const bool skipped = rp->nskip && is_skipped(rp, c->seq);
+	const bool skipped = rp->nskip && execute_is_skipped(rp, c->seq);
 	CUstream stream = NULL;
 
 	rp->current = c->seq;

@@ -208,6 +208,22 @@ struct marks {
 	uint64_t passed_ns; /* when the device was seen to pass the last one; 0: nothing has been in flight since */
 };
 
+/* The launch under the microscope. */
+struct microscope {
+	const struct soft_debug *soft; /* NULL: not the software GPU */
+	struct soft_session *session;  /* NULL: none */
+	uint64_t seq, first_block;
+	struct soft_turn *turns; /* for the next start */
+	unsigned nturns;
+	struct soft_point points[SOFT_POINTS_MAX];
+	unsigned npoints;
+	struct soft_stop stop; /* the last one */
+	bool ended;
+	/* on the way back */
+	enum micro_stage { MICRO_FORWARDS, MICRO_BACK_STEP, MICRO_SCAN, MICRO_BACK_TO } stage;
+	uint32_t thread[3]; /* to look at again */
+};
+
 /* A code of the trace, loaded to see which kernels it has. */
 struct probe {
 	CUmodule module; /* NULL: not tried, or it cannot be loaded here */
@@ -247,6 +263,7 @@ struct rp {
 	uint64_t *skip; /* sorted */
 	size_t nskip;
 	bool skip_recorded;
+	struct microscope micro;
 	struct marks marks;
 	struct watchdog watchdog;
 	struct hash_kernel_driver hash_driver;
@@ -377,6 +394,23 @@ struct err *execute_run(struct rp *rp, const struct replayer_run *run, struct re
 struct err *execute_fetch(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret) TS_CHECK;
 /* The launch's parameters with the user's changes, in out. */
 struct err *execute_args(struct rp *rp, const struct sbt_cmd *c, const struct rkernel *k, struct buf *out) TS_CHECK;
+
+/* A launch's function, parameters and shared memory, ready to start. */
+struct err *execute_launch_parts(struct rp *rp, const struct sbt_cmd *c, CUfunction *ret, struct buf *args) TS_CHECK;
+/* Whether the recording holds what c did, which is not executed then; whether the user left it out. */
+bool execute_has_effect(const struct rp *rp, uint64_t seq);
+bool execute_is_skipped(const struct rp *rp, uint64_t seq);
+
+/* ---- replayer-micro.c ------------------------------------------------------------------------------------------------------ */
+
+struct err *micro_enter(struct rp *rp, uint64_t seq) TS_CHECK;
+struct err *micro_go(struct rp *rp, const struct soft_go *g) TS_CHECK;
+struct err *micro_focus(struct rp *rp, const struct replayer_kernel_focus *f) TS_CHECK;
+/* p: n of them, from the wire. */
+struct err *micro_points(struct rp *rp, const void *p, size_t n, struct buf *out) TS_CHECK;
+struct err *micro_ask(struct rp *rp, const struct soft_ask *q, struct buf *out) TS_CHECK;
+/* Something else is asked for: the launch is given up, unless it has ended. */
+void micro_leave(struct rp *rp);
 
 /* ---- replayer-copy.c --------------------------------------------------------------------------------------------------- */
 

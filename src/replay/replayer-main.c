@@ -410,6 +410,53 @@ static struct err *on_races(struct rp *rp, const struct request *q, struct buf *
 	return watch_races(rp, out);
 }
 
+/* ---- the microscope -------------------------------------------------------------------------------------------------------- */
+
+static struct err *reply_stop(struct rp *rp, struct err *e, struct buf *out)
+{
+	if (!e)
+		buf_add(out, &rp->micro.stop, sizeof rp->micro.stop);
+	return e;
+}
+
+static struct err *on_kernel(struct rp *rp, const struct request *q, struct buf *out)
+{
+	return reply_stop(rp, micro_enter(rp, ((const struct replayer_kernel *)(const void *)q->body)->seq), out);
+}
+
+static struct err *on_kernel_go(struct rp *rp, const struct request *q, struct buf *out)
+{
+	return reply_stop(rp, micro_go(rp, (const void *)q->body), out);
+}
+
+static struct err *on_kernel_focus(struct rp *rp, const struct request *q, struct buf *out)
+{
+	return reply_stop(rp, micro_focus(rp, (const void *)q->body), out);
+}
+
+static struct err *on_kernel_points(struct rp *rp, const struct request *q, struct buf *out)
+{
+	const struct replayer_none none = {0};
+
+	buf_add(out, &none, sizeof none);
+	return micro_points(rp, q->tail, q->tail_n, out);
+}
+
+static struct err *on_kernel_ask(struct rp *rp, const struct request *q, struct buf *out)
+{
+	const struct replayer_none none = {0};
+
+	buf_add(out, &none, sizeof none);
+	return micro_ask(rp, (const void *)q->body, out);
+}
+
+/* Requests that leave the launch under the microscope where it is. */
+static bool may_look(uint32_t type)
+{
+	return (type >= REPLAYER_KERNEL && type <= REPLAYER_KERNEL_ASK) || type == REPLAYER_READ || type == REPLAYER_HASH ||
+	       type == REPLAYER_FIGURES;
+}
+
 static const struct handler {
 	struct err *(*fn)(struct rp *rp, const struct request *q, struct buf *out);
 	size_t size; /* of the request's structure */
@@ -433,6 +480,11 @@ static const struct handler {
 	HANDLER(SOFT, on_soft, replayer_soft),
 	HANDLER(ACCESSES, on_accesses, replayer_accesses),
 	HANDLER(RACES, on_races, replayer_none),
+	HANDLER(KERNEL, on_kernel, replayer_kernel),
+	HANDLER(KERNEL_GO, on_kernel_go, soft_go),
+	HANDLER(KERNEL_FOCUS, on_kernel_focus, replayer_kernel_focus),
+	HANDLER(KERNEL_POINTS, on_kernel_points, replayer_none),
+	HANDLER(KERNEL_ASK, on_kernel_ask, soft_ask),
 #undef HANDLER
 };
 
@@ -447,6 +499,8 @@ static struct err *handle(struct rp *rp, struct request *q, struct buf *out)
 	q->tail = q->body + handlers[q->type].size;
 	q->tail_n = q->n - handlers[q->type].size;
 	watchdog_on(rp, 0);
+	if (!may_look(q->type))
+		micro_leave(rp);
 	return handlers[q->type].fn(rp, q, out);
 }
 

@@ -15,6 +15,7 @@
 #define REPLAY_REPLAYER_H
 
 #include <stdint.h>
+#include "replay/soft-debug.h"
 #include "replay/soft-watch.h"
 #include "sbt/pagehash.h"
 
@@ -45,7 +46,12 @@ struct replayer_head {
 	REQ(14, QUIT, replayer_none, replayer_done, "end")                                                                    \
 	REQ(20, SOFT, replayer_soft, replayer_done, "how the software GPU runs kernels from now on")                          \
 	REQ(21, ACCESSES, replayer_accesses, replayer_accessed, "execute towards seq; access sets, replayer_access_set[] follow") \
-	REQ(22, RACES, replayer_none, replayer_races, "the races found since last asked: soft_race[] follow")
+	REQ(22, RACES, replayer_none, replayer_races, "the races found since last asked: soft_race[] follow")      \
+	REQ(30, KERNEL, replayer_kernel, soft_stop, "to before the first instruction of launch seq")                          \
+	REQ(31, KERNEL_GO, soft_go, soft_stop, "on, or back, within that launch")                                            \
+	REQ(32, KERNEL_FOCUS, replayer_kernel_focus, soft_stop, "choose a thread of it; another block begins it again")       \
+	REQ(33, KERNEL_POINTS, replayer_none, replayer_none, "all its breakpoints: soft_point[] follow, in both directions")  \
+	REQ(34, KERNEL_ASK, soft_ask, replayer_none, "about the launch where it stands; records follow")
 
 enum replayer_type {
 #define REQ(n, NAME, req, rep, help) REPLAYER_##NAME = n,
@@ -103,6 +109,14 @@ struct replayer_ran {
 	uint64_t seq;	 /* position */
 	uint32_t hit;	 /* 1: command seq changed the watched range */
 	uint32_t pad;
+};
+/* The microscope (soft-debug.h), on the software GPU only. While a launch is under it, READ and HASH show memory as it is in the middle of the
+ * launch, and the position is before it; when it has ended the position is seq. Any request that moves ends it. */
+struct replayer_kernel {
+	uint64_t seq;
+};
+struct replayer_kernel_focus {
+	uint32_t block[3], thread[3];
 };
 enum replayer_checked {
 	REPLAYER_UNCHECKED, /* nothing to compare with was recorded, it is not here, or program and kernels both may have written to it */

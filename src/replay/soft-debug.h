@@ -68,7 +68,7 @@ enum soft_how {
 	SOFT_ON,     /* go on towards the earlier aim */
 	SOFT_STEP,   /* n instructions of the focused warp; others run when it waits */
 	SOFT_NEXT,   /* the same, calls counting as one */
-	SOFT_RUN,    /* to a breakpoint, a watchpoint, or the end */
+	SOFT_RUN,    /* to a breakpoint, a watchpoint, or the end; n 1: a breakpoint at the present instruction counts, too */
 	SOFT_FINISH, /* to the end */
 	SOFT_TO,     /* until the launch has executed n instructions; end: and a block has ended then */
 	SOFT_TO_STEP, /* until the warp `warp` of block `block` has executed n instructions */

@@ -31,6 +31,7 @@ static void breakpoint_free(struct breakpoint *bp)
 {
 	free(bp->what);
 	free(bp->glob);
+	free(bp->file);
 	free(bp->cond);
 	free(bp->commands);
 	free(bp);
@@ -79,7 +80,7 @@ struct err *breakpoints_condition(struct breakpoint *bp, const char *expr)
 	char why[256];
 
 	memset(&compiled, 0, sizeof compiled);
-	if (expr && *expr && !sbt_expr_compile(&compiled, only_kind(bp), expr, why, sizeof why))
+	if (expr && *expr && !bp->line && !sbt_expr_compile(&compiled, only_kind(bp), expr, why, sizeof why))
 		return err_cure(err_new(ERR_USAGE, "the condition \"%s\" does not compile: %s", expr, why),
 			"\"help expressions\" has the grammar and the fields");
 	free(bp->cond);
@@ -127,6 +128,44 @@ static struct err *set_kernel(struct breakpoint *bp, const char *glob)
 	return NULL;
 }
 
+/* The last colon that is no part of a "::". */
+static char *last_colon(char *text)
+{
+	for (char *p = text + strlen(text); p-- > text;)
+		if (*p == ':' && (p == text || p[-1] != ':') && p[1] != ':')
+			return p;
+	return NULL;
+}
+
+/* "KERNEL:LINE", "KERNEL:FILE:LINE", "FILE:LINE", "LINE". */
+static struct err *set_ptx(struct breakpoint *bp, char *text)
+{
+	char *colon = last_colon(text), *kernel = text, *file = NULL;
+	uint64_t line;
+
+	if (!word_u64(colon ? colon + 1 : text, &line) || !line || line > INT32_MAX)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no line of a kernel", text),
+			"Use \"break ptx KERNEL:LINE\" with a line that \"disassemble\" shows, or \"break ptx KERNEL:FILE.cu:LINE\"");
+	bp->what = xasprintf("ptx %s", text);
+	if (!colon)
+		kernel = NULL;
+	else
+		*colon = 0;
+	colon = kernel ? last_colon(kernel) : NULL;
+	if (colon) {
+		*colon = 0;
+		file = colon + 1;
+	} else if (kernel && strchr(kernel, '.')) {
+		file = kernel;
+		kernel = NULL;
+	}
+	bp->glob = xstrdup(kernel && *kernel ? kernel : "*");
+	bp->file = file && *file ? xstrdup(file) : NULL;
+	bp->kinds = 1ull << SBT_LAUNCH;
+	bp->line = (unsigned)line;
+	return NULL;
+}
+
 static struct err *set_seq(struct breakpoint *bp, const char *word)
 {
 	char cond[40] = "";
@@ -147,6 +186,8 @@ static struct err *set_what(struct breakpoint *bp, char *text)
 	text = trim(text);
 	if (!strncmp(text, "kernel", 6) && strchr(" \t", text[6]))
 		return set_kernel(bp, trim(text + 6));
+	if (!strncmp(text, "ptx", 3) && strchr(" \t", text[3]))
+		return set_ptx(bp, trim(text + 3));
 	if (!strncmp(text, "seq ", 4))
 		return set_seq(bp, trim(text + 4));
 	if (*text == '#')
@@ -212,6 +253,16 @@ struct breakpoint *breakpoints_add_watch(struct breakpoints *b, uint64_t addr, u
 	bp->size = size;
 	bp->what = xasprintf("watch 0x%" PRIx64 " len %" PRIu64, addr, size);
 	add(b, bp);
+	return bp;
+}
+
+struct breakpoint *breakpoints_add_watch_in(struct breakpoints *b, unsigned space, const char *name, uint64_t addr, uint64_t size)
+{
+	struct breakpoint *bp = breakpoints_add_watch(b, addr, size);
+
+	free(bp->what);
+	bp->what = xasprintf("watch @%s 0x%" PRIx64 " len %" PRIu64, name, addr, size);
+	bp->space = space;
 	return bp;
 }
 
@@ -291,7 +342,7 @@ struct err *breakpoints_arm(struct breakpoints *b, struct tsdb_control *ctl)
 		b->owner[i] = 0;
 	}
 	for (unsigned i = 0; i < b->n; i++) {
-		if (!b->v[i]->enabled || b->v[i]->size)
+		if (!b->v[i]->enabled || b->v[i]->size || b->v[i]->line)
 			continue;
 		if (used + slots_needed(b->v[i]) > TSDB_BREAK_MAX) {
 			e = err_cure(err_new(ERR_LIMIT, "more than %u command kinds have breakpoints; breakpoint %d is off",
@@ -392,7 +443,7 @@ struct replay_watchpoint *breakpoints_watches(struct breakpoints *b, unsigned *r
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < b->n; i++) {
-		if (b->v[i]->enabled && b->v[i]->size)
+		if (b->v[i]->enabled && b->v[i]->size && !b->v[i]->space)
 			v[n++] = (struct replay_watchpoint){.id = b->v[i]->id, .addr = b->v[i]->addr, .size = b->v[i]->size};
 	}
 	*ret_n = n;

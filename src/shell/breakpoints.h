@@ -21,6 +21,9 @@ struct breakpoint {
 	uint64_t hits;
 	char *commands;	 /* lines run at a stop; NULL: none */
 	uint64_t addr, size; /* memory that is watched; size 0: no watchpoint. Only a replay on a device stops at it */
+	unsigned space;	     /* of a watchpoint: 0 global memory, else an enum soft_space: only inside launches (shell/kernel.h) */
+	unsigned line;	     /* inside a kernel: a line of its PTX, or of file; 0: at commands. cond is about registers then */
+	char *file;	     /* of the source; NULL: line is of the PTX */
 	char letter, unit;   /* how to show it, as in x/FMT; letter 0: not said */
 };
 
@@ -29,10 +32,12 @@ struct breakpoints;
 struct breakpoints *breakpoints_new(void);
 void breakpoints_free(struct breakpoints *b);
 
-/* spec: "kernel GLOB [if EXPR]", "KIND [if EXPR]", "CLASS [if EXPR]", "seq N", "GLOB". */
+/* spec: "ptx KERNEL:LINE [if EXPR]", "ptx KERNEL:FILE:LINE [if EXPR]", "kernel GLOB [if EXPR]", "KIND [if EXPR]", "CLASS [if EXPR]", "seq N", "GLOB". */
 struct err *breakpoints_add(struct breakpoints *b, const char *spec, bool temporary, struct breakpoint **ret) TS_CHECK;
 /* A watchpoint on memory; what: as the user wrote it. */
 struct breakpoint *breakpoints_add_watch(struct breakpoints *b, uint64_t addr, uint64_t size);
+/* The same on memory of another space than global, called so ("shared"). */
+struct breakpoint *breakpoints_add_watch_in(struct breakpoints *b, unsigned space, const char *name, uint64_t addr, uint64_t size);
 struct err *breakpoints_condition(struct breakpoint *bp, const char *expr) TS_CHECK; /* NULL or "": none */
 struct breakpoint *breakpoints_by_id(struct breakpoints *b, int id);
 struct breakpoint *breakpoints_nth(struct breakpoints *b, unsigned i);

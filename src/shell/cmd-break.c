@@ -8,6 +8,7 @@
 #include <string.h>
 #include "shell/breakpoints.h"
 #include "shell/process.h"
+#include "shell/replay-device.h"
 #include "shell/vars.h"
 #include "shell/words.h"
 #include "state/state.h"
@@ -24,7 +25,11 @@ const char cmd_break_help[] =
 	"  CLASS         work, object, host, note: all kinds of a class\n"
 	"  seq N         the command with this number\n"
 	"  GLOB          the same as kernel GLOB\n"
-	"Conditions are over the command's fields (`help expressions`). A kernel need not be\n"
+	"  ptx KERNEL:LINE       inside a launch of a replay on the software GPU: before the\n"
+	"                instruction at a line of the PTX, which `disassemble` shows\n"
+	"  ptx KERNEL:FILE:LINE  the same, a line of the source (nvcc -lineinfo)\n"
+	"Conditions inside a launch are over registers, of each thread: %tid.x == 3 && %r4 > 0.\n"
+	"Other conditions are over the command's fields (`help expressions`). A kernel need not be\n"
 	"known yet: the breakpoint is pending then.\n"
 	"Examples: break kernel matmul if grid_x > 64 && stream == 2\n"
 	"          break copy if dir == h2d && size >= 1M\n";
@@ -57,6 +62,10 @@ static struct err *add(struct session *s, const char *spec, bool temporary)
 	bool known;
 
 	TRY(breakpoints_add(s->breaks, spec, temporary, &bp));
+	if (bp->line && s->focus == FOCUS_REPLAY && s->trace.device && !s->trace.device->soft) {
+		breakpoints_delete(s->breaks, bp);
+		return err_cure(err_new(ERR_UNSUPPORTED, "instruction-level access needs the software GPU"), "Use \"replay start --on soft\"");
+	}
 	known = is_known(s, bp);
 	vars_set(s->vars, "bpnum", bp->id);
 	out_printf(s->out, "%s %d at %s%s%s%s\n", temporary ? "Temporary breakpoint" : "Breakpoint", bp->id, bp->what, bp->cond ? " if " : "",

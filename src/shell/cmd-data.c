@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/replay.h"
+#include "shell/kernel.h"
 #include "shell/memory.h"
 #include "shell/replay-device.h"
 #include "shell/value.h"
@@ -20,6 +21,8 @@ const char cmd_print_help[] =
 	"variables $n (`set $n = 5`), $seq, $bpnum, $_exitcode. /x /d /u /o /t /c /f /a choose\n"
 	"a format. See `help expressions`. Memory is {TYPE}ADDRESS or {TYPE[N]}ADDRESS with\n"
 	"f32 f64 s8 s16 s32 s64 u8 u16 u32 u64 x8 x16 x32 x64, float, double, int, ...\n"
+	"Inside a launch (`help replay enter`): registers of the focused thread, %r4, %f2, %tid.x,\n"
+	"expressions over them, the addresses of variables; EXPR[all] for all lanes of its warp.\n"
 	"Examples: print/x arg0 + 4 * 16\n"
 	"          print {f32[8]}arg0\n";
 
@@ -82,11 +85,15 @@ struct err *cmd_print(struct session *s, const struct cmd_args *a)
 	struct value v;
 	struct err *e;
 	char letter = a->fmt[0];
+	bool done;
 
 	if (letter && a->fmt[1])
 		return err_cure(err_new(ERR_USAGE, "print/%s is no format", a->fmt), "It is one letter of x d u o t c f a z; x/FMT shows memory");
 	if (*a->rest == '{')
 		return print_memory(s, a->rest, letter);
+	TRY(kernel_print(s, a->rest, letter, &done));
+	if (done)
+		return NULL;
 	TRY(value_eval(s, a->rest, &v));
 	e = value_format(&v, letter, s->set.number[SET_ELEMENTS], &b);
 	if (!e)
@@ -101,8 +108,11 @@ const char cmd_x_help[] =
 	"Shows memory at ADDRESS, an expression. FMT is a count, a letter (x d u o t c f a z s)\n"
 	"and a size (b h w g: 1, 2, 4, 8 bytes). Device memory can be read while the program\n"
 	"is stopped at a GPU command, host memory at any stop; in a replay on a device, all\n"
-	"memory that it placed, as it is right after the command it stands at. An empty line\n"
-	"shows what follows. Example: x/8fw arg2\n";
+	"memory that it placed, as it is right after the command it stands at; inside a launch\n"
+	"(`help replay enter`) as it is there, and ADDRESS may hold registers, variables of the\n"
+	"PTX, and a space: @shared, @local, @param (of the focused thread), @global. An empty\n"
+	"line shows what follows. Examples: x/8fw arg2\n"
+	"                                   x/4fw @shared 4 * %r3\n";
 
 /* Until a zero byte. */
 static struct err *show_string(struct session *s, uint64_t addr)
@@ -130,15 +140,22 @@ static void remember_next(struct session *s, uint64_t addr, const char *fmt)
 	s->last_line = xasprintf("x/%s", fmt);
 }
 
-static struct err *x_address(struct session *s, const char *text, uint64_t *ret)
+static struct err *x_address(struct session *s, const char *text, uint64_t *ret, unsigned *ret_space)
 {
 	struct value v;
-	int64_t next;
+	int64_t next, space;
+	bool done;
 
+	*ret_space = SOFT_GLOBAL;
 	if (!*text && vars_get(s->vars, "_x_next", &next)) {
 		*ret = (uint64_t)next;
+		if (vars_get(s->vars, "_x_space", &space) && space > 0 && space < SOFT_SPACES)
+			*ret_space = (unsigned)space;
 		return NULL;
 	}
+	TRY(kernel_address(s, text, ret_space, ret, &done));
+	if (done)
+		return NULL;
 	if (!*text)
 		return err_cure(err_new(ERR_USAGE, "x needs an address"), "For example: x/8fw arg0");
 	TRY(value_eval(s, text, &v));
@@ -154,6 +171,7 @@ struct err *cmd_x(struct session *s, const struct cmd_args *a)
 	struct buf b = BUF_INIT;
 	struct replay_device *rd;
 	uint64_t addr = 0;
+	unsigned space;
 	size_t n;
 	struct err *e;
 
@@ -162,11 +180,12 @@ struct err *cmd_x(struct session *s, const struct cmd_args *a)
 		TRY(replay_device_need(s, "looking at memory", &rd));
 	else if (!s->target.inf)
 		return err_cure(err_new(ERR_STATE, "there is no memory to look at: the program is not being run"), "Use \"run\"");
-	TRY(x_address(s, a->rest, &addr));
-	if (f.letter == 's')
+	TRY(x_address(s, a->rest, &addr, &space));
+	vars_set(s->vars, "_x_space", space);
+	if (f.letter == 's' && space == SOFT_GLOBAL)
 		return show_string(s, addr);
 	n = (size_t)f.count * x_unit_bytes(f.unit);
-	e = memory_read(s, addr, buf_room(&b, n), n);
+	e = space == SOFT_GLOBAL ? memory_read(s, addr, buf_room(&b, n), n) : kernel_read(s, space, addr, buf_room(&b, n), n);
 	if (!e) {
 		struct buf text = BUF_INIT;
 

@@ -9,6 +9,7 @@
 #include "replay/replay.h"
 #include "shell/breakpoints.h"
 #include "shell/interrupt.h"
+#include "shell/kernel.h"
 #include "shell/process.h"
 #include "shell/recorder.h"
 #include "shell/replay-device.h"
@@ -85,16 +86,30 @@ static struct err *run_once(struct session *s, bool backwards, struct replay_sto
 	return e;
 }
 
+/* A breakpoint inside the kernel of the launch that the replay has come to. Backwards too, it is the launch's first stop. */
+static bool is_inside(struct session *s, const struct replay_stop *stop)
+{
+	const struct breakpoint *bp = stop->why == REPLAY_BREAKPOINT ? breakpoints_by_id(s->breaks, stop->breakpoint) : NULL;
+
+	return bp && bp->line && s->trace.device && s->trace.device->soft;
+}
+
 struct err *replay_run_to_break(struct session *s, bool backwards)
 {
 	struct replay_stop stop;
-	bool stopped;
+	bool stopped, inside = false;
 
 	s->focus = FOCUS_REPLAY;
 	s->target.runs++;
 	do {
 		TRY(run_once(s, backwards, &stop));
 		stopped = stop.why == REPLAY_BREAKPOINT || stop.why == REPLAY_WATCHPOINT;
+		if (stopped && is_inside(s, &stop)) {
+			TRY(kernel_run_to_point(s, stop.seq, &inside));
+			if (inside)
+				return NULL;
+			continue;
+		}
 	} while (stopped && !breakpoints_hit(s->breaks, stop.breakpoint, false));
 	interrupt_take();
 	s->trace.last_break = stopped ? stop.breakpoint : 0;
@@ -298,6 +313,8 @@ const char cmd_replay_continue_help[] =
 
 struct err *cmd_replay_continue(struct session *s, const struct cmd_args *a)
 {
+	if (kernel_stop(s))
+		return kernel_go(s, SOFT_RUN, 0);
 	return replay_run_to_break(s, false);
 }
 
@@ -317,6 +334,8 @@ const char cmd_replay_reverse_continue_help[] = "Goes back to the previous comma
 
 struct err *cmd_replay_reverse_continue(struct session *s, const struct cmd_args *a)
 {
+	if (kernel_stop_any(s))
+		return kernel_go(s, SOFT_BACK_RUN, 0);
 	return replay_run_to_break(s, true);
 }
 
@@ -363,6 +382,8 @@ static struct err *when_replay(struct session *s, bool json)
 		buf_printf(&b, ",\"what_if\":%s,\"partial\":%s,\"file\":", rd && rd->what_if ? "true" : "false",
 			rd && rd->partial ? "true" : "false");
 		json_string(&b, s->trace.path);
+		if (kernel_stop(s))
+			buf_printf(&b, ",\"inside\":%" PRIu64 ",\"ptx_line\":%u", kernel_stop(s)->seq, kernel_stop(s)->line);
 		buf_str(&b, ",\"command\":");
 		if (c)
 			print_cmd(s, c, &b, true);
@@ -374,6 +395,12 @@ static struct err *when_replay(struct session *s, bool json)
 		buf_printf(&b, "\n#%" PRIu64 " of #%" PRIu64 "-#%" PRIu64 " in %s\n", seq, sbt_reader_first_seq(s->trace.reader), last, s->trace.path);
 	} else {
 		buf_printf(&b, "At the beginning of %s, before #%" PRIu64 "\n", s->trace.path, rd ? rd->first : sbt_reader_first_seq(s->trace.reader));
+	}
+	if (!json && kernel_stop(s)) {
+		const struct soft_stop *t = kernel_stop(s);
+
+		buf_printf(&b, "Inside #%" PRIu64 ", block (%u,%u,%u), thread (%u,%u,%u), PTX line %u, after %" PRIu64 " instructions of its warp\n",
+			t->seq, t->block[0], t->block[1], t->block[2], t->thread[0], t->thread[1], t->thread[2], t->line, t->step);
 	}
 	if (!json && rd) {
 		buf_printf(&b, "On %s, window #%" PRIu64 "-#%" PRIu64, replay_device_name(rd), rd->first, rd->last);

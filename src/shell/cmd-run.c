@@ -7,6 +7,7 @@
 #include <string.h>
 #include "attach/attach.h"
 #include "shell/breakpoints.h"
+#include "shell/kernel.h"
 #include "shell/process.h"
 #include "shell/recorder.h"
 #include "shell/replay-run.h"
@@ -137,7 +138,8 @@ static struct err *count_arg(const struct cmd_args *a, uint64_t *ret)
 const char cmd_continue_help[] =
 	"Goes on until a breakpoint, a signal, the end of a capture window or the end of\n"
 	"the program. With N, passes the breakpoint it stands at by N-1 times. In a replay:\n"
-	"replays to the next breakpoint.\n";
+	"replays to the next breakpoint; inside a launch (`help replay enter`): to the next\n"
+	"breakpoint or watchpoint there, or the launch's end.\n";
 
 struct err *cmd_continue(struct session *s, const struct cmd_args *a)
 {
@@ -145,6 +147,8 @@ struct err *cmd_continue(struct session *s, const struct cmd_args *a)
 	uint64_t n;
 
 	TRY(count_arg(a, &n));
+	if (kernel_stop(s))
+		return kernel_go(s, SOFT_RUN, 0);
 	if (s->focus == FOCUS_REPLAY && s->trace.replay)
 		return replay_run_to_break(s, false);
 	if (!s->target.inf)
@@ -183,7 +187,8 @@ struct err *cmd_next(struct session *s, const struct cmd_args *a)
 const char cmd_finish_help[] =
 	"Waits until everything that is pending on the current command's stream (or on\n"
 	"stream N) has finished on the device. The program itself stays stopped. It works\n"
-	"at a stop at a GPU command; `set gpu-timeout` says how long to wait.\n";
+	"at a stop at a GPU command; `set gpu-timeout` says how long to wait. Inside a launch\n"
+	"of a replay (`help replay enter`): runs it to its end.\n";
 
 static struct err *finish_stream(struct session *s, const struct cmd_args *a, uint32_t *ret)
 {
@@ -205,11 +210,16 @@ static struct err *finish_stream(struct session *s, const struct cmd_args *a, ui
 
 struct err *cmd_finish(struct session *s, const struct cmd_args *a)
 {
-	struct state *st = recorder_state(s->recorder);
+	struct state *st;
 	struct state_stream str;
 	uint32_t stream;
 
+	if (!a->argc && kernel_stop(s))
+		return kernel_go(s, SOFT_FINISH, 0);
+	if (!s->target.inf)
+		return not_running(s);
 	TRY(finish_stream(s, a, &stream));
+	st = recorder_state(s->recorder);
 	if (!state_stream_by_id(st, stream, &str))
 		return err_cure(err_new(ERR_NOT_FOUND, "there is no stream %u", stream), "\"info streams\" lists them");
 	TRY(inferior_gpu_sync(s->target.inf, stream, (int)s->set.number[SET_GPU_TIMEOUT]));

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "attach/attach.h"
 #include "shell/breakpoints.h"
+#include "shell/kernel.h"
 #include "shell/stack.h"
 #include "shell/words.h"
 #include "state/state.h"
@@ -315,11 +316,29 @@ static struct err *apply(struct session *s, char *const *words, unsigned nwords)
 	return e;
 }
 
+/* "thread (5,0,0)" of a launch: words that are about the GPU's threads. */
+static struct err *gpu_thread(struct session *s, const struct cmd_args *a)
+{
+	char **words = xcalloc(a->argc + 2, sizeof *words);
+	char name[] = "thread";
+	struct err *e;
+
+	words[0] = name;
+	memcpy(words + 1, a->argv, a->argc * sizeof *words);
+	e = kernel_focus(s, a->argc ? a->argc + 1 : 0, words);
+	free(words);
+	return e;
+}
+
 struct err *cmd_thread(struct session *s, const struct cmd_args *a)
 {
 	struct inferior_thread t;
 	uint64_t n;
 
+	if (kernel_stop(s) || (a->argc && *a->argv[0] == '('))
+		return gpu_thread(s, a);
+	if (!s->target.inf)
+		return err_cure(err_new(ERR_STATE, "the program is not being run"), "Use \"run\"");
 	if (a->argc && !strcmp(a->argv[0], "apply"))
 		return apply(s, a->argv + 1, a->argc - 1);
 	if (!a->argc) {

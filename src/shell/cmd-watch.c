@@ -8,6 +8,7 @@
 #include "replay/replay.h"
 #include "shell/breakpoints.h"
 #include "shell/interrupt.h"
+#include "shell/kernel.h"
 #include "shell/memory.h"
 #include "shell/replay-device.h"
 #include "shell/replay-run.h"
@@ -31,16 +32,51 @@ const char cmd_watch_help[] =
 	"`len N`, 4 bytes are watched, of a kernel's argument all from there to the end of its\n"
 	"allocation. FMT (x d u f and b h w g) says how to show the values. Watchpoints have\n"
 	"numbers as breakpoints do, for `delete`, `disable`, `ignore` and `commands`.\n"
+	"Inside a launch (`help replay enter`) a stop is right after the instruction that changed\n"
+	"the bytes, and names it with its thread; @shared ADDRESS watches shared memory there.\n"
 	"Examples: watch arg0\n"
 	"          watch/f 0x302000000 len 64\n";
+
+/* Inside a launch: "@shared 0x10 len 8", "%rd4", "tile". *ret_done false: an address as ever. */
+static struct err *watch_inside(struct session *s, const char *text, bool *ret_done)
+{
+	const char *len = strstr(text, " len ");
+	char *where = strndup(text, len ? (size_t)(len - text) : strlen(text));
+	uint64_t addr, size = 4;
+	struct breakpoint *bp;
+	unsigned space;
+	struct err *e;
+
+	BUG_ON(!where);
+	e = kernel_address(s, where, &space, &addr, ret_done);
+	free(where);
+	TRY(e);
+	if (!*ret_done)
+		return NULL;
+	if (len && (!word_size(len + 5, &size) || !size))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no length", len + 5), "It is a number of bytes; K, M and G may follow");
+	if (space != SOFT_GLOBAL && space != SOFT_SHARED)
+		return err_cure(err_new(ERR_UNSUPPORTED, "%s memory is a thread's own and cannot be watched", kernel_spaces[space]),
+			"Global and shared memory can; \"stepi\" and \"x @%s\" show what a thread does", kernel_spaces[space]);
+	bp = space == SOFT_GLOBAL ? breakpoints_add_watch(s->breaks, addr, size)
+				  : breakpoints_add_watch_in(s->breaks, space, kernel_spaces[space], addr, size);
+	vars_set(s->vars, "bpnum", bp->id);
+	out_printf(s->out, "Watchpoint %d: %" PRIu64 " bytes at %s 0x%" PRIx64 "%s\n", bp->id, size, kernel_spaces[space], addr,
+		space ? ", of every block of a launch under the microscope" : "");
+	return NULL;
+}
 
 struct err *cmd_watch(struct session *s, const struct cmd_args *a)
 {
 	struct x_format f = {.count = 1, .unit = 'w'};
 	struct breakpoint *bp;
 	uint64_t addr, size;
+	bool done;
 
 	TRY(x_format_parse(&f, a->fmt));
+	TRY(watch_inside(s, a->rest, &done));
+	if (done)
+		return NULL;
 	TRY(memory_range(s, a->rest, &addr, &size));
 	bp = breakpoints_add_watch(s->breaks, addr, size);
 	bp->letter = f.letter;

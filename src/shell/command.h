@@ -36,9 +36,10 @@ enum complete {
 	COMPLETE_FILES,
 	COMPLETE_FIELDS,      /* fields of commands.def */
 	COMPLETE_BREAKPOINTS, /* numbers */
+	COMPLETE_REGISTERS,   /* of the launch under the microscope */
 };
 
-enum group { GROUP_RUNNING, GROUP_BREAKPOINTS, GROUP_CAPTURE, GROUP_REPLAY, GROUP_STATE, GROUP_DATA, GROUP_SUPPORT, GROUP_END };
+enum group { GROUP_RUNNING, GROUP_BREAKPOINTS, GROUP_CAPTURE, GROUP_REPLAY, GROUP_KERNEL, GROUP_STATE, GROUP_DATA, GROUP_SUPPORT, GROUP_END };
 
 struct command;
 struct cmd_args {

@@ -19,6 +19,7 @@ const char *command_group_title(enum group g)
 		[GROUP_BREAKPOINTS] = "Breakpoints",
 		[GROUP_CAPTURE] = "Capturing a trace",
 		[GROUP_REPLAY] = "Replaying a trace",
+		[GROUP_KERNEL] = "Inside a launch, on the software GPU",
 		[GROUP_STATE] = "Looking at the GPU",
 		[GROUP_DATA] = "Looking at values, memory and stacks",
 		[GROUP_SUPPORT] = "Settings, scripts, help",

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "shell/breakpoints.h"
+#include "shell/kernel.h"
+#include "shell/replay-device.h"
 #include "shell/session.h"
 #include "state/state.h"
 
@@ -80,6 +82,7 @@ static void offer_kernels(struct session *s, const struct adder *w, const char *
 	if (*before)
 		return;
 	offer(w, "kernel");
+	offer(w, "ptx");
 	offer(w, "seq");
 	for (unsigned k2 = 1; k2 < SBT_KIND_END; k2++) {
 		const struct sbt_kind_desc *d = sbt_kind(k2);
@@ -158,6 +161,23 @@ static void offer_fields(struct session *s, const struct adder *w)
 		offer(w, f->name);
 }
 
+/* Of the launch under the microscope. */
+static void offer_registers(struct session *s, const struct adder *w)
+{
+	const struct soft_ask q = {.what = SOFT_ASK_REGISTERS};
+	struct soft_value *v;
+	void *rows = NULL;
+	size_t n = 0;
+
+	if (!kernel_stop(s))
+		return;
+	err_free(device_kernel_ask(s->trace.device->d, &q, sizeof *v, &rows, &n));
+	v = rows;
+	for (size_t i = 0; i < n; i++)
+		offer(w, v[i].name);
+	free(rows);
+}
+
 static void offer_breakpoints(struct session *s, const struct adder *w)
 {
 	struct breakpoint *bp;
@@ -186,7 +206,12 @@ static void offer_words(struct session *s, const struct command *c, const char *
 	case COMPLETE_FILES:
 		offer_files(w);
 		break;
+	case COMPLETE_REGISTERS:
+		offer_registers(s, w);
+		break;
 	case COMPLETE_FIELDS:
+		if (*w->word == '%')
+			offer_registers(s, w);
 		offer_fields(s, w);
 		break;
 	case COMPLETE_BREAKPOINTS:

@@ -541,6 +541,22 @@ static const char *aim_at_focus(struct soft_session *s)
 	return NULL;
 }
 
+/* A breakpoint where it stands already. */
+static bool hit_here(struct soft_session *s)
+{
+	const struct micro_point *q = NULL;
+	uint32_t lanes;
+
+	if (s->phase == MICRO_STANDS && !s->at_end && s->stop.state == SOFT_STOPPED)
+		q = micro_hit(s, s->at, &lanes);
+	if (!q)
+		return false;
+	focus_on(s, s->at, lanes);
+	micro_fill(s, SOFT_STOPPED, SOFT_WHY_POINT);
+	s->stop.id = q->p.id;
+	return true;
+}
+
 const char *micro_go(struct soft_session *s, const struct soft_go *g, struct soft_stop *stop)
 {
 	const char *why = NULL;
@@ -559,6 +575,10 @@ const char *micro_go(struct soft_session *s, const struct soft_go *g, struct sof
 			why = g->n ? aim_at_focus(s) : "a count of 0";
 		if (why)
 			return why;
+		if (g->how == SOFT_RUN && g->n && hit_here(s)) {
+			*stop = s->stop;
+			return NULL;
+		}
 	}
 	pthread_mutex_lock(&s->lock);
 	atomic_store(&s->pause, false);

@@ -129,7 +129,7 @@ static void call_function(struct ptx_warp *w, const struct ptx_insn *i, uint32_t
 	for (unsigned k = 0; k < c->nargs; k++)
 		copy_params(w, mask, to + c->args[k].callee, from + c->args[k].caller, c->args[k].bytes);
 	memcpy(w->frame - fn->const_bytes, fn->const_image, fn->const_bytes);
-	if (fn->needs_zero)
+	if (fn->needs_zero || ptx_is_observed(w))
 		memset(w->frame, 0, fn->reg_bytes);
 	ptx_fill_specials(w, fn, false);
 }
@@ -631,7 +631,7 @@ static void start_warp(struct ptx_worker *wk, struct ptx_block *blk, unsigned id
 	} else {
 		ptx_fill_specials(w, fn, true);
 	}
-	if (fn->needs_zero)
+	if (fn->needs_zero || ptx_is_observed(w))
 		memset(w->frame, 0, fn->reg_bytes);
 }
 
