@@ -3,7 +3,8 @@
 """Traces of earlier versions, kept in tests/traces, still read as they did: FILE.txt is what `sbt-gen dump` said then. Fields that came later may be
 there too. TAP.
 
-When a version of the format is released: sbt-gen write tests/traces/vX.Y.sbt SEED 60, sbt-gen dump into vX.Y.txt; never change the old ones.
+When a version of the format is released: sbt-gen write tests/traces/vX.Y.sbt SEED 60, sbt-gen dump into vX.Y.txt, its stderr
+behind that with "# " before each line; never change the old ones.
 """
 import glob
 import json
@@ -17,11 +18,13 @@ GEN = os.path.join(os.environ.get('TSDB_BUILD', '.'), 'tests/unit/sbt-gen')
 
 def difference(path):
     with open(path[:-4] + '.txt', encoding='utf-8') as f:
-        then = f.read().split('\n')
+        lines = f.read().split('\n')
+    told = [a[2:] for a in lines if a.startswith('# ')] # what the reader says is missing
+    then = [a for a in lines if not a.startswith('# ')]
     p = subprocess.run([GEN, 'dump', path], check=True, capture_output=True, encoding='utf-8')
     now = p.stdout.split('\n')
-    if p.stderr:
-        return p.stderr
+    if p.stderr.splitlines() != told:
+        return p.stderr or f'not told: {told}'
     if len(then) != len(now):
         return f'{len(then)} lines, now {len(now)}'
     for a, b in zip(then, now):

@@ -6,6 +6,7 @@
 #include <cupti.h>
 #include <string.h>
 #include "capture/calls.h"
+#include "capture/code.h"
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
@@ -387,9 +388,16 @@ void exit_library_load(struct call *c)
 	loaded(c, p->library ? H(*p->library) : 0, true, p->code);
 }
 
+static bool is_inside(void *arg, uint64_t key, uint64_t value)
+{
+	return value == (uint64_t)(uintptr_t)arg;
+}
+
 static void unload(struct call *c, uint64_t handle)
 {
 	struct object *o = (struct object *)(uintptr_t)map_remove(&ids.modules, handle);
+	if (o && o->is_library)
+		map_sweep(&ids.inside, is_inside, o);
 	c->cmd.u.module_unload.dead_module = o ? o->id : SBT_NO_ID;
 	c->skip = !o;
 	if (o)
@@ -410,10 +418,7 @@ void enter_library_unload(struct call *c)
 static struct object *code_of(struct call *c, uint64_t handle)
 {
 	struct object *o = ids_object(&ids.modules, handle);
-	if (o && !o->hash && c->t->loaded_hash) {
-		o->hash = c->t->loaded_hash;
-		o->size = c->t->loaded_size;
-	}
+	code_belongs(c->t, o);
 	return o;
 }
 
@@ -434,7 +439,10 @@ void exit_get_kernel(struct call *c)
 
 void exit_get_module(struct call *c)
 {
-	(void)code_of(c, H(((const cuLibraryGetModule_params *)c->params)->library));
+	const cuLibraryGetModule_params *p = c->params;
+	(void)code_of(c, H(p->library));
+	if (!c->cmd.result && p->pMod)
+		ids_module_of_library(H(*p->pMod), H(p->library));
 }
 
 /* Code that was loaded in this call is the code of that kernel's library, or of that function's module. */
@@ -452,7 +460,14 @@ static void code_of_kernel(struct call *c, CUfunction handle)
 
 void exit_kernel_function(struct call *c)
 {
-	code_of_kernel(c, (CUfunction)((const cuKernelGetFunction_params *)c->params)->kernel);
+	const cuKernelGetFunction_params *p = c->params;
+	CUlibrary library = NULL;
+	CUmodule module = NULL;
+	code_of_kernel(c, (CUfunction)p->kernel);
+	/* The function will be launched, and its module is one that nobody loaded. */
+	if (!c->cmd.result && p->pFunc && driver.cuKernelGetLibrary && driver.cuFuncGetModule &&
+	    !OWN(driver.cuFuncGetModule(&module, *p->pFunc)) && !OWN(driver.cuKernelGetLibrary(&library, p->kernel)))
+		ids_module_of_library(H(module), H(library));
 }
 
 void exit_kernel_attribute(struct call *c)

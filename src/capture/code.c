@@ -8,8 +8,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include "capture/agent.h"
+#include "capture/calls.h"
 #include "capture/driver.h"
 #include "capture/globals.h"
+#include "capture/ids.h"
 #include "capture/map.h"
 #include "capture/nvinfo.h"
 #include "capture/thread.h"
@@ -74,4 +76,17 @@ void code_loaded(struct thread *t, const void *code, size_t size)
 	globals_learn(hash, code, size);
 	if (code_wanted())
 		send_once(t, hash, code, size, is_ptx);
+}
+
+void code_belongs(struct thread *t, struct object *module)
+{
+	struct sbt_cmd cmd = { .kind = SBT_MODULE_CODE };
+	if (!module || module->hash || !t->loaded_hash)
+		return;
+	module->hash = t->loaded_hash;
+	module->size = t->loaded_size;
+	cmd.u.module_code.module = module->id;
+	cmd.u.module_code.code_hash = module->hash;
+	cmd.u.module_code.code_size = module->size;
+	record_now(t, &cmd, SBT_F_SYNTHETIC);
 }

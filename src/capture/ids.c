@@ -128,6 +128,11 @@ struct object *ids_ctx(struct thread *t, CUcontext handle)
 	return o;
 }
 
+static bool all(void *arg, uint64_t key, uint64_t value)
+{
+	return true;
+}
+
 struct of_ctx {
 	uint32_t ctx;
 	bool kernels;
@@ -149,6 +154,7 @@ void ids_drop_ctx(struct object *ctx)
 	payload_drop_ctx(ctx->handle);
 	map_sweep(&ids.streams, dies_with, &objects);
 	map_sweep(&ids.modules, dies_with, &objects);
+	map_sweep(&ids.inside, all, NULL);
 	map_sweep(&ids.kernels, dies_with, &kernels);
 	atomic_fetch_add(&ids.generation, 1);
 }
@@ -228,6 +234,13 @@ struct object *ids_new_module(uint64_t handle, bool is_library, uint32_t ctx)
 	return o;
 }
 
+void ids_module_of_library(uint64_t module, uint64_t library)
+{
+	struct object *o = ids_object(&ids.modules, library);
+	if (o && module && !map_get(&ids.modules, module) && ids_object(&ids.inside, module) != o)
+		(void)map_put(&ids.inside, module, (uint64_t)(uintptr_t)o);
+}
+
 uint32_t ids_number(struct map *m, uint64_t handle)
 {
 	uint64_t v = map_get(m, handle);
@@ -267,14 +280,9 @@ uint32_t ids_drop(struct map *m, uint64_t handle)
 	return v ? (uint32_t)(v - 1) : SBT_NO_ID;
 }
 
-static bool all(void *arg, uint64_t key, uint64_t value)
-{
-	return true;
-}
-
 void ids_forget(void)
 {
-	struct map *const maps[] = { &ids.ctxs, &ids.streams, &ids.modules, &ids.events, &ids.graphs, &ids.kernels, &ids.memory };
+	struct map *const maps[] = { &ids.ctxs, &ids.streams, &ids.modules, &ids.inside, &ids.events, &ids.graphs, &ids.kernels, &ids.memory };
 	for (unsigned i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_sweep(maps[i], all, NULL);
 	live_forget();

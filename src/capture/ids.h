@@ -26,6 +26,7 @@ struct object {
 
 struct ids {
 	struct map ctxs, streams, modules; /* -> struct object * */
+	struct map inside; /* a library's CUmodule in a context -> the library's struct object * */
 	struct map events, graphs;	   /* -> id + 1 */
 	struct map kernels;		   /* -> struct kernel * */
 	struct map memory;		   /* address -> enum sbt_mem + 1 */
@@ -48,6 +49,8 @@ struct object *ids_new_ctx(CUcontext handle, int device, bool primary);
 uint32_t ids_stream(struct thread *t, struct object *ctx, CUstream handle, bool ptsz);
 struct object *ids_new_stream(CUstream handle, uint32_t ctx);
 struct object *ids_new_module(uint64_t handle, bool is_library, uint32_t ctx);
+/* module is what library is in one context; either may be unknown. */
+void ids_module_of_library(uint64_t module, uint64_t library);
 uint32_t ids_event(struct thread *t, CUevent handle);
 uint32_t ids_new_number(struct map *m, _Atomic uint32_t *next, uint64_t handle);
 uint32_t ids_number(struct map *m, uint64_t handle); /* SBT_NO_ID when not known */

@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include "capture/calls.h"
+#include "capture/code.h"
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/map.h"
@@ -43,6 +44,8 @@ static const char *name_of(CUfunction handle, const char *hint, bool *ret_is_ker
 static struct object *module_of(struct thread *t, uint64_t handle, bool is_library, uint32_t ctx)
 {
 	struct object *o = ids_object(&ids.modules, handle);
+	if (!o && !is_library)
+		o = ids_object(&ids.inside, handle);
 	if (o || !handle)
 		return o;
 	spin_lock(&ids.first_sight);
@@ -83,10 +86,7 @@ static struct facts ask(struct thread *t, struct object *ctx, CUfunction handle)
 	}
 	if (driver.cuThreadExchangeStreamCaptureMode)
 		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
-	if (f.module && !f.module->hash && t->loaded_hash) {
-		f.module->hash = t->loaded_hash;
-		f.module->size = t->loaded_size;
-	}
+	code_belongs(t, f.module);
 	return f;
 }
 

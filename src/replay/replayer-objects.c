@@ -230,6 +230,8 @@ static void learn_early(struct rp *rp, const struct sbt_cmd *c)
 	} else if (c->kind == SBT_GLOBAL_DEF) {
 		learn_global(o, (uint32_t)c->u.global_def.module, c->u.global_def.global_name, c->u.global_def.addr,
 			c->u.global_def.size);
+	} else if (c->kind == SBT_MODULE_CODE) {
+		learn_module(o, (uint32_t)c->u.module_code.module, c->u.module_code.code_hash);
 	} else if (c->kind == SBT_MODULE_LOAD && c->u.module_load.ptx_hash) {
 		learn_module(o, (uint32_t)c->u.module_load.new_module, c->u.module_load.code_hash);
 		FIND(o, module, c->u.module_load.new_module)->ptx_hash = c->u.module_load.ptx_hash;

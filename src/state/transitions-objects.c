@@ -261,6 +261,18 @@ void on_kernel_def(struct state *s, const struct sbt_cmd *c)
 		m->kernels++;
 }
 
+void on_module_code(struct state *s, const struct sbt_cmd *c)
+{
+	const struct sbt_cmd_module_code *u = &c->u.module_code;
+	struct module *m = table_own(&s->modules, ROW(module), (uint32_t)u->module);
+
+	live(s, c, "module", u->module, LIFE_OF(m, unloaded), USE);
+	if (!m)
+		return;
+	m->code_hash = u->code_hash;
+	m->code_size = u->code_size;
+}
+
 void on_func_attr(struct state *s, const struct sbt_cmd *c)
 {
 	const struct kernel *k = table_find(&s->kernels, ROW(kernel), (uint32_t)c->u.func_attr.kernel);

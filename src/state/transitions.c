@@ -152,6 +152,7 @@ static const struct {
 	[SBT_MARK] = {on_nothing},
 	[SBT_THREAD] = {on_thread},
 	[SBT_UNREPLAYABLE] = {on_nothing},
+	[SBT_MODULE_CODE] = {on_module_code, .must = U(module_code.module)},
 	[SBT_BATCH] = {on_batch, {U(batch.stream)}},
 };
 

@@ -50,6 +50,7 @@ void on_event_record(struct state *s, const struct sbt_cmd *c);
 void on_stream_wait(struct state *s, const struct sbt_cmd *c);
 void on_module_load(struct state *s, const struct sbt_cmd *c);
 void on_module_unload(struct state *s, const struct sbt_cmd *c);
+void on_module_code(struct state *s, const struct sbt_cmd *c);
 void on_kernel_def(struct state *s, const struct sbt_cmd *c);
 void on_func_attr(struct state *s, const struct sbt_cmd *c);
 void on_global_def(struct state *s, const struct sbt_cmd *c);

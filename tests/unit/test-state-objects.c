@@ -138,6 +138,30 @@ static void short_arguments(void **arg)
 	state_free(s);
 }
 
+static void code_that_comes_later(void **arg)
+{
+	struct state *s = state_small();
+	struct sbt_cmd c = cmd_module_load(8, 3);
+	struct state_module m;
+
+	c.u.module_load.code_hash = c.u.module_load.code_size = 0;
+	apply(s, c);
+	c = cmd_any(9, SBT_MODULE_CODE);
+	c.u.module_code = (struct sbt_cmd_module_code){.module = 3, .code_hash = 0x77, .code_size = 12};
+	apply(s, c);
+	assert_true(state_module(s, 0, &m));
+	while (m.id != 3)
+		assert_true(state_module(s, m.id + 1, &m));
+	assert_int_equal(m.code_hash, 0x77);
+	assert_int_equal(m.code_size, 12);
+	assert_int_equal(totals_of(s).oddities, 0);
+	c.seq = 10;
+	c.u.module_code.module = 9; /* never loaded */
+	apply(s, c);
+	assert_int_equal(totals_of(s).oddities, 1);
+	state_free(s);
+}
+
 static void kernels_and_modules(void **arg)
 {
 	struct state *s = state_new();
@@ -277,6 +301,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alloc_and_free), cmocka_unit_test(odd_memory), cmocka_unit_test(many_allocations),
 		cmocka_unit_test(last_writer), cmocka_unit_test(short_arguments), cmocka_unit_test(kernels_and_modules),
+		cmocka_unit_test(code_that_comes_later),
 		cmocka_unit_test(captured_work_does_not_queue), cmocka_unit_test(double_life), cmocka_unit_test(huge_ids),
 		cmocka_unit_test(impossible_commands),
 	};
