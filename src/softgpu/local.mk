@@ -6,11 +6,13 @@
 HEADERS_TO_CHECK += src/softgpu/ptx-async.h src/softgpu/ptx-cluster.h src/softgpu/mem.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
 HEADERS_TO_CHECK += src/softgpu/ptx-clock.h src/softgpu/ptx-race.h src/softgpu/ptx-race-int.h src/softgpu/ptx-access.h src/softgpu/ptx-schedule.h
 HEADERS_TO_CHECK += src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.h
+HEADERS_TO_CHECK += src/softgpu/jit.h
 
 # The PTX machine. libptxtest.a is the same for its own tests and the fuzzer: sanitised when they are.
 PTX_SOURCES = \
 	src/softgpu/mem.c \
 	src/softgpu/mem.h \
+	src/softgpu/jit.h src/softgpu/jit-host.c \
 	src/softgpu/ptx.h src/softgpu/ptx-int.h src/softgpu/ptx-dec.h src/softgpu/ptx-exec.h \
 	src/softgpu/ptx-cvt.h src/softgpu/ptx-run.h src/softgpu/ptx-observe.c src/softgpu/ptx-observe.h \
 	src/softgpu/ptx-race.c src/softgpu/ptx-race-order.c src/softgpu/ptx-race.h src/softgpu/ptx-race-int.h \
@@ -103,6 +105,18 @@ softgpu_libcuda_so_1_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CFLAGS)
 softgpu_libcuda_so_1_CFLAGS = $(SO_CFLAGS) $(ZSTD_CFLAGS) -O2 -g
 softgpu_libcuda_so_1_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete -Wl,-Bsymbolic
 softgpu_libcuda_so_1_LDADD = libsoftptx.a $(ZSTD_LIBS) -lpthread -ldl -lm
+
+# --- the compiler of hot kernels: a plugin, opened when the first one is hot ------------------------------
+JIT_SOURCES = src/softgpu/jit-alu.c src/softgpu/jit-emit.c src/softgpu/jit-int.h src/softgpu/jit-llvm.c src/softgpu/jit-mem.c \
+	src/softgpu/jit-region.c
+EXTRA_DIST += $(JIT_SOURCES)
+if HAVE_LLVM
+softgpu_PROGRAMS += softgpu/tsdb-softgpu-jit.so
+softgpu_tsdb_softgpu_jit_so_SOURCES = $(JIT_SOURCES)
+softgpu_tsdb_softgpu_jit_so_CFLAGS = $(SO_CFLAGS) $(LLVM_CFLAGS) -O2 -g
+softgpu_tsdb_softgpu_jit_so_LDFLAGS = $(SO_LDFLAGS) -Wl,-z,nodelete
+softgpu_tsdb_softgpu_jit_so_LDADD = $(LLVM_LIBS)
+endif
 
 # --- libcupti.so.13 -----------------------------------------------------------------------------------
 softgpu_PROGRAMS += softgpu/libcupti.so.13

@@ -85,10 +85,17 @@ struct ptx_cached {
 	bool ro;
 };
 #define PTX_NCACHE 8
+/* Ranges that compiled code has found its addresses in; the second half are those that may be written. */
+struct ptx_jit_range {
+	uint64_t start, len;
+};
+#define PTX_JIT_RANGES 16
 
 struct ptx_worker {
 	struct ptx_cached cache[PTX_NCACHE];
 	unsigned next_cache;
+	struct ptx_jit_range jit_range[PTX_JIT_RANGES];
+	bool jit; /* compiled code may be used */
 	const struct ptx_launch *l;
 	struct ptx_run *run;
 	const struct ptx_observer *observer; /* of the launch; NULL: nobody watches */

@@ -6,6 +6,8 @@
  */
 #include "softgpu/ptx-parse.h"
 
+#include "softgpu/jit.h"
+
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -314,6 +316,7 @@ void ptx_free(struct ptx_module *m)
 {
 	if (!m)
 		return;
+	ptx_jit_forget(m);
 	for (size_t k = 0; k < m->nblocks; k++)
 		free(m->blocks[k]);
 	free(m->blocks);

@@ -10,6 +10,8 @@
 #include "softgpu/ptx-async.h"
 #include "softgpu/ptx-cluster.h"
 
+#include "softgpu/jit.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -462,12 +464,35 @@ static struct ptx_ent *part(struct ptx_warp *w, uint32_t m, uint32_t mask, uint3
 	return push(w, pc, pc + 1, m);
 }
 
+/* Runs the top entry's compiled code, if there is any for this place; returns where to go on. */
+static uint32_t run_compiled(struct ptx_warp *w, struct ptx_jit_entry *jit, uint32_t pc, uint32_t mask, uint32_t rpc)
+{
+	bool full = mask == PTX_FULL;
+
+	for (;;) {
+		struct ptx_jit_entry *e = &jit[pc];
+		ptx_jit_code *c = atomic_load_explicit(&e->code[!full], memory_order_acquire);
+
+		if (!c)
+			c = ptx_jit_hot(w->frames[w->nframes - 1].fn, pc, e, full);
+		if (!c)
+			return pc;
+		pc = c(w, w->frame, mask, rpc);
+		if (!(pc & PTX_JIT_AGAIN))
+			return pc;
+		pc &= ~PTX_JIT_AGAIN;
+		if (pc == rpc)
+			return pc;
+	}
+}
+
 /* Runs the warp until it waits, ends or its slice is used up. */
 static void run_warp(struct ptx_warp *w)
 {
 	const struct ptx_insn *code, *i;
+	struct ptx_jit_entry *jit = NULL;
 	struct ptx_ent *e;
-	uint32_t pc, rpc, mask, m;
+	uint32_t pc, rpc, mask, m, left = NO_PC;
 	uint64_t count = w->count;
 	const bool observed = ptx_is_observed(w);
 
@@ -491,6 +516,16 @@ restart:
 	rpc = e->rpc;
 	mask = e->mask;
 	code = w->frames[w->nframes - 1].fn->insns;
+	if (w->wk->jit)
+		jit = ptx_jit_entries(w->frames[w->nframes - 1].fn);
+enter:
+	if (jit) {
+		uint32_t from = pc;
+		w->count = count;
+		pc = run_compiled(w, jit, pc, mask, rpc);
+		left = pc == from ? NO_PC : pc;
+		count = w->count;
+	}
 	for (;;) {
 		if (pc == rpc) {
 			e->pc = pc;
@@ -517,7 +552,8 @@ restart:
 				i->h(w, i, m);
 				count = w->count;
 			}
-			pc++;
+			if (pc++ == left) /* compiled code stopped for this one */
+				goto enter;
 			continue;
 		}
 		if (!m) {
@@ -535,6 +571,10 @@ restart:
 				return;
 			}
 			if (m == mask) {
+				if (target <= pc) {
+					pc = target;
+					goto enter;
+				}
 				pc = target;
 				continue;
 			}
@@ -569,13 +609,13 @@ restart:
 				if (m != mask)
 					goto restart;
 				pc++;
-				continue;
+				goto enter;
 			}
 			goto restart;
 		case C_WSYNC:
 			if (warp_sync(w, i, m, pc + 1)) {
 				pc++;
-				continue;
+				goto enter;
 			}
 			if (!rotate(w))
 				ptx_raise(w, i, (unsigned)__builtin_ctz(m), PTX_TIMEOUT, 0, 0,
@@ -584,7 +624,7 @@ restart:
 		case C_CLUSTER_WAIT:
 			if (ptx_cluster_pass(w, i, m)) {
 				pc++;
-				continue;
+				goto enter;
 			}
 			e = part(w, m, mask, pc);
 			e->pc = pc + 1;
@@ -640,6 +680,8 @@ void ptx_begin(struct ptx_worker *wk)
 	const struct ptx_function *fn = wk->l->fn;
 
 	memset(wk->cache, 0, sizeof(wk->cache));
+	memset(wk->jit_range, 0, sizeof(wk->jit_range));
+	wk->jit = !wk->watched && ptx_jit_wanted();
 	wk->slice = SLICE;
 	wk->slices = 0;
 	wk->nprint = 0;

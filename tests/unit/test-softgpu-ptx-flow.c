@@ -198,7 +198,9 @@ static void random_programs(void **state)
 	static char text[1 << 18];
 	static uint32_t want[64];
 
-	for (unsigned round = 0; round < 150; round++) {
+	const char *rounds = getenv("PTX_TEST_ROUNDS"); /* where each program takes long: compiled ones */
+
+	for (unsigned round = 0; round < (rounds ? (unsigned)atoi(rounds) : 150); round++) {
 		struct node *list;
 		size_t size = sizeof(text), at = 0;
 		uint32_t *o;
