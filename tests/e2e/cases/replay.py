@@ -413,7 +413,11 @@ def test_progress_on_a_terminal(t):
     if not load:
         raise Skip('bench-load was not built')
     t.equal(t.tsdb('record', '--gpu', t.gpu, '-o', 't.sbt', '--', load, '1', '16', '6000000', '1').status, 0, 'record')
-    s = Terminal(t, '-q', 't.sbt')
+    os.environ['TSDB_SOFT_JIT'] = '0'  # slow enough to be seen
+    try:
+        s = Terminal(t, '-q', 't.sbt')
+    finally:
+        del os.environ['TSDB_SOFT_JIT']
     s.prompt()
     s.type('replay start')
     t.match(r'executed again up to command \d+', s.type('replay continue'))
