@@ -343,6 +343,7 @@ static void recorded_all(struct bench *b)
 {
 	static const struct program programs[] = {
 		{"bench/bench-load", "one stream, launches of some 100 us", "1 40 20 2", "1 5000 20000 264", 1.05},
+		{"bench/bench-load", "the same, and 16 MiB from pageable memory every 100 launches", "1 40 20 2 1", "1 5000 20000 264 16", 1.05},
 		{"bench/bench-load", "three streams, launches of some 100 us", "3 60 20 2", "3 6000 20000 88", 1.05},
 		{"bench/bench-load", "one stream, launches of some 10 us", "1 40 10 2", "1 10000 2000 132", 1.05},
 		{"bench/bench-load", "10,000 launches of nothing, one stream", "1 200 0 1", "1 10000 0 1", 1.05},

@@ -129,7 +129,17 @@ static struct err *upload(struct rp *rp, const struct sbt_cmd_copy *u, const str
 	if (in->size != u->size)
 		return rp_fail(rp, REPLAYER_E_TRACE, in->seq, "#%llu: %llu bytes of payload for a copy of %llu",
 			(unsigned long long)in->seq, (unsigned long long)in->size, (unsigned long long)u->size);
-	return staging_upload(rp, in, dst.addr, stream);
+	return feeder_has(rp, in) ? feeder_upload(rp, in, dst.addr, stream) : staging_upload(rp, in, dst.addr, stream);
+}
+
+const struct sbt_memory *copy_payload(const struct rp *rp, const struct sbt_cmd *c)
+{
+	const struct sbt_memory *in;
+
+	if (c->kind != SBT_COPY || c->result || c->flags & SBT_F_GRAPH || !is_flat(&c->u.copy))
+		return NULL;
+	in = contents_find(rp, c->seq, SBT_MEMORY_INPUT, c->u.copy.src);
+	return in && in->size == c->u.copy.size ? in : NULL;
 }
 
 #define IMAGE_MAX (4ull << 30) /* bytes: rows farther apart than this in all are not compared */

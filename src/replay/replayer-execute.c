@@ -355,7 +355,7 @@ struct err *execute_writes(struct rp *rp, uint64_t first, uint64_t last)
 	return NULL;
 }
 
-struct err *execute(struct rp *rp, const struct sbt_cmd *c)
+static struct err *submit(struct rp *rp, const struct sbt_cmd *c)
 {
 	const bool works = !c->result && !(c->flags & SBT_F_GRAPH);
 	const bool skipped = rp->nskip && execute_is_skipped(rp, c->seq);
@@ -383,6 +383,15 @@ struct err *execute(struct rp *rp, const struct sbt_cmd *c)
 		TRY(marks_note(rp, c->seq, stream));
 	}
 	return NULL;
+}
+
+struct err *execute(struct rp *rp, const struct sbt_cmd *c)
+{
+	struct err *e = submit(rp, c);
+
+	if (e && !rp->fail_seq) /* of reading the trace: it is this command's */
+		rp->fail_seq = rp->fail_first = c->seq;
+	return e;
 }
 
 void execute_finished(struct rp *rp, uint64_t seq)

@@ -248,6 +248,7 @@ struct rp {
 	struct objects objects;
 	struct place place;
 	struct contents contents;
+	struct feeder *feeder; /* NULL: nothing for it to do */
 	struct checkpoints checkpoints;
 	struct probe *probes; /* by number of the code; NULL: none yet */
 	struct soft_watching {
@@ -373,6 +374,16 @@ struct err *staging_collect(struct rp *rp, bool wait) TS_CHECK;
 /* What the output piece m (of the index) turned out to be. */
 void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same);
 
+/* ---- replayer-feeder.c ---------------------------------------------------------------------------------------------------- */
+
+/* The piece will be uploaded by a copy of the window; in the order of the commands, before feeder_open(). */
+void feeder_add(struct rp *rp, const struct sbt_memory *m);
+/* Begins to read. */
+struct err *feeder_open(struct rp *rp) TS_CHECK;
+bool feeder_has(const struct rp *rp, const struct sbt_memory *m);
+/* staging_upload() for pieces that it has. */
+struct err *feeder_upload(struct rp *rp, const struct sbt_memory *m, uint64_t to, CUstream stream) TS_CHECK;
+
 /* ---- replayer-execute.c ------------------------------------------------------------------------------------------------- */
 
 /* Whether there is a way to execute commands of c's kind, or none is needed. */
@@ -416,6 +427,8 @@ void micro_leave(struct rp *rp);
 
 struct err *copy_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 struct err *fill_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* What the copy reads from memory of the program, when it is uploaded as one row of bytes; NULL: something else. */
+const struct sbt_memory *copy_payload(const struct rp *rp, const struct sbt_cmd *c);
 /* Bytes from the first to the last one that the copy touches on a side. */
 uint64_t copy_extent(const struct sbt_cmd_copy *u, bool dst);
 uint64_t fill_extent(const struct sbt_cmd_fill *u);

@@ -128,6 +128,9 @@ static void scan_window(struct rp *rp, const struct sbt_cmd *c, struct scan *sca
 		if (device != UINT32_MAX)
 			use_device(scan, device);
 	}
+	const struct sbt_memory *in = copy_payload(rp, c);
+	if (in)
+		feeder_add(rp, in);
 	if (!(c->flags & SBT_F_GRAPH))
 		scan_note(rp, c);
 }
@@ -309,5 +312,6 @@ struct err *window_open(struct rp *rp, const char *path)
 	contents_open_hash(rp);
 	rp->figures.code_ns = lap(&at);
 	TRY(checkpoint_seek(rp, rp->first - 1));
+	TRY(feeder_open(rp));
 	return NULL;
 }

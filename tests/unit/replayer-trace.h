@@ -61,6 +61,7 @@ enum variant {
 	PLAIN, FAULT, HANG, BLOCKED, /* blocked: the pinned memory lies where tsdb-replayer itself is */
 	ELSEWHERE, /* recorded on another GPU: machine code, with PTX beside it */
 	TABLES,	   /* LARGE, TABLE, POINTED */
+	UPLOADS,   /* LARGE is written by UPLOADS_N copies of large payloads */
 	OWN,	   /* the program changed R, which copies write to, and Q, which kernels know, after the last command */
 };
 
@@ -158,6 +159,15 @@ static void add(uint32_t *p, const uint32_t *q)
 		p[i] += q[i] + BUMP;
 }
 
+/* Copy i, command 29 + i, brings this to LARGE + 1 MiB * i; every second payload compresses. */
+#define UPLOADS_N 6u
+#define UPLOAD_WORDS ((5u << 20) / 4 + 3)
+
+static uint32_t uploaded(unsigned i, uint32_t word)
+{
+	return i % 2 ? word / 1000 + i : (word + i * 7919) * 2654435761u ^ word >> 7;
+}
+
 static uint32_t pointed(uint32_t i)
 {
 	i *= 2654435761u;
@@ -190,10 +200,10 @@ static void before_window(struct maker *m, enum variant v)
 	struct sbt_cmd c = cmd_device(1, 0, v == ELSEWHERE ? "Other GPU" : "software");
 
 	c.u.device.soft = v != ELSEWHERE;
-	if (v != TABLES)
+	if (v != TABLES && v != UPLOADS)
 		put(m, c);
-	put(m, cmd_ctx_create(v == TABLES ? 1 : 2, 0, 0));
-	if (v == TABLES)
+	put(m, cmd_ctx_create(v == TABLES || v == UPLOADS ? 1 : 2, 0, 0));
+	if (v == TABLES || v == UPLOADS)
 		put(m, alloc(2, LARGE, LARGE_BYTES, SBT_MEM_DEVICE));
 	put(m, cmd_stream_create(3, 1, 1));
 	c = cmd_any(4, SBT_MODULE_LOAD);
@@ -315,6 +325,17 @@ static void window(struct maker *m, enum variant v)
 		put(m, launch(29, 2, 0, 0, 0));
 	if (v == HANG)
 		put(m, launch(29, 3, 0, 0, 0));
+	for (unsigned i = 0; v == UPLOADS && i < UPLOADS_N; i++) {
+		uint32_t *words = malloc(4 * UPLOAD_WORDS);
+
+		for (uint32_t k = 0; k < UPLOAD_WORDS; k++)
+			words[k] = uploaded(i, k);
+		piece(m, 29 + i, SBT_MEMORY_INPUT, SBT_MEMORY_ANY, HOST, words, 4 * UPLOAD_WORDS, true);
+		c = copy(29 + i, SBT_COPY_H2D, LARGE + ((uint64_t)i << 20), HOST, 1);
+		c.u.copy.size = 4 * UPLOAD_WORDS;
+		put(m, c);
+		free(words);
+	}
 	if (v == TABLES) {
 		c = cmd_any(29, SBT_FILL);
 		c.u.fill = (struct sbt_cmd_fill){.stream = 0, .dst = TABLE, .size = 8, .value = 0, .elem = 4};

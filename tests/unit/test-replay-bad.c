@@ -129,12 +129,12 @@ static void too_little_memory(void **state)
 
 /* ---- a damaged trace ------------------------------------------------------------------------------------------------------ */
 
-/* Turns a bit of the page that holds pointed(20000). */
-static void damage(void)
+/* Turns a bit of the page in which two words follow one another. */
+static void damage(uint32_t first, uint32_t second)
 {
-	const uint32_t want[4] = {pointed(20000), pointed(20001), pointed(20002), pointed(20003)};
+	const uint32_t want[] = {first, second};
 	FILE *f = fopen(trace_path, "r+b");
-	static uint8_t all[4 << 20];
+	static uint8_t all[64 << 20];
 	const size_t n = fread(all, 1, sizeof all, f);
 	const uint8_t *at = memmem(all, n, want, sizeof want);
 
@@ -151,7 +151,7 @@ static void missing_pages(void **state)
 	struct device *d;
 
 	make_trace(TABLES);
-	damage();
+	damage(pointed(20000), pointed(20001));
 	d = open_device(0);
 	says(device_info(d).notes, "65536 of the 262144 bytes at 0x302900000 are damaged in the trace: they begin as zeros");
 	ok(device_read(d, POINTED, got, sizeof got));
@@ -215,6 +215,81 @@ static void an_address_that_is_taken(void **state)
 	says(sentence(try_open(&d, 0)), "the recorded addresses 0x68000000 to 0x68028000 (163840 bytes) cannot be had here");
 }
 
+/* ---- uploads ----------------------------------------------------------------------------------------------------------------- */
+
+/* Of all copies up to seq the last one that wrote a word wins. */
+static void same_uploads(struct device *d, uint64_t seq)
+{
+	const uint32_t step = (1u << 20) / 4, n = 256;
+	uint32_t got[256];
+
+	for (uint32_t at = 0; at < (UPLOADS_N + 4) * step; at += step / 3) {
+		ok(device_read(d, LARGE + 4ull * at, got, sizeof got));
+		for (uint32_t k = 0; k < n; k++) {
+			uint32_t want = 0;
+
+			for (unsigned i = 0; i < UPLOADS_N && 29 + i <= seq; i++)
+				if (at + k >= i * step && at + k - i * step < UPLOAD_WORDS)
+					want = uploaded(i, at + k - i * step);
+			if (got[k] != want)
+				fail_msg("after #%d word %u is %u, not %u", (int)seq, at + k, got[k], want);
+		}
+	}
+}
+
+static void uploads_come_in_any_order(void **state)
+{
+	const uint64_t seqs[] = {34, 29, 33, 28, 30, 31, 34, 32, 30, 34}, skip[] = {30, 33};
+	struct device *d;
+
+	make_trace(UPLOADS);
+	d = open_device(0);
+	for (unsigned i = 0; i < sizeof seqs / sizeof *seqs; i++) {
+		ok(device_seek(d, seqs[i]));
+		same_uploads(d, seqs[i]);
+	}
+	/* Without 30 and 33: what they would have written is not there; with them again it is. */
+	ok(device_skip(d, skip, 2, false));
+	ok(device_seek(d, FIRST - 1));
+	ok(device_seek(d, 30));
+	same_uploads(d, 29);
+	ok(device_skip(d, NULL, 0, false));
+	ok(device_seek(d, FIRST - 1));
+	ok(device_seek(d, 34));
+	same_uploads(d, 34);
+	device_close(d);
+	/* The same from the window's start each time. */
+	setenv("TSDB_REPLAYER_CHECKPOINTS", "0", 1);
+	d = open_device(0);
+	for (uint64_t seq = 28; seq <= 34; seq++) {
+		ok(device_seek(d, seq));
+		same_uploads(d, seq);
+	}
+	ok(device_seek(d, 29));
+	same_uploads(d, 29);
+	unsetenv("TSDB_REPLAYER_CHECKPOINTS");
+	device_close(d);
+}
+
+/* A page of the payload of 31 is damaged: that copy is refused by name, as often as it is tried, and what is before it can be seen. */
+static void a_damaged_payload(void **state)
+{
+	struct device *d;
+
+	make_trace(UPLOADS);
+	damage(uploaded(2, 30000), uploaded(2, 30001));
+	d = open_device(0);
+	for (unsigned i = 0; i < 2; i++) {
+		char *text = sentence(device_run(d, last_seq, 0, 0, NULL));
+
+		says(text, "page 1 of");
+		says(text, "#31");
+		assert_int_equal(device_culprit(d, NULL), 31);
+		same_uploads(d, 30);
+	}
+	device_close(d);
+}
+
 /* ---- pinned memory ------------------------------------------------------------------------------------------------------------- */
 
 /* At the end the program had changed both; of R it is known that nothing of the device's is behind that. */
@@ -253,6 +328,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_gpu), cmocka_unit_test(too_little_memory), cmocka_unit_test(missing_pages),
 		cmocka_unit_test(a_hang_is_found), cmocka_unit_test(a_fault_is_found), cmocka_unit_test(an_address_that_is_taken),
+		cmocka_unit_test(uploads_come_in_any_order), cmocka_unit_test(a_damaged_payload),
 		cmocka_unit_test(pinned_memory_of_the_programs_own),
 	};
 	const char *build = getenv("TSDB_BUILD");
