@@ -28,6 +28,7 @@
 struct rates {
 	int soft;
 	double up, across; /* bytes a second: pinned memory to the device; payload from device to device */
+	uint64_t large, small; /* addresses that a program on this device gets */
 };
 
 struct bench {
@@ -109,7 +110,7 @@ static struct rates measure(void)
 {
 	struct rates r = {.soft = load_driver()};
 	const size_t up = r.soft ? 16 * MIB : GIB, across = r.soft ? 64 * MIB : 8 * GIB;
-	CUdeviceptr from, to;
+	CUdeviceptr from, to, small;
 	CUcontext ctx;
 	void *host;
 
@@ -118,6 +119,9 @@ static struct rates measure(void)
 	CHECK(cu.cuCtxSetCurrent(ctx));
 	CHECK(cu.cuMemAlloc_v2(&from, across));
 	CHECK(cu.cuMemAlloc_v2(&to, across));
+	CHECK(cu.cuMemAlloc_v2(&small, 2 * MIB));
+	r.large = from;
+	r.small = small;
 	CHECK(cu.cuMemHostAlloc(&host, up, 0));
 	memset(host, 1, up);
 	for (int i = 0; i <= RATE_RUNS; i++) { /* the first one warms up */
@@ -389,7 +393,7 @@ static void checkpoints(struct bench *b, const struct run *x)
 static void restored(struct bench *b, enum contents contents)
 {
 	struct replay_trace t = {.contents = contents, .bytes = b->rates.soft ? 16 * MIB : 8 * GIB,
-		.launches = b->rates.soft ? 64 : 1000, .iterations = 10, .blocks = 2};
+		.launches = b->rates.soft ? 64 : 1000, .iterations = 10, .blocks = 2, .large = b->rates.large, .small = b->rates.small};
 	char path[4096];
 	struct stat st;
 
@@ -435,7 +439,8 @@ static void tell_steps(struct bench *b, double *took, unsigned n, const char *wh
 
 static void backwards(struct bench *b, const char *what, uint64_t bytes, unsigned launches, unsigned iterations)
 {
-	struct replay_trace t = {.contents = CONTENTS_ZEROS, .bytes = bytes, .launches = launches, .iterations = iterations, .blocks = 2};
+	struct replay_trace t = {.contents = CONTENTS_ZEROS, .bytes = bytes, .launches = launches, .iterations = iterations, .blocks = 2,
+		.large = b->rates.large, .small = b->rates.small};
 	const unsigned steps = b->rates.soft ? 20 : STEPS, jumps = b->rates.soft ? 5 : 40;
 	double took[STEPS], gone[STEPS];
 	struct replay_stop stop;

@@ -9,8 +9,6 @@
 #include <string.h>
 #include "sbt/memory.h"
 
-#define LARGE 0x400000000ull
-#define SMALL 0x302000000ull
 #define THREADS 128u
 #define PART (4u << 20) /* bytes made at a time */
 #define MUL 1664525u
@@ -93,8 +91,8 @@ static struct err *objects(struct maker *m, const struct replay_trace *t)
 	TRY(put(m, (struct sbt_cmd){.kind = SBT_MODULE_LOAD, .u.module_load = {.new_module = 1, .code_hash = m->code}}));
 	TRY(put(m, (struct sbt_cmd){.kind = SBT_KERNEL_DEF, .u.kernel_def = {.new_kernel = 1, .module = 1, .kernel_name = text("load"),
 		.params = {params, sizeof params}, .code_hash = m->code}}));
-	TRY(put(m, (struct sbt_cmd){.kind = SBT_ALLOC, .u.alloc = {.addr = SMALL, .size = 4ull * THREADS * t->blocks, .stream = SBT_NO_ID}}));
-	return put(m, (struct sbt_cmd){.kind = SBT_ALLOC, .u.alloc = {.addr = LARGE, .size = t->bytes, .stream = SBT_NO_ID}});
+	TRY(put(m, (struct sbt_cmd){.kind = SBT_ALLOC, .u.alloc = {.addr = t->small, .size = 4ull * THREADS * t->blocks, .stream = SBT_NO_ID}}));
+	return put(m, (struct sbt_cmd){.kind = SBT_ALLOC, .u.alloc = {.addr = t->large, .size = t->bytes, .stream = SBT_NO_ID}});
 }
 
 static struct sbt_memory piece_of(uint64_t seq, enum sbt_memory_role role, uint64_t addr, uint64_t size)
@@ -105,8 +103,8 @@ static struct sbt_memory piece_of(uint64_t seq, enum sbt_memory_role role, uint6
 
 static struct err *large(struct maker *m, const struct replay_trace *t)
 {
-	struct sbt_memory end = piece_of(t->last, SBT_MEMORY_END, LARGE, t->bytes);
-	struct sbt_memory start = piece_of(t->first, SBT_MEMORY_START, LARGE, t->bytes);
+	struct sbt_memory end = piece_of(t->last, SBT_MEMORY_END, t->large, t->bytes);
+	struct sbt_memory start = piece_of(t->first, SBT_MEMORY_START, t->large, t->bytes);
 	uint8_t *p = malloc(PART);
 	struct err *e = p ? NULL : err_nomem();
 	uint64_t x = 88172645463325252ull;
@@ -145,8 +143,8 @@ static uint32_t after(uint32_t v, uint64_t steps)
 static struct err *small(struct maker *m, const struct replay_trace *t)
 {
 	const uint32_t n = THREADS * t->blocks;
-	struct sbt_memory start = piece_of(t->first, SBT_MEMORY_START, SMALL, 4ull * n);
-	struct sbt_memory end = piece_of(t->last, SBT_MEMORY_END, SMALL, 4ull * n);
+	struct sbt_memory start = piece_of(t->first, SBT_MEMORY_START, t->small, 4ull * n);
+	struct sbt_memory end = piece_of(t->last, SBT_MEMORY_END, t->small, 4ull * n);
 	uint32_t *v = malloc(4ull * n), id = 0;
 
 	if (!v)
@@ -167,10 +165,9 @@ static struct err *small(struct maker *m, const struct replay_trace *t)
 
 static struct err *launches(struct maker *m, const struct replay_trace *t)
 {
-	const uint64_t addr = SMALL;
 	uint8_t args[12];
 
-	memcpy(args, &addr, 8);
+	memcpy(args, &t->small, 8);
 	memcpy(args + 8, &t->iterations, 4);
 	for (unsigned i = 0; i < t->launches; i++)
 		TRY(put(m, (struct sbt_cmd){.kind = SBT_LAUNCH, .u.launch = {.stream = 1, .kernel = 1, .grid_x = t->blocks, .grid_y = 1,

@@ -24,6 +24,7 @@ struct replay_trace {
 	unsigned launches;   /* the window's commands */
 	unsigned iterations; /* of each launch's loop */
 	unsigned blocks;     /* of 128 threads */
+	uint64_t large, small; /* addresses that the device's allocator gives, 2 MiB aligned */
 	uint64_t first, last; /* out: the window */
 };
 

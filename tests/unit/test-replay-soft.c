@@ -292,7 +292,8 @@ static double seconds(void)
  * back does not execute all of them again. */
 static void long_kernels_leave_checkpoints(void **arg)
 {
-	struct replay_trace t = {.contents = CONTENTS_WEIGHTS, .bytes = 1 << 20, .launches = 8, .iterations = 800000, .blocks = 1};
+	struct replay_trace t = {.contents = CONTENTS_WEIGHTS, .bytes = 1 << 20, .launches = 8, .iterations = 800000, .blocks = 1,
+		.large = 0x304000000, .small = 0x302000000};
 	const char *tmp = getenv("TMPDIR");
 	struct replayer_figures f, g;
 	struct replay_stop stop;
