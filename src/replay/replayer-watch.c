@@ -200,6 +200,18 @@ struct err *watch_accesses(struct rp *rp, const struct replayer_accesses *a, str
 
 /* ---- races ----------------------------------------------------------------------------------------------------------------- */
 
+/* A module's global is elsewhere here. */
+static uint64_t recorded_address(const struct rp *rp, const struct soft_race *r)
+{
+	for (size_t i = 0; i < rp->objects.nglobals && !r->shared; i++) {
+		const struct rglobal *g = &rp->objects.globals[i];
+
+		if (g->here && r->addr - g->here < g->size)
+			return r->addr - g->here + g->addr;
+	}
+	return r->addr;
+}
+
 struct err *watch_races(struct rp *rp, struct buf *out)
 {
 	struct replayer_races head = {0};
@@ -211,6 +223,8 @@ struct err *watch_races(struct rp *rp, struct buf *out)
 	struct soft_race *to = (void *)buf_room(out, RACES_MAX * sizeof *to);
 	head.n = rp->watch.soft->races(to, RACES_MAX, &more);
 	head.more = more;
+	for (uint64_t i = 0; i < head.n; i++)
+		to[i].addr = recorded_address(rp, &to[i]);
 	head.doubts = rp->watch.soft->doubts(head.doubt, sizeof head.doubt);
 	out->len += head.n * sizeof *to;
 	memcpy(out->data, &head, sizeof head);

@@ -11,6 +11,7 @@
 #include "shell/interrupt.h"
 #include "shell/kernel.h"
 #include "shell/process.h"
+#include "shell/races.h"
 #include "shell/recorder.h"
 #include "shell/replay-device.h"
 #include "shell/replay-run.h"
@@ -63,6 +64,7 @@ void replay_tell(struct session *s, const struct replay_stop *stop)
 	if (stop->why == REPLAY_END)
 		out_printf(s->out, "The end of the %s.\n", whole);
 	buf_free(&b);
+	races_tell(s);
 }
 
 /* ---- moving ------------------------------------------------------------------------------------------------------- */

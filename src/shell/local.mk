@@ -20,6 +20,7 @@ libshell_a_SOURCES = \
 	src/shell/cmd-state.c \
 	src/shell/cmd-support.c \
 	src/shell/cmd-accesses.c \
+	src/shell/cmd-races.c src/shell/races.h \
 	src/shell/cmd-watch.c \
 	src/shell/command.h src/shell/commands.c src/shell/shell-commands.def \
 	src/shell/complete.c \
@@ -58,7 +59,7 @@ tsdb_LDADD = libshell.a libreplay.a liborder.a libstate.a libattach.a libsbt.a l
 
 HEADERS_TO_CHECK += src/shell/kernel.h \
 	src/shell/breakpoints.h src/shell/capture.h src/shell/command.h src/shell/editor.h src/shell/extract.h src/shell/gpu.h src/shell/input.h \
-	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/replay-device.h src/shell/memory.h src/shell/partial.h src/shell/what-if.h src/shell/session.h \
+	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/races.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/replay-device.h src/shell/memory.h src/shell/partial.h src/shell/what-if.h src/shell/session.h \
 	src/shell/settings.h src/shell/stack.h src/shell/tools.h src/shell/trace.h src/shell/value.h src/shell/vars.h src/shell/words.h
 
 dist_man_MANS += man/tsdb.1

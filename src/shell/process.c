@@ -15,6 +15,7 @@
 #include "shell/gpu.h"
 #include "shell/interrupt.h"
 #include "shell/process.h"
+#include "shell/races.h"
 #include "shell/recorder.h"
 #include "shell/stack.h"
 #include "shell/vars.h"
@@ -233,8 +234,9 @@ static struct err *after_launch(struct session *s, char *const *argv)
 static struct err *launch_program(struct session *s, const struct redirect *r, char **argv)
 {
 	struct target *t = &s->target;
-	char *agent = gpu_agent_path(), *soft = t->soft ? gpu_soft_dir() : NULL;
-	struct launch_options o = {.argv = argv, .env_changes = t->env, .cwd = *s->set.string[SET_CWD] ? s->set.string[SET_CWD] : NULL,
+	char *agent = gpu_agent_path(), *soft = t->soft ? gpu_soft_dir() : NULL, *own[2];
+	char **env = races_env(s, t->env, t->nenv, own);
+	struct launch_options o = {.argv = argv, .env_changes = env, .cwd = *s->set.string[SET_CWD] ? s->set.string[SET_CWD] : NULL,
 		.in = r->in, .out = r->out, .err = r->err, .out_append = r->out_append, .err_append = r->err_append,
 		.keep_aslr = !settings_on(&s->set, SET_NO_ASLR), .agent = agent, .softgpu = soft,
 		.ring_bytes = (uint32_t)s->set.number[SET_RING_SIZE]};
@@ -249,6 +251,9 @@ static struct err *launch_program(struct session *s, const struct redirect *r, c
 		t->inf = NULL;
 	free(agent);
 	free(soft);
+	free(own[0]);
+	free(own[1]);
+	free(env);
 	return e;
 }
 
@@ -416,6 +421,7 @@ static void on_end(struct session *s, const struct inferior_event *ev)
 
 	breakpoints_collect(s->breaks, inferior_control(t->inf));
 	drain_all(s);
+	races_tell_live(s);
 	t->exit_code = ev->kind == INFERIOR_EXITED ? ev->status : -1;
 	t->exit_signal = ev->kind == INFERIOR_SIGNALLED ? ev->signal : 0;
 	if (t->exit_code >= 0)
@@ -559,6 +565,7 @@ static bool act(struct session *s, const struct inferior_event *ev)
 	t->last_stop = TSDB_STOP_NONE;
 	while (drain(s, false, DRAIN_MOST))
 		;
+	races_tell_live(s);
 	if (ev->kind == INFERIOR_STOP_AGENT)
 		return on_agent_stop(s);
 	if (t->recording)

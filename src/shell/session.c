@@ -13,6 +13,7 @@
 #include "shell/input.h"
 #include "shell/interrupt.h"
 #include "shell/process.h"
+#include "shell/races.h"
 #include "shell/replay-device.h"
 #include "shell/session.h"
 #include "shell/trace.h"
@@ -526,6 +527,9 @@ struct err *session_settings_changed(struct session *s, enum setting id)
 	case SET_OUTPUTS:
 		process_configure(s);
 		return NULL;
+	case SET_SOFT_SCHEDULE:
+	case SET_SOFT_RACECHECK:
+		return races_apply(s);
 	default:
 		return NULL;
 	}

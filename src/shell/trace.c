@@ -11,6 +11,7 @@
 #include "replay/replay.h"
 #include "sbt/memory.h"
 #include "shell/breakpoints.h"
+#include "shell/races.h"
 #include "shell/replay-device.h"
 #include "shell/trace.h"
 #include "shell/words.h"
@@ -116,7 +117,8 @@ struct err *trace_replay(struct session *s, const struct replay_choice *c)
 	}
 	s->trace.device = rd;
 	s->focus = FOCUS_REPLAY;
-	return NULL;
+	races_forget(s);
+	return races_apply(s);
 }
 
 struct err *trace_end_state(struct session *s, const struct state **ret)

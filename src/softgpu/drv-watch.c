@@ -7,10 +7,13 @@
 #include "softgpu/ptx-access.h"
 #include "softgpu/watch.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct {
 	pthread_mutex_t lock;
@@ -23,7 +26,8 @@ static struct {
 	size_t nraces, capraces;
 	uint64_t ndoubts;
 	char doubt[200];
-	bool loud; /* races go to the standard error */
+	bool loud;  /* races go to the standard error, or: */
+	char *file; /* are appended there, as records */
 	struct told {
 		uint32_t line[2], tier;
 		char kernel[SOFT_RACE_NAME];
@@ -209,6 +213,17 @@ static void say_race(const struct soft_race *r)
 		(unsigned long long)r->addr, (unsigned long long)r->count, r->count == 1 ? "" : "s", sides[0], sides[1]);
 }
 
+/* For a debugger that runs this program. */
+static void write_race(const struct soft_race *r)
+{
+	int fd = open(watch.file, O_WRONLY | O_APPEND | O_CLOEXEC), old = errno;
+
+	if (fd < 0 || write(fd, r, sizeof(*r)) != (ssize_t)sizeof(*r))
+		errno = old;
+	if (fd >= 0)
+		close(fd);
+}
+
 /* Live, a pair of a kernel is told once, however many launches have it. */
 static bool is_told(const struct soft_race *r)
 {
@@ -262,9 +277,9 @@ static void take_races(struct watched *w)
 		if (!watch.loud)
 			keep_race(&r);
 		else if (!is_told(&r))
-			say_race(&r);
+			watch.file ? write_race(&r) : say_race(&r);
 	}
-	if (doubt && watch.loud && !watch.ndoubts)
+	if (doubt && watch.loud && !watch.file && !watch.ndoubts)
 		drv_say("the check for races was not complete in %.100s: %s", w->kernel, doubt);
 	if (doubt) {
 		watch.ndoubts++;
@@ -275,7 +290,8 @@ static void take_races(struct watched *w)
 
 /* --- launches ------------------------------------------------------------------------------------------------ */
 
-/* TSDB_SOFT_SCHEDULE: "fixed", "random:SEED". TSDB_SOFT_RACECHECK: 1: look for races and say what is found on stderr. */
+/* TSDB_SOFT_SCHEDULE: "fixed", "random:SEED". TSDB_SOFT_RACECHECK: 1: look for races and say what is found on stderr;
+ * a path: append it there (struct soft_race). */
 static void from_environment(void)
 {
 	const char *s = getenv("TSDB_SOFT_SCHEDULE"), *r = getenv("TSDB_SOFT_RACECHECK");
@@ -283,6 +299,7 @@ static void from_environment(void)
 
 	if (r && *r && strcmp(r, "0")) {
 		watch.loud = true;
+		watch.file = *r == '/' ? strdup(r) : NULL;
 		atomic_store(&checking, true);
 	}
 	if (s && !strncmp(s, "random:", 7) && s[7] >= '0' && s[7] <= '9') {

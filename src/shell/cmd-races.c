@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * replay racecheck, and what `set softgpu racecheck on` finds on the way; see races.h. A live program writes its races into a file of ours, as
+ * records: its standard error is its own.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "replay/plan.h"
+#include "shell/races.h"
+#include "shell/breakpoints.h"
+#include "shell/replay-device.h"
+#include "shell/trace.h"
+#include "shell/words.h"
+
+/* What was told, so that going over a command again says nothing new. */
+struct told {
+	uint64_t label;
+	uint32_t line[2], tier, shared;
+	char kernel[SOFT_RACE_NAME];
+};
+static struct {
+	struct told *t;
+	size_t n, cap;
+	uint64_t doubts;
+} told;
+static struct {
+	char *path; /* NULL: none */
+	int fd;
+} live = {.fd = -1};
+
+/* ---- settings ----------------------------------------------------------------------------------------------------- */
+
+struct err *races_settings(const struct session *s, struct replayer_soft *ret)
+{
+	const char *text = s->set.string[SET_SOFT_SCHEDULE];
+	char **words;
+	unsigned n;
+	bool ok;
+
+	*ret = (struct replayer_soft){.racecheck = settings_on(&s->set, SET_SOFT_RACECHECK)};
+	TRY(words_split(text, &words, &n));
+	if (n == 3 && !strcmp(words[0], "random") && !strcmp(words[1], "seed") && word_u64(words[2], &ret->seed)) {
+		ret->schedule = SOFT_SCHEDULE_RANDOM;
+		ok = true;
+	} else {
+		ok = !n || (n == 1 && !strcmp(words[0], "fixed"));
+	}
+	words_free(words);
+	return ok ? NULL : err_cure(err_new(ERR_USAGE, "\"%s\" is no schedule", text), "Use \"set softgpu schedule fixed\" or \"set softgpu schedule random seed 7\"");
+}
+
+struct err *races_apply(struct session *s)
+{
+	struct replayer_soft soft;
+	struct err *e = races_settings(s, &soft);
+
+	if (e) {
+		err_free(settings_assign(&s->set, SET_SOFT_SCHEDULE, "fixed"));
+		return e;
+	}
+	return s->trace.device && s->trace.device->soft ? device_soft(s->trace.device->d, &soft) : NULL;
+}
+
+void races_forget(struct session *s)
+{
+	free(told.t);
+	memset(&told, 0, sizeof told);
+	if (live.fd >= 0)
+		close(live.fd);
+	if (live.path)
+		unlink(live.path);
+	free(live.path);
+	live.path = NULL;
+	live.fd = -1;
+}
+
+/* ---- telling ------------------------------------------------------------------------------------------------------ */
+
+static bool is_new(const struct soft_race *r)
+{
+	struct told *t;
+
+	for (size_t i = 0; i < told.n; i++) {
+		t = &told.t[i];
+		if (t->label == r->label && t->line[0] == r->side[0].line && t->line[1] == r->side[1].line && t->tier == r->tier &&
+			t->shared == r->shared && !strcmp(t->kernel, r->kernel))
+			return false;
+	}
+	if (told.n == told.cap) {
+		told.cap = told.cap ? 2 * told.cap : 16;
+		told.t = xrealloc(told.t, told.cap * sizeof *told.t);
+	}
+	t = &told.t[told.n++];
+	*t = (struct told){r->label, {r->side[0].line, r->side[1].line}, r->tier, r->shared, ""};
+	memcpy(t->kernel, r->kernel, sizeof t->kernel);
+	return true;
+}
+
+/* Records come from another process. */
+static void make_safe(struct soft_race *r)
+{
+	r->kernel[sizeof r->kernel - 1] = '\0';
+	for (unsigned k = 0; k < 2; k++) {
+		struct soft_race_side *s = &r->side[k];
+
+		s->insn[sizeof s->insn - 1] = s->function[sizeof s->function - 1] = s->file[sizeof s->file - 1] = '\0';
+		s->kind = s->kind < SOFT_ACCESSES ? s->kind : SOFT_ACCESS_READ;
+	}
+}
+
+static void print_address(struct session *s, const struct soft_race *r, struct buf *b)
+{
+	struct state_alloc a;
+
+	buf_printf(b, "%u byte%s of %s memory at ", r->size, r->size == 1 ? "" : "s", r->shared ? "shared" : "global");
+	if (r->shared)
+		buf_printf(b, "+%" PRIu64, r->addr);
+	else if (s->trace.replay && state_alloc_at(replay_state(s->trace.replay), r->addr, &a))
+		buf_printf(b, "0x%" PRIx64 " +%" PRIu64, a.addr, r->addr - a.addr);
+	else
+		buf_printf(b, "0x%" PRIx64, r->addr);
+}
+
+static void print_race(struct session *s, const struct soft_race *r, struct buf *b)
+{
+	static const char *const verbs[SOFT_ACCESSES] = {"reads", "writes", "changes atomically"};
+
+	buf_str(b, r->tier == SOFT_RACE ? "  Race: " : "  Race of the same value: ");
+	print_address(s, r, b);
+	buf_printf(b, ", %" PRIu64 " time%s\n", r->count, r->count == 1 ? "" : "s");
+	for (unsigned k = 0; k < 2; k++) {
+		const struct soft_race_side *x = &r->side[k];
+
+		buf_printf(b, "    block (%u,%u,%u) thread (%u,%u,%u) %s: ", x->block[0], x->block[1], x->block[2], x->thread[0], x->thread[1],
+			x->thread[2], verbs[x->kind]);
+		if (x->source_line)
+			buf_printf(b, "%s:%u, ", x->file, x->source_line);
+		buf_printf(b, "PTX line %u, %s\n", x->line, x->insn);
+	}
+}
+
+static void json_race(const struct soft_race *r, struct buf *b)
+{
+	static const char *const kinds[SOFT_ACCESSES] = {"read", "write", "atomic"};
+
+	buf_printf(b, "{\"seq\":%" PRIu64 ",\"kernel\":", r->label);
+	json_string(b, r->kernel);
+	buf_printf(b, ",\"tier\":\"%s\",\"space\":\"%s\",\"addr\":\"0x%" PRIx64 "\",\"size\":%u,\"count\":%" PRIu64 ",\"sides\":[",
+		r->tier == SOFT_RACE ? "race" : "same value", r->shared ? "shared" : "global", r->addr, r->size, r->count);
+	for (unsigned k = 0; k < 2; k++) {
+		const struct soft_race_side *x = &r->side[k];
+
+		buf_printf(b, "%s{\"kind\":\"%s\",\"block\":[%u,%u,%u],\"thread\":[%u,%u,%u],\"ptx_line\":%u,\"instruction\":", k ? "," : "",
+			kinds[x->kind], x->block[0], x->block[1], x->block[2], x->thread[0], x->thread[1], x->thread[2], x->line);
+		json_string(b, x->insn);
+		buf_str(b, ",\"function\":");
+		json_string(b, x->function);
+		buf_str(b, ",\"file\":");
+		if (x->source_line)
+			json_string(b, x->file);
+		else
+			buf_str(b, "null");
+		buf_printf(b, ",\"line\":%u}", x->source_line);
+	}
+	buf_str(b, "]}");
+}
+
+static void print_head(struct session *s, const struct soft_race *r, struct buf *b)
+{
+	char name[SOFT_RACE_NAME];
+
+	sbt_kernel_short_name(name, sizeof name, r->kernel);
+	if (r->label)
+		buf_printf(b, "#%" PRIu64 " ", r->label);
+	buf_printf(b, "%s\n", name);
+}
+
+/* *ret_n: the graver ones. */
+static void print_races(struct session *s, struct soft_race *race, size_t n, bool only_new, struct buf *b, size_t *ret_n)
+{
+	const struct soft_race *last = NULL;
+
+	*ret_n = 0;
+	for (size_t i = 0; i < n; i++) {
+		make_safe(&race[i]);
+		*ret_n += race[i].tier == SOFT_RACE;
+		if (only_new && !is_new(&race[i]))
+			continue;
+		if (!last || last->label != race[i].label || strcmp(last->kernel, race[i].kernel))
+			print_head(s, &race[i], b);
+		print_race(s, &race[i], b);
+		last = &race[i];
+	}
+	if (*ret_n && s->batch)
+		s->quit_status = REPLAY_STATUS_DIFFERS;
+}
+
+static void tell_doubts(struct session *s, const struct device_races *r)
+{
+	if (r->doubts)
+		out_printf(s->out, "%" PRIu64 " launch%s could not be checked whole: %s\n", r->doubts, r->doubts == 1 ? "" : "es", r->doubt);
+}
+
+void races_tell(struct session *s)
+{
+	struct replay_device *rd = s->trace.device;
+	struct device_races r;
+	struct buf b = BUF_INIT;
+	struct err *e;
+	size_t n;
+
+	if (!rd || !rd->soft || !settings_on(&s->set, SET_SOFT_RACECHECK))
+		return;
+	e = device_races(rd->d, &r);
+	if (e) {
+		out_error(s->out, e);
+		free(r.race);
+		return;
+	}
+	print_races(s, r.race, r.n, true, &b, &n);
+	out_str(s->out, buf_cstr(&b));
+	tell_doubts(s, &r);
+	buf_free(&b);
+	free(r.race);
+}
+
+/* ---- the live program --------------------------------------------------------------------------------------------- */
+
+static bool open_file(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	live.path = xasprintf("%s/tsdb-races-XXXXXX", dir && *dir ? dir : "/tmp");
+	live.fd = mkostemp(live.path, O_CLOEXEC);
+	if (live.fd >= 0)
+		return true;
+	free(live.path);
+	live.path = NULL;
+	return false;
+}
+
+char **races_env(struct session *s, char *const *env, unsigned n, char **ret_own)
+{
+	char **ret = xcalloc(n + 3, sizeof *ret);
+	struct replayer_soft soft;
+	struct err *e = races_settings(s, &soft);
+	unsigned k = 0;
+
+	races_forget(s);
+	ret_own[0] = ret_own[1] = NULL;
+	if (!e && soft.schedule == SOFT_SCHEDULE_RANDOM)
+		ret_own[k++] = xasprintf("TSDB_SOFT_SCHEDULE=random:%" PRIu64, soft.seed);
+	err_free(e);
+	if (soft.racecheck && open_file())
+		ret_own[k++] = xasprintf("TSDB_SOFT_RACECHECK=%s", live.path);
+	memcpy(ret, ret_own, k * sizeof *ret); /* what the user sets comes later */
+	if (n)
+		memcpy(ret + k, env, n * sizeof *ret);
+	return ret;
+}
+
+void races_tell_live(struct session *s)
+{
+	struct soft_race r;
+	struct buf b = BUF_INIT;
+	size_t n;
+
+	if (live.fd < 0)
+		return;
+	out_flush(s->out);
+	while (read(live.fd, &r, sizeof r) == sizeof r)
+		print_races(s, &r, 1, true, &b, &n);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+}
+
+/* ---- replay racecheck --------------------------------------------------------------------------------------------- */
+
+const char cmd_replay_racecheck_help[] =
+	"Executes the window (or command SEQ, or those of a RANGE, or the Kth launch of a kernel)\n"
+	"on the software GPU and looks for races inside its kernels: two threads of a launch\n"
+	"touch the same byte of global or shared memory, at least one writes, and neither a\n"
+	"barrier, an atomic nor a fence orders them. What is found does not depend on which of\n"
+	"them came first this time. Each pair of instructions is told once, with a thread of\n"
+	"each side. \"Of the same value\": the bytes were there before. The replay stays where it\n"
+	"is. With --batch the exit status is 3 when there is a race. `set softgpu racecheck on`\n"
+	"looks for them in all that is replayed and run.\n"
+	"Examples: replay racecheck\n"
+	"          replay racecheck reduce nth 2\n"
+	"          replay racecheck 12-20 --json\n";
+
+static struct err *parse_part(struct session *s, const struct replay_device *rd, const struct cmd_args *a, uint64_t *first, uint64_t *last)
+{
+	uint64_t nth = 1;
+	struct plan p;
+
+	*first = rd->first;
+	*last = rd->last;
+	if (!a->argc)
+		return NULL;
+	if (a->argc == 1 && word_range(a->argv[0], first, last)) {
+		*first = *first < rd->first ? rd->first : *first;
+		*last = *last == UINT64_MAX ? rd->last : *last;
+		if (*last > rd->last || *first > *last)
+			return err_new(ERR_NOT_FOUND, "%s is outside the window #%" PRIu64 " to #%" PRIu64, a->argv[0], rd->first, rd->last);
+		return NULL;
+	}
+	if ((a->argc != 1 && a->argc != 3) || (a->argc == 3 && (strcmp(a->argv[1], "nth") || !word_u64(a->argv[2], &nth))))
+		return err_cure(err_new(ERR_USAGE, "replay racecheck takes commands or a kernel"), "Use \"replay racecheck 12-20\" or \"replay racecheck reduce nth 2\"");
+	TRY(plan_kernel(&p, s->trace.reader, rd->first, rd->last, a->argv[0], nth));
+	*first = *last = p.to;
+	plan_free(&p);
+	return NULL;
+}
+
+static struct err *run_checked(struct session *s, struct replay_device *rd, uint64_t first, uint64_t last, struct device_races *ret)
+{
+	struct replayer_soft soft;
+	struct err *e;
+
+	*ret = (struct device_races){0};
+	TRY(races_settings(s, &soft));
+	soft.racecheck = 0;
+	TRY(device_soft(rd->d, &soft));
+	e = device_seek(rd->d, first - 1);
+	if (!e)
+		e = device_races(rd->d, ret); /* what was left from before */
+	free(ret->race);
+	*ret = (struct device_races){0};
+	soft.racecheck = 1;
+	if (!e)
+		e = device_soft(rd->d, &soft);
+	if (!e)
+		e = device_run(rd->d, last, 0, 0, NULL);
+	if (!e)
+		e = device_races(rd->d, ret);
+	e = replay_device_back(s, e);
+	soft.racecheck = settings_on(&s->set, SET_SOFT_RACECHECK);
+	if (e)
+		err_free(device_soft(rd->d, &soft));
+	else
+		e = device_soft(rd->d, &soft);
+	return e;
+}
+
+static void json_races(struct session *s, struct device_races *r, uint64_t first, uint64_t last)
+{
+	struct buf b = BUF_INIT;
+
+	buf_printf(&b, "{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"unchecked\":%" PRIu64 ",\"races\":[", first, last, r->doubts);
+	for (size_t i = 0; i < r->n; i++) {
+		make_safe(&r->race[i]);
+		buf_str(&b, i ? ",\n" : "");
+		json_race(&r->race[i], &b);
+		if (r->race[i].tier == SOFT_RACE && s->batch)
+			s->quit_status = REPLAY_STATUS_DIFFERS;
+	}
+	out_printf(s->out, "%s]}\n", buf_cstr(&b));
+	buf_free(&b);
+}
+
+static void text_races(struct session *s, struct device_races *r, uint64_t first, uint64_t last)
+{
+	struct buf b = BUF_INIT;
+	size_t n;
+
+	print_races(s, r->race, r->n, false, &b, &n);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	if (first == last)
+		out_printf(s->out, "%zu race%s in #%" PRIu64, n, n == 1 ? "" : "s", first);
+	else
+		out_printf(s->out, "%zu race%s in #%" PRIu64 " to #%" PRIu64, n, n == 1 ? "" : "s", first, last);
+	if (r->n > n)
+		out_printf(s->out, ", %zu of the same value", r->n - n);
+	out_str(s->out, ".\n");
+	tell_doubts(s, r);
+}
+
+struct err *cmd_replay_racecheck(struct session *s, const struct cmd_args *a)
+{
+	struct replay_device *rd;
+	struct device_races r;
+	uint64_t first, last;
+	struct err *e;
+
+	TRY(replay_device_need(s, "replay racecheck", &rd));
+	if (!rd->soft)
+		return err_cure(err_new(ERR_UNSUPPORTED, "races inside kernels are found on the software GPU only"),
+			"Use \"replay start --on soft\" where the trace has PTX");
+	s->focus = FOCUS_REPLAY;
+	TRY(parse_part(s, rd, a, &first, &last));
+	e = run_checked(s, rd, first, last, &r);
+	if (!e && a->json)
+		json_races(s, &r, first, last);
+	else if (!e)
+		text_races(s, &r, first, last);
+	free(r.race);
+	return e;
+}
