@@ -262,12 +262,17 @@ EXTRA_DIST += src/softgpu/rt.map
 
 # The same instructions on any driver, for comparing with an NVIDIA GPU.
 check_PROGRAMS += tests/programs/ptx-bits
-tests_programs_ptx_bits_SOURCES = tests/programs/ptx-bits.c
+tests_programs_ptx_bits_SOURCES = tests/programs/ptx-bits.c tests/programs/ptx-driver.h
 tests_programs_ptx_bits_CFLAGS = -std=gnu11 -g $(WARN_CFLAGS)
 tests_programs_ptx_bits_LDFLAGS =
 tests_programs_ptx_bits_LDADD = -ldl
+check_PROGRAMS += tests/programs/ptx-mats
+tests_programs_ptx_mats_SOURCES = tests/programs/ptx-mats.c tests/programs/ptx-driver.h
+tests_programs_ptx_mats_CFLAGS = -std=gnu11 -g $(WARN_CFLAGS)
+tests_programs_ptx_mats_LDFLAGS =
+tests_programs_ptx_mats_LDADD = -ldl
 TESTS += tests/unit/test-ptx-bits.sh
-EXTRA_DIST += tests/unit/test-ptx-bits.sh tests/programs/ptx-bits.h200
+EXTRA_DIST += tests/unit/test-ptx-bits.sh tests/programs/ptx-bits.h200 tests/programs/ptx-mats.h200
 
 # Its tests: CUDA programs, which nvcc compiles.
 RUNTIME_TESTS = tests/unit/softgpu-runtime tests/unit/softgpu-per-thread tests/unit/softgpu-callbacks tests/unit/softgpu-errors \

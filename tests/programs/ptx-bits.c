@@ -6,11 +6,7 @@
  *   ptx-bits --compare A B       prints what differs; exit status 1 when something that must be equal does
  *   ptx-bits --hashes FILE       a line per instruction that must be equal: tests/programs/ptx-bits.h200 has an H200's
  */
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "ptx-driver.h"
 
 #define N 2048 /* threads: operand triples */
 
@@ -27,6 +23,7 @@ static const struct insn insns[] = {
 #define G(t) {'=', 'g', t},
 #define P(t) {'=', 'p', t},
 #define A(t) {'~', 'f', t},
+#define B(t) {'~', 'h', t},
 	R("add.sat.s32 %r9, %r0, %r1;") R("sub.sat.s32 %r9, %r0, %r1;") R("mul.lo.s32 %r9, %r0, %r1;") R("mul.hi.s32 %r9, %r0, %r1;")
 	R("mul.hi.u32 %r9, %r0, %r1;") D("mul.hi.s64 %d9, %d0, %d1;") D("mul.hi.u64 %d9, %d0, %d1;") D("mul.wide.s32 %d9, %r0, %r1;")
 	R("mul.wide.s16 %r9, %h0, %h1;") R("mad.hi.s32 %r9, %r0, %r1, %r2;") R("mad.hi.sat.s32 %r9, %r0, %r1, %r2;")
@@ -80,18 +77,47 @@ static const struct insn insns[] = {
 	P("testp.normal.f32 %p9, %f0;") P("testp.subnormal.f64 %p9, %g0;") P("testp.number.f32 %p9, %f0;")
 	A("div.approx.f32 %f9, %f0, %f1;") A("div.full.f32 %f9, %f0, %f1;") A("rcp.approx.f32 %f9, %f0;") A("rcp.approx.ftz.f32 %f9, %f0;") A("sqrt.approx.f32 %f9, %f0;")
 	A("rsqrt.approx.ftz.f32 %f9, %f0;") A("ex2.approx.ftz.f32 %f9, %f0;") A("lg2.approx.f32 %f9, %f0;") A("sin.approx.f32 %f9, %f0;") A("cos.approx.f32 %f9, %f0;") A("tanh.approx.f32 %f9, %f0;")
+	/* halves */
+	H("add.rn.ftz.f16 %h9, %h0, %h1;") H("sub.ftz.sat.f16 %h9, %h0, %h1;") H("mul.rn.ftz.f16 %h9, %h0, %h1;") R("mul.ftz.sat.f16x2 %r9, %r0, %r1;") R("mul.f16x2 %r9, %r0, %r1;")
+	H("fma.rn.ftz.f16 %h9, %h0, %h1, %h2;") H("fma.rn.ftz.relu.f16 %h9, %h0, %h1, %h2;") R("fma.rn.ftz.sat.f16x2 %r9, %r0, %r1, %r2;") H("fma.rn.relu.bf16 %h9, %h0, %h1, %h2;")
+	H("fma.rz.bf16 %h9, %h0, %h1, %h2;") R("fma.rn.relu.bf16x2 %r9, %r0, %r1, %r2;") H("sub.rn.bf16 %h9, %h0, %h1;") R("add.rn.bf16x2 %r9, %r0, %r1;") R("sub.rn.f16x2 %r9, %r0, %r1;")
+	H("neg.ftz.f16 %h9, %h0;") H("neg.bf16 %h9, %h0;") R("neg.f16x2 %r9, %r0;") R("neg.bf16x2 %r9, %r0;") H("abs.ftz.f16 %h9, %h0;") H("abs.bf16 %h9, %h0;") R("abs.ftz.f16x2 %r9, %r0;")
+	H("min.ftz.f16 %h9, %h0, %h1;") H("max.ftz.NaN.f16 %h9, %h0, %h1;") H("min.xorsign.abs.f16 %h9, %h0, %h1;") H("max.NaN.xorsign.abs.f16 %h9, %h0, %h1;") H("max.ftz.xorsign.abs.f16 %h9, %h0, %h1;")
+	H("min.NaN.bf16 %h9, %h0, %h1;") H("min.xorsign.abs.bf16 %h9, %h0, %h1;") R("max.NaN.xorsign.abs.bf16x2 %r9, %r0, %r1;") R("min.ftz.NaN.f16x2 %r9, %r0, %r1;") R("min.bf16x2 %r9, %r0, %r1;")
+	F("min.xorsign.abs.f32 %f9, %f0, %f1;") F("max.xorsign.abs.f32 %f9, %f0, %f1;") F("max.NaN.xorsign.abs.f32 %f9, %f0, %f1;") F("min.ftz.xorsign.abs.f32 %f9, %f0, %f1;")
+	P("setp.lt.ftz.f16 %p9, %h0, %h1;") P("setp.neu.bf16 %p9, %h0, %h1;") P("setp.num.f16 %p9, %h0, %h1;") P("setp.lt.s32 %p8, %r0, %r1; setp.ge.and.f16 %p9, %h0, %h1, !%p8;")
+	P("setp.lt.s32 %p8, %r0, %r1; setp.gtu.xor.f16x2 %p9|%p7, %r0, %r1, %p8;") P("setp.lt.s32 %p8, %r0, %r1; setp.gtu.or.bf16x2 %p7|%p9, %r0, %r1, %p8;") P("setp.eq.ftz.f16x2 %p7|%p9, %r0, %r1;")
+	R("set.lt.u32.f16 %r9, %h0, %h1;") R("set.leu.s32.bf16 %r9, %h0, %h1;") H("set.lt.s16.f16 %h9, %h0, %h1;") H("set.nan.u16.bf16 %h9, %h0, %h1;") H("set.ge.f16.f16 %h9, %h0, %h1;") H("set.ge.ftz.f16.f16 %h9, %h0, %h1;")
+	H("set.ne.bf16.bf16 %h9, %h0, %h1;") H("set.ne.bf16.f16 %h9, %h0, %h1;") R("set.gt.u32.f16x2 %r9, %r0, %r1;") R("set.gt.f16x2.f16x2 %r9, %r0, %r1;") R("set.ltu.ftz.s32.f16x2 %r9, %r0, %r1;")
+	R("setp.lt.s32 %p8, %r0, %r2; set.gt.and.bf16x2.bf16x2 %r9, %r0, %r1, !%p8;") R("set.gt.u32.bf16x2 %r9, %r0, %r1;") H("set.lt.f16.f32 %h9, %f0, %f1;") H("set.geu.f16.f64 %h9, %g0, %g1;")
+	B("ex2.approx.f16 %h9, %h0;") B("ex2.approx.ftz.bf16 %h9, %h0;") B("tanh.approx.f16 %h9, %h0;") B("tanh.approx.bf16 %h9, %h0;")
+	/* conversions */
+	H("cvt.rn.satfinite.e4m3x2.f32 %h9, %f0, %f1;") H("cvt.rn.satfinite.e5m2x2.f32 %h9, %f0, %f1;") H("cvt.rn.satfinite.relu.e4m3x2.f32 %h9, %f0, %f1;") H("cvt.rn.satfinite.relu.e5m2x2.f32 %h9, %f0, %f1;")
+	H("cvt.rn.satfinite.e4m3x2.f16x2 %h9, %r0;") H("cvt.rn.satfinite.e5m2x2.f16x2 %h9, %r0;") H("cvt.rn.satfinite.relu.e4m3x2.f16x2 %h9, %r0;") H("cvt.rn.satfinite.relu.e5m2x2.f16x2 %h9, %r0;")
+	R("cvt.rn.f16x2.e4m3x2 %r9, %h0;") R("cvt.rn.f16x2.e5m2x2 %r9, %h0;") R("cvt.rn.relu.f16x2.e4m3x2 %r9, %h0;") R("cvt.rn.relu.f16x2.e5m2x2 %r9, %h0;")
+	R("cvt.rna.tf32.f32 %r9, %f0;") R("cvt.rn.tf32.f32 %r9, %f0;") R("cvt.rz.tf32.f32 %r9, %f0;") R("cvt.rn.relu.tf32.f32 %r9, %f0;") R("cvt.rz.relu.tf32.f32 %r9, %f0;") R("cvt.rna.satfinite.tf32.f32 %r9, %f0;")
+	H("cvt.rn.satfinite.f16.f32 %h9, %f0;") H("cvt.rz.satfinite.f16.f32 %h9, %f0;") H("cvt.rn.satfinite.bf16.f32 %h9, %f0;") H("cvt.rz.relu.satfinite.bf16.f32 %h9, %f0;") H("cvt.rn.relu.satfinite.f16.f32 %h9, %f0;")
+	R("cvt.rn.satfinite.f16x2.f32 %r9, %f0, %f1;") R("cvt.rz.satfinite.bf16x2.f32 %r9, %f0, %f1;") R("cvt.rn.relu.f16x2.f32 %r9, %f0, %f1;") R("cvt.rn.relu.satfinite.bf16x2.f32 %r9, %f0, %f1;")
+	H("cvt.rp.f16.f32 %h9, %f0;") H("cvt.rm.f16.f64 %h9, %g0;") H("cvt.rz.bf16.f32 %h9, %f0;") H("cvt.rp.bf16.f32 %h9, %f0;") H("cvt.rn.bf16.f64 %h9, %g0;") H("cvt.rm.bf16.f64 %h9, %g0;")
+	H("cvt.rn.bf16.s32 %h9, %r0;") H("cvt.rz.bf16.u32 %h9, %r0;") H("cvt.rn.bf16.s64 %h9, %d0;") H("cvt.rp.bf16.u64 %h9, %d0;") H("cvt.rn.bf16.s16 %h9, %h0;") H("cvt.rn.f16.u64 %h9, %d0;") H("cvt.rz.f16.s16 %h9, %h0;")
+	R("cvt.rni.s32.bf16 %r9, %h0;") R("cvt.rzi.u32.bf16 %r9, %h0;") D("cvt.rmi.s64.bf16 %d9, %h0;") H("cvt.rpi.s16.bf16 %h9, %h0;") H("cvt.rni.u16.f16 %h9, %h0;") D("cvt.rzi.u64.f16 %d9, %h0;") R("cvt.rzi.u8.f16 %r9, %h0;")
+	H("cvt.rni.bf16.bf16 %h9, %h0;") H("cvt.rmi.f16.f16 %h9, %h0;") G("cvt.f64.bf16 %g9, %h0;") F("cvt.rn.f32.bf16 %f9, %h0;") H("cvt.rn.f16.bf16 %h9, %h0;") H("cvt.rn.bf16.f16 %h9, %h0;") H("cvt.bf16.f16 %h9, %h0;")
+	H("cvt.sat.f16.f16 %h9, %h0;") H("cvt.rn.sat.f16.f32 %h9, %f0;") H("cvt.rn.f16.s8 %h9, %r0;")
+	R("cvt.pack.sat.u8.s32.b32 %r9, %r0, %r1, %r2;") R("cvt.pack.sat.s8.s32.b32 %r9, %r0, %r1, %r2;") R("cvt.pack.sat.s16.s32 %r9, %r0, %r1;") R("cvt.pack.sat.u16.s32 %r9, %r0, %r1;")
+	R("cvt.pack.sat.u4.s32.b32 %r9, %r0, %r1, %r2;") R("cvt.pack.sat.s4.s32.b32 %r9, %r0, %r1, %r2;") R("cvt.pack.sat.u2.s32.b32 %r9, %r0, %r1, %r2;") R("cvt.pack.sat.s2.s32.b32 %r9, %r0, %r1, %r2;")
+	/* bits and integers */
+	R("and.b32 %r8, %r1, 31; fns.b32 %r9, %r0, %r8, %r2;") R("szext.wrap.s32 %r9, %r0, %r1;") R("szext.wrap.u32 %r9, %r0, %r1;") R("szext.clamp.s32 %r9, %r0, %r1;") R("szext.clamp.u32 %r9, %r0, %r1;")
+	R("setp.lt.s32 %p8, %r0, %r1; lop3.or.b32 %r9|%p9, %r0, %r1, %r2, 0x5a, %p8;") P("setp.lt.s32 %p8, %r0, %r1; lop3.and.b32 %r9|%p9, %r0, %r1, %r2, 0x80, !%p8;") R("mad24.hi.sat.s32 %r9, %r0, %r1, %r2;")
+	R("add.u16x2 %r9, %r0, %r1;") R("min.s16x2 %r9, %r0, %r1;") R("max.u16x2 %r9, %r0, %r1;") R("max.relu.s16x2 %r9, %r0, %r1;") R("min.relu.s32 %r9, %r0, %r1;") R("max.relu.s32 %r9, %r0, %r1;")
+	R("bfind.u32 %r9, %r0;") R("bfind.shiftamt.u32 %r9, %r0;") R("brev.b32 %r9, %r0;") R("popc.b32 %r9, %r0;") R("clz.b32 %r9, %r0;") R("cnot.b32 %r9, %r0;") R("shf.l.clamp.b32 %r9, %r0, %r1, %r2;") R("shf.r.wrap.b32 %r9, %r0, %r1, %r2;")
+	D("shr.u64 %d9, %d0, %r1;") D("sad.s64 %d9, %d0, %d1, %d2;") D("min.s64 %d9, %d0, %d1;") H("rem.s16 %h9, %h0, %h1;") R("mad24.lo.u32 %r9, %r0, %r1, %r2;") R("mad24.hi.u32 %r9, %r0, %r1, %r2;")
+	F("rcp.rz.f32 %f9, %f0;") F("rcp.rp.ftz.f32 %f9, %f0;") F("sqrt.rm.f32 %f9, %f0;") F("div.rz.ftz.f32 %f9, %f0, %f1;") G("rcp.rz.f64 %g9, %g0;") G("rcp.rm.f64 %g9, %g0;") G("sqrt.rz.f64 %g9, %g0;") G("div.rz.f64 %g9, %g0, %g1;")
+	G("div.rp.f64 %g9, %g0, %g1;") G("fma.rm.f64 %g9, %g0, %g1, %g2;") G("fma.rp.f64 %g9, %g0, %g1, %g2;") G("sub.rp.f64 %g9, %g0, %g1;") G("mul.rz.f64 %g9, %g0, %g1;") G("copysign.f64 %g9, %g0, %g1;")
+	P("testp.finite.f32 %p9, %f0;") P("testp.infinite.f64 %p9, %g0;") P("testp.notanumber.f64 %p9, %g0;")
 };
 #define NINSNS (sizeof(insns) / sizeof(insns[0]))
 
 /* --- operands ---------------------------------------------------------------------------------------- */
-static uint64_t mix(uint64_t x)
-{
-	x += 0x9e3779b97f4a7c15ull;
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
-}
-
 /* A 64-bit pattern whose low half is an operand for the 32-bit, 16-bit and float forms. */
 static uint64_t operand(unsigned thread, unsigned which, int is_double)
 {
@@ -124,34 +150,14 @@ static uint64_t operand(unsigned thread, unsigned which, int is_double)
 	}
 }
 
-/* --- the driver -------------------------------------------------------------------------------------- */
-static void *driver;
-static void *call(const char *name)
-{
-	void *f = dlsym(driver, name);
-
-	if (!f) {
-		fprintf(stderr, "libcuda.so.1 has no %s\n", name);
-		exit(1);
-	}
-	return f;
-}
-#define CU(name, ...)                                                                               \
-	do {                                                                                        \
-		int rc_ = ((int (*)(void *, ...))call(name))(__VA_ARGS__);               \
-		if (rc_) {                                                                          \
-			fprintf(stderr, "%s: error %d\n", name, rc_);                               \
-			exit(1);                                                                    \
-		}                                                                                   \
-	} while (0)
-
+/* --- running ----------------------------------------------------------------------------------------- */
 static void make_text(const struct insn *i, int sm, char *text, size_t n)
 {
 	static const char *const stores[] = {"cvt.u64.u32 %d9, %r9;", "", "cvt.u64.u16 %d9, %h9;", "mov.b32 %r9, %f9; cvt.u64.u32 %d9, %r9;",
 		"mov.b64 %d9, %g9;", "selp.u64 %d9, 1, 0, %p9;"};
 
 	snprintf(text, n,
-		".version 7.8\n.target sm_%d\n.address_size 64\n.visible .entry k(.param .u64 o, .param .u64 i) {\n"
+		".version 8.6\n.target sm_%d\n.address_size 64\n.visible .entry k(.param .u64 o, .param .u64 i) {\n"
 		".reg .b16 %%h<10>; .reg .b32 %%r<13>; .reg .b64 %%d<14>; .reg .f32 %%f<10>; .reg .f64 %%g<10>; .reg .pred %%p<10>;\n"
 		"ld.param.u64 %%d10, [o]; ld.param.u64 %%d11, [i]; mov.u32 %%r10, %%tid.x; mov.u32 %%r11, %%ctaid.x; mov.u32 %%r12, %%ntid.x;\n"
 		"mad.lo.u32 %%r10, %%r11, %%r12, %%r10; mul.wide.u32 %%d12, %%r10, 8; add.u64 %%d10, %%d10, %%d12; mul.wide.u32 %%d12, %%r10, 48; add.u64 %%d11, %%d11, %%d12;\n"
@@ -166,31 +172,25 @@ static void run_all(const char *file)
 {
 	static uint64_t in[N][6], out[N];
 	uint64_t d_in = 0, d_out = 0;
-	void *ctx = NULL, *mod = NULL, *fn = NULL;
-	int dev = 0, major = 8, minor = 0;
+	void *mod = NULL, *fn = NULL;
+	int capability;
 	char text[4096];
 	FILE *f = fopen(file, "wb");
 
-	driver = dlopen("libcuda.so.1", RTLD_NOW);
-	if (!driver || !f) {
-		fprintf(stderr, "%s\n", driver ? "cannot write the file" : dlerror());
+	if (!f) {
+		perror(file);
 		exit(1);
 	}
 	for (unsigned t = 0; t < N; t++)
 		for (unsigned k = 0; k < 6; k++)
 			in[t][k] = operand(t, k % 3, k >= 3);
-	CU("cuInit", (void *)0);
-	CU("cuDeviceGet", (void *)&dev, 0);
-	CU("cuDevicePrimaryCtxRetain", (void *)&ctx, dev);
-	CU("cuCtxSetCurrent", ctx);
-	CU("cuDeviceGetAttribute", (void *)&major, 75, dev);
-	CU("cuDeviceGetAttribute", (void *)&minor, 76, dev);
+	capability = open_driver();
 	CU("cuMemAlloc_v2", (void *)&d_in, sizeof(in));
 	CU("cuMemAlloc_v2", (void *)&d_out, sizeof(out));
 	CU("cuMemcpyHtoD_v2", (void *)(uintptr_t)d_in, in, sizeof(in));
 	for (unsigned k = 0; k < NINSNS; k++) {
 		void *params[2] = {&d_out, &d_in};
-		make_text(&insns[k], major >= 9 ? 90 : 80, text, sizeof(text));
+		make_text(&insns[k], capability >= 90 ? 90 : 80, text, sizeof(text));
 		memset(out, 0, sizeof(out));
 		if (((int (*)(void *, const void *))call("cuModuleLoadData"))(&mod, text)) {
 			fprintf(stderr, "refused: %s\n", insns[k].text);
@@ -231,7 +231,8 @@ static int compare(const char *a, const char *b)
 				continue;
 			differ++;
 			if (insns[k].rule == '~') {
-				uint32_t u = ulps((uint32_t)x[t], (uint32_t)y[t]);
+				unsigned up = insns[k].kind == 'h' ? 16 : 0;
+				uint32_t u = ulps((uint32_t)x[t] << up, (uint32_t)y[t] << up) >> up;
 				if (u > most) {
 					most = u;
 					at = t;
@@ -245,7 +246,7 @@ static int compare(const char *a, const char *b)
 		}
 		if (insns[k].rule == '~' && insns[k].kind == 'g')
 			printf("%s differs in %u of %u\n", insns[k].text, differ, N);
-		else if (insns[k].rule == '~')
+		else if (insns[k].rule == '~' && differ)
 			printf("%s at most %u ulp (a %#llx: %#llx, %#llx)\n", insns[k].text, most, (unsigned long long)operand(at, 0, 0), (unsigned long long)x[at],
 				(unsigned long long)y[at]);
 		else if (differ)

@@ -1,24 +1,31 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The software GPU gives the bits that an H200 gave (driver 580.159.04): a hash per instruction over 2,048 operand triples, NaNs and
-# subnormals among them. Speaks TAP.
+# The software GPU gives the bits that an H200 gave (driver 580.159.04): a hash per instruction over operands with NaNs and subnormals among
+# them. What scripts/ptx-goldens has not been recorded for yet is counted, not compared. Speaks TAP.
 build=${TSDB_BUILD:-.} src=${TSDB_SRC:-.}
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
-echo 1..2
+echo 1..4
 status=0
 i=0
-for env in X=1 TSDB_SOFT_NO_AVX2=1; do
-	i=$((i + 1))
-	if env $env LD_LIBRARY_PATH="$build/softgpu" "$build/tests/programs/ptx-bits" "$tmp/bits" 2>"$tmp/err" &&
-		"$build/tests/programs/ptx-bits" --hashes "$tmp/bits" >"$tmp/hashes" &&
-		diff "$src/tests/programs/ptx-bits.h200" "$tmp/hashes" >"$tmp/diff"; then
-		echo "ok $i - the bits of an H200, $env"
-	else
-		cat "$tmp/err" "$tmp/diff" | head -n 40 | sed 's/^/# /'
-		echo "not ok $i - the bits of an H200, $env"
-		status=1
-	fi
+for program in ptx-bits ptx-mats; do
+	for env in X=1 TSDB_SOFT_NO_AVX2=1; do
+		i=$((i + 1))
+		if env $env LD_LIBRARY_PATH="$build/softgpu" "$build/tests/programs/$program" "$tmp/bits" 2>"$tmp/err" && [ ! -s "$tmp/err" ] &&
+			"$build/tests/programs/$program" --hashes "$tmp/bits" >"$tmp/hashes" &&
+			awk 'FILENAME == ARGV[1] { if (/^#/) next; golden[substr($0, 18)] = $1; next }
+				{ form = substr($0, 18); if (!(form in golden)) { fresh++; next }
+				if (golden[form] != $1) { print "differs: " form; bad = 1 } delete golden[form] }
+				END { for (form in golden) { print "not run: " form; bad = 1 }
+				printf "%d forms have no golden yet\n", fresh; exit bad }' "$src/tests/programs/$program.h200" "$tmp/hashes" >"$tmp/diff"; then
+			sed 's/^/# /' "$tmp/diff"
+			echo "ok $i - the bits of an H200, $program $env"
+		else
+			cat "$tmp/err" "$tmp/diff" | head -n 40 | sed 's/^/# /'
+			echo "not ok $i - the bits of an H200, $program $env"
+			status=1
+		fi
+	done
 done
 exit $status
