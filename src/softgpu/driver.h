@@ -28,7 +28,7 @@
 /* --- handles (drv-obj.c) ------------------------------------------------------------------------------- */
 enum obj_kind {
 	OBJ_CTX, OBJ_STREAM, OBJ_EVENT, OBJ_MODULE, OBJ_FUNC, OBJ_LIBRARY, OBJ_KERNEL, OBJ_POOL,
-	OBJ_GRAPH, OBJ_NODE, OBJ_GRAPH_EXEC, OBJ_ARRAY, OBJ_KINDS,
+	OBJ_GRAPH, OBJ_NODE, OBJ_GRAPH_EXEC, OBJ_ARRAY, OBJ_USER, OBJ_KINDS,
 };
 /* A zeroed object, or NULL when memory or the arena is exhausted. Any thread. */
 void *obj_new(enum obj_kind kind);
@@ -43,7 +43,8 @@ extern pthread_mutex_t drv_lock;
 /* --- execution (drv-exec.c) ---------------------------------------------------------------------------- */
 struct ctx;
 struct pool {
-	struct ctx *ctx; /* NULL: the device's */
+	int dev;
+	uint32_t access; /* devices that cuMemPoolSetAccess gave access, bits */
 	bool is_default;
 	uint64_t release_threshold;
 	uint64_t used, used_high;
@@ -66,7 +67,8 @@ struct mark {
 
 enum op_kind {
 	OP_NOP, OP_KERNEL, OP_COPY, OP_FILL, OP_HOST, OP_STREAM_CALLBACK, OP_MARK, OP_GRAPH, OP_WRITE_VALUE, OP_WAIT_VALUE,
-	OP_EVENT_RECORD, OP_EVENT_WAIT, /* of graphs only */
+	OP_EVENT_RECORD, OP_EVENT_WAIT, OP_MEM_ALLOC, OP_MEM_FREE, /* of graphs only */
+	OP_BATCH, /* of value operations */
 };
 /* width x height x depth bytes; all pointers are addresses of this process. */
 struct copy {
@@ -83,6 +85,7 @@ struct fill {
 };
 struct graph_exec;
 struct graph_launch;
+struct graph_mem;
 /* One command as data: what it does, not where or when. */
 struct op {
 	enum op_kind kind;
@@ -112,6 +115,11 @@ struct op {
 			struct graph_launch *launch; /* owned, or NULL */
 		};
 		struct event *event;
+		struct graph_mem *mem; /* a reference */
+		struct {
+			struct op *list; /* owned */
+			unsigned n;
+		} batch;
 		struct {
 			uint64_t addr, value;
 			unsigned bytes, flags;
@@ -167,6 +175,8 @@ uint64_t now_realtime(void);
 #define CTX_LIMITS 16
 struct ctx {
 	uint32_t uid;
+	int dev;
+	uint32_t peers; /* devices whose memory its kernels may use, bits */
 	bool primary;
 	unsigned refs; /* of a primary context */
 	unsigned attached; /* cuCtxAttach not undone yet */
@@ -320,6 +330,9 @@ CUresult func_params(const struct func *f, void **kernel_params, void **extra, v
 /* A checked launch; the caller owns what is in *ret. cluster: NULL or zeros for the kernel's own. */
 CUresult func_op(CUfunction h, struct ctx *c, const unsigned grid[3], const unsigned block[3], size_t shared,
 		 bool cooperative, const unsigned *cluster, void **kernel_params, void **extra, struct op *ret);
+/* A checked memory operation of a stream, and a batch of them. */
+CUresult value_op_check(enum op_kind kind, CUdeviceptr addr, uint64_t value, unsigned bytes, unsigned flags, struct op *ret);
+CUresult batch_op(unsigned n, const CUstreamBatchMemOpParams *params, unsigned flags, struct op *ret);
 /* A checked copy; one of the sizes is 0 when there is nothing to do. */
 CUresult copy_3d(const CUDA_MEMCPY3D *p, struct copy *c);
 CUresult copy_check(struct copy *c, int dst_side, int src_side);
@@ -339,7 +352,8 @@ CUresult fill_check(const struct fill *f);
 #define DEV_BLOCKS_PER_SM 16
 #define DEV_REGS_PER_SM 65536
 CUresult device_check(CUdevice dev);
-/* False when CUDA_VISIBLE_DEVICES hides the one device. */
+/* What CUDA_VISIBLE_DEVICES leaves of them. */
+unsigned device_count(void);
 bool device_visible(void);
 unsigned device_sm_count(void);
 
@@ -354,6 +368,10 @@ struct vmm_span {
 };
 /* What cuMemAddressReserve gave, around addr; zeros when there is none. */
 struct vmm_span vmm_reservation(uint64_t addr);
+/* Managed memory that goes (drv-managed.c): nothing is known of it any more. */
+void managed_forget(uint64_t start, uint64_t end);
+/* A place for managed memory: a device that exists, or the host. */
+CUresult location_check(const CUmemLocation *l);
 enum soft_mem_kind mem_soft_kind(const struct mem_range *r);
 void pools_delete_of(struct ctx *c);
 /* Texture and surface objects (drv-tex.c). Caller holds drv_lock. */
@@ -392,6 +410,18 @@ CUresult capture_check_unsafe(void);
 /* launch: of this launch, NULL for a graph without events. */
 void graph_exec_run(struct graph_exec *g, struct graph_launch *launch, struct ctx *c, const struct op_origin *origin, uint64_t queued_ns);
 void graph_launch_free(struct graph_launch *l);
+/* Graph memory (drv-graph-mem.c): an op that allocates or frees it, which has a reference; what it does when it runs. */
+CUresult graph_mem_alloc_op(struct ctx *c, size_t size, struct op *ret);
+CUresult graph_mem_free_op(uint64_t addr, struct op *ret);
+uint64_t graph_mem_address(const struct op *op);
+void graph_mem_run(const struct op *op);
+void graph_mem_ref(struct graph_mem *m);
+void graph_mem_unref(struct graph_mem *m);
+/* The program frees memory that a graph's launch allocated, after c's work has run. False when addr is no graph's, else *ret is the answer. */
+bool graph_mem_forget(uint64_t addr, struct ctx *c, CUresult *ret);
+void graph_mems_delete_of(struct ctx *c);
+/* Destructors of user objects that are due (drv-user-object.c). No lock may be held. */
+void user_flush(void);
 void graph_exec_ref(struct graph_exec *g);
 void graph_exec_unref(struct graph_exec *g);
 

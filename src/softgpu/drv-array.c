@@ -98,7 +98,7 @@ static CUresult create(CUarray *ret, const CUDA_ARRAY3D_DESCRIPTOR *d)
 	m.slice = m.pitch * m.height;
 	bytes = m.slice * (m.dims == 3 ? m.depth : m.layers);
 	a = obj_new(OBJ_ARRAY);
-	r = a ? mem_alloc(MEM_MODULE, bytes, 0, c->uid) : NULL;
+	r = a ? mem_alloc_on((unsigned)c->dev, MEM_MODULE, bytes, 0, c->uid) : NULL;
 	if (!r) {
 		if (a)
 			obj_free(OBJ_ARRAY, a);

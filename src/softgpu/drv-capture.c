@@ -185,6 +185,10 @@ static CUgraphNodeType type_of(const struct op *op)
 		return CU_GRAPH_NODE_TYPE_EVENT_RECORD;
 	case OP_EVENT_WAIT:
 		return CU_GRAPH_NODE_TYPE_WAIT_EVENT;
+	case OP_MEM_ALLOC:
+		return CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+	case OP_MEM_FREE:
+		return CU_GRAPH_NODE_TYPE_MEM_FREE;
 	default:
 		return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
 	}

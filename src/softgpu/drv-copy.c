@@ -150,7 +150,7 @@ DRV_STREAM(4, cuMemcpyDtoDAsync_v2, _ptsz, CUdeviceptr, dstDevice, CUdeviceptr, 
 	return copy_bytes(dstDevice, SIDE_DEVICE, srcDevice, SIDE_DEVICE, ByteCount, hStream, ptds, true);
 }
 
-/* One device: a copy between two of its contexts is a copy. */
+/* Under unified addressing the addresses say all. */
 static CUresult peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t n, CUstream h, bool ptds,
 		     bool async)
 {

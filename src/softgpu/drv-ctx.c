@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Contexts: the device's primary one, created ones, and each thread's stack of current contexts. A context that a fault ended
+ * Contexts: each device's primary one, created ones, and each thread's stack of current contexts. A context that a fault ended
  * keeps its handle and answers with the fault's error until it is destroyed or the primary context is reset.
  */
 #include "softgpu/array.h"
@@ -12,8 +12,8 @@
 #define STACK_DEPTH 64
 #define KNOWN_FLAGS 0x7full
 
-static struct ctx *primary;
-static unsigned primary_flags;
+static struct ctx *primary[MEM_DEVICES];
+static unsigned primary_flags[MEM_DEVICES];
 static _Thread_local struct ctx *stack[STACK_DEPTH];
 static _Thread_local unsigned depth; /* 0: no current context */
 
@@ -96,13 +96,14 @@ static void raise_ctx(struct ctx *c, enum soft_resource_kind kind)
 	drv_raise(&(struct soft_resource){.kind = kind, .ctx = (CUcontext)c, .ctx_uid = c->uid});
 }
 
-static CUresult ctx_new(unsigned flags, unsigned api, bool is_primary, struct ctx **ret)
+static CUresult ctx_new(int dev, unsigned flags, unsigned api, bool is_primary, struct ctx **ret)
 {
 	struct ctx *c = obj_new(OBJ_CTX);
 
 	if (!c)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	c->uid = drv_new_uid();
+	c->dev = dev;
 	c->flags = flags;
 	c->api_version = api;
 	c->primary = is_primary;
@@ -132,6 +133,7 @@ static void ctx_delete(struct ctx *c)
 	modules_delete_of(c);
 	libraries_forget(c);
 	pools_delete_of(c);
+	graph_mems_delete_of(c);
 	textures_delete_of(c);
 	arrays_delete_of(c);
 	obj_free(OBJ_CTX, c);
@@ -149,7 +151,7 @@ static CUresult create(CUcontext *pctx, unsigned flags, unsigned api, CUdevice d
 	if (depth == STACK_DEPTH)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	pthread_mutex_lock(&drv_lock);
-	CUresult r = ctx_new(flags, api, false, &c);
+	CUresult r = ctx_new(dev, flags, api, false, &c);
 	pthread_mutex_unlock(&drv_lock);
 	TRY_CU(r);
 	stack[depth++] = c;
@@ -216,26 +218,26 @@ DRV_DEFINE(2, cuDevicePrimaryCtxRetain, CUcontext *, pctx, CUdevice, dev)
 	REQUIRE(pctx);
 	TRY_CU(device_check(dev));
 	pthread_mutex_lock(&drv_lock);
-	if (!primary) {
-		r = ctx_new(primary_flags, 3020, true, &primary);
+	if (!primary[dev]) {
+		r = ctx_new(dev, primary_flags[dev], 3020, true, &primary[dev]);
 		made = r == CUDA_SUCCESS;
 	}
-	if (primary)
-		primary->refs++;
-	*pctx = (CUcontext)primary;
+	if (primary[dev])
+		primary[dev]->refs++;
+	*pctx = (CUcontext)primary[dev];
 	pthread_mutex_unlock(&drv_lock);
 	if (made)
-		raise_ctx(primary, SOFT_CONTEXT_CREATED);
+		raise_ctx(primary[dev], SOFT_CONTEXT_CREATED);
 	return r;
 }
 
-static void primary_end(void)
+static void primary_end(CUdevice dev)
 {
 	struct ctx *c;
 
 	pthread_mutex_lock(&drv_lock);
-	c = primary;
-	primary = NULL;
+	c = primary[dev];
+	primary[dev] = NULL;
 	pthread_mutex_unlock(&drv_lock);
 	if (c)
 		ctx_delete(c);
@@ -247,14 +249,14 @@ static CUresult primary_release(CUdevice dev)
 
 	TRY_CU(device_check(dev));
 	pthread_mutex_lock(&drv_lock);
-	if (!primary || !primary->refs) {
+	if (!primary[dev] || !primary[dev]->refs) {
 		pthread_mutex_unlock(&drv_lock);
 		return CUDA_ERROR_INVALID_CONTEXT;
 	}
-	last = --primary->refs == 0;
+	last = --primary[dev]->refs == 0;
 	pthread_mutex_unlock(&drv_lock);
 	if (last)
-		primary_end();
+		primary_end(dev);
 	return CUDA_SUCCESS;
 }
 
@@ -271,7 +273,7 @@ DRV_DEFINE(1, cuDevicePrimaryCtxRelease_v2, CUdevice, dev)
 static CUresult primary_reset(CUdevice dev)
 {
 	TRY_CU(device_check(dev));
-	primary_end();
+	primary_end(dev);
 	return CUDA_SUCCESS;
 }
 
@@ -290,9 +292,9 @@ static CUresult primary_set_flags(CUdevice dev, unsigned flags)
 	TRY_CU(device_check(dev));
 	REQUIRE(!(flags & ~KNOWN_FLAGS));
 	pthread_mutex_lock(&drv_lock);
-	primary_flags = flags;
-	if (primary)
-		primary->flags = flags;
+	primary_flags[dev] = flags;
+	if (primary[dev])
+		primary[dev]->flags = flags;
 	pthread_mutex_unlock(&drv_lock);
 	return CUDA_SUCCESS;
 }
@@ -312,8 +314,8 @@ DRV_DEFINE(3, cuDevicePrimaryCtxGetState, CUdevice, dev, unsigned int *, flags, 
 	TRY_CU(device_check(dev));
 	REQUIRE(flags && active);
 	pthread_mutex_lock(&drv_lock);
-	*flags = primary_flags;
-	*active = primary != NULL;
+	*flags = primary_flags[dev];
+	*active = primary[dev] != NULL;
 	pthread_mutex_unlock(&drv_lock);
 	return CUDA_SUCCESS;
 }
@@ -383,7 +385,7 @@ static CUresult get_device(CUdevice *device, CUcontext h)
 
 	REQUIRE(device);
 	TRY_CU(ctx_resolve(h, &c));
-	*device = 0;
+	*device = c->dev;
 	return CUDA_SUCCESS;
 }
 
@@ -586,25 +588,36 @@ DRV_DEFINE(1, cuCtxDetach, CUcontext, ctx)
 	return destroy(ctx);
 }
 
-/* --- peers: one device, so a context can only reach itself ----------------------------------------------------------- */
+/* --- peers: kernels of a context may use the memory of another device once it is enabled; host and managed memory, and copies, always work */
 
 DRV_DEFINE(2, cuCtxEnablePeerAccess, CUcontext, peerContext, unsigned int, Flags)
 {
-	struct ctx *c;
+	struct ctx *c, *peer;
 
 	TRY_CU(ctx_current(&c));
 	REQUIRE(!Flags);
 	if (!obj_alive(OBJ_CTX, peerContext) || (struct ctx *)peerContext == c)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+	peer = (struct ctx *)peerContext;
+	if (peer->dev == c->dev)
+		return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+	if (c->peers >> peer->dev & 1)
+		return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+	c->peers |= 1u << peer->dev;
+	return CUDA_SUCCESS;
 }
 
 DRV_DEFINE(1, cuCtxDisablePeerAccess, CUcontext, peerContext)
 {
-	struct ctx *c;
+	struct ctx *c, *peer;
 
 	TRY_CU(ctx_current(&c));
 	if (!obj_alive(OBJ_CTX, peerContext))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+	peer = (struct ctx *)peerContext;
+	if (!(c->peers >> peer->dev & 1))
+		return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+	ctx_drain(c); /* what was launched before may still use it */
+	c->peers &= ~(1u << peer->dev);
+	return CUDA_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one device: "TraceSmith software GPU", compute capability 7.5. Its multiprocessors are the machine's cores; the other
+ * The devices, TSDB_SOFT_DEVICES of them, all alike: "TraceSmith software GPU", compute capability 7.5. Their multiprocessors are the machine's cores; the other
  * figures are those of the vendor's 7.5 parts ("CUDA C++ Programming Guide", technical specifications per compute capability), so that
  * programs choose launch shapes as they would on one.
  */
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define DEVICE_NAME "TraceSmith software GPU"
-#define PCI_ID "0000:00:00.0"
+#define PCI_ID "0000:%02x:00.0" /* the bus is the device's number */
 
 static const unsigned char uuid_bytes[16] = {0x74, 0x73, 0x64, 0x62, 0x73, 0x6f, 0x46, 0x74,
 					     0x80, 0x67, 0x70, 0x75, 0x00, 0x00, 0x00, 0x01};
@@ -25,48 +25,107 @@ unsigned device_sm_count(void)
 	return n < 1 ? 1 : n > 256 ? 256 : (unsigned)n;
 }
 
-static bool uuid_prefix(const char *text, size_t n)
+/* "CUDA environment variables": the list of devices that a program sees, in its order; it ends at the first entry that names none. */
+static struct {
+	pthread_once_t once;
+	unsigned n;
+	unsigned physical[MEM_DEVICES];
+} visible = {.once = PTHREAD_ONCE_INIT};
+
+static void uuid_of(unsigned physical, unsigned char ret[16])
 {
+	memcpy(ret, uuid_bytes, 16);
+	ret[15] = (unsigned char)(ret[15] + physical);
+}
+
+static bool uuid_prefix(unsigned physical, const char *text, size_t n)
+{
+	unsigned char bytes[16];
 	char full[64];
 	size_t at = 0, i;
 
+	uuid_of(physical, bytes);
 	at = (size_t)sprintf(full, "GPU-");
 	for (i = 0; i < 16; i++)
-		at += (size_t)sprintf(full + at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid_bytes[i]);
+		at += (size_t)sprintf(full + at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", bytes[i]);
 	return n > 4 && n <= at && !strncasecmp(full, text, n);
 }
 
-/* "CUDA environment variables": the list ends at the first entry that names no device. */
-bool device_visible(void)
+/* The device that an entry names, -1 for none. */
+static int named(const char *entry, size_t n)
+{
+	unsigned count = mem_devices(), k, found = 0;
+	int ret = -1;
+	char *end;
+
+	if (n && entry[0] >= '0' && entry[0] <= '9') {
+		unsigned long v = strtoul(entry, &end, 10);
+
+		return end == entry + n && v < count ? (int)v : -1;
+	}
+	for (k = 0; k < count; k++)
+		if (uuid_prefix(k, entry, n)) {
+			ret = (int)k;
+			found++;
+		}
+	return found == 1 ? ret : -1; /* a prefix must name one */
+}
+
+static void read_visible(void)
 {
 	const char *list = getenv("CUDA_VISIBLE_DEVICES");
-	size_t n;
+	unsigned k;
 
-	if (!list)
-		return true;
-	list += strspn(list, " \t");
-	n = strcspn(list, ", \t");
-	return (n == 1 && *list == '0') || uuid_prefix(list, n);
+	for (k = 0; !list && k < mem_devices(); k++)
+		visible.physical[visible.n++] = k;
+	while (list && *list && visible.n < MEM_DEVICES) {
+		size_t n;
+		int dev;
+
+		list += strspn(list, " \t");
+		n = strcspn(list, ", \t");
+		dev = named(list, n);
+		for (k = 0; dev >= 0 && k < visible.n; k++)
+			if (visible.physical[k] == (unsigned)dev) {
+				visible.n = 0; /* a device named twice: none at all */
+				return;
+			}
+		if (dev < 0)
+			return;
+		visible.physical[visible.n++] = (unsigned)dev;
+		list += n;
+		list += strspn(list, ", \t");
+	}
+}
+
+unsigned device_count(void)
+{
+	pthread_once(&visible.once, read_visible);
+	return visible.n;
+}
+
+bool device_visible(void)
+{
+	return device_count() > 0;
 }
 
 CUresult device_check(CUdevice dev)
 {
-	return dev == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+	return dev >= 0 && (unsigned)dev < device_count() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
 DRV_DEFINE(2, cuDeviceGet, CUdevice *, device, int, ordinal)
 {
 	REQUIRE(device);
-	if (ordinal != 0)
-		return CUDA_ERROR_INVALID_DEVICE;
-	*device = 0;
+	TRY_CU(device_check(ordinal));
+	*device = ordinal;
 	return CUDA_SUCCESS;
 }
 
 DRV_DEFINE(1, cuDeviceGetCount, int *, count)
 {
 	REQUIRE(count);
-	*count = 1;
+	*count = (int)device_count();
 	return CUDA_SUCCESS;
 }
 
@@ -82,7 +141,7 @@ static CUresult get_uuid(CUuuid *uuid, CUdevice dev)
 {
 	REQUIRE(uuid);
 	TRY_CU(device_check(dev));
-	memcpy(uuid->bytes, uuid_bytes, sizeof(uuid_bytes));
+	uuid_of(visible.physical[dev], (unsigned char *)uuid->bytes);
 	return CUDA_SUCCESS;
 }
 
@@ -120,24 +179,26 @@ DRV_DEFINE(3, cuDeviceComputeCapability, int *, major, int *, minor, CUdevice, d
 
 DRV_DEFINE(3, cuDeviceGetPCIBusId, char *, pciBusId, int, len, CUdevice, dev)
 {
-	REQUIRE(pciBusId && len >= (int)sizeof(PCI_ID));
+	REQUIRE(pciBusId && len >= (int)sizeof("0000:00:00.0"));
 	TRY_CU(device_check(dev));
-	strcpy(pciBusId, PCI_ID);
+	snprintf(pciBusId, (size_t)len, PCI_ID, visible.physical[dev]);
 	return CUDA_SUCCESS;
 }
 
 DRV_DEFINE(2, cuDeviceGetByPCIBusId, CUdevice *, dev, const char *, pciBusId)
 {
-	unsigned domain = 0, bus, device, fn = 0;
+	unsigned domain = 0, bus, device, fn = 0, i;
 
 	REQUIRE(dev && pciBusId);
 	if (sscanf(pciBusId, "%x:%x:%x.%x", &domain, &bus, &device, &fn) < 3 &&
 	    (domain = 0, sscanf(pciBusId, "%x:%x.%x", &bus, &device, &fn) < 2))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (domain || bus || device || fn)
-		return CUDA_ERROR_INVALID_DEVICE;
-	*dev = 0;
-	return CUDA_SUCCESS;
+	for (i = 0; i < device_count() && !domain && !device && !fn; i++)
+		if (visible.physical[i] == bus) {
+			*dev = (CUdevice)i;
+			return CUDA_SUCCESS;
+		}
+	return CUDA_ERROR_INVALID_DEVICE;
 }
 
 /* --- attributes ---------------------------------------------------------------------------------------------------- */
@@ -210,7 +271,17 @@ DRV_DEFINE(3, cuDeviceGetAttribute, int *, pi, CUdevice_attribute, attrib, CUdev
 {
 	REQUIRE(pi && attrib >= 1 && attrib < CU_DEVICE_ATTRIBUTE_MAX);
 	TRY_CU(device_check(dev));
-	*pi = attrib == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? (int)device_sm_count() : attributes[attrib];
+	switch (attrib) {
+	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+		*pi = (int)device_sm_count();
+		break;
+	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
+		*pi = (int)visible.physical[dev];
+		break;
+	default:
+		*pi = attributes[attrib];
+		break;
+	}
 	return CUDA_SUCCESS;
 }
 
@@ -246,7 +317,7 @@ DRV_DEFINE(3, cuDeviceCanAccessPeer, int *, canAccessPeer, CUdevice, dev, CUdevi
 	REQUIRE(canAccessPeer);
 	TRY_CU(device_check(dev));
 	TRY_CU(device_check(peerDev));
-	*canAccessPeer = 0;
+	*canAccessPeer = dev != peerDev;
 	return CUDA_SUCCESS;
 }
 
@@ -255,5 +326,18 @@ DRV_DEFINE(4, cuDeviceGetP2PAttribute, int *, value, CUdevice_P2PAttribute, attr
 	REQUIRE(value);
 	TRY_CU(device_check(srcDevice));
 	TRY_CU(device_check(dstDevice));
-	return CUDA_ERROR_INVALID_DEVICE; /* a device is no peer of itself */
+	if (srcDevice == dstDevice)
+		return CUDA_ERROR_INVALID_DEVICE; /* a device is no peer of itself */
+	switch (attrib) {
+	case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+		*value = 0;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+	case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+	case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+		*value = 1;
+		return CUDA_SUCCESS;
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
+	}
 }

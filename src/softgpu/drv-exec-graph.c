@@ -25,6 +25,9 @@ void graph_exec_unref(struct graph_exec *g)
 	for (i = 0; i < g->nsteps; i++)
 		op_release(&g->steps[i].op);
 	free(g->steps);
+	user_refs_drop(&g->users);
+	if (g->graph && obj_alive(OBJ_GRAPH, g->graph) && g->graph->id == g->graph_id)
+		atomic_fetch_sub(&g->graph->instances, 1);
 	obj_free(OBJ_GRAPH_EXEC, g);
 }
 
@@ -64,9 +67,10 @@ static CUresult exec_resolve(CUgraphExec h, struct graph_exec **ret)
 	return CUDA_SUCCESS;
 }
 
-static bool step_add(struct graph_exec *e, const struct node *n)
+static bool step_add(struct graph_exec *e, const struct node *n, uint64_t parent)
 {
 	struct graph_step *s;
+	unsigned i;
 
 	if (e->nsteps == e->room) {
 		unsigned room = e->room ? 2 * e->room : 16;
@@ -78,15 +82,18 @@ static bool step_add(struct graph_exec *e, const struct node *n)
 		e->room = room;
 	}
 	s = &e->steps[e->nsteps];
-	*s = (struct graph_step){.node_id = n->id, .type = n->type, .ndeps = n->ndeps};
+	*s = (struct graph_step){.node_id = n->id, .node = (struct node *)n, .type = n->type, .ndeps = n->ndeps, .parent = parent};
+	for (i = 0; i < n->ndeps; i++)
+		s->shape += (n->deps[i]->order + 1) * 0x9e3779b97f4a7c15ull;
 	if (!op_clone(&n->op, &s->op))
 		return false;
+	e->has_mem |= n->op.kind == OP_MEM_ALLOC || n->op.kind == OP_MEM_FREE;
 	e->nsteps++;
 	return true;
 }
 
 /* Child graphs become part of the list. */
-static CUresult steps_add(struct graph_exec *e, struct graph *g, struct node **bad)
+static CUresult steps_add(struct graph_exec *e, struct graph *g, uint64_t parent, struct node **bad)
 {
 	struct node **sorted = graph_sorted(g);
 	CUresult r = CUDA_SUCCESS;
@@ -98,8 +105,8 @@ static CUresult steps_add(struct graph_exec *e, struct graph *g, struct node **b
 	}
 	for (i = 0; i < g->nnodes && r == CUDA_SUCCESS; i++) {
 		if (sorted[i]->child)
-			r = steps_add(e, sorted[i]->child, bad);
-		else if (!step_add(e, sorted[i]))
+			r = steps_add(e, sorted[i]->child, parent ? parent : sorted[i]->id, bad);
+		else if (!step_add(e, sorted[i], parent))
 			r = CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	free(sorted);
@@ -130,7 +137,15 @@ static CUresult instantiate(CUgraphExec *ret, CUgraph h, unsigned long long flag
 	pthread_mutex_lock(&drv_lock);
 	e->id = ++last_exec;
 	e->graph_id = g->id;
-	r = steps_add(e, g, &bad);
+	r = steps_add(e, g, 0, &bad);
+	if (r == CUDA_SUCCESS && !user_refs_copy(g->users, &e->users))
+		r = CUDA_ERROR_OUT_OF_MEMORY;
+	if (r == CUDA_SUCCESS && e->has_mem) {
+		if (g->instances)
+			r = CUDA_ERROR_NOT_SUPPORTED;
+		g->instances++;
+		e->graph = g;
+	}
 	pthread_mutex_unlock(&drv_lock);
 	if (r != CUDA_SUCCESS) {
 		if (error_node)
@@ -194,6 +209,7 @@ DRV_DEFINE(1, cuGraphExecDestroy, CUgraphExec, hGraphExec)
 	TRY_CU(exec_resolve(hGraphExec, &e));
 	e->destroyed = true;
 	graph_exec_unref(e);
+	user_flush();
 	return CUDA_SUCCESS;
 }
 
@@ -214,8 +230,12 @@ DRV_STREAM(2, cuGraphLaunch, _ptsz, CUgraphExec, hGraph, CUstream, hStream)
 
 	TRY_CU(exec_resolve(hGraph, &e));
 	TRY_CU(stream_resolve(hStream, ptds, &s));
-	if (!s->capture)
+	if (s->capture && e->has_mem)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (!s->capture) {
+		TRY_CU(graph_mem_launch(e));
 		TRY_CU(graph_launch_new(e, s->ctx, &op.launch));
+	}
 	op.graph = e;
 	graph_exec_ref(e);
 	return stream_submit(s, &op, NULL, false, true);
@@ -311,22 +331,65 @@ DRV_DEFINE(3, cuGraphNodeGetEnabled, CUgraphExec, hGraphExec, CUgraphNode, hNode
 }
 
 /* The same shape is needed: node for node the same type and number of dependencies, in the order of creation. */
-static CUgraphExecUpdateResult exec_update(struct graph_exec *e, struct graph *g)
+static CUgraphExecUpdateResult step_differs(const struct graph_step *a, const struct graph_step *b)
+{
+	if (a->ndeps != b->ndeps || a->shape != b->shape)
+		return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+	if (a->type != b->type)
+		return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+	if (a->op.kind == OP_KERNEL && a->op.kernel.fn->module->ctx != b->op.kernel.fn->module->ctx)
+		return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
+	if (a->op.kind == OP_FILL && (a->op.fill.height > 1) != (b->op.fill.height > 1))
+		return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+	if (a->op.kind == OP_COPY && (a->op.copy.c.dst_kind != b->op.copy.c.dst_kind || a->op.copy.c.src_kind != b->op.copy.c.src_kind))
+		return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+	return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+/* A kernel whose module has gone cannot be looked at. */
+static bool step_stale(const struct graph_step *s)
+{
+	return s->op.kind == OP_KERNEL && !obj_alive(OBJ_FUNC, s->op.kernel.fn);
+}
+
+static CUgraphExecUpdateResult compare_steps(const struct graph_step *old, unsigned nold, const struct graph_exec *fresh,
+					     CUgraphExecUpdateResultInfo *info)
+{
+	unsigned i;
+
+	for (i = 0; i < fresh->nsteps && i < nold; i++) {
+		CUgraphExecUpdateResult r = step_stale(&old[i]) ? CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED
+								     : step_differs(&old[i], &fresh->steps[i]);
+
+		if (r == CU_GRAPH_EXEC_UPDATE_SUCCESS)
+			continue;
+		info->errorNode = (CUgraphNode)fresh->steps[i].node;
+		if (obj_alive(OBJ_NODE, old[i].node) && old[i].node->id == old[i].node_id)
+			info->errorFromNode = (CUgraphNode)old[i].node;
+		return r;
+	}
+	if (fresh->nsteps > nold)
+		info->errorNode = (CUgraphNode)fresh->steps[i].node;
+	return fresh->nsteps == nold ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+}
+
+static CUgraphExecUpdateResult exec_update(struct graph_exec *e, struct graph *g, CUgraphExecUpdateResultInfo *info)
 {
 	struct graph_exec fresh = {.refs = 1};
+	CUgraphExecUpdateResult r;
 	struct node *bad;
 	unsigned i;
 
-	if (steps_add(&fresh, g, &bad) != CUDA_SUCCESS)
+	if (e->has_mem || graph_has_mem(g))
+		return CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
+	if (steps_add(&fresh, g, 0, &bad) != CUDA_SUCCESS)
 		return CU_GRAPH_EXEC_UPDATE_ERROR;
-	for (i = 0; i < fresh.nsteps && fresh.nsteps == e->nsteps; i++)
-		if (fresh.steps[i].type != e->steps[i].type || fresh.steps[i].ndeps != e->steps[i].ndeps)
-			break;
-	if (fresh.nsteps != e->nsteps || i < fresh.nsteps) {
+	r = compare_steps(e->steps, e->nsteps, &fresh, info);
+	if (r != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
 		for (i = 0; i < fresh.nsteps; i++)
 			op_release(&fresh.steps[i].op);
 		free(fresh.steps);
-		return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+		return r;
 	}
 	for (i = 0; i < e->nsteps; i++) { /* nodes are still asked for by those of the first graph */
 		op_release(&e->steps[i].op);
@@ -336,7 +399,7 @@ static CUgraphExecUpdateResult exec_update(struct graph_exec *e, struct graph *g
 	return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
-static CUresult update(CUgraphExec he, CUgraph hg, CUgraphExecUpdateResult *result)
+static CUresult update(CUgraphExec he, CUgraph hg, CUgraphExecUpdateResultInfo *info)
 {
 	struct graph_exec *e;
 	struct graph *g;
@@ -345,23 +408,63 @@ static CUresult update(CUgraphExec he, CUgraph hg, CUgraphExecUpdateResult *resu
 	TRY_CU(graph_resolve(hg, &g));
 	exec_wait(e);
 	pthread_mutex_lock(&drv_lock);
-	*result = exec_update(e, g);
+	info->result = exec_update(e, g, info);
 	pthread_mutex_unlock(&drv_lock);
-	return *result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+	return info->result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
 DRV_DEFINE(3, cuGraphExecUpdate_v2, CUgraphExec, hGraphExec, CUgraph, hGraph, CUgraphExecUpdateResultInfo *, resultInfo)
 {
 	REQUIRE(resultInfo);
 	*resultInfo = (CUgraphExecUpdateResultInfo){0};
-	return update(hGraphExec, hGraph, &resultInfo->result);
+	return update(hGraphExec, hGraph, resultInfo);
 }
 
 DRV_DEFINE(4, cuGraphExecUpdate, CUgraphExec, hGraphExec, CUgraph, hGraph, CUgraphNode *, hErrorNode_out,
 	   CUgraphExecUpdateResult *, updateResult_out)
 {
+	CUgraphExecUpdateResultInfo info = {0};
+	CUresult r;
+
 	REQUIRE(updateResult_out);
+	r = update(hGraphExec, hGraph, &info);
+	*updateResult_out = info.result;
 	if (hErrorNode_out)
-		*hErrorNode_out = NULL;
-	return update(hGraphExec, hGraph, updateResult_out);
+		*hErrorNode_out = info.errorNode;
+	return r;
+}
+
+/* The child graph's commands follow one another in the list. */
+DRV_DEFINE(3, cuGraphExecChildGraphNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode, CUgraph, childGraph)
+{
+	struct graph_exec *e, fresh = {.refs = 1};
+	CUgraphExecUpdateResultInfo info;
+	unsigned first, n, i;
+	struct node *node, *bad;
+	struct graph *g;
+	CUresult r;
+
+	TRY_CU(exec_resolve(hGraphExec, &e));
+	TRY_CU(node_resolve(hNode, &node));
+	TRY_CU(graph_resolve(childGraph, &g));
+	REQUIRE(node->child);
+	for (first = 0; first < e->nsteps && e->steps[first].parent != node->id; first++)
+		;
+	for (n = 0; first + n < e->nsteps && e->steps[first + n].parent == node->id; n++)
+		;
+	exec_wait(e);
+	pthread_mutex_lock(&drv_lock);
+	r = graph_has_mem(g) ? CUDA_ERROR_NOT_SUPPORTED : steps_add(&fresh, g, node->id, &bad);
+	if (r == CUDA_SUCCESS && compare_steps(e->steps + first, n, &fresh, &info) != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+		r = CUDA_ERROR_INVALID_VALUE;
+	for (i = 0; i < fresh.nsteps; i++) {
+		struct op *op = r == CUDA_SUCCESS ? &e->steps[first + i].op : &fresh.steps[i].op;
+
+		op_release(op);
+		if (r == CUDA_SUCCESS)
+			*op = fresh.steps[i].op;
+	}
+	free(fresh.steps);
+	pthread_mutex_unlock(&drv_lock);
+	return r;
 }

@@ -88,6 +88,17 @@ bool op_clone(const struct op *op, struct op *ret)
 	case OP_GRAPH:
 		graph_exec_ref(op->graph);
 		return true;
+	case OP_MEM_ALLOC:
+	case OP_MEM_FREE:
+		graph_mem_ref(op->mem);
+		return true;
+	case OP_BATCH:
+		n = op->batch.n * sizeof(*op->batch.list);
+		ret->batch.list = malloc(n);
+		if (!ret->batch.list)
+			return false;
+		memcpy(ret->batch.list, op->batch.list, n);
+		return true;
 	default:
 		return true;
 	}
@@ -108,6 +119,13 @@ void op_release(struct op *op)
 	case OP_GRAPH:
 		graph_launch_free(op->launch);
 		graph_exec_unref(op->graph);
+		break;
+	case OP_MEM_ALLOC:
+	case OP_MEM_FREE:
+		graph_mem_unref(op->mem);
+		break;
+	case OP_BATCH:
+		free(op->batch.list);
 		break;
 	default:
 		break;
@@ -140,6 +158,7 @@ static void run_kernel(const struct op *op, struct ctx *c)
 		.dynamic_shared = op->kernel.shared,
 		.params = op->kernel.params,
 		.cooperative = op->kernel.cooperative,
+		.devices = mem_devices() > 1 ? 1u << c->dev | c->peers : 0,
 	};
 	static const char own[] = "tsdb softgpu: "; /* drv_say begins its own way */
 	struct ptx_fault fault = {0};
@@ -340,6 +359,14 @@ void op_run(const struct op *op, struct ctx *c, const struct op_origin *origin, 
 		watch_value(op->value.addr, op->value.bytes, false);
 		run_wait_value(op, c);
 		break;
+	case OP_BATCH:
+		for (unsigned i = 0; i < op->batch.n; i++)
+			op_run(&op->batch.list[i], c, origin, queued);
+		break;
+	case OP_MEM_ALLOC:
+	case OP_MEM_FREE:
+		graph_mem_run(op);
+		break;
 	default:
 		break;
 	}
@@ -428,6 +455,7 @@ static void *timeline_main(void *arg)
 			point_wait(&it->deps[i]);
 		op_run(&it->op, tl->ctx, &it->origin, it->queued_ns);
 		item_free(it);
+		user_flush();
 		pthread_mutex_lock(&tl->lock);
 		tl->done++;
 		pthread_cond_broadcast(&tl->progress);

@@ -80,6 +80,7 @@ void graph_delete(struct graph *g)
 	for (i = 0; i < g->nnodes; i++)
 		node_delete(g->nodes[i]);
 	free(g->nodes);
+	user_refs_drop(&g->users);
 	obj_free(OBJ_GRAPH, g);
 }
 
@@ -160,6 +161,7 @@ DRV_DEFINE(1, cuGraphDestroy, CUgraph, hGraph)
 	pthread_mutex_lock(&drv_lock);
 	graph_delete(g);
 	pthread_mutex_unlock(&drv_lock);
+	user_flush();
 	return CUDA_SUCCESS;
 }
 
@@ -181,6 +183,8 @@ static struct graph *graph_clone(struct graph *g)
 	if (!ret)
 		return NULL;
 	ret->clone_of = g->id;
+	if (!user_refs_copy(g->users, &ret->users))
+		goto nomem;
 	for (i = 0; i < g->nnodes; i++) {
 		struct node *from = g->nodes[i], *to;
 		struct op op;
@@ -213,6 +217,8 @@ DRV_DEFINE(2, cuGraphClone, CUgraph *, phGraphClone, CUgraph, originalGraph)
 
 	REQUIRE(phGraphClone);
 	TRY_CU(graph_resolve(originalGraph, &g));
+	if (graph_has_mem(g))
+		return CUDA_ERROR_NOT_SUPPORTED; /* as the programming guide says of graphs with memory nodes */
 	pthread_mutex_lock(&drv_lock);
 	*phGraphClone = (CUgraph)graph_clone(g);
 	pthread_mutex_unlock(&drv_lock);
@@ -240,6 +246,8 @@ DRV_DEFINE(1, cuGraphDestroyNode, CUgraphNode, hNode)
 	TRY_CU(node_resolve(hNode, &n));
 	if (n->graph->capturing)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (graph_has_mem(n->graph))
+		return CUDA_ERROR_NOT_SUPPORTED;
 	pthread_mutex_lock(&drv_lock);
 	g = n->graph;
 	node_list_remove(g->nodes, &g->nnodes, n);
@@ -449,6 +457,8 @@ static CUresult remove_edges(CUgraph h, const CUgraphNode *from, const CUgraphNo
 
 	TRY_CU(graph_resolve(h, &g));
 	TRY_CU(check_edges(g, from, to, n));
+	if (n && graph_has_mem(g))
+		return CUDA_ERROR_NOT_SUPPORTED;
 	for (i = 0; i < n; i++)
 		REQUIRE(depends_on((struct node *)to[i], (struct node *)from[i]));
 	pthread_mutex_lock(&drv_lock);

@@ -84,11 +84,11 @@ static CUresult alloc(enum mem_kind kind, size_t size, uint32_t flags, uint64_t 
 	if (!size)
 		return CUDA_ERROR_INVALID_VALUE;
 	TRY_CU(capture_check_unsafe());
-	r = mem_alloc(kind, size, 0, c->uid);
+	r = mem_alloc_on((unsigned)c->dev, kind, size, 0, c->uid);
 	if (!r) { /* what cuMemFreeAsync gave back may help */
 		ctx_drain(c);
 		pool_trim_freed(c, NULL);
-		r = mem_alloc(kind, size, 0, c->uid);
+		r = mem_alloc_on((unsigned)c->dev, kind, size, 0, c->uid);
 	}
 	if (!r)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -132,12 +132,15 @@ static CUresult free_range(const struct mem_range *r)
 
 	if (owner)
 		ctx_drain(owner);
+	if (r->kind == MEM_MANAGED)
+		managed_forget(start, r->end);
 	return mem_free(start) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 DRV_DEFINE(1, cuMemFree_v2, CUdeviceptr, dptr)
 {
 	const struct mem_range *r = mem_find(dptr);
+	CUresult of_graph;
 	struct ctx *c;
 
 	TRY_CU(ctx_current(&c));
@@ -147,6 +150,8 @@ DRV_DEFINE(1, cuMemFree_v2, CUdeviceptr, dptr)
 	TRY_CU(capture_check_unsafe());
 	if (pool_forget(dptr, c))
 		return CUDA_SUCCESS;
+	if (graph_mem_forget(dptr, c, &of_graph))
+		return of_graph;
 	TRY_CU(free_range(r));
 	return ctx_sticky(c);
 }
@@ -157,7 +162,7 @@ DRV_DEFINE(2, cuMemGetInfo_v2, size_t *, free, size_t *, total)
 
 	TRY_CU(ctx_current(&c));
 	if (free)
-		*free = mem_total() - mem_used();
+		*free = mem_total() - mem_used((unsigned)c->dev);
 	if (total)
 		*total = mem_total();
 	return CUDA_SUCCESS;
@@ -277,46 +282,6 @@ DRV_DEFINE(3, cuMemAllocManaged, CUdeviceptr *, dptr, size_t, bytesize, unsigned
 	return CUDA_SUCCESS;
 }
 
-static CUresult check_managed(CUdeviceptr addr, size_t n)
-{
-	const struct mem_range *r = mem_covers(addr, n);
-	struct ctx *c;
-
-	TRY_CU(ctx_current(&c));
-	REQUIRE(n && r && r->kind == MEM_MANAGED);
-	return CUDA_SUCCESS;
-}
-
-DRV_DEFINE(4, cuMemAdvise, CUdeviceptr, devPtr, size_t, count, CUmem_advise, advice, CUdevice, device)
-{
-	return check_managed(devPtr, count);
-}
-
-DRV_DEFINE(4, cuMemAdvise_v2, CUdeviceptr, devPtr, size_t, count, CUmem_advise, advice, CUmemLocation, location)
-{
-	return check_managed(devPtr, count);
-}
-
-static CUresult prefetch(CUdeviceptr addr, size_t n, CUstream h, bool ptds)
-{
-	struct stream *s;
-
-	TRY_CU(check_managed(addr, n));
-	return stream_resolve(h, ptds, &s);
-}
-
-DRV_STREAM(4, cuMemPrefetchAsync, _ptsz, CUdeviceptr, devPtr, size_t, count, CUdevice, dstDevice, CUstream, hStream)
-{
-	return prefetch(devPtr, count, hStream, ptds);
-}
-
-DRV_STREAM(5, cuMemPrefetchAsync_v2, _ptsz, CUdeviceptr, devPtr, size_t, count, CUmemLocation, location, unsigned int,
-	   flags, CUstream, hStream)
-{
-	REQUIRE(!flags);
-	return prefetch(devPtr, count, hStream, ptds);
-}
-
 /* --- pointer attributes ---------------------------------------------------------------------------------------------- */
 
 /* Stores the attribute. r is NULL for an address that the driver does not know. */
@@ -348,7 +313,7 @@ static CUresult attribute_of(const struct mem_range *r, CUdeviceptr ptr, CUpoint
 		*(unsigned *)data = r->kind == MEM_MANAGED;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		*(int *)data = 0;
+		*(int *)data = r->dev;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:

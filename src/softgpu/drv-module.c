@@ -211,7 +211,7 @@ static CUresult make_globals(struct module *m)
 		}
 		if (!v.size)
 			continue;
-		r = mem_alloc(MEM_MODULE, v.size, v.align, m->ctx->uid);
+		r = mem_alloc_on((unsigned)m->ctx->dev, MEM_MODULE, v.size, v.align, m->ctx->uid);
 		if (!r)
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		m->globals[m->nglobals++] = (struct global){v.name, r->start, v.size, v.visible};

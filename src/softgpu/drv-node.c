@@ -167,6 +167,8 @@ static CUresult add_child(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, 
 
 	TRY_CU(graph_resolve(hchild, &child));
 	REQUIRE(hchild != h);
+	if (graph_has_mem(child))
+		return CUDA_ERROR_NOT_SUPPORTED;
 	pthread_mutex_lock(&drv_lock);
 	clone = graph_clone_child(child);
 	pthread_mutex_unlock(&drv_lock);
@@ -228,13 +230,19 @@ static CUresult any_op(const CUgraphNodeParams *p, struct op *ret)
 		return event_op(OP_EVENT_RECORD, p->eventRecord.event, ret);
 	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
 		return event_op(OP_EVENT_WAIT, p->eventWait.event, ret);
+	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+		return graph_mem_node_op(&p->alloc.poolProps, p->alloc.bytesize, ret);
+	case CU_GRAPH_NODE_TYPE_MEM_FREE:
+		return graph_mem_free_op(p->free.dptr, ret);
+	case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+		return batch_op(p->memOp.count, p->memOp.paramArray, p->memOp.flags, ret);
 	default:
 		drv_say("graph nodes of type %d are not supported", (int)p->type);
 		return CUDA_ERROR_NOT_SUPPORTED;
 	}
 }
 
-static CUresult add_any(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n, const CUgraphNodeParams *p)
+static CUresult add_any(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n, CUgraphNodeParams *p)
 {
 	struct node *node;
 	struct op op;
@@ -244,6 +252,8 @@ static CUresult add_any(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, si
 		return add_child(ret, h, deps, n, p->graph.graph);
 	TRY_CU(any_op(p, &op));
 	TRY_CU(add(ret, h, deps, n, p->type, &op, &node));
+	if (p->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+		p->alloc.dptr = graph_mem_address(&node->op);
 	if (p->type == CU_GRAPH_NODE_TYPE_MEMCPY)
 		node->copy = p->memcpy.copyParams;
 	return CUDA_SUCCESS;
@@ -381,6 +391,8 @@ static CUresult replace(CUgraphNode h, CUgraphNodeType type, struct op *op, stru
 {
 	CUresult r = of_type(h, type, ret);
 
+	if (r == CUDA_SUCCESS && (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE))
+		r = CUDA_ERROR_NOT_SUPPORTED;
 	if (r != CUDA_SUCCESS) {
 		op_release(op);
 		return r;
@@ -392,6 +404,13 @@ static CUresult replace(CUgraphNode h, CUgraphNodeType type, struct op *op, stru
 	(*ret)->op = *op;
 	pthread_mutex_unlock(&drv_lock);
 	return CUDA_SUCCESS;
+}
+
+CUresult node_op_replace(CUgraphNode h, CUgraphNodeType type, struct op *op)
+{
+	struct node *n;
+
+	return replace(h, type, op, &n);
 }
 
 DRV_DEFINE(2, cuGraphKernelNodeSetParams, CUgraphNode, hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *, nodeParams)

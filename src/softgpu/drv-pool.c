@@ -15,6 +15,7 @@ struct piece {
 	size_t size;
 	struct pool *pool;
 	struct ctx *ctx;
+	int dev;
 	bool freed;
 	uint32_t stream_id; /* where it was freed */
 };
@@ -22,23 +23,32 @@ struct piece {
 /* All guarded by drv_lock. */
 static struct piece *pieces;
 static _Atomic unsigned npieces; /* read without the lock: is there any? */
-static struct pool *default_pool, *device_pool;
+static struct pool *default_pool[MEM_DEVICES], *device_pool[MEM_DEVICES];
 
-static struct pool *get_default(void)
+static struct pool *pool_new(int dev)
 {
-	if (!default_pool) {
-		default_pool = obj_new(OBJ_POOL);
-		if (default_pool) {
-			default_pool->is_default = true;
-			default_pool->reuse[0] = default_pool->reuse[1] = default_pool->reuse[2] = 1;
-		}
+	struct pool *p = obj_new(OBJ_POOL);
+
+	if (p) {
+		p->dev = dev;
+		p->reuse[0] = p->reuse[1] = p->reuse[2] = 1;
 	}
-	return default_pool;
+	return p;
 }
 
-static struct pool *get_current(void)
+static struct pool *get_default(int dev)
 {
-	return device_pool && obj_alive(OBJ_POOL, device_pool) ? device_pool : get_default();
+	if (!default_pool[dev]) {
+		default_pool[dev] = pool_new(dev);
+		if (default_pool[dev])
+			default_pool[dev]->is_default = true;
+	}
+	return default_pool[dev];
+}
+
+static struct pool *get_current(int dev)
+{
+	return device_pool[dev] && obj_alive(OBJ_POOL, device_pool[dev]) ? device_pool[dev] : get_default(dev);
 }
 
 static void piece_release(struct piece **at)
@@ -123,19 +133,19 @@ bool pool_forget(uint64_t addr, struct ctx *c)
 	return false;
 }
 
-static struct piece *reuse(const struct stream *s, size_t size)
+static struct piece *reuse(const struct stream *s, size_t size, int dev)
 {
 	struct piece *p;
 
 	for (p = pieces; p; p = p->next)
-		if (p->freed && p->stream_id == s->id && p->size == size)
+		if (p->freed && p->stream_id == s->id && p->size == size && p->dev == dev)
 			return p;
 	return NULL;
 }
 
-static struct piece *piece_new(struct stream *s, size_t size)
+static struct piece *piece_new(struct stream *s, size_t size, int dev)
 {
-	const struct mem_range *r = mem_alloc(MEM_DEVICE, size, 0, s->ctx->uid);
+	const struct mem_range *r = mem_alloc_on((unsigned)dev, MEM_DEVICE, size, 0, s->ctx->uid);
 	struct piece *p;
 
 	if (!r)
@@ -145,41 +155,54 @@ static struct piece *piece_new(struct stream *s, size_t size)
 		mem_free(r->start);
 		return NULL;
 	}
-	*p = (struct piece){.next = pieces, .addr = r->start, .size = size, .ctx = s->ctx};
+	*p = (struct piece){.next = pieces, .addr = r->start, .size = size, .ctx = s->ctx, .dev = dev};
 	pieces = p;
 	npieces++;
 	return p;
+}
+
+/* Becomes a node; the address is known at once. */
+static CUresult capture_alloc(CUdeviceptr *dptr, size_t size, struct stream *s)
+{
+	uint64_t addr;
+	struct op op;
+
+	TRY_CU(graph_mem_alloc_op(s->ctx, size, &op));
+	addr = graph_mem_address(&op);
+	TRY_CU(stream_submit(s, &op, NULL, false, true));
+	*dptr = addr;
+	return CUDA_SUCCESS;
 }
 
 static CUresult alloc_async(CUdeviceptr *dptr, size_t size, struct pool *pool, CUstream h, bool ptds)
 {
 	struct stream *s;
 	struct piece *p;
+	int dev;
 
 	REQUIRE(dptr && size);
 	TRY_CU(stream_resolve(h, ptds, &s));
-	if (s->capture) {
-		capture_invalidate(s);
-		drv_say("cuMemAllocAsync inside a stream capture is not supported");
-		return CUDA_ERROR_NOT_SUPPORTED;
-	}
+	if (s->capture)
+		return capture_alloc(dptr, size, s);
 	pthread_mutex_lock(&drv_lock);
-	p = reuse(s, size);
+	dev = pool ? pool->dev : get_current(s->ctx->dev)->dev;
+	p = reuse(s, size, dev);
 	if (!p)
-		p = piece_new(s, size);
+		p = piece_new(s, size, dev);
 	pthread_mutex_unlock(&drv_lock);
 	if (!p) {
 		ctx_drain(s->ctx);
 		pool_trim_freed(s->ctx, NULL);
 		pthread_mutex_lock(&drv_lock);
-		p = piece_new(s, size);
+		p = piece_new(s, size, dev);
 		pthread_mutex_unlock(&drv_lock);
 	}
 	if (!p)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	pthread_mutex_lock(&drv_lock);
 	p->freed = false;
-	p->pool = pool ? pool : get_current();
+	p->pool = pool ? pool : get_current(s->ctx->dev);
+	mem_allow(mem_find(p->addr), p->pool->access);
 	p->pool->used += size;
 	if (p->pool->used > p->pool->used_high)
 		p->pool->used_high = p->pool->used;
@@ -210,7 +233,8 @@ static struct piece *adopt(CUdeviceptr addr)
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
-	*p = (struct piece){.next = pieces, .addr = addr, .size = r->end - r->start, .pool = get_default()};
+	*p = (struct piece){.next = pieces, .addr = addr, .size = r->end - r->start,
+			    .pool = get_default(r->dev), .dev = r->dev};
 	p->pool->used += p->size;
 	pieces = p;
 	npieces++;
@@ -219,6 +243,7 @@ static struct piece *adopt(CUdeviceptr addr)
 
 DRV_STREAM(2, cuMemFreeAsync, _ptsz, CUdeviceptr, dptr, CUstream, hStream)
 {
+	CUresult of_graph;
 	struct stream *s;
 	struct piece *p;
 
@@ -226,10 +251,13 @@ DRV_STREAM(2, cuMemFreeAsync, _ptsz, CUdeviceptr, dptr, CUstream, hStream)
 	if (!dptr)
 		return CUDA_SUCCESS;
 	if (s->capture) {
-		capture_invalidate(s);
-		drv_say("cuMemFreeAsync inside a stream capture is not supported");
-		return CUDA_ERROR_NOT_SUPPORTED;
+		struct op op;
+
+		TRY_CU(graph_mem_free_op(dptr, &op));
+		return stream_submit(s, &op, NULL, false, true);
 	}
+	if (graph_mem_forget(dptr, s->ctx, &of_graph)) /* what a launch allocated: waits, which stream order allows */
+		return of_graph;
 	pthread_mutex_lock(&drv_lock);
 	p = piece_at(dptr);
 	if (!p)
@@ -248,39 +276,49 @@ DRV_STREAM(2, cuMemFreeAsync, _ptsz, CUdeviceptr, dptr, CUstream, hStream)
 
 /* --- pools ---------------------------------------------------------------------------------------------------------- */
 
-static CUresult pool_default(CUmemoryPool *ret)
+static CUresult pool_default(int dev, CUmemoryPool *ret)
 {
 	pthread_mutex_lock(&drv_lock);
-	*ret = (CUmemoryPool)get_default();
+	*ret = (CUmemoryPool)get_default(dev);
 	pthread_mutex_unlock(&drv_lock);
 	return *ret ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult pool_current(int dev, CUmemoryPool *ret)
+{
+	pthread_mutex_lock(&drv_lock);
+	*ret = (CUmemoryPool)get_current(dev);
+	pthread_mutex_unlock(&drv_lock);
+	return *ret ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult pool_set(int dev, CUmemoryPool pool)
+{
+	REQUIRE(obj_alive(OBJ_POOL, pool) && ((struct pool *)pool)->dev == dev);
+	pthread_mutex_lock(&drv_lock);
+	device_pool[dev] = (struct pool *)pool;
+	pthread_mutex_unlock(&drv_lock);
+	return CUDA_SUCCESS;
 }
 
 DRV_DEFINE(2, cuDeviceGetDefaultMemPool, CUmemoryPool *, pool_out, CUdevice, dev)
 {
 	REQUIRE(pool_out);
 	TRY_CU(device_check(dev));
-	return pool_default(pool_out);
+	return pool_default(dev, pool_out);
 }
 
 DRV_DEFINE(2, cuDeviceGetMemPool, CUmemoryPool *, pool, CUdevice, dev)
 {
 	REQUIRE(pool);
 	TRY_CU(device_check(dev));
-	pthread_mutex_lock(&drv_lock);
-	*pool = (CUmemoryPool)get_current();
-	pthread_mutex_unlock(&drv_lock);
-	return *pool ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	return pool_current(dev, pool);
 }
 
 DRV_DEFINE(2, cuDeviceSetMemPool, CUdevice, dev, CUmemoryPool, pool)
 {
 	TRY_CU(device_check(dev));
-	REQUIRE(obj_alive(OBJ_POOL, pool));
-	pthread_mutex_lock(&drv_lock);
-	device_pool = (struct pool *)pool;
-	pthread_mutex_unlock(&drv_lock);
-	return CUDA_SUCCESS;
+	return pool_set(dev, pool);
 }
 
 DRV_DEFINE(2, cuMemPoolCreate, CUmemoryPool *, pool, const CUmemPoolProps *, poolProps)
@@ -293,10 +331,9 @@ DRV_DEFINE(2, cuMemPoolCreate, CUmemoryPool *, pool, const CUmemPoolProps *, poo
 		return CUDA_ERROR_NOT_SUPPORTED;
 	}
 	TRY_CU(device_check(poolProps->location.id));
-	p = obj_new(OBJ_POOL);
+	p = pool_new(poolProps->location.id);
 	if (!p)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	p->reuse[0] = p->reuse[1] = p->reuse[2] = 1;
 	*pool = (CUmemoryPool)p;
 	return CUDA_SUCCESS;
 }
@@ -310,9 +347,9 @@ DRV_DEFINE(1, cuMemPoolDestroy, CUmemoryPool, pool)
 	pthread_mutex_lock(&drv_lock);
 	for (x = pieces; x; x = x->next) /* what is still allocated lives on */
 		if (x->pool == p)
-			x->pool = get_default();
-	if (device_pool == p)
-		device_pool = NULL;
+			x->pool = get_default(p->dev);
+	if (device_pool[p->dev] == p)
+		device_pool[p->dev] = NULL;
 	obj_free(OBJ_POOL, p);
 	pthread_mutex_unlock(&drv_lock);
 	return CUDA_SUCCESS;
@@ -377,18 +414,68 @@ DRV_DEFINE(3, cuMemPoolGetAttribute, CUmemoryPool, pool, CUmemPool_attribute, at
 
 DRV_DEFINE(3, cuMemPoolSetAccess, CUmemoryPool, pool, const CUmemAccessDesc *, map, size_t, count)
 {
+	struct pool *p = (struct pool *)pool;
+	struct piece *x;
 	size_t i;
 
 	REQUIRE(obj_alive(OBJ_POOL, pool) && (map || !count));
-	for (i = 0; i < count; i++)
-		if (map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE)
-			TRY_CU(device_check(map[i].location.id));
+	for (i = 0; i < count; i++) {
+		REQUIRE(map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+		TRY_CU(device_check(map[i].location.id));
+		/* its own device always has access */
+		REQUIRE(map[i].location.id != p->dev || map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	}
+	pthread_mutex_lock(&drv_lock);
+	for (i = 0; i < count; i++) {
+		uint32_t bit = 1u << map[i].location.id;
+
+		p->access = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? p->access & ~bit : p->access | bit;
+	}
+	for (x = pieces; x; x = x->next)
+		if (x->pool == p && !x->freed)
+			mem_allow(mem_find(x->addr), p->access);
+	pthread_mutex_unlock(&drv_lock);
 	return CUDA_SUCCESS;
 }
 
 DRV_DEFINE(3, cuMemPoolGetAccess, CUmemAccess_flags *, flags, CUmemoryPool, memPool, CUmemLocation *, location)
 {
-	REQUIRE(flags && location && obj_alive(OBJ_POOL, memPool));
-	*flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	const struct pool *p = (struct pool *)memPool;
+
+	REQUIRE(flags && location && obj_alive(OBJ_POOL, memPool) && location->type == CU_MEM_LOCATION_TYPE_DEVICE);
+	TRY_CU(device_check(location->id));
+	*flags = location->id == p->dev || p->access >> location->id & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 	return CUDA_SUCCESS;
+}
+
+/* --- pools by place: only devices have any ---------------------------------------------------------------------------- */
+
+static CUresult pool_place(const CUmemLocation *l, CUmemAllocationType type)
+{
+	REQUIRE(l);
+	if (l->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED) {
+		drv_say("only pools of device memory are supported");
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+	return device_check(l->id);
+}
+
+DRV_DEFINE(3, cuMemGetDefaultMemPool, CUmemoryPool *, pool_out, CUmemLocation *, location, CUmemAllocationType, type)
+{
+	REQUIRE(pool_out);
+	TRY_CU(pool_place(location, type));
+	return pool_default(location->id, pool_out);
+}
+
+DRV_DEFINE(3, cuMemGetMemPool, CUmemoryPool *, pool, CUmemLocation *, location, CUmemAllocationType, type)
+{
+	REQUIRE(pool);
+	TRY_CU(pool_place(location, type));
+	return pool_current(location->id, pool);
+}
+
+DRV_DEFINE(3, cuMemSetMemPool, CUmemLocation *, location, CUmemAllocationType, type, CUmemoryPool, pool)
+{
+	TRY_CU(pool_place(location, type));
+	return pool_set(location->id, pool);
 }

@@ -331,7 +331,7 @@ DRV_STREAM(2, cuStreamGetDevice, _ptsz, CUstream, hStream, CUdevice *, device)
 
 	REQUIRE(device);
 	TRY_CU(stream_resolve(hStream, ptds, &s));
-	*device = 0;
+	*device = s->ctx->dev;
 	return CUDA_SUCCESS;
 }
 
@@ -396,16 +396,22 @@ DRV_STREAM(4, cuStreamAttachMemAsync, _ptsz, CUstream, hStream, CUdeviceptr, dpt
 
 /* --- memory operations ------------------------------------------------------------------------------------------------ */
 
-static CUresult value_op(CUstream h, bool ptds, enum op_kind kind, CUdeviceptr addr, uint64_t value, unsigned bytes,
-			 unsigned flags)
+CUresult value_op_check(enum op_kind kind, CUdeviceptr addr, uint64_t value, unsigned bytes, unsigned flags, struct op *ret)
 {
-	struct op op = {.kind = kind, .value = {addr, value, bytes, flags}};
-	struct stream *s;
-
-	TRY_CU(stream_resolve(h, ptds, &s));
+	*ret = (struct op){.kind = kind, .value = {addr, value, bytes, flags}};
 	REQUIRE(!(addr % bytes) && (kind == OP_WAIT_VALUE ? mem_covers(addr, bytes) : mem_covers_writable(addr, bytes)));
 	REQUIRE(kind == OP_WAIT_VALUE ? (flags & ~(3u | CU_STREAM_WAIT_VALUE_FLUSH)) == 0
 				      : (flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) == 0);
+	return CUDA_SUCCESS;
+}
+
+static CUresult value_op(CUstream h, bool ptds, enum op_kind kind, CUdeviceptr addr, uint64_t value, unsigned bytes, unsigned flags)
+{
+	struct stream *s;
+	struct op op;
+
+	TRY_CU(stream_resolve(h, ptds, &s));
+	TRY_CU(value_op_check(kind, addr, value, bytes, flags, &op));
 	return stream_submit(s, &op, NULL, false, true);
 }
 

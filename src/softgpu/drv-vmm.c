@@ -26,7 +26,8 @@ struct mapping {
 	uint64_t start;
 	size_t size;
 	struct memory *memory;
-	CUmemAccess_flags access;
+	CUmemAccess_flags access; /* of all devices that have any */
+	uint32_t devices;
 };
 
 struct reservation {
@@ -121,7 +122,7 @@ static void memory_unref(struct memory *m)
 	while (*at != m)
 		at = &(*at)->next;
 	*at = m->next;
-	mem_pages_free(m->pages, m->size);
+	mem_pages_free((unsigned)m->prop.location.id, m->pages, m->size);
 	free(m);
 }
 
@@ -146,7 +147,7 @@ DRV_DEFINE(4, cuMemCreate, CUmemGenericAllocationHandle *, handle, size_t, size,
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	*m = (struct memory){.prop = *prop, .size = size, .refs = 1, .handles = 1, .pages = mem_pages_new(size)};
+	*m = (struct memory){.prop = *prop, .size = size, .refs = 1, .handles = 1, .pages = mem_pages_new((unsigned)prop->location.id, size)};
 	if (!m->pages) {
 		free(m);
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -344,14 +345,20 @@ static bool restricts(uint64_t start, size_t size, CUmemAccess_flags access)
 }
 
 /* Caller holds drv_lock. */
-static bool set_access(struct mapping *m, CUmemAccess_flags access)
+static bool set_access(struct mapping *m, CUmemAccess_flags access, int dev)
 {
-	if (m->access == access)
+	uint32_t devices = access == CU_MEM_ACCESS_FLAGS_PROT_NONE ? m->devices & ~(1u << dev) : m->devices | 1u << dev;
+
+	if (!devices != (access == CU_MEM_ACCESS_FLAGS_PROT_NONE))
+		access = m->access; /* one device's access goes, others keep theirs */
+	if (m->access == access && m->devices == devices)
 		return true;
 	mem_va_unmap(m->start);
 	m->access = access;
+	m->devices = devices;
 	return access == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
-	       mem_va_map(m->start, m->size, m->memory->pages, access == CU_MEM_ACCESS_FLAGS_PROT_READ);
+	       mem_va_map(m->start, m->size, m->memory->pages, access == CU_MEM_ACCESS_FLAGS_PROT_READ,
+			  (unsigned)m->memory->prop.location.id, devices);
 }
 
 DRV_DEFINE(4, cuMemSetAccess, CUdeviceptr, ptr, size_t, size, const CUmemAccessDesc *, desc, size_t, count)
@@ -373,8 +380,9 @@ DRV_DEFINE(4, cuMemSetAccess, CUdeviceptr, ptr, size_t, size, const CUmemAccessD
 	if (!filled(ptr, size))
 		r = CUDA_ERROR_INVALID_VALUE;
 	for (m = mappings; m && r == CUDA_SUCCESS; m = m->next)
-		if (m->start >= ptr && m->start + m->size <= ptr + size && !set_access(m, desc[count - 1].flags))
-			r = CUDA_ERROR_OUT_OF_MEMORY;
+		for (i = 0; i < count && m->start >= ptr && m->start + m->size <= ptr + size; i++)
+			if (!set_access(m, desc[i].flags, desc[i].location.id))
+				r = CUDA_ERROR_OUT_OF_MEMORY;
 	pthread_mutex_unlock(&drv_lock);
 	return r;
 }
@@ -389,7 +397,7 @@ DRV_DEFINE(3, cuMemGetAccess, unsigned long long *, flags, const CUmemLocation *
 	for (m = mappings; m && ptr - m->start >= m->size; m = m->next)
 		;
 	if (m)
-		*flags = (unsigned long long)m->access;
+		*flags = (unsigned long long)(m->devices >> location->id & 1 ? m->access : CU_MEM_ACCESS_FLAGS_PROT_NONE);
 	pthread_mutex_unlock(&drv_lock);
 	return m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -46,6 +46,8 @@
 #undef cuGraphKernelNodeGetParams
 #undef cuGraphAddKernelNode
 #undef cuMemAdvise
+#undef cuMemcpyBatchAsync
+#undef cuMemcpy3DBatchAsync
 #undef cuMemHostRegister
 #undef cuMemPrefetchAsync
 #undef cuStreamBeginCapture

@@ -22,6 +22,15 @@ struct node {
 	unsigned order; /* scratch while sorting and searching */
 };
 
+/* Counted references: the program's and those of graphs. */
+struct user_object {
+	_Atomic int refs;
+	CUhostFn destroy;
+	void *data;
+	struct user_object *next; /* in the list of the dead */
+};
+struct user_ref;
+
 struct graph {
 	uint32_t id;
 	uint32_t clone_of;
@@ -29,13 +38,18 @@ struct graph {
 	unsigned nnodes;
 	bool capturing; /* belongs to a capture that still runs */
 	bool is_child;	/* belongs to a node */
+	struct user_ref *users;
+	_Atomic unsigned instances; /* executable graphs; counted for graphs with memory nodes, which may have one */
 };
 
 struct graph_step {
 	struct op op;
 	uint64_t node_id;
+	struct node *node; /* only compared and handed out: it may have gone */
 	CUgraphNodeType type;
 	unsigned ndeps;
+	uint64_t parent; /* the child graph node that it comes from, or 0 */
+	uint64_t shape; /* which steps it depends on, as a hash */
 	bool disabled;
 };
 struct graph_exec {
@@ -45,6 +59,9 @@ struct graph_exec {
 	unsigned long long flags;
 	struct graph_step *steps;
 	unsigned nsteps, room;
+	bool has_mem;
+	struct graph *graph; /* only compared: a graph with memory nodes that this is an instance of, or NULL */
+	struct user_ref *users;
 };
 
 /* One cuStreamBeginCapture: the streams that joined and, per stream, what its next node depends on. */
@@ -71,6 +88,17 @@ CUresult graph_launch_new(struct graph_exec *e, struct ctx *c, struct graph_laun
 void graph_launch_step(struct graph_launch *l, unsigned i);
 CUresult event_op(enum op_kind kind, CUevent h, struct op *ret);
 
+/* --- drv-graph-mem.c ---------------------------------------------------------------------------------------------------- */
+bool graph_has_mem(const struct graph *g);
+/* Checks and notes what a launch of e allocates and frees. */
+CUresult graph_mem_launch(struct graph_exec *e);
+CUresult graph_mem_node_op(const CUmemPoolProps *pool, size_t size, struct op *ret);
+
+/* --- drv-user-object.c -------------------------------------------------------------------------------------------------- */
+void user_unref(struct user_object *o, unsigned count);
+bool user_refs_copy(struct user_ref *from, struct user_ref **to);
+void user_refs_drop(struct user_ref **list);
+
 /* --- drv-node.c ---------------------------------------------------------------------------------------------------------- */
 /* Takes op over, also on failure; takes drv_lock itself. */
 CUresult graph_add_node(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n, CUgraphNodeType type, struct op *op);
@@ -91,6 +119,8 @@ struct node **graph_sorted(struct graph *g);
 struct graph *graph_clone_child(struct graph *g);
 /* What e would run, as a graph that a node will own; NULL when memory is out. */
 struct graph *graph_of_exec(const struct graph_exec *e);
+/* The same for a node of a graph. */
+CUresult node_op_replace(CUgraphNode h, CUgraphNodeType type, struct op *op);
 /* Puts op, which it takes over, in place of the node's command; takes drv_lock itself. */
 CUresult exec_step_replace(CUgraphExec h, CUgraphNode hnode, CUgraphNodeType type, struct op *op);
 

@@ -81,9 +81,13 @@ softgpu_libcuda_so_1_SOURCES = \
 	src/softgpu/drv-exec-graph.c \
 	src/softgpu/drv-func.c \
 	src/softgpu/drv-graph.c \
+	src/softgpu/drv-graph-dot.c \
+	src/softgpu/drv-graph-mem.c \
 	src/softgpu/drv-launch.c \
 	src/softgpu/drv-library.c \
+	src/softgpu/drv-managed.c \
 	src/softgpu/drv-mem.c \
+	src/softgpu/drv-memop.c \
 	src/softgpu/drv-micro.c \
 	src/softgpu/drv-module.c \
 	src/softgpu/drv-node.c \
@@ -92,6 +96,7 @@ softgpu_libcuda_so_1_SOURCES = \
 	src/softgpu/drv-refused.c \
 	src/softgpu/drv-stream.c \
 	src/softgpu/drv-tex.c \
+	src/softgpu/drv-user-object.c \
 	src/softgpu/drv-vmm.c \
 	src/softgpu/drv-watch.c \
 	src/softgpu/drv-workspace.c \
@@ -202,7 +207,7 @@ tests_unit_test_softgpu_ptx_flow_LDADD = $(PTX_TEST_LINK)
 endif
 if HAVE_CMOCKA
 SOFT_TESTS = tests/unit/test-softgpu-cupti tests/unit/test-softgpu-driver tests/unit/test-softgpu-launch \
-	tests/unit/test-softgpu-vmm tests/unit/test-softgpu-tex
+	tests/unit/test-softgpu-vmm tests/unit/test-softgpu-tex tests/unit/test-softgpu-api
 TEST_SOFT_COMPILE = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
 TEST_SOFT_LINK = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu
 check_PROGRAMS += $(SOFT_TESTS)
@@ -219,6 +224,10 @@ tests_unit_test_softgpu_vmm_SOURCES = tests/unit/test-softgpu-vmm.c
 tests_unit_test_softgpu_vmm_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_vmm_LDFLAGS = $(TEST_SOFT_LINK)
 tests_unit_test_softgpu_vmm_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
+tests_unit_test_softgpu_api_SOURCES = tests/unit/test-softgpu-api.c
+tests_unit_test_softgpu_api_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_api_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_api_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
 tests_unit_test_softgpu_tex_SOURCES = tests/unit/test-softgpu-tex.c
 tests_unit_test_softgpu_tex_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_tex_LDFLAGS = $(TEST_SOFT_LINK)

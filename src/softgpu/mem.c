@@ -54,9 +54,10 @@ static struct {
 	struct key *keys;
 	_Atomic uint32_t nkeys;
 	_Atomic uint32_t seq;
-	struct region device, host;
+	struct region devices[MEM_DEVICES], host;
+	unsigned ndevices;
 	uint32_t nreserved; /* by mem_va_reserve() */
-	uint64_t total, used;
+	uint64_t total, used[MEM_DEVICES]; /* total: of each device */
 	/* where a slot's reservation really begins and ends: the device extent, or the mapping */
 	struct extent *reserved;
 } mem = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
@@ -91,6 +92,22 @@ static uint64_t configured_total(void)
 	return (n * unit + PAGE - 1) & ~(PAGE - 1);
 }
 
+static unsigned configured_devices(void)
+{
+	const char *text = getenv("TSDB_SOFT_DEVICES");
+	unsigned long n;
+	char *end;
+
+	if (!text || !*text)
+		return 1;
+	n = strtoul(text, &end, 10);
+	if (*end || !n || n > MEM_DEVICES) {
+		fprintf(stderr, "tsdb: TSDB_SOFT_DEVICES=%s is not a number from 1 to %d; using 1\n", text, MEM_DEVICES);
+		return 1;
+	}
+	return (unsigned)n;
+}
+
 /* A mapping at exactly this address, or NULL with errno: EEXIST when something is there. */
 static void *map_at(uint64_t at, size_t size, int prot)
 {
@@ -116,26 +133,36 @@ static bool region_init(struct region *r, uint64_t base, uint64_t size)
 	return true;
 }
 
-static void mem_init(void)
+/* The first device's addresses are MEM_DEVICE_BASE and up, the others' follow. Something may be there already (a sanitizer's shadow), or
+ * addresses are rationed. */
+static bool device_init(unsigned dev)
 {
-	uint64_t window;
+	uint64_t at = MEM_DEVICE_BASE + dev * (mem.total > WINDOW ? mem.total : WINDOW), window = 0;
 	void *base = NULL;
 	unsigned i;
 
-	mem.total = configured_total();
-	/* Something may be there already (a sanitizer's shadow), or addresses are rationed. */
 	for (i = 0; i < 4 && !base; i++) {
 		window = i & 1 || mem.total > WINDOW ? mem.total : WINDOW;
-		base = i < 2 ? map_at(MEM_DEVICE_BASE, window, PROT_NONE) : reserve(NULL, window, PROT_NONE, 0);
+		base = i < 2 ? map_at(at, window, PROT_NONE) : reserve(NULL, window, PROT_NONE, 0);
 	}
+	return base && region_init(&mem.devices[dev], (uint64_t)base, window);
+}
+
+static void mem_init(void)
+{
+	unsigned i;
+
+	mem.total = configured_total();
+	mem.ndevices = configured_devices();
 	mem.slots = reserve(NULL, MAX_RANGES * sizeof(*mem.slots), PROT_READ | PROT_WRITE, 0);
 	mem.free_slots = reserve(NULL, MAX_RANGES * sizeof(*mem.free_slots), PROT_READ | PROT_WRITE, 0);
 	mem.keys = reserve(NULL, MAX_RANGES * sizeof(*mem.keys), PROT_READ | PROT_WRITE, 0);
 	mem.reserved = reserve(NULL, MAX_RANGES * sizeof(*mem.reserved), PROT_READ | PROT_WRITE, 0);
-	mem.ok = base && mem.slots && mem.free_slots && mem.keys && mem.reserved &&
-		 region_init(&mem.device, (uint64_t)base, window) && region_init(&mem.host, MEM_HOST_BASE, HOST_WINDOW);
+	mem.ok = mem.slots && mem.free_slots && mem.keys && mem.reserved && region_init(&mem.host, MEM_HOST_BASE, HOST_WINDOW);
+	for (i = 0; i < mem.ndevices; i++)
+		mem.ok = mem.ok && device_init(i);
 	if (!mem.ok)
-		fprintf(stderr, "tsdb: software GPU: cannot reserve %llu bytes of address space\n",
+		fprintf(stderr, "tsdb: software GPU: cannot reserve %u times %llu bytes of address space\n", mem.ndevices,
 			(unsigned long long)mem.total);
 }
 
@@ -355,9 +382,19 @@ static void slot_give(uint32_t slot)
 }
 
 /* Whole pages inside the joined extent go back to the system: only those that x touched can still be committed. */
+static struct region *region_at(uint64_t start)
+{
+	unsigned i;
+
+	for (i = 0; i < mem.ndevices; i++)
+		if (start >= mem.devices[i].base && start < mem.devices[i].end)
+			return &mem.devices[i];
+	return NULL;
+}
+
 static void device_release(struct extent x)
 {
-	struct extent e = extent_give(&mem.device, x);
+	struct extent e = extent_give(region_at(x.start), x);
 	uint64_t lo = x.start & ~(PAGE - 1), hi = (x.end + PAGE - 1) & ~(PAGE - 1);
 
 	if (lo < e.start)
@@ -372,14 +409,14 @@ static void device_release(struct extent x)
 
 /* A module's variables come from the high end, so that the low addresses, which a recorded program's allocations had, stay free
  * for them when they are wanted again. */
-static bool device_reserve(enum mem_kind kind, uint64_t size, uint64_t align, struct extent *ret)
+static bool device_reserve(unsigned dev, enum mem_kind kind, uint64_t size, uint64_t align, struct extent *ret)
 {
 	uint64_t lo, hi;
 
 	size = (size + RED_ZONE + GRAIN - 1) & ~(uint64_t)(GRAIN - 1);
-	if (size > mem.total - mem.used)
+	if (size > mem.total - mem.used[dev])
 		return false;
-	if (!(kind == MEM_MODULE ? extent_take_high : extent_take)(&mem.device, size, align, ret))
+	if (!(kind == MEM_MODULE ? extent_take_high : extent_take)(&mem.devices[dev], size, align, ret))
 		return false;
 	lo = ret->start & ~(PAGE - 1);
 	hi = (ret->end + PAGE - 1) & ~(PAGE - 1);
@@ -437,36 +474,42 @@ static bool on_device(enum mem_kind kind)
 	return kind == MEM_DEVICE || kind == MEM_MODULE;
 }
 
-static const struct mem_range *publish(uint32_t slot, uint64_t start, size_t size, enum mem_kind kind,
+static const struct mem_range *publish(uint32_t slot, uint64_t start, size_t size, enum mem_kind kind, unsigned dev,
 				       uint32_t ctx, struct extent reserved)
 {
-	mem.slots[slot] = (struct mem_range){.start = start, .end = start + size, .kind = kind, .ctx = ctx};
+	mem.slots[slot] = (struct mem_range){.start = start, .end = start + size, .kind = kind, .ctx = ctx, .dev = (uint8_t)dev,
+					     .devices = on_device(kind) ? 1u << dev : 0};
 	mem.reserved[slot] = reserved;
 	if (on_device(kind))
-		mem.used += reserved.end - reserved.start;
+		mem.used[dev] += reserved.end - reserved.start;
 	table_insert(slot);
 	return &mem.slots[slot];
 }
 
 const struct mem_range *mem_alloc(enum mem_kind kind, size_t size, size_t align, uint32_t ctx)
 {
+	return mem_alloc_on(0, kind, size, align, ctx);
+}
+
+const struct mem_range *mem_alloc_on(unsigned dev, enum mem_kind kind, size_t size, size_t align, uint32_t ctx)
+{
 	const struct mem_range *ret = NULL;
 	struct extent x;
 	uint32_t slot;
 	bool ok;
 
-	if (!mem_ready() || !size || size > mem.total || (align & (align - 1)) || align > mem.total)
+	if (!mem_ready() || dev >= mem.ndevices || !size || size > mem.total || (align & (align - 1)) || align > mem.total)
 		return NULL;
 	if (align < GRAIN)
 		align = GRAIN;
 	pthread_mutex_lock(&mem.lock);
 	if (slot_take(&slot)) {
-		ok = on_device(kind) ? device_reserve(kind, size, align, &x)
+		ok = on_device(kind) ? device_reserve(dev, kind, size, align, &x)
 				     : align <= PAGE && host_reserve(size, &x);
 		if (ok) {
 			if (on_device(kind) && size <= FILL_LIMIT)
 				memset((void *)x.start, FILL_BYTE, size);
-			ret = publish(slot, x.start, size, kind, ctx, x);
+			ret = publish(slot, x.start, size, kind, dev, ctx, x);
 		} else {
 			slot_give(slot);
 		}
@@ -493,7 +536,7 @@ const struct mem_range *mem_register(void *p, size_t size, uint32_t ctx)
 		return NULL;
 	pthread_mutex_lock(&mem.lock);
 	if (!overlaps(start, start + size) && slot_take(&slot))
-		ret = publish(slot, start, size, MEM_REGISTERED, ctx, (struct extent){0, 0});
+		ret = publish(slot, start, size, MEM_REGISTERED, 0, ctx, (struct extent){0, 0});
 	pthread_mutex_unlock(&mem.lock);
 	return ret;
 }
@@ -508,7 +551,7 @@ static void release(uint32_t at)
 	table_remove(at);
 	slot_give(slot);
 	if (on_device(kind)) {
-		mem.used -= x.end - x.start;
+		mem.used[mem.slots[slot].dev] -= x.end - x.start;
 		device_release(x);
 	} else if (kind == MEM_MAPPED) {
 		reserve((void *)x.start, x.end - x.start, PROT_NONE, MAP_FIXED);
@@ -551,14 +594,16 @@ void mem_free_owner(uint32_t ctx)
 
 static bool in_window(uint64_t start, uint64_t size)
 {
-	return start >= mem.device.base && start < mem.device.end && size <= mem.device.end - start;
+	const struct region *r = region_at(start);
+
+	return r && size <= r->end - start;
 }
 
 /* Outside the window nothing else may be there. */
 static bool reserve_hint(uint64_t hint, uint64_t size)
 {
 	if (in_window(hint, size))
-		return extent_take_at(&mem.device, hint, size);
+		return extent_take_at(region_at(hint), hint, size);
 	return hint + size > hint && map_at(hint, size, PROT_NONE);
 }
 
@@ -574,7 +619,7 @@ bool mem_va_reserve(uint64_t hint, uint64_t size, uint64_t align, uint64_t *ret)
 	if (ok && hint && !(hint % align) && reserve_hint(hint, size)) {
 		*ret = hint;
 	} else if (ok) {
-		ok = extent_take(&mem.device, size, align, &x);
+		ok = extent_take(&mem.devices[0], size, align, &x);
 		if (ok)
 			*ret = x.start;
 	}
@@ -594,30 +639,30 @@ void mem_va_release(uint64_t start, uint64_t size)
 	pthread_mutex_unlock(&mem.lock);
 }
 
-void *mem_pages_new(uint64_t size)
+void *mem_pages_new(unsigned dev, uint64_t size)
 {
 	void *p = MAP_FAILED;
 
 	if (!mem_ready())
 		return NULL;
 	pthread_mutex_lock(&mem.lock);
-	if (size <= mem.total - mem.used)
+	if (dev < mem.ndevices && size <= mem.total - mem.used[dev])
 		p = mmap(NULL, size, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p != MAP_FAILED)
-		mem.used += size;
+		mem.used[dev] += size;
 	pthread_mutex_unlock(&mem.lock);
 	return p == MAP_FAILED ? NULL : p;
 }
 
-void mem_pages_free(void *pages, uint64_t size)
+void mem_pages_free(unsigned dev, void *pages, uint64_t size)
 {
 	pthread_mutex_lock(&mem.lock);
 	munmap(pages, size);
-	mem.used -= size;
+	mem.used[dev] -= size;
 	pthread_mutex_unlock(&mem.lock);
 }
 
-const struct mem_range *mem_va_map(uint64_t start, uint64_t size, void *pages, bool read_only)
+const struct mem_range *mem_va_map(uint64_t start, uint64_t size, void *pages, bool read_only, unsigned dev, uint32_t devices)
 {
 	const struct mem_range *ret = NULL;
 	uint32_t slot;
@@ -631,8 +676,9 @@ const struct mem_range *mem_va_map(uint64_t start, uint64_t size, void *pages, b
 			reserve((void *)start, size, PROT_NONE, MAP_FIXED);
 			slot_give(slot);
 		} else {
-			ret = publish(slot, start, size, MEM_MAPPED, 0, (struct extent){start, start + size});
+			ret = publish(slot, start, size, MEM_MAPPED, dev, 0, (struct extent){start, start + size});
 			mem.slots[slot].read_only = read_only;
+			mem.slots[slot].devices = devices;
 		}
 	}
 	pthread_mutex_unlock(&mem.lock);
@@ -664,14 +710,27 @@ size_t mem_total(void)
 	return mem_ready() ? mem.total : 0;
 }
 
-size_t mem_used(void)
+unsigned mem_devices(void)
+{
+	return mem_ready() ? mem.ndevices : 0;
+}
+
+void mem_allow(const struct mem_range *r, uint32_t devices)
+{
+	struct mem_range *slot = &mem.slots[r - mem.slots];
+
+	if (slot->devices)
+		slot->devices |= devices;
+}
+
+size_t mem_used(unsigned dev)
 {
 	size_t n;
 
 	if (!mem_ready())
 		return 0;
 	pthread_mutex_lock(&mem.lock);
-	n = mem.used;
+	n = mem.used[dev];
 	pthread_mutex_unlock(&mem.lock);
 	return n;
 }

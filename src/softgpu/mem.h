@@ -15,6 +15,7 @@
 
 #define MEM_DEVICE_BASE 0x302000000ull
 #define MEM_HOST_BASE 0x200000000000ull /* pinned and managed memory: lowest first from here, while nobody else is there */
+#define MEM_DEVICES 16 /* at most; device n's addresses begin n times 256 GiB after device 0's */
 #define MEM_DEVICE_ALIGN 256u /* cuMemAlloc's guarantee: "CUDA C++ Programming Guide", 5.3.2 */
 
 enum mem_kind { MEM_DEVICE, MEM_PINNED, MEM_MANAGED, MEM_REGISTERED, MEM_MODULE, MEM_MAPPED };
@@ -25,6 +26,8 @@ struct mem_range {
 	uint32_t ctx;	     /* owner, private to the driver */
 	uint32_t flags;
 	bool read_only;	     /* __constant__ data */
+	uint8_t dev;	     /* whose memory it is; of host memory, of whoever allocated it */
+	uint32_t devices;    /* a bit for each device whose kernels may use it without peer access; 0: all */
 };
 
 /* The live range that holds addr, or NULL. */
@@ -32,6 +35,10 @@ const struct mem_range *mem_find(uint64_t addr);
 /* New memory. Device memory of up to 64 MiB is filled with 0xA5, so that uninitialised reads show and give the same bits each run.
  * At least 256 bytes of nothing follow every range. Returns NULL when the device is full (TSDB_SOFT_MEMORY bytes, default 8 GiB, or the system's limit). */
 const struct mem_range *mem_alloc(enum mem_kind kind, size_t size, size_t align, uint32_t ctx);
+/* The same on a device other than the first. */
+const struct mem_range *mem_alloc_on(unsigned dev, enum mem_kind kind, size_t size, size_t align, uint32_t ctx);
+/* Kernels of these devices may use it too. */
+void mem_allow(const struct mem_range *r, uint32_t devices);
 /* The program's own memory made visible to kernels. NULL when it overlaps a live range. */
 const struct mem_range *mem_register(void *p, size_t size, uint32_t ctx);
 /* False when addr is not the start of a live range. */
@@ -49,13 +56,15 @@ bool mem_va_reserve(uint64_t hint, uint64_t size, uint64_t align, uint64_t *ret)
 void mem_va_release(uint64_t start, uint64_t size);
 /* Memory without an address that can be used: a handle for mem_va_map(). It counts as used; zeros at first. NULL when the device is full.
  * No file descriptor: a program may have thousands of these. Mappings of freed pages live on. */
-void *mem_pages_new(uint64_t size);
-void mem_pages_free(void *pages, uint64_t size);
+void *mem_pages_new(unsigned dev, uint64_t size);
+void mem_pages_free(unsigned dev, void *pages, uint64_t size);
 /* The first size bytes of pages at reserved addresses, as often as wanted; a new MEM_MAPPED range, or NULL. */
-const struct mem_range *mem_va_map(uint64_t start, uint64_t size, void *pages, bool read_only);
+const struct mem_range *mem_va_map(uint64_t start, uint64_t size, void *pages, bool read_only, unsigned dev, uint32_t devices);
 /* The range that starts here goes, its addresses stay reserved. */
 bool mem_va_unmap(uint64_t start);
-size_t mem_total(void);
-size_t mem_used(void);
+size_t mem_total(void); /* of each device */
+size_t mem_used(unsigned dev);
+/* TSDB_SOFT_DEVICES, 1 when it is not there. */
+unsigned mem_devices(void);
 
 #endif

@@ -17,9 +17,15 @@ void ptx_thread_of(const struct ptx_warp *w, unsigned lane, unsigned ret[3])
 }
 
 /* "; the nearest allocation is 0x...+1024", looking further and further away. */
-static void describe_near(uint64_t a, char *buf, size_t n)
+static void describe_near(const struct ptx_warp *w, uint64_t a, char *buf, size_t n)
 {
+	const struct mem_range *own = mem_find(a);
+
 	buf[0] = 0;
+	if (own && own->devices && w->wk->l->devices && !(own->devices & w->wk->l->devices)) {
+		snprintf(buf, n, "; this is memory of device %u, to which peer access is not enabled", own->dev);
+		return;
+	}
 	for (uint64_t d = 1; d <= 1ull << 32; d *= 2)
 		for (int side = 0; side < 2; side++) {
 			const struct mem_range *r = mem_find(side ? a + d : a - d);
@@ -50,7 +56,7 @@ _Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned 
 	f->addr = addr;
 	f->size = size;
 	if (code == PTX_ILLEGAL_ADDRESS && PTX_WIN(addr) < PTX_WIN_SHARED && i->space != SP_SHARED && i->space != SP_LOCAL)
-		describe_near(addr, near, sizeof(near));
+		describe_near(w, addr, near, sizeof(near));
 	if (code == PTX_ILLEGAL_ADDRESS || code == PTX_MISALIGNED_ADDRESS)
 		snprintf(where, sizeof(where), " %s %#llx, %u bytes", i->row && (!strcmp(i->row->op, "ld") || !strcmp(i->row->op, "ldu")) ? "from" : "to",
 			(unsigned long long)addr, size);

@@ -19,7 +19,7 @@ const struct ptx_cached *ptx_find_range(struct ptx_worker *wk, uint64_t a)
 			return c;
 	}
 	r = mem_find(a);
-	if (!r)
+	if (!r || (r->devices && wk->l->devices && !(r->devices & wk->l->devices)))
 		return NULL;
 	if (wk->l->heap && ptx_heap_find(wk->l->heap, a, &piece)) {
 		if (!piece.end)

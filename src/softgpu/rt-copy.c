@@ -265,12 +265,21 @@ RT_API_PT(cudaMemcpy3DAsync, v3020, ptsz, v7000,
 	return copy_3d(p, rt_stream(stream, def), true);
 }
 
-/* One device: a peer copy is a copy on it. */
+static cudaError_t check_device(int device)
+{
+	int n;
+
+	RT_TRY(rt_init());
+	return cuDeviceGetCount(&n) || device < 0 || device >= n ? cudaErrorInvalidDevice : cudaSuccess;
+}
+
+/* Addresses say which device they belong to: a peer copy is a copy. */
 RT_API(cudaMemcpyPeer, v4000,
 	(void *dst, int dstDevice, const void *src, int srcDevice, size_t count),
 	(dst, dstDevice, src, srcDevice, count))
 {
-	RT_TRY(rt_init());
+	RT_TRY(check_device(dstDevice));
+	RT_TRY(check_device(srcDevice));
 	return count ? copy(dst, src, count, cudaMemcpyDeviceToDevice, NULL) : cudaSuccess;
 }
 
@@ -279,7 +288,8 @@ RT_API(cudaMemcpyPeerAsync, v4000,
 		cudaStream_t stream),
 	(dst, dstDevice, src, srcDevice, count, stream))
 {
-	RT_TRY(rt_init());
+	RT_TRY(check_device(dstDevice));
+	RT_TRY(check_device(srcDevice));
 	return count ? copy_async(dst, src, count, cudaMemcpyDeviceToDevice, (CUstream)stream)
 		     : cudaSuccess;
 }

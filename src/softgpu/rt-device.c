@@ -276,27 +276,41 @@ RT_API(cudaDeviceCanAccessPeer, v4000, (int *canAccessPeer, int device, int peer
 	RT_TRY(rt_init_driver());
 	if (device < 0 || device >= ndevices || peerDevice < 0 || peerDevice >= ndevices)
 		return cudaErrorInvalidDevice;
-	*canAccessPeer = 0;
-	return cudaSuccess;
+	return rt_error(cuDeviceCanAccessPeer(canAccessPeer, device, peerDevice));
 }
 
-/* The software GPU's devices have no way to one another's memory. */
-static cudaError_t check_peer(int peer)
+/* The other device's primary context, which is created where there is none. */
+static cudaError_t peer_context(int peer, CUcontext *ret)
 {
+	CUresult r = CUDA_SUCCESS;
+
 	RT_TRY(rt_init());
-	return peer < 0 || peer >= ndevices ? cudaErrorInvalidDevice : cudaSuccess;
+	if (peer < 0 || peer >= ndevices)
+		return cudaErrorInvalidDevice;
+	pthread_mutex_lock(&lock);
+	if (!primary[peer])
+		r = cuDevicePrimaryCtxRetain(&primary[peer], peer);
+	*ret = primary[peer];
+	pthread_mutex_unlock(&lock);
+	return rt_error(r);
 }
 
 RT_API(cudaDeviceEnablePeerAccess, v4000, (int peerDevice, unsigned int flags), (peerDevice, flags))
 {
-	RT_TRY(check_peer(peerDevice));
-	return flags ? cudaErrorInvalidValue : cudaErrorPeerAccessUnsupported;
+	CUcontext peer;
+
+	RT_TRY(peer_context(peerDevice, &peer));
+	if (flags)
+		return cudaErrorInvalidValue;
+	return peerDevice == current ? cudaErrorPeerAccessUnsupported : rt_error(cuCtxEnablePeerAccess(peer, 0));
 }
 
 RT_API(cudaDeviceDisablePeerAccess, v4000, (int peerDevice), (peerDevice))
 {
-	RT_TRY(check_peer(peerDevice));
-	return cudaErrorPeerAccessNotEnabled;
+	CUcontext peer;
+
+	RT_TRY(peer_context(peerDevice, &peer));
+	return rt_error(cuCtxDisablePeerAccess(peer));
 }
 
 RT_API(cudaDeviceGetP2PAttribute, v8000,
@@ -309,8 +323,7 @@ RT_API(cudaDeviceGetP2PAttribute, v8000,
 	if (srcDevice < 0 || srcDevice >= ndevices || dstDevice < 0 || dstDevice >= ndevices ||
 		srcDevice == dstDevice)
 		return cudaErrorInvalidDevice;
-	*value = 0;
-	return cudaSuccess;
+	return rt_error(cuDeviceGetP2PAttribute(value, (CUdevice_P2PAttribute)attr, srcDevice, dstDevice));
 }
 
 /* These have prototypes in "cuda_profiler_api.h" only. */

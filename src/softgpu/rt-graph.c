@@ -111,6 +111,25 @@ RT_FORWARD(cudaGraphRemoveDependencies, v12030,
 
 RT_FORWARD(cudaGraphDestroyNode, v10000, (cudaGraphNode_t node), (node), cuGraphDestroyNode(node))
 
+RT_FORWARD(cudaUserObjectCreate, v11030,
+	(cudaUserObject_t * object_out, void *ptr, cudaHostFn_t destroy, unsigned int initialRefcount, unsigned int flags),
+	(object_out, ptr, destroy, initialRefcount, flags),
+	cuUserObjectCreate((CUuserObject *)object_out, ptr, destroy, initialRefcount, flags))
+RT_FORWARD(cudaUserObjectRetain, v11030, (cudaUserObject_t object, unsigned int count), (object, count),
+	cuUserObjectRetain((CUuserObject)object, count))
+RT_FORWARD(cudaUserObjectRelease, v11030, (cudaUserObject_t object, unsigned int count), (object, count),
+	cuUserObjectRelease((CUuserObject)object, count))
+RT_FORWARD(cudaGraphRetainUserObject, v11030, (cudaGraph_t graph, cudaUserObject_t object, unsigned int count, unsigned int flags),
+	(graph, object, count, flags), cuGraphRetainUserObject(graph, (CUuserObject)object, count, flags))
+RT_FORWARD(cudaGraphReleaseUserObject, v11030, (cudaGraph_t graph, cudaUserObject_t object, unsigned int count), (graph, object, count),
+	cuGraphReleaseUserObject(graph, (CUuserObject)object, count))
+RT_FORWARD(cudaGraphExecChildGraphNodeSetParams, v11010, (cudaGraphExec_t hGraphExec, cudaGraphNode_t node, cudaGraph_t childGraph),
+	(hGraphExec, node, childGraph), cuGraphExecChildGraphNodeSetParams(hGraphExec, node, childGraph))
+RT_FORWARD(cudaDeviceGraphMemTrim, v11040, (int device), (device), cuDeviceGraphMemTrim(device))
+RT_FORWARD(cudaDeviceGetGraphMemAttribute, v11040, (int device, enum cudaGraphMemAttributeType attr, void *value), (device, attr, value),
+	cuDeviceGetGraphMemAttribute(device, (CUgraphMem_attribute)attr, value))
+RT_FORWARD(cudaDeviceSetGraphMemAttribute, v11040, (int device, enum cudaGraphMemAttributeType attr, void *value), (device, attr, value),
+	cuDeviceSetGraphMemAttribute(device, (CUgraphMem_attribute)attr, value))
 RT_FORWARD(cudaGraphDebugDotPrint, v11030, (cudaGraph_t graph, const char *path, unsigned int flags),
 	(graph, path, flags), cuGraphDebugDotPrint(graph, path, flags))
 

@@ -150,43 +150,43 @@ RT_API(cudaMemGetInfo, v3020, (size_t * free, size_t *total), (free, total))
 	return RT_DRIVER(cuMemGetInfo(free ? free : &unwanted, total ? total : &unwanted));
 }
 
-/* Device and host share one memory: where the pages should live is advice with nothing to do. The range must be managed. */
-static cudaError_t managed_range(const void *p, size_t count)
+/* The runtime's places have the driver's numbers. */
+static CUmemLocation location_of(struct cudaMemLocation l)
 {
-	unsigned managed = 0;
-	CUdeviceptr base;
-	size_t size;
-
-	RT_TRY(rt_init());
-	if (!p || !count ||
-		cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, (CUdeviceptr)p) ||
-		!managed || cuMemGetAddressRange(&base, &size, (CUdeviceptr)p) ||
-		count > base + size - (CUdeviceptr)p)
-		return cudaErrorInvalidValue;
-	return cudaSuccess;
+	return (CUmemLocation){.type = (CUmemLocationType)l.type, .id = l.id};
 }
 
-RT_API(cudaMemAdvise, v12020,
-	(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
-		struct cudaMemLocation location),
-	(devPtr, count, advice, location))
-{
-	return managed_range(devPtr, count);
-}
+RT_FORWARD(cudaMemAdvise, v12020, (const void *devPtr, size_t count, enum cudaMemoryAdvise advice, struct cudaMemLocation location),
+	(devPtr, count, advice, location), cuMemAdvise_v2((CUdeviceptr)devPtr, count, (CUmem_advise)advice, location_of(location)))
 
-RT_API_PT(cudaMemPrefetchAsync, v12020, ptsz, v12020,
-	(const void *devPtr, size_t count, struct cudaMemLocation location, unsigned int flags,
-		cudaStream_t stream),
-	(devPtr, count, location, flags, stream))
-{
-	return flags ? cudaErrorInvalidValue : managed_range(devPtr, count);
-}
+RT_FORWARD_PT(cudaMemPrefetchAsync, v12020, ptsz, v12020,
+	(const void *devPtr, size_t count, struct cudaMemLocation location, unsigned int flags, cudaStream_t stream),
+	(devPtr, count, location, flags, stream),
+	cuMemPrefetchAsync_v2((CUdeviceptr)devPtr, count, location_of(location), flags, rt_stream(stream, def)))
+
+RT_FORWARD_PT(cudaMemPrefetchBatchAsync, v13000, ptsz, v13000,
+	(void **dptrs, size_t *sizes, size_t count, struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
+		unsigned long long flags, cudaStream_t stream),
+	(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, stream),
+	cuMemPrefetchBatchAsync((CUdeviceptr *)dptrs, sizes, count, (CUmemLocation *)prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags,
+		rt_stream(stream, def)))
+
+RT_FORWARD_PT(cudaMemDiscardBatchAsync, v13000, ptsz, v13000,
+	(void **dptrs, size_t *sizes, size_t count, unsigned long long flags, cudaStream_t stream), (dptrs, sizes, count, flags, stream),
+	cuMemDiscardBatchAsync((CUdeviceptr *)dptrs, sizes, count, flags, rt_stream(stream, def)))
+
+RT_FORWARD_PT(cudaMemDiscardAndPrefetchBatchAsync, v13000, ptsz, v13000,
+	(void **dptrs, size_t *sizes, size_t count, struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
+		unsigned long long flags, cudaStream_t stream),
+	(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, stream),
+	cuMemDiscardAndPrefetchBatchAsync((CUdeviceptr *)dptrs, sizes, count, (CUmemLocation *)prefetchLocs, prefetchLocIdxs, numPrefetchLocs,
+		flags, rt_stream(stream, def)))
 
 RT_API_PT(cudaStreamAttachMemAsync, v6000, ptsz, v7000,
 	(cudaStream_t stream, void *devPtr, size_t length, unsigned int flags),
 	(stream, devPtr, length, flags))
 {
-	return managed_range(devPtr, length ? length : 1);
+	return RT_DRIVER(cuStreamAttachMemAsync(rt_stream(stream, def), (CUdeviceptr)devPtr, length, flags));
 }
 
 RT_FORWARD(cudaMemRangeGetAttribute, v8000,

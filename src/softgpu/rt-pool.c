@@ -48,3 +48,11 @@ RT_FORWARD_PT(cudaMallocFromPoolAsync, v11020, ptsz, v11020,
 	(void **ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream),
 	(ptr, size, memPool, stream),
 	cuMemAllocFromPoolAsync((CUdeviceptr *)ptr, size, memPool, rt_stream(stream, def)))
+
+RT_FORWARD(cudaMemGetDefaultMemPool, v13000, (cudaMemPool_t * memPool, struct cudaMemLocation *location, enum cudaMemAllocationType type),
+	(memPool, location, type),
+	cuMemGetDefaultMemPool((CUmemoryPool *)memPool, (CUmemLocation *)location, (CUmemAllocationType)type))
+RT_FORWARD(cudaMemGetMemPool, v13000, (cudaMemPool_t * memPool, struct cudaMemLocation *location, enum cudaMemAllocationType type),
+	(memPool, location, type), cuMemGetMemPool((CUmemoryPool *)memPool, (CUmemLocation *)location, (CUmemAllocationType)type))
+RT_FORWARD(cudaMemSetMemPool, v13000, (struct cudaMemLocation * location, enum cudaMemAllocationType type, cudaMemPool_t memPool),
+	(location, type, memPool), cuMemSetMemPool((CUmemLocation *)location, (CUmemAllocationType)type, (CUmemoryPool)memPool))

@@ -988,16 +988,17 @@ static void test_driver_context(void)
 
 static void call_refused(void)
 {
-	cudaArray_t array;
+	cudaMipmappedArray_t array;
 	cudaChannelFormatDesc d = cudaCreateChannelDesc<float>();
+	cudaExtent e = {8, 8, 0};
 
 	if (!on_software_gpu()) {
 		fputs("not refused\n", stderr);
 		return;
 	}
 	EXPECT(d.x, 32);
-	EXPECT(cudaMallocArray(&array, &d, 8, 8), cudaErrorNotSupported);
-	EXPECT(cudaMallocArray(&array, &d, 8, 8), cudaErrorNotSupported);
+	EXPECT(cudaMallocMipmappedArray(&array, &d, e, 2), cudaErrorNotSupported);
+	EXPECT(cudaMallocMipmappedArray(&array, &d, e, 2), cudaErrorNotSupported);
 	EXPECT(cudaGetLastError(), cudaErrorNotSupported);
 }
 
@@ -1006,7 +1007,7 @@ static void test_refused_by_name(void)
 	std::string text = output_of(STDERR_FILENO, call_refused);
 
 	if (text.compare("not refused\n") != 0)
-		EXPECT(text.compare("tsdb: software GPU: cudaMallocArray is not supported\n"), 0);
+		EXPECT(text.compare("tsdb: software GPU: cudaMallocMipmappedArray is not supported\n"), 0);
 }
 
 static const struct {

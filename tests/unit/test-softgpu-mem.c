@@ -126,9 +126,9 @@ static void do_map(struct model *m)
 {
 	const struct mem_range *r;
 
-	m->pages = mem_pages_new(m->size);
+	m->pages = mem_pages_new(0, m->size);
 	assert_non_null(m->pages);
-	r = mem_va_map(m->start, m->size, m->pages, false);
+	r = mem_va_map(m->start, m->size, m->pages, false, 0, 0);
 	assert_non_null(r);
 	m->what = MAPPED;
 	m->kind = MEM_MAPPED;
@@ -152,7 +152,7 @@ static void let_go(struct model *m)
 	case MAPPED:
 		check_mark(m);
 		assert_true(mem_va_unmap(m->start));
-		mem_pages_free(m->pages, m->size);
+		mem_pages_free(0, m->pages, m->size);
 		m->what = RESERVED;
 		if (rnd(2))
 			return;
@@ -213,7 +213,7 @@ static void *look(void *arg)
 static void test_model(void **state)
 {
 	struct model *fixed = &all[0];
-	size_t used = mem_used();
+	size_t used = mem_used(0);
 	pthread_t looker;
 	void *missed;
 
@@ -234,7 +234,7 @@ static void test_model(void **state)
 	for (unsigned i = 0; i < MAX; i++)
 		while (all[i].what)
 			let_go(&all[i]);
-	assert_int_equal(mem_used(), used);
+	assert_int_equal(mem_used(0), used);
 }
 
 /* Two owners' memory; what is mapped belongs to neither. */
@@ -243,10 +243,10 @@ static void test_owners(void **state)
 	const struct mem_range *a = mem_alloc(MEM_DEVICE, 100, 0, 7), *b = mem_alloc(MEM_PINNED, 100, 0, 8);
 	const struct mem_range *c = mem_alloc(MEM_MODULE, 100, 0, 7);
 	uint64_t first = a->start, second = b->start, third = c->start, va;
-	void *pages = mem_pages_new(GRANULE);
+	void *pages = mem_pages_new(0, GRANULE);
 
 	assert_true(mem_va_reserve(0, GRANULE, GRANULE, &va));
-	assert_non_null(mem_va_map(va, GRANULE, pages, true));
+	assert_non_null(mem_va_map(va, GRANULE, pages, true, 0, 0));
 	assert_true(mem_find(va)->read_only);
 	assert_true(third > first + (1ull << 30)); /* out of the way */
 	mem_free_owner(7);
@@ -260,8 +260,8 @@ static void test_owners(void **state)
 	assert_true(mem_va_unmap(va));
 	assert_false(mem_va_unmap(va));
 	mem_va_release(va, GRANULE);
-	mem_pages_free(pages, GRANULE);
-	assert_int_equal(mem_used(), 0);
+	mem_pages_free(0, pages, GRANULE);
+	assert_int_equal(mem_used(0), 0);
 }
 
 /* Lowest first, again and again; full is full. */
@@ -280,12 +280,12 @@ static void test_order(void **state)
 	assert_true(mem_free(c->start));
 	assert_true(mem_free(second));
 	assert_null(mem_alloc(MEM_DEVICE, mem_total(), 0, 1)); /* and 256 of nothing */
-	assert_null(mem_pages_new(mem_total() + PAGE));
+	assert_null(mem_pages_new(0, mem_total() + PAGE));
 	c = mem_alloc(MEM_DEVICE, mem_total() - 512, 0, 1);
 	assert_non_null(c);
 	assert_int_equal(c->start, first);
 	assert_null(mem_alloc(MEM_DEVICE, 1, 0, 1));
-	assert_null(mem_pages_new(PAGE));
+	assert_null(mem_pages_new(0, PAGE));
 	assert_true(mem_free(c->start));
 }
 

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The driver's calls around memory and graphs: graph memory, user objects, updates that fail and why, batches, advice about managed memory,
+ * linking, and several devices (TSDB_SOFT_DEVICES=3).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <cuda.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OK(call) assert_int_equal(call, CUDA_SUCCESS)
+#define IS(call, code) assert_int_equal(call, CUDA_ERROR_##code)
+
+/* p[i] += n for 32 threads */
+static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+			  ".visible .entry add(.param .u64 p, .param .u32 n)\n{\n.reg .b32 %r<4>; .reg .b64 %d<3>;\n"
+			  "ld.param.u64 %d0, [p]; ld.param.u32 %r0, [n]; mov.u32 %r1, %tid.x; mul.wide.u32 %d1, %r1, 4;\n"
+			  "add.s64 %d0, %d0, %d1; ld.global.u32 %r2, [%d0]; add.u32 %r2, %r2, %r0; st.global.u32 [%d0], %r2; ret;\n}\n";
+
+static CUcontext ctx;
+static CUmodule module;
+static CUfunction add;
+
+static int setup(void **state)
+{
+	OK(cuInit(0));
+	OK(cuDevicePrimaryCtxRetain(&ctx, 0));
+	OK(cuCtxSetCurrent(ctx));
+	OK(cuModuleLoadData(&module, ptx));
+	OK(cuModuleGetFunction(&add, module, "add"));
+	return 0;
+}
+
+static CUresult launch(CUdeviceptr p, uint32_t n, CUstream s)
+{
+	void *params[2] = {&p, &n};
+
+	return cuLaunchKernel(add, 1, 1, 1, 32, 1, 1, 0, s, params, NULL);
+}
+
+static CUgraphNode kernel_node(CUgraph g, CUdeviceptr p, uint32_t n, CUgraphNode after)
+{
+	void *params[2] = {&p, &n};
+	CUDA_KERNEL_NODE_PARAMS k = {.func = add, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
+				     .kernelParams = params};
+	CUgraphNode ret;
+
+	OK(cuGraphAddKernelNode(&ret, g, &after, after != NULL, &k));
+	return ret;
+}
+
+/* --- graph memory -------------------------------------------------------------------------------------------------------- */
+
+static CUDA_MEM_ALLOC_NODE_PARAMS alloc_params(size_t n)
+{
+	return (CUDA_MEM_ALLOC_NODE_PARAMS){.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}},
+					    .bytesize = n};
+}
+
+static void graph_memory(void **state)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS p = alloc_params(128), got;
+	CUDA_MEMSET_NODE_PARAMS fill = {.value = 5, .elementSize = 4, .width = 32, .height = 1};
+	CUgraphNode alloc, set, k, node;
+	CUgraphExec e, e2;
+	uint32_t back[32];
+	CUdeviceptr out;
+	cuuint64_t used;
+	CUgraph g, g2;
+
+	OK(cuMemAlloc(&out, 128));
+	OK(cuGraphCreate(&g, 0));
+	OK(cuGraphAddMemAllocNode(&alloc, g, NULL, 0, &p));
+	assert_true(p.dptr);
+	OK(cuGraphMemAllocNodeGetParams(alloc, &got));
+	assert_int_equal(got.dptr, p.dptr);
+	assert_int_equal(got.bytesize, 128);
+	fill.dst = p.dptr;
+	OK(cuGraphAddMemsetNode(&set, g, &alloc, 1, &fill, ctx));
+	k = kernel_node(g, p.dptr, 3, set);
+	OK(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used));
+	assert_int_equal(used, 128);
+	IS(cuGraphClone(&g2, g), NOT_SUPPORTED);
+	IS(cuGraphDestroyNode(k), NOT_SUPPORTED);
+	OK(cuGraphCreate(&g2, 0));
+	IS(cuGraphAddChildGraphNode(&node, g2, NULL, 0, g), NOT_SUPPORTED);
+	OK(cuGraphDestroy(g2));
+	IS(cuGraphAddMemFreeNode(&node, g, &k, 1, out), INVALID_VALUE); /* no graph's */
+
+	/* not freed in the graph: the program owns it after a launch, and must free it before the next */
+	OK(cuGraphInstantiate(&e, g, 0));
+	IS(cuGraphInstantiate(&e2, g, 0), NOT_SUPPORTED);
+	IS(cuMemFree(p.dptr), INVALID_VALUE); /* not allocated yet */
+	OK(cuGraphLaunch(e, NULL));
+	OK(cuMemcpyDtoH(back, p.dptr, 128));
+	assert_int_equal(back[31], 8);
+	IS(cuGraphLaunch(e, NULL), INVALID_VALUE);
+	OK(cuMemFreeAsync(p.dptr, NULL));
+	OK(cuGraphLaunch(e, NULL));
+	OK(cuMemFree(p.dptr));
+	IS(cuMemFree(p.dptr), INVALID_VALUE);
+	OK(cuGraphLaunch(e, NULL));
+	OK(cuGraphExecDestroy(e));
+
+	/* the memory outlives graph and executable while the program owns it */
+	OK(cuGraphDestroy(g));
+	OK(cuMemcpyDtoH(back, p.dptr, 128));
+	assert_int_equal(back[0], 8);
+	OK(cuMemFree(p.dptr));
+	OK(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used));
+	assert_int_equal(used, 0);
+	OK(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &used));
+	assert_int_equal(used, 128);
+	IS(cuMemcpyDtoH(back, p.dptr, 128), INVALID_VALUE);
+	OK(cuMemFree(out));
+}
+
+static void captured_memory(void **state)
+{
+	CUdeviceptr tmp, out, other;
+	CUgraphNode nodes[8];
+	CUgraphNodeType type;
+	uint32_t back[32];
+	size_t n = 8, i, allocs = 0, frees = 0;
+	CUgraphExec e;
+	CUgraph g;
+	CUstream s;
+
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuMemAlloc(&out, 128));
+	OK(cuMemAllocAsync(&other, 64, s));
+	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	OK(cuMemAllocAsync(&tmp, 128, s));
+	OK(cuMemsetD32Async(tmp, 40, 32, s));
+	OK(launch(tmp, 2, s));
+	OK(cuMemcpyDtoDAsync(out, tmp, 128, s));
+	IS(cuMemFreeAsync(other, s), INVALID_VALUE); /* not the graph's */
+	OK(cuMemFreeAsync(tmp, s));
+	OK(cuStreamEndCapture(s, &g));
+	OK(cuGraphGetNodes(g, nodes, &n));
+	assert_int_equal(n, 5);
+	for (i = 0; i < n; i++) {
+		OK(cuGraphNodeGetType(nodes[i], &type));
+		allocs += type == CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+		frees += type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+	}
+	assert_int_equal(allocs, 1);
+	assert_int_equal(frees, 1);
+	OK(cuGraphInstantiate(&e, g, 0));
+	for (i = 0; i < 3; i++) {
+		OK(cuMemsetD32(out, 0, 32));
+		OK(cuGraphLaunch(e, s));
+		OK(cuStreamSynchronize(s));
+		OK(cuMemcpyDtoH(back, out, 128));
+		assert_int_equal(back[7], 42);
+	}
+	IS(cuMemFree(tmp), INVALID_VALUE); /* the graph has freed it */
+	OK(cuGraphExecDestroy(e));
+	OK(cuGraphDestroy(g));
+	OK(cuMemFreeAsync(other, s));
+	OK(cuStreamDestroy(s));
+	OK(cuMemFree(out));
+}
+
+/* --- updates -------------------------------------------------------------------------------------------------------------- */
+
+static void updates(void **state)
+{
+	CUgraphExecUpdateResultInfo info;
+	CUDA_MEMSET_NODE_PARAMS fill = {.value = 5, .elementSize = 4, .width = 32, .height = 1};
+	CUgraphNode a, b, c, x, y, z;
+	CUgraph g, h, child;
+	uint32_t back[32];
+	CUgraphExec e;
+	CUdeviceptr p;
+
+	OK(cuMemAlloc(&p, 128));
+	OK(cuMemsetD32(p, 0, 32));
+	OK(cuGraphCreate(&g, 0));
+	a = kernel_node(g, p, 1, NULL);
+	b = kernel_node(g, p, 10, a);
+	c = kernel_node(g, p, 100, b);
+	OK(cuGraphInstantiate(&e, g, 0));
+
+	OK(cuGraphCreate(&h, 0));
+	x = kernel_node(h, p, 2, NULL);
+	y = kernel_node(h, p, 20, x);
+	IS(cuGraphExecUpdate(e, h, &info), GRAPH_EXEC_UPDATE_FAILURE); /* a node too few */
+	assert_int_equal(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+	z = kernel_node(h, p, 200, x);
+	IS(cuGraphExecUpdate(e, h, &info), GRAPH_EXEC_UPDATE_FAILURE); /* another edge */
+	assert_int_equal(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+	assert_ptr_equal(info.errorNode, z);
+	assert_ptr_equal(info.errorFromNode, c);
+	OK(cuGraphDestroyNode(z));
+	fill.dst = p;
+	OK(cuGraphAddMemsetNode(&z, h, &y, 1, &fill, ctx));
+	IS(cuGraphExecUpdate(e, h, &info), GRAPH_EXEC_UPDATE_FAILURE);
+	assert_int_equal(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
+	assert_ptr_equal(info.errorNode, z);
+	OK(cuGraphDestroyNode(z));
+	kernel_node(h, p, 200, y);
+	OK(cuGraphLaunch(e, NULL)); /* failures left it as it was */
+	OK(cuMemcpyDtoH(back, p, 128));
+	assert_int_equal(back[3], 111);
+	OK(cuGraphExecUpdate(e, h, &info));
+	OK(cuGraphLaunch(e, NULL));
+	OK(cuMemcpyDtoH(back, p, 128));
+	assert_int_equal(back[3], 333);
+	OK(cuGraphExecDestroy(e));
+
+	/* a child graph in place of another of the same shape */
+	OK(cuGraphCreate(&child, 0));
+	OK(cuGraphAddChildGraphNode(&x, child, NULL, 0, g));
+	kernel_node(child, p, 1000, x);
+	OK(cuGraphInstantiate(&e, child, 0));
+	OK(cuGraphExecChildGraphNodeSetParams(e, x, h));
+	OK(cuGraphLaunch(e, NULL));
+	OK(cuMemcpyDtoH(back, p, 128));
+	assert_int_equal(back[3], 333 + 222 + 1000);
+	IS(cuGraphExecChildGraphNodeSetParams(e, x, child), INVALID_VALUE);
+	OK(cuGraphExecDestroy(e));
+	OK(cuGraphDestroy(child));
+	OK(cuGraphDestroy(h));
+	OK(cuGraphDestroy(g));
+	OK(cuMemFree(p));
+}
+
+static void dot(void **state)
+{
+	char path[] = "/tmp/tsdb-dot-XXXXXX", text[2000] = "";
+	CUdeviceptr p;
+	CUgraphNode n;
+	CUgraph g;
+	FILE *f;
+
+	close(mkstemp(path));
+	OK(cuMemAlloc(&p, 128));
+	OK(cuGraphCreate(&g, 0));
+	n = kernel_node(g, p, 1, NULL);
+	kernel_node(g, p, 1, n);
+	OK(cuGraphDebugDotPrint(g, path, 0));
+	IS(cuGraphDebugDotPrint(g, "/nonexistent/x", 0), OPERATING_SYSTEM);
+	f = fopen(path, "r");
+	assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+	fclose(f);
+	unlink(path);
+	assert_non_null(strstr(text, "digraph"));
+	assert_non_null(strstr(text, "KERNEL\\nadd\\n<<<(1,1,1), (32,1,1), 0>>>"));
+	assert_non_null(strstr(text, " -> "));
+	OK(cuGraphDestroy(g));
+	OK(cuMemFree(p));
+}
+
+/* --- user objects ---------------------------------------------------------------------------------------------------------- */
+
+static int destroyed;
+
+static void destroy(void *data)
+{
+	CUdeviceptr p;
+
+	destroyed += *(int *)data;
+	IS(cuMemAlloc(&p, 4), NOT_PERMITTED);
+}
+
+static void user_objects(void **state)
+{
+	int one = 1, ten = 10;
+	CUuserObject a, b;
+	CUgraph g, clone;
+	CUgraphNode n;
+	CUgraphExec e;
+
+	destroyed = 0;
+	IS(cuUserObjectCreate(&a, &one, destroy, 1, 0), INVALID_VALUE);
+	IS(cuUserObjectCreate(&a, &one, destroy, 0, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC), INVALID_VALUE);
+	OK(cuUserObjectCreate(&a, &one, destroy, 2, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+	OK(cuUserObjectCreate(&b, &ten, destroy, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+	OK(cuUserObjectRetain(a, 1));
+	OK(cuUserObjectRelease(a, 2));
+	IS(cuUserObjectRelease(a, 2), INVALID_VALUE);
+	assert_int_equal(destroyed, 0);
+	OK(cuUserObjectRelease(a, 1));
+	assert_int_equal(destroyed, 1);
+	IS(cuUserObjectRetain(a, 1), INVALID_VALUE);
+
+	OK(cuGraphCreate(&g, 0));
+	OK(cuGraphAddEmptyNode(&n, g, NULL, 0));
+	OK(cuGraphRetainUserObject(g, b, 1, CU_GRAPH_USER_OBJECT_MOVE));
+	OK(cuGraphRetainUserObject(g, b, 3, 0));
+	OK(cuGraphReleaseUserObject(g, b, 2));
+	IS(cuGraphReleaseUserObject(g, b, 3), INVALID_VALUE);
+	OK(cuGraphClone(&clone, g));
+	OK(cuGraphInstantiate(&e, g, 0));
+	OK(cuGraphDestroy(g));
+	OK(cuGraphDestroy(clone));
+	assert_int_equal(destroyed, 1);
+	OK(cuGraphExecDestroy(e));
+	assert_int_equal(destroyed, 11);
+}
+
+/* --- batches --------------------------------------------------------------------------------------------------------------- */
+
+static void batches(void **state)
+{
+	CUstreamBatchMemOpParams ops[3] = {0};
+	CUDA_BATCH_MEM_OP_NODE_PARAMS p = {.count = 2, .paramArray = ops}, got;
+	CUmemcpyAttributes attr = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+	CUdeviceptr m, dsts[2], srcs[2];
+	size_t sizes[2] = {4, 8}, first = 0;
+	uint32_t back[8];
+	CUgraphNode n;
+	CUgraphExec e;
+	CUgraph g;
+	CUstream s;
+
+	OK(cuStreamCreate(&s, 0));
+	OK(cuMemAlloc(&m, 64));
+	OK(cuMemsetD32(m, 0, 16));
+	ops[0].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+	ops[0].writeValue.address = m;
+	ops[0].writeValue.value = 7;
+	ops[1].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+	ops[1].waitValue.address = m;
+	ops[1].waitValue.value = 7;
+	ops[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+	ops[2].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
+	ops[2].writeValue.address = m + 8;
+	ops[2].writeValue.value64 = 0x500000006ull;
+	OK(cuStreamBatchMemOp(s, 3, ops, 0));
+	OK(cuStreamSynchronize(s));
+	OK(cuMemcpyDtoH(back, m, 16));
+	assert_int_equal(back[0], 7);
+	assert_int_equal(back[2], 6);
+	assert_int_equal(back[3], 5);
+	IS(cuStreamBatchMemOp(s, 256, ops, 0), INVALID_VALUE);
+	ops[1].waitValue.address = m + 2;
+	IS(cuStreamBatchMemOp(s, 3, ops, 0), INVALID_VALUE);
+	ops[1].waitValue.address = m;
+	ops[0].writeValue.value = 9;
+	ops[1].waitValue.value = 9;
+
+	OK(cuGraphCreate(&g, 0));
+	OK(cuGraphAddBatchMemOpNode(&n, g, NULL, 0, &p));
+	OK(cuGraphBatchMemOpNodeGetParams(n, &got));
+	assert_int_equal(got.count, 2);
+	assert_int_equal(got.paramArray[1].waitValue.value, 9);
+	assert_int_equal(got.paramArray[1].operation, CU_STREAM_MEM_OP_WAIT_VALUE_32);
+	OK(cuGraphInstantiate(&e, g, 0));
+	OK(cuGraphLaunch(e, s));
+	OK(cuStreamSynchronize(s));
+	OK(cuMemcpyDtoH(back, m, 4));
+	assert_int_equal(back[0], 9);
+	p.paramArray = ops + 2;
+	p.count = 1;
+	ops[2].writeValue.value64 = 1;
+	OK(cuGraphExecBatchMemOpNodeSetParams(e, n, &p));
+	OK(cuGraphLaunch(e, s));
+	OK(cuStreamSynchronize(s));
+	OK(cuMemcpyDtoH(back, m, 16));
+	assert_int_equal(back[2], 1);
+	OK(cuGraphExecDestroy(e));
+	OK(cuGraphDestroy(g));
+
+	dsts[0] = m + 32;
+	dsts[1] = (CUdeviceptr)&back[4];
+	srcs[0] = m;
+	srcs[1] = m + 8;
+	OK(cuMemcpyBatchAsync(dsts, srcs, sizes, 2, &attr, &first, 1, s));
+	OK(cuStreamSynchronize(s));
+	assert_int_equal(back[4], 1);
+	OK(cuMemcpyDtoH(back, m + 32, 4));
+	assert_int_equal(back[0], 9);
+	IS(cuMemcpyBatchAsync(dsts, srcs, sizes, 2, &attr, &first, 1, NULL), INVALID_VALUE);
+	IS(cuMemcpyBatchAsync(dsts, srcs, sizes, 2, &attr, &first, 3, s), INVALID_VALUE);
+	OK(cuMemFree(m));
+	OK(cuStreamDestroy(s));
+}
+
+/* --- managed memory --------------------------------------------------------------------------------------------------------- */
+
+static int asked(CUmem_range_attribute what, CUdeviceptr p, size_t n)
+{
+	int v;
+
+	OK(cuMemRangeGetAttribute(&v, 4, what, p, n));
+	return v;
+}
+
+static void managed(void **state)
+{
+	CUmemLocation dev1 = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1}, host = {.type = CU_MEM_LOCATION_TYPE_HOST},
+		      none = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 3};
+	CUdeviceptr p, d;
+	int by[3];
+
+	OK(cuMemAllocManaged(&p, 8192, CU_MEM_ATTACH_GLOBAL));
+	OK(cuMemAlloc(&d, 64));
+	assert_int_equal(asked(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 8192), 0);
+	assert_int_equal(asked(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, p, 8192), -2);
+	assert_int_equal(asked(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, p, 8192), -2);
+	OK(cuMemAdvise(p, 4096, CU_MEM_ADVISE_SET_READ_MOSTLY, host));
+	assert_int_equal(asked(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 4096), 1);
+	assert_int_equal(asked(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 8192), 0); /* not all of it */
+	OK(cuMemAdvise(p + 64, 64, CU_MEM_ADVISE_UNSET_READ_MOSTLY, host));
+	assert_int_equal(asked(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 4096), 0);
+	assert_int_equal(asked(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p + 128, 64), 1);
+	OK(cuMemAdvise(p, 8192, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, dev1));
+	assert_int_equal(asked(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, p, 8192), 1);
+	OK(cuMemAdvise(p, 8192, CU_MEM_ADVISE_SET_ACCESSED_BY, dev1));
+	OK(cuMemAdvise(p, 8192, CU_MEM_ADVISE_SET_ACCESSED_BY, host));
+	OK(cuMemRangeGetAttribute(by, sizeof(by), CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, p, 8192));
+	assert_int_equal(by[0], 1);
+	assert_int_equal(by[1], -1);
+	assert_int_equal(by[2], -2);
+	OK(cuMemAdvise(p, 8192, CU_MEM_ADVISE_UNSET_ACCESSED_BY, dev1));
+	OK(cuMemRangeGetAttribute(by, sizeof(by), CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, p, 8192));
+	assert_int_equal(by[0], -1);
+	assert_int_equal(by[1], -2);
+	OK(cuMemPrefetchAsync(p, 8192, host, 0, NULL));
+	assert_int_equal(asked(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, p, 8192), -1);
+	IS(cuMemPrefetchAsync(p, 8193, host, 0, NULL), INVALID_VALUE);
+	IS(cuMemPrefetchAsync(p, 8192, none, 0, NULL), INVALID_DEVICE);
+	IS(cuMemPrefetchAsync(d, 64, host, 0, NULL), INVALID_VALUE);
+	IS(cuMemAdvise(p, 8192, (CUmem_advise)9, host), INVALID_VALUE);
+	IS(cuMemRangeGetAttribute(by, 3, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 8192), INVALID_VALUE);
+	IS(cuMemRangeGetAttribute(by, 8, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 8192), INVALID_VALUE);
+	OK(cuMemFree(p));
+	OK(cuMemAllocManaged(&p, 8192, CU_MEM_ATTACH_GLOBAL)); /* the same addresses, unadvised */
+	assert_int_equal(asked(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, p, 8192), -2);
+	OK(cuMemFree(p));
+	OK(cuMemFree(d));
+}
+
+/* --- several devices --------------------------------------------------------------------------------------------------------- */
+
+static void devices(void **state)
+{
+	CUcontext other, now;
+	CUdeviceptr a, b, x;
+	CUuuid u0, u1;
+	size_t free0, free1, total;
+	uint32_t back[32];
+	int n, ordinal, can;
+	char pci[16];
+	CUdevice dev;
+	CUmodule m;
+	CUfunction f, was = add;
+	CUevent e;
+	CUstream s;
+
+	OK(cuDeviceGetCount(&n));
+	assert_int_equal(n, 3);
+	IS(cuDeviceGet(&dev, 3), INVALID_DEVICE);
+	OK(cuDeviceGetUuid(&u0, 0));
+	OK(cuDeviceGetUuid(&u1, 1));
+	assert_memory_not_equal(&u0, &u1, sizeof(u0));
+	OK(cuDeviceGetPCIBusId(pci, sizeof(pci), 2));
+	OK(cuDeviceGetByPCIBusId(&dev, pci));
+	assert_int_equal(dev, 2);
+	OK(cuDeviceCanAccessPeer(&can, 0, 1));
+	assert_int_equal(can, 1);
+	OK(cuDeviceCanAccessPeer(&can, 1, 1));
+	assert_int_equal(can, 0);
+
+	OK(cuMemGetInfo(&free0, &total));
+	OK(cuMemAlloc(&a, 1 << 20));
+	OK(cuMemsetD32(a, 1, 32));
+	OK(cuDevicePrimaryCtxRetain(&other, 1));
+	OK(cuCtxPushCurrent(other));
+	OK(cuCtxGetDevice(&dev));
+	assert_int_equal(dev, 1);
+	OK(cuMemAlloc(&b, 128));
+	assert_true(b - a > 200ull << 30); /* its own range of addresses */
+	OK(cuMemGetInfo(&free1, &total));
+	assert_true(free1 > free0 - (1 << 20) + 4096); /* and its own memory */
+	OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, b));
+	assert_int_equal(ordinal, 1);
+	OK(cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_CONTEXT, b));
+	assert_ptr_equal(now, other);
+	OK(cuMemcpyPeer(b, other, a, ctx, 128));
+	OK(cuModuleLoadData(&m, ptx));
+	OK(cuModuleGetFunction(&f, m, "add"));
+	add = f;
+	OK(launch(b, 4, NULL));
+	OK(cuMemcpyDtoH(back, b, 128));
+	assert_int_equal(back[5], 5);
+
+	/* the other's memory, once it is enabled */
+	OK(cuCtxEnablePeerAccess(ctx, 0));
+	IS(cuCtxEnablePeerAccess(ctx, 0), PEER_ACCESS_ALREADY_ENABLED);
+	IS(cuCtxEnablePeerAccess(other, 0), INVALID_CONTEXT);
+	OK(launch(a, 10, NULL));
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH(back, a, 128));
+	assert_int_equal(back[5], 11);
+	OK(cuCtxDisablePeerAccess(ctx));
+	IS(cuCtxDisablePeerAccess(ctx), PEER_ACCESS_NOT_ENABLED);
+	/* events order across devices */
+	OK(cuEventCreate(&e, 0));
+	OK(launch(b, 1, NULL));
+	OK(cuEventRecord(e, NULL));
+	OK(cuCtxPopCurrent(NULL));
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamWaitEvent(s, e, 0));
+	OK(cuMemcpyPeerAsync(a, ctx, b, other, 128, s));
+	OK(cuStreamSynchronize(s));
+	OK(cuMemcpyDtoH(back, a, 128));
+	assert_int_equal(back[31], 6);
+	OK(cuStreamDestroy(s));
+
+	/* without: the launch faults, and only that context ends */
+	OK(cuCtxPushCurrent(other));
+	OK(launch(a, 1, NULL));
+	IS(cuCtxSynchronize(), ILLEGAL_ADDRESS);
+	IS(cuMemAlloc(&x, 4), ILLEGAL_ADDRESS);
+	OK(cuCtxPopCurrent(NULL));
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH(back, a, 128));
+	assert_int_equal(back[0], 6);
+	OK(cuDevicePrimaryCtxReset(1));
+	add = was;
+	OK(cuMemFree(a));
+}
+
+static void pools_of_devices(void **state)
+{
+	CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 2}};
+	CUmemAccessDesc desc = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemAccess_flags flags;
+	CUmemoryPool pool, p0;
+	uint32_t back[32];
+	CUdeviceptr p;
+	int ordinal;
+
+	OK(cuMemPoolCreate(&pool, &props));
+	OK(cuDeviceGetDefaultMemPool(&p0, 0));
+	IS(cuDeviceSetMemPool(0, pool), INVALID_VALUE);
+	OK(cuMemPoolGetAccess(&flags, pool, &desc.location));
+	assert_int_equal(flags, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+	OK(cuMemPoolSetAccess(pool, &desc, 1));
+	OK(cuMemPoolGetAccess(&flags, pool, &desc.location));
+	assert_int_equal(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	OK(cuMemAllocFromPoolAsync(&p, 128, pool, NULL));
+	OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p));
+	assert_int_equal(ordinal, 2);
+	OK(cuMemsetD32(p, 3, 32));
+	OK(launch(p, 1, NULL)); /* device 0 may */
+	OK(cuMemcpyDtoH(back, p, 128));
+	assert_int_equal(back[9], 4);
+	OK(cuMemFreeAsync(p, NULL));
+	OK(cuMemPoolDestroy(pool));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(graph_memory), cmocka_unit_test(captured_memory), cmocka_unit_test(updates), cmocka_unit_test(dot),
+		cmocka_unit_test(user_objects), cmocka_unit_test(batches),	   cmocka_unit_test(managed), cmocka_unit_test(devices),
+		cmocka_unit_test(pools_of_devices),
+	};
+
+	setenv("TSDB_SOFT_DEVICES", "3", 1);
+	return cmocka_run_group_tests(tests, setup, NULL);
+}
