@@ -69,6 +69,21 @@ void micro_leave(struct rp *rp)
 	rp->micro.stage = MICRO_FORWARDS;
 }
 
+/* m->points stay as they were asked for; where they are goes to out (may be NULL). */
+static struct err *set_points(struct rp *rp, struct buf *out)
+{
+	struct microscope *m = &rp->micro;
+	const size_t n = m->npoints * sizeof *m->points;
+	struct soft_point *set = xmalloc(n + 1);
+
+	memcpy(set, m->points, n);
+	struct err *e = said(rp, m->soft->points(m->session, set, m->npoints));
+	if (!e && out)
+		buf_add(out, set, n);
+	free(set);
+	return e;
+}
+
 /* ---- starting ------------------------------------------------------------------------------------------------------------- */
 
 static struct err *check(struct rp *rp, const struct sbt_cmd *c, uint64_t seq)
@@ -113,7 +128,6 @@ static struct err *ended(struct rp *rp)
 {
 	struct microscope *m = &rp->micro;
 
-	m->stage = MICRO_FORWARDS;
 	if (m->stop.why == SOFT_WHY_FAULT)
 		return NULL; /* memory is what it is: the position stays before it, and stale */
 	if (rp->nedits)
@@ -149,7 +163,7 @@ static struct err *begin(struct rp *rp)
 	TRY(start(rp, c));
 	m->stop.seq = m->seq;
 	if (m->npoints)
-		TRY(said(rp, m->soft->points(m->session, m->points, m->npoints)));
+		TRY(set_points(rp, NULL));
 	return m->stop.state == SOFT_ENDED ? ended(rp) : NULL;
 }
 
@@ -279,7 +293,6 @@ static struct err *next_stage(struct rp *rp, uint32_t ms)
 struct err *micro_go(struct rp *rp, const struct soft_go *g)
 {
 	struct microscope *m = &rp->micro;
-	const enum micro_stage stage = m->stage;
 	struct err *e;
 
 	TRY(need_session(rp));
@@ -288,10 +301,9 @@ struct err *micro_go(struct rp *rp, const struct soft_go *g)
 	} else {
 		if (m->stop.state == SOFT_ENDED)
 			return rp_fail(rp, REPLAYER_E_REFUSED, m->seq, "the launch has ended");
-		m->stage = g->how == SOFT_ON ? stage : MICRO_FORWARDS;
+		if (g->how != SOFT_ON)
+			m->stage = MICRO_FORWARDS;
 		e = go(rp, g);
-		if (!e && m->stop.state == SOFT_ENDED)
-			m->stage = stage == MICRO_SCAN && g->how == SOFT_ON ? MICRO_SCAN : MICRO_FORWARDS;
 	}
 	return e ? e : next_stage(rp, g->ms);
 }
@@ -328,13 +340,7 @@ struct err *micro_points(struct rp *rp, const void *p, size_t n, struct buf *out
 	m->npoints = (unsigned)(n / sizeof *m->points);
 	if (n)
 		memcpy(m->points, p, n);
-	struct soft_point *set = xmalloc(n + 1);
-	if (n)
-		memcpy(set, p, n);
-	struct err *e = said(rp, m->soft->points(m->session, set, m->npoints));
-	if (!e)
-		buf_add(out, set, n);
-	free(set);
+	struct err *e = set_points(rp, out);
 	if (e)
 		m->npoints = 0;
 	return e;

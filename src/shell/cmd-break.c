@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "shell/breakpoints.h"
+#include "shell/kernel.h"
 #include "shell/process.h"
 #include "shell/replay-device.h"
 #include "shell/vars.h"
@@ -59,6 +60,8 @@ static bool is_known(struct session *s, const struct breakpoint *bp)
 static struct err *add(struct session *s, const char *spec, bool temporary)
 {
 	struct breakpoint *bp;
+	unsigned line = 0;
+	struct err *e;
 	bool known;
 
 	TRY(breakpoints_add(s->breaks, spec, temporary, &bp));
@@ -67,9 +70,18 @@ static struct err *add(struct session *s, const char *spec, bool temporary)
 		return err_cure(err_new(ERR_UNSUPPORTED, "instruction-level access needs the software GPU"), "Use \"replay start --on soft\"");
 	}
 	known = is_known(s, bp);
+	e = bp->line ? kernel_check_points(s, bp->id, &line) : NULL;
+	if (e) {
+		breakpoints_delete(s->breaks, bp);
+		return e;
+	}
 	vars_set(s->vars, "bpnum", bp->id);
 	out_printf(s->out, "%s %d at %s%s%s%s\n", temporary ? "Temporary breakpoint" : "Breakpoint", bp->id, bp->what, bp->cond ? " if " : "",
 		bp->cond ? bp->cond : "", known ? "" : " (pending)");
+	if (line)
+		out_printf(s->out, "Here that is PTX line %u.\n", line);
+	else if (bp->line && kernel_stop(s))
+		out_str(s->out, "It is at no instruction of the launch under the microscope.\n");
 	return process_rearm(s);
 }
 

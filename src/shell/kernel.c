@@ -272,17 +272,23 @@ static struct soft_point *collect_points(struct session *s, const char *mangled,
 	return p;
 }
 
-static struct err *send_points(struct session *s, struct device *d)
+static struct err *send_points(struct session *s, struct device *d, int id, unsigned *ret_line)
 {
 	unsigned n;
 	struct soft_point *p = collect_points(s, device_kernel_stop(d)->kernel, &n);
 	struct err *e = device_kernel_points(d, p, n);
 
 	for (unsigned i = 0; !e && i < n; i++)
-		if (p[i].kind != SOFT_WATCH && !p[i].line)
-			out_warn(s->out, "Breakpoint %u is at no instruction of this kernel's PTX", p[i].id);
+		if (p[i].id == (uint32_t)id)
+			*ret_line = p[i].line;
 	free(p);
 	return e;
+}
+
+struct err *kernel_check_points(struct session *s, int id, unsigned *ret_line)
+{
+	*ret_line = 0;
+	return kernel_stop(s) ? send_points(s, s->trace.device->d, id, ret_line) : NULL;
 }
 
 /* ---- moving --------------------------------------------------------------------------------------------------------------- */
@@ -311,9 +317,6 @@ static struct err *enter(struct session *s, struct replay_device *rd, uint64_t s
 		err_free(e);
 	}
 	TRY(device_kernel(rd->d, seq, ret));
-	e = send_points(s, rd->d);
-	if (e)
-		out_error(s->out, e);
 	return NULL;
 }
 
@@ -332,9 +335,10 @@ struct err *kernel_enter(struct session *s, uint64_t seq)
 /* Until a stop that is to be told. */
 static struct err *go(struct session *s, struct device *d, enum soft_how how, uint64_t n, const struct soft_stop **ret)
 {
+	unsigned line;
 	bool passed;
 
-	TRY(send_points(s, d));
+	TRY(send_points(s, d, 0, &line));
 	do {
 		TRY(device_kernel_go(d, how, n, ret));
 		passed = ((*ret)->why == SOFT_WHY_POINT || (*ret)->why == SOFT_WHY_WATCH) && how != SOFT_BACK_RUN &&

@@ -23,6 +23,9 @@ struct err *kernel_go(struct session *s, enum soft_how how, uint64_t n) TS_CHECK
 /* A breakpoint inside a kernel matched the launch that the replay has come to: runs to it. *ret_hit false: it was not reached, the replay stands
  * behind the launch. */
 struct err *kernel_run_to_point(struct session *s, uint64_t seq, bool *ret_hit) TS_CHECK;
+/* Whether the table's breakpoints fit the launch under the microscope, if there is one; *ret_line: the PTX line that breakpoint id is at there, 0: it
+ * is at none. */
+struct err *kernel_check_points(struct session *s, int id, unsigned *ret_line) TS_CHECK;
 /* A stop on the screen. */
 void kernel_tell(struct session *s, const struct soft_stop *t);
 /* "(1,0,0)", "1,0,0", "1" */

@@ -368,17 +368,34 @@ static void on_block_end(void *arg, struct ptx_block *b)
 	s->blocks[slot_of(s, b->index)] = NULL;
 }
 
+/* A fault's text without who says it. */
+static void take_text(struct soft_session *s, const struct ptx_fault *f)
+{
+	static const char own[] = "tsdb softgpu: ";
+	const char *text = f->text;
+
+	if (!strncmp(text, own, sizeof(own) - 1))
+		text += sizeof(own) - 1;
+	snprintf(s->stop.sentence, sizeof(s->stop.sentence), "%s", text);
+}
+
 static void on_fault(void *arg, struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, const struct ptx_fault *f)
 {
 	struct soft_session *s = arg;
+	struct micro_place p;
 
 	if (is_aborted(s))
 		return;
 	s->at = w;
+	p = micro_place_of(w);
+	if (p.ent && &p.fn->insns[p.pc] == i && *micro_steps(s, w)) { /* it was counted, and is not executed */
+		--*micro_steps(s, w);
+		s->total--;
+	}
 	focus_on(s, w, 1u << lane);
 	s->focus_lane = lane;
 	micro_fill(s, SOFT_FAULTED, SOFT_WHY_FAULT);
-	snprintf(s->stop.sentence, sizeof(s->stop.sentence), "%s", f->text);
+	take_text(s, f);
 	stand(s);
 	s->aim.how = SOFT_FINISH;
 	if (is_aborted(s))
@@ -393,7 +410,7 @@ static void *run(void *arg)
 	pthread_mutex_lock(&s->lock);
 	micro_fill(s, SOFT_ENDED, s->code ? SOFT_WHY_FAULT : SOFT_WHY_END);
 	if (s->code)
-		snprintf(s->stop.sentence, sizeof(s->stop.sentence), "%s", s->fault.text);
+		take_text(s, &s->fault);
 	s->phase = MICRO_OVER;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);

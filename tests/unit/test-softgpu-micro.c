@@ -342,6 +342,7 @@ static void fault(void **state)
 	assert_int_equal(d.stop.line, 25);
 	assert_int_equal(d.stop.thread[0], 0);
 	assert_non_null(strstr(d.stop.sentence, "illegal address"));
+	assert_int_equal(d.stop.step, 14); /* those before it: 16 with it and ret */
 	assert_int_equal(value(&d, "%r1").value[4], 112); /* everything is still there */
 	go(&d, SOFT_RUN, 0);
 	assert_int_equal(d.stop.state, SOFT_ENDED);
