@@ -3,7 +3,7 @@
 # Room softgpu: the CUDA driver that runs on the CPU. Loaded into other people's programs, so never sanitised.
 # Four parts: libsoftptx.a (PTX and the address space), libcuda.so.1, libcupti.so.13, libcudart.so.13.
 
-HEADERS_TO_CHECK += src/softgpu/ptx-async.h src/softgpu/ptx-cluster.h src/softgpu/mem.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
+HEADERS_TO_CHECK += src/softgpu/ptx-path.h src/softgpu/ptx-async.h src/softgpu/ptx-cluster.h src/softgpu/mem.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
 HEADERS_TO_CHECK += src/softgpu/ptx-clock.h src/softgpu/ptx-race.h src/softgpu/ptx-race-int.h src/softgpu/ptx-access.h src/softgpu/ptx-schedule.h
 HEADERS_TO_CHECK += src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.h
 HEADERS_TO_CHECK += src/softgpu/jit.h
@@ -22,7 +22,7 @@ PTX_SOURCES = \
 	src/softgpu/ptx-operand.c src/softgpu/ptx-frame.c \
 	src/softgpu/ptx-table.c src/softgpu/ptx-cfg.c src/softgpu/ptx-alu.c src/softgpu/ptx-alu-avx2.c \
 	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-ldst.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
-	src/softgpu/ptx-heap.c src/softgpu/ptx-atomic.c src/softgpu/ptx-cluster.c src/softgpu/ptx-cluster.h src/softgpu/ptx-async.c src/softgpu/ptx-async.h src/softgpu/ptx-mbarrier.c \
+	src/softgpu/ptx-path.c src/softgpu/ptx-path.h src/softgpu/ptx-heap.c src/softgpu/ptx-atomic.c src/softgpu/ptx-cluster.c src/softgpu/ptx-cluster.h src/softgpu/ptx-async.c src/softgpu/ptx-async.h src/softgpu/ptx-mbarrier.c \
 	src/softgpu/ptx-tex.c src/softgpu/tex.c src/softgpu/tex.h \
 	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-fault.c src/softgpu/ptx-pool.c
 # The microscope: a launch under observation, for tsdb-replayer.
@@ -155,7 +155,7 @@ CLEANFILES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 if HAVE_CMOCKA
 PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-flow \
 	tests/unit/test-softgpu-observe tests/unit/test-softgpu-ptx-async \
-	tests/unit/test-softgpu-ptx-atomic
+	tests/unit/test-softgpu-ptx-atomic tests/unit/test-softgpu-ptx-paths
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
 check_PROGRAMS += tests/unit/test-softgpu-schedule tests/unit/test-softgpu-race
@@ -173,6 +173,9 @@ tests_unit_test_softgpu_micro_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_async_SOURCES = tests/unit/test-softgpu-ptx-async.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_async_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_async_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_paths_SOURCES = tests/unit/test-softgpu-ptx-paths.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_paths_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_paths_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_atomic_SOURCES = tests/unit/test-softgpu-ptx-atomic.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_atomic_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_atomic_LDADD = $(PTX_TEST_LINK)

@@ -6,6 +6,7 @@
 #include "softgpu/ptx-cluster.h"
 #include "softgpu/ptx-dec.h"
 #include "softgpu/ptx-observe.h"
+#include "softgpu/ptx-path.h"
 
 /* --- where a block is -------------------------------------------------------------------------------- */
 uint64_t ptx_cluster_block(const struct ptx_launch *l, uint64_t cluster, unsigned rank)
@@ -65,12 +66,10 @@ void ptx_cluster_exit(struct ptx_warp *w, uint32_t mask)
 	w->cl_done &= ~mask;
 }
 
-static void wake(struct ptx_warp *w)
+static void wake_entries(struct ptx_warp *w, struct ptx_ent *ents, unsigned n)
 {
-	w->cl_done |= w->cl_arrived;
-	w->cl_arrived = 0;
-	for (unsigned k = 0; w->state != WARP_DONE && k < w->nents; k++) {
-		struct ptx_ent *e = &w->ents[k];
+	for (unsigned k = 0; k < n; k++) {
+		struct ptx_ent *e = &ents[k];
 		if (e->state != ENT_CLUSTER || e->mask & ~w->cl_done)
 			continue;
 		w->cl_done &= ~e->mask;
@@ -79,6 +78,17 @@ static void wake(struct ptx_warp *w)
 		e->insn = NULL;
 		w->state = WARP_RUN;
 	}
+}
+
+static void wake(struct ptx_warp *w)
+{
+	w->cl_done |= w->cl_arrived;
+	w->cl_arrived = 0;
+	if (w->state == WARP_DONE)
+		return;
+	wake_entries(w, w->ents, w->nents);
+	for (unsigned k = 0; k < w->nparked; k++)
+		wake_entries(w, w->parked[k].ents, w->parked[k].nents);
 }
 
 void ptx_cluster_check(struct ptx_cluster *c)
@@ -97,14 +107,26 @@ void ptx_cluster_check(struct ptx_cluster *c)
 			wake(&c->blocks[k]->warps[n]);
 }
 
+static bool any_waits(const struct ptx_ent *ents, unsigned n)
+{
+	for (unsigned k = 0; k < n; k++)
+		if (ents[k].state == ENT_CLUSTER)
+			return true;
+	return false;
+}
+
 bool ptx_cluster_waits(const struct ptx_block *b)
 {
-	if (b->cluster->n == 1)
-		return false;
-	for (unsigned k = 0; k < b->nwarps; k++)
-		for (unsigned n = 0; b->warps[k].state != WARP_DONE && n < b->warps[k].nents; n++)
-			if (b->warps[k].ents[n].state == ENT_CLUSTER)
+	for (unsigned k = 0; b->cluster->n > 1 && k < b->nwarps; k++) {
+		const struct ptx_warp *w = &b->warps[k];
+		if (w->state == WARP_DONE)
+			continue;
+		if (any_waits(w->ents, w->nents))
+			return true;
+		for (unsigned p = 0; p < w->nparked; p++)
+			if (any_waits(w->parked[p].ents, w->parked[p].nents))
 				return true;
+	}
 	return false;
 }
 

@@ -14,8 +14,8 @@
 
 struct ptx_ent { /* one entry of the divergence stack */
 	uint32_t pc, rpc, mask;
-	enum { ENT_RUN, ENT_BARRIER, ENT_WSYNC, ENT_CLUSTER } state;
-	uint32_t bar, want;		  /* ENT_BARRIER: which; ENT_WSYNC: the lanes it waits for */
+	enum { ENT_RUN, ENT_BARRIER, ENT_WSYNC, ENT_CLUSTER, ENT_SYNC } state;
+	uint32_t bar, want;		  /* ENT_BARRIER: which; ENT_WSYNC, ENT_SYNC: the lanes it waits for */
 	const struct ptx_insn *insn; /* the bar.red that waits */
 };
 
@@ -50,6 +50,10 @@ struct ptx_warp {
 	size_t lstride, localcap;
 	bool wake;
 	uint32_t cl_arrived, cl_done; /* lanes that wait for the cluster's barrier; that may pass it */
+	struct ptx_path *parked; /* lanes that go on by themselves */
+	unsigned nparked;
+	size_t capparked;
+	uint32_t spun; /* turns cut short by an observer */
 	struct ptx_async *async; /* NULL until there is something */
 	uint64_t inited; /* launch whose constants the frame holds */
 };
@@ -106,7 +110,7 @@ struct ptx_worker {
 	uint64_t launch_id; /* never used twice */
 	size_t stack_limit;
 	uint64_t start_ns;
-	jmp_buf out;
+	jmp_buf out, resume; /* resume: out of an instruction that has to wait, back to the warp loop */
 	struct ptx_fault fault;
 	uint64_t index; /* of the block that runs */
 	struct ptx_work *tied; /* asynchronous work that mbarriers are told of */

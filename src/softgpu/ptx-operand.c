@@ -44,7 +44,7 @@ static int find_sreg(const char *s, size_t n)
 /* Special registers that exist and that nobody here keeps: their instructions are refused, not the module. */
 static bool known_sreg(const char *s, size_t n)
 {
-	static const char *const prefixes[] = {"%tid", "%ntid", "%ctaid", "%nctaid", "%cluster", "%nclusterid"};
+	static const char *const prefixes[] = {"%tid", "%ntid", "%ctaid", "%nctaid", "%cluster", "%nclusterid", "%pm"};
 
 	for (unsigned k = 0; k < sizeof(prefixes) / sizeof(prefixes[0]); k++)
 		if (n >= strlen(prefixes[k]) && !memcmp(s, prefixes[k], strlen(prefixes[k])))
@@ -52,11 +52,11 @@ static bool known_sreg(const char *s, size_t n)
 	return false;
 }
 
-/* Special registers that are zero here: the environment's that the driver does not set, performance counters (whose values PTX leaves open),
- * where the system's shared memory lies (there is none), the graph that runs (graphs are not launched from kernels). */
+/* Special registers that are zero here: the environment's that the driver does not set, where the system's shared memory lies (there is none), the
+ * graph that runs (graphs are not launched from kernels). */
 static bool zero_sreg(const char *s, size_t n)
 {
-	static const char *const prefixes[] = {"%envreg", "%pm", "%reserved_smem_offset", "%current_graph_exec"};
+	static const char *const prefixes[] = {"%envreg", "%reserved_smem_offset", "%current_graph_exec"};
 
 	for (unsigned k = 0; k < sizeof(prefixes) / sizeof(prefixes[0]); k++)
 		if (n >= strlen(prefixes[k]) && !memcmp(s, prefixes[k], strlen(prefixes[k])))

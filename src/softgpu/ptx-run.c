@@ -9,6 +9,7 @@
 #include "softgpu/ptx-run.h"
 #include "softgpu/ptx-async.h"
 #include "softgpu/ptx-cluster.h"
+#include "softgpu/ptx-path.h"
 
 #include "softgpu/jit.h"
 
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #define SLICE 20000 /* backward branches and calls */
+#define SHORT_SLICE 4000 /* of a warp whose lanes wait for one another, perhaps */
 
 /* --- the stack --------------------------------------------------------------------------------------- */
 static struct ptx_ent *push(struct ptx_warp *w, uint32_t pc, uint32_t rpc, uint32_t mask)
@@ -41,8 +43,8 @@ static void push_frame(struct ptx_warp *w, const struct ptx_function *fn, const 
 	w->frames[w->nframes++] = (struct ptx_frame){fn, w->nents, lbase, mask, regs, call};
 	ptx_reserve_regs(w, regs, fn->const_bytes + fn->reg_bytes);
 	ptx_enter_frame(w);
-	for (unsigned l = 0; l < PTX_LANES && fn->local_bytes; l++)
-		memset(w->local + l * w->lstride + lbase, 0, fn->local_bytes);
+	if (fn->local_bytes)
+		EACH_LANE(l) memset(w->local + l * w->lstride + lbase, 0, fn->local_bytes);
 	push(w, 0, NO_PC, mask);
 }
 
@@ -125,6 +127,8 @@ static void call_function(struct ptx_warp *w, const struct ptx_insn *i, uint32_t
 	size_t regs = f->regs + f->fn->const_bytes + f->fn->reg_bytes;
 	unsigned first = (unsigned)__builtin_ctz(mask);
 
+	if (w->nparked)
+		regs = ptx_path_regs(w, regs);
 	if (to + fn->local_bytes > w->lstride || w->nframes >= PTX_DEPTH_LIMIT || regs + fn->const_bytes + fn->reg_bytes > (64u << 20))
 		ptx_raise(w, i, first, PTX_STACK_OVERFLOW, 0, 0, fn->name);
 	push_frame(w, fn, c, mask, regs, to);
@@ -148,7 +152,7 @@ static void pop_frame(struct ptx_warp *w)
 
 /* --- the divergence stack ----------------------------------------------------------------------------- */
 /* Pops what has nothing left to do. False when the warp has ended. */
-static bool settle(struct ptx_warp *w)
+bool ptx_settle(struct ptx_warp *w)
 {
 	for (;;) {
 		struct ptx_frame *f = &w->frames[w->nframes - 1];
@@ -224,7 +228,7 @@ static void diverge(struct ptx_warp *w, const struct ptx_insn *code, const struc
 }
 
 /* The top entry cannot go on; moves one that can to the top. Siblings lie next to each other and have the same meeting point. */
-static bool rotate(struct ptx_warp *w)
+bool ptx_rotate(struct ptx_warp *w)
 {
 	unsigned base = w->frames[w->nframes - 1].base;
 
@@ -323,6 +327,12 @@ static void release(struct ptx_block *blk, unsigned id)
 		struct ptx_warp *w = &blk->warps[k];
 		for (unsigned n = 0; w->state != WARP_DONE && n < w->nents; n++)
 			w->wake |= release_entry(w, n, id, b->red);
+		for (unsigned p = 0; w->state != WARP_DONE && p < w->nparked; p++) {
+			ptx_path_swap(w, p);
+			for (unsigned n = 0; n < w->nents; n++)
+				w->wake |= release_entry(w, n, id, b->red);
+			ptx_path_swap(w, p);
+		}
 		if (w->wake)
 			w->state = WARP_RUN;
 		w->wake = false;
@@ -340,28 +350,51 @@ static void check_barriers(struct ptx_block *blk)
 	}
 }
 
-/* bar.warp.sync with lanes on other paths: they come to one of their own. True when all are there. */
+/* The entries that wait at a bar.warp.sync among these: what they are the lanes of; with here: those of which all are here go on. */
+static uint32_t wsync_entries(const struct ptx_warp *w, struct ptx_ent *ents, unsigned n, const uint32_t *here)
+{
+	uint32_t mask = 0;
+
+	for (unsigned k = 0; k < n; k++) {
+		if (ents[k].state != ENT_WSYNC)
+			continue;
+		mask |= ents[k].mask;
+		if (here && !(ents[k].want & w->live & ~*here))
+			ents[k].state = ENT_RUN;
+	}
+	return mask;
+}
+
+/* Lets go on who waited for lanes that are there now, or have ended. */
+static void wsync_check(struct ptx_warp *w)
+{
+	uint32_t here = wsync_entries(w, w->ents, w->nents, NULL);
+
+	for (unsigned k = 0; k < w->nparked; k++)
+		here |= wsync_entries(w, w->parked[k].ents, w->parked[k].nents, NULL);
+	if (!here)
+		return;
+	wsync_entries(w, w->ents, w->nents, &here);
+	for (unsigned k = 0; k < w->nparked; k++)
+		wsync_entries(w, w->parked[k].ents, w->parked[k].nents, &here);
+}
+
+/* bar.warp.sync: lanes on other paths come to one of their own. True when all are there. */
 static bool warp_sync(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t next)
 {
 	struct ptx_ent *e = &w->ents[w->nents - 1];
-	uint32_t want = 0, here = mask;
+	uint32_t want = 0;
 
 	EACH_LANE(l) want |= REG(u32a, 0)[l];
 	if (mask & ~want)
 		ptx_raise(w, i, (unsigned)__builtin_ctz(mask & ~want), PTX_ILLEGAL_INSTRUCTION, 0, 0,
 			"the lane is not in its own member mask");
 	e->pc = next;
-	for (unsigned k = 0; k + 1 < w->nents; k++)
-		if (w->ents[k].state == ENT_WSYNC)
-			here |= w->ents[k].mask;
-	if (want & w->live & ~here) {
-		e->state = ENT_WSYNC;
-		e->want = want;
+	e->state = ENT_WSYNC;
+	e->want = want;
+	wsync_check(w);
+	if (e->state != ENT_RUN)
 		return false;
-	}
-	for (unsigned k = 0; k + 1 < w->nents; k++)
-		if (w->ents[k].state == ENT_WSYNC && !(w->ents[k].want & w->live & ~here))
-			w->ents[k].state = ENT_RUN;
 	ptx_observe_sync(w, i, PTX_SYNC_WARP, want & w->live, 0);
 	return true;
 }
@@ -452,7 +485,7 @@ static void do_call(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask,
 }
 
 /* A guarded barrier at pc: the lanes that skip it go on after it when those of m are released. The entry of m. */
-static struct ptx_ent *part(struct ptx_warp *w, uint32_t m, uint32_t mask, uint32_t pc)
+struct ptx_ent *ptx_part(struct ptx_warp *w, uint32_t m, uint32_t mask, uint32_t pc)
 {
 	struct ptx_ent *e = &w->ents[w->nents - 1];
 
@@ -486,8 +519,25 @@ static uint32_t run_compiled(struct ptx_warp *w, struct ptx_jit_entry *jit, uint
 	}
 }
 
+/* The current path can run, or waits, or has ended; takes another one if there is one that can. */
+static bool choose_path(struct ptx_warp *w)
+{
+	enum ptx_path_next next;
+
+	if (ptx_settle(w) && (w->ents[w->nents - 1].state == ENT_RUN || ptx_rotate(w)))
+		return true;
+	wsync_check(w);
+	next = ptx_path_next(w);
+	if (next == PATH_READY)
+		return true;
+	if (next == PATH_ENDED && w->async)
+		ptx_async_end(w);
+	w->state = next == PATH_ENDED ? WARP_DONE : WARP_WAIT;
+	return false;
+}
+
 /* Runs the warp until it waits, ends or its slice is used up. */
-static void run_warp(struct ptx_warp *w)
+static void run_paths(struct ptx_warp *w)
 {
 	const struct ptx_insn *code, *i;
 	struct ptx_jit_entry *jit = NULL;
@@ -496,18 +546,9 @@ static void run_warp(struct ptx_warp *w)
 	uint64_t count = w->count;
 	const bool observed = ptx_is_observed(w);
 
-	w->wk->slice = SLICE;
+	w->wk->slice = w->nents > 1 || w->nparked ? SHORT_SLICE : SLICE;
 restart:
-	if (!settle(w)) {
-		if (w->async)
-			ptx_async_end(w);
-		w->state = WARP_DONE;
-		w->count = count;
-		return;
-	}
-	e = &w->ents[w->nents - 1];
-	if (e->state != ENT_RUN && !rotate(w)) {
-		w->state = WARP_WAIT;
+	if (!choose_path(w)) {
 		w->count = count;
 		return;
 	}
@@ -543,6 +584,8 @@ enter:
 			w->count = count;
 			if (ptx_observed_step(w, i, m, pc) == PTX_STEP_YIELD) {
 				w->count = count - 1;
+				if (++w->spun % SHORT_SLICE == 0)
+					ptx_path_tired(w);
 				return;
 			}
 		}
@@ -568,6 +611,7 @@ enter:
 				out_of_slice(w, i);
 				e->pc = pc; /* the branch is made again next time */
 				w->count = count - 1;
+				ptx_path_tired(w);
 				return;
 			}
 			if (m == mask) {
@@ -585,6 +629,7 @@ enter:
 			if (!w->wk->slice--) {
 				out_of_slice(w, i);
 				e->pc = pc;
+				ptx_path_tired(w);
 				return;
 			}
 			branch_indexed(w, code, i, m, pc + 1);
@@ -603,7 +648,7 @@ enter:
 			exit_lanes(w, m);
 			goto restart;
 		case C_BAR:
-			e = part(w, m, mask, pc);
+			e = ptx_part(w, m, mask, pc);
 			arrive(w, i, m, pc + 1);
 			if (i->cls == BAR_ARRIVE) {
 				if (m != mask)
@@ -613,20 +658,18 @@ enter:
 			}
 			goto restart;
 		case C_WSYNC:
-			if (warp_sync(w, i, m, pc + 1)) {
+			e = ptx_part(w, m, mask, pc);
+			if (warp_sync(w, i, m, pc + 1) && m == mask) {
 				pc++;
 				goto enter;
 			}
-			if (!rotate(w))
-				ptx_raise(w, i, (unsigned)__builtin_ctz(m), PTX_TIMEOUT, 0, 0,
-					"lanes of the member mask can never come here");
 			goto restart;
 		case C_CLUSTER_WAIT:
 			if (ptx_cluster_pass(w, i, m)) {
 				pc++;
 				goto enter;
 			}
-			e = part(w, m, mask, pc);
+			e = ptx_part(w, m, mask, pc);
 			e->pc = pc + 1;
 			e->state = ENT_CLUSTER;
 			e->insn = i;
@@ -635,6 +678,13 @@ enter:
 			trap(w, i, m);
 		}
 	}
+}
+
+/* An instruction that cannot be done yet comes back here: ptx_path_wait(). */
+static void run_warp(struct ptx_warp *w)
+{
+	setjmp(w->wk->resume);
+	run_paths(w);
 }
 
 /* --- a block ----------------------------------------------------------------------------------------- */
@@ -660,6 +710,8 @@ static void start_warp(struct ptx_worker *wk, struct ptx_block *blk, unsigned id
 	w->cc = 0;
 	w->count = 0;
 	w->nents = w->nframes = 0;
+	ptx_path_reset(w);
+	w->spun = 0;
 	w->cl_arrived = w->cl_done = 0;
 	ptx_async_start(w);
 	ptx_reserve_local(w, wk->stack_limit);
@@ -747,10 +799,26 @@ void ptx_block_deadlock(struct ptx_block *blk)
 		if (w->state != WARP_WAIT)
 			continue;
 		struct ptx_ent *e = &w->ents[w->nents - 1];
-		const struct ptx_insn *i = &w->frames[w->nframes - 1].fn->insns[e->pc - 1];
+		bool lanes = e->state == ENT_WSYNC || e->state == ENT_SYNC;
+		const struct ptx_insn *i = &w->frames[w->nframes - 1].fn->insns[e->state == ENT_SYNC ? e->pc : e->pc - 1];
 		ptx_raise(w, i, (unsigned)__builtin_ctz(e->mask), PTX_TIMEOUT, 0, 0,
-			"a barrier that not all threads can reach: deadlock");
+			lanes ? "lanes of the member mask can never come here" : "a barrier that not all threads can reach: deadlock");
 	}
+}
+
+/* Nothing runs. Lanes that only wait to meet others that wait at a barrier may go on. */
+static bool break_free(struct ptx_block *blk)
+{
+	bool any = false;
+
+	for (unsigned k = 0; k < blk->nwarps; k++) {
+		struct ptx_warp *w = &blk->warps[k];
+		if (w->state == WARP_WAIT && ptx_path_break(w)) {
+			w->state = WARP_RUN;
+			any = true;
+		}
+	}
+	return any;
 }
 
 void ptx_check(struct ptx_worker *wk, struct ptx_block *blk)
@@ -783,7 +851,7 @@ bool ptx_block_run(struct ptx_worker *wk, struct ptx_block *blk, bool may_yield)
 			bool any = false;
 			for (unsigned k = 0; k < blk->nwarps; k++)
 				any |= blk->warps[k].state == WARP_RUN;
-			if (!any && !ptx_cluster_waits(blk))
+			if (!any && !break_free(blk) && !ptx_cluster_waits(blk))
 				ptx_block_deadlock(blk);
 		}
 		if (may_yield)
@@ -808,7 +876,7 @@ bool ptx_block_turn(struct ptx_worker *wk, struct ptx_block *blk, unsigned from)
 		can |= blk->warps[k].state == WARP_RUN;
 		left |= blk->warps[k].state != WARP_DONE;
 	}
-	if (left && !can && !ptx_cluster_waits(blk))
+	if (left && !can && !break_free(blk) && !ptx_cluster_waits(blk))
 		ptx_block_deadlock(blk);
 	if (!left && wk->observer)
 		ptx_observed_block(wk, blk, true);
@@ -821,6 +889,8 @@ void ptx_block_free(struct ptx_block *blk)
 		struct ptx_warp *w = &blk->warps[k];
 		free(w->ents);
 		free(w->frames);
+		ptx_path_reset(w);
+		free(w->parked);
 		free(w->regmem);
 		free(w->local);
 		ptx_async_free(w);

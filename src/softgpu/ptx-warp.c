@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions in which the lanes of a warp talk to one another. All lanes of the member mask that still live must be there:
- * a mask that names a lane which is elsewhere stops the launch, it is never guessed what that lane would have said.
+ * Instructions in which the lanes of a warp talk to one another. All lanes of the member mask that still live must be there: those that
+ * are wait for the others, which may come another way (ptx-path.h).
  */
 #include "softgpu/ptx-dec.h"
 #include "softgpu/ptx-exec.h"
+#include "softgpu/ptx-path.h"
 
 static void check_members(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const u32a *mm)
 {
+	uint32_t want = 0;
+
 	EACH_LANE(l)
 	{
 		if (!(mm[l] >> l & 1))
 			ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0, "the lane is not in its own member mask");
-		if (mm[l] & ~mask & w->live)
-			ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0,
-				"a lane of the member mask is on another path (not implemented)");
+		want |= mm[l];
 	}
+	if (want & ~mask & w->live)
+		ptx_path_wait(w, i, mask, want);
 }
 
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
