@@ -207,4 +207,5 @@ void ptx_heap_free(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, 
 	if (!ok)
 		ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, a, 0, "free() of what malloc() did not give, or gave back already");
 	memset(w->wk->cache, 0, sizeof(w->wk->cache));
+	memset(w->wk->jit_range, 0, sizeof(w->wk->jit_range));
 }
