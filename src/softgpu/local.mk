@@ -40,6 +40,17 @@ EXTRA_LIBRARIES = libptxtest.a
 libptxtest_a_SOURCES = $(PTX_SOURCES)
 libptxtest_a_CFLAGS = $(AM_CFLAGS) $(PTX_CFLAGS)
 
+# The table of instructions in docs/softgpu.md.
+check_PROGRAMS += tests/ptx-coverage
+tests_ptx_coverage_SOURCES = src/softgpu/ptx-coverage.c
+tests_ptx_coverage_CFLAGS = $(AM_CFLAGS)
+tests_ptx_coverage_LDADD = libptxtest.a -lpthread -lm
+TESTS += tests/unit/test-ptx-coverage.sh
+EXTRA_DIST += tests/unit/test-ptx-coverage.sh scripts/ptx-coverage
+.PHONY: update-coverage
+update-coverage: tests/ptx-coverage
+	$(srcdir)/scripts/ptx-coverage --update tests/ptx-coverage $(srcdir)/docs/softgpu.md
+
 # Fat binaries need no toolkit: tested and fuzzed everywhere, with sanitizers.
 HEADERS_TO_CHECK += src/softgpu/fatbin.h
 noinst_LIBRARIES += libfatbin.a
