@@ -11,7 +11,7 @@ static struct err *follow(struct replay *r, uint64_t reached)
 	return reached > r->seq ? replay_jump_state(r, reached, UINT64_MAX, r->nmarks) : NULL;
 }
 
-static struct err *until_run(struct replay *r, uint64_t seq, enum replay_why *why)
+struct err *replay_run_to(struct replay *r, uint64_t seq, enum replay_why *why)
 {
 	uint64_t reached = r->seq;
 	bool hit;
@@ -50,7 +50,7 @@ struct err *replay_until(struct replay *r, uint64_t seq, struct replay_stop *ret
 	else
 		e = replay_look_up(r, seq);
 	if (!e)
-		e = r->has_ex && r->ex.run ? until_run(r, seq, &why) : until_step(r, seq);
+		e = r->has_ex && r->ex.run ? replay_run_to(r, seq, &why) : until_step(r, seq);
 	return replay_stopped(r, e, why, ret);
 }
 

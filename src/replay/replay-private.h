@@ -85,6 +85,9 @@ void replay_mark(struct replay *r, uint64_t seq);
 struct err *replay_not_held(const struct replay *r, uint64_t seq) TS_CHECK;
 /* NULL when seq is within reach and the trace holds it; 0 always is. */
 struct err *replay_look_up(struct replay *r, uint64_t seq) TS_CHECK;
+/* Has the executor, which must have run, execute up to seq, which lies ahead, without looking at what lies between. *why is set only when
+ * it was interrupted; then the position is where it got to. */
+struct err *replay_run_to(struct replay *r, uint64_t seq, enum replay_why *why) TS_CHECK;
 /* Waits for the executor. */
 struct err *replay_settle(struct replay *r) TS_CHECK;
 

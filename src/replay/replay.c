@@ -392,12 +392,46 @@ const struct sbt_cmd *replay_cmd(const struct replay *r)
 	return r->cmd;
 }
 
+#define FAR 64 /* commands: so many are not stepped one by one on a device */
+
+/* The seq of the n-th command behind the position; *why when there are fewer. */
+static struct err *far_ahead(struct replay *r, uint64_t n, uint64_t *ret, enum replay_why *why)
+{
+	const struct sbt_cmd *c;
+
+	*ret = r->seq;
+	r->astray = true;
+	r->cmd = NULL;
+	TRY(sbt_cursor_seek(r->cursor, r->seq ? r->seq + 1 : r->first));
+	for (; n; n--) {
+		TRY(sbt_cursor_next(r->cursor, &c));
+		if (!c || c->seq > r->last)
+			break;
+		*ret = c->seq;
+	}
+	if (n)
+		*why = REPLAY_END;
+	return NULL;
+}
+
+static struct err *step_far(struct replay *r, uint64_t n, enum replay_why *why)
+{
+	uint64_t seq;
+
+	TRY(far_ahead(r, n, &seq, why));
+	return seq > r->seq ? replay_run_to(r, seq, why) : replay_settle(r);
+}
+
 struct err *replay_step(struct replay *r, uint64_t n, struct replay_stop *ret)
 {
 	enum replay_why why = REPLAY_STEPPED;
 	const struct sbt_cmd *c;
 	struct err *e = NULL;
 
+	if (n > FAR && r->has_ex && r->ex.run) {
+		e = step_far(r, n, &why);
+		return replay_stopped(r, e, why, ret);
+	}
 	for (; n && !e; n--) {
 		e = replay_peek(r, &c);
 		if (!e && !c) {

@@ -159,7 +159,7 @@ static void move(const struct run *x, struct random_cmds *dice, const uint64_t *
 	struct replay_stop stop;
 	struct err *e = NULL;
 
-	switch (random_below(dice, 6)) {
+	switch (random_below(dice, 7)) {
 	case 0:
 		e = replay_step(x->p, 1 + random_below(dice, 20), &stop);
 		break;
@@ -171,6 +171,9 @@ static void move(const struct run *x, struct random_cmds *dice, const uint64_t *
 		break;
 	case 3:
 		e = replay_run(x->p, random_below(dice, 2), &bp, 1, NULL, &stop);
+		break;
+	case 5:
+		e = replay_step(x->p, 60 + random_below(dice, 20), &stop);
 		break;
 	case 4:
 		e = replay_until(x->p, seqs[random_below(dice, n)], &stop);
