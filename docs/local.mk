@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 
-EXTRA_DIST += docs/design.md docs/gpu-results.md docs/replayer.md docs/softgpu.md
+EXTRA_DIST += docs/design.md docs/gpu-results.md docs/microscope.md docs/replayer.md docs/softgpu.md

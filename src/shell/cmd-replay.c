@@ -46,6 +46,7 @@ void replay_tell(struct session *s, const struct replay_stop *stop)
 	struct buf b = BUF_INIT;
 
 	vars_set(s->vars, "seq", (int64_t)stop->seq);
+	s->trace.looked_through = 0;
 	if (stop->why == REPLAY_BREAKPOINT)
 		out_printf(s->out, "Breakpoint %d, ", stop->breakpoint);
 	if (stop->why == REPLAY_WATCHPOINT)
@@ -103,6 +104,11 @@ struct err *replay_run_to_break(struct session *s, bool backwards)
 
 	s->focus = FOCUS_REPLAY;
 	s->target.runs++;
+	if (!backwards && kernel_to_look_through(s)) {
+		TRY(kernel_run_to_point(s, kernel_to_look_through(s), &inside));
+		if (inside)
+			return NULL;
+	}
 	do {
 		TRY(run_once(s, backwards, &stop));
 		stopped = stop.why == REPLAY_BREAKPOINT || stop.why == REPLAY_WATCHPOINT;

@@ -298,6 +298,8 @@ static struct err *settle(struct session *s, const struct soft_stop *t)
 {
 	struct replay_stop stop;
 
+	if (t->state == SOFT_ENDED)
+		s->trace.looked_through = t->seq;
 	if (t->state != SOFT_ENDED || t->why == SOFT_WHY_FAULT || replay_seq(s->trace.replay) >= t->seq)
 		return NULL;
 	return replay_goto(s->trace.replay, t->seq, &stop);
@@ -372,6 +374,28 @@ struct err *kernel_go(struct session *s, enum soft_how how, uint64_t n)
 		TRY(go(s, rd->d, how, n, &t));
 	kernel_tell(s, t);
 	return settle(s, t);
+}
+
+uint64_t kernel_to_look_through(struct session *s)
+{
+	const struct sbt_cmd *c;
+	const struct breakpoint *bp;
+	const struct state *st;
+	struct state_kernel k;
+	struct err *e;
+
+	if (!s->trace.device || !s->trace.device->soft || !session_cmd(s, &c) || c->kind != SBT_LAUNCH || c->result ||
+		(c->flags & SBT_F_GRAPH) || s->trace.looked_through == c->seq)
+		return 0;
+	e = session_state(s, &st);
+	if (e || !state_kernel_by_id(st, (uint32_t)c->u.launch.kernel, &k)) {
+		err_free(e);
+		return 0;
+	}
+	for (unsigned i = 0; (bp = breakpoints_nth(s->breaks, i)) != NULL; i++)
+		if (bp->enabled && bp->line && sbt_kernel_glob(bp->glob, k.name, k.short_name))
+			return c->seq;
+	return 0;
 }
 
 struct err *kernel_run_to_point(struct session *s, uint64_t seq, bool *ret_hit)

@@ -20,6 +20,8 @@ struct err *kernel_need(struct session *s, const char *what, struct device **ret
 struct err *kernel_enter(struct session *s, uint64_t seq) TS_CHECK;
 /* Moves; enters the launch first when none is. Says where it stops. */
 struct err *kernel_go(struct session *s, enum soft_how how, uint64_t n) TS_CHECK;
+/* The launch that the replay stands at, when a breakpoint inside its kernel is still to be looked for there; 0: none. */
+uint64_t kernel_to_look_through(struct session *s);
 /* A breakpoint inside a kernel matched the launch that the replay has come to: runs to it. *ret_hit false: it was not reached, the replay stands
  * behind the launch. */
 struct err *kernel_run_to_point(struct session *s, uint64_t seq, bool *ret_hit) TS_CHECK;

@@ -76,6 +76,7 @@ struct trace {
 	char *path;
 	struct replay *replay; /* NULL: no replay on */
 	struct replay_device *device; /* that executes it; NULL: the state alone is replayed */
+	uint64_t looked_through; /* the launch that the replay stands at, when it was run to its end under the microscope; 0 */
 	struct state *end;     /* state at the end, made when first asked for */
 	int last_break;
 };

@@ -162,6 +162,10 @@ def test_from_outside_to_a_line(t):
     t.match(r'main', r.out)
     t.match(rf'^#{seq} histogram has ended', r.out)
     t.match(r'^The end of the window', r.out)
+    # the launch that it stands at counts, once
+    r = shell(t, 'replay start --on soft', f'replay goto {seq}', f'break ptx histogram:reduce.cu:{line} if %tid.x == 100 && %ctaid.x == 6',
+              'continue', 'continue', 'continue')
+    t.equal(len(re.findall(r'^Breakpoint 1, ', r.out, re.M)), 2, 'hits: 100 and its second round of the loop')
 
 
 def test_a_launch_that_breaks_the_device(t):
