@@ -148,7 +148,8 @@ struct err *program_facts(const char *path, struct program_facts *ret) TS_CHECK;
 /* What the drainer hands over, in order. Pointers in it live until the next call of drain_next(). */
 enum drain_kind { DRAIN_NONE, DRAIN_CMD, DRAIN_STACK, DRAIN_TIME, DRAIN_CODE, DRAIN_MEMORY, DRAIN_WINDOW };
 /* Of a piece of memory: it begins (complete at once with memory.has_bytes false or size 0), its bytes in order, or: the rest will never come. */
-enum drain_part { DRAIN_PIECE_BEGINS, DRAIN_PIECE_BYTES, DRAIN_PIECE_CUT };
+/* SAME: bytes are hashes (struct sbt_hash) of the pages that the next nbytes of the piece consist of, and that tsdb has. */
+enum drain_part { DRAIN_PIECE_BEGINS, DRAIN_PIECE_BYTES, DRAIN_PIECE_SAME, DRAIN_PIECE_CUT };
 struct drain_item {
 	enum drain_kind kind;
 	struct sbt_cmd cmd;	   /* CMD */

@@ -14,7 +14,7 @@
 #define PIECES_MAX 4096u /* open at a time */
 #define WINDOWS_MAX 64u	 /* messages waiting */
 
-enum { STAGE_BEGIN = 1, STAGE_BYTES = 2, STAGE_CUT = 4 };
+enum { STAGE_BEGIN = 1, STAGE_BYTES = 2, STAGE_CUT = 4 }; /* BYTES: or hashes of pages */
 
 /* A slot, or what was saved of one when its program executed another one. */
 struct drain_bulk_head {
@@ -102,6 +102,14 @@ static bool map_slots(struct inferior *inf, struct drain_bulk *b)
 }
 
 /* ---- slots ---- */
+
+/* Bytes that lie in a slot. */
+static size_t filled(const struct drain_bulk_head *h)
+{
+	const size_t n = h->flags & TSDB_BULK_SAME ? ((uint64_t)h->n + SBT_PAGE - 1) / SBT_PAGE * sizeof(struct sbt_hash) : h->n;
+
+	return n > TSDB_BULK_BYTES ? 0 : n; /* it will be seen to be wrong, or belongs to nothing */
+}
 
 static void give_back(struct tsdb_control *c, struct drain_bulk *b, unsigned i)
 {
@@ -195,8 +203,10 @@ static const char *bad_bytes(const struct open_piece *p, const struct drain_bulk
 		return "a piece changed its size";
 	if (h->offset != p->got)
 		return "a piece's bytes are out of order";
-	if (h->n > TSDB_BULK_BYTES || h->n > p->size - p->got)
+	if (h->n > (h->flags & TSDB_BULK_SAME ? TSDB_SAME_MAX : TSDB_BULK_BYTES) || h->n > p->size - p->got)
 		return "a slot has more bytes than its piece";
+	if (h->flags & TSDB_BULK_SAME && (h->offset % SBT_PAGE || (h->n % SBT_PAGE && h->n != p->size - p->got)))
+		return "a slot tells of parts of pages";
 	if (!h->n && !(h->flags & TSDB_BULK_CUT) && p->size)
 		return "a slot is empty";
 	return NULL;
@@ -271,7 +281,7 @@ static void give_stage(struct drain_bulk *b, uint32_t epoch, struct drain_item *
 			.has_bytes = !(h->flags & TSDB_BULK_HASH_ONLY)};
 	} else if (b->stages & STAGE_BYTES) {
 		b->stages &= ~(unsigned)STAGE_BYTES;
-		ret->part = DRAIN_PIECE_BYTES;
+		ret->part = h->flags & TSDB_BULK_SAME ? DRAIN_PIECE_SAME : DRAIN_PIECE_BYTES;
 		ret->bytes = b->bytes;
 		ret->nbytes = h->n;
 	} else {
@@ -417,10 +427,8 @@ static void save_slots(struct inferior *inf, struct drain_bulk *b)
 		if ((int)i == b->held || !is_full(inf->control, i))
 			continue;
 		copy_head(&s->head, &inf->control->bulk[i]);
-		if (s->head.n > TSDB_BULK_BYTES)
-			s->head.n = 0; /* it will be seen to be wrong, or belongs to nothing */
-		s->bytes = xmalloc(s->head.n + 1);
-		memcpy(s->bytes, b->data + (size_t)TSDB_BULK_BYTES * i, s->head.n);
+		s->bytes = xmalloc(filled(&s->head) + 1);
+		memcpy(s->bytes, b->data + (size_t)TSDB_BULK_BYTES * i, filled(&s->head));
 		b->nsaved++;
 	}
 }
@@ -432,8 +440,8 @@ static void save_current(struct drain_bulk *b)
 
 	if (b->held < 0 || !(b->stages & STAGE_BYTES))
 		return;
-	copy = xmalloc(b->cur.n + 1);
-	memcpy(copy, b->bytes, b->cur.n);
+	copy = xmalloc(filled(&b->cur) + 1);
+	memcpy(copy, b->bytes, filled(&b->cur));
 	free(b->copy);
 	b->copy = copy;
 	b->bytes = copy;

@@ -117,6 +117,23 @@ bool bulk_bytes(struct piece *p, const void *bytes, uint64_t n)
 	return bulk_fill(p, n, from_bytes, &(struct from){ bytes, p->at });
 }
 
+bool bulk_same(struct piece *p, const struct sbt_hash *pages, uint64_t n)
+{
+	for (uint64_t done = 0; done < n;) {
+		uint8_t *data;
+		struct tsdb_bulk *b = take(p, &data);
+		const uint64_t part = n - done < TSDB_SAME_MAX ? n - done : TSDB_SAME_MAX;
+		if (!b)
+			return false;
+		memcpy(data, pages + done / SBT_PAGE, (part + SBT_PAGE - 1) / SBT_PAGE * sizeof(*pages));
+		describe(b, p, part, TSDB_BULK_SAME);
+		give(b);
+		p->at += part;
+		done += part;
+	}
+	return true;
+}
+
 bool bulk_hash(struct piece *p, struct sbt_hash hash)
 {
 	uint8_t *data;

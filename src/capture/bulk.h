@@ -26,6 +26,8 @@ typedef bool bulk_fill_fn(void *arg, uint64_t offset, void *dst, size_t n);
 /* Sends the next n bytes of p. False: cut, because they could not be read or nobody listens. */
 bool bulk_fill(struct piece *p, uint64_t n, bulk_fill_fn *fill, void *arg);
 bool bulk_bytes(struct piece *p, const void *bytes, uint64_t n);
+/* The next n bytes of p are pages that tsdb has, by their hashes; from a page's beginning to a page's end or p's. */
+bool bulk_same(struct piece *p, const struct sbt_hash *pages, uint64_t n);
 /* The piece's hash alone. */
 bool bulk_hash(struct piece *p, struct sbt_hash hash);
 /* After an exec: tickets of the earlier image that were never filled are filled with nothing. */

@@ -9,7 +9,7 @@ if HAVE_CUDA
 HEADERS_TO_CHECK += \
 	src/capture/agent.h src/capture/bulk.h src/capture/calls.h src/capture/clock.h src/capture/code.h src/capture/cupti-api.h \
 	src/capture/device.h src/capture/driver.h src/capture/extent.h src/capture/fresh.h src/capture/gate.h src/capture/globals.h src/capture/host.h \
-	src/capture/live.h src/capture/payload.h src/capture/ptx.h src/capture/room.h src/capture/sender.h src/capture/shadow.h src/capture/span.h src/capture/touched.h \
+	src/capture/known.h src/capture/live.h src/capture/payload.h src/capture/ptx.h src/capture/room.h src/capture/sender.h src/capture/shadow.h src/capture/span.h src/capture/touched.h \
 	src/capture/ids.h src/capture/kernel.h src/capture/map.h src/capture/mapping.h src/capture/nvinfo.h src/capture/ring.h \
 	src/capture/source.h src/capture/stack.h src/capture/stop.h src/capture/thread.h src/capture/window.h
 
@@ -34,6 +34,7 @@ agent_sources = \
 	src/capture/shadow.c src/capture/shadow.h \
 	src/capture/payload.c src/capture/payload.h \
 	src/capture/ptx.c src/capture/ptx.h \
+	src/capture/known.c src/capture/known.h \
 	src/capture/live.c src/capture/live.h \
 	src/capture/host.c src/capture/host.h \
 	src/capture/globals.c src/capture/globals.h \

@@ -75,7 +75,8 @@ void room_reserve(struct device_set *s, bool ahead)
 	spin_lock(&room.lock);
 	for (unsigned i = 0; i < s->n; i++) {
 		/* Memory whose context is not known is the first one's (device_find()). */
-		const uint64_t need = round_up(live_device_bytes(s->ctx[i].id) + (i ? 0 : live_device_bytes(SBT_NO_ID)));
+		const uint64_t need = round_up(live_device_bytes(s->ctx[i].id) + (i ? 0 : live_device_bytes(SBT_NO_ID)) +
+			(room.n + 1) * SBT_PAGE);
 		const uint64_t have = held_of(s->ctx[i].id);
 		if (need > have && device_enter(&s->ctx[i])) {
 			grow(&s->ctx[i], need - have, ahead);
@@ -91,7 +92,7 @@ uint64_t room_left(uint32_t ctx)
 	spin_lock(&room.lock);
 	for (unsigned i = 0; i < room.n; i++)
 		if (room.block[i].ctx == ctx)
-			bytes += room.block[i].bytes - room.block[i].used;
+			bytes += (room.block[i].bytes - room.block[i].used) & ~(uint64_t)(SBT_PAGE - 1);
 	spin_unlock(&room.lock);
 	return bytes;
 }
@@ -102,10 +103,13 @@ uint64_t room_take(uint32_t ctx, uint64_t bytes, uint64_t *ret_addr)
 	spin_lock(&room.lock);
 	for (unsigned i = 0; i < room.n && !n; i++) {
 		struct block *b = &room.block[i];
-		if (b->ctx != ctx || b->used == b->bytes)
+		if (b->ctx != ctx)
 			continue;
 		*ret_addr = b->addr + b->used;
-		n = bytes < b->bytes - b->used ? bytes : b->bytes - b->used;
+		/* Whole pages, but for the last: they are hashed one by one. */
+		n = bytes <= b->bytes - b->used ? bytes : (b->bytes - b->used) & ~(uint64_t)(SBT_PAGE - 1);
+		if (!n)
+			continue;
 		b->used += (n + LIVE_ALIGN - 1) & ~(uint64_t)(LIVE_ALIGN - 1);
 	}
 	spin_unlock(&room.lock);

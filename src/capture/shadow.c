@@ -9,12 +9,14 @@
 #include "capture/calls.h"
 #include "capture/driver.h"
 #include "capture/extent.h"
+#include "capture/known.h"
 #include "capture/live.h"
 #include "capture/room.h"
 #include "capture/sender.h"
 #include "capture/span.h"
 
 #define ENTRIES_MAX (1u << 20)
+#define PAGES_AT_ONCE 8192u /* that are hashed before some of them are sent */
 
 struct entry {
 	struct piece piece;
@@ -28,7 +30,100 @@ static struct {
 	struct entry *entry;
 	uint32_t n;
 	struct device_set own; /* the sending thread's */
+	struct sbt_hash *pages; /* PAGES_AT_ONCE; the sending thread's */
+	_Atomic uint32_t unread; /* some memory could not be read: zeros went instead, which its hashes do not tell of */
 } shadow;
+_Atomic uint64_t shadow_sent, shadow_same;
+
+/* ---- sending --------------------------------------------------------------------------------------------------------------- */
+
+/* Where bytes that are to be sent lie. */
+struct place {
+	struct device_ctx *ctx; /* NULL: memory of the host */
+	uint64_t addr;
+	uint8_t *staging;
+};
+
+/* Reads through staging, so that a ticket is taken when its bytes are at hand. */
+static bool send_bytes(const struct place *at, uint64_t offset, uint64_t size, struct piece *p)
+{
+	atomic_fetch_add(&shadow_sent, size);
+	if (!at->ctx)
+		return bulk_bytes(p, (const uint8_t *)(uintptr_t)at->addr + offset, size);
+	for (uint64_t done = 0; done < size;) {
+		const size_t n = size - done < DEVICE_STAGING ? size - done : DEVICE_STAGING;
+		if (!device_read(at->ctx, at->addr + offset + done, at->staging, n)) {
+			span_note("memory of the device could not be read when the window began");
+			atomic_store(&shadow.unread, 1);
+			memset(at->staging, 0, n);
+		}
+		if (!bulk_bytes(p, at->staging, n))
+			return false;
+		done += n;
+	}
+	return true;
+}
+
+static bool hash_pages(const struct place *at, uint64_t offset, uint64_t size)
+{
+	if (!shadow.pages && !(shadow.pages = agent_map(PAGES_AT_ONCE * sizeof(*shadow.pages))))
+		return false;
+	if (at->ctx)
+		return device_hash_pages(at->ctx, (struct hash_kernel_range){ at->addr + offset, size }, shadow.pages);
+	for (uint64_t i = 0; i < size; i += SBT_PAGE)
+		shadow.pages[i / SBT_PAGE] = sbt_page_hash((const uint8_t *)(uintptr_t)at->addr + offset + i,
+			size - i < SBT_PAGE ? size - i : SBT_PAGE);
+	return true;
+}
+
+static uint32_t page_bytes(uint64_t size, uint64_t i)
+{
+	return size - i * SBT_PAGE < SBT_PAGE ? (uint32_t)(size - i * SBT_PAGE) : SBT_PAGE;
+}
+
+/* How many pages from i on tsdb has, or has not; from here on it has them. */
+static uint64_t run_of(uint64_t size, uint64_t n, uint64_t i, bool *ret_known)
+{
+	uint64_t run = 0;
+	do {
+		const bool has = known_has(shadow.pages[i + run], page_bytes(size, i + run));
+		if (run && has != *ret_known)
+			break;
+		*ret_known = has;
+		known_add(shadow.pages[i + run], page_bytes(size, i + run));
+	} while (i + ++run < n);
+	return run;
+}
+
+/* Up to PAGES_AT_ONCE pages, hashed. */
+static bool send_hashed(const struct place *at, uint64_t offset, uint64_t size, struct piece *p)
+{
+	const uint64_t n = (size + SBT_PAGE - 1) / SBT_PAGE;
+	bool same = false;
+	for (uint64_t i = 0, run; i < n; i += run) {
+		run = run_of(size, n, i, &same);
+		const uint64_t end = (i + run) * SBT_PAGE < size ? (i + run) * SBT_PAGE : size, bytes = end - i * SBT_PAGE;
+		if (!same && !send_bytes(at, offset + i * SBT_PAGE, bytes, p))
+			return false;
+		if (same && !bulk_same(p, &shadow.pages[i], bytes))
+			return false;
+		if (same)
+			atomic_fetch_add(&shadow_same, bytes);
+	}
+	return true;
+}
+
+/* The next bytes of a piece, of which p->at is at a page's beginning: what tsdb has not. */
+static void send(const struct place *at, uint64_t size, struct piece *p)
+{
+	for (uint64_t done = 0; done < size;) {
+		const uint64_t most = (uint64_t)PAGES_AT_ONCE * SBT_PAGE, n = size - done < most ? size - done : most;
+		const bool good = p->size > SBT_PAGE && hash_pages(at, done, n) ? send_hashed(at, done, n, p) : send_bytes(at, done, n, p);
+		if (!good)
+			return;
+		done += n;
+	}
+}
 
 /* ---- copies --------------------------------------------------------------------------------------------------------------- */
 
@@ -41,21 +136,6 @@ static struct entry *new_entry(const struct piece *p)
 	struct entry *e = &shadow.entry[shadow.n++];
 	*e = (struct entry){ .piece = *p };
 	return e;
-}
-
-/* Reads through staging, so that a ticket is taken when its bytes are at hand. */
-static void send_device(struct device_ctx *d, uint64_t at, uint64_t size, struct piece *p, uint8_t *staging)
-{
-	for (uint64_t done = 0; done < size;) {
-		const size_t n = size - done < DEVICE_STAGING ? size - done : DEVICE_STAGING;
-		if (!device_read(d, at + done, staging, n)) {
-			span_note("memory of the device could not be read when the window began");
-			memset(staging, 0, n);
-		}
-		if (!bulk_bytes(p, staging, n))
-			return;
-		done += n;
-	}
 }
 
 /* False: no room; nothing is in the list then. */
@@ -85,7 +165,8 @@ uint64_t shadow_device(struct device_set *s, struct device_ctx *d, const struct 
 	struct piece now = *p;
 	if (copy_device(d, p))
 		return p->size;
-	send_device(d, p->addr, p->size, &now, s->staging);
+	/* In place it is not hashed: a kernel that reads memory which is not mapped is a fault. */
+	send_bytes(&(struct place){ d, p->addr, s->staging }, 0, p->size, &now);
 	return 0;
 }
 
@@ -119,12 +200,12 @@ void shadow_settle(struct device_set *s)
 		}
 }
 
-/* ---- sending --------------------------------------------------------------------------------------------------------------- */
+/* ---- the sending thread ---------------------------------------------------------------------------------------------------- */
 
 static void send_entry(struct entry *e, struct piece *p)
 {
 	if (e->on_host) {
-		bulk_bytes(p, (const void *)(uintptr_t)e->at, e->n);
+		send(&(struct place){ NULL, e->at, NULL }, e->n, p);
 		agent_unmap((void *)(uintptr_t)e->at, e->n);
 		return;
 	}
@@ -133,7 +214,7 @@ static void send_entry(struct entry *e, struct piece *p)
 		span_note("a context went away before its memory was sent");
 		return;
 	}
-	send_device(d, e->at, e->n, p, shadow.own.staging);
+	send(&(struct place){ d, e->at, shadow.own.staging }, e->n, p);
 	device_leave();
 }
 
@@ -149,6 +230,7 @@ void shadow_prepare(void)
 void shadow_send(void)
 {
 	struct piece p = { .seq = 0 };
+	atomic_store(&shadow.unread, 0);
 	if (shadow.n && !device_collect(&shadow.own))
 		span_note("there was no memory for sending what the window began with");
 	for (uint32_t i = 0; i < shadow.n && shadow.own.staging && agent_live(); i++) {
@@ -158,5 +240,7 @@ void shadow_send(void)
 		send_entry(e, &p);
 	}
 	shadow.n = 0;
+	if (atomic_load(&shadow.unread))
+		known_forget();
 	room_release();
 }

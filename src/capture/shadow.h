@@ -15,6 +15,8 @@ uint64_t shadow_device(struct device_set *s, struct device_ctx *d, const struct 
 void shadow_host(const struct piece *p);
 /* The copies have been made; the gate may open after it. */
 void shadow_settle(struct device_set *s);
+/* Bytes of the last span's beginning that were sent; that tsdb had, so that only their hashes were. */
+extern _Atomic uint64_t shadow_sent, shadow_same;
 /* The sending thread's: makes ready to send, ahead of time; sends it all. */
 void shadow_prepare(void);
 void shadow_send(void);

@@ -19,6 +19,7 @@
 #include "capture/globals.h"
 #include "capture/host.h"
 #include "capture/ids.h"
+#include "capture/known.h"
 #include "capture/live.h"
 #include "capture/payload.h"
 #include "capture/room.h"
@@ -358,6 +359,8 @@ static uint64_t last_given(void)
 static void tell_end(struct thread *t)
 {
 	tell(t, span.last, true);
+	span.times.sent = atomic_load(&shadow_sent);
+	span.times.same = atomic_load(&shadow_same);
 	span_times_write(&span.times, span.first, span.last);
 }
 
@@ -444,6 +447,9 @@ static void begin_span(struct thread *t)
 	exchange_mode(&mode);
 	sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
 	lap(&at, &span.times.begin.wait);
+	known_begin();
+	atomic_store(&shadow_sent, 0);
+	atomic_store(&shadow_same, 0);
 	prepare(false);
 	lap(&at, &span.times.begin.prepare);
 	gate_shut(t);

@@ -64,6 +64,7 @@ struct span_times {
 		uint64_t all;
 	} begin, end;
 	uint64_t live, shadowed; /* bytes: of memory, copied on the device */
+	uint64_t sent, same;	 /* bytes of the beginning: sent; that tsdb had */
 };
 /* Appends a line to the file that TSDB_AGENT_TIMES names, if it does. */
 void span_times_write(const struct span_times *s, uint64_t first, uint64_t last);

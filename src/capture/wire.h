@@ -34,7 +34,9 @@
  * Memory. Contents go through TSDB_BULK_SLOTS slots that all threads of the agent share. A producer takes a ticket t = fetch_add(next_bulk), fills slot
  * t % SLOTS when that is FREE (acquire) and its turn is t / SLOTS (mod 2^32), and sets it FULL (release). tsdb takes tickets strictly in
  * order; it sets turn to the next one and then FREE (release). So a ticket is taken only when its bytes are at hand, and a producer that gives up
- * fills its slot with n 0 and piece 0. A piece's first slot has offset 0 and says all of seq, addr, size, role, owner, module and name; the others
+ * fills its slot with n 0 and piece 0. Pages that tsdb has are not sent again: such a slot has flag SAME, holds their hashes (struct sbt_hash), and n is the
+ * bytes of the piece that they stand for, from a page's beginning to a page's or the piece's end. tsdb has the pages of the trace that it writes and of
+ * the one before (control.pages_file, pages_epoch). A piece's first slot has offset 0 and says all of seq, addr, size, role, owner, module and name; the others
  * repeat piece and size; offsets follow each other without gaps; slots of different pieces may alternate. A piece of size 0 is one slot with n 0.
  * A span's MSG_WINDOW "ended" goes out when all its slots are FULL. Its "begins" goes out before the first ticket of it is taken.
  * REQ_END_SPAN: at a stop, tsdb clears control.span and window.kind, sets the request, and resumes all threads (as their slots may be half filled); the
@@ -51,7 +53,7 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 2u
+#define TSDB_WIRE_VERSION 3u
 #define TSDB_RING_COUNT 256u
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
 #define TSDB_RECORD_MAX (64u << 10)	    /* no ring record is larger; larger payloads are sent in pieces */
@@ -140,10 +142,12 @@ struct tsdb_break {
 #define TSDB_BULK_SLOTS 64u
 #define TSDB_BULK_BYTES (1u << 20)
 #define TSDB_NAME_MAX 512u
+#define TSDB_SAME_MAX (1u << 30)
 enum tsdb_bulk_state { TSDB_BULK_FREE, TSDB_BULK_FULL };
 enum tsdb_bulk_flags {
 	TSDB_BULK_HASH_ONLY = 1, /* no bytes; hash is the whole piece's */
 	TSDB_BULK_CUT = 2,	 /* the rest of the piece will not come */
+	TSDB_BULK_SAME = 4,	 /* hashes of pages instead of bytes */
 };
 struct tsdb_bulk {
 	_Alignas(64) _Atomic uint32_t state;
@@ -152,7 +156,7 @@ struct tsdb_bulk {
 	uint64_t seq, addr, size; /* of the piece, as in struct sbt_memory */
 	uint32_t role, owner, module, flags;
 	uint64_t offset;       /* where this slot's bytes go */
-	uint32_t n;	       /* bytes in this slot */
+	uint32_t n;	       /* bytes in this slot; SAME: that it stands for, at most TSDB_SAME_MAX */
 	uint32_t name_len;
 	struct sbt_hash hash;  /* HASH_ONLY */
 	char name[TSDB_NAME_MAX]; /* a global's, in the first slot of a piece */
@@ -229,6 +233,8 @@ struct tsdb_control {
 	_Atomic uint32_t span;		    /* `capture start`: every command is in a span, from the next one on */
 	_Atomic uint32_t memory_answer;	    /* enum tsdb_memory_answer */
 	_Atomic uint64_t memory_limit;	    /* bytes; 0: no limit */
+	_Atomic uint32_t pages_file;	    /* counts the traces: rises by one when another one begins */
+	_Atomic uint32_t pages_epoch;	    /* changes when tsdb no longer has the pages of the trace before */
 
 	/* The agent writes. */
 	_Alignas(64) _Atomic uint64_t next_seq; /* the next command's number; starts at 1 */

@@ -42,6 +42,11 @@ struct sbt_memory {
  * complete at once and m->hash is stored (*ret_id is SBT_NO_ID then, as for a piece of no bytes). More bytes than m->size, or an id that is not open: ERR_STATE. */
 struct err *sbt_writer_memory(struct sbt_writer *w, const struct sbt_memory *m, uint32_t *ret_id) TS_CHECK;
 struct err *sbt_writer_memory_bytes(struct sbt_writer *w, uint32_t id, const void *p, size_t n) TS_CHECK;
+/* The same for n bytes that are pages (the last one may end with the piece) which this trace has, or the one of sbt_writer_memory_earlier(), by
+ * their hashes. ERR_NOT_FOUND: neither has one of them; those before it were taken. ERR_STATE: not at a page's beginning. */
+struct err *sbt_writer_memory_known(struct sbt_writer *w, uint32_t id, const struct sbt_hash *pages, uint64_t n) TS_CHECK;
+/* An earlier trace whose pages are copied when they are needed; the writer's from here on, until it is closed. Once. */
+struct err *sbt_writer_memory_earlier(struct sbt_writer *w, struct sbt_reader *earlier) TS_CHECK;
 /* A piece that will never be complete (the program died): what came is stored with its true size and a note in the trace. */
 struct err *sbt_writer_memory_cut(struct sbt_writer *w, uint32_t id) TS_CHECK;
 /* A window's bounds: commands first..last can be executed again. Written when a window closes, after flushing what came before; a

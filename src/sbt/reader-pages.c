@@ -183,3 +183,24 @@ struct err *sbt_reader_page(struct sbt_reader *r, uint64_t number, uint32_t size
 	memcpy(dst, c->bytes + offset, n);
 	return NULL;
 }
+
+struct err *sbt_reader_pages_each(struct sbt_reader *r, void (*fn)(void *arg, uint64_t number, const struct sbt_page_entry *e), void *arg)
+{
+	struct sbt_page_store *s = NULL;
+
+	TRY(store_of(r, &s));
+	for (size_t k = 0; k < r->pages.n; k++) {
+		const struct sbt_entry *entry = &r->entries[r->pages.at[k]];
+		struct chunk_pages *c = NULL;
+		const struct sbt_entry *found = NULL;
+		struct err *e = entry->count ? chunk_of(r, s, entry->first, &c, &found) : NULL;
+
+		if (e || found != entry) {
+			err_free(e); /* noted by chunk_of() */
+			continue;
+		}
+		for (uint32_t i = 0; i < entry->count; i++)
+			fn(arg, entry->first + i, &c->table[i]);
+	}
+	return NULL;
+}

@@ -77,6 +77,8 @@ void sbt_reader_memory_free(struct sbt_reader *r);
 void sbt_reader_pages_free(struct sbt_reader *r);
 /* Bytes [offset, offset + n) of a page that must have size bytes. The error says why, not which. */
 struct err *sbt_reader_page(struct sbt_reader *r, uint64_t number, uint32_t size, uint32_t offset, void *dst, uint32_t n) TS_CHECK;
+/* Calls fn for every page in the file, from the tables of its chunks; chunks that are damaged are left out. */
+struct err *sbt_reader_pages_each(struct sbt_reader *r, void (*fn)(void *arg, uint64_t number, const struct sbt_page_entry *e), void *arg) TS_CHECK;
 /* One block out of a zstd frame of known size; ERR_BAD_TRACE when it is not that. */
 struct err *sbt_reader_inflate(struct sbt_reader *r, const void *stored, size_t n, void *dst, size_t raw) TS_CHECK;
 /* The chunk's header, checked against e. */

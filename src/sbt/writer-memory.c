@@ -9,6 +9,7 @@
 
 #include "sbt/memory.h"
 #include "sbt/packer.h"
+#include "sbt/reader.h"
 #include "sbt/writer.h"
 
 #define CHUNK_BYTES (1u << 20) /* of records, before compression */
@@ -45,6 +46,10 @@ struct sbt_memory_out {
 	uint32_t nrecords;
 	uint64_t first, last; /* seqs in them */
 	struct sbt_memory_figures figures;
+	struct sbt_reader *earlier;  /* another trace, or NULL */
+	struct known *its;	     /* pages, as known is */
+	size_t nits, its_cap;
+	uint8_t *copy; /* SBT_PAGE bytes */
 };
 
 /* ---- pages that are known ------------------------------------------------------------------------------------------ */
@@ -58,17 +63,17 @@ static struct known *slot(struct known *t, size_t cap, const struct sbt_hash *ha
 	return &t[i];
 }
 
-static void grow(struct sbt_memory_out *m)
+static void grow(struct known **table, size_t *table_cap)
 {
-	size_t cap = m->known_cap ? m->known_cap * 2 : 1024;
-	struct known *t = xcalloc(cap, sizeof *t);
+	size_t cap = *table_cap ? *table_cap * 2 : 1024;
+	struct known *t = xcalloc(cap, sizeof *t), *was = *table;
 
-	for (size_t i = 0; i < m->known_cap; i++)
-		if (m->known[i].size)
-			*slot(t, cap, &m->known[i].hash, m->known[i].size) = m->known[i];
-	free(m->known);
-	m->known = t;
-	m->known_cap = cap;
+	for (size_t i = 0; i < *table_cap; i++)
+		if (was[i].size)
+			*slot(t, cap, &was[i].hash, was[i].size) = was[i];
+	free(was);
+	*table = t;
+	*table_cap = cap;
 }
 
 /* The page's number, stored if need be. */
@@ -80,7 +85,7 @@ static struct err *number_of(struct sbt_memory_out *m, struct sbt_out *o, const 
 	struct err *e;
 
 	if (2 * (m->nknown + 1) > m->known_cap)
-		grow(m);
+		grow(&m->known, &m->known_cap);
 	k = slot(m->known, m->known_cap, &hash, n);
 	if (k->size) {
 		m->figures.pages_again++;
@@ -168,6 +173,55 @@ static struct err *take_bytes(struct sbt_memory_out *m, struct sbt_out *o, struc
 		}
 		from += take;
 		n -= take;
+	}
+	return NULL;
+}
+
+/* ---- pages that are known by their hashes ---------------------------------------------------------------------------- */
+
+static void note_earlier(void *arg, uint64_t number, const struct sbt_page_entry *e)
+{
+	struct sbt_memory_out *m = arg;
+	const struct sbt_hash hash = {{e->hash[0], e->hash[1]}};
+
+	if (2 * (m->nits + 1) > m->its_cap)
+		grow(&m->its, &m->its_cap);
+	*slot(m->its, m->its_cap, &hash, e->size) = (struct known){hash, number, e->size};
+	m->nits++;
+}
+
+/* Page i of the piece, whole, n bytes. */
+static struct err *add_known(struct sbt_memory_out *m, struct sbt_out *o, struct piece *p, uint64_t i, struct sbt_hash hash, uint32_t n)
+{
+	const struct known *k = m->known_cap ? slot(m->known, m->known_cap, &hash, n) : NULL;
+	const bool zero = sbt_hash_equal(hash, m->zero);
+
+	if (zero || (k && k->size)) {
+		m->figures.pages++;
+		m->figures.pages_zero += zero;
+		m->figures.pages_again += !zero;
+		sbt_range_hash_add(&p->hash, i, hash);
+		refer(p, zero, zero ? 0 : k->number);
+		return NULL;
+	}
+	k = m->its_cap ? slot(m->its, m->its_cap, &hash, n) : NULL;
+	if (!k || !k->size)
+		return err_new(ERR_NOT_FOUND, "a page of the memory at 0x%llx is in no trace", (unsigned long long)p->m.addr);
+	if (!m->copy)
+		m->copy = xmalloc(SBT_PAGE);
+	TRY(sbt_reader_page(m->earlier, k->number, n, 0, m->copy, n));
+	return add_page(m, o, p, i, m->copy, n);
+}
+
+static struct err *take_known(struct sbt_memory_out *m, struct sbt_out *o, struct piece *p, const struct sbt_hash *pages, uint64_t n)
+{
+	while (n) {
+		const uint32_t bytes = n < SBT_PAGE ? (uint32_t)n : SBT_PAGE;
+
+		TRY(add_known(m, o, p, p->got / SBT_PAGE, *pages++, bytes));
+		m->figures.bytes += bytes;
+		p->got += bytes;
+		n -= bytes;
 	}
 	return NULL;
 }
@@ -374,6 +428,35 @@ struct err *sbt_writer_memory_bytes(struct sbt_writer *w, uint32_t id, const voi
 	return p->got == p->m.size ? complete(m, o, p) : NULL;
 }
 
+struct err *sbt_writer_memory_known(struct sbt_writer *w, uint32_t id, const struct sbt_hash *pages, uint64_t n)
+{
+	struct sbt_memory_out *m = *sbt_writer_memory_out(w);
+	struct sbt_out *o = sbt_writer_out(w);
+	struct piece *p = open_piece(m, id);
+
+	if (!p)
+		return err_new(ERR_STATE, "pages for a piece of memory that is not open");
+	if (p->m.size <= SBT_MEMORY_INLINE_MAX || p->got % SBT_PAGE || n > p->m.size - p->got || (n % SBT_PAGE && n != p->m.size - p->got))
+		return err_new(ERR_STATE, "%llu bytes in pages for the memory at 0x%llx, at %llu of %llu", (unsigned long long)n,
+			       (unsigned long long)p->m.addr, (unsigned long long)p->got, (unsigned long long)p->m.size);
+	if (o->failed)
+		p->got += n;
+	else
+		TRY(take_known(m, o, p, pages, n));
+	return p->got == p->m.size ? complete(m, o, p) : NULL;
+}
+
+struct err *sbt_writer_memory_earlier(struct sbt_writer *w, struct sbt_reader *earlier)
+{
+	struct sbt_memory_out *m = NULL;
+
+	TRY(memory_of(w, &m));
+	if (m->earlier)
+		return err_new(ERR_STATE, "a trace has one earlier trace at most");
+	m->earlier = earlier;
+	return sbt_reader_pages_each(earlier, note_earlier, m);
+}
+
 struct err *sbt_writer_memory_cut(struct sbt_writer *w, uint32_t id)
 {
 	struct sbt_memory_out *m = *sbt_writer_memory_out(w);
@@ -416,6 +499,10 @@ void sbt_memory_out_free(struct sbt_memory_out *m)
 		free((void *)(uintptr_t)p->m.name.p);
 	}
 	sbt_packer_destroy(m->packer);
+	if (m->earlier)
+		sbt_reader_close(m->earlier);
+	free(m->its);
+	free(m->copy);
 	free(m->pieces);
 	free(m->known);
 	buf_free(&m->records);

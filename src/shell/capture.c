@@ -105,6 +105,18 @@ static void arm_window(struct session *s)
 		w->kind = s->plan.window_kind;
 }
 
+/* Another trace begins; the agent may have sent pages of its memory for the one before. */
+static void tell_agent_of_trace(struct session *s)
+{
+	struct tsdb_control *ctl = inferior_control(s->target.inf);
+
+	if (!ctl)
+		return;
+	atomic_fetch_add(&ctl->pages_file, 1);
+	if (!recorder_has_earlier(s->recorder))
+		atomic_fetch_add(&ctl->pages_epoch, 1);
+}
+
 struct err *capture_arm(struct session *s)
 {
 	char *path;
@@ -122,6 +134,7 @@ struct err *capture_arm(struct session *s)
 		s->focus = FOCUS_LIVE;
 	}
 	e = arm_recorder(s, s->recorder, path, capture_from(s));
+	tell_agent_of_trace(s);
 	free(path);
 	return e;
 }

@@ -50,6 +50,7 @@ struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char
 	r->first = r->last = r->commands = r->bytes = 0;
 	r->memory.figures = (struct sbt_memory_figures){0};
 	r->memory.lacks = r->memory.ending = false;
+	recorder_keep_earlier(r);
 	return NULL;
 }
 
@@ -143,6 +144,7 @@ struct err *recorder_open(struct recorder *r, const struct sbt_cmd *c)
 	for (size_t i = 0; i < r->nmodules; i++)
 		r->modules[i] = UINT32_MAX;
 	r->flushed_ns = recorder_clock_ns(CLOCK_MONOTONIC);
+	TRY(recorder_use_earlier(r));
 	return write_code(r);
 }
 
@@ -237,6 +239,10 @@ struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct 
 		unlink(r->path);
 	*ret = (struct recorder_capture){.path = r->path, .first = r->first, .last = r->last, .commands = r->commands,
 		.memory = r->memory.figures.bytes, .memory_stored = r->memory.figures.bytes_stored, .memory_lacks = r->memory.lacks};
+	if (!e && r->commands && !r->memory.lacks && r->memory.figures.bytes) {
+		free(r->memory.whole);
+		r->memory.whole = xstrdup(r->path);
+	}
 	if (!stat(r->path, &st))
 		ret->bytes = (uint64_t)st.st_size;
 	return e ? err_cure(err_wrap(e, "the capture's end could not be written"), "What is in %s so far can be read", r->path) : NULL;

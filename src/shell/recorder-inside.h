@@ -51,6 +51,8 @@ struct recorder_memory {
 	bool ending;	      /* see recorder_await_end() */
 	uint64_t first, last; /* last: of the span that ended */
 	uint64_t seen; /* bytes ever */
+	char *whole;   /* path of the last capture, if all its memory is there; NULL */
+	struct sbt_reader *earlier; /* that one, for the next writer; NULL */
 	struct sbt_memory_figures figures; /* of the last capture */
 };
 
@@ -115,5 +117,9 @@ bool recorder_span_begins(struct recorder *r, uint64_t seq);
 /* The trace is about to be closed. */
 struct err *recorder_end_memory(struct recorder *r) TS_CHECK;
 void recorder_memory_free(struct recorder *r);
+/* A capture to r->path is armed: the trace before it is kept open if its pages can still be had. */
+void recorder_keep_earlier(struct recorder *r);
+/* The trace has been opened: it has the earlier one's pages at hand. */
+struct err *recorder_use_earlier(struct recorder *r) TS_CHECK;
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "shell/recorder-inside.h"
 
 static struct open_piece *find(struct recorder_memory *m, uint64_t piece)
@@ -41,6 +42,24 @@ static struct err *begin_piece(struct recorder *r, const struct drain_item *it)
 	return NULL;
 }
 
+/* Pages that the program says we have. One that is not there (the program scribbled on the hashes, or the earlier trace is damaged) ends the piece. */
+static struct err *take_known(struct recorder *r, struct open_piece *p, const struct drain_item *it)
+{
+	const uint32_t id = p->id;
+	struct err *e = sbt_writer_memory_known(r->w, id, it->bytes, it->nbytes);
+
+	if (e && (e->code == ERR_NOT_FOUND || e->code == ERR_BAD_TRACE)) {
+		err_free(e);
+		forget(&r->memory, p);
+		r->memory.lacks = true;
+		return sbt_writer_memory_cut(r->w, id);
+	}
+	p->left -= it->nbytes;
+	if (!p->left)
+		forget(&r->memory, p);
+	return e;
+}
+
 struct err *recorder_take_memory(struct recorder *r, const struct drain_item *it)
 {
 	struct open_piece *p;
@@ -48,7 +67,7 @@ struct err *recorder_take_memory(struct recorder *r, const struct drain_item *it
 
 	if (it->part == DRAIN_PIECE_BEGINS)
 		return begin_piece(r, it);
-	if (it->part == DRAIN_PIECE_BYTES)
+	if (it->part == DRAIN_PIECE_BYTES || it->part == DRAIN_PIECE_SAME)
 		r->memory.seen += it->nbytes;
 	p = find(&r->memory, it->piece);
 	if (!p || !r->w)
@@ -59,6 +78,8 @@ struct err *recorder_take_memory(struct recorder *r, const struct drain_item *it
 		r->memory.lacks = true;
 		return sbt_writer_memory_cut(r->w, id);
 	}
+	if (it->part == DRAIN_PIECE_SAME)
+		return take_known(r, p, it);
 	p->left -= it->nbytes;
 	if (!p->left)
 		forget(&r->memory, p);
@@ -122,8 +143,48 @@ struct err *recorder_end_memory(struct recorder *r)
 	return NULL;
 }
 
+static void drop_earlier(struct recorder_memory *m)
+{
+	if (m->earlier)
+		sbt_reader_close(m->earlier);
+	m->earlier = NULL;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+void recorder_keep_earlier(struct recorder *r)
+{
+	struct recorder_memory *m = &r->memory;
+
+	drop_earlier(m);
+	if (m->whole && !same_file(m->whole, r->path))
+		err_free(sbt_reader_open(&m->earlier, m->whole));
+	free(m->whole);
+	m->whole = NULL;
+}
+
+bool recorder_has_earlier(const struct recorder *r)
+{
+	return r->memory.earlier;
+}
+
+struct err *recorder_use_earlier(struct recorder *r)
+{
+	struct sbt_reader *earlier = r->memory.earlier;
+
+	r->memory.earlier = NULL;
+	return earlier ? sbt_writer_memory_earlier(r->w, earlier) : NULL;
+}
+
 void recorder_memory_free(struct recorder *r)
 {
+	drop_earlier(&r->memory);
+	free(r->memory.whole);
 	free(r->memory.open);
 }
 

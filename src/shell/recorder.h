@@ -68,6 +68,8 @@ bool recorder_in_span(const struct recorder *r);
 void recorder_await_end(struct recorder *r);
 /* The last command of the span that ended; UINT64_MAX: it has not. */
 uint64_t recorder_span_last(const struct recorder *r);
+/* Whether pages that the program sent for the capture before this one need not be sent again. */
+bool recorder_has_earlier(const struct recorder *r);
 /* Bytes of memory contents that have come, ever. */
 uint64_t recorder_memory_seen(const struct recorder *r);
 

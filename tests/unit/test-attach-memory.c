@@ -22,6 +22,7 @@ struct seen {
 	unsigned begun, cut, windows, ends, complete, at_end; /* at_end: pieces complete when the span's end came */
 	uint64_t bytes, commands, first_window_before;
 	uint32_t epochs;
+	uint64_t same;
 };
 
 static struct inferior *launch(char *const *args)
@@ -62,6 +63,13 @@ static void take_memory(struct seen *s, const struct drain_item *it, bool patter
 			check_pattern(p, it->piece, it);
 		p->got += it->nbytes;
 		s->bytes += it->nbytes;
+		break;
+	case DRAIN_PIECE_SAME:
+		assert_true(p->begun && p->m.has_bytes);
+		assert_true(it->nbytes > 0 && it->nbytes <= p->m.size - p->got);
+		assert_true(p->got % SBT_PAGE == 0);
+		p->got += it->nbytes;
+		s->same += it->nbytes;
 		break;
 	case DRAIN_PIECE_CUT:
 		assert_true(p->begun && !p->cut && p->got < p->m.size);

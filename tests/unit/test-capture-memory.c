@@ -354,6 +354,59 @@ static struct {
 	unsigned n;
 } seen;
 
+/* Pages that were sent, as tsdb keeps them. */
+static struct {
+	struct sbt_hash hash;
+	uint32_t n;
+	uint8_t bytes[SBT_PAGE];
+} *stored;
+static unsigned nstored, came_again; /* pages; bytes that came as hashes of them */
+
+static const uint8_t *stored_page(struct sbt_hash hash, uint32_t n)
+{
+	static const uint8_t zeros[SBT_PAGE];
+	if (sbt_hash_equal(hash, sbt_page_hash(zeros, 1)))
+		return zeros;
+	for (unsigned i = 0; i < nstored; i++)
+		if (stored[i].n == n && sbt_hash_equal(stored[i].hash, hash))
+			return stored[i].bytes;
+	return NULL;
+}
+
+static uint32_t page_at(const struct got *g, uint64_t at)
+{
+	return g->head.size - at < SBT_PAGE ? (uint32_t)(g->head.size - at) : SBT_PAGE;
+}
+
+/* What came in a slot, which begins and ends at the pages' bounds. */
+static void store_pages(const struct got *g, uint64_t from)
+{
+	for (uint64_t at = from; at < g->n; at += SBT_PAGE) {
+		const uint32_t n = page_at(g, at);
+		const struct sbt_hash hash = sbt_page_hash(g->bytes + at, n);
+		if (stored_page(hash, n))
+			continue;
+		stored = realloc(stored, (nstored + 1) * sizeof(*stored));
+		assert_non_null(stored);
+		stored[nstored].hash = hash;
+		stored[nstored].n = n;
+		memcpy(stored[nstored++].bytes, g->bytes + at, n);
+	}
+}
+
+static void take_same(struct got *g, const struct tsdb_bulk *b, const uint8_t *data)
+{
+	assert_int_equal(b->offset % SBT_PAGE, 0);
+	assert_true(b->n % SBT_PAGE == 0 || b->n == g->head.size - g->n);
+	for (uint64_t done = 0; done < b->n; done += SBT_PAGE) {
+		const uint32_t n = page_at(g, g->n + done);
+		const uint8_t *page = stored_page(((const struct sbt_hash *)(const void *)data)[done / SBT_PAGE], n);
+		assert_non_null(page);
+		memcpy(g->bytes + g->n + done, page, n);
+		came_again += n;
+	}
+}
+
 static void take_slot(const struct tsdb_bulk *b, const uint8_t *data)
 {
 	struct got *g = NULL;
@@ -372,9 +425,14 @@ static void take_slot(const struct tsdb_bulk *b, const uint8_t *data)
 	}
 	assert_false(g->whole);
 	assert_int_equal(b->offset, g->n);
-	assert_true(g->n + b->n <= g->head.size && b->n <= TSDB_BULK_BYTES);
-	memcpy(g->bytes + g->n, data, b->n);
+	assert_true(g->n + b->n <= g->head.size && b->n <= (b->flags & TSDB_BULK_SAME ? TSDB_SAME_MAX : TSDB_BULK_BYTES));
+	if (b->flags & TSDB_BULK_SAME)
+		take_same(g, b, data);
+	else
+		memcpy(g->bytes + g->n, data, b->n);
 	g->n += b->n;
+	if (!(b->flags & (TSDB_BULK_SAME | TSDB_BULK_HASH_ONLY)) && g->head.size > SBT_PAGE && g->head.role == BULK_START)
+		store_pages(g, g->n - b->n);
 	g->hash_only |= b->flags & TSDB_BULK_HASH_ONLY;
 	g->cut |= !!(b->flags & TSDB_BULK_CUT);
 	g->whole = g->hash_only || g->cut || g->n == g->head.size;
@@ -446,7 +504,7 @@ static void start(const char *what, void (*configure)(void))
 	memset(pieces, 0, sizeof(pieces));
 	memset(&seen, 0, sizeof(seen));
 	memset(ring_at, 0, sizeof(ring_at));
-	npieces = 0;
+	npieces = nstored = came_again = 0;
 	next_ticket = 0;
 	fd = memfd_create("control", MFD_CLOEXEC);
 	assert_true(fd >= 0);
@@ -626,6 +684,7 @@ static void an_exit_waits_until_all_is_sent(void **state)
 	run("exits", phase);
 	assert_int_equal(seen.complete, 1);
 	assert_int_equal(count(BULK_START), 4);
+	assert_int_equal(came_again, (96u << 20) - 4 * SBT_PAGE); /* all pages of each are alike */
 	for (unsigned i = 0; i < 4; i++) {
 		assert_int_equal(piece(BULK_START, i)->n, 24u << 20);
 		expect_words(piece(BULK_START, i)->bytes, 24u << 20, i + 1);

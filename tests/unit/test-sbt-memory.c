@@ -888,6 +888,109 @@ static void test_full_disk(void **unused)
 	free(p);
 }
 
+/* ---- pages by their hashes ---------------------------------------------------------------------------------------------- */
+
+static char path_before[80];
+
+/* Page i of p. */
+static struct sbt_hash hash_at(const uint8_t *p, unsigned i, size_t n)
+{
+	return sbt_page_hash(p + (size_t)i * SBT_PAGE, n);
+}
+
+static void assert_refused(struct err *e, enum err_code code)
+{
+	assert_non_null(e);
+	assert_int_equal(e->code, code);
+	err_free(e);
+}
+
+static void test_known_pages(void **state)
+{
+	enum { PAGES = 3, LAST = 1000, SIZE = PAGES * SBT_PAGE + LAST };
+	uint8_t *p = noise(11, SIZE), *q = noise(12, SIZE);
+	const struct sbt_memory a = piece(1, SBT_MEMORY_START, 0x1000, SIZE), b = piece(2, SBT_MEMORY_START, 0x1000, SIZE);
+	struct sbt_hash pages[PAGES + 1];
+	struct sbt_memory_figures before, after;
+	struct sbt_reader *r;
+	struct sbt_writer *w;
+	struct got g;
+	uint32_t id;
+
+	/* The second piece: a page of the first, one of zeros, one that is new, the end of the first. */
+	memcpy(q, p, SBT_PAGE);
+	memset(q + SBT_PAGE, 0, SBT_PAGE);
+	memcpy(q + PAGES * SBT_PAGE, p + PAGES * SBT_PAGE, LAST);
+	for (unsigned i = 0; i <= PAGES; i++)
+		pages[i] = hash_at(q, i, i == PAGES ? LAST : SBT_PAGE);
+	w = begin();
+	put(w, &a, p);
+	sbt_writer_memory_figures(w, &before);
+	ok(sbt_writer_memory(w, &b, &id));
+	ok(sbt_writer_memory_known(w, id, pages, 2 * SBT_PAGE));
+	assert_refused(sbt_writer_memory_known(w, id, &pages[2], SBT_PAGE), ERR_NOT_FOUND);
+	assert_refused(sbt_writer_memory_known(w, id, &pages[2], 100), ERR_STATE);
+	assert_refused(sbt_writer_memory_known(w, id, &pages[2], SIZE), ERR_STATE);
+	ok(sbt_writer_memory_bytes(w, id, q + 2 * SBT_PAGE, 100));
+	assert_refused(sbt_writer_memory_known(w, id, &pages[2], SBT_PAGE), ERR_STATE); /* in the middle of a page */
+	ok(sbt_writer_memory_bytes(w, id, q + 2 * SBT_PAGE + 100, SBT_PAGE - 100));
+	ok(sbt_writer_memory_known(w, id, &pages[3], LAST));
+	assert_refused(sbt_writer_memory_known(w, id, &pages[3], LAST), ERR_STATE); /* it is whole */
+	sbt_writer_memory_figures(w, &after);
+	assert_int_equal(after.bytes - before.bytes, SIZE);
+	assert_int_equal(after.pages_again - before.pages_again, 2);
+	assert_int_equal(after.pages_zero - before.pages_zero, 1);
+	ok(sbt_writer_close(w));
+	r = open_all(&g);
+	assert_int_equal(g.n, 2);
+	assert_bytes(r, &g.m[0], p);
+	assert_bytes(r, &g.m[1], q);
+	sbt_reader_close(r);
+	free(p);
+	free(q);
+}
+
+/* Pages of an earlier trace are copied: the new one can be read when that is gone. */
+static void test_pages_of_an_earlier_trace(void **state)
+{
+	enum { SIZE = 40 * SBT_PAGE + 8 };
+	uint8_t *p = noise(13, SIZE);
+	const struct sbt_memory m = piece(1, SBT_MEMORY_START, 0x1000, SIZE);
+	struct sbt_hash pages[41];
+	struct sbt_reader *earlier, *r;
+	struct sbt_writer *w;
+	struct got g;
+	uint32_t id;
+
+	for (unsigned i = 0; i < 41; i++)
+		pages[i] = hash_at(p, i, i == 40 ? 8 : SBT_PAGE);
+	w = begin();
+	put(w, &m, p);
+	ok(sbt_writer_close(w));
+	assert_int_equal(rename(path, path_before), 0);
+	ok(sbt_reader_open(&earlier, path_before));
+	w = begin();
+	ok(sbt_writer_memory_earlier(w, earlier));
+	ok(sbt_writer_memory(w, &m, &id));
+	ok(sbt_writer_memory_known(w, id, pages, SIZE));
+	put(w, &m, p); /* stored once */
+	pages[3].half[0]++;
+	ok(sbt_writer_memory(w, &m, &id));
+	assert_refused(sbt_writer_memory_known(w, id, pages, SIZE), ERR_NOT_FOUND);
+	ok(sbt_writer_memory_cut(w, id)); /* three pages are there */
+	ok(sbt_writer_close(w));
+	unlink(path_before);
+	assert_true(file_size() < SIZE + SIZE / 4);
+	r = open_all(&g);
+	assert_int_equal(g.n, 3);
+	assert_bytes(r, &g.m[0], p);
+	assert_bytes(r, &g.m[1], p);
+	assert_int_equal(g.m[2].size, 3 * SBT_PAGE);
+	assert_int_equal(g.m[2].missing, SIZE - 3 * SBT_PAGE);
+	sbt_reader_close(r);
+	free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -907,10 +1010,13 @@ int main(void)
 		cmocka_unit_test(test_hostile_lists),
 		cmocka_unit_test(test_hostile_records),
 		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_known_pages),
+		cmocka_unit_test(test_pages_of_an_earlier_trace),
 	};
 	int failed;
 
 	snprintf(path, sizeof path, "test-sbt-memory-%d.sbt", (int)getpid());
+	snprintf(path_before, sizeof path_before, "%s.before", path);
 	failed = cmocka_run_group_tests_name("sbt-memory", tests, NULL, NULL);
 	unlink(path);
 	return failed;

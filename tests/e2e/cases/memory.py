@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory contents on their way into a trace. The agent is one of our own making (tests/programs/attach-agent.c), so that no GPU is needed."""
+import json
 import os
 import re
 import resource
@@ -151,3 +152,21 @@ def test_fault_is_told(t):
     t.match(r'^#\d+ stray<<<\(1,1,1\),\(32,1,1\)>>>', out)
     t.match(rf'^#\d+ sync_end #{sync[1]} = ERROR 700', out)
     t.equal(reader(t, 't.sbt').windows(), [], 'windows')
+
+
+def test_memory_that_did_not_change_is_not_sent_again(t):
+    """Two captures, a file each: of the second one's memory only the pages that changed leave the device, and its file is whole alone."""
+    times = t.path('times')
+    r = t.session('keeps', 'break kernel touch', 'run', 'delete', 'capture start', 'next 4', 'capture stop', 'next 3', 'capture start', 'next 4',
+                  'capture stop', 'continue', env={'TSDB_AGENT_TIMES': times})
+    names = re.findall(r'^\[captured #\d+-#\d+ -> (\S+),', r.out, re.M)
+    t.equal(len(names), 2, 'captures')
+    with open(times, encoding='utf-8') as f:
+        first, second = [json.loads(line) for line in f]
+    t.check(second['live'] > 1 << 20, f'enough memory: {second}')
+    t.check(second['sent'] < second['live'] // 4, f'little of it was sent: {first}, {second}')
+    t.check(second['same'] > second['live'] // 2, f'tsdb had most of it: {second}')
+    os.unlink(t.path(names[0]))
+    r = t.tsdb('replay', names[1])
+    t.equal(r.status, 0, 'replay')
+    t.match(r'^([1-9]\d*) of \1 allocations identical', r.out)
