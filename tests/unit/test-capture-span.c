@@ -136,7 +136,7 @@ static int tidy(void **state)
 	if (control->span)
 		end();
 	FAKE(cuMemFree_v2, (CUdeviceptr)(uintptr_t)device);
-	while (ticket < control->next_bulk || atomic_load(&sender_jobs))
+	while (atomic_load(&sender_jobs) || ticket < control->next_bulk)
 		if (ticket < control->next_bulk)
 			give_back(next_slot());
 	fake_skip();
