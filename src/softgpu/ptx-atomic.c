@@ -7,6 +7,7 @@
 #include "softgpu/ptx-cvt.h"
 #include "softgpu/ptx-dec.h"
 #include "softgpu/ptx-observe.h"
+#include "softgpu/ptx-schedule.h"
 
 #include <pthread.h>
 
@@ -101,11 +102,14 @@ void h_atom_vec(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	const struct ptx_vec *d = i->arg ? &i->u.vecatom->d : NULL, *s = &i->u.vecatom->s;
 	uint64_t p[PTX_LANES];
+	uint8_t order[PTX_LANES];
+	unsigned n;
 
 	pointers(w, i, i->arg, mask, i->size * i->vec, true, p);
 	ptx_observe(w, i, mask, p, i->size * i->vec, PTX_ATOMIC);
-	EACH_LANE(l)
-	for (unsigned k = 0; k < i->vec; k++) {
+	ptx_schedule_lanes(w->wk, mask, order, &n);
+	for (unsigned at = 0; at < n; at++)
+	for (unsigned k = 0, l = order[at]; k < i->vec; k++) {
 		uint64_t old = i->u.vecatom->rmw((void *)(uintptr_t)(p[l] + k * i->size), REG_AT(u32a, s->off[k])[l], 0);
 		if (d && d->off[k] != NO_REG)
 			REG_AT(u32a, d->off[k])[l] = (uint32_t)old;

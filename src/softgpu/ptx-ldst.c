@@ -312,35 +312,40 @@ static ptx_rmw *rmw_for(const struct ptx_warp *w, const struct ptx_insn *i, cons
 	return i->u.rmw == ptx_add_f32 && !shared ? ptx_add_f32_ftz : i->u.rmw;
 }
 
+static inline void atomic_lane(struct ptx_warp *w, const struct ptx_insn *i, unsigned first, const uint64_t *a, unsigned l)
+{
+	ptx_rmw *fn = rmw_for(w, i, a, l);
+	void *p = (void *)(uintptr_t)a[l];
+	bool has_c = i->o[first + 2] != NO_REG, wanted = first && i->o[0] != NO_REG;
+	uint64_t old;
+
+	if (i->size == 8) {
+		old = fn(p, REG(u64a, first + 1)[l], has_c ? REG(u64a, first + 2)[l] : 0);
+		if (wanted)
+			REG(u64a, 0)[l] = old;
+	} else {
+		old = fn(p, REG(u32a, first + 1)[l], has_c ? REG(u32a, first + 2)[l] : 0);
+		if (wanted)
+			REG(u32a, 0)[l] = (uint32_t)old;
+	}
+}
+
 static void atomic(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned first)
 {
-	uint64_t a[PTX_LANES], old;
+	uint64_t a[PTX_LANES];
 	uint8_t order[PTX_LANES];
 	unsigned n;
-	const u32a *b4 = REG(u32a, first + 1), *c4 = NULL;
-	const u64a *b8 = REG(u64a, first + 1), *c8 = NULL;
 
-	if (i->o[first + 2] != NO_REG) {
-		c4 = REG(u32a, first + 2);
-		c8 = REG(u64a, first + 2);
-	}
 	addresses(w, i, first, mask, a);
 	resolve(w, i, mask, i->size, true, a);
-	ptx_observe(w, i, mask, a, i->size, PTX_ATOMIC);
-	ptx_schedule_lanes(w->wk, mask, order, &n);
-	for (unsigned k = 0, l = order[0]; k < n; l = order[++k % PTX_LANES]) {
-		ptx_rmw *fn = rmw_for(w, i, a, l);
-		void *p = (void *)(uintptr_t)a[l];
-		if (i->size == 8) {
-			old = fn(p, b8[l], c8 ? c8[l] : 0);
-			if (first && i->o[0] != NO_REG)
-				REG(u64a, 0)[l] = old;
-		} else {
-			old = fn(p, b4[l], c4 ? c4[l] : 0);
-			if (first && i->o[0] != NO_REG)
-				REG(u32a, 0)[l] = (uint32_t)old;
-		}
+	if (ptx_is_observed(w)) {
+		ptx_observed(w, i, mask, a, i->size, PTX_ATOMIC, NULL);
+		ptx_schedule_lanes(w->wk, mask, order, &n);
+		for (unsigned k = 0; k < n; k++)
+			atomic_lane(w, i, first, a, order[k]);
+		return;
 	}
+	EACH_LANE(l) atomic_lane(w, i, first, a, l);
 }
 
 void V(h_atom)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)

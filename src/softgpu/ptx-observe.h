@@ -41,9 +41,11 @@ enum ptx_sync_kind {
 	PTX_SYNC_RELEASE, /* lanes publish what they did through the object at id (an mbarrier's arrive, a cluster barrier's) */
 	PTX_SYNC_ACQUIRE, /* lanes have seen that the object at id was completed */
 };
+/* The heap as an object: who frees publishes, who allocates has seen it, since memory comes again. */
+#define PTX_SYNC_HEAP 1u
 struct ptx_sync {
 	struct ptx_warp *warp;
-	const struct ptx_insn *insn; /* NULL: LEAVE and RESET of a barrier that somebody else's exit completed */
+	const struct ptx_insn *insn; /* NULL: WARP; LEAVE and RESET of a barrier that somebody else's exit completed */
 	enum ptx_sync_kind kind;
 	uint32_t mask;
 	uint64_t id; /* number of a barrier; address of an object */

@@ -626,7 +626,7 @@ enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
 		run_cooperative(wk, &r);
 	} else {
 		uint64_t units = r.nblocks / ptx_cluster_size(l);
-		if (!l->fn->ordered && !l->observer && units >= 4 && r.nblocks * threads >= 512 && pool.workers > 1) {
+		if (!l->fn->ordered && !l->observer && !l->schedule.random && units >= 4 && r.nblocks * threads >= 512 && pool.workers > 1) {
 			helpers = pool.workers - 1 < units - 1 ? pool.workers - 1 : (unsigned)units - 1;
 			offer(&r, helpers);
 		}

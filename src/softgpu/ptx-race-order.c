@@ -329,13 +329,21 @@ void race_strong(struct ptx_races *c, struct race_block *b, struct race_thread *
 	ptx_vc_unref(own);
 }
 
+/* A block's shared memory is another block's later, unless others see it too. */
+static uint64_t object_key(const struct ptx_races *c, const struct race_block *b, uint64_t id)
+{
+	uint64_t at = id - (uint64_t)(uintptr_t)b->blk->shared;
+
+	return KEY_OBJECT | (c->l->cluster[0] || at >= b->blk->shared_size ? id : KEY_SHARED | b->index << 20 | at);
+}
+
 /* Objects that publish all that came before: mbarriers. */
 static void object(struct ptx_races *c, struct race_block *b, unsigned first, uint32_t mask, uint64_t id, bool release)
 {
 	EACH_LANE(l)
 	{
 		struct race_thread *t = &b->threads[first + l];
-		struct race_place *p = place_at(c, KEY_OBJECT | id, release);
+		struct race_place *p = place_at(c, object_key(c, b, id), release);
 		if (!p)
 			continue;
 		if (release) {

@@ -71,8 +71,10 @@ static void call_builtin(struct ptx_warp *w, const struct ptx_insn *i, uint32_t 
 			memcpy(local + c->rets[0].caller, &zero, 4);
 		} else if (fn->builtin == PB_MALLOC) {
 			uint64_t a = ptx_heap_malloc(w, arg[0]);
+			ptx_observe_sync(w, i, PTX_SYNC_ACQUIRE, 1u << l, PTX_SYNC_HEAP);
 			memcpy(local + c->rets[0].caller, &a, 8);
 		} else if (fn->builtin == PB_FREE) {
+			ptx_observe_sync(w, i, PTX_SYNC_RELEASE, 1u << l, PTX_SYNC_HEAP);
 			ptx_heap_free(w, i, l, arg[0]);
 		} else {
 			char text[3][160], what[384];
@@ -350,33 +352,43 @@ static void check_barriers(struct ptx_block *blk)
 	}
 }
 
-/* The entries that wait at a bar.warp.sync among these: what they are the lanes of; with here: those of which all are here go on. */
-static uint32_t wsync_entries(const struct ptx_warp *w, struct ptx_ent *ents, unsigned n, const uint32_t *here)
+/* The lanes of the entries that wait at a bar.warp.sync among these. */
+static uint32_t wsync_lanes(const struct ptx_ent *ents, unsigned n)
 {
 	uint32_t mask = 0;
 
-	for (unsigned k = 0; k < n; k++) {
-		if (ents[k].state != ENT_WSYNC)
-			continue;
-		mask |= ents[k].mask;
-		if (here && !(ents[k].want & w->live & ~*here))
-			ents[k].state = ENT_RUN;
-	}
+	for (unsigned k = 0; k < n; k++)
+		if (ents[k].state == ENT_WSYNC)
+			mask |= ents[k].mask;
 	return mask;
+}
+
+/* Those of which all lanes are here go on. told: the lanes that observers know of. */
+static void wsync_release(struct ptx_warp *w, struct ptx_ent *ents, unsigned n, uint32_t here, uint32_t *told)
+{
+	for (unsigned k = 0; k < n; k++) {
+		uint32_t want = ents[k].want & w->live;
+		if (ents[k].state != ENT_WSYNC || want & ~here)
+			continue;
+		ents[k].state = ENT_RUN;
+		if (want & ~*told)
+			ptx_observe_sync(w, NULL, PTX_SYNC_WARP, want, 0);
+		*told |= want;
+	}
 }
 
 /* Lets go on who waited for lanes that are there now, or have ended. */
 static void wsync_check(struct ptx_warp *w)
 {
-	uint32_t here = wsync_entries(w, w->ents, w->nents, NULL);
+	uint32_t here = wsync_lanes(w->ents, w->nents), told = 0;
 
 	for (unsigned k = 0; k < w->nparked; k++)
-		here |= wsync_entries(w, w->parked[k].ents, w->parked[k].nents, NULL);
+		here |= wsync_lanes(w->parked[k].ents, w->parked[k].nents);
 	if (!here)
 		return;
-	wsync_entries(w, w->ents, w->nents, &here);
+	wsync_release(w, w->ents, w->nents, here, &told);
 	for (unsigned k = 0; k < w->nparked; k++)
-		wsync_entries(w, w->parked[k].ents, w->parked[k].nents, &here);
+		wsync_release(w, w->parked[k].ents, w->parked[k].nents, here, &told);
 }
 
 /* bar.warp.sync: lanes on other paths come to one of their own. True when all are there. */
@@ -393,10 +405,7 @@ static bool warp_sync(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mas
 	e->state = ENT_WSYNC;
 	e->want = want;
 	wsync_check(w);
-	if (e->state != ENT_RUN)
-		return false;
-	ptx_observe_sync(w, i, PTX_SYNC_WARP, want & w->live, 0);
-	return true;
+	return e->state == ENT_RUN;
 }
 
 /* --- the loop ---------------------------------------------------------------------------------------- */
