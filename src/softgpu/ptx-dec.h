@@ -103,6 +103,8 @@ struct ptx_sym *ptx_lookup(struct ptx_parse *p, const char *s, size_t n);
 bool ptx_reg(struct ptx_parse *p, const char *s, size_t n, int32_t *off, uint8_t *type);
 int32_t ptx_const_slot(struct ptx_parse *p, unsigned width, uint64_t value, enum ptx_reloc reloc, void *sym);
 int32_t ptx_special_slot(struct ptx_parse *p, unsigned sreg, unsigned width, uint64_t add);
+/* Room for a 32-bit register without a name. */
+int32_t ptx_hidden_reg(struct ptx_parse *p);
 struct ptx_insn *ptx_emit(struct ptx_parse *p);
 void ptx_fix(struct ptx_parse *p, uint32_t insn, uint32_t *slot, const char *name, size_t len, unsigned line);
 

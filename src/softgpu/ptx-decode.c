@@ -422,6 +422,22 @@ static uint8_t order_of(const struct ptx_dec *d, const struct ptx_token *op)
 	return (uint8_t)(order | (m & (MB(sys) | MB(volatile)) ? ORDER_SYS : m & MB(cta) ? ORDER_CTA : m & MB(cluster) ? ORDER_CLUSTER : ORDER_GPU));
 }
 
+/* ld.const[2].u32: the bank, which stands right behind .const. The current token is the last part of it then. */
+static void skip_bank(struct ptx_parse *p)
+{
+	struct ptx_lex save = p->lx;
+
+	if (!ptx_tok_is(&p->lx.t, TK_DOT, "const"))
+		return;
+	ptx_next(p);
+	if (p->lx.t.glued && ptx_accept(p, '[') && p->lx.t.kind == TK_INT) {
+		ptx_next(p);
+		if (ptx_punct(p, ']'))
+			return;
+	}
+	p->lx = save;
+}
+
 void ptx_decode(struct ptx_parse *p)
 {
 	struct ptx_opnd ops[PTX_MAX_OPNDS];
@@ -445,6 +461,7 @@ void ptx_decode(struct ptx_parse *p)
 			ptx_fail(p, op.line, "an instruction with more than %u modifiers", MAX_SUFFIXES);
 		suffix[nsuffix++] = p->lx.t;
 		last = p->lx.t.s + p->lx.t.n;
+		skip_bank(p);
 	}
 	d.i->name = instruction_name(p, op.s, (size_t)(last - op.s));
 	r = longest_opcode(&op, suffix, nsuffix, &used, &n);

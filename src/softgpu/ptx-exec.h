@@ -228,6 +228,9 @@ static inline void ptx_give_way(struct ptx_warp *w)
 	w->wk->gave_way = true;
 }
 
+/* The most bytes that alloca has taken in the current frame by one of these lanes, a multiple of 16 (ptx-stack.c). */
+uint32_t ptx_alloca_top(const struct ptx_warp *w, uint32_t mask);
+
 /* --- the heap of kernels (ptx-heap.c) */
 /* Whether a is in the heap; then *ret is the piece around it, or empty when a is in none. */
 bool ptx_heap_find(struct ptx_heap *h, uint64_t a, struct ptx_cached *ret);
@@ -243,7 +246,8 @@ uint64_t ptx_clock(const struct ptx_warp *w, unsigned sreg);
 uint64_t ptx_special_value(const struct ptx_warp *w, const struct ptx_special *s, unsigned lane);
 /* n bytes at a generic address of one lane; raises a fault. */
 void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n, bool store);
-void ptx_printf(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t fmt, uint64_t args);
+/* Returns what printf() does on the device: how many arguments it took; -1 without a format. "CUDA C++ Programming Guide", 10.34. */
+int ptx_printf(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t fmt, uint64_t args);
 /* The text of a NUL-ended string at a generic address; cut at n - 1 bytes. */
 void ptx_string(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, char *buf, size_t n);
 
@@ -288,7 +292,7 @@ ptx_select sel_cmp, sel_cvt, sel_mem, sel_atom, sel_math, sel_mov, sel_bar, sel_
 ptx_select sel_mma, sel_matrix, sel_wmma_mma, sel_wmma_access, sel_tex;
 ptx_select sel_xorsign, sel_lop3_bool;
 ptx_select sel_atom_vec, sel_b128, sel_discard;
-ptx_select sel_mapa;
+ptx_select sel_mapa, sel_alloca;
 /* The state space of the memory operand, into d->i->space; why not, or NULL. */
 const char *ptx_mem_space(struct ptx_dec *d);
 

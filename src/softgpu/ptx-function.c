@@ -146,6 +146,22 @@ static void note_loc(struct ptx_parse *p, uint32_t file, uint32_t line)
 	fn->locs[fn->nlocs - 1] = (struct ptx_loc){fn->ninsns, file, line};
 }
 
+/* .calltargets f, g, ...;  All have one signature, which is what a call needs; which of them it is, the call finds out. */
+static void parse_call_targets(struct ptx_parse *p, struct ptx_sym *y)
+{
+	y->kind = SY_PROTO;
+	y->proto = NULL;
+	do {
+		struct ptx_token t = ptx_expect_ident(p);
+		struct ptx_sym *f = ptx_lookup(p, t.s, t.n);
+		if (!f || f->kind != SY_FUNC || f->fn->is_entry || f->fn->reg_params)
+			ptx_fail(p, t.line, "'%.*s' is not a function that can be called", (int)(t.n < 60 ? t.n : 60), t.s);
+		if (!y->proto)
+			y->proto = &f->fn->sig;
+	} while (ptx_accept(p, ','));
+	ptx_expect(p, ';');
+}
+
 /* .loc 1 12 5 [, function_name $L+4, inlined_at 1 3 4] */
 void ptx_parse_loc(struct ptx_parse *p)
 {
@@ -186,8 +202,8 @@ static void define_label(struct ptx_parse *p, struct ptx_token t)
 		parse_targets(p, y);
 	else if (ptx_accept_dot(p, "callprototype"))
 		parse_prototype(p, y);
-	else if (ptx_is_dot(p, "calltargets"))
-		ptx_fail(p, t.line, ".calltargets is not implemented");
+	else if (ptx_accept_dot(p, "calltargets"))
+		parse_call_targets(p, y);
 }
 
 static void parse_statement(struct ptx_parse *p)
@@ -328,6 +344,7 @@ static struct ptx_function *new_function(struct ptx_parse *p, struct ptx_token n
 	fn->is_entry = is_entry;
 	fn->index = m->nfuncs;
 	fn->max_threads = 1024;
+	fn->alloca_reg = NO_REG;
 	fn->sig.nrets = h->n[0];
 	fn->sig.nparams = h->n[1];
 	fn->sig.rets = copy_formals(p, h, 0);

@@ -326,6 +326,7 @@ struct ptx_function {
 	unsigned regs;
 	unsigned max_threads, req[3], cluster[3];
 	bool explicit_cluster;
+	int32_t alloca_reg; /* 32 bits a lane: bytes taken by alloca behind the frame's local memory; NO_REG: never used */
 	struct ptx_param *params;
 	struct ptx_function **callees;
 	unsigned ncallees, capcallees;

@@ -51,6 +51,7 @@ struct args {
 	const struct ptx_insn *i;
 	unsigned lane;
 	uint64_t base, at;
+	unsigned taken;
 };
 
 static uint64_t take(struct args *a, unsigned size)
@@ -63,6 +64,7 @@ static uint64_t take(struct args *a, unsigned size)
 	ptx_observe_lane(a->w, a->i, a->lane, p, size, PTX_READ);
 	memcpy(&v, p, size);
 	a->at += size;
+	a->taken++;
 	return v;
 }
 
@@ -124,12 +126,14 @@ static void convert(struct args *a, const char *spec, size_t n, char conv, bool 
 		put(a->w->wk, out, (size_t)len < sizeof(out) ? (size_t)len : sizeof(out) - 1);
 }
 
-void ptx_printf(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t fmt, uint64_t args)
+int ptx_printf(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t fmt, uint64_t args)
 {
-	struct args a = {w, i, lane, args, 0};
+	struct args a = {w, i, lane, args, 0, 0};
 	char text[LINE_LIMIT];
 	const char *p = text, *q;
 
+	if (!fmt)
+		return -1;
 	ptx_string(w, i, lane, fmt, text, sizeof(text));
 	while (*p) {
 		size_t plain = strcspn(p, "%"), n;
@@ -157,4 +161,5 @@ void ptx_printf(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uin
 		convert(&a, p, n, *q, is_long);
 		p = q + 1;
 	}
+	return (int)a.taken;
 }

@@ -43,6 +43,8 @@ static void push_frame(struct ptx_warp *w, const struct ptx_function *fn, const 
 	w->frames[w->nframes++] = (struct ptx_frame){fn, w->nents, lbase, mask, regs, call};
 	ptx_reserve_regs(w, regs, fn->const_bytes + fn->reg_bytes);
 	ptx_enter_frame(w);
+	if (fn->alloca_reg != NO_REG)
+		memset(w->frame + fn->alloca_reg, 0, PTX_LANES * 4);
 	if (fn->local_bytes)
 		EACH_LANE(l) memset(w->local + l * w->lstride + lbase, 0, fn->local_bytes);
 	push(w, 0, NO_PC, mask);
@@ -66,9 +68,8 @@ static void call_builtin(struct ptx_warp *w, const struct ptx_insn *i, uint32_t 
 		for (unsigned k = 0; k < c->nargs && k < 5; k++)
 			memcpy(&arg[k], local + c->args[k].caller, c->args[k].bytes < 8 ? c->args[k].bytes : 8);
 		if (fn->builtin == PB_VPRINTF) {
-			uint32_t zero = 0;
-			ptx_printf(w, i, l, arg[0], arg[1]);
-			memcpy(local + c->rets[0].caller, &zero, 4);
+			int taken = ptx_printf(w, i, l, arg[0], arg[1]);
+			memcpy(local + c->rets[0].caller, &taken, 4);
 		} else if (fn->builtin == PB_MALLOC) {
 			uint64_t a = ptx_heap_malloc(w, arg[0]);
 			ptx_observe_sync(w, i, PTX_SYNC_ACQUIRE, 1u << l, PTX_SYNC_HEAP);
@@ -125,7 +126,7 @@ static void call_function(struct ptx_warp *w, const struct ptx_insn *i, uint32_t
 {
 	const struct ptx_call *c = i->u.call;
 	const struct ptx_frame *f = &w->frames[w->nframes - 1];
-	uint32_t from = f->lbase, to = f->lbase + (uint32_t)f->fn->local_bytes;
+	uint32_t from = f->lbase, to = f->lbase + (uint32_t)f->fn->local_bytes + ptx_alloca_top(w, mask);
 	size_t regs = f->regs + f->fn->const_bytes + f->fn->reg_bytes;
 	unsigned first = (unsigned)__builtin_ctz(mask);
 

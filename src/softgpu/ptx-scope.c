@@ -130,6 +130,11 @@ static void name_reg(struct ptx_parse *p, const struct ptx_sym *y, uint32_t k)
 		.pc = fn->ninsns ? fn->ninsns - 1 : 0, .off = y->off[k], .type = y->type};
 }
 
+int32_t ptx_hidden_reg(struct ptx_parse *p)
+{
+	return reg_room(p, T_b32);
+}
+
 static bool use_reg(struct ptx_parse *p, struct ptx_sym *y, uint32_t k, int32_t *off, uint8_t *type)
 {
 	if (y->off[k] == NO_REG) {

@@ -178,6 +178,10 @@ uint64_t ptx_parse_dims(struct ptx_parse *p, struct ptx_dims *ds)
 
 void ptx_parse_attrs(struct ptx_parse *p, struct ptx_attrs *a)
 {
+	if (p->lx.t.glued && ptx_accept(p, '[')) { /* .const[2]: a bank of old; all are one memory */
+		ptx_expect_int(p);
+		ptx_expect(p, ']');
+	}
 	while (!is_type(p)) {
 		if (ptx_accept_dot(p, "align"))
 			a->align = parse_align(p);

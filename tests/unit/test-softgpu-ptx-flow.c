@@ -222,6 +222,54 @@ static void random_programs(void **state)
 	}
 }
 
+static void lists_of_callees(void **state)
+{
+	/* .calltargets says what a call through a register may reach: t % 3 chooses among three */
+	uint32_t *o = run_text(KERNEL(
+		".func (.param .b32 r) f0(.param .b32 a) { .reg .b32 %r<3>; ld.param.u32 %r0, [a]; add.u32 %r0, %r0, 100; st.param.b32 [r], %r0; ret; }\n"
+		".func (.param .b32 r) f1(.param .b32 a) { .reg .b32 %r<3>; ld.param.u32 %r0, [a]; mul.lo.u32 %r0, %r0, 7; st.param.b32 [r], %r0; ret; }\n"
+		".func (.param .b32 r) f2(.param .b32 a) { .reg .b32 %r<3>; ld.param.u32 %r0, [a]; sub.u32 %r0, 1000, %r0; st.param.b32 [r], %r0; ret; }\n"
+		".global .align 8 .u64 table[3] = {f0, f1, f2};\n",
+		".param .b32 a; .param .b32 r; rem.u32 %r1, %r0, 3; mul.wide.u32 %d2, %r1, 8; mov.u64 %d3, table; add.u64 %d3, %d3, %d2; ld.global.u64 %d4, [%d3];\n"
+		"targets: .calltargets f0, f1, f2; st.param.b32 [a], %r0; call (r), %d4, (a), targets; ld.param.b32 %r2, [r]; st.global.u32 [%d1], %r2; ret;"),
+		1, 32, 128);
+
+	for (unsigned t = 0; t < 32; t++)
+		assert_int_equal(o[t], t % 3 == 0 ? t + 100 : t % 3 == 1 ? 7 * t : 1000 - t);
+}
+
+static void memory_from_the_stack(void **state)
+{
+	/* f takes 4 * (n + 1) bytes, fills them with n, n - 1, ..., calls itself for n - 1, and adds up what is still there; what the kernel has taken is not
+	 * touched; what was given back is given out again */
+	uint32_t *o = run_text(KERNEL(
+		".func (.param .b32 r) f(.param .b32 n) { .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<3>; .param .b32 a; .param .b32 b;\n"
+		"ld.param.u32 %r0, [n]; setp.eq.u32 %p0, %r0, 0; mov.u32 %r4, 0; @%p0 bra END; add.u32 %r1, %r0, 1; mul.wide.u32 %d0, %r1, 4; alloca.u64 %d1, %d0, 16;\n"
+		"mov.u32 %r2, %r0; mov.u64 %d2, %d1; FILL: st.local.u32 [%d2], %r2; add.u64 %d2, %d2, 4; sub.u32 %r2, %r2, 1; setp.ne.u32 %p1, %r2, 0; @%p1 bra FILL;\n"
+		"sub.u32 %r3, %r0, 1; st.param.b32 [a], %r3; call (b), f, (a); ld.param.b32 %r4, [b]; mov.u64 %d2, %d1; mov.u32 %r2, %r0;\n"
+		"SUM: ld.local.u32 %r5, [%d2]; add.u32 %r4, %r4, %r5; add.u64 %d2, %d2, 4; sub.u32 %r2, %r2, 1; setp.ne.u32 %p1, %r2, 0; @%p1 bra SUM;\n"
+		"END: st.param.b32 [r], %r4; ret; }\n",
+		".param .b32 a; .param .b32 b; stacksave.u64 %d5; add.u32 %r7, %r0, 1; mul.wide.u32 %d2, %r7, 4; alloca.u64 %d3, %d2; st.local.u32 [%d3], %r0; and.b32 %r1, %r0, 7;\n"
+		"st.param.b32 [a], %r1; call (b), f, (a); ld.param.b32 %r2, [b]; ld.local.u32 %r3, [%d3]; mad.lo.u32 %r2, %r3, 1000, %r2;\n"
+		"stackrestore.u64 %d5; alloca.u64 %d6, 8; setp.ne.u64 %p0, %d6, %d3; @%p0 mov.u32 %r2, 9; st.global.u32 [%d1], %r2; ret;"),
+		1, 32, 128);
+
+	for (unsigned t = 0; t < 32; t++) {
+		unsigned n = t & 7, sum = 0;
+		for (unsigned k = 1; k <= n; k++)
+			sum += k * (k + 1) / 2;
+		assert_int_equal(o[t], 1000 * t + sum);
+	}
+}
+
+static void banks_of_constants(void **state)
+{
+	uint32_t *o = run_text(KERNEL(".const[3] .align 4 .u32 c[2] = {11, 22};\n",
+		"mov.u64 %d2, c; ld.const[3].u32 %r1, [c+4]; ld.const.u32 %r2, [%d2]; mad.lo.u32 %r1, %r1, 100, %r2; st.global.u32 [%d1], %r1; ret;"), 1, 1, 4);
+
+	assert_int_equal(o[0], 2211);
+}
+
 /* --- barriers ---------------------------------------------------------------------------------------- */
 static void reverse_through_shared(void **state)
 {
@@ -707,6 +755,9 @@ int main(void)
 		cmocka_unit_test(loops_of_each_lane),
 		cmocka_unit_test(early_exit),
 		cmocka_unit_test(indexed_branch),
+		cmocka_unit_test(lists_of_callees),
+		cmocka_unit_test(memory_from_the_stack),
+		cmocka_unit_test(banks_of_constants),
 		cmocka_unit_test(scopes_and_labels),
 		cmocka_unit_test(random_programs),
 		cmocka_unit_test(reverse_through_shared),
