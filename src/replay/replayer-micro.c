@@ -114,7 +114,7 @@ static struct err *start(struct rp *rp, const struct sbt_cmd *c)
 		const struct soft_start l = {.function = f, .params = args.data, .nparams = args.len,
 			.grid = {(uint32_t)u->grid_x, (uint32_t)u->grid_y, (uint32_t)u->grid_z},
 			.block = {(uint32_t)u->block_x, (uint32_t)u->block_y, (uint32_t)u->block_z},
-			.shared = u->shared, .cooperative = u->cooperative != 0, .first_block = m->first_block,
+			.cluster = {(uint32_t)u->cluster_x, (uint32_t)u->cluster_y, (uint32_t)u->cluster_z}, .shared = u->shared, .cooperative = u->cooperative != 0, .first_block = m->first_block,
 			.turns = m->turns, .nturns = m->nturns};
 
 		e = said(rp, m->soft->start(&l, &m->session, &m->stop));

@@ -104,7 +104,8 @@ struct soft_start {
 	uint64_t nparams;
 	uint32_t grid[3], block[3];
 	uint64_t shared;
-	uint32_t cooperative, nturns;
+	uint32_t cluster[3]; /* zeros: the kernel's own, or none */
+	uint32_t cooperative, nturns, pad;
 	uint64_t first_block; /* runs before all others */
 	const struct soft_turn *turns; /* by total */
 };

@@ -40,6 +40,8 @@ static const char *start(const struct soft_start *l, struct soft_session **ret, 
 		launch.grid[k] = l->grid[k];
 		launch.block[k] = l->block[k];
 	}
+	if (func_cluster(f, l->cluster[0] ? l->cluster : NULL, launch.grid, launch.cluster) != CUDA_SUCCESS)
+		return "a launch with such clusters is not possible";
 	if (launch.cooperative)
 		launch.grid_workspace = workspace_get();
 	why = micro_start(&launch, m->text ? m->text : "", m->text ? m->text_size : 0, l->turns, l->nturns, ret, stop);

@@ -4,6 +4,7 @@
  * (replay/soft-debug.h), so that whoever passes them on needs to know nothing about them.
  */
 #include "softgpu/micro.h"
+#include "softgpu/ptx-path.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -58,23 +59,32 @@ static const char *ask_warps(struct answer *a)
 	return NULL;
 }
 
-/* Where one lane goes on: the newest entry of the stack that has it. */
-static void place_lane(const struct ptx_warp *w, const struct micro_place *at, unsigned lane, struct soft_lane *r)
+/* Where one lane goes on: the newest entry of a stack that has it. */
+static bool place_on(const struct ptx_path *p, const struct micro_place *at, unsigned lane, struct soft_lane *r)
 {
-	for (unsigned k = w->nents; k-- > 0;) {
-		const struct ptx_ent *e = &w->ents[k];
-		unsigned f = w->nframes - 1;
+	for (unsigned k = p->nents; k-- > 0;) {
+		const struct ptx_ent *e = &p->ents[k];
+		unsigned f = p->nframes - 1;
 
 		if (!(e->mask >> lane & 1))
 			continue;
-		while (f && w->frames[f].base > k)
+		while (f && p->frames[f].base > k)
 			f--;
 		r->state = e->state != ENT_RUN ? SOFT_LANE_WAITS : e == at->ent ? SOFT_LANE_ACTIVE : SOFT_LANE_DIVERGED;
-		r->line = w->frames[f].fn->insns[e->pc].line;
-		r->source_line = source_line(w->frames[f].fn, e->pc);
-		return;
+		r->line = p->frames[f].fn->insns[e->pc].line;
+		r->source_line = source_line(p->frames[f].fn, e->pc);
+		return true;
 	}
-	r->state = SOFT_LANE_ENDED;
+	return false;
+}
+
+static void place_lane(const struct ptx_warp *w, const struct micro_place *at, unsigned lane, struct soft_lane *r)
+{
+	const struct ptx_path now = {.ents = w->ents, .nents = w->nents, .frames = w->frames, .nframes = w->nframes};
+	bool found = place_on(&now, at, lane, r);
+
+	for (unsigned k = 0; k < w->nparked && !found; k++)
+		found = place_on(&w->parked[k], at, lane, r);
 }
 
 static const char *ask_lanes(struct answer *a)

@@ -157,7 +157,7 @@ struct micro_place micro_place_of(const struct ptx_warp *w)
 			while (p.frame && w->frames[p.frame].base > k)
 				p.frame--;
 		}
-	if (!p.ent)
+	if (!p.ent) /* only parked paths are left: the next one is chosen when the warp runs */
 		return p;
 	p.fn = w->frames[p.frame].fn;
 	p.pc = p.ent->pc;

@@ -6,6 +6,7 @@
  * The surprise: a warp that gives way is asked again for the same instruction, so a stop there must not be told twice.
  */
 #include "softgpu/micro.h"
+#include "softgpu/ptx-cluster.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -33,16 +34,23 @@ void micro_coordinates(const unsigned grid[3], uint64_t index, uint32_t ret[3])
 	ret[2] = (uint32_t)(index / grid[0] / grid[1]);
 }
 
-static uint64_t slot_of(const struct soft_session *s, uint64_t index)
+/* Where a block that runs is; nslots: nowhere. */
+static unsigned slot_of(const struct soft_session *s, uint64_t index)
 {
-	return s->l.cooperative ? index : 0;
+	unsigned k = 0;
+
+	if (s->l.cooperative)
+		return index < s->nslots && s->blocks[index] ? (unsigned)index : s->nslots;
+	while (k < s->nslots && !(s->blocks[k] && s->blocks[k]->index == index))
+		k++;
+	return k;
 }
 
 struct ptx_block *micro_block(const struct soft_session *s, uint64_t index)
 {
-	struct ptx_block *b = index < s->nblocks ? s->blocks[slot_of(s, index)] : NULL;
+	unsigned k = slot_of(s, index);
 
-	return b && b->index == index ? b : NULL;
+	return k < s->nslots ? s->blocks[k] : NULL;
 }
 
 struct ptx_warp *micro_warp(const struct soft_session *s)
@@ -54,7 +62,9 @@ struct ptx_warp *micro_warp(const struct soft_session *s)
 
 uint64_t *micro_steps(const struct soft_session *s, const struct ptx_warp *w)
 {
-	return &s->steps[slot_of(s, w->blk->index) * s->nwarps + w->id];
+	unsigned k = slot_of(s, w->blk->index);
+
+	return &s->steps[(uint64_t)(k < s->nslots ? k : 0) * s->nwarps + w->id];
 }
 
 static bool is_focus(const struct soft_session *s, const struct ptx_warp *w)
@@ -346,8 +356,10 @@ static void on_access(void *arg, const struct ptx_access *a)
 static void on_block_start(void *arg, struct ptx_block *b)
 {
 	struct soft_session *s = arg;
-	uint64_t slot = slot_of(s, b->index);
+	uint64_t slot = s->l.cooperative ? b->index : 0;
 
+	while (!s->l.cooperative && slot + 1 < s->nslots && s->blocks[slot])
+		slot++;
 	s->blocks[slot] = b;
 	memset(&s->steps[slot * s->nwarps], 0, s->nwarps * sizeof(*s->steps));
 	memset(&s->told[slot * s->nwarps], 0, s->nwarps * sizeof(*s->told));
@@ -365,7 +377,8 @@ static void on_block_end(void *arg, struct ptx_block *b)
 		look_at_writes(s);
 	s->block_state[b->index] = SOFT_BLOCK_ENDED;
 	s->ended++;
-	s->blocks[slot_of(s, b->index)] = NULL;
+	if (slot_of(s, b->index) < s->nslots)
+		s->blocks[slot_of(s, b->index)] = NULL;
 }
 
 /* A fault's text without who says it. */
@@ -437,12 +450,13 @@ static void session_free(struct soft_session *s)
 
 static bool session_alloc(struct soft_session *s, const char *text, size_t n, const struct soft_turn *turns, unsigned nturns)
 {
-	uint64_t slots = s->l.cooperative ? s->nblocks : 1;
+	const uint64_t slots = s->l.cooperative ? s->nblocks : ptx_cluster_size(&s->l);
 	void *params = calloc(1, s->l.fn->param_bytes + 1);
 
 	if (params && s->l.params)
 		memcpy(params, s->l.params, s->l.fn->param_bytes);
 	s->l.params = params;
+	s->nslots = (unsigned)slots;
 	s->blocks = calloc(slots, sizeof(*s->blocks));
 	s->steps = calloc(slots * s->nwarps, sizeof(*s->steps));
 	s->told = calloc(slots * s->nwarps, sizeof(*s->told));

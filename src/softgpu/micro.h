@@ -106,7 +106,8 @@ struct soft_session {
 	enum ptx_fault_code code;
 	struct ptx_fault fault;
 	struct soft_stop stop;
-	struct ptx_block **blocks; /* that run: all of a cooperative grid, else one */
+	struct ptx_block **blocks; /* that run: all of a cooperative grid, else a cluster's or one */
+	unsigned nslots;	   /* places in it */
 	uint64_t *steps;	   /* of their warps */
 	uint64_t total, started, ended; /* started, ended: blocks */
 	uint8_t *block_state;	   /* enum soft_block_state */

@@ -186,9 +186,10 @@ static void bind_worker(struct ptx_worker *wk, struct ptx_run *r)
 	ptx_begin(wk);
 }
 
-static uint64_t nth_block(const struct ptx_run *r, uint64_t n)
+/* The n-th to run of blocks or clusters, when that one is the first. */
+static uint64_t nth(uint64_t first, uint64_t n)
 {
-	return !n ? r->l->first_block : n <= r->l->first_block ? n - 1 : n;
+	return !n ? first : n <= first ? n - 1 : n;
 }
 
 static void run_blocks(struct ptx_worker *wk, struct ptx_run *r)
@@ -200,7 +201,7 @@ static void run_blocks(struct ptx_worker *wk, struct ptx_run *r)
 		uint64_t n = atomic_fetch_add(&r->next, 1);
 		if (n >= r->nblocks || n >= atomic_load(&r->limit) + (r->l->first_block != 0) || atomic_load(&r->stop))
 			break;
-		wk->index = nth_block(r, n);
+		wk->index = nth(r->l->first_block, n);
 		if (wk->index >= atomic_load(&r->limit))
 			continue;
 		if (setjmp(wk->out)) {
@@ -329,14 +330,23 @@ static void run_clusters(struct ptx_worker *wk, struct ptx_run *r)
 	uint64_t n = r->nblocks / size;
 	struct ptx_gang *g = gang_new(size);
 	enum ptx_fault_code code;
+	const unsigned *grid = r->l->grid;
+	const uint32_t at[3] = {(uint32_t)(r->l->first_block % grid[0]), (uint32_t)(r->l->first_block / grid[0] % grid[1]),
+		(uint32_t)(r->l->first_block / grid[0] / grid[1])};
+	uint64_t first;
+	unsigned in;
 
+	ptx_cluster_of(r->l, at, &first, &in);
 	bind_worker(wk, r);
 	if (!g)
 		no_memory(wk);
 	while (g) {
-		wk->index = atomic_fetch_add(&r->next, 1);
-		if (wk->index >= n || wk->index >= atomic_load(&r->limit) || atomic_load(&r->stop))
+		uint64_t k = atomic_fetch_add(&r->next, 1);
+		if (k >= n || k >= atomic_load(&r->limit) + (first != 0) || atomic_load(&r->stop))
 			break;
+		wk->index = nth(first, k);
+		if (wk->index >= atomic_load(&r->limit))
+			continue;
 		if (setjmp(wk->out)) {
 			record_fault(wk);
 			keep_output(wk);

@@ -6,6 +6,8 @@
 #include "ptx-test.h"
 #include "softgpu/micro.h"
 
+#include <unistd.h>
+
 /* Line 4 is the .file. */
 #define TEXT                                                                                        \
 	PTX_HEAD                                                                                    \
@@ -445,6 +447,84 @@ static void calls(void **state)
 	done(&d);
 }
 
+/* Blocks that are all there: another one's thread is chosen at once. */
+static void blocks_together(void **state)
+{
+	const uint32_t block[3] = {1, 0, 0}, thread[3] = {40, 0, 0};
+	const struct soft_block *b = (const void *)got.bytes;
+	uint64_t first;
+	struct demo d;
+
+	for (unsigned clusters = 0; clusters < 2; clusters++) {
+		setup(&d);
+		micro_end(d.s);
+		struct ptx_launch l = {.fn = ptx_kernel_by_name(d.m, "k"), .grid = {2, 1, 1}, .block = {64, 1, 1}, .params = d.params,
+			.cooperative = !clusters};
+		if (clusters)
+			l.cluster[0] = 2, l.cluster[1] = l.cluster[2] = 1;
+		assert_null(micro_start(&l, TEXT, strlen(TEXT), NULL, 0, &d.s, &d.stop));
+		stands(&d, 0, 0, 8, 0, 0);
+		assert_null(micro_focus(d.s, block, thread, &first, &d.stop));
+		assert_int_equal(first, UINT64_MAX);
+		go(&d, SOFT_STEP, 2);
+		stands(&d, 1, 40, 10, 2, 2);
+		assert_int_equal(value(&d, "%ctaid.x * 100 + %r0").value[8], 140);
+		assert_null(ask(&d, SOFT_ASK_BLOCKS, 0, 0, 0, ""));
+		assert_int_equal(got.n, 2 * sizeof(*b));
+		assert_int_equal(b[0].state, SOFT_BLOCK_RUNS);
+		assert_int_equal(b[1].state, SOFT_BLOCK_RUNS);
+		point(&d, 5, SOFT_AT_LINE, 26, "", "%ctaid.x == 0 && %tid.x == 63");
+		go(&d, SOFT_RUN, 0);
+		assert_int_equal(d.stop.why, SOFT_WHY_POINT);
+		assert_int_equal(d.stop.block[0], 0);
+		assert_int_equal(d.stop.thread[0], 63);
+		go(&d, SOFT_FINISH, 0);
+		assert_int_equal(d.stop.state, SOFT_ENDED);
+		assert_int_equal(d.stop.total, 2 * BLOCK_STEPS);
+		assert_int_equal(d.out[63], 289);
+		done(&d);
+	}
+}
+
+/* What kernels print comes once, however often they were begun. */
+static void printing(void **state)
+{
+	static const char text[] = PTX_HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+		".global .align 1 .b8 fmt[4] = {104, 105, 10, 0};\n"
+		".visible .entry k(.param .u64 out, .param .u32 n) {\n.reg .b64 %d<4>; .param .b64 a; .param .b64 b; .param .b32 r;\n"
+		"mov.u64 %d1, fmt; cvta.global.u64 %d1, %d1; st.param.b64 [a], %d1; mov.u64 %d2, 0; st.param.b64 [b], %d2;\n"
+		"call (r), vprintf, (a, b);\nret;\n}\n";
+	struct demo d = {.m = load(text)};
+	char name[] = "/tmp/test-softgpu-micro-XXXXXX", line[16];
+	int file = mkstemp(name), out = dup(1);
+	FILE *f;
+	unsigned n = 0;
+
+	fflush(stdout);
+	assert_true(file >= 0 && out >= 0 && dup2(file, 1) == 1);
+	for (unsigned k = 0; k < 3; k++) {
+		begin(&d, text, 0, NULL, 0);
+		if (k == 1)
+			go(&d, SOFT_STEP, 12); /* 8 instructions: the first warp has printed, and the launch is given up */
+		if (k == 2)
+			go(&d, SOFT_FINISH, 0);
+		micro_end(d.s);
+	}
+	fflush(stdout);
+	dup2(out, 1);
+	f = fopen(name, "r");
+	while (fgets(line, sizeof(line), f)) {
+		assert_string_equal(line, "hi\n");
+		n++;
+	}
+	fclose(f);
+	close(file);
+	close(out);
+	remove(name);
+	assert_int_equal(n, 128);
+	ptx_free(d.m);
+}
+
 /* A loop of a million rounds is not waited for. */
 static void time_is_up(void **state)
 {
@@ -470,6 +550,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps), cmocka_unit_test(breakpoints), cmocka_unit_test(watch), cmocka_unit_test(turns),
 		cmocka_unit_test(back), cmocka_unit_test(fault), cmocka_unit_test(answers), cmocka_unit_test(calls),
+		cmocka_unit_test(blocks_together), cmocka_unit_test(printing),
 		cmocka_unit_test(time_is_up),
 	};
 

@@ -163,9 +163,10 @@ def test_from_outside_to_a_line(t):
     t.match(rf'^#{seq} histogram has ended', r.out)
     t.match(r'^The end of the window', r.out)
     # the launch that it stands at counts, once
-    r = shell(t, 'replay start --on soft', f'replay goto {seq}', f'break ptx histogram:reduce.cu:{line} if %tid.x == 100 && %ctaid.x == 6',
+    r = shell(t, 'replay start --on soft', f'replay goto {seq}', f'break ptx histogram:{line_of("reduce.cu", "int main")}',
+              f'break ptx histogram:reduce.cu:{line_of("reduce.cu", "local[threadIdx.x] = 0;")} if %tid.x == 33 && %ctaid.x == 6', 'delete 1',
               'continue', 'continue', 'continue')
-    t.equal(len(re.findall(r'^Breakpoint 1, ', r.out, re.M)), 2, 'hits: 100 and its second round of the loop')
+    t.match(rf'^Breakpoint 2, #{seq} histogram, block \(6,0,0\), thread \(33,0,0\)\n[^\n]*\n#{seq} histogram has ended[^\n]*\n(.*\n)*The end of the window', r.out)
 
 
 def test_a_launch_that_breaks_the_device(t):
