@@ -248,6 +248,7 @@ struct rp {
 	struct objects objects;
 	struct place place;
 	struct contents contents;
+	struct restore_kit *restore_kits; /* replayer-restore.c; NULL: none yet */
 	struct feeder *feeder; /* NULL: nothing for it to do */
 	struct checkpoints checkpoints;
 	struct probe *probes; /* by number of the code; NULL: none yet */

@@ -17,13 +17,18 @@
 
 struct restore;
 
-struct worker {
-	struct restore *all;
-	pthread_t thread;
+/* What a thread works with; kept for the next time, for pinning memory takes long and giving it back does, too. */
+struct restore_kit {
 	struct sbt_reader *reader; /* a reader is for one thread */
 	CUstream stream;
 	uint8_t *slot[SLOTS];
 	CUevent event[SLOTS];
+};
+
+struct worker {
+	struct restore *all;
+	struct restore_kit *kit;
+	pthread_t thread;
 	bool busy[SLOTS];
 	unsigned next;
 	struct err *error;
@@ -36,14 +41,15 @@ struct restore {
 	size_t piece; /* the next bytes to do: of START piece number piece, from offset on */
 	uint64_t offset;
 	bool failed;
+	CUevent cleared; /* when all memory has been */
 	uint64_t began, ready; /* now_ns(); ready: the first thread could begin, 0: none has */
 	uint64_t *lost; /* per START piece: bytes that the trace does not give */
 	struct worker workers[THREADS_MAX];
 	unsigned n;
 };
 
-/* What the recording says nothing of. */
-static struct err *clear_all(struct rp *rp)
+/* What the recording says nothing of. On the device it happens while the threads begin to read. */
+static struct err *clear_all(struct rp *rp, CUevent done)
 {
 	for (size_t i = 0; i < rp->place.device.n; i++)
 		CU(rp, cuMemsetD8Async, rp->place.device.r[i].addr, 0, rp->place.device.r[i].size, rp->own);
@@ -55,7 +61,7 @@ static struct err *clear_all(struct rp *rp)
 		if (g->initial)
 			CU(rp, cuMemcpyHtoDAsync_v2, g->here, g->initial, g->size, rp->own);
 	}
-	CU(rp, cuStreamSynchronize, rp->own);
+	CU(rp, cuEventRecord, done, rp->own);
 	return NULL;
 }
 
@@ -90,7 +96,7 @@ static struct err *read_what_is_there(struct worker *w, const struct sbt_memory 
 
 	for (size_t at = 0; at < n; at += SBT_PAGE) {
 		const size_t part = n - at < SBT_PAGE ? n - at : SBT_PAGE;
-		struct err *e = sbt_reader_memory_read(w->reader, m, offset + at, p + at, part);
+		struct err *e = sbt_reader_memory_read(w->kit->reader, m, offset + at, p + at, part);
 
 		if (e && e->code != ERR_BAD_TRACE)
 			return e;
@@ -107,7 +113,7 @@ static struct err *read_what_is_there(struct worker *w, const struct sbt_memory 
 
 static struct err *read_chunk(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n)
 {
-	struct err *e = sbt_reader_memory_read(w->reader, m, offset, p, n);
+	struct err *e = sbt_reader_memory_read(w->kit->reader, m, offset, p, n);
 
 	if (!e || e->code != ERR_BAD_TRACE)
 		return e;
@@ -128,16 +134,16 @@ static CUresult upload(struct worker *w, const struct sbt_memory *m, uint64_t he
 	CUresult r = CUDA_SUCCESS;
 
 	if (w->busy[s])
-		r = d->cuEventSynchronize(w->event[s]);
+		r = d->cuEventSynchronize(w->kit->event[s]);
 	w->busy[s] = false;
 	if (r)
 		return r;
-	w->error = read_chunk(w, m, offset, w->slot[s], n);
-	if (w->error || (m->owner != SBT_MEMORY_GLOBAL && all_zeros(w->slot[s], n)))
+	w->error = read_chunk(w, m, offset, w->kit->slot[s], n);
+	if (w->error || (m->owner != SBT_MEMORY_GLOBAL && all_zeros(w->kit->slot[s], n)))
 		return CUDA_SUCCESS;
-	r = d->cuMemcpyHtoDAsync_v2(here + offset, w->slot[s], n, w->stream);
+	r = d->cuMemcpyHtoDAsync_v2(here + offset, w->kit->slot[s], n, w->kit->stream);
 	if (!r)
-		r = d->cuEventRecord(w->event[s], w->stream);
+		r = d->cuEventRecord(w->kit->event[s], w->kit->stream);
 	w->busy[s] = true;
 	w->next = (s + 1) % SLOTS;
 	return r;
@@ -159,45 +165,35 @@ static void do_chunk(struct worker *w, const struct sbt_memory *m, uint64_t offs
 	}
 }
 
-/* In its own thread, for pinning memory takes time. CUDA's answers go to w->result: rp_cu() is the main thread's. */
+static CUresult open_slot(const struct replayer_driver *d, struct restore_kit *k, unsigned i)
+{
+	void *mem = k->slot[i];
+	const CUresult r = mem ? CUDA_SUCCESS : d->cuMemHostAlloc(&mem, CHUNK, 0);
+
+	k->slot[i] = mem;
+	return r || k->event[i] ? r : d->cuEventCreate(&k->event[i], CU_EVENT_DISABLE_TIMING);
+}
+
+/* In its own thread: it takes time. CUDA's answers go to w->result, for rp_cu() is the main thread's. */
 static void open_worker(struct worker *w)
 {
 	struct rp *rp = w->all->rp;
 	const struct replayer_driver *d = &rp->d;
-	void *mem = NULL;
+	struct restore_kit *k = w->kit;
 
 	w->result = d->cuCtxSetCurrent(rp->ctx);
+	if (!w->result && !k->reader)
+		w->error = sbt_reader_open(&k->reader, rp->path);
+	if (!w->result && !k->stream)
+		w->result = d->cuStreamCreateWithPriority(&k->stream, CU_STREAM_NON_BLOCKING, 0);
+	for (unsigned i = 0; i < SLOTS && !w->result; i++)
+		w->result = open_slot(d, k, i);
 	if (!w->result)
-		w->error = sbt_reader_open(&w->reader, rp->path);
-	if (!w->result && !w->error)
-		w->result = d->cuStreamCreateWithPriority(&w->stream, CU_STREAM_NON_BLOCKING, 0);
-	for (unsigned i = 0; i < SLOTS && !w->result && !w->error; i++) {
-		w->result = d->cuMemHostAlloc(&mem, CHUNK, 0);
-		if (w->result)
-			break;
-		w->slot[i] = mem;
-		w->result = d->cuEventCreate(&w->event[i], CU_EVENT_DISABLE_TIMING);
-	}
+		w->result = d->cuStreamWaitEvent(k->stream, w->all->cleared, 0);
 	pthread_mutex_lock(&w->all->lock);
 	if (!w->all->ready)
 		w->all->ready = now_ns();
 	pthread_mutex_unlock(&w->all->lock);
-}
-
-static void close_worker(struct worker *w)
-{
-	const struct replayer_driver *d = &w->all->rp->d;
-
-	for (unsigned i = 0; i < SLOTS; i++) {
-		if (w->event[i])
-			(void)d->cuEventDestroy_v2(w->event[i]);
-		if (w->slot[i])
-			(void)d->cuMemFreeHost(w->slot[i]);
-	}
-	if (w->stream)
-		(void)d->cuStreamDestroy_v2(w->stream);
-	if (w->reader)
-		sbt_reader_close(w->reader);
 }
 
 static void *work(void *arg)
@@ -214,13 +210,12 @@ static void *work(void *arg)
 		do_chunk(w, m, offset, n);
 	}
 	if (!w->error && !w->result)
-		w->result = rp->d.cuStreamSynchronize(w->stream);
+		w->result = rp->d.cuStreamSynchronize(w->kit->stream);
 	if (w->error || w->result) {
 		pthread_mutex_lock(&w->all->lock);
 		w->all->failed = true;
 		pthread_mutex_unlock(&w->all->lock);
 	}
-	close_worker(w);
 	return NULL;
 }
 
@@ -255,6 +250,7 @@ static struct err *run_workers(struct restore *all)
 		struct worker *w = &all->workers[started];
 
 		w->all = all;
+		w->kit = &rp->restore_kits[started];
 		const int r = pthread_create(&w->thread, NULL, work, w);
 		if (r && started)
 			break; /* those that run do it all */
@@ -290,13 +286,18 @@ struct err *contents_restore(struct rp *rp)
 	const uint64_t bytes = bytes_of(rp);
 	struct restore all = {.rp = rp, .lock = PTHREAD_MUTEX_INITIALIZER, .n = threads_for(bytes), .began = now_ns()};
 
-	TRY(clear_all(rp));
+	if (!rp->restore_kits)
+		rp->restore_kits = xcalloc(THREADS_MAX, sizeof *rp->restore_kits);
+	CU(rp, cuEventCreate, &all.cleared, CU_EVENT_DISABLE_TIMING);
+	TRY(clear_all(rp, all.cleared));
 	all.lost = xcalloc(rp->contents.nstart + 1, sizeof *all.lost);
 	struct err *e = run_workers(&all);
 	if (!e && !rp->open)
 		note_lost(&all);
 	free(all.lost);
 	TRY(e);
+	CU(rp, cuEventDestroy_v2, all.cleared);
+	CU(rp, cuStreamSynchronize, rp->own); /* nothing may have been sent */
 	rp->figures.restored_bytes += bytes;
 	rp->figures.restore_ns += now_ns() - all.began;
 	rp->figures.restore_setup_ns += all.ready - all.began;
