@@ -392,7 +392,7 @@ static void checkpoints(struct bench *b, const struct run *x)
 
 static void restored(struct bench *b, enum contents contents)
 {
-	struct replay_trace t = {.contents = contents, .bytes = b->rates.soft ? 16 * MIB : 8 * GIB,
+	struct replay_trace t = {.contents = contents, .bytes = b->rates.soft ? 16 * MIB : contents == CONTENTS_COARSE ? 2 * GIB : 8 * GIB,
 		.launches = b->rates.soft ? 64 : 1000, .iterations = 10, .blocks = 2, .large = b->rates.large, .small = b->rates.small};
 	char path[4096];
 	struct stat st;

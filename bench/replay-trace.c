@@ -50,15 +50,18 @@ static void weights(float *p, size_t n, uint64_t *x)
 	}
 }
 
-static void make(uint8_t *p, size_t n, enum contents c, uint64_t *x)
+/* Twice PART bytes; what begins at another place of them makes other pages. */
+static uint8_t *make(enum contents c)
 {
-	if (c == CONTENTS_ZEROS) {
-		memset(p, 0, n);
-		return;
-	}
-	weights((float *)(void *)p, n / 4, x);
-	for (size_t i = 0; c == CONTENTS_COARSE && i < n; i += 4)
+	uint8_t *p = calloc(2, PART);
+	uint64_t x = 88172645463325252ull;
+
+	if (!p || c == CONTENTS_ZEROS)
+		return p;
+	weights((float *)(void *)p, 2 * PART / 4, &x);
+	for (size_t i = 0; c == CONTENTS_COARSE && i < 2 * PART; i += 4)
 		p[i] = p[i + 1] = 0;
+	return p;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------------- */
@@ -105,22 +108,21 @@ static struct err *large(struct maker *m, const struct replay_trace *t)
 {
 	struct sbt_memory end = piece_of(t->last, SBT_MEMORY_END, t->large, t->bytes);
 	struct sbt_memory start = piece_of(t->first, SBT_MEMORY_START, t->large, t->bytes);
-	uint8_t *p = malloc(PART);
-	struct err *e = p ? NULL : err_nomem();
-	uint64_t x = 88172645463325252ull;
+	uint8_t *all = make(t->contents);
+	struct err *e = all ? NULL : err_nomem();
 	uint32_t id = 0;
 
 	if (!e)
 		e = sbt_writer_memory(m->w, &start, &id);
 	for (uint64_t at = 0; at < t->bytes && !e; at += PART) {
 		const size_t n = t->bytes - at < PART ? (size_t)(t->bytes - at) : PART;
+		const uint8_t *p = all + at / PART * 4 * 977 % PART;
 
-		make(p, n, t->contents, &x);
 		for (size_t i = 0; i < n; i += SBT_PAGE)
 			sbt_range_hash_add(&end.hash, (at + i) / SBT_PAGE, sbt_page_hash(p + i, SBT_PAGE));
 		e = sbt_writer_memory_bytes(m->w, id, p, n);
 	}
-	free(p);
+	free(all);
 	TRY(e);
 	sbt_range_hash_end(&end.hash, t->bytes);
 	return sbt_writer_memory(m->w, &end, &id);
