@@ -326,7 +326,7 @@ static void no_memory(struct ptx_worker *wk)
 /* Clusters handed out as blocks are. */
 static void run_clusters(struct ptx_worker *wk, struct ptx_run *r)
 {
-	unsigned size = ptx_cluster_size(r->l);
+	const unsigned volatile size = ptx_cluster_size(r->l); /* volatile: setjmp */
 	uint64_t n = r->nblocks / size;
 	struct ptx_gang *g = gang_new(size);
 	enum ptx_fault_code code;
