@@ -246,18 +246,22 @@ static bool open_file(void)
 
 char **races_env(struct session *s, char *const *env, unsigned n, char **ret_own)
 {
-	char **ret = xcalloc(n + 3, sizeof *ret);
+	char **ret = xcalloc(n + RACES_OWN + 1, sizeof *ret);
 	struct replayer_soft soft;
 	struct err *e = races_settings(s, &soft);
 	unsigned k = 0;
 
 	races_forget(s);
-	ret_own[0] = ret_own[1] = NULL;
+	memset(ret_own, 0, RACES_OWN * sizeof *ret_own);
 	if (!e && soft.schedule == SOFT_SCHEDULE_RANDOM)
 		ret_own[k++] = xasprintf("TSDB_SOFT_SCHEDULE=random:%" PRIu64, soft.seed);
 	err_free(e);
 	if (soft.racecheck && open_file())
 		ret_own[k++] = xasprintf("TSDB_SOFT_RACECHECK=%s", live.path);
+	if (s->set.number[SET_SOFT_TIMEOUT])
+		ret_own[k++] = xasprintf("TSDB_SOFT_TIMEOUT=%" PRIu64, (uint64_t)s->set.number[SET_SOFT_TIMEOUT]);
+	if (s->set.number[SET_SOFT_DEVICES] > 1)
+		ret_own[k++] = xasprintf("TSDB_SOFT_DEVICES=%" PRIu64, (uint64_t)s->set.number[SET_SOFT_DEVICES]);
 	memcpy(ret, ret_own, k * sizeof *ret); /* what the user sets comes later */
 	if (n)
 		memcpy(ret + k, env, n * sizeof *ret);

@@ -234,7 +234,7 @@ static struct err *after_launch(struct session *s, char *const *argv)
 static struct err *launch_program(struct session *s, const struct redirect *r, char **argv)
 {
 	struct target *t = &s->target;
-	char *agent = gpu_agent_path(), *soft = t->soft ? gpu_soft_dir() : NULL, *own[2];
+	char *agent = gpu_agent_path(), *soft = t->soft ? gpu_soft_dir() : NULL, *own[RACES_OWN];
 	char **env = races_env(s, t->env, t->nenv, own);
 	struct launch_options o = {.argv = argv, .env_changes = env, .cwd = *s->set.string[SET_CWD] ? s->set.string[SET_CWD] : NULL,
 		.in = r->in, .out = r->out, .err = r->err, .out_append = r->out_append, .err_append = r->err_append,
@@ -251,8 +251,8 @@ static struct err *launch_program(struct session *s, const struct redirect *r, c
 		t->inf = NULL;
 	free(agent);
 	free(soft);
-	free(own[0]);
-	free(own[1]);
+	for (unsigned i = 0; i < RACES_OWN; i++)
+		free(own[i]);
 	free(env);
 	return e;
 }

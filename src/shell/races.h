@@ -17,8 +17,9 @@ struct err *races_apply(struct session *s) TS_CHECK;
 void races_tell(struct session *s);
 /* The same for the live program, from the file that it writes. */
 void races_tell_live(struct session *s);
-/* The program's environment with the settings in it, for a run on the software GPU: a heap array over the strings of env and *ret_own, which is freed
- * with it. */
+/* The program's environment with the softgpu settings in it, for a run on the software GPU: a heap array over the strings of env and of ret_own
+ * (RACES_OWN of them, NULL or to be freed with it). */
+#define RACES_OWN 4
 char **races_env(struct session *s, char *const *env, unsigned n, char **ret_own);
 /* A replay, or a run, has ended. */
 void races_forget(struct session *s);
