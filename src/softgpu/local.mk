@@ -304,18 +304,22 @@ SUITE_DIR = tests/programs/ptx-suite
 SUITE = $(SUITE_DIR)/async $(SUITE_DIR)/control $(SUITE_DIR)/heap $(SUITE_DIR)/bitonic $(SUITE_DIR)/groups $(SUITE_DIR)/histogram $(SUITE_DIR)/intrinsics $(SUITE_DIR)/jacobi $(SUITE_DIR)/language \
 	$(SUITE_DIR)/maths $(SUITE_DIR)/matmul $(SUITE_DIR)/montecarlo $(SUITE_DIR)/nbody $(SUITE_DIR)/reduce \
 	$(SUITE_DIR)/scan $(SUITE_DIR)/softmax $(SUITE_DIR)/spmv $(SUITE_DIR)/texture $(SUITE_DIR)/transpose
-TESTS += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py
+TESTS += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py tests/unit/test-tex-bits.sh
 EXTRA_DIST += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py tests/unit/softgpu-errors.expected \
 	$(RUNTIME_TESTS:=.cu) $(SUITE_DIR)/suite.h $(SUITE:=.cu)
+EXTRA_DIST += tests/unit/test-tex-bits.sh tests/programs/tex-bits.cu
 if HAVE_NVCC
-check_SCRIPTS += $(RUNTIME_TESTS) $(SUITE)
-CLEANFILES += $(RUNTIME_TESTS) $(SUITE)
+check_SCRIPTS += $(RUNTIME_TESTS) $(SUITE) tests/programs/tex-bits
+CLEANFILES += $(RUNTIME_TESTS) $(SUITE) tests/programs/tex-bits
 SOFT_NVCC = $(NVCC) -std=c++17 -cudart shared -gencode arch=compute_75,code=compute_75
 # These need the PTX of a newer architecture.
 $(SUITE_DIR)/async: SOFT_NVCC = $(NVCC) -std=c++17 -cudart shared -gencode arch=compute_90,code=compute_90
 $(SUITE): $(SUITE_DIR)/%: $(SUITE_DIR)/%.cu $(SUITE_DIR)/suite.h
 	@$(MKDIR_P) $(SUITE_DIR)
 	$(AM_V_NVCC)$(SOFT_NVCC) -O3 -o $@ $<
+tests/programs/tex-bits: tests/programs/tex-bits.cu
+	@$(MKDIR_P) tests/programs
+	$(AM_V_NVCC)$(SOFT_NVCC) -O2 -o $@ $<
 tests/unit/softgpu-runtime: tests/unit/softgpu-runtime.cu softgpu/libcuda.so.1
 	@$(MKDIR_P) tests/unit
 	$(AM_V_NVCC)$(SOFT_NVCC) -O1 -o $@ $< -Xlinker softgpu/libcuda.so.1
