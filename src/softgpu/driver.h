@@ -28,7 +28,7 @@
 /* --- handles (drv-obj.c) ------------------------------------------------------------------------------- */
 enum obj_kind {
 	OBJ_CTX, OBJ_STREAM, OBJ_EVENT, OBJ_MODULE, OBJ_FUNC, OBJ_LIBRARY, OBJ_KERNEL, OBJ_POOL,
-	OBJ_GRAPH, OBJ_NODE, OBJ_GRAPH_EXEC, OBJ_ARRAY, OBJ_USER, OBJ_KINDS,
+	OBJ_GRAPH, OBJ_NODE, OBJ_GRAPH_EXEC, OBJ_ARRAY, OBJ_USER, OBJ_LINK, OBJ_KINDS,
 };
 /* A zeroed object, or NULL when memory or the arena is exhausted. Any thread. */
 void *obj_new(enum obj_kind kind);
@@ -296,6 +296,11 @@ struct jit_log {
  * image, SIZE_MAX when unknown. */
 CUresult image_to_ptx(const void *image, size_t limit, char **text, size_t *size);
 CUresult image_from_file(const char *path, char **data, size_t *size);
+struct link_handle {
+	struct link *link;
+};
+/* An error that is found before the text is read. */
+void jit_log_error(struct jit_log *log, const char *why);
 void jit_log_init(struct jit_log *log, unsigned n, const CUjit_option *options, void **values);
 CUresult ptx_from_text(const char *text, size_t size, struct jit_log *log, struct ptx_module **ret);
 /* A module of c from parsed PTX: gives every variable its memory, links, makes the functions. */

@@ -154,11 +154,19 @@ DRV_STREAM(4, cuMemcpyDtoDAsync_v2, _ptsz, CUdeviceptr, dstDevice, CUdeviceptr, 
 static CUresult peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t n, CUstream h, bool ptds,
 		     bool async)
 {
-	struct ctx *a, *b;
+	struct ctx *a, *b, *now;
 
 	TRY_CU(ctx_resolve(dst_ctx, &a));
 	TRY_CU(ctx_resolve(src_ctx, &b));
-	return copy_bytes(dst, SIDE_DEVICE, src, SIDE_DEVICE, n, h, ptds, async);
+	if (async)
+		return copy_bytes(dst, SIDE_DEVICE, src, SIDE_DEVICE, n, h, ptds, true);
+	/* "CUDA Driver API", cuMemcpyPeer: serializing with all work of the current and both contexts */
+	TRY_CU(ctx_current(&now));
+	ctx_drain(a);
+	ctx_drain(b);
+	TRY_CU(copy_bytes(dst, SIDE_DEVICE, src, SIDE_DEVICE, n, NULL, ptds, false));
+	ctx_drain(now);
+	return ctx_sticky(now);
 }
 
 DRV_STREAM(5, cuMemcpyPeer, _ptds, CUdeviceptr, dstDevice, CUcontext, dstContext, CUdeviceptr, srcDevice, CUcontext,
@@ -308,9 +316,16 @@ DRV_STREAM(2, cuMemcpy3DAsync_v2, _ptsz, const CUDA_MEMCPY3D *, pCopy, CUstream,
 /* The structure begins like CUDA_MEMCPY3D but for the contexts in place of the reserved pointers. */
 static CUresult run_3d_peer(const CUDA_MEMCPY3D_PEER *p, CUstream h, bool ptds, bool async)
 {
+	struct ctx *a, *b, *now;
 	CUDA_MEMCPY3D q;
+	CUresult r;
 
 	REQUIRE(p);
+	TRY_CU(ctx_current(&now));
+	if (!async && ctx_resolve(p->srcContext, &a) == CUDA_SUCCESS && ctx_resolve(p->dstContext, &b) == CUDA_SUCCESS) {
+		ctx_drain(a);
+		ctx_drain(b);
+	}
 	q = (CUDA_MEMCPY3D){
 		.srcXInBytes = p->srcXInBytes, .srcY = p->srcY, .srcZ = p->srcZ, .srcMemoryType = p->srcMemoryType,
 		.srcHost = p->srcHost, .srcDevice = p->srcDevice, .srcPitch = p->srcPitch, .srcHeight = p->srcHeight,
@@ -319,7 +334,10 @@ static CUresult run_3d_peer(const CUDA_MEMCPY3D_PEER *p, CUstream h, bool ptds, 
 		.dstHost = p->dstHost, .dstDevice = p->dstDevice, .dstPitch = p->dstPitch, .dstHeight = p->dstHeight,
 		.WidthInBytes = p->WidthInBytes, .Height = p->Height, .Depth = p->Depth,
 	};
-	return run_3d(&q, h, ptds, async);
+	r = run_3d(&q, h, ptds, async);
+	if (!async)
+		ctx_drain(now);
+	return r;
 }
 
 DRV_STREAM(1, cuMemcpy3DPeer, _ptds, const CUDA_MEMCPY3D_PEER *, pCopy)

@@ -162,6 +162,11 @@ static void jit_finish(struct jit_log *log, const char *error)
 		*log->info_used = NULL;
 }
 
+void jit_log_error(struct jit_log *log, const char *why)
+{
+	jit_finish(log, why);
+}
+
 void jit_log_init(struct jit_log *log, unsigned n, const CUjit_option *options, void **values)
 {
 	jit_options(log, n, options, values);

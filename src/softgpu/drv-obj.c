@@ -26,7 +26,7 @@ static struct arena arenas[OBJ_KINDS] = {
 	[OBJ_MODULE] = SIZE_OF(module),	 [OBJ_FUNC] = SIZE_OF(func),	   [OBJ_LIBRARY] = SIZE_OF(library),
 	[OBJ_KERNEL] = SIZE_OF(kernel),	 [OBJ_POOL] = SIZE_OF(pool),	   [OBJ_GRAPH] = SIZE_OF(graph),
 	[OBJ_NODE] = SIZE_OF(node),	 [OBJ_GRAPH_EXEC] = SIZE_OF(graph_exec),
-	[OBJ_ARRAY] = SIZE_OF(array),	 [OBJ_USER] = SIZE_OF(user_object),
+	[OBJ_ARRAY] = SIZE_OF(array),	 [OBJ_USER] = SIZE_OF(user_object), [OBJ_LINK] = SIZE_OF(link_handle),
 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

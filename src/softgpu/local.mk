@@ -23,7 +23,7 @@ PTX_SOURCES = \
 	src/softgpu/ptx-table.c src/softgpu/ptx-cfg.c src/softgpu/ptx-alu.c src/softgpu/ptx-alu-avx2.c \
 	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-ldst.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
 	src/softgpu/ptx-stack.c src/softgpu/ptx-path.c src/softgpu/ptx-path.h src/softgpu/ptx-heap.c src/softgpu/ptx-atomic.c src/softgpu/ptx-cluster.c src/softgpu/ptx-cluster.h src/softgpu/ptx-async.c src/softgpu/ptx-async.h src/softgpu/ptx-mbarrier.c \
-	src/softgpu/ptx-tex.c src/softgpu/tex.c src/softgpu/tex.h \
+	src/softgpu/ptx-tex.c src/softgpu/tex.c src/softgpu/tex.h src/softgpu/ptx-merge.c src/softgpu/ptx-merge.h \
 	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-fault.c src/softgpu/ptx-pool.c
 # The microscope: a launch under observation, for tsdb-replayer.
 PTX_SOURCES += \
@@ -65,7 +65,7 @@ tests_unit_test_softgpu_fatbin_LDADD = libfatbin.a $(ZSTD_LIBS) $(CMOCKA_LIBS)
 endif
 
 if HAVE_CUDA
-HEADERS_TO_CHECK += src/softgpu/watch.h src/softgpu/soft.h src/softgpu/entry.h src/softgpu/driver.h src/softgpu/graph.h src/softgpu/array.h src/softgpu/tex.h
+HEADERS_TO_CHECK += src/softgpu/watch.h src/softgpu/soft.h src/softgpu/entry.h src/softgpu/driver.h src/softgpu/graph.h src/softgpu/array.h src/softgpu/tex.h src/softgpu/ptx-merge.h
 
 # --- PTX: parser, interpreter, worker pool ------------------------------------------------------------
 noinst_LIBRARIES += libsoftptx.a
@@ -96,6 +96,7 @@ softgpu_libcuda_so_1_SOURCES = \
 	src/softgpu/drv-graph-mem.c \
 	src/softgpu/drv-launch.c \
 	src/softgpu/drv-library.c \
+	src/softgpu/drv-link.c \
 	src/softgpu/drv-managed.c \
 	src/softgpu/drv-mem.c \
 	src/softgpu/drv-memop.c \

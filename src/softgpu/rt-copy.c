@@ -278,9 +278,15 @@ RT_API(cudaMemcpyPeer, v4000,
 	(void *dst, int dstDevice, const void *src, int srcDevice, size_t count),
 	(dst, dstDevice, src, srcDevice, count))
 {
+	CUcontext to, from;
+
 	RT_TRY(check_device(dstDevice));
 	RT_TRY(check_device(srcDevice));
-	return count ? copy(dst, src, count, cudaMemcpyDeviceToDevice, NULL) : cudaSuccess;
+	if (!count)
+		return cudaSuccess;
+	RT_TRY(rt_peer_context(dstDevice, &to));
+	RT_TRY(rt_peer_context(srcDevice, &from));
+	return rt_error(cuMemcpyPeer((CUdeviceptr)dst, to, (CUdeviceptr)src, from, count));
 }
 
 RT_API(cudaMemcpyPeerAsync, v4000,

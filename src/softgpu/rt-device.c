@@ -280,7 +280,7 @@ RT_API(cudaDeviceCanAccessPeer, v4000, (int *canAccessPeer, int device, int peer
 }
 
 /* The other device's primary context, which is created where there is none. */
-static cudaError_t peer_context(int peer, CUcontext *ret)
+cudaError_t rt_peer_context(int peer, CUcontext *ret)
 {
 	CUresult r = CUDA_SUCCESS;
 
@@ -299,7 +299,7 @@ RT_API(cudaDeviceEnablePeerAccess, v4000, (int peerDevice, unsigned int flags), 
 {
 	CUcontext peer;
 
-	RT_TRY(peer_context(peerDevice, &peer));
+	RT_TRY(rt_peer_context(peerDevice, &peer));
 	if (flags)
 		return cudaErrorInvalidValue;
 	return peerDevice == current ? cudaErrorPeerAccessUnsupported : rt_error(cuCtxEnablePeerAccess(peer, 0));
@@ -309,7 +309,7 @@ RT_API(cudaDeviceDisablePeerAccess, v4000, (int peerDevice), (peerDevice))
 {
 	CUcontext peer;
 
-	RT_TRY(peer_context(peerDevice, &peer));
+	RT_TRY(rt_peer_context(peerDevice, &peer));
 	return rt_error(cuCtxDisablePeerAccess(peer));
 }
 

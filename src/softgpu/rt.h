@@ -114,6 +114,8 @@ cudaError_t rt_init(void);
 cudaError_t rt_check(void);
 /* Changes when contexts have gone: what was found in one of them has to be asked for again. */
 unsigned rt_generation(void);
+/* A device's primary context, created where there is none; the calling thread's does not change. */
+cudaError_t rt_peer_context(int device, CUcontext *ret);
 /* cuInit and nothing more. */
 cudaError_t rt_init_driver(void);
 /* The ordinal of the calling thread's device. */

@@ -155,7 +155,7 @@ static void captured_memory(void **state)
 	assert_int_equal(frees, 1);
 	OK(cuGraphInstantiate(&e, g, 0));
 	for (i = 0; i < 3; i++) {
-		OK(cuMemsetD32(out, 0, 32));
+		OK(cuMemsetD32Async(out, 0, 32, s));
 		OK(cuGraphLaunch(e, s));
 		OK(cuStreamSynchronize(s));
 		OK(cuMemcpyDtoH(back, out, 128));
@@ -560,12 +560,89 @@ static void pools_of_devices(void **state)
 	OK(cuMemPoolDestroy(pool));
 }
 
+/* --- linking ----------------------------------------------------------------------------------------------------------------- */
+
+#define HEAD ".version 7.0\n.target sm_75\n.address_size 64\n"
+/* Both have a private `helper` and a private `secret`; the first uses the second's `twice` and `shared_value`, declared extern; both have a
+ * weak `common`. */
+static const char link_a[] = HEAD "// \"quote { in a comment\n.extern .func (.param .b32 r) twice(.param .b32 x);\n.extern .global .b32 shared_value;\n"
+	".global .b32 secret = 3;\n"
+	".func (.param .b32 r) helper(.param .b32 x)\n{ .reg .b32 %r<3>; ld.param.b32 %r0, [x]; ld.global.b32 %r1, [secret]; add.u32 %r0, %r0, %r1;"
+	" st.param.b32 [r], %r0; ret; }\n"
+	".weak .func (.param .b32 r) common(.param .b32 x)\n{ .reg .b32 %r<3>; ld.param.b32 %r0, [x]; add.u32 %r0, %r0, 1000; st.param.b32 [r], %r0; ret; }\n"
+	".visible .entry k(.param .u64 p)\n{ .reg .b32 %r<4>; .reg .b64 %d<2>; ld.param.u64 %d0, [p]; mov.u32 %r0, 5;\n"
+	"{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r0; call (b), helper, (a); ld.param.b32 %r0, [b]; }\n"
+	"{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r0; call (b), twice, (a); ld.param.b32 %r0, [b]; }\n"
+	"{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r0; call (b), common, (a); ld.param.b32 %r0, [b]; }\n"
+	"ld.global.b32 %r1, [shared_value]; add.u32 %r0, %r0, %r1; st.global.u32 [%d0], %r0; ret; }\n";
+static const char link_b[] = HEAD ".global .b32 secret = 100;\n.visible .global .b32 shared_value = 10000;\n"
+	".weak .func (.param .b32 r) common(.param .b32 x)\n{ .reg .b32 %r<3>; ld.param.b32 %r0, [x]; add.u32 %r0, %r0, 1000; st.param.b32 [r], %r0; ret; }\n"
+	".func (.param .b32 r) helper(.param .b32 x)\n{ .reg .b32 %r<3>; ld.param.b32 %r0, [x]; ld.global.b32 %r1, [secret]; add.u32 %r0, %r0, %r1;"
+	" st.param.b32 [r], %r0; ret; }\n"
+	".visible .func (.param .b32 r) twice(.param .b32 x)\n{ .reg .b32 %r<3>; ld.param.b32 %r0, [x]; add.u32 %r0, %r0, %r0;\n"
+	"{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r0; call (b), helper, (a); ld.param.b32 %r0, [b]; }\n st.param.b32 [r], %r0; ret; }\n";
+
+static CUresult linked(const char *const *texts, unsigned n, char *log, CUmodule *m)
+{
+	CUjit_option options[2] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[2] = {log, (void *)256}, *image;
+	CUlinkState l;
+	size_t size;
+	CUresult r;
+
+	OK(cuLinkCreate(2, options, values, &l));
+	for (unsigned i = 0; i < n; i++)
+		OK(cuLinkAddData(l, CU_JIT_INPUT_PTX, (void *)texts[i], strlen(texts[i]) + 1, "text", 0, NULL, NULL));
+	r = cuLinkComplete(l, &image, &size);
+	if (r == CUDA_SUCCESS)
+		OK(cuModuleLoadData(m, image));
+	OK(cuLinkDestroy(l));
+	IS(cuLinkDestroy(l), INVALID_HANDLE);
+	return r;
+}
+
+static void linking(void **state)
+{
+	const char *both[2] = {link_a, link_b}, *swapped[2] = {link_b, link_a}, *twice[2] = {link_b, link_b}, *bad[1] = {HEAD ".visible .entry k( {"},
+		   *junk[2] = {link_a, "\"unended /* { \\"};
+	char log[256] = "";
+	CUdeviceptr p;
+	CUlinkState l;
+	CUfunction f;
+	CUmodule m;
+	uint32_t v;
+
+	OK(cuMemAlloc(&p, 4));
+	for (unsigned i = 0; i < 2; i++) {
+		void *params[1] = {&p};
+
+		OK(linked(i ? swapped : both, 2, log, &m));
+		OK(cuModuleGetFunction(&f, m, "k"));
+		OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+		OK(cuMemcpyDtoH(&v, p, 4));
+		assert_int_equal(v, (5 + 3) * 2 + 100 + 1000 + 10000);
+		OK(cuModuleUnload(m));
+	}
+	IS(linked(twice, 2, log, &m), INVALID_PTX);
+	assert_non_null(strstr(log, "defined before"));
+	IS(linked(bad, 1, log, &m), INVALID_PTX);
+	assert_true(linked(junk, 2, log, &m) != CUDA_SUCCESS);
+	OK(cuLinkCreate(0, NULL, NULL, &l));
+	IS(cuLinkComplete(l, (void **)&m, NULL), INVALID_VALUE);
+	IS(cuLinkAddData(l, CU_JIT_INPUT_LIBRARY, (void *)link_a, sizeof(link_a), "x", 0, NULL, NULL), NOT_SUPPORTED);
+	IS(cuLinkAddData(l, CU_JIT_INPUT_CUBIN, (void *)link_a, sizeof(link_a), "x", 0, NULL, NULL), NO_BINARY_FOR_GPU);
+	IS(cuLinkAddData(l, CU_JIT_INPUT_FATBINARY, (void *)"\x50\xed\x55\xba\1\0\x10\0\xff\xff\xff\xff\0\0\0\0", 16, "x", 0, NULL, NULL), INVALID_IMAGE);
+	IS(cuLinkAddFile(l, CU_JIT_INPUT_PTX, "/nonexistent", 0, NULL, NULL), FILE_NOT_FOUND);
+	OK(cuLinkDestroy(l));
+	OK(cuMemFree(p));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(graph_memory), cmocka_unit_test(captured_memory), cmocka_unit_test(updates), cmocka_unit_test(dot),
 		cmocka_unit_test(user_objects), cmocka_unit_test(batches),	   cmocka_unit_test(managed), cmocka_unit_test(devices),
-		cmocka_unit_test(pools_of_devices),
+		cmocka_unit_test(pools_of_devices), cmocka_unit_test(linking),
 	};
 
 	setenv("TSDB_SOFT_DEVICES", "3", 1);

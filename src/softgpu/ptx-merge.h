@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Linking of PTX: several texts made one. Names that a text keeps to itself are made different from the others', weak definitions that
+ * come twice are left out, and file numbers of debug lines are moved.
+ */
+#ifndef SOFTGPU_PTX_MERGE_H
+#define SOFTGPU_PTX_MERGE_H
+
+#include <stddef.h>
+
+struct ptx_input {
+	const char *name, *text; /* text ends with a NUL */
+};
+
+/* malloc'ed and NUL-terminated; NULL with a sentence in log when a name is defined twice, a text is no PTX, or memory is out. */
+char *ptx_merge(const struct ptx_input *in, unsigned n, size_t *size, char *log, size_t log_size);
+
+#endif
