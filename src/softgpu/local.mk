@@ -33,7 +33,7 @@ HEADERS_TO_CHECK += src/replay/soft-debug.h src/softgpu/micro.h
 # Matrices, halves, the rarer integer instructions.
 PTX_SOURCES += \
 	src/softgpu/ptx-tensor.c src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.c src/softgpu/ptx-mma.h src/softgpu/ptx-matrix.c \
-	src/softgpu/ptx-wmma.c src/softgpu/ptx-half.c src/softgpu/ptx-fp8.c src/softgpu/ptx-field.c
+	src/softgpu/ptx-wmma.c src/softgpu/ptx-half.c src/softgpu/ptx-fp8.c src/softgpu/ptx-field.c src/softgpu/ptx-video.c
 # Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated.
 PTX_CFLAGS = -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
 EXTRA_LIBRARIES = libptxtest.a

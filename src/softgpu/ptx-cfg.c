@@ -240,7 +240,7 @@ static void visit_operands(const struct ptx_insn *i, visit *fn, void *arg)
 			for (unsigned k = 0; k < i->u.tex->nregs; k++)
 				fn(arg, i->u.tex->regs[k], 0, false);
 		} else if (i->o[slot] != NO_REG) {
-			fn(arg, i->o[slot], 0, strchr("dDWrLpqyY", *c) != NULL);
+			fn(arg, i->o[slot], 0, strchr("dDWrLpqyYo", *c) != NULL);
 		}
 		slot++;
 	}

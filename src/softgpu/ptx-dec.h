@@ -50,6 +50,8 @@ struct ptx_opnd {
 	uint8_t sreg;
 	uint8_t base; /* O_MEM: kind of its base; O_INT when there is only a number */
 	bool pair; /* followed by |q, the next operand */
+	const char *sel; /* what follows a register and a dot: video instructions' */
+	uint32_t nsel;
 	unsigned nelem;
 	struct ptx_opnd *elem; /* O_VEC, O_LIST, coordinates */
 };
@@ -119,6 +121,8 @@ bool ptx_tex_suffix(struct ptx_dec *d, const struct ptx_token *t);
 const char *ptx_tex_match(struct ptx_dec *d, const struct ptx_opnd *o, char letter, int32_t *ret);
 /* Fills d->i from d->ops by d->row's pattern; why it cannot, or NULL. */
 const char *ptx_match(struct ptx_dec *d);
+/* Takes what a video instruction's operand says besides its register (ptx-video.c); why it cannot, or NULL. */
+const char *ptx_video_operand(struct ptx_dec *d, const struct ptx_opnd *o);
 /* One instruction, the current token being its guard or opcode, to after its semicolon. */
 void ptx_decode(struct ptx_parse *p);
 

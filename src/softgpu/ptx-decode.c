@@ -340,7 +340,7 @@ static const char *decode_call(struct ptx_dec *d)
 		/* addresses depend on who asks first */
 		if (c->fn->builtin == PB_MALLOC || c->fn->builtin == PB_FREE)
 			fn->ordered = true;
-	} else if (callee->kind == O_REG && ptx_type_bits[callee->type] == 64 && o + 1 == end && o->sym &&
+	} else if (callee->kind == O_REG && !callee->nsel && ptx_type_bits[callee->type] == 64 && o + 1 == end && o->sym &&
 		o->sym->kind == SY_PROTO) {
 		c->target = callee->off;
 		sig = o->sym->proto;

@@ -290,7 +290,7 @@ typedef const char *ptx_select(struct ptx_dec *d);
 ptx_select sel_cmp, sel_cvt, sel_mem, sel_atom, sel_math, sel_mov, sel_bar, sel_shfl, sel_vote, sel_cvta,
 	sel_testp, sel_prmt, sel_lop3, sel_half, sel_redux, sel_half_cmp, sel_isspacep, sel_mbar, sel_cp_async, sel_bulk, sel_st_async;
 ptx_select sel_mma, sel_matrix, sel_wmma_mma, sel_wmma_access, sel_tex;
-ptx_select sel_xorsign, sel_lop3_bool;
+ptx_select sel_xorsign, sel_lop3_bool, sel_video;
 ptx_select sel_atom_vec, sel_b128, sel_discard;
 ptx_select sel_mapa, sel_alloca;
 /* The state space of the memory operand, into d->i->space; why not, or NULL. */

@@ -185,6 +185,8 @@ struct ptx_tex {
 	uint8_t nregs;
 };
 
+struct ptx_video; /* ptx-video.c's */
+
 struct ptx_table {
 	unsigned n;
 	uint32_t *pc;
@@ -210,6 +212,7 @@ struct ptx_insn {
 		struct ptx_vecatom *vecatom;
 		struct ptx_at *ats; /* PTX_MAX_ATS */
 		struct ptx_mma *mma;
+		struct ptx_video *video;
 		struct ptx_tex *tex;
 		struct ptx_table *table;
 		const char *text;

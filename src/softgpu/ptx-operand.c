@@ -10,6 +10,7 @@
  *   p     predicate destination, p|q or _               P     predicate source, !p
  *   v k   vector destination: of loads; unpacking       V K   vector source: of stores; packing
  *   g     destination fragment of a matrix              G     source fragment
+ *   o     destination of a video instruction            O     source of one
  *   m     memory                                        i j   immediate integer; the same, without a slot
  *   B T   label; table of labels                        ?     the next operand may be missing
  *   q     like d, and |p may follow                     Y     32-bit destination or the sink; |p may follow
@@ -97,6 +98,11 @@ static void parse_name(struct ptx_parse *p, struct ptx_opnd *o)
 	}
 	if (ptx_reg(p, t.s, t.n, &o->off, &o->type)) {
 		o->kind = O_REG;
+		if (p->lx.t.kind == TK_DOT && p->lx.t.glued) {
+			o->sel = p->lx.t.s;
+			o->nsel = (uint32_t)p->lx.t.n;
+			ptx_next(p);
+		}
 		return;
 	}
 	y = ptx_lookup(p, t.s, t.n);
@@ -159,6 +165,8 @@ static void parse_memory(struct ptx_parse *p, struct ptx_opnd *o)
 	} else {
 		ptx_fail(p, p->lx.t.line, "not an address");
 	}
+	if (b.nsel)
+		ptx_fail(p, p->lx.t.line, "a part of a register in an address");
 	*o = (struct ptx_opnd){.kind = O_MEM, .base = (uint8_t)b.kind, .off = b.off, .type = b.type, .sym = b.sym,
 		.name = b.name, .len = b.len, .disp = o->disp};
 	o->disp = (int64_t)((uint64_t)o->disp + (uint64_t)parse_disp(p));
@@ -227,6 +235,8 @@ static const char *match_reg(const struct ptx_opnd *o, unsigned bits, bool loose
 {
 	if (o->kind != O_REG)
 		return "an operand that is not a register";
+	if (o->nsel)
+		return "a part of a register";
 	if (o->type == T_pred || bits == 1) {
 		if (o->type != T_pred || bits != 1)
 			return "predicate and number mixed up";
@@ -521,11 +531,23 @@ static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o
 {
 	struct ptx_insn *i = d->i;
 	unsigned t = i->type, t2 = i->type2;
+	struct ptx_opnd plain;
 	const char *why;
 
 	if (o->kind == O_NAME && !strchr("BT", c))
 		ptx_fail(d->p, i->line, "'%.*s' is not declared", (int)(o->len < 60 ? o->len : 60), o->name);
 	switch (c) {
+	case 'o':
+		plain = *o;
+		plain.nsel = 0;
+		why = match_reg(&plain, 32, false, ret);
+		return why ? why : ptx_video_operand(d, o);
+	case 'O':
+		plain = *o;
+		plain.minus &= o->kind != O_REG;
+		plain.nsel = 0;
+		why = match_source(d, &plain, T_u32, ret);
+		return why ? why : ptx_video_operand(d, o);
 	case 'r':
 		if (o->kind == O_SINK)
 			return NULL;

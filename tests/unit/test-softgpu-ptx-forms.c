@@ -128,9 +128,53 @@ static const struct row fields[] = {
 	{"max.relu.s32 %r9, %r0, %r1;", 'r', 0xfffffffb, 3, 0, 3},
 };
 
+static const struct row video[] = {
+	{"vadd.s32.u32.s32.sat %r9, %r0.b1, %r1.h1;", 'r', 0x0000ff00, 0x80000000, 0, 0xffff80ff}, /* 255 - 32768 */
+	{"vadd.u32.u32.u32.sat %r9, %r0, %r1;", 'r', 0xffffffff, 2, 0, 0xffffffff},
+	{"vadd.u32.u32.u32 %r9, %r0, %r1;", 'r', 0xffffffff, 2, 0, 1},
+	{"vadd.s32.s32.s32.sat %r9, %r0, %r1;", 'r', 0x80000000, 0xffffffff, 0, 0x80000000},
+	{"vsub.u32.u32.u32.sat %r9, %r0, %r1;", 'r', 1, 2, 0, 0},
+	{"vsub.s32.u32.u32 %r9.h1, %r0, %r1, %r2;", 'r', 1, 2, 0x12345678, 0xffff5678},
+	{"vsub.s32.u32.u32.sat %r9.b0, %r0, %r1, %r2;", 'r', 0, 1000, 0x12345678, 0x12345680},
+	{"vabsdiff.u32.s32.s32.add %r9, %r0.b0, %r1.b0, %r2;", 'r', 0xff, 0x7f, 10, 138},
+	{"vmin.s32.s32.u32 %r9, %r0.h0, %r1.h0;", 'r', 0xffff, 0xffff, 0, 0xffffffff},
+	{"vmax.u32.s32.u32 %r9, %r0.h0, %r1.h0;", 'r', 0xffff, 0xffff, 0, 0xffff},
+	{"vadd.s32.s32.s32.min %r9, %r0, %r1, %r2;", 'r', 5, 6, 0xfffffff0, 0xfffffff0},
+	{"vadd.u32.u32.u32.max %r9, %r0, %r1, %r2;", 'r', 5, 6, 0xfffffff0, 0xfffffff0},
+	{"vshl.u32.u32.u32.clamp %r9, %r0, %r1;", 'r', 3, 40, 0, 0},
+	{"vshl.u32.u32.u32.wrap %r9, %r0, %r1;", 'r', 3, 33, 0, 6},
+	{"vshl.s32.s32.u32.sat.clamp %r9, %r0, %r1;", 'r', 0xffffffff, 40, 0, 0x80000000},
+	{"vshr.s32.s32.u32.clamp %r9, %r0.b3, %r1;", 'r', 0x80000000, 3, 0, 0xfffffff0},
+	{"vshr.u32.u32.u32.clamp.add %r9, %r0, %r1.b0, %r2;", 'r', 0x80000000, 31, 7, 8},
+	{"vmad.s32.s32.u32 %r9, %r0.b0, %r1.b0, %r2;", 'r', 0xff, 0xff, 1, 0xffffff02},
+	{"vmad.s32.u32.u32 %r9, -%r0, %r1, %r2;", 'r', 3, 4, 100, 88},
+	{"vmad.s32.u32.u32 %r9, %r0, %r1, -%r2;", 'r', 3, 4, 100, 0xffffffa8},
+	{"vmad.u32.u32.u32.po %r9, %r0, %r1, %r2;", 'r', 3, 4, 100, 113},
+	{"vmad.u32.u32.u32.sat.shr15 %r9, %r0, %r1, %r2;", 'r', 0xffffffff, 0xffffffff, 0, 0xffffffff},
+	{"vmad.s32.s32.s32.shr7 %r9, %r0, %r1, %r2;", 'r', 0xffffffff, 128, 0, 0xffffffff},
+	{"vset.s32.u32.lt %r9, %r0, %r1;", 'r', 0xffffffff, 1, 0, 1},
+	{"vset.u32.u32.ge.add %r9, %r0.b0, %r1.b0, %r2;", 'r', 7, 7, 41, 42},
+	{"vadd2.u32.u32.u32 %r9, %r0, %r1, %r2;", 'r', 0xffff0001, 0x00010002, 0, 3},
+	{"vadd2.u32.u32.u32.sat %r9, %r0, %r1, %r2;", 'r', 0xffff0001, 0x00010002, 0, 0xffff0003},
+	{"vsub2.s32.s32.s32.sat %r9, %r0, %r1, %r2;", 'r', 0x80000001, 0x00010002, 0, 0x8000ffff},
+	{"vsub2.s32.s32.s32.add %r9, %r0, %r1, %r2;", 'r', 0x00050001, 0x00010002, 10, 13},
+	{"vadd2.u32.u32.u32 %r9.h1, %r0.h02, %r1.h13, %r2;", 'r', 0x00020001, 0x00200010, 0x11112222, 0x00032222}, /* half 0 + half 1 */
+	{"vavrg2.s32.s32.s32 %r9, %r0, %r1, %r2;", 'r', 0xfffd0003, 0x00000004, 0, 0xfffe0004}, /* -3 >> 1, (3 + 4 + 1) >> 1 */
+	{"vabsdiff2.u32.s32.s32 %r9, %r0, %r1, %r2;", 'r', 0xffff0001, 0x00010003, 0, 0x00020002},
+	{"vabsdiff2.u32.u32.u32 %r9, %r0, %r1, %r2;", 'r', 0xffff0001, 0x00010003, 0, 0xfffe0002},
+	{"vset2.s32.s32.gt %r9, %r0, %r1, %r2;", 'r', 0xffff0002, 0xfffe0003, 0, 0x00010000},
+	{"vadd4.s32.s32.s32.sat %r9, %r0, %r1, %r2;", 'r', 0x7f80ff01, 0x01ff0101, 0, 0x7f800002},
+	{"vmin4.u32.u32.u32 %r9.b20, %r0, %r1, %r2;", 'r', 0x01020304, 0x04030201, 0xaabbccdd, 0xaa02cc01},
+	{"vmax4.u32.u32.u32 %r9, %r0.b7654, %r1.b0123, %r2;", 'r', 0x01020304, 0x08070605, 0, 0x08070605},
+	{"vavrg4.u32.u32.u32.add %r9.b0, %r0, %r1, %r2;", 'r', 3, 4, 100, 104},
+	{"vset4.u32.u32.eq.add %r9, %r0, %r1, %r2;", 'r', 0x01020304, 0x01020504, 10, 13},
+	{"vabsdiff4.u32.u32.u32.add %r9.b310, %r0, %r1, %r2;", 'r', 0x01020304, 0, 10, 18},
+};
+
 TEST(halves)
 TEST(narrow)
 TEST(fields)
+TEST(video)
 
 int main(void)
 {
@@ -138,6 +182,7 @@ int main(void)
 		cmocka_unit_test(test_halves),
 		cmocka_unit_test(test_narrow),
 		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_video),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
