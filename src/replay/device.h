@@ -128,6 +128,18 @@ void device_verified_free(struct device_verified *v);
 bool device_verified_ok(const struct device_verified *v);
 /* "12 of 12 allocations identical, 3 of 3 outputs identical", and a line for each that differs. Ends without a newline. */
 void device_verified_print(struct buf *out, const struct device_verified *v);
+/* Executes the launches how->from..how->to how->runs times each from the same memory, and tells the pages in which they differed; see
+ * replayer_check. kernels: n ids of those to check, NULL: all. The position is how->to then. A second copy of the window's memory has to
+ * fit on the device, besides what a launch changes; ERR_LIMIT when it does not. */
+struct device_checked {
+	struct replayer_difference *rows; /* heap, in order of seq; device_checked_free() */
+	size_t n;
+	uint64_t checked, left_out;
+};
+struct err *device_check(struct device *d, const struct replayer_check *how, const uint32_t *kernels, size_t n,
+	struct device_checked *ret) TS_CHECK;
+void device_checked_free(struct device_checked *c);
+
 /* Keeps a copy of the present memory if there is room. */
 struct err *device_checkpoint(struct device *d) TS_CHECK;
 struct err *device_figures(struct device *d, struct replayer_figures *ret) TS_CHECK;

@@ -7,7 +7,7 @@ libreplay_a_SOURCES = src/replay/replay.h src/replay/replayer.h src/replay/repla
 	src/replay/replay.c src/replay/points.c src/replay/run.c src/replay/moves.c src/replay/watch.c \
 	src/replay/device.h src/replay/device-private.h src/replay/device.c src/replay/device-process.c \
 	src/replay/plan.h src/replay/plan-private.h src/replay/plan.c src/replay/plan-scan.c \
-	src/replay/soft-watch.h src/replay/device-watch.c
+	src/replay/soft-watch.h src/replay/device-check.c src/replay/device-watch.c
 HEADERS_TO_CHECK += src/replay/soft-watch.h src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h src/replay/device.h \
 	src/replay/device-private.h src/replay/plan.h src/replay/plan-private.h
 
@@ -23,6 +23,7 @@ HEADERS_TO_CHECK += src/replay/replayer-driver.h src/replay/replayer-int.h
 plugin_PROGRAMS += tsdb-replayer
 tsdb_replayer_SOURCES = \
 	src/replay/replayer.h src/replay/replayer-int.h \
+	src/replay/replayer-check.c \
 	src/replay/replayer-checkpoint.c \
 	src/replay/replayer-code.c \
 	src/replay/replayer-copy.c \

@@ -426,8 +426,7 @@ struct err *execute_fetch(struct rp *rp, uint64_t seq, const struct sbt_cmd **re
 	return NULL;
 }
 
-/* The next command behind the position, up to seq; NULL: none. */
-static struct err *next_command(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret)
+struct err *execute_fetch_next(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret)
 {
 	if (rp->cursor_seq != rp->position)
 		TRY(sbt_cursor_seek(rp->cursor, rp->position + 1));
@@ -443,7 +442,7 @@ struct err *execute_step(struct rp *rp, uint64_t seq, bool *ret_work)
 	const struct sbt_cmd *c;
 
 	*ret_work = false;
-	TRY(next_command(rp, seq, &c));
+	TRY(execute_fetch_next(rp, seq, &c));
 	if (!c) {
 		TRY(execute_writes(rp, rp->position + 1, seq));
 		rp->position = seq;

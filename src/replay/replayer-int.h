@@ -259,6 +259,7 @@ struct rp {
 		uint32_t max;
 		uint64_t n;
 	} watch;
+	struct checking *checking; /* replayer-check.c; NULL: nothing is checked */
 	bool stale; /* memory at the position is not what executing up to there gives: the next seek restores */
 	struct edit *edits;
 	size_t nedits, cap_edits;
@@ -404,6 +405,8 @@ struct err *execute_to(struct rp *rp, uint64_t seq) TS_CHECK;
 struct err *execute_run(struct rp *rp, const struct replayer_run *run, struct replayer_ran *ret) TS_CHECK;
 /* The command seq; NULL when the trace has none. Valid until the next call. */
 struct err *execute_fetch(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret) TS_CHECK;
+/* The next command behind the position, up to seq; NULL: none. */
+struct err *execute_fetch_next(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret) TS_CHECK;
 /* The launch's parameters with the user's changes, in out. */
 struct err *execute_args(struct rp *rp, const struct sbt_cmd *c, const struct rkernel *k, struct buf *out) TS_CHECK;
 
@@ -466,6 +469,13 @@ struct err *watch_races(struct rp *rp, struct buf *out) TS_CHECK;
 /* Around the execution of a command. */
 struct err *watch_before(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 struct err *watch_after(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+
+/* ---- replayer-check.c ------------------------------------------------------------------------------------------------------ */
+
+/* kernels: u32 ids, n bytes of them; none: all. */
+struct err *check_run(struct rp *rp, const struct replayer_check *q, const void *kernels, size_t n, struct buf *out) TS_CHECK;
+/* Gives back what that took. */
+void check_close(struct rp *rp);
 
 /* ---- replayer-watchdog.c ---------------------------------------------------------------------------------------------------- */
 

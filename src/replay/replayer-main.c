@@ -400,6 +400,18 @@ static struct err *on_soft(struct rp *rp, const struct request *q, struct buf *o
 	return NULL;
 }
 
+static struct err *on_check(struct rp *rp, const struct request *q, struct buf *out)
+{
+	return check_run(rp, (const void *)q->body, q->tail, q->tail_n, out);
+}
+
+static struct err *on_check_end(struct rp *rp, const struct request *q, struct buf *out)
+{
+	check_close(rp);
+	reply_position(rp, out);
+	return NULL;
+}
+
 static struct err *on_accesses(struct rp *rp, const struct request *q, struct buf *out)
 {
 	return watch_accesses(rp, (const void *)q->body, out);
@@ -478,6 +490,8 @@ static const struct handler {
 	HANDLER(FIGURES, on_figures, replayer_none),
 	HANDLER(QUIT, on_quit, replayer_none),
 	HANDLER(SOFT, on_soft, replayer_soft),
+	HANDLER(CHECK, on_check, replayer_check),
+	HANDLER(CHECK_END, on_check_end, replayer_none),
 	HANDLER(ACCESSES, on_accesses, replayer_accesses),
 	HANDLER(RACES, on_races, replayer_none),
 	HANDLER(KERNEL, on_kernel, replayer_kernel),

@@ -45,6 +45,8 @@ struct replayer_head {
 	REQ(13, FIGURES, replayer_none, replayer_figures, "what it cost so far")                                              \
 	REQ(14, QUIT, replayer_none, replayer_done, "end")                                                                    \
 	REQ(20, SOFT, replayer_soft, replayer_done, "how the software GPU runs kernels from now on")                          \
+	REQ(28, CHECK, replayer_check, replayer_check_done, "execute each launch several times towards seq; kernel ids (u32) may follow; reply: replayer_difference[]") \
+	REQ(29, CHECK_END, replayer_none, replayer_done, "give back the memory that checking took")                                \
 	REQ(21, ACCESSES, replayer_accesses, replayer_accessed, "execute towards seq; access sets, replayer_access_set[] follow") \
 	REQ(22, RACES, replayer_none, replayer_races, "the races found since last asked: soft_race[] follow")      \
 	REQ(30, KERNEL, replayer_kernel, soft_stop, "to before the first instruction of launch seq")                          \
@@ -172,6 +174,33 @@ struct replayer_races {
 	uint64_t n, more;  /* soft_race[] that follow; found and not taken yet */
 	uint64_t doubts;   /* launches that could not be checked whole */
 	char doubt[200];   /* why one of them */
+};
+/* How bytes are read as values. AUTO: f32 when nearly all of them look like it, else i32. */
+enum replayer_as { REPLAYER_AS_AUTO, REPLAYER_AS_F32, REPLAYER_AS_F64, REPLAYER_AS_F16, REPLAYER_AS_BF16, REPLAYER_AS_I32, REPLAYER_AS_I64,
+	REPLAYER_AS_I8, REPLAYER_AS_END };
+struct replayer_check {
+	uint64_t from, to; /* launches from..to are checked, all up to `to` executed */
+	uint32_t runs;	   /* executions of each, 2 to 1000 */
+	uint32_t as;	   /* enum replayer_as */
+	uint32_t perturb;  /* 1: other orders of warps and blocks (software GPU), other work beside it (a GPU) */
+	uint32_t digest;   /* > 0, its number: one execution; each launch's row has in first and other a hash of what it changed, in bytes the pages */
+};
+struct replayer_check_done {
+	uint64_t seq;	   /* the position: before `to` when the reply is full or some time is over */
+	uint64_t n;	   /* rows that follow */
+	uint64_t checked;  /* launches */
+	uint64_t left_out; /* pages that differed and were not looked at */
+};
+/* A page in which executions of one launch from the same memory differed from the first of them. */
+struct replayer_difference {
+	uint64_t seq, addr, size; /* the page, an address of the recording */
+	uint32_t as;		  /* enum replayer_as, AUTO decided */
+	uint32_t runs;		  /* executions that differed there */
+	uint64_t bytes, elements; /* that differed, in the one with the most of them */
+	uint64_t close;		  /* of those: elements of a floating type within 1e-3 of each other, relatively */
+	uint64_t at, first, other; /* the first element seen to differ: address, bits in the first execution, in another */
+	double largest;		  /* difference; infinite when a NaN is involved */
+	double steps;		  /* the same in units in the last place, for integers as largest */
 };
 enum replayer_error_code {
 	REPLAYER_E_OTHER, REPLAYER_E_FAULT, /* the device broke at seq: only a new process helps */

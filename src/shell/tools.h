@@ -25,6 +25,9 @@ int tool_extract(struct session *s, int argc, char **argv);
 /* Value of "--gpu" into the settings. */
 struct err *tool_set_gpu(struct session *s, const char *value) TS_CHECK;
 
+/* cmd-check.c */
+int tool_check(struct session *s, int argc, char **argv);
+
 /* cmd-order.c */
 int tool_races(struct session *s, int argc, char **argv);
 

@@ -1,0 +1,650 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CHECK: executes each launch several times from the same memory and compares what comes out. Beside the memory there is a copy of it (`before`)
+ * and the hash of each page of the copy, both kept up with the position; a launch's first execution tells which pages it changes, and only
+ * those are put back before the next one.
+ *
+ * The surprise: nearly all launches are the same every time, so all further executions of one are submitted in one go, and the
+ * host waits once. Only when one of them differs is the launch executed again, step by step, to see where and by how much.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "replay/replayer-int.h"
+
+#define LONG_NS 200000000u	/* of one reply */
+#define RUNS_MAX 1000u
+#define PAGES_LOOKED_AT 512u	/* of the pages that differ, in one execution */
+#define ROWS_MAX 4096u		/* in a reply */
+#define NOISE_BYTES (64u << 20)
+
+/* Memory that is compared: a range of the window, or a module's global. */
+struct area {
+	uint64_t here, recorded, size; /* bytes */
+	uint64_t at;		       /* in the copy */
+	size_t page;		       /* number of its first page */
+};
+
+struct pages { /* consecutive ones of one area */
+	const struct area *area;
+	size_t first, n; /* numbers within the area */
+};
+
+struct checking {
+	struct area *areas;
+	size_t nareas, npages;
+	uint64_t bytes;		/* of a copy */
+	CUdeviceptr before;	/* the copy */
+	CUdeviceptr sums[3];	/* page hashes: of the copy, after the first execution, after the one at hand */
+	CUdeviceptr flags;	/* a byte for each page and execution */
+	uint8_t *host_flags;
+	unsigned runs;		/* flags are for so many */
+	CUdeviceptr first;	/* pages that the first execution changed, one list entry after the other */
+	uint64_t first_bytes;
+	CUdeviceptr noise;
+	CUstream noise_stream;
+	uint64_t position;	/* that the copy is of; UINT64_MAX: none */
+	struct pages *list;	/* pages that the launch changes */
+	size_t nlist, cap_list;
+	struct replayer_difference *rows; /* of the launch at hand */
+	size_t nrows, cap_rows;
+	const struct replayer_check *how;
+};
+
+static uint64_t pages_in(uint64_t size)
+{
+	return size / SBT_PAGE + (size % SBT_PAGE != 0);
+}
+
+/* ---- the copy -------------------------------------------------------------------------------------------------------------- */
+
+static void add_area(struct checking *k, size_t *cap, uint64_t here, uint64_t recorded, uint64_t size)
+{
+	MAKE_ROOM(k->areas, k->nareas, *cap);
+	k->areas[k->nareas++] = (struct area){here, recorded, size, k->bytes, k->npages};
+	k->bytes += (size + 255) & ~255ull;
+	k->npages += pages_in(size);
+}
+
+static struct err *device_room(struct rp *rp, CUdeviceptr *ret, uint64_t n, const char *what)
+{
+	const CUresult r = rp->d.cuMemAlloc_v2(ret, n ? n : 1);
+
+	if (r == CUDA_ERROR_OUT_OF_MEMORY)
+		return rp_fail(rp, REPLAYER_E_MEMORY, 0, "checking needs %llu MiB more on the device, for %s",
+			(unsigned long long)(n >> 20) + 1, what);
+	return rp_cu(rp, r, "cuMemAlloc");
+}
+
+static struct err *room_for_runs(struct rp *rp, struct checking *k, unsigned runs)
+{
+	if (runs <= k->runs)
+		return NULL;
+	if (k->flags)
+		CU(rp, cuMemFree_v2, k->flags);
+	k->flags = 0;
+	k->runs = 0;
+	TRY(device_room(rp, &k->flags, (uint64_t)runs * k->npages, "what was compared"));
+	k->host_flags = xrealloc(k->host_flags, (size_t)runs * k->npages + 1);
+	k->runs = runs;
+	return NULL;
+}
+
+static struct err *open_checking(struct rp *rp)
+{
+	struct checking *k = xcalloc(1, sizeof *k);
+	size_t cap = 0;
+
+	rp->checking = k;
+	k->position = UINT64_MAX;
+	for (size_t i = 0; i < rp->place.device.n; i++)
+		add_area(k, &cap, rp->place.device.r[i].addr, rp->place.device.r[i].addr, rp->place.device.r[i].size);
+	for (size_t i = 0; i < rp->objects.nglobals; i++)
+		if (rp->objects.globals[i].here)
+			add_area(k, &cap, rp->objects.globals[i].here, rp->objects.globals[i].addr, rp->objects.globals[i].size);
+	checkpoint_forget(rp, rp->first + 1); /* all but the window's start make room */
+	TRY(device_room(rp, &k->before, k->bytes, "a copy of the memory"));
+	for (unsigned i = 0; i < 3; i++)
+		TRY(device_room(rp, &k->sums[i], k->npages * sizeof(struct sbt_hash), "hashes"));
+	return NULL;
+}
+
+static struct err *hash_all(struct rp *rp, const struct checking *k, unsigned to, CUstream s)
+{
+	for (size_t i = 0; i < k->nareas; i++) {
+		const struct hash_kernel_range r = {k->areas[i].here, k->areas[i].size};
+
+		TRY(rp_cu(rp, hash_kernel_pages_device(&rp->hash, r, k->sums[to] + k->areas[i].page * sizeof(struct sbt_hash), s),
+			"hashing on the device"));
+	}
+	return NULL;
+}
+
+static struct err *compare(struct rp *rp, const struct checking *k, unsigned a, unsigned b, unsigned run, CUstream s)
+{
+	return rp_cu(rp, hash_kernel_changed(&rp->hash, k->sums[a], k->sums[b], k->npages, k->flags + (uint64_t)run * k->npages, s),
+		"comparing on the device");
+}
+
+static struct err *fetch_flags(struct rp *rp, const struct checking *k, unsigned first, unsigned n, CUstream s)
+{
+	CU(rp, cuMemcpyDtoHAsync_v2, k->host_flags + first * k->npages, k->flags + (uint64_t)first * k->npages, n * k->npages, s);
+	CU(rp, cuStreamSynchronize, s);
+	return NULL;
+}
+
+/* The pages that are marked, as runs within their areas. */
+static void make_list(struct checking *k, const uint8_t *flags)
+{
+	k->nlist = 0;
+	for (size_t i = 0; i < k->nareas; i++) {
+		const size_t n = pages_in(k->areas[i].size);
+		const uint8_t *f = flags + k->areas[i].page;
+
+		for (size_t p = 0; p < n; p++) {
+			if (!f[p])
+				continue;
+			if (p && f[p - 1]) {
+				k->list[k->nlist - 1].n++;
+				continue;
+			}
+			MAKE_ROOM(k->list, k->nlist, k->cap_list);
+			k->list[k->nlist++] = (struct pages){&k->areas[i], p, 1};
+		}
+	}
+}
+
+static uint64_t list_bytes(const struct pages *l)
+{
+	const uint64_t from = l->first * SBT_PAGE, end = (l->first + l->n) * SBT_PAGE;
+
+	return (end < l->area->size ? end : l->area->size) - from;
+}
+
+enum between { MEMORY_TO_COPY, COPY_TO_MEMORY, MEMORY_TO_FIRST, FIRST_TO_MEMORY };
+
+static struct err *move_list(struct rp *rp, const struct checking *k, enum between way, CUstream s)
+{
+	uint64_t at = k->first;
+
+	for (size_t i = 0; i < k->nlist; i++) {
+		const struct pages *l = &k->list[i];
+		const uint64_t n = list_bytes(l), mem = l->area->here + l->first * SBT_PAGE;
+		const uint64_t copy = k->before + l->area->at + l->first * SBT_PAGE;
+
+		switch (way) {
+		case MEMORY_TO_COPY:
+			CU(rp, cuMemcpyDtoDAsync_v2, copy, mem, n, s);
+			break;
+		case COPY_TO_MEMORY:
+			CU(rp, cuMemcpyDtoDAsync_v2, mem, copy, n, s);
+			break;
+		case MEMORY_TO_FIRST:
+			CU(rp, cuMemcpyDtoDAsync_v2, at, mem, n, s);
+			break;
+		case FIRST_TO_MEMORY:
+			CU(rp, cuMemcpyDtoDAsync_v2, mem, at, n, s);
+			break;
+		}
+		at += (n + 255) & ~255ull;
+	}
+	return NULL;
+}
+
+static struct err *room_for_first(struct rp *rp, struct checking *k)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < k->nlist; i++)
+		n += (list_bytes(&k->list[i]) + 255) & ~255ull;
+	if (n <= k->first_bytes)
+		return NULL;
+	if (k->first)
+		CU(rp, cuMemFree_v2, k->first);
+	k->first = 0;
+	k->first_bytes = 0;
+	TRY(device_room(rp, &k->first, n + n / 4, "what a launch changes"));
+	k->first_bytes = n + n / 4;
+	return NULL;
+}
+
+/* The copy is of the position; sums[0] are its hashes. */
+static struct err *refresh(struct rp *rp, struct checking *k)
+{
+	if (k->position == rp->position)
+		return NULL;
+	TRY(execute_finish(rp));
+	if (k->position == UINT64_MAX) {
+		for (size_t i = 0; i < k->nareas; i++)
+			CU(rp, cuMemcpyDtoDAsync_v2, k->before + k->areas[i].at, k->areas[i].here, k->areas[i].size, rp->own);
+		TRY(hash_all(rp, k, 0, rp->own));
+		CU(rp, cuStreamSynchronize, rp->own);
+	} else {
+		TRY(hash_all(rp, k, 1, rp->own));
+		TRY(compare(rp, k, 0, 1, 0, rp->own));
+		TRY(fetch_flags(rp, k, 0, 1, rp->own));
+		make_list(k, k->host_flags);
+		TRY(move_list(rp, k, MEMORY_TO_COPY, rp->own));
+		CU(rp, cuStreamSynchronize, rp->own);
+		const CUdeviceptr sums = k->sums[0];
+		k->sums[0] = k->sums[1];
+		k->sums[1] = sums;
+	}
+	k->position = rp->position;
+	return NULL;
+}
+
+void check_close(struct rp *rp)
+{
+	struct checking *k = rp->checking;
+
+	if (!k)
+		return;
+	err_free(execute_finish(rp));
+	for (unsigned i = 0; i < 3; i++)
+		if (k->sums[i])
+			(void)rp->d.cuMemFree_v2(k->sums[i]);
+	if (k->before)
+		(void)rp->d.cuMemFree_v2(k->before);
+	if (k->flags)
+		(void)rp->d.cuMemFree_v2(k->flags);
+	if (k->first)
+		(void)rp->d.cuMemFree_v2(k->first);
+	if (k->noise)
+		(void)rp->d.cuMemFree_v2(k->noise);
+	free(k->areas);
+	free(k->host_flags);
+	free(k->list);
+	free(k->rows);
+	free(k);
+	rp->checking = NULL;
+}
+
+/* ---- values ---------------------------------------------------------------------------------------------------------------- */
+
+static double half_value(uint32_t h, unsigned exponent_bits)
+{
+	const unsigned mantissa = 15 - exponent_bits;
+	const int bias = (1 << (exponent_bits - 1)) - 1, e = (int)(h >> mantissa & ((1u << exponent_bits) - 1));
+	const double m = (double)(h & ((1u << mantissa) - 1)) / (double)(1u << mantissa);
+	double v;
+
+	if (e == (1 << exponent_bits) - 1)
+		v = m != 0 ? NAN : INFINITY;
+	else
+		v = e ? ldexp(1 + m, e - bias) : ldexp(m, 1 - bias);
+	return h & 0x8000 ? -v : v;
+}
+
+/* The number of representable values between two, as their bits are ordered; for integers their distance. */
+static double steps_apart(uint64_t a, uint64_t b, unsigned bits, bool is_float)
+{
+	const uint64_t sign = 1ull << (bits - 1);
+	int64_t x, y;
+
+	if (!is_float)
+		return fabs((double)(int64_t)(a << (64 - bits)) - (double)(int64_t)(b << (64 - bits))) / ldexp(1, (int)(64 - bits));
+	x = a & sign ? -(int64_t)(a & (sign - 1)) : (int64_t)a;
+	y = b & sign ? -(int64_t)(b & (sign - 1)) : (int64_t)b;
+	return fabs((double)x - (double)y);
+}
+
+static const struct kind {
+	unsigned bytes;
+	bool is_float;
+} kinds[] = {
+	[REPLAYER_AS_F32] = {4, true}, [REPLAYER_AS_F64] = {8, true}, [REPLAYER_AS_F16] = {2, true}, [REPLAYER_AS_BF16] = {2, true},
+	[REPLAYER_AS_I32] = {4, false}, [REPLAYER_AS_I64] = {8, false}, [REPLAYER_AS_I8] = {1, false},
+};
+
+static double value_of(uint64_t bits, enum replayer_as as)
+{
+	const uint32_t low = (uint32_t)bits;
+	double d;
+	float f;
+
+	switch (as) {
+	case REPLAYER_AS_F32:
+		memcpy(&f, &low, 4);
+		return (double)f;
+	case REPLAYER_AS_F64:
+		memcpy(&d, &bits, 8);
+		return d;
+	case REPLAYER_AS_F16:
+		return half_value(low, 5);
+	case REPLAYER_AS_BF16:
+		return half_value(low, 8);
+	default:
+		return (double)((int64_t)(bits << (64 - 8 * kinds[as].bytes)) >> (64 - 8 * kinds[as].bytes));
+	}
+}
+
+/* Numbers of a size that programs use: floats are told from integers by it. */
+static bool plausible(double v)
+{
+	return v == 0 || (fabs(v) > 1e-12 && fabs(v) < 1e12);
+}
+
+static enum replayer_as infer(const uint8_t *a, const uint8_t *b, size_t n)
+{
+	size_t seen = 0, good = 0;
+	uint32_t x, y;
+
+	for (size_t i = 0; i + 4 <= n && seen < 4096; i += 4) {
+		memcpy(&x, a + i, 4);
+		memcpy(&y, b + i, 4);
+		if (x == y)
+			continue;
+		seen++;
+		good += plausible(value_of(x, REPLAYER_AS_F32)) && plausible(value_of(y, REPLAYER_AS_F32));
+	}
+	return seen && 10 * good >= 9 * seen ? REPLAYER_AS_F32 : REPLAYER_AS_I32;
+}
+
+static void weigh(struct replayer_difference *d, const uint8_t *a, const uint8_t *b, size_t n, uint64_t addr)
+{
+	const struct kind *t = &kinds[d->as];
+	struct replayer_difference one = {0};
+
+	for (size_t i = 0; i + t->bytes <= n; i += t->bytes) {
+		uint64_t x = 0, y = 0;
+
+		memcpy(&x, a + i, t->bytes);
+		memcpy(&y, b + i, t->bytes);
+		if (x == y)
+			continue;
+		const double u = value_of(x, (enum replayer_as)d->as), v = value_of(y, (enum replayer_as)d->as), apart = fabs(u - v);
+		const double steps = steps_apart(x, y, 8 * t->bytes, t->is_float);
+		if (!d->at) {
+			d->at = addr + i;
+			d->first = x;
+			d->other = y;
+		}
+		if (isnan(apart) || apart > d->largest)
+			d->largest = isnan(apart) ? INFINITY : apart;
+		if (steps > d->steps)
+			d->steps = steps;
+		one.elements++;
+		one.close += t->is_float && apart <= 1e-3 * fmax(fabs(u), fabs(v));
+	}
+	for (size_t i = 0; i < n; i++)
+		one.bytes += a[i] != b[i];
+	if (one.elements < d->elements)
+		return;
+	d->elements = one.elements;
+	d->bytes = one.bytes;
+	d->close = one.close;
+}
+
+/* ---- a launch that differs ---------------------------------------------------------------------------------------------------- */
+
+static struct replayer_difference *row_of(struct checking *k, uint64_t seq, uint64_t addr, uint64_t size)
+{
+	for (size_t i = 0; i < k->nrows; i++)
+		if (k->rows[i].seq == seq && k->rows[i].addr == addr)
+			return &k->rows[i];
+	MAKE_ROOM(k->rows, k->nrows, k->cap_rows);
+	k->rows[k->nrows] = (struct replayer_difference){.seq = seq, .addr = addr, .size = size, .as = k->how->as};
+	return &k->rows[k->nrows++];
+}
+
+/* Where the first execution's bytes of a page are. */
+static CUdeviceptr first_of(const struct checking *k, const struct area *a, size_t page)
+{
+	uint64_t at = k->first;
+
+	for (size_t i = 0; i < k->nlist; i++) {
+		const struct pages *l = &k->list[i];
+
+		if (l->area == a && page >= l->first && page < l->first + l->n)
+			return at + (page - l->first) * SBT_PAGE;
+		at += (list_bytes(l) + 255) & ~255ull;
+	}
+	return k->before + a->at + page * SBT_PAGE; /* the first one left it as it was */
+}
+
+static struct err *look_at(struct rp *rp, struct checking *k, uint64_t seq, const struct area *a, size_t page)
+{
+	static uint8_t first[SBT_PAGE], now[SBT_PAGE];
+	const uint64_t at = page * SBT_PAGE, n = a->size - at < SBT_PAGE ? a->size - at : SBT_PAGE;
+	struct replayer_difference *d = row_of(k, seq, a->recorded + at, n);
+
+	CU(rp, cuMemcpyDtoHAsync_v2, first, first_of(k, a, page), n, rp->own);
+	CU(rp, cuMemcpyDtoHAsync_v2, now, a->here + at, n, rp->own);
+	CU(rp, cuStreamSynchronize, rp->own);
+	if (!d->as)
+		d->as = infer(first, now, n);
+	weigh(d, first, now, n, d->addr);
+	d->runs++;
+	return NULL;
+}
+
+static struct err *look_at_all(struct rp *rp, struct checking *k, uint64_t seq, const uint8_t *flags, struct replayer_check_done *sum)
+{
+	unsigned seen = 0;
+
+	for (size_t i = 0; i < k->nareas; i++)
+		for (size_t p = 0; p < pages_in(k->areas[i].size); p++) {
+			if (!flags[k->areas[i].page + p])
+				continue;
+			if (seen++ < PAGES_LOOKED_AT && k->nrows < ROWS_MAX)
+				TRY(look_at(rp, k, seq, &k->areas[i], p));
+			else
+				sum->left_out++;
+		}
+	return NULL;
+}
+
+/* ---- executing again ------------------------------------------------------------------------------------------------------------ */
+
+/* What else may be different in another run of a correct program. */
+static struct err *perturb(struct rp *rp, struct checking *k, unsigned run)
+{
+	if (!k->how->perturb)
+		return NULL;
+	if (rp->watch.soft) {
+		rp->watch.soft->schedule(run ? SOFT_SCHEDULE_RANDOM : SOFT_SCHEDULE_FIXED, run);
+		return NULL;
+	}
+	if (!k->noise) {
+		TRY(device_room(rp, &k->noise, NOISE_BYTES, "noise"));
+		CU(rp, cuStreamCreateWithPriority, &k->noise_stream, CU_STREAM_NON_BLOCKING, 0);
+	}
+	for (unsigned i = 0; i < run % 4; i++)
+		CU(rp, cuMemcpyDtoDAsync_v2, k->noise, k->noise + NOISE_BYTES / 2, NOISE_BYTES / 2, k->noise_stream);
+	return NULL;
+}
+
+static struct err *unperturb(struct rp *rp, struct checking *k)
+{
+	if (k->how->perturb && rp->watch.soft)
+		rp->watch.soft->schedule(rp->watch.how.schedule, rp->watch.how.seed);
+	return NULL;
+}
+
+/* All further executions one after the other on the launch's stream, compared on the device. *ret: one was different. */
+static struct err *quick_runs(struct rp *rp, struct checking *k, const struct sbt_cmd *c, CUstream s, bool *ret)
+{
+	const unsigned runs = k->how->runs;
+
+	for (unsigned r = 1; r < runs; r++) {
+		TRY(perturb(rp, k, r));
+		TRY(move_list(rp, k, COPY_TO_MEMORY, s));
+		TRY(execute(rp, c));
+		TRY(hash_all(rp, k, 2, s));
+		TRY(compare(rp, k, 1, 2, r, s));
+		/* Random orders are chosen when a launch begins to run. */
+		if (k->how->perturb && rp->watch.soft)
+			CU(rp, cuStreamSynchronize, s);
+	}
+	TRY(fetch_flags(rp, k, 1, runs - 1, s));
+	*ret = memchr(k->host_flags + k->npages, 1, (size_t)(runs - 1) * k->npages) != NULL;
+	return NULL;
+}
+
+/* Once more, waiting for each; every page that was ever touched is put back. */
+static struct err *slow_runs(struct rp *rp, struct checking *k, const struct sbt_cmd *c, CUstream s, struct replayer_check_done *sum)
+{
+	uint8_t *all = xmalloc(k->npages + 1), *now = xmalloc(k->npages + 1);
+	struct err *e = NULL;
+
+	memcpy(all, k->host_flags, k->npages);
+	for (unsigned r = 1; r < k->how->runs; r++)
+		for (size_t p = 0; p < k->npages; p++)
+			all[p] |= k->host_flags[(size_t)r * k->npages + p];
+	for (unsigned r = 1; !e && r < k->how->runs; r++) {
+		make_list(k, all);
+		e = move_list(rp, k, COPY_TO_MEMORY, s);
+		make_list(k, k->host_flags); /* what `first` holds */
+		if (!e)
+			e = perturb(rp, k, r);
+		if (!e)
+			e = execute(rp, c);
+		if (!e)
+			e = hash_all(rp, k, 2, s);
+		if (!e)
+			e = compare(rp, k, 1, 2, r, s);
+		if (!e)
+			e = fetch_flags(rp, k, r, 1, s);
+		if (e)
+			break;
+		memcpy(now, k->host_flags + (size_t)r * k->npages, k->npages);
+		e = look_at_all(rp, k, c->seq, now, sum);
+		for (size_t p = 0; p < k->npages; p++)
+			all[p] |= now[p];
+	}
+	make_list(k, all);
+	if (!e)
+		e = move_list(rp, k, COPY_TO_MEMORY, s);
+	make_list(k, k->host_flags);
+	if (!e)
+		e = move_list(rp, k, FIRST_TO_MEMORY, s);
+	free(all);
+	free(now);
+	return e;
+}
+
+static struct err *check_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct replayer_check_done *sum)
+{
+	CUstream s;
+	bool differs;
+
+	TRY(refresh(rp, k));
+	TRY(objects_stream(rp, sbt_cmd_stream(c), &s));
+	TRY(perturb(rp, k, 0));
+	TRY(execute(rp, c));
+	TRY(hash_all(rp, k, 1, s));
+	TRY(compare(rp, k, 0, 1, 0, s));
+	TRY(fetch_flags(rp, k, 0, 1, s));
+	make_list(k, k->host_flags);
+	TRY(room_for_first(rp, k));
+	TRY(move_list(rp, k, MEMORY_TO_FIRST, s));
+	TRY(quick_runs(rp, k, c, s, &differs));
+	if (differs)
+		TRY(slow_runs(rp, k, c, s, sum));
+	TRY(unperturb(rp, k));
+	TRY(move_list(rp, k, MEMORY_TO_COPY, s));
+	TRY(execute_finish(rp));
+	const CUdeviceptr sums = k->sums[0];
+	k->sums[0] = k->sums[1];
+	k->sums[1] = sums;
+	k->position = rp->position = c->seq;
+	sum->checked++;
+	return NULL;
+}
+
+/* ---- what a run does, in short --------------------------------------------------------------------------------------------------- */
+
+static struct err *digest_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct replayer_check_done *sum)
+{
+	struct sbt_hash *h;
+	struct replayer_difference *d;
+	struct err *e;
+
+	TRY(refresh(rp, k));
+	TRY(perturb(rp, k, k->how->digest));
+	TRY(execute(rp, c));
+	rp->position = c->seq;
+	TRY(execute_finish(rp));
+	TRY(unperturb(rp, k));
+	TRY(refresh(rp, k)); /* the list is of what changed, sums[0] are of now */
+	h = xmalloc(k->npages * sizeof *h + 1);
+	e = rp_cu(rp, rp->d.cuMemcpyDtoHAsync_v2(h, k->sums[0], k->npages * sizeof *h, rp->own), "cuMemcpyDtoHAsync");
+	if (!e)
+		e = rp_cu(rp, rp->d.cuStreamSynchronize(rp->own), "cuStreamSynchronize");
+	if (!e) {
+		d = row_of(k, c->seq, 0, 0);
+		for (size_t i = 0; i < k->nlist; i++)
+			for (size_t p = k->list[i].first; p < k->list[i].first + k->list[i].n; p++) {
+				const struct sbt_hash *x = &h[k->list[i].area->page + p];
+
+				d->first = (d->first ^ x->half[0] ^ (k->list[i].area->recorded + p)) * 0x9e3779b97f4a7c15ull;
+				d->other = (d->other ^ x->half[1] ^ d->first) * 0xff51afd7ed558ccdull;
+				d->bytes++;
+			}
+		sum->checked++;
+	}
+	free(h);
+	return e;
+}
+
+/* ---- the request ------------------------------------------------------------------------------------------------------------------ */
+
+static bool is_checked(const struct rp *rp, const struct replayer_check *q, const struct sbt_cmd *c, const uint32_t *kernels, size_t n)
+{
+	if (c->seq < q->from || c->result || c->flags & SBT_F_GRAPH || execute_is_skipped(rp, c->seq) || execute_has_effect(rp, c->seq))
+		return false;
+	if (c->kind == SBT_GRAPH_LAUNCH)
+		return !n;
+	for (size_t i = 0; i < n && c->kind == SBT_LAUNCH; i++)
+		if (kernels[i] == c->u.launch.kernel)
+			return true;
+	return c->kind == SBT_LAUNCH && !n;
+}
+
+static struct err *next(struct rp *rp, const struct replayer_check *q, const uint32_t *kernels, size_t n, struct replayer_check_done *sum)
+{
+	const struct sbt_cmd *c;
+	bool work;
+
+	TRY(execute_fetch_next(rp, q->to, &c));
+	if (!c || !is_checked(rp, q, c, kernels, n)) {
+		rp->cursor_seq = UINT64_MAX;
+		return execute_step(rp, q->to, &work);
+	}
+	return q->digest ? digest_one(rp, rp->checking, c, sum) : check_one(rp, rp->checking, c, sum);
+}
+
+static struct err *check_request(struct rp *rp, const struct replayer_check *q, size_t tail)
+{
+	if (!rp->has_hash)
+		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "this device's driver does not load the kernels that compare memory");
+	if (q->to > rp->last || q->runs < 2 || q->runs > RUNS_MAX || q->as >= REPLAYER_AS_END || tail % sizeof(uint32_t))
+		return err_new(ERR_STATE, "a check of %u executions up to #%llu cannot be", q->runs, (unsigned long long)q->to);
+	return NULL;
+}
+
+struct err *check_run(struct rp *rp, const struct replayer_check *q, const void *kernels, size_t tail, struct buf *out)
+{
+	struct replayer_check_done sum = {0};
+	const uint64_t begin = now_ns();
+	struct err *e = NULL;
+
+	TRY(check_request(rp, q, tail));
+	if (!rp->checking)
+		TRY(open_checking(rp));
+	rp->checking->how = q;
+	rp->checking->nrows = 0;
+	if (rp->checking->position != UINT64_MAX && rp->checking->position > rp->position)
+		rp->checking->position = UINT64_MAX; /* the user went back */
+	TRY(room_for_runs(rp, rp->checking, q->runs));
+	while (!e && rp->position < q->to && rp->checking->nrows < ROWS_MAX && now_ns() - begin < LONG_NS)
+		e = next(rp, q, kernels, tail / sizeof(uint32_t), &sum);
+	if (e)
+		return e;
+	sum.seq = rp->position;
+	sum.n = rp->checking->nrows;
+	buf_add(out, &sum, sizeof sum);
+	buf_add(out, rp->checking->rows, rp->checking->nrows * sizeof *rp->checking->rows);
+	return NULL;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which launches are nondeterministic: the answers of device_check() by launch and allocation, and which launches only pass a
+ * difference on.
+ */
+#ifndef SHELL_CHECK_H
+#define SHELL_CHECK_H
+
+#include "replay/device.h"
+#include "shell/session.h"
+
+struct check_options {
+	uint64_t first, last; /* launches; 0, 0: the window's */
+	const char *kernel;   /* glob; NULL: any */
+	uint32_t runs;	      /* executions of each */
+	enum replayer_as as;
+	bool perturb;
+};
+
+/* What one launch did to one allocation. */
+struct check_place {
+	uint64_t addr, size;	   /* the allocation; size 0: none, a module's global say */
+	uint64_t bytes, elements, close;
+	uint64_t first_differs;	   /* address of the first element seen to differ */
+	uint64_t was, is;	   /* its bits */
+	enum replayer_as as;
+	double largest, steps;
+};
+
+enum check_looks { CHECK_LIKE_ATOMICS, CHECK_LIKE_A_RACE, CHECK_LIKE_NEITHER };
+
+struct check_launch {
+	uint64_t seq;
+	uint32_t differing;	   /* of the further executions */
+	enum check_looks looks;
+	struct check_place *places; /* heap */
+	size_t nplaces;
+};
+
+struct check_result {
+	uint64_t first, last, checked, left_out;
+	uint32_t runs;
+	struct check_launch *launches; /* nondeterministic ones, in order of seq */
+	size_t nlaunches;
+	uint64_t *passing; /* launches that only differ because what they read does */
+	size_t npassing;
+};
+
+/* The options' words from argv[0]: [N] [RANGE] [kernel GLOB] [--as TYPE] [--perturb]; others go to *ret_other (may be NULL: an error). */
+struct err *check_parse(struct check_options *o, int argc, char *const *argv, const char **ret_other) TS_CHECK;
+/* On the session's device. The replay is where it was. */
+struct err *check_run(struct session *s, const struct check_options *o, struct check_result *ret) TS_CHECK;
+void check_free(struct check_result *r);
+void check_print(struct session *s, const struct check_result *r, struct buf *out);
+void check_json(struct session *s, const struct check_result *r, struct buf *out);
+
+#endif

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tsdb check, races and order: what is not deterministic, and what is not ordered."""
+import json
+
+
+def check(t, *words):
+    r = t.tsdb('check', 't.sbt', '--json', *words)
+    return r.status, [w for w in json.loads(r.out)] if r.status in (0, 3) else r.err
+
+
+def test_deterministic_kernels(t):
+    t.equal(t.record('vecadd').status, 0, 'record')
+    status, windows = check(t, '5')
+    t.equal(status, 0, 'status')
+    t.equal(windows[0]['nondeterministic'], [], 'found')
+    t.check(windows[0]['checked'] > 0, 'nothing was checked')
+    t.equal(windows[0]['executions'], 5, 'executions')
+
+
+def test_float_atomics_in_another_order(t):
+    t.equal(t.record('sums').status, 0, 'record')
+    status, windows = check(t, '6', '--perturb')
+    t.equal(status, 3, 'status')
+    found = windows[0]['nondeterministic']
+    t.equal([f['command']['kernel_name'] for f in found], ['sum'], 'which kernel')
+    t.equal(found[0]['looks_like'], 'atomics', 'what it looks like')
+    t.equal([(p['size'], p['type'], p['elements']) for p in found[0]['places']], [(4, 'f32', 1)], 'where')
+    scale = [c['seq'] for c in map(json.loads, t.tsdb('view', '--json', 't.sbt').out.splitlines())
+             if c['kind'] == 'launch' and c.get('kernel_name') == 'scale']
+    t.equal(windows[0]['passing'], scale, 'what passes it on')
+
+
+def test_one_kernel_is_checked(t):
+    t.equal(t.record('sums').status, 0, 'record')
+    status, windows = check(t, '4', '--perturb', '--kernel', 'fill')
+    t.equal((status, windows[0]['checked'], windows[0]['nondeterministic']), (0, 1, []), 'fill alone')
+    r = t.tsdb('check', 't.sbt', '--kernel', 'nobody')
+    t.equal(r.status, 1, 'status')
+    t.check('no kernel of the trace matches "nobody"' in r.err, r.err)
+
+
+def test_check_leaves_the_replay_where_it_was(t):
+    t.equal(t.record('sums').status, 0, 'record')
+    r = t.tsdb('--batch', '-ex', 'replay start', '-ex', 'replay goto 13', '-ex', 'replay check 3', '-ex', 'when', 't.sbt')
+    t.equal(r.status, 0, r.err)
+    t.check('all gave the same bytes every time' in r.out, r.out)
+    t.check('#13' in r.out.split('every time')[1], r.out)
+
+
+def test_check_words(t):
+    t.equal(t.record('vecadd').status, 0, 'record')
+    for words, said in ((['1'], '2 to 1000 can'), (['--as', 'f31'], '"f31" does not say'), (['x', 'y'], 'does not say')):
+        r = t.tsdb('check', 't.sbt', *words)
+        t.equal(r.status, 1, str(words))
+        t.check(said in r.err, r.err)
+
+
+def test_order_and_races_of_the_demo(t):
+    t.equal(t.record('race_demo').status in (0, 1), True, 'record')
+    r = t.tsdb('races', 't.sbt', '--json', '--possible')
+    races = json.loads(r.out)
+    t.equal(len(races), 1, 'races')
+    t.equal({races[0]['a']['command']['kernel_name'], races[0]['b']['command']['kernel_name']}, {'produce', 'consume'}, 'who')
+    t.check(races[0]['a']['stack'] and races[0]['b']['stack'], 'both stacks')
+    a, b = races[0]['a']['seq'], races[0]['b']['seq']
+    r = t.tsdb('--batch', '-ex', f'order why {a} {b}', 't.sbt')
+    t.check(r.out.startswith('No order: '), r.out)
+    waits = [c for c in map(json.loads, t.tsdb('view', '--json', 't.sbt').out.splitlines()) if c['kind'] == 'stream_wait']
+    record = waits[0]['seq'] - 1
+    r = t.tsdb('--batch', '-ex', f'order why {record} {waits[0]["seq"]}', 't.sbt')
+    t.check('event wait' in r.out, r.out)
+    r = t.tsdb('--batch', '-ex', 'order graph -o g.dot', 't.sbt')
+    t.equal(r.status, 0, r.err)
+    with open(t.path('g.dot'), encoding='utf-8') as f:
+        dot = f.read()
+    t.check(dot.startswith('digraph order {') and f'n{record} -> n{waits[0]["seq"]} [color=red' in dot, dot[:300])
