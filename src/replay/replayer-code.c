@@ -41,10 +41,11 @@ static struct err *load(struct rp *rp, uint64_t hash, const char *who, CUmodule 
 	return e;
 }
 
-/* Its own code, else the PTX that was beside it. The first failure is the one that is told. */
+/* Its own code, else the PTX that was beside it. The first failure is the one that is told. While its own is not known, the PTX is not
+ * the first choice where machine code runs: what the driver makes of it need not compute the same bits. */
 static struct err *load_module(struct rp *rp, struct rmodule *m, const char *who)
 {
-	const uint64_t hashes[] = {m->code_hash, m->ptx_hash};
+	const uint64_t hashes[] = {m->code_hash, m->code_hash || rp->d.soft ? m->ptx_hash : 0};
 	struct err *why = NULL;
 
 	if (m->handle)
@@ -137,8 +138,10 @@ static uint64_t hash_by_name(struct rp *rp, const struct rkernel *k)
 		n++;
 	if (!rp->probes)
 		rp->probes = xcalloc(n + 1, sizeof *rp->probes);
-	for (unsigned i = 0; sbt_reader_code_at(rp->trace, i, &hash, &is_ptx); i++) {
-		CUmodule m = rp->d.soft && !is_ptx ? NULL : probe(rp, i, hash);
+	for (unsigned i = 0; i < 2 * n; i++) { /* machine code first */
+		if (!sbt_reader_code_at(rp->trace, i % n, &hash, &is_ptx) || is_ptx != (i >= n) || (rp->d.soft && !is_ptx))
+			continue;
+		CUmodule m = probe(rp, i % n, hash);
 
 		if (m && !rp->d.cuModuleGetFunction(&f, m, k->name) && has_signature(rp, k, f))
 			return hash;
@@ -162,9 +165,11 @@ static struct rmodule *twin(struct rp *rp, uint64_t hash, const struct rmodule *
 
 static struct err *load_by_name(struct rp *rp, struct rmodule **ret, struct rkernel *k, struct err *why)
 {
-	const uint64_t hash = hash_by_name(rp, k);
+	uint64_t hash = hash_by_name(rp, k);
 	struct rmodule *m = *ret;
 
+	if (!hash && !m->code_hash)
+		hash = m->ptx_hash;
 	if (!hash)
 		return why;
 	err_free(why);
