@@ -169,7 +169,7 @@ struct drain_item {
 	struct sbt_memory memory;  /* BEGINS */
 	const void *bytes;	   /* BYTES: in shared memory, the program may scribble on them */
 	size_t nbytes;
-	bool ended, complete;	   /* WINDOW, with seq: see struct tsdb_msg_window; an end comes after all memory of its span */
+	bool ended, complete, no_end; /* WINDOW, with seq: see struct tsdb_msg_window; an end comes after all memory of its span */
 };
 
 /* Host modules that frames refer to, defined before first use; same indices as in sbt_frame.module. */

@@ -517,6 +517,7 @@ bool drain_window_give(struct inferior *inf, bool begins_only, struct drain_item
 	ret->seq = w->msg.seq;
 	ret->ended = b->in_span;
 	ret->complete = w->msg.complete && !b->bad;
+	ret->no_end = w->msg.complete == TSDB_SPAN_NO_END;
 	b->in_span = !b->in_span;
 	b->nwindows--;
 	memmove(w, w + 1, (size_t)(b->windows + b->nwindows - w) * sizeof(*w));

@@ -211,6 +211,8 @@ static void number(struct call *c, const void *frame)
 		gate_enter(t);
 		if (__builtin_expect(span_watched(), 0) && !span_passes(c->cmd.kind))
 			span_before(c);
+	} else if (__builtin_expect(span_watched(), 0)) {
+		span_late(c);
 	}
 	if (__builtin_expect(!atomic_load_explicit(&calls_any, memory_order_relaxed), 0))
 		atomic_store(&calls_any, 1);
@@ -222,8 +224,11 @@ static void number(struct call *c, const void *frame)
 	if (__builtin_expect(span_watched(), 0) && !late)
 		span_numbered(c);
 	take_stack(c, frame);
-	if (__builtin_expect(stop_watched(), 0))
+	if (__builtin_expect(stop_watched(), 0)) {
 		stop_at(c, false);
+		if (!late && span_watched())
+			span_after_stop(c);
+	}
 	if (c->cmd.kind == SBT_FREE)
 		live_free(c);
 	if (__builtin_expect(span_watched(), 0) && !late && !span_passes(c->cmd.kind))
@@ -332,7 +337,7 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 		else if (numbered && !c->skip)
 			span_exit(c);
 		if (c->window_closed)
-			span_end(t, 0, false);
+			span_close(t);
 	}
 	gate_leave(t, THREAD_OUT);
 	if (__builtin_expect(stop_watched() || c->window_closed, 0) && numbered && !c->skip)

@@ -3,8 +3,8 @@
  * PTX in fat binaries; see ptx.h. What was measured of nvcc 13.0's: wrapper u32 magic, u32 version, pointer to the fat binary; region u32 magic,
  * u16 version, u16 header size, u64 bytes that follow; entry +0 u16 kind (1 PTX), +4 u32 header size, +8 u64 payload size, padded,
  * +16 u32 payload size when compressed, +28 u32 architecture, +40 u64 flags (bit 15 zstd), +56 u64 size when decompressed. Sizes are checked
- * against the region's; its bytes are read so that a wrong one is an answer (host_read). zstd is looked for in the process's
- * library path: without it compressed PTX is left out.
+ * against the region's; its bytes are read so that a wrong one is an answer (host_read). Older toolkits compressed into one LZ4 block (bit 13).
+ * libzstd and liblz4 are looked for in the process's library path: PTX that needs one that is not there is left out, and named.
  */
 #include "capture/ptx.h"
 
@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "capture/agent.h"
+#include "capture/calls.h"
 #include "capture/code.h"
 #include "capture/driver.h"
 #include "capture/extent.h"
@@ -23,7 +24,7 @@
 #define FATBIN_MAGIC 0xba55ed50u
 #define KIND_PTX 1
 #define FLAG_ZSTD 0x8000u
-#define FLAG_OTHER 0x2000u /* LZ4, of older toolkits */
+#define FLAG_LZ4 0x2000u
 #define PTX_MAX (256u << 20)
 
 struct region {
@@ -75,27 +76,74 @@ static uint64_t send_text(struct thread *t, const uint8_t *text, size_t n)
 	return code_send(t, text, strnlen((const char *)text, n), true);
 }
 
-static uint64_t send_compressed(struct thread *t, const struct found *f, const uint8_t *from)
+/* Decompresses; the bytes that came out, 0: it failed. */
+typedef size_t unpack_fn(uint8_t *to, size_t size, const uint8_t *from, size_t n);
+
+static void *function_of(const char *lib, const char *name)
 {
-	static size_t (*decompress)(void *, size_t, const void *, size_t);
-	static unsigned (*is_error)(size_t);
+	void *handle = dlopen(lib, RTLD_NOW | RTLD_LOCAL);
+	return handle ? dlsym(handle, name) : NULL;
+}
+
+static size_t (*zstd_decompress)(void *, size_t, const void *, size_t);
+static unsigned (*zstd_is_error)(size_t);
+static int (*lz4_decompress)(const char *, char *, int, int);
+
+static bool have_zstd(void)
+{
+	if (!zstd_is_error)
+		zstd_is_error = (unsigned (*)(size_t))(uintptr_t)function_of("libzstd.so.1", "ZSTD_isError");
+	if (!zstd_decompress)
+		zstd_decompress = (size_t(*)(void *, size_t, const void *, size_t))(uintptr_t)function_of("libzstd.so.1", "ZSTD_decompress");
+	return zstd_is_error && zstd_decompress;
+}
+
+static size_t unpack_zstd(uint8_t *to, size_t size, const uint8_t *from, size_t n)
+{
+	const size_t got = zstd_decompress(to, size, from, n);
+	return zstd_is_error(got) || got > size ? 0 : got;
+}
+
+static bool have_lz4(void)
+{
+	if (!lz4_decompress)
+		lz4_decompress = (int (*)(const char *, char *, int, int))(uintptr_t)function_of("liblz4.so.1", "LZ4_decompress_safe");
+	return lz4_decompress;
+}
+
+static size_t unpack_lz4(uint8_t *to, size_t size, const uint8_t *from, size_t n)
+{
+	const int got = lz4_decompress((const char *)from, (char *)to, (int)n, (int)size);
+	return got < 0 ? 0 : (size_t)got;
+}
+
+static uint64_t send_unpacked(struct thread *t, const struct found *f, const uint8_t *from, unpack_fn *unpack)
+{
 	const size_t stored = f->entry.stored && f->entry.stored <= f->entry.padded ? f->entry.stored : f->entry.padded;
 	const size_t size = f->entry.decompressed;
-	if (!decompress) {
-		void *lib = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-		if (!lib)
-			return 0;
-		is_error = (unsigned (*)(size_t))(uintptr_t)dlsym(lib, "ZSTD_isError");
-		decompress = (size_t(*)(void *, size_t, const void *, size_t))(uintptr_t)dlsym(lib, "ZSTD_decompress");
-		if (!is_error || !decompress)
-			return 0;
-	}
 	uint8_t *text = size && size <= PTX_MAX ? agent_map(size) : NULL;
 	if (!text)
 		return 0;
-	const size_t n = decompress(text, size, from, stored);
-	const uint64_t hash = is_error(n) || n > size ? 0 : send_text(t, text, n);
+	const size_t n = unpack(text, size, from, stored);
+	const uint64_t hash = n ? send_text(t, text, n) : 0;
 	agent_unmap(text, size);
+	return hash;
+}
+
+/* What is left out is in the trace by name. */
+static uint64_t send_compressed(struct thread *t, const struct found *f, const uint8_t *from)
+{
+	const bool lz4 = f->entry.flags & FLAG_LZ4;
+	uint64_t hash = 0;
+	if (lz4 ? !have_lz4() : !have_zstd()) {
+		record_unreplayable(t, lz4 ? "a module's PTX, which LZ4 has compressed (liblz4.so.1 is not there)" :
+					     "a module's PTX, which zstd has compressed (libzstd.so.1 is not there)");
+		return 0;
+	}
+	hash = send_unpacked(t, f, from, lz4 ? unpack_lz4 : unpack_zstd);
+	if (!hash)
+		record_unreplayable(t, lz4 ? "a module's PTX, which LZ4 has compressed and which cannot be decompressed" :
+					     "a module's PTX, which zstd has compressed and which cannot be decompressed");
 	return hash;
 }
 
@@ -107,9 +155,9 @@ static uint64_t send_found(struct thread *t, const struct found *f)
 	if (!payload)
 		return 0;
 	if (host_read(f->at, payload, n)) {
-		if (f->entry.flags & FLAG_ZSTD)
+		if (f->entry.flags & (FLAG_ZSTD | FLAG_LZ4))
 			hash = send_compressed(t, f, payload);
-		else if (!(f->entry.flags & FLAG_OTHER))
+		else
 			hash = send_text(t, payload, n);
 	}
 	agent_unmap(payload, n);

@@ -39,6 +39,8 @@ static struct {
 	_Atomic uint32_t incomplete;
 	_Atomic uint32_t over;	  /* the program leaves */
 	_Atomic uint32_t overrun; /* commands behind the window were let through: a stream was being captured */
+	_Atomic uint32_t missed;  /* it could not begin: a stream was being captured */
+	bool no_end;		  /* what the memory was at the end could not be told */
 	struct spin noting;
 	struct device_set set; /* only with the gate claimed */
 	uint64_t last;	       /* of the span whose end is not told yet */
@@ -65,20 +67,37 @@ void span_note(const char *sentence)
 }
 
 /* r: of device_idle(). */
-static void note_not_idle(CUresult r, const char *when)
+static void not_idle_text(CUresult r, const char *when, char *text)
 {
 	const uint64_t seq = atomic_load(&calls_fault_seq);
-	char text[TSDB_TEXT_MAX];
+	const size_t n = TSDB_TEXT_MAX;
 	if (r == CUDA_ERROR_NOT_READY)
-		snprintf(text, sizeof(text), "work on the device did not end when the window %s", when);
+		snprintf(text, n, "work on the device did not end when the window %s", when);
 	else if (seq)
-		snprintf(text, sizeof(text),
+		snprintf(text, n,
 			"the device has faulted (CUDA error %u, first told by #%llu): its memory could not be read when the window %s",
 			atomic_load(&calls_fault), (unsigned long long)seq, when);
 	else
-		snprintf(text, sizeof(text), "the device answered with CUDA error %u: its memory could not be read when the window %s",
+		snprintf(text, n, "the device answered with CUDA error %u: its memory could not be read when the window %s",
 			(unsigned)r, when);
+}
+
+static void note_not_idle(CUresult r, const char *when)
+{
+	char text[TSDB_TEXT_MAX];
+	not_idle_text(r, when, text);
 	span_note(text);
+}
+
+/* The device has faulted, or does not come to an end: what is recorded of the span can be executed up to there, and compared with nothing. */
+static void end_is_missing(CUresult r)
+{
+	struct tsdb_control *ctl = agent.control;
+	spin_lock(&span.noting);
+	span.no_end = true;
+	if (!atomic_load(&span.incomplete))
+		not_idle_text(r, "ended", ctl->text2);
+	spin_unlock(&span.noting);
 }
 
 static uint64_t monotonic_ns(void)
@@ -102,7 +121,7 @@ static void tell(struct thread *t, uint64_t seq, bool ended)
 	if (!m)
 		return;
 	*m = (struct tsdb_msg_window){ .head = { .size = sizeof(*m), .type = TSDB_MSG_WINDOW }, .seq = seq, .ended = ended,
-		.complete = ended && !atomic_load(&span.incomplete) };
+		.complete = !ended || atomic_load(&span.incomplete) ? 0 : span.no_end ? TSDB_SPAN_NO_END : 1 };
 	ring_commit(&t->ring, sizeof(*m));
 }
 
@@ -203,11 +222,12 @@ static void refuse(struct thread *t, const char *why)
 }
 
 /* With the gate shut. */
-static void begin(struct thread *t)
+static void begin(struct thread *t, uint64_t seq)
 {
 	struct tsdb_control *ctl = agent.control;
 	atomic_store(&span.incomplete, 0);
 	atomic_store(&span.overrun, 0);
+	span.no_end = false;
 	ctl->text2[0] = '\0';
 	if (!is_allowed(t)) {
 		refuse(t, "");
@@ -223,6 +243,8 @@ static void begin(struct thread *t)
 		return;
 	}
 	lap(&at, &span.times.begin.gate);
+	if (seq && atomic_load(&ctl->next_seq) != seq + 1)
+		return; /* other threads have commands behind it: the span begins with the next one */
 	/* Before the first command nothing runs, and a context that is just being made cannot be asked or entered. */
 	const CUresult r = atomic_load(&calls_any) ? device_idle(&span.set, PATIENCE) : CUDA_SUCCESS;
 	if (r) {
@@ -234,10 +256,11 @@ static void begin(struct thread *t)
 	if (live_incomplete())
 		span_note("memory that was allocated before the capture began is not known");
 	/* A whole run's span takes in the records that come before the first command, too. */
-	span.first = atomic_load(&calls_any) ? atomic_load(&ctl->next_seq) : 1;
+	span.first = seq ? seq : atomic_load(&calls_any) ? atomic_load(&ctl->next_seq) : 1;
 	tell(t, span.first, false);
 	record_start();
 	lap(&at, &span.times.begin.work);
+	atomic_store(&span.missed, 0);
 	atomic_store(&span_open, 1);
 }
 
@@ -376,7 +399,7 @@ static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
 	const CUresult r = quiet && collected ? device_idle(&span.set, PATIENCE) : CUDA_ERROR_NOT_READY;
 	lap(&at, &span.times.end.idle);
 	if (r) {
-		note_not_idle(r, "ended");
+		end_is_missing(r);
 	} else {
 		payload_poll(t, true);
 		record_end(t);
@@ -437,8 +460,8 @@ static void exchange_mode(CUstreamCaptureMode *mode)
 		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(mode));
 }
 
-/* The caller has claimed the gate. An earlier span's memory must be out: its copies lie where the new ones go. */
-static void begin_span(struct thread *t)
+/* The caller has claimed the gate. seq: of the command that it begins with, which has its number; 0: the next one. An earlier span's memory must be out: its copies lie where the new ones go. */
+static void begin_span(struct thread *t, uint64_t seq)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	uint64_t at = monotonic_ns();
@@ -453,7 +476,7 @@ static void begin_span(struct thread *t)
 	prepare(false);
 	lap(&at, &span.times.begin.prepare);
 	gate_shut(t);
-	begin(t);
+	begin(t, seq);
 	gate_open();
 	sender_start();
 	exchange_mode(&mode);
@@ -471,6 +494,17 @@ static void end_span(struct thread *t, uint64_t last, bool at_stop)
 	exchange_mode(&mode);
 }
 
+/* The window is over, or the capture is: it held nothing but what was captured into graphs. */
+static void tell_missed(struct thread *t)
+{
+	if (!atomic_exchange(&span.missed, 0))
+		return;
+	sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
+	atomic_store(&span.incomplete, 0);
+	refuse(t, "all its commands came while a stream was being captured into a graph, when memory cannot be looked at; let the window take in the "
+		"graph's launch");
+}
+
 void span_end(struct thread *t, uint64_t last, bool at_stop)
 {
 	while (atomic_load(&span_open) && agent_live()) {
@@ -480,6 +514,16 @@ void span_end(struct thread *t, uint64_t last, bool at_stop)
 			end_span(t, last, at_stop);
 		gate_release();
 	}
+	if (agent_live())
+		tell_missed(t);
+}
+
+void span_close(struct thread *t)
+{
+	if (atomic_load(&span_open) && atomic_load(&calls_captures))
+		atomic_store(&span.overrun, 1);
+	else
+		span_end(t, 0, false);
 }
 
 void span_leave(struct thread *t)
@@ -513,7 +557,7 @@ static bool change(struct call *c, bool to)
 	}
 	if (wanted(c) == to && !!atomic_load(&span_open) != to && !atomic_load(&span_refused)) {
 		if (to)
-			begin_span(c->t);
+			begin_span(c->t, 0);
 		else
 			end_span(c->t, 0, false);
 	}
@@ -527,8 +571,13 @@ void span_before(struct call *c)
 		const bool want = wanted(c);
 		if (!want && atomic_load(&span_refused))
 			atomic_store(&span_refused, 0);
-		if (want == !!atomic_load(&span_open) || atomic_load(&span_refused) || atomic_load(&calls_captures))
+		if (want == !!atomic_load(&span_open) || atomic_load(&span_refused))
 			break;
+		if (atomic_load(&calls_captures)) {
+			if (want)
+				atomic_store(&span.missed, 1);
+			break;
+		}
 		if (!change(c, want))
 			break;
 	}
@@ -541,6 +590,26 @@ void span_before(struct call *c)
 	} else {
 		prepare_if_armed();
 	}
+}
+
+void span_late(struct call *c)
+{
+	const struct tsdb_window *w = &agent.control->window;
+	if (w->kind != TSDB_WINDOW_SEQ || atomic_load(&span_open) || !wanted(c))
+		return;
+	gate_enter(c->t);
+	span_before(c);
+}
+
+void span_after_stop(struct call *c)
+{
+	const struct tsdb_control *ctl = agent.control;
+	if (!atomic_load(&ctl->span) || atomic_load(&ctl->memory) == TSDB_MEMORY_NONE || atomic_load(&span_open) || atomic_load(&span_refused) ||
+		atomic_load(&calls_captures) || call_stops_at_exit(c->row) || !gate_try_claim(c->t))
+		return;
+	if (!atomic_load(&span_open) && !atomic_load(&span.over))
+		begin_span(c->t, c->cmd.seq);
+	gate_release();
 }
 
 void span_numbered(struct call *c)

@@ -39,6 +39,10 @@ static inline bool span_passes(uint16_t kind)
 }
 /* The thread is about to give its command a number: begins or ends the span. */
 void span_before(struct call *c);
+/* The same for a command that the driver has done already, and that changed no memory: a window by numbers may hold nothing else. */
+void span_late(struct call *c);
+/* The user has had his stop, before the driver gets the command: `capture start` there takes it in. */
+void span_after_stop(struct call *c);
 /* The command has its number: when that is behind the window, the span ends before the driver gets the command. */
 void span_numbered(struct call *c);
 /* The user has had his stop. */
@@ -49,6 +53,9 @@ void span_exit(struct call *c);
 void span_waited(struct thread *t);
 /* Ends the span, if one is open: the capture window closed, the program ends, or the debugger asks. last: its last command. */
 void span_end(struct thread *t, uint64_t last, bool at_stop);
+/* The window closed: ends the span now, or with the next command after the stream captures that are going on: until then the device must not be
+ * waited for. */
+void span_close(struct thread *t);
 /* The program leaves: ends the span, if t is not NULL, and waits until all is sent; what libraries' destructors do after this is in none. */
 void span_leave(struct thread *t);
 /* The thread is about to stop, and all others with it: waits for the end of a span that is on its way. */

@@ -174,6 +174,8 @@ static CUresult sync_stream(const struct call *c, uint32_t id)
 
 static void end_span(struct thread *t, const struct call *c, bool at_exit)
 {
+	if (atomic_load(&calls_captures))
+		return; /* it ends with the next command after the stream capture */
 	span_end(t, !c ? 0 : at_exit ? c->cmd.seq : c->cmd.seq - 1, true);
 	span_settle(t);
 }

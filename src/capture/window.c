@@ -114,7 +114,7 @@ void window_pop(struct thread *t)
 		return;
 	t->window_depth = 0;
 	if (close_at(w, 0)) {
-		span_end(t, 0, false);
+		span_close(t);
 		stop_window_done(t);
 	}
 }

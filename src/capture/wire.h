@@ -107,11 +107,13 @@ struct tsdb_msg_mapping {
 
 /* A span of commands that can be executed again begins or has ended. Goes out before the record of command seq (begins: the first one in
  * it) or after it (ended: the last one in it). */
+#define TSDB_SPAN_NO_END 2u
 struct tsdb_msg_window {
 	struct tsdb_msg_head head;
 	uint64_t seq;
 	uint32_t ended;
-	uint32_t complete; /* ended: 1 when all memory was recorded, 0 when some could not be (control.text2 says what) */
+	uint32_t complete; /* ended: 1 when all memory was recorded, 0 when some could not be, TSDB_SPAN_NO_END when only what it was at the
+			    * end is not known (control.text2 says why) */
 };
 
 struct tsdb_ring {

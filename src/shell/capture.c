@@ -179,7 +179,7 @@ static void tell_captured(struct session *s, const struct recorder_capture *c, b
 }
 
 /* Why a part of the capture cannot be executed again. */
-static void tell_lacks(struct session *s)
+static void tell_lacks(struct session *s, bool all)
 {
 	struct tsdb_control *ctl = s->target.inf ? inferior_control(s->target.inf) : NULL;
 	char text[TSDB_TEXT_MAX] = "";
@@ -190,6 +190,10 @@ static void tell_lacks(struct session *s)
 	for (char *p = text; *p; p++) {
 		if ((unsigned char)*p < ' ')
 			*p = ' ';
+	}
+	if (!all) {
+		out_warn(s->out, "the capture can be run again on a device, but there is nothing to compare the result with: %s", text);
+		return;
 	}
 	out_warn(s->out, "the capture cannot be run again on a device, some of its memory is missing: %s",
 		*text ? text : "the program ended before all of it was recorded");
@@ -215,6 +219,9 @@ static uint64_t last_of(struct session *s, bool window)
 		last = closed;
 	if (s->plan.window_kind == TSDB_WINDOW_SEQ && s->plan.last < last)
 		last = s->plan.last;
+	/* A stream was being captured when the window closed: the span went on until that was over, and the window with it. */
+	if (recorder_span_ended(s->recorder) > last)
+		last = recorder_span_ended(s->recorder);
 	return last;
 }
 
@@ -242,8 +249,8 @@ void capture_finish(struct session *s)
 		out_error(s->out, e);
 	} else {
 		tell_captured(s, &c, mode == RECORDER_WINDOW);
-		if (c.commands && c.memory_lacks && !s->plan.declined)
-			tell_lacks(s);
+		if (c.commands && (c.memory_lacks || c.memory_no_end) && !s->plan.declined)
+			tell_lacks(s, c.memory_lacks);
 	}
 	tell_lost(s, lost);
 	if (c.commands) {

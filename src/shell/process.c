@@ -519,7 +519,10 @@ static bool on_agent_stop(struct session *s)
 	case TSDB_STOP_SERVED: /* of `capture stop`, which was interrupted */
 		return false;
 	case TSDB_STOP_WINDOW_DONE:
-		capture_finish(s);
+		if (recorder_in_span(s->recorder))
+			out_str(s->out, "A stream is being captured: the window is complete when that is over.\n");
+		else
+			capture_finish(s);
 		out_str(s->out, "The capture window is closed, ");
 		break;
 	default:

@@ -49,7 +49,8 @@ struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char
 	r->from = from;
 	r->first = r->last = r->commands = r->bytes = 0;
 	r->memory.figures = (struct sbt_memory_figures){0};
-	r->memory.lacks = r->memory.ending = false;
+	r->memory.last = 0;
+	r->memory.lacks = r->memory.ending = r->memory.no_end = false;
 	recorder_keep_earlier(r);
 	return NULL;
 }
@@ -238,7 +239,8 @@ struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct 
 	if (unwanted)
 		unlink(r->path);
 	*ret = (struct recorder_capture){.path = r->path, .first = r->first, .last = r->last, .commands = r->commands,
-		.memory = r->memory.figures.bytes, .memory_stored = r->memory.figures.bytes_stored, .memory_lacks = r->memory.lacks};
+		.memory = r->memory.figures.bytes, .memory_stored = r->memory.figures.bytes_stored, .memory_lacks = r->memory.lacks,
+		.memory_no_end = r->memory.no_end};
 	if (!e && r->commands && !r->memory.lacks && r->memory.figures.bytes) {
 		free(r->memory.whole);
 		r->memory.whole = xstrdup(r->path);

@@ -48,6 +48,7 @@ struct recorder_memory {
 	bool in_span, framed; /* framed: its first command's keyframe is written */
 	bool bare;	      /* there was no memory when it began */
 	bool lacks;	      /* of this capture, memory is missing */
+	bool no_end;	      /* what its memory was at the end is not known */
 	bool ending;	      /* see recorder_await_end() */
 	uint64_t first, last; /* last: of the span that ended */
 	uint64_t seen; /* bytes ever */

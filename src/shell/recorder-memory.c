@@ -99,6 +99,7 @@ struct err *recorder_take_window(struct recorder *r, const struct drain_item *it
 	m->last = it->seq;
 	if (!it->complete)
 		m->lacks = true;
+	m->no_end = it->no_end;
 	if (!it->complete || !r->w || m->first > it->seq)
 		return NULL;
 	return sbt_writer_window(r->w, m->first, it->seq);
@@ -202,6 +203,11 @@ void recorder_await_end(struct recorder *r)
 {
 	r->memory.ending = true;
 	r->memory.last = 0;
+}
+
+uint64_t recorder_span_ended(const struct recorder *r)
+{
+	return r->memory.in_span || r->memory.lacks ? 0 : r->memory.last;
 }
 
 uint64_t recorder_span_last(const struct recorder *r)

@@ -50,6 +50,7 @@ struct recorder_capture {
 	uint64_t first, last; /* seq; 0: no command yet */
 	uint64_t commands, bytes;
 	uint64_t memory, memory_stored; /* bytes of memory contents; what they cost in the file, part of bytes */
+	bool memory_no_end;		/* what the memory was at the end is not known: nothing to compare a replay with */
 	bool memory_lacks;		/* some contents are missing: a part of it cannot be executed again */
 };
 /* The capture that is on (or armed); false: none. */
@@ -66,6 +67,8 @@ bool recorder_in_span(const struct recorder *r);
 /* A capture of everything ends where its span ends, which is under way: commands are kept back until recorder_close() says how many of
  * them belong to it. */
 void recorder_await_end(struct recorder *r);
+/* The last command of the capture's span, when that has ended; 0: there was none, or it has not. */
+uint64_t recorder_span_ended(const struct recorder *r);
 /* The last command of the span that ended; UINT64_MAX: it has not. */
 uint64_t recorder_span_last(const struct recorder *r);
 /* Whether pages that the program sent for the capture before this one need not be sent again. */

@@ -5,6 +5,7 @@
  */
 #include "capture-fake.h"
 
+#include <dlfcn.h>
 #include <string.h>
 #include "capture/code.h"
 #include "capture/ids.h"
@@ -434,6 +435,52 @@ static void ptx_beside_a_cubin(void **state)
 	assert_int_equal(fake_expect(SBT_MODULE_LOAD).u.module_load.ptx_hash, 0);
 }
 
+/* PTX as toolkits before 12.x compressed it: one LZ4 block; here of literals only (LZ4 block format: token, length beyond 15, bytes). */
+static void ptx_by_lz4(void **state)
+{
+	static const char text[] = ".version 7.0\n.target sm_50\n// old toolkit\n";
+	static _Alignas(8) uint8_t fat[16 + 64 + 64];
+	const size_t n = sizeof(text) - 1;
+	CUlibrary l = (CUlibrary)0x8900;
+	const cuLibraryLoadData_params p = { .library = &l, .code = fat };
+	uint8_t *e = fat + 16, *block = e + 64;
+	const uint64_t flags = 0x2000;
+	assert_in_range(n, 15, 60);
+	memcpy(fat, &(uint32_t){ 0xba55ed50 }, 4);
+	fat[4] = 1;
+	fat[6] = 16;
+	fat[8] = 128;
+	e[0] = 1;
+	e[4] = e[8] = 64;
+	e[16] = (uint8_t)(n + 2); /* compressed */
+	e[28] = 50;
+	memcpy(e + 40, &flags, 8);
+	e[56] = (uint8_t)n;
+	block[0] = 0xf0;
+	block[1] = (uint8_t)(n - 15);
+	memcpy(block + 2, text, n);
+	control->code = 1;
+	fake_skip();
+	fake_exit(fake_enter(CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData, &p), CUDA_SUCCESS);
+	struct fake_record r;
+	if (!dlopen("liblz4.so.1", RTLD_NOW)) {
+		assert_non_null(memmem(fake_expect(SBT_UNREPLAYABLE).u.unreplayable.call.p, 60, "liblz4.so.1", 11));
+		return;
+	}
+	assert_true(fake_next(0, &r));
+	assert_int_equal(r.type, TSDB_MSG_CODE);
+	const struct tsdb_msg_code *code = (const void *)r.head;
+	assert_int_equal(code->is_ptx, 1);
+	assert_int_equal(code->total, n);
+	assert_memory_equal(code->bytes, text, n);
+	/* A block that does not make sense is named. */
+	block[1] = 200;
+	fake_skip();
+	fake_exit(fake_enter(CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData, &p), CUDA_SUCCESS);
+	const struct sbt_blob what = fake_expect(SBT_UNREPLAYABLE).u.unreplayable.call;
+	assert_non_null(memmem(what.p, what.len, "LZ4", 3));
+}
+
 /* ---- graphs ------------------------------------------------------------------------------------------------------------------------ */
 
 /* A graph 0x7000 of four nodes: fill(1) -> kernel(2) -> kernel(3), and a memory allocation (4), in no order. */
@@ -650,6 +697,7 @@ int main(void)
 		cmocka_unit_test(unknown_calls_are_named),
 		cmocka_unit_test(a_module_has_its_code),
 		cmocka_unit_test(ptx_beside_a_cubin),
+		cmocka_unit_test(ptx_by_lz4),
 		cmocka_unit_test(a_graph_lists_its_nodes),
 		cmocka_unit_test(captured_work_is_marked),
 		cmocka_unit_test(a_kernel_window),

@@ -141,17 +141,21 @@ def test_full_disk(t):
 
 
 def test_fault_is_told(t):
-    """A kernel that faults takes the device's memory with it: that is said, and everything else is in the trace."""
+    """A kernel that faults takes the device's memory with it: that is said; what is recorded can be run again, up to the fault."""
     r = t.record('bad_address')
     t.equal(r.status, 0, 'the program\'s status')
     sync = re.search(r'^#(\d+) sync ctx', t.tsdb('view', 't.sbt').out, re.M)
     t.check(sync, 'the wait that was told')
-    t.match(rf'the device has faulted \(CUDA error 700, first told by #{sync[1]}\): its memory could not be read when the window ended$', r.err)
+    t.match(rf'can be run again on a device, but there is nothing to compare the result with: the device has faulted \(CUDA error 700, first told by #{sync[1]}\): its memory could not be read when the window ended$', r.err)
     t.no_match(r'did not end', r.err)
     out = t.tsdb('view', 't.sbt').out
     t.match(r'^#\d+ stray<<<\(1,1,1\),\(32,1,1\)>>>', out)
     t.match(rf'^#\d+ sync_end #{sync[1]} = ERROR 700', out)
-    t.equal(reader(t, 't.sbt').windows(), [], 'windows')
+    (first, last), = reader(t, 't.sbt').windows()
+    t.check(first == 1 and last > int(sync[1]), f'the window {first}-{last}')
+    r = t.tsdb('replay', 't.sbt')
+    t.check(r.status != 0, 'it faults again')
+    t.match(r'stray', r.out + r.err)
 
 
 def test_memory_that_did_not_change_is_not_sent_again(t):
@@ -170,3 +174,46 @@ def test_memory_that_did_not_change_is_not_sent_again(t):
     r = t.tsdb('replay', names[1])
     t.equal(r.status, 0, 'replay')
     t.match(r'^([1-9]\d*) of \1 allocations identical', r.out)
+
+
+def test_capture_begins_with_the_launch_that_it_is_stopped_at(t):
+    r = t.session('keeps', 'break kernel touch', 'run', 'delete', 'capture start', 'next 4', 'capture stop', 'continue')
+    seq = re.search(r'^Breakpoint 1, #(\d+) touch', r.out, re.M)
+    name = re.search(r'^\[captured #(\d+)-#\d+ -> (\S+),', r.out, re.M)
+    t.equal(name[1], seq[1], 'the capture\'s first command')
+    (first, _), = reader(t, name[2]).windows()
+    t.equal(first, int(seq[1]), 'the window\'s first command')
+    r = t.tsdb('replay', name[2])
+    t.match(r'^([1-9]\d*) of \1 allocations identical', r.out)
+
+
+def test_window_within_a_stream_capture_is_told(t):
+    """Its kernels become a graph's nodes: there is no memory that they begin with."""
+    r = t.session('graphs', 'set capture window-stop off', 'capture window kernel count count 2', 'run')
+    t.match(r'some of its memory is missing: all its commands came while a stream was being captured', r.out + r.err)
+
+
+def test_window_that_ends_within_a_stream_capture(t):
+    """It goes on to the capture's end, and is whole."""
+    t.record('graphs')
+    view = t.tsdb('view', 't.sbt').out
+    first = int(re.search(r'^#(\d+) alloc', view, re.M)[1])
+    count = [int(n) for n in re.findall(r'^#(\d+) count<<<', view, re.M)]
+    r = t.session('graphs', 'set capture window-stop off', f'capture window seq {first}-{count[1]}', 'run')
+    name = re.search(r'^\[captured #\d+-#(\d+) -> (\S+),', r.out, re.M)
+    t.check(name and int(name[1]) > count[-1], f'up to the end of the stream capture: {name and name[0]}')
+    r = t.tsdb('replay', name[2])
+    t.match(r'^([1-9]\d*) of \1 allocations identical', r.out)
+    r = t.session('graphs', f'capture window seq {first}-{count[1]}', 'run', 'continue')
+    t.match(r'^A stream is being captured: the window is complete when that is over\.$', r.out)
+    t.match(r'^graphs: 5 nodes, counted 128$', r.out)
+    t.match(r'^\[captured #\d+-#(\d+) -> ', r.out)
+
+
+def test_window_of_a_call_that_does_nothing_to_memory(t):
+    t.record('graphs')
+    seq = int(re.search(r'^#(\d+) ctx_set', t.tsdb('view', 't.sbt').out, re.M)[1])
+    r = t.session('graphs', 'set capture window-stop off', f'capture window seq {seq}-{seq}', 'run')
+    name = re.search(r'^\[captured #(\d+)-#(\d+) -> (\S+),', r.out, re.M)
+    t.check(name, r.out)
+    t.equal(reader(t, name[3]).windows(), [(seq, seq)], 'windows')
