@@ -79,6 +79,8 @@ static struct err *need(struct device *d)
 		return err_new(ERR_STATE, "no launch is under the microscope");
 	d->culprit = d->culprit_first = 0;
 	d->error = 0;
+	if (!d->pid) /* it died while something else was asked */
+		return refused(d, err_cure(err_new(ERR_STATE, "the replayer was ended, and the launch with it"), "\"stepi\" begins it again"));
 	ASKING(d, device_alive(d));
 	return NULL;
 }

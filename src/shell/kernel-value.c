@@ -179,6 +179,10 @@ struct err *kernel_address(struct session *s, const char *text, unsigned *ret_sp
 	if (space >= 0)
 		text = word + n + (word[n] == ':');
 	text += strspn(text, " \t");
+	if (space >= 0 && word_u64(*text ? text : "0", ret)) { /* needs no launch to know */
+		*ret_space = (unsigned)space;
+		return NULL;
+	}
 	struct err *e = kernel_value(s, *text ? text : "0", &one, &v);
 	if (e && !*ret_done) {
 		err_free(e);

@@ -323,6 +323,17 @@ static void no_memory(struct ptx_worker *wk)
 	record_fault(wk);
 }
 
+static uint64_t first_cluster(const struct ptx_launch *l)
+{
+	const uint32_t at[3] = {(uint32_t)(l->first_block % l->grid[0]), (uint32_t)(l->first_block / l->grid[0] % l->grid[1]),
+		(uint32_t)(l->first_block / l->grid[0] / l->grid[1])};
+	uint64_t ret;
+	unsigned in;
+
+	ptx_cluster_of(l, at, &ret, &in);
+	return ret;
+}
+
 /* Clusters handed out as blocks are. */
 static void run_clusters(struct ptx_worker *wk, struct ptx_run *r)
 {
@@ -330,13 +341,8 @@ static void run_clusters(struct ptx_worker *wk, struct ptx_run *r)
 	uint64_t n = r->nblocks / size;
 	struct ptx_gang *g = gang_new(size);
 	enum ptx_fault_code code;
-	const unsigned *grid = r->l->grid;
-	const uint32_t at[3] = {(uint32_t)(r->l->first_block % grid[0]), (uint32_t)(r->l->first_block / grid[0] % grid[1]),
-		(uint32_t)(r->l->first_block / grid[0] / grid[1])};
-	uint64_t first;
-	unsigned in;
+	const uint64_t first = first_cluster(r->l);
 
-	ptx_cluster_of(r->l, at, &first, &in);
 	bind_worker(wk, r);
 	if (!g)
 		no_memory(wk);
