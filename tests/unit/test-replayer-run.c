@@ -168,6 +168,154 @@ static void same_as_model(uint64_t seq)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------------------ */
 
+/* ---- inside a launch: add() of the trace, 25 instructions with PTX lines from 10 on ------------------------------------------- */
+
+static struct soft_stop stopped;
+
+static void at(uint32_t type, const void *req, size_t n)
+{
+	ask(type, req, n, NULL, 0);
+	const void *p = reply();
+	assert_int_equal(peer.n, sizeof stopped);
+	memcpy(&stopped, p, sizeof stopped);
+}
+
+static void kernel(uint64_t seq)
+{
+	at(REPLAYER_KERNEL, &(struct replayer_kernel){seq}, sizeof(struct replayer_kernel));
+}
+
+static void move(uint32_t how, uint64_t n)
+{
+	at(REPLAYER_KERNEL_GO, &(struct soft_go){.how = how, .n = n}, sizeof(struct soft_go));
+}
+
+static uint32_t word_at(uint64_t addr)
+{
+	const struct replayer_range r = {addr, 4};
+	uint32_t v;
+
+	ask(REPLAYER_READ, &r, sizeof r, NULL, 0);
+	memcpy(&v, (const uint8_t *)reply() + sizeof(struct replayer_done), 4);
+	return v;
+}
+
+static void looks_into_a_launch(void **state)
+{
+	const struct soft_point store = {.id = 3, .kind = SOFT_WATCH, .space = SOFT_GLOBAL, .addr = A + 4 * 200, .size = 4};
+	const struct replayer_kernel_focus f = {.block = {2, 0, 0}, .thread = {33, 0, 0}};
+	const struct replayer_none none = {0};
+
+	make_trace(PLAIN);
+	start(NULL, NULL);
+	open_trace();
+	reply();
+	kernel(14);
+	assert_int_equal(stopped.why, SOFT_WHY_BEGIN);
+	assert_int_equal(stopped.seq, 14);
+	assert_string_equal(stopped.kernel, "add");
+	same_memory(A, at_seq[13].a);
+	same_memory(Q, at_seq[14].q); /* the host wrote there before the launch */
+	ask(REPLAYER_KERNEL_POINTS, &none, sizeof none, &store, sizeof store);
+	reply();
+	assert_int_equal(peer.n, sizeof none + sizeof store);
+	move(SOFT_RUN, 0);
+	assert_int_equal(stopped.why, SOFT_WHY_WATCH);
+	assert_int_equal(stopped.change.block[0], 1); /* 200 = 128 + 72 */
+	assert_int_equal(stopped.change.thread[0], 72);
+	assert_int_equal(word_at(A + 4 * 200), at_seq[14].a[200]); /* written already */
+	assert_int_equal(word_at(A + 4 * 300), at_seq[13].a[300]); /* block 2's: not yet */
+	move(SOFT_BACK_STEP, 1);
+	assert_int_equal(word_at(A + 4 * 200), at_seq[13].a[200]);
+	assert_int_equal(word_at(A + 4 * 100), at_seq[14].a[100]); /* block 0 was there before it */
+	move(SOFT_BACK_RUN, 0);
+	assert_int_equal(stopped.why, SOFT_WHY_BEGIN);
+	same_memory(A, at_seq[13].a);
+	at(REPLAYER_KERNEL_FOCUS, &f, sizeof f); /* begins with block 2 */
+	assert_int_equal(stopped.block[0], 2);
+	assert_int_equal(stopped.thread[0], 33);
+	move(SOFT_STEP, 100);
+	assert_int_equal(stopped.why, SOFT_WHY_WARP_ENDED);
+	assert_int_equal(word_at(A + 4 * (2 * 128 + 33)), at_seq[14].a[2 * 128 + 33]);
+	assert_int_equal(word_at(A + 4 * 100), at_seq[13].a[100]);
+	/* something else moves: it is as if it had not been */
+	go(REPLAYER_SEEK, 13);
+	assert_int_equal(((const struct replayer_done *)reply())->seq, 13);
+	same_as_model(13);
+	kernel(14);
+	move(SOFT_STEP, 20);
+	step(15);
+	reply();
+	kernel(14);
+	move(SOFT_FINISH, 0);
+	assert_int_equal(stopped.state, SOFT_ENDED);
+	same_as_model(14);
+	run(last_seq);
+	reply();
+	same_as_model(last_seq);
+	stop();
+}
+
+static void refuses_what_is_wrong_inside(void **state)
+{
+	static struct soft_point many[SOFT_POINTS_MAX + 1];
+	const struct soft_point wrong = {.id = 1, .kind = 77}, cond = {.id = 2, .kind = SOFT_AT_LINE, .line = 10, .condition = "%nothing"};
+	const struct replayer_none none = {0};
+	struct soft_ask q = {.what = SOFT_ASK_WARPS};
+
+	make_trace(PLAIN);
+	start(NULL, NULL);
+	open_trace();
+	reply();
+	ask(REPLAYER_KERNEL_GO, &(struct soft_go){.how = SOFT_STEP, .n = 1}, sizeof(struct soft_go), NULL, 0);
+	refusal();
+	ask(REPLAYER_KERNEL_ASK, &q, sizeof q, NULL, 0);
+	refusal();
+	for (uint64_t seq = 0; seq < 3; seq++) { /* before the window, a copy, after the end */
+		const uint64_t seqs[] = {3, 10, last_seq + 1};
+
+		ask(REPLAYER_KERNEL, &(struct replayer_kernel){seqs[seq]}, sizeof(struct replayer_kernel), NULL, 0);
+		refusal();
+	}
+	kernel(14);
+	ask(REPLAYER_KERNEL_GO, &(struct soft_go){.how = 99, .n = 1}, sizeof(struct soft_go), NULL, 0);
+	refusal();
+	ask(REPLAYER_KERNEL_GO, &(struct soft_go){.how = SOFT_STEP}, 4, NULL, 0); /* too short */
+	refusal();
+	ask(REPLAYER_KERNEL_POINTS, &none, sizeof none, many, sizeof many);
+	refusal();
+	ask(REPLAYER_KERNEL_POINTS, &none, sizeof none, many, 100);
+	refusal();
+	ask(REPLAYER_KERNEL_POINTS, &none, sizeof none, &wrong, sizeof wrong);
+	refusal();
+	ask(REPLAYER_KERNEL_POINTS, &none, sizeof none, &cond, sizeof cond);
+	refusal();
+	q.what = 1000;
+	ask(REPLAYER_KERNEL_ASK, &q, sizeof q, NULL, 0);
+	refusal();
+	q.what = SOFT_ASK_VALUE;
+	memset(q.text, 'x', sizeof q.text); /* no end */
+	ask(REPLAYER_KERNEL_ASK, &q, sizeof q, NULL, 0);
+	refusal();
+	q = (struct soft_ask){.what = SOFT_ASK_MEMORY, .space = SOFT_PARAM, .addr = 8, .size = UINT64_MAX};
+	ask(REPLAYER_KERNEL_ASK, &q, sizeof q, NULL, 0);
+	refusal();
+	q.size = 13; /* 20 bytes of parameters */
+	ask(REPLAYER_KERNEL_ASK, &q, sizeof q, NULL, 0);
+	refusal();
+	q.size = 12;
+	ask(REPLAYER_KERNEL_ASK, &q, sizeof q, NULL, 0);
+	reply();
+	assert_int_equal(peer.n, sizeof none + 12);
+	ask(REPLAYER_KERNEL_FOCUS, &(struct replayer_kernel_focus){.block = {UINT32_MAX, 0, 0}}, sizeof(struct replayer_kernel_focus), NULL, 0);
+	refusal();
+	move(SOFT_FINISH, 0);
+	ask(REPLAYER_KERNEL_GO, &(struct soft_go){.how = SOFT_STEP, .n = 1}, sizeof(struct soft_go), NULL, 0);
+	refusal();
+	same_as_model(14);
+	stop();
+}
+
 static void verifies(void **state)
 {
 	make_trace(PLAIN);
@@ -464,7 +612,7 @@ static void refuses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(verifies),
+		cmocka_unit_test(verifies), cmocka_unit_test(looks_into_a_launch), cmocka_unit_test(refuses_what_is_wrong_inside),
 		cmocka_unit_test(is_the_same_by_any_way),
 		cmocka_unit_test(restores_from_the_trace_without_checkpoints),
 		cmocka_unit_test(watches),

@@ -413,6 +413,43 @@ static void settings_and_support(void **state)
 	assert_int_equal(s->quit_status, 4);
 }
 
+static void breaks_inside_kernels(void **state)
+{
+	struct tsdb_control *ctl = xcalloc(1, sizeof *ctl);
+	struct breakpoints *b = breakpoints_new();
+	struct breakpoint *bp;
+	struct buf text = BUF_INIT;
+	struct err *e;
+
+	must(breakpoints_add(b, "ptx ns::m<a::b>:dir/k.cu:12 if %tid.x == 3", false, &bp));
+	assert_string_equal(bp->glob, "ns::m<a::b>");
+	assert_string_equal(bp->file, "dir/k.cu");
+	assert_string_equal(bp->cond, "%tid.x == 3");
+	assert_int_equal(bp->line, 12);
+	breakpoints_delete(b, bp);
+	must(breakpoints_add(b, "ptx k.cu:7", false, &bp));
+	assert_string_equal(bp->glob, "*");
+	assert_string_equal(bp->file, "k.cu");
+	breakpoints_delete(b, bp);
+	must(breakpoints_add(b, "ptx ns::m:7", false, &bp));
+	assert_string_equal(bp->glob, "ns::m");
+	assert_null(bp->file);
+	breakpoints_script(b, &text);
+	assert_string_equal(buf_cstr(&text), "break ptx ns::m:7\n");
+	must(breakpoints_arm(b, ctl)); /* they are none of the live program's */
+	assert_int_equal(ctl->breaks, 0);
+	for (unsigned i = 0; i < 4; i++) {
+		const char *const bad[] = {"ptx m", "ptx m:", "ptx m:0", "ptx m:k.cu:x"};
+
+		e = breakpoints_add(b, bad[i], false, &bp);
+		assert_non_null(e);
+		err_free(e);
+	}
+	buf_free(&text);
+	breakpoints_free(b);
+	free(ctl);
+}
+
 static void arms_the_control_block(void **state)
 {
 	struct tsdb_control *ctl = xcalloc(1, sizeof *ctl);
@@ -530,7 +567,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(saves_and_sources, setup, teardown),
 		cmocka_unit_test_setup_teardown(scripts_stop_at_an_error, setup, teardown),
 		cmocka_unit_test_setup_teardown(settings_and_support, setup, teardown),
-		cmocka_unit_test(arms_the_control_block),
+		cmocka_unit_test(breaks_inside_kernels), cmocka_unit_test(arms_the_control_block),
 		cmocka_unit_test(recorder_refuses_bad_files),
 		cmocka_unit_test_setup_teardown(completes, setup, teardown),
 	};
