@@ -243,16 +243,30 @@ DRV_DEFINE(1, cuFuncLoad, CUfunction, function)
 
 /* --- occupancy ---------------------------------------------------------------------------------------------------------- */
 
+#define SUB_PARTITIONS 4
+
 static size_t round_up(size_t n, size_t to)
 {
 	return (n + to - 1) / to * to;
+}
+
+/* Registers go to warps in units of 256, out of the file of the warp's quarter of the multiprocessor ("cuda_occupancy.h"). */
+static size_t blocks_by_registers(const struct ptx_function_info *info, size_t warps)
+{
+	size_t each = round_up((size_t)(info->regs > 255 ? 255 : info->regs) * 32, 256);
+
+	if (!each)
+		return DEV_BLOCKS_PER_SM;
+	if (each * round_up(warps, SUB_PARTITIONS) > DEV_REGS_PER_SM)
+		return 0;
+	return DEV_REGS_PER_SM / SUB_PARTITIONS / each * SUB_PARTITIONS / warps;
 }
 
 /* Blocks of this size that one multiprocessor holds at a time. */
 static int blocks_per_sm(const struct ptx_function_info *info, int block, size_t dynamic)
 {
 	size_t warps = ((size_t)block + 31) / 32;
-	size_t regs = round_up((size_t)(info->regs > 255 ? 255 : info->regs) * 32, 256) * warps;
+	size_t regs = blocks_by_registers(info, warps);
 	size_t shared = round_up(info->static_shared + dynamic, 256);
 	size_t n = DEV_BLOCKS_PER_SM;
 
@@ -260,8 +274,8 @@ static int blocks_per_sm(const struct ptx_function_info *info, int block, size_t
 		return 0;
 	if (n > DEV_THREADS_PER_SM / (warps * 32))
 		n = DEV_THREADS_PER_SM / (warps * 32);
-	if (regs && n > DEV_REGS_PER_SM / regs)
-		n = DEV_REGS_PER_SM / regs;
+	if (n > regs)
+		n = regs;
 	if (shared && n > DEV_SHARED_PER_SM / shared)
 		n = DEV_SHARED_PER_SM / shared;
 	return (int)n;

@@ -9,6 +9,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <cuda.h>
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#include <string.h>
+#include <cuda_occupancy.h>
+#pragma GCC diagnostic pop
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -637,12 +645,94 @@ static void linking(void **state)
 	OK(cuMemFree(p));
 }
 
+/* --- occupancy: what the toolkit's own calculator says ------------------------------------------------------------------------- */
+
+static CUmodule with_registers(unsigned n, CUfunction *f)
+{
+	static char text[65536];
+	size_t at = (size_t)sprintf(text, HEAD ".visible .entry k(.param .u64 p)\n{ .reg .b32 %%r<%u>; .reg .b64 %%d<2>; .shared .b8 s[100]; ld.param.u64 %%d0, [p];\n",
+				    n + 2);
+	CUmodule m;
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		at += (size_t)sprintf(text + at, "ld.global.u32 %%r%u, [%%d0+%u];\n", i, 4 * i);
+	at += (size_t)sprintf(text + at, "st.shared.u32 [s], %%r0;\n");
+	for (i = 0; i < n; i++)
+		at += (size_t)sprintf(text + at, "st.global.u32 [%%d0+%u], %%r%u;\n", 4 * i, n - 1 - i);
+	sprintf(text + at, "ret; }\n");
+	OK(cuModuleLoadData(&m, text));
+	OK(cuModuleGetFunction(f, m, "k"));
+	return m;
+}
+
+static int figure(CUdevice_attribute a)
+{
+	int v;
+
+	OK(cuDeviceGetAttribute(&v, a, 0));
+	return v;
+}
+
+static void occupancy(void **state)
+{
+	cudaOccDeviceProp p = {0};
+	cudaOccDeviceState st = {0};
+	unsigned n, tried = 0;
+
+	p.computeMajor = figure(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+	p.computeMinor = figure(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+	p.maxThreadsPerBlock = figure(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+	p.maxThreadsPerMultiprocessor = figure(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+	p.regsPerBlock = figure(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+	p.regsPerMultiprocessor = figure(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+	p.warpSize = 32;
+	p.sharedMemPerBlock = (size_t)figure(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+	p.sharedMemPerMultiprocessor = (size_t)figure(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+	p.sharedMemPerBlockOptin = (size_t)figure(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+	p.reservedSharedMemPerBlock = (size_t)figure(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+	p.numSms = figure(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+	st.carveoutConfig = SHAREDMEM_CARVEOUT_DEFAULT;
+	for (n = 2; n < 240; n += 17) {
+		cudaOccFuncAttributes a = {.partitionedGCConfig = PARTITIONED_GC_OFF, .shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN};
+		CUfunction f;
+		CUmodule m = with_registers(n, &f);
+		size_t dyn;
+		int block, v, best, grid;
+
+		OK(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65536 - 100));
+		OK(cuFuncGetAttribute(&a.numRegs, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+		OK(cuFuncGetAttribute(&a.maxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
+		OK(cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f));
+		assert_int_equal(v, 100);
+		assert_true(a.numRegs >= (int)n);
+		a.sharedSizeBytes = 100;
+		a.maxDynamicSharedSizeBytes = 65536 - 100;
+		for (block = 1; block <= 1024; block += block < 70 ? 3 : 31)
+			for (dyn = 0; dyn <= 65536 - 100; dyn += 2345, tried++) {
+				cudaOccResult want;
+
+				assert_int_equal(cudaOccMaxActiveBlocksPerMultiprocessor(&want, &p, &a, &st, block, dyn), CUDA_OCC_SUCCESS);
+				OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&v, f, block, dyn));
+				if (v != want.activeBlocksPerMultiprocessor)
+					fail_msg("%d registers, %d threads, %zu bytes: %d blocks, should be %d", a.numRegs, block, dyn, v,
+						 want.activeBlocksPerMultiprocessor);
+			}
+		assert_int_equal(cudaOccMaxPotentialOccupancyBlockSize(&grid, &best, &p, &a, &st, NULL, 0), CUDA_OCC_SUCCESS);
+		OK(cuOccupancyMaxPotentialBlockSize(&v, &block, f, NULL, 0, 0));
+		assert_int_equal(block, best);
+		assert_int_equal(v, grid);
+		OK(cuModuleUnload(m));
+	}
+	assert_true(tried > 10000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(graph_memory), cmocka_unit_test(captured_memory), cmocka_unit_test(updates), cmocka_unit_test(dot),
 		cmocka_unit_test(user_objects), cmocka_unit_test(batches),	   cmocka_unit_test(managed), cmocka_unit_test(devices),
-		cmocka_unit_test(pools_of_devices), cmocka_unit_test(linking),
+		cmocka_unit_test(pools_of_devices), cmocka_unit_test(linking), cmocka_unit_test(occupancy),
 	};
 
 	setenv("TSDB_SOFT_DEVICES", "3", 1);
