@@ -293,6 +293,21 @@ def test_fault(t):
     t.equal(len(re.findall(r'^\$\d+ = {-?\d', r.out, re.M)), 2, 'memory before it, and after restart')
 
 
+def test_hang(t):
+    """A kernel that never ends: named exactly, the shell lives, memory before it can be looked at, and without it all is well."""
+    recorded(t)
+    seq = find(t, 'scale<<<')
+    with open(t.path('hang.ptx'), 'w', encoding='ascii') as f:
+        f.write(SCALE_PTX.replace('ADD', 'again: ld.volatile.global.f32 %f2, [%rd4]; bra again;'))
+    ex = [x for c in ('replay swap scale hang.ptx', f'replay goto {seq - 1}', 'when', 'replay swap scale off', 'replay restart',
+                      'replay verify') for x in ('-ex', c)]
+    r = t.tsdb('--batch', '--no-init', *ex, 't.sbt', env={'TSDB_REPLAYER_TIMEOUT': '1'})
+    t.equal(r.status, 1, 'exit status')
+    t.match(rf'#{seq} scale<<<.*#{seq} has not finished within 1 s', r.err)
+    t.match(rf'^#{seq - 1} ', r.out, 'the replay can stand before it')
+    t.match(r'1 of 1 outputs identical', r.out)
+
+
 def test_prompt_says_what_if(t):
     recorded(t, 'vecadd')
     seq = find(t, 'vecadd<<<')
