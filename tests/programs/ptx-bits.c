@@ -156,6 +156,22 @@ static const struct insn insns[] = {
 	R("vmin4.s32.u32.s32.sat %r9.b310, %r0.b6420, %r1.b0517, %r2;") R("vmin4.u32.s32.u32.add %r9, %r0, %r1, %r2;") R("vmax4.s32.s32.s32 %r9, %r0, %r1, %r2;")
 	R("vmax4.u32.u32.u32.sat %r9, %r0, %r1, %r2;") R("vmax4.s32.u32.s32.sat %r9.b310, %r0.b6420, %r1.b0517, %r2;") R("vmax4.u32.s32.u32.add %r9, %r0, %r1, %r2;")
 	R("vset4.s32.u32.eq %r9, %r0, %r1, %r2;") R("vset4.s32.s32.eq.add %r9, %r0, %r1, %r2;") R("vset4.s32.u32.gt %r9, %r0, %r1, %r2;") R("vset4.s32.s32.gt.add %r9, %r0, %r1, %r2;")
+	/* across the warp, and atomics: on a word of shared memory of each thread's own; %r7 is its address. Each block has 256 threads. */
+#define SM "{ .shared .align 16 .b8 sm[4096]; mov.u32 %r7, sm; mov.u32 %r6, %tid.x; mad.lo.u32 %r7, %r6, 16, %r7; st.shared.b64 [%r7], %d0; "
+	R("shfl.sync.up.b32 %r9|%p9, %r0, %r1, %r2, -1;") R("shfl.sync.down.b32 %r9, %r0, %r1, %r2, -1;") R("shfl.sync.bfly.b32 %r9, %r0, %r1, %r2, -1;") R("shfl.sync.idx.b32 %r9, %r0, %r1, %r2, -1;")
+	P("shfl.sync.up.b32 %r9|%p9, %r0, %r1, %r2, -1;") P("shfl.sync.down.b32 %r9|%p9, %r0, %r1, %r2, -1;") P("shfl.sync.bfly.b32 %r9|%p9, %r0, %r1, %r2, -1;") P("shfl.sync.idx.b32 %r9|%p9, %r0, %r1, %r2, -1;")
+	R("and.b32 %r8, %r0, 3; match.any.sync.b32 %r9, %r8, -1;") R("and.b32 %r8, %r10, 96; match.all.sync.b32 %r9|%p9, %r8, -1;") R("setp.lt.s32 %p8, %r0, %r1; vote.sync.ballot.b32 %r9, %p8, -1;")
+	R("redux.sync.add.s32 %r9, %r0, -1;") R("redux.sync.min.s32 %r9, %r0, -1;") R("redux.sync.max.u32 %r9, %r0, -1;") R("redux.sync.xor.b32 %r9, %r0, -1;")
+	P("elect.sync %r9|%p9, -1;")
+	R("setp.lt.s32 %p8, %r0, %r1; barrier.red.popc.u32 %r9, 0, %p8;") P("setp.lt.s32 %p8, %r0, %r1; barrier.red.or.pred %p9, 0, !%p8;")
+	R(SM "atom.shared.add.f32 %f8, [%r7], %f1; ld.shared.u32 %r9, [%r7]; }") D(SM "atom.shared.add.f64 %g8, [%r7], %g1; ld.shared.u64 %d9, [%r7]; }")
+	H(SM "atom.shared.add.noftz.f16 %h8, [%r7], %h1; ld.shared.u16 %h9, [%r7]; }") H(SM "atom.shared.add.noftz.bf16 %h8, [%r7], %h1; ld.shared.u16 %h9, [%r7]; }")
+	R(SM "atom.shared.add.noftz.f16x2 %r8, [%r7], %r1; ld.shared.u32 %r9, [%r7]; }") R(SM "red.shared.add.noftz.bf16x2 [%r7], %r1; ld.shared.u32 %r9, [%r7]; }")
+	R(SM "atom.shared.inc.u32 %r8, [%r7], %r1; ld.shared.u32 %r9, [%r7]; }") R(SM "atom.shared.dec.u32 %r8, [%r7], %r1; ld.shared.u32 %r9, [%r7]; }")
+	R(SM "atom.shared.min.s32 %r8, [%r7], %r1; ld.shared.u32 %r9, [%r7]; }") D(SM "atom.shared.max.u64 %d8, [%r7], %d1; ld.shared.u64 %d9, [%r7]; }")
+	H(SM "atom.shared.cas.b16 %h8, [%r7], %h0, %h1; ld.shared.u16 %h9, [%r7]; }") R(SM "atom.shared.xor.b32 %r9, [%r7], %r1; }")
+	D("{ .reg .b128 %q<2>; " SM "mov.b128 %q0, {%d1, %d2}; atom.shared.exch.b128 %q1, [%r7], %q0; ld.shared.b128 %q0, [%r7]; mov.b128 {%d8, %d9}, %q0; } }")
+	D(SM "st.shared.b64 [%r7+8], %d1; cvta.shared.u64 %d8, sm; ld.shared.b64 %d9, [%r7+8]; isspacep.shared %p9, %d8; selp.b64 %d9, %d9, %d0, %p9; }")
 };
 #define NINSNS (sizeof(insns) / sizeof(insns[0]))
 

@@ -255,7 +255,7 @@ static void heap(void **state)
 	/* one byte behind a piece; then what was freed; then free() twice; all pieces free: the whole is one again */
 	assert_int_equal(run_heap(KERNEL("", "ld.global.u64 %d2, [%d0]; ld.u8 %h1, [%d2+40];"), h, o, &f), PTX_ILLEGAL_ADDRESS);
 	if (run_heap(KERNEL(HEAP_DECLS, ".param .b64 n; .param .b64 r; mul.wide.u32 %d4, %r0, 16; add.u64 %d4, %d4, %d0; ld.global.u64 %d2, [%d4];\n"
-		"st.param.b64 [n], %d2; call.uni free, (n); setp.ne.u32 %p0, %r0, 0; @%p0 bra END; st.param.b64 [n], 2048; call.uni (r), malloc, (n);\n"
+		"st.param.b64 [n], %d2; call.uni free, (n); setp.ne.u32 %p0, %r0, 0; @%p0 bra END; st.param.b64 [n], 4096; call.uni (r), malloc, (n);\n"
 		"ld.param.b64 %d3, [r]; st.global.u64 [%d0+64], %d3; st.param.b64 [n], %d3; call.uni free, (n); st.param.b64 [n], 0; call.uni free, (n);\nEND:"), h, o, &f))
 		fail_msg("%s", f.text);
 	assert_int_not_equal(o[8], 0);
