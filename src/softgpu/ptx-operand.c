@@ -4,7 +4,7 @@
  *
  *   d D   destination of the first, second type         a A   source of the first, second type
  *   W     destination twice as wide as the first type   X     source twice as wide
- *   r     like d, or the sink _                         x z   32-bit, 64-bit source
+ *   r     like d, or the sink _                         w x z 16-bit, 32-bit, 64-bit source
  *   y     32-bit destination
  *   L     destination at least as wide                  l     source at least as wide as the second type
  *   p     predicate destination, p|q or _               P     predicate source, !p
@@ -584,6 +584,8 @@ static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o
 		return match_source(d, o, t2, ret);
 	case 'X':
 		return match_source(d, o, wider(t), ret);
+	case 'w':
+		return match_source(d, o, T_u16, ret);
 	case 'x':
 		return match_source(d, o, T_u32, ret);
 	case 'y':

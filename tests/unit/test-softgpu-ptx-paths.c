@@ -186,7 +186,7 @@ static void copies_to_other_blocks(void **state)
 		".shared .align 16 .b32 s[8]; .shared .align 8 .b64 bar; setp.ne.u32 %p0, %r0, 0; mov.u32 %r1, s; mov.u32 %r2, bar; mov.u32 %r3, %cluster_ctarank;\n"
 		"@%p0 bra GO; mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 32;\n"
 		"GO: barrier.cluster.arrive; barrier.cluster.wait; setp.ne.u32 %p1, %r3, 0; or.pred %p1, %p0, %p1; @%p1 bra WAIT; add.u64 %d2, %d0, 2048; mov.b16 %h1, 7;\n"
-		"cvt.u32.u16 %r9, %h1; cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%d2], 32, [%r2], %r9;\n"
+		"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%d2], 32, [%r2], %h1;\n"
 		"WAIT: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra WAIT; mad.lo.u32 %r4, %r0, 4, %r1; ld.shared.u32 %r5, [%r4];\n"
 		"add.u32 %r5, %r5, %r3; st.global.u32 [%d1], %r5; barrier.cluster.arrive; barrier.cluster.wait;"), 3, 3, 8, o, &f))
 		fail_msg("%s", f.text);
