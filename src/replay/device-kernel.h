@@ -15,7 +15,7 @@
 struct err *device_kernel(struct device *d, uint64_t seq, const struct soft_stop **ret) TS_CHECK;
 /* The launch under the microscope and where it stands, NULL: none. It stays there after the launch has ended, for going back. */
 const struct soft_stop *device_kernel_stop(const struct device *d);
-/* On or back: SOFT_STEP, SOFT_NEXT, SOFT_RUN, SOFT_FINISH, SOFT_BACK_STEP, SOFT_BACK_RUN. In slices, so that Ctrl-C works: the launch then stands
+/* On or back: SOFT_STEP, SOFT_NEXT, SOFT_LINE, SOFT_RUN, SOFT_FINISH, SOFT_BACK_STEP, SOFT_BACK_RUN. In slices, so that Ctrl-C works: the launch then stands
  * where it was, with SOFT_WHY_TIME. When it has ended without a fault, the device's position is behind it. */
 struct err *device_kernel_go(struct device *d, enum soft_how how, uint64_t n, const struct soft_stop **ret) TS_CHECK;
 /* A thread to look at. One of a block that does not run begins the launch again with it: SOFT_WHY_BEGIN. */

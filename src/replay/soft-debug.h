@@ -68,6 +68,7 @@ enum soft_how {
 	SOFT_ON,     /* go on towards the earlier aim */
 	SOFT_STEP,   /* n instructions of the focused warp; others run when it waits */
 	SOFT_NEXT,   /* the same, calls counting as one */
+	SOFT_LINE,   /* to the n-th next line of the source, of the focused warp; calls are passed over */
 	SOFT_RUN,    /* to a breakpoint, a watchpoint, or the end; n 1: a breakpoint at the present instruction counts, too */
 	SOFT_FINISH, /* to the end */
 	SOFT_TO,     /* until the launch has executed n instructions; end: and a block has ended then */

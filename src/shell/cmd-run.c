@@ -165,13 +165,16 @@ struct err *cmd_continue(struct session *s, const struct cmd_args *a)
 const char cmd_next_help[] =
 	"Goes on to the next GPU command of any thread and stops before the driver does it.\n"
 	"With N, does so N times, unless something else stops the program. In a replay:\n"
-	"the same as `replay step`.\n";
+	"the same as `replay step`; inside a launch (`help replay enter`): on to the next line\n"
+	"of the source, of the focused warp.\n";
 
 struct err *cmd_next(struct session *s, const struct cmd_args *a)
 {
 	uint64_t n;
 
 	TRY(count_arg(a, &n));
+	if (kernel_stop(s))
+		return kernel_go(s, SOFT_LINE, n);
 	if (s->focus == FOCUS_REPLAY && s->trace.replay)
 		return replay_run_steps(s, n, false);
 	if (!s->target.inf)

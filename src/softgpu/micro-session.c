@@ -210,6 +210,18 @@ static bool focus_is_gone(const struct soft_session *s)
 	return !w || w->state == WARP_DONE;
 }
 
+/* Notes the line of source that w stands at; false when it is the noted one, or none is known. */
+static bool take_line(struct soft_session *s, const struct micro_place *p)
+{
+	const struct ptx_loc *l = p->fn ? micro_loc(p->fn, p->pc) : NULL;
+
+	if (!l || (l->line == s->aim_line && l->file == s->aim_file))
+		return false;
+	s->aim_line = l->line;
+	s->aim_file = l->file;
+	return true;
+}
+
 /* Whether the aim is reached before the next instruction of w. */
 static bool reached(struct soft_session *s, const struct ptx_warp *w, enum soft_why *why)
 {
@@ -229,6 +241,17 @@ static bool reached(struct soft_session *s, const struct ptx_warp *w, enum soft_
 				return true;
 		}
 		break;
+	case SOFT_LINE:
+		if (is_focus(s, w) && w->nframes - 1 <= s->aim_depth) {
+			const struct micro_place p = micro_place_of(w);
+
+			if (w->nframes - 1 < s->aim_depth)
+				s->aim_line = 0;
+			s->aim_depth = w->nframes - 1;
+			if (take_line(s, &p) && !--s->aim.n)
+				return true;
+		}
+		break;
 	case SOFT_TO:
 	case SOFT_SCAN:
 		return s->total == s->aim.n && !s->aim.end;
@@ -243,7 +266,7 @@ static bool reached(struct soft_session *s, const struct ptx_warp *w, enum soft_
 
 static bool wants_points(const struct soft_session *s)
 {
-	return s->aim.how == SOFT_RUN || s->aim.how == SOFT_STEP || s->aim.how == SOFT_NEXT || s->aim.how == SOFT_SCAN;
+	return s->aim.how <= SOFT_RUN || s->aim.how == SOFT_SCAN;
 }
 
 static void remember(struct soft_session *s, bool end)
@@ -555,13 +578,18 @@ void micro_end(struct soft_session *s)
 }
 
 /* --- going on ------------------------------------------------------------------------------------------------ */
-/* STEP and NEXT move the focused warp: it goes first from here on, unless it is at work anyway. */
+/* STEP, NEXT and LINE move the focused warp: it goes first from here on, unless it is at work anyway. */
 static const char *aim_at_focus(struct soft_session *s)
 {
 	struct ptx_warp *w = micro_warp(s);
+	struct micro_place p;
 
 	if (!w || w->state == WARP_DONE)
 		return NULL; /* stops at once, at whatever comes next */
+	p = micro_place_of(w);
+	s->aim_line = 0;
+	if (s->aim.how == SOFT_LINE && !take_line(s, &p))
+		return micro_say(s, "the PTX does not say which line of the source this is");
 	if (s->aim.how == SOFT_STEP)
 		s->aim.n += *micro_steps(s, w);
 	s->aim_step = *micro_steps(s, w);
@@ -602,7 +630,7 @@ const char *micro_go(struct soft_session *s, const struct soft_go *g, struct sof
 		s->found_end = false;
 		if (g->how <= SOFT_FINISH)
 			s->nturns = s->next_turn;
-		if (g->how == SOFT_STEP || g->how == SOFT_NEXT)
+		if (g->how == SOFT_STEP || g->how == SOFT_NEXT || g->how == SOFT_LINE)
 			why = g->n ? aim_at_focus(s) : "a count of 0";
 		if (why)
 			return why;

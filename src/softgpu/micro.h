@@ -117,6 +117,7 @@ struct soft_session {
 	struct soft_go aim;
 	unsigned aim_depth;
 	uint64_t aim_step;
+	uint32_t aim_file, aim_line;
 	uint64_t focus_block;
 	unsigned focus_warp, focus_lane;
 	bool has_focus;

@@ -193,6 +193,25 @@ static void steps(void **state)
 	done(&d);
 }
 
+static void lines(void **state)
+{
+	struct demo d;
+
+	setup(&d);
+	go(&d, SOFT_LINE, 1); /* source 10 -> 11 */
+	stands(&d, 0, 0, 12, 3, 3);
+	go(&d, SOFT_LINE, 1); /* 11 -> 12, which is behind the barrier: warp 1 comes there, too */
+	stands(&d, 0, 0, 19, 9, 18);
+	go(&d, SOFT_LINE, 1); /* no other line: the warp ends */
+	assert_int_equal(d.stop.why, SOFT_WHY_WARP_ENDED);
+	stands(&d, 0, 32, 19, 9, 25);
+	done(&d);
+	setup(&d);
+	go(&d, SOFT_LINE, 2);
+	stands(&d, 0, 0, 19, 9, 18);
+	done(&d);
+}
+
 static void breakpoints(void **state)
 {
 	struct demo d;
@@ -548,7 +567,7 @@ static void time_is_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(steps), cmocka_unit_test(breakpoints), cmocka_unit_test(watch), cmocka_unit_test(turns),
+		cmocka_unit_test(steps), cmocka_unit_test(lines), cmocka_unit_test(breakpoints), cmocka_unit_test(watch), cmocka_unit_test(turns),
 		cmocka_unit_test(back), cmocka_unit_test(fault), cmocka_unit_test(answers), cmocka_unit_test(calls),
 		cmocka_unit_test(blocks_together), cmocka_unit_test(printing),
 		cmocka_unit_test(time_is_up),

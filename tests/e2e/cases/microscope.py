@@ -224,6 +224,17 @@ def test_machine_gpus_have_no_instructions(t):
     t.match(r'^%r', r.out)
 
 
+def test_lines_of_the_source(t):
+    on_soft(t, 'matmul', 64)
+    seq = find(t, 'matmul<<<')
+    first = line_of('matmul.cu', '__global__ void matmul')
+    r = inside(t, seq, 'next', 'next', 'step', 'next 3')
+    at = [int(x) for x in re.findall(r'\tmatmul\.cu:(\d+)', r.out)]
+    t.equal(at[0], first, 'the kernel begins there')
+    t.check(all(a != b for a, b in zip(at, at[1:4])), f'each is another line: {at}')
+    t.equal(len(at), 5, 'stops')
+
+
 def test_texts(t):
     on_soft(t, 'reduce')
     seq = find(t, 'sum_kernel<<<')
