@@ -28,7 +28,11 @@ struct soft_access_set {
 
 enum soft_schedule { SOFT_SCHEDULE_FIXED, SOFT_SCHEDULE_RANDOM };
 
-enum soft_race_tier { SOFT_RACE, SOFT_RACE_SAME_VALUE /* the write, or both, left the bytes as they were */ };
+enum soft_race_tier {
+	SOFT_RACE,
+	SOFT_RACE_ATOMIC_READ, /* a plain read and an atomic: wrong, unless a compare-and-swap checks what was read */
+	SOFT_RACE_SAME_VALUE,  /* the write left the bytes as they were */
+};
 enum { SOFT_RACE_NAME = 256, SOFT_RACE_FILE = 256, SOFT_RACE_INSN = 80 };
 struct soft_race_side {
 	uint32_t kind; /* enum soft_access */

@@ -101,10 +101,18 @@ static bool is_new(const struct soft_race *r)
 	return true;
 }
 
+/* As a heading, and in JSON. */
+static const char *const tiers[][2] = {
+	[SOFT_RACE] = {"Race", "race"},
+	[SOFT_RACE_ATOMIC_READ] = {"Plain read of what atomics change", "read of atomic"},
+	[SOFT_RACE_SAME_VALUE] = {"Race of the same value", "same value"},
+};
+
 /* Records come from another process. */
 static void make_safe(struct soft_race *r)
 {
 	r->kernel[sizeof r->kernel - 1] = '\0';
+	r->tier = r->tier < sizeof tiers / sizeof *tiers ? r->tier : SOFT_RACE;
 	for (unsigned k = 0; k < 2; k++) {
 		struct soft_race_side *s = &r->side[k];
 
@@ -130,7 +138,7 @@ static void print_race(struct session *s, const struct soft_race *r, struct buf 
 {
 	static const char *const verbs[SOFT_ACCESSES] = {"reads", "writes", "changes atomically"};
 
-	buf_str(b, r->tier == SOFT_RACE ? "  Race: " : "  Race of the same value: ");
+	buf_printf(b, "  %s: ", tiers[r->tier][0]);
 	print_address(s, r, b);
 	buf_printf(b, ", %" PRIu64 " time%s\n", r->count, r->count == 1 ? "" : "s");
 	for (unsigned k = 0; k < 2; k++) {
@@ -151,7 +159,7 @@ static void json_race(const struct soft_race *r, struct buf *b)
 	buf_printf(b, "{\"seq\":%" PRIu64 ",\"kernel\":", r->label);
 	json_string(b, r->kernel);
 	buf_printf(b, ",\"tier\":\"%s\",\"space\":\"%s\",\"addr\":\"0x%" PRIx64 "\",\"size\":%u,\"count\":%" PRIu64 ",\"sides\":[",
-		r->tier == SOFT_RACE ? "race" : "same value", r->shared ? "shared" : "global", r->addr, r->size, r->count);
+		tiers[r->tier][1], r->shared ? "shared" : "global", r->addr, r->size, r->count);
 	for (unsigned k = 0; k < 2; k++) {
 		const struct soft_race_side *x = &r->side[k];
 
@@ -291,9 +299,10 @@ const char cmd_replay_racecheck_help[] =
 	"touch the same byte of global or shared memory, at least one writes, and neither a\n"
 	"barrier, an atomic nor a fence orders them. What is found does not depend on which of\n"
 	"them came first this time. Each pair of instructions is told once, with a thread of\n"
-	"each side. \"Of the same value\": the bytes were there before. The replay stays where it\n"
-	"is. With --batch the exit status is 3 when there is a race. `set softgpu racecheck on`\n"
-	"looks for them in all that is replayed and run.\n"
+	"each side. What may be meant is told apart: a write of the bytes that are there, and a\n"
+	"plain read of what atomics change (right when a compare-and-swap then checks it). The\n"
+	"replay stays where it is. With --batch the exit status is 3 when there is a race. `set\n"
+	"softgpu racecheck on` looks for them in all that is replayed and run.\n"
 	"Examples: replay racecheck\n"
 	"          replay racecheck reduce nth 2\n"
 	"          replay racecheck 12-20 --json\n";
@@ -381,7 +390,7 @@ static void text_races(struct session *s, struct device_races *r, uint64_t first
 	else
 		out_printf(s->out, "%zu race%s in #%" PRIu64 " to #%" PRIu64, n, n == 1 ? "" : "s", first, last);
 	if (r->n > n)
-		out_printf(s->out, ", %zu of the same value", r->n - n);
+		out_printf(s->out, ", and %zu that may be meant", r->n - n);
 	out_str(s->out, ".\n");
 	tell_doubts(s, r);
 }

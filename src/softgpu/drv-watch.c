@@ -209,7 +209,7 @@ static void say_race(const struct soft_race *r)
 			s->thread[0], s->thread[1], s->thread[2], verbs[s->kind % 3], s->line, s->insn, at);
 	}
 	drv_say("race%s in %.100s: %u byte%s of %s memory at %#llx, unordered, %llu time%s\n    %s\n    %s",
-		r->tier == SOFT_RACE_SAME_VALUE ? " (same value)" : "", r->kernel, r->size, r->size == 1 ? "" : "s", r->shared ? "shared" : "global",
+		r->tier == SOFT_RACE_SAME_VALUE ? " (same value)" : r->tier == SOFT_RACE_ATOMIC_READ ? " (plain read of an atomic)" : "", r->kernel, r->size, r->size == 1 ? "" : "s", r->shared ? "shared" : "global",
 		(unsigned long long)r->addr, (unsigned long long)r->count, r->count == 1 ? "" : "s", sides[0], sides[1]);
 }
 

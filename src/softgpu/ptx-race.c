@@ -239,7 +239,7 @@ static void found(const struct now *n, const struct race_mark *m, unsigned lane,
 static void check(const struct now *n, const struct race_mark *m, uint64_t addr, unsigned size)
 {
 	int lane;
-	bool same;
+	bool same, reads;
 
 	if (!m->lanes || !((m->insn | n->mark.insn) & RACE_WRITE))
 		return;
@@ -248,7 +248,8 @@ static void check(const struct now *n, const struct race_mark *m, uint64_t addr,
 		return;
 	/* the later write's bytes, or when this is a read the earlier's, were there before */
 	same = n->mark.insn & RACE_WRITE ? n->same : (m->insn & RACE_SAME) != 0;
-	found(n, m, (unsigned)lane, same ? PTX_RACE_SAME_VALUE : PTX_RACE, addr, size);
+	reads = !(m->insn & n->mark.insn & RACE_WRITE) && (m->insn | n->mark.insn) & RACE_ATOMIC;
+	found(n, m, (unsigned)lane, same ? PTX_RACE_SAME_VALUE : reads ? PTX_RACE_ATOMIC_READ : PTX_RACE, addr, size);
 }
 
 /* --- remembering ------------------------------------------------------------------------------------- */

@@ -13,7 +13,11 @@
 
 #include "softgpu/ptx-observe.h"
 
-enum ptx_race_tier { PTX_RACE, PTX_RACE_SAME_VALUE };
+enum ptx_race_tier {
+	PTX_RACE,
+	PTX_RACE_ATOMIC_READ, /* a plain read and an atomic: wrong, unless a compare-and-swap checks what was read */
+	PTX_RACE_SAME_VALUE,  /* the write leaves the bytes as they are */
+};
 struct ptx_race_side {
 	enum ptx_access_kind kind;
 	unsigned block[3], thread[3];

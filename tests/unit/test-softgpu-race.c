@@ -168,7 +168,7 @@ static void increments(void **state)
 	racy(KERNEL("ld.global.u32 %r3, [%d0]; add.u32 %r3, %r3, 1; st.global.u32 [%d0], %r3;"), 2, 32, "ld.global.u32", "st.global.u32", PTX_RACE);
 	clean(KERNEL("red.global.add.u32 [%d0], 1; atom.global.add.u32 %r3, [%d0], 1; atom.shared.add.u32 %r3, [s], 1;"), 4, 64);
 	/* atomics, and somebody who looks */
-	racy(KERNEL("red.global.add.u32 [%d0], 1; ld.global.u32 %r3, [%d0];"), 2, 32, "red.global.add.u32", "ld.global.u32", PTX_RACE);
+	racy(KERNEL("red.global.add.u32 [%d0], 1; ld.global.u32 %r3, [%d0];"), 2, 32, "red.global.add.u32", "ld.global.u32", PTX_RACE_ATOMIC_READ);
 	clean(KERNEL("red.global.add.u32 [%d0], 1; ld.volatile.global.u32 %r3, [%d0];"), 2, 32);
 	/* an atomic for the block does not protect from other blocks */
 	racy(KERNEL("red.cta.global.add.u32 [%d0], 1;"), 2, 32, "red.cta.global.add.u32", "red.cta.global.add.u32", PTX_RACE);
