@@ -85,12 +85,14 @@ CUresult func_attribute_get(const struct ptx_function_info *info, const struct f
 		*ret = a->carveout;
 		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
-		*ret = 0;
+		*ret = info->explicit_cluster && !info->cluster[0];
 		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-		*ret = a->required_cluster[which - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+		*ret = (int)info->cluster[which - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+		if (!info->cluster[0])
+			*ret = a->required_cluster[which - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
 		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
 		*ret = a->non_portable_cluster;

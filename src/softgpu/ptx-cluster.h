@@ -20,6 +20,15 @@ void ptx_cluster_of(const struct ptx_launch *l, const uint32_t ctaid[3], uint64_
 /* A special register of clusters. */
 uint32_t ptx_cluster_special(const struct ptx_warp *w, unsigned sreg);
 
+/* Whether this is in the shared memory of a block of the cluster. */
+static inline bool ptx_cluster_has(const struct ptx_cluster *c, uint64_t p)
+{
+	for (unsigned k = 0; k < c->n; k++)
+		if (p - (uint64_t)(uintptr_t)c->blocks[k]->shared < c->blocks[k]->shared_size)
+			return true;
+	return false;
+}
+
 /* Lets go on who waits at the cluster's barrier when all that live have arrived. */
 void ptx_cluster_check(struct ptx_cluster *c);
 /* These lanes exit. */

@@ -7,6 +7,7 @@
 #pragma GCC optimize("O3") /* vectorise the loops over lanes, also when CFLAGS say -O2 */
 #endif
 #include "softgpu/ptx-async.h"
+#include "softgpu/ptx-cluster.h"
 #include "softgpu/ptx-observe.h"
 #include "softgpu/ptx-schedule.h"
 
@@ -307,7 +308,7 @@ void V(h_st)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 /* --- atomics ----------------------------------------------------------------------------------------- */
 static ptx_rmw *rmw_for(const struct ptx_warp *w, const struct ptx_insn *i, const uint64_t *a, unsigned l)
 {
-	bool shared = a[l] - (uint64_t)(uintptr_t)w->blk->shared < w->blk->shared_size;
+	bool shared = ptx_cluster_has(w->blk->cluster, a[l]);
 
 	return i->u.rmw == ptx_add_f32 && !shared ? ptx_add_f32_ftz : i->u.rmw;
 }

@@ -3,6 +3,7 @@
  * From what an instruction knows (pointers of this process) to what an observer is told (spaces and addresses in them).
  */
 #include "softgpu/ptx-observe.h"
+#include "softgpu/ptx-cluster.h"
 
 static bool inside(uint64_t p, const void *base, uint64_t size)
 {
@@ -27,14 +28,14 @@ static enum ptx_space space_of(const struct ptx_warp *w, unsigned lane, uint64_t
 		*ret = p - (uint64_t)(uintptr_t)w->wk->l->params;
 		return SP_PARAM;
 	}
-	return SP_GLOBAL;
+	return ptx_cluster_has(w->blk->cluster, p) ? SP_SHCLUSTER : SP_GLOBAL;
 }
 
 void ptx_observed(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *pointer, unsigned size,
 	enum ptx_access_kind kind, const uint8_t (*value)[PTX_OBSERVE_BYTES])
 {
 	struct ptx_access a = {.warp = w, .insn = i, .kind = kind, .size = size, .pointer = pointer, .value = value};
-	uint32_t in[SP_PARAM + 1] = {0};
+	uint32_t in[SP_SHCLUSTER + 1] = {0}; /* other blocks' shared memory: nobody is told */
 
 	EACH_LANE(l) in[space_of(w, l, pointer[l], &a.addr[l])] |= 1u << l;
 	for (unsigned space = SP_GLOBAL; space <= SP_PARAM; space++) {

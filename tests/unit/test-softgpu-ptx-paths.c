@@ -3,6 +3,7 @@
  * Lanes of one warp that wait for one another: locks, flags, shuffles that two paths come to; and blocks of a cluster that do.
  */
 #include "ptx-test.h"
+#include "softgpu/ptx-observe.h"
 
 #define HEAD90 ".version 8.6\n.target sm_90\n.address_size 64\n"
 #define REGS ".reg .b16 %h<8>; .reg .b32 %r<40>; .reg .b64 %d<16>; .reg .pred %p<10>; .reg .f32 %f<8>;\n"
@@ -174,6 +175,37 @@ static void shared_memory_of_others(void **state)
 		}
 }
 
+/* An access to another block's memory is not one to an address of the process, which an observer could take for global memory. */
+static void global_only(void *arg, const struct ptx_access *a)
+{
+	if (a->space == SP_GLOBAL)
+		for (uint32_t m = a->mask; m; m &= m - 1)
+			assert_non_null(mem_find(a->addr[__builtin_ctz(m)]));
+	*(unsigned *)arg += a->space == SP_SHARED;
+}
+
+static void observed_clusters(void **state)
+{
+	unsigned shared = 0;
+	struct ptx_observer ob = {.arg = &shared, .access = global_only};
+	/* subnormals are kept in shared memory, another block's too */
+	struct ptx_module *m = load(KERNEL("",
+		".shared .align 4 .b32 s[32]; mov.u32 %r1, s; mov.u32 %r2, 3; st.shared.u32 [%r1], %r2; mov.u32 %r3, %cluster_ctarank; xor.b32 %r3, %r3, 1;\n"
+		"mapa.shared::cluster.u32 %r4, %r1, %r3; barrier.cluster.arrive; barrier.cluster.wait; mov.b32 %f1, 5; red.shared::cluster.add.f32 [%r4], %f1;\n"
+		"barrier.cluster.arrive; barrier.cluster.wait; ld.shared.u32 %r5, [%r1]; st.global.u32 [%d1], %r5;"));
+	uint32_t *out = device(64);
+	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"), .grid = {2, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}, .params = &out,
+		.observer = &ob};
+	struct ptx_fault f;
+
+	if (ptx_run(&l, &f))
+		fail_msg("%s", f.text);
+	assert_int_equal(out[0], 8);
+	assert_int_equal(out[1], 8);
+	assert_int_equal(shared, 4); /* a store and a load of each block to its own */
+	ptx_free(m);
+}
+
 static void copies_to_other_blocks(void **state)
 {
 	/* the first block sends to all by multicast; each block's own mbarrier tells it */
@@ -278,6 +310,7 @@ int main(void)
 		cmocka_unit_test(warp_barrier_and_an_exit),
 		cmocka_unit_test(elections),
 		cmocka_unit_test(shared_memory_of_others),
+		cmocka_unit_test(observed_clusters),
 		cmocka_unit_test(copies_to_other_blocks),
 		cmocka_unit_test(wrong_clusters),
 		cmocka_unit_test(heap),
