@@ -10,6 +10,7 @@
 #include <string.h>
 #include "capture/clock.h"
 #include "capture/driver.h"
+#include "capture/effect.h"
 #include "capture/gate.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
@@ -231,7 +232,7 @@ static void number(struct call *c, const void *frame)
 	}
 	if (c->cmd.kind == SBT_FREE)
 		live_free(c);
-	if (__builtin_expect(span_watched(), 0) && !late && !span_passes(c->cmd.kind))
+	if (__builtin_expect(span_watched(), 0) && !late && (!span_passes(c->cmd.kind) || (c->kernel && c->kernel->collective)))
 		span_enter(c);
 }
 
@@ -331,6 +332,8 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 	t->busy = false;
 	if (__builtin_expect(result != CUDA_SUCCESS, 0) && numbered && !c->skip)
 		note_fault(c);
+	if (__builtin_expect(c->effect, 0))
+		effect_exit(c);
 	if (__builtin_expect(c->window_closed || (span_watched() && c->cmd.kind != SBT_LAUNCH), 0)) {
 		if (c->row->flags & CALL_FIRST || (c->cmd.kind == SBT_QUERY && !result))
 			span_waited(t);

@@ -55,6 +55,7 @@ struct call {
 	CUstream stream;    /* set by call_stream() */
 	bool has_stream;
 	bool skip;
+	bool effect;	    /* what it does to memory is being recorded (effect.c) */
 	bool window_closed; /* a capture window closed with this command */
 	uint64_t freed_size; /* live.c: of the allocation that a free takes away; 0: not known */
 	uint32_t freed_ctx;

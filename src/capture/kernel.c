@@ -9,6 +9,7 @@
 #include "capture/calls.h"
 #include "capture/code.h"
 #include "capture/driver.h"
+#include "capture/effect.h"
 #include "capture/ids.h"
 #include "capture/map.h"
 #include "capture/nvinfo.h"
@@ -174,6 +175,7 @@ static struct kernel *new_kernel(const struct facts *f, CUfunction handle, const
 	k->name = keep_name(f->name);
 	sbt_kernel_short_name(short_name, sizeof(short_name), k->name);
 	k->short_name = keep_name(short_name);
+	k->collective = effect_of_kernel(k);
 	return k;
 }
 

@@ -25,6 +25,7 @@ struct kernel {
 	uint32_t nparams;
 	uint32_t args_size;
 	bool params_known;
+	bool collective; /* waits for other processes' GPUs (effect.c) */
 	const struct kernel_param *params;
 	const char *name;	/* mangled */
 	const char *short_name; /* sbt_kernel_short_name() of it */

@@ -13,6 +13,7 @@
 #include "capture/calls.h"
 #include "capture/device.h"
 #include "capture/driver.h"
+#include "capture/effect.h"
 #include "capture/extent.h"
 #include "capture/fresh.h"
 #include "capture/gate.h"
@@ -632,6 +633,7 @@ void span_enter(struct call *c)
 	touched_enter(c, &span.set);
 	host_enter(c);
 	payload_enter(c);
+	effect_enter(c);
 }
 
 void span_exit(struct call *c)

@@ -454,6 +454,40 @@ static void fresh_memory_is_recorded(void **state)
 	expect_no_piece();
 }
 
+/* ---- effects of what cannot be repeated ------------------------------------------------------------------------------------- */
+
+#define LARGE (5 * SBT_PAGE + 100)
+
+static void effects_of_calls_that_no_kind_describes(void **state)
+{
+	CUdeviceptr p = (CUdeviceptr)(uintptr_t)device;
+	memset(device, 7, LARGE);
+	FAKE(cuMemAlloc_v2, &p, LARGE);
+	begin();
+	give_back(expect_piece(BULK_START, p, LARGE));
+	fake_skip();
+	const uint64_t link = fake_enter(CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync, NULL);
+	device[SBT_PAGE + 9] = 1; /* pages 1 and 2, and the last */
+	device[3 * SBT_PAGE - 1] = 2;
+	device[LARGE - 1] = 3;
+	fake_exit(link, CUDA_SUCCESS);
+	const uint64_t seq = fake_expect(SBT_UNREPLAYABLE).seq;
+	const struct tsdb_bulk *b = expect_piece(BULK_EFFECT, p + SBT_PAGE, 2 * SBT_PAGE);
+	assert_int_equal(b->seq, seq);
+	assert_memory_equal(bytes_of(b), device + SBT_PAGE, 2 * SBT_PAGE);
+	give_back(b);
+	b = expect_piece(BULK_EFFECT, p + 5 * SBT_PAGE, 100);
+	assert_memory_equal(bytes_of(b), device + 5 * SBT_PAGE, 100);
+	give_back(b);
+	/* One that does nothing, and one that fails. */
+	fake_call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync, NULL, CUDA_SUCCESS);
+	fake_call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync, NULL, CUDA_ERROR_INVALID_VALUE);
+	expect_no_piece();
+	end();
+	give_back(expect_piece(BULK_END, p, LARGE));
+	assert_int_equal(expect_window(true).complete, 1);
+}
+
 /* ---- the question ------------------------------------------------------------------------------------------------------- */
 
 /* A traced child stops and asks; it leaves with 1 when the span is open then. */
@@ -509,6 +543,7 @@ int main(void)
 		SPAN_TEST(not_while_a_stream_is_captured),
 		SPAN_TEST(fresh_memory_is_recorded),
 		SPAN_TEST(a_refused_span_is_tried_again_when_it_is_asked_for_again),
+		SPAN_TEST(effects_of_calls_that_no_kind_describes),
 		cmocka_unit_test(the_user_is_asked),
 	};
 	return cmocka_run_group_tests(tests, start, NULL);

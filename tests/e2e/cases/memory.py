@@ -217,3 +217,15 @@ def test_window_of_a_call_that_does_nothing_to_memory(t):
     name = re.search(r'^\[captured #(\d+)-#(\d+) -> (\S+),', r.out, re.M)
     t.check(name, r.out)
     t.equal(reader(t, name[3]).windows(), [(seq, seq)], 'windows')
+
+
+def test_effect_of_a_call_that_cannot_be_repeated(t):
+    """What it did to memory is recorded, and a replay applies that."""
+    r = t.record('batch_copy')
+    t.equal(r.status, 0, 'the program\'s status')
+    trace = reader(t, 't.sbt')
+    seq = int(re.search(r'^#(\d+) unreplayable "cuMemcpyBatchAsync', t.tsdb('view', 't.sbt').out, re.M)[1])
+    r = t.tsdb('replay', 't.sbt')
+    t.equal(r.status, 0, 'replay')
+    t.match(rf'#{seq} cuMemcpyBatchAsync.*its recorded effect on memory is applied', r.out + r.err)
+    t.match(r'^([1-9]\d*) of \1 allocations identical', r.out)
