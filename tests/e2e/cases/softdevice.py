@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The software GPU as the shell sets it up: a limit on time, several devices, a kernel that never ends, textures in a trace."""
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+from interactive import Terminal  # noqa: E402
+from e2e import program  # noqa: E402
+
+
+def test_kernel_that_never_ends_is_stopped_in_time(t):
+    t.need_soft()
+    start = time.monotonic()
+    r = t.session('endless', 'set softgpu timeout 1', 'set softgpu devices 3', 'run')
+    t.match(r'^3 devices$', r.out)
+    t.match(r'^702: ', r.out, 'the error of a launch that timed out')
+    t.match(r'kernel _Z7endlessPVi.*the time limit is over', r.err)
+    t.check(time.monotonic() - start < 20, 'it took too long')
+
+
+def test_ctrl_c_stops_a_kernel_that_never_ends(t):
+    t.need_soft()
+    s = Terminal(t, '-q', '--args', program('endless'))
+    s.prompt()
+    s.p.sendline('run')
+    s.expect(r'1 devices')
+    time.sleep(0.5)
+    start = time.monotonic()
+    s.p.sendintr()
+    t.match(r'SIGINT|[Ii]nterrupt', s.prompt())
+    t.check(time.monotonic() - start < 5, 'it took too long')
+    s.p.sendline('kill')
+    s.expect(r'[(]y or n[)]|\(tsdb\) ')
+    if 'y or n' in s.p.after:
+        s.type('y')
+    s.quit()
+
+
+def test_textures_are_told_and_refused_in_a_replay(t):
+    t.need_soft()
+    r = t.record('ptx-suite/texture', out='tex.sbt')
+    t.equal(r.status, 0, 'recording')
+    for name in ('cuArray3DCreate_v2', 'cuTexObjectCreate', 'a copy to or from a CUDA array', 'cuSurfObjectCreate'):
+        t.match(rf'not replayable: {name}', r.err)
+    r = t.tsdb('replay', '--verify', 'tex.sbt')
+    t.check(r.status != 0, 'a replay without textures cannot succeed')
+    t.match(r'is not a texture object', r.err + r.out)
