@@ -81,7 +81,17 @@ static void capture_free(struct capture *c)
 	free(c);
 }
 
-static CUresult capture_begin(struct stream *s, CUstreamCaptureMode mode)
+/* Takes the capture's graph away, unless it is the program's. */
+static void graph_drop(struct capture *c)
+{
+	if (c->borrowed)
+		c->graph->capturing = false;
+	else
+		graph_delete(c->graph);
+}
+
+/* to: the program's graph, whose nodes `deps` come before the first of the capture; NULL: a new one. */
+static CUresult capture_begin(struct stream *s, CUstreamCaptureMode mode, struct graph *to, struct node *const *deps, unsigned ndeps)
 {
 	static unsigned long long last_id;
 	struct capture *c;
@@ -92,7 +102,8 @@ static CUresult capture_begin(struct stream *s, CUstreamCaptureMode mode)
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	c->graph = graph_new();
+	c->borrowed = to != NULL;
+	c->graph = to ? to : graph_new();
 	if (!c->graph) {
 		free(c);
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -105,9 +116,9 @@ static CUresult capture_begin(struct stream *s, CUstreamCaptureMode mode)
 	c->next = captures;
 	captures = c;
 	ncaptures++;
-	r = capture_join(c, s, NULL, 0);
+	r = capture_join(c, s, deps, ndeps);
 	if (r != CUDA_SUCCESS) {
-		graph_delete(c->graph);
+		graph_drop(c);
 		capture_free(c);
 	}
 	return r;
@@ -163,7 +174,7 @@ static CUresult capture_end(struct stream *s, struct graph **ret)
 	if (r == CUDA_SUCCESS)
 		*ret = c->graph;
 	else
-		graph_delete(c->graph);
+		graph_drop(c);
 	capture_free(c);
 	return r;
 }
@@ -249,7 +260,7 @@ void capture_stream_gone(struct stream *s)
 	if (!c)
 		return;
 	if (c->origin == s) {
-		graph_delete(c->graph);
+		graph_drop(c);
 		capture_free(c);
 		return;
 	}
@@ -316,7 +327,7 @@ CUresult capture_wait(struct stream *s, struct event *e)
 
 /* --- calls -------------------------------------------------------------------------------------------------------------------- */
 
-static CUresult begin(CUstream h, bool ptds, CUstreamCaptureMode mode)
+static CUresult begin(CUstream h, bool ptds, CUstreamCaptureMode mode, struct graph *to, const CUgraphNode *deps, size_t n)
 {
 	struct stream *s;
 	CUresult r;
@@ -326,14 +337,27 @@ static CUresult begin(CUstream h, bool ptds, CUstreamCaptureMode mode)
 	if (s->legacy)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	pthread_mutex_lock(&drv_lock);
-	r = capture_begin(s, mode);
+	r = capture_begin(s, mode, to, (struct node *const *)deps, (unsigned)n);
 	pthread_mutex_unlock(&drv_lock);
 	return r;
 }
 
 DRV_STREAM(2, cuStreamBeginCapture_v2, _ptsz, CUstream, hStream, CUstreamCaptureMode, mode)
 {
-	return begin(hStream, ptds, mode);
+	return begin(hStream, ptds, mode, NULL, NULL, 0);
+}
+
+DRV_STREAM(6, cuStreamBeginCaptureToGraph, _ptsz, CUstream, hStream, CUgraph, hGraph, const CUgraphNode *, dependencies, const CUgraphEdgeData *,
+	   dependencyData, size_t, numDependencies, CUstreamCaptureMode, mode)
+{
+	struct graph *g;
+	size_t i;
+
+	TRY_CU(graph_resolve(hGraph, &g));
+	REQUIRE(!g->capturing && !g->is_child && (dependencies || !numDependencies));
+	for (i = 0; i < numDependencies; i++)
+		REQUIRE(obj_alive(OBJ_NODE, dependencies[i]) && ((struct node *)dependencies[i])->graph == g);
+	return begin(hStream, ptds, mode, g, dependencies, numDependencies);
 }
 
 DRV_STREAM(2, cuStreamEndCapture, _ptsz, CUstream, hStream, CUgraph *, phGraph)

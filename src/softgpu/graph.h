@@ -73,6 +73,7 @@ struct capture {
 	CUstreamCaptureMode mode;
 	pthread_t owner;
 	bool invalid;
+	bool borrowed; /* the graph is the program's: cuStreamBeginCaptureToGraph */
 	struct capture_stream {
 		struct capture_stream *next;
 		struct stream *stream;

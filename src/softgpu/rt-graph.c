@@ -16,6 +16,13 @@ SAME_SIZE(cudaStreamAttrValue, CUstreamAttrValue);
 
 /* --- capture --------------------------------------------------------------------------------------------- */
 
+RT_FORWARD_PT(cudaStreamBeginCaptureToGraph, v12030, ptsz, v12030,
+	(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData,
+		size_t numDependencies, enum cudaStreamCaptureMode mode),
+	(stream, graph, dependencies, dependencyData, numDependencies, mode),
+	cuStreamBeginCaptureToGraph(rt_stream(stream, def), graph, dependencies, (const CUgraphEdgeData *)dependencyData, numDependencies,
+		(CUstreamCaptureMode)mode))
+
 RT_FORWARD_PT(cudaStreamBeginCapture, v10000, ptsz, v10000,
 	(cudaStream_t stream, enum cudaStreamCaptureMode mode), (stream, mode),
 	cuStreamBeginCapture(rt_stream(stream, def), (CUstreamCaptureMode)mode))

@@ -177,6 +177,50 @@ static void captured_memory(void **state)
 	OK(cuMemFree(out));
 }
 
+static void capture_to_graph(void **state)
+{
+	CUgraphNode first, all[4];
+	CUgraph g, ended, other;
+	uint32_t back[32];
+	CUgraphExec e;
+	CUdeviceptr p;
+	CUstream s;
+	size_t n = 4;
+
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuMemAlloc(&p, 128));
+	OK(cuMemsetD32Async(p, 0, 32, s));
+	OK(cuGraphCreate(&g, 0));
+	OK(cuGraphCreate(&other, 0));
+	first = kernel_node(g, p, 1, NULL);
+	IS(cuStreamBeginCaptureToGraph(s, other, &first, NULL, 1, CU_STREAM_CAPTURE_MODE_RELAXED), INVALID_VALUE);
+	OK(cuStreamBeginCaptureToGraph(s, g, &first, NULL, 1, CU_STREAM_CAPTURE_MODE_RELAXED));
+	IS(cuStreamBeginCaptureToGraph(s, g, &first, NULL, 1, CU_STREAM_CAPTURE_MODE_RELAXED), INVALID_VALUE);
+	OK(launch(p, 10, s));
+	OK(launch(p, 100, s));
+	OK(cuStreamEndCapture(s, &ended));
+	assert_ptr_equal(ended, g);
+	OK(cuGraphGetNodes(g, all, &n));
+	assert_int_equal(n, 3);
+	n = 1;
+	OK(cuGraphNodeGetDependencies(all[1], all + 3, NULL, &n));
+	assert_ptr_equal(all[3], first);
+	/* an invalid capture leaves the graph to the program */
+	OK(cuStreamBeginCaptureToGraph(s, g, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	IS(cuStreamSynchronize(s), STREAM_CAPTURE_UNSUPPORTED);
+	IS(cuStreamEndCapture(s, &ended), STREAM_CAPTURE_INVALIDATED);
+	OK(cuGraphInstantiate(&e, g, 0));
+	OK(cuGraphLaunch(e, s));
+	OK(cuStreamSynchronize(s));
+	OK(cuMemcpyDtoH(back, p, 128));
+	assert_int_equal(back[30], 111);
+	OK(cuGraphExecDestroy(e));
+	OK(cuGraphDestroy(g));
+	OK(cuGraphDestroy(other));
+	OK(cuStreamDestroy(s));
+	OK(cuMemFree(p));
+}
+
 /* --- updates -------------------------------------------------------------------------------------------------------------- */
 
 static void updates(void **state)
@@ -730,7 +774,7 @@ static void occupancy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(graph_memory), cmocka_unit_test(captured_memory), cmocka_unit_test(updates), cmocka_unit_test(dot),
+		cmocka_unit_test(graph_memory), cmocka_unit_test(captured_memory), cmocka_unit_test(capture_to_graph), cmocka_unit_test(updates), cmocka_unit_test(dot),
 		cmocka_unit_test(user_objects), cmocka_unit_test(batches),	   cmocka_unit_test(managed), cmocka_unit_test(devices),
 		cmocka_unit_test(pools_of_devices), cmocka_unit_test(linking), cmocka_unit_test(occupancy),
 	};
