@@ -306,7 +306,7 @@ RUNTIME_TESTS = tests/unit/softgpu-runtime tests/unit/softgpu-per-thread tests/u
 	tests/unit/softgpu-no-ptx
 SUITE_DIR = tests/programs/ptx-suite
 SUITE = $(SUITE_DIR)/async $(SUITE_DIR)/control $(SUITE_DIR)/heap $(SUITE_DIR)/bitonic $(SUITE_DIR)/groups $(SUITE_DIR)/histogram $(SUITE_DIR)/intrinsics $(SUITE_DIR)/jacobi $(SUITE_DIR)/language \
-	$(SUITE_DIR)/maths $(SUITE_DIR)/matmul $(SUITE_DIR)/montecarlo $(SUITE_DIR)/nbody $(SUITE_DIR)/reduce \
+	$(SUITE_DIR)/maths $(SUITE_DIR)/matmul $(SUITE_DIR)/montecarlo $(SUITE_DIR)/nbody $(SUITE_DIR)/peers $(SUITE_DIR)/reduce \
 	$(SUITE_DIR)/scan $(SUITE_DIR)/softmax $(SUITE_DIR)/spmv $(SUITE_DIR)/texture $(SUITE_DIR)/transpose
 TESTS += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py tests/unit/test-tex-bits.sh
 EXTRA_DIST += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py tests/unit/softgpu-errors.expected \
