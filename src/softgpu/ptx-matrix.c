@@ -5,6 +5,7 @@
  * to 9.7.14.5.17.
  */
 #include "softgpu/ptx-mma.h"
+#include "softgpu/ptx-observe.h"
 
 struct tile {
 	uint16_t at[8][8];
@@ -24,6 +25,16 @@ static uint8_t *row_at(struct ptx_warp *w, const struct ptx_insn *i, unsigned op
 	if (a & 15)
 		ptx_raise(w, i, l, PTX_MISALIGNED_ADDRESS, a, 16, NULL);
 	return ptx_generic(w, i, l, a, 16, store);
+}
+
+/* The rows that the first n lanes give, checked and told to who watches before any is touched. */
+static void find_rows(struct ptx_warp *w, const struct ptx_insn *i, unsigned op, unsigned n, enum ptx_access_kind kind, uint8_t **ret)
+{
+	for (unsigned l = 0; l < n; l++)
+		ret[l] = row_at(w, i, op, l, kind == PTX_WRITE);
+	if (ptx_is_observed(w))
+		for (unsigned l = 0; l < n; l++)
+			ptx_observe_lane(w, i, l, ret[l], 16, kind);
 }
 
 /* Lane l's pair of elements of a tile, as they are in a register. */
@@ -46,12 +57,13 @@ static void put_pair(struct tile *t, unsigned l, bool trans, uint32_t v)
 void h_ldmatrix(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	const struct ptx_frag *f = &i->u.mma->f[0];
+	uint8_t *rows[PTX_LANES];
 	struct tile t[4];
 
 	ptx_need_whole_warp(w, i, mask);
-	for (unsigned k = 0; k < f->n; k++)
-		for (unsigned row = 0; row < 8; row++)
-			memcpy(t[k].at[row], row_at(w, i, 1, 8 * k + row, false), 16);
+	find_rows(w, i, 1, 8 * f->n, PTX_READ, rows);
+	for (unsigned l = 0; l < 8u * f->n; l++)
+		memcpy(t[l / 8].at[l % 8], rows[l], 16);
 	for (unsigned k = 0; k < f->n; k++)
 		for (unsigned l = 0; l < PTX_LANES; l++)
 			ptx_frag_put(w, f, k, l, pair_of(&t[k], l, i->arg));
@@ -60,18 +72,16 @@ void h_ldmatrix(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 void h_stmatrix(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	const struct ptx_frag *f = &i->u.mma->f[0];
-	uint8_t *rows[4][8];
+	uint8_t *rows[PTX_LANES];
 	struct tile t;
 
 	ptx_need_whole_warp(w, i, mask);
-	for (unsigned k = 0; k < f->n; k++)
-		for (unsigned row = 0; row < 8; row++)
-			rows[k][row] = row_at(w, i, 0, 8 * k + row, true);
+	find_rows(w, i, 0, 8 * f->n, PTX_WRITE, rows);
 	for (unsigned k = 0; k < f->n; k++) {
 		for (unsigned l = 0; l < PTX_LANES; l++)
 			put_pair(&t, l, i->arg, (uint32_t)ptx_frag_get(w, f, k, l));
 		for (unsigned row = 0; row < 8; row++)
-			memcpy(rows[k][row], t.at[row], 16);
+			memcpy(rows[8 * k + row], t.at[row], 16);
 	}
 }
 

@@ -5,6 +5,7 @@
  * by element over the lanes. Halves of A and B are held twice or more where the fragment has room for it, as the ISA has them.
  */
 #include "softgpu/ptx-mma.h"
+#include "softgpu/ptx-observe.h"
 
 static void place_tiles(const struct ptx_mma *m, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
 {
@@ -98,7 +99,8 @@ void h_wmma_load(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	struct ptx_extent e = ptx_extent(m, (char)m->matrix);
 	ptx_place *place = place_of(m);
 	uint64_t v[PTX_LANES][8];
-	unsigned row, col, shift;
+	unsigned row, col, shift, bytes = e.bits < 8 ? 1 : e.bits / 8;
+	uint8_t *p;
 
 	ptx_need_whole_warp(w, i, mask);
 	for (unsigned l = 0; l < PTX_LANES; l++)
@@ -107,7 +109,9 @@ void h_wmma_load(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 			for (unsigned j = 0; j < e.per_reg; j++) {
 				uint64_t x = 0;
 				place(m, (char)m->matrix, l, r, j, &row, &col);
-				memcpy(&x, element_at(w, i, 1, &e, l, row, col, false, &shift), e.bits < 8 ? 1 : e.bits / 8);
+				p = element_at(w, i, 1, &e, l, row, col, false, &shift);
+				ptx_observe_lane(w, i, l, p, bytes, PTX_READ);
+				memcpy(&x, p, bytes);
 				if (e.bits < 64)
 					x = x >> shift & ((1ull << e.bits) - 1);
 				v[l][r] |= x << (j * e.bits);
@@ -118,7 +122,7 @@ void h_wmma_load(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 			ptx_frag_put(w, f, r, l, v[l][r]);
 }
 
-/* wmma.store.d [a], d {, stride}: elements of at least 16 bits. */
+/* wmma.store.d [a], d {, stride}: elements of at least 16 bits. All are checked, then told to who watches, then written. */
 void h_wmma_store(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	const struct ptx_mma *m = i->u.mma;
@@ -128,14 +132,16 @@ void h_wmma_store(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	unsigned row, col, shift;
 
 	ptx_need_whole_warp(w, i, mask);
-	for (unsigned write = 0; write < 2; write++)
+	for (unsigned pass = 0; pass < 3; pass++)
 		for (unsigned l = 0; l < PTX_LANES; l++)
 			for (unsigned r = 0; r < f->n; r++)
 				for (unsigned j = 0; j < e.per_reg; j++) {
 					uint64_t x = ptx_frag_get(w, f, r, l) >> (j * e.bits);
 					place(m, 'd', l, r, j, &row, &col);
 					uint8_t *p = element_at(w, i, 0, &e, l, row, col, true, &shift);
-					if (write)
+					if (pass == 1)
+						ptx_observe_lane(w, i, l, p, e.bits / 8, PTX_WRITE);
+					if (pass == 2)
 						memcpy(p, &x, e.bits / 8);
 				}
 }

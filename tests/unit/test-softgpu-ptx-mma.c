@@ -5,6 +5,7 @@
  * rounds, overflows. wmma goes through memory alone, so that its layout does not matter.
  */
 #include "ptx-test.h"
+#include "softgpu/ptx-access.h"
 
 #include <math.h>
 
@@ -559,6 +560,38 @@ static void test_matrices(void **state)
 	ptx_free(m);
 }
 
+/* Who watches sees the bytes of rows that are 8 elements longer than a matrix needs, and not those between. */
+static void test_watched(void **state)
+{
+	static const char text[] = PTX_HEAD
+		".visible .entry k(.param .u64 p) { .reg .b32 %r<9>; .reg .b64 %d<2>; ld.param.u64 %d0, [p];\n"
+		"wmma.load.c.sync.aligned.row.m16n16k16.global.f16 {%r0,%r1,%r2,%r3}, [%d0], 24;\n"
+		"wmma.store.d.sync.aligned.col.m16n16k16.f16 [%d0+4096], {%r0,%r1,%r2,%r3}, 32; ret; }\n";
+	struct ptx_module *m = load(text);
+	struct ptx_accesses *a = ptx_accesses_new(0);
+	struct ptx_observer o = ptx_accesses_observer(a);
+	uint8_t *p = device(8192);
+	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"), .grid = {1, 1, 1}, .block = {32, 1, 1}, .params = &p, .observer = &o};
+	struct ptx_span *spans;
+	struct ptx_fault f;
+	bool inexact;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(ptx_run(&l, &f), 0);
+	for (unsigned kind = PTX_READ; kind <= PTX_WRITE; kind++) {
+		assert_true(ptx_accesses_spans(a, kind, 100, &spans, &n, &inexact));
+		assert_int_equal(n, 16);
+		for (unsigned k = 0; k < n; k++) {
+			assert_int_equal(spans[k].addr - (uint64_t)(uintptr_t)p, kind == PTX_READ ? 48 * k : 4096 + 64 * k);
+			assert_int_equal(spans[k].size, 32);
+		}
+		free(spans);
+	}
+	ptx_accesses_free(a);
+	ptx_free(m);
+}
+
 /* --- refusals ---------------------------------------------------------------------------------------- */
 static void refused(const char *insn, unsigned block, const char *why)
 {
@@ -596,7 +629,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole_numbers), cmocka_unit_test(test_volta), cmocka_unit_test(test_sums), cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_f64_order), cmocka_unit_test(test_wmma), cmocka_unit_test(test_matrices), cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_f64_order), cmocka_unit_test(test_wmma), cmocka_unit_test(test_matrices), cmocka_unit_test(test_watched), cmocka_unit_test(test_refusals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
