@@ -158,6 +158,8 @@ struct ptx_at {
 struct ptx_frag {
 	uint8_t n, width; /* registers, bytes of a lane */
 	int32_t off[8];
+	uint16_t step;	    /* from an element of a register to the next, in a matrix that lies row by row */
+	const uint16_t *at; /* by lane and register: where the first one is */
 };
 struct ptx_mma {
 	uint8_t nfrag, m, n;

@@ -120,41 +120,54 @@ void ptx_frag_put(struct ptx_warp *w, const struct ptx_frag *f, unsigned r, unsi
 		REG_AT(u32a, f->off[r])[lane] = (uint32_t)v;
 }
 
-void ptx_gather(const struct ptx_warp *w, const struct ptx_mma *m, const struct ptx_frag *f, char matrix, uint32_t lanes, ptx_place *place,
-	struct ptx_matrix *ret)
+void ptx_map_fragment(struct ptx_dec *d, struct ptx_frag *f, char matrix, ptx_place *place)
+{
+	const struct ptx_mma *m = d->i->u.mma;
+	struct ptx_extent e = ptx_extent(m, matrix);
+	uint16_t *at = ptx_alloc(d->p->m, PTX_LANES * f->n * sizeof(*at));
+	unsigned row, col;
+
+	for (unsigned l = 0; l < PTX_LANES; l++)
+		for (unsigned r = 0; r < f->n; r++) {
+			place(m, &e, matrix, l, r, 0, &row, &col);
+			at[l * f->n + r] = (uint16_t)(row * e.cols + col);
+		}
+	if (e.per_reg > 1) {
+		place(m, &e, matrix, 0, 0, 1, &row, &col);
+		f->step = (uint16_t)(row * e.cols + col - at[0]);
+	}
+	f->at = at;
+}
+
+void ptx_gather(const struct ptx_warp *w, const struct ptx_mma *m, const struct ptx_frag *f, char matrix, uint32_t lanes, struct ptx_matrix *ret)
 {
 	struct ptx_extent e = ptx_extent(m, matrix);
 	uint64_t part = e.bits == 64 ? ~0ull : (1ull << e.bits) - 1;
-	unsigned row, col;
 
 	ret->rows = e.rows;
 	ret->cols = e.cols;
 	for (; lanes; lanes &= lanes - 1) {
 		unsigned l = (unsigned)__builtin_ctz(lanes);
 		for (unsigned r = 0; r < f->n; r++) {
-			uint64_t v = ptx_frag_get(w, f, r, l);
-			for (unsigned j = 0; j < e.per_reg; j++) {
-				place(m, matrix, l, r, j, &row, &col);
-				ret->at[row * e.cols + col] = v >> (j * e.bits) & part;
-			}
+			uint64_t v = ptx_frag_get(w, f, r, l), *to = &ret->at[f->at[l * f->n + r]];
+			for (unsigned j = 0; j < e.per_reg; j++)
+				to[j * f->step] = v >> (j * e.bits) & part;
 		}
 	}
 }
 
-void ptx_scatter(struct ptx_warp *w, const struct ptx_mma *m, const struct ptx_frag *f, char matrix, uint32_t lanes, ptx_place *place,
+void ptx_scatter(struct ptx_warp *w, const struct ptx_mma *m, const struct ptx_frag *f, char matrix, uint32_t lanes,
 	const struct ptx_matrix *from)
 {
 	struct ptx_extent e = ptx_extent(m, matrix);
-	unsigned row, col;
 
 	for (; lanes; lanes &= lanes - 1) {
 		unsigned l = (unsigned)__builtin_ctz(lanes);
 		for (unsigned r = 0; r < f->n; r++) {
+			const uint64_t *at = &from->at[f->at[l * f->n + r]];
 			uint64_t v = 0;
-			for (unsigned j = 0; j < e.per_reg; j++) {
-				place(m, matrix, l, r, j, &row, &col);
-				v |= from->at[row * e.cols + col] << (j * e.bits);
-			}
+			for (unsigned j = 0; j < e.per_reg; j++)
+				v |= at[j * f->step] << (j * e.bits);
 			ptx_frag_put(w, f, r, l, v);
 		}
 	}
@@ -177,19 +190,37 @@ static void multiply_integers(const struct ptx_insn *i, const struct ptx_matrix 
 	struct ptx_matrix *d)
 {
 	const struct ptx_mma *m = i->u.mma;
+	int32_t x[64], y[32][64];
 
-	for (unsigned row = 0; row < d->rows; row++)
+	for (unsigned col = 0; col < d->cols; col++)
+		for (unsigned k = 0; k < a->cols; k++)
+			y[col][k] = (int32_t)integer_of(m->type[2], b->at[k * b->cols + col]);
+	for (unsigned row = 0; row < d->rows; row++) {
+		for (unsigned k = 0; k < a->cols; k++)
+			x[k] = (int32_t)integer_of(m->type[1], a->at[row * a->cols + k]);
 		for (unsigned col = 0; col < d->cols; col++) {
-			int64_t sum = (int32_t)c->at[row * d->cols + col];
-			for (unsigned k = 0; k < a->cols; k++) {
-				uint64_t x = a->at[row * a->cols + k], y = b->at[k * b->cols + col];
-				if (m->type[1] == T_b1)
-					sum += __builtin_popcountll(i->arg & MMA_AND ? x & y : x ^ y);
-				else
-					sum += integer_of(m->type[1], x) * integer_of(m->type[2], y);
-			}
+			int32_t dot = 0; /* of at most 64 products of 16 bits */
+			int64_t sum;
+			for (unsigned k = 0; k < a->cols; k++)
+				dot += x[k] * y[col][k];
+			sum = (int64_t)(int32_t)c->at[row * d->cols + col] + dot;
 			if (i->arg & MMA_SATFINITE)
 				sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+			d->at[row * d->cols + col] = (uint32_t)sum;
+		}
+	}
+}
+
+static void multiply_bits(const struct ptx_insn *i, const struct ptx_matrix *a, const struct ptx_matrix *b, const struct ptx_matrix *c,
+	struct ptx_matrix *d)
+{
+	for (unsigned row = 0; row < d->rows; row++)
+		for (unsigned col = 0; col < d->cols; col++) {
+			uint64_t sum = c->at[row * d->cols + col];
+			for (unsigned k = 0; k < a->cols; k++) {
+				uint64_t x = a->at[row * a->cols + k], y = b->at[k * b->cols + col];
+				sum += (unsigned)__builtin_popcountll(i->arg & MMA_AND ? x & y : x ^ y);
+			}
 			d->at[row * d->cols + col] = (uint32_t)sum;
 		}
 }
@@ -223,12 +254,12 @@ static void multiply_tensor(const struct ptx_mma *m, const struct ptx_matrix *a,
 	struct ptx_tensor_row ra, rb[32];
 
 	for (unsigned col = 0; col < d->cols; col++) {
-		rb[col].special = false;
+		memset(&rb[col], 0, sizeof(rb[col]));
 		for (unsigned k = 0; k < b->rows; k++)
 			ptx_tensor_set(model, &rb[col], k, m->type[2], (uint32_t)b->at[k * b->cols + col]);
 	}
 	for (unsigned row = 0; row < d->rows; row++) {
-		ra.special = false;
+		memset(&ra, 0, sizeof(ra));
 		for (unsigned k = 0; k < a->cols; k++)
 			ptx_tensor_set(model, &ra, k, m->type[1], (uint32_t)a->at[row * a->cols + k]);
 		for (unsigned col = 0; col < d->cols; col++) {
@@ -245,7 +276,9 @@ void ptx_multiply(const struct ptx_insn *i, const struct ptx_matrix *a, const st
 
 	d->rows = m->m;
 	d->cols = m->n;
-	if (m->type[0] == T_s32)
+	if (m->type[1] == T_b1)
+		multiply_bits(i, a, b, c, d);
+	else if (m->type[0] == T_s32)
 		multiply_integers(i, a, b, c, d);
 	else if (m->type[0] == T_f64)
 		multiply_f64(i, a, b, c, d);
@@ -254,9 +287,9 @@ void ptx_multiply(const struct ptx_insn *i, const struct ptx_matrix *a, const st
 }
 
 /* --- mma --------------------------------------------------------------------------------------------- */
-static void place_mma(const struct ptx_mma *m, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
+static void place_mma(const struct ptx_mma *m, const struct ptx_extent *e, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
 {
-	unsigned group = lane / 4, in_group = lane % 4, per_reg = ptx_extent(m, matrix).per_reg, i;
+	unsigned group = lane / 4, in_group = lane % 4, per_reg = e->per_reg, i;
 
 	switch (matrix) {
 	case 'a':
@@ -275,7 +308,7 @@ static void place_mma(const struct ptx_mma *m, char matrix, unsigned lane, unsig
 }
 
 /* m8n8k4 on halves: lanes 4q to 4q + 3 and 16 + 4q to 16 + 4q + 3 make product q. "PTX ISA 9.0", 9.7.14.5.1. */
-static void place_volta(const struct ptx_mma *m, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
+static void place_volta(const struct ptx_mma *m, const struct ptx_extent *e, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
 {
 	unsigned high = lane < 16 ? 0 : 4, in_group = lane % 4, i = r * 2 + j, x;
 
@@ -308,17 +341,16 @@ static bool is_volta(const struct ptx_mma *m)
 void h_mma(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	const struct ptx_mma *m = i->u.mma;
-	ptx_place *place = is_volta(m) ? place_volta : place_mma;
 	struct ptx_matrix a, b, c, d;
 
 	ptx_need_whole_warp(w, i, mask);
 	for (unsigned q = 0; q < (is_volta(m) ? 4 : 1); q++) {
 		uint32_t lanes = is_volta(m) ? 0x000f000fu << 4 * q : PTX_FULL;
-		ptx_gather(w, m, &m->f[1], 'a', lanes, place, &a);
-		ptx_gather(w, m, &m->f[2], 'b', lanes, place, &b);
-		ptx_gather(w, m, &m->f[3], 'c', lanes, place, &c);
+		ptx_gather(w, m, &m->f[1], 'a', lanes, &a);
+		ptx_gather(w, m, &m->f[2], 'b', lanes, &b);
+		ptx_gather(w, m, &m->f[3], 'c', lanes, &c);
 		ptx_multiply(i, &a, &b, &c, &d);
-		ptx_scatter(w, m, &m->f[0], 'd', lanes, place, &d);
+		ptx_scatter(w, m, &m->f[0], 'd', lanes, &d);
 	}
 }
 
@@ -349,5 +381,7 @@ const char *sel_mma(struct ptx_dec *d)
 	for (unsigned k = 0; k < 4; k++)
 		if (!has_registers(m, &m->f[k], "dabc"[k]))
 			return "a fragment with another number of registers";
+	for (unsigned k = 0; k < 4; k++)
+		ptx_map_fragment(d, &m->f[k], "dabc"[k], is_volta(m) ? place_volta : place_mma);
 	return NULL;
 }

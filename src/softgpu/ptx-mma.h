@@ -20,22 +20,24 @@ enum { /* ptx_insn.arg of mma and wmma.mma */
 	MMA_AND = 1 << 1, /* single bits: and, else xor */
 };
 
+/* Rows and columns of a matrix, bits of an element (32 for single bits) and elements in a register. */
+struct ptx_extent {
+	unsigned rows, cols, bits, per_reg;
+};
+
 /* Where element j of register r of a lane is in its matrix. */
-typedef void ptx_place(const struct ptx_mma *m, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col);
+typedef void ptx_place(const struct ptx_mma *m, const struct ptx_extent *e, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col);
 
 /* d = a * b + c for the shape and types of i->u.mma; sets d's size. */
 void ptx_multiply(const struct ptx_insn *i, const struct ptx_matrix *a, const struct ptx_matrix *b, const struct ptx_matrix *c,
 	struct ptx_matrix *d);
 /* Between fragments and matrices; matrix: 'a', 'b', 'c' or 'd'. Lanes that hold no part of it are left out by their mask. */
-void ptx_gather(const struct ptx_warp *w, const struct ptx_mma *m, const struct ptx_frag *f, char matrix, uint32_t lanes, ptx_place *place,
-	struct ptx_matrix *ret);
-void ptx_scatter(struct ptx_warp *w, const struct ptx_mma *m, const struct ptx_frag *f, char matrix, uint32_t lanes, ptx_place *place,
+void ptx_gather(const struct ptx_warp *w, const struct ptx_mma *m, const struct ptx_frag *f, char matrix, uint32_t lanes, struct ptx_matrix *ret);
+void ptx_scatter(struct ptx_warp *w, const struct ptx_mma *m, const struct ptx_frag *f, char matrix, uint32_t lanes,
 	const struct ptx_matrix *from);
+/* Fills a fragment's map; done once, by the decoder. */
+void ptx_map_fragment(struct ptx_dec *d, struct ptx_frag *f, char matrix, ptx_place *place);
 
-/* Rows and columns of a matrix, bits of an element (32 for single bits) and elements in a register. */
-struct ptx_extent {
-	unsigned rows, cols, bits, per_reg;
-};
 struct ptx_extent ptx_extent(const struct ptx_mma *m, char matrix);
 unsigned ptx_matrix_type(const struct ptx_mma *m, char matrix);
 

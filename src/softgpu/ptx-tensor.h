@@ -24,9 +24,9 @@ struct ptx_tensor_model {
 /* The model in use: an H200's, or the one that TSDB_SOFT_TENSOR names ("volta", "turing", "ampere", "ada", "hopper"). */
 const struct ptx_tensor_model *ptx_tensor_model(void);
 
-#define PTX_TENSOR_MAX_K 64
+#define PTX_TENSOR_MAX_K 48 /* 32, and zeros behind them */
 enum ptx_tensor_class { TC_FINITE, TC_INF, TC_NAN };
-/* One row of A or column of B, taken apart: (-1)^sign * sig * 2^(exp - places). Signs are in sig. */
+/* One row of A or column of B, taken apart; all zeros at first: (-1)^sign * sig * 2^(exp - places). Signs are in sig. */
 struct ptx_tensor_row {
 	int32_t sig[PTX_TENSOR_MAX_K];
 	int32_t exp[PTX_TENSOR_MAX_K];

@@ -7,9 +7,9 @@
 #include "softgpu/ptx-mma.h"
 #include "softgpu/ptx-observe.h"
 
-static void place_tiles(const struct ptx_mma *m, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
+static void place_tiles(const struct ptx_mma *m, const struct ptx_extent *e, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
 {
-	unsigned group = lane / 4, in_group = lane % 4, per_reg = ptx_extent(m, matrix).per_reg, half, i;
+	unsigned group = lane / 4, in_group = lane % 4, per_reg = e->per_reg, half, i;
 	unsigned kregs = m->k / (4 * per_reg); /* registers along k */
 
 	switch (matrix) {
@@ -31,13 +31,12 @@ static void place_tiles(const struct ptx_mma *m, char matrix, unsigned lane, uns
 	}
 }
 
-static void place_in_turn(const struct ptx_mma *m, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
+static void place_in_turn(const struct ptx_mma *m, const struct ptx_extent *e, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
 {
-	struct ptx_extent e = ptx_extent(m, matrix);
-	unsigned at = ((r * e.per_reg + j) * PTX_LANES + lane) % (e.rows * e.cols);
+	unsigned at = ((r * e->per_reg + j) * PTX_LANES + lane) % (e->rows * e->cols);
 
-	*row = at / e.cols;
-	*col = at % e.cols;
+	*row = at / e->cols;
+	*col = at % e->cols;
 }
 
 static ptx_place *place_of(const struct ptx_mma *m)
@@ -48,15 +47,14 @@ static ptx_place *place_of(const struct ptx_mma *m)
 void h_wmma_mma(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	const struct ptx_mma *m = i->u.mma;
-	ptx_place *place = place_of(m);
 	struct ptx_matrix a, b, c, d;
 
 	ptx_need_whole_warp(w, i, mask);
-	ptx_gather(w, m, &m->f[1], 'a', PTX_FULL, place, &a);
-	ptx_gather(w, m, &m->f[2], 'b', PTX_FULL, place, &b);
-	ptx_gather(w, m, &m->f[3], 'c', PTX_FULL, place, &c);
+	ptx_gather(w, m, &m->f[1], 'a', PTX_FULL, &a);
+	ptx_gather(w, m, &m->f[2], 'b', PTX_FULL, &b);
+	ptx_gather(w, m, &m->f[3], 'c', PTX_FULL, &c);
 	ptx_multiply(i, &a, &b, &c, &d);
-	ptx_scatter(w, m, &m->f[0], 'd', PTX_FULL, place, &d);
+	ptx_scatter(w, m, &m->f[0], 'd', PTX_FULL, &d);
 }
 
 /* --- memory ------------------------------------------------------------------------------------------ */
@@ -108,7 +106,7 @@ void h_wmma_load(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 			v[l][r] = 0;
 			for (unsigned j = 0; j < e.per_reg; j++) {
 				uint64_t x = 0;
-				place(m, (char)m->matrix, l, r, j, &row, &col);
+				place(m, &e, (char)m->matrix, l, r, j, &row, &col);
 				p = element_at(w, i, 1, &e, l, row, col, false, &shift);
 				ptx_observe_lane(w, i, l, p, bytes, PTX_READ);
 				memcpy(&x, p, bytes);
@@ -137,7 +135,7 @@ void h_wmma_store(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 			for (unsigned r = 0; r < f->n; r++)
 				for (unsigned j = 0; j < e.per_reg; j++) {
 					uint64_t x = ptx_frag_get(w, f, r, l) >> (j * e.bits);
-					place(m, 'd', l, r, j, &row, &col);
+					place(m, &e, 'd', l, r, j, &row, &col);
 					uint8_t *p = element_at(w, i, 0, &e, l, row, col, true, &shift);
 					if (pass == 1)
 						ptx_observe_lane(w, i, l, p, e.bits / 8, PTX_WRITE);
@@ -189,6 +187,8 @@ const char *sel_wmma_mma(struct ptx_dec *d)
 	for (unsigned k = 0; k < 4; k++)
 		if (!has_registers(m, &m->f[k], "dabc"[k]))
 			return "a fragment with another number of registers";
+	for (unsigned k = 0; k < 4; k++)
+		ptx_map_fragment(d, &m->f[k], "dabc"[k], place_of(m));
 	return NULL;
 }
 
