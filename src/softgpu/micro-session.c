@@ -147,9 +147,16 @@ static void stand(struct soft_session *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+static bool focus_is_gone(const struct soft_session *s)
+{
+	const struct ptx_warp *w = micro_warp(s);
+
+	return !w || w->state == WARP_DONE;
+}
+
 static void stop_at(struct soft_session *s, struct ptx_warp *w, uint32_t lanes, enum soft_state state, enum soft_why why, unsigned id)
 {
-	if (state != SOFT_BUSY && why != SOFT_WHY_FOCUS)
+	if (state != SOFT_BUSY || focus_is_gone(s)) /* an interruption shows where the launch is by now */
 		focus_on(s, w, lanes);
 	micro_fill(s, state, why);
 	s->stop.id = id;
@@ -203,13 +210,6 @@ const struct soft_turn *micro_turns(struct soft_session *s, unsigned *ret_n)
 }
 
 /* --- reasons to stop --------------------------------------------------------------------------------------- */
-static bool focus_is_gone(const struct soft_session *s)
-{
-	const struct ptx_warp *w = micro_warp(s);
-
-	return !w || w->state == WARP_DONE;
-}
-
 /* Notes the line of source that w stands at; false when it is the noted one, or none is known. */
 static bool take_line(struct soft_session *s, const struct micro_place *p)
 {
