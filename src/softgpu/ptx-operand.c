@@ -454,7 +454,8 @@ static const char *match_vecatom(struct ptx_dec *d, const struct ptx_opnd *o, ch
 			a->d.off[k] = NO_REG;
 	} else {
 		why = match_vec(d, o, letter == 'e' ? 'v' : 'V');
-		*(letter == 'e' ? &a->d : &a->s) = *d->i->u.vecs;
+		if (!why)
+			*(letter == 'e' ? &a->d : &a->s) = *d->i->u.vecs;
 	}
 	d->i->u.vecatom = a;
 	return why;
@@ -466,7 +467,8 @@ static const char *match_stored(struct ptx_dec *d, const struct ptx_opnd *o)
 	struct ptx_at *ats = d->i->u.ats;
 	const char *why = match_vec(d, o, 'V');
 
-	ats[0].vec = *d->i->u.vecs;
+	if (!why)
+		ats[0].vec = *d->i->u.vecs;
 	d->i->u.ats = ats;
 	return why;
 }

@@ -29,12 +29,25 @@ static bool bind(struct ptx_module *m, uint64_t *addr, unsigned *n)
 
 static void run(const struct ptx_function *fn)
 {
-	static const char zeros[65536];
-	struct ptx_launch l = {.fn = fn, .grid = {2, 1, 1}, .block = {40, 1, 1}, .dynamic_shared = 256, .params = zeros, .max_slices = 2};
+	static uint64_t params[8192]; /* pointers, all of them, to memory that is there */
+	struct ptx_launch l = {.fn = fn, .grid = {2, 1, 1}, .block = {40, 1, 1}, .dynamic_shared = 256, .params = params, .max_slices = 2};
+	static struct ptx_heap *heap;
 	struct ptx_function_info info;
 	struct ptx_fault f;
 
+	if (!heap)
+		heap = ptx_heap_new(1 << 16, 0);
+	if (!params[0]) {
+		const struct mem_range *r = mem_alloc(MEM_DEVICE, 8192, 256, 0);
+		if (!r)
+			abort();
+		for (unsigned k = 0; k < sizeof(params) / sizeof(params[0]); k++)
+			params[k] = r->start;
+	}
+	l.heap = heap;
 	ptx_function_info(fn, &info);
+	if (info.cluster[0] == 2 && info.cluster[1] == 1 && info.cluster[2] == 1)
+		l.cluster[0] = 2, l.cluster[1] = l.cluster[2] = 1;
 	if (info.static_shared > 1 << 20)
 		return;
 	ptx_run(&l, &f);
