@@ -424,6 +424,7 @@ void graph_mem_ref(struct graph_mem *m);
 void graph_mem_unref(struct graph_mem *m);
 /* The program frees memory that a graph's launch allocated, after c's work has run. False when addr is no graph's, else *ret is the answer. */
 bool graph_mem_forget(uint64_t addr, struct ctx *c, CUresult *ret);
+bool graph_mem_forget_async(uint64_t addr, struct stream *s, CUresult *ret);
 void graph_mems_delete_of(struct ctx *c);
 /* Destructors of user objects that are due (drv-user-object.c). No lock may be held. */
 void user_flush(void);

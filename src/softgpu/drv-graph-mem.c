@@ -16,9 +16,10 @@
 struct graph_mem {
 	struct graph_mem *next;
 	_Atomic int refs; /* nodes, steps, launches' ops; and one while live */
-	uint64_t addr;
+	uint64_t addr; /* 0: its context has gone */
 	size_t size;
 	struct ctx *ctx;
+	int dev;
 	bool live; /* a launch allocated it and nobody has freed it; guarded by mems_lock */
 };
 
@@ -41,7 +42,8 @@ static void unref_locked(struct graph_mem *m)
 		;
 	*at = m->next;
 	used -= m->size;
-	mem_free(m->addr);
+	if (m->addr)
+		mem_free(m->addr);
 	free(m);
 }
 
@@ -58,7 +60,7 @@ static struct graph_mem *find(uint64_t addr)
 	struct graph_mem *m;
 
 	pthread_mutex_lock(&mems_lock);
-	for (m = mems; m && m->addr != addr; m = m->next)
+	for (m = mems; m && (!addr || m->addr != addr); m = m->next)
 		;
 	if (m)
 		graph_mem_ref(m);
@@ -75,7 +77,7 @@ static struct graph_mem *mem_new(struct ctx *c, size_t size)
 		free(m);
 		return NULL;
 	}
-	*m = (struct graph_mem){.refs = 1, .addr = r->start, .size = size, .ctx = c};
+	*m = (struct graph_mem){.refs = 1, .addr = r->start, .size = size, .ctx = c, .dev = c->dev};
 	pthread_mutex_lock(&mems_lock);
 	m->next = mems;
 	mems = m;
@@ -114,7 +116,7 @@ uint64_t graph_mem_address(const struct op *op)
 
 void graph_mem_run(const struct op *op)
 {
-	if (op->kind == OP_MEM_ALLOC && op->mem->size <= FILL_LIMIT)
+	if (op->kind == OP_MEM_ALLOC && op->mem->addr && op->mem->size <= FILL_LIMIT)
 		memset((void *)op->mem->addr, FILL_BYTE, op->mem->size);
 }
 
@@ -156,6 +158,27 @@ CUresult graph_mem_launch(struct graph_exec *e)
 	return r;
 }
 
+/* In stream order: a command keeps the memory until everything before it has run. */
+bool graph_mem_forget_async(uint64_t addr, struct stream *s, CUresult *ret)
+{
+	struct op op = {.kind = OP_MEM_FREE, .mem = find(addr)};
+
+	if (!op.mem)
+		return false;
+	pthread_mutex_lock(&mems_lock);
+	*ret = op.mem->live ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	if (op.mem->live) {
+		op.mem->live = false;
+		unref_locked(op.mem); /* not the last: op has one */
+	}
+	pthread_mutex_unlock(&mems_lock);
+	if (*ret == CUDA_SUCCESS)
+		*ret = stream_submit(s, &op, NULL, false, true);
+	else
+		graph_mem_unref(op.mem);
+	return true;
+}
+
 /* The program frees what a launch allocated, after c's work: false when addr is no graph's. */
 bool graph_mem_forget(uint64_t addr, struct ctx *c, CUresult *ret)
 {
@@ -193,7 +216,12 @@ void graph_mems_delete_of(struct ctx *c)
 	pthread_mutex_lock(&mems_lock);
 	for (m = mems; m; m = next) {
 		next = m->next;
-		if (m->ctx == c && m->live) {
+		if (m->ctx != c)
+			continue;
+		mem_free(m->addr); /* graphs that outlive the context must not free what is there later */
+		m->addr = 0;
+		m->ctx = NULL;
+		if (m->live) {
 			m->live = false;
 			unref_locked(m);
 		}
@@ -246,7 +274,7 @@ DRV_DEFINE(2, cuGraphMemAllocNodeGetParams, CUgraphNode, hNode, CUDA_MEM_ALLOC_N
 	REQUIRE(n->op.kind == OP_MEM_ALLOC);
 	*params_out = (CUDA_MEM_ALLOC_NODE_PARAMS){
 		.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-			      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = n->op.mem->ctx->dev}},
+			      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = n->op.mem->dev}},
 		.bytesize = n->op.mem->size,
 		.dptr = n->op.mem->addr,
 	};

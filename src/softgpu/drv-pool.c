@@ -256,7 +256,7 @@ DRV_STREAM(2, cuMemFreeAsync, _ptsz, CUdeviceptr, dptr, CUstream, hStream)
 		TRY_CU(graph_mem_free_op(dptr, &op));
 		return stream_submit(s, &op, NULL, false, true);
 	}
-	if (graph_mem_forget(dptr, s->ctx, &of_graph)) /* what a launch allocated: waits, which stream order allows */
+	if (graph_mem_forget_async(dptr, s, &of_graph)) /* what a launch allocated */
 		return of_graph;
 	pthread_mutex_lock(&drv_lock);
 	p = piece_at(dptr);

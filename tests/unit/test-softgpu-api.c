@@ -116,6 +116,11 @@ static void graph_memory(void **state)
 	IS(cuMemFree(p.dptr), INVALID_VALUE);
 	OK(cuGraphLaunch(e, NULL));
 	OK(cuGraphExecDestroy(e));
+	OK(cuMemFree(p.dptr));
+	OK(cuGraphInstantiate(&e, g, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+	OK(cuGraphLaunch(e, NULL));
+	OK(cuGraphLaunch(e, NULL));
+	OK(cuGraphExecDestroy(e));
 
 	/* the memory outlives graph and executable while the program owns it */
 	OK(cuGraphDestroy(g));
@@ -128,6 +133,66 @@ static void graph_memory(void **state)
 	assert_int_equal(used, 128);
 	IS(cuMemcpyDtoH(back, p.dptr, 128), INVALID_VALUE);
 	OK(cuMemFree(out));
+}
+
+/* Freed on a stream that waits for the host: the call returns, and what is before it still has the memory. */
+static void freed_behind_work(void **state)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS p = alloc_params(128);
+	CUgraphNode alloc;
+	CUdeviceptr gate, out;
+	uint32_t back[32];
+	CUgraphExec e;
+	CUgraph g;
+	CUstream s;
+
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuMemAllocManaged(&gate, 4, CU_MEM_ATTACH_GLOBAL));
+	*(uint32_t *)gate = 0;
+	OK(cuMemAlloc(&out, 128));
+	OK(cuGraphCreate(&g, 0));
+	OK(cuGraphAddMemAllocNode(&alloc, g, NULL, 0, &p));
+	OK(cuGraphInstantiate(&e, g, 0));
+	OK(cuGraphLaunch(e, s));
+	OK(cuStreamWaitValue32(s, gate, 1, CU_STREAM_WAIT_VALUE_EQ));
+	OK(cuMemsetD32Async(p.dptr, 77, 32, s));
+	OK(cuMemcpyDtoDAsync(out, p.dptr, 128, s));
+	OK(cuGraphExecDestroy(e));
+	OK(cuGraphDestroy(g));
+	OK(cuMemFreeAsync(p.dptr, s));
+	IS(cuMemFreeAsync(p.dptr, s), INVALID_VALUE);
+	IS(cuStreamQuery(s), NOT_READY);
+	__atomic_store_n((uint32_t *)gate, 1, __ATOMIC_RELEASE);
+	OK(cuStreamSynchronize(s));
+	OK(cuMemcpyDtoH(back, out, 128));
+	assert_int_equal(back[13], 77);
+	IS(cuMemcpyDtoH(back, p.dptr, 128), INVALID_VALUE); /* gone now */
+	OK(cuMemFree(out));
+	OK(cuMemFree(gate));
+	OK(cuStreamDestroy(s));
+}
+
+/* A context ends before the graph that allocated in it: the graph must not free what others put there later. */
+static void context_before_graph(void **state)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS p = alloc_params(4096);
+	CUdeviceptr again;
+	CUgraphNode n;
+	CUcontext c;
+	uint32_t v;
+	CUgraph g;
+
+	OK(cuCtxCreate(&c, NULL, 0, 0));
+	OK(cuGraphCreate(&g, 0));
+	OK(cuGraphAddMemAllocNode(&n, g, NULL, 0, &p));
+	OK(cuCtxDestroy(c));
+	OK(cuMemAlloc(&again, 4096));
+	assert_int_equal(again, p.dptr);
+	OK(cuMemsetD32(again, 3, 1024));
+	OK(cuGraphDestroy(g));
+	OK(cuMemcpyDtoH(&v, again, 4));
+	assert_int_equal(v, 3);
+	OK(cuMemFree(again));
 }
 
 static void captured_memory(void **state)
@@ -774,7 +839,7 @@ static void occupancy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(graph_memory), cmocka_unit_test(captured_memory), cmocka_unit_test(capture_to_graph), cmocka_unit_test(updates), cmocka_unit_test(dot),
+		cmocka_unit_test(graph_memory), cmocka_unit_test(context_before_graph), cmocka_unit_test(freed_behind_work), cmocka_unit_test(captured_memory), cmocka_unit_test(capture_to_graph), cmocka_unit_test(updates), cmocka_unit_test(dot),
 		cmocka_unit_test(user_objects), cmocka_unit_test(batches),	   cmocka_unit_test(managed), cmocka_unit_test(devices),
 		cmocka_unit_test(pools_of_devices), cmocka_unit_test(linking), cmocka_unit_test(occupancy),
 	};
