@@ -222,6 +222,8 @@ def test_window_of_a_call_that_does_nothing_to_memory(t):
 def test_effect_of_a_call_that_cannot_be_repeated(t):
     """What it did to memory is recorded, and a replay applies that."""
     r = t.record('batch_copy')
+    if r.status == 77:
+        raise Skip('the driver has no cuMemcpyBatchAsync')
     t.equal(r.status, 0, 'the program\'s status')
     trace = reader(t, 't.sbt')
     seq = int(re.search(r'^#(\d+) unreplayable "cuMemcpyBatchAsync', t.tsdb('view', 't.sbt').out, re.M)[1])
