@@ -360,6 +360,38 @@ static bool on_edit(uint32_t type, const uint8_t *body, size_t n)
 	return true;
 }
 
+/* A launch under a microscope that says nothing but x. */
+static void on_kernel(uint32_t type, const uint8_t *body, struct buf *out)
+{
+	static uint64_t inside;
+	struct soft_stop t;
+
+	memset(&t, 'x', sizeof t);
+	t.state = SOFT_STOPPED;
+	if (type == REPLAYER_KERNEL) {
+		memcpy(&inside, body, sizeof inside);
+		seek(inside - 1);
+	} else if (has("die-go")) {
+		exit(5);
+	} else if (has("busy")) {
+		t.state = SOFT_BUSY;
+	} else {
+		next(inside);
+		t.state = SOFT_ENDED;
+		t.why = SOFT_WHY_END;
+	}
+	buf_add(out, &t, has("short-stop") ? 8 : sizeof t);
+}
+
+static void on_kernel_ask(const struct soft_ask *q, struct buf *out)
+{
+	struct soft_line l;
+
+	buf_add(out, &(struct replayer_none){0}, sizeof(struct replayer_none));
+	memset(&l, q->size ? 'y' : 0xff, sizeof l);
+	buf_add(out, &l, has("odd") ? 3 : sizeof l);
+}
+
 static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out)
 {
 	struct replayer_range r;
@@ -407,6 +439,16 @@ static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out
 		skips = malloc(nskips * 8 + 1);
 		memcpy(skips, body + sizeof(struct replayer_skip), nskips * 8);
 		break;
+	case REPLAYER_KERNEL:
+	case REPLAYER_KERNEL_GO:
+		on_kernel(type, body, out);
+		return true;
+	case REPLAYER_KERNEL_ASK:
+		on_kernel_ask((const void *)body, out);
+		return true;
+	case REPLAYER_KERNEL_POINTS: /* without the list that should follow */
+		buf_add(out, &(struct replayer_none){0}, sizeof(struct replayer_none));
+		return true;
 	case REPLAYER_FIGURES: {
 		struct replayer_figures f = {.executed = executed, .checkpoints = npoints};
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "random-trace.h"
 #include "fake-replayer.h"
+#include "replay/device-kernel.h"
 #include "replay/device.h"
 #include "sbt/memory.h"
 
@@ -731,6 +732,80 @@ static void answers_garbage(void **arg)
 	}
 }
 
+static void kernel_of(const char *temper, struct sbt_reader **r, struct device **d, const struct soft_stop **t)
+{
+	*r = small(0);
+	*d = open_device(8, 16, temper);
+	ok(device_seek(*d, 13));
+	ok(device_kernel(*d, 13, t));
+}
+
+static void kernel_done(struct sbt_reader *r, struct device *d)
+{
+	unsetenv("FAKE_REPLAYER");
+	assert_null(device_kernel_stop(d));
+	ok(device_seek(d, 16));
+	assert_int_equal(device_seq(d), 16);
+	device_close(d);
+	remove_trace(r);
+}
+
+/* Whatever it says about a launch: strings end, sizes fit, and a process that is wrong is ended. */
+static void tells_garbage_about_launches(void **arg)
+{
+	const struct soft_ask q = {.what = SOFT_ASK_LINES, .size = 1};
+	const struct soft_stop *t;
+	struct soft_point p = {.id = 1};
+	struct sbt_reader *r;
+	struct device *d;
+	void *rows;
+	size_t n;
+	uint8_t before, v;
+
+	kernel_of(NULL, &r, &d, &t);
+	assert_ptr_equal(t, device_kernel_stop(d));
+	assert_int_equal(strlen(t->kernel), SOFT_NAME - 1);
+	assert_int_equal(strlen(t->text), SOFT_TEXT - 1);
+	assert_int_equal(strlen(t->change.file), SOFT_FILE - 1);
+	assert_int_equal(t->change.size, SOFT_BYTES);
+	ok(device_read(d, A, &before, 1)); /* does not leave it */
+	assert_non_null(device_kernel_stop(d));
+	fails(device_write(d, A, &before, 1), ERR_STATE);
+	ok(device_kernel_ask(d, &q, sizeof(struct soft_line), &rows, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(strlen(((struct soft_line *)rows)->text), SOFT_TEXT - 1);
+	free(rows);
+	ok(device_kernel_go(d, SOFT_FINISH, 0, &t));
+	assert_int_equal(t->state, SOFT_ENDED);
+	assert_int_equal(device_seq(d), 13);
+	ok(device_seek(d, 14));
+	kernel_done(r, d);
+	kernel_of(NULL, &r, &d, &t);
+	fails(device_kernel_points(d, &p, 1), ERR_INFERIOR);
+	kernel_done(r, d);
+	kernel_of("odd", &r, &d, &t);
+	fails(device_kernel_ask(d, &q, sizeof(struct soft_line), &rows, &n), ERR_INFERIOR);
+	assert_int_equal(device_pid(d), 0);
+	fails(device_kernel_go(d, SOFT_STEP, 1, &t), ERR_STATE);
+	kernel_done(r, d);
+	kernel_of("die-go", &r, &d, &t);
+	fails(device_kernel_go(d, SOFT_STEP, 1, &t), ERR_INFERIOR);
+	kernel_done(r, d);
+	kernel_of("busy", &r, &d, &t);
+	interrupt = true;
+	ok(device_kernel_go(d, SOFT_STEP, 1, &t));
+	interrupt = false;
+	assert_int_equal(t->state, SOFT_BUSY);
+	ok(device_read(d, A, &v, 1));
+	assert_int_equal(device_seq(d), 13); /* where it was before */
+	ok(device_seek(d, 12));
+	kernel_done(r, d);
+	r = small(0);
+	d = open_device(8, 16, "short-stop");
+	fails(device_kernel(d, 13, &t), ERR_INFERIOR);
+	kernel_done(r, d);
+}
+
 static void does_not_open(void **arg)
 {
 	struct sbt_reader *r = small(0);
@@ -796,7 +871,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(opens_and_closes), cmocka_unit_test(memory_by_hand), cmocka_unit_test(nothing_twice),
 		cmocka_unit_test(a_window), cmocka_unit_test(any_walk), cmocka_unit_test(watches), cmocka_unit_test(watch_and_break),
 		cmocka_unit_test(who_wrote), cmocka_unit_test(geometry), cmocka_unit_test(what_ifs), cmocka_unit_test(faults),
-		cmocka_unit_test(crashes), cmocka_unit_test(hangs), cmocka_unit_test(interrupts), cmocka_unit_test(answers_garbage),
+		cmocka_unit_test(crashes), cmocka_unit_test(hangs), cmocka_unit_test(interrupts), cmocka_unit_test(answers_garbage), cmocka_unit_test(tells_garbage_about_launches),
 		cmocka_unit_test(does_not_open), cmocka_unit_test(verifies),
 	};
 	const char *build = getenv("TSDB_BUILD");
