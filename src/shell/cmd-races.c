@@ -270,6 +270,8 @@ char **races_env(struct session *s, char *const *env, unsigned n, char **ret_own
 		ret_own[k++] = xasprintf("TSDB_SOFT_TIMEOUT=%" PRIu64, (uint64_t)s->set.number[SET_SOFT_TIMEOUT]);
 	if (s->set.number[SET_SOFT_DEVICES] > 1)
 		ret_own[k++] = xasprintf("TSDB_SOFT_DEVICES=%" PRIu64, (uint64_t)s->set.number[SET_SOFT_DEVICES]);
+	if (!s->set.number[SET_SOFT_JIT])
+		ret_own[k++] = xasprintf("TSDB_SOFT_JIT=0");
 	memcpy(ret, ret_own, k * sizeof *ret); /* what the user sets comes later */
 	if (n)
 		memcpy(ret + k, env, n * sizeof *ret);

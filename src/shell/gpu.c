@@ -136,6 +136,21 @@ static int in_child(int (*probe)(void))
 	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* 0 when the library can be loaded, in a child. */
+static int in_child_load(const char *path)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (!pid) {
+		alarm(20);
+		_exit(!dlopen(path, RTLD_NOW | RTLD_LOCAL));
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 /* 0: a driver with devices; 1: no library; 2: no device answers. */
 static int probe_driver(void)
 {
@@ -205,6 +220,16 @@ static bool doctor_agent(struct session *s, bool driver)
 	return agent && cupti == 0;
 }
 
+/* The compiler of hot kernels: nothing is wrong without it. */
+static void doctor_jit(struct session *s, const char *soft)
+{
+	char path[4096];
+
+	snprintf(path, sizeof path, "%s/tsdb-softgpu-jit.so", soft);
+	verdict(s, true, "hot kernels", access(path, R_OK) ? "are interpreted: built without LLVM (install llvm-dev, configure again)"
+		: in_child_load(path) ? "are interpreted: tsdb-softgpu-jit.so cannot be loaded (its libLLVM is missing?)" : "are compiled", NULL);
+}
+
 static bool doctor_soft(struct session *s)
 {
 	char *soft = gpu_soft_dir();
@@ -212,6 +237,8 @@ static bool doctor_soft(struct session *s)
 
 	verdict(s, ok, "software GPU", ok ? soft : "not beside tsdb",
 		"Build tsdb where the CUDA toolkit's headers are (configure says whether it found them).");
+	if (ok)
+		doctor_jit(s, soft);
 	free(soft);
 	return ok;
 }

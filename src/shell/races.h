@@ -19,7 +19,7 @@ void races_tell(struct session *s);
 void races_tell_live(struct session *s);
 /* The program's environment with the softgpu settings in it, for a run on the software GPU: a heap array over the strings of env and of ret_own
  * (RACES_OWN of them, NULL or to be freed with it). */
-#define RACES_OWN 4
+#define RACES_OWN 5
 char **races_env(struct session *s, char *const *env, unsigned n, char **ret_own);
 /* A replay, or a run, has ended. */
 void races_forget(struct session *s);

@@ -230,7 +230,7 @@ static void spill_visit(void *arg, int32_t off, unsigned width, bool def)
 {
 	struct jit_emit *e = arg;
 
-	if (off >= 0)
+	if (off >= 0 && !(def && !e->m32)) /* all lanes of a destination will be written */
 		to_frame(e, number_of(e, off));
 }
 
@@ -384,7 +384,7 @@ static void emit_control(struct jit_emit *e, const struct jit_block *b, const st
 	count_pending(e);
 	if (i->pred != NO_REG) /* the next instruction, when no lane does this one */
 		next = way_to(e, b, e->r->block_of[b->end]);
-	if (jit_leaves(i)) {
+	if (jit_leaves(e->r, i)) {
 		if (i->pred == NO_REG || !(i->flags & F_CTRL))
 			LLVMBuildBr(e->b, out);
 		else
@@ -420,7 +420,7 @@ static void emit_block(struct jit_emit *e, uint32_t n)
 	}
 	for (uint32_t pc = b->first; pc < b->end; pc++) {
 		const struct ptx_insn *i = &insns[pc];
-		if (i->flags & F_CTRL || jit_leaves(i)) {
+		if (i->flags & F_CTRL || jit_leaves(e->r, i)) {
 			emit_control(e, b, i);
 			return;
 		}

@@ -47,8 +47,8 @@ typedef void jit_visit(void *arg, int32_t off, unsigned width, bool def);
 /* Calls fn for every register operand; false when the instruction has operands of a kind that is not known here. Constants and special registers
  * (off < 0) too. */
 bool jit_operands(const struct ptx_insn *i, jit_visit *fn, void *arg);
-/* The instruction is one that the warp loop has to do, or whose operands are not known; branches are not. */
-bool jit_leaves(const struct ptx_insn *i);
+/* The instruction is one that the warp loop has to do, or whose operands are not known, or that may have to wait; branches are not. */
+bool jit_leaves(const struct jit_region *r, const struct ptx_insn *i);
 
 #define JIT_HAS(set, k) ((set)[(k) / 64] >> ((k) % 64) & 1)
 #define JIT_ADD(set, k) ((set)[(k) / 64] |= 1ull << ((k) % 64))
@@ -60,7 +60,7 @@ struct jit_info { /* what is known about an address register's lanes, in this bl
 	int32_t off;
 	uint32_t version;
 	unsigned size;
-	LLVMValueRef contig, unif, first[2], max, min, ors;
+	LLVMValueRef contig, unif, first[2];
 };
 
 struct jit_emit {

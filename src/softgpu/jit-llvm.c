@@ -107,15 +107,28 @@ static bool is_sound(LLVMModuleRef m, char *buf, size_t n)
 	return !bad;
 }
 
+/* TSDB_SOFT_JIT_DUMP=ir|asm, on stderr. */
 static void show(LLVMModuleRef m)
 {
-	char *text;
+	const char *what = getenv("TSDB_SOFT_JIT_DUMP");
+	LLVMMemoryBufferRef buf;
+	LLVMModuleRef copy;
+	char *text = NULL;
 
-	if (!getenv("TSDB_SOFT_JIT_DUMP"))
+	if (!what)
 		return;
-	text = LLVMPrintModuleToString(m);
-	fputs(text, stderr);
-	LLVMDisposeMessage(text);
+	if (strcmp(what, "asm")) {
+		text = LLVMPrintModuleToString(m);
+		fputs(text, stderr);
+		LLVMDisposeMessage(text);
+		return;
+	}
+	copy = LLVMCloneModule(m);
+	if (!LLVMTargetMachineEmitToMemoryBuffer(ll.tm, copy, LLVMAssemblyFile, &text, &buf)) {
+		fwrite(LLVMGetBufferStart(buf), 1, LLVMGetBufferSize(buf), stderr);
+		LLVMDisposeMemoryBuffer(buf);
+	}
+	LLVMDisposeModule(copy);
 }
 
 #if LLVM_VERSION_MAJOR >= 21

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loads and stores. Every access is checked before it is made: all lanes in one range that is known to live, and aligned; anything else is left
- * to the interpreter's handler, which knows every case and raises every fault. Three shapes are told apart at run time, each half of the warp by
- * itself: lanes side by side (vector loads), lanes alike (one load, spread), any other (gathered). What is asked of the addresses
- * depends on the register alone, so LLVM takes it out of loops and shares it between accesses at other displacements.
+ * Loads and stores. Two shapes are known, each half of the warp by itself: lanes side by side (vector loads and stores) and lanes alike (one load,
+ * spread). Such an access is checked before it is made: in one range that is known to live, and aligned. Everything else is the interpreter's
+ * handler's, which knows every case and raises every fault. What is asked of the addresses depends on the register alone, so LLVM takes it out of
+ * loops and shares it between accesses at other displacements. Little code for each access: LLVM's time grows faster than its number.
  */
 #include "softgpu/jit-int.h"
 
@@ -23,7 +23,7 @@ struct access {
 	uint32_t slot;
 	struct jit_info *info;
 	LLVMBasicBlockRef slow, join;
-	V base; /* added to addresses: shared memory's */
+	V base; /* added to addresses: shared memory's; NULL: in the slot's range */
 };
 
 static V k64(struct jit_emit *e, uint64_t v)
@@ -131,12 +131,12 @@ static struct jit_info *info_of(struct jit_emit *e, const struct access *a, int3
 
 /* --- checks ------------------------------------------------------------------------------------------ */
 /* [at, at + n) and [at2, at2 + n) lie within [0, size); n is small. */
-static V within(struct jit_emit *e, V at, V at2, uint64_t n, V size)
+static V within(struct jit_emit *e, V at, V at2, V n, V size)
 {
-	V ok = both(e, icmp(e, LLVMIntULT, at, size), icmp(e, LLVMIntUGE, LLVMBuildSub(B, size, at, ""), k64(e, n)));
+	V ok = both(e, icmp(e, LLVMIntULT, at, size), icmp(e, LLVMIntUGE, LLVMBuildSub(B, size, at, ""), n));
 
 	if (at2)
-		ok = both(e, ok, both(e, icmp(e, LLVMIntULT, at2, size), icmp(e, LLVMIntUGE, LLVMBuildSub(B, size, at2, ""), k64(e, n))));
+		ok = both(e, ok, both(e, icmp(e, LLVMIntULT, at2, size), icmp(e, LLVMIntUGE, LLVMBuildSub(B, size, at2, ""), n)));
 	return ok;
 }
 
@@ -154,40 +154,19 @@ static V range_field(struct jit_emit *e, const struct access *a, size_t at)
 	return jit_field(e, e->i64, e->wk, offsetof(struct ptx_worker, jit_range) + a->slot * sizeof(struct ptx_jit_range) + at);
 }
 
-/* The bytes [lo, lo + n) and [hi, hi + n) are allowed (and all between, when asked: between_ok). Goes on in a new block if so, else to the slow one. */
-static void check(struct jit_emit *e, const struct access *a, V lo, V hi, uint64_t n, V more)
+/* The bytes [lo, lo + n) and [hi, hi + n) are allowed, and more holds: goes on in a new block if so, else to the slow one. n: i64. */
+static void check(struct jit_emit *e, const struct access *a, V lo, V hi, V n, V more)
 {
-	LLVMBasicBlockRef ok = jit_new_block(e, "ok"), miss, again;
-	V c, args[3], fn, found;
+	LLVMBasicBlockRef ok = jit_new_block(e, "ok");
+	V size = e->shared_size;
 
-	if (a->base) {
-		c = within(e, lo, hi, n, e->i->space == SP_LOCAL ? e->lstride : e->shared_size);
-		jit_branch(e, both(e, c, more), ok, a->slow, true);
-		LLVMPositionBuilderAtEnd(B, ok);
-		return;
+	if (!a->base) {
+		V start = range_field(e, a, offsetof(struct ptx_jit_range, start));
+		size = range_field(e, a, offsetof(struct ptx_jit_range, len));
+		lo = LLVMBuildSub(B, lo, start, "");
+		hi = hi ? LLVMBuildSub(B, hi, start, "") : NULL;
 	}
-	miss = jit_new_block(e, "miss");
-	again = jit_new_block(e, "again");
-	for (unsigned pass = 0; pass < 2; pass++) {
-		V start = range_field(e, a, offsetof(struct ptx_jit_range, start)), len = range_field(e, a, offsetof(struct ptx_jit_range, len));
-		V from = LLVMBuildSub(B, lo, start, ""), to = LLVMBuildSub(B, hi, start, "");
-		c = both(e, within(e, from, to, n, len), both(e, more, icmp(e, LLVMIntULE, lo, hi)));
-		if (pass) {
-			jit_branch(e, c, ok, a->slow, true);
-			break;
-		}
-		/* the halves may be in any order when each is a piece of its own: the slow way finds out */
-		jit_branch(e, c, ok, miss, true);
-		LLVMPositionBuilderAtEnd(B, miss);
-		args[0] = LLVMBuildIntToPtr(B, e->wk, e->p8, "");
-		args[1] = LLVMConstInt(e->i32, a->slot, false);
-		args[2] = lo;
-		fn = LLVMConstIntToPtr(k64(e, (uint64_t)(uintptr_t)e->host->range), LLVMPointerType(e->range_t, 0));
-		found = LLVMBuildCall2(B, e->range_t, fn, args, 3, "");
-		found = icmp(e, LLVMIntNE, LLVMBuildAnd(B, found, LLVMConstInt(e->i8, 1, false), ""), LLVMConstInt(e->i8, 0, false));
-		jit_branch(e, found, again, a->slow, true);
-		LLVMPositionBuilderAtEnd(B, again);
-	}
+	jit_branch(e, both(e, within(e, lo, hi, n, size), more), ok, a->slow, true);
 	LLVMPositionBuilderAtEnd(B, ok);
 }
 
@@ -267,102 +246,41 @@ static void store_contiguous(struct jit_emit *e, const struct access *a, V at0, 
 	jit_store(e, interleave(e, part, a->vec, 1), at1, a->bytes);
 }
 
-/* at: <32 x i64>. Stores are made in the order of lanes. */
-static void each_lane(struct jit_emit *e, const struct access *a, V at)
-{
-	LLVMTypeRef t = LLVMVectorType(elem(e, a), PTX_LANES), types[2], pt = LLVMVectorType(LLVMPointerType(elem(e, a), 0), PTX_LANES);
-	V args[4], p, mask = e->mvec ? e->mvec : LLVMConstAllOnes(e->v32i1);
-
-	for (unsigned k = 0; k < a->vec; k++) {
-		if (a->v->off[k] == NO_REG)
-			continue;
-		p = k ? LLVMBuildAdd(B, at, jit_const(e, 64, k * a->size), "") : at;
-		p = LLVMBuildIntToPtr(B, p, pt, "");
-		types[0] = t;
-		types[1] = pt;
-		if (a->store) {
-			args[0] = value(e, a, k);
-			args[1] = p;
-			args[2] = LLVMConstInt(e->i32, a->size, false);
-			args[3] = mask;
-			jit_intrinsic(e, "llvm.masked.scatter", types, 2, args, 4);
-		} else {
-			args[0] = p;
-			args[1] = LLVMConstInt(e->i32, a->size, false);
-			args[2] = mask;
-			args[3] = LLVMGetUndef(t);
-			put(e, a, k, jit_intrinsic(e, "llvm.masked.gather", types, 2, args, 4));
-		}
-	}
-}
-
 /* --- all lanes --------------------------------------------------------------------------------------- */
 static V pointer_of(struct jit_emit *e, const struct access *a, V at)
 {
 	return a->base ? LLVMBuildAdd(B, a->base, at, "") : at;
 }
 
-static V reduce(struct jit_emit *e, const char *name, V v)
-{
-	LLVMTypeRef t = LLVMTypeOf(v);
-
-	return to64(e, jit_intrinsic(e, name, &t, 1, &v, 1));
-}
-
-/* Any addresses: the lowest and the highest decide. reg: those of inactive lanes do not stray. */
-static void gather(struct jit_emit *e, const struct access *a, V reg)
-{
-	V min = reduce(e, "llvm.vector.reduce.umin", reg), max = reduce(e, "llvm.vector.reduce.umax", reg), ok, at;
-
-	ok = is_aligned(e, a, reduce(e, "llvm.vector.reduce.or", reg), k64(e, (uint64_t)a->disp));
-	min = add64(e, min, (uint64_t)a->disp);
-	max = add64(e, max, (uint64_t)a->disp);
-	ok = both(e, ok, icmp(e, LLVMIntULE, min, max));
-	check(e, a, min, max, a->bytes, ok);
-	at = a->wide ? reg : LLVMBuildZExt(B, reg, e->v32i64, "");
-	if (a->disp)
-		at = LLVMBuildAdd(B, at, jit_const(e, 64, (uint64_t)a->disp), "");
-	if (e->i->space == SP_LOCAL)
-		at = LLVMBuildAdd(B, at, LLVMBuildMul(B, jit_splat(e, e->lstride, PTX_LANES), ramp(e, true, 1, PTX_LANES), ""), "");
-	if (a->base)
-		at = LLVMBuildAdd(B, at, jit_splat(e, a->base, PTX_LANES), "");
-	each_lane(e, a, at);
-	LLVMBuildBr(B, a->join);
-}
-
-/* The two pieces of a half each: which of them lies lower is not known. */
-static void check_halves(struct jit_emit *e, const struct access *a, V at0, V at1, uint64_t n)
-{
-	V swap = icmp(e, LLVMIntULT, at1, at0), ok = is_aligned(e, a, at0, at1);
-
-	check(e, a, LLVMBuildSelect(B, swap, at1, at0, ""), LLVMBuildSelect(B, swap, at0, at1, ""), n, ok);
-}
-
 static void full_access(struct jit_emit *e, const struct access *a)
 {
-	LLVMBasicBlockRef contig = jit_new_block(e, "side"), other = jit_new_block(e, "other"), alike;
+	LLVMBasicBlockRef known = jit_new_block(e, "known"), contig, alike;
 	V at0 = add64(e, a->info->first[0], (uint64_t)a->disp), at1 = add64(e, a->info->first[1], (uint64_t)a->disp);
+	V n = k64(e, 16 * a->bytes), is_known = a->info->contig, ok = is_aligned(e, a, at0, at1);
 
-	LLVMBuildCondBr(B, a->info->contig, contig, other);
-	LLVMPositionBuilderAtEnd(B, contig);
-	check_halves(e, a, at0, at1, 16 * a->bytes);
-	if (a->store)
-		store_contiguous(e, a, pointer_of(e, a, at0), pointer_of(e, a, at1));
-	else
-		load_contiguous(e, a, pointer_of(e, a, at0), pointer_of(e, a, at1));
-	LLVMBuildBr(B, a->join);
-	LLVMPositionBuilderAtEnd(B, other);
 	if (!a->store) {
-		alike = jit_new_block(e, "alike");
-		other = jit_new_block(e, "any");
-		LLVMBuildCondBr(B, a->info->unif, alike, other);
-		LLVMPositionBuilderAtEnd(B, alike);
-		check_halves(e, a, at0, at1, a->bytes);
-		load_alike(e, a, pointer_of(e, a, at0), pointer_of(e, a, at1));
-		LLVMBuildBr(B, a->join);
-		LLVMPositionBuilderAtEnd(B, other);
+		is_known = LLVMBuildOr(B, a->info->contig, a->info->unif, "");
+		n = LLVMBuildSelect(B, a->info->contig, n, k64(e, a->bytes), "");
 	}
-	gather(e, a, a->reg);
+	jit_branch(e, is_known, known, a->slow, true);
+	LLVMPositionBuilderAtEnd(B, known);
+	check(e, a, at0, at1, n, ok);
+	at0 = pointer_of(e, a, at0);
+	at1 = pointer_of(e, a, at1);
+	if (a->store) {
+		store_contiguous(e, a, at0, at1);
+		LLVMBuildBr(B, a->join);
+		return;
+	}
+	contig = jit_new_block(e, "side");
+	alike = jit_new_block(e, "alike");
+	LLVMBuildCondBr(B, a->info->contig, contig, alike);
+	LLVMPositionBuilderAtEnd(B, contig);
+	load_contiguous(e, a, at0, at1);
+	LLVMBuildBr(B, a->join);
+	LLVMPositionBuilderAtEnd(B, alike);
+	load_alike(e, a, at0, at1);
+	LLVMBuildBr(B, a->join);
 }
 
 /* --- some lanes -------------------------------------------------------------------------------------- */
@@ -390,32 +308,22 @@ static void masked_contiguous(struct jit_emit *e, const struct access *a, V at0)
 static void some_access(struct jit_emit *e, const struct access *a)
 {
 	LLVMTypeRef t = e->i32;
-	V zero_is_poison = LLVMConstInt(e->i1, 1, false), args[2] = {e->m32, zero_is_poison}, first, last, d, base, lo, hi, at;
-	LLVMBasicBlockRef contig = jit_new_block(e, "side"), other = jit_new_block(e, "any");
+	V zero_is_poison = LLVMConstInt(e->i1, 1, false), args[2] = {e->m32, zero_is_poison}, first, last, d, base, lo, hi;
 	V splat = jit_splat(e, lane(e, a->reg, 0), PTX_LANES);
+	LLVMBasicBlockRef contig = jit_new_block(e, "side");
 
 	first = jit_intrinsic(e, "llvm.cttz", &t, 1, args, 2);
 	last = LLVMBuildSub(B, LLVMConstInt(e->i32, 31, false), jit_intrinsic(e, "llvm.ctlz", &t, 1, args, 2), "");
-	if (a->vec == 1 && a->size >= 4 && e->i->space != SP_LOCAL) {
-		d = LLVMBuildXor(B, a->reg, LLVMBuildAdd(B, splat, ramp(e, a->wide, a->bytes, PTX_LANES), ""), "");
-		d = LLVMBuildSelect(B, e->mvec, d, LLVMConstNull(LLVMTypeOf(d)), "");
-		LLVMBuildCondBr(B, all_zero(e, d), contig, other);
-		LLVMPositionBuilderAtEnd(B, contig);
-		/* in 64 bits what wrapped in 32 is out of range, as it must be */
-		base = add64(e, to64(e, lane(e, a->reg, 0)), (uint64_t)a->disp);
-		at = LLVMBuildMul(B, to64(e, first), k64(e, a->bytes), "");
-		lo = LLVMBuildAdd(B, base, at, "");
-		hi = LLVMBuildAdd(B, base, LLVMBuildMul(B, to64(e, last), k64(e, a->bytes), ""), "");
-		check(e, a, lo, hi, a->bytes, both(e, is_aligned(e, a, base, base), icmp(e, LLVMIntULE, lo, hi)));
-		masked_contiguous(e, a, base);
-	} else {
-		LLVMBuildBr(B, other);
-		LLVMPositionBuilderAtEnd(B, contig);
-		LLVMBuildUnreachable(B);
-	}
-	LLVMPositionBuilderAtEnd(B, other);
-	at = LLVMBuildExtractElement(B, a->reg, first, "");
-	gather(e, a, LLVMBuildSelect(B, e->mvec, a->reg, jit_splat(e, at, PTX_LANES), ""));
+	d = LLVMBuildXor(B, a->reg, LLVMBuildAdd(B, splat, ramp(e, a->wide, a->bytes, PTX_LANES), ""), "");
+	d = LLVMBuildSelect(B, e->mvec, d, LLVMConstNull(LLVMTypeOf(d)), "");
+	jit_branch(e, all_zero(e, d), contig, a->slow, true);
+	LLVMPositionBuilderAtEnd(B, contig);
+	/* in 64 bits what wrapped in 32 is out of range, as it must be */
+	base = add64(e, to64(e, lane(e, a->reg, 0)), (uint64_t)a->disp);
+	lo = LLVMBuildAdd(B, base, LLVMBuildMul(B, to64(e, first), k64(e, a->bytes), ""), "");
+	hi = LLVMBuildAdd(B, base, LLVMBuildMul(B, to64(e, last), k64(e, a->bytes), ""), "");
+	check(e, a, lo, hi, k64(e, a->bytes), both(e, is_aligned(e, a, base, base), icmp(e, LLVMIntULE, lo, hi)));
+	masked_contiguous(e, a, base);
 }
 
 /* --- all of it --------------------------------------------------------------------------------------- */
@@ -431,14 +339,36 @@ static bool emit_param(struct jit_emit *e)
 	return true;
 }
 
-/* Where a 32-bit sum would wrap, 64 bits are out of range; a 64-bit one has to be small to begin with. */
-static bool is_covered(const struct ptx_insn *i)
+static bool is_covered(const struct jit_emit *e, const struct ptx_insn *i)
 {
 	if (i->order || i->vec == 0 || i->vec == 3 || i->vec > 4 || i->size > 8 || i->size * i->vec > 16)
 		return false;
+	if (!e->r->full && (i->vec > 1 || i->size < 4))
+		return false;
 	if (i->imm > 1 << 30 || i->imm < -(1 << 30))
 		return false;
-	return i->space == SP_SHARED || i->space == SP_LOCAL || i->space == SP_GLOBAL || i->space == SP_GENERIC || i->space == SP_CONST;
+	return i->space == SP_SHARED || i->space == SP_GLOBAL || i->space == SP_GENERIC || i->space == SP_CONST;
+}
+
+/* The handler does it, and the slot gets the range that the first lane's address is in. */
+static void slowly(struct jit_emit *e, const struct access *a)
+{
+	V args[3], fn, first, addr;
+	LLVMTypeRef t = e->i32;
+
+	if (!a->base) {
+		args[0] = e->m32 ? e->m32 : LLVMConstInt(e->i32, PTX_FULL, false);
+		args[1] = LLVMConstInt(e->i1, 1, false);
+		first = jit_intrinsic(e, "llvm.cttz", &t, 1, args, 2);
+		addr = add64(e, to64(e, LLVMBuildExtractElement(B, a->reg, first, "")), (uint64_t)a->disp);
+		args[0] = LLVMBuildIntToPtr(B, e->wk, e->p8, "");
+		args[1] = LLVMConstInt(e->i32, a->slot, false);
+		args[2] = addr;
+		fn = LLVMConstIntToPtr(k64(e, (uint64_t)(uintptr_t)e->host->range), LLVMPointerType(e->range_t, 0));
+		LLVMBuildCall2(B, e->range_t, fn, args, 3, "");
+	}
+	jit_call_handler(e);
+	LLVMBuildBr(B, a->join);
 }
 
 bool jit_emit_memory(struct jit_emit *e)
@@ -446,7 +376,7 @@ bool jit_emit_memory(struct jit_emit *e)
 	const struct ptx_insn *i = e->i;
 	bool load = !strcmp(i->row->op, "ld") || !strcmp(i->row->op, "ldu"), store = !strcmp(i->row->op, "st");
 	struct access a = {.disp = i->imm, .size = i->size, .vec = i->vec, .bytes = i->size * i->vec, .store = store, .wide = i->flags & F_A64, .v = i->u.vecs};
-	LLVMBasicBlockRef go = NULL, some;
+	LLVMBasicBlockRef go, some;
 	V m32 = e->m32, mvec = e->mvec;
 	int32_t off = i->o[load ? 1 : 0];
 
@@ -454,14 +384,14 @@ bool jit_emit_memory(struct jit_emit *e)
 		return false;
 	if (load && i->space == SP_PARAM)
 		return emit_param(e);
-	if (!is_covered(i))
+	if (!is_covered(e, i))
 		return false;
 	a.slow = jit_new_block(e, "slow");
 	a.join = jit_new_block(e, "done");
-	a.base = i->space == SP_SHARED ? e->shared : i->space == SP_LOCAL ? e->local : NULL;
+	a.base = i->space == SP_SHARED ? e->shared : NULL;
 	a.slot = e->site++ % (PTX_JIT_RANGES / 2) + (store ? PTX_JIT_RANGES / 2 : 0);
 	a.reg = jit_src(e, off, a.wide ? 8 : 4);
-	if (e->r->full && i->space != SP_LOCAL)
+	if (e->r->full)
 		a.info = info_of(e, &a, off);
 	if (i->pred != NO_REG) {
 		some = jit_new_block(e, "guarded");
@@ -476,17 +406,14 @@ bool jit_emit_memory(struct jit_emit *e)
 		}
 		LLVMPositionBuilderAtEnd(B, go);
 	}
-	if (e->r->full && i->space == SP_LOCAL)
-		gather(e, &a, a.reg);
-	else if (e->r->full)
+	if (e->r->full)
 		full_access(e, &a);
 	else
 		some_access(e, &a);
 	e->m32 = m32;
 	e->mvec = mvec;
 	LLVMPositionBuilderAtEnd(B, a.slow);
-	jit_call_handler(e);
-	LLVMBuildBr(B, a.join);
+	slowly(e, &a);
 	LLVMPositionBuilderAtEnd(B, a.join);
 	return true;
 }

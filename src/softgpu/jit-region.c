@@ -71,9 +71,14 @@ static void no_visit(void *arg, int32_t off, unsigned width, bool def)
 {
 }
 
-bool jit_leaves(const struct ptx_insn *i)
+bool jit_leaves(const struct jit_region *r, const struct ptx_insn *i)
 {
-	return i->flags & F_CTRL ? i->arg != C_BRA : !jit_operands(i, no_visit, NULL);
+	if (i->flags & F_CTRL)
+		return i->arg != C_BRA;
+	/* lanes that wait for lanes on another path: their registers have to be in the frame */
+	if (jit_mod(i, "sync") && (!r->full || i->pred != NO_REG))
+		return true;
+	return !jit_operands(i, no_visit, NULL);
 }
 
 bool jit_operands(const struct ptx_insn *i, jit_visit *fn, void *arg)
@@ -165,7 +170,7 @@ static bool mark_leaders(struct jit_region *r, uint8_t *leader)
 	leader[0] = leader[r->entry] = 1;
 	for (uint32_t k = 0; k < fn->ninsns; k++) {
 		const struct ptx_insn *i = &fn->insns[k];
-		if (!(i->flags & F_CTRL) && !jit_leaves(i))
+		if (!(i->flags & F_CTRL) && !jit_leaves(r, i))
 			continue;
 		leader[k + 1] |= i->flags & F_CTRL && i->arg == C_BRA ? 1 : 3; /* lanes may wait behind a barrier or a call */
 		if (!(i->flags & F_CTRL))
@@ -301,7 +306,7 @@ static bool grow(struct jit_region *r)
 	while (first < n) {
 		struct jit_block *b = &r->blocks[queue[first++]];
 		const struct ptx_insn *last = &r->fn->insns[b->end - 1];
-		if (jit_leaves(last) && (last->pred == NO_REG || !(last->flags & F_CTRL)))
+		if (jit_leaves(r, last) && (last->pred == NO_REG || !(last->flags & F_CTRL)))
 			continue;
 		for (uint32_t s = 0; s < b->nsucc; s++) {
 			struct jit_block *t = &r->blocks[b->succ[s]];
@@ -341,7 +346,7 @@ static bool find_written(struct jit_region *r)
 		struct walk w = {.r = r, .b = b};
 		memset(b->def, 0, r->words * 8);
 		for (uint32_t p = b->first; b->in && p < b->end; p++)
-			if (!jit_leaves(&r->fn->insns[p]))
+			if (!jit_leaves(r, &r->fn->insns[p]))
 				jit_operands(&r->fn->insns[p], set_visit, &w);
 	}
 	while (changed) {
@@ -367,7 +372,7 @@ bool jit_region_choose(struct jit_region *r, const struct ptx_function *fn, uint
 		snprintf(buf, n, "a function too long");
 		return false;
 	}
-	if (jit_leaves(&fn->insns[pc])) {
+	if (jit_leaves(r, &fn->insns[pc])) {
 		snprintf(buf, n, "nothing to compile here");
 		return false;
 	}

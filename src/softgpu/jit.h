@@ -50,7 +50,10 @@ void ptx_jit_stats(struct ptx_jit_stats *ret);
 void ptx_jit_drain(void);
 
 /* --- between libcuda and the plugin; both come from one build ---------------------------------------- */
-#define PTX_JIT_ABI 1
+/* Changes when what compiled code knows about the interpreter's structures does. */
+#define PTX_JIT_ABI                                                                                  \
+	((unsigned)(1 + 3 * sizeof(struct ptx_warp) + 5 * sizeof(struct ptx_worker) + 7 * sizeof(struct ptx_block) +  \
+		11 * sizeof(struct ptx_insn) + 13 * sizeof(struct ptx_function) + 17 * sizeof(struct ptx_row) + 19 * M_COUNT + 23 * SR_COUNT))
 struct ptx_jit_host {
 	unsigned abi;
 	/* Puts the live range that holds a into wk->jit_range[slot] (writable ones only, when slot is one for stores); false: there is none. */

@@ -49,6 +49,7 @@ struct ptx_warp {
 	uint8_t *local; /* lane l's begins at l * lstride */
 	size_t lstride, localcap;
 	bool wake;
+	bool cold; /* started light: neither stack nor special registers are there */
 	uint32_t cl_arrived, cl_done; /* lanes that wait for the cluster's barrier; that may pass it */
 	struct ptx_path *parked; /* lanes that go on by themselves */
 	unsigned nparked;
@@ -93,13 +94,14 @@ struct ptx_cached {
 struct ptx_jit_range {
 	uint64_t start, len;
 };
-#define PTX_JIT_RANGES 16
+#define PTX_JIT_RANGES 64
 
 struct ptx_worker {
 	struct ptx_cached cache[PTX_NCACHE];
 	unsigned next_cache;
 	struct ptx_jit_range jit_range[PTX_JIT_RANGES];
-	bool jit; /* compiled code may be used */
+	bool jit;   /* compiled code may be used */
+	bool light; /* and a warp may begin with it before it has a stack */
 	const struct ptx_launch *l;
 	struct ptx_run *run;
 	const struct ptx_observer *observer; /* of the launch; NULL: nobody watches */

@@ -121,25 +121,42 @@ uint64_t ptx_special_value(const struct ptx_warp *w, const struct ptx_special *s
 	}
 }
 
+bool ptx_special_varies(const struct ptx_special *s)
+{
+	return (s->sreg >= SR_ctaid_x && s->sreg <= SR_ctaid_z) || s->sreg == SR_smid ||
+		(s->sreg >= SR_clusterid_x && s->sreg <= SR_cluster_nctarank);
+}
+
+static bool differs_by_lane(unsigned sreg)
+{
+	return sreg <= SR_tid_z || sreg == SR_laneid || (sreg >= SR_lanemask_eq && sreg <= SR_lanemask_gt);
+}
+
+static void fill_special(struct ptx_warp *w, const struct ptx_special *s)
+{
+	bool differs = differs_by_lane(s->sreg);
+	uint64_t v = ptx_special_value(w, s, 0);
+
+	for (unsigned l = 0; l < PTX_LANES; l++) {
+		if (differs)
+			v = ptx_special_value(w, s, l);
+		if (s->width == 8)
+			REG_AT(u64a, s->off)[l] = v;
+		else
+			REG_AT(u32a, s->off)[l] = (uint32_t)v;
+	}
+}
+
 void ptx_fill_specials(struct ptx_warp *w, const struct ptx_function *fn, bool block_only)
 {
 	for (unsigned k = 0; k < fn->nspecials; k++) {
 		const struct ptx_special *s = &fn->specials[k];
-		bool varies = (s->sreg >= SR_ctaid_x && s->sreg <= SR_ctaid_z) || s->sreg == SR_smid ||
-			(s->sreg >= SR_clusterid_x && s->sreg <= SR_cluster_nctarank);
-		if (block_only && !varies)
+		if (block_only && !ptx_special_varies(s))
 			continue;
-		if (!s->width) { /* a predicate */
+		if (!s->width) /* a predicate */
 			*REG_AT(u32a, s->off) = ptx_special_value(w, s, 0) ? PTX_FULL : 0;
-			continue;
-		}
-		for (unsigned l = 0; l < PTX_LANES; l++) {
-			uint64_t v = ptx_special_value(w, s, l);
-			if (s->width == 8)
-				REG_AT(u64a, s->off)[l] = v;
-			else
-				REG_AT(u32a, s->off)[l] = (uint32_t)v;
-		}
+		else
+			fill_special(w, s);
 	}
 }
 

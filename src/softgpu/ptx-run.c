@@ -529,6 +529,37 @@ static uint32_t run_compiled(struct ptx_warp *w, struct ptx_jit_entry *jit, uint
 	}
 }
 
+/* Compiled code for a warp's very beginning. */
+static ptx_jit_code *first_code(const struct ptx_warp *w)
+{
+	struct ptx_jit_entry *jit = ptx_jit_entries(w->wk->l->fn);
+
+	return jit ? atomic_load_explicit(&jit->code[w->all != PTX_FULL], memory_order_acquire) : NULL;
+}
+
+/* The very beginning of a warp that was started light. Most end here: they never had a stack. True: it has ended. */
+static bool run_cold(struct ptx_warp *w)
+{
+	const struct ptx_function *fn = w->wk->l->fn;
+	ptx_jit_code *c = first_code(w);
+	uint32_t pc;
+
+	w->cold = false;
+	pc = c(w, w->frame, w->all, NO_PC) & ~PTX_JIT_AGAIN;
+	if (is_plain_return(&fn->insns[pc])) {
+		w->count++;
+		if (w->async)
+			ptx_async_end(w);
+		w->blk->live -= (uint32_t)__builtin_popcount(w->all);
+		w->live = 0;
+		w->state = WARP_DONE;
+		return true;
+	}
+	ptx_fill_specials(w, fn, true);
+	push(w, pc, NO_PC, w->all);
+	return false;
+}
+
 /* The current path can run, or waits, or has ended; takes another one if there is one that can. */
 static bool choose_path(struct ptx_warp *w)
 {
@@ -553,10 +584,13 @@ static void run_paths(struct ptx_warp *w)
 	struct ptx_jit_entry *jit = NULL;
 	struct ptx_ent *e;
 	uint32_t pc, rpc, mask, m, left = NO_PC;
-	uint64_t count = w->count;
+	uint64_t count;
 	const bool observed = ptx_is_observed(w);
 
 	w->wk->slice = w->nents > 1 || w->nparked ? SHORT_SLICE : SLICE;
+	if (w->cold && run_cold(w))
+		return;
+	count = w->count;
 restart:
 	if (!choose_path(w)) {
 		w->count = count;
@@ -724,6 +758,13 @@ static void start_warp(struct ptx_worker *wk, struct ptx_block *blk, unsigned id
 	w->spun = 0;
 	w->cl_arrived = w->cl_done = 0;
 	ptx_async_start(w);
+	if (wk->light && w->inited == wk->launch_id && first_code(w)) {
+		w->cold = true; /* its frame is as the block before has left it; nothing more until it needs more */
+		w->nframes = 1;
+		w->frame = w->regmem + fn->const_bytes;
+		return;
+	}
+	w->cold = false;
 	ptx_reserve_local(w, wk->stack_limit);
 	push_frame(w, fn, NULL, w->live, 0, 0);
 	if (w->inited != wk->launch_id) {
@@ -744,6 +785,9 @@ void ptx_begin(struct ptx_worker *wk)
 	memset(wk->cache, 0, sizeof(wk->cache));
 	memset(wk->jit_range, 0, sizeof(wk->jit_range));
 	wk->jit = !wk->watched && ptx_jit_wanted();
+	wk->light = wk->jit && !fn->needs_zero && !fn->stack_bytes && !fn->recursive;
+	for (unsigned k = 0; k < fn->nspecials; k++) /* of what changes from block to block, compiled code knows one */
+		wk->light &= !ptx_special_varies(&fn->specials[k]) || (fn->specials[k].sreg >= SR_ctaid_x && fn->specials[k].sreg <= SR_ctaid_z);
 	wk->slice = SLICE;
 	wk->slices = 0;
 	wk->nprint = 0;

@@ -32,6 +32,8 @@ void ptx_reserve_regs(struct ptx_warp *w, size_t at, size_t n);
 /* Local memory of per_lane bytes for each lane; what was there is lost. */
 void ptx_reserve_local(struct ptx_warp *w, size_t per_lane);
 /* The special registers that fn uses, into their slots; block_only: those that differ from block to block. */
+/* It is not the same in all blocks of a launch. */
+bool ptx_special_varies(const struct ptx_special *s);
 void ptx_fill_specials(struct ptx_warp *w, const struct ptx_function *fn, bool block_only);
 
 static inline void ptx_enter_frame(struct ptx_warp *w)
