@@ -164,6 +164,8 @@ struct stream;
 CUresult stream_submit(struct stream *s, struct op *op, const struct point *extra, bool wait, bool async);
 /* Waits for every stream of c. */
 void ctx_drain(struct ctx *c);
+/* The same for every context: a peer's or another context's work may use what is to go. Caller does not hold drv_lock. */
+void ctx_drain_all(void);
 
 struct mark *mark_new(void);
 void mark_ref(struct mark *m);

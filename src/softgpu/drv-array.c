@@ -172,7 +172,7 @@ DRV_DEFINE(1, cuArrayDestroy, CUarray, hArray)
 	TRY_CU(ctx_current(&c));
 	TRY_CU(array_resolve(hArray, &a));
 	TRY_CU(capture_check_unsafe());
-	ctx_drain(a->ctx);
+	ctx_drain_all();
 	array_end(a);
 	return ctx_sticky(c);
 }

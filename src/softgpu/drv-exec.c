@@ -196,6 +196,28 @@ static void run_copy(const struct copy *c)
 				(const char *)c->src + z * c->src_slice + y * c->src_pitch, c->width);
 }
 
+/* A graph's node says addresses, and what was there may have gone. */
+static bool copy_is_possible(const struct copy *c)
+{
+	size_t last_dst = (c->depth - 1) * c->dst_slice + (c->height - 1) * c->dst_pitch + c->width;
+	size_t last_src = (c->depth - 1) * c->src_slice + (c->height - 1) * c->src_pitch + c->width;
+
+	return (c->dst_kind == SOFT_MEM_PAGEABLE || mem_covers_writable(c->dst, last_dst)) &&
+	       (c->src_kind == SOFT_MEM_PAGEABLE || mem_covers(c->src, last_src));
+}
+
+/* False, and the context has faulted, when a graph's copy or fill would touch memory that was freed. */
+static bool still_there(const struct op *op, struct ctx *c, const struct op_origin *origin)
+{
+	int none = CUDA_SUCCESS;
+
+	if (!origin->graph_id || (op->kind == OP_COPY ? copy_is_possible(&op->copy.c) : op->kind != OP_FILL || fill_check(&op->fill) == CUDA_SUCCESS))
+		return true;
+	drv_say("illegal address: a %s node of graph %u uses memory that was freed", op->kind == OP_COPY ? "copy" : "fill", origin->graph_id);
+	atomic_compare_exchange_strong(&c->sticky, &none, CUDA_ERROR_ILLEGAL_ADDRESS);
+	return false;
+}
+
 static void fill_row(char *p, const struct fill *f)
 {
 	size_t i;
@@ -334,7 +356,7 @@ void op_run(const struct op *op, struct ctx *c, const struct op_origin *origin, 
 	default:
 		break;
 	}
-	if (c->sticky) /* nothing runs after a fault */
+	if (c->sticky || !still_there(op, c, origin)) /* nothing runs after a fault */
 		return;
 	switch (op->kind) {
 	case OP_KERNEL:
@@ -699,11 +721,11 @@ void ctx_drain(struct ctx *c)
 	free(points);
 }
 
-void tsdb_soft_drain(void)
+void ctx_drain_all(void)
 {
 	struct ctx *c = NULL;
 
-	if (!drv_ready || on_timeline)
+	if (on_timeline)
 		return;
 	for (;;) {
 		pthread_mutex_lock(&drv_lock);
@@ -713,4 +735,10 @@ void tsdb_soft_drain(void)
 			return;
 		ctx_drain(c);
 	}
+}
+
+void tsdb_soft_drain(void)
+{
+	if (drv_ready)
+		ctx_drain_all();
 }

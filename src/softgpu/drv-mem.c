@@ -124,14 +124,12 @@ DRV_DEFINE(5, cuMemAllocPitch_v2, CUdeviceptr *, dptr, size_t *, pPitch, size_t,
 	return CUDA_SUCCESS;
 }
 
-/* After the work of the owner has run. */
+/* After all work has run. */
 static CUresult free_range(const struct mem_range *r)
 {
-	struct ctx *owner = ctx_with_uid(r->ctx);
 	uint64_t start = r->start;
 
-	if (owner)
-		ctx_drain(owner);
+	ctx_drain_all();
 	if (r->kind == MEM_MANAGED)
 		managed_forget(start, r->end);
 	return mem_free(start) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

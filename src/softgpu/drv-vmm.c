@@ -290,26 +290,11 @@ static bool filled(uint64_t start, size_t size)
 	return size && n == size;
 }
 
-/* Work that is under way may still use what is to go. Caller does not hold drv_lock. */
-static void drain_all(void)
-{
-	struct ctx *c = NULL;
-
-	for (;;) {
-		pthread_mutex_lock(&drv_lock);
-		c = obj_next(OBJ_CTX, c);
-		pthread_mutex_unlock(&drv_lock);
-		if (!c)
-			return;
-		ctx_drain(c);
-	}
-}
-
 DRV_DEFINE(2, cuMemUnmap, CUdeviceptr, ptr, size_t, size)
 {
 	struct mapping **at = &mappings;
 
-	drain_all();
+	ctx_drain_all();
 	pthread_mutex_lock(&drv_lock);
 	if (!size || !reserved(ptr, size) || cuts(ptr, size)) { /* parts without a mapping are fine */
 		pthread_mutex_unlock(&drv_lock);
@@ -375,7 +360,7 @@ DRV_DEFINE(4, cuMemSetAccess, CUdeviceptr, ptr, size_t, size, const CUmemAccessD
 			desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 	}
 	if (restricts(ptr, size, desc[count - 1].flags))
-		drain_all();
+		ctx_drain_all();
 	pthread_mutex_lock(&drv_lock);
 	if (!filled(ptr, size))
 		r = CUDA_ERROR_INVALID_VALUE;

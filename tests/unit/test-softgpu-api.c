@@ -195,6 +195,44 @@ static void context_before_graph(void **state)
 	OK(cuMemFree(again));
 }
 
+/* Nodes that use memory which has gone: an error of the launch, not a crash. */
+static void freed_under_a_graph(void **state)
+{
+	CUDA_MEMSET_NODE_PARAMS fill = {.value = 5, .elementSize = 4, .width = 32, .height = 1};
+	CUDA_ARRAY3D_DESCRIPTOR d = {.Width = 32, .Height = 1, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
+	CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .dstMemoryType = CU_MEMORYTYPE_ARRAY, .WidthInBytes = 128, .Height = 1, .Depth = 1};
+	unsigned k;
+
+	for (k = 0; k < 3; k++) {
+		CUdeviceptr p, big;
+		CUgraphNode n;
+		CUgraphExec e;
+		CUcontext c;
+		CUgraph g;
+
+		OK(cuCtxCreate(&c, NULL, 0, 0));
+		OK(cuMemAlloc(&p, 128));
+		OK(cuMemAlloc(&big, 1 << 20)); /* so that whole pages go */
+		OK(cuArray3DCreate(&copy.dstArray, &d));
+		OK(cuGraphCreate(&g, 0));
+		fill.dst = big;
+		copy.srcDevice = k == 1 ? big : p;
+		if (k == 0)
+			OK(cuGraphAddMemsetNode(&n, g, NULL, 0, &fill, c));
+		else
+			OK(cuGraphAddMemcpyNode(&n, g, NULL, 0, &copy, c));
+		OK(cuGraphInstantiate(&e, g, 0));
+		OK(cuGraphLaunch(e, NULL));
+		OK(cuCtxSynchronize());
+		OK(k == 2 ? cuArrayDestroy(copy.dstArray) : cuMemFree(big));
+		OK(cuGraphLaunch(e, NULL));
+		IS(cuCtxSynchronize(), ILLEGAL_ADDRESS);
+		OK(cuGraphExecDestroy(e));
+		OK(cuGraphDestroy(g));
+		OK(cuCtxDestroy(c));
+	}
+}
+
 static void captured_memory(void **state)
 {
 	CUdeviceptr tmp, out, other;
@@ -839,7 +877,7 @@ static void occupancy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(graph_memory), cmocka_unit_test(context_before_graph), cmocka_unit_test(freed_behind_work), cmocka_unit_test(captured_memory), cmocka_unit_test(capture_to_graph), cmocka_unit_test(updates), cmocka_unit_test(dot),
+		cmocka_unit_test(graph_memory), cmocka_unit_test(context_before_graph), cmocka_unit_test(freed_behind_work), cmocka_unit_test(freed_under_a_graph), cmocka_unit_test(captured_memory), cmocka_unit_test(capture_to_graph), cmocka_unit_test(updates), cmocka_unit_test(dot),
 		cmocka_unit_test(user_objects), cmocka_unit_test(batches),	   cmocka_unit_test(managed), cmocka_unit_test(devices),
 		cmocka_unit_test(pools_of_devices), cmocka_unit_test(linking), cmocka_unit_test(occupancy),
 	};
