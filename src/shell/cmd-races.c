@@ -17,21 +17,30 @@
 #include "shell/trace.h"
 #include "shell/words.h"
 
+/* Races taken from a live program at a time. */
+#define LIVE_MAX 1024u
+
 /* What was told, so that going over a command again says nothing new. */
 struct told {
 	uint64_t label;
 	uint32_t line[2], tier, shared;
 	char kernel[SOFT_RACE_NAME];
 };
-static struct {
-	struct told *t;
+struct races {
+	struct told *told;
 	size_t n, cap;
-	uint64_t doubts;
-} told;
-static struct {
-	char *path; /* NULL: none */
+	char *path; /* that the live program writes to; NULL: none */
 	int fd;
-} live = {.fd = -1};
+};
+
+static struct races *races_of(struct session *s)
+{
+	if (!s->races) {
+		s->races = xcalloc(1, sizeof *s->races);
+		s->races->fd = -1;
+	}
+	return s->races;
+}
 
 /* ---- settings ----------------------------------------------------------------------------------------------------- */
 
@@ -68,34 +77,48 @@ struct err *races_apply(struct session *s)
 
 void races_forget(struct session *s)
 {
-	free(told.t);
-	memset(&told, 0, sizeof told);
-	if (live.fd >= 0)
-		close(live.fd);
-	if (live.path)
-		unlink(live.path);
-	free(live.path);
-	live.path = NULL;
-	live.fd = -1;
+	if (s->races)
+		s->races->n = 0;
+}
+
+static void close_file(struct races *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	if (r->path)
+		unlink(r->path);
+	free(r->path);
+	r->path = NULL;
+	r->fd = -1;
+}
+
+void races_deinit(struct session *s)
+{
+	if (!s->races)
+		return;
+	close_file(s->races);
+	free(s->races->told);
+	free(s->races);
+	s->races = NULL;
 }
 
 /* ---- telling ------------------------------------------------------------------------------------------------------ */
 
-static bool is_new(const struct soft_race *r)
+static bool is_new(struct races *rs, const struct soft_race *r)
 {
 	struct told *t;
 
-	for (size_t i = 0; i < told.n; i++) {
-		t = &told.t[i];
+	for (size_t i = 0; i < rs->n; i++) {
+		t = &rs->told[i];
 		if (t->label == r->label && t->line[0] == r->side[0].line && t->line[1] == r->side[1].line && t->tier == r->tier &&
 			t->shared == r->shared && !strcmp(t->kernel, r->kernel))
 			return false;
 	}
-	if (told.n == told.cap) {
-		told.cap = told.cap ? 2 * told.cap : 16;
-		told.t = xrealloc(told.t, told.cap * sizeof *told.t);
+	if (rs->n == rs->cap) {
+		rs->cap = rs->cap ? 2 * rs->cap : 16;
+		rs->told = xrealloc(rs->told, rs->cap * sizeof *rs->told);
 	}
-	t = &told.t[told.n++];
+	t = &rs->told[rs->n++];
 	*t = (struct told){r->label, {r->side[0].line, r->side[1].line}, r->tier, r->shared, ""};
 	memcpy(t->kernel, r->kernel, sizeof t->kernel);
 	return true;
@@ -134,22 +157,41 @@ static void print_address(struct session *s, const struct soft_race *r, struct b
 		buf_printf(b, "0x%" PRIx64, r->addr);
 }
 
-static void print_race(struct session *s, const struct soft_race *r, struct buf *b)
+static void print_side(const struct soft_race_side *x, struct buf *b)
 {
 	static const char *const verbs[SOFT_ACCESSES] = {"reads", "writes", "changes atomically"};
 
+	buf_printf(b, "    block (%u,%u,%u) thread (%u,%u,%u) %s: ", x->block[0], x->block[1], x->block[2], x->thread[0], x->thread[1],
+		x->thread[2], verbs[x->kind]);
+	if (x->source_line)
+		buf_printf(b, "%s:%u, ", x->file, x->source_line);
+	buf_printf(b, "PTX line %u, %s\n", x->line, x->insn);
+}
+
+/* pairs: of instructions, count: times, of all that come from the same source lines. */
+static void print_race(struct session *s, const struct soft_race *r, uint64_t count, size_t pairs, struct buf *b)
+{
 	buf_printf(b, "  %s: ", tiers[r->tier][0]);
 	print_address(s, r, b);
-	buf_printf(b, ", %" PRIu64 " time%s\n", r->count, r->count == 1 ? "" : "s");
-	for (unsigned k = 0; k < 2; k++) {
-		const struct soft_race_side *x = &r->side[k];
+	buf_printf(b, ", %" PRIu64 " time%s", count, count == 1 ? "" : "s");
+	if (pairs > 1)
+		buf_printf(b, ", %zu pairs of instructions", pairs);
+	buf_str(b, "\n");
+	print_side(&r->side[0], b);
+	print_side(&r->side[1], b);
+}
 
-		buf_printf(b, "    block (%u,%u,%u) thread (%u,%u,%u) %s: ", x->block[0], x->block[1], x->block[2], x->thread[0], x->thread[1],
-			x->thread[2], verbs[x->kind]);
-		if (x->source_line)
-			buf_printf(b, "%s:%u, ", x->file, x->source_line);
-		buf_printf(b, "PTX line %u, %s\n", x->line, x->insn);
-	}
+static bool same_place(const struct soft_race_side *x, const struct soft_race_side *y)
+{
+	return x->source_line && x->source_line == y->source_line && x->kind == y->kind && !strcmp(x->file, y->file);
+}
+
+/* An unrolled loop has many pairs that are one to who reads the source. */
+static bool same_source(const struct soft_race *a, const struct soft_race *b)
+{
+	return a->label == b->label && a->tier == b->tier && a->shared == b->shared && !strcmp(a->kernel, b->kernel) &&
+		((same_place(&a->side[0], &b->side[0]) && same_place(&a->side[1], &b->side[1])) ||
+			(same_place(&a->side[0], &b->side[1]) && same_place(&a->side[1], &b->side[0])));
 }
 
 static void json_race(const struct soft_race *r, struct buf *b)
@@ -178,7 +220,7 @@ static void json_race(const struct soft_race *r, struct buf *b)
 	buf_str(b, "]}");
 }
 
-static void print_head(struct session *s, const struct soft_race *r, struct buf *b)
+static void print_head(const struct soft_race *r, struct buf *b)
 {
 	char name[SOFT_RACE_NAME];
 
@@ -188,23 +230,44 @@ static void print_head(struct session *s, const struct soft_race *r, struct buf 
 	buf_printf(b, "%s\n", name);
 }
 
-/* *ret_n: the graver ones. */
-static void print_races(struct session *s, struct soft_race *race, size_t n, bool only_new, struct buf *b, size_t *ret_n)
+/* The first of its source lines; *ret_count, *ret_pairs: of all of them. */
+static bool is_leader(const struct soft_race *race, size_t n, size_t at, uint64_t *ret_count, size_t *ret_pairs)
+{
+	*ret_count = *ret_pairs = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (i != at && !same_source(&race[i], &race[at]))
+			continue;
+		if (i < at)
+			return false;
+		*ret_count += race[i].count;
+		++*ret_pairs;
+	}
+	return true;
+}
+
+/* ret_n: how many there are of each kind, the graver ones and all. */
+static void print_races(struct session *s, struct soft_race *race, size_t n, bool only_new, struct buf *b, size_t ret_n[2])
 {
 	const struct soft_race *last = NULL;
+	uint64_t count;
+	size_t pairs;
 
-	*ret_n = 0;
-	for (size_t i = 0; i < n; i++) {
+	ret_n[0] = ret_n[1] = 0;
+	for (size_t i = 0; i < n; i++)
 		make_safe(&race[i]);
-		*ret_n += race[i].tier == SOFT_RACE;
-		if (only_new && !is_new(&race[i]))
+	for (size_t i = 0; i < n; i++) {
+		bool leads = is_leader(race, n, i, &count, &pairs);
+
+		if ((only_new && !is_new(races_of(s), &race[i])) || !leads)
 			continue;
+		ret_n[0] += race[i].tier == SOFT_RACE;
+		ret_n[1]++;
 		if (!last || last->label != race[i].label || strcmp(last->kernel, race[i].kernel))
-			print_head(s, &race[i], b);
-		print_race(s, &race[i], b);
+			print_head(&race[i], b);
+		print_race(s, &race[i], count, pairs, b);
 		last = &race[i];
 	}
-	if (*ret_n && s->batch)
+	if (ret_n[0] && s->batch)
 		s->quit_status = REPLAY_STATUS_DIFFERS;
 }
 
@@ -220,7 +283,7 @@ void races_tell(struct session *s)
 	struct device_races r;
 	struct buf b = BUF_INIT;
 	struct err *e;
-	size_t n;
+	size_t n[2];
 
 	if (!rd || !rd->soft || !settings_on(&s->set, SET_SOFT_RACECHECK))
 		return;
@@ -230,7 +293,7 @@ void races_tell(struct session *s)
 		free(r.race);
 		return;
 	}
-	print_races(s, r.race, r.n, true, &b, &n);
+	print_races(s, r.race, r.n, true, &b, n);
 	out_str(s->out, buf_cstr(&b));
 	tell_doubts(s, &r);
 	buf_free(&b);
@@ -239,16 +302,16 @@ void races_tell(struct session *s)
 
 /* ---- the live program --------------------------------------------------------------------------------------------- */
 
-static bool open_file(void)
+static bool open_file(struct races *r)
 {
 	const char *dir = getenv("TMPDIR");
 
-	live.path = xasprintf("%s/tsdb-races-XXXXXX", dir && *dir ? dir : "/tmp");
-	live.fd = mkostemp(live.path, O_CLOEXEC);
-	if (live.fd >= 0)
+	r->path = xasprintf("%s/tsdb-races-XXXXXX", dir && *dir == '/' ? dir : "/tmp");
+	r->fd = mkostemp(r->path, O_CLOEXEC);
+	if (r->fd >= 0)
 		return true;
-	free(live.path);
-	live.path = NULL;
+	free(r->path);
+	r->path = NULL;
 	return false;
 }
 
@@ -260,12 +323,13 @@ char **races_env(struct session *s, char *const *env, unsigned n, char **ret_own
 	unsigned k = 0;
 
 	races_forget(s);
+	close_file(races_of(s));
 	memset(ret_own, 0, RACES_OWN * sizeof *ret_own);
 	if (!e && soft.schedule == SOFT_SCHEDULE_RANDOM)
 		ret_own[k++] = xasprintf("TSDB_SOFT_SCHEDULE=random:%" PRIu64, soft.seed);
 	err_free(e);
-	if (soft.racecheck && open_file())
-		ret_own[k++] = xasprintf("TSDB_SOFT_RACECHECK=%s", live.path);
+	if (soft.racecheck && open_file(s->races))
+		ret_own[k++] = xasprintf("TSDB_SOFT_RACECHECK=%s", s->races->path);
 	if (s->set.number[SET_SOFT_TIMEOUT])
 		ret_own[k++] = xasprintf("TSDB_SOFT_TIMEOUT=%" PRIu64, (uint64_t)s->set.number[SET_SOFT_TIMEOUT]);
 	if (s->set.number[SET_SOFT_DEVICES] > 1)
@@ -280,17 +344,19 @@ char **races_env(struct session *s, char *const *env, unsigned n, char **ret_own
 
 void races_tell_live(struct session *s)
 {
-	struct soft_race r;
+	struct soft_race *race = NULL;
 	struct buf b = BUF_INIT;
-	size_t n;
+	size_t n = 0, counts[2];
 
-	if (live.fd < 0)
+	if (!s->races || s->races->fd < 0)
 		return;
-	out_flush(s->out);
-	while (read(live.fd, &r, sizeof r) == sizeof r)
-		print_races(s, &r, 1, true, &b, &n);
+	do
+		race = xrealloc(race, (n + 1) * sizeof *race);
+	while (read(s->races->fd, &race[n], sizeof *race) == sizeof *race && ++n < LIVE_MAX);
+	print_races(s, race, n, true, &b, counts);
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
+	free(race);
 }
 
 /* ---- replay racecheck --------------------------------------------------------------------------------------------- */
@@ -382,17 +448,17 @@ static void json_races(struct session *s, struct device_races *r, uint64_t first
 static void text_races(struct session *s, struct device_races *r, uint64_t first, uint64_t last)
 {
 	struct buf b = BUF_INIT;
-	size_t n;
+	size_t n[2];
 
-	print_races(s, r->race, r->n, false, &b, &n);
+	print_races(s, r->race, r->n, false, &b, n);
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	if (first == last)
-		out_printf(s->out, "%zu race%s in #%" PRIu64, n, n == 1 ? "" : "s", first);
+		out_printf(s->out, "%zu race%s in #%" PRIu64, n[0], n[0] == 1 ? "" : "s", first);
 	else
-		out_printf(s->out, "%zu race%s in #%" PRIu64 " to #%" PRIu64, n, n == 1 ? "" : "s", first, last);
-	if (r->n > n)
-		out_printf(s->out, ", and %zu that may be meant", r->n - n);
+		out_printf(s->out, "%zu race%s in #%" PRIu64 " to #%" PRIu64, n[0], n[0] == 1 ? "" : "s", first, last);
+	if (n[1] > n[0])
+		out_printf(s->out, ", and %zu that may be meant", n[1] - n[0]);
 	out_str(s->out, ".\n");
 	tell_doubts(s, r);
 }

@@ -21,7 +21,9 @@ void races_tell_live(struct session *s);
  * (RACES_OWN of them, NULL or to be freed with it). */
 #define RACES_OWN 5
 char **races_env(struct session *s, char *const *env, unsigned n, char **ret_own);
-/* A replay, or a run, has ended. */
+/* Another run or replay begins: what was told is told again. */
 void races_forget(struct session *s);
+/* At the session's end. */
+void races_deinit(struct session *s);
 
 #endif

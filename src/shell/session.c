@@ -58,6 +58,7 @@ void session_deinit(struct session *s)
 	breakpoints_free(s->breaks);
 	vars_free(s->vars);
 	symbols_free(s->symbols);
+	races_deinit(s);
 	free(s->plan.path);
 	free(s->plan.glob);
 	free(s->plan.made);

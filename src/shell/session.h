@@ -17,6 +17,7 @@ struct editor;
 struct input;
 struct inferior;
 struct inferior_event;
+struct races;
 struct recorder;
 struct replay;
 struct replay_device;
@@ -100,6 +101,7 @@ struct session {
 	struct breakpoints *breaks;
 	struct vars *vars;
 	struct symbols *symbols; /* of files on disk; NULL until first used */
+	struct races *races;	 /* cmd-races.c; NULL until first used */
 };
 
 void session_init(struct session *s);
