@@ -474,7 +474,7 @@ static void do_call(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask,
 	if (!fn->has_body) {
 		char what[96];
 		snprintf(what, sizeof(what), "%.40s is not there%s", fn->name,
-			!strncmp(fn->name, "cudaLaunchDevice", 16) || !strncmp(fn->name, "cudaGetParameterBuffer", 22)
+			!strncmp(fn->name, "cudaLaunchDevice", 16) || strstr(fn->name, "cudaCDP2") || !strncmp(fn->name, "cudaGetParameterBuffer", 22)
 				? ": kernels do not launch kernels" : ", it has no body");
 		ptx_raise(w, i, (unsigned)__builtin_ctz(mask), PTX_ILLEGAL_INSTRUCTION, 0, 0, what);
 	}

@@ -31,6 +31,29 @@ static void lock_inside_a_warp(void **state)
 		assert_int_equal(o[16 + t], 0xffffffff); /* together again behind the barrier */
 }
 
+/* Whatever the order of warps and however short their turns. */
+static void locks_in_any_order(void **state)
+{
+	struct ptx_module *m = load(KERNEL("",
+		"SPIN: atom.global.cas.b32 %r1, [%d0], 0, 1; setp.ne.u32 %p0, %r1, 0; @%p0 bra SPIN;\n"
+		"ld.volatile.global.u32 %r2, [%d0+4]; add.u32 %r2, %r2, 1; st.volatile.global.u32 [%d0+4], %r2; membar.gl; atom.global.exch.b32 %r3, [%d0], 0;\n"
+		"bar.sync 0; setp.lt.u32 %p1, %r0, 8; @%p1 bra S; setp.lt.u32 %p2, %r0, 16; @%p2 bra END; S: vote.sync.ballot.b32 %r4, 1, 0xffff00ff;\n"
+		"red.global.add.u32 [%d0+8], %r4;\nEND:"));
+
+	for (unsigned seed = 1; seed <= 6; seed++) {
+		uint32_t *o = device(64);
+		struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"), .grid = {2, 1, 1}, .block = {32, 1, 1}, .params = &o};
+		struct ptx_fault f;
+		l.schedule.random = true;
+		l.schedule.seed = seed;
+		if (ptx_run(&l, &f))
+			fail_msg("seed %u: %s", seed, f.text);
+		assert_int_equal(o[1], 64);
+		assert_int_equal(o[2], 48 * 0xffff00ffu);
+	}
+	ptx_free(m);
+}
+
 static void a_flag_of_another_lane(void **state)
 {
 	/* either side may come first: both lanes 0 and 31 set what the others wait for, one after the other */
@@ -303,6 +326,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lock_inside_a_warp),
+		cmocka_unit_test(locks_in_any_order),
 		cmocka_unit_test(a_flag_of_another_lane),
 		cmocka_unit_test(lock_in_a_function),
 		cmocka_unit_test(a_shuffle_that_two_paths_come_to),
