@@ -162,25 +162,24 @@ void ptx_async_fire(struct ptx_worker *wk, const uint64_t *mbar)
 	wk->ntied = kept;
 }
 
-/* The lane's work of groups before `before` is done and forgotten. */
-static void finish(struct ptx_warp *w, unsigned lane, bool bulk, uint32_t before)
+/* The lanes' work of groups before `before` is done and forgotten. */
+static void finish(struct ptx_warp *w, uint32_t mask, bool bulk, const uint32_t *before)
 {
 	struct ptx_async *a = w->async;
 	unsigned kept = 0;
 
-	for (unsigned k = 0; a && k < a->n; k++) {
+	for (unsigned k = 0; k < a->n; k++) {
 		struct ptx_work *x = &a->work[k];
-		if (x->lane == lane && x->bulk == bulk && x->group < before)
+		if (mask >> x->lane & 1 && x->bulk == bulk && x->group < before[x->lane])
 			do_work(x);
-		else
-			a->work[kept++] = *x;
+		else if (kept++ != k)
+			a->work[kept - 1] = *x;
 	}
-	if (a)
-		a->n = kept;
+	a->n = kept;
 	/* what cp.async.mbarrier.arrive has taken over may end early */
 	for (unsigned k = 0; !bulk && k < w->wk->ntied; k++) {
 		struct ptx_work *x = &w->wk->tied[k];
-		if (x->w == w && x->lane == lane && !x->bulk && !x->tx)
+		if (x->w == w && mask >> x->lane & 1 && !x->bulk && !x->tx)
 			do_work(x);
 	}
 }
@@ -259,23 +258,22 @@ void h_wait_group(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	struct ptx_async *a = async_of(w);
 	uint64_t n = (uint64_t)i->imm;
+	uint32_t before[PTX_LANES];
 
 	EACH_LANE(l)
 	{
 		uint32_t done = a->groups[i->arg][l];
-		finish(w, l, i->arg, n < done ? done - (uint32_t)n : 0);
+		before[l] = n < done ? done - (uint32_t)n : 0;
 	}
+	finish(w, mask, i->arg, before);
 }
 
 void h_wait_all(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	struct ptx_async *a = async_of(w);
 
-	EACH_LANE(l)
-	{
-		a->groups[0][l]++;
-		finish(w, l, false, a->groups[0][l]);
-	}
+	EACH_LANE(l) a->groups[0][l]++;
+	finish(w, mask, false, a->groups[0]);
 }
 
 /* cp.async.mbarrier.arrive [m]: it arrives when the thread's copies so far have ended. arg 1: .noinc */
