@@ -165,7 +165,7 @@ struct ptx_mma {
 	uint8_t nfrag, m, n;
 	uint16_t k;
 	uint8_t type[4]; /* as written; an mma's are d, a, b, c */
-	uint8_t matrix;	 /* wmma: 'a', 'b', 'c' or 'd' */
+	uint8_t matrix;	 /* wmma: 'a', 'b', 'c' or 'd'; mma: 0 */
 	bool acol, bcol; /* stored by columns */
 	struct ptx_frag f[4];
 };

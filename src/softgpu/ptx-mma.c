@@ -264,7 +264,7 @@ static void multiply_tensor(const struct ptx_mma *m, const struct ptx_matrix *a,
 			ptx_tensor_set(model, &ra, k, m->type[1], (uint32_t)a->at[row * a->cols + k]);
 		for (unsigned col = 0; col < d->cols; col++) {
 			unsigned at = row * d->cols + col;
-			d->at[at] = ptx_tensor_dot(model, &ra, &rb[col], a->cols, m->type[1], (uint32_t)c->at[at], m->type[3], m->type[0]);
+			d->at[at] = ptx_tensor_dot(model, &ra, &rb[col], a->cols, m->type[1], m->matrix, (uint32_t)c->at[at], m->type[3], m->type[0]);
 		}
 	}
 }

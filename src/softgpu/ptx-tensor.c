@@ -17,10 +17,10 @@
 #define HALF_PLACES 10 /* the significands of 8-bit numbers are made as long as a half's */
 
 static const struct ptx_tensor_model models[] = {
-	{.name = "hopper", .block = 32, .bits = 25, .fp8_as_f16 = true},
-	{.name = "ada", .block = 16, .bits = 24},
-	{.name = "ampere", .block = 16, .bits = 24},
-	{.name = "turing", .block = 16, .bits = 24},
+	{.name = "hopper", .block = 32, .bits = 25, .fp8_as_f16 = true, .fma_m8n8k4 = true, .wmma_tf32 = 4},
+	{.name = "ada", .block = 16, .bits = 24, .fma_m8n8k4 = true, .wmma_tf32 = 4},
+	{.name = "ampere", .block = 16, .bits = 24, .fma_m8n8k4 = true, .wmma_tf32 = 4},
+	{.name = "turing", .block = 16, .bits = 24, .fma_m8n8k4 = true},
 	{.name = "volta", .block = 8, .bits = 23},
 };
 static const struct ptx_tensor_model *model = &models[0];
@@ -90,7 +90,8 @@ void ptx_tensor_set(const struct ptx_tensor_model *m, struct ptx_tensor_row *r, 
 	bool fp8 = type == T_e4m3 || type == T_e5m2;
 	struct number n;
 
-	if (fp8 && m->fp8_as_f16) { /* a small e4m3 is a normal half */
+	if (fp8 && m->fp8_as_f16) { /* a small e4m3 is a normal half; a register's low pair goes to the first block */
+		k = (k & 2) * 8 + k / 4 * 2 + (k & 1);
 		n = take_apart(T_f16, (uint32_t)ptx_from_double(T_f16, ptx_fp8_value(type, bits), 0));
 	} else {
 		n = take_apart(type, bits);
@@ -243,13 +244,58 @@ static uint32_t block_sum(const struct ptx_tensor_model *m, const struct ptx_ten
 	return round_sum(sum, most - m->bits, dtype);
 }
 
+static uint32_t add_rounded(uint32_t c, uint32_t sum, unsigned dtype)
+{
+	if (dtype == T_f16)
+		return (uint32_t)ptx_from_double(T_f16, ptx_to_double(T_f16, c) + ptx_to_double(T_f16, sum), 0);
+	return ptx_f2u(ptx_canon(ptx_u2f(c) + ptx_u2f(sum)));
+}
+
+/* An H200 has no 8-bit products but wgmma's. The low pairs of all registers become halves and are multiplied, then the high pairs
+ * on top of that; c is added in the end, by an ordinary addition. */
+static uint32_t fp8_dot(const struct ptx_tensor_model *m, const struct ptx_tensor_row *a, const struct ptx_tensor_row *b, uint32_t c,
+	unsigned dtype)
+{
+	uint32_t sum = block_sum(m, a, b, 0, BLOCK, 2 * BLOCK, 2 * HALF_PLACES, 0, dtype, dtype);
+
+	sum = block_sum(m, a, b, BLOCK, 2 * BLOCK, 2 * BLOCK, 2 * HALF_PLACES, sum, dtype, dtype);
+	return add_rounded(c, sum, dtype);
+}
+
+static float element(const struct ptx_tensor_row *r, unsigned k)
+{
+	float v = (r->class[k] & 3) == TC_NAN ? (float)NAN : (r->class[k] & 3) == TC_INF ? (float)INFINITY
+										   : ldexpf((float)abs(r->sig[k]), r->exp[k] - HALF_PLACES);
+
+	return r->class[k] & 0x80 ? -v : v;
+}
+
+/* m8n8k4 in single precision: to an f32 the four products at once, to an f16 two and two. */
+static uint32_t fma_dot(const struct ptx_tensor_row *a, const struct ptx_tensor_row *b, uint32_t c, unsigned ctype, unsigned dtype)
+{
+	float v = (float)ptx_to_double(ctype, c), first = element(a, 0) * element(b, 0) + 0.0f, last;
+
+	first = fmaf(element(a, 1), element(b, 1), first);
+	if (dtype == T_f32) {
+		first = fmaf(element(a, 2), element(b, 2), first);
+		first = fmaf(element(a, 3), element(b, 3), first);
+		return ptx_f2u(ptx_canon(v + first));
+	}
+	last = fmaf(element(a, 3), element(b, 3), element(a, 2) * element(b, 2));
+	return (uint32_t)ptx_from_double(T_f16, (v + first) + last, 0);
+}
+
 uint32_t ptx_tensor_dot(const struct ptx_tensor_model *m, const struct ptx_tensor_row *a, const struct ptx_tensor_row *b, unsigned k,
-	unsigned type, uint32_t c, unsigned ctype, unsigned dtype)
+	unsigned type, bool wmma, uint32_t c, unsigned ctype, unsigned dtype)
 {
 	bool fp8 = type == T_e4m3 || type == T_e5m2;
-	unsigned bytes = fp8 && !m->fp8_as_f16 ? 1 : type == T_tf32 ? 4 : 2, step = m->block / bytes;
+	unsigned step = wmma && type == T_tf32 && m->wmma_tf32 ? m->wmma_tf32 : m->block / (fp8 ? 1 : type == T_tf32 ? 4 : 2);
 	unsigned places = 2u * (fp8 ? HALF_PLACES : shape_of(type).places);
 
+	if (fp8 && m->fp8_as_f16)
+		return fp8_dot(m, a, b, c, dtype);
+	if (type == T_f16 && k == 4 && m->fma_m8n8k4)
+		return fma_dot(a, b, c, ctype, dtype);
 	for (unsigned at = 0; at < k; at += step) {
 		c = block_sum(m, a, b, at, at + step < k ? at + step : k, k, places, c, ctype, dtype);
 		ctype = dtype;

@@ -18,10 +18,13 @@ struct ptx_tensor_model {
 	uint8_t block;	    /* bytes of a row of A that are one block: 32 are 16 halves, 8 tf32 */
 	uint8_t bits;	    /* binary places kept while adding; 20 to 32 */
 	bool minus_zero;    /* a sum of nothing but -0 is -0 */
-	bool fp8_as_f16;    /* 8-bit numbers are turned into halves first, and lie in blocks of halves */
+	bool fp8_as_f16;    /* 8-bit numbers: by halves, see fp8_dot() */
+	bool fma_m8n8k4;    /* Volta's shape: by ordinary instructions, see fma_dot() */
+	uint8_t wmma_tf32;  /* elements that wmma adds at once, of tf32 */
 };
 
-/* The model in use: an H200's, or the one that TSDB_SOFT_TENSOR names ("volta", "turing", "ampere", "ada", "hopper"). */
+/* What the vendor's assembler makes of a form that the hardware has not is read off its machine code (CUDA 13.0, sm_90): fp8_as_f16,
+ * fma_m8n8k4, wmma_tf32. The model in use: an H200's, or the one that TSDB_SOFT_TENSOR names ("volta", "turing", "ampere", "ada", "hopper"). */
 const struct ptx_tensor_model *ptx_tensor_model(void);
 
 #define PTX_TENSOR_MAX_K 48 /* 32, and zeros behind them */
@@ -36,9 +39,9 @@ struct ptx_tensor_row {
 
 /* Takes element k apart; type: T_f16, T_bf16, T_tf32, T_e4m3, T_e5m2. */
 void ptx_tensor_set(const struct ptx_tensor_model *m, struct ptx_tensor_row *r, unsigned k, unsigned type, uint32_t bits);
-/* d = a . b + c over k elements of a type; ctype and dtype are T_f16 or T_f32. */
+/* d = a . b + c over k elements of a type, for mma or wmma; ctype and dtype are T_f16 or T_f32. */
 uint32_t ptx_tensor_dot(const struct ptx_tensor_model *m, const struct ptx_tensor_row *a, const struct ptx_tensor_row *b, unsigned k,
-	unsigned type, uint32_t c, unsigned ctype, unsigned dtype);
+	unsigned type, bool wmma, uint32_t c, unsigned ctype, unsigned dtype);
 /* The value of an e4m3 or e5m2. */
 double ptx_fp8_value(unsigned type, unsigned bits);
 

@@ -166,6 +166,7 @@ const char *sel_wmma_mma(struct ptx_dec *d)
 	const char *why;
 
 	ptx_read_shape(d->row->op, m);
+	m->matrix = 'd';
 	if (d->ntypes == 2) { /* of halves the types are not written */
 		m->type[0] = d->types[0];
 		m->type[1] = m->type[2] = T_f16;

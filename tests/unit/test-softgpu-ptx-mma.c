@@ -398,6 +398,48 @@ static void test_ranges(void **state)
 	assert_int_equal((uint32_t)words[0][24], 0x7fffffff);
 }
 
+/* What an H200 does not have in hardware. 8-bit products: k = 0, 1, 4, 5, ... at once, then k = 2, 3, 6, 7, ..., then c by an addition that
+ * rounds. m8n8k4: products one after the other in f32. */
+static void test_emulated(void **state)
+{
+	static uint64_t words[32][WORDS];
+	static const unsigned regs[4] = {4, 4, 2, 4}, volta[4] = {8, 2, 2, 8};
+	static const bool narrow[4] = {false};
+
+	(void)state;
+	memset(words, 0, sizeof(words));
+	words[0][0] = 0x38; /* k = 0: 1 * 1 */
+	words[0][8] = 0x38;
+	words[0][16] = 0x33c00000; /* c = 1.5 * 2^-24: 1 + c is nearer to 1 + 2^-23; a tensor core would cut it off */
+	run_mma("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", regs, narrow, words);
+	assert_int_equal((uint32_t)words[0][24], 0x3f800001);
+	memset(words, 0, sizeof(words));
+	words[0][0] = 0x01780078; /* 256 at k = 0 and 2 */
+	words[0][8] = 0x01f80078; /* 256 and -256; at k = 3 2^-9 * 2^-9 */
+	run_mma("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", regs, narrow, words);
+	assert_int_equal((uint32_t)words[0][24], 0); /* 2^-18 is 34 places below 2^16, in the block of k = 2 and 3 */
+	words[0][0] = 0x00780178; /* the same at k = 1: gone in the first block, too */
+	words[0][8] = 0x00f80178;
+	run_mma("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", regs, narrow, words);
+	assert_int_equal((uint32_t)words[0][24], 0);
+	words[0][0] = 0x00000100; /* alone it stays */
+	words[0][8] = 0x00000100;
+	run_mma("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", regs, narrow, words);
+	assert_int_equal((uint32_t)words[0][24], 0x36800000);
+	/* 1 + 2^-24 + 2^-24 = 1 in steps, then c = 2^-24 * 1.5 rounds up */
+	memset(words, 0, sizeof(words));
+	words[0][0] = 0x0c003c00;
+	words[0][1] = 0x0c00;
+	words[0][8] = 0x0c003c00;
+	words[0][9] = 0x0c00;
+	words[0][16] = 0x33c00000;
+	run_mma("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", volta, narrow, words);
+	assert_int_equal((uint32_t)words[0][24], 0x3f800001);
+	words[0][16] = 0;
+	run_mma("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", volta, narrow, words);
+	assert_int_equal((uint32_t)words[0][24], 0x3f800000);
+}
+
 /* A chain of fma in the order of k: 2^60, then 1 which is lost, then -2^60. */
 static void test_f64_order(void **state)
 {
@@ -628,7 +670,7 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole_numbers), cmocka_unit_test(test_volta), cmocka_unit_test(test_sums), cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_whole_numbers), cmocka_unit_test(test_volta), cmocka_unit_test(test_sums), cmocka_unit_test(test_ranges), cmocka_unit_test(test_emulated),
 		cmocka_unit_test(test_f64_order), cmocka_unit_test(test_wmma), cmocka_unit_test(test_matrices), cmocka_unit_test(test_watched), cmocka_unit_test(test_refusals),
 	};
 
