@@ -333,6 +333,7 @@ struct ptx_function {
 	bool explicit_cluster;
 	int32_t alloca_reg; /* 32 bits a lane: bytes taken by alloca behind the frame's local memory; NO_REG: never used */
 	struct ptx_param *params;
+	struct ptx_function *alias; /* .alias: the function that this is another name of, or NULL */
 	struct ptx_function **callees;
 	unsigned ncallees, capcallees;
 	uint8_t mark;

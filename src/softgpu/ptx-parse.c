@@ -214,6 +214,37 @@ static void parse_file(struct ptx_parse *p)
 		ptx_expect_int(p);
 }
 
+static struct ptx_function *expect_function(struct ptx_parse *p)
+{
+	struct ptx_token t = ptx_expect_ident(p);
+	struct ptx_sym *y = ptx_lookup(p, t.s, t.n);
+
+	if (!y || y->kind != SY_FUNC || y->fn->is_entry)
+		ptx_fail(p, t.line, "'%.*s' is not a function that can be called", (int)(t.n < 60 ? t.n : 60), t.s);
+	return y->fn;
+}
+
+/* .alias name, function; Both were declared before. */
+static void parse_alias(struct ptx_parse *p)
+{
+	struct ptx_function *name = expect_function(p), *fn;
+	unsigned line = p->lx.t.line;
+
+	ptx_expect(p, ',');
+	fn = expect_function(p);
+	ptx_expect(p, ';');
+	if (name->has_body || name == fn || fn->alias || name->sig.nparams != fn->sig.nparams || name->sig.nrets != fn->sig.nrets)
+		ptx_fail(p, line, "%s cannot be another name of %s", name->name, fn->name);
+	for (unsigned k = 0; k < name->sig.nparams + name->sig.nrets; k++) {
+		bool ret = k >= name->sig.nparams;
+		const struct ptx_formal *a = ret ? &name->sig.rets[k - name->sig.nparams] : &name->sig.params[k];
+		const struct ptx_formal *b = ret ? &fn->sig.rets[k - name->sig.nparams] : &fn->sig.params[k];
+		if (a->size != b->size || a->off != b->off)
+			ptx_fail(p, line, "%s has other parameters than %s", name->name, fn->name);
+	}
+	name->alias = fn;
+}
+
 static void parse_toplevel(struct ptx_parse *p)
 {
 	struct ptx_attrs a = {0};
@@ -252,6 +283,8 @@ static void parse_toplevel(struct ptx_parse *p)
 		ptx_parse_variable(p, SP_CONST, a);
 	else if (ptx_tok_is(&t, TK_DOT, "shared"))
 		ptx_parse_variable(p, SP_SHARED, a);
+	else if (ptx_tok_is(&t, TK_DOT, "alias"))
+		parse_alias(p);
 	else if (ptx_tok_is(&t, TK_DOT, "entry"))
 		ptx_parse_function(p, true, a.is_extern);
 	else if (ptx_tok_is(&t, TK_DOT, "func"))
@@ -267,7 +300,7 @@ static void finish_function(struct ptx_function *fn, unsigned depth)
 
 	fn->mark = 1;
 	for (unsigned k = 0; k < fn->ncallees; k++) {
-		struct ptx_function *c = fn->callees[k];
+		struct ptx_function *c = fn->callees[k]->alias ? fn->callees[k]->alias : fn->callees[k];
 		if (c->mark == 1 || depth > 256) {
 			fn->recursive = true;
 			continue;

@@ -102,13 +102,14 @@ static const struct ptx_function *callee_of(struct ptx_warp *w, const struct ptx
 
 	*same = mask;
 	if (c->fn)
-		return c->fn;
+		return c->fn->alias ? c->fn->alias : c->fn;
 	t = REG_AT(u64a, c->target);
 	*same = 0;
 	EACH_LANE(l) *same |= (uint32_t)(t[l] == t[first]) << l;
 	if (PTX_WIN(t[first]) != PTX_WIN_CODE || (uint32_t)t[first] >= m->nfuncs)
 		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, t[first], 0, "a call of an address that is no function's");
 	fn = m->funcs[(uint32_t)t[first]];
+	fn = fn->alias ? fn->alias : fn;
 	if (fn->is_entry || fn->sig.nparams != c->nargs || fn->sig.nrets != c->nrets)
 		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, t[first], 0, "an indirect call of a function with other parameters");
 	for (unsigned k = 0; k < c->nargs + c->nrets; k++) {

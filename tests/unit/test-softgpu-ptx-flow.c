@@ -238,6 +238,24 @@ static void lists_of_callees(void **state)
 		assert_int_equal(o[t], t % 3 == 0 ? t + 100 : t % 3 == 1 ? 7 * t : 1000 - t);
 }
 
+static void other_names(void **state)
+{
+	struct ptx_module *m;
+	char log[128];
+	uint32_t *o = run_text(KERNEL(
+		".func (.param .b32 r) other(.param .b32 a);\n.func (.param .b32 r) f(.param .b32 a) { .reg .b32 %r<3>; ld.param.u32 %r0, [a]; add.u32 %r0, %r0, 100; st.param.b32 [r], %r0; ret; }\n"
+		".alias other, f;\n",
+		".param .b32 a; .param .b32 r; st.param.b32 [a], %r0; call (r), other, (a); ld.param.b32 %r2, [r]; mov.u64 %d4, other; st.param.b32 [a], %r2;\n"
+		"targets: .calltargets f, other; call (r), %d4, (a), targets; ld.param.b32 %r2, [r]; st.global.u32 [%d1], %r2; ret;"), 1, 4, 16);
+	static const char wrong[] = PTX_HEAD ".func (.param .b64 r) g(.param .b32 a);\n.func (.param .b32 r) f(.param .b32 a) { ret; }\n.alias g, f;\n";
+
+	for (unsigned t = 0; t < 4; t++)
+		assert_int_equal(o[t], t + 200);
+	m = ptx_load(wrong, strlen(wrong), log, sizeof(log));
+	assert_null(m);
+	assert_non_null(strstr(log, "g has other parameters than f"));
+}
+
 static void memory_from_the_stack(void **state)
 {
 	/* f takes 4 * (n + 1) bytes, fills them with n, n - 1, ..., calls itself for n - 1, and adds up what is still there; what the kernel has taken is not
@@ -756,6 +774,7 @@ int main(void)
 		cmocka_unit_test(early_exit),
 		cmocka_unit_test(indexed_branch),
 		cmocka_unit_test(lists_of_callees),
+		cmocka_unit_test(other_names),
 		cmocka_unit_test(memory_from_the_stack),
 		cmocka_unit_test(banks_of_constants),
 		cmocka_unit_test(scopes_and_labels),
