@@ -77,10 +77,10 @@ static struct err *add(struct session *s, const char *spec, bool temporary)
 	}
 	vars_set(s->vars, "bpnum", bp->id);
 	out_printf(s->out, "%s %d at %s%s%s%s\n", temporary ? "Temporary breakpoint" : "Breakpoint", bp->id, bp->what, bp->cond ? " if " : "",
-		bp->cond ? bp->cond : "", known ? "" : " (pending)");
-	if (line)
+		bp->cond ? bp->cond : "", known || line ? "" : " (pending)");
+	if (line && line != bp->line)
 		out_printf(s->out, "Here that is PTX line %u.\n", line);
-	else if (bp->line && kernel_stop(s))
+	else if (!line && bp->line && kernel_stop(s))
 		out_str(s->out, "It is at no instruction of the launch under the microscope.\n");
 	return process_rearm(s);
 }

@@ -182,7 +182,9 @@ struct err *cmd_x(struct session *s, const struct cmd_args *a)
 		return err_cure(err_new(ERR_STATE, "there is no memory to look at: the program is not being run"), "Use \"run\"");
 	TRY(x_address(s, a->rest, &addr, &space));
 	vars_set(s->vars, "_x_space", space);
-	if (f.letter == 's' && space == SOFT_GLOBAL)
+	if (f.letter == 's' && space != SOFT_GLOBAL)
+		return err_cure(err_new(ERR_UNSUPPORTED, "strings are shown of global memory only"), "Use x/16cb @%s", kernel_spaces[space]);
+	if (f.letter == 's')
 		return show_string(s, addr);
 	n = (size_t)f.count * x_unit_bytes(f.unit);
 	e = space == SOFT_GLOBAL ? memory_read(s, addr, buf_room(&b, n), n) : kernel_read(s, space, addr, buf_room(&b, n), n);

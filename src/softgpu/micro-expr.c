@@ -105,7 +105,7 @@ static void name(struct parser *q)
 	if (special(q, text, n))
 		return;
 	if (*text == '%')
-		fail(q, "%s has no register %.*s", q->fn ? q->fn->name : "the code", (int)(n < 60 ? n : 60), text);
+		fail(q, "there is no register %.*s here", (int)(n < 60 ? n : 60), text);
 	fail(q, "there is no variable %.*s in the PTX", (int)(n < 60 ? n : 60), text);
 }
 

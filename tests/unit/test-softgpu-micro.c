@@ -414,7 +414,7 @@ static void answers(void **state)
 	assert_string_equal(value(&d, "tile").declared, "shared");
 	assert_int_equal(value(&d, "-(%tid.x - 2) * 3 % 5 + (1 << 4 | 1)").value[9], 16); /* -7 * 3 = -21, % 5 = -1; 17 */
 	assert_int_equal(value(&d, "%f1 / 2 >= 1.5 && !%p1").value[4], 1);
-	assert_string_equal(ask(&d, SOFT_ASK_VALUE, 0, 0, 0, "%r77"), "k has no register %r77");
+	assert_string_equal(ask(&d, SOFT_ASK_VALUE, 0, 0, 0, "%r77"), "there is no register %r77 here");
 	assert_non_null(ask(&d, SOFT_ASK_VALUE, 0, 0, 0, "(%r1"));
 	assert_non_null(ask(&d, SOFT_ASK_VALUE, 0, 0, 0, ""));
 	assert_non_null(ask(&d, (enum soft_question)99, 0, 0, 0, ""));

@@ -190,7 +190,7 @@ def test_what_is_refused(t):
             (('info warps',), 'none is under the microscope'),
             (('print %r1',), 'none is under the microscope'),
             (('reverse-stepi',), 'no instructions to go back'),
-            ((f'replay enter {seq}', 'print %r9999'), 'has no register %r9999'),
+            ((f'replay enter {seq}', 'print %r9999'), 'there is no register %r9999 here'),
             ((f'replay enter {seq}', 'print %laneid +'), 'ends too soon'),
             ((f'replay enter {seq}', 'break ptx sum_kernel:40 if %nothing'), 'no register %nothing'),
             ((f'replay enter {seq}', 'break ptx sum_kernel'), 'is no line of a kernel'),
