@@ -58,6 +58,7 @@ struct race_found {
 /* What a thread knows and has published. Level 0: towards its block, 1: towards all. */
 struct race_thread {
 	struct ptx_vc *now;	   /* what happened before it */
+	const struct ptx_entry *own; /* of its block, in it; NULL: it knows all */
 	struct ptx_vc *release[2]; /* what its strong writes publish: all up to its last fence; NULL: nothing */
 	struct ptx_vc *acquire[2]; /* what its strong reads saw and no fence made its own yet; NULL: nothing */
 	struct ptx_vc *seen[2];	   /* the newest that went into acquire */

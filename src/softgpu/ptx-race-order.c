@@ -14,6 +14,22 @@ static void assign(struct ptx_vc **to, struct ptx_vc *from)
 	*to = from;
 }
 
+/* t's clock, taken over. */
+static void set_now(const struct race_block *b, struct race_thread *t, struct ptx_vc *now)
+{
+	assign(&t->now, now);
+	t->own = now && !now->all ? ptx_vc_entry(now, b->index) : NULL;
+}
+
+/* What v knows, too. */
+static void join_now(struct ptx_races *c, const struct race_block *b, struct race_thread *t, struct ptx_vc *v)
+{
+	struct ptx_vc *now = ptx_vc_join(t->now, v, c->nthreads);
+
+	t->now = NULL; /* the join took it over */
+	set_now(b, t, now);
+}
+
 static void watch_size(struct ptx_races *c, const struct ptx_vc *v)
 {
 	if (!v)
@@ -31,12 +47,12 @@ static struct ptx_vc *snapshot(struct ptx_races *c, const struct race_block *b, 
 }
 
 /* What t's strong reads saw becomes its own. */
-static void absorb(struct ptx_races *c, struct race_thread *t, bool wide)
+static void absorb(struct ptx_races *c, const struct race_block *b, struct race_thread *t, bool wide)
 {
 	for (unsigned k = 0; k < 1u + wide; k++) {
 		if (!t->acquire[k])
 			continue;
-		t->now = ptx_vc_join(t->now, t->acquire[k], c->nthreads);
+		join_now(c, b, t, t->acquire[k]);
 		watch_size(c, t->now);
 		assign(&t->acquire[k], NULL);
 	}
@@ -58,6 +74,8 @@ bool race_is_memory(struct ptx_races *c, uint64_t addr)
 
 bool race_covers(const struct race_thread *t, const struct race_block *b, uint64_t block, uint32_t thread, uint32_t clock)
 {
+	if (block == b->index && t->own)
+		return ptx_entry_at(t->own, thread) >= clock;
 	return ptx_vc_covers(t->now, block, thread, clock);
 }
 
@@ -124,7 +142,7 @@ void race_block_start(void *arg, struct ptx_block *blk)
 		return;
 	}
 	for (unsigned k = 0; k < c->nthreads; k++)
-		b->threads[k] = (struct race_thread){.now = ptx_vc_ref(now), .clock = 1};
+		b->threads[k] = (struct race_thread){.now = ptx_vc_ref(now), .own = &now->e[0], .clock = 1};
 	ptx_vc_unref(now);
 	b->next = c->blocks;
 	c->blocks = c->last_block = b;
@@ -158,7 +176,7 @@ static void arrive(struct ptx_races *c, struct race_block *b, struct race_barrie
 	EACH_LANE(l)
 	{
 		struct race_thread *t = &b->threads[first + l];
-		absorb(c, t, true);
+		absorb(c, b, t, true);
 		if (t->now != last || !t->now)
 			ptx_builder_add(&bar->now, t->now);
 		last = t->now;
@@ -200,7 +218,7 @@ static void leave(struct ptx_races *c, struct race_block *b, struct race_barrier
 	EACH_LANE(l)
 	{
 		struct race_thread *t = &b->threads[first + l];
-		assign(&t->now, ptx_vc_ref(bar->made[0]));
+		set_now(b, t, ptx_vc_ref(bar->made[0]));
 		for (unsigned k = 0; k < 2; k++)
 			if (bar->made[1 + k])
 				assign(&t->release[k], ptx_vc_ref(bar->made[1 + k]));
@@ -227,7 +245,7 @@ static void fence(struct ptx_races *c, struct race_block *b, unsigned first, uin
 	{
 		struct race_thread *t = &b->threads[first + l];
 		if (order & ORDER_ACQUIRE)
-			absorb(c, t, wide);
+			absorb(c, b, t, wide);
 		if (!(order & ORDER_RELEASE))
 			continue;
 		assign(&t->release[0], snapshot(c, b, t, first + l));
@@ -325,7 +343,7 @@ void race_strong(struct ptx_races *c, struct race_block *b, struct race_thread *
 	if (releases)
 		t->clock++;
 	if (order & ORDER_ACQUIRE && a->kind != PTX_WRITE)
-		absorb(c, t, wide);
+		absorb(c, b, t, wide);
 	ptx_vc_unref(own);
 }
 
@@ -352,7 +370,7 @@ static void object(struct ptx_races *c, struct race_block *b, unsigned first, ui
 			ptx_vc_unref(own);
 			t->clock++;
 		} else if (p->release[1]) {
-			t->now = ptx_vc_join(t->now, p->release[1], c->nthreads);
+			join_now(c, b, t, p->release[1]);
 		}
 	}
 }

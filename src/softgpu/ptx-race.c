@@ -280,30 +280,29 @@ static bool joins(const struct now *n, struct race_mark *m)
 	return true;
 }
 
-/* A read, or an atomic, which is remembered as one that writes. */
+/* A read, or an atomic, which is remembered as one that writes. Mostly the same warp was there before. */
 static void remember(const struct now *n, struct race_cell *cell)
 {
-	struct race_more *more;
+	struct race_more *more = cell->more ? &n->c->more[cell->more - 1] : NULL;
 
-	if (!cell->read.lanes || joins(n, &cell->read) || replaces(n, &cell->read)) {
-		if (!cell->read.lanes || !(cell->read.warp == n->mark.warp && cell->read.clock == n->mark.clock && cell->read.insn == n->mark.insn))
-			cell->read = n->mark;
+	if (cell->read.lanes && joins(n, &cell->read))
 		return;
-	}
-	more = more_of(n->c, cell);
-	if (!more)
-		return;
-	for (unsigned k = 0; k < more->n; k++) {
+	for (unsigned k = 0; more && k < more->n; k++)
 		if (joins(n, &more->m[k]))
 			return;
+	if (!cell->read.lanes || replaces(n, &cell->read)) {
+		cell->read = n->mark;
+		return;
+	}
+	for (unsigned k = 0; more && k < more->n; k++)
 		if (replaces(n, &more->m[k])) {
 			more->m[k] = n->mark;
 			return;
 		}
-	}
-	if (more->n < RACE_MORE)
+	more = more_of(n->c, cell);
+	if (more && more->n < RACE_MORE)
 		more->m[more->n++] = n->mark;
-	else
+	else if (more)
 		more->m[n->c->random++ % RACE_MORE] = n->mark;
 }
 
