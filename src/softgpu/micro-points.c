@@ -62,6 +62,7 @@ static void mark_source(struct soft_session *s, struct soft_point *p)
 {
 	const struct ptx_module *m = s->l.fn->m;
 	unsigned line = find_source(m, p), first = 0;
+	bool own = false; /* first is in the kernel itself */
 
 	for (unsigned k = 0; line && k < m->nfuncs; k++) {
 		const struct ptx_function *fn = m->funcs[k];
@@ -70,8 +71,9 @@ static void mark_source(struct soft_session *s, struct soft_point *p)
 			if (!begins_source(fn, pc, p, line))
 				continue;
 			s->stops[fn->insns[pc].line] = true;
-			if (!first || fn->insns[pc].line < first)
+			if (!first || (fn == s->l.fn && !own) || (fn->insns[pc].line < first && (fn == s->l.fn) == own))
 				first = fn->insns[pc].line;
+			own |= fn == s->l.fn;
 		}
 	}
 	p->size = line; /* of the source, as it was found */
@@ -122,7 +124,7 @@ static const char *set_point(struct soft_session *s, struct micro_point *q, stru
 	fn = function_at(m, p->line, &pc);
 	if (micro_compile(&q->condition, fn, pc, p->condition, why, sizeof(why)))
 		return micro_say(s, "the condition of breakpoint %u: %s", p->id, why);
-	q->has_condition = true;
+	q->fn = fn;
 	return NULL;
 }
 
@@ -150,12 +152,22 @@ const char *micro_points(struct soft_session *s, struct soft_point *p, unsigned 
 }
 
 /* --- hitting ------------------------------------------------------------------------------------------- */
-static uint32_t lanes_of(const struct micro_point *q, const struct ptx_warp *w, uint32_t mask)
+/* The lanes for which the condition holds. A line of source may be in several functions, which have registers of their own. */
+static uint32_t lanes_of(struct micro_point *q, const struct ptx_warp *w, const struct ptx_function *fn, uint32_t pc, uint32_t mask)
 {
 	uint32_t ret = 0;
+	char why[160];
 
-	if (!q->has_condition)
+	if (!q->fn)
 		return mask;
+	if (q->fn != fn) {
+		struct micro_expr x;
+
+		if (micro_compile(&x, fn, pc, q->p.condition, why, sizeof(why)))
+			return 0; /* it has no such register */
+		q->condition = x;
+		q->fn = fn;
+	}
 	EACH_LANE(l)
 	{
 		struct micro_value v = micro_eval(&q->condition, w, w->nframes - 1, l);
@@ -164,7 +176,7 @@ static uint32_t lanes_of(const struct micro_point *q, const struct ptx_warp *w, 
 	return ret;
 }
 
-const struct micro_point *micro_hit(const struct soft_session *s, const struct ptx_warp *w, uint32_t *ret_lanes)
+const struct micro_point *micro_hit(struct soft_session *s, const struct ptx_warp *w, uint32_t *ret_lanes)
 {
 	const struct ptx_ent *e = &w->ents[w->nents - 1];
 	const struct ptx_function *fn = w->frames[w->nframes - 1].fn;
@@ -173,13 +185,13 @@ const struct micro_point *micro_hit(const struct soft_session *s, const struct p
 	if (line > s->text.nlines || !s->stops[line])
 		return NULL;
 	for (unsigned k = 0; k < s->npoints; k++) {
-		const struct micro_point *q = &s->points[k];
+		struct micro_point *q = &s->points[k];
 		bool here;
 		if (q->p.kind == SOFT_AT_LINE)
 			here = q->p.line == line && !(e->pc && fn->insns[e->pc - 1].line == line);
 		else
 			here = q->p.kind == SOFT_AT_SOURCE && begins_source(fn, e->pc, &q->p, (unsigned)q->p.size);
-		if (here && (*ret_lanes = lanes_of(q, w, e->mask)))
+		if (here && (*ret_lanes = lanes_of(q, w, fn, e->pc, e->mask)))
 			return q;
 	}
 	return NULL;

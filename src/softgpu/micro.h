@@ -74,7 +74,7 @@ const uint8_t *micro_frame(const struct ptx_warp *w, unsigned frame); /* its reg
 /* --- the session ------------------------------------------------------------------------------------- */
 struct micro_point {
 	struct soft_point p;
-	bool has_condition;
+	const struct ptx_function *fn; /* that the condition is compiled for; NULL: there is none */
 	struct micro_expr condition;
 };
 
@@ -159,7 +159,7 @@ struct ptx_warp *micro_warp(const struct soft_session *s); /* the focused one, N
 uint64_t *micro_steps(const struct soft_session *s, const struct ptx_warp *w);
 void micro_coordinates(const unsigned grid[3], uint64_t index, uint32_t ret[3]);
 /* Whether a breakpoint is at the instruction that w stands before; the lanes it is hit by. */
-const struct micro_point *micro_hit(const struct soft_session *s, const struct ptx_warp *w, uint32_t *ret_lanes);
+const struct micro_point *micro_hit(struct soft_session *s, const struct ptx_warp *w, uint32_t *ret_lanes);
 /* An access that may change watched bytes; whether it did, then. */
 void micro_note_write(struct soft_session *s, const struct ptx_access *a);
 const struct micro_point *micro_changed(struct soft_session *s, struct soft_change *ret);

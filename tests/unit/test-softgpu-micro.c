@@ -466,6 +466,25 @@ static void calls(void **state)
 	done(&d);
 }
 
+/* A line of source in two kernels: the condition is about the registers of the one that runs. */
+static void one_line_in_two_kernels(void **state)
+{
+	static const char text[] = PTX_HEAD ".file 1 \"h.cuh\"\n"
+		".visible .entry a() {\n.reg .b32 %r<4>;\n.loc 1 5 0\nmov.u32 %r1, %laneid;\n.loc 1 6 0\nadd.u32 %r2, %r1, 0;\nret;\n}\n"
+		".visible .entry k(.param .u64 out, .param .u32 n) {\n.reg .b32 %r<9>;\n"
+		"mov.u32 %r8, 99; mov.u32 %r7, 98;\n" /* other registers come first in the frame */
+		".loc 1 5 0\nmov.u32 %r1, %laneid;\n.loc 1 6 0\nadd.u32 %r2, %r1, 0;\nret;\n}\n";
+	struct demo d = {.m = load(text)};
+
+	begin(&d, text, 0, NULL, 0);
+	point(&d, 1, SOFT_AT_SOURCE, 6, "h.cuh", "%r1 == 7");
+	go(&d, SOFT_RUN, 0);
+	assert_int_equal(d.stop.why, SOFT_WHY_POINT);
+	assert_int_equal(d.stop.lane, 7);
+	assert_int_equal(d.stop.line, 19);
+	done(&d);
+}
+
 /* Blocks that are all there: another one's thread is chosen at once. */
 static void blocks_together(void **state)
 {
@@ -569,7 +588,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps), cmocka_unit_test(lines), cmocka_unit_test(breakpoints), cmocka_unit_test(watch), cmocka_unit_test(turns),
 		cmocka_unit_test(back), cmocka_unit_test(fault), cmocka_unit_test(answers), cmocka_unit_test(calls),
-		cmocka_unit_test(blocks_together), cmocka_unit_test(printing),
+		cmocka_unit_test(blocks_together), cmocka_unit_test(one_line_in_two_kernels), cmocka_unit_test(printing),
 		cmocka_unit_test(time_is_up),
 	};
 
