@@ -485,6 +485,27 @@ static void one_line_in_two_kernels(void **state)
 	done(&d);
 }
 
+/* ... or of the function that is called: its %r1 is laneid + 1. */
+static void one_line_in_a_callee(void **state)
+{
+	static const char text[] = PTX_HEAD ".file 1 \"h.cuh\"\n"
+		".func f(.param .b32 a) {\n.reg .b32 %r<4>;\nld.param.b32 %r1, [a];\n.loc 1 6 0\nadd.u32 %r2, %r1, 0;\nret;\n}\n"
+		".visible .entry k(.param .u64 out, .param .u32 n) {\n.reg .b32 %r<9>; .param .b32 a;\n"
+		"mov.u32 %r8, 99; mov.u32 %r7, 98; mov.u32 %r1, %laneid;\n.loc 1 6 0\nadd.u32 %r2, %r1, 1;\n.loc 1 7 0\n"
+		"st.param.b32 [a], %r2;\ncall f, (a);\nret;\n}\n";
+	struct demo d = {.m = load(text)};
+
+	begin(&d, text, 0, NULL, 0);
+	point(&d, 1, SOFT_AT_SOURCE, 6, "h.cuh", "%r1 == 7");
+	go(&d, SOFT_RUN, 0);
+	assert_string_equal(d.stop.function, "k");
+	assert_int_equal(d.stop.lane, 7);
+	go(&d, SOFT_RUN, 0);
+	assert_string_equal(d.stop.function, "f");
+	assert_int_equal(d.stop.lane, 6);
+	done(&d);
+}
+
 /* Blocks that are all there: another one's thread is chosen at once. */
 static void blocks_together(void **state)
 {
@@ -588,7 +609,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps), cmocka_unit_test(lines), cmocka_unit_test(breakpoints), cmocka_unit_test(watch), cmocka_unit_test(turns),
 		cmocka_unit_test(back), cmocka_unit_test(fault), cmocka_unit_test(answers), cmocka_unit_test(calls),
-		cmocka_unit_test(blocks_together), cmocka_unit_test(one_line_in_two_kernels), cmocka_unit_test(printing),
+		cmocka_unit_test(blocks_together), cmocka_unit_test(one_line_in_two_kernels), cmocka_unit_test(one_line_in_a_callee), cmocka_unit_test(printing),
 		cmocka_unit_test(time_is_up),
 	};
 
