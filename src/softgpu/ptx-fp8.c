@@ -111,7 +111,18 @@ void h_cvt_f16_fp8(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	}
 }
 
+/* .rna as the assembler has it on sm_90: numbers go up by half a place, 13 bits are cut off, NaNs keep the rest of theirs; .satfinite takes
+ * a place off what is then an infinity or a NaN. */
+static uint32_t tf32_away(uint32_t x, bool satfinite)
+{
+	bool finite = (x & 0x7f800000) != 0x7f800000;
+
+	x = (finite ? x + 0x1000 : x) & 0xffffe000;
+	return satfinite && (x & 0x7f800000) == 0x7f800000 ? x - 0x2000 : x;
+}
+
 void h_cvt_tf32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
-	EACH_LANE(l) REG(u32a, 0)[l] = to_narrow(T_tf32, REG(f32a, 1)[l], i->flags);
+	EACH_LANE(l)
+	REG(u32a, 0)[l] = i->flags & F_RNA ? tf32_away(REG(u32a, 1)[l], i->flags & F_SATFINITE) : to_narrow(T_tf32, REG(f32a, 1)[l], i->flags);
 }

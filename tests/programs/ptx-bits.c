@@ -80,7 +80,7 @@ static const struct insn insns[] = {
 	/* halves */
 	H("add.rn.ftz.f16 %h9, %h0, %h1;") H("sub.ftz.sat.f16 %h9, %h0, %h1;") H("mul.rn.ftz.f16 %h9, %h0, %h1;") R("mul.ftz.sat.f16x2 %r9, %r0, %r1;") R("mul.f16x2 %r9, %r0, %r1;")
 	H("fma.rn.ftz.f16 %h9, %h0, %h1, %h2;") H("fma.rn.ftz.relu.f16 %h9, %h0, %h1, %h2;") R("fma.rn.ftz.sat.f16x2 %r9, %r0, %r1, %r2;") H("fma.rn.relu.bf16 %h9, %h0, %h1, %h2;")
-	H("fma.rz.bf16 %h9, %h0, %h1, %h2;") R("fma.rn.relu.bf16x2 %r9, %r0, %r1, %r2;") H("sub.rn.bf16 %h9, %h0, %h1;") R("add.rn.bf16x2 %r9, %r0, %r1;") R("sub.rn.f16x2 %r9, %r0, %r1;")
+	R("fma.rn.relu.bf16x2 %r9, %r0, %r1, %r2;") H("sub.rn.bf16 %h9, %h0, %h1;") R("add.rn.bf16x2 %r9, %r0, %r1;") R("sub.rn.f16x2 %r9, %r0, %r1;")
 	H("neg.ftz.f16 %h9, %h0;") H("neg.bf16 %h9, %h0;") R("neg.f16x2 %r9, %r0;") R("neg.bf16x2 %r9, %r0;") H("abs.ftz.f16 %h9, %h0;") H("abs.bf16 %h9, %h0;") R("abs.ftz.f16x2 %r9, %r0;")
 	H("min.ftz.f16 %h9, %h0, %h1;") H("max.ftz.NaN.f16 %h9, %h0, %h1;") H("min.xorsign.abs.f16 %h9, %h0, %h1;") H("max.NaN.xorsign.abs.f16 %h9, %h0, %h1;") H("max.ftz.xorsign.abs.f16 %h9, %h0, %h1;")
 	H("min.NaN.bf16 %h9, %h0, %h1;") H("min.xorsign.abs.bf16 %h9, %h0, %h1;") R("max.NaN.xorsign.abs.bf16x2 %r9, %r0, %r1;") R("min.ftz.NaN.f16x2 %r9, %r0, %r1;") R("min.bf16x2 %r9, %r0, %r1;")
