@@ -101,7 +101,8 @@ struct ptx_worker {
 	unsigned next_cache;
 	struct ptx_jit_range jit_range[PTX_JIT_RANGES];
 	bool jit;   /* compiled code may be used */
-	bool light; /* and a warp may begin with it before it has a stack */
+	bool light; /* and a warp may begin with it before it has a stack: */
+	uint32_t (*first[2])(struct ptx_warp *w, uint8_t *frame, uint32_t mask, uint32_t rpc); /* code for all lanes, for some; or NULL */
 	const struct ptx_launch *l;
 	struct ptx_run *run;
 	const struct ptx_observer *observer; /* of the launch; NULL: nobody watches */

@@ -530,28 +530,30 @@ static uint32_t run_compiled(struct ptx_warp *w, struct ptx_jit_entry *jit, uint
 	}
 }
 
-/* Compiled code for a warp's very beginning. */
-static ptx_jit_code *first_code(const struct ptx_warp *w)
+/* Compiled code for a warp's very beginning, as far as there is any when a block begins. */
+static void find_first_code(struct ptx_worker *wk)
 {
-	struct ptx_jit_entry *jit = ptx_jit_entries(w->wk->l->fn);
+	struct ptx_jit_entry *jit = wk->light ? ptx_jit_entries(wk->l->fn) : NULL;
 
-	return jit ? atomic_load_explicit(&jit->code[w->all != PTX_FULL], memory_order_acquire) : NULL;
+	for (unsigned k = 0; k < 2; k++)
+		wk->first[k] = jit ? atomic_load_explicit(&jit->code[k], memory_order_acquire) : NULL;
 }
 
 /* The very beginning of a warp that was started light. Most end here: they never had a stack. True: it has ended. */
 static bool run_cold(struct ptx_warp *w)
 {
 	const struct ptx_function *fn = w->wk->l->fn;
-	ptx_jit_code *c = first_code(w);
+	ptx_jit_code *c = w->wk->first[w->all != PTX_FULL];
 	uint32_t pc;
 
 	w->cold = false;
+	w->wk->slice = SLICE;
 	pc = c(w, w->frame, w->all, NO_PC) & ~PTX_JIT_AGAIN;
 	if (is_plain_return(&fn->insns[pc])) {
 		w->count++;
 		if (w->async)
 			ptx_async_end(w);
-		w->blk->live -= (uint32_t)__builtin_popcount(w->all);
+		w->blk->live -= w->all == PTX_FULL ? PTX_LANES : (uint32_t)__builtin_popcount(w->all);
 		w->live = 0;
 		w->state = WARP_DONE;
 		return true;
@@ -579,19 +581,17 @@ static bool choose_path(struct ptx_warp *w)
 }
 
 /* Runs the warp until it waits, ends or its slice is used up. */
-static void run_paths(struct ptx_warp *w)
+static void run_paths(struct ptx_warp *w, bool begun)
 {
 	const struct ptx_insn *code, *i;
 	struct ptx_jit_entry *jit = NULL;
 	struct ptx_ent *e;
 	uint32_t pc, rpc, mask, m, left = NO_PC;
-	uint64_t count;
+	uint64_t count = w->count;
 	const bool observed = ptx_is_observed(w);
 
-	w->wk->slice = w->nents > 1 || w->nparked ? SHORT_SLICE : SLICE;
-	if (w->cold && run_cold(w))
-		return;
-	count = w->count;
+	if (!begun)
+		w->wk->slice = w->nents > 1 || w->nparked ? SHORT_SLICE : SLICE;
 restart:
 	if (!choose_path(w)) {
 		w->count = count;
@@ -728,8 +728,14 @@ enter:
 /* An instruction that cannot be done yet comes back here: ptx_path_wait(). */
 static void run_warp(struct ptx_warp *w)
 {
-	setjmp(w->wk->resume);
-	run_paths(w);
+	bool cold = w->cold;
+
+	if (cold && run_cold(w))
+		return;
+	if (setjmp(w->wk->resume))
+		run_paths(w, false);
+	else
+		run_paths(w, cold);
 }
 
 /* --- a block ----------------------------------------------------------------------------------------- */
@@ -755,11 +761,12 @@ static void start_warp(struct ptx_worker *wk, struct ptx_block *blk, unsigned id
 	w->cc = 0;
 	w->count = 0;
 	w->nents = w->nframes = 0;
-	ptx_path_reset(w);
+	if (w->nparked)
+		ptx_path_reset(w);
 	w->spun = 0;
 	w->cl_arrived = w->cl_done = 0;
 	ptx_async_start(w);
-	if (wk->light && w->inited == wk->launch_id && first_code(w)) {
+	if (w->inited == wk->launch_id && wk->first[w->all != PTX_FULL]) {
 		w->cold = true; /* its frame is as the block before has left it; nothing more until it needs more */
 		w->nframes = 1;
 		w->frame = w->regmem + fn->const_bytes;
@@ -824,7 +831,10 @@ void ptx_block_start(struct ptx_worker *wk, struct ptx_block *blk, uint64_t inde
 	blk->self = blk;
 	blk->own = (struct ptx_cluster){.blocks = &blk->self, .n = 1};
 	blk->cluster = &blk->own;
-	ptx_cluster_of(l, blk->ctaid, &cluster, &blk->rank);
+	blk->rank = 0;
+	if (l->cluster[0])
+		ptx_cluster_of(l, blk->ctaid, &cluster, &blk->rank);
+	find_first_code(wk);
 	blk->nwarps = (threads + PTX_LANES - 1) / PTX_LANES;
 	memset(blk->bar, 0, sizeof(blk->bar));
 	if (shared > blk->shared_cap) {
