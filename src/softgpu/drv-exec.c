@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct item {
 	struct item *next;
@@ -447,11 +448,31 @@ static void item_free(struct item *it)
 	free(it);
 }
 
+/* Before a thread sleeps it looks a while longer: waking it costs more than a short command. Not where there is one processor. */
+#define SPIN_NS 10000u
+static bool spins_on(uint64_t *until)
+{
+	static _Atomic int cpus;
+
+	if (!cpus)
+		cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
+	if (cpus < 2)
+		return false;
+	if (!*until)
+		*until = now_monotonic() + SPIN_NS;
+	for (unsigned k = 0; k < 16; k++)
+		__builtin_ia32_pause();
+	return now_monotonic() < *until;
+}
+
 /* The next item, or NULL when the timeline was closed and is empty. */
 static struct item *timeline_take(struct timeline *tl)
 {
 	struct item *it;
+	uint64_t until = 0;
 
+	while (!__atomic_load_n(&tl->head, __ATOMIC_RELAXED) && spins_on(&until))
+		;
 	pthread_mutex_lock(&tl->lock);
 	while (!tl->head && !tl->closed)
 		pthread_cond_wait(&tl->work, &tl->lock);
@@ -574,6 +595,11 @@ bool point_reached(const struct point *p)
 
 void point_wait(const struct point *p)
 {
+	uint64_t until = 0;
+
+	while (!point_reached(p))
+		if (!spins_on(&until))
+			break;
 	if (point_reached(p))
 		return;
 	pthread_mutex_lock(&p->tl->lock);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define MAX_WORKERS 256
+#define SPIN_NS 10000u /* a helper looks for more work that long before it sleeps */
 #define PRINT_LIMIT (16u << 20)
 
 struct chunk { /* printf output of one block */
@@ -51,6 +52,7 @@ static struct {
 	struct ptx_worker *idle; /* with their memory, for reuse */
 	struct ptx_run *queue;
 	atomic_uint_fast64_t launches;
+	atomic_uint_fast64_t offers; /* changed under the lock; looked at without it */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 /* A forked child has no helpers; what the parent's held is lost. */
@@ -520,7 +522,14 @@ static void *helper(void *arg)
 		while (r && !r->wanted)
 			r = r->queue;
 		if (!r) {
-			pthread_cond_wait(&pool.work, &pool.lock);
+			uint64_t seen = atomic_load(&pool.offers), until = now_ns(CLOCK_MONOTONIC) + SPIN_NS;
+			pthread_mutex_unlock(&pool.lock);
+			while (atomic_load_explicit(&pool.offers, memory_order_relaxed) == seen && now_ns(CLOCK_MONOTONIC) < until)
+				for (unsigned k = 0; k < 16; k++)
+					__builtin_ia32_pause();
+			pthread_mutex_lock(&pool.lock);
+			if (atomic_load(&pool.offers) == seen)
+				pthread_cond_wait(&pool.work, &pool.lock);
 			continue;
 		}
 		r->wanted--;
@@ -563,6 +572,7 @@ static void offer(struct ptx_run *r, unsigned helpers)
 	r->wanted = helpers;
 	r->queue = pool.queue;
 	pool.queue = r;
+	atomic_fetch_add(&pool.offers, 1);
 	if (helpers == 1)
 		pthread_cond_signal(&pool.work);
 	else
