@@ -426,6 +426,19 @@ static bool on_query(struct fold *f, const struct state *s, const struct sbt_cmd
 	return true;
 }
 
+/* cuMemFree gives back memory that nothing uses any more: it waits for the context (as the driver does; the manual only says that it may). */
+static bool on_free(struct fold *f, const struct sbt_cmd *c, struct order_item *ret)
+{
+	struct moment m = {.lane = UINT32_MAX};
+
+	if (c->result || !c->u.free.addr)
+		return false;
+	m.clock = clock_ref(whole_context(f, c->ctx));
+	*ret = host_learns(f, c->thread, c->seq, &m);
+	moment_drop(&m);
+	return true;
+}
+
 /* ---- work ----------------------------------------------------------------------------------------------------------------- */
 
 static bool on_host(const struct state *s, uint64_t addr)
@@ -565,8 +578,11 @@ bool fold_apply(struct fold *f, const struct state *s, const struct sbt_cmd *c, 
 		return on_sync_end(f, c, ret);
 	case SBT_QUERY:
 		return on_query(f, s, c, ret);
-	case SBT_ALLOC:
 	case SBT_FREE:
+		if (ordered_on(c) == SBT_NO_ID)
+			return on_free(f, c, ret);
+		/* fall through */
+	case SBT_ALLOC:
 		return !c->result && ordered_on(c) < SBT_NO_ID && work(f, s, c, (uint32_t)ordered_on(c), ret);
 	default:
 		return d && d->cls == SBT_CLASS_WORK && !c->result && work(f, s, c, sbt_cmd_stream(c), ret);

@@ -174,6 +174,16 @@ bool order_item_at(const struct order *o, size_t i, struct order_item *ret)
 	return true;
 }
 
+size_t order_items(const struct order *o)
+{
+	return o->n;
+}
+
+uint32_t order_lanes(const struct order *o)
+{
+	return fold_lanes(o->fold);
+}
+
 uint32_t order_stream_of(const struct order *o, uint32_t lane)
 {
 	return fold_stream(o->fold, lane);

@@ -11,6 +11,7 @@
 #define ORDER_ORDER_H
 
 #include "order/fold.h"
+#include "sbt/memory.h"
 #include "state/state.h"
 
 /* ---- accesses ---------------------------------------------------------------------------------------------------------- */
@@ -70,6 +71,9 @@ struct order_options {
 	uint64_t first, last; /* commands to judge; 0, 0: all */
 	bool threads_apart;   /* calls of different host threads are not ordered by their sequence */
 	const struct order_source *source; /* may be NULL */
+	/* Every pair that conflicts without an order, as it is met; may be NULL. */
+	void (*each)(void *arg, const struct order_party *a, const struct order_party *b);
+	void *each_arg;
 	volatile bool *interrupt; /* may be NULL */
 };
 struct order_races {
@@ -103,6 +107,8 @@ bool order_item(const struct order *o, uint64_t seq, struct order_item *ret);
 uint32_t order_stream_of(const struct order *o, uint32_t lane); /* SBT_NO_ID: the host */
 /* The i-th item in order of seq; false past the end. */
 bool order_item_at(const struct order *o, size_t i, struct order_item *ret);
+size_t order_items(const struct order *o);
+uint32_t order_lanes(const struct order *o);
 /* The item of a lane with that index (from 1); its seq, 0 when it lies before the range. */
 uint64_t order_seq_on(const struct order *o, uint32_t lane, uint32_t index);
 
@@ -114,6 +120,37 @@ struct order_step {
 };
 /* How a comes before b: steps in order, heap, *ret_n of them. ERR_NOT_FOUND with the reason when no path leads from a to b. */
 struct err *order_path(const struct order *o, uint64_t a, uint64_t b, struct order_step **ret, size_t *ret_n) TS_CHECK;
+/* ---- schedules ------------------------------------------------------------------------------------------------------------ */
+
+/* Orders in which the work of the graph may run one command after the other: each respects every edge, and nothing more. Seqs of work (of
+ * streams; not what the host learns), heap, *ret_n of them. */
+
+/* b, and what has to come before it, first; the rest in order of seq. ERR_NOT_FOUND as order_path() has it when a comes before b always. */
+struct err *order_flip(const struct order *o, uint64_t a, uint64_t b, uint64_t **ret, size_t *ret_n) TS_CHECK;
+/* In order of seq, but for n pairs: of each, `before` comes first. ERR_NOT_FOUND when the graph, or the pairs among them, do not allow that. */
+struct order_pair {
+	uint64_t before, after;
+};
+struct err *order_with(const struct order *o, const struct order_pair *pairs, size_t n, uint64_t **ret, size_t *ret_n) TS_CHECK;
+/* One stream last (starved) or first, wherever there is a choice; the others in order of seq. */
+struct err *order_prefer(const struct order *o, uint32_t stream, bool first, uint64_t **ret, size_t *ret_n) TS_CHECK;
+/* By chance: streams have priorities that change now and then. The same seed, the same schedule. */
+struct err *order_shuffle(const struct order *o, uint64_t seed, uint64_t **ret, size_t *ret_n) TS_CHECK;
+/* In order of seq: as it was recorded. */
+struct err *order_recorded(const struct order *o, uint64_t **ret, size_t *ret_n) TS_CHECK;
+/* Writes the window first..last of the trace as a trace of its own, in which the work comes in the order of seqs, with a wait for the context wherever
+ * the stream changes: executing it gives that order every time. Memory at the end is what ends says (hashes; nothing else is kept of it).
+ * Commands are numbered anew from first; *ret_seqs (may be NULL) has the old number of each (0: a wait that was put in), from first on. */
+struct order_end {
+	uint64_t addr, size;
+	struct sbt_hash hash;
+};
+struct err *order_rewrite(struct sbt_reader *trace, uint64_t first, uint64_t last, const uint64_t *seqs, size_t n, const struct order_end *ends,
+	size_t nends, const char *path, uint64_t **ret_seqs, size_t *ret_n) TS_CHECK;
+
+/* Whether seqs is such an order: every edge is respected, each work is there once. */
+bool order_is_legal(const struct order *o, const uint64_t *seqs, size_t n);
+
 const char *order_edge_name(enum order_edge e);
 /* The graph in Graphviz's language: a row for each stream, an edge where one lane waits for another. label (may be NULL) appends a command's
  * text. ERR_LIMIT for more than ORDER_DOT_MAX items. */

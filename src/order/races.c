@@ -119,6 +119,8 @@ static void conflict(void *arg, const struct ledger_touch *earlier, const struct
 	struct order_race *r;
 	size_t slot = 0;
 
+	if (h->o->each)
+		h->o->each(h->o->each_arg, &a, &b);
 	if (2 * (h->ret->n + 1) > h->nslots)
 		more_slots(h);
 	r = known(h, &a, &b, &slot);

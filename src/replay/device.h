@@ -140,6 +140,17 @@ struct err *device_check(struct device *d, const struct replayer_check *how, con
 	struct device_checked *ret) TS_CHECK;
 void device_checked_free(struct device_checked *c);
 
+/* Executes all work of the window in another order, one command after the other, from the window's start. Afterwards the device counts as being at the
+ * window's end, with what that order left in memory, until it moves: seek then. */
+struct device_ordered {
+	struct replayer_ordered sums;
+	struct replayer_place *places; /* heap, sums.n; device_ordered_free() */
+};
+struct err *device_order(struct device *d, const uint64_t *seqs, size_t n, struct device_ordered *ret) TS_CHECK;
+void device_ordered_free(struct device_ordered *o);
+/* Whether two orders left the same memory and delivered the same. */
+bool device_ordered_same(const struct device_ordered *a, const struct device_ordered *b);
+
 /* Keeps a copy of the present memory if there is room. */
 struct err *device_checkpoint(struct device *d) TS_CHECK;
 struct err *device_figures(struct device *d, struct replayer_figures *ret) TS_CHECK;

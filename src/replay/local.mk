@@ -7,7 +7,7 @@ libreplay_a_SOURCES = src/replay/replay.h src/replay/replayer.h src/replay/repla
 	src/replay/replay.c src/replay/points.c src/replay/run.c src/replay/moves.c src/replay/watch.c \
 	src/replay/device.h src/replay/device-private.h src/replay/device.c src/replay/device-process.c \
 	src/replay/plan.h src/replay/plan-private.h src/replay/plan.c src/replay/plan-scan.c \
-	src/replay/soft-watch.h src/replay/device-check.c src/replay/device-watch.c
+	src/replay/soft-watch.h src/replay/device-check.c src/replay/device-order.c src/replay/device-watch.c
 HEADERS_TO_CHECK += src/replay/soft-watch.h src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h src/replay/device.h \
 	src/replay/device-private.h src/replay/plan.h src/replay/plan-private.h
 
@@ -34,7 +34,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-main.c \
 	src/replay/replayer-memory.c \
 	src/replay/replayer-micro.c src/replay/soft-debug.h \
-	src/replay/replayer-objects.c \
+	src/replay/replayer-objects.c src/replay/replayer-order.c \
 	src/replay/replayer-place.c \
 	src/replay/replayer-restore.c \
 	src/replay/replayer-staging.c \

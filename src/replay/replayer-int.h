@@ -259,6 +259,7 @@ struct rp {
 		uint32_t max;
 		uint64_t n;
 	} watch;
+	struct window_kept *kept; /* replayer-order.c; NULL: not read */
 	struct checking *checking; /* replayer-check.c; NULL: nothing is checked */
 	bool stale; /* memory at the position is not what executing up to there gives: the next seek restores */
 	struct edit *edits;
@@ -469,6 +470,12 @@ struct err *watch_races(struct rp *rp, struct buf *out) TS_CHECK;
 /* Around the execution of a command. */
 struct err *watch_before(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 struct err *watch_after(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+
+/* ---- replayer-order.c ------------------------------------------------------------------------------------------------------ */
+
+/* seqs: u64, n bytes of them. */
+struct err *order_run(struct rp *rp, const struct replayer_order *q, const void *seqs, size_t n, struct buf *out) TS_CHECK;
+void order_free(struct rp *rp);
 
 /* ---- replayer-check.c ------------------------------------------------------------------------------------------------------ */
 

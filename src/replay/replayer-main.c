@@ -400,6 +400,11 @@ static struct err *on_soft(struct rp *rp, const struct request *q, struct buf *o
 	return NULL;
 }
 
+static struct err *on_order(struct rp *rp, const struct request *q, struct buf *out)
+{
+	return order_run(rp, (const void *)q->body, q->tail, q->tail_n, out);
+}
+
 static struct err *on_check(struct rp *rp, const struct request *q, struct buf *out)
 {
 	return check_run(rp, (const void *)q->body, q->tail, q->tail_n, out);
@@ -490,6 +495,7 @@ static const struct handler {
 	HANDLER(FIGURES, on_figures, replayer_none),
 	HANDLER(QUIT, on_quit, replayer_none),
 	HANDLER(SOFT, on_soft, replayer_soft),
+	HANDLER(ORDER, on_order, replayer_order),
 	HANDLER(CHECK, on_check, replayer_check),
 	HANDLER(CHECK_END, on_check_end, replayer_none),
 	HANDLER(ACCESSES, on_accesses, replayer_accesses),

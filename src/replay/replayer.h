@@ -45,6 +45,7 @@ struct replayer_head {
 	REQ(13, FIGURES, replayer_none, replayer_figures, "what it cost so far")                                              \
 	REQ(14, QUIT, replayer_none, replayer_done, "end")                                                                    \
 	REQ(20, SOFT, replayer_soft, replayer_done, "how the software GPU runs kernels from now on")                          \
+	REQ(27, ORDER, replayer_order, replayer_ordered, "the window's work in the order of the u64 seqs that follow; reply: replayer_place[]") \
 	REQ(28, CHECK, replayer_check, replayer_check_done, "execute each launch several times towards seq; kernel ids (u32) may follow; reply: replayer_difference[]") \
 	REQ(29, CHECK_END, replayer_none, replayer_done, "give back the memory that checking took")                                \
 	REQ(21, ACCESSES, replayer_accesses, replayer_accessed, "execute towards seq; access sets, replayer_access_set[] follow") \
@@ -201,6 +202,18 @@ struct replayer_difference {
 	uint64_t at, first, other; /* the first element seen to differ: address, bits in the first execution, in another */
 	double largest;		  /* difference; infinite when a NaN is involved */
 	double steps;		  /* the same in units in the last place, for integers as largest */
+};
+struct replayer_order {
+	uint32_t n, pad; /* seqs: all work of the window, each once, in an order that the program allows */
+};
+struct replayer_ordered {
+	uint64_t seq;	/* the window's last */
+	uint64_t n;	/* places that follow */
+	uint64_t outputs, outputs_same, output_sum; /* copies to the host that delivered what was recorded; a hash of which ones */
+};
+struct replayer_place { /* an allocation or global at the window's end */
+	uint64_t addr, size;
+	struct sbt_hash hash;
 };
 enum replayer_error_code {
 	REPLAYER_E_OTHER, REPLAYER_E_FAULT, /* the device broke at seq: only a new process helps */

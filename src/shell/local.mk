@@ -10,6 +10,8 @@ libshell_a_SOURCES = \
 	src/shell/check.c src/shell/check.h \
 	src/shell/cmd-capture.c \
 	src/shell/cmd-check.c \
+	src/shell/cmd-explore.c \
+	src/shell/explore.c src/shell/explore.h \
 	src/shell/cmd-data.c \
 	src/shell/cmd-device.c \
 	src/shell/cmd-info.c \
@@ -60,7 +62,7 @@ tsdb_LDADD = libshell.a libreplay.a liborder.a libstate.a libattach.a libsbt.a l
 	$(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) -lm
 
 HEADERS_TO_CHECK += src/shell/kernel.h \
-	src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/command.h src/shell/editor.h src/shell/extract.h src/shell/gpu.h src/shell/input.h \
+	src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/command.h src/shell/editor.h src/shell/explore.h src/shell/extract.h src/shell/gpu.h src/shell/input.h \
 	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/races.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/replay-device.h src/shell/memory.h src/shell/partial.h src/shell/what-if.h src/shell/session.h \
 	src/shell/settings.h src/shell/stack.h src/shell/tools.h src/shell/trace.h src/shell/value.h src/shell/vars.h src/shell/words.h
 

@@ -28,6 +28,9 @@ struct err *tool_set_gpu(struct session *s, const char *value) TS_CHECK;
 /* cmd-check.c */
 int tool_check(struct session *s, int argc, char **argv);
 
+/* cmd-explore.c */
+int tool_explore(struct session *s, int argc, char **argv);
+
 /* cmd-order.c */
 int tool_races(struct session *s, int argc, char **argv);
 

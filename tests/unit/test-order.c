@@ -480,10 +480,13 @@ static void test_freed_memory_that_is_allocated_again_is_new(void **unused)
 	fill(1, A, 64);
 	add(cmd_free(seq, A));
 	add(cmd_alloc(seq, A, SIZE));
-	fill(2, A, 64);
+	const uint64_t b = fill(2, A, 64);
 	struct sbt_reader *r = trace_end(&t);
 	struct order_races x = races_of(r);
+	struct order *g = graph_of(r, false);
 
+	assert_true(order_before(g, 13, b)); /* freeing waits */
+	order_close(g);
 	assert_int_equal(x.n, 0);
 	order_races_free(&x);
 	sbt_reader_close(r);
@@ -547,6 +550,102 @@ static void test_rows_of_a_pitched_copy_are_apart(void **unused)
 	sbt_reader_close(r);
 }
 
+/* ---- schedules -------------------------------------------------------------------------------------------------------------- */
+
+static void assert_order(uint64_t *seqs, size_t n, const uint64_t *want, size_t nwant)
+{
+	assert_int_equal(n, nwant);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(seqs[i], want[i]);
+	free(seqs);
+}
+
+#define assert_schedule(seqs, n, ...)                                                          \
+	do {                                                                                   \
+		const uint64_t want_[] = {__VA_ARGS__};                                        \
+		assert_order(seqs, n, want_, sizeof want_ / sizeof *want_);                    \
+	} while (0)
+
+static void test_flipping_a_pair_takes_what_it_needs_along(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16);	/* 13 */
+	const uint64_t c = fill(2, B, 16);	/* 14 */
+	const uint64_t rec = record(2, 0);	/* 15 */
+	const uint64_t d = fill(1, B, 64);	/* 16 */
+	const uint64_t w = wait_for(3, 0);	/* 17 */
+	const uint64_t b = fill(3, A, 16);	/* 18 */
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+	uint64_t *seqs;
+	size_t n;
+
+	ok(order_recorded(g, &seqs, &n));
+	assert_true(order_is_legal(g, seqs, n));
+	assert_schedule(seqs, n, a, c, rec, d, w, b);
+	ok(order_flip(g, a, b, &seqs, &n));
+	assert_true(order_is_legal(g, seqs, n));
+	assert_schedule(seqs, n, c, rec, w, b, a, d);
+	struct err *e = order_flip(g, c, b, &seqs, &n);
+	assert_non_null(e);
+	assert_int_equal(e->code, ERR_NOT_FOUND);
+	err_free(e);
+	ok(order_prefer(g, 1, false, &seqs, &n)); /* stream 1 starves */
+	assert_schedule(seqs, n, c, rec, w, b, a, d);
+	ok(order_prefer(g, 1, true, &seqs, &n));
+	assert_schedule(seqs, n, a, d, c, rec, w, b);
+	const uint64_t wrong[] = {a, w, rec, c, d, b};
+	assert_false(order_is_legal(g, wrong, 6));
+	assert_false(order_is_legal(g, wrong, 0));
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+static void test_no_schedule_passes_the_host(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16);
+	const uint64_t s = add(cmd_sync_stream(seq, 1));
+	add(cmd_sync_end(seq, s));
+	const uint64_t b = fill(2, A, 16);
+	const uint64_t c = add(cmd_copy(seq, 2, SBT_COPY_D2H, H, A, 16, false));
+	const uint64_t d = fill(1, A, 16);
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+	uint64_t *seqs;
+	size_t n;
+
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		ok(order_shuffle(g, seed, &seqs, &n));
+		assert_schedule(seqs, n, a, b, c, d);
+	}
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+static void test_schedules_of_any_trace_are_legal(void **unused)
+{
+	(void)unused;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct sbt_reader *r = trace_random(seed * 104729, 500, 100, 0, NULL, NULL);
+		const struct order_options o = {0};
+		struct order *g;
+		uint64_t *seqs;
+		size_t n;
+
+		ok(order_open(&g, r, &o));
+		for (uint64_t i = 0; i < 5; i++) {
+			ok(order_shuffle(g, i, &seqs, &n));
+			assert_true(order_is_legal(g, seqs, n));
+			free(seqs);
+		}
+		order_close(g);
+		sbt_reader_close(r);
+	}
+}
+
 static void test_any_trace_can_be_judged(void **unused)
 {
 	(void)unused;
@@ -594,6 +693,9 @@ int main(void)
 		cmocka_unit_test(test_freed_memory_that_is_allocated_again_is_new),
 		cmocka_unit_test(test_the_host_changes_memory_that_is_still_being_copied),
 		cmocka_unit_test(test_rows_of_a_pitched_copy_are_apart),
+		cmocka_unit_test(test_flipping_a_pair_takes_what_it_needs_along),
+		cmocka_unit_test(test_no_schedule_passes_the_host),
+		cmocka_unit_test(test_schedules_of_any_trace_are_legal),
 		cmocka_unit_test(test_any_trace_can_be_judged),
 	};
 

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * replay explore, replay schedule, and `tsdb explore FILE`.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sbt/memory.h"
+#include "shell/explore.h"
+#include "shell/replay-device.h"
+#include "shell/tools.h"
+#include "shell/trace.h"
+#include "shell/words.h"
+
+#define USAGE "[--budget N|TIME] [--seed S] [--most N] [--shard I/N] [--no-save]"
+
+const char cmd_replay_explore_help[] =
+	"Executes the window's work in other orders: each respects everything that the program\n"
+	"orders (streams, events, the default stream, what the host waited for), and nothing more.\n"
+	"First every pair of commands that touch the same bytes without an order is turned round;\n"
+	"when there are few pairs, all ways of ordering them; then streams are starved; then chance\n"
+	"(--seed). An order that gives another result is proof of a missing wait: it is brought\n"
+	"down to the fewest pairs and saved as TRACE.schedule-N.sbt, a trace that gives that\n"
+	"result every time. --budget: so many schedules (200), or a time such as 30s. --shard I/N:\n"
+	"the I-th of N parts. With --batch the exit status is 3 when another result was found.\n"
+	"Example: replay explore --budget 1000\n";
+
+static struct err *bad(const char *what)
+{
+	return err_cure(err_new(ERR_USAGE, "\"%s\" does not say how to explore", what), "Use: " USAGE);
+}
+
+static struct err *take_budget(struct explore_options *o, const char *w)
+{
+	uint64_t ns;
+
+	if (word_u64(w, &o->budget) && o->budget)
+		return NULL;
+	if (!word_duration(w, &ns) || !ns)
+		return bad(w);
+	o->seconds = (double)ns / 1e9;
+	o->budget = UINT64_MAX;
+	return NULL;
+}
+
+static struct err *take_shard(struct explore_options *o, const char *w)
+{
+	unsigned i, n;
+	char end;
+
+	if (sscanf(w, "%u/%u%c", &i, &n, &end) != 2 || !i || i > n)
+		return bad(w);
+	o->shard = i;
+	o->shards = n;
+	return NULL;
+}
+
+static struct err *parse(struct explore_options *o, int argc, char *const *argv, const char **ret_file)
+{
+	*o = (struct explore_options){0};
+	for (int i = 0; i < argc; i++) {
+		const char *w = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+
+		if (!strcmp(w, "--no-save"))
+			o->no_save = true;
+		else if (!strcmp(w, "--budget") && value)
+			TRY(take_budget(o, argv[++i]));
+		else if (!strcmp(w, "--shard") && value)
+			TRY(take_shard(o, argv[++i]));
+		else if (!strcmp(w, "--seed") && value && word_u64(value, &o->seed))
+			i++;
+		else if (!strcmp(w, "--most") && value && word_u64(value, &o->most))
+			i++;
+		else if (!strcmp(w, "--save") && value)
+			o->save = argv[++i];
+		else if (ret_file && !*ret_file && w[0] != '-')
+			*ret_file = w;
+		else
+			return bad(w);
+	}
+	return NULL;
+}
+
+struct err *cmd_replay_explore(struct session *s, const struct cmd_args *a)
+{
+	struct explore_options o;
+	struct explore_result r;
+	struct buf out = BUF_INIT;
+
+	TRY(parse(&o, (int)a->argc, a->argv, NULL));
+	s->focus = FOCUS_REPLAY;
+	TRY(explore_run(s, &o, &r));
+	(a->json ? explore_json : explore_print)(s, &r, &out);
+	out_str(s->out, buf_cstr(&out));
+	buf_free(&out);
+	if (r.nfound && s->batch)
+		s->quit_status = REPLAY_STATUS_DIFFERS;
+	explore_free(&r);
+	return NULL;
+}
+
+/* ---- schedules that were found ---------------------------------------------------------------------------------------- */
+
+const char cmd_replay_schedule_help[] =
+	"Replays a schedule that `replay explore` found and saved, by its number: executes it and\n"
+	"says whether its result came out again. With --step the schedule's trace is opened in the\n"
+	"place of this one, at its beginning: `replay step`, `watch` and all the rest work in it.\n"
+	"Example: replay schedule 1 --step\n";
+
+static struct err *schedule_path(struct session *s, const char *id, char **ret)
+{
+	const size_t n = strlen(s->trace.path), cut = n > 4 && !strcmp(s->trace.path + n - 4, ".sbt") ? n - 4 : n;
+	uint64_t number;
+
+	if (!word_u64(id, &number) || !number)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no schedule's number", id), "Use: replay schedule N [--step]");
+	*ret = xasprintf("%.*s.schedule-%" PRIu64 ".sbt", (int)cut, s->trace.path, number);
+	if (trace_is(*ret))
+		return NULL;
+	struct err *e = err_cure(err_new(ERR_NOT_FOUND, "there is no %s", *ret), "\"replay explore\" finds schedules and saves them");
+	free(*ret);
+	return e;
+}
+
+static struct err *execute_schedule(struct session *s, const struct replay_choice *c)
+{
+	struct device_verified v;
+	struct replay_stop stop;
+	struct buf b = BUF_INIT;
+
+	TRY(trace_replay(s, c));
+	TRY(replay_until(s->trace.replay, s->trace.device->last, &stop));
+	TRY(device_verify(s->trace.device->d, &v));
+	device_verified_print(&b, &v);
+	out_printf(s->out, "%s\n%s\n", buf_cstr(&b), device_verified_ok(&v) ? "The schedule gave its result again." : "The schedule gave yet another result.");
+	if (!device_verified_ok(&v) && s->batch)
+		s->quit_status = REPLAY_STATUS_DIFFERS;
+	device_verified_free(&v);
+	buf_free(&b);
+	return NULL;
+}
+
+struct err *cmd_replay_schedule(struct session *s, const struct cmd_args *a)
+{
+	struct replay_choice c = replay_choice_default(s);
+	const bool step = a->argc == 2 && !strcmp(a->argv[1], "--step");
+	struct replay_device *rd;
+	char *path = NULL;
+	struct err *e;
+
+	if (a->argc < 1 || (a->argc > 1 && !step))
+		return err_cure(err_new(ERR_USAGE, "which schedule?"), "Use: replay schedule N [--step]");
+	TRY(replay_device_need(s, "a schedule", &rd));
+	TRY(schedule_path(s, a->argv[0], &path));
+	c.on = rd->soft ? REPLAY_ON_SOFT : REPLAY_ON_REAL;
+	c.strict = true;
+	e = trace_open(s, path);
+	if (!e)
+		out_printf(s->out, "Now in %s; the trace it came from is opened by its name.\n", path);
+	if (!e)
+		e = step ? trace_replay(s, &c) : execute_schedule(s, &c);
+	free(path);
+	return e;
+}
+
+/* ---- tsdb explore FILE ------------------------------------------------------------------------------------------------- */
+
+struct tool_explore {
+	struct session *s;
+	struct explore_options o;
+	struct replay_choice choice;
+	const char *file;
+	bool json, found;
+};
+
+static struct err *take_options(struct tool_explore *t, int argc, char **argv)
+{
+	char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+	int n = 0;
+	struct err *e = NULL;
+
+	for (int i = 0; !e && i < argc; i++) {
+		if (!strcmp(argv[i], "--json"))
+			t->json = true;
+		else if (!strcmp(argv[i], "--any-device"))
+			t->choice.any_device = true;
+		else if (!strcmp(argv[i], "--on") && i + 1 < argc)
+			e = replay_on_parse(argv[++i], &t->choice.on);
+		else
+			rest[n++] = argv[i];
+	}
+	if (!e)
+		e = parse(&t->o, n, rest, &t->file);
+	free(rest);
+	if (!e && (!t->file || t->choice.on == REPLAY_ON_NONE))
+		e = err_cure(err_new(ERR_USAGE, t->file ? "--on none executes nothing" : "no trace was named"),
+			"Use: tsdb explore FILE " USAGE " [--on auto|soft|real] [--any-device] [--json]");
+	return e;
+}
+
+static struct err *explore_file(struct tool_explore *t)
+{
+	struct explore_result r;
+	struct buf out = BUF_INIT;
+	uint64_t first, last;
+
+	TRY(trace_open(t->s, t->file));
+	for (unsigned i = 0; !i || sbt_reader_window(t->s->trace.reader, i, &first, &last); i++) {
+		t->choice.window = i;
+		TRY(trace_replay(t->s, &t->choice));
+		TRY(explore_run(t->s, &t->o, &r));
+		buf_clear(&out);
+		(t->json ? explore_json : explore_print)(t->s, &r, &out);
+		out_str(t->s->out, buf_cstr(&out));
+		t->found |= r.nfound != 0;
+		explore_free(&r);
+	}
+	buf_free(&out);
+	return NULL;
+}
+
+int tool_explore(struct session *s, int argc, char **argv)
+{
+	struct tool_explore t = {.s = s, .choice = replay_choice_default(s)};
+	struct err *e = take_options(&t, argc, argv);
+
+	t.choice.strict = true;
+	t.choice.quiet = t.json;
+	if (!e)
+		e = explore_file(&t);
+	if (e)
+		out_error(s->out, e);
+	return e ? 1 : t.found ? REPLAY_STATUS_DIFFERS : 0;
+}
