@@ -179,16 +179,21 @@ static uint64_t key_of(struct hunt *h, const struct sbt_cmd *c, uint64_t addr)
 	return d->key;
 }
 
-/* kernel: of the touch, SBT_NO_ID none. */
+/* kernel: of the touch, SBT_NO_ID none. A range of an exact set may reach over several allocations. */
 static void touch_all(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it, uint32_t kernel)
 {
 	for (size_t i = 0; i < h->list.n; i++) {
 		const struct order_access *a = &h->list.a[i];
-		const uint64_t key = key_of(h, c, a->addr);
 		const struct ledger_touch t = {.seq = it->seq, .lane = it->lane, .index = it->index, .how = (uint16_t)a->how,
 			.kernel = kernel, .stack = c->stack, .kind = c->kind};
 
-		ledger_touch(h->ledger, key, it, &t, a->addr, a->end);
+		for (uint64_t addr = a->addr; addr < a->end;) {
+			const uint64_t key = key_of(h, c, addr), over = h->alloc + h->alloc_size;
+			const uint64_t end = h->alloc_size && over > addr && over < a->end ? over : a->end;
+
+			ledger_touch(h->ledger, key, it, &t, addr, end);
+			addr = end;
+		}
 	}
 	if (h->list.unknown)
 		h->ret->unknown++;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the program ordered and what it did not: races, order why, order graph. They read the trace alone; the replay, if one is on, stays
- * where it is.
+ * What the program ordered and what it did not: races, order why, order graph. The replay, if one is on, stays where it is.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "order/order.h"
+#include "shell/exact.h"
 #include "shell/interrupt.h"
 #include "shell/replay-device.h"
 #include "shell/stack.h"
@@ -23,6 +23,8 @@ const char cmd_races_help[] =
 	"Lists pairs of commands that touch the same bytes, at least one of them writing, without\n"
 	"anything in the program that puts one before the other: stream order, events, the legacy\n"
 	"default stream, what the host waited for. CERTAIN: both accesses are known to the byte.\n"
+	"Kernels' are, where the trace can be executed on the software GPU: --exact insists on\n"
+	"that, --no-exact leaves it, without either it is done for up to 20,000 commands.\n"
 	"With --possible also those of kernels of which only the arguments are known.\n"
 	"--threads-apart: calls of different host threads are not ordered by when they were made.\n"
 	"Each comes with both host stacks and the one call that would order them. The same two\n"
@@ -34,6 +36,8 @@ struct races_view {
 	struct session *s;
 	struct sbt_reader *r;
 	struct order_races found;
+	struct exact *exact;
+	enum exact_want want;
 	bool possible, json, apart;
 	uint64_t first, last;
 	struct state *names;
@@ -170,6 +174,8 @@ static void show_text(struct races_view *v)
 		buf_printf(&b, " %" PRIu64 " allocation%s touched in too many places to keep apart.", v->found.coarse,
 			v->found.coarse == 1 ? " was" : "s were");
 	buf_byte(&b, '\n');
+	if (*exact_note(v->exact))
+		buf_printf(&b, "%s\n", exact_note(v->exact));
 	out_str(v->s->out, buf_cstr(&b));
 	buf_free(&b);
 }
@@ -188,6 +194,10 @@ static struct err *races_word(struct races_view *v, const char *w)
 		v->possible = true;
 	else if (!strcmp(w, "--threads-apart"))
 		v->apart = true;
+	else if (!strcmp(w, "--exact"))
+		v->want = EXACT_MUST;
+	else if (!strcmp(w, "--no-exact"))
+		v->want = EXACT_NEVER;
 	else if (!strcmp(w, "--json"))
 		v->json = true;
 	else
@@ -198,14 +208,20 @@ static struct err *races_word(struct races_view *v, const char *w)
 static struct err *races(struct races_view *v, bool *ret_found)
 {
 	struct order_options o = {.first = v->first, .last = v->last, .threads_apart = v->apart, .interrupt = &interrupt_flag};
+	struct err *e;
 
-	TRY(order_races(&v->found, v->r, &o));
-	TRY(state_at(&v->names, v->r, sbt_reader_last_seq(v->r)));
-	(v->json ? show_json : show_text)(v);
-	*ret_found = v->found.n && v->found.r[0].tier == ORDER_CERTAIN;
+	TRY(exact_open(&v->exact, v->s, v->want, v->first, v->last));
+	o.source = exact_source(v->exact);
+	e = order_races(&v->found, v->r, &o);
+	if (!e)
+		e = state_at(&v->names, v->r, sbt_reader_last_seq(v->r));
+	if (!e)
+		(v->json ? show_json : show_text)(v);
+	*ret_found = !e && v->found.n && v->found.r[0].tier == ORDER_CERTAIN;
 	order_races_free(&v->found);
+	exact_free(v->exact);
 	state_free(v->names);
-	return NULL;
+	return e;
 }
 
 struct err *cmd_races(struct session *s, const struct cmd_args *a)
@@ -234,10 +250,10 @@ static struct err *races_of_file(struct races_view *v, int argc, char **argv, bo
 			file = argv[i];
 		else
 			return err_cure(err_new(ERR_USAGE, "one file at a time, not also %s", argv[i]),
-				"Use: tsdb races FILE [RANGE] [--possible] [--threads-apart] [--json]");
+				"Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact] [--threads-apart] [--json]");
 	}
 	if (!file)
-		return err_cure(err_new(ERR_USAGE, "no trace was named"), "Use: tsdb races FILE [RANGE] [--possible] [--threads-apart] [--json]");
+		return err_cure(err_new(ERR_USAGE, "no trace was named"), "Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact] [--threads-apart] [--json]");
 	TRY(trace_open(v->s, file));
 	v->r = v->s->trace.reader;
 	return races(v, ret_found);

@@ -29,6 +29,7 @@ libshell_a_SOURCES = \
 	src/shell/command.h src/shell/commands.c src/shell/shell-commands.def \
 	src/shell/complete.c \
 	src/shell/editor.c src/shell/editor.h \
+	src/shell/exact.c src/shell/exact.h \
 	src/shell/extract.c src/shell/extract-text.c src/shell/extract.h \
 	src/shell/focus.c \
 	src/shell/gpu.c src/shell/gpu.h \
@@ -62,7 +63,7 @@ tsdb_LDADD = libshell.a libreplay.a liborder.a libstate.a libattach.a libsbt.a l
 	$(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) -lm
 
 HEADERS_TO_CHECK += src/shell/kernel.h \
-	src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/command.h src/shell/editor.h src/shell/explore.h src/shell/extract.h src/shell/gpu.h src/shell/input.h \
+	src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/command.h src/shell/editor.h src/shell/exact.h src/shell/explore.h src/shell/extract.h src/shell/gpu.h src/shell/input.h \
 	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/races.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/replay-device.h src/shell/memory.h src/shell/partial.h src/shell/what-if.h src/shell/session.h \
 	src/shell/settings.h src/shell/stack.h src/shell/tools.h src/shell/trace.h src/shell/value.h src/shell/vars.h src/shell/words.h
 

@@ -420,6 +420,37 @@ static void test_exact_sets_decide(void **unused)
 	sbt_reader_close(r);
 }
 
+/* One range over the end of A and the allocation that begins there. */
+static bool knows_both(void *arg, uint64_t at, struct order_accesses *l)
+{
+	(void)arg;
+	(void)at;
+	order_access_add(l, A + SIZE - 16, A + SIZE + 16, ORDER_WRITE);
+	return true;
+}
+
+static void test_an_exact_range_reaches_over_two_allocations(void **unused)
+{
+	(void)unused;
+	begin();
+	add(cmd_alloc(seq, A + SIZE, SIZE));
+	f(1, A);
+	const uint64_t b = fill(2, A + SIZE + 8, 64);
+	struct sbt_reader *r = trace_end(&t);
+	const struct order_source src = {.accesses = knows_both};
+	const struct order_options o = {.first = 1, .last = seq, .source = &src};
+	struct order_races x;
+
+	ok(order_races(&x, r, &o));
+	assert_int_equal(x.n, 1);
+	assert_int_equal(x.r[0].b.seq, b);
+	assert_int_equal(x.r[0].addr, A + SIZE + 8);
+	assert_int_equal(x.r[0].size, 8);
+	assert_int_equal(x.r[0].alloc, A + SIZE);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
 static void test_the_same_two_places_are_told_once(void **unused)
 {
 	(void)unused;
@@ -688,6 +719,7 @@ int main(void)
 		cmocka_unit_test(test_a_wait_ends_the_race),
 		cmocka_unit_test(test_a_kernel_known_by_its_arguments_is_possible_only),
 		cmocka_unit_test(test_exact_sets_decide),
+		cmocka_unit_test(test_an_exact_range_reaches_over_two_allocations),
 		cmocka_unit_test(test_the_same_two_places_are_told_once),
 		cmocka_unit_test(test_use_after_a_stream_ordered_free),
 		cmocka_unit_test(test_freed_memory_that_is_allocated_again_is_new),

@@ -76,3 +76,27 @@ def test_order_and_races_of_the_demo(t):
     with open(t.path('g.dot'), encoding='utf-8') as f:
         dot = f.read()
     t.check(dot.startswith('digraph order {') and f'n{record} -> n{waits[0]["seq"]} [color=red' in dot, dot[:300])
+
+
+def test_races_are_exact_by_a_replay_on_the_software_gpu(t):
+    t.equal(t.record('race_demo').status in (0, 1), True, 'record')
+    t.equal(t.record('race_demo', 'fixed', out='fixed.sbt').status, 0, 'record the fixed one')
+    r = t.tsdb('races', 't.sbt')
+    t.equal(r.status, 3, 'exit status')
+    t.check('Race 1 (certain)' in r.out and 'stream 1 writes' in r.out and 'stream 2 reads' in r.out, r.out)
+    t.check('exact: executed on the software GPU' in r.out, r.out)
+    r = t.tsdb('races', 'fixed.sbt', '--exact', '--possible')
+    t.equal((r.status, r.out.splitlines()[0]), (0, 'No races in 82 commands.'), 'fixed')
+    r = t.tsdb('races', 't.sbt', '--no-exact')
+    t.equal(r.status, 0, 'by arguments alone nothing is certain')
+    t.check('1 more are possible' in r.out and 'exact' not in r.out, r.out)
+    r = t.tsdb('--batch', '-ex', 'replay start --on soft', '-ex', 'replay goto 20', '-ex', 'races --exact', '-ex', 'when', 't.sbt')
+    t.equal(r.status, 3, r.both)
+    t.check('\n#20 of #1-#72 in t.sbt\n' in r.out, r.out)
+    t.equal(t.record('race_demo', out='n.sbt', options=('--memory', 'none')).status in (0, 1), True, 'record')
+    r = t.tsdb('races', 'n.sbt', '--exact')
+    t.equal(r.status, 1, 'no memory')
+    t.check('holds no memory contents' in r.err and '--memory all' in r.err, r.err)
+    r = t.tsdb('races', 'n.sbt')
+    t.equal(r.status, 0, r.both)
+    t.check("accesses are by their arguments: the trace holds no memory" in r.out, r.out)

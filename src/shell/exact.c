@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Exact access sets, see exact.h. The surprise: a failure in the middle keeps what is known of the commands before it; the others are
+ * judged by their arguments, and the note says from where on.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "sbt/memory.h"
+#include "shell/exact.h"
+#include "shell/interrupt.h"
+#include "shell/replay-device.h"
+
+#define SPANS_MAX 4096u	       /* of each kind, of one command; beyond, the smallest gaps are closed and the set is not exact */
+#define POOL_MAX (4u << 20)    /* accesses of all commands: 96 MiB */
+
+struct known {
+	uint64_t seq;
+	size_t at, n; /* in the pool */
+};
+
+struct exact {
+	struct known *known; /* in order of seq */
+	size_t n, cap;
+	struct order_accesses pool;
+	struct order_source source;
+	char *note;
+	time_t deadline; /* 0: none */
+	uint64_t reached; /* the last command executed */
+};
+
+static time_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+static bool accesses(void *arg, uint64_t seq, struct order_accesses *l)
+{
+	const struct exact *x = arg;
+	size_t lo = 0, hi = x->n;
+
+	while (lo < hi) {
+		const size_t mid = (lo + hi) / 2;
+
+		if (x->known[mid].seq < seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == x->n || x->known[lo].seq != seq)
+		return false;
+	for (size_t i = 0; i < x->known[lo].n; i++) {
+		const struct order_access *a = &x->pool.a[x->known[lo].at + i];
+
+		order_access_add(l, a->addr, a->end, a->how);
+	}
+	return true;
+}
+
+static struct err *take_set(void *arg, const struct access_set *a)
+{
+	static const enum order_how hows[SOFT_ACCESSES] = {ORDER_READ, ORDER_WRITE, ORDER_ATOMIC};
+	struct exact *x = arg;
+	const size_t at = x->pool.n;
+
+	if (x->deadline && now() > x->deadline)
+		return err_new(ERR_LIMIT, "it takes longer than %d s (races --exact waits)", EXACT_AUTO_SECONDS);
+	for (unsigned k = 0; k < SOFT_ACCESSES; k++) {
+		if (x->pool.n + a->set.n[k] > POOL_MAX)
+			return err_new(ERR_LIMIT, "there are more than %u ranges", POOL_MAX);
+		for (size_t i = 0; i < a->set.n[k]; i++) {
+			const struct soft_span s = a->set.span[k][i];
+
+			order_access_add(&x->pool, s.addr, s.addr + s.size, a->set.inexact >> k & 1 ? ORDER_MAYBE : hows[k]);
+		}
+	}
+	if (x->n == x->cap) {
+		x->cap = x->cap ? 2 * x->cap : 256;
+		x->known = xrealloc(x->known, x->cap * sizeof *x->known);
+	}
+	x->known[x->n++] = (struct known){a->seq, at, x->pool.n - at};
+	x->reached = a->seq;
+	return NULL;
+}
+
+/* The session's own replay, when it runs what was recorded on the software GPU. */
+static struct replay_device *session_device(struct session *s, uint64_t first, uint64_t last)
+{
+	struct replay_device *rd = s->trace.device;
+
+	return rd && rd->soft && !rd->what_if && !rd->partial && rd->first == first && rd->last == last ? rd : NULL;
+}
+
+static struct err *one_window(struct exact *x, struct session *s, unsigned i, uint64_t first, uint64_t last)
+{
+	const struct replay_choice c = {.on = REPLAY_ON_SOFT, .window = i, .quiet = true};
+	struct replay_device *rd = session_device(s, first, last);
+	struct err *e;
+
+	if (rd)
+		return replay_device_back(s, device_access_sets(rd->d, first, last, SPANS_MAX, take_set, x));
+	TRY(replay_device_open(s, &c, &rd));
+	e = device_access_sets(rd->d, first, last, SPANS_MAX, take_set, x);
+	device_close(rd->d);
+	replay_device_free(rd);
+	return e;
+}
+
+static bool is_in(uint64_t first, uint64_t last, uint64_t a, uint64_t b)
+{
+	return (!first || first <= b) && (!last || last >= a);
+}
+
+static struct err *windows(struct exact *x, struct session *s, enum exact_want want, uint64_t first, uint64_t last)
+{
+	uint64_t a, b, n = 0;
+	unsigned found = 0;
+
+	for (unsigned i = 0; sbt_reader_window(s->trace.reader, i, &a, &b); i++) {
+		found += is_in(first, last, a, b);
+		n += is_in(first, last, a, b) ? b - a + 1 : 0;
+	}
+	if (!found)
+		return err_cure(err_new(ERR_INCOMPLETE, "the trace holds no memory contents there, so its commands cannot be executed again"),
+			"Record it with memory: `tsdb record --memory all`, or `set capture memory all` before `capture start`");
+	if (want == EXACT_AUTO && n > EXACT_AUTO_COMMANDS)
+		return err_new(ERR_LIMIT, "%" PRIu64 " commands would be executed (races --exact does it)", n);
+	for (unsigned i = 0; sbt_reader_window(s->trace.reader, i, &a, &b); i++)
+		if (is_in(first, last, a, b))
+			TRY(one_window(x, s, i, a, b));
+	return NULL;
+}
+
+/* What a failure means for the answer; takes e. */
+static void explain(struct exact *x, struct err *e)
+{
+	if (e->code == ERR_INCOMPLETE && !x->n)
+		x->note = xasprintf("Kernels' accesses are by their arguments: %s.", e->what);
+	else if (!x->n)
+		x->note = xasprintf("Kernels' accesses are by their arguments: not executed on the software GPU, %s.", e->what);
+	else
+		x->note = xasprintf("Kernels' accesses are exact up to #%" PRIu64 ", beyond by their arguments: %s.", x->reached, e->what);
+	err_free(e);
+}
+
+struct err *exact_open(struct exact **ret, struct session *s, enum exact_want want, uint64_t first, uint64_t last)
+{
+	struct exact *x = xcalloc(1, sizeof *x);
+	struct err *e;
+
+	*ret = x;
+	x->source = (struct order_source){.arg = x, .accesses = accesses};
+	if (want == EXACT_NEVER)
+		return NULL;
+	if (want == EXACT_AUTO)
+		x->deadline = now() + EXACT_AUTO_SECONDS;
+	e = windows(x, s, want, first, last);
+	if (e && (want == EXACT_MUST || e->code == ERR_INTERRUPTED)) {
+		exact_free(x);
+		*ret = NULL;
+		return e->code == ERR_INTERRUPTED ? e : err_wrap(e, "what kernels touch cannot be found exactly");
+	}
+	if (e)
+		explain(x, e);
+	else
+		x->note = xstrdup("Kernels' accesses are exact: executed on the software GPU.");
+	return NULL;
+}
+
+void exact_free(struct exact *x)
+{
+	if (!x)
+		return;
+	free(x->known);
+	free(x->pool.a);
+	free(x->note);
+	free(x);
+}
+
+const struct order_source *exact_source(const struct exact *x)
+{
+	return x->n ? &x->source : NULL;
+}
+
+const char *exact_note(const struct exact *x)
+{
+	return x->note ? x->note : "";
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which bytes launches touch, found by executing the trace's windows on the software GPU: the exact source of access sets for
+ * order_races().
+ */
+#ifndef SHELL_EXACT_H
+#define SHELL_EXACT_H
+
+#include "order/order.h"
+#include "shell/session.h"
+
+enum exact_want {
+	EXACT_AUTO, /* when it can be had, within EXACT_AUTO_COMMANDS and EXACT_AUTO_SECONDS */
+	EXACT_MUST, /* it is an error when it cannot */
+	EXACT_NEVER,
+};
+#define EXACT_AUTO_COMMANDS 20000u
+#define EXACT_AUTO_SECONDS 60
+
+struct exact;
+
+/* Executes the windows of the open trace that hold commands first..last (0, 0: all). A replay on the software GPU that runs the recorded
+ * commands is used, and stays where it is; else a device of its own is opened for the time. ERR_INTERRUPTED always; other errors for
+ * EXACT_MUST alone. */
+struct err *exact_open(struct exact **ret, struct session *s, enum exact_want want, uint64_t first, uint64_t last) TS_CHECK;
+/* NULL is fine. */
+void exact_free(struct exact *x);
+/* For struct order_options; NULL when nothing is known. Belongs to x. */
+const struct order_source *exact_source(const struct exact *x);
+/* A sentence: that it is exact, or why not; "" when there is nothing to say. */
+const char *exact_note(const struct exact *x);
+
+#endif
