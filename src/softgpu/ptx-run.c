@@ -7,6 +7,7 @@
  */
 #include "softgpu/ptx-observe.h"
 #include "softgpu/ptx-run.h"
+#include "softgpu/ptx-schedule.h"
 #include "softgpu/ptx-async.h"
 #include "softgpu/ptx-cluster.h"
 #include "softgpu/ptx-path.h"
@@ -629,7 +630,7 @@ enter:
 			w->count = count;
 			if (ptx_observed_step(w, i, m, pc) == PTX_STEP_YIELD) {
 				w->count = count - 1;
-				if (++w->spun % SHORT_SLICE == 0)
+				if (++w->spun % SHORT_SLICE == 0 || ptx_schedule_parts(w->wk))
 					ptx_path_tired(w);
 				return;
 			}

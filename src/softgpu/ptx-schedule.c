@@ -48,6 +48,11 @@ uint64_t ptx_schedule_turn(struct ptx_worker *wk)
 	return 1 + ptx_schedule_pick(wk, longest[ptx_schedule_pick(wk, 4)]);
 }
 
+bool ptx_schedule_parts(struct ptx_worker *wk)
+{
+	return wk->l->schedule.random && !wk->turn && !ptx_schedule_pick(wk, 16);
+}
+
 void ptx_schedule_lanes(struct ptx_worker *wk, uint32_t mask, uint8_t order[PTX_LANES], unsigned *ret_n)
 {
 	unsigned n = 0;

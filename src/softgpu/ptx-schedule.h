@@ -17,6 +17,8 @@ void ptx_schedule_begin(struct ptx_worker *wk);
 uint32_t ptx_schedule_pick(struct ptx_worker *wk, uint32_t n);
 /* Steps until the warp that runs now has to give way. */
 uint64_t ptx_schedule_turn(struct ptx_worker *wk);
+/* A turn has ended: whether the warp's other path, if lanes have parted, goes on next time. One may wait for the other. */
+bool ptx_schedule_parts(struct ptx_worker *wk);
 /* The lanes of mask in the order in which they act; *ret_n of them. Rising when the schedule is fixed. */
 void ptx_schedule_lanes(struct ptx_worker *wk, uint32_t mask, uint8_t order[PTX_LANES], unsigned *ret_n);
 
