@@ -95,6 +95,28 @@ def page_hash(page):
     return tuple(halves)
 
 
+def unpack_page(coded, n):
+    """A page of n bytes out of the codes 1 (planes) and 2 (words)."""
+    i, out = In(coded), bytearray(n)
+    code = i.bytes(1)[0]
+    if code == 1:
+        mask, values = i.bytes(1)[0], i.bytes(8)
+        for k in range(8):
+            out[k:n // 8 * 8:8] = i.bytes(n // 8) if mask >> k & 1 else values[k:k + 1] * (n // 8)
+        out[n // 8 * 8:] = i.bytes(n % 8)
+    elif code == 2:
+        bits = i.bytes((n // 4 + 7) // 8)
+        for k in range(n // 4):
+            if bits[k // 8] >> k % 8 & 1:
+                out[4 * k:4 * k + 4] = i.bytes(4)
+        out[n // 4 * 4:] = i.bytes(n % 4)
+    else:
+        raise Bad('the code of a page')
+    if not i.end():
+        raise Bad('the bytes of a page')
+    return bytes(out)
+
+
 def range_hash(data):
     pages = [page_hash(data[at:at + 65536]) for at in range(0, len(data), 65536)]
     return tuple(sum(mix(p[h] + (i + 1) * PAGE_P & MASK64) for i, p in enumerate(pages)) + mix(len(data)) & MASK64 for h in range(2))
@@ -273,7 +295,9 @@ class Reader:
             table = [struct.unpack('<QQII', i.bytes(24)) for _ in range(c['count'])]
             for k, (half0, half1, size, stored) in enumerate(table):
                 page = i.bytes(stored)
-                if stored != size:
+                if stored != size and page[0] != 0x28:
+                    page = unpack_page(page, size)
+                elif stored != size:
                     raw = ctypes.create_string_buffer(size)
                     if self.zstd.ZSTD_decompress(raw, size, page, stored) != size:
                         raise Bad('the compression of a page')

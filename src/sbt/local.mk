@@ -15,12 +15,12 @@ libsbt_a_SOURCES = \
 	src/sbt/format.h src/sbt/varint.h \
 	src/sbt/encode.c src/sbt/decode.c src/sbt/encode.h \
 	src/sbt/writer.c src/sbt/writer-chunk.c src/sbt/writer-memory.c src/sbt/writer.h \
-	src/sbt/packer.c src/sbt/packer.h src/sbt/memory.h \
+	src/sbt/packer.c src/sbt/packer.h src/sbt/pagecode.c src/sbt/pagecode.h src/sbt/memory.h \
 	src/sbt/reader.c src/sbt/reader-chunk.c src/sbt/reader-index.c src/sbt/reader-stacks.c \
 	src/sbt/reader-memory.c src/sbt/reader-pages.c src/sbt/reader.h \
 	src/sbt/cursor.c src/sbt/print.c src/sbt/json.c \
 	src/sbt/sbt.h
-HEADERS_TO_CHECK += src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/varint.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/packer.h src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h
+HEADERS_TO_CHECK += src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/varint.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/packer.h src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/pagecode.h
 
 EXTRA_DIST += docs/sbt.md tests/sbt_reader.py tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh tests/traces
 dist_noinst_SCRIPTS += scripts/sbt-doc

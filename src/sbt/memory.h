@@ -70,6 +70,14 @@ struct err *sbt_reader_memory(struct sbt_reader *r, uint64_t first, uint64_t las
  * missing or damaged: the sentence names the piece and the page. Offsets beyond size are a bug of the caller. */
 struct err *sbt_reader_memory_read(struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset, void *dst, size_t n) TS_CHECK;
 
+/* The same for one who checks the bytes himself, where they end up: offset is a page's beginning, offset + n the piece's end or a page's. hashes[i] is
+ * what sbt_page_hash() of the i-th page must be. With *ret_zeros true all of it is zeros, and dst was left alone. Adds to *times. */
+struct sbt_load_times {
+	uint64_t read_ns, unpack_ns, read_bytes;
+};
+struct err *sbt_reader_memory_load(struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset, void *dst, size_t n,
+				   struct sbt_hash *hashes, bool *ret_zeros, struct sbt_load_times *times) TS_CHECK;
+
 /* Pages in the file, and the bytes that all memory takes there; reads nothing. */
 void sbt_reader_memory_figures(const struct sbt_reader *r, uint64_t *ret_pages, uint64_t *ret_bytes);
 

@@ -12,12 +12,15 @@
 #include <zstd.h>
 
 #include "sbt/packer.h"
+#include "sbt/pagecode.h"
 
 #define LEVEL 1
 #define BATCH_PAGES 64u /* 4 MiB of memory in a chunk */
 #define THREADS_MAX 4u
 #define BATCHES (THREADS_MAX + 3)
-#define WORTH(n) ((n) - (n) / 8) /* a page is compressed when it comes out smaller than this; a network's weights do not */
+/* A zstd frame must be this much smaller than what the page takes without: decompressing goes at a gigabyte a second, a tenth of what memory and
+ * devices take. */
+#define WORTH(n) ((n) / 3)
 #define SLICES 8u
 #define SLICE 1024u
 
@@ -47,8 +50,8 @@ struct sbt_packer {
 
 /* ---- compressing a batch ------------------------------------------------------------------------------------------- */
 
-/* Whether an eighth of the page, taken from all over it, compresses: what does not is five times faster to store. */
-static bool is_promising(ZSTD_CCtx *zstd, const uint8_t *page, uint32_t n)
+/* Whether an eighth of the page, taken from all over it, compresses to what part/n is of it: what does not is five times faster to store. */
+static bool is_promising(ZSTD_CCtx *zstd, const uint8_t *page, uint32_t n, size_t part)
 {
 	uint8_t sample[SLICES * SLICE], out[SLICES * SLICE];
 	size_t got;
@@ -57,23 +60,26 @@ static bool is_promising(ZSTD_CCtx *zstd, const uint8_t *page, uint32_t n)
 		return true;
 	for (unsigned i = 0; i < SLICES; i++)
 		memcpy(sample + i * SLICE, page + i * (SBT_PAGE / SLICES), SLICE);
-	got = ZSTD_compressCCtx(zstd, out, WORTH(sizeof out), sample, sizeof sample, LEVEL);
+	got = ZSTD_compressCCtx(zstd, out, sizeof out * part / n, sample, sizeof sample, LEVEL);
 	return !ZSTD_isError(got);
 }
 
 /* Appends a page, compressed if that is worth it. Returns its bytes in the payload. */
 static uint32_t put_page(struct buf *b, ZSTD_CCtx *zstd, const uint8_t *page, uint32_t n)
 {
-	size_t got = 0;
+	uint8_t *dst = buf_room(b, 2 * (size_t)n); /* a frame is written behind the code that it may replace */
+	size_t coded = sbt_pagecode_pack(page, n, dst), best = coded ? coded : n, part = WORTH(best), got = 0;
 
-	if (zstd && n >= 64 && is_promising(zstd, page, n))
-		got = ZSTD_compressCCtx(zstd, buf_room(b, n), WORTH(n), page, n, LEVEL);
-	if (got && !ZSTD_isError(got) && got < n) {
-		b->len += got;
-		return (uint32_t)got;
+	if (zstd && n >= 64 && is_promising(zstd, page, n, part))
+		got = ZSTD_compressCCtx(zstd, dst + best, part, page, n, LEVEL);
+	if (got && !ZSTD_isError(got)) {
+		memmove(dst, dst + best, got);
+		best = got;
+	} else if (!coded) {
+		memcpy(dst, page, n);
 	}
-	buf_add(b, page, n);
-	return n;
+	b->len += best;
+	return (uint32_t)best;
 }
 
 static void pack(struct batch *b, ZSTD_CCtx *zstd)
@@ -81,7 +87,7 @@ static void pack(struct batch *b, ZSTD_CCtx *zstd)
 	size_t table = b->n * sizeof *b->entry;
 
 	buf_clear(&b->payload);
-	buf_room(&b->payload, table + (size_t)b->n * SBT_PAGE);
+	buf_room(&b->payload, table + ((size_t)b->n + 1) * SBT_PAGE);
 	b->payload.len = table;
 	for (unsigned i = 0; i < b->n; i++)
 		b->entry[i].stored = put_page(&b->payload, zstd, b->raw + (size_t)i * SBT_PAGE, b->entry[i].size);

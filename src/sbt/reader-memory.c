@@ -491,30 +491,88 @@ static struct err *read_bytes(struct sbt_reader *r, const struct sbt_memory *m, 
 	return read_pages(r, m, l, offset, dst, n, ret_page);
 }
 
+/* Why m's bytes, or those of its page (UINT64_MAX: none in particular), cannot be read; takes e. */
+static struct err *unreadable(struct sbt_reader *r, const struct sbt_memory *m, uint64_t page, struct err *e)
+{
+	struct buf b = describe(m);
+
+	if (!m->has_bytes)
+		e = err_new(ERR_NOT_FOUND, "of %s only the hash was recorded", (const char *)b.data);
+	else if (page != UINT64_MAX)
+		e = err_wrap(e, "page %llu of %s", (unsigned long long)page, (const char *)b.data);
+	else
+		e = err_wrap(e, "%s", (const char *)b.data);
+	if (e->code == ERR_BAD_TRACE)
+		sbt_reader_note_once(r, "%s", e->what);
+	buf_free(&b);
+	return e;
+}
+
 struct err *sbt_reader_memory_read(struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset, void *dst, size_t n)
 {
 	uint64_t page = UINT64_MAX;
 	struct err *e = NULL;
-	struct buf b;
 
 	BUG_ON(offset > m->size || n > m->size - offset);
 	if (m->has_bytes && n)
 		e = read_bytes(r, m, offset, dst, n, &page);
-	if (m->has_bytes && !e)
-		return NULL;
-	b = describe(m);
-	if (!m->has_bytes) {
-		e = err_new(ERR_NOT_FOUND, "of %s only the hash was recorded", (const char *)b.data);
-	} else {
-		if (page != UINT64_MAX)
-			e = err_wrap(e, "page %llu of %s", (unsigned long long)page, (const char *)b.data);
-		else
-			e = err_wrap(e, "%s", (const char *)b.data);
-		if (e->code == ERR_BAD_TRACE)
-			sbt_reader_note_once(r, "%s", e->what);
+	return m->has_bytes && !e ? NULL : unreadable(r, m, page, e);
+}
+
+/* Pages first..last of a piece to dst. Zeros are written only where something else was (*any), or comes. */
+static struct err *load_pages(struct sbt_reader *r, const struct sbt_memory *m, const struct list *l, uint64_t first, uint64_t last, uint8_t *dst,
+			      struct sbt_hash *hashes, bool *any, struct sbt_load_times *times)
+{
+	const struct sbt_hash zero = sbt_page_hash(NULL, 0);
+	const struct run *run = run_with(l, first), *end = l->runs + l->n;
+
+	for (const struct run *x = run; x < end && x->start <= last; x++)
+		*any |= !x->zero;
+	for (uint64_t page = first; page <= last; run++) {
+		const uint64_t next = run + 1 < end && run[1].start <= last ? run[1].start : last + 1, left = m->size - (next - 1) * SBT_PAGE;
+		const uint32_t size = left < SBT_PAGE ? (uint32_t)left : SBT_PAGE; /* of the run's last page here */
+
+		if (!run->zero)
+			TRY(sbt_reader_pages_load(r, run->first + (page - run->start), next - page, size, dst, hashes, times));
+		else if (*any)
+			memset(dst, 0, (size_t)(next - page - 1) * SBT_PAGE + size);
+		for (uint64_t i = 0; run->zero && i < next - page; i++)
+			hashes[i] = zero;
+		dst += (next - page) * SBT_PAGE;
+		hashes += next - page;
+		page = next;
 	}
-	buf_free(&b);
-	return e;
+	return NULL;
+}
+
+struct err *sbt_reader_memory_load(struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset, void *dst, size_t n,
+				   struct sbt_hash *hashes, bool *ret_zeros, struct sbt_load_times *times)
+{
+	const struct list *l = NULL;
+	struct record rec;
+	struct err *e = NULL;
+	bool any = false;
+
+	BUG_ON(offset > m->size || n > m->size - offset || offset % SBT_PAGE || (n % SBT_PAGE && offset + n != m->size));
+	*ret_zeros = false;
+	if (!n)
+		return NULL;
+	if (m->has_bytes)
+		e = record_of(r, m, &rec);
+	if (m->has_bytes && !e && rec.flags & SBT_PIECE_INLINE) {
+		memcpy(dst, rec.contents + offset, n);
+		for (size_t at = 0; at < n; at += SBT_PAGE) /* its chunk's checksum was right */
+			*hashes++ = sbt_page_hash((const uint8_t *)dst + at, n - at);
+		return NULL;
+	}
+	if (m->has_bytes && !e)
+		e = list_of(r, m, &rec, &l);
+	if (m->has_bytes && !e)
+		e = load_pages(r, m, l, offset / SBT_PAGE, (offset + n - 1) / SBT_PAGE, dst, hashes, &any, times);
+	if (!m->has_bytes || e)
+		return unreadable(r, m, UINT64_MAX, e);
+	*ret_zeros = !any;
+	return NULL;
 }
 
 /* ---- windows, figures ---------------------------------------------------------------------------------------------- */

@@ -4,11 +4,14 @@
  * its chunk is not looked at, so that a damaged page costs itself only, and reading one page does not read the megabytes around it.
  */
 #include <stdlib.h>
+#include <time.h>
 
+#include "sbt/pagecode.h"
 #include "sbt/pagehash.h"
 #include "sbt/reader.h"
 
 #define CACHE 64u /* pages kept */
+#define ZSTD_FIRST_BYTE 0x28
 
 /* The pages of one chunk. */
 struct chunk_pages {
@@ -137,26 +140,59 @@ static struct err *chunk_of(struct sbt_reader *r, struct sbt_page_store *s, uint
 	return NULL;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 /* ---- a page ------------------------------------------------------------------------------------------------------ */
 
-static struct err *read_page(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number, uint32_t size, uint8_t *dst)
+/* A page in the file. */
+struct place {
+	const struct sbt_page_entry *e; /* of it, and behind that of the pages up to the chunk's end */
+	uint64_t at, left;		/* offset in the file; pages of the chunk from here on */
+};
+
+static struct err *place_of(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number, uint32_t size, struct place *ret)
 {
 	const struct sbt_entry *entry = NULL;
-	const struct sbt_page_entry *e;
 	struct chunk_pages *c = NULL;
-	struct sbt_hash hash;
 	uint32_t i;
-	uint64_t at;
 
 	TRY(chunk_of(r, s, number, &c, &entry));
 	i = (uint32_t)(number - entry->first);
-	e = &c->table[i];
-	if (e->size != size)
-		return err_new(ERR_BAD_TRACE, "page number %llu has %u bytes instead of %u", (unsigned long long)number, e->size, size);
-	at = entry->offset + SBT_HEADER_SIZE + (uint64_t)entry->count * sizeof *e + c->offset[i];
-	TRY(sbt_reader_pread(r, at, e->stored == size ? dst : s->stored, e->stored));
+	ret->e = &c->table[i];
+	if (ret->e->size != size)
+		return err_new(ERR_BAD_TRACE, "page number %llu has %u bytes instead of %u", (unsigned long long)number, ret->e->size, size);
+	ret->at = entry->offset + SBT_HEADER_SIZE + (uint64_t)entry->count * sizeof *ret->e + c->offset[i];
+	ret->left = entry->count - i;
+	return NULL;
+}
+
+/* What is stored in fewer bytes than the page has: a zstd frame, or a code of ours. */
+static struct err *unpack(struct sbt_reader *r, const uint8_t *stored, const struct sbt_page_entry *e, uint8_t *dst)
+{
+	if (stored[0] == ZSTD_FIRST_BYTE)
+		return sbt_reader_inflate(r, stored, e->stored, dst, e->size);
+	if (stored[0] > SBT_PAGECODE_WORDS)
+		return err_new(ERR_BAD_TRACE, "it is coded in a way that only a newer tsdb may know");
+	return sbt_pagecode_unpack(stored, e->stored, dst, e->size) ? NULL : err_new(ERR_BAD_TRACE, "it does not decode");
+}
+
+static struct err *read_page(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number, uint32_t size, uint8_t *dst)
+{
+	const struct sbt_page_entry *e;
+	struct place place;
+	struct sbt_hash hash;
+
+	TRY(place_of(r, s, number, size, &place));
+	e = place.e;
+	TRY(sbt_reader_pread(r, place.at, e->stored == size ? dst : s->stored, e->stored));
 	if (e->stored != size)
-		TRY(sbt_reader_inflate(r, s->stored, e->stored, dst, size));
+		TRY(unpack(r, s->stored, e, dst));
 	hash = sbt_page_hash(dst, size);
 	if (hash.half[0] != e->hash[0] || hash.half[1] != e->hash[1])
 		return err_new(ERR_BAD_TRACE, "its hash is wrong");
@@ -181,6 +217,54 @@ struct err *sbt_reader_page(struct sbt_reader *r, uint64_t number, uint32_t size
 		c->size = size;
 	}
 	memcpy(dst, c->bytes + offset, n);
+	return NULL;
+}
+
+/* Pages that lie in the file as they are, one behind the other, are read at once. */
+static struct err *load_some(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number, uint64_t count, uint32_t last, uint8_t *dst,
+			     struct sbt_hash *hashes, struct sbt_load_times *times, uint64_t *ret_n)
+{
+	const uint64_t begin = now_ns();
+	struct place place;
+	uint64_t n = 1, bytes;
+
+	TRY(place_of(r, s, number, count == 1 ? last : SBT_PAGE, &place));
+	const struct sbt_page_entry *e = place.e;
+	const bool plain = e->stored == e->size;
+
+	bytes = e->stored;
+	while (plain && n < count && n < place.left && e[n].stored == e[n].size && e[n].size == (n + 1 == count ? last : SBT_PAGE))
+		bytes += e[n++].stored;
+	TRY(sbt_reader_pread(r, place.at, plain ? dst : s->stored, bytes));
+	const uint64_t done = now_ns();
+
+	times->read_ns += done - begin;
+	times->read_bytes += bytes;
+	if (!plain) {
+		TRY(unpack(r, s->stored, e, dst));
+		times->unpack_ns += now_ns() - done;
+	}
+	for (uint64_t i = 0; i < n; i++)
+		hashes[i] = (struct sbt_hash){{e[i].hash[0], e[i].hash[1]}};
+	*ret_n = n;
+	return NULL;
+}
+
+struct err *sbt_reader_pages_load(struct sbt_reader *r, uint64_t number, uint64_t count, uint32_t last, uint8_t *dst, struct sbt_hash *hashes,
+				  struct sbt_load_times *times)
+{
+	struct sbt_page_store *s = NULL;
+
+	TRY(store_of(r, &s));
+	while (count) {
+		uint64_t n = 0;
+
+		TRY(load_some(r, s, number, count, last, dst, hashes, times, &n));
+		number += n;
+		count -= n;
+		dst += n * SBT_PAGE;
+		hashes += n;
+	}
 	return NULL;
 }
 

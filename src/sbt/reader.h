@@ -7,6 +7,7 @@
 #define SBT_READER_H
 
 #include "sbt/format.h"
+#include "sbt/memory.h"
 #include "sbt/sbt.h"
 
 /* Which chunks of one type there are: indices into entries, in file order. */
@@ -77,6 +78,10 @@ void sbt_reader_memory_free(struct sbt_reader *r);
 void sbt_reader_pages_free(struct sbt_reader *r);
 /* Bytes [offset, offset + n) of a page that must have size bytes. The error says why, not which. */
 struct err *sbt_reader_page(struct sbt_reader *r, uint64_t number, uint32_t size, uint32_t offset, void *dst, uint32_t n) TS_CHECK;
+/* Whole pages from number on, the last of them of `last` bytes, the others of SBT_PAGE, one behind the other to dst. Their hashes are not
+ * checked: hashes[i] is what the table says. */
+struct err *sbt_reader_pages_load(struct sbt_reader *r, uint64_t number, uint64_t count, uint32_t last, uint8_t *dst, struct sbt_hash *hashes,
+				  struct sbt_load_times *times) TS_CHECK;
 /* Calls fn for every page in the file, from the tables of its chunks; chunks that are damaged are left out. */
 struct err *sbt_reader_pages_each(struct sbt_reader *r, void (*fn)(void *arg, uint64_t number, const struct sbt_page_entry *e), void *arg) TS_CHECK;
 /* One block out of a zstd frame of known size; ERR_BAD_TRACE when it is not that. */

@@ -64,6 +64,28 @@ static void add_memory(struct sbt_writer *w, uint64_t *seed)
 	free(p);
 }
 
+/* Pages that are coded as planes and as words, whole and with ends. */
+static void add_coded(struct sbt_writer *w, uint64_t *seed)
+{
+	static const uint64_t sizes[] = {65536, 65536 + 5003};
+	uint8_t *p = malloc(2 * SBT_PAGE);
+	uint32_t id;
+
+	for (unsigned i = 0; i < 6; i++) {
+		struct sbt_memory m = {.seq = 10 + i, .role = SBT_MEMORY_START, .addr = 0x7000000 + 0x100000 * i, .size = sizes[i % 2],
+				       .module = SBT_NO_ID, .has_bytes = true};
+
+		for (unsigned k = 0; k < 2 * SBT_PAGE; k++) {
+			p[k] = (uint8_t)make_random(seed);
+			if (i / 2 == 0 ? k % 4 < 2 : i / 2 == 1 ? k % 8 > 2 : k / 4 % 3)
+				p[k] = i / 2 == 2 ? 0 : (uint8_t)(k % 8);
+		}
+		ok(sbt_writer_memory(w, &m, &id));
+		ok(sbt_writer_memory_bytes(w, id, p, m.size));
+	}
+	free(p);
+}
+
 static void write_trace(const char *path, uint64_t seed, uint64_t count)
 {
 	struct sbt_meta meta = {.program = "./app 'a b'", .cwd = "/home", .host = "h 6.1", .gpu = "Soft", .tsdb = "0.1",
@@ -95,6 +117,7 @@ static void write_trace(const char *path, uint64_t seed, uint64_t count)
 		}
 	}
 	add_memory(w, &seed);
+	add_coded(w, &seed);
 	ok(sbt_writer_close(w));
 	free(heap);
 }

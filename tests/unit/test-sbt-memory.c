@@ -602,7 +602,7 @@ static void test_damaged_page(void **unused)
 	}
 	sbt_reader_close(r);
 	b.p[at + SBT_PAGE + 1000] ^= 4;
-	b.p[at + 2 * SBT_PAGE + 12] ^= 0xff; /* in page 2, which is a short zstd frame */
+	b.p[at + 2 * SBT_PAGE + 1] ^= 0xff; /* in page 2, which is coded in ten bytes */
 	put_file(b.p, b.n);
 	r = open_all(&g);
 	assert_unreadable(r, &g.m[0], 0, 4 * SBT_PAGE, "page 2 of the memory at 0x100000 (262144 bytes, start, command #1): ");
@@ -612,6 +612,168 @@ static void test_damaged_page(void **unused)
 	free(b.p);
 	free(p);
 	free(q);
+}
+
+/* ---- codes of pages ------------------------------------------------------------------------------------------------ */
+
+static void fill_coarse(uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p[i] = i % 4 < 2 ? 0 : p[i];
+}
+
+static void fill_small(uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p[i] = i % 8 == 0 ? p[i] : i % 8 == 7 ? 0x80 : 3;
+}
+
+static void fill_sparse(uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p[i] = i / 4 % 4 ? 0 : (uint8_t)(p[i] | 1);
+}
+
+static void fill_one_value(uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p[i] = "\0\0\x80?"[i % 4]; /* 1.0f */
+}
+
+static void fill_text(uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p[i] = (uint8_t)"what a cat sat on "[i % 18];
+}
+
+static void fill_noise(uint8_t *p, size_t n)
+{
+	(void)p;
+	(void)n;
+}
+
+/* stored: what a whole page takes, by the layout in docs/sbt.md; 0: it is a frame. */
+static const struct {
+	const char *what;
+	void (*fill)(uint8_t *p, size_t n);
+	size_t stored;
+} kinds[] = {
+	{"rounded floats", fill_coarse, 2 + 8 + SBT_PAGE / 2}, {"small numbers", fill_small, 2 + 8 + SBT_PAGE / 8},
+	{"scattered zeros", fill_sparse, 1 + SBT_PAGE / 32 + SBT_PAGE / 4}, {"one value", fill_one_value, 10},
+	{"text", fill_text, 0}, {"noise", fill_noise, SBT_PAGE},
+};
+
+static struct sbt_page_entry entry_of(unsigned i)
+{
+	struct bytes b = get_file();
+	struct sbt_page_entry e;
+
+	memcpy(&e, b.p + find_chunk(&b, SBT_CHUNK_PAGES, 0) + SBT_HEADER_SIZE + i * sizeof e, sizeof e);
+	free(b.p);
+	return e;
+}
+
+/* Read for somebody who checks hashes himself: all of it, and what begins at each page. */
+static void assert_loads(struct sbt_reader *r, const struct sbt_memory *m, const uint8_t *want)
+{
+	const size_t pages = (m->size + SBT_PAGE - 1) / SBT_PAGE;
+	struct sbt_hash *hashes = calloc(pages, sizeof *hashes);
+	struct sbt_load_times times = {0};
+	uint8_t *p = malloc(m->size);
+	bool zeros;
+
+	for (size_t i = 0; i < pages; i++) {
+		const size_t n = m->size - i * SBT_PAGE;
+
+		memset(p, 0xee, m->size);
+		ok(sbt_reader_memory_load(r, m, i * SBT_PAGE, p, n, hashes, &zeros, &times));
+		if (!zeros)
+			assert_memory_equal(p, want + i * SBT_PAGE, n);
+		else
+			assert_true(!want[i * SBT_PAGE] && !memcmp(want + i * SBT_PAGE, want + i * SBT_PAGE + 1, n - 1) && p[0] == 0xee);
+		for (size_t k = 0; k < pages - i; k++)
+			assert_true(sbt_hash_equal(hashes[k], sbt_page_hash(want + (i + k) * SBT_PAGE, n - k * SBT_PAGE)));
+	}
+	free(hashes);
+	free(p);
+}
+
+static void test_codes_of_pages(void **unused)
+{
+	static const size_t sizes[] = {SBT_PAGE, SBT_PAGE + 4097, SBT_PAGE + 257, SBT_PAGE + 300, SBT_PAGE + 130, 4099, 3 * SBT_PAGE - 1};
+	static struct got g;
+
+	for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
+		for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+			uint8_t *p = noise(k * 31 + s + 1, sizes[s]);
+			struct sbt_memory m = piece(1, SBT_MEMORY_START, 0x100000, sizes[s]);
+			struct sbt_writer *w = begin();
+
+			kinds[k].fill(p, sizes[s]);
+			put(w, &m, p);
+			ok(sbt_writer_close(w));
+			struct sbt_reader *r = open_all(&g);
+			assert_bytes(r, &g.m[0], p);
+			assert_loads(r, &g.m[0], p);
+			assert_null(sbt_reader_damage(r));
+			sbt_reader_close(r);
+			if (sizes[s] >= SBT_PAGE && kinds[k].stored)
+				assert_int_equal(entry_of(0).stored, kinds[k].stored);
+			else if (sizes[s] >= SBT_PAGE)
+				assert_true(entry_of(0).stored < SBT_PAGE / 3);
+			free(p);
+		}
+}
+
+/* Runs of zeros between pages, and at the end. */
+static void test_loading_zeros(void **unused)
+{
+	const size_t n = 9 * SBT_PAGE + 5;
+	uint8_t *p = noise(3, n);
+	struct sbt_memory m = piece(1, SBT_MEMORY_START, 0x100000, n);
+	struct sbt_writer *w = begin();
+	static struct got g;
+
+	memset(p, 0, 2 * SBT_PAGE);
+	memset(p + 4 * SBT_PAGE, 0, SBT_PAGE);
+	fill_coarse(p + 5 * SBT_PAGE, SBT_PAGE);
+	memset(p + 7 * SBT_PAGE, 0, n - 7 * SBT_PAGE);
+	put(w, &m, p);
+	ok(sbt_writer_close(w));
+	struct sbt_reader *r = open_all(&g);
+	assert_loads(r, &g.m[0], p);
+	sbt_reader_close(r);
+	free(p);
+}
+
+/* Each byte of the heads changed, with all checksums made right: refused, or told by the hash; never read outside (the sanitizers look). */
+static void test_hostile_codes(void **unused)
+{
+	static struct got g;
+
+	for (unsigned k = 0; k < 3; k++) {
+		uint8_t *p = noise(k + 1, SBT_PAGE);
+		struct sbt_memory m = piece(1, SBT_MEMORY_START, 0x100000, SBT_PAGE);
+		struct sbt_writer *w = begin();
+
+		kinds[k].fill(p, SBT_PAGE);
+		put(w, &m, p);
+		ok(sbt_writer_close(w));
+		struct bytes b = get_file();
+		const size_t at = find_chunk(&b, SBT_CHUNK_PAGES, 0) + SBT_HEADER_SIZE + 24;
+		for (unsigned i = 0; i < 40; i++) {
+			const uint8_t was = b.p[at + i];
+
+			b.p[at + i] = (uint8_t)(was ^ (i % 3 ? 0xff : 4));
+			put_file(b.p, b.n);
+			struct sbt_reader *r = open_all(&g);
+			assert_unreadable(r, &g.m[0], 0, SBT_PAGE, "page 0 of the memory");
+			sbt_reader_close(r);
+			b.p[at + i] = was;
+		}
+		free(b.p);
+		free(p);
+	}
 }
 
 /* The table of a chunk, right checksums or wrong ones. */
@@ -1000,6 +1162,9 @@ int main(void)
 		cmocka_unit_test(test_compressed),
 		cmocka_unit_test(test_any_pieces_in_any_order),
 		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_codes_of_pages),
+		cmocka_unit_test(test_loading_zeros),
+		cmocka_unit_test(test_hostile_codes),
 		cmocka_unit_test(test_misuse_is_refused),
 		cmocka_unit_test(test_pieces_that_were_cut),
 		cmocka_unit_test(test_recording_that_died),
