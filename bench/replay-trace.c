@@ -15,7 +15,8 @@
 #define ADD 1013904223u
 
 const char *const contents_name[CONTENTS_END] = {
-	[CONTENTS_WEIGHTS] = "random float32 weights", [CONTENTS_COARSE] = "weights rounded to 16 bits", [CONTENTS_ZEROS] = "zeros"};
+	[CONTENTS_WEIGHTS] = "random float32 weights", [CONTENTS_COARSE] = "weights rounded to 16 bits", [CONTENTS_SPARSE] = "activations, two thirds zeros",
+	[CONTENTS_TEXT] = "records of 320 bytes that repeat", [CONTENTS_ZEROS] = "zeros"};
 
 static const char ptx[] =
 	".version 6.4\n.target sm_75\n.address_size 64\n"
@@ -61,6 +62,11 @@ static uint8_t *make(enum contents c)
 	weights((float *)(void *)p, 2 * PART / 4, &x);
 	for (size_t i = 0; c == CONTENTS_COARSE && i < 2 * PART; i += 4)
 		p[i] = p[i + 1] = 0;
+	for (size_t i = 0; c == CONTENTS_SPARSE && i < 2 * PART; i += 4)
+		if (next(&x) % 3)
+			memset(p + i, 0, 4);
+	for (size_t i = 320; c == CONTENTS_TEXT && i < 2 * PART; i++) /* and each is a little different */
+		p[i] = i % 320 == 7 ? (uint8_t)next(&x) : p[i - 320];
 	return p;
 }
 

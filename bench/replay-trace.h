@@ -13,6 +13,8 @@
 enum contents {
 	CONTENTS_WEIGHTS, /* float32, normally distributed: does not compress, is stored as it is */
 	CONTENTS_COARSE,  /* the same rounded to bfloat16, as float32: compresses to about the half */
+	CONTENTS_SPARSE,  /* float32 after a ReLU and dropout: two thirds are zeros, at random */
+	CONTENTS_TEXT,	  /* repeats itself after some hundred bytes: a zstd frame */
 	CONTENTS_ZEROS,
 	CONTENTS_END
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The window's start out of the trace. Decompressing is what takes the time, so several threads do it, each with a reader, a stream and
+ * The window's start out of the trace. Reading and decoding is what takes the time, so several threads do it, each with a reader, a stream and
  * pinned slots of its own. All memory is cleared first, at the device's speed: what is zeros in the trace is not sent, and memory that
- * is allocated within the window begins alike in every run.
+ * is allocated within the window begins alike in every run. The surprise: pages are compared with their hashes only when all are there, on a
+ * GPU, which reads a hundred times faster than a core hashes. The software GPU's are checked by the threads.
  */
 #include "replay/replayer-int.h"
 
@@ -25,6 +26,12 @@ struct restore_kit {
 	CUevent event[SLOTS];
 };
 
+/* Sums of one thread, ns. */
+struct spent {
+	struct sbt_load_times load;
+	uint64_t open, hash, wait, submit;
+};
+
 struct worker {
 	struct restore *all;
 	struct restore_kit *kit;
@@ -33,6 +40,7 @@ struct worker {
 	unsigned next;
 	struct err *error;
 	CUresult result;
+	struct spent spent;
 };
 
 struct restore {
@@ -44,6 +52,9 @@ struct restore {
 	CUevent cleared; /* when all memory has been */
 	uint64_t began, ready; /* now_ns(); ready: the first thread could begin, 0: none has */
 	uint64_t *lost; /* per START piece: bytes that the trace does not give */
+	bool by_device; /* hashes of pages in device memory are checked there */
+	struct sbt_hash *hashes; /* by_device: of all pages of all START pieces, as they must be */
+	size_t *first;		 /* of each piece, its first page's place in hashes */
 	struct worker workers[THREADS_MAX];
 	unsigned n;
 };
@@ -89,41 +100,70 @@ static bool take(struct restore *all, const struct sbt_memory **ret, uint64_t *r
 	return any;
 }
 
-/* Page by page; those that cannot be read become zeros and are counted: the rest is still of use. */
-static struct err *read_what_is_there(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n)
+static void is_lost(struct restore *all, const struct sbt_memory *m, size_t n)
 {
-	struct restore *all = w->all;
+	pthread_mutex_lock(&all->lock);
+	all->lost[m - all->rp->contents.start] += n;
+	pthread_mutex_unlock(&all->lock);
+}
 
+/* Pages to p, at most CHUNK bytes, compared with their hashes if these are not to be kept (NULL). *ret_zeros: p was left alone. */
+static struct err *load(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n, struct sbt_hash *keep,
+	bool *ret_zeros)
+{
+	struct sbt_hash own[CHUNK / SBT_PAGE], *hashes = keep ? keep : own;
+
+	TRY(sbt_reader_memory_load(w->kit->reader, m, offset, p, n, hashes, ret_zeros, &w->spent.load));
+	if (keep || *ret_zeros)
+		return NULL;
+	const uint64_t begin = now_ns();
+	bool same = true;
+	for (size_t at = 0; at < n && same; at += SBT_PAGE)
+		same = sbt_hash_equal(sbt_page_hash(p + at, n - at), hashes[at / SBT_PAGE]);
+	w->spent.hash += now_ns() - begin;
+	return same ? NULL : err_new(ERR_BAD_TRACE, "the hash of a page is wrong");
+}
+
+/* Page by page; those that cannot be read become zeros and are counted: the rest is still of use. */
+static struct err *read_what_is_there(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n,
+	struct sbt_hash *keep)
+{
 	for (size_t at = 0; at < n; at += SBT_PAGE) {
 		const size_t part = n - at < SBT_PAGE ? n - at : SBT_PAGE;
-		struct err *e = sbt_reader_memory_read(w->kit->reader, m, offset + at, p + at, part);
+		bool zeros;
+		struct err *e = load(w, m, offset + at, p + at, part, keep ? keep + at / SBT_PAGE : NULL, &zeros);
 
 		if (e && e->code != ERR_BAD_TRACE)
 			return e;
+		if (e || zeros)
+			memset(p + at, 0, part);
 		if (!e)
 			continue;
 		err_free(e);
-		memset(p + at, 0, part);
-		pthread_mutex_lock(&all->lock);
-		all->lost[m - all->rp->contents.start] += part;
-		pthread_mutex_unlock(&all->lock);
+		is_lost(w->all, m, part);
+		if (keep)
+			keep[at / SBT_PAGE] = sbt_page_hash(NULL, 0);
 	}
 	return NULL;
 }
 
-static struct err *read_chunk(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n)
+static struct err *read_chunk(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n, struct sbt_hash *keep,
+	bool *ret_zeros)
 {
-	struct err *e = sbt_reader_memory_read(w->kit->reader, m, offset, p, n);
+	struct err *e = load(w, m, offset, p, n, keep, ret_zeros);
 
 	if (!e || e->code != ERR_BAD_TRACE)
 		return e;
 	err_free(e);
-	return read_what_is_there(w, m, offset, p, n);
+	*ret_zeros = false;
+	return read_what_is_there(w, m, offset, p, n, keep);
 }
 
-static bool all_zeros(const uint8_t *p, size_t n)
+/* Where the hashes of a piece's pages from offset on are kept, or NULL: they are looked at here. */
+static struct sbt_hash *kept(const struct restore *all, const struct sbt_memory *m, uint64_t offset)
 {
-	return !n || (!p[0] && !memcmp(p, p + 1, n - 1));
+	return all->by_device && m->owner != SBT_MEMORY_GLOBAL ?
+		&all->hashes[all->first[m - all->rp->contents.start] + offset / SBT_PAGE] : NULL;
 }
 
 /* The device's copy of a chunk: global memory is not cleared, so its zeros are sent too. */
@@ -131,19 +171,26 @@ static CUresult upload(struct worker *w, const struct sbt_memory *m, uint64_t he
 {
 	const struct replayer_driver *d = &w->all->rp->d;
 	const unsigned s = w->next;
+	uint64_t begin = now_ns();
 	CUresult r = CUDA_SUCCESS;
+	bool zeros = false;
 
 	if (w->busy[s])
 		r = d->cuEventSynchronize(w->kit->event[s]);
+	w->spent.wait += now_ns() - begin;
 	w->busy[s] = false;
 	if (r)
 		return r;
-	w->error = read_chunk(w, m, offset, w->kit->slot[s], n);
-	if (w->error || (m->owner != SBT_MEMORY_GLOBAL && all_zeros(w->kit->slot[s], n)))
+	w->error = read_chunk(w, m, offset, w->kit->slot[s], n, kept(w->all, m, offset), &zeros);
+	if (w->error || (zeros && m->owner != SBT_MEMORY_GLOBAL))
 		return CUDA_SUCCESS;
+	if (zeros)
+		memset(w->kit->slot[s], 0, n);
+	begin = now_ns();
 	r = d->cuMemcpyHtoDAsync_v2(here + offset, w->kit->slot[s], n, w->kit->stream);
 	if (!r)
 		r = d->cuEventRecord(w->kit->event[s], w->kit->stream);
+	w->spent.submit += now_ns() - begin;
 	w->busy[s] = true;
 	w->next = (s + 1) % SLOTS;
 	return r;
@@ -152,10 +199,11 @@ static CUresult upload(struct worker *w, const struct sbt_memory *m, uint64_t he
 static void do_chunk(struct worker *w, const struct sbt_memory *m, uint64_t offset, size_t n)
 {
 	uint64_t here;
+	bool zeros; /* host memory is cleared already */
 
 	switch (place_find(w->all->rp, m->addr, m->size, &here)) {
 	case PLACE_HOST:
-		w->error = read_chunk(w, m, offset, (uint8_t *)(uintptr_t)here + offset, n);
+		w->error = read_chunk(w, m, offset, (uint8_t *)(uintptr_t)here + offset, n, NULL, &zeros);
 		break;
 	case PLACE_DEVICE:
 		w->result = upload(w, m, here, offset, n);
@@ -180,6 +228,7 @@ static void open_worker(struct worker *w)
 	struct rp *rp = w->all->rp;
 	const struct replayer_driver *d = &rp->d;
 	struct restore_kit *k = w->kit;
+	const uint64_t begin = now_ns();
 
 	w->result = d->cuCtxSetCurrent(rp->ctx);
 	if (!w->result && !k->reader)
@@ -194,6 +243,7 @@ static void open_worker(struct worker *w)
 	if (!w->all->ready)
 		w->all->ready = now_ns();
 	pthread_mutex_unlock(&w->all->lock);
+	w->spent.open = now_ns() - begin;
 }
 
 static void *work(void *arg)
@@ -209,8 +259,10 @@ static void *work(void *arg)
 		watchdog_on(rp, 0);
 		do_chunk(w, m, offset, n);
 	}
+	const uint64_t begin = now_ns();
 	if (!w->error && !w->result)
 		w->result = rp->d.cuStreamSynchronize(w->kit->stream);
+	w->spent.wait += now_ns() - begin;
 	if (w->error || w->result) {
 		pthread_mutex_lock(&w->all->lock);
 		w->all->failed = true;
@@ -240,6 +292,17 @@ static unsigned threads_for(uint64_t bytes)
 	return (unsigned)(n > chunks ? chunks : n);
 }
 
+static void add_spent(struct replayer_figures *f, const struct spent *s)
+{
+	f->restore_open_ns += s->open;
+	f->restore_read_ns += s->load.read_ns;
+	f->restore_unpack_ns += s->load.unpack_ns;
+	f->restore_file_bytes += s->load.read_bytes;
+	f->restore_hash_ns += s->hash;
+	f->restore_wait_ns += s->wait;
+	f->restore_submit_ns += s->submit;
+}
+
 static struct err *run_workers(struct restore *all)
 {
 	struct rp *rp = all->rp;
@@ -261,12 +324,85 @@ static struct err *run_workers(struct restore *all)
 		struct worker *w = &all->workers[i];
 
 		pthread_join(w->thread, NULL);
+		add_spent(&rp->figures, &w->spent);
 		if (e)
 			err_free(w->error);
 		else
 			e = w->error ? w->error : rp_cu(rp, w->result, "restoring memory");
 	}
 	return e;
+}
+
+/* ---- checking on the device ------------------------------------------------------------------------------------------------- */
+
+static uint64_t pages_of(uint64_t size)
+{
+	return size / SBT_PAGE + (size % SBT_PAGE != 0);
+}
+
+/* Whether a GPU is there that hashes; TSDB_REPLAYER_CHECK says otherwise. */
+static bool check_by_device(const struct rp *rp)
+{
+	const char *where = getenv("TSDB_REPLAYER_CHECK");
+
+	if (!rp->has_hash || (where && !strcmp(where, "host")))
+		return false;
+	return !rp->hash.on_host || (where && !strcmp(where, "device"));
+}
+
+static void open_hashes(struct restore *all)
+{
+	const struct contents *x = &all->rp->contents;
+	uint64_t n = 0;
+
+	all->by_device = check_by_device(all->rp);
+	if (!all->by_device)
+		return;
+	all->first = xcalloc(x->nstart + 1, sizeof *all->first);
+	for (size_t i = 0; i < x->nstart; i++) {
+		all->first[i] = n;
+		n += x->start[i].has_bytes ? pages_of(x->start[i].size) : 0;
+	}
+	all->hashes = xcalloc(n + 1, sizeof *all->hashes);
+}
+
+/* Pages that are not what they must be become zeros. */
+static struct err *check_piece(struct restore *all, size_t i, uint64_t here)
+{
+	const struct sbt_memory *m = &all->rp->contents.start[i];
+	const struct sbt_hash *want = &all->hashes[all->first[i]];
+	const uint64_t pages = pages_of(m->size);
+	struct rp *rp = all->rp;
+	struct sbt_hash *got = xmalloc((size_t)pages * sizeof *got);
+	struct err *e = rp_cu(rp, hash_kernel_pages(&rp->hash, (struct hash_kernel_range){here, m->size}, got, rp->own), "hashing");
+
+	for (uint64_t k = 0; k < pages && !e; k++) {
+		const uint64_t left = m->size - k * SBT_PAGE, n = left < SBT_PAGE ? left : SBT_PAGE;
+
+		if (sbt_hash_equal(got[k], want[k]))
+			continue;
+		is_lost(all, m, (size_t)n);
+		e = rp_cu(rp, rp->d.cuMemsetD8Async(here + k * SBT_PAGE, 0, (size_t)n, rp->own), "cuMemsetD8Async");
+	}
+	free(got);
+	return e;
+}
+
+static struct err *check_all(struct restore *all)
+{
+	const struct contents *x = &all->rp->contents;
+	const uint64_t begin = now_ns();
+	uint64_t here;
+
+	for (size_t i = 0; i < x->nstart && all->by_device; i++) {
+		const struct sbt_memory *m = &x->start[i];
+
+		watchdog_on(all->rp, 0);
+		if (m->has_bytes && m->size && m->owner != SBT_MEMORY_GLOBAL && place_find(all->rp, m->addr, m->size, &here) == PLACE_DEVICE)
+			TRY(check_piece(all, i, here));
+	}
+	all->rp->figures.restore_check_ns += now_ns() - begin;
+	return NULL;
 }
 
 static void note_lost(const struct restore *all)
@@ -291,10 +427,15 @@ struct err *contents_restore(struct rp *rp)
 	CU(rp, cuEventCreate, &all.cleared, CU_EVENT_DISABLE_TIMING);
 	TRY(clear_all(rp, all.cleared));
 	all.lost = xcalloc(rp->contents.nstart + 1, sizeof *all.lost);
+	open_hashes(&all);
 	struct err *e = run_workers(&all);
+	if (!e)
+		e = check_all(&all);
 	if (!e && !rp->open)
 		note_lost(&all);
 	free(all.lost);
+	free(all.hashes);
+	free(all.first);
 	TRY(e);
 	CU(rp, cuEventDestroy_v2, all.cleared);
 	CU(rp, cuStreamSynchronize, rp->own); /* nothing may have been sent */

@@ -145,6 +145,10 @@ struct replayer_figures {
 	uint64_t read_ns, device_ns, place_ns, code_ns;
 	/* the window's start from the trace: bytes of pieces, all of it, and the part before the first byte moved */
 	uint64_t restored_bytes, restore_ns, restore_setup_ns;
+	/* sums over its threads: opening what a thread works with, reading the file, decompressing or decoding, hashing on the host, waiting for
+	 * a pinned slot, telling the driver to copy; file_bytes: read. check_ns: hashing on the device, of all of it at the end */
+	uint64_t restore_open_ns, restore_read_ns, restore_unpack_ns, restore_hash_ns, restore_wait_ns, restore_submit_ns, restore_check_ns;
+	uint64_t restore_file_bytes;
 	/* checkpoints: those kept, what they take on the device, finding room for them */
 	uint64_t checkpoint_bytes, room_ns;
 	uint32_t checkpoints, pad;
