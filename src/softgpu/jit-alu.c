@@ -562,16 +562,16 @@ static bool unpack(struct jit_emit *e)
 	return true;
 }
 
-static V int_of(struct jit_emit *e, unsigned bits)
+static LLVMTypeRef lanes_of(struct jit_emit *e, unsigned bits)
 {
-	return (V)(void *)LLVMVectorType(LLVMIntTypeInContext(e->c, bits), PTX_LANES);
+	return LLVMVectorType(LLVMIntTypeInContext(e->c, bits), PTX_LANES);
 }
 
 /* v's low bits of a type, made as wide as wanted. */
 static V resize(struct jit_emit *e, V v, unsigned from_bits, bool sgn, unsigned to_bits)
 {
 	unsigned have = LLVMGetIntTypeWidth(LLVMGetElementType(LLVMTypeOf(v)));
-	LLVMTypeRef narrow = (LLVMTypeRef)(void *)int_of(e, from_bits), wide = (LLVMTypeRef)(void *)int_of(e, to_bits);
+	LLVMTypeRef narrow = lanes_of(e, from_bits), wide = lanes_of(e, to_bits);
 
 	if (have > from_bits)
 		v = LLVMBuildTrunc(B, v, narrow, "");

@@ -16,6 +16,9 @@
 
 #define HOT 3000 /* times that an entry was met */
 #define MAX_QUEUE 256
+#define LARGE 400 /* instructions of a function's first regions */
+#define SMALL 120 /* of those that come after NLARGE: much of what they could take in is compiled already */
+#define NLARGE 4
 #define PLUGIN "tsdb-softgpu-jit.so"
 
 struct job {
@@ -26,7 +29,7 @@ struct job {
 
 struct code { /* compiled code, for giving it back */
 	struct code *next;
-	const struct ptx_module *m;
+	const struct ptx_function *fn;
 	void *handle;
 };
 
@@ -42,6 +45,7 @@ static struct {
 	unsigned first, n;
 	struct code *codes;
 	struct ptx_jit_stats stats;
+	uint64_t start_ns, spent_ns; /* when the first kernel was hot; what the thread has spent since */
 } jit = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 /* --- the mode ---------------------------------------------------------------------------------------- */
@@ -159,6 +163,25 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static unsigned region_size(const struct ptx_function *fn)
+{
+	unsigned n = 0;
+
+	for (const struct code *c = jit.codes; c; c = c->next)
+		n += c->fn == fn;
+	return n < NLARGE ? LARGE : SMALL;
+}
+
+/* Compiling has taken its share: a second, and a quarter of the time since the first kernel was hot. Under the lock. */
+static bool over_budget(void)
+{
+	uint64_t now = now_ns();
+
+	if (!jit.start_ns)
+		jit.start_ns = now;
+	return jit.spent_ns > 1000000000u + (now - jit.start_ns) / 4;
+}
+
 /* With the lock held, which is given up meanwhile; jit.busy is the right to call the plugin. */
 static void compile(const struct job *j)
 {
@@ -167,6 +190,7 @@ static void compile(const struct job *j)
 	ptx_jit_code *code = NULL;
 	void *handle = NULL;
 	char why[200] = "";
+	unsigned max = region_size(j->fn);
 	uint64_t start = now_ns();
 	bool ready;
 
@@ -177,12 +201,12 @@ static void compile(const struct job *j)
 	if (!ready)
 		atomic_store(&jit.mode, PTX_JIT_OFF);
 	else
-		code = jit.plugin->compile(j->fn, j->pc, j->full, &handle, why, sizeof(why));
+		code = jit.plugin->compile(j->fn, j->pc, j->full, max, &handle, why, sizeof(why));
 	if (code)
 		c = calloc(1, sizeof(*c));
 	pthread_mutex_lock(&jit.lock);
 	if (c) {
-		*c = (struct code){jit.codes, j->fn->m, handle};
+		*c = (struct code){jit.codes, j->fn, handle};
 		jit.codes = c;
 	}
 	jit.stats.ns += now_ns() - start;
@@ -209,8 +233,11 @@ static void *compiler_main(void *arg)
 		j = jit.queue[jit.first];
 		jit.first = (jit.first + 1) % MAX_QUEUE;
 		jit.n--;
-		if (!jit.stop)
+		if (!jit.stop) {
+			uint64_t before = jit.stats.ns;
 			compile(&j);
+			jit.spent_ns += jit.stats.ns - before;
+		}
 	}
 	return NULL;
 }
@@ -252,7 +279,9 @@ static void compile_now(const struct job *j)
 static void enqueue(const struct job *j)
 {
 	pthread_mutex_lock(&jit.lock);
-	if (jit.n < MAX_QUEUE && !jit.stop && start_thread()) {
+	if (over_budget() || jit.n == MAX_QUEUE) {
+		atomic_store(&j->fn->jit[j->pc].hits[!j->full], HOT / 2); /* later, perhaps */
+	} else if (!jit.stop && start_thread()) {
 		jit.queue[(jit.first + jit.n++) % MAX_QUEUE] = *j;
 		pthread_cond_signal(&jit.work);
 	}
@@ -308,7 +337,7 @@ void ptx_jit_forget(struct ptx_module *m)
 	while (jit.busy)
 		pthread_cond_wait(&jit.idle, &jit.lock);
 	for (p = &jit.codes; (c = *p);) {
-		if (c->m != m) {
+		if (c->fn->m != m) {
 			p = &c->next;
 			continue;
 		}

@@ -11,8 +11,6 @@
 #include <llvm-c/Core.h>
 
 /* --- which instructions (jit-region.c) --------------------------------------------------------------- */
-#define JIT_MAX_INSNS 600 /* of a region */
-
 struct jit_block {
 	uint32_t first, end; /* instructions [first, end) */
 	uint32_t nsucc, succ[2];
@@ -27,6 +25,7 @@ struct jit_region {
 	const struct ptx_function *fn;
 	uint32_t entry; /* pc */
 	bool full;
+	unsigned max; /* instructions */
 	uint32_t nblocks, *block_of;
 	struct jit_block *blocks;
 	uint32_t nregs, words;
@@ -41,7 +40,7 @@ struct jit_region {
 };
 
 /* False: cannot be compiled; why in buf. jit_region_free() in either case. */
-bool jit_region_choose(struct jit_region *r, const struct ptx_function *fn, uint32_t pc, bool full, char *buf, size_t n);
+bool jit_region_choose(struct jit_region *r, const struct ptx_function *fn, uint32_t pc, bool full, unsigned max, char *buf, size_t n);
 void jit_region_free(struct jit_region *r);
 typedef void jit_visit(void *arg, int32_t off, unsigned width, bool def);
 /* Calls fn for every register operand; false when the instruction has operands of a kind that is not known here. Constants and special registers

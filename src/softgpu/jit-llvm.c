@@ -182,7 +182,7 @@ static ptx_jit_code *build(const struct jit_region *r, void **handle, char *buf,
 	return (ptx_jit_code *)(uintptr_t)at;
 }
 
-static ptx_jit_code *compile(const struct ptx_function *fn, uint32_t pc, bool full, void **handle, char *buf, size_t n)
+static ptx_jit_code *compile(const struct ptx_function *fn, uint32_t pc, bool full, unsigned max, void **handle, char *buf, size_t n)
 {
 	struct jit_region r;
 	ptx_jit_code *volatile code = NULL;
@@ -191,7 +191,7 @@ static ptx_jit_code *compile(const struct ptx_function *fn, uint32_t pc, bool fu
 		snprintf(buf, n, "%s", ll.why);
 		return NULL;
 	}
-	if (jit_region_choose(&r, fn, pc, full, buf, n)) {
+	if (jit_region_choose(&r, fn, pc, full, max, buf, n)) {
 		ll.inside = true;
 		if (!setjmp(ll.out))
 			code = build(&r, handle, buf, n);

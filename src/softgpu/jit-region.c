@@ -310,7 +310,7 @@ static bool grow(struct jit_region *r)
 			continue;
 		for (uint32_t s = 0; s < b->nsucc; s++) {
 			struct jit_block *t = &r->blocks[b->succ[s]];
-			if (t->in || r->ninsns + (t->end - t->first) > JIT_MAX_INSNS)
+			if (t->in || r->ninsns + (t->end - t->first) > r->max)
 				continue;
 			t->in = true;
 			r->ninsns += t->end - t->first;
@@ -365,9 +365,9 @@ static bool find_written(struct jit_region *r)
 	return true;
 }
 
-bool jit_region_choose(struct jit_region *r, const struct ptx_function *fn, uint32_t pc, bool full, char *buf, size_t n)
+bool jit_region_choose(struct jit_region *r, const struct ptx_function *fn, uint32_t pc, bool full, unsigned max, char *buf, size_t n)
 {
-	*r = (struct jit_region){.fn = fn, .entry = pc, .full = full};
+	*r = (struct jit_region){.fn = fn, .entry = pc, .full = full, .max = max};
 	if (fn->ninsns > 50000 || fn->reg_bytes > 1 << 20) {
 		snprintf(buf, n, "a function too long");
 		return false;

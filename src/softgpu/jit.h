@@ -52,7 +52,7 @@ void ptx_jit_drain(void);
 /* --- between libcuda and the plugin; both come from one build ---------------------------------------- */
 /* Changes when what compiled code knows about the interpreter's structures does. */
 #define PTX_JIT_ABI                                                                                  \
-	((unsigned)(1 + 3 * sizeof(struct ptx_warp) + 5 * sizeof(struct ptx_worker) + 7 * sizeof(struct ptx_block) +  \
+	((unsigned)(2 + 3 * sizeof(struct ptx_warp) + 5 * sizeof(struct ptx_worker) + 7 * sizeof(struct ptx_block) +  \
 		11 * sizeof(struct ptx_insn) + 13 * sizeof(struct ptx_function) + 17 * sizeof(struct ptx_row) + 19 * M_COUNT + 23 * SR_COUNT))
 struct ptx_jit_host {
 	unsigned abi;
@@ -62,8 +62,8 @@ struct ptx_jit_host {
 };
 struct ptx_jit_plugin {
 	unsigned abi;
-	/* NULL: cannot be compiled; why in buf. *handle is for drop(). One thread at a time. */
-	ptx_jit_code *(*compile)(const struct ptx_function *fn, uint32_t pc, bool full, void **handle, char *buf, size_t n);
+	/* At most max instructions. NULL: cannot be compiled; why in buf. *handle is for drop(). One thread at a time. */
+	ptx_jit_code *(*compile)(const struct ptx_function *fn, uint32_t pc, bool full, unsigned max, void **handle, char *buf, size_t n);
 	void (*drop)(void *handle);
 };
 /* The plugin's one symbol: tsdb_soft_jit. NULL when this machine's processor will not do; why in buf. */
