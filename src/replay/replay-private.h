@@ -79,6 +79,11 @@ struct err *replay_stopped(struct replay *r, struct err *e, enum replay_why why,
 
 /* The same with the executor left where it is; where it must be by then, or unable to get there. */
 struct err *replay_jump_state(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks) TS_CHECK;
+/* The same in two parts: what it takes is done by a thread from start to end, while the executor goes there. Until the end nothing of r may be
+ * used. take false: it did not get there, and r is where it was. */
+struct replay_ahead;
+struct replay_ahead *replay_ahead_start(struct replay *r, uint64_t seq);
+struct err *replay_ahead_end(struct replay_ahead *a, bool take) TS_CHECK;
 /* Retires by the user's wish. */
 void replay_mark(struct replay *r, uint64_t seq);
 /* That the trace, or the window, does not hold seq. */

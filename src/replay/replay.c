@@ -5,6 +5,8 @@
  * part of the position, so a jump makes those that lie on its way again.
  */
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include "replay/replay-private.h"
 
@@ -282,32 +284,47 @@ static struct err *seek_device(struct replay *r, uint64_t seq)
 	return r->ex.seek(r->ex.arg, r->window && seq < r->first ? r->first - 1 : seq);
 }
 
+/* The state at the goal, to be taken or left. */
+static struct err *jump_find(struct replay *r, struct jump *j)
+{
+	struct err *e;
+
+	points_drop(&r->points, UINT64_MAX, j->nmarks);
+	start_near(r, j);
+	e = start_keyframe(r, j);
+	return e ? e : jump_fold(r, j);
+}
+
+static void jump_leave(struct replay *r, struct jump *j)
+{
+	state_free(j->s);
+	r->astray = true;
+}
+
+static void jump_take(struct replay *r, struct jump *j)
+{
+	state_free(r->s);
+	r->s = j->s;
+	j->at = totals(j->s);
+	r->index = j->at.commands;
+	r->seq = r->index == r->base_index ? 0 : j->at.seq;
+	r->nmarks = j->nmarks;
+	r->next_point = r->index + POINT_EVERY;
+	r->astray = !r->cmd || r->cmd->seq != r->seq;
+}
+
 static struct err *jump(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks, bool execute)
 {
 	struct jump j = {.seq = seq, .index = index, .nmarks = nmarks};
-	struct err *e;
+	struct err *e = jump_find(r, &j);
 
-	points_drop(&r->points, UINT64_MAX, nmarks);
-	start_near(r, &j);
-	e = start_keyframe(r, &j);
-	if (!e)
-		e = jump_fold(r, &j);
 	if (!e && r->has_ex && execute)
 		e = seek_device(r, totals(j.s).seq);
-	if (e) {
-		state_free(j.s);
-		r->astray = true;
-		return e;
-	}
-	state_free(r->s);
-	r->s = j.s;
-	j.at = totals(j.s);
-	r->index = j.at.commands;
-	r->seq = r->index == r->base_index ? 0 : j.at.seq;
-	r->nmarks = nmarks;
-	r->next_point = r->index + POINT_EVERY;
-	r->astray = !r->cmd || r->cmd->seq != r->seq;
-	return NULL;
+	if (e)
+		jump_leave(r, &j);
+	else
+		jump_take(r, &j);
+	return e;
 }
 
 struct err *replay_jump(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks)
@@ -318,6 +335,60 @@ struct err *replay_jump(struct replay *r, uint64_t seq, uint64_t index, unsigned
 struct err *replay_jump_state(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks)
 {
 	return jump(r, seq, index, nmarks, false);
+}
+
+/* ---- the state while the device runs ------------------------------------------------------------------------------ */
+
+struct replay_ahead {
+	struct replay *r;
+	struct jump j;
+	struct err *e;
+	pthread_t thread;
+	bool started;
+};
+
+static void *find_ahead(void *arg)
+{
+	struct replay_ahead *a = arg;
+
+	a->e = jump_find(a->r, &a->j);
+	return NULL;
+}
+
+struct replay_ahead *replay_ahead_start(struct replay *r, uint64_t seq)
+{
+	struct replay_ahead *a = xcalloc(1, sizeof *a);
+	sigset_t all, before;
+
+	a->r = r;
+	a->j = (struct jump){.seq = seq, .index = UINT64_MAX, .nmarks = r->nmarks};
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	a->started = !pthread_create(&a->thread, NULL, find_ahead, a);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return a;
+}
+
+struct err *replay_ahead_end(struct replay_ahead *a, bool take)
+{
+	struct err *e;
+
+	if (a->started)
+		pthread_join(a->thread, NULL);
+	else if (take)
+		find_ahead(a);
+	e = a->e;
+	if (take && !e) {
+		jump_take(a->r, &a->j);
+	} else {
+		jump_leave(a->r, &a->j);
+		if (!take) {
+			err_free(e);
+			e = NULL;
+		}
+	}
+	free(a);
+	return e;
 }
 
 /* ---- the moves ---------------------------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #define BLOCK_MIN 64 /* seqs in the first block backwards; each is twice the one before it up to ... */
 #define BLOCK_MAX 65536
+#define AHEAD 256	/* commands whose state is worth a thread */
 #define LOOK_EVERY 1024 /* commands between two looks at the interrupt flag */
 
 static bool interrupted(volatile bool *interrupt)
@@ -147,6 +148,16 @@ struct watch {
 	int id;
 };
 
+/* All the way to a command, state and device at the same time. *ret_reached: where the device stands; the state only goes to `to`. */
+static struct err *run_unwatched(struct replay *r, uint64_t to, uint64_t *ret_reached, bool *ret_hit)
+{
+	struct replay_ahead *ahead = to - r->seq > AHEAD ? replay_ahead_start(r, to) : NULL;
+	struct err *e = r->ex.run(r->ex.arg, to, 0, 0, ret_reached, ret_hit);
+	struct err *f = ahead ? replay_ahead_end(ahead, !e) : NULL;
+
+	return e ? e : f;
+}
+
 static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x)
 {
 	uint64_t to, start = r->seq, reached = start;
@@ -160,8 +171,10 @@ static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x
 	for (unsigned i = 0; !e && (i < x->n || i == 0); i++) {
 		if (i)
 			e = device_to(r, start);
-		if (!e)
-			e = r->ex.run(r->ex.arg, to, x->n ? x->w[i].addr : 0, x->n ? x->w[i].size : 0, &reached, &hit);
+		if (!e && !x->n)
+			e = run_unwatched(r, to, &reached, &hit);
+		else if (!e)
+			e = r->ex.run(r->ex.arg, to, x->w[i].addr, x->w[i].size, &reached, &hit);
 		if (!e && hit) {
 			to = reached;
 			x->id = x->w[i].id;
@@ -175,7 +188,7 @@ static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x
 		x->id = 0;
 		to = reached;
 	}
-	if (!e && to > start)
+	if (!e && to > start && r->seq != to)
 		e = replay_jump_state(r, to, UINT64_MAX, r->nmarks);
 	return e ? device_back(r, e) : NULL;
 }
