@@ -12,7 +12,7 @@
 
 const char *order_how_name(enum order_how how)
 {
-	static const char *const names[ORDER_HOWS] = {"reads", "writes", "updates atomically", "may touch", "allocates", "frees"};
+	static const char *const names[ORDER_HOWS] = {"reads", "writes", "updates atomically", "may touch", "was given the address", "allocates", "frees"};
 
 	return (unsigned)how < ORDER_HOWS ? names[how] : "?";
 }
@@ -87,8 +87,10 @@ static void words(struct order_accesses *l, const struct state *s, const uint8_t
 
 	for (uint64_t i = 0; i + 8 <= n; i += 8) {
 		memcpy(&v, p + i, 8);
-		if (v > 0xffff && state_alloc_at(s, v, &a))
-			order_access_add(l, a.addr, plus(a.addr, a.size), ORDER_MAYBE);
+		if (v <= 0xffff || !state_alloc_at(s, v, &a))
+			continue;
+		order_access_add(l, a.addr, plus(a.addr, a.size), ORDER_MAYBE);
+		order_access_add(l, v, plus(v, 1), ORDER_POINTS);
 	}
 }
 

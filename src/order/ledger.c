@@ -34,11 +34,13 @@ bool ledger_conflict(enum order_how a, enum order_how b)
 {
 	static const bool table[ORDER_HOWS][ORDER_HOWS] = {
 		[ORDER_READ] = {[ORDER_WRITE] = true, [ORDER_ATOMIC] = true, [ORDER_MAYBE] = true, [ORDER_BIRTH] = true, [ORDER_DEATH] = true},
-		[ORDER_WRITE] = {true, true, true, true, true, true},
+		[ORDER_WRITE] = {true, true, true, true, true, true, true},
 		[ORDER_ATOMIC] = {[ORDER_READ] = true, [ORDER_WRITE] = true, [ORDER_MAYBE] = true, [ORDER_BIRTH] = true, [ORDER_DEATH] = true},
-		[ORDER_MAYBE] = {true, true, true, true, true, true},
-		[ORDER_BIRTH] = {true, true, true, true, true, true},
-		[ORDER_DEATH] = {true, true, true, true, true, true},
+		[ORDER_MAYBE] = {[ORDER_READ] = true, [ORDER_WRITE] = true, [ORDER_ATOMIC] = true, [ORDER_MAYBE] = true, [ORDER_BIRTH] = true,
+			[ORDER_DEATH] = true},
+		[ORDER_POINTS] = {[ORDER_WRITE] = true, [ORDER_BIRTH] = true, [ORDER_DEATH] = true},
+		[ORDER_BIRTH] = {true, true, true, true, true, true, true},
+		[ORDER_DEATH] = {true, true, true, true, true, true, true},
 	};
 
 	return table[a][b];

@@ -3,9 +3,10 @@
  * What a program ordered and what it did not: the happens-before graph of a trace, the memory its commands touch, and the pairs that
  * touch the same bytes without an edge between them. Pure: trace and state in, answers out; no device, no process.
  *
- * Every answer has a tier. CERTAIN: both accesses are known to the byte, and no edge the program made orders them. POSSIBLE: at least
- * one of them is a kernel of which only the arguments are known, so it may touch less than the allocation it was given; a source of
- * exact access sets (struct order_source) turns those into certain ones or takes them away.
+ * Every answer has a tier. CERTAIN: both accesses are known to the byte, and no edge the program made orders them. LIKELY: one of them
+ * writes bytes that the other one, a kernel, was given the address of. POSSIBLE: at least one of them is a kernel of which only
+ * the arguments are known, so it may touch less than the allocation it was given. A source of exact access sets (struct order_source)
+ * turns the latter two into certain ones or takes them away.
  */
 #ifndef ORDER_ORDER_H
 #define ORDER_ORDER_H
@@ -20,6 +21,7 @@ enum order_how {
 	ORDER_READ, ORDER_WRITE,
 	ORDER_ATOMIC, /* read-modify-write that no other atomic access disturbs */
 	ORDER_MAYBE,  /* may read, may write, may do neither */
+	ORDER_POINTS, /* a kernel was given the address of exactly this byte: it will hardly leave it alone */
 	ORDER_BIRTH,  /* a stream-ordered allocation: nothing may touch the memory before */
 	ORDER_DEATH,  /* a stream-ordered free: nothing may touch it after */
 	ORDER_HOWS
@@ -48,7 +50,7 @@ struct order_source {
 
 /* ---- races -------------------------------------------------------------------------------------------------------------- */
 
-enum order_tier { ORDER_CERTAIN, ORDER_POSSIBLE };
+enum order_tier { ORDER_CERTAIN, ORDER_LIKELY, ORDER_POSSIBLE };
 const char *order_tier_name(enum order_tier t);
 
 struct order_party {

@@ -35,7 +35,9 @@ struct hunt {
 
 const char *order_tier_name(enum order_tier t)
 {
-	return t == ORDER_CERTAIN ? "certain" : "possible";
+	static const char *const names[] = {"certain", "likely", "possible"};
+
+	return names[t];
 }
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -138,7 +140,8 @@ static void conflict(void *arg, const struct ledger_touch *earlier, const struct
 	r = new_race(h);
 	h->slots[slot] = (uint32_t)h->ret->n;
 	*r = (struct order_race){.a = a, .b = b, .addr = addr, .size = end - addr, .count = 1, .alloc = h->alloc, .alloc_size = h->alloc_size,
-		.tier = a.how == ORDER_MAYBE || b.how == ORDER_MAYBE ? ORDER_POSSIBLE : ORDER_CERTAIN};
+		.tier = a.how == ORDER_MAYBE || b.how == ORDER_MAYBE ? ORDER_POSSIBLE :
+			a.how == ORDER_POINTS || b.how == ORDER_POINTS ? ORDER_LIKELY : ORDER_CERTAIN};
 }
 
 /* ---- one command ------------------------------------------------------------------------------------------------------------- */
@@ -307,6 +310,22 @@ static struct err *hunt(struct hunt *h, struct sbt_reader *trace, struct sbt_cur
 	}
 }
 
+/* What is likely need not be said to be possible. */
+static void drop_weaker(struct order_races *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		bool weaker = false;
+
+		for (size_t k = 0; r->r[i].tier == ORDER_POSSIBLE && k < n && r->r[k].tier != ORDER_POSSIBLE && !weaker; k++)
+			weaker = r->r[k].a.seq == r->r[i].a.seq && r->r[k].b.seq == r->r[i].b.seq;
+		if (!weaker)
+			r->r[n++] = r->r[i];
+	}
+	r->n = n;
+}
+
 static int by_tier(const void *pa, const void *pb)
 {
 	const struct order_race *a = pa, *b = pb;
@@ -339,6 +358,7 @@ struct err *order_races(struct order_races *ret, struct sbt_reader *trace, const
 	ret->coarse = ledger_coarse(h->ledger);
 	if (ret->n)
 		qsort(ret->r, ret->n, sizeof *ret->r, by_tier);
+	drop_weaker(ret);
 	ledger_free(h->ledger);
 	fold_free(h->fold);
 	state_free(h->s);

@@ -136,7 +136,7 @@ static size_t shown(const struct races_view *v)
 {
 	size_t n = 0;
 
-	while (n < v->found.n && (v->possible || v->found.r[n].tier == ORDER_CERTAIN))
+	while (n < v->found.n && (v->possible || v->found.r[n].tier != ORDER_POSSIBLE))
 		n++;
 	return n;
 }

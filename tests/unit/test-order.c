@@ -398,6 +398,29 @@ static bool knows(void *arg, uint64_t at, struct order_accesses *l)
 	return true;
 }
 
+static void test_a_kernel_that_was_given_the_address_is_likely(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = f(1, A + 64);
+	const uint64_t b = fill(2, A, 512);
+
+	f(1, B); /* two kernels with the same address may both only read */
+	f(2, B);
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+
+	assert_int_equal(x.n, 2);
+	assert_int_equal(x.r[0].tier, ORDER_LIKELY);
+	assert_int_equal(x.r[0].a.seq, a);
+	assert_int_equal(x.r[0].b.seq, b);
+	assert_int_equal(x.r[0].addr, A + 64);
+	assert_int_equal(x.r[1].tier, ORDER_POSSIBLE);
+	assert_int_equal(x.r[1].addr, B);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
 static void test_exact_sets_decide(void **unused)
 {
 	(void)unused;
@@ -718,6 +741,7 @@ int main(void)
 		cmocka_unit_test(test_reads_do_not_race_and_a_later_write_does_with_each),
 		cmocka_unit_test(test_a_wait_ends_the_race),
 		cmocka_unit_test(test_a_kernel_known_by_its_arguments_is_possible_only),
+		cmocka_unit_test(test_a_kernel_that_was_given_the_address_is_likely),
 		cmocka_unit_test(test_exact_sets_decide),
 		cmocka_unit_test(test_an_exact_range_reaches_over_two_allocations),
 		cmocka_unit_test(test_the_same_two_places_are_told_once),
