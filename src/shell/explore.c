@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "shell/exact.h"
 #include "shell/interrupt.h"
 #include "shell/replay-device.h"
 #include "shell/stack.h"
@@ -91,14 +92,19 @@ static void add_pair(void *arg, const struct order_party *a, const struct order_
 
 static struct err *find_pairs(struct explorer *x)
 {
-	const struct order_options o = {.first = x->r->first, .last = x->r->last, .each = add_pair, .each_arg = x,
+	struct order_options o = {.first = x->r->first, .last = x->r->last, .each = add_pair, .each_arg = x,
 		.interrupt = &interrupt_flag};
-	struct order_races races;
+	struct order_races races = {0};
+	struct exact *exact;
+	struct err *e;
 
-	TRY(order_races(&races, x->s->trace.reader, &o));
+	TRY(exact_open(&exact, x->s, EXACT_AUTO, x->r->first, x->r->last));
+	o.source = exact_source(exact);
+	e = order_races(&races, x->s->trace.reader, &o);
+	exact_free(exact);
 	order_races_free(&races);
 	x->r->pairs = x->npairs;
-	return NULL;
+	return e;
 }
 
 /* ---- schedules ---------------------------------------------------------------------------------------------------------------- */
