@@ -652,6 +652,87 @@ static bool cvt(struct jit_emit *e)
 	return false;
 }
 
+/* --- across the warp --------------------------------------------------------------------------------- */
+struct find_def {
+	int32_t off;
+	unsigned n; /* of definitions so far */
+	bool here;
+};
+
+static void def_visit(void *arg, int32_t off, unsigned width, bool def)
+{
+	struct find_def *f = arg;
+
+	if (def && off == f->off) {
+		f->n++;
+		f->here = true;
+	}
+}
+
+/* A register that is written once, by a mov of a constant, is one: nvcc keeps a shuffle's numbers so. Where no register can be read before it is
+ * written, that mov comes before every use. */
+static int32_t behind_mov(const struct jit_emit *e, int32_t off)
+{
+	const struct ptx_function *fn = e->r->fn;
+	const struct ptx_insn *mov = NULL;
+	struct find_def f = {.off = off};
+
+	if (fn->needs_zero || e->r->all_live)
+		return NO_REG;
+	for (uint32_t k = 0; k < fn->ninsns && f.n < 2; k++) {
+		f.here = false;
+		jit_operands(&fn->insns[k], def_visit, &f);
+		if (f.here)
+			mov = &fn->insns[k];
+	}
+	if (f.n != 1 || mov->pred != NO_REG || !mov->row || strcmp(mov->row->op, "mov") || strcmp(mov->row->pattern, "da"))
+		return NO_REG;
+	return mov->o[1];
+}
+
+static bool is_const(const struct jit_emit *e, int32_t off, uint32_t *ret)
+{
+	const struct ptx_function *fn = e->r->fn;
+
+	if (off >= 0)
+		off = behind_mov(e, off);
+	if (off == NO_REG)
+		return false;
+	for (unsigned k = 0; off < 0 && k < fn->nconsts; k++)
+		if (fn->consts[k].off == off && fn->consts[k].width == 4) {
+			memcpy(ret, fn->const_image + fn->const_bytes + off, 4);
+			return true;
+		}
+	return false;
+}
+
+/* shfl.sync by all lanes, from lanes that are known: one permutation. The lanes are h_shfl's. */
+static bool shuffle(struct jit_emit *e)
+{
+	uint32_t b, c, members, ok = 0;
+	V lane[PTX_LANES];
+
+	if (!e->r->full || e->i->pred != NO_REG || e->i->type == T_none || strcmp(e->i->row->pattern, "qaxxx") || !is_const(e, e->i->o[2], &b) ||
+		!is_const(e, e->i->o[3], &c) || !is_const(e, e->i->o[4], &members) || members != PTX_FULL)
+		return false;
+	for (int l = 0; l < PTX_LANES; l++) {
+		int bval = (int)(b & 31), cval = (int)(c & 31), seg = (int)(c >> 8 & 31), max = (l & seg) | (cval & ~seg), j;
+		bool up = jit_mod(e->i, "up");
+		j = up ? l - bval : jit_mod(e->i, "down") ? l + bval : jit_mod(e->i, "bfly") ? l ^ bval : (l & seg) | (bval & ~seg);
+		if (up ? j >= max : j <= max)
+			ok |= 1u << l;
+		else
+			j = l;
+		lane[l] = LLVMConstInt(e->i32, (unsigned)j & 31, false);
+	}
+	V a = src32(e, 1);
+	if (e->i->o[0] != NO_REG)
+		set32(e, LLVMBuildShuffleVector(B, a, LLVMGetUndef(e->v32i32), LLVMConstVector(lane, PTX_LANES), ""));
+	if (e->i->flags & F_PAIR)
+		jit_set_pred(e, e->i->o[5], LLVMConstInt(e->i32, ok, false));
+	return true;
+}
+
 /* --- by name ----------------------------------------------------------------------------------------- */
 static bool emit_bits(struct jit_emit *e, const char *op, enum kind k)
 {
@@ -738,6 +819,8 @@ bool jit_emit_alu(struct jit_emit *e)
 	unsigned bits = ptx_type_bits[i->type];
 	enum kind k = kind_of(i->type);
 
+	if (!strcmp(op, "shfl"))
+		return shuffle(e);
 	if (!known_name(i) || !known_pattern(i->row->pattern))
 		return false;
 	if (!strcmp(op, "setp"))

@@ -76,6 +76,7 @@ static bool set_up(char *buf, size_t n)
 	ll.features = cpu ? strdup("") : features;
 	ll.tm = new_machine(triple, buf, n);
 	for_jit = new_machine(triple, buf, n);
+	LLVMDisposeMessage(triple);
 	if (!ll.tm || !for_jit)
 		return false;
 	LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(b, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(for_jit));

@@ -22,7 +22,7 @@ struct access {
 	const struct ptx_vec *v;
 	uint32_t slot;
 	struct jit_info *info;
-	LLVMBasicBlockRef slow, join;
+	LLVMBasicBlockRef slow, miss, join; /* miss: the slot's range is another */
 	V base; /* added to addresses: shared memory's; NULL: in the slot's range */
 };
 
@@ -166,7 +166,7 @@ static void check(struct jit_emit *e, const struct access *a, V lo, V hi, V n, V
 		lo = LLVMBuildSub(B, lo, start, "");
 		hi = hi ? LLVMBuildSub(B, hi, start, "") : NULL;
 	}
-	jit_branch(e, both(e, within(e, lo, hi, n, size), more), ok, a->slow, true);
+	jit_branch(e, both(e, within(e, lo, hi, n, size), more), ok, a->miss, true);
 	LLVMPositionBuilderAtEnd(B, ok);
 }
 
@@ -350,25 +350,21 @@ static bool is_covered(const struct jit_emit *e, const struct ptx_insn *i)
 	return i->space == SP_SHARED || i->space == SP_GLOBAL || i->space == SP_GENERIC || i->space == SP_CONST;
 }
 
-/* The handler does it, and the slot gets the range that the first lane's address is in. */
-static void slowly(struct jit_emit *e, const struct access *a)
+/* The slot gets the range that the first lane's address is in, for the next time. */
+static void refresh(struct jit_emit *e, const struct access *a)
 {
-	V args[3], fn, first, addr;
+	V args[3], fn, first;
 	LLVMTypeRef t = e->i32;
 
-	if (!a->base) {
-		args[0] = e->m32 ? e->m32 : LLVMConstInt(e->i32, PTX_FULL, false);
-		args[1] = LLVMConstInt(e->i1, 1, false);
-		first = jit_intrinsic(e, "llvm.cttz", &t, 1, args, 2);
-		addr = add64(e, to64(e, LLVMBuildExtractElement(B, a->reg, first, "")), (uint64_t)a->disp);
-		args[0] = LLVMBuildIntToPtr(B, e->wk, e->p8, "");
-		args[1] = LLVMConstInt(e->i32, a->slot, false);
-		args[2] = addr;
-		fn = LLVMConstIntToPtr(k64(e, (uint64_t)(uintptr_t)e->host->range), LLVMPointerType(e->range_t, 0));
-		LLVMBuildCall2(B, e->range_t, fn, args, 3, "");
-	}
-	jit_call_handler(e);
-	LLVMBuildBr(B, a->join);
+	args[0] = e->m32 ? e->m32 : LLVMConstInt(e->i32, PTX_FULL, false);
+	args[1] = LLVMConstInt(e->i1, 1, false);
+	first = jit_intrinsic(e, "llvm.cttz", &t, 1, args, 2);
+	args[0] = LLVMBuildIntToPtr(B, e->wk, e->p8, "");
+	args[1] = LLVMConstInt(e->i32, a->slot, false);
+	args[2] = add64(e, to64(e, LLVMBuildExtractElement(B, a->reg, first, "")), (uint64_t)a->disp);
+	fn = LLVMConstIntToPtr(k64(e, (uint64_t)(uintptr_t)e->host->range), LLVMPointerType(e->range_t, 0));
+	LLVMBuildCall2(B, e->range_t, fn, args, 3, "");
+	LLVMBuildBr(B, a->slow);
 }
 
 bool jit_emit_memory(struct jit_emit *e)
@@ -389,6 +385,7 @@ bool jit_emit_memory(struct jit_emit *e)
 	a.slow = jit_new_block(e, "slow");
 	a.join = jit_new_block(e, "done");
 	a.base = i->space == SP_SHARED ? e->shared : NULL;
+	a.miss = a.base ? a.slow : jit_new_block(e, "miss");
 	a.slot = e->site++ % (PTX_JIT_RANGES / 2) + (store ? PTX_JIT_RANGES / 2 : 0);
 	a.reg = jit_src(e, off, a.wide ? 8 : 4);
 	if (e->r->full)
@@ -412,8 +409,13 @@ bool jit_emit_memory(struct jit_emit *e)
 		some_access(e, &a);
 	e->m32 = m32;
 	e->mvec = mvec;
+	if (a.miss != a.slow) {
+		LLVMPositionBuilderAtEnd(B, a.miss);
+		refresh(e, &a);
+	}
 	LLVMPositionBuilderAtEnd(B, a.slow);
-	slowly(e, &a);
+	jit_call_handler(e);
+	LLVMBuildBr(B, a.join);
 	LLVMPositionBuilderAtEnd(B, a.join);
 	return true;
 }

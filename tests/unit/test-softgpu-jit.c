@@ -42,6 +42,8 @@ static const char *const forms[] = {
 	"cvt.rn.f64.s32 G, r", "cvt.rn.f64.u64 G, d", "cvt.f64.f32 G, f", "cvt.rn.f32.f64 F, g", "cvt.rzi.s32.f32 R, f", "cvt.rni.s32.f32 R, f",
 	"cvt.rpi.ftz.u32.f32 R, f", "cvt.rmi.u32.f32 R, f", "cvt.rzi.s64.f32 D, f", "cvt.rzi.s32.f64 R, g", "cvt.rni.f32.f32 F, f", "cvt.rpi.ftz.f32.f32 F, f",
 	"cvt.rn.f16.f32 H, f", "cvt.f32.f16 F, h", "cvt.sat.f32.f32 F, f", "add.f16 H, h, h", "fma.rn.f16x2 R, r, r, r",
+	"shfl.sync.bfly.b32 R, r, 5, 31, -1", "shfl.sync.down.b32 R|P, r, 3, 0x0f1f, -1", "shfl.sync.up.b32 R|P, r, 2, 0, -1", "shfl.sync.idx.b32 R, r, 7, 0x181f, -1",
+	"shfl.sync.idx.b32 R, r, x, 31, -1", "shfl.sync.down.b32 R|P, f, 9, 31, -1", "vote.sync.ballot.b32 R, p, -1",
 	"activemask.b32 R", "mov.u32 R, %tid.x", "mov.u32 R, %laneid", "mov.u32 R, %lanemask_lt", "mov.u32 R, %ctaid.x", "mov.u64 D, %clock64",
 };
 #define NFORMS (sizeof(forms) / sizeof(forms[0]))
