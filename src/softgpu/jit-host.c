@@ -98,7 +98,10 @@ static const struct ptx_jit_host host = {
 	.param_64 = {h_ld_param_64_base, h_ld_param_64_avx2},
 };
 
-/* Runs before the compiler's own destructors: it was registered after them. */
+/*
+ * Registered before the compiler is loaded, so that a compilation under way, or the loading itself, ends before the libraries' own destructors. Those
+ * that the compiler would register while it works would run sooner: the plugin takes them out (jit-llvm.c, __cxa_atexit).
+ */
 static void at_exit(void)
 {
 	pthread_mutex_lock(&jit.lock);
@@ -149,8 +152,6 @@ static bool plugin_ready(void)
 		jit.plugin = NULL;
 		snprintf(jit.stats.why, sizeof(jit.stats.why), PLUGIN " is of another version");
 	}
-	if (jit.plugin)
-		atexit(at_exit);
 	return jit.plugin != NULL;
 }
 
@@ -194,6 +195,8 @@ static void compile(const struct job *j)
 	uint64_t start = now_ns();
 	bool ready;
 
+	if (!jit.opened)
+		atexit(at_exit);
 	jit.busy = true;
 	jit.current = j->fn->m;
 	ready = plugin_ready();

@@ -31,6 +31,18 @@ static struct {
 	char why[160];
 } ll;
 
+#if !defined(__SANITIZE_ADDRESS__)
+/*
+ * Stands before libc's for LLVM and libstdc++, which are loaded with RTLD_DEEPBIND: nothing that they own is destroyed at exit. LLVM registers some of
+ * its destructors at their objects' first use, later than anything could be registered that waits for the thread which uses them.
+ */
+DEFAULT int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
+int __cxa_atexit(void (*fn)(void *), void *arg, void *dso)
+{
+	return 0;
+}
+#endif
+
 static void on_fatal(const char *reason)
 {
 	snprintf(ll.why, sizeof(ll.why), "LLVM: %.140s", reason);

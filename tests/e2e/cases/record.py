@@ -79,6 +79,12 @@ def test_bytes_per_launch(t):
     t.check(size <= 24 * n + 64 * 1024, f'{size} bytes for {n} launches')
 
 
+def test_exit_while_a_kernel_is_compiled(t):
+    """The software GPU compiles hot kernels on a thread of its own: a program may end at any moment of that."""
+    for n in range(3000, 45000, 2100):
+        t.equal(t.record('tiny_launches', str(n)).status, 0, f'record of {n} launches')
+
+
 def test_timestamps(t):
     t.equal(t.record('vecadd', options=['--timestamps']).status, 0, 'record')
     for c in commands(t):
