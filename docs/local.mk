@@ -1,3 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-EXTRA_DIST += docs/design.md docs/gpu-results.md docs/microscope.md docs/replayer.md docs/softgpu.md
+EXTRA_DIST += docs/coverage.md docs/design.md docs/gpu-results.md docs/microscope.md docs/replayer.md docs/softgpu.md
+
+# What becomes of every driver entry point, out of the toolkit's header and src/capture/cuda-calls.def.
+dist_noinst_SCRIPTS += scripts/coverage
+EXTRA_DIST += tests/coverage-doc.sh
+if HAVE_CUDA
+TESTS += tests/coverage-doc.sh
+.PHONY: update-calls
+update-calls:
+	python3 $(srcdir)/scripts/coverage $(CUDA_CFLAGS:-isystem%=%) $(srcdir) >$(srcdir)/docs/coverage.md
+endif
