@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The corpus of races: every racy program is accused of exactly the pair it is made for, no fixed one of anything.
+
+Each program is recorded racy and fixed. Between commands: `tsdb races` must name the pair, certain, and nothing else; `tsdb explore`
+must find another result, and the schedule it saves must give that result again every time. Inside a kernel: `replay racecheck` or
+`tsdb check --perturb` must name the kernel. One TAP line each, then a table.
+
+On a real GPU (TSDB_GPU=real) programs are recorded and schedules executed there; what kernels touch is found on the software GPU.
+
+Environment: TSDB_BUILD, TSDB_SRC, TSDB_GPU as for tests/e2e/e2e.py; RACES_JOBS. Arguments: names of programs (globs);
+--times N: how often a schedule is replayed (3); --alone N: how often each racy program is run alone, counting different results (0);
+--table FILE: the table as Markdown; -v: what failed runs printed.
+"""
+import argparse
+import collections
+import concurrent.futures
+import fnmatch
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SRC = os.environ.get('TSDB_SRC', os.path.dirname(os.path.dirname(HERE)))
+BUILD = os.environ.get('TSDB_BUILD', os.getcwd())
+GPU = os.environ.get('TSDB_GPU', 'soft')
+DIFFERS = 3  # tsdb's exit status when something was found
+
+# What cannot be found, by name, with the reason that the table gives.
+UNSEEN = {'host_reads_early': 'what the host reads is not recorded'}
+# Races that no order of the commands turns into another result, with the reason.
+NO_SCHEDULE = {}
+
+
+class Failure(Exception):
+    pass
+
+
+def first_existing(*paths):
+    return next((p for p in paths if os.path.exists(p)), paths[0])
+
+
+TSDB = first_existing(os.path.join(BUILD, 'tsdb'), os.path.join(BUILD, 'bin', 'tsdb'))
+PROGRAM = os.path.join(BUILD, 'tests', 'races', 'races')
+
+
+class Case:
+    """One program of the corpus, in a folder of its own."""
+
+    def __init__(self, name, first, second, options):
+        self.name, self.first, self.second, self.options = name, first, second, options
+        self.dir = tempfile.mkdtemp(prefix='tsdb-races-')
+        self.log = []
+        self.found = self.accused = self.explored = self.alone = '-'
+        self.failure = None
+
+    def run(self, *argv, ok=(0,)):
+        """Standard output; Failure when the exit status is none of ok."""
+        env = dict(os.environ, HOME=self.dir, XDG_CONFIG_HOME=self.dir, XDG_STATE_HOME=self.dir, TERM='dumb', LC_ALL='C.UTF-8')
+        r = subprocess.run(argv, cwd=self.dir, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
+                           check=False)
+        self.log.append(f'$ {" ".join(argv)}\n[exit status {r.returncode}]\n{r.stdout}{r.stderr}')
+        if ok and r.returncode not in ok:
+            raise Failure(f'{os.path.basename(argv[0])} {argv[1]}: exit status {r.returncode}')
+        self.status = r.returncode
+        return r.stdout
+
+    def tsdb(self, *argv, ok=(0,)):
+        return self.run(TSDB, *argv, ok=ok)
+
+    def record(self, which, *args):
+        self.tsdb('record', '--gpu', GPU, '-o', which + '.sbt', '--', PROGRAM, self.name, *args)
+
+    # -- between commands
+    def pairs(self, which):
+        """The certain pairs of a trace, as words like those in the program, and all of their numbers."""
+        races = json.loads(self.tsdb('races', which + '.sbt', '--exact', '--json', ok=(0, DIFFERS)))
+        return [(party(r['a']), party(r['b'])) for r in races]
+
+    def explore(self):
+        """A failing order, and how often it failed again."""
+        found = json.loads(self.tsdb('explore', 'racy.sbt', '--budget', '100', '--most', '1', '--json', ok=(0, DIFFERS)))
+        found = [f for window in (found if isinstance(found, list) else [found]) for f in window['found']]
+        if not found:
+            self.explored = 'no'
+            if self.name not in NO_SCHEDULE:
+                raise Failure('explore found no order that gives another result')
+            return
+        again = 0
+        for _ in range(self.options.times):
+            self.tsdb('replay', found[0]['trace'], ok=(0, 1, DIFFERS))
+            again += self.status == 0
+        self.explored = f'{again} of {self.options.times}'
+        if again != self.options.times:
+            raise Failure('the schedule does not give its result every time')
+
+    def between_commands(self):
+        racy, fixed = self.pairs('racy'), self.pairs('fixed')
+        want = (self.first, self.second)
+        self.accused = str(len(fixed))
+        self.found = 'yes' if racy == [want] else 'also others' if want in racy else 'no'
+        if self.name in UNSEEN:
+            self.found = 'no'
+            want = None
+        if fixed:
+            raise Failure(f'the fixed one is accused of {fixed}')
+        if racy != ([want] if want else []):
+            raise Failure(f'found {racy or "nothing"}, want {want}')
+        if want and not self.options.no_explore:
+            self.explore()
+
+    # -- inside a kernel
+    def suspects(self, which):
+        """The kernels that are accused in a trace."""
+        if self.second == 'perturb':
+            out = self.tsdb('check', which + '.sbt', '5', '--perturb', '--on', 'soft', '--json', ok=(0, DIFFERS))
+            return {l['command']['kernel_name'] for w in json.loads(out) for l in w['nondeterministic']}
+        out = self.tsdb('--batch', '-q', '-ex', 'replay start --on soft', '-ex', 'replay racecheck --json', which + '.sbt',
+                        ok=(0, DIFFERS))
+        out = out[out.index('\n[') + 1 if '\n[' in out else out.index('\n{') + 1:]
+        return set(re.findall(r'"kernel":"(\w+)', out))
+
+    def inside_a_kernel(self):
+        racy, fixed = self.suspects('racy'), self.suspects('fixed')
+        self.accused = str(len(fixed))
+        self.found = 'yes' if racy == {self.first} else 'also others' if self.first in racy else 'no'
+        if fixed:
+            raise Failure(f'the fixed one is accused: {fixed}')
+        if racy != {self.first}:
+            raise Failure(f'accused: {racy or "nobody"}, want {self.first}')
+
+    def runs_alone(self):
+        results = collections.Counter(self.run(TSDB, '--gpu', GPU, '--batch', '-ex', 'run', '--args', PROGRAM, self.name, ok=None)
+                                      for _ in range(self.options.alone))
+        self.alone = f'{self.options.alone - max(results.values())} of {self.options.alone}'
+
+    def judge(self):
+        try:
+            self.record('racy')
+            self.record('fixed', 'fixed')
+            if self.second in ('racecheck', 'perturb'):
+                self.inside_a_kernel()
+            else:
+                self.between_commands()
+            if self.options.alone:
+                self.runs_alone()
+        except Failure as e:
+            self.failure = str(e)
+        except (subprocess.TimeoutExpired, ValueError, KeyError) as e:
+            self.failure = f'{type(e).__name__}: {e}'
+        shutil.rmtree(self.dir, ignore_errors=True)
+        return self
+
+
+def party(p):
+    """A kernel's name, or the kind of a command; the host."""
+    if p['host']:
+        return 'host'
+    command = p.get('node') or p['command']
+    return command.get('kernel_name') or command['kind']
+
+
+def corpus():
+    rows = subprocess.run([PROGRAM], stdout=subprocess.PIPE, env=dict(os.environ, LD_LIBRARY_PATH=libraries()), text=True, check=True)
+    return [line.split() for line in rows.stdout.splitlines()]
+
+
+def libraries():
+    """Where the program finds a CUDA runtime; the list needs no device."""
+    soft = first_existing(os.path.join(BUILD, 'softgpu'), os.path.join(BUILD, 'lib', 'tsdb', 'softgpu'))
+    return soft + ':' + os.environ.get('LD_LIBRARY_PATH', '')
+
+
+def table(cases):
+    yield '| program | what has to be named | named | fixed one accused | fails again | alone, another result |'
+    yield '| --- | --- | --- | --- | --- | --- |'
+    for c in cases:
+        named = c.found + (f' ({UNSEEN[c.name]})' if c.name in UNSEEN else '')
+        again = c.explored + (f' ({NO_SCHEDULE[c.name]})' if c.name in NO_SCHEDULE else '')
+        yield f'| {c.name} | {c.first}, {c.second} | {named} | {c.accused} | {again} | {c.alone} |'
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument('names', nargs='*')
+    ap.add_argument('--times', type=int, default=3)
+    ap.add_argument('--alone', type=int, default=0)
+    ap.add_argument('--no-explore', action='store_true')
+    ap.add_argument('--table')
+    ap.add_argument('-v', action='store_true')
+    options = ap.parse_args()
+    if not os.path.exists(PROGRAM):
+        print('1..0 # SKIP tests/races/races was not built')
+        return 77
+    cases = [Case(*row, options) for row in corpus()
+             if not options.names or any(fnmatch.fnmatch(row[0], n) for n in options.names)]
+    print(f'1..{len(cases)}')
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get('RACES_JOBS', '2'))) as pool:
+        for i, c in enumerate(pool.map(Case.judge, cases)):
+            failed += c.failure is not None
+            print(f'{"not ok" if c.failure else "ok"} {i + 1} - {c.name}' + (f': {c.failure}' if c.failure else ''), flush=True)
+            if c.failure and options.v:
+                print(''.join(f'# {line}\n' for line in '\n'.join(c.log).splitlines()), end='')
+    lines = list(table(cases))
+    print('\n' + '\n'.join(lines))
+    if options.table:
+        with open(options.table, 'w', encoding='utf-8') as f:
+            f.write('\n'.join(lines) + '\n')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
