@@ -69,20 +69,21 @@ void host_end(struct live *l)
 struct compare {
 	struct call *c;
 	uint8_t *copy;
+	uint64_t addr, end; /* memory that the command may read */
 };
 
 static bool compare(void *arg, struct live *l)
 {
 	const struct compare *a = arg;
 	uint64_t hash;
-	if (!live_is_host(l))
+	if (!live_is_host(l) || l->addr >= a->end || l->addr + l->size <= a->addr)
 		return false;
 	/* Allocated in the span: everything in it is news. */
 	if (!l->seen && !(l->seen = agent_map((l->size / SBT_PAGE + 1) * sizeof(*l->seen)))) {
 		span_note("there was no memory for watching memory of the host");
 		return false;
 	}
-	for (uint64_t i = 0; i < pages_of(l); i++) {
+	for (uint64_t i = a->addr > l->addr ? (a->addr - l->addr) / SBT_PAGE : 0; i < pages_of(l) && l->addr + i * SBT_PAGE < a->end; i++) {
 		if (!read_page(l, i, a->copy, &hash)) {
 			span_note("memory of the host that kernels can read could not be read");
 			break;
@@ -98,13 +99,29 @@ static bool compare(void *arg, struct live *l)
 	return false;
 }
 
-/* A copy from such memory has its payload (payload.c); copies on the device may reach it by its device address. */
-static bool may_read(const struct call *c)
+static uint64_t copy_extent(const struct sbt_cmd_copy *u)
 {
-	const struct sbt_cmd *k = &c->cmd;
+	if (!u->width)
+		return u->size;
+	return u->width + (u->height ? u->height - 1 : 0) * u->src_pitch + (u->depth ? u->depth - 1 : 0) * u->src_slice;
+}
+
+/* Which memory the command may read; false: none. A copy from such memory has its payload (payload.c), but when the call does not wait for it the
+ * host may write there too early: what it wrote before the call has to be told from what it writes after. Copies on the device may reach any by its
+ * device address. */
+static bool may_read(struct compare *a)
+{
+	const struct sbt_cmd *k = &a->c->cmd;
+	a->addr = 0;
+	a->end = UINT64_MAX;
 	if (k->flags & SBT_F_GRAPH)
 		return false;
-	return k->kind == SBT_LAUNCH || k->kind == SBT_GRAPH_LAUNCH || (k->kind == SBT_COPY && k->u.copy.dir != SBT_COPY_H2D);
+	if (k->kind == SBT_COPY && k->u.copy.dir == SBT_COPY_H2D) {
+		a->addr = k->u.copy.src;
+		a->end = a->addr + copy_extent(&k->u.copy);
+		return k->u.copy.async && !k->u.copy.pageable && a->end > a->addr;
+	}
+	return k->kind == SBT_LAUNCH || k->kind == SBT_GRAPH_LAUNCH || k->kind == SBT_COPY;
 }
 
 static void wait_for_kernels(void)
@@ -124,7 +141,7 @@ static void wait_for_kernels(void)
 void host_enter(struct call *c)
 {
 	struct compare a = { .c = c };
-	if (!live_host() || !may_read(c) || !(a.copy = thread_page(c->t)))
+	if (!live_host() || !may_read(&a) || !(a.copy = thread_page(c->t)))
 		return;
 	spin_lock(&comparing);
 	wait_for_kernels();

@@ -355,6 +355,13 @@ struct order_item fold_host_touch(struct fold *f, uint32_t thread, uint64_t seq)
 	return advance(f, host_lane(f, thread), seq);
 }
 
+struct clock *fold_host_knows(struct fold *f, uint32_t thread)
+{
+	const uint32_t lane = host_lane(f, thread); /* may move the lanes */
+
+	return f->lanes[lane].base;
+}
+
 static struct moment *event(struct fold *f, uint64_t id)
 {
 	if (id >= IDS_MAX)

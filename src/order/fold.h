@@ -45,6 +45,9 @@ bool fold_apply(struct fold *f, const struct state *s, const struct sbt_cmd *c, 
 /* The host touches memory right before command seq of that thread: an item of the host's lane. */
 struct order_item fold_host_touch(struct fold *f, uint32_t thread, uint64_t seq);
 
+/* What the host's lane has learned so far. Not a new reference. */
+struct clock *fold_host_knows(struct fold *f, uint32_t thread);
+
 /* Whether the item (lane, index) happens before b. */
 static inline bool fold_before(uint32_t lane, uint32_t index, const struct order_item *b)
 {

@@ -194,6 +194,19 @@ static size_t first_at(const struct book *b, uint64_t addr)
 	return lo;
 }
 
+bool ledger_each(const struct ledger *l, uint64_t key, uint64_t addr, uint64_t end, bool (*fn)(void *arg, const struct ledger_touch *t), void *arg)
+{
+	const struct book *b = slot_of(l, key);
+
+	if (!b->key)
+		return false;
+	for (size_t i = first_at(b, addr); i < b->n && b->p[i].addr < end; i++)
+		for (uint32_t k = 0; k < b->p[i].n; k++)
+			if (fn(arg, &touches(&b->p[i])[k]))
+				return true;
+	return false;
+}
+
 static struct piece *insert(struct book *b, size_t at, const struct piece *p)
 {
 	if (b->n == b->cap) {

@@ -28,6 +28,8 @@ void ledger_free(struct ledger *l);
 /* The access `now` of item, which happens after item->clock, to [addr, end) of the allocation key (any number that no other allocation
  * ever has; 0: memory in no allocation). */
 void ledger_touch(struct ledger *l, uint64_t key, const struct order_item *item, const struct ledger_touch *now, uint64_t addr, uint64_t end);
+/* Calls fn for every touch that is remembered of bytes in [addr, end), until it returns true; whether it did. */
+bool ledger_each(const struct ledger *l, uint64_t key, uint64_t addr, uint64_t end, bool (*fn)(void *arg, const struct ledger_touch *t), void *arg);
 /* The allocation is gone. */
 void ledger_forget(struct ledger *l, uint64_t key);
 /* Allocations that were cut into too many pieces. */

@@ -15,6 +15,7 @@ struct host_change {
 struct dead {
 	uint64_t addr, end, key;
 };
+#define HOST_TOUCH (SBT_NO_ID - 1) /* in the place of a kernel: the host */
 #define DEAD_MAX 1024 /* stream-ordered frees that are remembered, the newest */
 
 struct hunt {
@@ -29,6 +30,7 @@ struct hunt {
 	size_t nchanges, cap_changes, next_change;
 	struct dead dead[DEAD_MAX];
 	uint64_t ndead;
+	struct clock *seen; /* what the host knew to be finished when all of its memory was last compared */
 	struct order_accesses list;
 	uint64_t alloc, alloc_size; /* that the touch in progress lies in */
 };
@@ -50,7 +52,7 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 static struct order_party party(const struct hunt *h, const struct ledger_touch *t)
 {
-	return (struct order_party){.seq = t->seq, .stream = fold_stream(h->fold, t->lane), .kernel = t->kernel, .stack = t->stack,
+	return (struct order_party){.seq = t->seq, .stream = fold_stream(h->fold, t->lane), .kernel = t->kernel == HOST_TOUCH ? SBT_NO_ID : t->kernel, .stack = t->stack,
 		.node = SBT_NO_ID, .kind = t->kind, .how = (enum order_how)t->how};
 }
 
@@ -215,19 +217,51 @@ static void list_accesses(struct hunt *h, const struct sbt_cmd *c)
 	order_accesses_of(&h->list, h->s, c);
 }
 
+/* Whether the device may have written there after the comparison before: arg is what the host knew then to be finished. */
+static bool explains(void *arg, const struct ledger_touch *t)
+{
+	return t->how != ORDER_READ && t->how != ORDER_POINTS && t->kernel != HOST_TOUCH && clock_at(arg, t->lane) < t->index;
+}
+
+static bool explains_not_as_copy(void *arg, const struct ledger_touch *t)
+{
+	return explains(arg, t) && t->kind != SBT_COPY;
+}
+
+/* What changed in pinned memory was changed by the host, certainly where no work of the device may have done it. What a kernel may have done is
+ * not counted; a copy may have, or may be overwritten by the host before it is done. */
+static void host_change(struct hunt *h, const struct sbt_cmd *c, const struct host_change *w)
+{
+	const uint64_t key = key_of(h, c, w->addr);
+	const struct order_item it = fold_host_touch(h->fold, c->thread, c->seq);
+	const bool device = ledger_each(h->ledger, key, w->addr, w->end, explains, h->seen);
+
+	if (device && ledger_each(h->ledger, key, w->addr, w->end, explains_not_as_copy, h->seen))
+		return;
+	h->list.n = 0;
+	h->list.unknown = false;
+	order_access_add(&h->list, w->addr, w->end, device ? ORDER_MAYBE : ORDER_WRITE);
+	touch_all(h, c, &it, HOST_TOUCH);
+}
+
+/* Every one of these had all such memory compared before it; see capture/host.c. */
+static bool compares(const struct sbt_cmd *c)
+{
+	return !(c->flags & SBT_F_GRAPH) &&
+	       (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH || (c->kind == SBT_COPY && c->u.copy.dir != SBT_COPY_H2D));
+}
+
 /* What the host was seen to have changed in pinned memory before this command. */
 static void host_changes(struct hunt *h, const struct sbt_cmd *c)
 {
 	while (h->next_change < h->nchanges && h->changes[h->next_change].seq < c->seq)
 		h->next_change++;
 	for (; h->next_change < h->nchanges && h->changes[h->next_change].seq == c->seq; h->next_change++) {
-		const struct host_change *w = &h->changes[h->next_change];
-		const struct order_item it = fold_host_touch(h->fold, c->thread, c->seq);
-
-		h->list.n = 0;
-		h->list.unknown = false;
-		order_access_add(&h->list, w->addr, w->end, ORDER_WRITE);
-		touch_all(h, c, &it, SBT_NO_ID);
+		host_change(h, c, &h->changes[h->next_change]);
+	}
+	if (compares(c)) {
+		clock_drop(h->seen);
+		h->seen = clock_ref(fold_host_knows(h->fold, c->thread));
 	}
 }
 
@@ -363,6 +397,7 @@ struct err *order_races(struct order_races *ret, struct sbt_reader *trace, const
 	fold_free(h->fold);
 	state_free(h->s);
 	free(h->slots);
+	clock_drop(h->seen);
 	free(h->changes);
 	free(h->list.a);
 	free(h);

@@ -16,6 +16,7 @@ RACE(host_function, "copy", "copy")
 
 	produce<<<GRID, 0, a>>>(from, 7);
 	CHECK(cudaMemcpyAsync(h, from, BYTES, cudaMemcpyDeviceToHost, a));
+	pause_a_moment();
 	CHECK(cudaLaunchHostFunc(fixed ? a : b, host_function_doubles, h));
 	if (fixed)
 		after(b, a);

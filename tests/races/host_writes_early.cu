@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Wrong: the host writes into page-locked memory that a copy from the device has not reached yet.
- * The pair: the copy and the host.
+ * The pair: the copy and the host; only possible, since a change in that memory may be the copy's own.
  */
 RACE(host_writes_early, "copy", "host")
 {
@@ -15,6 +15,6 @@ RACE(host_writes_early, "copy", "host")
 	pause_a_moment();
 	for (int i = 0; i < N; i++)
 		got[i] = 100 + i;
-	CHECK(cudaMemcpyAsync(sum, got, BYTES, cudaMemcpyHostToDevice, a));
+	consume<<<GRID, 0, a>>>(sum, got);
 	show(sum);
 }

@@ -8,7 +8,8 @@ RACE(pool_reused, "consume", "produce")
 	cudaStream_t a = stream(), b = stream();
 	int *pool = device(), *sum = device();
 
-	CHECK(cudaMemsetAsync(pool, 1, BYTES, a));
+	CHECK(cudaMemset(pool, 1, BYTES));
+	CHECK(cudaDeviceSynchronize());
 	consume<<<GRID, 0, a>>>(sum, pool);
 	/* "free": the pool does not remember on which stream */
 	if (fixed)

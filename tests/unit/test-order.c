@@ -575,6 +575,89 @@ static void test_the_host_changes_memory_that_is_still_being_copied(void **unuse
 	sbt_reader_close(r);
 }
 
+static void change(uint64_t at, uint64_t n)
+{
+	const struct sbt_memory m = {.seq = seq, .role = SBT_MEMORY_HOST, .addr = at, .size = n, .module = SBT_NO_ID};
+	uint32_t id;
+
+	ok(sbt_writer_memory(t.w, &m, &id));
+}
+
+/* The host does not wait for a copy into H; the next launch finds H changed: by that copy, most likely. */
+static void test_a_change_may_be_a_copys_own(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = add(cmd_copy(seq, 1, SBT_COPY_D2H, H, A, 256, true));
+
+	change(H, 256);
+	const uint64_t b = f(2, B);
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+
+	assert_int_equal(x.n, 1);
+	assert_int_equal(x.r[0].tier, ORDER_POSSIBLE);
+	assert_int_equal(x.r[0].a.seq, a);
+	assert_int_equal(x.r[0].b.seq, b);
+	assert_int_equal(x.r[0].b.stream, SBT_NO_ID);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+/* The copy was waited for before the comparison of #launch: what changes after that is the host's, and the copy on stream 2 still reads. */
+static void test_what_was_waited_for_explains_no_later_change(void **unused)
+{
+	(void)unused;
+	begin();
+	add(cmd_copy(seq, 1, SBT_COPY_D2H, H, A, 256, true));
+	const uint64_t s = add(cmd_sync_ctx(seq));
+
+	add(cmd_sync_end(seq, s));
+	change(H, 256);
+	f(1, B);
+	const uint64_t a = add(cmd_copy(seq, 2, SBT_COPY_H2D, A, H, 64, true));
+
+	change(H, 256);
+	const uint64_t b = f(1, B);
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+
+	assert_true(x.n >= 1);
+	assert_int_equal(x.r[0].tier, ORDER_CERTAIN);
+	assert_int_equal(x.r[0].a.seq, a);
+	assert_int_equal(x.r[0].b.seq, b);
+	assert_int_equal(x.r[0].size, 64);
+	assert_true(x.n == 1 || x.r[1].tier == ORDER_POSSIBLE);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+static bool writes_pinned(void *arg, uint64_t at, struct order_accesses *l)
+{
+	(void)arg;
+	(void)at;
+	order_access_add(l, H, H + 16, ORDER_WRITE);
+	return true;
+}
+
+static void test_what_a_kernel_writes_is_not_the_hosts(void **unused)
+{
+	(void)unused;
+	begin();
+	f(1, H);
+	change(H, 64);
+	f(1, H);
+	struct sbt_reader *r = trace_end(&t);
+	const struct order_source src = {.accesses = writes_pinned};
+	const struct order_options o = {.first = 1, .last = seq, .source = &src};
+	struct order_races x;
+
+	ok(order_races(&x, r, &o));
+	assert_int_equal(x.n, 0);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
 static void test_rows_of_a_pitched_copy_are_apart(void **unused)
 {
 	(void)unused;
@@ -748,6 +831,9 @@ int main(void)
 		cmocka_unit_test(test_use_after_a_stream_ordered_free),
 		cmocka_unit_test(test_freed_memory_that_is_allocated_again_is_new),
 		cmocka_unit_test(test_the_host_changes_memory_that_is_still_being_copied),
+		cmocka_unit_test(test_a_change_may_be_a_copys_own),
+		cmocka_unit_test(test_what_was_waited_for_explains_no_later_change),
+		cmocka_unit_test(test_what_a_kernel_writes_is_not_the_hosts),
 		cmocka_unit_test(test_rows_of_a_pitched_copy_are_apart),
 		cmocka_unit_test(test_flipping_a_pair_takes_what_it_needs_along),
 		cmocka_unit_test(test_no_schedule_passes_the_host),
