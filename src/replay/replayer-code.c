@@ -401,7 +401,7 @@ struct err *code_swap(struct rp *rp, uint32_t kernel, bool is_ptx, const void *c
 	if (!k)
 		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the trace has no kernel %u", kernel);
 	if (n && !is_ptx && rp->d.soft)
-		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "the software GPU runs PTX, not machine code");
+		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "the replacement for %s is machine code; the software GPU runs PTX only", k->name);
 	graph_unmake_all(rp);
 	if (!n) {
 		k->function = NULL;

@@ -30,7 +30,7 @@ libshell_a_SOURCES = \
 	src/shell/complete.c \
 	src/shell/editor.c src/shell/editor.h \
 	src/shell/exact.c src/shell/exact.h \
-	src/shell/extract.c src/shell/extract-text.c src/shell/extract.h \
+	src/shell/extract.c src/shell/extract-memory.c src/shell/extract-program.c src/shell/extract-text.c src/shell/extract.h \
 	src/shell/focus.c \
 	src/shell/gpu.c src/shell/gpu.h \
 	src/shell/input.h \

@@ -457,13 +457,21 @@ def test_on_the_other_device(t):
             t.match(r'replayed on', r.out)
 
 
-def test_extract(t):
-    """One launch as a program of its own: built, run, and run again with another input."""
+def toolkit(t):
+    """Skips without what builds an extracted launch; the toolkit's folder and the environment to run it in."""
     cuda = os.environ.get('CUDA_DIR', '/usr/local/cuda')
     if not os.path.exists(os.path.join(cuda, 'include', 'cuda.h')) or not os.path.exists(os.path.join(cuda, 'lib64', 'stubs', 'libcuda.so')):
         raise Skip('no CUDA toolkit; CUDA_DIR names one')
     if not shutil.which('make') or not shutil.which('cc'):
         raise Skip('no make or cc')
+    soft = os.path.dirname(first_existing(*(os.path.join(BUILD, d, 'libcuda.so.1') for d in ('softgpu', 'lib/tsdb/softgpu', '.')))
+                           or '') if t.gpu == 'soft' else ''
+    return cuda, {'LD_LIBRARY_PATH': soft} if soft else {}
+
+
+def test_extract(t):
+    """One launch as a program of its own: built, run, and run again with another input."""
+    cuda, env = toolkit(t)
     recorded(t, 'matmul', '64')
     seq = find(t, 'matmul<<<', which=1)
     r = t.tsdb('extract', 't.sbt', '--kernel', 'matmul', '--nth', '2', '-o', 'one')
@@ -471,9 +479,6 @@ def test_extract(t):
     t.match(rf'^#{seq} \S*matmul\S* with 3 allocations', r.out)
     r = t.run(['make', '-C', 'one', f'CUDA_DIR={cuda}', 'CFLAGS=-Wall -Wextra -Werror'])
     t.equal(r.status, 0, 'make')
-    soft = os.path.dirname(first_existing(*(os.path.join(BUILD, d, 'libcuda.so.1') for d in ('softgpu', 'lib/tsdb/softgpu', '.')))
-                           or '') if t.gpu == 'soft' else ''
-    env = {'LD_LIBRARY_PATH': soft} if soft else {}
     run = ['sh', '-c', 'cd one && exec ./launch']
     r = t.run(run, env=env)
     t.equal((r.status, r.out), (0, '3 of 3 allocations identical\n'), 'the launch alone')
@@ -493,3 +498,61 @@ def test_extract(t):
     t.sentence(t.tsdb('extract', 't.sbt', '--kernel', 'matmul', '-o', 'one'), r'^tsdb: one/main\.c is there already')
     t.sentence(t.tsdb('extract', 't.sbt', '--kernel', 'matmul', '--nth', '9', '-o', 'two'), 'has 3 launches')
     t.sentence(t.tsdb('extract', 't.sbt', '-o', 'two'), r'needs --kernel')
+
+
+def test_extract_all_kinds_of_memory(t):
+    """Globals of the module, pinned and managed memory, pointers within a structure, and a cooperative launch."""
+    cuda, env = toolkit(t)
+    recorded(t, 'parts')
+    for kernel, names, changed in (('weigh', {'weights', 'bias', 'launches', 'arrived'}, 'launches'),
+                                   ('meet', {'weights', 'bias', 'launches', 'arrived'}, 'arrived')):
+        r = t.tsdb('extract', 't.sbt', '--kernel', kernel, '-o', kernel)
+        t.equal(r.status, 0, f'extract {kernel}')
+        with open(t.path(f'{kernel}/main.c'), encoding='ascii') as f:
+            text = f.read()
+        rows = re.findall(r'^\t{(DEVICE|HOST|GLOBAL), (0x\w+), \d+, "([^"]*)", (?:"([^"]*)"|NULL), (?:"([^"]*)"|NULL)},$', text, re.M)
+        found = {r[4]: r for r in rows if r[0] == 'GLOBAL'}
+        t.check(changed in found and set(found) <= names, f'globals {set(found)}')
+        t.check(found[changed][3], f'{changed} was changed by {kernel}')
+        t.equal(r.status, 0, 'extract')
+        t.equal(t.run(['make', '-C', kernel, f'CUDA_DIR={cuda}', 'CFLAGS=-Wall -Wextra -Werror']).status, 0, 'make')
+        run = ['sh', '-c', f'cd {kernel} && exec ./launch']
+        r = t.run(run, env=env)
+        t.equal((r.status, r.out), (0, f'{len(rows)} of {len(rows)} allocations identical\n'), f'{kernel} alone')
+        with open(t.path(f'{kernel}/{found[changed][2]}'), 'r+b') as f: # another beginning, another end
+            f.write(b'\1')
+        r = t.run(run, env=env)
+        t.equal(r.status, 1, 'another global')
+        t.match(rf'^{len(rows) - 1} of {len(rows)} allocations identical$', r.out)
+    with open(t.path('weigh/main.c'), encoding='ascii') as f:
+        text = f.read()
+    t.equal(text.count('memcpy(args + '), 3 + (3 if t.gpu == 'soft' else 2), 'parameters, and pointers to what may lie elsewhere')
+    t.match('CU_LAUNCH_ATTRIBUTE_COOPERATIVE', open(t.path('meet/main.c'), encoding='ascii').read())
+
+
+def cubin(t, name, ptx, arch):
+    """The machine code of PTX; skips without an assembler."""
+    ptxas = shutil.which('ptxas') or os.path.join(os.environ.get('CUDA_DIR', '/usr/local/cuda'), 'bin', 'ptxas')
+    if not os.path.exists(ptxas):
+        raise Skip('no ptxas; CUDA_DIR names a toolkit')
+    with open(t.path('code.ptx'), 'w', encoding='ascii') as f:
+        f.write(ptx)
+    t.equal(t.run([ptxas, f'-arch={arch}', 'code.ptx', '-o', name]).status, 0, 'ptxas')
+
+
+def test_swap_machine_code(t):
+    recorded(t)
+    arch = 'sm_75'
+    if t.gpu == 'real':
+        arch = 'sm_' + t.run(['nvidia-smi', '-i', '0', '--query-gpu=compute_cap', '--format=csv,noheader']).out.strip().replace('.', '')
+    cubin(t, 'other.cubin', SCALE_PTX.replace('ADD', 'add.f32 %f2, %f1, 0f3F800000;'), arch)
+    cubin(t, 'same.cubin', SCALE_PTX.replace('ADD', 'mov.f32 %f2, %f1;'), arch)
+    if t.gpu == 'soft':
+        r = shell(t, 'replay swap scale same.cubin', status=1)
+        t.sentence(r, r'^tsdb: the replacement for _Z5scalePffi is machine code; the software GPU runs PTX only\.$')
+        return
+    r = shell(t, 'replay swap scale other.cubin', 'when', 'replay restart', 'replay verify', status=3)
+    t.match(r'^What #\d+ copies to the host: \d+ of 16384 bytes differ \(recorded -> replacement\)$', r.out)
+    t.match(r'1 of 1 outputs identical', r.out, 'after replay restart')
+    r = shell(t, 'replay swap scale same.cubin', 'replay swap scale off', 'replay verify')
+    t.equal(len(re.findall(r'1 of 1 outputs identical', r.out)), 2, 'an equal kernel')
