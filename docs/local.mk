@@ -7,7 +7,6 @@ dist_noinst_SCRIPTS += scripts/coverage
 EXTRA_DIST += tests/coverage-doc.sh
 if HAVE_CUDA
 TESTS += tests/coverage-doc.sh
-.PHONY: update-calls
 update-calls:
 	python3 $(srcdir)/scripts/coverage $(CUDA_CFLAGS:-isystem%=%) $(srcdir) >$(srcdir)/docs/coverage.md
 endif
