@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "order/ledger.h"
+#include "order/nodes.h"
 #include "sbt/memory.h"
 
 struct host_change {
@@ -30,6 +31,8 @@ struct hunt {
 	size_t nchanges, cap_changes, next_change;
 	struct dead dead[DEAD_MAX];
 	uint64_t ndead;
+	uint8_t *graphs; /* by id: whether its nodes were judged */
+	size_t ngraphs;
 	struct clock *seen; /* what the host knew to be finished when all of its memory was last compared */
 	struct order_accesses list;
 	uint64_t alloc, alloc_size; /* that the touch in progress lies in */
@@ -204,17 +207,19 @@ static void touch_all(struct hunt *h, const struct sbt_cmd *c, const struct orde
 		h->ret->unknown++;
 }
 
-static void list_accesses(struct hunt *h, const struct sbt_cmd *c)
+/* True when the source knew them. */
+static bool list_accesses(struct hunt *h, const struct sbt_cmd *c)
 {
 	const struct order_source *src = h->o->source;
 
 	h->list.n = 0;
 	h->list.unknown = false;
 	if (src && (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH) && src->accesses(src->arg, c->seq, &h->list))
-		return;
+		return true;
 	h->list.n = 0;
 	h->list.unknown = false;
 	order_accesses_of(&h->list, h->s, c);
+	return false;
 }
 
 /* Whether the device may have written there after the comparison before: arg is what the host knew then to be finished. */
@@ -297,15 +302,66 @@ static void unbury(struct hunt *h, const struct sbt_cmd *c)
 	}
 }
 
+/* ---- nodes of a graph -------------------------------------------------------------------------------------------------------- */
+
+struct in_graph {
+	struct hunt *h;
+	const struct sbt_cmd *c;
+	uint32_t stream;
+};
+
+static struct order_party node_party(const struct in_graph *g, const struct nodes_party *p)
+{
+	return (struct order_party){.seq = g->c->seq, .stream = g->stream, .kernel = p->kernel, .stack = g->c->stack, .node = p->node,
+		.kind = p->kind, .how = p->how};
+}
+
+static void node_race(void *arg, const struct nodes_race *r)
+{
+	const struct in_graph *g = arg;
+	struct hunt *h = g->h;
+
+	if (h->ret->n >= ORDER_RACES_MAX) {
+		h->ret->more++;
+		return;
+	}
+	(void)key_of(h, g->c, r->addr);
+	*new_race(h) = (struct order_race){.a = node_party(g, &r->a), .b = node_party(g, &r->b), .tier = r->tier, .addr = r->addr,
+		.size = r->end - r->addr, .alloc = h->alloc, .alloc_size = h->alloc_size, .count = 1};
+}
+
+/* Once for each graph, at its first launch. h->list: what the launch touches; exact: whether that is known to the byte. */
+static void inside_graph(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it, bool exact)
+{
+	struct in_graph g = {.h = h, .c = c, .stream = fold_stream(h->fold, it->lane)};
+	const uint64_t id = c->u.graph_launch.exec;
+
+	if (id >= 1u << 24) /* as in the fold */
+		return;
+	if (id >= h->ngraphs) {
+		const size_t n = (id + 1 + 63) & ~(size_t)63;
+
+		h->graphs = xrealloc(h->graphs, n);
+		memset(h->graphs + h->ngraphs, 0, n - h->ngraphs);
+		h->ngraphs = n;
+	}
+	if (!h->graphs[id])
+		(void)nodes_races(h->s, (uint32_t)id, exact ? &h->list : NULL, node_race, &g);
+	h->graphs[id] = 1;
+}
+
 static struct err *one(struct hunt *h, const struct sbt_cmd *c, bool judged)
 {
 	struct order_item it;
+	bool exact;
 
 	if (judged && h->nchanges)
 		host_changes(h, c);
 	unbury(h, c);
 	if (fold_apply(h->fold, h->s, c, &it) && judged) {
-		list_accesses(h, c);
+		exact = list_accesses(h, c);
+		if (c->kind == SBT_GRAPH_LAUNCH)
+			inside_graph(h, c, &it, exact);
 		touch_all(h, c, &it, c->kind == SBT_LAUNCH ? (uint32_t)c->u.launch.kernel : SBT_NO_ID);
 	}
 	bury(h, c);
@@ -353,7 +409,8 @@ static void drop_weaker(struct order_races *r)
 		bool weaker = false;
 
 		for (size_t k = 0; r->r[i].tier == ORDER_POSSIBLE && k < n && r->r[k].tier != ORDER_POSSIBLE && !weaker; k++)
-			weaker = r->r[k].a.seq == r->r[i].a.seq && r->r[k].b.seq == r->r[i].b.seq;
+			weaker = r->r[k].a.seq == r->r[i].a.seq && r->r[k].b.seq == r->r[i].b.seq &&
+				 r->r[k].a.node == r->r[i].a.node && r->r[k].b.node == r->r[i].b.node;
 		if (!weaker)
 			r->r[n++] = r->r[i];
 	}
@@ -398,6 +455,7 @@ struct err *order_races(struct order_races *ret, struct sbt_reader *trace, const
 	state_free(h->s);
 	free(h->slots);
 	clock_drop(h->seen);
+	free(h->graphs);
 	free(h->changes);
 	free(h->list.a);
 	free(h);
@@ -418,7 +476,9 @@ void order_race_cure(struct buf *out, const struct order_race *r)
 {
 	const unsigned long long a = r->a.seq, b = r->b.seq;
 
-	if (r->b.stream == SBT_NO_ID)
+	if (r->a.node != SBT_NO_ID)
+		buf_printf(out, "a dependency between nodes %u and %u of the graph (cuGraphAddDependencies)", r->a.node, r->b.node);
+	else if (r->b.stream == SBT_NO_ID)
 		buf_printf(out, "let the host wait (cuStreamSynchronize on stream %u, or an event recorded after #%llu) before it writes there", r->a.stream, a);
 	else if (r->a.stream == SBT_NO_ID)
 		buf_printf(out, "the host's writes before #%llu have to come before #%llu on stream %u", a, b, r->b.stream);

@@ -43,6 +43,17 @@ struct races_view {
 	struct state *names;
 };
 
+/* "fill", or a kernel's name. */
+static const char *node_name(const struct races_view *v, const struct order_party *p)
+{
+	const struct sbt_kind_desc *d = sbt_kind(p->kind);
+	struct state_kernel k;
+
+	if (p->kernel != SBT_NO_ID && state_kernel_by_id(v->names, p->kernel, &k))
+		return k.short_name;
+	return d ? d->name : "node";
+}
+
 static void print_party(struct races_view *v, struct buf *b, const struct order_party *p)
 {
 	struct stack st = {0};
@@ -58,7 +69,9 @@ static void print_party(struct races_view *v, struct buf *b, const struct order_
 	}
 	buf_str(b, "    ");
 	e = trace_print_cmd(v->r, v->names, p->seq, false, b, &stack);
-	buf_printf(b, " %s\n", order_how_name(p->how));
+	if (p->node == SBT_NO_ID)
+		buf_printf(b, " %s", order_how_name(p->how));
+	buf_byte(b, '\n');
 	if (!e)
 		e = stack_recorded(v->s, v->r, stack, &st);
 	for (unsigned i = 0; !e && i < st.n && i < 4; i++) {
@@ -74,15 +87,23 @@ static void print_race(struct races_view *v, struct buf *b, size_t i)
 {
 	const struct order_race *r = &v->found.r[i];
 
-	buf_printf(b, "Race %zu (%s): #%" PRIu64 " and #%" PRIu64 " both touch %" PRIu64 " bytes at 0x%" PRIx64, i + 1,
-		order_tier_name(r->tier), r->a.seq, r->b.seq, r->size, r->addr);
+	buf_printf(b, "Race %zu (%s): ", i + 1, order_tier_name(r->tier));
+	if (r->a.node != SBT_NO_ID)
+		buf_printf(b, "nodes %u (%s) and %u (%s) of the graph that #%" PRIu64 " launches", r->a.node, node_name(v, &r->a), r->b.node,
+			node_name(v, &r->b), r->a.seq);
+	else
+		buf_printf(b, "#%" PRIu64 " and #%" PRIu64, r->a.seq, r->b.seq);
+	buf_printf(b, " both touch %" PRIu64 " bytes at 0x%" PRIx64, r->size, r->addr);
 	if (r->alloc)
 		buf_printf(b, " (0x%" PRIx64 "+%" PRIu64 ")", r->alloc, r->addr - r->alloc);
 	if (r->count > 1)
 		buf_printf(b, ", %" PRIu64 " times", r->count);
 	buf_byte(b, '\n');
 	print_party(v, b, &r->a);
-	print_party(v, b, &r->b);
+	if (r->a.node == SBT_NO_ID)
+		print_party(v, b, &r->b);
+	else
+		buf_printf(b, "    node %u %s, node %u %s\n", r->a.node, order_how_name(r->a.how), r->b.node, order_how_name(r->b.how));
 	buf_str(b, "    Cure: ");
 	order_race_cure(b, r);
 	buf_byte(b, '\n');
@@ -94,8 +115,13 @@ static void json_party(struct races_view *v, struct buf *b, const struct order_p
 	uint32_t stack = 0;
 	struct err *e;
 
-	buf_printf(b, "{\"seq\":%" PRIu64 ",\"host\":%s,\"how\":\"%s\",\"command\":", p->seq, p->stream == SBT_NO_ID ? "true" : "false",
-		order_how_name(p->how));
+	buf_printf(b, "{\"seq\":%" PRIu64 ",\"host\":%s,\"how\":\"%s\",", p->seq, p->stream == SBT_NO_ID ? "true" : "false", order_how_name(p->how));
+	if (p->node != SBT_NO_ID) {
+		buf_printf(b, "\"node\":%u,\"name\":", p->node);
+		sbt_json_string(b, node_name(v, p), strlen(node_name(v, p)));
+		buf_byte(b, ',');
+	}
+	buf_str(b, "\"command\":");
 	e = trace_print_cmd(v->r, v->names, p->seq, true, b, &stack);
 	if (e) {
 		buf_str(b, "null");

@@ -33,7 +33,6 @@ DIFFERS = 3  # tsdb's exit status when something was found
 # What cannot be found, by name, with the reason that the table gives.
 UNSEEN = {
     'host_reads_early': 'what the host reads is not recorded',
-    'graph_edge': 'nodes of one launch',
     'uninitialised': 'fresh memory has the same contents in every replay',
 }
 # What is found in the possible tier only, with the reason.
@@ -41,6 +40,7 @@ POSSIBLE = {'host_writes_early': 'possible: the change may be the copy\'s own'}
 # Races that no order of the commands turns into another result, with the reason.
 RECORDED = 'a replay gives copies from the host what they carried'
 NO_SCHEDULE = {
+    'graph_edge': 'a launch of a graph is one command',
     'host_memory_relayed': RECORDED,
     'host_function': RECORDED,
     'used_after_free': 'freed memory keeps its contents until it is allocated again',
@@ -184,8 +184,7 @@ def party(p):
     """A kernel's name, or the kind of a command; the host."""
     if p['host']:
         return 'host'
-    command = p.get('node') or p['command']
-    return command.get('kernel_name') or command['kind']
+    return p.get('name') or p['command'].get('kernel_name') or p['command']['kind']
 
 
 def corpus():

@@ -658,6 +658,104 @@ static void test_what_a_kernel_writes_is_not_the_hosts(void **unused)
 	sbt_reader_close(r);
 }
 
+/* ---- nodes of a graph --------------------------------------------------------------------------------------------------------- */
+
+static void node(uint64_t number, enum sbt_node type, struct sbt_cmd what, const uint32_t *deps, size_t ndeps)
+{
+	const size_t n = sbt_pack_size(&what);
+	void *packed = xmalloc(n);
+	struct sbt_cmd c;
+
+	sbt_pack(packed, &what);
+	c = cmd_graph_node(seq, 0, number, type, type == SBT_NODE_KERNEL ? 0 : SBT_NO_ID, packed, n);
+	c.u.graph_node.deps = (struct sbt_blob){deps, ndeps * sizeof *deps};
+	add(c);
+	free(packed);
+}
+
+/* 10 fills A; 11, after it, copies A to B; 12 runs f(B) and 13 fills the first half of B, both after 10 only. Then it is launched twice. */
+static uint64_t the_graph(void)
+{
+	static const uint32_t ten = 10;
+	static const uint64_t b = B;
+	struct sbt_cmd k = cmd_launch(1, 0, 0);
+
+	k.u.launch.args = (struct sbt_blob){&b, 8};
+	struct sbt_cmd graph = cmd_any(seq, SBT_GRAPH_CREATE);
+
+	graph.u.graph_create.new_graph = 0;
+	graph.u.graph_create.clone_of = SBT_NO_ID;
+	add(graph);
+	node(10, SBT_NODE_FILL, cmd_fill(1, 0, A, SIZE), NULL, 0);
+	node(11, SBT_NODE_COPY, cmd_copy(1, 0, SBT_COPY_D2D, B, A, SIZE, true), &ten, 1);
+	node(12, SBT_NODE_KERNEL, k, &ten, 1);
+	node(13, SBT_NODE_FILL, cmd_fill(1, 0, B, SIZE / 2), &ten, 1);
+	add(cmd_graph_instantiate(seq, 1, 0));
+	add(cmd_graph_launch(seq, 1, 1));
+	return add(cmd_graph_launch(seq, 1, 1)) - 1;
+}
+
+static void is_pair(const struct order_race *r, uint64_t at, uint32_t a, uint32_t b, enum order_tier tier)
+{
+	assert_int_equal(r->a.seq, at);
+	assert_int_equal(r->b.seq, at);
+	assert_int_equal(r->a.node, a);
+	assert_int_equal(r->b.node, b);
+	assert_int_equal(r->tier, tier);
+}
+
+static void test_nodes_without_a_path_race(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t at = the_graph();
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+
+	assert_int_equal(x.n, 3);
+	is_pair(&x.r[0], at, 11, 13, ORDER_CERTAIN);
+	assert_int_equal(x.r[0].addr, B);
+	assert_int_equal(x.r[0].size, SIZE / 2);
+	assert_int_equal(x.r[0].a.kind, SBT_COPY);
+	assert_int_equal(x.r[0].b.kind, SBT_FILL);
+	assert_true(x.r[1].tier == ORDER_LIKELY && x.r[2].tier == ORDER_LIKELY); /* f(B): with both */
+	assert_true(x.r[1].a.kernel == 0 || x.r[1].b.kernel == 0);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+/* The launch as a whole: A and B written, A read, and of B the last 16 bytes. */
+static bool knows_graph(void *arg, uint64_t at, struct order_accesses *l)
+{
+	(void)arg;
+	(void)at;
+	order_access_add(l, A, A + SIZE, ORDER_WRITE);
+	order_access_add(l, B, B + SIZE, ORDER_WRITE);
+	order_access_add(l, A, A + SIZE, ORDER_READ);
+	order_access_add(l, B + SIZE - 16, B + SIZE, ORDER_READ);
+	return true;
+}
+
+/* Only f was given B and nobody else reads it, so f reads the 16 bytes: that races with the copy, and not with the fill of the other half.
+ * Whether it writes nobody knows, since others write all of B. */
+static void test_what_only_one_node_can_have_done(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t at = the_graph();
+	struct sbt_reader *r = trace_end(&t);
+	const struct order_source src = {.accesses = knows_graph};
+	const struct order_options o = {.first = 1, .last = seq, .source = &src};
+	struct order_races x;
+
+	ok(order_races(&x, r, &o));
+	assert_true(x.n >= 2);
+	is_pair(&x.r[0], at, 11, 13, ORDER_CERTAIN);
+	is_pair(&x.r[1], at, 11, 12, ORDER_LIKELY);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
 static void test_rows_of_a_pitched_copy_are_apart(void **unused)
 {
 	(void)unused;
@@ -834,6 +932,8 @@ int main(void)
 		cmocka_unit_test(test_a_change_may_be_a_copys_own),
 		cmocka_unit_test(test_what_was_waited_for_explains_no_later_change),
 		cmocka_unit_test(test_what_a_kernel_writes_is_not_the_hosts),
+		cmocka_unit_test(test_nodes_without_a_path_race),
+		cmocka_unit_test(test_what_only_one_node_can_have_done),
 		cmocka_unit_test(test_rows_of_a_pitched_copy_are_apart),
 		cmocka_unit_test(test_flipping_a_pair_takes_what_it_needs_along),
 		cmocka_unit_test(test_no_schedule_passes_the_host),
