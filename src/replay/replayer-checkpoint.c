@@ -150,7 +150,7 @@ struct err *checkpoint_take(struct rp *rp)
 	if (i != SIZE_MAX && k->c[i].seq == rp->position)
 		return NULL;
 	TRY(execute_finish(rp));
-	const uint64_t start = now_ns();
+	const uint64_t start = now_ns(), from = marks_clock(rp);
 	TRY(get_room(rp, &c, &ok));
 	const uint64_t begin = now_ns();
 	rp->figures.room_ns += begin - start;
@@ -163,11 +163,11 @@ struct err *checkpoint_take(struct rp *rp)
 	memmove(&k->c[to + 1], &k->c[to], (k->n - to) * sizeof *k->c);
 	k->c[to] = c;
 	k->n++;
-	k->last_ns = now_ns();
-	k->cost_ns = k->last_ns - start;
+	k->last_ns = marks_clock(rp);
+	k->cost_ns = k->last_ns - from;
 	rp->figures.saved++;
 	rp->figures.saved_bytes += k->bytes + ranges_bytes(&rp->place.host);
-	rp->figures.save_ns += k->last_ns - begin;
+	rp->figures.save_ns += now_ns() - begin;
 	return NULL;
 }
 
@@ -176,7 +176,7 @@ struct err *checkpoint_tick(struct rp *rp)
 	const struct checkpoints *k = &rp->checkpoints;
 	const uint64_t gap = k->cost_ns * COST_FACTOR > LEAST_NS ? k->cost_ns * COST_FACTOR : LEAST_NS;
 
-	if (!k->max || now_ns() - k->last_ns < gap)
+	if (!k->max || marks_clock(rp) - k->last_ns < gap)
 		return NULL;
 	return checkpoint_take(rp);
 }
@@ -200,10 +200,10 @@ static struct err *restore(struct rp *rp, size_t i)
 	rp->position = rp->current = c->seq;
 	execute_finished(rp, c->seq);
 	rp->cursor_seq = UINT64_MAX;
-	rp->checkpoints.last_ns = now_ns();
+	rp->checkpoints.last_ns = marks_clock(rp);
 	rp->figures.back++;
 	rp->figures.back_bytes += rp->checkpoints.bytes + ranges_bytes(&rp->place.host);
-	rp->figures.back_ns += rp->checkpoints.last_ns - begin;
+	rp->figures.back_ns += now_ns() - begin;
 	return NULL;
 }
 
@@ -213,7 +213,7 @@ static struct err *from_trace(struct rp *rp)
 	rp->position = rp->current = rp->first - 1;
 	execute_finished(rp, rp->position);
 	rp->cursor_seq = UINT64_MAX;
-	rp->checkpoints.last_ns = now_ns();
+	rp->checkpoints.last_ns = marks_clock(rp);
 	TRY(execute_writes(rp, 0, rp->position));
 	return checkpoint_take(rp);
 }
@@ -232,13 +232,13 @@ static struct err *approach(struct rp *rp, uint64_t seq)
 	struct checkpoints *k = &rp->checkpoints;
 
 	while (rp->position < seq) {
-		const uint64_t left = seq - rp->position, begin = now_ns();
+		const uint64_t left = seq - rp->position, begin = marks_clock(rp);
 
 		if (!k->max || is_near(k, left))
 			return execute_to(rp, seq);
 		TRY(execute_to(rp, rp->position + left / 2));
 		TRY(execute_finish(rp));
-		k->pace_ns = (now_ns() - begin) / (left / 2) + 1;
+		k->pace_ns = (marks_clock(rp) - begin) / (left / 2) + 1;
 		TRY(checkpoint_take(rp));
 	}
 	return NULL;

@@ -206,6 +206,7 @@ struct marks {
 	uint64_t seq[MARKS];
 	unsigned head, n, since, every;
 	uint64_t passed_ns; /* when the device was seen to pass the last one; 0: nothing has been in flight since */
+	uint64_t pretend_ns, clock_ns; /* for tests, else 0: how far each passing moves marks_clock(), and its time */
 };
 
 /* The launch under the microscope. */
@@ -494,5 +495,8 @@ void watchdog_off(struct rp *rp);
 void watchdog_claim(struct rp *rp);
 struct err *marks_note(struct rp *rp, uint64_t seq, CUstream stream) TS_CHECK;
 struct err *marks_wait(struct rp *rp) TS_CHECK;
+/* By what the distances of marks and of checkpoints are measured: now_ns(), or with TSDB_REPLAYER_MARK_NS (for tests, whose outcome must not hang on
+ * how fast a machine is) so much for each mark that was waited for. */
+uint64_t marks_clock(const struct rp *rp);
 
 #endif

@@ -61,13 +61,14 @@ static void *watch(void *arg)
 
 struct err *watchdog_start(struct rp *rp, int fd)
 {
-	const char *limit = getenv("TSDB_REPLAYER_TIMEOUT");
+	const char *limit = getenv("TSDB_REPLAYER_TIMEOUT"), *pretend = getenv("TSDB_REPLAYER_MARK_NS");
 	char *end = NULL;
 	double seconds = limit ? strtod(limit, &end) : 60;
 	pthread_t thread;
 
 	if (limit && (end == limit || *end || !(seconds > 0 && seconds < 1e9)))
 		return err_new(ERR_USAGE, "TSDB_REPLAYER_TIMEOUT is \"%s\", not a number of seconds", limit);
+	rp->marks.clock_ns = rp->marks.pretend_ns = pretend ? strtoul(pretend, NULL, 10) : 0;
 	rp->watchdog.fd = fd;
 	rp->watchdog.limit_ns = (uint64_t)(seconds * 1e9);
 	const int r = pthread_create(&thread, NULL, watch, &rp->watchdog);
@@ -102,9 +103,15 @@ void watchdog_claim(struct rp *rp)
 #define BATCH_SHORT_NS 2000000u /* commands between two marks: more of them when they took less than this, ... */
 #define BATCH_LONG_NS 10000000u /* ... fewer when they took more than this */
 
-static void adapt(struct marks *m)
+uint64_t marks_clock(const struct rp *rp)
 {
-	const uint64_t now = now_ns(), took = now - m->passed_ns;
+	return rp->marks.pretend_ns ? rp->marks.clock_ns : now_ns();
+}
+
+static void adapt(struct rp *rp)
+{
+	struct marks *m = &rp->marks;
+	const uint64_t now = marks_clock(rp), took = now - m->passed_ns;
 	const bool known = m->passed_ns;
 
 	m->passed_ns = now;
@@ -124,7 +131,8 @@ static struct err *wait_oldest(struct rp *rp)
 	watchdog_on(rp, m->seq[at]);
 	m->n--;
 	CU(rp, cuEventSynchronize, m->event[at]);
-	adapt(m);
+	m->clock_ns += m->pretend_ns;
+	adapt(rp);
 	return NULL;
 }
 
