@@ -46,6 +46,7 @@ void order_accesses_of(struct order_accesses *l, const struct state *s, const st
 struct order_source {
 	void *arg;
 	bool (*accesses)(void *arg, uint64_t seq, struct order_accesses *l);
+	bool writes_only; /* it knows some writes, exactly, and no reads: what the arguments tell counts as well */
 };
 
 /* ---- races -------------------------------------------------------------------------------------------------------------- */

@@ -214,8 +214,11 @@ static bool list_accesses(struct hunt *h, const struct sbt_cmd *c)
 
 	h->list.n = 0;
 	h->list.unknown = false;
-	if (src && (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH) && src->accesses(src->arg, c->seq, &h->list))
-		return true;
+	if (src && (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH) && src->accesses(src->arg, c->seq, &h->list)) {
+		if (src->writes_only)
+			order_accesses_of(&h->list, h->s, c);
+		return !src->writes_only;
+	}
 	h->list.n = 0;
 	h->list.unknown = false;
 	order_accesses_of(&h->list, h->s, c);

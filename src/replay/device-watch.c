@@ -56,7 +56,8 @@ static struct err *take_sets(struct device *d, uint64_t first, struct buf *copy,
 	return NULL;
 }
 
-struct err *device_access_sets(struct device *d, uint64_t first, uint64_t last, uint32_t max,
+/* By ACCESSES or CHANGED. */
+static struct err *ask_sets(struct device *d, uint32_t type, uint64_t first, uint64_t last, uint32_t max,
 	struct err *(*each)(void *arg, const struct access_set *a), void *arg)
 {
 	struct buf copy = BUF_INIT;
@@ -73,12 +74,27 @@ struct err *device_access_sets(struct device *d, uint64_t first, uint64_t last, 
 		if (d->interrupt && *d->interrupt)
 			e = err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, d->want);
 		if (!e)
-			e = device_ask_run(d, REPLAYER_ACCESSES, &a, sizeof a, sizeof(struct replayer_accessed), last);
+			e = device_ask_run(d, type, &a, sizeof a, sizeof(struct replayer_accessed), last);
 		if (!e)
 			e = d->want > was ? take_sets(d, first, &copy, each, arg) : broken(d);
 	}
 	buf_free(&copy);
 	return e;
+}
+
+struct err *device_access_sets(struct device *d, uint64_t first, uint64_t last, uint32_t max,
+	struct err *(*each)(void *arg, const struct access_set *a), void *arg)
+{
+	return ask_sets(d, REPLAYER_ACCESSES, first, last, max, each, arg);
+}
+
+struct err *device_changed_sets(struct device *d, uint64_t first, uint64_t last, uint32_t max,
+	struct err *(*each)(void *arg, const struct access_set *a), void *arg)
+{
+	const struct replayer_none none = {0};
+
+	TRY(ask_sets(d, REPLAYER_CHANGED, first, last, max, each, arg));
+	return device_ask(d, REPLAYER_CHECK_END, &none, sizeof none, sizeof(struct replayer_done));
 }
 
 struct err *device_races(struct device *d, struct device_races *ret)

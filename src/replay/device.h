@@ -105,6 +105,10 @@ struct access_set {
 };
 struct err *device_access_sets(struct device *d, uint64_t first, uint64_t last, uint32_t max,
 	struct err *(*each)(void *arg, const struct access_set *a), void *arg) TS_CHECK;
+/* The same on any device: of launches, the bytes that they changed, as written. They may have written others with what was there, and what they
+ * read is not known. */
+struct err *device_changed_sets(struct device *d, uint64_t first, uint64_t last, uint32_t max,
+	struct err *(*each)(void *arg, const struct access_set *a), void *arg) TS_CHECK;
 /* The races found in launches since last asked, and launches that could not be checked whole; races is heap. */
 struct device_races {
 	struct soft_race *race;

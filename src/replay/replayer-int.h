@@ -482,7 +482,9 @@ void order_free(struct rp *rp);
 
 /* kernels: u32 ids, n bytes of them; none: all. */
 struct err *check_run(struct rp *rp, const struct replayer_check *q, const void *kernels, size_t n, struct buf *out) TS_CHECK;
-/* Gives back what that took. */
+/* What each launch changes, as it is executed on the way. */
+struct err *check_changed(struct rp *rp, const struct replayer_accesses *a, struct buf *out) TS_CHECK;
+/* Gives back what those took. */
 void check_close(struct rp *rp);
 
 /* ---- replayer-watchdog.c ---------------------------------------------------------------------------------------------------- */

@@ -410,6 +410,11 @@ static struct err *on_check(struct rp *rp, const struct request *q, struct buf *
 	return check_run(rp, (const void *)q->body, q->tail, q->tail_n, out);
 }
 
+static struct err *on_changed(struct rp *rp, const struct request *q, struct buf *out)
+{
+	return check_changed(rp, (const void *)q->body, out);
+}
+
 static struct err *on_check_end(struct rp *rp, const struct request *q, struct buf *out)
 {
 	check_close(rp);
@@ -497,6 +502,7 @@ static const struct handler {
 	HANDLER(SOFT, on_soft, replayer_soft),
 	HANDLER(ORDER, on_order, replayer_order),
 	HANDLER(CHECK, on_check, replayer_check),
+	HANDLER(CHANGED, on_changed, replayer_accesses),
 	HANDLER(CHECK_END, on_check_end, replayer_none),
 	HANDLER(ACCESSES, on_accesses, replayer_accesses),
 	HANDLER(RACES, on_races, replayer_none),

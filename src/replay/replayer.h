@@ -48,6 +48,7 @@ struct replayer_head {
 	REQ(27, ORDER, replayer_order, replayer_ordered, "the window's work in the order of the u64 seqs that follow; reply: replayer_place[]") \
 	REQ(28, CHECK, replayer_check, replayer_check_done, "execute each launch several times towards seq; kernel ids (u32) may follow; reply: replayer_difference[]") \
 	REQ(29, CHECK_END, replayer_none, replayer_done, "give back the memory that checking took")                                \
+	REQ(26, CHANGED, replayer_accesses, replayer_accessed, "execute towards seq; the bytes that each launch changed, as written, replayer_access_set[] follow") \
 	REQ(21, ACCESSES, replayer_accesses, replayer_accessed, "execute towards seq; access sets, replayer_access_set[] follow") \
 	REQ(22, RACES, replayer_none, replayer_races, "the races found since last asked: soft_race[] follow")      \
 	REQ(30, KERNEL, replayer_kernel, soft_stop, "to before the first instruction of launch seq")                          \

@@ -95,6 +95,23 @@ static struct replay_device *session_device(struct session *s, uint64_t first, u
 	return rd && rd->soft && !rd->what_if && !rd->partial && rd->first == first && rd->last == last ? rd : NULL;
 }
 
+/* A trace whose code only a machine's GPU can run: what its launches change is found there. */
+static struct err *on_a_gpu(struct exact *x, struct session *s, unsigned i, uint64_t first, uint64_t last)
+{
+	const struct replay_choice c = {.on = REPLAY_ON_REAL, .window = i, .quiet = true};
+	struct replay_device *rd = s->trace.device;
+	struct err *e;
+
+	x->source.writes_only = true;
+	if (rd && !rd->soft && !rd->what_if && !rd->partial && rd->first == first && rd->last == last)
+		return replay_device_back(s, device_changed_sets(rd->d, first, last, SPANS_MAX, take_set, x));
+	TRY(replay_device_open(s, &c, &rd));
+	e = device_changed_sets(rd->d, first, last, SPANS_MAX, take_set, x);
+	device_close(rd->d);
+	replay_device_free(rd);
+	return e;
+}
+
 static struct err *one_window(struct exact *x, struct session *s, unsigned i, uint64_t first, uint64_t last)
 {
 	const struct replay_choice c = {.on = REPLAY_ON_SOFT, .window = i, .quiet = true};
@@ -103,7 +120,19 @@ static struct err *one_window(struct exact *x, struct session *s, unsigned i, ui
 
 	if (rd)
 		return replay_device_back(s, device_access_sets(rd->d, first, last, SPANS_MAX, take_set, x));
-	TRY(replay_device_open(s, &c, &rd));
+	e = replay_device_open(s, &c, &rd);
+	if (e && !x->n) {
+		struct err *other = on_a_gpu(x, s, i, first, last);
+
+		if (!other || other->code == ERR_INTERRUPTED || x->n) {
+			err_free(e);
+			return other;
+		}
+		err_free(other); /* why not on the software GPU is what can be mended */
+		x->source.writes_only = false;
+		return e;
+	}
+	TRY(e);
 	e = device_access_sets(rd->d, first, last, SPANS_MAX, take_set, x);
 	device_close(rd->d);
 	replay_device_free(rd);
@@ -167,7 +196,8 @@ struct err *exact_open(struct exact **ret, struct session *s, enum exact_want wa
 	if (e)
 		explain(x, e);
 	else
-		x->note = xstrdup("Kernels' accesses are exact: executed on the software GPU.");
+		x->note = xstrdup(x->source.writes_only ? "What kernels write is exact, as far as it changed memory: executed on the machine's GPU. What they read is by "
+			"their arguments." : "Kernels' accesses are exact: executed on the software GPU.");
 	return NULL;
 }
 

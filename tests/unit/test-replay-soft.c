@@ -312,6 +312,67 @@ static void long_kernels_leave_checkpoints(void **arg)
 }
 
 /* The sums of vecadd: written by the launch, watched both ways. */
+/* Written bytes of each launch, one after the other. */
+struct written {
+	struct soft_span *s;
+	uint64_t *seq;
+	size_t n;
+	uint64_t bytes;
+};
+
+static struct err *take_written(void *arg, const struct access_set *a)
+{
+	struct written *w = arg;
+
+	for (unsigned k = SOFT_ACCESS_WRITTEN; k <= SOFT_ACCESS_ATOMIC; k++)
+		for (size_t i = 0; i < a->set.n[k]; i++) {
+			w->s = xrealloc(w->s, (w->n + 1) * sizeof *w->s);
+			w->seq = xrealloc(w->seq, (w->n + 1) * sizeof *w->seq);
+			w->s[w->n] = a->set.span[k][i];
+			w->seq[w->n++] = a->seq;
+			w->bytes += a->set.span[k][i].size;
+		}
+	return NULL;
+}
+
+static bool is_written(const struct written *w, uint64_t seq, struct soft_span s)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (w->seq[i] == seq && s.addr >= w->s[i].addr && s.addr + s.size <= w->s[i].addr + w->s[i].size)
+			return true;
+	return false;
+}
+
+/* What launches changed is part of what they wrote, as the software GPU saw it; and the way there leaves the same memory. */
+static void changed(void **arg)
+{
+	static const char *const examples[] = {"vecadd", "reduce", "transformer"};
+
+	for (unsigned i = 0; i < sizeof examples / sizeof *examples; i++) {
+		struct run x = open_run(examples[i]);
+		struct written changed = {0}, wrote = {0};
+		struct replay_stop stop;
+
+		ok(device_changed_sets(x.d, x.first, x.last, 0, take_written, &changed));
+		assert_true(changed.bytes > 0);
+		if (!real_gpu()) {
+			ok(device_access_sets(x.d, x.first, x.last, 0, take_written, &wrote));
+			assert_true(changed.bytes <= wrote.bytes);
+			for (size_t k = 0; k < changed.n; k++)
+				if (!is_written(&wrote, changed.seq[k], changed.s[k]))
+					fail_msg("#%llu is not said to have written 0x%llx", (unsigned long long)changed.seq[k],
+						(unsigned long long)changed.s[k].addr);
+		}
+		ok(replay_goto(x.p, x.last, &stop));
+		assert_verified(&x);
+		free(changed.s);
+		free(changed.seq);
+		free(wrote.s);
+		free(wrote.seq);
+		close_run(&x);
+	}
+}
+
 static void watched(void **arg)
 {
 	struct run x = open_run("vecadd");
@@ -456,6 +517,7 @@ int main(void)
 		cmocka_unit_test(walk_pipeline), cmocka_unit_test(walk_transformer), cmocka_unit_test(walk_graphs),
 		cmocka_unit_test(walk_all_kinds), cmocka_unit_test(walk_reuse), cmocka_unit_test(reuse_reuses),
 		cmocka_unit_test(long_kernels_leave_checkpoints),
+		cmocka_unit_test(changed),
 		cmocka_unit_test(watched), cmocka_unit_test(faults), cmocka_unit_test(partial),
 	};
 	const char *build = getenv("TSDB_BUILD");
