@@ -46,6 +46,7 @@ libshell_a_SOURCES = \
 	src/shell/session.c src/shell/session.h \
 	src/shell/settings.c src/shell/settings.h src/shell/settings.def \
 	src/shell/stack.c src/shell/stack.h \
+	src/shell/tool-demo.c \
 	src/shell/tool-replay.c \
 	src/shell/tools.c src/shell/tools.h \
 	src/shell/trace.c src/shell/trace.h \

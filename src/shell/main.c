@@ -51,6 +51,7 @@ static const char usage_text[] =
 	"                                       commands that nothing orders and that touch the same bytes\n"
 	"  tsdb extract FILE --kernel GLOB [--nth K] -o DIR\n"
 	"                                       write one launch as a C program that stands alone\n"
+	"  tsdb demo race                       find a missing wait in an example, step by step\n"
 	"  tsdb doctor                          say what this machine can do\n"
 	"\n"
 	"  --gpu auto|soft|real   the device: the software GPU, the machine's, or whichever is there\n"

@@ -232,6 +232,7 @@ const struct tool tools[] = {
 	{"view", tool_view, "view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]"},
 	{"info", tool_info, "info FILE [--json]"},
 	{"doctor", tool_doctor, "doctor"},
+	{"demo", tool_demo, "demo race"},
 	{"replay", tool_replay, "replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] [--touched] [--any-device] [--json]"},
 	{"check", tool_check, "check FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--on auto|soft|real] [--any-device] [--json]"},
 	{"explore", tool_explore, "explore FILE [--budget N|TIME] [--seed S] [--most N] [--shard I/N] [--no-save] [--on auto|soft|real] [--any-device] [--json]"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The subcommands of the command line: tsdb record, view, info, replay, races, extract, doctor. Each takes the words after its name and returns the exit status.
+ * The subcommands of the command line: tsdb record, view, info, replay, check, explore, races, extract, demo, doctor. Each takes the words after its name and returns the exit status.
  */
 #ifndef SHELL_TOOLS_H
 #define SHELL_TOOLS_H
@@ -30,6 +30,9 @@ int tool_check(struct session *s, int argc, char **argv);
 
 /* cmd-explore.c */
 int tool_explore(struct session *s, int argc, char **argv);
+
+/* tool-demo.c */
+int tool_demo(struct session *s, int argc, char **argv);
 
 /* cmd-order.c */
 int tool_races(struct session *s, int argc, char **argv);

@@ -54,3 +54,12 @@ def test_words(t):
         r = t.tsdb('explore', 't.sbt', *words)
         t.equal(r.status, 1, str(words))
         t.check(said in r.err, r.err)
+
+
+def test_demo_race(t):
+    t.record('race_demo')  # skips where it is not built
+    r = t.tsdb('demo', 'race', env={'TMPDIR': t.dir})
+    t.equal(r.status, 0, r.err)
+    for said in ('Race 1 (certain)', 'are unordered', 'Verified.', 'race_demo: ok', 'No races in', 'Always the same result.'):
+        t.check(said in r.out, said)
+    t.equal(t.tsdb('demo').status, 1, 'which demo?')
