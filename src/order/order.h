@@ -123,6 +123,12 @@ struct order_step {
 };
 /* How a comes before b: steps in order, heap, *ret_n of them. ERR_NOT_FOUND with the reason when no path leads from a to b. */
 struct err *order_path(const struct order *o, uint64_t a, uint64_t b, struct order_step **ret, size_t *ret_n) TS_CHECK;
+
+#define ORDER_CONFLICTS_MAX 3000u
+/* Calls o->each for every pair of commands o->first..o->last on streams that conflicts without an order, once, sorted by the later one. *ret_unknown:
+ * some command may touch memory that nobody saw. ERR_LIMIT beyond ORDER_CONFLICTS_MAX commands that touch memory: time grows with their square. */
+struct err *order_conflicts(const struct order *order, struct sbt_reader *trace, const struct order_options *o, bool *ret_unknown) TS_CHECK;
+
 /* ---- schedules ------------------------------------------------------------------------------------------------------------ */
 
 /* Orders in which the work of the graph may run one command after the other: each respects every edge, and nothing more. Seqs of work (of

@@ -22,6 +22,7 @@ struct rewriter {
 	struct buf packed;
 	struct kept {
 		uint64_t seq, becomes; /* becomes: 0 until written */
+		uint64_t first;
 		size_t at;
 		bool is_work, ends_objects;
 	} *kept;
@@ -242,6 +243,36 @@ static struct err *put_all(struct rewriter *w)
 	return put_others(w, &last, UINT64_MAX, true);
 }
 
+/* By old number: the first of the new ones among it and all later ones; 0: none was written. */
+static void find_firsts(struct rewriter *w)
+{
+	uint64_t least = 0;
+
+	for (size_t i = w->nkept; i--;) {
+		const uint64_t n = w->kept[i].becomes;
+
+		if (n && (!least || n < least))
+			least = n;
+		w->kept[i].first = least;
+	}
+}
+
+/* The host had changed that when it submitted what came after, so the first of those, in the new order, sees it. */
+static uint64_t first_from(const struct rewriter *w, uint64_t seq)
+{
+	size_t lo = 0, hi = w->nkept;
+
+	while (lo < hi) {
+		const size_t mid = (lo + hi) / 2;
+
+		if (w->kept[mid].seq < seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < w->nkept ? w->kept[lo].first : 0;
+}
+
 /* ---- memory ---------------------------------------------------------------------------------------------------------------------- */
 
 static struct err *copy_bytes(struct rewriter *w, const struct sbt_memory *m, uint32_t id)
@@ -271,6 +302,10 @@ static struct err *copy_piece(void *arg, const struct sbt_memory *m)
 		return NULL;
 	if (m->role == SBT_MEMORY_START) {
 		mine.seq = w->first;
+	} else if (m->role == SBT_MEMORY_HOST) {
+		mine.seq = first_from(w, m->seq);
+		if (!mine.seq)
+			return NULL;
 	} else {
 		k = find(w, m->seq);
 		if (!k || !k->becomes)
@@ -320,6 +355,7 @@ static struct err *rewrite(struct rewriter *w)
 	TRY(copy_code(w));
 	TRY(put_state(w));
 	TRY(put_all(w));
+	find_firsts(w);
 	TRY(sbt_reader_memory(w->from, w->first, w->last, copy_piece, w));
 	TRY(put_ends(w));
 	return sbt_writer_window(w->to, w->first, w->next - 1);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include "order/order.h"
 
-#define CHANGE 16 /* of so many choices, one changes a stream's priority (order_shuffle) */
 
 struct runner {
 	const struct order *o;
@@ -265,11 +264,12 @@ struct err *order_shuffle(const struct order *o, uint64_t seed, uint64_t **ret, 
 	runner_begin(&r, o);
 	r.x ^= (seed + 1) * 0x9e3779b97f4a7c15ull;
 	r.x += !r.x;
+	const unsigned change = 1u << seed % 5; /* of so many choices, one changes a stream's priority: short windows and long ones */
 	for (uint32_t l = 0; l < r.lanes; l++)
 		r.priority[l] = draw(&r.x);
 	for (uint32_t l; (l = choose(&r, NULL)) != UINT32_MAX;) {
 		go(&r, l);
-		if (draw(&r.x) % CHANGE == 0)
+		if (draw(&r.x) % change == 0)
 			r.priority[draw(&r.x) % r.lanes] = draw(&r.x);
 	}
 	return finish(&r, ret, ret_n);

@@ -365,7 +365,8 @@ static struct err *submit(struct rp *rp, const struct sbt_cmd *c)
 	watchdog_on(rp, c->seq);
 	if (rp->nedits) /* at positions between commands: seqs have gaps */
 		TRY(execute_writes(rp, rp->position + 1, c->seq - 1));
-	TRY(contents_apply(rp, c->seq, SBT_MEMORY_HOST, NULL));
+	if (c->seq > rp->host_done)
+		TRY(contents_apply(rp, c->seq, SBT_MEMORY_HOST, NULL));
 	if (works && !skipped)
 		TRY(check_known(rp, c));
 	if (works && execute_knows(c) && table[c->kind] && (!skipped || (rp->skip_recorded && is_upload(rp, c)))) {

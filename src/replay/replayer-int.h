@@ -261,6 +261,7 @@ struct rp {
 		uint64_t n;
 	} watch;
 	struct window_kept *kept; /* replayer-order.c; NULL: not read */
+	uint64_t host_done; /* the host's changes of memory before commands up to this one were made already; 0: as each command comes */
 	struct checking *checking; /* replayer-check.c; NULL: nothing is checked */
 	bool stale; /* memory at the position is not what executing up to there gives: the next seek restores */
 	struct edit *edits;

@@ -16,7 +16,7 @@
 struct kept {
 	uint64_t seq;
 	size_t at; /* of the packed command */
-	bool is_work, ordered, done; /* ordered: in the order that was asked for */
+	bool is_work, ordered; /* ordered: in the order that was asked for */
 };
 struct window_kept {
 	struct kept *c;
@@ -87,13 +87,18 @@ static struct err *unpack(struct rp *rp, const struct kept *x, struct sbt_cmd *r
 	return rp_fail(rp, REPLAYER_E_TRACE, x->seq, "#%llu cannot be packed", (unsigned long long)x->seq);
 }
 
-/* What makes objects, in its order, up to seq. What ends them waits for the end of all: a command before it may come later now. */
+/* What makes objects, in its order, up to seq. What ends them waits for the end of all: a command before it may come later now. What the host
+ * changed in memory it had changed when it submitted what came after, whichever command the change was noted with. */
 static struct err *prepare(struct rp *rp, size_t *next, uint64_t seq)
 {
 	struct window_kept *k = rp->kept;
 	struct sbt_cmd c;
 
 	for (; *next < k->n && k->c[*next].seq < seq; (*next)++) {
+		if (k->c[*next].seq > rp->host_done) {
+			TRY(contents_apply(rp, k->c[*next].seq, SBT_MEMORY_HOST, NULL));
+			rp->host_done = k->c[*next].seq;
+		}
 		if (k->c[*next].is_work || k->c[*next].ordered)
 			continue;
 		TRY(unpack(rp, &k->c[*next], &c));
@@ -117,12 +122,11 @@ static struct err *one(struct rp *rp, uint64_t seq, size_t *next, uint32_t *stre
 	struct kept *x = find(rp->kept, seq);
 	struct sbt_cmd c;
 
-	if (!x || x->done)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is not in the window, or is in the order twice", (unsigned long long)seq);
-	x->done = true;
+	if (!x)
+		BUG("an order that was checked");
 	TRY(prepare(rp, next, seq));
 	TRY(unpack(rp, x, &c));
-	if (only_orders(&c))
+	if (only_orders(&c)) /* the host's change comes with the next prepare() */
 		return NULL;
 	if (!x->is_work) { /* an allocation or a free in stream order */
 		TRY(execute_finish(rp));
@@ -158,38 +162,64 @@ static struct err *sum_up(struct rp *rp, struct replayer_ordered *ret, struct bu
 	return NULL;
 }
 
+static uint64_t seq_at(const void *seqs, size_t i)
+{
+	uint64_t seq;
+
+	memcpy(&seq, (const uint8_t *)seqs + i * sizeof seq, sizeof seq);
+	return seq;
+}
+
+/* Everything asked for is there, once, and so is all work: less would be another program. Looked at before anything is executed. */
+static struct err *check_order(struct rp *rp, const void *seqs, size_t n)
+{
+	struct window_kept *k = rp->kept;
+
+	for (size_t i = 0; i < k->n; i++)
+		k->c[i].ordered = false;
+	for (size_t i = 0; i < n; i++) {
+		struct kept *x = find(k, seq_at(seqs, i));
+
+		if (!x || x->ordered)
+			return rp_fail(rp, REPLAYER_E_REFUSED, seq_at(seqs, i), "#%llu is not in the window, or is in the order twice",
+				(unsigned long long)seq_at(seqs, i));
+		x->ordered = true;
+	}
+	for (size_t i = 0; i < k->n; i++)
+		if (k->c[i].is_work && !k->c[i].ordered)
+			return rp_fail(rp, REPLAYER_E_REFUSED, k->c[i].seq, "#%llu is missing in the order", (unsigned long long)k->c[i].seq);
+	return NULL;
+}
+
+static struct err *execute_all(struct rp *rp, const void *seqs, size_t n)
+{
+	uint32_t stream = SBT_NO_ID;
+	size_t next = 0;
+
+	for (size_t i = 0; i < n; i++)
+		TRY(one(rp, seq_at(seqs, i), &next, &stream));
+	TRY(prepare(rp, &next, UINT64_MAX));
+	return execute_finish(rp);
+}
+
 struct err *order_run(struct rp *rp, const struct replayer_order *q, const void *seqs, size_t n, struct buf *out)
 {
 	struct replayer_ordered sum = {0};
 	struct buf places = BUF_INIT;
-	uint32_t stream = SBT_NO_ID;
-	size_t next = 0;
-	uint64_t seq;
-	struct err *e = NULL;
+	struct err *e;
 
-	if (n != q->n * sizeof seq)
+	if (n / sizeof(uint64_t) != q->n || n % sizeof(uint64_t))
 		return err_new(ERR_STATE, "an order of %u commands came with %zu bytes", q->n, n);
-	if (!rp->kept)
-		TRY(keep_all(rp));
-	for (size_t i = 0; i < rp->kept->n; i++)
-		rp->kept->c[i].done = rp->kept->c[i].ordered = false;
-	for (size_t i = 0; i < q->n; i++) {
-		memcpy(&seq, (const uint8_t *)seqs + i * sizeof seq, sizeof seq);
-		struct kept *x = find(rp->kept, seq);
-		if (x)
-			x->ordered = true;
+	if (!rp->kept && (e = keep_all(rp))) {
+		order_free(rp);
+		return e;
 	}
+	TRY(check_order(rp, seqs, q->n));
 	rp->stale = true;
 	TRY(checkpoint_seek(rp, rp->first - 1));
 	rp->stale = true; /* whatever comes of it, it is no way to any position */
-	for (size_t i = 0; !e && i < q->n; i++) {
-		memcpy(&seq, (const uint8_t *)seqs + i * sizeof seq, sizeof seq);
-		e = one(rp, seq, &next, &stream);
-	}
-	if (!e)
-		e = prepare(rp, &next, UINT64_MAX);
-	if (!e)
-		e = execute_finish(rp);
+	e = execute_all(rp, seqs, q->n);
+	rp->host_done = 0;
 	rp->position = rp->current = rp->last;
 	execute_finished(rp, rp->last);
 	if (!e)

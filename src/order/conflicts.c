@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * All pairs that conflict without an order. order_races() drops an access as soon as a later one stands for it, which finds every place in the
+ * program but not every pair; whoever wants to have tried all orders needs every pair.
+ */
+#include <stdlib.h>
+#include "order/ledger.h"
+#include "order/order.h"
+
+struct touched { /* by one command */
+	struct order_party who;
+	struct order_item item;
+	size_t at, n; /* in the list of accesses */
+};
+
+struct search {
+	const struct order *order;
+	const struct order_options *o;
+	struct state *s;
+	struct touched *t;
+	size_t n, cap;
+	struct order_accesses list;
+	uint64_t *keys; /* by access: the allocation's, 0: of none */
+	size_t cap_keys, nkeys;
+	bool *ret_unknown;
+};
+
+static uint64_t key_of(const struct search *x, const struct sbt_cmd *c, uint64_t addr)
+{
+	struct state_alloc a;
+
+	if (c->kind == SBT_ALLOC)
+		return c->seq;
+	return state_alloc_at(x->s, addr, &a) ? a.alloc_seq : 0;
+}
+
+static void note_keys(struct search *x, const struct sbt_cmd *c)
+{
+	if (x->list.n > x->cap_keys) {
+		x->cap_keys = 2 * x->list.n;
+		x->keys = xrealloc(x->keys, x->cap_keys * sizeof *x->keys);
+	}
+	for (; x->nkeys < x->list.n; x->nkeys++)
+		x->keys[x->nkeys] = key_of(x, c, x->list.a[x->nkeys].addr);
+}
+
+static struct err *take(struct search *x, const struct sbt_cmd *c)
+{
+	const struct order_source *src = x->o->source;
+	const size_t at = x->list.n;
+	struct order_item it;
+
+	if (!order_item(x->order, c->seq, &it) || order_stream_of(x->order, it.lane) == SBT_NO_ID)
+		return NULL;
+	if (!src || (c->kind != SBT_LAUNCH && c->kind != SBT_GRAPH_LAUNCH) || !src->accesses(src->arg, c->seq, &x->list)) {
+		x->list.n = at;
+		x->list.unknown = false;
+		order_accesses_of(&x->list, x->s, c);
+		*x->ret_unknown |= x->list.unknown;
+	}
+	if (x->list.n == at)
+		return NULL;
+	note_keys(x, c);
+	if (x->n >= ORDER_CONFLICTS_MAX)
+		return err_new(ERR_LIMIT, "more than %u commands touch memory", ORDER_CONFLICTS_MAX);
+	if (x->n == x->cap) {
+		x->cap = x->cap ? 2 * x->cap : 256;
+		x->t = xrealloc(x->t, x->cap * sizeof *x->t);
+	}
+	x->t[x->n++] = (struct touched){.item = it, .at = at, .n = x->list.n - at, .who = {.seq = c->seq, .kind = c->kind, .node = SBT_NO_ID,
+		.stream = order_stream_of(x->order, it.lane), .stack = c->stack,
+		.kernel = c->kind == SBT_LAUNCH ? (uint32_t)c->u.launch.kernel : SBT_NO_ID}};
+	return NULL;
+}
+
+static struct err *read_all(struct search *x, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
+{
+	const struct sbt_cmd *c;
+
+	TRY(sbt_cursor_seek(cursor, first));
+	for (;;) {
+		if (x->o->interrupt && *x->o->interrupt)
+			return err_new(ERR_INTERRUPTED, "Interrupted");
+		TRY(sbt_cursor_next(cursor, &c));
+		if (!c || c->seq > last)
+			return NULL;
+		TRY(take(x, c));
+		TRY(state_apply(x->s, c));
+	}
+}
+
+/* Memory that was freed and allocated anew, at the same place, is other memory. */
+static bool conflict(const struct search *x, struct touched *a, struct touched *b)
+{
+	for (size_t i = a->at; i < a->at + a->n; i++)
+		for (size_t k = b->at; k < b->at + b->n; k++) {
+			const struct order_access *p = &x->list.a[i], *q = &x->list.a[k];
+
+			if (p->addr >= q->end || q->addr >= p->end || !ledger_conflict(p->how, q->how) ||
+				(x->keys[i] && x->keys[k] && x->keys[i] != x->keys[k]))
+				continue;
+			a->who.how = p->how;
+			b->who.how = q->how;
+			return true;
+		}
+	return false;
+}
+
+static struct err *pairs(struct search *x)
+{
+	for (size_t b = 1; b < x->n; b++) {
+		if (x->o->interrupt && *x->o->interrupt)
+			return err_new(ERR_INTERRUPTED, "Interrupted");
+		for (size_t a = 0; a < b; a++)
+			if (!fold_before(x->t[a].item.lane, x->t[a].item.index, &x->t[b].item) && conflict(x, &x->t[a], &x->t[b]))
+				x->o->each(x->o->each_arg, &x->t[a].who, &x->t[b].who);
+	}
+	return NULL;
+}
+
+struct err *order_conflicts(const struct order *order, struct sbt_reader *trace, const struct order_options *o, bool *ret_unknown)
+{
+	struct search x = {.order = order, .o = o, .ret_unknown = ret_unknown};
+	struct sbt_cursor *cursor = NULL;
+	struct err *e = state_at(&x.s, trace, o->first ? o->first - 1 : 0);
+
+	*ret_unknown = false;
+	if (!e)
+		e = sbt_cursor_open(&cursor, trace);
+	if (!e)
+		e = read_all(&x, cursor, o->first, o->last);
+	if (!e)
+		e = pairs(&x);
+	if (cursor)
+		sbt_cursor_close(cursor);
+	state_free(x.s);
+	free(x.t);
+	free(x.list.a);
+	free(x.keys);
+	return e;
+}
