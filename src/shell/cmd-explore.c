@@ -2,6 +2,7 @@
  *
  * replay explore, replay schedule, and `tsdb explore FILE`.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "shell/trace.h"
 #include "shell/words.h"
 
-#define USAGE "[--budget N|TIME] [--seed S] [--most N] [--shard I/N] [--no-save]"
+#define USAGE "[--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save]"
 
 const char cmd_replay_explore_help[] =
 	"Executes the window's work in other orders: each respects everything that the program\n"
@@ -22,9 +23,11 @@ const char cmd_replay_explore_help[] =
 	"when there are few pairs, all ways of ordering them; then streams are starved; then chance\n"
 	"(--seed). An order that gives another result is proof of a missing wait: it is brought\n"
 	"down to the fewest pairs and saved as TRACE.schedule-N.sbt, a trace that gives that\n"
-	"result every time. --budget: so many schedules (200), or a time such as 30s. --shard I/N:\n"
-	"the I-th of N parts. With --batch the exit status is 3 when another result was found.\n"
-	"Example: replay explore --budget 1000\n";
+	"result every time. --budget: so many schedules (200), or a time such as 30s. --jobs N: by\n"
+	"N processes at once. --shard I/N: the I-th of N parts alone; with --json its result can be\n"
+	"saved, and `tsdb explore merge A.json B.json` puts results together.\n"
+	"With --batch the exit status is 3 when another result was found.\n"
+	"Example: replay explore --budget 1000 --jobs 4\n";
 
 static struct err *bad(const char *what)
 {
@@ -56,6 +59,30 @@ static struct err *take_shard(struct explore_options *o, const char *w)
 	return NULL;
 }
 
+static struct err *take_jobs(struct explore_options *o, const char *w)
+{
+	uint64_t n;
+
+	if (!word_u64(w, &n) || !n)
+		return bad(w);
+	if (n > EXPLORE_JOBS_MAX)
+		return err_new(ERR_USAGE, "%s processes are too many: %d at most", w, EXPLORE_JOBS_MAX);
+	o->jobs = (uint32_t)n;
+	return NULL;
+}
+
+static void tell(struct session *s, const struct explore_result *r, bool json)
+{
+	struct buf out = BUF_INIT;
+
+	if (json)
+		explore_json(r, &out);
+	else
+		explore_print(s, r, &out);
+	out_str(s->out, buf_cstr(&out));
+	buf_free(&out);
+}
+
 static struct err *parse(struct explore_options *o, int argc, char *const *argv, const char **ret_file)
 {
 	*o = (struct explore_options){0};
@@ -68,6 +95,8 @@ static struct err *parse(struct explore_options *o, int argc, char *const *argv,
 			TRY(take_budget(o, argv[++i]));
 		else if (!strcmp(w, "--shard") && value)
 			TRY(take_shard(o, argv[++i]));
+		else if (!strcmp(w, "--jobs") && value)
+			TRY(take_jobs(o, argv[++i]));
 		else if (!strcmp(w, "--seed") && value && word_u64(value, &o->seed))
 			i++;
 		else if (!strcmp(w, "--most") && value && word_u64(value, &o->most))
@@ -79,21 +108,18 @@ static struct err *parse(struct explore_options *o, int argc, char *const *argv,
 		else
 			return bad(w);
 	}
-	return NULL;
+	return o->jobs && o->shards ? err_new(ERR_USAGE, "--jobs makes shards of its own: not with --shard") : NULL;
 }
 
 struct err *cmd_replay_explore(struct session *s, const struct cmd_args *a)
 {
 	struct explore_options o;
 	struct explore_result r;
-	struct buf out = BUF_INIT;
 
 	TRY(parse(&o, (int)a->argc, a->argv, NULL));
 	s->focus = FOCUS_REPLAY;
 	TRY(explore_run(s, &o, &r));
-	(a->json ? explore_json : explore_print)(s, &r, &out);
-	out_str(s->out, buf_cstr(&out));
-	buf_free(&out);
+	tell(s, &r, a->json);
 	if (r.nfound && s->batch)
 		s->quit_status = REPLAY_STATUS_DIFFERS;
 	explore_free(&r);
@@ -108,14 +134,20 @@ const char cmd_replay_schedule_help[] =
 	"place of this one, at its beginning: `replay step`, `watch` and all the rest work in it.\n"
 	"Example: replay schedule 1 --step\n";
 
+/* "2", or "3-2" of shard 3. */
 static struct err *schedule_path(struct session *s, const char *id, char **ret)
 {
-	const size_t n = strlen(s->trace.path), cut = n > 4 && !strcmp(s->trace.path + n - 4, ".sbt") ? n - 4 : n;
-	uint64_t number;
+	unsigned shard = 0, number = 0;
+	int end = 0;
 
-	if (!word_u64(id, &number) || !number)
+	if (strspn(id, "0123456789-") == strlen(id) && sscanf(id, "%u-%u%n", &shard, &number, &end) < 2) {
+		number = shard;
+		shard = 0;
+		end = strchr(id, '-') ? 0 : (int)strlen(id);
+	}
+	if (!number || end != (int)strlen(id))
 		return err_cure(err_new(ERR_USAGE, "\"%s\" is no schedule's number", id), "Use: replay schedule N [--step]");
-	*ret = xasprintf("%.*s.schedule-%" PRIu64 ".sbt", (int)cut, s->trace.path, number);
+	*ret = explore_schedule_name(s->trace.path, shard, number);
 	if (trace_is(*ret))
 		return NULL;
 	struct err *e = err_cure(err_new(ERR_NOT_FOUND, "there is no %s", *ret), "\"replay explore\" finds schedules and saves them");
@@ -171,6 +203,7 @@ struct tool_explore {
 	struct explore_options o;
 	struct replay_choice choice;
 	const char *file;
+	uint64_t window; /* 0: all */
 	bool json, found;
 };
 
@@ -187,6 +220,8 @@ static struct err *take_options(struct tool_explore *t, int argc, char **argv)
 			t->choice.any_device = true;
 		else if (!strcmp(argv[i], "--on") && i + 1 < argc)
 			e = replay_on_parse(argv[++i], &t->choice.on);
+		else if (!strcmp(argv[i], "--window") && i + 1 < argc && word_u64(argv[i + 1], &t->window) && t->window && t->window < UINT32_MAX)
+			i++;
 		else
 			rest[n++] = argv[i];
 	}
@@ -195,36 +230,138 @@ static struct err *take_options(struct tool_explore *t, int argc, char **argv)
 	free(rest);
 	if (!e && (!t->file || t->choice.on == REPLAY_ON_NONE))
 		e = err_cure(err_new(ERR_USAGE, t->file ? "--on none executes nothing" : "no trace was named"),
-			"Use: tsdb explore FILE " USAGE " [--on auto|soft|real] [--any-device] [--json]");
+			"Use: tsdb explore FILE " USAGE " [--window N] [--on auto|soft|real] [--any-device] [--json], or tsdb explore merge FILE.json...");
 	return e;
+}
+
+static struct err *explore_window(struct tool_explore *t, unsigned i)
+{
+	struct explore_result r;
+
+	t->choice.window = i;
+	if (t->o.jobs > 1) {
+		TRY(replay_device_check(t->s, &t->choice));
+		TRY(explore_jobs(t->s, &t->o, &t->choice, &r));
+	} else {
+		TRY(trace_replay(t->s, &t->choice));
+		TRY(explore_run(t->s, &t->o, &r));
+	}
+	tell(t->s, &r, t->json);
+	t->found |= r.nfound != 0;
+	explore_free(&r);
+	return NULL;
 }
 
 static struct err *explore_file(struct tool_explore *t)
 {
-	struct explore_result r;
-	struct buf out = BUF_INIT;
 	uint64_t first, last;
+	unsigned i = t->window ? (unsigned)t->window - 1 : 0;
 
 	TRY(trace_open(t->s, t->file));
-	for (unsigned i = 0; !i || sbt_reader_window(t->s->trace.reader, i, &first, &last); i++) {
-		t->choice.window = i;
-		TRY(trace_replay(t->s, &t->choice));
-		TRY(explore_run(t->s, &t->o, &r));
-		buf_clear(&out);
-		(t->json ? explore_json : explore_print)(t->s, &r, &out);
-		out_str(t->s->out, buf_cstr(&out));
-		t->found |= r.nfound != 0;
-		explore_free(&r);
-	}
-	buf_free(&out);
+	do
+		TRY(explore_window(t, i++));
+	while (!t->window && sbt_reader_window(t->s->trace.reader, i, &first, &last));
 	return NULL;
+}
+
+/* ---- tsdb explore merge FILE... ----------------------------------------------------------------------------------------- */
+
+struct tool_merge {
+	struct session *s;
+	struct explore_result *r; /* a window each; heap */
+	size_t n;
+	bool json;
+};
+
+static struct err *merge_line(struct tool_merge *t, const char *line, size_t n, const char *name)
+{
+	struct explore_result one;
+	struct err *e = NULL;
+
+	TRY(explore_read(line, n, name, &one));
+	for (size_t i = 0; i < t->n; i++)
+		if (t->r[i].first == one.first && t->r[i].last == one.last) {
+			e = explore_merge(&t->r[i], &one);
+			explore_free(&one);
+			return e ? err_wrap(e, "%s", name) : NULL;
+		}
+	t->r = xrealloc(t->r, (t->n + 1) * sizeof *t->r);
+	t->r[t->n++] = one;
+	return NULL;
+}
+
+static struct err *merge_file(struct tool_merge *t, const char *name)
+{
+	FILE *f = fopen(name, "re");
+	char *line = NULL;
+	size_t cap = 0, lines = 0;
+	ssize_t n;
+	struct err *e = f ? NULL : err_sys(errno, "cannot read %s", name);
+
+	while (!e && (n = getline(&line, &cap, f)) > 0) {
+		lines++;
+		if (strspn(line, " \t\r\n") < (size_t)n)
+			e = merge_line(t, line, (size_t)n, name);
+	}
+	if (!e && !lines)
+		e = err_new(ERR_USAGE, "%s is empty", name);
+	free(line);
+	if (f)
+		fclose(f);
+	return e;
+}
+
+/* Commands are told in full where the trace is at hand. */
+static void tell_merged(struct tool_merge *t)
+{
+	const char *trace = t->n ? t->r[0].trace : NULL;
+
+	if (!t->json && trace && trace_is(trace)) {
+		const bool quiet = t->s->quiet;
+
+		t->s->quiet = true;
+		err_free(trace_open(t->s, trace));
+		t->s->quiet = quiet;
+	}
+	for (size_t i = 0; i < t->n; i++)
+		tell(t->s, &t->r[i], t->json);
+}
+
+static int merge(struct session *s, int argc, char **argv)
+{
+	struct tool_merge t = {.s = s};
+	struct err *e = NULL;
+	unsigned files = 0;
+	bool found = false;
+
+	for (int i = 0; !e && i < argc; i++) {
+		if (!strcmp(argv[i], "--json"))
+			t.json = true;
+		else if (++files)
+			e = merge_file(&t, argv[i]);
+	}
+	if (!e && !files)
+		e = err_cure(err_new(ERR_USAGE, "no results were named"), "Use: tsdb explore merge FILE.json... [--json]");
+	if (!e)
+		tell_merged(&t);
+	for (size_t i = 0; i < t.n; i++) {
+		found |= t.r[i].nfound != 0;
+		explore_free(&t.r[i]);
+	}
+	free(t.r);
+	if (e)
+		out_error(s->out, e);
+	return e ? 1 : found ? REPLAY_STATUS_DIFFERS : 0;
 }
 
 int tool_explore(struct session *s, int argc, char **argv)
 {
 	struct tool_explore t = {.s = s, .choice = replay_choice_default(s)};
-	struct err *e = take_options(&t, argc, argv);
+	struct err *e;
 
+	if (argc && !strcmp(argv[0], "merge"))
+		return merge(s, argc - 1, argv + 1);
+	e = take_options(&t, argc, argv);
 	t.choice.strict = true;
 	t.choice.quiet = t.json;
 	if (!e)

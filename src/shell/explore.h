@@ -8,22 +8,29 @@
 
 #include "order/order.h"
 #include "replay/device.h"
+#include "shell/replay-device.h"
 #include "shell/session.h"
+
+#define EXPLORE_BUDGET 200
+#define EXPLORE_MOST 4
+#define EXPLORE_JOBS_MAX 1024
 
 struct explore_options {
 	uint64_t budget;     /* schedules; 0: 200 */
 	double seconds;	     /* 0: no limit */
 	uint64_t seed;
 	uint32_t shard, shards; /* this one of so many, from 1; 0, 0: all */
+	uint32_t jobs;	     /* so many processes, a shard each; 0: this one alone */
 	uint64_t most;	     /* results to find; 0: 4 */
-	const char *save;    /* FILE.schedule-N.sbt are written with this in the place of FILE; NULL: beside the trace */
+	const char *save;    /* NAME.schedule-N.sbt are written with this as NAME(.sbt); NULL: beside the trace */
 	bool no_save;
 };
 
 /* A result that the recorded order does not give. */
 struct explore_found {
-	struct order_pair *flipped; /* the fewest pairs, in the order that gives it; heap */
+	struct order_pair *flipped; /* the fewest pairs, in the order that gives it; heap. None: what differs is in none of the pairs */
 	struct order_pair *as_recorded; /* the same the other way round */
+	uint64_t *places;	    /* of each: a hash of the two places in the program */
 	size_t nflipped;
 	uint64_t again;		    /* times that the same places were met besides */
 	uint64_t *seqs;		    /* the schedule; heap */
@@ -31,24 +38,51 @@ struct explore_found {
 	uint64_t place, place_size; /* an allocation that is different; 0: only what was copied to the host */
 	uint64_t at;		    /* the first byte of it */
 	uint8_t was[8], is[8];	    /* bytes there, after the recorded order and after this one */
-	size_t bytes;		    /* that are different there */
+	uint64_t bytes;		    /* that are different there */
 	char *path;		    /* of the schedule as a trace; NULL: not saved */
 };
 
 struct explore_result {
+	char *trace;	     /* its path; heap */
+	uint64_t id;	     /* of recording and window: results of other ones cannot be merged */
 	uint64_t first, last;
+	uint32_t shards;     /* 1: not split */
+	bool *have;	     /* which shards this is the result of; heap, shards of them */
 	uint64_t pairs;	     /* that touch the same bytes without an order */
 	uint64_t executed, alike; /* schedules; left out because an equal one was executed */
-	bool complete;	     /* every order of the pairs was executed, or is none the program allows */
+	uint64_t unstable;   /* allocations, and the outputs as one, that differ from run to run in the recorded order: not compared */
+	bool went_through;   /* each of those shards executed all its orders of the pairs */
 	double seconds;
 	struct explore_found *found;
 	size_t nfound;
 };
+/* Every order of the pairs was executed, or is none that the program allows. */
+bool explore_is_complete(const struct explore_result *r);
 
-/* On the session's device; the replay is where it was. */
+/* On the session's device ; with o->jobs, by that many other processes; the replay is where it was. */
 struct err *explore_run(struct session *s, const struct explore_options *o, struct explore_result *ret) TS_CHECK;
 void explore_free(struct explore_result *r);
+void explore_found_free(struct explore_found *f);
+
+/* ---- explore-text.c ---- */
+
+/* The trace may be another one than the session's, or none: then commands are told by their numbers. */
 void explore_print(struct session *s, const struct explore_result *r, struct buf *out);
-void explore_json(struct session *s, const struct explore_result *r, struct buf *out);
+/* One line. */
+void explore_json(const struct explore_result *r, struct buf *out);
+
+/* ---- explore-merge.c ---- */
+
+/* What explore_json() wrote; ERR_USAGE when it is something else, named by `name`. */
+struct err *explore_read(const char *line, size_t n, const char *name, struct explore_result *ret) TS_CHECK;
+/* Takes all of from into r. ERR_USAGE when they are of different recordings or windows, or a shard is there twice. */
+struct err *explore_merge(struct explore_result *r, struct explore_result *from) TS_CHECK;
+
+/* ---- explore-jobs.c ---- */
+
+/* o->jobs processes `tsdb explore TRACE --shard I/N --json`, merged; saved schedules get the names that one process would have given. */
+struct err *explore_jobs(struct session *s, const struct explore_options *o, const struct replay_choice *c, struct explore_result *ret) TS_CHECK;
+/* The name of schedule number n. Heap. */
+char *explore_schedule_name(const char *trace, uint32_t shard, size_t n);
 
 #endif

@@ -11,7 +11,7 @@ libshell_a_SOURCES = \
 	src/shell/cmd-capture.c \
 	src/shell/cmd-check.c \
 	src/shell/cmd-explore.c \
-	src/shell/explore.c src/shell/explore.h \
+	src/shell/explore.c src/shell/explore-text.c src/shell/explore-merge.c src/shell/explore-jobs.c src/shell/explore.h \
 	src/shell/cmd-data.c \
 	src/shell/cmd-device.c \
 	src/shell/cmd-info.c \
@@ -56,12 +56,12 @@ libshell_a_SOURCES = \
 	src/shell/what-if.h \
 	src/shell/words.c src/shell/words.h
 libshell_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"'
-libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS)
+libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS) $(JANSSON_CFLAGS)
 
 bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/main.c
 tsdb_LDADD = libshell.a libreplay.a liborder.a libstate.a libattach.a libsbt.a libcommon.a \
-	$(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) -lm
+	$(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lm
 
 HEADERS_TO_CHECK += src/shell/kernel.h \
 	src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/command.h src/shell/editor.h src/shell/exact.h src/shell/explore.h src/shell/extract.h src/shell/gpu.h src/shell/input.h \

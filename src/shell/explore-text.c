@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What exploring found, as text and as JSON; see explore.h. The JSON has all that merging needs.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include "shell/explore.h"
+#include "shell/stack.h"
+#include "shell/trace.h"
+#include "state/state.h"
+
+#define FRAMES 4
+
+static void print_cmd(struct session *s, const struct state *st, uint64_t seq, struct buf *out)
+{
+	struct stack frames = {0};
+	uint32_t id = 0;
+	struct err *e = NULL;
+
+	if (st)
+		e = trace_print_cmd(s->trace.reader, st, seq, false, out, &id);
+	else
+		buf_printf(out, "#%" PRIu64, seq);
+	buf_byte(out, '\n');
+	if (!st)
+		return;
+	if (!e)
+		e = stack_recorded(s, s->trace.reader, id, &frames);
+	for (unsigned i = 0; i < frames.n && i < FRAMES; i++) {
+		buf_str(out, "      ");
+		stack_print_frame(out, &frames, i);
+		buf_byte(out, '\n');
+	}
+	stack_free(&frames);
+	err_free(e);
+}
+
+static float as_float(const uint8_t *b)
+{
+	float f;
+
+	memcpy(&f, b, 4);
+	return f;
+}
+
+static void print_saved(const char *path, struct buf *out)
+{
+	const char *id = strrchr(path, '.'), *from = strstr(path, ".schedule-");
+
+	for (const char *p = from; p; p = strstr(p + 1, ".schedule-"))
+		from = p;
+	buf_printf(out, "  saved as %s: replays to that result every time", path);
+	if (from && id > from + 10)
+		buf_printf(out, " (replay schedule %.*s --step)", (int)(id - from - 10), from + 10);
+	buf_byte(out, '\n');
+}
+
+static void print_found(struct session *s, const struct state *st, const struct explore_result *r, size_t i, struct buf *out)
+{
+	const struct explore_found *f = &r->found[i];
+	uint32_t w, v;
+
+	memcpy(&w, f->was, 4);
+	memcpy(&v, f->is, 4);
+	buf_printf(out, "Result %zu: another one, ", i + 1);
+	buf_str(out, f->nflipped ? "because " : "by an order among commands of which nobody knows what they touch\n");
+	for (size_t k = 0; k < f->nflipped; k++)
+		buf_printf(out, "%s#%" PRIu64 " and #%" PRIu64, k ? ", " : "", f->as_recorded[k].before, f->as_recorded[k].after);
+	if (f->nflipped)
+		buf_printf(out, " are unordered\n");
+	if (f->place && f->nflipped) {
+		buf_printf(out, "  as recorded, #%" PRIu64 " first: 0x%08" PRIx32 " (%g) at 0x%" PRIx64 "\n", f->as_recorded[0].before, w,
+			(double)as_float(f->was), f->at);
+		buf_printf(out, "  with #%" PRIu64 " first:        0x%08" PRIx32 " (%g), %" PRIu64 " bytes of 0x%" PRIx64 " differ\n", f->flipped[0].before, v,
+			(double)as_float(f->is), f->bytes, f->place);
+	} else {
+		buf_str(out, f->place ? "  memory is different\n" : "  what was copied to the host is different\n");
+	}
+	for (size_t k = 0; k < f->nflipped && k < 4; k++) {
+		buf_str(out, "    ");
+		print_cmd(s, st, f->as_recorded[k].before, out);
+		buf_str(out, "    ");
+		print_cmd(s, st, f->as_recorded[k].after, out);
+	}
+	if (f->again)
+		buf_printf(out, "  the same two places meet %" PRIu64 " more time%s\n", f->again, f->again == 1 ? "" : "s");
+	if (f->path)
+		print_saved(f->path, out);
+}
+
+static void print_shards(const struct explore_result *r, struct buf *out)
+{
+	uint32_t have = 0;
+
+	for (uint32_t i = 0; i < r->shards; i++)
+		have += r->have[i];
+	if (have == r->shards)
+		return;
+	buf_str(out, "Not complete: without shard");
+	for (uint32_t i = 0, told = 0; i < r->shards; i++)
+		if (!r->have[i] && told++ < 20)
+			buf_printf(out, "%s %" PRIu32, told > 1 ? "," : "", i + 1);
+	buf_printf(out, "%s of %" PRIu32 ".\n", r->shards - have > 20 ? " and others" : "", r->shards);
+}
+
+static void print_sums(const struct explore_result *r, struct buf *out)
+{
+	buf_printf(out, "%" PRIu64 " schedules executed in %.2f s (%.0f a second), %" PRIu64 " left out as equal; %" PRIu64 " unordered pair%s%s. ", r->executed,
+		r->seconds, (double)r->executed / (r->seconds > 0 ? r->seconds : 1), r->alike, r->pairs, r->pairs == 1 ? "" : "s",
+		explore_is_complete(r) ? ", every order of them" : "");
+	if (r->nfound)
+		buf_printf(out, "%zu other result%s.\n", r->nfound, r->nfound == 1 ? "" : "s");
+	else
+		buf_str(out, "Always the same result.\n");
+	if (r->unstable)
+		buf_printf(out, "Not compared: %" PRIu64 " allocation%s different from run to run in the recorded order already (replay check says why).\n",
+			r->unstable, r->unstable == 1 ? ", which is" : "s or outputs, which are");
+	print_shards(r, out);
+}
+
+void explore_print(struct session *s, const struct explore_result *r, struct buf *out)
+{
+	struct state *st = NULL;
+
+	if (s->trace.reader)
+		err_free(state_at(&st, s->trace.reader, r->last));
+	for (size_t i = 0; i < r->nfound; i++)
+		print_found(s, st, r, i, out);
+	print_sums(r, out);
+	state_free(st);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void json_text(const char *text, struct buf *out)
+{
+	if (text)
+		sbt_json_string(out, text, strlen(text));
+	else
+		buf_str(out, "null");
+}
+
+static void json_bytes(const char *name, const uint8_t *b, struct buf *out)
+{
+	buf_printf(out, ",\"%s\":\"", name);
+	for (unsigned i = 0; i < 8; i++)
+		buf_printf(out, "%02x", b[i]);
+	buf_byte(out, '"');
+}
+
+static void json_found(const struct explore_found *f, struct buf *out)
+{
+	buf_str(out, "{\"pairs\":[");
+	for (size_t i = 0; i < f->nflipped; i++)
+		buf_printf(out, "%s{\"a\":%" PRIu64 ",\"b\":%" PRIu64 ",\"places\":\"0x%" PRIx64 "\"}", i ? "," : "", f->as_recorded[i].before,
+			f->as_recorded[i].after, f->places[i]);
+	buf_printf(out, "],\"again\":%" PRIu64 ",\"place\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"at\":\"0x%" PRIx64 "\"",
+		f->again, f->place, f->place_size, f->bytes, f->at);
+	json_bytes("was", f->was, out);
+	json_bytes("is", f->is, out);
+	buf_str(out, ",\"trace\":");
+	json_text(f->path, out);
+	buf_str(out, ",\"schedule\":[");
+	for (size_t k = 0; k < f->nseqs; k++)
+		buf_printf(out, "%s%" PRIu64, k ? "," : "", f->seqs[k]);
+	buf_str(out, "]}");
+}
+
+void explore_json(const struct explore_result *r, struct buf *out)
+{
+	bool any = false;
+
+	buf_str(out, "{\"trace\":");
+	json_text(r->trace, out);
+	buf_printf(out, ",\"id\":\"0x%" PRIx64 "\",\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"shards\":%" PRIu32 ",\"have\":[", r->id, r->first, r->last,
+		r->shards);
+	for (uint32_t i = 0; i < r->shards; i++)
+		if (r->have[i]) {
+			buf_printf(out, "%s%" PRIu32, any ? "," : "", i + 1);
+			any = true;
+		}
+	buf_printf(out, "],\"executed\":%" PRIu64 ",\"alike\":%" PRIu64 ",\"pairs\":%" PRIu64 ",\"unstable\":%" PRIu64
+		",\"went_through\":%s,\"complete\":%s,\"seconds\":%.3f,\"found\":[", r->executed, r->alike, r->pairs, r->unstable,
+		r->went_through ? "true" : "false", explore_is_complete(r) ? "true" : "false", r->seconds);
+	for (size_t i = 0; i < r->nfound; i++) {
+		buf_str(out, i ? "," : "");
+		json_found(&r->found[i], out);
+	}
+	buf_str(out, "]}\n");
+}
