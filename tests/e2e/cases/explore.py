@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tsdb explore: other orders that the program allows, and the one that gives another result."""
 import json
+import os
 
 
 def explore(t, *words):
@@ -63,3 +64,95 @@ def test_demo_race(t):
     for said in ('Race 1 (certain)', 'are unordered', 'Verified.', 'race_demo: ok', 'No races in', 'Always the same result.'):
         t.check(said in r.out, said)
     t.equal(t.tsdb('demo').status, 1, 'which demo?')
+
+
+def test_processes_and_shards(t):
+    """The same place whoever finds it: in one process, in three, in shards merged from files."""
+    t.record('race_demo')
+    _, alone = explore(t)
+    where = [p['places'] for p in alone['found'][0]['pairs']]
+    status, r = explore(t, '--jobs', '3')
+    t.equal((status, len(r['found']), r['shards'], r['have']), (3, 1, 3, [1, 2, 3]), 'three processes')
+    t.equal([p['places'] for p in r['found'][0]['pairs']], where, 'the same place')
+    t.equal(os.path.basename(r['found'][0]['trace']), 't.schedule-1.sbt', 'its name')
+    t.equal(sorted(x for x in os.listdir(t.path('.')) if 'schedule-' in x), ['t.schedule-1.sbt'], 'one schedule is kept')
+    t.equal(t.tsdb('replay', 't.schedule-1.sbt').status, 0, 'and gives its result')
+    parts, names = [], []
+    for i in (1, 2, 3):
+        out = t.tsdb('explore', 't.sbt', '--json', '--shard', f'{i}/3', '--budget', '70').out
+        parts.append(json.loads(out))
+        names.append(f's{i}.json')
+        with open(t.path(names[-1]), 'w', encoding='utf-8') as f:
+            f.write(out)
+    r = t.tsdb('explore', 'merge', *names, '--json')
+    merged = json.loads(r.out)
+    t.equal(r.status, 3, 'status')
+    t.equal([len(merged['found']), [p['places'] for p in merged['found'][0]['pairs']]], [1, where], 'merged')
+    t.equal(merged['executed'], sum(p['executed'] for p in parts), 'sum of schedules')
+    t.equal(t.tsdb('replay', merged['found'][0]['trace']).status, 0, 'the schedule of a shard')
+    r = t.tsdb('explore', 'merge', *names[:2])
+    t.check('Not complete: without shard 3 of 3.' in r.out, r.out)
+    for words, said in (((names[0], names[0]), 'shard 1 of 3 is there twice'), (('t.sbt',), 'is no JSON'), ((), 'no results were named')):
+        r = t.tsdb('explore', 'merge', *words)
+        t.equal(r.status, 1, str(words))
+        t.check(said in r.err, r.err)
+
+
+def test_shards_of_few_pairs_are_complete_together(t):
+    t.record('orders')
+    _, alone = explore(t, '--most', '100')
+    t.check(alone['complete'], alone)
+    for i in (1, 2):
+        with open(t.path(f's{i}.json'), 'w', encoding='utf-8') as f:
+            f.write(t.tsdb('explore', 't.sbt', '--json', '--most', '100', '--shard', f'{i}/2').out)
+    merged = json.loads(t.tsdb('explore', 'merge', 's1.json', 's2.json', '--json').out)
+    half = json.loads(t.tsdb('explore', 'merge', 's1.json', '--json').out)
+    t.equal((merged['complete'], half['complete']), (True, False), 'complete')
+
+
+def orders(t, case, *words):
+    t.equal(t.record('orders', case).status, 0, 'record')
+    return explore(t, '--most', '100', *words)
+
+
+def test_every_order_is_counted(t):
+    """Three commands on one stream, one on the other: it may be first, second, third or last."""
+    status, r = orders(t, 'few')
+    t.equal((status, r['pairs'], r['executed'], r['complete']), (3, 3, 3, True), 'the three others')
+    t.equal(len(r['found']), 1, 'one place')
+    f = r['found'][0]
+    t.equal((f['was'][:8], f['is'][:8]), ('0e000000', '18000000'), '14 as recorded, 24 with the last two turned round')
+    t.equal(t.tsdb('replay', f['trace']).status, 0, 'the schedule')
+
+
+def test_more_pairs_than_can_be_gone_through(t):
+    status, r = orders(t, 'many', '--budget', '60')
+    t.equal((status, r['pairs'], r['complete']), (3, 16, False), 'sampled')
+    t.check(20 < r['executed'] <= 69, f'{r["executed"]} of the 69 other orders of 4 and 4')
+
+
+def test_what_is_ordered_is_not_accused(t):
+    """Events recorded anew, memory that the allocator hands from stream to stream, memory that the host changes, host functions."""
+    for case in ('events', 'reuse', 'pinned', 'functions'):
+        status, r = orders(t, case)
+        t.equal((status, r['found'], r['executed'] > 0), (0, [], True), case)
+
+
+def test_only_what_the_host_gets_is_different(t):
+    status, r = orders(t, 'outputs')
+    t.equal((status, len(r['found']), r['found'][0]['place']), (3, 1, '0x0'), 'found')
+
+
+def test_a_graph_that_changes_between_launches_is_refused(t):
+    t.equal(t.record('orders', 'updates').status, 0, 'record')
+    r = t.tsdb('explore', 't.sbt')
+    t.equal(r.status, 1, 'status')
+    t.check('cuGraphExecKernelNodeSetParams' in r.err and 'other orders cannot be had' in r.err, r.err)
+
+
+def test_a_window_that_is_not_there(t):
+    t.record('orders')
+    r = t.tsdb('explore', 't.sbt', '--json', '--window', '2')
+    t.equal(r.status, 1, 'status')
+    t.check('window' in r.err, r.both)
+    t.equal(json.loads(t.tsdb('explore', 't.sbt', '--json', '--window', '1').out)['pairs'], 3, 'the first one')
