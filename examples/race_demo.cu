@@ -31,7 +31,7 @@ __global__ void consume(float *sum, const float *in, int n)
 /* What a host does between two launches. */
 static void prepare(void)
 {
-	usleep(1000);
+	usleep(5000);
 }
 
 int main(int argc, char **argv)

@@ -96,7 +96,7 @@ static inline cudaEvent_t event(void)
 
 static inline void pause_a_moment(void)
 {
-	usleep(2000);
+	usleep(5000);
 }
 
 /* Everything that `to` does from now on comes after everything that `from` was given so far. */

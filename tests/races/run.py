@@ -206,7 +206,7 @@ def table(cases):
     for c in cases:
         why = UNSEEN.get(c.name) or POSSIBLE.get(c.name)
         named = c.found + (f' ({why})' if why else '')
-        again = c.explored + (f' ({NO_SCHEDULE[c.name]})' if c.name in NO_SCHEDULE else '')
+        again = c.explored + (f' ({NO_SCHEDULE[c.name]})' if c.name in NO_SCHEDULE and c.explored == '-' else '')
         yield f'| {c.name} | {c.first}, {c.second} | {named} | {c.accused} | {again} | {c.alone} |'
 
 
