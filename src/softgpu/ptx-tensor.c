@@ -273,7 +273,7 @@ static float element(const struct ptx_tensor_row *r, unsigned k)
 /* m8n8k4 in single precision: to an f32 the four products at once, to an f16 two and two. */
 static uint32_t fma_dot(const struct ptx_tensor_row *a, const struct ptx_tensor_row *b, uint32_t c, unsigned ctype, unsigned dtype)
 {
-	float v = (float)ptx_to_double(ctype, c), first = element(a, 0) * element(b, 0) + 0.0f, last;
+	float v = (float)ptx_to_double(ctype, c), first = element(a, 0) * element(b, 0) + (dtype == T_f32 ? 0.0f : -0.0f), last;
 
 	first = fmaf(element(a, 1), element(b, 1), first);
 	if (dtype == T_f32) {
