@@ -207,7 +207,7 @@ static uint64_t convert_nan(unsigned to, unsigned from, uint64_t bits)
 	uint64_t inf = ((1ull << (t.bits - 1 - t.fraction)) - 1) << t.fraction;
 
 	frac = t.fraction >= f.fraction ? frac << (t.fraction - f.fraction) : frac >> (f.fraction - t.fraction);
-	if (from != T_bf16) /* that one is a shift of the bits */
+	if (from != T_bf16 || to == T_f64) /* bf16 to f32 is a shift of the bits */
 		frac |= 1ull << (t.fraction - 1);
 	return sign << (t.bits - 1) | inf | frac;
 }

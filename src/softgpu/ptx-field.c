@@ -5,11 +5,13 @@
 #include "softgpu/ptx-dec.h"
 #include "softgpu/ptx-exec.h"
 
-/* fns d, mask, base, n: the nth set bit from base on; "PTX ISA 9.0", 9.7.1.17. */
+/* fns d, mask, base, n: the nth set bit from base on; "PTX ISA 9.0", 9.7.1.17. The least n, which has no magnitude, gives 0 on an H200. */
 static uint32_t nth_set(uint32_t mask, uint32_t base, int32_t n)
 {
 	int64_t pos = base, left = n < 0 ? -(int64_t)n : n;
 
+	if (n == INT32_MIN)
+		return 0;
 	if (!n)
 		return base < 32 && mask >> base & 1 ? base : ~0u;
 	for (; pos >= 0 && pos < 32; pos += n > 0 ? 1 : -1)

@@ -23,7 +23,7 @@ static struct narrow narrow_of(unsigned type)
 	case T_e5m2x2:
 		return (struct narrow){2, -14, 57344, 0x7f, 0x80};
 	default: /* tf32 */
-		return (struct narrow){10, -126, 0x1.ffcp127, 0x7fffffff, 0x80000000};
+		return (struct narrow){10, -126, 0x1.ffcp127, 0x7fffe000, 0x80000000};
 	}
 }
 

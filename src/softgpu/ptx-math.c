@@ -163,7 +163,8 @@ void h_math_f32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	}
 }
 
-/* rcp and rsqrt of doubles are coarse on the hardware: the low 32 bits of the result are zero. "PTX ISA 9.0", 9.7.3.14 and 17. */
+/* rcp and rsqrt of doubles with .ftz are coarse on the hardware: the high word of the operand gives the high word of the result, cut off,
+ * and the low one is zero. "PTX ISA 9.0", 9.7.3.14 and 17, and an H200. */
 void h_math_f64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	f64a *d = REG(f64a, 0);
@@ -171,7 +172,7 @@ void h_math_f64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 
 	EACH_LANE(l)
 	{
-		double x = a[l], r;
+		double x = ptx_u2d(ptx_d2u(a[l]) & 0xffffffff00000000ull), r;
 		if (fabs(x) < 0x1p-1022)
 			x = copysign(0, x);
 		r = i->u.math(x);
@@ -179,17 +180,28 @@ void h_math_f64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 			r = ptx_u2d(0x7fffffff00000000ull);
 		if (fabs(r) < 0x1p-1022)
 			r = copysign(0, r);
-		d[l] = isnan(r) || isinf(r) ? r : ptx_u2d((ptx_d2u(r) + 0x80000000u) & 0xffffffff00000000ull);
+		d[l] = ptx_u2d(ptx_d2u(r) & 0xffffffff00000000ull);
 	}
 }
 
-/* rsqrt.approx.f64 without .ftz is a good one. */
+/* Without .ftz it is the nearest double: one step of Newton, with the error of the first guess exact, and one rounding. */
+static double rsqrt(double x)
+{
+	double y = 1 / sqrt(x), t, e;
+
+	if (!(x > 0) || isinf(x))
+		return y;
+	t = x * y;
+	e = fma(-t, y, 1) - fma(x, y, -t) * y;
+	return fma(y, e * fma(0.375, e, 0.5), y);
+}
+
 void h_rsqrt_f64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	f64a *d = REG(f64a, 0);
 	const f64a *a = REG(f64a, 1);
 
-	EACH_LANE(l) d[l] = ptx_nan1((double)(1 / sqrtl((long double)a[l])), a[l]);
+	EACH_LANE(l) d[l] = ptx_nan1(rsqrt(a[l]), a[l]);
 }
 
 /* div.approx and div.full: at most 2 ulp on the hardware; here the nearest. div.approx multiplies by the reciprocal, which is zero for

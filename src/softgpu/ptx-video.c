@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Video instructions: arithmetic on bytes, half-words and words picked out of registers, one at a time or two or four side by side,
- * then saturated, and merged into or added to a third operand. "PTX ISA 9.0", 9.7.18. Everything is computed in more bits than it can need.
+ * then saturated, and merged into or added to a third operand. "PTX ISA 9.0", 9.7.18. No GPU since Kepler has most of them; the assembler
+ * writes them out, and not always as that text says. Where the two differ, this is the assembler's (CUDA 13.0, sm_90), seen on an H200.
  */
 #include "softgpu/ptx-dec.h"
 #include "softgpu/ptx-exec.h"
@@ -74,8 +75,8 @@ static wide compute(const struct ptx_video *v, int64_t a, int64_t b)
 		return a < b ? a : b;
 	case V_MAX:
 		return a > b ? a : b;
-	case V_SHL:
-		return (wide)a * ((wide)1 << (v->wrap ? b & 31 : b > 32 ? 32 : b));
+	case V_SHL: /* 34 bits of it are kept */
+		return extend((uint64_t)a << (v->wrap ? b & 31 : b > 32 ? 32 : b), 34, true);
 	case V_SHR:
 		return (wide)a >> (v->wrap ? b & 31 : b > 32 ? 32 : b);
 	default:
@@ -99,14 +100,33 @@ static int64_t pick_part(const struct ptx_video *v, unsigned which, uint32_t wor
 	return extend(word >> shift, bits, v->sign[which]);
 }
 
+/* Whole registers and c are signed, whatever their types; a sum that is not signed is shifted as one of 64 bits. */
 static uint32_t multiply_add(const struct ptx_video *v, int64_t a, int64_t b, uint32_t c)
 {
 	bool negate = v->minus[OF_A] != v->minus[OF_B], sign = v->sign[OF_A] || v->sign[OF_B] || negate || v->minus[OF_C];
-	wide sum = (wide)a * b, add = extend(c, 32, sign);
+	int64_t add = (int32_t)c, sum;
 
-	sum = (negate && !v->po ? -sum : sum) + (v->minus[OF_C] && !negate && !v->po ? -add : add) + v->po;
-	sum >>= v->scale;
+	a = v->sel[OF_A][0] ? a : (int32_t)a;
+	b = v->sel[OF_B][0] ? b : (int32_t)b;
+	sum = (negate && !v->po ? -(a * b) : a * b) + (v->minus[OF_C] && !negate && !v->po ? -add : add) + v->po;
+	if (v->scale)
+		sum = sign ? sum >> v->scale : (int64_t)((uint64_t)sum >> v->scale);
 	return (uint32_t)(v->sat ? clamp(sum, 32, sign) : sum);
+}
+
+/* Of add, sub and absdiff the low 32 bits are known, and whether it is negative: then .sat to an unsigned word makes 0 of it, and nothing is
+ * too large. Without .sat a second operation finds the sign there: an unsigned word above INT32_MAX counts as larger than any. */
+static wide one_word(const struct ptx_video *v, wide r)
+{
+	if (v->op > V_ABSDIFF || v->op == V_AVRG)
+		return r;
+	if (v->sat)
+		return v->sign[OF_D] ? clamp(r, 32, true) : r < 0 ? 0 : (uint32_t)r;
+	if (v->op == V_ABSDIFF)
+		return r;
+	if (v->sign[OF_D])
+		return (int32_t)(uint32_t)r;
+	return (wide)(uint64_t)(int64_t)(int32_t)(uint32_t)r;
 }
 
 static uint32_t scalar(const struct ptx_video *v, uint32_t wa, uint32_t wb, uint32_t wc)
@@ -120,6 +140,8 @@ static uint32_t scalar(const struct ptx_video *v, uint32_t wa, uint32_t wb, uint
 		return multiply_add(v, a, b, wc);
 	part_of(v->sel[OF_D], &bits, &shift);
 	r = compute(v, a, b);
+	if (bits == 32)
+		r = one_word(v, r);
 	if (v->sat)
 		r = clamp(r, bits, v->sign[OF_D]);
 	if (v->second == SECOND_ADD)
@@ -129,7 +151,7 @@ static uint32_t scalar(const struct ptx_video *v, uint32_t wa, uint32_t wb, uint
 	if (bits == 32)
 		return (uint32_t)r;
 	part = ((1u << bits) - 1) << shift;
-	return (wc & ~part) | ((uint32_t)r << shift & part);
+	return (wc & ~part) | ((uint32_t)r << (bits == 8 ? shift : 0) & part); /* .h1 takes the result's high half */
 }
 
 /* --- side by side ------------------------------------------------------------------------------------- */

@@ -70,6 +70,7 @@ static const struct row narrow[] = {
 	{"cvt.rz.tf32.f32 %r9, %f0;", 'r', 0xbf801fff, 0, 0, 0xbf800000},
 	{"cvt.rn.relu.tf32.f32 %r9, %f0;", 'r', 0xbf801000, 0, 0, 0},
 	{"cvt.rna.satfinite.tf32.f32 %r9, %f0;", 'r', INF, 0, 0, 0x7f7fe000},
+	{"cvt.rn.tf32.f32 %r9, %f0;", 'r', 0xffc12345, 0, 0, 0x7fffe000},
 	{"cvt.rna.tf32.f32 %r9, %f0;", 'r', 0x7f7fffff, 0, 0, INF},
 	{"cvt.rna.tf32.f32 %r9, %f0;", 'r', 0xffc12345, 0, 0, 0xffc12000},
 	{"cvt.rna.satfinite.tf32.f32 %r9, %f0;", 'r', 0x7f7fffff, 0, 0, 0x7f7fe000},
@@ -109,7 +110,7 @@ static const struct row fields[] = {
 	{"fns.b32 %r9, %r0, %r1, %r2;", 'r', 0xaaaaaaaa, 3, 0, 3},
 	{"fns.b32 %r9, %r0, %r1, %r2;", 'r', 0xaaaaaaaa, 2, 0, 0xffffffff},
 	{"fns.b32 %r9, %r0, %r1, %r2;", 'r', 0xaaaaaaaa, 31, 2, 0xffffffff},
-	{"fns.b32 %r9, %r0, %r1, %r2;", 'r', 0xaaaaaaaa, 0, 0x80000000, 0xffffffff},
+	{"fns.b32 %r9, %r0, %r1, %r2;", 'r', 0xaaaaaaaa, 0, 0x80000000, 0},
 	{"szext.wrap.s32 %r9, %r0, %r1;", 'r', 0xff, 4, 0, 0xffffffff},
 	{"szext.wrap.u32 %r9, %r0, %r1;", 'r', 0xff, 4, 0, 0xf},
 	{"szext.wrap.s32 %r9, %r0, %r1;", 'r', 0xf7, 36, 0, 7},
@@ -131,7 +132,12 @@ static const struct row fields[] = {
 
 static const struct row video[] = {
 	{"vadd.s32.u32.s32.sat %r9, %r0.b1, %r1.h1;", 'r', 0x0000ff00, 0x80000000, 0, 0xffff80ff}, /* 255 - 32768 */
-	{"vadd.u32.u32.u32.sat %r9, %r0, %r1;", 'r', 0xffffffff, 2, 0, 0xffffffff},
+	{"vadd.u32.u32.u32.sat %r9, %r0, %r1;", 'r', 0xffffffff, 2, 0, 1}, /* as the assembler writes it out: only negatives saturate */
+	{"vadd.u32.s32.u32.sat %r9, %r0, %r1;", 'r', 0xffffffff, 0, 0, 0},
+	{"vadd.u32.u32.u32.min %r9, %r0, %r1, %r2;", 'r', 0x80000000, 1, 0x90000000, 0x90000000},
+	{"vadd.u32.s32.s32.sat %r9.h1, %r0, %r1, %r2;", 'r', 0x20000, 0, 0x12345678, 0x00005678}, /* the high half of 0xffff */
+	{"vshl.s32.s32.u32.sat.clamp %r9, %r0, %r1;", 'r', 0x80000002, 1, 0, 0x80000000},
+	{"vshl.s32.s32.u32.sat.clamp %r9, %r0, %r1;", 'r', 2, 32, 0, 0x80000000}, /* bit 33 is the sign */
 	{"vadd.u32.u32.u32 %r9, %r0, %r1;", 'r', 0xffffffff, 2, 0, 1},
 	{"vadd.s32.s32.s32.sat %r9, %r0, %r1;", 'r', 0x80000000, 0xffffffff, 0, 0x80000000},
 	{"vsub.u32.u32.u32.sat %r9, %r0, %r1;", 'r', 1, 2, 0, 0},
@@ -151,7 +157,9 @@ static const struct row video[] = {
 	{"vmad.s32.u32.u32 %r9, -%r0, %r1, %r2;", 'r', 3, 4, 100, 88},
 	{"vmad.s32.u32.u32 %r9, %r0, %r1, -%r2;", 'r', 3, 4, 100, 0xffffffa8},
 	{"vmad.u32.u32.u32.po %r9, %r0, %r1, %r2;", 'r', 3, 4, 100, 113},
-	{"vmad.u32.u32.u32.sat.shr15 %r9, %r0, %r1, %r2;", 'r', 0xffffffff, 0xffffffff, 0, 0xffffffff},
+	{"vmad.u32.u32.u32.sat.shr15 %r9, %r0, %r1, %r2;", 'r', 0xffffffff, 0xffffffff, 0, 0}, /* -1 * -1 */
+	{"vmad.u32.u32.u32.sat.shr7 %r9, %r0, %r1, %r2;", 'r', 1, 0xffffffff, 0, 0xffffffff},
+	{"vmad.u32.u32.u32.po.sat %r9, %r0, %r1, %r2;", 'r', 1, 0x80000000, 0, 0},
 	{"vmad.s32.s32.s32.shr7 %r9, %r0, %r1, %r2;", 'r', 0xffffffff, 128, 0, 0xffffffff},
 	{"vset.s32.u32.lt %r9, %r0, %r1;", 'r', 0xffffffff, 1, 0, 1},
 	{"vset.u32.u32.ge.add %r9, %r0.b0, %r1.b0, %r2;", 'r', 7, 7, 41, 42},
