@@ -307,7 +307,7 @@ tests_programs_ptx_mats_CFLAGS = -std=gnu11 -g $(WARN_CFLAGS)
 tests_programs_ptx_mats_LDFLAGS =
 tests_programs_ptx_mats_LDADD = -ldl
 TESTS += tests/unit/test-ptx-bits.sh
-EXTRA_DIST += tests/unit/test-ptx-bits.sh tests/programs/ptx-bits.h200 tests/programs/ptx-mats.h200
+EXTRA_DIST += tests/unit/test-ptx-bits.sh tests/programs/ptx-bits.h200 tests/programs/ptx-near.h200 tests/programs/ptx-mats.h200
 
 # Its tests: CUDA programs, which nvcc compiles.
 RUNTIME_TESTS = tests/unit/softgpu-runtime tests/unit/softgpu-per-thread tests/unit/softgpu-callbacks tests/unit/softgpu-errors \

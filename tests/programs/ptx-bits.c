@@ -5,15 +5,21 @@
  *   ptx-bits FILE                writes the results
  *   ptx-bits --compare A B       prints what differs; exit status 1 when something that must be equal does
  *   ptx-bits --hashes FILE       a line per instruction that must be equal: tests/programs/ptx-bits.h200 has an H200's
+ *   ptx-bits --samples FILE      some results of each approximation: tests/programs/ptx-near.h200 has an H200's
+ *   ptx-bits --near SAMPLES FILE are a file's results within the bounds around them?
  */
 #include "ptx-driver.h"
 
+#include <math.h>
+
 #define N 2048 /* threads: operand triples */
 
-/* approx: need not be equal; '=' must be, '~' is reported as the largest distance in units of the last place. */
+/* '=' must be equal. The others are near: 'u' by `most` units of the last place (of doubles, of their high word), 't' by `most` times the
+ * value, 'l' by `most` or that times the value, 's' by `most` for arguments within pi, and not compared beyond. */
 struct insn {
 	char rule, kind; /* of the result: r d h f g p */
 	const char *text;
+	double most;
 };
 static const struct insn insns[] = {
 #define R(t) {'=', 'r', t},
@@ -22,8 +28,9 @@ static const struct insn insns[] = {
 #define F(t) {'=', 'f', t},
 #define G(t) {'=', 'g', t},
 #define P(t) {'=', 'p', t},
-#define A(t) {'~', 'f', t},
-#define B(t) {'~', 'h', t},
+#define A(rule, most, t) {rule, 'f', t, most},
+#define B(most, t) {'u', 'h', t, most},
+#define C(most, t) {'u', 'g', t, most},
 	R("add.sat.s32 %r9, %r0, %r1;") R("sub.sat.s32 %r9, %r0, %r1;") R("mul.lo.s32 %r9, %r0, %r1;") R("mul.hi.s32 %r9, %r0, %r1;")
 	R("mul.hi.u32 %r9, %r0, %r1;") D("mul.hi.s64 %d9, %d0, %d1;") D("mul.hi.u64 %d9, %d0, %d1;") D("mul.wide.s32 %d9, %r0, %r1;")
 	R("mul.wide.s16 %r9, %h0, %h1;") R("mad.hi.s32 %r9, %r0, %r1, %r2;") R("mad.hi.sat.s32 %r9, %r0, %r1, %r2;")
@@ -57,7 +64,7 @@ static const struct insn insns[] = {
 	G("add.rn.f64 %g9, %g0, %g1;") G("add.rz.f64 %g9, %g0, %g1;") G("add.rm.f64 %g9, %g0, %g1;") G("mul.rn.f64 %g9, %g0, %g1;") G("mul.rp.f64 %g9, %g0, %g1;")
 	G("fma.rn.f64 %g9, %g0, %g1, %g2;") G("fma.rz.f64 %g9, %g0, %g1, %g2;") G("div.rn.f64 %g9, %g0, %g1;") G("div.rm.f64 %g9, %g0, %g1;")
 	G("rcp.rn.f64 %g9, %g0;") G("sqrt.rn.f64 %g9, %g0;") G("sqrt.rp.f64 %g9, %g0;") G("min.f64 %g9, %g0, %g1;") G("max.f64 %g9, %g0, %g1;")
-	G("abs.f64 %g9, %g0;") G("neg.f64 %g9, %g0;") {'~', 'g', "rcp.approx.ftz.f64 %g9, %g0;"}, {'~', 'g', "rsqrt.approx.f64 %g9, %g0;"}, {'~', 'g', "rsqrt.approx.ftz.f64 %g9, %g0;"},
+	G("abs.f64 %g9, %g0;") G("neg.f64 %g9, %g0;") C(1, "rcp.approx.ftz.f64 %g9, %g0;") G("rsqrt.approx.f64 %g9, %g0;") C(1, "rsqrt.approx.ftz.f64 %g9, %g0;")
 	R("cvt.rzi.s32.f32 %r9, %f0;") R("cvt.rni.s32.f32 %r9, %f0;") R("cvt.rmi.u32.f32 %r9, %f0;") R("cvt.rpi.s32.f32 %r9, %f0;") R("cvt.rzi.ftz.u32.f32 %r9, %f0;")
 	D("cvt.rzi.s64.f32 %d9, %f0;") D("cvt.rzi.u64.f32 %d9, %f0;") D("cvt.rni.s64.f64 %d9, %g0;") D("cvt.rzi.u64.f64 %d9, %g0;") R("cvt.rzi.s32.f64 %r9, %g0;")
 	R("cvt.rpi.u32.f64 %r9, %g0;") H("cvt.rzi.s16.f32 %h9, %f0;") H("cvt.rzi.u16.f64 %h9, %g0;") R("cvt.rzi.u8.f32 %r9, %f0;") R("cvt.rzi.s8.f32 %r9, %f0;")
@@ -75,8 +82,8 @@ static const struct insn insns[] = {
 	P("setp.ltu.f32 %p9, %f0, %f1;") P("setp.ge.ftz.f32 %p9, %f0, %f1;") P("setp.equ.f64 %p9, %g0, %g1;") P("setp.ne.f32 %p9, %f0, %f1;") P("setp.nan.f64 %p9, %g0, %g1;")
 	R("set.gtu.u32.f32 %r9, %f0, %f1;") R("slct.s32.f32 %r9, %r0, %r1, %f2;") R("slct.ftz.s32.f32 %r9, %r0, %r1, %f2;") R("slct.s32.s32 %r9, %r0, %r1, %r2;")
 	P("testp.normal.f32 %p9, %f0;") P("testp.subnormal.f64 %p9, %g0;") P("testp.number.f32 %p9, %f0;")
-	A("div.approx.f32 %f9, %f0, %f1;") A("div.full.f32 %f9, %f0, %f1;") A("rcp.approx.f32 %f9, %f0;") A("rcp.approx.ftz.f32 %f9, %f0;") A("sqrt.approx.f32 %f9, %f0;")
-	A("rsqrt.approx.ftz.f32 %f9, %f0;") A("ex2.approx.ftz.f32 %f9, %f0;") A("lg2.approx.f32 %f9, %f0;") A("sin.approx.f32 %f9, %f0;") A("cos.approx.f32 %f9, %f0;") A("tanh.approx.f32 %f9, %f0;")
+	A('u', 2, "div.approx.f32 %f9, %f0, %f1;") A('u', 2, "div.full.f32 %f9, %f0, %f1;") A('u', 1, "rcp.approx.f32 %f9, %f0;") A('u', 1, "rcp.approx.ftz.f32 %f9, %f0;") A('u', 1, "sqrt.approx.f32 %f9, %f0;")
+	A('u', 1, "rsqrt.approx.ftz.f32 %f9, %f0;") A('u', 2, "ex2.approx.ftz.f32 %f9, %f0;") A('l', 0x1p-22, "lg2.approx.f32 %f9, %f0;") A('s', 0x1.6ap-21, "sin.approx.f32 %f9, %f0;") A('s', 0x1.6ap-21, "cos.approx.f32 %f9, %f0;") A('t', 0x1p-11, "tanh.approx.f32 %f9, %f0;")
 	/* halves */
 	H("add.rn.ftz.f16 %h9, %h0, %h1;") H("sub.ftz.sat.f16 %h9, %h0, %h1;") H("mul.rn.ftz.f16 %h9, %h0, %h1;") R("mul.ftz.sat.f16x2 %r9, %r0, %r1;") R("mul.f16x2 %r9, %r0, %r1;")
 	H("fma.rn.ftz.f16 %h9, %h0, %h1, %h2;") H("fma.rn.ftz.relu.f16 %h9, %h0, %h1, %h2;") R("fma.rn.ftz.sat.f16x2 %r9, %r0, %r1, %r2;") H("fma.rn.relu.bf16 %h9, %h0, %h1, %h2;")
@@ -90,7 +97,7 @@ static const struct insn insns[] = {
 	R("set.lt.u32.f16 %r9, %h0, %h1;") R("set.leu.s32.bf16 %r9, %h0, %h1;") H("set.lt.s16.f16 %h9, %h0, %h1;") H("set.nan.u16.bf16 %h9, %h0, %h1;") H("set.ge.f16.f16 %h9, %h0, %h1;") H("set.ge.ftz.f16.f16 %h9, %h0, %h1;")
 	H("set.ne.bf16.bf16 %h9, %h0, %h1;") H("set.ne.bf16.f16 %h9, %h0, %h1;") R("set.gt.u32.f16x2 %r9, %r0, %r1;") R("set.gt.f16x2.f16x2 %r9, %r0, %r1;") R("set.ltu.ftz.s32.f16x2 %r9, %r0, %r1;")
 	R("setp.lt.s32 %p8, %r0, %r2; set.gt.and.bf16x2.bf16x2 %r9, %r0, %r1, !%p8;") R("set.gt.u32.bf16x2 %r9, %r0, %r1;") H("set.lt.f16.f32 %h9, %f0, %f1;") H("set.geu.f16.f64 %h9, %g0, %g1;")
-	B("ex2.approx.f16 %h9, %h0;") B("ex2.approx.ftz.bf16 %h9, %h0;") B("tanh.approx.f16 %h9, %h0;") B("tanh.approx.bf16 %h9, %h0;")
+	B(1, "ex2.approx.f16 %h9, %h0;") B(1, "ex2.approx.ftz.bf16 %h9, %h0;") B(1, "tanh.approx.f16 %h9, %h0;") B(1, "tanh.approx.bf16 %h9, %h0;")
 	/* conversions */
 	H("cvt.rn.satfinite.e4m3x2.f32 %h9, %f0, %f1;") H("cvt.rn.satfinite.e5m2x2.f32 %h9, %f0, %f1;") H("cvt.rn.satfinite.relu.e4m3x2.f32 %h9, %f0, %f1;") H("cvt.rn.satfinite.relu.e5m2x2.f32 %h9, %f0, %f1;")
 	H("cvt.rn.satfinite.e4m3x2.f16x2 %h9, %r0;") H("cvt.rn.satfinite.e5m2x2.f16x2 %h9, %r0;") H("cvt.rn.satfinite.relu.e4m3x2.f16x2 %h9, %r0;") H("cvt.rn.satfinite.relu.e5m2x2.f16x2 %h9, %r0;")
@@ -166,7 +173,9 @@ static const struct insn insns[] = {
 	R("setp.lt.s32 %p8, %r0, %r1; barrier.red.popc.u32 %r9, 0, %p8;") P("setp.lt.s32 %p8, %r0, %r1; barrier.red.or.pred %p9, 0, !%p8;")
 	R(SM "atom.shared.add.f32 %f8, [%r7], %f1; ld.shared.u32 %r9, [%r7]; }") D(SM "atom.shared.add.f64 %g8, [%r7], %g1; ld.shared.u64 %d9, [%r7]; }")
 	H(SM "atom.shared.add.noftz.f16 %h8, [%r7], %h1; ld.shared.u16 %h9, [%r7]; }") H(SM "atom.shared.add.noftz.bf16 %h8, [%r7], %h1; ld.shared.u16 %h9, [%r7]; }")
-	R(SM "atom.shared.add.noftz.f16x2 %r8, [%r7], %r1; ld.shared.u32 %r9, [%r7]; }") R(SM "red.shared.add.noftz.bf16x2 [%r7], %r1; ld.shared.u32 %r9, [%r7]; }")
+	/* These two were recorded with %r1 for the operand, of which the assembler then adds the low half and, for the high one, bits 32 to 47 of %d1. */
+#define ODD "shr.u64 %d8, %d1, 32; cvt.u32.u64 %r8, %d8; prmt.b32 %r8, %r1, %r8, 0x5410; "
+	R(SM ODD "atom.shared.add.noftz.f16x2 %r8, [%r7], %r8; ld.shared.u32 %r9, [%r7]; }") R(SM ODD "red.shared.add.noftz.bf16x2 [%r7], %r8; ld.shared.u32 %r9, [%r7]; }")
 	R(SM "atom.shared.inc.u32 %r8, [%r7], %r1; ld.shared.u32 %r9, [%r7]; }") R(SM "atom.shared.dec.u32 %r8, [%r7], %r1; ld.shared.u32 %r9, [%r7]; }")
 	R(SM "atom.shared.min.s32 %r8, [%r7], %r1; ld.shared.u32 %r9, [%r7]; }") D(SM "atom.shared.max.u64 %d8, [%r7], %d1; ld.shared.u64 %d9, [%r7]; }")
 	H(SM "atom.shared.cas.b16 %h8, [%r7], %h0, %h1; ld.shared.u16 %h9, [%r7]; }") R(SM "atom.shared.xor.b32 %r9, [%r7], %r1; }")
@@ -271,48 +280,131 @@ static uint32_t ulps(uint32_t a, uint32_t b)
 	return x > y ? (uint32_t)x - (uint32_t)y : (uint32_t)y - (uint32_t)x;
 }
 
+/* A result as a number. */
+static double number(char kind, uint64_t v)
+{
+	uint32_t u = (uint32_t)v;
+	double d;
+	float f;
+
+	if (kind == 'g') {
+		memcpy(&d, &v, 8);
+		return d;
+	}
+	memcpy(&f, &u, 4);
+	return (double)f;
+}
+
+/* How far apart two results of an approximation are, in the unit of its bound. */
+static double distance(const struct insn *i, unsigned t, uint64_t x, uint64_t y)
+{
+	double a = number(i->kind, x), b = number(i->kind, y), arg = number('f', operand(t, 0, 0)), away = fabs(a - b);
+
+	if (x == y || (i->rule == 's' && isfinite(arg) && fabs(arg) > 3.1415926535897931))
+		return 0;
+	if (i->kind == 'h')
+		return ulps((uint32_t)x << 16, (uint32_t)y << 16) >> 16;
+	if (i->kind == 'g')
+		return (uint32_t)x != (uint32_t)y ? HUGE_VAL : ulps((uint32_t)(x >> 32), (uint32_t)(y >> 32));
+	if (i->rule == 'u')
+		return ulps((uint32_t)x, (uint32_t)y);
+	if (!isfinite(a) || !isfinite(b))
+		return HUGE_VAL;
+	return i->rule == 's' ? away : i->rule == 't' ? away / fabs(a) : away / (fabs(a) > 1 ? fabs(a) : 1);
+}
+
+static void print_difference(const struct insn *i, unsigned t, uint64_t x, uint64_t y)
+{
+	printf("  %s  a %#llx b %#llx c %#llx | %#llx %#llx: %#llx, %#llx\n", i->text, (unsigned long long)operand(t, 0, 0),
+		(unsigned long long)operand(t, 1, 0), (unsigned long long)operand(t, 2, 0), (unsigned long long)operand(t, 0, 1),
+		(unsigned long long)operand(t, 1, 1), (unsigned long long)x, (unsigned long long)y);
+}
+
 static int compare(const char *a, const char *b)
 {
 	FILE *fa = fopen(a, "rb"), *fb = fopen(b, "rb");
 	static uint64_t x[N], y[N];
-	int bad = 0;
+	unsigned bad = 0, equal = 0;
 
 	if (!fa || !fb)
 		return 2;
 	for (unsigned k = 0; k < NINSNS; k++) {
+		const struct insn *i = &insns[k];
 		unsigned differ = 0, shown = 0;
-		uint32_t most = 0, at = 0;
+		double most = 0;
 		if (fread(x, 8, N, fa) != N || fread(y, 8, N, fb) != N)
 			return 2;
 		for (unsigned t = 0; t < N; t++) {
-			if (x[t] == y[t])
-				continue;
-			differ++;
-			if (insns[k].rule == '~') {
-				unsigned up = insns[k].kind == 'h' ? 16 : 0;
-				uint32_t u = ulps((uint32_t)x[t] << up, (uint32_t)y[t] << up) >> up;
-				if (u > most) {
-					most = u;
-					at = t;
-				}
-				continue;
-			}
-			if (shown++ < 3)
-				printf("  %s  a %#llx b %#llx c %#llx | %#llx %#llx: %#llx, %#llx\n", insns[k].text, (unsigned long long)operand(t, 0, 0),
-					(unsigned long long)operand(t, 1, 0), (unsigned long long)operand(t, 2, 0), (unsigned long long)operand(t, 0, 1),
-					(unsigned long long)operand(t, 1, 1), (unsigned long long)x[t], (unsigned long long)y[t]);
+			double d = x[t] == y[t] ? 0 : i->rule == '=' ? HUGE_VAL : distance(i, t, x[t], y[t]);
+			differ += x[t] != y[t];
+			most = d > most ? d : most;
+			if (d > i->most && shown++ < 3)
+				print_difference(i, t, x[t], y[t]);
 		}
-		if (insns[k].rule == '~' && insns[k].kind == 'g')
-			printf("%s differs in %u of %u\n", insns[k].text, differ, N);
-		else if (insns[k].rule == '~' && differ)
-			printf("%s at most %u ulp (a %#llx: %#llx, %#llx)\n", insns[k].text, most, (unsigned long long)operand(at, 0, 0), (unsigned long long)x[at],
-				(unsigned long long)y[at]);
+		bad += most > i->most;
+		equal += !differ;
+		if (differ && i->rule != '=')
+			printf("%s differs in %u of %u, at most %g %s\n", i->text, differ, N, most, i->rule == 'u' ? "ulp" : i->rule == 's' ? "absolute" : "relative");
 		else if (differ)
-			printf("%s differs in %u of %u\n", insns[k].text, differ, N);
-		bad |= differ && insns[k].rule == '=';
+			printf("%s differs in %u of %u\n", i->text, differ, N);
 	}
-	printf("%zu instructions, %s\n", NINSNS, bad ? "not all equal" : "all that must be equal are");
-	return bad;
+	printf("%zu instructions: %u equal, %zu near, %u neither\n", NINSNS, equal, NINSNS - equal - bad, bad);
+	return bad != 0;
+}
+
+/* Of the approximations some results: a line "thread result" each, behind the instruction. */
+static int samples(const char *file)
+{
+	FILE *f = fopen(file, "rb");
+	static uint64_t x[N];
+
+	if (!f)
+		return 2;
+	for (unsigned k = 0; k < NINSNS; k++) {
+		if (fread(x, 8, N, f) != N)
+			return 2;
+		if (insns[k].rule == '=')
+			continue;
+		printf("%s\n", insns[k].text);
+		for (unsigned n = 0; n < N / 16; n++)
+			printf("%s%u:%llx%s", n % 8 ? " " : "\t", 16 * n + n % 16, (unsigned long long)x[16 * n + n % 16], n % 8 == 7 ? "\n" : "");
+	}
+	fclose(f);
+	return 0;
+}
+
+/* Are a file's results within the bounds around the recorded samples? */
+static int near(const char *recorded, const char *file)
+{
+	FILE *r = fopen(recorded, "r"), *f = fopen(file, "rb");
+	static uint64_t x[N];
+	unsigned forms = 0, bad = 0, k = (unsigned)-1;
+	char line[512];
+
+	if (!r || !f)
+		return 2;
+	while (fgets(line, sizeof(line), r)) {
+		unsigned t;
+		unsigned long long v;
+		if (line[0] == '#')
+			continue;
+		if (line[0] != '\t') {
+			line[strcspn(line, "\n")] = '\0';
+			for (k = 0; k < NINSNS && strcmp(insns[k].text, line); k++)
+				;
+			if (k == NINSNS || fseek(f, (long)(k * sizeof(x)), SEEK_SET) || fread(x, 8, N, f) != N)
+				return 2;
+			forms++;
+			continue;
+		}
+		for (char *s = strtok(line, " \t\n"); s; s = strtok(NULL, " \t\n"))
+			if (k < NINSNS && sscanf(s, "%u:%llx", &t, &v) == 2 && t < N && !(distance(&insns[k], t, v, x[t]) <= insns[k].most)) {
+				print_difference(&insns[k], t, v, x[t]);
+				bad++;
+			}
+	}
+	printf("%u approximate forms, %u results out of bounds\n", forms, bad);
+	return bad || !forms;
 }
 
 static int hashes(const char *file)
@@ -329,7 +421,7 @@ static int hashes(const char *file)
 		for (unsigned t = 0; t < N; t++)
 			h = mix(h ^ x[t]);
 		if (insns[k].rule == '=')
-			printf("%016llx %s\n", (unsigned long long)h, insns[k].text);
+			printf("%016llx %c %s\n", (unsigned long long)h, insns[k].kind, insns[k].text);
 	}
 	fclose(f);
 	return 0;
@@ -341,8 +433,12 @@ int main(int argc, char **argv)
 		return hashes(argv[2]);
 	if (argc == 4 && !strcmp(argv[1], "--compare"))
 		return compare(argv[2], argv[3]);
+	if (argc == 3 && !strcmp(argv[1], "--samples"))
+		return samples(argv[2]);
+	if (argc == 4 && !strcmp(argv[1], "--near"))
+		return near(argv[2], argv[3]);
 	if (argc != 2) {
-		fprintf(stderr, "usage: ptx-bits FILE | --compare A B | --hashes FILE\n");
+		fprintf(stderr, "usage: ptx-bits FILE | --compare A B | --hashes FILE | --samples FILE | --near SAMPLES FILE\n");
 		return 1;
 	}
 	run_all(argv[1]);
