@@ -120,9 +120,8 @@ static void *open_plugin(void)
 	Dl_info info;
 	int flags = RTLD_NOW | RTLD_LOCAL;
 
-#if !defined(__SANITIZE_ADDRESS__)
-	flags |= RTLD_DEEPBIND; /* not the program's own LLVM */
-#endif
+	if (!dlsym(RTLD_DEFAULT, "__asan_init")) /* which ends the program at the sight of the flag */
+		flags |= RTLD_DEEPBIND; /* not the program's own LLVM */
 	if (env)
 		return dlopen(env, flags);
 	if (!dladdr((void *)(uintptr_t)open_plugin, &info) || !info.dli_fname || !strrchr(info.dli_fname, '/'))

@@ -46,6 +46,13 @@ static int setup(void **state)
 	return 0;
 }
 
+static int teardown(void **state)
+{
+	OK(cuModuleUnload(module));
+	OK(cuDevicePrimaryCtxRelease(0));
+	return 0;
+}
+
 static CUresult launch(CUdeviceptr p, uint32_t n, CUstream s)
 {
 	void *params[2] = {&p, &n};
@@ -883,5 +890,5 @@ int main(void)
 	};
 
 	setenv("TSDB_SOFT_DEVICES", "3", 1);
-	return cmocka_run_group_tests(tests, setup, NULL);
+	return cmocka_run_group_tests(tests, setup, teardown);
 }

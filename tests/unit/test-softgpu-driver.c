@@ -1121,6 +1121,7 @@ static int run_again(const char *what, const char *visible)
 
 	if (!pid) {
 		setenv("SOFTGPU_CHILD", what, 1);
+		setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* it ends with a context, as programs do */
 		if (visible)
 			setenv("CUDA_VISIBLE_DEVICES", visible, 1);
 		execl("/proc/self/exe", "again", (char *)NULL);
