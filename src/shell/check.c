@@ -221,9 +221,11 @@ static struct err *ask(struct session *s, const struct check_options *o, struct 
 
 	TRY(find_kernels(s, o, &kernels, &n));
 	e = device_check(d, &how, kernels, n, &c);
-	free(kernels);
 	if (!e)
 		e = take_rows(s, &c, r);
+	if (!e && o->perturb && s->trace.device->soft && !s->trace.device->what_if && !s->trace.device->partial)
+		e = unwritten_find(s, r->first, r->last, kernels, n, &r->unwritten);
+	free(kernels);
 	r->checked = c.checked;
 	r->left_out = c.left_out;
 	device_checked_free(&c);
@@ -252,7 +254,13 @@ void check_free(struct check_result *r)
 		free(r->launches[i].places);
 	free(r->launches);
 	free(r->passing);
+	free(r->unwritten.row);
 	*r = (struct check_result){0};
+}
+
+bool check_found(const struct check_result *r)
+{
+	return r->nlaunches || r->unwritten.n;
 }
 
 /* ---- telling ------------------------------------------------------------------------------------------------------------ */
@@ -349,6 +357,16 @@ static void print_launch(struct session *s, const struct state *st, const struct
 	buf_printf(out, "    %s\n", looks_text(l->looks));
 }
 
+static void print_unwritten(struct session *s, const struct state *st, const struct unwritten *u, struct buf *out)
+{
+	buf_str(out, "Its result depends on memory that nobody wrote:\n  ");
+	print_cmd(s, st, u->seq, out, true);
+	buf_printf(out, "    reads %" PRIu64 " bytes from 0x%" PRIx64 " on, of the allocation #%" PRIu64 " at 0x%" PRIx64 ": with zeros there it leaves other bytes than"
+		" with 0xff\n", u->bytes, u->read[0].addr, u->alloc_seq, u->alloc);
+	if (u->count > 1)
+		buf_printf(out, "    %" PRIu64 " launches of the kernel read such memory\n", u->count);
+}
+
 void check_print(struct session *s, const struct check_result *r, struct buf *out)
 {
 	struct state *st = NULL;
@@ -359,6 +377,8 @@ void check_print(struct session *s, const struct check_result *r, struct buf *ou
 		st = state_new();
 	for (size_t i = 0; i < r->nlaunches; i++)
 		print_launch(s, st, r, &r->launches[i], out);
+	for (size_t i = 0; i < r->unwritten.n; i++)
+		print_unwritten(s, st, &r->unwritten.row[i], out);
 	if (r->npassing)
 		buf_printf(out, "Deterministic, but different in two runs of the window because what they read was:\n");
 	for (size_t i = 0; i < r->npassing && i < 20; i++) {
@@ -422,6 +442,19 @@ void check_json(struct session *s, const struct check_result *r, struct buf *out
 	buf_str(out, "],\"passing\":[");
 	for (size_t i = 0; i < r->npassing; i++)
 		buf_printf(out, "%s%" PRIu64, i ? "," : "", r->passing[i]);
+	buf_str(out, "],\"unwritten\":[");
+	for (size_t i = 0; i < r->unwritten.n; i++) {
+		const struct unwritten *u = &r->unwritten.row[i];
+		uint32_t id;
+
+		buf_printf(out, "%s{\"seq\":%" PRIu64 ",\"launches\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"first\":\"0x%" PRIx64 "\",\"allocation\":\"0x%" PRIx64
+			"\",\"command\":", i ? ",\n" : "", u->seq, u->count, u->bytes, u->read[0].addr, u->alloc);
+		e = trace_print_cmd(s->trace.reader, st, u->seq, true, out, &id);
+		if (e)
+			buf_str(out, "null");
+		err_free(e);
+		buf_byte(out, '}');
+	}
 	buf_str(out, "]}\n");
 	state_free(st);
 }

@@ -8,6 +8,7 @@
 
 #include "replay/device.h"
 #include "shell/session.h"
+#include "shell/unwritten.h"
 
 struct check_options {
 	uint64_t first, last; /* launches; 0, 0: the window's */
@@ -44,6 +45,7 @@ struct check_result {
 	size_t nlaunches;
 	uint64_t *passing; /* launches that only differ because what they read does */
 	size_t npassing;
+	struct unwritten_rows unwritten; /* with o->perturb, on the software GPU */
 };
 
 /* The options' words from argv[0]: [N] [RANGE] [kernel GLOB] [--as TYPE] [--perturb]; others go to *ret_other (may be NULL: an error). */
@@ -51,6 +53,8 @@ struct err *check_parse(struct check_options *o, int argc, char *const *argv, co
 /* On the session's device. The replay is where it was. */
 struct err *check_run(struct session *s, const struct check_options *o, struct check_result *ret) TS_CHECK;
 void check_free(struct check_result *r);
+/* Whether there is anything in it. */
+bool check_found(const struct check_result *r);
 void check_print(struct session *s, const struct check_result *r, struct buf *out);
 void check_json(struct session *s, const struct check_result *r, struct buf *out);
 

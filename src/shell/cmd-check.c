@@ -16,9 +16,10 @@ const char cmd_replay_check_help[] =
 	"leaves there. Tells which ones differ: where, in how many values, by how much, and whether\n"
 	"it looks like sums in another order or like a race; then which launches are deterministic\n"
 	"and only pass such a difference on. RANGE is of commands; --as says how to read values.\n"
-	"--perturb also varies what a correct kernel may not depend on: the order of warps and\n"
-	"blocks on the software GPU, other work beside it on a machine's. The replay stays where\n"
-	"it is. With --batch the exit status is 3 when a launch is not deterministic.\n"
+	"--perturb also varies what a correct kernel may not depend on: on the software GPU the\n"
+	"order of warps and blocks and what memory holds that nobody wrote, on a machine's other\n"
+	"work beside it. The replay stays where it is. With --batch the exit status is 3 when a\n"
+	"launch is not deterministic, or depends on such memory.\n"
 	"Examples: replay check\n"
 	"          replay check 20 100-200 kernel reduce* --as f32\n";
 
@@ -34,7 +35,7 @@ struct err *cmd_replay_check(struct session *s, const struct cmd_args *a)
 	(a->json ? check_json : check_print)(s, &r, &out);
 	out_str(s->out, buf_cstr(&out));
 	buf_free(&out);
-	if (r.nlaunches && s->batch)
+	if (check_found(&r) && s->batch)
 		s->quit_status = REPLAY_STATUS_DIFFERS;
 	check_free(&r);
 	return NULL;
@@ -87,7 +88,7 @@ static struct err *check_window(struct tool_check *t, unsigned i, struct buf *ou
 	if (t->json && t->windows++)
 		buf_byte(out, ',');
 	(t->json ? check_json : check_print)(t->s, &r, out);
-	t->found |= r.nlaunches != 0;
+	t->found |= check_found(&r);
 	check_free(&r);
 	return NULL;
 }

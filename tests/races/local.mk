@@ -7,7 +7,7 @@ RACES = missing_event_wait recorded_too_early recorded_again recorded_once wrong
 	memset_on_stream_0 copy_on_stream_0 pageable_is_staged pinned_reused host_writes_early host_memory_relayed \
 	host_reads_early host_function peer_copy used_after_free freed_too_early used_before_alloc graph_edge \
 	two_graphs graph_and_stream float_sum shared_memory sync_warp flag_without_fence blocks_overlap lost_update \
-	uninitialised out_of_order_reduction
+	uninitialised uninitialised_tail out_of_order_reduction
 RACES_FILES = tests/races/race.h tests/races/races.cu $(RACES:%=tests/races/%.cu)
 EXTRA_DIST += tests/races/run.py $(RACES_FILES)
 

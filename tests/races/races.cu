@@ -40,6 +40,7 @@
 #include "blocks_overlap.cu"
 #include "lost_update.cu"
 #include "uninitialised.cu"
+#include "uninitialised_tail.cu"
 #include "out_of_order_reduction.cu"
 
 static void list(const struct race *r)

@@ -33,7 +33,6 @@ DIFFERS = 3  # tsdb's exit status when something was found
 # What cannot be found, by name, with the reason that the table gives.
 UNSEEN = {
     'host_reads_early': 'what the host reads is not recorded',
-    'uninitialised': 'fresh memory has the same contents in every replay',
 }
 # What is found in the possible tier only, with the reason.
 POSSIBLE = {'host_writes_early': 'possible: the change may be the copy\'s own'}
@@ -134,7 +133,7 @@ class Case:
         """The kernels that are accused in a trace."""
         if self.second == 'perturb':
             out = self.tsdb('check', which + '.sbt', '5', '--perturb', '--on', 'soft', '--json', ok=(0, DIFFERS))
-            return {l['command']['kernel_name'] for w in json.loads(out) for l in w['nondeterministic']}
+            return {l['command']['kernel_name'] for w in json.loads(out) for l in w['nondeterministic'] + w['unwritten']}
         out = self.tsdb('--batch', '-q', '-ex', 'replay start --on soft', '-ex', 'replay racecheck --json', which + '.sbt',
                         ok=(0, DIFFERS))
         out = out[out.index('\n[') + 1 if '\n[' in out else out.index('\n{') + 1:]
