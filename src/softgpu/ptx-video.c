@@ -114,19 +114,29 @@ static uint32_t multiply_add(const struct ptx_video *v, int64_t a, int64_t b, ui
 	return (uint32_t)(v->sat ? clamp(sum, 32, sign) : sum);
 }
 
-/* Of add, sub and absdiff the low 32 bits are known, and whether it is negative: then .sat to an unsigned word makes 0 of it, and nothing is
- * too large. Without .sat a second operation finds the sign there: an unsigned word above INT32_MAX counts as larger than any. */
-static wide one_word(const struct ptx_video *v, wide r)
+/* To a whole register. Of add, sub and absdiff the low 32 bits are known, and whether it is negative: .sat to an unsigned word makes 0 of
+ * that, and nothing is too large. Without .sat a second operation finds the sign there: above INT32_MAX an unsigned word is larger than any. */
+static wide to_word(const struct ptx_video *v, wide r)
 {
 	if (v->op > V_ABSDIFF || v->op == V_AVRG)
-		return r;
+		return v->sat ? clamp(r, 32, v->sign[OF_D]) : r;
 	if (v->sat)
 		return v->sign[OF_D] ? clamp(r, 32, true) : r < 0 ? 0 : (uint32_t)r;
 	if (v->op == V_ABSDIFF)
 		return r;
-	if (v->sign[OF_D])
-		return (int32_t)(uint32_t)r;
-	return (wide)(uint64_t)(int64_t)(int32_t)(uint32_t)r;
+	return v->sign[OF_D] ? (int32_t)(uint32_t)r : (wide)(uint64_t)(int32_t)(uint32_t)r;
+}
+
+/* To a part of one: .sat takes what is negative for too large; shifts saturate to 32 bits, whatever the part. */
+static wide to_part(const struct ptx_video *v, wide r, unsigned bits)
+{
+	wide most = ((wide)1 << (v->sign[OF_D] ? bits - 1 : bits)) - 1;
+
+	if (!v->sat)
+		return r;
+	if (v->op == V_SHL || v->op == V_SHR)
+		return clamp(r, 32, v->sign[OF_D]);
+	return r < 0 || r > most ? most : r;
 }
 
 static uint32_t scalar(const struct ptx_video *v, uint32_t wa, uint32_t wb, uint32_t wc)
@@ -140,10 +150,7 @@ static uint32_t scalar(const struct ptx_video *v, uint32_t wa, uint32_t wb, uint
 		return multiply_add(v, a, b, wc);
 	part_of(v->sel[OF_D], &bits, &shift);
 	r = compute(v, a, b);
-	if (bits == 32)
-		r = one_word(v, r);
-	if (v->sat)
-		r = clamp(r, bits, v->sign[OF_D]);
+	r = bits == 32 ? to_word(v, r) : to_part(v, r, bits);
 	if (v->second == SECOND_ADD)
 		r += c;
 	else if (v->second)

@@ -136,13 +136,17 @@ static const struct row video[] = {
 	{"vadd.u32.s32.u32.sat %r9, %r0, %r1;", 'r', 0xffffffff, 0, 0, 0},
 	{"vadd.u32.u32.u32.min %r9, %r0, %r1, %r2;", 'r', 0x80000000, 1, 0x90000000, 0x90000000},
 	{"vadd.u32.s32.s32.sat %r9.h1, %r0, %r1, %r2;", 'r', 0x20000, 0, 0x12345678, 0x00005678}, /* the high half of 0xffff */
+	{"vadd.u32.s32.s32.sat %r9.b2, %r0, %r1, %r2;", 'r', 0xffffffff, 0, 0x12345678, 0x12ff5678}, /* negative is too large */
+	{"vsub.s32.s32.s32.sat %r9.h0, %r0, %r1, %r2;", 'r', 0, 1, 0x12345678, 0x12347fff},
+	{"vmin.s32.s32.s32.sat %r9.b0, %r0, %r1, %r2;", 'r', 5, 7, 0x12345678, 0x12345605},
+	{"vshl.u32.s32.u32.sat.clamp %r9.b1, %r0, %r1, %r2;", 'r', 0x101, 4, 0x12345678, 0x12341078}, /* of 32 bits, not of 8 */
 	{"vshl.s32.s32.u32.sat.clamp %r9, %r0, %r1;", 'r', 0x80000002, 1, 0, 0x80000000},
 	{"vshl.s32.s32.u32.sat.clamp %r9, %r0, %r1;", 'r', 2, 32, 0, 0x80000000}, /* bit 33 is the sign */
 	{"vadd.u32.u32.u32 %r9, %r0, %r1;", 'r', 0xffffffff, 2, 0, 1},
 	{"vadd.s32.s32.s32.sat %r9, %r0, %r1;", 'r', 0x80000000, 0xffffffff, 0, 0x80000000},
 	{"vsub.u32.u32.u32.sat %r9, %r0, %r1;", 'r', 1, 2, 0, 0},
 	{"vsub.s32.u32.u32 %r9.h1, %r0, %r1, %r2;", 'r', 1, 2, 0x12345678, 0xffff5678},
-	{"vsub.s32.u32.u32.sat %r9.b0, %r0, %r1, %r2;", 'r', 0, 1000, 0x12345678, 0x12345680},
+	{"vsub.s32.u32.u32.sat %r9.b0, %r0, %r1, %r2;", 'r', 0, 1000, 0x12345678, 0x1234567f},
 	{"vabsdiff.u32.s32.s32.add %r9, %r0.b0, %r1.b0, %r2;", 'r', 0xff, 0x7f, 10, 138},
 	{"vmin.s32.s32.u32 %r9, %r0.h0, %r1.h0;", 'r', 0xffff, 0xffff, 0, 0xffffffff},
 	{"vmax.u32.s32.u32 %r9, %r0.h0, %r1.h0;", 'r', 0xffff, 0xffff, 0, 0xffff},
