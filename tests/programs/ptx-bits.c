@@ -15,7 +15,8 @@
 #define N 2048 /* threads: operand triples */
 
 /* '=' must be equal. The others are near: 'u' by `most` units of the last place (of doubles, of their high word), 't' by `most` times the
- * value, 'l' by `most` or that times the value, 's' by `most` for arguments within pi, and not compared beyond. */
+ * value, 'l' by `most` or that times the value, 's' by `most` for arguments within 2 pi, by 2^5.8 times that
+ * within 100 pi, and not compared beyond. */
 struct insn {
 	char rule, kind; /* of the result: r d h f g p */
 	const char *text;
@@ -295,12 +296,13 @@ static double number(char kind, uint64_t v)
 	return (double)f;
 }
 
+#define PI 3.1415926535897931
 /* How far apart two results of an approximation are, in the unit of its bound. */
 static double distance(const struct insn *i, unsigned t, uint64_t x, uint64_t y)
 {
 	double a = number(i->kind, x), b = number(i->kind, y), arg = number('f', operand(t, 0, 0)), away = fabs(a - b);
 
-	if (x == y || (i->rule == 's' && isfinite(arg) && fabs(arg) > 3.1415926535897931))
+	if (x == y || (i->rule == 's' && isfinite(arg) && fabs(arg) > 100 * PI))
 		return 0;
 	if (i->kind == 'h')
 		return ulps((uint32_t)x << 16, (uint32_t)y << 16) >> 16;
@@ -310,7 +312,9 @@ static double distance(const struct insn *i, unsigned t, uint64_t x, uint64_t y)
 		return ulps((uint32_t)x, (uint32_t)y);
 	if (!isfinite(a) || !isfinite(b))
 		return HUGE_VAL;
-	return i->rule == 's' ? away : i->rule == 't' ? away / fabs(a) : away / (fabs(a) > 1 ? fabs(a) : 1);
+	if (i->rule == 's')
+		return fabs(arg) > 2 * PI ? away * 0x1.26p-6 : away;
+	return i->rule == 't' ? away / fabs(a) : away / (fabs(a) > 1 ? fabs(a) : 1);
 }
 
 static void print_difference(const struct insn *i, unsigned t, uint64_t x, uint64_t y)
