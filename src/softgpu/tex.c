@@ -107,11 +107,6 @@ static bool float_format(unsigned format)
 	return format == TEX_F16 || format == TEX_F32;
 }
 
-static bool gives_float(const struct tex_object *o)
-{
-	return float_format(o->image.format) || o->as_float;
-}
-
 /* Channel c of a texel: an integer, or a float's bits. */
 static uint32_t channel(const struct tex_image *m, const uint8_t *p, unsigned c)
 {
@@ -152,27 +147,60 @@ static double from_srgb(double v)
 	return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
 }
 
-/* A channel as the number that filtering works on: floats as they are, integers not yet divided by their unit (sRGB: by 1). */
+/* A channel as the number that filtering works on: floats as they are, integers with 16 bits, whose unit 8 bits are repeated to have. */
 static double number(const struct tex_object *o, uint32_t bits, unsigned c)
 {
-	double v;
+	int32_t s = (int32_t)bits;
 	float f;
 
-	if (float_format(o->image.format)) {
+	switch (o->image.format) {
+	case TEX_U8:
+		return o->srgb && c < 3 ? from_srgb(bits / 255.0) * 65535 : bits * 257.0;
+	case TEX_S8:
+		s = s < -127 ? -127 : s;
+		return s * 258 + (s < 0 ? -((-s - 1) >> 6) : s >> 6);
+	case TEX_U16:
+		return bits;
+	case TEX_S16:
+		return s < -32767 ? -32767 : s;
+	default:
 		memcpy(&f, &bits, 4);
 		return f;
 	}
-	if (o->image.format == TEX_S8 || o->image.format == TEX_S16) {
-		v = (int32_t)bits;
-		return v < -unit(o->image.format) ? -unit(o->image.format) : v;
-	}
-	v = bits;
-	return o->srgb && c < 3 ? from_srgb(v / 255) * 255 : v;
 }
 
+/* To so many significant bits, ties away from zero. */
+static float rounded(double v, unsigned bits)
+{
+	int e;
+	double m = frexp(v, &e);
+
+	return isfinite(v) ? (float)ldexp(round(ldexp(m, (int)bits)), e - (int)bits) : (float)v;
+}
+
+/* What a filter's number becomes. */
 static uint32_t finish(const struct tex_object *o, double v)
 {
-	return bits_of((float)(float_format(o->image.format) ? v : v / unit(o->image.format)));
+	switch (o->image.format) {
+	case TEX_U8:
+	case TEX_U16:
+		return bits_of((float)(v / 65535));
+	case TEX_S8:
+	case TEX_S16:
+		return bits_of((float)(v / 32767));
+	default:
+		return bits_of(rounded(v, o->image.format == TEX_F16 ? 11 : 24));
+	}
+}
+
+/* A channel read without a filter. */
+static uint32_t plain(const struct tex_object *o, uint32_t bits, unsigned c)
+{
+	if (!o->as_float)
+		return bits;
+	if (o->image.format == TEX_S8)
+		return bits_of((float)((int32_t)bits < -127 ? -127 : (int32_t)bits) / 127);
+	return finish(o, number(o, bits, c));
 }
 
 _Thread_local void (*tex_watch)(void *arg, const void *texel, unsigned bytes);
@@ -287,45 +315,51 @@ static void to_face(const struct tex_at *at, struct tex_at *ret)
 	ret->cube = false;
 }
 
+/* Unsigned: a negative number is the last layer. */
 static uint32_t layer_of(const struct tex_image *m, uint32_t layer)
 {
-	int32_t k = (int32_t)layer;
-
-	return k < 0 ? 0 : layer >= m->layers ? m->layers - 1 : layer;
+	return layer >= m->layers ? m->layers - 1 : layer;
 }
 
 /* --- fetches ----------------------------------------------------------------------------------------- */
-/* Channels that an image does not have read as 0, the fourth as 1. */
+/* Channels that an image does not have read as 0, the fourth as well. */
 static void missing(const struct tex_object *o, uint32_t ret[4])
 {
-	unsigned c;
-
-	for (c = o->image.channels; c < 4; c++)
-		ret[c] = c < 3 ? 0 : gives_float(o) ? bits_of(1.0f) : 1;
+	for (unsigned c = o->image.channels; c < 4; c++)
+		ret[c] = 0;
 }
 
-static uint32_t integer(float f)
+/*
+ * A channel of the border, as channel() gives a texel's. For integers read as floats the nearest that the format holds, of two the
+ * smaller magnitude; for integers the descriptor's bits ("CUDA Runtime API", cudaTextureDesc), of which texels hold the lowest.
+ */
+static uint32_t border_channel(const struct tex_object *o, unsigned c)
 {
-	return f > -0x1p31f && f < 0x1p32f ? (uint32_t)(int64_t)f : 0;
+	uint8_t bits[4];
+	uint32_t u = bits_of(o->border[c]);
+	double v, most = unit(o->image.format);
+
+	if (float_format(o->image.format))
+		return u;
+	if (o->as_float) {
+		v = copysign(ceil(fabs(o->border[c]) * most - 0.5), o->border[c]);
+		v = v > most ? most : v > -most ? v : -most;
+		return (uint32_t)(int32_t)(o->image.format == TEX_U8 || o->image.format == TEX_U16 ? fmax(v, 0) : v);
+	}
+	memcpy(bits, &u, 4);
+	return channel(&(struct tex_image){.format = o->image.format}, bits, 0);
 }
 
-static void border(const struct tex_object *o, uint32_t ret[4])
+/* p: the texel, NULL for the border */
+static uint32_t channel_or_border(const struct tex_object *o, const uint8_t *p, unsigned c)
 {
-	unsigned c;
-
-	for (c = 0; c < 4; c++)
-		ret[c] = gives_float(o) ? bits_of(o->border[c]) : integer(o->border[c]);
+	return p ? channel(&o->image, p, c) : border_channel(o, c);
 }
 
 static void read_texel(const struct tex_object *o, const uint8_t *p, uint32_t ret[4])
 {
-	unsigned c;
-
-	for (c = 0; c < o->image.channels; c++) {
-		ret[c] = channel(&o->image, p, c);
-		if (o->as_float)
-			ret[c] = finish(o, number(o, ret[c], c));
-	}
+	for (unsigned c = 0; c < o->image.channels; c++)
+		ret[c] = plain(o, channel_or_border(o, p, c), c);
 	missing(o, ret);
 }
 
@@ -351,28 +385,42 @@ static void mix_in(const struct tex_object *o, int64_t x, int64_t y, int64_t z, 
 		return;
 	p = out ? NULL : texel(m, (uint32_t)x, (uint32_t)y, (uint32_t)z);
 	for (c = 0; c < m->channels; c++) {
-		if (out)
-			sum[c] += w * o->border[c] * (float_format(m->format) ? 1 : unit(m->format));
-		else
-			sum[c] += w * number(o, channel(m, p, c), c);
+		sum[c] += w * number(o, channel_or_border(o, p, c), c);
 	}
+}
+
+/* The product of two weights of 1/256: rounded, ties up. */
+static unsigned both(unsigned a, unsigned b)
+{
+	return (a * b + 128) >> 8;
+}
+
+/* Four weights, in 1/256, that add up to `all`, of which x and y go to the second column and row. */
+static void corners(unsigned all, unsigned x, unsigned y, unsigned w[4])
+{
+	w[3] = both(x, y);
+	w[2] = y - w[3];
+	w[1] = x - w[3];
+	w[0] = all - x - y + w[3];
 }
 
 static void sample_linear(const struct tex_object *o, const struct axis a[3], uint32_t layer, uint32_t ret[4])
 {
-	double sum[4] = {0}, w;
-	unsigned k, c, dims = o->image.dims;
+	double sum[4] = {0};
+	unsigned w[8], k, c, dims = o->image.dims < 2 ? 2 : o->image.dims;
 
-	for (k = 0; k < 1u << dims; k++) {
-		w = k & 1 ? a[0].weight : 256 - a[0].weight;
-		if (dims > 1)
-			w *= k & 2 ? a[1].weight : 256 - a[1].weight;
-		if (dims > 2)
-			w *= k & 4 ? a[2].weight : 256 - a[2].weight;
-		mix_in(o, a[0].i[k & 1], dims > 1 ? a[1].i[k >> 1 & 1] : 0, dims > 2 ? a[2].i[k >> 2] : layer, w, sum);
+	corners(256, a[0].weight, a[1].weight, w);
+	if (dims == 3)
+		for (k = 0; k < 4; k++) {
+			w[k + 4] = both(w[k], a[2].weight);
+			w[k] -= w[k + 4];
+		}
+	for (k = 0; k < 1u << dims; k++)
+		mix_in(o, a[0].i[k & 1], a[1].i[k >> 1 & 1], dims > 2 ? a[2].i[k >> 2] : layer, w[k], sum);
+	for (c = 0; c < o->image.channels; c++) {
+		sum[c] = ldexp(sum[c], -8);
+		ret[c] = finish(o, float_format(o->image.format) ? sum[c] : floor(sum[c] + 0.5));
 	}
-	for (c = 0; c < o->image.channels; c++)
-		ret[c] = finish(o, ldexp(sum[c], -8 * (int)dims));
 	missing(o, ret);
 }
 
@@ -395,14 +443,14 @@ void tex_sample(const struct tex_object *o, const struct tex_at *where, uint32_t
 	if (at.cube)
 		to_face(where, &at);
 	layer = m->layered || m->cube ? layer_of(m, at.layer) : 0;
-	for (k = 0; k < m->dims; k++)
+	for (k = 0; k < m->dims || (mix && k < 2); k++)
 		a[k] = axis_of(o, &at, k, n[k], mix);
 	if (mix) {
 		sample_linear(o, a, layer, ret);
 		return;
 	}
 	if (a[0].i[0] < 0 || a[1].i[0] < 0 || a[2].i[0] < 0) {
-		border(o, ret);
+		read_texel(o, NULL, ret);
 		return;
 	}
 	z = m->dims == 3 ? (uint32_t)a[2].i[0] : layer;
@@ -414,7 +462,7 @@ void tex_gather(const struct tex_object *o, const struct tex_at *where, unsigned
 	static const uint8_t dx[4] = {0, 1, 1, 0}, dy[4] = {1, 1, 0, 0};
 	const struct tex_image *m = &o->image;
 	struct tex_at at = *where;
-	uint32_t v[4], layer;
+	uint32_t layer;
 	struct axis x, y;
 	unsigned k;
 
@@ -424,10 +472,11 @@ void tex_gather(const struct tex_object *o, const struct tex_at *where, unsigned
 	x = axis_of(o, &at, 0, m->width, true);
 	y = axis_of(o, &at, 1, m->height, true);
 	for (k = 0; k < 4; k++) {
-		if (x.i[dx[k]] < 0 || y.i[dy[k]] < 0)
-			border(o, v);
-		else
-			read_texel(o, texel(m, (uint32_t)x.i[dx[k]], (uint32_t)y.i[dy[k]], layer), v);
-		ret[k] = v[component];
+		bool out = x.i[dx[k]] < 0 || y.i[dy[k]] < 0;
+		const uint8_t *p = out ? NULL : texel(m, (uint32_t)x.i[dx[k]], (uint32_t)y.i[dy[k]], layer);
+
+		ret[k] = component < m->channels ? channel_or_border(o, p, component) : 0;
+		if (component < m->channels && o->as_float)
+			ret[k] = finish(o, number(o, ret[k], component));
 	}
 }
