@@ -169,13 +169,16 @@ static double number(const struct tex_object *o, uint32_t bits, unsigned c)
 	}
 }
 
-/* To so many significant bits, ties away from zero. */
-static float rounded(double v, unsigned bits)
+/* To so many significant bits, with no place below 2^least; ties away from zero. */
+static float rounded(double v, int bits, int least)
 {
 	int e;
-	double m = frexp(v, &e);
 
-	return isfinite(v) ? (float)ldexp(round(ldexp(m, (int)bits)), e - (int)bits) : (float)v;
+	if (!isfinite(v) || v == 0)
+		return (float)v;
+	frexp(v, &e);
+	e = e - bits < least ? least : e - bits;
+	return (float)ldexp(round(ldexp(v, -e)), e);
 }
 
 /* What a filter's number becomes. */
@@ -189,7 +192,7 @@ static uint32_t finish(const struct tex_object *o, double v)
 	case TEX_S16:
 		return bits_of((float)(v / 32767));
 	default:
-		return bits_of(rounded(v, o->image.format == TEX_F16 ? 11 : 24));
+		return bits_of(o->image.format == TEX_F16 ? rounded(v, 11, -24) : rounded(v, 24, -149));
 	}
 }
 
@@ -283,6 +286,8 @@ static struct axis axis_of(const struct tex_object *o, const struct tex_at *at, 
 	}
 	a.i[0] = place(i, n, mode);
 	a.i[1] = place(i + 1, n, mode);
+	if (mode == TEX_CLAMP && a.i[0] == a.i[1])
+		a.weight = 0;
 	return a;
 }
 
@@ -373,53 +378,75 @@ static void fetch(const struct tex_object *o, const struct tex_at *at, uint32_t 
 	missing(o, ret);
 }
 
-/* Adds w times a texel, or the border, to sum. */
-static void mix_in(const struct tex_object *o, int64_t x, int64_t y, int64_t z, double w, double sum[4])
+/* The product of two weights of 1/256: rounded, ties up, or down. */
+static unsigned both(unsigned a, unsigned b, bool down)
 {
-	const struct tex_image *m = &o->image;
-	bool out = x < 0 || y < 0 || z < 0;
-	const uint8_t *p;
-	unsigned c;
-
-	if (w == 0)
-		return;
-	p = out ? NULL : texel(m, (uint32_t)x, (uint32_t)y, (uint32_t)z);
-	for (c = 0; c < m->channels; c++) {
-		sum[c] += w * number(o, channel_or_border(o, p, c), c);
-	}
+	return (a * b + 128 - down) >> 8;
 }
 
-/* The product of two weights of 1/256: rounded, ties up. */
-static unsigned both(unsigned a, unsigned b)
+/* Four weights, in 1/256, of which x and y go to the second column and row. */
+static void corners(unsigned x, unsigned y, bool down, unsigned w[4])
 {
-	return (a * b + 128) >> 8;
-}
-
-/* Four weights, in 1/256, that add up to `all`, of which x and y go to the second column and row. */
-static void corners(unsigned all, unsigned x, unsigned y, unsigned w[4])
-{
-	w[3] = both(x, y);
+	w[3] = both(x, y, down);
 	w[2] = y - w[3];
 	w[1] = x - w[3];
-	w[0] = all - x - y + w[3];
+	w[0] = 256 - x - y + w[3];
 }
 
+/*
+ * The sum of weights times values. Of halves each is first cut to 15 bits of the largest one's exponent; floats and integers are
+ * added exactly.
+ */
+static double weighted(const double *v, const unsigned *w, unsigned n, bool halves)
+{
+	double sum = 0, grid, x;
+	int top = -1000, e;
+	unsigned k;
+
+	for (k = 0; halves && k < n; k++) {
+		if (!w[k] || !v[k] || !isfinite(v[k]))
+			continue;
+		e = ilogb(v[k]);
+		top = e > top ? e : top;
+	}
+	grid = top > -1000 ? ldexp(1, top - 14) : 0;
+	for (k = 0; k < n; k++) {
+		x = v[k];
+		if (grid != 0 && isfinite(x))
+			x = trunc(x / grid) * grid;
+		if (w[k])
+			sum += x * w[k] / 256;
+	}
+	return sum;
+}
+
+/*
+ * Two dimensions share weights out by corners(): of a volume x and z, whose four weights y then splits. A line is a plane of one row,
+ * sampled at y = 0: that shows where there is a border.
+ */
 static void sample_linear(const struct tex_object *o, const struct axis a[3], uint32_t layer, uint32_t ret[4])
 {
-	double sum[4] = {0};
-	unsigned w[8], k, c, dims = o->image.dims < 2 ? 2 : o->image.dims;
+	const struct tex_image *m = &o->image;
+	bool volume = m->dims == 3, floats = float_format(m->format);
+	unsigned w[8], k, c, n = volume ? 8 : 4;
+	const uint8_t *p[8];
+	double v[8], sum;
 
-	corners(256, a[0].weight, a[1].weight, w);
-	if (dims == 3)
-		for (k = 0; k < 4; k++) {
-			w[k + 4] = both(w[k], a[2].weight);
-			w[k] -= w[k + 4];
-		}
-	for (k = 0; k < 1u << dims; k++)
-		mix_in(o, a[0].i[k & 1], a[1].i[k >> 1 & 1], dims > 2 ? a[2].i[k >> 2] : layer, w[k], sum);
-	for (c = 0; c < o->image.channels; c++) {
-		sum[c] = ldexp(sum[c], -8);
-		ret[c] = finish(o, float_format(o->image.format) ? sum[c] : floor(sum[c] + 0.5));
+	corners(a[0].weight, a[volume ? 2 : 1].weight, volume, w);
+	for (k = 0; volume && k < 4; k++) {
+		w[k + 4] = both(w[k], a[1].weight, !(k & 1));
+		w[k] -= w[k + 4];
+	}
+	for (k = 0; k < n; k++) {
+		int64_t x = a[0].i[k & 1], y = a[1].i[volume ? k >> 2 : k >> 1], z = volume ? a[2].i[k >> 1 & 1] : layer;
+
+		p[k] = x < 0 || y < 0 || z < 0 ? NULL : texel(m, (uint32_t)x, (uint32_t)y, (uint32_t)z);
+	}
+	for (c = 0; c < m->channels; c++) {
+		for (k = 0; k < n; k++)
+			v[k] = number(o, channel_or_border(o, p[k], c), c);
+		sum = weighted(v, w, n, m->format == TEX_F16);
+		ret[c] = finish(o, floats ? sum : floor(sum + 0.5));
 	}
 	missing(o, ret);
 }
