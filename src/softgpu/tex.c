@@ -384,13 +384,13 @@ static unsigned both(unsigned a, unsigned b, bool down)
 	return (a * b + 128 - down) >> 8;
 }
 
-/* Four weights, in 1/256, of which x and y go to the second column and row. */
-static void corners(unsigned x, unsigned y, bool down, unsigned w[4])
+/* Four weights of two rows: the rounded products, of which each row adds up to its share y, and in a plane also each column. */
+static void corners(unsigned x, unsigned y, bool plane, unsigned w[4])
 {
-	w[3] = both(x, y, down);
+	w[3] = both(x, y, false);
 	w[2] = y - w[3];
-	w[1] = x - w[3];
-	w[0] = 256 - x - y + w[3];
+	w[1] = both(x, 256 - y, plane);
+	w[0] = 256 - y - w[1];
 }
 
 /*
@@ -432,7 +432,7 @@ static void sample_linear(const struct tex_object *o, const struct axis a[3], ui
 	const uint8_t *p[8];
 	double v[8], sum;
 
-	corners(a[0].weight, a[volume ? 2 : 1].weight, volume, w);
+	corners(a[0].weight, a[volume ? 2 : 1].weight, !volume, w);
 	for (k = 0; volume && k < 4; k++) {
 		w[k + 4] = both(w[k], a[1].weight, !(k & 1));
 		w[k] -= w[k + 4];
