@@ -319,7 +319,7 @@ SUITE = $(SUITE_DIR)/async $(SUITE_DIR)/control $(SUITE_DIR)/heap $(SUITE_DIR)/b
 TESTS += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py tests/unit/test-tex-bits.sh
 EXTRA_DIST += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py tests/unit/softgpu-errors.expected \
 	$(RUNTIME_TESTS:=.cu) $(SUITE_DIR)/suite.h $(SUITE:=.cu)
-EXTRA_DIST += tests/unit/test-tex-bits.sh tests/programs/tex-bits.cu
+EXTRA_DIST += tests/unit/test-tex-bits.sh tests/programs/tex-bits.cu tests/programs/tex-bits.h200
 if HAVE_NVCC
 check_SCRIPTS += $(RUNTIME_TESTS) $(SUITE) tests/programs/tex-bits
 CLEANFILES += $(RUNTIME_TESTS) $(SUITE) tests/programs/tex-bits

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Texture sampling, after "CUDA C++ Programming Guide", Texture Fetching. Linear filtering places a coordinate on a grid of 1/256 texel
- * (the guide's 9-bit fixed point with 8 fractional bits), then adds texels times exact weights in double precision and rounds once. What
- * the guide leaves open is decided here and said in docs/softgpu.md: how the grid is rounded to, and that texels of weight 0 do not count.
+ * (the guide's 9-bit fixed point with 8 fractional bits). What the guide leaves open is as measured on an H200 with tests/programs/tex-bits:
+ * the rounding of weights, sums and results, borders, missing channels, sRGB's table. docs/softgpu.md says which kinds are bit-identical.
  */
 #include "softgpu/tex.h"
 
@@ -142,9 +142,38 @@ static double unit(unsigned format)
 	}
 }
 
-static double from_srgb(double v)
+/* What 8-bit sRGB is as a float, whose upper halves these are: IEC 61966-2-1 to 8 significant bits, as measured on an H200. */
+static const uint16_t srgb[256] = {
+	0x0000, 0x39a0, 0x3a20, 0x3a70, 0x3aa0, 0x3ac8, 0x3af0, 0x3b0c, 0x3b20, 0x3b34, 0x3b48, 0x3b5c, 0x3b70, 0x3b84, 0x3b90, 0x3b9c,
+	0x3baa, 0x3bb8, 0x3bc6, 0x3bd6, 0x3be6, 0x3bf6, 0x3c03, 0x3c0c, 0x3c16, 0x3c1f, 0x3c29, 0x3c34, 0x3c3e, 0x3c49, 0x3c55, 0x3c60,
+	0x3c6c, 0x3c7a, 0x3c83, 0x3c8a, 0x3c91, 0x3c98, 0x3c9f, 0x3ca6, 0x3cae, 0x3cb6, 0x3cbe, 0x3cc6, 0x3cce, 0x3cd7, 0x3ce0, 0x3ce9,
+	0x3cf2, 0x3cfc, 0x3d03, 0x3d08, 0x3d0d, 0x3d12, 0x3d17, 0x3d1c, 0x3d22, 0x3d28, 0x3d2d, 0x3d33, 0x3d39, 0x3d3f, 0x3d45, 0x3d4c,
+	0x3d52, 0x3d58, 0x3d60, 0x3d66, 0x3d6c, 0x3d74, 0x3d7a, 0x3d81, 0x3d85, 0x3d88, 0x3d8c, 0x3d90, 0x3d94, 0x3d98, 0x3d9c, 0x3da0,
+	0x3da4, 0x3da9, 0x3dad, 0x3db1, 0x3db6, 0x3dba, 0x3dbf, 0x3dc3, 0x3dc8, 0x3dcd, 0x3dd1, 0x3dd6, 0x3ddb, 0x3de0, 0x3de5, 0x3dea,
+	0x3df0, 0x3df4, 0x3dfa, 0x3e00, 0x3e02, 0x3e05, 0x3e08, 0x3e0b, 0x3e0e, 0x3e11, 0x3e14, 0x3e17, 0x3e1a, 0x3e1d, 0x3e20, 0x3e23,
+	0x3e26, 0x3e29, 0x3e2c, 0x3e30, 0x3e33, 0x3e36, 0x3e3a, 0x3e3d, 0x3e40, 0x3e44, 0x3e47, 0x3e4b, 0x3e4e, 0x3e52, 0x3e56, 0x3e59,
+	0x3e5d, 0x3e61, 0x3e65, 0x3e68, 0x3e6c, 0x3e70, 0x3e74, 0x3e78, 0x3e7c, 0x3e80, 0x3e82, 0x3e84, 0x3e86, 0x3e88, 0x3e8a, 0x3e8d,
+	0x3e8f, 0x3e91, 0x3e93, 0x3e95, 0x3e98, 0x3e9a, 0x3e9c, 0x3e9e, 0x3ea1, 0x3ea3, 0x3ea5, 0x3ea8, 0x3eaa, 0x3ead, 0x3eaf, 0x3eb2,
+	0x3eb4, 0x3eb6, 0x3eb9, 0x3ebc, 0x3ebe, 0x3ec1, 0x3ec3, 0x3ec6, 0x3ec8, 0x3ecb, 0x3ece, 0x3ed1, 0x3ed3, 0x3ed6, 0x3ed9, 0x3edb,
+	0x3ede, 0x3ee1, 0x3ee4, 0x3ee7, 0x3eea, 0x3eed, 0x3ef0, 0x3ef2, 0x3ef6, 0x3ef8, 0x3efc, 0x3efe, 0x3f01, 0x3f02, 0x3f04, 0x3f05,
+	0x3f07, 0x3f09, 0x3f0a, 0x3f0c, 0x3f0d, 0x3f0f, 0x3f11, 0x3f12, 0x3f14, 0x3f16, 0x3f17, 0x3f19, 0x3f1b, 0x3f1c, 0x3f1e, 0x3f20,
+	0x3f21, 0x3f23, 0x3f25, 0x3f27, 0x3f29, 0x3f2a, 0x3f2c, 0x3f2e, 0x3f30, 0x3f32, 0x3f33, 0x3f35, 0x3f37, 0x3f39, 0x3f3b, 0x3f3d,
+	0x3f3f, 0x3f41, 0x3f43, 0x3f45, 0x3f47, 0x3f49, 0x3f4b, 0x3f4d, 0x3f4f, 0x3f51, 0x3f53, 0x3f55, 0x3f57, 0x3f59, 0x3f5b, 0x3f5d,
+	0x3f5f, 0x3f61, 0x3f63, 0x3f65, 0x3f68, 0x3f6a, 0x3f6c, 0x3f6e, 0x3f70, 0x3f72, 0x3f74, 0x3f76, 0x3f7a, 0x3f7c, 0x3f7e, 0x3f80,
+};
+
+static double from_srgb(unsigned v)
 {
-	return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
+	uint32_t u = (uint32_t)srgb[v] << 16;
+	float f;
+
+	memcpy(&f, &u, 4);
+	return f;
+}
+
+static double to_srgb(double v)
+{
+	return v <= 0.0031308 ? v * 12.92 : 1.055 * pow(v, 1 / 2.4) - 0.055;
 }
 
 /* A channel as the number that filtering works on: floats as they are, integers with 16 bits, whose unit 8 bits are repeated to have. */
@@ -155,7 +184,7 @@ static double number(const struct tex_object *o, uint32_t bits, unsigned c)
 
 	switch (o->image.format) {
 	case TEX_U8:
-		return o->srgb && c < 3 ? from_srgb(bits / 255.0) * 65535 : bits * 257.0;
+		return o->srgb && c < 3 ? from_srgb(bits) : bits * 257.0;
 	case TEX_S8:
 		s = s < -127 ? -127 : s;
 		return s * 258 + (s < 0 ? -((-s - 1) >> 6) : s >> 6);
@@ -181,9 +210,17 @@ static float rounded(double v, int bits, int least)
 	return (float)ldexp(round(ldexp(v, -e)), e);
 }
 
-/* What a filter's number becomes. */
-static uint32_t finish(const struct tex_object *o, double v)
+/* Half precision is what f16 and sRGB are filtered in. */
+static bool in_halves(const struct tex_object *o, unsigned c)
 {
+	return o->image.format == TEX_F16 || (o->srgb && c < 3);
+}
+
+/* What a filter's number becomes. */
+static uint32_t finish(const struct tex_object *o, double v, unsigned c)
+{
+	if (in_halves(o, c))
+		return bits_of(rounded(v, 11, -24));
 	switch (o->image.format) {
 	case TEX_U8:
 	case TEX_U16:
@@ -192,7 +229,7 @@ static uint32_t finish(const struct tex_object *o, double v)
 	case TEX_S16:
 		return bits_of((float)(v / 32767));
 	default:
-		return bits_of(o->image.format == TEX_F16 ? rounded(v, 11, -24) : rounded(v, 24, -149));
+		return bits_of(rounded(v, 24, -149));
 	}
 }
 
@@ -203,7 +240,7 @@ static uint32_t plain(const struct tex_object *o, uint32_t bits, unsigned c)
 		return bits;
 	if (o->image.format == TEX_S8)
 		return bits_of((float)((int32_t)bits < -127 ? -127 : (int32_t)bits) / 127);
-	return finish(o, number(o, bits, c));
+	return finish(o, number(o, bits, c), c);
 }
 
 _Thread_local void (*tex_watch)(void *arg, const void *texel, unsigned bytes);
@@ -292,10 +329,10 @@ static struct axis axis_of(const struct tex_object *o, const struct tex_at *at, 
 }
 
 /* "CUDA C++ Programming Guide", Cubemap Textures: the face, and its two coordinates. Of equal magnitudes the later axis counts. */
-static void to_face(const struct tex_at *at, struct tex_at *ret)
+static void to_face(const struct tex_image *image, const struct tex_at *at, struct tex_at *ret)
 {
 	float x = at->c[0], y = at->c[1], z = at->c[2], ax = fabsf(x), ay = fabsf(y), az = fabsf(z), m, s, t;
-	unsigned face;
+	unsigned face, cubes = image->layers / 6;
 
 	if (az >= ax && az >= ay) {
 		face = z < 0 ? 5 : 4;
@@ -316,7 +353,7 @@ static void to_face(const struct tex_at *at, struct tex_at *ret)
 	*ret = *at;
 	ret->c[0] = (s / m + 1) / 2;
 	ret->c[1] = (t / m + 1) / 2;
-	ret->layer = at->layer * 6 + face;
+	ret->layer = (at->layer < cubes ? at->layer : cubes - 1) * 6 + face;
 	ret->cube = false;
 }
 
@@ -347,7 +384,8 @@ static uint32_t border_channel(const struct tex_object *o, unsigned c)
 	if (float_format(o->image.format))
 		return u;
 	if (o->as_float) {
-		v = copysign(ceil(fabs(o->border[c]) * most - 0.5), o->border[c]);
+		v = o->srgb && c < 3 ? to_srgb(o->border[c]) : o->border[c];
+		v = copysign(ceil(fabs(v) * most - 0.5), v);
 		v = v > most ? most : v > -most ? v : -most;
 		return (uint32_t)(int32_t)(o->image.format == TEX_U8 || o->image.format == TEX_U16 ? fmax(v, 0) : v);
 	}
@@ -394,23 +432,23 @@ static void corners(unsigned x, unsigned y, bool plane, unsigned w[4])
 }
 
 /*
- * The sum of weights times values. Of halves each is first cut to 15 bits of the largest one's exponent; floats and integers are
- * added exactly.
+ * The sum of weights times values, of one plane of texels. Halves are first cut to 15 bits, counted from the largest one's exponent;
+ * floats and integers are added exactly.
  */
-static double weighted(const double *v, const unsigned *w, unsigned n, bool halves)
+static double weighted(const double v[4], const unsigned w[4], bool halves)
 {
 	double sum = 0, grid, x;
 	int top = -1000, e;
 	unsigned k;
 
-	for (k = 0; halves && k < n; k++) {
+	for (k = 0; halves && k < 4; k++) {
 		if (!w[k] || !v[k] || !isfinite(v[k]))
 			continue;
 		e = ilogb(v[k]);
 		top = e > top ? e : top;
 	}
 	grid = top > -1000 ? ldexp(1, top - 14) : 0;
-	for (k = 0; k < n; k++) {
+	for (k = 0; k < 4; k++) {
 		x = v[k];
 		if (grid != 0 && isfinite(x))
 			x = trunc(x / grid) * grid;
@@ -420,33 +458,45 @@ static double weighted(const double *v, const unsigned *w, unsigned n, bool halv
 	return sum;
 }
 
-/*
- * Two dimensions share weights out by corners(): of a volume x and z, whose four weights y then splits. A line is a plane of one row,
- * sampled at y = 0: that shows where there is a border.
- */
+/* The weights of two or four rows of two columns, and of two planes of them: z is shared out first, y last. */
+static void weigh(const struct axis a[3], bool volume, unsigned w[8])
+{
+	unsigned xz[4], k, *to;
+
+	if (!volume) {
+		corners(a[0].weight, a[1].weight, true, w);
+		return;
+	}
+	corners(a[0].weight, a[2].weight, false, xz);
+	for (k = 0; k < 4; k++) {
+		to = &w[(k & 1) + (k & 2) * 2];
+		to[2] = both(xz[k], a[1].weight, !(k & 1));
+		to[0] = xz[k] - to[2];
+	}
+}
+
+/* A line is a plane of one row, sampled at y = 0: that shows where there is a border. */
 static void sample_linear(const struct tex_object *o, const struct axis a[3], uint32_t layer, uint32_t ret[4])
 {
 	const struct tex_image *m = &o->image;
-	bool volume = m->dims == 3, floats = float_format(m->format);
+	bool volume = m->dims == 3;
 	unsigned w[8], k, c, n = volume ? 8 : 4;
 	const uint8_t *p[8];
 	double v[8], sum;
 
-	corners(a[0].weight, a[volume ? 2 : 1].weight, !volume, w);
-	for (k = 0; volume && k < 4; k++) {
-		w[k + 4] = both(w[k], a[1].weight, !(k & 1));
-		w[k] -= w[k + 4];
-	}
+	weigh(a, volume, w);
 	for (k = 0; k < n; k++) {
-		int64_t x = a[0].i[k & 1], y = a[1].i[volume ? k >> 2 : k >> 1], z = volume ? a[2].i[k >> 1 & 1] : layer;
+		int64_t x = a[0].i[k & 1], y = a[1].i[k >> 1 & 1], z = volume ? a[2].i[k >> 2] : layer;
 
 		p[k] = x < 0 || y < 0 || z < 0 ? NULL : texel(m, (uint32_t)x, (uint32_t)y, (uint32_t)z);
 	}
 	for (c = 0; c < m->channels; c++) {
+		bool halves = in_halves(o, c);
+
 		for (k = 0; k < n; k++)
 			v[k] = number(o, channel_or_border(o, p[k], c), c);
-		sum = weighted(v, w, n, m->format == TEX_F16);
-		ret[c] = finish(o, floats ? sum : floor(sum + 0.5));
+		sum = weighted(v, w, halves) + (volume ? weighted(v + 4, w + 4, halves) : 0);
+		ret[c] = finish(o, halves || m->format == TEX_F32 ? sum : floor(sum + 0.5), c);
 	}
 	missing(o, ret);
 }
@@ -468,7 +518,7 @@ void tex_sample(const struct tex_object *o, const struct tex_at *where, uint32_t
 		return;
 	}
 	if (at.cube)
-		to_face(where, &at);
+		to_face(m, where, &at);
 	layer = m->layered || m->cube ? layer_of(m, at.layer) : 0;
 	for (k = 0; k < m->dims || (mix && k < 2); k++)
 		a[k] = axis_of(o, &at, k, n[k], mix);
@@ -494,7 +544,7 @@ void tex_gather(const struct tex_object *o, const struct tex_at *where, unsigned
 	unsigned k;
 
 	if (at.cube)
-		to_face(where, &at);
+		to_face(m, where, &at);
 	layer = m->layered || m->cube ? layer_of(m, at.layer) : 0;
 	x = axis_of(o, &at, 0, m->width, true);
 	y = axis_of(o, &at, 1, m->height, true);
@@ -504,6 +554,6 @@ void tex_gather(const struct tex_object *o, const struct tex_at *where, unsigned
 
 		ret[k] = component < m->channels ? channel_or_border(o, p, component) : 0;
 		if (component < m->channels && o->as_float)
-			ret[k] = finish(o, number(o, ret[k], component));
+			ret[k] = finish(o, number(o, ret[k], component), component);
 	}
 }

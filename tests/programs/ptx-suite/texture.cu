@@ -98,13 +98,15 @@ __global__ void fetch_2d(cudaTextureObject_t t, const float2 *at, float *out)
 static void two_dimensions(const char *name, cudaResourceDesc res, const std::vector<float> &data, int w, int h,
 	cudaTextureReadMode read = cudaReadModeElementType)
 {
+	/* bytes hold a border of 0.5 as 127 */
+	const float border = read == cudaReadModeElementType ? 0.5f : 127.0f / 255;
 	std::vector<float2> at(N), where(N);
 	float *out = device_zeros<float>(N);
 
 	for (int mode = 0; mode < 4; mode++) {
 		for (int normalized = mode == cudaAddressModeWrap || mode == cudaAddressModeMirror; normalized < 2; normalized++) {
 			for (int linear = 0; linear < 2; linear++) {
-				image ref = {data.data(), w, h, (cudaTextureAddressMode)mode, 0.5f};
+				image ref = {data.data(), w, h, (cudaTextureAddressMode)mode, border};
 				std::vector<float> want(N);
 
 				if (linear && read == cudaReadModeElementType && !name[0])
