@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The program tsdb: its command line. A first word that is the name of a tool (record, view, info, replay, extract, doctor) is that tool; write ./record for
+ * The program tsdb: its command line. A first word that is the name of a tool (record, view, replay, races, ...: tools.c) is that tool; write ./record for
  * a program of that name.
  */
 #include "config.h"
@@ -49,6 +49,8 @@ static const char usage_text[] =
 	"                                       which launches are not deterministic\n"
 	"  tsdb races FILE [A-B] [--possible] [--exact | --no-exact] [--json]\n"
 	"                                       commands that nothing orders and that touch the same bytes\n"
+	"  tsdb explore FILE [--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save]\n"
+	"                                       other orders that the program allows, and whether their results differ\n"
 	"  tsdb extract FILE --kernel GLOB [--nth K] -o DIR\n"
 	"                                       write one launch as a C program that stands alone\n"
 	"  tsdb demo race                       find a missing wait in an example, step by step\n"
@@ -131,6 +133,25 @@ static struct err *take_valued(struct session *s, struct options *o, char **argv
 	return NULL;
 }
 
+static bool looks_like_trace(const char *name)
+{
+	size_t n = strlen(name);
+
+	return trace_is(name) || (n > 4 && !strcmp(name + n - 4, ".sbt"));
+}
+
+/* What follows a trace are options too: nothing else takes them. */
+static struct err *take_options_behind(struct session *s, struct options *o, int argc, char **argv, int i)
+{
+	for (; i < argc; i++) {
+		if (*argv[i] != '-')
+			return usage("a trace takes no arguments:", argv[i]);
+		if (!take_flag(s, o, argv[i]))
+			TRY(take_valued(s, o, argv, argc, &i));
+	}
+	return NULL;
+}
+
 static struct err *take_options(struct session *s, struct options *o, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
@@ -140,6 +161,8 @@ static struct err *take_options(struct session *s, struct options *o, int argc, 
 		}
 		if (*argv[i] != '-' || !argv[i][1]) {
 			o->rest = argv + i;
+			if (!o->rest_args && looks_like_trace(argv[i]))
+				return take_options_behind(s, o, argc, argv, i + 1);
 			break;
 		}
 		if (!take_flag(s, o, argv[i]))
@@ -151,13 +174,6 @@ static struct err *take_options(struct session *s, struct options *o, int argc, 
 }
 
 /* ---- the session -------------------------------------------------------------------------------------------------- */
-
-static bool looks_like_trace(const char *name)
-{
-	size_t n = strlen(name);
-
-	return trace_is(name) || (n > 4 && !strcmp(name + n - 4, ".sbt"));
-}
 
 static struct err *open_subject(struct session *s, const struct options *o)
 {
@@ -254,6 +270,22 @@ static const struct tool *asked_tool(const struct options *o)
 	return o->rest && !o->rest_args ? tool_find(o->rest[0]) : NULL;
 }
 
+/* The part of the usage that is about one tool, for "tsdb TOOL --help". */
+static void tool_usage(struct session *s, const char *tool)
+{
+	char head[64];
+	const char *p, *end;
+
+	snprintf(head, sizeof head, "\n  tsdb %s ", tool);
+	p = strstr(usage_text, head);
+	if (!p)
+		p = usage_text;
+	end = strstr(p + 1, "\n  tsdb ");
+	if (!end)
+		end = strstr(p + 1, "\n\n");
+	out_printf(s->out, "%.*s\nMore: man tsdb.\n", (int)(end - p - 1), p + 1);
+}
+
 static int run(struct session *s, int argc, char **argv, struct options *o)
 {
 	const struct tool *tool;
@@ -276,6 +308,10 @@ static int run(struct session *s, int argc, char **argv, struct options *o)
 		return run_session(s, o);
 	while (o->rest[n])
 		n++;
+	if (n == 2 && (!strcmp(o->rest[1], "--help") || !strcmp(o->rest[1], "-h"))) {
+		tool_usage(s, o->rest[0]);
+		return 0;
+	}
 	return tool->run(s, n - 1, o->rest + 1);
 }
 

@@ -93,6 +93,21 @@ def test_unknown_command_and_option(t):
     t.sentence(t.tsdb('record', '-o'), r'-o')
 
 
+def test_options_behind_a_trace(t):
+    put(t, 'a.sbt', a_trace(t))
+    r = t.tsdb('a.sbt', '--batch', '-ex', 'info trace')
+    t.equal(r.status, 0, 'options behind the trace')
+    t.check('a.sbt' in r.out, 'the command was run')
+    t.sentence(t.tsdb('--batch', 'a.sbt', 'more'), r'no arguments: more')
+
+
+def test_help_of_each_tool(t):
+    for tool in ('record', 'view', 'info', 'replay', 'check', 'races', 'explore', 'extract', 'demo', 'doctor'):
+        r = t.tsdb(tool, '--help')
+        t.equal(r.status, 0, f'{tool} --help')
+        t.check(r.out.startswith(f'  tsdb {tool} '), f'what {tool} --help says: {r.out[:60]!r}')
+
+
 def test_ambiguous_command(t):
     r = t.tsdb('--batch', '-ex', 're')
     t.sentence(r, r'ambiguous command: re')
