@@ -15,3 +15,10 @@ check-loop:
 		$(MAKE) -s $(AM_MAKEFLAGS) check >check-loop.log 2>&1 || { tail -n 30 check-loop.log; echo "failed in loop $$i"; exit 1; }; \
 		echo "loop $$i: $$(sed -n 's/^# PASS: *//p' check-loop.log | tail -n 1) passed"; done
 CLEANFILES += check-loop.log
+
+# The software GPU's programs compiled before their first instruction, under more schedules, recorded and replayed: minutes.
+# make check-soft-long [SUITE_PROGRAMS='scan fft']
+.PHONY: check-soft-long
+check-soft-long: all $(check_SCRIPTS)
+	TSDB_BUILD=. TSDB_SRC=$(srcdir) $(srcdir)/tests/soft-long.py $(SUITE_PROGRAMS)
+EXTRA_DIST += tests/soft-long.py

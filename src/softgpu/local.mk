@@ -313,9 +313,10 @@ EXTRA_DIST += tests/unit/test-ptx-bits.sh tests/programs/ptx-bits.h200 tests/pro
 RUNTIME_TESTS = tests/unit/softgpu-runtime tests/unit/softgpu-per-thread tests/unit/softgpu-callbacks tests/unit/softgpu-errors \
 	tests/unit/softgpu-no-ptx
 SUITE_DIR = tests/programs/ptx-suite
-SUITE = $(SUITE_DIR)/async $(SUITE_DIR)/control $(SUITE_DIR)/heap $(SUITE_DIR)/bitonic $(SUITE_DIR)/groups $(SUITE_DIR)/histogram $(SUITE_DIR)/intrinsics $(SUITE_DIR)/jacobi $(SUITE_DIR)/language \
-	$(SUITE_DIR)/maths $(SUITE_DIR)/matmul $(SUITE_DIR)/montecarlo $(SUITE_DIR)/nbody $(SUITE_DIR)/peers $(SUITE_DIR)/reduce \
-	$(SUITE_DIR)/scan $(SUITE_DIR)/softmax $(SUITE_DIR)/spmv $(SUITE_DIR)/texture $(SUITE_DIR)/transpose
+SUITE_NAMES = async attention bitonic cholesky control convolution cub_block cub_device cub_sort curand fft groups groups_reduce \
+	hashtable heap histogram intrinsics jacobi language layernorm libcu maths matmul montecarlo nbody numbers pagerank peers \
+	radixsort reduce scan softmax spmv texture thrust topk transpose wmma
+SUITE = $(addprefix $(SUITE_DIR)/,$(SUITE_NAMES))
 TESTS += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py tests/unit/test-tex-bits.sh
 EXTRA_DIST += tests/unit/test-softgpu-runtime.py tests/unit/test-ptx-suite.py tests/unit/softgpu-errors.expected \
 	$(RUNTIME_TESTS:=.cu) $(SUITE_DIR)/suite.h $(SUITE:=.cu)
@@ -325,7 +326,7 @@ check_SCRIPTS += $(RUNTIME_TESTS) $(SUITE) tests/programs/tex-bits
 CLEANFILES += $(RUNTIME_TESTS) $(SUITE) tests/programs/tex-bits
 SOFT_NVCC = $(NVCC) -std=c++17 -cudart shared -gencode arch=compute_75,code=compute_75
 # These need the PTX of a newer architecture.
-$(SUITE_DIR)/async: SOFT_NVCC = $(NVCC) -std=c++17 -cudart shared -gencode arch=compute_90,code=compute_90
+$(SUITE_DIR)/async $(SUITE_DIR)/numbers: SOFT_NVCC = $(NVCC) -std=c++17 -cudart shared -gencode arch=compute_90,code=compute_90
 $(SUITE): $(SUITE_DIR)/%: $(SUITE_DIR)/%.cu $(SUITE_DIR)/suite.h
 	@$(MKDIR_P) $(SUITE_DIR)
 	$(AM_V_NVCC)$(SOFT_NVCC) -O3 -o $@ $<
