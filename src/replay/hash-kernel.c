@@ -76,6 +76,7 @@ static CUresult load(struct hash_kernel *h)
 	TRY_CU(d->cuModuleGetFunction(&h->hash, h->module, "tsdb_hash"));
 	TRY_CU(d->cuModuleGetFunction(&h->changed, h->module, "tsdb_changed"));
 	TRY_CU(d->cuModuleGetFunction(&h->move, h->module, "tsdb_move_pages"));
+	TRY_CU(d->cuModuleGetFunction(&h->replace, h->module, "tsdb_replace"));
 	if (h->scratch)
 		return CUDA_SUCCESS;
 	TRY_CU(d->cuMemAlloc_v2(&h->scratch, HASH_KERNEL_SCRATCH));
@@ -182,6 +183,27 @@ static CUresult changed_on_host(struct hash_kernel *h, CUdeviceptr before, CUdev
 	TRY_CU(check_on_host(h, changed, n));
 	for (size_t i = 0; i < n; i++)
 		to[i] = !sbt_hash_equal(a[i], b[i]);
+	return CUDA_SUCCESS;
+}
+
+static CUresult replace_on_host(struct hash_kernel *h, CUdeviceptr at, uint64_t bytes, CUdeviceptr like, uint64_t from, uint64_t to, CUstream s)
+{
+	unsigned char *p = (void *)(uintptr_t)at;
+	const unsigned char *l = (const void *)(uintptr_t)like, *f = (const void *)&from, *t = (const void *)&to;
+
+	TRY_CU(h->driver->cuStreamSynchronize(s));
+	TRY_CU(check_on_host(h, at, bytes));
+	if (l)
+		TRY_CU(check_on_host(h, like, bytes));
+	for (uint64_t i = 0; i < bytes; i += 8) {
+		const size_t n = bytes - i < 8 ? bytes - i : 8;
+
+		if (!l && n >= 4 && !memcmp(p + i, f, n))
+			memcpy(p + i, t, n);
+		for (size_t j = 0; l && j < n; j++)
+			if (p[i + j] == f[j] && l[i + j] == t[j])
+				p[i + j] = t[j];
+	}
 	return CUDA_SUCCESS;
 }
 
@@ -324,4 +346,15 @@ CUresult hash_kernel_move(struct hash_kernel *h, const struct hash_kernel_piece 
 	for (size_t i = 0; i < n; i += MOVES_MAX)
 		TRY_CU(move_part(h, pieces + i, (uint32_t)(n - i < MOVES_MAX ? n - i : MOVES_MAX), packed + i * SBT_PAGE, scatter, stream));
 	return CUDA_SUCCESS;
+}
+
+CUresult hash_kernel_replace(struct hash_kernel *h, CUdeviceptr at, uint64_t bytes, CUdeviceptr like, uint64_t from, uint64_t to, CUstream stream)
+{
+	void *params[] = {&at, &bytes, &like, &from, &to};
+
+	if (!bytes)
+		return CUDA_SUCCESS;
+	if (h->on_host)
+		return replace_on_host(h, at, bytes, like, from, to, stream);
+	return launch(h, h->replace, (bytes / 8 + THREADS) / THREADS, params, stream);
 }

@@ -63,7 +63,7 @@ enum hash_kernel_flags {
 struct hash_kernel {
 	const struct hash_kernel_driver *driver;
 	CUmodule module;
-	CUfunction hash, changed, move;
+	CUfunction hash, changed, move, replace;
 	CUdeviceptr scratch;
 	bool owns_scratch, on_host, software;
 	unsigned blocks; /* of a launch */
@@ -91,6 +91,10 @@ CUresult hash_kernel_pages_device(struct hash_kernel *h, struct hash_kernel_rang
 /* changed[i] = 1 when page i of n has another hash in now than in before (both as hash_kernel_pages_device() left them), else 0; a byte each,
  * device memory. Does not wait. */
 CUresult hash_kernel_changed(struct hash_kernel *h, CUdeviceptr before, CUdeviceptr now, size_t n, CUdeviceptr changed, CUstream stream);
+
+/* In [at, at + bytes), at aligned to 8: words of 8 bytes that are `from` become `to`, and so do the last 4 to 7 bytes. With like != 0 single bytes do: those
+ * that are from's (by their place in the word) where like's are to's. Does not wait. */
+CUresult hash_kernel_replace(struct hash_kernel *h, CUdeviceptr at, uint64_t bytes, CUdeviceptr like, uint64_t from, uint64_t to, CUstream stream);
 
 struct hash_kernel_piece {
 	uint64_t addr;

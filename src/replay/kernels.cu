@@ -186,6 +186,22 @@ extern "C" __global__ void __launch_bounds__(LANES) tsdb_changed(const u64 *befo
 		changed[p] = before[2 * p] != now[2 * p] || before[2 * p + 1] != now[2 * p + 1];
 }
 
+// Aligned words of 8 bytes that are `from` become `to`; so do the last 4 to 7 bytes when all of them are from's. With like != 0, single bytes: those
+// that are from's where like's are to's.
+extern "C" __global__ void __launch_bounds__(LANES) tsdb_replace(unsigned char *p, u64 bytes, const unsigned char *like, u64 from, u64 to)
+{
+	for (u64 i = 8 * (blockIdx.x * (u64)LANES + threadIdx.x); i < bytes; i += 8 * (u64)gridDim.x * LANES) {
+		const u32 n = bytes - i < 8 ? (u32)(bytes - i) : 8;
+		u32 same = 0;
+
+		for (u32 j = 0; j < n; j++)
+			same += p[i + j] == (unsigned char)(from >> 8 * j);
+		for (u32 j = 0; j < n; j++)
+			if (like ? p[i + j] == (unsigned char)(from >> 8 * j) && like[i + j] == (unsigned char)(to >> 8 * j) : same == n && n >= 4)
+				p[i + j] = (unsigned char)(to >> 8 * j);
+	}
+}
+
 // Copies pages that lie apart, a block each: from[i] to to + i * 65536, or the other way round when scatter is set. Aligned to 16 bytes.
 extern "C" __global__ void __launch_bounds__(LANES) tsdb_move_pages(const u64 *where, const u32 *bytes, u32 n, u64 packed, u32 scatter)
 {

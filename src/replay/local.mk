@@ -19,11 +19,12 @@ HEADERS_TO_CHECK += src/replay/replayer-ranges.h src/replay/device-kernel.h
 noinst_LIBRARIES += libranges.a
 libranges_a_SOURCES = src/replay/replayer-ranges.c src/replay/replayer-ranges.h
 if HAVE_CUDA
-HEADERS_TO_CHECK += src/replay/replayer-driver.h src/replay/replayer-int.h
+HEADERS_TO_CHECK += src/replay/replayer-driver.h src/replay/replayer-int.h src/replay/replayer-check.h
 plugin_PROGRAMS += tsdb-replayer
 tsdb_replayer_SOURCES = \
 	src/replay/replayer.h src/replay/replayer-int.h \
-	src/replay/replayer-check.c \
+	src/replay/replayer-check.c src/replay/replayer-check.h \
+	src/replay/replayer-fresh.c \
 	src/replay/replayer-checkpoint.c \
 	src/replay/replayer-code.c \
 	src/replay/replayer-copy.c \

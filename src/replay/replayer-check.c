@@ -10,46 +10,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "replay/replayer-int.h"
+#include "replay/replayer-check.h"
 
 #define LONG_NS 200000000u	/* of one reply */
 #define RUNS_MAX 1000u
 #define PAGES_LOOKED_AT 512u	/* of the pages that differ, in one execution */
 #define ROWS_MAX 4096u		/* in a reply */
 #define NOISE_BYTES (64u << 20)
-
-/* Memory that is compared: a range of the window, or a module's global. */
-struct area {
-	uint64_t here, recorded, size; /* bytes */
-	uint64_t at;		       /* in the copy */
-	size_t page;		       /* number of its first page */
-};
-
-struct pages { /* consecutive ones of one area */
-	const struct area *area;
-	size_t first, n; /* numbers within the area */
-};
-
-struct checking {
-	struct area *areas;
-	size_t nareas, npages;
-	uint64_t bytes;		/* of a copy */
-	CUdeviceptr before;	/* the copy */
-	CUdeviceptr sums[3];	/* page hashes: of the copy, after the first execution, after the one at hand */
-	CUdeviceptr flags;	/* a byte for each page and execution */
-	uint8_t *host_flags;
-	unsigned runs;		/* flags are for so many */
-	CUdeviceptr first;	/* pages that the first execution changed, one list entry after the other */
-	uint64_t first_bytes;
-	CUdeviceptr noise;
-	CUstream noise_stream;
-	uint64_t position;	/* that the copy is of; UINT64_MAX: none */
-	struct pages *list;	/* pages that the launch changes */
-	size_t nlist, cap_list;
-	struct replayer_difference *rows; /* of the launch at hand */
-	size_t nrows, cap_rows;
-	const struct replayer_check *how;
-};
 
 static uint64_t pages_in(uint64_t size)
 {
@@ -109,7 +76,7 @@ static struct err *open_checking(struct rp *rp)
 	return NULL;
 }
 
-static struct err *hash_all(struct rp *rp, const struct checking *k, unsigned to, CUstream s)
+struct err *check_hash_all(struct rp *rp, const struct checking *k, unsigned to, CUstream s)
 {
 	for (size_t i = 0; i < k->nareas; i++) {
 		const struct hash_kernel_range r = {k->areas[i].here, k->areas[i].size};
@@ -120,13 +87,13 @@ static struct err *hash_all(struct rp *rp, const struct checking *k, unsigned to
 	return NULL;
 }
 
-static struct err *compare(struct rp *rp, const struct checking *k, unsigned a, unsigned b, unsigned run, CUstream s)
+struct err *check_compare(struct rp *rp, const struct checking *k, unsigned a, unsigned b, unsigned run, CUstream s)
 {
 	return rp_cu(rp, hash_kernel_changed(&rp->hash, k->sums[a], k->sums[b], k->npages, k->flags + (uint64_t)run * k->npages, s),
 		"comparing on the device");
 }
 
-static struct err *fetch_flags(struct rp *rp, const struct checking *k, unsigned first, unsigned n, CUstream s)
+struct err *check_fetch_flags(struct rp *rp, const struct checking *k, unsigned first, unsigned n, CUstream s)
 {
 	CU(rp, cuMemcpyDtoHAsync_v2, k->host_flags + first * k->npages, k->flags + (uint64_t)first * k->npages, n * k->npages, s);
 	CU(rp, cuStreamSynchronize, s);
@@ -134,7 +101,7 @@ static struct err *fetch_flags(struct rp *rp, const struct checking *k, unsigned
 }
 
 /* The pages that are marked, as runs within their areas. */
-static void make_list(struct checking *k, const uint8_t *flags)
+void check_make_list(struct checking *k, const uint8_t *flags)
 {
 	k->nlist = 0;
 	for (size_t i = 0; i < k->nareas; i++) {
@@ -154,22 +121,20 @@ static void make_list(struct checking *k, const uint8_t *flags)
 	}
 }
 
-static uint64_t list_bytes(const struct pages *l)
+uint64_t check_list_bytes(const struct pages *l)
 {
 	const uint64_t from = l->first * SBT_PAGE, end = (l->first + l->n) * SBT_PAGE;
 
 	return (end < l->area->size ? end : l->area->size) - from;
 }
 
-enum between { MEMORY_TO_COPY, COPY_TO_MEMORY, MEMORY_TO_FIRST, FIRST_TO_MEMORY };
-
-static struct err *move_list(struct rp *rp, const struct checking *k, enum between way, CUstream s)
+struct err *check_move_list(struct rp *rp, const struct checking *k, enum between way, CUstream s)
 {
 	uint64_t at = k->first;
 
 	for (size_t i = 0; i < k->nlist; i++) {
 		const struct pages *l = &k->list[i];
-		const uint64_t n = list_bytes(l), mem = l->area->here + l->first * SBT_PAGE;
+		const uint64_t n = check_list_bytes(l), mem = l->area->here + l->first * SBT_PAGE;
 		const uint64_t copy = k->before + l->area->at + l->first * SBT_PAGE;
 
 		switch (way) {
@@ -196,7 +161,7 @@ static struct err *room_for_first(struct rp *rp, struct checking *k)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < k->nlist; i++)
-		n += (list_bytes(&k->list[i]) + 255) & ~255ull;
+		n += (check_list_bytes(&k->list[i]) + 255) & ~255ull;
 	if (n <= k->first_bytes)
 		return NULL;
 	if (k->first)
@@ -217,14 +182,14 @@ static struct err *refresh(struct rp *rp, struct checking *k)
 	if (k->position == UINT64_MAX) {
 		for (size_t i = 0; i < k->nareas; i++)
 			CU(rp, cuMemcpyDtoDAsync_v2, k->before + k->areas[i].at, k->areas[i].here, k->areas[i].size, rp->own);
-		TRY(hash_all(rp, k, 0, rp->own));
+		TRY(check_hash_all(rp, k, 0, rp->own));
 		CU(rp, cuStreamSynchronize, rp->own);
 	} else {
-		TRY(hash_all(rp, k, 1, rp->own));
-		TRY(compare(rp, k, 0, 1, 0, rp->own));
-		TRY(fetch_flags(rp, k, 0, 1, rp->own));
-		make_list(k, k->host_flags);
-		TRY(move_list(rp, k, MEMORY_TO_COPY, rp->own));
+		TRY(check_hash_all(rp, k, 1, rp->own));
+		TRY(check_compare(rp, k, 0, 1, 0, rp->own));
+		TRY(check_fetch_flags(rp, k, 0, 1, rp->own));
+		check_make_list(k, k->host_flags);
+		TRY(check_move_list(rp, k, MEMORY_TO_COPY, rp->own));
 		CU(rp, cuStreamSynchronize, rp->own);
 		const CUdeviceptr sums = k->sums[0];
 		k->sums[0] = k->sums[1];
@@ -241,6 +206,7 @@ void check_close(struct rp *rp)
 	if (!k)
 		return;
 	err_free(execute_finish(rp));
+	fresh_end(rp);
 	for (unsigned i = 0; i < 3; i++)
 		if (k->sums[i])
 			(void)rp->d.cuMemFree_v2(k->sums[i]);
@@ -252,6 +218,8 @@ void check_close(struct rp *rp)
 		(void)rp->d.cuMemFree_v2(k->first);
 	if (k->noise)
 		(void)rp->d.cuMemFree_v2(k->noise);
+	if (k->noise_stream)
+		(void)rp->d.cuStreamDestroy_v2(k->noise_stream);
 	free(k->areas);
 	free(k->host_flags);
 	free(k->list);
@@ -378,7 +346,7 @@ static void weigh(struct replayer_difference *d, const uint8_t *a, const uint8_t
 
 /* ---- a launch that differs ---------------------------------------------------------------------------------------------------- */
 
-static struct replayer_difference *row_of(struct checking *k, uint64_t seq, uint64_t addr, uint64_t size)
+struct replayer_difference *check_row(struct checking *k, uint64_t seq, uint64_t addr, uint64_t size)
 {
 	for (size_t i = 0; i < k->nrows; i++)
 		if (k->rows[i].seq == seq && k->rows[i].addr == addr)
@@ -398,7 +366,7 @@ static CUdeviceptr first_of(const struct checking *k, const struct area *a, size
 
 		if (l->area == a && page >= l->first && page < l->first + l->n)
 			return at + (page - l->first) * SBT_PAGE;
-		at += (list_bytes(l) + 255) & ~255ull;
+		at += (check_list_bytes(l) + 255) & ~255ull;
 	}
 	return k->before + a->at + page * SBT_PAGE; /* the first one left it as it was */
 }
@@ -407,7 +375,7 @@ static struct err *look_at(struct rp *rp, struct checking *k, uint64_t seq, cons
 {
 	static uint8_t first[SBT_PAGE], now[SBT_PAGE];
 	const uint64_t at = page * SBT_PAGE, n = a->size - at < SBT_PAGE ? a->size - at : SBT_PAGE;
-	struct replayer_difference *d = row_of(k, seq, a->recorded + at, n);
+	struct replayer_difference *d = check_row(k, seq, a->recorded + at, n);
 
 	CU(rp, cuMemcpyDtoHAsync_v2, first, first_of(k, a, page), n, rp->own);
 	CU(rp, cuMemcpyDtoHAsync_v2, now, a->here + at, n, rp->own);
@@ -469,15 +437,15 @@ static struct err *quick_runs(struct rp *rp, struct checking *k, const struct sb
 
 	for (unsigned r = 1; r < runs; r++) {
 		TRY(perturb(rp, k, r));
-		TRY(move_list(rp, k, COPY_TO_MEMORY, s));
+		TRY(check_move_list(rp, k, COPY_TO_MEMORY, s));
 		TRY(execute(rp, c));
-		TRY(hash_all(rp, k, 2, s));
-		TRY(compare(rp, k, 1, 2, r, s));
+		TRY(check_hash_all(rp, k, 2, s));
+		TRY(check_compare(rp, k, 1, 2, r, s));
 		/* Random orders are chosen when a launch begins to run. */
 		if (k->how->perturb && rp->watch.soft)
 			CU(rp, cuStreamSynchronize, s);
 	}
-	TRY(fetch_flags(rp, k, 1, runs - 1, s));
+	TRY(check_fetch_flags(rp, k, 1, runs - 1, s));
 	*ret = memchr(k->host_flags + k->npages, 1, (size_t)(runs - 1) * k->npages) != NULL;
 	return NULL;
 }
@@ -493,19 +461,19 @@ static struct err *slow_runs(struct rp *rp, struct checking *k, const struct sbt
 		for (size_t p = 0; p < k->npages; p++)
 			all[p] |= k->host_flags[(size_t)r * k->npages + p];
 	for (unsigned r = 1; !e && r < k->how->runs; r++) {
-		make_list(k, all);
-		e = move_list(rp, k, COPY_TO_MEMORY, s);
-		make_list(k, k->host_flags); /* what `first` holds */
+		check_make_list(k, all);
+		e = check_move_list(rp, k, COPY_TO_MEMORY, s);
+		check_make_list(k, k->host_flags); /* what `first` holds */
 		if (!e)
 			e = perturb(rp, k, r);
 		if (!e)
 			e = execute(rp, c);
 		if (!e)
-			e = hash_all(rp, k, 2, s);
+			e = check_hash_all(rp, k, 2, s);
 		if (!e)
-			e = compare(rp, k, 1, 2, r, s);
+			e = check_compare(rp, k, 1, 2, r, s);
 		if (!e)
-			e = fetch_flags(rp, k, r, 1, s);
+			e = check_fetch_flags(rp, k, r, 1, s);
 		if (e)
 			break;
 		memcpy(now, k->host_flags + (size_t)r * k->npages, k->npages);
@@ -513,12 +481,12 @@ static struct err *slow_runs(struct rp *rp, struct checking *k, const struct sbt
 		for (size_t p = 0; p < k->npages; p++)
 			all[p] |= now[p];
 	}
-	make_list(k, all);
+	check_make_list(k, all);
 	if (!e)
-		e = move_list(rp, k, COPY_TO_MEMORY, s);
-	make_list(k, k->host_flags);
+		e = check_move_list(rp, k, COPY_TO_MEMORY, s);
+	check_make_list(k, k->host_flags);
 	if (!e)
-		e = move_list(rp, k, FIRST_TO_MEMORY, s);
+		e = check_move_list(rp, k, FIRST_TO_MEMORY, s);
 	free(all);
 	free(now);
 	return e;
@@ -533,17 +501,19 @@ static struct err *check_one(struct rp *rp, struct checking *k, const struct sbt
 	TRY(objects_stream(rp, sbt_cmd_stream(c), &s));
 	TRY(perturb(rp, k, 0));
 	TRY(execute(rp, c));
-	TRY(hash_all(rp, k, 1, s));
-	TRY(compare(rp, k, 0, 1, 0, s));
-	TRY(fetch_flags(rp, k, 0, 1, s));
-	make_list(k, k->host_flags);
+	TRY(check_hash_all(rp, k, 1, s));
+	TRY(check_compare(rp, k, 0, 1, 0, s));
+	TRY(check_fetch_flags(rp, k, 0, 1, s));
+	check_make_list(k, k->host_flags);
 	TRY(room_for_first(rp, k));
-	TRY(move_list(rp, k, MEMORY_TO_FIRST, s));
+	TRY(check_move_list(rp, k, MEMORY_TO_FIRST, s));
 	TRY(quick_runs(rp, k, c, s, &differs));
 	if (differs)
 		TRY(slow_runs(rp, k, c, s, sum));
 	TRY(unperturb(rp, k));
-	TRY(move_list(rp, k, MEMORY_TO_COPY, s));
+	if (k->how->perturb && (rp->fresh.n || rp->watch.soft))
+		TRY(fresh_check(rp, k, c, s));
+	TRY(check_move_list(rp, k, MEMORY_TO_COPY, s));
 	TRY(execute_finish(rp));
 	const CUdeviceptr sums = k->sums[0];
 	k->sums[0] = k->sums[1];
@@ -573,7 +543,7 @@ static struct err *digest_one(struct rp *rp, struct checking *k, const struct sb
 	if (!e)
 		e = rp_cu(rp, rp->d.cuStreamSynchronize(rp->own), "cuStreamSynchronize");
 	if (!e) {
-		d = row_of(k, c->seq, 0, 0);
+		d = check_row(k, c->seq, 0, 0);
 		for (size_t i = 0; i < k->nlist; i++)
 			for (size_t p = k->list[i].first; p < k->list[i].first + k->list[i].n; p++) {
 				const struct sbt_hash *x = &h[k->list[i].area->page + p];
@@ -655,7 +625,7 @@ static void limit_spans(struct changed_spans *l)
 static struct err *compare_pages(struct rp *rp, const struct checking *k, const struct pages *l, struct changed_spans *out)
 {
 	uint8_t *was = xmalloc(2 * PIECE), *is = was + PIECE;
-	const uint64_t from = l->first * SBT_PAGE, all = list_bytes(l);
+	const uint64_t from = l->first * SBT_PAGE, all = check_list_bytes(l);
 	struct err *e = NULL;
 
 	for (uint64_t at = 0; !e && at < all; at += PIECE) {
@@ -682,14 +652,14 @@ static struct err *changed_by(struct rp *rp, struct checking *k, const struct sb
 	TRY(execute(rp, c));
 	rp->position = c->seq;
 	TRY(execute_finish(rp));
-	TRY(hash_all(rp, k, 1, rp->own));
-	TRY(compare(rp, k, 0, 1, 0, rp->own));
-	TRY(fetch_flags(rp, k, 0, 1, rp->own));
-	make_list(k, k->host_flags);
+	TRY(check_hash_all(rp, k, 1, rp->own));
+	TRY(check_compare(rp, k, 0, 1, 0, rp->own));
+	TRY(check_fetch_flags(rp, k, 0, 1, rp->own));
+	check_make_list(k, k->host_flags);
 	for (size_t i = 0; i < k->nlist; i++)
 		TRY(compare_pages(rp, k, &k->list[i], out));
 	limit_spans(out);
-	TRY(move_list(rp, k, MEMORY_TO_COPY, rp->own));
+	TRY(check_move_list(rp, k, MEMORY_TO_COPY, rp->own));
 	CU(rp, cuStreamSynchronize, rp->own);
 	const CUdeviceptr sums = k->sums[0];
 	k->sums[0] = k->sums[1];
@@ -747,7 +717,7 @@ static struct err *check_request(struct rp *rp, const struct replayer_check *q, 
 {
 	if (!rp->has_hash)
 		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "this device's driver does not load the kernels that compare memory");
-	if (q->to > rp->last || q->runs < 2 || q->runs > RUNS_MAX || q->as >= REPLAYER_AS_END || tail % sizeof(uint32_t))
+	if (q->to > rp->last || q->runs < 2 || q->runs > RUNS_MAX || q->as >= REPLAYER_AS_END || q->perturb >= REPLAYER_PERTURB_END || tail % sizeof(uint32_t))
 		return err_new(ERR_STATE, "a check of %u executions up to #%llu cannot be", q->runs, (unsigned long long)q->to);
 	return NULL;
 }
@@ -761,6 +731,8 @@ struct err *check_run(struct rp *rp, const struct replayer_check *q, const void 
 	TRY(check_request(rp, q, tail));
 	if (!rp->checking)
 		TRY(open_checking(rp));
+	if (q->perturb == REPLAYER_PERTURB_ALL && !rp->fresh.on)
+		fresh_begin(rp);
 	rp->checking->how = q;
 	rp->checking->nrows = 0;
 	if (rp->checking->position != UINT64_MAX && rp->checking->position > rp->position)

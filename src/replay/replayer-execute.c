@@ -205,12 +205,21 @@ static struct err *on_alloc(struct rp *rp, const struct sbt_cmd *c)
 	const struct sbt_cmd_alloc *u = &c->u.alloc;
 	uint64_t here;
 
+	if (rp->fresh.on)
+		return fresh_alloc(rp, c);
 	if (!rp->trace_soft || (u->mem != SBT_MEM_DEVICE && u->mem != SBT_MEM_ASYNC) ||
 		u->size > SOFT_FILL_LIMIT || place_find(rp, u->addr, u->size, &here) != PLACE_DEVICE)
 		return NULL;
 	TRY(execute_finish(rp));
 	CU(rp, cuMemsetD8Async, here, SOFT_FILL, u->size, rp->own);
 	CU(rp, cuStreamSynchronize, rp->own);
+	return NULL;
+}
+
+static struct err *on_free(struct rp *rp, const struct sbt_cmd *c)
+{
+	if (rp->fresh.on)
+		fresh_free(rp, c);
 	return NULL;
 }
 
@@ -282,7 +291,7 @@ static struct err *on_batch(struct rp *rp, const struct sbt_cmd *c)
 
 static struct err *(*const table[SBT_KIND_END])(struct rp *, const struct sbt_cmd *) = {
 	[SBT_STREAM_CREATE] = on_stream_create, [SBT_STREAM_DESTROY] = on_stream_destroy,
-	[SBT_EVENT_DESTROY] = on_event_destroy, [SBT_ALLOC] = on_alloc, [SBT_FUNC_ATTR] = on_func_attr,
+	[SBT_EVENT_DESTROY] = on_event_destroy, [SBT_ALLOC] = on_alloc, [SBT_FREE] = on_free, [SBT_FUNC_ATTR] = on_func_attr,
 	[SBT_LAUNCH] = on_launch, [SBT_COPY] = copy_execute, [SBT_FILL] = fill_execute,
 	[SBT_EVENT_RECORD] = on_event_record, [SBT_STREAM_WAIT] = on_stream_wait, [SBT_SYNC] = on_sync, [SBT_QUERY] = on_query,
 	[SBT_GRAPH_INSTANTIATE] = on_graph_instantiate, [SBT_GRAPH_LAUNCH] = graph_launch,

@@ -263,6 +263,13 @@ struct rp {
 	struct window_kept *kept; /* replayer-order.c; NULL: not read */
 	uint64_t host_done; /* the host's changes of memory before commands up to this one were made already; 0: as each command comes */
 	struct checking *checking; /* replayer-check.c; NULL: nothing is checked */
+	struct fresh {		   /* replayer-fresh.c: memory allocated since, newest last */
+		bool on;
+		struct fresh_range {
+			uint64_t addr, here, size; /* of the recording; in this process */
+		} *r;
+		size_t n, cap;
+	} fresh;
 	bool stale; /* memory at the position is not what executing up to there gives: the next seek restores */
 	struct edit *edits;
 	size_t nedits, cap_edits;
@@ -487,6 +494,12 @@ struct err *check_run(struct rp *rp, const struct replayer_check *q, const void 
 struct err *check_changed(struct rp *rp, const struct replayer_accesses *a, struct buf *out) TS_CHECK;
 /* Gives back what those took. */
 void check_close(struct rp *rp);
+
+/* ---- replayer-fresh.c ------------------------------------------------------------------------------------------------------ */
+
+/* While a check with perturbations is on: c allocates or frees. */
+struct err *fresh_alloc(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+void fresh_free(struct rp *rp, const struct sbt_cmd *c);
 
 /* ---- replayer-watchdog.c ---------------------------------------------------------------------------------------------------- */
 

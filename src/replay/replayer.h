@@ -184,11 +184,14 @@ struct replayer_races {
 /* How bytes are read as values. AUTO: f32 when nearly all of them look like it, else i32. */
 enum replayer_as { REPLAYER_AS_AUTO, REPLAYER_AS_F32, REPLAYER_AS_F64, REPLAYER_AS_F16, REPLAYER_AS_BF16, REPLAYER_AS_I32, REPLAYER_AS_I64,
 	REPLAYER_AS_I8, REPLAYER_AS_END };
+/* ALL: other orders of warps and blocks and other contents of shared memory (software GPU), other work beside it (a GPU), other contents of memory that
+ * was allocated since the check began and not written; OTHERS: all but the last. */
+enum replayer_perturb { REPLAYER_PERTURB_NONE, REPLAYER_PERTURB_ALL, REPLAYER_PERTURB_OTHERS, REPLAYER_PERTURB_END };
 struct replayer_check {
 	uint64_t from, to; /* launches from..to are checked, all up to `to` executed */
 	uint32_t runs;	   /* executions of each, 2 to 1000 */
 	uint32_t as;	   /* enum replayer_as */
-	uint32_t perturb;  /* 1: other orders of warps and blocks (software GPU), other work beside it (a GPU) */
+	uint32_t perturb;  /* enum replayer_perturb */
 	uint32_t digest;   /* > 0, its number: one execution; each launch's row has in first and other a hash of what it changed, in bytes the pages */
 };
 struct replayer_check_done {
@@ -207,7 +210,11 @@ struct replayer_difference {
 	uint64_t at, first, other; /* the first element seen to differ: address, bits in the first execution, in another */
 	double largest;		  /* difference; infinite when a NaN is involved */
 	double steps;		  /* the same in units in the last place, for integers as largest */
+	/* Not 0: no page that differed, but a read of what nothing has written. MEMORY: addr is the first such 8 bytes that matter, at and size
+	 * are the allocation. Of a launch that is else the same every time. */
+	uint32_t unwritten, pad;
 };
+enum replayer_unwritten { REPLAYER_UNWRITTEN_MEMORY = 1, REPLAYER_UNWRITTEN_SHARED };
 struct replayer_order {
 	uint32_t n, pad; /* seqs: all work of the window, each once, in an order that the program allows */
 };

@@ -69,6 +69,8 @@ struct soft_watch {
 	size_t (*races)(struct soft_race *dst, size_t n, size_t *more);
 	/* Launches that could not be checked whole since the last call: how many, and why one of them; "" for none. */
 	uint64_t (*doubts)(char *dst, size_t n);
+	/* What every byte of shared memory holds when a block begins; 0 at first. */
+	void (*residue)(uint32_t byte);
 };
 
 #endif

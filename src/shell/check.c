@@ -119,12 +119,35 @@ static struct check_place *place_of(struct check_launch *l, uint64_t addr, uint6
 	return &l->places[l->nplaces++];
 }
 
+static void add_unwritten(struct check_result *r, const struct state *st, const struct replayer_difference *d)
+{
+	struct unwritten_rows *rows = &r->unwritten;
+	struct state_alloc a;
+	struct unwritten *u;
+
+	rows->row = xrealloc(rows->row, (rows->n + 1) * sizeof *rows->row);
+	u = &rows->row[rows->n++];
+	*u = (struct unwritten){.seq = d->seq, .kernel = SBT_NO_ID, .count = 1, .alloc = d->at, .nread = 1};
+	u->read[0] = (struct unwritten_range){d->addr, 8};
+	if (state_alloc_at(st, d->addr, &a))
+		u->alloc_seq = a.alloc_seq;
+}
+
 static void add_row(struct check_result *r, const struct state *st, const struct replayer_difference *d)
 {
-	struct check_launch *l = launch_of(r, d->seq);
+	struct check_launch *l;
 	struct check_place *p;
 	struct state_alloc a;
 
+	if (d->unwritten == REPLAYER_UNWRITTEN_MEMORY) {
+		add_unwritten(r, st, d);
+		return;
+	}
+	l = launch_of(r, d->seq);
+	if (d->unwritten) {
+		l->shared = true;
+		return;
+	}
 	if (state_alloc_at(st, d->elements ? d->at : d->addr, &a))
 		p = place_of(l, a.addr, a.size);
 	else
@@ -213,7 +236,9 @@ static struct err *find_passing(struct device *d, const struct check_options *o,
 static struct err *ask(struct session *s, const struct check_options *o, struct check_result *r)
 {
 	struct device *d = s->trace.device->d;
-	const struct replayer_check how = {.from = r->first, .to = r->last, .runs = o->runs, .as = o->as, .perturb = o->perturb};
+	const bool exact = s->trace.device->soft && !s->trace.device->what_if && !s->trace.device->partial;
+	const struct replayer_check how = {.from = r->first, .to = r->last, .runs = o->runs, .as = o->as,
+		.perturb = o->perturb ? exact ? REPLAYER_PERTURB_OTHERS : REPLAYER_PERTURB_ALL : 0};
 	struct device_checked c = {0};
 	uint32_t *kernels;
 	size_t n;
@@ -223,7 +248,7 @@ static struct err *ask(struct session *s, const struct check_options *o, struct 
 	e = device_check(d, &how, kernels, n, &c);
 	if (!e)
 		e = take_rows(s, &c, r);
-	if (!e && o->perturb && s->trace.device->soft && !s->trace.device->what_if && !s->trace.device->partial)
+	if (!e && o->perturb && exact) /* access sets know more than trying does */
 		e = unwritten_find(s, r->first, r->last, kernels, n, &r->unwritten);
 	free(kernels);
 	r->checked = c.checked;
@@ -350,18 +375,28 @@ static void print_cmd(struct session *s, const struct state *st, uint64_t seq, s
 
 static void print_launch(struct session *s, const struct state *st, const struct check_result *r, const struct check_launch *l, struct buf *out)
 {
-	buf_printf(out, "Not deterministic, in %u of %u further executions from the same memory:\n  ", l->differing, r->runs - 1);
+	if (l->nplaces)
+		buf_printf(out, "Not deterministic, in %u of %u further executions from the same memory:\n  ", l->differing, r->runs - 1);
+	else
+		buf_str(out, "Its result depends on memory that nobody wrote:\n  ");
 	print_cmd(s, st, l->seq, out, true);
 	for (size_t i = 0; i < l->nplaces; i++)
 		print_place(&l->places[i], out);
-	buf_printf(out, "    %s\n", looks_text(l->looks));
+	if (l->nplaces)
+		buf_printf(out, "    %s\n", looks_text(l->looks));
+	if (l->shared)
+		buf_str(out, "    reads shared memory that nothing in its block has written\n");
 }
 
 static void print_unwritten(struct session *s, const struct state *st, const struct unwritten *u, struct buf *out)
 {
 	buf_str(out, "Its result depends on memory that nobody wrote:\n  ");
 	print_cmd(s, st, u->seq, out, true);
-	buf_printf(out, "    reads %" PRIu64 " bytes from 0x%" PRIx64 " on, of the allocation #%" PRIu64 " at 0x%" PRIx64 ": with zeros there it leaves other bytes than"
+	if (!u->bytes)
+		buf_printf(out, "    reads 0x%" PRIx64 ", +%" PRIu64 " of the allocation #%" PRIu64 " at 0x%" PRIx64 ", the first such address that matters\n", u->read[0].addr,
+			u->read[0].addr - u->alloc, u->alloc_seq, u->alloc);
+	else
+		buf_printf(out, "    reads %" PRIu64 " bytes from 0x%" PRIx64 " on, of the allocation #%" PRIu64 " at 0x%" PRIx64 ": with zeros there it leaves other bytes than"
 		" with 0xff\n", u->bytes, u->read[0].addr, u->alloc_seq, u->alloc);
 	if (u->count > 1)
 		buf_printf(out, "    %" PRIu64 " launches of the kernel read such memory\n", u->count);
@@ -405,12 +440,12 @@ static void json_launch(struct session *s, const struct state *st, const struct 
 	uint32_t id;
 
 	buf_printf(out, "{\"seq\":%" PRIu64 ",\"differing\":%u,\"executions\":%u,\"looks_like\":\"%s\",\"command\":", l->seq, l->differing, r->runs - 1,
-		looks[l->looks]);
+		l->nplaces ? looks[l->looks] : "uninitialised");
 	struct err *e = trace_print_cmd(s->trace.reader, st, l->seq, true, out, &id);
 	if (e)
 		buf_str(out, "null");
 	err_free(e);
-	buf_str(out, ",\"places\":[");
+	buf_printf(out, ",\"unwritten_shared\":%s,\"places\":[", l->shared ? "true" : "false");
 	for (size_t i = 0; i < l->nplaces; i++) {
 		const struct check_place *p = &l->places[i];
 

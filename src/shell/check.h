@@ -32,6 +32,7 @@ enum check_looks { CHECK_LIKE_ATOMICS, CHECK_LIKE_A_RACE, CHECK_LIKE_NEITHER };
 
 struct check_launch {
 	uint64_t seq;
+	bool shared;		   /* it reads shared memory that nothing in the block has written */
 	uint32_t differing;	   /* of the further executions */
 	enum check_looks looks;
 	struct check_place *places; /* heap */
@@ -45,7 +46,8 @@ struct check_result {
 	size_t nlaunches;
 	uint64_t *passing; /* launches that only differ because what they read does */
 	size_t npassing;
-	struct unwritten_rows unwritten; /* with o->perturb, on the software GPU */
+	struct unwritten_rows unwritten; /* with o->perturb; of what the replayer found by trying, `bytes` is 0 and `read` the first address that
+					  * matters */
 };
 
 /* The options' words from argv[0]: [N] [RANGE] [kernel GLOB] [--as TYPE] [--perturb]; others go to *ret_other (may be NULL: an error). */

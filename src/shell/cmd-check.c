@@ -16,10 +16,11 @@ const char cmd_replay_check_help[] =
 	"leaves there. Tells which ones differ: where, in how many values, by how much, and whether\n"
 	"it looks like sums in another order or like a race; then which launches are deterministic\n"
 	"and only pass such a difference on. RANGE is of commands; --as says how to read values.\n"
-	"--perturb also varies what a correct kernel may not depend on: on the software GPU the\n"
-	"order of warps and blocks and what memory holds that nobody wrote, on a machine's other\n"
-	"work beside it. The replay stays where it is. With --batch the exit status is 3 when a\n"
-	"launch is not deterministic, or depends on such memory.\n"
+	"--perturb also varies what a correct kernel may not depend on: what memory holds that\n"
+	"nobody wrote since the window allocated it, and on the software GPU the order of warps and\n"
+	"blocks and what shared memory holds at first, on a machine's GPU other work beside it.\n"
+	"The replay stays where it is. With --batch the exit status is 3 when a launch is not\n"
+	"deterministic, or depends on such memory.\n"
 	"Examples: replay check\n"
 	"          replay check 20 100-200 kernel reduce* --as f32\n";
 

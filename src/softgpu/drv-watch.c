@@ -120,7 +120,14 @@ void watch_value(uint64_t addr, unsigned bytes, bool write)
 static void set_schedule(uint32_t kind, uint64_t seed)
 {
 	pthread_mutex_lock(&watch.lock);
-	watch.schedule = (struct ptx_schedule){.random = kind == SOFT_SCHEDULE_RANDOM, .seed = seed};
+	watch.schedule = (struct ptx_schedule){.random = kind == SOFT_SCHEDULE_RANDOM, .seed = seed, .residue = watch.schedule.residue};
+	pthread_mutex_unlock(&watch.lock);
+}
+
+static void residue(uint32_t byte)
+{
+	pthread_mutex_lock(&watch.lock);
+	watch.schedule.residue = (uint8_t)byte;
 	pthread_mutex_unlock(&watch.lock);
 }
 
@@ -351,6 +358,7 @@ const struct soft_watch *tsdb_soft_watch(void)
 		.label = label,
 		.races = races,
 		.doubts = doubts,
+		.residue = residue,
 	};
 
 	return &table;

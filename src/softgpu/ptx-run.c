@@ -847,7 +847,7 @@ void ptx_block_start(struct ptx_worker *wk, struct ptx_block *blk, uint64_t inde
 	}
 	blk->shared_size = shared;
 	if (shared)
-		memset(blk->shared, 0, shared);
+		memset(blk->shared, l->schedule.residue, shared);
 	blk->warps = ptx_more(wk, blk->warps, &cap, blk->nwarps, sizeof(*blk->warps));
 	blk->capwarps = (unsigned)cap;
 	if (blk->capwarps > old)

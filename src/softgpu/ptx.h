@@ -81,6 +81,7 @@ struct ptx_fault {
 struct ptx_observer;
 struct ptx_schedule { /* ptx-schedule.h */
 	bool random;
+	uint8_t residue; /* what blocks find in shared memory, in every byte */
 	uint64_t seed;
 };
 /* The heap of kernels' malloc(): a context's. Its memory is allocated at its first use, for owner (mem_alloc()'s ctx), and goes with the owner's. */

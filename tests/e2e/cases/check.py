@@ -100,3 +100,46 @@ def test_races_are_exact_by_a_replay_on_the_software_gpu(t):
     r = t.tsdb('races', 'n.sbt')
     t.equal(r.status, 0, r.both)
     t.check("accesses are by their arguments: the trace holds no memory" in r.out, r.out)
+
+
+def unwritten(t, case):
+    t.equal(t.record('unwritten', case).status, 0, 'record')
+    status, windows = check(t, '3', '--perturb')
+    return status, windows[0]
+
+
+def test_reads_of_memory_that_nothing_has_written(t):
+    """The last of 50,001 numbers is missing: four bytes at 200,000."""
+    status, found = unwritten(t, 'global')
+    t.equal((status, found['nondeterministic']), (3, []), 'deterministic')
+    t.equal([u['command']['kernel_name'] for u in found['unwritten']], ['last'], 'which kernel')
+    u = found['unwritten'][0]
+    t.equal(int(u['first'], 0) - int(u['allocation'], 0), 200000, 'where')
+    status, windows = check(t, '3')
+    t.equal((status, windows[0]['nondeterministic'], windows[0]['unwritten']), (0, [], []), 'without --perturb it is the same every time')
+
+
+def test_such_reads_are_found_by_trying(t):
+    """As on a machine's GPU: of a run that is not the recorded one no access sets are taken."""
+    t.equal(t.record('unwritten', 'global').status, 0, 'record')
+    seq = [c['seq'] for c in map(json.loads, t.tsdb('view', '--json', 't.sbt').out.splitlines())
+           if c['kind'] == 'launch' and c.get('kernel_name') == 'last'][0]
+    r = t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {seq}', '-ex', 'set arg 2 50001', '-ex', 'replay check 3 --perturb', 't.sbt')
+    t.equal(r.status, 3, r.both)
+    t.match(r'^    reads 0x[0-9a-f]+, \+200000 of the allocation #\d+ at 0x[0-9a-f]+, the first such address that matters$', r.out)
+    r = t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {seq}', '-ex', 'set arg 2 49990', '-ex', 'replay check 3 --perturb', 't.sbt')
+    t.equal(r.status, 0, 'it reads what was written: ' + r.both)
+
+
+def test_reads_of_shared_memory_that_nothing_has_written(t):
+    t.need_soft()
+    status, found = unwritten(t, 'shared')
+    t.equal(status, 3, 'status')
+    t.equal([(w['command']['kernel_name'], w['unwritten_shared'], w['places']) for w in found['nondeterministic']], [('rotate', True, [])], 'which kernel')
+    t.equal(found['unwritten'], [], 'no other memory')
+
+
+def test_fresh_memory_that_is_written_first(t):
+    """Zeros written to it, numbers that leave half of eight bytes as they were: no reads."""
+    status, found = unwritten(t, 'none')
+    t.equal((status, found['nondeterministic'], found['unwritten']), (0, [], []), 'nothing')

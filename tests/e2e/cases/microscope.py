@@ -180,6 +180,23 @@ def test_a_launch_that_breaks_the_device(t):
     t.match(r'outputs identical', r.out)
 
 
+def test_a_recorded_fault(t):
+    """The recording ends with a kernel that faults: replay goes up to it, and into it."""
+    t.need_soft()
+    t.equal(t.record('bad_address').status, 0, 'record')
+    seq = find(t, 'stray<<<')
+    r = t.tsdb('--batch', '--no-init', '-ex', 'replay start', '-ex', f'replay goto {seq - 1}', '-ex', f'replay enter {seq}', '-ex', 'stepi', '-ex', 'stepi 100', '-ex',
+               'print %tid.x', 't.sbt')
+    t.equal(r.status, 0, r.both)
+    t.match(rf'^The beginning of #{seq} stray, block \(0,0,0\), thread \(0,0,0\)$', r.out)
+    t.match(rf'^#{seq} stray breaks here: illegal address: .* st\.global\.u32 to 0x40[0-9a-f]+, 4 bytes$', r.out)
+    t.match(r'^\d+:\tst\.global\.u32', r.out)
+    r = t.tsdb('--batch', '--no-init', '-ex', 'replay start', '-ex', 'replay continue', '-ex', 'when', 't.sbt')
+    t.equal(r.status, 1, 'it faults again')
+    t.match(rf'#{seq} stray<<<.*the device failed', r.err)
+    t.match(rf'^#{seq - 1} ', r.out, 'the replay stands before it')
+
+
 def test_what_is_refused(t):
     on_soft(t, 'reduce')
     seq = find(t, 'sum_kernel<<<')
