@@ -93,6 +93,20 @@ static void lock_in_a_function(void **state)
 	assert_int_equal(total, 528);
 }
 
+static void behind_the_tired_some_wait_and_some_can_go(void **state)
+{
+	/* lanes 8-15 wait at a barrier first, then lanes 0-7 spin for what 16-31 set. When the spinners are tired, those at the barrier are on top
+	 * of those who can go. */
+	uint32_t *o = run_text(KERNEL("",
+		"setp.ge.u32 %p0, %r0, 16; setp.lt.u32 %p1, %r0, 8; @%p0 bra SET; @%p1 bra SPIN; bar.sync 1; ld.volatile.global.u32 %r1, [%d0+512]; bra END;\n"
+		"SPIN: ld.volatile.global.u32 %r1, [%d0+512]; setp.eq.u32 %p2, %r1, 0; @%p2 bra SPIN; bar.sync 1; add.u32 %r1, %r1, 10; bra END;\n"
+		"SET: mov.u32 %r1, 7; st.volatile.global.u32 [%d0+512], %r1; mov.u32 %r1, 20; bar.sync 1;\n"
+		"END: st.global.u32 [%d1], %r1;"), 1, 32, 1024);
+
+	for (unsigned t = 0; t < 32; t++)
+		assert_int_equal(o[t], t < 8 ? 17 : t < 16 ? 7 : 20);
+}
+
 /* --- meeting at an instruction ----------------------------------------------------------------------- */
 static void a_shuffle_that_two_paths_come_to(void **state)
 {
@@ -163,6 +177,25 @@ static enum ptx_fault_code run_cluster(const char *text, unsigned grid, unsigned
 
 	ptx_free(m);
 	return code;
+}
+
+static void the_barrier_waits_for_the_last_thread(void **state)
+{
+	/* all threads but the last one of the second block arrive at once; that one first takes its time, then writes */
+	uint32_t *o = device(1024);
+	struct ptx_fault f;
+
+	for (unsigned threads = 1; threads <= 40; threads += 13) {
+		o[200] = 0;
+		o[201] = threads - 1;
+		if (run_cluster(KERNEL("",
+			"ld.global.u32 %r1, [%d0+804]; setp.ne.u32 %p0, %r0, %r1; setp.eq.u32 %p1, %r30, 0; or.pred %p0, %p0, %p1; @%p0 bra GO; mov.u32 %r2, 0;\n"
+			"L: add.u32 %r2, %r2, 1; nanosleep.u32 5; setp.lt.u32 %p2, %r2, 60; @%p2 bra L; mov.u32 %r3, 9; st.volatile.global.u32 [%d0+800], %r3;\n"
+			"GO: barrier.cluster.arrive; barrier.cluster.wait; ld.volatile.global.u32 %r4, [%d0+800]; st.global.u32 [%d1], %r4;"), 2, 2, threads, o, &f))
+			fail_msg("%u threads: %s", threads, f.text);
+		for (unsigned t = 0; t < 2 * threads; t++)
+			assert_int_equal(o[t], 9);
+	}
 }
 
 static void shared_memory_of_others(void **state)
@@ -329,10 +362,12 @@ int main(void)
 		cmocka_unit_test(locks_in_any_order),
 		cmocka_unit_test(a_flag_of_another_lane),
 		cmocka_unit_test(lock_in_a_function),
+		cmocka_unit_test(behind_the_tired_some_wait_and_some_can_go),
 		cmocka_unit_test(a_shuffle_that_two_paths_come_to),
 		cmocka_unit_test(lanes_that_never_come),
 		cmocka_unit_test(warp_barrier_and_an_exit),
 		cmocka_unit_test(elections),
+		cmocka_unit_test(the_barrier_waits_for_the_last_thread),
 		cmocka_unit_test(shared_memory_of_others),
 		cmocka_unit_test(observed_clusters),
 		cmocka_unit_test(copies_to_other_blocks),
