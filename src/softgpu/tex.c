@@ -6,6 +6,7 @@
  */
 #include "softgpu/tex.h"
 
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -431,27 +432,32 @@ static void corners(unsigned x, unsigned y, bool plane, unsigned w[4])
 	w[0] = 256 - y - w[1];
 }
 
-/*
- * The sum of weights times values, of one plane of texels. Halves are first cut to 15 bits, counted from the largest one's exponent;
- * floats and integers are added exactly.
- */
-static double weighted(const double v[4], const unsigned w[4], bool halves)
+#define NO_EXPONENT INT_MIN
+
+/* What the filter takes for a half's exponent; of sRGB that of the largest of eight codes. */
+static int exponent(const struct tex_object *o, uint32_t bits, double v)
 {
-	double sum = 0, grid, x;
-	int top = -1000, e;
+	if (o->srgb)
+		return ilogb(from_srgb(bits | 7));
+	return v == 0 || !isfinite(v) ? NO_EXPONENT : ilogb(v);
+}
+
+/*
+ * The sum of weights times values, of one plane of texels. Halves (e: their exponents) are first cut so many places below
+ * the largest one's exponent; floats and integers are added exactly.
+ */
+static double weighted(const double v[4], const unsigned w[4], const int e[4], int places)
+{
+	double sum = 0, x;
+	int top = NO_EXPONENT;
 	unsigned k;
 
-	for (k = 0; halves && k < 4; k++) {
-		if (!w[k] || !v[k] || !isfinite(v[k]))
-			continue;
-		e = ilogb(v[k]);
-		top = e > top ? e : top;
-	}
-	grid = top > -1000 ? ldexp(1, top - 14) : 0;
+	for (k = 0; k < 4; k++)
+		top = w[k] && e[k] > top ? e[k] : top;
 	for (k = 0; k < 4; k++) {
 		x = v[k];
-		if (grid != 0 && isfinite(x))
-			x = trunc(x / grid) * grid;
+		if (top != NO_EXPONENT && isfinite(x))
+			x = ldexp(trunc(ldexp(x, places - top)), top - places);
 		if (w[k])
 			sum += x * w[k] / 256;
 	}
@@ -483,6 +489,7 @@ static void sample_linear(const struct tex_object *o, const struct axis a[3], ui
 	unsigned w[8], k, c, n = volume ? 8 : 4;
 	const uint8_t *p[8];
 	double v[8], sum;
+	int e[8];
 
 	weigh(a, volume, w);
 	for (k = 0; k < n; k++) {
@@ -493,9 +500,15 @@ static void sample_linear(const struct tex_object *o, const struct axis a[3], ui
 	for (c = 0; c < m->channels; c++) {
 		bool halves = in_halves(o, c);
 
-		for (k = 0; k < n; k++)
-			v[k] = number(o, channel_or_border(o, p[k], c), c);
-		sum = weighted(v, w, halves) + (volume ? weighted(v + 4, w + 4, halves) : 0);
+		for (k = 0; k < n; k++) {
+			uint32_t bits = channel_or_border(o, p[k], c);
+
+			v[k] = number(o, bits, c);
+			e[k] = halves ? exponent(o, bits, v[k]) : NO_EXPONENT;
+		}
+		sum = weighted(v, w, e, o->srgb ? 7 : 14);
+		if (volume)
+			sum += weighted(v + 4, w + 4, e + 4, o->srgb ? 7 : 14);
 		ret[c] = finish(o, halves || m->format == TEX_F32 ? sum : floor(sum + 0.5), c);
 	}
 	missing(o, ret);
