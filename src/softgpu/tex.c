@@ -177,7 +177,7 @@ static double to_srgb(double v)
 	return v <= 0.0031308 ? v * 12.92 : 1.055 * pow(v, 1 / 2.4) - 0.055;
 }
 
-/* A channel as the number that filtering works on: floats as they are, integers with 16 bits, whose unit 8 bits are repeated to have. */
+/* A channel as the number that filtering works on: floats as they are, integers of 65535 or 32767, but s8 of 127 * 256. */
 static double number(const struct tex_object *o, uint32_t bits, unsigned c)
 {
 	int32_t s = (int32_t)bits;
@@ -187,8 +187,7 @@ static double number(const struct tex_object *o, uint32_t bits, unsigned c)
 	case TEX_U8:
 		return o->srgb && c < 3 ? from_srgb(bits) : bits * 257.0;
 	case TEX_S8:
-		s = s < -127 ? -127 : s;
-		return s * 258 + (s < 0 ? -((-s - 1) >> 6) : s >> 6);
+		return (s < -127 ? -127 : s) * 256;
 	case TEX_U16:
 		return bits;
 	case TEX_S16:
@@ -220,6 +219,8 @@ static bool in_halves(const struct tex_object *o, unsigned c)
 /* What a filter's number becomes. */
 static uint32_t finish(const struct tex_object *o, double v, unsigned c)
 {
+	int32_t s;
+
 	if (in_halves(o, c))
 		return bits_of(rounded(v, 11, -24));
 	switch (o->image.format) {
@@ -227,6 +228,9 @@ static uint32_t finish(const struct tex_object *o, double v, unsigned c)
 	case TEX_U16:
 		return bits_of((float)(v / 65535));
 	case TEX_S8:
+		s = (int32_t)v;
+		s += ((s >> 4) * 257 + 1024) >> 11; /* from 127 * 256 to 32767 */
+		return bits_of((float)(s / 32767.0));
 	case TEX_S16:
 		return bits_of((float)(v / 32767));
 	default:
