@@ -187,7 +187,7 @@ static double number(const struct tex_object *o, uint32_t bits, unsigned c)
 	case TEX_U8:
 		return o->srgb && c < 3 ? from_srgb(bits) : bits * 257.0;
 	case TEX_S8:
-		return (s < -127 ? -127 : s) * 256;
+		return s * 256;
 	case TEX_U16:
 		return bits;
 	case TEX_S16:
@@ -230,7 +230,7 @@ static uint32_t finish(const struct tex_object *o, double v, unsigned c)
 	case TEX_S8:
 		s = (int32_t)v;
 		s += ((s >> 4) * 257 + 1024) >> 11; /* from 127 * 256 to 32767 */
-		return bits_of((float)(s / 32767.0));
+		return bits_of((float)((s < -32767 ? -32767 : s) / 32767.0));
 	case TEX_S16:
 		return bits_of((float)(v / 32767));
 	default:

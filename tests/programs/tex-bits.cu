@@ -39,8 +39,8 @@ struct test {
 	format f;
 	int address;
 	bool linear, normalized, as_float, srgb;
-	/* Linear filtering may round differently; everything else must be equal. */
-	bool exact() const { return !linear && !srgb; }
+	/* The rule for the sum of a volume's two planes of halves is not known to the last bit. */
+	bool exact() const { return !(g == VOLUME && f == F16 && linear && address == 2); }
 	std::string name() const
 	{
 		return std::string(geometry_names[g]) + " " + format_names[f] + " " + address_names[address] + (linear ? " linear" : " point") +
