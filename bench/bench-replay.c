@@ -502,6 +502,78 @@ static void backwards(struct bench *b, const char *what, uint64_t bytes, unsigne
 	unlink(path);
 }
 
+/* ---- replay check 10: against 15 times the window's own GPU time and the hashing, measured ---------------------------------------- */
+
+#define CHECK_RUNS 10u
+
+/* What hashing all of the window's memory once takes. */
+static double hashing(const struct run *x, uint64_t bytes, uint64_t addr)
+{
+	struct sbt_hash h;
+	double best = 1e9;
+
+	for (unsigned i = 0; i < RATE_RUNS; i++) {
+		const double begin = now();
+
+		ok(device_hash(x->d, addr, bytes, &h));
+		best = now() - begin < best ? now() - begin : best;
+	}
+	return best;
+}
+
+static void checking(struct bench *b, const char *what, unsigned launches, unsigned iterations)
+{
+	struct replay_trace t = {.contents = CONTENTS_ZEROS, .bytes = b->rates.soft ? MIB : 64 * MIB, .launches = launches, .iterations = iterations,
+		.blocks = 2, .large = b->rates.large, .small = b->rates.small};
+	struct replayer_check how = {.runs = CHECK_RUNS};
+	struct device_checked c;
+	char path[4096];
+
+	snprintf(path, sizeof path, "%s/bench-replay-check.sbt", b->dir);
+	ok(replay_trace_write(&t, path));
+	struct run x = open_run(b, path);
+	(void)to_end(&x);
+	const uint64_t before = figures(&x).gpu_ns; /* once more: what is compiled is compiled */
+	ok(device_seek(x.d, t.first - 1));
+	ok(device_run(x.d, t.last, 0, 0, NULL));
+	const double gpu = (double)(figures(&x).gpu_ns - before) / 1e9, hash = hashing(&x, t.bytes, t.large);
+	how.from = t.first;
+	how.to = t.last;
+	const double begin = now();
+	ok(device_check(x.d, &how, NULL, 0, &c));
+	const double took = now() - begin, hashed = hash * (CHECK_RUNS + 1) * launches;
+	printf("  %s: %u launches, the window's own GPU time %.2f ms, checked %u times in %.2f ms, of it hashing %.2f ms (%.0f %%)\n", what, launches,
+		gpu * 1e3, CHECK_RUNS, took * 1e3, hashed * 1e3, 100 * hashed / took);
+	if (c.n || c.checked < launches) {
+		printf("    %zu differences, %" PRIu64 " launches checked\n", c.n, c.checked);
+		b->missed++;
+	}
+	figure(b, (took - hashed) / gpu, false, 15, "replay check 10 without hashing / the window's own GPU time");
+	device_checked_free(&c);
+	close_run(&x);
+	unlink(path);
+}
+
+/* ---- other orders of the two-stream example: what `tsdb explore` itself says ------------------------------------------------------ */
+
+static void exploring(const struct bench *b)
+{
+	char race[4096], command[20000], line[512];
+	FILE *f;
+
+	snprintf(race, sizeof race, "%s/examples/race_demo", b->build);
+	if (access(race, X_OK))
+		return;
+	snprintf(command, sizeof command, "cd '%s' && '%s' record -o bench-replay-race.sbt '%s' >/dev/null 2>&1; '%s' explore bench-replay-race.sbt --budget 1000 --no-save;"
+		" rm -f bench-replay-race.sbt", b->dir, b->tsdb, race, b->tsdb);
+	f = popen(command, "r");
+	while (f && fgets(line, sizeof line, f))
+		if (strstr(line, "schedules executed"))
+			printf("  %s", line);
+	if (f)
+		pclose(f);
+}
+
 int main(int argc, char **argv)
 {
 	static struct bench b;
@@ -530,6 +602,12 @@ int main(int argc, char **argv)
 		backwards(&b, "launches of some 0.3 ms, 1 GiB", GIB, 10000, 50000);
 		backwards(&b, "launches of some 0.3 ms, 8 GiB", 8 * GIB, 10000, 50000);
 	}
+	printf("replay check\n");
+	checking(&b, "tiny kernels", b.rates.soft ? 100 : 1000, 10);
+	checking(&b, "kernels of some 10 us", b.rates.soft ? 50 : 1000, 1500);
+	checking(&b, "kernels of some 100 us", b.rates.soft ? 20 : 1000, 15000);
+	printf("explore race_demo\n");
+	exploring(&b);
 	printf("%u figures missed\n", b.missed);
 	return b.missed != 0;
 }

@@ -609,6 +609,162 @@ static void refuses(void **state)
 	unlink(trace_path);
 }
 
+/* ---- other orders, and executing again: the requests ORDER and CHECK ----------------------------------------------------------- */
+
+/* All work of the window, as recorded; of it the records of an event and the wait for it may be in any order that a caller says. */
+static const uint64_t work[] = {10, 12, 13, 14, 16, 17, 18, 25, 27, 28};
+#define WORK (sizeof work / sizeof *work)
+
+static void order(const uint64_t *seqs, uint32_t n, size_t bytes)
+{
+	const struct replayer_order q = {.n = n};
+
+	ask(REPLAYER_ORDER, &q, sizeof q, seqs, bytes);
+}
+
+static void executes_in_another_order(void **state)
+{
+	uint64_t seqs[WORK];
+	static struct model want;
+
+	make_trace(PLAIN);
+	start(NULL, NULL);
+	open_trace();
+	reply();
+	order(work, WORK, sizeof work);
+	const struct replayer_ordered *o = reply();
+	assert_int_equal(o->seq, last_seq);
+	assert_int_equal(o->outputs, 1);
+	assert_int_equal(o->outputs_same, 1);
+	same_as_model(last_seq);
+	/* The fill 16 behind the launch 17: B is then what was filled, where it fills, and the copy delivers something else. */
+	memcpy(seqs, work, sizeof seqs);
+	seqs[4] = 17;
+	seqs[5] = 16;
+	order(seqs, WORK, sizeof seqs);
+	assert_int_equal(((const struct replayer_ordered *)reply())->outputs_same, 0);
+	want = at_seq[last_seq];
+	memset(want.b, 0xa5, BYTES);
+	add(want.b, at_seq[14].a);
+	for (unsigned i = 0; i < N / 2; i++)
+		want.b[i] = 0x01020304;
+	add(want.b, at_seq[14].a);
+	add(want.b, at_seq[14].a);
+	same_memory(B, want.b);
+	same_memory(A, want.a);
+	/* The launch 28 first: it reads what the host had put into Q before 14, although that was noted with 14, and the copy 10 is over A again. */
+	const uint64_t late[] = {28, 10, 12, 13, 14, 16, 17, 18, 25, 27};
+	order(late, WORK, sizeof late);
+	reply();
+	same_memory(A, at_seq[14].a);
+	go(REPLAYER_SEEK, 14);
+	reply();
+	same_as_model(14); /* the recorded run is as it was */
+	stop();
+}
+
+static void refuses_wrong_orders(void **state)
+{
+	uint64_t seqs[WORK + 1];
+
+	make_trace(PLAIN);
+	start(NULL, NULL);
+	open_trace();
+	reply();
+	memcpy(seqs, work, sizeof work);
+	order(seqs, WORK + 1, sizeof work); /* more than there are bytes */
+	refusal();
+	order(seqs, UINT32_MAX, sizeof work);
+	refusal();
+	order(seqs, WORK, sizeof work - 3);
+	refusal();
+	order(seqs, WORK - 1, sizeof work - 8); /* 28 is missing */
+	assert_non_null(strstr((const char *)(refusal() + 1), "#28 is missing"));
+	seqs[3] = seqs[4];
+	order(seqs, WORK, sizeof work);
+	assert_non_null(strstr((const char *)(refusal() + 1), "twice"));
+	seqs[3] = UINT64_MAX;
+	order(seqs, WORK, sizeof work);
+	assert_non_null(strstr((const char *)(refusal() + 1), "not in the window"));
+	order(NULL, 0, 0);
+	assert_non_null(strstr((const char *)(refusal() + 1), "#10 is missing"));
+	go(REPLAYER_SEEK, 17);
+	reply();
+	same_as_model(17);
+	order(work, WORK, sizeof work);
+	reply();
+	same_as_model(last_seq);
+	stop();
+}
+
+static void refuses_wrong_checks(void **state)
+{
+	const struct replayer_check good = {.from = FIRST, .to = 28, .runs = 3, .perturb = REPLAYER_PERTURB_ALL};
+	struct replayer_check q;
+	const struct replayer_none none = {0};
+	const uint32_t kernels[] = {77};
+
+	make_trace(PLAIN);
+	start(NULL, NULL);
+	open_trace();
+	reply();
+	for (unsigned i = 0; i < 6; i++) {
+		q = good;
+		q.to = i == 0 ? 29 : i == 1 ? UINT64_MAX : 28;
+		q.runs = i == 2 ? 1 : i == 3 ? UINT32_MAX : 3;
+		q.as = i == 4 ? REPLAYER_AS_END : REPLAYER_AS_AUTO;
+		q.perturb = i == 5 ? REPLAYER_PERTURB_END : REPLAYER_PERTURB_NONE;
+		ask(REPLAYER_CHECK, &q, sizeof q, NULL, 0);
+		refusal();
+	}
+	ask(REPLAYER_CHECK, &good, sizeof good, kernels, 3);
+	refusal();
+	ask(REPLAYER_CHECK, &good, sizeof good - 1, NULL, 0);
+	refusal();
+	ask(REPLAYER_CHECK_END, &none, sizeof none, NULL, 0); /* nothing was begun */
+	reply();
+	ask(REPLAYER_CHECK, &good, sizeof good, kernels, sizeof kernels); /* no kernel: nothing is checked */
+	assert_int_equal(((const struct replayer_check_done *)reply())->checked, 0);
+	stop();
+}
+
+/* B is allocated in the window and half of it filled: add() at 17 reads the other half, and so do those in the graph. */
+static void finds_reads_of_what_nobody_wrote(void **state)
+{
+	const struct replayer_check q = {.from = FIRST, .to = 28, .runs = 3, .perturb = REPLAYER_PERTURB_ALL};
+	const struct replayer_none none = {0};
+	struct replayer_difference d;
+	struct replayer_check_done head = {0};
+	unsigned rows = 0, checked = 0;
+
+	make_trace(PLAIN);
+	start(NULL, NULL);
+	open_trace();
+	reply();
+	while (head.seq < 28) {
+		ask(REPLAYER_CHECK, &q, sizeof q, NULL, 0);
+		memcpy(&head, reply(), sizeof head);
+		checked += (unsigned)head.checked;
+		for (uint64_t i = 0; i < head.n; i++, rows++) {
+			memcpy(&d, peer.body + sizeof head + i * sizeof d, sizeof d);
+			assert_int_equal(d.seq, 17);
+			assert_int_equal(d.unwritten, REPLAYER_UNWRITTEN_MEMORY);
+			assert_int_equal(d.addr, B + BYTES / 2); /* the first that was not filled */
+			assert_int_equal(d.at, B);
+			assert_int_equal(d.size, BYTES);
+		}
+	}
+	assert_int_equal(rows, 1);
+	assert_int_equal(checked, 4); /* 14, 17, the graph 25, 28 */
+	same_as_model(28);
+	ask(REPLAYER_CHECK_END, &none, sizeof none, NULL, 0);
+	reply();
+	go(REPLAYER_SEEK, 17);
+	reply();
+	same_as_model(17);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -621,6 +777,8 @@ int main(void)
 		cmocka_unit_test(names_the_command_that_faulted),
 		cmocka_unit_test(names_the_command_that_hangs),
 		cmocka_unit_test(names_what_cannot_be_placed),
+		cmocka_unit_test(executes_in_another_order), cmocka_unit_test(refuses_wrong_orders), cmocka_unit_test(refuses_wrong_checks),
+		cmocka_unit_test(finds_reads_of_what_nobody_wrote),
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(refuses_a_kind_without_a_way),
 	};
