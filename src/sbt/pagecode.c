@@ -18,12 +18,12 @@ typedef uint8_t vec __attribute__((vector_size(16)));
 
 static inline vec low(vec a, vec b)
 {
-	return __builtin_shuffle(a, b, (vec){0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23});
+	return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 
 static inline vec high(vec a, vec b)
 {
-	return __builtin_shuffle(a, b, (vec){8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31});
+	return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
 static inline __attribute__((always_inline)) void turn(vec x[PLANES])
