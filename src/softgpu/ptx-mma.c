@@ -7,6 +7,7 @@
 #include "softgpu/ptx-mma.h"
 
 #include "softgpu/ptx-tensor.h"
+#include "softgpu/ptx-path.h"
 
 #include <fenv.h>
 #include <stdio.h>
@@ -89,6 +90,9 @@ const char *ptx_check_product(struct ptx_dec *d, const struct ptx_mma *m, bool w
 /* --- fragments --------------------------------------------------------------------------------------- */
 void ptx_need_whole_warp(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
+	/* .sync waits for lanes that go on by themselves for now */
+	if (mask != PTX_FULL && w->nparked && w->live == PTX_FULL)
+		ptx_path_wait(w, i, mask, PTX_FULL);
 	if (mask != PTX_FULL)
 		ptx_raise(w, i, (unsigned)__builtin_ctz(mask), PTX_ILLEGAL_INSTRUCTION, 0, 0,
 			"not all 32 lanes of the warp are here, as .aligned needs");
