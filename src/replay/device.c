@@ -530,6 +530,20 @@ struct err *device_skip(struct device *d, const uint64_t *seqs, uint32_t n, bool
 	return NULL;
 }
 
+struct err *device_graph_part(struct device *d, uint64_t seq, uint32_t node, bool with)
+{
+	struct replayer_graph_part g = {.seq = seq, .node = node, .with = with};
+
+	TRY(edit(d, REPLAYER_GRAPH_PART, &g, sizeof g, NULL, 0));
+	struct device_edit keep = d->edits[--d->nedits];
+	forget_type(d, REPLAYER_GRAPH_PART);
+	if (seq)
+		d->edits[d->nedits++] = keep;
+	else
+		buf_free(&keep.body);
+	return NULL;
+}
+
 struct err *device_swap(struct device *d, uint32_t kernel, bool is_ptx, const void *code, size_t n)
 {
 	struct replayer_swap s = {.kernel = kernel, .is_ptx = is_ptx};

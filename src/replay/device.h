@@ -86,6 +86,9 @@ struct err *device_write(struct device *d, uint64_t addr, const void *src, size_
 struct err *device_set_arg(struct device *d, uint64_t seq, uint32_t param, const void *src, uint32_t n) TS_CHECK;
 /* Leaves out these commands, sorted; n 0: none. recorded_inputs: what they would have written comes from the trace where it is there. */
 struct err *device_skip(struct device *d, const uint64_t *seqs, uint32_t n, bool recorded_inputs) TS_CHECK;
+/* Of graph launch seq only what the node depends on is executed, and with `with` the node itself; seq 0: all of every one again. A later call takes
+ * the place of an earlier one. */
+struct err *device_graph_part(struct device *d, uint64_t seq, uint32_t node, bool with) TS_CHECK;
 /* Other code for a kernel of the trace; n 0: the recorded code again. */
 struct err *device_swap(struct device *d, uint32_t kernel, bool is_ptx, const void *code, size_t n) TS_CHECK;
 /* No writes and parameters any more (skips and swaps stay); goes to the window's start. */

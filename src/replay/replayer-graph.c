@@ -217,14 +217,54 @@ static bool ready(struct build *b, const struct rgraph *g, const struct rnode *n
 	return true;
 }
 
-/* Nodes are recorded in the driver's order, which need not be one of dependence. */
-static struct err *add_all(struct build *b, const struct rgraph *g)
+/* By index: whether the node is one that the node at `at` depends on, or that one. */
+static void add_dependencies(const struct rgraph *g, size_t at, bool *wanted)
 {
-	for (size_t done = 0; done < g->nnodes;) {
+	bool more = true;
+
+	wanted[at] = true;
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < g->nnodes; i++)
+			for (unsigned k = 0; wanted[i] && k < g->nodes[i].ndeps; k++) {
+				const size_t dep = index_of(g, g->nodes[i].deps[k]);
+
+				if (dep == SIZE_MAX || wanted[dep])
+					continue;
+				wanted[dep] = more = true;
+			}
+	}
+}
+
+/* The nodes of REPLAYER_GRAPH_PART; NULL: all. */
+static struct err *wanted_nodes(struct build *b, const struct rgraph *g, bool **ret)
+{
+	const struct replayer_graph_part *part = &b->rp->part;
+
+	*ret = NULL;
+	if (b->depth || !part->seq || part->seq != b->rp->current)
+		return NULL;
+	const size_t at = index_of(g, part->node);
+	if (at == SIZE_MAX)
+		return rp_fail(b->rp, REPLAYER_E_REFUSED, part->seq, "graph %u has no node %u", g->id, part->node);
+	*ret = xcalloc(g->nnodes + 1, sizeof **ret);
+	add_dependencies(g, at, *ret);
+	(*ret)[at] = part->with;
+	return NULL;
+}
+
+/* Nodes are recorded in the driver's order, which need not be one of dependence. */
+static struct err *add_all(struct build *b, const struct rgraph *g, const bool *wanted)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->nnodes; i++)
+		n += !wanted || wanted[i];
+	for (size_t done = 0; done < n;) {
 		const size_t before = done;
 
 		for (size_t i = 0; i < g->nnodes; i++) {
-			if (b->nodes[i])
+			if (b->nodes[i] || (wanted && !wanted[i]))
 				continue;
 			b->deps = xrealloc(b->deps, ((size_t)g->nodes[i].ndeps + 1) * sizeof *b->deps);
 			if (!ready(b, g, &g->nodes[i]))
@@ -245,7 +285,11 @@ static struct err *build(struct rp *rp, struct rgraph *exec, struct rgraph *g, u
 
 	CU(rp, cuGraphCreate, &b.graph, 0);
 	b.nodes = xcalloc(g->nnodes + 1, sizeof *b.nodes);
-	struct err *e = add_all(&b, g);
+	bool *wanted;
+	struct err *e = wanted_nodes(&b, g, &wanted);
+	if (!e)
+		e = add_all(&b, g, wanted);
+	free(wanted);
 	free(b.nodes);
 	free(b.deps);
 	if (e)
@@ -339,6 +383,19 @@ static struct err *compare_outputs(struct rp *rp, const struct rgraph *g, uint64
 	return NULL;
 }
 
+/* Made for this launch alone. */
+static struct err *launch_part(struct rp *rp, struct rgraph *g, uint64_t seq, CUstream stream)
+{
+	TRY(execute_finish(rp));
+	graph_unmake(rp, g);
+	TRY(graph_make(rp, g));
+	TRY(fill_shadows(rp, g, seq));
+	CU(rp, cuGraphLaunch, g->exec, stream);
+	CU(rp, cuStreamSynchronize, stream);
+	graph_unmake(rp, g);
+	return NULL;
+}
+
 struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c)
 {
 	struct rgraph *g = objects_graph(rp, c->u.graph_launch.exec);
@@ -348,6 +405,8 @@ struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c)
 		return rp_fail(rp, REPLAYER_E_TRACE, c->seq, "#%llu launches a graph that the trace does not have",
 			(unsigned long long)c->seq);
 	TRY(objects_stream(rp, c->u.graph_launch.stream, &stream));
+	if (rp->part.seq == c->seq)
+		return launch_part(rp, g, c->seq, stream);
 	TRY(graph_make(rp, g));
 	TRY(fill_shadows(rp, g, c->seq));
 	CU(rp, cuGraphLaunch, g->exec, stream);

@@ -252,6 +252,7 @@ struct rp {
 	struct restore_kit *restore_kits; /* replayer-restore.c; NULL: none yet */
 	struct feeder *feeder; /* NULL: nothing for it to do */
 	struct checkpoints checkpoints;
+	struct replayer_graph_part part; /* seq 0: graph launches are executed whole */
 	struct probe *probes; /* by number of the code; NULL: none yet */
 	struct soft_watching {
 		const struct soft_watch *soft; /* NULL: not the software GPU */

@@ -335,6 +335,18 @@ static struct err *on_skip(struct rp *rp, const struct request *q, struct buf *o
 	return NULL;
 }
 
+static struct err *on_graph_part(struct rp *rp, const struct request *q, struct buf *out)
+{
+	const struct replayer_graph_part *g = (const void *)q->body;
+	const uint64_t seq = g->seq ? g->seq : rp->part.seq;
+
+	rp->part = *g;
+	rp->stale |= seq && seq <= rp->position;
+	checkpoint_forget(rp, seq);
+	reply_position(rp, out);
+	return NULL;
+}
+
 static struct err *on_swap(struct rp *rp, const struct request *q, struct buf *out)
 {
 	const struct replayer_swap *s = (const void *)q->body;
@@ -493,6 +505,7 @@ static const struct handler {
 	HANDLER(HASH, on_hash, replayer_range),
 	HANDLER(ARG, on_arg, replayer_arg),
 	HANDLER(SKIP, on_skip, replayer_skip),
+	HANDLER(GRAPH_PART, on_graph_part, replayer_graph_part),
 	HANDLER(SWAP, on_swap, replayer_swap),
 	HANDLER(RUN, on_run, replayer_run),
 	HANDLER(VERIFY, on_verify, replayer_seek),

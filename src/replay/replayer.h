@@ -55,7 +55,8 @@ struct replayer_head {
 	REQ(31, KERNEL_GO, soft_go, soft_stop, "on, or back, within that launch")                                            \
 	REQ(32, KERNEL_FOCUS, replayer_kernel_focus, soft_stop, "choose a thread of it; another block begins it again")       \
 	REQ(33, KERNEL_POINTS, replayer_none, replayer_none, "all its breakpoints: soft_point[] follow, in both directions")  \
-	REQ(34, KERNEL_ASK, soft_ask, replayer_none, "about the launch where it stands; records follow")
+	REQ(34, KERNEL_ASK, soft_ask, replayer_none, "about the launch where it stands; records follow")                      \
+	REQ(35, GRAPH_PART, replayer_graph_part, replayer_done, "of graph launch seq execute only what a node depends on; seq 0: all of it again")
 
 enum replayer_type {
 #define REQ(n, NAME, req, rep, help) REPLAYER_##NAME = n,
@@ -101,6 +102,10 @@ struct replayer_arg {
 struct replayer_skip {
 	uint32_t n;
 	uint32_t recorded_inputs; /* 1: what a skipped command would have written is taken from the recording where it is there */
+};
+struct replayer_graph_part {
+	uint64_t seq;
+	uint32_t node, with; /* 1: and the node itself */
 };
 struct replayer_swap {
 	uint32_t kernel, is_ptx; /* the trace's kernel id */

@@ -223,10 +223,15 @@ struct err *extract_save_memory(struct extract *x, uint64_t seq, bool after)
 {
 	struct replay_stop stop;
 
+	if (x->graph) { /* a part of the graph, up to before the node or behind it */
+		TRY(replay_goto(x->s->trace.replay, x->seq - 1, &stop));
+		TRY(device_graph_part(x->s->trace.device->d, x->graph, x->node, after));
+		seq = x->seq;
+	}
 	TRY(replay_goto(x->s->trace.replay, seq, &stop));
 	if (stop.why == REPLAY_INTERRUPTED)
 		return err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, stop.seq);
 	for (size_t i = 0; i < x->npieces; i++)
 		TRY(save_piece(x, i, after));
-	return after ? NULL : sbt_reader_memory(x->s->trace.reader, x->seq, x->seq, on_host_write, x);
+	return after || x->graph ? NULL : sbt_reader_memory(x->s->trace.reader, x->seq, x->seq, on_host_write, x);
 }

@@ -21,7 +21,7 @@
 static struct err *usage(const char *fmt, const char *word)
 {
 	return err_cure(err_new(ERR_USAGE, fmt, word),
-		"Use: tsdb extract FILE --kernel GLOB [--nth K] -o DIR [--all] [--window N] [--on auto|soft|real]");
+		"Use: tsdb extract FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR [--all] [--window N] [--on auto|soft|real]");
 }
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */
@@ -36,6 +36,8 @@ static struct err *take_value(struct extract *x, const char *name, const char *v
 		x->dir = value;
 	else if (!strcmp(name, "--nth"))
 		return word_u64(value, &x->nth) && x->nth ? NULL : usage("\"%s\" is no count of launches, from 1", value);
+	else if (!strcmp(name, "--graph"))
+		return word_u64(*value == '#' ? value + 1 : value, &x->graph) && x->graph ? NULL : usage("\"%s\" is no graph launch's number", value);
 	else if (!word_u64(value, &x->window) || !x->window || x->window > UINT32_MAX)
 		return usage("\"%s\" is no window: they are numbered from 1", value);
 	return NULL;
@@ -43,7 +45,7 @@ static struct err *take_value(struct extract *x, const char *name, const char *v
 
 static struct err *take_options(struct extract *x, int argc, char **argv)
 {
-	static const char *const valued[] = {"--kernel", "--nth", "-o", "--window", "--on", NULL};
+	static const char *const valued[] = {"--kernel", "--nth", "--graph", "-o", "--window", "--on", NULL};
 
 	for (int i = 0; i < argc; i++) {
 		const char *w = argv[i], *name = NULL;
@@ -202,6 +204,63 @@ static struct err *take_code(struct extract *x)
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
+/* The nth kernel node like glob of the graph that #SEQ launches. */
+static struct err *find_node(struct extract *x, const struct state *st, uint32_t graph)
+{
+	struct state_node n;
+	struct state_kernel k;
+	struct sbt_cmd c;
+	uint64_t seen = 0;
+
+	for (unsigned i = 0; state_graph_node(st, graph, i, &n); i++) {
+		if (n.type != SBT_NODE_KERNEL || !state_kernel_by_id(st, n.kernel, &k) || !sbt_kernel_glob(x->glob, k.name, k.short_name) ||
+			++seen != x->nth)
+			continue;
+		uint64_t *aligned = xcalloc(n.payload.len / 8 + 1, 8);
+
+		if (n.payload.len)
+			memcpy(aligned, n.payload.p, n.payload.len);
+		const bool good = sbt_unpack(&c, aligned, n.payload.len) && c.kind == SBT_LAUNCH;
+		if (good) {
+			x->launch = c.u.launch;
+			buf_add(&x->args, c.u.launch.args.len ? c.u.launch.args.p : "", c.u.launch.args.len);
+			x->launch.args = (struct sbt_blob){0};
+			x->launch.kernel = n.kernel;
+			x->node = n.node;
+		}
+		free(aligned);
+		return good ? NULL : err_new(ERR_INCOMPLETE, "what node %u of #%" PRIu64 " does was not recorded", n.node, x->graph);
+	}
+	return err_new(ERR_NOT_FOUND, "the graph of #%" PRIu64 " has %" PRIu64 " kernel node%s like %s, not %" PRIu64, x->graph, seen,
+		seen == 1 ? "" : "s", x->glob, x->nth);
+}
+
+static struct err *find_in_graph(struct extract *x)
+{
+	struct replay_device *rd = x->s->trace.device;
+	const struct sbt_cmd *c = NULL;
+	struct sbt_cursor *cursor;
+	struct state *st;
+	struct err *e;
+
+	if (x->graph < rd->first || x->graph > rd->last)
+		return err_new(ERR_NOT_FOUND, "#%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64, x->graph, rd->first, rd->last);
+	TRY(sbt_cursor_open(&cursor, x->s->trace.reader));
+	e = sbt_cursor_seek(cursor, x->graph);
+	if (!e)
+		e = sbt_cursor_next(cursor, &c);
+	if (!e && (!c || c->seq != x->graph || c->kind != SBT_GRAPH_LAUNCH))
+		e = err_new(ERR_NOT_FOUND, "#%" PRIu64 " is not a graph launch", x->graph);
+	x->seq = x->graph;
+	const uint32_t exec = e ? 0 : (uint32_t)c->u.graph_launch.exec;
+	sbt_cursor_close(cursor);
+	TRY(e);
+	TRY(state_at(&st, x->s->trace.reader, x->seq - 1));
+	e = find_node(x, st, exec);
+	state_free(st);
+	return e;
+}
+
 static struct err *find_launch(struct extract *x)
 {
 	struct replay_device *rd = x->s->trace.device;
@@ -209,7 +268,7 @@ static struct err *find_launch(struct extract *x)
 	struct err *e = plan_kernel(&plan, x->s->trace.reader, rd->first, rd->last, x->glob, x->nth);
 
 	if (e)
-		return e;
+		return err_cure(e, "A launch inside a graph is found with --graph SEQ, the number of the graph launch");
 	x->seq = plan.to;
 	plan_free(&plan);
 	return take_launch(x);
@@ -222,7 +281,7 @@ static struct err *extract(struct extract *x)
 
 	TRY(trace_open(x->s, x->file));
 	TRY(trace_replay(x->s, &x->choice));
-	TRY(find_launch(x));
+	TRY(x->graph ? find_in_graph(x) : find_launch(x));
 	TRY(state_at(&st, x->s->trace.reader, x->seq - 1));
 	e = take_kernel(x, st);
 	if (!e)

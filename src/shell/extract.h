@@ -28,6 +28,8 @@ struct extract {
 	struct replay_choice choice;
 	const char *file, *glob, *dir;
 	uint64_t nth, window;
+	uint64_t graph; /* the graph launch that the kernel's node is in; 0: a launch of its own */
+	uint32_t node;
 	bool all; /* every allocation, not only those that parameters point into */
 	struct sbt_cmd_launch launch;
 	uint64_t seq;

@@ -51,7 +51,7 @@ static const char usage_text[] =
 	"                                       commands that nothing orders and that touch the same bytes\n"
 	"  tsdb explore FILE [--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save]\n"
 	"                                       other orders that the program allows, and whether their results differ\n"
-	"  tsdb extract FILE --kernel GLOB [--nth K] -o DIR\n"
+	"  tsdb extract FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR\n"
 	"                                       write one launch as a C program that stands alone\n"
 	"  tsdb demo race                       find a missing wait in an example, step by step\n"
 	"  tsdb doctor                          say what this machine can do\n"

@@ -530,6 +530,24 @@ def test_extract_all_kinds_of_memory(t):
     t.match('CU_LAUNCH_ATTRIBUTE_COOPERATIVE', open(t.path('meet/main.c'), encoding='ascii').read())
 
 
+def test_extract_from_a_graph(t):
+    """Four nodes in a row add 32 each to a counter that the first one, a fill, clears."""
+    cuda, env = toolkit(t)
+    recorded(t, 'graphs')
+    seq = find(t, 'graph_launch', which=1)
+    for k in (1, 3, 4):
+        r = t.tsdb('extract', 't.sbt', '--graph', str(seq), '--kernel', 'count', '--nth', str(k), '-o', f'node{k}')
+        t.equal(r.status, 0, f'extract node {k}')
+        for name, value in ('memory-1.bin', 32 * (k - 1)), ('memory-1-after.bin', 32 * k):
+            with open(t.path(f'node{k}/{name}'), 'rb') as f:
+                t.equal(int.from_bytes(f.read(4), 'little'), value, f'{name} of node {k}')
+        t.equal(t.run(['make', '-C', f'node{k}', f'CUDA_DIR={cuda}', 'CFLAGS=-Wall -Wextra -Werror']).status, 0, 'make')
+        t.equal(t.run(['sh', '-c', f'cd node{k} && exec ./launch'], env=env).status, 0, f'node {k} alone')
+    t.sentence(t.tsdb('extract', 't.sbt', '--graph', str(seq), '--kernel', 'count', '--nth', '5', '-o', 'no'), 'has 4 kernel nodes like count, not 5')
+    t.sentence(t.tsdb('extract', 't.sbt', '--graph', str(seq - 2), '--kernel', 'count', '-o', 'no'), 'is not a graph launch')
+    t.sentence(t.tsdb('extract', 't.sbt', '--kernel', 'count', '-o', 'no'), '--graph SEQ')
+
+
 def cubin(t, name, ptx, arch):
     """The machine code of PTX; skips without an assembler."""
     ptxas = shutil.which('ptxas') or os.path.join(os.environ.get('CUDA_DIR', '/usr/local/cuda'), 'bin', 'ptxas')
