@@ -22,3 +22,7 @@ CLEANFILES += check-loop.log
 check-soft-long: all $(check_SCRIPTS)
 	TSDB_BUILD=. TSDB_SRC=$(srcdir) $(srcdir)/tests/soft-long.py $(SUITE_PROGRAMS)
 EXTRA_DIST += tests/soft-long.py
+
+# Folders in EXTRA_DIST are copied from the build folder too: not with what an earlier `make check` left there.
+dist-hook:
+	find $(distdir)/tests \( -name '*.log' -o -name '*.trs' \) -exec rm -f {} +
