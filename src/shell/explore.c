@@ -321,7 +321,8 @@ static struct err *try_flips(struct explorer *x, const struct order_pair *flips,
 			if (flips[k].before == x->pairs[i].before && flips[k].after == x->pairs[i].after)
 				want[i] = (struct order_pair){x->pairs[i].after, x->pairs[i].before};
 	}
-	memcpy(want + x->npairs, x->fixed, x->nfixed * sizeof *want);
+	if (x->nfixed)
+		memcpy(want + x->npairs, x->fixed, x->nfixed * sizeof *want);
 	e = order_with(x->order, want, x->npairs + x->nfixed, &mine, &nmine);
 	free(want);
 	if (e && e->code == ERR_NOT_FOUND) {
@@ -569,7 +570,8 @@ static struct err *flip_all(struct explorer *x)
 	if (x->npairs > COMPLETE_PAIRS || x->too_many)
 		return NULL;
 	want = xcalloc(x->npairs + x->nfixed + 1, sizeof *want);
-	memcpy(want + x->npairs, x->fixed, x->nfixed * sizeof *want);
+	if (x->nfixed)
+		memcpy(want + x->npairs, x->fixed, x->nfixed * sizeof *want);
 	x->r->went_through = !x->unknown;
 	for (uint32_t ways = 0; !e && ways < 1u << x->npairs; ways++) {
 		uint64_t *seqs = NULL;

@@ -34,6 +34,8 @@ DIFFERS = 3  # tsdb's exit status when something was found
 UNSEEN = {
     'host_reads_early': 'what the host reads is not recorded',
 }
+if GPU == 'real':
+    UNSEEN['query_ignored'] = 'the kernel has ended before the query on this device, which says so: then there is an order'
 # What is found in the possible tier only, with the reason.
 POSSIBLE = {'host_writes_early': 'possible: the change may be the copy\'s own'}
 # Races that no order of the commands turns into another result, with the reason.

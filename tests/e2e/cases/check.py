@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tsdb check, races and order: what is not deterministic, and what is not ordered."""
 import json
+import re
 
 
 def check(t, *words):
@@ -86,7 +87,8 @@ def test_races_are_exact_by_a_replay_on_the_software_gpu(t):
     t.check('Race 1 (certain)' in r.out and 'stream 1 writes' in r.out and 'stream 2 reads' in r.out, r.out)
     t.check('exact: executed on the software GPU' in r.out, r.out)
     r = t.tsdb('races', 'fixed.sbt', '--exact', '--possible')
-    t.equal((r.status, r.out.splitlines()[0]), (0, 'No races in 82 commands.'), 'fixed')
+    t.equal(r.status, 0, 'fixed')
+    t.check(re.match(r'No races in \d+ commands\.$', r.out.splitlines()[0]), r.out)
     r = t.tsdb('races', 't.sbt', '--no-exact')
     t.equal(r.status, 0, 'by arguments alone nothing is certain')
     t.check('1 more are possible' in r.out and 'exact' not in r.out, r.out)
