@@ -52,8 +52,11 @@ static struct err *take(struct search *x, const struct sbt_cmd *c)
 
 	if (!order_item(x->order, c->seq, &it) || order_stream_of(x->order, it.lane) == SBT_NO_ID)
 		return NULL;
-	if (!src || (c->kind != SBT_LAUNCH && c->kind != SBT_GRAPH_LAUNCH) || !src->accesses(src->arg, c->seq, &x->list)) {
-		x->list.n = at;
+	const bool known = src && (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH) && src->accesses(src->arg, c->seq, &x->list);
+
+	if (!known || src->writes_only) {
+		if (!known)
+			x->list.n = at;
 		x->list.unknown = false;
 		order_accesses_of(&x->list, x->s, c);
 		*x->ret_unknown |= x->list.unknown;

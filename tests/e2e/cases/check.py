@@ -94,7 +94,7 @@ def test_races_are_exact_by_a_replay_on_the_software_gpu(t):
     t.check('1 more are possible' in r.out and 'exact' not in r.out, r.out)
     r = t.tsdb('--batch', '-ex', 'replay start --on soft', '-ex', 'replay goto 20', '-ex', 'races --exact', '-ex', 'when', 't.sbt')
     t.equal(r.status, 3, r.both)
-    t.check('\n#20 of #1-#72 in t.sbt\n' in r.out, r.out)
+    t.check(re.search(r'\n#20 of #1-#\d+ in t\.sbt\n', r.out), r.out)
     t.equal(t.record('race_demo', out='n.sbt', options=('--memory', 'none')).status in (0, 1), True, 'record')
     r = t.tsdb('races', 'n.sbt', '--exact')
     t.equal(r.status, 1, 'no memory')
