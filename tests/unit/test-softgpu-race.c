@@ -24,7 +24,7 @@ static unsigned check_seed(const char *text, unsigned grid, unsigned block, int6
 	struct ptx_module *m = load(text);
 	void *out = device(65536);
 	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"), .grid = {grid, 1, 1}, .block = {block, 1, 1}, .params = &out,
-		.schedule = {seed >= 0, (uint64_t)seed}};
+		.schedule = {.random = seed >= 0, .seed = (uint64_t)seed}};
 	struct ptx_races *c = ptx_races_new(&l, limit);
 	struct ptx_observer o = ptx_races_observer(c);
 	struct ptx_fault f;

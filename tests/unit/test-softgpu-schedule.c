@@ -17,7 +17,7 @@ static void launch(const char *text, unsigned grid, unsigned block, void *out, c
 {
 	struct ptx_module *m = load(text);
 	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"), .grid = {grid, 1, 1}, .block = {block, 1, 1}, .params = &out, .observer = o,
-		.schedule = {seed >= 0, (uint64_t)seed}};
+		.schedule = {.random = seed >= 0, .seed = (uint64_t)seed}};
 	struct ptx_fault f;
 
 	if (ptx_run(&l, &f))
