@@ -4,8 +4,8 @@
  * write neighbouring tiles of one image.
  */
 #include <stdlib.h>
-#include <string.h>
 #include "order/order.h"
+#include "state/args.h"
 
 #define ROWS_MAX 65536 /* of one copy; more are taken as one range */
 #define DEPTH_MAX 8    /* graphs in graphs */
@@ -80,40 +80,23 @@ static void fill(struct order_accesses *l, const struct sbt_cmd_fill *u)
 		order_access_add(l, u->dst, plus(u->dst, u->size), ORDER_WRITE);
 }
 
-static void words(struct order_accesses *l, const struct state *s, const uint8_t *p, uint64_t n)
-{
-	struct state_alloc a;
-	uint64_t v;
-
-	for (uint64_t i = 0; i + 8 <= n; i += 8) {
-		memcpy(&v, p + i, 8);
-		if (v <= 0xffff || !state_alloc_at(s, v, &a))
-			continue;
-		order_access_add(l, a.addr, plus(a.addr, a.size), ORDER_MAYBE);
-		order_access_add(l, v, plus(v, 1), ORDER_POINTS);
-	}
-}
-
 static void launch(struct order_accesses *l, const struct state *s, const struct sbt_cmd_launch *u)
 {
-	const uint8_t *args = u->args.p, *p;
+	struct args_words w;
 	struct state_kernel k;
+	struct state_alloc a;
+	uint64_t v;
 
 	if (u->kernel >= SBT_NO_ID || !state_kernel_by_id(s, (uint32_t)u->kernel, &k) || (k.params.len >= 8 && !u->args.len)) {
 		l->unknown = true;
 		return;
 	}
-	if (k.params.len < 8)
-		words(l, s, args, u->args.len);
-	p = k.params.p;
-	for (uint64_t i = 0; i + 8 <= k.params.len; i += 8) {
-		uint32_t off, size;
-
-		memcpy(&off, p + i, 4);
-		memcpy(&size, p + i + 4, 4);
-		if (size < 8 || off > u->args.len || size > u->args.len - off)
+	w = args_words(u->args, k.params);
+	while (args_words_next(&w, &v)) {
+		if (!state_alloc_at(s, v, &a))
 			continue;
-		words(l, s, args + off + (-off & 7), size - (-off & 7));
+		order_access_add(l, a.addr, plus(a.addr, a.size), ORDER_MAYBE);
+		order_access_add(l, v, plus(v, 1), ORDER_POINTS);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "replay/plan-private.h"
 #include "sbt/memory.h"
+#include "state/args.h"
 
 #define ALIKE 256 /* touches of a command that are looked through for an equal one */
 
@@ -144,18 +145,6 @@ static void touch_fill(struct plan_scan *s, struct plan_item *it, const struct s
 	touch_range(s, it, u->dst, n, PLAN_WRITES, false);
 }
 
-static void touch_words(struct plan_scan *s, struct plan_item *it, const uint8_t *p, uint64_t n)
-{
-	struct state_alloc a;
-	uint64_t v;
-
-	for (uint64_t i = 0; i + 8 <= n; i += 8) {
-		memcpy(&v, p + i, 8);
-		if (v > 0xffff && state_alloc_at(s->s, v, &a))
-			touch(s, it, key_of(s, &a), PLAN_READS | PLAN_WRITES, a.addr, a.addr + a.size);
-	}
-}
-
 static bool has_globals(const struct plan_scan *s, uint32_t module)
 {
 	if (module == SBT_NO_ID)
@@ -168,8 +157,10 @@ static bool has_globals(const struct plan_scan *s, uint32_t module)
 
 static void touch_launch(struct plan_scan *s, struct plan_item *it, const struct sbt_cmd_launch *u)
 {
-	const uint8_t *args = u->args.p, *p;
+	struct args_words w;
 	struct state_kernel k;
+	struct state_alloc a;
+	uint64_t v;
 
 	if (u->kernel >= SBT_NO_ID || !state_kernel_by_id(s->s, (uint32_t)u->kernel, &k) || (k.params.len >= 8 && !u->args.len)) {
 		it->everything = true;
@@ -177,18 +168,10 @@ static void touch_launch(struct plan_scan *s, struct plan_item *it, const struct
 	}
 	if (has_globals(s, k.module))
 		touch(s, it, 0, PLAN_READS | PLAN_WRITES, 0, 0);
-	if (k.params.len < 8)
-		touch_words(s, it, args, u->args.len);
-	p = k.params.p;
-	for (uint64_t i = 0; i + 8 <= k.params.len; i += 8) {
-		uint32_t off, size;
-
-		memcpy(&off, p + i, 4);
-		memcpy(&size, p + i + 4, 4);
-		if (size < 8 || off > u->args.len || size > u->args.len - off)
-			continue;
-		touch_words(s, it, args + off + (-off & 7), size - (-off & 7));
-	}
+	w = args_words(u->args, k.params);
+	while (args_words_next(&w, &v))
+		if (state_alloc_at(s->s, v, &a))
+			touch(s, it, key_of(s, &a), PLAN_READS | PLAN_WRITES, a.addr, a.addr + a.size);
 }
 
 static void touch_graph(struct plan_scan *s, struct plan_item *it, uint64_t exec);

@@ -3,13 +3,13 @@
 # Room state: the GPU state machine.
 
 noinst_LIBRARIES += libstate.a
-libstate_a_SOURCES = src/state/state.h src/state/state-private.h \
+libstate_a_SOURCES = src/state/state.h src/state/args.h src/state/state-private.h \
 	src/state/vec.c src/state/vec.h src/state/allocs.c src/state/allocs.h \
 	src/state/state.c src/state/transitions.c src/state/transitions.h \
 	src/state/transitions-objects.c src/state/transitions-work.c src/state/transitions-graphs.c \
 	src/state/queue.c src/state/keyframe.c src/state/look.c \
 	src/state/print.c src/state/seek.c
-HEADERS_TO_CHECK += tests/unit/cmds.h src/state/state.h src/state/state-private.h src/state/vec.h src/state/allocs.h \
+HEADERS_TO_CHECK += tests/unit/cmds.h src/state/state.h src/state/state-private.h src/state/args.h src/state/vec.h src/state/allocs.h \
 	src/state/transitions.h
 
 if HAVE_CMOCKA

@@ -3,6 +3,7 @@
  * Transitions of memory, of work on streams, and of a host that waits or asks. The surprise is when a copy or a memset is
  * finished as it returns: see copy_returns().
  */
+#include "state/args.h"
 #include "state/transitions.h"
 
 /* ---- who wrote an allocation last --------------------------------------------------------------------------------- */
@@ -17,36 +18,16 @@ void wrote(struct state *s, uint64_t seq, uint64_t addr, bool certain)
 	a->certain = certain;
 }
 
-/* Every aligned 8-byte value in n bytes may be a pointer to something the kernel writes. */
-static void wrote_through(struct state *s, uint64_t seq, const uint8_t *p, uint64_t n)
-{
-	uint64_t v;
-
-	for (uint64_t i = 0; i + 8 <= n; i += 8) {
-		memcpy(&v, p + i, 8);
-		if (v > 0xffff)
-			wrote(s, seq, v, false);
-	}
-}
-
 /* args: the parameter buffer; params: packed (offset, size) pairs, empty when not known. */
 void wrote_args(struct state *s, uint64_t seq, struct sbt_blob args, struct sbt_blob params)
 {
-	const uint8_t *a = args.p, *p = params.p;
+	struct args_words w = args_words(args, params);
+	uint64_t v;
 
 	if (!s->allocs.n)
 		return;
-	if (params.len < 8)
-		wrote_through(s, seq, a, args.len);
-	for (uint64_t i = 0; i + 8 <= params.len; i += 8) {
-		uint32_t off, size;
-
-		memcpy(&off, p + i, 4);
-		memcpy(&size, p + i + 4, 4);
-		if (size < 8 || off > args.len || size > args.len - off)
-			continue;
-		wrote_through(s, seq, a + off + (-off & 7), size - (-off & 7));
-	}
+	while (args_words_next(&w, &v)) /* the kernel may write there */
+		wrote(s, seq, v, false);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
