@@ -133,7 +133,6 @@ static struct err *read_window(struct rewriter *w)
 		e = sbt_cursor_next(cursor, &c);
 		if (e || !c || c->seq > w->last)
 			break;
-		const struct sbt_kind_desc *d = sbt_kind(c->kind);
 		const size_t size = sbt_pack_size(c);
 
 		if (w->nkept == w->cap) {
@@ -141,7 +140,7 @@ static struct err *read_window(struct rewriter *w)
 			w->kept = xrealloc(w->kept, w->cap * sizeof *w->kept);
 		}
 		w->kept[w->nkept++] = (struct kept){.seq = c->seq, .at = w->packed.len, .ends_objects = ends_objects(c->kind),
-			.is_work = d && d->cls == SBT_CLASS_WORK && !c->result && !(c->flags & SBT_F_GRAPH)};
+			.is_work = sbt_cmd_is_work(c)};
 		/* Sizes are multiples of 8, so each stays aligned. */
 		sbt_pack(buf_room(&w->packed, size), c);
 		w->packed.len += size;

@@ -319,8 +319,6 @@ static struct err *scan(struct plan_scan *s, struct sbt_cursor *cursor, uint64_t
 
 	TRY(sbt_cursor_seek(cursor, first));
 	for (;;) {
-		const struct sbt_kind_desc *d;
-
 		TRY(sbt_cursor_next(cursor, &c));
 		if (!known && (!c || c->seq >= upto)) {
 			known = true;
@@ -328,8 +326,7 @@ static struct err *scan(struct plan_scan *s, struct sbt_cursor *cursor, uint64_t
 		}
 		if (!c || c->seq > last)
 			return NULL;
-		d = sbt_kind(c->kind);
-		if (d && d->cls == SBT_CLASS_WORK && !c->result && !(c->flags & SBT_F_GRAPH))
+		if (sbt_cmd_is_work(c))
 			add_item(s, c);
 		TRY(state_apply(s->s, c));
 	}

@@ -314,13 +314,10 @@ static struct err *last_work(struct sbt_reader *trace, uint64_t a, uint64_t b, c
 	TRY(sbt_cursor_open(&cursor, trace));
 	e = sbt_cursor_seek(cursor, a);
 	while (!e) {
-		const struct sbt_kind_desc *d;
-
 		e = sbt_cursor_next(cursor, &c);
 		if (e || !c || c->seq > b)
 			break;
-		d = sbt_kind(c->kind);
-		if (!d || d->cls != SBT_CLASS_WORK || c->result || (c->flags & SBT_F_GRAPH))
+		if (!sbt_cmd_is_work(c))
 			continue;
 		for (unsigned i = 0; i < n; i++) {
 			if (streams && streams[i] != sbt_cmd_stream(c))

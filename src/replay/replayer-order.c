@@ -36,12 +36,11 @@ void order_free(struct rp *rp)
 
 static void keep(struct window_kept *k, const struct sbt_cmd *c)
 {
-	const struct sbt_kind_desc *d = sbt_kind(c->kind);
 	const size_t size = sbt_pack_size(c), at = (k->packed.len + 7) & ~(size_t)7;
 
 	MAKE_ROOM(k->c, k->n, k->cap);
 	k->c[k->n++] = (struct kept){.seq = c->seq, .at = at,
-		.is_work = d && d->cls == SBT_CLASS_WORK && !c->result && !(c->flags & SBT_F_GRAPH)};
+		.is_work = sbt_cmd_is_work(c)};
 	(void)buf_room(&k->packed, size + 8);
 	memset(k->packed.data + k->packed.len, 0, at - k->packed.len);
 	sbt_pack(k->packed.data + at, c);

@@ -150,6 +150,13 @@ const char *sbt_enum_name(enum sbt_type type, uint64_t value)
 #undef PICK
 }
 
+bool sbt_cmd_is_work(const struct sbt_cmd *c)
+{
+	const struct sbt_kind_desc *d = sbt_kind(c->kind);
+
+	return d && d->cls == SBT_CLASS_WORK && !c->result && !(c->flags & SBT_F_GRAPH);
+}
+
 uint32_t sbt_cmd_stream(const struct sbt_cmd *c)
 {
 	switch (c->kind) {

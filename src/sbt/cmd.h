@@ -150,6 +150,8 @@ const char *sbt_enum_name(enum sbt_type type, uint64_t value);
 /* The stream that the command is work on (class WORK), or SBT_NO_ID. A stream-ordered alloc or free is of class OBJECT
  * and has its stream in a field. */
 uint32_t sbt_cmd_stream(const struct sbt_cmd *c);
+/* Whether it ran on a stream: class WORK, no failed call, not captured into a graph. */
+bool sbt_cmd_is_work(const struct sbt_cmd *c);
 
 /* --- the packed form used in the agent's ring and in graph_node.payload ------------------------------------------
  * u32 total size in bytes (a multiple of 8), u16 kind, u16 flags, u64 seq, u32 thread, ctx, stack, result, corr, u32
