@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A small transformer decoding greedily with unmodified PyTorch, in bfloat16: what tests/torch/check captures and
+# A small transformer decoding greedily with unmodified PyTorch, in bfloat16: what tests/real/check captures and
 # replays. Each token is the NVTX range "token N".
 import sys
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A conv net trained with AdamW by unmodified PyTorch: what tests/torch/check captures and replays.
+# A conv net trained with AdamW by unmodified PyTorch: what tests/real/check captures and replays.
 # Prints the loss of every step. Each step is the NVTX range "step N".
 import sys
 

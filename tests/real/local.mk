@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Real programs for tests/real/check. Not part of `make check`: they want cuBLAS, cuFFT and cuSOLVER, and most of
+# them a GPU. make real-programs [REAL=names]
+
+REAL = blas fft solver groups memory graph_loop
+EXTRA_DIST += tests/real
+if HAVE_NVCC
+.PHONY: real-programs
+real-programs: $(REAL:%=tests/real/%)
+$(REAL:%=tests/real/%): tests/real/%: tests/real/%.cu tests/real/real.h
+	@$(MKDIR_P) tests/real
+	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS) -gencode arch=compute_90,code=compute_90 -cudart shared -o $@ $< \
+		-Xlinker --as-needed -lcublas -lcufft -lcusolver -L$(CUDA_DIR)/lib64/stubs -lcuda
+CLEANFILES += $(REAL:%=tests/real/%)
+endif
