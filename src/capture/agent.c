@@ -174,30 +174,55 @@ static void at_exit(void)
 	tls.inside = 0;
 }
 
-/* Maps the control block, once; both doors come through here. 0, or -errno: the agent stays inert. */
+static struct spin door;
+
+/* With the door locked. */
+static int open_block(const char *path)
+{
+	static bool ready;
+	int err = agent_map_control(path);
+	if (err || ready)
+		return err;
+	ready = true;
+	mapping_init();
+	stack_init();
+	thread_init();
+	pthread_atfork(NULL, NULL, forked);
+	return 0;
+}
+
+/* Maps the control block, once. 0, or -errno: the agent stays inert. */
 int agent_open(void)
 {
-	static struct spin lock;
 	static int result = 1;
 	tls.inside++;
-	spin_lock(&lock);
-	if (result > 0) {
+	spin_lock(&door);
+	if (agent.control) { /* a debugger has attached */
+		result = 0;
+	} else if (result > 0) {
 		const char *path = getenv("TSDB_CONTROL");
-		result = path ? agent_map_control(path) : -ENOENT;
-		if (!result) {
-			mapping_init();
-			stack_init();
-			thread_init();
-			pthread_atfork(NULL, NULL, forked);
-		}
+		result = path ? open_block(path) : -ENOENT;
 	}
-	spin_unlock(&lock);
+	spin_unlock(&door);
 	tls.inside--;
 	return result;
 }
 
+int agent_reopen(const char *path)
+{
+	tls.inside++;
+	spin_lock(&door);
+	const int err = agent_live() ? -EBUSY : open_block(path);
+	if (!err)
+		atomic_store(&agent.started, 0);
+	spin_unlock(&door);
+	tls.inside--;
+	return err;
+}
+
 static void start(void)
 {
+	static _Atomic uint32_t at_exit_set;
 	char why[TSDB_TEXT_MAX] = "";
 	if (driver_open()) {
 		agent_refuse("the CUDA driver's library is loaded but does not offer its functions by name, so there is no capture");
@@ -208,22 +233,28 @@ static void start(void)
 		return;
 	}
 	agent.source = &source_cupti;
-	atexit(at_exit);
+	if (!atomic_exchange(&at_exit_set, 1))
+		atexit(at_exit);
 	atomic_store(&agent.control->source, source_cupti.number);
 	atomic_store_explicit(&agent.control->agent_state, TSDB_AGENT_UP, memory_order_release);
 }
 
-/* Called by the driver (source: CUDA_INJECTION64_PATH); nonzero means "loaded". Also by an attaching debugger. */
+void agent_start(void)
+{
+	if (atomic_exchange(&agent.started, 1))
+		return;
+	tls.inside++;
+	start();
+	tls.inside--;
+}
+
+/* Called by the driver (source: CUDA_INJECTION64_PATH); nonzero means "loaded". */
 AGENT_PUBLIC int InitializeInjection(void);
 int InitializeInjection(void)
 {
-	static _Atomic uint32_t once;
 	const int saved = errno;
-	if (!agent_open() && agent_live() && !atomic_exchange(&once, 1)) {
-		tls.inside++;
-		start();
-		tls.inside--;
-	}
+	if (!agent_open() && agent_live())
+		agent_start();
 	errno = saved;
 	return 1;
 }

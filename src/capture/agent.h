@@ -29,6 +29,7 @@ struct agent {
 	/* In a page that the kernel zeroes in a forked child (MADV_WIPEONFORK), so a child is inert however it was forked. */
 	_Atomic uint32_t *live;
 	const struct source *source;
+	_Atomic uint32_t started; /* agent_start() was called for this control block */
 };
 extern struct agent agent;
 
@@ -50,6 +51,10 @@ static inline bool agent_live(void)
 int agent_map_control(const char *path);
 /* The same with the environment's TSDB_CONTROL, once a process. 0, or -errno. */
 int agent_open(void);
+/* Another control block, of a debugger that attaches. -EBUSY while one is in use. */
+int agent_reopen(const char *path);
+/* Subscribes, once for a control block; sets agent_state. The driver's library is loaded. */
+void agent_start(void);
 /* For tests and agent_map_control: takes over a mapping of tsdb_wire_bytes(). */
 int agent_adopt(struct tsdb_control *control);
 /* Nobody reads the rings any more: from here on every hook returns at once. */

@@ -16,6 +16,7 @@ HEADERS_TO_CHECK += \
 agent_sources = \
 	src/capture/activity.c \
 	src/capture/agent.c src/capture/agent.h \
+	src/capture/attached.c \
 	src/capture/bulk.c src/capture/bulk.h \
 	src/capture/call-copy.c \
 	src/capture/call-graph.c \

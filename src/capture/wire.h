@@ -42,6 +42,11 @@
  * REQ_END_SPAN: at a stop, tsdb clears control.span and window.kind, sets the request, and resumes all threads (as their slots may be half filled); the
  * stopped thread ends the span, whose last command is the one before the stopped one (the stopped one itself when api_exit is 1), and traps.
  * A window (control.window) with memory on is a span as well, ended where the window closes, before its STOP_WINDOW_DONE.
+ *
+ * Attach. tsdb makes one thread of a running process call dlopen() and then tsdb_agent_attach("/proc/TSDB_PID/fd/N"), which returns at once (0 or
+ * -errno) and starts the agent's thread "tsdb-agent", all signals blocked. That maps the control block, sets agent_state (STARTING, then UP, WAITING
+ * or REFUSED), and sleeps until control.leave is set or tsdb is gone. Then it unsubscribes, ends spans, makes every hook return at once, takes
+ * its hands off the block and sets LEFT. The library stays mapped; tsdb_agent_attach() with another block brings it to life again.
  */
 #ifndef CAPTURE_WIRE_H
 #define CAPTURE_WIRE_H
@@ -53,7 +58,7 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 3u
+#define TSDB_WIRE_VERSION 4u
 #define TSDB_RING_COUNT 256u
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
 #define TSDB_RECORD_MAX (64u << 10)	    /* no ring record is larger; larger payloads are sent in pieces */
@@ -207,6 +212,9 @@ enum tsdb_agent_state {
 	TSDB_AGENT_NONE,
 	TSDB_AGENT_UP,	      /* subscribed */
 	TSDB_AGENT_REFUSED,   /* cannot capture; control.text says why, the program goes on */
+	TSDB_AGENT_STARTING,  /* tsdb_agent_attach() came; the agent's thread is subscribing */
+	TSDB_AGENT_WAITING,   /* the same, but the program has not initialised the driver yet: it subscribes when that happens */
+	TSDB_AGENT_LEFT,      /* control.leave was obeyed: the agent reads and writes this memory no more */
 };
 
 enum tsdb_on_full { TSDB_FULL_WAIT, TSDB_FULL_DROP };
@@ -237,6 +245,8 @@ struct tsdb_control {
 	_Atomic uint64_t memory_limit;	    /* bytes; 0: no limit */
 	_Atomic uint32_t pages_file;	    /* counts the traces: rises by one when another one begins */
 	_Atomic uint32_t pages_epoch;	    /* changes when tsdb no longer has the pages of the trace before */
+	_Atomic uint32_t leave;		    /* a futex word: nonzero asks the agent to go (agent_state LEFT); see "Attach" */
+	uint32_t attached;		    /* the process was running before this block was made: there are objects to discover */
 
 	/* The agent writes. */
 	_Alignas(64) _Atomic uint64_t next_seq; /* the next command's number; starts at 1 */
@@ -251,6 +261,7 @@ struct tsdb_control {
 	uint64_t memory_needed;	    /* for STOP_CAPTURE */
 	_Atomic uint64_t pause_ns;  /* how long the last span's begin held the program up */
 	char text2[TSDB_TEXT_MAX];  /* one sentence: what of the last span's memory could not be recorded */
+	_Atomic uint64_t start_ns;  /* how long subscribing took after tsdb_agent_attach() */
 
 	struct tsdb_break brk[TSDB_BREAK_MAX];
 	struct tsdb_window window;

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The agent's other door: a debugger that attaches makes some thread of the program call tsdb_agent_attach(). That thread may be anywhere, so it does as
+ * little as possible: it starts the thread "tsdb-agent", which does the rest and stays until the debugger leaves or dies.
+ */
+#include "capture/agent.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_NS 100000000 /* how soon a debugger's death is noticed */
+
+static struct {
+	_Atomic uint32_t busy; /* the thread runs */
+	char path[128];
+} door;
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static bool debugger_gone(const struct tsdb_control *c)
+{
+	return c->debugger_pid && kill((pid_t)c->debugger_pid, 0) < 0 && errno == ESRCH;
+}
+
+static bool driver_is_loaded(void)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	if (lib)
+		dlclose(lib);
+	return lib;
+}
+
+/* A driver that is initialised later loads us from there, so that nothing is missed. Once in the life of the process. */
+static void announce(void)
+{
+	static bool done;
+	Dl_info info;
+	if (done || !dladdr((void *)(uintptr_t)announce, &info) || !info.dli_fname)
+		return;
+	done = true;
+	setenv("CUDA_INJECTION64_PATH", info.dli_fname, 0);
+}
+
+static void begin(struct tsdb_control *c)
+{
+	const uint64_t from = now_ns();
+	atomic_store(&c->agent_state, TSDB_AGENT_STARTING);
+	announce();
+	if (driver_is_loaded()) {
+		agent_start();
+	} else { /* unless the driver came just now */
+		uint32_t starting = TSDB_AGENT_STARTING;
+		atomic_compare_exchange_strong(&c->agent_state, &starting, TSDB_AGENT_WAITING);
+	}
+	atomic_store(&c->start_ns, now_ns() - from);
+}
+
+static void await_end(struct tsdb_control *c)
+{
+	const struct timespec most = { .tv_nsec = LOOK_NS };
+	while (!atomic_load(&c->leave) && !debugger_gone(c))
+		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0, &most, NULL, 0);
+}
+
+/* Not all of it yet: unsubscribe, end spans, let go of the block. */
+static void leave(struct tsdb_control *c)
+{
+	agent_retire();
+	atomic_store(&c->agent_state, TSDB_AGENT_LEFT);
+}
+
+static void *live(void *arg)
+{
+	tls.inside = 1;
+	prctl(PR_SET_NAME, "tsdb-agent");
+	if (!agent_reopen(door.path)) {
+		struct tsdb_control *c = agent.control;
+		begin(c);
+		await_end(c);
+		leave(c);
+	}
+	atomic_store(&door.busy, 0);
+	return NULL;
+}
+
+static int start_thread(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, old;
+	int err = pthread_attr_init(&attr);
+	if (err)
+		return -err;
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&thread, &attr, live, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return -err;
+}
+
+/* 0, or -errno: nothing will happen. See "Attach" in wire.h. */
+AGENT_PUBLIC int tsdb_agent_attach(const char *control_path);
+int tsdb_agent_attach(const char *control_path)
+{
+	const int saved = errno;
+	int err = 0;
+	if (!control_path || strlen(control_path) >= sizeof(door.path))
+		return -EINVAL;
+	if (atomic_exchange(&door.busy, 1))
+		return -EBUSY;
+	strcpy(door.path, control_path);
+	err = start_thread();
+	if (err)
+		atomic_store(&door.busy, 0);
+	errno = saved;
+	return err;
+}
