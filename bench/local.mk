@@ -20,7 +20,7 @@ bench_bench_hash_LDADD = libhashkernel.a libsbt.a -ldl
 endif
 
 # What executing again costs: opening, restoring, executing, going back.
-EXTRA_DIST += bench/bench-load.cu bench/bench-window.py bench/window-load.cu
+EXTRA_DIST += bench/bench-load.cu bench/bench-torch.py bench/bench-window.py bench/window-load.cu
 if HAVE_CUDA
 noinst_PROGRAMS += bench/bench-replay
 bench_bench_replay_SOURCES = bench/bench-replay.c bench/replay-trace.c bench/replay-trace.h

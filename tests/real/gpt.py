@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A GPT of some three million parameters trained in bfloat16 with AdamW by unmodified PyTorch: gpt.py [STEPS] [compile].
-# Each step is the NVTX range "step N"; prints its loss.
+# Each step is the NVTX range "step N"; prints its loss. For bench/bench-torch.py: `time` prints the median time of a step
+# instead (after 20 more), `time profile` the same under PyTorch's profiler, `loop` medians for ever.
+import contextlib
+import os
 import sys
 import time
 
@@ -45,17 +48,13 @@ model = Gpt().to(dev)
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
 run = torch.compile(model) if "compile" in sys.argv else model
 text = torch.randint(0, vocabulary, (4, batch, length + 1))
-profiler = None
-if "profile" in sys.argv:
-    profiler = torch.profiler.profile(with_stack=True)
-times = []
-for step in range(steps):
-    if profiler and step == 2:
-        profiler.start()
+
+def one_step(n):
+    """Seconds of one step, and its loss."""
     torch.cuda.synchronize()
     began = time.perf_counter()
-    torch.cuda.nvtx.range_push(f"step {step}")
-    data = text[step % 4].to(dev)
+    torch.cuda.nvtx.range_push(f"step {n}")
+    data = text[n % 4].to(dev)
     optimizer.zero_grad()
     with torch.autocast("cuda", torch.bfloat16):
         loss = run(data[:, :-1], data[:, 1:])
@@ -64,10 +63,26 @@ for step in range(steps):
     last = loss.item()
     torch.cuda.nvtx.range_pop()
     torch.cuda.synchronize()
-    times.append(time.perf_counter() - began)
-    if steps <= 20:
-        print(f"step {step} loss {last:.9f}", flush=True)
-if profiler:
-    profiler.stop()
-times = sorted(times[len(times) // 5:])
-print(f"loss {last:.9f} median step {times[len(times) // 2] * 1e3:.3f} ms", file=sys.stderr)
+    return time.perf_counter() - began, last
+
+
+def median_of(n, first=0):
+    times = sorted(one_step(first + i)[0] for i in range(n))
+    return 1e3 * times[n // 2]
+
+
+if "loop" in sys.argv:  # a median of 50 steps a line, until the reader goes
+    done = 0
+    try:
+        while True:
+            print(f"{median_of(50, done):.4f}", flush=True)
+            done += 50
+    except BrokenPipeError:
+        os._exit(0)
+if "time" in sys.argv:
+    median_of(20)
+    with torch.profiler.profile(with_stack=True) if "profile" in sys.argv else contextlib.nullcontext():
+        print(f"median {median_of(steps, 20):.4f} ms")
+    os._exit(0) if "profile" in sys.argv else sys.exit(0)
+for step in range(steps):
+    print(f"step {step} loss {one_step(step)[1]:.9f}", flush=True)
