@@ -25,23 +25,39 @@ struct search {
 	bool *ret_unknown;
 };
 
-static uint64_t key_of(const struct search *x, const struct sbt_cmd *c, uint64_t addr)
+/* The allocation at addr: its number, 0: none. *ret_end: where it ends, UINT64_MAX: nobody knows. */
+static uint64_t key_of(const struct search *x, const struct sbt_cmd *c, uint64_t addr, uint64_t *ret_end)
 {
 	struct state_alloc a;
 
+	*ret_end = UINT64_MAX;
 	if (c->kind == SBT_ALLOC)
 		return c->seq;
-	return state_alloc_at(x->s, addr, &a) ? a.alloc_seq : 0;
+	if (!state_alloc_at(x->s, addr, &a))
+		return 0;
+	*ret_end = a.addr + a.size;
+	return a.alloc_seq;
 }
 
+/* The key of every access that has none yet. Allocations may lie wall to wall, and an exact range then reaches over several: it is cut there. */
 static void note_keys(struct search *x, const struct sbt_cmd *c)
 {
-	if (x->list.n > x->cap_keys) {
-		x->cap_keys = 2 * x->list.n;
-		x->keys = xrealloc(x->keys, x->cap_keys * sizeof *x->keys);
+	for (; x->nkeys < x->list.n; x->nkeys++) {
+		struct order_access *a = &x->list.a[x->nkeys];
+		const uint64_t from = a->addr, to = a->end;
+		uint64_t end;
+		const uint64_t key = key_of(x, c, from, &end);
+
+		if (x->nkeys == x->cap_keys) {
+			x->cap_keys = x->cap_keys ? 2 * x->cap_keys : 256;
+			x->keys = xrealloc(x->keys, x->cap_keys * sizeof *x->keys);
+		}
+		x->keys[x->nkeys] = key;
+		if (end <= from || end >= to)
+			continue;
+		a->end = end;
+		order_access_add(&x->list, end, to, a->how);
 	}
-	for (; x->nkeys < x->list.n; x->nkeys++)
-		x->keys[x->nkeys] = key_of(x, c, x->list.a[x->nkeys].addr);
 }
 
 static struct err *take(struct search *x, const struct sbt_cmd *c)

@@ -9,9 +9,13 @@ liborder_a_SOURCES = src/order/order.h src/order/order.c src/order/clock.h src/o
 HEADERS_TO_CHECK += src/order/order.h src/order/fold.h src/order/clock.h src/order/ledger.h src/order/nodes.h
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test-order
-TESTS += tests/unit/test-order
-tests_unit_test_order_SOURCES = tests/unit/test-order.c tests/unit/state-test.h tests/unit/cmds.h tests/unit/random-cmds.h \
-	tests/unit/random-trace.h
-tests_unit_test_order_LDADD = liborder.a libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
+ORDER_TESTS = tests/unit/test-order tests/unit/test-order-schedule
+check_PROGRAMS += $(ORDER_TESTS)
+TESTS += $(ORDER_TESTS)
+order_test_shared = tests/unit/order-test.h tests/unit/state-test.h tests/unit/cmds.h tests/unit/random-cmds.h tests/unit/random-trace.h
+order_test_libs = liborder.a libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
+tests_unit_test_order_SOURCES = tests/unit/test-order.c $(order_test_shared)
+tests_unit_test_order_LDADD = $(order_test_libs)
+tests_unit_test_order_schedule_SOURCES = tests/unit/test-order-schedule.c $(order_test_shared)
+tests_unit_test_order_schedule_LDADD = $(order_test_libs)
 endif

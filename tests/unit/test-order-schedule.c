@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Schedules: conflicting pairs, other orders, and such an order written as a trace, worked out by hand.
+ */
+#include "order-test.h"
+
+/* ---- schedules -------------------------------------------------------------------------------------------------------------- */
+
+static void assert_order(uint64_t *seqs, size_t n, const uint64_t *want, size_t nwant)
+{
+	assert_int_equal(n, nwant);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(seqs[i], want[i]);
+	free(seqs);
+}
+
+#define assert_schedule(seqs, n, ...)                                                          \
+	do {                                                                                   \
+		const uint64_t want_[] = {__VA_ARGS__};                                        \
+		assert_order(seqs, n, want_, sizeof want_ / sizeof *want_);                    \
+	} while (0)
+
+static void test_flipping_a_pair_takes_what_it_needs_along(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16);	/* 13 */
+	const uint64_t c = fill(2, B, 16);	/* 14 */
+	const uint64_t rec = record(2, 0);	/* 15 */
+	const uint64_t d = fill(1, B, 64);	/* 16 */
+	const uint64_t w = wait_for(3, 0);	/* 17 */
+	const uint64_t b = fill(3, A, 16);	/* 18 */
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+	uint64_t *seqs;
+	size_t n;
+
+	ok(order_recorded(g, &seqs, &n));
+	assert_true(order_is_legal(g, seqs, n));
+	assert_schedule(seqs, n, a, c, rec, d, w, b);
+	ok(order_flip(g, a, b, &seqs, &n));
+	assert_true(order_is_legal(g, seqs, n));
+	assert_schedule(seqs, n, c, rec, w, b, a, d);
+	struct err *e = order_flip(g, c, b, &seqs, &n);
+	assert_non_null(e);
+	assert_int_equal(e->code, ERR_NOT_FOUND);
+	err_free(e);
+	ok(order_prefer(g, 1, false, &seqs, &n)); /* stream 1 starves */
+	assert_schedule(seqs, n, c, rec, w, b, a, d);
+	ok(order_prefer(g, 1, true, &seqs, &n));
+	assert_schedule(seqs, n, a, d, c, rec, w, b);
+	const uint64_t wrong[] = {a, w, rec, c, d, b};
+	assert_false(order_is_legal(g, wrong, 6));
+	assert_false(order_is_legal(g, wrong, 0));
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+struct pair_list {
+	struct order_pair p[64];
+	size_t n;
+};
+
+static void list_pair(void *arg, const struct order_party *a, const struct order_party *b)
+{
+	struct pair_list *l = arg;
+
+	assert_true(l->n < 64);
+	l->p[l->n++] = (struct order_pair){a->seq, b->seq};
+}
+
+static struct pair_list conflicts_of(struct sbt_reader *r, struct order *g, bool *unknown)
+{
+	struct pair_list l = {.n = 0};
+	const struct order_options o = {.first = 1, .last = seq, .each = list_pair, .each_arg = &l};
+
+	ok(order_conflicts(g, r, &o, unknown));
+	return l;
+}
+
+/* A race is told with the last writer alone; whoever turns pairs round needs the ones before it, too. */
+static void test_every_pair_is_a_conflict_of_its_own(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16), b = fill(1, A, 16), c = fill(1, A, 16), d = fill(2, A, 16);
+	fill(2, A + 16, 16);
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+	bool unknown;
+	const struct pair_list l = conflicts_of(r, g, &unknown);
+	uint64_t *seqs;
+	size_t n;
+
+	assert_false(unknown);
+	assert_int_equal(l.n, 3);
+	const uint64_t firsts[] = {a, b, c};
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(l.p[i].before, firsts[i]);
+		assert_int_equal(l.p[i].after, d);
+	}
+	/* Of the eight ways to put d before or behind each, four are orders: d's place is first, second, third or last. */
+	unsigned orders = 0;
+	for (unsigned ways = 0; ways < 8; ways++) {
+		struct order_pair want[3];
+
+		for (unsigned i = 0; i < 3; i++)
+			want[i] = ways >> i & 1 ? (struct order_pair){d, firsts[i]} : (struct order_pair){firsts[i], d};
+		struct err *e = order_with(g, want, 3, &seqs, &n);
+		if (e) {
+			assert_int_equal(e->code, ERR_NOT_FOUND);
+			err_free(e);
+			continue;
+		}
+		orders++;
+		assert_true(order_is_legal(g, seqs, n));
+		if (ways == 4)
+			assert_schedule(seqs, n, a, b, d, c, d + 1);
+		else
+			free(seqs);
+	}
+	assert_int_equal(orders, 4);
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+static void test_conflicts_are_neither_ordered_nor_of_other_memory(void **unused)
+{
+	(void)unused;
+	begin();
+	struct sbt_cmd c = cmd_alloc(seq, 3 * B, SIZE);
+	c.u.alloc.mem = SBT_MEM_ASYNC;
+	c.u.alloc.stream = 1;
+	add(c);
+	fill(1, 3 * B, 16);
+	c = cmd_any(seq, SBT_FREE);
+	c.u.free.addr = 3 * B;
+	c.u.free.stream = 1;
+	add(c);
+	c = cmd_alloc(seq, 3 * B, SIZE);
+	c.u.alloc.mem = SBT_MEM_ASYNC;
+	c.u.alloc.stream = 2;
+	add(c);
+	fill(2, 3 * B, 16); /* the same address, other memory */
+	const uint64_t a = fill(1, A, 16);
+	record(1, 0);
+	wait_for(2, 0);
+	fill(2, A, 16); /* ordered */
+	const uint64_t b = fill(3, A, 8);
+	add(cmd_any(seq, SBT_HOST_FUNC));
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+	bool unknown;
+	const struct pair_list l = conflicts_of(r, g, &unknown);
+
+	assert_int_equal(l.n, 2); /* both fills of A with stream 3's */
+	assert_int_equal(l.p[0].before, a);
+	assert_int_equal(l.p[0].after, b);
+	assert_int_equal(l.p[1].after, b);
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+/* One range over the end of A and the allocation that begins there. */
+static bool over_both(void *arg, uint64_t at, struct order_accesses *l)
+{
+	(void)arg;
+	(void)at;
+	order_access_add(l, A + SIZE - 16, A + SIZE + 16, ORDER_READ);
+	return true;
+}
+
+/* As on a GPU whose allocations lie wall to wall: what is found of the second one must not count as the first one's. */
+static void test_a_range_over_two_allocations_conflicts_in_both(void **unused)
+{
+	(void)unused;
+	begin();
+	add(cmd_alloc(seq, A + SIZE, SIZE));
+	const uint64_t a = fill(1, A + SIZE, 64), b = fill(1, A + 8, 64), c = f(2, A), d = fill(3, A + SIZE - 8, 8);
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+	const struct order_source src = {.accesses = over_both};
+	struct pair_list l = {.n = 0};
+	const struct order_options o = {.first = 1, .last = seq, .each = list_pair, .each_arg = &l, .source = &src};
+	bool unknown;
+
+	ok(order_conflicts(g, r, &o, &unknown));
+	assert_int_equal(l.n, 2);
+	assert_int_equal(l.p[0].before, a);
+	assert_int_equal(l.p[0].after, c);
+	assert_int_equal(l.p[1].before, c);
+	assert_int_equal(l.p[1].after, d);
+	(void)b;
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+/* A schedule as a trace: commands are numbered anew, what the host had changed comes before whoever came after it. */
+static void test_a_schedule_is_written_as_a_trace(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16), b = fill(2, B, 16), c = fill(1, A, 32);
+	struct sbt_reader *r = trace_end(&t), *again;
+	const uint64_t order[] = {b, a, c}, twice[] = {b, b, c}, alien[] = {b, a, 99};
+	uint64_t *old;
+	size_t n;
+	char path[64];
+
+	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
+	ok(order_rewrite(r, FIRST, c, order, 3, NULL, 0, path, &old, &n));
+	/* b, wait (two records), a, c, the wait at the end (two) */
+	const uint64_t want[] = {b, 0, 0, a, c, 0, 0};
+	assert_order(old, n, want, 7);
+	ok(sbt_reader_open(&again, path));
+	assert_int_equal(sbt_reader_last_seq(again), FIRST + 6);
+	uint64_t first, last;
+	assert_true(sbt_reader_window(again, 0, &first, &last));
+	assert_int_equal(first, FIRST);
+	assert_int_equal(last, FIRST + 6);
+	sbt_reader_close(again);
+	struct err *e = order_rewrite(r, FIRST, c, twice, 3, NULL, 0, path, NULL, NULL);
+	assert_non_null(e);
+	err_free(e);
+	e = order_rewrite(r, FIRST, c, alien, 3, NULL, 0, path, NULL, NULL);
+	assert_non_null(e);
+	err_free(e);
+	unlink(path);
+	sbt_reader_close(r);
+}
+
+static void test_no_schedule_passes_the_host(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16);
+	const uint64_t s = add(cmd_sync_stream(seq, 1));
+	add(cmd_sync_end(seq, s));
+	const uint64_t b = fill(2, A, 16);
+	const uint64_t c = add(cmd_copy(seq, 2, SBT_COPY_D2H, H, A, 16, false));
+	const uint64_t d = fill(1, A, 16);
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+	uint64_t *seqs;
+	size_t n;
+
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		ok(order_shuffle(g, seed, &seqs, &n));
+		assert_schedule(seqs, n, a, b, c, d);
+	}
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+static void test_schedules_of_any_trace_are_legal(void **unused)
+{
+	(void)unused;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct sbt_reader *r = trace_random(seed * 104729, 500, 100, 0, NULL, NULL);
+		const struct order_options o = {0};
+		struct order *g;
+		uint64_t *seqs;
+		size_t n;
+
+		ok(order_open(&g, r, &o));
+		for (uint64_t i = 0; i < 5; i++) {
+			ok(order_shuffle(g, i, &seqs, &n));
+			assert_true(order_is_legal(g, seqs, n));
+			free(seqs);
+		}
+		order_close(g);
+		sbt_reader_close(r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_flipping_a_pair_takes_what_it_needs_along),
+		cmocka_unit_test(test_every_pair_is_a_conflict_of_its_own),
+		cmocka_unit_test(test_conflicts_are_neither_ordered_nor_of_other_memory),
+		cmocka_unit_test(test_a_range_over_two_allocations_conflicts_in_both),
+		cmocka_unit_test(test_a_schedule_is_written_as_a_trace),
+		cmocka_unit_test(test_no_schedule_passes_the_host),
+		cmocka_unit_test(test_schedules_of_any_trace_are_legal),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
