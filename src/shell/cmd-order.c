@@ -28,7 +28,8 @@ const char cmd_races_help[] =
 	"With --possible also those of kernels of which only the arguments are known.\n"
 	"--threads-apart: calls of different host threads are not ordered by when they were made.\n"
 	"Each comes with both host stacks and the one call that would order them. The same two\n"
-	"places in the program are told once, with how often they met.\n"
+	"places in the program are told once, with how often they met. With --batch the exit\n"
+	"status is 3 when one is certain or likely.\n"
 	"Examples: races\n"
 	"          races --possible 100-200\n";
 
@@ -243,7 +244,7 @@ static struct err *races(struct races_view *v, bool *ret_found)
 		e = state_at(&v->names, v->r, sbt_reader_last_seq(v->r));
 	if (!e)
 		(v->json ? show_json : show_text)(v);
-	*ret_found = !e && v->found.n && v->found.r[0].tier == ORDER_CERTAIN;
+	*ret_found = !e && v->found.n && v->found.r[0].tier != ORDER_POSSIBLE; /* sorted: the surest first */
 	order_races_free(&v->found);
 	exact_free(v->exact);
 	state_free(v->names);

@@ -8,9 +8,10 @@ must find another result, and the schedule it saves must give that result again 
 
 On a real GPU (TSDB_GPU=real) programs are recorded and schedules executed there; what kernels touch is found on the software GPU.
 
-Environment: TSDB_BUILD, TSDB_SRC, TSDB_GPU as for tests/e2e/e2e.py; RACES_JOBS. Arguments: names of programs (globs);
---times N: how often a schedule is replayed (3); --alone N: how often each racy program is run without tsdb, counting wrong results (0);
---table FILE: the table as Markdown; -v: what failed runs printed.
+Environment: TSDB_BUILD, TSDB_SRC, TSDB_GPU as for tests/e2e/e2e.py. Arguments: names of programs (globs); --times N: how often a
+schedule is replayed (3); --alone N: how often each racy program is run without tsdb, counting wrong results (0), which has to be less than half
+of them; --jobs N: so many programs at once (one a core, or RACES_JOBS; runs without tsdb: a quarter of that, so that they have the machine nearly
+alone); --table FILE: the table as Markdown; -v: what failed runs printed.
 """
 import argparse
 import collections
@@ -69,7 +70,7 @@ class Case:
         self.name, self.first, self.second, self.options = name, first, second, options
         self.dir = tempfile.mkdtemp(prefix='tsdb-races-')
         self.log = []
-        self.found = self.accused = self.explored = self.alone = '-'
+        self.found = self.tier = self.accused = self.explored = self.alone = '-'
         self.failure = None
 
     def run(self, *argv, ok=(0,)):
@@ -94,7 +95,10 @@ class Case:
         """The pairs of a trace, as words like those in the program: certain and likely ones, unless it is one for the possible tier."""
         more = ['--possible'] if self.name in POSSIBLE and which == 'racy' else []
         races = json.loads(self.tsdb('races', which + '.sbt', '--exact', '--json', *more, ok=(0, DIFFERS)))
-        return [(party(r['a']), party(r['b'])) for r in races]
+        sure = any(r['tier'] != 'possible' for r in races)
+        if self.status != (DIFFERS if sure else 0):
+            raise Failure(f'tsdb races {which}.sbt: exit status {self.status} for {[r["tier"] for r in races]}')
+        return [(party(r['a']), party(r['b']), r['tier']) for r in races]
 
     def explore(self):
         """A failing order, and how often it failed again."""
@@ -118,6 +122,8 @@ class Case:
     def between_commands(self):
         racy, fixed = self.pairs('racy'), self.pairs('fixed')
         want = (self.first, self.second)
+        self.tier = next((tier for first, second, tier in racy if (first, second) == want), '-')
+        racy = [pair[:2] for pair in racy]
         self.accused = str(len(fixed))
         self.found = 'yes' if racy == [want] else 'also others' if want in racy else 'no'
         if self.name in UNSEEN:
@@ -156,6 +162,17 @@ class Case:
         right = self.run(*env, PROGRAM, self.name, 'fixed')
         wrong = sum(self.run(*env, PROGRAM, self.name, ok=None) != right for _ in range(self.options.alone))
         self.alone = f'{wrong} of {self.options.alone}'
+        if 2 * wrong >= self.options.alone:
+            raise Failure(f'without tsdb it is wrong in {self.alone} runs: that is no rare failure')
+
+    def judge_alone(self):
+        try:
+            if self.options.alone and self.second not in ('racecheck', 'perturb'):
+                self.runs_alone()
+        except (Failure, subprocess.TimeoutExpired) as e:
+            self.failure = self.failure or str(e)
+        shutil.rmtree(self.dir, ignore_errors=True)
+        return self
 
     def judge(self):
         try:
@@ -165,13 +182,10 @@ class Case:
                 self.inside_a_kernel()
             else:
                 self.between_commands()
-            if self.options.alone and self.second not in ('racecheck', 'perturb'):
-                self.runs_alone()
         except Failure as e:
             self.failure = str(e)
         except (subprocess.TimeoutExpired, ValueError, KeyError) as e:
             self.failure = f'{type(e).__name__}: {e}'
-        shutil.rmtree(self.dir, ignore_errors=True)
         return self
 
 
@@ -202,13 +216,13 @@ def libraries():
 
 
 def table(cases):
-    yield '| program | what has to be named | named | fixed one accused | fails again | wrong alone |'
-    yield '| --- | --- | --- | --- | --- | --- |'
+    yield '| program | what has to be named | wrong alone | named | tier | fixed one accused | fails again |'
+    yield '| --- | --- | --- | --- | --- | --- | --- |'
     for c in cases:
         why = UNSEEN.get(c.name) or POSSIBLE.get(c.name)
         named = c.found + (f' ({why})' if why else '')
         again = c.explored + (f' ({NO_SCHEDULE[c.name]})' if c.name in NO_SCHEDULE and c.explored == '-' else '')
-        yield f'| {c.name} | {c.first}, {c.second} | {named} | {c.accused} | {again} | {c.alone} |'
+        yield f'| {c.name} | {c.first}, {c.second} | {c.alone} | {named} | {c.tier} | {c.accused} | {again} |'
 
 
 def main():
@@ -216,6 +230,7 @@ def main():
     ap.add_argument('names', nargs='*')
     ap.add_argument('--times', type=int, default=3)
     ap.add_argument('--alone', type=int, default=0)
+    ap.add_argument('--jobs', type=int, default=int(os.environ.get('RACES_JOBS', '0')) or os.cpu_count() or 1)
     ap.add_argument('--no-explore', action='store_true')
     ap.add_argument('--table')
     ap.add_argument('-v', action='store_true')
@@ -226,9 +241,11 @@ def main():
     cases = [Case(*row, options) for row in corpus()
              if not options.names or any(fnmatch.fnmatch(row[0], n) for n in options.names)]
     print(f'1..{len(cases)}')
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(Case.judge, cases))
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get('RACES_JOBS', '2'))) as pool:
-        for i, c in enumerate(pool.map(Case.judge, cases)):
+    with concurrent.futures.ThreadPoolExecutor((options.jobs + 3) // 4) as pool:
+        for i, c in enumerate(pool.map(Case.judge_alone, cases)):
             failed += c.failure is not None
             print(f'{"not ok" if c.failure else "ok"} {i + 1} - {c.name}' + (f': {c.failure}' if c.failure else ''), flush=True)
             if c.failure and options.v:
