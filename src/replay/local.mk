@@ -7,8 +7,9 @@ libreplay_a_SOURCES = src/replay/replay.h src/replay/replayer.h src/replay/repla
 	src/replay/replay.c src/replay/points.c src/replay/run.c src/replay/moves.c src/replay/watch.c \
 	src/replay/device.h src/replay/device-private.h src/replay/device.c src/replay/device-process.c \
 	src/replay/plan.h src/replay/plan-private.h src/replay/plan.c src/replay/plan-scan.c \
-	src/replay/soft-watch.h src/replay/device-check.c src/replay/device-order.c src/replay/device-watch.c
-HEADERS_TO_CHECK += src/replay/soft-watch.h src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h src/replay/device.h \
+	src/replay/soft-watch.h src/replay/device-check.c src/replay/device-order.c src/replay/device-watch.c \
+	src/replay/values.c src/replay/values.h
+HEADERS_TO_CHECK += src/replay/values.h src/replay/soft-watch.h src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h src/replay/device.h \
 	src/replay/device-private.h src/replay/plan.h src/replay/plan-private.h
 
 libreplay_a_SOURCES += src/replay/device-kernel.c src/replay/device-kernel.h src/replay/soft-debug.h
@@ -40,6 +41,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-restore.c \
 	src/replay/replayer-staging.c \
 	src/replay/replayer-touched.c \
+	src/replay/values.c src/replay/values.h \
 	src/replay/replayer-watch.c \
 	src/replay/replayer-watchdog.c \
 	src/replay/replayer-window.c
@@ -100,6 +102,10 @@ TESTS += tests/unit/test-replay-plan
 tests_unit_test_replay_plan_SOURCES = tests/unit/test-replay-plan.c tests/unit/state-test.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_plan_LDADD = $(REPLAY_TEST_LIBS)
+check_PROGRAMS += tests/unit/test-replay-values
+TESTS += tests/unit/test-replay-values
+tests_unit_test_replay_values_SOURCES = tests/unit/test-replay-values.c
+tests_unit_test_replay_values_LDADD = libreplay.a $(CMOCKA_LIBS) -lm
 # The client against a replayer without a device.
 check_PROGRAMS += tests/unit/test-replay-device tests/unit/fake-replayer
 TESTS += tests/unit/test-replay-device

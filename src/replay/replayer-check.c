@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/replayer-check.h"
+#include "replay/values.h"
 
 #define LONG_NS 200000000u	/* of one reply */
 #define RUNS_MAX 1000u
@@ -230,20 +231,6 @@ void check_close(struct rp *rp)
 
 /* ---- values ---------------------------------------------------------------------------------------------------------------- */
 
-static double half_value(uint32_t h, unsigned exponent_bits)
-{
-	const unsigned mantissa = 15 - exponent_bits;
-	const int bias = (1 << (exponent_bits - 1)) - 1, e = (int)(h >> mantissa & ((1u << exponent_bits) - 1));
-	const double m = (double)(h & ((1u << mantissa) - 1)) / (double)(1u << mantissa);
-	double v;
-
-	if (e == (1 << exponent_bits) - 1)
-		v = m != 0 ? NAN : INFINITY;
-	else
-		v = e ? ldexp(1 + m, e - bias) : ldexp(m, 1 - bias);
-	return h & 0x8000 ? -v : v;
-}
-
 /* The number of representable values between two, as their bits are ordered; for integers their distance. */
 static double steps_apart(uint64_t a, uint64_t b, unsigned bits, bool is_float)
 {
@@ -255,36 +242,6 @@ static double steps_apart(uint64_t a, uint64_t b, unsigned bits, bool is_float)
 	x = a & sign ? -(int64_t)(a & (sign - 1)) : (int64_t)a;
 	y = b & sign ? -(int64_t)(b & (sign - 1)) : (int64_t)b;
 	return fabs((double)x - (double)y);
-}
-
-static const struct kind {
-	unsigned bytes;
-	bool is_float;
-} kinds[] = {
-	[REPLAYER_AS_F32] = {4, true}, [REPLAYER_AS_F64] = {8, true}, [REPLAYER_AS_F16] = {2, true}, [REPLAYER_AS_BF16] = {2, true},
-	[REPLAYER_AS_I32] = {4, false}, [REPLAYER_AS_I64] = {8, false}, [REPLAYER_AS_I8] = {1, false},
-};
-
-static double value_of(uint64_t bits, enum replayer_as as)
-{
-	const uint32_t low = (uint32_t)bits;
-	double d;
-	float f;
-
-	switch (as) {
-	case REPLAYER_AS_F32:
-		memcpy(&f, &low, 4);
-		return (double)f;
-	case REPLAYER_AS_F64:
-		memcpy(&d, &bits, 8);
-		return d;
-	case REPLAYER_AS_F16:
-		return half_value(low, 5);
-	case REPLAYER_AS_BF16:
-		return half_value(low, 8);
-	default:
-		return (double)((int64_t)(bits << (64 - 8 * kinds[as].bytes)) >> (64 - 8 * kinds[as].bytes));
-	}
 }
 
 /* Numbers of a size that programs use: floats are told from integers by it. */
@@ -311,7 +268,7 @@ static enum replayer_as infer(const uint8_t *a, const uint8_t *b, size_t n)
 
 static void weigh(struct replayer_difference *d, const uint8_t *a, const uint8_t *b, size_t n, uint64_t addr)
 {
-	const struct kind *t = &kinds[d->as];
+	const struct value_type *t = &value_types[d->as];
 	struct replayer_difference one = {0};
 
 	for (size_t i = 0; i + t->bytes <= n; i += t->bytes) {

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "replay/values.h"
 #include "shell/replay-device.h"
 #include "shell/stack.h"
 #include "shell/trace.h"
@@ -17,16 +18,6 @@
 
 #define RUNS 10
 #define FRAMES 5 /* of a stack */
-
-static const struct {
-	const char *name;
-	unsigned bytes;
-	bool is_float;
-} types[] = {
-	[REPLAYER_AS_AUTO] = {"auto", 4, true}, [REPLAYER_AS_F32] = {"f32", 4, true}, [REPLAYER_AS_F64] = {"f64", 8, true},
-	[REPLAYER_AS_F16] = {"f16", 2, true}, [REPLAYER_AS_BF16] = {"bf16", 2, true}, [REPLAYER_AS_I32] = {"i32", 4, false},
-	[REPLAYER_AS_I64] = {"i64", 8, false}, [REPLAYER_AS_I8] = {"i8", 1, false},
-};
 
 /* ---- options -------------------------------------------------------------------------------------------------------- */
 
@@ -39,7 +30,7 @@ static struct err *usage(const char *word)
 static struct err *parse_as(struct check_options *o, const char *word)
 {
 	for (unsigned i = 0; i < REPLAYER_AS_END; i++)
-		if (!strcmp(types[i].name, word)) {
+		if (!strcmp(value_types[i].name, word)) {
 			o->as = (enum replayer_as)i;
 			return NULL;
 		}
@@ -175,7 +166,7 @@ static void judge(struct check_launch *l)
 	for (size_t i = 0; i < l->nplaces; i++) {
 		elements += l->places[i].elements;
 		close += l->places[i].close;
-		floats &= types[l->places[i].as].is_float;
+		floats &= value_types[l->places[i].as].is_float;
 	}
 	l->looks = floats && elements && 100 * close >= 99 * elements ? CHECK_LIKE_ATOMICS :
 		   elements && 2 * close < elements ? CHECK_LIKE_A_RACE : CHECK_LIKE_NEITHER;
@@ -290,39 +281,14 @@ bool check_found(const struct check_result *r)
 
 /* ---- telling ------------------------------------------------------------------------------------------------------------ */
 
-static double half_value(uint64_t h, unsigned mantissa, int bias)
-{
-	const int top = (1 << (15 - mantissa)) - 1, e = (int)(h >> mantissa) & top;
-	const double m = (double)(h & ((1u << mantissa) - 1)) / (double)(1u << mantissa);
-	const double v = e == top ? (m != 0 ? NAN : INFINITY) : e ? ldexp(1 + m, e - bias) : ldexp(m, 1 - bias);
-
-	return h & 0x8000 ? -v : v;
-}
-
 static void print_value(struct buf *out, enum replayer_as as, uint64_t bits)
 {
-	const uint32_t low = (uint32_t)bits;
-	double d;
-	float f;
+	static const int digits[REPLAYER_AS_END] = {[REPLAYER_AS_F32] = 9, [REPLAYER_AS_F64] = 17, [REPLAYER_AS_F16] = 5, [REPLAYER_AS_BF16] = 4};
 
-	switch (as) {
-	case REPLAYER_AS_F32:
-		memcpy(&f, &low, 4);
-		buf_printf(out, "%.9g", (double)f);
-		break;
-	case REPLAYER_AS_F64:
-		memcpy(&d, &bits, 8);
-		buf_printf(out, "%.17g", d);
-		break;
-	case REPLAYER_AS_F16:
-		buf_printf(out, "%.5g", half_value(bits, 10, 15));
-		break;
-	case REPLAYER_AS_BF16:
-		buf_printf(out, "%.4g", half_value(bits, 7, 127));
-		break;
-	default:
-		buf_printf(out, "%" PRId64, (int64_t)(bits << (64 - 8 * types[as].bytes)) >> (64 - 8 * types[as].bytes));
-	}
+	if (digits[as])
+		buf_printf(out, "%.*g", digits[as], value_of(bits, as));
+	else
+		buf_printf(out, "%" PRId64, value_signed(bits, as));
 }
 
 static const char *looks_text(enum check_looks l)
@@ -341,8 +307,8 @@ static void print_place(const struct check_place *p, struct buf *out)
 	buf_printf(out, "    0x%" PRIx64, p->addr);
 	if (p->size)
 		buf_printf(out, " (%" PRIu64 " bytes)", p->size);
-	buf_printf(out, ": %" PRIu64 " %s differ", p->elements, types[p->as].name);
-	if (types[p->as].is_float)
+	buf_printf(out, ": %" PRIu64 " %s differ", p->elements, value_types[p->as].name);
+	if (value_types[p->as].is_float)
 		buf_printf(out, ", by at most %.6g (%.0f ULP)", p->largest, p->steps);
 	else
 		buf_printf(out, ", by at most %.0f", p->largest);
@@ -450,7 +416,7 @@ static void json_launch(struct session *s, const struct state *st, const struct 
 		const struct check_place *p = &l->places[i];
 
 		buf_printf(out, "%s{\"allocation\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"type\":\"%s\",\"elements\":%" PRIu64 ",\"bytes\":%" PRIu64
-			",\"largest\":", i ? "," : "", p->addr, p->size, types[p->as].name, p->elements, p->bytes);
+			",\"largest\":", i ? "," : "", p->addr, p->size, value_types[p->as].name, p->elements, p->bytes);
 		if (isfinite(p->largest))
 			buf_printf(out, "%.17g", p->largest);
 		else

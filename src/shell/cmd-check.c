@@ -7,7 +7,7 @@
 #include <string.h>
 #include "sbt/memory.h"
 #include "shell/check.h"
-#include "shell/replay-device.h"
+#include "shell/tool-options.h"
 #include "shell/tools.h"
 #include "shell/trace.h"
 
@@ -44,51 +44,34 @@ struct err *cmd_replay_check(struct session *s, const struct cmd_args *a)
 
 /* ---- tsdb check FILE -------------------------------------------------------------------------------------------------- */
 
+#define USAGE "Use: tsdb check FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--window N] [--on auto|soft|real] [--any-device] [--json]"
+
 struct tool_check {
 	struct session *s;
 	struct check_options o;
-	struct replay_choice choice;
+	struct tool_options tool;
 	const char *file;
-	bool json, found;
+	bool found;
 	unsigned windows;
 };
 
-/* Takes out of argv what is ours; the rest is left for check_parse(). */
-static struct err *take_options(struct tool_check *t, int argc, char **argv)
+static struct err *parse(struct tool_check *t, int argc, char **argv)
 {
-	char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-	int n = 0;
-	struct err *e = NULL;
-
-	for (int i = 0; !e && i < argc; i++) {
-		if (!strcmp(argv[i], "--json"))
-			t->json = true;
-		else if (!strcmp(argv[i], "--any-device"))
-			t->choice.any_device = true;
-		else if (!strcmp(argv[i], "--on") && i + 1 < argc)
-			e = replay_on_parse(argv[++i], &t->choice.on);
-		else
-			rest[n++] = argv[i];
-	}
-	if (!e)
-		e = check_parse(&t->o, n, rest, &t->file);
-	free(rest);
-	if (!e && (!t->file || t->choice.on == REPLAY_ON_NONE))
-		e = err_cure(err_new(ERR_USAGE, t->file ? "--on none executes nothing" : "no trace was named"),
-			"Use: tsdb check FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--on auto|soft|real] [--any-device] [--json]");
-	return e;
+	TRY(tool_options_take(&t->tool, USAGE, &argc, argv));
+	TRY(check_parse(&t->o, argc, argv, &t->file));
+	return t->file ? NULL : err_cure(err_new(ERR_USAGE, "no trace was named"), "%s", USAGE);
 }
 
 static struct err *check_window(struct tool_check *t, unsigned i, struct buf *out)
 {
 	struct check_result r;
 
-	t->choice.window = i;
-	TRY(trace_replay(t->s, &t->choice));
+	t->tool.choice.window = i;
+	TRY(trace_replay(t->s, &t->tool.choice));
 	TRY(check_run(t->s, &t->o, &r));
-	if (t->json && t->windows++)
+	if (t->tool.json && t->windows++)
 		buf_byte(out, ',');
-	(t->json ? check_json : check_print)(t->s, &r, out);
+	(t->tool.json ? check_json : check_print)(t->s, &r, out);
 	t->found |= check_found(&r);
 	check_free(&r);
 	return NULL;
@@ -106,6 +89,8 @@ static struct err *check_file(struct tool_check *t, struct buf *out)
 	TRY(trace_open(t->s, t->file));
 	if (!sbt_reader_window(t->s->trace.reader, 0, &first, &last))
 		return check_window(t, 0, out); /* says what is missing */
+	if (t->tool.window)
+		return check_window(t, (unsigned)t->tool.window - 1, out);
 	for (unsigned i = 0; sbt_reader_window(t->s->trace.reader, i, &first, &last); i++)
 		if (is_in(&t->o, first, last))
 			TRY(check_window(t, i, out));
@@ -114,15 +99,13 @@ static struct err *check_file(struct tool_check *t, struct buf *out)
 
 int tool_check(struct session *s, int argc, char **argv)
 {
-	struct tool_check t = {.s = s, .choice = replay_choice_default(s)};
+	struct tool_check t = {.s = s, .tool = tool_options_default(s)};
 	struct buf out = BUF_INIT;
-	struct err *e = take_options(&t, argc, argv);
+	struct err *e = parse(&t, argc, argv);
 
-	t.choice.strict = true;
-	t.choice.quiet = t.json;
 	if (!e)
 		e = check_file(&t, &out);
-	if (!e && t.json)
+	if (!e && t.tool.json)
 		out_printf(s->out, "[%s]\n", buf_cstr(&out));
 	else
 		out_str(s->out, buf_cstr(&out));

@@ -9,7 +9,7 @@
 #include <string.h>
 #include "sbt/memory.h"
 #include "shell/explore.h"
-#include "shell/replay-device.h"
+#include "shell/tool-options.h"
 #include "shell/tools.h"
 #include "shell/trace.h"
 #include "shell/words.h"
@@ -201,52 +201,34 @@ struct err *cmd_replay_schedule(struct session *s, const struct cmd_args *a)
 struct tool_explore {
 	struct session *s;
 	struct explore_options o;
-	struct replay_choice choice;
+	struct tool_options tool;
 	const char *file;
-	uint64_t window; /* 0: all */
-	bool json, found;
+	bool found;
 };
 
 static struct err *take_options(struct tool_explore *t, int argc, char **argv)
 {
-	char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-	int n = 0;
-	struct err *e = NULL;
+	static const char usage[] = "Use: tsdb explore FILE " USAGE
+		" [--window N] [--on auto|soft|real] [--any-device] [--json], or tsdb explore merge FILE.json...";
 
-	for (int i = 0; !e && i < argc; i++) {
-		if (!strcmp(argv[i], "--json"))
-			t->json = true;
-		else if (!strcmp(argv[i], "--any-device"))
-			t->choice.any_device = true;
-		else if (!strcmp(argv[i], "--on") && i + 1 < argc)
-			e = replay_on_parse(argv[++i], &t->choice.on);
-		else if (!strcmp(argv[i], "--window") && i + 1 < argc && word_u64(argv[i + 1], &t->window) && t->window && t->window < UINT32_MAX)
-			i++;
-		else
-			rest[n++] = argv[i];
-	}
-	if (!e)
-		e = parse(&t->o, n, rest, &t->file);
-	free(rest);
-	if (!e && (!t->file || t->choice.on == REPLAY_ON_NONE))
-		e = err_cure(err_new(ERR_USAGE, t->file ? "--on none executes nothing" : "no trace was named"),
-			"Use: tsdb explore FILE " USAGE " [--window N] [--on auto|soft|real] [--any-device] [--json], or tsdb explore merge FILE.json...");
-	return e;
+	TRY(tool_options_take(&t->tool, usage, &argc, argv));
+	TRY(parse(&t->o, argc, argv, &t->file));
+	return t->file ? NULL : err_cure(err_new(ERR_USAGE, "no trace was named"), "%s", usage);
 }
 
 static struct err *explore_window(struct tool_explore *t, unsigned i)
 {
 	struct explore_result r;
 
-	t->choice.window = i;
+	t->tool.choice.window = i;
 	if (t->o.jobs > 1) {
-		TRY(replay_device_check(t->s, &t->choice));
-		TRY(explore_jobs(t->s, &t->o, &t->choice, &r));
+		TRY(replay_device_check(t->s, &t->tool.choice));
+		TRY(explore_jobs(t->s, &t->o, &t->tool.choice, &r));
 	} else {
-		TRY(trace_replay(t->s, &t->choice));
+		TRY(trace_replay(t->s, &t->tool.choice));
 		TRY(explore_run(t->s, &t->o, &r));
 	}
-	tell(t->s, &r, t->json);
+	tell(t->s, &r, t->tool.json);
 	t->found |= r.nfound != 0;
 	explore_free(&r);
 	return NULL;
@@ -255,12 +237,12 @@ static struct err *explore_window(struct tool_explore *t, unsigned i)
 static struct err *explore_file(struct tool_explore *t)
 {
 	uint64_t first, last;
-	unsigned i = t->window ? (unsigned)t->window - 1 : 0;
+	unsigned i = t->tool.window ? (unsigned)t->tool.window - 1 : 0;
 
 	TRY(trace_open(t->s, t->file));
 	do
 		TRY(explore_window(t, i++));
-	while (!t->window && sbt_reader_window(t->s->trace.reader, i, &first, &last));
+	while (!t->tool.window && sbt_reader_window(t->s->trace.reader, i, &first, &last));
 	return NULL;
 }
 
@@ -356,14 +338,12 @@ static int merge(struct session *s, int argc, char **argv)
 
 int tool_explore(struct session *s, int argc, char **argv)
 {
-	struct tool_explore t = {.s = s, .choice = replay_choice_default(s)};
+	struct tool_explore t = {.s = s, .tool = tool_options_default(s)};
 	struct err *e;
 
 	if (argc && !strcmp(argv[0], "merge"))
 		return merge(s, argc - 1, argv + 1);
 	e = take_options(&t, argc, argv);
-	t.choice.strict = true;
-	t.choice.quiet = t.json;
 	if (!e)
 		e = explore_file(&t);
 	if (e)

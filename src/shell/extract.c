@@ -14,14 +14,16 @@
 #include "replay/plan.h"
 #include "shell/extract.h"
 #include "shell/replay-device.h"
+#include "shell/tool-options.h"
 #include "shell/tools.h"
 #include "shell/trace.h"
 #include "shell/words.h"
 
+#define USAGE "Use: tsdb extract FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR [--all] [--window N] [--on auto|soft|real]"
+
 static struct err *usage(const char *fmt, const char *word)
 {
-	return err_cure(err_new(ERR_USAGE, fmt, word),
-		"Use: tsdb extract FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR [--all] [--window N] [--on auto|soft|real]");
+	return err_cure(err_new(ERR_USAGE, fmt, word), USAGE);
 }
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */
@@ -38,8 +40,8 @@ static struct err *take_value(struct extract *x, const char *name, const char *v
 		return word_u64(value, &x->nth) && x->nth ? NULL : usage("\"%s\" is no count of launches, from 1", value);
 	else if (!strcmp(name, "--graph"))
 		return word_u64(*value == '#' ? value + 1 : value, &x->graph) && x->graph ? NULL : usage("\"%s\" is no graph launch's number", value);
-	else if (!word_u64(value, &x->window) || !x->window || x->window > UINT32_MAX)
-		return usage("\"%s\" is no window: they are numbered from 1", value);
+	else
+		return tool_option_window(value, USAGE, &x->window);
 	return NULL;
 }
 
@@ -48,15 +50,12 @@ static struct err *take_options(struct extract *x, int argc, char **argv)
 	static const char *const valued[] = {"--kernel", "--nth", "--graph", "-o", "--window", "--on", NULL};
 
 	for (int i = 0; i < argc; i++) {
-		const char *w = argv[i], *name = NULL;
-		size_t n = strcspn(w, "=");
+		const char *w = argv[i], *value, *name = tool_option_valued(valued, argc, argv, &i, &value);
 
-		for (const char *const *v = valued; *v && !name; v++)
-			name = strlen(*v) == n && !strncmp(*v, w, n) ? *v : NULL;
-		if (name && !w[n] && i + 1 >= argc)
-			return usage("%s needs a value", w);
+		if (name && !value)
+			return usage("%s needs a value", name);
 		if (name)
-			TRY(take_value(x, name, w[n] ? w + n + 1 : argv[++i]));
+			TRY(take_value(x, name, value));
 		else if (!strcmp(w, "--all"))
 			x->all = true;
 		else if (*w == '-' || x->file)

@@ -48,6 +48,7 @@ libshell_a_SOURCES = \
 	src/shell/stack.c src/shell/stack.h \
 	src/shell/tool-demo.c \
 	src/shell/tool-replay.c \
+	src/shell/tool-options.c src/shell/tool-options.h \
 	src/shell/tools.c src/shell/tools.h \
 	src/shell/trace.c src/shell/trace.h \
 	src/shell/unwritten.c src/shell/unwritten.h \
@@ -67,7 +68,7 @@ tsdb_LDADD = libshell.a libreplay.a liborder.a libstate.a libattach.a libsbt.a l
 HEADERS_TO_CHECK += src/shell/kernel.h \
 	src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/command.h src/shell/editor.h src/shell/exact.h src/shell/explore.h src/shell/extract.h src/shell/gpu.h src/shell/input.h \
 	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/races.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/replay-device.h src/shell/memory.h src/shell/partial.h src/shell/what-if.h src/shell/session.h \
-	src/shell/settings.h src/shell/stack.h src/shell/tools.h src/shell/trace.h src/shell/unwritten.h src/shell/value.h src/shell/vars.h src/shell/words.h
+	src/shell/settings.h src/shell/stack.h src/shell/tool-options.h src/shell/tools.h src/shell/trace.h src/shell/unwritten.h src/shell/value.h src/shell/vars.h src/shell/words.h
 
 dist_man_MANS += man/tsdb.1
 

@@ -9,27 +9,26 @@
 #include <time.h>
 #include "sbt/memory.h"
 #include "shell/partial.h"
-#include "shell/replay-device.h"
+#include "shell/tool-options.h"
 #include "shell/tools.h"
 #include "shell/trace.h"
 #include "shell/words.h"
 
 struct tool_replay {
 	struct session *s;
-	struct replay_choice choice;
+	struct tool_options tool;
 	const char *file;
-	bool json;
 	struct partial partial;
-	uint64_t window;   /* 0: all */
 	struct buf out;	   /* the windows' JSON */
 	bool differs, bare; /* something is different; a window had nothing to compare with */
 };
 
+#define USAGE "Use: tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] " \
+	"[--touched] [--any-device] [--json]"
+
 static struct err *usage(const char *fmt, const char *word)
 {
-	return err_cure(err_new(ERR_USAGE, fmt, word),
-		"Use: tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] "
-		"[--touched] [--any-device] [--json]");
+	return err_cure(err_new(ERR_USAGE, fmt, word), USAGE);
 }
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */
@@ -39,14 +38,10 @@ static bool take_flag(struct tool_replay *t, const char *w)
 {
 	if (!strcmp(w, "--verify"))
 		return true; /* always done */
-	if (!strcmp(w, "--json"))
-		t->json = true;
-	else if (!strcmp(w, "--alone"))
+	if (!strcmp(w, "--alone"))
 		t->partial.alone = true;
 	else if (!strcmp(w, "--touched"))
-		t->choice.touched = true;
-	else if (!strcmp(w, "--any-device"))
-		t->choice.any_device = true;
+		t->tool.choice.touched = true;
 	else
 		return false;
 	return true;
@@ -54,42 +49,33 @@ static bool take_flag(struct tool_replay *t, const char *w)
 
 static struct err *take_value(struct tool_replay *t, const char *name, const char *value)
 {
-	if (!strcmp(name, "--on"))
-		return replay_on_parse(value, &t->choice.on);
 	if (!strcmp(name, "--nth"))
 		return word_u64(value, &t->partial.nth) && t->partial.nth ? NULL : usage("\"%s\" is no count of launches, from 1", value);
-	if (strcmp(name, "--window") && t->partial.kind)
+	if (t->partial.kind)
 		return usage("only one of --stream, --range and --kernel can be replayed, not also %s", value);
 	if (!strcmp(name, "--stream"))
 		return partial_streams(&t->partial, value);
 	if (!strcmp(name, "--range"))
 		return partial_range(&t->partial, value);
-	if (!strcmp(name, "--kernel")) {
-		t->partial.kind = PARTIAL_KERNEL;
-		t->partial.kernel = value;
-		return NULL;
-	}
-	if (!word_u64(value, &t->window) || !t->window || t->window > UINT32_MAX)
-		return usage("\"%s\" is no window: they are numbered from 1", value);
+	t->partial.kind = PARTIAL_KERNEL;
+	t->partial.kernel = value;
 	return NULL;
 }
 
 static struct err *take_options(struct tool_replay *t, int argc, char **argv)
 {
-	static const char *const valued[] = {"--on", "--window", "--stream", "--range", "--kernel", "--nth", NULL};
+	static const char *const valued[] = {"--stream", "--range", "--kernel", "--nth", NULL};
 
+	TRY(tool_options_take(&t->tool, USAGE, &argc, argv));
 	for (int i = 0; i < argc; i++) {
-		const char *w = argv[i], *name = NULL;
-		size_t n = strcspn(w, "=");
+		const char *w = argv[i], *value, *name = tool_option_valued(valued, argc, argv, &i, &value);
 
-		if (take_flag(t, w))
-			continue;
-		for (const char *const *v = valued; *v && !name; v++)
-			name = strlen(*v) == n && !strncmp(*v, w, n) ? *v : NULL;
-		if (name && !w[n] && i + 1 >= argc)
-			return usage("%s needs a value", w);
+		if (name && !value)
+			return usage("%s needs a value", name);
 		if (name)
-			TRY(take_value(t, name, w[n] ? w + n + 1 : argv[++i]));
+			TRY(take_value(t, name, value));
+		else if (take_flag(t, w))
+			continue;
 		else if (*w == '-' || t->file)
 			return usage("replay has no option %s", w);
 		else
@@ -97,8 +83,6 @@ static struct err *take_options(struct tool_replay *t, int argc, char **argv)
 	}
 	if (!t->file)
 		return usage("replay needs a trace%s", "");
-	if (t->choice.on == REPLAY_ON_NONE)
-		return usage("--on none executes nothing%s", "");
 	if (t->partial.alone && t->partial.kind != PARTIAL_STREAMS)
 		return usage("--alone goes with --stream%s", "");
 	if (t->partial.nth && t->partial.kind != PARTIAL_KERNEL)
@@ -184,7 +168,7 @@ static void tell_window(struct tool_replay *t, const struct replay_device *rd, c
 	struct buf b = BUF_INIT;
 	char size[32];
 
-	if (t->json) {
+	if (t->tool.json) {
 		json_window(t, rd, v, seconds);
 		return;
 	}
@@ -201,7 +185,7 @@ static void tell_partial(struct tool_replay *t, const struct replay_device *rd, 
 {
 	struct buf b = BUF_INIT;
 
-	if (t->json) {
+	if (t->tool.json) {
 		buf_printf(&t->out, "%s{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64
 			",\"device\":\"%s\",\"executed\":%" PRIu64 ",\"left_out\":%" PRIu64 ",\"allocations\":%" PRIu64 ",\"identical\":%" PRIu64
 			",\"inexact\":%" PRIu64 ",\"seconds\":%.3f,\"verified\":%s}", t->out.len ? ",\n" : "", rd->first, rd->last, r->plan.from,
@@ -246,8 +230,8 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	struct replay_stop stop;
 	double begin = now();
 
-	t->choice.window = i;
-	TRY(trace_replay(t->s, &t->choice));
+	t->tool.choice.window = i;
+	TRY(trace_replay(t->s, &t->tool.choice));
 	rd = t->s->trace.device;
 	if (t->partial.kind)
 		return run_part(t, begin);
@@ -265,21 +249,19 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 static struct err *run_windows(struct tool_replay *t)
 {
 	uint64_t first, last;
-	unsigned i = t->window ? (unsigned)t->window - 1 : 0;
+	unsigned i = t->tool.window ? (unsigned)t->tool.window - 1 : 0;
 
 	do
 		TRY(run_window(t, i++));
-	while (!t->window && !t->partial.kind && sbt_reader_window(t->s->trace.reader, i, &first, &last));
+	while (!t->tool.window && !t->partial.kind && sbt_reader_window(t->s->trace.reader, i, &first, &last));
 	return NULL;
 }
 
 int tool_replay(struct session *s, int argc, char **argv)
 {
-	struct tool_replay t = {.s = s, .choice = replay_choice_default(s)};
+	struct tool_replay t = {.s = s, .tool = tool_options_default(s)};
 	struct err *e = take_options(&t, argc, argv);
 
-	t.choice.strict = true;
-	t.choice.quiet = t.json;
 	if (!e)
 		e = trace_open(s, t.file);
 	if (!e)
@@ -288,7 +270,7 @@ int tool_replay(struct session *s, int argc, char **argv)
 		e = t.partial.kind ? err_new(ERR_INCOMPLETE, "there is no memory at the end of that part that could be compared")
 			: err_cure(err_new(ERR_INCOMPLETE, "nothing was recorded at the window's end to compare with"),
 			"The recording was cut short; `replay start` still shows what the commands do");
-	if (t.json && t.out.len) {
+	if (t.tool.json && t.out.len) {
 		out_str(s->out, "{\"file\":");
 		struct buf name = BUF_INIT;
 
