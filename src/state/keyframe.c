@@ -11,7 +11,7 @@
 #include "sbt/varint.h"
 #include "state/state-private.h"
 
-#define VERSION 1
+#define VERSION 2 /* 1 ends before the extras */
 
 /* ---- fields ------------------------------------------------------------------------------------------------------- */
 
@@ -55,6 +55,11 @@ static const struct field graph_fields[] = {F(graph, id), F(graph, source), F(gr
 	F(graph, last_launch), F(graph, queued), B(graph, is_exec), B(graph, destroyed), END};
 static const struct field node_fields[] = {F(node, node), F(node, kernel), F(node, type), S(node, deps),
 	S(node, payload), END};
+/* What version 2 added: behind everything else, a row for each row of the table. */
+static const struct field stream_extras[] = {F(stream, capture_seq), F(stream, capture_mode), END};
+static const struct field graph_extras[] = {F(graph, made), F(graph, first), F(graph, stream), F(graph, mode), F(graph, updates),
+	F(graph, last_update), END};
+static const struct field node_extras[] = {F(node, origin), F(node, stack), B(node, disabled), END};
 static const struct field thread_fields[] = {F(thread, id), F(thread, os_tid), F(thread, ctx), S(thread, name),
 	F(thread, commands), F(thread, wait.seq), F(thread, wait.upto), F(thread, wait.ctx), F(thread, wait.stream), END};
 static const struct field alloc_fields[] = {F(alloc, addr), F(alloc, size), F(alloc, pitch), F(alloc, seq),
@@ -151,6 +156,20 @@ static void put_allocs(struct buf *out, const struct allocs *t)
 	}
 }
 
+static void put_extras(struct buf *out, const struct state *s)
+{
+	for (size_t i = 0; i < s->streams.n; i++)
+		put_row(out, stream_extras, &ROWS(s, streams, stream)[i], NULL);
+	for (size_t i = 0; i < s->graphs.n; i++) {
+		const struct graph *g = &ROWS(s, graphs, graph)[i];
+		const struct node *n = g->nodes.data;
+
+		put_row(out, graph_extras, g, NULL);
+		for (size_t j = 0; j < g->nodes.n; j++)
+			put_row(out, node_extras, &n[j], j ? &n[j - 1] : NULL);
+	}
+}
+
 /* The plain tables in the order of the file. */
 #define TABLES(X) X(devices, device) X(contexts, context) X(streams, stream) X(events, event) X(modules, module) \
 	X(kernels, kernel) X(graphs, graph) X(threads, thread)
@@ -172,6 +191,7 @@ void state_encode(const struct state *s, struct buf *out)
 		put_bytes(out, &ROWS(s, graphs, graph)[i].bytes);
 	}
 	put_allocs(out, &s->allocs);
+	put_extras(out, s);
 }
 
 uint64_t state_hash(const struct state *s)
@@ -265,6 +285,20 @@ static void get_allocs(struct sbt_in *in, struct allocs *t)
 	}
 }
 
+static void get_extras(struct sbt_in *in, struct state *s)
+{
+	for (size_t i = 0; i < s->streams.n; i++)
+		get_row(in, stream_extras, &ROWS(s, streams, stream)[i], NULL);
+	for (size_t i = 0; i < s->graphs.n; i++) {
+		struct graph *g = &ROWS(s, graphs, graph)[i];
+		struct node *n = g->nodes.data;
+
+		get_row(in, graph_extras, g, NULL);
+		for (size_t j = 0; j < g->nodes.n && !in->bad; j++)
+			get_row(in, node_extras, &n[j], j ? &n[j - 1] : NULL);
+	}
+}
+
 /* ---- what the rest of the room relies on -------------------------------------------------------------------------- */
 
 static bool bad_str(const struct vec *bytes, struct str t)
@@ -332,7 +366,7 @@ static bool bad_state(struct state *s)
 	return bad;
 }
 
-static void get_state(struct sbt_in *in, struct state *s)
+static void get_state(struct sbt_in *in, struct state *s, unsigned version)
 {
 	size_t n;
 
@@ -354,6 +388,10 @@ static void get_state(struct sbt_in *in, struct state *s)
 		get_bytes(in, &ROWS(s, graphs, graph)[i].bytes);
 	}
 	get_allocs(in, &s->allocs);
+	for (size_t i = 0; version < 2 && i < s->graphs.n; i++)
+		ROWS(s, graphs, graph)[i].stream = SBT_NO_ID;
+	if (version >= 2)
+		get_extras(in, s);
 }
 
 struct err *state_decode(struct state **ret, const void *p, size_t n)
@@ -361,11 +399,11 @@ struct err *state_decode(struct state **ret, const void *p, size_t n)
 	struct sbt_in in = {.p = p, .end = (const uint8_t *)p + n};
 	struct state *s;
 
-	if (!n || in.p[0] != VERSION)
+	if (!n || !in.p[0] || in.p[0] > VERSION)
 		return err_new(ERR_BAD_TRACE, "a keyframe of an unknown layout (%d)", n ? in.p[0] : -1);
-	in.p++;
+	const unsigned version = *in.p++;
 	s = state_new();
-	get_state(&in, s);
+	get_state(&in, s, version);
 	if (!in.bad && (in.p != in.end || bad_state(s)))
 		in.bad = true;
 	if (in.bad) {

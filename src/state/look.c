@@ -221,17 +221,25 @@ bool state_alloc_at(const struct state *s, uint64_t addr, struct state_alloc *re
 	return fill_alloc(allocs_find(&s->allocs, addr), ret);
 }
 
-bool state_graph(const struct state *s, unsigned i, struct state_graph *ret)
+static bool fill_graph(const struct graph *g, struct state_graph *ret)
 {
-	const struct graph *g;
-
-	if (i >= s->graphs.n)
+	if (!g)
 		return false;
-	g = &ROWS(s, graphs, graph)[i];
 	*ret = (struct state_graph){.id = g->id, .source = g->source, .handle = g->handle, .launches = g->launches,
 		.last_launch = g->last_launch, .nodes = (unsigned)g->nodes.n, .is_exec = g->is_exec,
-		.destroyed = g->destroyed};
+		.destroyed = g->destroyed, .made = g->made, .capture_first = g->first, .capture_stream = g->stream,
+		.capture_mode = g->mode, .updates = g->updates, .last_update = g->last_update};
 	return true;
+}
+
+bool state_graph(const struct state *s, unsigned i, struct state_graph *ret)
+{
+	return fill_graph(i < s->graphs.n ? &ROWS(s, graphs, graph)[i] : NULL, ret);
+}
+
+bool state_graph_by_id(const struct state *s, uint32_t id, struct state_graph *ret)
+{
+	return fill_graph(table_find(&s->graphs, ROW(graph), id), ret);
 }
 
 bool state_graph_node(const struct state *s, uint32_t graph, unsigned i, struct state_node *ret)
@@ -243,7 +251,7 @@ bool state_graph_node(const struct state *s, uint32_t graph, unsigned i, struct 
 		return false;
 	n = &((const struct node *)g->nodes.data)[i];
 	*ret = (struct state_node){.node = n->node, .kernel = n->kernel, .type = n->type,
-		.deps = str_blob(&g->bytes, n->deps), .payload = str_blob(&g->bytes, n->payload)};
+		.origin = n->origin, .stack = n->stack, .disabled = n->disabled, .deps = str_blob(&g->bytes, n->deps), .payload = str_blob(&g->bytes, n->payload)};
 	return true;
 }
 

@@ -62,6 +62,8 @@ struct stream {
 	struct vec old_waits; /* of struct old_wait */
 	struct vec ring;      /* of struct entry; n is its capacity, a power of two */
 	uint32_t head, len;
+	uint64_t capture_seq; /* the capture that goes on began there */
+	uint8_t capture_mode;
 	uint64_t goal;	      /* only while retiring: finish up to this seq */
 };
 
@@ -89,12 +91,19 @@ struct node {
 	uint32_t node, kernel;
 	uint8_t type;
 	struct str deps, payload; /* places in graph.bytes */
+	uint64_t origin;
+	uint32_t stack;
+	bool disabled;
 };
 
 struct graph {
 	uint32_t id, source;
 	uint64_t handle, launches, last_launch, queued;
 	bool is_exec, destroyed;
+	uint64_t made, first; /* seqs: it was created; its capture began, 0: none */
+	uint32_t stream;      /* that was captured; SBT_NO_ID */
+	uint8_t mode;
+	uint64_t updates, last_update;
 	struct vec nodes; /* of struct node, by number */
 	struct vec bytes;
 };

@@ -139,13 +139,23 @@ struct state_graph {
 	uint64_t handle, launches, last_launch;
 	unsigned nodes;
 	bool is_exec, destroyed;
+	uint64_t made;	      /* seq of what created it; 0 not known */
+	uint64_t capture_first; /* seq of the capture_begin that it came from (made is the end); 0: none */
+	uint32_t capture_stream;
+	enum sbt_capture capture_mode;
+	uint64_t updates, last_update; /* of an executable one: how often it was changed; seq */
 };
 struct state_node {
 	uint32_t node, kernel;
 	enum sbt_node type;
 	struct sbt_blob deps, payload;
+	uint64_t origin; /* the command that made it, as recorded; 0 not known */
+	uint32_t stack;	 /* that command's; 0 none */
+	bool disabled;
 };
 bool state_graph(const struct state *s, unsigned i, struct state_graph *ret);
+bool state_graph_by_id(const struct state *s, uint32_t id, struct state_graph *ret);
+/* The i-th node, in order of number. */
 bool state_graph_node(const struct state *s, uint32_t graph, unsigned i, struct state_node *ret);
 
 struct state_device {

@@ -21,33 +21,53 @@ static struct graph *new_graph(struct state *s, const struct sbt_cmd *c, uint64_
 	g->destroyed = false;
 	g->source = (uint32_t)source;
 	g->handle = handle;
+	g->made = c->seq;
+	g->stream = SBT_NO_ID;
 	return g;
 }
 
-static void set_capturing(struct state *s, const struct sbt_cmd *c, uint64_t stream, bool on)
+/* NULL: no stream is known. */
+static struct stream *set_capturing(struct state *s, const struct sbt_cmd *c, uint64_t stream, bool on)
 {
 	struct stream *st = work_stream(s, c, stream);
 
 	if (!st)
-		return;
+		return NULL;
 	if (st->capturing == on)
 		oddity(s, "#%llu %s: stream %u is %s", SEQ(c), sbt_kind(c->kind)->name, st->id,
 			on ? "capturing already" : "not capturing");
 	st->capturing = on;
+	return st;
 }
 
 void on_capture_begin(struct state *s, const struct sbt_cmd *c)
 {
-	set_capturing(s, c, c->u.capture_begin.stream, true);
+	struct stream *st = set_capturing(s, c, c->u.capture_begin.stream, true);
+
+	if (!st)
+		return;
+	st->capture_seq = c->seq;
+	st->capture_mode = (uint8_t)c->u.capture_begin.mode;
 }
 
 void on_capture_end(struct state *s, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_capture_end *u = &c->u.capture_end;
 
-	set_capturing(s, c, u->stream, false);
-	if (u->new_graph != SBT_NO_ID)
-		new_graph(s, c, u->new_graph, SBT_NO_ID, u->handle);
+	struct stream *st = set_capturing(s, c, u->stream, false);
+
+	if (u->new_graph != SBT_NO_ID && st) {
+		const uint64_t first = st->capture_seq;
+		const uint8_t mode = st->capture_mode;
+		const uint32_t stream = st->id;
+		struct graph *g = new_graph(s, c, u->new_graph, SBT_NO_ID, u->handle);
+
+		g->first = first;
+		g->mode = mode;
+		g->stream = stream;
+	}
+	if (st)
+		st->capture_seq = st->capture_mode = 0;
 }
 
 static void copy_nodes(struct graph *dst, const struct graph *src)
@@ -94,8 +114,34 @@ void on_graph_node(struct state *s, const struct sbt_cmd *c)
 		n = table_insert(&g->nodes, ROW(node), (uint32_t)u->node);
 	n->kernel = (uint32_t)u->kernel;
 	n->type = (uint8_t)u->type;
+	n->origin = u->origin;
+	n->stack = c->stack;
+	n->disabled = u->disabled != 0;
 	put_node_bytes(g, &n->deps, u->deps);
 	put_node_bytes(g, &n->payload, u->payload);
+}
+
+/* What changes is in the graph_node records that follow; a call that failed has none. */
+void on_graph_update(struct state *s, const struct sbt_cmd *c)
+{
+	struct graph *g = own_graph(s, c->u.graph_update.exec);
+
+	live(s, c, "graph", c->u.graph_update.exec, LIFE_OF(g, destroyed), USE);
+	if (!g)
+		return;
+	g->updates++;
+	g->last_update = c->seq;
+}
+
+/* Nodes that the graph had when it was instantiated before, and has no more. */
+static void drop_nodes(struct graph *g, uint64_t from)
+{
+	const struct node *n = g->nodes.data;
+
+	while (g->nodes.n && n[g->nodes.n - 1].node >= from) {
+		vec_remove(&g->nodes, ROW(node), g->nodes.n - 1);
+		n = g->nodes.data;
+	}
 }
 
 /* An executable graph is what its source was at that moment. */
@@ -106,6 +152,8 @@ void on_graph_instantiate(struct state *s, const struct sbt_cmd *c)
 
 	g->is_exec = true;
 	live(s, c, "graph", u->graph, LIFE_OF(source, destroyed), USE);
+	if (source && u->nodes)
+		drop_nodes(source, u->nodes);
 	copy_nodes(own_graph(s, u->new_exec), source);
 }
 

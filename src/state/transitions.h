@@ -73,6 +73,7 @@ void on_capture_end(struct state *s, const struct sbt_cmd *c);
 void on_graph_create(struct state *s, const struct sbt_cmd *c);
 void on_graph_node(struct state *s, const struct sbt_cmd *c);
 void on_graph_instantiate(struct state *s, const struct sbt_cmd *c);
+void on_graph_update(struct state *s, const struct sbt_cmd *c);
 void on_graph_destroy(struct state *s, const struct sbt_cmd *c);
 void on_graph_launch(struct state *s, const struct sbt_cmd *c);
 

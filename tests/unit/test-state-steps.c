@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Graphs as steps: their order, child graphs, what depends on what, and graphs that cannot be.
+ */
+#include "state-test.h"
+#include "state/steps.h"
+
+/* A graph's nodes as a table; deps are numbers of nodes. */
+struct spec {
+	uint32_t graph, node;
+	enum sbt_node type;
+	uint32_t child;
+	uint32_t ndeps, deps[4];
+};
+struct specs {
+	const struct spec *s;
+	unsigned n;
+	uint64_t payload[130][32]; /* of child nodes, by row */
+};
+
+static bool spec_node(void *arg, uint32_t graph, unsigned i, struct state_node *ret)
+{
+	struct specs *t = arg;
+
+	for (unsigned k = 0; k < t->n; k++) {
+		const struct spec *p = &t->s[k];
+
+		if (p->graph != graph || i--)
+			continue;
+		*ret = (struct state_node){.node = p->node, .kernel = SBT_NO_ID, .type = p->type, .deps = {p->deps, p->ndeps * 4}};
+		if (p->type == SBT_NODE_GRAPH && p->child) {
+			struct sbt_cmd c = {.kind = SBT_GRAPH_LAUNCH, .u.graph_launch = {.stream = SBT_NO_ID, .exec = p->child}};
+			uint64_t *to = t->payload[k];
+
+			assert_true(sbt_pack_size(&c) <= sizeof t->payload[0]);
+			sbt_pack(to, &c);
+			ret->payload = (struct sbt_blob){to, sbt_pack_size(&c)};
+		}
+		return true;
+	}
+	return false;
+}
+
+static bool spec_known(void *arg, uint32_t graph)
+{
+	const struct specs *t = arg;
+
+	for (unsigned k = 0; k < t->n; k++)
+		if (t->s[k].graph == graph)
+			return true;
+	return false;
+}
+
+static struct err *make(struct state_steps *ret, struct specs *t, const struct spec *s, unsigned n)
+{
+	const struct steps_source from = {.arg = t, .node = spec_node, .known = spec_known};
+
+	*t = (struct specs){.s = s, .n = n};
+	return steps_make(ret, &from, 1);
+}
+
+#define MAKE(ret, t, s) make(ret, t, s, sizeof s / sizeof *(s))
+
+static void is(const struct state_steps *t, uint32_t at, uint32_t graph, uint32_t node, unsigned ndeps, const uint32_t *deps)
+{
+	assert_true(at < t->n);
+	assert_int_equal(t->step[at].graph, graph);
+	assert_int_equal(t->step[at].node.node, node);
+	assert_int_equal(t->step[at].ndeps, ndeps);
+	if (ndeps)
+		assert_memory_equal(t->step[at].deps, deps, ndeps * sizeof *deps);
+}
+
+#define IS(t, at, graph, node, ...) \
+	is(t, at, graph, node, sizeof((uint32_t[]){__VA_ARGS__}) / 4, (uint32_t[]){__VA_ARGS__})
+
+/* The lowest number that may go next goes: 2 waits for 3, so the order is 0 1 3 2. */
+static void test_order(void **state)
+{
+	static const struct spec s[] = {{1, 0, SBT_NODE_FILL, 0, 0, {0}}, {1, 1, SBT_NODE_EMPTY, 0, 1, {0}},
+		{1, 2, SBT_NODE_KERNEL, 0, 2, {1, 3}}, {1, 3, SBT_NODE_COPY, 0, 1, {0}}};
+	struct state_steps t;
+	struct specs specs;
+
+	ok(MAKE(&t, &specs, s));
+	assert_int_equal(t.n, 4);
+	is(&t, 0, 1, 0, 0, NULL);
+	IS(&t, 1, 1, 1, 0);
+	IS(&t, 2, 1, 3, 0);
+	IS(&t, 3, 1, 2, 1, 2);
+	assert_true(steps_unordered(&t, 1, 2));
+	assert_false(steps_unordered(&t, 0, 3));
+	assert_true(steps_branch(&t));
+	assert_true(step_works(&t.step[0]));
+	assert_false(step_works(&t.step[1]));
+	state_steps_free(&t);
+}
+
+/* 0 -> child {5 -> 6, 7} -> 2: the child's roots wait for 0, and 2 for what ends the child, 6 and 7. */
+static void test_child(void **state)
+{
+	static const struct spec s[] = {{1, 0, SBT_NODE_FILL, 0, 0, {0}}, {1, 1, SBT_NODE_GRAPH, 9, 1, {0}},
+		{1, 2, SBT_NODE_KERNEL, 0, 1, {1}}, {9, 5, SBT_NODE_KERNEL, 0, 0, {0}}, {9, 6, SBT_NODE_KERNEL, 0, 1, {5}},
+		{9, 7, SBT_NODE_KERNEL, 0, 0, {0}}};
+	struct state_steps t;
+	struct specs specs;
+
+	ok(MAKE(&t, &specs, s));
+	assert_int_equal(t.n, 5);
+	is(&t, 0, 1, 0, 0, NULL);
+	IS(&t, 1, 9, 5, 0);
+	IS(&t, 2, 9, 6, 1);
+	IS(&t, 3, 9, 7, 0);
+	IS(&t, 4, 1, 2, 2, 3);
+	assert_int_equal(t.step[3].depth, 1);
+	state_steps_free(&t);
+}
+
+static void test_chain(void **state)
+{
+	static const struct spec s[] = {{1, 0, SBT_NODE_FILL, 0, 1, {1}}, {1, 1, SBT_NODE_FILL, 0, 1, {2}}, {1, 2, SBT_NODE_FILL, 0, 0, {0}}};
+	struct state_steps t;
+	struct specs specs;
+
+	ok(MAKE(&t, &specs, s));
+	is(&t, 0, 1, 2, 0, NULL);
+	IS(&t, 1, 1, 1, 0);
+	IS(&t, 2, 1, 0, 1);
+	assert_false(steps_branch(&t));
+	state_steps_free(&t);
+}
+
+static void says(struct err *e, const char *part)
+{
+	assert_non_null(e);
+	if (!strstr(e->what, part))
+		fail_msg("\"%s\" does not say \"%s\"", e->what, part);
+	err_free(e);
+}
+
+static void test_hostile(void **state)
+{
+	static const struct spec circle[] = {{1, 0, SBT_NODE_FILL, 0, 1, {1}}, {1, 1, SBT_NODE_FILL, 0, 1, {0}}};
+	static const struct spec self[] = {{1, 0, SBT_NODE_FILL, 0, 1, {0}}};
+	static const struct spec dangling[] = {{1, 0, SBT_NODE_FILL, 0, 1, {17}}};
+	static const struct spec unknown[] = {{1, 0, SBT_NODE_OTHER + 1, 0, 0, {0}}};
+	static const struct spec twice[] = {{1, 4, SBT_NODE_FILL, 0, 0, {0}}, {1, 4, SBT_NODE_FILL, 0, 0, {0}}};
+	static const struct spec orphan[] = {{1, 0, SBT_NODE_GRAPH, 8, 0, {0}}};
+	static const struct spec empty[] = {{1, 0, SBT_NODE_GRAPH, 0, 0, {0}}};
+	static const struct spec mother[] = {{1, 0, SBT_NODE_GRAPH, 2, 0, {0}}, {2, 0, SBT_NODE_GRAPH, 1, 0, {0}}};
+	struct state_steps t;
+	struct specs specs;
+
+	says(MAKE(&t, &specs, circle), "in a circle");
+	assert_int_equal(t.n, 0);
+	says(MAKE(&t, &specs, self), "in a circle");
+	says(MAKE(&t, &specs, dangling), "depends on node 17, which the graph does not have");
+	says(MAKE(&t, &specs, unknown), "does not exist");
+	says(MAKE(&t, &specs, twice), "two nodes 4");
+	says(MAKE(&t, &specs, orphan), "was not recorded");
+	says(MAKE(&t, &specs, empty), "was not recorded");
+	says(MAKE(&t, &specs, mother), "child of itself");
+}
+
+/* Many children without steps cost time all the same. */
+static void test_empty_tree(void **state)
+{
+	static struct spec s[130];
+	struct state_steps t;
+	struct specs specs;
+	unsigned n = 0;
+
+	for (uint32_t g = 1; g <= 8; g++)
+		for (uint32_t k = 0; k < 8; k++)
+			s[n++] = (struct spec){.graph = g, .node = k, .type = SBT_NODE_GRAPH, .child = g + 1};
+	s[n++] = (struct spec){.graph = 9, .node = 0, .type = SBT_NODE_GRAPH, .child = 10};
+	s[n++] = (struct spec){.graph = 10, .node = 0, .type = SBT_NODE_EMPTY};
+	fails(make(&t, &specs, s, n), ERR_LIMIT);
+}
+
+static void test_positions(void **state)
+{
+	uint64_t seq;
+	uint32_t step;
+
+	assert_true(step_position("214", &seq, &step));
+	assert_int_equal(seq, 214);
+	assert_int_equal(step, UINT32_MAX);
+	assert_true(step_position("#214.3", &seq, &step));
+	assert_int_equal(seq, 214);
+	assert_int_equal(step, 3);
+	assert_true(step_position("214.0", &seq, &step));
+	assert_int_equal(step, 0);
+	assert_true(step_position("18446744073709551615.1", &seq, &step));
+	assert_false(step_position("18446744073709551616", &seq, &step));
+	assert_false(step_position("", &seq, &step));
+	assert_false(step_position("#", &seq, &step));
+	assert_false(step_position("214.", &seq, &step));
+	assert_false(step_position(".3", &seq, &step));
+	assert_false(step_position("214.3.1", &seq, &step));
+	assert_false(step_position("214.99999999", &seq, &step));
+	assert_false(step_position("-1", &seq, &step));
+}
+
+/* Nodes written again after the graph was instantiated change what was instantiated, or not, as their id says. */
+static void test_updates(void **state)
+{
+	struct state *s = state_new(), *back;
+	struct sbt_cmd update = cmd_any(30, SBT_GRAPH_UPDATE), node, inst, begin = cmd_any(3, SBT_CAPTURE_BEGIN), end = cmd_any(9, SBT_CAPTURE_END);
+	struct state_graph g;
+	struct state_node n;
+	struct buf b = BUF_INIT;
+
+	apply(s, cmd_ctx_create(1, 0, 0));
+	apply(s, cmd_stream_create(2, 2, 0));
+	begin.u.capture_begin.stream = 2;
+	begin.u.capture_begin.mode = SBT_CAPTURE_RELAXED;
+	apply(s, begin);
+	end.u.capture_end.stream = 2;
+	end.u.capture_end.new_graph = 0;
+	apply(s, end);
+	for (uint32_t i = 0; i < 3; i++) {
+		node = cmd_graph_node(10 + i, 0, i, SBT_NODE_EMPTY, SBT_NO_ID, NULL, 0);
+		node.u.graph_node.origin = 5 + i;
+		node.stack = 70 + i;
+		apply(s, node);
+	}
+	inst = cmd_graph_instantiate(20, 1, 0);
+	inst.u.graph_instantiate.nodes = 2; /* the third has gone */
+	apply(s, inst);
+	update.u.graph_update.exec = 1;
+	update.u.graph_update.graph = SBT_NO_ID;
+	apply(s, update);
+	node = cmd_graph_node(31, 1, 1, SBT_NODE_HOST, SBT_NO_ID, NULL, 0);
+	node.u.graph_node.disabled = 1;
+	apply(s, node);
+
+	state_encode(s, &b);
+	ok(state_decode(&back, b.data, b.len));
+	assert_int_equal(state_hash(s), state_hash(back));
+	assert_true(state_graph_by_id(back, 0, &g));
+	assert_int_equal(g.nodes, 2);
+	assert_int_equal(g.capture_first, 3);
+	assert_int_equal(g.made, 9);
+	assert_int_equal(g.capture_stream, 2);
+	assert_int_equal(g.capture_mode, SBT_CAPTURE_RELAXED);
+	assert_true(state_graph_by_id(back, 1, &g));
+	assert_int_equal(g.updates, 1);
+	assert_int_equal(g.last_update, 30);
+	assert_int_equal(g.made, 20);
+	assert_int_equal(g.nodes, 2);
+	assert_true(state_graph_node(back, 1, 1, &n));
+	assert_int_equal(n.type, SBT_NODE_HOST);
+	assert_true(n.disabled);
+	assert_true(state_graph_node(back, 0, 1, &n)); /* the graph itself is as it was */
+	assert_int_equal(n.type, SBT_NODE_EMPTY);
+	assert_int_equal(n.origin, 6);
+	assert_int_equal(n.stack, 71);
+	assert_false(n.disabled);
+	buf_free(&b);
+	state_free(back);
+	state_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_child), cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_hostile), cmocka_unit_test(test_empty_tree), cmocka_unit_test(test_positions), cmocka_unit_test(test_updates)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
