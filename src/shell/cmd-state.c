@@ -56,7 +56,7 @@ INFO(modules, STATE_VIEW_MODULES, "Lists GPU modules and libraries that are load
 INFO(allocations, STATE_VIEW_ALLOCS, "Lists live allocations by address: size, kind, who allocated, and the last writer.\n")
 INFO(contexts, STATE_VIEW_CONTEXTS, "Lists GPU contexts.\n")
 INFO(devices, STATE_VIEW_DEVICES, "Lists the devices that the program sees, and what it has done on each.\n")
-INFO(graphs, STATE_VIEW_GRAPHS, "Lists CUDA graphs and executable graphs with their nodes.\n")
+INFO(graphs, STATE_VIEW_GRAPHS, "Lists CUDA graphs and executable graphs, with launches. `info graph ID` shows one.\n")
 
 /* ---- state show --------------------------------------------------------------------------------------------------- */
 

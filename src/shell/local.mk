@@ -15,6 +15,7 @@ libshell_a_SOURCES = \
 	src/shell/cmd-data.c \
 	src/shell/cmd-device.c \
 	src/shell/cmd-info.c \
+	src/shell/cmd-graph.c src/shell/graph.h \
 	src/shell/cmd-order.c \
 	src/shell/cmd-kernel.c src/shell/cmd-kernel-info.c src/shell/kernel.c src/shell/kernel-value.c src/shell/kernel.h \
 	src/shell/cmd-replay.c src/shell/replay-run.h \
@@ -65,7 +66,7 @@ tsdb_SOURCES = src/shell/main.c
 tsdb_LDADD = libshell.a libreplay.a liborder.a libstate.a libattach.a libsbt.a libcommon.a \
 	$(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lm
 
-HEADERS_TO_CHECK += src/shell/kernel.h \
+HEADERS_TO_CHECK += src/shell/graph.h src/shell/kernel.h \
 	src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/command.h src/shell/editor.h src/shell/exact.h src/shell/explore.h src/shell/extract.h src/shell/gpu.h src/shell/input.h \
 	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/races.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/replay-device.h src/shell/memory.h src/shell/partial.h src/shell/what-if.h src/shell/session.h \
 	src/shell/settings.h src/shell/stack.h src/shell/tool-options.h src/shell/tools.h src/shell/trace.h src/shell/unwritten.h src/shell/value.h src/shell/vars.h src/shell/words.h
