@@ -500,13 +500,13 @@ void exit_block_size(struct call *c) /* cuOccupancyMaxPotentialBlockSize, with a
 	code_of_kernel(c, ((const cuOccupancyMaxPotentialBlockSize_params *)c->params)->func);
 }
 
-static void global(struct call *c, uint64_t handle, const CUdeviceptr *dptr, const size_t *bytes, const char *name)
+static void global(struct call *c, uint64_t handle, const CUdeviceptr *dptr, size_t bytes, const char *name)
 {
 	struct sbt_cmd_global_def *g = &c->cmd.u.global_def;
 	struct object *o = code_of(c, handle);
 	g->module = o ? o->id : SBT_NO_ID;
 	g->addr = !c->cmd.result && dptr ? *dptr : 0;
-	g->size = !c->cmd.result && bytes ? *bytes : 0;
+	g->size = c->cmd.result ? 0 : bytes;
 	if (name)
 		g->global_name = (struct sbt_blob){ name, strnlen(name, 32768) };
 }
@@ -516,14 +516,28 @@ void enter_global(struct call *c)
 	c->cmd.u.global_def.module = SBT_NO_ID;
 }
 
+/* Callers may ask for the address alone (cuFFT does); copies are brought to the right place by the size. */
 void exit_module_global(struct call *c)
 {
 	const cuModuleGetGlobal_v2_params *p = c->params;
-	global(c, H(p->hmod), p->dptr, p->bytes, p->name);
+	size_t size = 0;
+
+	if (p->bytes)
+		size = *p->bytes;
+	else if (!c->cmd.result && driver.cuModuleGetGlobal_v2)
+		(void)OWN(driver.cuModuleGetGlobal_v2(NULL, &size, p->hmod, p->name));
+	global(c, H(p->hmod), p->dptr, size, p->name);
 }
 
 void exit_library_global(struct call *c) /* cuLibraryGetGlobal, cuLibraryGetManaged */
 {
 	const cuLibraryGetGlobal_params *p = c->params;
-	global(c, H(p->library), p->dptr, p->bytes, p->name);
+	CUdeviceptr addr;
+	size_t size = 0;
+
+	if (p->bytes)
+		size = *p->bytes;
+	else if (!c->cmd.result && driver.cuLibraryGetGlobal)
+		(void)OWN(driver.cuLibraryGetGlobal(&addr, &size, p->library, p->name));
+	global(c, H(p->library), p->dptr, size, p->name);
 }

@@ -283,6 +283,8 @@ static struct err *find_globals(struct rp *rp)
 		const CUresult r = rp->d.cuModuleGetGlobal_v2(&g->here, &size, m->handle, g->name);
 		if (r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_FOUND)
 			return rp_cu(rp, r, "cuModuleGetGlobal");
+		if (!g->size) /* the program asked for its address alone */
+			g->size = size;
 		if (r || size < g->size) {
 			g->here = 0;
 			window_note(rp, false, "the global %s is not in the replayed code", g->name);

@@ -178,13 +178,17 @@ static void copy_nodes(struct objects *o, uint64_t exec, uint64_t source)
 	}
 }
 
+/* size 0: not known yet. */
 static void learn_global(struct objects *o, uint32_t module, struct sbt_blob name, uint64_t addr, uint64_t size)
 {
 	for (size_t i = 0; i < o->nglobals; i++)
 		if (o->globals[i].module == module && strlen(o->globals[i].name) == name.len &&
-			!memcmp(o->globals[i].name, name.p, name.len))
+			!memcmp(o->globals[i].name, name.p, name.len)) {
+			if (!o->globals[i].size)
+				o->globals[i].size = size;
 			return;
-	if (!name.len || !size)
+		}
+	if (!name.len || !addr)
 		return;
 	MAKE_ROOM(o->globals, o->nglobals, o->cap_globals);
 	struct rglobal *g = &o->globals[o->nglobals++];

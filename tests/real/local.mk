@@ -5,8 +5,9 @@
 
 REAL = blas fft solver groups memory graph_loop
 EXTRA_DIST += tests/real
-if HAVE_NVCC
 .PHONY: real-programs
+if HAVE_NVCC
+
 real-programs: $(REAL:%=tests/real/%)
 $(REAL:%=tests/real/%): tests/real/%: tests/real/%.cu tests/real/real.h
 	@$(MKDIR_P) tests/real

@@ -50,6 +50,16 @@ def test_examples_are_identical(t):
         t.match(r'^Verified\.$', r.out, prog)
 
 
+def test_global_asked_for_its_address_alone(t):
+    """The size is not asked for; a copy there still finds the global in the replay."""
+    recorded(t, 'global_address')
+    r = t.tsdb('replay', 't.sbt', '--verify')
+    t.equal(r.status, 0, 'replay')
+    t.match(r'^Verified\.$', r.out)
+    seq = find(t, 'global_def')
+    t.equal(json.loads(t.tsdb('view', 't.sbt', f'#{seq}', '--json').out)['size'], 8, 'size')
+
+
 def test_windows_end_where_they_say(t):
     """A window takes in its last command and nothing of the next one, also where its last number is a kernel's definition."""
     for prog in 'transformer', 'pipeline':
