@@ -42,6 +42,9 @@ enum sbt_node {
 	SBT_NODE_WAIT_EVENT, SBT_NODE_EVENT_RECORD, SBT_NODE_OTHER
 };
 
+/* attach.what */
+enum sbt_attach { SBT_ATTACH_BEGINS, SBT_ATTACH_FOUND, SBT_ATTACH_UNKNOWN };
+
 /* How a field is printed and packed. All scalars are a u64 in memory, STR and BLOB a struct sbt_blob. */
 enum sbt_type {
 	SBT_T_UINT, SBT_T_INT, SBT_T_BOOL, SBT_T_SIZE, SBT_T_ADDR, SBT_T_HEX, SBT_T_STREAM, SBT_T_EVENT, SBT_T_CONTEXT,
@@ -86,6 +89,7 @@ enum sbt_cmd_flags {
 	SBT_F_GRAPH = 2,     /* captured into a graph, not executed now */
 	SBT_F_SYNTHETIC = 4, /* not a call of the program: something the agent found out (first sight of an object) */
 	SBT_F_PTDS = 8,	     /* issued to the per-thread default stream */
+	SBT_F_BEFORE = 16,   /* of an introduction: the object was there before tsdb was attached to the running program */
 };
 
 struct sbt_cmd {

@@ -120,6 +120,23 @@ static void print_mark(struct buf *out, const struct sbt_cmd *c)
 	buf_str(out, "\"");
 }
 
+static void print_attach(struct buf *out, const struct sbt_cmd *c)
+{
+	const struct sbt_cmd_attach *a = &c->u.attach;
+
+	if (a->what == SBT_ATTACH_BEGINS) {
+		buf_str(out, "attached to a running process: what came before is not known");
+	} else if (a->what == SBT_ATTACH_FOUND) {
+		buf_printf(out, "attach: found %" PRIu64 " contexts and %" PRIu64 " allocations, %" PRIu64 " bytes, in %" PRIu64
+			" bytes of address space by steps of %" PRIu64, a->contexts, a->allocations, a->bytes, a->probed, a->step);
+		if (a->missed)
+			buf_printf(out, "; gave up %" PRIu64 " places", a->missed);
+	} else {
+		buf_str(out, "attach: not known: ");
+		put_text(out, a->text.p, a->text.len, false);
+	}
+}
+
 /* "new_event" is called "event". */
 static const char *label(const char *name)
 {
@@ -251,12 +268,16 @@ void sbt_print_cmd(struct buf *out, const struct sbt_cmd *c, const struct sbt_na
 		print_alloc(out, c);
 	else if (c->kind == SBT_MARK)
 		print_mark(out, c);
+	else if (c->kind == SBT_ATTACH)
+		print_attach(out, c);
 	else if (d)
 		print_generic(out, c, d, names);
 	else
 		buf_printf(out, "kind %u", c->kind);
 	if (c->flags & SBT_F_GRAPH)
 		buf_str(out, " (into a graph)");
+	if (c->flags & SBT_F_BEFORE)
+		buf_str(out, " (was there before the attach)");
 	if (c->kind == SBT_QUERY && c->result == 600)
 		buf_str(out, " = not ready");
 	else if (c->result)

@@ -155,6 +155,7 @@ static const struct {
 	[SBT_MODULE_CODE] = {on_module_code, .must = U(module_code.module)},
 	[SBT_GRAPH_ADD] = {on_nothing, {U(graph_add.graph)}, .enumerated = U(graph_add.type)},
 	[SBT_GRAPH_UPDATE] = {on_graph_update, {U(graph_update.graph), U(graph_update.node)}, .must = U(graph_update.exec)},
+	[SBT_ATTACH] = {on_nothing, {U(attach.module)}},
 	[SBT_BATCH] = {on_batch, {U(batch.stream)}},
 };
 
