@@ -38,6 +38,11 @@ void agent_unmap(void *p, size_t bytes)
 	munmap(p, bytes);
 }
 
+void agent_empty(void *p, size_t bytes)
+{
+	(void)madvise(p, bytes, MADV_DONTNEED);
+}
+
 void spin_lock(struct spin *s)
 {
 	unsigned tries = 0;

@@ -66,6 +66,8 @@ void agent_count_lost(void);
 /* Anonymous zeroed memory; NULL when there is none. Never given back unless agent_unmap() is called. */
 void *agent_map(size_t bytes);
 void agent_unmap(void *p, size_t bytes);
+/* Whole pages are zeros again, and take no memory. */
+void agent_empty(void *p, size_t bytes);
 
 /* Brackets a driver call of our own. */
 #define OWN(expr)                         \

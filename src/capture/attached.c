@@ -17,6 +17,7 @@
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
+#include "capture/late.h"
 
 #define LOOK_NS 100000000 /* how soon a debugger's death is noticed */
 
@@ -62,7 +63,10 @@ static void begin(struct tsdb_control *c)
 	atomic_store(&c->agent_state, TSDB_AGENT_STARTING);
 	announce();
 	if (driver_is_loaded()) {
+		late_before();
 		agent_start();
+		if (atomic_load(&c->agent_state) == TSDB_AGENT_UP)
+			late_found();
 	} else { /* unless the driver came just now */
 		uint32_t starting = TSDB_AGENT_STARTING;
 		atomic_compare_exchange_strong(&c->agent_state, &starting, TSDB_AGENT_WAITING);
@@ -73,14 +77,17 @@ static void begin(struct tsdb_control *c)
 static void await_end(struct tsdb_control *c)
 {
 	const struct timespec most = { .tv_nsec = LOOK_NS };
-	while (!atomic_load(&c->leave) && !debugger_gone(c))
+	while (!atomic_load(&c->leave) && !debugger_gone(c)) {
+		late_work();
 		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0, &most, NULL, 0);
+	}
 }
 
 /* Not all of it yet: unsubscribe, end spans, let go of the block. */
 static void leave(struct tsdb_control *c)
 {
 	agent_retire();
+	late_over();
 	atomic_store(&c->agent_state, TSDB_AGENT_LEFT);
 }
 

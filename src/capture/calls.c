@@ -9,6 +9,7 @@
 #include <cupti.h>
 #include <string.h>
 #include "capture/clock.h"
+#include "capture/discover.h"
 #include "capture/driver.h"
 #include "capture/effect.h"
 #include "capture/gate.h"
@@ -67,11 +68,26 @@ static void publish(struct thread *t, const struct sbt_cmd *cmd)
 	ring_commit(&t->ring, (uint32_t)size);
 }
 
-void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags)
+/* Of an agent that came late: an object that no call made was there before. */
+static bool was_before(const struct sbt_cmd *cmd)
+{
+	switch (cmd->kind) {
+	case SBT_CTX_CREATE: case SBT_EVENT_CREATE: case SBT_MODULE_LOAD: case SBT_ALLOC: case SBT_GRAPH_CREATE: case SBT_GRAPH_INSTANTIATE:
+		return true;
+	case SBT_STREAM_CREATE:
+		return !cmd->u.stream_create.per_thread;
+	default:
+		return false;
+	}
+}
+
+void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t ctx)
 {
 	cmd->flags |= flags;
+	if (discover_watched() && flags & SBT_F_SYNTHETIC && was_before(cmd))
+		cmd->flags |= SBT_F_BEFORE;
 	cmd->thread = t->number;
-	cmd->ctx = t->busy ? t->call.cmd.ctx : t->ctx && t->ctx_handle ? t->ctx->id : SBT_NO_ID;
+	cmd->ctx = ctx;
 	cmd->host_ns = clock_ns(&t->clock);
 	if (t->in_flight) {
 		/* The call in progress has an earlier seq, which stays the lower bound. */
@@ -82,6 +98,11 @@ void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags)
 	cmd->seq = take_seq(t);
 	publish(t, cmd);
 	set_idle(t);
+}
+
+void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags)
+{
+	record_in(t, cmd, flags, t->busy ? t->call.cmd.ctx : t->ctx && t->ctx_handle ? t->ctx->id : SBT_NO_ID);
 }
 
 void record_unreplayable(struct thread *t, const char *what)
@@ -95,7 +116,7 @@ bool call_is_step(const struct sbt_cmd *cmd)
 {
 	switch (cmd->kind) {
 	case SBT_SYNC_END: case SBT_QUERY: case SBT_MARK: case SBT_THREAD: case SBT_DEVICE: case SBT_KERNEL_DEF:
-	case SBT_MODULE_CODE: case SBT_GRAPH_NODE:
+	case SBT_ATTACH: case SBT_MODULE_CODE: case SBT_GRAPH_NODE:
 		return false;
 	default:
 		return !(cmd->flags & SBT_F_SYNTHETIC);
@@ -262,6 +283,8 @@ void calls_enter(const struct call_site *s)
 		s->row->enter(c);
 	else
 		call_counted(c);
+	if (discover_watched())
+		discover_enter(c);
 	if (!c->skip && !(s->row->flags & CALL_LATE))
 		number(c, s->frame);
 	if (s->row->flags & CALL_FIRST && !c->skip) {
@@ -324,6 +347,8 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 			live_alloc(c);
 		else if (c->cmd.kind == SBT_FREE)
 			live_free_over(c);
+		if (discover_watched())
+			discover_exit(c);
 		if (t->in_flight) {
 			t->in_flight = false;
 			set_idle(t);

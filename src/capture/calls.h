@@ -93,6 +93,8 @@ void call_copy_3d(struct call *c, const CUDA_MEMCPY3D *m, CUstream s);
 
 /* A record that is not a call of the program (flags: SBT_F_SYNTHETIC or 0): numbered and published at once. */
 void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags);
+/* The same in a context that is not the call's: its id. */
+void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t ctx);
 /* "Not replayable: what", beside the call in progress. */
 void record_unreplayable(struct thread *t, const char *what);
 /* Whether the record is a step's stopping point: not a note, not the end of a wait. */

@@ -39,6 +39,15 @@
 	OPTIONAL(cuEventQuery)              \
 	OPTIONAL(cuModuleGetGlobal_v2)      \
 	OPTIONAL(cuLibraryGetGlobal)        \
+	OPTIONAL(cuMemRetainAllocationHandle)     \
+	OPTIONAL(cuMemRelease)                    \
+	OPTIONAL(cuCtxDestroy_v2)                 \
+	OPTIONAL(cuModuleLoadData)                \
+	OPTIONAL(cuModuleUnload)                  \
+	OPTIONAL(cuModuleGetFunction)             \
+	OPTIONAL(cuModuleGetFunctionCount)        \
+	OPTIONAL(cuModuleEnumerateFunctions)      \
+	OPTIONAL(cuLibraryGetModule)              \
 	OPTIONAL(cuStreamGetPriority)             \
 	OPTIONAL(cuStreamIsCapturing)             \
 	OPTIONAL(cuThreadExchangeStreamCaptureMode) \
@@ -71,6 +80,8 @@ struct driver {
 #undef FUNCTION
 	/* The form before CUDA 12.3, without edge data. */
 	CUresult(CUDAAPI *graph_node_get_dependencies_v1)(CUgraphNode, CUgraphNode *, size_t *);
+	/* The form without affinity and such, which newer headers do not declare. */
+	CUresult(CUDAAPI *ctx_create_v2)(CUcontext *, unsigned, CUdevice);
 	bool soft;  /* the software GPU */
 	void *lib; /* its handle, for dlsym() */
 	char folder[1024]; /* where it lies, with a final slash */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "capture/bulk.h"
 #include "capture/calls.h"
+#include "capture/discover.h"
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/map.h"
@@ -225,6 +226,21 @@ static void record(const struct walk *w, const struct piece *p)
 		span_note("a global could not be looked at when the window ended");
 }
 
+/* In a context. False: the driver has none of this name. */
+static bool find(const struct object *o, const struct name *n, uint64_t *ret_addr, uint64_t *ret_size)
+{
+	CUdeviceptr addr = 0;
+	size_t size = 0;
+	CUresult r = CUDA_ERROR_NOT_SUPPORTED;
+	if (o->is_library && driver.cuLibraryGetGlobal)
+		r = OWN(driver.cuLibraryGetGlobal(&addr, &size, (CUlibrary)(uintptr_t)o->handle, n->text));
+	else if (!o->is_library && driver.cuModuleGetGlobal_v2)
+		r = OWN(driver.cuModuleGetGlobal_v2(&addr, &size, (CUmodule)(uintptr_t)o->handle, n->text));
+	*ret_addr = addr;
+	*ret_size = size;
+	return !r && addr && size;
+}
+
 static bool each_module(void *arg, uint64_t key, uint64_t value)
 {
 	const struct walk *w = arg;
@@ -233,14 +249,8 @@ static bool each_module(void *arg, uint64_t key, uint64_t value)
 	if (!names || (!o->is_library && o->ctx != w->d->id))
 		return false;
 	for (const struct name *n = names->first; n; n = n->next) {
-		CUdeviceptr addr = 0;
-		size_t size = 0;
-		CUresult r = CUDA_ERROR_NOT_SUPPORTED;
-		if (o->is_library && driver.cuLibraryGetGlobal)
-			r = OWN(driver.cuLibraryGetGlobal(&addr, &size, (CUlibrary)(uintptr_t)key, n->text));
-		else if (!o->is_library && driver.cuModuleGetGlobal_v2)
-			r = OWN(driver.cuModuleGetGlobal_v2(&addr, &size, (CUmodule)(uintptr_t)key, n->text));
-		if (r || !addr || !size)
+		uint64_t addr, size;
+		if (!find(o, n, &addr, &size))
 			continue;
 		record(w, &(struct piece){ .seq = w->seq, .addr = addr, .size = size, .role = w->end ? BULK_END : BULK_START,
 			.owner = BULK_GLOBAL, .module = o->id, .name = n->text });
@@ -267,4 +277,31 @@ void globals_start(struct device_set *s, uint64_t first)
 void globals_end(struct device_set *s, uint64_t last)
 {
 	all(s, last, true);
+}
+
+struct withdrawal {
+	struct thread *t;
+	const struct object *module;
+};
+
+static bool withdraw(void *arg, uint64_t key, uint64_t value)
+{
+	const struct withdrawal *w = arg;
+	const struct object *o = w->module, *ctx = (const struct object *)(uintptr_t)value;
+	const struct names *names = o->hash ? (const struct names *)(uintptr_t)map_get(&by_hash, o->hash) : NULL;
+	CUcontext was;
+	uint64_t addr, size;
+	if (!names || (!o->is_library && o->ctx != ctx->id) || OWN(driver.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)key)))
+		return false;
+	for (const struct name *n = names->first; n; n = n->next)
+		if (find(o, n, &addr, &size))
+			discover_withdraw(w->t, addr, size);
+	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+	return false;
+}
+
+void globals_withdraw(struct thread *t, const struct object *module)
+{
+	struct withdrawal w = { t, module };
+	map_each(&ids.ctxs, withdraw, &w);
 }

@@ -15,4 +15,9 @@ void globals_learn(uint64_t hash, const void *code, size_t size);
 void globals_start(struct device_set *s, uint64_t first);
 void globals_end(struct device_set *s, uint64_t last);
 
+struct object;
+struct thread;
+/* A module whose code has just become known, which was there before the agent came: its globals are no allocations (discover.h). */
+void globals_withdraw(struct thread *t, const struct object *module);
+
 #endif

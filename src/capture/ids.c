@@ -85,7 +85,7 @@ static bool is_primary(CUcontext handle, CUdevice device)
 	return primary == handle;
 }
 
-static struct object *introduce_ctx(struct thread *t, CUcontext handle)
+struct object *ids_introduce_ctx(struct thread *t, CUcontext handle)
 {
 	CUdevice device = 0;
 	(void)OWN(driver.cuCtxGetDevice(&device)); /* handle is the current context */
@@ -120,7 +120,7 @@ struct object *ids_ctx(struct thread *t, CUcontext handle)
 		return t->ctx;
 	struct object *o = ids_object(&ids.ctxs, (uint64_t)(uintptr_t)handle);
 	if (!o)
-		o = introduce_ctx(t, handle);
+		o = ids_introduce_ctx(t, handle);
 	if (o) {
 		t->ctx = o;
 		t->ctx_handle = handle;

@@ -21,6 +21,7 @@ struct object {
 	int32_t device;		 /* a context's */
 	bool primary;		 /* a context's */
 	bool is_library;
+	bool sought;	     /* a module's code: by old-code.c */
 	uint64_t hash, size; /* a module's code; 0 while not known */
 };
 
@@ -43,6 +44,8 @@ struct object *ids_object(struct map *m, uint64_t handle);
 
 /* The context, introduced if need be. NULL for handle NULL. */
 struct object *ids_ctx(struct thread *t, CUcontext handle);
+/* The context that is current to this thread, introduced if need be. NULL: no memory. */
+struct object *ids_introduce_ctx(struct thread *t, CUcontext handle);
 /* The object for a context that was just created, without a record: the caller's command is it. NULL: no memory. */
 struct object *ids_new_ctx(CUcontext handle, int device, bool primary);
 /* The stream's object for real handles; 0 and the special handles need ctx. Introduced if need be. NULL: cannot be told. */

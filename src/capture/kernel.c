@@ -8,11 +8,13 @@
 #include <string.h>
 #include "capture/calls.h"
 #include "capture/code.h"
+#include "capture/discover.h"
 #include "capture/driver.h"
 #include "capture/effect.h"
 #include "capture/ids.h"
 #include "capture/map.h"
 #include "capture/nvinfo.h"
+#include "capture/old-code.h"
 #include "capture/thread.h"
 
 #define PARAMS_MAX 4096 /* 32,764 bytes of parameters at most (CUDA C Programming Guide, "Kernel parameters") */
@@ -88,6 +90,8 @@ static struct facts ask(struct thread *t, struct object *ctx, CUfunction handle)
 	if (driver.cuThreadExchangeStreamCaptureMode)
 		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
 	code_belongs(t, f.module);
+	if (discover_watched() && f.module && !f.module->hash)
+		old_code_want(f.module, (uint64_t)(uintptr_t)handle, f.is_kernel, ctx);
 	return f;
 }
 

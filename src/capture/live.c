@@ -110,6 +110,32 @@ void live_free_over(const struct call *c)
 		add(&(struct live){ .addr = f->addr, .size = c->freed_size, .mem = (uint32_t)f->mem, .ctx = c->freed_ctx });
 }
 
+bool live_take_over(const struct live *what)
+{
+	spin_lock(&table.lock);
+	const bool is_new = !find(what->addr);
+	spin_unlock(&table.lock);
+	if (is_new)
+		add(what);
+	return is_new;
+}
+
+bool live_give_up(uint64_t addr, uint64_t size)
+{
+	spin_lock(&table.lock);
+	struct live *l = find(addr);
+	const bool is_it = l && l->size <= size && !live_is_host(l);
+	if (is_it)
+		drop(l);
+	spin_unlock(&table.lock);
+	return is_it;
+}
+
+void live_complete(void)
+{
+	atomic_store(&table.incomplete, 0);
+}
+
 void live_each(bool (*fn)(void *arg, struct live *l), void *arg)
 {
 	const uint32_t n = atomic_load(&table.n);

@@ -25,6 +25,12 @@ struct live {
 void live_alloc(const struct call *c);
 void live_free(struct call *c);
 void live_free_over(const struct call *c);
+/* An allocation that was there before the agent came. False: it is known. */
+bool live_take_over(const struct live *what);
+/* It turned out to be none; true when there was one of this size at most. */
+bool live_give_up(uint64_t addr, uint64_t size);
+/* Nothing has been missed so far: what there was before has been found, or there was nothing. */
+void live_complete(void);
 /* A context is gone, or everything that was known. */
 void live_drop_ctx(uint32_t ctx);
 void live_forget(void);

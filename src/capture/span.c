@@ -12,6 +12,7 @@
 #include "capture/bulk.h"
 #include "capture/calls.h"
 #include "capture/device.h"
+#include "capture/discover.h"
 #include "capture/driver.h"
 #include "capture/effect.h"
 #include "capture/extent.h"
@@ -21,6 +22,7 @@
 #include "capture/host.h"
 #include "capture/ids.h"
 #include "capture/known.h"
+#include "capture/late.h"
 #include "capture/live.h"
 #include "capture/payload.h"
 #include "capture/room.h"
@@ -44,6 +46,7 @@ static struct {
 	bool no_end;		  /* what the memory was at the end could not be told */
 	struct spin noting;
 	struct device_set set; /* only with the gate claimed */
+	bool unsettled;	       /* what was there before the agent came is still being looked for */
 	uint64_t last;	       /* of the span whose end is not told yet */
 	/* For a window that is armed: what was there when the device was prepared. */
 	_Atomic uint64_t ready_bytes;
@@ -254,8 +257,11 @@ static void begin(struct thread *t, uint64_t seq)
 		return;
 	}
 	lap(&at, &span.times.begin.idle);
+	if (span.unsettled)
+		span_note("memory and code that were there before tsdb was attached were still being looked for");
 	if (live_incomplete())
-		span_note("memory that was allocated before the capture began is not known");
+		span_note(discover_watched() ? "memory that was allocated before tsdb was attached is not all known" :
+					       "memory that was allocated before the capture began is not known");
 	/* A whole run's span takes in the records that come before the first command, too. */
 	span.first = seq ? seq : atomic_load(&calls_any) ? atomic_load(&ctl->next_seq) : 1;
 	tell(t, span.first, false);
@@ -474,6 +480,7 @@ static void begin_span(struct thread *t, uint64_t seq)
 	known_begin();
 	atomic_store(&shadow_sent, 0);
 	atomic_store(&shadow_same, 0);
+	span.unsettled = discover_watched() && !late_settle();
 	prepare(false);
 	lap(&at, &span.times.begin.prepare);
 	gate_shut(t);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The agent's thread, late; see late.h.
+ */
+#include "capture/late.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "capture/calls.h"
+#include "capture/discover.h"
+#include "capture/driver.h"
+#include "capture/ids.h"
+#include "capture/live.h"
+#include "capture/old-code.h"
+#include "capture/thread.h"
+
+#define DEVICES_MAX 64
+#define PATIENCE 100 /* tenths of a second */
+
+static struct {
+	_Atomic uint32_t finding; /* memory has not been looked for */
+} late;
+
+/* Whether the program has initialised the driver. */
+static bool is_initialised(void)
+{
+	CUcontext now;
+	return OWN(driver.cuCtxGetCurrent(&now)) != CUDA_ERROR_NOT_INITIALIZED;
+}
+
+void late_before(void)
+{
+	if (driver_open() || !is_initialised())
+		return; /* there is nothing to find */
+	atomic_store(&late.finding, 1);
+	discover_begin();
+	/* Later commands are not the first ones. */
+	atomic_store(&calls_any, 1);
+}
+
+static void tell(struct thread *t, enum sbt_attach what, const struct discover_sums *sums, uint64_t contexts)
+{
+	struct sbt_cmd cmd = { .kind = SBT_ATTACH };
+	struct sbt_cmd_attach *a = &cmd.u.attach;
+	a->what = what;
+	a->contexts = contexts;
+	if (sums) {
+		a->allocations = sums->allocations;
+		a->bytes = sums->bytes;
+		a->probed = sums->probed;
+		a->step = sums->step;
+		a->missed = sums->missed;
+	}
+	a->module = SBT_NO_ID;
+	record_in(t, &cmd, SBT_F_SYNTHETIC, SBT_NO_ID);
+}
+
+/* The primary context of a device that has one, retained. */
+static CUcontext primary_of(int device)
+{
+	unsigned flags;
+	int active = 0;
+	CUcontext ctx = NULL;
+	if (OWN(driver.cuDevicePrimaryCtxGetState(device, &flags, &active)) || !active ||
+		OWN(driver.cuDevicePrimaryCtxRetain(&ctx, device)))
+		return NULL;
+	return ctx;
+}
+
+/* Introduces the primary contexts; the others when a call names them, or memory that they own. */
+static void find_contexts(struct thread *t)
+{
+	CUcontext was;
+	int n = 0;
+	if (!driver.cuDevicePrimaryCtxGetState || !driver.cuDevicePrimaryCtxRetain || !driver.cuDevicePrimaryCtxRelease_v2 ||
+		!driver.cuCtxPushCurrent_v2 || !driver.cuCtxPopCurrent_v2 || OWN(driver.cuDeviceGetCount(&n)))
+		return;
+	for (int i = 0; i < n && i < DEVICES_MAX; i++) {
+		CUcontext ctx = primary_of(i);
+		if (!ctx)
+			continue;
+		if (!OWN(driver.cuCtxPushCurrent_v2(ctx))) {
+			(void)ids_introduce_ctx(t, ctx);
+			(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+		}
+		(void)OWN(driver.cuDevicePrimaryCtxRelease_v2(i));
+	}
+}
+
+static bool enter_any(void *arg, uint64_t key, uint64_t value)
+{
+	return !OWN(driver.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)key)) && (*(bool *)arg = true);
+}
+
+/* Questions about addresses need a context: where there is no primary one they wait for the first that a call names. */
+static void find_memory(struct thread *t)
+{
+	struct discover_sums sums;
+	CUcontext was;
+	bool entered = false;
+	map_each(&ids.ctxs, enter_any, &entered);
+	if (!entered)
+		return;
+	discover_all(t, &sums);
+	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+	tell(t, SBT_ATTACH_FOUND, &sums, atomic_load(&ids.next_ctx));
+	if (discover_is_complete())
+		live_complete();
+	atomic_store(&late.finding, 0);
+}
+
+void late_found(void)
+{
+	struct thread *t = atomic_load(&late.finding) ? thread_get() : NULL;
+	if (!t)
+		return;
+	thread_announce(t);
+	tell(t, SBT_ATTACH_BEGINS, NULL, 0);
+	find_contexts(t);
+	find_memory(t);
+}
+
+void late_work(void)
+{
+	struct thread *t = discover_watched() ? thread_get() : NULL;
+	if (!t)
+		return;
+	if (atomic_load(&late.finding))
+		find_memory(t);
+	old_code_find(t);
+}
+
+void late_over(void)
+{
+	discover_end();
+	old_code_forget();
+	atomic_store(&late.finding, 0);
+}
+
+void late_wake(void)
+{
+	(void)syscall(SYS_futex, &agent.control->leave, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+bool late_settle(void)
+{
+	for (unsigned i = 0; i < PATIENCE * 10 && agent_live() && discover_watched(); i++) {
+		if (!atomic_load(&late.finding) && !old_code_waiting())
+			break;
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+	return !discover_watched() || (!atomic_load(&late.finding) && !old_code_waiting());
+}

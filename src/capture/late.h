@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An agent that came late: what the agent's own thread does besides waiting for the debugger to leave. All functions but late_settle() and late_wake() are for
+ * that thread.
+ */
+#ifndef CAPTURE_LATE_H
+#define CAPTURE_LATE_H
+
+#include "capture/agent.h"
+
+struct thread;
+
+/* Before the source is started: from then on nothing is missed. The driver's library is loaded. */
+void late_before(void);
+/* The source has started: tells of the attach, introduces contexts and memory. */
+void late_found(void);
+/* Looks for the code of modules that were loaded before, if somebody asked. */
+void late_work(void);
+/* The debugger leaves: nothing is known any more. */
+void late_over(void);
+/* Somebody has given the agent's thread something to do. */
+void late_wake(void);
+/* A window is about to open: waits, some seconds at most, until what is being looked for has been found. False: something has not. */
+bool late_settle(void);
+
+#endif
