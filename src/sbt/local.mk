@@ -12,6 +12,7 @@ libsbt_a_SOURCES = \
 	src/sbt/kernel-name.c \
 	src/sbt/expr.c src/sbt/expr-parse.c src/sbt/expr.h \
 	src/sbt/pagehash.c src/sbt/pagehash.h \
+	src/sbt/python.c src/sbt/python-lines.c src/sbt/python.h \
 	src/sbt/format.h src/sbt/varint.h \
 	src/sbt/encode.c src/sbt/decode.c src/sbt/encode.h \
 	src/sbt/writer.c src/sbt/writer-chunk.c src/sbt/writer-memory.c src/sbt/writer.h \
@@ -20,7 +21,7 @@ libsbt_a_SOURCES = \
 	src/sbt/reader-memory.c src/sbt/reader-pages.c src/sbt/reader.h \
 	src/sbt/cursor.c src/sbt/print.c src/sbt/json.c \
 	src/sbt/sbt.h
-HEADERS_TO_CHECK += src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/varint.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/packer.h src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/pagecode.h
+HEADERS_TO_CHECK += src/sbt/python.h src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/varint.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/packer.h src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/pagecode.h
 
 EXTRA_DIST += docs/sbt.md tests/sbt_reader.py tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh tests/traces
 dist_noinst_SCRIPTS += scripts/sbt-doc
