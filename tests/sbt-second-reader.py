@@ -54,6 +54,9 @@ def compare(path, cut=None):
         m = re.match(r'module (\d+) (\S+) (\S*)', line)
         if m and m.group(2) != '-':
             assert r.modules()[int(m.group(1))] == (m.group(2), m.group(3)), line
+        m = re.match(r'place (\d+) (\S*) (\S+) (\d+) (\d+)', line)
+        if m:
+            assert r.places()[int(m.group(1))] == (m.group(2), m.group(3), int(m.group(4)), int(m.group(5))), line
         m = re.match(r'unreplayable (\S+) (\d+)', line)
         if m:
             assert r.unreplayable()[m.group(1)] == int(m.group(2)), line
@@ -67,6 +70,7 @@ def compare(path, cut=None):
     windows = [f'window {a} {b}' for a, b in r.windows()]
     assert [x for x in lines if x.startswith('window ')] == windows, windows
     if not cut:
+        assert sum(x.startswith('place ') for x in lines) == 3, lines
         assert len(memory) >= 20 and windows == ['window 1 2', 'window 3 9'], (len(memory), windows)
     assert r.meta()['program'] == "./app 'a b'" and r.meta()['start_ns'] == '12345678901234567', r.meta()
     return len(ours)

@@ -161,7 +161,7 @@ class Slot:
 
 
 class Reader:
-    META, MODULES, STACKS, CODE, COMMANDS, TIMES, MEMORY, KEYFRAME, UNREPLAYABLE, LOST, INDEX, TRAILER, PAGES, WINDOW = range(1, 15)
+    META, MODULES, STACKS, CODE, COMMANDS, TIMES, MEMORY, KEYFRAME, UNREPLAYABLE, LOST, INDEX, TRAILER, PAGES, WINDOW, PLACES = range(1, 16)
 
     def __init__(self, path, page):
         self.zstd, self.xxhash = load_libraries()
@@ -250,6 +250,16 @@ class Reader:
             i = In(self.payload(c))
             for k in range(c['count']):
                 out[c['first'] + k] = (i.text().decode(), i.text().decode())
+        return out
+
+    def places(self):
+        """{number: (file, function, first line, line)}"""
+        out = {}
+        for c in self.of_type(self.PLACES):
+            i = In(self.payload(c))
+            for k in range(c['count']):
+                file, function, first = i.text().decode(), i.text().decode(), i.varint()
+                out[c['first'] + k] = (file, function, first, i.delta(first))
         return out
 
     def stacks(self):

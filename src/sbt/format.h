@@ -47,6 +47,7 @@ enum sbt_chunk_type {
 	SBT_CHUNK_TRAILER = 12,
 	SBT_CHUNK_PAGES = 13,
 	SBT_CHUNK_WINDOW = 14,
+	SBT_CHUNK_PLACES = 15,
 };
 
 /* At the start of a pages chunk, one for each page; then the pages, one behind the other. */
@@ -84,7 +85,7 @@ struct sbt_chunk_header {
 	uint16_t type, flags;
 	uint64_t stored;     /* bytes of the payload in the file */
 	uint64_t raw;	     /* bytes of the payload when decompressed */
-	uint64_t first;	     /* commands, times, keyframe: first seq; stacks: smallest id; code: hash; modules: first index;
+	uint64_t first;	     /* commands, times, keyframe: first seq; stacks: smallest id; code: hash; modules, places: first index;
 			      * memory: smallest seq; pages: number of the first; window: its first seq */
 	uint64_t last;	     /* the last, inclusive; code: 1 for PTX */
 	uint32_t count;	     /* of commands, times, stacks, modules, ... in it */

@@ -273,6 +273,9 @@ static void sort_out(struct sbt_reader *r)
 		case SBT_CHUNK_MODULES:
 			list_add(&r->modules, i);
 			break;
+		case SBT_CHUNK_PLACES:
+			list_add(&r->places, i);
+			break;
 		case SBT_CHUNK_CODE:
 			list_add(&r->codes, i);
 			break;

@@ -8,6 +8,7 @@
 
 #define FRAMES_MAX (16u << 20)	/* in memory, over all chunks */
 #define MODULES_MAX (1u << 20)
+#define PLACES_MAX (1u << 22)
 
 void sbt_reader_stacks_free(struct sbt_reader *r)
 {
@@ -21,6 +22,11 @@ void sbt_reader_stacks_free(struct sbt_reader *r)
 		free((char *)(uintptr_t)r->module[i].build_id);
 	}
 	free(r->module);
+	for (size_t i = 0; i < r->nplaces; i++) {
+		free((char *)(uintptr_t)r->place[i].file);
+		free((char *)(uintptr_t)r->place[i].function);
+	}
+	free(r->place);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -205,4 +211,54 @@ const struct sbt_host_module *sbt_reader_module(struct sbt_reader *r, uint32_t i
 	buf_free(&payload);
 	r->modules_loaded = true;
 	return index < r->nmodules && r->module[index].path ? &r->module[index] : NULL;
+}
+
+/* ---- places in the source ---------------------------------------------------------------------------------------- */
+
+static struct err *take_places(struct sbt_reader *r, const struct sbt_entry *e, const struct buf *payload)
+{
+	struct sbt_in in = sbt_in_of(payload);
+	uint64_t index = e->first;
+
+	while (in.p < in.end) {
+		struct sbt_place *p;
+
+		if (index >= PLACES_MAX)
+			return err_new(ERR_LIMIT, "it has too many of them");
+		if (index >= r->cap_places) {
+			const size_t cap = (index + 1) * 2;
+
+			r->place = xrealloc(r->place, cap * sizeof *r->place);
+			memset(r->place + r->cap_places, 0, (cap - r->cap_places) * sizeof *r->place);
+			r->cap_places = cap;
+		}
+		if (index >= r->nplaces) /* a damaged chunk before this one leaves a hole */
+			r->nplaces = index + 1;
+		p = &r->place[index++];
+		if (p->file)
+			return err_new(ERR_BAD_TRACE, "a place is there twice");
+		p->file = take_text(&in);
+		p->function = take_text(&in);
+		p->first_line = (uint32_t)sbt_take_max(&in, INT32_MAX);
+		p->line = (uint32_t)sbt_take_delta(&in, p->first_line);
+	}
+	return in.bad ? err_new(ERR_BAD_TRACE, "it does not decode") : NULL;
+}
+
+const struct sbt_place *sbt_reader_place(struct sbt_reader *r, uint64_t index)
+{
+	struct buf payload = BUF_INIT;
+
+	for (size_t k = 0; !r->places_loaded && k < r->places.n; k++) {
+		const struct sbt_entry *entry = &r->entries[r->places.at[k]];
+		struct err *e = sbt_reader_load(r, entry, &payload);
+
+		if (!e)
+			e = take_places(r, entry, &payload);
+		if (e)
+			sbt_reader_note_chunk(r, r->places.at[k], e);
+	}
+	buf_free(&payload);
+	r->places_loaded = true;
+	return index < r->nplaces && r->place[index].file ? &r->place[index] : NULL;
 }

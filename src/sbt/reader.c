@@ -69,6 +69,9 @@ static void note_what(struct sbt_reader *r, const struct sbt_entry *e, const cha
 	case SBT_CHUNK_MODULES:
 		sbt_reader_note(r, "a list of the program's files is damaged (%s)", why);
 		break;
+	case SBT_CHUNK_PLACES:
+		sbt_reader_note(r, "places %llu to %llu in the program's source are damaged (%s)", first, last, why);
+		break;
 	case SBT_CHUNK_CODE:
 		sbt_reader_note(r, "the GPU code with hash 0x%llx is damaged (%s)", first, why);
 		break;
@@ -285,7 +288,7 @@ struct err *sbt_reader_open(struct sbt_reader **ret, const char *path)
 
 void sbt_reader_close(struct sbt_reader *r)
 {
-	struct sbt_list *lists[] = {&r->commands, &r->times, &r->keyframes, &r->stacks, &r->modules, &r->codes,
+	struct sbt_list *lists[] = {&r->commands, &r->times, &r->keyframes, &r->stacks, &r->modules, &r->places, &r->codes,
 				    &r->memories, &r->pages, &r->windows};
 
 	if (r->fd >= 0)

@@ -36,7 +36,7 @@ struct sbt_reader {
 	struct sbt_entry *entries;
 	size_t n, cap;
 	uint8_t *reported; /* of each entry, whether its damage has been told */
-	struct sbt_list commands, times, keyframes, stacks, modules, codes, memories, pages, windows; /* times, pages and windows are sorted by first */
+	struct sbt_list commands, times, keyframes, stacks, modules, places, codes, memories, pages, windows; /* times, pages and windows are sorted by first */
 	uint64_t *times_last; /* of times up to each: the largest last seq, so that a search knows where to stop */
 	uint64_t count, lost;
 	struct buf damage; /* NUL-terminated when not empty */
@@ -49,9 +49,11 @@ struct sbt_reader {
 	uint64_t nframes;
 	struct sbt_stack_slot *table; /* open addressing by id */
 	size_t table_n, table_cap;
-	bool modules_loaded;
+	bool modules_loaded, places_loaded;
 	struct sbt_host_module *module;
 	size_t nmodules;
+	struct sbt_place *place;
+	size_t nplaces, cap_places;
 	struct sbt_page_store *page_store;     /* NULL until a page is read */
 	struct sbt_piece_store *piece_store; /* NULL until a piece is read */
 	void *zstd; /* ZSTD_DCtx */

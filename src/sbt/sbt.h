@@ -27,6 +27,17 @@ struct sbt_host_module {
 	const char *build_id; /* hex, or "" */
 };
 
+/*
+ * Frames of a program that an interpreter runs are in a module with this path, and their offset is the number of a place
+ * in that program's source (sbt_reader_place).
+ */
+#define SBT_MODULE_PYTHON "[python]"
+struct sbt_place {
+	const char *file;     /* as the interpreter names it; may be "<string>" */
+	const char *function; /* qualified: "Net.forward" */
+	uint32_t first_line, line; /* of the function, of the call; 0: not known */
+};
+
 /* About the recording; strings owned by the trace (reader) or the caller (writer). */
 struct sbt_meta {
 	const char *program;	/* argv joined with spaces, quoted for a shell */
@@ -55,6 +66,8 @@ struct err *sbt_writer_meta(struct sbt_writer *w, const struct sbt_meta *meta) T
 struct err *sbt_writer_cmd(struct sbt_writer *w, const struct sbt_cmd *c) TS_CHECK;
 /* Host modules get dense indices in order of definition. */
 struct err *sbt_writer_module(struct sbt_writer *w, const char *path, const char *build_id, uint32_t *ret_index) TS_CHECK;
+/* Places get dense numbers in order of definition. Before the stacks with them. */
+struct err *sbt_writer_place(struct sbt_writer *w, const struct sbt_place *place, uint32_t *ret_index) TS_CHECK;
 /* Defines stack id (any u32 but 0, once), innermost frame first; of more than 1024 frames the outermost are left out. */
 struct err *sbt_writer_stack(struct sbt_writer *w, uint32_t id, const struct sbt_frame *frames, unsigned n) TS_CHECK;
 /* Adds GPU start and end of a command, in any order, also long after the command was written. */
@@ -114,6 +127,8 @@ uint64_t sbt_reader_keyframe_seq(const struct sbt_reader *r, uint64_t seq);
 /* Frames of a stack, innermost first; *ret_n is 0 for id 0 or an id that the trace lacks. Owned by the reader. */
 struct err *sbt_reader_stack(struct sbt_reader *r, uint32_t id, const struct sbt_frame **ret, unsigned *ret_n) TS_CHECK;
 const struct sbt_host_module *sbt_reader_module(struct sbt_reader *r, uint32_t index);
+/* NULL: the trace lacks it. Owned by the reader. */
+const struct sbt_place *sbt_reader_place(struct sbt_reader *r, uint64_t index);
 /* The hash of the i-th code; false past the end. */
 bool sbt_reader_code_at(const struct sbt_reader *r, unsigned i, uint64_t *ret_hash, bool *ret_is_ptx);
 /* The code with this hash appended to ret; ERR_NOT_FOUND when the trace lacks it. */

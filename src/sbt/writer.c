@@ -32,6 +32,8 @@ struct sbt_writer {
 	uint64_t count, since_keyframe, last_seq, dropped;
 	struct buf modules;
 	uint32_t modules_first, nmodules; /* defined so far; those from modules_first on wait */
+	struct buf places;
+	uint32_t places_first, nplaces;
 	struct buf stacks;
 	uint32_t nstacks, stack_min, stack_max, stack_last;
 	uint64_t nframes;
@@ -115,6 +117,7 @@ static void writer_free(struct sbt_writer *w)
 	sbt_memory_out_free(w->memory);
 	buf_free(&w->modules);
 	buf_free(&w->stacks);
+	buf_free(&w->places);
 	buf_free(&w->losses);
 	buf_free(&w->scratch);
 	for (size_t i = 0; i < w->ncalls; i++)
@@ -161,10 +164,24 @@ static struct err *flush_modules(struct sbt_writer *w)
 	return e;
 }
 
+static struct err *flush_places(struct sbt_writer *w)
+{
+	struct err *e;
+
+	if (w->nplaces == w->places_first)
+		return NULL;
+	e = sbt_out_chunk(&w->out, SBT_CHUNK_PLACES, w->places_first, w->nplaces - 1, w->nplaces - w->places_first, w->places.data,
+			  w->places.len);
+	buf_clear(&w->places);
+	w->places_first = w->nplaces;
+	return e;
+}
+
 static struct err *flush_stacks(struct sbt_writer *w)
 {
 	struct err *e;
 
+	TRY(flush_places(w));
 	if (!w->nstacks)
 		return NULL;
 	e = sbt_out_chunk(&w->out, SBT_CHUNK_STACKS, w->stack_min, w->stack_max, w->nstacks, w->stacks.data, w->stacks.len);
@@ -305,6 +322,16 @@ struct err *sbt_writer_module(struct sbt_writer *w, const char *path, const char
 	put_string(&w->modules, build_id);
 	*ret_index = w->nmodules++;
 	return w->modules.len >= CHUNK_BYTES ? flush_modules(w) : NULL;
+}
+
+struct err *sbt_writer_place(struct sbt_writer *w, const struct sbt_place *place, uint32_t *ret_index)
+{
+	put_string(&w->places, place->file);
+	put_string(&w->places, place->function);
+	sbt_put(&w->places, place->first_line);
+	sbt_put_delta(&w->places, place->line, place->first_line);
+	*ret_index = w->nplaces++;
+	return w->places.len >= CHUNK_BYTES ? flush_places(w) : NULL;
 }
 
 /* How many of the outermost frames are those of the stack before. */

@@ -116,6 +116,12 @@ static inline void dump_rest(struct buf *out, struct sbt_reader *r, uint64_t cod
 
 		buf_printf(out, "module %u %s %s\n", i, mod ? mod->path : "-", mod ? mod->build_id : "-");
 	}
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct sbt_place *p = sbt_reader_place(r, i);
+
+		if (p)
+			buf_printf(out, "place %u %s %s %u %u\n", i, p->file, p->function, p->first_line, p->line);
+	}
 	for (unsigned i = 0; sbt_reader_unreplayable(r, i, &call, &n); i++)
 		buf_printf(out, "unreplayable %s %" PRIu64 "\n", call, n);
 	for (unsigned i = 0; i <= 4; i++) {

@@ -99,6 +99,7 @@ static void write_trace(const char *path, uint64_t seed, uint64_t count)
 	ok(sbt_writer_open(&w, path, &meta));
 	ok(sbt_writer_module(w, "/bin/app", "abcd", &module));
 	ok(sbt_writer_code(w, ".version 9.0", 12, true, &hash));
+	ok(sbt_writer_place(w, &(struct sbt_place){"/app/train.py", "Net.forward", 40, 44}, &module));
 	for (uint32_t id = 1; id < 50; id++)
 		add_stack(w, id, &seed);
 	for (uint64_t i = 1; i <= count; i++) {
@@ -111,6 +112,8 @@ static void write_trace(const char *path, uint64_t seed, uint64_t count)
 			ok(sbt_writer_flush(w));
 		if (i == count / 2) {
 			ok(sbt_writer_module(w, "/lib/libx.so", "", &module));
+			ok(sbt_writer_place(w, &(struct sbt_place){"<string>", "<lambda>", 1000000, 1}, &module));
+			ok(sbt_writer_place(w, &(struct sbt_place){"", "größe", 7, 0}, &module));
 			ok(sbt_writer_keyframe(w, seq, "a state", 8));
 			ok(sbt_writer_unreplayable(w, "cuFoo", 2));
 			ok(sbt_writer_lost(w, seq, 3));
