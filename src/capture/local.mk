@@ -11,6 +11,7 @@ HEADERS_TO_CHECK += \
 	src/capture/device.h src/capture/driver.h src/capture/effect.h src/capture/extent.h src/capture/fresh.h src/capture/gate.h src/capture/globals.h src/capture/host.h \
 	src/capture/known.h src/capture/live.h src/capture/payload.h src/capture/ptx.h src/capture/room.h src/capture/sender.h src/capture/shadow.h src/capture/span.h src/capture/touched.h \
 	src/capture/ids.h src/capture/kernel.h src/capture/map.h src/capture/mapping.h src/capture/nvinfo.h src/capture/ring.h \
+	src/capture/elf-look.h src/capture/python.h \
 	src/capture/source.h src/capture/stack.h src/capture/stop.h src/capture/thread.h src/capture/window.h
 
 agent_sources = \
@@ -54,6 +55,8 @@ agent_sources = \
 	src/capture/mapping.c src/capture/mapping.h \
 	src/capture/nvinfo.c src/capture/nvinfo.h \
 	src/capture/nvtx.c \
+	src/capture/elf-look.c src/capture/elf-look.h \
+	src/capture/python.c src/capture/python.h \
 	src/capture/ring.c src/capture/ring.h \
 	src/capture/source-cupti.c src/capture/source.h \
 	src/capture/stack.c src/capture/stack.h \
@@ -61,7 +64,7 @@ agent_sources = \
 	src/capture/thread.c src/capture/thread.h \
 	src/capture/window.c src/capture/window.h \
 	src/capture/wire.h \
-	src/sbt/cmd.c src/sbt/expr.c src/sbt/kernel-name.c src/sbt/pagehash.c
+	src/sbt/cmd.c src/sbt/expr.c src/sbt/kernel-name.c src/sbt/pagehash.c src/sbt/python.c
 agent_cflags = $(SO_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) -O2
 
 plugin_PROGRAMS += libtsdb-agent.so

@@ -5,6 +5,10 @@
  * lies. Such paths are kept in a tree: when the callback is entered with the same stack pointer, and the first slot holds the
  * same return address, then the next slot is where it was, and so on up: a walk is one load and one compare per frame.
  * (A function that calls alloca() moves the slots above it; then a compare fails and the walk is made anew.)
+ *
+ * In a Python process the same native path serves many Python stacks, so there a path has no id of its own: the id is found by the path and the
+ * number that python.c makes of the Python frames. Where the two are put together, the addresses on the C stack tell which native frame
+ * runs which Python frames.
  */
 #include "capture/stack.h"
 
@@ -16,9 +20,12 @@
 #include "capture/agent.h"
 #include "capture/mapping.h"
 #include "capture/map.h"
+#include "capture/python.h"
 #include "capture/thread.h"
 
-#define NODES (1u << 16)
+#define NODES (1u << 18) /* touched as far as used */
+#define MIXED (1u << 14)
+#define LATER UINT32_MAX /* a path whose own id has not been needed yet */
 #define ROOTS 1024u
 #define WALK_MAX (TSDB_STACK_MAX + 32) /* the hidden frames come on top */
 #define FRAME_BYTES_MAX (16u << 20)    /* a frame pointer that jumps farther is not one */
@@ -27,11 +34,17 @@ struct node {
 	uint64_t slot, pc;
 	uint32_t sibling, child; /* indices; 0: none */
 	uint32_t id;		 /* not 0: the path ends here */
-	uint32_t pad;
+	uint32_t parent;
+};
+/* Stacks with Python frames: by path and frames. */
+struct mixed {
+	uint64_t key; /* 0: free */
+	uint32_t id, pad;
 };
 struct memo {
-	uint32_t used, depth, generation;
+	uint32_t used, depth, generation, nmixed;
 	uint32_t root[ROOTS];
+	struct mixed mixed[MIXED];
 	struct node node[NODES]; /* 0 is not used */
 };
 struct walk {
@@ -57,6 +70,7 @@ static struct map known; /* hash of (thread, pcs) -> id */
 
 void stack_init(void)
 {
+	python_look();
 	void *lib = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
 	if (!lib)
 		return;
@@ -143,6 +157,7 @@ static void follow_libraries(void)
 	if (before == now)
 		return;
 	mapping_reload();
+	python_look();
 	if (before)
 		atomic_fetch_add(&generation, 1);
 }
@@ -192,7 +207,7 @@ static uint32_t *root_of(struct memo *m, uint64_t frame)
 	return &m->root[(frame >> 4 ^ frame >> 14) % ROOTS];
 }
 
-/* The path's id, or 0: not seen before. */
+/* The node at which the path ends, or 0: not seen before. */
 static uint32_t recall(struct memo *m, uint64_t frame)
 {
 	uint32_t i = *root_of(m, frame);
@@ -203,22 +218,26 @@ static uint32_t recall(struct memo *m, uint64_t frame)
 		while (i && word_at(m->node[i].slot) != m->node[i].pc)
 			i = m->node[i].sibling;
 	}
-	return i ? m->node[i].id : 0;
+	return i;
 }
 
 static void forget(struct memo *m, uint32_t depth, uint32_t now)
 {
 	memset(m->root, 0, sizeof(m->root));
+	if (m->nmixed)
+		memset(m->mixed, 0, sizeof(m->mixed));
+	m->nmixed = 0;
 	m->used = 1;
 	m->depth = depth;
 	m->generation = now;
 }
 
-static void remember(struct memo *m, uint64_t frame, const struct walk *w, uint32_t id)
+/* The path's end, or 0 when it cannot be kept. */
+static uint32_t remember(struct memo *m, uint64_t frame, const struct walk *w, uint32_t id)
 {
-	uint32_t *link = root_of(m, frame);
+	uint32_t *link = root_of(m, frame), parent = 0;
 	if (!w->n || !w->steady || w->slot[0] != frame + 8)
-		return;
+		return 0;
 	if (m->used + w->n > NODES) {
 		forget(m, m->depth, m->generation);
 		link = root_of(m, frame);
@@ -229,14 +248,29 @@ static void remember(struct memo *m, uint64_t frame, const struct walk *w, uint3
 			i = m->node[i].sibling;
 		if (!i) {
 			i = m->used++;
-			m->node[i] = (struct node){ .slot = w->slot[d], .pc = w->pc[d], .sibling = *link };
+			m->node[i] = (struct node){ .slot = w->slot[d], .pc = w->pc[d], .sibling = *link, .parent = parent };
 			*link = i;
 		}
 		if (m->node[i].id)
-			return; /* a shorter path of the same frames */
+			return i; /* a shorter path of the same frames */
 		if (d + 1 == w->n)
 			m->node[i].id = id;
 		link = &m->node[i].child;
+		parent = i;
+	}
+	return parent;
+}
+
+/* The walk that was remembered as the path to a node. */
+static void walk_again(const struct memo *m, uint32_t leaf, struct walk *w)
+{
+	*w = (struct walk){ .steady = true };
+	for (uint32_t i = leaf; i && w->n < WALK_MAX; i = m->node[i].parent)
+		w->n++;
+	unsigned at = w->n;
+	for (uint32_t i = leaf; i && at; i = m->node[i].parent) {
+		w->slot[--at] = m->node[i].slot;
+		w->pc[at] = m->node[i].pc;
 	}
 }
 
@@ -250,19 +284,139 @@ static bool shows_program(const struct walk *w)
 	return false;
 }
 
+static void walk_new(struct thread *t, uint64_t frame, struct walk *w)
+{
+	follow_libraries();
+	walk_unwind(w, frame);
+	if (!shows_program(w))
+		walk_frame_pointers(w, t, frame);
+}
+
 static __attribute__((noinline)) uint32_t take_new(struct thread *t, uint64_t frame, uint32_t depth)
 {
 	struct walk w;
 	uint64_t pcs[TSDB_STACK_MAX];
-	follow_libraries();
-	walk_unwind(&w, frame);
-	if (!shows_program(&w))
-		walk_frame_pointers(&w, t, frame);
+	walk_new(t, frame, &w);
 	const uint32_t n = visible(t, &w, pcs, depth);
 	const uint32_t id = n ? define(t, pcs, n) : 0;
 	if (id)
-		remember(t->memo, frame, &w, id);
+		(void)remember(t->memo, frame, &w, id);
 	return id;
+}
+
+/* ---- with Python frames ------------------------------------------------------------------------------------------------ */
+
+static struct mixed *find_mixed(struct memo *m, uint64_t key)
+{
+	for (uint64_t i = key >> 20;; i++) {
+		struct mixed *x = &m->mixed[i % MIXED];
+		if (x->key == key || !x->key)
+			return x;
+	}
+}
+
+static void keep_mixed(struct memo *m, uint64_t key, uint32_t id)
+{
+	if (m->nmixed >= MIXED / 2) {
+		memset(m->mixed, 0, sizeof(m->mixed));
+		m->nmixed = 0;
+	}
+	struct mixed *x = find_mixed(m, key);
+	m->nmixed += !x->key;
+	*x = (struct mixed){ .key = key, .id = id };
+}
+
+struct weave {
+	const struct python_step *step;
+	unsigned n, at;
+	uint64_t *pcs;
+	uint32_t count, depth;
+};
+
+/* The anchor of the group that is next. */
+static uint64_t group_anchor(const struct weave *v)
+{
+	for (unsigned i = v->at; i < v->n; i++)
+		if (v->step[i].anchor)
+			return v->step[i].anchor;
+	return UINT64_MAX;
+}
+
+static void add_group(struct weave *v)
+{
+	bool last = false;
+	while (v->at < v->n && !last) {
+		const struct python_step *s = &v->step[v->at++];
+		if (s->pc && v->count < v->depth)
+			v->pcs[v->count++] = s->pc;
+		last = s->anchor != 0;
+	}
+}
+
+/*
+ * Each group of Python frames goes before the native frame that runs it: the one whose return addresses, its callee's below and its own above, lie
+ * around the group's anchor.
+ */
+static uint32_t weave(struct thread *t, const struct walk *w, struct weave *v)
+{
+	bool native = true;
+	for (unsigned i = 0; i < w->n && v->count < v->depth; i++) {
+		const uint64_t end = i + 1 < w->n ? w->slot[i + 1] : UINT64_MAX;
+		while (v->at < v->n && group_anchor(v) < end)
+			add_group(v);
+		const struct mapping *m = native ? mapping_find(w->pc[i] - 1) : NULL;
+		native = native && m;
+		if (!m || m->hidden || v->count == v->depth)
+			continue;
+		mapping_send(t, m);
+		v->pcs[v->count++] = w->pc[i];
+	}
+	while (v->at < v->n)
+		add_group(v);
+	return v->count;
+}
+
+static __attribute__((noinline)) uint32_t take_mixed(struct thread *t, uint64_t frame, uint32_t depth, uint32_t leaf, uint64_t hash)
+{
+	struct walk w;
+	struct python_step step[PYTHON_FRAMES_MAX];
+	uint64_t pcs[TSDB_STACK_MAX];
+	if (leaf) {
+		walk_again(t->memo, leaf, &w);
+	} else {
+		walk_new(t, frame, &w);
+		leaf = remember(t->memo, frame, &w, LATER);
+	}
+	struct weave v = { .step = step, .n = python_stack_take(t, step, PYTHON_FRAMES_MAX), .pcs = pcs, .depth = depth };
+	const uint32_t n = weave(t, &w, &v);
+	const uint32_t id = n ? define(t, pcs, n) : 0;
+	if (id && leaf)
+		keep_mixed(t->memo, mix(leaf, hash) | 1, id);
+	return id;
+}
+
+/* A path that was kept for stacks with Python frames, and now there are none. */
+static __attribute__((noinline)) uint32_t take_plain(struct thread *t, uint32_t leaf, uint32_t depth)
+{
+	struct walk w;
+	uint64_t pcs[TSDB_STACK_MAX];
+	walk_again(t->memo, leaf, &w);
+	const uint32_t n = visible(t, &w, pcs, depth);
+	const uint32_t id = n ? define(t, pcs, n) : 0;
+	if (id)
+		t->memo->node[leaf].id = id;
+	return id;
+}
+
+static __attribute__((noinline)) uint32_t take_python(struct thread *t, uint64_t frame, uint32_t depth, uint32_t leaf)
+{
+	const uint64_t hash = python_stack_hash();
+	if (!hash) {
+		const uint32_t id = leaf ? t->memo->node[leaf].id : 0;
+		return !leaf ? take_new(t, frame, depth) : id == LATER ? take_plain(t, leaf, depth) : id;
+	}
+	const struct mixed *x = leaf ? find_mixed(t->memo, mix(leaf, hash) | 1) : NULL;
+	return x && x->key ? x->id : take_mixed(t, frame, depth, leaf, hash);
 }
 
 uint32_t stack_take(struct thread *t, const void *at, uint32_t depth)
@@ -279,8 +433,10 @@ uint32_t stack_take(struct thread *t, const void *at, uint32_t depth)
 	}
 	if (__builtin_expect(t->memo->depth != depth || t->memo->generation != now, 0))
 		forget(t->memo, depth, now);
-	uint32_t id = recall(t->memo, frame);
-	return __builtin_expect(id != 0, 1) ? id : take_new(t, frame, depth);
+	const uint32_t leaf = recall(t->memo, frame);
+	if (__builtin_expect(python_here, 0))
+		return take_python(t, frame, depth, leaf);
+	return __builtin_expect(leaf != 0, 1) ? t->memo->node[leaf].id : take_new(t, frame, depth);
 }
 
 void stack_forget(struct thread *t)

@@ -13,6 +13,7 @@
 #include "capture/mapping.h"
 #include "capture/ring.h"
 
+#define THREAD_PYTHON_SENT 65536u
 #define THREAD_PTDS 8 /* contexts in which the thread used its per-thread default stream */
 
 struct memo;
@@ -67,6 +68,7 @@ struct thread {
 	struct graph_copy *graph_copies; /* of the graph that is being instantiated (payload.c) */
 	uint8_t *page; /* SBT_PAGE bytes, for hashing; made when needed */
 	uint64_t mappings_sent[MAPPING_SENT_MAX / 64];
+	uint64_t python_sent[THREAD_PYTHON_SENT / 64]; /* a bit for each of Python's code objects whose message is out */
 	_Alignas(16) uint8_t args[CALL_ARGS_MAX];
 };
 

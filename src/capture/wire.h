@@ -21,7 +21,7 @@
  * so the consumer must go on emptying rings that it cannot merge yet.
  *
  * Definitions. A ring can be read alone: a stack's message comes before the first record that has its id, in the same ring, and the
- * messages of the mappings it lies in before that. A mapping is sent once a thread; a later one replaces what it overlaps.
+ * messages of the mappings and of the Python code it lies in before that. A mapping is sent once a thread; a later one replaces what it overlaps.
  * Code may come in another thread's ring than the module's record; TIME messages come in rings whose thread is 0.
  *
  * Stops. A thread that hits a breakpoint fills control.stop and executes int3 in tsdb_agent_stop(). tsdb, the ptracer, sees
@@ -63,7 +63,7 @@
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
 #define TSDB_RECORD_MAX (64u << 10)	    /* no ring record is larger; larger payloads are sent in pieces */
 #define TSDB_IDLE UINT64_MAX
-#define TSDB_STACK_MAX 128u /* frames */
+#define TSDB_STACK_MAX 256u /* frames */
 #define TSDB_BREAK_MAX 64u
 #define TSDB_GLOB_MAX 128u
 #define TSDB_TEXT_MAX 256u
@@ -75,6 +75,7 @@ enum tsdb_msg {
 	TSDB_MSG_CODE = 0x8003,	   /* struct tsdb_msg_code: a piece of a module's code */
 	TSDB_MSG_MAPPING = 0x8004, /* struct tsdb_msg_mapping: a file mapped for execution, before the first stack in it */
 	TSDB_MSG_WINDOW = 0x8005,  /* struct tsdb_msg_window */
+	TSDB_MSG_PYTHON = 0x8006,  /* struct tsdb_msg_python: a Python code object, before the first stack with it */
 	TSDB_MSG_PAD = 0x80ff,	   /* nothing */
 };
 struct tsdb_msg_head {
@@ -86,8 +87,13 @@ struct tsdb_msg_stack {
 	struct tsdb_msg_head head;
 	uint32_t id; /* from 1 */
 	uint32_t n;
-	uint64_t pcs[]; /* absolute return addresses, innermost first; the agent's, CUPTI's frames left out */
+	uint64_t pcs[]; /* absolute return addresses, innermost first; the agent's, CUPTI's frames left out. Or TSDB_PC_PYTHON() */
 };
+/* A frame of Python's: the number of the code object and the instruction's offset in bytes. */
+#define TSDB_PC_PYTHON_BIT (1ull << 63)
+#define TSDB_PC_PYTHON(number, at) (TSDB_PC_PYTHON_BIT | (uint64_t)(number) << 32 | (uint32_t)(at))
+#define TSDB_PC_PYTHON_NUMBER(pc) ((uint32_t)((pc) >> 32 & 0x7fffffff))
+#define TSDB_PC_PYTHON_AT(pc) ((uint32_t)(pc))
 struct tsdb_msg_time {
 	struct tsdb_msg_head head;
 	uint32_t corr;
@@ -100,6 +106,16 @@ struct tsdb_msg_code {
 	uint32_t n;
 	uint32_t is_ptx;
 	uint8_t bytes[];
+};
+/* Numbers are the agent's, and mean the same in every ring. */
+struct tsdb_msg_python {
+	struct tsdb_msg_head head;
+	uint32_t number; /* from 1 */
+	uint32_t first_line;
+	uint32_t file, name; /* bytes of co_filename and co_qualname, UTF-8 */
+	uint32_t lines;	     /* bytes of co_linetable; fewer than it has when the record would be too large */
+	uint32_t pad;
+	char bytes[]; /* the three, one behind the other */
 };
 struct tsdb_msg_mapping {
 	struct tsdb_msg_head head;
@@ -217,6 +233,13 @@ enum tsdb_agent_state {
 	TSDB_AGENT_LEFT,      /* control.leave was obeyed: the agent reads and writes this memory no more */
 };
 
+/* What the agent found of a Python interpreter in the process. */
+enum tsdb_python_state {
+	TSDB_PYTHON_NONE,
+	TSDB_PYTHON_READ,    /* host stacks show its frames */
+	TSDB_PYTHON_REFUSED, /* they do not: control.python_text says why */
+};
+
 enum tsdb_on_full { TSDB_FULL_WAIT, TSDB_FULL_DROP };
 
 struct tsdb_control {
@@ -262,6 +285,9 @@ struct tsdb_control {
 	_Atomic uint64_t pause_ns;  /* how long the last span's begin held the program up */
 	char text2[TSDB_TEXT_MAX];  /* one sentence: what of the last span's memory could not be recorded */
 	_Atomic uint64_t start_ns;  /* how long subscribing took after tsdb_agent_attach() */
+
+	_Atomic uint32_t python;    /* enum tsdb_python_state */
+	char python_text[TSDB_TEXT_MAX]; /* one sentence, for REFUSED */
 
 	struct tsdb_break brk[TSDB_BREAK_MAX];
 	struct tsdb_window window;

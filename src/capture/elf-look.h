@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Exported symbols of the ELF files loaded in this process, looked up by ourselves: dlsym() takes the dynamic linker's lock, which a thread that runs
+ * a constructor holds, and sees libraries opened with RTLD_LOCAL only through a handle.
+ */
+#ifndef CAPTURE_ELF_LOOK_H
+#define CAPTURE_ELF_LOOK_H
+
+#include <stdint.h>
+
+struct elf_look {
+	const char *name;
+	uint64_t address; /* 0: not found */
+};
+
+/* Finds the first file that exports look[0] and fills in the addresses of all n in it. Number of those found. */
+unsigned elf_look(struct elf_look *look, unsigned n);
+
+#endif
