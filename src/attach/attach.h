@@ -107,10 +107,15 @@ struct backtrace_frame {
 	uint64_t pc, sp;
 	struct symbol sym;
 	bool inlined; /* an inlined call within the frame that follows */
+	bool python;  /* a function of the program's that the interpreter runs: pc is 0, sym has function, file and line */
+	bool interpreter; /* CPython's own, and there are frames of Python's */
+	unsigned number; /* for inferior_frame_locals(); of Python's frames, the one that runs them */
 };
 /* Remote unwinding of a stopped thread (libunwind-ptrace), innermost first. *ret is a heap array the caller frees. */
 struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, struct backtrace_frame **ret,
 	unsigned *ret_n) TS_CHECK;
+/* Sets .interpreter of those frames that are CPython's own, when there are Python frames among them. */
+void backtrace_mark_interpreter(struct backtrace_frame *f, unsigned n);
 /* Local variables and arguments of a frame for `bt full`, as "name = value" lines, as far as DWARF tells. */
 struct err *inferior_frame_locals(struct inferior *inf, pid_t tid, unsigned frame, struct buf *out) TS_CHECK;
 
@@ -174,6 +179,8 @@ struct drain_item {
 
 /* Host modules that frames refer to, defined before first use; same indices as in sbt_frame.module. */
 bool drain_module(struct inferior *inf, uint32_t index, struct sbt_host_module *ret);
+/* In frames whose module is SBT_MODULE_PYTHON the offset is this index. Strings live as long as inf. */
+bool drain_place(struct inferior *inf, uint64_t index, struct sbt_place *ret);
 /* The next item, merged over all threads by seq. DRAIN_NONE when nothing can be merged yet, or, without final, after some MB, so that
  * the caller can look after the inferior. With final set and the inferior dead everything is given out, even if an earlier
  * seq never came; while it lives a command that is still in a call holds back the later ones, so that seqs always

@@ -72,6 +72,30 @@ static struct err *visible(struct inferior *inf, pid_t tid, unsigned max, struct
 	return NULL;
 }
 
+/* "python3.12", "libpython3.12.so.1.0": files in which everything is the interpreter's. */
+static bool is_python_file(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	const char *base = slash ? slash + 1 : path;
+
+	return base && (strncmp(base, "libpython", 9) == 0 || strncmp(base, "python", 6) == 0);
+}
+
+static bool is_python_function(const char *name)
+{
+	return name && (strncmp(name, "Py", 2) == 0 || strncmp(name, "_Py", 3) == 0);
+}
+
+void backtrace_mark_interpreter(struct backtrace_frame *f, unsigned n)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < n && !any; i++)
+		any = f[i].python;
+	for (unsigned i = 0; any && i < n; i++)
+		f[i].interpreter = !f[i].python && (is_python_file(f[i].sym.module) || is_python_function(f[i].sym.function));
+}
+
 #define FRAMES_LIMIT 65536u
 
 struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, struct backtrace_frame **ret, unsigned *ret_n)
@@ -94,7 +118,10 @@ struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, st
 			*ret = xrealloc(*ret, cap * sizeof(**ret));
 		}
 		for (unsigned j = 0; j < k && *ret_n < max; j++)
-			(*ret)[(*ret_n)++] = (struct backtrace_frame){raw[i].pc, raw[i].sp, names[j], j + 1 < k};
+			{
+			(*ret)[*ret_n] = (struct backtrace_frame){.pc = raw[i].pc, .sp = raw[i].sp, .sym = names[j], .inlined = j + 1 < k, .number = *ret_n};
+			(*ret_n)++;
+		}
 	}
 	free(raw);
 	return NULL;

@@ -107,6 +107,9 @@ static bool scan_one(struct inferior *inf, uint32_t ring, struct drain_view *v, 
 	case TSDB_MSG_MAPPING:
 		return size >= sizeof(struct tsdb_msg_mapping) &&
 			drain_stacks_mapping(&d->stacks, v->epoch, copy_message(d, p, size));
+	case TSDB_MSG_PYTHON:
+		return size >= sizeof(struct tsdb_msg_python) &&
+			drain_python_code(&d->stacks.python, v->epoch, copy_message(d, p, size));
 	case TSDB_MSG_STACK:
 		if (size < sizeof(struct tsdb_msg_stack))
 			return false;

@@ -16,7 +16,7 @@
 void drain_stacks_init(struct drain_stacks *s)
 {
 	memset(s, 0, sizeof(*s));
-	s->unknown_module = SBT_NO_ID;
+	s->unknown_module = s->python_module = SBT_NO_ID;
 	s->id_bases = xcalloc(1, sizeof(uint32_t));
 	s->nepochs = 1;
 }
@@ -31,6 +31,7 @@ void drain_stacks_free(struct drain_stacks *s)
 	free(s->maps);
 	free(s->id_bases);
 	free(s->known);
+	drain_python_free(&s->python);
 }
 
 void drain_stacks_exec(struct drain_stacks *s)
@@ -149,8 +150,14 @@ static const struct drain_mapping *find_map(const struct drain_stacks *s, uint32
 static struct sbt_frame make_frame(struct drain_stacks *s, uint32_t epoch, uint64_t return_pc)
 {
 	uint64_t pc = return_pc ? return_pc - 1 : 0;
-	const struct drain_mapping *m = find_map(s, epoch, pc);
+	const struct drain_mapping *m;
 
+	if (return_pc & TSDB_PC_PYTHON_BIT) {
+		if (s->python_module == SBT_NO_ID)
+			s->python_module = add_module(s, SBT_MODULE_PYTHON, strlen(SBT_MODULE_PYTHON));
+		return (struct sbt_frame){s->python_module, drain_python_place(&s->python, epoch, return_pc)};
+	}
+	m = find_map(s, epoch, pc);
 	if (m)
 		return (struct sbt_frame){m->module, pc - m->bias};
 	if (s->unknown_module == SBT_NO_ID)

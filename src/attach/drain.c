@@ -367,6 +367,14 @@ bool drain_module(struct inferior *inf, uint32_t index, struct sbt_host_module *
 	return true;
 }
 
+bool drain_place(struct inferior *inf, uint64_t index, struct sbt_place *ret)
+{
+	if (index >= inf->drain->stacks.python.nplaces)
+		return false;
+	*ret = inf->drain->stacks.python.places[index];
+	return true;
+}
+
 uint64_t drain_lost(const struct inferior *inf)
 {
 	const struct drain *d = inf->drain;

@@ -1,13 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Private to the room attach: what the files of the drainer share. drain.c merges the rings, drain-ring.c reads one, drain-stacks.c knows modules and stack
- * ids, drain-join.c joins times with commands, drain-code.c assembles code, drain-memory.c takes memory contents. Everything that comes out of a
+ * ids, drain-python.c Python's code, drain-join.c joins times with commands, drain-code.c assembles code, drain-memory.c takes memory contents. Everything that comes out of a
  * ring was written by the inferior and may be anything.
  */
 #ifndef ATTACH_DRAIN_H
 #define ATTACH_DRAIN_H
 
 #include "attach/inferior.h"
+
+/* ---- drain-python.c ---- */
+
+/* Python's code objects, and the places in them that stacks mention. */
+struct drain_code_object {
+	uint32_t epoch, number;
+	char *file, *function; /* file: NULL when the slot is free */
+	uint8_t *lines;
+	size_t nlines;
+	unsigned first_line;
+};
+struct drain_place_slot {
+	uint32_t code, line; /* code: index + 1, 0: free */
+	uint32_t place;
+};
+struct drain_python {
+	struct drain_code_object *codes;
+	unsigned ncodes, codes_cap;
+	uint32_t *by_number; /* open addressing by (epoch, number): index + 1 */
+	unsigned by_number_cap;
+	struct sbt_place *places; /* strings are those of codes */
+	unsigned nplaces, places_cap;
+	struct drain_place_slot *slots; /* open addressing by (code, line) */
+	unsigned slots_cap;
+};
+void drain_python_free(struct drain_python *p);
+/* False: not well-formed. */
+bool drain_python_code(struct drain_python *p, uint32_t epoch, const struct tsdb_msg_python *m);
+/* The number of the place that a TSDB_PC_PYTHON() means, for drain_place(). */
+uint32_t drain_python_place(struct drain_python *p, uint32_t epoch, uint64_t pc);
 
 /* ---- drain-stacks.c ---- */
 
@@ -29,6 +59,8 @@ struct drain_stacks {
 	size_t known_bytes;
 	uint32_t max_id; /* seen so far, moved */
 	struct sbt_frame frames[TSDB_STACK_MAX];
+	struct drain_python python;
+	uint32_t python_module; /* SBT_NO_ID until there is a frame of Python's */
 };
 void drain_stacks_init(struct drain_stacks *s);
 void drain_stacks_free(struct drain_stacks *s);
