@@ -32,6 +32,8 @@ struct rewriter {
 	size_t nold, cap_old;
 	uint32_t *modules;	/* host modules, by their number in from */
 	uint32_t nmodules;
+	uint32_t *places;	/* likewise, of source */
+	uint32_t nplaces;
 };
 
 /* ---- what commands refer to -------------------------------------------------------------------------------------------------- */
@@ -48,6 +50,27 @@ static struct err *copy_modules(struct rewriter *w)
 	return NULL;
 }
 
+static struct err *copy_places(struct rewriter *w)
+{
+	const struct sbt_place *p;
+
+	for (uint32_t i = 0; (p = sbt_reader_place(w->from, i)); i++) {
+		w->places = xrealloc(w->places, (i + 1) * sizeof *w->places);
+		TRY(sbt_writer_place(w->to, p, &w->places[i]));
+		w->nplaces = i + 1;
+	}
+	return NULL;
+}
+
+static struct sbt_frame copy_frame(struct rewriter *w, const struct sbt_frame *f)
+{
+	const struct sbt_host_module *m = sbt_reader_module(w->from, f->module);
+	const bool python = m && !strcmp(m->path, SBT_MODULE_PYTHON);
+
+	return (struct sbt_frame){f->module < w->nmodules ? w->modules[f->module] : 0,
+		python && f->offset < w->nplaces ? w->places[f->offset] : f->offset};
+}
+
 static struct err *copy_stack(struct rewriter *w, uint32_t id)
 {
 	const struct sbt_frame *f;
@@ -58,7 +81,7 @@ static struct err *copy_stack(struct rewriter *w, uint32_t id)
 	TRY(sbt_reader_stack(w->from, id, &f, &n));
 	mine = xcalloc(n + 1, sizeof *mine);
 	for (unsigned i = 0; i < n; i++)
-		mine[i] = (struct sbt_frame){f[i].module < w->nmodules ? w->modules[f[i].module] : 0, f[i].offset};
+		mine[i] = copy_frame(w, &f[i]);
 	e = n ? sbt_writer_stack(w->to, id, mine, n) : NULL;
 	free(mine);
 	return e;
@@ -350,6 +373,7 @@ static struct err *rewrite(struct rewriter *w)
 {
 	TRY(read_window(w));
 	TRY(copy_modules(w));
+	TRY(copy_places(w));
 	TRY(copy_stacks(w));
 	TRY(copy_code(w));
 	TRY(put_state(w));
@@ -376,6 +400,7 @@ struct err *order_rewrite(struct sbt_reader *trace, uint64_t first, uint64_t las
 	}
 	free(w.kept);
 	free(w.modules);
+	free(w.places);
 	buf_free(&w.packed);
 	if (!e && ret_seqs) {
 		*ret_seqs = w.old;

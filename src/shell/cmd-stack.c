@@ -18,10 +18,13 @@
 const char cmd_backtrace_help[] =
 	"Shows the host call stack: of the selected thread of the stopped program, or the\n"
 	"recorded one of the command that the replay stands at. N: only the N innermost frames,\n"
-	"-N: the outermost. `full` shows the variables of each frame (live programs).\n";
+	"-N: the outermost. `full` shows the variables of each frame (live programs).\n"
+	"Of a Python program (CPython 3.11 to 3.13) it shows the Python functions in place of the\n"
+	"interpreter's own frames: `python` shows nothing else, `native` everything else.\n";
 
 struct bt {
 	bool full;
+	enum stack_only only;
 	int64_t limit; /* 0: all; negative: outermost */
 };
 
@@ -34,10 +37,14 @@ static struct err *parse_bt(const struct cmd_args *a, struct bt *ret)
 
 		if (!strncmp("full", w, strlen(w)) && *w)
 			ret->full = true;
+		else if (!strncmp("python", w, strlen(w)) && *w)
+			ret->only = STACK_PYTHON;
+		else if (!strncmp("native", w, strlen(w)) && *w)
+			ret->only = STACK_NATIVE;
 		else if (word_u64(w + (*w == '-'), &v) && v && v < INT32_MAX)
 			ret->limit = *w == '-' ? -(int64_t)v : (int64_t)v;
 		else
-			return err_cure(err_new(ERR_USAGE, "backtrace has no \"%s\"", w), "Use \"bt\", \"bt 10\", \"bt -3\" or \"bt full\"");
+			return err_cure(err_new(ERR_USAGE, "backtrace has no \"%s\"", w), "Use \"bt\", \"bt 10\", \"bt -3\", \"bt full\", \"bt python\" or \"bt native\"");
 	}
 	return NULL;
 }
@@ -48,9 +55,9 @@ static void print_locals(struct session *s, const struct stack *st, unsigned i, 
 	const char *p;
 	struct err *e;
 
-	if (st->recorded)
+	if (st->recorded || st->frames[i].python)
 		return;
-	e = inferior_frame_locals(s->target.inf, s->target.tid, i + st->hidden, &lines);
+	e = inferior_frame_locals(s->target.inf, s->target.tid, st->frames[i].number, &lines);
 	if (e) {
 		err_free(e);
 		buf_free(&lines);
@@ -97,7 +104,7 @@ struct err *cmd_backtrace(struct session *s, const struct cmd_args *a)
 	struct bt bt;
 
 	TRY(parse_bt(a, &bt));
-	TRY(stack_get(s, &st));
+	TRY(stack_get(s, bt.only, &st));
 	if (a->json) {
 		stack_json(&b, &st);
 		out_str(s->out, buf_cstr(&b));
@@ -117,7 +124,7 @@ static struct err *select_frame(struct session *s, int64_t i)
 	struct buf b = BUF_INIT;
 	struct err *e = NULL;
 
-	TRY(stack_get(s, &st));
+	TRY(stack_get(s, STACK_MIXED, &st));
 	if (i < 0 || i >= (int64_t)st.n) {
 		e = err_cure(err_new(ERR_NOT_FOUND, i < 0 ? "this is the innermost frame" : "the stack has %u frames", st.n), "\"bt\" shows them");
 	} else {
@@ -177,7 +184,10 @@ struct err *cmd_info_locals(struct session *s, const struct cmd_args *a)
 	struct err *e;
 
 	TRY(stack_of_thread(s, s->target.tid, &st));
-	e = inferior_frame_locals(s->target.inf, s->target.tid, s->target.frame + st.hidden, &b);
+	if (s->target.frame < st.n && st.frames[s->target.frame].python)
+		e = err_new(ERR_UNSUPPORTED, "frame %u is a Python function; its variables are not shown", s->target.frame);
+	else
+		e = inferior_frame_locals(s->target.inf, s->target.tid, s->target.frame < st.n ? st.frames[s->target.frame].number : s->target.frame, &b);
 	stack_free(&st);
 	if (!e)
 		out_str(s->out, b.len ? buf_cstr(&b) : "No locals.\n");

@@ -144,6 +144,8 @@ struct err *recorder_open(struct recorder *r, const struct sbt_cmd *c)
 		r->stacks[i].written = false;
 	for (size_t i = 0; i < r->nmodules; i++)
 		r->modules[i] = UINT32_MAX;
+	for (size_t i = 0; i < r->nplaces; i++)
+		r->places[i] = UINT32_MAX;
 	r->flushed_ns = recorder_clock_ns(CLOCK_MONOTONIC);
 	TRY(recorder_use_earlier(r));
 	return write_code(r);

@@ -76,6 +76,8 @@ struct recorder {
 	size_t nstacks;
 	uint32_t *modules; /* index in the trace of each host module; UINT32_MAX: none yet */
 	size_t nmodules;
+	uint32_t *places; /* likewise, of each place in the program's source */
+	size_t nplaces;
 	struct kept_code *code;
 	size_t ncode;
 	struct kept_call *calls;

@@ -17,14 +17,15 @@ void recorder_forget(struct recorder *r)
 		free(r->code[i].bytes);
 	free(r->code);
 	free(r->modules);
+	free(r->places);
 	for (unsigned i = 0; i < r->ncalls; i++)
 		free(r->calls[i].name);
 	free(r->calls);
 	r->stacks = NULL;
 	r->code = NULL;
-	r->modules = NULL;
+	r->modules = r->places = NULL;
 	r->calls = NULL;
-	r->nstacks = r->ncode = r->nmodules = 0;
+	r->nstacks = r->ncode = r->nmodules = r->nplaces = 0;
 	r->ncalls = 0;
 }
 
@@ -50,18 +51,24 @@ void recorder_keep_stack(struct recorder *r, uint32_t id, const struct sbt_frame
 	k->n = n;
 }
 
+/* Makes room for entry i of a table of indices in the trace; new entries are UINT32_MAX. */
+static void reach(uint32_t **table, size_t *n, size_t i)
+{
+	size_t want = i * 2 + 64;
+
+	if (i < *n)
+		return;
+	*table = xrealloc(*table, want * sizeof **table);
+	memset(*table + *n, 0xff, (want - *n) * sizeof **table);
+	*n = want;
+}
+
 /* The trace's index of a host module. */
 static struct err *module_index(struct recorder *r, struct inferior *inf, uint32_t module, uint32_t *ret)
 {
 	struct sbt_host_module m;
 
-	if (module >= r->nmodules) {
-		size_t want = (size_t)module + 64;
-
-		r->modules = xrealloc(r->modules, want * sizeof *r->modules);
-		memset(r->modules + r->nmodules, 0xff, (want - r->nmodules) * sizeof *r->modules);
-		r->nmodules = want;
-	}
+	reach(&r->modules, &r->nmodules, module);
 	if (r->modules[module] == UINT32_MAX) {
 		if (!drain_module(inf, module, &m))
 			m = (struct sbt_host_module){.path = "?", .build_id = ""};
@@ -69,6 +76,31 @@ static struct err *module_index(struct recorder *r, struct inferior *inf, uint32
 	}
 	*ret = r->modules[module];
 	return NULL;
+}
+
+/* The trace's number of a place, for frames of Python's. */
+static struct err *place_index(struct recorder *r, struct inferior *inf, uint64_t *place)
+{
+	struct sbt_place p;
+
+	if (!drain_place(inf, *place, &p))
+		return NULL;
+	reach(&r->places, &r->nplaces, *place);
+	if (r->places[*place] == UINT32_MAX)
+		TRY(sbt_writer_place(r->w, &p, &r->places[*place]));
+	*place = r->places[*place];
+	return NULL;
+}
+
+static struct err *frame_in_trace(struct recorder *r, struct inferior *inf, struct sbt_frame *f)
+{
+	struct sbt_host_module m;
+
+	if (f->module == SBT_NO_ID)
+		return NULL;
+	if (drain_module(inf, f->module, &m) && !strcmp(m.path, SBT_MODULE_PYTHON))
+		TRY(place_index(r, inf, &f->offset));
+	return module_index(r, inf, f->module, &f->module);
 }
 
 struct err *recorder_write_stack(struct recorder *r, struct inferior *inf, uint32_t id)
@@ -82,10 +114,8 @@ struct err *recorder_write_stack(struct recorder *r, struct inferior *inf, uint3
 	k = &r->stacks[id];
 	frames = xmalloc((k->n ? k->n : 1) * sizeof *frames);
 	memcpy(frames, k->frames, k->n * sizeof *frames);
-	for (unsigned i = 0; !e && i < k->n; i++) {
-		if (frames[i].module != SBT_NO_ID)
-			e = module_index(r, inf, frames[i].module, &frames[i].module);
-	}
+	for (unsigned i = 0; !e && i < k->n; i++)
+		e = frame_in_trace(r, inf, &frames[i]);
 	if (!e)
 		e = sbt_writer_stack(r->w, id, frames, k->n);
 	free(frames);

@@ -60,32 +60,75 @@ static void hide_inner(struct stack *st, bool runtime)
 		return;
 	memmove(st->frames, st->frames + n, (st->n - n) * sizeof *st->frames);
 	st->n -= n;
-	st->hidden = n;
 }
 
-/* What called main() is nobody's business, as in gdb. */
+/* What called main() is nobody's business, as in gdb; nor is it when main() itself has no name. */
 static void hide_outer(struct stack *st)
 {
 	for (unsigned i = 0; i < st->n; i++) {
-		if (st->frames[i].sym.function && !strcmp(st->frames[i].sym.function, "main"))
+		if (!st->frames[i].python && st->frames[i].sym.function && !strcmp(st->frames[i].sym.function, "__libc_start_call_main"))
+			st->n = i;
+		else if (!st->frames[i].python && st->frames[i].sym.function && !strcmp(st->frames[i].sym.function, "main"))
 			st->n = i + 1;
 	}
 }
 
-static void hide_frames(const struct session *s, struct stack *st, bool inner)
+/* Keeps the frames for which flag is as told. */
+static void keep_if(struct stack *st, bool (*flag)(const struct backtrace_frame *f), bool wanted)
 {
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < st->n; i++) {
+		if (flag(&st->frames[i]) == wanted)
+			st->frames[n++] = st->frames[i];
+	}
+	st->n = n;
+}
+
+static bool is_interpreter(const struct backtrace_frame *f)
+{
+	return f->interpreter;
+}
+
+static bool is_python(const struct backtrace_frame *f)
+{
+	return f->python;
+}
+
+static void hide_frames(const struct session *s, struct stack *st, bool inner, enum stack_only only)
+{
+	backtrace_mark_interpreter(st->frames, st->n);
 	if (inner)
 		hide_inner(st, s->set.number[SET_BT_RUNTIME]);
 	if (!s->set.number[SET_BT_PAST_MAIN])
 		hide_outer(st);
+	if (only == STACK_MIXED && !s->set.number[SET_BT_INTERPRETER])
+		keep_if(st, is_interpreter, false);
+	if (only != STACK_MIXED)
+		keep_if(st, is_python, only == STACK_PYTHON);
+}
+
+static struct err *take_thread(struct session *s, pid_t tid, enum stack_only only, struct stack *ret)
+{
+	memset(ret, 0, sizeof *ret);
+	TRY(inferior_backtrace(s->target.inf, tid, FRAMES_MAX, &ret->frames, &ret->n));
+	hide_frames(s, ret, s->target.at_cmd, only);
+	return NULL;
 }
 
 struct err *stack_of_thread(struct session *s, pid_t tid, struct stack *ret)
 {
-	memset(ret, 0, sizeof *ret);
-	TRY(inferior_backtrace(s->target.inf, tid, FRAMES_MAX, &ret->frames, &ret->n));
-	hide_frames(s, ret, s->target.at_cmd);
-	return NULL;
+	return take_thread(s, tid, STACK_MIXED, ret);
+}
+
+static void add_place(struct stack *ret, const struct sbt_place *p)
+{
+	struct backtrace_frame f = {.python = true};
+
+	if (p)
+		f.sym = (struct symbol){.function = p->function, .file = p->file, .line = p->line};
+	ret->frames = xrealloc(ret->frames, (ret->n + 1) * sizeof *ret->frames);
+	ret->frames[ret->n++] = f;
 }
 
 static void add_recorded(struct session *s, struct sbt_reader *r, const struct sbt_frame *f, struct stack *ret)
@@ -94,6 +137,10 @@ static void add_recorded(struct session *s, struct sbt_reader *r, const struct s
 	struct symbol syms[INLINE_MAX];
 	unsigned n;
 
+	if (m && !strcmp(m->path, SBT_MODULE_PYTHON)) {
+		add_place(ret, sbt_reader_place(r, f->offset));
+		return;
+	}
 	memset(syms, 0, sizeof syms);
 	if (!s->symbols)
 		s->symbols = symbols_new();
@@ -103,7 +150,7 @@ static void add_recorded(struct session *s, struct sbt_reader *r, const struct s
 		ret->frames[ret->n++] = (struct backtrace_frame){.pc = f->offset, .sym = syms[i], .inlined = i + 1 < n};
 }
 
-struct err *stack_recorded(struct session *s, struct sbt_reader *r, uint32_t id, struct stack *ret)
+static struct err *take_recorded(struct session *s, struct sbt_reader *r, uint32_t id, enum stack_only only, struct stack *ret)
 {
 	const struct sbt_frame *frames;
 	unsigned n;
@@ -113,11 +160,16 @@ struct err *stack_recorded(struct session *s, struct sbt_reader *r, uint32_t id,
 	TRY(sbt_reader_stack(r, id, &frames, &n));
 	for (unsigned i = 0; i < n; i++)
 		add_recorded(s, r, &frames[i], ret);
-	hide_frames(s, ret, true);
+	hide_frames(s, ret, true, only);
 	return NULL;
 }
 
-struct err *stack_get(struct session *s, struct stack *ret)
+struct err *stack_recorded(struct session *s, struct sbt_reader *r, uint32_t id, struct stack *ret)
+{
+	return take_recorded(s, r, id, STACK_MIXED, ret);
+}
+
+struct err *stack_get(struct session *s, enum stack_only only, struct stack *ret)
 {
 	const struct sbt_cmd *c;
 
@@ -127,11 +179,11 @@ struct err *stack_get(struct session *s, struct stack *ret)
 		if (!c->stack)
 			return err_cure(err_new(ERR_INCOMPLETE, "no host stack was recorded for #%" PRIu64, c->seq),
 				"`set capture stacks on` before the capture records them");
-		return stack_recorded(s, s->trace.reader, c->stack, ret);
+		return take_recorded(s, s->trace.reader, c->stack, only, ret);
 	}
 	if (!s->target.inf)
 		return err_cure(err_new(ERR_STATE, "there is no stack: the program is not being run"), "Use \"run\" or \"replay start\"");
-	return stack_of_thread(s, s->target.tid, ret);
+	return take_thread(s, s->target.tid, only, ret);
 }
 
 void stack_print_frame(struct buf *out, const struct stack *st, unsigned i)
@@ -140,7 +192,7 @@ void stack_print_frame(struct buf *out, const struct stack *st, unsigned i)
 	const struct symbol *y = &f->sym;
 
 	buf_printf(out, "#%-3u", i);
-	if (!f->inlined && !(st->recorded && y->function))
+	if (!f->inlined && !f->python && !(st->recorded && y->function))
 		buf_printf(out, "0x%016" PRIx64 " in ", f->pc);
 	if (y->function)
 		buf_printf(out, "%s%s", y->function, strchr(y->function, '(') ? "" : " ()");
@@ -152,6 +204,8 @@ void stack_print_frame(struct buf *out, const struct stack *st, unsigned i)
 		buf_printf(out, " from %s", st->recorded ? base_name(y->module) : y->module);
 	if (f->inlined)
 		buf_str(out, " (inlined)");
+	if (f->python)
+		buf_str(out, " (Python)");
 }
 
 static void json_member(struct buf *out, const char *name, const char *text)
@@ -174,7 +228,7 @@ void stack_json(struct buf *out, const struct stack *st)
 		json_member(out, "file", f->sym.file);
 		buf_printf(out, ",\"line\":%u", f->sym.line);
 		json_member(out, "module", f->sym.module);
-		buf_printf(out, ",\"inlined\":%s}", f->inlined ? "true" : "false");
+		buf_printf(out, ",\"inlined\":%s,\"python\":%s}", f->inlined ? "true" : "false", f->python ? "true" : "false");
 	}
 	buf_str(out, "]\n");
 }

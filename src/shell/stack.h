@@ -11,12 +11,13 @@
 struct stack {
 	struct backtrace_frame *frames; /* innermost first, inlined calls expanded; heap */
 	unsigned n;
-	unsigned hidden; /* frames of ours left out at the top: add to a frame number for inferior_frame_locals() */
 	bool recorded;	 /* out of the trace: pc is an ELF virtual address */
 };
 
+/* Python functions in place of the interpreter's own frames; nothing but Python functions; everything else. */
+enum stack_only { STACK_MIXED, STACK_PYTHON, STACK_NATIVE };
 /* The stack that commands are about (by focus); ERR_STATE or ERR_INCOMPLETE with the cure when there is none. */
-struct err *stack_get(struct session *s, struct stack *ret) TS_CHECK;
+struct err *stack_get(struct session *s, enum stack_only only, struct stack *ret) TS_CHECK;
 /* The stack of thread tid of the live program. */
 struct err *stack_of_thread(struct session *s, pid_t tid, struct stack *ret) TS_CHECK;
 /* The stack with this id in r. */

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host stacks of Python programs, with each CPython that is found."""
+import glob
+import os
+import re
+import subprocess
+
+from e2e import SRC, Failure, Skip
+
+PROGRAM = os.path.abspath(os.path.join(SRC, 'tests', 'programs', 'python_stacks.py'))
+VERSIONS = ('3.11', '3.12', '3.13')
+
+
+def lines():
+    """{place: line number}, from the comments in the program."""
+    out = {}
+    with open(PROGRAM, encoding='utf-8') as f:
+        for i, text in enumerate(f, 1):
+            m = re.search(r'# AT (\w+)', text)
+            if m:
+                out[m.group(1)] = i
+    return out
+
+
+def interpreters(version):
+    """Every CPython of that version on the machine: Debian's links it statically, others use libpython.so."""
+    folders = os.environ.get('PATH', '/usr/bin').split(':') + sorted(glob.glob(os.path.expanduser('~/.pyenv/versions/*/bin')))
+    found = {}
+    for folder in folders:
+        path = os.path.join(folder, 'python' + version)
+        if not os.access(path, os.X_OK):
+            continue
+        p = subprocess.run([path, '-c', 'import sys, ctypes; print(sys.implementation.name, *sys.version_info[:2], sys.executable)'],
+                           capture_output=True, text=True)
+        words = p.stdout.split()
+        if words[:3] == ['cpython'] + version.split('.'):
+            found.setdefault(os.path.realpath(words[3]), words[3])
+    if not found:
+        raise Skip(f'there is no CPython {version}')
+    return list(found.values())
+
+
+AT = lines()
+# What the Python frames of each launch are, innermost first: function, place.
+BASE = [('main', None), ('<module>', 'module')]
+EXPECT = {
+    'nested': [('middle', 'middle'), ('outer', 'outer'), ('main', 'main'), ('<module>', 'module')],
+    'lambda_': [('main.<locals>.<lambda>', 'lambda'), ('main', 'lambda'), ('<module>', 'module')],
+    'generator': [('gen', 'gen'), ('drain', 'drain')] + BASE,
+    'coroutine': [('inner_task', 'inner_task'), ('outer_task', 'outer_task')],
+    'thread': [('in_thread', 'in_thread'), ('Thread.run', None)],
+    'callback': [('compare', 'compare'), ('sort', 'sort')] + BASE,
+    'deep': [('deep', 'bottom')] + [('deep', 'deep')] * 10 + BASE,
+    'evaluated': [('<module>', 1), ('main', 'eval')],
+    'executed': [('f', 2), ('<module>', 3), ('main', 'exec')],
+    'method': [('Net.forward', 'forward'), ('Net.__call__', 'call')] + BASE,
+    'init': [('Net.__init__', 'init')] + BASE,
+    'decorated': [('decorated', 'decorated'), ('decorate.<locals>.wrapper', 'wrapper')] + BASE,
+    'finalizer': [('Net.__del__', 'del'), ('main', 'delete')],
+    'umlaut': [('größe', 'umlaut')] + BASE,
+}
+
+
+def python_frames(text):
+    """{kernel: [(function, file, line)]} of `view --stacks`, the innermost Python frame (launch) left out."""
+    out, kernel = {}, None
+    for line in text.splitlines():
+        m = re.match(r'#\d+ (\w+)<<<', line)
+        if m:
+            kernel = m.group(1)
+            out[kernel] = []
+        elif line.startswith('#'):
+            kernel = None
+        m = re.match(r'\s+#\d+\s+(.*) \(\) at (.*):(\d+) \(Python\)$', line)
+        if m and kernel:
+            out[kernel].append((m.group(1), m.group(2), int(m.group(3))))
+    return out
+
+
+def expect_frames(got, where):
+    for kernel, want in EXPECT.items():
+        frames = got.get(kernel, [])
+        if not frames or frames[0][0] != 'launch' or frames[0][2] != AT['launch']:
+            raise Failure(f'{where}: {kernel} was not launched by launch(): {frames}')
+        for i, (function, place) in enumerate(want):
+            f = frames[i + 1] if i + 1 < len(frames) else None
+            line = AT[place] if isinstance(place, str) else place
+            if not f or f[0] != function or (line and f[2] != line):
+                raise Failure(f'{where}: frame {i + 1} of {kernel} is {f}, not {function} line {line}: {frames}')
+
+
+def record_all(t, version):
+    for python in interpreters(version):
+        t.tsdb('record', '--gpu', t.gpu, '-o', 'py.sbt', '--', python, PROGRAM)
+        expect_frames(python_frames(t.tsdb('view', '--stacks', 'py.sbt').out), python)
+
+
+def test_python_311_stacks(t):
+    record_all(t, '3.11')
+
+
+def test_python_312_stacks(t):
+    record_all(t, '3.12')
+
+
+def test_python_313_stacks(t):
+    record_all(t, '3.13')
