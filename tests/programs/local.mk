@@ -4,7 +4,7 @@
 
 CUDA_TESTS = tests/programs/all_kinds tests/programs/asks_first tests/programs/bad_address tests/programs/batch_copy tests/programs/crash_segv tests/programs/endless tests/programs/execs \
 	tests/programs/exit_code tests/programs/exits_early tests/programs/failing_calls tests/programs/forks tests/programs/global_address \
-	tests/programs/graphs tests/programs/keeps tests/programs/kernel_races tests/programs/kill_self tests/programs/long_running tests/programs/nvtx tests/programs/orders tests/programs/parts tests/programs/reuse tests/programs/signals \
+	tests/programs/graphs tests/programs/keeps tests/programs/late tests/programs/kernel_races tests/programs/kill_self tests/programs/long_running tests/programs/nvtx tests/programs/orders tests/programs/parts tests/programs/reuse tests/programs/signals \
 	tests/programs/static_cudart tests/programs/stdin_echo tests/programs/sums tests/programs/threads tests/programs/unwritten tests/programs/uses_cupti
 EXTRA_DIST += tests/programs/python_stacks.py tests/programs/gpu.h $(CUDA_TESTS:=.cu)
 
@@ -12,6 +12,14 @@ check_PROGRAMS += tests/programs/no_gpu
 tests_programs_no_gpu_SOURCES = tests/programs/no_gpu.c
 tests_programs_no_gpu_CFLAGS = -std=gnu11 -g $(WARN_CFLAGS)
 tests_programs_no_gpu_LDFLAGS =
+
+# Loaded into programs by LD_PRELOAD, so never sanitised.
+check_SCRIPTS += tests/programs/late-door.so
+CLEANFILES += tests/programs/late-door.so
+EXTRA_DIST += tests/programs/late-door.c
+tests/programs/late-door.so: tests/programs/late-door.c
+	@$(MKDIR_P) tests/programs
+	$(AM_V_CC)$(CC) -std=gnu11 -g -O1 -fPIC -shared $(WARN_CFLAGS) -o $@ $< -ldl -lpthread
 
 if HAVE_NVCC
 PROGRAM_FLAGS = -O1 -g -lineinfo -gencode arch=compute_75,code=compute_75 $(CUDA_CFLAGS:-isystem%=-I%) \

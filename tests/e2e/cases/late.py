@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An agent that comes late, to a process that has been computing (tests/programs/late-door.c opens the door that an attaching debugger uses): what was
+there before is found, and a window replays."""
+import re
+
+from e2e import program
+
+PROGRAM = 'late'
+
+
+def window(t, *args, kernel='table_step', count=20, prog=PROGRAM, ms=300):
+    """Records a window of prog from when the agent has come; the screen."""
+    door = program('late-door.so')
+    r = t.session(prog, f'set env LD_PRELOAD {door}', f'set env TSDB_LATE_MS {ms}', 'set capture output t.sbt',
+                  f'capture window kernel {kernel} count {count}', 'run', 'continue', args=list(args))
+    t.match(r'captured #\d+-#\d+ -> t\.sbt', r.out)
+    return r
+
+
+def verified(t):
+    r = t.tsdb('replay', '--verify', 't.sbt')
+    t.equal(r.status, 0, 'replay --verify')
+    t.match(r'^Verified\.', r.out)
+    return r
+
+
+def view(t, kind):
+    return t.tsdb('view', 't.sbt', '--kind', kind).out
+
+
+def test_a_window_after_everything_was_made(t):
+    r = window(t, '3')
+    t.match(r'late: \d+ rounds ok', r.out)
+    found = verified(t).out
+    t.match(r'(\d+) of \1 allocations identical, 19 of 19 outputs identical', found)
+
+
+def test_all_memory_is_found(t):
+    """Two for each of six parts, their table, one of eight small ones, one async, one managed, two pinned; no variable of the module."""
+    window(t, '2')
+    allocs = t.tsdb('--batch', '-ex', 'info allocations', 't.sbt').out
+    sizes = sorted((int(size), kind) for size, kind in re.findall(r'^ *0x[0-9a-f]+ +(\d+) +(\w+)', allocs, re.M))
+    t.equal(sizes, sorted([(2048, 'device')] * 12 + [(96, 'device'), (64, 'device'), (2048, 'async'), (2048, 'managed')] + [(2048, 'pinned')] * 2),
+            'allocations')
+
+
+def test_an_old_executable_graph_is_recorded_by_its_effect(t):
+    window(t, '3', 'graph')
+    t.match(r'graph_launch exec 0', view(t, 'graph_launch'))
+    t.match(r'(\d+) of \1 allocations identical, 19 of 19 outputs identical', verified(t).out)
