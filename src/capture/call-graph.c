@@ -6,6 +6,7 @@
 #include <cupti.h>
 #include <string.h>
 #include "capture/calls.h"
+#include "capture/discover.h"
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
@@ -120,11 +121,37 @@ void enter_graph_destroy(struct call *c) /* a graph, or an executable one: the h
 	c->skip = id == SBT_NO_ID;
 }
 
+/* An executable graph from before the agent came: no call of the driver's tells what its nodes are, so its launches are recorded by their
+ * effect. */
+static void old_exec(struct call *c, uint64_t handle)
+{
+	static struct map opaque; /* id + 1 -> 1 */
+	struct sbt_cmd cmd = { .kind = SBT_GRAPH_INSTANTIATE };
+	uint64_t id = c->cmd.u.graph_launch.exec;
+	if (id == SBT_NO_ID && handle) {
+		spin_lock(&ids.first_sight);
+		id = ids_number(&ids.graphs, handle);
+		if (id == SBT_NO_ID) {
+			id = ids_new_number(&ids.graphs, &ids.next_graph, handle);
+			(void)map_put(&opaque, id + 1, 1);
+			cmd.u.graph_instantiate.new_exec = id;
+			cmd.u.graph_instantiate.graph = SBT_NO_ID;
+			cmd.u.graph_instantiate.handle = handle;
+			record_now(c->t, &cmd, SBT_F_SYNTHETIC);
+		}
+		spin_unlock(&ids.first_sight);
+		c->cmd.u.graph_launch.exec = id;
+	}
+	c->opaque = map_get(&opaque, id + 1) != 0;
+}
+
 void enter_graph_launch(struct call *c)
 {
 	const cuGraphLaunch_params *p = c->params;
 	c->cmd.u.graph_launch.stream = call_stream(c, p->hStream);
 	c->cmd.u.graph_launch.exec = ids_number(&ids.graphs, H(p->hGraph));
+	if (discover_watched())
+		old_exec(c, H(p->hGraph));
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------------------------------------- */

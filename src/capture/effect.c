@@ -11,6 +11,7 @@
 #include "capture/device.h"
 #include "capture/driver.h"
 #include "capture/gate.h"
+#include "capture/globals.h"
 #include "capture/kernel.h"
 #include "capture/live.h"
 #include "capture/span.h"
@@ -22,7 +23,7 @@
 struct range {
 	uint64_t addr, size;
 	uint32_t ctx;
-	bool doubtful, known;
+	bool doubtful, known, is_global;
 	struct sbt_hash *pages; /* before */
 };
 
@@ -46,7 +47,7 @@ static bool concerns(const struct call *c)
 {
 	if (c->cmd.flags & SBT_F_GRAPH || atomic_load(&calls_captures))
 		return false;
-	return (c->cmd.kind == SBT_UNREPLAYABLE && !(c->row->flags & CALL_LATE)) ||
+	return c->opaque || (c->cmd.kind == SBT_UNREPLAYABLE && !(c->row->flags & CALL_LATE)) ||
 	       (c->cmd.kind == SBT_LAUNCH && c->kernel && c->kernel->collective);
 }
 
@@ -92,17 +93,15 @@ static bool hash_pages(const struct range *r, struct sbt_hash *ret)
 
 /* ---- before --------------------------------------------------------------------------------------------------------------- */
 
-static bool look_before(void *arg, struct live *l)
+static bool add(const struct range *what)
 {
-	if (live_is_host(l)) /* its changes are found before the next launch (host.c) */
-		return false;
 	if (effect.n == RANGES_MAX) {
 		span_note("there are too many allocations to tell what a call that cannot be repeated did to them");
 		return true;
 	}
 	struct range *r = &effect.range[effect.n];
-	*r = (struct range){ .addr = l->addr, .size = l->size, .ctx = l->ctx, .doubtful = l->mem == SBT_MEM_VMM,
-		.pages = agent_map(pages_of(l->size) * sizeof(*r->pages)) };
+	*r = *what;
+	r->pages = agent_map(pages_of(r->size) * sizeof(*r->pages));
 	if (!r->pages) {
 		span_note("there was no memory for telling what a call that cannot be repeated did");
 		return true;
@@ -110,6 +109,18 @@ static bool look_before(void *arg, struct live *l)
 	effect.n++;
 	r->known = hash_pages(r, r->pages);
 	return false;
+}
+
+static bool look_before(void *arg, struct live *l)
+{
+	/* Memory of the host: its changes are found before the next launch (host.c). */
+	return live_is_host(l) ? false :
+				 add(&(struct range){ .addr = l->addr, .size = l->size, .ctx = l->ctx, .doubtful = l->mem == SBT_MEM_VMM });
+}
+
+static void look_before_global(void *arg, uint32_t ctx, uint64_t addr, uint64_t size)
+{
+	(void)add(&(struct range){ .addr = addr, .size = size, .ctx = ctx, .doubtful = true, .is_global = true });
 }
 
 static void drop_all(void)
@@ -160,7 +171,7 @@ static void compare(const struct range *r)
 static bool is_alive(const struct range *r)
 {
 	const struct live *l = live_at(r->addr);
-	return l && l->addr == r->addr && l->size == r->size;
+	return r->is_global || (l && l->addr == r->addr && l->size == r->size);
 }
 
 static void compare_all(void)
@@ -230,6 +241,9 @@ void effect_enter(struct call *c)
 		effect.seq = c->cmd.seq;
 		effect.changed = false;
 		live_each(look_before, NULL);
+		leave_ctx();
+		if (c->opaque) /* collective kernels have none of the program's */
+			globals_each(&effect.set, look_before_global, NULL);
 		open_again();
 		c->effect = true;
 	} else {
@@ -252,7 +266,7 @@ void effect_exit(struct call *c)
 		if (atomic_load(&agent.control->next_seq) != effect.seq + 1)
 			span_note("other threads' commands came together with a call that cannot be repeated: what each did to memory cannot be told apart");
 		compare_all();
-		if (!effect.changed && c->cmd.kind == SBT_LAUNCH)
+		if (!effect.changed && c->cmd.kind != SBT_UNREPLAYABLE)
 			send_nothing();
 		open_again();
 	} else {

@@ -213,6 +213,8 @@ struct walk {
 	struct device_ctx *d;
 	uint64_t seq;
 	bool end;
+	globals_fn *fn; /* or: calls it with arg */
+	void *arg;
 };
 
 static void record(const struct walk *w, const struct piece *p)
@@ -252,16 +254,20 @@ static bool each_module(void *arg, uint64_t key, uint64_t value)
 		uint64_t addr, size;
 		if (!find(o, n, &addr, &size))
 			continue;
-		record(w, &(struct piece){ .seq = w->seq, .addr = addr, .size = size, .role = w->end ? BULK_END : BULK_START,
+		if (w->fn)
+			w->fn(w->arg, w->d->id, addr, size);
+		else
+			record(w, &(struct piece){ .seq = w->seq, .addr = addr, .size = size, .role = w->end ? BULK_END : BULK_START,
 			.owner = BULK_GLOBAL, .module = o->id, .name = n->text });
 	}
 	return false;
 }
 
-static void all(struct device_set *s, uint64_t seq, bool end)
+static void all(struct device_set *s, struct walk w)
 {
 	for (unsigned i = 0; i < s->n; i++) {
-		struct walk w = { s, &s->ctx[i], seq, end };
+		w.set = s;
+		w.d = &s->ctx[i];
 		if (!device_enter(w.d))
 			continue;
 		map_each(&ids.modules, each_module, &w);
@@ -269,14 +275,19 @@ static void all(struct device_set *s, uint64_t seq, bool end)
 	}
 }
 
+void globals_each(struct device_set *s, globals_fn *fn, void *arg)
+{
+	all(s, (struct walk){ .fn = fn, .arg = arg });
+}
+
 void globals_start(struct device_set *s, uint64_t first)
 {
-	all(s, first, false);
+	all(s, (struct walk){ .seq = first });
 }
 
 void globals_end(struct device_set *s, uint64_t last)
 {
-	all(s, last, true);
+	all(s, (struct walk){ .seq = last, .end = true });
 }
 
 struct withdrawal {

@@ -15,6 +15,10 @@ void globals_learn(uint64_t hash, const void *code, size_t size);
 void globals_start(struct device_set *s, uint64_t first);
 void globals_end(struct device_set *s, uint64_t last);
 
+/* Calls fn for each global of each context (id). */
+typedef void globals_fn(void *arg, uint32_t ctx, uint64_t addr, uint64_t size);
+void globals_each(struct device_set *s, globals_fn *fn, void *arg);
+
 struct object;
 struct thread;
 /* A module whose code has just become known, which was there before the agent came: its globals are no allocations (discover.h). */
