@@ -25,6 +25,7 @@ struct launch_options {
 	const char *agent;	  /* path of libtsdb-agent.so; NULL: no agent (no GPU capture) */
 	const char *softgpu;	  /* folder of the software GPU's libraries to put first; NULL: the machine's driver */
 	uint32_t ring_bytes;	  /* 0: default */
+	bool children;		  /* follow child processes, see below */
 };
 
 /* Starts the program stopped right after exec, with the control block set up and ours to configure; the caller
@@ -47,7 +48,7 @@ enum inferior_event_kind {
 	INFERIOR_STOP_AGENT,  /* tid is at tsdb_agent_stop; control->stop says why */
 	INFERIOR_STOP_SIGNAL, /* a signal is about to be delivered (passed on by the next resume); SIGSEGV and the like */
 	INFERIOR_STOP_INTERRUPT, /* inferior_interrupt() took effect */
-	INFERIOR_FORKED,      /* child = new process, let go of, its agent inert; the inferior is running */
+	INFERIOR_FORKED,      /* child = new process, the inferior is running; let go of, its agent inert, or followed */
 	INFERIOR_EXECED,      /* the inferior is running a new program; agent state starts again */
 };
 struct inferior_event {
@@ -63,6 +64,20 @@ struct err *inferior_resume(struct inferior *inf, bool drop_signal) TS_CHECK;
 struct err *inferior_wait(struct inferior *inf, int timeout_ms, struct inferior_event *ret) TS_CHECK;
 /* Asks for a stop; async-signal-safe, may be called from a SIGINT handler. */
 void inferior_interrupt(struct inferior *inf);
+
+/* Following children (launch_options.children): a new process becomes an inferior of its own, with a control block of its own, configured like its
+ * parent's but without breakpoints and windows, and follows its children in turn. It has not run yet: the caller takes it and resumes it. Whoever follows
+ * waits with inferior_wait_any() and takes children after every event. */
+/* The oldest child of inf that has not been taken: the caller's to free; NULL: none. inferior_free() of inf leaves its children alone, but for those not taken. */
+struct inferior *inferior_take_child(struct inferior *inf);
+/* Children that could not be followed (too many at once), of the whole family. */
+unsigned inferior_children_missed(const struct inferior *inf);
+/* The process that started it; 0 for the one that was launched. */
+pid_t inferior_parent(const struct inferior *inf);
+/* As inferior_wait() for whichever of n inferiors has something to say: *ret_i tells which. Those that are stopped or dead are passed over;
+ * an event of kind INFERIOR_NONE: the time is over. */
+struct err *inferior_wait_any(struct inferior *const *infs, unsigned n, int timeout_ms, unsigned *ret_i, struct inferior_event *ret) TS_CHECK;
+
 /* With a terminal on stdin the inferior owns it while it runs and tsdb at every stop; resume and wait see to that. The shell calls
  * these only around something of its own that needs the terminal while the inferior runs. No terminal: they do nothing. */
 void inferior_give_terminal(struct inferior *inf);

@@ -228,6 +228,7 @@ void inferior_free(struct inferior *inf)
 	if (!inf)
 		return;
 	err_free(inferior_kill(inf));
+	family_leave(inf);
 	unwind_free(inf);
 	libraries_free(inf);
 	symbols_free(inf->symbols);

@@ -65,6 +65,12 @@ struct inferior {
 	uint32_t ring_bytes;
 	char *agent; /* path, NULL without agent */
 
+	/* family.c */
+	struct family *family; /* NULL: children are let go */
+	pid_t parent;	       /* 0: launched */
+	struct inferior *born; /* children not taken yet, oldest first, linked by sibling */
+	struct inferior *sibling;
+
 	struct drain *drain;		/* drain.c */
 	struct unwind *unwind;		/* unwind.c, NULL until the first backtrace */
 	struct symbols *symbols;	/* symbols.c, NULL until first used */
@@ -79,6 +85,22 @@ void tracee_remove_others(struct inferior *inf, pid_t keep);
 /* Registers of a stopped thread, cached until it runs again; NULL when they cannot be read (it was killed). */
 const struct user_regs_struct *tracee_regs(struct tracee *t);
 uint64_t monotonic_ms(void);
+
+/* launch.c */
+#define SEIZE_OPTIONS                                                                                                  \
+	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
+struct inferior *inferior_new(const char *agent);
+
+/* family.c */
+/* Makes the family of a process that is about to be launched. */
+struct err *family_begin(struct inferior *inf) TS_CHECK;
+/* The value of TSDB_CONTROL for inf; a heap string. */
+char *family_control(const struct inferior *inf);
+/* inf has a pid and a control block: its agent can find it. False: there is no room. */
+bool family_enter(struct inferior *inf);
+/* A new child in its first stop: followed. False: the caller lets it go. */
+bool family_adopt(struct inferior *parent, pid_t child);
+void family_leave(struct inferior *inf);
 
 /* stops.c */
 /* Starts following a stopped, seized child as the inferior's first thread. */

@@ -19,8 +19,6 @@
 #include "attach/elf-facts.h"
 
 #define EXEC_WAIT_MS 10000
-#define SEIZE_OPTIONS                                                                                                  \
-	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
 
 extern char **environ;
 
@@ -173,7 +171,7 @@ static void env_make(struct env *env, const struct inferior *inf, const struct l
 	if (o->softgpu)
 		env_prepend_libraries(env, o->softgpu);
 	if (o->agent) {
-		char *control = xasprintf("/proc/%d/fd/%d", getpid(), inf->control_fd);
+		char *control = family_control(inf);
 
 		env_set(env, "TSDB_CONTROL", control);
 		env_set(env, "CUDA_INJECTION64_PATH", o->agent);
@@ -352,6 +350,8 @@ static struct err *start_child(struct inferior *inf, struct child *c, int go, in
 		return seize_error(errno);
 	if (inf->control)
 		inf->control->pid = (uint32_t)inf->pid;
+	if (inf->family && !family_enter(inf))
+		BUG("an empty family has no room");
 	if (write(go, "g", 1) != 1)
 		return err_sys(errno, "cannot start the process");
 	close(c->report);
@@ -392,7 +392,7 @@ static struct err *start(struct inferior *inf, const struct launch_options *o, c
 
 static const int stopping_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 
-static struct inferior *inferior_new(const struct launch_options *o)
+struct inferior *inferior_new(const char *agent)
 {
 	struct inferior *inf = xcalloc(1, sizeof(*inf));
 
@@ -401,7 +401,7 @@ static struct inferior *inferior_new(const struct launch_options *o)
 		inf->rules[s].pass = true;
 	for (size_t i = 0; i < sizeof(stopping_signals) / sizeof(*stopping_signals); i++)
 		inf->rules[stopping_signals[i]].stop = true;
-	inf->agent = o->agent ? xstrdup(o->agent) : NULL;
+	inf->agent = agent ? xstrdup(agent) : NULL;
 	inf->drain = drain_new();
 	return inf;
 }
@@ -415,8 +415,10 @@ struct err *inferior_launch(struct inferior **ret, const struct launch_options *
 	*ret = NULL;
 	BUG_ON(!o->argv || !o->argv[0]);
 	TRY(find_program(o->argv[0], &path));
-	inf = inferior_new(o);
+	inf = inferior_new(o->agent);
 	e = control_create(inf, o->ring_bytes);
+	if (!e && o->children)
+		e = family_begin(inf);
 	if (!e) {
 		wait_install_sigchld();
 		terminal_begin(inf);

@@ -6,7 +6,7 @@ noinst_LIBRARIES += libattach.a
 libattach_a_SOURCES = \
 	src/attach/attach.h src/attach/inferior.h \
 	src/attach/inferior.c src/attach/launch.c src/attach/stops.c src/attach/waits.c src/attach/terminal.c \
-	src/attach/control.c src/attach/request.c \
+	src/attach/control.c src/attach/family.c src/attach/request.c \
 	src/attach/drain.c src/attach/drain.h src/attach/drain-ring.c src/attach/drain-stacks.c src/attach/drain-join.c src/attach/drain-code.c \
 	src/attach/drain-memory.c src/attach/drain-python.c \
 	src/attach/elf-facts.c src/attach/elf-facts.h src/attach/libraries.c \

@@ -90,14 +90,15 @@ static void queue_event(struct inferior *inf, enum inferior_event_kind kind, pid
 		inf->queue[inf->nqueue++] = (struct inferior_event){.kind = kind, .tid = tid, .child = child};
 }
 
-/* A child process is traced from birth; it is let go of. Its agent sees another pid and stays inert. */
-static void let_go(struct inferior *inf, struct tracee *parent, pid_t child)
+/* A child process is traced from birth; it is followed or let go of: its agent sees another pid and stays inert then. */
+static void on_child(struct inferior *inf, struct tracee *parent, pid_t child)
 {
 	int status;
 
 	if (!wait_one(child, CHILD_WAIT_MS, &status) || !WIFSTOPPED(status))
 		return; /* over already */
-	ptrace(PTRACE_DETACH, child, 0, 0);
+	if (!inf->family || !family_adopt(inf, child))
+		ptrace(PTRACE_DETACH, child, 0, 0);
 	queue_event(inf, INFERIOR_FORKED, parent->tid, child);
 }
 
@@ -109,7 +110,7 @@ static void on_clone(struct inferior *inf, struct tracee *t)
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) != 0 || tracee_find(inf, (pid_t)tid))
 		return; /* its first stop overtook this event */
 	if (!wait_is_thread(inf, (pid_t)tid)) { /* clone() without CLONE_THREAD, or a thread that has ended */
-		let_go(inf, t, (pid_t)tid);
+		on_child(inf, t, (pid_t)tid);
 		return;
 	}
 	new = tracee_add(inf, (pid_t)tid);
@@ -121,7 +122,7 @@ static void on_fork(struct inferior *inf, struct tracee *t)
 	unsigned long child;
 
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &child) == 0)
-		let_go(inf, t, (pid_t)child);
+		on_child(inf, t, (pid_t)child);
 }
 
 /* After exec the process has one thread, which has the leader's tid whoever called exec. */
@@ -446,6 +447,18 @@ static void settle(struct inferior *inf, struct inferior_event *ev)
 	inferior_take_terminal(inf);
 }
 
+/* Makes what was seen, a stop in *ret or an event that waits, into the event that the caller gets. */
+static struct err *deliver(struct inferior *inf, struct inferior_event *ret)
+{
+	if (ret->kind != INFERIOR_NONE)
+		settle(inf, ret);
+	if (inf->nqueue && (ret->kind == INFERIOR_NONE || inf->died))
+		next_queued(inf, ret); /* a death is told by the next call */
+	else if (inf->died)
+		report_death(inf, ret);
+	return NULL;
+}
+
 struct err *inferior_wait(struct inferior *inf, int timeout_ms, struct inferior_event *ret)
 {
 	*ret = (struct inferior_event){.kind = INFERIOR_NONE};
@@ -455,13 +468,68 @@ struct err *inferior_wait(struct inferior *inf, int timeout_ms, struct inferior_
 		return err_cure(err_new(ERR_STATE, "the program is stopped"), "use `continue`");
 	if (inf->running && !inf->nqueue && !inf->died)
 		wait_for(inf, timeout_ms, ret);
-	if (ret->kind != INFERIOR_NONE)
-		settle(inf, ret);
-	if (inf->nqueue && (ret->kind == INFERIOR_NONE || inf->died))
-		next_queued(inf, ret); /* a death is told by the next call */
-	else if (inf->died)
-		report_death(inf, ret);
-	return NULL;
+	return deliver(inf, ret);
+}
+
+/* ---- several inferiors ---- */
+
+/* The one that the next status is about; n when nothing has happened, or nobody knows whose it is (*ret_look: all must look). */
+static unsigned whose(struct inferior *const *infs, unsigned n, bool *ret_look)
+{
+	siginfo_t si = {0};
+
+	*ret_look = waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 && si.si_pid != 0;
+	for (unsigned i = 0; *ret_look && i < n; i++)
+		if (tracee_find(infs[i], si.si_pid))
+			return i;
+	return n;
+}
+
+static bool may_report(const struct inferior *inf)
+{
+	return inf->alive && (inf->running || inf->died || inf->nqueue);
+}
+
+/* One look at all: n when nobody has anything to say. An event that is not in *ev is to be fetched with inferior_wait(). */
+static unsigned look_any(struct inferior *const *infs, unsigned n, struct inferior_event *ev)
+{
+	bool all;
+	unsigned owner = whose(infs, n, &all);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct inferior *inf = infs[i];
+
+		if (!may_report(inf))
+			continue;
+		if (inf->died || inf->nqueue)
+			return i;
+		if ((inf->interrupt || find_pending(inf) || i == owner || (all && owner == n)) && look(inf, ev))
+			return i;
+	}
+	return n;
+}
+
+struct err *inferior_wait_any(struct inferior *const *infs, unsigned n, int timeout_ms, unsigned *ret_i, struct inferior_event *ret)
+{
+	uint64_t deadline = monotonic_ms() + (uint64_t)timeout_ms;
+	struct wait_hold h;
+	unsigned i;
+
+	*ret = (struct inferior_event){.kind = INFERIOR_NONE};
+	*ret_i = 0;
+	wait_hold(&h);
+	while ((i = look_any(infs, n, ret)) == n) {
+		uint64_t now = monotonic_ms();
+
+		if (now >= deadline)
+			break;
+		wait_sleep(&h, deadline - now < 1000 ? (int)(deadline - now) : 1000);
+	}
+	wait_release(&h);
+	if (i == n)
+		return NULL;
+	*ret_i = i;
+	return deliver(infs[i], ret);
 }
 
 /* A stop that is already there is reported before anybody runs on. */

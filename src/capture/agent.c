@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -148,10 +149,42 @@ static int check_header(int fd, uint64_t *ret_bytes)
 	return 0;
 }
 
+/* Where this process' control block is, when fd is a directory of them. */
+static int look_up(int fd, char path[64])
+{
+	struct {
+		uint32_t magic, debugger_pid;
+	} h;
+	struct tsdb_directory_entry e[64];
+	const uint32_t pid = (uint32_t)getpid();
+	if (pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) || h.magic != TSDB_DIRECTORY_MAGIC)
+		return -EINVAL;
+	off_t at = (off_t)offsetof(struct tsdb_directory, entry);
+	for (ssize_t n; (n = pread(fd, e, sizeof(e), at)) >= (ssize_t)sizeof(*e); at += n)
+		for (size_t i = 0; i < (size_t)n / sizeof(*e); i++)
+			if (atomic_load_explicit(&e[i].pid, memory_order_acquire) == pid) {
+				snprintf(path, 64, "/proc/%u/fd/%d", h.debugger_pid, e[i].fd);
+				return 0;
+			}
+	return -ESRCH;
+}
+
+/* Opens path, or the control block that it leads to. */
+static int open_control(const char *path)
+{
+	char own[64];
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && !look_up(fd, own)) {
+		close(fd);
+		fd = open(own, O_RDWR | O_CLOEXEC);
+	}
+	return fd;
+}
+
 int agent_map_control(const char *path)
 {
 	uint64_t bytes;
-	int fd = open(path, O_RDWR | O_CLOEXEC);
+	int fd = open_control(path);
 	if (fd < 0)
 		return -errno;
 	int err = check_header(fd, &bytes);

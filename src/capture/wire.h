@@ -5,7 +5,8 @@
  *
  * tsdb makes a memfd of tsdb_wire_bytes() (sparse), writes magic, version and configuration, and puts
  * TSDB_CONTROL=/proc/PID/fd/N into the inferior's environment. The agent opens it, checks magic, version, size and that
- * control.pid is its own process, maps it and sets agent_state. A child process finds another pid there and stays inert.
+ * control.pid is its own process, maps it and sets agent_state. A child process finds another pid there and stays inert, or, when children are
+ * followed, its own control block (struct tsdb_directory).
  *
  * Rings. Each inferior thread that makes GPU calls takes a slot (FREE -> USED by compare-and-swap) and maps
  * the slot's data twice in a row, so that no record is split. Single producer, single consumer. The producer:
@@ -297,6 +298,20 @@ struct tsdb_control {
 	struct tsdb_bulk bulk[TSDB_BULK_SLOTS];
 	struct tsdb_ring ring[TSDB_RING_COUNT];
 };
+
+/* Several processes. When children are followed TSDB_CONTROL names a file of this instead: each process finds its own control block in it, so
+ * that the variable is the same for all of them, however they were started. tsdb fills fd and then pid (release); an entry with pid 0 is free. */
+#define TSDB_DIRECTORY_MAGIC 0x44445354u /* "TSDD" */
+#define TSDB_DIRECTORY_MAX 4095u
+struct tsdb_directory_entry {
+	_Atomic uint32_t pid;
+	int32_t fd; /* of the control block, in process debugger_pid */
+};
+struct tsdb_directory {
+	uint32_t magic, debugger_pid;
+	struct tsdb_directory_entry entry[TSDB_DIRECTORY_MAX];
+};
+_Static_assert(sizeof(struct tsdb_directory) == 32768, "wire layout");
 
 #define TSDB_PAGE 4096u
 static inline uint64_t tsdb_control_bytes(void)

@@ -47,6 +47,7 @@ struct sbt_meta {
 	const char *tsdb;	/* version that wrote it */
 	uint64_t start_ns;	/* CLOCK_REALTIME */
 	uint32_t pid;
+	uint64_t rank, ranks;	/* of the process among how many, both plus 1; 0: not known */
 	uint32_t driver_version;
 	bool soft;		/* recorded on the software GPU */
 	bool stacks, timestamps; /* whether they were asked for */

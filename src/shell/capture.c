@@ -9,33 +9,40 @@
 #include <unistd.h>
 #include "attach/attach.h"
 #include "shell/capture.h"
+#include "shell/follow.h"
+#include "shell/names.h"
 #include "shell/process.h"
 #include "shell/recorder.h"
 #include "shell/trace.h"
 #include "shell/words.h"
 
-/* "app.sbt" as "app.2.sbt". */
-static char *numbered(const char *path, unsigned n)
-{
-	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
-	int len = dot ? (int)(dot - path) : (int)strlen(path);
-
-	return xasprintf("%.*s.%u%s", len, path, n, dot ? dot : "");
-}
-
-char *capture_path(struct session *s)
+/* The name that was asked for, or the default one: maybe a pattern. */
+static char *wanted_path(struct session *s)
 {
 	const char *set = s->set.string[SET_OUTPUT], *program = s->target.program ? s->target.program : "tsdb", *slash;
-	char *base, *with;
 
 	if (s->plan.path)
 		return xstrdup(s->plan.path);
 	slash = strrchr(program, '/');
-	base = *set ? xstrdup(set) : xasprintf("%s.sbt", slash ? slash + 1 : program);
-	if (!s->plan.nmade)
-		return base;
-	with = numbered(base, s->plan.nmade);
-	free(base);
+	return *set ? xstrdup(set) : xasprintf("%s.sbt", slash ? slash + 1 : program);
+}
+
+void capture_children(struct session *s)
+{
+	free(s->plan.pattern);
+	s->plan.pattern = wanted_path(s);
+}
+
+char *capture_path(struct session *s)
+{
+	char *wanted = wanted_path(s), *path = follow_path(s, wanted), *with;
+	bool own = s->plan.path;
+
+	free(wanted);
+	if (own || !s->plan.nmade)
+		return path;
+	with = names_numbered(path, s->plan.nmade);
+	free(path);
 	return with;
 }
 
@@ -242,7 +249,7 @@ void capture_finish(struct session *s)
 	if (e)
 		memset(&c, 0, sizeof c);
 	else
-		e = recorder_end(s->recorder, lost, s->target.recording && !s->plan.made, &c);
+		e = recorder_end(s->recorder, lost, s->target.recording && !s->plan.made && !s->plan.pattern, &c);
 	if (e) {
 		s->plan.failed = true;
 		s->failures++;
@@ -363,7 +370,7 @@ void capture_exec(struct session *s)
 
 	if (!recorder_capture(s->recorder, &c) || !c.commands)
 		return;
-	path = recorder_mode(s->recorder) == RECORDER_ALL ? numbered(c.path, ++s->plan.nexec) : NULL;
+	path = recorder_mode(s->recorder) == RECORDER_ALL ? names_numbered(c.path, ++s->plan.nexec) : NULL;
 	capture_finish(s);
 	if (!path)
 		return;

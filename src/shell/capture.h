@@ -26,5 +26,7 @@ void capture_exec(struct session *s);
 void capture_forget(struct session *s);
 /* The file that the next capture goes to; a heap string. */
 char *capture_path(struct session *s);
+/* Remembers what the traces of the program's children are to be called. */
+void capture_children(struct session *s);
 
 #endif

@@ -8,6 +8,7 @@
 #include "attach/attach.h"
 #include "shell/breakpoints.h"
 #include "shell/kernel.h"
+#include "shell/follow.h"
 #include "shell/process.h"
 #include "shell/recorder.h"
 #include "shell/replay-run.h"
@@ -362,6 +363,20 @@ struct err *cmd_info_signals(struct session *s, const struct cmd_args *a)
 	}
 	if (a->json)
 		out_str(s->out, "]\n");
+	return NULL;
+}
+
+const char cmd_info_inferiors_help[] =
+	"Lists the program's process and, with `set follow children on`, each child process that has used\n"
+	"the GPU: what it runs, how many commands it made, and the trace they are recorded into. A\n"
+	"child is recorded while a capture of everything is on (`capture start` before `run`); breakpoints do\n"
+	"not stop it, and while the program is stopped at the prompt it runs on until a buffer is full.\n";
+
+struct err *cmd_info_inferiors(struct session *s, const struct cmd_args *a)
+{
+	if (a->argc)
+		return err_cure(err_new(ERR_USAGE, "info inferiors takes no \"%s\"", a->argv[0]), "Use \"info inferiors\"");
+	follow_print(s, a->json);
 	return NULL;
 }
 

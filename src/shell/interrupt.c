@@ -55,6 +55,19 @@ void interrupt_forward(pid_t pid)
 	}
 }
 
+void interrupt_all(void)
+{
+	static const int sigs[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	struct sigaction sa;
+
+	forward_to = 0;
+	memset(&sa, 0, sizeof sa);
+	sigemptyset(&sa.sa_mask);
+	sa.sa_handler = on_sigint;
+	for (size_t i = 0; i < sizeof sigs / sizeof *sigs; i++)
+		sigaction(sigs[i], &sa, NULL);
+}
+
 bool interrupt_take(void)
 {
 	bool was = interrupt_flag;

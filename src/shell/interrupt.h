@@ -15,6 +15,8 @@ void interrupt_install(void);
 /* From now on SIGTERM, SIGHUP, SIGQUIT and SIGINT sent to us go on to pid; typed ones (the terminal sends those to the whole group)
  * do not. 0 ends that. */
 void interrupt_forward(pid_t pid);
+/* From now on those four set the flag, as Ctrl-C does: nobody is left to send them to. */
+void interrupt_all(void);
 /* Reads and clears the flag. */
 bool interrupt_take(void);
 

@@ -33,11 +33,13 @@ libshell_a_SOURCES = \
 	src/shell/exact.c src/shell/exact.h \
 	src/shell/extract.c src/shell/extract-memory.c src/shell/extract-program.c src/shell/extract-text.c src/shell/extract.h \
 	src/shell/focus.c \
+	src/shell/follow.c src/shell/follow.h \
 	src/shell/gpu.c src/shell/gpu.h \
 	src/shell/input.h \
 	src/shell/interrupt.c src/shell/interrupt.h \
 	src/shell/lookup.c \
 	src/shell/memory.c src/shell/memory.h \
+	src/shell/names.c src/shell/names.h \
 	src/shell/out.c src/shell/out.h \
 	src/shell/partial.c src/shell/partial.h \
 	src/shell/process.c src/shell/process.h \
@@ -66,7 +68,7 @@ tsdb_SOURCES = src/shell/main.c
 tsdb_LDADD = libshell.a libreplay.a liborder.a libstate.a libattach.a libsbt.a libcommon.a \
 	$(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lm
 
-HEADERS_TO_CHECK += src/shell/graph.h src/shell/kernel.h \
+HEADERS_TO_CHECK += src/shell/follow.h src/shell/names.h src/shell/graph.h src/shell/kernel.h \
 	src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/command.h src/shell/editor.h src/shell/exact.h src/shell/explore.h src/shell/extract.h src/shell/gpu.h src/shell/input.h \
 	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/races.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/replay-device.h src/shell/memory.h src/shell/partial.h src/shell/what-if.h src/shell/session.h \
 	src/shell/settings.h src/shell/stack.h src/shell/tool-options.h src/shell/tools.h src/shell/trace.h src/shell/unwritten.h src/shell/value.h src/shell/vars.h src/shell/words.h

@@ -37,7 +37,7 @@ static const char usage_text[] =
 	"  tsdb [OPTIONS] [PROGRAM ARGS...]     debug a program\n"
 	"  tsdb [OPTIONS] FILE.sbt              open a trace\n"
 	"  tsdb record [-o FILE] [--memory all|touched|none] [--memory-limit SIZE] [--outputs hash|full]\n"
-	"              [--no-stacks] [--timestamps] [--] PROGRAM ARGS...\n"
+	"              [--no-stacks] [--timestamps] [--children] [--] PROGRAM ARGS...\n"
 	"                                       record a whole run, without a prompt\n"
 	"  tsdb view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]\n"
 	"                                       list the commands of a trace\n"

@@ -12,6 +12,7 @@
 #include "attach/attach.h"
 #include "shell/breakpoints.h"
 #include "shell/capture.h"
+#include "shell/follow.h"
 #include "shell/gpu.h"
 #include "shell/interrupt.h"
 #include "shell/process.h"
@@ -191,26 +192,19 @@ static struct err *make_argv(struct session *s, char ***ret)
 	return NULL;
 }
 
-static void new_recorder(struct session *s, char *const *argv)
+static void new_recorder(struct session *s, const char *line)
 {
-	unsigned n = 0;
-	char *line;
-
-	while (argv[n])
-		n++;
-	line = words_join(argv, n);
 	recorder_free(s->recorder);
 	s->recorder = recorder_new(&(struct recorder_options){.program = line, .cwd = s->set.string[SET_CWD],
-		.pid = inferior_pid(s->target.inf), .soft = s->target.soft, .stacks = settings_on(&s->set, SET_STACKS) && !s->plan.stacks_off,
+		.pid = inferior_pid(s->target.inf), .rank = s->target.rank, .ranks = s->target.ranks, .soft = s->target.soft, .stacks = settings_on(&s->set, SET_STACKS) && !s->plan.stacks_off,
 		.timestamps = settings_on(&s->set, SET_TIMESTAMPS), .keep = !s->target.recording});
-	free(line);
 }
 
-static struct err *after_launch(struct session *s, char *const *argv)
+static struct err *after_launch(struct session *s, const char *line)
 {
 	struct target *t = &s->target;
 
-	t->tid = inferior_pid(t->inf);
+	t->tid = t->pid = inferior_pid(t->inf);
 	t->at_cmd = t->agent_told = false;
 	t->exit_code = -1;
 	t->exit_signal = 0;
@@ -222,7 +216,7 @@ static struct err *after_launch(struct session *s, char *const *argv)
 		else if (t->signals[sig] & SIGNAL_SET)
 			inferior_handle_signal(t->inf, sig, process_signal_stops(s, sig), process_signal_passes(s, sig));
 	}
-	new_recorder(s, argv);
+	new_recorder(s, line);
 	breakpoints_reset(s->breaks);
 	TRY(capture_arm(s));
 	process_configure(s);
@@ -239,7 +233,7 @@ static struct err *launch_program(struct session *s, const struct redirect *r, c
 	struct launch_options o = {.argv = argv, .env_changes = env, .cwd = *s->set.string[SET_CWD] ? s->set.string[SET_CWD] : NULL,
 		.in = r->in, .out = r->out, .err = r->err, .out_append = r->out_append, .err_append = r->err_append,
 		.keep_aslr = !settings_on(&s->set, SET_NO_ASLR), .agent = agent, .softgpu = soft,
-		.ring_bytes = (uint32_t)s->set.number[SET_RING_SIZE]};
+		.ring_bytes = (uint32_t)s->set.number[SET_RING_SIZE], .children = s->follow != NULL};
 	struct err *e;
 
 	if (!agent)
@@ -257,6 +251,22 @@ static struct err *launch_program(struct session *s, const struct redirect *r, c
 	return e;
 }
 
+static void begin_follow(struct session *s)
+{
+	follow_free(s->follow);
+	s->follow = NULL;
+	if (!settings_on(&s->set, SET_FOLLOW_CHILDREN))
+		return;
+	s->follow = follow_new(s);
+	capture_children(s);
+}
+
+struct err *process_adopt(struct session *s, struct inferior *inf, const char *program)
+{
+	s->target.inf = inf;
+	return after_launch(s, program);
+}
+
 struct err *process_launch(struct session *s, const struct redirect *r)
 {
 	struct target *t = &s->target;
@@ -272,9 +282,17 @@ struct err *process_launch(struct session *s, const struct redirect *r)
 	TRY(capture_check(s));
 	TRY(make_argv(s, &argv));
 	out_flush(s->out);
+	begin_follow(s);
 	e = launch_program(s, r, argv);
 	if (!e) {
-		e = after_launch(s, argv);
+		unsigned n = 0;
+		char *line;
+
+		while (argv[n])
+			n++;
+		line = words_join(argv, n);
+		e = after_launch(s, line);
+		free(line);
 		if (e)
 			err_free(process_kill(s));
 	}
@@ -365,6 +383,8 @@ static unsigned next_pause(struct session *s, struct pace *p, bool more)
 	p->memory = memory;
 	if (more || ((busy || flowing) && drain_pressure(s->target.inf) >= PRESSURE_HIGH))
 		return p->us = 0;
+	if (s->follow && follow_pressure(s->follow) >= PRESSURE_HIGH)
+		return p->us = 0;
 	if (flowing)
 		return p->us = PAUSE_FIRST_US;
 	if (p->us && p->us < WAIT_BUSY_MS * 1000u)
@@ -382,13 +402,19 @@ static struct err *wait_event(struct session *s, struct inferior_event *ev)
 		bool more = drain(s, false, DRAIN_MOST);
 		unsigned us;
 
+		if (s->follow)
+			more = follow_drain(s->follow) || more;
+
 		if (s->plan.asking)
 			out_progress(s->out, "recording memory, MB", (pace.memory - first) / 1000000, 0);
 		pass_interrupt(s);
 		us = next_pause(s, &pace, more);
 		if (us && us < 1000)
 			usleep(us);
-		TRY(inferior_wait(s->target.inf, (int)us / 1000, ev));
+		if (s->follow)
+			TRY(follow_wait(s->follow, (int)us / 1000, ev));
+		else
+			TRY(inferior_wait(s->target.inf, (int)us / 1000, ev));
 		if (ev->kind != INFERIOR_NONE)
 			return NULL;
 	}
@@ -443,6 +469,8 @@ struct err *process_kill(struct session *s)
 {
 	struct err *e;
 
+	if (s->follow)
+		follow_kill(s->follow);
 	if (!s->target.inf)
 		return NULL;
 	e = inferior_kill(s->target.inf);
@@ -577,6 +605,16 @@ static bool act(struct session *s, const struct inferior_event *ev)
 	return true;
 }
 
+bool process_act(struct session *s, const struct inferior_event *ev)
+{
+	return act(s, ev);
+}
+
+bool process_drain(struct session *s)
+{
+	return drain(s, false, DRAIN_MOST);
+}
+
 static bool is_stop(const struct inferior_event *ev)
 {
 	return ev->kind == INFERIOR_STOP_AGENT || ev->kind == INFERIOR_STOP_SIGNAL || ev->kind == INFERIOR_STOP_INTERRUPT;
@@ -646,6 +684,8 @@ void process_deinit(struct session *s)
 	struct target *t = &s->target;
 
 	err_free(process_kill(s));
+	follow_free(s->follow);
+	s->follow = NULL;
 	recorder_free(s->recorder);
 	s->recorder = NULL;
 	for (unsigned i = 0; i < t->nenv; i++)

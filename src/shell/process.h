@@ -25,6 +25,12 @@ struct err *process_next(struct session *s) TS_CHECK;
 /* At a stop at a GPU command: the agent ends the span of captured commands and sends the rest of its memory. The program stays where it is, but for
  * code of its other threads that makes no GPU calls. It may be gone after that, or stopped by a signal. */
 struct err *process_end_span(struct session *s) TS_CHECK;
+/* For whoever waits for several processes (follow.h). Makes inf, a child that has come up by itself, the session's program: it is recorded as
+ * the session's plan says. The session owns it from now on. */
+struct err *process_adopt(struct session *s, struct inferior *inf, const char *program) TS_CHECK;
+/* Takes what the rings hold; true when there may be more. Acts on an event: true when the program is to stay stopped, or is gone. */
+bool process_drain(struct session *s);
+bool process_act(struct session *s, const struct inferior_event *ev);
 /* Kills it. Nothing happens without one. */
 struct err *process_kill(struct session *s) TS_CHECK;
 /* Writes the settings into the control block, when there is one. */

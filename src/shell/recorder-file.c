@@ -104,7 +104,7 @@ struct err *recorder_keyframe(struct recorder *r)
 static struct err *write_head(struct recorder *r, const struct sbt_cmd *c)
 {
 	struct sbt_meta m = {.program = r->program, .cwd = r->cwd, .tsdb = PACKAGE_VERSION, .start_ns = r->start_ns,
-		.pid = (uint32_t)r->o.pid, .soft = r->o.soft, .stacks = r->o.stacks, .timestamps = r->o.timestamps};
+		.pid = (uint32_t)r->o.pid, .rank = (uint64_t)(r->o.rank + 1), .ranks = (uint64_t)(r->o.ranks + 1), .soft = r->o.soft, .stacks = r->o.stacks, .timestamps = r->o.timestamps};
 	char gpu[128], host[300] = "", *cwd = NULL;
 	struct utsname u;
 	struct err *e;

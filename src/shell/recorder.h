@@ -19,6 +19,7 @@ struct recorder_options {
 	const char *program;  /* argv as a line, for the trace's meta */
 	const char *cwd;      /* "": ours */
 	pid_t pid;
+	int64_t rank, ranks;  /* -1: not known */
 	bool soft, stacks, timestamps;
 	bool keep;	      /* a capture may begin later: keep stacks, code and the last commands */
 };

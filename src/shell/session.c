@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "attach/attach.h"
+#include "shell/names.h"
 #include "shell/breakpoints.h"
 #include "shell/editor.h"
 #include "shell/input.h"
@@ -32,6 +33,7 @@ void session_init(struct session *s)
 	s->breaks = breakpoints_new();
 	s->vars = vars_new();
 	s->target.exit_code = -1;
+	names_rank_of(0, &s->target.rank, &s->target.ranks);
 	BUG_ON(session_settings_changed(s, SET_COLOR));
 }
 
@@ -60,6 +62,7 @@ void session_deinit(struct session *s)
 	symbols_free(s->symbols);
 	races_deinit(s);
 	free(s->plan.path);
+	free(s->plan.pattern);
 	free(s->plan.glob);
 	free(s->plan.made);
 	settings_deinit(&s->set);

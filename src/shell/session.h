@@ -14,6 +14,7 @@
 #include "shell/settings.h"
 
 struct editor;
+struct follow;
 struct input;
 struct inferior;
 struct inferior_event;
@@ -39,6 +40,8 @@ struct target {
 	bool soft;     /* the running program is on the software GPU */
 	bool soft_told, agent_told;
 	struct inferior *inf; /* NULL: no process */
+	pid_t pid;	      /* of inf, and when that is gone; 0: none yet */
+	int64_t rank, ranks;  /* of it among how many, as its launcher's variables say; -1: not known */
 	pid_t tid;	      /* the thread that commands are about */
 	bool at_cmd;	      /* stopped at a GPU command: cmd, and the agent serves requests */
 	struct sbt_cmd cmd;
@@ -56,7 +59,8 @@ struct target {
 /* What is to be captured (cmd-capture.c); one request is one capture. */
 struct capture_plan {
 	int mode;   /* enum recorder_mode; RECORDER_OFF: nothing asked for */
-	char *path; /* NULL: the default name */
+	char *path; /* NULL: the default name; may be a pattern (names.h) */
+	char *pattern; /* what children's traces are called; NULL: the program's children are not followed */
 	uint32_t window_kind; /* enum tsdb_window_kind */
 	char *glob; /* of the window: kernel glob or NVTX name */
 	uint64_t first, last, count;
@@ -97,6 +101,7 @@ struct session {
 	struct target target;
 	struct trace trace;
 	struct capture_plan plan;
+	struct follow *follow; /* children of the live program; outlives it as the recorder does; NULL: not followed */
 	struct recorder *recorder; /* of the live program; outlives it until the next run */
 	struct breakpoints *breaks;
 	struct vars *vars;

@@ -9,7 +9,9 @@
 #include <unistd.h>
 #include "attach/attach.h"
 #include "shell/gpu.h"
+#include "shell/follow.h"
 #include "shell/interrupt.h"
+#include "shell/names.h"
 #include "shell/process.h"
 #include "shell/recorder.h"
 #include "shell/tools.h"
@@ -36,7 +38,7 @@ struct err *tool_set_gpu(struct session *s, const char *value)
 static struct err *record_usage(const char *why, const char *word)
 {
 	return err_cure(err_new(ERR_USAGE, why, word), "Usage: tsdb record [-o FILE] [--gpu auto|soft|real] [--memory all|touched|none] [--memory-limit SIZE] "
-		"[--outputs hash|full] [--no-stacks] [--timestamps] [--] PROGRAM ARGS");
+		"[--outputs hash|full] [--no-stacks] [--timestamps] [--children] [--] PROGRAM ARGS");
 }
 
 /* Options of record that are settings: "--memory touched", "--memory=touched". */
@@ -72,8 +74,13 @@ static struct err *record_option(struct session *s, int argc, char **argv, int *
 		s->set.number[SET_TIMESTAMPS] = 1;
 		return NULL;
 	}
+	if (!strcmp(w, "--children")) {
+		s->set.number[SET_FOLLOW_CHILDREN] = 1;
+		return NULL;
+	}
 	value = option_value("-o", argc, argv, i, &missing);
 	if (value) {
+		TRY(names_check(value));
 		free(s->plan.path);
 		s->plan.path = xstrdup(value);
 		return NULL;
@@ -125,6 +132,11 @@ static struct err *record_run(struct session *s)
 	interrupt_forward(inferior_pid(s->target.inf));
 	while (s->target.inf)
 		TRY(process_continue(s));
+	if (!s->follow)
+		return NULL;
+	interrupt_all();
+	TRY(follow_rest(s->follow));
+	follow_summary(s->follow);
 	return NULL;
 }
 
@@ -144,7 +156,7 @@ static int tool_record(struct session *s, int argc, char **argv)
 	interrupt_forward(0);
 	if (e)
 		return fail(s, e);
-	if (!recorder_count(s->recorder) && !s->plan.failed)
+	if (!recorder_count(s->recorder) && !s->follow && !s->plan.failed)
 		out_warn(s->out, "the program made no GPU commands: there is nothing in the trace");
 	if (s->plan.failed)
 		return 1;
@@ -228,7 +240,7 @@ static int tool_doctor(struct session *s, int argc, char **argv)
 }
 
 const struct tool tools[] = {
-	{"record", tool_record, "record [-o FILE] [--memory all|touched|none] [--no-stacks] [--timestamps] -- PROGRAM ARGS"},
+	{"record", tool_record, "record [-o FILE] [--memory all|touched|none] [--no-stacks] [--timestamps] [--children] -- PROGRAM ARGS"},
 	{"view", tool_view, "view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]"},
 	{"info", tool_info, "info FILE [--json]"},
 	{"doctor", tool_doctor, "doctor"},

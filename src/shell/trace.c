@@ -184,6 +184,10 @@ void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
 	if (m->driver_version)
 		buf_printf(out, "%-12s%u.%u%s\n", "CUDA", m->driver_version / 1000, m->driver_version % 1000 / 10,
 			m->soft ? " (software GPU)" : "");
+	if (m->rank && m->ranks)
+		buf_printf(out, "%-12s%" PRIu64 " of %" PRIu64 "\n", "rank", m->rank - 1, m->ranks - 1);
+	else if (m->rank)
+		buf_printf(out, "%-12s%" PRIu64 "\n", "rank", m->rank - 1);
 	row(out, "by tsdb", m->tsdb);
 	buf_printf(out, "%-12shost stacks %s, GPU times %s\n", "with", m->stacks ? "yes" : "no", m->timestamps ? "yes" : "no");
 	if (lost)
@@ -215,6 +219,10 @@ void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r)
 	member(out, "tsdb", m->tsdb);
 	buf_printf(out, ",\"start_ns\":%" PRIu64 ",\"pid\":%u,\"driver_version\":%u,\"soft\":%s,\"stacks\":%s,\"timestamps\":%s", m->start_ns,
 		m->pid, m->driver_version, m->soft ? "true" : "false", m->stacks ? "true" : "false", m->timestamps ? "true" : "false");
+	if (m->rank)
+		buf_printf(out, ",\"rank\":%" PRIu64, m->rank - 1);
+	if (m->ranks)
+		buf_printf(out, ",\"ranks\":%" PRIu64, m->ranks - 1);
 	buf_str(out, ",\"damage\":");
 	if (damage)
 		json_string(out, damage);

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Child processes, ranks and names: one trace per process that uses the GPU."""
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from e2e import Skip, program, tsdb_path
+
+# A process that uses the driver by itself, through ctypes: fills 1000 bytes with 7 and reads them back.
+GPU = '''
+import ctypes, sys
+def use():
+    cu = ctypes.CDLL('libcuda.so.1')
+    ctx, p, out = ctypes.c_void_p(), ctypes.c_uint64(), (ctypes.c_ubyte * 1000)()
+    for r in (cu.cuInit(0), cu.cuDevicePrimaryCtxRetain(ctypes.byref(ctx), 0), cu.cuCtxSetCurrent(ctx),
+              cu.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(1000)), cu.cuMemsetD8_v2(p, ctypes.c_ubyte(7), ctypes.c_size_t(1000)),
+              cu.cuMemcpyDtoH_v2(out, p, ctypes.c_size_t(1000))):
+        if r:
+            sys.exit('CUDA error %d' % r)
+    assert bytes(out) == b'\\x07' * 1000
+'''
+
+
+def traces(t, pattern='*.sbt'):
+    return sorted(os.path.basename(p) for p in glob.glob(t.path(pattern)))
+
+
+def info(t, name):
+    r = t.tsdb('info', '--json', name)
+    t.equal(r.status, 0, 'info')
+    return json.loads(r.out)
+
+
+def children(t, *argv, out='k.sbt', status=0, **kw):
+    r = t.tsdb('record', '--gpu', t.gpu, '--children', '-o', out, '--', *argv, **kw)
+    t.equal(r.status, status, 'exit status')
+    return r
+
+
+def script(t, name, text):
+    with open(t.path(name), 'w', encoding='utf-8') as f:
+        f.write(text)
+    return t.path(name)
+
+
+def test_shell_starts_two(t):
+    r = children(t, 'sh', '-c', f'{program("vecadd")} & RANK=3 WORLD_SIZE=8 {program("matmul")} 64; wait', out='k.%n.%r.sbt')
+    t.match(r'^\[3 processes, 2 used the GPU:$', r.err)
+    names = traces(t)
+    t.equal(len(names), 2, 'traces')
+    t.check('k.matmul.3.sbt' in names, 'the rank in the name')
+    i = info(t, 'k.matmul.3.sbt')
+    t.equal((i['rank'], i['ranks']), (3, 8), 'rank')
+    for n in names:
+        t.equal(t.tsdb('replay', n).status, 0, 'replay')
+    t.match(r'^rank +3 of 8$', t.tsdb('info', 'k.matmul.3.sbt').out)
+
+
+def test_name_without_places_gets_the_process(t):
+    r = children(t, 'sh', '-c', f'{program("vecadd")}; {program("vecadd")}; true')
+    names = traces(t)
+    t.equal(len(names), 2, 'traces')
+    for n in names:
+        pid = int(n.split('.')[1])
+        t.equal(info(t, n)['pid'], pid, 'process')
+        t.match(rf'{n}: process {pid}, \d+ commands', r.err)
+
+
+def test_the_program_itself_keeps_its_name(t):
+    children(t, program('vecadd'))
+    t.equal(traces(t), ['k.sbt'], 'traces')
+
+
+def test_wrapper_that_execs(t):
+    children(t, 'sh', '-c', f'exec env A=1 {program("vecadd")}', out='k.%n.sbt')
+    t.equal(len(traces(t)), 1, 'traces')
+
+
+def multiprocess(t, method):
+    prog = script(t, 'm.py', GPU + f'''
+import multiprocessing
+if __name__ == '__main__':
+    c = multiprocessing.get_context('{method}')
+    ps = [c.Process(target=use) for i in range(3)]
+    [p.start() for p in ps]
+    [p.join() for p in ps]
+    sys.exit(any(p.exitcode for p in ps))
+''')
+    r = children(t, sys.executable, prog)
+    names = traces(t)
+    t.equal(len(names), 3, 'traces')
+    t.match(r'3 used the GPU', r.err)
+    for n in names:
+        out = t.tsdb('view', '--json', n).out.splitlines()
+        t.equal(sum(json.loads(line)['kind'] == 'fill' for line in out), 1, 'fills')
+
+
+def test_multiprocessing_fork(t):
+    multiprocess(t, 'fork')
+
+
+def test_multiprocessing_spawn(t):
+    multiprocess(t, 'spawn')
+
+
+def test_multiprocessing_forkserver(t):
+    multiprocess(t, 'forkserver')
+
+
+def test_parent_and_children_use_the_gpu(t):
+    prog = script(t, 'm.py', GPU + '''
+import os, subprocess
+if len(sys.argv) < 2:
+    use()
+    ps = [subprocess.Popen([sys.executable, __file__, 'child']) for i in range(2)]
+    if any(p.wait() for p in ps):
+        sys.exit('a child failed')
+use()
+''')
+    children(t, sys.executable, prog)
+    names = traces(t)
+    t.equal(len(names), 3, 'traces')
+    t.check('k.sbt' in names, "the program's own")
+
+
+def test_child_forked_after_cuda_is_left_alone(t):
+    prog = script(t, 'm.py', GPU + '''
+import os
+use()
+pid = os.fork()
+if not pid:
+    os._exit(5)
+_, st = os.waitpid(pid, 0)
+sys.exit(os.waitstatus_to_exitcode(st) != 5)
+''')
+    children(t, sys.executable, prog)
+    t.equal(traces(t), ['k.sbt'], 'traces')
+
+
+def test_status_is_the_programs(t):
+    children(t, 'sh', '-c', f'{program("vecadd")}; exit 7', status=7)
+
+
+def test_no_process_used_the_gpu(t):
+    r = children(t, 'sh', '-c', 'true; true')
+    t.match(r'^\[\d+ process(es)?, 0 used the GPU\]$', r.err)
+    t.equal(traces(t), [], 'traces')
+
+
+def test_many_short_lived(t):
+    t0 = time.monotonic()
+    r = children(t, 'sh', '-c', 'i=0; while [ $i -lt 300 ]; do sh -c true; i=$((i+1)); done')
+    t.match(r'^\[301 processes, 0 used the GPU\]$', r.err)
+    t.check(time.monotonic() - t0 < 60, '300 children in a minute')
+
+
+def test_children_that_die_at_once(t):
+    children(t, sys.executable, '-c', '''
+import os, signal
+for i in range(50):
+    p = os.fork()
+    if not p:
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(p, 0)
+''')
+
+
+def test_all_at_once(t):
+    r = children(t, 'sh', '-c', 'for i in 1 2 3 4 5 6 7 8; do %s & done; wait' % program('vecadd'))
+    t.equal(len(traces(t)), 8, 'traces')
+    t.match(r'8 used the GPU', r.err)
+
+
+def alive(word):
+    n = 0
+    for p in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{p}/cmdline', 'rb') as f:
+                n += word.encode() in f.read().split(b'\0')
+        except OSError:
+            pass
+    return n
+
+
+def test_daemon_is_ended_by_ctrl_c(t):
+    p = subprocess.Popen([tsdb_path(), 'record', '--gpu', t.gpu, '--children', '-o', t.path('k.sbt'), '--', 'sh', '-c',
+                          f'setsid sleep 7654.5 & {program("vecadd")}'], cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    line = ''
+    while 'go' not in line:
+        line = p.stderr.readline()
+        t.check(line, 'it says that a process goes on')
+    p.send_signal(signal.SIGINT)
+    _, err = p.communicate(timeout=30)
+    t.match(r'1 used the GPU', err)
+    t.equal(alive('7654.5'), 0, 'daemons')
+    t.equal(len(traces(t)), 1, 'traces')
+
+
+def test_tsdb_killed_leaves_nothing(t):
+    p = subprocess.Popen([tsdb_path(), 'record', '--gpu', t.gpu, '--children', '-o', t.path('k.sbt'), '--', 'sh', '-c',
+                          'sleep 7654.25 & sleep 7654.25 & wait'], cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    for _ in range(200):
+        if alive('7654.25') == 2:
+            break
+        time.sleep(0.05)
+    p.kill()
+    p.wait()
+    for _ in range(200):
+        if not alive('7654.25'):
+            return
+        time.sleep(0.05)
+    t.check(False, 'the children are gone')
+
+
+def test_rank_inside_mpirun(t):
+    r = t.tsdb('record', '--gpu', t.gpu, '-o', 'run.%r.%p.sbt', program('vecadd'), env={'OMPI_COMM_WORLD_RANK': '2', 'OMPI_COMM_WORLD_SIZE': '4'})
+    t.equal(r.status, 0, 'record')
+    names = traces(t)
+    t.equal(len(names), 1, 'traces')
+    i = info(t, names[0])
+    t.equal(names[0], f'run.2.{i["pid"]}.sbt', 'name')
+    t.equal((i['rank'], i['ranks']), (2, 4), 'rank')
+
+
+def test_bad_pattern(t):
+    t.sentence(t.tsdb('record', '-o', 'a.%q.sbt', program('vecadd')), r'"%q" in the file name a\.%q\.sbt means nothing')
+
+
+def test_shell_follows(t):
+    prog = script(t, 'w.sh', f'#!/bin/sh\n{program("vecadd")}\n{program("matmul")} 64\n')
+    os.chmod(prog, 0o755)
+    r = t.tsdb('--gpu', t.gpu, '--batch', '-ex', 'set follow children on', '-ex', 'capture start k.sbt', '-ex', 'run', '-ex', 'info inferiors', prog)
+    t.equal(r.status, 0, 'status')
+    t.equal(len(traces(t)), 2, 'traces')
+    t.match(r'^3 processes in all, 0 of the children run\.$', r.out)
+
+
+def test_mpirun(t):
+    if not any(os.access(os.path.join(d, 'mpirun'), os.X_OK) for d in os.environ['PATH'].split(':')):
+        raise Skip('no mpirun')
+    env = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1'}
+    children(t, 'mpirun', '--oversubscribe', '-n', '4', program('vecadd'), out='a.%r.sbt', env=env)
+    t.equal(traces(t, 'a.*'), [f'a.{i}.sbt' for i in range(4)], 'traces')
+    r = t.run(['mpirun', '--oversubscribe', '-n', '4', tsdb_path(), 'record', '--gpu', t.gpu, '-o', 'b.%r.sbt', program('vecadd')], env=env)
+    t.equal(r.status, 0, 'mpirun')
+    t.equal(traces(t, 'b.*'), [f'b.{i}.sbt' for i in range(4)], 'traces')
+    t.equal(info(t, 'b.3.sbt')['ranks'], 4, 'ranks')
