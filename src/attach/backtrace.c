@@ -98,32 +98,61 @@ void backtrace_mark_interpreter(struct backtrace_frame *f, unsigned n)
 
 #define FRAMES_LIMIT 65536u
 
+/* The frames of *ret as they are to be, one by one. */
+struct mixture {
+	struct backtrace_frame *f;
+	unsigned n, cap, max;
+	struct python_place *places;
+	unsigned nplaces, at;
+};
+
+static void mix_in(struct mixture *m, const struct backtrace_frame *f)
+{
+	if (m->n == m->max)
+		return;
+	if (m->n == m->cap) {
+		m->cap = m->cap ? m->cap * 2 : 64;
+		m->f = xrealloc(m->f, m->cap * sizeof(*m->f));
+	}
+	m->f[m->n++] = *f;
+}
+
+/* The Python frames that run in native frames below the address end. */
+static void mix_python(struct mixture *m, uint64_t end, unsigned number)
+{
+	for (; m->at < m->nplaces && m->places[m->at].anchor < end; m->at++) {
+		const struct python_place *p = &m->places[m->at];
+
+		mix_in(m, &(struct backtrace_frame){.sym = {.function = p->function, .file = p->file, .line = p->line}, .python = true,
+			.number = number});
+	}
+}
+
 struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, struct backtrace_frame **ret, unsigned *ret_n)
 {
 	struct symbol names[INLINE_MAX];
+	struct mixture m = {0};
 	struct raw_frame *raw;
-	unsigned n, cap = 64;
+	unsigned n, number = 0;
 
 	*ret = NULL;
 	*ret_n = 0;
-	if (max == 0 || max > FRAMES_LIMIT)
-		max = FRAMES_LIMIT;
-	TRY(visible(inf, tid, max, &raw, &n));
-	*ret = xcalloc(cap, sizeof(**ret));
-	for (unsigned i = 0; i < n && *ret_n < max; i++) {
+	m.max = max == 0 || max > FRAMES_LIMIT ? FRAMES_LIMIT : max;
+	TRY(visible(inf, tid, m.max, &raw, &n));
+	m.nplaces = python_frames(inf, tid, m.max, &m.places);
+	for (unsigned i = 0; i < n && m.n < m.max; i++) {
 		unsigned k = name_frame(inf, &raw[i], names, INLINE_MAX);
 
-		if (*ret_n + k > cap) {
-			cap = (cap + k) * 2;
-			*ret = xrealloc(*ret, cap * sizeof(**ret));
-		}
-		for (unsigned j = 0; j < k && *ret_n < max; j++)
-			{
-			(*ret)[*ret_n] = (struct backtrace_frame){.pc = raw[i].pc, .sp = raw[i].sp, .sym = names[j], .inlined = j + 1 < k, .number = *ret_n};
-			(*ret_n)++;
-		}
+		/* Its callers' frames begin at its canonical frame address; the outermost one has none. */
+		mix_python(&m, raw[i].cfa ? raw[i].cfa : UINT64_MAX, number);
+		for (unsigned j = 0; j < k; j++)
+			mix_in(&m, &(struct backtrace_frame){.pc = raw[i].pc, .sp = raw[i].sp, .sym = names[j], .inlined = j + 1 < k,
+				.number = number++});
 	}
 	free(raw);
+	free(m.places);
+	*ret = m.f ? m.f : xcalloc(1, sizeof(*m.f));
+	*ret_n = m.n;
 	return NULL;
 }
 

@@ -96,6 +96,7 @@ void control_exec(struct inferior *inf)
 	if (!c)
 		return;
 	atomic_store(&c->agent_state, TSDB_AGENT_NONE);
+	atomic_store(&c->python, TSDB_PYTHON_NONE);
 	atomic_store(&c->source, 0);
 	c->stop_pc = 0;
 	c->text[0] = 0;

@@ -19,6 +19,16 @@ struct raw_frame {
 /* Innermost first; *ret is a heap array the caller frees. */
 struct err *unwind_raw(struct inferior *inf, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n) TS_CHECK;
 
+/* python.c */
+struct python_place {
+	const char *file, *function; /* live as long as the inferior */
+	unsigned line;
+	uint64_t anchor; /* an address in the native frame that runs it */
+};
+/* The Python frames of a stopped thread, innermost first, by rising anchors; *ret is a heap array the caller frees. None when there is no
+ * interpreter, or one that the agent does not know; what cannot be read is left out. */
+unsigned python_frames(struct inferior *inf, pid_t tid, unsigned max, struct python_place **ret);
+
 /* symbols.c */
 #define INLINE_MAX 32u /* inlined calls within one frame */
 struct symbols_scope {

@@ -230,6 +230,7 @@ void inferior_free(struct inferior *inf)
 	err_free(inferior_kill(inf));
 	family_leave(inf);
 	unwind_free(inf);
+	python_names_free(inf);
 	libraries_free(inf);
 	symbols_free(inf->symbols);
 	drain_unmap(inf);

@@ -74,6 +74,7 @@ struct inferior {
 	struct drain *drain;		/* drain.c */
 	struct unwind *unwind;		/* unwind.c, NULL until the first backtrace */
 	struct symbols *symbols;	/* symbols.c, NULL until first used */
+	struct python_names *python;	/* python.c, NULL until first used */
 	struct libraries *libraries;	/* libraries.c, NULL until first used; renewed after each stop */
 };
 
@@ -147,6 +148,9 @@ void drain_unmap(struct inferior *inf);
 
 /* unwind.c */
 void unwind_free(struct inferior *inf);
+
+/* python.c */
+void python_names_free(struct inferior *inf);
 
 /* libraries.c */
 struct mapping {

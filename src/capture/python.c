@@ -90,6 +90,9 @@ void python_look(void)
 	const uint64_t running = look[RUNNING].address ? look[RUNNING].address : look[RUNNING_NEW].address;
 	if (python.layout.version >= 0x030c)
 		memcpy(&python.running, &running, sizeof(python.running));
+	agent.control->python_version = (uint32_t)number;
+	agent.control->python_runtime = look[RUNTIME].address;
+	agent.control->python_code_type = python.code_type;
 	tell(TSDB_PYTHON_READ, "");
 	python_here = true;
 }
@@ -319,8 +322,9 @@ unsigned python_stack_take(struct thread *t, struct python_step *to, unsigned ma
 	unsigned n = 0;
 	if (!merge_begin(&m))
 		return 0;
+	/* The last place is kept for the anchor of a group of which there was no room for all. */
 	while (n < max && merge_next(&m, &f)) {
-		if (!f.code && !f.anchor)
+		if (!f.anchor && (!f.code || n == max - 1))
 			continue;
 		to[n++] = (struct python_step){ .pc = f.code ? TSDB_PC_PYTHON(code_number(t, f.code), f.at) : 0, .anchor = f.anchor };
 	}

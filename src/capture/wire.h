@@ -288,6 +288,8 @@ struct tsdb_control {
 	_Atomic uint64_t start_ns;  /* how long subscribing took after tsdb_agent_attach() */
 
 	_Atomic uint32_t python;    /* enum tsdb_python_state */
+	uint32_t python_version;    /* Py_Version, 0x030c01f0 */
+	uint64_t python_runtime, python_code_type; /* addresses of _PyRuntime and PyCode_Type */
 	char python_text[TSDB_TEXT_MAX]; /* one sentence, for REFUSED */
 
 	struct tsdb_break brk[TSDB_BREAK_MAX];

@@ -205,7 +205,7 @@ static struct err *after_launch(struct session *s, const char *line)
 	struct target *t = &s->target;
 
 	t->tid = t->pid = inferior_pid(t->inf);
-	t->at_cmd = t->agent_told = false;
+	t->at_cmd = t->agent_told = t->python_told = false;
 	t->exit_code = -1;
 	t->exit_signal = 0;
 	t->last_break = 0;
@@ -302,17 +302,28 @@ struct err *process_launch(struct session *s, const struct redirect *r)
 
 /* ---- what the rings say ------------------------------------------------------------------------------------------- */
 
+/* text: TSDB_TEXT_MAX bytes that the inferior may have written. */
+static void tell_sentence(struct session *s, const char *shared, const char *before, const char *otherwise)
+{
+	char text[TSDB_TEXT_MAX];
+
+	memcpy(text, shared, sizeof text);
+	text[sizeof text - 1] = 0;
+	out_warn(s->out, "%s%s", before, *text ? text : otherwise);
+}
+
 static void tell_agent(struct session *s)
 {
 	struct tsdb_control *ctl = inferior_control(s->target.inf);
-	char text[TSDB_TEXT_MAX];
 
-	if (s->target.agent_told || !ctl || atomic_load(&ctl->agent_state) != TSDB_AGENT_REFUSED)
-		return;
-	s->target.agent_told = true;
-	memcpy(text, ctl->text, sizeof text);
-	text[sizeof text - 1] = 0;
-	out_warn(s->out, "no GPU commands are captured: %s", *text ? text : "the agent could not start");
+	if (ctl && !s->target.agent_told && atomic_load(&ctl->agent_state) == TSDB_AGENT_REFUSED) {
+		s->target.agent_told = true;
+		tell_sentence(s, ctl->text, "no GPU commands are captured: ", "the agent could not start");
+	}
+	if (ctl && !s->target.python_told && atomic_load(&ctl->python) == TSDB_PYTHON_REFUSED) {
+		s->target.python_told = true;
+		tell_sentence(s, ctl->python_text, "", "host stacks do not show Python functions");
+	}
 }
 
 static void tell_drain(struct session *s)

@@ -38,7 +38,7 @@ struct target {
 	char **env;    /* changes for launch_options; NULL-terminated */
 	unsigned nenv;
 	bool soft;     /* the running program is on the software GPU */
-	bool soft_told, agent_told;
+	bool soft_told, agent_told, python_told;
 	struct inferior *inf; /* NULL: no process */
 	pid_t pid;	      /* of inf, and when that is gone; 0: none yet */
 	int64_t rank, ranks;  /* of it among how many, as its launcher's variables say; -1: not known */

@@ -127,6 +127,7 @@ def größe():
 
 
 def main():
+    sys.setrecursionlimit(20000)
     start()
     outer()  # AT main
     (lambda: launch('lambda_'))()  # AT lambda

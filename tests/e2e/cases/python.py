@@ -105,3 +105,40 @@ def test_python_312_stacks(t):
 
 def test_python_313_stacks(t):
     record_all(t, '3.13')
+
+
+def test_python_stop(t):
+    """At a stop tsdb reads the frames itself, and finds what the agent finds."""
+    for version in VERSIONS:
+        try:
+            found = interpreters(version)
+        except Skip:
+            continue
+        for python in found:
+            r = t.tsdb('--gpu', t.gpu, '--batch', '-ex', 'break kernel callback', '-ex', 'run', '-ex', 'bt python', '-ex', 'bt', '-ex', 'bt native',
+                       '-ex', 'break kernel deep', '-ex', 'continue', '-ex', 'bt python', '--args', python, PROGRAM, '3000')
+            first, second = r.out.split('Breakpoint 2, ')
+            order = re.findall(r'^#\d+ +(?:0x\w+ in )?([\w<>.]+)', first, re.M)
+            t.equal(order[:5], ['launch', 'compare', 'sort', 'main', '<module>'], f'{python}: bt python')
+            mixed = order[5:order.index('<module>', 5) + 1]
+            sorts = [x for x in mixed if 'qsort' in x]
+            t.check(mixed.index('compare') < mixed.index(sorts[0]) < mixed.index('sort'), f'{python}: qsort lies between the Python frames: {mixed}')
+            t.check(not any(x.startswith('_PyEval') for x in mixed), f'{python}: the interpreter is hidden')
+            t.no_match(r'\(Python\)', first[first.rindex('<module>'):].split('\n', 1)[1], 'bt native')
+            t.check(second.count('deep () at') > 900, f'{python}: a deep stack: {second.count("deep () at")}')
+
+
+def test_python_refused(t):
+    """A version that is not known: native stacks, said once."""
+    for version in ('3.10', '3.9', '3.14', '3.15'):
+        try:
+            python = interpreters(version)[0]
+            break
+        except Skip:
+            continue
+    else:
+        raise Skip('every CPython here is one that can be read')
+    r = t.tsdb('record', '--gpu', t.gpu, '-o', 'py.sbt', '--', python, PROGRAM)
+    t.equal(r.status, 0, 'status')
+    t.equal(len(re.findall(rf'host stacks do not show the Python functions of CPython {version}[.\d]*: its version is not one of', r.both)), 1, 'said once')
+    t.no_match(r'\(Python\)', t.tsdb('view', '--stacks', 'py.sbt').out)
