@@ -170,3 +170,27 @@ void order_accesses_of(struct order_accesses *l, const struct state *s, const st
 {
 	accesses(l, s, c, 0);
 }
+
+bool order_reads_live(const struct state *s, const struct sbt_cmd *c)
+{
+	struct state_alloc a;
+
+	return c->kind == SBT_COPY && !c->result && !(c->flags & SBT_F_GRAPH) && !c->u.copy.width && state_alloc_at(s, c->u.copy.src, &a) &&
+	       (a.mem == SBT_MEM_PINNED || a.mem == SBT_MEM_REGISTERED) && c->u.copy.src + c->u.copy.size <= a.addr + a.size;
+}
+
+bool order_owns(const struct state *s, const struct sbt_cmd *c, uint64_t *ret_addr, uint64_t *ret_size)
+{
+	struct state_alloc a;
+
+	if (c->kind == SBT_ALLOC) {
+		*ret_addr = c->u.alloc.addr;
+		*ret_size = c->u.alloc.size;
+		return true;
+	}
+	if (c->kind != SBT_FREE || !state_alloc_at(s, c->u.free.addr, &a))
+		return false;
+	*ret_addr = a.addr;
+	*ret_size = a.size;
+	return true;
+}

@@ -4,6 +4,7 @@
  * program but not every pair; whoever wants to have tried all orders needs every pair.
  */
 #include <stdlib.h>
+#include "order/kept.h"
 #include "order/ledger.h"
 #include "order/order.h"
 
@@ -11,6 +12,12 @@ struct touched { /* by one command */
 	struct order_party who;
 	struct order_item item;
 	size_t at, n; /* in the list of accesses */
+};
+
+/* The free of an allocation in stream order. */
+struct death {
+	uint64_t key;
+	struct order_item item;
 };
 
 struct search {
@@ -22,6 +29,9 @@ struct search {
 	struct order_accesses list;
 	uint64_t *keys; /* by access: the allocation's, 0: of none */
 	size_t cap_keys, nkeys;
+	struct death *deaths; /* in order of key */
+	size_t ndeaths, cap_deaths;
+	size_t change; /* the next of o->changes */
 	bool *ret_unknown;
 };
 
@@ -60,6 +70,37 @@ static void note_keys(struct search *x, const struct sbt_cmd *c)
 	}
 }
 
+static struct err *note_touched(struct search *x, const struct order_item *it, size_t at, struct order_party who)
+{
+	if (x->n >= ORDER_CONFLICTS_MAX)
+		return err_new(ERR_LIMIT, "more than %u commands touch memory", ORDER_CONFLICTS_MAX);
+	if (x->n == x->cap) {
+		x->cap = x->cap ? 2 * x->cap : 256;
+		x->t = xrealloc(x->t, x->cap * sizeof *x->t);
+	}
+	x->t[x->n++] = (struct touched){.item = *it, .at = at, .n = x->list.n - at, .who = who};
+	return NULL;
+}
+
+static void note_death(struct search *x, const struct sbt_cmd *c, const struct order_item *it, size_t at)
+{
+	if (c->kind != SBT_FREE || !x->keys[at])
+		return;
+	if (x->ndeaths == x->cap_deaths) {
+		x->cap_deaths = x->cap_deaths ? 2 * x->cap_deaths : 64;
+		x->deaths = xrealloc(x->deaths, x->cap_deaths * sizeof *x->deaths);
+	}
+	x->deaths[x->ndeaths++] = (struct death){x->keys[at], *it};
+}
+
+/* What a host function changed. There are few of them. */
+static void add_changes(struct search *x, uint64_t by)
+{
+	for (size_t i = 0; i < x->o->nchanges; i++)
+		if (x->o->changes[i].by == by)
+			order_access_add(&x->list, x->o->changes[i].addr, x->o->changes[i].end, ORDER_WRITE);
+}
+
 static struct err *take(struct search *x, const struct sbt_cmd *c)
 {
 	const struct order_source *src = x->o->source;
@@ -77,19 +118,43 @@ static struct err *take(struct search *x, const struct sbt_cmd *c)
 		order_accesses_of(&x->list, x->s, c);
 		*x->ret_unknown |= x->list.unknown;
 	}
+	if (c->kind == SBT_HOST_FUNC)
+		add_changes(x, c->seq);
 	if (x->list.n == at)
 		return NULL;
 	note_keys(x, c);
-	if (x->n >= ORDER_CONFLICTS_MAX)
-		return err_new(ERR_LIMIT, "more than %u commands touch memory", ORDER_CONFLICTS_MAX);
-	if (x->n == x->cap) {
-		x->cap = x->cap ? 2 * x->cap : 256;
-		x->t = xrealloc(x->t, x->cap * sizeof *x->t);
-	}
-	x->t[x->n++] = (struct touched){.item = it, .at = at, .n = x->list.n - at, .who = {.seq = c->seq, .kind = c->kind, .node = SBT_NO_ID,
+	note_death(x, c, &it, at);
+	return note_touched(x, &it, at, (struct order_party){.seq = c->seq, .kind = c->kind, .node = SBT_NO_ID,
 		.stream = order_stream_of(x->order, it.lane), .stack = c->stack,
-		.kernel = c->kind == SBT_LAUNCH ? (uint32_t)c->u.launch.kernel : SBT_NO_ID}};
-	return NULL;
+		.kernel = c->kind == SBT_LAUNCH ? (uint32_t)c->u.launch.kernel : SBT_NO_ID});
+}
+
+/* What the host changed before c. */
+static struct err *take_changes(struct search *x, const struct sbt_cmd *c)
+{
+	const struct order_options *o = x->o;
+	const size_t at = x->list.n;
+	struct order_item it;
+
+	while (x->change < o->nchanges && o->changes[x->change].seq < c->seq)
+		x->change++;
+	if (!order_item(x->order, c->seq | ORDER_HOST, &it))
+		return NULL;
+	for (; x->change < o->nchanges && o->changes[x->change].seq == c->seq; x->change++)
+		if (!o->changes[x->change].by)
+			order_access_add(&x->list, o->changes[x->change].addr, o->changes[x->change].end, ORDER_WRITE);
+	if (x->list.n == at)
+		return NULL;
+	note_keys(x, c);
+	return note_touched(x, &it, at, (struct order_party){.seq = c->seq, .kind = c->kind, .node = SBT_NO_ID, .stream = SBT_NO_ID,
+		.stack = c->stack, .kernel = SBT_NO_ID});
+}
+
+static int by_key(const void *pa, const void *pb)
+{
+	const struct death *a = pa, *b = pb;
+
+	return a->key < b->key ? -1 : a->key > b->key;
 }
 
 static struct err *read_all(struct search *x, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
@@ -102,21 +167,40 @@ static struct err *read_all(struct search *x, struct sbt_cursor *cursor, uint64_
 			return err_new(ERR_INTERRUPTED, "Interrupted");
 		TRY(sbt_cursor_next(cursor, &c));
 		if (!c || c->seq > last)
-			return NULL;
+			break;
+		TRY(take_changes(x, c));
 		TRY(take(x, c));
 		TRY(state_apply(x->s, c));
 	}
+	if (x->ndeaths)
+		qsort(x->deaths, x->ndeaths, sizeof *x->deaths, by_key);
+	return NULL;
 }
 
-/* Memory that was freed and allocated anew, at the same place, is other memory. */
+/* Memory that was freed and allocated anew, at the same place, is other memory, unless user, a command that touches the freed one, may come
+ * after its free: it may come after the next owner's accesses then. */
+static bool may_meet(const struct search *x, uint64_t freed, const struct order_item *user)
+{
+	const size_t i = kept_row_from(x->deaths, x->ndeaths, sizeof *x->deaths, freed);
+
+	return i < x->ndeaths && x->deaths[i].key == freed && !fold_before(user->lane, user->index, &x->deaths[i].item);
+}
+
+static bool is_access(enum order_how how)
+{
+	return how != ORDER_BIRTH && how != ORDER_DEATH;
+}
+
 static bool conflict(const struct search *x, struct touched *a, struct touched *b)
 {
 	for (size_t i = a->at; i < a->at + a->n; i++)
 		for (size_t k = b->at; k < b->at + b->n; k++) {
 			const struct order_access *p = &x->list.a[i], *q = &x->list.a[k];
 
-			if (p->addr >= q->end || q->addr >= p->end || !ledger_conflict(p->how, q->how) ||
-				(x->keys[i] && x->keys[k] && x->keys[i] != x->keys[k]))
+			if (p->addr >= q->end || q->addr >= p->end || !ledger_conflict(p->how, q->how))
+				continue;
+			if (x->keys[i] && x->keys[k] && x->keys[i] != x->keys[k] &&
+				!(is_access(p->how) && is_access(q->how) && may_meet(x, x->keys[i], &a->item)))
 				continue;
 			a->who.how = p->how;
 			b->who.how = q->how;
@@ -156,5 +240,6 @@ struct err *order_conflicts(const struct order *order, struct sbt_reader *trace,
 	free(x.t);
 	free(x.list.a);
 	free(x.keys);
+	free(x.deaths);
 	return e;
 }

@@ -78,20 +78,38 @@ static struct err *keep(struct order *o, const struct order_item *it, size_t edg
 	return NULL;
 }
 
-static struct err *read_all(struct order *o, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
+/* What the host changed before c is an item of its own. */
+static struct err *host_changes(struct order *o, const struct order_options *opt, size_t *next, const struct sbt_cmd *c)
+{
+	const size_t edge = o->nedges;
+
+	if (c->seq >= ORDER_POISON)
+		return err_new(ERR_BAD_TRACE, "#%llu is no number of a command", (unsigned long long)c->seq);
+	while (*next < opt->nchanges && (opt->changes[*next].seq < c->seq || opt->changes[*next].by))
+		++*next;
+	if (*next == opt->nchanges || opt->changes[*next].seq != c->seq)
+		return NULL;
+	const struct order_item it = fold_host_touch(o->fold, c->thread, c->seq | ORDER_HOST);
+	return keep(o, &it, edge);
+}
+
+static struct err *read_all(struct order *o, const struct order_options *opt, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
 {
 	const struct sbt_cmd *c;
 	struct order_item it;
+	size_t change = 0;
 
 	TRY(sbt_cursor_seek(cursor, first));
 	for (uint64_t n = 0;; n++) {
-		const size_t edge = o->nedges;
+		size_t edge;
 
 		if (!(n & 1023) && o->interrupt && *o->interrupt)
 			return err_new(ERR_INTERRUPTED, "Interrupted");
 		TRY(sbt_cursor_next(cursor, &c));
 		if (!c || c->seq > last)
 			return NULL;
+		TRY(host_changes(o, opt, &change, c));
+		edge = o->nedges;
 		if (fold_apply(o->fold, o->s, c, &it))
 			TRY(keep(o, &it, edge));
 		TRY(state_apply(o->s, c));
@@ -113,7 +131,7 @@ struct err *order_open(struct order **ret, struct sbt_reader *trace, const struc
 	if (!e)
 		e = sbt_cursor_open(&cursor, trace);
 	if (!e)
-		e = read_all(o, cursor, first, last);
+		e = read_all(o, opt, cursor, first, last);
 	if (cursor)
 		sbt_cursor_close(cursor);
 	if (e) {
@@ -144,17 +162,18 @@ void order_close(struct order *o)
 
 static const struct item *find(const struct order *o, uint64_t seq)
 {
+	const uint64_t key = order_key(seq);
 	size_t lo = 0, hi = o->n;
 
 	while (lo < hi) {
 		const size_t mid = (lo + hi) / 2;
 
-		if (o->items[mid].is.seq < seq)
+		if (order_key(o->items[mid].is.seq) < key)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < o->n && o->items[lo].is.seq == seq ? &o->items[lo] : NULL;
+	return lo < o->n && order_key(o->items[lo].is.seq) == key ? &o->items[lo] : NULL;
 }
 
 bool order_item(const struct order *o, uint64_t seq, struct order_item *ret)
@@ -289,7 +308,7 @@ struct err *order_path(const struct order *o, uint64_t sa, uint64_t sb, struct o
 	for (x = b; x != a; x = find(o, steps[n - 1].from)) {
 		struct order_step s = step_into(o, a, x);
 
-		BUG_ON(!s.from || s.from >= s.to);
+		BUG_ON(!s.from || order_key(s.from) >= order_key(s.to));
 		if (n && s.edge == ORDER_EDGE_STREAM && steps[n - 1].edge == ORDER_EDGE_STREAM) {
 			steps[n - 1].from = s.from;
 			steps[n - 1].skipped += s.skipped + 1;

@@ -70,6 +70,10 @@ struct order_race {
 	uint64_t alloc, alloc_size; /* the allocation they lie in; 0 when in none */
 	uint64_t count;		 /* pairs of the same two places in the program */
 };
+/* Bytes [addr, end) of its memory that the host changed before command seq: it itself, or `by`, the command of a host function (0: none) */
+struct order_change {
+	uint64_t seq, addr, end, by;
+};
 struct order_options {
 	uint64_t first, last; /* commands to judge; 0, 0: all */
 	bool threads_apart;   /* calls of different host threads are not ordered by their sequence */
@@ -77,6 +81,9 @@ struct order_options {
 	/* Every pair that conflicts without an order, as it is met; may be NULL. */
 	void (*each)(void *arg, const struct order_party *a, const struct order_party *b);
 	void *each_arg;
+	/* For order_open() and order_conflicts(), in order of seq: items of the host's lane, and accesses. */
+	const struct order_change *changes;
+	size_t nchanges;
 	volatile bool *interrupt; /* may be NULL */
 };
 struct order_races {
@@ -131,8 +138,22 @@ struct err *order_conflicts(const struct order *order, struct sbt_reader *trace,
 
 /* ---- schedules ------------------------------------------------------------------------------------------------------------ */
 
-/* Orders in which the work of the graph may run one command after the other: each respects every edge, and nothing more. Seqs of work (of
- * streams; not what the host learns), heap, *ret_n of them. */
+/* Orders in which the work of the graph may run one command after the other: each respects every edge, and nothing more. An order is a heap array of
+ * *ret_n entries: seqs of work (of streams; not what the host learns), and where the graph was made with the host's changes of memory, those as well:
+ * with ORDER_HOST, what the host changed before command seq. ORDER_POISON, for an allocation or a free in stream order: its memory is then filled with
+ * ORDER_POISON_BYTE, since nobody may count on what it holds. No order_*() sets it, all take it. */
+#define ORDER_HOST (UINT64_C(1) << 63)
+#define ORDER_POISON (UINT64_C(1) << 62)
+#define ORDER_POISON_BYTE 0xff
+static inline uint64_t order_seq(uint64_t entry)
+{
+	return entry & ~(ORDER_HOST | ORDER_POISON);
+}
+/* By which entries are sorted: the host's changes come right before their command. */
+static inline uint64_t order_key(uint64_t entry)
+{
+	return order_seq(entry) << 1 | !(entry & ORDER_HOST);
+}
 
 /* b, and what has to come before it, first; the rest in order of seq. ERR_NOT_FOUND as order_path() has it when a comes before b always. */
 struct err *order_flip(const struct order *o, uint64_t a, uint64_t b, uint64_t **ret, size_t *ret_n) TS_CHECK;
@@ -149,13 +170,28 @@ struct err *order_shuffle(const struct order *o, uint64_t seed, uint64_t **ret, 
 struct err *order_recorded(const struct order *o, uint64_t **ret, size_t *ret_n) TS_CHECK;
 /* Writes the window first..last of the trace as a trace of its own, in which the work comes in the order of seqs, with a wait for the context wherever
  * the stream changes: executing it gives that order every time. Memory at the end is what ends says (hashes; nothing else is kept of it).
- * Commands are numbered anew from first; *ret_seqs (may be NULL) has the old number of each (0: a wait that was put in), from first on. */
+ * Commands are numbered anew from first; *ret_seqs (may be NULL) has the old number of each (0: a wait or a fill that was put in), from first on. */
 struct order_end {
 	uint64_t addr, size;
 	struct sbt_hash hash;
 };
-struct err *order_rewrite(struct sbt_reader *trace, uint64_t first, uint64_t last, const uint64_t *seqs, size_t n, const struct order_end *ends,
-	size_t nends, const char *path, uint64_t **ret_seqs, size_t *ret_n) TS_CHECK;
+struct order_schedule {
+	uint64_t first, last;
+	const uint64_t *seqs; /* entries, n of them */
+	size_t n;
+	const struct order_end *ends;
+	size_t nends;
+	/* Host memory is as this order leaves it: copies for which order_reads_live() read what is there instead of what they carried, and of the host's
+	 * changes exactly those are made. */
+	bool live;
+	const struct order_change *changes; /* in order of seq */
+	size_t nchanges;
+};
+struct err *order_rewrite(struct sbt_reader *trace, const struct order_schedule *plan, const char *path, uint64_t **ret_seqs, size_t *ret_n) TS_CHECK;
+/* Whether c is a copy of one row of bytes from page-locked memory, by the state before it. */
+bool order_reads_live(const struct state *s, const struct sbt_cmd *c);
+/* The memory that c allocates or frees; false: it does neither. */
+bool order_owns(const struct state *s, const struct sbt_cmd *c, uint64_t *ret_addr, uint64_t *ret_size);
 
 /* Whether seqs is such an order: every edge is respected, each work is there once. */
 bool order_is_legal(const struct order *o, const uint64_t *seqs, size_t n);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "order/ledger.h"
 #include "order/nodes.h"
+#include "order/place.h"
 #include "sbt/memory.h"
 
 struct host_change {
@@ -45,12 +46,6 @@ const char *order_tier_name(enum order_tier t)
 	return names[t];
 }
 
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-	return h ^ h >> 29;
-}
-
 /* ---- places ---------------------------------------------------------------------------------------------------------------- */
 
 static struct order_party party(const struct hunt *h, const struct ledger_touch *t)
@@ -66,19 +61,11 @@ static bool same_place(const struct order_party *a, const struct order_party *b)
 	       (a->stack || a->kernel != SBT_NO_ID || a->seq == b->seq);
 }
 
-static uint64_t place_hash(const struct order_party *p)
-{
-	uint64_t h = mix(p->stream, p->kernel);
-
-	h = mix(mix(mix(h, p->stack), p->kind), p->how);
-	return p->stack || p->kernel != SBT_NO_ID ? h : mix(h, p->seq);
-}
-
 /* ---- races ------------------------------------------------------------------------------------------------------------------ */
 
 static uint64_t pair_hash(const struct order_party *a, const struct order_party *b)
 {
-	return mix(place_hash(a), place_hash(b));
+	return place_mix(place_mix(place_hash(a), a->how), place_mix(place_hash(b), b->how));
 }
 
 static void more_slots(struct hunt *h)

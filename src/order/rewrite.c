@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "order/kept.h"
 #include "order/order.h"
 #include "sbt/memory.h"
 
@@ -13,20 +14,16 @@
 struct rewriter {
 	struct sbt_reader *from;
 	struct sbt_writer *to;
-	uint64_t first, last;
-	const uint64_t *order;
-	size_t norder;
-	const struct order_end *ends;
-	size_t nends;
-	/* the window's commands, by number */
-	struct buf packed;
-	struct kept {
-		uint64_t seq, becomes; /* becomes: 0 until written */
-		uint64_t first;
-		size_t at;
-		bool is_work, ends_objects;
-	} *kept;
-	size_t nkept, cap;
+	const struct order_schedule *plan;
+	struct kept_window window;
+	struct fate {
+		uint64_t becomes; /* 0: not written yet */
+		uint64_t first;	  /* the first of the new numbers of it and all later ones; 0: none was written */
+		uint64_t host;	  /* the new number of what comes right after the host's changes before it; 0: it has none */
+		uint64_t after;	  /* the new number of what comes right after it; 0: it was not written */
+		uint64_t addr, size; /* of memory that it allocates or frees */
+		bool ends_objects, reads_live, ordered; /* ordered: an entry of the order */
+	} *fate;		/* one for each of the window's */
 	uint64_t next;		/* the number of the next command written */
 	uint64_t *old;		/* by new number - first */
 	size_t nold, cap_old;
@@ -96,17 +93,19 @@ static int by_number(const void *a, const void *b)
 
 static struct err *copy_stacks(struct rewriter *w)
 {
-	uint32_t *ids = xcalloc(w->nkept + 1, sizeof *ids);
+	const size_t n = w->window.n;
+	uint32_t *ids = xcalloc(n + 1, sizeof *ids);
 	struct err *e = NULL;
 
-	for (size_t i = 0; i < w->nkept; i++) {
+	for (size_t i = 0; !e && i < n; i++) {
 		struct sbt_cmd c;
 
-		if (sbt_unpack(&c, w->packed.data + w->kept[i].at, w->packed.len - w->kept[i].at))
+		e = kept_get(&w->window, i, &c);
+		if (!e)
 			ids[i] = c.stack;
 	}
-	qsort(ids, w->nkept, sizeof *ids, by_number);
-	for (size_t i = 0; !e && i < w->nkept; i++)
+	qsort(ids, n, sizeof *ids, by_number);
+	for (size_t i = 0; !e && i < n; i++)
 		if (ids[i] && (!i || ids[i] != ids[i - 1]))
 			e = copy_stack(w, ids[i]);
 	free(ids);
@@ -144,47 +143,47 @@ static bool is_wait(unsigned kind)
 	return kind == SBT_SYNC || kind == SBT_SYNC_END || kind == SBT_QUERY;
 }
 
-static struct err *read_window(struct rewriter *w)
+static struct err *learn(struct rewriter *w, struct state *s)
 {
-	struct sbt_cursor *cursor;
-	const struct sbt_cmd *c;
-	struct err *e;
+	struct err *e = NULL;
 
-	TRY(sbt_cursor_open(&cursor, w->from));
-	e = sbt_cursor_seek(cursor, w->first);
-	while (!e) {
-		e = sbt_cursor_next(cursor, &c);
-		if (e || !c || c->seq > w->last)
+	for (size_t i = 0; !e && i < w->window.n; i++) {
+		struct sbt_cmd c;
+
+		e = kept_get(&w->window, i, &c);
+		if (e)
 			break;
-		const size_t size = sbt_pack_size(c);
-
-		if (w->nkept == w->cap) {
-			w->cap = w->cap ? 2 * w->cap : 1024;
-			w->kept = xrealloc(w->kept, w->cap * sizeof *w->kept);
-		}
-		w->kept[w->nkept++] = (struct kept){.seq = c->seq, .at = w->packed.len, .ends_objects = ends_objects(c->kind),
-			.is_work = sbt_cmd_is_work(c)};
-		/* Sizes are multiples of 8, so each stays aligned. */
-		sbt_pack(buf_room(&w->packed, size), c);
-		w->packed.len += size;
+		w->fate[i].ends_objects = ends_objects(c.kind);
+		w->fate[i].reads_live = w->plan->live && order_reads_live(s, &c);
+		(void)order_owns(s, &c, &w->fate[i].addr, &w->fate[i].size);
+		e = state_apply(s, &c);
 	}
-	sbt_cursor_close(cursor);
 	return e;
 }
 
-static struct kept *find(struct rewriter *w, uint64_t seq)
+static struct err *read_window(struct rewriter *w)
 {
-	size_t lo = 0, hi = w->nkept;
+	struct sbt_cursor *cursor;
+	struct state *s = NULL;
+	struct err *e;
 
-	while (lo < hi) {
-		const size_t mid = (lo + hi) / 2;
+	TRY(sbt_cursor_open(&cursor, w->from));
+	e = kept_read(&w->window, cursor, w->plan->first, w->plan->last);
+	sbt_cursor_close(cursor);
+	w->fate = xcalloc(w->window.n + 1, sizeof *w->fate);
+	if (!e)
+		e = state_at(&s, w->from, w->plan->first - 1);
+	if (!e)
+		e = learn(w, s);
+	state_free(s);
+	return e;
+}
 
-		if (w->kept[mid].seq < seq)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < w->nkept && w->kept[lo].seq == seq ? &w->kept[lo] : NULL;
+static struct fate *fate_of(struct rewriter *w, uint64_t seq)
+{
+	const size_t i = kept_find(&w->window, seq);
+
+	return i == SIZE_MAX ? NULL : &w->fate[i];
 }
 
 static struct err *put(struct rewriter *w, struct sbt_cmd *c, uint64_t old)
@@ -199,14 +198,14 @@ static struct err *put(struct rewriter *w, struct sbt_cmd *c, uint64_t old)
 	return sbt_writer_cmd(w->to, c);
 }
 
-static struct err *put_kept(struct rewriter *w, struct kept *k)
+static struct err *put_kept(struct rewriter *w, size_t i)
 {
 	struct sbt_cmd c;
 
-	if (!sbt_unpack(&c, w->packed.data + k->at, w->packed.len - k->at))
-		return err_new(ERR_BAD_TRACE, "#%llu cannot be packed", (unsigned long long)k->seq);
-	k->becomes = w->next;
-	return put(w, &c, k->seq);
+	TRY(kept_get(&w->window, i, &c));
+	w->fate[i].becomes = w->next;
+	w->fate[i].after = w->next + 1;
+	return put(w, &c, c.seq);
 }
 
 static struct err *put_wait(struct rewriter *w, const struct sbt_cmd *like)
@@ -225,16 +224,61 @@ static struct err *put_wait(struct rewriter *w, const struct sbt_cmd *like)
 
 static struct err *put_others(struct rewriter *w, size_t *next, uint64_t before, bool ending)
 {
-	for (; *next < w->nkept && w->kept[*next].seq < before; (*next)++) {
-		struct kept *k = &w->kept[*next];
+	for (; *next < w->window.n && w->window.c[*next].seq < before; (*next)++) {
 		struct sbt_cmd c;
 
-		if (k->is_work || k->becomes || k->ends_objects != ending ||
-			!sbt_unpack(&c, w->packed.data + k->at, w->packed.len - k->at) || is_wait(c.kind))
+		if (w->window.c[*next].is_work || w->fate[*next].ordered || w->fate[*next].becomes || w->fate[*next].ends_objects != ending)
 			continue;
-		TRY(put_kept(w, k));
+		TRY(kept_get(&w->window, *next, &c));
+		if (!is_wait(c.kind))
+			TRY(put_kept(w, *next));
 	}
 	return NULL;
+}
+
+/* Before work on a stream other than that of the work before it, the end of that is waited for. */
+static struct err *turn_to(struct rewriter *w, uint32_t *stream, const struct sbt_cmd *c)
+{
+	const uint32_t was = *stream;
+
+	*stream = sbt_cmd_stream(c);
+	return was != SBT_NO_ID && was != *stream ? put_wait(w, c) : NULL;
+}
+
+/* Memory that does not belong to anybody, or to nobody yet, may hold anything. */
+static struct err *put_poison(struct rewriter *w, const struct fate *f, const struct sbt_cmd *like, uint32_t *stream)
+{
+	const uint64_t on = like->kind == SBT_ALLOC ? like->u.alloc.stream : like->u.free.stream;
+	struct sbt_cmd c = {.kind = SBT_FILL, .flags = SBT_F_SYNTHETIC, .thread = like->thread, .ctx = like->ctx, .stack = like->stack,
+		.host_ns = like->host_ns};
+
+	c.u.fill.stream = on;
+	c.u.fill.dst = f->addr;
+	c.u.fill.size = f->size;
+	c.u.fill.value = ORDER_POISON_BYTE;
+	c.u.fill.elem = 1;
+	TRY(turn_to(w, stream, &c));
+	return put(w, &c, 0);
+}
+
+static struct err *put_entry(struct rewriter *w, uint64_t entry, size_t *next, uint32_t *stream, struct sbt_cmd *last)
+{
+	const uint64_t seq = order_seq(entry);
+	const size_t i = kept_find(&w->window, seq);
+	struct fate *f = i == SIZE_MAX ? NULL : &w->fate[i];
+
+	if (!f || (entry & ORDER_HOST ? f->host : f->becomes))
+		return err_new(ERR_NOT_FOUND, "#%llu is no command of the window, or is in the order twice", (unsigned long long)seq);
+	if (entry & ORDER_HOST) {
+		f->host = w->next;
+		return NULL;
+	}
+	TRY(put_others(w, next, seq, false));
+	TRY(kept_get(&w->window, i, last));
+	if (w->window.c[i].is_work)
+		TRY(turn_to(w, stream, last));
+	TRY(put_kept(w, i));
+	return entry & ORDER_POISON && f->size ? put_poison(w, f, last, stream) : NULL;
 }
 
 static struct err *put_all(struct rewriter *w)
@@ -243,67 +287,57 @@ static struct err *put_all(struct rewriter *w)
 	struct sbt_cmd c = {0};
 	uint32_t stream = SBT_NO_ID;
 
-	for (size_t i = 0; i < w->norder; i++) {
-		struct kept *k = find(w, w->order[i]);
+	for (size_t i = 0; i < w->plan->n; i++) {
+		struct fate *f = fate_of(w, order_seq(w->plan->seqs[i]));
 
-		if (!k || k->becomes)
-			return err_new(ERR_NOT_FOUND, "#%llu is no command of the window, or is in the order twice", (unsigned long long)w->order[i]);
-		TRY(put_others(w, &next, k->seq, false));
-		if (!k->is_work) { /* a stream-ordered allocation or free */
-			TRY(put_kept(w, k));
-			continue;
-		}
-		if (!sbt_unpack(&c, w->packed.data + k->at, w->packed.len - k->at))
-			return err_new(ERR_BAD_TRACE, "#%llu cannot be packed", (unsigned long long)k->seq);
-		if (stream != SBT_NO_ID && stream != sbt_cmd_stream(&c))
-			TRY(put_wait(w, &c));
-		stream = sbt_cmd_stream(&c);
-		TRY(put_kept(w, k));
+		if (f && !(w->plan->seqs[i] & ORDER_HOST))
+			f->ordered = true;
 	}
+	for (size_t i = 0; i < w->plan->n; i++)
+		TRY(put_entry(w, w->plan->seqs[i], &next, &stream, &c));
 	TRY(put_others(w, &next, UINT64_MAX, false));
 	TRY(put_wait(w, &c));
 	return put_others(w, &last, UINT64_MAX, true);
 }
 
-/* By old number: the first of the new ones among it and all later ones; 0: none was written. */
 static void find_firsts(struct rewriter *w)
 {
 	uint64_t least = 0;
 
-	for (size_t i = w->nkept; i--;) {
-		const uint64_t n = w->kept[i].becomes;
+	for (size_t i = w->window.n; i--;) {
+		const uint64_t n = w->fate[i].becomes;
 
 		if (n && (!least || n < least))
 			least = n;
-		w->kept[i].first = least;
+		w->fate[i].first = least;
 	}
 }
 
 /* The host had changed that when it submitted what came after, so the first of those, in the new order, sees it. */
 static uint64_t first_from(const struct rewriter *w, uint64_t seq)
 {
-	size_t lo = 0, hi = w->nkept;
+	const size_t i = kept_from(&w->window, seq);
 
-	while (lo < hi) {
-		const size_t mid = (lo + hi) / 2;
-
-		if (w->kept[mid].seq < seq)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < w->nkept ? w->kept[lo].first : 0;
+	return i < w->window.n ? w->fate[i].first : 0;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------------------- */
 
-static struct err *copy_bytes(struct rewriter *w, const struct sbt_memory *m, uint32_t id)
+/* The part of m that lies at [m->addr + from, m->addr + to), as a piece of its own like `as`. */
+static struct err *copy_part(struct rewriter *w, const struct sbt_memory *m, uint64_t from, uint64_t to, struct sbt_memory as)
 {
-	uint8_t *b = xmalloc(PIECE);
+	uint8_t *b;
+	uint32_t id;
 	struct err *e = NULL;
 
-	for (uint64_t at = 0; !e && at < m->size; at += PIECE) {
-		const size_t n = m->size - at < PIECE ? (size_t)(m->size - at) : PIECE;
+	as.addr = m->addr + from;
+	as.size = to - from;
+	TRY(sbt_writer_memory(w->to, &as, &id));
+	if (!m->has_bytes)
+		return NULL;
+	b = xmalloc(PIECE);
+	for (uint64_t at = from; !e && at < to; at += PIECE) {
+		const size_t n = to - at < PIECE ? (size_t)(to - at) : PIECE;
 
 		e = sbt_reader_memory_read(w->from, m, at, b, n);
 		if (!e)
@@ -313,38 +347,54 @@ static struct err *copy_bytes(struct rewriter *w, const struct sbt_memory *m, ui
 	return e;
 }
 
+/* What of a piece the host had changed. */
+static struct err *copy_changes(struct rewriter *w, const struct sbt_memory *m)
+{
+	const struct order_schedule *p = w->plan;
+	struct sbt_memory as = {.role = SBT_MEMORY_HOST, .owner = SBT_MEMORY_ALLOCATION, .module = SBT_NO_ID,
+		.has_bytes = true};
+
+	if (!m->has_bytes)
+		return NULL;
+	for (size_t i = kept_row_from(p->changes, p->nchanges, sizeof *p->changes, m->seq); i < p->nchanges && p->changes[i].seq == m->seq; i++) {
+		const uint64_t from = p->changes[i].addr > m->addr ? p->changes[i].addr : m->addr;
+		const uint64_t to = p->changes[i].end < m->addr + m->size ? p->changes[i].end : m->addr + m->size;
+
+		const struct fate *f = fate_of(w, p->changes[i].by ? p->changes[i].by : m->seq);
+
+		as.seq = !f ? 0 : p->changes[i].by ? f->after : f->host;
+		if (from < to && as.seq)
+			TRY(copy_part(w, m, from - m->addr, to - m->addr, as));
+	}
+	return NULL;
+}
+
 static struct err *copy_piece(void *arg, const struct sbt_memory *m)
 {
 	struct rewriter *w = arg;
 	struct sbt_memory mine = *m;
-	struct kept *k;
-	uint32_t id;
+	struct fate *f = fate_of(w, m->seq);
 
 	if (m->role == SBT_MEMORY_END || m->role == SBT_MEMORY_OUTPUT || m->missing)
 		return NULL;
-	if (m->role == SBT_MEMORY_START) {
-		mine.seq = w->first;
-	} else if (m->role == SBT_MEMORY_HOST) {
+	if (w->plan->live && (m->role == SBT_MEMORY_HOST || (m->role == SBT_MEMORY_INPUT && f && f->reads_live)))
+		return copy_changes(w, m);
+	if (m->role == SBT_MEMORY_START)
+		mine.seq = w->plan->first;
+	else if (m->role == SBT_MEMORY_HOST)
 		mine.seq = first_from(w, m->seq);
-		if (!mine.seq)
-			return NULL;
-	} else {
-		k = find(w, m->seq);
-		if (!k || !k->becomes)
-			return NULL;
-		mine.seq = k->becomes;
-	}
-	TRY(sbt_writer_memory(w->to, &mine, &id));
-	return m->has_bytes ? copy_bytes(w, m, id) : NULL;
+	else
+		mine.seq = f ? f->becomes : 0;
+	return mine.seq ? copy_part(w, m, 0, m->size, mine) : NULL;
 }
 
 static struct err *put_ends(struct rewriter *w)
 {
 	uint32_t id;
 
-	for (size_t i = 0; i < w->nends; i++) {
-		const struct sbt_memory m = {.seq = w->next - 1, .role = SBT_MEMORY_END, .owner = SBT_MEMORY_ALLOCATION, .addr = w->ends[i].addr,
-			.size = w->ends[i].size, .module = SBT_NO_ID, .hash = w->ends[i].hash};
+	for (size_t i = 0; i < w->plan->nends; i++) {
+		const struct sbt_memory m = {.seq = w->next - 1, .role = SBT_MEMORY_END, .owner = SBT_MEMORY_ALLOCATION, .addr = w->plan->ends[i].addr,
+			.size = w->plan->ends[i].size, .module = SBT_NO_ID, .hash = w->plan->ends[i].hash};
 
 		TRY(sbt_writer_memory(w->to, &m, &id));
 	}
@@ -359,11 +409,11 @@ static struct err *put_state(struct rewriter *w)
 	struct buf b = BUF_INIT;
 	struct err *e;
 
-	if (w->first <= 1)
+	if (w->plan->first <= 1)
 		return NULL;
-	TRY(state_at(&s, w->from, w->first - 1));
+	TRY(state_at(&s, w->from, w->plan->first - 1));
 	state_encode(s, &b);
-	e = sbt_writer_keyframe(w->to, w->first - 1, b.data, b.len);
+	e = sbt_writer_keyframe(w->to, w->plan->first - 1, b.data, b.len);
 	buf_free(&b);
 	state_free(s);
 	return e;
@@ -379,15 +429,14 @@ static struct err *rewrite(struct rewriter *w)
 	TRY(put_state(w));
 	TRY(put_all(w));
 	find_firsts(w);
-	TRY(sbt_reader_memory(w->from, w->first, w->last, copy_piece, w));
+	TRY(sbt_reader_memory(w->from, w->plan->first, w->plan->last, copy_piece, w));
 	TRY(put_ends(w));
-	return sbt_writer_window(w->to, w->first, w->next - 1);
+	return sbt_writer_window(w->to, w->plan->first, w->next - 1);
 }
 
-struct err *order_rewrite(struct sbt_reader *trace, uint64_t first, uint64_t last, const uint64_t *seqs, size_t n, const struct order_end *ends,
-	size_t nends, const char *path, uint64_t **ret_seqs, size_t *ret_n)
+struct err *order_rewrite(struct sbt_reader *trace, const struct order_schedule *plan, const char *path, uint64_t **ret_seqs, size_t *ret_n)
 {
-	struct rewriter w = {.from = trace, .first = first, .last = last, .order = seqs, .norder = n, .ends = ends, .nends = nends, .next = first};
+	struct rewriter w = {.from = trace, .plan = plan, .next = plan->first};
 	struct err *e = sbt_writer_open(&w.to, path, sbt_reader_meta(trace)), *closed;
 
 	if (!e) {
@@ -398,10 +447,10 @@ struct err *order_rewrite(struct sbt_reader *trace, uint64_t first, uint64_t las
 		else
 			e = closed;
 	}
-	free(w.kept);
+	kept_free(&w.window);
+	free(w.fate);
 	free(w.modules);
 	free(w.places);
-	buf_free(&w.packed);
 	if (!e && ret_seqs) {
 		*ret_seqs = w.old;
 		*ret_n = w.nold;

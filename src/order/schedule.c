@@ -86,13 +86,19 @@ static bool may_go(const struct runner *r, const struct order_item *it)
 	return true;
 }
 
+/* Whether it is in orders: work, or a change of memory by the host. */
+static bool is_entry(const struct runner *r, const struct order_item *it)
+{
+	return order_stream_of(r->o, it->lane) != SBT_NO_ID || it->seq & ORDER_HOST;
+}
+
 static void go(struct runner *r, uint32_t lane)
 {
 	const struct order_item *it = head_of(r, lane);
 
 	r->head[lane]++;
 	r->done[lane] = it->index;
-	if (order_stream_of(r->o, lane) != SBT_NO_ID)
+	if (is_entry(r, it))
 		r->out[r->nout++] = it->seq;
 }
 
@@ -106,9 +112,9 @@ static uint32_t choose(const struct runner *r, const bool *allowed)
 
 		if (!it || (allowed && !allowed[it - r->items]) || !may_go(r, it))
 			continue;
-		if (order_stream_of(r->o, l) == SBT_NO_ID)
+		if (!is_entry(r, it))
 			return l;
-		if (!b || r->priority[l] < r->priority[best] || (r->priority[l] == r->priority[best] && it->seq < b->seq))
+		if (!b || r->priority[l] < r->priority[best] || (r->priority[l] == r->priority[best] && order_key(it->seq) < order_key(b->seq)))
 			best = l;
 	}
 	return best;
@@ -150,7 +156,7 @@ struct err *order_flip(const struct order *o, uint64_t a, uint64_t b, uint64_t *
 	runner_begin(&r, o);
 	first = xcalloc(r.n + 1, sizeof *first);
 	for (size_t i = 0; i < r.n; i++)
-		first[i] = r.items[i].seq == b || fold_before(r.items[i].lane, r.items[i].index, &y);
+		first[i] = order_key(r.items[i].seq) == order_key(b) || fold_before(r.items[i].lane, r.items[i].index, &y);
 	run(&r, first);
 	run(&r, NULL);
 	free(first);
@@ -176,12 +182,12 @@ static size_t index_of(const struct runner *r, uint64_t seq)
 	while (lo < hi) {
 		const size_t mid = (lo + hi) / 2;
 
-		if (r->items[mid].seq < seq)
+		if (order_key(r->items[mid].seq) < order_key(seq))
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < r->n && r->items[lo].seq == seq ? lo : SIZE_MAX;
+	return lo < r->n && order_key(r->items[lo].seq) == order_key(seq) ? lo : SIZE_MAX;
 }
 
 static bool waits(const struct runner *r, const struct extra *x, size_t n, size_t item)
@@ -283,8 +289,8 @@ bool order_is_legal(const struct order *o, const uint64_t *seqs, size_t n)
 
 	runner_begin(&r, o);
 	for (uint32_t l = 0; ok; l = 0) {
-		/* the host first, as far as it can */
-		while (l < r.lanes && !(order_stream_of(o, l) == SBT_NO_ID && head_of(&r, l) && may_go(&r, head_of(&r, l))))
+		/* what the host learns first, as far as it can */
+		while (l < r.lanes && !(head_of(&r, l) && !is_entry(&r, head_of(&r, l)) && may_go(&r, head_of(&r, l))))
 			l++;
 		if (l < r.lanes) {
 			go(&r, l);
@@ -292,7 +298,7 @@ bool order_is_legal(const struct order *o, const uint64_t *seqs, size_t n)
 		}
 		if (i == n)
 			break;
-		for (l = 0; l < r.lanes && !(head_of(&r, l) && head_of(&r, l)->seq == seqs[i]); l++)
+		for (l = 0; l < r.lanes && !(head_of(&r, l) && order_key(head_of(&r, l)->seq) == order_key(seqs[i])); l++)
 			;
 		ok = l < r.lanes && may_go(&r, head_of(&r, l));
 		if (ok) {

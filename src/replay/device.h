@@ -13,6 +13,7 @@
 #ifndef REPLAY_DEVICE_H
 #define REPLAY_DEVICE_H
 
+#include "order/order.h"
 #include "replay/replay.h"
 #include "replay/replayer.h"
 
@@ -149,11 +150,19 @@ void device_checked_free(struct device_checked *c);
 
 /* Executes all work of the window in another order, one command after the other, from the window's start. Afterwards the device counts as being at the
  * window's end, with what that order left in memory, until it moves: seek then. */
+struct device_order {
+	const uint64_t *entries; /* as order/order.h has them, n */
+	size_t n;
+	unsigned flags; /* enum replayer_order_flags */
+	const struct order_change *changes; /* for REPLAYER_ORDER_LIVE */
+	size_t nchanges;
+};
 struct device_ordered {
 	struct replayer_ordered sums;
 	struct replayer_place *places; /* heap, sums.n; device_ordered_free() */
+	struct order_change *changes;  /* heap, sums.changes: learned */
 };
-struct err *device_order(struct device *d, const uint64_t *seqs, size_t n, struct device_ordered *ret) TS_CHECK;
+struct err *device_order(struct device *d, const struct device_order *o, struct device_ordered *ret) TS_CHECK;
 void device_ordered_free(struct device_ordered *o);
 /* Whether two orders left the same memory and delivered the same. */
 bool device_ordered_same(const struct device_ordered *a, const struct device_ordered *b);

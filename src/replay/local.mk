@@ -20,7 +20,8 @@ HEADERS_TO_CHECK += src/replay/replayer-ranges.h src/replay/device-kernel.h
 noinst_LIBRARIES += libranges.a
 libranges_a_SOURCES = src/replay/replayer-ranges.c src/replay/replayer-ranges.h
 if HAVE_CUDA
-HEADERS_TO_CHECK += src/replay/replayer-driver.h src/replay/replayer-int.h src/replay/replayer-check.h
+HEADERS_TO_CHECK += src/replay/replayer-driver.h src/replay/replayer-int.h src/replay/replayer-check.h \
+	src/replay/replayer-order.h
 plugin_PROGRAMS += tsdb-replayer
 tsdb_replayer_SOURCES = \
 	src/replay/replayer.h src/replay/replayer-int.h \
@@ -36,7 +37,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-main.c \
 	src/replay/replayer-memory.c \
 	src/replay/replayer-micro.c src/replay/soft-debug.h \
-	src/replay/replayer-objects.c src/replay/replayer-order.c \
+	src/replay/replayer-objects.c src/replay/replayer-order.c src/replay/replayer-order-host.c src/replay/replayer-order.h \
 	src/replay/replayer-place.c \
 	src/replay/replayer-restore.c \
 	src/replay/replayer-staging.c \
@@ -48,14 +49,14 @@ tsdb_replayer_SOURCES = \
 REPLAYER_PLACE = -no-pie -Wl,-Ttext-segment=0x68000000
 if SANITIZERS
 # A sanitizer's shadow lies where recorded addresses are: built without, from the same sources.
-tsdb_replayer_SOURCES += $(libstate_a_SOURCES) $(libsbt_a_SOURCES) $(libranges_a_SOURCES) $(libcommon_a_SOURCES)
+tsdb_replayer_SOURCES += $(liborder_a_SOURCES) $(libstate_a_SOURCES) $(libsbt_a_SOURCES) $(libranges_a_SOURCES) $(libcommon_a_SOURCES)
 tsdb_replayer_CFLAGS = -std=gnu11 -g -O1 -fPIC -fno-omit-frame-pointer $(WARN_CFLAGS) $(CUDA_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
 tsdb_replayer_LDFLAGS = $(REPLAYER_PLACE)
 tsdb_replayer_LDADD = libhashkernel.a $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread -ldl -lm
 else
 tsdb_replayer_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS)
 tsdb_replayer_LDFLAGS = $(AM_LDFLAGS) $(REPLAYER_PLACE)
-tsdb_replayer_LDADD = libhashkernel.a libstate.a libsbt.a libranges.a libcommon.a $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread -ldl -lm
+tsdb_replayer_LDADD = libhashkernel.a liborder.a libstate.a libsbt.a libranges.a libcommon.a $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread -ldl -lm
 endif
 endif
 

@@ -192,7 +192,7 @@ struct err *copy_execute(struct rp *rp, const struct sbt_cmd *c)
 	TRY(objects_stream(rp, u->stream, &stream));
 	if (dst.where == PLACE_NOWHERE)
 		return src.where == PLACE_NOWHERE ? NULL /* from host to host */ : download(rp, u, out, src, stream);
-	if (in)
+	if (in && !(rp->live_host && src.where != PLACE_NOWHERE))
 		TRY(upload(rp, u, in, dst, stream));
 	else if (src.where != PLACE_NOWHERE)
 		TRY(between(rp, u, dst, src, stream));

@@ -262,7 +262,8 @@ struct rp {
 		uint64_t n;
 	} watch;
 	struct window_kept *kept; /* replayer-order.c; NULL: not read */
-	uint64_t host_done; /* the host's changes of memory before commands up to this one were made already; 0: as each command comes */
+	uint64_t host_done; /* the host's changes of memory before commands up to this one were made already, or are not to be; 0: as each command comes */
+	bool live_host; /* the copy being executed reads what is in host memory, not what it carried */
 	struct checking *checking; /* replayer-check.c; NULL: nothing is checked */
 	struct fresh {		   /* replayer-fresh.c: memory allocated since, newest last */
 		bool on;
@@ -483,8 +484,8 @@ struct err *watch_after(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 
 /* ---- replayer-order.c ------------------------------------------------------------------------------------------------------ */
 
-/* seqs: u64, n bytes of them. */
-struct err *order_run(struct rp *rp, const struct replayer_order *q, const void *seqs, size_t n, struct buf *out) TS_CHECK;
+/* tail: what follows q, n bytes. */
+struct err *order_run(struct rp *rp, const struct replayer_order *q, const void *tail, size_t n, struct buf *out) TS_CHECK;
 void order_free(struct rp *rp);
 
 /* ---- replayer-check.c ------------------------------------------------------------------------------------------------------ */

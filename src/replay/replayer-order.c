@@ -8,104 +8,86 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "replay/replayer-int.h"
-
-#define COMMANDS_MAX 4000000u
+#include "order/kept.h"
+#include "replay/replayer-order.h"
 
 /* The window's commands, so that any of them can be had at once. */
-struct kept {
-	uint64_t seq;
-	size_t at; /* of the packed command */
-	bool is_work, ordered; /* ordered: in the order that was asked for */
-};
 struct window_kept {
-	struct kept *c;
-	size_t n, cap;
-	struct buf packed;
+	struct kept_window window;
+	struct kept_flags {
+		bool ordered;	 /* in the order that was asked for */
+		bool host_ordered; /* the same: the host's changes before it */
+		bool reads_live; /* order_reads_live() */
+		uint64_t addr, size; /* order_owns() */
+	} *flags; /* one for each */
 };
 
 void order_free(struct rp *rp)
 {
 	if (!rp->kept)
 		return;
-	free(rp->kept->c);
-	buf_free(&rp->kept->packed);
+	kept_free(&rp->kept->window);
+	free(rp->kept->flags);
 	free(rp->kept);
 	rp->kept = NULL;
 }
 
-static void keep(struct window_kept *k, const struct sbt_cmd *c)
-{
-	const size_t size = sbt_pack_size(c), at = (k->packed.len + 7) & ~(size_t)7;
-
-	MAKE_ROOM(k->c, k->n, k->cap);
-	k->c[k->n++] = (struct kept){.seq = c->seq, .at = at,
-		.is_work = sbt_cmd_is_work(c)};
-	(void)buf_room(&k->packed, size + 8);
-	memset(k->packed.data + k->packed.len, 0, at - k->packed.len);
-	sbt_pack(k->packed.data + at, c);
-	k->packed.len = at + size;
-}
-
-static struct err *keep_all(struct rp *rp)
-{
-	const struct sbt_cmd *c;
-
-	rp->kept = xcalloc(1, sizeof *rp->kept);
-	TRY(sbt_cursor_seek(rp->cursor, rp->first));
-	rp->cursor_seq = UINT64_MAX;
-	for (;;) {
-		TRY(sbt_cursor_next(rp->cursor, &c));
-		if (!c || c->seq > rp->last)
-			return NULL;
-		if (rp->kept->n >= COMMANDS_MAX)
-			return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the window has more than %u commands: too many for other orders", COMMANDS_MAX);
-		keep(rp->kept, c);
-	}
-}
-
-static struct kept *find(struct window_kept *k, uint64_t seq)
-{
-	size_t lo = 0, hi = k->n;
-
-	while (lo < hi) {
-		const size_t mid = (lo + hi) / 2;
-
-		if (k->c[mid].seq < seq)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < k->n && k->c[lo].seq == seq ? &k->c[lo] : NULL;
-}
-
-static struct err *unpack(struct rp *rp, const struct kept *x, struct sbt_cmd *ret)
-{
-	if (sbt_unpack(ret, rp->kept->packed.data + x->at, rp->kept->packed.len - x->at))
-		return NULL;
-	return rp_fail(rp, REPLAYER_E_TRACE, x->seq, "#%llu cannot be packed", (unsigned long long)x->seq);
-}
-
-/* What makes objects, in its order, up to seq. What ends them waits for the end of all: a command before it may come later now. What the host
- * changed in memory it had changed when it submitted what came after, whichever command the change was noted with. */
-static struct err *prepare(struct rp *rp, size_t *next, uint64_t seq)
+static struct err *see_what_reads(struct rp *rp, struct state *s)
 {
 	struct window_kept *k = rp->kept;
 	struct sbt_cmd c;
 
-	for (; *next < k->n && k->c[*next].seq < seq; (*next)++) {
-		if (k->c[*next].seq > rp->host_done) {
-			TRY(contents_apply(rp, k->c[*next].seq, SBT_MEMORY_HOST, NULL));
-			rp->host_done = k->c[*next].seq;
+	for (size_t i = 0; i < k->window.n; i++) {
+		TRY(kept_get(&k->window, i, &c));
+		k->flags[i].reads_live = order_reads_live(s, &c);
+		(void)order_owns(s, &c, &k->flags[i].addr, &k->flags[i].size);
+		TRY(state_apply(s, &c));
+	}
+	return NULL;
+}
+
+static struct err *keep_all(struct rp *rp)
+{
+	struct window_kept *k = rp->kept = xcalloc(1, sizeof *rp->kept);
+	struct state *s = NULL;
+	struct err *e;
+
+	rp->cursor_seq = UINT64_MAX;
+	e = kept_read(&k->window, rp->cursor, rp->first, rp->last);
+	if (e && e->code == ERR_LIMIT) {
+		err_free(e);
+		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the window has more than %u commands: too many for other orders", KEPT_MAX);
+	}
+	TRY(e);
+	k->flags = xcalloc(k->window.n + 1, sizeof *k->flags);
+	TRY(state_at(&s, rp->trace, rp->first - 1));
+	e = see_what_reads(rp, s);
+	state_free(s);
+	return e;
+}
+
+/* What makes objects, in its order, up to seq. What ends them waits for the end of all: a command before it may come later now. What the host
+ * changed in memory it had changed when it submitted what came after, whichever command the change was noted with. */
+static struct err *prepare(struct order_running *o, uint64_t seq)
+{
+	struct window_kept *k = o->rp->kept;
+	struct sbt_cmd c;
+
+	for (; o->next < k->window.n && k->window.c[o->next].seq < seq; o->next++) {
+		const struct kept_cmd *x = &k->window.c[o->next];
+
+		if (x->seq > o->rp->host_done && !order_is_live(o)) {
+			TRY(contents_apply(o->rp, x->seq, SBT_MEMORY_HOST, NULL));
+			o->rp->host_done = x->seq;
 		}
-		if (k->c[*next].is_work || k->c[*next].ordered)
+		if (x->is_work || k->flags[o->next].ordered)
 			continue;
-		TRY(unpack(rp, &k->c[*next], &c));
+		TRY(kept_get(&k->window, o->next, &c));
 		switch (c.kind) {
 		case SBT_STREAM_DESTROY: case SBT_EVENT_DESTROY: case SBT_GRAPH_DESTROY: case SBT_SYNC: case SBT_SYNC_END: case SBT_QUERY:
 			continue;
 		default:
-			TRY(execute(rp, &c));
+			TRY(execute(o->rp, &c));
 		}
 	}
 	return NULL;
@@ -116,25 +98,45 @@ static bool only_orders(const struct sbt_cmd *c)
 	return c->kind == SBT_EVENT_RECORD || c->kind == SBT_STREAM_WAIT || (c->kind == SBT_BATCH && c->u.batch.is_wait);
 }
 
-static struct err *one(struct rp *rp, uint64_t seq, size_t *next, uint32_t *stream)
+/* Its memory belongs to nobody any more, or to nobody yet. */
+static struct err *poison(struct rp *rp, const struct kept_flags *f)
 {
-	struct kept *x = find(rp->kept, seq);
+	uint64_t here;
+
+	if (!f->size || place_find(rp, f->addr, f->size, &here) != PLACE_DEVICE)
+		return NULL;
+	TRY(execute_finish(rp));
+	CU(rp, cuMemsetD8Async, here, ORDER_POISON_BYTE, f->size, rp->own);
+	CU(rp, cuStreamSynchronize, rp->own);
+	return NULL;
+}
+
+static struct err *one(struct order_running *o, uint64_t entry)
+{
+	struct rp *rp = o->rp;
+	const uint64_t seq = order_seq(entry);
+	const size_t i = kept_find(&rp->kept->window, seq);
 	struct sbt_cmd c;
 
-	if (!x)
-		BUG("an order that was checked");
-	TRY(prepare(rp, next, seq));
-	TRY(unpack(rp, x, &c));
+	BUG_ON(i == SIZE_MAX);
+	if (entry & ORDER_HOST)
+		return order_host(o, seq, rp->kept->flags[i].reads_live);
+	TRY(prepare(o, seq));
+	TRY(kept_get(&rp->kept->window, i, &c));
 	if (only_orders(&c)) /* the host's change comes with the next prepare() */
 		return NULL;
-	if (!x->is_work) { /* an allocation or a free in stream order */
+	if (!rp->kept->window.c[i].is_work) { /* an allocation or a free in stream order */
 		TRY(execute_finish(rp));
-		return execute(rp, &c);
+		TRY(execute(rp, &c));
+		return entry & ORDER_POISON ? poison(rp, &rp->kept->flags[i]) : NULL;
 	}
-	if (*stream != sbt_cmd_stream(&c))
+	if (o->stream != sbt_cmd_stream(&c))
 		TRY(execute_finish(rp));
-	*stream = sbt_cmd_stream(&c);
-	return execute(rp, &c);
+	o->stream = sbt_cmd_stream(&c);
+	rp->live_host = order_is_live(o) && rp->kept->flags[i].reads_live;
+	struct err *e = execute(rp, &c);
+	rp->live_host = false;
+	return e || c.kind != SBT_HOST_FUNC ? e : order_host_function(o, seq);
 }
 
 /* What memory and outputs are in the end. */
@@ -161,73 +163,87 @@ static struct err *sum_up(struct rp *rp, struct replayer_ordered *ret, struct bu
 	return NULL;
 }
 
-static uint64_t seq_at(const void *seqs, size_t i)
+static uint64_t entry_at(const struct order_running *o, size_t i)
 {
-	uint64_t seq;
+	uint64_t entry;
 
-	memcpy(&seq, (const uint8_t *)seqs + i * sizeof seq, sizeof seq);
-	return seq;
+	memcpy(&entry, o->entries + i * sizeof entry, sizeof entry);
+	return entry;
 }
 
 /* Everything asked for is there, once, and so is all work: less would be another program. Looked at before anything is executed. */
-static struct err *check_order(struct rp *rp, const void *seqs, size_t n)
+static struct err *check_order(struct order_running *o)
 {
-	struct window_kept *k = rp->kept;
+	struct window_kept *k = o->rp->kept;
 
-	for (size_t i = 0; i < k->n; i++)
-		k->c[i].ordered = false;
-	for (size_t i = 0; i < n; i++) {
-		struct kept *x = find(k, seq_at(seqs, i));
+	for (size_t i = 0; i < k->window.n; i++)
+		k->flags[i].ordered = k->flags[i].host_ordered = false;
+	for (size_t i = 0; i < o->n; i++) {
+		const uint64_t entry = entry_at(o, i), seq = order_seq(entry);
+		const size_t at = kept_find(&k->window, seq);
+		bool *ordered = at == SIZE_MAX ? NULL : entry & ORDER_HOST ? &k->flags[at].host_ordered : &k->flags[at].ordered;
 
-		if (!x || x->ordered)
-			return rp_fail(rp, REPLAYER_E_REFUSED, seq_at(seqs, i), "#%llu is not in the window, or is in the order twice",
-				(unsigned long long)seq_at(seqs, i));
-		x->ordered = true;
+		if (!ordered || *ordered)
+			return rp_fail(o->rp, REPLAYER_E_REFUSED, seq, "#%llu is not in the window, or is in the order twice", (unsigned long long)seq);
+		*ordered = true;
 	}
-	for (size_t i = 0; i < k->n; i++)
-		if (k->c[i].is_work && !k->c[i].ordered)
-			return rp_fail(rp, REPLAYER_E_REFUSED, k->c[i].seq, "#%llu is missing in the order", (unsigned long long)k->c[i].seq);
+	for (size_t i = 0; i < k->window.n; i++)
+		if (k->window.c[i].is_work && !k->flags[i].ordered)
+			return rp_fail(o->rp, REPLAYER_E_REFUSED, k->window.c[i].seq, "#%llu is missing in the order",
+				(unsigned long long)k->window.c[i].seq);
 	return NULL;
 }
 
-static struct err *execute_all(struct rp *rp, const void *seqs, size_t n)
+static struct err *execute_all(struct order_running *o)
 {
-	uint32_t stream = SBT_NO_ID;
-	size_t next = 0;
-
-	for (size_t i = 0; i < n; i++)
-		TRY(one(rp, seq_at(seqs, i), &next, &stream));
-	TRY(prepare(rp, &next, UINT64_MAX));
-	return execute_finish(rp);
+	for (size_t i = 0; i < o->n; i++)
+		TRY(one(o, entry_at(o, i)));
+	TRY(prepare(o, UINT64_MAX));
+	return execute_finish(o->rp);
 }
 
-struct err *order_run(struct rp *rp, const struct replayer_order *q, const void *seqs, size_t n, struct buf *out)
+static struct err *run(struct order_running *o)
 {
-	struct replayer_ordered sum = {0};
-	struct buf places = BUF_INIT;
+	struct rp *rp = o->rp;
 	struct err *e;
 
-	if (n / sizeof(uint64_t) != q->n || n % sizeof(uint64_t))
-		return err_new(ERR_STATE, "an order of %u commands came with %zu bytes", q->n, n);
 	if (!rp->kept && (e = keep_all(rp))) {
 		order_free(rp);
 		return e;
 	}
-	TRY(check_order(rp, seqs, q->n));
+	TRY(check_order(o));
 	rp->stale = true;
 	TRY(checkpoint_seek(rp, rp->first - 1));
 	rp->stale = true; /* whatever comes of it, it is no way to any position */
-	e = execute_all(rp, seqs, q->n);
+	rp->host_done = order_is_live(o) ? UINT64_MAX : 0;
+	e = execute_all(o);
 	rp->host_done = 0;
 	rp->position = rp->current = rp->last;
 	execute_finished(rp, rp->last);
+	return e;
+}
+
+struct err *order_run(struct rp *rp, const struct replayer_order *q, const void *tail, size_t n, struct buf *out)
+{
+	struct order_running o = {.rp = rp, .flags = q->flags, .entries = tail, .n = q->n, .nchanges = q->nchanges, .stream = SBT_NO_ID};
+	struct replayer_ordered sum = {0};
+	struct buf places = BUF_INIT;
+	struct err *e;
+
+	if (n / sizeof(uint64_t) < q->n || n - q->n * sizeof(uint64_t) != (uint64_t)q->nchanges * sizeof(struct order_change))
+		return err_new(ERR_STATE, "an order of %u commands and %u changes came with %zu bytes", q->n, q->nchanges, n);
+	o.changes = o.entries + q->n * sizeof(uint64_t);
+	e = run(&o);
 	if (!e)
 		e = sum_up(rp, &sum, &places);
 	if (!e) {
 		sum.seq = rp->last;
+		sum.changes = o.learned.len / sizeof(struct order_change);
 		buf_add(out, &sum, sizeof sum);
 		buf_add(out, places.data, places.len);
+		buf_add(out, o.learned.data, o.learned.len);
 	}
 	buf_free(&places);
+	buf_free(&o.learned);
 	return e;
 }

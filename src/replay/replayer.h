@@ -45,7 +45,7 @@ struct replayer_head {
 	REQ(13, FIGURES, replayer_none, replayer_figures, "what it cost so far")                                              \
 	REQ(14, QUIT, replayer_none, replayer_done, "end")                                                                    \
 	REQ(20, SOFT, replayer_soft, replayer_done, "how the software GPU runs kernels from now on")                          \
-	REQ(27, ORDER, replayer_order, replayer_ordered, "the window's work in the order of the u64 seqs that follow; reply: replayer_place[]") \
+	REQ(27, ORDER, replayer_order, replayer_ordered, "the window's work in the order of the u64 entries that follow, then order_change[]; reply: replayer_place[], order_change[]") \
 	REQ(28, CHECK, replayer_check, replayer_check_done, "execute each launch several times towards seq; kernel ids (u32) may follow; reply: replayer_difference[]") \
 	REQ(29, CHECK_END, replayer_none, replayer_done, "give back the memory that checking took")                                \
 	REQ(26, CHANGED, replayer_accesses, replayer_accessed, "execute towards seq; the bytes that each launch changed, as written, replayer_access_set[] follow") \
@@ -221,11 +221,18 @@ struct replayer_difference {
 };
 enum replayer_unwritten { REPLAYER_UNWRITTEN_MEMORY = 1, REPLAYER_UNWRITTEN_SHARED };
 struct replayer_order {
-	uint32_t n, pad; /* seqs: all work of the window, each once, in an order that the program allows */
+	uint32_t n;	   /* entries (order.h): all work of the window, each once, in an order that the program allows */
+	uint32_t nchanges; /* struct order_change that follow them */
+	uint32_t flags, pad; /* enum replayer_order_flags */
 };
+/* LIVE: entries have the host's changes of memory, which are those that follow; copies from page-locked memory read what is there. LEARN: the same, but
+ * a change is what the recording has there and executing up to it does not give: told in the reply. Neither: all changes are made as soon as a
+ * command is executed that comes behind them. */
+enum replayer_order_flags { REPLAYER_ORDER_LIVE = 1, REPLAYER_ORDER_LEARN = 2 };
 struct replayer_ordered {
 	uint64_t seq;	/* the window's last */
 	uint64_t n;	/* places that follow */
+	uint64_t changes; /* struct order_change that follow those */
 	uint64_t outputs, outputs_same, output_sum; /* copies to the host that delivered what was recorded; a hash of which ones */
 };
 struct replayer_place { /* an allocation or global at the window's end */

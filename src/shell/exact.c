@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "order/kept.h"
 #include "sbt/memory.h"
 #include "shell/exact.h"
 #include "shell/interrupt.h"
@@ -41,20 +42,12 @@ static time_t now(void)
 static bool accesses(void *arg, uint64_t seq, struct order_accesses *l)
 {
 	const struct exact *x = arg;
-	size_t lo = 0, hi = x->n;
+	const size_t at = kept_row_from(x->known, x->n, sizeof *x->known, seq);
 
-	while (lo < hi) {
-		const size_t mid = (lo + hi) / 2;
-
-		if (x->known[mid].seq < seq)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == x->n || x->known[lo].seq != seq)
+	if (at == x->n || x->known[at].seq != seq)
 		return false;
-	for (size_t i = 0; i < x->known[lo].n; i++) {
-		const struct order_access *a = &x->pool.a[x->known[lo].at + i];
+	for (size_t i = 0; i < x->known[at].n; i++) {
+		const struct order_access *a = &x->pool.a[x->known[at].at + i];
 
 		order_access_add(l, a->addr, a->end, a->how);
 	}

@@ -62,6 +62,25 @@ static bool get_text(const json_t *o, const char *name, char **ret)
 	return json_is_string(v) || json_is_null(v);
 }
 
+/* A command's number, or "host N": what the host changed before command N. */
+static bool get_entry(const json_t *v, uint64_t *ret)
+{
+	const char *text = json_string_value(v);
+	const bool host = text && !strncmp(text, "host ", 5) && text[5] && strspn(text + 5, "0123456789") == strlen(text + 5);
+
+	errno = 0;
+	if (host)
+		*ret = strtoull(text + 5, NULL, 10);
+	else if (json_is_integer(v) && json_integer_value(v) >= 0)
+		*ret = (uint64_t)json_integer_value(v);
+	else
+		return false;
+	if (errno || *ret >= ORDER_POISON)
+		return false;
+	*ret |= host ? ORDER_HOST : 0;
+	return true;
+}
+
 static bool get_pairs(const json_t *o, struct explore_found *f)
 {
 	const json_t *pairs = json_object_get(o, "pairs");
@@ -76,7 +95,7 @@ static bool get_pairs(const json_t *o, struct explore_found *f)
 		const json_t *p = json_array_get(pairs, i);
 		struct order_pair *as = &f->as_recorded[i];
 
-		if (!get_count(p, "a", &as->before) || !get_count(p, "b", &as->after) || !get_hex(p, "places", &f->places[i]))
+		if (!get_entry(json_object_get(p, "a"), &as->before) || !get_entry(json_object_get(p, "b"), &as->after) || !get_hex(p, "places", &f->places[i]))
 			return false;
 		f->flipped[i] = (struct order_pair){as->after, as->before};
 	}
@@ -92,19 +111,15 @@ static bool get_schedule(const json_t *o, struct explore_found *f)
 	if (!json_is_array(seqs) || n > SEQS_MAX)
 		return false;
 	f->seqs = xcalloc(n + 1, sizeof *f->seqs);
-	for (f->nseqs = 0; f->nseqs < n; f->nseqs++) {
-		const json_t *v = json_array_get(seqs, f->nseqs);
-
-		if (!json_is_integer(v) || json_integer_value(v) < 0)
+	for (f->nseqs = 0; f->nseqs < n; f->nseqs++)
+		if (!get_entry(json_array_get(seqs, f->nseqs), &f->seqs[f->nseqs]))
 			return false;
-		f->seqs[f->nseqs] = (uint64_t)json_integer_value(v);
-	}
 	return true;
 }
 
 static bool get_found(const json_t *o, struct explore_found *f)
 {
-	return get_pairs(o, f) && get_schedule(o, f) && get_count(o, "again", &f->again) && get_hex(o, "place", &f->place) &&
+	return get_pairs(o, f) && get_schedule(o, f) && get_count(o, "again", &f->again) && get_count(o, "poison", &f->poison) && get_hex(o, "place", &f->place) &&
 	       get_count(o, "size", &f->place_size) && get_count(o, "bytes", &f->bytes) && get_hex(o, "at", &f->at) &&
 	       get_bytes(o, "was", f->was) && get_bytes(o, "is", f->is) && get_text(o, "trace", &f->path);
 }

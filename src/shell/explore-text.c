@@ -11,12 +11,20 @@
 
 #define FRAMES 4
 
-static void print_cmd(struct session *s, const struct state *st, uint64_t seq, struct buf *out)
+/* "#5", "the host's write before #9". */
+static void print_entry(uint64_t entry, struct buf *out)
 {
+	buf_printf(out, "%s#%" PRIu64, entry & ORDER_HOST ? "the host's write before " : "", order_seq(entry));
+}
+
+static void print_cmd(struct session *s, const struct state *st, uint64_t entry, struct buf *out)
+{
+	const uint64_t seq = order_seq(entry);
 	struct stack frames = {0};
 	uint32_t id = 0;
 	struct err *e = NULL;
 
+	buf_str(out, entry & ORDER_HOST ? "    the host writes there before " : "    ");
 	if (st)
 		e = trace_print_cmd(s->trace.reader, st, seq, false, out, &id);
 	else
@@ -55,31 +63,69 @@ static void print_saved(const char *path, struct buf *out)
 	buf_byte(out, '\n');
 }
 
+static void print_value(const char *what, const uint8_t *bytes, struct buf *out)
+{
+	uint32_t w;
+
+	memcpy(&w, bytes, 4);
+	buf_printf(out, "%s 0x%08" PRIx32 " (%g)", what, w, (double)as_float(bytes));
+}
+
+/* The pair is a free, or an allocation, and a use of its memory. */
+static void print_poisoned(const struct explore_found *f, struct buf *out)
+{
+	const bool freed = f->flipped[0].before == f->poison;
+	const uint64_t user = freed ? f->flipped[0].after : f->flipped[0].before;
+
+	if (freed)
+		buf_printf(out, "because #%" PRIu64 " may use memory that #%" PRIu64 " has freed: freed memory is poisoned with 0x%02x at #%" PRIu64 "\n", user,
+			f->poison, ORDER_POISON_BYTE, f->poison);
+	else
+		buf_printf(out, "because #%" PRIu64 " may use memory that #%" PRIu64 " has yet to allocate: new memory is poisoned with 0x%02x at #%" PRIu64 "\n",
+			user, f->poison, ORDER_POISON_BYTE, f->poison);
+}
+
+static void print_cause(const struct explore_found *f, struct buf *out)
+{
+	if (f->poison) {
+		print_poisoned(f, out);
+		return;
+	}
+	buf_str(out, f->nflipped ? "because " : "by an order among commands of which nobody knows what they touch\n");
+	for (size_t k = 0; k < f->nflipped; k++) {
+		buf_str(out, k ? ", " : "");
+		print_entry(f->as_recorded[k].before, out);
+		buf_str(out, " and ");
+		print_entry(f->as_recorded[k].after, out);
+	}
+	if (f->nflipped)
+		buf_printf(out, " are unordered\n");
+}
+
+static void print_values(const struct explore_found *f, struct buf *out)
+{
+	if (!f->place || !f->nflipped) {
+		buf_str(out, f->place ? "  memory is different\n" : "  what was copied to the host is different\n");
+		return;
+	}
+	buf_str(out, f->poison ? "  with " : "  as recorded, ");
+	print_entry(f->as_recorded[0].before, out);
+	print_value(" first:", f->was, out);
+	buf_printf(out, " at 0x%" PRIx64 "\n  with ", f->at);
+	print_entry(f->flipped[0].before, out);
+	print_value(" first:", f->is, out);
+	buf_printf(out, ", %" PRIu64 " bytes of 0x%" PRIx64 " differ\n", f->bytes, f->place);
+}
+
 static void print_found(struct session *s, const struct state *st, const struct explore_result *r, size_t i, struct buf *out)
 {
 	const struct explore_found *f = &r->found[i];
-	uint32_t w, v;
 
-	memcpy(&w, f->was, 4);
-	memcpy(&v, f->is, 4);
 	buf_printf(out, "Result %zu: another one, ", i + 1);
-	buf_str(out, f->nflipped ? "because " : "by an order among commands of which nobody knows what they touch\n");
-	for (size_t k = 0; k < f->nflipped; k++)
-		buf_printf(out, "%s#%" PRIu64 " and #%" PRIu64, k ? ", " : "", f->as_recorded[k].before, f->as_recorded[k].after);
-	if (f->nflipped)
-		buf_printf(out, " are unordered\n");
-	if (f->place && f->nflipped) {
-		buf_printf(out, "  as recorded, #%" PRIu64 " first: 0x%08" PRIx32 " (%g) at 0x%" PRIx64 "\n", f->as_recorded[0].before, w,
-			(double)as_float(f->was), f->at);
-		buf_printf(out, "  with #%" PRIu64 " first:        0x%08" PRIx32 " (%g), %" PRIu64 " bytes of 0x%" PRIx64 " differ\n", f->flipped[0].before, v,
-			(double)as_float(f->is), f->bytes, f->place);
-	} else {
-		buf_str(out, f->place ? "  memory is different\n" : "  what was copied to the host is different\n");
-	}
+	print_cause(f, out);
+	print_values(f, out);
 	for (size_t k = 0; k < f->nflipped && k < 4; k++) {
-		buf_str(out, "    ");
 		print_cmd(s, st, f->as_recorded[k].before, out);
-		buf_str(out, "    ");
 		print_cmd(s, st, f->as_recorded[k].after, out);
 	}
 	if (f->again)
@@ -148,21 +194,34 @@ static void json_bytes(const char *name, const uint8_t *b, struct buf *out)
 	buf_byte(out, '"');
 }
 
+/* A number; "host N": what the host changed before command N. */
+static void json_entry(uint64_t entry, struct buf *out)
+{
+	buf_printf(out, entry & ORDER_HOST ? "\"host %" PRIu64 "\"" : "%" PRIu64, order_seq(entry));
+}
+
 static void json_found(const struct explore_found *f, struct buf *out)
 {
 	buf_str(out, "{\"pairs\":[");
-	for (size_t i = 0; i < f->nflipped; i++)
-		buf_printf(out, "%s{\"a\":%" PRIu64 ",\"b\":%" PRIu64 ",\"places\":\"0x%" PRIx64 "\"}", i ? "," : "", f->as_recorded[i].before,
-			f->as_recorded[i].after, f->places[i]);
-	buf_printf(out, "],\"again\":%" PRIu64 ",\"place\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"at\":\"0x%" PRIx64 "\"",
+	for (size_t i = 0; i < f->nflipped; i++) {
+		buf_str(out, i ? ",{\"a\":" : "{\"a\":");
+		json_entry(f->as_recorded[i].before, out);
+		buf_str(out, ",\"b\":");
+		json_entry(f->as_recorded[i].after, out);
+		buf_printf(out, ",\"places\":\"0x%" PRIx64 "\"}", f->places[i]);
+	}
+	buf_printf(out, "],\"poison\":%" PRIu64, f->poison);
+	buf_printf(out, ",\"again\":%" PRIu64 ",\"place\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"at\":\"0x%" PRIx64 "\"",
 		f->again, f->place, f->place_size, f->bytes, f->at);
 	json_bytes("was", f->was, out);
 	json_bytes("is", f->is, out);
 	buf_str(out, ",\"trace\":");
 	json_text(f->path, out);
 	buf_str(out, ",\"schedule\":[");
-	for (size_t k = 0; k < f->nseqs; k++)
-		buf_printf(out, "%s%" PRIu64, k ? "," : "", f->seqs[k]);
+	for (size_t k = 0; k < f->nseqs; k++) {
+		buf_str(out, k ? "," : "");
+		json_entry(f->seqs[k], out);
+	}
 	buf_str(out, "]}");
 }
 

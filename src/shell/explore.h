@@ -28,12 +28,16 @@ struct explore_options {
 
 /* A result that the recorded order does not give. */
 struct explore_found {
-	struct order_pair *flipped; /* the fewest pairs, in the order that gives it; heap. None: what differs is in none of the pairs */
+	struct order_pair *flipped; /* the fewest pairs, in the order that gives it; heap. None: what differs is in none of the pairs. With ORDER_HOST:
+				     * what the host changed before that command */
 	struct order_pair *as_recorded; /* the same the other way round */
+	/* An allocation or a free in stream order, one of the one pair: its memory is filled with ORDER_POISON_BYTE right after it, in both orders, and
+	 * as_recorded is the harmless one. 0: none */
+	uint64_t poison;
 	uint64_t *places;	    /* of each: a hash of the two places in the program */
 	size_t nflipped;
 	uint64_t again;		    /* times that the same places were met besides */
-	uint64_t *seqs;		    /* the schedule; heap */
+	uint64_t *seqs;		    /* the schedule, entries as order/order.h has them; heap */
 	size_t nseqs;
 	uint64_t place, place_size; /* an allocation that is different; 0: only what was copied to the host */
 	uint64_t at;		    /* the first byte of it */

@@ -208,7 +208,7 @@ static void test_a_schedule_is_written_as_a_trace(void **unused)
 	char path[64];
 
 	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
-	ok(order_rewrite(r, FIRST, c, order, 3, NULL, 0, path, &old, &n));
+	ok(order_rewrite(r, &(struct order_schedule){.first = FIRST, .last = c, .seqs = order, .n = 3}, path, &old, &n));
 	/* b, wait (two records), a, c, the wait at the end (two) */
 	const uint64_t want[] = {b, 0, 0, a, c, 0, 0};
 	assert_order(old, n, want, 7);
@@ -219,10 +219,10 @@ static void test_a_schedule_is_written_as_a_trace(void **unused)
 	assert_int_equal(first, FIRST);
 	assert_int_equal(last, FIRST + 6);
 	sbt_reader_close(again);
-	struct err *e = order_rewrite(r, FIRST, c, twice, 3, NULL, 0, path, NULL, NULL);
+	struct err *e = order_rewrite(r, &(struct order_schedule){.first = FIRST, .last = c, .seqs = twice, .n = 3}, path, NULL, NULL);
 	assert_non_null(e);
 	err_free(e);
-	e = order_rewrite(r, FIRST, c, alien, 3, NULL, 0, path, NULL, NULL);
+	e = order_rewrite(r, &(struct order_schedule){.first = FIRST, .last = c, .seqs = alien, .n = 3}, path, NULL, NULL);
 	assert_non_null(e);
 	err_free(e);
 	unlink(path);

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What exploring may turn round: pairs of commands that touch the same bytes without an order, and what has to stay as it is.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "order/place.h"
+#include "sbt/memory.h"
+#include "shell/exact.h"
+#include "shell/explore-private.h"
+#include "shell/interrupt.h"
+#include "shell/trace.h"
+#include "state/state.h"
+
+#define PAIRS_MAX 4096u /* looked at; more are left to chance */
+#define SLOTS (4 * PAIRS_MAX)
+
+/* ---- pairs ---------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t *slot_of(const struct explorer *x, const struct order_pair *p)
+{
+	size_t i = (size_t)place_mix(place_mix(1, p->before), p->after) & (SLOTS - 1);
+
+	for (; x->pair_slots[i]; i = (i + 1) & (SLOTS - 1)) {
+		const struct order_pair *q = &x->pairs[x->pair_slots[i] - 1].p;
+
+		if (q->before == p->before && q->after == p->after)
+			break;
+	}
+	return &x->pair_slots[i];
+}
+
+/* What orders call it: the host's changes are there only where they are known. */
+static bool entry_of(const struct explorer *x, const struct order_party *p, uint64_t *ret)
+{
+	struct order_item it;
+
+	*ret = p->stream == SBT_NO_ID ? p->seq | ORDER_HOST : p->seq;
+	return p->node == SBT_NO_ID && order_item(x->order, *ret, &it);
+}
+
+static bool is_lifetime(enum order_how how)
+{
+	return how == ORDER_BIRTH || how == ORDER_DEATH;
+}
+
+static void add_pair(void *arg, const struct order_party *a, const struct order_party *b)
+{
+	struct explorer *x = arg;
+	struct explore_pair p = {.place = place_mix(place_hash(a), place_hash(b))};
+	uint32_t *slot;
+
+	if (!entry_of(x, a, &p.p.before) || !entry_of(x, b, &p.p.after) || order_key(p.p.before) >= order_key(p.p.after) ||
+		(is_lifetime(a->how) && is_lifetime(b->how)))
+		return;
+	slot = slot_of(x, &p.p);
+	if (*slot)
+		return;
+	if (x->npairs == PAIRS_MAX) {
+		x->too_many = true;
+		return;
+	}
+	p.lifetime = is_lifetime(a->how) ? a->seq : is_lifetime(b->how) ? b->seq : 0;
+	p.is_birth = a->how == ORDER_BIRTH || b->how == ORDER_BIRTH;
+	if (x->npairs == x->cap_pairs) {
+		x->cap_pairs = x->cap_pairs ? 2 * x->cap_pairs : 64;
+		x->pairs = xrealloc(x->pairs, x->cap_pairs * sizeof *x->pairs);
+	}
+	x->pairs[x->npairs++] = p;
+	*slot = (uint32_t)x->npairs;
+}
+
+static struct err *find(struct explorer *x, const struct order_options *o)
+{
+	struct order_races races;
+	struct err *e;
+
+	TRY(order_races(&races, x->s->trace.reader, o));
+	order_races_free(&races);
+	e = order_conflicts(x->order, x->s->trace.reader, o, &x->unknown);
+	if (!e || e->code != ERR_LIMIT)
+		return e;
+	err_free(e);
+	x->too_many = true;
+	return NULL;
+}
+
+struct err *explore_find_pairs(struct explorer *x)
+{
+	struct order_options o = explore_graph_options(x);
+	struct exact *exact;
+	struct err *e;
+
+	x->pair_slots = xcalloc(SLOTS, sizeof *x->pair_slots);
+	o.each = add_pair;
+	o.each_arg = x;
+	TRY(exact_open(&exact, x->s, EXACT_AUTO, x->r->first, x->r->last));
+	o.source = exact_source(exact);
+	e = find(x, &o);
+	exact_free(exact);
+	x->r->pairs = x->npairs;
+	return e;
+}
+
+uint64_t explore_place(const struct explorer *x, const struct order_pair *p)
+{
+	const struct order_pair round = {p->after, p->before};
+	const uint32_t *slot = slot_of(x, p);
+
+	slot = *slot ? slot : slot_of(x, &round);
+	return *slot ? x->pairs[*slot - 1].place : 0;
+}
+
+/* ---- what every order has to keep ------------------------------------------------------------------------------------------ */
+
+struct freed {
+	uint64_t seq, addr, end;
+};
+#define FREED_MAX 1024u /* remembered, the newest */
+
+struct look {
+	struct explorer *x;
+	struct state *st;
+	struct freed *freed;
+	size_t nfreed;
+	struct order_change *host; /* places where the recording has what host memory held, in order of seq */
+	size_t nhost, cap_host, next_host;
+};
+
+static void keep_order(struct explorer *x, uint64_t before, uint64_t after)
+{
+	if (x->nfixed == x->cap_fixed) {
+		x->cap_fixed = x->cap_fixed ? 2 * x->cap_fixed : 16;
+		x->fixed = xrealloc(x->fixed, x->cap_fixed * sizeof *x->fixed);
+	}
+	x->fixed[x->nfixed++] = (struct order_pair){before, after};
+}
+
+/* A stream-ordered allocation gets memory of an earlier one only when that is free (CUDA programming guide, "Stream Ordered Memory Allocator").
+ * What a call did that no command kind describes, on which stream and to which memory, is not known. */
+static struct err *look_at(struct look *l, const struct sbt_cmd *c)
+{
+	struct state_alloc a;
+
+	if (c->kind == SBT_UNREPLAYABLE)
+		return err_cure(err_new(ERR_UNSUPPORTED, "other orders cannot be had: #%" PRIu64 " %.*s is a call that no command kind describes", c->seq,
+			(int)c->u.unreplayable.call.len, (const char *)c->u.unreplayable.call.p), "Capture a window without it");
+	if (c->kind == SBT_FREE && c->u.free.stream < SBT_NO_ID && state_alloc_at(l->st, c->u.free.addr, &a))
+		l->freed[l->nfreed++ % FREED_MAX] = (struct freed){c->seq, a.addr, a.addr + a.size};
+	for (size_t i = 0; c->kind == SBT_ALLOC && c->u.alloc.stream < SBT_NO_ID && i < l->nfreed && i < FREED_MAX; i++)
+		if (l->freed[i].addr < c->u.alloc.addr + c->u.alloc.size && c->u.alloc.addr < l->freed[i].end)
+			keep_order(l->x, l->freed[i].seq, c->seq);
+	return NULL;
+}
+
+static void look_at_host(struct look *l, const struct sbt_cmd *c)
+{
+	while (l->next_host < l->nhost && l->host[l->next_host].seq < c->seq)
+		l->next_host++;
+	/* Behind a host function every place counts at which the memory was compared: that bounds when it was changed. */
+	if ((l->next_host < l->nhost && l->host[l->next_host].seq == c->seq) || order_reads_live(l->st, c) ||
+		(l->x->nfunctions && (c->kind == SBT_LAUNCH || c->kind == SBT_COPY || c->kind == SBT_GRAPH_LAUNCH)))
+		explore_watch(l->x, c->seq);
+	if (c->kind == SBT_HOST_FUNC)
+		explore_watch_function(l->x, c->seq);
+}
+
+static struct err *note_host(void *arg, const struct sbt_memory *m)
+{
+	struct look *l = arg;
+
+	if (m->role != SBT_MEMORY_HOST)
+		return NULL;
+	if (l->nhost == l->cap_host) {
+		l->cap_host = l->cap_host ? 2 * l->cap_host : 64;
+		l->host = xrealloc(l->host, l->cap_host * sizeof *l->host);
+	}
+	l->host[l->nhost++].seq = m->seq;
+	return NULL;
+}
+
+static struct err *look(struct look *l, struct sbt_cursor *cursor)
+{
+	const struct sbt_cmd *c;
+
+	TRY(sbt_cursor_seek(cursor, l->x->r->first));
+	for (;;) {
+		TRY(sbt_cursor_next(cursor, &c));
+		if (!c || c->seq > l->x->r->last)
+			return NULL;
+		look_at_host(l, c);
+		if (!c->result && !(c->flags & SBT_F_GRAPH))
+			TRY(look_at(l, c));
+		TRY(state_apply(l->st, c));
+	}
+}
+
+struct err *explore_look_through(struct explorer *x)
+{
+	struct look l = {.x = x, .freed = xcalloc(FREED_MAX, sizeof *l.freed)};
+	struct sbt_cursor *cursor = NULL;
+	struct err *e = sbt_reader_memory(x->s->trace.reader, x->r->first, x->r->last, note_host, &l);
+
+	if (!e)
+		e = state_at(&l.st, x->s->trace.reader, x->r->first - 1);
+	if (!e)
+		e = sbt_cursor_open(&cursor, x->s->trace.reader);
+	if (!e)
+		e = look(&l, cursor);
+	if (cursor)
+		sbt_cursor_close(cursor);
+	state_free(l.st);
+	free(l.freed);
+	free(l.host);
+	return e;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of exploring share: the one exploration that is going on.
+ */
+#ifndef SHELL_EXPLORE_PRIVATE_H
+#define SHELL_EXPLORE_PRIVATE_H
+
+#include "shell/explore.h"
+
+/* Two commands that touch the same bytes without an order. */
+struct explore_pair {
+	struct order_pair p;   /* as recorded; entries as order/order.h has them */
+	uint64_t place;	       /* a hash of the two places in the program */
+	uint64_t lifetime;     /* the one of the two that is an allocation or a free in stream order; 0: neither */
+	bool is_birth;	       /* it is the allocation */
+};
+
+struct explorer {
+	struct session *s;
+	const struct explore_options *o;
+	struct explore_result *r;
+	struct device *d;
+	struct order *order;
+	struct order_pair *fixed; /* a free, and the allocation that got its memory: always in this order */
+	size_t nfixed, cap_fixed;
+	/* explore-host.c */
+	bool live; /* the host's changes of memory are entries of orders */
+	struct order_change *changes;
+	size_t nchanges;
+	uint64_t *watched; /* commands before which the recording has what host memory held, in order; heap */
+	size_t nwatched, cap_watched;
+	uint64_t *functions; /* host functions, in order; heap */
+	size_t nfunctions, cap_functions;
+	/* explore-pairs.c */
+	struct explore_pair *pairs;
+	size_t npairs, cap_pairs;
+	uint32_t *pair_slots; /* a hash table of them: index + 1 */
+	bool too_many, unknown; /* pairs; memory that nobody saw */
+	/* explore-orders.c */
+	struct device_ordered base;
+	bool *unstable;		  /* by place of base: not compared */
+	bool outputs_unstable;
+	uint64_t *recorded;
+	size_t nrecorded;
+	uint64_t *position; /* by order_key(entry) - 2 * first: in the order at hand */
+	uint64_t *seen;	    /* signatures of what was executed, a hash table; 0: free */
+	size_t slots, nseen;
+	double begin;
+};
+
+/* ---- explore-host.c: what the host changed in page-locked memory ------------------------------------------------------------- */
+
+/* Command seq is one before which the recording has what host memory held. In order of seq. */
+void explore_watch(struct explorer *x, uint64_t seq);
+/* Command seq is a host function: what changes from then on may be its doing. */
+void explore_watch_function(struct explorer *x, uint64_t seq);
+/* Finds out live and changes. After explore_look_through(), before x->order is opened. */
+struct err *explore_learn(struct explorer *x) TS_CHECK;
+struct order_options explore_graph_options(const struct explorer *x);
+
+/* ---- explore-pairs.c: what may be turned round, and what may not ----------------------------------------------------------------- */
+
+/* What every order has to keep, and where the host's memory was looked at. */
+struct err *explore_look_through(struct explorer *x) TS_CHECK;
+/* Those that order_races() tells first; then every other one, where there are not too many commands for that. */
+struct err *explore_find_pairs(struct explorer *x) TS_CHECK;
+/* The hash of its two places, whichever of them comes first; 0: no such pair. */
+uint64_t explore_place(const struct explorer *x, const struct order_pair *p);
+
+/* ---- explore-orders.c: orders, executed and compared -------------------------------------------------------------------------- */
+
+double explore_now(void);
+bool explore_is_over(const struct explorer *x);
+bool explore_is_flipped(const struct explorer *x, const struct order_pair *p); /* in the order that was placed last */
+bool explore_keeps_fixed(const struct explorer *x);			       /* the same */
+/* Which pairs the order turns round: orders alike in that are alike. Places it. */
+uint64_t explore_signature(struct explorer *x, const uint64_t *entries, size_t n);
+bool explore_is_new(struct explorer *x, uint64_t signature); /* and is not from now on */
+/* Of pairs `want` and what is fixed; NULL: the program does not allow it. Heap. */
+struct err *explore_order_with(struct explorer *x, const struct order_pair *want, size_t n, uint64_t **ret, size_t *ret_n) TS_CHECK;
+struct err *explore_execute(struct explorer *x, const uint64_t *entries, size_t n, struct device_ordered *ret) TS_CHECK;
+/* The recorded order for the first time; and again, to see what is not the same every time. */
+struct err *explore_first_run(struct explorer *x) TS_CHECK;
+struct err *explore_steady(struct explorer *x) TS_CHECK;
+/* Index of the first place that is different, of those that are compared; SIZE_MAX: none. */
+size_t explore_first_place(const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b);
+bool explore_is_other(const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b);
+/* Executes it and counts; whether the result is not the recorded order's. */
+struct err *explore_differs(struct explorer *x, const uint64_t *entries, size_t n, bool *ret) TS_CHECK;
+
+/* ---- explore-found.c: what is found, brought down to its cause ------------------------------------------------------------------ */
+
+/* entries gives another result. Takes it. */
+struct err *explore_found_order(struct explorer *x, uint64_t *entries, size_t n) TS_CHECK;
+/* Whether the same places, passed another time, were found already; then that is counted. */
+bool explore_is_known(const struct explorer *x, const struct order_pair *p, size_t n);
+/* Whether the pair, whose lifetime is set, gives another result when nobody may count on what the memory holds then. */
+struct err *explore_poison(struct explorer *x, const struct explore_pair *p) TS_CHECK;
+
+#endif
