@@ -386,6 +386,32 @@ bool step_cmd(const struct state_step *step, struct sbt_cmd *ret)
 	return p.len && sbt_unpack(ret, p.p, p.len);
 }
 
+/* What a step's payload has to be. */
+static const uint16_t kinds[SBT_NODE_OTHER + 1] = {
+	[SBT_NODE_KERNEL] = SBT_LAUNCH, [SBT_NODE_COPY] = SBT_COPY, [SBT_NODE_FILL] = SBT_FILL, [SBT_NODE_HOST] = SBT_HOST_FUNC,
+	[SBT_NODE_WAIT_EVENT] = SBT_STREAM_WAIT, [SBT_NODE_EVENT_RECORD] = SBT_EVENT_RECORD,
+};
+
+struct err *step_as_command(const struct state_step *step, const struct sbt_cmd *launch, struct sbt_cmd *ret)
+{
+	const enum sbt_node type = step->node.type;
+
+	if (type > SBT_NODE_OTHER || !kinds[type])
+		return err_new(ERR_UNSUPPORTED, "#%llu: node %u of graph %u is of a type that cannot be executed again",
+			(unsigned long long)launch->seq, step->node.node, step->graph);
+	if (!step_cmd(step, ret) || ret->kind != kinds[type])
+		return err_new(ERR_BAD_TRACE, "#%llu: what node %u of graph %u does was not recorded", (unsigned long long)launch->seq,
+			step->node.node, step->graph);
+	sbt_set(ret, sbt_field(ret->kind, "stream"), launch->u.graph_launch.stream);
+	ret->seq = launch->seq;
+	ret->ctx = launch->ctx;
+	ret->thread = launch->thread;
+	ret->host_ns = launch->host_ns;
+	ret->flags = launch->flags;
+	ret->result = 0;
+	return NULL;
+}
+
 static bool reaches(const struct state_steps *steps, uint32_t from, uint32_t to)
 {
 	uint8_t *seen;

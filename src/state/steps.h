@@ -46,6 +46,9 @@ void state_steps_free(struct state_steps *steps);
 bool step_works(const struct state_step *step);
 /* What the node does, unpacked: blobs point into the payload. False: it is not recorded, or nothing. */
 bool step_cmd(const struct state_step *step, struct sbt_cmd *ret);
+/* The same as a command of the launch's stream, with its seq, thread and context; only for steps that work. ERR_UNSUPPORTED for a type that cannot be
+ * executed, ERR_BAD_TRACE when what it does was not recorded. */
+struct err *step_as_command(const struct state_step *step, const struct sbt_cmd *launch, struct sbt_cmd *ret) TS_CHECK;
 /* Whether two steps have no path between them, either way. a and b: indices. */
 bool steps_unordered(const struct state_steps *steps, uint32_t a, uint32_t b);
 /* Whether some two have none. */
