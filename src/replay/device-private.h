@@ -40,6 +40,8 @@ struct device {
 	unsigned error; /* of the last failure: enum replayer_error_code, or DEVICE_SILENT; 0 */
 
 	uint64_t inside;  /* the launch under the microscope; 0: none. device-kernel.c */
+	uint64_t graph;	  /* the graph launch that it is in the middle of; 0: none. device-node.c */
+	uint32_t step;	  /* so many are done */
 	uint64_t outside; /* where the caller believed to be before it */
 	struct soft_stop stop;
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "replay/device-node.h"
 #include "replay/device-private.h"
 
 #define TIMEOUT_S 300
@@ -106,6 +107,7 @@ static struct err *start(struct device *d)
 /* What the microscope was at is over. */
 static void leave(struct device *d)
 {
+	d->graph = 0;
 	if (!d->inside)
 		return;
 	if (d->astray)
@@ -411,7 +413,7 @@ struct err *device_run(struct device *d, uint64_t to, uint64_t addr, uint64_t si
 /* To look at memory: also in the middle of a launch. */
 static struct err *look(struct device *d)
 {
-	if (!d->inside || !d->pid)
+	if ((!d->inside && !d->graph) || !d->pid)
 		return heal(d);
 	d->culprit = d->culprit_first = 0;
 	d->error = 0;
@@ -455,8 +457,8 @@ static struct err *edit(struct device *d, uint32_t type, const void *body, size_
 {
 	struct device_edit *x;
 
-	if (d->inside && d->astray)
-		return err_cure(err_new(ERR_STATE, "nothing can be changed in the middle of launch #%" PRIu64, d->inside),
+	if ((d->inside || d->graph) && d->astray)
+		return err_cure(err_new(ERR_STATE, "nothing can be changed in the middle of launch #%" PRIu64, d->inside ? d->inside : d->graph),
 			"Finish it, or go before it");
 	EXECUTING(d, heal(d));
 	ASKING(d, call(d, type, body, n, tail, tail_n, sizeof(struct replayer_done)));
@@ -720,8 +722,13 @@ static uint64_t ex_culprit(void *arg, uint64_t *ret_first)
 	return device_culprit(arg, ret_first);
 }
 
+static struct err *ex_node(void *arg, uint64_t seq, uint32_t step, uint32_t *ret_steps)
+{
+	return device_node(arg, seq, step, ret_steps);
+}
+
 struct replay_executor device_executor(struct device *d)
 {
 	return (struct replay_executor){.arg = d, .execute = ex_execute, .seek = ex_seek, .read = ex_read, .close = ex_close,
-		.first = d->first, .last = d->last, .run = ex_run, .finish = ex_finish, .culprit = ex_culprit};
+		.first = d->first, .last = d->last, .run = ex_run, .finish = ex_finish, .culprit = ex_culprit, .node = ex_node};
 }

@@ -8,7 +8,9 @@ libreplay_a_SOURCES = src/replay/replay.h src/replay/replayer.h src/replay/repla
 	src/replay/device.h src/replay/device-private.h src/replay/device.c src/replay/device-process.c \
 	src/replay/plan.h src/replay/plan-private.h src/replay/plan.c src/replay/plan-scan.c \
 	src/replay/soft-watch.h src/replay/device-check.c src/replay/device-order.c src/replay/device-watch.c \
+	src/replay/nodes.c src/replay/device-node.c src/replay/device-node.h \
 	src/replay/values.c src/replay/values.h
+HEADERS_TO_CHECK += src/replay/device-node.h
 HEADERS_TO_CHECK += src/replay/values.h src/replay/soft-watch.h src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h src/replay/device.h \
 	src/replay/device-private.h src/replay/plan.h src/replay/plan-private.h
 
@@ -37,6 +39,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-main.c \
 	src/replay/replayer-memory.c \
 	src/replay/replayer-micro.c src/replay/soft-debug.h \
+	src/replay/replayer-node.c \
 	src/replay/replayer-objects.c src/replay/replayer-order.c src/replay/replayer-order-host.c src/replay/replayer-order.h \
 	src/replay/replayer-place.c \
 	src/replay/replayer-restore.c \

@@ -6,6 +6,7 @@
 #define REPLAY_PRIVATE_H
 
 #include "replay/replay.h"
+#include "state/steps.h"
 
 /* An explicit retirement (replay_next_stream): command seq was retired when the position was at, the trace's command number
  * index (state_totals.commands). */
@@ -102,12 +103,28 @@ struct matcher {
 	const struct state *s; /* names and parameters come from here */
 	const struct replay_breakpoint *bps;
 	unsigned n;
+	struct match_steps { /* of the graph looked at last; node.c */
+		struct state_steps steps;
+		uint32_t graph;
+		uint64_t made, update;
+		bool there;
+	} graph;
+	bool nodes; /* some breakpoint is about nodes, too */
 	uint8_t *known; /* per breakpoint and kernel: 0 not known, 1 no, 2 yes */
 };
 void matcher_init(struct matcher *m, const struct replay_breakpoint *bps, unsigned n);
 void matcher_deinit(struct matcher *m);
 /* The id of the first breakpoint that matches, or 0. */
 int matcher_match(const struct matcher *m, const struct sbt_cmd *c);
+/* As for a command, but of breakpoints that are about nodes, too, and c a step of a launch. */
+int matcher_match_node(const struct matcher *m, const struct sbt_cmd *c);
+/* nodes.c: the first (or last) step of a graph launch, of those from first to last, that matches; *ret_id 0: none. s has the graph as it is then. */
+struct err *nodes_match(struct matcher *m, const struct state *s, const struct sbt_cmd *launch, uint32_t first, uint32_t last, bool backwards,
+	uint32_t *ret_step, int *ret_id) TS_CHECK;
+/* What of c a state has to know so that nodes_match() can be asked about later launches. */
+bool nodes_learn(const struct sbt_cmd *c);
+/* The last match on a node of a launch with lo <= seq < hi; *ret_id 0: none. */
+struct err *nodes_scan(struct replay *r, struct matcher *m, uint64_t lo, uint64_t hi, uint64_t *ret_seq, uint32_t *ret_step, int *ret_id) TS_CHECK;
 /* The last command with lo <= seq < hi that matches; *ret_id is left alone when there is none. */
 struct err *matcher_scan(struct replay *r, const struct matcher *m, uint64_t lo, uint64_t hi, uint64_t *ret_seq, int *ret_id) TS_CHECK;
 

@@ -40,6 +40,9 @@ struct replay_executor {
 	/* The command that the last failed call was about, one of *ret_first..returned; 0: none. The engine then stands before it, and
 	 * takes it that the device does, too. */
 	uint64_t (*culprit)(void *arg, uint64_t *ret_first);
+	/* To right behind a step of graph launch seq, 0: before its first; *ret_steps: how many there are. Then, and with less than all steps done, it
+	 * counts as being behind the launch, and memory is what it is after the step until the next call but read. */
+	struct err *(*node)(void *arg, uint64_t seq, uint32_t step, uint32_t *ret_steps);
 };
 
 /* Whether to stop at a command; see replay_run. bp_id goes to replay_stop.breakpoint. */
@@ -48,6 +51,7 @@ struct replay_breakpoint {
 	unsigned kind;		 /* 0: any kind */
 	const char *glob;	 /* kernel glob for launches; NULL: any */
 	struct sbt_expr cond;	 /* empty: always */
+	bool nodes;		 /* also at kernel nodes of graph launches, right before them; only with a glob */
 };
 
 /* Memory to watch; its id goes to replay_stop.breakpoint. */
@@ -62,6 +66,8 @@ struct replay_stop {
 	enum replay_why why;
 	int breakpoint;		/* id, for REPLAY_BREAKPOINT and REPLAY_WATCHPOINT */
 	uint64_t seq;		/* position; 0 is before the first command */
+	uint64_t node_seq;	/* REPLAY_BREAKPOINT: on a step of graph launch node_seq, the node-th, which comes next; 0: on a command */
+	uint32_t node;
 	uint64_t retired;	/* seq of the command that replay_next_stream retired, else 0 */
 };
 
@@ -84,6 +90,13 @@ struct err *replay_next_stream(struct replay *r, uint32_t stream, struct replay_
 struct err *replay_reverse_step(struct replay *r, uint64_t n, struct replay_stop *ret) TS_CHECK;
 /* To seq exactly, without explicit retirements; 0 is the beginning. ERR_NOT_FOUND when the trace does not hold seq: the sentence names the range. */
 struct err *replay_goto(struct replay *r, uint64_t seq, struct replay_stop *ret) TS_CHECK;
+/* Into graph launch seq, to right behind so many of its steps (state/steps.h). The position is then seq, and with an executor memory
+ * is as it is after that step, until the next move; without one nothing but the position changes. ERR_USAGE when it has fewer steps. */
+struct err *replay_node(struct replay *r, uint64_t seq, uint32_t step, uint32_t *ret_steps, struct replay_stop *ret) TS_CHECK;
+/* The breakpoint that matches a step of the graph launch that the position is at, the first of [first, last], or the last one: *ret_id, 0: none. */
+struct err *replay_match_nodes(struct replay *r, const struct replay_breakpoint *bps, unsigned n, uint32_t first, uint32_t last, bool backwards,
+	uint32_t *ret_step, int *ret_id) TS_CHECK;
+
 /* To the next breakpoint, forwards or backwards; a stop is at the position right after submitting the command that
  * matched. Stops early when *interrupt becomes true (may be NULL). */
 struct err *replay_run(struct replay *r, bool backwards, const struct replay_breakpoint *bps, unsigned n,

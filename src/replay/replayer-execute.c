@@ -364,18 +364,39 @@ struct err *execute_writes(struct rp *rp, uint64_t first, uint64_t last)
 	return NULL;
 }
 
+struct err *execute_before(struct rp *rp, const struct sbt_cmd *c)
+{
+	rp->current = c->seq;
+	watchdog_on(rp, c->seq);
+	if (rp->nedits) /* at positions between commands: seqs have gaps */
+		TRY(execute_writes(rp, rp->position + 1, c->seq - 1));
+	return c->seq > rp->host_done ? contents_apply(rp, c->seq, SBT_MEMORY_HOST, NULL) : NULL;
+}
+
+struct err *execute_after(struct rp *rp, const struct sbt_cmd *c)
+{
+	TRY(contents_apply(rp, c->seq, SBT_MEMORY_EFFECT, NULL));
+	return rp->nedits ? execute_writes(rp, c->seq, c->seq) : NULL;
+}
+
+struct err *execute_node(struct rp *rp, const struct sbt_cmd *c)
+{
+	struct buf args = BUF_INIT;
+
+	if (c->kind != SBT_LAUNCH)
+		return table[c->kind](rp, c);
+	struct err *e = submit_launch(rp, c, &args);
+	buf_free(&args);
+	return e;
+}
+
 static struct err *submit(struct rp *rp, const struct sbt_cmd *c)
 {
 	const bool works = !c->result && !(c->flags & SBT_F_GRAPH);
 	const bool skipped = rp->nskip && execute_is_skipped(rp, c->seq);
 	CUstream stream = NULL;
 
-	rp->current = c->seq;
-	watchdog_on(rp, c->seq);
-	if (rp->nedits) /* at positions between commands: seqs have gaps */
-		TRY(execute_writes(rp, rp->position + 1, c->seq - 1));
-	if (c->seq > rp->host_done)
-		TRY(contents_apply(rp, c->seq, SBT_MEMORY_HOST, NULL));
+	TRY(execute_before(rp, c));
 	if (works && !skipped)
 		TRY(check_known(rp, c));
 	if (works && execute_knows(c) && table[c->kind] && (!skipped || (rp->skip_recorded && is_upload(rp, c)))) {

@@ -177,17 +177,19 @@ static const struct node_row {
 	[SBT_NODE_OTHER] = {0, NULL, "unknown"},
 };
 
-static struct err *add_node(struct build *b, const struct rnode *n, CUgraphNode *ret)
+static struct err *add_node(struct build *b, uint32_t number, const struct rnode_version *n, CUgraphNode *ret)
 {
 	const struct node_row *row = (size_t)n->type < sizeof rows / sizeof *rows ? &rows[n->type] : &rows[SBT_NODE_OTHER];
 	struct sbt_cmd c = {0};
 
+	if (n->disabled)
+		return empty_node(b, &c, ret);
 	if (!row->add)
 		return rp_fail(b->rp, REPLAYER_E_REFUSED, b->rp->current, "node %u of graph %u is of a type that cannot be executed again",
-			n->node, b->exec->id);
+			number, b->exec->id);
 	if (row->kind && (!sbt_unpack(&c, n->payload, n->payload_size) || c.kind != row->kind))
 		return rp_fail(b->rp, REPLAYER_E_TRACE, b->rp->current, "what the %s node %u of graph %u does was not recorded",
-			row->name, n->node, b->exec->id);
+			row->name, number, b->exec->id);
 	return row->add(b, &c, ret);
 }
 
@@ -204,7 +206,7 @@ static size_t index_of(const struct rgraph *g, uint32_t node)
 }
 
 /* False while one that the node depends on has not been added. */
-static bool ready(struct build *b, const struct rgraph *g, const struct rnode *n)
+static bool ready(struct build *b, const struct rgraph *g, const struct rnode_version *n)
 {
 	b->ndeps = 0;
 	for (unsigned i = 0; i < n->ndeps; i++) {
@@ -218,21 +220,24 @@ static bool ready(struct build *b, const struct rgraph *g, const struct rnode *n
 }
 
 /* By index: whether the node is one that the node at `at` depends on, or that one. */
-static void add_dependencies(const struct rgraph *g, size_t at, bool *wanted)
+static void add_dependencies(const struct rgraph *g, uint64_t seq, size_t at, bool *wanted)
 {
 	bool more = true;
 
 	wanted[at] = true;
 	while (more) {
 		more = false;
-		for (size_t i = 0; i < g->nnodes; i++)
-			for (unsigned k = 0; wanted[i] && k < g->nodes[i].ndeps; k++) {
-				const size_t dep = index_of(g, g->nodes[i].deps[k]);
+		for (size_t i = 0; i < g->nnodes; i++) {
+			const struct rnode_version n = objects_node(&g->nodes[i], seq);
+
+			for (unsigned k = 0; wanted[i] && k < n.ndeps; k++) {
+				const size_t dep = index_of(g, n.deps[k]);
 
 				if (dep == SIZE_MAX || wanted[dep])
 					continue;
 				wanted[dep] = more = true;
 			}
+		}
 	}
 }
 
@@ -248,7 +253,7 @@ static struct err *wanted_nodes(struct build *b, const struct rgraph *g, bool **
 	if (at == SIZE_MAX)
 		return rp_fail(b->rp, REPLAYER_E_REFUSED, part->seq, "graph %u has no node %u", g->id, part->node);
 	*ret = xcalloc(g->nnodes + 1, sizeof **ret);
-	add_dependencies(g, at, *ret);
+	add_dependencies(g, part->seq, at, *ret);
 	(*ret)[at] = part->with;
 	return NULL;
 }
@@ -266,10 +271,12 @@ static struct err *add_all(struct build *b, const struct rgraph *g, const bool *
 		for (size_t i = 0; i < g->nnodes; i++) {
 			if (b->nodes[i] || (wanted && !wanted[i]))
 				continue;
-			b->deps = xrealloc(b->deps, ((size_t)g->nodes[i].ndeps + 1) * sizeof *b->deps);
-			if (!ready(b, g, &g->nodes[i]))
+			const struct rnode_version v = objects_node(&g->nodes[i], b->rp->current);
+
+			b->deps = xrealloc(b->deps, ((size_t)v.ndeps + 1) * sizeof *b->deps);
+			if (!ready(b, g, &v))
 				continue;
-			TRY(add_node(b, &g->nodes[i], &b->nodes[i]));
+			TRY(add_node(b, g->nodes[i].node, &v, &b->nodes[i]));
 			done++;
 		}
 		if (done == before)
@@ -299,10 +306,35 @@ static struct err *build(struct rp *rp, struct rgraph *exec, struct rgraph *g, u
 	return e;
 }
 
+/* The newest change of a node that a launch by command seq sees. */
+static uint64_t version(struct rp *rp, const struct rgraph *g, uint64_t seq, unsigned depth)
+{
+	uint64_t newest = 0;
+	struct sbt_cmd c;
+
+	for (size_t i = 0; g && depth < DEPTH_MAX && i < g->nnodes; i++) {
+		const struct rnode_version v = objects_node(&g->nodes[i], seq);
+		uint64_t child = 0;
+
+		if (v.type == SBT_NODE_GRAPH && sbt_unpack(&c, v.payload, v.payload_size) && c.kind == SBT_GRAPH_LAUNCH)
+			child = version(rp, objects_graph(rp, c.u.graph_launch.exec), seq, depth + 1);
+		newest = v.since > newest ? v.since : newest;
+		newest = child > newest ? child : newest;
+	}
+	return newest;
+}
+
 struct err *graph_make(struct rp *rp, struct rgraph *g)
 {
-	if (g->exec)
+	const uint64_t now = rp->objects.graphs_change ? version(rp, g, rp->current, 0) : 0;
+
+	if (g->exec && g->built == now)
 		return NULL;
+	if (g->exec) {
+		TRY(execute_finish(rp)); /* a launch of it may still run, with our host memory */
+		graph_unmake(rp, g);
+	}
+	g->built = now;
 	struct err *e = build(rp, g, g, 0, &g->graph);
 	if (!e)
 		e = rp_cu(rp, rp->d.cuGraphInstantiateWithFlags(&g->exec, g->graph, 0), "cuGraphInstantiate");
@@ -411,4 +443,39 @@ struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c)
 	TRY(fill_shadows(rp, g, c->seq));
 	CU(rp, cuGraphLaunch, g->exec, stream);
 	return compare_outputs(rp, g, c->seq, stream);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------------------ */
+
+struct step_nodes {
+	struct rp *rp;
+	uint64_t seq;
+};
+
+static bool step_node(void *arg, uint32_t graph, unsigned i, struct state_node *ret)
+{
+	const struct step_nodes *from = arg;
+	const struct rgraph *g = objects_graph(from->rp, graph);
+
+	if (!g || i >= g->nnodes)
+		return false;
+	const struct rnode_version v = objects_node(&g->nodes[i], from->seq);
+	*ret = (struct state_node){.node = g->nodes[i].node, .kernel = SBT_NO_ID, .type = v.type, .disabled = v.disabled,
+		.deps = {v.deps, (uint64_t)v.ndeps * 4}, .payload = {v.payload, v.payload_size}};
+	return true;
+}
+
+static bool step_known(void *arg, uint32_t graph)
+{
+	const struct step_nodes *from = arg;
+
+	return objects_graph(from->rp, graph) != NULL;
+}
+
+struct err *graph_steps(struct rp *rp, const struct rgraph *g, uint64_t seq, struct state_steps *ret)
+{
+	struct step_nodes from = {rp, seq};
+	const struct steps_source source = {.arg = &from, .node = step_node, .known = step_known};
+
+	return steps_make(ret, &source, g->id);
 }

@@ -15,6 +15,7 @@
 #include "replay/replayer-ranges.h"
 #include "sbt/memory.h"
 #include "state/state.h"
+#include "state/steps.h"
 
 /* Grows array p, which holds n of cap elements, so that one more fits. */
 #define MAKE_ROOM(p, n, cap)                                                      \
@@ -76,13 +77,20 @@ struct rattr {
 	uint32_t kernel;
 	int attr, value;
 };
-struct rnode {
-	uint32_t node;
+/* What a node is from command `since` on: nodes of executable graphs change. */
+struct rnode_version {
+	uint64_t since; /* 0: before the window */
 	enum sbt_node type;
 	uint32_t *deps;
 	unsigned ndeps;
 	uint8_t *payload; /* packed, aligned to 8 */
 	size_t payload_size;
+	bool disabled;
+};
+struct rnode {
+	uint32_t node;
+	struct rnode_version *versions; /* in order of since; at least one */
+	size_t nversions, cap;
 };
 /* Host memory that a graph's copy reads or writes, standing in for memory of the program. */
 struct rshadow {
@@ -95,6 +103,7 @@ struct rgraph {
 	bool is_exec, used;
 	struct rnode *nodes;
 	size_t nnodes, cap;
+	uint64_t built; /* exec is as the nodes were then: graph_version() */
 	CUgraph graph;
 	CUgraphExec exec;
 	struct rshadow *shadows;
@@ -109,6 +118,7 @@ struct objects {
 	struct rkernel *kernels;
 	struct rgraph *graphs;
 	struct rglobal *globals;
+	bool graphs_change; /* some node has more than one version */
 	struct rattr *attrs; /* in order of seq */
 	size_t nstreams, cap_streams, nevents, cap_events, nmodules, cap_modules, nkernels, cap_kernels, ngraphs, cap_graphs,
 		nglobals, cap_globals, nattrs, cap_attrs;
@@ -252,6 +262,11 @@ struct rp {
 	struct restore_kit *restore_kits; /* replayer-restore.c; NULL: none yet */
 	struct feeder *feeder; /* NULL: nothing for it to do */
 	struct checkpoints checkpoints;
+	struct in_graph {		 /* replayer-node.c: the position is before launch seq, memory is as after so many steps of it */
+		uint64_t seq;		 /* 0: in none */
+		uint32_t done;
+		struct state_steps steps;
+	} in_graph;
 	struct replayer_graph_part part; /* seq 0: graph launches are executed whole */
 	struct probe *probes; /* by number of the code; NULL: none yet */
 	struct soft_watching {
@@ -317,6 +332,8 @@ void objects_from_state(struct rp *rp, const struct state *s);
 void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before);
 struct rkernel *objects_kernel(struct rp *rp, uint64_t id); /* NULL: none */
 struct rgraph *objects_graph(struct rp *rp, uint64_t id);
+/* The node as it is for command seq; an empty one without edges before it came to be. */
+struct rnode_version objects_node(const struct rnode *n, uint64_t seq);
 struct rmodule *objects_module(struct rp *rp, uint64_t id);
 /* The stream to submit to; makes it. */
 struct err *objects_stream(struct rp *rp, uint64_t id, CUstream *ret) TS_CHECK;
@@ -408,6 +425,11 @@ struct err *execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 struct err *execute_writes(struct rp *rp, uint64_t first, uint64_t last) TS_CHECK;
 /* Nothing up to seq is in flight. */
 void execute_finished(struct rp *rp, uint64_t seq);
+/* The part of execute() before the command's own work, and the one behind it: what the user and the program's host did to memory. */
+struct err *execute_before(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+struct err *execute_after(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* A step of a graph launch, as a command of its own on a stream. Only of kinds that step_works() is about. */
+struct err *execute_node(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 /* Waits for everything submitted. */
 struct err *execute_finish(struct rp *rp) TS_CHECK;
 /* The next command after the position; none up to seq: the position is seq then. */
@@ -439,6 +461,13 @@ struct err *micro_ask(struct rp *rp, const struct soft_ask *q, struct buf *out) 
 /* Something else is asked for: the launch is given up, unless it has ended. */
 void micro_leave(struct rp *rp);
 
+/* ---- replayer-node.c ------------------------------------------------------------------------------------------------------ */
+
+/* To right behind step `step` of graph launch seq (0: before its first); past the last one is behind the launch. */
+struct err *node_go(struct rp *rp, uint64_t seq, uint32_t step, uint32_t *ret_steps) TS_CHECK;
+/* Something else is asked for: the launch is given up. */
+void node_leave(struct rp *rp);
+
 /* ---- replayer-copy.c --------------------------------------------------------------------------------------------------- */
 
 struct err *copy_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
@@ -455,6 +484,8 @@ void copy_side_src(CUDA_MEMCPY3D *m, const struct sbt_cmd_copy *u, enum place_wh
 /* ---- replayer-graph.c ---------------------------------------------------------------------------------------------------- */
 
 struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* The nodes of a launch of g by command seq, in order. Belongs to the caller, and refers to the nodes. */
+struct err *graph_steps(struct rp *rp, const struct rgraph *g, uint64_t seq, struct state_steps *ret) TS_CHECK;
 /* Makes the executable graph if it is not there. */
 struct err *graph_make(struct rp *rp, struct rgraph *g) TS_CHECK;
 void graph_unmake(struct rp *rp, struct rgraph *g);

@@ -347,6 +347,17 @@ static struct err *on_graph_part(struct rp *rp, const struct request *q, struct 
 	return NULL;
 }
 
+static struct err *on_node(struct rp *rp, const struct request *q, struct buf *out)
+{
+	const struct replayer_node *n = (const void *)q->body;
+	struct replayer_at_node at = {.step = n->step};
+
+	TRY(node_go(rp, n->seq, n->step, &at.steps));
+	at.seq = rp->position;
+	buf_add(out, &at, sizeof at);
+	return NULL;
+}
+
 static struct err *on_swap(struct rp *rp, const struct request *q, struct buf *out)
 {
 	const struct replayer_swap *s = (const void *)q->body;
@@ -505,6 +516,7 @@ static const struct handler {
 	HANDLER(HASH, on_hash, replayer_range),
 	HANDLER(ARG, on_arg, replayer_arg),
 	HANDLER(SKIP, on_skip, replayer_skip),
+	HANDLER(NODE, on_node, replayer_node),
 	HANDLER(GRAPH_PART, on_graph_part, replayer_graph_part),
 	HANDLER(SWAP, on_swap, replayer_swap),
 	HANDLER(RUN, on_run, replayer_run),
@@ -540,6 +552,8 @@ static struct err *handle(struct rp *rp, struct request *q, struct buf *out)
 	watchdog_on(rp, 0);
 	if (!may_look(q->type))
 		micro_leave(rp);
+	if (q->type != REPLAYER_NODE && q->type != REPLAYER_READ && q->type != REPLAYER_HASH && q->type != REPLAYER_FIGURES)
+		node_leave(rp);
 	return handlers[q->type].fn(rp, q, out);
 }
 

@@ -139,8 +139,34 @@ static void learn_stream(struct objects *o, uint32_t id, uint64_t flags, int64_t
 	s->priority = priority < -1000 || priority > 1000 ? 0 : (int)priority;
 }
 
-static void learn_node(struct objects *o, uint64_t graph, const struct state_node *n)
+/* The newest version with since <= seq. */
+struct rnode_version objects_node(const struct rnode *n, uint64_t seq)
 {
+	size_t lo = 0, hi = n->nversions;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (n->versions[mid].since <= seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? n->versions[lo - 1] : (struct rnode_version){.type = SBT_NODE_EMPTY};
+}
+
+static bool same_node(const struct rnode_version *v, const struct state_node *n)
+{
+	return v->type == n->type && v->disabled == n->disabled && (uint64_t)v->ndeps * 4 == n->deps.len - n->deps.len % 4 &&
+	       v->payload_size == n->payload.len && (!v->ndeps || !memcmp(v->deps, n->deps.p, (size_t)v->ndeps * 4)) &&
+	       (!v->payload_size || !memcmp(v->payload, n->payload.p, v->payload_size));
+}
+
+static void use_payload(struct rp *rp, const void *payload, size_t size, unsigned depth);
+
+static void learn_node(struct rp *rp, uint64_t graph, const struct state_node *n, uint64_t since)
+{
+	struct objects *o = &rp->objects;
 	struct rgraph *g = OWN(o, graph, rgraph, graph);
 	struct rnode *to = NULL;
 
@@ -152,28 +178,39 @@ static void learn_node(struct objects *o, uint64_t graph, const struct state_nod
 	if (!to) {
 		MAKE_ROOM(g->nodes, g->nnodes, g->cap);
 		to = &g->nodes[g->nnodes++];
-		*to = (struct rnode){0};
+		*to = (struct rnode){.node = n->node};
 	}
-	free(to->deps);
-	free(to->payload);
-	*to = (struct rnode){.node = n->node, .type = n->type, .ndeps = (unsigned)(n->deps.len / 4),
+	if (to->nversions && same_node(&to->versions[to->nversions - 1], n))
+		return;
+	MAKE_ROOM(to->versions, to->nversions, to->cap);
+	o->graphs_change |= to->nversions > 0;
+	struct rnode_version *v = &to->versions[to->nversions++];
+
+	*v = (struct rnode_version){.since = since, .type = n->type, .ndeps = (unsigned)(n->deps.len / 4), .disabled = n->disabled,
 		.payload_size = n->payload.len, .deps = xmalloc(n->deps.len + 4), .payload = xmalloc(n->payload.len + 8)};
-	memcpy(to->deps, n->deps.len ? n->deps.p : "", (size_t)to->ndeps * 4);
-	memcpy(to->payload, n->payload.len ? n->payload.p : "", n->payload.len);
+	memcpy(v->deps, n->deps.len ? n->deps.p : "", (size_t)v->ndeps * 4);
+	memcpy(v->payload, n->payload.len ? n->payload.p : "", n->payload.len);
+	if (g->used)
+		use_payload(rp, v->payload, v->payload_size, 0);
 }
 
-static void copy_nodes(struct objects *o, uint64_t exec, uint64_t source)
+/* limit: nodes with lower numbers only; 0: all. */
+static void copy_nodes(struct rp *rp, uint64_t exec, uint64_t source, uint64_t limit, uint64_t since)
 {
+	struct objects *o = &rp->objects;
+
 	OWN(o, graph, rgraph, exec)->id = (uint32_t)exec;
 	struct rgraph *s = FIND(o, graph, source);
 
 	FIND(o, graph, exec)->is_exec = true;
 	for (size_t i = 0; s && i < s->nnodes; i++) {
-		const struct rnode n = s->nodes[i];
-		const struct state_node copy = {.node = n.node, .type = n.type, .deps = {n.deps, (uint64_t)n.ndeps * 4},
-			.payload = {n.payload, n.payload_size}};
+		const struct rnode *n = &s->nodes[i];
+		const struct rnode_version *v = &n->versions[n->nversions - 1];
+		const struct state_node copy = {.node = n->node, .type = v->type, .disabled = v->disabled,
+			.deps = {v->deps, (uint64_t)v->ndeps * 4}, .payload = {v->payload, v->payload_size}};
 
-		learn_node(o, exec, &copy);
+		if (!limit || n->node < limit)
+			learn_node(rp, exec, &copy, since);
 		s = FIND(o, graph, source);
 	}
 }
@@ -218,7 +255,7 @@ void objects_from_state(struct rp *rp, const struct state *s)
 		OWN(o, graph, rgraph, g.id)->id = g.id;
 		FIND(o, graph, g.id)->is_exec = g.is_exec;
 		for (unsigned j = 0; state_graph_node(s, g.id, j, &n); j++)
-			learn_node(o, g.id, &n);
+			learn_node(rp, g.id, &n, 0);
 	}
 }
 
@@ -245,20 +282,28 @@ static void learn_early(struct rp *rp, const struct sbt_cmd *c)
 static void use_graph(struct rp *rp, uint64_t id, unsigned depth)
 {
 	struct rgraph *g = objects_graph(rp, id);
-	struct sbt_cmd c;
 
-	if (!g || g->used || depth > 16)
+	if (!g || g->used || depth > STEPS_DEPTH_MAX)
 		return;
 	g->used = true;
 	for (size_t i = 0; i < g->nnodes; i++) {
-		if (!sbt_unpack(&c, g->nodes[i].payload, g->nodes[i].payload_size))
-			continue;
-		struct rkernel *k = c.kind == SBT_LAUNCH ? objects_kernel(rp, c.u.launch.kernel) : NULL;
-		if (k)
-			k->used = true;
-		if (c.kind == SBT_GRAPH_LAUNCH)
-			use_graph(rp, c.u.graph_launch.exec, depth + 1);
+		const struct rnode_version *v = &g->nodes[i].versions[g->nodes[i].nversions - 1];
+
+		use_payload(rp, v->payload, v->payload_size, depth);
 	}
+}
+
+static void use_payload(struct rp *rp, const void *payload, size_t size, unsigned depth)
+{
+	struct sbt_cmd c;
+
+	if (!sbt_unpack(&c, payload, size))
+		return;
+	struct rkernel *k = c.kind == SBT_LAUNCH ? objects_kernel(rp, c.u.launch.kernel) : NULL;
+	if (k)
+		k->used = true;
+	if (c.kind == SBT_GRAPH_LAUNCH)
+		use_graph(rp, c.u.graph_launch.exec, depth + 1);
 }
 
 void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
@@ -289,17 +334,17 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 		break;
 	case SBT_GRAPH_CREATE:
 		if (c->u.graph_create.clone_of < SBT_NO_ID) {
-			copy_nodes(o, c->u.graph_create.new_graph, c->u.graph_create.clone_of);
+			copy_nodes(rp, c->u.graph_create.new_graph, c->u.graph_create.clone_of, 0, c->seq);
 			objects_graph(rp, c->u.graph_create.new_graph)->is_exec = false;
 		}
 		break;
 	case SBT_GRAPH_NODE:
-		learn_node(o, c->u.graph_node.graph, &(struct state_node){.node = (uint32_t)c->u.graph_node.node,
+		learn_node(rp, c->u.graph_node.graph, &(struct state_node){.node = (uint32_t)c->u.graph_node.node,
 			.type = (enum sbt_node)c->u.graph_node.type, .deps = c->u.graph_node.deps,
-			.payload = c->u.graph_node.payload});
+			.payload = c->u.graph_node.payload, .disabled = c->u.graph_node.disabled != 0}, c->seq);
 		break;
 	case SBT_GRAPH_INSTANTIATE:
-		copy_nodes(o, c->u.graph_instantiate.new_exec, c->u.graph_instantiate.graph);
+		copy_nodes(rp, c->u.graph_instantiate.new_exec, c->u.graph_instantiate.graph, c->u.graph_instantiate.nodes, c->seq);
 		break;
 	case SBT_LAUNCH:
 		k = c->flags & SBT_F_GRAPH ? NULL : objects_kernel(rp, c->u.launch.kernel);

@@ -103,8 +103,9 @@ static void nodes(struct touched *t, uint64_t graph, unsigned depth)
 	struct sbt_cmd c;
 
 	for (size_t i = 0; g && depth < DEPTH_MAX && i < g->nnodes; i++)
-		if (sbt_unpack(&c, g->nodes[i].payload, g->nodes[i].payload_size))
-			command(t, &c, depth + 1);
+		for (size_t k = 0; k < g->nodes[i].nversions; k++)
+			if (sbt_unpack(&c, g->nodes[i].versions[k].payload, g->nodes[i].versions[k].payload_size))
+				command(t, &c, depth + 1);
 }
 
 static void command(struct touched *t, const struct sbt_cmd *c, unsigned depth)

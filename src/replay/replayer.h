@@ -56,6 +56,7 @@ struct replayer_head {
 	REQ(32, KERNEL_FOCUS, replayer_kernel_focus, soft_stop, "choose a thread of it; another block begins it again")       \
 	REQ(33, KERNEL_POINTS, replayer_none, replayer_none, "all its breakpoints: soft_point[] follow, in both directions")  \
 	REQ(34, KERNEL_ASK, soft_ask, replayer_none, "about the launch where it stands; records follow")                      \
+	REQ(36, NODE, replayer_node, replayer_at_node, "to right behind a step of graph launch seq")                               \
 	REQ(35, GRAPH_PART, replayer_graph_part, replayer_done, "of graph launch seq execute only what a node depends on; seq 0: all of it again")
 
 enum replayer_type {
@@ -106,6 +107,14 @@ struct replayer_skip {
 struct replayer_graph_part {
 	uint64_t seq;
 	uint32_t node, with; /* 1: and the node itself */
+};
+struct replayer_node {
+	uint64_t seq;
+	uint32_t step, pad; /* 0: before the first; the last: behind the launch */
+};
+struct replayer_at_node {
+	uint64_t seq; /* the position: before the launch, unless all steps are done */
+	uint32_t step, steps;
 };
 struct replayer_swap {
 	uint32_t kernel, is_ptx; /* the trace's kernel id */

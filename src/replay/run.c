@@ -45,11 +45,25 @@ static bool match_cond(const struct matcher *m, const struct sbt_expr *e, const 
 void matcher_init(struct matcher *m, const struct replay_breakpoint *bps, unsigned n)
 {
 	*m = (struct matcher){.bps = bps, .n = n, .known = xcalloc(n ? n : 1, KNOWN)};
+	for (unsigned i = 0; i < n; i++)
+		m->nodes |= bps[i].nodes && bps[i].glob;
 }
 
 void matcher_deinit(struct matcher *m)
 {
 	free(m->known);
+	state_steps_free(&m->graph.steps);
+}
+
+int matcher_match_node(const struct matcher *m, const struct sbt_cmd *c)
+{
+	for (unsigned i = 0; i < m->n; i++) {
+		const struct replay_breakpoint *b = &m->bps[i];
+
+		if (b->nodes && b->glob && match_kernel(m, i, c) && match_cond(m, &b->cond, c))
+			return b->id;
+	}
+	return 0;
 }
 
 int matcher_match(const struct matcher *m, const struct sbt_cmd *c)
@@ -70,7 +84,9 @@ static bool interrupted(volatile bool *interrupt)
 	return interrupt && *interrupt;
 }
 
-static struct err *run_forwards(struct replay *r, struct matcher *m, volatile bool *interrupt, enum replay_why *why, int *id)
+/* *node: it stops before the launch that has the step. */
+static struct err *run_forwards(struct replay *r, struct matcher *m, volatile bool *interrupt, enum replay_why *why, int *id, uint64_t *node_seq,
+	uint32_t *node)
 {
 	const struct sbt_cmd *c;
 
@@ -86,6 +102,15 @@ static struct err *run_forwards(struct replay *r, struct matcher *m, volatile bo
 		}
 		m->s = r->s;
 		*id = matcher_match(m, c);
+		if (!*id)
+			TRY(nodes_match(m, r->s, c, 1, UINT32_MAX, false, node, id));
+		else
+			*node = 0;
+		if (*id && *node) {
+			*node_seq = c->seq;
+			*why = REPLAY_BREAKPOINT;
+			return replay_settle(r);
+		}
 		TRY(replay_submit(r, c, *id || c->seq == r->last));
 		if (*id) {
 			*why = REPLAY_BREAKPOINT;
@@ -112,8 +137,12 @@ struct err *matcher_scan(struct replay *r, const struct matcher *m, uint64_t lo,
 	}
 }
 
-static struct err *run_backwards(struct replay *r, struct matcher *m, volatile bool *interrupt, enum replay_why *why, int *id)
+static struct err *run_backwards(struct replay *r, struct matcher *m, volatile bool *interrupt, enum replay_why *why, int *id,
+	uint64_t *node_seq, uint32_t *node)
 {
+	uint64_t seq = 0;
+	uint32_t step = 0;
+	int found = 0;
 	uint64_t hi = r->seq, first = r->first, to = 0;
 
 	m->s = r->s;
@@ -131,6 +160,12 @@ static struct err *run_backwards(struct replay *r, struct matcher *m, volatile b
 			break;
 		}
 		TRY(matcher_scan(r, m, lo, hi, &to, id));
+		TRY(nodes_scan(r, m, lo, hi, &seq, &step, &found));
+		if (found && (!*id || seq > to)) {
+			*id = found;
+			*node_seq = to = seq;
+			*node = step;
+		}
 		if (*id) {
 			*why = REPLAY_BREAKPOINT;
 			break;
@@ -147,21 +182,27 @@ struct err *replay_run(struct replay *r, bool backwards, const struct replay_bre
 	enum replay_why why = REPLAY_END;
 	struct matcher m;
 	struct err *e;
+	uint64_t node_seq = 0;
+	uint32_t node = 0;
 	int id = 0;
 
 	if (!backwards && r->has_ex && r->ex.run)
 		return replay_watch(r, false, NULL, 0, bps, n, interrupt, ret);
 	matcher_init(&m, bps, n);
-	e = backwards ? run_backwards(r, &m, interrupt, &why, &id) : run_forwards(r, &m, interrupt, &why, &id);
+	e = backwards ? run_backwards(r, &m, interrupt, &why, &id, &node_seq, &node) : run_forwards(r, &m, interrupt, &why, &id, &node_seq, &node);
 	matcher_deinit(&m);
 	if (e && e->code == ERR_INTERRUPTED) { /* the executor saw it first */
 		err_free(e);
 		e = NULL;
 		why = REPLAY_INTERRUPTED;
 		id = 0;
+		node_seq = 0;
 	}
 	e = replay_stopped(r, e, why, ret);
-	if (!e)
+	if (!e) {
 		ret->breakpoint = id;
+		ret->node_seq = node_seq;
+		ret->node = node_seq ? node : 0;
+	}
 	return e;
 }

@@ -107,7 +107,7 @@ static struct err *last_change(struct replay *r, uint64_t lo, uint64_t hi, uint6
 /* ---- forwards -------------------------------------------------------------------------------------------------------------- */
 
 /* The first command after the position that matches, else the end; nothing moves. Kernels ahead are learnt on the way. */
-static struct err *next_match(struct replay *r, struct matcher *m, volatile bool *interrupt, uint64_t *ret_seq, int *ret_id)
+static struct err *next_match(struct replay *r, struct matcher *m, volatile bool *interrupt, uint64_t *ret_seq, uint32_t *ret_node, int *ret_id)
 {
 	struct state *ahead;
 	const struct sbt_cmd *c;
@@ -129,9 +129,13 @@ static struct err *next_match(struct replay *r, struct matcher *m, volatile bool
 		e = sbt_cursor_next(r->cursor, &c);
 		if (e || !c || c->seq > r->last)
 			break;
-		if (c->kind == SBT_KERNEL_DEF)
+		if (nodes_learn(c))
 			e = state_apply(ahead, c);
 		*ret_id = matcher_match(m, c);
+		if (!e && !*ret_id)
+			e = nodes_match(m, ahead, c, 1, UINT32_MAX, false, ret_node, ret_id);
+		else
+			*ret_node = 0;
 		if (*ret_id)
 			*ret_seq = c->seq;
 	}
@@ -146,6 +150,8 @@ struct watch {
 	volatile bool *interrupt;
 	enum replay_why why;
 	int id;
+	uint64_t node_seq; /* the match is on a node of that launch ... */
+	uint32_t node;	   /* ... this one */
 };
 
 /* All the way to a command, state and device at the same time. *ret_reached: where the device stands; the state only goes to `to`. */
@@ -164,7 +170,9 @@ static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x
 	bool hit = false;
 	struct err *e = NULL;
 
-	TRY(next_match(r, m, x->interrupt, &to, &x->id));
+	TRY(next_match(r, m, x->interrupt, &to, &x->node, &x->id));
+	if (x->id && x->node) /* it stops before the launch; the node is the caller's to go to */
+		x->node_seq = to--;
 	x->why = x->id ? REPLAY_BREAKPOINT : interrupted(x->interrupt) ? REPLAY_INTERRUPTED : REPLAY_END;
 	if (to <= start)
 		return NULL;
@@ -179,6 +187,7 @@ static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x
 			to = reached;
 			x->id = x->w[i].id;
 			x->why = REPLAY_WATCHPOINT;
+			x->node_seq = 0;
 		}
 	}
 	if (e && e->code == ERR_INTERRUPTED) {
@@ -186,6 +195,7 @@ static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x
 		e = NULL;
 		x->why = REPLAY_INTERRUPTED;
 		x->id = 0;
+		x->node_seq = 0;
 		to = reached;
 	}
 	if (!e && to > start && r->seq != to)
@@ -196,11 +206,21 @@ static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x
 /* ---- backwards --------------------------------------------------------------------------------------------------------------- */
 
 /* The last stop in [lo, hi), if there is one: *to and x->id. */
-static struct err *look_at_block(struct replay *r, const struct matcher *m, struct watch *x, uint64_t lo, uint64_t hi, uint64_t *to)
+static struct err *look_at_block(struct replay *r, struct matcher *m, struct watch *x, uint64_t lo, uint64_t hi, uint64_t *to)
 {
 	r->astray = true;
 	r->cmd = NULL;
+	uint64_t node_seq = 0;
+	uint32_t node = 0;
+	int id = 0;
+
 	TRY(matcher_scan(r, m, lo, hi, to, &x->id));
+	TRY(nodes_scan(r, m, lo, hi, &node_seq, &node, &id));
+	if (id && (!x->id || node_seq > *to)) {
+		x->id = id;
+		x->node_seq = *to = node_seq;
+		x->node = node;
+	}
 	if (x->id)
 		x->why = REPLAY_BREAKPOINT;
 	for (unsigned i = 0; i < x->n; i++) {
@@ -216,6 +236,7 @@ static struct err *look_at_block(struct replay *r, const struct matcher *m, stru
 		*to = at;
 		x->id = x->w[i].id;
 		x->why = REPLAY_WATCHPOINT;
+		x->node_seq = 0;
 	}
 	return NULL;
 }
@@ -261,8 +282,11 @@ struct err *replay_watch(struct replay *r, bool back, const struct replay_watchp
 		e = back ? backwards(r, &m, &x) : forwards(r, &m, &x);
 	matcher_deinit(&m);
 	e = replay_stopped(r, e, x.why, ret);
-	if (!e)
+	if (!e) {
 		ret->breakpoint = x.id;
+		ret->node_seq = x.node_seq;
+		ret->node = x.node_seq ? x.node : 0;
+	}
 	return e;
 }
 

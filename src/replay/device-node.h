@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside a graph launch on a device: memory as it is after so many of its steps (state/steps.h). Any call that moves, or asks about more than memory,
+ * leaves it: the device then counts as being behind the launch.
+ */
+#ifndef REPLAY_DEVICE_NODE_H
+#define REPLAY_DEVICE_NODE_H
+
+#include "replay/device.h"
+
+/* To right behind step `step` of graph launch seq, 0: before its first. Behind the last one is behind the launch, and outside. *ret_steps: how
+ * many there are. A failure that is about the launch leaves the device before it (device_culprit()), any other one where it was. */
+struct err *device_node(struct device *d, uint64_t seq, uint32_t step, uint32_t *ret_steps) TS_CHECK;
+/* Whether it is inside of one; *ret_step: so many are done. */
+bool device_in_graph(const struct device *d, uint64_t *ret_seq, uint32_t *ret_step);
+
+#endif

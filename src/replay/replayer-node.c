@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside a graph launch: its nodes executed one by one, as commands on the launch's stream, each finished before the next begins. The
+ * position stays before the launch and memory counts as stale, so that whatever is asked next restores it; after the last node memory is
+ * what the launch as a whole leaves, and the position is behind it.
+ */
+#include "replay/replayer-int.h"
+
+void node_leave(struct rp *rp)
+{
+	state_steps_free(&rp->in_graph.steps);
+	rp->in_graph.seq = 0;
+	rp->in_graph.done = 0;
+}
+
+static struct err *check(struct rp *rp, const struct sbt_cmd *c, uint64_t seq)
+{
+	if (!c || c->kind != SBT_GRAPH_LAUNCH)
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is no graph launch", (unsigned long long)seq);
+	if (c->result)
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu failed when it was recorded: it launched nothing", (unsigned long long)seq);
+	if (c->flags & SBT_F_GRAPH)
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu was captured into a graph: it did not run here", (unsigned long long)seq);
+	if (rp->nskip && execute_is_skipped(rp, seq))
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is left out of this replay", (unsigned long long)seq);
+	return NULL;
+}
+
+/* To before the first node. */
+static struct err *begin(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret)
+{
+	TRY(checkpoint_seek(rp, seq - 1));
+	TRY(checkpoint_take(rp)); /* for the way back */
+	TRY(execute_fetch(rp, seq, ret));
+	TRY(check(rp, *ret, seq));
+	const struct rgraph *g = objects_graph(rp, (*ret)->u.graph_launch.exec);
+	if (!g)
+		return rp_fail(rp, REPLAYER_E_TRACE, seq, "#%llu launches a graph that the trace does not have", (unsigned long long)seq);
+	TRY(graph_steps(rp, g, seq, &rp->in_graph.steps));
+	rp->in_graph.seq = seq;
+	rp->in_graph.done = 0;
+	rp->stale = true;
+	return execute_before(rp, *ret);
+}
+
+static struct err *step(struct rp *rp, const struct sbt_cmd *launch)
+{
+	const struct state_step *at = &rp->in_graph.steps.step[rp->in_graph.done];
+	struct sbt_cmd c;
+
+	if (step_works(at)) {
+		TRY(step_as_command(at, launch, &c));
+		TRY(execute_node(rp, &c));
+		TRY(execute_finish(rp));
+	}
+	rp->in_graph.done++;
+	return NULL;
+}
+
+/* All nodes are done. */
+static struct err *end(struct rp *rp, const struct sbt_cmd *launch)
+{
+	const uint64_t seq = launch->seq;
+
+	TRY(execute_after(rp, launch));
+	TRY(execute_finish(rp));
+	rp->position = rp->current = seq;
+	execute_finished(rp, seq);
+	rp->cursor_seq = UINT64_MAX;
+	rp->stale = false;
+	rp->figures.executed++;
+	node_leave(rp);
+	return NULL;
+}
+
+static struct err *go(struct rp *rp, uint64_t seq, uint32_t to, uint32_t *ret_steps)
+{
+	const struct sbt_cmd *launch;
+
+	if (rp->in_graph.seq != seq || rp->in_graph.done > to) {
+		node_leave(rp);
+		TRY(begin(rp, seq, &launch));
+	} else {
+		TRY(execute_fetch(rp, seq, &launch));
+		rp->current = seq;
+	}
+	*ret_steps = rp->in_graph.steps.n;
+	while (rp->in_graph.done < to && rp->in_graph.done < rp->in_graph.steps.n) {
+		watchdog_on(rp, seq);
+		TRY(step(rp, launch));
+	}
+	TRY(execute_finish(rp));
+	return to >= *ret_steps && to ? end(rp, launch) : NULL;
+}
+
+struct err *node_go(struct rp *rp, uint64_t seq, uint32_t to, uint32_t *ret_steps)
+{
+	if (seq < rp->first || seq > rp->last)
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is not in the window #%llu to #%llu", (unsigned long long)seq,
+			(unsigned long long)rp->first, (unsigned long long)rp->last);
+	struct err *e = go(rp, seq, to, ret_steps);
+
+	if (!e)
+		return NULL;
+	if (!rp->fail_seq)
+		rp->fail_seq = rp->fail_first = seq;
+	rp->stale = true;
+	node_leave(rp);
+	return e;
+}
