@@ -419,7 +419,7 @@ char *breakpoints_take_pending(struct breakpoints *b)
 	return p;
 }
 
-struct replay_breakpoint *breakpoints_for_replay(struct breakpoints *b, unsigned *ret_n)
+struct replay_breakpoint *breakpoints_for_replay(struct breakpoints *b, bool nodes, unsigned *ret_n)
 {
 	struct replay_breakpoint *v = xcalloc(b->n ? b->n * (size_t)SBT_KIND_END : 1, sizeof *v);
 	unsigned n = 0;
@@ -430,7 +430,8 @@ struct replay_breakpoint *breakpoints_for_replay(struct breakpoints *b, unsigned
 		for (unsigned k = 0; bp->enabled && !bp->size && k < SBT_KIND_END; k++) {
 			if (bp->kinds ? !(bp->kinds >> k & 1) : k != 0)
 				continue;
-			v[n++] = (struct replay_breakpoint){.id = bp->id, .kind = k, .glob = bp->glob, .cond = bp->expr};
+			v[n++] = (struct replay_breakpoint){.id = bp->id, .kind = k, .glob = bp->glob, .cond = bp->expr,
+				.nodes = nodes && bp->glob && !bp->line};
 		}
 	}
 	*ret_n = n;

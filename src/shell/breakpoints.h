@@ -61,8 +61,8 @@ bool breakpoints_silent(const struct breakpoints *b);
 /* The commands of the breakpoint that was hit last, once; a heap string or NULL. */
 char *breakpoints_take_pending(struct breakpoints *b);
 
-/* For replay_run: a heap array for free(), *ret_n rows; globs belong to the table. */
-struct replay_breakpoint *breakpoints_for_replay(struct breakpoints *b, unsigned *ret_n);
+/* nodes: kernels of graph launches count, too. For replay_run: a heap array for free(), *ret_n rows; globs belong to the table. */
+struct replay_breakpoint *breakpoints_for_replay(struct breakpoints *b, bool nodes, unsigned *ret_n);
 
 /* For replay_watch: a heap array for free(). */
 struct replay_watchpoint *breakpoints_watches(struct breakpoints *b, unsigned *ret_n);

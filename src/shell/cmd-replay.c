@@ -4,10 +4,12 @@
  * only a device can do is in cmd-device.c, watching memory in cmd-watch.c.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "replay/replay.h"
 #include "shell/breakpoints.h"
+#include "shell/graph.h"
 #include "shell/interrupt.h"
 #include "shell/kernel.h"
 #include "shell/process.h"
@@ -45,7 +47,9 @@ void replay_tell(struct session *s, const struct replay_stop *stop)
 	const char *whole = s->trace.device ? "window" : "trace";
 	struct buf b = BUF_INIT;
 
+	graph_forget(s);
 	vars_set(s->vars, "seq", (int64_t)stop->seq);
+	vars_set(s->vars, "step", 0);
 	s->trace.looked_through = 0;
 	if (stop->why == REPLAY_BREAKPOINT)
 		out_printf(s->out, "Breakpoint %d, ", stop->breakpoint);
@@ -70,6 +74,8 @@ void replay_tell(struct session *s, const struct replay_stop *stop)
 
 /* ---- moving ------------------------------------------------------------------------------------------------------- */
 
+#define GRAPH_LAUNCHES INT_MAX /* no breakpoint of the table: graph launches are looked into while memory is watched */
+
 /* One run, to the next stop of any kind. */
 static struct err *run_once(struct session *s, bool backwards, struct replay_stop *stop)
 {
@@ -78,8 +84,12 @@ static struct err *run_once(struct session *s, bool backwards, struct replay_sto
 	unsigned nbps, nws;
 	struct err *e;
 
-	bps = breakpoints_for_replay(s->breaks, &nbps);
+	bps = breakpoints_for_replay(s->breaks, settings_on(&s->set, SET_REPLAY_NODES), &nbps);
 	ws = breakpoints_watches(s->breaks, &nws);
+	if (nws && s->trace.device && settings_on(&s->set, SET_REPLAY_NODES)) { /* one may change the bytes and change them back */
+		bps = xrealloc(bps, (nbps + 1) * sizeof *bps);
+		bps[nbps++] = (struct replay_breakpoint){.id = GRAPH_LAUNCHES, .kind = SBT_GRAPH_LAUNCH};
+	}
 	if (nws && s->trace.device)
 		e = replay_watch(s->trace.replay, backwards, ws, nws, bps, nbps, &interrupt_flag, stop);
 	else
@@ -87,6 +97,34 @@ static struct err *run_once(struct session *s, bool backwards, struct replay_sto
 	free(bps);
 	free(ws);
 	return e;
+}
+
+/* To the next stop of the engine, and from there into the graph launch that it is about: *ret_in_graph, so many steps are done. */
+static struct err *run_past_commands(struct session *s, bool backwards, struct replay_stop *stop, bool *ret_in_graph, uint32_t *ret_step)
+{
+	const struct sbt_cmd *c;
+	struct replay_stop in;
+	uint64_t seq;
+
+	*ret_in_graph = false;
+	for (;;) {
+		TRY(run_once(s, backwards, stop));
+		c = replay_cmd(s->trace.replay);
+		seq = stop->node_seq;
+		if (!seq && (stop->why == REPLAY_WATCHPOINT || stop->breakpoint == GRAPH_LAUNCHES) && c && c->kind == SBT_GRAPH_LAUNCH &&
+			settings_on(&s->set, SET_REPLAY_NODES))
+			seq = c->seq;
+		if (!seq)
+			return NULL;
+		TRY(graph_look_in(s, seq, backwards, &in, ret_step));
+		*ret_in_graph = in.why != REPLAY_STEPPED;
+		if (*ret_in_graph) {
+			*stop = in;
+			return NULL;
+		}
+		if (stop->breakpoint != GRAPH_LAUNCHES)
+			return replay_goto(s->trace.replay, seq, &in);
+	}
 }
 
 /* A breakpoint inside the kernel of the launch that the replay has come to. Backwards too, it is the launch's first stop. */
@@ -100,7 +138,8 @@ static bool is_inside(struct session *s, const struct replay_stop *stop)
 struct err *replay_run_to_break(struct session *s, bool backwards)
 {
 	struct replay_stop stop;
-	bool stopped, inside = false;
+	bool stopped, inside = false, in_graph;
+	uint32_t step = 0;
 
 	s->focus = FOCUS_REPLAY;
 	s->target.runs++;
@@ -110,9 +149,12 @@ struct err *replay_run_to_break(struct session *s, bool backwards)
 			return NULL;
 	}
 	do {
-		TRY(run_once(s, backwards, &stop));
+		TRY(graph_run(s, backwards, &stop, &step));
+		in_graph = stop.why != REPLAY_STEPPED;
+		if (!in_graph)
+			TRY(run_past_commands(s, backwards, &stop, &in_graph, &step));
 		stopped = stop.why == REPLAY_BREAKPOINT || stop.why == REPLAY_WATCHPOINT;
-		if (stopped && is_inside(s, &stop)) {
+		if (stopped && !in_graph && is_inside(s, &stop)) {
 			TRY(kernel_run_to_point(s, stop.seq, &inside));
 			if (inside)
 				return NULL;
@@ -122,16 +164,30 @@ struct err *replay_run_to_break(struct session *s, bool backwards)
 	interrupt_take();
 	s->trace.last_break = stopped ? stop.breakpoint : 0;
 	s->target.last_break = s->trace.last_break;
-	replay_tell(s, &stop);
+	if (in_graph)
+		graph_tell(s, &stop, stop.seq, step);
+	else
+		replay_tell(s, &stop);
 	return stop.why == REPLAY_WATCHPOINT ? watch_tell(s, stop.breakpoint) : NULL;
 }
 
-struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards)
+struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool into)
 {
 	struct replay_stop stop;
 
 	s->focus = FOCUS_REPLAY;
 	s->target.runs++;
+	if (into && settings_on(&s->set, SET_REPLAY_NODES))
+		return graph_run_steps(s, n, backwards);
+	if (graph_place(s)) { /* over what is left of the launch, or of what was done of it */
+		bool done;
+
+		if (n == 1)
+			return graph_finish(s, backwards, &done);
+		n -= !backwards;
+		graph_forget(s);
+		TRY(replay_goto(s->trace.replay, replay_seq(s->trace.replay), &stop));
+	}
 	if (backwards)
 		TRY(replay_reverse_step(s->trace.replay, n, &stop));
 	else
@@ -251,17 +307,22 @@ struct err *cmd_replay_stop(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-const char cmd_replay_step_help[] = "Submits the next N commands of the trace (1 without N) and shows the last of them.\n";
+const char cmd_replay_step_help[] =
+	"Submits the next N commands of the trace (1 without N) and shows the last of them. The\n"
+	"nodes of a graph launch are steps of their own, #214.1 and so on, in an order that its\n"
+	"edges allow; `replay next` takes the launch as one, `replay finish` goes to its end, and\n"
+	"`set replay graph-nodes off` has `step` take it as one, too.\n";
 
 struct err *cmd_replay_step(struct session *s, const struct cmd_args *a)
 {
 	uint64_t n;
 
 	TRY(count_arg(a, &n));
-	return replay_run_steps(s, n, false);
+	return replay_run_steps(s, n, false, true);
 }
 
 const char cmd_replay_next_help[] =
+	"Submits the next command, a graph launch as a whole. With a stream:\n"
 	"Finishes the command at the head of stream N, submitting commands only until there\n"
 	"is one. When that command waits for another stream, says for what. So one stream can\n"
 	"be moved while the others stand still. Example: replay next stream 2\n";
@@ -271,9 +332,11 @@ struct err *cmd_replay_next(struct session *s, const struct cmd_args *a)
 	struct replay_stop stop;
 	uint64_t v;
 
-	if (!a->argc || a->argc > 2 || (a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) ||
-		!word_u64(a->argv[a->argc - 1], &v) || v > UINT32_MAX)
-		return err_cure(err_new(ERR_USAGE, "replay next needs a stream"), "Use \"replay next stream 2\"");
+	if (!a->argc)
+		return replay_run_steps(s, 1, false, false);
+	if (a->argc > 2 || (a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) || !word_u64(a->argv[a->argc - 1], &v) ||
+		v > UINT32_MAX)
+		return err_cure(err_new(ERR_USAGE, "\"replay next %s\" names no stream", a->rest), "Use \"replay next stream 2\"");
 	s->focus = FOCUS_REPLAY;
 	TRY(replay_next_stream(s->trace.replay, (uint32_t)v, &stop));
 	replay_tell(s, &stop);
@@ -282,13 +345,19 @@ struct err *cmd_replay_next(struct session *s, const struct cmd_args *a)
 
 const char cmd_replay_finish_help[] =
 	"Finishes all that is submitted on stream N, and what that waits for on others; submits\n"
-	"nothing. Example: replay finish stream 2\n";
+	"nothing. Without a stream, inside a graph launch: goes to the launch's end.\n"
+	"Example: replay finish stream 2\n";
 
 struct err *cmd_replay_finish(struct session *s, const struct cmd_args *a)
 {
 	struct replay_stop stop;
 	uint64_t v;
 
+	if (!a->argc && graph_place(s)) {
+		bool done;
+
+		return graph_finish(s, false, &done);
+	}
 	if (!a->argc || a->argc > 2 || (a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) ||
 		!word_u64(a->argv[a->argc - 1], &v) || v > UINT32_MAX)
 		return err_cure(err_new(ERR_USAGE, "replay finish needs a stream"), "Use \"replay finish stream 2\"");
@@ -317,7 +386,8 @@ struct err *cmd_replay_until(struct session *s, const struct cmd_args *a)
 
 const char cmd_replay_continue_help[] =
 	"Goes on to the next command that a breakpoint matches, or to the end of the trace.\n"
-	"A stop is right after the command was submitted.\n";
+	"A stop is right after the command was submitted; at a kernel of a graph launch (`break\n"
+	"kernel GLOB`) it is right before that node.\n";
 
 struct err *cmd_replay_continue(struct session *s, const struct cmd_args *a)
 {
@@ -328,14 +398,24 @@ struct err *cmd_replay_continue(struct session *s, const struct cmd_args *a)
 
 const char cmd_replay_reverse_step_help[] =
 	"Goes back: undoes the newest `replay next stream`, else takes back N commands (1\n"
-	"without N).\n";
+	"without N), the nodes of a graph launch one by one; `reverse-next` takes it as one.\n";
 
 struct err *cmd_replay_reverse_step(struct session *s, const struct cmd_args *a)
 {
 	uint64_t n;
 
 	TRY(count_arg(a, &n));
-	return replay_run_steps(s, n, true);
+	return replay_run_steps(s, n, true, true);
+}
+
+const char cmd_replay_reverse_next_help[] = "Takes back N commands (1 without N), a graph launch as one.\n";
+
+struct err *cmd_replay_reverse_next(struct session *s, const struct cmd_args *a)
+{
+	uint64_t n;
+
+	TRY(count_arg(a, &n));
+	return replay_run_steps(s, n, true, false);
 }
 
 const char cmd_replay_reverse_continue_help[] = "Goes back to the previous command that a breakpoint matches, or to the beginning.\n";
@@ -349,19 +429,30 @@ struct err *cmd_replay_reverse_continue(struct session *s, const struct cmd_args
 
 const char cmd_replay_goto_help[] =
 	"Goes to the command with number SEQ, forwards or backwards; `begin` (or 0) is before\n"
-	"the first command, `end` the last one. On a device, within the window.\n"
+	"the first command, `end` the last one. On a device, within the window. Inside a graph\n"
+	"launch, 214.3 is right behind the third of its steps (`info graph`), 214.0 before them.\n"
 	"Example: replay goto 143\n";
+
+static struct err *go_to_step(struct session *s, uint64_t seq, uint32_t step)
+{
+	TRY(graph_go(s, seq, step, false));
+	graph_tell(s, NULL, seq, step);
+	return NULL;
+}
 
 struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 {
 	const struct sbt_reader *r = s->trace.reader;
 	struct replay_stop stop;
+	uint32_t step = UINT32_MAX;
 	uint64_t seq;
 
 	if (a->argc == 1 && !strcmp(a->argv[0], "begin"))
 		seq = 0;
 	else if (a->argc == 1 && !strcmp(a->argv[0], "end"))
 		seq = s->trace.device ? s->trace.device->last : sbt_reader_last_seq(r);
+	else if (a->argc == 1 && strchr(a->argv[0], '.') && step_position(a->argv[0], &seq, &step))
+		return go_to_step(s, seq, step);
 	else if (a->argc != 1 || !word_u64(a->argv[0], &seq))
 		return err_cure(err_new(ERR_USAGE, "replay goto needs a command's number"), "Use \"replay goto 143\", or begin, or end");
 	s->focus = FOCUS_REPLAY;
@@ -382,6 +473,7 @@ static struct err *when_replay(struct session *s, bool json)
 	const struct sbt_cmd *c = replay_cmd(s->trace.replay);
 	uint64_t seq = replay_seq(s->trace.replay), last = sbt_reader_last_seq(s->trace.reader);
 	const struct replay_device *rd = s->trace.device;
+	const struct graph_place *place = graph_place(s);
 	struct buf b = BUF_INIT;
 
 	if (json) {
@@ -390,6 +482,9 @@ static struct err *when_replay(struct session *s, bool json)
 		buf_printf(&b, ",\"what_if\":%s,\"partial\":%s,\"file\":", rd && rd->what_if ? "true" : "false",
 			rd && rd->partial ? "true" : "false");
 		json_string(&b, s->trace.path);
+		if (place)
+			buf_printf(&b, ",\"step\":%" PRIu32 ",\"steps\":%" PRIu32 ",\"before\":%s", place->step, place->steps.n,
+				place->before ? "true" : "false");
 		if (kernel_stop(s))
 			buf_printf(&b, ",\"inside\":%" PRIu64 ",\"ptx_line\":%u", kernel_stop(s)->seq, kernel_stop(s)->line);
 		buf_str(&b, ",\"command\":");
@@ -398,6 +493,10 @@ static struct err *when_replay(struct session *s, bool json)
 		else
 			buf_str(&b, "null");
 		buf_str(&b, "}\n");
+	} else if (place) {
+		graph_print_place(&b, s, place);
+		buf_printf(&b, "\nIn #%" PRIu64 " of #%" PRIu64 "-#%" PRIu64 " in %s, after %" PRIu32 " of its %" PRIu32 " steps\n", seq,
+			sbt_reader_first_seq(s->trace.reader), last, s->trace.path, place->step, place->steps.n);
 	} else if (c) {
 		print_cmd(s, c, &b, false);
 		buf_printf(&b, "\n#%" PRIu64 " of #%" PRIu64 "-#%" PRIu64 " in %s\n", seq, sbt_reader_first_seq(s->trace.reader), last, s->trace.path);

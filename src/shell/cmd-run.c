@@ -7,6 +7,7 @@
 #include <string.h>
 #include "attach/attach.h"
 #include "shell/breakpoints.h"
+#include "shell/graph.h"
 #include "shell/kernel.h"
 #include "shell/follow.h"
 #include "shell/process.h"
@@ -166,8 +167,17 @@ struct err *cmd_continue(struct session *s, const struct cmd_args *a)
 const char cmd_next_help[] =
 	"Goes on to the next GPU command of any thread and stops before the driver does it.\n"
 	"With N, does so N times, unless something else stops the program. In a replay:\n"
-	"the same as `replay step`; inside a launch (`help replay enter`): on to the next line\n"
+	"the same as `replay next`: a graph launch as a whole; inside a launch (`help replay enter`): on to the next line\n"
 	"of the source, of the focused warp.\n";
+
+const char cmd_step_help[] =
+	"The same as `next`; but in a replay the same as `replay step`, which goes into graph\n"
+	"launches, from node to node.\n";
+
+struct err *cmd_step(struct session *s, const struct cmd_args *a)
+{
+	return cmd_next(s, a);
+}
 
 struct err *cmd_next(struct session *s, const struct cmd_args *a)
 {
@@ -177,7 +187,7 @@ struct err *cmd_next(struct session *s, const struct cmd_args *a)
 	if (kernel_stop(s))
 		return kernel_go(s, SOFT_LINE, n);
 	if (s->focus == FOCUS_REPLAY && s->trace.replay)
-		return replay_run_steps(s, n, false);
+		return replay_run_steps(s, n, false, a->cmd->run == cmd_step);
 	if (!s->target.inf)
 		return not_running(s);
 	for (; n; n--) {
@@ -192,7 +202,8 @@ const char cmd_finish_help[] =
 	"Waits until everything that is pending on the current command's stream (or on\n"
 	"stream N) has finished on the device. The program itself stays stopped. It works\n"
 	"at a stop at a GPU command; `set gpu-timeout` says how long to wait. Inside a launch\n"
-	"of a replay (`help replay enter`): runs it to its end.\n";
+	"of a replay (`help replay enter`), or between the nodes of a graph launch: runs it to\n"
+	"its end.\n";
 
 static struct err *finish_stream(struct session *s, const struct cmd_args *a, uint32_t *ret)
 {
@@ -220,6 +231,11 @@ struct err *cmd_finish(struct session *s, const struct cmd_args *a)
 
 	if (!a->argc && kernel_stop(s))
 		return kernel_go(s, SOFT_FINISH, 0);
+	if (!a->argc && graph_place(s)) {
+		bool done;
+
+		return graph_finish(s, false, &done);
+	}
 	if (!s->target.inf)
 		return not_running(s);
 	TRY(finish_stream(s, a, &stream));

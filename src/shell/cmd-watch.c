@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/replay.h"
+#include "replay/device-node.h"
 #include "shell/breakpoints.h"
+#include "shell/graph.h"
 #include "shell/interrupt.h"
 #include "shell/kernel.h"
 #include "shell/memory.h"
@@ -90,7 +92,9 @@ struct err *cmd_watch(struct session *s, const struct cmd_args *a)
 /* Memory before the command that the device stands at; the device comes back. */
 static struct err *read_before(struct session *s, const struct replay_device *rd, uint64_t addr, void *dst, size_t n)
 {
-	struct err *e = device_seek(rd->d, replay_seq(s->trace.replay) - 1);
+	const struct graph_place *p = graph_place(s);
+	uint32_t steps;
+	struct err *e = p && p->step ? device_node(rd->d, p->seq, p->step - 1, &steps) : device_seek(rd->d, replay_seq(s->trace.replay) - 1);
 
 	if (!e)
 		e = device_read(rd->d, addr, dst, n);
@@ -111,7 +115,9 @@ struct err *watch_tell(struct session *s, int id)
 		return NULL;
 	n = bp->size < WATCH_SHOWN_BYTES ? (size_t)bp->size : WATCH_SHOWN_BYTES;
 	f = (struct x_format){.count = 1, .letter = bp->letter, .unit = bp->unit};
-	e = device_read(rd->d, bp->addr, buf_room(&after, n), n);
+	e = graph_return(s);
+	if (!e)
+		e = device_read(rd->d, bp->addr, buf_room(&after, n), n);
 	if (!e)
 		e = read_before(s, rd, bp->addr, buf_room(&before, n), n);
 	if (!e) {
@@ -136,7 +142,28 @@ const char cmd_who_wrote_help[] =
 	"and fills are known from their records; launches by what they changed, on a device.\n"
 	"Example: who-wrote arg0 + 64\n";
 
-static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size, const struct replay_writer *w, bool json)
+/* The writer as a command; step: of that graph launch, 0: the command itself. */
+static struct err *print_writer(struct session *s, uint64_t seq, uint32_t step, bool json, struct buf *b, uint32_t *ret_stack)
+{
+	struct state *st;
+	struct state_steps steps;
+	struct sbt_cmd launch = {.seq = seq};
+	struct err *e;
+
+	if (!step)
+		return trace_print_cmd(s->trace.reader, replay_state(s->trace.replay), seq, json, b, ret_stack);
+	TRY(graph_launched(s, seq, &st, &launch));
+	e = state_steps(&steps, st, (uint32_t)launch.u.graph_launch.exec);
+	if (!e && step <= steps.n) {
+		*ret_stack = steps.step[step - 1].node.stack;
+		graph_print_step(b, st, &launch, step, &steps.step[step - 1], json);
+	}
+	state_steps_free(&steps);
+	state_free(st);
+	return e;
+}
+
+static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size, const struct replay_writer *w, uint32_t step, bool json)
 {
 	struct buf b = BUF_INIT;
 	struct stack st = {0};
@@ -144,9 +171,9 @@ static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size, 
 	struct err *e;
 
 	if (json)
-		buf_printf(&b, "{\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"certain\":%s,\"changed\":%s,\"command\":", addr,
-			size, w->seq, w->certain ? "true" : "false", w->changed ? "true" : "false");
-	e = trace_print_cmd(s->trace.reader, replay_state(s->trace.replay), w->seq, json, &b, &id);
+		buf_printf(&b, "{\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"step\":%u,\"certain\":%s,\"changed\":%s,\"command\":", addr,
+			size, w->seq, step, w->certain ? "true" : "false", w->changed ? "true" : "false");
+	e = print_writer(s, w->seq, step, json, &b, &id);
 	if (!e)
 		e = stack_recorded(s, s->trace.reader, id, &st);
 	if (!e && json) {
@@ -170,15 +197,101 @@ static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size, 
 	return e;
 }
 
+/* Inside a graph launch: a step that is done, or what came before the launch. */
+static struct err *who_wrote_inside(struct session *s, uint64_t addr, uint64_t size, struct replay_writer *ret, uint32_t *ret_step)
+{
+	const struct graph_place at = *graph_place(s);
+	struct replay_stop stop;
+	struct err *e, *back;
+
+	TRY(replay_device_back(s, graph_last_change(s, at.seq, addr, size, at.step, ret_step)));
+	*ret = (struct replay_writer){.seq = at.seq, .certain = true, .changed = true};
+	if (*ret_step)
+		return NULL;
+	TRY(replay_reverse_step(s->trace.replay, 1, &stop));
+	e = replay_who_wrote(s->trace.replay, addr, size, &interrupt_flag, ret);
+	back = graph_go(s, at.seq, at.step, at.before);
+	if (!e)
+		return back;
+	err_free(back);
+	return e;
+}
+
+/* The writer is a graph launch that changed the bytes: which of its steps. */
+static struct err *which_step(struct session *s, uint64_t addr, uint64_t size, const struct replay_writer *w, uint32_t *ret_step)
+{
+	struct state *st;
+	struct sbt_cmd launch;
+
+	*ret_step = 0;
+	if (!s->trace.device || !w->changed || !settings_on(&s->set, SET_REPLAY_NODES))
+		return NULL;
+	TRY(graph_launched(s, w->seq, &st, &launch));
+	state_free(st);
+	if (launch.kind != SBT_GRAPH_LAUNCH)
+		return NULL;
+	return replay_device_back(s, graph_last_change(s, w->seq, addr, size, UINT32_MAX, ret_step));
+}
+
+enum { RECENT_MAX = 16 };
+
+/* The newest graph launches behind `after`, newest last. */
+static struct err *recent_launches(struct session *s, uint64_t after, uint64_t seqs[RECENT_MAX], unsigned *ret_n)
+{
+	const uint64_t at = replay_seq(s->trace.replay);
+	const struct sbt_cmd *c;
+	struct sbt_cursor *cur;
+	struct err *e;
+
+	*ret_n = 0;
+	TRY(sbt_cursor_open(&cur, s->trace.reader));
+	e = sbt_cursor_seek(cur, after + 1);
+	while (!e) {
+		e = sbt_cursor_next(cur, &c);
+		if (e || !c || c->seq > at)
+			break;
+		if (c->kind != SBT_GRAPH_LAUNCH || !sbt_cmd_is_work(c))
+			continue;
+		if (*ret_n == RECENT_MAX)
+			memmove(seqs, seqs + 1, --*ret_n * sizeof *seqs);
+		seqs[(*ret_n)++] = c->seq;
+	}
+	sbt_cursor_close(cur);
+	return e;
+}
+
+/* A launch that leaves the bytes as it found them may have changed them all the same, and back. */
+static struct err *changed_and_back(struct session *s, uint64_t addr, uint64_t size, struct replay_writer *w, uint32_t *ret_step)
+{
+	uint64_t seqs[RECENT_MAX];
+	unsigned n;
+	struct err *e = NULL;
+
+	if (!s->trace.device || !settings_on(&s->set, SET_REPLAY_NODES))
+		return NULL;
+	TRY(recent_launches(s, w->seq, seqs, &n));
+	for (; !e && !*ret_step && n; n--) {
+		e = graph_last_change(s, seqs[n - 1], addr, size, UINT32_MAX, ret_step);
+		if (!e && *ret_step)
+			*w = (struct replay_writer){.seq = seqs[n - 1], .certain = true, .changed = true};
+	}
+	return replay_device_back(s, e);
+}
+
 struct err *cmd_who_wrote(struct session *s, const struct cmd_args *a)
 {
 	struct replay_writer w;
 	uint64_t addr, size;
+	uint32_t step = 0;
 
 	s->focus = FOCUS_REPLAY;
 	TRY(memory_range(s, a->rest, &addr, &size));
-	TRY(replay_who_wrote(s->trace.replay, addr, size, &interrupt_flag, &w));
-	return tell_writer(s, addr, size, &w, a->json);
+	TRY(graph_place(s) ? who_wrote_inside(s, addr, size, &w, &step) : replay_who_wrote(s->trace.replay, addr, size, &interrupt_flag, &w));
+	if (!step && !graph_place(s))
+		TRY(changed_and_back(s, addr, size, &w, &step));
+	if (!step)
+		TRY(which_step(s, addr, size, &w, &step));
+	return tell_writer(s, addr, size, &w, step, a->json);
 }
 
 /* ---- diff --------------------------------------------------------------------------------------------------------- */
@@ -186,7 +299,8 @@ struct err *cmd_who_wrote(struct session *s, const struct cmd_args *a)
 const char cmd_diff_help[] =
 	"Shows what the commands after #A up to #B changed in memory: which allocations, how\n"
 	"many bytes, the first of them as values (FMT as in `x` chooses how). With ADDRESS and\n"
-	"LEN, only there. The replay stays where it is. `begin` and `end` are the window's.\n"
+	"LEN, only there. The replay stays where it is. `begin` and `end` are the window's; 214.3\n"
+	"is a step of a graph launch (`help replay goto`).\n"
 	"Examples: diff 12 20\n"
 	"          diff/f begin end arg0 64\n";
 
@@ -201,6 +315,7 @@ struct diff {
 	struct session *s;
 	struct replay_device *rd;
 	uint64_t at[2];
+	uint32_t step[2]; /* of that graph launch, UINT32_MAX: behind the command */
 	struct x_format f;
 	bool json;
 	struct piece *p;
@@ -235,10 +350,22 @@ static struct err *take_side(struct diff *d, unsigned side)
 	return NULL;
 }
 
+static struct err *go_to_side(struct diff *d, unsigned side)
+{
+	uint32_t steps;
+
+	if (d->step[side] == UINT32_MAX)
+		return device_seek(d->rd->d, d->at[side]);
+	TRY(device_node(d->rd->d, d->at[side], d->step[side], &steps));
+	if (d->step[side] > steps)
+		return err_new(ERR_USAGE, "#%" PRIu64 " has %" PRIu32 " steps, not %" PRIu32, d->at[side], steps, d->step[side]);
+	return NULL;
+}
+
 /* The hashes of those live at both; the device goes there. */
 static struct err *hash_side(struct diff *d, unsigned side)
 {
-	TRY(device_seek(d->rd->d, d->at[side]));
+	TRY(go_to_side(d, side));
 	for (size_t i = 0; i < d->n; i++) {
 		if (d->p[i].in[0] && d->p[i].in[1])
 			TRY(device_hash(d->rd->d, d->p[i].addr, d->p[i].size, &d->p[i].hash[side]));
@@ -276,7 +403,7 @@ static struct err *compare_piece(struct diff *d, const struct piece *p)
 
 		for (unsigned side = 0; !e && side < 2; side++) {
 			bytes[side] = xrealloc(bytes[side], n);
-			e = device_seek(d->rd->d, d->at[side]);
+			e = go_to_side(d, side);
 			if (!e)
 				e = device_read(d->rd->d, p->addr + at, bytes[side], n);
 		}
@@ -326,13 +453,14 @@ static struct err *compare(struct diff *d, uint64_t addr, uint64_t size)
 	return NULL;
 }
 
-static struct err *parse_point(const struct diff *d, const char *word, uint64_t *ret)
+static struct err *parse_point(const struct diff *d, const char *word, uint64_t *ret, uint32_t *ret_step)
 {
+	*ret_step = UINT32_MAX;
 	if (!strcmp(word, "begin"))
 		*ret = d->rd->first - 1;
 	else if (!strcmp(word, "end"))
 		*ret = d->rd->last;
-	else if (!word_u64(word, ret))
+	else if (!(strchr(word, '.') ? step_position(word, ret, ret_step) : word_u64(word, ret)))
 		return err_cure(err_new(ERR_USAGE, "\"%s\" is no command's number", word), "Use \"diff 12 20\", or begin and end");
 	if (!*ret)
 		*ret = d->rd->first - 1;
@@ -351,8 +479,8 @@ static struct err *parse_diff(struct diff *d, char *const *words, unsigned n, ui
 	*ret_addr = *ret_size = 0;
 	if (n < 2 || n == 3)
 		return err_cure(err_new(ERR_USAGE, "diff needs two commands' numbers"), "Use \"diff 12 20\", or \"diff 12 20 ADDRESS LEN\"");
-	TRY(parse_point(d, words[0], &d->at[0]));
-	TRY(parse_point(d, words[1], &d->at[1]));
+	TRY(parse_point(d, words[0], &d->at[0], &d->step[0]));
+	TRY(parse_point(d, words[1], &d->at[1], &d->step[1]));
 	if (n == 2)
 		return NULL;
 	if (!word_size(words[n - 1], ret_size) || !*ret_size)

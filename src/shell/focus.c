@@ -3,6 +3,7 @@
  * What commands are about: the live program or the replay, see enum focus.
  */
 #include "replay/replay.h"
+#include "shell/graph.h"
 #include "shell/recorder.h"
 #include "shell/session.h"
 #include "shell/trace.h"
@@ -26,7 +27,11 @@ struct err *session_state(struct session *s, const struct state **ret)
 bool session_cmd(struct session *s, const struct sbt_cmd **ret)
 {
 	*ret = NULL;
-	if (s->focus == FOCUS_REPLAY)
+	const struct graph_place *p = graph_place(s);
+
+	if (p && p->has_cmd)
+		*ret = &p->cmd;
+	else if (s->focus == FOCUS_REPLAY)
 		*ret = s->trace.replay ? replay_cmd(s->trace.replay) : NULL;
 	else if (s->target.at_cmd)
 		*ret = &s->target.cmd;

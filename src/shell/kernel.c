@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "shell/breakpoints.h"
+#include "shell/graph.h"
 #include "shell/interrupt.h"
 #include "shell/kernel.h"
 #include "shell/replay-device.h"
@@ -227,7 +228,7 @@ static struct err *find_launch(struct session *s, const struct replay_device *rd
 	TRY(next_work(s, replay_seq(s->trace.replay), ret, &launch));
 	if (*ret && launch && culprit == *ret) /* it broke the device: the replay cannot stand at it */
 		return NULL;
-	if (c && c->kind == SBT_LAUNCH) {
+	if (c && c->kind == SBT_LAUNCH && !graph_place(s)) {
 		*ret = c->seq;
 		return NULL;
 	}

@@ -16,7 +16,7 @@ libshell_a_SOURCES = \
 	src/shell/cmd-data.c \
 	src/shell/cmd-device.c \
 	src/shell/cmd-info.c \
-	src/shell/cmd-graph.c src/shell/graph.h \
+	src/shell/cmd-graph.c src/shell/graph-steps.c src/shell/graph.h \
 	src/shell/cmd-order.c \
 	src/shell/cmd-kernel.c src/shell/cmd-kernel-info.c src/shell/kernel.c src/shell/kernel-value.c src/shell/kernel.h \
 	src/shell/cmd-replay.c src/shell/replay-run.h \

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "attach/attach.h"
 #include "replay/replay.h"
+#include "shell/graph.h"
 #include "shell/memory.h"
 #include "shell/recorder.h"
 #include "shell/replay-device.h"
@@ -34,6 +35,7 @@ static struct err *read_replay(struct session *s, uint64_t addr, void *dst, size
 	struct err *e;
 
 	TRY(replay_device_need(s, "looking at memory", &rd));
+	TRY(graph_return(s));
 	known = state_alloc_at(replay_state(s->trace.replay), addr, &al);
 	if (known && n > al.addr + al.size - addr)
 		return beyond(&al, addr, n);

@@ -8,6 +8,7 @@
 #include "sbt/memory.h"
 #include "shell/gpu.h"
 #include "shell/interrupt.h"
+#include "shell/graph.h"
 #include "shell/replay-device.h"
 #include "shell/trace.h"
 
@@ -183,6 +184,8 @@ struct err *replay_device_back(struct session *s, struct err *e)
 		e = back;
 	else
 		err_free(back);
+	if (!e)
+		e = graph_return(s);
 	if (e && device_seq(d) != replay_seq(s->trace.replay)) {
 		back = replay_goto(s->trace.replay, device_seq(d) < s->trace.device->first ? 0 : device_seq(d), &stop);
 		err_free(back);

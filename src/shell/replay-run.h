@@ -11,7 +11,8 @@
 void replay_tell(struct session *s, const struct replay_stop *stop);
 
 struct err *replay_run_to_break(struct session *s, bool backwards) TS_CHECK;
-struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards) TS_CHECK;
+/* into: the nodes of a graph launch are steps, unless that is switched off. */
+struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool into) TS_CHECK;
 
 /* cmd-watch.c: what watchpoint id saw, before and after the command that the replay stands at. */
 struct err *watch_tell(struct session *s, int id) TS_CHECK;

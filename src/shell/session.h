@@ -84,6 +84,7 @@ struct trace {
 	uint64_t looked_through; /* the launch that the replay stands at, when it was run to its end under the microscope; 0 */
 	struct state *end;     /* state at the end, made when first asked for */
 	int last_break;
+	struct graph_place *graph; /* where the replay is inside a graph launch; NULL: in none (shell/graph.h) */
 };
 
 struct session {

@@ -11,6 +11,7 @@
 #include "replay/replay.h"
 #include "sbt/memory.h"
 #include "shell/breakpoints.h"
+#include "shell/graph.h"
 #include "shell/races.h"
 #include "shell/replay-device.h"
 #include "shell/trace.h"
@@ -64,6 +65,7 @@ struct err *trace_open(struct session *s, const char *path)
 
 void trace_replay_end(struct session *s)
 {
+	graph_forget(s);
 	if (s->trace.replay)
 		replay_close(s->trace.replay);
 	s->trace.replay = NULL;

@@ -155,7 +155,7 @@ static void what_people_type(void **state)
 	finds("r 64 < in", "run", "64 < in");
 	finds("c", "continue", "");
 	finds("n 3", "next", "3");
-	finds("s", "next", "");
+	finds("s", "step", "");
 	finds("i b", "info breakpoints", "");
 	finds("info alloc", "info allocations", "");
 	finds("inf str --json", "info streams", "--json");
@@ -194,7 +194,7 @@ static void refused(const char *line, const char *text)
 
 static void what_is_refused(void **state)
 {
-	refused("re", "ambiguous command: re, could be: reverse-step, reverse-continue, reverse-stepi, replay");
+	refused("re", "ambiguous command: re, could be: reverse-next, reverse-step, reverse-continue, reverse-stepi, replay");
 	refused("frobnicate", "unknown command: frobnicate");
 	refused("braek copy", "Did you mean \"break\"?");
 	refused("info frob", "unknown command: info frob");

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs: one shown with its nodes, and replays that go into their launches."""
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from replay import find, recorded, shell  # noqa: E402
+
+
+def launches(t):
+    return [int(s) for s in re.findall(r'^#(\d+) graph_launch', t.tsdb('view', 't.sbt').out, re.M)]
+
+
+def counter(t):
+    """The address of the counter of graphs.cu."""
+    return t.match(r'^#\d+ alloc device 4 bytes (0x[0-9a-f]+)', t.tsdb('view', 't.sbt').out)[1]
+
+
+def values(out):
+    return [int(v) for v in re.findall(r'^0x[0-9a-f]+:\s+(-?\d+)$', out, re.M)]
+
+
+def test_info_graph(t):
+    """graphs.cu: a captured memset and four kernels, launched three times."""
+    recorded(t, 'graphs')
+    r = shell(t, 'info graph 1 --json', 'info graph 1')
+    g = json.loads(r.out[:r.out.index('\n]}') + 3] if '\n]}' in r.out else r.out.split(']}\n')[0] + ']}')
+    t.equal([s['type'] for s in g['steps']], ['fill'] + 4 * ['kernel'], 'nodes')
+    t.equal([s['after'] for s in g['steps']], [[], [1], [2], [3], [4]], 'edges')
+    t.equal([g['executable'], g['source'], g['launches'], g['launched']], [True, 0, 3, launches(t)], 'the graph')
+    t.equal(g['steps'][1]['command']['kernel_name'], 'count', 'kernel')
+    t.equal(g['capture']['mode'], 'global', 'mode')
+    t.match(r'^Graph 1, executable, made from graph 0 by #\d+: 5 nodes, 4 dependencies$', r.out)
+    t.match(r'^  captured from #\d+\.\.#\d+ on stream 1, global mode$', r.out)
+    t.match(r'^\.3 +2 +\.2 +count<<<\(1,1,1\),\(32,1,1\)>>>', r.out)
+    t.sentence(t.tsdb('--batch', '-ex', 'info graph 99', 't.sbt'), 'there is no graph 99 here')
+
+
+def test_info_graph_at_a_stop(t):
+    r = t.session('graphs', 'break graph_launch', 'run', 'info graph', 'info graphs')
+    t.equal(r.status, 0, 'exit status')
+    t.match(r'^Graph 1, executable, made from graph 0', r.out)
+    t.match(r'^\.5 +4 +\.4 +count<<<', r.out)
+
+
+def test_steps_of_a_launch(t):
+    recorded(t, 'graphs')
+    a, (first, second, third) = counter(t), launches(t)
+    x = f'x/1dw {a}'
+    r = shell(t, 'replay start', f'replay goto {first - 1}', 'step', 'step', x, 'step 2', x, 'reverse-step', x, 'replay finish', x, 'step 3', x,
+              'when', 'reverse-next', 'replay next', x)
+    t.equal(values(r.out), [32, 96, 64, 128, 64, 128], 'the counter')
+    for line in (rf'#{first}.1 fill 4 bytes', rf'#{first}.2 count<<<.*\(step 2 of 5\)$', rf'#{first}.4 count', rf'#{first} graph_launch',
+                 rf'#{second}.3 count', rf'In #{second} of .* after 3 of its 5 steps$'):
+        t.match('^' + line, r.out)
+    r = shell(t, 'replay start', f'replay goto {second}.0', f'replay goto {third}.5', x, f'replay goto {second}.2', x, 'print $cmd.block_x',
+              'print $step', 'info args', 'when --json', 'replay verify')
+    t.match(rf'^#{second}\.0 before the first of 5 steps of graph_launch', r.out)
+    t.match(rf'^#{third}\.5 count.*the last\)$', r.out)
+    t.equal(values(r.out), [128, 32], 'the counter')
+    t.match(r'= 32$', r.out)
+    t.match(r'^arg1 +4 bytes at 8 +1$', r.out)
+    t.match(rf'"seq":{second}.*"step":2,"steps":5', r.out)
+    t.match(r'^1 of 1 allocations identical', r.out)
+    t.sentence(t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {third}.6', 't.sbt'), 'has 5 steps, not 6')
+    t.sentence(t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {first - 1}.1', 't.sbt'), 'is no launch of a graph')
+
+
+def test_steps_without_a_device(t):
+    recorded(t, 'graphs')
+    first = launches(t)[0]
+    r = shell(t, 'replay start --on none', f'replay goto {first}.2', 'step', 'reverse-step 2', 'break kernel count', 'continue', 'continue')
+    for line in (rf'#{first}\.2 count', rf'#{first}\.3 count', rf'#{first}\.1 fill', rf'Breakpoint 1, before #{first}\.2 count',
+                 rf'Breakpoint 1, before #{first}\.3 count'):
+        t.match('^' + line, r.out)
+
+
+def test_a_step_is_one_command_when_asked(t):
+    recorded(t, 'graphs')
+    first = launches(t)[0]
+    r = shell(t, 'set replay graph-nodes off', 'replay start', f'replay goto {first - 1}', 'step', 'break kernel count', 'continue')
+    t.match(rf'^#{first} graph_launch', r.out)
+    t.no_match(rf'#{first}\.', r.out)
+    t.no_match('^Breakpoint 1, ', r.out)
+
+
+def test_stops_at_nodes(t):
+    recorded(t, 'graphs')
+    a, (first, second, _) = counter(t), launches(t)
+    x = f'x/1dw {a}'
+    r = shell(t, 'replay start', f'replay goto {first - 1}', 'break kernel count', 'continue', x, 'info args', 'continue', x, 'continue', 'continue',
+              'continue', x, 'reverse-continue', x)
+    t.equal(re.findall(r'^Breakpoint 1, before #(\d+\.\d)', r.out, re.M),
+            [f'{first}.2', f'{first}.3', f'{first}.4', f'{first}.5', f'{second}.2', f'{first}.5'], 'stops')
+    t.equal(values(r.out), [0, 32, 0, 96], 'the counter before the node')
+    r = shell(t, 'replay start', f'replay goto {first - 1}', f'watch {a}', 'continue', 'continue', 'replay finish', 'continue', 'reverse-continue')
+    t.equal(re.findall(r'^Watchpoint 1, #(\d+\.\d)', r.out, re.M), [f'{first}.2', f'{first}.3', f'{second}.1', f'{first}.5'], 'changes')
+    t.match(r': 32 -> 64$', r.out)
+    t.match(r': 128 -> 0$', r.out)
+    r = shell(t, 'replay start', f'replay goto {second}.2', f'who-wrote {a}', f'replay goto {second}.0', f'who-wrote {a}', f'replay goto {second}',
+              f'who-wrote {a}', f'diff {first}.1 {first}.3', f'diff {first}.2 {second}.2')
+    t.equal(re.findall(r'^#(\d+\.\d) count<<<\S+ stream 1$', r.out, re.M), [f'{second}.2', f'{first}.5', f'{second}.5'], 'who wrote')
+    t.match(r': 0 -> 64$', r.out)
+    t.match(rf'^Nothing changed', r.out)
+
+
+def test_every_step_equals_the_whole(t):
+    """Node by node through all launches, with the memory of the launch as a whole behind each."""
+    recorded(t, 'graphs')
+    a, all_of_them = counter(t), launches(t)
+    commands = []
+    for seq in all_of_them:
+        commands += [f'replay goto {seq}', f'x/1dw {a}', f'replay goto {seq - 1}', 'step 5', f'x/1dw {a}']
+    r = shell(t, 'replay start', *commands, 'replay goto end', 'replay verify')
+    v = values(r.out)
+    t.equal(v[0::2], v[1::2], 'whole and step by step')
+    t.equal(len(v), 2 * len(all_of_them), 'launches')
