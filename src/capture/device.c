@@ -216,7 +216,7 @@ static struct hasher *borrow(const struct device_ctx *d)
 	return h;
 }
 
-static bool is_mapped(uint64_t addr, uint64_t size)
+bool device_is_mapped(uint64_t addr, uint64_t size)
 {
 	CUdeviceptr start = 0;
 	size_t range = 0;
@@ -225,11 +225,30 @@ static bool is_mapped(uint64_t addr, uint64_t size)
 	       addr - start <= range && size <= range - (addr - start);
 }
 
+/* What is mapped need not be accessible: cuMemSetAccess() comes after cuMemMap(). */
+bool device_may_read(uint64_t addr, uint64_t size)
+{
+	CUmemLocation here = { .type = CU_MEM_LOCATION_TYPE_DEVICE };
+	unsigned long long begin = 0, end = 0;
+	CUdevice dev;
+	if (!driver.cuMemGetAccess || !size || !device_is_mapped(addr, size) || OWN(driver.cuCtxGetDevice(&dev)))
+		return false;
+	here.id = dev;
+	return !OWN(driver.cuMemGetAccess(&begin, &here, addr)) && !OWN(driver.cuMemGetAccess(&end, &here, addr + size - 1)) && begin && end;
+}
+
+bool device_gather(struct device_ctx *d, const struct hash_kernel_piece *p, size_t n, uint64_t packed)
+{
+	struct hasher *h = borrow(d);
+	if (!h)
+		return false;
+	const bool good = !OWN(hash_kernel_move(&h->kernel, p, n, packed, false, d->stream));
+	spin_unlock(&h->using);
+	return good;
+}
+
 bool device_hash_ranges(struct device_ctx *d, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!is_mapped(r[i].addr, r[i].size))
-			return false;
 	struct hasher *h = borrow(d);
 	if (!h)
 		return false;
@@ -251,7 +270,7 @@ bool device_hash_pages(struct device_ctx *d, struct hash_kernel_range r, struct 
 bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size, bool doubtful, struct sbt_hash *ret)
 {
 	const struct hash_kernel_range range = { addr, size };
-	if (!doubtful && device_hash_ranges(d, &range, 1, ret))
+	if (!doubtful && device_is_mapped(addr, size) && device_hash_ranges(d, &range, 1, ret))
 		return true;
 	*ret = (struct sbt_hash){ { 0, 0 } };
 	for (uint64_t at = 0; at < size; at += DEVICE_STAGING) {

@@ -19,6 +19,7 @@ struct device_ctx {
 	CUcontext handle;
 	uint32_t id;
 	CUstream stream; /* the set's own */
+	uint64_t globals; /* bytes that copies of modules' globals take, each in whole pages (globals_find()) */
 };
 struct device_set {
 	struct device_ctx ctx[DEVICE_CTXS];
@@ -45,8 +46,14 @@ CUresult device_idle(struct device_set *s, unsigned tenths);
 void device_load(struct device_set *s);
 /* Within device_enter(): reads memory, with the work on it done. */
 bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n);
-/* Within device_enter(), by the kernels: false when they are not there, or memory is not all mapped. Waits. */
+/* Whether it is all one allocation's, or mapping's, by the driver's word. */
+bool device_is_mapped(uint64_t addr, uint64_t size);
+/* Within device_enter(): the same of memory that was mapped by hand, and the device may read its beginning and its end. */
+bool device_may_read(uint64_t addr, uint64_t size);
+/* Within device_enter(), by the kernels, of memory that is mapped: false when they are not there. Wait. The second copies pieces of up to a page to
+ * packed, each at a page's beginning. */
 bool device_hash_ranges(struct device_ctx *d, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret);
+bool device_gather(struct device_ctx *d, const struct hash_kernel_piece *p, size_t n, uint64_t packed);
 bool device_hash_pages(struct device_ctx *d, struct hash_kernel_range r, struct sbt_hash *ret_pages);
 /* On the device where that can be; doubtful: memory that may not be mapped, which a copy answers with an error, a kernel with a fault. */
 bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size, bool doubtful, struct sbt_hash *ret);

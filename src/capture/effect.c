@@ -118,9 +118,10 @@ static bool look_before(void *arg, struct live *l)
 				 add(&(struct range){ .addr = l->addr, .size = l->size, .ctx = l->ctx, .doubtful = l->mem == SBT_MEM_VMM });
 }
 
-static void look_before_global(void *arg, uint32_t ctx, uint64_t addr, uint64_t size)
+static void look_before_global(void *arg, struct device_ctx *d, const struct piece *p)
 {
-	(void)add(&(struct range){ .addr = addr, .size = size, .ctx = ctx, .doubtful = true, .is_global = true });
+	(void)arg;
+	(void)add(&(struct range){ .addr = p->addr, .size = p->size, .ctx = d->id, .is_global = true });
 }
 
 static void drop_all(void)
@@ -242,8 +243,10 @@ void effect_enter(struct call *c)
 		effect.changed = false;
 		live_each(look_before, NULL);
 		leave_ctx();
-		if (c->opaque) /* collective kernels have none of the program's */
+		if (c->opaque) { /* collective kernels have none of the program's */
+			globals_find(&effect.set);
 			globals_each(&effect.set, look_before_global, NULL);
+		}
 		open_again();
 		c->effect = true;
 	} else {

@@ -13,9 +13,6 @@
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/map.h"
-#include "capture/sender.h"
-#include "capture/shadow.h"
-#include "capture/span.h"
 
 #define NAMES_MAX 4096
 
@@ -28,6 +25,7 @@ struct names {
 	unsigned n;
 };
 static struct map by_hash; /* -> struct names * */
+static _Atomic uint32_t learned;
 
 static void keep(struct names *names, const char *text, size_t n)
 {
@@ -204,90 +202,111 @@ void globals_learn(uint64_t hash, const void *code, size_t size)
 	else
 		learn_ptx(names, code, size);
 	(void)map_put(&by_hash, hash, (uint64_t)(uintptr_t)names);
+	atomic_fetch_add(&learned, 1);
 }
 
-/* ---- contents --------------------------------------------------------------------------------------------------------------- */
+/* ---- where they are ------------------------------------------------------------------------------------------------------ */
 
-struct walk {
-	struct device_set *set;
-	struct device_ctx *d;
-	uint64_t seq;
-	bool end;
-	globals_fn *fn; /* or: calls it with arg */
-	void *arg;
+struct place {
+	CUdeviceptr addr;
+	size_t size;
+	const char *name;
+};
+/* A module's globals in one context. Asking the driver takes longer than copying them, so it is asked once. */
+struct places {
+	struct places *next; /* a library is in several contexts */
+	uint32_t ctx;
+	unsigned n;
+	struct place at[];
 };
 
-static void record(const struct walk *w, const struct piece *p)
-{
-	struct sbt_hash hash;
-	if (!w->end)
-		(void)shadow_device(w->set, w->d, p);
-	else if (device_hash(w->set, w->d, p->addr, p->size, true, &hash))
-		sender_end_hash(p, hash);
-	else
-		span_note("a global could not be looked at when the window ended");
-}
-
 /* In a context. False: the driver has none of this name. */
-static bool find(const struct object *o, const struct name *n, uint64_t *ret_addr, uint64_t *ret_size)
+static bool ask(const struct object *o, struct place *p)
 {
-	CUdeviceptr addr = 0;
-	size_t size = 0;
 	CUresult r = CUDA_ERROR_NOT_SUPPORTED;
 	if (o->is_library && driver.cuLibraryGetGlobal)
-		r = OWN(driver.cuLibraryGetGlobal(&addr, &size, (CUlibrary)(uintptr_t)o->handle, n->text));
+		r = OWN(driver.cuLibraryGetGlobal(&p->addr, &p->size, (CUlibrary)(uintptr_t)o->handle, p->name));
 	else if (!o->is_library && driver.cuModuleGetGlobal_v2)
-		r = OWN(driver.cuModuleGetGlobal_v2(&addr, &size, (CUmodule)(uintptr_t)o->handle, n->text));
-	*ret_addr = addr;
-	*ret_size = size;
-	return !r && addr && size;
+		r = OWN(driver.cuModuleGetGlobal_v2(&p->addr, &p->size, (CUmodule)(uintptr_t)o->handle, p->name));
+	return !r && p->addr && p->size;
 }
 
-static bool each_module(void *arg, uint64_t key, uint64_t value)
+/* In the context d. NULL: none, or no memory. */
+static const struct places *places_of(struct object *o, const struct device_ctx *d)
 {
-	const struct walk *w = arg;
-	const struct object *o = (const struct object *)(uintptr_t)value;
 	const struct names *names = o->hash ? (const struct names *)(uintptr_t)map_get(&by_hash, o->hash) : NULL;
-	if (!names || (!o->is_library && o->ctx != w->d->id))
-		return false;
+	struct places *p = o->globals;
+	if (!names || !names->n || (!o->is_library && o->ctx != d->id))
+		return NULL;
+	while (p && p->ctx != d->id)
+		p = p->next;
+	if (p)
+		return p;
+	p = ids_keep(sizeof(*p) + names->n * sizeof(p->at[0]));
+	if (!p)
+		return NULL;
+	*p = (struct places){ .next = o->globals, .ctx = d->id };
 	for (const struct name *n = names->first; n; n = n->next) {
-		uint64_t addr, size;
-		if (!find(o, n, &addr, &size))
-			continue;
-		if (w->fn)
-			w->fn(w->arg, w->d->id, addr, size);
-		else
-			record(w, &(struct piece){ .seq = w->seq, .addr = addr, .size = size, .role = w->end ? BULK_END : BULK_START,
-			.owner = BULK_GLOBAL, .module = o->id, .name = n->text });
+		struct place at = { .name = n->text };
+		if (ask(o, &at) && device_is_mapped(at.addr, at.size))
+			p->at[p->n++] = at;
 	}
+	o->globals = p;
+	return p;
+}
+
+static bool find_module(void *arg, uint64_t key, uint64_t value)
+{
+	(void)key;
+	struct device_ctx *d = arg;
+	const struct places *at = places_of((struct object *)(uintptr_t)value, d);
+	for (unsigned i = 0; at && i < at->n; i++)
+		d->globals += (at->at[i].size + SBT_PAGE - 1) & ~(uint64_t)(SBT_PAGE - 1);
 	return false;
 }
 
-static void all(struct device_set *s, struct walk w)
+void globals_find(struct device_set *s)
 {
 	for (unsigned i = 0; i < s->n; i++) {
-		w.set = s;
-		w.d = &s->ctx[i];
-		if (!device_enter(w.d))
+		s->ctx[i].globals = 0;
+		if (!device_enter(&s->ctx[i]))
 			continue;
-		map_each(&ids.modules, each_module, &w);
+		map_each(&ids.modules, find_module, &s->ctx[i]);
 		device_leave();
 	}
 }
 
+uint32_t globals_epoch(void)
+{
+	return atomic_load(&learned) + atomic_load(&ids.next_module);
+}
+
+struct walk {
+	struct device_ctx *d;
+	globals_fn *fn;
+	void *arg;
+};
+
+static bool each_module(void *arg, uint64_t key, uint64_t value)
+{
+	(void)key;
+	const struct walk *w = arg;
+	const struct object *o = (const struct object *)(uintptr_t)value;
+	const struct places *at = o->globals;
+	while (at && at->ctx != w->d->id)
+		at = at->next;
+	for (unsigned i = 0; at && i < at->n; i++)
+		w->fn(w->arg, w->d, &(struct piece){ .addr = at->at[i].addr, .size = at->at[i].size, .owner = BULK_GLOBAL, .module = o->id,
+			.name = at->at[i].name });
+	return false;
+}
+
 void globals_each(struct device_set *s, globals_fn *fn, void *arg)
 {
-	all(s, (struct walk){ .fn = fn, .arg = arg });
-}
-
-void globals_start(struct device_set *s, uint64_t first)
-{
-	all(s, (struct walk){ .seq = first });
-}
-
-void globals_end(struct device_set *s, uint64_t last)
-{
-	all(s, (struct walk){ .seq = last, .end = true });
+	for (unsigned i = 0; i < s->n; i++) {
+		struct walk w = { &s->ctx[i], fn, arg };
+		map_each(&ids.modules, each_module, &w);
+	}
 }
 
 struct withdrawal {
@@ -301,12 +320,13 @@ static bool withdraw(void *arg, uint64_t key, uint64_t value)
 	const struct object *o = w->module, *ctx = (const struct object *)(uintptr_t)value;
 	const struct names *names = o->hash ? (const struct names *)(uintptr_t)map_get(&by_hash, o->hash) : NULL;
 	CUcontext was;
-	uint64_t addr, size;
 	if (!names || (!o->is_library && o->ctx != ctx->id) || OWN(driver.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)key)))
 		return false;
-	for (const struct name *n = names->first; n; n = n->next)
-		if (find(o, n, &addr, &size))
-			discover_withdraw(w->t, addr, size);
+	for (const struct name *n = names->first; n; n = n->next) {
+		struct place at = { .name = n->text };
+		if (ask(o, &at))
+			discover_withdraw(w->t, at.addr, at.size);
+	}
 	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
 	return false;
 }

@@ -7,16 +7,17 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "capture/bulk.h"
 #include "capture/device.h"
 
 /* Learns the names in a cubin or in PTX text; hash: of the code. */
 void globals_learn(uint64_t hash, const void *code, size_t size);
-/* With the gate shut and the devices idle: contents at the span's begin, hashes at its end, of all loaded modules' globals. */
-void globals_start(struct device_set *s, uint64_t first);
-void globals_end(struct device_set *s, uint64_t last);
-
-/* Calls fn for each global of each context (id). */
-typedef void globals_fn(void *arg, uint32_t ctx, uint64_t addr, uint64_t size);
+/* With the gate claimed: asks the driver where the globals of all loaded modules are, once for each, and fills device_ctx.globals. */
+void globals_find(struct device_set *s);
+/* Another number when globals_find() may find more. Any thread. */
+uint32_t globals_epoch(void);
+/* Calls fn for each global that globals_find() has found; addr, size, owner, module, name are set. Not within device_enter(). */
+typedef void globals_fn(void *arg, struct device_ctx *d, const struct piece *global);
 void globals_each(struct device_set *s, globals_fn *fn, void *arg);
 
 struct object;

@@ -23,6 +23,7 @@ struct object {
 	bool is_library;
 	bool sought;	     /* a module's code: by old-code.c */
 	uint64_t hash, size; /* a module's code; 0 while not known */
+	struct places *globals; /* a module's, as far as they were looked for (globals.c) */
 };
 
 struct ids {

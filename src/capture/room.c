@@ -76,7 +76,7 @@ void room_reserve(struct device_set *s, bool ahead)
 	for (unsigned i = 0; i < s->n; i++) {
 		/* Memory whose context is not known is the first one's (device_find()). */
 		const uint64_t need = round_up(live_device_bytes(s->ctx[i].id) + (i ? 0 : live_device_bytes(SBT_NO_ID)) +
-			(room.n + 1) * SBT_PAGE);
+			s->ctx[i].globals + (room.n + 1) * SBT_PAGE);
 		const uint64_t have = held_of(s->ctx[i].id);
 		if (need > have && device_enter(&s->ctx[i])) {
 			grow(&s->ctx[i], need - have, ahead);

@@ -14,7 +14,7 @@ extern _Atomic uint64_t room_held;
 /* Rises when something was given back. */
 extern _Atomic uint32_t room_epoch;
 
-/* Room for all live memory of each context. ahead: the window is not open yet; at most half of what is free is taken, or nothing. */
+/* Room for all live memory of each context and its modules' globals (globals_find()). ahead: the window is not open yet; at most half of what is free is taken, or nothing. */
 void room_reserve(struct device_set *s, bool ahead);
 /* Room for copies in a context: bytes that are left, about; a part of them, up to `bytes` long, or of whole pages (0: none is left). */
 uint64_t room_left(uint32_t ctx);

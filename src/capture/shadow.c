@@ -16,6 +16,9 @@
 #include "capture/span.h"
 
 #define ENTRIES_MAX (1u << 20)
+#define GATHER_SIZE (64u << 20) /* larger pieces are copied on their own */
+#define GATHER_PIECES 4096u
+#define GATHER_PAGES 16384u
 #define PAGES_AT_ONCE 8192u /* that are hashed before some of them are sent */
 
 struct entry {
@@ -160,14 +163,107 @@ static bool copy_device(struct device_ctx *d, const struct piece *p)
 	return true;
 }
 
-uint64_t shadow_device(struct device_set *s, struct device_ctx *d, const struct piece *p)
+/* Pieces of a context that one launch of a kernel copies, page by page: what a copy of its own costs is more than a small one takes. */
+static struct {
+	struct device_set *set;
+	struct device_ctx *ctx; /* entered; NULL: none */
+	struct piece piece[GATHER_PIECES];
+	struct hash_kernel_piece page[GATHER_PAGES];
+	uint32_t n, pages;
+	uint64_t copied; /* bytes on devices since shadow_settle() */
+} gathering;
+
+static void copy_or_send(const struct piece *p)
 {
 	struct piece now = *p;
-	if (copy_device(d, p))
-		return p->size;
-	/* In place it is not hashed: a kernel that reads memory which is not mapped is a fault. */
-	send_bytes(&(struct place){ d, p->addr, s->staging }, 0, p->size, &now);
-	return 0;
+	if (copy_device(gathering.ctx, p))
+		gathering.copied += p->size;
+	else /* In place it is not hashed: a kernel that reads memory which is not mapped is a fault. */
+		send_bytes(&(struct place){ gathering.ctx, p->addr, gathering.set->staging }, 0, p->size, &now);
+}
+
+static uint64_t pages_of(uint64_t size)
+{
+	return (size + SBT_PAGE - 1) / SBT_PAGE;
+}
+
+/* Entries for the pages from `first` on, n of them, that lie at `to`. */
+static bool add_entries(uint64_t first, uint64_t n, uint64_t to)
+{
+	uint64_t at = 0; /* page that the piece begins with */
+	for (uint32_t i = 0; i < gathering.n && at < first + n; i++) {
+		const struct piece *p = &gathering.piece[i];
+		const uint64_t end = at + pages_of(p->size), from = at > first ? at : first, upto = end < first + n ? end : first + n;
+		struct entry *e = from < upto ? new_entry(p) : NULL;
+		if (from < upto && !e)
+			return false;
+		if (e) {
+			e->ctx = gathering.ctx->id;
+			e->at = to + (from - first) * SBT_PAGE;
+			e->offset = (from - at) * SBT_PAGE;
+			e->n = (upto == end ? p->size : (upto - at) * SBT_PAGE) - e->offset;
+		}
+		at = end;
+	}
+	return true;
+}
+
+static bool gather(void)
+{
+	if (room_left(gathering.ctx->id) < (uint64_t)gathering.pages * SBT_PAGE)
+		return false;
+	for (uint64_t done = 0, n, to; done < gathering.pages; done += n) {
+		n = room_take(gathering.ctx->id, (gathering.pages - done) * SBT_PAGE, &to) / SBT_PAGE;
+		if (!n || !add_entries(done, n, to) || !device_gather(gathering.ctx, gathering.page + done, n, to))
+			return false;
+	}
+	return true;
+}
+
+static void flush(void)
+{
+	const uint32_t was = shadow.n;
+	const bool good = gathering.n && gather();
+	if (!good)
+		shadow.n = was;
+	for (uint32_t i = 0; i < gathering.n; i++) {
+		if (good)
+			gathering.copied += gathering.piece[i].size;
+		else
+			copy_or_send(&gathering.piece[i]);
+	}
+	gathering.n = gathering.pages = 0;
+}
+
+static bool change_ctx(struct device_set *s, struct device_ctx *to)
+{
+	if (to == gathering.ctx)
+		return to;
+	if (gathering.ctx) {
+		flush();
+		device_leave();
+	}
+	gathering.set = s;
+	gathering.ctx = to && device_enter(to) ? to : NULL;
+	return gathering.ctx;
+}
+
+void shadow_device(struct device_set *s, struct device_ctx *d, const struct piece *p, bool mapped)
+{
+	if (!change_ctx(s, d)) {
+		span_note("memory of a context that cannot be entered was not recorded");
+		return;
+	}
+	if (!mapped || p->size > GATHER_SIZE || (p->size >= SBT_PAGE && p->addr % 16)) {
+		copy_or_send(p);
+		return;
+	}
+	if (gathering.n == GATHER_PIECES || gathering.pages + pages_of(p->size) > GATHER_PAGES)
+		flush();
+	gathering.piece[gathering.n++] = *p;
+	for (uint64_t at = 0; at < p->size; at += SBT_PAGE)
+		gathering.page[gathering.pages++] = (struct hash_kernel_piece){ p->addr + at,
+			(uint32_t)(p->size - at < SBT_PAGE ? p->size - at : SBT_PAGE) };
 }
 
 void shadow_host(const struct piece *p)
@@ -190,14 +286,18 @@ void shadow_host(const struct piece *p)
 		span_note("memory of the host that kernels can read could not be read");
 }
 
-void shadow_settle(struct device_set *s)
+uint64_t shadow_settle(struct device_set *s)
 {
+	(void)change_ctx(s, NULL);
+	const uint64_t copied = gathering.copied;
+	gathering.copied = 0;
 	for (unsigned i = 0; i < s->n; i++)
 		if (device_enter(&s->ctx[i])) {
 			if (OWN(driver.cuStreamSynchronize(s->ctx[i].stream)))
 				span_note("copying memory of the device failed when the window began");
 			device_leave();
 		}
+	return copied;
 }
 
 /* ---- the sending thread ---------------------------------------------------------------------------------------------------- */

@@ -10,11 +10,12 @@
 #include "capture/bulk.h"
 #include "capture/device.h"
 
-/* With the gate shut and the devices idle, in room that room_reserve() made: copies, or sends, the memory of p. Bytes copied on the device. */
-uint64_t shadow_device(struct device_set *s, struct device_ctx *d, const struct piece *p);
+/* With the gate shut and the devices idle, in room that room_reserve() made: copies, or sends, the memory of p; shadow_settle() waits for it. mapped: the
+ * device may read all of it. Within no device_enter(). */
+void shadow_device(struct device_set *s, struct device_ctx *d, const struct piece *p, bool mapped);
 void shadow_host(const struct piece *p);
-/* The copies have been made; the gate may open after it. */
-void shadow_settle(struct device_set *s);
+/* The copies have been made; the gate may open after it. Bytes that were copied on devices. */
+uint64_t shadow_settle(struct device_set *s);
 /* Bytes of the last span's beginning that were sent; that tsdb had, so that only their hashes were. */
 extern _Atomic uint64_t shadow_sent, shadow_same;
 /* The sending thread's: makes ready to send, ahead of time; sends it all. */

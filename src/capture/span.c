@@ -50,7 +50,7 @@ static struct {
 	uint64_t last;	       /* of the span whose end is not told yet */
 	/* For a window that is armed: what was there when the device was prepared. */
 	_Atomic uint64_t ready_bytes;
-	_Atomic uint32_t ready_ctxs, ready_epoch;
+	_Atomic uint32_t ready_ctxs, ready_epoch, ready_globals;
 	struct span_times times;
 } span;
 
@@ -177,11 +177,23 @@ static bool is_allowed(struct thread *t)
 	return false;
 }
 
+/* Whether kernels may read it: where it is not mapped they fault, which a copy answers with an error. */
+static bool is_readable(struct device_ctx *d, const struct live *l)
+{
+	if (l->mem != SBT_MEM_VMM)
+		return device_is_mapped(l->addr, l->size);
+	if (!device_enter(d))
+		return false;
+	const bool may = device_may_read(l->addr, l->size);
+	device_leave();
+	return may;
+}
+
 static bool start_of(void *arg, struct live *l)
 {
+	(void)arg;
 	const struct piece p = { .seq = span.first, .addr = l->addr, .size = l->size, .role = BULK_START, .owner = BULK_ALLOCATION,
 		.module = SBT_NO_ID };
-	struct device_ctx **now = arg;
 	atomic_store(&l->untouched, 0);
 	if (live_is_host(l)) {
 		shadow_host(&p);
@@ -189,31 +201,31 @@ static bool start_of(void *arg, struct live *l)
 		return false;
 	}
 	struct device_ctx *d = device_find(&span.set, l->ctx);
-	if (d != *now) {
-		if (*now)
-			device_leave();
-		*now = d && device_enter(d) ? d : NULL;
-	}
-	if (*now)
-		span.times.shadowed += shadow_device(&span.set, d, &p);
+	if (d)
+		shadow_device(&span.set, d, &p, is_readable(d, l));
 	else
 		span_note("memory whose context is not known was not recorded");
 	return false;
 }
 
+static void start_of_global(void *arg, struct device_ctx *d, const struct piece *global)
+{
+	(void)arg;
+	struct piece p = *global;
+	p.seq = span.first;
+	p.role = BULK_START;
+	shadow_device(&span.set, d, &p, true);
+}
+
 static void record_start(void)
 {
-	struct device_ctx *now = NULL;
-	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_TOUCHED) {
+	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_TOUCHED)
 		touched_begin();
-		globals_start(&span.set, span.first);
-		return;
-	}
-	live_each(start_of, &now);
-	if (now)
-		device_leave();
-	globals_start(&span.set, span.first);
-	shadow_settle(&span.set);
+	else
+		live_each(start_of, NULL);
+	globals_find(&span.set);
+	globals_each(&span.set, start_of_global, NULL);
+	span.times.shadowed = shadow_settle(&span.set);
 }
 
 static void refuse(struct thread *t, const char *why)
@@ -278,32 +290,25 @@ static void begin(struct thread *t, uint64_t seq)
 /* Ranges of one context that one launch hashes. */
 struct ending {
 	struct thread *t;
-	uint64_t last;
-	struct device_ctx *now;
+	struct device_ctx *now; /* entered; NULL: none */
 	unsigned n;
 	struct {
+		struct piece piece[BATCH];
 		struct hash_kernel_range range[BATCH];
 		struct sbt_hash hash[BATCH];
 	} *batch;
 };
-
-static void hashed(const struct ending *e, uint64_t addr, uint64_t size, struct sbt_hash hash)
-{
-	const struct piece p = { .seq = e->last, .addr = addr, .size = size, .role = BULK_END, .owner = BULK_ALLOCATION,
-		.module = SBT_NO_ID };
-	sender_end_hash(&p, hash);
-}
 
 static void not_looked_at(void)
 {
 	span_note("memory could not be looked at when the window ended");
 }
 
-static void hash_one(struct ending *e, uint64_t addr, uint64_t size, bool doubtful)
+static void hash_one(struct ending *e, const struct piece *p)
 {
 	struct sbt_hash hash;
-	if (e->now && device_hash(&span.set, e->now, addr, size, doubtful, &hash))
-		hashed(e, addr, size, hash);
+	if (e->now && device_hash(&span.set, e->now, p->addr, p->size, true, &hash))
+		sender_end_hash(p, hash);
 	else
 		not_looked_at();
 }
@@ -314,13 +319,14 @@ static void hash_batch(struct ending *e)
 	e->n = 0;
 	if (!n)
 		return;
+	for (unsigned i = 0; i < n; i++)
+		e->batch->range[i] = (struct hash_kernel_range){ e->batch->piece[i].addr, e->batch->piece[i].size };
 	const bool good = device_hash_ranges(e->now, e->batch->range, n, e->batch->hash);
 	for (unsigned i = 0; i < n; i++) {
-		const struct hash_kernel_range *r = &e->batch->range[i];
 		if (good)
-			hashed(e, r->addr, r->size, e->batch->hash[i]);
+			sender_end_hash(&e->batch->piece[i], e->batch->hash[i]);
 		else
-			hash_one(e, r->addr, r->size, false);
+			hash_one(e, &e->batch->piece[i]);
 	}
 }
 
@@ -334,13 +340,25 @@ static void change_ctx(struct ending *e, struct device_ctx *to)
 	e->now = to && device_enter(to) ? to : NULL;
 }
 
-static void end_of_host(struct ending *e, struct live *l)
+static void end_of_device(struct ending *e, struct device_ctx *d, const struct piece *p, bool mapped)
+{
+	change_ctx(e, d);
+	if (!e->now || !e->batch || !mapped) {
+		hash_one(e, p);
+		return;
+	}
+	e->batch->piece[e->n++] = *p;
+	if (e->n == BATCH)
+		hash_batch(e);
+}
+
+static void end_of_host(struct ending *e, struct live *l, const struct piece *p)
 {
 	struct extent x = extent_plain(l->addr, l->size);
 	uint8_t *page = thread_page(e->t);
 	struct sbt_hash hash;
 	if (page && extent_hash(&x, page, &hash))
-		hashed(e, l->addr, l->size, hash);
+		sender_end_hash(p, hash);
 	else
 		not_looked_at();
 	host_end(l);
@@ -348,33 +366,37 @@ static void end_of_host(struct ending *e, struct live *l)
 
 static bool end_of(void *arg, struct live *l)
 {
-	struct ending *e = arg;
+	const struct piece p = { .seq = span.last, .addr = l->addr, .size = l->size, .role = BULK_END, .owner = BULK_ALLOCATION,
+		.module = SBT_NO_ID };
 	/* TSDB_MEMORY_TOUCHED: no command named it, and its beginning is not known. */
 	if (atomic_exchange(&l->untouched, 0))
 		return false;
 	if (live_is_host(l)) {
-		end_of_host(e, l);
+		end_of_host(arg, l, &p);
 		return false;
 	}
-	change_ctx(e, device_find(&span.set, l->ctx));
-	if (!e->now || !e->batch || l->mem == SBT_MEM_VMM) {
-		hash_one(e, l->addr, l->size, l->mem == SBT_MEM_VMM);
-		return false;
-	}
-	e->batch->range[e->n++] = (struct hash_kernel_range){ l->addr, l->size };
-	if (e->n == BATCH)
-		hash_batch(e);
+	struct device_ctx *d = device_find(&span.set, l->ctx);
+	end_of_device(arg, d, &p, d && is_readable(d, l));
 	return false;
+}
+
+static void end_of_global(void *arg, struct device_ctx *d, const struct piece *global)
+{
+	struct piece p = *global;
+	p.seq = span.last;
+	p.role = BULK_END;
+	end_of_device(arg, d, &p, true);
 }
 
 static void record_end(struct thread *t)
 {
-	struct ending e = { .t = t, .last = span.last, .batch = agent_map(sizeof(*e.batch)) };
+	struct ending e = { .t = t, .batch = agent_map(sizeof(*e.batch)) };
 	live_each(end_of, &e);
+	globals_find(&span.set);
+	globals_each(&span.set, end_of_global, &e);
 	change_ctx(&e, NULL);
 	if (e.batch)
 		agent_unmap(e.batch, sizeof(*e.batch));
-	globals_end(&span.set, span.last);
 }
 
 /* Commands that have a number behind the window wait for the span's end: the driver has none of them. */
@@ -429,6 +451,7 @@ static void prepare(bool ahead)
 		if (device_enter(&span.set.ctx[i])) /* makes its stream */
 			device_leave();
 	device_load(&span.set);
+	globals_find(&span.set);
 	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_ALL && within_limit())
 		room_reserve(&span.set, ahead);
 }
@@ -441,6 +464,7 @@ static void prepare_ahead(struct thread *t)
 	atomic_store(&span.ready_bytes, atomic_load(&live_total));
 	atomic_store(&span.ready_ctxs, atomic_load(&ids.next_ctx));
 	atomic_store(&span.ready_epoch, atomic_load(&room_epoch));
+	atomic_store(&span.ready_globals, globals_epoch());
 	if (!atomic_load(&span_open) && !atomic_load(&span.over)) {
 		gate_prepare();
 		prepare(true);
@@ -456,7 +480,7 @@ static void prepare_if_armed(void)
 		atomic_load(&sender_jobs) || atomic_load(&calls_captures) || atomic_load(&agent.control->memory) == TSDB_MEMORY_NONE)
 		return;
 	if (atomic_load(&live_total) > atomic_load(&span.ready_bytes) || atomic_load(&ids.next_ctx) != atomic_load(&span.ready_ctxs) ||
-		atomic_load(&room_epoch) != atomic_load(&span.ready_epoch))
+		atomic_load(&room_epoch) != atomic_load(&span.ready_epoch) || globals_epoch() != atomic_load(&span.ready_globals))
 		sender_prepare(prepare_ahead);
 }
 

@@ -223,7 +223,11 @@ extern "C" __global__ void __launch_bounds__(LANES) tsdb_move_pages(const u64 *w
 			}
 			continue;
 		}
-		for (u32 at = threadIdx.x; at < size; at += LANES)
+		const u32 wide = ((u64)from | (u64)to) & 15 ? 0 : size / 16;
+
+		for (u32 at = threadIdx.x; at < wide; at += LANES)
+			((uint4 *)to)[at] = ((const uint4 *)from)[at];
+		for (u32 at = wide * 16 + threadIdx.x; at < size; at += LANES)
 			to[at] = from[at];
 	}
 }
