@@ -31,7 +31,39 @@ struct launch_options {
 /* Starts the program stopped right after exec, with the control block set up and ours to configure; the caller
  * then resumes it. Every refusal (not found, not executable, 32-bit, ptrace not permitted) is one sentence with its cure. */
 struct err *inferior_launch(struct inferior **ret, const struct launch_options *o) TS_CHECK;
-/* Kills it if it lives, reaps, frees. Leaves no process behind. */
+
+struct attach_options {
+	pid_t pid;
+	const char *agent;	/* absolute path of libtsdb-agent.so */
+	uint32_t ring_bytes;	/* 0: default */
+	unsigned safe_ms;	/* how long to look for a safe moment; 0: default */
+	unsigned start_ms;	/* how long the agent may take to subscribe; 0: default */
+};
+struct attach_result {
+	char name[16];
+	unsigned threads;
+	unsigned looks;		/* stops that it took to find a thread in a safe place */
+	uint64_t pause_ns;	/* how long the program was held up, all in all */
+	uint64_t longest_ns;	/* at one go */
+	uint64_t start_ns;	/* subscribing; the program ran meanwhile */
+	bool waiting;		/* the program has not initialised the driver yet: capture begins when it does */
+};
+/* Attaches to a process that runs, loads the agent into it, and stops it. Every refusal is one sentence with its cure, and leaves the process as it was (but for
+ * the library, when the agent was in it and refused). If tsdb is killed at any moment the process runs on. */
+struct err *inferior_attach(struct inferior **ret, const struct attach_options *o, struct attach_result *ret_result) TS_CHECK;
+/* Processes called name, tsdb itself left out: fills up to max, returns how many there are. */
+unsigned inferior_find(const char *name, pid_t *ret, unsigned max);
+/* Waits for one that is not there yet. False: *interrupt became true. */
+bool inferior_await(const char *name, volatile bool *interrupt, pid_t *ret);
+/* Whether it was attached to: it was there before, and lives on. */
+bool inferior_attached(const struct inferior *inf);
+/* Asks the agent to go; the program runs after that. The caller waits and drains, resuming from stops, until inferior_agent_left(). */
+struct err *inferior_leave(struct inferior *inf) TS_CHECK;
+bool inferior_agent_left(const struct inferior *inf);
+/* Lets go of the process; what was stopped runs on. The caller frees. An agent that has not left goes by itself. */
+struct err *inferior_detach(struct inferior *inf) TS_CHECK;
+
+/* One that was launched is killed if it lives, and reaped; one that was attached to is let go of. */
 void inferior_free(struct inferior *inf);
 struct err *inferior_kill(struct inferior *inf) TS_CHECK;
 

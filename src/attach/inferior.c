@@ -227,6 +227,8 @@ void inferior_free(struct inferior *inf)
 {
 	if (!inf)
 		return;
+	if (inf->attached)
+		err_free(inferior_detach(inf));
 	err_free(inferior_kill(inf));
 	family_leave(inf);
 	unwind_free(inf);

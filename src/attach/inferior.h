@@ -18,6 +18,7 @@ struct tracee {
 	bool asked;	  /* PTRACE_INTERRUPT was sent, the stop it makes has not been seen */
 	bool group_stop;  /* stopped by SIGSTOP and its like: resumed with PTRACE_LISTEN, so that it stays stopped */
 	bool limbo;	  /* does not stop: in an uninterruptible sleep (vfork) or a zombie leader */
+	bool syscalls;	  /* resumed up to its system calls: an injected call is under way */
 	bool has_pending; /* pending is a wait status that came while the others were being stopped */
 	int pending;
 	int inject; /* signal to deliver at the next resume */
@@ -34,6 +35,7 @@ struct signal_rule {
 struct inferior {
 	pid_t pid;
 	bool alive, running;
+	bool attached; /* it was there before us: no EXITKILL, and it lives on when we go */
 	volatile sig_atomic_t interrupt; /* set by inferior_interrupt() */
 
 	struct tracee **tracees;
@@ -91,6 +93,7 @@ uint64_t monotonic_ms(void);
 #define SEIZE_OPTIONS                                                                                                  \
 	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
 struct inferior *inferior_new(const char *agent);
+void inferior_default_rules(struct inferior *inf);
 
 /* family.c */
 /* Makes the family of a process that is about to be launched. */
@@ -104,6 +107,13 @@ bool family_adopt(struct inferior *parent, pid_t child);
 void family_leave(struct inferior *inf);
 
 /* stops.c */
+/* Stops every thread; the caller asks inf->died. */
+void stops_all(struct inferior *inf);
+/* Takes what the threads report and lets them go on, until thread tid is at a system call (tracee.syscalls), where it stays: true. False: the time is over, the thread
+ * is no more, or the program has ended or executed another. */
+bool stops_pump(struct inferior *inf, pid_t tid, int timeout_ms);
+/* For a thread that nothing else resumes. */
+void stops_run(struct tracee *t);
 /* Starts following a stopped, seized child as the inferior's first thread. */
 void stops_begin(struct inferior *inf, pid_t pid);
 /* Resumes only the event thread, for requests, and waits until it is at tsdb_agent_stop again. */

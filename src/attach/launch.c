@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "attach/elf-facts.h"
+#include "attach/target.h"
 
 #define EXEC_WAIT_MS 10000
 
@@ -282,23 +283,10 @@ static struct err *report_error(const struct launch_options *o, const char *path
 		"try to run it without tsdb to see what the system says");
 }
 
-static int yama_scope(void)
-{
-	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-	int scope = -1;
-
-	if (f) {
-		if (fscanf(f, "%d", &scope) != 1)
-			scope = -1;
-		fclose(f);
-	}
-	return scope;
-}
-
 static struct err *seize_error(int sys)
 {
 	struct err *e = err_new(ERR_PERMISSION, "cannot trace the program: ptrace is not permitted here (%s)", strerror(sys));
-	int scope = yama_scope();
+	int scope = target_yama_scope();
 
 	if (scope == 3)
 		return err_cure(e, "kernel.yama.ptrace_scope is 3, which forbids every debugger until the next boot: boot with "
@@ -392,15 +380,21 @@ static struct err *start(struct inferior *inf, const struct launch_options *o, c
 
 static const int stopping_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 
+void inferior_default_rules(struct inferior *inf)
+{
+	for (int s = 1; s < _NSIG; s++)
+		inf->rules[s] = (struct signal_rule){.pass = true};
+	for (size_t i = 0; i < sizeof(stopping_signals) / sizeof(*stopping_signals); i++)
+		inf->rules[stopping_signals[i]].stop = true;
+	inf->sigint_ruled = false;
+}
+
 struct inferior *inferior_new(const char *agent)
 {
 	struct inferior *inf = xcalloc(1, sizeof(*inf));
 
 	inf->control_fd = -1;
-	for (int s = 1; s < _NSIG; s++)
-		inf->rules[s].pass = true;
-	for (size_t i = 0; i < sizeof(stopping_signals) / sizeof(*stopping_signals); i++)
-		inf->rules[stopping_signals[i]].stop = true;
+	inferior_default_rules(inf);
 	inf->agent = agent ? xstrdup(agent) : NULL;
 	inf->drain = drain_new();
 	return inf;

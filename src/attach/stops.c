@@ -32,6 +32,12 @@ static bool is_job_stop(int sig)
 	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 }
 
+/* With PTRACE_O_TRACESYSGOOD. */
+static bool is_syscall_stop(int status)
+{
+	return WIFSTOPPED(status) && status_event(status) == 0 && WSTOPSIG(status) == (SIGTRAP | 0x80);
+}
+
 static bool is_end(int status)
 {
 	return WIFEXITED(status) || WIFSIGNALED(status);
@@ -63,7 +69,7 @@ static void run_thread(struct tracee *t, int sig)
 {
 	if (t->limbo)
 		return;
-	ptrace(t->group_stop ? PTRACE_LISTEN : PTRACE_CONT, t->tid, 0, t->group_stop ? 0 : sig);
+	ptrace(t->group_stop ? PTRACE_LISTEN : t->syscalls ? PTRACE_SYSCALL : PTRACE_CONT, t->tid, 0, t->group_stop ? 0 : sig);
 	t->running = true;
 	t->has_regs = false;
 	t->has_pending = false;
@@ -235,7 +241,7 @@ static void ask_to_stop(struct tracee *t)
 /* Whether status is worth acting on after the next resume; the others have been dealt with by take_status(). */
 static bool is_pending_kind(int status)
 {
-	return status_event(status) == 0;
+	return status_event(status) == 0 && !is_syscall_stop(status);
 }
 
 static void stop_all(struct inferior *inf)
@@ -307,7 +313,7 @@ static void act(struct inferior *inf, struct tracee *t, int status, struct infer
 	int sig = WSTOPSIG(status);
 
 	t->has_pending = false;
-	if (status_event(status) != 0) {
+	if (status_event(status) != 0 || is_syscall_stop(status)) {
 		run_thread(t, 0);
 	} else if (sig == SIGTRAP && at_agent_stop(inf, t)) {
 		if (is_late_answer(inf)) {
@@ -572,6 +578,46 @@ void stops_begin(struct inferior *inf, pid_t pid)
 {
 	tracee_add(inf, pid);
 	inf->event_tid = pid;
+}
+
+/* ---- for attaching ---- */
+
+void stops_all(struct inferior *inf)
+{
+	stop_all(inf);
+	inf->running = false;
+	inf->stops++;
+	libraries_stale(inf);
+}
+
+void stops_run(struct tracee *t)
+{
+	run_thread(t, t->inject);
+}
+
+bool stops_pump(struct inferior *inf, pid_t tid, int timeout_ms)
+{
+	uint64_t deadline = monotonic_ms() + (uint64_t)timeout_ms;
+	struct inferior_event ev = {.kind = INFERIOR_NONE};
+	bool there = false;
+	struct wait_hold h;
+
+	wait_hold(&h);
+	while (!there && !inf->died && !has_execed(inf) && tracee_find(inf, tid) && monotonic_ms() < deadline) {
+		int status;
+		struct tracee *t = wait_next(inf, &status);
+
+		if (!t)
+			wait_sleep(&h, 5);
+		else if (!take_status(inf, t, status))
+			continue;
+		else if (t->tid == tid && is_syscall_stop(status))
+			there = true;
+		else
+			act(inf, t, status, &ev);
+	}
+	wait_release(&h);
+	return there;
 }
 
 /* ---- requests ---- */

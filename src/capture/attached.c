@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The agent's other door: a debugger that attaches makes some thread of the program call tsdb_agent_attach(). That thread may be anywhere, so it does as
- * little as possible: it starts the thread "tsdb-agent", which does the rest and stays until the debugger leaves or dies.
+ * little as possible: it maps the control block and starts the thread "tsdb-agent", which does the rest and stays until the debugger leaves or dies.
  */
 #include "capture/agent.h"
 
@@ -21,10 +21,7 @@
 
 #define LOOK_NS 100000000 /* how soon a debugger's death is noticed */
 
-static struct {
-	_Atomic uint32_t busy; /* the thread runs */
-	char path[128];
-} door;
+static _Atomic uint32_t busy; /* the thread runs */
 
 static uint64_t now_ns(void)
 {
@@ -95,13 +92,11 @@ static void *live(void *arg)
 {
 	tls.inside = 1;
 	prctl(PR_SET_NAME, "tsdb-agent");
-	if (!agent_reopen(door.path)) {
-		struct tsdb_control *c = agent.control;
-		begin(c);
-		await_end(c);
-		leave(c);
-	}
-	atomic_store(&door.busy, 0);
+	struct tsdb_control *c = agent.control;
+	begin(c);
+	await_end(c);
+	leave(c);
+	atomic_store(&busy, 0);
 	return NULL;
 }
 
@@ -122,20 +117,26 @@ static int start_thread(void)
 	return -err;
 }
 
-/* 0, or -errno: nothing will happen. See "Attach" in wire.h. */
-AGENT_PUBLIC int tsdb_agent_attach(const char *control_path);
-int tsdb_agent_attach(const char *control_path)
+static int attach(const char *path)
+{
+	if (atomic_exchange(&busy, 1))
+		return -EBUSY;
+	int err = agent_reopen(path);
+	if (!err && (err = start_thread()))
+		agent_retire();
+	if (err)
+		atomic_store(&busy, 0);
+	return err;
+}
+
+/* 0, or -errno: nothing will happen; also in *result (may be NULL), for callers who see no registers. See "Attach" in wire.h. */
+AGENT_PUBLIC int tsdb_agent_attach(const char *control_path, int *result);
+int tsdb_agent_attach(const char *control_path, int *result)
 {
 	const int saved = errno;
-	int err = 0;
-	if (!control_path || strlen(control_path) >= sizeof(door.path))
-		return -EINVAL;
-	if (atomic_exchange(&door.busy, 1))
-		return -EBUSY;
-	strcpy(door.path, control_path);
-	err = start_thread();
-	if (err)
-		atomic_store(&door.busy, 0);
+	const int err = attach(control_path);
+	if (result)
+		*result = err;
 	errno = saved;
 	return err;
 }

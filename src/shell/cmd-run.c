@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands that make the program go: run, start, continue, next, finish, kill, file, attach, handle, info signals, info program.
+ * Commands that make the program go: run, start, continue, next, finish, kill, file, handle, info signals, info program.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -253,7 +253,7 @@ struct err *cmd_finish(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* ---- kill, file, attach ------------------------------------------------------------------------------------------- */
+/* ---- kill, file --------------------------------------------------------------------------------------------------- */
 
 const char cmd_kill_help[] = "Kills the program. A capture that is on ends; its trace is complete up to here.\n";
 
@@ -282,16 +282,6 @@ struct err *cmd_file(struct session *s, const struct cmd_args *a)
 		return process_file(s, a->argv[0], NULL);
 	out_printf(s->out, "%s\n", s->target.program ? s->target.program : "No program has been chosen.");
 	return NULL;
-}
-
-const char cmd_attach_help[] =
-	"Not in this version: tsdb starts the programs that it debugs. A trace of a running\n"
-	"process cannot be taken yet.\n";
-
-struct err *cmd_attach(struct session *s, const struct cmd_args *a)
-{
-	return err_cure(err_new(ERR_UNSUPPORTED, "attach to a running process is not in this version"),
-		"Start the program with tsdb: \"file PROGRAM\", \"run\"");
 }
 
 /* ---- signals ------------------------------------------------------------------------------------------------------ */

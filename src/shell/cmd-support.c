@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "attach/attach.h"
 #include "shell/editor.h"
 #include "shell/gpu.h"
 #include "shell/process.h"
@@ -282,7 +283,7 @@ struct err *cmd_doctor(struct session *s, const struct cmd_args *a)
 	return gpu_doctor(s) ? NULL : err_new(ERR_STATE, "tsdb cannot debug programs here as it is");
 }
 
-const char cmd_quit_help[] = "Leaves tsdb, killing the program if it runs. The exit status is STATUS, else 0 (with --batch: 1 when a command failed).\n";
+const char cmd_quit_help[] = "Leaves tsdb, killing the program if it runs; one that was attached to goes on. The exit status is STATUS, else 0 (with --batch: 1 when a command failed).\n";
 
 struct err *cmd_quit(struct session *s, const struct cmd_args *a)
 {
@@ -290,7 +291,8 @@ struct err *cmd_quit(struct session *s, const struct cmd_args *a)
 
 	if (a->argc && (a->argc > 1 || !word_u64(a->argv[0], &status) || status > 255))
 		return err_cure(err_new(ERR_USAGE, "\"%s\" is no exit status", a->rest), "It is a number from 0 to 255");
-	if (s->target.inf && !session_confirm(s, "The program is being debugged and will be killed. Quit anyway?"))
+	if (s->target.inf && !session_confirm(s, "The program is being debugged and will %s. Quit anyway?",
+				     inferior_attached(s->target.inf) ? "go on without tsdb" : "be killed"))
 		return NULL;
 	s->quitting = true;
 	s->quit_status = (int)status;

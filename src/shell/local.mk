@@ -6,6 +6,7 @@ noinst_LIBRARIES += libshell.a
 libshell_a_SOURCES = \
 	src/shell/breakpoints.c src/shell/breakpoints.h \
 	src/shell/capture.c src/shell/capture.h \
+	src/shell/cmd-attach.c \
 	src/shell/cmd-break.c \
 	src/shell/check.c src/shell/check.h \
 	src/shell/cmd-capture.c \

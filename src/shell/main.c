@@ -25,6 +25,7 @@ struct step {
 struct options {
 	bool no_init, help, version;
 	const char *cd;
+	const char *attach; /* -p */
 	struct step *steps;
 	unsigned nsteps;
 	char **rest; /* the program or trace, and its arguments; NULL: none */
@@ -35,6 +36,7 @@ static const char usage_text[] =
 	"tsdb, a debugger for GPU command streams.\n"
 	"\n"
 	"  tsdb [OPTIONS] [PROGRAM ARGS...]     debug a program\n"
+	"  tsdb [OPTIONS] -p PID|NAME           attach to a process that runs\n"
 	"  tsdb [OPTIONS] FILE.sbt              open a trace\n"
 	"  tsdb record [-o FILE] [--memory all|touched|none] [--memory-limit SIZE] [--outputs hash|full]\n"
 	"              [--no-stacks] [--timestamps] [--children] [--] PROGRAM ARGS...\n"
@@ -58,6 +60,7 @@ static const char usage_text[] =
 	"\n"
 	"  --gpu auto|soft|real   the device: the software GPU, the machine's, or whichever is there\n"
 	"  -ex COMMAND            run a command (any number, in order with -x)\n"
+	"  -p, --pid PID|NAME     attach to a process that runs\n"
 	"  -x FILE                run the commands of a file\n"
 	"  --batch                leave after those; exit status 1 when one failed\n"
 	"  --args                 the words after PROGRAM are its arguments, options too\n"
@@ -126,8 +129,7 @@ static struct err *take_valued(struct session *s, struct options *o, char **argv
 	if (strstr(name, "cd"))
 		o->cd = value;
 	else if (!strcmp(name, "-p") || !strcmp(name, "--pid"))
-		return err_cure(err_new(ERR_UNSUPPORTED, "attach to a running process (-p %s) is not in this version", value),
-			"Start the program with tsdb: tsdb PROGRAM ARGS");
+		o->attach = value;
 	else
 		add_step(o, !strcmp(name, "-x") || !strcmp(name, "--command"), value);
 	return NULL;
@@ -256,6 +258,12 @@ static int run_session(struct session *s, const struct options *o)
 	if (s->interactive && !s->quiet)
 		out_printf(s->out, "tsdb %s. Type \"help\" for help.\n", PACKAGE_VERSION);
 	read_init(s, o);
+	if (o->attach)
+		e = process_attach(s, o->attach, false);
+	if (e) {
+		out_error(s->out, e);
+		return 1;
+	}
 	run_steps(s, o);
 	if (!s->batch && !s->quitting)
 		session_loop(s);

@@ -29,6 +29,7 @@ enum {
 	FINAL_MOST = 0,
 	PAUSE_FIRST_US = 50,
 	PRESSURE_HIGH = 250, /* per mille */
+	LEAVE_MOST = 10000, /* turns of a millisecond or more that the agent has to leave */
 };
 
 /* ---- signals ------------------------------------------------------------------------------------------------------ */
@@ -192,15 +193,16 @@ static struct err *make_argv(struct session *s, char ***ret)
 	return NULL;
 }
 
-static void new_recorder(struct session *s, const char *line)
+static void new_recorder(struct session *s, const char *line, const char *cwd)
 {
 	recorder_free(s->recorder);
-	s->recorder = recorder_new(&(struct recorder_options){.program = line, .cwd = s->set.string[SET_CWD],
+	s->recorder = recorder_new(&(struct recorder_options){.program = line, .cwd = cwd,
 		.pid = inferior_pid(s->target.inf), .rank = s->target.rank, .ranks = s->target.ranks, .soft = s->target.soft, .stacks = settings_on(&s->set, SET_STACKS) && !s->plan.stacks_off,
 		.timestamps = settings_on(&s->set, SET_TIMESTAMPS), .keep = !s->target.recording});
 }
 
-static struct err *after_launch(struct session *s, const char *line)
+/* There is a process, stopped: from here on it is the session's program. */
+static struct err *begin_process(struct session *s, const char *line, const char *cwd)
 {
 	struct target *t = &s->target;
 
@@ -216,13 +218,26 @@ static struct err *after_launch(struct session *s, const char *line)
 		else if (t->signals[sig] & SIGNAL_SET)
 			inferior_handle_signal(t->inf, sig, process_signal_stops(s, sig), process_signal_passes(s, sig));
 	}
-	new_recorder(s, line);
+	new_recorder(s, line, cwd);
 	breakpoints_reset(s->breaks);
 	TRY(capture_arm(s));
 	process_configure(s);
 	TRY(process_rearm(s));
 	s->focus = FOCUS_LIVE;
 	return NULL;
+}
+
+struct err *process_take(struct session *s, struct inferior *inf, const char *line, const char *cwd, bool soft)
+{
+	struct err *e;
+
+	s->target.inf = inf;
+	s->target.soft = soft;
+	s->target.runs++;
+	e = begin_process(s, line, cwd);
+	if (e)
+		err_free(process_detach(s));
+	return e;
 }
 
 static struct err *launch_program(struct session *s, const struct redirect *r, char **argv)
@@ -264,7 +279,7 @@ static void begin_follow(struct session *s)
 struct err *process_adopt(struct session *s, struct inferior *inf, const char *program)
 {
 	s->target.inf = inf;
-	return after_launch(s, program);
+	return begin_process(s, program, s->set.string[SET_CWD]);
 }
 
 struct err *process_launch(struct session *s, const struct redirect *r)
@@ -276,7 +291,7 @@ struct err *process_launch(struct session *s, const struct redirect *r)
 
 	if (!t->program)
 		return err_cure(err_new(ERR_STATE, "no program to run has been chosen"), "Use \"file PROGRAM\"");
-	TRY(process_kill(s));
+	TRY(t->inf && inferior_attached(t->inf) ? process_detach(s) : process_kill(s));
 	TRY(program_facts(t->program, &facts));
 	TRY(gpu_choose(s, t->program, &facts, &t->soft));
 	TRY(capture_check(s));
@@ -291,7 +306,7 @@ struct err *process_launch(struct session *s, const struct redirect *r)
 		while (argv[n])
 			n++;
 		line = words_join(argv, n);
-		e = after_launch(s, line);
+		e = begin_process(s, line, s->set.string[SET_CWD]);
 		free(line);
 		if (e)
 			err_free(process_kill(s));
@@ -489,6 +504,45 @@ struct err *process_kill(struct session *s)
 		drain_all(s);
 	forget_process(s);
 	s->target.runs++;
+	return e;
+}
+
+/* The agent ends what is on and sends the rest; the program runs meanwhile. False: the program is over. */
+static struct err *await_leaving(struct session *s)
+{
+	struct inferior *inf = s->target.inf;
+	struct inferior_event ev;
+
+	TRY(inferior_leave(inf));
+	for (unsigned turns = 0; !inferior_agent_left(inf) && turns < LEAVE_MOST && !interrupt_flag; turns++) {
+		drain(s, false, DRAIN_MOST);
+		TRY(inferior_wait(inf, 1, &ev));
+		if (ev.kind == INFERIOR_EXITED || ev.kind == INFERIOR_SIGNALLED) {
+			on_end(s, &ev);
+			return NULL;
+		}
+		if (inferior_alive(inf) && !inferior_running(inf))
+			TRY(inferior_resume(inf, false));
+	}
+	return NULL;
+}
+
+struct err *process_detach(struct session *s)
+{
+	struct target *t = &s->target;
+	struct err *e;
+
+	if (!t->inf)
+		return NULL;
+	t->at_cmd = false;
+	breakpoints_collect(s->breaks, inferior_control(t->inf));
+	err_free(await_leaving(s));
+	if (!t->inf)
+		return NULL;
+	e = inferior_detach(t->inf);
+	drain_all(s);
+	forget_process(s);
+	t->runs++;
 	return e;
 }
 
@@ -694,7 +748,7 @@ void process_deinit(struct session *s)
 {
 	struct target *t = &s->target;
 
-	err_free(process_kill(s));
+	err_free(t->inf && inferior_attached(t->inf) ? process_detach(s) : process_kill(s));
 	follow_free(s->follow);
 	s->follow = NULL;
 	recorder_free(s->recorder);

@@ -18,6 +18,12 @@ struct redirect {
 struct err *process_file(struct session *s, const char *program, char *const *args) TS_CHECK;
 /* Starts the program, stopped before its first instruction, with capture and breakpoints armed. */
 struct err *process_launch(struct session *s, const struct redirect *r) TS_CHECK;
+/* Attaches to a process by number or name, or to the next one of that name. */
+struct err *process_attach(struct session *s, const char *who, bool wait) TS_CHECK;
+/* Makes a process that was attached to the session's program, with capture and breakpoints armed; inf is the session's, whatever happens. line: its command line. */
+struct err *process_take(struct session *s, struct inferior *inf, const char *line, const char *cwd, bool soft) TS_CHECK;
+/* Lets it go on without us, whether it was launched or attached to. */
+struct err *process_detach(struct session *s) TS_CHECK;
 /* Lets it go on until something stops it, and says what. */
 struct err *process_continue(struct session *s) TS_CHECK;
 /* The same up to the next GPU command. */

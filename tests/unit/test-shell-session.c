@@ -214,7 +214,8 @@ static void refuses_without_subject(void **state)
 	shows(s, "replay start /nowhere.sbt", "/nowhere.sbt.*No such file");
 	shows(s, "finish", "not being run");
 	shows(s, "thread 1", "not being run");
-	shows(s, "attach 1", "not in this version");
+	shows(s, "attach 1", "first process");
+	shows(s, "detach", "not being run");
 	shows(s, "condition 9 x", "no breakpoint 9");
 	shows(s, "info streams --josn", "no \"--josn\"|takes no");
 	shows(s, "pwd --json", "takes no --json");

@@ -188,8 +188,10 @@ def test_ptrace_not_permitted(t):
     t.sentence(r, r'ptrace.*(not permitted|refused)|(not permitted|refused).*ptrace')
 
 
-def test_attach_says_that_it_is_not_here_yet(t):
-    t.sentence(t.tsdb('--batch', '-p', str(os.getpid())), r'attach')
+def test_attach_to_what_is_not_there(t):
+    t.sentence(t.tsdb('--batch', '-p', '4194304'), r'there is no process 4194304')
+    t.sentence(t.tsdb('--batch', '-p', 'no-such-name'), r'no process is called no-such-name')
+    t.sentence(t.tsdb('--batch', '-p', '1'), r'first process')
 
 
 def test_tsdb_without_build_of_agent(t):

@@ -152,12 +152,6 @@ def test_signals_of_the_program(t):
     t.match(r'killed by SIGSEGV', r.out)
 
 
-def test_what_is_not_here_yet(t):
-    """What is not here yet says so by name."""
-    for words, what in (((['--batch', '-p', '1']), 'attach'), ((['--batch', '-ex', 'attach 1']), 'attach')):
-        t.sentence(t.tsdb(*words), rf'{what}.*not in this version')
-
-
 def test_a_program_that_executes_another_is_recorded_in_two_traces(t):
     r = t.record('execs')
     t.equal(r.status, 5, 'record')

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Processes by name: what `ps` calls them, or the file name of their program, or what they call themselves.
+ */
+#include "attach/attach.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "attach/inferior.h"
+
+#define LOOK_NS 1000000
+
+static const char *base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool read_text(pid_t pid, const char *what, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, size - 1);
+	close(fd);
+	if (n < 0)
+		n = 0;
+	text[n] = 0;
+	text[strcspn(text, "\n")] = 0;
+	return n > 0;
+}
+
+static bool is_called(pid_t pid, const char *name)
+{
+	char text[4096], path[64];
+	ssize_t n;
+
+	if (read_text(pid, "comm", text, sizeof(text)) && !strcmp(text, name))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, text, sizeof(text) - 1);
+	text[n < 0 ? 0 : n] = 0;
+	if (n > 0 && !strcmp(base(text), name))
+		return true;
+	return strlen(name) > 15 && read_text(pid, "cmdline", text, sizeof(text)) && !strcmp(base(text), name);
+}
+
+/* Kernel threads, zombies and processes that have not got past exec have no command line. */
+static bool has_program(pid_t pid)
+{
+	char c[2];
+
+	return read_text(pid, "cmdline", c, sizeof(c));
+}
+
+unsigned inferior_find(const char *name, pid_t *ret, unsigned max)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *d;
+	unsigned n = 0;
+
+	while (dir && (d = readdir(dir))) {
+		pid_t pid = d->d_name[0] >= '1' && d->d_name[0] <= '9' ? atoi(d->d_name) : 0;
+
+		if (!pid || pid == getpid() || !is_called(pid, name) || !has_program(pid))
+			continue;
+		if (n < max)
+			ret[n] = pid;
+		n++;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+bool inferior_await(const char *name, volatile bool *interrupt, pid_t *ret)
+{
+	enum { OLD_MAX = 1024, NEW_MAX = 1024 };
+	pid_t old[OLD_MAX], now[NEW_MAX];
+	unsigned nold = inferior_find(name, old, OLD_MAX);
+
+	if (nold > OLD_MAX)
+		nold = OLD_MAX;
+	while (!*interrupt) {
+		unsigned n = inferior_find(name, now, NEW_MAX);
+
+		for (unsigned i = 0; i < n && i < NEW_MAX; i++) {
+			bool known = false;
+
+			for (unsigned k = 0; k < nold && !known; k++)
+				known = old[k] == now[i];
+			if (!known) {
+				*ret = now[i];
+				return true;
+			}
+		}
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+	}
+	return false;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Private to the room attach: the address space of a process that we did not start, read from /proc and from its memory alone: the files on disk may
+ * be others by now, or in another mount namespace. Everything read is the process' word: bounded and checked.
+ */
+#ifndef ATTACH_REMOTE_H
+#define ATTACH_REMOTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "err.h"
+
+struct remote_map {
+	uint64_t start, end, offset, inode;
+	bool r, w, x;
+	char *path; /* "" for none */
+};
+struct remote_space {
+	pid_t pid;
+	struct remote_map *maps; /* by address */
+	unsigned n, cap;
+};
+struct err *remote_space_read(struct remote_space *s, pid_t pid) TS_CHECK;
+void remote_space_free(struct remote_space *s);
+const struct remote_map *remote_map_at(const struct remote_space *s, uint64_t addr);
+/* The part of path after the last slash. */
+const char *remote_name(const struct remote_map *m);
+/* The lowest mapping of the first file that matches; NULL: none. */
+const struct remote_map *remote_find(const struct remote_space *s, bool (*match)(const char *name));
+/* The lowest mapping of the file that is mapped at m. */
+const struct remote_map *remote_base(const struct remote_space *s, const struct remote_map *m);
+
+bool remote_read(pid_t pid, uint64_t addr, void *dst, size_t n);
+bool remote_write(pid_t pid, uint64_t addr, const void *src, size_t n);
+
+/* Functions that an ELF file in memory offers by name (its dynamic symbols). */
+struct remote_symbols {
+	struct remote_symbol {
+		uint64_t addr, size;
+		const char *name;
+	} *sym; /* by address */
+	unsigned n;
+	char *strings;
+};
+/* base: where its first page is mapped. False: it has none that can be read, or too many. */
+bool remote_symbols_read(struct remote_symbols *r, pid_t pid, uint64_t base);
+void remote_symbols_free(struct remote_symbols *r);
+/* 0: not there. */
+uint64_t remote_symbol_addr(const struct remote_symbols *r, const char *name);
+/* The function that addr is in; NULL: none that has a name. */
+const char *remote_symbol_at(const struct remote_symbols *r, uint64_t addr);
+
+#endif
