@@ -18,7 +18,7 @@
 #include "attach/inject.h"
 #include "attach/target.h"
 
-#define SEIZE_OPTIONS                                                                                                                 \
+#define ATTACH_OPTIONS                                                                                                                 \
 	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
 #define SEIZE_ROUNDS 100u
 #define SAFE_MS 5000u	  /* of looking for a thread in a safe place */
@@ -110,7 +110,7 @@ static struct err *seize_one(struct inferior *inf, pid_t tid, bool *ret_new)
 
 	if (tracee_find(inf, tid))
 		return NULL;
-	if (ptrace(PTRACE_SEIZE, tid, 0, SEIZE_OPTIONS) != 0) {
+	if (ptrace(PTRACE_SEIZE, tid, 0, ATTACH_OPTIONS) != 0) {
 		int sys = errno;
 
 		if (tid != inf->pid && (sys == ESRCH || is_ours(inf->pid, tid)))
