@@ -38,6 +38,7 @@ struct tls {
 	uint32_t inside; /* in agent code */
 	uint32_t own;	 /* in a driver call that the agent makes */
 	uint32_t hidden; /* and what it loads is the agent's own code */
+	uint32_t peek;	 /* and what it loads may be the program's: only its hash is wanted (old-code.c) */
 };
 /* initial-exec: reading it never calls the dynamic linker, which could allocate. */
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));

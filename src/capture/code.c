@@ -78,6 +78,12 @@ void code_loaded(struct thread *t, const void *code, size_t size)
 		send_once(t, hash, code, size, is_ptx);
 }
 
+void code_peek(struct thread *t, const void *code, size_t size)
+{
+	t->loaded_hash = hash_of(code, size);
+	t->loaded_size = size;
+}
+
 void code_belongs(struct thread *t, struct object *module)
 {
 	struct sbt_cmd cmd = { .kind = SBT_MODULE_CODE };

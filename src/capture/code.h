@@ -14,6 +14,9 @@ struct thread;
 /* Notes hash and size in t (loaded_hash, loaded_size) and sends the bytes in pieces, once per content, if control.code says so. */
 void code_loaded(struct thread *t, const void *code, size_t size);
 
+/* Notes hash and size in t, and does nothing else. */
+void code_peek(struct thread *t, const void *code, size_t size);
+
 struct object;
 /* What was loaded last in t is this module's code, if that was not known; says so with a record. module may be NULL. */
 void code_belongs(struct thread *t, struct object *module);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Old code; see old-code.h. Work comes from threads that launch and is done by the agent's own: a context takes a tenth of a second to make.
+ * Old code; see old-code.h. Work comes from threads that launch and is done by the agent's own: a context takes a tenth of a second to make, memory a second to
+ * look through. The surprising thing: the driver compares. An image that has the kernel's name in it is loaded into our context, and is the module's when all
+ * that the driver says of the two functions is the same; when two different ones fit, neither is taken.
  */
 #include "capture/old-code.h"
 
@@ -9,21 +11,29 @@
 #include <string.h>
 #include "capture/calls.h"
 #include "capture/code.h"
-#include "capture/device.h"
 #include "capture/driver.h"
 #include "capture/globals.h"
 #include "capture/ids.h"
+#include "capture/images.h"
 #include "capture/kernel.h"
 #include "capture/late.h"
 #include "capture/thread.h"
 
 #define WANTS_MAX 4096u
+#define FATBINS_MAX 256 /* loaded to look what is in them: they are compressed */
+#define PARAMS_MAX 4096
+#define WHY_MAX 160
 
 struct want {
 	struct object *module;
 	uint64_t handle;
 	bool is_kernel;
 	struct object *ctx;
+	/* What fits: */
+	uint64_t hash;
+	unsigned fits; /* different ones */
+	uint8_t *image; /* the first */
+	size_t image_size;
 };
 
 static struct {
@@ -31,6 +41,7 @@ static struct {
 	struct want *want; /* WANTS_MAX */
 	uint32_t n;
 	_Atomic uint32_t waiting; /* n, and what is being looked for */
+	struct want *now;	  /* WANTS_MAX: of the agent's thread */
 } old;
 
 /* ---- asking -------------------------------------------------------------------------------------------------------------- */
@@ -40,30 +51,20 @@ void old_code_want(struct object *module, uint64_t handle, bool is_kernel, struc
 	spin_lock(&old.lock);
 	if (!old.want)
 		old.want = agent_map(WANTS_MAX * sizeof(*old.want));
-	bool new = old.want && old.n < WANTS_MAX && !module->sought;
-	if (new) {
+	const bool is_new = old.want && old.n < WANTS_MAX && !module->sought;
+	if (is_new) {
 		module->sought = true;
-		old.want[old.n++] = (struct want){ module, handle, is_kernel, ctx };
+		old.want[old.n++] = (struct want){ .module = module, .handle = handle, .is_kernel = is_kernel, .ctx = ctx };
 		atomic_fetch_add(&old.waiting, 1);
 	}
 	spin_unlock(&old.lock);
-	if (new)
+	if (is_new)
 		late_wake();
 }
 
 bool old_code_waiting(void)
 {
 	return atomic_load(&old.waiting) != 0;
-}
-
-static bool take(struct want *ret)
-{
-	spin_lock(&old.lock);
-	const bool any = old.n > 0;
-	if (any)
-		*ret = old.want[--old.n];
-	spin_unlock(&old.lock);
-	return any;
 }
 
 /* ---- answers --------------------------------------------------------------------------------------------------------------- */
@@ -81,72 +82,224 @@ static void tell_unknown(struct thread *t, const struct want *w, const char *why
 {
 	char text[TSDB_TEXT_MAX];
 	struct sbt_cmd cmd = { .kind = SBT_ATTACH };
-	const int n = snprintf(text, sizeof(text), "the code of module %u (kernel %.100s) is not known: %s", w->module->id, name_of(w), why);
+	const int n = snprintf(text, sizeof(text), "the code of module %u (kernel %.80s): %s", w->module->id, name_of(w), why);
 	cmd.u.attach.what = SBT_ATTACH_UNKNOWN;
 	cmd.u.attach.module = w->module->id;
 	cmd.u.attach.text = (struct sbt_blob){ text, n < (int)sizeof(text) ? (uint64_t)n : sizeof(text) - 1 };
 	record_in(t, &cmd, SBT_F_SYNTHETIC, SBT_NO_ID);
 }
 
+static void known(struct thread *t, const struct want *w)
+{
+	code_belongs(t, w->module);
+	globals_withdraw(t, w->module);
+}
+
 /* ---- libraries --------------------------------------------------------------------------------------------------------------- */
 
-/* A context of our own, current to this thread; NULL: there is no memory for one. */
-static CUcontext make_context(int device)
-{
-	CUcontext ctx = NULL;
-	if (!driver.ctx_create_v2 || !driver.cuCtxDestroy_v2 || OWN(driver.ctx_create_v2(&ctx, 0, device)))
-		return NULL;
-	return ctx;
-}
-
-/* Asking for the function makes the driver load the code into the context, which the resource callback sees. */
-static const char *find_library(struct thread *t, const struct want *w)
+/* Asking for the function makes the driver load the code into our context, which the resource callback sees. */
+static void find_library(struct thread *t, struct want *w)
 {
 	CUfunction f;
-	const CUresult r = driver.cuKernelGetFunction ? OWN(driver.cuKernelGetFunction(&f, (CUkernel)w->handle)) : CUDA_ERROR_NOT_SUPPORTED;
-	if (r)
-		return "the driver would not load it once more";
-	if (!t->loaded_hash)
-		return "the driver loaded it once more and did not show it";
-	code_belongs(t, w->module);
-	return NULL;
+	t->loaded_hash = 0;
+	if (!driver.cuKernelGetFunction || OWN(driver.cuKernelGetFunction(&f, (CUkernel)w->handle)))
+		tell_unknown(t, w, "the driver would not load it once more");
+	else if (!t->loaded_hash)
+		tell_unknown(t, w, "the driver loaded it once more and did not show it");
+	else
+		known(t, w);
 }
 
-static void find(struct thread *t, const struct want *w, CUcontext own)
+/* ---- modules ------------------------------------------------------------------------------------------------------------------ */
+
+static bool same_number(CUfunction a, CUfunction b, CUfunction_attribute which)
 {
-	const char *why = "the bytes that it was loaded from are not looked for";
-	t->loaded_hash = 0;
-	if (w->module->hash)
+	int of_a = 0, of_b = 0;
+	const CUresult r = OWN(driver.cuFuncGetAttribute(&of_a, which, a)), s = OWN(driver.cuFuncGetAttribute(&of_b, which, b));
+	return r == s && of_a == of_b;
+}
+
+static bool same_parameters(CUfunction a, CUfunction b)
+{
+	for (size_t i = 0; driver.cuFuncGetParamInfo && i < PARAMS_MAX; i++) {
+		size_t at_a = 0, size_a = 0, at_b = 0, size_b = 0;
+		const CUresult r = OWN(driver.cuFuncGetParamInfo(a, i, &at_a, &size_a));
+		if (OWN(driver.cuFuncGetParamInfo(b, i, &at_b, &size_b)) != r || at_a != at_b || size_a != size_b)
+			return false;
+		if (r)
+			return true; /* past the last one of both */
+	}
+	return true;
+}
+
+static bool same_functions(CUmodule a, CUmodule b)
+{
+	unsigned of_a = 0, of_b = 0;
+	return !driver.cuModuleGetFunctionCount || OWN(driver.cuModuleGetFunctionCount(&of_a, a)) ||
+	       OWN(driver.cuModuleGetFunctionCount(&of_b, b)) || of_a == of_b;
+}
+
+/* Whether all that the driver tells of the kernel is true of the one of that name in m. */
+static bool fits(const struct want *w, CUmodule m)
+{
+	static const CUfunction_attribute numbers[] = { CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+		CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, CU_FUNC_ATTRIBUTE_PTX_VERSION,
+		CU_FUNC_ATTRIBUTE_BINARY_VERSION };
+	const CUfunction f = (CUfunction)w->handle;
+	CUfunction other;
+	if (!driver.cuModuleGetFunction || OWN(driver.cuModuleGetFunction(&other, m, name_of(w))))
+		return false;
+	for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (!same_number(f, other, numbers[i]))
+			return false;
+	return same_parameters(f, other) && same_functions((CUmodule)(uintptr_t)w->module->handle, m);
+}
+
+static void keep(struct want *w, uint64_t hash, const struct image *i)
+{
+	if (w->fits && w->hash == hash)
 		return;
-	if (w->is_kernel)
-		why = own ? find_library(t, w) : "there is no memory on the device for a context to load it into";
-	if (why)
-		tell_unknown(t, w, why);
+	if (!w->fits++) {
+		w->hash = hash;
+		w->image = agent_map(i->size + 1);
+		w->image_size = i->size + 1;
+		if (w->image)
+			memcpy(w->image, i->bytes, i->size);
+	}
+}
+
+struct search {
+	struct thread *t;
+	uint32_t n; /* of old.now */
+	unsigned fatbins;
+};
+
+static bool is_open(const struct want *w)
+{
+	return !w->is_kernel && !w->module->hash;
+}
+
+static bool names_any(const struct search *s, const struct image *i)
+{
+	for (uint32_t k = 0; k < s->n; k++) {
+		const char *name = is_open(&old.now[k]) ? name_of(&old.now[k]) : NULL;
+		if (name && memmem(i->bytes, i->size, name, strlen(name)))
+			return true;
+	}
+	return false;
+}
+
+static bool try_image(void *arg, const struct image *i)
+{
+	struct search *s = arg;
+	CUmodule m;
+	if (i->kind == IMAGE_FATBIN ? s->fatbins++ >= FATBINS_MAX : !names_any(s, i))
+		return false;
+	s->t->loaded_hash = 0;
+	tls.peek++;
+	if (!OWN(driver.cuModuleLoadData(&m, i->bytes))) {
+		for (uint32_t k = 0; k < s->n; k++)
+			if (is_open(&old.now[k]) && fits(&old.now[k], m) && s->t->loaded_hash)
+				keep(&old.now[k], s->t->loaded_hash, i);
+		(void)OWN(driver.cuModuleUnload(m));
+	}
+	tls.peek--;
+	return false;
+}
+
+/* The one that fits is loaded once more, for everybody to see. */
+static void decide(struct thread *t, struct want *w, const struct images_sums *sums)
+{
+	char why[WHY_MAX];
+	CUmodule m;
+	CUfunction f;
+	t->loaded_hash = 0;
+	if (w->fits == 1 && w->image && !OWN(driver.cuModuleLoadData(&m, w->image))) {
+		(void)OWN(driver.cuModuleGetFunction(&f, m, name_of(w))); /* under lazy loading this loads it */
+		if (t->loaded_hash == w->hash)
+			known(t, w);
+		(void)OWN(driver.cuModuleUnload(m));
+	}
+	if (w->fits > 1)
+		snprintf(why, sizeof(why), "%u different images in memory have a kernel of that name with the same registers, memory and parameters",
+			w->fits);
 	else
-		globals_withdraw(t, w->module);
+		snprintf(why, sizeof(why), "what it was loaded from is not in memory any more (%llu MiB looked through%s)",
+			(unsigned long long)(sums->read >> 20), sums->skipped ? ", not all" : "");
+	if (!w->module->hash)
+		tell_unknown(t, w, why);
+	if (w->image)
+		agent_unmap(w->image, w->image_size);
+}
+
+static bool any_open(uint32_t n, bool unfit_only)
+{
+	for (uint32_t k = 0; k < n; k++)
+		if (is_open(&old.now[k]) && !(unfit_only && old.now[k].fits))
+			return true;
+	return false;
+}
+
+static void find_modules(struct thread *t, uint32_t n)
+{
+	struct search s = { .t = t, .n = n };
+	struct images_sums sums;
+	if (!any_open(n, false) || !driver.cuModuleLoadData || !driver.cuModuleUnload)
+		return;
+	images_each(IMAGE_CUBIN | IMAGE_PTX, try_image, &s, &sums);
+	if (any_open(n, true))
+		images_each(IMAGE_FATBIN, try_image, &s, &sums);
+	for (uint32_t k = 0; k < n; k++)
+		if (is_open(&old.now[k]))
+			decide(t, &old.now[k], &sums);
 }
 
 /* ---- the thread -------------------------------------------------------------------------------------------------------------- */
 
+/* Takes all that is wanted of one device. */
+static uint32_t take(int *ret_device)
+{
+	uint32_t n = 0, left = 0;
+	spin_lock(&old.lock);
+	if (!old.now)
+		old.now = agent_map(WANTS_MAX * sizeof(*old.now));
+	*ret_device = old.n && old.want[0].ctx ? old.want[0].ctx->device : 0;
+	for (uint32_t i = 0; i < old.n && old.now; i++) {
+		const int device = old.want[i].ctx ? old.want[i].ctx->device : 0;
+		if (device == *ret_device)
+			old.now[n++] = old.want[i];
+		else
+			old.want[left++] = old.want[i];
+	}
+	if (old.now)
+		old.n = left;
+	spin_unlock(&old.lock);
+	return n;
+}
+
+static void find_all(struct thread *t, uint32_t n, int device)
+{
+	CUcontext own = NULL;
+	if (!driver.ctx_create_v2 || !driver.cuCtxDestroy_v2 || OWN(driver.ctx_create_v2(&own, 0, device))) {
+		for (uint32_t k = 0; k < n; k++)
+			tell_unknown(t, &old.now[k], "there is no memory on the device for a context to load it into");
+		return;
+	}
+	for (uint32_t k = 0; k < n && agent_live(); k++)
+		if (old.now[k].is_kernel && !old.now[k].module->hash)
+			find_library(t, &old.now[k]);
+	find_modules(t, n);
+	(void)OWN(driver.cuCtxDestroy_v2(own));
+}
+
 void old_code_find(struct thread *t)
 {
-	struct want w;
-	CUcontext own = NULL;
-	int device = -1;
-	while (agent_live() && take(&w)) {
-		const int wanted = w.ctx ? w.ctx->device : 0;
-		if (own && wanted != device) {
-			(void)OWN(driver.cuCtxDestroy_v2(own));
-			own = NULL;
-		}
-		if (!own)
-			own = make_context(wanted);
-		device = wanted;
-		find(t, &w, own);
-		atomic_fetch_sub(&old.waiting, 1);
+	uint32_t n;
+	int device;
+	while (agent_live() && (n = take(&device))) {
+		find_all(t, n, device);
+		atomic_fetch_sub(&old.waiting, n);
 	}
-	if (own)
-		(void)OWN(driver.cuCtxDestroy_v2(own));
 }
 
 void old_code_forget(void)

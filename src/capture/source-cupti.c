@@ -60,7 +60,9 @@ static void resource(CUpti_CallbackId cbid, const CUpti_ResourceData *d)
 	if (!atomic_load_explicit(&agent.control->on, memory_order_relaxed))
 		return;
 	struct thread *t = thread_get();
-	if (t)
+	if (t && tls.peek)
+		code_peek(t, m->pCubin, m->cubinSize);
+	else if (t)
 		code_loaded(t, m->pCubin, m->cubinSize);
 }
 
