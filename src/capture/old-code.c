@@ -23,6 +23,7 @@
 #define FATBINS_MAX 256 /* loaded to look what is in them: they are compressed */
 #define PARAMS_MAX 4096
 #define WHY_MAX 160
+#define FITS_MAX 8
 
 struct want {
 	struct object *module;
@@ -30,8 +31,8 @@ struct want {
 	bool is_kernel;
 	struct object *ctx;
 	/* What fits: */
-	uint64_t hash;
-	unsigned fits; /* different ones */
+	uint64_t hash[FITS_MAX];
+	unsigned fits; /* different ones, FITS_MAX at most */
 	uint8_t *image; /* the first */
 	size_t image_size;
 };
@@ -157,10 +158,13 @@ static bool fits(const struct want *w, CUmodule m)
 
 static void keep(struct want *w, uint64_t hash, const struct image *i)
 {
-	if (w->fits && w->hash == hash)
+	for (unsigned k = 0; k < w->fits; k++)
+		if (w->hash[k] == hash)
+			return;
+	if (w->fits == FITS_MAX)
 		return;
+	w->hash[w->fits] = hash;
 	if (!w->fits++) {
-		w->hash = hash;
 		w->image = agent_map(i->size + 1);
 		w->image_size = i->size + 1;
 		if (w->image)
@@ -216,7 +220,7 @@ static void decide(struct thread *t, struct want *w, const struct images_sums *s
 	t->loaded_hash = 0;
 	if (w->fits == 1 && w->image && !OWN(driver.cuModuleLoadData(&m, w->image))) {
 		(void)OWN(driver.cuModuleGetFunction(&f, m, name_of(w))); /* under lazy loading this loads it */
-		if (t->loaded_hash == w->hash)
+		if (t->loaded_hash == w->hash[0])
 			known(t, w);
 		(void)OWN(driver.cuModuleUnload(m));
 	}

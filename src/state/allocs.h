@@ -15,7 +15,7 @@ struct alloc {
 	uint64_t pitch, seq;
 	uint32_t device, ctx, stack;
 	uint8_t mem;
-	bool certain;
+	bool certain, before;
 };
 
 struct alloc_leaf {

@@ -170,6 +170,41 @@ static void put_extras(struct buf *out, const struct state *s)
 	}
 }
 
+/* Of an attached trace only, so that others stay as they were. A table's rows that were there before: how many, and the differences of their places. */
+#define BEFORE_TABLES(X) X(contexts, context) X(streams, stream) X(events, event) X(modules, module) X(graphs, graph)
+static const struct field attach_fields[] = {F(attach, seq), F(attach, allocations), F(attach, bytes), F(attach, missed),
+	F(attach, unknown), S(attach, text), END};
+
+static const struct alloc *alloc_at(const struct state *s, size_t i)
+{
+	return allocs_get(&((struct state *)(uintptr_t)s)->allocs, i);
+}
+
+#define PUT_BEFORE(n_rows, is_before)                          \
+	do {                                                   \
+		size_t n = 0, last = 0;                        \
+		for (size_t i = 0; i < (n_rows); i++)          \
+			n += (is_before);                      \
+		sbt_put(out, n);                               \
+		for (size_t i = 0; i < (n_rows); i++) {        \
+			if (!(is_before))                      \
+				continue;                      \
+			sbt_put(out, i - last);                \
+			last = i;                              \
+		}                                              \
+	} while (0)
+
+static void put_attach(struct buf *out, const struct state *s)
+{
+	if (!s->attach.seq)
+		return;
+	put_row(out, attach_fields, &s->attach, NULL);
+#define PUT(table, type) PUT_BEFORE(s->table.n, ROWS(s, table, type)[i].before);
+	BEFORE_TABLES(PUT)
+#undef PUT
+	PUT_BEFORE(s->allocs.n, alloc_at(s, i)->before);
+}
+
 /* The plain tables in the order of the file. */
 #define TABLES(X) X(devices, device) X(contexts, context) X(streams, stream) X(events, event) X(modules, module) \
 	X(kernels, kernel) X(graphs, graph) X(threads, thread)
@@ -192,6 +227,7 @@ void state_encode(const struct state *s, struct buf *out)
 	}
 	put_allocs(out, &s->allocs);
 	put_extras(out, s);
+	put_attach(out, s);
 }
 
 uint64_t state_hash(const struct state *s)
@@ -366,6 +402,37 @@ static bool bad_state(struct state *s)
 	return bad;
 }
 
+#define GET_BEFORE(n_rows, row_before)                              \
+	do {                                                        \
+		size_t n = get_count(in, 1), at = 0;                \
+		for (size_t i = 0; i < n && !in->bad; i++) {        \
+			uint64_t d = sbt_take(in);                  \
+			if ((i && !d) || d >= (n_rows) - at)        \
+				in->bad = true;                     \
+			else                                        \
+				row_before(at += (size_t)d) = true; \
+		}                                                   \
+	} while (0)
+
+static void get_attach(struct sbt_in *in, struct state *s)
+{
+	get_row(in, attach_fields, &s->attach, NULL);
+	if (!s->attach.seq || bad_str(&s->bytes, s->attach.text))
+		in->bad = true;
+#define OF_ROW(k) rows[k].before
+#define GET(table, type)                                                      \
+	{                                                                     \
+		struct type *const rows = ROWS(s, table, type);           \
+		GET_BEFORE(s->table.n, OF_ROW);                               \
+	}
+	BEFORE_TABLES(GET)
+#undef GET
+#undef OF_ROW
+#define OF_ALLOC(k) ((struct alloc *)(uintptr_t)alloc_at(s, k))->before
+	GET_BEFORE(s->allocs.n, OF_ALLOC);
+#undef OF_ALLOC
+}
+
 static void get_state(struct sbt_in *in, struct state *s, unsigned version)
 {
 	size_t n;
@@ -392,6 +459,8 @@ static void get_state(struct sbt_in *in, struct state *s, unsigned version)
 		ROWS(s, graphs, graph)[i].stream = SBT_NO_ID;
 	if (version >= 2)
 		get_extras(in, s);
+	if (!in->bad && sbt_left(in))
+		get_attach(in, s);
 }
 
 struct err *state_decode(struct state **ret, const void *p, size_t n)

@@ -81,7 +81,7 @@ static void fill_stream(const struct state *s, const struct stream *st, struct s
 
 	*ret = (struct state_stream){.id = st->id, .ctx = st->ctx, .created_by_thread = st->thread, .handle = st->handle,
 		.flags = st->flags, .priority = (int64_t)st->priority, .is_default = st->is_default,
-		.per_thread = st->per_thread, .destroyed = st->destroyed, .capturing = st->capturing,
+		.per_thread = st->per_thread, .destroyed = st->destroyed, .capturing = st->capturing, .before = st->before,
 		.status = head_status(s, st, &h), .head = queue_head(st), .pending = stream_pending(st),
 		.submitted = st->submitted, .finished = st->finished, .last_submitted = st->last_submitted,
 		.wait_event = h.event, .wait_stream = h.stream, .wait_seq = h.seq};
@@ -127,7 +127,7 @@ static void fill_event(const struct state *s, const struct event *e, struct stat
 {
 	*ret = (struct state_event){.id = e->id, .handle = e->handle, .flags = e->flags, .recorded = e->record_seq != 0,
 		.destroyed = e->destroyed, .complete = event_complete(s, e), .stream = e->stream,
-		.record_seq = e->record_seq, .records = e->records, .waits = e->waits};
+		.before = e->before, .record_seq = e->record_seq, .records = e->records, .waits = e->waits};
 }
 
 bool state_event(const struct state *s, unsigned i, struct state_event *ret)
@@ -155,7 +155,7 @@ bool state_context(const struct state *s, unsigned i, struct state_context *ret)
 		return false;
 	x = &ROWS(s, contexts, context)[i];
 	*ret = (struct state_context){.id = x->id, .device = x->device, .default_stream = x->default_stream,
-		.handle = x->handle, .primary = x->primary, .destroyed = x->destroyed, .allocations = x->allocations,
+		.handle = x->handle, .primary = x->primary, .before = x->before, .destroyed = x->destroyed, .allocations = x->allocations,
 		.bytes = x->bytes};
 	for (size_t j = 0; j < s->streams.n; j++)
 		ret->streams += ROWS(s, streams, stream)[j].ctx == x->id;
@@ -170,7 +170,7 @@ bool state_module(const struct state *s, unsigned i, struct state_module *ret)
 		return false;
 	m = &ROWS(s, modules, module)[i];
 	*ret = (struct state_module){.id = m->id, .ctx = m->ctx, .handle = m->handle, .code_hash = m->code_hash,
-		.code_size = m->code_size, .seq = m->seq, .is_library = m->is_library, .unloaded = m->unloaded,
+		.code_size = m->code_size, .seq = m->seq, .is_library = m->is_library, .before = m->before, .unloaded = m->unloaded,
 		.file = str_blob(&s->bytes, m->file), .kernels = m->kernels};
 	return true;
 }
@@ -206,7 +206,7 @@ static bool fill_alloc(const struct alloc *a, struct state_alloc *ret)
 		return false;
 	*ret = (struct state_alloc){.addr = a->addr, .size = a->size, .pitch = a->pitch, .mem = a->mem,
 		.device = a->device, .ctx = a->ctx, .stack = a->stack, .alloc_seq = a->seq, .last_writer = a->writer,
-		.writer_certain = a->certain};
+		.writer_certain = a->certain, .before = a->before};
 	return true;
 }
 
@@ -226,7 +226,7 @@ static bool fill_graph(const struct graph *g, struct state_graph *ret)
 	if (!g)
 		return false;
 	*ret = (struct state_graph){.id = g->id, .source = g->source, .handle = g->handle, .launches = g->launches,
-		.last_launch = g->last_launch, .nodes = (unsigned)g->nodes.n, .is_exec = g->is_exec,
+		.last_launch = g->last_launch, .nodes = (unsigned)g->nodes.n, .is_exec = g->is_exec, .before = g->before,
 		.destroyed = g->destroyed, .made = g->made, .capture_first = g->first, .capture_stream = g->stream,
 		.capture_mode = g->mode, .updates = g->updates, .last_update = g->last_update};
 	return true;
@@ -286,7 +286,9 @@ void state_totals(const struct state *s, struct state_totals *ret)
 {
 	*ret = (struct state_totals){.seq = s->seq, .commands = s->commands, .launches = s->launches, .copies = s->copies,
 		.fills = s->fills, .syncs = s->syncs, .failed = s->failed, .oddities = s->oddities,
-		.last_oddity = s->oddities ? s->oddity : NULL};
+		.last_oddity = s->oddities ? s->oddity : NULL, .attach_seq = s->attach.seq, .found_allocations = s->attach.allocations,
+		.found_bytes = s->attach.bytes, .found_missed = s->attach.missed, .unknown = s->attach.unknown,
+		.last_unknown = s->attach.text.len ? str_get(&s->bytes, s->attach.text) : NULL};
 	for (size_t i = 0; i < s->streams.n; i++)
 		ret->pending += stream_pending(&ROWS(s, streams, stream)[i]);
 }

@@ -215,6 +215,7 @@ static void stream_kind(struct buf *out, const void *row)
 	word(out, start, !st->is_default && !st->per_thread && !(st->flags & 1), "blocking");
 	word(out, start, st->capturing, "capturing");
 	word(out, start, st->destroyed, "destroyed");
+	word(out, start, st->before, "from before");
 }
 
 /* "event 3 (#120 on stream 1)", "stream 0 (#7)", "a value in memory" */
@@ -236,7 +237,7 @@ static void event_state(struct buf *out, const void *row)
 {
 	const struct state_event *e = row;
 
-	buf_str(out, !e->recorded ? "Never recorded" : e->complete ? "Complete" : "Pending");
+	buf_str(out, !e->recorded ? e->before ? "Not recorded since the attach" : "Never recorded" : e->complete ? "Complete" : "Pending");
 	if (e->destroyed)
 		buf_str(out, ", destroyed");
 }
@@ -256,6 +257,8 @@ static void context_kind(struct buf *out, const void *row)
 	const struct state_context *x = row;
 
 	buf_str(out, x->primary ? "primary" : "created");
+	if (x->before)
+		buf_str(out, ", from before");
 	if (x->destroyed)
 		buf_str(out, ", destroyed");
 }
@@ -265,6 +268,8 @@ static void module_kind(struct buf *out, const void *row)
 	const struct state_module *m = row;
 
 	buf_str(out, m->is_library ? "library" : "module");
+	if (m->before)
+		buf_str(out, ", from before");
 	if (m->unloaded)
 		buf_str(out, ", unloaded");
 }
@@ -282,6 +287,16 @@ static void kernel_params(struct buf *out, const void *row)
 	buf_printf(out, "%" PRIu64, ((const struct state_kernel *)row)->params.len / 8);
 }
 
+static void alloc_when(struct buf *out, const void *row)
+{
+	const struct state_alloc *a = row;
+
+	if (a->before)
+		buf_str(out, "before");
+	else
+		buf_printf(out, "#%" PRIu64, a->alloc_seq);
+}
+
 static void alloc_writer(struct buf *out, const void *row)
 {
 	const struct state_alloc *a = row;
@@ -295,6 +310,8 @@ static void graph_kind(struct buf *out, const void *row)
 	const struct state_graph *g = row;
 
 	buf_str(out, g->is_exec ? "executable" : "graph");
+	if (g->before)
+		buf_str(out, ", from before");
 	if (g->destroyed)
 		buf_str(out, ", destroyed");
 }
@@ -310,6 +327,7 @@ static void device_sm(struct buf *out, const void *row)
 
 #define C(title, T, m, cell) {title, #m, cell, offsetof(struct state_##T, m), sizeof(((struct state_##T *)0)->m), NULL}
 #define CALC(title, fn) {title, NULL, CELL_CALC, 0, 0, fn}
+#define CALC_RIGHT(title, fn) {title, NULL, CELL_CALC, 0, 1, fn} /* aligned like a number */
 #define END {NULL, NULL, CELL_NUM, 0, 0, NULL}
 
 static const struct column streams[] = {
@@ -320,24 +338,24 @@ static const struct column streams[] = {
 	CALC("Waiting for", stream_waits), C(NULL, stream, handle, CELL_HEX), C(NULL, stream, flags, CELL_NUM),
 	C(NULL, stream, created_by_thread, CELL_NUM), C(NULL, stream, is_default, CELL_BOOL),
 	C(NULL, stream, per_thread, CELL_BOOL), C(NULL, stream, destroyed, CELL_BOOL),
-	C(NULL, stream, capturing, CELL_BOOL), C(NULL, stream, wait_event, CELL_ID), C(NULL, stream, wait_stream, CELL_ID),
+	C(NULL, stream, capturing, CELL_BOOL), C(NULL, stream, before, CELL_BOOL), C(NULL, stream, wait_event, CELL_ID), C(NULL, stream, wait_stream, CELL_ID),
 	C(NULL, stream, wait_seq, CELL_SEQ), END};
 static const struct column events[] = {
 	C("Event", event, id, CELL_ID), CALC("State", event_state), C("Record", event, record_seq, CELL_SEQ),
 	C("Stream", event, stream, CELL_ID), C("Records", event, records, CELL_NUM), C("Waits", event, waits, CELL_NUM),
 	CALC("Flags", event_kind), C(NULL, event, handle, CELL_HEX), C(NULL, event, flags, CELL_NUM),
-	C(NULL, event, recorded, CELL_BOOL), C(NULL, event, complete, CELL_BOOL), C(NULL, event, destroyed, CELL_BOOL), END};
+	C(NULL, event, recorded, CELL_BOOL), C(NULL, event, complete, CELL_BOOL), C(NULL, event, destroyed, CELL_BOOL), C(NULL, event, before, CELL_BOOL), END};
 static const struct column contexts[] = {
 	C("Context", context, id, CELL_ID), C("Device", context, device, CELL_ID), CALC("Kind", context_kind),
 	C("Default stream", context, default_stream, CELL_ID), C("Streams", context, streams, CELL_NUM),
 	C("Allocations", context, allocations, CELL_NUM), C("Bytes", context, bytes, CELL_NUM),
 	C("Handle", context, handle, CELL_HEX), C(NULL, context, primary, CELL_BOOL),
-	C(NULL, context, destroyed, CELL_BOOL), END};
+	C(NULL, context, destroyed, CELL_BOOL), C(NULL, context, before, CELL_BOOL), END};
 static const struct column modules[] = {
 	C("Module", module, id, CELL_ID), CALC("Kind", module_kind), C("Context", module, ctx, CELL_ID),
 	C("Loaded", module, seq, CELL_SEQ), C("Kernels", module, kernels, CELL_NUM), C("Bytes", module, code_size, CELL_NUM),
 	C("Code", module, code_hash, CELL_HEX), C("File", module, file, CELL_BLOB), C(NULL, module, handle, CELL_HEX),
-	C(NULL, module, is_library, CELL_BOOL), C(NULL, module, unloaded, CELL_BOOL), END};
+	C(NULL, module, is_library, CELL_BOOL), C(NULL, module, unloaded, CELL_BOOL), C(NULL, module, before, CELL_BOOL), END};
 static const struct column kernels[] = {
 	C("Kernel", kernel, id, CELL_ID), CALC("Name", kernel_name), C("Module", kernel, module, CELL_ID),
 	CALC("Parameters", kernel_params), C("Registers", kernel, regs, CELL_NUM),
@@ -348,13 +366,13 @@ static const struct column kernels[] = {
 static const struct column allocs[] = {
 	C("Address", alloc, addr, CELL_ADDR), C("Bytes", alloc, size, CELL_NUM), C("Memory", alloc, mem, CELL_MEM),
 	C("Device", alloc, device, CELL_ID), C("Context", alloc, ctx, CELL_ID), C("Pitch", alloc, pitch, CELL_NUM),
-	C("Allocated", alloc, alloc_seq, CELL_SEQ), CALC("Last writer", alloc_writer),
+	CALC_RIGHT("Allocated", alloc_when), C(NULL, alloc, alloc_seq, CELL_SEQ), C(NULL, alloc, before, CELL_BOOL), CALC("Last writer", alloc_writer),
 	C(NULL, alloc, last_writer, CELL_SEQ), C(NULL, alloc, writer_certain, CELL_BOOL), C(NULL, alloc, stack, CELL_NUM), END};
 static const struct column graphs[] = {
 	C("Graph", graph, id, CELL_ID), CALC("Kind", graph_kind), C("Source", graph, source, CELL_ID),
 	C("Nodes", graph, nodes, CELL_NUM), C("Launches", graph, launches, CELL_NUM),
 	C("Last", graph, last_launch, CELL_SEQ), C(NULL, graph, handle, CELL_HEX), C(NULL, graph, is_exec, CELL_BOOL),
-	C(NULL, graph, destroyed, CELL_BOOL), END};
+	C(NULL, graph, destroyed, CELL_BOOL), C(NULL, graph, before, CELL_BOOL), END};
 static const struct column devices[] = {
 	C("Device", device, device, CELL_ID), C("Name", device, name, CELL_BLOB), CALC("SM", device_sm),
 	C("SMs", device, sm_count, CELL_NUM), C("Memory", device, total_mem, CELL_NUM),
@@ -456,7 +474,7 @@ static void sheet_row(struct sheet *t, const struct column *c, const void *row)
 			put_cell(&t->cells, row, c);
 		else
 			buf_str(&t->cells, c->title);
-		t->left[column] = c->cell >= CELL_BOOL;
+		t->left[column] = c->cell >= CELL_BOOL && !(c->cell == CELL_CALC && c->size);
 		sheet_cell(t, column++, start);
 	}
 	t->columns = column;
@@ -512,6 +530,24 @@ static void count(struct buf *out, uint64_t n, const char *one, const char *many
 	buf_printf(out, "%" PRIu64 " %s", n, word);
 }
 
+static void print_attach(struct buf *out, const struct state_totals *t)
+{
+	if (!t->attach_seq)
+		return;
+	buf_printf(out, "Attached to a running process at #%" PRIu64 ": ", t->attach_seq);
+	count(out, t->found_allocations, "allocation", "allocations");
+	count(out, t->found_bytes, ", byte", ", bytes");
+	buf_str(out, ", found; commands before are not known\n");
+	if (t->found_missed)
+		buf_printf(out, "%" PRIu64 " places where memory may be were given up: calls that allocate were under way all the time\n",
+			t->found_missed);
+	if (!t->last_unknown)
+		return;
+	buf_printf(out, "Not known%s: ", t->unknown > 1 ? ", the last of several" : "");
+	put_text(out, (struct sbt_blob){t->last_unknown, strlen(t->last_unknown)});
+	buf_byte(out, '\n');
+}
+
 static void print_totals(struct buf *out, const struct state *s)
 {
 	struct state_totals t;
@@ -525,6 +561,7 @@ static void print_totals(struct buf *out, const struct state *s)
 	count(out, t.syncs, ", sync", ", syncs");
 	count(out, t.failed, ", failed call", ", failed calls");
 	buf_printf(out, "; %" PRIu64 " pending\n", t.pending);
+	print_attach(out, &t);
 	if (!t.oddities)
 		return;
 	if (t.oddities == 1)
@@ -617,6 +654,9 @@ static void json_totals(struct buf *out, const struct state *s)
 		sbt_json_string(out, t.last_oddity, strlen(t.last_oddity));
 	else
 		buf_str(out, "null");
+	if (t.attach_seq)
+		buf_printf(out, ",\"attached_at\":%" PRIu64 ",\"found_allocations\":%" PRIu64 ",\"found_bytes\":%" PRIu64 ",\"unknown\":%" PRIu64,
+			t.attach_seq, t.found_allocations, t.found_bytes, t.unknown);
 	buf_byte(out, '}');
 }
 

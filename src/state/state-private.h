@@ -28,7 +28,7 @@ struct device {
 
 struct context {
 	uint32_t id, device, default_stream;
-	bool primary, destroyed;
+	bool primary, destroyed, before;
 	uint64_t handle, allocations, bytes;
 };
 
@@ -54,7 +54,7 @@ struct old_wait {
 /* A stream's queue is the summary of its oldest commands (old_*) followed by the ring. Sequence numbers rise along it. */
 struct stream {
 	uint32_t id, ctx, thread;
-	bool is_default, per_thread, destroyed, capturing;
+	bool is_default, per_thread, destroyed, capturing, before;
 	uint64_t handle, flags, priority;
 	uint64_t submitted, finished, last_submitted;
 	uint64_t done_to;    /* seq: whatever was submitted here up to this has finished */
@@ -69,14 +69,14 @@ struct stream {
 
 struct event {
 	uint32_t id, ctx, stream;
-	bool destroyed;
+	bool destroyed, before;
 	uint64_t handle, flags, record_seq, records, waits;
 };
 
 struct module {
 	uint32_t id, ctx;
 	uint64_t handle, code_hash, code_size, seq;
-	bool is_library, unloaded;
+	bool is_library, unloaded, before;
 	struct str file;
 	uint32_t kernels;
 };
@@ -99,7 +99,7 @@ struct node {
 struct graph {
 	uint32_t id, source;
 	uint64_t handle, launches, last_launch, queued;
-	bool is_exec, destroyed;
+	bool is_exec, destroyed, before;
 	uint64_t made, first; /* seqs: it was created; its capture began, 0: none */
 	uint32_t stream;      /* that was captured; SBT_NO_ID */
 	uint8_t mode;
@@ -123,6 +123,12 @@ struct thread {
 
 #define ODDITY_MAX 200
 
+/* Where tsdb was attached to the running program; seq 0: it was not. `before` in the rows: the object was there then. */
+struct attach {
+	uint64_t seq, allocations, bytes, missed, unknown;
+	struct str text; /* the last thing that is not known */
+};
+
 struct state {
 	uint64_t seq, commands, launches, copies, fills, syncs, failed, oddities;
 	bool timed; /* state_begin() was used: a head that has not begun is pending */
@@ -130,6 +136,7 @@ struct state {
 	struct vec devices, contexts, streams, events, modules, kernels, graphs, threads;
 	struct vec bytes;
 	struct allocs allocs;
+	struct attach attach;
 	/* only while retiring */
 	struct vec worklist; /* of u32 stream ids */
 	unsigned dying;	     /* destroyed streams */

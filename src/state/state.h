@@ -66,6 +66,7 @@ struct state_stream {
 	uint64_t handle, flags;
 	int64_t priority;
 	bool is_default, per_thread, destroyed, capturing;
+	bool before; /* here and below: it was there when tsdb was attached to the running program */
 	enum state_status status; /* of the head */
 	uint64_t head;		  /* seq of the head; 0 when idle */
 	uint64_t pending;	  /* commands in the queue, the head included */
@@ -84,7 +85,7 @@ bool state_queue(const struct state *s, uint32_t stream, unsigned i, struct sbt_
 struct state_event {
 	uint32_t id;
 	uint64_t handle, flags;
-	bool recorded, destroyed;
+	bool recorded, destroyed, before; /* before, and not recorded since: whether it ever was is not known */
 	bool complete;		/* known to be finished */
 	uint32_t stream;	/* of the last record */
 	uint64_t record_seq;	/* last record; 0 never */
@@ -96,7 +97,7 @@ bool state_event_by_id(const struct state *s, uint32_t id, struct state_event *r
 struct state_context {
 	uint32_t id, device, default_stream;
 	uint64_t handle;
-	bool primary, destroyed;
+	bool primary, destroyed, before;
 	unsigned streams;
 	uint64_t allocations, bytes;
 };
@@ -105,7 +106,7 @@ bool state_context(const struct state *s, unsigned i, struct state_context *ret)
 struct state_module {
 	uint32_t id, ctx;
 	uint64_t handle, code_hash, code_size, seq;
-	bool is_library, unloaded;
+	bool is_library, unloaded, before;
 	struct sbt_blob file;
 	unsigned kernels;
 };
@@ -127,6 +128,7 @@ struct state_alloc {
 	uint32_t device, ctx, stack;
 	uint64_t alloc_seq;
 	uint64_t last_writer; /* seq of the last copy or fill into it, or launch that was given a pointer into it; 0 none */
+	bool before;
 	bool writer_certain;  /* false for a launch: it may only have read */
 };
 /* Live allocations in order of address. */
@@ -138,7 +140,7 @@ struct state_graph {
 	uint32_t id, source; /* source: the graph an executable one came from, or SBT_NO_ID */
 	uint64_t handle, launches, last_launch;
 	unsigned nodes;
-	bool is_exec, destroyed;
+	bool is_exec, destroyed, before; /* before: an executable one, whose nodes are not known */
 	uint64_t made;	      /* seq of what created it; 0 not known */
 	uint64_t capture_first; /* seq of the capture_begin that it came from (made is the end); 0: none */
 	uint32_t capture_stream;
@@ -182,6 +184,9 @@ struct state_totals {
 	uint64_t pending; /* commands queued on all streams */
 	uint64_t oddities;
 	const char *last_oddity; /* NULL or a sentence */
+	/* tsdb was attached here; 0: it saw the program from its beginning. What was found by looking, and what could not be. */
+	uint64_t attach_seq, found_allocations, found_bytes, found_missed, unknown;
+	const char *last_unknown; /* NULL or a sentence */
 };
 void state_totals(const struct state *s, struct state_totals *ret);
 

@@ -22,6 +22,7 @@ static struct graph *new_graph(struct state *s, const struct sbt_cmd *c, uint64_
 	g->source = (uint32_t)source;
 	g->handle = handle;
 	g->made = c->seq;
+	g->before = c->flags & SBT_F_BEFORE;
 	g->stream = SBT_NO_ID;
 	return g;
 }
@@ -151,7 +152,8 @@ void on_graph_instantiate(struct state *s, const struct sbt_cmd *c)
 	struct graph *g = new_graph(s, c, u->new_exec, u->graph, u->handle), *source = own_graph(s, u->graph);
 
 	g->is_exec = true;
-	live(s, c, "graph", u->graph, LIFE_OF(source, destroyed), USE);
+	if (!g->before)
+		live(s, c, "graph", u->graph, LIFE_OF(source, destroyed), USE);
 	if (source && u->nodes)
 		drop_nodes(source, u->nodes);
 	copy_nodes(own_graph(s, u->new_exec), source);

@@ -31,6 +31,7 @@ static void make_default_stream(struct state *s, const struct sbt_cmd *c)
 		st = new_stream(s, c, u->default_stream, (uint32_t)u->new_ctx);
 	st->ctx = (uint32_t)u->new_ctx;
 	st->is_default = true;
+	st->before = c->flags & SBT_F_BEFORE;
 }
 
 void on_ctx_create(struct state *s, const struct sbt_cmd *c)
@@ -46,6 +47,7 @@ void on_ctx_create(struct state *s, const struct sbt_cmd *c)
 	x->default_stream = (uint32_t)u->default_stream;
 	x->handle = u->handle;
 	x->destroyed = false;
+	x->before = c->flags & SBT_F_BEFORE;
 	own_device(s, x->device);
 	make_default_stream(s, c);
 	/* cuCtxCreate makes the new context current; retaining a primary one does not */
@@ -117,6 +119,8 @@ void on_stream_create(struct state *s, const struct sbt_cmd *c)
 	st->priority = u->priority;
 	st->per_thread = u->per_thread != 0;
 	st->thread = c->thread;
+	if (!st->is_default)
+		st->before = c->flags & SBT_F_BEFORE;
 }
 
 void on_stream_destroy(struct state *s, const struct sbt_cmd *c)
@@ -147,6 +151,7 @@ void on_event_create(struct state *s, const struct sbt_cmd *c)
 	e->ctx = c->ctx;
 	e->handle = u->handle;
 	e->flags = u->event_flags;
+	e->before = c->flags & SBT_F_BEFORE;
 }
 
 void on_event_destroy(struct state *s, const struct sbt_cmd *c)
@@ -218,6 +223,7 @@ void on_module_load(struct state *s, const struct sbt_cmd *c)
 	m->code_size = u->code_size;
 	m->seq = c->seq;
 	m->is_library = u->is_library != 0;
+	m->before = c->flags & SBT_F_BEFORE;
 	m->unloaded = false;
 	m->file = str_put(&s->bytes, u->file.p, u->file.len);
 }

@@ -81,7 +81,7 @@ void on_alloc(struct state *s, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_alloc *u = &c->u.alloc;
 	struct alloc a = {.addr = u->addr, .size = u->size, .pitch = u->pitch, .seq = c->seq, .device = (uint32_t)u->device,
-		.ctx = c->ctx, .stack = c->stack, .mem = (uint8_t)u->mem};
+		.ctx = c->ctx, .stack = c->stack, .mem = (uint8_t)u->mem, .before = (c->flags & SBT_F_BEFORE) != 0};
 
 	if (u->stream != SBT_NO_ID)
 		submit(s, c, u->stream, 0);
@@ -94,6 +94,8 @@ void on_alloc(struct state *s, const struct sbt_cmd *c)
 	}
 	free_overlapped(s, c, u->addr, u->size);
 	allocs_insert(&s->allocs, &a);
+	s->attach.allocations += a.before;
+	s->attach.bytes += a.before ? a.size : 0;
 	count_alloc(s, &a, 1);
 }
 

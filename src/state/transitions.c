@@ -107,6 +107,23 @@ static void on_nothing(struct state *s, const struct sbt_cmd *c)
 {
 }
 
+static void on_attach(struct state *s, const struct sbt_cmd *c)
+{
+	const struct sbt_cmd_attach *u = &c->u.attach;
+
+	switch (u->what) {
+	case SBT_ATTACH_BEGINS:
+		s->attach = (struct attach){.seq = c->seq};
+		break;
+	case SBT_ATTACH_FOUND:
+		s->attach.missed += u->missed;
+		break;
+	default:
+		s->attach.unknown++;
+		s->attach.text = str_put(&s->bytes, u->text.p, u->text.len);
+	}
+}
+
 /* ---- the table ---------------------------------------------------------------------------------------------------- */
 
 #define U(member) offsetof(struct sbt_cmd, u.member)
@@ -155,7 +172,7 @@ static const struct {
 	[SBT_MODULE_CODE] = {on_module_code, .must = U(module_code.module)},
 	[SBT_GRAPH_ADD] = {on_nothing, {U(graph_add.graph)}, .enumerated = U(graph_add.type)},
 	[SBT_GRAPH_UPDATE] = {on_graph_update, {U(graph_update.graph), U(graph_update.node)}, .must = U(graph_update.exec)},
-	[SBT_ATTACH] = {on_nothing, {U(attach.module)}},
+	[SBT_ATTACH] = {on_attach, {U(attach.module)}},
 	[SBT_BATCH] = {on_batch, {U(batch.stream)}},
 };
 

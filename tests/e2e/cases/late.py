@@ -48,3 +48,31 @@ def test_an_old_executable_graph_is_recorded_by_its_effect(t):
     window(t, '3', 'graph')
     t.match(r'graph_launch exec 0', view(t, 'graph_launch'))
     t.match(r'(\d+) of \1 allocations identical, 19 of 19 outputs identical', verified(t).out)
+
+
+def test_a_module_from_memory(t):
+    """PTX text that was loaded by cuModuleLoadData is still there, or the driver's copy of it."""
+    for how in '', 'gone':
+        r = window(t, '3', how, kernel='step', prog='late_module')
+        t.match(r'late_module: \d+ rounds ok', r.out)
+        if how == 'gone' and t.gpu != 'soft':
+            continue  # whether the driver keeps it is its own affair
+        t.match(r'2 of 2 allocations identical, 19 of 19 outputs identical', verified(t).out)
+
+
+def test_two_modules_that_fit_are_not_guessed(t):
+    window(t, '3', 'two', kernel='step', prog='late_module')
+    t.match(r'Not known: the code of module 0 \(kernel step\): 2 different images', t.tsdb('--batch', '-ex', 'state show', 't.sbt').out)
+    r = t.tsdb('replay', '--verify', 't.sbt')
+    t.equal(r.status, 1, 'replay')
+    t.match(r'does not have the code of step', r.err)
+
+
+def test_the_trace_says_where_it_began(t):
+    window(t, '2', 'graph')
+    show = t.tsdb('--batch', '-ex', 'state show', 't.sbt').out
+    t.match(r'^Attached to a running process at #\d+: 18 allocations, 28832 bytes, found; commands before are not known$', show)
+    t.no_match(r'oddit', show)
+    for what in (r'primary, from before', r'default, from before', r'non-blocking, from before', r'library, from before',
+                 r'executable, from before', r'before  #\d+ perhaps$'):
+        t.match(what, show)
