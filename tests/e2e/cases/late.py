@@ -71,7 +71,7 @@ def test_two_modules_that_fit_are_not_guessed(t):
 def test_the_trace_says_where_it_began(t):
     window(t, '2', 'graph')
     show = t.tsdb('--batch', '-ex', 'state show', 't.sbt').out
-    t.match(r'^Attached to a running process at #\d+: 18 allocations, 28832 bytes, found; commands before are not known$', show)
+    t.match(r'^Attached to a running process at #\d+: 18 allocations, 32928 bytes, found; commands before are not known$', show)
     t.no_match(r'oddit', show)
     for what in (r'primary, from before', r'default, from before', r'non-blocking, from before', r'library, from before',
                  r'executable, from before', r'before  #\d+ perhaps$'):
