@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define THREADS 256u
 #define BLOCKS_PER_SM 8u /* what fits is 4 on most devices; more evens out the end */
@@ -77,6 +78,7 @@ static CUresult load(struct hash_kernel *h)
 	TRY_CU(d->cuModuleGetFunction(&h->changed, h->module, "tsdb_changed"));
 	TRY_CU(d->cuModuleGetFunction(&h->move, h->module, "tsdb_move_pages"));
 	TRY_CU(d->cuModuleGetFunction(&h->replace, h->module, "tsdb_replace"));
+	TRY_CU(d->cuModuleGetFunction(&h->settle, h->module, "tsdb_settle"));
 	if (h->scratch)
 		return CUDA_SUCCESS;
 	TRY_CU(d->cuMemAlloc_v2(&h->scratch, HASH_KERNEL_SCRATCH));
@@ -221,6 +223,53 @@ static CUresult move_on_host(struct hash_kernel *h, const struct hash_kernel_pie
 	return CUDA_SUCCESS;
 }
 
+static void settle_page(const struct hash_kernel_page *x, struct sbt_hash *copied, struct sbt_hash *first, uint32_t *mark, uint32_t page, unsigned todo)
+{
+	void *mem = (void *)(uintptr_t)x->mem, *copy = (void *)(uintptr_t)x->copy;
+	const struct sbt_hash h = sbt_page_hash(mem, x->size);
+	const bool other = !sbt_hash_equal(h, *copied);
+
+	if ((todo & HASH_KERNEL_COMPARE && !sbt_hash_equal(h, *first)) || (todo & HASH_KERNEL_EXPECT && other)) {
+		mark[0]++;
+		mark[1] = page + 1;
+	}
+	if (todo & HASH_KERNEL_NOTE)
+		*first = h;
+	if (other && todo & HASH_KERNEL_RESTORE)
+		memcpy(mem, copy, x->size);
+	if (other && todo & HASH_KERNEL_COMMIT) {
+		memcpy(copy, mem, x->size);
+		*copied = h;
+	}
+}
+
+static CUresult settle_on_host(struct hash_kernel *h, const struct hash_kernel_settle *s, const struct hash_kernel_rows *rows, unsigned todo, CUstream stream)
+{
+	const struct hash_kernel_page *table = (const void *)(uintptr_t)s->table;
+	struct sbt_hash *copied = (void *)(uintptr_t)s->copied, *first = (void *)(uintptr_t)s->first;
+	struct timespec begin = {0}, end = {0};
+	uint64_t *took = (void *)(uintptr_t)s->took;
+
+	TRY_CU(h->driver->cuStreamSynchronize(stream));
+	if (took)
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (uint32_t r = 0; r < rows->n; r++) {
+		const uint32_t behind = r + 1 < rows->n ? rows->row[r + 1].before : rows->total;
+
+		for (uint32_t i = rows->row[r].before; i < behind; i++) {
+			const uint32_t p = rows->row[r].first + (i - rows->row[r].before);
+
+			TRY_CU(check_on_host(h, table[p].mem, table[p].size));
+			settle_page(&table[p], &copied[p], &first[p], (void *)(uintptr_t)s->mark, p, todo);
+		}
+	}
+	if (took)
+		clock_gettime(CLOCK_MONOTONIC, &end);
+	if (took)
+		took[2] += (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000u + (uint64_t)end.tv_nsec - (uint64_t)begin.tv_nsec;
+	return CUDA_SUCCESS;
+}
+
 /* --- launches ------------------------------------------------------------------------------------------------------------ */
 
 static CUresult launch(struct hash_kernel *h, CUfunction f, uint64_t blocks, void **params, CUstream s)
@@ -357,4 +406,18 @@ CUresult hash_kernel_replace(struct hash_kernel *h, CUdeviceptr at, uint64_t byt
 	if (h->on_host)
 		return replace_on_host(h, at, bytes, like, from, to, stream);
 	return launch(h, h->replace, (bytes / 8 + THREADS) / THREADS, params, stream);
+}
+
+CUresult hash_kernel_settle(struct hash_kernel *h, const struct hash_kernel_settle *s, const struct hash_kernel_rows *rows, unsigned todo, CUstream stream)
+{
+	CUdeviceptr table = s->table, copied = s->copied, first = s->first, mark = s->mark, took = s->took;
+	struct hash_kernel_rows r = *rows;
+	uint32_t what = todo;
+	void *params[] = {&table, &copied, &first, &mark, &what, &took, &r};
+
+	if (!rows->total)
+		return CUDA_SUCCESS;
+	if (h->on_host)
+		return settle_on_host(h, s, rows, todo, stream);
+	return launch(h, h->settle, rows->total, params, stream);
 }

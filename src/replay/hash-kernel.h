@@ -63,7 +63,7 @@ enum hash_kernel_flags {
 struct hash_kernel {
 	const struct hash_kernel_driver *driver;
 	CUmodule module;
-	CUfunction hash, changed, move, replace;
+	CUfunction hash, changed, move, replace, settle;
 	CUdeviceptr scratch;
 	bool owns_scratch, on_host, software;
 	unsigned blocks; /* of a launch */
@@ -95,6 +95,36 @@ CUresult hash_kernel_changed(struct hash_kernel *h, CUdeviceptr before, CUdevice
 /* In [at, at + bytes), at aligned to 8: words of 8 bytes that are `from` become `to`, and so do the last 4 to 7 bytes. With like != 0 single bytes do: those
  * that are from's (by their place in the word) where like's are to's. Does not wait. */
 CUresult hash_kernel_replace(struct hash_kernel *h, CUdeviceptr at, uint64_t bytes, CUdeviceptr like, uint64_t from, uint64_t to, CUstream stream);
+
+/* A page of memory and its copy elsewhere; tables of these lie on the device. */
+struct hash_kernel_page {
+	uint64_t mem, copy;
+	uint32_t size, pad; /* 1..SBT_PAGE */
+};
+/* Which pages of a table: runs of them that do not overlap. Goes with the launch, so that nothing has to be sent ahead. */
+#define HASH_KERNEL_ROWS 64u
+struct hash_kernel_rows {
+	uint32_t n, total; /* runs; pages */
+	struct {
+		uint32_t first, before; /* page of the table; pages in the runs before */
+	} row[HASH_KERNEL_ROWS];
+};
+enum hash_kernel_todo {
+	HASH_KERNEL_NOTE = 1,	  /* the hash goes to `first` */
+	HASH_KERNEL_COMPARE = 2,  /* it should be the one in `first` */
+	HASH_KERNEL_EXPECT = 4,	  /* it should be the copy's */
+	HASH_KERNEL_RESTORE = 8,  /* a page that is not like its copy becomes like it */
+	HASH_KERNEL_COMMIT = 16,  /* the copy becomes like it, and so does its hash in `copied` */
+};
+struct hash_kernel_settle { /* device memory */
+	CUdeviceptr table;  /* struct hash_kernel_page[] */
+	CUdeviceptr copied; /* struct sbt_hash[]: of the copies */
+	CUdeviceptr first;  /* the same: of an execution to compare with */
+	CUdeviceptr mark;   /* uint32_t[2]: pages that were not as they should be are added to [0]; [1] is one of them + 1. Not NULL for COMPARE, EXPECT */
+	CUdeviceptr took;   /* uint64_t[3], {UINT64_MAX, 0, 0} at first: [2] sums the launches' times, ns; 0: they are not wanted */
+};
+/* Hashes the rows' pages and does with them what todo (RESTORE or COMMIT, or neither) says, in one launch. Does not wait. */
+CUresult hash_kernel_settle(struct hash_kernel *h, const struct hash_kernel_settle *s, const struct hash_kernel_rows *rows, unsigned todo, CUstream stream);
 
 struct hash_kernel_piece {
 	uint64_t addr;

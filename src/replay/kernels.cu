@@ -26,6 +26,14 @@ typedef unsigned int u32;
 #define LOAD(p) __ldcs(p) // each byte is used once
 #endif
 
+// enum hash_kernel_todo, HASH_KERNEL_ROWS of hash-kernel.h
+#define NOTE 1
+#define COMPARE 2
+#define EXPECT 4
+#define RESTORE 8
+#define COMMIT 16
+#define ROWS 64
+
 // struct hash_kernel_row of hash-kernel.c
 struct row {
 	u64 addr, size;
@@ -202,6 +210,25 @@ extern "C" __global__ void __launch_bounds__(LANES) tsdb_replace(unsigned char *
 	}
 }
 
+static __device__ __forceinline__ void copy_page(u64 dst, u64 src, u32 size)
+{
+	if (size == PAGE && !((dst | src) & 15)) {
+		uint4 w[BATCH];
+#pragma unroll 1
+		for (u32 at = threadIdx.x; at < PAGE / 16; at += BATCH * LANES) {
+#pragma unroll
+			for (int j = 0; j < BATCH; j++)
+				w[j] = ((const uint4 *)src)[at + j * LANES];
+#pragma unroll
+			for (int j = 0; j < BATCH; j++)
+				((uint4 *)dst)[at + j * LANES] = w[j];
+		}
+		return;
+	}
+	for (u32 at = threadIdx.x; at < size; at += LANES)
+		((unsigned char *)dst)[at] = ((const unsigned char *)src)[at];
+}
+
 // Copies pages that lie apart, a block each: from[i] to to + i * 65536, or the other way round when scatter is set. Aligned to 16 bytes.
 extern "C" __global__ void __launch_bounds__(LANES) tsdb_move_pages(const u64 *where, const u32 *bytes, u32 n, u64 packed, u32 scatter)
 {
@@ -210,25 +237,100 @@ extern "C" __global__ void __launch_bounds__(LANES) tsdb_move_pages(const u64 *w
 		unsigned char *to = (unsigned char *)(scatter ? where[i] : packed + (u64)i * PAGE);
 		const u32 size = bytes[i];
 
-		if (size == PAGE) {
-			uint4 w[BATCH];
-#pragma unroll 1
-			for (u32 at = threadIdx.x; at < PAGE / 16; at += BATCH * LANES) {
-#pragma unroll
-				for (int j = 0; j < BATCH; j++)
-					w[j] = ((const uint4 *)from)[at + j * LANES];
-#pragma unroll
-				for (int j = 0; j < BATCH; j++)
-					((uint4 *)to)[at + j * LANES] = w[j];
-			}
-			continue;
-		}
-		const u32 wide = ((u64)from | (u64)to) & 15 ? 0 : size / 16;
+		copy_page((u64)to, (u64)from, size);
+	}
+}
 
-		for (u32 at = threadIdx.x; at < wide; at += LANES)
-			((uint4 *)to)[at] = ((const uint4 *)from)[at];
-		for (u32 at = wide * 16 + threadIdx.x; at < size; at += LANES)
-			to[at] = from[at];
+// struct hash_kernel_page and struct hash_kernel_rows of hash-kernel.h
+struct page {
+	u64 mem, copy;
+	u32 size, pad;
+};
+struct rows {
+	u32 n, total;
+	struct {
+		u32 first, before;
+	} row[ROWS];
+};
+
+static __device__ __forceinline__ u64 global_ns()
+{
+	u64 t;
+
+	asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
+	return t;
+}
+
+// took: the earliest start of a block, blocks that have ended, the sum of all launches' times. The last block to end adds this launch's.
+static __device__ void add_time(u64 *took)
+{
+	__threadfence();
+	if (atomicAdd((unsigned long long *)took + 1, 1ull) + 1 < gridDim.x)
+		return;
+	took[2] += global_ns() - atomicExch((unsigned long long *)took, ~0ull);
+	took[1] = 0;
+}
+
+// Pages of `table` named by `rows`: hashed, and compared with `copied`, the hashes of the copies, and `first`. todo: NOTE keeps the hash in `first`; COMPARE
+// and EXPECT count a page whose hash is not that in `first` or `copied` in mark[0], and one of them + 1 in mark[1]. A page that differs from its copy is
+// put back by RESTORE; by COMMIT the copy becomes like it.
+extern "C" __global__ void __launch_bounds__(LANES, RESIDENT) tsdb_settle(const struct page *table, u64 *copied, u64 *first, u32 *mark, u32 todo,
+	u64 *took, const __grid_constant__ struct rows rows)
+{
+	__shared__ u64 part[2][2][LANES / 32];
+	__shared__ u64 hash[2];
+	__shared__ u32 changed;
+	const u32 lane = threadIdx.x;
+	u32 k[8], turns = 0;
+
+	if (took && !lane)
+		atomicMin((unsigned long long *)took, global_ns());
+#pragma unroll
+	for (int j = 0; j < 8; j++)
+		k[j] = (u32)mix(1 + (u64)lane * 8 + j);
+	for (u32 i = blockIdx.x; i < rows.total; i += gridDim.x) {
+		u32 r = 0;
+		u64 acc[2] = {0, 0};
+
+		while (r + 1 < rows.n && rows.row[r + 1].before <= i)
+			r++;
+		const u32 p = rows.row[r].first + (i - rows.row[r].before);
+		const struct page x = table[p];
+
+		if (x.size == PAGE && !(x.mem & 15))
+			whole_page(acc, (const uint4 *)x.mem + lane, k);
+		else
+			odd_page(acc, (const unsigned char *)x.mem, x.size, k);
+		const u64 v = sum(mix(acc[0] + (lane + 1) * Q), mix(acc[1] + (lane + 1) * Q), part[turns++ & 1]);
+		if (!(lane & ~8u))
+			hash[lane / 8] = v;
+		__syncthreads();
+		if (!lane) {
+			const bool other = hash[0] != copied[2 * (u64)p] || hash[1] != copied[2 * (u64)p + 1];
+			const bool differs = todo & COMPARE && (hash[0] != first[2 * (u64)p] || hash[1] != first[2 * (u64)p + 1]);
+
+			if (differs || (todo & EXPECT && other)) {
+				atomicAdd(mark, 1u);
+				mark[1] = p + 1;
+			}
+			if (todo & NOTE) {
+				first[2 * (u64)p] = hash[0];
+				first[2 * (u64)p + 1] = hash[1];
+			}
+			if (todo & COMMIT && other) {
+				copied[2 * (u64)p] = hash[0];
+				copied[2 * (u64)p + 1] = hash[1];
+			}
+			changed = other && todo & (RESTORE | COMMIT);
+		}
+		__syncthreads();
+		if (changed)
+			copy_page(todo & RESTORE ? x.mem : x.copy, todo & RESTORE ? x.copy : x.mem, x.size);
+	}
+	if (took) {
+		__syncthreads();
+		if (!lane)
+			add_time(took);
 	}
 }
 

@@ -18,9 +18,9 @@ libreplay_a_SOURCES += src/replay/device-kernel.c src/replay/device-kernel.h src
 
 # The process that executes a trace on a device. libcuda.so.1 is opened when it runs, never linked. At a fixed, unusual address: where
 # programs have their code and heap, recorded pinned memory may be.
-HEADERS_TO_CHECK += src/replay/replayer-ranges.h src/replay/device-kernel.h
+HEADERS_TO_CHECK += src/replay/ptx-stores.h src/replay/replayer-ranges.h src/replay/device-kernel.h
 noinst_LIBRARIES += libranges.a
-libranges_a_SOURCES = src/replay/replayer-ranges.c src/replay/replayer-ranges.h
+libranges_a_SOURCES = src/replay/replayer-ranges.c src/replay/replayer-ranges.h src/replay/ptx-stores.c src/replay/ptx-stores.h
 if HAVE_CUDA
 HEADERS_TO_CHECK += src/replay/replayer-driver.h src/replay/replayer-int.h src/replay/replayer-check.h \
 	src/replay/replayer-order.h
@@ -68,6 +68,10 @@ check_PROGRAMS += tests/unit/test-replayer-ranges
 TESTS += tests/unit/test-replayer-ranges
 tests_unit_test_replayer_ranges_SOURCES = tests/unit/test-replayer-ranges.c
 tests_unit_test_replayer_ranges_LDADD = libranges.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-replay-stores
+TESTS += tests/unit/test-replay-stores
+tests_unit_test_replay_stores_SOURCES = tests/unit/test-replay-stores.c
+tests_unit_test_replay_stores_LDADD = libranges.a libcommon.a $(CMOCKA_LIBS)
 if HAVE_CUDA
 # The process on the software GPU.
 check_PROGRAMS += tests/unit/test-replayer-run

@@ -318,11 +318,96 @@ static void test_scratch(void **state)
 #define ON_DEVICE(f) {"on the device: " #f, f, open_device, close_it, NULL}
 #define ON_HOST(f) {"on the host: " #f, f, open_host, close_it, NULL}
 
+/* Five pages in two areas, the last one short and not aligned; rows name three of them. */
+static void test_settle(void **state)
+{
+	enum { PAGES = 5, LAST = 1001 };
+	struct hash_kernel_page table[PAGES];
+	uint8_t *bytes = random_bytes(PAGES * SBT_PAGE), *now = malloc(PAGES * SBT_PAGE);
+	struct hash_kernel_rows rows = {.n = 2, .total = 3, .row = {{0, 0}, {3, 1}}}; /* 0, 3, 4 */
+	struct sbt_hash sums[PAGES];
+	struct hash_kernel_settle s;
+	uint64_t took[3] = {UINT64_MAX, 0, 0};
+	uint32_t mark[2] = {0, 0};
+	CUdeviceptr mem, copy;
+
+	assert_non_null(now);
+	OK(cuMemAlloc(&mem, PAGES * SBT_PAGE + 3));
+	OK(cuMemAlloc(&copy, PAGES * SBT_PAGE));
+	OK(cuMemAlloc(&s.table, sizeof table));
+	OK(cuMemAlloc(&s.copied, sizeof sums));
+	OK(cuMemAlloc(&s.first, sizeof sums));
+	OK(cuMemAlloc(&s.mark, sizeof mark));
+	OK(cuMemAlloc(&s.took, sizeof took));
+	for (unsigned i = 0; i < PAGES; i++) {
+		table[i] = (struct hash_kernel_page){mem + i * SBT_PAGE + (i == 4 ? 3 : 0), copy + i * SBT_PAGE, i == 4 ? LAST : SBT_PAGE, 0};
+		OK(cuMemcpyHtoD(table[i].mem, bytes + i * SBT_PAGE, table[i].size));
+		OK(cuMemcpyHtoD(table[i].copy, bytes + i * SBT_PAGE, table[i].size));
+		sums[i] = sbt_page_hash(bytes + i * SBT_PAGE, table[i].size);
+	}
+	OK(cuMemcpyHtoD(s.table, table, sizeof table));
+	OK(cuMemcpyHtoD(s.copied, sums, sizeof sums));
+	OK(cuMemcpyHtoD(s.mark, mark, sizeof mark));
+	OK(cuMemcpyHtoD(s.took, took, sizeof took));
+
+	/* Nothing has changed: nothing is marked. */
+	OK(hash_kernel_settle(&kernel, &s, &rows, HASH_KERNEL_EXPECT | HASH_KERNEL_NOTE, NULL));
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH(mark, s.mark, sizeof mark));
+	assert_int_equal(mark[0], 0);
+	/* Pages 1 and 4 change. 1 is in no row; 4 is put back, and what it was is noted. */
+	OK(cuMemsetD8(table[1].mem + 5, 0x11, 3));
+	OK(cuMemsetD8(table[4].mem + LAST - 1, (unsigned char)(bytes[4 * SBT_PAGE + LAST - 1] + 1), 1));
+	OK(hash_kernel_settle(&kernel, &s, &rows, HASH_KERNEL_NOTE | HASH_KERNEL_RESTORE, NULL));
+	OK(cuMemcpyDtoH(now, table[4].mem, LAST));
+	assert_memory_equal(now, bytes + 4 * SBT_PAGE, LAST);
+	OK(cuMemcpyDtoH(now, table[1].mem, SBT_PAGE));
+	assert_memory_not_equal(now, bytes + SBT_PAGE, SBT_PAGE);
+	/* The same change again is as noted; committed, it is the copy's. */
+	OK(cuMemsetD8(table[4].mem + LAST - 1, (unsigned char)(bytes[4 * SBT_PAGE + LAST - 1] + 1), 1));
+	OK(hash_kernel_settle(&kernel, &s, &rows, HASH_KERNEL_COMPARE | HASH_KERNEL_COMMIT, NULL));
+	OK(hash_kernel_settle(&kernel, &s, &rows, HASH_KERNEL_EXPECT, NULL));
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH(mark, s.mark, sizeof mark));
+	assert_int_equal(mark[0], 0);
+	OK(cuMemcpyDtoH(now, table[4].copy, LAST));
+	assert_int_equal(now[LAST - 1], (uint8_t)(bytes[4 * SBT_PAGE + LAST - 1] + 1));
+	OK(cuMemcpyDtoH(sums, s.copied, sizeof sums));
+	same(sums[4], sbt_page_hash(now, LAST));
+	/* Another one is marked, and so is what lies in no row once it is asked for. */
+	OK(cuMemsetD8(table[3].mem, (unsigned char)(bytes[3 * SBT_PAGE] + 1), 1));
+	OK(hash_kernel_settle(&kernel, &s, &rows, HASH_KERNEL_COMPARE, NULL));
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH(mark, s.mark, sizeof mark));
+	assert_int_equal(mark[0], 1);
+	assert_int_equal(mark[1], 4);
+	rows = (struct hash_kernel_rows){.n = 1, .total = PAGES, .row = {{0, 0}}};
+	OK(hash_kernel_settle(&kernel, &s, &rows, HASH_KERNEL_EXPECT | HASH_KERNEL_COMMIT, NULL));
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH(mark, s.mark, sizeof mark));
+	assert_int_equal(mark[0], 3); /* and pages 1 and 3 */
+	OK(cuMemcpyDtoH(took, s.took, sizeof took));
+	assert_true(took[2] > 0);
+	assert_true(took[0] == UINT64_MAX);
+	assert_int_equal(took[1], 0);
+
+	OK(cuMemFree(mem));
+	OK(cuMemFree(copy));
+	OK(cuMemFree(s.table));
+	OK(cuMemFree(s.copied));
+	OK(cuMemFree(s.first));
+	OK(cuMemFree(s.mark));
+	OK(cuMemFree(s.took));
+	free(bytes);
+	free(now);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_DEVICE(test_sizes), ON_DEVICE(test_zeros), ON_DEVICE(test_pages),	 ON_DEVICE(test_many),
 		ON_HOST(test_sizes),   ON_HOST(test_zeros),   ON_HOST(test_pages),	 ON_HOST(test_many),
+		ON_DEVICE(test_settle), ON_HOST(test_settle),
 		ON_HOST(test_short_cut), cmocka_unit_test(test_scratch),
 	};
 

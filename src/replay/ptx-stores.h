@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which memory a kernel can write to, as far as its PTX tells: for each store, the parameters and module variables that its address is made of.
+ * An address that may have been loaded from memory, a call, and whatever is not known to be harmless make the answer "anywhere".
+ */
+#ifndef REPLAY_PTX_STORES_H
+#define REPLAY_PTX_STORES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PTX_BASES_MAX 256u
+
+struct ptx_base {
+	char *symbol;	       /* a variable of the module; NULL: a parameter */
+	unsigned param;	       /* its number */
+	uint32_t offset, size; /* bytes of it that an address may be in: a multiple of 8; size UINT32_MAX: up to its end */
+};
+struct ptx_bases {
+	uint64_t bits[PTX_BASES_MAX / 64];
+};
+struct ptx_stores {
+	const char *anywhere; /* why it may write to anything; NULL: to what the stores say */
+	struct ptx_base *bases;
+	unsigned nbases;
+	struct ptx_bases *stores; /* of each kind of store, the bases of its address: at least one of them is the memory's */
+	size_t nstores;
+};
+
+/* text: n bytes of PTX. */
+void ptx_stores_find(struct ptx_stores *ret, const char *text, size_t n, const char *entry);
+void ptx_stores_free(struct ptx_stores *s);
+
+static inline bool ptx_bases_has(const struct ptx_bases *b, unsigned i)
+{
+	return b->bits[i / 64] >> i % 64 & 1;
+}
+
+#endif
