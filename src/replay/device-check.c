@@ -20,6 +20,7 @@ static struct err *take_rows(struct device *d, const struct replayer_check_done 
 	ret->n += head->n;
 	ret->checked += head->checked;
 	ret->left_out += head->left_out;
+	ret->outside += head->outside;
 	return NULL;
 }
 

@@ -212,7 +212,9 @@ extern "C" __global__ void __launch_bounds__(LANES) tsdb_replace(unsigned char *
 
 static __device__ __forceinline__ void copy_page(u64 dst, u64 src, u32 size)
 {
-	if (size == PAGE && !((dst | src) & 15)) {
+	const u32 cells = (dst | src) & 15 ? 0 : size / 16;
+
+	if (size == PAGE && cells) {
 		uint4 w[BATCH];
 #pragma unroll 1
 		for (u32 at = threadIdx.x; at < PAGE / 16; at += BATCH * LANES) {
@@ -225,7 +227,9 @@ static __device__ __forceinline__ void copy_page(u64 dst, u64 src, u32 size)
 		}
 		return;
 	}
-	for (u32 at = threadIdx.x; at < size; at += LANES)
+	for (u32 at = threadIdx.x; at < cells; at += LANES)
+		((uint4 *)dst)[at] = ((const uint4 *)src)[at];
+	for (u32 at = 16 * cells + threadIdx.x; at < size; at += LANES)
 		((unsigned char *)dst)[at] = ((const unsigned char *)src)[at];
 }
 

@@ -58,6 +58,28 @@ static struct err *room_for_runs(struct rp *rp, struct checking *k, unsigned run
 	return NULL;
 }
 
+/* A row for each page. */
+static struct err *send_table(struct rp *rp, struct checking *k)
+{
+	struct hash_kernel_page *rows = xcalloc(k->npages + 1, sizeof *rows);
+	struct err *e;
+
+	for (size_t i = 0; i < k->nareas; i++) {
+		const struct area *a = &k->areas[i];
+
+		for (size_t p = 0; p < pages_in(a->size); p++) {
+			const uint64_t at = p * SBT_PAGE, left = a->size - at;
+
+			rows[a->page + p] = (struct hash_kernel_page){a->here + at, k->before + a->at + at, left < SBT_PAGE ? (uint32_t)left : SBT_PAGE, 0};
+		}
+	}
+	e = rp_cu(rp, rp->d.cuMemcpyHtoDAsync_v2(k->on.table, rows, k->npages * sizeof *rows, rp->own), "cuMemcpyHtoDAsync");
+	if (!e)
+		e = rp_cu(rp, rp->d.cuStreamSynchronize(rp->own), "cuStreamSynchronize");
+	free(rows);
+	return e;
+}
+
 static struct err *open_checking(struct rp *rp)
 {
 	struct checking *k = xcalloc(1, sizeof *k);
@@ -74,18 +96,32 @@ static struct err *open_checking(struct rp *rp)
 	TRY(device_room(rp, &k->before, k->bytes, "a copy of the memory"));
 	for (unsigned i = 0; i < 3; i++)
 		TRY(device_room(rp, &k->sums[i], k->npages * sizeof(struct sbt_hash), "hashes"));
-	return NULL;
+	TRY(device_room(rp, &k->on.table, k->npages * sizeof(struct hash_kernel_page), "a table of its pages"));
+	TRY(device_room(rp, &k->on.mark, sizeof k->batch.marks, "what was compared"));
+	TRY(device_room(rp, &k->took, 3 * sizeof(uint64_t), "times"));
+	CU(rp, cuEventCreate, &k->batch.event, CU_EVENT_DISABLE_TIMING);
+	alloc_rows_sort(&k->allocs, &rp->place);
+	return send_table(rp, k);
+}
+
+struct err *check_settle(struct rp *rp, const struct checking *k, const struct hash_kernel_rows *rows, unsigned todo, unsigned mark, CUstream s)
+{
+	struct hash_kernel_settle on = k->on;
+
+	on.copied = k->sums[0];
+	on.first = k->sums[1];
+	on.mark += mark * sizeof *k->batch.marks;
+	return rp_cu(rp, hash_kernel_settle(&rp->hash, &on, rows, todo, s), "comparing on the device");
 }
 
 struct err *check_hash_all(struct rp *rp, const struct checking *k, unsigned to, CUstream s)
 {
-	for (size_t i = 0; i < k->nareas; i++) {
-		const struct hash_kernel_range r = {k->areas[i].here, k->areas[i].size};
+	const struct hash_kernel_rows rows = {.n = 1, .total = (uint32_t)k->npages};
+	struct hash_kernel_settle on = k->on;
 
-		TRY(rp_cu(rp, hash_kernel_pages_device(&rp->hash, r, k->sums[to] + k->areas[i].page * sizeof(struct sbt_hash), s),
-			"hashing on the device"));
-	}
-	return NULL;
+	on.copied = k->sums[0];
+	on.first = k->sums[to];
+	return rp_cu(rp, hash_kernel_settle(&rp->hash, &on, &rows, HASH_KERNEL_NOTE, s), "hashing on the device");
 }
 
 struct err *check_compare(struct rp *rp, const struct checking *k, unsigned a, unsigned b, unsigned run, CUstream s)
@@ -174,8 +210,7 @@ static struct err *room_for_first(struct rp *rp, struct checking *k)
 	return NULL;
 }
 
-/* The copy is of the position; sums[0] are its hashes. */
-static struct err *refresh(struct rp *rp, struct checking *k)
+struct err *check_refresh(struct rp *rp, struct checking *k)
 {
 	if (k->position == rp->position)
 		return NULL;
@@ -206,6 +241,7 @@ void check_close(struct rp *rp)
 
 	if (!k)
 		return;
+	const CUdeviceptr tables[] = {k->on.table, k->on.mark, k->took};
 	err_free(execute_finish(rp));
 	fresh_end(rp);
 	for (unsigned i = 0; i < 3; i++)
@@ -221,6 +257,12 @@ void check_close(struct rp *rp)
 		(void)rp->d.cuMemFree_v2(k->noise);
 	if (k->noise_stream)
 		(void)rp->d.cuStreamDestroy_v2(k->noise_stream);
+	for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++)
+		if (tables[i])
+			(void)rp->d.cuMemFree_v2(tables[i]);
+	if (k->batch.event)
+		(void)rp->d.cuEventDestroy_v2(k->batch.event);
+	reach_close(rp, k);
 	free(k->areas);
 	free(k->host_flags);
 	free(k->list);
@@ -449,12 +491,12 @@ static struct err *slow_runs(struct rp *rp, struct checking *k, const struct sbt
 	return e;
 }
 
-static struct err *check_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct replayer_check_done *sum)
+struct err *check_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct replayer_check_done *sum)
 {
 	CUstream s;
 	bool differs;
 
-	TRY(refresh(rp, k));
+	TRY(check_refresh(rp, k));
 	TRY(objects_stream(rp, sbt_cmd_stream(c), &s));
 	TRY(perturb(rp, k, 0));
 	TRY(execute(rp, c));
@@ -488,13 +530,13 @@ static struct err *digest_one(struct rp *rp, struct checking *k, const struct sb
 	struct replayer_difference *d;
 	struct err *e;
 
-	TRY(refresh(rp, k));
+	TRY(check_refresh(rp, k));
 	TRY(perturb(rp, k, k->how->digest));
 	TRY(execute(rp, c));
 	rp->position = c->seq;
 	TRY(execute_finish(rp));
 	TRY(unperturb(rp, k));
-	TRY(refresh(rp, k)); /* the list is of what changed, sums[0] are of now */
+	TRY(check_refresh(rp, k)); /* the list is of what changed, sums[0] are of now */
 	h = xmalloc(k->npages * sizeof *h + 1);
 	e = rp_cu(rp, rp->d.cuMemcpyDtoHAsync_v2(h, k->sums[0], k->npages * sizeof *h, rp->own), "cuMemcpyDtoHAsync");
 	if (!e)
@@ -517,7 +559,7 @@ static struct err *digest_one(struct rp *rp, struct checking *k, const struct sb
 
 /* ---- the request ------------------------------------------------------------------------------------------------------------------ */
 
-static bool is_checked(const struct rp *rp, const struct replayer_check *q, const struct sbt_cmd *c, const uint32_t *kernels, size_t n)
+bool check_wants(const struct rp *rp, const struct replayer_check *q, const struct sbt_cmd *c, const uint32_t *kernels, size_t n)
 {
 	if (c->seq < q->from || c->result || c->flags & SBT_F_GRAPH || execute_is_skipped(rp, c->seq) || execute_has_effect(rp, c->seq))
 		return false;
@@ -535,11 +577,17 @@ static struct err *next(struct rp *rp, const struct replayer_check *q, const uin
 	bool work;
 
 	TRY(execute_fetch_next(rp, q->to, &c));
-	if (!c || !is_checked(rp, q, c, kernels, n)) {
+	if (!c || !check_wants(rp, q, c, kernels, n)) {
 		rp->cursor_seq = UINT64_MAX;
 		return execute_step(rp, q->to, &work);
 	}
 	return q->digest ? digest_one(rp, rp->checking, c, sum) : check_one(rp, rp->checking, c, sum);
+}
+
+/* Perturbations are for one execution at a time; what the user changes, too. */
+static bool is_batched(const struct rp *rp, const struct replayer_check *q)
+{
+	return !q->thorough && !q->perturb && !q->digest && !rp->nedits && !rp->nskip;
 }
 
 /* ---- what a launch changes -------------------------------------------------------------------------------------------------------- */
@@ -605,7 +653,7 @@ static struct err *changed_by(struct rp *rp, struct checking *k, const struct sb
 {
 	out->n = 0;
 	out->merged = false;
-	TRY(refresh(rp, k));
+	TRY(check_refresh(rp, k));
 	TRY(execute(rp, c));
 	rp->position = c->seq;
 	TRY(execute_finish(rp));
@@ -632,7 +680,7 @@ static struct err *next_changed(struct rp *rp, uint64_t to, struct changed_spans
 	bool work;
 
 	TRY(execute_fetch_next(rp, to, &c));
-	if (!c || !is_checked(rp, &all, c, NULL, 0)) {
+	if (!c || !check_wants(rp, &all, c, NULL, 0)) {
 		rp->cursor_seq = UINT64_MAX;
 		return execute_step(rp, to, &work);
 	}
@@ -696,7 +744,8 @@ struct err *check_run(struct rp *rp, const struct replayer_check *q, const void 
 		rp->checking->position = UINT64_MAX; /* the user went back */
 	TRY(room_for_runs(rp, rp->checking, q->runs));
 	while (!e && rp->position < q->to && rp->checking->nrows < ROWS_MAX && now_ns() - begin < LONG_NS)
-		e = next(rp, q, kernels, tail / sizeof(uint32_t), &sum);
+		e = is_batched(rp, q) ? batch_run(rp, rp->checking, q, kernels, tail / sizeof(uint32_t), &sum)
+				      : next(rp, q, kernels, tail / sizeof(uint32_t), &sum);
 	if (e)
 		return e;
 	sum.seq = rp->position;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside tsdb-replayer: what replayer-check.c shares with replayer-fresh.c, which looks for reads of what nothing has written.
+ * Inside tsdb-replayer: what the files of CHECK share: replayer-check.c, replayer-batch.c (many launches without waiting), replayer-reach.c
+ * (what a command can have changed), replayer-fresh.c (reads of what nothing has written).
  */
 #ifndef REPLAY_REPLAYER_CHECK_H
 #define REPLAY_REPLAYER_CHECK_H
 
+#include "replay/ptx-stores.h"
 #include "replay/replayer-int.h"
 
 /* Memory that is compared: a range of the window, or a module's global. */
@@ -19,7 +21,37 @@ struct pages { /* consecutive ones of one area */
 	size_t first, n; /* numbers within the area */
 };
 
+/* Pages, as runs; all: every one. */
+struct reach {
+	bool all;
+	unsigned n;
+	struct {
+		uint32_t first, last;
+	} run[HASH_KERNEL_ROWS];
+};
+
+#define CHECK_GROUP 256u /* launches that are checked without waiting */
+
+struct batch {
+	uint64_t seq[CHECK_GROUP]; /* the launches of the group */
+	unsigned n;
+	bool partial;	    /* of one of them not all memory was compared */
+	struct reach dirty; /* changed by other commands since the copy was made */
+	CUstream last;	    /* what was submitted last is there */
+	CUevent event;
+	uint32_t marks[CHECK_GROUP + 1][2]; /* a launch each; what is different at the group's end */
+	bool distrust;	    /* something was changed that should not have been reached: compare everything */
+};
+
 struct checking {
+	struct hash_kernel_settle on; /* on the device: a row for each page; marks[] */
+	CUdeviceptr took;
+	struct batch batch;
+	struct alloc_rows allocs;
+	struct ptx_stores *stores;	  /* by index of the kernel */
+	bool *stores_known;
+	struct buf ptx;			  /* the text looked at last */
+	uint64_t ptx_hash;
 	struct area *areas;
 	size_t nareas, npages;
 	uint64_t bytes;		/* of a copy */
@@ -53,6 +85,32 @@ void check_make_list(struct checking *k, const uint8_t *flags);
 uint64_t check_list_bytes(const struct pages *l);
 struct err *check_move_list(struct rp *rp, const struct checking *k, enum between way, CUstream s) TS_CHECK;
 struct replayer_difference *check_row(struct checking *k, uint64_t seq, uint64_t addr, uint64_t size);
+
+/* Settles the rows' pages against the copy, see hash-kernel.h; mark: index of batch.marks. */
+struct err *check_settle(struct rp *rp, const struct checking *k, const struct hash_kernel_rows *rows, unsigned todo, unsigned mark, CUstream s) TS_CHECK;
+/* The copy is of the position; sums[0] are its hashes. */
+struct err *check_refresh(struct rp *rp, struct checking *k) TS_CHECK;
+/* Whether q wants c compared. kernels: ids, n of them; none: all. */
+bool check_wants(const struct rp *rp, const struct replayer_check *q, const struct sbt_cmd *c, const uint32_t *kernels, size_t n);
+/* The launch c, behind the position, compared everywhere; waits. */
+struct err *check_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct replayer_check_done *sum) TS_CHECK;
+
+/* ---- replayer-reach.c ---- */
+
+void reach_all(struct reach *r);
+/* Memory of the recording, by address; what is no memory of the window adds nothing. */
+void reach_add(struct reach *r, const struct checking *k, uint64_t addr, uint64_t size);
+/* What the command can have changed, when executed with success. */
+struct err *reach_command(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct reach *r) TS_CHECK;
+/* For a launch on the device. */
+void reach_rows(struct reach *r, const struct checking *k, struct hash_kernel_rows *ret);
+void reach_close(struct rp *rp, struct checking *k);
+
+/* ---- replayer-batch.c ---- */
+
+/* Commands behind the position, up to q->to: launches are compared without waiting for each, and those that differ once more by check_one(). */
+struct err *batch_run(struct rp *rp, struct checking *k, const struct replayer_check *q, const uint32_t *kernels, size_t n,
+	struct replayer_check_done *sum) TS_CHECK;
 
 /* ---- replayer-fresh.c ---- */
 

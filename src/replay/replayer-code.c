@@ -226,6 +226,17 @@ static bool has_ptx(struct rp *rp, uint64_t hash)
 	return false;
 }
 
+uint64_t code_ptx(struct rp *rp, const struct rkernel *k)
+{
+	const struct rmodule *m = objects_module(rp, k->module);
+	const uint64_t hashes[] = {m ? m->code_hash : k->code_hash, k->code_hash, m ? m->ptx_hash : 0};
+
+	for (unsigned i = 0; i < sizeof hashes / sizeof *hashes && !k->swapped; i++)
+		if (has_ptx(rp, hashes[i]))
+			return hashes[i];
+	return 0;
+}
+
 size_t code_portable(struct rp *rp, size_t *ret_all)
 {
 	size_t n = 0;

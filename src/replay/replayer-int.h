@@ -347,6 +347,17 @@ struct err *objects_barrier(struct rp *rp, CUstream stream) TS_CHECK;
 
 /* ---- replayer-touched.c ------------------------------------------------------------------------------------------------------ */
 
+/* Allocations of the window by address; reach: where those up to this one end at most, so that looking back ends. */
+struct alloc_rows {
+	struct alloc_row {
+		struct wanted *w;
+		uint64_t reach;
+	} *row; /* the caller frees it */
+	size_t n;
+};
+void alloc_rows_sort(struct alloc_rows *r, const struct place *p);
+/* Those with a byte in [addr, end) are among the rows from the one before the returned index, back to where reach is not above addr. */
+size_t alloc_rows_before(const struct alloc_rows *r, uint64_t end);
 /* Which of place.wanted the window's commands name, directly or through recorded pointers: wanted.touched, wanted.by_kernel. */
 struct err *touched_find(struct rp *rp) TS_CHECK;
 /* Leaves the others out of place.wanted. */
@@ -369,6 +380,8 @@ size_t code_portable(struct rp *rp, size_t *ret_all);
 /* Loads the code of every kernel that the window launches and finds the globals. */
 struct err *code_load(struct rp *rp) TS_CHECK;
 struct err *code_function(struct rp *rp, struct rkernel *k, CUfunction *ret) TS_CHECK;
+/* The PTX that the kernel was made from, or that was beside its machine code; 0: the trace has none, or the user replaced the code. */
+uint64_t code_ptx(struct rp *rp, const struct rkernel *k);
 /* Function attributes as they were after seq. */
 struct err *code_attrs(struct rp *rp, uint64_t seq) TS_CHECK;
 struct err *code_attr(struct rp *rp, const struct rattr *a) TS_CHECK;

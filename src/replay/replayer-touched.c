@@ -13,44 +13,50 @@
 #define LOOK_MAX (256ull << 20) /* bytes: larger contents are data, not tables of pointers */
 #define DEPTH_MAX 16
 
-/* wanted by address; reach: where those up to this one end at most, so that looking back ends. */
-struct row {
-	struct wanted *w;
-	uint64_t reach;
-};
 struct touched {
 	struct rp *rp;
-	struct row *rows;
-	size_t n;
+	struct alloc_rows allocs;
 	struct wanted **todo; /* touched, contents not yet looked at */
 	size_t ntodo;
 };
 
 static int by_addr(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct alloc_row *x = a, *y = b;
 
 	return (x->w->addr > y->w->addr) - (x->w->addr < y->w->addr);
 }
 
-static void sort_rows(struct touched *t)
+void alloc_rows_sort(struct alloc_rows *r, const struct place *p)
 {
-	struct place *p = &t->rp->place;
 	uint64_t reach = 0;
 
-	t->n = p->nwanted;
-	t->rows = xcalloc(t->n + 1, sizeof *t->rows);
-	t->todo = xcalloc(t->n + 1, sizeof *t->todo);
-	for (size_t i = 0; i < t->n; i++)
-		t->rows[i].w = &p->wanted[i];
-	qsort(t->rows, t->n, sizeof *t->rows, by_addr);
-	for (size_t i = 0; i < t->n; i++) {
-		const uint64_t end = t->rows[i].w->addr + t->rows[i].w->size;
+	r->n = p->nwanted;
+	r->row = xcalloc(r->n + 1, sizeof *r->row);
+	for (size_t i = 0; i < r->n; i++)
+		r->row[i].w = &p->wanted[i];
+	qsort(r->row, r->n, sizeof *r->row, by_addr);
+	for (size_t i = 0; i < r->n; i++) {
+		const uint64_t end = r->row[i].w->addr + r->row[i].w->size;
 
-		p->wanted[i].touched = p->wanted[i].by_kernel = false;
 		reach = end > reach ? end : reach;
-		t->rows[i].reach = reach;
+		r->row[i].reach = reach;
 	}
+}
+
+size_t alloc_rows_before(const struct alloc_rows *r, uint64_t end)
+{
+	size_t lo = 0, hi = r->n;
+
+	while (lo < hi) { /* the first that begins at the end or behind it */
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (r->row[mid].w->addr < end)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
 }
 
 enum by { BY_COPY, BY_KERNEL };
@@ -59,18 +65,10 @@ enum by { BY_COPY, BY_KERNEL };
 static void touch(struct touched *t, uint64_t addr, uint64_t size, enum by by)
 {
 	const uint64_t end = size > UINT64_MAX - addr ? UINT64_MAX : addr + size;
-	size_t lo = 0, hi = t->n;
+	const struct alloc_row *row = t->allocs.row;
 
-	while (lo < hi) { /* the first that begins at the end or behind it */
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (t->rows[mid].w->addr < end)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	while (lo-- && t->rows[lo].reach > addr) {
-		struct wanted *w = t->rows[lo].w;
+	for (size_t i = alloc_rows_before(&t->allocs, end); i-- && row[i].reach > addr;) {
+		struct wanted *w = row[i].w;
 
 		if (w->addr + w->size <= addr)
 			continue;
@@ -88,7 +86,7 @@ static void touch_words(struct touched *t, const uint8_t *p, size_t n)
 
 	for (size_t i = 0; n - i >= 8 && i < n; i += 8) {
 		memcpy(&word, p + i, 8);
-		if (t->n && word >= t->rows[0].w->addr && word < t->rows[t->n - 1].reach)
+		if (t->allocs.n && word >= t->allocs.row[0].w->addr && word < t->allocs.row[t->allocs.n - 1].reach)
 			touch(t, word, 1, BY_KERNEL);
 	}
 }
@@ -190,13 +188,15 @@ static void contents(struct touched *t)
 
 struct err *touched_find(struct rp *rp)
 {
-	struct touched t = {.rp = rp};
+	struct touched t = {.rp = rp, .todo = xcalloc(rp->place.nwanted + 1, sizeof *t.todo)};
 
-	sort_rows(&t);
+	alloc_rows_sort(&t.allocs, &rp->place);
+	for (size_t i = 0; i < rp->place.nwanted; i++)
+		rp->place.wanted[i].touched = rp->place.wanted[i].by_kernel = false;
 	struct err *e = commands(&t);
 	if (!e)
 		contents(&t);
-	free(t.rows);
+	free(t.allocs.row);
 	free(t.todo);
 	return e;
 }

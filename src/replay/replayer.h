@@ -19,7 +19,7 @@
 #include "replay/soft-watch.h"
 #include "sbt/pagehash.h"
 
-#define REPLAYER_VERSION 1u
+#define REPLAYER_VERSION 2u
 #define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
 #define REPLAYER_MESSAGE_MAX (16u << 20) /* bytes of a message, header included; larger reads and writes go in pieces */
 
@@ -169,6 +169,7 @@ struct replayer_figures {
 	uint32_t checkpoints, pad;
 	/* taken, and gone back to; ns: the copy */
 	uint64_t saved, saved_bytes, save_ns, back, back_bytes, back_ns;
+	uint64_t settle_ns; /* CHECK with `timed`: hashing, comparing and putting back on the device, by its clock */
 };
 /* Refused by a machine's GPU, unless all is 0. */
 struct replayer_soft {
@@ -206,6 +207,9 @@ struct replayer_check {
 	uint32_t runs;	   /* executions of each, 2 to 1000 */
 	uint32_t as;	   /* enum replayer_as */
 	uint32_t perturb;  /* enum replayer_perturb */
+	uint32_t timed;	   /* 1: figures tell what hashing took on the device, which costs time itself */
+	uint32_t thorough; /* 1: all memory is compared after each execution, and each launch waited for */
+	uint32_t pad;
 	uint32_t digest;   /* > 0, its number: one execution; each launch's row has in first and other a hash of what it changed, in bytes the pages */
 };
 struct replayer_check_done {
@@ -213,6 +217,7 @@ struct replayer_check_done {
 	uint64_t n;	   /* rows that follow */
 	uint64_t checked;  /* launches */
 	uint64_t left_out; /* pages that differed and were not looked at */
+	uint64_t outside;  /* times that memory was changed which no launch should have reached: since then all of it is compared */
 };
 /* A page in which executions of one launch from the same memory differed from the first of them. */
 struct replayer_difference {

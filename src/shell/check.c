@@ -244,6 +244,7 @@ static struct err *ask(struct session *s, const struct check_options *o, struct 
 	free(kernels);
 	r->checked = c.checked;
 	r->left_out = c.left_out;
+	r->outside = c.outside;
 	device_checked_free(&c);
 	if (!e && r->nlaunches && !o->kernel)
 		e = find_passing(d, o, r);
@@ -307,6 +308,10 @@ static void print_place(const struct check_place *p, struct buf *out)
 	buf_printf(out, "    0x%" PRIx64, p->addr);
 	if (p->size)
 		buf_printf(out, " (%" PRIu64 " bytes)", p->size);
+	if (!p->elements) {
+		buf_str(out, ": something in it was different once, and not when each execution was looked at\n");
+		return;
+	}
 	buf_printf(out, ": %" PRIu64 " %s differ", p->elements, value_types[p->as].name);
 	if (value_types[p->as].is_float)
 		buf_printf(out, ", by at most %.6g (%.0f ULP)", p->largest, p->steps);
@@ -339,6 +344,15 @@ static void print_cmd(struct session *s, const struct state *st, uint64_t seq, s
 	err_free(e);
 }
 
+/* Values that differ were seen. */
+static bool is_seen(const struct check_launch *l)
+{
+	for (size_t i = 0; i < l->nplaces; i++)
+		if (l->places[i].elements)
+			return true;
+	return false;
+}
+
 static void print_launch(struct session *s, const struct state *st, const struct check_result *r, const struct check_launch *l, struct buf *out)
 {
 	if (l->nplaces)
@@ -348,7 +362,7 @@ static void print_launch(struct session *s, const struct state *st, const struct
 	print_cmd(s, st, l->seq, out, true);
 	for (size_t i = 0; i < l->nplaces; i++)
 		print_place(&l->places[i], out);
-	if (l->nplaces)
+	if (is_seen(l))
 		buf_printf(out, "    %s\n", looks_text(l->looks));
 	if (l->shared)
 		buf_str(out, "    reads shared memory that nothing in its block has written\n");
@@ -397,6 +411,8 @@ void check_print(struct session *s, const struct check_result *r, struct buf *ou
 	if (r->left_out)
 		buf_printf(out, " (%" PRIu64 " more pages differ than were looked at)", r->left_out);
 	buf_str(out, ".\n");
+	if (r->outside)
+		buf_str(out, "Memory changed that, by its PTX, no launch writes to: since then all memory was compared after each execution.\n");
 	state_free(st);
 }
 
@@ -406,7 +422,7 @@ static void json_launch(struct session *s, const struct state *st, const struct 
 	uint32_t id;
 
 	buf_printf(out, "{\"seq\":%" PRIu64 ",\"differing\":%u,\"executions\":%u,\"looks_like\":\"%s\",\"command\":", l->seq, l->differing, r->runs - 1,
-		l->nplaces ? looks[l->looks] : "uninitialised");
+		!l->nplaces ? "uninitialised" : is_seen(l) ? looks[l->looks] : "seen_once");
 	struct err *e = trace_print_cmd(s->trace.reader, st, l->seq, true, out, &id);
 	if (e)
 		buf_str(out, "null");

@@ -40,7 +40,7 @@ struct check_launch {
 };
 
 struct check_result {
-	uint64_t first, last, checked, left_out;
+	uint64_t first, last, checked, left_out, outside;
 	uint32_t runs;
 	struct check_launch *launches; /* nondeterministic ones, in order of seq */
 	size_t nlaunches;

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CHECK without waiting for each launch. Everything is submitted in the order of the commands, one after the other whatever their streams were; behind
+ * each execution one launch of ours hashes the pages that the launch can reach, compares them with what its first execution left there, and
+ * puts back those that changed; after the last one the copy takes over what they are. The host looks at the marks once for a whole group.
+ *
+ * The surprise: what a launch can reach is only believed. At the end of each group all memory has to be as its copy says; when it is not, the group's
+ * launches are checked again one by one, with all memory compared after each execution, and so is everything that follows.
+ */
+#include <string.h>
+#include "replay/replayer-check.h"
+
+#define GROUP_NS 150000000u
+
+/* What is submitted to s comes behind everything that was submitted. */
+static struct err *in_turn(struct rp *rp, struct batch *b, CUstream s)
+{
+	if (s == b->last)
+		return NULL;
+	CU(rp, cuEventRecord, b->event, b->last);
+	CU(rp, cuStreamWaitEvent, s, b->event, 0);
+	b->last = s;
+	return NULL;
+}
+
+static struct err *settle_dirty(struct rp *rp, struct checking *k)
+{
+	struct hash_kernel_rows rows;
+
+	if (!k->batch.dirty.all && !k->batch.dirty.n)
+		return NULL;
+	reach_rows(&k->batch.dirty, k, &rows);
+	k->batch.dirty = (struct reach){0};
+	return check_settle(rp, k, &rows, HASH_KERNEL_COMMIT, 0, k->batch.last);
+}
+
+static struct err *runs_of(struct rp *rp, struct checking *k, const struct sbt_cmd *c)
+{
+	struct batch *b = &k->batch;
+	struct reach reach = {0};
+	struct hash_kernel_rows rows;
+	const unsigned runs = k->how->runs;
+
+	TRY(reach_command(rp, k, c, &reach));
+	reach_rows(&reach, k, &rows);
+	b->partial |= !reach.all;
+	for (unsigned r = 0; r < runs; r++) {
+		const unsigned compare = r ? HASH_KERNEL_COMPARE : HASH_KERNEL_NOTE, after = r + 1 < runs ? HASH_KERNEL_RESTORE : HASH_KERNEL_COMMIT;
+
+		TRY(execute(rp, c));
+		TRY(check_settle(rp, k, &rows, compare | after, b->n, b->last));
+	}
+	b->seq[b->n++] = c->seq;
+	return NULL;
+}
+
+static struct err *command(struct rp *rp, struct checking *k, const struct sbt_cmd *c, bool wanted)
+{
+	CUstream s;
+
+	if (sbt_cmd_stream(c) != SBT_NO_ID) {
+		TRY(objects_stream(rp, sbt_cmd_stream(c), &s));
+		TRY(in_turn(rp, &k->batch, s));
+	} else if (c->kind == SBT_STREAM_DESTROY) {
+		TRY(in_turn(rp, &k->batch, rp->own)); /* it may be the last one's */
+	}
+	if (wanted) {
+		TRY(settle_dirty(rp, k));
+		TRY(runs_of(rp, k, c));
+	} else {
+		if (!c->result && !(c->flags & SBT_F_GRAPH))
+			TRY(reach_command(rp, k, c, &k->batch.dirty));
+		TRY(execute(rp, c));
+	}
+	rp->position = c->seq;
+	return checkpoint_tick(rp);
+}
+
+static struct err *submit_group(struct rp *rp, struct checking *k, const struct replayer_check *q, const uint32_t *kernels, size_t n)
+{
+	const uint64_t begin = now_ns();
+	const struct sbt_cmd *c;
+	bool work;
+
+	while (rp->position < q->to && k->batch.n < CHECK_GROUP && now_ns() - begin < GROUP_NS) {
+		TRY(execute_fetch_next(rp, q->to, &c));
+		if (!c) {
+			rp->cursor_seq = UINT64_MAX;
+			return execute_step(rp, q->to, &work);
+		}
+		TRY(command(rp, k, c, check_wants(rp, q, c, kernels, n)));
+	}
+	return NULL;
+}
+
+static struct err *end_group(struct rp *rp, struct checking *k)
+{
+	const struct hash_kernel_rows all = {.n = 1, .total = (uint32_t)k->npages};
+	struct batch *b = &k->batch;
+
+	TRY(settle_dirty(rp, k));
+	if (b->partial)
+		TRY(check_settle(rp, k, &all, HASH_KERNEL_EXPECT | HASH_KERNEL_COMMIT, CHECK_GROUP, b->last));
+	CU(rp, cuMemcpyDtoHAsync_v2, b->marks, k->on.mark, sizeof b->marks, b->last);
+	TRY(execute_finish(rp));
+	k->position = rp->position;
+	return NULL;
+}
+
+/* A row for a launch that was not the same in the group, and then was. */
+static void not_again(struct checking *k, uint64_t seq, const uint32_t mark[2])
+{
+	for (size_t i = 0; i < k->nareas; i++) {
+		const struct area *a = &k->areas[i];
+		const uint64_t at = (uint64_t)(mark[1] - 1 - a->page) * SBT_PAGE;
+
+		if (mark[1] - 1 < a->page || at >= a->size)
+			continue;
+		check_row(k, seq, a->recorded + at, a->size - at < SBT_PAGE ? a->size - at : SBT_PAGE)->runs = 1;
+		return;
+	}
+}
+
+/* Launch number i of the group once more, by itself. */
+static struct err *look_closer(struct rp *rp, struct checking *k, const struct replayer_check *q, unsigned i, struct replayer_check_done *sum)
+{
+	const uint64_t seq = k->batch.seq[i];
+	const size_t rows = k->nrows;
+	const struct sbt_cmd *c;
+
+	TRY(checkpoint_seek(rp, seq - 1));
+	TRY(execute_fetch_next(rp, q->to, &c));
+	if (!c || c->seq != seq)
+		return rp_fail(rp, REPLAYER_E_TRACE, seq, "#%llu is not there a second time", (unsigned long long)seq);
+	TRY(check_one(rp, k, c, sum));
+	if (k->batch.marks[i][0] && k->nrows == rows)
+		not_again(k, seq, k->batch.marks[i]);
+	return NULL;
+}
+
+static struct err *took(struct rp *rp, const struct checking *k)
+{
+	uint64_t ns;
+
+	CU(rp, cuMemcpyDtoHAsync_v2, &ns, k->took + 2 * sizeof ns, sizeof ns, rp->own);
+	CU(rp, cuStreamSynchronize, rp->own);
+	rp->figures.settle_ns += ns;
+	return NULL;
+}
+
+static struct err *begin_group(struct rp *rp, struct checking *k)
+{
+	static const uint64_t none[3] = {UINT64_MAX, 0, 0};
+	struct batch *b = &k->batch;
+
+	TRY(check_refresh(rp, k));
+	k->position = UINT64_MAX; /* until all of it went well */
+	b->n = 0;
+	b->partial = false;
+	b->dirty = (struct reach){0};
+	b->last = rp->own;
+	k->on.took = k->how->timed ? k->took : 0;
+	if (k->on.took)
+		CU(rp, cuMemcpyHtoDAsync_v2, k->took, none, sizeof none, rp->own);
+	CU(rp, cuMemsetD8Async, k->on.mark, 0, sizeof b->marks, rp->own);
+	return NULL;
+}
+
+struct err *batch_run(struct rp *rp, struct checking *k, const struct replayer_check *q, const uint32_t *kernels, size_t n,
+	struct replayer_check_done *sum)
+{
+	struct batch *b = &k->batch;
+
+	TRY(begin_group(rp, k));
+	TRY(submit_group(rp, k, q, kernels, n));
+	TRY(end_group(rp, k));
+	if (k->on.took)
+		TRY(took(rp, k));
+	const uint64_t end = rp->position;
+	const bool stray = b->marks[CHECK_GROUP][0];
+	b->distrust |= stray;
+	sum->outside += stray;
+	for (unsigned i = 0; i < b->n; i++)
+		if (stray || b->marks[i][0])
+			TRY(look_closer(rp, k, q, i, sum));
+		else
+			sum->checked++;
+	return checkpoint_seek(rp, end);
+}
