@@ -330,3 +330,42 @@ unsigned python_stack_take(struct thread *t, struct python_step *to, unsigned ma
 	}
 	return n;
 }
+
+/* ---- conditions ------------------------------------------------------------------------------------------------------ */
+
+static bool code_is(uint64_t code, enum sbt_python what, const char *text, bool glob)
+{
+	const struct python_layout *l = &python.layout;
+	char name[NAME_BYTES];
+	(void)python_text(l, word_at(code + (what == SBT_PY_FILE ? l->code.filename : l->code.qualname)), name, sizeof(name), read_here, NULL);
+	return sbt_python_is(what, text, glob, name);
+}
+
+static unsigned code_line(uint64_t code, uint64_t at)
+{
+	uint64_t lines, n;
+	uint32_t first;
+	memcpy(&first, (const void *)(uintptr_t)(code + python.layout.code.first_line), sizeof(first));
+	if (!python_bytes(word_at(code + python.layout.code.lines), &lines, &n, read_here, NULL))
+		return 0;
+	return python_line((const void *)(uintptr_t)lines, n, first, at);
+}
+
+uint64_t python_answer(void *arg, enum sbt_python what, const char *text, bool glob)
+{
+	struct merge m;
+	struct python_frame f;
+	bool any = false;
+	if (!python_here || !merge_begin(&m))
+		return what != SBT_PY_LINE && what != SBT_PY_STACK && sbt_python_is(what, text, glob, "");
+	while (merge_next(&m, &f)) {
+		if (!f.code)
+			continue;
+		if (what == SBT_PY_LINE)
+			return code_line(f.code, f.at);
+		any = code_is(f.code, what, text, glob);
+		if (any || what != SBT_PY_STACK)
+			break;
+	}
+	return any;
+}

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "sbt/expr.h"
 
 struct thread;
 
@@ -30,5 +31,8 @@ struct python_step {
 uint64_t python_stack_hash(void);
 /* The frames, innermost first, with their code objects sent on the thread's ring. At most max; returns how many. */
 unsigned python_stack_take(struct thread *t, struct python_step *to, unsigned max);
+
+/* An answer for conditions (struct sbt_python_view); arg is not used. */
+uint64_t python_answer(void *arg, enum sbt_python what, const char *text, bool glob);
 
 #endif

@@ -19,6 +19,7 @@
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
+#include "capture/python.h"
 #include "capture/span.h"
 #include "capture/thread.h"
 
@@ -286,6 +287,7 @@ static bool step_matches(const struct call *c)
 
 static bool break_matches(struct tsdb_break *b, unsigned slot, struct call *c)
 {
+	static const struct sbt_python_view view = { .answer = python_answer };
 	struct sbt_blob params = { NULL, 0 };
 	if (b->kind ? b->kind != c->cmd.kind : !call_is_step(&c->cmd))
 		return false;
@@ -298,7 +300,7 @@ static bool break_matches(struct tsdb_break *b, unsigned slot, struct call *c)
 	} else if (b->glob[0]) {
 		return false;
 	}
-	return !b->cond.n || sbt_expr_true(&b->cond, &c->cmd, c->kernel ? &params : NULL);
+	return !b->cond.n || sbt_expr_true_in(&b->cond, &c->cmd, c->kernel ? &params : NULL, &view);
 }
 
 /* Counts the hit. Whether it is one to stop at. */

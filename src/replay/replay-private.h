@@ -100,6 +100,7 @@ struct err *replay_settle(struct replay *r) TS_CHECK;
 /* run.c */
 /* Breakpoints with what is known about kernels. */
 struct matcher {
+	struct sbt_reader *trace; /* for conditions about Python frames */
 	const struct state *s; /* names and parameters come from here */
 	const struct replay_breakpoint *bps;
 	unsigned n;
@@ -112,7 +113,7 @@ struct matcher {
 	bool nodes; /* some breakpoint is about nodes, too */
 	uint8_t *known; /* per breakpoint and kernel: 0 not known, 1 no, 2 yes */
 };
-void matcher_init(struct matcher *m, const struct replay_breakpoint *bps, unsigned n);
+void matcher_init(struct matcher *m, struct sbt_reader *trace, const struct replay_breakpoint *bps, unsigned n);
 void matcher_deinit(struct matcher *m);
 /* The id of the first breakpoint that matches, or 0. */
 int matcher_match(const struct matcher *m, const struct sbt_cmd *c);

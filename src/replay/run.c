@@ -32,19 +32,21 @@ static bool match_kernel(const struct matcher *m, unsigned i, const struct sbt_c
 
 static bool match_cond(const struct matcher *m, const struct sbt_expr *e, const struct sbt_cmd *c)
 {
+	struct sbt_reader_python python = {.r = m->trace, .stack = c->stack};
+	struct sbt_python_view view = {.answer = sbt_reader_python, .arg = &python};
 	struct state_kernel k;
 
 	if (!e->n)
 		return true;
 	if (c->kind == SBT_LAUNCH && c->u.launch.kernel < SBT_NO_ID &&
 		state_kernel_by_id(m->s, (uint32_t)c->u.launch.kernel, &k))
-		return sbt_expr_true(e, c, &k.params);
-	return sbt_expr_true(e, c, NULL);
+		return sbt_expr_true_in(e, c, &k.params, &view);
+	return sbt_expr_true_in(e, c, NULL, &view);
 }
 
-void matcher_init(struct matcher *m, const struct replay_breakpoint *bps, unsigned n)
+void matcher_init(struct matcher *m, struct sbt_reader *trace, const struct replay_breakpoint *bps, unsigned n)
 {
-	*m = (struct matcher){.bps = bps, .n = n, .known = xcalloc(n ? n : 1, KNOWN)};
+	*m = (struct matcher){.trace = trace, .bps = bps, .n = n, .known = xcalloc(n ? n : 1, KNOWN)};
 	for (unsigned i = 0; i < n; i++)
 		m->nodes |= bps[i].nodes && bps[i].glob;
 }
@@ -188,7 +190,7 @@ struct err *replay_run(struct replay *r, bool backwards, const struct replay_bre
 
 	if (!backwards && r->has_ex && r->ex.run)
 		return replay_watch(r, false, NULL, 0, bps, n, interrupt, ret);
-	matcher_init(&m, bps, n);
+	matcher_init(&m, r->trace, bps, n);
 	e = backwards ? run_backwards(r, &m, interrupt, &why, &id, &node_seq, &node) : run_forwards(r, &m, interrupt, &why, &id, &node_seq, &node);
 	matcher_deinit(&m);
 	if (e && e->code == ERR_INTERRUPTED) { /* the executor saw it first */

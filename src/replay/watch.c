@@ -276,7 +276,7 @@ struct err *replay_watch(struct replay *r, bool back, const struct replay_watchp
 	struct matcher m;
 	struct err *e = can_watch(r);
 
-	matcher_init(&m, bps, nbps);
+	matcher_init(&m, r->trace, bps, nbps);
 	m.s = r->s;
 	if (!e)
 		e = back ? backwards(r, &m, &x) : forwards(r, &m, &x);

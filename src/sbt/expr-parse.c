@@ -22,6 +22,7 @@ struct parser {
 	char *why;
 	size_t why_size;
 	unsigned nesting;
+	size_t ntext;
 	int hint; /* enum sbt_type that the next name is looked up in first */
 };
 
@@ -267,6 +268,59 @@ static bool parse_arg(struct parser *p, unsigned index)
 	return fail(p, "an argument has no view \"%s\"; there are f32, f64, s8, s16, s32, s64, u8, u16, u32, u64", name);
 }
 
+/* --- Python frames ------------------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	enum sbt_python what;
+} python_names[] = {{"pyfunc", SBT_PY_FUNC}, {"pyfile", SBT_PY_FILE}, {"pystack", SBT_PY_STACK}, {"pyline", SBT_PY_LINE}};
+
+/* A text in quotes, into the expression's texts; \ takes the next character as it is. */
+static bool parse_text(struct parser *p, uint16_t *ret)
+{
+	const char quote = *p->p;
+
+	if (quote != '"' && quote != '\'')
+		return fail(p, "a text in \"\" is expected at \"%.20s\"", p->p);
+	*ret = (uint16_t)p->ntext;
+	for (p->p++; *p->p != quote; p->p++) {
+		if (*p->p == '\\' && p->p[1])
+			p->p++;
+		if (!*p->p)
+			return fail(p, "a text lacks its closing %c", quote);
+		if (p->ntext + 2 > SBT_EXPR_TEXT)
+			return fail(p, "the condition's texts are too long: at most %d bytes", SBT_EXPR_TEXT - 1);
+		p->e->text[p->ntext++] = *p->p;
+	}
+	p->p++;
+	if (p->ntext + 1 > SBT_EXPR_TEXT)
+		return fail(p, "the condition's texts are too long: at most %d bytes", SBT_EXPR_TEXT - 1);
+	p->e->text[p->ntext++] = 0;
+	return true;
+}
+
+/* pyfunc == "forward" is one operand. */
+static bool parse_python(struct parser *p, const char *name, enum sbt_python what)
+{
+	static const struct {
+		char text[3];
+		uint8_t flags;
+	} compare[] = {{"==", 0}, {"!=", SBT_TEXT_NOT}, {"=~", SBT_TEXT_GLOB}, {"!~", SBT_TEXT_GLOB | SBT_TEXT_NOT}};
+	struct sbt_op op = {.op = SBT_OP_PYTHON, .type = (uint8_t)what};
+
+	if (what == SBT_PY_LINE)
+		return emit(p, op);
+	skip_space(p);
+	for (unsigned i = 0; i < sizeof compare / sizeof *compare; i++)
+		if (strncmp(p->p, compare[i].text, 2) == 0) {
+			op.value = compare[i].flags;
+			p->p += 2;
+			skip_space(p);
+			return parse_text(p, &op.index) && emit(p, op);
+		}
+	return fail(p, "%s is a text: compare it, as in %s == \"forward\" or %s =~ \"for*\"", name, name, name);
+}
+
 static bool parse_name(struct parser *p, int hint)
 {
 	char name[NAME_MAX_LEN + 1];
@@ -278,6 +332,9 @@ static bool parse_name(struct parser *p, int hint)
 
 	if (!read_name(p, name))
 		return false;
+	for (unsigned i = 0; i < sizeof python_names / sizeof *python_names; i++)
+		if (strcmp(name, python_names[i].name) == 0)
+			return parse_python(p, name, python_names[i].what);
 	if (hint >= 0 && enum_value((enum sbt_type)hint, name, &v))
 		return emit_integer(p, v);
 	if (hint == HINT_KIND && sbt_kind_by_name(name))
@@ -321,6 +378,8 @@ static bool parse_operand(struct parser *p)
 	}
 	if (!*p->p)
 		return fail(p, "the condition ends where a value is expected");
+	if (*p->p == '"' || *p->p == '\'')
+		return fail(p, "a text can only stand behind pyfunc, pyfile or pystack and ==, !=, =~ or !~");
 	return fail(p, "a value is expected at \"%.20s\"", p->p);
 }
 

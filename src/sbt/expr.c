@@ -253,7 +253,44 @@ static struct sbt_value constant(const struct sbt_op *op)
 	return floating(f);
 }
 
-struct sbt_value sbt_expr_eval(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params)
+/* --- Python frames ------------------------------------------------------------------------------------------------- */
+
+bool sbt_python_is(enum sbt_python what, const char *text, bool glob, const char *name)
+{
+	const char between = what == SBT_PY_FILE ? '/' : '.';
+	const char *last = strrchr(name, between);
+	size_t n = strlen(name), k = strlen(text);
+
+	if (glob)
+		return sbt_kernel_glob(text, name, last ? last + 1 : NULL);
+	if (k > n || strcmp(name + n - k, text) != 0)
+		return false;
+	return k == n || (k && name[n - k - 1] == between);
+}
+
+static struct sbt_value python_value(const struct sbt_expr *e, const struct sbt_op *op, const struct sbt_python_view *view)
+{
+	const char *text = e->text + (op->index < SBT_EXPR_TEXT ? op->index : SBT_EXPR_TEXT - 1);
+	bool yes;
+
+	if (op->type == SBT_PY_LINE)
+		return integer(view ? view->answer(view->arg, SBT_PY_LINE, "", false) : 0, true);
+	if (op->type > SBT_PY_LINE || !memchr(text, 0, (size_t)(e->text + SBT_EXPR_TEXT - text)))
+		return integer(0, true);
+	yes = view && view->answer(view->arg, (enum sbt_python)op->type, text, op->value & SBT_TEXT_GLOB);
+	return integer(yes != (op->value & SBT_TEXT_NOT ? true : false), true);
+}
+
+bool sbt_expr_asks_python(const struct sbt_expr *e)
+{
+	for (unsigned i = 0; i < e->n && i < SBT_EXPR_MAX; i++)
+		if (e->ops[i].op == SBT_OP_PYTHON)
+			return true;
+	return false;
+}
+
+struct sbt_value sbt_expr_eval_in(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params,
+				  const struct sbt_python_view *view)
 {
 	struct sbt_value stack[SBT_EXPR_MAX];
 	unsigned depth = 0, n = e->n < SBT_EXPR_MAX ? e->n : SBT_EXPR_MAX;
@@ -267,6 +304,8 @@ struct sbt_value sbt_expr_eval(const struct sbt_expr *e, const struct sbt_cmd *c
 			stack[depth++] = field_value(op, c);
 		} else if (op->op == SBT_OP_ARG) {
 			stack[depth++] = arg_value(op, c, params);
+		} else if (op->op == SBT_OP_PYTHON) {
+			stack[depth++] = python_value(e, op, view);
 		} else if (op->op >= SBT_OP_NOT && op->op <= SBT_OP_NEGATE && depth >= 1) {
 			stack[depth - 1] = unary(op->op, stack[depth - 1]);
 		} else if (op->op >= SBT_OP_OROR && op->op <= SBT_OP_MOD && depth >= 2) {
@@ -277,6 +316,16 @@ struct sbt_value sbt_expr_eval(const struct sbt_expr *e, const struct sbt_cmd *c
 		}
 	}
 	return depth ? stack[depth - 1] : integer(1, true);
+}
+
+bool sbt_expr_true_in(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params, const struct sbt_python_view *view)
+{
+	return truth(sbt_expr_eval_in(e, c, params, view));
+}
+
+struct sbt_value sbt_expr_eval(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params)
+{
+	return sbt_expr_eval_in(e, c, params, NULL);
 }
 
 bool sbt_expr_true(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params)

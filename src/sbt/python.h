@@ -154,7 +154,7 @@ size_t python_text(const struct python_layout *l, uint64_t object, char *to, siz
 /* Where a bytes object's contents lie and how many there are. False: cannot be read. */
 bool python_bytes(uint64_t object, uint64_t *ret_address, uint64_t *ret_n, python_read *read, void *arg);
 
-/* ---- lines (python-lines.c, in tsdb only) ------------------------------------------------------------------------------ */
+/* ---- lines (python-lines.c) ------------------------------------------------------------------------------ */
 
 /* The line of the instruction at byte offset at: table is co_linetable (PEP 626; CPython, Objects/locations.md). 0: it has none, or the table,
  * which may be anything, does not say. */

@@ -262,3 +262,35 @@ const struct sbt_place *sbt_reader_place(struct sbt_reader *r, uint64_t index)
 	r->places_loaded = true;
 	return index < r->nplaces && r->place[index].file ? &r->place[index] : NULL;
 }
+
+/* ---- Python frames for conditions --------------------------------------------------------------------------------- */
+
+static const struct sbt_place *python_place(struct sbt_reader *r, const struct sbt_frame *f)
+{
+	const struct sbt_host_module *m = f->module == SBT_NO_ID ? NULL : sbt_reader_module(r, f->module);
+
+	return m && !strcmp(m->path, SBT_MODULE_PYTHON) ? sbt_reader_place(r, f->offset) : NULL;
+}
+
+uint64_t sbt_reader_python(void *arg, enum sbt_python what, const char *text, bool glob)
+{
+	const struct sbt_reader_python *a = arg;
+	const struct sbt_frame *f;
+	unsigned n;
+	struct err *e = sbt_reader_stack(a->r, a->stack, &f, &n);
+
+	err_free(e);
+	for (unsigned i = 0; !e && i < n; i++) {
+		const struct sbt_place *p = python_place(a->r, &f[i]);
+		bool is;
+
+		if (!p)
+			continue;
+		if (what == SBT_PY_LINE)
+			return p->line;
+		is = sbt_python_is(what, text, glob, what == SBT_PY_FILE ? p->file : p->function);
+		if (is || what != SBT_PY_STACK)
+			return is;
+	}
+	return what != SBT_PY_LINE && what != SBT_PY_STACK && sbt_python_is(what, text, glob, "");
+}

@@ -130,6 +130,12 @@ struct err *sbt_reader_stack(struct sbt_reader *r, uint32_t id, const struct sbt
 const struct sbt_host_module *sbt_reader_module(struct sbt_reader *r, uint32_t index);
 /* NULL: the trace lacks it. Owned by the reader. */
 const struct sbt_place *sbt_reader_place(struct sbt_reader *r, uint64_t index);
+/* Answers about the Python frames of the stack with an id, for sbt_expr_eval_in(): view.answer is set, view.arg is to be this. */
+struct sbt_reader_python {
+	struct sbt_reader *r;
+	uint32_t stack;
+};
+uint64_t sbt_reader_python(void *arg, enum sbt_python what, const char *text, bool glob);
 /* The hash of the i-th code; false past the end. */
 bool sbt_reader_code_at(const struct sbt_reader *r, unsigned i, uint64_t *ret_hash, bool *ret_is_ptx);
 /* The code with this hash appended to ret; ERR_NOT_FOUND when the trace lacks it. */

@@ -33,7 +33,8 @@ const char cmd_break_help[] =
 	"Other conditions are over the command's fields (`help expressions`). A kernel need not be\n"
 	"known yet: the breakpoint is pending then.\n"
 	"Examples: break kernel matmul if grid_x > 64 && stream == 2\n"
-	"          break copy if dir == h2d && size >= 1M\n";
+	"          break copy if dir == h2d && size >= 1M\n"
+	"          break launch if pystack == \"Net.forward\"\n";
 const char cmd_tbreak_help[] = "The same as `break`, but the breakpoint is deleted when it is hit.\n";
 
 /* Whether a kernel that the breakpoint matches is known; true for breakpoints at anything else. */

@@ -29,10 +29,14 @@ static const char expressions_help[] =
 	"(seq, thread, ctx, result, ...), arguments arg0, arg1, ... of a launch, read as\n"
 	"arg0.f32 .f64 .s8 .s16 .s32 .s64 .u8 .u16 .u32 .u64, and enumeration names (h2d,\n"
 	"pinned, stream). In conditions, a field that a command does not have is 0.\n"
+	"Conditions can ask which Python functions the command was called from: pyfunc, pyfile and\n"
+	"pyline are the innermost one's, pystack is any on the stack; == and != compare with a text\n"
+	"(a name or the end of a qualified one, a path or its end), =~ and !~ with a glob.\n"
 	"`print` also takes $cmd.FIELD, $n (variables) and $1, $, $$ (values shown before).\n"
 	"Examples: block_x > 256 && stream == 2\n"
 	"          dir == h2d && size >= 1M\n"
-	"          arg3.f32 < 0.5\n";
+	"          arg3.f32 < 0.5\n"
+	"          pyfunc == \"forward\" && pyfile == \"model.py\"\n";
 
 static void help_kinds(struct session *s)
 {

@@ -9,6 +9,11 @@
 #include "sbt/expr.h"
 #include "fuzz.h"
 
+static uint64_t answer(void *arg, enum sbt_python what, const char *text, bool glob)
+{
+	return what == SBT_PY_LINE ? 7 : sbt_python_is(what, text, glob, "main.<locals>.f");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	static const uint32_t pairs[6] = {0, 8, 8, 4, 0xfffffffc, 16}; /* the last one lies past any buffer */
@@ -34,6 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		(void)sbt_expr_true(&e, &c, &params);
 		(void)sbt_expr_value(&e, &c, NULL);
 		(void)sbt_expr_eval(&e, &c, &params);
+		(void)sbt_expr_true_in(&e, &c, &params, &(struct sbt_python_view){answer, NULL});
 	} else {
 		BUG_ON(!memchr(why, 0, sizeof why) || !*why);
 	}

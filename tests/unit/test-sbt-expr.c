@@ -156,9 +156,84 @@ static void test_mistakes(void **unused)
 	refused(0, deep, "too long");
 }
 
+/* ---- Python frames ------------------------------------------------------------------------------------------------- */
+
+/* launch at 42 called by Net.forward in /app/lib/train.py, called by main.<locals>.<lambda>; or nothing. */
+static uint64_t answer(void *arg, enum sbt_python what, const char *text, bool glob)
+{
+	static const char *const functions[] = {"launch", "Net.forward", "main.<locals>.<lambda>"};
+
+	if (what == SBT_PY_LINE)
+		return 42;
+	if (what == SBT_PY_FILE)
+		return sbt_python_is(what, text, glob, "/app/lib/train.py");
+	for (unsigned i = 0; i < (what == SBT_PY_STACK ? 3 : 1); i++)
+		if (sbt_python_is(what, text, glob, functions[i]))
+			return 1;
+	return 0;
+}
+
+static void test_python(void **unused)
+{
+	static const struct {
+		const char *text;
+		bool with, without; /* with these frames, without any */
+	} cases[] = {
+		{"pyfunc == \"launch\"", true, false},
+		{"pyfunc != \"launch\"", false, true},
+		{"pyfunc == 'laun'", false, false},
+		{"pyfunc =~ \"l*h\"", true, false},
+		{"pyfunc !~ \"l*h\"", false, true},
+		{"pyfunc == \"forward\"", false, false},
+		{"pystack == \"forward\"", true, false},
+		{"pystack == \"Net.forward\"", true, false},
+		{"pystack == \"et.forward\"", false, false},
+		{"pystack == \".forward\"", false, false},
+		{"pystack == \"<lambda>\"", true, false},
+		{"pystack =~ \"[A-Z]et.f?rward\"", true, false},
+		{"pystack != \"backward\"", true, true},
+		{"pyfile == \"train.py\"", true, false},
+		{"pyfile == \"lib/train.py\" && pyline == 42", true, false},
+		{"pyfile == \"rain.py\"", false, false},
+		{"pyfile =~ \"/app/*\" && grid_x == 64", true, false},
+		{"pyline > 41 && pyline < 43", true, false},
+		{"!(pyfunc == \"launch\") || pyline == 0", false, true},
+		{"pyfunc == \"la\\unch\"", true, false}, /* a backslash takes what follows as it is */
+		{"pystack == \"\"", false, false},
+	};
+	const struct sbt_python_view view = {.answer = answer};
+	const struct sbt_cmd c = launch();
+	struct sbt_expr e;
+	char why[300], text[400];
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		if (!sbt_expr_compile(&e, SBT_LAUNCH, cases[i].text, why, sizeof why))
+			fail_msg("%s: %s", cases[i].text, why);
+		assert_true(sbt_expr_asks_python(&e));
+		if (sbt_expr_true_in(&e, &c, &params, &view) != cases[i].with || sbt_expr_true(&e, &c, &params) != cases[i].without)
+			fail_msg("%s is not as it should be", cases[i].text);
+	}
+	assert_true(sbt_expr_compile(&e, 0, "grid_x", why, sizeof why));
+	assert_false(sbt_expr_asks_python(&e));
+	refused(0, "pyfunc", "pyfunc is a text");
+	refused(0, "pyfunc > \"a\"", "pyfunc is a text");
+	refused(0, "pyfunc == forward", "a text in \"\" is expected at \"forward\"");
+	refused(0, "pyfunc == \"forward", "lacks its closing \"");
+	refused(0, "\"forward\" == pyfunc", "only stand behind pyfunc");
+	refused(0, "grid_x == \"a\"", "only stand behind pyfunc");
+	memset(text, 'x', sizeof text);
+	memcpy(text, "pyfunc == \"", 11);
+	memcpy(text + 11 + 256, "\"", 2); /* 256 and the NUL: one too many */
+	refused(0, text, "too long");
+	memcpy(text + 11 + 255, "\"", 2);
+	assert_true(sbt_expr_compile(&e, 0, text, why, sizeof why));
+	assert_int_equal(strlen(e.text), 255);
+}
+
 /* A program out of scribbled memory: evaluation comes back, whatever is in it. */
 static void test_scribbled_programs(void **unused)
 {
+	const struct sbt_python_view view = {.answer = answer};
 	struct sbt_cmd c = launch();
 	struct sbt_expr e;
 	uint64_t seed = 1;
@@ -169,8 +244,9 @@ static void test_scribbled_programs(void **unused)
 			((uint8_t *)&e)[k] = (uint8_t)(seed >> 56);
 		}
 		for (unsigned k = 0; k < SBT_EXPR_MAX; k++)
-			e.ops[k].op %= 26;
+			e.ops[k].op %= 27;
 		(void)sbt_expr_value(&e, &c, &params);
+		(void)sbt_expr_true_in(&e, &c, &params, &view);
 	}
 }
 
@@ -180,6 +256,7 @@ int main(void)
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_enumerations),
 		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_python),
 		cmocka_unit_test(test_scribbled_programs),
 	};
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host stacks of Python programs, with each CPython that is found."""
 import glob
+import json
 import os
 import re
 import subprocess
@@ -142,3 +143,30 @@ def test_python_refused(t):
     t.equal(r.status, 0, 'status')
     t.equal(len(re.findall(rf'host stacks do not show the Python functions of CPython {version}[.\d]*: its version is not one of', r.both)), 1, 'said once')
     t.no_match(r'\(Python\)', t.tsdb('view', '--stacks', 'py.sbt').out)
+
+
+def test_python_conditions(t):
+    """Breakpoints that name Python functions: in the agent, and in a replay of what it recorded."""
+    conditions = [('pystack == "Net.forward"', 'method'), ("pyfunc == 'launch' && pystack =~ 'inner_*'", 'coroutine'),
+                  (f'pyline == {AT["launch"]} && pyfile == "python_stacks.py" && pystack == "compare"', 'callback'),
+                  ('pystack == "größe"', 'umlaut')]
+    for version in VERSIONS:
+        try:
+            python = interpreters(version)[0]
+        except Skip:
+            continue
+        breaks = [x for c, _ in conditions for x in ('-ex', f'break launch if {c}')]
+        go = ['-ex', 'run'] + ['-ex', 'continue'] * len(conditions)
+        r = t.tsdb('--gpu', t.gpu, '--batch', *breaks, *go, '--args', python, PROGRAM)
+        t.equal(sorted(re.findall(r'^Breakpoint (\d), #\d+ (\w+)<<<', r.out, re.M)), [(str(i), k) for i, (_, k) in enumerate(conditions, 1)], python)
+        t.tsdb('record', '--gpu', t.gpu, '-o', 'py.sbt', '--', python, PROGRAM)
+        go = ['-ex', 'replay continue'] * (len(conditions) + 1) + ['-ex', 'replay reverse-continue', '-ex', 'bt python 2', '-ex', 'bt --json']
+        r = t.tsdb('--batch', '-ex', 'set replay device none', '-ex', 'replay start', *breaks, *go, 'py.sbt')
+        hits = re.findall(r'^Breakpoint (\d), #\d+ (\w+)<<<', r.out, re.M)
+        t.equal(sorted(hits[:4]), [(str(i), k) for i, (_, k) in enumerate(conditions, 1)], f'{python}: in the replay')
+        t.equal(hits[4:], [('4', 'umlaut')], f'{python}: backwards')
+        t.match(r'größe \(\) at .*python_stacks.py:%d \(Python\)' % AT['umlaut'], r.out)
+        frames = json.loads(r.out[r.out.index('[{'):])
+        t.equal([(f['function'], f['line']) for f in frames if f['python']][:2], [('launch', AT['launch']), ('größe', AT['umlaut'])], 'bt --json')
+    r = t.tsdb('--gpu', t.gpu, '--batch', '-ex', 'break launch if pyfunc == forward')
+    t.sentence(r, r'a text in "" is expected at "forward"')
