@@ -23,10 +23,12 @@ libsbt_a_SOURCES = \
 	src/sbt/sbt.h
 HEADERS_TO_CHECK += src/sbt/python.h src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/varint.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/packer.h src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/pagecode.h
 
-EXTRA_DIST += docs/sbt.md tests/sbt_reader.py tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh tests/traces
+EXTRA_DIST += tests/python-lines.py docs/sbt.md tests/sbt_reader.py tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh tests/traces
 dist_noinst_SCRIPTS += scripts/sbt-doc
-check_PROGRAMS += tests/unit/sbt-gen
-TESTS += tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh
+check_PROGRAMS += tests/unit/sbt-gen tests/unit/python-lines
+TESTS += tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh tests/python-lines.py
+tests_unit_python_lines_SOURCES = tests/unit/python-lines.c
+tests_unit_python_lines_LDADD = libsbt.a
 tests_unit_sbt_gen_SOURCES = tests/unit/sbt-gen.c tests/unit/sbt-make.h tests/unit/sbt-dump.h
 tests_unit_sbt_gen_LDADD = libsbt.a libcommon.a $(SBT_LIBS)
 
@@ -36,7 +38,7 @@ docs:
 	python3 $(srcdir)/scripts/sbt-doc $(srcdir)/src/sbt/commands.def $(srcdir)/docs/sbt.md
 
 if HAVE_CMOCKA
-SBT_TESTS = tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash tests/unit/test-sbt-memory \
+SBT_TESTS = tests/unit/test-sbt-python tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash tests/unit/test-sbt-memory \
 	tests/unit/test-sbt-trace tests/unit/test-sbt-print tests/unit/test-sbt-damage
 check_PROGRAMS += $(SBT_TESTS)
 TESTS += $(SBT_TESTS)
@@ -53,6 +55,8 @@ tests_unit_test_sbt_memory_SOURCES = tests/unit/test-sbt-memory.c tests/unit/sbt
 tests_unit_test_sbt_memory_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_pagehash_SOURCES = tests/unit/test-sbt-pagehash.c
 tests_unit_test_sbt_pagehash_LDADD = $(SBT_TEST_LIBS)
+tests_unit_test_sbt_python_SOURCES = tests/unit/test-sbt-python.c
+tests_unit_test_sbt_python_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_expr_SOURCES = tests/unit/test-sbt-expr.c
 tests_unit_test_sbt_expr_LDADD = $(SBT_TEST_LIBS)
 endif

@@ -5,7 +5,7 @@
 #   make fuzz [FUZZ_SECONDS=60] [FUZZ_TARGETS=sbt]   runs libFuzzer on each (needs clang); what it finds is in fuzz-work/
 #   make check                                       runs each corpus once, with any compiler
 
-FUZZ_TARGETS = sbt expr name state fatbin shell ptx
+FUZZ_TARGETS = sbt expr python name state fatbin shell ptx
 FUZZ_ARCHIVES = libshell.a libstate.a libsbt.a libfatbin.a libptxtest.a libcommon.a
 FUZZ_SECONDS = 60
 
