@@ -2,7 +2,7 @@
 #
 # `make bench` prints figures as ratios from one run. Nothing here is a test.
 
-EXTRA_DIST += bench/bench-capture.py
+EXTRA_DIST += bench/bench-capture.py bench/bench-python.py
 
 if HAVE_CUDA
 noinst_PROGRAMS += bench/libbench-inject.so
@@ -86,5 +86,6 @@ if HAVE_CUDA
 endif
 if HAVE_NVCC
 	@echo "== capture"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-capture.py
+	@echo "== Python stacks"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-python.py
 	@echo "== capture window, on the software GPU"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-window.py
 endif
