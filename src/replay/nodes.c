@@ -181,7 +181,7 @@ struct err *replay_match_nodes(struct replay *r, const struct replay_breakpoint 
 	*ret_id = 0;
 	*ret_step = 0;
 	TRY(replay_align(r));
-	matcher_init(&m, bps, n);
+	matcher_init(&m, r->trace, bps, n);
 	e = r->cmd ? nodes_match(&m, r->s, r->cmd, first, last, backwards, ret_step, ret_id) : NULL;
 	matcher_deinit(&m);
 	return replay_stopped(r, e, REPLAY_STEPPED, &stop);
