@@ -100,7 +100,7 @@ static void fuzz_breakpoint(const char *line)
 	if (!e) {
 		unsigned n;
 
-		free(breakpoints_for_replay(b, &n));
+		free(breakpoints_for_replay(b, true, &n));
 		breakpoints_print(b, &text);
 		breakpoints_json(b, &text);
 	}

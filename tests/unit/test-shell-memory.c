@@ -138,7 +138,7 @@ static void watchpoints(void **state)
 	assert_int_equal(n, 1);
 	assert_true(ws[0].id == 2 && ws[0].addr == 0x302000000 && ws[0].size == 64);
 	free(ws);
-	bps = breakpoints_for_replay(t, &n); /* a watchpoint is none at any command */
+	bps = breakpoints_for_replay(t, false, &n); /* a watchpoint is none at any command */
 	assert_int_equal(n, 1);
 	assert_int_equal(bps[0].id, 1);
 	free(bps);
