@@ -16,7 +16,8 @@ bad=$(
 		capture) may='sbt/cmd.h sbt/commands.def sbt/expr.h sbt/pagehash.h sbt/python.h replay/hash-kernel.h capture' ;;
 		replay) may='sbt state order replay' ;;
 		softgpu) may='softgpu replay/soft-watch.h replay/soft-debug.h' ;;
-		shell) may='sbt state order replay attach shell capture/wire.h' ;;
+		observe) may='sbt state attach observe' ;;
+		shell) may='sbt state order replay attach observe shell capture/wire.h' ;;
 		*) echo "$f: a room nobody knows"; continue ;;
 		esac
 		sed -n 's/^#[ \t]*include "\([^"]*\)".*/\1/p' "$f" | while read -r inc; do

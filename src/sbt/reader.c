@@ -128,7 +128,7 @@ static size_t keep(struct buf *b, const char *p, size_t n)
 static void take_meta(struct sbt_reader *r, const struct buf *payload)
 {
 	static const char *const keys[] = {"program", "cwd", "host", "gpu", "tsdb", "start_ns", "pid", "driver_version",
-					   "soft", "stacks", "timestamps", "rank", "ranks"};
+					   "soft", "stacks", "timestamps", "rank", "ranks", "observed"};
 	enum { N = sizeof keys / sizeof *keys };
 	struct sbt_in in = sbt_in_of(payload);
 	size_t at[N] = {0};
@@ -160,6 +160,7 @@ static void take_meta(struct sbt_reader *r, const struct buf *payload)
 	m->timestamps = *value[10] == '1';
 	m->rank = *value[11] ? strtoull(value[11], NULL, 10) + 1 : 0;
 	m->ranks = *value[12] ? strtoull(value[12], NULL, 10) + 1 : 0;
+	m->observed = *value[13] == '1';
 }
 
 /* The last whole table of unreplayable calls: the figures are cumulative. */

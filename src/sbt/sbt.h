@@ -51,6 +51,7 @@ struct sbt_meta {
 	uint32_t driver_version;
 	bool soft;		/* recorded on the software GPU */
 	bool stacks, timestamps; /* whether they were asked for */
+	bool observed;		/* seen from outside: no memory, no code, no GPU times; it cannot be executed again */
 };
 
 /* ---- writer ------------------------------------------------------------------------------------------------------ */

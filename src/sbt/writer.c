@@ -108,6 +108,8 @@ struct err *sbt_writer_meta(struct sbt_writer *w, const struct sbt_meta *m)
 		n += put_number(&b, "rank", m->rank - 1);
 	if (m->ranks)
 		n += put_number(&b, "ranks", m->ranks - 1);
+	if (m->observed)
+		n += put_number(&b, "observed", 1);
 	e = sbt_out_chunk(&w->out, SBT_CHUNK_META, 0, 0, n, b.data, b.len);
 	buf_free(&b);
 	return e;

@@ -237,6 +237,9 @@ static struct err *races(struct races_view *v, bool *ret_found)
 	struct order_options o = {.first = v->first, .last = v->last, .threads_apart = v->apart, .interrupt = &interrupt_flag};
 	struct err *e;
 
+	if (sbt_reader_meta(v->r)->observed)
+		return err_cure(err_new(ERR_INCOMPLETE, "the trace was observed from outside: what its kernels touch is not known, so neither are races"),
+			"`tsdb record` makes a trace that tells");
 	TRY(exact_open(&v->exact, v->s, v->want, v->first, v->last));
 	o.source = exact_source(v->exact);
 	e = order_races(&v->found, v->r, &o);

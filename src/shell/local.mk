@@ -52,6 +52,7 @@ libshell_a_SOURCES = \
 	src/shell/settings.c src/shell/settings.h src/shell/settings.def \
 	src/shell/stack.c src/shell/stack.h \
 	src/shell/tool-demo.c \
+	src/shell/tool-observe.c \
 	src/shell/tool-replay.c \
 	src/shell/tool-options.c src/shell/tool-options.h \
 	src/shell/tools.c src/shell/tools.h \
@@ -67,8 +68,8 @@ libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS) $(JANSSON_CFLAGS)
 
 bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/main.c
-tsdb_LDADD = libshell.a libreplay.a liborder.a libstate.a libattach.a libsbt.a libcommon.a \
-	$(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lm
+tsdb_LDADD = libshell.a libreplay.a liborder.a libobserve.a libstate.a libattach.a libsbt.a libcommon.a \
+	$(OBSERVE_LIBS) $(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lm
 
 HEADERS_TO_CHECK += src/shell/follow.h src/shell/names.h src/shell/graph.h src/shell/kernel.h \
 	src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/command.h src/shell/editor.h src/shell/exact.h src/shell/explore.h src/shell/explore-private.h src/shell/extract.h src/shell/gpu.h src/shell/input.h \

@@ -55,6 +55,9 @@ static struct err *find_window(const struct session *s, unsigned i, uint64_t *re
 		n++;
 	if (n)
 		return err_cure(err_new(ERR_NOT_FOUND, "the trace has %u window%s", n, n == 1 ? "" : "s"), "They are numbered from 1");
+	if (sbt_reader_meta(s->trace.reader)->observed)
+		return err_cure(err_new(ERR_INCOMPLETE, "%s was observed from outside: it holds no memory contents and no code, so its commands cannot be executed again",
+			s->trace.path), "`tsdb record` makes a trace that can be");
 	return err_cure(err_new(ERR_INCOMPLETE, "%s holds no memory contents, so its commands cannot be executed again", s->trace.path),
 		"Record it with memory: `tsdb record --memory all`, or `set capture memory all` before `capture start`");
 }

@@ -110,8 +110,7 @@ static struct err *record_options(struct session *s, int argc, char **argv, int 
 	return NULL;
 }
 
-/* Ends this process by sig, without a core file of ours. */
-static void die_by(int sig)
+void tool_die_by(int sig)
 {
 	struct rlimit none = {0, 0};
 	sigset_t set;
@@ -162,7 +161,7 @@ static int tool_record(struct session *s, int argc, char **argv)
 		return 1;
 	if (s->target.exit_signal) {
 		out_flush(s->out);
-		die_by(s->target.exit_signal);
+		tool_die_by(s->target.exit_signal);
 	}
 	return s->target.exit_code ? s->target.exit_code : s->plan.no_memory;
 }
@@ -243,6 +242,7 @@ const struct tool tools[] = {
 	{"record", tool_record, "record [-o FILE] [--memory all|touched|none] [--no-stacks] [--timestamps] [--children] -- PROGRAM ARGS"},
 	{"view", tool_view, "view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]"},
 	{"info", tool_info, "info FILE [--json]"},
+	{"observe", tool_observe, "observe [-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] [--no-stacks] [--ring SIZE] [--quiet] PID | --all | [--] PROGRAM ARGS"},
 	{"doctor", tool_doctor, "doctor"},
 	{"demo", tool_demo, "demo race"},
 	{"replay", tool_replay, "replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] [--touched] [--any-device] [--json]"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The subcommands of the command line: tsdb record, view, info, replay, check, explore, races, extract, demo, doctor. Each takes the words after its name and returns the exit status.
+ * The subcommands of the command line: tsdb record, observe, view, info, replay, check, explore, races, extract, demo, doctor. Each takes the words after its name and returns the exit status.
  */
 #ifndef SHELL_TOOLS_H
 #define SHELL_TOOLS_H
@@ -24,6 +24,12 @@ int tool_extract(struct session *s, int argc, char **argv);
 
 /* Value of "--gpu" into the settings. */
 struct err *tool_set_gpu(struct session *s, const char *value) TS_CHECK;
+
+/* Ends this process by sig, without a core file of ours. */
+void tool_die_by(int sig);
+
+/* tool-observe.c */
+int tool_observe(struct session *s, int argc, char **argv);
 
 /* cmd-check.c */
 int tool_check(struct session *s, int argc, char **argv);

@@ -191,6 +191,8 @@ void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
 	else if (m->rank)
 		buf_printf(out, "%-12s%" PRIu64 "\n", "rank", m->rank - 1);
 	row(out, "by tsdb", m->tsdb);
+	if (m->observed)
+		row(out, "observed", "from outside: no memory contents, no code, no GPU times; its commands cannot be executed again");
 	buf_printf(out, "%-12shost stacks %s, GPU times %s\n", "with", m->stacks ? "yes" : "no", m->timestamps ? "yes" : "no");
 	if (lost)
 		buf_printf(out, "%-12s%" PRIu64 " records (a ring buffer was full)\n", "lost", lost);
@@ -225,6 +227,7 @@ void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r)
 		buf_printf(out, ",\"rank\":%" PRIu64, m->rank - 1);
 	if (m->ranks)
 		buf_printf(out, ",\"ranks\":%" PRIu64, m->ranks - 1);
+	buf_printf(out, ",\"observed\":%s", m->observed ? "true" : "false");
 	buf_str(out, ",\"damage\":");
 	if (damage)
 		json_string(out, damage);

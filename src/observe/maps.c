@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Mappings of an observed process, see maps.h. Files are opened below /proc/PID/root, so that a process in a container shows its own.
+ */
+#include "observe/maps.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "attach/elf-facts.h"
+
+#define READ_AGAIN_NS 50000000u /* addresses of code that was made at run time are never found: do not read for each */
+
+struct module {
+	char *path, *build_id;
+	struct elf_layout layout;
+	struct {
+		uint64_t addr;
+		char *name;
+	} *functions; /* that were asked for */
+	unsigned nfunctions;
+};
+
+struct area {
+	uint64_t start, end, bias;
+	uint32_t module;
+};
+
+struct observe_maps {
+	pid_t pid;
+	char *from;
+	struct module *modules;
+	uint32_t nmodules;
+	struct area *areas; /* by address */
+	size_t nareas;
+	uint64_t read_ns;
+};
+
+struct observe_maps *observe_maps_new(pid_t pid, const char *from)
+{
+	struct observe_maps *m = xcalloc(1, sizeof *m);
+
+	m->pid = pid;
+	m->from = from ? xstrdup(from) : xasprintf("/proc/%d/maps", (int)pid);
+	return m;
+}
+
+void observe_maps_free(struct observe_maps *m)
+{
+	if (!m)
+		return;
+	for (uint32_t i = 0; i < m->nmodules; i++) {
+		for (unsigned k = 0; k < m->modules[i].nfunctions; k++)
+			free(m->modules[i].functions[k].name);
+		free(m->modules[i].functions);
+		free(m->modules[i].path);
+		free(m->modules[i].build_id);
+	}
+	free(m->modules);
+	free(m->areas);
+	free(m->from);
+	free(m);
+}
+
+/* The file as we can open it. */
+static char *reachable(const struct observe_maps *m, const char *path)
+{
+	char *p = xasprintf("/proc/%d/root%s", (int)m->pid, path);
+
+	if (!access(p, R_OK))
+		return p;
+	free(p);
+	return xstrdup(path);
+}
+
+static uint32_t module_of(struct observe_maps *m, const char *path)
+{
+	struct module *f;
+	char *real;
+
+	for (uint32_t i = 0; i < m->nmodules; i++) {
+		if (!strcmp(m->modules[i].path, path))
+			return i;
+	}
+	m->modules = xrealloc(m->modules, (m->nmodules + 1) * sizeof *m->modules);
+	f = &m->modules[m->nmodules];
+	*f = (struct module){.path = xstrdup(path)};
+	real = reachable(m, path);
+	elf_layout_read(real, &f->layout);
+	f->build_id = elf_build_id(real); /* now: later the process may be gone */
+	free(real);
+	return m->nmodules++;
+}
+
+static void take_line(struct observe_maps *m, char *line)
+{
+	unsigned long long start, end, offset;
+	char perms[5], *path, *deleted;
+	uint64_t bias;
+	uint32_t module;
+	int at = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, perms, &offset, &at) < 4 || !at || perms[2] != 'x' || end <= start)
+		return;
+	path = line + at;
+	path[strcspn(path, "\n")] = 0;
+	if (*path != '/' || (m->nareas && start < m->areas[m->nareas - 1].end))
+		return;
+	deleted = strstr(path, " (deleted)");
+	if (deleted && !deleted[strlen(" (deleted)")])
+		*deleted = 0;
+	module = module_of(m, path);
+	if (!elf_layout_bias(&m->modules[module].layout, start, offset, true, &bias))
+		bias = start - offset;
+	m->areas = xrealloc(m->areas, (m->nareas + 1) * sizeof *m->areas);
+	m->areas[m->nareas++] = (struct area){start, end, bias, module};
+}
+
+bool observe_maps_read(struct observe_maps *m)
+{
+	FILE *f = fopen(m->from, "re");
+	size_t cap = 0, had = m->nareas;
+	char *line = NULL;
+	bool any = false;
+
+	if (!f)
+		return false;
+	while (getline(&line, &cap, f) > 0) {
+		if (!any)
+			m->nareas = 0;
+		any = true;
+		take_line(m, line);
+	}
+	if (!any) /* a process that has ended has no maps: the old ones still tell what its addresses meant */
+		m->nareas = had;
+	free(line);
+	fclose(f);
+	return any;
+}
+
+bool observe_maps_uses(const struct observe_maps *m, const char *prefix)
+{
+	FILE *f = fopen(m->from, "re");
+	char *line = NULL;
+	bool found = false;
+	size_t cap = 0;
+
+	while (f && !found && getline(&line, &cap, f) > 0) {
+		const char *slash = strrchr(line, '/');
+
+		found = slash && !strncmp(slash + 1, prefix, strlen(prefix));
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static const struct area *area_at(const struct observe_maps *m, uint64_t addr)
+{
+	size_t lo = 0, hi = m->nareas;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (addr < m->areas[mid].start)
+			hi = mid;
+		else if (addr >= m->areas[mid].end)
+			lo = mid + 1;
+		else
+			return &m->areas[mid];
+	}
+	return NULL;
+}
+
+static const struct area *area_find(struct observe_maps *m, uint64_t addr)
+{
+	const struct area *a = area_at(m, addr);
+	struct timespec t;
+	uint64_t now;
+
+	if (a)
+		return a;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	if (m->read_ns && now - m->read_ns < READ_AGAIN_NS)
+		return NULL;
+	m->read_ns = now;
+	return observe_maps_read(m) ? area_at(m, addr) : NULL;
+}
+
+struct sbt_frame observe_maps_frame(struct observe_maps *m, uint64_t addr)
+{
+	const struct area *a = area_find(m, addr);
+
+	return a ? (struct sbt_frame){a->module, addr - a->bias} : (struct sbt_frame){SBT_NO_ID, addr};
+}
+
+bool observe_maps_module(struct observe_maps *m, uint32_t i, struct sbt_host_module *ret)
+{
+	if (i >= m->nmodules)
+		return false;
+	*ret = (struct sbt_host_module){.path = m->modules[i].path, .build_id = m->modules[i].build_id};
+	return true;
+}
+
+void observe_maps_files(struct observe_maps *m, const char *prefix, void (*fn)(void *arg, const char *path), void *arg)
+{
+	for (uint32_t i = 0; i < m->nmodules; i++) {
+		const char *slash = strrchr(m->modules[i].path, '/');
+		char *real;
+
+		if (strncmp(slash + 1, prefix, strlen(prefix)))
+			continue;
+		real = reachable(m, m->modules[i].path);
+		fn(arg, real);
+		free(real);
+	}
+}
+
+/* ---- functions by address ----------------------------------------------------------------------------------------- */
+
+/* The function symbol in section scn whose value is vaddr. */
+static char *symbol_at(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, uint64_t vaddr)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	const char *name;
+	GElf_Sym sym;
+
+	for (int i = 0; data && sh->sh_entsize && i < (int)(sh->sh_size / sh->sh_entsize); i++) {
+		if (!gelf_getsym(data, i, &sym) || sym.st_value != vaddr || GELF_ST_TYPE(sym.st_info) != STT_FUNC)
+			continue;
+		name = elf_strptr(elf, sh->sh_link, sym.st_name);
+		if (name && *name)
+			return xstrdup(name);
+	}
+	return NULL;
+}
+
+static char *function_in(const char *path, uint64_t vaddr)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *name = NULL;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	Elf *elf;
+
+	if (fd < 0)
+		return NULL;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	while (elf && !name && (scn = elf_nextscn(elf, scn))) {
+		if (gelf_getshdr(scn, &sh) && (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM))
+			name = symbol_at(elf, scn, &sh, vaddr);
+	}
+	elf_end(elf);
+	close(fd);
+	return name;
+}
+
+const char *observe_maps_function(struct observe_maps *m, uint64_t addr)
+{
+	const struct area *a = area_find(m, addr);
+	struct module *f;
+	char *real;
+
+	if (!a)
+		return NULL;
+	f = &m->modules[a->module];
+	for (unsigned i = 0; i < f->nfunctions; i++) {
+		if (f->functions[i].addr == addr - a->bias)
+			return f->functions[i].name;
+	}
+	real = reachable(m, f->path);
+	f->functions = xrealloc(f->functions, (f->nfunctions + 1) * sizeof *f->functions);
+	f->functions[f->nfunctions].addr = addr - a->bias;
+	f->functions[f->nfunctions].name = function_in(real, addr - a->bias);
+	free(real);
+	return f->functions[f->nfunctions++].name;
+}

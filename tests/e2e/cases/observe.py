@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tsdb observe: what it sees from outside is what the agent records from inside; where BPF is not permitted it says so and nothing else breaks."""
+import collections
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from e2e import BUILD, Failure, Skip, program, tsdb_path
+
+SOFT = os.path.join(BUILD, 'softgpu')
+
+
+def permitted(t):
+    """Skips where this machine, or this build, cannot observe. test_refusal covers the rest."""
+    if not os.path.exists(os.path.join(SOFT, 'libcuda.so.1')):
+        SOFT_INSTALLED = os.path.join(BUILD, 'lib', 'tsdb', 'softgpu')
+        if not os.path.exists(os.path.join(SOFT_INSTALLED, 'libcuda.so.1')):
+            raise Skip('no software GPU')
+    r = t.tsdb('observe', '--gpu', 'soft', '-q', '--', '/bin/true')
+    m = re.search(r'(cannot observe: .*?\.|built without observe)', r.err)
+    if r.status and m:
+        raise Skip(m[1])
+    t.equal(r.status, 0, 'observing /bin/true')
+
+
+def commands(t, trace):
+    r = t.tsdb('view', '--json', trace)
+    t.equal(r.status, 0, 'view')
+    return [json.loads(line) for line in r.out.splitlines()]
+
+
+def observe(t, prog, *args, out='o.sbt', options=(), **kw):
+    return t.tsdb('observe', '--gpu', t.gpu, '-o', out, *options, '--', program(prog), *args, **kw)
+
+
+def start(t, *argv, **kw):
+    env = t.environment({'LD_LIBRARY_PATH': SOFT} if t.gpu == 'soft' else None)
+    return subprocess.Popen([str(a) for a in argv], cwd=t.dir, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
+
+
+# What must be the same, seen from outside and from inside. Ids and addresses are each one's own; failed calls differ: an observer sees only
+# the call, so programs without failing calls are compared.
+FIELDS = {
+    'launch': ['stream', 'grid_x', 'grid_y', 'grid_z', 'block_x', 'block_y', 'block_z', 'shared', 'cooperative', 'cluster_x', 'cluster_y', 'cluster_z'],
+    'copy': ['stream', 'size', 'async', 'width', 'height', 'depth', 'dst_pitch', 'src_pitch'],
+    'fill': ['stream', 'size', 'value', 'elem', 'async', 'width', 'height'],
+    'alloc': ['size', 'mem', 'pitch'],
+    'free': ['mem'],
+    'event_record': ['stream', 'event'],
+    'stream_wait': ['stream', 'event'],
+    'sync': ['scope', 'stream', 'event'],
+    'graph_launch': ['stream'],
+    'capture_begin': ['stream', 'mode'],
+    'host_func': ['stream'],
+}
+
+
+def essence(cmds):
+    names = {c['new_kernel']: c['kernel_name'] for c in cmds if c['kind'] == 'kernel_def'}
+    found = []
+    for c in cmds:
+        if c['kind'] in FIELDS and not c.get('result'):
+            row = tuple(c.get(f) for f in FIELDS[c['kind']])
+            found.append((c['kind'], bool(c['flags'] & 2), names.get(c.get('kernel')) if c['kind'] == 'launch' else None) + row)
+    return found
+
+
+def compare(t, prog, *args, ordered=True):
+    t.equal(t.record(prog, *args, out='r.sbt').status, 0, 'record')
+    r = observe(t, prog, *args)
+    t.equal(r.status, 0, 'observe')
+    inside, outside = essence(commands(t, 'r.sbt')), essence(commands(t, 'o.sbt'))
+    t.check(inside, 'the program does something')
+    if ordered:
+        for i, (a, b) in enumerate(zip(inside, outside)):
+            t.equal(b, a, f'{prog}: command {i}')
+    else:
+        t.equal(collections.Counter(outside) - collections.Counter(inside), collections.Counter(), f'{prog}: seen, not recorded')
+        t.equal(collections.Counter(inside) - collections.Counter(outside), collections.Counter(), f'{prog}: recorded, not seen')
+    t.equal(len(outside), len(inside), f'{prog}: how many')
+
+
+def test_sees_what_is_recorded(t):
+    permitted(t)
+    for prog in 'vecadd', 'pipeline', 'reduce', 'transformer':
+        compare(t, prog)
+
+
+def test_graphs_and_captures(t):
+    permitted(t)
+    compare(t, 'graphs')
+
+
+def test_launch_configurations(t):
+    permitted(t)
+    compare(t, 'parts')
+
+
+def test_threads(t):
+    permitted(t)
+    t.equal(t.record('threads', out='r.sbt').status, 0, 'record')
+    t.equal(observe(t, 'threads').status, 0, 'observe')
+    a, b = commands(t, 'r.sbt'), commands(t, 'o.sbt')
+    for kind in 'launch', 'thread', 'stream_create':
+        t.equal(sum(c['kind'] == kind for c in b), sum(c['kind'] == kind for c in a), kind)
+
+
+def test_stacks_have_functions_and_lines(t):
+    permitted(t)
+    t.equal(observe(t, 'vecadd').status, 0, 'observe')
+    r = t.tsdb('view', '--stacks', '--kind', 'copy', 'o.sbt')
+    t.equal(len(re.findall(r'#\d+ +main \(\) at .*vecadd\.cu:\d+', r.out)), 3, 'each copy comes from main')
+
+
+def test_observed_trace(t):
+    """It is marked, its state can be seen, and what needs contents is refused by name."""
+    permitted(t)
+    t.equal(observe(t, 'pipeline').status, 0, 'observe')
+    info = json.loads(t.tsdb('info', '--json', 'o.sbt').out)
+    t.equal((info['observed'], info['timestamps'], info['windows'], info['damage']), (True, False, [], None), 'info')
+    t.match(r'^observed +from outside', t.tsdb('info', 'o.sbt').out)
+    r = t.tsdb('--batch', '-ex', 'replay start', '-ex', 'replay continue', '-ex', 'state show', 'o.sbt')
+    t.match(r'observed from outside', r.both)
+    t.match(r'0 pending', r.out)
+    for tool in (['replay'], ['check'], ['explore'], ['extract', '--kernel', '*', '-o', 'x']):
+        t.sentence(t.tsdb(tool[0], 'o.sbt', *tool[1:]), r'o\.sbt was observed from outside: .*cannot be executed again.*tsdb record')
+    t.sentence(t.tsdb('races', 'o.sbt'), r'observed from outside')
+
+
+def test_a_running_process(t):
+    permitted(t)
+    p = start(t, program('long_running'), '30')
+    try:
+        p.stdout.readline()
+        r = t.tsdb('observe', '--json', '--interval', '300ms', '--for', '1s', '-o', 'o.sbt', str(p.pid))
+        t.equal(r.status, 0, 'observe')
+        t.check(p.poll() is None, 'the program goes on')
+        lines = [json.loads(x) for x in r.out.splitlines()]
+        t.check(len(lines) >= 3 and lines[-1]['final'] and not lines[0]['final'], 'a line each interval, and a last one')
+        total = lines[-1]['processes'][0]
+        t.equal((total['pid'], total['program'], total['ended']), (p.pid, 'long_running', False), 'the process')
+        t.check(total['totals']['launches'] > 50, 'launches')
+        t.check(total['totals']['wait_ns'] > 0, 'it waits for the device')
+        t.check(lines[1]['processes'][0]['per_second']['launches'] > 50, 'launches a second')
+        n = sum(c['kind'] == 'launch' for c in commands(t, 'o.sbt'))
+        t.equal(n, total['totals']['launches'], 'the trace has them all')
+    finally:
+        p.kill()
+        p.communicate()
+
+
+def test_ctrl_c_ends_with_a_whole_trace(t):
+    permitted(t)
+    p = start(t, program('long_running'), '30')
+    try:
+        p.stdout.readline()
+        for sig in signal.SIGINT, signal.SIGTERM:
+            o = start(t, tsdb_path(), 'observe', '-o', 'o.sbt', str(p.pid))
+            time.sleep(1.5)
+            o.send_signal(sig)
+            out, err = o.communicate(timeout=60)
+            t.equal(o.returncode, 0, f'exit status: {err}')
+            t.match(r'^observed .* 1 process, ', out)
+            info = json.loads(t.tsdb('info', '--json', 'o.sbt').out)
+            t.equal(info['damage'], None, 'the trace is whole')
+            t.check(info['commands'] > 10, 'commands')
+        t.check(p.poll() is None, 'the program goes on')
+    finally:
+        p.kill()
+        p.communicate()
+
+
+def test_the_process_ends(t):
+    permitted(t)
+    p = start(t, program('long_running'), '3')
+    p.stdout.readline()
+    r = t.tsdb('observe', '-o', 'o.sbt', str(p.pid))
+    out, _ = p.communicate()
+    t.equal((r.status, p.returncode), (0, 0), 'both ended')
+    t.match('long_running: ok', out)
+    t.match(rf'^ +{p.pid} long_running .* ended$', r.out)
+
+
+def test_exit_status_is_the_programs(t):
+    permitted(t)
+    t.equal(observe(t, 'exit_code').status, t.run([program('exit_code')], env={'LD_LIBRARY_PATH': SOFT}).status, 'exit status')
+    t.equal(observe(t, 'kill_self').status, t.run([program('kill_self')], env={'LD_LIBRARY_PATH': SOFT}).status, 'signal')
+
+
+def test_a_driver_that_comes_late(t):
+    """From a file that nobody could have known of, after the process is observed."""
+    permitted(t)
+    t.need_soft()
+    shutil.copy(os.path.join(SOFT, 'libcuda.so.1'), t.path('libcuda.so.1'))
+    script = '''
+import ctypes, sys, time
+time.sleep(1)
+cu = ctypes.CDLL(sys.argv[1])
+time.sleep(1)
+assert not cu.cuInit(0)
+ctx, p = ctypes.c_void_p(), ctypes.c_void_p()
+assert not cu.cuDevicePrimaryCtxRetain(ctypes.byref(ctx), 0)
+assert not cu.cuCtxSetCurrent(ctx)
+assert not cu.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(12345))
+assert not cu.cuMemsetD8_v2(p, 7, ctypes.c_size_t(345))
+assert not cu.cuMemFree_v2(p)
+'''
+    p = start(t, sys.executable, '-c', script, t.path('libcuda.so.1'))
+    r = t.tsdb('observe', '-o', 'o.sbt', str(p.pid))
+    p.communicate()
+    t.equal((r.status, p.returncode), (0, 0), 'exit status')
+    got = [(c['kind'], c.get('size')) for c in commands(t, 'o.sbt') if c['kind'] in ('alloc', 'fill', 'free')]
+    t.equal(got, [('alloc', 12345), ('fill', 345), ('free', None)], 'what it did')
+
+
+def test_all_processes(t):
+    permitted(t)
+    first = start(t, program('long_running'), '30')
+    try:
+        first.stdout.readline()
+        o = start(t, tsdb_path(), 'observe', '--all', '--json', '--for', '5s', '-q', '-o', 'run.sbt')
+        time.sleep(2)
+        second = start(t, program('vecadd'))
+        second.communicate()
+        out, err = o.communicate(timeout=60)
+        t.equal(o.returncode, 0, f'exit status: {err}')
+        seen = {p['pid']: p for p in json.loads(out.splitlines()[-1])['processes']}
+        t.check(first.pid in seen and second.pid in seen, f'both processes: {sorted(seen)}')
+        t.equal((seen[second.pid]['totals']['launches'], seen[second.pid]['ended']), (1, True), 'vecadd')
+        for pid in first.pid, second.pid:
+            t.check(os.path.exists(t.path(f'run.{pid}.sbt')), f'a trace of {pid}')
+        t.equal(sum(c['kind'] == 'launch' for c in commands(t, f'run.{second.pid}.sbt')), 1, 'launches of vecadd')
+    finally:
+        first.kill()
+        first.communicate()
+
+
+def test_lost_records_are_counted(t):
+    permitted(t)
+    r = observe(t, 'tiny_launches', '20000', options=('--ring', '64K', '--json'))
+    t.equal(r.status, 0, 'observe')
+    final = json.loads(r.err.splitlines()[-1])
+    seen = final['processes'][0]['totals']['launches']
+    t.check(seen <= 20000, 'no launch twice')
+    if seen < 20000:
+        t.check(final['lost'] >= 20000 - seen, f'{20000 - seen} launches are missing, {final["lost"]} records lost')
+        t.match(r'records were lost: the ring was full', r.err)
+        t.equal(json.loads(t.tsdb('info', '--json', 'o.sbt').out)['lost'], final['lost'], 'the trace says so')
+
+
+def test_refusal(t):
+    """Where it is not permitted: one sentence with the cure, and everything else works."""
+    t.equal(t.record('vecadd').status, 0, 'record')
+    os.chmod(t.dir, 0o755)
+    argv = [tsdb_path(), 'observe', '--gpu', t.gpu, '-q', '--', '/bin/true']
+    if os.geteuid() == 0:
+        if not shutil.which('setpriv'):
+            raise Skip('no setpriv')
+        drop = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--bounding-set=-all', '--inh-caps=-all', '--']
+        if t.run(drop + ['/bin/sh', '-c', f'exec {tsdb_path()} --version']).status:
+            raise Skip('another user cannot start tsdb here')
+        argv = drop + argv
+    elif not t.run(argv).status:
+        raise Skip('every user may use BPF here')
+    else:
+        drop = []
+    r = t.run(argv)
+    t.sentence(r, r'^tsdb: (cannot observe: .*\. (Run tsdb observe as root|Linux 5\.15|Use a kernel|Mount sysfs).*tsdb record|'
+                  r'this tsdb was built without observe\. Install libbpf-dev and clang)')
+    t.equal(len([x for x in r.err.splitlines() if 'software GPU' not in x]), 1, 'one sentence')
+    r = t.run(drop + [tsdb_path(), 'info', t.path('t.sbt')])
+    t.equal(r.status, 0, 'info still works')
+
+
+def test_words_that_are_wrong(t):
+    bad = {
+        (): r'observe needs the number of a process, a program, or --all',
+        ('--all', '12'): r'--all takes no process or program: 12',
+        ('--no-such', '12'): r'observe has no option --no-such',
+        ('--top', 'x', '12'): r'"x" is no number of lines',
+        ('--for', '0', '12'): r'"0" is no time',
+        ('--ring', '1', '12'): r'"1" is no size of a ring',
+        ('12', '13'): r'one process at a time, or --all: 13 is one too many',
+        ('--for',): r'--for needs a value',
+        ('--', 'no-such-program-anywhere'): r'no-such-program-anywhere',
+    }
+    for words, want in bad.items():
+        t.sentence(t.tsdb('observe', *words), want)
+
+
+def test_processes_that_cannot_be(t):
+    permitted(t)
+    p = subprocess.Popen(['/bin/true'])
+    time.sleep(0.3)
+    t.sentence(t.tsdb('observe', str(p.pid)), r'has ended and waits for its parent')
+    p.wait()
+    t.sentence(t.tsdb('observe', str(p.pid)), r'there is no process \d+')
+    r = t.tsdb('observe', '--for', '3s', '-q', '1')
+    t.equal(r.status, 0, 'process 1 has no CUDA')
+    t.match(r'has not loaded libcuda|0 process', r.both)
