@@ -4,8 +4,9 @@
  * each execution one launch of ours hashes the pages that the launch can reach, compares them with what its first execution left there, and
  * puts back those that changed; after the last one the copy takes over what they are. The host looks at the marks once for a whole group.
  *
- * The surprise: what a launch can reach is only believed. At the end of each group all memory has to be as its copy says; when it is not, the group's
- * launches are checked again one by one, with all memory compared after each execution, and so is everything that follows.
+ * The surprise: what a launch can reach is only believed. Memory has to be as its copy says before the next command is allowed to write there, and all of
+ * it at the end of each group; when it is not, the group's launches are checked again one by one, with all memory compared after each execution, and
+ * everything that follows is compared with all memory, too.
  */
 #include <string.h>
 #include "replay/replayer-check.h"
@@ -34,42 +35,53 @@ static struct err *settle_dirty(struct rp *rp, struct checking *k)
 	return check_settle(rp, k, &rows, HASH_KERNEL_COMMIT, 0, k->batch.last);
 }
 
-static struct err *runs_of(struct rp *rp, struct checking *k, const struct sbt_cmd *c)
+static struct err *runs_of(struct rp *rp, struct checking *k, const struct sbt_cmd *c, const struct hash_kernel_rows *rows)
 {
 	struct batch *b = &k->batch;
-	struct reach reach = {0};
-	struct hash_kernel_rows rows;
 	const unsigned runs = k->how->runs;
 
-	TRY(reach_command(rp, k, c, &reach));
-	reach_rows(&reach, k, &rows);
-	b->partial |= !reach.all;
 	for (unsigned r = 0; r < runs; r++) {
 		const unsigned compare = r ? HASH_KERNEL_COMPARE : HASH_KERNEL_NOTE, after = r + 1 < runs ? HASH_KERNEL_RESTORE : HASH_KERNEL_COMMIT;
 
 		TRY(execute(rp, c));
-		TRY(check_settle(rp, k, &rows, compare | after, b->n, b->last));
+		TRY(check_settle(rp, k, rows, compare | after, b->n, b->last));
 	}
 	b->seq[b->n++] = c->seq;
 	return NULL;
 }
 
+/* Changes that nobody knows of are found before c covers them up, too. */
+static struct err *ready_for(struct rp *rp, struct checking *k, const struct hash_kernel_rows *rows)
+{
+	TRY(settle_dirty(rp, k));
+	return k->batch.partial ? check_settle(rp, k, rows, HASH_KERNEL_EXPECT | HASH_KERNEL_COMMIT, CHECK_GROUP, k->batch.last) : NULL;
+}
+
 static struct err *command(struct rp *rp, struct checking *k, const struct sbt_cmd *c, bool wanted)
 {
+	const bool works = !c->result && !(c->flags & SBT_F_GRAPH);
+	struct batch *b = &k->batch;
+	struct reach reach = {0};
+	struct hash_kernel_rows rows;
 	CUstream s;
 
 	if (sbt_cmd_stream(c) != SBT_NO_ID) {
 		TRY(objects_stream(rp, sbt_cmd_stream(c), &s));
-		TRY(in_turn(rp, &k->batch, s));
+		TRY(in_turn(rp, b, s));
 	} else if (c->kind == SBT_STREAM_DESTROY) {
-		TRY(in_turn(rp, &k->batch, rp->own)); /* it may be the last one's */
+		TRY(in_turn(rp, b, rp->own)); /* it may be the last one's */
 	}
+	if (works)
+		TRY(reach_command(rp, k, c, &reach));
+	reach_rows(&reach, k, &rows);
+	if (rows.n)
+		TRY(ready_for(rp, k, &rows));
 	if (wanted) {
-		TRY(settle_dirty(rp, k));
-		TRY(runs_of(rp, k, c));
+		b->partial |= !reach.all;
+		TRY(runs_of(rp, k, c, &rows));
 	} else {
-		if (!c->result && !(c->flags & SBT_F_GRAPH))
-			TRY(reach_command(rp, k, c, &k->batch.dirty));
+		b->partial |= c->kind == SBT_LAUNCH && works && !reach.all;
+		b->dirty = rows.n ? reach : b->dirty;
 		TRY(execute(rp, c));
 	}
 	rp->position = c->seq;

@@ -24,7 +24,7 @@
 static struct err *usage(const char *word)
 {
 	return err_cure(err_new(ERR_USAGE, "\"%s\" does not say what to check", word),
-		"Use: [N] [A-B] [kernel GLOB] [--as f32|f64|f16|bf16|i32|i64|i8] [--perturb]");
+		"Use: [N] [A-B] [kernel GLOB] [--as f32|f64|f16|bf16|i32|i64|i8] [--perturb] [--thorough]");
 }
 
 static struct err *parse_as(struct check_options *o, const char *word)
@@ -47,6 +47,8 @@ struct err *check_parse(struct check_options *o, int argc, char *const *argv, co
 
 		if (!strcmp(w, "--perturb")) {
 			o->perturb = true;
+		} else if (!strcmp(w, "--thorough")) {
+			o->thorough = true;
 		} else if ((!strcmp(w, "kernel") || !strcmp(w, "--kernel")) && value) {
 			o->kernel = value;
 			i++;
@@ -228,7 +230,7 @@ static struct err *ask(struct session *s, const struct check_options *o, struct 
 {
 	struct device *d = s->trace.device->d;
 	const bool exact = s->trace.device->soft && !s->trace.device->what_if && !s->trace.device->partial;
-	const struct replayer_check how = {.from = r->first, .to = r->last, .runs = o->runs, .as = o->as,
+	const struct replayer_check how = {.from = r->first, .to = r->last, .runs = o->runs, .as = o->as, .thorough = o->thorough,
 		.perturb = o->perturb ? exact ? REPLAYER_PERTURB_OTHERS : REPLAYER_PERTURB_ALL : 0};
 	struct device_checked c = {0};
 	uint32_t *kernels;
@@ -472,6 +474,6 @@ void check_json(struct session *s, const struct check_result *r, struct buf *out
 		err_free(e);
 		buf_byte(out, '}');
 	}
-	buf_str(out, "]}\n");
+	buf_printf(out, "],\"outside\":%" PRIu64 "}\n", r->outside);
 	state_free(st);
 }

@@ -15,7 +15,7 @@ struct check_options {
 	const char *kernel;   /* glob; NULL: any */
 	uint32_t runs;	      /* executions of each */
 	enum replayer_as as;
-	bool perturb;
+	bool perturb, thorough;
 };
 
 /* What one launch did to one allocation. */
@@ -50,7 +50,7 @@ struct check_result {
 					  * matters */
 };
 
-/* The options' words from argv[0]: [N] [RANGE] [kernel GLOB] [--as TYPE] [--perturb]; others go to *ret_other (may be NULL: an error). */
+/* The options' words from argv[0]: [N] [RANGE] [kernel GLOB] [--as TYPE] [--perturb] [--thorough]; others go to *ret_other (may be NULL: an error). */
 struct err *check_parse(struct check_options *o, int argc, char *const *argv, const char **ret_other) TS_CHECK;
 /* On the session's device. The replay is where it was. */
 struct err *check_run(struct session *s, const struct check_options *o, struct check_result *ret) TS_CHECK;

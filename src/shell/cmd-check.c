@@ -19,6 +19,8 @@ const char cmd_replay_check_help[] =
 	"--perturb also varies what a correct kernel may not depend on: what memory holds that\n"
 	"nobody wrote since the window allocated it, and on the software GPU the order of warps and\n"
 	"blocks and what shared memory holds at first, on a machine's GPU other work beside it.\n"
+	"What a kernel cannot write to by its PTX is compared once for many launches; --thorough\n"
+	"compares all memory after each execution.\n"
 	"The replay stays where it is. With --batch the exit status is 3 when a launch is not\n"
 	"deterministic, or depends on such memory.\n"
 	"Examples: replay check\n"
@@ -44,7 +46,7 @@ struct err *cmd_replay_check(struct session *s, const struct cmd_args *a)
 
 /* ---- tsdb check FILE -------------------------------------------------------------------------------------------------- */
 
-#define USAGE "Use: tsdb check FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--window N] [--on auto|soft|real] [--any-device] [--json]"
+#define USAGE "Use: tsdb check FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] [--window N] [--on auto|soft|real] [--any-device] [--json]"
 
 struct tool_check {
 	struct session *s;

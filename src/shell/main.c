@@ -50,7 +50,7 @@ static const char usage_text[] =
 	"  tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--json]\n"
 	"              [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]]\n"
 	"                                       execute the commands of a trace again and compare\n"
-	"  tsdb check FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--json]\n"
+	"  tsdb check FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] [--json]\n"
 	"                                       which launches are not deterministic\n"
 	"  tsdb races FILE [A-B] [--possible] [--exact | --no-exact] [--json]\n"
 	"                                       commands that nothing orders and that touch the same bytes\n"

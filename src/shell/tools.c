@@ -246,7 +246,7 @@ const struct tool tools[] = {
 	{"doctor", tool_doctor, "doctor"},
 	{"demo", tool_demo, "demo race"},
 	{"replay", tool_replay, "replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] [--touched] [--any-device] [--json]"},
-	{"check", tool_check, "check FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--window N] [--on auto|soft|real] [--any-device] [--json]"},
+	{"check", tool_check, "check FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] [--window N] [--on auto|soft|real] [--any-device] [--json]"},
 	{"explore", tool_explore, "explore FILE [--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save] [--window N] [--on auto|soft|real] [--any-device] [--json] | explore merge FILE.json... [--json]"},
 	{"races", tool_races, "races FILE [RANGE] [--possible] [--exact | --no-exact] [--threads-apart] [--json]"},
 	{"extract", tool_extract, "extract FILE --kernel GLOB [--nth K] -o DIR [--all] [--window N] [--on auto|soft|real]"},

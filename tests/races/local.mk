@@ -9,12 +9,12 @@ RACES = missing_event_wait recorded_too_early recorded_again recorded_once wrong
 	two_graphs graph_and_stream float_sum shared_memory sync_warp flag_without_fence blocks_overlap lost_update \
 	uninitialised uninitialised_tail out_of_order_reduction
 RACES_FILES = tests/races/race.h tests/races/races.cu $(RACES:%=tests/races/%.cu)
-EXTRA_DIST += tests/races/run.py $(RACES_FILES)
+EXTRA_DIST += tests/races/run.py tests/races/trials.py $(RACES_FILES)
 
 if HAVE_NVCC
 check_SCRIPTS += tests/races/races
 CLEANFILES += tests/races/races
-TESTS += tests/races/run.py
+TESTS += tests/races/run.py tests/races/trials.py
 tests/races/races: $(RACES_FILES) examples/check.h
 	@$(MKDIR_P) tests/races
 	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS) -cudart shared -o $@ $(srcdir)/tests/races/races.cu

@@ -40,6 +40,40 @@ def test_one_kernel_is_checked(t):
     t.check('no kernel of the trace matches "nobody"' in r.err, r.err)
 
 
+def of_counted(t, what, *words):
+    t.equal(t.record('counted', what).status, 0, 'record')
+    status, windows = check(t, *words)
+    w = windows[0]
+    names = [(f['command']['kernel_name'], f['looks_like'], f['differing']) for f in w['nondeterministic']]
+    return status, names, w['checked'], bool(w['outside']), w['nondeterministic']
+
+
+def test_a_launch_that_differs_among_others(t):
+    status, names, checked, outside, found = of_counted(t, 'each', '6')
+    t.equal((status, names, checked, outside), (3, [('each', 'race', 5)], 7, False), 'what was found')
+    t.equal([(p['elements'], int(p['first'], 16) - int(p['allocation'], 16)) for p in found[0]['places']], [(1, 20)], 'where')
+    # One by one, with other work beside it, the same.
+    t.equal(of_counted(t, 'each', '6', '--perturb')[:3], (3, [('each', 'race', 5)], 7), 'perturbed')
+
+
+def test_a_launch_that_differs_only_once(t):
+    status, names, checked, outside, found = of_counted(t, 'once', '6')
+    t.equal((status, names, checked, outside), (3, [('once', 'seen_once', 1)], 7, False), 'what was found')
+    t.equal([p['size'] for p in found[0]['places']], [1 << 20], 'where')
+    r = t.tsdb('check', 't.sbt', '6')
+    t.check('was different once, and not when each execution was looked at' in r.out, r.out)
+    # With no more executions than the one that differs needs, it is not seen.
+    t.equal(check(t, '3')[0], 0, 'three executions')
+
+
+def test_stores_to_what_a_launch_was_not_given(t):
+    status, names, checked, outside, _ = of_counted(t, 'beyond', '6')
+    t.equal((status, names, checked, outside), (0, [], 7, True), 'the same every time')
+    t.check('by its PTX, no launch writes to' in t.tsdb('check', 't.sbt', '6').out, 'told')
+    status, names, checked, outside, found = of_counted(t, 'astray', '6')
+    t.equal((status, names, checked, outside), (3, [('astray', 'race', 5)], 7, True), 'different every time')
+
+
 def test_check_leaves_the_replay_where_it_was(t):
     t.equal(t.record('pipeline').status, 0, 'record')
     launches = [c['seq'] for c in map(json.loads, t.tsdb('view', '--json', 't.sbt').out.splitlines()) if c['kind'] == 'launch']

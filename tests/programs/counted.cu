@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels that count their executions in page-locked memory, which nobody puts back between two executions from the same memory: so what is
+ * different, and when, is known beforehand, on every device.
+ *   counted each     one stores the count: every execution is another one
+ *   counted once     one stores whether the count is 3: one execution is another one
+ *   counted beyond   one stores, always the same, to an allocation that it was given no pointer to
+ *   counted astray   one stores the count there
+ */
+#include <string.h>
+#include "gpu.h"
+
+#define N (1 << 18)
+
+__global__ void fill(int *x, int v)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < N)
+		x[i] = x[i] * 3 + v;
+}
+
+__global__ void each(int *x, int *count)
+{
+	x[5] = atomicAdd_system(count, 1);
+}
+
+__global__ void once(int *x, int *count)
+{
+	x[5] = atomicAdd_system(count, 1) == 3;
+}
+
+__global__ void beyond(int *x, long distance)
+{
+	x[distance] = 7;
+}
+
+__global__ void astray(int *x, long distance, int *count)
+{
+	x[distance] = atomicAdd_system(count, 1);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "each";
+	int *a, *b, *count;
+
+	CHECK(cudaMalloc(&a, N * sizeof *a));
+	CHECK(cudaMalloc(&b, N * sizeof *b));
+	CHECK(cudaMallocHost(&count, sizeof *count));
+	*count = 0;
+	CHECK(cudaMemset(a, 1, N * sizeof *a));
+	CHECK(cudaMemset(b, 2, N * sizeof *b));
+	for (int i = 0; i < 3; i++)
+		fill<<<N / 256, 256>>>(i % 2 ? b : a, i);
+	CHECK(cudaDeviceSynchronize());
+	if (!strcmp(what, "each"))
+		each<<<1, 1>>>(a, count);
+	else if (!strcmp(what, "once"))
+		once<<<1, 1>>>(a, count);
+	else if (!strcmp(what, "beyond"))
+		beyond<<<1, 1>>>(a, b - a);
+	else
+		astray<<<1, 1>>>(a, b - a, count);
+	CHECK(cudaMemcpyAsync(b, a, 1000, cudaMemcpyDeviceToDevice));
+	for (int i = 0; i < 3; i++)
+		fill<<<N / 256, 256>>>(i % 2 ? b : a, i);
+	CHECK(cudaDeviceSynchronize());
+	return 0;
+}
