@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Python frames in the agent; see python.h. Pointers are checked for being pointers, and objects for being code objects, before they are followed. A code
- * object may be freed and another one take its place, so what names one is its address with its version (3.12 and later) and its tables' addresses.
+ * object may be freed and another one take its place, so what names one is its address with its version (3.12 and later), or with some of its contents.
  *
  * Which thread state is the calling thread's: the one bound to the thread (PyGILState_GetThisThreadState, which reads a thread-specific value), and from
  * 3.12 on, where it is thread-local, also the one that is running (it differs in a sub-interpreter). In 3.11 the latter is any thread's.
@@ -195,17 +195,30 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ h >> 29;
 }
 
+/* 3.11 gives code objects no number: what its name is, and some of its table of lines. */
+static inline __attribute__((always_inline)) uint64_t unversioned_mark(uint64_t lines, uint64_t name, uint64_t first_line)
+{
+	uint64_t mark = first_line;
+	if (python_plausible(name))
+		mark = mix(mark, word_at(name + PYTHON_TEXT_HASH));
+	if (python_plausible(lines)) { /* at least 8 bytes can be read: sizes of objects are rounded up to 16 */
+		const uint64_t n = word_at(lines + PYTHON_SIZE), at = lines + PYTHON_BYTES_DATA;
+		mark = mix(mark, n ^ word_at(at));
+		if (n >= 16)
+			mark = mix(mark, word_at(at + n / 2 - 4) ^ word_at(at + n - 8) << 1);
+	}
+	return mark;
+}
+
 /* What tells a code object from one that was at the same address before. */
 static inline __attribute__((always_inline)) uint64_t code_mark(uint64_t code)
 {
 	const struct python_layout *l = &python.layout;
 	const uint64_t lines = word_at(code + l->code.lines), name = word_at(code + l->code.qualname);
-	uint64_t mark = lines ^ name << 17 ^ name >> 47;
 	uint32_t v;
 	memcpy(&v, (const void *)(uintptr_t)(code + (l->code.version ? l->code.version : l->code.first_line)), sizeof(v));
-	if (!l->code.version && python_plausible(lines)) /* no version: some of the table itself */
-		mark ^= word_at(lines + PYTHON_SIZE) << 40 ^ word_at(lines + PYTHON_BYTES_DATA);
-	return mark + v * 0x2545f4914f6cdd1du;
+	const uint64_t mark = lines ^ name << 17 ^ name >> 47;
+	return mark + (l->code.version ? v * 0x2545f4914f6cdd1du : unversioned_mark(lines, name, v));
 }
 
 uint64_t python_stack_hash(void)

@@ -40,6 +40,7 @@ struct python_layout {
 /* The same in every version here. */
 enum {
 	PYTHON_TYPE = 8, PYTHON_SIZE = 16,	  /* of every object; of those with a length */
+	PYTHON_TEXT_HASH = 24,			  /* of an interned str: computed */
 	PYTHON_TYPE_NAME = 24, PYTHON_TYPE_BASIC = 32,
 	PYTHON_TEXT_STATE = 32, PYTHON_BYTES_DATA = 32,
 	PYTHON_CFRAME_OWNED = 3, PYTHON_GENERATOR = 1, /* enum _frameowner */

@@ -170,3 +170,24 @@ def test_python_conditions(t):
         t.equal([(f['function'], f['line']) for f in frames if f['python']][:2], [('launch', AT['launch']), ('größe', AT['umlaut'])], 'bt --json')
     r = t.tsdb('--gpu', t.gpu, '--batch', '-ex', 'break launch if pyfunc == forward')
     t.sentence(r, r'a text in "" is expected at "forward"')
+
+
+def test_python_churn(t):
+    """Code objects whose memory is reused, in several threads; and a sub-interpreter."""
+    for version in VERSIONS:
+        try:
+            python = interpreters(version)[0]
+        except Skip:
+            continue
+        r = t.tsdb('record', '--gpu', t.gpu, '-o', 'py.sbt', '--', python, os.path.join(os.path.dirname(PROGRAM), 'python_churn.py'), 'sub')
+        t.equal(r.status, 0, python)
+        text = t.tsdb('view', '--kernel', 'churn', '--stacks', 'py.sbt').out
+        launches = re.split(r'^#\d+ churn<<<', text, flags=re.M)[1:]
+        t.equal(len(launches), 1201, f'{python}: launches')
+        for block in launches:
+            i = int(re.match(r'\((\d+)', block)[1])
+            want = (f'f{i}', 7 if i == 100000 else 3 + i % 5)
+            frames = [(f, int(line)) for f, line in re.findall(r'#\d+ +(.*) \(\) at .*:(\d+) \(Python\)$', block, re.M)]
+            if version == '3.11' and i == 100000:  # which of a thread's states is running cannot be told there
+                want = ('sub', None)
+            t.check(any(f == want[0] and want[1] in (line, None) for f, line in frames), f'{python}: {want} is not among {frames}')
