@@ -19,7 +19,7 @@ enum { STAGE_BEGIN = 1, STAGE_BYTES = 2, STAGE_CUT = 4 }; /* BYTES: or hashes of
 /* A slot, or what was saved of one when its program executed another one. */
 struct drain_bulk_head {
 	uint64_t piece, seq, addr, size, offset;
-	uint32_t role, owner, module, flags, n, name_len;
+	uint32_t role, owner, module, ctx, flags, n, name_len;
 	struct sbt_hash hash;
 	char name[TSDB_NAME_MAX];
 };
@@ -139,6 +139,7 @@ static void copy_head(struct drain_bulk_head *h, const struct tsdb_bulk *s)
 	h->role = s->role;
 	h->owner = s->owner;
 	h->module = s->module;
+	h->ctx = s->ctx;
 	h->flags = s->flags;
 	h->n = s->n;
 	h->name_len = s->name_len;
@@ -277,7 +278,7 @@ static void give_stage(struct drain_bulk *b, uint32_t epoch, struct drain_item *
 		b->stages &= ~(unsigned)STAGE_BEGIN;
 		ret->part = DRAIN_PIECE_BEGINS;
 		ret->memory = (struct sbt_memory){.seq = h->seq, .role = h->role, .owner = h->owner, .addr = h->addr, .size = h->size,
-			.module = h->module, .name = {h->name, h->name_len}, .hash = h->hash,
+			.module = h->module, .ctx = h->ctx, .name = {h->name, h->name_len}, .hash = h->hash,
 			.has_bytes = !(h->flags & TSDB_BULK_HASH_ONLY)};
 	} else if (b->stages & STAGE_BYTES) {
 		b->stages &= ~(unsigned)STAGE_BYTES;

@@ -59,6 +59,7 @@ static void describe(struct tsdb_bulk *b, const struct piece *p, uint64_t n, uin
 	b->role = p->role;
 	b->owner = p->owner;
 	b->module = p->module;
+	b->ctx = p->ctx;
 	b->flags = flags;
 	b->offset = p->at;
 	b->n = (uint32_t)n;

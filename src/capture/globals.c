@@ -297,7 +297,7 @@ static bool each_module(void *arg, uint64_t key, uint64_t value)
 		at = at->next;
 	for (unsigned i = 0; at && i < at->n; i++)
 		w->fn(w->arg, w->d, &(struct piece){ .addr = at->at[i].addr, .size = at->at[i].size, .owner = BULK_GLOBAL, .module = o->id,
-			.name = at->at[i].name });
+			.ctx = w->d->id + 1, .name = at->at[i].name });
 	return false;
 }
 

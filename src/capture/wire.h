@@ -59,7 +59,7 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 4u
+#define TSDB_WIRE_VERSION 5u
 #define TSDB_RING_COUNT 256u
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
 #define TSDB_RECORD_MAX (64u << 10)	    /* no ring record is larger; larger payloads are sent in pieces */
@@ -182,6 +182,7 @@ struct tsdb_bulk {
 	uint64_t offset;       /* where this slot's bytes go */
 	uint32_t n;	       /* bytes in this slot; SAME: that it stands for, at most TSDB_SAME_MAX */
 	uint32_t name_len;
+	uint32_t ctx, pad;     /* a global's context id plus 1; 0: not known */
 	struct sbt_hash hash;  /* HASH_ONLY */
 	char name[TSDB_NAME_MAX]; /* a global's, in the first slot of a piece */
 };

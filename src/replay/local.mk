@@ -48,7 +48,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/values.c src/replay/values.h \
 	src/replay/replayer-watch.c \
 	src/replay/replayer-watchdog.c \
-	src/replay/replayer-window.c
+	src/replay/replayer-devices.c src/replay/replayer-window.c
 REPLAYER_PLACE = -no-pie -Wl,-Ttext-segment=0x68000000
 if SANITIZERS
 # A sanitizer's shadow lies where recorded addresses are: built without, from the same sources.

@@ -701,6 +701,7 @@ struct err *check_changed(struct rp *rp, const struct replayer_accesses *a, stru
 	struct replayer_accessed head = {0};
 	struct err *e = NULL;
 
+	TRY(devices_one_only(rp, "comparing memory before and after each launch"));
 	if (!rp->has_hash)
 		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "this device's driver does not load the kernels that compare memory");
 	if (!rp->checking)
@@ -734,6 +735,7 @@ struct err *check_run(struct rp *rp, const struct replayer_check *q, const void 
 	struct err *e = NULL;
 
 	TRY(check_request(rp, q, tail));
+	TRY(devices_one_only(rp, "a check of launches"));
 	if (!rp->checking)
 		TRY(open_checking(rp));
 	if (q->perturb == REPLAYER_PERTURB_ALL && !rp->fresh.on)

@@ -48,17 +48,18 @@ static struct err *load_module(struct rp *rp, struct rmodule *m, const char *who
 	const uint64_t hashes[] = {m->code_hash, m->code_hash || rp->d.soft ? m->ptx_hash : 0};
 	struct err *why = NULL;
 
-	if (m->handle)
+	CUmodule *handle = &m->handle[rp->devices.now];
+	if (*handle)
 		return NULL;
-	for (unsigned i = 0; i < 2 && !m->handle; i++) {
-		struct err *e = hashes[i] ? load(rp, hashes[i], who, &m->handle) : NULL;
+	for (unsigned i = 0; i < 2 && !*handle; i++) {
+		struct err *e = hashes[i] ? load(rp, hashes[i], who, handle) : NULL;
 
 		if (why)
 			err_free(e);
 		else
 			why = e;
 	}
-	if (m->handle) {
+	if (*handle) {
 		err_free(why);
 		rp->fail_code = REPLAYER_E_OTHER;
 		return NULL;
@@ -203,15 +204,15 @@ struct err *code_function(struct rp *rp, struct rkernel *k, CUfunction *ret)
 {
 	struct rmodule *m;
 
-	*ret = k->function;
+	*ret = k->function[rp->devices.now];
 	if (*ret)
 		return NULL;
 	TRY(module_for(rp, k, &m));
-	CUresult r = rp->d.cuModuleGetFunction(ret, m->handle, k->name);
+	CUresult r = rp->d.cuModuleGetFunction(ret, m->handle[rp->devices.now], k->name);
 	if (r == CUDA_ERROR_NOT_FOUND)
 		return rp_fail(rp, REPLAYER_E_TRACE, 0, "the recorded code does not have the kernel %s", k->name);
 	TRY(rp_cu(rp, r, "cuModuleGetFunction"));
-	k->function = *ret;
+	k->function[rp->devices.now] = *ret;
 	return NULL;
 }
 
@@ -289,9 +290,11 @@ static struct err *find_globals(struct rp *rp)
 		struct rmodule *m = objects_module(rp, g->module);
 		size_t size = 0;
 
-		if (!m || !m->handle || g->here)
+		if (!m || !m->handle[g->dev] || g->here)
 			continue;
-		const CUresult r = rp->d.cuModuleGetGlobal_v2(&g->here, &size, m->handle, g->name);
+		TRY(devices_enter(rp, g->dev));
+		const CUresult r = rp->d.cuModuleGetGlobal_v2(&g->here, &size, m->handle[g->dev], g->name);
+		TRY(devices_enter(rp, 0));
 		if (r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_FOUND)
 			return rp_cu(rp, r, "cuModuleGetGlobal");
 		if (!g->size) /* the program asked for its address alone */
@@ -310,22 +313,29 @@ static struct err *find_globals(struct rp *rp)
 static void load_for_globals(struct rp *rp)
 {
 	for (size_t i = 0; i < rp->objects.nglobals; i++) {
-		struct rmodule *m = objects_module(rp, rp->objects.globals[i].module);
+		const struct rglobal *g = &rp->objects.globals[i];
+		struct rmodule *m = objects_module(rp, g->module);
 
-		if (m && !m->handle && m->code_hash && !m->tried)
-			err_free(load_module(rp, m, rp->objects.globals[i].name));
+		err_free(devices_enter(rp, g->dev));
+		if (m && !m->handle[g->dev] && m->code_hash && !(m->tried >> g->dev & 1))
+			err_free(load_module(rp, m, g->name));
 		if (m)
-			m->tried = true;
+			m->tried |= 1u << g->dev;
 	}
+	err_free(devices_enter(rp, 0));
 }
 
 struct err *code_load(struct rp *rp)
 {
 	CUfunction f;
 
-	for (size_t i = 0; i < rp->objects.nkernels; i++)
-		if (rp->objects.kernels[i].used)
-			TRY(code_function(rp, &rp->objects.kernels[i], &f));
+	for (unsigned dev = 0; dev < rp->devices.n; dev++) {
+		TRY(devices_enter(rp, dev));
+		for (size_t i = 0; i < rp->objects.nkernels; i++)
+			if (rp->objects.kernels[i].used && (rp->devices.n == 1 || rp->objects.kernels[i].devs >> dev & 1))
+				TRY(code_function(rp, &rp->objects.kernels[i], &f));
+	}
+	TRY(devices_enter(rp, 0));
 	load_for_globals(rp);
 	return find_globals(rp);
 }
@@ -336,13 +346,19 @@ struct err *code_attr(struct rp *rp, const struct rattr *a)
 {
 	struct rkernel *k = objects_kernel(rp, a->kernel);
 
-	if (!k || !k->function)
+	if (!k)
 		return NULL;
 	if (a->attr == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && a->value > 0)
-		k->max_shared = (unsigned)a->value;
+		for (unsigned i = 0; i < DEVICES_MAX; i++)
+			k->max_shared[i] = (unsigned)a->value;
 	/* One that this device does not have (a cluster size on the software GPU) changes no result. */
-	const CUresult r = rp->d.cuFuncSetAttribute(k->function, (CUfunction_attribute)a->attr, a->value);
-	return r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_SUPPORTED ? NULL : rp_cu(rp, r, "cuFuncSetAttribute");
+	for (unsigned dev = 0; dev < rp->devices.n; dev++) {
+		const CUresult r = k->function[dev] ? rp->d.cuFuncSetAttribute(k->function[dev], (CUfunction_attribute)a->attr, a->value) : CUDA_SUCCESS;
+
+		if (r != CUDA_ERROR_INVALID_VALUE && r != CUDA_ERROR_NOT_SUPPORTED)
+			TRY(rp_cu(rp, r, "cuFuncSetAttribute"));
+	}
+	return NULL;
 }
 
 struct err *code_attrs(struct rp *rp, uint64_t seq)
@@ -401,7 +417,7 @@ static struct err *swap_in(struct rp *rp, struct rkernel *k, CUmodule module)
 	TRY(rp_cu(rp, r, "cuModuleGetFunction"));
 	TRY(same_signature(rp, k, f));
 	TRY(fill_globals(rp, k, module));
-	k->function = f;
+	k->function[0] = f;
 	return NULL;
 }
 
@@ -413,11 +429,12 @@ struct err *code_swap(struct rp *rp, uint32_t kernel, bool is_ptx, const void *c
 
 	if (!k)
 		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the trace has no kernel %u", kernel);
+	TRY(devices_one_only(rp, "replacing a kernel's code"));
 	if (n && !is_ptx && rp->d.soft)
 		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "the replacement for %s is machine code; the software GPU runs PTX only", k->name);
 	graph_unmake_all(rp);
 	if (!n) {
-		k->function = NULL;
+		k->function[0] = NULL;
 		CUfunction f;
 		TRY(code_function(rp, k, &f));
 	} else {

@@ -18,6 +18,8 @@
 	REQUIRED(cuDeviceGetCount)                    \
 	REQUIRED(cuDeviceGetName)                     \
 	REQUIRED(cuDeviceGetAttribute)                \
+	OPTIONAL(cuDeviceCanAccessPeer)               \
+	OPTIONAL(cuCtxEnablePeerAccess)               \
 	REQUIRED(cuDevicePrimaryCtxRetain)            \
 	REQUIRED(cuCtxSetCurrent)                     \
 	REQUIRED(cuCtxSynchronize)                    \

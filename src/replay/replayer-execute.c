@@ -49,9 +49,9 @@ struct err *execute_args(struct rp *rp, const struct sbt_cmd *c, const struct rk
 
 static struct err *more_shared(struct rp *rp, struct rkernel *k, CUfunction f, unsigned shared)
 {
-	if (shared <= k->max_shared)
+	if (shared <= k->max_shared[rp->devices.now])
 		return NULL;
-	k->max_shared = shared;
+	k->max_shared[rp->devices.now] = shared;
 	CU(rp, cuFuncSetAttribute, f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared);
 	return NULL;
 }
@@ -149,7 +149,7 @@ static struct err *on_event_record(struct rp *rp, const struct sbt_cmd *c)
 	CUevent event;
 
 	TRY(objects_stream(rp, c->u.event_record.stream, &stream));
-	TRY(objects_event(rp, c->u.event_record.event, &event));
+	TRY(objects_event_here(rp, c->u.event_record.event, &event));
 	CU(rp, cuEventRecord, event, stream);
 	return NULL;
 }
@@ -379,7 +379,7 @@ struct err *execute_after(struct rp *rp, const struct sbt_cmd *c)
 	return rp->nedits ? execute_writes(rp, c->seq, c->seq) : NULL;
 }
 
-struct err *execute_node(struct rp *rp, const struct sbt_cmd *c)
+static struct err *execute_node_here(struct rp *rp, const struct sbt_cmd *c)
 {
 	struct buf args = BUF_INIT;
 
@@ -388,6 +388,18 @@ struct err *execute_node(struct rp *rp, const struct sbt_cmd *c)
 	struct err *e = submit_launch(rp, c, &args);
 	buf_free(&args);
 	return e;
+}
+
+static struct err *on_its_device(struct rp *rp, const struct sbt_cmd *c, struct err *(*run)(struct rp *, const struct sbt_cmd *))
+{
+	TRY(devices_enter(rp, devices_of(rp, c)));
+	TRY(run(rp, c)); /* after a failure nothing goes on */
+	return devices_enter(rp, 0);
+}
+
+struct err *execute_node(struct rp *rp, const struct sbt_cmd *c)
+{
+	return on_its_device(rp, c, execute_node_here);
 }
 
 static struct err *submit(struct rp *rp, const struct sbt_cmd *c)
@@ -401,7 +413,7 @@ static struct err *submit(struct rp *rp, const struct sbt_cmd *c)
 		TRY(check_known(rp, c));
 	if (works && execute_knows(c) && table[c->kind] && (!skipped || (rp->skip_recorded && is_upload(rp, c)))) {
 		TRY(watch_before(rp, c));
-		TRY(table[c->kind](rp, c));
+		TRY(on_its_device(rp, c, table[c->kind]));
 		TRY(watch_after(rp, c));
 		rp->figures.executed++;
 	}
@@ -410,8 +422,10 @@ static struct err *submit(struct rp *rp, const struct sbt_cmd *c)
 	if (rp->nedits)
 		TRY(execute_writes(rp, c->seq, c->seq));
 	if (works && !skipped && sbt_cmd_stream(c) != SBT_NO_ID) {
+		TRY(devices_enter(rp, devices_of(rp, c)));
 		TRY(objects_stream(rp, sbt_cmd_stream(c), &stream));
 		TRY(marks_note(rp, c->seq, stream));
+		TRY(devices_enter(rp, 0));
 	}
 	return NULL;
 }
@@ -434,7 +448,7 @@ void execute_finished(struct rp *rp, uint64_t seq)
 struct err *execute_finish(struct rp *rp)
 {
 	TRY(marks_wait(rp));
-	CU(rp, cuCtxSynchronize);
+	TRY(devices_finish(rp));
 	TRY(staging_collect(rp, true));
 	/* The command being submitted may have been in it or not. */
 	execute_finished(rp, rp->position);

@@ -62,8 +62,8 @@ static struct err *kernel_node(struct build *b, const struct sbt_cmd *c, CUgraph
 	if (!k)
 		return rp_fail(rp, REPLAYER_E_REFUSED, rp->current, "a graph's kernel is not named in the trace");
 	TRY(code_function(rp, k, &p.func));
-	if (u->shared > k->max_shared) {
-		k->max_shared = (unsigned)u->shared;
+	if (u->shared > k->max_shared[rp->devices.now]) {
+		k->max_shared[rp->devices.now] = (unsigned)u->shared;
 		CU(rp, cuFuncSetAttribute, p.func, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)u->shared);
 	}
 	struct err *e = execute_args(rp, c, k, &args);
@@ -101,7 +101,7 @@ static struct err *copy_node(struct build *b, const struct sbt_cmd *c, CUgraphNo
 	copy_side_dst(&m, u, where, here);
 	TRY(copy_end(b, u, false, &where, &here));
 	copy_side_src(&m, u, where, here);
-	CU(rp, cuGraphAddMemcpyNode, ret, b->graph, b->deps, b->ndeps, &m, rp->ctx);
+	CU(rp, cuGraphAddMemcpyNode, ret, b->graph, b->deps, b->ndeps, &m, rp->devices.d[rp->devices.now].ctx);
 	return NULL;
 }
 
@@ -117,7 +117,7 @@ static struct err *fill_node(struct build *b, const struct sbt_cmd *c, CUgraphNo
 		return rp_fail(rp, REPLAYER_E_REFUSED, rp->current, "a graph fills 0x%llx, which is not memory of the window",
 			(unsigned long long)u->dst);
 	p.dst = dst;
-	CU(rp, cuGraphAddMemsetNode, ret, b->graph, b->deps, b->ndeps, &p, rp->ctx);
+	CU(rp, cuGraphAddMemsetNode, ret, b->graph, b->deps, b->ndeps, &p, rp->devices.d[rp->devices.now].ctx);
 	return NULL;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside tsdb-replayer: what its files share. One process, one trace, one device, one thread that calls the driver (and a watchdog
- * that only looks at the clock). Whatever the program created with its own contexts lives in the device's primary context here: no command
- * depends on which context a stream or a module belongs to, so the thread's current context needs no replaying.
+ * Inside tsdb-replayer: what its files share. One process, one trace, its devices, one thread that calls the driver (and a watchdog
+ * that only looks at the clock). Whatever the program created with its own contexts lives in its device's primary context here; the
+ * context of home, the window's first device, is current but while a command of another one is executed (replayer-devices.c).
  */
 #ifndef REPLAY_REPLAYER_INT_H
 #define REPLAY_REPLAYER_INT_H
@@ -35,9 +35,26 @@ uint32_t id_map_get(const struct id_map *m, uint32_t id); /* UINT32_MAX: none */
 void id_map_put(struct id_map *m, uint32_t id, uint32_t index);
 void id_map_free(struct id_map *m);
 
+/* ---- devices --------------------------------------------------------------------------------------------------------- */
+
+/* The GPUs of the window, numbered in the order of their first use; 0 is home: what is ours lives there. One context each. */
+#define DEVICES_MAX 16u
+struct rdevice {
+	uint64_t ordinal; /* in the recording */
+	CUdevice device;  /* here */
+	CUcontext ctx;
+};
+struct devices {
+	struct rdevice d[DEVICES_MAX];
+	unsigned n, now; /* now: whose context is current */
+	bool too_many;
+	struct id_map of_ctx; /* context id -> number */
+};
+
 /* ---- objects of the trace ------------------------------------------------------------------------------------------- */
 
 struct rstream {
+	unsigned dev; /* number of its device in struct devices; NOT a device's ordinal */
 	bool at_start; /* live before the window */
 	bool is_default, per_thread;
 	unsigned flags;
@@ -45,14 +62,16 @@ struct rstream {
 	CUstream handle; /* made at first use; NULL for a default stream */
 };
 struct revent {
+	unsigned dev;
 	CUevent handle; /* made at first use */
 };
 struct rmodule {
 	uint32_t id;
 	uint64_t code_hash;
 	uint64_t ptx_hash; /* of the PTX that was beside it; 0: none */
-	CUmodule handle;
-	bool tried;
+	unsigned dev; /* whose context it was loaded into; a library is everywhere */
+	CUmodule handle[DEVICES_MAX]; /* by device; NULL: not loaded there */
+	uint32_t tried; /* on which devices: a set */
 };
 struct rkernel {
 	uint32_t id, module; /* ids; module may be SBT_NO_ID */
@@ -60,13 +79,15 @@ struct rkernel {
 	uint32_t *params; /* (offset, size) pairs */
 	unsigned nparams;
 	uint64_t code_hash;
-	unsigned max_shared; /* what it may use as dynamic shared memory so far */
+	unsigned max_shared[DEVICES_MAX]; /* what it may use as dynamic shared memory so far */
 	bool used;	     /* launched in the window */
-	CUfunction function;
+	uint32_t devs;	     /* on which devices: a set */
+	CUfunction function[DEVICES_MAX]; /* by device; NULL: not looked up there */
 	CUmodule swapped; /* replacement code, or NULL */
 };
 struct rglobal {
 	uint32_t module; /* id */
+	unsigned dev;
 	char *name;
 	uint64_t addr, size; /* where it was while recording */
 	CUdeviceptr here;    /* 0: not found, or not needed */
@@ -130,6 +151,7 @@ struct objects {
 struct wanted {
 	uint64_t addr, size;
 	enum sbt_mem mem;
+	unsigned dev;  /* number of the device that it lives on */
 	bool at_start; /* live before the window */
 	bool touched;  /* touched_find() */
 	bool by_kernel; /* the same: and a kernel may have */
@@ -149,6 +171,7 @@ struct place {
 struct staging_slot {
 	uint8_t *mem; /* pinned */
 	CUevent event;
+	unsigned dev; /* of the event */
 	bool busy;
 	uint32_t output; /* index into outputs that the slot's bytes belong to, UINT32_MAX: none */
 	uint64_t offset, n;
@@ -213,6 +236,7 @@ struct watchdog {
 #define MARK_EVERY_MAX 64u
 struct marks {
 	CUevent event[MARKS];
+	unsigned dev[MARKS]; /* of the events */
 	uint64_t seq[MARKS];
 	unsigned head, n, since, every;
 	uint64_t passed_ns; /* when the device was seen to pass the last one; 0: nothing has been in flight since */
@@ -253,8 +277,7 @@ struct rp {
 	uint64_t current;  /* being submitted */
 	uint64_t finished; /* everything up to here is known to have finished */
 	bool trace_soft;
-	CUdevice device;
-	CUcontext ctx;
+	struct devices devices;
 	CUstream own; /* ours: contents, checkpoints */
 	struct objects objects;
 	struct place place;
@@ -325,6 +348,30 @@ struct err *window_open(struct rp *rp, const char *path) TS_CHECK;
 /* A line for the user; counted: a command that cannot be executed again. */
 void window_note(struct rp *rp, bool counted, const char *fmt, ...) TS_PRINTF(3, 4);
 
+/* ---- replayer-devices.c ------------------------------------------------------------------------------------------------ */
+
+/* The number of a device of the recording, which the window uses from now on. */
+unsigned devices_use(struct rp *rp, uint64_t ordinal);
+void devices_learn_ctx(struct rp *rp, uint64_t ctx, uint64_t ordinal);
+/* The ordinal, below 32, of a context's device; 0 when it is not known. */
+unsigned devices_ordinal(const struct rp *rp, uint64_t ctx);
+/* From the ordinal to the number; 0 when the window does not use it. */
+unsigned devices_number(const struct rp *rp, unsigned ordinal);
+/* Which of the machine's they are; REPLAYER_E_DEVICE when it has too few. */
+struct err *devices_choose(struct rp *rp) TS_CHECK;
+/* Opens them all; home's context is current then. REPLAYER_E_DEVICE when they cannot see each other's memory. */
+struct err *devices_open(struct rp *rp) TS_CHECK;
+/* Makes a device's context current. All of the replayer expects home's, but for what executes a command. */
+struct err *devices_enter(struct rp *rp, unsigned dev) TS_CHECK;
+/* The device that c is executed on. */
+unsigned devices_of(struct rp *rp, const struct sbt_cmd *c);
+/* Waits for all of them. */
+struct err *devices_finish(struct rp *rp) TS_CHECK;
+/* An event that can be recorded on streams of the current device: made anew when it is another one's. */
+struct err *devices_event(struct rp *rp, CUevent *event, unsigned *dev) TS_CHECK;
+/* what: "looking at one launch" and the like, which is done on one device only. */
+struct err *devices_one_only(struct rp *rp, const char *what) TS_CHECK;
+
 /* ---- replayer-objects.c ------------------------------------------------------------------------------------------------ */
 
 void objects_from_state(struct rp *rp, const struct state *s);
@@ -335,9 +382,15 @@ struct rgraph *objects_graph(struct rp *rp, uint64_t id);
 /* The node as it is for command seq; an empty one without edges before it came to be. */
 struct rnode_version objects_node(const struct rnode *n, uint64_t seq);
 struct rmodule *objects_module(struct rp *rp, uint64_t id);
+/* All has been learnt: what knew its device by the ordinal knows it by the number from now on. */
+void objects_settle(struct rp *rp);
+/* The number of the device that a stream belongs to. */
+unsigned objects_stream_device(struct rp *rp, uint64_t id);
 /* The stream to submit to; makes it. */
 struct err *objects_stream(struct rp *rp, uint64_t id, CUstream *ret) TS_CHECK;
 struct err *objects_event(struct rp *rp, uint64_t id, CUevent *ret) TS_CHECK;
+/* The same, to record it on a stream of the current device. */
+struct err *objects_event_here(struct rp *rp, uint64_t id, CUevent *ret) TS_CHECK;
 /* Streams that were there before the window: so that their first commands are not late. */
 struct err *objects_make_streams(struct rp *rp) TS_CHECK;
 struct err *objects_drop_stream(struct rp *rp, uint64_t id) TS_CHECK;

@@ -172,6 +172,7 @@ struct err *micro_enter(struct rp *rp, uint64_t seq)
 	struct microscope *m = &rp->micro;
 
 	TRY(need_soft(rp));
+	TRY(devices_one_only(rp, "looking into a launch"));
 	if (seq < rp->first || seq > rp->last)
 		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is not in the window #%llu to #%llu", (unsigned long long)seq,
 			(unsigned long long)rp->first, (unsigned long long)rp->last);

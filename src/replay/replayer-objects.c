@@ -114,7 +114,8 @@ static void learn_kernel(struct objects *o, uint32_t id, uint64_t module, struct
 	k->params = xmalloc(params.len + 8);
 	memcpy(k->params, params.len ? params.p : "", (size_t)k->nparams * 8);
 	k->code_hash = hash;
-	k->max_shared = 48u << 10;
+	for (unsigned i = 0; i < DEVICES_MAX; i++)
+		k->max_shared[i] = 48u << 10;
 	struct rmodule *m = FIND(o, module, module);
 	if (m && !m->code_hash)
 		m->code_hash = hash;
@@ -129,10 +130,11 @@ static void learn_module(struct objects *o, uint32_t id, uint64_t hash)
 		m->code_hash = hash;
 }
 
-static void learn_stream(struct objects *o, uint32_t id, uint64_t flags, int64_t priority, bool is_default, bool per_thread)
+static void learn_stream(struct objects *o, uint32_t id, unsigned dev, uint64_t flags, int64_t priority, bool is_default, bool per_thread)
 {
 	struct rstream *s = OWN(o, stream, rstream, id);
 
+	s->dev = dev;
 	s->is_default |= is_default;
 	s->per_thread = per_thread;
 	s->flags = flags & 1 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
@@ -216,10 +218,10 @@ static void copy_nodes(struct rp *rp, uint64_t exec, uint64_t source, uint64_t l
 }
 
 /* size 0: not known yet. */
-static void learn_global(struct objects *o, uint32_t module, struct sbt_blob name, uint64_t addr, uint64_t size)
+static void learn_global(struct objects *o, uint32_t module, unsigned dev, struct sbt_blob name, uint64_t addr, uint64_t size)
 {
 	for (size_t i = 0; i < o->nglobals; i++)
-		if (o->globals[i].module == module && strlen(o->globals[i].name) == name.len &&
+		if (o->globals[i].module == module && (o->globals[i].dev == dev || o->globals[i].addr == addr) && strlen(o->globals[i].name) == name.len &&
 			!memcmp(o->globals[i].name, name.p, name.len)) {
 			if (!o->globals[i].size)
 				o->globals[i].size = size;
@@ -229,7 +231,7 @@ static void learn_global(struct objects *o, uint32_t module, struct sbt_blob nam
 		return;
 	MAKE_ROOM(o->globals, o->nglobals, o->cap_globals);
 	struct rglobal *g = &o->globals[o->nglobals++];
-	*g = (struct rglobal){.module = module, .addr = addr, .size = size, .name = xmalloc(name.len + 1)};
+	*g = (struct rglobal){.module = module, .dev = dev, .addr = addr, .size = size, .name = xmalloc(name.len + 1)};
 	memcpy(g->name, name.p, name.len);
 	g->name[name.len] = '\0';
 }
@@ -244,11 +246,14 @@ void objects_from_state(struct rp *rp, const struct state *s)
 	struct state_node n;
 
 	for (unsigned i = 0; state_stream(s, i, &st); i++) {
-		learn_stream(o, st.id, st.flags, st.priority, st.is_default, st.per_thread);
+		learn_stream(o, st.id, devices_ordinal(rp, st.ctx), st.flags, st.priority, st.is_default, st.per_thread);
 		FIND(o, stream, st.id)->at_start = true;
 	}
 	for (unsigned i = 0; state_module(s, i, &m); i++)
+	{
 		learn_module(o, m.id, m.code_hash);
+		FIND(o, module, m.id)->dev = devices_ordinal(rp, m.ctx);
+	}
 	for (unsigned i = 0; state_kernel(s, i, &k); i++)
 		learn_kernel(o, k.id, k.module, (struct sbt_blob){k.name, strlen(k.name)}, k.params, k.code_hash);
 	for (unsigned i = 0; state_graph(s, i, &g); i++) {
@@ -257,6 +262,14 @@ void objects_from_state(struct rp *rp, const struct state *s)
 		for (unsigned j = 0; state_graph_node(s, g.id, j, &n); j++)
 			learn_node(rp, g.id, &n, 0);
 	}
+}
+
+/* A global of a library has an address on each device; one whose context is not known is taken to be its module's. */
+static unsigned global_device(struct rp *rp, const struct sbt_cmd *c)
+{
+	const struct rmodule *m = FIND(&rp->objects, module, c->u.global_def.module);
+
+	return c->ctx != SBT_NO_ID ? devices_ordinal(rp, c->ctx) : m ? m->dev : 0;
 }
 
 /* What a command before the window says that the state does not keep. */
@@ -269,7 +282,7 @@ static void learn_early(struct rp *rp, const struct sbt_cmd *c)
 		o->attrs[o->nattrs++] = (struct rattr){c->seq, (uint32_t)c->u.func_attr.kernel, (int)c->u.func_attr.attr,
 			(int)(int64_t)c->u.func_attr.attr_value};
 	} else if (c->kind == SBT_GLOBAL_DEF) {
-		learn_global(o, (uint32_t)c->u.global_def.module, c->u.global_def.global_name, c->u.global_def.addr,
+		learn_global(o, (uint32_t)c->u.global_def.module, global_device(rp, c), c->u.global_def.global_name, c->u.global_def.addr,
 			c->u.global_def.size);
 	} else if (c->kind == SBT_MODULE_CODE) {
 		learn_module(o, (uint32_t)c->u.module_code.module, c->u.module_code.code_hash);
@@ -306,6 +319,13 @@ static void use_payload(struct rp *rp, const void *payload, size_t size, unsigne
 		use_graph(rp, c.u.graph_launch.exec, depth + 1);
 }
 
+static unsigned stream_ordinal(struct rp *rp, uint64_t id)
+{
+	const struct rstream *s = FIND(&rp->objects, stream, id);
+
+	return s ? s->dev : 0;
+}
+
 void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 {
 	struct objects *o = &rp->objects;
@@ -319,14 +339,16 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 	switch (c->kind) {
 	case SBT_CTX_CREATE:
 		if (c->u.ctx_create.default_stream < SBT_NO_ID)
-			learn_stream(o, (uint32_t)c->u.ctx_create.default_stream, 0, 0, true, false);
+			learn_stream(o, (uint32_t)c->u.ctx_create.default_stream, devices_ordinal(rp, c->u.ctx_create.new_ctx), 0, 0, true,
+				false);
 		break;
 	case SBT_STREAM_CREATE:
-		learn_stream(o, (uint32_t)c->u.stream_create.new_stream, c->u.stream_create.stream_flags,
+		learn_stream(o, (uint32_t)c->u.stream_create.new_stream, devices_ordinal(rp, c->ctx), c->u.stream_create.stream_flags,
 			(int64_t)c->u.stream_create.priority, false, c->u.stream_create.per_thread != 0);
 		break;
 	case SBT_MODULE_LOAD:
 		learn_module(o, (uint32_t)c->u.module_load.new_module, c->u.module_load.code_hash);
+		FIND(o, module, c->u.module_load.new_module)->dev = devices_ordinal(rp, c->ctx);
 		break;
 	case SBT_KERNEL_DEF:
 		learn_kernel(o, (uint32_t)c->u.kernel_def.new_kernel, c->u.kernel_def.module, c->u.kernel_def.kernel_name,
@@ -348,8 +370,10 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 		break;
 	case SBT_LAUNCH:
 		k = c->flags & SBT_F_GRAPH ? NULL : objects_kernel(rp, c->u.launch.kernel);
-		if (k)
+		if (k) {
 			k->used = true;
+			k->devs |= 1u << stream_ordinal(rp, c->u.launch.stream);
+		}
 		break;
 	case SBT_GRAPH_LAUNCH:
 		use_graph(rp, c->u.graph_launch.exec, 0);
@@ -359,7 +383,45 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 	}
 }
 
+void objects_settle(struct rp *rp)
+{
+	struct objects *o = &rp->objects;
+
+	for (size_t i = 0; i < o->nstreams; i++)
+		o->streams[i].dev = devices_number(rp, o->streams[i].dev);
+	for (size_t i = 0; i < o->nmodules; i++)
+		o->modules[i].dev = devices_number(rp, o->modules[i].dev);
+	for (size_t i = 0; i < o->nglobals; i++)
+		o->globals[i].dev = devices_number(rp, o->globals[i].dev);
+	for (size_t i = 0; i < o->nkernels; i++) {
+		const uint32_t ordinals = o->kernels[i].devs;
+
+		o->kernels[i].devs = 0;
+		for (unsigned k = 0; k < 32; k++)
+			if (ordinals >> k & 1)
+				o->kernels[i].devs |= 1u << devices_number(rp, k);
+	}
+}
+
 /* ---- driver objects ----------------------------------------------------------------------------------------------------- */
+
+unsigned objects_stream_device(struct rp *rp, uint64_t id)
+{
+	const struct rstream *s = FIND(&rp->objects, stream, id);
+
+	return s ? s->dev : 0;
+}
+
+static struct err *make_stream(struct rp *rp, struct rstream *s)
+{
+	const unsigned was = rp->devices.now;
+
+	if (s->handle)
+		return NULL;
+	TRY(devices_enter(rp, s->dev));
+	CU(rp, cuStreamCreateWithPriority, &s->handle, s->flags, s->priority);
+	return devices_enter(rp, was);
+}
 
 /* A per-thread default stream is an ordinary stream that takes part in the legacy default stream's barrier (CUDA C++ programming
  * guide, "Per-thread default stream"). */
@@ -373,8 +435,7 @@ struct err *objects_stream(struct rp *rp, uint64_t id, CUstream *ret)
 			(unsigned long long)rp->current, (unsigned long long)id);
 	if (!s || s->is_default)
 		return NULL;
-	if (!s->handle)
-		CU(rp, cuStreamCreateWithPriority, &s->handle, s->flags, s->priority);
+	TRY(make_stream(rp, s));
 	*ret = s->handle;
 	return NULL;
 }
@@ -384,8 +445,8 @@ struct err *objects_make_streams(struct rp *rp)
 	for (size_t i = 0; i < rp->objects.nstreams; i++) {
 		struct rstream *s = &rp->objects.streams[i];
 
-		if (s->at_start && !s->is_default && !s->handle)
-			CU(rp, cuStreamCreateWithPriority, &s->handle, s->flags, s->priority);
+		if (s->at_start && !s->is_default)
+			TRY(make_stream(rp, s));
 	}
 	return NULL;
 }
@@ -398,7 +459,16 @@ struct err *objects_event(struct rp *rp, uint64_t id, CUevent *ret)
 			(unsigned long long)rp->current);
 	struct revent *e = OWN(&rp->objects, event, revent, id);
 	if (!e->handle)
-		CU(rp, cuEventCreate, &e->handle, CU_EVENT_DISABLE_TIMING);
+		TRY(devices_event(rp, &e->handle, &e->dev));
+	*ret = e->handle;
+	return NULL;
+}
+
+struct err *objects_event_here(struct rp *rp, uint64_t id, CUevent *ret)
+{
+	TRY(objects_event(rp, id, ret));
+	struct revent *e = FIND(&rp->objects, event, id);
+	TRY(devices_event(rp, &e->handle, &e->dev));
 	*ret = e->handle;
 	return NULL;
 }
@@ -428,12 +498,17 @@ struct err *objects_drop_event(struct rp *rp, uint64_t id)
 	return NULL;
 }
 
-static struct err *join(struct rp *rp, CUstream stream, CUstream other)
+/* other is a stream of device dev. */
+static struct err *join(struct rp *rp, CUstream stream, CUstream other, unsigned dev)
 {
+	const unsigned was = rp->devices.now;
 	CUevent e;
 
+	TRY(devices_enter(rp, dev));
 	CU(rp, cuEventCreate, &e, CU_EVENT_DISABLE_TIMING);
 	struct err *err = rp_cu(rp, rp->d.cuEventRecord(e, other), "cuEventRecord");
+	if (!err)
+		err = devices_enter(rp, was);
 	if (!err)
 		err = rp_cu(rp, rp->d.cuStreamWaitEvent(stream, e, 0), "cuStreamWaitEvent");
 	(void)rp->d.cuEventDestroy_v2(e); /* takes effect when it has happened */
@@ -442,9 +517,10 @@ static struct err *join(struct rp *rp, CUstream stream, CUstream other)
 
 struct err *objects_barrier(struct rp *rp, CUstream stream)
 {
-	TRY(join(rp, stream, NULL));
+	for (unsigned i = 0; i < rp->devices.n; i++)
+		TRY(join(rp, stream, NULL, i));
 	for (size_t i = 0; i < rp->objects.nstreams; i++)
 		if (rp->objects.streams[i].handle && rp->objects.streams[i].handle != stream)
-			TRY(join(rp, stream, rp->objects.streams[i].handle));
+			TRY(join(rp, stream, rp->objects.streams[i].handle, rp->objects.streams[i].dev));
 	return NULL;
 }

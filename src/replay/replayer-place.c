@@ -34,11 +34,11 @@ static struct ranges all_of(const struct rp *rp, bool host)
 	return s;
 }
 
-static CUmemAllocationProp properties(const struct rp *rp, bool host)
+static CUmemAllocationProp properties(const struct rp *rp, unsigned dev, bool host)
 {
 	return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location = {.type = host ? CU_MEM_LOCATION_TYPE_HOST_NUMA : CU_MEM_LOCATION_TYPE_DEVICE,
-			.id = host ? 0 : rp->device}};
+			.id = host ? 0 : rp->devices.d[dev].device}};
 }
 
 static bool meets(const struct ranges *s, struct range r)
@@ -132,20 +132,24 @@ static struct err *reserve_all(struct rp *rp, uint64_t grain, struct ranges *res
 
 /* ---- mapping -------------------------------------------------------------------------------------------------------------- */
 
-static struct err *map_one(struct rp *rp, struct range r, bool host)
+/* dev: the device that it lives on; all devices of the window may use it. */
+static struct err *map_one(struct rp *rp, struct range r, unsigned dev, bool host)
 {
-	const CUmemAllocationProp prop = properties(rp, host);
-	const CUmemAccessDesc access[] = {
-		{.location = properties(rp, false).location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
-		{.location = properties(rp, true).location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
-	};
+	const CUmemAllocationProp prop = properties(rp, dev, host);
+	CUmemAccessDesc access[DEVICES_MAX + 1];
 	CUmemGenericAllocationHandle h;
+	unsigned n = rp->devices.n;
+
+	for (unsigned i = 0; i < n; i++)
+		access[i] = (CUmemAccessDesc){.location = properties(rp, i, false).location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	if (host)
+		access[n++] = (CUmemAccessDesc){.location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 
 	CU(rp, cuMemCreate, &h, r.size, &prop, 0);
 	struct err *e = rp_cu(rp, rp->d.cuMemMap(r.addr, r.size, 0, h, 0), "cuMemMap");
 	(void)rp->d.cuMemRelease(h); /* the mapping keeps it */
 	if (!e)
-		e = rp_cu(rp, rp->d.cuMemSetAccess(r.addr, r.size, access, host ? 2 : 1), "cuMemSetAccess");
+		e = rp_cu(rp, rp->d.cuMemSetAccess(r.addr, r.size, access, n), "cuMemSetAccess");
 	return e;
 }
 
@@ -212,20 +216,70 @@ static struct ranges choose_mapped(struct rp *rp, uint64_t grain, const struct r
 	return ret;
 }
 
+/* What the allocations of one device cover, mapped there: neither the whole blocks, whose rest may be another one's, nor what is mapped already. */
+static struct err *map_device(struct rp *rp, uint64_t grain, unsigned dev, struct ranges *taken)
+{
+	struct ranges own = {0}, ret = {0};
+	size_t have = 0, total = 0;
+	struct err *e = NULL;
+
+	for (size_t i = 0; i < rp->place.nwanted; i++)
+		if (rp->place.wanted[i].dev == dev && !on_host(rp, rp->place.wanted[i].mem))
+			ranges_add(&own, rp->place.wanted[i].addr, rp->place.wanted[i].size);
+	ranges_merge(&own, grain, 0);
+	for (size_t i = 0; i < own.n; i++)
+		add_without(&ret, own.r[i], taken);
+	ranges_free(&own);
+	e = devices_enter(rp, dev);
+	if (!e)
+		e = rp_cu(rp, rp->d.cuMemGetInfo_v2(&have, &total), "cuMemGetInfo");
+	if (!e && ranges_bytes(&ret) > have)
+		e = too_little(rp, grain, ranges_bytes(&ret), have);
+	for (size_t i = 0; i < ret.n && !e; i++) {
+		e = map_one(rp, ret.r[i], dev, false);
+		ranges_add(taken, ret.r[i].addr, ret.r[i].size);
+		ranges_add(&rp->place.mapped, ret.r[i].addr, ret.r[i].size);
+	}
+	ranges_merge(taken, 1, 0);
+	ranges_free(&ret);
+	return e;
+}
+
+static struct err *map_several(struct rp *rp, uint64_t grain)
+{
+	struct ranges taken = {0};
+	struct err *e = NULL;
+
+	for (size_t i = 0; i < rp->place.mixed.n; i++)
+		ranges_add(&taken, rp->place.mixed.r[i].addr, rp->place.mixed.r[i].size);
+	ranges_merge(&taken, 1, 0);
+	for (unsigned i = 0; i < rp->devices.n && !e; i++)
+		e = map_device(rp, grain, i, &taken);
+	ranges_free(&taken);
+	ranges_sort(&rp->place.mapped);
+	TRY(e);
+	TRY(devices_enter(rp, 0));
+	for (size_t i = 0; i < rp->place.mixed.n; i++)
+		TRY(map_one(rp, rp->place.mixed.r[i], 0, true));
+	return NULL;
+}
+
 static struct err *map_all(struct rp *rp, uint64_t grain, struct ranges *reserved)
 {
 	struct place *p = &rp->place;
 	size_t have = 0, total = 0;
 
+	if (rp->devices.n > 1)
+		return map_several(rp, grain);
 	CU(rp, cuMemGetInfo_v2, &have, &total);
 	ranges_merge(reserved, 1, 0);
 	p->mapped = choose_mapped(rp, grain, reserved, have);
 	if (ranges_bytes(&p->mapped) > have)
 		return too_little(rp, grain, ranges_bytes(&p->mapped), have);
 	for (size_t i = 0; i < p->mapped.n; i++)
-		TRY(map_one(rp, p->mapped.r[i], false));
+		TRY(map_one(rp, p->mapped.r[i], 0, false));
 	for (size_t i = 0; i < p->mixed.n; i++)
-		TRY(map_one(rp, p->mixed.r[i], true));
+		TRY(map_one(rp, p->mixed.r[i], 0, true));
 	return NULL;
 }
 
@@ -262,7 +316,7 @@ static struct ranges contents_ranges(const struct rp *rp)
 
 struct err *place_all(struct rp *rp)
 {
-	const CUmemAllocationProp prop = properties(rp, false);
+	const CUmemAllocationProp prop = properties(rp, 0, false);
 	struct ranges reserved = {0};
 	size_t grain = 0;
 

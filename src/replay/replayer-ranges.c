@@ -25,6 +25,12 @@ static int by_addr(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
+void ranges_sort(struct ranges *s)
+{
+	if (s->n)
+		qsort(s->r, s->n, sizeof *s->r, by_addr);
+}
+
 static struct range rounded(struct range r, uint64_t round)
 {
 	const uint64_t start = r.addr & ~(round - 1), end = r.addr + r.size;

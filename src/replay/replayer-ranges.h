@@ -18,6 +18,8 @@ struct ranges {
 };
 /* Appends; in any order until ranges_merge(). A range that is empty or wraps is left out. */
 void ranges_add(struct ranges *s, uint64_t addr, uint64_t size);
+/* Sorts them; neighbours stay apart. */
+void ranges_sort(struct ranges *s);
 /* Rounds each outwards to multiples of round (a power of two), sorts, and joins those that overlap, touch, or are at most gap bytes
  * apart. */
 void ranges_merge(struct ranges *s, uint64_t round, uint64_t gap);

@@ -230,7 +230,7 @@ static void open_worker(struct worker *w)
 	struct restore_kit *k = w->kit;
 	const uint64_t begin = now_ns();
 
-	w->result = d->cuCtxSetCurrent(rp->ctx);
+	w->result = d->cuCtxSetCurrent(rp->devices.d[0].ctx);
 	if (!w->result && !k->reader)
 		w->error = sbt_reader_open(&k->reader, rp->path);
 	if (!w->result && !k->stream)

@@ -106,6 +106,7 @@ static struct err *take_slot(struct rp *rp, struct staging_slot **ret)
 
 static struct err *send_slot(struct rp *rp, struct staging_slot *s, CUstream stream)
 {
+	TRY(devices_event(rp, &s->event, &s->dev));
 	CU(rp, cuEventRecord, s->event, stream);
 	s->busy = true;
 	return NULL;

@@ -147,8 +147,7 @@ struct err *marks_note(struct rp *rp, uint64_t seq, CUstream stream)
 	m->since = 0;
 	if (m->n == (m->every == 1 ? 1 : MARKS)) /* of long ones, one that runs and one that waits */
 		TRY(wait_oldest(rp));
-	if (!m->event[m->head])
-		CU(rp, cuEventCreate, &m->event[m->head], CU_EVENT_DISABLE_TIMING);
+	TRY(devices_event(rp, &m->event[m->head], &m->dev[m->head]));
 	CU(rp, cuEventRecord, m->event[m->head], stream);
 	m->seq[m->head] = seq;
 	m->head = (m->head + 1) % MARKS;

@@ -5,6 +5,7 @@
  */
 #include "replay/replayer-int.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,42 +26,31 @@ void window_note(struct rp *rp, bool counted, const char *fmt, ...)
 
 /* ---- what the window needs --------------------------------------------------------------------------------------------- */
 
-static void want(struct rp *rp, uint64_t addr, uint64_t size, enum sbt_mem mem, bool at_start)
+static void want(struct rp *rp, uint64_t addr, uint64_t size, enum sbt_mem mem, unsigned dev, bool at_start)
 {
 	struct place *p = &rp->place;
 
 	if (!size || addr > UINT64_MAX - size)
 		return;
 	MAKE_ROOM(p->wanted, p->nwanted, p->cap_wanted);
-	p->wanted[p->nwanted++] = (struct wanted){addr, size, mem, at_start};
+	p->wanted[p->nwanted++] = (struct wanted){.addr = addr, .size = size, .mem = mem, .dev = dev, .at_start = at_start};
 }
 
-struct scan {
-	uint64_t device; /* the one that is used; UINT64_MAX: none so far */
-	bool several;
-	struct id_map ctx_device; /* context id -> ordinal */
-	uint64_t unreplayable;
-};
-
-static void use_device(struct scan *s, uint64_t device)
+/* The device of an allocation: memory of the host is everybody's. */
+static unsigned device_of(struct rp *rp, uint64_t mem, uint64_t ordinal)
 {
-	s->several |= s->device != UINT64_MAX && s->device != device;
-	s->device = device;
+	return mem == SBT_MEM_PINNED || mem == SBT_MEM_REGISTERED ? 0 : devices_use(rp, ordinal);
 }
 
-static void from_state(struct rp *rp, const struct state *s, struct scan *scan)
+static void from_state(struct rp *rp, const struct state *s)
 {
 	struct state_context ctx;
 	struct state_alloc a;
 
-	objects_from_state(rp, s);
 	for (unsigned i = 0; state_context(s, i, &ctx); i++)
-		id_map_put(&scan->ctx_device, ctx.id, ctx.device);
-	for (unsigned i = 0; state_alloc(s, i, &a); i++) {
-		if (a.mem != SBT_MEM_PINNED && a.mem != SBT_MEM_REGISTERED)
-			use_device(scan, a.device);
-		want(rp, a.addr, a.size, a.mem, true);
-	}
+		devices_learn_ctx(rp, ctx.id, ctx.device);
+	for (unsigned i = 0; state_alloc(s, i, &a); i++)
+		want(rp, a.addr, a.size, a.mem, device_of(rp, a.mem, a.device), true);
 }
 
 /* Kernels that wait for other processes' GPUs. */
@@ -109,24 +99,19 @@ static void scan_note(struct rp *rp, const struct sbt_cmd *c)
 	}
 }
 
-static void scan_window(struct rp *rp, const struct sbt_cmd *c, struct scan *scan)
+static void scan_window(struct rp *rp, const struct sbt_cmd *c)
 {
 	const struct sbt_kind_desc *d = sbt_kind(c->kind);
 
 	if (c->result)
 		return;
-	if (c->kind == SBT_CTX_CREATE)
-		id_map_put(&scan->ctx_device, (uint32_t)c->u.ctx_create.new_ctx, (uint32_t)c->u.ctx_create.device);
-	if (c->kind == SBT_ALLOC) {
-		if (c->u.alloc.mem != SBT_MEM_PINNED && c->u.alloc.mem != SBT_MEM_REGISTERED)
-			use_device(scan, c->u.alloc.device);
-		want(rp, c->u.alloc.addr, c->u.alloc.size, (enum sbt_mem)c->u.alloc.mem, false);
-	}
+	if (c->kind == SBT_ALLOC)
+		want(rp, c->u.alloc.addr, c->u.alloc.size, (enum sbt_mem)c->u.alloc.mem, device_of(rp, c->u.alloc.mem, c->u.alloc.device), false);
 	if (d && d->cls == SBT_CLASS_WORK && c->ctx != SBT_NO_ID) {
-		const uint32_t device = id_map_get(&scan->ctx_device, c->ctx);
+		const uint32_t device = id_map_get(&rp->devices.of_ctx, c->ctx);
 
 		if (device != UINT32_MAX)
-			use_device(scan, device);
+			(void)devices_use(rp, device);
 	}
 	const struct sbt_memory *in = copy_payload(rp, c);
 	if (in)
@@ -135,7 +120,7 @@ static void scan_window(struct rp *rp, const struct sbt_cmd *c, struct scan *sca
 		scan_note(rp, c);
 }
 
-static struct err *scan_commands(struct rp *rp, struct scan *scan)
+static struct err *scan_commands(struct rp *rp)
 {
 	struct state *s = NULL;
 	const struct sbt_cmd *c;
@@ -149,14 +134,17 @@ static struct err *scan_commands(struct rp *rp, struct scan *scan)
 		if (!folded && (!c || c->seq >= rp->first)) {
 			folded = true;
 			TRY(state_at(&s, rp->trace, rp->first - 1));
-			from_state(rp, s, scan);
+			from_state(rp, s);
+			objects_from_state(rp, s);
 			state_free(s);
 		}
 		if (!c || c->seq > rp->last)
 			return NULL;
-		objects_learn(rp, c, c->seq < rp->first);
+		if (c->kind == SBT_CTX_CREATE && !c->result)
+			devices_learn_ctx(rp, c->u.ctx_create.new_ctx, c->u.ctx_create.device);
 		if (c->seq >= rp->first)
-			scan_window(rp, c, scan);
+			scan_window(rp, c);
+		objects_learn(rp, c, c->seq < rp->first);
 	}
 }
 
@@ -182,7 +170,7 @@ static int by_addr(const void *a, const void *b)
 static void learn_globals_of(struct rp *rp, const struct sbt_memory *m, size_t n)
 {
 	for (; n--; m++) {
-		const struct sbt_cmd def = {.kind = SBT_GLOBAL_DEF, .u.global_def = {.module = m->module, .addr = m->addr,
+		const struct sbt_cmd def = {.kind = SBT_GLOBAL_DEF, .ctx = m->ctx - 1, .u.global_def = {.module = m->module, .addr = m->addr,
 			.size = m->size, .global_name = m->name}};
 
 		if (m->owner == SBT_MEMORY_GLOBAL)
@@ -232,32 +220,42 @@ static struct err *check_device(struct rp *rp, const char *name)
 	return NULL;
 }
 
-static struct err *open_device(struct rp *rp, uint64_t ordinal)
+/* The software GPU shows as many devices as it is told to, before it starts. */
+static void show_devices(const struct rp *rp)
+{
+	const char *set = getenv("TSDB_SOFT_DEVICES");
+	uint64_t most = set ? strtoul(set, NULL, 10) : 1;
+	char text[24];
+
+	for (unsigned i = 0; i < rp->devices.n; i++)
+		if (rp->devices.d[i].ordinal < DEVICES_MAX && rp->devices.d[i].ordinal + 1 > most)
+			most = rp->devices.d[i].ordinal + 1;
+	if (rp->devices.n < 2 || getenv("TSDB_REPLAYER_DEVICES")) /* for tests: as many as are set */
+		return;
+	snprintf(text, sizeof text, "%llu", (unsigned long long)most);
+	setenv("TSDB_SOFT_DEVICES", text, 1);
+}
+
+static struct err *open_device(struct rp *rp)
 {
 	char name[256] = "";
-	int n = 0;
 
 	/* Code that is loaded at its first launch would make that launch late, and take memory that a checkpoint has by then. */
 	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+	show_devices(rp);
 	TRY(replayer_driver_open(&rp->d));
 	watch_open(rp);
 	CU(rp, cuInit, 0);
-	CU(rp, cuDeviceGetCount, &n);
-	if (!n)
-		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "the driver shows no GPU");
-	CU(rp, cuDeviceGet, &rp->device, ordinal < (uint64_t)n ? (int)ordinal : 0);
-	CU(rp, cuDeviceGetName, name, sizeof name, rp->device);
+	TRY(devices_choose(rp));
+	CU(rp, cuDeviceGetName, name, sizeof name, rp->devices.d[0].device);
 	TRY(check_device(rp, name));
-	CU(rp, cuDevicePrimaryCtxRetain, &rp->ctx, rp->device);
-	CU(rp, cuCtxSetCurrent, rp->ctx);
-	return NULL;
+	return devices_open(rp);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------------------- */
 
-static struct err *read_trace(struct rp *rp, const char *path, uint64_t *ret_device)
+static struct err *read_trace(struct rp *rp, const char *path)
 {
-	struct scan scan = {.device = UINT64_MAX};
 	uint64_t first, last;
 	bool found = false;
 
@@ -269,16 +267,12 @@ static struct err *read_trace(struct rp *rp, const char *path, uint64_t *ret_dev
 			(unsigned long long)rp->first, (unsigned long long)rp->last);
 	TRY(sbt_cursor_open(&rp->cursor, rp->trace));
 	TRY(contents_read_index(rp));
-	struct err *e = scan_commands(rp, &scan);
-	id_map_free(&scan.ctx_device);
-	TRY(e);
+	TRY(scan_commands(rp));
 	learn_globals(rp);
+	objects_settle(rp);
 	if (rp->flags & REPLAYER_TOUCHED)
 		TRY(touched_only(rp));
 	note_missing(rp);
-	if (scan.several)
-		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the window uses several GPUs: replaying more than one is not supported");
-	*ret_device = scan.device == UINT64_MAX ? 0 : scan.device;
 	return NULL;
 }
 
@@ -293,14 +287,14 @@ static uint64_t lap(uint64_t *at)
 
 struct err *window_open(struct rp *rp, const char *path)
 {
-	uint64_t device = 0, at = now_ns();
+	uint64_t at = now_ns();
 
 	rp->path = xstrdup(path);
-	TRY(read_trace(rp, path, &device));
+	TRY(read_trace(rp, path));
 	rp->figures.read_ns = lap(&at);
 	rp->position = rp->current = rp->first - 1;
 	execute_finished(rp, rp->position);
-	TRY(open_device(rp, device));
+	TRY(open_device(rp));
 	rp->figures.device_ns = lap(&at);
 	TRY(place_all(rp));
 	TRY(place_host(rp));

@@ -28,6 +28,7 @@ struct sbt_memory {
 	uint32_t owner;		   /* enum sbt_memory_owner */
 	uint64_t addr, size;	   /* bytes; a global's addr is where it was while recording */
 	uint32_t module;	   /* a global's module id, else SBT_NO_ID */
+	uint32_t ctx;		   /* plus 1: the context that a global's address is in; 0: not known */
 	struct sbt_blob name;	   /* a global's name, else empty; owned by the reader */
 	struct sbt_hash hash;	   /* sbt_range_hash() of the contents */
 	bool has_bytes;		   /* false: the hash alone was recorded */

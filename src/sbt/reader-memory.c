@@ -200,6 +200,7 @@ static bool take_record(struct record *rec, struct sbt_in *in)
 	m->name.p = sbt_take_bytes(&one, m->name.len);
 	m->missing = rec->flags & SBT_PIECE_CUT ? sbt_take(&one) : 0;
 	take_contents(rec, &one);
+	m->ctx = !one.bad && one.p < one.end ? (uint32_t)sbt_take_max(&one, UINT32_MAX) : 0;
 	if (one.bad)
 		in->bad = true;
 	return !in->bad;

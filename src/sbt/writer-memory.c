@@ -269,6 +269,8 @@ static void put_record(struct sbt_memory_out *m, const struct piece *p, unsigned
 
 	put_head(&b, p, flags, size, missing);
 	put_contents(&b, p, flags);
+	if (p->m.ctx)
+		sbt_put(&b, p->m.ctx);
 	put_blob(&m->records, b.data, b.len);
 	buf_free(&b);
 	m->first = !m->nrecords || p->m.seq < m->first ? p->m.seq : m->first;

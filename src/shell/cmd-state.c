@@ -63,7 +63,8 @@ INFO(graphs, STATE_VIEW_GRAPHS, "Lists CUDA graphs and executable graphs, with l
 const char cmd_state_show_help[] =
 	"Shows the state of the GPU at the stop, or where the replay is: all of it, or\n"
 	"  stream [N]   streams; with N one stream with its queue and why it waits\n"
-	"  event, memory, device, context, module, kernel, graph, thread\n"
+	"  device [N]   devices; with N one device with its contexts, streams and allocations\n"
+	"  event, memory, context, module, kernel, graph, thread\n"
 	"  at SEQ       the state right after command SEQ of the open trace\n"
 	"  at 12.3ms    the state at a time after the trace's start (needs GPU times, see\n"
 	"               `set capture timestamps`)\n"
@@ -88,8 +89,8 @@ static const struct {
 
 struct show {
 	enum state_view view;
-	bool one_stream, json;
-	uint32_t stream;
+	bool one, json; /* one: of the streams or devices */
+	uint32_t id;
 	const char *at;
 };
 
@@ -115,9 +116,9 @@ static struct err *parse_show(const struct cmd_args *a, struct show *w)
 
 		if (!strcmp(word, "at") && i + 1 < a->argc) {
 			w->at = a->argv[++i];
-		} else if (w->view == STATE_VIEW_STREAMS && !w->one_stream && word_u64(word, &v) && v <= UINT32_MAX) {
-			w->one_stream = true;
-			w->stream = (uint32_t)v;
+		} else if ((w->view == STATE_VIEW_STREAMS || w->view == STATE_VIEW_DEVICES) && !w->one && word_u64(word, &v) && v <= UINT32_MAX) {
+			w->one = true;
+			w->id = (uint32_t)v;
 		} else if (chosen) {
 			return err_cure(err_new(ERR_USAGE, "state show takes one of these at a time, and then \"%s\"", word),
 				"For example: state show stream 2 at 143");
@@ -125,7 +126,7 @@ static struct err *parse_show(const struct cmd_args *a, struct show *w)
 			chosen = true;
 		} else {
 			return err_cure(err_new(ERR_USAGE, "state show has no \"%s\"", word),
-				"It has stream [N], event, memory, device, context, module, kernel, graph, thread, all, at SEQ");
+				"It has stream [N], device [N], event, memory, context, module, kernel, graph, thread, all, at SEQ");
 		}
 	}
 	return NULL;
@@ -136,17 +137,22 @@ static struct err *show_state(struct session *s, const struct state *st, const s
 	struct buf b = BUF_INIT;
 	bool found;
 
-	if (!w->one_stream) {
+	if (!w->one) {
 		show_view(s, st, w->view, w->json);
 		return NULL;
 	}
-	found = w->json ? state_json_stream(&b, st, w->stream) : state_print_stream(&b, st, w->stream);
+	if (w->view == STATE_VIEW_DEVICES)
+		found = w->json ? state_json_device(&b, st, w->id) : state_print_device(&b, st, w->id);
+	else
+		found = w->json ? state_json_stream(&b, st, w->id) : state_print_stream(&b, st, w->id);
 	if (b.len && b.data[b.len - 1] != '\n')
 		buf_byte(&b, '\n');
 	if (found)
 		out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
-	return found ? NULL : err_cure(err_new(ERR_NOT_FOUND, "there is no stream %u", w->stream), "\"info streams\" lists them");
+	if (!found && w->view == STATE_VIEW_DEVICES)
+		return err_cure(err_new(ERR_NOT_FOUND, "the program saw no device %u", w->id), "\"state show device\" lists them");
+	return found ? NULL : err_cure(err_new(ERR_NOT_FOUND, "there is no stream %u", w->id), "\"info streams\" lists them");
 }
 
 /* The state that "at WHERE" names; the caller frees it. */

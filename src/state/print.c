@@ -503,14 +503,41 @@ static void sheet_print(struct buf *out, const struct sheet *t)
 	}
 }
 
-static void print_view(struct buf *out, const struct state *s, const struct view *v)
+#define ANY_DEVICE SBT_NO_ID
+
+static uint32_t context_device(const struct state *s, uint32_t ctx)
+{
+	struct state_context c;
+
+	for (unsigned i = 0; state_context(s, i, &c); i++)
+		if (c.id == ctx)
+			return c.device;
+	return SBT_NO_ID;
+}
+
+/* Whether a row of a view is about that device; true for ANY_DEVICE. */
+static bool is_of_device(const struct state *s, const struct view *v, const union row *row, uint32_t device)
+{
+	if (device == ANY_DEVICE)
+		return true;
+	if (v->columns == devices)
+		return row->device.device == device;
+	if (v->columns == contexts)
+		return row->context.device == device;
+	if (v->columns == allocs)
+		return row->alloc.device == device && row->alloc.mem != SBT_MEM_PINNED && row->alloc.mem != SBT_MEM_REGISTERED;
+	return v->columns != streams || context_device(s, row->stream.ctx) == device;
+}
+
+static void print_view(struct buf *out, const struct state *s, const struct view *v, uint32_t device)
 {
 	struct sheet t = {.cells = BUF_INIT};
 	union row row;
 
 	sheet_row(&t, v->columns, NULL);
 	for (unsigned i = 0; v->get(s, i, &row); i++)
-		sheet_row(&t, v->columns, &row);
+		if (is_of_device(s, v, &row, device))
+			sheet_row(&t, v->columns, &row);
 	if (t.rows == 1)
 		buf_printf(out, "No %s.\n", v->name);
 	else
@@ -575,13 +602,13 @@ static void print_totals(struct buf *out, const struct state *s)
 void state_print(struct buf *out, const struct state *s, enum state_view view)
 {
 	if (view != STATE_VIEW_ALL) {
-		print_view(out, s, &views[view]);
+		print_view(out, s, &views[view], ANY_DEVICE);
 		return;
 	}
 	print_totals(out, s);
 	for (unsigned i = 0; i < STATE_VIEW_ALL; i++) {
 		buf_printf(out, "\n%s\n", views[all_views[i]].title);
-		print_view(out, s, &views[all_views[i]]);
+		print_view(out, s, &views[all_views[i]], ANY_DEVICE);
 	}
 }
 
@@ -626,13 +653,17 @@ static void json_nodes(struct buf *out, const struct state *s, uint32_t graph)
 	buf_byte(out, ']');
 }
 
-static void json_view(struct buf *out, const struct state *s, const struct view *v)
+static void json_view(struct buf *out, const struct state *s, const struct view *v, uint32_t device)
 {
+	const char *sep = "{";
 	union row row;
 
 	buf_byte(out, '[');
 	for (unsigned i = 0; v->get(s, i, &row); i++) {
-		buf_str(out, i ? ",{" : "{");
+		if (!is_of_device(s, v, &row, device))
+			continue;
+		buf_str(out, sep);
+		sep = ",{";
 		json_row(out, v->columns, &row);
 		if (v->columns == graphs)
 			json_nodes(out, s, row.graph.id);
@@ -663,16 +694,55 @@ static void json_totals(struct buf *out, const struct state *s)
 void state_json(struct buf *out, const struct state *s, enum state_view view)
 {
 	if (view != STATE_VIEW_ALL) {
-		json_view(out, s, &views[view]);
+		json_view(out, s, &views[view], ANY_DEVICE);
 		return;
 	}
 	buf_str(out, "{\"totals\":");
 	json_totals(out, s);
 	for (unsigned i = 0; i < STATE_VIEW_ALL; i++) {
 		buf_printf(out, ",\"%s\":", views[all_views[i]].name);
-		json_view(out, s, &views[all_views[i]]);
+		json_view(out, s, &views[all_views[i]], ANY_DEVICE);
 	}
 	buf_byte(out, '}');
+}
+
+/* ---- one device --------------------------------------------------------------------------------------------------- */
+
+static const enum state_view device_views[] = {STATE_VIEW_DEVICES, STATE_VIEW_CONTEXTS, STATE_VIEW_STREAMS, STATE_VIEW_ALLOCS};
+enum { DEVICE_VIEWS = sizeof device_views / sizeof *device_views };
+
+static bool has_device(const struct state *s, uint32_t device)
+{
+	struct state_device d;
+
+	for (unsigned i = 0; state_device(s, i, &d); i++)
+		if (d.device == device)
+			return true;
+	return false;
+}
+
+bool state_print_device(struct buf *out, const struct state *s, uint32_t device)
+{
+	if (!has_device(s, device))
+		return false;
+	for (unsigned i = 0; i < DEVICE_VIEWS; i++) {
+		if (i)
+			buf_printf(out, "\n%s\n", views[device_views[i]].title);
+		print_view(out, s, &views[device_views[i]], device);
+	}
+	return true;
+}
+
+bool state_json_device(struct buf *out, const struct state *s, uint32_t device)
+{
+	if (!has_device(s, device))
+		return false;
+	for (unsigned i = 0; i < DEVICE_VIEWS; i++) {
+		buf_printf(out, "%s\"%s\":", i ? "," : "{", views[device_views[i]].name);
+		json_view(out, s, &views[device_views[i]], device);
+	}
+	buf_byte(out, '}');
+	return true;
 }
 
 /* ---- one stream --------------------------------------------------------------------------------------------------- */

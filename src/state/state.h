@@ -213,6 +213,9 @@ enum state_view { /* rows of the table in state/print.c */
 void state_print(struct buf *out, const struct state *s, enum state_view view);
 /* An array of objects; for STATE_VIEW_ALL an object of those arrays, with the totals before them. */
 void state_json(struct buf *out, const struct state *s, enum state_view view);
+/* One device in detail: what it is, its contexts, streams and allocations. False when there is no such device. */
+bool state_print_device(struct buf *out, const struct state *s, uint32_t device);
+bool state_json_device(struct buf *out, const struct state *s, uint32_t device);
 /* One stream in detail: head, why it waits, its queue (in text the first 64). False when there is no such stream. */
 bool state_print_stream(struct buf *out, const struct state *s, uint32_t stream);
 bool state_json_stream(struct buf *out, const struct state *s, uint32_t stream);

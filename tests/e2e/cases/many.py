@@ -251,3 +251,71 @@ def test_mpirun(t):
     t.equal(r.status, 0, 'mpirun')
     t.equal(traces(t, 'b.*'), [f'b.{i}.sbt' for i in range(4)], 'traces')
     t.equal(info(t, 'b.3.sbt')['ranks'], 4, 'ranks')
+
+
+# -- several GPUs in one process
+
+def two_devices(t, *args, **kw):
+    """Records the program on two devices; skipped where there is one."""
+    r = t.record('two_devices', *args, env={'TSDB_SOFT_DEVICES': '2'}, **kw)
+    if r.status == 77:
+        raise Skip('one device only')
+    t.equal(r.status, 0, 'record')
+    t.match(r'^two_devices: ok$', r.out)
+    return r
+
+
+def test_two_devices_replay(t):
+    r = two_devices(t, '5')
+    t.no_match('not replayable', r.err)
+    r = t.tsdb('replay', '--json', 't.sbt')
+    t.equal(r.status, 0, 'replay')
+    w = json.loads(r.out)['windows'][0]
+    t.check(w['verified'] and w['allocations'] == w['identical'] >= 8 and w['outputs'] == w['outputs_identical'] == 3, 'all is identical')
+    t.equal(w['notes'], [], 'notes')
+
+
+def test_two_devices_back_and_forth(t):
+    two_devices(t, '4')
+    r = t.tsdb('--batch', 't.sbt', '-ex', 'replay start', '-ex', 'replay step 60', '-ex', 'replay reverse-step 25', '-ex', 'replay step 3',
+               '-ex', 'replay reverse-step 9', '-ex', 'replay continue', '-ex', 'replay verify')
+    t.equal(r.status, 0, 'status')
+    m = t.match(r'^(\d+) of (\d+) allocations identical, (\d+) of (\d+) outputs', r.out)
+    t.check(m[1] == m[2] and m[3] == m[4], 'identical')
+
+
+def test_two_devices_window(t):
+    r = t.run([tsdb_path(), '--gpu', t.gpu, '--batch', '-ex', 'capture window kernel add count 2', '-ex', 'run', '-ex', 'continue', '--args',
+               program('two_devices'), '6'], env={'TSDB_SOFT_DEVICES': '2'})
+    if 'one device only' in r.out:
+        raise Skip('one device only')
+    name = t.match(r'-> (\S+sbt),', r.out)[1]
+    t.equal(t.tsdb('replay', name).status, 0, 'replay')
+
+
+def test_state_show_device(t):
+    two_devices(t)
+    for d in 0, 1:
+        r = t.tsdb('--batch', '-ex', f'state show device {d} --json', 't.sbt')
+        t.equal(r.status, 0, 'status')
+        s = json.loads(r.out[r.out.index('{'):])
+        t.equal([x['device'] for x in s['devices']], [d], 'devices')
+        t.equal({x['device'] for x in s['contexts']}, {d}, 'contexts')
+        t.equal({x['device'] for x in s['allocations']}, {d}, 'allocations')
+        ctx = {x['id'] for x in s['contexts']}
+        t.check(len(s['streams']) >= 3 and {x['ctx'] for x in s['streams']} <= ctx, 'streams')
+    t.match(r'^Streams$', t.tsdb('--batch', '-ex', 'state show device 1', 't.sbt').out)
+    t.sentence(t.tsdb('--batch', '-ex', 'state show device 7', 't.sbt'), 'the program saw no device 7')
+
+
+def test_too_few_devices(t):
+    t.need_soft()
+    two_devices(t)
+    t.sentence(t.tsdb('replay', 't.sbt', env={'TSDB_REPLAYER_DEVICES': '1'}),
+               r'the window uses 2 GPUs \(devices 0 and 1 of the recording\); this machine shows 1')
+
+
+def test_what_one_device_only_can(t):
+    t.need_soft()
+    two_devices(t)
+    t.sentence(t.tsdb('check', 't.sbt', '2'), 'a check of launches is done in windows of one GPU only')
