@@ -13,6 +13,7 @@
 #include "capture/driver.h"
 #include "capture/effect.h"
 #include "capture/gate.h"
+#include "capture/graph-nodes.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
 #include "capture/live.h"
@@ -116,7 +117,7 @@ bool call_is_step(const struct sbt_cmd *cmd)
 {
 	switch (cmd->kind) {
 	case SBT_SYNC_END: case SBT_QUERY: case SBT_MARK: case SBT_THREAD: case SBT_DEVICE: case SBT_KERNEL_DEF:
-	case SBT_ATTACH: case SBT_MODULE_CODE: case SBT_GRAPH_NODE:
+	case SBT_ATTACH: case SBT_MODULE_CODE: case SBT_GRAPH_NODE: case SBT_GRAPH_ADD:
 		return false;
 	default:
 		return !(cmd->flags & SBT_F_SYNTHETIC);
@@ -341,6 +342,8 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 			number(c, frame);
 			numbered = true;
 		}
+		if (__builtin_expect(c->cmd.flags & SBT_F_GRAPH, 0) && !result && c->has_stream && is_work(c->cmd.kind))
+			graph_note_captured(c);
 		if (!c->skip && numbered)
 			publish(t, &c->cmd);
 		if (c->cmd.kind == SBT_ALLOC)

@@ -73,6 +73,8 @@
 	OPTIONAL(cuGraphEventRecordNodeGetEvent)  \
 	OPTIONAL(cuGraphEventWaitNodeGetEvent)    \
 	OPTIONAL(cuGraphMemAllocNodeGetParams)    \
+	OPTIONAL(cuGraphKernelNodeGetAttribute)   \
+	OPTIONAL(cuStreamGetCaptureInfo_v3)       \
 	OPTIONAL(cuGraphMemFreeNodeGetParams)
 
 struct driver {

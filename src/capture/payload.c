@@ -10,9 +10,9 @@
 #include "capture/driver.h"
 #include "capture/extent.h"
 #include "capture/gate.h"
+#include "capture/graph-nodes.h"
 #include "capture/ids.h"
 #include "capture/live.h"
-#include "capture/map.h"
 #include "capture/sender.h"
 #include "capture/span.h"
 #include "capture/thread.h"
@@ -76,34 +76,6 @@ static void send_source(const struct call *c, const struct sbt_cmd_copy *k)
 
 /* ---- graphs --------------------------------------------------------------------------------------------------------------- */
 
-/* A copy node with a side in the host's memory. Kept for ever, like graphs' ids. */
-struct graph_copy {
-	struct graph_copy *next;
-	struct sbt_cmd_copy copy;
-};
-static struct map graph_copies; /* id of an executable graph + 1 -> the first of its copies */
-
-void payload_graph_copy(struct thread *t, const struct sbt_cmd_copy *k)
-{
-	struct graph_copy *g = k->dir == SBT_COPY_D2D || k->dir == SBT_COPY_PEER ? NULL : ids_keep(sizeof(*g));
-	if (!g)
-		return;
-	*g = (struct graph_copy){ .next = t->graph_copies, .copy = *k };
-	t->graph_copies = g;
-}
-
-void payload_graph_ready(struct thread *t, uint64_t exec)
-{
-	if (t->graph_copies && map_put(&graph_copies, exec + 1, (uint64_t)(uintptr_t)t->graph_copies))
-		agent_count_lost();
-	t->graph_copies = NULL;
-}
-
-static const struct graph_copy *copies_of(const struct call *c)
-{
-	return (const struct graph_copy *)(uintptr_t)map_get(&graph_copies, c->cmd.u.graph_launch.exec + 1);
-}
-
 /* Pinned and managed memory is compared (host.c). */
 static bool is_watched(uint64_t addr)
 {
@@ -117,9 +89,10 @@ void payload_enter(struct call *c)
 		return;
 	if (c->cmd.kind == SBT_COPY)
 		send_source(c, &c->cmd.u.copy);
-	for (const struct graph_copy *g = c->cmd.kind == SBT_GRAPH_LAUNCH ? copies_of(c) : NULL; g; g = g->next)
-		if (!is_watched(g->copy.src))
-			send_source(c, &g->copy);
+	struct sbt_cmd_copy k;
+	for (uint32_t i = 0; c->cmd.kind == SBT_GRAPH_LAUNCH && graph_host_copy((uint32_t)c->cmd.u.graph_launch.exec, &i, &k);)
+		if (!is_watched(k.src))
+			send_source(c, &k);
 }
 
 /* ---- copies to the host ------------------------------------------------------------------------------------------------- */
@@ -202,8 +175,9 @@ void payload_exit(struct call *c)
 		return;
 	if (c->cmd.kind == SBT_COPY)
 		take_destination(c, &c->cmd.u.copy);
-	for (const struct graph_copy *g = c->cmd.kind == SBT_GRAPH_LAUNCH ? copies_of(c) : NULL; g; g = g->next)
-		take_destination(c, &g->copy);
+	struct sbt_cmd_copy k;
+	for (uint32_t i = 0; c->cmd.kind == SBT_GRAPH_LAUNCH && graph_host_copy((uint32_t)c->cmd.u.graph_launch.exec, &i, &k);)
+		take_destination(c, &k);
 }
 
 /* One that has finished is taken out of the list. */

@@ -10,7 +10,6 @@
 
 struct call;
 struct thread;
-struct sbt_cmd_copy;
 
 /* The command has its seq, the driver does not have it yet: sends what it will read of the host. */
 void payload_enter(struct call *c);
@@ -18,9 +17,6 @@ void payload_enter(struct call *c);
 void payload_exit(struct call *c);
 /* Something the program waited for is over: copies to the host that have finished are looked at. all: the device is idle. */
 void payload_poll(struct thread *t, bool all);
-/* A graph that the thread instantiates has a copy node; the executable graph with this id has those seen since the last call of it. */
-void payload_graph_copy(struct thread *t, const struct sbt_cmd_copy *k);
-void payload_graph_ready(struct thread *t, uint64_t exec);
 /* The context is going, and its events with it. */
 void payload_drop_ctx(uint64_t handle);
 

@@ -65,7 +65,7 @@ struct thread {
 	uint32_t nvtx_depth, window_depth; /* ranges pushed; the depth at which the capture window's range was */
 	uintptr_t stack_low, stack_high;   /* bounds of the thread's stack; 0 when not known */
 	struct memo *memo;		   /* stack.c */
-	struct graph_copy *graph_copies; /* of the graph that is being instantiated (payload.c) */
+	struct graph_table *graph_pending; /* of the graph that is being instantiated (graph-table.c) */
 	uint8_t *page; /* SBT_PAGE bytes, for hashing; made when needed */
 	uint64_t mappings_sent[MAPPING_SENT_MAX / 64];
 	uint64_t python_sent[THREAD_PYTHON_SENT / 64]; /* a bit for each of Python's code objects whose message is out */

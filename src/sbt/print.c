@@ -166,6 +166,8 @@ static bool idle(const struct sbt_cmd *c, const struct sbt_field *f, uint64_t v)
 		return v == 0 || strcmp(f->name, "handle") == 0;
 	case SBT_T_ENUM_SYNC: /* "sync stream 2" says it already */
 		return v != SBT_SYNC_CTX;
+	case SBT_T_UINT: /* the number of nothing */
+		return v == SBT_NO_ID;
 	case SBT_T_BOOL:
 	case SBT_T_INT:
 	case SBT_T_SIZE:

@@ -41,8 +41,19 @@ void graph_node_text(struct buf *out, const struct state *st, const struct state
 	buf_free(&b);
 }
 
-void graph_node_origin(struct buf *out, struct session *s, struct sbt_reader *r, const struct state_node *n)
+/* What nvcc puts in a kernel's place on the host has the kernel's name. */
+static bool is_stub(const struct backtrace_frame *f, const char *kernel)
 {
+	const char *name = f->sym.function;
+	const size_t n = strlen(kernel);
+
+	return name && n && !strncmp(name, kernel, n) && (!name[n] || name[n] == '(' || name[n] == '<');
+}
+
+void graph_node_origin(struct buf *out, struct session *s, struct sbt_reader *r, const struct state *now, const struct state_node *n)
+{
+	struct state_kernel k;
+	const char *kernel = n->kernel != SBT_NO_ID && state_kernel_by_id(now, n->kernel, &k) ? k.short_name : "";
 	struct stack st;
 	struct err *e;
 
@@ -55,8 +66,11 @@ void graph_node_origin(struct buf *out, struct session *s, struct sbt_reader *r,
 	if (!e && st.n) {
 		struct buf b = BUF_INIT;
 		const char *text;
+		unsigned i = 0;
 
-		stack_print_frame(&b, &st, 0);
+		while (i + 1 < st.n && st.frames[i].inlined && is_stub(&st.frames[i], kernel))
+			i++;
+		stack_print_frame(&b, &st, i);
 		text = buf_cstr(&b);
 		text += strcspn(text, " ");
 		buf_printf(out, " %s", text + strspn(text, " "));
@@ -201,7 +215,7 @@ static void print_steps(struct buf *b, struct session *s, const struct state *st
 		graph_node_text(b, st, &p->node);
 		if (p->node.origin) {
 			buf_str(b, "   ");
-			graph_node_origin(b, s, r, &p->node);
+			graph_node_origin(b, s, r, st, &p->node);
 		}
 		buf_byte(b, '\n');
 	}
@@ -298,6 +312,10 @@ static struct err *which(struct session *s, const struct cmd_args *a, uint32_t *
 	uint64_t id;
 
 	*ret = SBT_NO_ID;
+	if (!a->argc && graph_place(s)) {
+		*ret = (uint32_t)replay_cmd(s->trace.replay)->u.graph_launch.exec;
+		return NULL;
+	}
 	if (!a->argc && session_cmd(s, &c) && c->kind == SBT_GRAPH_LAUNCH) {
 		*ret = (uint32_t)c->u.graph_launch.exec;
 		return NULL;

@@ -12,7 +12,7 @@
 /* "count<<<(1,1,1), (32,1,1)>>>", "fill 4 bytes ...", "host function 0x...": without newline. */
 void graph_node_text(struct buf *out, const struct state *st, const struct state_node *n);
 /* The command that made the node, and the innermost frame of the program then, where r (may be NULL) has it: "#6 main () at graphs.cu:17". */
-void graph_node_origin(struct buf *out, struct session *s, struct sbt_reader *r, const struct state_node *n);
+void graph_node_origin(struct buf *out, struct session *s, struct sbt_reader *r, const struct state *now, const struct state_node *n);
 
 /* ---- graph-steps.c: a replay inside a graph launch --------------------------------------------------------------------------------- */
 

@@ -117,3 +117,80 @@ def test_every_step_equals_the_whole(t):
     v = values(r.out)
     t.equal(v[0::2], v[1::2], 'whole and step by step')
     t.equal(len(v), 2 * len(all_of_them), 'launches')
+
+
+def graph_of(t, which, at='end'):
+    """info graph as JSON of the executable graph that the launch `which` launches, right at it."""
+    r = shell(t, 'replay start --on none', f'replay goto {which}', 'info graph --json')
+    return json.loads(r.out[r.out.index('{"graph"'):])
+
+
+UPDATED = [('as made', '194 -1'), ('the graph changed', '194 -1'), ('kernel changed', '450 -1'), ('fill changed', '648 -1'), ('copy changed', '-1 648'),
+           ('doubling disabled', '-1 324'), ('child changed', '-1 548'), ('doubling enabled', '-1 1096'), ('all changed', '270 -1'),
+           ('nothing changed', '270 -1'), ('two streams', '32 128')]
+
+
+def test_changes_are_recorded_and_replayed(t):
+    recorded(t, 'graph_updates')
+    t.equal(re.findall(r'^([a-z ]+): (-?\d+ -?\d+)$', t.log[-1].out, re.M), UPDATED, 'what the program computes')
+    t.no_match('not replayable', t.log[-1].both)
+    r = t.tsdb('replay', 't.sbt', '--verify')
+    t.equal(r.status, 0, 'replay')
+    m = t.match(r'^(\d+) of (\d+) allocations identical, (\d+) of (\d+) outputs identical$', r.out)
+    t.equal((m[1], m[3]), (m[2], '12'), 'compared')
+    seqs = launches(t)
+    t.equal(len(seqs), 11, 'launches')
+    g = graph_of(t, seqs[0])
+    t.equal([(s['type'], s['after']) for s in g['steps']],
+            [('fill', []), ('kernel', [1]), ('kernel', [2]), ('kernel', [3]), ('copy', [4])], 'nodes')
+    t.check(g['steps'][2]['graph'] != g['graph'], 'the third step is of the child graph')
+    t.check(all(s['origin'] and s['stack'] for s in g['steps']), 'where nodes come from')
+    # what each launch sees: fill's value, kernel's by, child's by, whether doubling is disabled
+    def seen(g):
+        f, k, c, d, _ = (s['command'] for s in g['steps'])
+        return int(f['value'], 16), int(k['args'][16:18], 16), int(c['args'][16:18], 16), g['steps'][3]['disabled']
+    t.equal([seen(graph_of(t, s)) for s in seqs[:10]],
+            [(1, 1, 2, False), (1, 1, 2, False), (1, 5, 2, False), (100, 5, 2, False), (100, 5, 2, False), (100, 5, 2, True), (100, 5, 9, True),
+             (100, 5, 9, False), (7, 3, 1, False), (7, 3, 1, False)], 'what each launch sees')
+    g = graph_of(t, seqs[9])
+    t.equal((g['updates'], len(g['updated'])), (7, 7), 'changes: the one that failed is none')
+    r = shell(t, f'info graph {g["graph"]}')
+    t.match(r'^    #\d+ cuGraphExecKernelNodeSetParams\w*, node 1$', r.out)
+    t.match(r'^    #\d+ cuGraphExecUpdate\w*$', r.out)
+    t.match(r'count<<<.*#\d+ child \(.*graph_updates\.cu:\d+', r.out)
+
+
+def test_captured_over_two_streams(t):
+    recorded(t, 'graph_updates')
+    g = graph_of(t, launches(t)[-1])
+    t.equal([(s['type'], s['after']) for s in g['steps']],
+            [('fill', []), ('kernel', [1]), ('fill', [1]), ('kernel', [3]), ('copy', [2, 4]), ('copy', [5])], 'nodes')
+    t.equal(g['capture']['mode'], 'thread', 'mode')
+    view = t.tsdb('view', 't.sbt').out
+    for s in g['steps']:
+        t.check(g['capture']['first'] < s['origin'] < g['capture']['last'], f'{s["origin"]} is of the capture')
+        t.match(rf'^#{s["origin"]} .*\(into a graph\)$', view)
+
+
+def test_steps_of_changed_graphs(t):
+    """Through every launch node by node: the same memory, and the same copies to the host."""
+    recorded(t, 'graph_updates')
+    a, seqs = counter(t), launches(t)
+    steps = [len(graph_of(t, s)['steps']) for s in seqs]
+    commands = []
+    for seq, n in zip(seqs, steps):
+        commands += [f'replay goto {seq}', f'x/1dw {a}', f'replay goto {seq - 1}', f'step {n}', f'x/1dw {a}']
+    r = shell(t, 'replay start', *commands, 'replay goto begin', f'step {seqs[-1] + sum(steps)}', 'replay goto end', 'replay verify')
+    v = values(r.out)
+    t.equal(v[0::2], v[1::2], 'whole and step by step')
+    t.equal(len(v), 2 * len(seqs), 'launches')
+    t.match(r'^(\d+) of \1 allocations identical, 12 of 12 outputs identical$', r.out)
+
+
+def test_a_window_after_a_change(t):
+    """What the graph became before the window is in the window's beginning."""
+    r = t.session('graph_updates', 'set capture window-stop off', 'break graph_launch', 'run', 'continue 5', 'delete', 'capture start w.sbt', 'continue')
+    t.equal(r.status, 0, 'exit status')
+    r = t.tsdb('replay', 'w.sbt', '--verify')
+    t.equal(r.status, 0, 'replay')
+    t.match(r'^(\d+) of \1 allocations identical, (\d+) of \2 outputs identical$', r.out)
