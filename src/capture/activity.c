@@ -18,15 +18,15 @@ static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNE
 
 /* Buffers are used again: a stack of free ones, all zeros. Zeroing and the first touch of a page are done on CUPTI's own thread, where
  * else CUPTI would zero them on the program's (CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER in cupti_activity.h). */
-static struct {
+static AGENT_KEPT struct {
 	struct spin lock;
 	uint8_t *free[8];
 	unsigned n;
-} buffers;
+} buffers; /* CUPTI may hold some of them at any time */
 
 static uint8_t *new_buffer(void)
 {
-	uint8_t *b = agent_map(BUFFER_BYTES);
+	uint8_t *b = agent_map_kept(BUFFER_BYTES);
 	for (size_t i = 0; b && i < BUFFER_BYTES; i += 4096)
 		*(volatile uint8_t *)(b + i) = 0;
 	return b;
@@ -57,7 +57,7 @@ static void give_back(uint8_t *buffer)
 	}
 	spin_unlock(&buffers.lock);
 	if (buffer)
-		agent_unmap(buffer, BUFFER_BYTES);
+		agent_unmap_kept(buffer, BUFFER_BYTES);
 }
 
 static void send_time(struct thread *t, uint32_t corr, uint64_t start, uint64_t end)
@@ -114,7 +114,7 @@ static void CUPTIAPI buffer_completed(CUcontext ctx, uint32_t stream, uint8_t *b
 	tls.inside--;
 }
 
-static _Atomic uint32_t registered;
+static AGENT_KEPT _Atomic uint32_t registered;
 
 void activity_switch(bool on)
 {

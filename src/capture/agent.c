@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include "capture/bulk.h"
 #include "capture/driver.h"
+#include "capture/forget.h"
 #include "capture/mapping.h"
 #include "capture/source.h"
 #include "capture/span.h"
@@ -28,15 +29,31 @@
 struct agent agent;
 __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
-void *agent_map(size_t bytes)
+void *agent_map_kept(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return p == MAP_FAILED ? NULL : p;
 }
 
-void agent_unmap(void *p, size_t bytes)
+void agent_unmap_kept(void *p, size_t bytes)
 {
 	munmap(p, bytes);
+}
+
+void *agent_map(size_t bytes)
+{
+	void *p = agent_map_kept(bytes);
+	if (p && !forget_note(p, bytes)) {
+		agent_unmap_kept(p, bytes);
+		return NULL;
+	}
+	return p;
+}
+
+void agent_unmap(void *p, size_t bytes)
+{
+	forget_drop(p);
+	agent_unmap_kept(p, bytes);
 }
 
 void agent_empty(void *p, size_t bytes)
@@ -86,10 +103,8 @@ void agent_refuse(const char *sentence)
 /* The page that says "live": zero in every forked child. */
 static int make_live_page(void)
 {
-	if (agent.live)
-		return 0;
-	void *page = agent_map(TSDB_PAGE);
-	if (!page)
+	static AGENT_KEPT void *page;
+	if (!page && !(page = agent_map_kept(TSDB_PAGE)))
 		return -ENOMEM;
 	madvise(page, TSDB_PAGE, MADV_WIPEONFORK); /* before Linux 4.14: forked() alone does it */
 	agent.live = page;
@@ -212,18 +227,26 @@ static void at_exit(void)
 	tls.inside = 0;
 }
 
-static struct spin door;
+static AGENT_KEPT struct spin door;
+
+void agent_unmap_control(struct tsdb_control *c)
+{
+	munmap(c, c->bytes);
+}
 
 /* With the door locked. */
 static int open_block(const char *path)
 {
-	static bool ready;
+	static AGENT_KEPT bool ready;
+	forget_prepare();
 	int err = agent_map_control(path);
-	if (err || ready)
+	if (err)
 		return err;
-	ready = true;
 	mapping_init();
 	stack_init();
+	if (ready)
+		return 0;
+	ready = true;
 	thread_init();
 	pthread_atfork(NULL, NULL, forked);
 	return 0;
@@ -251,8 +274,6 @@ int agent_reopen(const char *path)
 	tls.inside++;
 	spin_lock(&door);
 	const int err = agent_live() ? -EBUSY : open_block(path);
-	if (!err)
-		atomic_store(&agent.started, 0);
 	spin_unlock(&door);
 	tls.inside--;
 	return err;
@@ -260,7 +281,7 @@ int agent_reopen(const char *path)
 
 static void start(void)
 {
-	static _Atomic uint32_t at_exit_set;
+	static AGENT_KEPT _Atomic uint32_t at_exit_set;
 	char why[TSDB_TEXT_MAX] = "";
 	if (driver_open()) {
 		agent_refuse("the CUDA driver's library is loaded but does not offer its functions by name, so there is no capture");

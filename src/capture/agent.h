@@ -19,6 +19,8 @@
 #include "capture/wire.h"
 
 #define AGENT_PUBLIC __attribute__((visibility("default")))
+/* Of a variable: it outlives a debugger's leaving, when all others become what they were when the library was loaded (forget.c). */
+#define AGENT_KEPT __attribute__((section("tsdb_kept")))
 
 struct thread;
 struct source;
@@ -30,6 +32,7 @@ struct agent {
 	_Atomic uint32_t *live;
 	const struct source *source;
 	_Atomic uint32_t started; /* agent_start() was called for this control block */
+	_Atomic uint32_t leaving; /* the debugger leaves: who is inside comes out */
 };
 extern struct agent agent;
 
@@ -64,9 +67,14 @@ void agent_retire(void);
 void agent_refuse(const char *sentence);
 void agent_count_lost(void);
 
-/* Anonymous zeroed memory; NULL when there is none. Never given back unless agent_unmap() is called. */
+/* Anonymous zeroed memory; NULL when there is none. Given back by agent_unmap(), or when the debugger leaves (forget_all()). */
 void *agent_map(size_t bytes);
 void agent_unmap(void *p, size_t bytes);
+/* The same of memory that outlives that. */
+void *agent_map_kept(size_t bytes);
+void agent_unmap_kept(void *p, size_t bytes);
+/* The control block is nobody's any more: unmaps it. */
+void agent_unmap_control(struct tsdb_control *c);
 /* Whole pages are zeros again, and take no memory. */
 void agent_empty(void *p, size_t bytes);
 

@@ -17,11 +17,20 @@
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
+#include "capture/device.h"
+#include "capture/forget.h"
 #include "capture/late.h"
+#include "capture/room.h"
+#include "capture/sender.h"
+#include "capture/source.h"
+#include "capture/span.h"
+#include "capture/thread.h"
 
+#define OUT_MS 3000		  /* for the program's threads to come out of the agent */
 #define LOOK_NS 100000000 /* how soon a debugger's death is noticed */
 
-static _Atomic uint32_t busy; /* the thread runs */
+static AGENT_KEPT _Atomic uint32_t busy; /* the thread runs */
+static AGENT_KEPT _Atomic uint32_t stuck; /* a thread did not come out of the agent when a debugger left */
 
 static uint64_t now_ns(void)
 {
@@ -46,7 +55,7 @@ static bool driver_is_loaded(void)
 /* A driver that is initialised later loads us from there, so that nothing is missed. Once in the life of the process. */
 static void announce(void)
 {
-	static bool done;
+	static AGENT_KEPT bool done;
 	Dl_info info;
 	if (done || !dladdr((void *)(uintptr_t)announce, &info) || !info.dli_fname)
 		return;
@@ -80,12 +89,40 @@ static void await_end(struct tsdb_control *c)
 	}
 }
 
-/* Not all of it yet: unsubscribe, end spans, let go of the block. */
-static void leave(struct tsdb_control *c)
+/* What is on is ended while tsdb still listens. */
+static void end_spans(void)
 {
+	span_leave(atomic_load(&span_open) ? thread_get() : NULL);
+	if (agent.source)
+		agent.source->flush(true);
+}
+
+/* Everybody out, and everything as it was when the library was loaded. False: a thread is inside, perhaps in a call of the driver that does not end. */
+static bool clear_out(void)
+{
+	if (!thread_await_out(OUT_MS))
+		return false;
+	room_release();
+	device_give_back();
+	thread_leave_all();
+	forget_all();
+	return true;
+}
+
+static void leave(struct tsdb_control *c, bool listened_to)
+{
+	if (listened_to && agent_live())
+		end_spans();
+	if (agent.source)
+		agent.source->stop();
+	atomic_store(&agent.leaving, 1);
 	agent_retire();
 	late_over();
+	sender_stop();
+	atomic_store(&stuck, !clear_out());
 	atomic_store(&c->agent_state, TSDB_AGENT_LEFT);
+	if (!atomic_load(&stuck))
+		agent_unmap_control(c);
 }
 
 static void *live(void *arg)
@@ -95,7 +132,7 @@ static void *live(void *arg)
 	struct tsdb_control *c = agent.control;
 	begin(c);
 	await_end(c);
-	leave(c);
+	leave(c, !debugger_gone(c));
 	atomic_store(&busy, 0);
 	return NULL;
 }
@@ -119,7 +156,7 @@ static int start_thread(void)
 
 static int attach(const char *path)
 {
-	if (atomic_exchange(&busy, 1))
+	if (atomic_load(&stuck) || atomic_exchange(&busy, 1))
 		return -EBUSY;
 	int err = agent_reopen(path);
 	if (!err && (err = start_thread()))

@@ -13,6 +13,7 @@
 	REQUIRED(cuptiSubscribe)                 \
 	REQUIRED(cuptiEnableCallback)            \
 	REQUIRED(cuptiEnableDomain)              \
+	OPTIONAL(cuptiUnsubscribe)               \
 	OPTIONAL(cuptiGetCallbackName)           \
 	OPTIONAL(cuptiActivityEnable)            \
 	OPTIONAL(cuptiActivityDisable)           \

@@ -10,6 +10,42 @@
 #include "capture/ids.h"
 #include "capture/thread.h"
 
+/* What was made, to be given back. */
+static struct {
+	struct spin lock;
+	struct made_stream {
+		CUcontext ctx;
+		uint32_t id;
+		CUstream stream;
+	} stream[8 * DEVICE_CTXS];
+	unsigned nstreams;
+	struct {
+		CUcontext ctx;
+		uint32_t id;
+		void *p;
+	} pinned[8];
+	unsigned npinned;
+} made;
+
+void device_made_stream(CUcontext ctx, uint32_t id, CUstream stream)
+{
+	spin_lock(&made.lock);
+	if (made.nstreams < sizeof(made.stream) / sizeof(*made.stream))
+		made.stream[made.nstreams++] = (struct made_stream){ ctx, id, stream };
+	spin_unlock(&made.lock);
+}
+
+static void made_pinned(const struct device_ctx *d, void *p)
+{
+	spin_lock(&made.lock);
+	if (made.npinned < sizeof(made.pinned) / sizeof(*made.pinned)) {
+		made.pinned[made.npinned].ctx = d->handle;
+		made.pinned[made.npinned].id = d->id;
+		made.pinned[made.npinned++].p = p;
+	}
+	spin_unlock(&made.lock);
+}
+
 bool device_can(void)
 {
 	return driver.cuCtxPushCurrent_v2 && driver.cuCtxPopCurrent_v2 && driver.cuCtxSynchronize && driver.cuStreamQuery;
@@ -47,7 +83,8 @@ bool device_collect(struct device_set *s)
 	}
 	if (!s->staging && (s->staging = agent_map(DEVICE_STAGING)) && s->n && driver.cuMemHostRegister_v2 &&
 		device_enter(&s->ctx[0])) {
-		(void)OWN(driver.cuMemHostRegister_v2(s->staging, DEVICE_STAGING, CU_MEMHOSTREGISTER_PORTABLE));
+		if (!OWN(driver.cuMemHostRegister_v2(s->staging, DEVICE_STAGING, CU_MEMHOSTREGISTER_PORTABLE)))
+			made_pinned(&s->ctx[0], s->staging);
 		device_leave();
 	}
 	return s->staging != NULL;
@@ -66,8 +103,12 @@ bool device_enter(struct device_ctx *d)
 	CUcontext was;
 	if (OWN(driver.cuCtxPushCurrent_v2(d->handle)))
 		return false;
-	if (d->stream || !OWN(driver.cuStreamCreate(&d->stream, CU_STREAM_NON_BLOCKING)))
+	if (d->stream)
 		return true;
+	if (!OWN(driver.cuStreamCreate(&d->stream, CU_STREAM_NON_BLOCKING))) {
+		device_made_stream(d->handle, d->id, d->stream);
+		return true;
+	}
 	d->stream = NULL;
 	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
 	return false;
@@ -282,4 +323,30 @@ bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint
 	}
 	sbt_range_hash_end(ret, size);
 	return true;
+}
+
+/* ---- leaving ---------------------------------------------------------------------------------------------------------------- */
+
+static bool enter_if_there(CUcontext ctx, uint32_t id)
+{
+	return device_is_there(ctx, id) && !OWN(driver.cuCtxPushCurrent_v2(ctx));
+}
+
+void device_give_back(void)
+{
+	for (unsigned i = 0; i < DEVICE_CTXS; i++)
+		if (hashers.of[i].usable && enter_if_there(hashers.of[i].handle, hashers.of[i].id)) {
+			OWN((hash_kernel_close(&hashers.of[i].kernel), 0));
+			device_leave();
+		}
+	for (unsigned i = 0; i < made.nstreams && driver.cuStreamDestroy_v2; i++)
+		if (enter_if_there(made.stream[i].ctx, made.stream[i].id)) {
+			(void)OWN(driver.cuStreamDestroy_v2(made.stream[i].stream));
+			device_leave();
+		}
+	for (unsigned i = 0; i < made.npinned && driver.cuMemHostUnregister; i++)
+		if (enter_if_there(made.pinned[i].ctx, made.pinned[i].id)) {
+			(void)OWN(driver.cuMemHostUnregister(made.pinned[i].p));
+			device_leave();
+		}
 }

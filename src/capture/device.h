@@ -27,8 +27,12 @@ struct device_set {
 	uint8_t *staging; /* DEVICE_STAGING bytes, pinned where the driver lets us */
 };
 
+/* The debugger leaves: everything that was made on devices is given back. */
+void device_give_back(void);
 /* Whether the driver has all the functions. */
 bool device_can(void);
+/* A stream of the agent's own was made. */
+void device_made_stream(CUcontext ctx, uint32_t id, CUstream stream);
 /* The contexts that are alive now. False: more than DEVICE_CTXS, or no memory. */
 bool device_collect(struct device_set *s);
 /* The context with this id; another one when that is not known (memory mapped without a context); NULL: none. */

@@ -34,6 +34,8 @@
 	OPTIONAL(cuMemcpyDtoDAsync_v2)      \
 	OPTIONAL(cuMemGetAccess)            \
 	OPTIONAL(cuMemHostRegister_v2)      \
+	OPTIONAL(cuMemHostUnregister)       \
+	OPTIONAL(cuStreamDestroy_v2)        \
 	OPTIONAL(cuStreamQuery)             \
 	OPTIONAL(cuEventCreate)             \
 	OPTIONAL(cuEventRecord)             \

@@ -21,7 +21,7 @@ void gate_prepare(void)
 		(void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 }
 
-static void barrier_everywhere(void)
+void gate_barrier(void)
 {
 	gate_prepare();
 	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
@@ -85,7 +85,7 @@ void gate_release(void)
 void gate_shut(struct thread *self)
 {
 	atomic_store(&gate_shut_by, self->os_tid);
-	barrier_everywhere();
+	gate_barrier();
 }
 
 bool gate_quiet(struct thread *self, bool stopping_too, unsigned tenths)

@@ -34,6 +34,8 @@ bool gate_try_claim(struct thread *self);
 void gate_release(void);
 /* What shutting it needs once in a process, and takes the kernel milliseconds. */
 void gate_prepare(void);
+/* Every thread of the process passes a barrier. */
+void gate_barrier(void);
 /* Shuts the gate; self's own call does not count. */
 void gate_shut(struct thread *self);
 /* Waits until no other thread is in a call, or until what makes sense is over: false. With the gate shut. */

@@ -50,8 +50,8 @@ static void mark(enum mark_kind kind, const char *text)
  * table does; what comes after it is full has no name.
  */
 enum { REGISTERED_MAX = 1024, REGISTERED_TEXT = 128 };
-static char registered[REGISTERED_MAX][REGISTERED_TEXT];
-static _Atomic unsigned registered_count;
+static AGENT_KEPT char registered[REGISTERED_MAX][REGISTERED_TEXT];
+static AGENT_KEPT _Atomic unsigned registered_count;
 
 static nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t domain, const char *text)
 {

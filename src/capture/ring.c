@@ -97,6 +97,12 @@ void ring_close(struct ring *r)
 	*r = (struct ring){ 0 };
 }
 
+void ring_unmap(struct ring *r)
+{
+	munmap(r->data, 2 * (size_t)r->bytes);
+	*r = (struct ring){ 0 };
+}
+
 static bool has_room(struct ring *r, uint32_t n)
 {
 	if (r->bytes - (r->head - r->tail) >= n)

@@ -20,6 +20,8 @@ struct ring {
 /* Takes a free slot and maps it. 0 or -errno; on failure the ring may be used and loses everything. */
 int ring_open(struct ring *r);
 void ring_close(struct ring *r);
+/* The ring's memory is nobody's any more. */
+void ring_unmap(struct ring *r);
 /*
  * Room for n bytes (a multiple of 8, at most TSDB_RECORD_MAX), or NULL: lost, and counted. When the ring is full waits as
  * control.on_full says; must: waits even under DROP, for records without which later ones mean nothing (definitions).

@@ -222,3 +222,8 @@ void sender_leave(void)
 	if (!(atomic_load(&sender_jobs) & SENDER_PREPARE))
 		sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
 }
+
+void sender_stop(void)
+{
+	futex(FUTEX_WAKE_PRIVATE, 1 << 30, NULL);
+}

@@ -32,6 +32,8 @@ void sender_end(void (*tell)(struct thread *t));
 #define SENDER_FOR_EVER UINT32_MAX
 /* Waits for some jobs, at most so many tenths of a second: the driver may hold SENDER_PREPARE up for ever when the program leaves. */
 void sender_wait(uint32_t jobs, unsigned tenths);
+/* The debugger leaves, nothing is live: the thread ends. */
+void sender_stop(void);
 /* The program leaves: nothing is prepared any more, and what was recorded is sent. */
 void sender_leave(void);
 

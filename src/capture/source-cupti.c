@@ -181,10 +181,11 @@ static CUptiResult subscribe(void *lib, CUpti_SubscriberHandle *handle, char *ot
 	return cupti.cuptiSubscribe(handle, callback, NULL);
 }
 
+static CUpti_SubscriberHandle handle;
+
 static int start(char *why, size_t why_size)
 {
 	char other[64] = "";
-	static CUpti_SubscriberHandle handle;
 	bool missing = false;
 	void *lib = open_library();
 	if (!lib) {
@@ -204,11 +205,14 @@ static int start(char *why, size_t why_size)
 	}
 	const CUptiResult r = subscribe(lib, &handle, other);
 	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+		handle = NULL;
 		snprintf(why, why_size, "the program, or a tool in it, already uses CUPTI%s%.63s%s, which serves one at a time",
 			other[0] ? " (" : "", other, other[0] ? ")" : "");
 		return -EBUSY;
 	}
 	if (r || !enable(handle)) {
+		if (r)
+			handle = NULL;
 		snprintf(why, why_size, "CUPTI refused to report driver calls (error %d)", (int)r);
 		return -EIO;
 	}
@@ -216,6 +220,15 @@ static int start(char *why, size_t why_size)
 	return 0;
 }
 
+static void stop(void)
+{
+	if (!handle)
+		return;
+	OWN((activity_switch(false), 0));
+	if (cupti.cuptiUnsubscribe)
+		(void)OWN(cupti.cuptiUnsubscribe(handle));
+}
+
 const struct source source_cupti = {
-	.name = "CUPTI", .number = 1, .start = start, .timestamps = activity_switch, .flush = activity_flush
+	.name = "CUPTI", .number = 1, .start = start, .stop = stop, .timestamps = activity_switch, .flush = activity_flush
 };

@@ -15,6 +15,8 @@ struct source {
 	uint32_t number; /* control.source */
 	/* Subscribes. On failure -errno and one sentence in why. Called once, with the driver loaded. */
 	int (*start)(char *why, size_t why_size);
+	/* Unsubscribes: no callback begins any more. Without effect before start(). */
+	void (*stop)(void);
 	/* Switches timestamps on or off. May be called from within a callback. */
 	void (*timestamps)(bool on);
 	/* Hands over timestamps that are ready; with force also what the device has not finished with. */

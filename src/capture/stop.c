@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "capture/calls.h"
+#include "capture/device.h"
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
@@ -113,6 +114,9 @@ static CUresult private_stream(CUstream *ret)
 		if (r)
 			return r;
 		of = now;
+		const struct object *o = ids_object(&ids.ctxs, (uint64_t)(uintptr_t)now);
+		if (o)
+			device_made_stream(now, o->id, stream);
 	}
 	*ret = stream;
 	return CUDA_SUCCESS;

@@ -8,12 +8,15 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 #include "capture/driver.h"
+#include "capture/gate.h"
 #include "capture/stack.h"
 
-static pthread_key_t key;
-static bool have_key;
+static AGENT_KEPT pthread_key_t key;
+static AGENT_KEPT bool have_key;
+static _Atomic uint32_t setting_up;
 
 static struct {
 	struct spin lock;
@@ -63,15 +66,17 @@ static void thread_end(void *p)
 	struct thread *t = p;
 	tls.inside++;
 	tls.thread = NULL;
-	if (agent_live())
-		ring_close(&t->ring);
-	if (t->memo)
-		stack_forget(t);
-	if (agent_live())
-		leave(t); /* in a forked child the list is nobody's */
-	if (t->page)
-		agent_unmap(t->page, SBT_PAGE);
-	agent_unmap(t, sizeof(*t));
+	if (!t->left) {
+		if (agent_live())
+			ring_close(&t->ring);
+		if (t->memo)
+			stack_forget(t);
+		if (t->page)
+			agent_unmap(t->page, SBT_PAGE);
+		if (agent_live() || atomic_load(&agent.leaving))
+			leave(t); /* in a forked child the list is nobody's */
+	}
+	agent_unmap_kept(t, sizeof(*t));
 	tls.inside--;
 }
 
@@ -95,13 +100,9 @@ static void find_stack(struct thread *t)
 	pthread_attr_destroy(&attr);
 }
 
-static struct thread *set_up(bool numbered)
+static struct thread *set_up_in(struct thread *t, bool numbered)
 {
-	struct thread *t = agent_map(sizeof(*t));
-	if (!t) {
-		agent_count_lost();
-		return NULL;
-	}
+	t->tls = &tls;
 	t->os_tid = (uint32_t)gettid();
 	t->number = numbered ? atomic_fetch_add(&agent.control->next_thread, 1) : 0;
 	/* Without a ring the thread still runs, and what it does is counted as lost. */
@@ -117,9 +118,70 @@ static struct thread *set_up(bool numbered)
 	return t;
 }
 
+static struct thread *set_up(bool numbered)
+{
+	struct thread *t = tls.thread;
+	atomic_fetch_add(&setting_up, 1);
+	if (t)
+		memset(t, 0, sizeof(*t)); /* of an earlier time */
+	else
+		t = agent_map_kept(sizeof(*t));
+	if (t)
+		set_up_in(t, numbered);
+	else
+		agent_count_lost();
+	atomic_fetch_sub(&setting_up, 1);
+	return t;
+}
+
+/* ---- leaving --------------------------------------------------------------------------------------------------------------- */
+
+static bool somebody_inside(void)
+{
+	bool found = atomic_load(&setting_up) != 0;
+	spin_lock(&all.lock);
+	for (const struct thread *t = all.first; t && !found; t = t->next)
+		found = t->tls != &tls && *(volatile const uint32_t *)&t->tls->inside;
+	spin_unlock(&all.lock);
+	return found;
+}
+
+bool thread_await_out(unsigned ms)
+{
+	for (unsigned i = 0; i < ms; i++) {
+		/* Who passed the check of agent_live() before is seen inside after this. */
+		gate_barrier();
+		if (!somebody_inside()) {
+			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+			if (!somebody_inside())
+				return true;
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	return false;
+}
+
+void thread_leave_all(void)
+{
+	struct thread *t;
+	spin_lock(&all.lock);
+	while ((t = all.first)) {
+		all.first = t->next;
+		if (t->ring.shared)
+			ring_unmap(&t->ring);
+		t->busy = t->in_flight = false;
+		t->memo = NULL; /* these go with all memory */
+		t->page = NULL;
+		t->left = true;
+	}
+	spin_unlock(&all.lock);
+}
+
 struct thread *thread_get(void)
 {
 	struct thread *t = tls.thread;
+	if (__builtin_expect(t && t->left, 0))
+		return set_up(true);
 	if (t && !t->number)
 		t->number = t->ring.shared ? (t->ring.shared->thread = atomic_fetch_add(&agent.control->next_thread, 1)) :
 					     atomic_fetch_add(&agent.control->next_thread, 1);
@@ -128,7 +190,7 @@ struct thread *thread_get(void)
 
 struct thread *thread_get_quiet(void)
 {
-	return tls.thread ? tls.thread : set_up(false);
+	return tls.thread && !tls.thread->left ? tls.thread : set_up(false);
 }
 
 static uint64_t device_attribute(CUdevice d, CUdevice_attribute a)

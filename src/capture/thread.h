@@ -30,6 +30,8 @@ struct thread {
 	struct ring ring;
 	_Atomic uint32_t at; /* enum thread_at */
 	struct thread *next; /* of all threads */
+	const struct tls *tls; /* the thread's own */
+	bool left; /* it is of an earlier debugger's time: nothing else in here means anything */
 	struct clock clock;
 	uint32_t number; /* sbt_cmd.thread; 0: a thread of CUPTI's that only delivers timestamps */
 	uint32_t os_tid;
@@ -82,6 +84,10 @@ void thread_announce(struct thread *t);
 bool thread_any_in(const struct thread *self, bool stopping_too);
 /* SBT_PAGE bytes of the thread's own, or NULL. */
 uint8_t *thread_page(struct thread *t);
+/* The debugger leaves; agent.leaving is set and nothing is live: waits, milliseconds at most, until no thread but the caller is in agent code. False: some are. */
+bool thread_await_out(unsigned ms);
+/* With nobody inside: all threads' states are of an earlier time. */
+void thread_leave_all(void);
 /* Once, before the first thread_get(). */
 void thread_init(void);
 

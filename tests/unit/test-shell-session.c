@@ -214,7 +214,7 @@ static void refuses_without_subject(void **state)
 	shows(s, "replay start /nowhere.sbt", "/nowhere.sbt.*No such file");
 	shows(s, "finish", "not being run");
 	shows(s, "thread 1", "not being run");
-	shows(s, "attach 1", "first process");
+	shows(s, "attach", "needs a process number");
 	shows(s, "detach", "not being run");
 	shows(s, "condition 9 x", "no breakpoint 9");
 	shows(s, "info streams --josn", "no \"--josn\"|takes no");
@@ -226,7 +226,7 @@ static void refuses_without_subject(void **state)
 	shows(s, "capture window frob x", "capture window kernel GLOB");
 	shows(s, "capture window seq 9-3", "range");
 	shows(s, "capture stop", "no capture is on");
-	assert_int_equal(s->failures, 21);
+	assert_int_equal(s->failures, 22);
 }
 
 static void looks_at_a_trace(void **state)
