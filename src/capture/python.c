@@ -19,6 +19,7 @@
 
 #define NAME_BYTES 1024u
 #define STATES_MAX 2
+#define STRANGE_MAX 16
 
 bool python_here;
 
@@ -28,7 +29,9 @@ static struct {
 	void *(*bound)(void);	/* PyGILState_GetThisThreadState */
 	void *(*running)(void); /* NULL: not known to be this thread's */
 	bool refused;
+	struct spin looking;
 	_Atomic uint32_t checked; /* a thread's state was found to be as we think */
+	_Atomic uint32_t strange; /* states that were not, before the first that was */
 	_Atomic uint32_t next_code;
 	struct map codes;    /* address and what else names a code object -> number */
 	struct map contents; /* hash of what it says -> number */
@@ -63,7 +66,7 @@ static void version_text(const struct elf_look *look, char *to, size_t n)
 	to[strcspn(to, " ")] = '\0';
 }
 
-void python_look(void)
+static void look_now(void)
 {
 	struct elf_look look[LOOKS] = {
 		[RUNTIME] = { "_PyRuntime", 0 },	[CODE_TYPE] = { "PyCode_Type", 0 },
@@ -97,6 +100,13 @@ void python_look(void)
 	python_here = true;
 }
 
+void python_look(void)
+{
+	spin_lock(&python.looking);
+	look_now();
+	spin_unlock(&python.looking);
+}
+
 /* ---- walking -------------------------------------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) bool read_here(void *arg, uint64_t address, void *to, size_t n)
@@ -112,13 +122,14 @@ static uint64_t word_at(uint64_t address)
 	return v;
 }
 
-/* The first state that is found shows whether the table is right: it must say this thread's id. */
+/* The first states that are found show whether the table is right: one must say this thread's id. (A state may have been made for another thread.) */
 static bool check_state(uint64_t state)
 {
 	if (__builtin_expect(atomic_load_explicit(&python.checked, memory_order_relaxed), 1))
 		return true;
 	if (word_at(state + python.layout.thread.thread_id) != (uint64_t)pthread_self()) {
-		refuse("3.11 to 3.13", "its structures are laid out differently from those of its version");
+		if (atomic_fetch_add(&python.strange, 1) == STRANGE_MAX)
+			refuse("3.11 to 3.13", "its structures are laid out differently from those of its version");
 		return false;
 	}
 	atomic_store(&python.checked, 1);

@@ -23,8 +23,8 @@
 #include "capture/python.h"
 #include "capture/thread.h"
 
-#define NODES (1u << 18) /* touched as far as used */
-#define MIXED (1u << 14)
+#define NODES (1u << 20) /* touched as far as used */
+#define MIXED (1u << 16)
 #define LATER UINT32_MAX /* a path whose own id has not been needed yet */
 #define ROOTS 1024u
 #define WALK_MAX (TSDB_STACK_MAX + 32) /* the hidden frames come on top */
@@ -286,7 +286,6 @@ static bool shows_program(const struct walk *w)
 
 static void walk_new(struct thread *t, uint64_t frame, struct walk *w)
 {
-	follow_libraries();
 	walk_unwind(w, frame);
 	if (!shows_program(w))
 		walk_frame_pointers(w, t, frame);
@@ -434,6 +433,8 @@ uint32_t stack_take(struct thread *t, const void *at, uint32_t depth)
 	if (__builtin_expect(t->memo->depth != depth || t->memo->generation != now, 0))
 		forget(t->memo, depth, now);
 	const uint32_t leaf = recall(t->memo, frame);
+	if (__builtin_expect(!leaf, 0))
+		follow_libraries(); /* which may find an interpreter */
 	if (__builtin_expect(python_here, 0))
 		return take_python(t, frame, depth, leaf);
 	return __builtin_expect(leaf != 0, 1) ? t->memo->node[leaf].id : take_new(t, frame, depth);

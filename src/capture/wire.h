@@ -64,7 +64,7 @@
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
 #define TSDB_RECORD_MAX (64u << 10)	    /* no ring record is larger; larger payloads are sent in pieces */
 #define TSDB_IDLE UINT64_MAX
-#define TSDB_STACK_MAX 256u /* frames */
+#define TSDB_STACK_MAX 512u /* frames */
 #define TSDB_BREAK_MAX 64u
 #define TSDB_GLOB_MAX 128u
 #define TSDB_TEXT_MAX 256u

@@ -9,6 +9,11 @@ CUDA_TESTS = tests/programs/all_kinds tests/programs/asks_first tests/programs/b
 CUDA_TESTS += tests/programs/two_devices tests/programs/graph_updates
 EXTRA_DIST += tests/programs/python_stacks.py tests/programs/python_churn.py tests/programs/gpu.h $(CUDA_TESTS:=.cu)
 
+check_PROGRAMS += tests/programs/embeds_python
+tests_programs_embeds_python_SOURCES = tests/programs/embeds_python.c
+tests_programs_embeds_python_CFLAGS = -std=gnu11 -g -O1 -Wno-unused-parameter
+tests_programs_embeds_python_LDFLAGS = -pthread
+tests_programs_embeds_python_LDADD = -ldl
 check_PROGRAMS += tests/programs/no_gpu
 tests_programs_no_gpu_SOURCES = tests/programs/no_gpu.c
 tests_programs_no_gpu_CFLAGS = -std=gnu11 -g $(WARN_CFLAGS)

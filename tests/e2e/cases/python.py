@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from e2e import SRC, Failure, Skip
+from e2e import SRC, Failure, Skip, program
 
 PROGRAM = os.path.abspath(os.path.join(SRC, 'tests', 'programs', 'python_stacks.py'))
 VERSIONS = ('3.11', '3.12', '3.13')
@@ -39,6 +39,13 @@ def interpreters(version):
     if not found:
         raise Skip(f'there is no CPython {version}')
     return list(found.values())
+
+
+def any_python(version):
+    try:
+        return bool(interpreters(version))
+    except Skip:
+        return False
 
 
 AT = lines()
@@ -191,3 +198,25 @@ def test_python_churn(t):
             if version == '3.11' and i == 100000:  # which of a thread's states is running cannot be told there
                 want = ('sub', None)
             t.check(any(f == want[0] and want[1] in (line, None) for f, line in frames), f'{python}: {want} is not among {frames}')
+
+
+def test_python_embedded(t):
+    """An interpreter that is loaded privately after CUDA has started; a thread that Python did not make; after Py_Finalize."""
+    tried = False
+    for version in VERSIONS:
+        for python in interpreters(version) if any_python(version) else []:
+            lib = glob.glob(os.path.join(os.path.dirname(os.path.dirname(python)), 'lib', f'libpython{version}.so.1.0'))
+            if not lib:
+                continue
+            tried = True
+            home = {'PYTHONHOME': os.path.dirname(os.path.dirname(python))}
+            r = t.tsdb('record', '--gpu', t.gpu, '-o', 'py.sbt', '--', program('embeds_python'), lib[0], env=home)
+            t.equal((r.status, r.out), (0, 'done\n'), lib[0])
+            text = t.tsdb('view', '--stacks', 'py.sbt').out
+            for kernel, frames in (('before', []), ('embedded', [('embedded', '2'), ('<module>', '5')]),
+                                   ('foreign', [('on_foreign_thread', '4'), ('<module>', '1')]), ('after', [])):
+                block = re.search(rf'^#\d+ {kernel}<<<.*\n((?: +.*\n)*)', text, re.M)[1]
+                t.equal(re.findall(r'#\d+ +(.*) \(\) at .*:(\d+) \(Python\)$', block, re.M), frames, f'{lib[0]}: {kernel}')
+                t.match(r'embeds_launch', block)
+    if not tried:
+        raise Skip('no libpython was found')
