@@ -42,11 +42,20 @@ void order_access_add(struct order_accesses *l, uint64_t addr, uint64_t end, enu
  * kernel's arguments point into; a graph launch touches what its nodes touch. Appends. */
 void order_accesses_of(struct order_accesses *l, const struct state *s, const struct sbt_cmd *c);
 
+/* Bytes [addr, end) of its memory that the host changed before command seq: it itself, or `by`, the command of a host function (0: none) */
+struct order_change {
+	uint64_t seq, addr, end, by;
+};
 /* Somebody who knows better what kernels touch: a replay on the software GPU. Fills l and returns true when it knows command seq exactly. */
 struct order_source {
 	void *arg;
 	bool (*accesses)(void *arg, uint64_t seq, struct order_accesses *l);
 	bool writes_only; /* it knows some writes, exactly, and no reads: what the arguments tell counts as well */
+	/* Whether it knows what the host changed before command seq: then changes has that, in order of seq; NULL: it does not know anywhere */
+	bool (*knows_host)(void *host_arg, uint64_t seq);
+	void *host_arg;
+	const struct order_change *changes;
+	size_t nchanges;
 };
 
 /* ---- races -------------------------------------------------------------------------------------------------------------- */
@@ -63,16 +72,15 @@ struct order_party {
 	uint16_t kind;	  /* enum sbt_kind */
 	enum order_how how;
 };
+/* A copy to the host whose bytes the host can only have read too early: nothing had waited for it when... */
+enum order_unread { ORDER_NO_COPY, ORDER_OVERWRITTEN, ORDER_FREED, ORDER_ENDED };
 struct order_race {
 	struct order_party a, b; /* a.seq <= b.seq */
+	enum order_unread unread; /* a is such a copy, and b the host, which may read there before command b.seq did that (ENDED: the last one) */
 	enum order_tier tier;
 	uint64_t addr, size;	 /* bytes both touch: the first range of them in the first pair */
 	uint64_t alloc, alloc_size; /* the allocation they lie in; 0 when in none */
 	uint64_t count;		 /* pairs of the same two places in the program */
-};
-/* Bytes [addr, end) of its memory that the host changed before command seq: it itself, or `by`, the command of a host function (0: none) */
-struct order_change {
-	uint64_t seq, addr, end, by;
 };
 struct order_options {
 	uint64_t first, last; /* commands to judge; 0, 0: all */

@@ -8,10 +8,15 @@
 #include "order/ledger.h"
 #include "order/nodes.h"
 #include "order/place.h"
+#include "order/unread.h"
 #include "sbt/memory.h"
 
 struct host_change {
 	uint64_t seq, addr, end;
+	enum { CHANGE_NEWS, /* since it was looked at before */
+		CHANGE_HOST, /* certainly the host's */
+		CHANGE_EXPLAINED, /* the device may have done all of it */
+	} what;
 };
 
 struct dead {
@@ -35,6 +40,7 @@ struct hunt {
 	uint8_t *graphs; /* by id: whether its nodes were judged */
 	size_t ngraphs;
 	struct clock *seen; /* what the host knew to be finished when all of its memory was last compared */
+	struct unread unread;
 	struct order_accesses list;
 	uint64_t alloc, alloc_size; /* that the touch in progress lies in */
 };
@@ -106,22 +112,26 @@ static struct order_race *new_race(struct hunt *h)
 	return &h->ret->r[h->ret->n++];
 }
 
-static void conflict(void *arg, const struct ledger_touch *earlier, const struct ledger_touch *now, uint64_t addr, uint64_t end)
+static enum order_tier tier_of(const struct order_race *r)
 {
-	struct hunt *h = arg;
-	const struct order_party a = party(h, earlier), b = party(h, now);
+	if (r->unread || r->a.how == ORDER_MAYBE || r->b.how == ORDER_MAYBE)
+		return ORDER_POSSIBLE;
+	return r->a.how == ORDER_POINTS || r->b.how == ORDER_POINTS ? ORDER_LIKELY : ORDER_CERTAIN;
+}
+
+/* r: all but count and tier. */
+static void note_race(struct hunt *h, const struct order_race *race)
+{
 	struct order_race *r;
 	size_t slot = 0;
 
-	if (h->o->each)
-		h->o->each(h->o->each_arg, &a, &b);
 	if (2 * (h->ret->n + 1) > h->nslots)
 		more_slots(h);
-	r = known(h, &a, &b, &slot);
+	r = known(h, &race->a, &race->b, &slot);
 	if (r) {
-		if (r->a.seq == a.seq && r->b.seq == b.seq && r->addr + r->size == addr)
-			r->size = end - r->addr; /* the same pair, further on */
-		else if (r->b.seq != b.seq)
+		if (r->a.seq == race->a.seq && r->b.seq == race->b.seq && r->addr + r->size == race->addr)
+			r->size += race->size; /* the same pair, further on */
+		else if (r->b.seq != race->b.seq)
 			r->count++;
 		return;
 	}
@@ -131,9 +141,20 @@ static void conflict(void *arg, const struct ledger_touch *earlier, const struct
 	}
 	r = new_race(h);
 	h->slots[slot] = (uint32_t)h->ret->n;
-	*r = (struct order_race){.a = a, .b = b, .addr = addr, .size = end - addr, .count = 1, .alloc = h->alloc, .alloc_size = h->alloc_size,
-		.tier = a.how == ORDER_MAYBE || b.how == ORDER_MAYBE ? ORDER_POSSIBLE :
-			a.how == ORDER_POINTS || b.how == ORDER_POINTS ? ORDER_LIKELY : ORDER_CERTAIN};
+	*r = *race;
+	r->count = 1;
+	r->tier = tier_of(r);
+}
+
+static void conflict(void *arg, const struct ledger_touch *earlier, const struct ledger_touch *now, uint64_t addr, uint64_t end)
+{
+	struct hunt *h = arg;
+	const struct order_race r = {.a = party(h, earlier), .b = party(h, now), .addr = addr, .size = end - addr, .alloc = h->alloc,
+		.alloc_size = h->alloc_size};
+
+	if (h->o->each)
+		h->o->each(h->o->each_arg, &r.a, &r.b);
+	note_race(h, &r);
 }
 
 /* ---- one command ------------------------------------------------------------------------------------------------------------- */
@@ -229,9 +250,9 @@ static void host_change(struct hunt *h, const struct sbt_cmd *c, const struct ho
 {
 	const uint64_t key = key_of(h, c, w->addr);
 	const struct order_item it = fold_host_touch(h->fold, c->thread, c->seq);
-	const bool device = ledger_each(h->ledger, key, w->addr, w->end, explains, h->seen);
+	const bool device = w->what != CHANGE_HOST && ledger_each(h->ledger, key, w->addr, w->end, explains, h->seen);
 
-	if (device && ledger_each(h->ledger, key, w->addr, w->end, explains_not_as_copy, h->seen))
+	if ((device && ledger_each(h->ledger, key, w->addr, w->end, explains_not_as_copy, h->seen)) || (!device && w->what == CHANGE_EXPLAINED))
 		return;
 	h->list.n = 0;
 	h->list.unknown = false;
@@ -340,44 +361,102 @@ static void inside_graph(struct hunt *h, const struct sbt_cmd *c, const struct o
 	h->graphs[id] = 1;
 }
 
+static void found_unread(void *arg, const struct unread_copy *copy, const struct sbt_cmd *by, enum order_unread why)
+{
+	struct hunt *h = arg;
+	struct order_race r = {.unread = why, .addr = copy->addr, .size = copy->end - copy->addr};
+
+	r.a = (struct order_party){.seq = copy->at.seq, .stream = fold_stream(h->fold, copy->at.lane), .kernel = SBT_NO_ID, .stack = copy->stack,
+		.node = SBT_NO_ID, .kind = SBT_COPY, .how = ORDER_WRITE};
+	r.b = (struct order_party){.seq = by->seq, .stream = SBT_NO_ID, .kernel = SBT_NO_ID, .stack = by->stack, .node = SBT_NO_ID, .kind = by->kind,
+		.how = ORDER_READ};
+	(void)key_of(h, by, copy->addr);
+	r.alloc = h->alloc;
+	r.alloc_size = h->alloc_size;
+	note_race(h, &r);
+}
+
+/* The host's reads are not recorded; which of its threads waited says nothing about another one that reads. */
+static void judge_unread(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it, const struct clock *knows)
+{
+	if (!h->o->threads_apart && !(c->flags & SBT_F_GRAPH))
+		unread_command(&h->unread, h->s, c, it, &h->list, knows);
+}
+
 static struct err *one(struct hunt *h, const struct sbt_cmd *c, bool judged)
 {
+	struct clock *knows = clock_ref(fold_host_knows(h->fold, c->thread));
 	struct order_item it;
-	bool exact;
+	bool exact, runs, works;
 
 	if (judged && h->nchanges)
 		host_changes(h, c);
 	unbury(h, c);
-	if (fold_apply(h->fold, h->s, c, &it) && judged) {
+	runs = fold_apply(h->fold, h->s, c, &it);
+	if (runs && judged) {
 		exact = list_accesses(h, c);
 		if (c->kind == SBT_GRAPH_LAUNCH)
 			inside_graph(h, c, &it, exact);
 		touch_all(h, c, &it, c->kind == SBT_LAUNCH ? (uint32_t)c->u.launch.kernel : SBT_NO_ID);
 	}
+	works = runs && fold_stream(h->fold, it.lane) != SBT_NO_ID;
+	if (judged)
+		judge_unread(h, c, works ? &it : NULL, knows);
+	clock_drop(knows);
 	bury(h, c);
 	h->ret->commands += judged;
 	return state_apply(h->s, c);
 }
 
-static struct err *note_change(void *arg, const struct sbt_memory *m)
+static void add_change(struct hunt *h, struct host_change c)
 {
-	struct hunt *h = arg;
-
-	if (m->role != SBT_MEMORY_HOST || !m->size)
-		return NULL;
 	if (h->nchanges == h->cap_changes) {
 		h->cap_changes = h->cap_changes ? 2 * h->cap_changes : 64;
 		h->changes = xrealloc(h->changes, h->cap_changes * sizeof *h->changes);
 	}
-	h->changes[h->nchanges++] = (struct host_change){m->seq, m->addr, m->addr + m->size};
+	h->changes[h->nchanges++] = c;
+}
+
+/* In a run in which the copy came last, what the host had written is lost, and the device explains all of it: so that is not forgotten. */
+static struct err *note_change(void *arg, const struct sbt_memory *m)
+{
+	const struct order_source *src = ((struct hunt *)arg)->o->source;
+	const bool explained = src && src->knows_host && src->knows_host(src->host_arg, m->seq);
+
+	if (m->role == SBT_MEMORY_HOST && m->size)
+		add_change(arg, (struct host_change){m->seq, m->addr, m->addr + m->size, explained ? CHANGE_EXPLAINED : CHANGE_NEWS});
+	return NULL;
+}
+
+static int by_change(const void *pa, const void *pb)
+{
+	const struct host_change *a = pa, *b = pb;
+
+	if (a->seq != b->seq)
+		return a->seq < b->seq ? -1 : 1;
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+/* What a host function did is not told as the host's. */
+static struct err *read_changes(struct hunt *h, struct sbt_reader *trace, uint64_t first, uint64_t last)
+{
+	const struct order_source *src = h->o->source;
+
+	TRY(sbt_reader_memory(trace, first, last, note_change, h));
+	for (size_t i = 0; src && i < src->nchanges; i++)
+		if (!src->changes[i].by)
+			add_change(h, (struct host_change){src->changes[i].seq, src->changes[i].addr, src->changes[i].end, CHANGE_HOST});
+	if (h->nchanges)
+		qsort(h->changes, h->nchanges, sizeof *h->changes, by_change);
 	return NULL;
 }
 
 static struct err *hunt(struct hunt *h, struct sbt_reader *trace, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
 {
 	const struct sbt_cmd *c;
+	struct sbt_cmd end = {0};
 
-	TRY(sbt_reader_memory(trace, first, last, note_change, h));
+	TRY(read_changes(h, trace, first, last));
 	TRY(state_at(&h->s, trace, first ? first - 1 : 0));
 	TRY(sbt_cursor_seek(cursor, first));
 	for (uint64_t n = 0;; n++) {
@@ -385,9 +464,13 @@ static struct err *hunt(struct hunt *h, struct sbt_reader *trace, struct sbt_cur
 			return err_new(ERR_INTERRUPTED, "Interrupted");
 		TRY(sbt_cursor_next(cursor, &c));
 		if (!c || c->seq > last)
-			return NULL;
+			break;
 		TRY(one(h, c, true));
+		end = (struct sbt_cmd){.seq = c->seq, .kind = c->kind, .thread = c->thread, .stack = c->stack};
 	}
+	if (!h->o->last && end.seq) /* else there is more behind it */
+		unread_end(&h->unread, &end, fold_host_knows(h->fold, end.thread));
+	return NULL;
 }
 
 /* What is likely need not be said to be possible. */
@@ -431,6 +514,8 @@ struct err *order_races(struct order_races *ret, struct sbt_reader *trace, const
 	h->o = o;
 	h->fold = fold_new(o->threads_apart);
 	h->ledger = ledger_new(conflict, h);
+	h->unread.found = found_unread;
+	h->unread.arg = h;
 	e = sbt_cursor_open(&cursor, trace);
 	if (!e)
 		e = hunt(h, trace, cursor, first, last);
@@ -468,6 +553,8 @@ void order_race_cure(struct buf *out, const struct order_race *r)
 
 	if (r->a.node != SBT_NO_ID)
 		buf_printf(out, "a dependency between nodes %u and %u of the graph (cuGraphAddDependencies)", r->a.node, r->b.node);
+	else if (r->unread)
+		buf_printf(out, "let the host wait (cuStreamSynchronize on stream %u, or an event recorded after #%llu) before it reads there", r->a.stream, a);
 	else if (r->b.stream == SBT_NO_ID)
 		buf_printf(out, "let the host wait (cuStreamSynchronize on stream %u, or an event recorded after #%llu) before it writes there", r->a.stream, a);
 	else if (r->a.stream == SBT_NO_ID)

@@ -257,6 +257,7 @@ static struct err *put_poison(struct rewriter *w, const struct fate *f, const st
 	c.u.fill.size = f->size;
 	c.u.fill.value = ORDER_POISON_BYTE;
 	c.u.fill.elem = 1;
+	c.u.fill.async = 1;
 	TRY(turn_to(w, stream, &c));
 	return put(w, &c, 0);
 }

@@ -26,6 +26,7 @@ static struct err *note(struct order_running *o, uint64_t seq, uint64_t addr, ui
 	return NULL;
 }
 
+/* Words, since a value is written whole even where some of its bytes were the same. */
 static struct err *compare(struct order_running *o, uint64_t seq, uint64_t addr, const uint8_t *is, const uint8_t *was, size_t n)
 {
 	size_t from = SIZE_MAX, to = 0;
@@ -33,12 +34,12 @@ static struct err *compare(struct order_running *o, uint64_t seq, uint64_t addr,
 	for (size_t i = 0; i < n; i++) {
 		if (is[i] == was[i])
 			continue;
-		if (from != SIZE_MAX && i - to > GAP) {
+		if (from != SIZE_MAX && i > to + GAP) {
 			TRY(note(o, seq, addr + from, addr + to));
 			from = SIZE_MAX;
 		}
-		from = from == SIZE_MAX ? i : from;
-		to = i + 1;
+		from = from == SIZE_MAX ? i & ~(size_t)3 : from;
+		to = (i | 3) < n ? (i | 3) + 1 : n;
 	}
 	return from == SIZE_MAX ? NULL : note(o, seq, addr + from, addr + to);
 }

@@ -19,7 +19,10 @@
 const char cmd_replay_explore_help[] =
 	"Executes the window's work in other orders: each respects everything that the program\n"
 	"orders (streams, events, the default stream, what the host waited for), and nothing more.\n"
-	"First every pair of commands that touch the same bytes without an order is turned round;\n"
+	"First every pair of commands that touch the same bytes without an order is turned round,\n"
+	"what `races` names before the others; so is what the host wrote into page-locked memory.\n"
+	"Memory that a stream-ordered free gives back, or an allocation has yet to give, is filled\n"
+	"with 0xff there when somebody may use it (the schedule has that as a fill). Then,\n"
 	"when there are few pairs, all ways of ordering them; then streams are starved; then chance\n"
 	"(--seed). An order that gives another result is proof of a missing wait: it is brought\n"
 	"down to the fewest pairs and saved as TRACE.schedule-N.sbt, a trace that gives that\n"

@@ -55,15 +55,19 @@ static const char *node_name(const struct races_view *v, const struct order_part
 	return d ? d->name : "node";
 }
 
-static void print_party(struct races_view *v, struct buf *b, const struct order_party *p)
+static void print_party(struct races_view *v, struct buf *b, const struct order_party *p, enum order_unread unread)
 {
+	static const char *const why[] = {[ORDER_OVERWRITTEN] = "overwrites it", [ORDER_FREED] = "frees the memory", [ORDER_ENDED] = ", the end of the recording"};
+
 	struct stack st = {0};
 	uint32_t stack = 0;
 	struct err *e;
 
 	if (p->stream == SBT_NO_ID) {
-		buf_printf(b, "    the host %s there before ", order_how_name(p->how));
+		buf_printf(b, unread ? "    the host may read there, before " : "    the host %s there before ", order_how_name(p->how));
 		e = trace_print_cmd(v->r, v->names, p->seq, false, b, &stack);
+		if (unread)
+			buf_printf(b, "%s%s: nothing has waited for the copy by then", unread == ORDER_ENDED ? "" : " ", why[unread]);
 		buf_byte(b, '\n');
 		err_free(e);
 		return;
@@ -100,9 +104,9 @@ static void print_race(struct races_view *v, struct buf *b, size_t i)
 	if (r->count > 1)
 		buf_printf(b, ", %" PRIu64 " times", r->count);
 	buf_byte(b, '\n');
-	print_party(v, b, &r->a);
+	print_party(v, b, &r->a, ORDER_NO_COPY);
 	if (r->a.node == SBT_NO_ID)
-		print_party(v, b, &r->b);
+		print_party(v, b, &r->b, r->unread);
 	else
 		buf_printf(b, "    node %u %s, node %u %s\n", r->a.node, order_how_name(r->a.how), r->b.node, order_how_name(r->b.how));
 	buf_str(b, "    Cure: ");

@@ -10,6 +10,7 @@
 #include "order/kept.h"
 #include "sbt/memory.h"
 #include "shell/exact.h"
+#include "shell/host-changes.h"
 #include "shell/interrupt.h"
 #include "shell/replay-device.h"
 
@@ -29,6 +30,13 @@ struct exact {
 	char *note;
 	time_t deadline; /* 0: none */
 	uint64_t reached; /* the last command executed */
+	bool host;	  /* what the host changed is wanted, too */
+	struct order_change *changes; /* in order of seq */
+	size_t nchanges;
+	struct part {
+		uint64_t first, last;
+	} *parts; /* of the trace, in which that is known */
+	size_t nparts;
 };
 
 static time_t now(void)
@@ -80,6 +88,44 @@ static struct err *take_set(void *arg, const struct access_set *a)
 	return NULL;
 }
 
+static bool knows_host(void *arg, uint64_t seq)
+{
+	const struct exact *x = arg;
+
+	for (size_t i = 0; i < x->nparts; i++)
+		if (seq >= x->parts[i].first && seq <= x->parts[i].last)
+			return true;
+	return false;
+}
+
+/* What the host changed in the window. */
+static struct err *learn_host(struct exact *x, struct session *s, struct device *d, uint64_t first, uint64_t last)
+{
+	struct host_changes h;
+
+	if (!x->host)
+		return NULL;
+	TRY(host_changes_learn(&h, s->trace.reader, d, first, last));
+	if (h.known) {
+		x->parts = xrealloc(x->parts, (x->nparts + 1) * sizeof *x->parts);
+		x->parts[x->nparts++] = (struct part){first, last};
+		x->changes = xrealloc(x->changes, (x->nchanges + h.n + 1) * sizeof *x->changes);
+		for (size_t i = 0; i < h.n; i++)
+			x->changes[x->nchanges++] = h.c[i];
+	}
+	host_changes_free(&h);
+	return NULL;
+}
+
+static struct err *sets_and_host(struct exact *x, struct session *s, struct device *d, uint64_t first, uint64_t last)
+{
+	if (x->source.writes_only)
+		TRY(device_changed_sets(d, first, last, SPANS_MAX, take_set, x));
+	else
+		TRY(device_access_sets(d, first, last, SPANS_MAX, take_set, x));
+	return learn_host(x, s, d, first, last);
+}
+
 /* The session's own replay, when it runs what was recorded on the software GPU. */
 static struct replay_device *session_device(struct session *s, uint64_t first, uint64_t last)
 {
@@ -97,9 +143,9 @@ static struct err *on_a_gpu(struct exact *x, struct session *s, unsigned i, uint
 
 	x->source.writes_only = true;
 	if (rd && !rd->soft && !rd->what_if && !rd->partial && rd->first == first && rd->last == last)
-		return replay_device_back(s, device_changed_sets(rd->d, first, last, SPANS_MAX, take_set, x));
+		return replay_device_back(s, sets_and_host(x, s, rd->d, first, last));
 	TRY(replay_device_open(s, &c, &rd));
-	e = device_changed_sets(rd->d, first, last, SPANS_MAX, take_set, x);
+	e = sets_and_host(x, s, rd->d, first, last);
 	device_close(rd->d);
 	replay_device_free(rd);
 	return e;
@@ -112,7 +158,7 @@ static struct err *one_window(struct exact *x, struct session *s, unsigned i, ui
 	struct err *e;
 
 	if (rd)
-		return replay_device_back(s, device_access_sets(rd->d, first, last, SPANS_MAX, take_set, x));
+		return replay_device_back(s, sets_and_host(x, s, rd->d, first, last));
 	e = replay_device_open(s, &c, &rd);
 	if (e && !x->n) {
 		struct err *other = on_a_gpu(x, s, i, first, last);
@@ -126,7 +172,7 @@ static struct err *one_window(struct exact *x, struct session *s, unsigned i, ui
 		return e;
 	}
 	TRY(e);
-	e = device_access_sets(rd->d, first, last, SPANS_MAX, take_set, x);
+	e = sets_and_host(x, s, rd->d, first, last);
 	device_close(rd->d);
 	replay_device_free(rd);
 	return e;
@@ -149,7 +195,7 @@ static struct err *windows(struct exact *x, struct session *s, enum exact_want w
 	if (!found)
 		return err_cure(err_new(ERR_INCOMPLETE, "the trace holds no memory contents there, so its commands cannot be executed again"),
 			"Record it with memory: `tsdb record --memory all`, or `set capture memory all` before `capture start`");
-	if (want == EXACT_AUTO && n > EXACT_AUTO_COMMANDS)
+	if (want != EXACT_MUST && n > EXACT_AUTO_COMMANDS)
 		return err_new(ERR_LIMIT, "%" PRIu64 " commands would be executed (races --exact does it)", n);
 	for (unsigned i = 0; sbt_reader_window(s->trace.reader, i, &a, &b); i++)
 		if (is_in(first, last, a, b))
@@ -178,9 +224,14 @@ struct err *exact_open(struct exact **ret, struct session *s, enum exact_want wa
 	x->source = (struct order_source){.arg = x, .accesses = accesses};
 	if (want == EXACT_NEVER)
 		return NULL;
-	if (want == EXACT_AUTO)
+	x->host = want != EXACT_SETS;
+	if (want != EXACT_MUST)
 		x->deadline = now() + EXACT_AUTO_SECONDS;
 	e = windows(x, s, want, first, last);
+	x->source.knows_host = knows_host;
+	x->source.host_arg = x;
+	x->source.changes = x->changes;
+	x->source.nchanges = x->nchanges;
 	if (e && (want == EXACT_MUST || e->code == ERR_INTERRUPTED)) {
 		exact_free(x);
 		*ret = NULL;
@@ -200,13 +251,15 @@ void exact_free(struct exact *x)
 		return;
 	free(x->known);
 	free(x->pool.a);
+	free(x->changes);
+	free(x->parts);
 	free(x->note);
 	free(x);
 }
 
 const struct order_source *exact_source(const struct exact *x)
 {
-	return x->n ? &x->source : NULL;
+	return x->n || x->nparts ? &x->source : NULL;
 }
 
 const char *exact_note(const struct exact *x)

@@ -12,6 +12,7 @@
 enum exact_want {
 	EXACT_AUTO, /* when it can be had, within EXACT_AUTO_COMMANDS and EXACT_AUTO_SECONDS */
 	EXACT_MUST, /* it is an error when it cannot */
+	EXACT_SETS, /* the same, but what the host changed is not found out */
 	EXACT_NEVER,
 };
 #define EXACT_AUTO_COMMANDS 20000u

@@ -159,7 +159,7 @@ static struct err *save(struct explorer *x, struct explore_found *f, const struc
 {
 	struct order_end *ends = xcalloc(o->sums.n + 1, sizeof *ends);
 	const struct order_schedule plan = {.first = x->r->first, .last = x->r->last, .seqs = f->seqs, .n = f->nseqs, .ends = ends, .nends = o->sums.n,
-		.live = x->live, .changes = x->changes, .nchanges = x->nchanges};
+		.live = x->host.known, .changes = x->host.c, .nchanges = x->host.n};
 	struct err *e;
 
 	for (uint64_t i = 0; i < o->sums.n; i++)

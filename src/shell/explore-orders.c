@@ -106,8 +106,8 @@ struct err *explore_order_with(struct explorer *x, const struct order_pair *want
 
 struct err *explore_execute(struct explorer *x, const uint64_t *entries, size_t n, struct device_ordered *ret)
 {
-	const struct device_order o = {.entries = entries, .n = n, .flags = x->live ? REPLAYER_ORDER_LIVE : 0, .changes = x->changes,
-		.nchanges = x->nchanges};
+	const struct device_order o = {.entries = entries, .n = n, .flags = x->host.known ? REPLAYER_ORDER_LIVE : 0, .changes = x->host.c,
+		.nchanges = x->host.n};
 
 	return device_order(x->d, &o, ret);
 }

@@ -71,6 +71,39 @@ static void add_pair(void *arg, const struct order_party *a, const struct order_
 	*slot = (uint32_t)x->npairs;
 }
 
+struct order_options explore_graph_options(const struct explorer *x)
+{
+	return (struct order_options){.first = x->r->first, .last = x->r->last, .interrupt = &interrupt_flag, .changes = x->host.c,
+		.nchanges = x->host.n};
+}
+
+static bool knows_host(void *arg, uint64_t seq)
+{
+	(void)seq;
+	return ((const struct explorer *)arg)->host.known;
+}
+
+static bool knows_nothing(void *arg, uint64_t seq, struct order_accesses *l)
+{
+	(void)arg;
+	(void)seq;
+	(void)l;
+	return false;
+}
+
+/* What is known of kernels, and what was found out about the host. */
+static struct order_source source(struct explorer *x, const struct exact *exact)
+{
+	const struct order_source *kernels = exact_source(exact);
+	struct order_source s = kernels ? *kernels : (struct order_source){.accesses = knows_nothing};
+
+	s.knows_host = knows_host;
+	s.host_arg = x;
+	s.changes = x->host.c;
+	s.nchanges = x->host.n;
+	return s;
+}
+
 static struct err *find(struct explorer *x, const struct order_options *o)
 {
 	struct order_races races;
@@ -89,14 +122,16 @@ static struct err *find(struct explorer *x, const struct order_options *o)
 struct err *explore_find_pairs(struct explorer *x)
 {
 	struct order_options o = explore_graph_options(x);
+	struct order_source src;
 	struct exact *exact;
 	struct err *e;
 
 	x->pair_slots = xcalloc(SLOTS, sizeof *x->pair_slots);
 	o.each = add_pair;
 	o.each_arg = x;
-	TRY(exact_open(&exact, x->s, EXACT_AUTO, x->r->first, x->r->last));
-	o.source = exact_source(exact);
+	TRY(exact_open(&exact, x->s, EXACT_SETS, x->r->first, x->r->last));
+	src = source(x, exact);
+	o.source = &src;
 	e = find(x, &o);
 	exact_free(exact);
 	x->r->pairs = x->npairs;
@@ -124,8 +159,6 @@ struct look {
 	struct state *st;
 	struct freed *freed;
 	size_t nfreed;
-	struct order_change *host; /* places where the recording has what host memory held, in order of seq */
-	size_t nhost, cap_host, next_host;
 };
 
 static void keep_order(struct explorer *x, uint64_t before, uint64_t after)
@@ -154,32 +187,6 @@ static struct err *look_at(struct look *l, const struct sbt_cmd *c)
 	return NULL;
 }
 
-static void look_at_host(struct look *l, const struct sbt_cmd *c)
-{
-	while (l->next_host < l->nhost && l->host[l->next_host].seq < c->seq)
-		l->next_host++;
-	/* Behind a host function every place counts at which the memory was compared: that bounds when it was changed. */
-	if ((l->next_host < l->nhost && l->host[l->next_host].seq == c->seq) || order_reads_live(l->st, c) ||
-		(l->x->nfunctions && (c->kind == SBT_LAUNCH || c->kind == SBT_COPY || c->kind == SBT_GRAPH_LAUNCH)))
-		explore_watch(l->x, c->seq);
-	if (c->kind == SBT_HOST_FUNC)
-		explore_watch_function(l->x, c->seq);
-}
-
-static struct err *note_host(void *arg, const struct sbt_memory *m)
-{
-	struct look *l = arg;
-
-	if (m->role != SBT_MEMORY_HOST)
-		return NULL;
-	if (l->nhost == l->cap_host) {
-		l->cap_host = l->cap_host ? 2 * l->cap_host : 64;
-		l->host = xrealloc(l->host, l->cap_host * sizeof *l->host);
-	}
-	l->host[l->nhost++].seq = m->seq;
-	return NULL;
-}
-
 static struct err *look(struct look *l, struct sbt_cursor *cursor)
 {
 	const struct sbt_cmd *c;
@@ -189,7 +196,6 @@ static struct err *look(struct look *l, struct sbt_cursor *cursor)
 		TRY(sbt_cursor_next(cursor, &c));
 		if (!c || c->seq > l->x->r->last)
 			return NULL;
-		look_at_host(l, c);
 		if (!c->result && !(c->flags & SBT_F_GRAPH))
 			TRY(look_at(l, c));
 		TRY(state_apply(l->st, c));
@@ -200,10 +206,8 @@ struct err *explore_look_through(struct explorer *x)
 {
 	struct look l = {.x = x, .freed = xcalloc(FREED_MAX, sizeof *l.freed)};
 	struct sbt_cursor *cursor = NULL;
-	struct err *e = sbt_reader_memory(x->s->trace.reader, x->r->first, x->r->last, note_host, &l);
+	struct err *e = state_at(&l.st, x->s->trace.reader, x->r->first - 1);
 
-	if (!e)
-		e = state_at(&l.st, x->s->trace.reader, x->r->first - 1);
 	if (!e)
 		e = sbt_cursor_open(&cursor, x->s->trace.reader);
 	if (!e)
@@ -212,6 +216,5 @@ struct err *explore_look_through(struct explorer *x)
 		sbt_cursor_close(cursor);
 	state_free(l.st);
 	free(l.freed);
-	free(l.host);
 	return e;
 }

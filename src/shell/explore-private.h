@@ -6,6 +6,7 @@
 #define SHELL_EXPLORE_PRIVATE_H
 
 #include "shell/explore.h"
+#include "shell/host-changes.h"
 
 /* Two commands that touch the same bytes without an order. */
 struct explore_pair {
@@ -23,14 +24,7 @@ struct explorer {
 	struct order *order;
 	struct order_pair *fixed; /* a free, and the allocation that got its memory: always in this order */
 	size_t nfixed, cap_fixed;
-	/* explore-host.c */
-	bool live; /* the host's changes of memory are entries of orders */
-	struct order_change *changes;
-	size_t nchanges;
-	uint64_t *watched; /* commands before which the recording has what host memory held, in order; heap */
-	size_t nwatched, cap_watched;
-	uint64_t *functions; /* host functions, in order; heap */
-	size_t nfunctions, cap_functions;
+	struct host_changes host; /* known: they are entries of orders */
 	/* explore-pairs.c */
 	struct explore_pair *pairs;
 	size_t npairs, cap_pairs;
@@ -48,20 +42,11 @@ struct explorer {
 	double begin;
 };
 
-/* ---- explore-host.c: what the host changed in page-locked memory ------------------------------------------------------------- */
-
-/* Command seq is one before which the recording has what host memory held. In order of seq. */
-void explore_watch(struct explorer *x, uint64_t seq);
-/* Command seq is a host function: what changes from then on may be its doing. */
-void explore_watch_function(struct explorer *x, uint64_t seq);
-/* Finds out live and changes. After explore_look_through(), before x->order is opened. */
-struct err *explore_learn(struct explorer *x) TS_CHECK;
-struct order_options explore_graph_options(const struct explorer *x);
-
 /* ---- explore-pairs.c: what may be turned round, and what may not ----------------------------------------------------------------- */
 
-/* What every order has to keep, and where the host's memory was looked at. */
+/* What every order has to keep. */
 struct err *explore_look_through(struct explorer *x) TS_CHECK;
+struct order_options explore_graph_options(const struct explorer *x);
 /* Those that order_races() tells first; then every other one, where there are not too many commands for that. */
 struct err *explore_find_pairs(struct explorer *x) TS_CHECK;
 /* The hash of its two places, whichever of them comes first; 0: no such pair. */

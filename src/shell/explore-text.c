@@ -11,10 +11,12 @@
 
 #define FRAMES 4
 
-/* "#5", "the host's write before #9". */
 static void print_entry(uint64_t entry, struct buf *out)
 {
-	buf_printf(out, "%s#%" PRIu64, entry & ORDER_HOST ? "the host's write before " : "", order_seq(entry));
+	if (entry & ORDER_HOST)
+		buf_str(out, "the host's write");
+	else
+		buf_printf(out, "#%" PRIu64, entry);
 }
 
 static void print_cmd(struct session *s, const struct state *st, uint64_t entry, struct buf *out)
@@ -97,6 +99,8 @@ static void print_cause(const struct explore_found *f, struct buf *out)
 		print_entry(f->as_recorded[k].before, out);
 		buf_str(out, " and ");
 		print_entry(f->as_recorded[k].after, out);
+		if (f->as_recorded[k].after & ORDER_HOST)
+			buf_printf(out, " between #%" PRIu64 " and #%" PRIu64, f->as_recorded[k].before, order_seq(f->as_recorded[k].after));
 	}
 	if (f->nflipped)
 		buf_printf(out, " are unordered\n");

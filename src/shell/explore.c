@@ -122,7 +122,7 @@ static struct err *starve_each(struct explorer *x)
 			uint64_t *seqs = NULL;
 			size_t n = 0;
 
-			if (order_stream_of(x->order, l) == SBT_NO_ID && !x->nchanges)
+			if (order_stream_of(x->order, l) == SBT_NO_ID && !x->host.n)
 				continue;
 			struct err *e = order_prefer(x->order, order_stream_of(x->order, l), first, &seqs, &n);
 			TRY(candidate(x, e, seqs, n));
@@ -163,7 +163,7 @@ static struct err *explore(struct explorer *x)
 	struct order_options o;
 
 	TRY(explore_look_through(x));
-	TRY(explore_learn(x));
+	TRY(host_changes_learn(&x->host, x->s->trace.reader, x->d, x->r->first, x->r->last));
 	o = explore_graph_options(x);
 	TRY(order_open(&x->order, x->s->trace.reader, &o));
 	TRY(explore_find_pairs(x));
@@ -184,9 +184,7 @@ static void explorer_free(struct explorer *x)
 	device_ordered_free(&x->base);
 	order_close(x->order);
 	free(x->fixed);
-	free(x->changes);
-	free(x->watched);
-	free(x->functions);
+	host_changes_free(&x->host);
 	free(x->pairs);
 	free(x->pair_slots);
 	free(x->unstable);

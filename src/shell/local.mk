@@ -12,7 +12,7 @@ libshell_a_SOURCES = \
 	src/shell/cmd-capture.c \
 	src/shell/cmd-check.c \
 	src/shell/cmd-explore.c \
-	src/shell/explore.c src/shell/explore-host.c src/shell/explore-pairs.c src/shell/explore-orders.c src/shell/explore-found.c \
+	src/shell/explore.c src/shell/explore-pairs.c src/shell/explore-orders.c src/shell/explore-found.c \
 	src/shell/explore-private.h src/shell/explore-text.c src/shell/explore-merge.c src/shell/explore-jobs.c src/shell/explore.h \
 	src/shell/cmd-data.c \
 	src/shell/cmd-device.c \
@@ -32,7 +32,7 @@ libshell_a_SOURCES = \
 	src/shell/command.h src/shell/commands.c src/shell/shell-commands.def \
 	src/shell/complete.c \
 	src/shell/editor.c src/shell/editor.h \
-	src/shell/exact.c src/shell/exact.h \
+	src/shell/exact.c src/shell/exact.h src/shell/host-changes.c src/shell/host-changes.h \
 	src/shell/extract.c src/shell/extract-memory.c src/shell/extract-program.c src/shell/extract-text.c src/shell/extract.h \
 	src/shell/focus.c \
 	src/shell/follow.c src/shell/follow.h \
@@ -72,7 +72,7 @@ tsdb_LDADD = libshell.a libreplay.a liborder.a libobserve.a libstate.a libattach
 	$(OBSERVE_LIBS) $(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lm
 
 HEADERS_TO_CHECK += src/shell/follow.h src/shell/names.h src/shell/graph.h src/shell/kernel.h \
-	src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/command.h src/shell/editor.h src/shell/exact.h src/shell/explore.h src/shell/explore-private.h src/shell/extract.h src/shell/gpu.h src/shell/input.h \
+	src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/command.h src/shell/editor.h src/shell/exact.h src/shell/explore.h src/shell/explore-private.h src/shell/extract.h src/shell/gpu.h src/shell/host-changes.h src/shell/input.h \
 	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/races.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/replay-device.h src/shell/memory.h src/shell/partial.h src/shell/what-if.h src/shell/session.h \
 	src/shell/settings.h src/shell/stack.h src/shell/tool-options.h src/shell/tools.h src/shell/trace.h src/shell/unwritten.h src/shell/value.h src/shell/vars.h src/shell/words.h
 

@@ -195,6 +195,202 @@ static void test_a_range_over_two_allocations_conflicts_in_both(void **unused)
 	sbt_reader_close(r);
 }
 
+static struct sbt_cmd async(unsigned kind, uint64_t stream)
+{
+	struct sbt_cmd c = kind == SBT_ALLOC ? cmd_alloc(seq, 3 * B, SIZE) : cmd_any(seq, kind);
+
+	if (kind == SBT_ALLOC) {
+		c.u.alloc.mem = SBT_MEM_ASYNC;
+		c.u.alloc.stream = stream;
+	} else {
+		c.u.free.addr = 3 * B;
+		c.u.free.stream = stream;
+	}
+	return c;
+}
+
+/* Stream 2 uses memory that stream 1 frees; its next owner's write meets the use only when the free does not wait for that. */
+static void next_owner(bool waits, uint64_t *use, uint64_t *dead, uint64_t *write)
+{
+	begin();
+	add(async(SBT_ALLOC, 1));
+	record(1, 0);
+	wait_for(2, 0);
+	*use = fill(2, 3 * B, 16);
+	if (waits) {
+		record(2, 1);
+		wait_for(1, 1);
+	}
+	*dead = add(async(SBT_FREE, 1));
+	add(async(SBT_ALLOC, 1));
+	*write = fill(1, 3 * B + 8, 16);
+}
+
+static void test_a_late_user_meets_the_next_owner(void **unused)
+{
+	(void)unused;
+	for (unsigned waits = 0; waits < 2; waits++) {
+		uint64_t use, dead, write;
+		bool unknown;
+
+		next_owner(waits, &use, &dead, &write);
+		struct sbt_reader *r = trace_end(&t);
+		struct order *g = graph_of(r, false);
+		const struct pair_list l = conflicts_of(r, g, &unknown);
+
+		assert_int_equal(l.n, waits ? 0 : 2);
+		if (!waits) {
+			assert_int_equal(l.p[0].before, use);
+			assert_int_equal(l.p[0].after, dead);
+			assert_int_equal(l.p[1].before, use);
+			assert_int_equal(l.p[1].after, write);
+		}
+		order_close(g);
+		sbt_reader_close(r);
+	}
+}
+
+/* ---- what the host writes ------------------------------------------------------------------------------------------------------ */
+
+#define HOST(seq) ((seq) | ORDER_HOST)
+
+static uint64_t from_host(uint64_t stream, uint64_t to)
+{
+	return add(cmd_copy(seq, stream, SBT_COPY_H2D, to, H, 64, true));
+}
+
+static void piece(uint64_t at, enum sbt_memory_role role, uint64_t addr, const char *bytes, size_t n)
+{
+	const struct sbt_memory m = {.seq = at, .role = role, .addr = addr, .size = n, .module = SBT_NO_ID, .has_bytes = true};
+	uint32_t id;
+
+	ok(sbt_writer_memory(t.w, &m, &id));
+	ok(sbt_writer_memory_bytes(t.w, id, bytes, n));
+}
+
+static void test_the_hosts_changes_are_entries(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = from_host(1, A), b = from_host(2, B), s = add(cmd_sync_stream(seq, 1));
+	add(cmd_sync_end(seq, s));
+	const uint64_t c = from_host(2, B);
+	struct sbt_reader *r = trace_end(&t);
+	const struct order_change changes[] = {{.seq = b, .addr = H, .end = H + 8}, {.seq = b, .addr = H + 16, .end = H + 32},
+		{.seq = c, .addr = H, .end = H + 4}, {.seq = c, .addr = H + 8, .end = H + 16, .by = b}};
+	struct pair_list l = {.n = 0};
+	const struct order_options o = {.first = 1, .last = seq, .changes = changes, .nchanges = 4, .each = list_pair, .each_arg = &l};
+	struct order *g;
+	uint64_t *seqs;
+	size_t n;
+	bool unknown;
+
+	ok(order_open(&g, r, &o));
+	ok(order_recorded(g, &seqs, &n));
+	assert_true(order_is_legal(g, seqs, n));
+	assert_schedule(seqs, n, a, HOST(b), b, HOST(c), c);
+	ok(order_flip(g, a, HOST(b), &seqs, &n));
+	assert_true(order_is_legal(g, seqs, n));
+	assert_schedule(seqs, n, HOST(b), a, b, HOST(c), c);
+	ok(order_prefer(g, SBT_NO_ID, true, &seqs, &n)); /* the host waits for a before its second change */
+	assert_schedule(seqs, n, HOST(b), a, HOST(c), b, c);
+	struct err *e = order_flip(g, a, HOST(c), &seqs, &n);
+	assert_non_null(e);
+	err_free(e);
+	const uint64_t wrong[] = {a, b, HOST(b), HOST(c), c};
+	assert_false(order_is_legal(g, wrong, 5));
+	assert_true(order_before(g, HOST(b), b));
+	assert_false(order_before(g, a, HOST(b)));
+	ok(order_conflicts(g, r, &o, &unknown));
+	/* a and the first change, b and the second; parties of the host have the seq of the command behind */
+	assert_int_equal(l.n, 2);
+	assert_int_equal(l.p[0].before, a);
+	assert_int_equal(l.p[0].after, b);
+	assert_int_equal(l.p[1].before, b);
+	assert_int_equal(l.p[1].after, c);
+	order_close(g);
+	sbt_reader_close(r);
+}
+
+struct pieces {
+	struct sbt_memory m[8];
+	size_t n;
+};
+
+static struct err *list_piece(void *arg, const struct sbt_memory *m)
+{
+	struct pieces *p = arg;
+
+	assert_true(p->n < 8);
+	p->m[p->n++] = *m;
+	return NULL;
+}
+
+/* The copy carried "before"; the host wrote "later" at H + 2, of which 3 bytes count, and now comes first. */
+static void test_a_schedule_has_the_hosts_changes_where_they_are(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = from_host(1, A), b = f(2, B);
+	const struct order_change change = {.seq = b, .addr = H + 3, .end = H + 6};
+	const uint64_t order[] = {HOST(b), a, b};
+	struct pieces p = {.n = 0};
+	char path[64], bytes[3];
+
+	piece(a, SBT_MEMORY_INPUT, H, "before", 6);
+	piece(b, SBT_MEMORY_HOST, H + 2, "later", 5);
+	struct sbt_reader *r = trace_end(&t), *again;
+	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
+	ok(order_rewrite(r, &(struct order_schedule){.first = FIRST, .last = b, .seqs = order, .n = 3, .live = true, .changes = &change, .nchanges = 1},
+		path, NULL, NULL));
+	ok(sbt_reader_open(&again, path));
+	ok(sbt_reader_memory(again, 0, UINT64_MAX, list_piece, &p));
+	assert_int_equal(p.n, 1);
+	assert_int_equal(p.m[0].role, SBT_MEMORY_HOST);
+	assert_int_equal(p.m[0].seq, FIRST); /* a is the first command now */
+	assert_int_equal(p.m[0].addr, H + 3);
+	assert_int_equal(p.m[0].size, 3);
+	ok(sbt_reader_memory_read(again, &p.m[0], 0, bytes, 3));
+	assert_memory_equal(bytes, "ate", 3);
+	sbt_reader_close(again);
+	unlink(path);
+	sbt_reader_close(r);
+}
+
+static void test_poison_is_a_fill(void **unused)
+{
+	uint64_t use, dead, write;
+	char path[64];
+	size_t n;
+
+	(void)unused;
+	next_owner(false, &use, &dead, &write);
+	const uint64_t order[] = {FIRST, FIRST + 1, FIRST + 2, dead | ORDER_POISON, use, dead + 1, write};
+	struct sbt_reader *r = trace_end(&t), *again;
+	struct sbt_cursor *cursor;
+	const struct sbt_cmd *c;
+	uint64_t *old;
+
+	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
+	ok(order_rewrite(r, &(struct order_schedule){.first = FIRST, .last = write, .seqs = order, .n = 7}, path, &old, &n));
+	/* a wait (two records) wherever the stream of work changes, and at the end */
+	const uint64_t want[] = {FIRST, FIRST + 1, 0, 0, FIRST + 2, dead, 0, 0, 0, 0, 0, use, dead + 1, 0, 0, write, 0, 0};
+	assert_order(old, n, want, sizeof want / sizeof *want);
+	ok(sbt_reader_open(&again, path));
+	ok(sbt_cursor_open(&cursor, again));
+	ok(sbt_cursor_seek(cursor, FIRST + 8));
+	ok(sbt_cursor_next(cursor, &c));
+	assert_int_equal(c->kind, SBT_FILL);
+	assert_int_equal(c->u.fill.dst, 3 * B);
+	assert_int_equal(c->u.fill.size, SIZE);
+	assert_int_equal(c->u.fill.value, 0xff);
+	assert_int_equal(c->u.fill.stream, 1);
+	sbt_cursor_close(cursor);
+	sbt_reader_close(again);
+	unlink(path);
+	sbt_reader_close(r);
+}
+
 /* A schedule as a trace: commands are numbered anew, what the host had changed comes before whoever came after it. */
 static void test_a_schedule_is_written_as_a_trace(void **unused)
 {
@@ -280,6 +476,10 @@ int main(void)
 		cmocka_unit_test(test_every_pair_is_a_conflict_of_its_own),
 		cmocka_unit_test(test_conflicts_are_neither_ordered_nor_of_other_memory),
 		cmocka_unit_test(test_a_range_over_two_allocations_conflicts_in_both),
+		cmocka_unit_test(test_a_late_user_meets_the_next_owner),
+		cmocka_unit_test(test_the_hosts_changes_are_entries),
+		cmocka_unit_test(test_a_schedule_has_the_hosts_changes_where_they_are),
+		cmocka_unit_test(test_poison_is_a_fill),
 		cmocka_unit_test(test_a_schedule_is_written_as_a_trace),
 		cmocka_unit_test(test_no_schedule_passes_the_host),
 		cmocka_unit_test(test_schedules_of_any_trace_are_legal),

@@ -702,6 +702,139 @@ static void test_rows_of_a_pitched_copy_are_apart(void **unused)
 	sbt_reader_close(r);
 }
 
+/* ---- copies that nobody can have read in time ---------------------------------------------------------------------------------- */
+
+static uint64_t to_host(uint64_t stream)
+{
+	return add(cmd_copy(seq, stream, SBT_COPY_D2H, H, A, 256, true));
+}
+
+static void assert_unread(const struct order_race *r, enum order_unread why, uint64_t copy, uint64_t by)
+{
+	assert_int_equal(r->unread, why);
+	assert_int_equal(r->tier, ORDER_POSSIBLE);
+	assert_int_equal(r->a.seq, copy);
+	assert_int_equal(r->b.seq, by);
+	assert_int_equal(r->b.stream, SBT_NO_ID);
+	assert_int_equal(r->b.how, ORDER_READ);
+	assert_int_equal(r->addr, H);
+	assert_int_equal(r->size, 256);
+}
+
+static void test_a_copy_is_overwritten_before_anybody_waited(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = to_host(1), b = to_host(1);
+	const uint64_t s = add(cmd_sync_stream(seq, 1));
+
+	add(cmd_sync_end(seq, s)); /* b is waited for, and a then is too late */
+	struct sbt_reader *r = trace_end(&t);
+	struct order_races x = races_of(r);
+
+	assert_int_equal(x.n, 1);
+	assert_unread(&x.r[0], ORDER_OVERWRITTEN, a, b);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+static void test_a_copy_that_was_waited_for_or_taken_on_is_read(void **unused)
+{
+	(void)unused;
+	begin();
+	to_host(1);
+	const uint64_t s = add(cmd_sync_stream(seq, 1));
+
+	add(cmd_sync_end(seq, s));
+	to_host(1);
+	add(cmd_copy(seq, 1, SBT_COPY_H2D, B, H, 16, true)); /* the device reads it */
+	to_host(1);
+	struct sbt_cmd c = cmd_any(seq, SBT_HOST_FUNC);
+
+	c.u.host_func.stream = 1;
+	add(c);
+	to_host(1); /* overwrites what the function may have read; then it is left */
+	struct sbt_reader *r = trace_end(&t);
+	const struct order_options o = {.first = 1, .last = seq}; /* the end of a part is no end */
+	struct order_races x;
+
+	ok(order_races(&x, r, &o));
+	assert_int_equal(x.n, 0);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+static void test_a_copy_is_freed_or_left_before_anybody_waited(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = to_host(1);
+	struct sbt_cmd c = cmd_any(seq, SBT_FREE);
+
+	c.u.free.addr = H;
+	c.u.free.stream = SBT_NO_ID;
+	const uint64_t b = add(c);
+	c = cmd_alloc(seq, H, SIZE);
+	c.u.alloc.mem = SBT_MEM_PINNED;
+	add(c);
+	const uint64_t d = to_host(2), e = fill(2, B, 16);
+	struct sbt_reader *r = trace_end(&t);
+	const struct order_options o = {0};
+	struct order_races x;
+
+	ok(order_races(&x, r, &o));
+	assert_int_equal(x.n, 2);
+	assert_unread(&x.r[0], ORDER_FREED, a, b);
+	assert_unread(&x.r[1], ORDER_ENDED, d, e);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
+/* What somebody found out about the host's writes goes before what can be told from the recording. */
+static bool knows_all(void *arg, uint64_t at)
+{
+	(void)arg;
+	(void)at;
+	return true;
+}
+
+static bool knows_no_kernel(void *arg, uint64_t at, struct order_accesses *l)
+{
+	(void)arg;
+	(void)at;
+	(void)l;
+	return false;
+}
+
+static void test_what_the_host_wrote_can_be_known(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = to_host(1);
+
+	change(H, 256);
+	const uint64_t b = f(2, B);
+	struct sbt_reader *r = trace_end(&t);
+	const struct order_change its = {.seq = b, .addr = H + 8, .end = H + 16};
+	struct order_source src = {.accesses = knows_no_kernel, .knows_host = knows_all, .changes = &its, .nchanges = 1};
+	const struct order_options o = {.first = 1, .last = seq, .source = &src};
+	struct order_races x;
+
+	ok(order_races(&x, r, &o));
+	assert_int_equal(x.n, 1);
+	assert_int_equal(x.r[0].tier, ORDER_CERTAIN);
+	assert_int_equal(x.r[0].a.seq, a);
+	assert_int_equal(x.r[0].addr, H + 8);
+	assert_int_equal(x.r[0].size, 8);
+	order_races_free(&x);
+	src.nchanges = 0; /* all of it the device's, as it was this time */
+	ok(order_races(&x, r, &o));
+	assert_int_equal(x.n, 1);
+	assert_int_equal(x.r[0].tier, ORDER_POSSIBLE);
+	order_races_free(&x);
+	sbt_reader_close(r);
+}
+
 static void test_any_trace_can_be_judged(void **unused)
 {
 	(void)unused;
@@ -756,6 +889,10 @@ int main(void)
 		cmocka_unit_test(test_nodes_without_a_path_race),
 		cmocka_unit_test(test_what_only_one_node_can_have_done),
 		cmocka_unit_test(test_rows_of_a_pitched_copy_are_apart),
+		cmocka_unit_test(test_a_copy_is_overwritten_before_anybody_waited),
+		cmocka_unit_test(test_a_copy_that_was_waited_for_or_taken_on_is_read),
+		cmocka_unit_test(test_a_copy_is_freed_or_left_before_anybody_waited),
+		cmocka_unit_test(test_what_the_host_wrote_can_be_known),
 		cmocka_unit_test(test_any_trace_can_be_judged),
 	};
 

@@ -32,6 +32,53 @@ def test_missing_wait(t):
     t.check(list(launches(t, f['trace']).values())[0] == 'consume', 'the schedule as a trace')
 
 
+def record_race(t, name, *args):
+    t.equal(t.record('../races/races', name, *args).status, 0, name)
+
+
+def test_the_host_overtakes_a_copy(t):
+    """The next batch is written while the last one is copied; in one process and in shards, as text and as JSON."""
+    record_race(t, 'pinned_reused')
+    status, r = explore(t)
+    t.equal(status, 3, 'status')
+    pair = r['found'][0]['pairs'][0]
+    order = r['found'][0]['schedule']
+    t.check(isinstance(pair['a'], int) and pair['b'].startswith('host '), 'a copy and the host: ' + str(pair))
+    t.check(order.index(pair['b']) < order.index(pair['a']), 'turned round')
+    t.equal(t.tsdb('replay', r['found'][0]['trace']).status, 0, 'the schedule gives its result')
+    _, jobs = explore(t, '--jobs', '2')
+    t.equal([p['b'] for p in jobs['found'][0]['pairs']], [pair['b']], 'by two processes')
+    text = t.tsdb('explore', 't.sbt', '--no-save').out
+    t.check("the host's write between #" in text and 'the host writes there before #' in text, text)
+    record_race(t, 'pinned_reused', 'fixed')
+    status, r = explore(t)
+    t.equal((status, r['found']), (0, []), 'it waits')
+
+
+def test_poison(t):
+    """Freed memory is filled in the schedule, behind the free, and only there."""
+    record_race(t, 'used_after_free')
+    status, r = explore(t)
+    t.equal(status, 3, 'status')
+    f = r['found'][0]
+    t.equal(f['poison'], f['pairs'][0]['b'], 'at the free')
+    cmds = [json.loads(line) for line in t.tsdb('view', '--json', f['trace']).out.splitlines()]
+    kinds = [c['kind'] for c in cmds if c['kind'] not in ('sync', 'sync_end', 'kernel_def')]
+    at = kinds.index('free')
+    t.equal(kinds[at:at + 3], ['free', 'fill', 'launch'], str(kinds))
+    fill = next(c for c in cmds[[c['kind'] for c in cmds].index('free'):] if c['kind'] == 'fill')
+    t.equal(fill['value'], '0xff', str(fill))
+    t.equal(t.tsdb('replay', f['trace']).status, 0, 'the schedule gives its result')
+    t.check('poisoned with 0xff at #' in t.tsdb('explore', 't.sbt', '--no-save').out, 'text')
+
+
+def test_a_late_user_meets_the_next_owner(t):
+    record_race(t, 'freed_too_early')
+    status, r = explore(t)
+    t.equal((status, len(r['found']), r['found'][0]['poison']), (3, 1, 0), 'other memory says it all')
+    t.equal(t.tsdb('replay', r['found'][0]['trace']).status, 0, 'the schedule gives its result')
+
+
 def test_ordered_programs_have_one_result(t):
     for name in ('vecadd', 'pipeline', 'graphs'):
         t.equal(t.record(name).status, 0, name)

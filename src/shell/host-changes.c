@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the host wrote, see host-changes.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "order/kept.h"
+#include "sbt/memory.h"
+#include "shell/host-changes.h"
+#include "shell/interrupt.h"
+#include "state/state.h"
+
+#define WATCHED_MAX 4096u /* places looked at; beyond, nothing is known */
+
+struct seqs {
+	uint64_t *seq; /* in order; heap */
+	size_t n, cap;
+};
+
+struct learner {
+	struct host_changes *ret;
+	struct sbt_reader *trace;
+	struct device *d;
+	uint64_t first, last;
+	struct seqs pieces;    /* commands before which the recording has what host memory held, because it had changed */
+	struct seqs watched;   /* those, and those that read it, in order */
+	struct seqs functions; /* host functions */
+	size_t next_piece;
+	struct order *order; /* with the host's entries at watched */
+};
+
+/* ---- where to look ---------------------------------------------------------------------------------------------------------- */
+
+static void add(struct seqs *l, uint64_t seq)
+{
+	if (l->n && l->seq[l->n - 1] == seq)
+		return;
+	if (l->n == l->cap) {
+		l->cap = l->cap ? 2 * l->cap : 64;
+		l->seq = xrealloc(l->seq, l->cap * sizeof *l->seq);
+	}
+	l->seq[l->n++] = seq;
+}
+
+static struct err *note_piece(void *arg, const struct sbt_memory *m)
+{
+	struct learner *x = arg;
+
+	if (m->role == SBT_MEMORY_HOST)
+		add(&x->pieces, m->seq);
+	return NULL;
+}
+
+/* Behind a host function every place counts at which the memory was compared: that bounds when it was changed. */
+static void look_at(struct learner *x, const struct state *s, const struct sbt_cmd *c)
+{
+	while (x->next_piece < x->pieces.n && x->pieces.seq[x->next_piece] < c->seq)
+		x->next_piece++;
+	if ((x->next_piece < x->pieces.n && x->pieces.seq[x->next_piece] == c->seq) || order_reads_live(s, c) ||
+		(x->functions.n && (c->kind == SBT_LAUNCH || c->kind == SBT_COPY || c->kind == SBT_GRAPH_LAUNCH)))
+		add(&x->watched, c->seq);
+	if (c->kind == SBT_HOST_FUNC)
+		add(&x->functions, c->seq);
+}
+
+static struct err *look(struct learner *x, struct state *s, struct sbt_cursor *cursor)
+{
+	const struct sbt_cmd *c;
+
+	TRY(sbt_cursor_seek(cursor, x->first));
+	for (;;) {
+		TRY(sbt_cursor_next(cursor, &c));
+		if (!c || c->seq > x->last)
+			return NULL;
+		look_at(x, s, c);
+		TRY(state_apply(s, c));
+	}
+}
+
+static struct err *look_through(struct learner *x)
+{
+	struct sbt_cursor *cursor = NULL;
+	struct state *s = NULL;
+	struct err *e;
+
+	TRY(sbt_reader_memory(x->trace, x->first, x->last, note_piece, x));
+	TRY(state_at(&s, x->trace, x->first - 1));
+	e = sbt_cursor_open(&cursor, x->trace);
+	if (!e)
+		e = look(x, s, cursor);
+	if (cursor)
+		sbt_cursor_close(cursor);
+	state_free(s);
+	return e;
+}
+
+/* ---- what was found there -------------------------------------------------------------------------------------------------------- */
+
+/* Takes entries. */
+static struct err *learn_in(struct learner *x, struct err *e, uint64_t *entries, size_t n, struct device_ordered *ret)
+{
+	const struct device_order o = {.entries = entries, .n = n, .flags = REPLAYER_ORDER_LEARN};
+
+	*ret = (struct device_ordered){0};
+	if (!e)
+		e = device_order(x->d, &o, ret);
+	free(entries);
+	return e;
+}
+
+static int by_seq(const void *pa, const void *pb)
+{
+	const struct order_change *a = pa, *b = pb;
+
+	if (a->seq != b->seq)
+		return a->seq < b->seq ? -1 : 1;
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+static void sort(struct device_ordered *o)
+{
+	if (o->sums.changes)
+		qsort(o->changes, o->sums.changes, sizeof *o->changes, by_seq);
+}
+
+/* What both have. */
+static void meet(struct learner *x, const struct device_ordered *a, const struct device_ordered *b)
+{
+	size_t i = 0, k = 0, cap = 0;
+
+	while (i < a->sums.changes && k < b->sums.changes) {
+		const struct order_change *p = &a->changes[i], *q = &b->changes[k];
+		const struct order_change both = {.seq = p->seq, .addr = p->addr > q->addr ? p->addr : q->addr, .end = p->end < q->end ? p->end : q->end};
+
+		if (p->seq == q->seq && both.addr < both.end) {
+			if (x->ret->n == cap) {
+				cap = cap ? 2 * cap : 64;
+				x->ret->c = xrealloc(x->ret->c, cap * sizeof *x->ret->c);
+			}
+			x->ret->c[x->ret->n++] = both;
+		}
+		if (p->seq < q->seq || (p->seq == q->seq && p->end <= q->end))
+			i++;
+		else
+			k++;
+	}
+}
+
+/* The last host function that the host did not know to be over when the memory was looked at before: it may have made the change. 0: none. */
+static uint64_t blame(const struct learner *x, uint64_t seq)
+{
+	const size_t at = kept_row_from(x->watched.seq, x->watched.n, sizeof *x->watched.seq, seq);
+
+	for (size_t i = kept_row_from(x->functions.seq, x->functions.n, sizeof *x->functions.seq, seq); i--;)
+		if (!at || !order_before(x->order, x->functions.seq[i], x->watched.seq[at - 1] | ORDER_HOST))
+			return x->functions.seq[i];
+	return 0;
+}
+
+static struct err *learn(struct learner *x)
+{
+	struct device_ordered late, early = {0};
+	uint64_t *entries = NULL;
+	size_t n = 0;
+	struct err *e = order_recorded(x->order, &entries, &n);
+
+	e = learn_in(x, e, entries, n, &late);
+	if (!e) {
+		entries = NULL;
+		e = order_prefer(x->order, SBT_NO_ID, true, &entries, &n);
+		e = learn_in(x, e, entries, n, &early);
+	}
+	if (!e) {
+		sort(&late);
+		sort(&early);
+		meet(x, &late, &early);
+		for (size_t i = 0; i < x->ret->n; i++)
+			x->ret->c[i].by = blame(x, x->ret->c[i].seq);
+		x->ret->known = true;
+	}
+	device_ordered_free(&late);
+	device_ordered_free(&early);
+	return e;
+}
+
+static struct err *open_and_learn(struct learner *x)
+{
+	struct order_change *at = xcalloc(x->watched.n + 1, sizeof *at);
+	const struct order_options o = {.first = x->first, .last = x->last, .interrupt = &interrupt_flag, .changes = at, .nchanges = x->watched.n};
+	struct err *e;
+
+	for (size_t i = 0; i < x->watched.n; i++)
+		at[i].seq = x->watched.seq[i];
+	e = order_open(&x->order, x->trace, &o);
+	if (!e)
+		e = learn(x);
+	order_close(x->order);
+	free(at);
+	if (!e || e->code == ERR_INTERRUPTED || e->code == ERR_INFERIOR)
+		return e;
+	err_free(e); /* too much of it */
+	return NULL;
+}
+
+struct err *host_changes_learn(struct host_changes *ret, struct sbt_reader *trace, struct device *d, uint64_t first, uint64_t last)
+{
+	struct learner x = {.ret = ret, .trace = trace, .d = d, .first = first, .last = last};
+	struct err *e;
+
+	*ret = (struct host_changes){0};
+	e = look_through(&x);
+	ret->known = !x.watched.n;
+	if (!e && x.watched.n && x.watched.n <= WATCHED_MAX)
+		e = open_and_learn(&x);
+	free(x.pieces.seq);
+	free(x.watched.seq);
+	free(x.functions.seq);
+	return e;
+}
+
+void host_changes_free(struct host_changes *h)
+{
+	free(h->c);
+	*h = (struct host_changes){0};
+}
