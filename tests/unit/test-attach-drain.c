@@ -377,6 +377,104 @@ static void mappings_name_frames(void **state)
 	world_free(w);
 }
 
+struct python_message {
+	struct tsdb_msg_python m;
+	char bytes[64];
+};
+
+/* Function f in /a.py, first line 10: instructions 0 and 1 on line 10, the next on 12. */
+static struct python_message python_message(uint32_t number)
+{
+	static const uint8_t lines[] = {0x80 | 13 << 3 | 1, 0x00, 0x80 | 12 << 3, 0, 3};
+	struct python_message p = {{{sizeof(p), TSDB_MSG_PYTHON, 0}, number, 10, 5, 5, sizeof(lines), 0}, "/a.pyNet.f"};
+
+	memcpy(p.bytes + 10, lines, sizeof(lines));
+	return p;
+}
+
+static struct sbt_place place_of(struct world *w, struct producer *p, uint64_t pc, uint64_t *ret_index)
+{
+	struct {
+		struct tsdb_msg_stack m;
+		uint64_t pc;
+	} m = {{{sizeof(m), TSDB_MSG_STACK, 0}, w->next_stack++, 1}, pc};
+	struct sbt_host_module mod;
+	struct sbt_place place;
+	struct drain_item it;
+	int tries = 3;
+
+	publish(p, &m);
+	do /* a batch ends with NONE */
+		must(drain_next(w->inf, false, &it));
+	while (it.kind == DRAIN_NONE && tries--);
+	assert_int_equal(it.kind, DRAIN_STACK);
+	assert_true(drain_module(w->inf, it.frames[0].module, &mod));
+	assert_string_equal(mod.path, SBT_MODULE_PYTHON);
+	assert_true(drain_place(w->inf, it.frames[0].offset, &place));
+	*ret_index = it.frames[0].offset;
+	return place;
+}
+
+static void python_frames_name_places(void **state)
+{
+	struct world *w = world_new(1);
+	struct python_message m = python_message(7);
+	struct sbt_place place;
+	uint64_t first, same, other, lost;
+
+	open_ring(w, &w->p[0], 0);
+	publish(&w->p[0], &m);
+	place = place_of(w, &w->p[0], TSDB_PC_PYTHON(7, 0), &first);
+	assert_string_equal(place.file, "/a.py");
+	assert_string_equal(place.function, "Net.f");
+	assert_int_equal(place.first_line, 10);
+	assert_int_equal(place.line, 10);
+	(void)place_of(w, &w->p[0], TSDB_PC_PYTHON(7, 2), &same);
+	assert_int_equal(same, first); /* the same line */
+	place = place_of(w, &w->p[0], TSDB_PC_PYTHON(7, 4), &other);
+	assert_int_not_equal(other, first);
+	assert_int_equal(place.line, 12);
+	assert_int_equal(place_of(w, &w->p[0], TSDB_PC_PYTHON(7, 6), &other).line, 0); /* past the table */
+	assert_string_equal(place_of(w, &w->p[0], TSDB_PC_PYTHON(8, 0), &lost).function, "?"); /* never sent */
+	assert_false(drain_place(w->inf, lost + 1, &place));
+	m.m.first_line = 99; /* a number that is known: nothing changes */
+	publish(&w->p[0], &m);
+	assert_int_equal(place_of(w, &w->p[0], TSDB_PC_PYTHON(7, 0), &same).line, 10);
+	for (uint32_t i = 100; i < 3100; i++) { /* more than the tables begin with */
+		m = python_message(i);
+		m.m.first_line = i;
+		publish(&w->p[0], &m);
+		assert_int_equal(place_of(w, &w->p[0], TSDB_PC_PYTHON(i, 4), &other).line, i + 2);
+	}
+	assert_null(drain_warning(w->inf));
+	world_free(w);
+}
+
+/* Lengths that do not fit: the ring is given up, and that is said. */
+static void bad_python_messages(void **state)
+{
+	for (int i = 0; i < 4; i++) {
+		struct world *w = world_new(1);
+		struct python_message m = python_message(1);
+		struct drain_item it;
+
+		open_ring(w, &w->p[0], 0);
+		if (i == 0)
+			m.m.file = UINT32_MAX;
+		else if (i == 1)
+			m.m.name = 60;
+		else if (i == 2)
+			m.m.lines = UINT32_MAX - 9;
+		else
+			m.m.head.size = 16;
+		publish(&w->p[0], &m);
+		must(drain_next(w->inf, false, &it));
+		assert_int_equal(it.kind, DRAIN_NONE);
+		assert_non_null(drain_warning(w->inf));
+		world_free(w);
+	}
+}
+
 /* A slot is used by one thread after another. */
 static void slots_come_back(void **state)
 {
@@ -419,7 +517,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_interleavings), cmocka_unit_test(time_before_command), cmocka_unit_test(held_back),
-		cmocka_unit_test(nested_calls), cmocka_unit_test(mappings_name_frames), cmocka_unit_test(slots_come_back),
+		cmocka_unit_test(nested_calls), cmocka_unit_test(mappings_name_frames),
+		cmocka_unit_test(python_frames_name_places),
+		cmocka_unit_test(bad_python_messages), cmocka_unit_test(slots_come_back),
 		cmocka_unit_test(pressure),
 	};
 
