@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get('TSDB_BUILD', os.path.join(os.path.dirname(HERE), 'build'))
 GPU = os.environ.get('TSDB_GPU', 'soft')
 DEPTHS = (4, 32, 64)
-PTX = b'.version 6.0\n.target sm_50\n.address_size 64\n.visible .entry tiny() { ret; }\n'
+PTX = b'.version 7.0\n.target sm_75\n.address_size 64\n.visible .entry tiny() { ret; }\n'
 
 
 # ---- the program that is measured ----

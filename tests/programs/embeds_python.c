@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry before() { ret; }\n"
+static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry before() { ret; }\n"
 			  ".visible .entry embedded() { ret; }\n.visible .entry foreign() { ret; }\n.visible .entry after() { ret; }\n";
 static void *cuda, *python, *ctx, *kernels[4];
 

@@ -7,7 +7,7 @@ import sys
 import threading
 
 cuda = ctypes.CDLL('libcuda.so.1')
-PTX = b'.version 6.0\n.target sm_50\n.address_size 64\n.visible .entry churn() { ret; }\n'
+PTX = b'.version 7.0\n.target sm_75\n.address_size 64\n.visible .entry churn() { ret; }\n'
 ctx, module, kernel, dev = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
 for r in (cuda.cuInit(0), cuda.cuDeviceGet(ctypes.byref(dev), 0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(ctx), dev), cuda.cuCtxSetCurrent(ctx),
           cuda.cuModuleLoadData(ctypes.byref(module), PTX), cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b'churn')):

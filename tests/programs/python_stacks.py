@@ -12,7 +12,7 @@ cuda = ctypes.CDLL('libcuda.so.1')
 
 NAMES = ['nested', 'lambda_', 'generator', 'coroutine', 'thread', 'callback', 'deep', 'evaluated', 'executed', 'method', 'init', 'comprehension',
          'decorated', 'finalizer', 'umlaut']
-PTX = '.version 6.0\n.target sm_50\n.address_size 64\n' + ''.join(
+PTX = '.version 7.0\n.target sm_75\n.address_size 64\n' + ''.join(
     f'.visible .entry {n}() {{ ret; }}\n' for n in NAMES)
 
 
