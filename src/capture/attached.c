@@ -71,13 +71,13 @@ static void begin(struct tsdb_control *c)
 	if (driver_is_loaded()) {
 		late_before();
 		agent_start();
-		if (atomic_load(&c->agent_state) == TSDB_AGENT_UP)
-			late_found();
 	} else { /* unless the driver came just now */
 		uint32_t starting = TSDB_AGENT_STARTING;
 		atomic_compare_exchange_strong(&c->agent_state, &starting, TSDB_AGENT_WAITING);
 	}
 	atomic_store(&c->start_ns, now_ns() - from);
+	if (atomic_load(&c->agent_state) == TSDB_AGENT_UP)
+		late_found();
 }
 
 static void await_end(struct tsdb_control *c)

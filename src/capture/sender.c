@@ -225,5 +225,6 @@ void sender_leave(void)
 
 void sender_stop(void)
 {
+	atomic_fetch_or(&sender_jobs, SENDER_STOP); /* who is about to fall asleep does not */
 	futex(FUTEX_WAKE_PRIVATE, 1 << 30, NULL);
 }

@@ -16,6 +16,7 @@ struct thread;
 enum sender_job {
 	SENDER_PREPARE = 1, /* what the caller gave to sender_prepare() */
 	SENDER_START = 2,   /* shadow_send(): the copies of what the span began with */
+	SENDER_STOP = 8,    /* the agent is not live any more */
 	SENDER_END = 4,	    /* the span's end is to be told, behind everything that is sent */
 };
 extern _Atomic uint32_t sender_jobs; /* under way or waiting */
