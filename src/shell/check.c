@@ -337,11 +337,7 @@ static void print_cmd(struct session *s, const struct state *st, uint64_t seq, s
 	err_free(e);
 	buf_byte(out, '\n');
 	e = stack ? stack_recorded(s, s->trace.reader, id, &frames) : NULL;
-	for (unsigned i = 0; i < frames.n && i < FRAMES; i++) {
-		buf_str(out, "    ");
-		stack_print_frame(out, &frames, i);
-		buf_byte(out, '\n');
-	}
+	stack_print_brief(out, &frames, "    ", FRAMES);
 	stack_free(&frames);
 	err_free(e);
 }

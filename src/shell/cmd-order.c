@@ -79,11 +79,7 @@ static void print_party(struct races_view *v, struct buf *b, const struct order_
 	buf_byte(b, '\n');
 	if (!e)
 		e = stack_recorded(v->s, v->r, stack, &st);
-	for (unsigned i = 0; !e && i < st.n && i < 4; i++) {
-		buf_str(b, "      ");
-		stack_print_frame(b, &st, i);
-		buf_byte(b, '\n');
-	}
+	stack_print_brief(b, &st, "      ", 4);
 	stack_free(&st);
 	err_free(e);
 }

@@ -36,11 +36,7 @@ static void print_cmd(struct session *s, const struct state *st, uint64_t entry,
 		return;
 	if (!e)
 		e = stack_recorded(s, s->trace.reader, id, &frames);
-	for (unsigned i = 0; i < frames.n && i < FRAMES; i++) {
-		buf_str(out, "      ");
-		stack_print_frame(out, &frames, i);
-		buf_byte(out, '\n');
-	}
+	stack_print_brief(out, &frames, "      ", FRAMES);
 	stack_free(&frames);
 	err_free(e);
 }

@@ -208,6 +208,28 @@ void stack_print_frame(struct buf *out, const struct stack *st, unsigned i)
 		buf_str(out, " (Python)");
 }
 
+static bool any_python(const struct stack *st)
+{
+	for (unsigned i = 0; i < st->n; i++)
+		if (st->frames[i].python)
+			return true;
+	return false;
+}
+
+void stack_print_brief(struct buf *out, const struct stack *st, const char *indent, unsigned most)
+{
+	const bool python = any_python(st);
+
+	for (unsigned i = 0; i < st->n && most; i++) {
+		if (python && i && !st->frames[i].python)
+			continue;
+		buf_str(out, indent);
+		stack_print_frame(out, st, i);
+		buf_byte(out, '\n');
+		most--;
+	}
+}
+
 static void json_member(struct buf *out, const char *name, const char *text)
 {
 	buf_printf(out, ",\"%s\":", name);

@@ -26,6 +26,11 @@ void stack_free(struct stack *st);
 
 /* "#0  0x... in main () at app.cu:12" without newline. */
 void stack_print_frame(struct buf *out, const struct stack *st, unsigned i);
+/*
+ * The innermost frames for a report, a line each behind indent, at most `most` (2 or more). Of a Python program: the innermost one, then Python functions, since
+ * libraries' frames alone say little about the program.
+ */
+void stack_print_brief(struct buf *out, const struct stack *st, const char *indent, unsigned most);
 void stack_json(struct buf *out, const struct stack *st);
 /* The innermost frame of the stopped thread on the screen; nothing when it cannot be unwound. */
 void stack_tell_top(struct session *s);

@@ -220,3 +220,39 @@ def test_python_embedded(t):
                 t.match(r'embeds_launch', block)
     if not tried:
         raise Skip('no libpython was found')
+
+
+RACE = '''
+import ctypes
+cuda = ctypes.CDLL('libcuda.so.1')
+ctx, dev, a, s, t = ctypes.c_void_p(), ctypes.c_int(), ctypes.c_uint64(), ctypes.c_void_p(), ctypes.c_void_p()
+cuda.cuInit(0), cuda.cuDeviceGet(ctypes.byref(dev), 0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(ctx), dev), cuda.cuCtxSetCurrent(ctx)
+cuda.cuMemAlloc_v2(ctypes.byref(a), ctypes.c_size_t(4096)), cuda.cuStreamCreate(ctypes.byref(s), 1), cuda.cuStreamCreate(ctypes.byref(t), 1)
+
+def writer():
+    fill(s, 1)
+
+def other():
+    fill(t, 2)
+
+def fill(stream, v):
+    cuda.cuMemsetD32Async(a, v, ctypes.c_size_t(1024), stream)
+
+writer()
+other()
+cuda.cuCtxSynchronize()
+'''
+
+
+def test_python_races(t):
+    """A report of a race names the Python functions of both commands."""
+    python = next((interpreters(v)[0] for v in VERSIONS if any_python(v)), None)
+    if not python:
+        raise Skip('there is no CPython 3.11 to 3.13')
+    with open(t.path('race.py'), 'w', encoding='utf-8') as f:
+        f.write(RACE)
+    t.tsdb('record', '--gpu', t.gpu, '-o', 'py.sbt', '--', python, 'race.py')
+    r = t.tsdb('races', 'py.sbt')
+    t.equal(r.status, 3, 'races')
+    for function in ('writer', 'other'):
+        t.match(rf' fill \(\) at .*race.py:15 \(Python\)\n +#\d+ +{function} \(\) at .*race.py:', r.out)
