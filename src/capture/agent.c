@@ -26,6 +26,8 @@
 #include "capture/stop.h"
 #include "capture/thread.h"
 
+#define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, which glibc 2.35 has and older ones do not */
+
 struct agent agent;
 __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
@@ -33,6 +35,12 @@ void *agent_map_kept(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return p == MAP_FAILED ? NULL : p;
+}
+
+void agent_touch(void *p, size_t bytes)
+{
+	const uintptr_t from = (uintptr_t)p & ~(uintptr_t)(TSDB_PAGE - 1), end = ((uintptr_t)p + bytes + TSDB_PAGE - 1) & ~(uintptr_t)(TSDB_PAGE - 1);
+	madvise((void *)from, end - from, POPULATE_WRITE); /* before Linux 5.14: an error, and they are made when they are used */
 }
 
 void agent_unmap_kept(void *p, size_t bytes)

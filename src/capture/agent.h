@@ -69,6 +69,8 @@ void agent_count_lost(void);
 
 /* Anonymous zeroed memory; NULL when there is none. Given back by agent_unmap(), or when the debugger leaves (forget_all()). */
 void *agent_map(size_t bytes);
+/* Has the kernel make the pages of such memory, or of a static table, now. Changes nothing in it. */
+void agent_touch(void *p, size_t bytes);
 void agent_unmap(void *p, size_t bytes);
 /* The same of memory that outlives that. */
 void *agent_map_kept(size_t bytes);

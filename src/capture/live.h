@@ -17,6 +17,7 @@ struct live {
 	uint32_t ctx;	     /* id, or SBT_NO_ID */
 	uint32_t next;	     /* of the free slots: index + 1 */
 	_Atomic uint32_t untouched; /* TSDB_MEMORY_TOUCHED: not recorded yet */
+	_Atomic uint32_t mapped;    /* the driver has said so; never of memory that is mapped by hand, which changes */
 	/* Memory of the host: a hash for each page as last recorded, or NULL (host.c). */
 	uint64_t *seen;
 };

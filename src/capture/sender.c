@@ -43,6 +43,16 @@ static void futex(int op, uint32_t value, const struct timespec *most)
 
 /* ---- hashes that wait ------------------------------------------------------------------------------------------------------ */
 
+void sender_touch(uint64_t hashes)
+{
+	spin_lock(&sender.lock);
+	if (!sender.hash)
+		sender.hash = agent_map(HASHES_MAX * sizeof(*sender.hash));
+	spin_unlock(&sender.lock);
+	if (sender.hash)
+		agent_touch(sender.hash, (hashes < HASHES_MAX ? hashes : HASHES_MAX) * sizeof(*sender.hash));
+}
+
 static bool put_by(const struct piece *p, struct sbt_hash hash, bool always)
 {
 	bool good = false;

@@ -24,6 +24,8 @@ extern _Atomic uint32_t sender_jobs; /* under way or waiting */
 /* Asks for fn(thread), in the background. Nothing while anything else is under way, or the program leaves. */
 void sender_prepare(void (*fn)(struct thread *t));
 void sender_start(void);
+/* Ahead of time: that many hashes will come at once. */
+void sender_touch(uint64_t hashes);
 /* A hash, which costs the caller no waiting for a bulk slot while contents are being sent. p is copied. False: nobody listens. */
 bool sender_hash(const struct piece *p, struct sbt_hash hash);
 /* The same for who calls sender_end() next: never waits, while there is memory. */

@@ -266,6 +266,16 @@ void shadow_device(struct device_set *s, struct device_ctx *d, const struct piec
 			(uint32_t)(p->size - at < SBT_PAGE ? p->size - at : SBT_PAGE) };
 }
 
+void shadow_touch(uint64_t pieces, uint64_t pages)
+{
+	if (!shadow.entry)
+		shadow.entry = agent_map(ENTRIES_MAX * sizeof(struct entry));
+	if (shadow.entry)
+		agent_touch(shadow.entry, (pieces < ENTRIES_MAX ? pieces : ENTRIES_MAX) * sizeof(struct entry));
+	agent_touch(gathering.piece, (pieces < GATHER_PIECES ? pieces : GATHER_PIECES) * sizeof(gathering.piece[0]));
+	agent_touch(gathering.page, (pages < GATHER_PAGES ? pages : GATHER_PAGES) * sizeof(gathering.page[0]));
+}
+
 void shadow_host(const struct piece *p)
 {
 	struct piece now = *p;

@@ -37,6 +37,15 @@
 _Atomic uint32_t span_open;
 _Atomic uint32_t span_refused;
 
+#define BATCH 4096u
+
+/* What one launch hashes when a span ends. */
+struct batch {
+	struct piece piece[BATCH];
+	struct hash_kernel_range range[BATCH];
+	struct sbt_hash hash[BATCH];
+};
+
 static struct {
 	uint64_t first;
 	_Atomic uint32_t incomplete;
@@ -51,6 +60,7 @@ static struct {
 	/* For a window that is armed: what was there when the device was prepared. */
 	_Atomic uint64_t ready_bytes;
 	_Atomic uint32_t ready_ctxs, ready_epoch, ready_globals;
+	struct batch *batch; /* kept */
 	struct span_times times;
 } span;
 
@@ -178,10 +188,13 @@ static bool is_allowed(struct thread *t)
 }
 
 /* Whether kernels may read it: where it is not mapped they fault, which a copy answers with an error. */
-static bool is_readable(struct device_ctx *d, const struct live *l)
+static bool is_readable(struct device_ctx *d, struct live *l)
 {
-	if (l->mem != SBT_MEM_VMM)
-		return device_is_mapped(l->addr, l->size);
+	if (l->mem != SBT_MEM_VMM) {
+		if (!atomic_load(&l->mapped))
+			atomic_store(&l->mapped, device_is_mapped(l->addr, l->size));
+		return atomic_load(&l->mapped);
+	}
 	if (!device_enter(d))
 		return false;
 	const bool may = device_may_read(l->addr, l->size);
@@ -219,12 +232,15 @@ static void start_of_global(void *arg, struct device_ctx *d, const struct piece 
 
 static void record_start(void)
 {
+	uint64_t at = monotonic_ns();
 	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_TOUCHED)
 		touched_begin();
 	else
 		live_each(start_of, NULL);
+	lap(&at, &span.times.begin.memory);
 	globals_find(&span.set);
 	globals_each(&span.set, start_of_global, NULL);
+	lap(&at, &span.times.begin.globals);
 	span.times.shadowed = shadow_settle(&span.set);
 }
 
@@ -285,18 +301,12 @@ static void begin(struct thread *t, uint64_t seq)
 
 /* ---- the end ---------------------------------------------------------------------------------------------------------------- */
 
-#define BATCH 4096u
-
 /* Ranges of one context that one launch hashes. */
 struct ending {
 	struct thread *t;
 	struct device_ctx *now; /* entered; NULL: none */
 	unsigned n;
-	struct {
-		struct piece piece[BATCH];
-		struct hash_kernel_range range[BATCH];
-		struct sbt_hash hash[BATCH];
-	} *batch;
+	struct batch *batch;
 };
 
 static void not_looked_at(void)
@@ -390,13 +400,14 @@ static void end_of_global(void *arg, struct device_ctx *d, const struct piece *g
 
 static void record_end(struct thread *t)
 {
-	struct ending e = { .t = t, .batch = agent_map(sizeof(*e.batch)) };
+	struct ending e = { .t = t, .batch = span.batch };
+	uint64_t at = monotonic_ns();
 	live_each(end_of, &e);
+	lap(&at, &span.times.end.memory);
 	globals_find(&span.set);
 	globals_each(&span.set, end_of_global, &e);
+	lap(&at, &span.times.end.globals);
 	change_ctx(&e, NULL);
-	if (e.batch)
-		agent_unmap(e.batch, sizeof(*e.batch));
 }
 
 /* Commands that have a number behind the window wait for the span's end: the driver has none of them. */
@@ -442,6 +453,33 @@ static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
 
 /* ---- getting ready --------------------------------------------------------------------------------------------------------- */
 
+/* The gate need not be shut: what is found of an allocation that is freed meanwhile is true of the one that takes its place. */
+static bool ask_ahead(void *arg, struct live *l)
+{
+	uint32_t *n = arg;
+	struct device_ctx *d = live_is_host(l) ? NULL : device_find(&span.set, l->ctx);
+	if (d)
+		(void)is_readable(d, l);
+	++*n;
+	return false;
+}
+
+/* Tables that have not been used before are a page fault for every 4 kB, which takes longer than filling them. */
+static void touch_tables(void)
+{
+	uint64_t pages = 0;
+	uint32_t n = 0;
+	live_each(ask_ahead, &n);
+	for (unsigned i = 0; i < span.set.n; i++)
+		pages += span.set.ctx[i].globals / SBT_PAGE;
+	shadow_touch(n + pages, atomic_load(&live_total) / SBT_PAGE + n + pages);
+	sender_touch(n + pages);
+	if (!span.batch)
+		span.batch = agent_map(sizeof(*span.batch));
+	if (span.batch)
+		agent_touch(span.batch, sizeof(*span.batch));
+}
+
 /* What takes long and disturbs nobody: streams, kernels to hash with, room for the copies. Before the gate is shut. */
 static void prepare(bool ahead)
 {
@@ -452,6 +490,7 @@ static void prepare(bool ahead)
 			device_leave();
 	device_load(&span.set);
 	globals_find(&span.set);
+	touch_tables();
 	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_ALL && within_limit())
 		room_reserve(&span.set, ahead);
 }

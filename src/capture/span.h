@@ -67,7 +67,8 @@ struct span_times {
 		uint64_t prepare; /* begin: what was not made ready before */
 		uint64_t gate;	  /* until no other thread was in a call of the driver */
 		uint64_t idle;	  /* until the devices had done all their work */
-		uint64_t work;	  /* begin: copying; end: hashing */
+		uint64_t work;	  /* begin: copying; end: hashing; of that: */
+		uint64_t memory, globals; /* going through allocations; through globals; the rest is waiting for the device */
 		uint64_t all;
 	} begin, end;
 	uint64_t live, shadowed; /* bytes: of memory, copied on the device */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The host's side of kernels.ptx: tables to the device, one launch, results back. Ranges of any sizes share a launch: the kernel deals
- * out pages, not ranges. The surprise: nothing here is asynchronous towards the caller's memory, since the tables lie on the heap.
+ * out pages, not ranges. The surprise: nothing here is asynchronous towards the caller's memory: tables and results go through one piece of memory of ours.
  */
 #include "replay/hash-kernel.h"
 
@@ -104,7 +104,9 @@ CUresult hash_kernel_open(struct hash_kernel *h, const struct hash_kernel_driver
 		return CUDA_SUCCESS;
 	TRY_CU(d->cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev));
 	h->blocks = (unsigned)sms * BLOCKS_PER_SM;
-	h->table = malloc(HASH_KERNEL_SCRATCH);
+	h->pinned = d->cuMemHostAlloc(&h->table, HASH_KERNEL_SCRATCH, 0) == CUDA_SUCCESS;
+	if (!h->pinned)
+		h->table = malloc(HASH_KERNEL_SCRATCH);
 	r = h->table ? load(h) : CUDA_ERROR_OUT_OF_MEMORY;
 	if (r != CUDA_SUCCESS)
 		hash_kernel_close(h);
@@ -117,13 +119,17 @@ void hash_kernel_close(struct hash_kernel *h)
 		h->driver->cuMemFree_v2(h->scratch);
 	if (h->module)
 		h->driver->cuModuleUnload(h->module);
-	free(h->table);
+	if (h->pinned)
+		h->driver->cuMemFreeHost(h->table);
+	else
+		free(h->table);
 	memset(h, 0, sizeof(*h));
 }
 
 void hash_kernel_forget(struct hash_kernel *h)
 {
-	free(h->table);
+	if (!h->pinned)
+		free(h->table);
 	memset(h, 0, sizeof(*h));
 }
 
@@ -284,6 +290,7 @@ static CUresult ranges_part(struct hash_kernel *h, const struct hash_kernel_rang
 {
 	const struct hash_kernel_driver *d = h->driver;
 	struct hash_kernel_row *rows = h->table;
+	struct sbt_hash *results = (struct sbt_hash *)(rows + n);
 	CUdeviceptr table = h->scratch, sums = h->scratch + n * sizeof(*rows), none = 0;
 	uint64_t total = 0;
 	void *params[] = {&table, &n, &total, &none, &sums};
@@ -292,17 +299,17 @@ static CUresult ranges_part(struct hash_kernel *h, const struct hash_kernel_rang
 		rows[i] = (struct hash_kernel_row){ranges[i].addr, ranges[i].size, total};
 		total += pages_of(ranges[i].size);
 	}
-	if (!total) {
-		memset(out, 0, n * sizeof(*out));
-	} else {
+	if (total) {
 		TRY_CU(d->cuMemcpyHtoDAsync_v2(table, rows, n * sizeof(*rows), s));
 		TRY_CU(d->cuMemsetD8Async(sums, 0, n * sizeof(*out), s));
 		TRY_CU(launch(h, h->hash, total, params, s));
-		TRY_CU(d->cuMemcpyDtoHAsync_v2(out, sums, n * sizeof(*out), s));
+		TRY_CU(d->cuMemcpyDtoHAsync_v2(results, sums, n * sizeof(*out), s));
 	}
 	TRY_CU(d->cuStreamSynchronize(s));
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		out[i] = total ? results[i] : (struct sbt_hash){{0, 0}};
 		sbt_range_hash_end(&out[i], ranges[i].size);
+	}
 	return CUDA_SUCCESS;
 }
 

@@ -28,6 +28,8 @@
 	FN(cuLaunchKernel)        \
 	FN(cuMemAlloc_v2)         \
 	FN(cuMemFree_v2)          \
+	FN(cuMemHostAlloc)        \
+	FN(cuMemFreeHost)         \
 	FN(cuMemcpyHtoDAsync_v2)  \
 	FN(cuMemcpyDtoHAsync_v2)  \
 	FN(cuMemsetD8Async)       \
@@ -67,7 +69,8 @@ struct hash_kernel {
 	CUdeviceptr scratch;
 	bool owns_scratch, on_host, software;
 	unsigned blocks; /* of a launch */
-	void *table;	 /* HASH_KERNEL_SCRATCH bytes of the heap */
+	bool pinned;	 /* table is: copies to and from it need no staging of the driver's */
+	void *table;	 /* HASH_KERNEL_SCRATCH bytes */
 };
 
 struct hash_kernel_range {
