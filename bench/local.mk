@@ -75,6 +75,16 @@ bench/softgpu-loops.$(OBJEXT): bench/softgpu-loops.c bench/softgpu-loops.h
 CLEANFILES += bench/softgpu-loops.$(OBJEXT)
 endif
 
+# What a probe costs a call: bench-observe.py.
+EXTRA_DIST += bench/bench-observe.py
+noinst_PROGRAMS += bench/observe-load bench/libobserve-stub.so
+bench_observe_load_SOURCES = bench/observe-load.c
+bench_observe_load_CFLAGS = -std=gnu11 -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARN_CFLAGS)
+bench_observe_load_LDADD = -ldl
+bench_libobserve_stub_so_SOURCES = bench/observe-load.c
+bench_libobserve_stub_so_CFLAGS = $(SO_CFLAGS) -DSTUB
+bench_libobserve_stub_so_LDFLAGS = -shared
+
 BENCHES = bench/bench-state bench/bench-order bench/bench-stops
 .PHONY: bench
 bench: all
@@ -85,6 +95,7 @@ if HAVE_CUDA
 	@echo "== replay, on the software GPU"; LD_LIBRARY_PATH=softgpu TSDB_BUILD='$(abs_builddir)' ./bench/bench-replay
 endif
 if HAVE_NVCC
+	@echo "== observe"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-observe.py
 	@echo "== capture"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-capture.py
 	@echo "== Python stacks"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-python.py
 	@echo "== capture window, on the software GPU"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-window.py

@@ -32,3 +32,15 @@ else
 libobserve_a_SOURCES += src/observe/probes-none.c
 OBSERVE_LIBS =
 endif
+
+if HAVE_CMOCKA
+OBSERVE_TEST_LIBS = libobserve.a libstate.a libattach.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(OBSERVE_LIBS) $(ATTACH_LIBS) $(ZSTD_LIBS) $(JANSSON_LIBS) -lpthread
+check_PROGRAMS += tests/unit/test-observe-decode tests/unit/test-observe-table
+TESTS += tests/unit/test-observe-decode tests/unit/test-observe-table
+tests_unit_test_observe_decode_SOURCES = tests/unit/test-observe-decode.c
+tests_unit_test_observe_decode_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_observe_decode_LDADD = $(OBSERVE_TEST_LIBS)
+tests_unit_test_observe_table_SOURCES = tests/unit/test-observe-table.c
+tests_unit_test_observe_table_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS)
+tests_unit_test_observe_table_LDADD = $(OBSERVE_TEST_LIBS)
+endif

@@ -27,7 +27,7 @@ struct observe {
 	struct observe_process **processes;
 	unsigned nprocesses;
 	struct err *failed; /* in a callback */
-	uint64_t start_ns, looked_ns, nameless, nameless_ns, counts[OBS_COUNTS];
+	uint64_t start_ns, end_ns, looked_ns, nameless, nameless_ns, counts[OBS_COUNTS];
 	bool told_lost, told_nothing, names;
 	struct symbols *symbols;
 };

@@ -329,6 +329,7 @@ struct err *observe_end(struct observe *o)
 	if (o->ended)
 		return NULL;
 	o->ended = true;
+	o->end_ns = observe_now_ns();
 	probes_detach(o->probes);
 	e = probes_read(o->probes, 0, on_record, o);
 	probes_counts(o->probes, o->counts);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the records of contexts, streams, events, modules, kernels and graphs mean. A call that failed creates nothing; it is sent with its
- * result and SBT_NO_ID.
+ * What the records of contexts, streams, events, modules, kernels and graphs mean. A call that failed created nothing, so it is no command.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +47,10 @@ static struct err *created(struct seen *x, uint64_t device, uint64_t flags, bool
 		u->handle = x->e->out[0];
 		if (!primary)
 			push(x->thread, (uint32_t)u->new_ctx);
+	}
+	if (u->new_ctx == SBT_NO_ID) {
+		x->d->bad += !x->cmd.result; /* what the call gave out could not be read */
+		return NULL;
 	}
 	u->device = (uint32_t)device;
 	u->primary = primary;

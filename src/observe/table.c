@@ -45,7 +45,7 @@ static const char *bytes(char *dst, uint64_t v)
 
 static double seconds(const struct observe *o)
 {
-	return (double)(observe_now_ns() - o->start_ns) / 1e9;
+	return (double)((o->end_ns ? o->end_ns : observe_now_ns()) - o->start_ns) / 1e9;
 }
 
 /* ---- rows --------------------------------------------------------------------------------------------------------- */
