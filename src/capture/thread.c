@@ -69,6 +69,8 @@ static void thread_end(void *p)
 	if (!t->left) {
 		if (agent_live())
 			ring_close(&t->ring);
+		else if (atomic_load(&agent.leaving) && t->ring.shared)
+			ring_unmap(&t->ring);
 		if (t->memo)
 			stack_forget(t);
 		if (t->page)
