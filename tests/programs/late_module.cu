@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * late_module SECONDS [gone|two]: the driver API alone, a context of its own, a module from PTX text in allocated memory. "gone": the text is
- * overwritten and freed; "two": another module with a kernel of the same name, registers and parameters was loaded, too.
+ * late_module SECONDS [gone|two|vmm]: the driver API alone, a context of its own, a module from PTX text in allocated memory. "gone": the text is
+ * overwritten and freed; "two": another module with a kernel of the same name, registers and parameters was loaded, too; "vmm": the
+ * memory is two pieces mapped into one reservation, as PyTorch's expandable segments are, with nothing between them.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -40,6 +41,31 @@ static char *text_new(bool other)
 	return text;
 }
 
+/* The second of two pieces; the first is only there. */
+static CUdeviceptr pieces_new(void)
+{
+	CUmemAllocationProp prop = {};
+	CUmemAccessDesc access = {};
+	CUmemGenericAllocationHandle h;
+	CUdeviceptr base;
+	size_t grain;
+
+	prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+	prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+	access.location = prop.location;
+	access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	CU(cuMemGetAllocationGranularity, "cuMemGetAllocationGranularity", &grain, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+	CU(cuMemAddressReserve, "cuMemAddressReserve", &base, 8 * grain, 0, 0, 0);
+	for (int i = 0; i < 8; i += 5) {
+		CU(cuMemCreate, "cuMemCreate", &h, grain, &prop, 0);
+		CU(cuMemMap, "cuMemMap", base + i * grain, grain, 0, h, 0);
+		CU(cuMemRelease, "cuMemRelease", h);
+		CU(cuMemSetAccess, "cuMemSetAccess", base + i * grain, grain, &access, 1);
+		CU(cuMemsetD32, "cuMemsetD32_v2", base + i * grain, i, grain / 4);
+	}
+	return base + 5 * grain;
+}
+
 int main(int argc, char **argv)
 {
 	const time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 3);
@@ -68,7 +94,10 @@ int main(int argc, char **argv)
 		memset(text, 0, 4096);
 		free(text);
 	}
-	CU(cuMemAlloc, "cuMemAlloc_v2", &p, sizeof(host));
+	if (!strcmp(how, "vmm"))
+		p = pieces_new();
+	else
+		CU(cuMemAlloc, "cuMemAlloc_v2", &p, sizeof(host));
 	CU(cuMemsetD32, "cuMemsetD32_v2", p, 0, 64);
 	printf("late_module: running\n");
 	fflush(stdout);

@@ -3,7 +3,7 @@
 there before is found, and a window replays."""
 import re
 
-from e2e import program
+from e2e import Skip, program
 
 PROGRAM = 'late'
 
@@ -58,6 +58,23 @@ def test_a_module_from_memory(t):
         if how == 'gone' and t.gpu != 'soft':
             continue  # whether the driver keeps it is its own affair
         t.match(r'2 of 2 allocations identical, 19 of 19 outputs identical', verified(t).out)
+
+
+def test_mapped_pieces_are_found(t):
+    """Physical memory mapped into a reservation: every piece is an allocation, and what lies between is none."""
+    window(t, '3', 'vmm', kernel='step', prog='late_module')
+    t.match(r'3 of 3 allocations identical, 19 of 19 outputs identical', verified(t).out)
+    allocs = t.tsdb('--batch', '-ex', 'info allocations', 't.sbt').out
+    found = re.findall(r'^ *0x([0-9a-f]+) +(\d+) +vmm', allocs, re.M)
+    t.equal(len(found), 2, 'pieces')
+    t.equal(int(found[1][0], 16) - int(found[0][0], 16), 5 * int(found[0][1]), 'distance')
+
+
+def test_the_runtime_inside_the_program(t):
+    if t.gpu == 'soft':
+        raise Skip('a runtime that is linked in needs an NVIDIA driver')
+    window(t, '3', prog='late_static_cudart')
+    t.match(r'(\d+) of \1 allocations identical, 19 of 19 outputs identical', verified(t).out)
 
 
 def test_two_modules_that_fit_are_not_guessed(t):
