@@ -173,12 +173,11 @@ static struct err *save(struct explorer *x, struct explore_found *f, const struc
 bool explore_is_known(const struct explorer *x, const struct order_pair *p, size_t n)
 {
 	for (size_t i = 0; i < x->r->nfound; i++) {
-		struct explore_found *f = &x->r->found[i];
+		const struct explore_found *f = &x->r->found[i];
 		bool same = f->nflipped == n;
 
 		for (size_t k = 0; same && k < n; k++)
 			same = f->places[k] == explore_place(x, &p[k]);
-		f->again += same;
 		if (same)
 			return true;
 	}
@@ -191,8 +190,11 @@ static void drop(struct explore_found *f)
 	*f = (struct explore_found){0};
 }
 
-static void keep(struct explorer *x, const struct explore_found *f)
+static void keep(struct explorer *x, struct explore_found *f)
 {
+	for (size_t i = 0; f->nflipped == 1 && i < x->npairs; i++)
+		f->again += x->pairs[i].place == f->places[0];
+	f->again -= f->again > 0; /* itself */
 	x->r->found = xrealloc(x->r->found, (x->r->nfound + 1) * sizeof *f);
 	x->r->found[x->r->nfound++] = *f;
 }
@@ -278,14 +280,14 @@ static struct err *compare_trial(struct explorer *x, struct trial *t, struct exp
 	return e;
 }
 
-/* A use of freed memory after its next owner wrote there says it all. */
+/* A use of freed memory after its next owner wrote there says it all, and so does the pair itself when it needs no poison. */
 static bool is_shown(const struct explorer *x, uint64_t user, uint64_t lifetime)
 {
 	for (size_t i = 0; i < x->r->nfound; i++)
 		for (size_t k = 0; k < x->r->found[i].nflipped; k++) {
 			const struct order_pair p = x->r->found[i].as_recorded[k];
 
-			if ((p.before == user && p.after > lifetime) || (p.after == user && p.before > lifetime))
+			if ((p.before == user && p.after >= lifetime) || (p.after == user && p.before >= lifetime))
 				return true;
 		}
 	return false;

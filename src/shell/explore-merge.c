@@ -230,7 +230,7 @@ struct err *explore_merge(struct explore_result *r, struct explore_result *from)
 		struct explore_found *f = &from->found[i], *same = known(r, f);
 
 		if (same) {
-			same->again += f->again + 1;
+			same->again = same->again > f->again ? same->again : f->again;
 			explore_found_free(f);
 		} else {
 			r->found[r->nfound++] = *f;

@@ -77,7 +77,7 @@ struct err *explore_differs(struct explorer *x, const uint64_t *entries, size_t 
 
 /* entries gives another result. Takes it. */
 struct err *explore_found_order(struct explorer *x, uint64_t *entries, size_t n) TS_CHECK;
-/* Whether the same places, passed another time, were found already; then that is counted. */
+/* Whether the same places, passed another time, were found already. */
 bool explore_is_known(const struct explorer *x, const struct order_pair *p, size_t n);
 /* Whether the pair, whose lifetime is set, gives another result when nobody may count on what the memory holds then. */
 struct err *explore_poison(struct explorer *x, const struct explore_pair *p) TS_CHECK;

@@ -36,7 +36,7 @@ struct explore_found {
 	uint64_t poison;
 	uint64_t *places;	    /* of each: a hash of the two places in the program */
 	size_t nflipped;
-	uint64_t again;		    /* times that the same places were met besides */
+	uint64_t again;		    /* other pairs of the same two places; of several pairs 0 */
 	uint64_t *seqs;		    /* the schedule, entries as order/order.h has them; heap */
 	size_t nseqs;
 	uint64_t place, place_size; /* an allocation that is different; 0: only what was copied to the host */
