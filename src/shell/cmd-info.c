@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "shell/ranks.h"
 #include "shell/breakpoints.h"
 #include "shell/memory.h"
 #include "shell/recorder.h"
@@ -25,6 +26,7 @@ const char cmd_view_help[] =
 	"  --kernel GLOB  only launches of matching kernels\n"
 	"  --kind KIND    only commands of a kind (`help kinds`)\n"
 	"  --stacks       with the recorded host call stack of each\n"
+	"  --rank N|all   of a set of traces (`tsdb merge`): that rank, or all in one timeline\n"
 	"  --json         one JSON object a line\n";
 
 struct err *cmd_view(struct session *s, const struct cmd_args *a)
@@ -35,6 +37,10 @@ struct err *cmd_view(struct session *s, const struct cmd_args *a)
 	f.json = a->json;
 	if (!s->trace.reader)
 		return err_cure(err_new(ERR_STATE, "no trace is open"), "Use \"replay start FILE\", or \"info commands\" for the live program");
+	if (f.rank != VIEW_NO_RANK && !s->ranks)
+		return err_cure(err_new(ERR_STATE, "no set of traces is open: there is one rank only"), "\"tsdb merge\" makes a set");
+	if (f.rank != VIEW_NO_RANK)
+		return ranks_view(s, s->ranks, &f);
 	return view_commands(s, s->trace.reader, &f);
 }
 

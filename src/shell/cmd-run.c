@@ -11,6 +11,7 @@
 #include "shell/kernel.h"
 #include "shell/follow.h"
 #include "shell/process.h"
+#include "shell/ranks.h"
 #include "shell/recorder.h"
 #include "shell/replay-run.h"
 #include "shell/trace.h"
@@ -276,6 +277,8 @@ struct err *cmd_file(struct session *s, const struct cmd_args *a)
 {
 	if (a->argc > 1)
 		return err_cure(err_new(ERR_USAGE, "file takes one name"), "Give arguments with \"set args\" or to \"run\"");
+	if (a->argc && ranks_is(a->argv[0]))
+		return ranks_begin(s, a->argv[0]);
 	if (a->argc && trace_is(a->argv[0]))
 		return trace_open(s, a->argv[0]);
 	if (a->argc)

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "shell/ranks.h"
 #include "shell/session.h"
 #include "shell/trace.h"
 #include "shell/words.h"
@@ -67,7 +68,7 @@ const char cmd_state_show_help[] =
 	"  event, memory, context, module, kernel, graph, thread\n"
 	"  at SEQ       the state right after command SEQ of the open trace\n"
 	"  at 12.3ms    the state at a time after the trace's start (needs GPU times, see\n"
-	"               `set capture timestamps`)\n"
+	"               `set capture timestamps`); with a set of ranks, after the first one's\n"
 	"Example: state show stream 2 at 143\n";
 
 static const struct {
@@ -171,6 +172,8 @@ static struct err *state_where(struct session *s, const char *where, struct stat
 	}
 	if (!word_duration(*where == '+' ? where + 1 : where, &v))
 		return err_cure(err_new(ERR_USAGE, "\"%s\" is neither a command's number nor a time", where), "Use \"at 143\" or \"at 12.3ms\"");
+	if (s->ranks) /* since the first rank's start, whichever rank is looked at */
+		return state_at_time(ret, r, ranks_local(ranks_find(s->ranks, s->rank), ranks_start(s->ranks) + v));
 	return state_at_time(ret, r, sbt_reader_meta(r)->start_ns + v);
 }
 

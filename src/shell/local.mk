@@ -46,6 +46,7 @@ libshell_a_SOURCES = \
 	src/shell/partial.c src/shell/partial.h \
 	src/shell/process.c src/shell/process.h \
 	src/shell/replay-device.c src/shell/replay-device.h \
+	src/shell/clocks.c src/shell/clocks.h src/shell/ranks.c src/shell/ranks-view.c src/shell/ranks.h src/shell/cmd-ranks.c src/shell/tool-merge.c \
 	src/shell/recorder.c src/shell/recorder.h src/shell/recorder-inside.h \
 	src/shell/recorder-file.c src/shell/recorder-memory.c src/shell/recorder-stacks.c \
 	src/shell/session.c src/shell/session.h \
@@ -71,8 +72,7 @@ tsdb_SOURCES = src/shell/main.c
 tsdb_LDADD = libshell.a libreplay.a liborder.a libobserve.a libstate.a libattach.a libsbt.a libcommon.a \
 	$(OBSERVE_LIBS) $(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lm
 
-HEADERS_TO_CHECK += src/shell/follow.h src/shell/names.h src/shell/graph.h src/shell/kernel.h \
-	src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/command.h src/shell/editor.h src/shell/exact.h src/shell/explore.h src/shell/explore-private.h src/shell/extract.h src/shell/gpu.h src/shell/host-changes.h src/shell/input.h \
+HEADERS_TO_CHECK += src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/clocks.h src/shell/command.h src/shell/editor.h src/shell/exact.h src/shell/explore-private.h src/shell/explore.h src/shell/extract.h src/shell/follow.h src/shell/gpu.h src/shell/graph.h src/shell/host-changes.h src/shell/input.h src/shell/kernel.h src/shell/names.h src/shell/ranks.h \
 	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/races.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/replay-device.h src/shell/memory.h src/shell/partial.h src/shell/what-if.h src/shell/session.h \
 	src/shell/settings.h src/shell/stack.h src/shell/tool-options.h src/shell/tools.h src/shell/trace.h src/shell/unwritten.h src/shell/value.h src/shell/vars.h src/shell/words.h
 
@@ -83,6 +83,11 @@ SHELL_TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 SHELL_TEST_LIBS = $(CMOCKA_LIBS) $(tsdb_LDADD)
 check_PROGRAMS += tests/unit/test-shell-words tests/unit/test-shell-table tests/unit/test-shell-session tests/unit/test-shell-memory
 TESTS += tests/unit/test-shell-words tests/unit/test-shell-table tests/unit/test-shell-session tests/unit/test-shell-memory
+check_PROGRAMS += tests/unit/test-shell-many
+TESTS += tests/unit/test-shell-many
+tests_unit_test_shell_many_SOURCES = tests/unit/test-shell-many.c
+tests_unit_test_shell_many_CFLAGS = $(SHELL_TEST_CFLAGS)
+tests_unit_test_shell_many_LDADD = $(SHELL_TEST_LIBS)
 tests_unit_test_shell_words_SOURCES = tests/unit/test-shell-words.c
 tests_unit_test_shell_words_CFLAGS = $(SHELL_TEST_CFLAGS)
 tests_unit_test_shell_words_LDADD = $(SHELL_TEST_LIBS)

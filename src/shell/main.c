@@ -13,6 +13,7 @@
 #include "shell/editor.h"
 #include "shell/interrupt.h"
 #include "shell/process.h"
+#include "shell/ranks.h"
 #include "shell/session.h"
 #include "shell/tools.h"
 #include "shell/trace.h"
@@ -44,8 +45,10 @@ static const char usage_text[] =
 	"  tsdb observe [-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] [--no-stacks]\n"
 	"              [--ring SIZE] [--quiet] PID | --all | [--] PROGRAM ARGS...\n"
 	"                                       what a running process does with the GPU, without stopping it\n"
-	"  tsdb view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]\n"
-	"                                       list the commands of a trace\n"
+	"  tsdb view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks] [--rank N]\n"
+	"                                       list the commands of a trace, or of a set of them\n"
+	"  tsdb merge -o FILE [--match GLOB] [--as-is] TRACE TRACE...\n"
+	"                                       the traces of a job's ranks as one set, on one clock\n"
 	"  tsdb info FILE [--json]              say what a trace holds\n"
 	"  tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--json]\n"
 	"              [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]]\n"
@@ -142,7 +145,7 @@ static bool looks_like_trace(const char *name)
 {
 	size_t n = strlen(name);
 
-	return trace_is(name) || (n > 4 && !strcmp(name + n - 4, ".sbt"));
+	return trace_is(name) || ranks_is(name) || (n > 4 && !strcmp(name + n - 4, ".sbt"));
 }
 
 /* What follows a trace are options too: nothing else takes them. */
@@ -188,6 +191,8 @@ static struct err *open_subject(struct session *s, const struct options *o)
 		return NULL;
 	if (o->rest_args || !looks_like_trace(o->rest[0]))
 		return process_file(s, o->rest[0], o->rest + 1);
+	if (ranks_is(o->rest[0]))
+		return ranks_begin(s, o->rest[0]);
 	TRY(trace_open(s, o->rest[0]));
 	if (!s->quiet) {
 		trace_summary(&b, o->rest[0], s->trace.reader);

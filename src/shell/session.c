@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "attach/attach.h"
 #include "shell/names.h"
+#include "shell/ranks.h"
 #include "shell/breakpoints.h"
 #include "shell/editor.h"
 #include "shell/input.h"
@@ -61,6 +62,7 @@ void session_deinit(struct session *s)
 	vars_free(s->vars);
 	symbols_free(s->symbols);
 	races_deinit(s);
+	ranks_free(s->ranks);
 	free(s->plan.path);
 	free(s->plan.pattern);
 	free(s->plan.glob);

@@ -19,6 +19,7 @@ struct input;
 struct inferior;
 struct inferior_event;
 struct races;
+struct ranks;
 struct recorder;
 struct replay;
 struct replay_device;
@@ -107,6 +108,8 @@ struct session {
 	struct breakpoints *breaks;
 	struct vars *vars;
 	struct symbols *symbols; /* of files on disk; NULL until first used */
+	struct ranks *ranks;	 /* the open set; NULL: none. Its trace is in `trace` */
+	uint64_t rank;		 /* of the trace that is open */
 	struct races *races;	 /* cmd-races.c; NULL until first used */
 };
 

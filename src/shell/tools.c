@@ -13,6 +13,7 @@
 #include "shell/interrupt.h"
 #include "shell/names.h"
 #include "shell/process.h"
+#include "shell/ranks.h"
 #include "shell/recorder.h"
 #include "shell/tools.h"
 #include "shell/trace.h"
@@ -168,6 +169,30 @@ static int tool_record(struct session *s, int argc, char **argv)
 
 /* ---- view, info --------------------------------------------------------------------------------------------------- */
 
+static int view_set(struct session *s, const char *file, const struct view_filter *f)
+{
+	struct ranks *set;
+	struct err *e = ranks_load(&set, file);
+
+	if (e)
+		return fail(s, e);
+	e = ranks_view(s, set, f);
+	ranks_free(set);
+	return e ? fail(s, e) : 0;
+}
+
+static int info_set(struct session *s, const char *file, bool json)
+{
+	struct ranks *set;
+	struct err *e = ranks_load(&set, file);
+
+	if (e)
+		return fail(s, e);
+	e = ranks_info(s, set, json);
+	ranks_free(set);
+	return e ? fail(s, e) : 0;
+}
+
 static int tool_view(struct session *s, int argc, char **argv)
 {
 	struct sbt_reader *r;
@@ -178,7 +203,11 @@ static int tool_view(struct session *s, int argc, char **argv)
 
 	if (!e && !file)
 		e = err_cure(err_new(ERR_USAGE, "view needs a trace"),
-			"Usage: tsdb view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]");
+			"Usage: tsdb view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks] [--rank N]");
+	if (!e && ranks_is(file))
+		return view_set(s, file, &f);
+	if (!e && f.rank != VIEW_NO_RANK)
+		e = err_cure(err_new(ERR_USAGE, "%s is one rank's trace, not a set", file), "Leave --rank away, or make a set with \"tsdb merge\"");
 	if (!e)
 		e = sbt_reader_open(&r, file);
 	if (e)
@@ -214,6 +243,8 @@ static int tool_info(struct session *s, int argc, char **argv)
 	}
 	if (!e && !file)
 		e = err_cure(err_new(ERR_USAGE, "info needs a trace"), "Usage: tsdb info FILE [--json]");
+	if (!e && ranks_is(file))
+		return info_set(s, file, json);
 	if (!e)
 		e = sbt_reader_open(&r, file);
 	if (e)
@@ -240,7 +271,8 @@ static int tool_doctor(struct session *s, int argc, char **argv)
 
 const struct tool tools[] = {
 	{"record", tool_record, "record [-o FILE] [--memory all|touched|none] [--no-stacks] [--timestamps] [--children] -- PROGRAM ARGS"},
-	{"view", tool_view, "view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks]"},
+	{"view", tool_view, "view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks] [--rank N]"},
+	{"merge", tool_merge, "merge -o FILE [--match GLOB] [--as-is] TRACE TRACE..."},
 	{"info", tool_info, "info FILE [--json]"},
 	{"observe", tool_observe, "observe [-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] [--no-stacks] [--ring SIZE] [--quiet] PID | --all | [--] PROGRAM ARGS"},
 	{"doctor", tool_doctor, "doctor"},

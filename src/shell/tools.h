@@ -17,6 +17,7 @@ extern const struct tool tools[];
 const struct tool *tool_find(const char *name);
 
 /* tool-replay.c */
+int tool_merge(struct session *s, int argc, char **argv);
 int tool_replay(struct session *s, int argc, char **argv);
 
 /* extract.c */

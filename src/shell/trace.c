@@ -13,6 +13,7 @@
 #include "shell/breakpoints.h"
 #include "shell/graph.h"
 #include "shell/races.h"
+#include "shell/ranks.h"
 #include "shell/replay-device.h"
 #include "shell/trace.h"
 #include "shell/words.h"
@@ -54,7 +55,11 @@ struct err *trace_open(struct session *s, const char *path)
 {
 	struct sbt_reader *r;
 
+	if (ranks_is(path))
+		return err_cure(err_new(ERR_UNSUPPORTED, "%s is a set of traces: its ranks are replayed and looked at one at a time, each by its own trace", path),
+			"\"tsdb info %s\" lists them; \"tsdb %s\" opens it, \"rank N\" chooses", path, path);
 	TRY(sbt_reader_open(&r, path));
+	ranks_leave(s, path);
 	trace_close(s);
 	s->trace.reader = r;
 	s->trace.path = xstrdup(path);

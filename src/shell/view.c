@@ -20,16 +20,17 @@ struct kernel_name {
 	uint64_t params_len;
 };
 
-struct view {
+struct view_stream {
 	struct session *s;
+	struct sbt_cursor *cur;
 	struct sbt_reader *r;
-	const struct view_filter *f;
+	struct view_filter f;
 	struct state *base; /* at the trace's beginning; NULL: nothing */
 	struct sbt_names base_names;
 	struct kernel_name *kernels; /* by id */
 	size_t nkernels;
 	struct sbt_names names;
-	uint64_t shown;
+	uint64_t read; /* commands */
 };
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */
@@ -53,6 +54,20 @@ static struct err *set_stream(struct view_filter *f, const char *word)
 	return NULL;
 }
 
+static struct err *set_rank(struct view_filter *f, const char *word)
+{
+	uint64_t v;
+
+	if (!strcmp(word, "all")) {
+		f->rank = VIEW_ALL_RANKS;
+		return NULL;
+	}
+	if (!word_u64(word, &v) || v > INT32_MAX)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no rank", word), "Ranks are numbers, see \"tsdb info FILE\"");
+	f->rank = (int64_t)v;
+	return NULL;
+}
+
 static struct err *set_kind(struct view_filter *f, const char *word)
 {
 	f->kind = sbt_kind_by_name(word);
@@ -65,7 +80,7 @@ static struct err *view_word(struct view_filter *f, const char *word, const char
 		return NULL;
 	if (*word == '-')
 		return err_cure(err_new(ERR_USAGE, "view has no option %s", word),
-			"It has --json, --stream N, --kernel GLOB, --kind KIND, --stacks");
+			"It has --json, --stream N, --kernel GLOB, --kind KIND, --stacks and, for sets, --rank N");
 	if (!ret_file || *ret_file)
 		return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", word), "Ranges are like 100-200, 100- or 143");
 	*ret_file = word;
@@ -78,6 +93,7 @@ struct err *view_options(struct view_filter *f, unsigned argc, char *const *argv
 
 	memset(f, 0, sizeof *f);
 	f->last = UINT64_MAX;
+	f->rank = VIEW_NO_RANK;
 	if (ret_file)
 		*ret_file = NULL;
 	for (unsigned i = 0; i < argc; i++) {
@@ -92,6 +108,9 @@ struct err *view_options(struct view_filter *f, unsigned argc, char *const *argv
 			TRY(set_stream(f, value));
 		} else if (!strcmp(w, "--kernel")) {
 			TRY(option_value(w, argc, argv, &i, &f->kernel));
+		} else if (!strcmp(w, "--rank")) {
+			TRY(option_value(w, argc, argv, &i, &value));
+			TRY(set_rank(f, value));
 		} else if (!strcmp(w, "--kind")) {
 			TRY(option_value(w, argc, argv, &i, &value));
 			TRY(set_kind(f, value));
@@ -104,14 +123,14 @@ struct err *view_options(struct view_filter *f, unsigned argc, char *const *argv
 
 /* ---- names -------------------------------------------------------------------------------------------------------- */
 
-static const struct kernel_name *find_kernel(const struct view *v, uint32_t id)
+static const struct kernel_name *find_kernel(const struct view_stream *v, uint32_t id)
 {
 	return id < v->nkernels && v->kernels[id].mangled ? &v->kernels[id] : NULL;
 }
 
 static const char *name_of(void *arg, uint32_t id)
 {
-	const struct view *v = arg;
+	const struct view_stream *v = arg;
 	const struct kernel_name *k = find_kernel(v, id);
 
 	if (k)
@@ -121,7 +140,7 @@ static const char *name_of(void *arg, uint32_t id)
 
 static bool params_of(void *arg, uint32_t id, struct sbt_blob *ret)
 {
-	const struct view *v = arg;
+	const struct view_stream *v = arg;
 	const struct kernel_name *k = find_kernel(v, id);
 
 	if (k) {
@@ -131,7 +150,7 @@ static bool params_of(void *arg, uint32_t id, struct sbt_blob *ret)
 	return v->base && v->base_names.params && v->base_names.params(v->base_names.arg, id, ret);
 }
 
-static void learn_kernel(struct view *v, const struct sbt_cmd *c)
+static void learn_kernel(struct view_stream *v, const struct sbt_cmd *c)
 {
 	const struct sbt_blob *name = &c->u.kernel_def.kernel_name, *params = &c->u.kernel_def.params;
 	uint64_t id = c->u.kernel_def.new_kernel;
@@ -160,7 +179,7 @@ static void learn_kernel(struct view *v, const struct sbt_cmd *c)
 		memcpy(k->params, params->p, params->len);
 }
 
-static const char *mangled_of(const struct view *v, uint32_t id)
+static const char *mangled_of(const struct view_stream *v, uint32_t id)
 {
 	const struct kernel_name *k = find_kernel(v, id);
 	struct state_kernel sk;
@@ -171,15 +190,15 @@ static const char *mangled_of(const struct view *v, uint32_t id)
 }
 
 /* The kernels that were known at the last keyframe before what is to be listed; *ret_seq is where it is, 0: nowhere. */
-static struct err *load_base(struct view *v, uint64_t *ret_seq)
+static struct err *load_base(struct view_stream *v, uint64_t *ret_seq)
 {
 	uint64_t first = sbt_reader_first_seq(v->r);
 	struct buf frame = BUF_INIT;
 	struct err *e;
 
 	*ret_seq = 0;
-	if (v->f->first > first)
-		first = v->f->first;
+	if (v->f.first > first)
+		first = v->f.first;
 	if (first < 2)
 		return NULL;
 	e = sbt_reader_keyframe(v->r, first - 1, ret_seq, &frame);
@@ -200,9 +219,9 @@ static bool on_stream(const struct sbt_cmd *c, uint32_t stream)
 	return f && sbt_get(c, f) == stream;
 }
 
-static bool passes(const struct view *v, const struct sbt_cmd *c)
+static bool passes(const struct view_stream *v, const struct sbt_cmd *c)
 {
-	const struct view_filter *f = v->f;
+	const struct view_filter *f = &v->f;
 	const char *mangled, *shown;
 
 	if (c->seq < f->first || c->seq > f->last || (f->kind && c->kind != f->kind))
@@ -218,11 +237,11 @@ static bool passes(const struct view *v, const struct sbt_cmd *c)
 	return mangled && shown && sbt_kernel_glob(f->kernel, mangled, shown);
 }
 
-static struct err *print_stack(struct view *v, const struct sbt_cmd *c, struct buf *out)
+static struct err *print_stack(struct view_stream *v, const struct sbt_cmd *c, struct buf *out)
 {
 	struct stack st;
 
-	if (!v->f->stacks || v->f->json || !c->stack)
+	if (!v->f.stacks || v->f.json || !c->stack)
 		return NULL;
 	TRY(stack_recorded(v->s, v->r, c->stack, &st));
 	for (unsigned i = 0; i < st.n; i++) {
@@ -234,40 +253,59 @@ static struct err *print_stack(struct view *v, const struct sbt_cmd *c, struct b
 	return NULL;
 }
 
-static struct err *print_one(struct view *v, const struct sbt_cmd *c, struct buf *line)
+struct err *view_stream_print(struct view_stream *v, const struct sbt_cmd *c, struct buf *out)
 {
-	buf_clear(line);
-	if (v->f->json)
-		sbt_json_cmd(line, c, &v->names);
+	if (v->f.json)
+		sbt_json_cmd(out, c, &v->names);
 	else
-		sbt_print_cmd(line, c, &v->names);
-	buf_byte(line, '\n');
-	TRY(print_stack(v, c, line));
-	out_str(v->s->out, buf_cstr(line));
-	v->shown++;
-	return NULL;
+		sbt_print_cmd(out, c, &v->names);
+	buf_byte(out, '\n');
+	return print_stack(v, c, out);
 }
 
-static struct err *list(struct view *v, struct sbt_cursor *cur)
+struct err *view_stream_next(struct view_stream *v, const struct sbt_cmd **ret)
 {
-	struct buf line = BUF_INIT;
 	const struct sbt_cmd *c;
-	uint64_t n = 0, total = sbt_reader_count(v->r);
-	struct err *e;
 
-	while (!(e = sbt_cursor_next(cur, &c)) && c && c->seq <= v->f->last && !out_closed(v->s->out) && !interrupt_flag) {
+	*ret = NULL;
+	for (;;) {
+		TRY(sbt_cursor_next(v->cur, &c));
+		if (!c || c->seq > v->f.last)
+			return NULL;
+		v->read++;
 		if (c->kind == SBT_KERNEL_DEF)
 			learn_kernel(v, c);
-		if (passes(v, c))
-			e = print_one(v, c, &line);
-		if (e)
-			break;
-		if (!(++n & 0xffff))
-			out_progress(v->s->out, "reading", n, total);
+		if (passes(v, c)) {
+			*ret = c;
+			return NULL;
+		}
+		if (!(v->read & 0xffff)) {
+			out_progress(v->s->out, "reading", v->read, sbt_reader_count(v->r));
+			if (interrupt_flag)
+				return NULL;
+		}
 	}
-	out_progress_end(v->s->out);
-	buf_free(&line);
-	return e;
+}
+
+const char *view_stream_kernel(const struct view_stream *v, uint64_t id)
+{
+	return mangled_of(v, (uint32_t)id);
+}
+
+void view_stream_close(struct view_stream *v)
+{
+	if (!v)
+		return;
+	sbt_cursor_close(v->cur);
+	for (size_t i = 0; i < v->nkernels; i++) {
+		free(v->kernels[i].mangled);
+		free(v->kernels[i].shown);
+		free(v->kernels[i].params);
+	}
+	free(v->kernels);
+	if (v->base)
+		state_free(v->base);
+	free(v);
 }
 
 /* A range that the trace has nothing of is a mistake; a filter that nothing passes is an answer. */
@@ -282,33 +320,60 @@ static struct err *check_range(struct sbt_reader *r, const struct view_filter *f
 		"It holds #%" PRIu64 "-#%" PRIu64, first, last);
 }
 
-struct err *view_commands(struct session *s, struct sbt_reader *r, const struct view_filter *f)
+static struct err *open_stream(struct view_stream *v)
 {
-	struct view v = {.s = s, .r = r, .f = f};
-	struct sbt_cursor *cur;
 	uint64_t from;
+
+	TRY(check_range(v->r, &v->f));
+	TRY(load_base(v, &from));
+	TRY(sbt_cursor_open(&v->cur, v->r));
+	return from ? sbt_cursor_seek(v->cur, from + 1) : NULL;
+}
+
+struct err *view_stream_open(struct view_stream **ret, struct session *s, struct sbt_reader *r, const struct view_filter *f)
+{
+	struct view_stream *v = xcalloc(1, sizeof *v);
 	struct err *e;
 
-	TRY(check_range(r, f));
-	e = load_base(&v, &from);
-	v.names = (struct sbt_names){.arg = &v, .kernel = name_of, .params = params_of};
+	*v = (struct view_stream){.s = s, .r = r, .f = *f, .names = {.arg = v, .kernel = name_of, .params = params_of}};
+	e = open_stream(v);
 	if (!e)
-		e = sbt_cursor_open(&cur, r);
-	if (!e) {
-		e = from ? sbt_cursor_seek(cur, from + 1) : NULL;
-		if (!e)
-			e = list(&v, cur);
-		sbt_cursor_close(cur);
+		*ret = v;
+	else
+		view_stream_close(v);
+	return e;
+}
+
+static struct err *list(struct view_stream *v, uint64_t *ret_shown)
+{
+	struct buf line = BUF_INIT;
+	const struct sbt_cmd *c = NULL;
+	struct err *e = NULL;
+
+	while (!out_closed(v->s->out) && !interrupt_flag && !(e = view_stream_next(v, &c)) && c) {
+		buf_clear(&line);
+		e = view_stream_print(v, c, &line);
+		if (e)
+			break;
+		out_str(v->s->out, buf_cstr(&line));
+		++*ret_shown;
+		e = NULL;
 	}
-	if (!e && !v.shown && !f->json)
+	out_progress_end(v->s->out);
+	buf_free(&line);
+	return e;
+}
+
+struct err *view_commands(struct session *s, struct sbt_reader *r, const struct view_filter *f)
+{
+	struct view_stream *v;
+	uint64_t shown = 0;
+	struct err *e;
+
+	TRY(view_stream_open(&v, s, r, f));
+	e = list(v, &shown);
+	view_stream_close(v);
+	if (!e && !shown && !f->json)
 		out_str(s->out, "No such commands.\n");
-	for (size_t i = 0; i < v.nkernels; i++) {
-		free(v.kernels[i].mangled);
-		free(v.kernels[i].shown);
-		free(v.kernels[i].params);
-	}
-	free(v.kernels);
-	if (v.base)
-		state_free(v.base);
 	return e;
 }

@@ -319,3 +319,77 @@ def test_what_one_device_only_can(t):
     t.need_soft()
     two_devices(t)
     t.sentence(t.tsdb('check', 't.sbt', '2'), 'a check of launches is done in windows of one GPU only')
+
+
+# -- merge
+
+def two_ranks(t, *options):
+    r = t.tsdb('record', '--gpu', t.gpu, '--timestamps', *options, '--children', '-o', 'run.%r.sbt', '--', 'sh', '-c',
+               f'RANK=0 WORLD_SIZE=2 {program("reduce")} & RANK=1 WORLD_SIZE=2 {program("reduce")}; wait')
+    t.equal(r.status, 0, 'record')
+    t.equal(traces(t), ['run.0.sbt', 'run.1.sbt'], 'traces')
+
+
+def test_merge(t):
+    two_ranks(t)
+    r = t.tsdb('merge', '-o', 'all.sbt', 'run.1.sbt', 'run.0.sbt')
+    t.equal(r.status, 0, 'merge')
+    t.match(r'^rank 0 on \S+, run\.0\.sbt, \d+ commands: the reference$', r.out)
+    t.match(r'^rank 1 on .*the same host as the first', r.out)
+    t.match(r'^all\.sbt: 2 ranks$', r.out)
+    own = [[json.loads(x) for x in t.tsdb('view', '--json', f'run.{i}.sbt').out.splitlines()] for i in (0, 1)]
+    both = [json.loads(x) for x in t.tsdb('view', '--json', 'all.sbt').out.splitlines()]
+    t.equal(len(both), len(own[0]) + len(own[1]), 'commands')
+    t.equal([c['time_ns'] for c in both], sorted(c['time_ns'] for c in both), 'one timeline')
+    for i in 0, 1:
+        t.equal([c['seq'] for c in both if c['rank'] == i], [c['seq'] for c in own[i]], f'order of rank {i}')
+    t.equal({c['host'] for c in both}, {os.uname().nodename}, 'hosts')
+    one = [json.loads(x) for x in t.tsdb('view', '--json', '--rank', '1', 'all.sbt').out.splitlines()]
+    t.equal([c['seq'] for c in one], [c['seq'] for c in own[1]], 'rank 1 alone')
+    launches = t.tsdb('view', '--kind', 'launch', 'all.sbt').out.splitlines()
+    t.match(r'^ +Time  Rank  Host +Command$', launches[0])
+    t.equal(len(launches) - 1, sum(c['kind'] == 'launch' for c in both), 'launches')
+    t.match(r'^ *\+\d+\.\d{6} ms +[01]  \S+ +#\d+ ', launches[1])
+    t.equal([x['rank'] for x in json.loads(t.tsdb('info', '--json', 'all.sbt').out)['ranks']], [0, 1], 'info')
+
+
+def test_merge_by_meetings(t):
+    two_ranks(t)
+    r = t.tsdb('merge', '-o', 'all.sbt', '--match', '*', 'run.0.sbt', 'run.1.sbt')
+    t.equal(r.status, 0, 'merge')
+    t.match(r'^rank 1 .* \d+ meetings, ends [+-]\d+\.\d us apart to \d+\.\d us, drift [+-]0\.000 ppm; the same host', r.out)
+
+
+def test_set_in_the_shell(t):
+    two_ranks(t)
+    t.equal(t.tsdb('merge', '-o', 'all.sbt', 'run.0.sbt', 'run.1.sbt').status, 0, 'merge')
+    r = t.tsdb('--batch', 'all.sbt', '-ex', 'info ranks', '-ex', 'rank', '-ex', 'rank 1', '-ex', 'replay start', '-ex', 'replay continue',
+               '-ex', 'replay verify', '-ex', 'view --rank all --kind launch', '-ex', 'state show streams at +1000ms')
+    t.equal(r.status, 0, 'status')
+    t.match(r'^Rank 0 on \S+: run\.0\.sbt$', r.out)
+    t.match(r'^Rank 1 on \S+: run\.1\.sbt$', r.out)
+    t.match(r'allocations identical', r.out)
+    t.sentence(t.tsdb('--batch', 'all.sbt', '-ex', 'rank 2'), 'the set has no rank 2')
+
+
+def test_sets_are_not_replayed(t):
+    two_ranks(t)
+    t.equal(t.tsdb('merge', '-o', 'all.sbt', 'run.0.sbt', 'run.1.sbt').status, 0, 'merge')
+    for tool in ['replay'], ['check'], ['races'], ['extract', '--kernel', '*', '-o', 'x']:
+        t.sentence(t.tsdb(*tool, 'all.sbt'), 'all.sbt is a set of traces: its ranks are replayed and looked at one at a time')
+    t.equal(t.tsdb('replay', 'run.1.sbt').status, 0, 'one rank')
+
+
+def test_merge_refuses(t):
+    two_ranks(t)
+    t.sentence(t.tsdb('merge', 'run.0.sbt'), 'merge needs a file to write')
+    t.sentence(t.tsdb('merge', '-o', 'all.sbt'), 'merge needs traces')
+    t.sentence(t.tsdb('merge', '-o', 'run.0.sbt', 'run.1.sbt'), 'run.0.sbt is there and is no set of traces; it is not overwritten')
+    t.equal(t.tsdb('merge', '-o', 'all.sbt', 'run.0.sbt', 'run.1.sbt').status, 0, 'merge')
+    t.sentence(t.tsdb('merge', '-o', 'more.sbt', 'all.sbt', 'run.1.sbt'), 'all.sbt is a set already')
+    t.sentence(t.tsdb('view', 'all.sbt', '1-5'), 'a range is one rank')
+    t.sentence(t.tsdb('view', 'run.0.sbt', '--rank', '0'), "is one rank's trace, not a set")
+    two = t.tsdb('merge', '-o', 'same.sbt', 'run.0.sbt', 'run.0.sbt')
+    t.match('numbered as they were given', two.err)
+    t.equal(t.record('vecadd', out='run.1.sbt').status, 0, 'record')
+    t.sentence(t.tsdb('view', 'all.sbt'), r'run\.1\.sbt is another trace than the one that was merged')
