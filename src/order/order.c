@@ -83,7 +83,7 @@ static struct err *host_changes(struct order *o, const struct order_options *opt
 {
 	const size_t edge = o->nedges;
 
-	if (c->seq >= ORDER_POISON)
+	if (c->seq >= ORDER_STEP_SEQS)
 		return err_new(ERR_BAD_TRACE, "#%llu is no number of a command", (unsigned long long)c->seq);
 	while (*next < opt->nchanges && (opt->changes[*next].seq < c->seq || opt->changes[*next].by))
 		++*next;

@@ -153,9 +153,16 @@ struct err *order_conflicts(const struct order *order, struct sbt_reader *trace,
 #define ORDER_HOST (UINT64_C(1) << 63)
 #define ORDER_POISON (UINT64_C(1) << 62)
 #define ORDER_POISON_BYTE 0xff
+/* Only where a result is told: a step of graph launch seq (state/steps.h), 0: the command itself. Then seq is less than this. */
+#define ORDER_STEP_SEQS (UINT64_C(1) << 40)
+#define ORDER_STEPS (((UINT64_C(1) << 22) - 1) << 40)
 static inline uint64_t order_seq(uint64_t entry)
 {
-	return entry & ~(ORDER_HOST | ORDER_POISON);
+	return entry & ~(ORDER_HOST | ORDER_POISON | ORDER_STEPS);
+}
+static inline uint32_t order_entry_step(uint64_t entry)
+{
+	return (uint32_t)((entry & ORDER_STEPS) / ORDER_STEP_SEQS);
 }
 /* By which entries are sorted: the host's changes come right before their command. */
 static inline uint64_t order_key(uint64_t entry)

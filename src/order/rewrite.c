@@ -5,11 +5,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "order/copied.h"
 #include "order/kept.h"
 #include "order/order.h"
 #include "sbt/memory.h"
-
-#define PIECE (1u << 20)
 
 struct rewriter {
 	struct sbt_reader *from;
@@ -27,107 +26,8 @@ struct rewriter {
 	uint64_t next;		/* the number of the next command written */
 	uint64_t *old;		/* by new number - first */
 	size_t nold, cap_old;
-	uint32_t *modules;	/* host modules, by their number in from */
-	uint32_t nmodules;
-	uint32_t *places;	/* likewise, of source */
-	uint32_t nplaces;
+	struct copied copied;
 };
-
-/* ---- what commands refer to -------------------------------------------------------------------------------------------------- */
-
-static struct err *copy_modules(struct rewriter *w)
-{
-	const struct sbt_host_module *m;
-
-	for (uint32_t i = 0; (m = sbt_reader_module(w->from, i)); i++) {
-		w->modules = xrealloc(w->modules, (i + 1) * sizeof *w->modules);
-		TRY(sbt_writer_module(w->to, m->path, m->build_id, &w->modules[i]));
-		w->nmodules = i + 1;
-	}
-	return NULL;
-}
-
-static struct err *copy_places(struct rewriter *w)
-{
-	const struct sbt_place *p;
-
-	for (uint32_t i = 0; (p = sbt_reader_place(w->from, i)); i++) {
-		w->places = xrealloc(w->places, (i + 1) * sizeof *w->places);
-		TRY(sbt_writer_place(w->to, p, &w->places[i]));
-		w->nplaces = i + 1;
-	}
-	return NULL;
-}
-
-static struct sbt_frame copy_frame(struct rewriter *w, const struct sbt_frame *f)
-{
-	const struct sbt_host_module *m = sbt_reader_module(w->from, f->module);
-	const bool python = m && !strcmp(m->path, SBT_MODULE_PYTHON);
-
-	return (struct sbt_frame){f->module < w->nmodules ? w->modules[f->module] : 0,
-		python && f->offset < w->nplaces ? w->places[f->offset] : f->offset};
-}
-
-static struct err *copy_stack(struct rewriter *w, uint32_t id)
-{
-	const struct sbt_frame *f;
-	struct sbt_frame *mine;
-	unsigned n;
-	struct err *e;
-
-	TRY(sbt_reader_stack(w->from, id, &f, &n));
-	mine = xcalloc(n + 1, sizeof *mine);
-	for (unsigned i = 0; i < n; i++)
-		mine[i] = copy_frame(w, &f[i]);
-	e = n ? sbt_writer_stack(w->to, id, mine, n) : NULL;
-	free(mine);
-	return e;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static struct err *copy_stacks(struct rewriter *w)
-{
-	const size_t n = w->window.n;
-	uint32_t *ids = xcalloc(n + 1, sizeof *ids);
-	struct err *e = NULL;
-
-	for (size_t i = 0; !e && i < n; i++) {
-		struct sbt_cmd c;
-
-		e = kept_get(&w->window, i, &c);
-		if (!e)
-			ids[i] = c.stack;
-	}
-	qsort(ids, n, sizeof *ids, by_number);
-	for (size_t i = 0; !e && i < n; i++)
-		if (ids[i] && (!i || ids[i] != ids[i - 1]))
-			e = copy_stack(w, ids[i]);
-	free(ids);
-	return e;
-}
-
-static struct err *copy_code(struct rewriter *w)
-{
-	struct buf code = BUF_INIT;
-	uint64_t hash, same;
-	bool is_ptx;
-	struct err *e = NULL;
-
-	for (unsigned i = 0; !e && sbt_reader_code_at(w->from, i, &hash, &is_ptx); i++) {
-		buf_clear(&code);
-		e = sbt_reader_code(w->from, hash, &code, &is_ptx);
-		if (!e)
-			e = sbt_writer_code(w->to, code.data, code.len, is_ptx, &same);
-	}
-	buf_free(&code);
-	return e;
-}
 
 /* ---- commands ------------------------------------------------------------------------------------------------------------------ */
 
@@ -324,30 +224,6 @@ static uint64_t first_from(const struct rewriter *w, uint64_t seq)
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------------------- */
 
-/* The part of m that lies at [m->addr + from, m->addr + to), as a piece of its own like `as`. */
-static struct err *copy_part(struct rewriter *w, const struct sbt_memory *m, uint64_t from, uint64_t to, struct sbt_memory as)
-{
-	uint8_t *b;
-	uint32_t id;
-	struct err *e = NULL;
-
-	as.addr = m->addr + from;
-	as.size = to - from;
-	TRY(sbt_writer_memory(w->to, &as, &id));
-	if (!m->has_bytes)
-		return NULL;
-	b = xmalloc(PIECE);
-	for (uint64_t at = from; !e && at < to; at += PIECE) {
-		const size_t n = to - at < PIECE ? (size_t)(to - at) : PIECE;
-
-		e = sbt_reader_memory_read(w->from, m, at, b, n);
-		if (!e)
-			e = sbt_writer_memory_bytes(w->to, id, b, n);
-	}
-	free(b);
-	return e;
-}
-
 /* What of a piece the host had changed. */
 static struct err *copy_changes(struct rewriter *w, const struct sbt_memory *m)
 {
@@ -365,7 +241,7 @@ static struct err *copy_changes(struct rewriter *w, const struct sbt_memory *m)
 
 		as.seq = !f ? 0 : p->changes[i].by ? f->after : f->host;
 		if (from < to && as.seq)
-			TRY(copy_part(w, m, from - m->addr, to - m->addr, as));
+			TRY(copied_part(&w->copied, m, from - m->addr, to - m->addr, as));
 	}
 	return NULL;
 }
@@ -386,7 +262,7 @@ static struct err *copy_piece(void *arg, const struct sbt_memory *m)
 		mine.seq = first_from(w, m->seq);
 	else
 		mine.seq = f ? f->becomes : 0;
-	return mine.seq ? copy_part(w, m, 0, m->size, mine) : NULL;
+	return mine.seq ? copied_part(&w->copied, m, 0, m->size, mine) : NULL;
 }
 
 static struct err *put_ends(struct rewriter *w)
@@ -423,10 +299,7 @@ static struct err *put_state(struct rewriter *w)
 static struct err *rewrite(struct rewriter *w)
 {
 	TRY(read_window(w));
-	TRY(copy_modules(w));
-	TRY(copy_places(w));
-	TRY(copy_stacks(w));
-	TRY(copy_code(w));
+	TRY(copied_all(&w->copied, &w->window));
 	TRY(put_state(w));
 	TRY(put_all(w));
 	find_firsts(w);
@@ -437,9 +310,10 @@ static struct err *rewrite(struct rewriter *w)
 
 struct err *order_rewrite(struct sbt_reader *trace, const struct order_schedule *plan, const char *path, uint64_t **ret_seqs, size_t *ret_n)
 {
-	struct rewriter w = {.from = trace, .plan = plan, .next = plan->first};
+	struct rewriter w = {.from = trace, .plan = plan, .next = plan->first, .copied = {.from = trace}};
 	struct err *e = sbt_writer_open(&w.to, path, sbt_reader_meta(trace)), *closed;
 
+	w.copied.to = w.to;
 	if (!e) {
 		e = rewrite(&w);
 		closed = sbt_writer_close(w.to);
@@ -450,8 +324,7 @@ struct err *order_rewrite(struct sbt_reader *trace, const struct order_schedule 
 	}
 	kept_free(&w.window);
 	free(w.fate);
-	free(w.modules);
-	free(w.places);
+	copied_free(&w.copied);
 	if (!e && ret_seqs) {
 		*ret_seqs = w.old;
 		*ret_n = w.nold;

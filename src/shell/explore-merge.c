@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "shell/explore.h"
+#include "state/steps.h"
 
 #define SHARDS_MAX 1000000
 #define FOUND_MAX 100000
@@ -62,16 +63,22 @@ static bool get_text(const json_t *o, const char *name, char **ret)
 	return json_is_string(v) || json_is_null(v);
 }
 
-/* A command's number, or "host N": what the host changed before command N. */
+/* A command's number, "N.K": step K of graph launch N, or "host N": what the host changed before command N. */
 static bool get_entry(const json_t *v, uint64_t *ret)
 {
 	const char *text = json_string_value(v);
-	const bool host = text && !strncmp(text, "host ", 5) && text[5] && strspn(text + 5, "0123456789") == strlen(text + 5);
+	const bool host = text && !strncmp(text, "host ", 5);
+	uint32_t step = UINT32_MAX;
 
 	errno = 0;
-	if (host)
-		*ret = strtoull(text + 5, NULL, 10);
-	else if (json_is_integer(v) && json_integer_value(v) >= 0)
+	if (text) {
+		text += host ? 5 : 0;
+		if (*text == '#' || !step_position(text, ret, &step) || (step == UINT32_MAX && !host))
+			return false;
+		if (step != UINT32_MAX && *ret >= ORDER_STEP_SEQS)
+			return false;
+		*ret |= step == UINT32_MAX ? 0 : step * ORDER_STEP_SEQS;
+	} else if (json_is_integer(v) && json_integer_value(v) >= 0)
 		*ret = (uint64_t)json_integer_value(v);
 	else
 		return false;

@@ -42,6 +42,13 @@ struct explorer {
 	double begin;
 };
 
+/* ---- explore.c, explore-graphs.c --------------------------------------------------------------------------------------------------- */
+
+/* The window as it is: a graph launch is one command. */
+struct err *explore_plain(struct session *s, const struct explore_options *o, struct explore_result *ret) TS_CHECK;
+/* The window with its graph launches taken apart. */
+struct err *explore_expanded(struct session *s, const struct explore_options *o, struct explore_result *ret) TS_CHECK;
+
 /* ---- explore-pairs.c: what may be turned round, and what may not ----------------------------------------------------------------- */
 
 /* What every order has to keep. */

@@ -5,18 +5,47 @@
 #include <inttypes.h>
 #include <string.h>
 #include "shell/explore.h"
+#include "shell/graph.h"
 #include "shell/stack.h"
 #include "shell/trace.h"
 #include "state/state.h"
 
 #define FRAMES 4
 
+/* "#5", or "#5.2" of a step of a graph launch. */
+static void print_number(uint64_t entry, struct buf *out)
+{
+	buf_printf(out, "#%" PRIu64, order_seq(entry));
+	if (order_entry_step(entry))
+		buf_printf(out, ".%" PRIu32, order_entry_step(entry));
+}
+
+/* A step of a graph launch. */
+static struct err *print_step_of(struct session *s, uint64_t entry, struct buf *out, uint32_t *ret_stack)
+{
+	const uint32_t step = order_entry_step(entry);
+	struct state_steps steps;
+	struct sbt_cmd launch;
+	struct state *st;
+	struct err *e;
+
+	TRY(graph_launched(s, order_seq(entry), &st, &launch));
+	e = state_steps(&steps, st, (uint32_t)launch.u.graph_launch.exec);
+	if (!e && step <= steps.n) {
+		*ret_stack = steps.step[step - 1].node.stack;
+		graph_print_step(out, st, &launch, step, &steps.step[step - 1], false);
+	}
+	state_steps_free(&steps);
+	state_free(st);
+	return e;
+}
+
 static void print_entry(uint64_t entry, struct buf *out)
 {
 	if (entry & ORDER_HOST)
 		buf_str(out, "the host's write");
 	else
-		buf_printf(out, "#%" PRIu64, entry);
+		print_number(entry, out);
 }
 
 static void print_cmd(struct session *s, const struct state *st, uint64_t entry, struct buf *out)
@@ -28,9 +57,9 @@ static void print_cmd(struct session *s, const struct state *st, uint64_t entry,
 
 	buf_str(out, entry & ORDER_HOST ? "    the host writes there before " : "    ");
 	if (st)
-		e = trace_print_cmd(s->trace.reader, st, seq, false, out, &id);
+		e = order_entry_step(entry) ? print_step_of(s, entry, out, &id) : trace_print_cmd(s->trace.reader, st, seq, false, out, &id);
 	else
-		buf_printf(out, "#%" PRIu64, seq);
+		print_number(entry, out);
 	buf_byte(out, '\n');
 	if (!st)
 		return;
@@ -75,12 +104,14 @@ static void print_poisoned(const struct explore_found *f, struct buf *out)
 	const bool freed = f->flipped[0].before == f->poison;
 	const uint64_t user = freed ? f->flipped[0].after : f->flipped[0].before;
 
+	buf_str(out, "because ");
+	print_number(user, out);
 	if (freed)
-		buf_printf(out, "because #%" PRIu64 " may use memory that #%" PRIu64 " has freed: freed memory is poisoned with 0x%02x at #%" PRIu64 "\n", user,
-			f->poison, ORDER_POISON_BYTE, f->poison);
+		buf_printf(out, " may use memory that #%" PRIu64 " has freed: freed memory is poisoned with 0x%02x at #%" PRIu64 "\n", f->poison,
+			ORDER_POISON_BYTE, f->poison);
 	else
-		buf_printf(out, "because #%" PRIu64 " may use memory that #%" PRIu64 " has yet to allocate: new memory is poisoned with 0x%02x at #%" PRIu64 "\n",
-			user, f->poison, ORDER_POISON_BYTE, f->poison);
+		buf_printf(out, " may use memory that #%" PRIu64 " has yet to allocate: new memory is poisoned with 0x%02x at #%" PRIu64 "\n", f->poison,
+			ORDER_POISON_BYTE, f->poison);
 }
 
 static void print_cause(const struct explore_found *f, struct buf *out)
@@ -95,8 +126,12 @@ static void print_cause(const struct explore_found *f, struct buf *out)
 		print_entry(f->as_recorded[k].before, out);
 		buf_str(out, " and ");
 		print_entry(f->as_recorded[k].after, out);
-		if (f->as_recorded[k].after & ORDER_HOST)
-			buf_printf(out, " between #%" PRIu64 " and #%" PRIu64, f->as_recorded[k].before, order_seq(f->as_recorded[k].after));
+		if (f->as_recorded[k].after & ORDER_HOST) {
+			buf_str(out, " between ");
+			print_number(f->as_recorded[k].before, out);
+			buf_str(out, " and ");
+			print_number(f->as_recorded[k].after, out);
+		}
 	}
 	if (f->nflipped)
 		buf_printf(out, " are unordered\n");
@@ -194,10 +229,15 @@ static void json_bytes(const char *name, const uint8_t *b, struct buf *out)
 	buf_byte(out, '"');
 }
 
-/* A number; "host N": what the host changed before command N. */
+/* A number; "N.K": step K of graph launch N; "host N": what the host changed before command N. */
 static void json_entry(uint64_t entry, struct buf *out)
 {
-	buf_printf(out, entry & ORDER_HOST ? "\"host %" PRIu64 "\"" : "%" PRIu64, order_seq(entry));
+	const uint32_t step = order_entry_step(entry);
+
+	if (step)
+		buf_printf(out, "\"%s%" PRIu64 ".%" PRIu32 "\"", entry & ORDER_HOST ? "host " : "", order_seq(entry), step);
+	else
+		buf_printf(out, entry & ORDER_HOST ? "\"host %" PRIu64 "\"" : "%" PRIu64, order_seq(entry));
 }
 
 static void json_found(const struct explore_found *f, struct buf *out)

@@ -3,6 +3,7 @@
  * Exploring, see explore.h. First every unordered pair is turned round alone, those that `races` tells before the others; then memory that
  * nobody owns is poisoned; then, while there are few pairs, all ways of ordering them; then streams are starved; then chance.
  */
+#include "order/expand.h"
 #include "shell/explore.h"
 
 #include <inttypes.h>
@@ -205,9 +206,8 @@ static struct err *jobs_of_session(struct session *s, const struct explore_optio
 
 struct err *explore_run(struct session *s, const struct explore_options *o, struct explore_result *ret)
 {
-	struct explorer x = {.s = s, .o = o, .r = ret, .begin = explore_now()};
 	struct replay_device *rd;
-	struct err *e;
+	bool graphs;
 
 	*ret = (struct explore_result){0};
 	TRY(replay_device_need(s, "replay explore", &rd));
@@ -215,6 +215,18 @@ struct err *explore_run(struct session *s, const struct explore_options *o, stru
 		return err_cure(err_new(ERR_STATE, "this replay is not the recorded run"), "Use \"replay restart\" first");
 	if (o->jobs > 1)
 		return jobs_of_session(s, o, rd, ret);
+	TRY(expand_wanted(s->trace.reader, rd->first, rd->last, &graphs));
+	return graphs ? explore_expanded(s, o, ret) : explore_plain(s, o, ret);
+}
+
+struct err *explore_plain(struct session *s, const struct explore_options *o, struct explore_result *ret)
+{
+	struct explorer x = {.s = s, .o = o, .r = ret, .begin = explore_now()};
+	struct replay_device *rd;
+	struct err *e;
+
+	*ret = (struct explore_result){0};
+	TRY(replay_device_need(s, "replay explore", &rd));
 	ret->trace = xstrdup(s->trace.path);
 	ret->first = rd->first;
 	ret->last = rd->last;

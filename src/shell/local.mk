@@ -12,7 +12,7 @@ libshell_a_SOURCES = \
 	src/shell/cmd-capture.c \
 	src/shell/cmd-check.c \
 	src/shell/cmd-explore.c \
-	src/shell/explore.c src/shell/explore-pairs.c src/shell/explore-orders.c src/shell/explore-found.c \
+	src/shell/explore.c src/shell/explore-graphs.c src/shell/explore-pairs.c src/shell/explore-orders.c src/shell/explore-found.c \
 	src/shell/explore-private.h src/shell/explore-text.c src/shell/explore-merge.c src/shell/explore-jobs.c src/shell/explore.h \
 	src/shell/cmd-data.c \
 	src/shell/cmd-device.c \

@@ -42,7 +42,6 @@ POSSIBLE = {
 }
 # Races that no order of the commands turns into another result, with the reason.
 NO_SCHEDULE = {
-    'graph_edge': 'a launch of a graph is one command',
     'host_reads_early': 'what the host read is nowhere in memory afterwards',
 }
 

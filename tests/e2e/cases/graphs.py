@@ -6,7 +6,8 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from replay import find, recorded, shell  # noqa: E402
+from e2e import BUILD, Skip  # noqa: E402
+from replay import recorded, shell  # noqa: E402
 
 
 def launches(t):
@@ -194,3 +195,37 @@ def test_a_window_after_a_change(t):
     r = t.tsdb('replay', 'w.sbt', '--verify')
     t.equal(r.status, 0, 'replay')
     t.match(r'^(\d+) of \1 allocations identical, (\d+) of \2 outputs identical$', r.out)
+
+
+def racy_graph(t):
+    prog = os.path.join(BUILD, 'tests', 'races', 'races')
+    if not os.path.exists(prog):
+        raise Skip('tests/races/races was not built')
+    r = t.tsdb('record', '--gpu', t.gpu, '-o', 't.sbt', '--', prog, 'graph_edge')
+    t.equal(r.status, 0, 'record')
+
+
+def test_explore_turns_nodes_round(t):
+    """The nodes of one launch, and a schedule that fails each time; by one process and by two."""
+    racy_graph(t)
+    seq = launches(t)[0]
+    r = t.tsdb('explore', 't.sbt')
+    t.equal(r.status, 3, 'another result')
+    t.match(rf'^Result 1: another one, because #{seq}\.1 and #{seq}\.2 are unordered$', r.out)
+    t.match(rf'^    #{seq}\.2 consume<<<', r.out)
+    for _ in range(20):
+        t.equal(t.tsdb('replay', 't.schedule-1.sbt').status, 0, 'the schedule')
+    view = t.tsdb('view', 't.schedule-1.sbt').out
+    t.check(re.search(r'^#\d+ consume<<<', view, re.M).start() < re.search(r'^#\d+ fill', view, re.M).start(), 'the kernel comes first')
+    t.no_match('graph_launch', view)
+    found = json.loads(t.tsdb('explore', 't.sbt', '--jobs', '2', '--json', '--no-save').out)['found']
+    t.equal([(p['a'], p['b']) for p in found[0]['pairs']], [(f'{seq}.1', f'{seq}.2')], 'by two processes')
+    r = shell(t, 'replay start', f'replay goto {seq}', 'replay explore --no-save', 'when', 'replay verify', status=3)
+    t.match(rf'^#{seq} of #', r.out)
+    t.match(r'^(\d+) of \1 allocations identical', r.out)
+
+
+def test_explore_keeps_what_a_graph_orders(t):
+    recorded(t, 'graph_updates')
+    r = t.tsdb('explore', 't.sbt', '--json')
+    t.equal((r.status, json.loads(r.out)['found']), (0, []), 'nothing to find')
