@@ -216,7 +216,7 @@ def test_explore_turns_nodes_round(t):
     for _ in range(20):
         t.equal(t.tsdb('replay', 't.schedule-1.sbt').status, 0, 'the schedule')
     view = t.tsdb('view', 't.schedule-1.sbt').out
-    t.check(re.search(r'^#\d+ consume<<<', view, re.M).start() < re.search(r'^#\d+ fill', view, re.M).start(), 'the kernel comes first')
+    t.check(re.search(r'^#\d+ consume<<<', view, re.M).start() < re.search(r'^#\d+ fill .* with 0x00000003', view, re.M).start(), 'the kernel comes first')
     t.no_match('graph_launch', view)
     found = json.loads(t.tsdb('explore', 't.sbt', '--jobs', '2', '--json', '--no-save').out)['found']
     t.equal([(p['a'], p['b']) for p in found[0]['pairs']], [(f'{seq}.1', f'{seq}.2')], 'by two processes')
