@@ -3,7 +3,7 @@
 # Room softgpu: the CUDA driver that runs on the CPU. Loaded into other people's programs, so never sanitised.
 # Four parts: libsoftptx.a (PTX and the address space), libcuda.so.1, libcupti.so.13, libcudart.so.13.
 
-HEADERS_TO_CHECK += src/softgpu/ptx-path.h src/softgpu/ptx-async.h src/softgpu/ptx-cluster.h src/softgpu/mem.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
+HEADERS_TO_CHECK += src/softgpu/ptx-barrier.h src/softgpu/ptx-path.h src/softgpu/ptx-async.h src/softgpu/ptx-cluster.h src/softgpu/mem.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
 HEADERS_TO_CHECK += src/softgpu/ptx-clock.h src/softgpu/ptx-race.h src/softgpu/ptx-race-int.h src/softgpu/ptx-access.h src/softgpu/ptx-schedule.h
 HEADERS_TO_CHECK += src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.h
 HEADERS_TO_CHECK += src/softgpu/jit.h
@@ -24,7 +24,7 @@ PTX_SOURCES = \
 	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-ldst.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
 	src/softgpu/ptx-stack.c src/softgpu/ptx-path.c src/softgpu/ptx-path.h src/softgpu/ptx-heap.c src/softgpu/ptx-atomic.c src/softgpu/ptx-cluster.c src/softgpu/ptx-cluster.h src/softgpu/ptx-async.c src/softgpu/ptx-async.h src/softgpu/ptx-mbarrier.c \
 	src/softgpu/ptx-tex.c src/softgpu/tex.c src/softgpu/tex.h src/softgpu/ptx-merge.c src/softgpu/ptx-merge.h \
-	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-fault.c src/softgpu/ptx-pool.c
+	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-block.c src/softgpu/ptx-barrier.c src/softgpu/ptx-barrier.h src/softgpu/ptx-fault.c src/softgpu/ptx-pool.c
 # The microscope: a launch under observation, for tsdb-replayer.
 PTX_SOURCES += \
 	src/replay/soft-debug.h src/softgpu/micro.h src/softgpu/micro-session.c src/softgpu/micro-points.c src/softgpu/micro-names.c \

@@ -9,6 +9,7 @@
 #include "softgpu/ptx-run.h"
 #include "softgpu/ptx-schedule.h"
 #include "softgpu/ptx-async.h"
+#include "softgpu/ptx-barrier.h"
 #include "softgpu/ptx-cluster.h"
 #include "softgpu/ptx-path.h"
 
@@ -18,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLICE 20000 /* backward branches and calls */
 #define SHORT_SLICE 4000 /* of a warp whose lanes wait for one another, perhaps */
 
 /* --- the stack --------------------------------------------------------------------------------------- */
@@ -34,7 +34,7 @@ static struct ptx_ent *push(struct ptx_warp *w, uint32_t pc, uint32_t rpc, uint3
 	return &w->ents[w->nents++];
 }
 
-static void push_frame(struct ptx_warp *w, const struct ptx_function *fn, const struct ptx_call *call, uint32_t mask,
+void ptx_push_frame(struct ptx_warp *w, const struct ptx_function *fn, const struct ptx_call *call, uint32_t mask,
 	size_t regs, uint32_t lbase)
 {
 	size_t cap = w->capframes;
@@ -136,7 +136,7 @@ static void call_function(struct ptx_warp *w, const struct ptx_insn *i, uint32_t
 		regs = ptx_path_regs(w, regs);
 	if (to + fn->local_bytes > w->lstride || w->nframes >= PTX_DEPTH_LIMIT || regs + fn->const_bytes + fn->reg_bytes > (64u << 20))
 		ptx_raise(w, i, first, PTX_STACK_OVERFLOW, 0, 0, fn->name);
-	push_frame(w, fn, c, mask, regs, to);
+	ptx_push_frame(w, fn, c, mask, regs, to);
 	for (unsigned k = 0; k < c->nargs; k++)
 		copy_params(w, mask, to + c->args[k].callee, from + c->args[k].caller, c->args[k].bytes);
 	memcpy(w->frame - fn->const_bytes, fn->const_image, fn->const_bytes);
@@ -249,174 +249,12 @@ bool ptx_rotate(struct ptx_warp *w)
 	return false;
 }
 
-/* --- barriers ---------------------------------------------------------------------------------------- */
-static void arrive(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t next)
-{
-	unsigned first = (unsigned)__builtin_ctz(mask), kind = i->cls, red = kind >= BAR_RED_POPC;
-	bool has_b = red ? !i->vec : i->o[1] != NO_REG;
-	uint32_t id = REG(u32a, red ? 1 : 0)[first], need = has_b ? REG(u32a, red ? 2 : 1)[first] : 0, v;
-	struct ptx_ent *e = &w->ents[w->nents - 1];
-	struct ptx_barrier *b;
-
-	if (id > 15)
-		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, 0, 0, "a barrier above 15");
-	if (has_b && (!need || need % PTX_LANES))
-		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, 0, 0, "a barrier for a number of threads that is not a multiple of 32");
-	b = &w->blk->bar[id];
-	if (!b->arrived) {
-		b->kind = (enum ptx_bar_kind)kind;
-		b->red = kind == BAR_RED_AND;
-		b->need = need;
-	}
-	if (need != b->need)
-		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, 0, 0, "two numbers of threads for one barrier");
-	/* with a count, a warp counts whole, however many of its threads live */
-	b->arrived += need && mask == w->live ? PTX_LANES : (uint32_t)__builtin_popcount(mask);
-	if (red) {
-		int32_t slot = i->o[i->vec ? 2 : 3];
-		v = *(u32a *)(w->frame + slot);
-		v = (i->flags & F_NEG_SRC ? ~v : v) & mask;
-		if (kind == BAR_RED_POPC)
-			b->red += (uint32_t)__builtin_popcount(v);
-		else if (kind == BAR_RED_AND)
-			b->red &= v == mask;
-		else
-			b->red |= v != 0;
-	}
-	ptx_observe_sync(w, i, PTX_SYNC_ARRIVE, mask, id);
-	e->pc = next;
-	if (kind != BAR_ARRIVE) {
-		e->state = ENT_BARRIER;
-		e->bar = id;
-		e->insn = red ? i : NULL;
-	}
-}
-
-/* The result of bar.red, in the frame of the entry that waited, n-th of the stack. */
-static void give_result(struct ptx_warp *w, unsigned n, uint32_t red)
-{
-	const struct ptx_insn *i = w->ents[n].insn;
-	uint32_t mask = w->ents[n].mask;
-	unsigned k = w->nframes - 1;
-
-	while (w->frames[k].base > n)
-		k--;
-	w->frame = w->regmem + w->frames[k].regs + w->frames[k].fn->const_bytes;
-	if (i->cls == BAR_RED_POPC) {
-		EACH_LANE(l) REG(u32a, 0)[l] = red;
-	} else {
-		ptx_set_pred(&PRED(0), mask, red ? PTX_FULL : 0);
-	}
-	ptx_enter_frame(w);
-}
-
-static bool release_entry(struct ptx_warp *w, unsigned n, unsigned id, uint32_t red)
-{
-	struct ptx_ent *e = &w->ents[n];
-
-	if (e->state != ENT_BARRIER || e->bar != id)
-		return false;
-	ptx_observe_sync(w, e->insn, PTX_SYNC_LEAVE, e->mask, id);
-	if (e->insn)
-		give_result(w, n, red);
-	e->state = ENT_RUN;
-	e->insn = NULL;
-	return true;
-}
-
-static void release(struct ptx_block *blk, unsigned id)
-{
-	struct ptx_barrier *b = &blk->bar[id];
-
-	for (unsigned k = 0; k < blk->nwarps; k++) {
-		struct ptx_warp *w = &blk->warps[k];
-		for (unsigned n = 0; w->state != WARP_DONE && n < w->nents; n++)
-			w->wake |= release_entry(w, n, id, b->red);
-		for (unsigned p = 0; w->state != WARP_DONE && p < w->nparked; p++) {
-			ptx_path_swap(w, p);
-			for (unsigned n = 0; n < w->nents; n++)
-				w->wake |= release_entry(w, n, id, b->red);
-			ptx_path_swap(w, p);
-		}
-		if (w->wake)
-			w->state = WARP_RUN;
-		w->wake = false;
-	}
-	ptx_observe_sync(&blk->warps[0], NULL, PTX_SYNC_RESET, 0, id);
-	memset(b, 0, sizeof(*b));
-}
-
-static void check_barriers(struct ptx_block *blk)
-{
-	for (unsigned k = 0; k < 16; k++) {
-		struct ptx_barrier *b = &blk->bar[k];
-		if (b->arrived && (b->need ? b->arrived >= b->need : b->arrived >= blk->live))
-			release(blk, k);
-	}
-}
-
-/* The lanes of the entries that wait at a bar.warp.sync among these. */
-static uint32_t wsync_lanes(const struct ptx_ent *ents, unsigned n)
-{
-	uint32_t mask = 0;
-
-	for (unsigned k = 0; k < n; k++)
-		if (ents[k].state == ENT_WSYNC)
-			mask |= ents[k].mask;
-	return mask;
-}
-
-/* Those of which all lanes are here go on. told: the lanes that observers know of. */
-static void wsync_release(struct ptx_warp *w, struct ptx_ent *ents, unsigned n, uint32_t here, uint32_t *told)
-{
-	for (unsigned k = 0; k < n; k++) {
-		uint32_t want = ents[k].want & w->live;
-		if (ents[k].state != ENT_WSYNC || want & ~here)
-			continue;
-		ents[k].state = ENT_RUN;
-		if (want & ~*told)
-			ptx_observe_sync(w, NULL, PTX_SYNC_WARP, want, 0);
-		*told |= want;
-	}
-}
-
-/* Lets go on who waited for lanes that are there now, or have ended. */
-static void wsync_check(struct ptx_warp *w)
-{
-	uint32_t here = wsync_lanes(w->ents, w->nents), told = 0;
-
-	for (unsigned k = 0; k < w->nparked; k++)
-		here |= wsync_lanes(w->parked[k].ents, w->parked[k].nents);
-	if (!here)
-		return;
-	wsync_release(w, w->ents, w->nents, here, &told);
-	for (unsigned k = 0; k < w->nparked; k++)
-		wsync_release(w, w->parked[k].ents, w->parked[k].nents, here, &told);
-}
-
-/* bar.warp.sync: lanes on other paths come to one of their own. True when all are there. */
-static bool warp_sync(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t next)
-{
-	struct ptx_ent *e = &w->ents[w->nents - 1];
-	uint32_t want = 0;
-
-	EACH_LANE(l) want |= REG(u32a, 0)[l];
-	if (mask & ~want)
-		ptx_raise(w, i, (unsigned)__builtin_ctz(mask & ~want), PTX_ILLEGAL_INSTRUCTION, 0, 0,
-			"the lane is not in its own member mask");
-	e->pc = next;
-	e->state = ENT_WSYNC;
-	e->want = want;
-	wsync_check(w);
-	return e->state == ENT_RUN;
-}
-
 /* --- the loop ---------------------------------------------------------------------------------------- */
 static void out_of_slice(struct ptx_warp *w, const struct ptx_insn *i)
 {
 	enum ptx_fault_code code;
 
-	w->wk->slice = SLICE;
+	w->wk->slice = PTX_SLICE;
 	/* one that waits politely uses little */
 	if (w->wk->gave_way && ++w->wk->ways % 64) {
 		w->wk->gave_way = false;
@@ -531,8 +369,7 @@ static uint32_t run_compiled(struct ptx_warp *w, struct ptx_jit_entry *jit, uint
 	}
 }
 
-/* Compiled code for a warp's very beginning, as far as there is any when a block begins. */
-static void find_first_code(struct ptx_worker *wk)
+void ptx_run_first(struct ptx_worker *wk)
 {
 	struct ptx_jit_entry *jit = wk->light ? ptx_jit_entries(wk->l->fn) : NULL;
 
@@ -548,7 +385,7 @@ static bool run_cold(struct ptx_warp *w)
 	uint32_t pc;
 
 	w->cold = false;
-	w->wk->slice = SLICE;
+	w->wk->slice = PTX_SLICE;
 	pc = c(w, w->frame, w->all, NO_PC) & ~PTX_JIT_AGAIN;
 	if (is_plain_return(&fn->insns[pc])) {
 		w->count++;
@@ -571,7 +408,7 @@ static bool choose_path(struct ptx_warp *w)
 
 	if (ptx_settle(w) && (w->ents[w->nents - 1].state == ENT_RUN || ptx_rotate(w)))
 		return true;
-	wsync_check(w);
+	ptx_wsync_check(w);
 	next = ptx_path_next(w);
 	if (next == PATH_READY)
 		return true;
@@ -581,153 +418,175 @@ static bool choose_path(struct ptx_warp *w)
 	return false;
 }
 
-/* Runs the warp until it waits, ends or its slice is used up. */
-static void run_paths(struct ptx_warp *w, bool begun)
-{
-	const struct ptx_insn *code, *i;
-	struct ptx_jit_entry *jit = NULL;
-	struct ptx_ent *e;
-	uint32_t pc, rpc, mask, m, left = NO_PC;
-	uint64_t count = w->count;
-	const bool observed = ptx_is_observed(w);
+/* How a warp goes on after an instruction that is not just for its lanes. */
+enum go {
+	GO_ON,	    /* at pc */
+	GO_ENTER,   /* at pc, where there may be compiled code */
+	GO_RESTART, /* with the top entry, which may be another one */
+	GO_LEAVE,   /* in another turn */
+};
 
-	if (!begun)
-		w->wk->slice = w->nents > 1 || w->nparked ? SHORT_SLICE : SLICE;
-restart:
-	if (!choose_path(w)) {
-		w->count = count;
-		return;
+/* A branch back when the slice is used up: it is made again next time. */
+static bool is_tired(struct ptx_warp *w, const struct ptx_insn *i, uint32_t pc)
+{
+	if (w->wk->slice--)
+		return false;
+	out_of_slice(w, i);
+	w->ents[w->nents - 1].pc = pc;
+	return true;
+}
+
+/* The most frequent one. */
+static inline __attribute__((always_inline)) enum go branch(struct ptx_warp *w, const struct ptx_insn *code, const struct ptx_insn *i, uint32_t m,
+	uint32_t mask, uint32_t *pc)
+{
+	const uint32_t target = (uint32_t)i->imm, from = *pc;
+
+	if (target <= from && is_tired(w, i, from)) {
+		w->count--;
+		ptx_path_tired(w);
+		return GO_LEAVE;
 	}
-	e = &w->ents[w->nents - 1];
-	pc = e->pc;
-	rpc = e->rpc;
-	mask = e->mask;
-	code = w->frames[w->nframes - 1].fn->insns;
-	if (w->wk->jit)
-		jit = ptx_jit_entries(w->frames[w->nframes - 1].fn);
-enter:
-	if (jit) {
-		uint32_t from = pc;
-		w->count = count;
-		pc = run_compiled(w, jit, pc, mask, rpc);
-		left = pc == from ? NO_PC : pc;
-		count = w->count;
+	if (m != mask) {
+		diverge(w, code, i, m, target, mask & ~m, from + 1);
+		return GO_RESTART;
 	}
+	*pc = target;
+	return target <= from ? GO_ENTER : GO_ON;
+}
+
+static enum go at_barrier(struct ptx_warp *w, const struct ptx_insn *i, uint32_t m, uint32_t mask, uint32_t *pc)
+{
+	struct ptx_ent *e;
+
+	if (i->arg == C_CLUSTER_WAIT && ptx_cluster_pass(w, i, m)) {
+		++*pc;
+		return GO_ENTER;
+	}
+	e = ptx_part(w, m, mask, *pc);
+	if (i->arg == C_CLUSTER_WAIT) {
+		e->pc = *pc + 1;
+		e->state = ENT_CLUSTER;
+		e->insn = i;
+		return GO_RESTART;
+	}
+	if (i->arg == C_BAR)
+		ptx_barrier_arrive(w, i, m, *pc + 1);
+	else if (!ptx_wsync(w, i, m, *pc + 1))
+		return GO_RESTART;
+	if (m != mask || (i->arg == C_BAR && i->cls != BAR_ARRIVE))
+		return GO_RESTART;
+	++*pc;
+	return GO_ENTER;
+}
+
+static enum go control(struct ptx_warp *w, const struct ptx_insn *code, const struct ptx_insn *i, uint32_t m, uint32_t mask, uint32_t *pc)
+{
+	switch (i->arg) {
+	case C_BRX:
+		if (is_tired(w, i, *pc)) {
+			ptx_path_tired(w);
+			return GO_LEAVE;
+		}
+		branch_indexed(w, code, i, m, *pc + 1);
+		return GO_RESTART;
+	case C_CALL:
+		if (!w->wk->slice--)
+			out_of_slice(w, i);
+		do_call(w, i, m, *pc);
+		return GO_RESTART;
+	case C_RET:
+	case C_EXIT:
+		w->ents[w->nents - 1].pc = *pc + 1;
+		if (i->arg == C_RET)
+			return_lanes(w, m);
+		else
+			exit_lanes(w, m);
+		return GO_RESTART;
+	case C_BAR:
+	case C_WSYNC:
+	case C_CLUSTER_WAIT:
+		return at_barrier(w, i, m, mask, pc);
+	default:
+		trap(w, i, m);
+		return GO_ON; /* not reached */
+	}
+}
+
+/* Observers see the instruction at pc before it is done. True: the warp's turn is over. */
+static bool observer_yields(struct ptx_warp *w, const struct ptx_insn *i, uint32_t m, uint32_t pc)
+{
+	w->ents[w->nents - 1].pc = pc;
+	if (ptx_observed_step(w, i, m, pc) != PTX_STEP_YIELD)
+		return false;
+	w->count--;
+	if (++w->spun % SHORT_SLICE == 0 || ptx_schedule_parts(w->wk))
+		ptx_path_tired(w);
+	return true;
+}
+
+/* Runs the top entry: as long as it goes on with its lanes. True: until the warp's turn is over. */
+static bool run_entry(struct ptx_warp *w, bool observed)
+{
+	struct ptx_ent *e = &w->ents[w->nents - 1];
+	const struct ptx_insn *code = w->frames[w->nframes - 1].fn->insns, *i;
+	struct ptx_jit_entry *jit = w->wk->jit ? ptx_jit_entries(w->frames[w->nframes - 1].fn) : NULL;
+	const uint32_t rpc = e->rpc, mask = e->mask;
+	uint32_t pc = e->pc, m, left = NO_PC;
+	enum go go = GO_ENTER;
+
 	for (;;) {
+		if (go == GO_ENTER && jit) {
+			const uint32_t from = pc;
+
+			pc = run_compiled(w, jit, pc, mask, rpc);
+			left = pc == from ? NO_PC : pc;
+		}
+		go = GO_ON;
 		if (pc == rpc) {
 			e->pc = pc;
-			goto restart;
+			return false;
 		}
 		i = &code[pc];
-		count++;
+		w->count++;
 		m = mask;
 		if (i->pred != NO_REG) {
-			uint32_t p = *(u32a *)(w->frame + i->pred);
+			const uint32_t p = *(u32a *)(w->frame + i->pred);
+
 			m &= i->flags & F_NEG_PRED ? ~p : p;
 		}
-		if (__builtin_expect(observed, 0)) {
-			e->pc = pc;
-			w->count = count;
-			if (ptx_observed_step(w, i, m, pc) == PTX_STEP_YIELD) {
-				w->count = count - 1;
-				if (++w->spun % SHORT_SLICE == 0 || ptx_schedule_parts(w->wk))
-					ptx_path_tired(w);
-				return;
-			}
-		}
+		if (__builtin_expect(observed, 0) && observer_yields(w, i, m, pc))
+			return true;
 		if (!(i->flags & F_CTRL)) {
-			if (m) {
-				w->count = count;
+			if (m)
 				i->h(w, i, m);
-				count = w->count;
-			}
 			if (pc++ == left) /* compiled code stopped for this one */
-				goto enter;
+				go = GO_ENTER;
 			continue;
 		}
 		if (!m) {
 			pc++;
 			continue;
 		}
-		w->count = count;
-		switch (i->arg) {
-		case C_BRA: {
-			uint32_t target = (uint32_t)i->imm;
-			if (target <= pc && !w->wk->slice--) {
-				out_of_slice(w, i);
-				e->pc = pc; /* the branch is made again next time */
-				w->count = count - 1;
-				ptx_path_tired(w);
-				return;
-			}
-			if (m == mask) {
-				if (target <= pc) {
-					pc = target;
-					goto enter;
-				}
-				pc = target;
-				continue;
-			}
-			diverge(w, code, i, m, target, mask & ~m, pc + 1);
-			goto restart;
-		}
-		case C_BRX:
-			if (!w->wk->slice--) {
-				out_of_slice(w, i);
-				e->pc = pc;
-				ptx_path_tired(w);
-				return;
-			}
-			branch_indexed(w, code, i, m, pc + 1);
-			goto restart;
-		case C_CALL:
-			if (!w->wk->slice--)
-				out_of_slice(w, i);
-			do_call(w, i, m, pc);
-			goto restart;
-		case C_RET:
-			e->pc = pc + 1;
-			return_lanes(w, m);
-			goto restart;
-		case C_EXIT:
-			e->pc = pc + 1;
-			exit_lanes(w, m);
-			goto restart;
-		case C_BAR:
-			e = ptx_part(w, m, mask, pc);
-			arrive(w, i, m, pc + 1);
-			if (i->cls == BAR_ARRIVE) {
-				if (m != mask)
-					goto restart;
-				pc++;
-				goto enter;
-			}
-			goto restart;
-		case C_WSYNC:
-			e = ptx_part(w, m, mask, pc);
-			if (warp_sync(w, i, m, pc + 1) && m == mask) {
-				pc++;
-				goto enter;
-			}
-			goto restart;
-		case C_CLUSTER_WAIT:
-			if (ptx_cluster_pass(w, i, m)) {
-				pc++;
-				goto enter;
-			}
-			e = ptx_part(w, m, mask, pc);
-			e->pc = pc + 1;
-			e->state = ENT_CLUSTER;
-			e->insn = i;
-			goto restart;
-		default:
-			trap(w, i, m);
-		}
+		go = i->arg == C_BRA ? branch(w, code, i, m, mask, &pc) : control(w, code, i, m, mask, &pc);
+		if (go >= GO_RESTART)
+			return go == GO_LEAVE;
 	}
 }
 
+/* Runs the warp until it waits, ends or its slice is used up. */
+static void run_paths(struct ptx_warp *w, bool begun)
+{
+	const bool observed = ptx_is_observed(w);
+
+	if (!begun)
+		w->wk->slice = w->nents > 1 || w->nparked ? SHORT_SLICE : PTX_SLICE;
+	while (choose_path(w) && !run_entry(w, observed))
+		;
+}
+
 /* An instruction that cannot be done yet comes back here: ptx_path_wait(). */
-static void run_warp(struct ptx_warp *w)
+void ptx_run_warp(struct ptx_warp *w)
 {
 	bool cold = w->cold;
 
@@ -739,229 +598,7 @@ static void run_warp(struct ptx_warp *w)
 		run_paths(w, cold);
 }
 
-/* --- a block ----------------------------------------------------------------------------------------- */
-static size_t total_shared(const struct ptx_function *fn, size_t dynamic)
-{
-	size_t n = fn->m->shared_bytes && (fn->shared_bytes || fn->uses_module_shared) ? (fn->m->shared_bytes + 127) / 128 * 128 : 0;
-
-	n += fn->shared_bytes;
-	return (n + 127) / 128 * 128 + dynamic;
-}
-
-static void start_warp(struct ptx_worker *wk, struct ptx_block *blk, unsigned id, unsigned threads)
-{
-	const struct ptx_function *fn = wk->l->fn;
-	struct ptx_warp *w = &blk->warps[id];
-	unsigned n = threads - id * PTX_LANES;
-
-	w->wk = wk;
-	w->blk = blk;
-	w->id = id;
-	w->live = w->all = n >= PTX_LANES ? PTX_FULL : (1u << n) - 1;
-	w->state = WARP_RUN;
-	w->cc = 0;
-	w->count = 0;
-	w->nents = w->nframes = 0;
-	if (w->nparked)
-		ptx_path_reset(w);
-	w->spun = 0;
-	w->cl_arrived = w->cl_done = 0;
-	ptx_async_start(w);
-	if (w->inited == wk->launch_id && wk->first[w->all != PTX_FULL]) {
-		w->cold = true; /* its frame is as the block before has left it; nothing more until it needs more */
-		w->nframes = 1;
-		w->frame = w->regmem + fn->const_bytes;
-		return;
-	}
-	w->cold = false;
-	ptx_reserve_local(w, wk->stack_limit);
-	push_frame(w, fn, NULL, w->live, 0, 0);
-	if (w->inited != wk->launch_id) {
-		memcpy(w->frame - fn->const_bytes, fn->const_image, fn->const_bytes);
-		ptx_fill_specials(w, fn, false);
-		w->inited = wk->launch_id;
-	} else {
-		ptx_fill_specials(w, fn, true);
-	}
-	if (fn->needs_zero || ptx_is_observed(w))
-		memset(w->frame, 0, fn->reg_bytes);
-}
-
-void ptx_begin(struct ptx_worker *wk)
-{
-	const struct ptx_function *fn = wk->l->fn;
-
-	memset(wk->cache, 0, sizeof(wk->cache));
-	memset(wk->jit_range, 0, sizeof(wk->jit_range));
-	wk->jit = !wk->watched && ptx_jit_wanted();
-	wk->light = wk->jit && !fn->needs_zero && !fn->stack_bytes && !fn->recursive;
-	for (unsigned k = 0; k < fn->nspecials; k++) /* of what changes from block to block, compiled code knows one */
-		wk->light &= !ptx_special_varies(&fn->specials[k]) || (fn->specials[k].sreg >= SR_ctaid_x && fn->specials[k].sreg <= SR_ctaid_z);
-	wk->slice = SLICE;
-	wk->slices = 0;
-	wk->nprint = 0;
-	ptx_async_reset(wk);
-	wk->stack_limit = fn->stack_bytes;
-	if (fn->recursive)
-		wk->stack_limit += PTX_STACK_LIMIT;
-	memset(&wk->fault, 0, sizeof(wk->fault));
-}
-
-void ptx_block_start(struct ptx_worker *wk, struct ptx_block *blk, uint64_t index)
-{
-	const struct ptx_launch *l = wk->l;
-	unsigned threads = l->block[0] * l->block[1] * l->block[2];
-	size_t shared = total_shared(l->fn, l->dynamic_shared), cap = blk->capwarps;
-	unsigned old = blk->capwarps;
-	uint64_t cluster;
-
-	if (wk->stack_limit > PTX_LOCAL_LIMIT) {
-		memset(&wk->fault, 0, sizeof(wk->fault));
-		wk->fault.code = PTX_STACK_OVERFLOW;
-		wk->fault.kernel = l->fn->name;
-		snprintf(wk->fault.text, sizeof(wk->fault.text),
-			"tsdb softgpu: stack overflow: kernel %.100s needs %zu bytes of local memory per thread", l->fn->name,
-			wk->stack_limit);
-		longjmp(wk->out, 1);
-	}
-	blk->index = index;
-	blk->ctaid[0] = (uint32_t)(index % l->grid[0]);
-	blk->ctaid[1] = (uint32_t)(index / l->grid[0] % l->grid[1]);
-	blk->ctaid[2] = (uint32_t)(index / l->grid[0] / l->grid[1]);
-	blk->live = threads;
-	blk->self = blk;
-	blk->own = (struct ptx_cluster){.blocks = &blk->self, .n = 1};
-	blk->cluster = &blk->own;
-	blk->rank = 0;
-	if (l->cluster[0])
-		ptx_cluster_of(l, blk->ctaid, &cluster, &blk->rank);
-	find_first_code(wk);
-	blk->nwarps = (threads + PTX_LANES - 1) / PTX_LANES;
-	memset(blk->bar, 0, sizeof(blk->bar));
-	if (shared > blk->shared_cap) {
-		free(blk->shared);
-		blk->shared = aligned_alloc(128, (shared + 127) / 128 * 128);
-		blk->shared_cap = blk->shared ? shared : 0;
-		if (!blk->shared)
-			ptx_out_of_memory(wk);
-	}
-	blk->shared_size = shared;
-	if (shared)
-		memset(blk->shared, l->schedule.residue, shared);
-	blk->warps = ptx_more(wk, blk->warps, &cap, blk->nwarps, sizeof(*blk->warps));
-	blk->capwarps = (unsigned)cap;
-	if (blk->capwarps > old)
-		memset(&blk->warps[old], 0, (blk->capwarps - old) * sizeof(*blk->warps));
-	for (unsigned k = 0; k < blk->nwarps; k++)
-		start_warp(wk, blk, k, threads);
-	if (wk->observer)
-		ptx_observed_block(wk, blk, false);
-}
-
-void ptx_block_deadlock(struct ptx_block *blk)
-{
-	for (unsigned k = 0;; k++) {
-		struct ptx_warp *w = &blk->warps[k];
-		if (w->state != WARP_WAIT)
-			continue;
-		struct ptx_ent *e = &w->ents[w->nents - 1];
-		bool lanes = e->state == ENT_WSYNC || e->state == ENT_SYNC;
-		const struct ptx_insn *i = &w->frames[w->nframes - 1].fn->insns[e->state == ENT_SYNC ? e->pc : e->pc - 1];
-		ptx_raise(w, i, (unsigned)__builtin_ctz(e->mask), PTX_TIMEOUT, 0, 0,
-			lanes ? "lanes of the member mask can never come here" : "a barrier that not all threads can reach: deadlock");
-	}
-}
-
-/* Nothing runs. Lanes that only wait to meet others that wait at a barrier may go on. */
-static bool break_free(struct ptx_block *blk)
-{
-	bool any = false;
-
-	for (unsigned k = 0; k < blk->nwarps; k++) {
-		struct ptx_warp *w = &blk->warps[k];
-		if (w->state == WARP_WAIT && ptx_path_break(w)) {
-			w->state = WARP_RUN;
-			any = true;
-		}
-	}
-	return any;
-}
-
 void ptx_check(struct ptx_worker *wk, struct ptx_block *blk)
 {
 	out_of_slice(&blk->warps[0], wk->l->fn->insns);
-}
-
-bool ptx_block_run(struct ptx_worker *wk, struct ptx_block *blk, bool may_yield)
-{
-	for (unsigned turn = 1;; turn++) {
-		bool ran = false, left = false;
-		if (turn % 256 == 0)
-			ptx_check(wk, blk);
-		for (unsigned k = 0; k < blk->nwarps; k++) {
-			struct ptx_warp *w = &blk->warps[k];
-			if (w->state == WARP_RUN) {
-				run_warp(w);
-				ran = true;
-			}
-			left |= w->state != WARP_DONE;
-		}
-		if (!left) {
-			if (wk->observer)
-				ptx_observed_block(wk, blk, true);
-			return true;
-		}
-		check_barriers(blk);
-		ptx_cluster_check(blk->cluster);
-		if (!ran) {
-			bool any = false;
-			for (unsigned k = 0; k < blk->nwarps; k++)
-				any |= blk->warps[k].state == WARP_RUN;
-			if (!any && !break_free(blk) && !ptx_cluster_waits(blk))
-				ptx_block_deadlock(blk);
-		}
-		if (may_yield)
-			return false;
-	}
-}
-
-bool ptx_block_turn(struct ptx_worker *wk, struct ptx_block *blk, unsigned from)
-{
-	bool left = false, can = false;
-
-	for (unsigned k = 0; k < blk->nwarps; k++) {
-		struct ptx_warp *w = &blk->warps[(from + k) % blk->nwarps];
-		if (w->state == WARP_RUN) {
-			run_warp(w);
-			break;
-		}
-	}
-	check_barriers(blk);
-	ptx_cluster_check(blk->cluster);
-	for (unsigned k = 0; k < blk->nwarps; k++) {
-		can |= blk->warps[k].state == WARP_RUN;
-		left |= blk->warps[k].state != WARP_DONE;
-	}
-	if (left && !can && !break_free(blk) && !ptx_cluster_waits(blk))
-		ptx_block_deadlock(blk);
-	if (!left && wk->observer)
-		ptx_observed_block(wk, blk, true);
-	return !left;
-}
-
-void ptx_block_free(struct ptx_block *blk)
-{
-	for (unsigned k = 0; k < blk->capwarps; k++) {
-		struct ptx_warp *w = &blk->warps[k];
-		free(w->ents);
-		free(w->frames);
-		ptx_path_reset(w);
-		free(w->parked);
-		free(w->regmem);
-		free(w->local);
-		ptx_async_free(w);
-	}
-	free(blk->warps);
-	free(blk->shared);
-	memset(blk, 0, sizeof(*blk));
 }
