@@ -124,7 +124,7 @@ softgpu_libcuda_so_1_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,nod
 softgpu_libcuda_so_1_LDADD = libsoftptx.a $(ZSTD_LIBS) -lpthread -ldl -lm
 
 # --- the compiler of hot kernels: a plugin, opened when the first one is hot ------------------------------
-JIT_SOURCES = src/softgpu/jit-alu.c src/softgpu/jit-emit.c src/softgpu/jit-int.h src/softgpu/jit-llvm.c src/softgpu/jit-mem.c \
+JIT_SOURCES = src/softgpu/jit-alu.c src/softgpu/jit-move.c src/softgpu/jit-value.h src/softgpu/jit-emit.c src/softgpu/jit-int.h src/softgpu/jit-llvm.c src/softgpu/jit-mem.c \
 	src/softgpu/jit-region.c
 EXTRA_DIST += $(JIT_SOURCES)
 if HAVE_LLVM
