@@ -174,6 +174,8 @@ static void judge_frame(const struct inject_site *s, const struct raw_frame *f, 
 		worse(l, RANK_NEVER, "in the dynamic linker");
 	else if (is_allocator(name))
 		worse(l, RANK_NEVER, "in its memory allocator");
+	else if (!strcmp(name, "libtsdb-agent.so"))
+		worse(l, RANK_NEVER, "in the agent, which still serves an earlier debugger");
 	else if (!strncmp(name, "libcuda.so", 10) || !strncmp(name, "libcuda-", 8))
 		worse(l, RANK_DRIVER, "in the GPU driver");
 	base = remote_base(&s->space, m);
@@ -191,7 +193,7 @@ static void judge_stack(struct inferior *inf, const struct inject_site *s, struc
 {
 	struct raw_frame *f;
 	unsigned n;
-	bool libc[2] = {false, false};
+	bool libc[2] = {false, false}, program = false;
 	struct err *e = unwind_raw(inf, l->t->tid, FRAMES_MAX, &f, &n);
 
 	if (e) {
@@ -202,8 +204,12 @@ static void judge_stack(struct inferior *inf, const struct inject_site *s, struc
 	for (unsigned i = 0; i < n && l->rank != RANK_NEVER; i++) {
 		libc[0] = libc[1];
 		judge_frame(s, &f[i], i, l, &libc[1]);
+		program |= !libc[1];
 	}
 	free(f);
+	/* A thread that begins or ends is not yet, or no longer, all that the C library needs. */
+	if (!program)
+		worse(l, RANK_NEVER, "at a thread's beginning or end");
 	/* A stack ends where the C library made the thread, or one further out, in _start. */
 	if (n == FRAMES_MAX || (!libc[0] && !libc[1]))
 		worse(l, RANK_UNSURE, "on a stack that cannot be followed to its end");

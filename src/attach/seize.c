@@ -26,6 +26,7 @@
 #define CALL_MS 10000u	  /* for dlopen() */
 #define UP_MS 60000u	  /* for CUPTI */
 #define BUSY_MS 3000u	  /* for the agent to notice that an earlier tsdb is gone */
+#define BUSY_LOOK_MS 20u
 #define RESULT_AT (INJECT_TEXT_MAX - 16u)
 #define NO_RESULT 0x7fffffff
 
@@ -191,6 +192,16 @@ static struct err *find_place(struct attaching *a, struct tracee **ret)
 	}
 }
 
+/* A thread does not end within a call, so the process is ending, or about to exec: which is told last of the main thread. */
+static struct err *thread_gone(struct attaching *a)
+{
+	for (unsigned i = 0; i < 50; i++) {
+		(void)stops_pump(a->inf, a->inf->pid, 20);
+		TRY(check_there(a));
+	}
+	return err_cure(err_new(ERR_INFERIOR, "thread %d ended while tsdb attached to it", a->call.tid), "attach again");
+}
+
 /* Lets everybody run until the called function has returned; its thread stands at the way back. */
 static struct err *await_call(struct attaching *a, const char *function)
 {
@@ -203,7 +214,7 @@ static struct err *await_call(struct attaching *a, const char *function)
 		if (!stops_pump(a->inf, a->call.tid, 100)) {
 			TRY(check_there(a));
 			if (!tracee_find(a->inf, a->call.tid))
-				return err_cure(err_new(ERR_INFERIOR, "thread %d ended while tsdb attached to it", a->call.tid), "attach again");
+				return thread_gone(a);
 			continue;
 		}
 		t = tracee_find(a->inf, a->call.tid);
@@ -289,25 +300,45 @@ static struct err *agent_error(struct attaching *a, int result)
 	return err_new(ERR_INFERIOR, "the agent in process %d cannot reach tsdb: %s", a->inf->pid, strerror(result < 0 ? -result : EINVAL));
 }
 
-static struct err *start_agent(struct attaching *a, uint64_t fn)
+/* *ret is what the agent answered. */
+static struct err *ask_agent(struct attaching *a, uint64_t fn, int32_t *ret)
 {
 	char *path = xasprintf("/proc/%d/fd/%d", getpid(), a->inf->control_fd);
-	uint64_t deadline = monotonic_ms() + BUSY_MS, at = a->call.text + RESULT_AT;
-	int32_t result = NO_RESULT;
-	struct err *e;
+	uint64_t at = a->call.text + RESULT_AT;
+	struct err *e = NULL;
+
+	*ret = NO_RESULT;
+	if (!remote_write(a->inf->pid, at, ret, sizeof(*ret)))
+		e = err_new(ERR_SYSTEM, "the stack of thread %d cannot be written", a->call.tid);
+	if (!e)
+		e = call(a, "tsdb_agent_attach", fn, path, at);
+	if (!e && !remote_read(a->inf->pid, at, ret, sizeof(*ret)))
+		*ret = -EFAULT;
+	free(path);
+	end_calls(a);
+	return e;
+}
+
+/* An agent that has just lost its debugger needs a moment, in which the borrowed thread may have to run. */
+static struct err *start_agent(struct attaching *a)
+{
+	uint64_t deadline = monotonic_ms() + BUSY_MS;
 
 	for (;;) {
-		e = remote_write(a->inf->pid, at, &result, sizeof(result)) ? NULL : err_new(ERR_SYSTEM, "the stack of thread %d cannot be written", a->call.tid);
-		if (!e)
-			e = call(a, "tsdb_agent_attach", fn, path, at);
-		if (!e && !remote_read(a->inf->pid, at, &result, sizeof(result)))
-			result = -EFAULT;
-		if (e || result != -EBUSY || monotonic_ms() >= deadline)
-			break;
-		usleep(20000);
+		struct tracee *t;
+		int32_t result;
+		uint64_t fn;
+
+		TRY(find_place(a, &t));
+		TRY(load_library(a, &fn));
+		TRY(ask_agent(a, fn, &result));
+		if (!result)
+			return NULL;
+		if (result != -EBUSY || monotonic_ms() >= deadline)
+			return agent_error(a, result);
+		(void)stops_pump(a->inf, a->inf->pid, BUSY_LOOK_MS);
+		TRY(check_there(a));
 	}
-	free(path);
-	return e ? e : result ? agent_error(a, result) : NULL;
 }
 
 /* ---- the agent comes up ---- */
@@ -346,15 +377,9 @@ static struct err *await_agent(struct attaching *a)
 
 static struct err *attach(struct attaching *a)
 {
-	struct tracee *t;
-	uint64_t fn;
-
 	TRY(inject_site_read(&a->site, a->inf->pid));
 	TRY(seize_all(a->inf));
-	TRY(find_place(a, &t));
-	TRY(load_library(a, &fn));
-	TRY(start_agent(a, fn));
-	end_calls(a);
+	TRY(start_agent(a));
 	TRY(await_agent(a));
 	a->result->start_ns = atomic_load(&a->inf->control->start_ns);
 	stops_all(a->inf);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,6 +145,24 @@ static void on_exec(struct inferior *inf, struct tracee *t)
 	queue_event(inf, INFERIOR_EXECED, t->tid, 0);
 }
 
+/* Waits that the kernel ends with EINTR because of our stop, where no signal has come. As ERESTARTNOHAND they are made again, unless a handler runs. */
+static void restart_wait(struct tracee *t)
+{
+	static const short waits[] = {SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */, SYS_semop, SYS_semtimedop, SYS_rt_sigtimedwait,
+		SYS_io_getevents, 333 /* io_pgetevents */, 426 /* io_uring_enter */, SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg,
+		SYS_accept, SYS_accept4, SYS_sendto, SYS_sendmsg};
+	long nr, result;
+
+	errno = 0;
+	result = ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user_regs_struct, rax), 0);
+	if (errno || result != -EINTR)
+		return;
+	nr = ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user_regs_struct, orig_rax), 0);
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++)
+		if (waits[i] == nr)
+			ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user_regs_struct, rax), -514L);
+}
+
 /* What must be done at once for any status, whether a thread is to run on or not. False when t is no more. */
 static bool take_status(struct inferior *inf, struct tracee *t, int status)
 {
@@ -168,6 +187,7 @@ static bool take_status(struct inferior *inf, struct tracee *t, int status)
 		break;
 	case EVENT_STOP:
 		t->group_stop = is_job_stop(WSTOPSIG(status));
+		restart_wait(t);
 		break;
 	}
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stops; see stop.h and "Stops" in wire.h. A stop is one trap instruction, which the tracer sees as SIGTRAP. Without a tracer it
- * would kill the program, so /proc/self/status is asked first.
+ * Stops; see stop.h and "Stops" in wire.h. A stop is one trap instruction, which the tracer sees as SIGTRAP. Without our tracer there is
+ * no stop, so /proc/self/status is asked first.
  *
  * What READ and WRITE at a stop mean: the agent first waits for the stopped command's own stream (the legacy default
  * stream when it has none, which waits for every blocking stream), unless that stream is capturing; then it copies on a
@@ -11,6 +11,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -214,9 +216,10 @@ static CUresult serve(struct thread *t, const struct call *c, struct tsdb_req *q
 
 /* ---- the stop ------------------------------------------------------------------------------------------------------- */
 
-/* A trap that nobody catches kills the program. */
+/* Whether the debugger that the control block belongs to traces us: it may have died, and another one may be on its way in. */
 static bool is_traced(void)
 {
+	const uint32_t debugger = agent.control->debugger_pid;
 	char text[2048];
 	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -227,7 +230,28 @@ static bool is_traced(void)
 		return false;
 	text[n] = '\0';
 	const char *at = strstr(text, "TracerPid:");
-	return at && atoi(at + 10) > 0;
+	const int tracer = at ? atoi(at + 10) : 0;
+	return tracer > 0 && (!debugger || (uint32_t)tracer == debugger);
+}
+
+static void ignore_trap(int sig)
+{
+}
+
+/* A trap that nobody catches kills the program, and the debugger may be killed just before it; so there is a handler for that time. */
+static void trap(void)
+{
+	const struct sigaction mine = { .sa_handler = ignore_trap, .sa_flags = SA_RESTART | SA_ONSTACK };
+	struct sigaction theirs;
+	sigset_t set, mask;
+	sigemptyset(&set);
+	sigaddset(&set, SIGTRAP);
+	const bool handled = !sigaction(SIGTRAP, &mine, &theirs);
+	pthread_sigmask(SIG_UNBLOCK, &set, &mask);
+	tsdb_agent_stop();
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	if (handled)
+		sigaction(SIGTRAP, &theirs, NULL);
 }
 
 /* One thread at a time decides whether to stop, and stops. */
@@ -268,12 +292,12 @@ static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t i
 		sbt_pack(s->cmd, &c->cmd);
 	s->why = why;
 	ctl->request.kind = TSDB_REQ_NONE;
-	tsdb_agent_stop();
+	trap();
 	while (ctl->request.kind != TSDB_REQ_NONE && agent_live()) {
 		ctl->request.result = (uint32_t)serve(t, c, &ctl->request, at_exit);
 		ctl->request.kind = TSDB_REQ_NONE;
 		s->why = TSDB_STOP_SERVED;
-		tsdb_agent_stop();
+		trap();
 	}
 	s->why = TSDB_STOP_NONE;
 }
