@@ -19,6 +19,12 @@ tests_programs_no_gpu_SOURCES = tests/programs/no_gpu.c
 tests_programs_no_gpu_CFLAGS = -std=gnu11 -g $(WARN_CFLAGS)
 tests_programs_no_gpu_LDFLAGS =
 
+check_PROGRAMS += tests/programs/attach-target
+tests_programs_attach_target_SOURCES = tests/programs/attach-target.c
+tests_programs_attach_target_CFLAGS = -std=gnu11 -g -O2 $(WARN_CFLAGS) -Wno-unused-parameter
+tests_programs_attach_target_LDFLAGS = -pthread
+tests_programs_attach_target_LDADD = -ldl
+
 # Loaded into programs by LD_PRELOAD, so never sanitised.
 check_SCRIPTS += tests/programs/late-door.so
 CLEANFILES += tests/programs/late-door.so

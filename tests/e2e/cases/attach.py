@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attaching to programs that run, leaving them, and being killed meanwhile. attach-target notices waits that end early, registers, errno and masks that
+change. TSDB_SOAK=1 (make soak-attach): as often as the project promises."""
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+
+from e2e import BUILD, Failure, Skip, first_existing, program, tsdb_path
+
+SOAK = os.environ.get('TSDB_SOAK') == '1'
+# Programs that nobody can trace, or nobody but their parent: nothing here can work.
+SCOPE = '/proc/sys/kernel/yama/ptrace_scope'
+
+
+def soft_dir():
+    return first_existing(os.path.join(BUILD, 'softgpu'), os.path.join(BUILD, 'lib', 'tsdb', 'softgpu'))
+
+
+class Running:
+    """A program that runs by itself."""
+
+    def __init__(self, t, argv, env=None, **kw):
+        self.t = t
+        extra = {'LD_LIBRARY_PATH': soft_dir()} if t.gpu == 'soft' else {}
+        self.out = open(t.path(f'running-{time.monotonic_ns()}.out'), 'w+')
+        self.p = subprocess.Popen([str(a) for a in argv], cwd=t.dir, env=t.environment({**extra, **(env or {})}), stdin=subprocess.DEVNULL,
+                                  stdout=self.out, stderr=subprocess.STDOUT, start_new_session=True, **kw)
+
+    @property
+    def pid(self):
+        return self.p.pid
+
+    def text(self):
+        self.out.seek(0)
+        return self.out.read()
+
+    def await_text(self, what, seconds=20):
+        end = time.monotonic() + seconds
+        while what not in self.text():
+            if self.p.poll() is not None or time.monotonic() > end:
+                raise Failure(f'{what!r} did not come: {self.text()!r}, {self.p.returncode}')
+            time.sleep(0.01)
+        return self
+
+    def finish(self, want=0, seconds=90):
+        try:
+            status = self.p.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Failure(f'the program hangs: {self.text()!r}')
+        if status != want:
+            raise Failure(f'the program ended with {status}, not {want}: {self.text()!r}')
+        return self.text()
+
+    def field(self, name):
+        with open(f'/proc/{self.pid}/status') as f:
+            return re.search(rf'^{name}:\s*(.*)$', f.read(), re.M).group(1)
+
+    def kill(self):
+        if self.p.poll() is None:
+            self.p.kill()
+            self.p.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+        self.out.close()
+
+
+def launcher(t, seconds=20):
+    return Running(t, [program('long_running'), seconds]).await_text('running')
+
+
+def target(t, seconds=5, *only, **kw):
+    return Running(t, [program('attach-target'), seconds, *only], **kw).await_text('running')
+
+
+def attach(t, who, *commands, **kw):
+    if os.path.exists(SCOPE) and open(SCOPE).read().strip() not in ('0',) and os.geteuid():
+        raise Skip('kernel.yama.ptrace_scope')
+    return t.tsdb('--batch', '-p', who, *[x for c in commands for x in ('-ex', c)], **kw)
+
+
+def attached(t, who, *commands, **kw):
+    r = attach(t, who, *commands, **kw)
+    t.equal(r.status, 0, 'attaching')
+    t.match(r'^Attached to process \d+ \(.*\), \d+ threads?; it was held up for [\d.]+ ms', r.out)
+    return r
+
+
+# ---- what one does with it
+
+def test_break_look_and_leave(t):
+    with launcher(t, 4) as p:
+        r = attached(t, p.pid, 'break kernel count', 'continue', 'bt', 'next', 'info kernels', 'info streams', 'info threads', 'delete', 'detach')
+        t.match(r'^Breakpoint 1, #\d+ count<<<\(1,1,1\),\(1,1,1\)>>> stream 0$', r.out)
+        t.match(r'^#\d+ .* main \(\) at .*long_running\.cu:\d+', r.out)
+        t.match(r'^ +\d+ +count ', r.out)
+        t.match(rf'^\[process {p.pid} goes on without tsdb\]$', r.out)
+        t.equal(p.field('TracerPid'), '0', 'tracer')
+        t.equal(p.finish(), 'long_running: running\nlong_running: ok\n', 'what the program printed')
+
+
+def test_quit_leaves_and_kill_kills(t):
+    with launcher(t, 3) as p:
+        attached(t, p.pid, 'break kernel count', 'continue')
+        t.equal(p.finish(), 'long_running: running\nlong_running: ok\n', 'what the program printed')
+    with launcher(t) as p:
+        r = attached(t, p.pid, 'kill')
+        t.match(rf'^\[process {p.pid} killed\]$', r.out)
+        p.finish(-signal.SIGKILL)
+
+
+def test_a_capture_after_attach(t):
+    with launcher(t, 5) as p:
+        r = attached(t, p.pid, 'capture start a.sbt', 'break kernel count', 'continue 20', 'capture stop', 'detach')
+        t.match(r'^\[captured #\d+-#\d+ -> a\.sbt', r.out)
+        p.finish()
+    r = t.tsdb('view', 'a.sbt', '--kind', 'launch')
+    t.check(len(re.findall(r'count<<<', r.out)) >= 15, 'launches in the trace')
+
+
+def test_by_name(t):
+    with launcher(t, 6) as p:
+        with Running(t, [program('long_running'), 6]).await_text('running') as other:
+            r = attach(t, 'long_running')
+            t.sentence(r, rf'processes are called long_running: .*{p.pid}')
+            other.kill()
+        r = attached(t, 'long_running', 'detach')
+        t.match(rf'^Attached to process {p.pid} \(long_running\)', r.out)
+
+
+def test_wait_catches_the_next_start(t):
+    tsdb = subprocess.Popen([tsdb_path(), '--batch', '-ex', 'attach --wait long_running', '-ex', 'break kernel count', '-ex', 'continue', '-ex', 'detach'],
+                            cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        time.sleep(1)
+        with Running(t, [program('long_running'), 3]) as p:
+            out = tsdb.communicate(timeout=60)[0]
+            t.match(r'^Waiting for a process called long_running', out)
+            t.match(rf'^Attached to process {p.pid} ', out)
+            t.match(r'^Breakpoint 1, #\d+ count<<<', out)
+            t.equal(tsdb.returncode, 0, 'attach --wait')
+            t.equal(p.finish(), 'long_running: running\nlong_running: ok\n', 'what the program printed')
+    finally:
+        if tsdb.poll() is None:
+            tsdb.kill()
+            tsdb.wait()
+
+
+def test_a_program_without_cuda(t):
+    """Nothing that it does is disturbed, and nothing is claimed about GPUs."""
+    with target(t, 5) as p:
+        r = attached(t, p.pid, 'info threads', 'detach')
+        t.match(r'^It has not used the GPU yet: capture begins when it does\.$', r.out)
+        t.check(len(re.findall(r'attach-target', r.out)) >= 10, 'its threads')
+        t.equal(p.finish(), 'attach-target: running\nattach-target: ok\n', 'what the program printed')
+
+
+def test_a_stop_by_the_user(t):
+    """Ctrl-C in tsdb stops the program and does not reach it."""
+    with launcher(t, 6) as p:
+        tsdb = subprocess.Popen([tsdb_path(), '--batch', '-p', str(p.pid), '-ex', 'continue', '-ex', 'bt', '-ex', 'detach'], cwd=t.dir,
+                                env=t.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        time.sleep(2)
+        tsdb.send_signal(signal.SIGINT)
+        out = tsdb.communicate(timeout=60)[0]
+        t.match(r'^Program received signal SIGINT', out)
+        t.match(r' main \(\) at .*long_running\.cu', out)
+        p.finish()
+
+
+def test_every_single_thread_can_be_borrowed(t):
+    """Programs whose threads do one kind of thing: whichever is borrowed goes on as if nothing had been."""
+    kinds = 'nanosleep usleep poll epoll cond vectors errno malloc dlopen threads children signals'.split()
+    for kind in kinds if SOAK else random.sample(kinds, 4) + ['vectors', 'epoll']:
+        with target(t, 2.5, kind) as p:
+            for _ in range(8 if SOAK else 3):
+                attached(t, p.pid, 'detach')
+            p.finish()
+
+
+# ---- many times
+
+def usage(p):
+    with open(f'/proc/{p.pid}/maps') as f:
+        maps = len(f.readlines())
+    return {'descriptors': len(os.listdir(f'/proc/{p.pid}/fd')), 'threads': len(os.listdir(f'/proc/{p.pid}/task')), 'mappings': maps,
+            'kB': int(p.field('VmRSS').split()[0])}
+
+
+def test_leaks_nothing(t):
+    rounds = 500 if SOAK else 25
+    with launcher(t, 3600) as p:
+        time.sleep(1)  # its driver compiles hot kernels in a thread of its own, which comes then
+        for i in range(rounds):
+            attached(t, p.pid, 'break kernel count', 'continue', 'bt', 'detach')
+            if i == 9:
+                before = usage(p)
+        after = usage(p)
+        t.log.clear()
+        print(f'# {rounds} times: {before} -> {after}')
+        for what in ('descriptors', 'threads'):
+            t.equal(after[what], before[what], what)
+        t.check(after['mappings'] <= before['mappings'] + 4, f'mappings: {before} {after}')
+        t.check(after['kB'] <= before['kB'] + 2048, f'memory: {before} {after}')
+
+
+def killed_at_random(t, p, times, most):
+    rng = random.Random(os.environ.get('TSDB_SEED', '1'))
+    for i in range(times):
+        tsdb = subprocess.Popen([tsdb_path(), '--batch', '-p', str(p.pid), '-ex', 'break kernel count', '-ex', 'continue', '-ex', 'bt', '-ex', 'capture start k.sbt',
+                                 '-ex', 'continue', '-ex', 'continue', '-ex', 'detach'], cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            tsdb.wait(rng.uniform(0, most))
+        except subprocess.TimeoutExpired:
+            tsdb.kill()
+            tsdb.wait()
+        t.check(p.p.poll() is None, f'the program died of kill {i}: {p.p.returncode}')
+        t.equal(p.field('TracerPid'), '0', 'tracer')
+
+
+def test_killed_at_random_moments(t):
+    with launcher(t, 100 if SOAK else 12) as p:
+        killed_at_random(t, p, 200 if SOAK else 25, 0.4)
+        t.equal(p.finish(seconds=150), 'long_running: running\nlong_running: ok\n', 'what the program printed')
+
+
+def test_killed_at_random_moments_of_a_program_that_notices(t):
+    with target(t, 60 if SOAK else 8) as p:
+        killed_at_random(t, p, 200 if SOAK else 25, 0.2)
+        t.equal(p.finish(seconds=150), 'attach-target: running\nattach-target: ok\n', 'what the program printed')
+
+
+# ---- what cannot be
+
+def test_a_traced_process_names_its_tracer(t):
+    with launcher(t) as p:
+        first = subprocess.Popen([tsdb_path(), '-p', str(p.pid)], cwd=t.dir, env=t.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True)
+        try:
+            end = time.monotonic() + 20
+            while p.field('TracerPid') == '0' and time.monotonic() < end:
+                time.sleep(0.01)
+            t.sentence(attach(t, p.pid), rf'tsdb \(process {first.pid}\) is tracing it')
+        finally:
+            first.communicate('detach\nquit\n', timeout=30)
+        attached(t, p.pid, 'detach')
+
+
+def test_a_stopped_process_stays_stopped(t):
+    with launcher(t) as p:
+        os.kill(p.pid, signal.SIGSTOP)
+        time.sleep(0.1)
+        t.sentence(attach(t, p.pid), rf'stopped.*kill -CONT {p.pid}')
+        t.equal(p.field('State')[0], 'T', 'state')
+        os.kill(p.pid, signal.SIGCONT)
+        attached(t, p.pid, 'detach')
+
+
+def test_processes_that_are_none(t):
+    zombie = subprocess.Popen(['true'])
+    time.sleep(0.2)
+    t.sentence(attach(t, zombie.pid), r'it has ended')
+    zombie.wait()
+    t.sentence(attach(t, zombie.pid), r'there is no process|belongs to|is no process')
+    t.sentence(attach(t, 1), r'first process')
+    for path in os.listdir('/proc'):
+        if path.isdigit() and os.path.exists(f'/proc/{path}/status'):
+            with open(f'/proc/{path}/status') as f:
+                if re.search(r'^Kthread:\s*1', f.read(), re.M):
+                    t.sentence(attach(t, path), r'thread of the kernel')
+                    break
+    with target(t, 30) as p:
+        thread = sorted(int(x) for x in os.listdir(f'/proc/{p.pid}/task'))[1]
+        t.sentence(attach(t, thread), rf'{thread} is a thread of process {p.pid}.*attach {p.pid}')
+    r = t.tsdb('--batch', '-ex', 'shell echo $PPID > pid', '-ex', 'source attach-self')
+    t.check(r.status != 0, 'no such script')
+
+
+def test_tsdb_itself(t):
+    with open(t.path('self'), 'w') as f:
+        f.write('import os, sys\npid = os.getpid()\nos.execv(sys.argv[1], [sys.argv[1], "--batch", "-p", str(pid)])\n')
+    t.sentence(t.run(['python3', 'self', tsdb_path()]), r'that is tsdb itself')
+
+
+def test_a_static_program(t):
+    with open(t.path('static.c'), 'w') as f:
+        f.write('#include <unistd.h>\nint main(void) { return sleep(30); }\n')
+    if t.run(['gcc', '-static', '-o', 'static', 'static.c']).status:
+        raise Skip('no static C library')
+    with Running(t, [t.path('static')]) as p:
+        time.sleep(0.2)
+        t.sentence(attach(t, p.pid), r'static program')
+
+
+def test_a_32_bit_program(t):
+    """A header is enough to be refused: one is run where the kernel and libraries can."""
+    with open(t.path('small.c'), 'w') as f:
+        f.write('int main(void) { for (;;) ; }\n')
+    if t.run(['gcc', '-m32', '-static', '-nostdlib', '-e', 'main', '-o', 'small', 'small.c']).status:
+        raise Skip('no 32-bit compiler')
+    with Running(t, [t.path('small')]) as p:
+        time.sleep(0.2)
+        t.sentence(attach(t, p.pid), r'32-bit')
+
+
+def test_a_vfork_child(t):
+    with open(t.path('vf.c'), 'w') as f:
+        f.write('#define _GNU_SOURCE\n#include <unistd.h>\n#include <stdio.h>\n#include <stdlib.h>\n'
+                'int main(void) { pid_t p = vfork(); if (!p) { printf("%d\\n", getpid()); fflush(stdout); sleep(3); _exit(0); } return 0; }\n')
+    t.equal(t.run(['gcc', '-w', '-o', 'vf', 'vf.c']).status, 0, 'gcc')
+    with Running(t, [t.path('vf')]) as p:
+        end = time.monotonic() + 5
+        while not p.text() and time.monotonic() < end:
+            time.sleep(0.01)
+        t.sentence(attach(t, int(p.text())), r'vfork child')
+        p.finish()
+
+
+def test_a_program_that_uses_cupti(t):
+    with Running(t, [program('uses_cupti'), '8']) as p:
+        time.sleep(1)
+        if p.p.poll() is not None:
+            raise Skip('uses_cupti does not stay')
+        t.sentence(attach(t, p.pid), r'already uses CUPTI')
+        p.finish()
+
+
+def test_processes_that_go_away_meanwhile(t):
+    """Exits and execs at any point of an attach: one sentence or success, and no tsdb that hangs."""
+    script = 'import os, sys, time\ntime.sleep(float(sys.argv[1]))\nif sys.argv[2] == "exec": os.execv("/bin/sleep", ["sleep", "2"])\n'
+    with open(t.path('goes.py'), 'w') as f:
+        f.write(script)
+    for i in range(40 if SOAK else 8):
+        with Running(t, ['python3', 'goes.py', str(0.1 + 0.005 * i), 'exec' if i % 2 else 'exit']) as p:
+            time.sleep(0.1)
+            r = attach(t, p.pid, 'continue', timeout=60)
+            t.check(r.status is not None and 'BUG' not in r.both, 'how tsdb ended')
+            if r.status:
+                t.match(r'^tsdb: .*\.$', r.both)
+            p.p.wait(20)
