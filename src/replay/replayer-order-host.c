@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "order/kept.h"
 #include "replay/replayer-order.h"
 
 #define GAP 64u		 /* bytes that are the same between two that are not; fewer do not part them */
@@ -97,24 +98,37 @@ static struct err *put(struct order_running *o, struct order_change c)
 	return NULL;
 }
 
-static struct err *put_all(struct order_running *o, uint64_t seq, uint64_t by)
+static struct order_change change_at(const struct order_running *o, size_t i)
 {
 	struct order_change c;
 
-	for (size_t i = 0; i < o->nchanges; i++) {
-		memcpy(&c, o->changes + i * sizeof c, sizeof c);
-		if (c.by == by && (by || c.seq == seq))
+	memcpy(&c, o->changes + i * sizeof c, sizeof c);
+	return c;
+}
+
+static struct err *put_own(struct order_running *o, uint64_t seq)
+{
+	for (size_t i = kept_row_from(o->changes, o->nchanges, sizeof(struct order_change), seq); i < o->nchanges; i++) {
+		const struct order_change c = change_at(o, i);
+
+		if (c.seq != seq)
+			return NULL;
+		if (!c.by)
 			TRY(put(o, c));
 	}
 	return NULL;
 }
 
+/* Its changes were seen at any time later. */
 struct err *order_host_function(struct order_running *o, uint64_t seq)
 {
 	if (!(o->flags & REPLAYER_ORDER_LIVE))
 		return NULL;
 	TRY(execute_finish(o->rp));
-	return put_all(o, seq, seq);
+	for (size_t i = 0; i < o->nchanges; i++)
+		if (change_at(o, i).by == seq)
+			TRY(put(o, change_at(o, i)));
+	return NULL;
 }
 
 struct err *order_host(struct order_running *o, uint64_t seq, bool copies)
@@ -124,7 +138,7 @@ struct err *order_host(struct order_running *o, uint64_t seq, bool copies)
 
 	TRY(execute_finish(o->rp));
 	if (!(o->flags & REPLAYER_ORDER_LEARN))
-		return put_all(o, seq, 0);
+		return put_own(o, seq);
 	for (size_t i = 0; i < n; i++)
 		if (is_evidence(&m[i], copies))
 			TRY(learn(o, &m[i]));

@@ -313,7 +313,8 @@ struct err *explore_poison(struct explorer *x, const struct explore_pair *p)
 		f.as_recorded = xcalloc(1, sizeof *f.as_recorded);
 		f.flipped = xcalloc(1, sizeof *f.flipped);
 		f.places = xcalloc(1, sizeof *f.places);
-		*f.as_recorded = t.good;
+		f.always = !t.good_order;
+		*f.as_recorded = f.always ? t.bad : t.good;
 		*f.flipped = t.bad;
 		*f.places = p->place;
 		e = compare_trial(x, &t, &f);

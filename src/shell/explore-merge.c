@@ -124,9 +124,19 @@ static bool get_schedule(const json_t *o, struct explore_found *f)
 	return true;
 }
 
+static bool get_always(const json_t *o, struct explore_found *f)
+{
+	const json_t *v = json_object_get(o, "always");
+
+	f->always = json_is_true(v);
+	if (f->always && f->nflipped)
+		f->flipped[0] = f->as_recorded[0];
+	return json_is_boolean(v) && (!f->always || (f->poison && f->nflipped == 1));
+}
+
 static bool get_found(const json_t *o, struct explore_found *f)
 {
-	return get_pairs(o, f) && get_schedule(o, f) && get_count(o, "again", &f->again) && get_count(o, "poison", &f->poison) && get_hex(o, "place", &f->place) &&
+	return get_pairs(o, f) && get_schedule(o, f) && get_count(o, "again", &f->again) && get_count(o, "poison", &f->poison) && get_always(o, f) && get_hex(o, "place", &f->place) &&
 	       get_count(o, "size", &f->place_size) && get_count(o, "bytes", &f->bytes) && get_hex(o, "at", &f->at) &&
 	       get_bytes(o, "was", f->was) && get_bytes(o, "is", f->is) && get_text(o, "trace", &f->path);
 }

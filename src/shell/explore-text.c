@@ -106,12 +106,8 @@ static void print_poisoned(const struct explore_found *f, struct buf *out)
 
 	buf_str(out, "because ");
 	print_number(user, out);
-	if (freed)
-		buf_printf(out, " may use memory that #%" PRIu64 " has freed: freed memory is poisoned with 0x%02x at #%" PRIu64 "\n", f->poison,
-			ORDER_POISON_BYTE, f->poison);
-	else
-		buf_printf(out, " may use memory that #%" PRIu64 " has yet to allocate: new memory is poisoned with 0x%02x at #%" PRIu64 "\n", f->poison,
-			ORDER_POISON_BYTE, f->poison);
+	buf_printf(out, " %s memory that #%" PRIu64 " has %s: %s memory is poisoned with 0x%02x at #%" PRIu64 "\n", f->always ? "uses" : "may use", f->poison,
+		freed ? "freed" : "yet to allocate", freed ? "freed" : "new", ORDER_POISON_BYTE, f->poison);
 }
 
 static void print_cause(const struct explore_found *f, struct buf *out)
@@ -143,12 +139,18 @@ static void print_values(const struct explore_found *f, struct buf *out)
 		buf_str(out, f->place ? "  memory is different\n" : "  what was copied to the host is different\n");
 		return;
 	}
-	buf_str(out, f->poison ? "  with " : "  as recorded, ");
-	print_entry(f->as_recorded[0].before, out);
-	print_value(" first:", f->was, out);
-	buf_printf(out, " at 0x%" PRIx64 "\n  with ", f->at);
-	print_entry(f->flipped[0].before, out);
-	print_value(" first:", f->is, out);
+	if (f->always) {
+		print_value("  not poisoned:", f->was, out);
+		buf_printf(out, " at 0x%" PRIx64 "\n", f->at);
+		print_value("  poisoned:", f->is, out);
+	} else {
+		buf_str(out, f->poison ? "  with " : "  as recorded, ");
+		print_entry(f->as_recorded[0].before, out);
+		print_value(" first:", f->was, out);
+		buf_printf(out, " at 0x%" PRIx64 "\n  with ", f->at);
+		print_entry(f->flipped[0].before, out);
+		print_value(" first:", f->is, out);
+	}
 	buf_printf(out, ", %" PRIu64 " bytes of 0x%" PRIx64 " differ\n", f->bytes, f->place);
 }
 
@@ -250,7 +252,7 @@ static void json_found(const struct explore_found *f, struct buf *out)
 		json_entry(f->as_recorded[i].after, out);
 		buf_printf(out, ",\"places\":\"0x%" PRIx64 "\"}", f->places[i]);
 	}
-	buf_printf(out, "],\"poison\":%" PRIu64, f->poison);
+	buf_printf(out, "],\"poison\":%" PRIu64 ",\"always\":%s", f->poison, f->always ? "true" : "false");
 	buf_printf(out, ",\"again\":%" PRIu64 ",\"place\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"at\":\"0x%" PRIx64 "\"",
 		f->again, f->place, f->place_size, f->bytes, f->at);
 	json_bytes("was", f->was, out);

@@ -32,8 +32,10 @@ struct explore_found {
 				     * what the host changed before that command */
 	struct order_pair *as_recorded; /* the same the other way round */
 	/* An allocation or a free in stream order, one of the one pair: its memory is filled with ORDER_POISON_BYTE right after it, in both orders, and
-	 * as_recorded is the harmless one. 0: none */
+	 * as_recorded is the harmless one; when there is no such order (always), both are the same, and was is
+	 * without the filling. 0: none */
 	uint64_t poison;
+	bool always; /* with poison: there is no harmless order */
 	uint64_t *places;	    /* of each: a hash of the two places in the program */
 	size_t nflipped;
 	uint64_t again;		    /* other pairs of the same two places; of several pairs 0 */

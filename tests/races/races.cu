@@ -28,6 +28,7 @@
 #include "host_function.cu"
 #include "peer_copy.cu"
 #include "used_after_free.cu"
+#include "freed_then_used.cu"
 #include "freed_too_early.cu"
 #include "used_before_alloc.cu"
 #include "graph_edge.cu"
