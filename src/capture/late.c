@@ -144,6 +144,11 @@ void late_wake(void)
 	(void)syscall(SYS_futex, &agent.control->leave, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+bool late_is_finding(void)
+{
+	return atomic_load_explicit(&late.finding, memory_order_relaxed) != 0;
+}
+
 bool late_settle(void)
 {
 	for (unsigned i = 0; i < PATIENCE * 10 && agent_live() && discover_watched(); i++) {

@@ -20,6 +20,8 @@ void late_work(void);
 void late_over(void);
 /* Somebody has given the agent's thread something to do. */
 void late_wake(void);
+/* Whether memory is being looked for: memory that the agent allocates now would be taken for the program's. */
+bool late_is_finding(void);
 /* A window is about to open: waits, some seconds at most, until what is being looked for has been found. False: something has not. */
 bool late_settle(void);
 

@@ -516,7 +516,7 @@ static void prepare_if_armed(void)
 {
 	struct tsdb_window *w = &agent.control->window;
 	if (w->kind == TSDB_WINDOW_NONE || atomic_load(&w->state) != TSDB_WINDOW_ARMED || !atomic_load(&calls_any) ||
-		atomic_load(&sender_jobs) || atomic_load(&calls_captures) || atomic_load(&agent.control->memory) == TSDB_MEMORY_NONE)
+		atomic_load(&sender_jobs) || atomic_load(&calls_captures) || atomic_load(&agent.control->memory) == TSDB_MEMORY_NONE || late_is_finding())
 		return;
 	if (atomic_load(&live_total) > atomic_load(&span.ready_bytes) || atomic_load(&ids.next_ctx) != atomic_load(&span.ready_ctxs) ||
 		atomic_load(&room_epoch) != atomic_load(&span.ready_epoch) || globals_epoch() != atomic_load(&span.ready_globals))
