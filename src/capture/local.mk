@@ -84,7 +84,7 @@ libagenttest_a_SOURCES = $(agent_sources) src/sbt/expr-parse.c tests/unit/captur
 libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
 capture_tests = \
 	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-memory tests/unit/test-capture-ring \
-	tests/unit/test-capture-span tests/unit/test-capture-stack tests/unit/test-capture-stop
+	tests/unit/test-capture-python tests/unit/test-capture-span tests/unit/test-capture-stack tests/unit/test-capture-stop
 check_PROGRAMS += $(capture_tests)
 TESTS += $(capture_tests)
 capture_test_cflags = $(libagenttest_a_CFLAGS)
@@ -108,6 +108,10 @@ tests_unit_test_capture_ring_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_ring_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_span_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_span_LDADD = $(capture_test_ldadd)
+tests_unit_test_capture_python_CFLAGS = $(capture_test_cflags)
+# The agent finds an interpreter by the symbols that a file exports.
+tests_unit_test_capture_python_LDFLAGS = -Wl,--export-dynamic
+tests_unit_test_capture_python_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_stack_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_stack_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_stop_CFLAGS = $(capture_test_cflags)

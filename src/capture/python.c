@@ -206,10 +206,10 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ h >> 29;
 }
 
-/* 3.11 gives code objects no number: what its name is, and some of its table of lines. */
+/* 3.11 gives code objects no number: what its name is, and some of its table of lines. The tables' addresses, too. */
 static inline __attribute__((always_inline)) uint64_t unversioned_mark(uint64_t lines, uint64_t name, uint64_t first_line)
 {
-	uint64_t mark = first_line;
+	uint64_t mark = mix(first_line ^ lines, name);
 	if (python_plausible(name))
 		mark = mix(mark, word_at(name + PYTHON_TEXT_HASH));
 	if (python_plausible(lines)) { /* at least 8 bytes can be read: sizes of objects are rounded up to 16 */
@@ -225,29 +225,45 @@ static inline __attribute__((always_inline)) uint64_t unversioned_mark(uint64_t 
 static inline __attribute__((always_inline)) uint64_t code_mark(uint64_t code)
 {
 	const struct python_layout *l = &python.layout;
-	const uint64_t lines = word_at(code + l->code.lines), name = word_at(code + l->code.qualname);
 	uint32_t v;
 	memcpy(&v, (const void *)(uintptr_t)(code + (l->code.version ? l->code.version : l->code.first_line)), sizeof(v));
-	const uint64_t mark = lines ^ name << 17 ^ name >> 47;
-	return mark + (l->code.version ? v * 0x2545f4914f6cdd1du : unversioned_mark(lines, name, v));
+	if (__builtin_expect(l->code.version && v, 1)) /* 0: the numbers have run out */
+		return v * 0x2545f4914f6cdd1du;
+	return unversioned_mark(word_at(code + l->code.lines), word_at(code + l->code.qualname), v);
+}
+
+/*
+ * The walk of every launch, so without what the other one checks: only that pointers are pointers. Every frame counts, also those that are not
+ * shown, and both states' frames one after the other: where their groups run is in their anchors.
+ */
+static uint64_t hash_frames(uint64_t state, uint64_t h, unsigned *left)
+{
+	const struct python_layout *l = &python.layout;
+	const unsigned at_code = l->frame.code, at_instr = l->frame.instr, at_owner = l->frame.owner, at_previous = l->frame.previous;
+	uint64_t cframe = l->thread.frame ? 0 : word_at(state + l->thread.cframe);
+	uint64_t f = l->thread.frame ? word_at(state + l->thread.frame) : python_plausible(cframe) ? word_at(cframe + l->cframe.frame) : 0;
+	for (; python_plausible(f) && *left; f = word_at(f + at_previous), --*left) {
+		const uint64_t code = word_at(f + at_code);
+		if (*(const uint8_t *)(uintptr_t)(f + at_owner) == PYTHON_CFRAME_OWNED)
+			h = mix(h, f);
+		else if (python_plausible(code))
+			h = mix(h + code_mark(code), code + word_at(f + at_instr) * 0x100000001b3u);
+		if (l->frame.entry && *(const uint8_t *)(uintptr_t)(f + l->frame.entry) && python_plausible(cframe)) {
+			h = mix(h, cframe);
+			cframe = word_at(cframe + l->cframe.previous);
+		}
+	}
+	return h;
 }
 
 uint64_t python_stack_hash(void)
 {
-	struct merge m;
-	struct python_frame f;
-	uint64_t h = 0;
-	unsigned n = 0;
-	if (!merge_begin(&m))
-		return 0;
-	while (n < PYTHON_FRAMES_MAX && merge_next(&m, &f)) {
-		n++;
-		if (f.code)
-			h = mix(h + code_mark(f.code), f.code + f.at * 0x100000001b3u);
-		if (f.anchor)
-			h = mix(h, f.anchor);
-	}
-	return n ? h | 1 : 0;
+	uint64_t state[STATES_MAX], h = 0;
+	const unsigned n = states(state);
+	unsigned left = PYTHON_FRAMES_MAX;
+	for (unsigned i = 0; i < n; i++)
+		h = hash_frames(state[i], h, &left);
+	return left != PYTHON_FRAMES_MAX ? h | 1 : 0;
 }
 
 struct text {

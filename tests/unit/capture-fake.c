@@ -283,10 +283,10 @@ struct tsdb_control *fake_start(void)
 	control->pid = (uint32_t)getpid();
 	control->on = 1;
 	fake_driver();
+	assert_int_equal(agent_adopt(control), 0);
 	mapping_init();
 	stack_init();
 	thread_init();
-	assert_int_equal(agent_adopt(control), 0);
 	return control;
 }
 
