@@ -142,7 +142,7 @@ bool clocks_bounds_drift(const struct clock_bounds *b, double *ret_least, double
 	for (unsigned i = 0; i < 2; i++)
 		if (b->half_low[i] == INT64_MIN || b->half_high[i] == INT64_MAX)
 			return false;
-	if (apart < 1e6)
+	if (apart < 1e8) /* a microsecond there is 10 ppm */
 		return false;
 	*ret_least = ((double)b->half_low[1] - (double)b->half_high[0]) / apart;
 	*ret_most = ((double)b->half_high[1] - (double)b->half_low[0]) / apart;

@@ -46,7 +46,7 @@ libshell_a_SOURCES = \
 	src/shell/partial.c src/shell/partial.h \
 	src/shell/process.c src/shell/process.h \
 	src/shell/replay-device.c src/shell/replay-device.h \
-	src/shell/clocks.c src/shell/clocks.h src/shell/ranks.c src/shell/ranks-view.c src/shell/ranks.h src/shell/cmd-ranks.c src/shell/tool-merge.c \
+	src/shell/clocks.c src/shell/clocks.h src/shell/device-clocks.c src/shell/ranks.c src/shell/ranks-view.c src/shell/ranks.h src/shell/cmd-ranks.c src/shell/tool-merge.c \
 	src/shell/recorder.c src/shell/recorder.h src/shell/recorder-inside.h \
 	src/shell/recorder-file.c src/shell/recorder-memory.c src/shell/recorder-stacks.c \
 	src/shell/session.c src/shell/session.h \

@@ -49,7 +49,7 @@ static const char usage_text[] =
 	"                                       list the commands of a trace, or of a set of them\n"
 	"  tsdb merge -o FILE [--match GLOB] [--as-is] TRACE TRACE...\n"
 	"                                       the traces of a job's ranks as one set, on one clock\n"
-	"  tsdb info FILE [--json]              say what a trace holds\n"
+	"  tsdb info FILE [--clocks] [--json]              say what a trace holds\n"
 	"  tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--json]\n"
 	"              [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]]\n"
 	"                                       execute the commands of a trace again and compare\n"

@@ -230,19 +230,21 @@ static int tool_info(struct session *s, int argc, char **argv)
 	struct sbt_reader *r;
 	struct buf b = BUF_INIT;
 	const char *file = NULL;
-	bool json = false, damaged;
+	bool json = false, clocks = false, damaged;
 	struct err *e = NULL;
 
 	for (int i = 0; !e && i < argc; i++) {
 		if (!strcmp(argv[i], "--json"))
 			json = true;
+		else if (!strcmp(argv[i], "--clocks"))
+			clocks = true;
 		else if (*argv[i] == '-' || file)
-			e = err_cure(err_new(ERR_USAGE, "info has no option %s", argv[i]), "Usage: tsdb info FILE [--json]");
+			e = err_cure(err_new(ERR_USAGE, "info has no option %s", argv[i]), "Usage: tsdb info FILE [--clocks] [--json]");
 		else
 			file = argv[i];
 	}
 	if (!e && !file)
-		e = err_cure(err_new(ERR_USAGE, "info needs a trace"), "Usage: tsdb info FILE [--json]");
+		e = err_cure(err_new(ERR_USAGE, "info needs a trace"), "Usage: tsdb info FILE [--clocks] [--json]");
 	if (!e && ranks_is(file))
 		return info_set(s, file, json);
 	if (!e)
@@ -253,11 +255,13 @@ static int tool_info(struct session *s, int argc, char **argv)
 		trace_summary_json(&b, file, r);
 	else
 		trace_summary(&b, file, r);
+	if (clocks && !json)
+		e = trace_clocks(r, &b);
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	damaged = trace_tell_damage(s->out, file, r);
 	sbt_reader_close(r);
-	return damaged;
+	return e ? fail(s, e) : damaged;
 }
 
 /* ---- the others --------------------------------------------------------------------------------------------------- */
@@ -273,7 +277,7 @@ const struct tool tools[] = {
 	{"record", tool_record, "record [-o FILE] [--memory all|touched|none] [--no-stacks] [--timestamps] [--children] -- PROGRAM ARGS"},
 	{"view", tool_view, "view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks] [--rank N]"},
 	{"merge", tool_merge, "merge -o FILE [--match GLOB] [--as-is] TRACE TRACE..."},
-	{"info", tool_info, "info FILE [--json]"},
+	{"info", tool_info, "info FILE [--clocks] [--json]"},
 	{"observe", tool_observe, "observe [-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] [--no-stacks] [--ring SIZE] [--quiet] PID | --all | [--] PROGRAM ARGS"},
 	{"doctor", tool_doctor, "doctor"},
 	{"demo", tool_demo, "demo race"},

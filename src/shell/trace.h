@@ -28,6 +28,8 @@ bool trace_tell_damage(struct out *o, const char *path, const struct sbt_reader 
 /* What a trace holds, as `tsdb info` shows it. */
 void trace_summary(struct buf *out, const char *path, struct sbt_reader *r);
 void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r);
+/* How its GPU times go with the host's clock: a line for each device. Reads all of it (device-clocks.c). */
+struct err *trace_clocks(struct sbt_reader *r, struct buf *out) TS_CHECK;
 
 /* ---- view.c: listing commands ------------------------------------------------------------------------------------- */
 enum { VIEW_NO_RANK = -1, VIEW_ALL_RANKS = -2 };

@@ -393,3 +393,13 @@ def test_merge_refuses(t):
     t.match('numbered as they were given', two.err)
     t.equal(t.record('vecadd', out='run.1.sbt').status, 0, 'record')
     t.sentence(t.tsdb('view', 'all.sbt'), r'run\.1\.sbt is another trace than the one that was merged')
+
+
+def test_clocks_of_devices(t):
+    two_devices(t, '20', options=['--timestamps'])
+    out = t.tsdb('info', '--clocks', 't.sbt').out
+    for d in 0, 1:
+        m = t.match(rf"^clock +device {d}, (\d+) times: the host's, between (\d+\.\d) us before and (\d+\.\d) us behind", out)
+        t.check(int(m[1]) >= 20, 'times')
+    two_devices(t, '2')
+    t.match(r'^clock +no GPU times were recorded', t.tsdb('info', '--clocks', 't.sbt').out)

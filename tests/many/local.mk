@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# For machines with two GPUs; see tests/many/two-gpus. Not part of `make check`.
+
+EXTRA_DIST += tests/many/allreduce.py tests/many/share.py
+dist_noinst_SCRIPTS += tests/many/two-gpus
