@@ -57,8 +57,10 @@ static void send(struct call *c, struct graph_table *t, struct graph_entry *e, s
 {
 	uint8_t *bytes = agent_map(TSDB_RECORD_MAX);
 	const size_t size = bytes ? graph_pack(n, bytes) : 0;
-	if (n->kernel)
+	if (n->kernel) {
+		e->of = n->kernel;
 		e->kernel = n->kernel->id;
+	}
 	if (!bytes || !graph_table_set(t, e, bytes, size)) {
 		record_unreplayable(c->t, c->row->name);
 		return;

@@ -337,6 +337,7 @@ static void publish_node(struct call *c, struct nodes *s, size_t i, uint32_t id,
 	const struct sbt_blob deps = deps_of(s, s->node[i]);
 	e.deps = (uint32_t *)(uintptr_t)deps.p;
 	e.ndeps = (uint32_t)(deps.len / 4);
+	e.of = n.kernel;
 	e.kernel = n.kernel ? n.kernel->id : SBT_NO_ID;
 	const struct graph_origin *o = graph_origin(s->node[i]);
 	e.origin = o ? o->seq : 0;

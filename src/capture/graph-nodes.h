@@ -29,6 +29,7 @@ struct graph_entry {
 	uint64_t handle; /* of the node it was made from */
 	uint32_t graph, number; /* as recorded */
 	uint32_t kernel; /* id, or SBT_NO_ID */
+	struct kernel *of; /* the same; NULL: none */
 	enum sbt_node type;
 	bool disabled;
 	uint32_t stack;

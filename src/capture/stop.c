@@ -20,6 +20,7 @@
 #include "capture/calls.h"
 #include "capture/device.h"
 #include "capture/driver.h"
+#include "capture/graph-nodes.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
 #include "capture/python.h"
@@ -313,16 +314,39 @@ static bool step_matches(const struct call *c)
 	return !only || only == c->t->number;
 }
 
+static bool kernel_matches(struct tsdb_break *b, unsigned slot, struct kernel *k)
+{
+	follow(globs.glob[slot], b->glob);
+	bring_up_to_date(k);
+	return atomic_load_explicit(&k->break_match, memory_order_relaxed) >> slot & 1;
+}
+
+/* Whether some kernel that the graph launch runs is one to stop at. */
+static bool node_matches(struct tsdb_break *b, unsigned slot, const struct call *c)
+{
+	const struct graph_table *t = graph_table((uint32_t)c->cmd.u.graph_launch.exec);
+	for (uint32_t i = 0; t && i < t->n; i++) {
+		const struct graph_entry *e = &t->entry[i];
+		struct sbt_cmd node;
+		if (!e->of || e->disabled || !kernel_matches(b, slot, e->of))
+			continue;
+		const struct sbt_blob params = { e->of->params, e->of->nparams * sizeof(struct kernel_param) };
+		if (!b->cond.n || (e->size && sbt_unpack(&node, e->payload, e->size) && sbt_expr_true(&b->cond, &node, &params)))
+			return true;
+	}
+	return false;
+}
+
 static bool break_matches(struct tsdb_break *b, unsigned slot, struct call *c)
 {
 	static const struct sbt_python_view view = { .answer = python_answer };
 	struct sbt_blob params = { NULL, 0 };
+	if (b->kind == SBT_LAUNCH && b->glob[0] && c->cmd.kind == SBT_GRAPH_LAUNCH && !(c->cmd.flags & SBT_F_GRAPH))
+		return node_matches(b, slot, c);
 	if (b->kind ? b->kind != c->cmd.kind : !call_is_step(&c->cmd))
 		return false;
 	if (c->kernel) {
-		follow(globs.glob[slot], b->glob);
-		bring_up_to_date(c->kernel);
-		if (!(atomic_load_explicit(&c->kernel->break_match, memory_order_relaxed) >> slot & 1))
+		if (!kernel_matches(b, slot, c->kernel))
 			return false;
 		params = (struct sbt_blob){ c->kernel->params, c->kernel->nparams * sizeof(struct kernel_param) };
 	} else if (b->glob[0]) {

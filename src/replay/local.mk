@@ -99,6 +99,11 @@ REPLAY_TESTS = tests/unit/test-replay-moves tests/unit/test-replay-run
 check_PROGRAMS += $(REPLAY_TESTS)
 TESTS += $(REPLAY_TESTS)
 REPLAY_TEST_LIBS = libreplay.a libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
+check_PROGRAMS += tests/unit/test-order-expand
+TESTS += tests/unit/test-order-expand
+tests_unit_test_order_expand_SOURCES = tests/unit/test-order-expand.c tests/unit/order-test.h tests/unit/state-test.h tests/unit/cmds.h \
+	tests/unit/random-cmds.h tests/unit/random-trace.h
+tests_unit_test_order_expand_LDADD = libreplay.a liborder.a libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
 tests_unit_test_replay_moves_SOURCES = tests/unit/test-replay-moves.c tests/unit/state-test.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_moves_LDADD = $(REPLAY_TEST_LIBS)

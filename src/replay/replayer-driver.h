@@ -68,6 +68,7 @@
 	REQUIRED(cuGraphLaunch)                       \
 	REQUIRED(cuGraphExecDestroy)                  \
 	OPTIONAL(cuGraphAddEventRecordNode)           \
+	OPTIONAL(cuGraphKernelNodeSetAttribute)       \
 	OPTIONAL(cuGraphAddEventWaitNode)             \
 	OPTIONAL(cuFuncGetParamInfo)                  \
 	OPTIONAL(cuLaunchKernelEx)                    \

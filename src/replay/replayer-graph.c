@@ -49,6 +49,28 @@ static struct err *empty_node(struct build *b, const struct sbt_cmd *c, CUgraphN
 	return NULL;
 }
 
+/* Those that change what it computes, or whether it can run. */
+static struct err *kernel_attributes(struct rp *rp, const struct sbt_cmd_launch *u, CUgraphNode node)
+{
+	CUlaunchAttributeValue v = {0};
+
+	if (!u->cooperative && !u->cluster_x)
+		return NULL;
+	if (!rp->d.cuGraphKernelNodeSetAttribute)
+		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current, "this driver has no cooperative or cluster launches in graphs");
+	v.cooperative = 1;
+	if (u->cooperative)
+		CU(rp, cuGraphKernelNodeSetAttribute, node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v);
+	if (!u->cluster_x)
+		return NULL;
+	memset(&v, 0, sizeof v);
+	v.clusterDim.x = (unsigned)u->cluster_x;
+	v.clusterDim.y = (unsigned)u->cluster_y;
+	v.clusterDim.z = (unsigned)u->cluster_z;
+	CU(rp, cuGraphKernelNodeSetAttribute, node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &v);
+	return NULL;
+}
+
 static struct err *kernel_node(struct build *b, const struct sbt_cmd *c, CUgraphNode *ret)
 {
 	const struct sbt_cmd_launch *u = &c->u.launch;
@@ -76,6 +98,8 @@ static struct err *kernel_node(struct build *b, const struct sbt_cmd *c, CUgraph
 	p.kernelParams = params;
 	if (!e)
 		e = rp_cu(rp, rp->d.cuGraphAddKernelNode_v2(ret, b->graph, b->deps, b->ndeps, &p), "cuGraphAddKernelNode");
+	if (!e)
+		e = kernel_attributes(rp, u, *ret);
 	free(params);
 	buf_free(&args);
 	return e;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "attach/attach.h"
 #include "shell/breakpoints.h"
+#include "shell/graph.h"
 #include "shell/capture.h"
 #include "shell/follow.h"
 #include "shell/gpu.h"
@@ -593,16 +594,46 @@ static bool on_break(struct session *s, const struct tsdb_stop *stop)
 	return true;
 }
 
+/* A breakpoint on a kernel that a graph launch runs: which of its nodes it is. */
+static void tell_node(struct session *s, const struct breakpoint *bp, struct buf *b)
+{
+	const struct state *st = recorder_state(s->recorder);
+	const struct sbt_cmd *launch = &s->target.cmd;
+	struct state_steps steps;
+	struct state_kernel k;
+	struct sbt_cmd c;
+
+	if (!bp || !bp->glob || !s->target.at_cmd || launch->kind != SBT_GRAPH_LAUNCH)
+		return;
+	err_free(state_steps(&steps, st, (uint32_t)launch->u.graph_launch.exec));
+	for (uint32_t i = 0; i < steps.n; i++) {
+		const struct state_step *p = &steps.step[i];
+
+		if (!step_works(p) || !step_cmd(p, &c) || c.kind != SBT_LAUNCH || !state_kernel_by_id(st, (uint32_t)c.u.launch.kernel, &k) ||
+			!sbt_kernel_glob(bp->glob, k.name, k.short_name) || (bp->expr.n && !sbt_expr_true(&bp->expr, &c, &k.params)))
+			continue;
+		buf_printf(b, "  its step %u of %u is ", i + 1, steps.n);
+		graph_node_text(b, st, &p->node);
+		buf_str(b, "; a replay stops right before it\n");
+		break;
+	}
+	state_steps_free(&steps);
+}
+
 static bool on_agent_stop(struct session *s)
 {
 	const struct tsdb_stop *stop = &inferior_control(s->target.inf)->stop;
+	struct buf node = BUF_INIT;
 
 	take_stop_cmd(s, stop);
 	s->target.last_stop = stop->why;
 	switch (stop->why) {
 	case TSDB_STOP_BREAK:
-		if (!on_break(s, stop))
+		tell_node(s, breakpoints_by_id(s->breaks, stop->break_id), &node);
+		if (!on_break(s, stop)) {
+			buf_free(&node);
 			return false;
+		}
 		break;
 	case TSDB_STOP_STEP:
 		break;
@@ -623,8 +654,11 @@ static bool on_agent_stop(struct session *s)
 		break;
 	}
 	vars_set(s->vars, "seq", (int64_t)stop->seq);
-	if (stop->why != TSDB_STOP_BREAK || !breakpoints_silent(s->breaks))
+	if (stop->why != TSDB_STOP_BREAK || !breakpoints_silent(s->breaks)) {
 		tell_cmd(s, stop->seq);
+		out_str(s->out, buf_cstr(&node));
+	}
+	buf_free(&node);
 	return true;
 }
 

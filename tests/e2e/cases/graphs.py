@@ -229,3 +229,14 @@ def test_explore_keeps_what_a_graph_orders(t):
     recorded(t, 'graph_updates')
     r = t.tsdb('explore', 't.sbt', '--json')
     t.equal((r.status, json.loads(r.out)['found']), (0, []), 'nothing to find')
+
+
+def test_live_stops_at_launches_that_run_a_kernel(t):
+    """graph_updates: doubling is disabled for two launches, which are passed then."""
+    r = t.session('graph_updates', 'break kernel twice', 'run', 'info graph', 'continue 5', 'continue', 'info breakpoints')
+    t.equal(r.status, 0, 'exit status')
+    t.match(r'^Breakpoint 1, #\d+ graph_launch exec \d+ stream 1\n  its step 4 of 5 is twice<<<\(1,1,1\),\(1,1,1\)>>>; a replay stops right before it$', r.out)
+    t.equal(len(re.findall(r'^Breakpoint 1, #\d+ graph_launch', r.out, re.M)), 3, 'stops')
+    t.match(r'^1 +keep +y +7 ', r.out)
+    r = t.session('graph_updates', 'break kernel count if grid_x == 2', 'run')
+    t.match(r'^Breakpoint 1, #\d+ graph_launch.*\n  its step 4 of 6 is count<<<\(2,1,1\)', r.out)
