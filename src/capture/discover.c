@@ -89,17 +89,22 @@ static bool find_mapping(struct found *f, uint64_t addr)
 	return true;
 }
 
-static uint32_t kind_at(uint64_t addr, unsigned type)
+/* Memory of a pool is mapped, too, but not piece by piece: so that is asked first. */
+static bool find_kind(struct found *f, uint64_t addr, unsigned type)
 {
 	unsigned managed = 0;
 	CUmemoryPool pool = NULL;
 	if (attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, addr) && managed)
-		return SBT_MEM_MANAGED;
-	if (type == CU_MEMORYTYPE_HOST)
-		return SBT_MEM_PINNED; /* or registered: the driver does not tell */
-	if (attribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, addr) && pool)
-		return SBT_MEM_ASYNC;
-	return SBT_MEM_DEVICE;
+		f->mem = SBT_MEM_MANAGED;
+	else if (type == CU_MEMORYTYPE_HOST)
+		f->mem = SBT_MEM_PINNED; /* or registered: the driver does not tell */
+	else if (attribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, addr) && pool)
+		f->mem = SBT_MEM_ASYNC;
+	else if (is_mapping(addr))
+		return find_mapping(f, addr);
+	else
+		f->mem = SBT_MEM_DEVICE;
+	return true;
 }
 
 /* What the driver has at addr. False: nothing, which is the usual answer. */
@@ -116,10 +121,8 @@ static bool ask(struct found *f, uint64_t addr)
 		!attribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr) || !size || addr - base >= size)
 		return false;
 	*f = (struct found){ .addr = base, .size = size };
-	if (type == CU_MEMORYTYPE_DEVICE && is_mapping(addr) && !find_mapping(f, addr))
+	if (!find_kind(f, addr, type))
 		return false;
-	if (f->mem != SBT_MEM_VMM)
-		f->mem = kind_at(addr, type);
 	if (attribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, addr) && device >= 0)
 		f->device = (uint32_t)device;
 	if (attribute(&ctx, CU_POINTER_ATTRIBUTE_CONTEXT, addr))

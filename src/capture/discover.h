@@ -27,6 +27,7 @@ static inline bool discover_watched(void)
 struct discover_sums {
 	uint64_t allocations, bytes;	/* introduced */
 	uint64_t probed, step;		/* bytes of address space looked at, and how far questions were apart */
+	uint64_t took_ns;
 	uint64_t missed;		/* found, but calls that allocate were under way all the time */
 };
 

@@ -23,6 +23,13 @@ static struct {
 	_Atomic uint32_t finding; /* memory has not been looked for */
 } late;
 
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 /* Whether the program has initialised the driver. */
 static bool is_initialised(void)
 {
@@ -36,6 +43,7 @@ void late_before(void)
 		return; /* there is nothing to find */
 	atomic_store(&late.finding, 1);
 	discover_begin();
+	live_doubt();
 	/* Later commands are not the first ones. */
 	atomic_store(&calls_any, 1);
 }
@@ -52,6 +60,7 @@ static void tell(struct thread *t, enum sbt_attach what, const struct discover_s
 		a->probed = sums->probed;
 		a->step = sums->step;
 		a->missed = sums->missed;
+		a->took = sums->took_ns;
 	}
 	a->module = SBT_NO_ID;
 	record_in(t, &cmd, SBT_F_SYNTHETIC, SBT_NO_ID);
@@ -103,7 +112,9 @@ static void find_memory(struct thread *t)
 	map_each(&ids.ctxs, enter_any, &entered);
 	if (!entered)
 		return;
+	const uint64_t from = now_ns();
 	discover_all(t, &sums);
+	sums.took_ns = now_ns() - from;
 	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
 	tell(t, SBT_ATTACH_FOUND, &sums, atomic_load(&ids.next_ctx));
 	if (discover_is_complete())

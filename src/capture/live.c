@@ -131,6 +131,11 @@ bool live_give_up(uint64_t addr, uint64_t size)
 	return is_it;
 }
 
+void live_doubt(void)
+{
+	atomic_store(&table.incomplete, 1);
+}
+
 void live_complete(void)
 {
 	atomic_store(&table.incomplete, 0);

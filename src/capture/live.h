@@ -32,6 +32,8 @@ bool live_take_over(const struct live *what);
 bool live_give_up(uint64_t addr, uint64_t size);
 /* Nothing has been missed so far: what there was before has been found, or there was nothing. */
 void live_complete(void);
+/* There may be allocations that nobody told us of. */
+void live_doubt(void);
 /* A context is gone, or everything that was known. */
 void live_drop_ctx(uint32_t ctx);
 void live_forget(void);

@@ -128,7 +128,8 @@ static void print_attach(struct buf *out, const struct sbt_cmd *c)
 		buf_str(out, "attached to a running process: what came before is not known");
 	} else if (a->what == SBT_ATTACH_FOUND) {
 		buf_printf(out, "attach: found %" PRIu64 " contexts and %" PRIu64 " allocations, %" PRIu64 " bytes, in %" PRIu64
-			" bytes of address space by steps of %" PRIu64, a->contexts, a->allocations, a->bytes, a->probed, a->step);
+			" bytes of address space by steps of %" PRIu64 ", %.1f ms", a->contexts, a->allocations, a->bytes, a->probed, a->step,
+			(double)a->took / 1e6);
 		if (a->missed)
 			buf_printf(out, "; gave up %" PRIu64 " places", a->missed);
 	} else {

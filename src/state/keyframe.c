@@ -173,7 +173,7 @@ static void put_extras(struct buf *out, const struct state *s)
 /* Of an attached trace only, so that others stay as they were. A table's rows that were there before: how many, and the differences of their places. */
 #define BEFORE_TABLES(X) X(contexts, context) X(streams, stream) X(events, event) X(modules, module) X(graphs, graph)
 static const struct field attach_fields[] = {F(attach, seq), F(attach, allocations), F(attach, bytes), F(attach, missed),
-	F(attach, unknown), S(attach, text), END};
+	F(attach, unknown), F(attach, probed), F(attach, took), S(attach, text), END};
 
 static const struct alloc *alloc_at(const struct state *s, size_t i)
 {

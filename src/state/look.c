@@ -288,6 +288,7 @@ void state_totals(const struct state *s, struct state_totals *ret)
 		.fills = s->fills, .syncs = s->syncs, .failed = s->failed, .oddities = s->oddities,
 		.last_oddity = s->oddities ? s->oddity : NULL, .attach_seq = s->attach.seq, .found_allocations = s->attach.allocations,
 		.found_bytes = s->attach.bytes, .found_missed = s->attach.missed, .unknown = s->attach.unknown,
+		.found_probed = s->attach.probed, .found_ns = s->attach.took,
 		.last_unknown = s->attach.text.len ? str_get(&s->bytes, s->attach.text) : NULL};
 	for (size_t i = 0; i < s->streams.n; i++)
 		ret->pending += stream_pending(&ROWS(s, streams, stream)[i]);

@@ -565,6 +565,8 @@ static void print_attach(struct buf *out, const struct state_totals *t)
 	count(out, t->found_allocations, "allocation", "allocations");
 	count(out, t->found_bytes, ", byte", ", bytes");
 	buf_str(out, ", found; commands before are not known\n");
+	if (t->found_probed)
+		buf_printf(out, "%.1f GiB of addresses were looked through in %.1f ms\n", (double)t->found_probed / (1 << 30), (double)t->found_ns / 1e6);
 	if (t->found_missed)
 		buf_printf(out, "%" PRIu64 " places where memory may be were given up: calls that allocate were under way all the time\n",
 			t->found_missed);

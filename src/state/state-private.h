@@ -125,7 +125,7 @@ struct thread {
 
 /* Where tsdb was attached to the running program; seq 0: it was not. `before` in the rows: the object was there then. */
 struct attach {
-	uint64_t seq, allocations, bytes, missed, unknown;
+	uint64_t seq, allocations, bytes, missed, unknown, probed, took;
 	struct str text; /* the last thing that is not known */
 };
 

@@ -185,7 +185,7 @@ struct state_totals {
 	uint64_t oddities;
 	const char *last_oddity; /* NULL or a sentence */
 	/* tsdb was attached here; 0: it saw the program from its beginning. What was found by looking, and what could not be. */
-	uint64_t attach_seq, found_allocations, found_bytes, found_missed, unknown;
+	uint64_t attach_seq, found_allocations, found_bytes, found_missed, found_probed, found_ns, unknown;
 	const char *last_unknown; /* NULL or a sentence */
 };
 void state_totals(const struct state *s, struct state_totals *ret);

@@ -117,6 +117,8 @@ static void on_attach(struct state *s, const struct sbt_cmd *c)
 		break;
 	case SBT_ATTACH_FOUND:
 		s->attach.missed += u->missed;
+		s->attach.probed += u->probed;
+		s->attach.took += u->took;
 		break;
 	default:
 		s->attach.unknown++;
