@@ -16,6 +16,11 @@ check-loop:
 		echo "loop $$i: $$(sed -n 's/^# PASS: *//p' check-loop.log | tail -n 1) passed"; done
 CLEANFILES += check-loop.log
 
+# Attaching 500 times and being killed 200 times, as the project promises: many minutes.
+.PHONY: soak-attach
+soak-attach: all $(check_PROGRAMS) $(check_SCRIPTS)
+	TSDB_SOAK=1 E2E_JOBS=1 E2E_TIMEOUT=600 TSDB_BUILD=. TSDB_SRC=$(srcdir) $(srcdir)/tests/e2e/e2e.py 'attach-*'
+
 # The software GPU's programs compiled before their first instruction, under more schedules, recorded and replayed: minutes.
 # make check-soft-long [SUITE_PROGRAMS='scan fft']
 .PHONY: check-soft-long

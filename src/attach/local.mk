@@ -8,7 +8,7 @@ libattach_a_SOURCES = \
 	src/attach/inferior.c src/attach/launch.c src/attach/stops.c src/attach/waits.c src/attach/terminal.c \
 	src/attach/control.c src/attach/family.c src/attach/request.c \
 	src/attach/remote.c src/attach/remote.h src/attach/target.c src/attach/target.h \
-	src/attach/inject.c src/attach/inject.h src/attach/safe.c src/attach/seize.c src/attach/detach.c src/attach/find.c \
+	src/attach/inject.c src/attach/inject.h src/attach/safe.c src/attach/seize.c src/attach/detach.c src/attach/find.c src/attach/handover.c src/attach/handover.h \
 	src/attach/drain.c src/attach/drain.h src/attach/drain-ring.c src/attach/drain-stacks.c src/attach/drain-join.c src/attach/drain-code.c \
 	src/attach/drain-memory.c src/attach/drain-python.c \
 	src/attach/elf-facts.c src/attach/elf-facts.h src/attach/libraries.c \
@@ -17,7 +17,7 @@ libattach_a_SOURCES = \
 libattach_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS) $(UNWIND_PTRACE_CFLAGS) $(XXHASH_CFLAGS)
 ATTACH_LIBS = $(ELF_LIBS) $(UNWIND_PTRACE_LIBS) $(XXHASH_LIBS) -ldl
 HEADERS_TO_CHECK += src/attach/attach.h src/attach/inferior.h src/attach/drain.h src/attach/elf-facts.h \
-	src/attach/frames.h src/attach/dwarf-value.h src/attach/inject.h src/attach/remote.h src/attach/target.h
+	src/attach/frames.h src/attach/dwarf-value.h src/attach/inject.h src/attach/remote.h src/attach/target.h src/attach/handover.h
 
 # Programs under test are never sanitised: LeakSanitizer refuses to work under ptrace.
 check_PROGRAMS += tests/programs/attach-agent

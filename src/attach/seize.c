@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "attach/handover.h"
 #include "attach/inject.h"
 #include "attach/target.h"
 
@@ -27,6 +28,7 @@
 #define UP_MS 60000u	  /* for CUPTI */
 #define BUSY_MS 3000u	  /* for the agent to notice that an earlier tsdb is gone */
 #define BUSY_LOOK_MS 20u
+#define RINGS_FULL 400u /* per mille */
 #define RESULT_AT (INJECT_TEXT_MAX - 16u)
 #define NO_RESULT 0x7fffffff
 
@@ -36,6 +38,7 @@ struct attaching {
 	struct attach_result *result;
 	struct inject_site site;
 	struct inject call;
+	struct handover *handover; /* NULL: the process may open our descriptors by itself */
 	uint64_t stopped_ns; /* since when the program is held up; 0: it is not */
 };
 
@@ -202,6 +205,12 @@ static struct err *thread_gone(struct attaching *a)
 	return err_cure(err_new(ERR_INFERIOR, "thread %d ended while tsdb attached to it", a->call.tid), "attach again");
 }
 
+/* How long to wait for the threads at once: while the agent waits for our descriptor it cannot be long. */
+static int patience_ms(const struct attaching *a)
+{
+	return a->handover ? 2 : 100;
+}
+
 /* Lets everybody run until the called function has returned; its thread stands at the way back. */
 static struct err *await_call(struct attaching *a, const char *function)
 {
@@ -211,7 +220,8 @@ static struct err *await_call(struct attaching *a, const char *function)
 	while (monotonic_ms() < deadline) {
 		const struct user_regs_struct *r;
 
-		if (!stops_pump(a->inf, a->call.tid, 100)) {
+		if (!stops_pump(a->inf, a->call.tid, patience_ms(a))) {
+			handover_serve(a->handover, a->inf->control_fd, a->inf->pid);
 			TRY(check_there(a));
 			if (!tracee_find(a->inf, a->call.tid))
 				return thread_gone(a);
@@ -303,7 +313,7 @@ static struct err *agent_error(struct attaching *a, int result)
 /* *ret is what the agent answered. */
 static struct err *ask_agent(struct attaching *a, uint64_t fn, int32_t *ret)
 {
-	char *path = xasprintf("/proc/%d/fd/%d", getpid(), a->inf->control_fd);
+	char *path = a->handover ? xstrdup(handover_name(a->handover)) : xasprintf("/proc/%d/fd/%d", getpid(), a->inf->control_fd);
 	uint64_t at = a->call.text + RESULT_AT;
 	struct err *e = NULL;
 
@@ -357,10 +367,14 @@ static struct err *await_agent(struct attaching *a)
 {
 	struct tsdb_control *c = a->inf->control;
 	uint64_t deadline = monotonic_ms() + (a->o->start_ms ? a->o->start_ms : UP_MS);
+	uint64_t start = now_ns();
 
 	while (monotonic_ms() < deadline) {
 		switch (atomic_load_explicit(&c->agent_state, memory_order_acquire)) {
-		case TSDB_AGENT_UP:
+		case TSDB_AGENT_UP: /* and what was there before is found, unless that does not fit into the rings */
+			if (!atomic_load(&c->start_ns) && drain_pressure(a->inf) < RINGS_FULL)
+				break;
+			a->result->start_ns = now_ns() - start;
 			return NULL;
 		case TSDB_AGENT_WAITING:
 			a->result->waiting = true;
@@ -381,7 +395,6 @@ static struct err *attach(struct attaching *a)
 	TRY(seize_all(a->inf));
 	TRY(start_agent(a));
 	TRY(await_agent(a));
-	a->result->start_ns = atomic_load(&a->inf->control->start_ns);
 	stops_all(a->inf);
 	return check_there(a);
 }
@@ -407,9 +420,13 @@ struct err *inferior_attach(struct inferior **ret, const struct attach_options *
 		inf->control->pid = (uint32_t)o->pid;
 		inf->control->attached = 1;
 		wait_install_sigchld();
-		e = attach(&a);
+		if (target_is_foreign(o->pid))
+			e = handover_begin(&a.handover);
 	}
+	if (!e)
+		e = attach(&a);
 	end_calls(&a);
+	handover_end(a.handover);
 	inject_site_free(&a.site);
 	if (e) {
 		inferior_free(inf);

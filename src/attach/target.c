@@ -135,12 +135,19 @@ static struct err *check_owner(pid_t pid, const struct status *s)
 	const struct passwd *pw;
 	char id[32];
 
-	if (s->uid == geteuid())
+	if (s->uid == geteuid() || geteuid() == 0)
 		return NULL;
 	pw = getpwuid(s->uid);
 	snprintf(id, sizeof(id), "#%u", s->uid);
 	return err_cure(err_new(ERR_PERMISSION, "cannot attach to process %d: it belongs to another user, %s", pid, pw ? pw->pw_name : id),
 		"`sudo -u %s tsdb -p %d`", pw ? pw->pw_name : id, pid);
+}
+
+bool target_is_foreign(pid_t pid)
+{
+	struct status s;
+
+	return read_status(pid, &s) && s.uid != geteuid();
 }
 
 /* One that is not dumpable (setuid, or it asked for it) is root's, for /proc. */

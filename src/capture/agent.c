@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 #include "capture/bulk.h"
@@ -192,11 +194,39 @@ static int look_up(int fd, char path[64])
 	return -ESRCH;
 }
 
+/* Takes a descriptor that tsdb sends through the socket of this name ('@': in the abstract space), as it does where it is another user. */
+static int receive(const char *name)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} box;
+	char byte;
+	struct iovec v = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &box, .msg_controllen = sizeof(box) };
+	const size_t n = strnlen(name, sizeof(to.sun_path));
+	int fd = -1, s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (s < 0)
+		return -1;
+	memcpy(to.sun_path + 1, name + 1, n - 1); /* begins with a NUL */
+	if (!connect(s, (const struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) &&
+		recvmsg(s, &m, MSG_CMSG_CLOEXEC) == 1 && box.head.cmsg_level == SOL_SOCKET && box.head.cmsg_type == SCM_RIGHTS &&
+		box.head.cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&fd, CMSG_DATA(&box.head), sizeof(fd));
+	else if (!errno)
+		errno = ECONNRESET;
+	const int saved = errno;
+	close(s);
+	errno = saved;
+	return fd;
+}
+
 /* Opens path, or the control block that it leads to. */
 static int open_control(const char *path)
 {
 	char own[64];
-	int fd = open(path, O_RDWR | O_CLOEXEC);
+	int fd = path[0] == '@' ? receive(path) : open(path, O_RDWR | O_CLOEXEC);
 	if (fd >= 0 && !look_up(fd, own)) {
 		close(fd);
 		fd = open(own, O_RDWR | O_CLOEXEC);

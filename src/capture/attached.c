@@ -67,7 +67,9 @@ static void begin(struct tsdb_control *c)
 {
 	const uint64_t from = now_ns();
 	atomic_store(&c->agent_state, TSDB_AGENT_STARTING);
-	announce();
+	/* The environment is the program's own, so it is left alone where that can be. */
+	if (!driver_is_loaded())
+		announce();
 	if (driver_is_loaded()) {
 		late_before();
 		agent_start();

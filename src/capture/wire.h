@@ -44,7 +44,8 @@
  * stopped thread ends the span, whose last command is the one before the stopped one (the stopped one itself when api_exit is 1), and traps.
  * A window (control.window) with memory on is a span as well, ended where the window closes, before its STOP_WINDOW_DONE.
  *
- * Attach. tsdb makes one thread of a running process call dlopen() and then tsdb_agent_attach("/proc/TSDB_PID/fd/N", &result), which returns at once (0 or
+ * Attach. tsdb makes one thread of a running process call dlopen() and then tsdb_agent_attach("/proc/TSDB_PID/fd/N", &result) (or "@NAME", a
+ * socket in the abstract space that hands out the descriptor, where the process' user may not look into tsdb's /proc), which returns at once (0 or
  * -errno) and starts the agent's thread "tsdb-agent", all signals blocked. That maps the control block, sets agent_state (STARTING, then UP, WAITING
  * or REFUSED), and sleeps until control.leave is set or tsdb is gone. Then it unsubscribes, ends spans, makes every hook return at once, takes
  * its hands off the block and sets LEFT. The library stays mapped; tsdb_agent_attach() with another block brings it to life again.

@@ -682,6 +682,8 @@ static bool act(struct session *s, const struct inferior_event *ev)
 	case INFERIOR_EXECED:
 		if (!t->recording)
 			out_style(s->out, STYLE_NOTE, "[process %d is executing another program]\n", inferior_pid(t->inf));
+		if (inferior_attached(t->inf))
+			out_warn(s->out, "the agent went with the old program: `detach` and `attach %d` to capture what the new one does", inferior_pid(t->inf));
 		return false;
 	case INFERIOR_EXITED:
 	case INFERIOR_SIGNALLED:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Subscribes to CUPTI itself, before the driver starts, and counts its launches: only one subscriber is allowed.
+ * Subscribes to CUPTI itself, before the driver starts, and counts its launches: only one subscriber is allowed. uses_cupti [SECONDS]: stays that long.
  */
 #include "gpu.h"
 #include <cupti.h>
@@ -14,7 +14,7 @@ static void CUPTIAPI on_call(void *, CUpti_CallbackDomain, CUpti_CallbackId id, 
 		seen++;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	void *cupti = dlopen("libcupti.so.13", RTLD_NOW);
 	CUpti_SubscriberHandle sub;
@@ -35,5 +35,8 @@ int main(void)
 	for (int i = 0; i < 25; i++)
 		count<<<1, 1>>>(n, 1);
 	printf("uses_cupti: counted %d, saw %d launches\n", counter_value(n), seen);
+	fflush(stdout);
+	if (argc > 1)
+		sleep((unsigned)atoi(argv[1]));
 	return 0;
 }
