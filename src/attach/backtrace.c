@@ -143,12 +143,13 @@ struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, st
 	for (unsigned i = 0; i < n && m.n < m.max; i++) {
 		unsigned k = name_frame(inf, &raw[i], names, INLINE_MAX);
 
-		/* Its callers' frames begin at its canonical frame address; the outermost one has none. */
-		mix_python(&m, raw[i].cfa ? raw[i].cfa : UINT64_MAX, number);
+		/* Its callers' frames begin at its canonical frame address; the outermost one has none, and what is left comes after it. */
+		mix_python(&m, raw[i].cfa, number);
 		for (unsigned j = 0; j < k; j++)
 			mix_in(&m, &(struct backtrace_frame){.pc = raw[i].pc, .sp = raw[i].sp, .sym = names[j], .inlined = j + 1 < k,
 				.number = number++});
 	}
+	mix_python(&m, UINT64_MAX, number ? number - 1 : 0);
 	free(raw);
 	free(m.places);
 	*ret = m.f ? m.f : xcalloc(1, sizeof(*m.f));

@@ -18,6 +18,7 @@ struct tables {
 struct job {
 	struct elf_look *look;
 	unsigned n, found;
+	const char *file;
 };
 
 static uint32_t gnu_hash(const char *s)
@@ -76,6 +77,7 @@ static int take_file(struct dl_phdr_info *info, size_t size, void *arg)
 	}
 	if (!t.hash || !t.symbol || !t.string || !look_one(&t, j->look[0].name))
 		return 0;
+	j->file = info->dlpi_name;
 	for (unsigned i = 0; i < j->n; i++) {
 		j->look[i].address = look_one(&t, j->look[i].name);
 		j->found += j->look[i].address != 0;
@@ -83,9 +85,10 @@ static int take_file(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-unsigned elf_look(struct elf_look *look, unsigned n)
+unsigned elf_look(struct elf_look *look, unsigned n, const char **ret_file)
 {
-	struct job j = { .look = look, .n = n };
+	struct job j = { .look = look, .n = n, .file = "" };
 	dl_iterate_phdr(take_file, &j);
+	*ret_file = j.file;
 	return j.found;
 }

@@ -13,7 +13,8 @@ struct elf_look {
 	uint64_t address; /* 0: not found */
 };
 
-/* Finds the first file that exports look[0] and fills in the addresses of all n in it. Number of those found. */
-unsigned elf_look(struct elf_look *look, unsigned n);
+/* Finds the first file that exports look[0] and fills in the addresses of all n in it. Number of those found. *ret_file: its name as long as it is
+ * loaded; "" for the program. */
+unsigned elf_look(struct elf_look *look, unsigned n, const char **ret_file);
 
 #endif

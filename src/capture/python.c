@@ -8,6 +8,7 @@
  */
 #include "capture/python.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,8 +76,8 @@ static void look_now(void)
 		[TEXT] = { "Py_GetVersion", 0 },
 	};
 	char version[32];
-	const char *why = "its version is not one of 3.11, 3.12 and 3.13";
-	if (python_here || python.refused || !elf_look(look, LOOKS))
+	const char *file, *why = "its version is not one of 3.11, 3.12 and 3.13";
+	if (python_here || python.refused || !elf_look(look, LOOKS, &file))
 		return;
 	version_text(look, version, sizeof(version));
 	if (!look[VERSION].address || !look[CODE_TYPE].address || !look[BOUND].address) {
@@ -93,6 +94,9 @@ static void look_now(void)
 	const uint64_t running = look[RUNNING].address ? look[RUNNING].address : look[RUNNING_NEW].address;
 	if (python.layout.version >= 0x030c)
 		memcpy(&python.running, &running, sizeof(python.running));
+	/* We call its functions from now on, so it must stay. */
+	if (*file)
+		(void)dlopen(file, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 	agent.control->python_version = (uint32_t)number;
 	agent.control->python_runtime = look[RUNTIME].address;
 	agent.control->python_code_type = python.code_type;

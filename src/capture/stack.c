@@ -360,7 +360,8 @@ static uint32_t weave(struct thread *t, const struct walk *w, struct weave *v)
 {
 	bool native = true;
 	for (unsigned i = 0; i < w->n && v->count < v->depth; i++) {
-		const uint64_t end = i + 1 < w->n ? w->slot[i + 1] : UINT64_MAX;
+		/* How far the last one reaches is not known: what is left comes after it. */
+		const uint64_t end = i + 1 < w->n ? w->slot[i + 1] : w->slot[i];
 		while (v->at < v->n && group_anchor(v) < end)
 			add_group(v);
 		const struct mapping *m = native ? mapping_find(w->pc[i] - 1) : NULL;

@@ -120,6 +120,7 @@ int main(int argc, char **argv)
 		return 1;
 	CALL(python, void, PyEval_RestoreThread, (void *), saved);
 	CALL(python, int, Py_FinalizeEx, (void));
+	dlclose(python);
 	embeds_launch(3);
 	CUDA(cuCtxSynchronize, (void));
 	printf("done\n");
