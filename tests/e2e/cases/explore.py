@@ -72,6 +72,17 @@ def test_poison(t):
     t.check('poisoned with 0xff at #' in t.tsdb('explore', 't.sbt', '--no-save').out, 'text')
 
 
+def test_use_after_a_free_whatever_the_order(t):
+    record_race(t, 'freed_then_used')
+    for jobs in ([], ['--jobs', '2']):
+        status, r = explore(t, *jobs)
+        f = r['found'][0]
+        t.equal((status, len(r['found']), f['always'], f['poison']), (3, 1, True, f['pairs'][0]['a']), str(r))
+        t.equal(t.tsdb('replay', f['trace']).status, 0, 'the schedule gives its result')
+    text = t.tsdb('explore', 't.sbt', '--no-save').out
+    t.check(' uses memory that #' in text and '  poisoned: 0xffffffff' in text, text)
+
+
 def test_a_late_user_meets_the_next_owner(t):
     record_race(t, 'freed_too_early')
     status, r = explore(t)
