@@ -90,4 +90,50 @@ TEST_FN struct order_races races_of(struct sbt_reader *r)
 	return races;
 }
 
+/* ---- of the trace made so far, once in a test ---- */
+
+static struct sbt_reader *made;
+
+TEST_FN struct sbt_reader *end_once(void)
+{
+	if (!made)
+		made = trace_end(&t);
+	return made;
+}
+
+TEST_FN void test_over(void)
+{
+	sbt_reader_close(made);
+	made = NULL;
+}
+
+TEST_FN struct order *graph_made(bool apart)
+{
+	return graph_of(end_once(), apart);
+}
+
+TEST_FN struct order_races races_found(void)
+{
+	return races_of(end_once());
+}
+
+TEST_FN void graph_over(struct order *g)
+{
+	order_close(g);
+	test_over();
+}
+
+TEST_FN void races_over(struct order_races *x)
+{
+	order_races_free(x);
+	test_over();
+}
+
+TEST_FN void race_is(const struct order_races *x, size_t i, uint64_t a, uint64_t b)
+{
+	assert_true(i < x->n);
+	assert_int_equal(x->r[i].a.seq, a);
+	assert_int_equal(x->r[i].b.seq, b);
+}
+
 #endif
