@@ -13,7 +13,6 @@
 #include "replay/replayer-check.h"
 #include "replay/values.h"
 
-#define LONG_NS 200000000u	/* of one reply */
 #define RUNS_MAX 1000u
 #define PAGES_LOOKED_AT 512u	/* of the pages that differ, in one execution */
 #define ROWS_MAX 4096u		/* in a reply */
@@ -44,7 +43,7 @@ static struct err *device_room(struct rp *rp, CUdeviceptr *ret, uint64_t n, cons
 	return rp_cu(rp, r, "cuMemAlloc");
 }
 
-static struct err *room_for_runs(struct rp *rp, struct checking *k, unsigned runs)
+struct err *check_room_for_runs(struct rp *rp, struct checking *k, unsigned runs)
 {
 	if (runs <= k->runs)
 		return NULL;
@@ -80,7 +79,7 @@ static struct err *send_table(struct rp *rp, struct checking *k)
 	return e;
 }
 
-static struct err *open_checking(struct rp *rp)
+struct err *check_open(struct rp *rp)
 {
 	struct checking *k = xcalloc(1, sizeof *k);
 	size_t cap = 0;
@@ -210,27 +209,39 @@ static struct err *room_for_first(struct rp *rp, struct checking *k)
 	return NULL;
 }
 
+struct err *check_find_changes(struct rp *rp, struct checking *k, CUstream s)
+{
+	TRY(check_hash_all(rp, k, 1, s));
+	TRY(check_compare(rp, k, 0, 1, 0, s));
+	TRY(check_fetch_flags(rp, k, 0, 1, s));
+	check_make_list(k, k->host_flags);
+	return NULL;
+}
+
+struct err *check_take_over(struct rp *rp, struct checking *k, uint64_t position)
+{
+	TRY(check_move_list(rp, k, MEMORY_TO_COPY, rp->own));
+	CU(rp, cuStreamSynchronize, rp->own);
+	const CUdeviceptr sums = k->sums[0];
+	k->sums[0] = k->sums[1];
+	k->sums[1] = sums;
+	k->position = position;
+	return NULL;
+}
+
 struct err *check_refresh(struct rp *rp, struct checking *k)
 {
 	if (k->position == rp->position)
 		return NULL;
 	TRY(execute_finish(rp));
-	if (k->position == UINT64_MAX) {
-		for (size_t i = 0; i < k->nareas; i++)
-			CU(rp, cuMemcpyDtoDAsync_v2, k->before + k->areas[i].at, k->areas[i].here, k->areas[i].size, rp->own);
-		TRY(check_hash_all(rp, k, 0, rp->own));
-		CU(rp, cuStreamSynchronize, rp->own);
-	} else {
-		TRY(check_hash_all(rp, k, 1, rp->own));
-		TRY(check_compare(rp, k, 0, 1, 0, rp->own));
-		TRY(check_fetch_flags(rp, k, 0, 1, rp->own));
-		check_make_list(k, k->host_flags);
-		TRY(check_move_list(rp, k, MEMORY_TO_COPY, rp->own));
-		CU(rp, cuStreamSynchronize, rp->own);
-		const CUdeviceptr sums = k->sums[0];
-		k->sums[0] = k->sums[1];
-		k->sums[1] = sums;
+	if (k->position != UINT64_MAX) {
+		TRY(check_find_changes(rp, k, rp->own));
+		return check_take_over(rp, k, rp->position);
 	}
+	for (size_t i = 0; i < k->nareas; i++)
+		CU(rp, cuMemcpyDtoDAsync_v2, k->before + k->areas[i].at, k->areas[i].here, k->areas[i].size, rp->own);
+	TRY(check_hash_all(rp, k, 0, rp->own));
+	CU(rp, cuStreamSynchronize, rp->own);
 	k->position = rp->position;
 	return NULL;
 }
@@ -500,10 +511,7 @@ struct err *check_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c
 	TRY(objects_stream(rp, sbt_cmd_stream(c), &s));
 	TRY(perturb(rp, k, 0));
 	TRY(execute(rp, c));
-	TRY(check_hash_all(rp, k, 1, s));
-	TRY(check_compare(rp, k, 0, 1, 0, s));
-	TRY(check_fetch_flags(rp, k, 0, 1, s));
-	check_make_list(k, k->host_flags);
+	TRY(check_find_changes(rp, k, s));
 	TRY(room_for_first(rp, k));
 	TRY(check_move_list(rp, k, MEMORY_TO_FIRST, s));
 	TRY(quick_runs(rp, k, c, s, &differs));
@@ -512,12 +520,9 @@ struct err *check_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c
 	TRY(unperturb(rp, k));
 	if (k->how->perturb && (rp->fresh.n || rp->watch.soft))
 		TRY(fresh_check(rp, k, c, s));
-	TRY(check_move_list(rp, k, MEMORY_TO_COPY, s));
 	TRY(execute_finish(rp));
-	const CUdeviceptr sums = k->sums[0];
-	k->sums[0] = k->sums[1];
-	k->sums[1] = sums;
-	k->position = rp->position = c->seq;
+	rp->position = c->seq;
+	TRY(check_take_over(rp, k, c->seq));
 	sum->checked++;
 	return NULL;
 }
@@ -590,135 +595,6 @@ static bool is_batched(const struct rp *rp, const struct replayer_check *q)
 	return !q->thorough && !q->perturb && !q->digest && !rp->nedits && !rp->nskip;
 }
 
-/* ---- what a launch changes -------------------------------------------------------------------------------------------------------- */
-
-#define CHANGED_FULL (4u << 20) /* of a reply */
-#define PIECE (1u << 20)
-
-struct changed_spans {
-	struct soft_span *s;
-	size_t n, cap, max;
-	bool merged; /* the smallest gaps were closed */
-};
-
-static void put_changed(struct changed_spans *l, uint64_t addr)
-{
-	if (l->n && l->s[l->n - 1].addr + l->s[l->n - 1].size == addr) {
-		l->s[l->n - 1].size++;
-		return;
-	}
-	MAKE_ROOM(l->s, l->n, l->cap);
-	l->s[l->n++] = (struct soft_span){addr, 1};
-}
-
-/* At most max spans are left: gaps are closed, of a growing size. */
-static void limit_spans(struct changed_spans *l)
-{
-	for (uint64_t gap = 1; l->n > l->max; gap *= 4) {
-		size_t to = 0;
-
-		for (size_t i = 1; i < l->n; i++)
-			if (l->s[i].addr - (l->s[to].addr + l->s[to].size) <= gap)
-				l->s[to].size = l->s[i].addr + l->s[i].size - l->s[to].addr;
-			else
-				l->s[++to] = l->s[i];
-		l->n = to + 1;
-		l->merged = true;
-	}
-}
-
-static struct err *compare_pages(struct rp *rp, const struct checking *k, const struct pages *l, struct changed_spans *out)
-{
-	uint8_t *was = xmalloc(2 * PIECE), *is = was + PIECE;
-	const uint64_t from = l->first * SBT_PAGE, all = check_list_bytes(l);
-	struct err *e = NULL;
-
-	for (uint64_t at = 0; !e && at < all; at += PIECE) {
-		const size_t n = all - at < PIECE ? (size_t)(all - at) : PIECE;
-
-		e = rp_cu(rp, rp->d.cuMemcpyDtoHAsync_v2(was, k->before + l->area->at + from + at, n, rp->own), "cuMemcpyDtoHAsync");
-		if (!e)
-			e = rp_cu(rp, rp->d.cuMemcpyDtoHAsync_v2(is, l->area->here + from + at, n, rp->own), "cuMemcpyDtoHAsync");
-		if (!e)
-			e = rp_cu(rp, rp->d.cuStreamSynchronize(rp->own), "cuStreamSynchronize");
-		for (size_t i = 0; !e && i < n; i++)
-			if (was[i] != is[i])
-				put_changed(out, l->area->recorded + from + at + i);
-	}
-	free(was);
-	return e;
-}
-
-static struct err *changed_by(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct changed_spans *out)
-{
-	out->n = 0;
-	out->merged = false;
-	TRY(check_refresh(rp, k));
-	TRY(execute(rp, c));
-	rp->position = c->seq;
-	TRY(execute_finish(rp));
-	TRY(check_hash_all(rp, k, 1, rp->own));
-	TRY(check_compare(rp, k, 0, 1, 0, rp->own));
-	TRY(check_fetch_flags(rp, k, 0, 1, rp->own));
-	check_make_list(k, k->host_flags);
-	for (size_t i = 0; i < k->nlist; i++)
-		TRY(compare_pages(rp, k, &k->list[i], out));
-	limit_spans(out);
-	TRY(check_move_list(rp, k, MEMORY_TO_COPY, rp->own));
-	CU(rp, cuStreamSynchronize, rp->own);
-	const CUdeviceptr sums = k->sums[0];
-	k->sums[0] = k->sums[1];
-	k->sums[1] = sums;
-	k->position = c->seq;
-	return NULL;
-}
-
-static struct err *next_changed(struct rp *rp, uint64_t to, struct changed_spans *spans, struct buf *out, uint64_t *n)
-{
-	const struct replayer_check all = {.from = rp->first};
-	const struct sbt_cmd *c;
-	bool work;
-
-	TRY(execute_fetch_next(rp, to, &c));
-	if (!c || !check_wants(rp, &all, c, NULL, 0)) {
-		rp->cursor_seq = UINT64_MAX;
-		return execute_step(rp, to, &work);
-	}
-	const uint64_t seq = c->seq;
-	TRY(changed_by(rp, rp->checking, c, spans));
-	const struct replayer_access_set head = {.seq = seq, .n[SOFT_ACCESS_WRITTEN] = (uint32_t)spans->n,
-		.inexact = spans->merged ? 1u << SOFT_ACCESS_WRITTEN : 0};
-	buf_add(out, &head, sizeof head);
-	buf_add(out, spans->s, spans->n * sizeof *spans->s);
-	++*n;
-	return NULL;
-}
-
-struct err *check_changed(struct rp *rp, const struct replayer_accesses *a, struct buf *out)
-{
-	struct changed_spans spans = {.max = a->max && a->max < 65536 ? a->max : 65536};
-	const uint64_t to = a->to < rp->last ? a->to : rp->last, begin = now_ns();
-	struct replayer_accessed head = {0};
-	struct err *e = NULL;
-
-	TRY(devices_one_only(rp, "comparing memory before and after each launch"));
-	if (!rp->has_hash)
-		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "this device's driver does not load the kernels that compare memory");
-	if (!rp->checking)
-		TRY(open_checking(rp));
-	if (rp->checking->position != UINT64_MAX && rp->checking->position > rp->position)
-		rp->checking->position = UINT64_MAX;
-	TRY(room_for_runs(rp, rp->checking, 1));
-	buf_add(out, &head, sizeof head);
-	while (!e && rp->position < to && out->len < CHANGED_FULL && now_ns() - begin < LONG_NS)
-		e = next_changed(rp, to, &spans, out, &head.n);
-	free(spans.s);
-	TRY(e);
-	head.seq = rp->position;
-	memcpy(out->data, &head, sizeof head);
-	return NULL;
-}
-
 static struct err *check_request(struct rp *rp, const struct replayer_check *q, size_t tail)
 {
 	if (!rp->has_hash)
@@ -737,15 +613,15 @@ struct err *check_run(struct rp *rp, const struct replayer_check *q, const void 
 	TRY(check_request(rp, q, tail));
 	TRY(devices_one_only(rp, "a check of launches"));
 	if (!rp->checking)
-		TRY(open_checking(rp));
+		TRY(check_open(rp));
 	if (q->perturb == REPLAYER_PERTURB_ALL && !rp->fresh.on)
 		fresh_begin(rp);
 	rp->checking->how = q;
 	rp->checking->nrows = 0;
 	if (rp->checking->position != UINT64_MAX && rp->checking->position > rp->position)
 		rp->checking->position = UINT64_MAX; /* the user went back */
-	TRY(room_for_runs(rp, rp->checking, q->runs));
-	while (!e && rp->position < q->to && rp->checking->nrows < ROWS_MAX && now_ns() - begin < LONG_NS)
+	TRY(check_room_for_runs(rp, rp->checking, q->runs));
+	while (!e && rp->position < q->to && rp->checking->nrows < ROWS_MAX && now_ns() - begin < CHECK_LONG_NS)
 		e = is_batched(rp, q) ? batch_run(rp, rp->checking, q, kernels, tail / sizeof(uint32_t), &sum)
 				      : next(rp, q, kernels, tail / sizeof(uint32_t), &sum);
 	if (e)

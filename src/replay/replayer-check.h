@@ -88,6 +88,16 @@ struct replayer_difference *check_row(struct checking *k, uint64_t seq, uint64_t
 
 /* Settles the rows' pages against the copy, see hash-kernel.h; mark: index of batch.marks. */
 struct err *check_settle(struct rp *rp, const struct checking *k, const struct hash_kernel_rows *rows, unsigned todo, unsigned mark, CUstream s) TS_CHECK;
+#define CHECK_LONG_NS 200000000u /* of one reply */
+
+/* Makes rp->checking. */
+struct err *check_open(struct rp *rp) TS_CHECK;
+/* Flags for so many executions. */
+struct err *check_room_for_runs(struct rp *rp, struct checking *k, unsigned runs) TS_CHECK;
+/* The pages that differ from the copy, to k->list and the first flags; all hashes to sums[1]. Waits. */
+struct err *check_find_changes(struct rp *rp, struct checking *k, CUstream s) TS_CHECK;
+/* The copy becomes like memory on k->list's pages, and sums[1] its hashes: it is of the position. Waits. */
+struct err *check_take_over(struct rp *rp, struct checking *k, uint64_t position) TS_CHECK;
 /* The copy is of the position; sums[0] are its hashes. */
 struct err *check_refresh(struct rp *rp, struct checking *k) TS_CHECK;
 /* Whether q wants c compared. kernels: ids, n of them; none: all. */
