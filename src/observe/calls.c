@@ -3,6 +3,7 @@
  * The table of entry points, out of observe-calls.def.
  */
 #include "observe/calls.h"
+#include "observe/observe.h"
 
 const struct obs_call obs_calls[] = {
 #define CALL(name, fn, bits) {#name, fn, bits, false},
@@ -17,3 +18,8 @@ const struct obs_call obs_calls[] = {
 
 const unsigned obs_ncalls = sizeof obs_calls / sizeof *obs_calls - 1;
 _Static_assert(sizeof obs_calls / sizeof *obs_calls <= 0x400, "the cookie has ten bits for it");
+
+const char *observe_entry_point(unsigned i)
+{
+	return i < obs_ncalls ? obs_calls[i].name : NULL;
+}

@@ -61,6 +61,7 @@ struct observe_decoder {
 	struct obs_thread **threads;
 	unsigned nthreads;
 	uint32_t *ctx_stream; /* by context id: its default stream; SBT_NO_ID once it is destroyed */
+	uint32_t *ctx_device; /* its device; 0 when that is not known */
 	bool from_start;
 };
 
@@ -83,7 +84,7 @@ uint32_t seen_drop_id(struct seen *x, enum obs_kind kind, uint64_t handle);
 /* Makes sure that the thread's context is known. */
 struct err *seen_ctx(struct seen *x);
 /* Ids for a new context and its default stream. */
-uint32_t seen_new_ctx(struct seen *x, uint64_t handle, uint32_t *ret_stream);
+uint32_t seen_new_ctx(struct seen *x, uint64_t handle, uint32_t device, uint32_t *ret_stream);
 struct err *seen_stream(struct seen *x, uint64_t handle, uint64_t *ret);
 struct err *seen_event(struct seen *x, uint64_t handle, uint64_t *ret);
 struct err *seen_kernel(struct seen *x, uint64_t handle, uint64_t *ret);

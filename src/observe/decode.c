@@ -33,6 +33,7 @@ void observe_decoder_free(struct observe_decoder *d)
 	}
 	free(d->threads);
 	free(d->ctx_stream);
+	free(d->ctx_device);
 	free(d->pinned);
 	handles_free(&d->handles);
 	handles_free(&d->memory);
@@ -107,12 +108,14 @@ uint32_t seen_drop_id(struct seen *x, enum obs_kind kind, uint64_t handle)
 
 /* ---- contexts ----------------------------------------------------------------------------------------------------- */
 
-uint32_t seen_new_ctx(struct seen *x, uint64_t handle, uint32_t *ret_stream)
+uint32_t seen_new_ctx(struct seen *x, uint64_t handle, uint32_t device, uint32_t *ret_stream)
 {
 	struct observe_decoder *d = x->d;
 	uint32_t id = seen_new_id(x, OBS_CTX, handle);
 
 	d->ctx_stream = xrealloc(d->ctx_stream, d->next_ctx * sizeof *d->ctx_stream);
+	d->ctx_device = xrealloc(d->ctx_device, d->next_ctx * sizeof *d->ctx_device);
+	d->ctx_device[id] = device;
 	d->ctx_stream[id] = *ret_stream = d->next_stream++;
 	return id;
 }
@@ -144,7 +147,7 @@ struct err *seen_ctx(struct seen *x)
 		x->thread->ctx = seen_id(x, OBS_CTX, 0);
 	if (x->thread->ctx != SBT_NO_ID)
 		return NULL;
-	c.u.ctx_create.new_ctx = seen_new_ctx(x, 0, &stream);
+	c.u.ctx_create.new_ctx = seen_new_ctx(x, 0, 0, &stream);
 	c.u.ctx_create.default_stream = stream;
 	TRY(seen_introduce(x, &c, SBT_CTX_CREATE));
 	x->thread->ctx = (uint32_t)c.u.ctx_create.new_ctx;

@@ -33,6 +33,12 @@ libobserve_a_SOURCES += src/observe/probes-none.c
 OBSERVE_LIBS =
 endif
 
+# The end-to-end tests under another kernel, in a virtual machine: minutes. make check-observe-qemu [KERNEL=bzImage]
+.PHONY: check-observe-qemu
+check-observe-qemu: all $(check_SCRIPTS)
+	$(srcdir)/tests/observe/in-qemu . $(KERNEL)
+EXTRA_DIST += tests/observe/in-qemu tests/observe/on-gpu
+
 if HAVE_CMOCKA
 OBSERVE_TEST_LIBS = libobserve.a libstate.a libattach.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(OBSERVE_LIBS) $(ATTACH_LIBS) $(ZSTD_LIBS) $(JANSSON_LIBS) -lpthread
 check_PROGRAMS += tests/unit/test-observe-decode tests/unit/test-observe-table

@@ -94,7 +94,7 @@ static __always_inline void count(__u32 what)
 	__u64 *n = bpf_map_lookup_elem(&counts, &what);
 
 	if (n)
-		*n += 1;
+		__sync_fetch_and_add(n, 1); /* a probe may interrupt another one */
 }
 
 /* The thread as tsdb sees it; 0: it sees none. */
@@ -209,6 +209,15 @@ static __always_inline int send(const struct obs_event *e, __u64 flags)
 	return 0;
 }
 
+/* Records that have no room for a stack do without when the map has none. */
+static __always_inline void no_deep(struct obs_event *e)
+{
+	if (e->stack != -EEXIST)
+		return;
+	e->stack = -ENOENT;
+	count(OBS_COUNT_NO_STACK);
+}
+
 /* Entry points whose record is complete at the entry, and those of OBS_C_LEAVE. */
 SEC("uprobe")
 int enter(struct pt_regs *ctx)
@@ -227,11 +236,14 @@ int enter(struct pt_regs *ctx)
 	if (cookie & OBS_C_LEAVE) {
 		struct inside_key key = {task, OBS_CALL(cookie)};
 
-		if (cookie & OBS_C_BOTH)
-			e.phase = OBS_BEGINS;
+		__s32 stack = e.stack;
+
+		no_deep(&e);
 		bpf_map_update_elem(&inside, &key, &e, BPF_ANY);
 		if (!(cookie & OBS_C_BOTH))
 			return 0;
+		e.phase = OBS_BEGINS;
+		e.stack = stack;
 	}
 	if (e.stack == -EEXIST && !e.runtime)
 		return send_deep(ctx, &e, flags);
@@ -254,6 +266,7 @@ int enter_peek(struct pt_regs *ctx)
 		return 0;
 	}
 	fill(&p->e, ctx, task, cookie);
+	no_deep(&p->e);
 	from = OBS_PEEK_ARG(cookie) == 1 ? p->e.reg[0] : p->e.reg[1];
 	if (!bpf_probe_read_user(p->data, size & 0xff, (const void *)from))
 		p->e.size = size & 0xff;
@@ -296,6 +309,7 @@ int enter_config(struct pt_regs *ctx)
 		return 0;
 	}
 	fill(&p->e, ctx, task, cookie);
+	no_deep(&p->e);
 	if (!bpf_probe_read_user(&c, OBS_CONFIG_BYTES, (const void *)ctx->rdi)) {
 #pragma unroll
 		for (__u32 i = 0; i < OBS_CONFIG_ATTRS; i++)
@@ -409,6 +423,8 @@ int enter_runtime(struct pt_regs *ctx)
 	if (bpf_probe_read_user(&a.caller, sizeof a.caller, (const void *)a.sp))
 		return 0;
 	a.stack = cookie & OBS_C_STACK ? bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK) : -ENOENT;
+	if (a.stack == -EEXIST)
+		a.stack = -ENOENT;
 	bpf_map_update_elem(&runtime, &task, &a, BPF_ANY);
 	return 0;
 }

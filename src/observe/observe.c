@@ -67,13 +67,13 @@ static struct err *take_failed(struct observe *o)
 	return e;
 }
 
-/* What is mapped there now. */
+/* What is mapped there now. The runtime first: then every call of the driver that is seen is known to come from it. */
 static struct err *probe_mapped(struct observe *o, struct observe_maps *m)
 {
 	observe_maps_read(m);
-	observe_maps_files(m, "libcuda.so", saw_driver, o);
 	if (o->o.runtime)
 		observe_maps_files(m, "libcudart.so", saw_runtime, o);
+	observe_maps_files(m, "libcuda.so", saw_driver, o);
 	return take_failed(o);
 }
 
@@ -82,11 +82,11 @@ static struct err *probe_usual(struct observe *o)
 {
 	static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/nvidia/lib64", "/usr/lib/wsl/lib",
 		"/usr/local/cuda/compat"};
-	static const char *const soft[] = {"libcuda.so.1", "libcudart.so.13"};
+	static const char *const soft[] = {"libcudart.so.13", "libcuda.so.1"};
 
 	for (unsigned i = 0; o->o.softgpu && i < 2; i++) {
 		char *path = xasprintf("%s/%s", o->o.softgpu, soft[i]);
-		struct err *e = !i || o->o.runtime ? probe_library(o, path, i) : NULL;
+		struct err *e = i || o->o.runtime ? probe_library(o, path, !i) : NULL;
 
 		free(path);
 		TRY(e);
@@ -289,6 +289,16 @@ static struct err *begin(struct observe *o)
 	close(go);
 	waitpid(o->pid, NULL, 0);
 	return e;
+}
+
+struct err *observe_possible(void)
+{
+	struct probes_options po = {.ring_bytes = 65536};
+	struct probes *p;
+
+	TRY(probes_open(&p, &po));
+	probes_close(p);
+	return NULL;
 }
 
 struct err *observe_open(struct observe **ret, const struct observe_options *options)

@@ -31,6 +31,10 @@ struct observe_options {
 	uint32_t ring_bytes; /* 0: 16 MiB */
 };
 
+/* NULL where this machine lets us observe; else why not, and the cure. */
+struct err *observe_possible(void) TS_CHECK;
+/* Name of the i-th entry point that is probed where a library has it; NULL past the end. */
+const char *observe_entry_point(unsigned i);
 /* Loads, attaches, and starts the program, if there is one. Every refusal is one sentence with its cure. */
 struct err *observe_open(struct observe **ret, const struct observe_options *o) TS_CHECK;
 /* Takes in what there is, waiting up to timeout_ms; looks for processes that ended and for libraries that came. */

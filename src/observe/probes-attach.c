@@ -332,10 +332,14 @@ struct err *probes_attach(struct probes *p, const char *path, bool runtime, pid_
 static void detach_later(struct probes *p)
 {
 	pid_t pid = fork();
+	int null;
 
 	if (pid) /* there is no second one, or we are the first */
 		return;
 	setsid(); /* a Ctrl-C is not for it */
+	null = open("/dev/null", O_RDWR);
+	for (int fd = 0; fd < 3 && null >= 0; fd++)
+		dup2(null, fd); /* who reads our output is not to wait for it */
 	for (unsigned i = 0; i < p->nlibraries; i++) {
 		detach(&p->libraries[i].hooks);
 		detach(&p->libraries[i].names);

@@ -107,6 +107,8 @@ static struct err *load(struct probes *p)
 		return probes_refused(errno, "opening the programs");
 	if (p->o.ring_bytes)
 		bpf_map__set_max_entries(bpf_object__find_map_by_name(p->object, "ring"), p->o.ring_bytes);
+	if (getenv("TSDB_OBSERVE_STACKS")) /* for tests: as when the kernel's map of stacks is full */
+		bpf_map__set_max_entries(bpf_object__find_map_by_name(p->object, "stacks"), (uint32_t)atoi(getenv("TSDB_OBSERVE_STACKS")));
 	for (unsigned i = 0; i < PROGRAMS; i++) {
 		p->program[i] = bpf_object__find_program_by_name(p->object, program_names[i]);
 		BUG_ON(!p->program[i]);

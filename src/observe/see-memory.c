@@ -53,6 +53,7 @@ static struct err *alloc(struct seen *x, enum sbt_mem mem, uint64_t addr, uint64
 	a->addr = addr;
 	a->size = size;
 	a->mem = mem;
+	a->device = x->d->ctx_device[x->thread->ctx];
 	a->alloc_flags = flags;
 	if (mem != SBT_MEM_ASYNC)
 		a->stream = SBT_NO_ID;

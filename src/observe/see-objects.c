@@ -17,7 +17,7 @@ static struct err *known_ctx(struct seen *x, uint64_t handle, uint32_t *ret)
 	*ret = handle ? seen_id(x, OBS_CTX, handle) : SBT_NO_ID;
 	if (!handle || *ret != SBT_NO_ID)
 		return NULL;
-	*ret = seen_new_ctx(x, handle, &stream);
+	*ret = seen_new_ctx(x, handle, 0, &stream);
 	c.u.ctx_create.new_ctx = *ret;
 	c.u.ctx_create.default_stream = stream;
 	c.u.ctx_create.handle = handle;
@@ -42,7 +42,7 @@ static struct err *created(struct seen *x, uint64_t device, uint64_t flags, bool
 	if (!x->cmd.result && x->e->out[0]) {
 		if (primary && seen_id(x, OBS_CTX, x->e->out[0]) != SBT_NO_ID)
 			return NULL; /* retained once more */
-		u->new_ctx = seen_new_ctx(x, x->e->out[0], &stream);
+		u->new_ctx = seen_new_ctx(x, x->e->out[0], (uint32_t)device, &stream);
 		u->default_stream = stream;
 		u->handle = x->e->out[0];
 		if (!primary)

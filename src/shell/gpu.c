@@ -14,6 +14,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "observe/observe.h"
 #include "shell/gpu.h"
 
 bool gpu_has_driver(void)
@@ -243,6 +244,19 @@ static bool doctor_soft(struct session *s)
 	return ok;
 }
 
+/* Nothing else needs it, so nothing is wrong without it. */
+static void doctor_observe(struct session *s)
+{
+	struct err *e = observe_possible();
+	const char *why = e ? e->what : NULL;
+	static const char head[] = "cannot observe: ";
+
+	if (why && !strncmp(why, head, strlen(head)))
+		why += strlen(head);
+	verdict(s, !e, "observe", e ? why : "permitted (BPF)", e ? e->cure : NULL);
+	err_free(e);
+}
+
 bool gpu_doctor(struct session *s)
 {
 	int trace = in_child(probe_ptrace);
@@ -254,6 +268,7 @@ bool gpu_doctor(struct session *s)
 	agent = doctor_agent(s, driver);
 	verdict(s, trace == 0, "ptrace", trace == 0 ? "permitted" : trace > 0 ? strerror(trace) : "cannot be tried",
 		"In a container, start it with --cap-add=SYS_PTRACE (or --security-opt seccomp=unconfined).");
+	doctor_observe(s);
 	verdict(s, true, "traces", "view, info and replay need nothing else", NULL);
 	return trace == 0 && agent && (driver || soft);
 }

@@ -28,14 +28,14 @@ struct tool_observe {
 	struct observe *observe;
 	struct observe_look look;
 	uint64_t interval_ns, limit_ns; /* limit 0: none */
-	bool json, quiet, interval_given, screen;
+	bool json, quiet, interval_given, screen, list;
 	char *soft; /* folder */
 };
 
 static struct err *usage(const char *fmt, const char *word)
 {
 	return err_cure(err_new(ERR_USAGE, fmt, word), "Usage: tsdb observe [-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] [--no-stacks] "
-		"[--ring SIZE] [--quiet] PID | --all | [--] PROGRAM ARGS");
+		"[--ring SIZE] [--quiet] PID | --all | [--] PROGRAM ARGS, or tsdb observe --list");
 }
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */
@@ -50,6 +50,8 @@ static bool take_flag(struct tool_observe *t, const char *w)
 		t->o.runtime = true;
 	else if (!strcmp(w, "--no-stacks"))
 		t->o.no_stacks = true;
+	else if (!strcmp(w, "--list"))
+		t->list = true;
 	else if (!strcmp(w, "--quiet") || !strcmp(w, "-q"))
 		t->quiet = true;
 	else
@@ -137,7 +139,7 @@ static struct err *take_options(struct tool_observe *t, int argc, char **argv)
 	if (i < argc && t->o.all)
 		return usage("--all takes no process or program: %s", argv[i]);
 	if (i >= argc)
-		return t->o.all ? NULL : usage("observe needs the number of a process, a program, or --all%s", "");
+		return t->o.all || t->list ? NULL : usage("observe needs the number of a process, a program, or --all%s", "");
 	if (program || !is_number(argv[i])) {
 		t->o.argv = argv + i;
 		return NULL;
@@ -326,12 +328,24 @@ static int ended(struct tool_observe *t)
 	return WEXITSTATUS(status);
 }
 
+/* The entry points that are probed where a library has them. */
+static int list(struct session *s)
+{
+	const char *name;
+
+	for (unsigned i = 0; (name = observe_entry_point(i)); i++)
+		out_printf(s->out, "%s\n", name);
+	return 0;
+}
+
 int tool_observe(struct session *s, int argc, char **argv)
 {
 	struct tool_observe t = {.s = s, .interval_ns = SECOND_NS};
 	struct err *e = take_options(&t, argc, argv);
 	int status = 1;
 
+	if (!e && t.list)
+		return list(s);
 	if (!e)
 		e = observe(&t);
 	if (t.observe)

@@ -299,6 +299,8 @@ static void test_contexts(void **state)
 	assert_int_equal(last(r)->u.launch.stream, 1); /* the default stream of context 1 */
 	TAKE(r, "cuCtxPopCurrent_v2", 0x7ffe);
 	assert_int_equal(last(r)->u.ctx_set.new_ctx, 0);
+	take_return(r, CALL("cuMemAlloc_v2", 0x7ffe, 64), 0, 0x30000000, NULL);
+	assert_int_equal(last(r)->u.alloc.device, 3);
 	TAKE(r, "cuCtxDestroy_v2", 0xc1);
 	assert_int_equal(last(r)->u.ctx_destroy.dead_ctx, 1);
 }

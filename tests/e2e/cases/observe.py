@@ -117,6 +117,35 @@ def test_stacks_have_functions_and_lines(t):
     t.equal(len(re.findall(r'#\d+ +main \(\) at .*vecadd\.cu:\d+', r.out)), 3, 'each copy comes from main')
 
 
+def test_stacks_when_the_kernels_map_is_full(t):
+    permitted(t)
+    t.equal(observe(t, 'vecadd', env={'TSDB_OBSERVE_STACKS': '1'}).status, 0, 'observe')
+    r = t.tsdb('view', '--stacks', '--kind', 'copy', 'o.sbt')
+    t.equal(len(re.findall(r'#\d+ +main \(\) at .*vecadd\.cu:\d+', r.out)), 3, 'each copy comes from main')
+
+
+def test_one_link_for_each_place(t):
+    """As kernels before 6.6 have it."""
+    permitted(t)
+    t.equal(observe(t, 'vecadd', env={'TSDB_OBSERVE_SINGLE': '1'}).status, 0, 'observe')
+    t.equal(collections.Counter(c['kind'] for c in commands(t, 'o.sbt'))['copy'], 3, 'copies')
+
+
+def test_killing_the_observer_harms_nobody(t):
+    permitted(t)
+    p = start(t, program('long_running'), '6')
+    p.stdout.readline()
+    for i in range(6):
+        o = start(t, tsdb_path(), 'observe', '-o', 'o.sbt', str(p.pid))
+        time.sleep(0.15 * i)
+        o.kill()
+        o.communicate()
+    t.match('long_running: ok', p.communicate()[0])
+    t.equal(p.returncode, 0, 'exit status')
+    r = t.tsdb('view', 'o.sbt')
+    t.check(r.status in (0, 1), 'what is in the trace can be read')
+
+
 def test_observed_trace(t):
     """It is marked, its state can be seen, and what needs contents is refused by name."""
     permitted(t)
@@ -303,3 +332,32 @@ def test_processes_that_cannot_be(t):
     r = t.tsdb('observe', '--for', '3s', '-q', '1')
     t.equal(r.status, 0, 'process 1 has no CUDA')
     t.match(r'has not loaded libcuda|0 process', r.both)
+
+
+def from_now_on(t, options):
+    """What is seen of a process that launched its kernel before."""
+    p = start(t, program('observed'), '30')
+    try:
+        p.stdout.readline()
+        r = t.tsdb('observe', '--json', '--for', '1s', '-q', *options, str(p.pid))
+        t.equal(r.status, 0, 'observe')
+        final = json.loads(r.out.splitlines()[-1])
+        t.check(final['kernels'], 'kernels')
+        return final
+    finally:
+        p.kill()
+        p.communicate()
+
+
+def test_kernels_launched_before(t):
+    """Their names are not known, unless the runtime's entry points are probed: those get the host function, which has the name."""
+    permitted(t)
+    final = from_now_on(t, ())
+    if t.gpu == 'soft': # another runtime may ask the driver for the name at each launch
+        t.match(r'^unknown kernel 0x[0-9a-f]+$', final['kernels'][0]['name'])
+    final = from_now_on(t, ('--runtime',))
+    named = {k['name']: k['launches'] for k in final['kernels']}
+    t.check(named.get('count', 0) > 50, f'the name: {named}')
+    stacks = [[f['function'] for f in p['stack']] for p in final['places']]
+    # a call that had begun before the probes were placed has no runtime around it
+    t.equal(sorted(s[0].split('(')[0] for s in stacks[:2]), ['main', 'once'], 'stacks begin in the program')
