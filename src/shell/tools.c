@@ -220,6 +220,8 @@ static int tool_view(struct session *s, int argc, char **argv)
 	}
 	e = view_commands(s, r, &f);
 	out_page_end(s->out);
+	if (!f.json)
+		trace_tell_attached(s->out, r);
 	damaged = trace_tell_damage(s->out, file, r);
 	sbt_reader_close(r);
 	return e ? fail(s, e) : damaged;

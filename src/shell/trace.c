@@ -168,6 +168,51 @@ static void print_windows(struct buf *out, struct sbt_reader *r)
 	buf_printf(out, " on a device, with memory in %s\n", words_bytes(size, sizeof size, bytes));
 }
 
+/* Where tsdb was attached, and what was found: out of the last keyframe, or all of a trace that has none. Free *ret_state. False: it was not, or that
+ * cannot be told. */
+static bool attached(struct sbt_reader *r, struct state_totals *ret, struct state **ret_state)
+{
+	const uint64_t last = sbt_reader_last_seq(r);
+	struct err *e = state_keyframe(ret_state, r, last);
+
+	*ret = (struct state_totals){0};
+	if (!e)
+		state_totals(*ret_state, ret);
+	if (!e && !ret->seq && sbt_reader_count(r)) {
+		state_free(*ret_state);
+		e = state_at(ret_state, r, last);
+		if (!e)
+			state_totals(*ret_state, ret);
+	}
+	if (e)
+		*ret_state = NULL;
+	err_free(e);
+	return ret->attach_seq != 0;
+}
+
+static void print_attached(struct buf *out, struct sbt_reader *r)
+{
+	struct state_totals t;
+	struct state *st;
+
+	if (attached(r, &t, &st)) {
+		buf_printf(out, "%-12sat #%" PRIu64 ", to a running process: %" PRIu64 " allocations were found; commands before are not known\n", "attached",
+			t.attach_seq, t.found_allocations);
+		row(out, "not known", t.last_unknown);
+	}
+	state_free(st);
+}
+
+void trace_tell_attached(struct out *o, struct sbt_reader *r)
+{
+	struct state_totals t;
+	struct state *st;
+
+	if (attached(r, &t, &st))
+		out_warn(o, "recorded by attaching to a running process, at #%" PRIu64 ": commands before are not known", t.attach_seq);
+	state_free(st);
+}
+
 void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
 {
 	const struct sbt_meta *m = sbt_reader_meta(r);
@@ -199,6 +244,7 @@ void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
 	if (m->observed)
 		row(out, "observed", "from outside: no memory contents, no code, no GPU times; its commands cannot be executed again");
 	buf_printf(out, "%-12shost stacks %s, GPU times %s\n", "with", m->stacks ? "yes" : "no", m->timestamps ? "yes" : "no");
+	print_attached(out, r);
 	if (lost)
 		buf_printf(out, "%-12s%" PRIu64 " records (a ring buffer was full)\n", "lost", lost);
 	print_windows(out, r);
@@ -216,6 +262,8 @@ void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r)
 	const struct sbt_meta *m = sbt_reader_meta(r);
 	const char *call, *damage = sbt_reader_damage(r);
 	uint64_t n, first, last;
+	struct state_totals t;
+	struct state *st;
 
 	buf_str(out, "{\"file\":");
 	json_string(out, path);
@@ -233,6 +281,10 @@ void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r)
 	if (m->ranks)
 		buf_printf(out, ",\"ranks\":%" PRIu64, m->ranks - 1);
 	buf_printf(out, ",\"observed\":%s", m->observed ? "true" : "false");
+	if (attached(r, &t, &st))
+		buf_printf(out, ",\"attached_at\":%" PRIu64 ",\"found_allocations\":%" PRIu64 ",\"unknown\":%" PRIu64, t.attach_seq, t.found_allocations,
+			t.unknown);
+	state_free(st);
 	buf_str(out, ",\"damage\":");
 	if (damage)
 		json_string(out, damage);

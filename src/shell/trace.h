@@ -25,6 +25,8 @@ struct err *trace_print_cmd(struct sbt_reader *r, const struct state *st, uint64
 
 /* The damage report of a reader on stderr, a line each; false when there was none. */
 bool trace_tell_damage(struct out *o, const char *path, const struct sbt_reader *r);
+/* A line on stderr when the trace was recorded by attaching. */
+void trace_tell_attached(struct out *o, struct sbt_reader *r);
 /* What a trace holds, as `tsdb info` shows it. */
 void trace_summary(struct buf *out, const char *path, struct sbt_reader *r);
 void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r);

@@ -90,6 +90,8 @@ def test_the_trace_says_where_it_began(t):
     show = t.tsdb('--batch', '-ex', 'state show', 't.sbt').out
     t.match(r'^Attached to a running process at #\d+: 18 allocations, 32928 bytes, found; commands before are not known$', show)
     t.no_match(r'oddit', show)
+    t.match(r'^attached +at #\d+, to a running process: 18 allocations were found; commands before', t.tsdb('info', 't.sbt').out)
+    t.match(r'recorded by attaching to a running process, at #\d+: commands before', t.tsdb('view', 't.sbt').err)
     for what in (r'primary, from before', r'default, from before', r'non-blocking, from before', r'library, from before',
                  r'executable, from before', r'before  #\d+ perhaps$'):
         t.match(what, show)
