@@ -65,7 +65,8 @@ static struct err *load_module(struct rp *rp, struct rmodule *m, const char *who
 		return NULL;
 	}
 	return why ? why : err_cure(rp_fail(rp, REPLAYER_E_TRACE, 0, "the trace does not have the code of %s", who),
-		"record again with `set capture code on`");
+		m->before ? "It was loaded before tsdb was attached, and what it was loaded from was not found (`state show` says why): record the program from its start" :
+			    "record again with `set capture code on`");
 }
 
 /* The module of a kernel; one that the trace does not tell is known by its code. */

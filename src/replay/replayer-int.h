@@ -69,6 +69,7 @@ struct rmodule {
 	uint32_t id;
 	uint64_t code_hash;
 	uint64_t ptx_hash; /* of the PTX that was beside it; 0: none */
+	bool before; /* it was there when tsdb was attached */
 	unsigned dev; /* whose context it was loaded into; a library is everywhere */
 	CUmodule handle[DEVICES_MAX]; /* by device; NULL: not loaded there */
 	uint32_t tried; /* on which devices: a set */

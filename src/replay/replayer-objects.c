@@ -253,6 +253,7 @@ void objects_from_state(struct rp *rp, const struct state *s)
 	{
 		learn_module(o, m.id, m.code_hash);
 		FIND(o, module, m.id)->dev = devices_ordinal(rp, m.ctx);
+		FIND(o, module, m.id)->before = m.before;
 	}
 	for (unsigned i = 0; state_kernel(s, i, &k); i++)
 		learn_kernel(o, k.id, k.module, (struct sbt_blob){k.name, strlen(k.name)}, k.params, k.code_hash);
