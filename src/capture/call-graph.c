@@ -165,6 +165,8 @@ void enter_graph_launch(struct call *c)
 	c->cmd.u.graph_launch.exec = ids_number(&ids.graphs, H(p->hGraph));
 	if (discover_watched())
 		old_exec(c, H(p->hGraph));
+	const struct graph_table *t = graph_table((uint32_t)c->cmd.u.graph_launch.exec);
+	c->opaque |= t && t->opaque;
 }
 
 static void instantiate(struct call *c, CUgraph graph, uint64_t flags)

@@ -56,7 +56,7 @@ struct call {
 	bool has_stream;
 	bool skip;
 	bool effect;	    /* what it does to memory is being recorded (effect.c) */
-	bool opaque;	    /* a launch of an executable graph whose nodes nobody knows */
+	bool opaque;	    /* a launch of an executable graph some of whose nodes cannot be told */
 	bool window_closed; /* a capture window closed with this command */
 	uint64_t freed_size; /* live.c: of the allocation that a free takes away; 0: not known */
 	uint32_t freed_ctx;

@@ -331,7 +331,12 @@ static bool node_matches(struct tsdb_break *b, unsigned slot, const struct call 
 		if (!e->of || e->disabled || !kernel_matches(b, slot, e->of))
 			continue;
 		const struct sbt_blob params = { e->of->params, e->of->nparams * sizeof(struct kernel_param) };
-		if (!b->cond.n || (e->size && sbt_unpack(&node, e->payload, e->size) && sbt_expr_true(&b->cond, &node, &params)))
+		if (!b->cond.n)
+			return true;
+		if (!e->size || !sbt_unpack(&node, e->payload, e->size))
+			continue;
+		node.u.launch.stream = c->cmd.u.graph_launch.stream;
+		if (sbt_expr_true(&b->cond, &node, &params))
 			return true;
 	}
 	return false;

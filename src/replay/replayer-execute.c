@@ -252,7 +252,8 @@ static struct err *on_graph_instantiate(struct rp *rp, const struct sbt_cmd *c)
 {
 	struct rgraph *g = objects_graph(rp, c->u.graph_instantiate.new_exec);
 
-	return g && g->used ? graph_make(rp, g) : NULL;
+	/* one that cannot be made is none to complain about before it is launched, and then its effect may be there */
+	return g && g->used && graph_is_told(rp, g, c->seq) ? graph_make(rp, g) : NULL;
 }
 
 static struct err *on_graph_destroy(struct rp *rp, const struct sbt_cmd *c)

@@ -330,6 +330,27 @@ static struct err *build(struct rp *rp, struct rgraph *exec, struct rgraph *g, u
 	return e;
 }
 
+static bool is_told(struct rp *rp, const struct rgraph *g, uint64_t seq, unsigned depth)
+{
+	struct sbt_cmd c;
+
+	for (size_t i = 0; g && depth < DEPTH_MAX && i < g->nnodes; i++) {
+		const struct rnode_version v = objects_node(&g->nodes[i], seq);
+
+		if (v.type >= SBT_NODE_OTHER)
+			return false;
+		if (v.type == SBT_NODE_GRAPH && sbt_unpack(&c, v.payload, v.payload_size) && c.kind == SBT_GRAPH_LAUNCH &&
+			!is_told(rp, objects_graph(rp, c.u.graph_launch.exec), seq, depth + 1))
+			return false;
+	}
+	return true;
+}
+
+bool graph_is_told(struct rp *rp, const struct rgraph *g, uint64_t seq)
+{
+	return is_told(rp, g, seq, 0);
+}
+
 /* The newest change of a node that a launch by command seq sees. */
 static uint64_t version(struct rp *rp, const struct rgraph *g, uint64_t seq, unsigned depth)
 {
@@ -460,6 +481,8 @@ struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c)
 	if (!g)
 		return rp_fail(rp, REPLAYER_E_TRACE, c->seq, "#%llu launches a graph that the trace does not have",
 			(unsigned long long)c->seq);
+	if (execute_has_effect(rp, c->seq)) /* the recorder says that it cannot be executed again */
+		return NULL;
 	TRY(objects_stream(rp, c->u.graph_launch.stream, &stream));
 	if (rp->part.seq == c->seq)
 		return launch_part(rp, g, c->seq, stream);

@@ -553,6 +553,8 @@ void copy_side_src(CUDA_MEMCPY3D *m, const struct sbt_cmd_copy *u, enum place_wh
 struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 /* The nodes of a launch of g by command seq, in order. Belongs to the caller, and refers to the nodes. */
 struct err *graph_steps(struct rp *rp, const struct rgraph *g, uint64_t seq, struct state_steps *ret) TS_CHECK;
+/* Whether all its nodes, as they are for command seq, are of types that can be executed again. */
+bool graph_is_told(struct rp *rp, const struct rgraph *g, uint64_t seq);
 /* Makes the executable graph if it is not there. */
 struct err *graph_make(struct rp *rp, struct rgraph *g) TS_CHECK;
 void graph_unmake(struct rp *rp, struct rgraph *g);

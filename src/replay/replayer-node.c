@@ -21,6 +21,9 @@ static struct err *check(struct rp *rp, const struct sbt_cmd *c, uint64_t seq)
 		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu failed when it was recorded: it launched nothing", (unsigned long long)seq);
 	if (c->flags & SBT_F_GRAPH)
 		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu was captured into a graph: it did not run here", (unsigned long long)seq);
+	if (execute_has_effect(rp, seq))
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu cannot be executed again, so it has no steps here: what it did is taken from the recording",
+			(unsigned long long)seq);
 	if (rp->nskip && execute_is_skipped(rp, seq))
 		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is left out of this replay", (unsigned long long)seq);
 	return NULL;

@@ -76,6 +76,11 @@ static void scan_note(struct rp *rp, const struct sbt_cmd *c)
 		window_note(rp, true, "#%llu %.*s: not executed again%s", seq, (int)c->u.unreplayable.call.len,
 			(const char *)c->u.unreplayable.call.p, n ? "; its recorded effect on memory is applied" : "");
 		break;
+	case SBT_GRAPH_LAUNCH:
+		if (execute_has_effect(rp, c->seq))
+			window_note(rp, true, "#%llu launch of graph %llu: not executed again, some of its nodes are not described; its recorded effect on "
+				"memory is applied", seq, (unsigned long long)c->u.graph_launch.exec);
+		break;
 	case SBT_HOST_FUNC:
 		window_note(rp, true, "#%llu host function: not called%s", seq,
 			n ? "; its recorded effect on memory is applied" : "");

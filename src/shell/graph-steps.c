@@ -256,6 +256,16 @@ static struct err *behind(struct session *s, uint64_t most, uint64_t *ret)
 	return e;
 }
 
+/* Nodes that no command describes are executed, if at all, with the launch as a whole. */
+static bool can_step(const struct session *s, const struct state_steps *steps)
+{
+	for (uint32_t i = 0; s->trace.device && i < steps->n; i++)
+		if (steps->step[i].node.type == SBT_NODE_OTHER)
+			return false;
+	return true;
+}
+
+/* How many steps `step` takes through the launch; 0: it is one. */
 static struct err *steps_of(struct session *s, uint64_t seq, uint32_t *ret)
 {
 	const struct sbt_cmd *c = replay_cmd(s->trace.replay);
@@ -271,7 +281,7 @@ static struct err *steps_of(struct session *s, uint64_t seq, uint32_t *ret)
 		TRY(graph_launched(s, seq, &own, &launch));
 	}
 	e = state_steps(&steps, own ? own : replay_state(s->trace.replay), (uint32_t)launch.u.graph_launch.exec);
-	*ret = steps.n;
+	*ret = can_step(s, &steps) ? steps.n : 0;
 	state_steps_free(&steps);
 	state_free(own);
 	return e;

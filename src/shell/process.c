@@ -609,7 +609,11 @@ static void tell_node(struct session *s, const struct breakpoint *bp, struct buf
 	for (uint32_t i = 0; i < steps.n; i++) {
 		const struct state_step *p = &steps.step[i];
 
-		if (!step_works(p) || !step_cmd(p, &c) || c.kind != SBT_LAUNCH || !state_kernel_by_id(st, (uint32_t)c.u.launch.kernel, &k) ||
+		struct err *e = step_works(p) ? step_as_command(p, launch, &c) : NULL;
+		const bool is_command = !e && step_works(p);
+
+		err_free(e);
+		if (!is_command || c.kind != SBT_LAUNCH || !state_kernel_by_id(st, (uint32_t)c.u.launch.kernel, &k) ||
 			!sbt_kernel_glob(bp->glob, k.name, k.short_name) || (bp->expr.n && !sbt_expr_true(&bp->expr, &c, &k.params)))
 			continue;
 		buf_printf(b, "  its step %u of %u is ", i + 1, steps.n);

@@ -238,5 +238,23 @@ def test_live_stops_at_launches_that_run_a_kernel(t):
     t.match(r'^Breakpoint 1, #\d+ graph_launch exec \d+ stream 1\n  its step 4 of 5 is twice<<<\(1,1,1\),\(1,1,1\)>>>; a replay stops right before it$', r.out)
     t.equal(len(re.findall(r'^Breakpoint 1, #\d+ graph_launch', r.out, re.M)), 3, 'stops')
     t.match(r'^1 +keep +y +7 ', r.out)
-    r = t.session('graph_updates', 'break kernel count if grid_x == 2', 'run')
+    r = t.session('graph_updates', 'break kernel count if grid_x == 2', 'run', 'continue')  # the first is when it is captured
     t.match(r'^Breakpoint 1, #\d+ graph_launch.*\n  its step 4 of 6 is count<<<\(2,1,1\)', r.out)
+
+
+def test_nodes_that_cannot_be_told(t):
+    """A graph that allocates memory: named when it is recorded, and replayed by what it did."""
+    recorded(t, 'graph_memory')
+    t.match('not replayable: a graph node that allocates or frees memory', t.log[-1].both)
+    r = t.tsdb('replay', 't.sbt', '--verify')
+    t.equal(r.status, 0, 'replay')
+    t.match(r'launch of graph \d+: not executed again, some of its nodes are not described; its recorded effect on memory is applied', r.both)
+    t.match(r'^(\d+) of \1 allocations identical, 1 of 1 outputs identical$', r.out)
+    first, second, _ = launches(t)
+    x = f'x/1dw {counter(t)}'
+    r = shell(t, 'replay start', f'replay goto {first - 1}', 'step', x, 'step', x)
+    t.equal(values(r.out), [224, 448], 'the counter: 32 * 7 a launch')
+    t.match(rf'^#{second} graph_launch', r.out)
+    t.sentence(t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {first}.1', 't.sbt'), 'cannot be executed again, so it has no steps here')
+    r = shell(t, 'replay start --on none', f'replay goto {first}.3')
+    t.match(rf'^#{first}\.3 count<<<', r.out)
