@@ -72,6 +72,15 @@ static void await_leaving(struct inferior *inf)
 	}
 }
 
+/* The agent of a program that was launched has no thread to leave with: it records nothing from here on, waits for nobody, and goes when the next debugger comes. */
+static void silence(struct tsdb_control *c)
+{
+	disarm(c);
+	atomic_store(&c->on_full, TSDB_FULL_DROP);
+	atomic_store(&c->on, 0);
+	atomic_store(&c->leave, 1);
+}
+
 /* The signal that a stopped thread is about to get. */
 static int signal_of(const struct inferior *inf, const struct tracee *t)
 {
@@ -113,6 +122,8 @@ struct err *inferior_detach(struct inferior *inf)
 	if (!inf->alive)
 		return NULL;
 	await_leaving(inf);
+	if (!inf->attached && inf->control)
+		silence(inf->control);
 	if (inf->alive && !inf->died)
 		stops_all(inf);
 	if (!inf->alive || inf->died) {

@@ -14,6 +14,7 @@
 #include "attach/inferior.h"
 
 #define LOOK_NS 1000000
+#define WORDS_MAX 6u /* of a command line, among which Python's script is */
 
 static const char *base(const char *path)
 {
@@ -41,6 +42,29 @@ static bool read_text(pid_t pid, const char *what, char *text, size_t size)
 	return n > 0;
 }
 
+/* Whether it calls itself so (ps cuts names at 15 bytes), or runs a Python script of that name. */
+static bool is_word(pid_t pid, const char *name)
+{
+	char text[4096], path[64];
+	size_t n, at = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = 0;
+	for (unsigned word = 0; at < n && word < WORDS_MAX; word++, at += strlen(text + at) + 1) {
+		if (word && strncmp(base(text), "python", 6) != 0)
+			break;
+		if (!strcmp(base(text + at), name))
+			return true;
+	}
+	return false;
+}
+
 static bool is_called(pid_t pid, const char *name)
 {
 	char text[4096], path[64];
@@ -53,7 +77,7 @@ static bool is_called(pid_t pid, const char *name)
 	text[n < 0 ? 0 : n] = 0;
 	if (n > 0 && !strcmp(base(text), name))
 		return true;
-	return strlen(name) > 15 && read_text(pid, "cmdline", text, sizeof(text)) && !strcmp(base(text), name);
+	return is_word(pid, name);
 }
 
 /* Kernel threads, zombies and processes that have not got past exec have no command line. */

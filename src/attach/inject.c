@@ -309,6 +309,16 @@ struct err *inject_site_read(struct inject_site *s, pid_t pid)
 	return NULL;
 }
 
+static bool is_linker(const char *name)
+{
+	return !strncmp(name, "ld-linux", 8) || !strncmp(name, "ld-2.", 5);
+}
+
+bool inject_is_early(const struct inject_site *s)
+{
+	return remote_find(&s->space, is_linker) && (!remote_find(&s->space, is_libc) || !s->dlopen || !s->restore_rt);
+}
+
 void inject_site_free(struct inject_site *s)
 {
 	remote_space_free(&s->space);

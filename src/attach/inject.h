@@ -20,6 +20,8 @@ struct inject_site {
 };
 /* Refuses what has no dlopen() that could be called: musl, static programs. */
 struct err *inject_site_read(struct inject_site *s, pid_t pid) TS_CHECK;
+/* After a refusal: the dynamic linker is there and has not brought the C library yet. */
+bool inject_is_early(const struct inject_site *s);
 void inject_site_free(struct inject_site *s);
 
 /* safe.c: at an all-stop, the thread that can best be borrowed; NULL: none can just now, *ret_why says what the most promising one is at. With

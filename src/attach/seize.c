@@ -28,6 +28,7 @@
 #define UP_MS 60000u	  /* for CUPTI */
 #define BUSY_MS 3000u	  /* for the agent to notice that an earlier tsdb is gone */
 #define BUSY_LOOK_MS 20u
+#define LIBC_MS 2000u
 #define RINGS_FULL 400u /* per mille */
 #define RESULT_AT (INJECT_TEXT_MAX - 16u)
 #define NO_RESULT 0x7fffffff
@@ -374,7 +375,7 @@ static struct err *await_agent(struct attaching *a)
 		case TSDB_AGENT_UP: /* and what was there before is found, unless that does not fit into the rings */
 			if (!atomic_load(&c->start_ns) && drain_pressure(a->inf) < RINGS_FULL)
 				break;
-			a->result->start_ns = now_ns() - start;
+			a->result->start_ns = atomic_load(&c->start_ns) ? atomic_load(&c->start_ns) : now_ns() - start;
 			return NULL;
 		case TSDB_AGENT_WAITING:
 			a->result->waiting = true;
@@ -389,9 +390,25 @@ static struct err *await_agent(struct attaching *a)
 		"the GPU driver may be busy with a very long call; attach again later");
 }
 
+/* A process that has only just started (attach --wait) has no C library yet. */
+static struct err *read_site(struct attaching *a)
+{
+	uint64_t deadline = monotonic_ms() + LIBC_MS;
+
+	for (;;) {
+		struct err *e = inject_site_read(&a->site, a->inf->pid);
+
+		if (!e || !inject_is_early(&a->site) || monotonic_ms() >= deadline)
+			return e;
+		err_free(e);
+		inject_site_free(&a->site);
+		usleep(500);
+	}
+}
+
 static struct err *attach(struct attaching *a)
 {
-	TRY(inject_site_read(&a->site, a->inf->pid));
+	TRY(read_site(a));
 	TRY(seize_all(a->inf));
 	TRY(start_agent(a));
 	TRY(await_agent(a));

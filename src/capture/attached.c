@@ -30,6 +30,7 @@
 #define LOOK_NS 100000000 /* how soon a debugger's death is noticed */
 
 static AGENT_KEPT _Atomic uint32_t busy; /* the thread runs */
+static AGENT_KEPT char left_for[128]; /* where the next control block is, for the agent's thread to change to */
 static AGENT_KEPT _Atomic uint32_t stuck; /* a thread did not come out of the agent when a debugger left */
 
 static uint64_t now_ns(void)
@@ -127,10 +128,27 @@ static void leave(struct tsdb_control *c, bool listened_to)
 		agent_unmap_control(c);
 }
 
+/* The agent still serves the debugger that launched the program, which has left it since. */
+static bool is_left(void)
+{
+	return agent_live() && (atomic_load(&agent.control->leave) || debugger_gone(agent.control));
+}
+
+/* False: the new block cannot be had, or a thread is stuck. */
+static bool change_block(void)
+{
+	leave(agent.control, false);
+	return !atomic_load(&stuck) && !agent_reopen(left_for);
+}
+
 static void *live(void *arg)
 {
 	tls.inside = 1;
 	prctl(PR_SET_NAME, "tsdb-agent");
+	if (is_left() && !change_block()) {
+		atomic_store(&busy, 0);
+		return NULL;
+	}
 	struct tsdb_control *c = agent.control;
 	begin(c);
 	await_end(c);
@@ -160,7 +178,9 @@ static int attach(const char *path)
 {
 	if (atomic_load(&stuck) || atomic_exchange(&busy, 1))
 		return -EBUSY;
-	int err = agent_reopen(path);
+	if (is_left() && strlen(path) < sizeof(left_for))
+		strcpy(left_for, path);
+	int err = is_left() ? 0 : agent_reopen(path);
 	if (!err && (err = start_thread()))
 		agent_retire();
 	if (err)

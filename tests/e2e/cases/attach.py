@@ -184,6 +184,18 @@ def test_every_single_thread_can_be_borrowed(t):
             p.finish()
 
 
+def test_a_program_that_was_launched_is_left_too(t):
+    r = t.session('long_running', 'break kernel count', 'run > out.txt 2> err.txt', 'detach', args=['6'])
+    t.equal(r.status, 0, 'tsdb')
+    pid = int(t.match(r'^\[process (\d+) goes on without tsdb\]$', r.out).group(1))
+    r = attached(t, pid, 'break kernel count', 'continue', 'bt', 'detach')
+    t.match(r'^Breakpoint 1, #\d+ count<<<', r.out)
+    end = time.monotonic() + 20
+    while 'ok' not in open(t.path('out.txt')).read() and time.monotonic() < end:
+        time.sleep(0.1)
+    t.equal(open(t.path('out.txt')).read(), 'long_running: running\nlong_running: ok\n', 'what the program printed')
+
+
 # ---- many times
 
 def usage(p):
@@ -199,10 +211,10 @@ def test_leaks_nothing(t):
         time.sleep(1)  # its driver compiles hot kernels in a thread of its own, which comes then
         for i in range(rounds):
             attached(t, p.pid, 'break kernel count', 'continue', 'bt', 'detach')
+            t.log.clear()
             if i == 9:
                 before = usage(p)
         after = usage(p)
-        t.log.clear()
         print(f'# {rounds} times: {before} -> {after}')
         for what in ('descriptors', 'threads'):
             t.equal(after[what], before[what], what)
