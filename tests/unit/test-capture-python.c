@@ -320,7 +320,8 @@ static void conditions(void **unused)
 /* Frames that are none: the stack ends there, and the program goes on. */
 static void bad_frames(void **unused)
 {
-	struct frame bad = { .code = &f_name, .instr = &f_name }; /* no code object */
+	static struct code other; /* no code object: another type */
+	struct frame bad = { .code = &other, .instr = other.units };
 	struct cframe c = { .current = &bad };
 	state.cframe = &c;
 	launch();
