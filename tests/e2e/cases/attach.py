@@ -378,3 +378,24 @@ def test_processes_that_go_away_meanwhile(t):
             if r.status:
                 t.match(r'^tsdb: .*\.$', r.both)
             p.p.wait(20)
+
+
+LATER = '''import ctypes, time
+print("running", flush=True)
+time.sleep(2)
+cuda = ctypes.CDLL("libcuda.so.1")
+ctx, p = ctypes.c_void_p(), ctypes.c_uint64()
+r = [cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(ctx), 0), cuda.cuCtxSetCurrent(ctx), cuda.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(4096))]
+r.append(cuda.cuMemFree_v2(p))
+print(r, flush=True)
+'''
+
+
+def test_a_program_that_uses_the_gpu_later(t):
+    """Nothing of it is missed: the driver brings the agent in at cuInit()."""
+    with Running(t, ['python3', '-c', LATER]).await_text('running') as p:
+        r = attached(t, p.pid, 'break alloc', 'continue', 'info allocations', 'delete', 'break free', 'continue', 'info allocations')
+        t.match(r'^It has not used the GPU yet', r.out)
+        t.match(r'^Breakpoint 1, #\d+ alloc 4\.?0* ?Ki?B|^Breakpoint 1, #\d+ .*4096', r.out)
+        t.match(r'^Breakpoint 2, #\d+ free', r.out)
+        t.equal(p.finish(), 'running\n[0, 0, 0, 0, 0]\n', 'what the program printed')
