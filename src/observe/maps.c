@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "attach/elf-facts.h"
@@ -28,7 +29,7 @@ struct module {
 
 struct area {
 	uint64_t start, end, bias;
-	uint32_t module;
+	uint32_t module; /* SBT_NO_ID: of no file */
 };
 
 struct observe_maps {
@@ -67,12 +68,13 @@ void observe_maps_free(struct observe_maps *m)
 	free(m);
 }
 
-/* The file as we can open it. */
+/* The file as we can open it: under its own name when that is the same file here. */
 static char *reachable(const struct observe_maps *m, const char *path)
 {
 	char *p = xasprintf("/proc/%d/root%s", (int)m->pid, path);
+	struct stat theirs, ours;
 
-	if (!access(p, R_OK))
+	if (!stat(p, &theirs) && (stat(path, &ours) || theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino))
 		return p;
 	free(p);
 	return xstrdup(path);
@@ -101,21 +103,22 @@ static void take_line(struct observe_maps *m, char *line)
 {
 	unsigned long long start, end, offset;
 	char perms[5], *path, *deleted;
-	uint64_t bias;
-	uint32_t module;
+	uint64_t bias = 0;
+	uint32_t module = SBT_NO_ID;
 	int at = 0;
 
 	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, perms, &offset, &at) < 4 || !at || perms[2] != 'x' || end <= start)
 		return;
 	path = line + at;
 	path[strcspn(path, "\n")] = 0;
-	if (*path != '/' || (m->nareas && start < m->areas[m->nareas - 1].end))
+	if (m->nareas && start < m->areas[m->nareas - 1].end)
 		return;
 	deleted = strstr(path, " (deleted)");
 	if (deleted && !deleted[strlen(" (deleted)")])
 		*deleted = 0;
-	module = module_of(m, path);
-	if (!elf_layout_bias(&m->modules[module].layout, start, offset, true, &bias))
+	if (*path == '/')
+		module = module_of(m, path);
+	if (module != SBT_NO_ID && !elf_layout_bias(&m->modules[module].layout, start, offset, true, &bias))
 		bias = start - offset;
 	m->areas = xrealloc(m->areas, (m->nareas + 1) * sizeof *m->areas);
 	m->areas[m->nareas++] = (struct area){start, end, bias, module};
@@ -201,6 +204,11 @@ struct sbt_frame observe_maps_frame(struct observe_maps *m, uint64_t addr)
 	return a ? (struct sbt_frame){a->module, addr - a->bias} : (struct sbt_frame){SBT_NO_ID, addr};
 }
 
+bool observe_maps_code(struct observe_maps *m, uint64_t addr)
+{
+	return area_find(m, addr) != NULL;
+}
+
 bool observe_maps_module(struct observe_maps *m, uint32_t i, struct sbt_host_module *ret)
 {
 	if (i >= m->nmodules)
@@ -269,7 +277,7 @@ const char *observe_maps_function(struct observe_maps *m, uint64_t addr)
 	struct module *f;
 	char *real;
 
-	if (!a)
+	if (!a || a->module == SBT_NO_ID)
 		return NULL;
 	f = &m->modules[a->module];
 	for (unsigned i = 0; i < f->nfunctions; i++) {

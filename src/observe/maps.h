@@ -19,6 +19,8 @@ void observe_maps_free(struct observe_maps *m);
 bool observe_maps_read(struct observe_maps *m);
 /* The frame of an address: module is an index for observe_maps_module(); SBT_NO_ID and the plain address when it is in no file. */
 struct sbt_frame observe_maps_frame(struct observe_maps *m, uint64_t addr);
+/* Whether there is code at addr, of a file or made at run time. */
+bool observe_maps_code(struct observe_maps *m, uint64_t addr);
 /* Module i; false past the end. */
 bool observe_maps_module(struct observe_maps *m, uint32_t i, struct sbt_host_module *ret);
 /* Calls fn for every mapped file whose last component begins with prefix; path can be opened by us, also when the process lives in a

@@ -172,7 +172,7 @@ static struct observe_process *process_of(struct observe *o, pid_t pid)
 
 	for (unsigned i = o->nprocesses; i--;) {
 		p = o->processes[i];
-		if (p->pid == pid && !p->ended)
+		if (p->pid == pid && !p->closed)
 			return p;
 	}
 	path = trace_path(o, pid);
@@ -207,15 +207,16 @@ static struct err *tick_processes(struct observe *o)
 	return probes_names(o->probes, o->nameless_ns && now - o->nameless_ns < NAMES_FOR_NS);
 }
 
-/* Ends the traces of processes that have ended; all what they sent has been read before. */
+/* Ends the traces of processes that ended a few turns ago: what they sent has been read since. */
 static struct err *end_processes(struct observe *o, bool all)
 {
 	for (unsigned i = 0; i < o->nprocesses; i++) {
 		struct observe_process *p = o->processes[i];
 
-		if (p->w && (all || (p->ended && p->quiet++ > 1)))
+		if (observe_process_ended(p) && !p->closed)
+			p->closed = p->quiet++ > 2;
+		if (p->w && (all || p->closed))
 			TRY(observe_process_end(p, o->counts[OBS_COUNT_LOST]));
-		observe_process_ended(p);
 	}
 	return NULL;
 }

@@ -94,6 +94,28 @@ static uint32_t new_stack(struct observe_process *p, const uint64_t *pc, unsigne
 	return p->nstacks;
 }
 
+/* Where code has no frame pointers the walk goes astray: what is no code, and all above it, is not the program's stack. */
+static unsigned code_only(struct observe_process *p, const uint64_t *pc, unsigned n)
+{
+	unsigned k = 1;
+
+	while (k < n && observe_maps_code(p->maps, pc[k] - 1))
+		k++;
+	return k;
+}
+
+/* Stacks that were cut may be the same. */
+static uint32_t known_stack(struct observe_process *p, const uint64_t *pc, unsigned n)
+{
+	uint64_t key = hash_words(n, pc, n), known = handles_get(&p->stack_ids, key);
+
+	if (!known) {
+		known = new_stack(p, pc, n);
+		handles_put(&p->stack_ids, key, known);
+	}
+	return (uint32_t)known;
+}
+
 /* The stack of a record: index + 1, 0 for none. */
 static uint32_t stack_of(struct observe_process *p, const struct obs_event *e, const uint64_t *data, size_t n)
 {
@@ -113,7 +135,7 @@ static uint32_t stack_of(struct observe_process *p, const struct obs_event *e, c
 	k = whole_stack(pc, e->caller, ip, depth);
 	if (!k)
 		return 0;
-	known = new_stack(p, pc, k);
+	known = known_stack(p, pc, code_only(p, pc, k));
 	handles_put(&p->stack_ids, key, known);
 	return (uint32_t)known;
 }

@@ -23,6 +23,7 @@ struct observe_process {
 	char *name;  /* what the kernel calls it */
 	char *args;  /* its command line */
 	bool ended, soft;
+	bool closed;	/* its number may be another process's now */
 	unsigned quiet; /* turns since it has ended */
 	struct observe_decoder *decoder;
 	struct observe_stats stats;

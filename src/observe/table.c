@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The live table, the line for a file, and the JSON of tsdb observe. Kernels and places of all processes share one list, busiest first: by rate
- * while it runs, by total at the end.
+ * while it runs, by total at the end, where rates are those over all the time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -81,6 +81,8 @@ static struct row *rows_of(const struct observe *o, bool kernels, bool final, un
 			uint64_t total = kernels ? s->kernels[i].launches : s->sites[i].calls;
 			double rate = kernels ? s->kernels[i].rate : s->sites[i].rate;
 
+			if (final)
+				rate = (double)total / seconds(o);
 			if (total)
 				rows[n++] = (struct row){o->processes[k], i, total, rate, final ? (double)total : rate};
 		}
@@ -119,7 +121,25 @@ static unsigned frame_symbols(struct observe *o, struct observe_process *p, cons
 	return o->symbols ? symbols_lookup(o->symbols, m.path, m.build_id, f->offset, ret, INLINED_MAX) : 1;
 }
 
-/* "step(float*) train.c:12 < main train.c:40": from the program's own function outwards. */
+/* Whether a symbol is the runtime's part of the program: what the compiler made of a launch. */
+static bool is_wrapper(const struct symbol *s)
+{
+	if (s->function && (!strncmp(s->function, "__device_stub__", 15) || !strncmp(s->function, "__cudaLaunch", 12)))
+		return true;
+	return s->file && (strstr(s->file, "/include/crt/") || strstr(s->file, "/include/cuda_runtime"));
+}
+
+/* The one of a frame's symbols to show: the innermost that is the program's own; NULL: there is none. */
+static const struct symbol *own_symbol(const struct symbol *sym, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (!is_wrapper(&sym[i]))
+			return sym[i].module && is_cuda(sym[i].module) ? NULL : &sym[i];
+	}
+	return NULL;
+}
+
+/* "step(float*) train.c:12 < main": from the program's own function outwards. When there is none, whatever there is. */
 static void put_place(struct observe *o, struct observe_process *p, uint32_t stack, struct buf *out)
 {
 	const struct observe_stack *s = &p->stacks[stack - 1];
@@ -128,18 +148,21 @@ static void put_place(struct observe *o, struct observe_process *p, uint32_t sta
 
 	for (unsigned i = 0; i < s->n && shown < FRAMES_SHOWN; i++) {
 		unsigned n = frame_symbols(o, p, &s->frames[i], sym);
+		const struct symbol *y = n ? own_symbol(sym, n) : NULL;
+		bool wrapper = n && !y;
 
-		if (n && sym[0].module && is_cuda(sym[0].module) && i + 1 < s->n)
+		if (wrapper && i + 1 < s->n)
 			continue;
+		y = wrapper ? &sym[n - 1] : y;
 		buf_str(out, shown++ ? " < " : "");
-		if (n && sym[0].function)
-			buf_str(out, sym[0].function);
-		else if (n)
-			buf_printf(out, "%s+0x%" PRIx64, base_name(sym[0].module), s->frames[i].offset);
+		if (y && y->function)
+			buf_add(out, y->function, wrapper ? strcspn(y->function, "(") : strlen(y->function));
+		else if (y)
+			buf_printf(out, "%s+0x%" PRIx64, base_name(y->module), s->frames[i].offset);
 		else
 			buf_printf(out, "0x%" PRIx64, s->frames[i].offset);
-		if (n && sym[0].file && shown == 1)
-			buf_printf(out, " %s:%u", base_name(sym[0].file), sym[0].line);
+		if (y && y->file && shown == 1 && !wrapper)
+			buf_printf(out, " %s:%u", base_name(y->file), y->line);
 	}
 }
 
@@ -259,6 +282,17 @@ static void json_text(struct buf *out, const char *text)
 	sbt_json_string(out, text ? text : "", text ? strlen(text) : 0);
 }
 
+/* Over all the time. */
+static struct observe_sums average(const struct observe *o, const struct observe_sums *s)
+{
+	struct observe_sums a = *s;
+	uint64_t *v = (uint64_t *)&a;
+
+	for (size_t i = 0; i < sizeof a / sizeof *v; i++)
+		v[i] = (uint64_t)((double)v[i] / seconds(o) + 0.5);
+	return a;
+}
+
 static void json_sums(struct buf *out, const char *name, const struct observe_sums *s)
 {
 	static const char *const dirs[] = {"h2d", "d2h", "d2d", "h2h", "peer", "any"};
@@ -329,6 +363,7 @@ void observe_json(struct observe *o, const struct observe_look *look, struct buf
 		look->final ? "true" : "false", o->counts[OBS_COUNT_HITS], o->counts[OBS_COUNT_LOST], o->counts[OBS_COUNT_NO_STACK]);
 	for (unsigned i = 0; i < o->nprocesses; i++) {
 		const struct observe_process *p = o->processes[i];
+		struct observe_sums rate = look->final ? average(o, &p->stats.sums) : p->stats.rate;
 
 		buf_printf(out, "%s{\"pid\":%d,\"program\":", i ? "," : "", (int)p->pid);
 		json_text(out, p->name);
@@ -341,7 +376,7 @@ void observe_json(struct observe *o, const struct observe_look *look, struct buf
 		else
 			buf_str(out, "null");
 		json_sums(out, "totals", &p->stats.sums);
-		json_sums(out, "per_second", &p->stats.rate);
+		json_sums(out, "per_second", &rate);
 		buf_byte(out, '}');
 	}
 	buf_byte(out, ']');
