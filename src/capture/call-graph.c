@@ -207,6 +207,8 @@ void exit_instantiate(struct call *c) /* all: phGraphExec comes first */
 	c->cmd.u.graph_instantiate.new_exec = ids_new_number(&ids.graphs, &ids.next_graph, H(*p->phGraphExec));
 	c->cmd.u.graph_instantiate.handle = H(*p->phGraphExec);
 	graph_keep_pending(c->t, (uint32_t)c->cmd.u.graph_instantiate.new_exec);
+	if (c->cmd.u.graph_instantiate.inst_flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
+		record_unreplayable(c->t, "launches of a graph from the device");
 }
 
 /* ---- nodes by calls -------------------------------------------------------------------------------------------------------- */

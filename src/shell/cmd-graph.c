@@ -275,6 +275,7 @@ static void print_json(struct buf *b, const struct state *st, const struct state
 
 	if (g->is_exec)
 		(void)state_graph_by_id(st, g->source, &from);
+	const char *mode = sbt_enum_name(SBT_T_ENUM_CAPTURE, from.capture_mode);
 	buf_printf(b, "{\"graph\":%u,\"executable\":%s,\"made\":%" PRIu64 ",\"source\":", g->id, g->is_exec ? "true" : "false", g->made);
 	if (g->source == SBT_NO_ID)
 		buf_str(b, "null");
@@ -283,7 +284,7 @@ static void print_json(struct buf *b, const struct state *st, const struct state
 	buf_str(b, ",\"capture\":");
 	if (from.capture_first)
 		buf_printf(b, "{\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"stream\":%u,\"mode\":\"%s\"}", from.capture_first, from.made,
-			from.capture_stream, sbt_enum_name(SBT_T_ENUM_CAPTURE, from.capture_mode));
+			from.capture_stream, mode ? mode : "?");
 	else
 		buf_str(b, "null");
 	buf_printf(b, ",\"launches\":%" PRIu64 ",\"last_launch\":%" PRIu64 ",\"updates\":%" PRIu64 ",\"last_update\":%" PRIu64, g->launches,

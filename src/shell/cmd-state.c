@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "shell/graph.h"
 #include "shell/ranks.h"
 #include "shell/session.h"
 #include "shell/trace.h"
@@ -177,6 +178,19 @@ static struct err *state_where(struct session *s, const char *where, struct stat
 	return state_at_time(ret, r, sbt_reader_meta(r)->start_ns + v);
 }
 
+/* The state is the one at the launch: which of its steps are done is no part of it. */
+static void tell_place(struct session *s)
+{
+	const struct graph_place *p = graph_place(s);
+	struct buf b = BUF_INIT;
+
+	if (!p)
+		return;
+	graph_print_place(&b, s, p);
+	out_printf(s->out, "In a graph launch, %u of its %u steps are done: %s\n", p->step, p->steps.n, buf_cstr(&b));
+	buf_free(&b);
+}
+
 struct err *cmd_state_show(struct session *s, const struct cmd_args *a)
 {
 	const struct state *st;
@@ -187,6 +201,8 @@ struct err *cmd_state_show(struct session *s, const struct cmd_args *a)
 	TRY(parse_show(a, &w));
 	if (!w.at) {
 		TRY(session_state(s, &st));
+		if (!a->json)
+			tell_place(s);
 		return show_state(s, st, &w);
 	}
 	TRY(state_where(s, w.at, &own));

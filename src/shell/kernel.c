@@ -228,7 +228,10 @@ static struct err *find_launch(struct session *s, const struct replay_device *rd
 	TRY(next_work(s, replay_seq(s->trace.replay), ret, &launch));
 	if (*ret && launch && culprit == *ret) /* it broke the device: the replay cannot stand at it */
 		return NULL;
-	if (c && c->kind == SBT_LAUNCH && !graph_place(s)) {
+	if (graph_place(s))
+		return err_cure(err_new(ERR_UNSUPPORTED, "the microscope goes into launches of their own, not into nodes of a graph"),
+			"\"tsdb extract FILE --graph %" PRIu64 " --kernel GLOB\" makes a program of one", graph_place(s)->seq);
+	if (c && c->kind == SBT_LAUNCH) {
 		*ret = c->seq;
 		return NULL;
 	}

@@ -35,7 +35,7 @@ def test_info_graph(t):
     t.equal(g['capture']['mode'], 'global', 'mode')
     t.match(r'^Graph 1, executable, made from graph 0 by #\d+: 5 nodes, 4 dependencies$', r.out)
     t.match(r'^  captured from #\d+\.\.#\d+ on stream 1, global mode$', r.out)
-    t.match(r'^\.3 +2 +\.2 +count<<<\(1,1,1\),\(32,1,1\)>>>', r.out)
+    t.match(r'^\.3 +\d +\.2 +count<<<\(1,1,1\),\(32,1,1\)>>>', r.out)
     t.sentence(t.tsdb('--batch', '-ex', 'info graph 99', 't.sbt'), 'there is no graph 99 here')
 
 
@@ -43,7 +43,7 @@ def test_info_graph_at_a_stop(t):
     r = t.session('graphs', 'break graph_launch', 'run', 'info graph', 'info graphs')
     t.equal(r.status, 0, 'exit status')
     t.match(r'^Graph 1, executable, made from graph 0', r.out)
-    t.match(r'^\.5 +4 +\.4 +count<<<', r.out)
+    t.match(r'^\.5 +\d +\.4 +count<<<', r.out)
 
 
 def test_steps_of_a_launch(t):
@@ -156,7 +156,7 @@ def test_changes_are_recorded_and_replayed(t):
     g = graph_of(t, seqs[9])
     t.equal((g['updates'], len(g['updated'])), (7, 7), 'changes: the one that failed is none')
     r = shell(t, f'info graph {g["graph"]}')
-    t.match(r'^    #\d+ cuGraphExecKernelNodeSetParams\w*, node 1$', r.out)
+    t.match(r'^    #\d+ cuGraphExecKernelNodeSetParams\w*, node \d$', r.out)
     t.match(r'^    #\d+ cuGraphExecUpdate\w*$', r.out)
     t.match(r'count<<<.*#\d+ child \(.*graph_updates\.cu:\d+', r.out)
 
@@ -164,8 +164,12 @@ def test_changes_are_recorded_and_replayed(t):
 def test_captured_over_two_streams(t):
     recorded(t, 'graph_updates')
     g = graph_of(t, launches(t)[-1])
-    t.equal([(s['type'], s['after']) for s in g['steps']],
-            [('fill', []), ('kernel', [1]), ('fill', [1]), ('kernel', [3]), ('copy', [2, 4]), ('copy', [5])], 'nodes')
+    # in which order the driver numbers the two branches is its own affair
+    def what(step):
+        return step['type'], step['command'].get('grid_x'), sorted(what(g['steps'][d - 1])[:2] for d in step['after'])
+    t.equal(sorted(map(what, g['steps']), key=str),
+            sorted([('fill', None, []), ('kernel', 1, [('fill', None)]), ('fill', None, [('fill', None)]), ('kernel', 2, [('fill', None)]),
+                    ('copy', None, [('kernel', 1), ('kernel', 2)]), ('copy', None, [('copy', None)])], key=str), 'nodes')
     t.equal(g['capture']['mode'], 'thread', 'mode')
     view = t.tsdb('view', 't.sbt').out
     for s in g['steps']:
@@ -239,7 +243,7 @@ def test_live_stops_at_launches_that_run_a_kernel(t):
     t.equal(len(re.findall(r'^Breakpoint 1, #\d+ graph_launch', r.out, re.M)), 3, 'stops')
     t.match(r'^1 +keep +y +7 ', r.out)
     r = t.session('graph_updates', 'break kernel count if grid_x == 2', 'run', 'continue')  # the first is when it is captured
-    t.match(r'^Breakpoint 1, #\d+ graph_launch.*\n  its step 4 of 6 is count<<<\(2,1,1\)', r.out)
+    t.match(r'^Breakpoint 1, #\d+ graph_launch.*\n  its step \d of 6 is count<<<\(2,1,1\)', r.out)
 
 
 def test_nodes_that_cannot_be_told(t):
@@ -258,3 +262,34 @@ def test_nodes_that_cannot_be_told(t):
     t.sentence(t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {first}.1', 't.sbt'), 'cannot be executed again, so it has no steps here')
     r = shell(t, 'replay start --on none', f'replay goto {first}.3')
     t.match(rf'^#{first}\.3 count<<<', r.out)
+
+
+def cells_of(out):
+    """Of each x/6dw its six values; it takes two lines."""
+    lines = [m.split() for m in re.findall(r'^0x[0-9a-f]+:((?:\s+-?\d+)+)$', out, re.M)]
+    return [a + b for a, b in zip(lines[0::2], lines[1::2])]
+
+
+def test_graphs_by_chance(t):
+    """Step by step through graphs with branches and child graphs: the same memory as from the launch as a whole, and no order gives another."""
+    for seed in (1, 2, 3):
+        recorded(t, 'graph_random', seed, 40)
+        a = t.match(r'^#\d+ alloc device 24 bytes (0x[0-9a-f]+)', t.tsdb('view', 't.sbt').out)[1]
+        first, second = launches(t)
+        g = graph_of(t, first)
+        t.check(all(d < s['step'] for s in g['steps'] for d in s['after']), 'a step comes behind what it waits for')
+        n, x = len(g['steps']), f'x/6dw {a}'
+        r = shell(t, 'replay start', f'replay goto {first}', x, f'replay goto {first - 1}', f'step {n}', x, f'replay goto {second}', x,
+                  f'replay goto {second - 1}', f'step {n - 1}', 'step', x, f'replay goto {second}.{n // 2}', x, f'reverse-step {n // 2}', x,
+                  'replay goto end', 'replay verify')
+        c = cells_of(r.out)
+        t.equal(len(c), 6, 'looks at memory')
+        t.equal((c[0], c[2]), (c[1], c[3]), f'seed {seed}: whole and step by step')
+        t.equal(c[5], c[0], f'seed {seed}: back before the second launch')
+        t.match(r'^1 of 1 allocations identical, 1 of 1 outputs identical$', r.out)
+    r = t.tsdb('explore', 't.sbt', '--budget', '20', '--json', '--no-save')
+    t.equal((r.status, json.loads(r.out)['found']), (0, []), 'every order that the edges allow gives the same')
+    r = shell(t, 'replay start', f'replay goto {first}.3', 'state show', 'who-wrote ' + a)
+    t.match(r'^In a graph launch, 3 of its \d+ steps are done: ', r.out)
+    t.sentence(t.tsdb('--batch', '-ex', 'replay start --on soft', '-ex', f'replay goto {first}.3', '-ex', 'stepi', 't.sbt'),
+               'not into nodes of a graph')
