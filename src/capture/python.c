@@ -22,7 +22,7 @@
 #define STATES_MAX 2
 #define STRANGE_MAX 16
 
-bool python_here;
+_Atomic bool python_here;
 
 static struct {
 	struct python_layout layout;
@@ -101,7 +101,7 @@ static void look_now(void)
 	agent.control->python_runtime = look[RUNTIME].address;
 	agent.control->python_code_type = python.code_type;
 	tell(TSDB_PYTHON_READ, "");
-	python_here = true;
+	atomic_store_explicit(&python_here, true, memory_order_release);
 }
 
 void python_look(void)

@@ -6,6 +6,7 @@
 #ifndef CAPTURE_PYTHON_H
 #define CAPTURE_PYTHON_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@ struct thread;
 #define PYTHON_FRAMES_MAX 512u /* of one stack, hidden ones included */
 
 /* Set once an interpreter that we can read has been found. All that a process without Python pays is the test of it. */
-extern bool python_here;
+extern _Atomic bool python_here;
 
 /* Looks for an interpreter among the loaded files. Cheap when there is none. */
 void python_look(void);

@@ -436,7 +436,7 @@ uint32_t stack_take(struct thread *t, const void *at, uint32_t depth)
 	const uint32_t leaf = recall(t->memo, frame);
 	if (__builtin_expect(!leaf, 0))
 		follow_libraries(); /* which may find an interpreter */
-	if (__builtin_expect(python_here, 0))
+	if (__builtin_expect(atomic_load_explicit(&python_here, memory_order_acquire), 0))
 		return take_python(t, frame, depth, leaf);
 	return __builtin_expect(leaf != 0, 1) ? t->memo->node[leaf].id : take_new(t, frame, depth);
 }
