@@ -112,6 +112,8 @@ void stops_all(struct inferior *inf);
 /* Takes what the threads report and lets them go on, until thread tid is at a system call (tracee.syscalls), where it stays: true. False: the time is over, the thread
  * is no more, or the program has ended or executed another. */
 bool stops_pump(struct inferior *inf, pid_t tid, int timeout_ms);
+/* Every thread goes on, with the signal that it was about to get; nothing is reported (no signal may have a rule to stop). */
+void stops_go(struct inferior *inf);
 /* For a thread that nothing else resumes. */
 void stops_run(struct tracee *t);
 /* Starts following a stopped, seized child as the inferior's first thread. */

@@ -86,7 +86,7 @@ static void let_run(struct attaching *a)
 	if (ns > a->result->longest_ns)
 		a->result->longest_ns = ns;
 	a->stopped_ns = 0;
-	err_free(inferior_resume(a->inf, false));
+	stops_go(a->inf);
 }
 
 /* ---- seizing ---- */

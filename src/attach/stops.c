@@ -610,6 +610,23 @@ void stops_all(struct inferior *inf)
 	libraries_stale(inf);
 }
 
+void stops_go(struct inferior *inf)
+{
+	struct inferior_event ev = {.kind = INFERIOR_NONE};
+
+	inf->running = true;
+	inf->at_agent = false;
+	inf->event_tid = 0;
+	for (unsigned i = 0; i < inf->ntracees; i++) {
+		struct tracee *t = inf->tracees[i];
+
+		if (t->has_pending)
+			act(inf, t, t->pending, &ev);
+		else if (!t->running)
+			run_thread(t, t->inject);
+	}
+}
+
 void stops_run(struct tracee *t)
 {
 	run_thread(t, t->inject);

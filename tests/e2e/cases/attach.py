@@ -399,3 +399,16 @@ def test_a_program_that_uses_the_gpu_later(t):
         t.match(r'^Breakpoint 1, #\d+ alloc 4\.?0* ?Ki?B|^Breakpoint 1, #\d+ .*4096', r.out)
         t.match(r'^Breakpoint 2, #\d+ free', r.out)
         t.equal(p.finish(), 'running\n[0, 0, 0, 0, 0]\n', 'what the program printed')
+
+
+def test_a_window_after_attach_replays(t):
+    """Memory, code and streams from before the attach are in the window's trace, so it can be executed again."""
+    with Running(t, [program('late'), 6]) as p:
+        time.sleep(1)
+        r = attached(t, p.pid, 'capture window kernel table_step count 20', 'continue', 'detach')
+        t.match(r'^The capture window is closed', r.out)
+        name = t.match(r'-> (\S+\.sbt)', r.out).group(1).rstrip(',')
+        p.finish()
+    r = t.tsdb('replay', name, '--verify', '--on', t.gpu)
+    t.equal(r.status, 0, 'replay')
+    t.match(r'(\d+) of \1 allocations identical, 19 of 19 outputs identical', r.out)
