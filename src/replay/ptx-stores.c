@@ -602,9 +602,11 @@ static void do_async_copy(struct finder *f, const struct instruction *x)
 {
 	const struct taint any = {.flags = LOADED};
 
-	if (has_part(x, "tensor"))
-		anywhere(f, "it copies by a tensor map");
-	else if ((has_part(x, ".global.shared") || has_part(x, ".reduce")) && x->n)
+	const bool out = has_part(x, ".global.shared");
+
+	if (out && has_part(x, ".tensor"))
+		anywhere(f, "it copies to memory by a tensor map");
+	else if (out && x->n)
 		store_through(f, &x->operands[0]);
 	grow(f, &f->shared, &any);
 }
@@ -655,7 +657,7 @@ static const struct {
 /* Instructions that write to memory in other ways. */
 static bool is_strange(const struct instruction *x)
 {
-	static const char *const ops[] = {"sust", "sured", "multimem", "discard", "tcgen05", "wgmma", "tensormap", "alloca", "stackrestore",
+	static const char *const ops[] = {"sust", "sured", "multimem", "discard", "tcgen05", "tensormap", "alloca", "stackrestore",
 		"clusterlaunchcontrol"};
 
 	for (unsigned i = 0; i < sizeof ops / sizeof *ops; i++)

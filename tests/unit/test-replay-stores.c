@@ -129,6 +129,11 @@ static void calls_and_what_is_not_known(void **state)
 		"ld.param.b32 %r1, [retval0+0];\n}\n"), "");
 	expect(ENTRY(TWO, "sust.b.1d.b32.trap [%rd1, {%r1}], {%r2};\n"), "anywhere");
 	expect(ENTRY(TWO, "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd1, {%r1}], [%r2];\n"), "anywhere");
+	expect(ENTRY(TWO, "cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.bulk_group [%rd1, {%r1}], [%r2];\n"), "anywhere");
+	/* in, by a tensor map, and what the matrix unit makes of it: registers */
+	expect(ENTRY(TWO, "ld.param.u64 %rd1, [k_param_0];\ncp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd5, {%r2}], [%r3];\n"
+		"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r4, %r5}, %rd6, %rd7, 1, 1, 1, 0, 0;\nst.global.u32 [%rd1], %r4;\n"), " p0+0");
+	expect(ENTRY(TWO, "ld.param.u64 %rd1, [k_param_0];\ncp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r2], 16;\n"), " p0+0");
 	expect(ENTRY(TWO, "ld.param.u64 %rd1, [k_param_0];\ncp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 16;\n"), " p0+0");
 	expect(ENTRY(TWO, "ld.param.u64 %rd1, [k_param_0];\nwmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1], {%r1, %r2}, %r3;\n"), " p0+0");
 }
