@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "attach/attach.h"
+#include "shell/capture.h"
 #include "shell/gpu.h"
 #include "shell/interrupt.h"
 #include "shell/process.h"
@@ -157,6 +158,7 @@ struct err *process_attach(struct session *s, const char *who, bool wait)
 		return err_new(ERR_STATE, "nothing was attached to");
 	if (s->target.inf)
 		TRY(inferior_attached(s->target.inf) ? process_detach(s) : process_kill(s));
+	TRY(capture_check(s));
 	if (!wait && word_u64(who, &number)) {
 		if (number > INT32_MAX)
 			return err_cure(err_new(ERR_NOT_FOUND, "there is no process %s", who), "`ps -e` lists the processes");

@@ -42,6 +42,7 @@ static const char usage_text[] =
 	"  tsdb record [-o FILE] [--memory all|touched|none] [--memory-limit SIZE] [--outputs hash|full]\n"
 	"              [--no-stacks] [--timestamps] [--children] [--] PROGRAM ARGS...\n"
 	"                                       record a whole run, without a prompt\n"
+	"  tsdb record [OPTIONS] -p PID|NAME    record a process that runs, until Ctrl-C or its end\n"
 	"  tsdb observe [-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] [--no-stacks]\n"
 	"              [--ring SIZE] [--quiet] PID | --all | [--] PROGRAM ARGS...\n"
 	"                                       what a running process does with the GPU, without stopping it\n"

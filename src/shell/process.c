@@ -391,7 +391,8 @@ static bool drain(struct session *s, bool final, unsigned most)
 
 static void pass_interrupt(struct session *s)
 {
-	if (interrupt_take() && !s->target.recording) /* `record` has handlers of its own */
+	/* `record` passes signals on to the program that it started; one that it attached to is left. */
+	if (interrupt_take() && (!s->target.recording || inferior_attached(s->target.inf)))
 		inferior_interrupt(s->target.inf);
 }
 
@@ -705,7 +706,7 @@ static bool act(struct session *s, const struct inferior_event *ev)
 	if (ev->kind == INFERIOR_STOP_AGENT)
 		return on_agent_stop(s);
 	if (t->recording)
-		return false;
+		return ev->kind == INFERIOR_STOP_INTERRUPT && inferior_attached(t->inf);
 	on_signal_stop(s, ev->kind == INFERIOR_STOP_INTERRUPT ? SIGINT : ev->signal);
 	return true;
 }

@@ -39,7 +39,7 @@ struct err *tool_set_gpu(struct session *s, const char *value)
 static struct err *record_usage(const char *why, const char *word)
 {
 	return err_cure(err_new(ERR_USAGE, why, word), "Usage: tsdb record [-o FILE] [--gpu auto|soft|real] [--memory all|touched|none] [--memory-limit SIZE] "
-		"[--outputs hash|full] [--no-stacks] [--timestamps] [--children] [--] PROGRAM ARGS");
+		"[--outputs hash|full] [--no-stacks] [--timestamps] [--children] [--] PROGRAM ARGS | -p PID|NAME");
 }
 
 /* Options of record that are settings: "--memory touched", "--memory=touched". */
@@ -94,18 +94,26 @@ static struct err *record_option(struct session *s, int argc, char **argv, int *
 	return record_usage(missing ? "%s needs a value" : "record has no option %s", w);
 }
 
-static struct err *record_options(struct session *s, int argc, char **argv, int *ret_program)
+/* *ret_attach: the process to attach to instead of a program, or NULL. */
+static struct err *record_options(struct session *s, int argc, char **argv, int *ret_program, const char **ret_attach)
 {
+	bool missing = false;
 	int i = 0;
+
+	*ret_attach = NULL;
 
 	for (; i < argc && *argv[i] == '-'; i++) {
 		if (!strcmp(argv[i], "--")) {
 			i++;
 			break;
 		}
+		if (!*ret_attach && (*ret_attach = option_value("-p", argc, argv, &i, &missing)))
+			continue;
 		TRY(record_option(s, argc, argv, &i));
 	}
-	if (i >= argc)
+	if (*ret_attach && i < argc)
+		return record_usage("a process that runs takes no arguments (%s)", argv[i]);
+	if (i >= argc && !*ret_attach)
 		return record_usage("record needs a program%s", "");
 	*ret_program = i;
 	return NULL;
@@ -140,12 +148,31 @@ static struct err *record_run(struct session *s)
 	return NULL;
 }
 
+/* Records a process that runs, until it ends, or Ctrl-C or a SIGTERM ends the recording. */
+static struct err *record_attached(struct session *s, const char *who)
+{
+	s->target.recording = true;
+	s->plan.mode = RECORDER_ALL;
+	TRY(process_attach(s, who, false));
+	interrupt_all();
+	out_printf(s->out, "Recording until Ctrl-C, or until it ends.\n");
+	TRY(process_continue(s));
+	return process_detach(s);
+}
+
 static int tool_record(struct session *s, int argc, char **argv)
 {
+	const char *attach;
 	struct err *e;
 	int program = 0;
 
-	e = record_options(s, argc, argv, &program);
+	e = record_options(s, argc, argv, &program, &attach);
+	if (!e && attach) {
+		e = record_attached(s, attach);
+		if (e)
+			return fail(s, e);
+		return s->plan.failed ? 1 : s->plan.no_memory;
+	}
 	if (!e) {
 		s->target.recording = true;
 		s->plan.mode = RECORDER_ALL;

@@ -196,6 +196,19 @@ def test_a_program_that_was_launched_is_left_too(t):
     t.equal(open(t.path('out.txt')).read(), 'long_running: running\nlong_running: ok\n', 'what the program printed')
 
 
+def test_record_a_process_that_runs(t):
+    with launcher(t, 8) as p:
+        tsdb = subprocess.Popen([tsdb_path(), 'record', '-o', 'r.sbt', '-p', str(p.pid)], cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        time.sleep(2.5)
+        tsdb.send_signal(signal.SIGINT)
+        out = tsdb.communicate(timeout=60)[0]
+        t.equal(tsdb.returncode, 0, out)
+        t.equal(p.finish(), 'long_running: running\nlong_running: ok\n', 'what the program printed')
+    t.check(len(re.findall(r'count<<<', t.tsdb('view', 'r.sbt', '--kind', 'launch').out)) > 100, 'launches in the trace')
+    t.equal(t.tsdb('replay', 'r.sbt', '--verify', '--on', t.gpu).status, 0, 'replay')
+
+
 # ---- many times
 
 def usage(p):
