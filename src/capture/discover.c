@@ -28,10 +28,11 @@
 
 _Atomic uint32_t discover_on;
 static struct {
-	_Atomic uint64_t *asked; /* bits */
+	_Atomic uint64_t *asked;  /* bits: no more questions */
+	_Atomic uint64_t *coarse; /* bits: asked at the steps of the run over everything alone, and nothing was there */
 	struct map freed;	 /* address -> 1: freed since, or being freed */
 	_Atomic uint64_t begun, over; /* calls that allocate */
-	_Atomic uint32_t complete;
+	_Atomic uint32_t complete, swept; /* swept: complete, or some places were given up */
 	struct spin looking;	 /* of found */
 	struct found *found;	 /* FOUND_MAX */
 } discover;
@@ -43,16 +44,26 @@ struct found {
 
 /* ---- granules ------------------------------------------------------------------------------------------------------------ */
 
-static bool was_asked(uint64_t addr)
+static bool is_set(_Atomic uint64_t *bits, uint64_t addr)
 {
 	const uint64_t g = addr / GRANULE;
-	return atomic_load_explicit(&discover.asked[g / 64], memory_order_relaxed) >> (g % 64) & 1;
+	return atomic_load_explicit(&bits[g / 64], memory_order_relaxed) >> (g % 64) & 1;
+}
+
+static void set(_Atomic uint64_t *bits, uint64_t addr)
+{
+	const uint64_t g = addr / GRANULE;
+	atomic_fetch_or_explicit(&bits[g / 64], 1ull << (g % 64), memory_order_relaxed);
+}
+
+static bool was_asked(uint64_t addr)
+{
+	return is_set(discover.asked, addr);
 }
 
 static void set_asked(uint64_t addr)
 {
-	const uint64_t g = addr / GRANULE;
-	atomic_fetch_or_explicit(&discover.asked[g / 64], 1ull << (g % 64), memory_order_relaxed);
+	set(discover.asked, addr);
 }
 
 /* ---- questions ------------------------------------------------------------------------------------------------------------- */
@@ -276,9 +287,10 @@ static bool sweep_area(void *arg, const struct area *a)
 		const uint64_t next = (at + step) & ~(step - 1);
 		at = past > next ? past : next;
 	}
-	/* Nothing is to be found there any more; what is mapped only later cannot be old. Granules at the edges belong to others, too. */
-	for (uint64_t g = (a->start + GRANULE - 1) & ~(GRANULE - 1); g + GRANULE <= end; g += GRANULE)
-		set_asked(g);
+	/* What lies between two steps is found when a command names it. Elsewhere nothing can be: what is mapped only later is not old. */
+	for (uint64_t g = a->start & ~(GRANULE - 1); g < end && (s->sums->step > GRAIN || s->sums->missed); g += GRANULE)
+		if (!was_asked(g))
+			set(discover.coarse, g);
 	return !agent_live() || s->sums->missed >= MISSED_MAX;
 }
 
@@ -293,6 +305,7 @@ void discover_all(struct thread *t, struct discover_sums *ret)
 		ret->step *= 2;
 	ret->probed = s.total;
 	areas_each(sweep_area, &s);
+	atomic_store(&discover.swept, 1);
 	if (!ret->missed && agent_live())
 		atomic_store(&discover.complete, 1);
 }
@@ -304,11 +317,25 @@ bool discover_is_complete(void)
 
 /* ---- what is met -------------------------------------------------------------------------------------------------------------- */
 
+/* Asking costs a launch 0.15 us for each word of its arguments that could be a pointer, and some have hundreds. So with the address space looked through
+ * only the places between its steps are asked, each once and all of it. */
+static void met_late(struct thread *t, uint64_t word)
+{
+	const uint64_t g = word / GRANULE, bit = 1ull << (g % 64);
+	if (word >= TOP || !is_set(discover.coarse, word))
+		return;
+	if (look_at(t, word, 1, NULL))
+		atomic_fetch_and_explicit(&discover.coarse[g / 64], ~bit, memory_order_relaxed);
+}
+
 static void met(struct thread *t, uint64_t word)
 {
 	struct found f;
-	/* Asking costs a launch 0.15 us for each word of its arguments that could be a pointer, and some have hundreds. */
-	if (discover_is_complete() || word < GRANULE || word >= TOP || was_asked(word) || !ask(&f, word))
+	if (atomic_load_explicit(&discover.swept, memory_order_relaxed)) {
+		met_late(t, word);
+		return;
+	}
+	if (word < GRANULE || word >= TOP || was_asked(word) || !ask(&f, word))
 		return;
 	if (!look_at(t, word, 1, NULL))
 		return; /* the next command that names it tries again */
@@ -407,10 +434,12 @@ void discover_begin(void)
 {
 	if (!discover.asked)
 		discover.asked = agent_map(BITS_BYTES);
+	if (!discover.coarse)
+		discover.coarse = agent_map(BITS_BYTES);
 	if (!discover.found)
 		discover.found = agent_map(FOUND_MAX * sizeof(*discover.found));
 	atomic_store(&discover.over, atomic_load(&discover.begun));
-	if (discover.asked && discover.found)
+	if (discover.asked && discover.coarse && discover.found)
 		atomic_store(&discover_on, 1);
 }
 
@@ -419,9 +448,12 @@ void discover_end(void)
 	/* A thread may still be in met(): the memory is emptied and kept. */
 	atomic_store(&discover_on, 0);
 	atomic_store(&discover.complete, 0);
+	atomic_store(&discover.swept, 0);
 	map_sweep(&discover.freed, any, NULL);
 	if (discover.asked)
 		agent_empty(discover.asked, BITS_BYTES);
+	if (discover.coarse)
+		agent_empty(discover.coarse, BITS_BYTES);
 	if (discover.found)
 		agent_empty(discover.found, FOUND_MAX * sizeof(*discover.found));
 }

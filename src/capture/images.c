@@ -16,6 +16,7 @@
 #define OVERLAP 512u			/* a header that begins in one chunk is whole with this much of the next */
 #define READ_MAX (8ull << 30)		/* of memory */
 #define FILE_MAX (256ull << 20)		/* a file's mapping that is larger is a library of the vendor's */
+#define AREA_MAX (256ull << 30)	/* a reservation, as of a sanitizer's shadow, whose pages are not worth being asked for */
 #define IMAGE_MAX (256ull << 20)
 #define CUDA_MACHINE 190		/* EM_CUDA (elf.h) */
 #define FATBIN_MAGIC 0xBA55ED50u	/* docs: measured, nvcc 13.0 */
@@ -143,7 +144,7 @@ static bool look_through(void *arg, const struct area *a, const char *file)
 {
 	struct looking *l = arg;
 	const uint64_t own = (uint64_t)(uintptr_t)l->chunk;
-	if ((file && a->end - a->start > FILE_MAX) || l->sums->read > READ_MAX) {
+	if ((file && a->end - a->start > FILE_MAX) || a->end - a->start > AREA_MAX || l->sums->read > READ_MAX) {
 		l->sums->skipped += file ? 0 : a->end - a->start;
 		return false;
 	}
