@@ -10,11 +10,11 @@ libobserve_a_SOURCES = \
 	src/observe/process.c src/observe/process.h src/observe/maps.c src/observe/maps.h \
 	src/observe/decode.c src/observe/decode.h src/observe/calls.c src/observe/calls.h src/observe/observe-calls.def \
 	src/observe/see-work.c src/observe/see-memory.c src/observe/see-objects.c \
-	src/observe/handles.c src/observe/handles.h \
+	src/observe/handles.c src/observe/handles.h src/observe/addresses.c src/observe/addresses.h \
 	src/observe/probe.h src/observe/probes.h
 libobserve_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS)
 HEADERS_TO_CHECK += src/observe/observe.h src/observe/observe-private.h src/observe/stats.h src/observe/process.h src/observe/maps.h \
-	src/observe/decode.h src/observe/calls.h src/observe/handles.h src/observe/probe.h src/observe/probes.h
+	src/observe/decode.h src/observe/calls.h src/observe/handles.h src/observe/addresses.h src/observe/probe.h src/observe/probes.h
 EXTRA_DIST += src/observe/observe.bpf.c src/observe/probes.c src/observe/probes-attach.c src/observe/probes-private.h src/observe/probes-none.c src/observe/probes-object.S
 
 if HAVE_OBSERVE
@@ -41,6 +41,10 @@ EXTRA_DIST += tests/observe/in-qemu tests/observe/on-gpu
 
 if HAVE_CMOCKA
 OBSERVE_TEST_LIBS = libobserve.a libstate.a libattach.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(OBSERVE_LIBS) $(ATTACH_LIBS) $(ZSTD_LIBS) $(JANSSON_LIBS) -lpthread
+check_PROGRAMS += tests/unit/libobserve-driver.so
+tests_unit_libobserve_driver_so_SOURCES = tests/unit/observe-driver.c
+tests_unit_libobserve_driver_so_CFLAGS = -std=gnu11 -fPIC -O1 $(WARN_CFLAGS)
+tests_unit_libobserve_driver_so_LDFLAGS = -shared
 check_PROGRAMS += tests/unit/test-observe-decode tests/unit/test-observe-table
 TESTS += tests/unit/test-observe-decode tests/unit/test-observe-table
 tests_unit_test_observe_decode_SOURCES = tests/unit/test-observe-decode.c

@@ -322,6 +322,7 @@ struct err *observe_open(struct observe **ret, const struct observe_options *opt
 struct err *observe_turn(struct observe *o, int timeout_ms)
 {
 	bool last = o->finished;
+	struct err *e;
 
 	if (o->ended)
 		return NULL;
@@ -330,7 +331,12 @@ struct err *observe_turn(struct observe *o, int timeout_ms)
 	probes_counts(o->probes, o->counts);
 	TRY(tick_processes(o));
 	TRY(end_processes(o, false));
-	return o->finished ? NULL : look_for_libraries(o);
+	e = o->finished ? NULL : look_for_libraries(o);
+	if (e && e->code == ERR_STATE) { /* it ended just now; the next turn sees that */
+		err_free(e);
+		return NULL;
+	}
+	return e;
 }
 
 struct err *observe_end(struct observe *o)

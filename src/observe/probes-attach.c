@@ -8,7 +8,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <linux/bpf.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,66 +15,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "observe/addresses.h"
 #include "observe/probes-private.h"
-
-/* ---- where entry points are --------------------------------------------------------------------------------------- */
-
-/* The file offset of a virtual address; 0: in no segment. */
-static uint64_t file_offset(Elf *elf, uint64_t vaddr)
-{
-	size_t n = 0;
-	GElf_Phdr ph;
-
-	elf_getphdrnum(elf, &n);
-	for (size_t i = 0; i < n; i++) {
-		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_LOAD && vaddr - ph.p_vaddr < ph.p_filesz)
-			return vaddr - ph.p_vaddr + ph.p_offset;
-	}
-	return 0;
-}
-
-static void take_symbols(Elf *elf, Elf_Scn *scn, bool runtime, uint64_t *offset)
-{
-	Elf_Data *data;
-	GElf_Shdr sh;
-	GElf_Sym sym;
-
-	if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNSYM || !sh.sh_entsize)
-		return;
-	data = elf_getdata(scn, NULL);
-	for (int i = 0; data && i < (int)(sh.sh_size / sh.sh_entsize); i++) {
-		const char *name;
-
-		if (!gelf_getsym(data, i, &sym) || GELF_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_shndx)
-			continue;
-		name = elf_strptr(elf, sh.sh_link, sym.st_name);
-		for (unsigned c = 0; name && c < obs_ncalls; c++) {
-			if (!obs_calls[c].see == runtime && !strcmp(obs_calls[c].name, name))
-				offset[c] = file_offset(elf, sym.st_value);
-		}
-	}
-}
-
-/* The file offset of each entry point; how many there are. */
-static unsigned find_calls(const char *path, bool runtime, uint64_t *offset)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	Elf_Scn *scn = NULL;
-	unsigned n = 0;
-	Elf *elf;
-
-	if (fd < 0)
-		return 0;
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	while (elf && (scn = elf_nextscn(elf, scn)))
-		take_symbols(elf, scn, runtime, offset);
-	elf_end(elf);
-	close(fd);
-	for (unsigned c = 0; c < obs_ncalls; c++)
-		n += offset[c] != 0;
-	return n;
-}
 
 /* ---- links with many places --------------------------------------------------------------------------------------- */
 
@@ -232,6 +173,22 @@ static struct err *attach_each(struct probes *p, const struct library *l, enum p
 	return NULL;
 }
 
+/* A call's places: the symbol, and what cuGetProcAddress gives out when that is another. */
+static unsigned place(const struct probes *p, const struct library *l, unsigned c, uint64_t *offsets, uint64_t *cookies)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t at = i ? l->given[c] : l->offset[c];
+
+		if (!at || (i && at == l->offset[c]))
+			continue;
+		offsets[n] = at;
+		cookies[n++] = (obs_calls[c].cookie | c) & ~(p->o.no_stacks ? OBS_C_STACK : 0);
+	}
+	return n;
+}
+
 /* The places of one program in a library, and what it is to take there. Returns how many. */
 static unsigned places(const struct probes *p, const struct library *l, enum program program, bool names, uint64_t *offsets, uint64_t *cookies)
 {
@@ -244,9 +201,7 @@ static unsigned places(const struct probes *p, const struct library *l, enum pro
 			continue;
 		if (program == LEAVE ? !(call->cookie & OBS_C_LEAVE) : entry_program(call) != program)
 			continue;
-		offsets[n] = l->offset[c];
-		cookies[n] = (call->cookie | c) & ~(p->o.no_stacks ? OBS_C_STACK : 0);
-		n++;
+		n += place(p, l, c, offsets + n, cookies + n);
 	}
 	return n;
 }
@@ -255,7 +210,7 @@ static unsigned places(const struct probes *p, const struct library *l, enum pro
 static struct err *attach(struct probes *p, const struct library *l, bool names, struct hooks *h)
 {
 	static const enum program order[] = {LEAVE, ENTER, ENTER_PEEK, ENTER_CONFIG, ENTER_RUNTIME};
-	uint64_t *offsets = xcalloc(obs_ncalls * 2, sizeof *offsets), *cookies = offsets + obs_ncalls;
+	uint64_t *offsets = xcalloc(obs_ncalls * 4, sizeof *offsets), *cookies = offsets + obs_ncalls * 2;
 	struct err *e = NULL;
 
 	for (unsigned i = 0; !e && i < sizeof order / sizeof *order; i++) {
@@ -310,6 +265,7 @@ static struct library *library_new(struct probes *p, const char *path, const str
 	l = &p->libraries[p->nlibraries++];
 	*l = (struct library){.path = xstrdup(path), .dev = st->st_dev, .ino = st->st_ino, .pid = pid};
 	l->offset = xcalloc(obs_ncalls, sizeof *l->offset);
+	l->given = xcalloc(obs_ncalls, sizeof *l->given);
 	return l;
 }
 
@@ -322,7 +278,9 @@ struct err *probes_attach(struct probes *p, const char *path, bool runtime, pid_
 	if (stat(path, &st) || attached(p, &st, pid))
 		return NULL;
 	l = library_new(p, path, &st, pid);
-	*ret = find_calls(path, runtime, l->offset);
+	*ret = addresses_exported(path, runtime, l->offset);
+	if (*ret && !runtime && addresses_trusted(path))
+		addresses_given_out(path, l->given);
 	TRY(attach(p, l, false, &l->hooks));
 	return p->names ? attach(p, l, true, &l->names) : NULL;
 }
@@ -359,6 +317,7 @@ void probes_detach(struct probes *p)
 		detach(&p->libraries[i].hooks);
 		detach(&p->libraries[i].names);
 		free(p->libraries[i].offset);
+		free(p->libraries[i].given);
 		free(p->libraries[i].path);
 	}
 	p->nlibraries = 0;

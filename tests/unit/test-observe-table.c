@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "attach/attach.h"
+#include "observe/addresses.h"
 #include "observe/calls.h"
 #include "observe/observe-private.h"
 
@@ -250,6 +251,56 @@ static void test_json(void **state)
 	observe_free(o);
 }
 
+/* ---- addresses ---------------------------------------------------------------------------------------------------- */
+
+static unsigned call_id(const char *name)
+{
+	unsigned i = 0;
+
+	while (obs_calls[i].name && strcmp(obs_calls[i].name, name))
+		i++;
+	return i;
+}
+
+/* What nm(1) says of a symbol of the library: all of it is in one segment whose offset is its address. */
+static uint64_t symbol_value(const char *lib, const char *name)
+{
+	char *command = xasprintf("nm '%s' | sed -n 's/^0*\\([0-9a-f]*\\) T %s$/\\1/p'", lib, name), line[64] = "";
+	FILE *f = popen(command, "r");
+
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof line, f));
+	pclose(f);
+	free(command);
+	return strtoull(line, NULL, 16);
+}
+
+static void test_addresses(void **state)
+{
+	const char *build = getenv("TSDB_BUILD");
+	char *lib = xasprintf("%s/tests/unit/libobserve-driver.so", build ? build : ".");
+	uint64_t *exported = xcalloc(obs_ncalls, 8), *given = xcalloc(obs_ncalls, 8);
+
+	assert_int_equal(addresses_exported(lib, false, exported), 4);
+	assert_int_equal(exported[call_id("cuLaunchKernel")], symbol_value(lib, "cuLaunchKernel"));
+	assert_int_equal(exported[call_id("cuMemAlloc_v2")], symbol_value(lib, "cuMemAlloc_v2"));
+	addresses_given_out(lib, given);
+	assert_int_equal(given[call_id("cuLaunchKernel")], symbol_value(lib, "other_launch"));
+	assert_int_equal(given[call_id("cuLaunchKernel_ptsz")], symbol_value(lib, "other_launch_ptsz"));
+	assert_int_equal(given[call_id("cuMemAlloc_v2")], 0);  /* the same */
+	assert_int_equal(given[call_id("cuCtxCreate_v4")], 0); /* one of several */
+	memset(given, 0, obs_ncalls * 8);
+	addresses_given_out("/no/such/library", given);
+	for (unsigned i = 0; i < obs_ncalls; i++)
+		assert_int_equal(given[i], 0);
+	assert_false(addresses_trusted(lib)); /* anybody could have made it */
+	assert_false(addresses_trusted("/proc/self/exe"));
+	assert_true(addresses_trusted("/bin/sh"));
+	free(exported);
+	free(given);
+	free(lib);
+}
+
 /* ---- maps, stacks, the trace -------------------------------------------------------------------------------------- */
 
 __attribute__((noinline)) static void a_function_of_ours(void)
@@ -353,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_live_table),
 		cmocka_unit_test(test_the_screen_is_not_overrun),
 		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_maps),
 		cmocka_unit_test(test_maps_that_are_wrong),
 		cmocka_unit_test(test_a_trace),

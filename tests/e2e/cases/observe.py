@@ -12,6 +12,7 @@ import time
 
 from e2e import BUILD, Failure, Skip, program, tsdb_path
 
+SLOW = float(os.environ.get('E2E_SLOW', '1'))  # in an emulator all takes longer
 SOFT = os.path.join(BUILD, 'softgpu')
 
 
@@ -133,7 +134,7 @@ def test_one_link_for_each_place(t):
 
 def test_killing_the_observer_harms_nobody(t):
     permitted(t)
-    p = start(t, program('long_running'), '6')
+    p = start(t, program('long_running'), 6 * SLOW)
     p.stdout.readline()
     for i in range(6):
         o = start(t, tsdb_path(), 'observe', '-o', 'o.sbt', str(p.pid))
@@ -163,7 +164,7 @@ def test_observed_trace(t):
 
 def test_a_running_process(t):
     permitted(t)
-    p = start(t, program('long_running'), '30')
+    p = start(t, program('long_running'), 60 * SLOW)
     try:
         p.stdout.readline()
         r = t.tsdb('observe', '--json', '--interval', '300ms', '--for', '1s', '-o', 'o.sbt', str(p.pid))
@@ -185,14 +186,14 @@ def test_a_running_process(t):
 
 def test_ctrl_c_ends_with_a_whole_trace(t):
     permitted(t)
-    p = start(t, program('long_running'), '30')
+    p = start(t, program('long_running'), 60 * SLOW)
     try:
         p.stdout.readline()
         for sig in signal.SIGINT, signal.SIGTERM:
             o = start(t, tsdb_path(), 'observe', '-o', 'o.sbt', str(p.pid))
-            time.sleep(1.5)
+            time.sleep(1.5 * SLOW)
             o.send_signal(sig)
-            out, err = o.communicate(timeout=60)
+            out, err = o.communicate(timeout=60 * SLOW)
             t.equal(o.returncode, 0, f'exit status: {err}')
             t.match(r'^observed .* 1 process, ', out)
             info = json.loads(t.tsdb('info', '--json', 'o.sbt').out)
@@ -206,7 +207,7 @@ def test_ctrl_c_ends_with_a_whole_trace(t):
 
 def test_the_process_ends(t):
     permitted(t)
-    p = start(t, program('long_running'), '3')
+    p = start(t, program('long_running'), 3 * SLOW)
     p.stdout.readline()
     r = t.tsdb('observe', '-o', 'o.sbt', str(p.pid))
     out, _ = p.communicate()
@@ -228,9 +229,9 @@ def test_a_driver_that_comes_late(t):
     shutil.copy(os.path.join(SOFT, 'libcuda.so.1'), t.path('libcuda.so.1'))
     script = '''
 import ctypes, sys, time
-time.sleep(1)
+time.sleep(float(sys.argv[2]))
 cu = ctypes.CDLL(sys.argv[1])
-time.sleep(1)
+time.sleep(float(sys.argv[2]))
 assert not cu.cuInit(0)
 ctx, p = ctypes.c_void_p(), ctypes.c_void_p()
 assert not cu.cuDevicePrimaryCtxRetain(ctypes.byref(ctx), 0)
@@ -239,7 +240,7 @@ assert not cu.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(12345))
 assert not cu.cuMemsetD8_v2(p, 7, ctypes.c_size_t(345))
 assert not cu.cuMemFree_v2(p)
 '''
-    p = start(t, sys.executable, '-c', script, t.path('libcuda.so.1'))
+    p = start(t, sys.executable, '-c', script, t.path('libcuda.so.1'), SLOW)
     r = t.tsdb('observe', '-o', 'o.sbt', str(p.pid))
     p.communicate()
     t.equal((r.status, p.returncode), (0, 0), 'exit status')
@@ -249,14 +250,14 @@ assert not cu.cuMemFree_v2(p)
 
 def test_all_processes(t):
     permitted(t)
-    first = start(t, program('long_running'), '30')
+    first = start(t, program('long_running'), 60 * SLOW)
     try:
         first.stdout.readline()
-        o = start(t, tsdb_path(), 'observe', '--all', '--json', '--for', '5s', '-q', '-o', 'run.sbt')
-        time.sleep(2)
+        o = start(t, tsdb_path(), 'observe', '--all', '--json', '--for', f'{5 * SLOW}s', '-q', '-o', 'run.sbt')
+        time.sleep(2 * SLOW)
         second = start(t, program('vecadd'))
         second.communicate()
-        out, err = o.communicate(timeout=60)
+        out, err = o.communicate(timeout=60 * SLOW)
         t.equal(o.returncode, 0, f'exit status: {err}')
         seen = {p['pid']: p for p in json.loads(out.splitlines()[-1])['processes']}
         t.check(first.pid in seen and second.pid in seen, f'both processes: {sorted(seen)}')
@@ -325,7 +326,7 @@ def test_words_that_are_wrong(t):
 def test_processes_that_cannot_be(t):
     permitted(t)
     p = subprocess.Popen(['/bin/true'])
-    time.sleep(0.3)
+    time.sleep(0.3 * SLOW)
     t.sentence(t.tsdb('observe', str(p.pid)), r'has ended and waits for its parent')
     p.wait()
     t.sentence(t.tsdb('observe', str(p.pid)), r'there is no process \d+')
@@ -336,7 +337,7 @@ def test_processes_that_cannot_be(t):
 
 def from_now_on(t, options):
     """What is seen of a process that launched its kernel before."""
-    p = start(t, program('observed'), '30')
+    p = start(t, program('observed'), int(60 * SLOW))
     try:
         p.stdout.readline()
         r = t.tsdb('observe', '--json', '--for', '1s', '-q', *options, str(p.pid))
