@@ -72,6 +72,16 @@ def test_stores_to_what_a_launch_was_not_given(t):
     t.check('by its PTX, no launch writes to' in t.tsdb('check', 't.sbt', '6').out, 'told')
     status, names, checked, outside, found = of_counted(t, 'astray', '6')
     t.equal((status, names, checked, outside), (3, [('astray', 'race', 5)], 7, True), 'different every time')
+    # All memory compared after each execution: nothing lies outside.
+    t.equal(of_counted(t, 'astray', '6', '--thorough')[:4], (3, [('astray', 'race', 5)], 7, False), 'thorough')
+
+
+def test_many_groups_of_launches(t):
+    t.equal(t.record('threads').status, 0, 'record')
+    launches = [c for c in map(json.loads, t.tsdb('view', '--json', 't.sbt').out.splitlines()) if c['kind'] == 'launch']
+    t.check(len(launches) > 1000, 'several groups')
+    status, windows = check(t, '2')
+    t.equal((status, windows[0]['checked'], windows[0]['outside']), (0, len(launches), 0), 'each once')
 
 
 def test_check_leaves_the_replay_where_it_was(t):
