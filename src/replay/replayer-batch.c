@@ -54,7 +54,9 @@ static struct err *runs_of(struct rp *rp, struct checking *k, const struct sbt_c
 static struct err *ready_for(struct rp *rp, struct checking *k, const struct hash_kernel_rows *rows)
 {
 	TRY(settle_dirty(rp, k));
-	return k->batch.partial ? check_settle(rp, k, rows, HASH_KERNEL_EXPECT | HASH_KERNEL_COMMIT, CHECK_GROUP, k->batch.last) : NULL;
+	if (!k->batch.partial || !memcmp(rows, &k->batch.settled, sizeof *rows))
+		return NULL;
+	return check_settle(rp, k, rows, HASH_KERNEL_EXPECT | HASH_KERNEL_COMMIT, CHECK_GROUP, k->batch.last);
 }
 
 static struct err *command(struct rp *rp, struct checking *k, const struct sbt_cmd *c, bool wanted)
@@ -79,9 +81,11 @@ static struct err *command(struct rp *rp, struct checking *k, const struct sbt_c
 	if (wanted) {
 		b->partial |= !reach.all;
 		TRY(runs_of(rp, k, c, &rows));
+		b->settled = rows;
 	} else {
 		b->partial |= c->kind == SBT_LAUNCH && works && !reach.all;
 		b->dirty = rows.n ? reach : b->dirty;
+		b->settled.n = rows.n ? 0 : b->settled.n;
 		TRY(execute(rp, c));
 	}
 	rp->position = c->seq;
@@ -170,6 +174,7 @@ static struct err *begin_group(struct rp *rp, struct checking *k)
 	b->n = 0;
 	b->partial = false;
 	b->dirty = (struct reach){0};
+	b->settled.n = 0;
 	b->last = rp->own;
 	k->on.took = k->how->timed ? k->took : 0;
 	if (k->on.took)

@@ -37,6 +37,7 @@ struct batch {
 	unsigned n;
 	bool partial;	    /* of one of them not all memory was compared */
 	struct reach dirty; /* changed by other commands since the copy was made */
+	struct hash_kernel_rows settled; /* what the last launch was compared in: nothing has happened there since. n 0: nothing */
 	CUstream last;	    /* what was submitted last is there */
 	CUevent event;
 	uint32_t marks[CHECK_GROUP + 1][2]; /* a launch each; what is different at the group's end */
