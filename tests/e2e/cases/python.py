@@ -241,11 +241,13 @@ def fill(stream, v):
 writer()
 other()
 cuda.cuCtxSynchronize()
+out = (ctypes.c_int * 1024)()
+cuda.cuMemcpyDtoH_v2(out, a, ctypes.c_size_t(4096))
 '''
 
 
 def test_python_races(t):
-    """A report of a race names the Python functions of both commands."""
+    """A report of a race names the Python functions of both commands; so does the schedule that it saves."""
     python = next((interpreters(v)[0] for v in VERSIONS if any_python(v)), None)
     if not python:
         raise Skip('there is no CPython 3.11 to 3.13')
@@ -256,3 +258,7 @@ def test_python_races(t):
     t.equal(r.status, 3, 'races')
     for function in ('writer', 'other'):
         t.match(rf' fill \(\) at .*race.py:15 \(Python\)\n +#\d+ +{function} \(\) at .*race.py:', r.out)
+    if t.gpu == 'soft':
+        t.match(r'saved as py.schedule-1.sbt', t.tsdb('explore', 'py.sbt').out)
+        t.match(r' fill \(\) at .*race.py:15 \(Python\)\n +#\d+ +other \(\) at .*race.py:12 \(Python\)',
+                t.tsdb('view', '--stacks', 'py.schedule-1.sbt').out)
