@@ -98,7 +98,15 @@ static void put_node_bytes(struct graph *g, struct str *t, struct sbt_blob b)
 	if (t->len == b.len && (!b.len || !memcmp(str_get(&g->bytes, *t), b.p, b.len)))
 		return;
 	vec_own(&g->bytes, 1);
-	*t = str_put(&g->bytes, b.p, b.len);
+	if (b.len && b.len <= t->len) { /* in place: a program may change a node in every step */
+		char *to = (char *)g->bytes.data + t->off;
+
+		memcpy(to, b.p, b.len);
+		to[b.len] = '\0';
+		t->len = (uint32_t)b.len;
+	} else {
+		*t = str_put(&g->bytes, b.p, b.len);
+	}
 }
 
 void on_graph_node(struct state *s, const struct sbt_cmd *c)

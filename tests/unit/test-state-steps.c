@@ -262,10 +262,41 @@ static void test_updates(void **state)
 	state_free(s);
 }
 
+/* A clone keeps what it had; room is used again, and grows. */
+static void test_payloads(void **state)
+{
+	static const char *const payloads[] = {"12345678", "abcd", "abcd", "ABCDEFGH", "longer than that", "x"};
+	struct state *s = state_new(), *before;
+	struct sbt_cmd create = cmd_any(2, SBT_GRAPH_CREATE);
+	struct state_node n;
+
+	apply(s, cmd_ctx_create(1, 0, 0));
+	create.u.graph_create.new_graph = 0;
+	create.u.graph_create.clone_of = SBT_NO_ID;
+	apply(s, create);
+	apply(s, cmd_graph_node(3, 0, 1, SBT_NODE_KERNEL, SBT_NO_ID, "other", 5));
+	for (unsigned i = 0; i < 6; i++) {
+		const size_t len = strlen(payloads[i]);
+
+		before = state_clone(s);
+		apply(s, cmd_graph_node(4 + i, 0, 0, SBT_NODE_KERNEL, SBT_NO_ID, payloads[i], len));
+		assert_true(state_graph_node(s, 0, 0, &n));
+		assert_int_equal(n.payload.len, len);
+		assert_memory_equal(n.payload.p, payloads[i], len);
+		assert_true(state_graph_node(s, 0, 1, &n));
+		assert_memory_equal(n.payload.p, "other", 5);
+		assert_true(state_graph_node(before, 0, 0, &n));
+		if (i)
+			assert_memory_equal(n.payload.p, payloads[i - 1], strlen(payloads[i - 1]));
+		state_free(before);
+	}
+	state_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_child), cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_hostile), cmocka_unit_test(test_empty_tree), cmocka_unit_test(test_positions), cmocka_unit_test(test_updates)};
+		cmocka_unit_test(test_hostile), cmocka_unit_test(test_empty_tree), cmocka_unit_test(test_positions), cmocka_unit_test(test_updates), cmocka_unit_test(test_payloads)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

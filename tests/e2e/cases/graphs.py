@@ -291,5 +291,5 @@ def test_graphs_by_chance(t):
     t.equal((r.status, json.loads(r.out)['found']), (0, []), 'every order that the edges allow gives the same')
     r = shell(t, 'replay start', f'replay goto {first}.3', 'state show', 'who-wrote ' + a)
     t.match(r'^In a graph launch, 3 of its \d+ steps are done: ', r.out)
-    t.sentence(t.tsdb('--batch', '-ex', 'replay start --on soft', '-ex', f'replay goto {first}.3', '-ex', 'stepi', 't.sbt'),
-               'not into nodes of a graph')
+    if t.gpu == 'soft':
+        t.sentence(t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {first}.3', '-ex', 'stepi', 't.sbt'), 'not into nodes of a graph')
