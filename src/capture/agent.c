@@ -31,6 +31,7 @@
 #define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, which glibc 2.35 has and older ones do not */
 
 struct agent agent;
+AGENT_KEPT pid_t agent_owner;
 __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
 void *agent_map_kept(size_t bytes)
@@ -280,6 +281,8 @@ static int open_block(const char *path)
 	int err = agent_map_control(path);
 	if (err)
 		return err;
+	if (!agent_owner)
+		agent_owner = getpid();
 	mapping_init();
 	stack_init();
 	if (ready)

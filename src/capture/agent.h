@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "capture/wire.h"
 
 #define AGENT_PUBLIC __attribute__((visibility("default")))
@@ -35,6 +36,8 @@ struct agent {
 	_Atomic uint32_t leaving; /* the debugger leaves: who is inside comes out */
 };
 extern struct agent agent;
+/* The process that the agent's memory is about; 0: there was no debugger yet. Another one's in a forked child. */
+extern pid_t agent_owner;
 
 struct tls {
 	struct thread *thread;

@@ -27,6 +27,7 @@
 #include "capture/thread.h"
 
 #define OUT_MS 3000		  /* for the program's threads to come out of the agent */
+#define OUT_AGAIN_MS 20
 #define LOOK_NS 100000000 /* how soon a debugger's death is noticed */
 
 static AGENT_KEPT _Atomic uint32_t busy; /* the thread runs */
@@ -101,9 +102,9 @@ static void end_spans(void)
 }
 
 /* Everybody out, and everything as it was when the library was loaded. False: a thread is inside, perhaps in a call of the driver that does not end. */
-static bool clear_out(void)
+static bool clear_out(unsigned ms)
 {
-	if (!thread_await_out(OUT_MS))
+	if (!thread_await_out(ms))
 		return false;
 	room_release();
 	device_give_back();
@@ -122,7 +123,7 @@ static void leave(struct tsdb_control *c, bool listened_to)
 	agent_retire();
 	late_over();
 	sender_stop();
-	atomic_store(&stuck, !clear_out());
+	atomic_store(&stuck, !clear_out(OUT_MS));
 	atomic_store(&c->agent_state, TSDB_AGENT_LEFT);
 	if (!atomic_load(&stuck))
 		agent_unmap_control(c);
@@ -174,10 +175,45 @@ static int start_thread(void)
 	return -err;
 }
 
+/* A child of fork() has the agent's memory, but not its threads: the parent's debugger is none of its affair. */
+static void after_fork(void)
+{
+	const pid_t before = agent_owner;
+	struct tsdb_control *c = agent.control;
+	agent_owner = getpid();
+	if (!before || before == agent_owner)
+		return;
+	agent_retire();
+	thread_leave_all();
+	forget_all();
+	if (c)
+		agent_unmap_control(c);
+	atomic_store(&stuck, 0);
+	atomic_store(&busy, 0);
+}
+
+/* A thread that was inside when the last debugger left may have come out since. */
+static bool is_stuck(void)
+{
+	struct tsdb_control *c = agent.control;
+	if (!atomic_load(&stuck))
+		return false;
+	if (!clear_out(OUT_AGAIN_MS))
+		return true;
+	agent_unmap_control(c);
+	atomic_store(&stuck, 0);
+	return false;
+}
+
 static int attach(const char *path)
 {
-	if (atomic_load(&stuck) || atomic_exchange(&busy, 1))
+	after_fork();
+	if (atomic_exchange(&busy, 1))
 		return -EBUSY;
+	if (is_stuck()) {
+		atomic_store(&busy, 0);
+		return -EBUSY;
+	}
 	if (is_left() && strlen(path) < sizeof(left_for))
 		strcpy(left_for, path);
 	int err = is_left() ? 0 : agent_reopen(path);

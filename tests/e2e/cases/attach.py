@@ -262,6 +262,29 @@ def test_killed_at_random_moments_of_a_program_that_notices(t):
         t.equal(p.finish(seconds=150), 'attach-target: running\nattach-target: ok\n', 'what the program printed')
 
 
+FORKS = '''import os, time
+print("running", flush=True)
+time.sleep(1.5)
+pid = os.fork()
+if pid == 0:
+    print("child", os.getpid(), flush=True)
+    time.sleep(4)
+    os._exit(0)
+print(os.waitpid(pid, 0)[1], flush=True)
+'''
+
+
+def test_children_of_a_program_that_was_attached_to(t):
+    """A forked child has the agent's memory but none of its threads; it can be attached to all the same, while its parent is or is not."""
+    with Running(t, ['python3', '-c', FORKS]).await_text('running') as p:
+        attached(t, p.pid, 'detach')
+        child = int(re.search(r'child (\d+)', p.await_text('child').text()).group(1))
+        attached(t, child, 'detach')
+        attached(t, p.pid, 'detach')
+        attached(t, child, 'detach')
+        t.match(r'^0$', p.finish())
+
+
 # ---- what cannot be
 
 def test_a_traced_process_names_its_tracer(t):
