@@ -5,7 +5,9 @@
  */
 #include <cupti.h>
 #include "capture/calls.h"
+#include "capture/driver.h"
 #include "capture/ids.h"
+#include "capture/ipc.h"
 #include "capture/thread.h"
 
 static void alloc(struct call *c, enum sbt_mem mem, uint64_t size, uint64_t flags)
@@ -123,10 +125,57 @@ static void release(struct call *c, uint64_t addr, enum sbt_mem otherwise)
 {
 	struct sbt_cmd_free *f = &c->cmd.u.free;
 	const uint64_t known = map_remove(&ids.memory, addr);
+	if (ipc_watched())
+		ipc_gone(addr);
 	f->addr = addr;
 	f->mem = known ? known - 1 : otherwise;
 	f->stream = SBT_NO_ID;
 	c->note = known;
+}
+
+/* Memory of another process. Its size is the driver's to say. */
+void enter_ipc_open(struct call *c)
+{
+	alloc(c, SBT_MEM_IPC, 0, 0);
+}
+
+static uint64_t range_size(uint64_t addr)
+{
+	uint64_t size = 0;
+	return OWN(driver.cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr)) ? 0 : size;
+}
+
+void exit_ipc_open(struct call *c) /* both: pdptr comes first */
+{
+	const cuIpcOpenMemHandle_v2_params *p = c->params;
+	if (c->cmd.result || !p->pdptr)
+		return;
+	c->cmd.u.alloc.size = range_size(*p->pdptr);
+	if (ipc_share(*p->pdptr, c->cmd.u.alloc.size, c->cmd.ctx, true))
+		allocated(c, *p->pdptr);
+	else
+		c->skip = true; /* it is open already */
+}
+
+void enter_ipc_close(struct call *c)
+{
+	const cuIpcCloseMemHandle_params *p = c->params;
+	c->skip = !ipc_close(p->dptr);
+	if (!c->skip)
+		release(c, p->dptr, SBT_MEM_IPC);
+}
+
+void enter_ipc_get(struct call *c)
+{
+	c->skip = true; /* changes nothing; but what others do from now on does */
+}
+
+void exit_ipc_get(struct call *c)
+{
+	const cuIpcGetMemHandle_params *p = c->params;
+	uint64_t start = 0;
+	if (!c->cmd.result && !OWN(driver.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p->dptr)) && start)
+		(void)ipc_share(start, range_size(start), c->cmd.ctx, false);
 }
 
 /* A free that failed has freed nothing. */

@@ -12,6 +12,7 @@
 #include "capture/discover.h"
 #include "capture/driver.h"
 #include "capture/effect.h"
+#include "capture/ipc.h"
 #include "capture/gate.h"
 #include "capture/graph-nodes.h"
 #include "capture/ids.h"
@@ -254,6 +255,8 @@ static void number(struct call *c, const void *frame)
 	}
 	if (c->cmd.kind == SBT_FREE)
 		live_free(c);
+	if (__builtin_expect(ipc_watched(), 0) && !late)
+		ipc_before(c);
 	if (__builtin_expect(span_watched(), 0) && !late && (!span_passes(c->cmd.kind) || (c->kernel && c->kernel->collective)))
 		span_enter(c);
 }
@@ -360,6 +363,9 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 	t->busy = false;
 	if (__builtin_expect(result != CUDA_SUCCESS, 0) && numbered && !c->skip)
 		note_fault(c);
+	if (__builtin_expect(ipc_watched(), 0) && !result &&
+		(c->row->flags & CALL_FIRST || c->cmd.kind == SBT_QUERY || (c->cmd.kind == SBT_COPY && !(c->row->flags & CALL_ASYNC))))
+		ipc_waited();
 	if (__builtin_expect(c->effect, 0))
 		effect_exit(c);
 	if (__builtin_expect(c->window_closed || (span_watched() && c->cmd.kind != SBT_LAUNCH), 0)) {

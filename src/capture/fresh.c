@@ -90,7 +90,7 @@ static void look(struct call *c)
 	/* Stream-ordered memory can be read when its stream has come there. */
 	if (a->mem == SBT_MEM_ASYNC && OWN(driver.cuStreamSynchronize(c->stream)))
 		span_note("fresh memory could not be read");
-	else if (was_used(a->addr, a->size) || !device_hash(&fresh.set, d, a->addr, a->size, a->mem == SBT_MEM_VMM, &hash) ||
+	else if (a->mem == SBT_MEM_IPC || was_used(a->addr, a->size) || !device_hash(&fresh.set, d, a->addr, a->size, a->mem == SBT_MEM_VMM, &hash) ||
 		 !sbt_hash_equal(hash, hash_of_zeros(a->size)))
 		send(d, c);
 	device_leave();
@@ -99,7 +99,7 @@ static void look(struct call *c)
 void fresh_alloc(struct call *c)
 {
 	const struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
-	if (driver.soft || c->cmd.kind != SBT_ALLOC || c->cmd.result || !a->addr || !a->size || c->cmd.flags & SBT_F_GRAPH)
+	if ((driver.soft && c->cmd.u.alloc.mem != SBT_MEM_IPC) || c->cmd.kind != SBT_ALLOC || c->cmd.result || !a->addr || !a->size || c->cmd.flags & SBT_F_GRAPH)
 		return;
 	/* Memory of the host is compared before every launch (host.c). VMM memory cannot be accessed yet, and comes as zeros. */
 	if (a->mem == SBT_MEM_PINNED || a->mem == SBT_MEM_REGISTERED || a->mem == SBT_MEM_MANAGED || a->mem == SBT_MEM_VMM)

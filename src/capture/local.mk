@@ -8,7 +8,7 @@ HEADERS_TO_CHECK += src/capture/wire.h
 if HAVE_CUDA
 HEADERS_TO_CHECK += \
 	src/capture/agent.h src/capture/areas.h src/capture/bulk.h src/capture/discover.h src/capture/images.h src/capture/late.h src/capture/old-code.h src/capture/calls.h src/capture/clock.h src/capture/code.h src/capture/cupti-api.h \
-	src/capture/device.h src/capture/driver.h src/capture/effect.h src/capture/extent.h src/capture/forget.h src/capture/fresh.h src/capture/gate.h src/capture/globals.h src/capture/graph-nodes.h src/capture/host.h \
+	src/capture/device.h src/capture/driver.h src/capture/effect.h src/capture/extent.h src/capture/forget.h src/capture/fresh.h src/capture/gate.h src/capture/globals.h src/capture/graph-nodes.h src/capture/host.h src/capture/ipc.h \
 	src/capture/known.h src/capture/live.h src/capture/payload.h src/capture/ptx.h src/capture/room.h src/capture/sender.h src/capture/shadow.h src/capture/span.h src/capture/touched.h \
 	src/capture/ids.h src/capture/kernel.h src/capture/map.h src/capture/mapping.h src/capture/nvinfo.h src/capture/ring.h \
 	src/capture/elf-look.h src/capture/python.h \
@@ -28,6 +28,7 @@ agent_sources = \
 	src/capture/calls.c src/capture/calls.h src/capture/cuda-calls.def \
 	src/capture/clock.c src/capture/clock.h \
 	src/capture/code.c src/capture/code.h \
+	src/capture/ipc.c src/capture/ipc.h \
 	src/capture/cupti-api.h \
 	src/capture/areas.c src/capture/areas.h \
 	src/capture/discover.c src/capture/discover.h \

@@ -20,6 +20,7 @@
 #include "capture/gate.h"
 #include "capture/globals.h"
 #include "capture/host.h"
+#include "capture/ipc.h"
 #include "capture/ids.h"
 #include "capture/known.h"
 #include "capture/late.h"
@@ -232,6 +233,7 @@ static void start_of_global(void *arg, struct device_ctx *d, const struct piece 
 
 static void record_start(void)
 {
+	ipc_span();
 	uint64_t at = monotonic_ns();
 	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_TOUCHED)
 		touched_begin();

@@ -280,6 +280,14 @@ DRV_DEFINE(3, cuMemAllocManaged, CUdeviceptr *, dptr, size_t, bytesize, unsigned
 	return CUDA_SUCCESS;
 }
 
+/* Of mapped memory all that was reserved; memory of another process was not reserved by a call. */
+static struct vmm_span reserved_around(const struct mem_range *r, CUdeviceptr ptr)
+{
+	struct vmm_span s = r->kind == MEM_MAPPED ? vmm_reservation(ptr) : (struct vmm_span){0, 0};
+
+	return s.size ? s : (struct vmm_span){r->start, r->end - r->start};
+}
+
 /* --- pointer attributes ---------------------------------------------------------------------------------------------- */
 
 /* Stores the attribute. r is NULL for an address that the driver does not know. */
@@ -322,13 +330,13 @@ static CUresult attribute_of(const struct mem_range *r, CUdeviceptr ptr, CUpoint
 		*(unsigned long long *)data = 0;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-		*(CUdeviceptr *)data = r->kind == MEM_MAPPED ? vmm_reservation(ptr).start : r->start;
+		*(CUdeviceptr *)data = reserved_around(r, ptr).start;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
 		*(CUdeviceptr *)data = r->start;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-		*(size_t *)data = r->kind == MEM_MAPPED ? vmm_reservation(ptr).size : r->end - r->start;
+		*(size_t *)data = reserved_around(r, ptr).size;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 		*(size_t *)data = r->end - r->start;

@@ -109,7 +109,7 @@ softgpu_libcuda_so_1_SOURCES = \
 	src/softgpu/drv-stream.c \
 	src/softgpu/drv-tex.c \
 	src/softgpu/drv-user-object.c \
-	src/softgpu/drv-vmm.c \
+	src/softgpu/drv-ipc.c src/softgpu/drv-vmm.c \
 	src/softgpu/drv-watch.c \
 	src/softgpu/drv-workspace.c \
 	src/softgpu/entry.h \

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #define MAX_RANGES (1u << 20)
 #define MAX_EXTENTS (2 * MAX_RANGES + 2)
@@ -27,6 +29,7 @@
 #define FILL_LIMIT (64ull << 20)      /* larger allocations are left as the system gives them */
 #define FILL_BYTE 0xA5
 #define PAGE 4096ull
+#define EXPORT_BLOCK (2ull << 20)      /* memory is shared with other processes in blocks of this, like the vendor's */
 
 struct key {
 	_Atomic uint64_t start, end;
@@ -664,6 +667,12 @@ void mem_pages_free(unsigned dev, void *pages, uint64_t size)
 
 const struct mem_range *mem_va_map(uint64_t start, uint64_t size, void *pages, bool read_only, unsigned dev, uint32_t devices)
 {
+	return mem_va_map_part(start, size, pages, 0, size, read_only, dev, devices);
+}
+
+const struct mem_range *mem_va_map_part(uint64_t start, uint64_t size, void *pages, uint64_t offset, uint64_t part, bool read_only, unsigned dev,
+					uint32_t devices)
+{
 	const struct mem_range *ret = NULL;
 	uint32_t slot;
 	void *p;
@@ -676,13 +685,80 @@ const struct mem_range *mem_va_map(uint64_t start, uint64_t size, void *pages, b
 			reserve((void *)start, size, PROT_NONE, MAP_FIXED);
 			slot_give(slot);
 		} else {
-			ret = publish(slot, start, size, MEM_MAPPED, dev, 0, (struct extent){start, start + size});
+			ret = publish(slot, start + offset, part, MEM_MAPPED, dev, 0, (struct extent){start, start + size});
 			mem.slots[slot].read_only = read_only;
 			mem.slots[slot].devices = devices;
 		}
 	}
 	pthread_mutex_unlock(&mem.lock);
 	return ret;
+}
+
+/* --- memory of other processes --------------------------------------------------------------------------- */
+
+/* Pages of the device region that lie in a file now. Never given back: processes may still have them. */
+static struct export {
+	struct extent pages;
+	int fd;
+} *exports;
+static uint32_t nexports;
+
+static bool write_pages(int fd, struct extent x)
+{
+	static const char zeros[PAGE];
+
+	for (uint64_t at = x.start; at < x.end; at += PAGE) {
+		char page[PAGE];
+		struct iovec to = {page, PAGE}, from = {(void *)at, PAGE};
+
+		/* What is not allocated cannot be read, and is nothing. */
+		if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)PAGE || !memcmp(page, zeros, PAGE))
+			continue;
+		if (pwrite(fd, page, PAGE, (off_t)(at - x.start)) != (ssize_t)PAGE)
+			return false;
+	}
+	return true;
+}
+
+static bool move_to_file(struct extent x, int *ret_fd)
+{
+	struct export *more = realloc(exports, (nexports + 1) * sizeof(*exports));
+	int fd = more ? memfd_create("tsdb-soft-ipc", MFD_CLOEXEC) : -1;
+
+	exports = more ? more : exports;
+	if (fd < 0)
+		return false;
+	if (ftruncate(fd, (off_t)(x.end - x.start)) || !write_pages(fd, x) ||
+	    mmap((void *)x.start, x.end - x.start, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
+		close(fd);
+		return false;
+	}
+	exports[nexports++] = (struct export){x, fd};
+	*ret_fd = fd;
+	return true;
+}
+
+bool mem_export(const struct mem_range *r, int *ret_fd, uint64_t *ret_bytes, uint64_t *ret_offset)
+{
+	struct extent x = {r->start & ~(EXPORT_BLOCK - 1), (r->end + EXPORT_BLOCK - 1) & ~(EXPORT_BLOCK - 1)};
+	bool ok = false, found = false, meets = false;
+
+	pthread_mutex_lock(&mem.lock);
+	for (uint32_t i = 0; i < nexports && !found; i++) {
+		const struct extent *e = &exports[i].pages;
+
+		found = e->start <= r->start && r->end <= e->end;
+		meets |= e->start < x.end && x.start < e->end;
+		if (found) {
+			x = *e;
+			*ret_fd = exports[i].fd;
+		}
+	}
+	ok = found || (!meets && region_at(x.start) && x.end <= region_at(x.start)->end && move_to_file(x, ret_fd));
+	pthread_mutex_unlock(&mem.lock);
+	*ret_bytes = x.end - x.start;
+	*ret_offset = r->start - x.start;
+	return ok;
 }
 
 bool mem_va_unmap(uint64_t start)

@@ -60,6 +60,12 @@ void *mem_pages_new(unsigned dev, uint64_t size);
 void mem_pages_free(unsigned dev, void *pages, uint64_t size);
 /* The first size bytes of pages at reserved addresses, as often as wanted; a new MEM_MAPPED range, or NULL. */
 const struct mem_range *mem_va_map(uint64_t start, uint64_t size, void *pages, bool read_only, unsigned dev, uint32_t devices);
+/* The same of memory that begins offset bytes into the pages: a range of part bytes at start + offset. */
+const struct mem_range *mem_va_map_part(uint64_t start, uint64_t size, void *pages, uint64_t offset, uint64_t part, bool read_only, unsigned dev,
+					uint32_t devices);
+/* For other processes: the blocks that r lies in become pages of a file, with whatever else is in them; r is *ret_offset into the *ret_bytes of it. The
+ * descriptor stays ours. Nothing may run that uses them. False when it cannot be: a part of the blocks is in another file already. */
+bool mem_export(const struct mem_range *r, int *ret_fd, uint64_t *ret_bytes, uint64_t *ret_offset);
 /* The range that starts here goes, its addresses stay reserved. */
 bool mem_va_unmap(uint64_t start);
 size_t mem_total(void); /* of each device */

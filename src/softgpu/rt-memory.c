@@ -26,6 +26,24 @@ RT_API(cudaMalloc, v3020, (void **devPtr, size_t size), (devPtr, size))
 	return device_alloc(devPtr, size);
 }
 
+RT_API(cudaIpcGetMemHandle, v4010, (cudaIpcMemHandle_t *handle, void *devPtr), (handle, devPtr))
+{
+	return RT_DRIVER(cuIpcGetMemHandle((CUipcMemHandle *)handle, (CUdeviceptr)devPtr));
+}
+
+RT_API(cudaIpcOpenMemHandle, v4010, (void **devPtr, cudaIpcMemHandle_t handle, unsigned int flags), (devPtr, handle, flags))
+{
+	CUipcMemHandle h;
+
+	memcpy(&h, &handle, sizeof(h));
+	return RT_DRIVER(cuIpcOpenMemHandle((CUdeviceptr *)devPtr, h, flags));
+}
+
+RT_API(cudaIpcCloseMemHandle, v4010, (void *devPtr), (devPtr))
+{
+	return RT_DRIVER(cuIpcCloseMemHandle((CUdeviceptr)devPtr));
+}
+
 RT_API(cudaFree, v3020, (void *devPtr), (devPtr))
 {
 	/* cudaFree(0) is the customary way to create the context. */

@@ -60,7 +60,7 @@ static void pytorch_is_covered(void **state)
 	assert_int_equal((ROW(cuMemHostGetDevicePointer_v2))->how, CALL_IGNORED);
 	assert_int_equal((ROW(cuThreadExchangeStreamCaptureMode))->how, CALL_IGNORED);
 	assert_int_equal((ROW(cuTexObjectCreate))->how, CALL_COUNTED);
-	assert_int_equal((ROW(cuIpcOpenMemHandle_v2))->how, CALL_COUNTED);
+	assert_int_equal((ROW(cuIpcOpenEventHandle))->how, CALL_COUNTED);
 #undef ROW
 }
 

@@ -403,3 +403,22 @@ def test_clocks_of_devices(t):
         t.check(int(m[1]) >= 20, 'times')
     two_devices(t, '2')
     t.match(r'^clock +no GPU times were recorded', t.tsdb('info', '--clocks', 't.sbt').out)
+
+
+# -- memory of other processes
+
+def test_ipc_memory(t):
+    r = children(t, program('ipc'))
+    t.match(r'^ipc: ok$', r.out)
+    names = traces(t)
+    t.equal(len(names), 2, 'traces')
+    t.no_match('not replayable', r.err)
+    for n in names:
+        cmds = [json.loads(x) for x in t.tsdb('view', '--json', n).out.splitlines()]
+        opened = [c for c in cmds if c['kind'] == 'alloc' and c['mem'] == 'ipc']
+        closed = [c for c in cmds if c['kind'] == 'free' and c['mem'] == 'ipc']
+        t.equal([c['size'] for c in opened], [] if n == 'k.sbt' else [20000], 'memory of another process')
+        t.equal(len(closed), len(opened), 'closed')
+        r = t.tsdb('replay', n)
+        t.equal(r.status, 0, f'replay of {n}')
+        t.match(r'outputs identical$', r.out)
