@@ -330,17 +330,18 @@ static struct err *build(struct rp *rp, struct rgraph *exec, struct rgraph *g, u
 	return e;
 }
 
-static bool is_told(struct rp *rp, const struct rgraph *g, uint64_t seq, unsigned depth)
+/* left: nodes still to look at, graphs in graphs may be more than there is time for. */
+static bool is_told(struct rp *rp, const struct rgraph *g, uint64_t seq, unsigned depth, uint32_t *left)
 {
 	struct sbt_cmd c;
 
 	for (size_t i = 0; g && depth < DEPTH_MAX && i < g->nnodes; i++) {
 		const struct rnode_version v = objects_node(&g->nodes[i], seq);
 
-		if (v.type >= SBT_NODE_OTHER)
+		if (v.type >= SBT_NODE_OTHER || !*left || !--*left)
 			return false;
 		if (v.type == SBT_NODE_GRAPH && sbt_unpack(&c, v.payload, v.payload_size) && c.kind == SBT_GRAPH_LAUNCH &&
-			!is_told(rp, objects_graph(rp, c.u.graph_launch.exec), seq, depth + 1))
+			!is_told(rp, objects_graph(rp, c.u.graph_launch.exec), seq, depth + 1, left))
 			return false;
 	}
 	return true;
@@ -348,21 +349,21 @@ static bool is_told(struct rp *rp, const struct rgraph *g, uint64_t seq, unsigne
 
 bool graph_is_told(struct rp *rp, const struct rgraph *g, uint64_t seq)
 {
-	return is_told(rp, g, seq, 0);
+	return is_told(rp, g, seq, 0, &(uint32_t){STEPS_MAX});
 }
 
 /* The newest change of a node that a launch by command seq sees. */
-static uint64_t version(struct rp *rp, const struct rgraph *g, uint64_t seq, unsigned depth)
+static uint64_t version(struct rp *rp, const struct rgraph *g, uint64_t seq, unsigned depth, uint32_t *left)
 {
 	uint64_t newest = 0;
 	struct sbt_cmd c;
 
-	for (size_t i = 0; g && depth < DEPTH_MAX && i < g->nnodes; i++) {
+	for (size_t i = 0; g && depth < DEPTH_MAX && i < g->nnodes && *left && --*left; i++) {
 		const struct rnode_version v = objects_node(&g->nodes[i], seq);
 		uint64_t child = 0;
 
 		if (v.type == SBT_NODE_GRAPH && sbt_unpack(&c, v.payload, v.payload_size) && c.kind == SBT_GRAPH_LAUNCH)
-			child = version(rp, objects_graph(rp, c.u.graph_launch.exec), seq, depth + 1);
+			child = version(rp, objects_graph(rp, c.u.graph_launch.exec), seq, depth + 1, left);
 		newest = v.since > newest ? v.since : newest;
 		newest = child > newest ? child : newest;
 	}
@@ -371,7 +372,7 @@ static uint64_t version(struct rp *rp, const struct rgraph *g, uint64_t seq, uns
 
 struct err *graph_make(struct rp *rp, struct rgraph *g)
 {
-	const uint64_t now = rp->objects.graphs_change ? version(rp, g, rp->current, 0) : 0;
+	const uint64_t now = rp->objects.graphs_change ? version(rp, g, rp->current, 0, &(uint32_t){STEPS_MAX}) : 0;
 
 	if (g->exec && g->built == now)
 		return NULL;
@@ -380,6 +381,9 @@ struct err *graph_make(struct rp *rp, struct rgraph *g)
 		graph_unmake(rp, g);
 	}
 	g->built = now;
+	struct state_steps steps; /* a graph that cannot be, or that is larger than any, ends here */
+	TRY(graph_steps(rp, g, rp->current, &steps));
+	state_steps_free(&steps);
 	struct err *e = build(rp, g, g, 0, &g->graph);
 	if (!e)
 		e = rp_cu(rp, rp->d.cuGraphInstantiateWithFlags(&g->exec, g->graph, 0), "cuGraphInstantiate");

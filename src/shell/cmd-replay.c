@@ -368,14 +368,35 @@ struct err *cmd_replay_finish(struct session *s, const struct cmd_args *a)
 }
 
 const char cmd_replay_until_help[] =
-	"Replays forwards to the command with number SEQ, without stopping at breakpoints.\n"
+	"Replays forwards to the command with number SEQ, without stopping at breakpoints; SEQ.STEP\n"
+	"is a step of a graph launch.\n"
 	"Example: replay until 143\n";
+
+static struct err *go_to_step(struct session *s, uint64_t seq, uint32_t step)
+{
+	TRY(graph_go(s, seq, step, false));
+	graph_tell(s, NULL, seq, step);
+	return NULL;
+}
+
+static struct err *until_step(struct session *s, uint64_t seq, uint32_t step)
+{
+	const struct graph_place *p = graph_place(s);
+	const uint64_t at = replay_seq(s->trace.replay);
+
+	if (seq < at || (seq == at && (!p || step < p->step)))
+		return err_cure(err_new(ERR_USAGE, "#%" PRIu64 ".%" PRIu32 " lies behind the replay", seq, step), "\"replay goto\" goes there");
+	return go_to_step(s, seq, step);
+}
 
 struct err *cmd_replay_until(struct session *s, const struct cmd_args *a)
 {
 	struct replay_stop stop;
+	uint32_t step;
 	uint64_t seq;
 
+	if (a->argc == 1 && strchr(a->argv[0], '.') && step_position(a->argv[0], &seq, &step))
+		return until_step(s, seq, step);
 	if (a->argc != 1 || !word_u64(a->argv[0], &seq))
 		return err_cure(err_new(ERR_USAGE, "replay until needs a command's number"), "Use \"replay until 143\"");
 	s->focus = FOCUS_REPLAY;
@@ -432,13 +453,6 @@ const char cmd_replay_goto_help[] =
 	"the first command, `end` the last one. On a device, within the window. Inside a graph\n"
 	"launch, 214.3 is right behind the third of its steps (`info graph`), 214.0 before them.\n"
 	"Example: replay goto 143\n";
-
-static struct err *go_to_step(struct session *s, uint64_t seq, uint32_t step)
-{
-	TRY(graph_go(s, seq, step, false));
-	graph_tell(s, NULL, seq, step);
-	return NULL;
-}
 
 struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 {
