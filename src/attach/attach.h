@@ -38,6 +38,7 @@ struct attach_options {
 	uint32_t ring_bytes;	/* 0: default */
 	unsigned safe_ms;	/* how long to look for a safe moment; 0: default */
 	unsigned start_ms;	/* how long the agent may take to subscribe; 0: default */
+	volatile bool *interrupt; /* the attach is given up when it becomes true; may be NULL */
 };
 struct attach_result {
 	char name[16];

@@ -70,6 +70,13 @@ static struct err *check_there(struct attaching *a)
 	return NULL;
 }
 
+static struct err *check_interrupt(struct attaching *a)
+{
+	if (!a->o->interrupt || !*a->o->interrupt)
+		return NULL;
+	return err_new(ERR_INTERRUPTED, "attaching to process %d was given up; it goes on", a->inf->pid);
+}
+
 /* ---- stopping and going on, with the time that it took ---- */
 
 static void hold_up(struct attaching *a)
@@ -193,6 +200,7 @@ static struct err *find_place(struct attaching *a, struct tracee **ret)
 			return no_safe_place(a, why);
 		(void)stops_pump(a->inf, a->inf->pid, (int)(pause_us / 1000));
 		TRY(check_there(a));
+		TRY(check_interrupt(a));
 	}
 }
 
@@ -385,6 +393,7 @@ static struct err *await_agent(struct attaching *a)
 		}
 		(void)stops_pump(a->inf, a->inf->pid, 2);
 		TRY(check_there(a));
+		TRY(check_interrupt(a));
 	}
 	return err_cure(err_new(ERR_STATE, "CUPTI does not answer in process %d", a->inf->pid),
 		"the GPU driver may be busy with a very long call; attach again later");

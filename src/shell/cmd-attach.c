@@ -124,7 +124,8 @@ static void tell(struct session *s, pid_t pid, const struct attach_result *r)
 
 static struct err *attach(struct session *s, pid_t pid)
 {
-	struct attach_options o = {.pid = pid, .agent = gpu_agent_path(), .ring_bytes = (uint32_t)s->set.number[SET_RING_SIZE]};
+	struct attach_options o = {.pid = pid, .agent = gpu_agent_path(), .ring_bytes = (uint32_t)s->set.number[SET_RING_SIZE],
+		.interrupt = &interrupt_flag};
 	struct attach_result r;
 	struct inferior *inf;
 	char *line, *cwd;
@@ -137,6 +138,8 @@ static struct err *attach(struct session *s, pid_t pid)
 	line = command_line(pid);
 	cwd = link_of(pid, "cwd");
 	e = inferior_attach(&inf, &o, &r);
+	if (e && e->code == ERR_INTERRUPTED)
+		interrupt_take();
 	if (!e) {
 		tell(s, pid, &r);
 		if (!s->target.program)

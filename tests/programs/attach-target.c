@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A program to attach to that notices everything: attach-target SECONDS [ONLY]. Each thread does one kind of thing over and over and checks its results:
- * sleeps and waits must not end early or with EINTR, vector registers, errno and signal masks must stay what they are. ONLY names one kind. Ends with
+ * sleeps and waits must not end early or with EINTR, vector registers, errno and signal masks must stay what they are. ONLY names one kind, or with a minus sign the one to leave out. Ends with
  * "attach-target: ok" and 0, or says what went wrong.
  */
 #include <dlfcn.h>
@@ -270,7 +270,7 @@ int main(int argc, char **argv)
 	if (pipe(pipe_fd) != 0)
 		return 2;
 	for (int i = 0; i < KINDS; i++)
-		if (!only || !strcmp(only, kinds[i].name))
+		if (!only || (only[0] == '-' ? strcmp(only + 1, kinds[i].name) != 0 : !strcmp(only, kinds[i].name)))
 			started[i] = pthread_create(&t[i], NULL, work, (void *)(size_t)&kinds[i]) == 0;
 	printf("attach-target: running\n");
 	fflush(stdout);
