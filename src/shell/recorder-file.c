@@ -17,8 +17,7 @@
 #include "shell/recorder-inside.h"
 #include "shell/trace.h"
 
-/* Whether a capture may be written to path. */
-static struct err *check_path(const char *path)
+struct err *recorder_check_path(const char *path)
 {
 	struct stat st;
 	int fd;
@@ -41,7 +40,7 @@ static struct err *check_path(const char *path)
 struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char *path, uint64_t from)
 {
 	BUG_ON(r->w);
-	TRY(check_path(path));
+	TRY(recorder_check_path(path));
 	free(r->path);
 	r->path = xstrdup(path);
 	buf_clear(&r->tail);

@@ -30,6 +30,8 @@ struct recorder *recorder_new(const struct recorder_options *o);
 /* Ends a capture that is on, without a word. */
 void recorder_free(struct recorder *r);
 
+/* Whether a trace may be written to path: it is new, or a trace, and can be written. */
+struct err *recorder_check_path(const char *path) TS_CHECK;
 /* The next capture goes to path (copied). The file is created at once, so that a bad path is told now; an existing file
  * that is no trace is refused. Commands before seq from are not captured. */
 struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char *path, uint64_t from) TS_CHECK;

@@ -299,6 +299,8 @@ static struct err *observe(struct tool_observe *t)
 {
 	struct sigaction sa = {.sa_handler = on_term};
 
+	if (t->o.output && !t->o.all && !strchr(t->o.output, '%'))
+		TRY(recorder_check_path(t->o.output));
 	TRY(choose_gpu(t));
 	TRY(observe_open(&t->observe, &t->o));
 	sigemptyset(&sa.sa_mask);

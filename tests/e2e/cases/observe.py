@@ -13,15 +13,13 @@ import time
 from e2e import BUILD, Failure, Skip, program, tsdb_path
 
 SLOW = float(os.environ.get('E2E_SLOW', '1'))  # in an emulator all takes longer
-SOFT = os.path.join(BUILD, 'softgpu')
+SOFT = next((d for d in (os.path.join(BUILD, 'softgpu'), os.path.join(BUILD, 'lib', 'tsdb', 'softgpu')) if os.path.exists(d)), BUILD)
 
 
 def permitted(t):
     """Skips where this machine, or this build, cannot observe. test_refusal covers the rest."""
     if not os.path.exists(os.path.join(SOFT, 'libcuda.so.1')):
-        SOFT_INSTALLED = os.path.join(BUILD, 'lib', 'tsdb', 'softgpu')
-        if not os.path.exists(os.path.join(SOFT_INSTALLED, 'libcuda.so.1')):
-            raise Skip('no software GPU')
+        raise Skip('no software GPU')
     r = t.tsdb('observe', '--gpu', 'soft', '-q', '--', '/bin/true')
     m = re.search(r'(cannot observe: .*?\.|built without observe)', r.err)
     if r.status and m:
@@ -321,6 +319,15 @@ def test_words_that_are_wrong(t):
     }
     for words, want in bad.items():
         t.sentence(t.tsdb('observe', *words), want)
+
+
+def test_files_that_cannot_be_written(t):
+    with open(t.path('notes'), 'w', encoding='utf-8') as f:
+        f.write('not to be lost')
+    os.mkdir(t.path('folder'))
+    for path, want in {'notes': r'notes is there and is no trace; it is not overwritten', 'folder': r'it is a directory', 'no/where': r'cannot create'}.items():
+        t.sentence(t.tsdb('observe', '-o', path, str(os.getpid())), want)
+    t.equal(open(t.path('notes'), encoding='utf-8').read(), 'not to be lost', 'the file')
 
 
 def test_processes_that_cannot_be(t):
