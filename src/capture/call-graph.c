@@ -44,8 +44,11 @@ void enter_begin_capture_to(struct call *c)
 
 void exit_begin_capture(struct call *c)
 {
-	if (!c->cmd.result)
-		atomic_fetch_add(&calls_captures, 1);
+	if (c->cmd.result)
+		return;
+	atomic_fetch_add(&calls_captures, 1);
+	if (discover_watched())
+		ids_capture_begun(c->stream);
 }
 
 void enter_end_capture(struct call *c)

@@ -41,6 +41,7 @@ int driver_open(void)
 	driver.graph_node_get_dependencies_v1 =
 		(__typeof__(driver.graph_node_get_dependencies_v1))(uintptr_t)dlsym(lib, "cuGraphNodeGetDependencies");
 	driver.ctx_create_v2 = (__typeof__(driver.ctx_create_v2))(uintptr_t)dlsym(lib, "cuCtxCreate_v2");
+	driver.stream_capture_info = (__typeof__(driver.stream_capture_info))(uintptr_t)dlsym(lib, "cuStreamGetCaptureInfo_v2");
 	driver.lib = lib;
 	driver.soft = dlsym(lib, "tsdb_soft_set_hooks") != NULL;
 	if (driver.cuDeviceGetCount)

@@ -87,6 +87,8 @@ struct driver {
 	CUresult(CUDAAPI *graph_node_get_dependencies_v1)(CUgraphNode, CUgraphNode *, size_t *);
 	/* The form without affinity and such, which newer headers do not declare. */
 	CUresult(CUDAAPI *ctx_create_v2)(CUcontext *, unsigned, CUdevice);
+	/* cuStreamGetCaptureInfo_v2: the newer form asks for edges, too. */
+	CUresult(CUDAAPI *stream_capture_info)(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, size_t *);
 	bool soft;  /* the software GPU */
 	void *lib; /* its handle, for dlsym() */
 	char folder[1024]; /* where it lies, with a final slash */

@@ -311,12 +311,13 @@ void globals_each(struct device_set *s, globals_fn *fn, void *arg)
 
 struct withdrawal {
 	struct thread *t;
+	bool any;
 	const struct object *module;
 };
 
 static bool withdraw(void *arg, uint64_t key, uint64_t value)
 {
-	const struct withdrawal *w = arg;
+	struct withdrawal *w = arg;
 	const struct object *o = w->module, *ctx = (const struct object *)(uintptr_t)value;
 	const struct names *names = o->hash ? (const struct names *)(uintptr_t)map_get(&by_hash, o->hash) : NULL;
 	CUcontext was;
@@ -324,15 +325,18 @@ static bool withdraw(void *arg, uint64_t key, uint64_t value)
 		return false;
 	for (const struct name *n = names->first; n; n = n->next) {
 		struct place at = { .name = n->text };
-		if (ask(o, &at))
-			discover_withdraw(w->t, at.addr, at.size);
+		if (!ask(o, &at))
+			continue;
+		w->any = true;
+		discover_withdraw(w->t, at.addr, at.size);
 	}
 	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
 	return false;
 }
 
-void globals_withdraw(struct thread *t, const struct object *module)
+bool globals_withdraw(struct thread *t, const struct object *module)
 {
-	struct withdrawal w = { t, module };
+	struct withdrawal w = { .t = t, .module = module };
 	map_each(&ids.ctxs, withdraw, &w);
+	return w.any;
 }

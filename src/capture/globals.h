@@ -23,6 +23,7 @@ void globals_each(struct device_set *s, globals_fn *fn, void *arg);
 struct object;
 struct thread;
 /* A module whose code has just become known, which was there before the agent came: its globals are no allocations (discover.h). */
-void globals_withdraw(struct thread *t, const struct object *module);
+/* True when there are any. */
+bool globals_withdraw(struct thread *t, const struct object *module);
 
 #endif

@@ -6,6 +6,8 @@
 #include "capture/ids.h"
 
 #include <string.h>
+#include "capture/calls.h"
+#include "capture/discover.h"
 #include "capture/driver.h"
 #include "capture/kernel.h"
 #include "capture/live.h"
@@ -166,6 +168,44 @@ struct object *ids_new_stream(CUstream handle, uint32_t ctx)
 	return new_object(&ids.streams, &ids.next_stream, (uint64_t)(uintptr_t)handle, ctx);
 }
 
+static struct map captures; /* a capture's number + 1 -> 1 */
+
+/* Whether the stream is capturing, into which capture. */
+static bool capture_of(CUstream stream, uint64_t *ret)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	cuuint64_t number = 0;
+	if (!driver.stream_capture_info || OWN(driver.stream_capture_info(stream, &status, &number, NULL, NULL, NULL)))
+		return false;
+	*ret = number;
+	return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+void ids_capture_begun(CUstream stream)
+{
+	uint64_t number;
+	if (capture_of(stream, &number))
+		(void)map_put(&captures, number + 1, 1);
+}
+
+/* A capture may have begun before the agent came. The streams that joined it have its number; the first one seen is taken for the one that it began on. */
+static void find_capture(struct thread *t, const struct object *stream)
+{
+	uint64_t number;
+	struct sbt_cmd cmd = { .kind = SBT_CAPTURE_BEGIN };
+	if (!capture_of((CUstream)(uintptr_t)stream->handle, &number))
+		return;
+	spin_lock(&ids.first_sight);
+	if (!map_get(&captures, number + 1)) {
+		(void)map_put(&captures, number + 1, 1);
+		atomic_fetch_add(&calls_captures, 1);
+		cmd.u.capture_begin.stream = stream->id;
+		cmd.u.capture_begin.mode = SBT_CAPTURE_RELAXED;
+		record_now(t, &cmd, SBT_F_SYNTHETIC | SBT_F_BEFORE);
+	}
+	spin_unlock(&ids.first_sight);
+}
+
 static struct object *introduce_stream(struct thread *t, struct object *ctx, CUstream handle)
 {
 	unsigned int flags = 0;
@@ -184,6 +224,8 @@ static struct object *introduce_stream(struct thread *t, struct object *ctx, CUs
 		record_now(t, &cmd, SBT_F_SYNTHETIC);
 	}
 	spin_unlock(&ids.first_sight);
+	if (o && discover_watched())
+		find_capture(t, o);
 	return o;
 }
 

@@ -51,6 +51,8 @@ struct object *ids_introduce_ctx(struct thread *t, CUcontext handle);
 struct object *ids_new_ctx(CUcontext handle, int device, bool primary);
 /* The stream's object for real handles; 0 and the special handles need ctx. Introduced if need be. NULL: cannot be told. */
 uint32_t ids_stream(struct thread *t, struct object *ctx, CUstream handle, bool ptsz);
+/* A capture that the program has just begun: what joins it is no capture from before the agent came. */
+void ids_capture_begun(CUstream stream);
 struct object *ids_new_stream(CUstream handle, uint32_t ctx);
 struct object *ids_new_module(uint64_t handle, bool is_library, uint32_t ctx);
 /* module is what library is in one context; either may be unknown. */

@@ -17,6 +17,7 @@
 #include "capture/images.h"
 #include "capture/kernel.h"
 #include "capture/late.h"
+#include "capture/span.h"
 #include "capture/thread.h"
 
 #define WANTS_MAX 4096u
@@ -79,11 +80,12 @@ static const char *name_of(const struct want *w)
 	return name ? name : "?";
 }
 
-static void tell_unknown(struct thread *t, const struct want *w, const char *why)
+/* what: "code", "variables". */
+static void tell_unknown(struct thread *t, const struct want *w, const char *what, const char *why)
 {
 	char text[TSDB_TEXT_MAX];
 	struct sbt_cmd cmd = { .kind = SBT_ATTACH };
-	const int n = snprintf(text, sizeof(text), "the code of module %u (kernel %.80s): %s", w->module->id, name_of(w), why);
+	const int n = snprintf(text, sizeof(text), "the %s of module %u (kernel %.60s): %s", what, w->module->id, name_of(w), why);
 	cmd.u.attach.what = SBT_ATTACH_UNKNOWN;
 	cmd.u.attach.module = w->module->id;
 	cmd.u.attach.text = (struct sbt_blob){ text, n < (int)sizeof(text) ? (uint64_t)n : sizeof(text) - 1 };
@@ -93,7 +95,10 @@ static void tell_unknown(struct thread *t, const struct want *w, const char *why
 static void known(struct thread *t, const struct want *w)
 {
 	code_belongs(t, w->module);
-	globals_withdraw(t, w->module);
+	/* Too late for their contents at its beginning. */
+	if (globals_withdraw(t, w->module) && atomic_load(&span_open))
+		tell_unknown(t, w, "variables",
+			"it was first met inside a window; they are taken to hold at its beginning what they held when it was loaded");
 }
 
 /* ---- libraries --------------------------------------------------------------------------------------------------------------- */
@@ -104,9 +109,9 @@ static void find_library(struct thread *t, struct want *w)
 	CUfunction f;
 	t->loaded_hash = 0;
 	if (!driver.cuKernelGetFunction || OWN(driver.cuKernelGetFunction(&f, (CUkernel)w->handle)))
-		tell_unknown(t, w, "the driver would not load it once more");
+		tell_unknown(t, w, "code", "the driver would not load it once more");
 	else if (!t->loaded_hash)
-		tell_unknown(t, w, "the driver loaded it once more and did not show it");
+		tell_unknown(t, w, "code", "the driver loaded it once more and did not show it");
 	else
 		known(t, w);
 }
@@ -231,7 +236,7 @@ static void decide(struct thread *t, struct want *w, const struct images_sums *s
 		snprintf(why, sizeof(why), "what it was loaded from is not in memory any more (%llu MiB looked through%s)",
 			(unsigned long long)(sums->read >> 20), sums->skipped ? ", not all" : "");
 	if (!w->module->hash)
-		tell_unknown(t, w, why);
+		tell_unknown(t, w, "code", why);
 	if (w->image)
 		agent_unmap(w->image, w->image_size);
 }
@@ -286,7 +291,7 @@ static void find_all(struct thread *t, uint32_t n, int device)
 	CUcontext own = NULL;
 	if (!driver.ctx_create_v2 || !driver.cuCtxDestroy_v2 || OWN(driver.ctx_create_v2(&own, 0, device))) {
 		for (uint32_t k = 0; k < n; k++)
-			tell_unknown(t, &old.now[k], "there is no memory on the device for a context to load it into");
+			tell_unknown(t, &old.now[k], "code", "there is no memory on the device for a context to load it into");
 		return;
 	}
 	for (uint32_t k = 0; k < n && agent_live(); k++)

@@ -241,6 +241,48 @@ static void a_variable_is_withdrawn(void **state)
 	nhas = 0;
 }
 
+/* ---- streams ---------------------------------------------------------------------------------------------------------------- */
+
+#define OLD ((CUstream)0x5100)
+#define JOINED ((CUstream)0x5200)
+
+static CUresult capture_info(CUstream s, CUstreamCaptureStatus *status, cuuint64_t *number, CUgraph *g, const CUgraphNode **deps, size_t *n)
+{
+	assert_true(s == OLD || s == JOINED);
+	*status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+	*number = 7;
+	return CUDA_SUCCESS;
+}
+
+static CUresult is_capturing(CUstream s, CUstreamCaptureStatus *status)
+{
+	*status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+	return CUDA_SUCCESS;
+}
+
+static void a_capture_that_is_going_on(void **state)
+{
+	driver.stream_capture_info = capture_info;
+	driver.cuStreamIsCapturing = is_capturing;
+	const int32_t captures = atomic_load(&calls_captures);
+	FAKE(cuMemsetD8Async, .dstDevice = 0x10, .N = 1, .hStream = OLD);
+	const uint64_t stream = fake_expect(SBT_STREAM_CREATE).u.stream_create.new_stream;
+	const struct sbt_cmd begin = fake_expect(SBT_CAPTURE_BEGIN);
+	assert_int_equal(begin.u.capture_begin.stream, stream);
+	assert_int_equal(begin.flags & SBT_F_BEFORE, SBT_F_BEFORE);
+	assert_int_equal(fake_expect(SBT_FILL).flags & SBT_F_GRAPH, SBT_F_GRAPH);
+	/* Another stream of the same capture is no capture of its own. */
+	FAKE(cuMemsetD8Async, .dstDevice = 0x10, .N = 1, .hStream = JOINED);
+	(void)fake_expect(SBT_FILL);
+	assert_int_equal(atomic_load(&calls_captures), captures + 1);
+	CUgraph g = (CUgraph)0x5300;
+	FAKE(cuStreamEndCapture, .hStream = OLD, .phGraph = &g);
+	assert_int_equal(atomic_load(&calls_captures), captures);
+	fake_skip();
+	driver.stream_capture_info = NULL;
+	driver.cuStreamIsCapturing = NULL;
+}
+
 /* ---- areas ------------------------------------------------------------------------------------------------------------------- */
 
 struct looked {
@@ -400,6 +442,7 @@ int main(void)
 		cmocka_unit_test(a_call_that_allocates_is_waited_for),
 		cmocka_unit_test(a_small_one_between_two_steps),
 		cmocka_unit_test(a_variable_is_withdrawn),
+		cmocka_unit_test(a_capture_that_is_going_on),
 		cmocka_unit_test(areas_are_what_the_driver_may_have),
 		cmocka_unit_test(a_cubin_is_found_whole),
 		cmocka_unit_test(remains_of_a_cubin_are_not_taken),
