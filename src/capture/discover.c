@@ -344,13 +344,18 @@ static void met(struct thread *t, uint64_t word)
 			return;
 }
 
+/* Some kernels have hundreds of words: with the address space looked through, each costs the test of a bit. */
 static void met_args(struct call *c)
 {
 	const struct sbt_blob *args = &c->cmd.u.launch.args;
+	const bool swept = atomic_load_explicit(&discover.swept, memory_order_relaxed);
 	for (uint64_t i = 0; i + 8 <= args->len; i += 8) {
 		uint64_t word;
 		memcpy(&word, (const uint8_t *)args->p + i, 8);
-		met(c->t, word);
+		if (!swept)
+			met(c->t, word);
+		else if (word < TOP && __builtin_expect(is_set(discover.coarse, word), 0))
+			met_late(c->t, word);
 	}
 }
 
