@@ -269,7 +269,7 @@ static void init_member(struct follow *f, struct member *m, struct inferior *chi
 
 static void take_children(struct follow *f, struct inferior *of)
 {
-	bool wanted = f->main->plan.mode == RECORDER_ALL;
+	bool wanted = f->main->target.recording || f->main->plan.mode == RECORDER_ALL; /* a capture ends with the program, `record` does not */
 	struct inferior *child;
 
 	f->missed = inferior_children_missed(of);

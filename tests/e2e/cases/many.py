@@ -175,6 +175,19 @@ def test_all_at_once(t):
     t.match(r'8 used the GPU', r.err)
 
 
+def test_outlives_the_program(t):
+    r = children(t, 'sh', '-c', f'(setsid sh -c "sleep 0.3; {program("vecadd")}" &); true')
+    t.match(r'1 used the GPU', r.err)
+    t.equal(len(traces(t)), 1, 'traces')
+
+
+def test_few_descriptors(t):
+    r = t.run(['sh', '-c', f'ulimit -n 40; exec {tsdb_path()} record --gpu {t.gpu} --children -o k.sbt sh -c '
+               '"i=0; while [ \\$i -lt 60 ]; do sleep 0.5 & i=\\$((i+1)); done; wait"'])
+    t.equal(r.status, 0, 'status')
+    t.match(r'processes were not followed: too many at once; raise `ulimit -n`', r.err)
+
+
 def alive(word):
     n = 0
     for p in filter(str.isdigit, os.listdir('/proc')):
