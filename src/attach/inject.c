@@ -11,11 +11,13 @@
 #include <elf.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 #include "buf.h"
 
 #define RED_ZONE 128u /* x86-64 psABI */
@@ -288,6 +290,22 @@ static void find_dlopen(struct inject_site *s)
 	s->dlopen_flags = 2 | 0x80000000u; /* __RTLD_DLOPEN */
 }
 
+static void read_program(struct inject_site *s, pid_t pid)
+{
+	char link[64], path[4096];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = 0;
+	for (unsigned i = 0; n > 0 && i < s->space.n; i++)
+		if (!s->space.maps[i].offset && !strcmp(s->space.maps[i].path, path)) {
+			s->program_base = s->space.maps[i].start;
+			(void)remote_symbols_read(&s->program, pid, s->program_base);
+			return;
+		}
+}
+
 struct err *inject_site_read(struct inject_site *s, pid_t pid)
 {
 	const struct remote_map *libc;
@@ -300,6 +318,7 @@ struct err *inject_site_read(struct inject_site *s, pid_t pid)
 	s->libc_base = libc->start;
 	if (!remote_symbols_read(&s->libc, pid, libc->start))
 		return err_new(ERR_UNSUPPORTED, "cannot attach to process %d: the symbols of its %s cannot be read", pid, remote_name(libc));
+	read_program(s, pid);
 	find_dlopen(s);
 	s->restore_rt = find_restore(s, libc);
 	s->errno_word = find_errno_word(s);
@@ -323,4 +342,5 @@ void inject_site_free(struct inject_site *s)
 {
 	remote_space_free(&s->space);
 	remote_symbols_free(&s->libc);
+	remote_symbols_free(&s->program);
 }

@@ -14,6 +14,8 @@ struct inject_site {
 	struct remote_space space;
 	struct remote_symbols libc;
 	uint64_t libc_base;
+	struct remote_symbols program; /* which may have an allocator of its own; empty when it has no names */
+	uint64_t program_base;
 	uint64_t dlopen, dlopen_flags;
 	uint64_t restore_rt; /* `mov $15, %eax; syscall` of the C library */
 	uint64_t errno_word; /* the word of the C library that holds errno's offset from fs_base; 0: not found */

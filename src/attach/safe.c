@@ -180,12 +180,12 @@ static void judge_frame(const struct inject_site *s, const struct raw_frame *f, 
 		worse(l, RANK_DRIVER, "in the GPU driver");
 	base = remote_base(&s->space, m);
 	*ret_libc = base->start == s->libc_base;
-	if (!*ret_libc)
+	if (!*ret_libc && base->start != s->program_base)
 		return;
-	function = remote_symbol_at(&s->libc, at);
+	function = remote_symbol_at(*ret_libc ? &s->libc : &s->program, at);
 	if (function && is_bad_function(function))
 		worse(l, RANK_NEVER, "in the C library's memory allocator, loader or process functions");
-	else if (!function && i == 0 && l->rank == RANK_RUNNING)
+	else if (!function && i == 0 && *ret_libc && l->rank == RANK_RUNNING)
 		worse(l, RANK_UNSURE, "inside the C library");
 }
 

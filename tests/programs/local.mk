@@ -27,6 +27,11 @@ tests_programs_attach_target_CFLAGS = -std=gnu11 -g -O2 $(WARN_CFLAGS) -Wno-unus
 tests_programs_attach_target_LDFLAGS = -pthread
 tests_programs_attach_target_LDADD = -ldl
 
+check_PROGRAMS += tests/programs/attach-malloc
+tests_programs_attach_malloc_SOURCES = tests/programs/attach-malloc.c
+tests_programs_attach_malloc_CFLAGS = -std=gnu11 -g -O1 -fno-builtin -fno-optimize-sibling-calls $(WARN_CFLAGS) -Wno-unused-parameter
+tests_programs_attach_malloc_LDFLAGS = -pthread
+
 # Loaded into programs by LD_PRELOAD, so never sanitised.
 check_SCRIPTS += tests/programs/late-door.so
 CLEANFILES += tests/programs/late-door.so

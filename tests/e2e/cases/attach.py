@@ -124,6 +124,13 @@ def test_a_capture_after_attach(t):
     t.check(len(re.findall(r'count<<<', r.out)) >= 15, 'launches in the trace')
 
 
+def test_a_program_with_an_allocator_of_its_own(t):
+    with Running(t, [program('attach-malloc'), 6]).await_text('running') as p:
+        for _ in range(3):
+            attached(t, p.pid, 'detach')
+        t.equal(p.finish(), 'attach-malloc: running\nattach-malloc: ok\n', 'what the program printed')
+
+
 def test_by_name(t):
     with launcher(t, 6) as p:
         with Running(t, [program('long_running'), 6]).await_text('running') as other:
