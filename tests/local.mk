@@ -5,7 +5,7 @@
 if HAVE_CUDA
 TESTS += tests/e2e/e2e.py
 endif
-EXTRA_DIST += tests/python tests/e2e
+EXTRA_DIST += tests/attach/late-check tests/python tests/e2e
 
 # The tests again and again, to find the flaky ones: make check-loop [LOOPS=10] [TESTS=...]
 LOOPS = 10
