@@ -130,6 +130,35 @@ void follow_kill(struct follow *f)
 	}
 }
 
+static void detach_untaken(struct inferior *of)
+{
+	struct inferior *child;
+
+	while ((child = inferior_take_child(of))) {
+		err_free(inferior_detach(child));
+		detach_untaken(child);
+		inferior_free(child);
+	}
+}
+
+void follow_detach(struct follow *f)
+{
+	if (f->main->target.inf)
+		detach_untaken(f->main->target.inf);
+	while (f->n) {
+		struct member *m = f->m[f->n - 1];
+		struct inferior *inf = m->inf;
+
+		if (m->s && m->s->target.inf)
+			err_free(process_detach(m->s)); /* its follow is none */
+		else
+			err_free(inferior_detach(inf));
+		if (!m->s)
+			detach_untaken(inf);
+		remove_member(f, f->n - 1);
+	}
+}
+
 void follow_free(struct follow *f)
 {
 	if (!f)

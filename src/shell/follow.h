@@ -24,6 +24,8 @@ unsigned follow_pressure(const struct follow *f);
 /* The program has ended: goes on until its children have, too. On Ctrl-C they are killed. */
 struct err *follow_rest(struct follow *f) TS_CHECK;
 void follow_kill(struct follow *f);
+/* The program was let go of: so are its children, and their traces end. */
+void follow_detach(struct follow *f);
 /* The file of a capture by the process that the session is about: pattern expanded, as long as it has places; heap. */
 char *follow_path(struct session *s, const char *pattern);
 

@@ -542,6 +542,8 @@ struct err *process_detach(struct session *s)
 	if (!t->inf)
 		return NULL;
 	e = inferior_detach(t->inf);
+	if (s->follow)
+		follow_detach(s->follow);
 	drain_all(s);
 	forget_process(s);
 	t->runs++;

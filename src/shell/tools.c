@@ -111,6 +111,9 @@ static struct err *record_options(struct session *s, int argc, char **argv, int 
 			continue;
 		TRY(record_option(s, argc, argv, &i));
 	}
+	if (*ret_attach && settings_on(&s->set, SET_FOLLOW_CHILDREN))
+		return err_cure(err_new(ERR_UNSUPPORTED, "children of a process that runs already are not followed"),
+			"Start the program with tsdb: tsdb record --children PROGRAM ARGS");
 	if (*ret_attach && i < argc)
 		return record_usage("a process that runs takes no arguments (%s)", argv[i]);
 	if (i >= argc && !*ret_attach)

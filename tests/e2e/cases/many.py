@@ -188,6 +188,27 @@ def test_few_descriptors(t):
     t.match(r'processes were not followed: too many at once; raise `ulimit -n`', r.err)
 
 
+def test_detach_lets_children_go(t):
+    prog = script(t, 'w.sh', '#!/bin/sh\nsleep 7654.75 &\n' + program('vecadd') + '\nexec ' + program('long_running') + '\n')
+    os.chmod(prog, 0o755)
+    t.tsdb('--gpu', t.gpu, '--batch', '-ex', 'set follow children on', '-ex', 'start', '-ex', 'detach', prog)
+    try:
+        t.equal(alive('7654.75'), 1, 'the child goes on')
+    finally:
+        for p in filter(str.isdigit, os.listdir('/proc')):
+            try:
+                with open(f'/proc/{p}/cmdline', 'rb') as f:
+                    words = f.read().split(b'\0')
+                if b'7654.75' in words or b'7.4321' in words:
+                    os.kill(int(p), signal.SIGKILL)
+            except OSError:
+                pass
+
+
+def test_attached_has_no_children(t):
+    t.sentence(t.tsdb('record', '--children', '-p', '1'), 'children of a process that runs already are not followed')
+
+
 def alive(word):
     n = 0
     for p in filter(str.isdigit, os.listdir('/proc')):
