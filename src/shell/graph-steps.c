@@ -507,8 +507,10 @@ struct err *graph_look_in(struct session *s, uint64_t seq, bool backwards, struc
 	uint32_t steps, hit;
 
 	*ret = (struct replay_stop){.why = REPLAY_STEPPED};
-	TRY(graph_go(s, seq, 0, false));
 	TRY(steps_of(s, seq, &steps));
+	if (!steps) /* it is one step */
+		return NULL;
+	TRY(graph_go(s, seq, 0, false));
 	TRY(look_in(s, seq, (struct span){1, steps}, (struct span){1, steps}, backwards, &hit, ret));
 	if (hit)
 		return stop_in(s, seq, hit, ret, ret_step);

@@ -62,6 +62,7 @@ enum variant {
 	ELSEWHERE, /* recorded on another GPU: machine code, with PTX beside it */
 	TABLES,	   /* LARGE, TABLE, POINTED */
 	UPLOADS,   /* LARGE is written by UPLOADS_N copies of large payloads */
+	CIRCLE, DANGLING, STRANGE, /* the graph cannot be: edges in a circle, to nowhere; a node of a type that does not exist */
 	OWN,	   /* the program changed R, which copies write to, and Q, which kernels know, after the last command */
 };
 
@@ -237,7 +238,7 @@ static void graph(struct maker *m, uint64_t seq, enum variant v)
 {
 	static uint64_t packed[64];
 	struct sbt_cmd c = cmd_any(seq, SBT_GRAPH_CREATE), k = launch(0, 1, SBT_NO_ID, B, A);
-	const uint32_t after[] = {0};
+	static const uint32_t after[] = {0}, itself[] = {1}, nowhere[] = {7};
 	const uint64_t kernel = v == ELSEWHERE ? 9 : 1;
 
 	c.u.graph_create.new_graph = 4;
@@ -252,7 +253,11 @@ static void graph(struct maker *m, uint64_t seq, enum variant v)
 		c.u.graph_node = (struct sbt_cmd_graph_node){.graph = 4, .node = node, .type = SBT_NODE_KERNEL, .kernel = kernel,
 			.payload = {packed, sbt_pack_size(&k)}};
 		if (node)
-			c.u.graph_node.deps = (struct sbt_blob){after, 4};
+			c.u.graph_node.deps = (struct sbt_blob){v == DANGLING ? nowhere : after, 4};
+		else if (v == CIRCLE)
+			c.u.graph_node.deps = (struct sbt_blob){itself, 4};
+		else if (v == STRANGE)
+			c.u.graph_node.type = 200;
 		put(m, c);
 	}
 	c = cmd_any(seq + 3, SBT_GRAPH_INSTANTIATE);

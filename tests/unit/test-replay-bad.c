@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "replay/device-node.h"
 #include "replay/device.h"
 #include "replayer-trace.h"
 
@@ -327,6 +328,67 @@ static void pinned_memory_of_the_programs_own(void **state)
 	device_close(d);
 }
 
+/* Both as a whole and node by node, by a sentence; what comes before can still be executed. */
+static void graphs_that_cannot_be(void **state)
+{
+	static const struct {
+		enum variant variant;
+		const char *says;
+	} rows[] = {{CIRCLE, "in a circle"}, {DANGLING, "depends on node 7, which the graph does not have"},
+		{STRANGE, "of type 200, which does not exist"}};
+
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		uint32_t steps;
+		bool hit;
+
+		make_trace(rows[i].variant);
+		struct device *d = open_device(0);
+		says(sentence(device_run(d, last_seq, 0, 0, &hit)), rows[i].says);
+		says(sentence(device_node(d, 25, 1, &steps)), rows[i].says);
+		ok(device_seek(d, 22));
+		same(d, A, at_seq[22].a);
+		device_close(d);
+	}
+}
+
+/* The graph of #25 adds a to b twice. */
+static void nodes_one_by_one(void **state)
+{
+	static uint32_t want[N];
+	const uint32_t word = 1;
+	uint32_t steps, step;
+	uint64_t seq;
+	bool hit;
+
+	make_trace(PLAIN);
+	struct device *d = open_device(0);
+	ok(device_seek(d, 17));
+	ok(device_node(d, 25, 0, &steps));
+	assert_int_equal(steps, 2);
+	assert_true(device_in_graph(d, &seq, &step));
+	same(d, B, at_seq[24].b);
+	ok(device_node(d, 25, 1, &steps));
+	for (unsigned i = 0; i < N; i++)
+		want[i] = at_seq[24].b[i] + at_seq[24].a[i] + BUMP;
+	same(d, B, want);
+	same(d, A, at_seq[24].a);
+	says(sentence(device_write(d, A, &word, 4)), "nothing can be changed in the middle of launch #25");
+	ok(device_node(d, 25, 2, &steps));
+	assert_false(device_in_graph(d, &seq, &step));
+	assert_int_equal(device_seq(d), 25);
+	same(d, B, at_seq[25].b);
+	ok(device_node(d, 25, 1, &steps)); /* back into it */
+	same(d, B, want);
+	ok(device_run(d, last_seq, 0, 0, &hit)); /* whatever comes next leaves it */
+	same(d, B, at_seq[last_seq].b);
+	struct device_verified v;
+	ok(device_verify(d, &v));
+	assert_true(device_verified_ok(&v));
+	device_verified_free(&v);
+	says(sentence(device_node(d, 17, 1, &steps)), "is no graph launch");
+	device_close(d);
+}
+
 static int clean_up(void **state)
 {
 	return unlink(trace_path);
@@ -338,7 +400,7 @@ int main(void)
 		cmocka_unit_test(another_gpu), cmocka_unit_test(too_little_memory), cmocka_unit_test(missing_pages),
 		cmocka_unit_test(a_hang_is_found), cmocka_unit_test(a_fault_is_found), cmocka_unit_test(an_address_that_is_taken),
 		cmocka_unit_test(uploads_come_in_any_order), cmocka_unit_test(a_damaged_payload),
-		cmocka_unit_test(pinned_memory_of_the_programs_own),
+		cmocka_unit_test(pinned_memory_of_the_programs_own), cmocka_unit_test(graphs_that_cannot_be), cmocka_unit_test(nodes_one_by_one),
 	};
 	const char *build = getenv("TSDB_BUILD");
 

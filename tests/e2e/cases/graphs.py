@@ -260,6 +260,10 @@ def test_nodes_that_cannot_be_told(t):
     t.equal(values(r.out), [224, 448], 'the counter: 32 * 7 a launch')
     t.match(rf'^#{second} graph_launch', r.out)
     t.sentence(t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {first}.1', 't.sbt'), 'cannot be executed again, so it has no steps here')
+    for stop, name in (f'watch {counter(t)}', 'Watchpoint'), ('break kernel add', 'Breakpoint'):
+        r = shell(t, 'replay start', f'replay goto {first - 1}', stop, 'continue', 'continue', f'who-wrote {counter(t)}')
+        t.equal(re.findall(r'^(\w+point 1, #\d+ graph_launch)', r.out, re.M), [f'{name} 1, #{s} graph_launch' for s in (first, second)], 'stops')
+        t.match(rf'^#{second} graph_launch', r.out)
     r = shell(t, 'replay start --on none', f'replay goto {first}.3')
     t.match(rf'^#{first}\.3 count<<<', r.out)
 
