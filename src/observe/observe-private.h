@@ -28,7 +28,7 @@ struct observe {
 	unsigned nprocesses;
 	struct err *failed; /* in a callback */
 	uint64_t start_ns, end_ns, looked_ns, nameless, nameless_ns, counts[OBS_COUNTS];
-	bool told_lost, told_nothing, names;
+	bool told_lost, told_nothing;
 	struct symbols *symbols;
 };
 

@@ -357,10 +357,20 @@ static void json_rows(struct observe *o, bool kernels, const struct observe_look
 	free(rows);
 }
 
+/* Records that came and could not be understood, in all. */
+static uint64_t not_understood(const struct observe *o)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < o->nprocesses; i++)
+		n += o->processes[i]->decoder ? observe_decoder_bad(o->processes[i]->decoder) : 0;
+	return n;
+}
+
 void observe_json(struct observe *o, const struct observe_look *look, struct buf *out)
 {
-	buf_printf(out, "{\"seconds\":%.3f,\"final\":%s,\"probe_hits\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"no_stack\":%" PRIu64 ",\"processes\":[", seconds(o),
-		look->final ? "true" : "false", o->counts[OBS_COUNT_HITS], o->counts[OBS_COUNT_LOST], o->counts[OBS_COUNT_NO_STACK]);
+	buf_printf(out, "{\"seconds\":%.3f,\"final\":%s,\"probe_hits\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"no_stack\":%" PRIu64 ",\"not_understood\":%" PRIu64 ",\"processes\":[",
+		seconds(o), look->final ? "true" : "false", o->counts[OBS_COUNT_HITS], o->counts[OBS_COUNT_LOST], o->counts[OBS_COUNT_NO_STACK], not_understood(o));
 	for (unsigned i = 0; i < o->nprocesses; i++) {
 		const struct observe_process *p = o->processes[i];
 		struct observe_sums rate = look->final ? average(o, &p->stats.sums) : p->stats.rate;

@@ -170,6 +170,7 @@ def test_a_running_process(t):
         t.check(p.poll() is None, 'the program goes on')
         lines = [json.loads(x) for x in r.out.splitlines()]
         t.check(len(lines) >= 3 and lines[-1]['final'] and not lines[0]['final'], 'a line each interval, and a last one')
+        t.equal((lines[-1]['lost'], lines[-1]['not_understood'], lines[-1]['no_stack']), (0, 0, 0), 'nothing is missing')
         total = lines[-1]['processes'][0]
         t.equal((total['pid'], total['program'], total['ended']), (p.pid, 'long_running', False), 'the process')
         t.check(total['totals']['launches'] > 50, 'launches')
