@@ -10,6 +10,7 @@
 #include <string.h>
 #include "order/copied.h"
 #include "order/kept.h"
+#include "order/order.h"
 #include "sbt/memory.h"
 #include "state/steps.h"
 
@@ -438,20 +439,31 @@ void expanded_free(struct expanded *x)
 
 /* ---- whether ----------------------------------------------------------------------------------------------------------------------------- */
 
-static struct err *branches(const struct state *s, uint32_t graph, bool *ret)
+/* What is known of the graph that was looked at last. */
+struct look {
+	uint32_t graph; /* SBT_NO_ID: none */
+	uint32_t steps;
+	bool branches;
+};
+
+static void look_at(struct look *l, const struct state *s, uint32_t graph)
 {
 	struct state_steps steps;
-	struct err *e = state_steps(&steps, s, graph);
+	struct err *e;
 
-	*ret |= !e && steps_branch(&steps);
+	if (l->graph == graph)
+		return;
+	e = state_steps(&steps, s, graph);
+	*l = (struct look){.graph = graph, .steps = steps.n, .branches = !e && steps_branch(&steps)};
 	state_steps_free(&steps);
-	err_free(e);
-	return NULL;
+	err_free(e); /* it stays a launch */
 }
 
 struct err *expand_wanted(struct sbt_reader *trace, uint64_t first, uint64_t last, bool *ret)
 {
-	uint32_t graph = SBT_NO_ID; /* the one looked at last */
+	struct look at = {.graph = SBT_NO_ID};
+	bool changes = false, branches = false;
+	uint64_t steps = 0;
 	struct sbt_cursor *cursor;
 	const struct sbt_cmd *c;
 	struct state *s;
@@ -466,18 +478,19 @@ struct err *expand_wanted(struct sbt_reader *trace, uint64_t first, uint64_t las
 		sbt_cursor_close(cursor);
 		return e;
 	}
-	while (!e && !*ret) {
+	while (!e && !changes) {
 		e = sbt_cursor_next(cursor, &c);
 		if (e || !c || c->seq > last)
 			break;
-		*ret |= c->kind == SBT_GRAPH_UPDATE && !c->result;
-		if (c->kind == SBT_GRAPH_LAUNCH && sbt_cmd_is_work(c) && c->u.graph_launch.exec != graph) {
-			graph = (uint32_t)c->u.graph_launch.exec;
-			e = branches(s, graph, ret);
+		changes = c->kind == SBT_GRAPH_UPDATE && !c->result;
+		if (c->kind == SBT_GRAPH_LAUNCH && sbt_cmd_is_work(c)) {
+			look_at(&at, s, (uint32_t)c->u.graph_launch.exec);
+			branches |= at.branches;
+			steps += at.steps;
 		}
-		if (!e)
-			e = state_apply(s, c);
+		e = state_apply(s, c);
 	}
+	*ret = changes || (branches && steps <= ORDER_CONFLICTS_MAX);
 	state_free(s);
 	sbt_cursor_close(cursor);
 	return e;

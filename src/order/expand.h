@@ -17,7 +17,8 @@ struct expanded {
 	size_t n;
 };
 
-/* Whether other orders of the window's commands need this: a launch of a graph with branches, or graphs that change between launches. */
+/* Whether other orders of the window's commands need this: graphs that change between launches, or a launch of a graph with branches, where all launches
+ * together have no more steps than order_conflicts() looks at. */
 struct err *expand_wanted(struct sbt_reader *trace, uint64_t first, uint64_t last, bool *ret) TS_CHECK;
 /* The window first..last, expanded, as a trace of its own at path, whose only window it is. */
 struct err *expand_write(struct sbt_reader *trace, uint64_t first, uint64_t last, const char *path, struct expanded *ret) TS_CHECK;
