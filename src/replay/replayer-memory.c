@@ -185,8 +185,45 @@ static struct err *hash_by_copy(struct rp *rp, uint64_t here, uint64_t size, str
 	return NULL;
 }
 
+/* Whether home's kernels can read it: all that is mapped; a module's variable on another device perhaps not. */
+static bool is_near(const struct rp *rp, uint64_t here, uint64_t size)
+{
+	return rp->devices.n < 2 || ranges_find(&rp->place.mapped, here, size);
+}
+
+struct err *contents_hash_pages(struct rp *rp, uint64_t here, uint64_t size, struct sbt_hash *ret)
+{
+	uint8_t *page;
+	struct err *e = NULL;
+
+	if (is_near(rp, here, size))
+		return rp_cu(rp, hash_kernel_pages(&rp->hash, (struct hash_kernel_range){here, size}, ret, rp->own), "hashing");
+	page = xmalloc(SBT_PAGE);
+	for (uint64_t at = 0; at < size && !e; at += SBT_PAGE) {
+		const size_t n = size - at < SBT_PAGE ? (size_t)(size - at) : SBT_PAGE;
+
+		e = rp_cu(rp, rp->d.cuMemcpyDtoHAsync_v2(page, here + at, n, rp->own), "cuMemcpyDtoHAsync");
+		if (!e)
+			e = rp_cu(rp, rp->d.cuStreamSynchronize(rp->own), "cuStreamSynchronize");
+		ret[at / SBT_PAGE] = sbt_page_hash(page, n);
+	}
+	free(page);
+	return e;
+}
+
 static struct err *hash_device(struct rp *rp, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret)
 {
+	bool near = true;
+
+	for (size_t i = 0; i < n && near; i++)
+		near = is_near(rp, r[i].addr, r[i].size);
+	for (size_t i = 0; i < n && rp->has_hash && !near; i++)
+		if (is_near(rp, r[i].addr, r[i].size))
+			TRY(rp_cu(rp, hash_kernel_ranges(&rp->hash, &r[i], 1, &ret[i], rp->own), "hashing"));
+		else
+			TRY(hash_by_copy(rp, r[i].addr, r[i].size, &ret[i]));
+	if (rp->has_hash && !near)
+		return NULL;
 	if (rp->has_hash)
 		return rp_cu(rp, hash_kernel_ranges(&rp->hash, r, n, ret, rp->own), "hashing");
 	for (size_t i = 0; i < n; i++)

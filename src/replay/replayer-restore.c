@@ -374,7 +374,7 @@ static struct err *check_piece(struct restore *all, size_t i, uint64_t here)
 	const uint64_t pages = pages_of(m->size);
 	struct rp *rp = all->rp;
 	struct sbt_hash *got = xmalloc((size_t)pages * sizeof *got);
-	struct err *e = rp_cu(rp, hash_kernel_pages(&rp->hash, (struct hash_kernel_range){here, m->size}, got, rp->own), "hashing");
+	struct err *e = contents_hash_pages(rp, here, m->size, got);
 
 	for (uint64_t k = 0; k < pages && !e; k++) {
 		const uint64_t left = m->size - k * SBT_PAGE, n = left < SBT_PAGE ? left : SBT_PAGE;

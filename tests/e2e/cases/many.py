@@ -189,7 +189,7 @@ def test_few_descriptors(t):
 
 
 def test_detach_lets_children_go(t):
-    prog = script(t, 'w.sh', '#!/bin/sh\nsleep 7654.75 &\n' + program('vecadd') + '\nexec ' + program('long_running') + '\n')
+    prog = script(t, 'w.sh', '#!/bin/sh\nsleep 7654.75 &\n' + program('vecadd') + '\nexec ' + program('long_running') + ' 7.4321\n')
     os.chmod(prog, 0o755)
     t.tsdb('--gpu', t.gpu, '--batch', '-ex', 'set follow children on', '-ex', 'start', '-ex', 'detach', prog)
     try:
