@@ -9,6 +9,8 @@
 #include <cuda.h>
 #include <stdio.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 #include "capture/calls.h"
 #include "capture/code.h"
 #include "capture/driver.h"
@@ -22,15 +24,26 @@
 
 #define WANTS_MAX 4096u
 #define FATBINS_MAX 256 /* loaded to look what is in them: they are compressed */
-#define PARAMS_MAX 4096
+#define PARAMS_MAX 1024
+#define NUMBERS 6
 #define WHY_MAX 160
 #define FITS_MAX 8
+
+/* What the driver tells of a function. */
+struct facts {
+	int number[NUMBERS];
+	unsigned functions; /* of its module */
+	uint64_t params, layout;
+};
 
 struct want {
 	struct object *module;
 	uint64_t handle;
 	bool is_kernel;
 	struct object *ctx;
+	/* Of a module: */
+	const char *name;
+	struct facts facts;
 	/* What fits: */
 	uint64_t hash[FITS_MAX];
 	unsigned fits; /* different ones, FITS_MAX at most */
@@ -118,47 +131,47 @@ static void find_library(struct thread *t, struct want *w)
 
 /* ---- modules ------------------------------------------------------------------------------------------------------------------ */
 
-static bool same_number(CUfunction a, CUfunction b, CUfunction_attribute which)
+static struct facts facts_of(CUfunction f, CUmodule m)
 {
-	int of_a = 0, of_b = 0;
-	const CUresult r = OWN(driver.cuFuncGetAttribute(&of_a, which, a)), s = OWN(driver.cuFuncGetAttribute(&of_b, which, b));
-	return r == s && of_a == of_b;
+	static const CUfunction_attribute numbers[NUMBERS] = { CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+		CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, CU_FUNC_ATTRIBUTE_PTX_VERSION,
+		CU_FUNC_ATTRIBUTE_BINARY_VERSION };
+	struct facts x;
+	size_t layout[2 * PARAMS_MAX];
+	size_t n = 0;
+	memset(&x, 0, sizeof(x)); /* compared as bytes */
+	for (unsigned i = 0; i < NUMBERS; i++)
+		if (OWN(driver.cuFuncGetAttribute(&x.number[i], numbers[i], f)))
+			x.number[i] = -1;
+	/* Until the one past the last is refused. */
+	while (driver.cuFuncGetParamInfo && n < PARAMS_MAX && !OWN(driver.cuFuncGetParamInfo(f, n, &layout[2 * n], &layout[2 * n + 1])))
+		n++;
+	x.params = n;
+	x.layout = XXH64(layout, n * 2 * sizeof(*layout), 0);
+	if (!driver.cuModuleGetFunctionCount || OWN(driver.cuModuleGetFunctionCount(&x.functions, m)))
+		x.functions = 0;
+	return x;
 }
 
-static bool same_parameters(CUfunction a, CUfunction b)
+/* In its own context: the driver may not answer in another one. */
+static void look_up(struct want *w)
 {
-	for (size_t i = 0; driver.cuFuncGetParamInfo && i < PARAMS_MAX; i++) {
-		size_t at_a = 0, size_a = 0, at_b = 0, size_b = 0;
-		const CUresult r = OWN(driver.cuFuncGetParamInfo(a, i, &at_a, &size_a));
-		if (OWN(driver.cuFuncGetParamInfo(b, i, &at_b, &size_b)) != r || at_a != at_b || size_a != size_b)
-			return false;
-		if (r)
-			return true; /* past the last one of both */
-	}
-	return true;
-}
-
-static bool same_functions(CUmodule a, CUmodule b)
-{
-	unsigned of_a = 0, of_b = 0;
-	return !driver.cuModuleGetFunctionCount || OWN(driver.cuModuleGetFunctionCount(&of_a, a)) ||
-	       OWN(driver.cuModuleGetFunctionCount(&of_b, b)) || of_a == of_b;
+	CUcontext was;
+	const bool entered = w->ctx && !OWN(driver.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)w->ctx->handle));
+	w->facts = facts_of((CUfunction)w->handle, (CUmodule)(uintptr_t)w->module->handle);
+	w->name = name_of(w);
+	if (entered)
+		(void)OWN(driver.cuCtxPopCurrent_v2(&was));
 }
 
 /* Whether all that the driver tells of the kernel is true of the one of that name in m. */
 static bool fits(const struct want *w, CUmodule m)
 {
-	static const CUfunction_attribute numbers[] = { CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-		CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, CU_FUNC_ATTRIBUTE_PTX_VERSION,
-		CU_FUNC_ATTRIBUTE_BINARY_VERSION };
-	const CUfunction f = (CUfunction)w->handle;
 	CUfunction other;
-	if (!driver.cuModuleGetFunction || OWN(driver.cuModuleGetFunction(&other, m, name_of(w))))
+	if (!driver.cuModuleGetFunction || OWN(driver.cuModuleGetFunction(&other, m, w->name)))
 		return false;
-	for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		if (!same_number(f, other, numbers[i]))
-			return false;
-	return same_parameters(f, other) && same_functions((CUmodule)(uintptr_t)w->module->handle, m);
+	const struct facts x = facts_of(other, m);
+	return !memcmp(&x, &w->facts, sizeof(x));
 }
 
 static void keep(struct want *w, uint64_t hash, const struct image *i)
@@ -191,7 +204,7 @@ static bool is_open(const struct want *w)
 static bool names_any(const struct search *s, const struct image *i)
 {
 	for (uint32_t k = 0; k < s->n; k++) {
-		const char *name = is_open(&old.now[k]) ? name_of(&old.now[k]) : NULL;
+		const char *name = is_open(&old.now[k]) ? old.now[k].name : NULL;
 		if (name && memmem(i->bytes, i->size, name, strlen(name)))
 			return true;
 	}
@@ -224,7 +237,7 @@ static void decide(struct thread *t, struct want *w, const struct images_sums *s
 	CUfunction f;
 	t->loaded_hash = 0;
 	if (w->fits == 1 && w->image && !OWN(driver.cuModuleLoadData(&m, w->image))) {
-		(void)OWN(driver.cuModuleGetFunction(&f, m, name_of(w))); /* under lazy loading this loads it */
+		(void)OWN(driver.cuModuleGetFunction(&f, m, w->name)); /* under lazy loading this loads it */
 		if (t->loaded_hash == w->hash[0])
 			known(t, w);
 		(void)OWN(driver.cuModuleUnload(m));
@@ -255,6 +268,9 @@ static void find_modules(struct thread *t, uint32_t n)
 	struct images_sums sums;
 	if (!any_open(n, false) || !driver.cuModuleLoadData || !driver.cuModuleUnload)
 		return;
+	for (uint32_t k = 0; k < n; k++)
+		if (is_open(&old.now[k]))
+			look_up(&old.now[k]);
 	images_each(IMAGE_CUBIN | IMAGE_PTX, try_image, &s, &sums);
 	if (any_open(n, true))
 		images_each(IMAGE_FATBIN, try_image, &s, &sums);
