@@ -4,6 +4,7 @@
  * allocations beside freed ones, stream-ordered, managed and pinned memory, variables, streams and events; with "graph" an executable graph.
  */
 #include "gpu.h"
+#include "late.h"
 #include <time.h>
 
 #define PARTS 6
@@ -121,13 +122,14 @@ static void round_of(things *x, unsigned r)
 
 int main(int argc, char **argv)
 {
-	const time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 3);
 	unsigned r = 0, counted = 0, sum = 0, expected = 0;
 	things x;
 
 	make(&x, argc > 2 && !strcmp(argv[2], "graph"));
 	printf("late: running\n");
 	fflush(stdout);
+	late_ready_now();
+	const time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 3);
 	while (time(NULL) < end) {
 		round_of(&x, r++);
 		expected += r;

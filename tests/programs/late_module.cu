@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "late.h"
 
 static const char *const pieces[] = {
 	".version 7.0\n.target sm_75\n.address_size 64\n.visible .global .align 4 .u32 total;\n",
@@ -68,7 +69,7 @@ static CUdeviceptr pieces_new(void)
 
 int main(int argc, char **argv)
 {
-	const time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 3);
+	time_t end;
 	const char *how = argc > 2 ? argv[2] : "";
 	unsigned by = 3, rounds = 0, host[64], total = 0;
 	char *text = text_new(false), *other = NULL;
@@ -101,6 +102,8 @@ int main(int argc, char **argv)
 	CU(cuMemsetD32, "cuMemsetD32_v2", p, 0, 64);
 	printf("late_module: running\n");
 	fflush(stdout);
+	late_ready_now();
+	end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 3);
 	while (time(NULL) < end) {
 		CU(cuLaunchKernel, "cuLaunchKernel", f, 1, 1, 1, 64, 1, 1, 0, NULL, args, NULL);
 		CU(cuMemcpyDtoH, "cuMemcpyDtoH_v2", host, p, sizeof(host));

@@ -35,7 +35,7 @@ tests_programs_attach_malloc_LDFLAGS = -pthread
 # Loaded into programs by LD_PRELOAD, so never sanitised.
 check_SCRIPTS += tests/programs/late-door.so
 CLEANFILES += tests/programs/late-door.so
-EXTRA_DIST += tests/programs/late-door.c
+EXTRA_DIST += tests/programs/late-door.c tests/programs/late.h
 tests/programs/late-door.so: tests/programs/late-door.c
 	@$(MKDIR_P) tests/programs
 	$(AM_V_CC)$(CC) -std=gnu11 -g -O1 -fPIC -shared $(WARN_CFLAGS) -o $@ $< -ldl -lpthread
