@@ -127,7 +127,7 @@ static bool is_linker(const char *name)
 
 static bool is_allocator(const char *name)
 {
-	return strstr(name, "malloc") || strstr(name, "hoard");
+	return !strncmp(name, "lib", 3) && (strstr(name, "malloc") || strstr(name, "hoard"));
 }
 
 static bool is_bad_function(const char *name)

@@ -105,13 +105,15 @@ static void send_record(struct thread *t, const CUpti_Activity *r)
 static void CUPTIAPI buffer_completed(CUcontext ctx, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
 	CUpti_Activity *r = NULL;
-	tls.inside++;
-	struct thread *t = agent_live() ? thread_get_quiet() : NULL;
+	bool stranger;
+	const bool in = thread_come_in(&stranger);
+	struct thread *t = in && agent_live() ? thread_get_quiet() : NULL;
 	while (t && valid && !cupti.cuptiActivityGetNextRecord(buffer, valid, &r))
 		send_record(t, r);
 	if (buffer)
 		give_back(buffer);
-	tls.inside--;
+	if (in)
+		thread_go_out(stranger);
 }
 
 static AGENT_KEPT _Atomic uint32_t registered;

@@ -132,6 +132,8 @@ int agent_adopt(struct tsdb_control *c)
 	int err = make_live_page();
 	if (err)
 		return err;
+	if (!agent_owner)
+		agent_owner = getpid();
 	/* What an earlier program image of this process (before exec) left behind is nobody's any more. */
 	for (uint32_t i = 0; i < TSDB_RING_COUNT; i++) {
 		uint32_t used = TSDB_RING_USED;
@@ -257,13 +259,13 @@ int agent_map_control(const char *path)
 
 static void at_exit(void)
 {
-	if (!agent_live() || tls.inside)
+	bool stranger;
+	if (tls.inside || !thread_come_in(&stranger))
 		return;
-	tls.inside = 1;
 	span_leave(atomic_load(&span_open) ? thread_get() : NULL);
 	if (agent.source)
 		agent.source->flush(true);
-	tls.inside = 0;
+	thread_go_out(stranger);
 }
 
 static AGENT_KEPT struct spin door;
@@ -281,8 +283,6 @@ static int open_block(const char *path)
 	int err = agent_map_control(path);
 	if (err)
 		return err;
-	if (!agent_owner)
-		agent_owner = getpid();
 	mapping_init();
 	stack_init();
 	if (ready)

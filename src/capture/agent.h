@@ -33,7 +33,6 @@ struct agent {
 	_Atomic uint32_t *live;
 	const struct source *source;
 	_Atomic uint32_t started; /* agent_start() was called for this control block */
-	_Atomic uint32_t leaving; /* the debugger leaves: who is inside comes out */
 };
 extern struct agent agent;
 /* The process that the agent's memory is about; 0: there was no debugger yet. Another one's in a forked child. */

@@ -104,12 +104,13 @@ static void end_spans(void)
 /* Everybody out, and everything as it was when the library was loaded. False: a thread is inside, perhaps in a call of the driver that does not end. */
 static bool clear_out(unsigned ms)
 {
-	if (!thread_await_out(ms))
+	if (!thread_shut_out(ms))
 		return false;
 	room_release();
 	device_give_back();
 	thread_leave_all();
 	forget_all();
+	thread_let_in();
 	return true;
 }
 
@@ -119,7 +120,6 @@ static void leave(struct tsdb_control *c, bool listened_to)
 		end_spans();
 	if (agent.source)
 		agent.source->stop();
-	atomic_store(&agent.leaving, 1);
 	agent_retire();
 	late_over();
 	sender_stop();
@@ -186,6 +186,8 @@ static void after_fork(void)
 	agent_retire();
 	thread_leave_all();
 	forget_all();
+	thread_let_in(); /* who had the list locked is not here */
+	atomic_store(&thread_strangers, 0);
 	if (c)
 		agent_unmap_control(c);
 	atomic_store(&stuck, 0);

@@ -29,10 +29,10 @@ static void record(struct thread *t, enum mark_kind kind, const char *text)
 static void mark(enum mark_kind kind, const char *text)
 {
 	const int saved = errno;
-	if (!agent_live() || tls.inside || !atomic_load_explicit(&agent.control->on, memory_order_relaxed))
+	bool stranger;
+	if (tls.inside || !thread_come_in(&stranger))
 		return;
-	tls.inside = 1;
-	struct thread *t = thread_get();
+	struct thread *t = agent_live() && atomic_load_explicit(&agent.control->on, memory_order_relaxed) ? thread_get() : NULL;
 	if (t) {
 		/* The devices cannot be listed before cuInit(): the first GPU call announces the thread. */
 		if (kind == PUSH)
@@ -41,7 +41,7 @@ static void mark(enum mark_kind kind, const char *text)
 		if (kind == POP)
 			window_pop(t);
 	}
-	tls.inside = 0;
+	thread_go_out(stranger);
 	errno = saved;
 }
 

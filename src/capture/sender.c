@@ -154,7 +154,9 @@ static void *run(void *arg)
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	if (driver.cuThreadExchangeStreamCaptureMode)
 		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
-	struct thread *t = thread_get_quiet();
+	struct thread *t = agent_live() ? thread_get_quiet() : NULL;
+	if (t)
+		atomic_fetch_sub(&thread_strangers, 1); /* it is found by its state from here on */
 	while (agent_live()) {
 		const uint32_t jobs = atomic_load(&sender_jobs);
 		if (jobs)
@@ -162,6 +164,8 @@ static void *run(void *arg)
 		else
 			rest();
 	}
+	if (!t)
+		atomic_fetch_sub(&thread_strangers, 1);
 	return NULL;
 }
 
@@ -175,7 +179,10 @@ static bool start_thread(void)
 		(void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 		sigfillset(&block);
 		pthread_sigmask(SIG_SETMASK, &block, &was);
+		atomic_fetch_add(&thread_strangers, 1);
 		sender.have_thread = !pthread_create(&id, &attr, run, NULL);
+		if (!sender.have_thread)
+			atomic_fetch_sub(&thread_strangers, 1);
 		pthread_sigmask(SIG_SETMASK, &was, NULL);
 		pthread_attr_destroy(&attr);
 	}

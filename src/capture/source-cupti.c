@@ -68,21 +68,20 @@ static void resource(CUpti_CallbackId cbid, const CUpti_ResourceData *d)
 
 static void CUPTIAPI callback(void *arg, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
 {
-	if (!agent_live())
+	bool stranger;
+	if (!thread_come_in(&stranger))
 		return;
 	const int saved = errno;
-	if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
-		tls.inside++;
+	if (!agent_live())
+		; /* since */
+	else if (domain == CUPTI_CB_DOMAIN_RESOURCE)
 		resource(cbid, data);
-		tls.inside--;
-	} else if (!tls.inside) {
-		tls.inside = 1;
+	else if (tls.inside == 1)
 		api(cbid, data, __builtin_frame_address(0));
-		tls.inside = 0;
-	} else if (!tls.own) {
+	else if (!tls.own)
 		agent_count_lost(); /* a signal handler that makes GPU calls interrupted us */
-	}
 	errno = saved;
+	thread_go_out(stranger);
 }
 
 /* ---- finding the library -------------------------------------------------------------------------------------------------- */

@@ -16,22 +16,29 @@
 
 static AGENT_KEPT pthread_key_t key;
 static AGENT_KEPT bool have_key;
-static _Atomic uint32_t setting_up;
+AGENT_KEPT _Atomic uint32_t thread_strangers;
 
-static struct {
+static AGENT_KEPT struct {
 	struct spin lock;
 	struct thread *first;
 } all;
 
-static void leave(struct thread *t)
+/* With the list locked, so that it is before or after a debugger's leaving. */
+static void end_of(struct thread *t)
 {
-	spin_lock(&all.lock);
+	if (agent_live())
+		ring_close(&t->ring);
+	else if (t->ring.shared)
+		ring_unmap(&t->ring);
+	if (t->memo)
+		stack_forget(t);
+	if (t->page)
+		agent_unmap(t->page, SBT_PAGE);
 	for (struct thread **at = &all.first; *at; at = &(*at)->next)
 		if (*at == t) {
 			*at = t->next;
 			break;
 		}
-	spin_unlock(&all.lock);
 }
 
 static void join(struct thread *t)
@@ -66,19 +73,13 @@ static void thread_end(void *p)
 	struct thread *t = p;
 	tls.inside++;
 	tls.thread = NULL;
-	if (!t->left) {
-		if (agent_live())
-			ring_close(&t->ring);
-		else if (atomic_load(&agent.leaving) && t->ring.shared)
-			ring_unmap(&t->ring);
-		if (t->memo)
-			stack_forget(t);
-		if (t->page)
-			agent_unmap(t->page, SBT_PAGE);
-		if (agent_live() || atomic_load(&agent.leaving))
-			leave(t); /* in a forked child the list is nobody's */
+	if (agent_owner == getpid()) { /* in a forked child all this is nobody's */
+		spin_lock(&all.lock);
+		if (!t->left)
+			end_of(t);
+		spin_unlock(&all.lock);
+		agent_unmap_kept(t, sizeof(*t));
 	}
-	agent_unmap_kept(t, sizeof(*t));
 	tls.inside--;
 }
 
@@ -123,7 +124,11 @@ static struct thread *set_up_in(struct thread *t, bool numbered)
 static struct thread *set_up(bool numbered)
 {
 	struct thread *t = tls.thread;
-	atomic_fetch_add(&setting_up, 1);
+	atomic_fetch_add(&thread_strangers, 1);
+	if (!agent_live()) { /* its debugger leaves, or has left */
+		atomic_fetch_sub(&thread_strangers, 1);
+		return NULL;
+	}
 	if (t)
 		memset(t, 0, sizeof(*t)); /* of an earlier time */
 	else
@@ -132,41 +137,43 @@ static struct thread *set_up(bool numbered)
 		set_up_in(t, numbered);
 	else
 		agent_count_lost();
-	atomic_fetch_sub(&setting_up, 1);
+	atomic_fetch_sub(&thread_strangers, 1);
 	return t;
 }
 
 /* ---- leaving --------------------------------------------------------------------------------------------------------------- */
 
+/* With the list locked. */
 static bool somebody_inside(void)
 {
-	bool found = atomic_load(&setting_up) != 0;
-	spin_lock(&all.lock);
+	bool found = atomic_load(&thread_strangers) != 0;
 	for (const struct thread *t = all.first; t && !found; t = t->next)
 		found = t->tls != &tls && *(volatile const uint32_t *)&t->tls->inside;
-	spin_unlock(&all.lock);
 	return found;
 }
 
-bool thread_await_out(unsigned ms)
+bool thread_shut_out(unsigned ms)
 {
 	for (unsigned i = 0; i < ms; i++) {
-		/* Who passed the check of agent_live() before is seen inside after this. */
+		/* Who comes in says so and then looks whether anything is live; so he sees that nothing is, or we see him after this. */
 		gate_barrier();
-		if (!somebody_inside()) {
-			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-			if (!somebody_inside())
-				return true;
-		}
+		spin_lock(&all.lock);
+		if (!somebody_inside())
+			return true;
+		spin_unlock(&all.lock);
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
 	return false;
 }
 
+void thread_let_in(void)
+{
+	spin_unlock(&all.lock);
+}
+
 void thread_leave_all(void)
 {
 	struct thread *t;
-	spin_lock(&all.lock);
 	while ((t = all.first)) {
 		all.first = t->next;
 		if (t->ring.shared)
@@ -176,7 +183,6 @@ void thread_leave_all(void)
 		t->page = NULL;
 		t->left = true;
 	}
-	spin_unlock(&all.lock);
 }
 
 struct thread *thread_get(void)

@@ -84,10 +84,36 @@ void thread_announce(struct thread *t);
 bool thread_any_in(const struct thread *self, bool stopping_too);
 /* SBT_PAGE bytes of the thread's own, or NULL. */
 uint8_t *thread_page(struct thread *t);
-/* The debugger leaves; agent.leaving is set and nothing is live: waits, milliseconds at most, until no thread but the caller is in agent code. False: some are. */
-bool thread_await_out(unsigned ms);
-/* With nobody inside: all threads' states are of an earlier time. */
+/* Threads that are in agent code, or about to be, and cannot be found there by their state, as they have none (yet). */
+extern _Atomic uint32_t thread_strangers;
+
+/* Every way into agent code begins and ends with these, but for threads that the agent has made, which count as strangers until they have a state. False: nothing is
+ * live. Inside, agent_live() is to be asked again. A debugger's leaving waits for who is in. */
+static inline bool thread_come_in(bool *ret_stranger)
+{
+	if (!agent_live())
+		return false;
+	*ret_stranger = !tls.thread || tls.thread->left;
+	if (__builtin_expect(*ret_stranger, 0))
+		atomic_fetch_add(&thread_strangers, 1);
+	tls.inside++;
+	atomic_signal_fence(memory_order_seq_cst); /* the fence between is paid by who leaves (membarrier) */
+	return true;
+}
+static inline void thread_go_out(bool stranger)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	tls.inside--;
+	if (__builtin_expect(stranger, 0))
+		atomic_fetch_sub(&thread_strangers, 1);
+}
+
+/* The debugger leaves, nothing is live: waits, milliseconds at most, until no thread but the caller is in agent code, and none can come in until
+ * thread_let_in(). False: some are. */
+bool thread_shut_out(unsigned ms);
+/* In between: all threads' states are of an earlier time. */
 void thread_leave_all(void);
+void thread_let_in(void);
 /* Once, before the first thread_get(). */
 void thread_init(void);
 

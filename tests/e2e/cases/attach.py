@@ -131,24 +131,33 @@ def test_a_program_with_an_allocator_of_its_own(t):
         t.equal(p.finish(), 'attach-malloc: running\nattach-malloc: ok\n', 'what the program printed')
 
 
+def named(t):
+    """long_running under a name that nobody else has."""
+    name = f'lr-{os.getpid()}-{time.monotonic_ns() % 100000}'
+    os.symlink(os.path.abspath(program('long_running')), t.path(name))
+    return name
+
+
 def test_by_name(t):
-    with launcher(t, 6) as p:
-        with Running(t, [program('long_running'), 6]).await_text('running') as other:
-            r = attach(t, 'long_running')
-            t.sentence(r, rf'processes are called long_running: .*{p.pid}')
+    name = named(t)
+    with Running(t, [t.path(name), 12]).await_text('running') as p:
+        with Running(t, [t.path(name), 12]).await_text('running') as other:
+            t.sentence(attach(t, name), rf'2 processes are called {name}: .*{p.pid}')
             other.kill()
-        r = attached(t, 'long_running', 'detach')
-        t.match(rf'^Attached to process {p.pid} \(long_running\)', r.out)
+        r = attached(t, name, 'detach')
+        t.match(rf'^Attached to process {p.pid} \({name}\)', r.out)
 
 
 def test_wait_catches_the_next_start(t):
-    tsdb = subprocess.Popen([tsdb_path(), '--batch', '-ex', 'attach --wait long_running', '-ex', 'break kernel count', '-ex', 'continue', '-ex', 'detach'],
+    name = named(t)
+    tsdb = subprocess.Popen([tsdb_path(), '--batch', '-ex', f'attach --wait {name}', '-ex', 'break kernel count', '-ex', 'continue', '-ex', 'detach'],
                             cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        time.sleep(1)
-        with Running(t, [program('long_running'), 3]) as p:
+        first = tsdb.stdout.readline()
+        t.match(rf'^Waiting for a process called {name}', first)
+        time.sleep(0.5)
+        with Running(t, [t.path(name), 3]) as p:
             out = tsdb.communicate(timeout=60)[0]
-            t.match(r'^Waiting for a process called long_running', out)
             t.match(rf'^Attached to process {p.pid} ', out)
             t.match(r'^Breakpoint 1, #\d+ count<<<', out)
             t.equal(tsdb.returncode, 0, 'attach --wait')
