@@ -420,12 +420,27 @@ void discover_withdraw(struct thread *t, uint64_t addr, uint64_t size)
 		return;
 	spin_lock(&ids.first_sight);
 	if (live_give_up(addr, size)) {
-		cmd.u.free = (struct sbt_cmd_free){ .addr = addr, .mem = SBT_MEM_DEVICE, .stream = SBT_NO_ID };
-		map_remove(&ids.memory, addr);
+		const uint64_t mem = map_remove(&ids.memory, addr);
+		cmd.u.free = (struct sbt_cmd_free){ .addr = addr, .mem = mem ? mem - 1 : SBT_MEM_DEVICE, .stream = SBT_NO_ID };
 		(void)map_put(&discover.freed, addr, 1);
 		record_now(t, &cmd, SBT_F_SYNTHETIC);
 	}
 	spin_unlock(&ids.first_sight);
+}
+
+/* A free that was under way when the agent came is seen by nobody: the driver had the allocation when it was asked, and has it no more. */
+void discover_verify(struct thread *t)
+{
+	struct live l;
+	struct found f;
+	CUdeviceptr start;
+	for (uint32_t i = 0; discover_watched() && live_next_before(&i, &l) && agent_live();) {
+		const CUresult r = OWN(driver.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, l.addr));
+		if (r && r != CUDA_ERROR_INVALID_VALUE)
+			return; /* the context is broken, or none is current */
+		if (r || (ask(&f, l.addr) && (f.addr != l.addr || f.size != l.size)))
+			discover_withdraw(t, l.addr, l.size);
+	}
 }
 
 /* ---- beginning and end -------------------------------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 
 #define DEVICES_MAX 64
 #define PATIENCE 100 /* tenths of a second */
+#define GRACE_NS 20000000 /* for calls that were under way when the source started: they are not seen */
 
 static struct {
 	_Atomic uint32_t finding; /* memory has not been looked for */
@@ -112,8 +113,10 @@ static void find_memory(struct thread *t)
 	map_each(&ids.ctxs, enter_any, &entered);
 	if (!entered)
 		return;
+	nanosleep(&(struct timespec){ .tv_nsec = GRACE_NS }, NULL);
 	const uint64_t from = now_ns();
 	discover_all(t, &sums);
+	discover_verify(t);
 	sums.took_ns = now_ns() - from;
 	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
 	tell(t, SBT_ATTACH_FOUND, &sums, atomic_load(&ids.next_ctx));
@@ -160,12 +163,13 @@ bool late_is_finding(void)
 	return atomic_load_explicit(&late.finding, memory_order_relaxed) != 0;
 }
 
-bool late_settle(void)
+bool late_settle(struct thread *t)
 {
 	for (unsigned i = 0; i < PATIENCE * 10 && agent_live() && discover_watched(); i++) {
 		if (!atomic_load(&late.finding) && !old_code_waiting())
 			break;
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	}
+	discover_verify(t);
 	return !discover_watched() || (!atomic_load(&late.finding) && !old_code_waiting());
 }

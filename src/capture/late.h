@@ -22,7 +22,7 @@ void late_over(void);
 void late_wake(void);
 /* Whether memory is being looked for: memory that the agent allocates now would be taken for the program's. */
 bool late_is_finding(void);
-/* A window is about to open: waits, some seconds at most, until what is being looked for has been found. False: something has not. */
-bool late_settle(void);
+/* A window is about to open on this thread, with a context current: waits, some seconds at most, until what is being looked for has been found. False: something has not. */
+bool late_settle(struct thread *t);
 
 #endif

@@ -114,17 +114,33 @@ bool live_take_over(const struct live *what)
 {
 	spin_lock(&table.lock);
 	const bool is_new = !find(what->addr);
+	struct live before = *what;
+	before.before = true;
 	spin_unlock(&table.lock);
 	if (is_new)
-		add(what);
+		add(&before);
 	return is_new;
+}
+
+bool live_next_before(uint32_t *i, struct live *ret)
+{
+	bool found = false;
+	spin_lock(&table.lock);
+	for (const uint32_t n = atomic_load(&table.n); *i < n && !found; ++*i) {
+		const struct live *l = &table.slot[*i];
+		found = l->addr && l->before;
+		if (found)
+			*ret = *l;
+	}
+	spin_unlock(&table.lock);
+	return found;
 }
 
 bool live_give_up(uint64_t addr, uint64_t size)
 {
 	spin_lock(&table.lock);
 	struct live *l = find(addr);
-	const bool is_it = l && l->size <= size && !live_is_host(l);
+	const bool is_it = l && l->before && l->size <= size;
 	if (is_it)
 		drop(l);
 	spin_unlock(&table.lock);

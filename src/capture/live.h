@@ -14,6 +14,7 @@ struct call;
 struct live {
 	uint64_t addr, size; /* addr 0: a free slot */
 	uint32_t mem;	     /* enum sbt_mem */
+	bool before;	     /* found, and not told of by a call */
 	uint32_t ctx;	     /* id, or SBT_NO_ID */
 	uint32_t next;	     /* of the free slots: index + 1 */
 	_Atomic uint32_t untouched; /* TSDB_MEMORY_TOUCHED: not recorded yet */
@@ -28,6 +29,8 @@ void live_free(struct call *c);
 void live_free_over(const struct call *c);
 /* An allocation that was there before the agent came. False: it is known. */
 bool live_take_over(const struct live *what);
+/* The next one that was found, from slot *i on, as a copy; false when there is none. Any time. */
+bool live_next_before(uint32_t *i, struct live *ret);
 /* It turned out to be none; true when there was one of this size at most. */
 bool live_give_up(uint64_t addr, uint64_t size);
 /* Nothing has been missed so far: what there was before has been found, or there was nothing. */

@@ -545,7 +545,7 @@ static void begin_span(struct thread *t, uint64_t seq)
 	known_begin();
 	atomic_store(&shadow_sent, 0);
 	atomic_store(&shadow_same, 0);
-	span.unsettled = discover_watched() && !late_settle();
+	span.unsettled = discover_watched() && !late_settle(t);
 	prepare(false);
 	lap(&at, &span.times.begin.prepare);
 	gate_shut(t);

@@ -71,6 +71,10 @@ static void free_overlapped(struct state *s, const struct sbt_cmd *c, uint64_t a
 
 	while ((a = allocs_find(&s->allocs, addr)) ||
 		((a = allocs_next(&s->allocs, addr)) && a->addr - addr < size)) {
+		if (a->before) { /* its free was under way when tsdb was attached */
+			free_alloc(s, a);
+			continue;
+		}
 		oddity(s, "#%llu alloc: %#llx overlaps the allocation of #%llu at %#llx, whose free was not seen",
 			SEQ(c), (unsigned long long)addr, (unsigned long long)a->seq, (unsigned long long)a->addr);
 		free_alloc(s, a);
@@ -110,6 +114,11 @@ void on_free(struct state *s, const struct sbt_cmd *c)
 		submit(s, c, u->stream, 0);
 	if (c->flags & SBT_F_GRAPH)
 		return;
+	if (c->flags & SBT_F_SYNTHETIC) { /* found at an attach, and it was none: what came after it may have taken its place */
+		if (a && a->addr == u->addr && a->before)
+			free_alloc(s, a);
+		return;
+	}
 	if (a && a->addr == u->addr)
 		free_alloc(s, a);
 	else if (a)

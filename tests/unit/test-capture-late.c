@@ -241,6 +241,32 @@ static void a_variable_is_withdrawn(void **state)
 	nhas = 0;
 }
 
+/* Its free was under way when the agent came. */
+static void what_is_gone_is_taken_back(void **state)
+{
+	const uint64_t at = 0x555800000000;
+	discover_verify(tls.thread); /* nothing of the other tests' is there any more */
+	fake_skip();
+	driver_has(at, 64, CU_MEMORYTYPE_DEVICE, 0, false);
+	driver_has(at + 512, 64, CU_MEMORYTYPE_DEVICE, 0, true);
+	driver_has(at + 1024, 64, CU_MEMORYTYPE_DEVICE, 0, false);
+	launch(at, 0);
+	fake_skip();
+	has[0].size = 32; /* another one is there now */
+	has[1].addr = 1;
+	discover_verify(tls.thread);
+	for (unsigned i = 0; i < 2; i++) { /* in any order */
+		const struct sbt_cmd c = fake_expect(SBT_FREE);
+		assert_true(c.u.free.addr == at || c.u.free.addr == at + 512);
+		assert_int_equal(c.u.free.mem, c.u.free.addr == at ? SBT_MEM_DEVICE : SBT_MEM_ASYNC);
+	}
+	fake_expect_nothing();
+	assert_null(live_at(at));
+	assert_null(live_at(at + 512));
+	assert_non_null(live_at(at + 1024));
+	nhas = 0;
+}
+
 /* ---- streams ---------------------------------------------------------------------------------------------------------------- */
 
 #define OLD ((CUstream)0x5100)
@@ -442,6 +468,7 @@ int main(void)
 		cmocka_unit_test(a_call_that_allocates_is_waited_for),
 		cmocka_unit_test(a_small_one_between_two_steps),
 		cmocka_unit_test(a_variable_is_withdrawn),
+		cmocka_unit_test(what_is_gone_is_taken_back),
 		cmocka_unit_test(a_capture_that_is_going_on),
 		cmocka_unit_test(areas_are_what_the_driver_may_have),
 		cmocka_unit_test(a_cubin_is_found_whole),
