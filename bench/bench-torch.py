@@ -20,6 +20,7 @@ BUILD = os.environ.get('TSDB_BUILD', os.path.join(os.path.dirname(HERE), 'build'
 GPT = os.path.join(os.path.dirname(HERE), 'tests', 'real', 'gpt.py')
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 200
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+SETTLE = float(os.environ.get('BENCH_SETTLE', '25'))  # seconds after attaching before it is measured
 COPY = """
 import torch
 a = torch.empty({0}, dtype=torch.uint8, device="cuda"); b = torch.empty_like(a)
@@ -77,34 +78,36 @@ def lines(p, n, skip=1):
 
 
 def attached(d):
-    """One process that goes on; tsdb comes and goes."""
+    """One process that goes on; tsdb comes, looks for what was there before, and goes. A median of 50 steps at a time."""
     p = subprocess.Popen([sys.executable, GPT, '0', 'loop'], stdout=subprocess.PIPE, text=True)
-    alone, watched = [], []
+    t = None
     try:
+        lines(p, 4)
+        alone = lines(p, 10, 0)
+        log = open(os.path.join(d, 'attach.log'), 'w+', encoding='utf-8')
+        began = time.monotonic()
+        t = subprocess.Popen([TSDB, '--batch', '-p', str(p.pid), '-ex', 'continue'], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        curve = []
+        while time.monotonic() - began < SETTLE and t.poll() is None:
+            curve.append((time.monotonic() - began, lines(p, 1, 0)[0]))
+        watched = lines(p, 10, 0)
+        t.send_signal(signal.SIGINT)
+        t.wait()
+        log.seek(0)
+        said = log.read()
+        log.close()
         lines(p, 2)
-        for _ in range(ROUNDS):
-            alone += lines(p, 6)
-            log = open(os.path.join(d, 'attach.log'), 'w+', encoding='utf-8')
-            t = subprocess.Popen([TSDB, '--batch', '-p', str(p.pid), '-ex', 'continue'], stdout=log, stderr=log,
-                                 stdin=subprocess.DEVNULL)
-            time.sleep(3)
-            if t.poll() is not None:
-                log.seek(0)
-                print(f'attach: exit {t.returncode}: {log.read()}')
-                return
-            watched += lines(p, 6)
-            t.send_signal(signal.SIGINT)
-            t.wait()
-            log.seek(0)
-            said = log.read()
-            log.close()
-            lines(p, 0)
-        print(''.join(f'  {l}\n' for l in said.splitlines()[:6]), end='')
+        alone += lines(p, 10, 0)
+        print(''.join(f'  {l}\n' for l in said.splitlines()[:3]), end='')
+        print('  since attaching, s: ms/step: ' + ', '.join(f'{at:.1f}: {v:.2f}' for at, v in curve[::max(1, len(curve) // 20)]))
         a, w = statistics.median(alone), statistics.median(watched)
-        print(f'attached, no window      {w:8.3f} ms/step  min {min(watched):8.3f}  max {max(watched):8.3f}  ratio {w / a:6.3f}   (at most 1.02; alone {a:.3f})')
+        print(f'attached, no window      {w:8.3f} ms/step  min {min(watched):8.3f}  max {max(watched):8.3f}  ratio {w / a:6.3f}   '
+              f'(at most 1.02; alone {a:.3f}, min {min(alone):.3f}, max {max(alone):.3f})')
     finally:
-        p.kill()
-        p.wait()
+        for x in t, p:
+            if x:
+                x.kill()
+                x.wait()
 
 
 def window(d):
