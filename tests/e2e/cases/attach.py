@@ -95,7 +95,7 @@ def attached(t, who, *commands, **kw):
 # ---- what one does with it
 
 def test_break_look_and_leave(t):
-    with launcher(t, 4) as p:
+    with launcher(t, 7) as p:
         r = attached(t, p.pid, 'break kernel count', 'continue', 'bt', 'next', 'info kernels', 'info streams', 'info threads', 'delete', 'detach')
         t.match(r'^Breakpoint 1, #\d+ count<<<\(1,1,1\),\(1,1,1\)>>> stream 0$', r.out)
         t.match(r'^#\d+ .* main \(\) at .*long_running\.cu:\d+', r.out)
@@ -265,6 +265,8 @@ def killed_at_random(t, p, times, most):
         except subprocess.TimeoutExpired:
             tsdb.kill()
             tsdb.wait()
+        if p.p.poll() == 0:
+            return  # it was over: a slow machine
         t.check(p.p.poll() is None, f'the program died of kill {i}: {p.p.returncode}, {p.text()!r}')
         t.equal(p.field('TracerPid'), '0', 'tracer')
 
