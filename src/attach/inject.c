@@ -200,6 +200,24 @@ bool inject_is_back(const struct inject *j, const struct user_regs_struct *regs)
 	return regs->orig_rax == SYS_rt_sigreturn && regs->rsp == j->frame + 8;
 }
 
+bool inject_take_back(const struct inject *j, const struct inject_site *s, struct tracee *t)
+{
+	const struct user_regs_struct *now = tracee_regs(t);
+	struct user_regs_struct r = j->regs;
+
+	if (!now || now->orig_rax != SYS_futex || (long)now->rax > -512 || (long)now->rax < -516)
+		return false;
+	r.rip = s->restore_rt;
+	r.rsp = j->frame + 8;
+	r.eflags = FLAGS_OF_CALL;
+	r.orig_rax = (unsigned long long)-1;
+	if (ptrace(PTRACE_SETREGS, t->tid, 0, &r) != 0)
+		return false;
+	t->has_regs = false;
+	inject_restore_errno(j);
+	return true;
+}
+
 void inject_restore_errno(const struct inject *j)
 {
 	if (j->has_errno)

@@ -46,6 +46,9 @@ struct err *inject_prepare(struct inject *j, const struct inject_site *s, struct
 struct err *inject_call(struct inject *j, struct tracee *t, uint64_t fn, const char *text, uint64_t arg) TS_CHECK;
 /* In a syscall-stop: whether the call is over, and the thread about to become what it was. */
 bool inject_is_back(const struct inject *j, const struct user_regs_struct *regs);
+/* The thread, stopped within the call, waits for a lock, which it may hold itself: makes it what it was, with the call left undone. False: it does something
+ * else. */
+bool inject_take_back(const struct inject *j, const struct inject_site *s, struct tracee *t);
 /* The same, with errno as it was. */
 void inject_restore_errno(const struct inject *j);
 

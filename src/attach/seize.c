@@ -24,7 +24,7 @@
 #define SEIZE_ROUNDS 100u
 #define SAFE_MS 5000u	  /* of looking for a thread in a safe place */
 #define DESPERATE_MS 1000u /* after which a stack that cannot be followed to its end will do */
-#define CALL_MS 10000u	  /* for dlopen() */
+#define CALL_MS 5000u	  /* for dlopen() */
 #define UP_MS 60000u	  /* for CUPTI */
 #define BUSY_MS 3000u	  /* for the agent to notice that an earlier tsdb is gone */
 #define BUSY_LOOK_MS 20u
@@ -220,6 +220,24 @@ static int patience_ms(const struct attaching *a)
 	return a->handover ? 2 : 100;
 }
 
+/* A lock that nobody gives back is most likely the borrowed thread's own, taken in code that its stack does not tell of (an allocator that was inlined). */
+static struct err *no_return(struct attaching *a, const char *function)
+{
+	struct tracee *t;
+	bool back;
+
+	hold_up(a);
+	TRY(check_there(a));
+	t = tracee_find(a->inf, a->call.tid);
+	back = t && inject_take_back(&a->call, &a->site, t);
+	if (t)
+		t->syscalls = false;
+	let_run(a);
+	return err_cure(err_new(ERR_STATE, "%s() does not return in process %d: it waits for a lock", function, a->inf->pid),
+		back ? "the call was taken back and the program goes on; attach again, or start the program with tsdb"
+		     : "nothing is left to undo: it returns when that lock is given back; attach again then");
+}
+
 /* Lets everybody run until the called function has returned; its thread stands at the way back. */
 static struct err *await_call(struct attaching *a, const char *function)
 {
@@ -244,8 +262,7 @@ static struct err *await_call(struct attaching *a, const char *function)
 		}
 		stops_run(t);
 	}
-	return err_cure(err_new(ERR_STATE, "%s() does not return in process %d: another thread holds a lock of the dynamic linker", function, a->inf->pid),
-		"nothing is left to undo: it returns when that lock is given back; attach again then");
+	return no_return(a, function);
 }
 
 /* The thread, stopped and prepared or back from an earlier call, calls fn. */

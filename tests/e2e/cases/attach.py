@@ -4,6 +4,7 @@ change. TSDB_SOAK=1 (make soak-attach): as often as the project promises."""
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -129,6 +130,52 @@ def test_a_program_with_an_allocator_of_its_own(t):
         for _ in range(3):
             attached(t, p.pid, 'detach')
         t.equal(p.finish(), 'attach-malloc: running\nattach-malloc: ok\n', 'what the program printed')
+
+
+INLINED = '''#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char pool[1ul << 30];
+static size_t at;
+static inline __attribute__((always_inline)) void *take(size_t n)
+{
+	pthread_mutex_lock(&lock);
+	for (volatile int i = 0; i < 200000; i++) ;
+	void *p = pool + at;
+	at = (at + n + 15) / 16 * 16;
+	pthread_mutex_unlock(&lock);
+	return p;
+}
+void *malloc(size_t n) { return take(n); }
+void free(void *p) { }
+void *calloc(size_t a, size_t b) { return memset(take(a * b), 0, a * b); }
+void *realloc(void *p, size_t n) { void *q = take(n + 4096); return p ? memmove(q, p, n) : q; }
+int main(void)
+{
+	time_t end = time(0) + 9;
+	puts("running");
+	fflush(stdout);
+	while (time(0) < end)
+		take(16);
+	puts("ok");
+	return 0;
+}
+'''
+
+
+def test_a_call_that_never_returns_is_taken_back(t):
+    """The borrowed thread holds the allocator's lock, and no frame tells: it is given up, and the program goes on."""
+    with open(t.path('inlined.c'), 'w') as f:
+        f.write(INLINED)
+    if not shutil.which('gcc') or t.run(['gcc', '-O2', '-w', '-pthread', '-o', 'inlined', 'inlined.c']).status:
+        raise Skip('no C compiler')
+    with Running(t, [t.path('inlined')]).await_text('running') as p:
+        t.sentence(attach(t, p.pid), r'dlopen\(\) does not return.*waits for a lock.*taken back')
+        t.equal(p.field('TracerPid'), '0', 'tracer')
+        t.equal(p.finish(), 'running\nok\n', 'what the program printed')
 
 
 def named(t):
