@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "attach/elf-facts.h"
+#include "maps-line.h"
 
 struct elf_known {
 	char *path;
@@ -68,28 +69,19 @@ static void add_library(struct libraries *l, uint64_t start, uint64_t end, const
 
 static void take_line(struct libraries *l, char *line)
 {
-	unsigned long long start, end, offset;
-	char perms[5];
-	int at = 0;
+	struct maps_line m;
 	struct elf_known *f;
-	char *path, *deleted;
 	uint64_t bias;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, perms, &offset, &at) < 4 || !at || perms[2] != 'x')
+	if (!maps_line_parse(&m, line) || !m.x || m.path[0] != '/')
 		return;
-	path = line + at;
-	path[strcspn(path, "\n")] = 0;
-	if (path[0] != '/')
-		return;
-	deleted = strstr(path, " (deleted)");
-	if (deleted && !deleted[strlen(" (deleted)")])
-		*deleted = 0;
-	f = file_get(l, path);
-	if (!elf_layout_bias(&f->layout, start, offset, true, &bias))
-		bias = start - offset;
-	add_mapping(l, start, end, bias, f->path);
+	maps_line_undelete(&m);
+	f = file_get(l, m.path);
+	if (!elf_layout_bias(&f->layout, m.start, m.offset, true, &bias))
+		bias = m.start - m.offset;
+	add_mapping(l, m.start, m.end, bias, f->path);
 	if (f->layout.nloads)
-		add_library(l, start, end, f);
+		add_library(l, m.start, m.end, f);
 }
 
 static struct libraries *libraries_get(struct inferior *inf)

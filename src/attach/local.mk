@@ -40,6 +40,11 @@ tests_programs_libtsdb_agent_stub_so_LDFLAGS = -shared
 tests_programs_libcupti_stub_so_SOURCES = tests/programs/attach-stub.c
 tests_programs_libcupti_stub_so_CFLAGS = -std=gnu11 -fPIC -fno-optimize-sibling-calls
 tests_programs_libcupti_stub_so_LDFLAGS = -shared
+check_PROGRAMS += tests/unit/test-attach-maps-line
+TESTS += tests/unit/test-attach-maps-line
+tests_unit_test_attach_maps_line_SOURCES = tests/unit/test-attach-maps-line.c
+tests_unit_test_attach_maps_line_CFLAGS = $(ATTACH_TEST_CFLAGS)
+tests_unit_test_attach_maps_line_LDADD = $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test-attach-launch
 TESTS += tests/unit/test-attach-launch
 tests_unit_test_attach_launch_SOURCES = tests/unit/test-attach-launch.c tests/unit/test-attach-common.h

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include "buf.h"
+#include "maps-line.h"
 
 #define MAPS_MAX 65536u
 #define PHDRS_MAX 64u
@@ -39,18 +40,15 @@ bool remote_write(pid_t pid, uint64_t addr, const void *src, size_t n)
 
 static void take_line(struct remote_space *s, char *line)
 {
-	unsigned long long start, end, offset, inode;
-	char perms[5];
-	int at = 0;
+	struct maps_line l;
 
-	if (s->n >= MAPS_MAX || sscanf(line, "%llx-%llx %4s %llx %*s %llu %n", &start, &end, perms, &offset, &inode, &at) < 5 || !at)
+	if (s->n >= MAPS_MAX || !maps_line_parse(&l, line))
 		return;
-	line[at + (int)strcspn(line + at, "\n")] = 0;
 	if (s->n == s->cap) {
 		s->cap = s->cap ? s->cap * 2 : 256;
 		s->maps = xrealloc(s->maps, s->cap * sizeof(*s->maps));
 	}
-	s->maps[s->n++] = (struct remote_map){start, end, offset, inode, perms[0] == 'r', perms[1] == 'w', perms[2] == 'x', xstrdup(line + at)};
+	s->maps[s->n++] = (struct remote_map){l.start, l.end, l.offset, l.inode, l.r, l.w, l.x, xstrdup(l.path)};
 }
 
 struct err *remote_space_read(struct remote_space *s, pid_t pid)

@@ -10,49 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 #include "capture/agent.h"
+#include "maps-line.h"
 
 #define TEXT_MAX (64u << 20) /* 65,530 mappings (vm.max_map_count), well below 1 KB each; touched as far as used */
-
-struct line {
-	struct area area;
-	char perms[5];
-	const char *path;
-};
-
-static uint64_t parse_hex(const char **s)
-{
-	uint64_t v = 0;
-	for (;; (*s)++) {
-		const char c = **s;
-		if (c >= '0' && c <= '9')
-			v = v << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			v = v << 4 | (uint64_t)(c - 'a' + 10);
-		else
-			return v;
-	}
-}
-
-static bool parse(struct line *l, const char *s)
-{
-	l->area.start = parse_hex(&s);
-	if (*s++ != '-')
-		return false;
-	l->area.end = parse_hex(&s);
-	if (*s++ != ' ' || strnlen(s, 5) < 5)
-		return false;
-	memcpy(l->perms, s, 4);
-	l->perms[4] = '\0';
-	s += 4;
-	for (int word = 0; word < 4; word++) { /* permissions, offset, device, inode */
-		while (*s && *s != ' ')
-			s++;
-		while (*s == ' ')
-			s++;
-	}
-	l->path = s;
-	return l->area.start < l->area.end;
-}
 
 static char *read_all(void)
 {
@@ -77,15 +37,15 @@ static char *read_all(void)
 	return NULL;
 }
 
-static bool each_line(bool (*fn)(void *arg, const struct line *l), void *arg)
+static bool each_line(bool (*fn)(void *arg, const struct maps_line *l), void *arg)
 {
-	struct line l;
+	struct maps_line l;
 	char *text = read_all(), *nl;
 	if (!text)
 		return false;
 	for (char *at = text; (nl = strchr(at, '\n')); at = nl + 1) {
 		*nl = '\0';
-		if (parse(&l, at) && fn(arg, &l))
+		if (maps_line_parse(&l, at) && fn(arg, &l))
 			break;
 	}
 	agent_unmap(text, TEXT_MAX);
@@ -101,25 +61,25 @@ struct joining {
 	bool over;
 };
 
-static bool may_be_the_drivers(const struct line *l)
+static bool may_be_the_drivers(const struct maps_line *l)
 {
 	if (l->path[0] == '/')
 		return !strncmp(l->path, "/dev/nvidia", 11) || !strncmp(l->path, "/dev/zero", 9);
 	return l->path[0] != '[' || !strncmp(l->path, "[heap", 5) || !strncmp(l->path, "[anon", 5);
 }
 
-static bool join(void *arg, const struct line *l)
+static bool join(void *arg, const struct maps_line *l)
 {
 	struct joining *j = arg;
 	if (!may_be_the_drivers(l))
 		return false;
-	if (j->area.end == l->area.start) {
-		j->area.end = l->area.end;
+	if (j->area.end == l->start) {
+		j->area.end = l->end;
 		return false;
 	}
 	if (j->area.end)
 		j->over = j->fn(j->arg, &j->area);
-	j->area = l->area;
+	j->area = (struct area){ l->start, l->end };
 	return j->over;
 }
 
@@ -150,17 +110,18 @@ static bool is_code_library(const char *path)
 	return false;
 }
 
-static bool readable(void *arg, const struct line *l)
+static bool readable(void *arg, const struct maps_line *l)
 {
 	const struct reading *r = arg;
 	const bool file = l->path[0] == '/';
-	if (l->perms[0] != 'r' || l->perms[3] != 'p')
+	const struct area area = { l->start, l->end };
+	if (!l->r || l->shared)
 		return false;
 	if (file)
-		return !strncmp(l->path, "/dev/", 5) || is_code_library(l->path) ? false : r->fn(r->arg, &l->area, l->path);
-	if (l->perms[1] != 'w' || (l->path[0] == '[' && strncmp(l->path, "[heap", 5) && strncmp(l->path, "[anon", 5)))
+		return !strncmp(l->path, "/dev/", 5) || is_code_library(l->path) ? false : r->fn(r->arg, &area, l->path);
+	if (!l->w || (l->path[0] == '[' && strncmp(l->path, "[heap", 5) && strncmp(l->path, "[anon", 5)))
 		return false;
-	return r->fn(r->arg, &l->area, NULL);
+	return r->fn(r->arg, &area, NULL);
 }
 
 bool areas_readable(bool (*fn)(void *arg, const struct area *a, const char *file), void *arg)

@@ -15,6 +15,7 @@
 #include "capture/agent.h"
 #include "capture/ids.h"
 #include "capture/thread.h"
+#include "maps-line.h"
 
 #define TEXT_BYTES (128u << 10)
 #define TABLE_MAX 16384u
@@ -29,49 +30,6 @@ static _Atomic(struct table *) current;
 static struct spin loading;
 static uint32_t next_number;
 static _Atomic uint32_t misses;
-
-struct line {
-	uint64_t start, end, offset;
-	bool r, x;
-	const char *path; /* NUL-terminated */
-};
-
-static uint64_t parse_hex(const char **s)
-{
-	uint64_t v = 0;
-	for (;; (*s)++) {
-		const char c = **s;
-		if (c >= '0' && c <= '9')
-			v = v << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			v = v << 4 | (uint64_t)(c - 'a' + 10);
-		else
-			return v;
-	}
-}
-
-/* "55d0-55e0 r-xp 00001000 08:01 123   /path": text is NUL-terminated. False when it is not like that. */
-static bool parse_line(struct line *l, const char *text)
-{
-	l->start = parse_hex(&text);
-	if (*text++ != '-')
-		return false;
-	l->end = parse_hex(&text);
-	if (*text++ != ' ' || strnlen(text, 5) < 5)
-		return false;
-	l->r = text[0] == 'r';
-	l->x = text[2] == 'x';
-	text += 5;
-	l->offset = parse_hex(&text);
-	for (int word = 0; word < 3; word++) { /* the rest of the offset field, device, inode */
-		while (*text && *text != ' ')
-			text++;
-		while (*text == ' ')
-			text++;
-	}
-	l->path = text;
-	return l->start < l->end;
-}
 
 /* Another thread may unmap the file meanwhile, so the kernel looks. */
 static bool copy_page(uint64_t base, void *dst, uint64_t n)
@@ -101,7 +59,7 @@ static uint64_t bias_at(uint64_t base, uint64_t size)
 	return base;
 }
 
-static bool is_hidden(const struct line *l)
+static bool is_hidden(const struct maps_line *l)
 {
 	const char *name = strrchr(l->path, '/');
 	name = name ? name + 1 : l->path;
@@ -109,7 +67,7 @@ static bool is_hidden(const struct line *l)
 	       !strncmp(name, "libcuda.so", 10);
 }
 
-static const struct mapping *same_in(const struct table *old, const struct line *l)
+static const struct mapping *same_in(const struct table *old, const struct maps_line *l)
 {
 	for (uint32_t i = 0; old && i < old->n; i++)
 		if (old->m[i].start == l->start && old->m[i].end == l->end && !strcmp(old->m[i].path, l->path))
@@ -117,7 +75,7 @@ static const struct mapping *same_in(const struct table *old, const struct line 
 	return NULL;
 }
 
-static void add(struct table *t, const struct table *old, const struct line *l, uint64_t bias)
+static void add(struct table *t, const struct table *old, const struct maps_line *l, uint64_t bias)
 {
 	const struct mapping *known = same_in(old, l);
 	struct mapping *m = &t->m[t->n];
@@ -145,10 +103,10 @@ struct scan {
 	uint64_t bias;
 };
 
-static void take_line(struct scan *s, const char *text)
+static void take_line(struct scan *s, char *text)
 {
-	struct line l;
-	if (!parse_line(&l, text))
+	struct maps_line l;
+	if (!maps_line_parse(&l, text))
 		return;
 	if (!l.offset && l.path[0] == '/') {
 		strncpy(s->file, l.path, sizeof(s->file) - 1);

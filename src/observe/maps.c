@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "attach/elf-facts.h"
+#include "maps-line.h"
 
 #define READ_AGAIN_NS 50000000u /* addresses of code that was made at run time are never found: do not read for each */
 
@@ -101,27 +102,21 @@ static uint32_t module_of(struct observe_maps *m, const char *path)
 
 static void take_line(struct observe_maps *m, char *line)
 {
-	unsigned long long start, end, offset;
-	char perms[5], *path, *deleted;
+	struct maps_line l;
 	uint64_t bias = 0;
 	uint32_t module = SBT_NO_ID;
-	int at = 0;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, perms, &offset, &at) < 4 || !at || perms[2] != 'x' || end <= start)
+	if (!maps_line_parse(&l, line) || !l.x)
 		return;
-	path = line + at;
-	path[strcspn(path, "\n")] = 0;
-	if (m->nareas && start < m->areas[m->nareas - 1].end)
+	if (m->nareas && l.start < m->areas[m->nareas - 1].end)
 		return;
-	deleted = strstr(path, " (deleted)");
-	if (deleted && !deleted[strlen(" (deleted)")])
-		*deleted = 0;
-	if (*path == '/')
-		module = module_of(m, path);
-	if (module != SBT_NO_ID && !elf_layout_bias(&m->modules[module].layout, start, offset, true, &bias))
-		bias = start - offset;
+	maps_line_undelete(&l);
+	if (*l.path == '/')
+		module = module_of(m, l.path);
+	if (module != SBT_NO_ID && !elf_layout_bias(&m->modules[module].layout, l.start, l.offset, true, &bias))
+		bias = l.start - l.offset;
 	m->areas = xrealloc(m->areas, (m->nareas + 1) * sizeof *m->areas);
-	m->areas[m->nareas++] = (struct area){start, end, bias, module};
+	m->areas[m->nareas++] = (struct area){l.start, l.end, bias, module};
 }
 
 bool observe_maps_read(struct observe_maps *m)

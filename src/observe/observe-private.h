@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to the room observe: what is under observation. session.c runs it, launch.c starts a program, table.c shows it.
+ * Private to the room observe: what is under observation. observe.c runs it, observe-launch.c starts a program, table.c shows it.
  */
 #ifndef OBSERVE_PRIVATE_H
 #define OBSERVE_PRIVATE_H
@@ -32,7 +32,7 @@ struct observe {
 	struct symbols *symbols;
 };
 
-/* launch.c: starts argv, held before its exec until launch_go(). *ret_go: a descriptor for that. */
+/* observe-launch.c: starts argv, held before its exec until launch_go(). *ret_go: a descriptor for that. */
 struct err *observe_launch(char *const *argv, const char *softgpu, pid_t *ret, int *ret_go) TS_CHECK;
 struct err *observe_launch_go(int go, pid_t pid, const char *program) TS_CHECK;
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "maps-line.h"
 #include "observe/addresses.h"
 #include "observe/probes-private.h"
 
@@ -52,11 +53,11 @@ static uint64_t own_offset(const void *fn)
 	char line[512];
 	FILE *f = fopen("/proc/self/maps", "re");
 	uint64_t at = (uint64_t)(uintptr_t)fn, found = 0;
-	unsigned long long start, end, offset;
+	struct maps_line l;
 
 	while (f && !found && fgets(line, sizeof line, f)) {
-		if (sscanf(line, "%llx-%llx %*s %llx", &start, &end, &offset) == 3 && at >= start && at < end)
-			found = at - start + offset;
+		if (maps_line_parse(&l, line) && at >= l.start && at < l.end)
+			found = at - l.start + l.offset;
 	}
 	if (f)
 		fclose(f);
