@@ -17,6 +17,7 @@
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
+#include "capture/clock.h"
 #include "capture/device.h"
 #include "capture/forget.h"
 #include "capture/late.h"
@@ -33,13 +34,6 @@
 static AGENT_KEPT _Atomic uint32_t busy; /* the thread runs */
 static AGENT_KEPT char left_for[128]; /* where the next control block is, for the agent's thread to change to */
 static AGENT_KEPT _Atomic uint32_t stuck; /* a thread did not come out of the agent when a debugger left */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static bool debugger_gone(const struct tsdb_control *c)
 {
@@ -67,7 +61,7 @@ static void announce(void)
 
 static void begin(struct tsdb_control *c)
 {
-	const uint64_t from = now_ns();
+	const uint64_t from = clock_monotonic_ns();
 	atomic_store(&c->agent_state, TSDB_AGENT_STARTING);
 	/* The environment is the program's own, so it is left alone where that can be. */
 	if (!driver_is_loaded())
@@ -79,7 +73,7 @@ static void begin(struct tsdb_control *c)
 		uint32_t starting = TSDB_AGENT_STARTING;
 		atomic_compare_exchange_strong(&c->agent_state, &starting, TSDB_AGENT_WAITING);
 	}
-	atomic_store(&c->start_ns, now_ns() - from);
+	atomic_store(&c->start_ns, clock_monotonic_ns() - from);
 	if (atomic_load(&c->agent_state) == TSDB_AGENT_UP)
 		late_found();
 }

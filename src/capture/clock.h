@@ -6,6 +6,7 @@
 #define CAPTURE_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 /* A thread's own view of the clock, zeroed at first: no thread waits for another. */
 struct clock {
@@ -17,5 +18,13 @@ struct clock {
 /* CLOCK_REALTIME in nanoseconds, never less than this thread's last answer by its own doing; at most about a
  * microsecond off the system's clock. Where the counter is not steady it is clock_gettime(). */
 uint64_t clock_ns(struct clock *c);
+
+/* CLOCK_MONOTONIC in nanoseconds: for how long something took. */
+static inline uint64_t clock_monotonic_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
 
 #endif

@@ -11,6 +11,7 @@
 #include <time.h>
 #include "capture/areas.h"
 #include "capture/calls.h"
+#include "capture/clock.h"
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
@@ -22,7 +23,9 @@
 #define BITS_BYTES (TOP / GRANULE / 8)	  /* 8 MiB, touched as far as used */
 #define GRAIN 512ull			  /* allocations begin at multiples of it */
 #define QUESTIONS (4ull << 20)		  /* in a run over everything: some 150 ns each */
+#define NOTHING_BITS 12
 #define FOUND_MAX 65536u
+#define BURST 512u			  /* questions in a row, while nobody waits for the answers */
 #define MISSED_MAX 64 /* given up: calls that allocate are under way all the time */
 #define PATIENCE 200			  /* tries of 100 us: until no allocating call is under way */
 
@@ -32,6 +35,8 @@ static struct {
 	_Atomic uint64_t *coarse; /* bits: asked at the steps of the run over everything alone, and nothing was there */
 	struct map freed;	 /* address -> 1: freed since, or being freed */
 	_Atomic uint64_t begun, over; /* calls that allocate */
+	_Atomic uint32_t hurry;
+	_Atomic uint64_t nothing[1u << NOTHING_BITS]; /* words that are no address of old memory */
 	_Atomic uint32_t complete, swept; /* swept: complete, or some places were given up */
 	struct spin looking;	 /* of found */
 	struct found *found;	 /* FOUND_MAX */
@@ -252,6 +257,7 @@ struct sweep {
 	struct thread *t;
 	struct discover_sums *sums;
 	uint64_t total;
+	uint64_t burst, burst_ns; /* questions; since when */
 };
 
 static bool measure(void *arg, const struct area *a)
@@ -273,6 +279,21 @@ static uint64_t hit(struct sweep *s, const struct found *f, uint64_t at)
 	return last + 1;
 }
 
+/* Questions take the driver's locks: the program's launches would wait for them. So they take a third of the time. */
+static void pause_sometimes(struct sweep *s)
+{
+	if (++s->burst % BURST || atomic_load_explicit(&discover.hurry, memory_order_relaxed))
+		return;
+	const uint64_t now = clock_monotonic_ns(), ns = 2 * (now - s->burst_ns);
+	nanosleep(&(struct timespec){ .tv_nsec = ns < 10000000 ? (long)ns : 10000000 }, NULL);
+	s->burst_ns = clock_monotonic_ns();
+}
+
+void discover_hurry(void)
+{
+	atomic_store(&discover.hurry, 1);
+}
+
 static bool sweep_area(void *arg, const struct area *a)
 {
 	struct sweep *s = arg;
@@ -284,6 +305,7 @@ static bool sweep_area(void *arg, const struct area *a)
 			continue;
 		}
 		const uint64_t past = ask(&f, at) ? hit(s, &f, at) : 0;
+		pause_sometimes(s);
 		const uint64_t next = (at + step) & ~(step - 1);
 		at = past > next ? past : next;
 	}
@@ -296,7 +318,7 @@ static bool sweep_area(void *arg, const struct area *a)
 
 void discover_all(struct thread *t, struct discover_sums *ret)
 {
-	struct sweep s = { .t = t, .sums = ret };
+	struct sweep s = { .t = t, .sums = ret, .burst_ns = clock_monotonic_ns() };
 	*ret = (struct discover_sums){ .step = GRAIN };
 	if (!discover_watched() || !discover.found)
 		return;
@@ -328,6 +350,12 @@ static void met_late(struct thread *t, uint64_t word)
 		atomic_fetch_and_explicit(&discover.coarse[g / 64], ~bit, memory_order_relaxed);
 }
 
+/* Before that most words are no pointers, and the same ones every time. Old memory does not begin to exist, so the answer stays true. */
+static _Atomic uint64_t *nothing_at(uint64_t word)
+{
+	return &discover.nothing[(word * 0x9e3779b97f4a7c15ull) >> (64 - NOTHING_BITS)];
+}
+
 static void met(struct thread *t, uint64_t word)
 {
 	struct found f;
@@ -335,8 +363,12 @@ static void met(struct thread *t, uint64_t word)
 		met_late(t, word);
 		return;
 	}
-	if (word < GRANULE || word >= TOP || was_asked(word) || !ask(&f, word))
+	if (word < GRANULE || word >= TOP || was_asked(word) || atomic_load_explicit(nothing_at(word), memory_order_relaxed) == word)
 		return;
+	if (!ask(&f, word)) {
+		atomic_store_explicit(nothing_at(word), word, memory_order_relaxed);
+		return;
+	}
 	if (!look_at(t, word, 1, NULL))
 		return; /* the next command that names it tries again */
 	for (uint64_t at = word & ~(GRANULE - 1); at < f.addr + f.size && at < TOP; at += GRANULE)
@@ -422,9 +454,9 @@ void discover_withdraw(struct thread *t, uint64_t addr, uint64_t size)
 	if (live_give_up(addr, size)) {
 		const uint64_t mem = map_remove(&ids.memory, addr);
 		cmd.u.free = (struct sbt_cmd_free){ .addr = addr, .mem = mem ? mem - 1 : SBT_MEM_DEVICE, .stream = SBT_NO_ID };
-		(void)map_put(&discover.freed, addr, 1);
 		record_now(t, &cmd, SBT_F_SYNTHETIC);
 	}
+	(void)map_put(&discover.freed, addr, 1); /* also where it has not been found yet */
 	spin_unlock(&ids.first_sight);
 }
 

@@ -36,6 +36,8 @@ void discover_begin(void);
 void discover_end(void);
 /* The agent's own thread, in no call, with a context current: asks about all of the address space. */
 void discover_all(struct thread *t, struct discover_sums *ret);
+/* Somebody waits for it: it need not be gentle to the program any more. */
+void discover_hurry(void);
 /* Whether that has been done, and nothing was missed. */
 bool discover_is_complete(void);
 /* A call of the program with its parameters read, before it gets its number: what its operands point to. */

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "capture/calls.h"
+#include "capture/clock.h"
 #include "capture/discover.h"
 #include "capture/driver.h"
 #include "capture/ids.h"
@@ -23,13 +24,6 @@
 static struct {
 	_Atomic uint32_t finding; /* memory has not been looked for */
 } late;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* Whether the program has initialised the driver. */
 static bool is_initialised(void)
@@ -114,10 +108,10 @@ static void find_memory(struct thread *t)
 	if (!entered)
 		return;
 	nanosleep(&(struct timespec){ .tv_nsec = GRACE_NS }, NULL);
-	const uint64_t from = now_ns();
+	const uint64_t from = clock_monotonic_ns();
 	discover_all(t, &sums);
 	discover_verify(t);
-	sums.took_ns = now_ns() - from;
+	sums.took_ns = clock_monotonic_ns() - from;
 	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
 	tell(t, SBT_ATTACH_FOUND, &sums, atomic_load(&ids.next_ctx));
 	if (discover_is_complete())
@@ -168,6 +162,7 @@ bool late_settle(struct thread *t)
 	for (unsigned i = 0; i < PATIENCE * 10 && agent_live() && discover_watched(); i++) {
 		if (!atomic_load(&late.finding) && !old_code_waiting())
 			break;
+		discover_hurry();
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	}
 	discover_verify(t);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include "capture/bulk.h"
 #include "capture/calls.h"
+#include "capture/clock.h"
 #include "capture/device.h"
 #include "capture/discover.h"
 #include "capture/driver.h"
@@ -115,17 +116,10 @@ static void end_is_missing(CUresult r)
 	spin_unlock(&span.noting);
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* Time since the last lap. */
 static void lap(uint64_t *at, uint64_t *ret)
 {
-	const uint64_t now = monotonic_ns();
+	const uint64_t now = clock_monotonic_ns();
 	*ret += now - *at;
 	*at = now;
 }
@@ -234,7 +228,7 @@ static void start_of_global(void *arg, struct device_ctx *d, const struct piece 
 static void record_start(void)
 {
 	ipc_span();
-	uint64_t at = monotonic_ns();
+	uint64_t at = clock_monotonic_ns();
 	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_TOUCHED)
 		touched_begin();
 	else
@@ -267,7 +261,7 @@ static void begin(struct thread *t, uint64_t seq)
 		refuse(t, "");
 		return;
 	}
-	uint64_t at = monotonic_ns();
+	uint64_t at = clock_monotonic_ns();
 	if (!device_can() || (atomic_load(&calls_any) && !device_collect(&span.set))) {
 		refuse(t, "the driver in this process lacks functions that recording memory needs");
 		return;
@@ -403,7 +397,7 @@ static void end_of_global(void *arg, struct device_ctx *d, const struct piece *g
 static void record_end(struct thread *t)
 {
 	struct ending e = { .t = t, .batch = span.batch };
-	uint64_t at = monotonic_ns();
+	uint64_t at = clock_monotonic_ns();
 	live_each(end_of, &e);
 	lap(&at, &span.times.end.memory);
 	globals_find(&span.set);
@@ -433,7 +427,7 @@ static void tell_end(struct thread *t)
 static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
 {
 	/* No device_load() here: compiling the hash kernels while the process exits hangs in the driver (580.159; 24 of 24 tries of one program). */
-	uint64_t at = monotonic_ns();
+	uint64_t at = clock_monotonic_ns();
 	const bool quiet = gate_quiet(t, at_stop, PATIENCE);
 	const bool collected = device_collect(&span.set);
 	lap(&at, &span.times.end.gate);
@@ -536,7 +530,7 @@ static void exchange_mode(CUstreamCaptureMode *mode)
 static void begin_span(struct thread *t, uint64_t seq)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	uint64_t at = monotonic_ns();
+	uint64_t at = clock_monotonic_ns();
 	const uint64_t t0 = at;
 	span.times = (struct span_times){ .live = atomic_load(&live_total) };
 	exchange_mode(&mode);
@@ -553,13 +547,13 @@ static void begin_span(struct thread *t, uint64_t seq)
 	gate_open();
 	sender_start();
 	exchange_mode(&mode);
-	atomic_store(&agent.control->pause_ns, span.times.begin.all = monotonic_ns() - t0);
+	atomic_store(&agent.control->pause_ns, span.times.begin.all = clock_monotonic_ns() - t0);
 }
 
 static void end_span(struct thread *t, uint64_t last, bool at_stop)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	const uint64_t t0 = monotonic_ns();
+	const uint64_t t0 = clock_monotonic_ns();
 	exchange_mode(&mode);
 	gate_shut(t);
 	end(t, last, at_stop, t0);
