@@ -44,6 +44,7 @@ static void take_line(struct remote_space *s, char *line)
 
 	if (s->n >= MAPS_MAX || !maps_line_parse(&l, line))
 		return;
+	maps_line_undelete(&l); /* a library that was replaced on disk since is the same one in the process */
 	if (s->n == s->cap) {
 		s->cap = s->cap ? s->cap * 2 : 256;
 		s->maps = xrealloc(s->maps, s->cap * sizeof(*s->maps));

@@ -92,7 +92,7 @@ static void print_stack(struct session *s, const struct stack *st, const struct 
 		buf_free(&b);
 	}
 	if (end < st->n)
-		out_printf(s->out, "(%u more frames)\n", st->n - end);
+		out_printf(s->out, "(%u more frame%s)\n", st->n - end, st->n - end == 1 ? "" : "s");
 	if (!st->n)
 		out_str(s->out, "No stack.\n");
 }

@@ -188,8 +188,10 @@ static void print_shards(const struct explore_result *r, struct buf *out)
 
 static void print_sums(const struct explore_result *r, struct buf *out)
 {
-	buf_printf(out, "%" PRIu64 " schedules executed in %.2f s (%.0f a second), %" PRIu64 " left out as equal; %" PRIu64 " unordered pair%s%s. ", r->executed,
-		r->seconds, (double)r->executed / (r->seconds > 0 ? r->seconds : 1), r->alike, r->pairs, r->pairs == 1 ? "" : "s",
+	buf_printf(out, "%" PRIu64 " schedule%s executed in %.2f s", r->executed, r->executed == 1 ? "" : "s", r->seconds);
+	if (r->executed && r->seconds > 0)
+		buf_printf(out, " (%.0f a second)", (double)r->executed / r->seconds);
+	buf_printf(out, ", %" PRIu64 " left out as equal; %" PRIu64 " unordered pair%s%s. ", r->alike, r->pairs, r->pairs == 1 ? "" : "s",
 		explore_is_complete(r) ? ", every order of them" : "");
 	if (r->nfound)
 		buf_printf(out, "%zu other result%s.\n", r->nfound, r->nfound == 1 ? "" : "s");

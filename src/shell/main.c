@@ -33,39 +33,16 @@ struct options {
 	bool rest_args; /* --args: what follows the program are its arguments */
 };
 
-static const char usage_text[] =
+static const char usage_head[] =
 	"tsdb, a debugger for GPU command streams.\n"
 	"\n"
 	"  tsdb [OPTIONS] [PROGRAM ARGS...]     debug a program\n"
 	"  tsdb [OPTIONS] -p PID|NAME           attach to a process that runs\n"
 	"  tsdb [OPTIONS] FILE.sbt              open a trace\n"
-	"  tsdb record [-o FILE] [--memory all|touched|none] [--memory-limit SIZE] [--outputs hash|full]\n"
-	"              [--no-stacks] [--timestamps] [--children] [--] PROGRAM ARGS...\n"
-	"                                       record a whole run, without a prompt\n"
-	"  tsdb record [OPTIONS] -p PID|NAME    record a process that runs, until Ctrl-C or its end\n"
-	"  tsdb observe [-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] [--no-stacks]\n"
-	"              [--ring SIZE] [--quiet] PID | --all | [--] PROGRAM ARGS...\n"
-	"                                       what a running process does with the GPU, without stopping it\n"
-	"  tsdb view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks] [--rank N]\n"
-	"                                       list the commands of a trace, or of a set of them\n"
-	"  tsdb merge -o FILE [--match GLOB] [--as-is] TRACE TRACE...\n"
-	"                                       the traces of a job's ranks as one set, on one clock\n"
-	"  tsdb info FILE [--clocks] [--json]              say what a trace holds\n"
-	"  tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--json]\n"
-	"              [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]]\n"
-	"                                       execute the commands of a trace again and compare\n"
-	"  tsdb check FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] [--json]\n"
-	"                                       which launches are not deterministic\n"
-	"  tsdb races FILE [A-B] [--possible] [--exact | --no-exact] [--json]\n"
-	"                                       commands that nothing orders and that touch the same bytes\n"
-	"  tsdb explore FILE [--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save]\n"
-	"                                       other orders that the program allows, and whether their results differ\n"
-	"  tsdb extract FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR\n"
-	"                                       write one launch as a C program that stands alone\n"
-	"  tsdb demo race                       find a missing wait in an example, step by step\n"
-	"  tsdb doctor                          say what this machine can do\n"
+	"  tsdb TOOL --help                     what one of these is used like:\n";
+static const char usage_options[] =
 	"\n"
-	"  --gpu auto|soft|real   the device: the software GPU, the machine's, or whichever is there\n"
+	"  --gpu auto|soft|real   software GPU, the machine's, or whichever is there\n"
 	"  -ex COMMAND            run a command (any number, in order with -x)\n"
 	"  -p, --pid PID|NAME     attach to a process that runs\n"
 	"  -x FILE                run the commands of a file\n"
@@ -190,6 +167,8 @@ static struct err *open_subject(struct session *s, const struct options *o)
 
 	if (!o->rest)
 		return NULL;
+	if (o->attach)
+		return usage("the process that -p names has its program already:", o->rest[0]);
 	if (o->rest_args || !looks_like_trace(o->rest[0]))
 		return process_file(s, o->rest[0], o->rest + 1);
 	if (ranks_is(o->rest[0]))
@@ -287,20 +266,21 @@ static const struct tool *asked_tool(const struct options *o)
 	return o->rest && !o->rest_args ? tool_find(o->rest[0]) : NULL;
 }
 
-/* The part of the usage that is about one tool, for "tsdb TOOL --help". */
-static void tool_usage(struct session *s, const char *tool)
+static void print_tool_usage(struct session *s, const struct tool *t)
 {
-	char head[64];
-	const char *p, *end;
+	struct buf b = BUF_INIT;
 
-	snprintf(head, sizeof head, "\n  tsdb %s ", tool);
-	p = strstr(usage_text, head);
-	if (!p)
-		p = usage_text;
-	end = strstr(p + 1, "\n  tsdb ");
-	if (!end)
-		end = strstr(p + 1, "\n\n");
-	out_printf(s->out, "%.*s\nMore: man tsdb.\n", (int)(end - p - 1), p + 1);
+	tool_usage(t, &b);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+}
+
+static void print_usage(struct session *s)
+{
+	out_str(s->out, usage_head);
+	for (const struct tool *t = tools; t->name; t++)
+		out_printf(s->out, "    %-9s %s\n", t->name, t->doc);
+	out_str(s->out, usage_options);
 }
 
 static int run(struct session *s, int argc, char **argv, struct options *o)
@@ -315,18 +295,23 @@ static int run(struct session *s, int argc, char **argv, struct options *o)
 	}
 	if (o->help || o->version) {
 		if (o->help)
-			out_str(s->out, usage_text);
+			print_usage(s);
 		else
 			out_printf(s->out, "tsdb %s\n", PACKAGE_VERSION);
 		return 0;
 	}
 	tool = asked_tool(o);
+	if (!tool && o->rest && !o->rest_args && !strcmp(o->rest[0], "help") && !o->rest[1]) {
+		print_usage(s);
+		return 0;
+	}
 	if (!tool)
 		return run_session(s, o);
 	while (o->rest[n])
 		n++;
 	if (n == 2 && (!strcmp(o->rest[1], "--help") || !strcmp(o->rest[1], "-h"))) {
-		tool_usage(s, o->rest[0]);
+		print_tool_usage(s, tool);
+		out_str(s->out, "More: man tsdb.\n");
 		return 0;
 	}
 	return tool->run(s, n - 1, o->rest + 1);

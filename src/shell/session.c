@@ -202,7 +202,7 @@ static struct err *check_needs(struct session *s, const struct command *c)
 	if ((f & CMD_NEEDS_REPLAY) && !s->trace.replay && s->trace.reader)
 		TRY(trace_replay(s, NULL));
 	if ((f & CMD_NEEDS_REPLAY) && !s->trace.replay)
-		return err_cure(err_new(ERR_STATE, "no replay is on"), "Use \"replay start FILE\"");
+		return err_cure(err_new(ERR_STATE, "no replay is on"), "Use \"replay start\" for what was captured last, or \"replay start FILE\"");
 	if ((f & CMD_NEEDS_TRACE) && !s->trace.reader)
 		return err_cure(err_new(ERR_STATE, "no trace is open"), "Use \"replay start FILE\", or start tsdb with the file");
 	if ((f & (CMD_NEEDS_PROCESS | CMD_NEEDS_STOP)) && !t->inf)

@@ -305,21 +305,68 @@ static int tool_doctor(struct session *s, int argc, char **argv)
 	return !gpu_doctor(s);
 }
 
+/* In the order of "tsdb --help". */
 const struct tool tools[] = {
-	{"record", tool_record, "record [-o FILE] [--memory all|touched|none] [--no-stacks] [--timestamps] [--children] -- PROGRAM ARGS"},
-	{"view", tool_view, "view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks] [--rank N]"},
-	{"merge", tool_merge, "merge -o FILE [--match GLOB] [--as-is] TRACE TRACE..."},
-	{"info", tool_info, "info FILE [--clocks] [--json]"},
-	{"observe", tool_observe, "observe [-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] [--no-stacks] [--ring SIZE] [--quiet] PID | --all | [--] PROGRAM ARGS"},
-	{"doctor", tool_doctor, "doctor"},
-	{"demo", tool_demo, "demo race"},
-	{"replay", tool_replay, "replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] [--touched] [--any-device] [--json]"},
-	{"check", tool_check, "check FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] [--window N] [--on auto|soft|real] [--any-device] [--json]"},
-	{"explore", tool_explore, "explore FILE [--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save] [--window N] [--on auto|soft|real] [--any-device] [--json] | explore merge FILE.json... [--json]"},
-	{"races", tool_races, "races FILE [RANGE] [--possible] [--exact | --no-exact] [--threads-apart] [--json]"},
-	{"extract", tool_extract, "extract FILE --kernel GLOB [--nth K] -o DIR [--all] [--window N] [--on auto|soft|real]"},
-	{NULL, NULL, NULL},
+	{"record", tool_record,
+		"[-o FILE] [--memory all|touched|none] [--memory-limit SIZE] [--outputs hash|full] [--no-stacks] [--timestamps] [--children] "
+		"[--] PROGRAM ARGS... | -p PID|NAME",
+		"record a whole run, or what a running process does from now on"},
+	{"observe", tool_observe,
+		"[-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] [--no-stacks] [--ring SIZE] [--quiet] "
+		"PID | --all | --list | [--] PROGRAM ARGS...",
+		"what a running process does with the GPU, without stopping it"},
+	{"view", tool_view, "FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks] [--rank N]",
+		"list the commands of a trace, or of a set of them"},
+	{"merge", tool_merge, "-o FILE [--match GLOB] [--as-is] TRACE TRACE...", "the traces of a job's ranks as one set, on one clock"},
+	{"info", tool_info, "FILE [--clocks] [--json]", "say what a trace holds"},
+	{"replay", tool_replay,
+		"FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] "
+		"[--touched] [--any-device] [--json]",
+		"execute the commands of a trace again and compare"},
+	{"check", tool_check,
+		"FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] [--window N] [--on auto|soft|real] [--any-device] [--json]",
+		"which launches are not deterministic"},
+	{"races", tool_races, "FILE [A-B] [--possible] [--exact | --no-exact] [--threads-apart] [--json]",
+		"commands that nothing orders and that touch the same bytes"},
+	{"explore", tool_explore,
+		"FILE [--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save] [--window N] [--on auto|soft|real] [--any-device] "
+		"[--json] | merge FILE.json... [--json]",
+		"other orders that the program allows, and what comes of them"},
+	{"extract", tool_extract, "FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR [--all] [--window N] [--on auto|soft|real]",
+		"write one launch as a C program that stands alone"},
+	{"demo", tool_demo, "race", "find a missing wait in an example, step by step"},
+	{"doctor", tool_doctor, "", "say what this machine can do"},
+	{NULL, NULL, NULL, NULL},
 };
+
+#define HELP_COLUMNS 80
+#define HELP_INDENT 14
+
+/* Breaks between words, but not within brackets that fit on a line. */
+void tool_usage(const struct tool *t, struct buf *out)
+{
+	size_t column = out->len;
+	const char *p = t->usage;
+
+	buf_printf(out, "  tsdb %s", t->name);
+	column = out->len - column;
+	while (*p) {
+		size_t n = 0;
+
+		for (unsigned depth = 0; p[n] && (p[n] != ' ' || depth); n++)
+			depth += (p[n] == '[') - (p[n] == ']');
+		if (n > HELP_COLUMNS - HELP_INDENT)
+			n = strcspn(p, " ");
+		if (column + 1 + n > HELP_COLUMNS) {
+			buf_printf(out, "\n%*s", HELP_INDENT - 1, "");
+			column = HELP_INDENT - 1;
+		}
+		buf_printf(out, " %.*s", (int)n, p);
+		column += 1 + n;
+		p += n + (p[n] == ' ');
+	}
+	buf_printf(out, "\n      %s\n", t->doc);
+}
 
 const struct tool *tool_find(const char *name)
 {

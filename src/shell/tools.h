@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The subcommands of the command line: tsdb record, observe, view, info, replay, check, explore, races, extract, demo, doctor. Each takes the words after its name and returns the exit status.
+ * The subcommands of the command line, tsdb record and so on: a row of tools[] each, which "tsdb --help" is made of. Each takes the words after
+ * its name and returns the exit status.
  */
 #ifndef SHELL_TOOLS_H
 #define SHELL_TOOLS_H
@@ -10,11 +11,13 @@
 struct tool {
 	const char *name;
 	int (*run)(struct session *s, int argc, char **argv);
-	const char *usage;
+	const char *usage, *doc; /* usage: without the name */
 };
 extern const struct tool tools[];
 /* The tool called name, or NULL. */
 const struct tool *tool_find(const char *name);
+/* Its usage and what it does, in lines of 80 columns. */
+void tool_usage(const struct tool *t, struct buf *out);
 
 /* tool-replay.c */
 int tool_merge(struct session *s, int argc, char **argv);

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "attach/inject.h"
@@ -35,6 +36,29 @@ static void finds_mappings(void **state)
 	assert_null(remote_map_at(&s, 0));
 	assert_null(remote_map_at(&s, UINT64_MAX));
 	remote_space_free(&s);
+}
+
+/* As after an upgrade of what a running program has loaded: the name is what it was. */
+static void a_file_that_was_replaced(void **state)
+{
+	char name[] = "/tmp/test-attach-inject-XXXXXX";
+	int fd = mkstemp(name);
+	const struct remote_map *m;
+	struct remote_space s;
+	void *p;
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_true(p != MAP_FAILED);
+	close(fd);
+	unlink(name);
+	assert_null(remote_space_read(&s, getpid()));
+	m = remote_map_at(&s, (uint64_t)(uintptr_t)p);
+	assert_non_null(m);
+	assert_string_equal(m->path, name);
+	remote_space_free(&s);
+	munmap(p, 4096);
 }
 
 static void finds_what_to_call(void **state)
@@ -128,7 +152,7 @@ static void refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_mappings), cmocka_unit_test(finds_what_to_call), cmocka_unit_test(bad_images), cmocka_unit_test(the_way_back),
+		cmocka_unit_test(finds_mappings), cmocka_unit_test(a_file_that_was_replaced), cmocka_unit_test(finds_what_to_call), cmocka_unit_test(bad_images), cmocka_unit_test(the_way_back),
 		cmocka_unit_test(refusals),
 	};
 

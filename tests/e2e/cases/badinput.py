@@ -102,10 +102,22 @@ def test_options_behind_a_trace(t):
 
 
 def test_help_of_each_tool(t):
-    for tool in ('record', 'view', 'info', 'replay', 'check', 'races', 'explore', 'extract', 'demo', 'doctor'):
+    tools = ('record', 'observe', 'view', 'merge', 'info', 'replay', 'check', 'races', 'explore', 'extract', 'demo', 'doctor')
+    every = t.tsdb('--help').out
+    t.equal(t.tsdb('help').out, every, 'tsdb help')
+    for line in every.splitlines():
+        t.check(len(line) <= 80, f'tsdb --help, more than 80 columns: {line}')
+    for tool in tools:
+        t.check(f'\n    {tool} ' in every, f'tsdb --help lists {tool}')
         r = t.tsdb(tool, '--help')
         t.equal(r.status, 0, f'{tool} --help')
-        t.check(r.out.startswith(f'  tsdb {tool} '), f'what {tool} --help says: {r.out[:60]!r}')
+        t.check(r.out.startswith((f'  tsdb {tool} ', f'  tsdb {tool}\n')), f'what {tool} --help says: {r.out[:60]!r}')
+        for line in r.out.splitlines():
+            t.check(len(line) <= 80, f'{tool} --help, more than 80 columns: {line}')
+
+
+def test_a_process_and_a_program(t):
+    t.sentence(t.tsdb('-p', '1', 'ls'), r'-p names has its program already: ls')
 
 
 def test_ambiguous_command(t):

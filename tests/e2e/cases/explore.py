@@ -102,7 +102,7 @@ def test_in_a_session(t):
     r = t.tsdb('--batch', '-ex', 'replay start', '-ex', 'replay goto 20', '-ex', 'replay explore --most 1', '-ex', 'when', '-ex',
                'replay schedule 1', '-ex', 'replay schedule 1 --step', 't.sbt')
     t.check('are unordered' in r.out, r.out)
-    t.check('#20' in r.out.split('schedules executed')[1], 'the replay is where it was: ' + r.out)
+    t.check('#20' in r.out.split(' executed in ')[1], 'the replay is where it was: ' + r.out)
     t.check('The schedule gave its result again.' in r.out, r.out)
     t.check('there is no' in r.err, 'in the schedule, its own number: ' + r.err)
 
