@@ -54,8 +54,8 @@ struct attach_result {
 struct err *inferior_attach(struct inferior **ret, const struct attach_options *o, struct attach_result *ret_result) TS_CHECK;
 /* Processes called name, tsdb itself left out: fills up to max, returns how many there are. */
 unsigned inferior_find(const char *name, pid_t *ret, unsigned max);
-/* Waits for one that is not there yet. False: *interrupt became true. */
-bool inferior_await(const char *name, volatile bool *interrupt, pid_t *ret);
+/* Waits for one that is not among the old ones. False: *interrupt became true. */
+bool inferior_await(const char *name, const pid_t *old, unsigned nold, volatile bool *interrupt, pid_t *ret);
 /* Whether it was attached to: it was there before, and lives on. */
 bool inferior_attached(const struct inferior *inf);
 /* Asks the agent to go; the program runs after that. The caller waits and drains, resuming from stops, until inferior_agent_left(). */

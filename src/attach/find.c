@@ -108,14 +108,11 @@ unsigned inferior_find(const char *name, pid_t *ret, unsigned max)
 	return n;
 }
 
-bool inferior_await(const char *name, volatile bool *interrupt, pid_t *ret)
+bool inferior_await(const char *name, const pid_t *old, unsigned nold, volatile bool *interrupt, pid_t *ret)
 {
-	enum { OLD_MAX = 1024, NEW_MAX = 1024 };
-	pid_t old[OLD_MAX], now[NEW_MAX];
-	unsigned nold = inferior_find(name, old, OLD_MAX);
+	enum { NEW_MAX = 1024 };
+	pid_t now[NEW_MAX];
 
-	if (nold > OLD_MAX)
-		nold = OLD_MAX;
 	while (!*interrupt) {
 		unsigned n = inferior_find(name, now, NEW_MAX);
 

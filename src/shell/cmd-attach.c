@@ -14,7 +14,7 @@
 #include "shell/process.h"
 #include "shell/words.h"
 
-enum { MATCHES_MAX = 32, LINE_MAX_BYTES = 4096 };
+enum { MATCHES_MAX = 32, OLD_MAX = 1024, LINE_MAX_BYTES = 4096 };
 
 const char cmd_attach_help[] =
 	"Attaches to a process that runs, by its number or its name, and stops it. The agent\n"
@@ -59,9 +59,12 @@ static struct err *find(const char *name, pid_t *ret)
 
 static struct err *wait_for(struct session *s, const char *name, pid_t *ret)
 {
+	pid_t old[OLD_MAX];
+	unsigned nold = inferior_find(name, old, OLD_MAX); /* first: who starts one at the words below gets it caught */
+
 	out_printf(s->out, "Waiting for a process called %s (Ctrl-C ends that).\n", name);
 	out_flush(s->out);
-	if (inferior_await(name, &interrupt_flag, ret))
+	if (inferior_await(name, old, nold < OLD_MAX ? nold : OLD_MAX, &interrupt_flag, ret))
 		return NULL;
 	interrupt_take();
 	return err_new(ERR_INTERRUPTED, "no process called %s has started", name);

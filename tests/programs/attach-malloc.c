@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program with an allocator of its own, which holds its lock most of the time: attach-malloc SECONDS. Whoever makes it call dlopen() from in there waits for ever.
+ * A program with an allocator of its own, which holds its lock most of the time: attach-malloc SECONDS, or until there is
+ * a file called "end" in its folder. Whoever makes it call dlopen() from in there waits for ever.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define POOL (1ul << 30)
 
@@ -59,7 +61,7 @@ int main(int argc, char **argv)
 
 	printf("attach-malloc: running\n");
 	fflush(stdout);
-	while (time(NULL) < end) {
+	while (time(NULL) < end && access("end", F_OK) != 0) {
 		char *volatile p = malloc(16);
 
 		free(p);

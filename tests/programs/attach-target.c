@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program to attach to that notices everything: attach-target SECONDS [ONLY]. Each thread does one kind of thing over and over and checks its results:
+ * A program to attach to that notices everything: attach-target SECONDS [ONLY]. It ends early when there is a
+ * file called "end" in its folder. Each thread does one kind of thing over and over and checks its results:
  * sleeps and waits must not end early or with EINTR, vector registers, errno and signal masks must stay what they are. ONLY names one kind, or with a minus sign the one to leave out. Ends with
  * "attach-target: ok" and 0, or says what went wrong.
  */
@@ -274,7 +275,7 @@ int main(int argc, char **argv)
 			started[i] = pthread_create(&t[i], NULL, work, (void *)(size_t)&kinds[i]) == 0;
 	printf("attach-target: running\n");
 	fflush(stdout);
-	while (now() < end && !errors) {
+	while (now() < end && !errors && access("end", F_OK) != 0) {
 		struct timespec ts = {.tv_nsec = 10000000};
 
 		check(nanosleep(&ts, NULL) == 0, "main's nanosleep", 0);

@@ -334,7 +334,7 @@ def test_files_that_cannot_be_written(t):
 def test_processes_that_cannot_be(t):
     permitted(t)
     p = subprocess.Popen(['/bin/true'])
-    time.sleep(0.3 * SLOW)
+    os.waitid(os.P_PID, p.pid, os.WEXITED | os.WNOWAIT)
     t.sentence(t.tsdb('observe', str(p.pid)), r'has ended and waits for its parent')
     p.wait()
     t.sentence(t.tsdb('observe', str(p.pid)), r'there is no process \d+')
