@@ -309,13 +309,13 @@ def usage(p):
 
 
 def test_leaks_nothing(t):
-    rounds = 500 if SOAK else 25
+    rounds = 500 if SOAK else 12
     with launcher(t) as p:
         until(lambda: p.switches() > 1500, 'launches')  # its driver compiles hot kernels in a thread of its own, which comes then
         for i in range(rounds):
             attached(t, p.pid, 'break kernel count', 'continue', 'bt', 'detach')
             t.log.clear()
-            if i == 9:
+            if i == (9 if SOAK else 3):
                 before = usage(p)
         # The agent says that it leaves, and then it closes what it had open.
         few = 'descriptors', 'threads'
@@ -347,14 +347,14 @@ def killed_at_random(t, p, times, most):
 
 def test_killed_at_random_moments(t):
     with launcher(t) as p:
-        killed_at_random(t, p, 200 if SOAK else 25, 0.4)
+        killed_at_random(t, p, 200 if SOAK else 15, 0.4)
         t.equal(p.finish(seconds=150), 'long_running: running\nlong_running: ok\n', 'what the program printed')
 
 
 def test_killed_at_random_moments_of_a_program_that_notices(t):
     # A debugger that is killed right after its stop leaves epoll_wait() with EINTR, as the kernel ends it (signal(7)).
     with target(t, '-epoll') as p:
-        killed_at_random(t, p, 200 if SOAK else 25, 0.2)
+        killed_at_random(t, p, 200 if SOAK else 15, 0.2)
         t.equal(p.finish(seconds=150), 'attach-target: running\nattach-target: ok\n', 'what the program printed')
 
 
