@@ -8,8 +8,8 @@ libstate_a_SOURCES = src/state/state.h src/state/args.h src/state/state-private.
 	src/state/state.c src/state/transitions.c src/state/transitions.h \
 	src/state/transitions-objects.c src/state/transitions-work.c src/state/transitions-graphs.c \
 	src/state/queue.c src/state/keyframe.c src/state/look.c \
-	src/state/print.c src/state/seek.c src/state/steps.c src/state/steps.h
-HEADERS_TO_CHECK += src/state/steps.h tests/unit/cmds.h src/state/state.h src/state/state-private.h src/state/args.h src/state/vec.h src/state/allocs.h \
+	src/state/print.c src/state/print-json.c src/state/print-views.c src/state/print-private.h src/state/seek.c src/state/steps.c src/state/steps.h
+HEADERS_TO_CHECK += src/state/steps.h tests/unit/cmds.h src/state/state.h src/state/state-private.h src/state/print-private.h src/state/args.h src/state/vec.h src/state/allocs.h \
 	src/state/transitions.h
 
 if HAVE_CMOCKA

@@ -67,11 +67,27 @@ static void stream_table(void **arg)
 	struct state *s = waiting();
 
 	assert_prints(s, STATE_VIEW_STREAMS,
-		"Stream  Context  Kind          Status   Head  Pending  Submitted  Finished  Priority  Waiting for\n"
-		"     0        0  default       Waiting   #13        1          1         0         0  stream 1 (#10)\n"
-		"     1        0  blocking      Running    #9        2          2         0         0\n"
-		"     2        0  blocking      Idle        -        0          0         0         0\n"
-		"     3        0  non-blocking  Waiting   #11        2          2         0         0  event 4 (#10 on stream 1)\n");
+		"Stream  Context  Kind          Status   Head  Pending  Submitted  Finished  Waiting for\n"
+		"     0        0  default       Waiting   #13        1          1         0  stream 1 (#10)\n"
+		"     1        0  blocking      Running    #9        2          2         0\n"
+		"     2        0  blocking      Idle        -        0          0         0\n"
+		"     3        0  non-blocking  Waiting   #11        2          2         0  event 4 (#10 on stream 1)\n");
+	state_free(s);
+}
+
+/* Priorities are shown where there are any, what is waited for where something waits. */
+static void columns_with_nothing(void **arg)
+{
+	struct state *s = state_new();
+	struct sbt_cmd c = cmd_stream_create(2, 1, 1);
+
+	apply(s, cmd_ctx_create(1, 0, 0));
+	c.u.stream_create.priority = -5;
+	apply(s, c);
+	assert_prints(s, STATE_VIEW_STREAMS,
+		"Stream  Context  Kind          Status  Head  Pending  Submitted  Finished  Priority\n"
+		"     0        0  default       Idle       -        0          0         0         0\n"
+		"     1        0  non-blocking  Idle       -        0          0         0        -5\n");
 	state_free(s);
 }
 
@@ -203,7 +219,7 @@ static void all(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing), cmocka_unit_test(stream_table), cmocka_unit_test(other_tables),
+		cmocka_unit_test(nothing), cmocka_unit_test(stream_table), cmocka_unit_test(columns_with_nothing), cmocka_unit_test(other_tables),
 		cmocka_unit_test(one_stream), cmocka_unit_test(long_queue), cmocka_unit_test(json),
 		cmocka_unit_test(hostile_names), cmocka_unit_test(all),
 	};
