@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define LIMBO_MS 3000u /* for threads that wait for a vfork child, which has not called exec yet */
 #define LEAVE_MS 5000u
 
 bool inferior_attached(const struct inferior *inf)
@@ -117,6 +118,16 @@ static struct err *let_go(struct inferior *inf)
 		"they are free when tsdb ends");
 }
 
+/* Only threads that are stopped can be let go of. */
+static void stop_for_good(struct inferior *inf)
+{
+	uint64_t deadline = monotonic_ms() + LIMBO_MS;
+
+	stops_all(inf);
+	while (inf->alive && !inf->died && stops_limbo(inf) && monotonic_ms() < deadline)
+		;
+}
+
 struct err *inferior_detach(struct inferior *inf)
 {
 	if (!inf->alive)
@@ -125,7 +136,7 @@ struct err *inferior_detach(struct inferior *inf)
 	if (!inf->attached && inf->control)
 		silence(inf->control);
 	if (inf->alive && !inf->died)
-		stops_all(inf);
+		stop_for_good(inf);
 	if (!inf->alive || inf->died) {
 		inf->alive = false;
 		tracee_remove_others(inf, -1);

@@ -109,6 +109,8 @@ void family_leave(struct inferior *inf);
 /* stops.c */
 /* Stops every thread; the caller asks inf->died. */
 void stops_all(struct inferior *inf);
+/* Waits once more, some milliseconds, for threads that did not stop before. False: there are none (zombie leaders never do). */
+bool stops_limbo(struct inferior *inf);
 /* Takes what the threads report and lets them go on, until thread tid is at a system call (tracee.syscalls), where it stays: true. False: the time is over, the thread
  * is no more, or the program has ended or executed another. */
 bool stops_pump(struct inferior *inf, pid_t tid, int timeout_ms);

@@ -610,6 +610,24 @@ void stops_all(struct inferior *inf)
 	libraries_stale(inf);
 }
 
+bool stops_limbo(struct inferior *inf)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < inf->ntracees; i++) {
+		struct tracee *t = inf->tracees[i];
+		char state = t->limbo && t->running ? thread_state(inf, t->tid) : 0;
+
+		if (!state || state == 'Z' || state == 'X')
+			continue;
+		t->limbo = false;
+		any = true;
+	}
+	if (any)
+		stop_all(inf);
+	return any;
+}
+
 void stops_go(struct inferior *inf)
 {
 	struct inferior_event ev = {.kind = INFERIOR_NONE};
