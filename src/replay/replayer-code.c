@@ -183,7 +183,7 @@ static struct err *load_by_name(struct rp *rp, struct rmodule **ret, struct rker
 		return load_module(rp, t, k->name);
 	}
 	m->code_hash = hash;
-	window_note(rp, false, "the code of %s is one with a kernel of that name: %s", k->name,
+	window_note(rp, false, "for %s the code of a kernel of that name was taken: %s", k->name,
 		k->code_hash ? "its own cannot run here" : "the recording does not say which it was");
 	return load_module(rp, m, k->name);
 }

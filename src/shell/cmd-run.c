@@ -173,7 +173,9 @@ const char cmd_next_help[] =
 
 const char cmd_step_help[] =
 	"The same as `next`; but in a replay the same as `replay step`, which goes into graph\n"
-	"launches, from node to node.\n";
+	"launches, from node to node: from the command before a launch. Where the replay stands\n"
+	"at a launch (`break graph_launch`), its nodes are behind: `replay goto SEQ.0` goes to\n"
+	"before the first.\n";
 
 struct err *cmd_step(struct session *s, const struct cmd_args *a)
 {

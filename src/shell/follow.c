@@ -478,6 +478,12 @@ void follow_summary(const struct follow *f)
 		free(own.path);
 }
 
+/* A command is given at a stop: of the program itself, while its children run on. */
+static const char *row_state(const struct session *s, const struct row *row)
+{
+	return row->ended ? "ended" : s->target.inf && row->pid == s->target.pid ? "stopped" : "runs";
+}
+
 static void print_row(struct session *s, const struct row *row, bool json, const char *sep)
 {
 	struct buf b = BUF_INIT;
@@ -490,7 +496,7 @@ static void print_row(struct session *s, const struct row *row, bool json, const
 		sbt_json_string(&b, row->path ? row->path : "", row->path ? strlen(row->path) : 0);
 		buf_byte(&b, '}');
 	} else {
-		buf_printf(&b, "%-8d %-6s %-10llu %-30s %s\n", (int)row->pid, row->ended ? "ended" : "runs", (unsigned long long)row->commands,
+		buf_printf(&b, "%-8d %-7s %-10llu %-30s %s\n", (int)row->pid, row_state(s, row), (unsigned long long)row->commands,
 			row->path ? row->path : "-", row->program);
 	}
 	out_str(s->out, buf_cstr(&b));
@@ -508,7 +514,7 @@ void follow_print(struct session *s, bool json)
 	if (json)
 		out_str(s->out, "[");
 	else
-		out_style(s->out, STYLE_HEADER, "%-8s %-6s %-10s %-30s %s\n", "Process", "State", "Commands", "Trace", "Program");
+		out_style(s->out, STYLE_HEADER, "%-8s %-7s %-10s %-30s %s\n", "Process", "State", "Commands", "Trace", "Program");
 	if (own.program && own.pid) {
 		print_row(s, &own, json, sep);
 		sep = ",\n";

@@ -44,7 +44,7 @@ libshell_a_SOURCES = \
 	src/shell/names.c src/shell/names.h \
 	src/shell/out.c src/shell/out.h \
 	src/shell/partial.c src/shell/partial.h \
-	src/shell/process.c src/shell/process.h \
+	src/shell/process.c src/shell/process.h src/shell/process-signals.c \
 	src/shell/replay-device.c src/shell/replay-device.h \
 	src/shell/clocks.c src/shell/clocks.h src/shell/device-clocks.c src/shell/ranks.c src/shell/ranks-view.c src/shell/ranks.h src/shell/cmd-ranks.c src/shell/tool-merge.c \
 	src/shell/recorder.c src/shell/recorder.h src/shell/recorder-inside.h \
