@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -188,18 +189,28 @@ def test_few_descriptors(t):
     t.match(r'processes were not followed: too many at once; raise `ulimit -n`', r.err)
 
 
+def of_its_own():
+    """A time to sleep for that no other test has, so that its processes can be found by it."""
+    return f'7654.{random.randrange(10**8):08}'
+
+
 def test_detach_lets_children_go(t):
-    prog = script(t, 'w.sh', '#!/bin/sh\nsleep 7654.75 &\n' + program('vecadd') + '\nexec ' + program('long_running') + ' 7.4321\n')
+    seconds = of_its_own()
+    prog = script(t, 'w.sh', f'#!/bin/sh\nsleep {seconds} &\n{program("vecadd")}\nexec {program("long_running")} 3600 {seconds}\n')
     os.chmod(prog, 0o755)
-    t.tsdb('--gpu', t.gpu, '--batch', '-ex', 'set follow children on', '-ex', 'start', '-ex', 'detach', prog)
+    # Who goes on keeps what tsdb writes to open: no pipe, which would not end.
+    r = t.run(['sh', '-c', f'exec {tsdb_path()} --gpu {t.gpu} --batch -ex "set follow children on" -ex start -ex detach {prog} >out.txt 2>&1'])
     try:
-        t.equal(alive('7654.75'), 1, 'the child goes on')
+        with open(t.path('out.txt'), encoding='utf-8') as f:
+            t.match(r'^\[process \d+ goes on without tsdb\]$', f.read())
+        t.equal(r.status, 0, 'exit status')
+        t.equal(alive(seconds), 2, 'the program and its child go on')
     finally:
         for p in filter(str.isdigit, os.listdir('/proc')):
             try:
                 with open(f'/proc/{p}/cmdline', 'rb') as f:
                     words = f.read().split(b'\0')
-                if b'7654.75' in words or b'7.4321' in words:
+                if seconds.encode() in words:
                     os.kill(int(p), signal.SIGKILL)
             except OSError:
                 pass
@@ -221,32 +232,34 @@ def alive(word):
 
 
 def test_daemon_is_ended_by_ctrl_c(t):
+    seconds = of_its_own()
     p = subprocess.Popen([tsdb_path(), 'record', '--gpu', t.gpu, '--children', '-o', t.path('k.sbt'), '--', 'sh', '-c',
-                          f'setsid sleep 7654.5 & {program("vecadd")}'], cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL,
+                          f'setsid sleep {seconds} & {program("vecadd")}'], cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
     line = ''
     while 'go' not in line:
         line = p.stderr.readline()
         t.check(line, 'it says that a process goes on')
     p.send_signal(signal.SIGINT)
-    _, err = p.communicate(timeout=30)
+    _, err = p.communicate(timeout=90)
     t.match(r'1 used the GPU', err)
-    t.equal(alive('7654.5'), 0, 'daemons')
+    t.equal(alive(seconds), 0, 'daemons')
     t.equal(len(traces(t)), 1, 'traces')
 
 
 def test_tsdb_killed_leaves_nothing(t):
+    seconds = of_its_own()
     p = subprocess.Popen([tsdb_path(), 'record', '--gpu', t.gpu, '--children', '-o', t.path('k.sbt'), '--', 'sh', '-c',
-                          'sleep 7654.25 & sleep 7654.25 & wait'], cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL,
+                          f'sleep {seconds} & sleep {seconds} & wait'], cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    for _ in range(200):
-        if alive('7654.25') == 2:
+    for _ in range(1800):
+        if alive(seconds) == 2:
             break
         time.sleep(0.05)
     p.kill()
     p.wait()
-    for _ in range(200):
-        if not alive('7654.25'):
+    for _ in range(1800):
+        if not alive(seconds):
             return
         time.sleep(0.05)
     t.check(False, 'the children are gone')
