@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "softgpu/mem-extents.h"
 
 #define MAX_RANGES (1u << 20)
 #define MAX_EXTENTS (2 * MAX_RANGES + 2)
@@ -34,17 +35,6 @@
 struct key {
 	_Atomic uint64_t start, end;
 	_Atomic uint32_t slot;
-};
-
-/* A free part of a region, sorted by address, never touching its neighbour. */
-struct extent {
-	uint64_t start, end;
-};
-
-struct region {
-	struct extent *extents;
-	uint32_t n;
-	uint64_t base, end;
 };
 
 static struct {
@@ -131,6 +121,7 @@ static bool region_init(struct region *r, uint64_t base, uint64_t size)
 		return false;
 	r->base = base;
 	r->end = base + size;
+	r->most = MAX_EXTENTS;
 	r->extents[0] = (struct extent){base, base + size};
 	r->n = 1;
 	return true;
@@ -254,113 +245,6 @@ static void table_remove(uint32_t at)
 		key_copy(&mem.keys[i], &mem.keys[i + 1]);
 	atomic_store_explicit(&mem.nkeys, n - 1, memory_order_relaxed);
 	table_change_end();
-}
-
-/* --- free extents of a region ------------------------------------------------------------------------ */
-
-/* Takes [start, start + size) out of extent i, which holds it. False when the table is full. */
-static bool extent_cut(struct region *r, uint32_t i, uint64_t start, uint64_t size)
-{
-	struct extent *e = &r->extents[i];
-	uint64_t end = start + size;
-
-	if (start > e->start && end < e->end) {
-		if (r->n == MAX_EXTENTS)
-			return false;
-		memmove(e + 1, e, (r->n - i) * sizeof(*e));
-		r->n++;
-		e[0].end = start;
-		e[1].start = end;
-	} else if (start > e->start) {
-		e->end = start;
-	} else if (end < e->end) {
-		e->start = end;
-	} else {
-		r->n--;
-		memmove(e, e + 1, (r->n - i) * sizeof(*e));
-	}
-	return true;
-}
-
-/* First fit by address: the lowest place that holds size bytes at this alignment. */
-static bool extent_take(struct region *r, uint64_t size, uint64_t align, struct extent *ret)
-{
-	uint32_t i;
-
-	for (i = 0; i < r->n; i++) {
-		const struct extent *e = &r->extents[i];
-		uint64_t start = (e->start + align - 1) & ~(align - 1);
-
-		if (start < e->start || start > e->end || e->end - start < size)
-			continue;
-		*ret = (struct extent){start, start + size};
-		return extent_cut(r, i, start, size);
-	}
-	return false;
-}
-
-/* The highest place. */
-static bool extent_take_high(struct region *r, uint64_t size, uint64_t align, struct extent *ret)
-{
-	uint32_t i;
-
-	for (i = r->n; i-- > 0;) {
-		const struct extent *e = &r->extents[i];
-		uint64_t start;
-
-		if (e->end - e->start < size)
-			continue;
-		start = (e->end - size) & ~(align - 1);
-		if (start < e->start)
-			continue;
-		*ret = (struct extent){start, start + size};
-		return extent_cut(r, i, start, size);
-	}
-	return false;
-}
-
-/* This place, if it is free. */
-static bool extent_take_at(struct region *r, uint64_t start, uint64_t size)
-{
-	uint32_t lo = 0, hi = r->n;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (r->extents[mid].start <= start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || start > r->extents[lo - 1].end || r->extents[lo - 1].end - start < size)
-		return false;
-	return extent_cut(r, lo - 1, start, size);
-}
-
-/* Gives x back, joined with its neighbours; returns the joined extent. */
-static struct extent extent_give(struct region *r, struct extent x)
-{
-	uint32_t i = 0;
-	struct extent *e;
-
-	while (i < r->n && r->extents[i].start < x.start)
-		i++;
-	e = &r->extents[i];
-	memmove(e + 1, e, (r->n - i) * sizeof(*e));
-	*e = x;
-	r->n++;
-	if (i + 1 < r->n && e->end == e[1].start) {
-		e->end = e[1].end;
-		memmove(e + 1, e + 2, (r->n - i - 2) * sizeof(*e));
-		r->n--;
-	}
-	if (i && e[-1].end == e->start) {
-		e[-1].end = e->end;
-		memmove(e, e + 1, (r->n - i - 1) * sizeof(*e));
-		r->n--;
-		e--;
-	}
-	return *e;
 }
 
 /* --- allocation ---------------------------------------------------------------------------------------- */
