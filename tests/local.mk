@@ -30,4 +30,5 @@ EXTRA_DIST += tests/soft-long.py
 
 # Folders in EXTRA_DIST are copied from the build folder too: not with what an earlier `make check` left there.
 dist-hook:
-	find $(distdir)/tests \( -name '*.log' -o -name '*.trs' \) -exec rm -f {} +
+	find $(distdir)/tests \( -name '*.log' -o -name '*.trs' -o -name '*.pyc' \) -exec rm -f {} +
+	find $(distdir)/tests -name __pycache__ -exec rmdir {} +
