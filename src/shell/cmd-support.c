@@ -69,11 +69,71 @@ static struct err *help_fields(struct session *s, const char *name)
 	return NULL;
 }
 
+/* Where a folded line goes on: below its first word, or behind what two blanks set off ("  --on soft      the software GPU"). */
+static unsigned hanging(const char *line, size_t n, unsigned columns)
+{
+	size_t at = strspn(line, " "), gap;
+
+	for (gap = at; gap + 2 < n && gap < columns / 2; gap++) {
+		if (at && line[gap] == ' ' && line[gap + 1] == ' ')
+			return (unsigned)(gap + strspn(line + gap, " "));
+	}
+	return (unsigned)at;
+}
+
+/* Whether a line goes on with the sentence before it, which was folded at that indentation. */
+static bool goes_on(const char *line, unsigned indent)
+{
+	return strspn(line, " ") == indent && line[indent] && line[indent] != '\n' && strncmp(line + indent, "Example", 7) != 0;
+}
+
+/* Lines of text, folded between words where the screen is narrower; column: where the first one begins. */
+static void put_folded(struct session *s, const char *text, unsigned column)
+{
+	unsigned lines, columns, indent = column;
+	bool first = !column, blank = false; /* blank: owed before the next word */
+
+	out_screen(&lines, &columns);
+	while (*text) {
+		size_t n = strcspn(text, "\n"), cut;
+		bool folded = false;
+
+		if (first)
+			indent = hanging(text, n, columns);
+		while (column + blank + n > columns && indent < columns / 2) {
+			for (cut = columns > column + blank ? columns - column - blank : 0; cut && text[cut] != ' '; cut--)
+				;
+			if ((!cut && column <= indent) || (!folded && first && cut < indent))
+				break; /* a word that is longer than the screen */
+			out_printf(s->out, "%s%.*s\n%*s", blank && cut ? " " : "", (int)cut, text, (int)indent, "");
+			text += cut + !!cut;
+			n -= cut + !!cut;
+			column = indent;
+			blank = false;
+			folded = true;
+		}
+		out_printf(s->out, "%s%.*s", blank ? " " : "", (int)n, text);
+		column += blank + (unsigned)n;
+		text += n + (text[n] == '\n');
+		first = !((folded || !first) && goes_on(text, indent));
+		if (first) {
+			out_str(s->out, "\n");
+			column = 0;
+		} else {
+			text += indent;
+		}
+		blank = !first;
+	}
+}
+
 static void help_row(struct session *s, const struct command *c)
 {
+	const size_t n = strlen(c->name);
+
 	out_printf(s->out, "  ");
 	out_style(s->out, STYLE_NAME, "%-24s", c->name);
-	out_printf(s->out, " %s\n", c->doc);
+	out_str(s->out, " ");
+	put_folded(s, c->doc, 3 + (n > 24 ? (unsigned)n : 24));
 }
 
 static void help_groups(struct session *s)
@@ -86,7 +146,7 @@ static void help_groups(struct session *s)
 				help_row(s, &commands[i]);
 		}
 	}
-	out_str(s->out, "\nType \"help COMMAND\" for more on one. Commands may be abbreviated as long as they stay unique.\n");
+	out_str(s->out, "\nType \"help COMMAND\" for more on one. Commands may be abbreviated as long as they\nstay unique.\n");
 }
 
 static void help_prefix(struct session *s, const struct command *c)
@@ -107,7 +167,8 @@ static void help_command(struct session *s, const struct command *c)
 		return;
 	}
 	out_style(s->out, STYLE_HEADER, "%s%s%s", c->name, *c->usage ? " " : "", c->usage);
-	out_printf(s->out, "\n%s.\n\n%s", c->doc, c->help);
+	out_printf(s->out, "\n%s.\n\n", c->doc);
+	put_folded(s, c->help, 0);
 	if (*c->aliases)
 		out_printf(s->out, "Short: %s\n", c->aliases);
 }
@@ -122,7 +183,7 @@ struct err *cmd_help(struct session *s, const struct cmd_args *a)
 		return NULL;
 	}
 	if (!strncmp("expressions", a->rest, strlen(a->rest)) && strlen(a->rest) > 2) {
-		out_str(s->out, expressions_help);
+		put_folded(s, expressions_help, 0);
 		return NULL;
 	}
 	if (!strcmp(a->rest, "kinds")) {

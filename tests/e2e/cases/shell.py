@@ -166,3 +166,16 @@ def test_record_without_stacks(t):
     t.equal(t.record('vecadd', options=['--no-stacks']).status, 0, 'record')
     t.equal(json.loads(t.tsdb('info', '--json', 't.sbt').out)['stacks'], False, 'stacks')
     t.check(not any(json.loads(x)['stack'] for x in t.tsdb('view', '--json', 't.sbt').out.splitlines()), 'no stack in a command')
+
+
+def test_help_fits_the_screen(t):
+    """Without a terminal the screen has 80 columns; nothing is lost where a line is folded."""
+    r = t.tsdb('--batch', '-ex', 'help replay explore', '-ex', 'help break', '-ex', 'help expressions', '-ex', 'help replay')
+    t.equal(r.status, 0, 'help')
+    for line in r.out.splitlines():
+        t.check(len(line) <= 80 or line.startswith('replay explore ['), f'more than 80 columns: {line}')
+        t.check(line == line.rstrip(), f'a blank at the end: {line!r}')
+    words = ' '.join(r.out.split())
+    t.check('puts results together. With --batch the exit status is 3 when another result was found. Example: replay explore' in words, words)
+    t.match(r'^ {16}without arguments, its last part', r.out)
+    t.match(r'^ {27}memory$', r.out)
