@@ -14,7 +14,7 @@ check-loop:
 	@i=0; while [ $$i -lt $(LOOPS) ]; do i=$$((i+1)); \
 		$(MAKE) -s $(AM_MAKEFLAGS) check >check-loop.log 2>&1 || { tail -n 30 check-loop.log; echo "failed in loop $$i"; exit 1; }; \
 		echo "loop $$i: $$(sed -n 's/^# PASS: *//p' check-loop.log | tail -n 1) passed"; done
-CLEANFILES += check-loop.log
+CLEANFILES += check-loop.log libptxtest.a
 
 # Attaching 500 times and being killed 200 times, as the project promises: many minutes.
 .PHONY: soak-attach
