@@ -518,6 +518,9 @@ struct err *execute_launch_parts(struct rp *rp, const struct sbt_cmd *c, CUfunct
 /* Whether the recording holds what c did, which is not executed then; whether the user left it out. */
 bool execute_has_effect(const struct rp *rp, uint64_t seq);
 bool execute_is_skipped(const struct rp *rp, uint64_t seq);
+/* Refuses what cannot be looked into: c (NULL: none) is no command `seq` of that kind (noun: in words) which ran here and is executed again in this
+ * replay. so: what follows from its not being executed again, ", so ..." or "". */
+struct err *execute_ran_here(struct rp *rp, const struct sbt_cmd *c, uint64_t seq, enum sbt_kind kind, const char *noun, const char *so) TS_CHECK;
 
 /* ---- replayer-micro.c ------------------------------------------------------------------------------------------------------ */
 

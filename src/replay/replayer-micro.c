@@ -86,22 +86,6 @@ static struct err *set_points(struct rp *rp, struct buf *out)
 
 /* ---- starting ------------------------------------------------------------------------------------------------------------- */
 
-static struct err *check(struct rp *rp, const struct sbt_cmd *c, uint64_t seq)
-{
-	if (!c || c->kind != SBT_LAUNCH)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is no kernel launch", (unsigned long long)seq);
-	if (c->result)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu failed when it was recorded: it launched nothing", (unsigned long long)seq);
-	if (c->flags & SBT_F_GRAPH)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu was captured into a graph: it did not run here", (unsigned long long)seq);
-	if (execute_has_effect(rp, seq))
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu cannot be executed again: what it did is taken from the recording",
-			(unsigned long long)seq);
-	if (rp->nskip && execute_is_skipped(rp, seq))
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is left out of this replay", (unsigned long long)seq);
-	return NULL;
-}
-
 static struct err *start(struct rp *rp, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_launch *u = &c->u.launch;
@@ -152,7 +136,7 @@ static struct err *begin(struct rp *rp)
 	TRY(checkpoint_seek(rp, m->seq - 1));
 	TRY(checkpoint_take(rp));
 	TRY(execute_fetch(rp, m->seq, &c));
-	TRY(check(rp, c, m->seq));
+	TRY(execute_ran_here(rp, c, m->seq, SBT_LAUNCH, "kernel launch", ""));
 	rp->current = m->seq;
 	watchdog_on(rp, m->seq);
 	if (rp->nedits)

@@ -13,29 +13,13 @@ void node_leave(struct rp *rp)
 	rp->in_graph.done = 0;
 }
 
-static struct err *check(struct rp *rp, const struct sbt_cmd *c, uint64_t seq)
-{
-	if (!c || c->kind != SBT_GRAPH_LAUNCH)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is no graph launch", (unsigned long long)seq);
-	if (c->result)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu failed when it was recorded: it launched nothing", (unsigned long long)seq);
-	if (c->flags & SBT_F_GRAPH)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu was captured into a graph: it did not run here", (unsigned long long)seq);
-	if (execute_has_effect(rp, seq))
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu cannot be executed again, so it has no steps here: what it did is taken from the recording",
-			(unsigned long long)seq);
-	if (rp->nskip && execute_is_skipped(rp, seq))
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is left out of this replay", (unsigned long long)seq);
-	return NULL;
-}
-
 /* To before the first node. */
 static struct err *begin(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret)
 {
 	TRY(checkpoint_seek(rp, seq - 1));
 	TRY(checkpoint_take(rp)); /* for the way back */
 	TRY(execute_fetch(rp, seq, ret));
-	TRY(check(rp, *ret, seq));
+	TRY(execute_ran_here(rp, *ret, seq, SBT_GRAPH_LAUNCH, "graph launch", ", so it has no steps here"));
 	const struct rgraph *g = objects_graph(rp, (*ret)->u.graph_launch.exec);
 	if (!g)
 		return rp_fail(rp, REPLAYER_E_TRACE, seq, "#%llu launches a graph that the trace does not have", (unsigned long long)seq);
