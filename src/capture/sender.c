@@ -43,13 +43,20 @@ static void futex(int op, uint32_t value, const struct timespec *most)
 
 /* ---- hashes that wait ------------------------------------------------------------------------------------------------------ */
 
+/* Under sender.lock. */
+static bool have_table(void)
+{
+	if (!sender.hash)
+		sender.hash = agent_map(HASHES_MAX * sizeof(*sender.hash));
+	return sender.hash;
+}
+
 void sender_touch(uint64_t hashes)
 {
 	spin_lock(&sender.lock);
-	if (!sender.hash)
-		sender.hash = agent_map(HASHES_MAX * sizeof(*sender.hash));
+	const bool good = have_table();
 	spin_unlock(&sender.lock);
-	if (sender.hash)
+	if (good)
 		agent_touch(sender.hash, (hashes < HASHES_MAX ? hashes : HASHES_MAX) * sizeof(*sender.hash));
 }
 
@@ -58,9 +65,7 @@ static bool put_by(const struct piece *p, struct sbt_hash hash, bool always)
 	bool good = false;
 	spin_lock(&sender.lock);
 	if (always || atomic_load(&sender_jobs) & (SENDER_START | SENDER_END)) {
-		if (!sender.hash)
-			sender.hash = agent_map(HASHES_MAX * sizeof(*sender.hash));
-		if (sender.hash && sender.n < HASHES_MAX) {
+		if (have_table() && sender.n < HASHES_MAX) {
 			sender.hash[sender.n++] = (struct hash_entry){ *p, hash };
 			good = true;
 		}

@@ -130,11 +130,16 @@ static void send(const struct place *at, uint64_t size, struct piece *p)
 
 /* ---- copies --------------------------------------------------------------------------------------------------------------- */
 
+static bool have_table(void)
+{
+	if (!shadow.entry)
+		shadow.entry = agent_map(ENTRIES_MAX * sizeof(struct entry));
+	return shadow.entry;
+}
+
 static struct entry *new_entry(const struct piece *p)
 {
-	if (!shadow.entry && !(shadow.entry = agent_map(ENTRIES_MAX * sizeof(struct entry))))
-		return NULL;
-	if (shadow.n == ENTRIES_MAX)
+	if (!have_table() || shadow.n == ENTRIES_MAX)
 		return NULL;
 	struct entry *e = &shadow.entry[shadow.n++];
 	*e = (struct entry){ .piece = *p };
@@ -268,9 +273,7 @@ void shadow_device(struct device_set *s, struct device_ctx *d, const struct piec
 
 void shadow_touch(uint64_t pieces, uint64_t pages)
 {
-	if (!shadow.entry)
-		shadow.entry = agent_map(ENTRIES_MAX * sizeof(struct entry));
-	if (shadow.entry)
+	if (have_table())
 		agent_touch(shadow.entry, (pieces < ENTRIES_MAX ? pieces : ENTRIES_MAX) * sizeof(struct entry));
 	agent_touch(gathering.piece, (pieces < GATHER_PIECES ? pieces : GATHER_PIECES) * sizeof(gathering.piece[0]));
 	agent_touch(gathering.page, (pages < GATHER_PAGES ? pages : GATHER_PAGES) * sizeof(gathering.page[0]));
