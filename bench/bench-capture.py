@@ -14,31 +14,18 @@ import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.environ.get('TSDB_BUILD', os.path.join(os.path.dirname(HERE), 'build'))
-GPU = os.environ.get('TSDB_GPU', 'soft')
+from built import GPU, TSDB, environment, find
+
 LAUNCHES = int(sys.argv[1]) if len(sys.argv) > 1 else (200000 if GPU == 'real' else 20000)
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
 
 
-def find(*names):
-    for n in names:
-        p = os.path.join(BUILD, n)
-        if os.path.exists(p):
-            return p
-    sys.exit(f'bench: none of {names} in {BUILD}')
-
-
-TSDB = find('bin/tsdb', 'tsdb')
 TINY = find('examples/tiny_launches')
 INJECT = find('bench/libbench-inject.so')
 
 
 def launch_time(argv, env=None):
-    e = dict(os.environ)
-    if GPU == 'soft':
-        e['LD_LIBRARY_PATH'] = find('softgpu', 'lib/tsdb/softgpu')
-    e.update(env or {})
+    e = environment(env)
     out = subprocess.run(argv, env=e, capture_output=True, text=True, check=False)
     m = re.search(r'([\d.]+) (?:us|microseconds) per launch', out.stdout)
     if not m:

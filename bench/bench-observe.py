@@ -12,31 +12,19 @@ import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.environ.get('TSDB_BUILD', os.path.join(os.path.dirname(HERE), 'build'))
-GPU = os.environ.get('TSDB_GPU', 'soft')
+from built import GPU, TSDB, environment, find
+
 CALLS = int(sys.argv[1]) if len(sys.argv) > 1 else 50000
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
 
 
-def find(*names):
-    for n in names:
-        p = os.path.join(BUILD, n)
-        if os.path.exists(p):
-            return p
-    sys.exit(f'bench: none of {names} in {BUILD}')
-
-
-TSDB = find('bin/tsdb', 'tsdb')
 OBSERVE = [TSDB, 'observe', '--gpu', GPU, '-q', '--ring', '256M']
 MODES = {'alone': [], 'observed': OBSERVE + ['--'], 'without stacks': OBSERVE + ['--no-stacks', '--'],
          'one link a place': ['env', 'TSDB_OBSERVE_SINGLE=1'] + OBSERVE + ['--']}
 
 
 def run(argv):
-    e = dict(os.environ)
-    if GPU == 'soft':
-        e['LD_LIBRARY_PATH'] = find('softgpu', 'lib/tsdb/softgpu')
+    e = environment()
     return subprocess.run(argv, env=e, capture_output=True, text=True, check=False)
 
 

@@ -15,9 +15,8 @@ import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.environ.get('TSDB_BUILD', os.path.join(os.path.dirname(HERE), 'build'))
-GPU = os.environ.get('TSDB_GPU', 'soft')
+from built import GPU, environment, find
+
 DEPTHS = (4, 32, 64)
 PTX = b'.version 7.0\n.target sm_75\n.address_size 64\n.visible .entry tiny() { ret; }\n'
 
@@ -61,13 +60,6 @@ def child(depth, launches):
 
 # ---- the measurement ----
 
-def find(*names):
-    for n in names:
-        if os.path.exists(os.path.join(BUILD, n)):
-            return os.path.join(BUILD, n)
-    sys.exit(f'bench: none of {names} in {BUILD}')
-
-
 def pythons():
     given = os.environ.get('BENCH_PYTHONS')
     if given:
@@ -84,9 +76,7 @@ def pythons():
 
 
 def measure(argv):
-    env = dict(os.environ)
-    if GPU == 'soft':
-        env['LD_LIBRARY_PATH'] = find('softgpu', 'lib/tsdb/softgpu')
+    env = environment()
     p = subprocess.run(argv, env=env, capture_output=True, text=True)
     for line in p.stdout.splitlines():
         if line.startswith('ns per launch'):

@@ -15,8 +15,8 @@ import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.environ.get('TSDB_BUILD', os.path.join(os.path.dirname(HERE), 'build'))
+from built import HERE, TSDB
+
 GPT = os.path.join(os.path.dirname(HERE), 'tests', 'real', 'gpt.py')
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 200
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
@@ -30,17 +30,6 @@ for _ in range(20):
     s.record(); b.copy_(a); e.record(); e.synchronize(); times.append(s.elapsed_time(e))
 print(sorted(times)[10])
 """
-
-
-def tsdb():
-    for n in ('bin/tsdb', 'tsdb'):
-        p = os.path.join(BUILD, n)
-        if os.path.exists(p):
-            return p
-    sys.exit(f'bench: no tsdb in {BUILD}')
-
-
-TSDB = tsdb()
 
 
 def step_time(argv):

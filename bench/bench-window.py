@@ -13,24 +13,14 @@ import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.environ.get('TSDB_BUILD', os.path.join(os.path.dirname(HERE), 'build'))
-GPU = os.environ.get('TSDB_GPU', 'soft')
+from built import GPU, TSDB, environment, find
+
 ARGS = [a for a in sys.argv[1:] if a != '--verify']
 MIB = int(ARGS[0]) if ARGS else (8192 if GPU == 'real' else 64)
 ROUNDS = int(ARGS[1]) if len(ARGS) > 1 else 3
 COUNT = 100
 
 
-def find(*names):
-    for n in names:
-        p = os.path.join(BUILD, n)
-        if os.path.exists(p):
-            return p
-    sys.exit(f'bench: none of {names} in {BUILD}')
-
-
-TSDB = find('bin/tsdb', 'tsdb')
 LOAD = find('bench/window-load')
 
 
@@ -61,9 +51,7 @@ def one_round(d):
 
 
 def alone():
-    env = dict(os.environ)
-    if GPU == 'soft':
-        env['LD_LIBRARY_PATH'] = find('softgpu', 'lib/tsdb/softgpu')
+    env = environment()
     out = subprocess.run([LOAD, str(MIB), str(COUNT)], env=env, capture_output=True, text=True, check=True)
     return json.loads(out.stdout.splitlines()[-1])
 

@@ -2,7 +2,7 @@
 #
 # `make bench` prints figures as ratios from one run. Nothing here is a test.
 
-EXTRA_DIST += bench/bench-capture.py bench/bench-python.py
+EXTRA_DIST += bench/bench-capture.py bench/bench-python.py bench/built.py
 
 if HAVE_CUDA
 noinst_PROGRAMS += bench/libbench-inject.so
