@@ -179,11 +179,12 @@ void *calloc(size_t a, size_t b) { return memset(take(a * b), 0, a * b); }
 void *realloc(void *p, size_t n) { void *q = take(n + 4096); return p ? memmove(q, p, n) : q; }
 int main(void)
 {
-	puts("running");
-	fflush(stdout);
+	pthread_mutex_lock(&lock); /* wherever it is stopped, it has the lock */
+	write(1, "running\\n", 8);
 	while (access("end", F_OK) != 0)
-		take(16);
-	puts("ok");
+		for (volatile int i = 0; i < 200000; i++) ;
+	pthread_mutex_unlock(&lock);
+	write(1, "ok\\n", 3);
 	return 0;
 }
 '''
