@@ -443,8 +443,11 @@ def test_merge_refuses(t):
 
 
 def test_clocks_of_devices(t):
-    two_devices(t, '20', options=['--timestamps'])
-    out = t.tsdb('info', '--clocks', 't.sbt').out
+    for _ in range(5):  # a busy machine holds the threads that read clocks up: then it is said that they do not fit
+        two_devices(t, '20', options=['--timestamps'])
+        out = t.tsdb('info', '--clocks', 't.sbt').out
+        if 'not a steady distance' not in out:
+            break
     for d in 0, 1:
         m = t.match(rf"^clock +device {d}, (\d+) times: the host's, between (\d+\.\d) us before and (\d+\.\d) us behind", out)
         t.check(int(m[1]) >= 20, 'times')
