@@ -68,6 +68,15 @@ static struct map known; /* hash of (thread, pcs) -> id */
 #define STRINGIFY(x) #x
 #define SYMBOL(x) STRINGIFY(x)
 
+/* At its first use libunwind makes a pipe that it keeps (its tdep_init_mem_validate()): so that comes now, and not at some stack of some attach. */
+static void unw_first(void)
+{
+	unw_context_t context;
+	unw_cursor_t cursor;
+	if (unw.init_local && !unw.getcontext(&context))
+		(void)unw.init_local(&cursor, &context);
+}
+
 void stack_init(void)
 {
 	python_look();
@@ -80,6 +89,7 @@ void stack_init(void)
 	unw.getcontext = (__typeof__(unw.getcontext))(uintptr_t)dlsym(lib, "_Ux86_64_getcontext");
 	if (!unw.step || !unw.get_reg || !unw.getcontext)
 		unw.init_local = NULL;
+	unw_first();
 }
 
 /* ---- walking ------------------------------------------------------------------------------------------------------- */

@@ -309,6 +309,17 @@ def usage(p):
             'kB': int(p.field('VmRSS').split()[0])}
 
 
+def is_open(p):
+    """What its descriptors are, as text."""
+    names = {}
+    for fd in sorted(os.listdir(f'/proc/{p.pid}/fd'), key=int):
+        try:
+            names[fd] = os.readlink(f'/proc/{p.pid}/fd/{fd}')
+        except FileNotFoundError:  # closed meanwhile
+            pass
+    return names
+
+
 def test_leaks_nothing(t):
     rounds = 500 if SOAK else 12
     with launcher(t) as p:
@@ -324,7 +335,7 @@ def test_leaks_nothing(t):
             until(lambda: all(usage(p)[what] <= before[what] for what in few), 'what it had open is closed', 20)
         finally:
             after = usage(p)
-            print(f'# {rounds} times: {before} -> {after}')
+            print(f'# {rounds} times: {before} -> {after}, open {is_open(p)}')
         t.check(after['mappings'] <= before['mappings'] + 4, f'mappings: {before} {after}')
         t.check(after['kB'] <= before['kB'] + 2048, f'memory: {before} {after}')
 
