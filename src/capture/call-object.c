@@ -418,7 +418,7 @@ void enter_library_unload(struct call *c)
 static struct object *code_of(struct call *c, uint64_t handle)
 {
 	struct object *o = ids_object(&ids.modules, handle);
-	code_belongs(c->t, o);
+	(void)code_belongs(c->t, o);
 	return o;
 }
 

@@ -377,6 +377,8 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 			span_close(t);
 	}
 	gate_leave(t, THREAD_OUT);
+	if (__builtin_expect(c->window_closed, 0))
+		window_settle();
 	if (__builtin_expect(stop_watched() || c->window_closed, 0) && numbered && !c->skip)
 		stop_at(c, true);
 }

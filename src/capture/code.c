@@ -84,15 +84,16 @@ void code_peek(struct thread *t, const void *code, size_t size)
 	t->loaded_size = size;
 }
 
-void code_belongs(struct thread *t, struct object *module)
+uint64_t code_belongs(struct thread *t, struct object *module)
 {
 	struct sbt_cmd cmd = { .kind = SBT_MODULE_CODE };
 	if (!module || module->hash || !t->loaded_hash)
-		return;
+		return 0;
 	module->hash = t->loaded_hash;
 	module->size = t->loaded_size;
 	cmd.u.module_code.module = module->id;
 	cmd.u.module_code.code_hash = module->hash;
 	cmd.u.module_code.code_size = module->size;
 	record_now(t, &cmd, SBT_F_SYNTHETIC);
+	return cmd.seq;
 }

@@ -18,8 +18,8 @@ void code_loaded(struct thread *t, const void *code, size_t size);
 void code_peek(struct thread *t, const void *code, size_t size);
 
 struct object;
-/* What was loaded last in t is this module's code, if that was not known; says so with a record. module may be NULL. */
-void code_belongs(struct thread *t, struct object *module);
+/* What was loaded last in t is this module's code, if that was not known; says so with a record, whose number is returned (0: none). module may be NULL. */
+uint64_t code_belongs(struct thread *t, struct object *module);
 
 /* Whether code is recorded. */
 bool code_wanted(void);

@@ -445,19 +445,21 @@ void discover_exit(const struct call *c)
 	}
 }
 
-void discover_withdraw(struct thread *t, uint64_t addr, uint64_t size)
+bool discover_withdraw(struct thread *t, uint64_t addr, uint64_t size)
 {
 	struct sbt_cmd cmd = { .kind = SBT_FREE };
 	if (!discover_watched())
-		return;
+		return false;
 	spin_lock(&ids.first_sight);
-	if (live_give_up(addr, size)) {
+	const bool was_found = live_give_up(addr, size);
+	if (was_found) {
 		const uint64_t mem = map_remove(&ids.memory, addr);
 		cmd.u.free = (struct sbt_cmd_free){ .addr = addr, .mem = mem ? mem - 1 : SBT_MEM_DEVICE, .stream = SBT_NO_ID };
 		record_now(t, &cmd, SBT_F_SYNTHETIC);
 	}
 	(void)map_put(&discover.freed, addr, 1); /* also where it has not been found yet */
 	spin_unlock(&ids.first_sight);
+	return was_found;
 }
 
 /* A free that was under way when the agent came is seen by nobody: the driver had the allocation when it was asked, and has it no more. */
@@ -471,7 +473,7 @@ void discover_verify(struct thread *t)
 		if (r && r != CUDA_ERROR_INVALID_VALUE)
 			return; /* the context is broken, or none is current */
 		if (r || (ask(&f, l.addr) && (f.addr != l.addr || f.size != l.size)))
-			discover_withdraw(t, l.addr, l.size);
+			(void)discover_withdraw(t, l.addr, l.size);
 	}
 }
 

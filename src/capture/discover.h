@@ -44,8 +44,8 @@ bool discover_is_complete(void);
 void discover_enter(struct call *c);
 /* It is over: of kind ALLOC or FREE. */
 void discover_exit(const struct call *c);
-/* The allocation at addr is none of the program's: a module's variable. Takes it back. */
-void discover_withdraw(struct thread *t, uint64_t addr, uint64_t size);
+/* The allocation at addr is none of the program's: a module's variable. Takes it back. False: it had not been found. */
+bool discover_withdraw(struct thread *t, uint64_t addr, uint64_t size);
 
 /* Asks about all that was found once more, and takes back what is gone. With a context current. */
 void discover_verify(struct thread *t);

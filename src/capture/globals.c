@@ -311,9 +311,19 @@ void globals_each(struct device_set *s, globals_fn *fn, void *arg)
 
 struct withdrawal {
 	struct thread *t;
-	bool any;
+	bool all;
+	uint64_t *told;
 	const struct object *module;
 };
+
+static uint64_t tell(struct thread *t, const struct object *module, const struct object *ctx, const struct place *p)
+{
+	struct sbt_cmd cmd = { .kind = SBT_GLOBAL_DEF };
+	cmd.u.global_def = (struct sbt_cmd_global_def){ .module = module->id, .addr = p->addr, .size = p->size,
+		.global_name = { p->name, strlen(p->name) } };
+	record_in(t, &cmd, SBT_F_SYNTHETIC, ctx->id);
+	return cmd.seq;
+}
 
 static bool withdraw(void *arg, uint64_t key, uint64_t value)
 {
@@ -327,16 +337,17 @@ static bool withdraw(void *arg, uint64_t key, uint64_t value)
 		struct place at = { .name = n->text };
 		if (!ask(o, &at))
 			continue;
-		w->any = true;
-		discover_withdraw(w->t, at.addr, at.size);
+		w->all &= discover_withdraw(w->t, at.addr, at.size);
+		if (w->told)
+			*w->told = tell(w->t, o, ctx, &at);
 	}
 	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
 	return false;
 }
 
-bool globals_withdraw(struct thread *t, const struct object *module)
+bool globals_withdraw(struct thread *t, const struct object *module, uint64_t *told)
 {
-	struct withdrawal w = { .t = t, .module = module };
+	struct withdrawal w = { .t = t, .module = module, .told = told, .all = true };
 	map_each(&ids.ctxs, withdraw, &w);
-	return w.any;
+	return w.all;
 }

@@ -22,8 +22,8 @@ void globals_each(struct device_set *s, globals_fn *fn, void *arg);
 
 struct object;
 struct thread;
-/* A module whose code has just become known, which was there before the agent came: its globals are no allocations (discover.h). */
-/* True when there are any. */
-bool globals_withdraw(struct thread *t, const struct object *module);
+/* A module whose code has just become known, which was there before the agent came: its globals are no allocations (discover.h).
+ * told: each is told with a record, and this is the number of the last one; may be NULL. False: some had not been found as allocations. */
+bool globals_withdraw(struct thread *t, const struct object *module, uint64_t *told);
 
 #endif

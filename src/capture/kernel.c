@@ -89,7 +89,7 @@ static struct facts ask(struct thread *t, struct object *ctx, CUfunction handle)
 	}
 	if (driver.cuThreadExchangeStreamCaptureMode)
 		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
-	code_belongs(t, f.module);
+	(void)code_belongs(t, f.module);
 	if (discover_watched() && f.module && !f.module->hash)
 		old_code_want(f.module, (uint64_t)(uintptr_t)handle, f.is_kernel, ctx);
 	return f;

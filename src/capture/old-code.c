@@ -9,6 +9,7 @@
 #include <cuda.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include "capture/calls.h"
@@ -28,6 +29,7 @@
 #define NUMBERS 6
 #define WHY_MAX 160
 #define FITS_MAX 8
+#define PATIENCE_MS 10000
 
 /* What the driver tells of a function. */
 struct facts {
@@ -40,6 +42,7 @@ struct want {
 	struct object *module;
 	uint64_t handle;
 	bool is_kernel;
+	bool inside; /* first met inside a window */
 	struct object *ctx;
 	/* Of a module: */
 	const char *name;
@@ -56,6 +59,7 @@ static struct {
 	struct want *want; /* WANTS_MAX */
 	uint32_t n;
 	_Atomic uint32_t waiting; /* n, and what is being looked for */
+	_Atomic uint64_t told;	  /* the last record about any */
 	struct want *now;	  /* WANTS_MAX: of the agent's thread */
 } old;
 
@@ -69,7 +73,8 @@ void old_code_want(struct object *module, uint64_t handle, bool is_kernel, struc
 	const bool is_new = old.want && old.n < WANTS_MAX && !module->sought;
 	if (is_new) {
 		module->sought = true;
-		old.want[old.n++] = (struct want){ .module = module, .handle = handle, .is_kernel = is_kernel, .ctx = ctx };
+		old.want[old.n++] = (struct want){ .module = module, .handle = handle, .is_kernel = is_kernel, .ctx = ctx,
+			.inside = atomic_load(&span_open) };
 		atomic_fetch_add(&old.waiting, 1);
 	}
 	spin_unlock(&old.lock);
@@ -80,6 +85,13 @@ void old_code_want(struct object *module, uint64_t handle, bool is_kernel, struc
 bool old_code_waiting(void)
 {
 	return atomic_load(&old.waiting) != 0;
+}
+
+uint64_t old_code_settle(void)
+{
+	for (unsigned i = 0; i < PATIENCE_MS && old_code_waiting() && agent_live(); i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	return atomic_load(&old.told);
 }
 
 /* ---- answers --------------------------------------------------------------------------------------------------------------- */
@@ -93,6 +105,13 @@ static const char *name_of(const struct want *w)
 	return name ? name : "?";
 }
 
+/* Only the agent's thread does. */
+static void told(uint64_t seq)
+{
+	if (seq)
+		atomic_store(&old.told, seq);
+}
+
 /* what: "code", "variables". */
 static void tell_unknown(struct thread *t, const struct want *w, const char *what, const char *why)
 {
@@ -103,13 +122,16 @@ static void tell_unknown(struct thread *t, const struct want *w, const char *wha
 	cmd.u.attach.module = w->module->id;
 	cmd.u.attach.text = (struct sbt_blob){ text, n < (int)sizeof(text) ? (uint64_t)n : sizeof(text) - 1 };
 	record_in(t, &cmd, SBT_F_SYNTHETIC, SBT_NO_ID);
+	told(cmd.seq);
 }
 
+/* What a window held at its beginning of variables that had been found as allocations, it has; of others it is too late. */
 static void known(struct thread *t, const struct want *w)
 {
-	code_belongs(t, w->module);
-	/* Too late for their contents at its beginning. */
-	if (globals_withdraw(t, w->module) && atomic_load(&span_open))
+	uint64_t seq = code_belongs(t, w->module);
+	const bool all = globals_withdraw(t, w->module, w->inside ? &seq : NULL);
+	told(seq);
+	if (!all && w->inside)
 		tell_unknown(t, w, "variables",
 			"it was first met inside a window; they are taken to hold at its beginning what they held when it was loaded");
 }

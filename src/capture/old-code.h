@@ -16,6 +16,8 @@ struct thread;
 void old_code_want(struct object *module, uint64_t handle, bool is_kernel, struct object *ctx);
 /* Whether anything is still to be looked for. */
 bool old_code_waiting(void);
+/* Waits until nothing is, some seconds at most. The number of the last record that tells of any; 0: none. Not within a call. */
+uint64_t old_code_settle(void);
 /* The agent's own thread: looks for what is wanted, and tells with a MODULE_CODE record, or an ATTACH record that says that it was not found. */
 void old_code_find(struct thread *t);
 void old_code_forget(void);

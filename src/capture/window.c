@@ -7,7 +7,9 @@
 
 #include <string.h>
 #include "capture/calls.h"
+#include "capture/discover.h"
 #include "capture/kernel.h"
+#include "capture/old-code.h"
 #include "capture/span.h"
 #include "capture/stop.h"
 #include "capture/thread.h"
@@ -35,8 +37,21 @@ static bool close_at(struct tsdb_window *w, uint64_t seq)
 		return false;
 	if (!seq)
 		seq = atomic_load(&agent.control->next_seq) - 1;
-	atomic_store(&w->closed_seq, seq ? seq : 1); /* 0: not yet known, see window_last() */
+	seq += !seq; /* 0: not yet known, see window_last() */
+	if (!discover_watched())
+		atomic_store(&w->known_seq, seq);
+	atomic_store(&w->closed_seq, seq);
 	return true;
+}
+
+void window_settle(void)
+{
+	struct tsdb_window *w = &agent.control->window;
+	const uint64_t closed = atomic_load(&w->closed_seq);
+	if (atomic_load(&w->known_seq))
+		return;
+	const uint64_t told = old_code_settle();
+	atomic_store(&w->known_seq, told > closed ? told : closed);
 }
 
 uint64_t window_last(void)
@@ -115,6 +130,7 @@ void window_pop(struct thread *t)
 	t->window_depth = 0;
 	if (close_at(w, 0)) {
 		span_close(t);
+		window_settle();
 		stop_window_done(t);
 	}
 }

@@ -19,6 +19,8 @@ static inline bool window_watched(void)
 void window_enter(struct call *c);
 /* The last number of the window, once it is known; 0 before, and without a window. */
 uint64_t window_last(void);
+/* Whom closing it fell to, in no call any more: waits until code that an agent that came late looks for has been found, some seconds at most. */
+void window_settle(void);
 /* The thread pushed or is about to pop an NVTX range. */
 void window_push(struct thread *t, const char *name);
 void window_pop(struct thread *t);

@@ -60,7 +60,7 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 5u
+#define TSDB_WIRE_VERSION 6u
 #define TSDB_RING_COUNT 256u
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
 #define TSDB_RECORD_MAX (64u << 10)	    /* no ring record is larger; larger payloads are sent in pieces */
@@ -202,7 +202,9 @@ struct tsdb_window {
 	uint64_t first, last;	  /* for SEQ */
 	uint64_t count;		  /* for KERNEL: matching launches to include; the window closes after that many */
 	_Atomic uint64_t seen;
-	_Atomic uint64_t opened_seq, closed_seq;
+	_Atomic uint64_t opened_seq, closed_seq; /* both 0 until they are known, closed_seq for a moment after DONE */
+	/* 0 while code of kernels that were first met inside is being looked for (an agent that came late); then closed_seq, or of a later record that tells of it. */
+	_Atomic uint64_t known_seq;
 };
 
 enum tsdb_stop_why { TSDB_STOP_NONE, TSDB_STOP_BREAK, TSDB_STOP_STEP, TSDB_STOP_WINDOW_DONE, TSDB_STOP_SERVED, TSDB_STOP_CAPTURE };

@@ -376,7 +376,7 @@ static struct err *add_unchecked(struct rp *rp, struct replayer_verified *v, str
 	for (unsigned i = 0; state_alloc(s, i, &a); i++) {
 		const struct replayer_piece p = {.addr = a.addr, .size = a.size, .first_page = UINT64_MAX};
 
-		if (end_has(rp, a.addr))
+		if (end_has(rp, a.addr) || objects_global_at(rp, a.addr, a.size))
 			continue;
 		v->pieces++;
 		v->unchecked++;

@@ -350,6 +350,7 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 	case SBT_MODULE_LOAD:
 		learn_module(o, (uint32_t)c->u.module_load.new_module, c->u.module_load.code_hash);
 		FIND(o, module, c->u.module_load.new_module)->dev = devices_ordinal(rp, c->ctx);
+		FIND(o, module, c->u.module_load.new_module)->before = c->flags & SBT_F_BEFORE;
 		break;
 	case SBT_KERNEL_DEF:
 		learn_kernel(o, (uint32_t)c->u.kernel_def.new_kernel, c->u.kernel_def.module, c->u.kernel_def.kernel_name,
@@ -382,6 +383,26 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 	default:
 		break;
 	}
+}
+
+const struct rglobal *objects_global_at(const struct rp *rp, uint64_t addr, uint64_t size)
+{
+	for (size_t i = 0; i < rp->objects.nglobals; i++)
+		if (rp->objects.globals[i].addr == addr && rp->objects.globals[i].size == size)
+			return &rp->objects.globals[i];
+	return NULL;
+}
+
+bool objects_lack_code(const struct rp *rp)
+{
+	for (size_t i = 0; i < rp->objects.nkernels; i++) {
+		const struct rkernel *k = &rp->objects.kernels[i];
+		const struct rmodule *m = k->used && !k->code_hash ? FIND(&rp->objects, module, k->module) : NULL;
+
+		if (m && !m->code_hash)
+			return true;
+	}
+	return false;
 }
 
 void objects_settle(struct rp *rp)

@@ -36,6 +36,17 @@ static void want(struct rp *rp, uint64_t addr, uint64_t size, enum sbt_mem mem, 
 	p->wanted[p->nwanted++] = (struct wanted){.addr = addr, .size = size, .mem = mem, .dev = dev, .at_start = at_start};
 }
 
+static void unwant(struct rp *rp, uint64_t addr)
+{
+	struct place *p = &rp->place;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->nwanted; i++)
+		if (p->wanted[i].addr != addr || !p->wanted[i].at_start)
+			p->wanted[n++] = p->wanted[i];
+	p->nwanted = n;
+}
+
 /* The device of an allocation: memory of the host is everybody's. */
 static unsigned device_of(struct rp *rp, uint64_t mem, uint64_t ordinal)
 {
@@ -125,6 +136,17 @@ static void scan_window(struct rp *rp, const struct sbt_cmd *c)
 		scan_note(rp, c);
 }
 
+/* What is behind the window: an agent that came late found the code of a kernel that it first met inside, and then the code's variables. */
+static struct err *scan_behind(struct rp *rp, const struct sbt_cmd *c)
+{
+	while (c && (c->kind == SBT_GLOBAL_DEF || objects_lack_code(rp))) {
+		objects_learn(rp, c, true);
+		watchdog_on(rp, 0);
+		TRY(sbt_cursor_next(rp->cursor, &c));
+	}
+	return NULL;
+}
+
 static struct err *scan_commands(struct rp *rp)
 {
 	struct state *s = NULL;
@@ -144,7 +166,7 @@ static struct err *scan_commands(struct rp *rp)
 			state_free(s);
 		}
 		if (!c || c->seq > rp->last)
-			return NULL;
+			return scan_behind(rp, c);
 		if (c->kind == SBT_CTX_CREATE && !c->result)
 			devices_learn_ctx(rp, c->u.ctx_create.new_ctx, c->u.ctx_create.device);
 		if (c->seq >= rp->first)
@@ -170,6 +192,27 @@ static int by_addr(const void *a, const void *b)
 	const struct rglobal *x = a, *y = b;
 
 	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static void adopt_globals_of(struct rp *rp, struct sbt_memory *m, size_t n)
+{
+	for (; n--; m++) {
+		const struct rglobal *g = m->owner == SBT_MEMORY_ALLOCATION ? objects_global_at(rp, m->addr, m->size) : NULL;
+
+		if (!g)
+			continue;
+		m->owner = SBT_MEMORY_GLOBAL;
+		m->module = g->module;
+		m->name = (struct sbt_blob){g->name, strlen(g->name)};
+		unwant(rp, m->addr);
+	}
+}
+
+/* An agent that came late takes variables for allocations until it knows the code that they are of. */
+static void adopt_globals(struct rp *rp)
+{
+	adopt_globals_of(rp, rp->contents.start, rp->contents.nstart);
+	adopt_globals_of(rp, rp->contents.end, rp->contents.nend);
 }
 
 static void learn_globals_of(struct rp *rp, const struct sbt_memory *m, size_t n)
@@ -273,6 +316,7 @@ static struct err *read_trace(struct rp *rp, const char *path)
 	TRY(sbt_cursor_open(&rp->cursor, rp->trace));
 	TRY(contents_read_index(rp));
 	TRY(scan_commands(rp));
+	adopt_globals(rp);
 	learn_globals(rp);
 	objects_settle(rp);
 	if (rp->flags & REPLAYER_TOUCHED)

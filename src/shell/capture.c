@@ -106,6 +106,7 @@ static void arm_window(struct session *s)
 	atomic_store(&w->seen, 0);
 	atomic_store(&w->opened_seq, 0);
 	atomic_store(&w->closed_seq, 0);
+	atomic_store(&w->known_seq, 0);
 	atomic_store(&w->state, TSDB_WINDOW_ARMED);
 	atomic_thread_fence(memory_order_release);
 	if (s->plan.mode == RECORDER_WINDOW)
@@ -232,6 +233,14 @@ static uint64_t last_of(struct session *s, bool window)
 	return last;
 }
 
+/* The last record that may tell of code in the window. */
+static uint64_t known_of(struct session *s, bool window)
+{
+	struct tsdb_control *ctl = inferior_control(s->target.inf);
+
+	return window && ctl ? atomic_load(&ctl->window.known_seq) : 0;
+}
+
 void capture_finish(struct session *s)
 {
 	struct recorder_capture c;
@@ -245,7 +254,7 @@ void capture_finish(struct session *s)
 		return;
 	}
 	lost = s->target.inf ? drain_lost(s->target.inf) : 0;
-	e = s->target.inf ? recorder_close(s->recorder, s->target.inf, last_of(s, mode == RECORDER_WINDOW)) : NULL;
+	e = s->target.inf ? recorder_close(s->recorder, s->target.inf, last_of(s, mode == RECORDER_WINDOW), known_of(s, mode == RECORDER_WINDOW)) : NULL;
 	if (e)
 		memset(&c, 0, sizeof c);
 	else
@@ -272,6 +281,7 @@ void capture_finish(struct session *s)
 void capture_check_window(struct session *s)
 {
 	struct tsdb_control *ctl = s->target.inf ? inferior_control(s->target.inf) : NULL;
+	uint64_t known;
 
 	if (recorder_in_span(s->recorder))
 		return; /* its end is yet to come */
@@ -282,7 +292,8 @@ void capture_check_window(struct session *s)
 	if (!ctl || recorder_mode(s->recorder) != RECORDER_WINDOW ||
 		atomic_load_explicit(&ctl->window.state, memory_order_acquire) != TSDB_WINDOW_DONE)
 		return;
-	if (recorder_last_seq(s->recorder) >= atomic_load(&ctl->window.closed_seq))
+	known = atomic_load(&ctl->window.known_seq);
+	if (known && recorder_last_seq(s->recorder) >= known)
 		capture_finish(s);
 }
 

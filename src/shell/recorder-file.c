@@ -190,26 +190,27 @@ static struct err *begin_late(struct recorder *r)
 	return recorder_keyframe(r);
 }
 
-static struct err *write_rest(struct recorder *r, struct inferior *inf, uint64_t last)
+static struct err *write_rest(struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known)
 {
+	const uint64_t end = last > known ? last : known;
 	struct drain_item it;
 
-	TRY(recorder_write_tail(r, inf, last));
+	TRY(recorder_write_tail(r, inf, last, known));
 	if (r->holds) /* all that waits is another program's */
 		return NULL;
-	for (uint64_t after = r->last_seq; drain_peek(inf, after, &it) && it.cmd.seq <= last && it.epoch == r->epoch; after = it.cmd.seq) {
+	for (uint64_t after = r->last_seq; drain_peek(inf, after, &it) && it.cmd.seq <= end && it.epoch == r->epoch; after = it.cmd.seq) {
 		if (!r->commands && r->mode != RECORDER_ALL)
 			break;
 		if (!r->commands)
 			TRY(begin_late(r));
-		TRY(recorder_write_cmd(r, inf, &it.cmd));
+		TRY(recorder_write_to(r, inf, &it.cmd, last, known));
 	}
 	return NULL;
 }
 
-struct err *recorder_close(struct recorder *r, struct inferior *inf, uint64_t last)
+struct err *recorder_close(struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known)
 {
-	struct err *e = r->mode == RECORDER_OFF ? NULL : write_rest(r, inf, last);
+	struct err *e = r->mode == RECORDER_OFF ? NULL : write_rest(r, inf, last, known);
 
 	return e ? recorder_give_up(r, e) : NULL;
 }

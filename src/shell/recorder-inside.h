@@ -93,7 +93,10 @@ struct recorder {
 /* ---- recorder.c ---- */
 uint64_t recorder_clock_ns(clockid_t clock);
 /* Writes the tail's commands up to seq last. */
-struct err *recorder_write_tail(struct recorder *r, struct inferior *inf, uint64_t last) TS_CHECK;
+/* A command that waited: written up to seq last; up to known, when it tells of code that the capture launched. */
+struct err *recorder_write_to(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c, uint64_t last, uint64_t known) TS_CHECK;
+/* The same with all that wait, which are none then. */
+struct err *recorder_write_tail(struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known) TS_CHECK;
 struct err *recorder_write_cmd(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c) TS_CHECK;
 
 /* ---- recorder-file.c ---- */

@@ -136,8 +136,21 @@ static void keep_tail(struct recorder *r, const struct sbt_cmd *c)
 	r->tail.len += n;
 }
 
-/* Writes the tail's commands up to seq last. */
-struct err *recorder_write_tail(struct recorder *r, struct inferior *inf, uint64_t last)
+/* Of an agent that came late: what a kernel that the capture launched was loaded from. */
+static bool tells_of_code(const struct sbt_cmd *c)
+{
+	return c->kind == SBT_MODULE_CODE || (c->kind == SBT_GLOBAL_DEF && c->flags & SBT_F_SYNTHETIC) ||
+	       (c->kind == SBT_ATTACH && c->u.attach.what == SBT_ATTACH_UNKNOWN);
+}
+
+struct err *recorder_write_to(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c, uint64_t last, uint64_t known)
+{
+	if (c->seq <= last)
+		return recorder_write_cmd(r, inf, c);
+	return c->seq <= known && tells_of_code(c) ? sbt_writer_cmd(r->w, c) : NULL;
+}
+
+struct err *recorder_write_tail(struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known)
 {
 	size_t at = 0, n;
 	struct sbt_cmd c;
@@ -146,8 +159,7 @@ struct err *recorder_write_tail(struct recorder *r, struct inferior *inf, uint64
 		n = sbt_unpack(&c, r->tail.data + at, r->tail.len - at);
 		BUG_ON(!n);
 		at += n;
-		if (c.seq <= last)
-			TRY(recorder_write_cmd(r, inf, &c));
+		TRY(recorder_write_to(r, inf, &c, last, known));
 	}
 	buf_clear(&r->tail);
 	return NULL;
@@ -164,7 +176,7 @@ static struct err *before_cmd(struct recorder *r, struct inferior *inf, const st
 		TRY(recorder_device(r, c));
 	if (!r->commands)
 		return recorder_keyframe(r);
-	TRY(recorder_write_tail(r, inf, UINT64_MAX));
+	TRY(recorder_write_tail(r, inf, UINT64_MAX, 0));
 	if (begins || sbt_writer_since_keyframe(r->w) >= state_keyframe_every(r->state))
 		return recorder_keyframe(r);
 	return NULL;

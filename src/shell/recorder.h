@@ -59,8 +59,9 @@ struct recorder_capture {
 /* The capture that is on (or armed); false: none. */
 bool recorder_capture(struct recorder *r, struct recorder_capture *ret);
 /* A capture is over at a stop: commands up to seq last belong to it, whether the agent marked them (calls of the program) or not (what it found
- * out by itself), also those that wait for an earlier one that is still in its call. recorder_end() follows. */
-struct err *recorder_close(struct recorder *r, struct inferior *inf, uint64_t last) TS_CHECK;
+ * out by itself), also those that wait for an earlier one that is still in its call; up to known, when that is later, what tells of their code.
+ * recorder_end() follows. */
+struct err *recorder_close(struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known) TS_CHECK;
 /* Ends the capture: index and trailer are written. *ret as above (path valid until the next arm); commands 0 when there was
  * nothing to capture (the file is removed then, unless always). lost: records lost so far. */
 struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct recorder_capture *ret) TS_CHECK;

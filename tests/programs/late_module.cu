@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * late_module SECONDS [gone|two|vmm]: the driver API alone, a context of its own, a module from PTX text in allocated memory. "gone": the text is
+ * late_module SECONDS [gone|two|vmm|inside]: the driver API alone, a context of its own, a module from PTX text in allocated memory. "gone": the text is
  * overwritten and freed; "two": another module with a kernel of the same name, registers and parameters was loaded, too; "vmm": the
- * memory is two pieces mapped into one reservation, as PyTorch's expandable segments are, with nothing between them.
+ * memory is two pieces mapped into one reservation, as PyTorch's expandable segments are, with nothing between them; "inside": after two seconds
+ * each round has two more kernels of two more modules, next() and then last(), of which the second undoes what the first did; last() has run before, and
+ * every round reads its variable.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -42,6 +44,20 @@ static char *text_new(bool other)
 	return text;
 }
 
+static CUfunction load(const char *name, bool other, CUdeviceptr *ret_total)
+{
+	char *text = text_new(other);
+	CUmodule m;
+	CUfunction f;
+	size_t size;
+
+	memcpy(strstr(text, "step"), name, 4);
+	CU(cuModuleLoadData, "cuModuleLoadData", &m, text);
+	CU(cuModuleGetFunction, "cuModuleGetFunction", &f, m, name);
+	CU(cuModuleGetGlobal, "cuModuleGetGlobal_v2", ret_total, &size, m, "total");
+	return f; /* the text stays */
+}
+
 /* The second of two pieces; the first is only there. */
 static CUdeviceptr pieces_new(void)
 {
@@ -69,13 +85,13 @@ static CUdeviceptr pieces_new(void)
 
 int main(int argc, char **argv)
 {
-	time_t end;
+	time_t end, more;
 	const char *how = argc > 2 ? argv[2] : "";
 	unsigned by = 3, rounds = 0, host[64], total = 0;
 	char *text = text_new(false), *other = NULL;
 	CUdeviceptr p, g;
 	CUmodule m, m2;
-	CUfunction f;
+	CUfunction f, next = NULL, last = NULL;
 	CUcontext c;
 	size_t size;
 	void *args[] = {&p, &by};
@@ -95,17 +111,32 @@ int main(int argc, char **argv)
 		memset(text, 0, 4096);
 		free(text);
 	}
+	if (!strcmp(how, "inside")) {
+		next = load("next", false, &g);
+		last = load("last", true, &g);
+	}
 	if (!strcmp(how, "vmm"))
 		p = pieces_new();
 	else
 		CU(cuMemAlloc, "cuMemAlloc_v2", &p, sizeof(host));
 	CU(cuMemsetD32, "cuMemsetD32_v2", p, 0, 64);
+	for (unsigned i = 0; last && i < 5; i++) {
+		CU(cuLaunchKernel, "cuLaunchKernel", next, 1, 1, 1, 64, 1, 1, 0, NULL, args, NULL);
+		CU(cuLaunchKernel, "cuLaunchKernel", last, 1, 1, 1, 64, 1, 1, 0, NULL, args, NULL);
+	}
 	printf("late_module: running\n");
 	fflush(stdout);
 	late_ready_now();
+	more = time(NULL) + 3;
 	end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 3);
 	while (time(NULL) < end) {
 		CU(cuLaunchKernel, "cuLaunchKernel", f, 1, 1, 1, 64, 1, 1, 0, NULL, args, NULL);
+		if (next && time(NULL) >= more) {
+			CU(cuLaunchKernel, "cuLaunchKernel", next, 1, 1, 1, 64, 1, 1, 0, NULL, args, NULL);
+			CU(cuLaunchKernel, "cuLaunchKernel", last, 1, 1, 1, 64, 1, 1, 0, NULL, args, NULL);
+		}
+		if (last)
+			CU(cuMemcpyDtoH, "cuMemcpyDtoH_v2", &total, g, sizeof(total));
 		CU(cuMemcpyDtoH, "cuMemcpyDtoH_v2", host, p, sizeof(host));
 		rounds++;
 		usleep(500);

@@ -87,6 +87,17 @@ def test_two_modules_that_fit_are_not_guessed(t):
     t.match(r'does not have the code of step', r.err)
 
 
+def test_code_of_a_kernel_first_met_inside_the_window(t):
+    """It is found while the program goes on, and told behind the window's last command; its variable, which looked like an allocation, is its variable."""
+    r = window(t, '6', 'inside', kernel='next', prog='late_module')
+    t.match(r'late_module: \d+ rounds ok', r.out)
+    last = int(re.search(r'captured #\d+-#(\d+)', r.out).group(1))
+    t.match(r'(\d+) of \1 allocations identical, (\d+) of \2 outputs identical', verified(t).out)
+    t.no_match(r'Not known', t.tsdb('--batch', '-ex', 'state show', 't.sbt').out)
+    codes = [int(s) for s in re.findall(r'^#(\d+)', view(t, 'module_code'), re.M)]
+    t.equal(len(codes) >= 1 and codes[-1] > last, True, 'the code comes after the window')
+
+
 def test_the_trace_says_where_it_began(t):
     window(t, '2', 'graph')
     show = t.tsdb('--batch', '-ex', 'state show', 't.sbt').out
