@@ -21,7 +21,7 @@ struct object;
 struct kernel;
 
 enum call_how {
-	CALL_COUNTED, /* not in the table: an "unreplayable" record with its name */
+	CALL_COUNTED, /* not in the table, or HANDLES there: an "unreplayable" record with its name */
 	CALL_HANDLED,
 	CALL_IGNORED, /* changes nothing that a replay could see */
 };
@@ -31,6 +31,7 @@ enum call_flags {
 	CALL_ASYNC = 2, /* returns before the work is done */
 	CALL_FIRST = 4, /* published before the driver does it, because it may take long: the syncs */
 	CALL_LATE = 8,	/* numbered at exit: most of these calls are not recorded, and would leave gaps */
+	CALL_HANDLES = 16, /* gives out handles and touches no memory */
 };
 
 struct call_row {
@@ -121,10 +122,12 @@ extern _Atomic int32_t calls_captures;
 #define WITH_EXIT(name, ID, enter_fn, exit_fn, flags) \
 	void enter_fn(struct call *c);                \
 	void exit_fn(struct call *c);
+#define HANDLES(name)
 #define IGNORED(name)
 #include "capture/cuda-calls.def"
 #undef CALL
 #undef WITH_EXIT
+#undef HANDLES
 #undef IGNORED
 
 #endif

@@ -43,24 +43,11 @@ bool effect_of_kernel(const struct kernel *k)
 	return strstr(k->name, "ncclDevKernel") || strstr(k->name, "ncclKernel");
 }
 
-/* Calls that cannot be repeated and touch no memory: they give out handles. NCCL's threads make them all at the same time. */
-static bool only_handles(const struct call *c)
-{
-	static const char *const calls[] = { "cuMemExportToShareableHandle", "cuMemImportFromShareableHandle", "cuMemPoolExportToShareableHandle",
-		"cuMemPoolImportFromShareableHandle", "cuMemPoolExportPointer", "cuIpcGetEventHandle", "cuIpcOpenEventHandle",
-		"cuMulticastCreate", "cuMulticastAddDevice" };
-	const char *name = c->row->how == CALL_COUNTED ? (const char *)(uintptr_t)c->note : NULL;
-	for (unsigned i = 0; name && i < sizeof(calls) / sizeof(*calls); i++)
-		if (!strcmp(name, calls[i]))
-			return true;
-	return false;
-}
-
 static bool concerns(const struct call *c)
 {
 	if (c->cmd.flags & SBT_F_GRAPH || atomic_load(&calls_captures))
 		return false;
-	return c->opaque || (c->cmd.kind == SBT_UNREPLAYABLE && !(c->row->flags & CALL_LATE) && !only_handles(c)) ||
+	return c->opaque || (c->cmd.kind == SBT_UNREPLAYABLE && !(c->row->flags & (CALL_LATE | CALL_HANDLES))) ||
 	       (c->cmd.kind == SBT_LAUNCH && c->kernel && c->kernel->collective);
 }
 

@@ -45,7 +45,7 @@ static void api(CUpti_CallbackId cbid, const CUpti_CallbackData *d, const void *
 		*d->correlationData = 0;
 		return;
 	}
-	if (row->how == CALL_COUNTED)
+	if (!row->name)
 		row = &counted;
 	timestamps_follow();
 	calls_enter(&(struct call_site){ .row = row, .name = d->functionName, .params = d->functionParams,

@@ -38,6 +38,11 @@ static void every_row_is_whole(void **state)
 			assert_int_equal(!!(r->flags & CALL_PTSZ), per_thread);
 		} else if (r->how == CALL_IGNORED) {
 			ignored++;
+		} else if (r->flags & CALL_HANDLES) {
+			assert_non_null(r->name);
+			assert_int_equal(r->kind, SBT_UNREPLAYABLE);
+			assert_null(r->enter);
+			assert_null(r->exit);
 		}
 	}
 	assert_true(handled > 170 && ignored > 250);

@@ -483,6 +483,15 @@ static void effects_of_calls_that_no_kind_describes(void **state)
 	fake_call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync, NULL, CUDA_SUCCESS);
 	fake_call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync, NULL, CUDA_ERROR_INVALID_VALUE);
 	expect_no_piece();
+	/* One that only gives out handles: memory is not looked at. */
+	fake_skip();
+	const uint64_t handles = fake_enter(CUPTI_DRIVER_TRACE_CBID_cuMemExportToShareableHandle, NULL);
+	device[0] = 4;
+	fake_exit(handles, CUDA_SUCCESS);
+	const struct sbt_blob call = fake_expect(SBT_UNREPLAYABLE).u.unreplayable.call;
+	assert_int_equal(call.len, strlen("cuMemExportToShareableHandle"));
+	assert_memory_equal(call.p, "cuMemExportToShareableHandle", call.len);
+	expect_no_piece();
 	end();
 	give_back(expect_piece(BULK_END, p, LARGE));
 	assert_int_equal(expect_window(true).complete, 1);
