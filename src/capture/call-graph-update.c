@@ -10,6 +10,7 @@
 #include "capture/graph-nodes.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
+#include "capture/launch-shape.h"
 #include "capture/thread.h"
 
 #define H(handle) ((uint64_t)(uintptr_t)(handle))
@@ -81,12 +82,8 @@ static void kernel_update(struct call *c, const CUDA_KERNEL_NODE_PARAMS *p)
 	if (!e || !p)
 		return;
 	graph_kernel_payload(&n, p);
-	if (e->size && sbt_unpack(&was, e->payload, e->size) && was.kind == SBT_LAUNCH) { /* attributes stay */
-		n.cmd.u.launch.cooperative = was.u.launch.cooperative;
-		n.cmd.u.launch.cluster_x = was.u.launch.cluster_x;
-		n.cmd.u.launch.cluster_y = was.u.launch.cluster_y;
-		n.cmd.u.launch.cluster_z = was.u.launch.cluster_z;
-	}
+	if (e->size && sbt_unpack(&was, e->payload, e->size) && was.kind == SBT_LAUNCH)
+		launch_keep_attributes(&n.cmd.u.launch, &was.u.launch);
 	send(c, t, e, &n);
 }
 
@@ -98,10 +95,7 @@ void exit_kernel_update(struct call *c)
 void exit_kernel_update_v1(struct call *c)
 {
 	const CUDA_KERNEL_NODE_PARAMS_v1 *v1 = ((const cuGraphExecKernelNodeSetParams_params *)c->params)->nodeParams;
-	const CUDA_KERNEL_NODE_PARAMS p = { .func = v1 ? v1->func : NULL, .gridDimX = v1 ? v1->gridDimX : 0, .gridDimY = v1 ? v1->gridDimY : 0,
-		.gridDimZ = v1 ? v1->gridDimZ : 0, .blockDimX = v1 ? v1->blockDimX : 0, .blockDimY = v1 ? v1->blockDimY : 0,
-		.blockDimZ = v1 ? v1->blockDimZ : 0, .sharedMemBytes = v1 ? v1->sharedMemBytes : 0,
-		.kernelParams = v1 ? v1->kernelParams : NULL, .extra = v1 ? v1->extra : NULL };
+	const CUDA_KERNEL_NODE_PARAMS none = { 0 }, p = v1 ? (CUDA_KERNEL_NODE_PARAMS){ LAUNCH_NODE_PARAMS(v1) } : none;
 	kernel_update(c, v1 ? &p : NULL);
 }
 
@@ -210,9 +204,7 @@ void exit_any_update(struct call *c)
 	switch (p ? p->type : CU_GRAPH_NODE_TYPE_EMPTY) {
 	case CU_GRAPH_NODE_TYPE_KERNEL: {
 		const CUDA_KERNEL_NODE_PARAMS_v3 *k = &p->kernel;
-		const CUDA_KERNEL_NODE_PARAMS v2 = { .func = k->func, .gridDimX = k->gridDimX, .gridDimY = k->gridDimY, .gridDimZ = k->gridDimZ,
-			.blockDimX = k->blockDimX, .blockDimY = k->blockDimY, .blockDimZ = k->blockDimZ, .sharedMemBytes = k->sharedMemBytes,
-			.kernelParams = k->kernelParams, .extra = k->extra, .kern = k->kern, .ctx = k->ctx };
+		const CUDA_KERNEL_NODE_PARAMS v2 = { LAUNCH_NODE_PARAMS(k), .kern = k->kern, .ctx = k->ctx };
 		kernel_update(c, &v2);
 		break;
 	}

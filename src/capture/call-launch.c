@@ -7,6 +7,7 @@
 #include "capture/calls.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
+#include "capture/launch-shape.h"
 #include "capture/thread.h"
 
 static void launch(struct call *c, CUfunction f, CUstream stream, void **params, void **extra)
@@ -27,15 +28,8 @@ static void launch(struct call *c, CUfunction f, CUstream stream, void **params,
 void enter_launch(struct call *c)
 {
 	const cuLaunchKernel_params *p = c->params;
-	struct sbt_cmd_launch *l = &c->cmd.u.launch;
 	launch(c, p->f, p->hStream, p->kernelParams, p->extra);
-	l->grid_x = p->gridDimX;
-	l->grid_y = p->gridDimY;
-	l->grid_z = p->gridDimZ;
-	l->block_x = p->blockDimX;
-	l->block_y = p->blockDimY;
-	l->block_z = p->blockDimZ;
-	l->shared = p->sharedMemBytes;
+	LAUNCH_SHAPE(&c->cmd.u.launch, p);
 }
 
 void enter_launch_cooperative(struct call *c)
@@ -43,27 +37,8 @@ void enter_launch_cooperative(struct call *c)
 	const cuLaunchCooperativeKernel_params *p = c->params;
 	struct sbt_cmd_launch *l = &c->cmd.u.launch;
 	launch(c, p->f, p->hStream, p->kernelParams, NULL);
-	l->grid_x = p->gridDimX;
-	l->grid_y = p->gridDimY;
-	l->grid_z = p->gridDimZ;
-	l->block_x = p->blockDimX;
-	l->block_y = p->blockDimY;
-	l->block_z = p->blockDimZ;
-	l->shared = p->sharedMemBytes;
+	LAUNCH_SHAPE(l, p);
 	l->cooperative = 1;
-}
-
-static void take_attribute(struct sbt_cmd_launch *l, const CUlaunchAttribute *a)
-{
-	if ((unsigned)a->id < 64)
-		l->launch_attrs |= 1ull << a->id;
-	if (a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
-		l->cooperative = a->value.cooperative != 0;
-	if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
-		l->cluster_x = a->value.clusterDim.x;
-		l->cluster_y = a->value.clusterDim.y;
-		l->cluster_z = a->value.clusterDim.z;
-	}
 }
 
 void enter_launch_ex(struct call *c)
@@ -74,15 +49,13 @@ void enter_launch_ex(struct call *c)
 	launch(c, p->f, g ? g->hStream : NULL, p->kernelParams, p->extra);
 	if (!g)
 		return;
-	l->grid_x = g->gridDimX;
-	l->grid_y = g->gridDimY;
-	l->grid_z = g->gridDimZ;
-	l->block_x = g->blockDimX;
-	l->block_y = g->blockDimY;
-	l->block_z = g->blockDimZ;
-	l->shared = g->sharedMemBytes;
-	for (unsigned i = 0; g->attrs && i < g->numAttrs; i++)
-		take_attribute(l, &g->attrs[i]);
+	LAUNCH_SHAPE(l, g);
+	for (unsigned i = 0; g->attrs && i < g->numAttrs; i++) {
+		const CUlaunchAttribute *a = &g->attrs[i];
+		if ((unsigned)a->id < 64)
+			l->launch_attrs |= 1ull << a->id;
+		launch_attribute(l, a->id, &a->value);
+	}
 }
 
 void enter_host_func(struct call *c)

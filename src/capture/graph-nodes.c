@@ -11,6 +11,7 @@
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
+#include "capture/launch-shape.h"
 #include "capture/thread.h"
 
 #define H(handle) ((uint64_t)(uintptr_t)(handle))
@@ -100,32 +101,21 @@ void graph_kernel_payload(struct call *n, const CUDA_KERNEL_NODE_PARAMS *p)
 	n->cmd.kind = SBT_LAUNCH;
 	l->stream = SBT_NO_ID;
 	l->kernel = n->kernel->id;
-	l->grid_x = p->gridDimX;
-	l->grid_y = p->gridDimY;
-	l->grid_z = p->gridDimZ;
-	l->block_x = p->blockDimX;
-	l->block_y = p->blockDimY;
-	l->block_z = p->blockDimZ;
-	l->shared = p->sharedMemBytes;
+	LAUNCH_SHAPE(l, p);
 	const int64_t bytes = kernel_gather(n->kernel, p->kernelParams, p->extra, n->t->args, sizeof(n->t->args));
 	if (bytes >= 0)
 		l->args = (struct sbt_blob){ n->t->args, (uint64_t)bytes };
 }
 
-/* What the launch attributes say that change what it computes, or whether it can run. */
 static void kernel_attributes(struct call *n, CUgraphNode node)
 {
-	struct sbt_cmd_launch *l = &n->cmd.u.launch;
-	CUlaunchAttributeValue v = { 0 };
+	static const CUlaunchAttributeID known[] = { CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION };
 	if (!driver.cuGraphKernelNodeGetAttribute || n->cmd.kind != SBT_LAUNCH)
 		return;
-	if (!OWN(driver.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v)))
-		l->cooperative = v.cooperative != 0;
-	memset(&v, 0, sizeof(v));
-	if (!OWN(driver.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &v)) && v.clusterDim.x) {
-		l->cluster_x = v.clusterDim.x;
-		l->cluster_y = v.clusterDim.y;
-		l->cluster_z = v.clusterDim.z;
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		CUlaunchAttributeValue v = { 0 };
+		if (!OWN(driver.cuGraphKernelNodeGetAttribute(node, known[i], &v)))
+			launch_attribute(&n->cmd.u.launch, known[i], &v);
 	}
 }
 

@@ -10,7 +10,7 @@ HEADERS_TO_CHECK += \
 	src/capture/agent.h src/capture/areas.h src/capture/bulk.h src/capture/discover.h src/capture/images.h src/capture/late.h src/capture/old-code.h src/capture/calls.h src/capture/clock.h src/capture/code.h src/capture/cupti-api.h \
 	src/capture/device.h src/capture/driver.h src/capture/effect.h src/capture/extent.h src/capture/forget.h src/capture/fresh.h src/capture/gate.h src/capture/globals.h src/capture/graph-nodes.h src/capture/host.h src/capture/ipc.h \
 	src/capture/known.h src/capture/live.h src/capture/payload.h src/capture/ptx.h src/capture/room.h src/capture/sender.h src/capture/shadow.h src/capture/span.h src/capture/touched.h \
-	src/capture/ids.h src/capture/kernel.h src/capture/map.h src/capture/mapping.h src/capture/nvinfo.h src/capture/ring.h \
+	src/capture/ids.h src/capture/kernel.h src/capture/launch-shape.h src/capture/map.h src/capture/mapping.h src/capture/nvinfo.h src/capture/ring.h \
 	src/capture/elf-look.h src/capture/python.h \
 	src/capture/source.h src/capture/stack.h src/capture/stop.h src/capture/thread.h src/capture/window.h
 
@@ -54,7 +54,7 @@ agent_sources = \
 	src/capture/fresh.c src/capture/fresh.h \
 	src/capture/device.c src/capture/device.h \
 	src/capture/ids.c src/capture/ids.h \
-	src/capture/kernel.c src/capture/kernel.h \
+	src/capture/kernel.c src/capture/kernel.h src/capture/launch-shape.h \
 	src/capture/map.c src/capture/map.h \
 	src/capture/mapping.c src/capture/mapping.h \
 	src/capture/nvinfo.c src/capture/nvinfo.h \

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The shape of a launch, into its record. The driver's structures that tell it (the parameters of its calls, CUlaunchConfig, the versions of
+ * CUDA_KERNEL_NODE_PARAMS) are types apart whose members have the same names: hence macros.
+ */
+#ifndef CAPTURE_LAUNCH_SHAPE_H
+#define CAPTURE_LAUNCH_SHAPE_H
+
+#include <cuda.h>
+#include "sbt/cmd.h"
+
+/* Grid, block and shared memory: l a struct sbt_cmd_launch *, p a pointer to any of those structures. */
+#define LAUNCH_SHAPE(l, p)                          \
+	do {                                        \
+		struct sbt_cmd_launch *to_ = (l);   \
+		const __auto_type from_ = (p);      \
+		to_->grid_x = from_->gridDimX;      \
+		to_->grid_y = from_->gridDimY;      \
+		to_->grid_z = from_->gridDimZ;      \
+		to_->block_x = from_->blockDimX;    \
+		to_->block_y = from_->blockDimY;    \
+		to_->block_z = from_->blockDimZ;    \
+		to_->shared = from_->sharedMemBytes; \
+	} while (0)
+
+/* What another version of CUDA_KERNEL_NODE_PARAMS says, as an initializer of today's: all but kern and ctx, which the first has not. */
+#define LAUNCH_NODE_PARAMS(p)                                                                                                \
+	.func = (p)->func, .gridDimX = (p)->gridDimX, .gridDimY = (p)->gridDimY, .gridDimZ = (p)->gridDimZ,                  \
+	.blockDimX = (p)->blockDimX, .blockDimY = (p)->blockDimY, .blockDimZ = (p)->blockDimZ,                               \
+	.sharedMemBytes = (p)->sharedMemBytes, .kernelParams = (p)->kernelParams, .extra = (p)->extra
+
+/* An attribute that changes what a launch computes, or whether it can run; others change nothing in l. */
+static inline void launch_attribute(struct sbt_cmd_launch *l, CUlaunchAttributeID id, const CUlaunchAttributeValue *v)
+{
+	if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+		l->cooperative = v->cooperative != 0;
+	if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+		l->cluster_x = v->clusterDim.x;
+		l->cluster_y = v->clusterDim.y;
+		l->cluster_z = v->clusterDim.z;
+	}
+}
+
+/* Those attributes as another launch has them. */
+static inline void launch_keep_attributes(struct sbt_cmd_launch *l, const struct sbt_cmd_launch *other)
+{
+	l->cooperative = other->cooperative;
+	l->cluster_x = other->cluster_x;
+	l->cluster_y = other->cluster_y;
+	l->cluster_z = other->cluster_z;
+}
+
+#endif
