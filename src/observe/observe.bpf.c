@@ -97,6 +97,16 @@ static __always_inline void count(__u32 what)
 		__sync_fetch_and_add(n, 1); /* a probe may interrupt another one */
 }
 
+/* Room for a record in the ring; NULL: there is none, and a record is lost. */
+static __always_inline void *reserve(__u64 size)
+{
+	void *p = bpf_ringbuf_reserve(&ring, size, 0);
+
+	if (!p)
+		count(OBS_COUNT_LOST);
+	return p;
+}
+
 /* The thread as tsdb sees it; 0: it sees none. */
 static __always_inline __u64 task_id(const struct obs_settings *s)
 {
@@ -183,13 +193,11 @@ static __always_inline void fill(struct obs_event *e, struct pt_regs *ctx, __u64
 /* The map has another stack in the place of this one: it goes with the record. */
 static __always_inline int send_deep(struct pt_regs *ctx, const struct obs_event *e, __u64 flags)
 {
-	struct event_deep *d = bpf_ringbuf_reserve(&ring, sizeof *d, 0);
+	struct event_deep *d = reserve(sizeof *d);
 	long n;
 
-	if (!d) {
-		count(OBS_COUNT_LOST);
+	if (!d)
 		return 0;
-	}
 	d->e = *e;
 	n = bpf_get_stack(ctx, d->ip, sizeof d->ip, BPF_F_USER_STACK);
 	if (n < 0) {
@@ -250,23 +258,29 @@ int enter(struct pt_regs *ctx)
 	return send(&e, flags);
 }
 
+/* A record with room for a structure that the caller adds. NULL: none. */
+static __always_inline struct event_peek *begin_peek(struct pt_regs *ctx, __u64 cookie, __u64 *flags)
+{
+	__u64 task = wanted(flags);
+	struct event_peek *p = task ? reserve(sizeof *p) : 0;
+
+	if (!p)
+		return 0;
+	fill(&p->e, ctx, task, cookie);
+	no_deep(&p->e);
+	return p;
+}
+
 /* Entry points that get a structure. */
 SEC("uprobe")
 int enter_peek(struct pt_regs *ctx)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx), flags, task = wanted(&flags), from;
-	struct event_peek *p;
+	__u64 cookie = bpf_get_attach_cookie(ctx), flags, from;
+	struct event_peek *p = begin_peek(ctx, cookie, &flags);
 	__u32 size = OBS_PEEK_SIZE(cookie);
 
-	if (!task)
+	if (!p)
 		return 0;
-	p = bpf_ringbuf_reserve(&ring, sizeof *p, 0);
-	if (!p) {
-		count(OBS_COUNT_LOST);
-		return 0;
-	}
-	fill(&p->e, ctx, task, cookie);
-	no_deep(&p->e);
 	from = OBS_PEEK_ARG(cookie) == 1 ? p->e.reg[0] : p->e.reg[1];
 	if (!bpf_probe_read_user(p->data, size & 0xff, (const void *)from))
 		p->e.size = size & 0xff;
@@ -297,19 +311,12 @@ static __always_inline void look_at_attribute(struct obs_config *c, __u32 i)
 SEC("uprobe")
 int enter_config(struct pt_regs *ctx)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx), flags, task = wanted(&flags);
+	__u64 flags;
+	struct event_peek *p = begin_peek(ctx, bpf_get_attach_cookie(ctx), &flags);
 	struct obs_config c = {};
-	struct event_peek *p;
 
-	if (!task)
+	if (!p)
 		return 0;
-	p = bpf_ringbuf_reserve(&ring, sizeof *p, 0);
-	if (!p) {
-		count(OBS_COUNT_LOST);
-		return 0;
-	}
-	fill(&p->e, ctx, task, cookie);
-	no_deep(&p->e);
 	if (!bpf_probe_read_user(&c, OBS_CONFIG_BYTES, (const void *)ctx->rdi)) {
 #pragma unroll
 		for (__u32 i = 0; i < OBS_CONFIG_ATTRS; i++)
@@ -351,14 +358,12 @@ static __always_inline __u64 out_of(const struct obs_event *e, __u32 arg)
 /* The name is read when the driver has: before that its page may not be in memory, and a probe cannot wait for it. */
 static __always_inline int send_name(struct obs_event *e, __u64 name)
 {
-	struct event_short_name *s = bpf_ringbuf_reserve(&ring, sizeof *s, 0);
+	struct event_short_name *s = reserve(sizeof *s);
 	struct event_name *l;
 	long n;
 
-	if (!s) {
-		count(OBS_COUNT_LOST);
+	if (!s)
 		return 0;
-	}
 	s->e = *e;
 	n = bpf_probe_read_user_str(s->name, sizeof s->name, (const void *)name);
 	if (n < (long)sizeof s->name) {
@@ -367,11 +372,9 @@ static __always_inline int send_name(struct obs_event *e, __u64 name)
 		return 0;
 	}
 	bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
-	l = bpf_ringbuf_reserve(&ring, sizeof *l, 0);
-	if (!l) {
-		count(OBS_COUNT_LOST);
+	l = reserve(sizeof *l);
+	if (!l)
 		return 0;
-	}
 	l->e = *e;
 	n = bpf_probe_read_user_str(l->name, sizeof l->name, (const void *)name);
 	l->e.size = n > 0 ? n : 0;
