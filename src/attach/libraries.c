@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "attach/elf-facts.h"
+#include "maps-at.h"
 #include "maps-line.h"
 
 struct elf_known {
@@ -117,19 +118,8 @@ void libraries_stale(struct inferior *inf)
 const struct mapping *libraries_at(struct inferior *inf, uint64_t addr)
 {
 	struct libraries *l = libraries_get(inf);
-	unsigned lo = 0, hi = l->nmaps;
 
-	while (lo < hi) {
-		unsigned mid = lo + (hi - lo) / 2;
-
-		if (addr < l->maps[mid].start)
-			hi = mid;
-		else if (addr >= l->maps[mid].end)
-			lo = mid + 1;
-		else
-			return &l->maps[mid];
-	}
-	return NULL;
+	return MAPS_AT(l->maps, l->nmaps, addr);
 }
 
 bool inferior_library(struct inferior *inf, unsigned i, struct inferior_library *ret)

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include "buf.h"
+#include "maps-at.h"
 #include "maps-line.h"
 
 #define MAPS_MAX 65536u
@@ -80,19 +81,7 @@ void remote_space_free(struct remote_space *s)
 
 const struct remote_map *remote_map_at(const struct remote_space *s, uint64_t addr)
 {
-	unsigned lo = 0, hi = s->n;
-
-	while (lo < hi) {
-		unsigned mid = lo + (hi - lo) / 2;
-
-		if (addr < s->maps[mid].start)
-			hi = mid;
-		else if (addr >= s->maps[mid].end)
-			lo = mid + 1;
-		else
-			return &s->maps[mid];
-	}
-	return NULL;
+	return MAPS_AT(s->maps, s->n, addr);
 }
 
 const char *remote_name(const struct remote_map *m)

@@ -15,6 +15,7 @@
 #include "capture/agent.h"
 #include "capture/ids.h"
 #include "capture/thread.h"
+#include "maps-at.h"
 #include "maps-line.h"
 
 #define TEXT_BYTES (128u << 10)
@@ -168,17 +169,7 @@ void mapping_reload(void)
 static const struct mapping *look(uint64_t pc)
 {
 	const struct table *t = atomic_load_explicit(&current, memory_order_acquire);
-	uint32_t lo = 0, hi = t ? t->n : 0;
-	while (lo < hi) { /* the file lists mappings in order of address */
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (pc < t->m[mid].start)
-			hi = mid;
-		else if (pc >= t->m[mid].end)
-			lo = mid + 1;
-		else
-			return &t->m[mid];
-	}
-	return NULL;
+	return t ? MAPS_AT(t->m, t->n, pc) : NULL;
 }
 
 const struct mapping *mapping_find(uint64_t pc)

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "attach/elf-facts.h"
+#include "maps-at.h"
 #include "maps-line.h"
 
 #define READ_AGAIN_NS 50000000u /* addresses of code that was made at run time are never found: do not read for each */
@@ -161,19 +162,7 @@ bool observe_maps_uses(const struct observe_maps *m, const char *prefix)
 
 static const struct area *area_at(const struct observe_maps *m, uint64_t addr)
 {
-	size_t lo = 0, hi = m->nareas;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (addr < m->areas[mid].start)
-			hi = mid;
-		else if (addr >= m->areas[mid].end)
-			lo = mid + 1;
-		else
-			return &m->areas[mid];
-	}
-	return NULL;
+	return MAPS_AT(m->areas, m->nareas, addr);
 }
 
 static const struct area *area_find(struct observe_maps *m, uint64_t addr)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <cmocka.h>
+#include "maps-at.h"
 #include "maps-line.h"
 
 static void a_file(void **state)
@@ -100,6 +101,28 @@ static void this_process(void **state)
 	assert_int_equal(found, 1);
 }
 
+/* Ranges with a hole, two that touch, and one at the end of the address space. */
+static void by_address(void **state)
+{
+	static const struct {
+		uint64_t start, end;
+		int what;
+	} list[] = {{0x1000, 0x2000, 1}, {0x3000, 0x4000, 2}, {0x4000, 0x5000, 3}, {0x8000, UINT64_MAX, 4}};
+
+	(void)state;
+	assert_null(MAPS_AT(list, 0, 0x1000));
+	assert_null(MAPS_AT(list, 4, 0xfff));
+	assert_ptr_equal(MAPS_AT(list, 4, 0x1000), &list[0]);
+	assert_ptr_equal(MAPS_AT(list, 4, 0x1fff), &list[0]);
+	assert_null(MAPS_AT(list, 4, 0x2000));
+	assert_ptr_equal(MAPS_AT(list, 4, 0x3fff), &list[1]);
+	assert_ptr_equal(MAPS_AT(list, 4, 0x4000), &list[2]);
+	assert_null(MAPS_AT(list, 4, 0x5000));
+	assert_ptr_equal(MAPS_AT(list, 4, UINT64_MAX - 1), &list[3]);
+	assert_null(MAPS_AT(list, 4, UINT64_MAX));
+	assert_null(MAPS_AT(list, 3, 0x8000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,6 +131,7 @@ int main(void)
 		cmocka_unit_test(not_a_line),
 		cmocka_unit_test(deleted),
 		cmocka_unit_test(this_process),
+		cmocka_unit_test(by_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
