@@ -197,9 +197,7 @@ static struct err *restore(struct rp *rp, size_t i)
 	struct checkpoint *c = &rp->checkpoints.c[i];
 
 	TRY(copy_all(rp, c, RESTORE));
-	rp->position = rp->current = c->seq;
-	execute_finished(rp, c->seq);
-	rp->cursor_seq = UINT64_MAX;
+	execute_at(rp, c->seq);
 	rp->checkpoints.last_ns = marks_clock(rp);
 	rp->figures.back++;
 	rp->figures.back_bytes += rp->checkpoints.bytes + ranges_bytes(&rp->place.host);
@@ -210,9 +208,7 @@ static struct err *restore(struct rp *rp, size_t i)
 static struct err *from_trace(struct rp *rp)
 {
 	TRY(contents_restore(rp));
-	rp->position = rp->current = rp->first - 1;
-	execute_finished(rp, rp->position);
-	rp->cursor_seq = UINT64_MAX;
+	execute_at(rp, rp->first - 1);
 	rp->checkpoints.last_ns = marks_clock(rp);
 	TRY(execute_writes(rp, 0, rp->position));
 	return checkpoint_take(rp);

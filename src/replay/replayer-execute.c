@@ -347,23 +347,6 @@ bool execute_is_skipped(const struct rp *rp, uint64_t seq)
 	return lo < rp->nskip && rp->skip[lo] == seq;
 }
 
-struct err *execute_ran_here(struct rp *rp, const struct sbt_cmd *c, uint64_t seq, enum sbt_kind kind, const char *noun, const char *so)
-{
-	const unsigned long long n = seq;
-
-	if (!c || c->kind != kind)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is no %s", n, noun);
-	if (c->result)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu failed when it was recorded: it launched nothing", n);
-	if (c->flags & SBT_F_GRAPH)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu was captured into a graph: it did not run here", n);
-	if (execute_has_effect(rp, seq))
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu cannot be executed again%s: what it did is taken from the recording", n, so);
-	if (rp->nskip && execute_is_skipped(rp, seq))
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is left out of this replay", n);
-	return NULL;
-}
-
 static bool is_upload(const struct rp *rp, const struct sbt_cmd *c)
 {
 	return c->kind == SBT_COPY && contents_find(rp, c->seq, SBT_MEMORY_INPUT, c->u.copy.src);
@@ -461,6 +444,13 @@ void execute_finished(struct rp *rp, uint64_t seq)
 {
 	rp->finished = seq;
 	atomic_store(&rp->watchdog.first, seq + 1);
+}
+
+void execute_at(struct rp *rp, uint64_t seq)
+{
+	rp->position = rp->current = seq;
+	execute_finished(rp, seq);
+	rp->cursor_seq = UINT64_MAX;
 }
 
 struct err *execute_finish(struct rp *rp)

@@ -346,6 +346,8 @@ uint64_t now_ns(void); /* CLOCK_MONOTONIC */
 
 /* Everything that REPLAYER_OPEN does. */
 struct err *window_open(struct rp *rp, const char *path) TS_CHECK;
+/* Refuses a command that is not in the window. */
+struct err *window_holds(struct rp *rp, uint64_t seq) TS_CHECK;
 /* A line for the user; counted: a command that cannot be executed again. */
 void window_note(struct rp *rp, bool counted, const char *fmt, ...) TS_PRINTF(3, 4);
 
@@ -495,6 +497,8 @@ bool execute_knows(const struct sbt_cmd *c);
 struct err *execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 /* The user's writes at positions first to last. */
 struct err *execute_writes(struct rp *rp, uint64_t first, uint64_t last) TS_CHECK;
+/* The position is seq, with nothing in flight. */
+void execute_at(struct rp *rp, uint64_t seq);
 /* Nothing up to seq is in flight. */
 void execute_finished(struct rp *rp, uint64_t seq);
 /* The part of execute() before the command's own work, and the one behind it: what the user and the program's host did to memory. */
@@ -521,9 +525,21 @@ struct err *execute_launch_parts(struct rp *rp, const struct sbt_cmd *c, CUfunct
 /* Whether the recording holds what c did, which is not executed then; whether the user left it out. */
 bool execute_has_effect(const struct rp *rp, uint64_t seq);
 bool execute_is_skipped(const struct rp *rp, uint64_t seq);
-/* Refuses what cannot be looked into: c (NULL: none) is no command `seq` of that kind (noun: in words) which ran here and is executed again in this
- * replay. so: what follows from its not being executed again, ", so ..." or "". */
-struct err *execute_ran_here(struct rp *rp, const struct sbt_cmd *c, uint64_t seq, enum sbt_kind kind, const char *noun, const char *so) TS_CHECK;
+
+/* ---- replayer-into.c ------------------------------------------------------------------------------------------------------- */
+
+struct into_kind {
+	enum sbt_kind kind;
+	const char *noun; /* in words */
+	const char *so;	  /* what follows from its not being executed again, ", so ..." or "" */
+};
+/* To before launch seq, with a checkpoint there for the way back; *ret is valid until the next command is fetched. Refuses what cannot be looked
+ * into: no command of that kind, or one that did not run here or is not executed again in this replay. */
+struct err *into_seek(struct rp *rp, uint64_t seq, const struct into_kind *k, const struct sbt_cmd **ret) TS_CHECK;
+/* What comes before the launch's own work. */
+struct err *into_begin(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* It has run to its end, and nothing is in flight: the position is behind it. */
+void into_behind(struct rp *rp, uint64_t seq);
 
 /* ---- replayer-micro.c ------------------------------------------------------------------------------------------------------ */
 

@@ -201,9 +201,7 @@ static struct err *on_execute(struct rp *rp, const struct request *q, struct buf
 	const struct replayer_execute *x = (const void *)q->body;
 	const struct sbt_cmd *c;
 
-	if (x->seq < rp->first || x->seq > rp->last)
-		return rp_fail(rp, REPLAYER_E_REFUSED, x->seq, "#%llu is not in the window #%llu to #%llu",
-			(unsigned long long)x->seq, (unsigned long long)rp->first, (unsigned long long)rp->last);
+	TRY(window_holds(rp, x->seq));
 	if (x->seq <= rp->position)
 		return rp_fail(rp, REPLAYER_E_OTHER, x->seq, "#%llu is not behind the position #%llu: seek first",
 			(unsigned long long)x->seq, (unsigned long long)rp->position);

@@ -116,34 +116,23 @@ static struct err *ended(struct rp *rp)
 		return NULL; /* memory is what it is: the position stays before it, and stale */
 	if (rp->nedits)
 		TRY(execute_writes(rp, m->seq, m->seq));
-	rp->position = rp->current = m->seq;
-	execute_finished(rp, m->seq);
-	rp->cursor_seq = UINT64_MAX;
-	rp->stale = false;
+	into_behind(rp, m->seq);
 	m->ended = true;
-	rp->figures.executed++;
 	return NULL;
 }
 
 /* To before the launch and into it. */
 static struct err *begin(struct rp *rp)
 {
+	static const struct into_kind launch = {SBT_LAUNCH, "kernel launch", ""};
 	struct microscope *m = &rp->micro;
 	const struct sbt_cmd *c;
 
 	give_up(rp);
 	m->ended = false;
-	TRY(checkpoint_seek(rp, m->seq - 1));
-	TRY(checkpoint_take(rp));
-	TRY(execute_fetch(rp, m->seq, &c));
-	TRY(execute_ran_here(rp, c, m->seq, SBT_LAUNCH, "kernel launch", ""));
-	rp->current = m->seq;
-	watchdog_on(rp, m->seq);
-	if (rp->nedits)
-		TRY(execute_writes(rp, rp->position + 1, m->seq - 1));
-	TRY(contents_apply(rp, m->seq, SBT_MEMORY_HOST, NULL));
+	TRY(into_seek(rp, m->seq, &launch, &c));
+	TRY(into_begin(rp, c));
 	TRY(execute_finish(rp));
-	rp->stale = true;
 	TRY(start(rp, c));
 	m->stop.seq = m->seq;
 	if (m->npoints)
@@ -157,9 +146,7 @@ struct err *micro_enter(struct rp *rp, uint64_t seq)
 
 	TRY(need_soft(rp));
 	TRY(devices_one_only(rp, "looking into a launch"));
-	if (seq < rp->first || seq > rp->last)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is not in the window #%llu to #%llu", (unsigned long long)seq,
-			(unsigned long long)rp->first, (unsigned long long)rp->last);
+	TRY(window_holds(rp, seq));
 	micro_leave(rp);
 	m->seq = seq;
 	m->first_block = 0;

@@ -16,18 +16,16 @@ void node_leave(struct rp *rp)
 /* To before the first node. */
 static struct err *begin(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret)
 {
-	TRY(checkpoint_seek(rp, seq - 1));
-	TRY(checkpoint_take(rp)); /* for the way back */
-	TRY(execute_fetch(rp, seq, ret));
-	TRY(execute_ran_here(rp, *ret, seq, SBT_GRAPH_LAUNCH, "graph launch", ", so it has no steps here"));
+	static const struct into_kind graph_launch = {SBT_GRAPH_LAUNCH, "graph launch", ", so it has no steps here"};
+
+	TRY(into_seek(rp, seq, &graph_launch, ret));
 	const struct rgraph *g = objects_graph(rp, (*ret)->u.graph_launch.exec);
 	if (!g)
 		return rp_fail(rp, REPLAYER_E_TRACE, seq, "#%llu launches a graph that the trace does not have", (unsigned long long)seq);
 	TRY(graph_steps(rp, g, seq, &rp->in_graph.steps));
 	rp->in_graph.seq = seq;
 	rp->in_graph.done = 0;
-	rp->stale = true;
-	return execute_before(rp, *ret);
+	return into_begin(rp, *ret);
 }
 
 static struct err *step(struct rp *rp, const struct sbt_cmd *launch)
@@ -51,11 +49,7 @@ static struct err *end(struct rp *rp, const struct sbt_cmd *launch)
 
 	TRY(execute_after(rp, launch));
 	TRY(execute_finish(rp));
-	rp->position = rp->current = seq;
-	execute_finished(rp, seq);
-	rp->cursor_seq = UINT64_MAX;
-	rp->stale = false;
-	rp->figures.executed++;
+	into_behind(rp, seq);
 	node_leave(rp);
 	return NULL;
 }
@@ -82,9 +76,7 @@ static struct err *go(struct rp *rp, uint64_t seq, uint32_t to, uint32_t *ret_st
 
 struct err *node_go(struct rp *rp, uint64_t seq, uint32_t to, uint32_t *ret_steps)
 {
-	if (seq < rp->first || seq > rp->last)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is not in the window #%llu to #%llu", (unsigned long long)seq,
-			(unsigned long long)rp->first, (unsigned long long)rp->last);
+	TRY(window_holds(rp, seq));
 	struct err *e = go(rp, seq, to, ret_steps);
 
 	if (!e)

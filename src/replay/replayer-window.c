@@ -11,6 +11,14 @@
 
 #define NOTES_MAX (256u << 10) /* bytes of sentences; more are only counted */
 
+struct err *window_holds(struct rp *rp, uint64_t seq)
+{
+	if (seq >= rp->first && seq <= rp->last)
+		return NULL;
+	return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is not in the window #%llu to #%llu", (unsigned long long)seq,
+		(unsigned long long)rp->first, (unsigned long long)rp->last);
+}
+
 void window_note(struct rp *rp, bool counted, const char *fmt, ...)
 {
 	va_list ap;
