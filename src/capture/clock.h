@@ -27,4 +27,12 @@ static inline uint64_t clock_monotonic_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* Adds the time since *at, which becomes now. */
+static inline void clock_lap(uint64_t *at, uint64_t *sum)
+{
+	const uint64_t now = clock_monotonic_ns();
+	*sum += now - *at;
+	*at = now;
+}
+
 #endif

@@ -278,14 +278,34 @@ bool device_may_read(uint64_t addr, uint64_t size)
 	return !OWN(driver.cuMemGetAccess(&begin, &here, addr)) && !OWN(driver.cuMemGetAccess(&end, &here, addr + size - 1)) && begin && end;
 }
 
+/* Until device_wait(). */
+static struct hash_kernel *keep(struct device_ctx *d)
+{
+	if (!d->kept)
+		d->kept = borrow(d);
+	return d->kept ? &((struct hasher *)d->kept)->kernel : NULL;
+}
+
 bool device_gather(struct device_ctx *d, const struct hash_kernel_piece *p, size_t n, uint64_t packed)
 {
-	struct hasher *h = borrow(d);
-	if (!h)
-		return false;
-	const bool good = !OWN(hash_kernel_move(&h->kernel, p, n, packed, false, d->stream));
-	spin_unlock(&h->using);
-	return good;
+	struct hash_kernel *h = keep(d);
+	return h && !OWN(hash_kernel_move_begin(h, p, n, packed, false, d->stream));
+}
+
+bool device_hash_begin(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t n, struct sbt_hash *ret, struct hash_kernel_begun *b)
+{
+	struct hash_kernel *h = keep(d);
+	return h && !OWN(hash_kernel_ranges_begin(h, r, n, ret, d->stream, b));
+}
+
+bool device_wait(struct device_ctx *d)
+{
+	struct hasher *h = d->kept;
+	const CUresult r = h ? OWN(hash_kernel_wait(&h->kernel, d->stream)) : OWN(driver.cuStreamSynchronize(d->stream));
+	d->kept = NULL;
+	if (h)
+		spin_unlock(&h->using);
+	return !r;
 }
 
 bool device_hash_ranges(struct device_ctx *d, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret)

@@ -19,6 +19,7 @@ struct device_ctx {
 	CUcontext handle;
 	uint32_t id;
 	CUstream stream; /* the set's own */
+	void *kept;	 /* device.c's: the kernels, while they are kept */
 	uint64_t globals; /* bytes that copies of modules' globals take, each in whole pages (globals_find()) */
 };
 struct device_set {
@@ -54,10 +55,14 @@ bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n);
 bool device_is_mapped(uint64_t addr, uint64_t size);
 /* Within device_enter(): the same of memory that was mapped by hand, and the device may read its beginning and its end. */
 bool device_may_read(uint64_t addr, uint64_t size);
-/* Within device_enter(), by the kernels, of memory that is mapped: false when they are not there. Wait. The second copies pieces of up to a page to
- * packed, each at a page's beginning. */
+/* Within device_enter(), by the kernels, of memory that is mapped: false when they are not there. The first waits. */
 bool device_hash_ranges(struct device_ctx *d, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret);
+/* The same without waiting, so that the next ranges can be listed meanwhile; false also when there is no room beside what was begun. Copies pieces of up to
+ * a page to packed, each at a page's beginning. Both keep the kernels of the context until device_wait(). */
+bool device_hash_begin(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t n, struct sbt_hash *ret, struct hash_kernel_begun *b);
 bool device_gather(struct device_ctx *d, const struct hash_kernel_piece *p, size_t n, uint64_t packed);
+/* All work on the context's stream is over, and lends the kernels to others. False: it failed. */
+bool device_wait(struct device_ctx *d);
 bool device_hash_pages(struct device_ctx *d, struct hash_kernel_range r, struct sbt_hash *ret_pages);
 /* On the device where that can be; doubtful: memory that may not be mapped, which a copy answers with an error, a kernel with a fault. */
 bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size, bool doubtful, struct sbt_hash *ret);

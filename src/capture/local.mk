@@ -39,7 +39,7 @@ agent_sources = \
 	src/capture/effect.c src/capture/effect.h \
 	src/capture/forget.c src/capture/forget.h \
 	src/capture/touched.c src/capture/touched.h \
-	src/capture/span.c src/capture/span.h src/capture/span-times.c \
+	src/capture/span.c src/capture/span.h src/capture/span-memory.c src/capture/span-memory.h src/capture/span-times.c \
 	src/capture/room.c src/capture/room.h \
 	src/capture/sender.c src/capture/sender.h \
 	src/capture/shadow.c src/capture/shadow.h \

@@ -219,7 +219,8 @@ static bool gather(void)
 		return false;
 	for (uint64_t done = 0, n, to; done < gathering.pages; done += n) {
 		n = room_take(gathering.ctx->id, (gathering.pages - done) * SBT_PAGE, &to) / SBT_PAGE;
-		if (!n || !add_entries(done, n, to) || !device_gather(gathering.ctx, gathering.page + done, n, to))
+		/* The device copies while the entries are made. */
+		if (!n || !device_gather(gathering.ctx, gathering.page + done, n, to) || !add_entries(done, n, to))
 			return false;
 	}
 	return true;
@@ -299,17 +300,24 @@ void shadow_host(const struct piece *p)
 		span_note("memory of the host that kernels can read could not be read");
 }
 
+void shadow_go(void)
+{
+	if (gathering.ctx)
+		flush();
+}
+
 uint64_t shadow_settle(struct device_set *s)
 {
 	(void)change_ctx(s, NULL);
 	const uint64_t copied = gathering.copied;
 	gathering.copied = 0;
-	for (unsigned i = 0; i < s->n; i++)
-		if (device_enter(&s->ctx[i])) {
-			if (OWN(driver.cuStreamSynchronize(s->ctx[i].stream)))
-				span_note("copying memory of the device failed when the window began");
+	for (unsigned i = 0; i < s->n; i++) {
+		const bool entered = device_enter(&s->ctx[i]);
+		if (!device_wait(&s->ctx[i]) && entered)
+			span_note("copying memory of the device failed when the window began");
+		if (entered)
 			device_leave();
-		}
+	}
 	return copied;
 }
 

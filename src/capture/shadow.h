@@ -16,6 +16,8 @@ void shadow_device(struct device_set *s, struct device_ctx *d, const struct piec
 /* Ahead of time: that many pieces and pages will be copied. */
 void shadow_touch(uint64_t pieces, uint64_t pages);
 void shadow_host(const struct piece *p);
+/* The devices begin with what they have been given. */
+void shadow_go(void);
 /* The copies have been made; the gate may open after it. Bytes that were copied on devices. */
 uint64_t shadow_settle(struct device_set *s);
 /* Bytes of the last span's beginning that were sent; that tsdb had, so that only their hashes were. */

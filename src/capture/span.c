@@ -9,19 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include "capture/bulk.h"
 #include "capture/calls.h"
 #include "capture/clock.h"
 #include "capture/device.h"
 #include "capture/discover.h"
 #include "capture/driver.h"
 #include "capture/effect.h"
-#include "capture/extent.h"
 #include "capture/fresh.h"
 #include "capture/gate.h"
 #include "capture/globals.h"
 #include "capture/host.h"
-#include "capture/ipc.h"
 #include "capture/ids.h"
 #include "capture/known.h"
 #include "capture/late.h"
@@ -30,6 +27,7 @@
 #include "capture/room.h"
 #include "capture/sender.h"
 #include "capture/shadow.h"
+#include "capture/span-memory.h"
 #include "capture/stop.h"
 #include "capture/thread.h"
 #include "capture/touched.h"
@@ -38,15 +36,6 @@
 
 _Atomic uint32_t span_open;
 _Atomic uint32_t span_refused;
-
-#define BATCH 4096u
-
-/* What one launch hashes when a span ends. */
-struct batch {
-	struct piece piece[BATCH];
-	struct hash_kernel_range range[BATCH];
-	struct sbt_hash hash[BATCH];
-};
 
 static struct {
 	uint64_t first;
@@ -62,7 +51,6 @@ static struct {
 	/* For a window that is armed: what was there when the device was prepared. */
 	_Atomic uint64_t ready_bytes;
 	_Atomic uint32_t ready_ctxs, ready_epoch, ready_globals;
-	struct batch *batch; /* kept */
 	struct span_times times;
 } span;
 
@@ -114,14 +102,6 @@ static void end_is_missing(CUresult r)
 	if (!atomic_load(&span.incomplete))
 		not_idle_text(r, "ended", ctl->text2);
 	spin_unlock(&span.noting);
-}
-
-/* Time since the last lap. */
-static void lap(uint64_t *at, uint64_t *ret)
-{
-	const uint64_t now = clock_monotonic_ns();
-	*ret += now - *at;
-	*at = now;
 }
 
 static void tell(struct thread *t, uint64_t seq, bool ended)
@@ -182,64 +162,6 @@ static bool is_allowed(struct thread *t)
 	return false;
 }
 
-/* Whether kernels may read it: where it is not mapped they fault, which a copy answers with an error. */
-static bool is_readable(struct device_ctx *d, struct live *l)
-{
-	if (l->mem != SBT_MEM_VMM) {
-		if (!atomic_load(&l->mapped))
-			atomic_store(&l->mapped, device_is_mapped(l->addr, l->size));
-		return atomic_load(&l->mapped);
-	}
-	if (!device_enter(d))
-		return false;
-	const bool may = device_may_read(l->addr, l->size);
-	device_leave();
-	return may;
-}
-
-static bool start_of(void *arg, struct live *l)
-{
-	(void)arg;
-	const struct piece p = { .seq = span.first, .addr = l->addr, .size = l->size, .role = BULK_START, .owner = BULK_ALLOCATION,
-		.module = SBT_NO_ID };
-	atomic_store(&l->untouched, 0);
-	if (live_is_host(l)) {
-		shadow_host(&p);
-		host_begin(l);
-		return false;
-	}
-	struct device_ctx *d = device_find(&span.set, l->ctx);
-	if (d)
-		shadow_device(&span.set, d, &p, is_readable(d, l));
-	else
-		span_note("memory whose context is not known was not recorded");
-	return false;
-}
-
-static void start_of_global(void *arg, struct device_ctx *d, const struct piece *global)
-{
-	(void)arg;
-	struct piece p = *global;
-	p.seq = span.first;
-	p.role = BULK_START;
-	shadow_device(&span.set, d, &p, true);
-}
-
-static void record_start(void)
-{
-	ipc_span();
-	uint64_t at = clock_monotonic_ns();
-	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_TOUCHED)
-		touched_begin();
-	else
-		live_each(start_of, NULL);
-	lap(&at, &span.times.begin.memory);
-	globals_find(&span.set);
-	globals_each(&span.set, start_of_global, NULL);
-	lap(&at, &span.times.begin.globals);
-	span.times.shadowed = shadow_settle(&span.set);
-}
-
 static void refuse(struct thread *t, const char *why)
 {
 	span_note(why);
@@ -270,7 +192,7 @@ static void begin(struct thread *t, uint64_t seq)
 		refuse(t, "a GPU call of another thread did not end, so memory could not be recorded");
 		return;
 	}
-	lap(&at, &span.times.begin.gate);
+	clock_lap(&at, &span.times.begin.gate);
 	if (seq && atomic_load(&ctl->next_seq) != seq + 1)
 		return; /* other threads have commands behind it: the span begins with the next one */
 	/* Before the first command nothing runs, and a context that is just being made cannot be asked or entered. */
@@ -280,7 +202,7 @@ static void begin(struct thread *t, uint64_t seq)
 		refuse(t, "");
 		return;
 	}
-	lap(&at, &span.times.begin.idle);
+	clock_lap(&at, &span.times.begin.idle);
 	if (span.unsettled)
 		span_note("memory and code that were there before tsdb was attached were still being looked for");
 	if (live_incomplete())
@@ -289,122 +211,13 @@ static void begin(struct thread *t, uint64_t seq)
 	/* A whole run's span takes in the records that come before the first command, too. */
 	span.first = seq ? seq : atomic_load(&calls_any) ? atomic_load(&ctl->next_seq) : 1;
 	tell(t, span.first, false);
-	record_start();
-	lap(&at, &span.times.begin.work);
+	span.times.shadowed = span_memory_start(&span.set, span.first, &span.times);
+	clock_lap(&at, &span.times.begin.work);
 	atomic_store(&span.missed, 0);
 	atomic_store(&span_open, 1);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------------------------------- */
-
-/* Ranges of one context that one launch hashes. */
-struct ending {
-	struct thread *t;
-	struct device_ctx *now; /* entered; NULL: none */
-	unsigned n;
-	struct batch *batch;
-};
-
-static void not_looked_at(void)
-{
-	span_note("memory could not be looked at when the window ended");
-}
-
-static void hash_one(struct ending *e, const struct piece *p)
-{
-	struct sbt_hash hash;
-	if (e->now && device_hash(&span.set, e->now, p->addr, p->size, true, &hash))
-		sender_end_hash(p, hash);
-	else
-		not_looked_at();
-}
-
-static void hash_batch(struct ending *e)
-{
-	const unsigned n = e->n;
-	e->n = 0;
-	if (!n)
-		return;
-	for (unsigned i = 0; i < n; i++)
-		e->batch->range[i] = (struct hash_kernel_range){ e->batch->piece[i].addr, e->batch->piece[i].size };
-	const bool good = device_hash_ranges(e->now, e->batch->range, n, e->batch->hash);
-	for (unsigned i = 0; i < n; i++) {
-		if (good)
-			sender_end_hash(&e->batch->piece[i], e->batch->hash[i]);
-		else
-			hash_one(e, &e->batch->piece[i]);
-	}
-}
-
-static void change_ctx(struct ending *e, struct device_ctx *to)
-{
-	if (to == e->now)
-		return;
-	hash_batch(e);
-	if (e->now)
-		device_leave();
-	e->now = to && device_enter(to) ? to : NULL;
-}
-
-static void end_of_device(struct ending *e, struct device_ctx *d, const struct piece *p, bool mapped)
-{
-	change_ctx(e, d);
-	if (!e->now || !e->batch || !mapped) {
-		hash_one(e, p);
-		return;
-	}
-	e->batch->piece[e->n++] = *p;
-	if (e->n == BATCH)
-		hash_batch(e);
-}
-
-static void end_of_host(struct ending *e, struct live *l, const struct piece *p)
-{
-	struct extent x = extent_plain(l->addr, l->size);
-	uint8_t *page = thread_page(e->t);
-	struct sbt_hash hash;
-	if (page && extent_hash(&x, page, &hash))
-		sender_end_hash(p, hash);
-	else
-		not_looked_at();
-	host_end(l);
-}
-
-static bool end_of(void *arg, struct live *l)
-{
-	const struct piece p = { .seq = span.last, .addr = l->addr, .size = l->size, .role = BULK_END, .owner = BULK_ALLOCATION,
-		.module = SBT_NO_ID };
-	/* TSDB_MEMORY_TOUCHED: no command named it, and its beginning is not known. */
-	if (atomic_exchange(&l->untouched, 0))
-		return false;
-	if (live_is_host(l)) {
-		end_of_host(arg, l, &p);
-		return false;
-	}
-	struct device_ctx *d = device_find(&span.set, l->ctx);
-	end_of_device(arg, d, &p, d && is_readable(d, l));
-	return false;
-}
-
-static void end_of_global(void *arg, struct device_ctx *d, const struct piece *global)
-{
-	struct piece p = *global;
-	p.seq = span.last;
-	p.role = BULK_END;
-	end_of_device(arg, d, &p, true);
-}
-
-static void record_end(struct thread *t)
-{
-	struct ending e = { .t = t, .batch = span.batch };
-	uint64_t at = clock_monotonic_ns();
-	live_each(end_of, &e);
-	lap(&at, &span.times.end.memory);
-	globals_find(&span.set);
-	globals_each(&span.set, end_of_global, &e);
-	lap(&at, &span.times.end.globals);
-	change_ctx(&e, NULL);
-}
 
 /* Commands that have a number behind the window wait for the span's end: the driver has none of them. */
 static uint64_t last_given(void)
@@ -430,17 +243,17 @@ static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
 	uint64_t at = clock_monotonic_ns();
 	const bool quiet = gate_quiet(t, at_stop, PATIENCE);
 	const bool collected = device_collect(&span.set);
-	lap(&at, &span.times.end.gate);
+	clock_lap(&at, &span.times.end.gate);
 	span.last = last ? last : last_given();
 	const CUresult r = quiet && collected ? device_idle(&span.set, PATIENCE) : CUDA_ERROR_NOT_READY;
-	lap(&at, &span.times.end.idle);
+	clock_lap(&at, &span.times.end.idle);
 	if (r) {
 		end_is_missing(r);
 	} else {
 		payload_poll(t, true);
-		record_end(t);
+		span_memory_end(t, &span.set, span.last, &span.times);
 	}
-	lap(&at, &span.times.end.work);
+	clock_lap(&at, &span.times.end.work);
 	touched_end();
 	atomic_store(&span_open, 0);
 	span.times.end.all = at - t0;
@@ -448,33 +261,6 @@ static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
 }
 
 /* ---- getting ready --------------------------------------------------------------------------------------------------------- */
-
-/* The gate need not be shut: what is found of an allocation that is freed meanwhile is true of the one that takes its place. */
-static bool ask_ahead(void *arg, struct live *l)
-{
-	uint32_t *n = arg;
-	struct device_ctx *d = live_is_host(l) ? NULL : device_find(&span.set, l->ctx);
-	if (d)
-		(void)is_readable(d, l);
-	++*n;
-	return false;
-}
-
-/* Tables that have not been used before are a page fault for every 4 kB, which takes longer than filling them. */
-static void touch_tables(void)
-{
-	uint64_t pages = 0;
-	uint32_t n = 0;
-	live_each(ask_ahead, &n);
-	for (unsigned i = 0; i < span.set.n; i++)
-		pages += span.set.ctx[i].globals / SBT_PAGE;
-	shadow_touch(n + pages, atomic_load(&live_total) / SBT_PAGE + n + pages);
-	sender_touch(n + pages);
-	if (!span.batch)
-		span.batch = agent_map(sizeof(*span.batch));
-	if (span.batch)
-		agent_touch(span.batch, sizeof(*span.batch));
-}
 
 /* What takes long and disturbs nobody: streams, kernels to hash with, room for the copies. Before the gate is shut. */
 static void prepare(bool ahead)
@@ -486,7 +272,7 @@ static void prepare(bool ahead)
 			device_leave();
 	device_load(&span.set);
 	globals_find(&span.set);
-	touch_tables();
+	span_memory_touch(&span.set);
 	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_ALL && within_limit())
 		room_reserve(&span.set, ahead);
 }
@@ -535,13 +321,13 @@ static void begin_span(struct thread *t, uint64_t seq)
 	span.times = (struct span_times){ .live = atomic_load(&live_total) };
 	exchange_mode(&mode);
 	sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
-	lap(&at, &span.times.begin.wait);
+	clock_lap(&at, &span.times.begin.wait);
 	known_begin();
 	atomic_store(&shadow_sent, 0);
 	atomic_store(&shadow_same, 0);
 	span.unsettled = discover_watched() && !late_settle(t);
 	prepare(false);
-	lap(&at, &span.times.begin.prepare);
+	clock_lap(&at, &span.times.begin.prepare);
 	gate_shut(t);
 	begin(t, seq);
 	gate_open();

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #define THREADS 256u
+#define GROUP_MAX 8u
 #define BLOCKS_PER_SM 8u /* what fits is 4 on most devices; more evens out the end */
 #define ROW_BYTES (sizeof(struct hash_kernel_row) + sizeof(struct sbt_hash))
 #define ROWS_MAX (HASH_KERNEL_SCRATCH / ROW_BYTES)
@@ -285,40 +286,89 @@ static CUresult launch(struct hash_kernel *h, CUfunction f, uint64_t blocks, voi
 	return h->driver->cuLaunchKernel(f, n, 1, 1, THREADS, 1, 1, 0, s, params, NULL);
 }
 
-/* Up to ROWS_MAX ranges: their rows at the front of the scratch memory, their hashes behind. */
-static CUresult ranges_part(struct hash_kernel *h, const struct hash_kernel_range *ranges, uint32_t n, struct sbt_hash *out, CUstream s)
+CUresult hash_kernel_wait(struct hash_kernel *h, CUstream stream)
+{
+	h->used = 0;
+	return h->driver->cuStreamSynchronize(stream);
+}
+
+static bool has_room(const struct hash_kernel *h, size_t bytes)
+{
+	return bytes <= HASH_KERNEL_SCRATCH - h->used;
+}
+
+/* The next bytes of the table, and of the scratch memory. */
+static void *take_room(struct hash_kernel *h, size_t bytes, CUdeviceptr *ret)
+{
+	const size_t at = h->used;
+
+	h->used = (at + bytes + 15) & ~(size_t)15;
+	if (h->used > HASH_KERNEL_SCRATCH)
+		h->used = HASH_KERNEL_SCRATCH;
+	*ret = h->scratch + at;
+	return (char *)h->table + at;
+}
+
+/* A block's pages in a row: few where there are few, so that blocks have equal shares. */
+static uint32_t group_of(const struct hash_kernel *h, uint64_t pages)
+{
+	const uint64_t group = pages / h->blocks / GROUP_MAX;
+
+	return group < 1 ? 1 : group < GROUP_MAX ? (uint32_t)group : GROUP_MAX;
+}
+
+/* Rows at the front of the room, hashes behind. */
+CUresult hash_kernel_ranges_begin(struct hash_kernel *h, const struct hash_kernel_range *ranges, uint32_t n, struct sbt_hash *out, CUstream s,
+	struct hash_kernel_begun *ret)
 {
 	const struct hash_kernel_driver *d = h->driver;
-	struct hash_kernel_row *rows = h->table;
-	struct sbt_hash *results = (struct sbt_hash *)(rows + n);
-	CUdeviceptr table = h->scratch, sums = h->scratch + n * sizeof(*rows), none = 0;
+	CUdeviceptr table, sums, none = 0;
+	struct hash_kernel_row *rows;
 	uint64_t total = 0;
-	void *params[] = {&table, &n, &total, &none, &sums};
+	uint32_t group;
 
+	*ret = (struct hash_kernel_begun){.out = out, .ranges = ranges, .n = n};
+	if (h->on_host)
+		return ranges_on_host(h, ranges, n, out, s);
+	if (!has_room(h, n * ROW_BYTES))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	rows = take_room(h, n * ROW_BYTES, &table);
+	sums = table + n * sizeof(*rows);
 	for (uint32_t i = 0; i < n; i++) {
 		rows[i] = (struct hash_kernel_row){ranges[i].addr, ranges[i].size, total};
 		total += pages_of(ranges[i].size);
 	}
-	if (total) {
-		TRY_CU(d->cuMemcpyHtoDAsync_v2(table, rows, n * sizeof(*rows), s));
-		TRY_CU(d->cuMemsetD8Async(sums, 0, n * sizeof(*out), s));
-		TRY_CU(launch(h, h->hash, total, params, s));
-		TRY_CU(d->cuMemcpyDtoHAsync_v2(results, sums, n * sizeof(*out), s));
+	group = group_of(h, total);
+	void *params[] = {&table, &n, &total, &none, &sums, &group};
+	struct sbt_hash *results = memset(rows + n, 0, n * sizeof(*results));
+
+	ret->from = results;
+	if (!total)
+		return CUDA_SUCCESS;
+	TRY_CU(d->cuMemcpyHtoDAsync_v2(table, rows, n * ROW_BYTES, s)); /* the sums begin as zeros */
+	TRY_CU(launch(h, h->hash, (total + group - 1) / group, params, s));
+	return d->cuMemcpyDtoHAsync_v2(results, sums, n * sizeof(*results), s);
+}
+
+void hash_kernel_ranges_end(const struct hash_kernel_begun *b)
+{
+	for (uint32_t i = 0; b->from && i < b->n; i++) {
+		b->out[i] = b->from[i];
+		sbt_range_hash_end(&b->out[i], b->ranges[i].size);
 	}
-	TRY_CU(d->cuStreamSynchronize(s));
-	for (uint32_t i = 0; i < n; i++) {
-		out[i] = total ? results[i] : (struct sbt_hash){{0, 0}};
-		sbt_range_hash_end(&out[i], ranges[i].size);
-	}
-	return CUDA_SUCCESS;
 }
 
 CUresult hash_kernel_ranges(struct hash_kernel *h, const struct hash_kernel_range *ranges, size_t n, struct sbt_hash *out, CUstream stream)
 {
-	if (h->on_host)
-		return ranges_on_host(h, ranges, n, out, stream);
-	for (size_t i = 0; i < n; i += ROWS_MAX)
-		TRY_CU(ranges_part(h, ranges + i, (uint32_t)(n - i < ROWS_MAX ? n - i : ROWS_MAX), out + i, stream));
+	struct hash_kernel_begun b;
+
+	if (h->used)
+		TRY_CU(hash_kernel_wait(h, stream));
+	for (size_t i = 0; i < n; i += ROWS_MAX) {
+		TRY_CU(hash_kernel_ranges_begin(h, ranges + i, (uint32_t)(n - i < ROWS_MAX ? n - i : ROWS_MAX), out + i, stream, &b));
+		TRY_CU(hash_kernel_wait(h, stream));
+		hash_kernel_ranges_end(&b);
+	}
 	return CUDA_SUCCESS;
 }
 
@@ -328,13 +378,14 @@ static CUresult pages_part(struct hash_kernel *h, struct hash_kernel_range range
 	const struct hash_kernel_row row = {range.addr, range.size, 0};
 	CUdeviceptr table = h->scratch, none = 0;
 	uint64_t total = pages_of(range.size);
-	uint32_t n = 1;
-	void *params[] = {&table, &n, &total, &pages, &none};
+	uint32_t n = 1, group;
+	void *params[] = {&table, &n, &total, &pages, &none, &group};
 
 	if (!total)
 		return CUDA_SUCCESS;
+	group = group_of(h, total);
 	TRY_CU(h->driver->cuMemcpyHtoDAsync_v2(table, &row, sizeof(row), s));
-	return launch(h, h->hash, total, params, s);
+	return launch(h, h->hash, (total + group - 1) / group, params, s);
 }
 
 CUresult hash_kernel_pages_device(struct hash_kernel *h, struct hash_kernel_range range, CUdeviceptr pages, CUstream stream)
@@ -377,12 +428,16 @@ CUresult hash_kernel_changed(struct hash_kernel *h, CUdeviceptr before, CUdevice
 	return launch(h, h->changed, (total + THREADS - 1) / THREADS, params, stream);
 }
 
-/* Up to MOVES_MAX pieces: addresses at the front of the scratch memory, sizes behind. */
+/* Up to MOVES_MAX pieces: addresses at the front of the room, sizes behind. A block for each: what is done first takes the next. */
 static CUresult move_part(struct hash_kernel *h, const struct hash_kernel_piece *x, uint32_t n, CUdeviceptr packed, bool scatter, CUstream s)
 {
-	uint64_t *where = h->table;
+	CUdeviceptr table;
+
+	if (!has_room(h, n * MOVE_BYTES))
+		TRY_CU(hash_kernel_wait(h, s));
+	uint64_t *where = take_room(h, n * MOVE_BYTES, &table);
 	uint32_t *bytes = (uint32_t *)(where + n), back = scatter;
-	CUdeviceptr table = h->scratch, sizes = h->scratch + n * sizeof(*where);
+	CUdeviceptr sizes = table + n * sizeof(*where);
 	void *params[] = {&table, &sizes, &n, &packed, &back};
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -390,18 +445,24 @@ static CUresult move_part(struct hash_kernel *h, const struct hash_kernel_piece 
 		bytes[i] = x[i].size;
 	}
 	TRY_CU(h->driver->cuMemcpyHtoDAsync_v2(table, where, n * MOVE_BYTES, s));
-	TRY_CU(launch(h, h->move, n, params, s));
-	return h->driver->cuStreamSynchronize(s);
+	return h->driver->cuLaunchKernel(h->move, n, 1, 1, THREADS, 1, 1, 0, s, params, NULL);
 }
 
-CUresult hash_kernel_move(struct hash_kernel *h, const struct hash_kernel_piece *pieces, size_t n, CUdeviceptr packed, bool scatter,
-			  CUstream stream)
+CUresult hash_kernel_move_begin(struct hash_kernel *h, const struct hash_kernel_piece *pieces, size_t n, CUdeviceptr packed, bool scatter,
+				CUstream stream)
 {
 	if (h->on_host)
 		return move_on_host(h, pieces, n, packed, scatter, stream);
 	for (size_t i = 0; i < n; i += MOVES_MAX)
 		TRY_CU(move_part(h, pieces + i, (uint32_t)(n - i < MOVES_MAX ? n - i : MOVES_MAX), packed + i * SBT_PAGE, scatter, stream));
 	return CUDA_SUCCESS;
+}
+
+CUresult hash_kernel_move(struct hash_kernel *h, const struct hash_kernel_piece *pieces, size_t n, CUdeviceptr packed, bool scatter,
+			  CUstream stream)
+{
+	TRY_CU(hash_kernel_move_begin(h, pieces, n, packed, scatter, stream));
+	return h->on_host ? CUDA_SUCCESS : hash_kernel_wait(h, stream);
 }
 
 CUresult hash_kernel_replace(struct hash_kernel *h, CUdeviceptr at, uint64_t bytes, CUdeviceptr like, uint64_t from, uint64_t to, CUstream stream)

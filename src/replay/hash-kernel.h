@@ -71,6 +71,15 @@ struct hash_kernel {
 	unsigned blocks; /* of a launch */
 	bool pinned;	 /* table is: copies to and from it need no staging of the driver's */
 	void *table;	 /* HASH_KERNEL_SCRATCH bytes */
+	size_t used;	 /* of table and scratch, by what was begun and is not known to be over */
+};
+
+/* Hashes that are on their way. */
+struct hash_kernel_begun {
+	struct sbt_hash *out;
+	const struct sbt_hash *from; /* in the table; NULL: they are in out */
+	const struct hash_kernel_range *ranges;
+	uint32_t n;
 };
 
 struct hash_kernel_range {
@@ -87,6 +96,13 @@ void hash_kernel_forget(struct hash_kernel *h);
 /* out[i] = sbt_range_hash() of ranges[i], after all earlier work on the stream. One launch for every 26,000 ranges. CUDA_ERROR_INVALID_VALUE for
  * a range that is no device's memory is only promised on the software GPU: elsewhere that is a fault, and the context lost. */
 CUresult hash_kernel_ranges(struct hash_kernel *h, const struct hash_kernel_range *ranges, size_t n, struct sbt_hash *out, CUstream stream);
+/* The same in two steps: begin does not wait; ranges and out stay the caller's and must live until end, which is called when hash_kernel_wait() has
+ * been, in any order with others. CUDA_ERROR_OUT_OF_MEMORY: no room beside what was begun: end that first, and wait; 20,000 ranges always have room. Other calls take the same table: none in between. */
+CUresult hash_kernel_ranges_begin(struct hash_kernel *h, const struct hash_kernel_range *ranges, uint32_t n, struct sbt_hash *out, CUstream stream,
+	struct hash_kernel_begun *ret);
+void hash_kernel_ranges_end(const struct hash_kernel_begun *b);
+/* What was begun on the stream is over; its tables are free. */
+CUresult hash_kernel_wait(struct hash_kernel *h, CUstream stream);
 /* pages[i] = sbt_page_hash() of page i of the range; to host memory. */
 CUresult hash_kernel_pages(struct hash_kernel *h, struct hash_kernel_range range, struct sbt_hash *pages, CUstream stream);
 /* The same into device memory (16 bytes for each page); does not wait. */
@@ -134,8 +150,11 @@ struct hash_kernel_piece {
 	uint32_t size; /* 1..SBT_PAGE */
 };
 /* Gathers pieces into packed, the i-th at packed + i * SBT_PAGE, or (scatter) puts them back. addr of whole pages, and packed, are aligned to
- * 16. Waits. */
+ * 16. */
 CUresult hash_kernel_move(struct hash_kernel *h, const struct hash_kernel_piece *pieces, size_t n, CUdeviceptr packed, bool scatter,
 			  CUstream stream);
+/* The same without waiting, until hash_kernel_wait(), unless there is no room for its table. */
+CUresult hash_kernel_move_begin(struct hash_kernel *h, const struct hash_kernel_piece *pieces, size_t n, CUdeviceptr packed, bool scatter,
+				CUstream stream);
 
 #endif

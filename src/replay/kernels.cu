@@ -16,9 +16,6 @@ typedef unsigned int u32;
 #ifndef BATCH
 #define BATCH 8 // loads in flight; divides TURNS
 #endif
-#ifndef GROUP
-#define GROUP 8 // pages in a row for one block
-#endif
 #ifndef RESIDENT
 #define RESIDENT 4 // blocks on a multiprocessor at least: the limit on registers
 #endif
@@ -142,8 +139,9 @@ static __device__ u32 row_of(const struct row *table, u32 n, u64 page)
 	return lo - 1;
 }
 
-// pages: 2 words for each page, or 0. ranges: 2 words for each row, to which the pages' terms are added, or 0.
-extern "C" __global__ void __launch_bounds__(LANES, RESIDENT) tsdb_hash(const struct row *table, u32 n, u64 total, u64 *pages, u64 *ranges)
+// group: pages in a row for one block. pages: 2 words for each page, or 0. ranges: 2 words for each row, to which the pages' terms are added, or 0.
+extern "C" __global__ void __launch_bounds__(LANES, RESIDENT) tsdb_hash(const struct row *table, u32 n, u64 total, u64 *pages, u64 *ranges,
+	u32 group)
 {
 	__shared__ u64 part[2][2][LANES / 32];
 	const u32 lane = threadIdx.x;
@@ -154,8 +152,8 @@ extern "C" __global__ void __launch_bounds__(LANES, RESIDENT) tsdb_hash(const st
 #pragma unroll
 	for (int j = 0; j < 8; j++)
 		k[j] = (u32)mix(1 + (u64)lane * 8 + j);
-	for (u64 g = (u64)blockIdx.x * GROUP; g < total; g += (u64)gridDim.x * GROUP) {
-		const u64 end = total - g < GROUP ? total : g + GROUP;
+	for (u64 g = (u64)blockIdx.x * group; g < total; g += (u64)gridDim.x * group) {
+		const u64 end = total - g < group ? total : g + group;
 
 		for (u64 p = g; p < end; p++) {
 			if (p < first || p >= last) {

@@ -272,6 +272,48 @@ static void test_many(void **state)
 	free(out);
 }
 
+/* Several on their way at once, each in its own part of the table; too many are told. */
+static void test_begun(void **state)
+{
+	enum { N = 3 };
+	static struct hash_kernel_range full[20000];
+	static struct sbt_hash unused[20000];
+	uint8_t *bytes = random_bytes(300000), back[100];
+	struct hash_kernel_range ranges[N][2];
+	struct hash_kernel_begun begun[N], more;
+	struct hash_kernel_piece piece;
+	struct sbt_hash out[N][2];
+	CUdeviceptr p, packed;
+
+	OK(cuMemAlloc(&p, 300000));
+	OK(cuMemAlloc(&packed, 65536));
+	OK(cuMemcpyHtoD(p, bytes, 300000));
+	for (unsigned i = 0; i < N; i++) {
+		ranges[i][0] = (struct hash_kernel_range){p + 16 * i, 1000 + i};
+		ranges[i][1] = (struct hash_kernel_range){p + 65536 * i, 65536 + i};
+		OK(hash_kernel_ranges_begin(&kernel, ranges[i], 2, out[i], NULL, &begun[i]));
+	}
+	piece = (struct hash_kernel_piece){p + 200, 100};
+	OK(hash_kernel_move_begin(&kernel, &piece, 1, packed, false, NULL));
+	if (!kernel.on_host) {
+		OK(hash_kernel_ranges_begin(&kernel, full, 20000, unused, NULL, &more));
+		assert_int_equal(hash_kernel_ranges_begin(&kernel, full, 20000, unused, NULL, &more), CUDA_ERROR_OUT_OF_MEMORY);
+	}
+	OK(hash_kernel_wait(&kernel, NULL));
+	for (unsigned i = N; i-- > 0;) {
+		hash_kernel_ranges_end(&begun[i]);
+		same(out[i][0], sbt_range_hash(bytes + 16 * i, 1000 + i));
+		same(out[i][1], sbt_range_hash(bytes + 65536 * i, 65536 + i));
+	}
+	OK(cuMemcpyDtoH(back, packed, 100));
+	assert_memory_equal(back, bytes + 200, 100);
+	OK(hash_kernel_ranges_begin(&kernel, full, 20000, unused, NULL, &more)); /* there is room again */
+	OK(hash_kernel_wait(&kernel, NULL));
+	OK(cuMemFree(p));
+	OK(cuMemFree(packed));
+	free(bytes);
+}
+
 /* The short cut looks before it reads; and it is quick: 64 MiB in less than a second anywhere. */
 static void test_short_cut(void **state)
 {
@@ -405,8 +447,8 @@ static void test_settle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ON_DEVICE(test_sizes), ON_DEVICE(test_zeros), ON_DEVICE(test_pages),	 ON_DEVICE(test_many),
-		ON_HOST(test_sizes),   ON_HOST(test_zeros),   ON_HOST(test_pages),	 ON_HOST(test_many),
+		ON_DEVICE(test_sizes), ON_DEVICE(test_zeros), ON_DEVICE(test_pages),	 ON_DEVICE(test_many), ON_DEVICE(test_begun),
+		ON_HOST(test_sizes),   ON_HOST(test_zeros),   ON_HOST(test_pages),	 ON_HOST(test_many), ON_HOST(test_begun),
 		ON_DEVICE(test_settle), ON_HOST(test_settle),
 		ON_HOST(test_short_cut), cmocka_unit_test(test_scratch),
 	};
