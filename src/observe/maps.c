@@ -16,6 +16,7 @@
 #include "attach/elf-facts.h"
 #include "maps-at.h"
 #include "maps-line.h"
+#include "observe/mapped.h"
 
 #define READ_AGAIN_NS 50000000u /* addresses of code that was made at run time are never found: do not read for each */
 
@@ -42,13 +43,15 @@ struct observe_maps {
 	struct area *areas; /* by address */
 	size_t nareas;
 	uint64_t read_ns;
+	struct mapped *mapped;
 };
 
-struct observe_maps *observe_maps_new(pid_t pid, const char *from)
+struct observe_maps *observe_maps_new(pid_t pid, const char *from, struct mapped *mapped)
 {
 	struct observe_maps *m = xcalloc(1, sizeof *m);
 
 	m->pid = pid;
+	m->mapped = mapped;
 	m->from = from ? xstrdup(from) : xasprintf("/proc/%d/maps", (int)pid);
 	return m;
 }
@@ -101,45 +104,74 @@ static uint32_t module_of(struct observe_maps *m, const char *path)
 	return m->nmodules++;
 }
 
+static struct area area_of(struct observe_maps *m, const struct maps_line *l)
+{
+	struct area a = {l->start, l->end, 0, SBT_NO_ID};
+
+	if (l->path[0] == '/' && l->path[1] != '/') /* "//anon" is the kernel's word for no file */
+		a.module = module_of(m, l->path);
+	if (a.module != SBT_NO_ID && !elf_layout_bias(&m->modules[a.module].layout, l->start, l->offset, true, &a.bias))
+		a.bias = l->start - l->offset;
+	return a;
+}
+
 static void take_line(struct observe_maps *m, char *line)
 {
 	struct maps_line l;
-	uint64_t bias = 0;
-	uint32_t module = SBT_NO_ID;
 
 	if (!maps_line_parse(&l, line) || !l.x)
 		return;
 	if (m->nareas && l.start < m->areas[m->nareas - 1].end)
 		return;
 	maps_line_undelete(&l);
-	if (*l.path == '/')
-		module = module_of(m, l.path);
-	if (module != SBT_NO_ID && !elf_layout_bias(&m->modules[module].layout, l.start, l.offset, true, &bias))
-		bias = l.start - l.offset;
 	m->areas = xrealloc(m->areas, (m->nareas + 1) * sizeof *m->areas);
-	m->areas[m->nareas++] = (struct area){l.start, l.end, bias, module};
+	m->areas[m->nareas++] = area_of(m, &l);
+}
+
+/* It takes the place of what it overlaps. */
+static void take_mapped(void *arg, const struct mapped_area *a)
+{
+	struct observe_maps *m = arg;
+	struct maps_line l = {.start = a->start, .end = a->end, .offset = a->offset, .x = true, .path = a->path};
+	size_t n = 0, at = 0;
+
+	for (size_t i = 0; i < m->nareas; i++)
+		if (m->areas[i].end <= a->start || m->areas[i].start >= a->end)
+			m->areas[n++] = m->areas[i];
+	maps_line_undelete(&l);
+	m->areas = xrealloc(m->areas, (n + 1) * sizeof *m->areas);
+	while (at < n && m->areas[at].start < a->start)
+		at++;
+	memmove(&m->areas[at + 1], &m->areas[at], (n - at) * sizeof *m->areas);
+	m->areas[at] = area_of(m, &l);
+	m->nareas = n + 1;
+}
+
+/* A process that has ended has no maps: the old ones still tell what its addresses meant, and the kernel what came after. */
+static bool take_ended(struct observe_maps *m)
+{
+	if (m->mapped)
+		mapped_each(m->mapped, take_mapped, m);
+	return m->mapped && m->nareas;
 }
 
 bool observe_maps_read(struct observe_maps *m)
 {
 	FILE *f = fopen(m->from, "re");
-	size_t cap = 0, had = m->nareas;
+	size_t cap = 0;
 	char *line = NULL;
 	bool any = false;
 
-	if (!f)
-		return false;
-	while (getline(&line, &cap, f) > 0) {
+	while (f && getline(&line, &cap, f) > 0) {
 		if (!any)
 			m->nareas = 0;
 		any = true;
 		take_line(m, line);
 	}
-	if (!any) /* a process that has ended has no maps: the old ones still tell what its addresses meant */
-		m->nareas = had;
 	free(line);
-	fclose(f);
-	return any;
+	if (f)
+		fclose(f);
+	return any || take_ended(m);
 }
 
 bool observe_maps_uses(const struct observe_maps *m, const char *prefix)

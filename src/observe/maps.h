@@ -12,8 +12,10 @@
 
 struct observe_maps;
 
-/* from: the file to read instead of /proc/PID/maps (tests); NULL. */
-struct observe_maps *observe_maps_new(pid_t pid, const char *from);
+struct mapped;
+
+/* from: the file to read instead of /proc/PID/maps (tests); NULL. mapped: what tells it when the process has ended; the caller's, may be NULL. */
+struct observe_maps *observe_maps_new(pid_t pid, const char *from, struct mapped *mapped);
 void observe_maps_free(struct observe_maps *m);
 /* Reads the maps (again). False: the process is gone. */
 bool observe_maps_read(struct observe_maps *m);

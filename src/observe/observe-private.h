@@ -5,6 +5,7 @@
 #ifndef OBSERVE_PRIVATE_H
 #define OBSERVE_PRIVATE_H
 
+#include "observe/mapped.h"
 #include "observe/observe.h"
 #include "observe/process.h"
 
@@ -22,6 +23,7 @@ struct observe {
 	bool finished, has_status, ended;
 	int status;
 	struct observe_maps *maps; /* of pid: to find libraries */
+	struct mapped *mapped;	   /* of a program that we started; NULL where the kernel does not tell */
 	struct observe_library *libraries;
 	unsigned nlibraries;
 	struct observe_process **processes;

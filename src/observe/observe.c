@@ -113,7 +113,7 @@ static struct err *probe_everyone(struct observe *o)
 
 		if (!isdigit((unsigned char)*ent->d_name))
 			continue;
-		m = observe_maps_new((pid_t)atoi(ent->d_name), NULL);
+		m = observe_maps_new((pid_t)atoi(ent->d_name), NULL, NULL);
 		e = observe_maps_uses(m, "libcuda.so") ? probe_mapped(o, m) : NULL;
 		observe_maps_free(m);
 	}
@@ -167,6 +167,7 @@ static char *trace_path(const struct observe *o, pid_t pid)
 
 static struct observe_process *process_of(struct observe *o, pid_t pid)
 {
+	bool own = o->child && pid == o->pid;
 	struct observe_process *p;
 	char *path;
 
@@ -176,7 +177,7 @@ static struct observe_process *process_of(struct observe *o, pid_t pid)
 			return p;
 	}
 	path = trace_path(o, pid);
-	p = observe_process_new(pid, o->probes, path, o->child);
+	p = observe_process_new(pid, o->probes, path, own ? o->o.argv : NULL, own ? o->mapped : NULL);
 	free(path);
 	o->processes = xrealloc(o->processes, (o->nprocesses + 1) * sizeof(struct observe_process *));
 	o->processes[o->nprocesses++] = p;
@@ -189,6 +190,9 @@ static struct err *on_record(void *arg, const void *record, size_t n)
 	const struct obs_event *e = record;
 
 	if (n < sizeof *e || !e->pid)
+		return NULL;
+	/* Probes are taken away one after the other: what comes meanwhile is half of the truth. */
+	if (o->end_ns && e->ns > o->end_ns)
 		return NULL;
 	return observe_process_take(process_of(o, (pid_t)e->pid), record, n);
 }
@@ -277,9 +281,10 @@ static struct err *begin(struct observe *o)
 	if (o->o.argv) {
 		TRY(observe_launch(o->o.argv, o->o.softgpu, &o->pid, &go));
 		o->child = true;
+		o->mapped = mapped_open(o->pid);
 	}
 	if (o->pid)
-		o->maps = observe_maps_new(o->pid, NULL);
+		o->maps = observe_maps_new(o->pid, NULL, NULL);
 	e = o->pid && !o->child ? probe_mapped(o, o->maps) : o->pid ? NULL : probe_everyone(o);
 	if (!e && (!o->nlibraries || o->o.all))
 		e = probe_usual(o);
@@ -308,8 +313,8 @@ struct err *observe_open(struct observe **ret, const struct observe_options *opt
 	struct err *e;
 
 	o->o = *options;
-	o->start_ns = observe_now_ns();
 	e = begin(o);
+	o->start_ns = observe_now_ns();
 	if (e) {
 		observe_free(o);
 		return e;
@@ -366,6 +371,7 @@ void observe_free(struct observe *o)
 		free(o->libraries[i].path);
 	free(o->libraries);
 	observe_maps_free(o->maps);
+	mapped_close(o->mapped);
 	probes_close(o->probes);
 	if (o->symbols)
 		symbols_free(o->symbols);

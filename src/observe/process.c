@@ -156,6 +156,8 @@ static struct err *open_trace(struct observe_process *p)
 	snprintf(link, sizeof link, "/proc/%d/cwd", (int)p->pid);
 	n = readlink(link, cwd, sizeof cwd - 1);
 	cwd[n > 0 ? n : 0] = 0;
+	if (n <= 0 && p->started && !getcwd(cwd, sizeof cwd))
+		cwd[0] = 0;
 	m.cwd = cwd;
 	TRY(sbt_writer_open(&p->w, p->path, &m));
 	p->state = state_new();
@@ -241,7 +243,26 @@ static const char *on_host_fn(void *arg, uint64_t addr)
 
 static const struct observe_decoder_ops ops = {on_command, on_host_fn};
 
-struct observe_process *observe_process_new(pid_t pid, struct probes *probes, const char *path, bool from_start)
+/* A program that we started may have ended by now, but we know what it was. */
+static void name_after(struct observe_process *p, char *const *argv)
+{
+	const char *slash = strrchr(argv[0], '/');
+	struct buf b = BUF_INIT;
+
+	p->started = true;
+	if (!*p->name) {
+		free(p->name);
+		p->name = xstrdup(slash ? slash + 1 : argv[0]);
+	}
+	if (*p->args)
+		return;
+	for (unsigned i = 0; argv[i]; i++)
+		buf_printf(&b, "%s%s", i ? " " : "", argv[i]);
+	free(p->args);
+	p->args = buf_steal(&b);
+}
+
+struct observe_process *observe_process_new(pid_t pid, struct probes *probes, const char *path, char *const *argv, struct mapped *mapped)
 {
 	struct observe_process *p = xcalloc(1, sizeof *p);
 
@@ -249,12 +270,14 @@ struct observe_process *observe_process_new(pid_t pid, struct probes *probes, co
 	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	p->name = proc_text(pid, "comm");
 	p->args = proc_text(pid, "cmdline");
+	if (argv)
+		name_after(p, argv);
 	p->probes = probes;
 	p->path = path ? xstrdup(path) : NULL;
-	p->maps = observe_maps_new(pid, NULL);
+	p->maps = observe_maps_new(pid, NULL, mapped);
 	observe_maps_read(p->maps);
 	observe_maps_files(p->maps, "libcuda.so", saw_driver, p);
-	p->decoder = observe_decoder_new(&ops, p, clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC), from_start);
+	p->decoder = observe_decoder_new(&ops, p, clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC), argv != NULL);
 	observe_stats_init(&p->stats, clock_ns(CLOCK_MONOTONIC));
 	return p;
 }

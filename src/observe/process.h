@@ -22,7 +22,7 @@ struct observe_process {
 	int pidfd;   /* readable once it has ended; -1: not known, asked by kill() */
 	char *name;  /* what the kernel calls it */
 	char *args;  /* its command line */
-	bool ended, soft;
+	bool ended, soft, started; /* by tsdb */
 	bool closed;	/* its number may be another process's now */
 	unsigned quiet; /* turns since it has ended */
 	struct observe_decoder *decoder;
@@ -40,8 +40,8 @@ struct observe_process {
 	uint64_t commands, first_ns, flushed_ns;
 };
 
-/* path: of the trace, NULL for none. from_start: tsdb started it. */
-struct observe_process *observe_process_new(pid_t pid, struct probes *probes, const char *path, bool from_start);
+/* path: of the trace, NULL for none. argv: of a program that tsdb started, NULL for others. mapped: see observe_maps_new(). */
+struct observe_process *observe_process_new(pid_t pid, struct probes *probes, const char *path, char *const *argv, struct mapped *mapped);
 /* Ends the trace, with lost records counted. */
 struct err *observe_process_end(struct observe_process *p, uint64_t lost) TS_CHECK;
 void observe_process_free(struct observe_process *p);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "attach/attach.h"
@@ -131,7 +132,7 @@ static struct observe_process *a_process(void)
 	p->pidfd = -1;
 	p->name = strdup("train");
 	p->args = strdup("./train \"a\"");
-	p->maps = observe_maps_new(0, "/dev/null");
+	p->maps = observe_maps_new(0, "/dev/null", NULL);
 	p->stacks = calloc(2, sizeof *p->stacks);
 	p->nstacks = 2;
 	for (unsigned i = 0; i < 2; i++) {
@@ -310,7 +311,7 @@ __attribute__((noinline)) static void a_function_of_ours(void)
 
 static void test_maps(void **state)
 {
-	struct observe_maps *m = observe_maps_new(getpid(), NULL);
+	struct observe_maps *m = observe_maps_new(getpid(), NULL, NULL);
 	uint64_t at = (uint64_t)(uintptr_t)a_function_of_ours;
 	struct sbt_frame f = observe_maps_frame(m, at);
 	struct sbt_host_module module;
@@ -325,6 +326,61 @@ static void test_maps(void **state)
 	observe_maps_free(m);
 }
 
+struct sought {
+	const char *name;
+	struct mapped_area area;
+};
+
+static void seek(void *arg, const struct mapped_area *a)
+{
+	struct sought *s = arg;
+	const char *slash = strrchr(a->path, '/');
+
+	if (slash && !strncmp(slash + 1, s->name, strlen(s->name)))
+		s->area = *a;
+}
+
+/* A program that is over before anybody looks; what the process was before its exec has nothing to do with it. */
+static void test_maps_of_what_has_ended(void **state)
+{
+	struct sought libc = {.name = "libc.so"}, test = {.name = "test-observe"};
+	struct sbt_host_module module;
+	struct observe_maps *m;
+	struct mapped *mapped;
+	struct sbt_frame f;
+	int go[2], status;
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(go), 0);
+	pid = fork();
+	if (!pid) {
+		if (read(go[0], &byte, 1) == 1)
+			execl("/bin/sh", "sh", "-c", "exit 7", NULL);
+		_exit(1);
+	}
+	mapped = mapped_open(pid);
+	assert_int_equal(write(go[1], "g", 1), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WEXITSTATUS(status), 7);
+	close(go[0]);
+	close(go[1]);
+	if (!mapped)
+		skip(); /* not permitted here */
+	mapped_each(mapped, seek, &libc);
+	mapped_each(mapped, seek, &test);
+	assert_null(test.area.path);
+	assert_non_null(libc.area.path);
+	m = observe_maps_new(pid, "/nowhere/maps", mapped);
+	f = observe_maps_frame(m, libc.area.start + 16);
+	assert_true(observe_maps_module(m, f.module, &module));
+	assert_string_equal(module.path, libc.area.path);
+	assert_int_equal(f.offset, libc.area.offset + 16); /* its segments' addresses are their offsets */
+	assert_int_equal(observe_maps_frame(m, 1).module, SBT_NO_ID);
+	observe_maps_free(m);
+	mapped_close(mapped);
+}
+
 static void test_maps_that_are_wrong(void **state)
 {
 	static const char text[] = "\n-\nffff-1 r-xp 0 0 0 /a\n1000-2000 r-xp 0 0 0 /no/such/file (deleted)\n1800-1900 r-xp 0 0 0 /over\n"
@@ -334,7 +390,7 @@ static void test_maps_that_are_wrong(void **state)
 	int fd = mkstemp(path);
 
 	assert_true(fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
-	m = observe_maps_new(getpid(), path);
+	m = observe_maps_new(getpid(), path, NULL);
 	assert_int_equal(observe_maps_frame(m, 0x1234).module, 0);
 	assert_int_equal(observe_maps_frame(m, 0x1234).offset, 0x234);
 	assert_int_equal(observe_maps_frame(m, 0x3800).module, SBT_NO_ID); /* no code there */
@@ -353,7 +409,7 @@ static void test_a_trace(void **state)
 {
 	char path[] = "/tmp/test-observe-XXXXXX";
 	int fd = mkstemp(path);
-	struct observe_process *p = observe_process_new(getpid(), NULL, path, false);
+	struct observe_process *p = observe_process_new(getpid(), NULL, path, NULL, NULL);
 	uint64_t here = (uint64_t)(uintptr_t)a_function_of_ours;
 	struct {
 		struct obs_event e;
@@ -406,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_maps_of_what_has_ended),
 		cmocka_unit_test(test_maps_that_are_wrong),
 		cmocka_unit_test(test_a_trace),
 	};
