@@ -4,6 +4,7 @@
  * each, so that people and scripts can read it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <histedit.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,6 +23,7 @@ struct editor {
 	char *prompt;
 	editor_complete_fn *complete;
 	void *arg;
+	int in; /* the terminal, opened by us so that it need not block for others; or theirs, which does */
 };
 
 #ifdef __SANITIZE_ADDRESS__
@@ -48,9 +50,9 @@ static char *prompt_of(EditLine *el)
 }
 
 /* Waits for a byte of input or Ctrl-C, which may come at any time: SIGINT is let through only while we sleep. False: no more input. */
-static bool wait_input(void)
+static bool wait_input(int fd)
 {
-	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+	struct pollfd in = {.fd = fd, .events = POLLIN};
 	sigset_t sigint, old;
 	bool ready = false;
 
@@ -68,22 +70,34 @@ static bool wait_input(void)
 	return ready && !interrupt_flag;
 }
 
+/* A byte; 0 at the end, -1 for an error or Ctrl-C. What was there when we waited may not be any more: a Ctrl-C takes back what was typed before it. */
+static ssize_t get_byte(int fd, char *ret)
+{
+	ssize_t n;
+
+	do {
+		if (!wait_input(fd)) {
+			errno = EINTR;
+			return -1;
+		}
+		n = read(fd, ret, 1);
+	} while (n < 0 && errno == EAGAIN);
+	return n;
+}
+
 /* libedit's reader of one character (EL_GETCFN): 1, 0 at the end, -1 for an error or Ctrl-C. */
 static int get_char(EditLine *el, wchar_t *ret)
 {
+	struct editor *ed;
 	mbstate_t state;
 	size_t got;
 	char c;
 
+	el_get(el, EL_CLIENTDATA, &ed);
 	memset(&state, 0, sizeof state);
 	do {
-		ssize_t n;
+		ssize_t n = get_byte(ed->in, &c);
 
-		if (!wait_input()) {
-			errno = EINTR;
-			return -1;
-		}
-		n = read(STDIN_FILENO, &c, 1);
 		if (n <= 0)
 			return (int)n;
 		got = mbrtowc(ret, &c, 1, &state);
@@ -182,6 +196,9 @@ struct editor *editor_new(unsigned history_size, editor_complete_fn *complete, v
 	ed->arg = arg;
 	ed->prompt = xstrdup("");
 	ed->history = history_init();
+	ed->in = open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (ed->in < 0)
+		ed->in = STDIN_FILENO;
 	ed->el = el_init("tsdb", stdin, stdout, stderr);
 	if (!ed->el || !ed->history) {
 		editor_free(ed);
@@ -210,6 +227,8 @@ void editor_free(struct editor *ed)
 		el_end(ed->el);
 	if (ed->history)
 		history_end(ed->history);
+	if (ed->in > STDIN_FILENO)
+		close(ed->in);
 	free(ed->prompt);
 	free(ed);
 }
