@@ -371,12 +371,15 @@ def test_killed_at_random_moments_of_a_program_that_notices(t):
 
 
 FORKS = '''import os, time
+def until(name):
+    while not os.path.exists(name):
+        time.sleep(0.05)
 print("running", flush=True)
-time.sleep(1.5)
+until("fork")
 pid = os.fork()
 if pid == 0:
     print("child", os.getpid(), flush=True)
-    time.sleep(4)
+    until("end")
     os._exit(0)
 print(os.waitpid(pid, 0)[1], flush=True)
 '''
@@ -386,6 +389,8 @@ def test_children_of_a_program_that_was_attached_to(t):
     """A forked child has the agent's memory but none of its threads; it can be attached to all the same, while its parent is or is not."""
     with Running(t, ['python3', '-c', FORKS]).await_text('running') as p:
         attached(t, p.pid, 'detach')
+        with open(t.path('fork'), 'w'):
+            pass
         child = int(re.search(r'child (\d+)', p.await_text('child').text()).group(1))
         attached(t, child, 'detach')
         attached(t, p.pid, 'detach')
