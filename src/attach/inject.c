@@ -236,9 +236,10 @@ static bool is_libdl(const char *name)
 	return !strcmp(name, "libdl.so.2") || (!strncmp(name, "libdl-2.", 8) && strstr(name, ".so"));
 }
 
+/* On Debian its loader's name is a link to libc.so, which with glibc is a text for the linker. */
 static bool is_musl(const char *name)
 {
-	return !strncmp(name, "ld-musl", 7) || !strncmp(name, "libc.musl", 9);
+	return !strncmp(name, "ld-musl", 7) || !strncmp(name, "libc.musl", 9) || !strcmp(name, "libc.so");
 }
 
 static struct err *no_libc(struct inject_site *s)

@@ -15,12 +15,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "attach/remote.h"
 #include "buf.h"
 
 struct status {
 	char name[64], state, features[64];
-	int tgid, ppid, tracer, kthread, seccomp;
+	int tgid, ppid, tracer, kthread, seccomp, threads;
 	unsigned uid;
+	unsigned long long caps; /* permitted */
 	bool has_memory;
 };
 
@@ -32,6 +34,7 @@ static void take_field(struct status *s, const char *line)
 	} numbers[] = {
 		{"Tgid:", offsetof(struct status, tgid)}, {"PPid:", offsetof(struct status, ppid)}, {"TracerPid:", offsetof(struct status, tracer)},
 		{"Kthread:", offsetof(struct status, kthread)}, {"Seccomp:", offsetof(struct status, seccomp)},
+		{"Threads:", offsetof(struct status, threads)},
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
@@ -40,6 +43,7 @@ static void take_field(struct status *s, const char *line)
 	(void)sscanf(line, "Name: %63[^\n]", s->name);
 	(void)sscanf(line, "State: %c", &s->state);
 	(void)sscanf(line, "Uid: %*u %u", &s->uid);
+	(void)sscanf(line, "CapPrm: %llx", &s->caps);
 	(void)sscanf(line, "x86_Thread_features: %63[^\n]", s->features);
 	s->has_memory |= !strncmp(line, "VmSize:", 7);
 }
@@ -89,13 +93,30 @@ static struct err *refuse(enum err_code code, pid_t pid, const char *why)
 	return err_new(code, "cannot attach to process %d: %s", pid, why);
 }
 
+static bool is_driver(const char *name)
+{
+	return !strncmp(name, "libcuda.so", 10);
+}
+
+/* In a container the program itself is often process 1. */
+static bool has_driver(pid_t pid)
+{
+	struct remote_space maps = {0};
+	bool has;
+
+	err_free(remote_space_read(&maps, pid));
+	has = remote_find(&maps, is_driver);
+	remote_space_free(&maps);
+	return has;
+}
+
 static struct err *check_pid(pid_t pid)
 {
 	if (pid <= 0)
 		return err_cure(err_new(ERR_USAGE, "%d is no process id", pid), "`ps -e` lists the processes");
 	if (pid == getpid())
 		return err_cure(refuse(ERR_USAGE, pid, "that is tsdb itself"), "name the process that makes the GPU calls");
-	if (pid == 1)
+	if (pid == 1 && !has_driver(pid))
 		return err_cure(refuse(ERR_USAGE, pid, "it is the first process of the system or container, which nothing may hold up"),
 			"name the process that makes the GPU calls");
 	return NULL;
@@ -119,6 +140,9 @@ static struct err *check_state(pid_t pid, const struct status *s)
 {
 	if (s->tgid != pid)
 		return err_cure(err_new(ERR_USAGE, "%d is a thread of process %d", pid, s->tgid), "`attach %d`", s->tgid);
+	if (s->state == 'Z' && s->threads > 1)
+		return err_cure(refuse(ERR_UNSUPPORTED, pid, "its first thread has ended while others run on, and debuggers come in by the first"),
+			"let main() wait for the other threads (pthread_join) instead of pthread_exit(), or start the program with tsdb");
 	if (s->state == 'Z' || s->state == 'X')
 		return err_cure(refuse(ERR_STATE, pid, "it has ended and only waits for its parent to notice (a zombie)"), "there is nothing left to debug");
 	if (s->kthread || !s->has_memory)
@@ -143,11 +167,25 @@ static struct err *check_owner(pid_t pid, const struct status *s)
 		"`sudo -u %s tsdb -p %d`", pw ? pw->pw_name : id, pid);
 }
 
+static bool same_link(pid_t pid, const char *what)
+{
+	char path[64], theirs[128] = "", ours[128] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
+	if (readlink(path, theirs, sizeof(theirs) - 1) < 0)
+		return true; /* an old kernel */
+	snprintf(path, sizeof(path), "/proc/self/%s", what);
+	return readlink(path, ours, sizeof(ours) - 1) < 0 || !strcmp(theirs, ours);
+}
+
+/* What may not look into our /proc (ptrace(2), access mode checking): other users, other user namespaces, processes that may less than we. */
 bool target_is_foreign(pid_t pid)
 {
-	struct status s;
+	struct status s, ours;
 
-	return read_status(pid, &s) && s.uid != geteuid();
+	if (!read_status(pid, &s) || !read_status(getpid(), &ours))
+		return false;
+	return s.uid != geteuid() || ours.caps & ~s.caps || !same_link(pid, "ns/user");
 }
 
 /* One that is not dumpable (setuid, or it asked for it) is root's, for /proc. */
@@ -185,18 +223,7 @@ static struct err *check_protection(pid_t pid, const struct status *s)
 	return NULL;
 }
 
-static bool same_link(pid_t pid, const char *what)
-{
-	char path[64], theirs[128] = "", ours[128] = "";
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
-	if (readlink(path, theirs, sizeof(theirs) - 1) < 0)
-		return true; /* an old kernel */
-	snprintf(path, sizeof(path), "/proc/self/%s", what);
-	return readlink(path, ours, sizeof(ours) - 1) < 0 || !strcmp(theirs, ours);
-}
-
-/* The agent opens tsdb's memory by a path in /proc, and the process opens the agent by its path. */
+/* The process opens the agent by its path. */
 static struct err *check_places(pid_t pid, const char *agent)
 {
 	struct stat ours, theirs;

@@ -10,7 +10,7 @@
 
 /* agent: the path of the agent's library, as tsdb sees it. */
 struct err *target_check(pid_t pid, const char *agent) TS_CHECK;
-/* Whether it belongs to another user, so that it may not look into our /proc. */
+/* Whether it may not look into our /proc: it belongs to another user or user namespace, or has fewer capabilities. */
 bool target_is_foreign(pid_t pid);
 /* What a refusal of PTRACE_SEIZE means (sys: its errno). */
 struct err *target_seize_error(pid_t pid, int sys) TS_CHECK;

@@ -482,6 +482,56 @@ def test_a_static_program(t):
         t.sentence(attach(t, p.pid), r'static program')
 
 
+def test_a_musl_program(t):
+    with open(t.path('musl.c'), 'w') as f:
+        f.write('#include <unistd.h>\nint main(void) { return sleep(30); }\n')
+    if not shutil.which('musl-gcc') or t.run(['musl-gcc', '-o', 'musl', 'musl.c']).status:
+        raise Skip('no musl-gcc')
+    with Running(t, [t.path('musl')]) as p:
+        time.sleep(0.2)
+        t.sentence(attach(t, p.pid), r'C library is musl')
+
+
+def test_a_process_whose_first_thread_has_ended(t):
+    with open(t.path('first.c'), 'w') as f:
+        f.write('#include <pthread.h>\n#include <unistd.h>\nstatic void *other(void *x) { sleep(30); return x; }\n'
+                'int main(void) { pthread_t t; pthread_create(&t, 0, other, 0); pthread_exit(0); }\n')
+    t.equal(t.run(['gcc', '-pthread', '-o', 'first', 'first.c']).status, 0, 'gcc')
+    with Running(t, [t.path('first')]) as p:
+        until(lambda: p.field('State')[0] == 'Z', "the first thread's end")
+        t.sentence(attach(t, p.pid), r'its first thread has ended while others run on')
+
+
+def test_a_process_that_may_less_than_tsdb(t):
+    """In a user namespace of its own, or without a capability, a program may not look into tsdb's /proc: memory is handed over."""
+    for less in ['unshare', '--user', '--map-root-user'], ['setpriv', '--bounding-set', '-sys_ptrace', '--inh-caps', '-sys_ptrace']:
+        if os.geteuid() or not shutil.which(less[0]) or subprocess.run([*less, 'true'], stderr=subprocess.DEVNULL).returncode:
+            continue
+        with Running(t, [*less, program('long_running'), 3600]).await_text('running') as p:
+            r = attached(t, p.pid, 'break kernel count', 'continue', 'detach')
+            t.match(r'^Breakpoint 1, #\d+ count<<<', r.out)
+            p.finish()
+
+
+def test_the_first_process_of_a_container(t):
+    """When it uses the GPU it is the program; another is left alone."""
+    inside = ['unshare', '--pid', '--fork', '--mount-proc']
+    if os.geteuid() or not shutil.which('nsenter') or subprocess.run([*inside, 'true'], stderr=subprocess.DEVNULL).returncode:
+        raise Skip('no containers')
+
+    def attach_inside(p, *commands):
+        with open(f'/proc/{p.pid}/task/{p.pid}/children') as f:
+            enter = ['nsenter', '-t', f.read().split()[0], '-p', '-m', '--']
+        return t.run([*enter, tsdb_path(), '--batch', '-p', '1', *[x for c in commands for x in ('-ex', c)]])
+    with Running(t, [*inside, '--kill-child', program('long_running'), 3600]).await_text('running') as p:
+        r = attach_inside(p, 'break kernel count', 'continue', 'detach')
+        t.match(r'^Attached to process 1 \(long_running\)', r.out)
+        t.match(r'^Breakpoint 1, #\d+ count<<<', r.out)
+        t.equal(p.finish(), 'long_running: running\nlong_running: ok\n', 'what the program printed')
+    with Running(t, [*inside, '--kill-child', program('attach-target'), 3600]).await_text('running') as p:
+        t.sentence(attach_inside(p), r'it is the first process')
+
+
 def test_a_32_bit_program(t):
     """A header is enough to be refused: one is run where the kernel and libraries can."""
     with open(t.path('small.c'), 'w') as f:
