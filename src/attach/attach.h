@@ -48,6 +48,7 @@ struct attach_result {
 	uint64_t longest_ns;	/* at one go */
 	uint64_t start_ns;	/* subscribing; the program ran meanwhile */
 	bool waiting;		/* the program has not initialised the driver yet: capture begins when it does */
+	bool stopped;		/* SIGSTOP or its like had stopped the process: it stays so until inferior_wake() or somebody's SIGCONT */
 };
 /* Attaches to a process that runs, loads the agent into it, and stops it. Every refusal is one sentence with its cure, and leaves the process as it was (but for
  * the library, when the agent was in it and refused). If tsdb is killed at any moment the process runs on. */
@@ -56,6 +57,8 @@ struct err *inferior_attach(struct inferior **ret, const struct attach_options *
 unsigned inferior_find(const char *name, pid_t *ret, unsigned max);
 /* Waits for one that is not among the old ones. False: *interrupt became true. */
 bool inferior_await(const char *name, const pid_t *old, unsigned nold, volatile bool *interrupt, pid_t *ret);
+/* Sends SIGCONT to a process that was found stopped, and that has not been continued since; it runs after the next resume. False: it is none. */
+bool inferior_wake(struct inferior *inf);
 /* Whether it was attached to: it was there before, and lives on. */
 bool inferior_attached(const struct inferior *inf);
 /* Asks the agent to go; the program runs after that. The caller waits and drains, resuming from stops, until inferior_agent_left(). */

@@ -20,6 +20,17 @@ bool inferior_attached(const struct inferior *inf)
 	return inf->attached;
 }
 
+bool inferior_wake(struct inferior *inf)
+{
+	const struct tracee *leader = tracee_find(inf, inf->pid);
+	bool wake = inf->found_stopped && inf->alive && leader && leader->job_stop;
+
+	inf->found_stopped = false;
+	if (wake)
+		kill(inf->pid, SIGCONT);
+	return wake;
+}
+
 static bool has_agent(const struct inferior *inf)
 {
 	uint32_t state = inf->control ? atomic_load(&inf->control->agent_state) : TSDB_AGENT_NONE;
@@ -50,6 +61,8 @@ struct err *inferior_leave(struct inferior *inf)
 {
 	if (!inf->alive || !inf->control)
 		return NULL;
+	if (inf->attached)
+		stops_overrule(inf, true);
 	disarm(inf->control);
 	atomic_store(&inf->control->leave, 1);
 	(void)syscall(SYS_futex, &inf->control->leave, FUTEX_WAKE, 1, NULL, NULL, 0);

@@ -16,7 +16,8 @@ struct tracee {
 	bool running;	  /* resumed; false: in a ptrace stop, registers can be read */
 	bool fresh;	  /* just cloned, its first stop has not been seen */
 	bool asked;	  /* PTRACE_INTERRUPT was sent, the stop it makes has not been seen */
-	bool group_stop;  /* stopped by SIGSTOP and its like: resumed with PTRACE_LISTEN, so that it stays stopped */
+	bool job_stop;	  /* in the stop of SIGSTOP or its like */
+	bool group_stop;  /* the same, and to stay there: resumed with PTRACE_LISTEN */
 	bool limbo;	  /* does not stop: in an uninterruptible sleep (vfork) or a zombie leader */
 	bool syscalls;	  /* resumed up to its system calls: an injected call is under way */
 	bool has_pending; /* pending is a wait status that came while the others were being stopped */
@@ -36,6 +37,8 @@ struct inferior {
 	pid_t pid;
 	bool alive, running;
 	bool attached; /* it was there before us: no EXITKILL, and it lives on when we go */
+	bool through_stop;  /* threads run although SIGSTOP stopped the process: the agent needs them */
+	bool found_stopped; /* SIGSTOP had stopped it before we came, and nobody has continued it since */
 	volatile sig_atomic_t interrupt; /* set by inferior_interrupt() */
 
 	struct tracee **tracees;
@@ -114,6 +117,8 @@ bool stops_limbo(struct inferior *inf);
 /* Takes what the threads report and lets them go on, until thread tid is at a system call (tracee.syscalls), where it stays: true. False: the time is over, the thread
  * is no more, or the program has ended or executed another. */
 bool stops_pump(struct inferior *inf, pid_t tid, int timeout_ms);
+/* With through, threads run on although SIGSTOP has stopped the process; without, those that it has stopped stay so. */
+void stops_overrule(struct inferior *inf, bool through);
 /* Every thread goes on, with the signal that it was about to get; nothing is reported (no signal may have a rule to stop). */
 void stops_go(struct inferior *inf);
 /* For a thread that nothing else resumes. */

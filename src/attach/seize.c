@@ -432,14 +432,22 @@ static struct err *read_site(struct attaching *a)
 	}
 }
 
+/* What SIGSTOP has stopped runs while the agent comes in: any thread may hold a lock that this needs. */
 static struct err *attach(struct attaching *a)
 {
+	const struct tracee *leader;
+
 	TRY(read_site(a));
+	stops_overrule(a->inf, true);
 	TRY(seize_all(a->inf));
 	TRY(start_agent(a));
 	TRY(await_agent(a));
 	stops_all(a->inf);
-	return check_there(a);
+	TRY(check_there(a));
+	leader = tracee_find(a->inf, a->inf->pid);
+	a->inf->found_stopped = a->result->stopped = leader && leader->job_stop;
+	stops_overrule(a->inf, false);
+	return NULL;
 }
 
 struct err *inferior_attach(struct inferior **ret, const struct attach_options *o, struct attach_result *ret_result)

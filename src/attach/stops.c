@@ -82,7 +82,7 @@ static void mark_stopped(struct tracee *t)
 {
 	t->running = t->limbo = t->fresh = t->asked = false;
 	t->has_regs = false;
-	t->group_stop = false;
+	t->group_stop = t->job_stop = false;
 }
 
 static void leader_died(struct inferior *inf, int status)
@@ -186,7 +186,8 @@ static bool take_status(struct inferior *inf, struct tracee *t, int status)
 		on_exec(inf, t);
 		break;
 	case EVENT_STOP:
-		t->group_stop = is_job_stop(WSTOPSIG(status));
+		t->job_stop = is_job_stop(WSTOPSIG(status));
+		t->group_stop = t->job_stop && !inf->through_stop;
 		restart_wait(t);
 		break;
 	}
@@ -626,6 +627,21 @@ bool stops_limbo(struct inferior *inf)
 	if (any)
 		stop_all(inf);
 	return any;
+}
+
+/* After a resume that is not PTRACE_LISTEN a thread runs, whatever SIGSTOP said; where it is let go of, or we die, it is stopped again (Linux,
+ * kernel/ptrace.c, __ptrace_unlink()). */
+void stops_overrule(struct inferior *inf, bool through)
+{
+	bool listening = false;
+
+	for (unsigned i = 0; i < inf->ntracees; i++)
+		listening |= inf->tracees[i]->running && inf->tracees[i]->group_stop;
+	inf->through_stop = through;
+	if (through && listening)
+		stops_all(inf);
+	for (unsigned i = 0; i < inf->ntracees; i++)
+		inf->tracees[i]->group_stop = inf->tracees[i]->job_stop && !through;
 }
 
 void stops_go(struct inferior *inf)

@@ -147,11 +147,7 @@ static struct err *check_state(pid_t pid, const struct status *s)
 		return err_cure(refuse(ERR_STATE, pid, "it has ended and only waits for its parent to notice (a zombie)"), "there is nothing left to debug");
 	if (s->kthread || !s->has_memory)
 		return err_cure(refuse(ERR_USAGE, pid, "it is a thread of the kernel"), "name the process that makes the GPU calls");
-	TRY(check_traced(pid, s));
-	if (s->state == 'T')
-		return err_cure(refuse(ERR_STATE, pid, "it is stopped (by SIGSTOP or Ctrl-Z), and the agent can only come up in a process that runs"),
-			"`kill -CONT %d` first", pid);
-	return NULL;
+	return check_traced(pid, s);
 }
 
 static struct err *check_owner(pid_t pid, const struct status *s)

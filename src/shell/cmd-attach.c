@@ -123,6 +123,10 @@ static void tell(struct session *s, pid_t pid, const struct attach_result *r)
 		out_str(s->out, ".\nIt has not used the GPU yet: capture begins when it does.\n");
 	else
 		out_printf(s->out, ", and the agent was up %.1f ms later.\n", (double)r->start_ns / 1e6);
+	if (r->stopped && s->target.recording)
+		out_printf(s->out, "It was stopped (by SIGSTOP or Ctrl-Z), and is until `kill -CONT %d`.\n", (int)pid);
+	else if (r->stopped)
+		out_str(s->out, "It was stopped (by SIGSTOP or Ctrl-Z): `continue` wakes it, `detach` leaves it stopped.\n");
 }
 
 static struct err *attach(struct session *s, pid_t pid)

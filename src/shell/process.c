@@ -683,6 +683,8 @@ struct err *process_continue(struct session *s)
 
 	s->target.runs++;
 	s->focus = FOCUS_LIVE;
+	if (!s->target.recording && inferior_wake(s->target.inf))
+		out_str(s->out, "[it was stopped: it gets SIGCONT]\n");
 	for (;;) {
 		out_flush(s->out);
 		if (resume) {

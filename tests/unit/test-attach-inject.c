@@ -139,9 +139,6 @@ static void refusals(void **state)
 	refused(getpid(), "/", ERR_USAGE, "tsdb itself");
 	refused(1, "/", ERR_USAGE, "first process");
 	refused(child, "/no/such/agent.so", ERR_UNSUPPORTED, "not at that place");
-	kill(child, SIGSTOP);
-	assert_int_equal(waitid(P_PID, (id_t)child, &si, WSTOPPED), 0);
-	refused(child, "/", ERR_STATE, "stopped");
 	kill(child, SIGKILL);
 	assert_int_equal(waitid(P_PID, (id_t)child, &si, WEXITED | WNOWAIT), 0);
 	refused(child, "/", ERR_STATE, "ended");

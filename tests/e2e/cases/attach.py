@@ -416,10 +416,55 @@ def test_a_stopped_process_stays_stopped(t):
     with launcher(t) as p:
         os.kill(p.pid, signal.SIGSTOP)
         until(lambda: p.field('State')[0] == 'T', 'the stop')
-        t.sentence(attach(t, p.pid), rf'stopped.*kill -CONT {p.pid}')
-        t.equal(p.field('State')[0], 'T', 'state')
+        for _ in range(2):  # the second time the agent is there
+            r = attached(t, p.pid, 'info threads', 'detach')
+            t.match(r'^It was stopped \(by SIGSTOP or Ctrl-Z\): `continue` wakes it, `detach` leaves it stopped\.$', r.out)
+            t.match(r'tsdb-agent', r.out)
+            until(lambda: p.field('State')[0] == 'T', 'that it is stopped again')
+            for tid in os.listdir(f'/proc/{p.pid}/task'):
+                with open(f'/proc/{p.pid}/task/{tid}/stat') as f:
+                    t.equal(f.read().rpartition(')')[2].split()[0], 'T', f'state of thread {tid}')
         os.kill(p.pid, signal.SIGCONT)
         attached(t, p.pid, 'detach')
+        t.equal(p.finish(), 'long_running: running\nlong_running: ok\n', 'what the program printed')
+
+
+def test_continue_wakes_a_stopped_process(t):
+    with launcher(t) as p:
+        os.kill(p.pid, signal.SIGSTOP)
+        until(lambda: p.field('State')[0] == 'T', 'the stop')
+        r = attached(t, p.pid, 'break kernel count', 'continue', 'continue', 'detach')
+        t.match(r'^\[it was stopped: it gets SIGCONT\]\nBreakpoint 1, #\d+ count<<<', r.out)
+        t.equal(r.out.count('SIGCONT'), 1, 'times that it was woken')
+        until(lambda: p.field('State')[0] not in 'Tt', 'that it runs')
+        t.equal(p.finish(), 'long_running: running\nlong_running: ok\n', 'what the program printed')
+
+
+def test_a_process_that_is_stopped_while_tsdb_is_attached(t):
+    """It stays stopped, tsdb can leave it all the same, and recording it waits until somebody continues it."""
+    with launcher(t) as p:
+        os.kill(p.pid, signal.SIGSTOP)
+        until(lambda: p.field('State')[0] == 'T', 'the stop')
+        tsdb = subprocess.Popen([tsdb_path(), 'record', '-o', 'r.sbt', '-p', str(p.pid)], cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        t.match(r'^Attached to process', tsdb.stdout.readline())
+        t.match(rf'^It was stopped .*until `kill -CONT {p.pid}`\.$', tsdb.stdout.readline())
+        t.match(r'^Recording until Ctrl-C', tsdb.stdout.readline())
+        time.sleep(0.3)
+        begun = p.switches()
+        time.sleep(0.3)
+        t.equal(p.switches(), begun, 'what a stopped program does')
+        os.kill(p.pid, signal.SIGCONT)
+        until(lambda: p.switches() > begun + 50, 'that it goes on')
+        os.kill(p.pid, signal.SIGSTOP)
+        time.sleep(0.3)
+        tsdb.send_signal(signal.SIGINT)
+        out = tsdb.communicate(timeout=90)[0]
+        t.equal(tsdb.returncode, 0, out)
+        until(lambda: p.field('State')[0] == 'T' and p.field('TracerPid') == '0', 'that it is left stopped')
+        os.kill(p.pid, signal.SIGCONT)
+        t.equal(p.finish(), 'long_running: running\nlong_running: ok\n', 'what the program printed')
+    t.check('count<<<' in t.tsdb('view', 'r.sbt', '--kind', 'launch').out, 'launches in the trace')
 
 
 def test_processes_that_are_none(t):
