@@ -29,6 +29,7 @@
 #define BUSY_MS 3000u	  /* for the agent to notice that an earlier tsdb is gone */
 #define BUSY_LOOK_MS 20u
 #define LIBC_MS 2000u
+#define EXEC_MS 100u /* for a program that is being executed: nothing is mapped yet, as if it were static */
 #define RINGS_FULL 400u /* per mille */
 #define RESULT_AT (INJECT_TEXT_MAX - 16u)
 #define NO_RESULT 0x7fffffff
@@ -51,13 +52,18 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+static struct err *has_execed(pid_t pid)
+{
+	return err_cure(err_new(ERR_INFERIOR, "process %d executed another program while tsdb attached to it", pid), "attach again");
+}
+
 static struct err *went_away(struct attaching *a)
 {
 	struct inferior *inf = a->inf;
 
 	if (inf->died || !inf->alive)
 		return err_cure(err_new(ERR_INFERIOR, "process %d ended while tsdb attached to it", inf->pid), "`attach --wait NAME` catches its next start");
-	return err_cure(err_new(ERR_INFERIOR, "process %d executed another program while tsdb attached to it", inf->pid), "attach again");
+	return has_execed(inf->pid);
 }
 
 /* Whether there is still the program that we attach to. */
@@ -419,14 +425,19 @@ static struct err *await_agent(struct attaching *a)
 /* A process that has only just started (attach --wait) has no C library yet. */
 static struct err *read_site(struct attaching *a)
 {
-	uint64_t deadline = monotonic_ms() + LIBC_MS;
+	uint64_t start = monotonic_ms();
+	bool dynamic = false;
 
 	for (;;) {
 		struct err *e = inject_site_read(&a->site, a->inf->pid);
+		bool early = inject_is_early(&a->site), over = monotonic_ms() - start >= (early ? LIBC_MS : EXEC_MS);
 
-		if (!e || !inject_is_early(&a->site) || monotonic_ms() >= deadline)
+		dynamic |= early || a->site.libc_base;
+		if (!e || (over && !dynamic) || (over && early))
 			return e;
 		err_free(e);
+		if (over)
+			return has_execed(a->inf->pid);
 		inject_site_free(&a->site);
 		usleep(500);
 	}

@@ -20,13 +20,15 @@ const char cmd_attach_help[] =
 	"Attaches to a process that runs, by its number or its name, and stops it. The agent\n"
 	"is loaded into it there and then; nothing need be restarted, rebuilt or set in its\n"
 	"environment. What existed before is found out as it is met. From then on everything\n"
-	"works as after `run`; `detach` and `quit` let the process go on, `kill` kills it.\n"
+	"works as after `run`; `detach` and `quit` let the process go on, `kill` kills it. One\n"
+	"that SIGSTOP or Ctrl-Z has stopped stays so until `continue`.\n"
 	"With --wait, waits until the next process of that name starts, and catches it.\n"
 	"Example: attach 4711\n"
 	"Example: attach --wait train\n";
 const char cmd_detach_help[] =
 	"Lets the program go on without tsdb: breakpoints are gone, the agent in it sleeps, a\n"
-	"capture that is on ends. `attach` comes back to it.\n";
+	"capture that is on ends. `attach` comes back to it. One that SIGSTOP had stopped before\n"
+	"the attach is left stopped, unless `continue` has woken it.\n";
 
 /* ---- which process ------------------------------------------------------------------------------------------------ */
 
@@ -164,11 +166,13 @@ struct err *process_attach(struct session *s, const char *who, bool wait)
 	uint64_t number;
 	pid_t pid;
 
-	if (s->target.inf && !session_confirm(s, "A program is being debugged already. Leave it?"))
+	if (s->target.inf && !session_confirm(s, "A program is being debugged already. %s it?", inferior_attached(s->target.inf) ? "Leave" : "Kill"))
 		return err_new(ERR_STATE, "nothing was attached to");
 	if (s->target.inf)
 		TRY(inferior_attached(s->target.inf) ? process_detach(s) : process_kill(s));
 	TRY(capture_check(s));
+	if (*who == '-')
+		return err_cure(err_new(ERR_USAGE, "attach has no \"%s\"", who), "For example: attach 4711, attach --wait train");
 	if (!wait && word_u64(who, &number)) {
 		if (number > INT32_MAX)
 			return err_cure(err_new(ERR_NOT_FOUND, "there is no process %s", who), "`ps -e` lists the processes");

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "attach/attach.h"
 #include "shell/graph.h"
 #include "shell/ranks.h"
 #include "shell/session.h"
@@ -12,9 +13,28 @@
 #include "shell/words.h"
 #include "state/state.h"
 
+/* After an attach little is there at first, and that is no statement about the program. */
+static void tell_attached(struct session *s, const struct state *st)
+{
+	struct inferior *inf = s->focus == FOCUS_LIVE ? s->target.inf : NULL;
+	struct state_totals t;
+
+	if (!inf || !inferior_attached(inf) || !inferior_control(inf))
+		return;
+	state_totals(st, &t);
+	if (atomic_load(&inferior_control(inf)->agent_state) == TSDB_AGENT_WAITING)
+		out_style(s->out, STYLE_NOTE, "(It has not used the GPU yet.)");
+	else if (!t.found_ns)
+		out_style(s->out, STYLE_NOTE, "(What was there before the attach is found as the program uses it, or when a capture begins.)");
+	else
+		return;
+	out_str(s->out, "\n");
+}
+
 static void show_view(struct session *s, const struct state *st, enum state_view view, bool json)
 {
 	struct buf b = BUF_INIT;
+	bool empty;
 
 	if (json) {
 		state_json(&b, st, view);
@@ -23,10 +43,13 @@ static void show_view(struct session *s, const struct state *st, enum state_view
 		out_str(s->out, buf_cstr(&b));
 	} else {
 		state_print(&b, st, view);
+		empty = view == STATE_VIEW_ALL ? strstr(buf_cstr(&b), "\nNo contexts.") != NULL : !strncmp(buf_cstr(&b), "No ", 3);
 		if (view == STATE_VIEW_ALL)
 			out_str(s->out, buf_cstr(&b));
 		else
 			out_table(s->out, &b);
+		if (empty)
+			tell_attached(s, st);
 	}
 	buf_free(&b);
 }

@@ -186,6 +186,9 @@ struct err *process_take(struct session *s, struct inferior *inf, const char *li
 	e = begin_process(s, line, cwd);
 	if (e)
 		err_free(process_detach(s));
+	else
+		while (process_drain(s)) /* what the agent has found by now */
+			;
 	return e;
 }
 

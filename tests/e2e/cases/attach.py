@@ -247,6 +247,36 @@ def test_a_program_without_cuda(t):
         t.equal(p.finish(), 'attach-target: running\nattach-target: ok\n', 'what the program printed')
 
 
+def test_what_is_not_known_yet_is_said(t):
+    """Contexts are known at once; no list claims that nothing was there before."""
+    unknown = r'\n\(What was there before the attach is found as the program uses it, or when a capture begins\.\)$'
+    with launcher(t) as p:
+        r = attached(t, p.pid, 'info contexts', 'info graphs', 'info graphs --json', 'detach')
+        t.match(r'^ +0 +0 +primary, from before', r.out)
+        t.match(r'^No graphs\.' + unknown, r.out)
+        t.equal(r.out.count('What was there before'), 1, 'times that it is said')
+    with target(t) as p:
+        r = attached(t, p.pid, 'info streams', 'detach')
+        t.match(r'^No streams\.\n\(It has not used the GPU yet\.\)$', r.out)
+
+
+def test_a_program_that_is_being_executed(t):
+    """For a moment it has no libraries: it is not called static for that."""
+    with open(t.path('again.c'), 'w') as f:
+        f.write('#include <unistd.h>\nint main(int c, char **v) { return execv("/proc/self/exe", v); }\n')
+    t.equal(t.run(['gcc', '-o', 'again', 'again.c']).status, 0, 'gcc')
+    with Running(t, [t.path('again')]) as p:
+        for _ in range(20):
+            r = attach(t, p.pid, 'detach')
+            if r.status:
+                t.match(r'^tsdb: .*(executed another program|program cannot be looked at|ended)', r.both)
+
+
+def test_options_that_attach_has_not(t):
+    for word in '--wayt', '-5':
+        t.sentence(t.tsdb('--batch', '-ex', f'attach {word}'), rf'attach has no "{word}"')
+
+
 def test_a_stop_by_the_user(t):
     """Ctrl-C in tsdb stops the program and does not reach it."""
     with launcher(t) as p:
