@@ -28,7 +28,8 @@ const char cmd_attach_help[] =
 const char cmd_detach_help[] =
 	"Lets the program go on without tsdb: breakpoints are gone, the agent in it sleeps, a\n"
 	"capture that is on ends. `attach` comes back to it. One that SIGSTOP had stopped before\n"
-	"the attach is left stopped, unless `continue` has woken it.\n";
+	"the attach is left stopped, unless `continue` has woken it.\n"
+	"Example: detach\n";
 
 /* ---- which process ------------------------------------------------------------------------------------------------ */
 

@@ -27,16 +27,21 @@ const char cmd_break_help[] =
 	"  CLASS         work, object, host, note: all kinds of a class\n"
 	"  seq N         the command with this number\n"
 	"  GLOB          the same as kernel GLOB\n"
-	"  ptx KERNEL:LINE       inside a launch of a replay on the software GPU: before the\n"
+	"  ptx KERNEL:LINE\n"
+	"                inside a launch of a replay on the software GPU: before the\n"
 	"                instruction at a line of the PTX, which `disassemble` shows\n"
-	"  ptx KERNEL:FILE:LINE  the same, a line of the source (nvcc -lineinfo)\n"
+	"  ptx KERNEL:FILE:LINE\n"
+	"                the same, a line of the source (nvcc -lineinfo)\n"
 	"Conditions inside a launch are over registers, of each thread: %tid.x == 3 && %r4 > 0.\n"
 	"Other conditions are over the command's fields (`help expressions`). A kernel need not be\n"
 	"known yet: the breakpoint is pending then.\n"
 	"Examples: break kernel matmul if grid_x > 64 && stream == 2\n"
 	"          break copy if dir == h2d && size >= 1M\n"
 	"          break launch if pystack == \"Net.forward\"\n";
-const char cmd_tbreak_help[] = "The same as `break`, but the breakpoint is deleted when it is hit.\n";
+const char cmd_tbreak_help[] =
+	"The same as `break`, but the breakpoint is deleted when it is hit.\n"
+	"Examples: tbreak kernel matmul\n"
+	"          tbreak launch if pyfunc == \"forward\"\n";
 
 /* Whether a kernel that the breakpoint matches is known; true for breakpoints at anything else. */
 static bool is_known(struct session *s, const struct breakpoint *bp)
@@ -165,7 +170,9 @@ static void delete_one(struct session *s, struct breakpoint *bp)
 	breakpoints_delete(s->breaks, bp);
 }
 
-const char cmd_delete_help[] = "Deletes breakpoints by number (2, 3-5), or all of them.\n";
+const char cmd_delete_help[] =
+	"Deletes breakpoints by number (2, 3-5), or all of them.\n"
+	"Example: delete 1 3\n";
 
 struct err *cmd_delete(struct session *s, const struct cmd_args *a)
 {
@@ -191,7 +198,9 @@ static void enable_delete(struct session *s, struct breakpoint *bp)
 	bp->enabled = bp->temporary = true;
 }
 
-const char cmd_disable_help[] = "Switches breakpoints off, by number (2, 3-5), or all of them. `enable` brings them back.\n";
+const char cmd_disable_help[] =
+	"Switches breakpoints off, by number (2, 3-5), or all of them. `enable` brings them back.\n"
+	"Example: disable 2\n";
 
 struct err *cmd_disable(struct session *s, const struct cmd_args *a)
 {
@@ -202,7 +211,9 @@ struct err *cmd_disable(struct session *s, const struct cmd_args *a)
 
 const char cmd_enable_help[] =
 	"Switches breakpoints on, by number (2, 3-5), or all of them. `enable delete N` also\n"
-	"makes them temporary.\n";
+	"makes them temporary.\n"
+	"Examples: enable 2\n"
+	"          enable delete 2\n";
 
 struct err *cmd_enable(struct session *s, const struct cmd_args *a)
 {
@@ -230,7 +241,8 @@ static struct err *number_and_rest(struct session *s, const char *text, struct b
 
 const char cmd_condition_help[] =
 	"Makes breakpoint N stop only when EXPR is not 0; without EXPR, always. `help\n"
-	"expressions` has the grammar. Example: condition 1 block_x > 256\n";
+	"expressions` has the grammar.\n"
+	"Example: condition 1 block_x > 256\n";
 
 struct err *cmd_condition(struct session *s, const struct cmd_args *a)
 {
@@ -246,7 +258,9 @@ struct err *cmd_condition(struct session *s, const struct cmd_args *a)
 	return process_rearm(s);
 }
 
-const char cmd_ignore_help[] = "Passes breakpoint N by COUNT times before it stops again. Example: ignore 1 3\n";
+const char cmd_ignore_help[] =
+	"Passes breakpoint N by COUNT times before it stops again.\n"
+	"Example: ignore 1 3\n";
 
 struct err *cmd_ignore(struct session *s, const struct cmd_args *a)
 {
@@ -336,7 +350,9 @@ struct err *cmd_commands(struct session *s, const struct cmd_args *a)
 
 /* ---- info, save --------------------------------------------------------------------------------------------------- */
 
-const char cmd_info_breakpoints_help[] = "Shows breakpoints: number, whether hits delete it, whether it is on, hits so far, where.\n";
+const char cmd_info_breakpoints_help[] =
+	"Shows breakpoints: number, whether hits delete it, whether it is on, hits so far, where.\n"
+	"Example: info breakpoints\n";
 
 struct err *cmd_info_breakpoints(struct session *s, const struct cmd_args *a)
 {
@@ -356,7 +372,9 @@ struct err *cmd_info_breakpoints(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-const char cmd_save_breakpoints_help[] = "Writes all breakpoints into FILE, as commands for `source FILE`.\n";
+const char cmd_save_breakpoints_help[] =
+	"Writes all breakpoints into FILE, as commands for `source FILE`.\n"
+	"Example: save breakpoints stops.tsdb\n";
 
 struct err *cmd_save_breakpoints(struct session *s, const struct cmd_args *a)
 {

@@ -46,7 +46,8 @@ static struct err *arm_plan(struct session *s)
 const char cmd_capture_start_help[] =
 	"Captures every GPU command with its host call stack into a trace, from now on (or\n"
 	"from the start of the next `run`) to `capture stop` or the end of the program. The\n"
-	"file is FILE, or that of `set capture output`, or the program's name with .sbt.\n";
+	"file is FILE, or that of `set capture output`, or the program's name with .sbt.\n"
+	"Example: capture start run.sbt\n";
 
 struct err *cmd_capture_start(struct session *s, const struct cmd_args *a)
 {
@@ -93,7 +94,8 @@ const char cmd_capture_window_help[] =
 	"  nvtx NAME              while a thread is inside the NVTX range called NAME\n"
 	"The trace begins with the state of the GPU at that point, and the contents of its memory\n"
 	"(`set capture memory`). The program stops when the window closes (`set capture\n"
-	"window-stop`). Example: capture window kernel matmul count 100\n";
+	"window-stop`).\n"
+	"Example: capture window kernel matmul count 100\n";
 
 static struct err *window_usage(const char *why)
 {
@@ -157,7 +159,9 @@ struct err *cmd_capture_window(struct session *s, const struct cmd_args *a)
 
 /* ---- status ------------------------------------------------------------------------------------------------------- */
 
-const char cmd_capture_status_help[] = "Shows the capture that is on or armed, and the file of the newest finished one.\n";
+const char cmd_capture_status_help[] =
+	"Shows the capture that is on or armed, and the file of the newest finished one.\n"
+	"Example: capture status\n";
 
 struct err *cmd_capture_status(struct session *s, const struct cmd_args *a)
 {

@@ -111,8 +111,9 @@ const char cmd_x_help[] =
 	"memory that it placed, as it is right after the command it stands at; inside a launch\n"
 	"(`help replay enter`) as it is there, and ADDRESS may hold registers, variables of the\n"
 	"PTX, and a space: @shared, @local, @param (of the focused thread), @global. An empty\n"
-	"line shows what follows. Examples: x/8fw arg2\n"
-	"                                   x/4fw @shared 4 * %r3\n";
+	"line shows what follows.\n"
+	"Examples: x/8fw arg2\n"
+	"          x/4fw @shared 4 * %r3\n";
 
 /* Until a zero byte. */
 static struct err *show_string(struct session *s, uint64_t addr)

@@ -85,7 +85,8 @@ const char cmd_replay_verify_help[] =
 	"Executes the whole window from its beginning and compares every allocation with the\n"
 	"hash that was recorded at its end, and what copies to the host delivered with what\n"
 	"they had delivered. The replay is then where it was. With --batch the exit status is\n"
-	"3 when something differs.\n";
+	"3 when something differs.\n"
+	"Example: replay verify\n";
 
 struct err *cmd_replay_verify(struct session *s, const struct cmd_args *a)
 {
@@ -160,7 +161,8 @@ struct err *cmd_replay_stream(struct session *s, const struct cmd_args *a)
 
 const char cmd_replay_range_help[] =
 	"Executes only the commands A to B of the window and what they depend on, as `replay\n"
-	"stream` does, and stands at B. Example: replay range 100-120\n";
+	"stream` does, and stands at B.\n"
+	"Example: replay range 100-120\n";
 
 struct err *cmd_replay_range(struct session *s, const struct cmd_args *a)
 {
@@ -174,7 +176,8 @@ struct err *cmd_replay_range(struct session *s, const struct cmd_args *a)
 
 const char cmd_replay_kernel_help[] =
 	"Brings memory to what it was right before the Kth launch (the first without `nth K`) of\n"
-	"a kernel that matches GLOB and executes that launch. Example: replay kernel scale nth 3\n";
+	"a kernel that matches GLOB and executes that launch.\n"
+	"Example: replay kernel scale nth 3\n";
 
 struct err *cmd_replay_kernel(struct session *s, const struct cmd_args *a)
 {

@@ -27,7 +27,9 @@ const char cmd_view_help[] =
 	"  --kind KIND    only commands of a kind (`help kinds`)\n"
 	"  --stacks       with the recorded host call stack of each\n"
 	"  --rank N|all   of a set of traces (`tsdb merge`): that rank, or all in one timeline\n"
-	"  --json         one JSON object a line\n";
+	"  --json         one JSON object a line\n"
+	"Examples: view 100-200\n"
+	"          view --kind launch --stacks\n";
 
 struct err *cmd_view(struct session *s, const struct cmd_args *a)
 {
@@ -47,7 +49,9 @@ struct err *cmd_view(struct session *s, const struct cmd_args *a)
 const char cmd_info_commands_help[] =
 	"Lists the latest GPU commands (`set listsize` says how many), those around the\n"
 	"replay's position, or those of RANGE (100-200). Of a live program, the last few\n"
-	"thousand are kept; for all of them, capture a trace.\n";
+	"thousand are kept; for all of them, capture a trace.\n"
+	"Examples: info commands\n"
+	"          info commands 100-200\n";
 
 /* The latest commands of the live program, oldest first, that lie in [first, last]. */
 static struct err *list_live(struct session *s, uint64_t first, uint64_t last, unsigned most, bool json)
@@ -130,7 +134,9 @@ static void print_field(struct session *s, const struct sbt_cmd *c, const struct
 	buf_byte(b, '\n');
 }
 
-const char cmd_info_command_help[] = "Shows every field of the command that the program or the replay stands at.\n";
+const char cmd_info_command_help[] =
+	"Shows every field of the command that the program or the replay stands at.\n"
+	"Example: info command\n";
 
 struct err *cmd_info_command(struct session *s, const struct cmd_args *a)
 {
@@ -165,7 +171,9 @@ const char cmd_info_args_help[] =
 	"Shows the arguments of the kernel launch that the program or the replay stands at:\n"
 	"offset, size, value, and, for pointers into device memory, the allocation; in a replay\n"
 	"on a device also the first values there, FMT (as in `x`) saying how many of what:\n"
-	"info args/16fw. `print arg0`, `print arg2.f32` show one argument.\n";
+	"info args/16fw. `print arg0`, `print arg2.f32` show one argument.\n"
+	"Examples: info args\n"
+	"          info args/x\n";
 
 /* "0x7f00 (allocation of 4096 bytes)" for 8-byte values that are device pointers. */
 static void describe_pointer(const struct state *st, uint64_t v, struct buf *b)
@@ -292,7 +300,10 @@ struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
 
 /* ---- the trace ---------------------------------------------------------------------------------------------------- */
 
-const char cmd_info_trace_help[] = "Shows what the open trace holds and where it comes from, as `tsdb info FILE` does.\n";
+const char cmd_info_trace_help[] =
+	"Shows what the open trace holds and where it comes from, as `tsdb info FILE` does.\n"
+	"Examples: info trace\n"
+	"          info trace --json\n";
 
 struct err *cmd_info_trace(struct session *s, const struct cmd_args *a)
 {

@@ -43,7 +43,8 @@ static const char *name_of(const char *const *names, unsigned n, uint32_t i)
 
 const char cmd_info_blocks_help[] =
 	"Shows the launch's blocks: the one that runs, with its warps, and which have ended or\n"
-	"not begun. Blocks run one after the other here, those of a cooperative launch in turns.\n";
+	"not begun. Blocks run one after the other here, those of a cooperative launch in turns.\n"
+	"Example: info blocks\n";
 
 struct err *cmd_info_blocks(struct session *s, const struct cmd_args *a)
 {
@@ -86,7 +87,8 @@ struct err *cmd_info_blocks(struct session *s, const struct cmd_args *a)
 const char cmd_info_warps_help[] =
 	"Shows the warps of the focused block: whether they run or wait at a barrier, which\n"
 	"lanes stand at their next instruction and which live, how many instructions they have\n"
-	"executed, and the instruction with its lines in PTX and source. * is the focused one.\n";
+	"executed, and the instruction with its lines in PTX and source. * is the focused one.\n"
+	"Example: info warps\n";
 
 static void json_warp(struct buf *b, const struct soft_warp *r, const char *state, bool focus)
 {
@@ -145,7 +147,8 @@ struct err *cmd_info_warps(struct session *s, const struct cmd_args *a)
 const char cmd_info_lanes_help[] =
 	"Shows the lanes of the focused warp: their threads, whether they stand at the warp's\n"
 	"next instruction (active), are on another path (diverged, with the line where they go\n"
-	"on), wait at a barrier or have ended. * is the focused thread.\n";
+	"on), wait at a barrier or have ended. * is the focused thread.\n"
+	"Example: info lanes\n";
 
 struct err *cmd_info_lanes(struct session *s, const struct cmd_args *a)
 {
@@ -193,7 +196,8 @@ const char cmd_info_registers_help[] =
 	"Shows the registers of the focused thread that its function uses: as hexadecimal\n"
 	"and as the type that the PTX declares says (.b32 and the like as signed integers).\n"
 	"GLOB chooses some: info registers %r*. --json gives the values of all lanes.\n"
-	"`print %r4` shows one, `print %r4[all]` that of every lane.\n";
+	"`print %r4` shows one, `print %r4[all]` that of every lane.\n"
+	"Example: info registers %r*\n";
 
 static void json_register(struct buf *b, const struct soft_value *v)
 {

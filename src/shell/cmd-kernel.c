@@ -32,7 +32,8 @@ const char cmd_replay_enter_help[] =
 	"`reverse-stepi` and `reverse-continue` move within the launch, `break ptx` and `watch`\n"
 	"stop there, `block` and `thread` choose a thread, and `info warps`, `info lanes`, `info\n"
 	"registers`, `info blocks`, `print %r4`, `x @shared 0`, `disassemble` and `list` show\n"
-	"it. Everything that moves the replay leaves the launch. Example: replay enter 143\n";
+	"it. Everything that moves the replay leaves the launch.\n"
+	"Example: replay enter 143\n";
 
 struct err *cmd_replay_enter(struct session *s, const struct cmd_args *a)
 {
@@ -47,7 +48,9 @@ const char cmd_stepi_help[] =
 	"Executes N PTX instructions (1 without N) of the focused warp, going into functions.\n"
 	"When that warp waits at a barrier, the others of its block run until it goes on, and\n"
 	"stop at breakpoints like everybody. Goes into the launch first that the replay stands\n"
-	"at (`help replay enter`).\n";
+	"at (`help replay enter`).\n"
+	"Examples: stepi\n"
+	"          stepi 10\n";
 
 struct err *cmd_stepi(struct session *s, const struct cmd_args *a)
 {
@@ -57,7 +60,10 @@ struct err *cmd_stepi(struct session *s, const struct cmd_args *a)
 	return kernel_go(s, SOFT_STEP, n);
 }
 
-const char cmd_nexti_help[] = "The same as `stepi`, but a call of a function counts as one instruction.\n";
+const char cmd_nexti_help[] =
+	"The same as `stepi`, but a call of a function counts as one instruction.\n"
+	"Examples: nexti\n"
+	"          nexti 10\n";
 
 struct err *cmd_nexti(struct session *s, const struct cmd_args *a)
 {
@@ -70,7 +76,8 @@ struct err *cmd_nexti(struct session *s, const struct cmd_args *a)
 const char cmd_reverse_stepi_help[] =
 	"Goes back N PTX instructions of the focused warp: the launch runs again from its\n"
 	"beginning to that place, which is the same in every detail. Works after the launch\n"
-	"has ended, too. `reverse-continue` goes back to a breakpoint or watchpoint.\n";
+	"has ended, too. `reverse-continue` goes back to a breakpoint or watchpoint.\n"
+	"Example: reverse-stepi 10\n";
 
 struct err *cmd_reverse_stepi(struct session *s, const struct cmd_args *a)
 {
@@ -224,7 +231,8 @@ struct err *cmd_disassemble(struct session *s, const struct cmd_args *a)
 const char cmd_list_help[] =
 	"Shows the source around the line that the focused warp's next instruction comes from\n"
 	"(marked =>), or around line N of that file. The PTX has to say so: build with\n"
-	"-lineinfo or -G; and the file has to be where it was then.\n";
+	"-lineinfo or -G; and the file has to be where it was then.\n"
+	"Example: list 20\n";
 
 /* Lines first to last of a file that the PTX names. */
 static struct err *print_source(struct session *s, const char *path, unsigned first, unsigned last, unsigned here)

@@ -14,7 +14,8 @@ static struct err *need_set(struct session *s)
 const char cmd_rank_help[] =
 	"Without N shows which rank of the open set commands are about; with it opens that\n"
 	"rank's trace: state, view, replay and everything else are about it from now on.\n"
-	"A set is made by `tsdb merge`. Its ranks are replayed one at a time.\n";
+	"A set is made by `tsdb merge`. Its ranks are replayed one at a time.\n"
+	"Example: rank 1\n";
 
 struct err *cmd_rank(struct session *s, const struct cmd_args *a)
 {
@@ -36,7 +37,9 @@ struct err *cmd_rank(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-const char cmd_info_ranks_help[] = "Lists the traces of the open set: rank, host, process, commands, and how the host's clock goes into the set's.\n";
+const char cmd_info_ranks_help[] =
+	"Lists the traces of the open set: rank, host, process, commands, and how the host's clock goes into the set's.\n"
+	"Example: info ranks\n";
 
 struct err *cmd_info_ranks(struct session *s, const struct cmd_args *a)
 {

@@ -221,7 +221,8 @@ const char cmd_replay_start_help[] =
 	"  --window N     the trace's Nth window, not its first\n"
 	"  --touched      place only the memory that the commands name, where the device has too little for all\n"
 	"  --any-device   also on another GPU than the one it was recorded on\n"
-	"`set replay device` chooses for all. Example: replay start app.sbt --on soft\n";
+	"`set replay device` chooses for all.\n"
+	"Example: replay start app.sbt --on soft\n";
 
 struct start {
 	struct replay_choice choice;
@@ -311,7 +312,9 @@ const char cmd_replay_step_help[] =
 	"Submits the next N commands of the trace (1 without N) and shows the last of them. The\n"
 	"nodes of a graph launch are steps of their own, #214.1 and so on, in an order that its\n"
 	"edges allow; `replay next` takes the launch as one, `replay finish` goes to its end, and\n"
-	"`set replay graph-nodes off` has `step` take it as one, too.\n";
+	"`set replay graph-nodes off` has `step` take it as one, too.\n"
+	"Examples: replay step\n"
+	"          replay step 3\n";
 
 struct err *cmd_replay_step(struct session *s, const struct cmd_args *a)
 {
@@ -325,7 +328,8 @@ const char cmd_replay_next_help[] =
 	"Submits the next command, a graph launch as a whole. With a stream:\n"
 	"Finishes the command at the head of stream N, submitting commands only until there\n"
 	"is one. When that command waits for another stream, says for what. So one stream can\n"
-	"be moved while the others stand still. Example: replay next stream 2\n";
+	"be moved while the others stand still.\n"
+	"Example: replay next stream 2\n";
 
 struct err *cmd_replay_next(struct session *s, const struct cmd_args *a)
 {
@@ -419,7 +423,8 @@ struct err *cmd_replay_continue(struct session *s, const struct cmd_args *a)
 
 const char cmd_replay_reverse_step_help[] =
 	"Goes back: undoes the newest `replay next stream`, else takes back N commands (1\n"
-	"without N), the nodes of a graph launch one by one; `reverse-next` takes it as one.\n";
+	"without N), the nodes of a graph launch one by one; `reverse-next` takes it as one.\n"
+	"Example: replay reverse-step 3\n";
 
 struct err *cmd_replay_reverse_step(struct session *s, const struct cmd_args *a)
 {
@@ -429,7 +434,9 @@ struct err *cmd_replay_reverse_step(struct session *s, const struct cmd_args *a)
 	return replay_run_steps(s, n, true, true);
 }
 
-const char cmd_replay_reverse_next_help[] = "Takes back N commands (1 without N), a graph launch as one.\n";
+const char cmd_replay_reverse_next_help[] =
+	"Takes back N commands (1 without N), a graph launch as one.\n"
+	"Example: reverse-next 3\n";
 
 struct err *cmd_replay_reverse_next(struct session *s, const struct cmd_args *a)
 {
@@ -480,7 +487,8 @@ struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 const char cmd_when_help[] =
 	"Shows the command that the replay stands at and how far that is in the trace; for a\n"
 	"live program, the command it stopped at. (what-if) when the run on the device was\n"
-	"changed by `set memory`, `set arg` or `replay swap`.\n";
+	"changed by `set memory`, `set arg` or `replay swap`.\n"
+	"Example: when\n";
 
 static struct err *when_replay(struct session *s, bool json)
 {

@@ -27,7 +27,9 @@ const char cmd_run_help[] =
 	"Example: run 64 > out.txt\n";
 const char cmd_start_help[] =
 	"Like `run`, but the program stops at its first GPU command, as if each command\n"
-	"had a temporary breakpoint.\n";
+	"had a temporary breakpoint.\n"
+	"Examples: start\n"
+	"          start --steps 3 > out.txt\n";
 
 struct redirection {
 	const char *token;
@@ -142,7 +144,9 @@ const char cmd_continue_help[] =
 	"Goes on until a breakpoint, a signal, the end of a capture window or the end of\n"
 	"the program. With N, passes the breakpoint it stands at by N-1 times. In a replay:\n"
 	"replays to the next breakpoint; inside a launch (`help replay enter`): to the next\n"
-	"breakpoint or watchpoint there, or the launch's end.\n";
+	"breakpoint or watchpoint there, or the launch's end.\n"
+	"Examples: continue\n"
+	"          continue 10\n";
 
 struct err *cmd_continue(struct session *s, const struct cmd_args *a)
 {
@@ -169,13 +173,17 @@ const char cmd_next_help[] =
 	"Goes on to the next GPU command of any thread and stops before the driver does it.\n"
 	"With N, does so N times, unless something else stops the program. In a replay:\n"
 	"the same as `replay next`: a graph launch as a whole; inside a launch (`help replay enter`): on to the next line\n"
-	"of the source, of the focused warp.\n";
+	"of the source, of the focused warp.\n"
+	"Examples: next\n"
+	"          next 10\n";
 
 const char cmd_step_help[] =
 	"The same as `next`; but in a replay the same as `replay step`, which goes into graph\n"
 	"launches, from node to node: from the command before a launch. Where the replay stands\n"
 	"at a launch (`break graph_launch`), its nodes are behind: `replay goto SEQ.0` goes to\n"
-	"before the first.\n";
+	"before the first.\n"
+	"Examples: step\n"
+	"          step 3\n";
 
 struct err *cmd_step(struct session *s, const struct cmd_args *a)
 {
@@ -206,7 +214,9 @@ const char cmd_finish_help[] =
 	"stream N) has finished on the device. The program itself stays stopped. It works\n"
 	"at a stop at a GPU command; `set gpu-timeout` says how long to wait. Inside a launch\n"
 	"of a replay (`help replay enter`), or between the nodes of a graph launch: runs it to\n"
-	"its end.\n";
+	"its end.\n"
+	"Examples: finish\n"
+	"          finish stream 2\n";
 
 static struct err *finish_stream(struct session *s, const struct cmd_args *a, uint32_t *ret)
 {
@@ -273,7 +283,9 @@ struct err *cmd_kill(struct session *s, const struct cmd_args *a)
 
 const char cmd_file_help[] =
 	"Chooses the program that `run` starts; it is searched in PATH when its name has no\n"
-	"slash. A trace (.sbt) is opened instead. Without a name, says which one it is.\n";
+	"slash. A trace (.sbt) is opened instead. Without a name, says which one it is.\n"
+	"Examples: file ./app\n"
+	"          file app.sbt\n";
 
 struct err *cmd_file(struct session *s, const struct cmd_args *a)
 {
@@ -294,7 +306,8 @@ struct err *cmd_file(struct session *s, const struct cmd_args *a)
 const char cmd_handle_help[] =
 	"Says what happens when the program gets a signal: stop or nostop, pass it on or\n"
 	"nopass. Signals go by name (SIGUSR1, USR1) or number; `all` is all but those that\n"
-	"a debugger uses. `info signals` shows the table. Example: handle SIGUSR1 nostop pass\n";
+	"a debugger uses. `info signals` shows the table.\n"
+	"Example: handle SIGUSR1 nostop pass\n";
 
 static int signal_number(const char *word)
 {
@@ -348,7 +361,9 @@ struct err *cmd_handle(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-const char cmd_info_signals_help[] = "Shows for each signal, or for SIGNAL, whether it stops the program and whether the program gets it.\n";
+const char cmd_info_signals_help[] =
+	"Shows for each signal, or for SIGNAL, whether it stops the program and whether the program gets it.\n"
+	"Example: info signals SIGUSR1\n";
 
 struct err *cmd_info_signals(struct session *s, const struct cmd_args *a)
 {
@@ -381,7 +396,8 @@ const char cmd_info_inferiors_help[] =
 	"Lists the program's process and, with `set follow children on`, each child process that has used\n"
 	"the GPU: what it runs, how many commands it made, and the trace they are recorded into. A\n"
 	"child is recorded while a capture of everything is on (`capture start` before `run`); breakpoints do\n"
-	"not stop it, and while the program is stopped at the prompt it runs on until a buffer is full.\n";
+	"not stop it, and while the program is stopped at the prompt it runs on until a buffer is full.\n"
+	"Example: info inferiors\n";
 
 struct err *cmd_info_inferiors(struct session *s, const struct cmd_args *a)
 {
@@ -391,7 +407,9 @@ struct err *cmd_info_inferiors(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-const char cmd_info_program_help[] = "Shows the program, its process and what it is doing.\n";
+const char cmd_info_program_help[] =
+	"Shows the program, its process and what it is doing.\n"
+	"Example: info program\n";
 
 static const char *status_word(const struct target *t)
 {

@@ -157,7 +157,9 @@ const char cmd_show_help[] =
 	"Shows a setting with what it means, all that begin with a word, or all. `show version`\n"
 	"says which tsdb this is, `show env` the changes to the program's environment, `show\n"
 	"env NAME` one variable as the program will see it, `show\n"
-	"values` what print has shown and the variables.\n";
+	"values` what print has shown and the variables.\n"
+	"Examples: show capture memory\n"
+	"          show env LD_LIBRARY_PATH\n";
 
 struct err *cmd_show(struct session *s, const struct cmd_args *a)
 {
@@ -198,7 +200,9 @@ struct err *cmd_show(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-const char cmd_unset_help[] = "Takes a variable out of the program's environment, from the next run on. Example: unset env DISPLAY\n";
+const char cmd_unset_help[] =
+	"Takes a variable out of the program's environment, from the next run on.\n"
+	"Example: unset env DISPLAY\n";
 
 struct err *cmd_unset(struct session *s, const struct cmd_args *a)
 {

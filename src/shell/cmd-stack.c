@@ -20,7 +20,10 @@ const char cmd_backtrace_help[] =
 	"recorded one of the command that the replay stands at. N: only the N innermost frames,\n"
 	"-N: the outermost. `full` shows the variables of each frame (live programs).\n"
 	"Of a Python program (CPython 3.11 to 3.13) it shows the Python functions in place of the\n"
-	"interpreter's own frames: `python` shows nothing else, `native` everything else.\n";
+	"interpreter's own frames: `python` shows nothing else, `native` everything else.\n"
+	"Examples: bt\n"
+	"          bt python 5\n"
+	"          bt full -3\n";
 
 struct bt {
 	bool full;
@@ -145,7 +148,9 @@ static struct err *frame_count(const struct cmd_args *a, uint64_t none, uint64_t
 	return NULL;
 }
 
-const char cmd_frame_help[] = "Selects stack frame N (without N: the selected one stays) and shows it.\n";
+const char cmd_frame_help[] =
+	"Selects stack frame N (without N: the selected one stays) and shows it.\n"
+	"Example: frame 2\n";
 
 struct err *cmd_frame(struct session *s, const struct cmd_args *a)
 {
@@ -155,7 +160,10 @@ struct err *cmd_frame(struct session *s, const struct cmd_args *a)
 	return select_frame(s, (int64_t)n);
 }
 
-const char cmd_up_help[] = "Selects the frame that called the selected one, or N frames out.\n";
+const char cmd_up_help[] =
+	"Selects the frame that called the selected one, or N frames out.\n"
+	"Examples: up\n"
+	"          up 2\n";
 
 struct err *cmd_up(struct session *s, const struct cmd_args *a)
 {
@@ -165,7 +173,9 @@ struct err *cmd_up(struct session *s, const struct cmd_args *a)
 	return select_frame(s, (int64_t)s->target.frame + (int64_t)n);
 }
 
-const char cmd_down_help[] = "Selects the frame that the selected one called, or N frames in.\n";
+const char cmd_down_help[] =
+	"Selects the frame that the selected one called, or N frames in.\n"
+	"Example: down\n";
 
 struct err *cmd_down(struct session *s, const struct cmd_args *a)
 {
@@ -175,7 +185,9 @@ struct err *cmd_down(struct session *s, const struct cmd_args *a)
 	return select_frame(s, (int64_t)s->target.frame - (int64_t)n);
 }
 
-const char cmd_info_locals_help[] = "Shows the variables and arguments of the selected stack frame, as far as the program's debug information tells.\n";
+const char cmd_info_locals_help[] =
+	"Shows the variables and arguments of the selected stack frame, as far as the program's debug information tells.\n"
+	"Example: info locals\n";
 
 struct err *cmd_info_locals(struct session *s, const struct cmd_args *a)
 {
@@ -199,7 +211,8 @@ struct err *cmd_info_locals(struct session *s, const struct cmd_args *a)
 
 const char cmd_info_threads_help[] =
 	"Lists host threads: * marks the selected one; GPU is the thread's number in the order\n"
-	"of first GPU calls. In a replay: the threads that made GPU calls.\n";
+	"of first GPU calls. In a replay: the threads that made GPU calls.\n"
+	"Example: info threads\n";
 
 static void thread_top(struct session *s, pid_t tid, struct buf *b)
 {
@@ -368,7 +381,9 @@ struct err *cmd_thread(struct session *s, const struct cmd_args *a)
 
 /* ---- libraries ---------------------------------------------------------------------------------------------------- */
 
-const char cmd_info_sharedlibrary_help[] = "Lists the ELF files mapped into the program, and whether they have symbols and line numbers.\n";
+const char cmd_info_sharedlibrary_help[] =
+	"Lists the ELF files mapped into the program, and whether they have symbols and line numbers.\n"
+	"Example: info sharedlibrary\n";
 
 struct err *cmd_info_sharedlibrary(struct session *s, const struct cmd_args *a)
 {

@@ -74,14 +74,22 @@ static struct err *info_view(struct session *s, const struct cmd_args *a, enum s
 
 INFO(streams, STATE_VIEW_STREAMS,
 	"Lists streams: what is at the head of each, whether it runs or waits, and for what;\n"
-	"how much is pending. `state show stream N` shows a whole queue.\n")
-INFO(events, STATE_VIEW_EVENTS, "Lists events: the last record of each, its stream, and whether it is known to be finished.\n")
-INFO(kernels, STATE_VIEW_KERNELS, "Lists the kernels that the program has shown so far, with registers, shared memory and launches.\n")
-INFO(modules, STATE_VIEW_MODULES, "Lists GPU modules and libraries that are loaded.\n")
-INFO(allocations, STATE_VIEW_ALLOCS, "Lists live allocations by address: size, kind, who allocated, and the last writer.\n")
-INFO(contexts, STATE_VIEW_CONTEXTS, "Lists GPU contexts.\n")
-INFO(devices, STATE_VIEW_DEVICES, "Lists the devices that the program sees, and what it has done on each.\n")
-INFO(graphs, STATE_VIEW_GRAPHS, "Lists CUDA graphs and executable graphs, with launches. `info graph ID` shows one.\n")
+	"how much is pending. `state show stream N` shows a whole queue.\n"
+	"Example: info streams\n")
+INFO(events, STATE_VIEW_EVENTS, "Lists events: the last record of each, its stream, and whether it is known to be finished.\n"
+	"Example: info events\n")
+INFO(kernels, STATE_VIEW_KERNELS, "Lists the kernels that the program has shown so far, with registers, shared memory and launches.\n"
+	"Example: info kernels\n")
+INFO(modules, STATE_VIEW_MODULES, "Lists GPU modules and libraries that are loaded.\n"
+	"Example: info modules\n")
+INFO(allocations, STATE_VIEW_ALLOCS, "Lists live allocations by address: size, kind, who allocated, and the last writer.\n"
+	"Example: info allocations --json\n")
+INFO(contexts, STATE_VIEW_CONTEXTS, "Lists GPU contexts.\n"
+	"Example: info contexts\n")
+INFO(devices, STATE_VIEW_DEVICES, "Lists the devices that the program sees, and what it has done on each.\n"
+	"Example: info devices\n")
+INFO(graphs, STATE_VIEW_GRAPHS, "Lists CUDA graphs and executable graphs, with launches. `info graph ID` shows one.\n"
+	"Example: info graphs\n")
 
 /* ---- state show --------------------------------------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 #include "shell/editor.h"
 #include "shell/gpu.h"
 #include "shell/process.h"
+#include "shell/tools.h"
 #include "shell/words.h"
 
 /* ---- help --------------------------------------------------------------------------------------------------------- */
@@ -20,7 +21,9 @@
 const char cmd_help_help[] =
 	"Without a word: the commands in groups. `help COMMAND` says what one does, `help info`\n"
 	"lists what is below a command of several words. `help expressions`, `help fields\n"
-	"[KIND]` and `help kinds` are about conditions and print.\n";
+	"[KIND]` and `help kinds` are about conditions and print.\n"
+	"Examples: help break\n"
+	"          help fields launch\n";
 
 static const char expressions_help[] =
 	"Expressions are C's, over 64-bit integers and doubles: || && | ^ & == != < <= > >=\n"
@@ -146,6 +149,14 @@ static void help_groups(struct session *s)
 				help_row(s, &commands[i]);
 		}
 	}
+	out_style(s->out, STYLE_HEADER, "In the system's shell");
+	out_str(s->out, "\n");
+	for (const struct tool *t = tools; t->name; t++) {
+		out_str(s->out, "  ");
+		out_style(s->out, STYLE_NAME, "tsdb %-19s", t->name);
+		out_str(s->out, " ");
+		put_folded(s, t->doc, 27);
+	}
 	out_str(s->out, "\nType \"help COMMAND\" for more on one. Commands may be abbreviated as long as they\nstay unique.\n");
 }
 
@@ -173,10 +184,22 @@ static void help_command(struct session *s, const struct command *c)
 		out_printf(s->out, "Short: %s\n", c->aliases);
 }
 
+/* What is used from the system's shell. */
+static void help_tool(struct session *s, const struct tool *t)
+{
+	struct buf b = BUF_INIT;
+
+	out_printf(s->out, "In the system's shell (here: `shell tsdb %s ...`):\n", t->name);
+	tool_usage(t, &b);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+}
+
 struct err *cmd_help(struct session *s, const struct cmd_args *a)
 {
 	const struct command *c;
 	const char *rest;
+	struct err *e;
 
 	if (!*a->rest) {
 		help_groups(s);
@@ -192,14 +215,22 @@ struct err *cmd_help(struct session *s, const struct cmd_args *a)
 	}
 	if (!strncmp(a->rest, "fields", 6) && (!a->rest[6] || a->rest[6] == ' '))
 		return help_fields(s, a->rest + 6 + strspn(a->rest + 6, " \t"));
-	TRY(lookup_command(commands, commands_count, a->rest, &c, &rest));
-	help_command(s, c);
-	return NULL;
+	e = lookup_command(commands, commands_count, a->rest, &c, &rest);
+	if (e && tool_find(a->rest)) {
+		err_free(e);
+		help_tool(s, tool_find(a->rest));
+		return NULL;
+	}
+	if (!e)
+		help_command(s, c);
+	return e;
 }
 
 /* ---- apropos ------------------------------------------------------------------------------------------------------ */
 
-const char cmd_apropos_help[] = "Lists commands and settings whose name or help has the word in it.\n";
+const char cmd_apropos_help[] =
+	"Lists commands and settings whose name or help has the word in it.\n"
+	"Example: apropos stream\n";
 
 struct err *cmd_apropos(struct session *s, const struct cmd_args *a)
 {
@@ -214,6 +245,13 @@ struct err *cmd_apropos(struct session *s, const struct cmd_args *a)
 			continue;
 		out_style(s->out, STYLE_NAME, "%s", c->name);
 		out_printf(s->out, " -- %s\n", c->doc);
+		found++;
+	}
+	for (const struct tool *t = tools; t->name; t++) {
+		if (!strcasestr(t->name, a->rest) && !strcasestr(t->doc, a->rest))
+			continue;
+		out_style(s->out, STYLE_NAME, "tsdb %s", t->name);
+		out_printf(s->out, " -- %s (in the system's shell)\n", t->doc);
 		found++;
 	}
 	for (unsigned i = 0; i < SET_COUNT; i++) {
@@ -232,7 +270,8 @@ struct err *cmd_apropos(struct session *s, const struct cmd_args *a)
 
 const char cmd_source_help[] =
 	"Runs the commands of FILE, a line each; # begins a comment. The first command that\n"
-	"fails ends it.\n";
+	"fails ends it.\n"
+	"Example: source stops.tsdb\n";
 
 struct err *cmd_source(struct session *s, const struct cmd_args *a)
 {
@@ -241,7 +280,9 @@ struct err *cmd_source(struct session *s, const struct cmd_args *a)
 	return session_source(s, a->argv[0]);
 }
 
-const char cmd_history_help[] = "Shows the last N lines typed (20 without N), kept from session to session.\n";
+const char cmd_history_help[] =
+	"Shows the last N lines typed (20 without N), kept from session to session.\n"
+	"Example: history 20\n";
 
 struct err *cmd_history(struct session *s, const struct cmd_args *a)
 {
@@ -264,7 +305,10 @@ struct err *cmd_history(struct session *s, const struct cmd_args *a)
 
 /* ---- the system --------------------------------------------------------------------------------------------------- */
 
-const char cmd_shell_help[] = "Runs COMMAND in the system's shell ($SHELL, or /bin/sh); without one, an interactive shell. !COMMAND is the same.\n";
+const char cmd_shell_help[] =
+	"Runs COMMAND in the system's shell ($SHELL, or /bin/sh); without one, an interactive shell. !COMMAND is the same.\n"
+	"Examples: shell ls -l\n"
+	"          !ls\n";
 
 struct err *cmd_shell(struct session *s, const struct cmd_args *a)
 {
@@ -294,7 +338,9 @@ struct err *cmd_shell(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-const char cmd_echo_help[] = "Shows TEXT as it is; \\n is a new line, \\t a tab, \\\\ a backslash.\n";
+const char cmd_echo_help[] =
+	"Shows TEXT as it is; \\n is a new line, \\t a tab, \\\\ a backslash.\n"
+	"Example: echo step done\\n\n";
 
 struct err *cmd_echo(struct session *s, const struct cmd_args *a)
 {
@@ -325,7 +371,9 @@ struct err *cmd_pwd(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-const char cmd_cd_help[] = "Changes the working directory of tsdb; without a word, to the home directory.\n";
+const char cmd_cd_help[] =
+	"Changes the working directory of tsdb; without a word, to the home directory.\n"
+	"Example: cd ../runs\n";
 
 struct err *cmd_cd(struct session *s, const struct cmd_args *a)
 {
@@ -348,7 +396,10 @@ struct err *cmd_doctor(struct session *s, const struct cmd_args *a)
 	return gpu_doctor(s) ? NULL : err_new(ERR_STATE, "tsdb cannot debug programs here as it is");
 }
 
-const char cmd_quit_help[] = "Leaves tsdb, killing the program if it runs; one that was attached to goes on. The exit status is STATUS, else 0 (with --batch: 1 when a command failed).\n";
+const char cmd_quit_help[] =
+	"Leaves tsdb, killing the program if it runs; one that was attached to goes on. The exit status is STATUS, else 0 (with --batch: 1 when a command failed).\n"
+	"Examples: quit\n"
+	"          quit 1\n";
 
 struct err *cmd_quit(struct session *s, const struct cmd_args *a)
 {

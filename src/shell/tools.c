@@ -310,33 +310,44 @@ const struct tool tools[] = {
 	{"record", tool_record,
 		"[-o FILE] [--memory all|touched|none] [--memory-limit SIZE] [--outputs hash|full] [--no-stacks] [--timestamps] [--children] "
 		"[--] PROGRAM ARGS... | -p PID|NAME",
-		"record a whole run, or what a running process does from now on"},
+		"record a whole run, or what a running process does from now on",
+		"tsdb record -o run.sbt ./app --steps 3\n"
+		"tsdb record -p train.py\n"
+		"tsdb record --children -o 'run.%h.%r.sbt' torchrun train.py\n"},
 	{"observe", tool_observe,
 		"[-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] [--no-stacks] [--ring SIZE] [--quiet] "
 		"PID | --all | --list | [--] PROGRAM ARGS...",
-		"what a running process does with the GPU, without stopping it"},
+		"what a running process does with the GPU, without stopping it",
+		"tsdb observe 4711\n"
+		"tsdb observe --for 10s -o app.sbt ./app\n"
+		"tsdb observe --all\n"},
 	{"view", tool_view, "FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks] [--rank N]",
-		"list the commands of a trace, or of a set of them"},
-	{"merge", tool_merge, "-o FILE [--match GLOB] [--as-is] TRACE TRACE...", "the traces of a job's ranks as one set, on one clock"},
-	{"info", tool_info, "FILE [--clocks] [--json]", "say what a trace holds"},
+		"list the commands of a trace, or of a set of them",
+		"tsdb view app.sbt 100-200 --stacks\n"
+		"tsdb view app.sbt --kernel 'matmul*'\n"},
+	{"merge", tool_merge, "-o FILE [--match GLOB] [--as-is] TRACE TRACE...", "the traces of a job's ranks as one set, on one clock",
+		"tsdb merge -o all.sbt run.*.sbt\n"},
+	{"info", tool_info, "FILE [--clocks] [--json]", "say what a trace holds", "tsdb info app.sbt\n"},
 	{"replay", tool_replay,
 		"FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] "
 		"[--touched] [--any-device] [--json]",
-		"execute the commands of a trace again and compare"},
+		"execute the commands of a trace again and compare",
+		"tsdb replay app.sbt\n"
+		"tsdb replay app.sbt --on soft --range 100-120\n"},
 	{"check", tool_check,
 		"FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] [--window N] [--on auto|soft|real] [--any-device] [--json]",
-		"which launches are not deterministic"},
+		"which launches are not deterministic", "tsdb check app.sbt --perturb\n"},
 	{"races", tool_races, "FILE [A-B] [--possible] [--exact | --no-exact] [--threads-apart] [--json]",
-		"commands that nothing orders and that touch the same bytes"},
+		"commands that nothing orders and that touch the same bytes", "tsdb races app.sbt\n"},
 	{"explore", tool_explore,
 		"FILE [--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save] [--window N] [--on auto|soft|real] [--any-device] "
 		"[--json] | merge FILE.json... [--json]",
-		"other orders that the program allows, and what comes of them"},
+		"other orders that the program allows, and what comes of them", "tsdb explore app.sbt --budget 30s\n"},
 	{"extract", tool_extract, "FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR [--all] [--window N] [--on auto|soft|real]",
-		"write one launch as a C program that stands alone"},
-	{"demo", tool_demo, "race", "find a missing wait in an example, step by step"},
-	{"doctor", tool_doctor, "", "say what this machine can do"},
-	{NULL, NULL, NULL, NULL},
+		"write one launch as a C program that stands alone", "tsdb extract app.sbt --kernel scale --nth 3 -o scale3\n"},
+	{"demo", tool_demo, "race", "find a missing wait in an example, step by step", "tsdb demo race\n"},
+	{"doctor", tool_doctor, "", "say what this machine can do", "tsdb doctor\n"},
+	{NULL, NULL, NULL, NULL, NULL},
 };
 
 #define HELP_COLUMNS 80
@@ -366,6 +377,8 @@ void tool_usage(const struct tool *t, struct buf *out)
 		p += n + (p[n] == ' ');
 	}
 	buf_printf(out, "\n      %s\n", t->doc);
+	for (p = t->examples; *p; p += strcspn(p, "\n") + 1)
+		buf_printf(out, "  %-11s%.*s\n", p > t->examples ? "" : p[strcspn(p, "\n") + 1] ? "Examples:" : "Example:", (int)strcspn(p, "\n"), p);
 }
 
 const struct tool *tool_find(const char *name)

@@ -12,11 +12,12 @@ struct tool {
 	const char *name;
 	int (*run)(struct session *s, int argc, char **argv);
 	const char *usage, *doc; /* usage: without the name */
+	const char *examples;	 /* a line each */
 };
 extern const struct tool tools[];
 /* The tool called name, or NULL. */
 const struct tool *tool_find(const char *name);
-/* Its usage and what it does, in lines of 80 columns. */
+/* Its usage, what it does, and examples, in lines of 80 columns. */
 void tool_usage(const struct tool *t, struct buf *out);
 
 /* tool-replay.c */

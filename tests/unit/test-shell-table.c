@@ -32,6 +32,8 @@ static void every_row_is_complete(void **state)
 			fail_msg("%s takes --json, but its usage does not say so", c->name);
 		if (!(c->flags & CMD_JSON) && strstr(c->usage, "--json"))
 			fail_msg("%s does not take --json, but its usage says so", c->name);
+		if (*c->usage && !strstr(c->help, "\nExample"))
+			fail_msg("%s takes words, but its help has no example on a line of its own", c->name);
 	}
 }
 
