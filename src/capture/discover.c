@@ -40,6 +40,7 @@ static struct {
 	_Atomic uint32_t complete, swept; /* swept: complete, or some places were given up */
 	struct spin looking;	 /* of found */
 	struct found *found;	 /* FOUND_MAX */
+	uint64_t allocations, bytes; /* taken over so far, by the sweep and by commands that met them; under looking */
 } discover;
 
 struct found {
@@ -228,7 +229,7 @@ static uint32_t look_through(uint64_t first, uint64_t end, uint32_t n)
 }
 
 /* Asks about the granule of addr, grain by grain, and takes over what there is. False: not now. */
-static bool look_at(struct thread *t, uint64_t addr, unsigned patience, struct discover_sums *sums)
+static bool look_at(struct thread *t, uint64_t addr, unsigned patience)
 {
 	const uint64_t from = addr & ~(GRANULE - 1);
 	bool good = false;
@@ -240,9 +241,9 @@ static bool look_at(struct thread *t, uint64_t addr, unsigned patience, struct d
 		const uint32_t n = look_through(from, from + GRANULE, 0);
 		good = nothing_allocated(since);
 		for (uint32_t i = 0; i < n && good; i++)
-			if (take_over(t, &discover.found[i]) && sums) {
-				sums->allocations++;
-				sums->bytes += discover.found[i].size;
+			if (take_over(t, &discover.found[i])) {
+				discover.allocations++;
+				discover.bytes += discover.found[i].size;
 			}
 	}
 	if (good)
@@ -270,11 +271,11 @@ static bool measure(void *arg, const struct area *a)
 static uint64_t hit(struct sweep *s, const struct found *f, uint64_t at)
 {
 	const uint64_t last = f->addr + f->size - 1, first = f->addr & ~(GRANULE - 1);
-	if (!was_asked(at) && !look_at(s->t, at, PATIENCE, s->sums))
+	if (!was_asked(at) && !look_at(s->t, at, PATIENCE))
 		s->sums->missed++;
 	for (uint64_t g = first + GRANULE; g + GRANULE <= last && g < TOP; g += GRANULE)
 		set_asked(g);
-	if (last < TOP && !was_asked(last) && !look_at(s->t, last, PATIENCE, s->sums))
+	if (last < TOP && !was_asked(last) && !look_at(s->t, last, PATIENCE))
 		s->sums->missed++;
 	return last + 1;
 }
@@ -327,6 +328,10 @@ void discover_all(struct thread *t, struct discover_sums *ret)
 		ret->step *= 2;
 	ret->probed = s.total;
 	areas_each(sweep_area, &s);
+	spin_lock(&discover.looking);
+	ret->allocations = discover.allocations;
+	ret->bytes = discover.bytes;
+	spin_unlock(&discover.looking);
 	atomic_store(&discover.swept, 1);
 	if (!ret->missed && agent_live())
 		atomic_store(&discover.complete, 1);
@@ -346,7 +351,7 @@ static void met_late(struct thread *t, uint64_t word)
 	const uint64_t g = word / GRANULE, bit = 1ull << (g % 64);
 	if (word >= TOP || !is_set(discover.coarse, word))
 		return;
-	if (look_at(t, word, 1, NULL))
+	if (look_at(t, word, 1))
 		atomic_fetch_and_explicit(&discover.coarse[g / 64], ~bit, memory_order_relaxed);
 }
 
@@ -369,10 +374,10 @@ static void met(struct thread *t, uint64_t word)
 		atomic_store_explicit(nothing_at(word), word, memory_order_relaxed);
 		return;
 	}
-	if (!look_at(t, word, 1, NULL))
+	if (!look_at(t, word, 1))
 		return; /* the next command that names it tries again */
 	for (uint64_t at = word & ~(GRANULE - 1); at < f.addr + f.size && at < TOP; at += GRANULE)
-		if (!was_asked(at) && !look_at(t, at, 1, NULL))
+		if (!was_asked(at) && !look_at(t, at, 1))
 			return;
 }
 
@@ -493,6 +498,7 @@ void discover_begin(void)
 	if (!discover.found)
 		discover.found = agent_map(FOUND_MAX * sizeof(*discover.found));
 	atomic_store(&discover.over, atomic_load(&discover.begun));
+	discover.allocations = discover.bytes = 0;
 	if (discover.asked && discover.coarse && discover.found)
 		atomic_store(&discover_on, 1);
 }
