@@ -25,7 +25,7 @@ static void *open_door(void *arg)
 {
 	const char *text = getenv("TSDB_LATE_MS");
 	const long ms = text ? atol(text) : 300;
-	int (*attach)(const char *);
+	int (*attach)(const char *, int *);
 	void *lib;
 
 	(void)arg;
@@ -33,8 +33,8 @@ static void *open_door(void *arg)
 		nanosleep(&(struct timespec){0, 1000000}, NULL);
 	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 	lib = dlopen(agent, RTLD_NOW);
-	attach = lib ? (int (*)(const char *))(__UINTPTR_TYPE__)dlsym(lib, "tsdb_agent_attach") : NULL;
-	if (!attach || attach(control))
+	attach = lib ? (int (*)(const char *, int *))(__UINTPTR_TYPE__)dlsym(lib, "tsdb_agent_attach") : NULL;
+	if (!attach || attach(control, NULL))
 		fprintf(stderr, "late-door: the agent did not come\n");
 	return NULL;
 }

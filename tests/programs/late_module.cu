@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * late_module SECONDS [gone|two|vmm|inside]: the driver API alone, a context of its own, a module from PTX text in allocated memory. "gone": the text is
+ * late_module SECONDS [gone|two|vmm|inside] (or until there is a file called "end" in its folder): the driver API alone, a context of its own, a module from PTX text in allocated memory. "gone": the text is
  * overwritten and freed; "two": another module with a kernel of the same name, registers and parameters was loaded, too; "vmm": the
- * memory is two pieces mapped into one reservation, as PyTorch's expandable segments are, with nothing between them; "inside": after two seconds
+ * memory is two pieces mapped into one reservation, as PyTorch's expandable segments are, with nothing between them; "inside": a second after the agent has come
  * each round has two more kernels of two more modules, next() and then last(), of which the second undoes what the first did; last() has run before, and
  * every round reads its variable.
  */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,9 +84,14 @@ static CUdeviceptr pieces_new(void)
 	return base + 5 * grain;
 }
 
+static int is_agent(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	return info->dlpi_name && strstr(info->dlpi_name, "libtsdb-agent") != NULL;
+}
+
 int main(int argc, char **argv)
 {
-	time_t end, more;
+	time_t end, more = 0;
 	const char *how = argc > 2 ? argv[2] : "";
 	unsigned by = 3, rounds = 0, host[64], total = 0;
 	char *text = text_new(false), *other = NULL;
@@ -127,11 +133,12 @@ int main(int argc, char **argv)
 	printf("late_module: running\n");
 	fflush(stdout);
 	late_ready_now();
-	more = time(NULL) + 3;
 	end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 3);
-	while (time(NULL) < end) {
+	while (time(NULL) < end && access("end", F_OK) != 0) {
 		CU(cuLaunchKernel, "cuLaunchKernel", f, 1, 1, 1, 64, 1, 1, 0, NULL, args, NULL);
-		if (next && time(NULL) >= more) {
+		if (next && !more && dl_iterate_phdr(is_agent, NULL))
+			more = time(NULL) + 2;
+		if (more && time(NULL) >= more) {
 			CU(cuLaunchKernel, "cuLaunchKernel", next, 1, 1, 1, 64, 1, 1, 0, NULL, args, NULL);
 			CU(cuLaunchKernel, "cuLaunchKernel", last, 1, 1, 1, 64, 1, 1, 0, NULL, args, NULL);
 		}

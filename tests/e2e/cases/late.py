@@ -1,20 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """An agent that comes late, to a process that has been computing (tests/programs/late-door.c opens the door that an attaching debugger uses): what was
 there before is found, and a window replays."""
+import concurrent.futures
+import json
+import os
 import re
+import time
 
 from e2e import Skip, program
 
 PROGRAM = 'late'
 
 
+def is_whole(t):
+    """Whether the trace has been written to its end."""
+    r = t.tsdb('info', '--json', 't.sbt')
+    t.log.pop()
+    return r.status == 0 and json.loads(r.out)['damage'] is None
+
+
 def window(t, *args, kernel='table_step', count=20, prog=PROGRAM, ms=300):
-    """Records a window of prog from when the agent has come; the screen."""
+    """Records a window of prog from when the agent has come, and lets the program end when the trace is whole; the screen."""
     door = program('late-door.so')
-    if t.gpu != 'soft' and args:  # looking for old memory takes seconds there
-        args = (str(int(args[0]) + 8), *args[1:])
-    r = t.session(prog, f'set env LD_PRELOAD {door}', f'set env TSDB_LATE_MS {ms}', 'set capture output t.sbt',
-                  f'capture window kernel {kernel} count {count}', 'run', 'continue', args=list(args))
+    for old in 't.sbt', 'end':
+        if os.path.exists(t.path(old)):
+            os.unlink(t.path(old))
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        run = pool.submit(t.session, prog, f'set env LD_PRELOAD {door}', f'set env TSDB_LATE_MS {ms}', 'set capture output t.sbt',
+                          f'capture window kernel {kernel} count {count}', 'run', 'continue', args=['3600', *args])
+        while not run.done() and not (os.path.exists(t.path('t.sbt')) and is_whole(t)):
+            time.sleep(0.1)
+        with open(t.path('end'), 'w'):
+            pass
+        r = run.result()
     t.match(r'captured #\d+-#\d+ -> t\.sbt', r.out)
     return r
 
@@ -31,7 +49,7 @@ def view(t, kind):
 
 
 def test_a_window_after_everything_was_made(t):
-    r = window(t, '3')
+    r = window(t)
     t.match(r'late: \d+ rounds ok', r.out)
     found = verified(t).out
     t.match(r'(\d+) of \1 allocations identical, 19 of 19 outputs identical', found)
@@ -39,7 +57,7 @@ def test_a_window_after_everything_was_made(t):
 
 def test_all_memory_is_found(t):
     """Two for each of six parts, their table, one of eight small ones, one async, one managed, two pinned; no variable of the module."""
-    window(t, '2')
+    window(t)
     allocs = t.tsdb('--batch', '-ex', 'info allocations', 't.sbt').out
     sizes = sorted((int(size), kind) for size, kind in re.findall(r'^ *0x[0-9a-f]+ +(\d+) +(\w+)', allocs, re.M))
     t.equal(sizes, sorted([(2048, 'device')] * 12 + [(96, 'device'), (64, 'device'), (2048, 'async'), (2048, 'managed')] + [(2048, 'pinned')] * 2),
@@ -47,7 +65,7 @@ def test_all_memory_is_found(t):
 
 
 def test_an_old_executable_graph_is_recorded_by_its_effect(t):
-    window(t, '3', 'graph')
+    window(t, 'graph')
     t.match(r'graph_launch exec 0', view(t, 'graph_launch'))
     t.match(r'(\d+) of \1 allocations identical, 19 of 19 outputs identical', verified(t).out)
 
@@ -55,7 +73,7 @@ def test_an_old_executable_graph_is_recorded_by_its_effect(t):
 def test_a_module_from_memory(t):
     """PTX text that was loaded by cuModuleLoadData is still there, or the driver's copy of it."""
     for how in '', 'gone':
-        r = window(t, '3', how, kernel='step', prog='late_module')
+        r = window(t, how, kernel='step', prog='late_module')
         t.match(r'late_module: \d+ rounds ok', r.out)
         if how == 'gone' and t.gpu != 'soft':
             continue  # whether the driver keeps it is its own affair
@@ -64,7 +82,7 @@ def test_a_module_from_memory(t):
 
 def test_mapped_pieces_are_found(t):
     """Physical memory mapped into a reservation: every piece is an allocation, and what lies between is none."""
-    window(t, '3', 'vmm', kernel='step', prog='late_module')
+    window(t, 'vmm', kernel='step', prog='late_module')
     t.match(r'3 of 3 allocations identical, 19 of 19 outputs identical', verified(t).out)
     allocs = t.tsdb('--batch', '-ex', 'info allocations', 't.sbt').out
     found = re.findall(r'^ *0x([0-9a-f]+) +(\d+) +vmm', allocs, re.M)
@@ -75,12 +93,12 @@ def test_mapped_pieces_are_found(t):
 def test_the_runtime_inside_the_program(t):
     if t.gpu == 'soft':
         raise Skip('a runtime that is linked in needs an NVIDIA driver')
-    window(t, '3', prog='late_static_cudart')
+    window(t, prog='late_static_cudart')
     t.match(r'(\d+) of \1 allocations identical, 19 of 19 outputs identical', verified(t).out)
 
 
 def test_two_modules_that_fit_are_not_guessed(t):
-    window(t, '3', 'two', kernel='step', prog='late_module')
+    window(t, 'two', kernel='step', prog='late_module')
     t.match(r'Not known: the code of module 0 \(kernel step\): 2 different images', t.tsdb('--batch', '-ex', 'state show', 't.sbt').out)
     r = t.tsdb('replay', '--verify', 't.sbt')
     t.equal(r.status, 1, 'replay')
@@ -89,7 +107,7 @@ def test_two_modules_that_fit_are_not_guessed(t):
 
 def test_code_of_a_kernel_first_met_inside_the_window(t):
     """It is found while the program goes on, and told behind the window's last command; its variable, which looked like an allocation, is its variable."""
-    r = window(t, '6', 'inside', kernel='next', prog='late_module')
+    r = window(t, 'inside', kernel='next', prog='late_module')
     t.match(r'late_module: \d+ rounds ok', r.out)
     last = int(re.search(r'captured #\d+-#(\d+)', r.out).group(1))
     t.match(r'(\d+) of \1 allocations identical, (\d+) of \2 outputs identical', verified(t).out)
@@ -99,7 +117,7 @@ def test_code_of_a_kernel_first_met_inside_the_window(t):
 
 
 def test_the_trace_says_where_it_began(t):
-    window(t, '2', 'graph')
+    window(t, 'graph')
     show = t.tsdb('--batch', '-ex', 'state show', 't.sbt').out
     t.match(r'^Attached to a running process at #\d+: 18 allocations, 32928 bytes, found; commands before are not known$', show)
     t.no_match(r'oddit', show)
