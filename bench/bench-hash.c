@@ -147,8 +147,7 @@ static void run_ranges(void)
 #define ALLOCATIONS 40
 #define GLOBALS 1070
 static struct hash_kernel_range window[ALLOCATIONS + GLOBALS];
-static struct hash_kernel_piece *pieces;
-static size_t window_bytes, npieces;
+static size_t window_bytes, window_pages;
 static CUdeviceptr packed;
 
 static void list_window(void)
@@ -161,20 +160,15 @@ static void list_window(void)
 
 		window[i] = (struct hash_kernel_range){at, size};
 		at += size;
-		npieces += (size + SBT_PAGE - 1) / SBT_PAGE;
+		window_pages += (size + SBT_PAGE - 1) / SBT_PAGE;
 	}
-	pieces = calloc(npieces, sizeof(*pieces));
-	CHECK(driver.cuMemAlloc_v2(&packed, npieces * SBT_PAGE));
-	npieces = 0;
-	for (unsigned i = 0; i < ALLOCATIONS + GLOBALS; i++)
-		for (size_t done = 0; done < window[i].size; done += SBT_PAGE)
-			pieces[npieces++] = (struct hash_kernel_piece){window[i].addr + done,
-				(uint32_t)(window[i].size - done < SBT_PAGE ? window[i].size - done : SBT_PAGE)};
+	CHECK(driver.cuMemAlloc_v2(&packed, window_pages * SBT_PAGE));
 }
 
 static void run_gather(void)
 {
-	CHECK(hash_kernel_move(&kernel, pieces, npieces, packed, false, NULL));
+	CHECK(hash_kernel_gather_begin(&kernel, window, ALLOCATIONS + GLOBALS, 0, (uint32_t)window_pages, packed, NULL));
+	CHECK(hash_kernel_wait(&kernel, NULL));
 }
 
 static void run_window(void)

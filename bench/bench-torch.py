@@ -113,7 +113,7 @@ def window(d):
     for name, part in (('start', agent['begin']), ('end', agent['end'])):
         pause = (part['gate'] + part['idle'] + part['work']) / 1e6
         print(f'window {name}: {n >> 20} MiB live, pause {pause:.3f} ms (gate {part["gate"] / 1e6:.3f}, idle {part["idle"] / 1e6:.3f}, '
-              f'work {part["work"] / 1e6:.3f}: allocations {part["memory"] / 1e6:.3f}, globals {part["globals"] / 1e6:.3f}), '
+              f'work {part["work"] / 1e6:.3f}: allocations {part["memory"] / 1e6:.3f}, launch {part["go"] / 1e6:.3f}, host {part.get("host", 0) / 1e6:.3f}, globals {part["globals"] / 1e6:.3f}), '
               f'device-to-device copy {copy:.3f} ms, ratio {pause / copy:.2f}   (at most 2)')
 
 

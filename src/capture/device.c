@@ -240,6 +240,8 @@ void device_load(struct device_set *s)
 			continue;
 		tls.hidden++;
 		h->usable = complete && !OWN(hash_kernel_open(&h->kernel, &functions, 0, 0));
+		if (h->usable)
+			(void)OWN(hash_kernel_warm(&h->kernel, d->stream));
 		tls.hidden--;
 		device_leave();
 	}
@@ -286,10 +288,10 @@ static struct hash_kernel *keep(struct device_ctx *d)
 	return d->kept ? &((struct hasher *)d->kept)->kernel : NULL;
 }
 
-bool device_gather(struct device_ctx *d, const struct hash_kernel_piece *p, size_t n, uint64_t packed)
+bool device_gather(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t nranges, uint64_t first, uint32_t n, uint64_t packed)
 {
 	struct hash_kernel *h = keep(d);
-	return h && !OWN(hash_kernel_move_begin(h, p, n, packed, false, d->stream));
+	return h && !OWN(hash_kernel_gather_begin(h, r, nranges, first, n, packed, d->stream));
 }
 
 bool device_hash_begin(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t n, struct sbt_hash *ret, struct hash_kernel_begun *b)

@@ -57,10 +57,10 @@ bool device_is_mapped(uint64_t addr, uint64_t size);
 bool device_may_read(uint64_t addr, uint64_t size);
 /* Within device_enter(), by the kernels, of memory that is mapped: false when they are not there. The first waits. */
 bool device_hash_ranges(struct device_ctx *d, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret);
-/* The same without waiting, so that the next ranges can be listed meanwhile; false also when there is no room beside what was begun. Copies pieces of up to
- * a page to packed, each at a page's beginning. Both keep the kernels of the context until device_wait(). */
+/* The same without waiting, so that the next ranges can be listed meanwhile; false also when there is no room beside what was begun. The second is
+ * hash_kernel_gather_begin(). Both keep the kernels of the context until device_wait(). */
 bool device_hash_begin(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t n, struct sbt_hash *ret, struct hash_kernel_begun *b);
-bool device_gather(struct device_ctx *d, const struct hash_kernel_piece *p, size_t n, uint64_t packed);
+bool device_gather(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t nranges, uint64_t first, uint32_t n, uint64_t packed);
 /* All work on the context's stream is over, and lends the kernels to others. False: it failed. */
 bool device_wait(struct device_ctx *d);
 bool device_hash_pages(struct device_ctx *d, struct hash_kernel_range r, struct sbt_hash *ret_pages);

@@ -5,6 +5,7 @@
  */
 #include "capture/host.h"
 
+#include <string.h>
 #include "capture/bulk.h"
 #include "capture/calls.h"
 #include "capture/device.h"
@@ -44,26 +45,33 @@ static bool read_page(const struct live *l, uint64_t page, uint8_t *copy, uint64
 	return true;
 }
 
-void host_begin(struct live *l)
+static bool have_hashes(struct live *l)
+{
+	if (!l->seen)
+		l->seen = pages_of(l) > 1 ? agent_map(pages_of(l) * sizeof(*l->seen)) : &l->only;
+	return l->seen;
+}
+
+void host_begin(struct live *l, const uint8_t *copy)
 {
 	struct thread *t = tls.thread;
-	uint8_t *copy = t ? thread_page(t) : NULL;
-	if (!l->seen)
-		l->seen = agent_map((l->size / SBT_PAGE + 1) * sizeof(*l->seen));
-	if (!l->seen || !copy) {
+	uint8_t *page = copy ? NULL : t ? thread_page(t) : NULL;
+	if (!have_hashes(l) || (!copy && !page)) {
 		span_note("there was no memory for watching memory of the host");
 		return;
 	}
-	for (uint64_t i = 0; i < pages_of(l); i++)
-		if (!read_page(l, i, copy, &l->seen[i]))
+	l->watched = true;
+	for (uint64_t i = 0; i < pages_of(l); i++) {
+		if (copy)
+			l->seen[i] = fold(sbt_page_hash(copy + i * SBT_PAGE, page_bytes(l, i)));
+		else if (!read_page(l, i, page, &l->seen[i]))
 			l->seen[i] = 0;
+	}
 }
 
 void host_end(struct live *l)
 {
-	if (l->seen)
-		agent_unmap(l->seen, (l->size / SBT_PAGE + 1) * sizeof(*l->seen));
-	l->seen = NULL;
+	l->watched = false;
 }
 
 struct compare {
@@ -79,9 +87,13 @@ static bool compare(void *arg, struct live *l)
 	if (!live_is_host(l) || l->addr >= a->end || l->addr + l->size <= a->addr)
 		return false;
 	/* Allocated in the span: everything in it is news. */
-	if (!l->seen && !(l->seen = agent_map((l->size / SBT_PAGE + 1) * sizeof(*l->seen)))) {
-		span_note("there was no memory for watching memory of the host");
-		return false;
+	if (!l->watched) {
+		if (!have_hashes(l)) {
+			span_note("there was no memory for watching memory of the host");
+			return false;
+		}
+		memset(l->seen, 0, pages_of(l) * sizeof(*l->seen));
+		l->watched = true;
 	}
 	for (uint64_t i = a->addr > l->addr ? (a->addr - l->addr) / SBT_PAGE : 0; i < pages_of(l) && l->addr + i * SBT_PAGE < a->end; i++) {
 		if (!read_page(l, i, a->copy, &hash)) {

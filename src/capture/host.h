@@ -11,8 +11,8 @@
 struct call;
 struct live;
 
-/* The allocation's present contents have been recorded. */
-void host_begin(struct live *l);
+/* The allocation's contents have been recorded: as in copy, or NULL: as they are now. */
+void host_begin(struct live *l, const uint8_t *copy);
 void host_end(struct live *l);
 /* The command has its seq, and the driver does not have it yet. */
 void host_enter(struct call *c);

@@ -46,8 +46,8 @@ static void drop(struct live *l)
 	if (l->mem == SBT_MEM_MANAGED)
 		atomic_fetch_sub(&table.managed, 1);
 	atomic_fetch_sub(&live_total, l->size);
-	if (l->seen)
-		agent_unmap(l->seen, (l->size / SBT_PAGE + 1) * sizeof(*l->seen));
+	if (l->seen && l->seen != &l->only)
+		agent_unmap(l->seen, (l->size + SBT_PAGE - 1) / SBT_PAGE * sizeof(*l->seen));
 	map_remove(&table.by_addr, l->addr);
 	*l = (struct live){ .next = table.free };
 	table.free = (uint32_t)(l - table.slot) + 1;

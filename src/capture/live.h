@@ -19,8 +19,9 @@ struct live {
 	uint32_t next;	     /* of the free slots: index + 1 */
 	_Atomic uint32_t untouched; /* TSDB_MEMORY_TOUCHED: not recorded yet */
 	_Atomic uint32_t mapped;    /* the driver has said so; never of memory that is mapped by hand, which changes */
-	/* Memory of the host: a hash for each page as last recorded, or NULL (host.c). */
-	uint64_t *seen;
+	/* Memory of the host: a hash for each page as last recorded, while it is watched (host.c); of a single page the one here. */
+	uint64_t *seen, only;
+	bool watched;
 };
 
 /* A successful ALLOC is over; a FREE has got its number; a FREE is over. */

@@ -18,7 +18,9 @@
 #define ENTRIES_MAX (1u << 20)
 #define GATHER_SIZE (64u << 20) /* larger pieces are copied on their own: a call of the driver takes some 7 us */
 #define GATHER_PIECES 4096u
-#define GATHER_PAGES 16384u
+#define GATHER_PAGES 16384u /* in one launch */
+#define SMALL_BYTES (4u << 20)
+#define SMALL_MAX SBT_PAGE
 #define PAGES_AT_ONCE 8192u /* that are hashed before some of them are sent */
 
 struct entry {
@@ -34,6 +36,8 @@ static struct {
 	uint32_t n;
 	struct device_set own; /* the sending thread's */
 	struct sbt_hash *pages; /* PAGES_AT_ONCE; the sending thread's */
+	uint8_t *small; /* SMALL_BYTES, for copies of small memory of the host: mapping some for each takes longer than all the rest */
+	uint32_t small_used;
 	_Atomic uint32_t unread; /* some memory could not be read: zeros went instead, which its hashes do not tell of */
 } shadow;
 _Atomic uint64_t shadow_sent, shadow_same;
@@ -173,8 +177,9 @@ static struct {
 	struct device_set *set;
 	struct device_ctx *ctx; /* entered; NULL: none */
 	struct piece piece[GATHER_PIECES];
-	struct hash_kernel_piece page[GATHER_PAGES];
-	uint32_t n, pages;
+	struct hash_kernel_range range[GATHER_PIECES];
+	uint32_t n;
+	uint64_t pages;
 	uint64_t copied; /* bytes on devices since shadow_settle() */
 } gathering;
 
@@ -215,12 +220,12 @@ static bool add_entries(uint64_t first, uint64_t n, uint64_t to)
 
 static bool gather(void)
 {
-	if (room_left(gathering.ctx->id) < (uint64_t)gathering.pages * SBT_PAGE)
+	if (room_left(gathering.ctx->id) < gathering.pages * SBT_PAGE)
 		return false;
 	for (uint64_t done = 0, n, to; done < gathering.pages; done += n) {
 		n = room_take(gathering.ctx->id, (gathering.pages - done) * SBT_PAGE, &to) / SBT_PAGE;
 		/* The device copies while the entries are made. */
-		if (!n || !device_gather(gathering.ctx, gathering.page + done, n, to) || !add_entries(done, n, to))
+		if (!n || !device_gather(gathering.ctx, gathering.range, gathering.n, done, (uint32_t)n, to) || !add_entries(done, n, to))
 			return false;
 	}
 	return true;
@@ -238,7 +243,8 @@ static void flush(void)
 		else
 			copy_or_send(&gathering.piece[i]);
 	}
-	gathering.n = gathering.pages = 0;
+	gathering.n = 0;
+	gathering.pages = 0;
 }
 
 static bool change_ctx(struct device_set *s, struct device_ctx *to)
@@ -266,38 +272,58 @@ void shadow_device(struct device_set *s, struct device_ctx *d, const struct piec
 	}
 	if (gathering.n == GATHER_PIECES || gathering.pages + pages_of(p->size) > GATHER_PAGES)
 		flush();
-	gathering.piece[gathering.n++] = *p;
-	for (uint64_t at = 0; at < p->size; at += SBT_PAGE)
-		gathering.page[gathering.pages++] = (struct hash_kernel_piece){ p->addr + at,
-			(uint32_t)(p->size - at < SBT_PAGE ? p->size - at : SBT_PAGE) };
+	gathering.piece[gathering.n] = *p;
+	gathering.range[gathering.n++] = (struct hash_kernel_range){ p->addr, p->size };
+	gathering.pages += pages_of(p->size);
 }
 
-void shadow_touch(uint64_t pieces, uint64_t pages)
+void shadow_touch(uint64_t pieces, uint64_t host_bytes)
 {
 	if (have_table())
 		agent_touch(shadow.entry, (pieces < ENTRIES_MAX ? pieces : ENTRIES_MAX) * sizeof(struct entry));
 	agent_touch(gathering.piece, (pieces < GATHER_PIECES ? pieces : GATHER_PIECES) * sizeof(gathering.piece[0]));
-	agent_touch(gathering.page, (pages < GATHER_PAGES ? pages : GATHER_PAGES) * sizeof(gathering.page[0]));
+	agent_touch(gathering.range, (pieces < GATHER_PIECES ? pieces : GATHER_PIECES) * sizeof(gathering.range[0]));
+	if (host_bytes && !shadow.small)
+		shadow.small = agent_map(SMALL_BYTES);
+	if (shadow.small)
+		agent_touch(shadow.small, host_bytes < SMALL_BYTES ? host_bytes : SMALL_BYTES);
 }
 
-void shadow_host(const struct piece *p)
+/* Memory for a copy of memory of the host. */
+static uint8_t *host_room(uint64_t size)
+{
+	const uint64_t bytes = (size + 63) & ~(uint64_t)63;
+	if (size > SMALL_MAX || !shadow.small || SMALL_BYTES - shadow.small_used < bytes)
+		return agent_map(size);
+	shadow.small_used += (uint32_t)bytes;
+	return shadow.small + shadow.small_used - bytes;
+}
+
+static void host_room_back(uint8_t *at, uint64_t size)
+{
+	if (!shadow.small || (uint64_t)(at - shadow.small) >= SMALL_BYTES)
+		agent_unmap(at, size);
+}
+
+const uint8_t *shadow_host(const struct piece *p)
 {
 	struct piece now = *p;
 	struct extent from = extent_plain(p->addr, p->size);
-	void *copy = agent_map(p->size);
+	uint8_t *copy = host_room(p->size);
 	struct entry *e = copy ? new_entry(p) : NULL;
 	if (e && host_read(p->addr, copy, p->size)) {
 		e->on_host = true;
 		e->at = (uint64_t)(uintptr_t)copy;
 		e->n = p->size;
-		return;
+		return copy;
 	}
 	if (e)
 		shadow.n--;
 	if (copy)
-		agent_unmap(copy, p->size);
+		host_room_back(copy, p->size);
 	if (!bulk_fill(&now, p->size, extent_read, &from))
 		span_note("memory of the host that kernels can read could not be read");
+	return NULL;
 }
 
 void shadow_go(void)
@@ -327,7 +353,7 @@ static void send_entry(struct entry *e, struct piece *p)
 {
 	if (e->on_host) {
 		send(&(struct place){ NULL, e->at, NULL }, e->n, p);
-		agent_unmap((void *)(uintptr_t)e->at, e->n);
+		host_room_back((uint8_t *)(uintptr_t)e->at, e->n);
 		return;
 	}
 	struct device_ctx *d = device_find(&shadow.own, e->ctx);
@@ -361,6 +387,7 @@ void shadow_send(void)
 		send_entry(e, &p);
 	}
 	shadow.n = 0;
+	shadow.small_used = 0;
 	if (atomic_load(&shadow.unread))
 		known_forget();
 	room_release();

@@ -13,9 +13,10 @@
 /* With the gate shut and the devices idle, in room that room_reserve() made: copies, or sends, the memory of p; shadow_settle() waits for it. mapped: the
  * device may read all of it. Within no device_enter(). */
 void shadow_device(struct device_set *s, struct device_ctx *d, const struct piece *p, bool mapped);
-/* Ahead of time: that many pieces and pages will be copied. */
-void shadow_touch(uint64_t pieces, uint64_t pages);
-void shadow_host(const struct piece *p);
+/* Ahead of time: so much will be copied. host_bytes: of small memory of the host. */
+void shadow_touch(uint64_t pieces, uint64_t host_bytes);
+/* The copy, until the sending thread is done with it; NULL: none was made, it was sent. */
+const uint8_t *shadow_host(const struct piece *p);
 /* The devices begin with what they have been given. */
 void shadow_go(void);
 /* The copies have been made; the gate may open after it. Bytes that were copied on devices. */

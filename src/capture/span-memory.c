@@ -56,22 +56,32 @@ static bool is_readable(struct device_ctx *d, struct live *l)
 
 /* ---- the beginning --------------------------------------------------------------------------------------------------------- */
 
+static struct piece piece_of(const struct live *l, uint32_t role)
+{
+	return (struct piece){ .seq = now.seq, .addr = l->addr, .size = l->size, .role = role, .owner = BULK_ALLOCATION, .module = SBT_NO_ID };
+}
+
 static bool start_of(void *arg, struct live *l)
 {
-	(void)arg;
-	const struct piece p = { .seq = now.seq, .addr = l->addr, .size = l->size, .role = BULK_START, .owner = BULK_ALLOCATION,
-		.module = SBT_NO_ID };
-	atomic_store(&l->untouched, 0);
-	if (live_is_host(l)) {
-		shadow_host(&p);
-		host_begin(l);
+	const struct piece p = piece_of(l, BULK_START);
+	if (live_is_host(l))
 		return false;
-	}
+	atomic_store(&l->untouched, 0);
 	struct device_ctx *d = device_find(now.set, l->ctx);
 	if (d)
 		shadow_device(now.set, d, &p, is_readable(d, l));
 	else
 		span_note("memory whose context is not known was not recorded");
+	return false;
+}
+
+static bool start_of_host(void *arg, struct live *l)
+{
+	const struct piece p = piece_of(l, BULK_START);
+	if (!live_is_host(l))
+		return false;
+	atomic_store(&l->untouched, 0);
+	host_begin(l, shadow_host(&p));
 	return false;
 }
 
@@ -94,8 +104,12 @@ uint64_t span_memory_start(struct device_set *s, uint64_t seq, struct span_times
 		touched_begin();
 	else
 		live_each(start_of, NULL);
-	shadow_go();
 	clock_lap(&at, &times->begin.memory);
+	shadow_go();
+	clock_lap(&at, &times->begin.go);
+	if (atomic_load(&agent.control->memory) != TSDB_MEMORY_TOUCHED)
+		live_each(start_of_host, NULL);
+	clock_lap(&at, &times->begin.host);
 	globals_find(s);
 	globals_each(s, start_of_global, NULL);
 	clock_lap(&at, &times->begin.globals);
@@ -118,19 +132,24 @@ static void hash_one(struct ending *e, const struct piece *p)
 		not_looked_at();
 }
 
-/* Everything that is on its way arrives; what could not be hashed by a launch is hashed one by one. */
-static void finish(struct ending *e)
+/* Everything that is on its way arrives, and stays in the list; what could not be hashed by a launch is hashed one by one. */
+static void arrive(struct ending *e)
 {
 	const unsigned begun = device_wait(e->now) ? e->begun : 0;
 	for (unsigned i = 0; begun && i < e->launches; i++)
 		hash_kernel_ranges_end(&e->launch[i]);
-	for (unsigned i = 0; i < e->n; i++) {
-		if (i < begun)
-			sender_end_hash(&e->piece[i], e->hash[i]);
-		else
-			hash_one(e, &e->piece[i]);
-	}
-	e->n = e->begun = e->launches = 0;
+	for (unsigned i = begun; i < e->n; i++)
+		hash_one(e, &e->piece[i]);
+	e->n = begun;
+	e->begun = e->launches = 0;
+}
+
+static void finish(struct ending *e)
+{
+	arrive(e);
+	for (unsigned i = 0; i < e->n; i++)
+		sender_end_hash(&e->piece[i], e->hash[i]);
+	e->n = 0;
 }
 
 /* What is listed is hashed from here on. */
@@ -192,8 +211,7 @@ static void end_of_host(struct ending *e, struct live *l, const struct piece *p)
 
 static bool end_of(void *arg, struct live *l)
 {
-	const struct piece p = { .seq = now.seq, .addr = l->addr, .size = l->size, .role = BULK_END, .owner = BULK_ALLOCATION,
-		.module = SBT_NO_ID };
+	const struct piece p = piece_of(l, BULK_END);
 	/* TSDB_MEMORY_TOUCHED: no command named it, and its beginning is not known. */
 	if (atomic_exchange(&l->untouched, 0))
 		return false;
@@ -237,39 +255,58 @@ void span_memory_end(struct thread *t, struct device_set *s, uint64_t seq, struc
 		return;
 	}
 	live_each(end_of, e);
+	clock_lap(&at, &times->end.memory);
 	if (e->now)
 		go(e);
-	clock_lap(&at, &times->end.memory);
+	clock_lap(&at, &times->end.go);
 	globals_find(s);
 	globals_each(s, end_of_global, e);
 	clock_lap(&at, &times->end.globals);
-	change_ctx(e, NULL);
+	if (e->now) {
+		go(e);
+		arrive(e); /* span_memory_send() does the rest */
+		device_leave();
+	}
+}
+
+void span_memory_send(void)
+{
+	struct ending *e = now.ending;
+	for (unsigned i = 0; e && i < e->n && agent_live(); i++)
+		(void)bulk_hash(&e->piece[i], e->hash[i]);
+	if (e)
+		e->n = 0;
 }
 
 /* ---- getting ready ---------------------------------------------------------------------------------------------------------- */
 
+struct ahead {
+	uint64_t pieces, host_bytes;
+};
+
 /* The gate need not be shut: what is found of an allocation that is freed meanwhile is true of the one that takes its place. */
 static bool ask_ahead(void *arg, struct live *l)
 {
-	uint32_t *n = arg;
+	struct ahead *a = arg;
 	struct device_ctx *d = live_is_host(l) ? NULL : device_find(now.set, l->ctx);
 	if (d)
 		(void)is_readable(d, l);
-	++*n;
+	if (live_is_host(l) && l->size <= SBT_PAGE)
+		a->host_bytes += l->size + 64;
+	a->pieces++;
 	return false;
 }
 
 /* Tables that have not been used before are a page fault for every 4 kB, which takes longer than filling them. */
 void span_memory_touch(struct device_set *s)
 {
-	uint64_t pages = 0;
-	uint32_t n = 0;
+	struct ahead a = { 0 };
 	now.set = s;
-	live_each(ask_ahead, &n);
+	live_each(ask_ahead, &a);
 	for (unsigned i = 0; i < s->n; i++)
-		pages += s->ctx[i].globals / SBT_PAGE;
-	shadow_touch(n + pages, atomic_load(&live_total) / SBT_PAGE + n + pages);
-	sender_touch(n + pages);
+		a.pieces += s->ctx[i].globals / SBT_PAGE;
+	shadow_touch(a.pieces, a.host_bytes);
+	sender_touch(a.pieces);
 	if (!now.ending)
 		now.ending = agent_map(sizeof(*now.ending));
 	if (now.ending)

@@ -15,7 +15,8 @@ struct thread;
 void span_memory_touch(struct device_set *s);
 /* seq: the span's first command. Bytes that were copied on devices; all of it has been when this returns. */
 uint64_t span_memory_start(struct device_set *s, uint64_t seq, struct span_times *times);
-/* seq: its last. The hashes have been handed to the sending thread. */
+/* seq: its last. What it is then is known when this returns, and is sent by the second, which is the sending thread's. */
 void span_memory_end(struct thread *t, struct device_set *s, uint64_t seq, struct span_times *times);
+void span_memory_send(void);
 
 #endif

@@ -227,9 +227,10 @@ static uint64_t last_given(void)
 	return exact && window < last ? window : last;
 }
 
-/* The sending thread's: everything has been sent. */
+/* The sending thread's: everything else has been sent. */
 static void tell_end(struct thread *t)
 {
+	span_memory_send();
 	tell(t, span.last, true);
 	span.times.sent = atomic_load(&shadow_sent);
 	span.times.same = atomic_load(&shadow_same);

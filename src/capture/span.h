@@ -68,7 +68,8 @@ struct span_times {
 		uint64_t gate;	  /* until no other thread was in a call of the driver */
 		uint64_t idle;	  /* until the devices had done all their work */
 		uint64_t work;	  /* begin: copying; end: hashing; of that: */
-		uint64_t memory, globals; /* going through allocations; through globals; the rest is waiting for the device */
+		/* Going through allocations; launching what copies or hashes them; begin: memory of the host; globals; the rest is waiting. */
+		uint64_t memory, go, host, globals;
 		uint64_t all;
 	} begin, end;
 	uint64_t live, shadowed; /* bytes: of memory, copied on the device */

@@ -43,7 +43,7 @@ static void send(struct device_set *s, struct live *l)
 		struct extent e = extent_plain(l->addr, l->size);
 		if (!bulk_fill(&p, p.size, extent_read, &e))
 			span_note("memory of the host that kernels can read could not be read");
-		host_begin(l);
+		host_begin(l, NULL);
 		return;
 	}
 	struct device_ctx *d = device_find(s, l->ctx);

@@ -14,8 +14,6 @@
 #define BLOCKS_PER_SM 8u /* what fits is 4 on most devices; more evens out the end */
 #define ROW_BYTES (sizeof(struct hash_kernel_row) + sizeof(struct sbt_hash))
 #define ROWS_MAX (HASH_KERNEL_SCRATCH / ROW_BYTES)
-#define MOVE_BYTES (sizeof(uint64_t) + sizeof(uint32_t))
-#define MOVES_MAX (HASH_KERNEL_SCRATCH / MOVE_BYTES)
 #define PAGES_MAX (HASH_KERNEL_SCRATCH / 2 / sizeof(struct sbt_hash))
 
 #define TRY_CU(expr)                               \
@@ -28,6 +26,12 @@
 /* struct row of kernels.cu */
 struct hash_kernel_row {
 	uint64_t addr, size, page;
+};
+
+/* A short table goes with the launch: sending it ahead takes as long as a launch does. struct few of kernels.cu; 4,096 bytes of parameters at most. */
+#define FEW 160u
+struct few {
+	struct hash_kernel_row row[FEW];
 };
 
 /* Text, NUL-terminated as cuModuleLoadData() wants it. */
@@ -77,7 +81,7 @@ static CUresult load(struct hash_kernel *h)
 	TRY_CU(load_module(h));
 	TRY_CU(d->cuModuleGetFunction(&h->hash, h->module, "tsdb_hash"));
 	TRY_CU(d->cuModuleGetFunction(&h->changed, h->module, "tsdb_changed"));
-	TRY_CU(d->cuModuleGetFunction(&h->move, h->module, "tsdb_move_pages"));
+	TRY_CU(d->cuModuleGetFunction(&h->gather, h->module, "tsdb_gather"));
 	TRY_CU(d->cuModuleGetFunction(&h->replace, h->module, "tsdb_replace"));
 	TRY_CU(d->cuModuleGetFunction(&h->settle, h->module, "tsdb_settle"));
 	if (h->scratch)
@@ -216,16 +220,23 @@ static CUresult replace_on_host(struct hash_kernel *h, CUdeviceptr at, uint64_t 
 	return CUDA_SUCCESS;
 }
 
-static CUresult move_on_host(struct hash_kernel *h, const struct hash_kernel_piece *x, size_t n, CUdeviceptr packed, bool scatter,
-			     CUstream s)
+static CUresult gather_on_host(struct hash_kernel *h, const struct hash_kernel_range *r, uint32_t nranges, uint64_t first, uint32_t n, CUdeviceptr packed,
+	CUstream s)
 {
-	TRY_CU(h->driver->cuStreamSynchronize(s));
-	for (size_t i = 0; i < n; i++) {
-		void *piece = (void *)(uintptr_t)x[i].addr, *place = (void *)(uintptr_t)(packed + i * SBT_PAGE);
+	uint64_t page = 0; /* the range's first */
 
-		TRY_CU(check_on_host(h, x[i].addr, x[i].size));
-		TRY_CU(check_on_host(h, packed + i * SBT_PAGE, x[i].size));
-		memmove(scatter ? piece : place, scatter ? place : piece, x[i].size);
+	TRY_CU(h->driver->cuStreamSynchronize(s));
+	for (uint32_t i = 0; i < nranges; page += pages_of(r[i++].size)) {
+		const uint64_t from = page < first ? first - page : 0;
+
+		for (uint64_t k = from; k < pages_of(r[i].size) && page + k < first + n; k++) {
+			const uint64_t left = r[i].size - k * SBT_PAGE, bytes = left < SBT_PAGE ? left : SBT_PAGE;
+			const CUdeviceptr to = packed + (page + k - first) * SBT_PAGE;
+
+			TRY_CU(check_on_host(h, r[i].addr + k * SBT_PAGE, bytes));
+			TRY_CU(check_on_host(h, to, bytes));
+			memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)(r[i].addr + k * SBT_PAGE), bytes);
+		}
 	}
 	return CUDA_SUCCESS;
 }
@@ -309,6 +320,18 @@ static void *take_room(struct hash_kernel *h, size_t bytes, CUdeviceptr *ret)
 	return (char *)h->table + at;
 }
 
+/* The number of pages. */
+static uint64_t fill_rows(struct hash_kernel_row *rows, const struct hash_kernel_range *ranges, uint32_t n)
+{
+	uint64_t total = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		rows[i] = (struct hash_kernel_row){ranges[i].addr, ranges[i].size, total};
+		total += pages_of(ranges[i].size);
+	}
+	return total;
+}
+
 /* A block's pages in a row: few where there are few, so that blocks have equal shares. */
 static uint32_t group_of(const struct hash_kernel *h, uint64_t pages)
 {
@@ -324,8 +347,8 @@ CUresult hash_kernel_ranges_begin(struct hash_kernel *h, const struct hash_kerne
 	const struct hash_kernel_driver *d = h->driver;
 	CUdeviceptr table, sums, none = 0;
 	struct hash_kernel_row *rows;
-	uint64_t total = 0;
 	uint32_t group;
+	uint64_t total;
 
 	*ret = (struct hash_kernel_begun){.out = out, .ranges = ranges, .n = n};
 	if (h->on_host)
@@ -334,10 +357,7 @@ CUresult hash_kernel_ranges_begin(struct hash_kernel *h, const struct hash_kerne
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	rows = take_room(h, n * ROW_BYTES, &table);
 	sums = table + n * sizeof(*rows);
-	for (uint32_t i = 0; i < n; i++) {
-		rows[i] = (struct hash_kernel_row){ranges[i].addr, ranges[i].size, total};
-		total += pages_of(ranges[i].size);
-	}
+	total = fill_rows(rows, ranges, n);
 	group = group_of(h, total);
 	void *params[] = {&table, &n, &total, &none, &sums, &group};
 	struct sbt_hash *results = memset(rows + n, 0, n * sizeof(*results));
@@ -428,41 +448,42 @@ CUresult hash_kernel_changed(struct hash_kernel *h, CUdeviceptr before, CUdevice
 	return launch(h, h->changed, (total + THREADS - 1) / THREADS, params, stream);
 }
 
-/* Up to MOVES_MAX pieces: addresses at the front of the room, sizes behind. A block for each: what is done first takes the next. */
-static CUresult move_part(struct hash_kernel *h, const struct hash_kernel_piece *x, uint32_t n, CUdeviceptr packed, bool scatter, CUstream s)
+CUresult hash_kernel_gather_begin(struct hash_kernel *h, const struct hash_kernel_range *ranges, uint32_t nranges, uint64_t first, uint32_t n,
+	CUdeviceptr packed, CUstream stream)
 {
-	CUdeviceptr table;
+	CUdeviceptr table = 0; /* 0: the few */
+	struct few few;
+	void *params[] = {&table, &nranges, &first, &packed, &few};
 
-	if (!has_room(h, n * MOVE_BYTES))
-		TRY_CU(hash_kernel_wait(h, s));
-	uint64_t *where = take_room(h, n * MOVE_BYTES, &table);
-	uint32_t *bytes = (uint32_t *)(where + n), back = scatter;
-	CUdeviceptr sizes = table + n * sizeof(*where);
-	void *params[] = {&table, &sizes, &n, &packed, &back};
-
-	for (uint32_t i = 0; i < n; i++) {
-		where[i] = x[i].addr;
-		bytes[i] = x[i].size;
-	}
-	TRY_CU(h->driver->cuMemcpyHtoDAsync_v2(table, where, n * MOVE_BYTES, s));
-	return h->driver->cuLaunchKernel(h->move, n, 1, 1, THREADS, 1, 1, 0, s, params, NULL);
-}
-
-CUresult hash_kernel_move_begin(struct hash_kernel *h, const struct hash_kernel_piece *pieces, size_t n, CUdeviceptr packed, bool scatter,
-				CUstream stream)
-{
 	if (h->on_host)
-		return move_on_host(h, pieces, n, packed, scatter, stream);
-	for (size_t i = 0; i < n; i += MOVES_MAX)
-		TRY_CU(move_part(h, pieces + i, (uint32_t)(n - i < MOVES_MAX ? n - i : MOVES_MAX), packed + i * SBT_PAGE, scatter, stream));
-	return CUDA_SUCCESS;
+		return gather_on_host(h, ranges, nranges, first, n, packed, stream);
+	if (!n)
+		return CUDA_SUCCESS;
+	if (nranges <= FEW) {
+		(void)fill_rows(few.row, ranges, nranges);
+	} else {
+		if (!has_room(h, nranges * sizeof(struct hash_kernel_row)))
+			TRY_CU(hash_kernel_wait(h, stream));
+		if (!has_room(h, nranges * sizeof(struct hash_kernel_row)))
+			return CUDA_ERROR_INVALID_VALUE;
+		struct hash_kernel_row *rows = take_room(h, nranges * sizeof(*rows), &table);
+		(void)fill_rows(rows, ranges, nranges);
+		TRY_CU(h->driver->cuMemcpyHtoDAsync_v2(table, rows, nranges * sizeof(*rows), stream));
+	}
+	/* A block for each page: what is done first takes the next. */
+	return h->driver->cuLaunchKernel(h->gather, n, 1, 1, THREADS, 1, 1, 0, stream, params, NULL);
 }
 
-CUresult hash_kernel_move(struct hash_kernel *h, const struct hash_kernel_piece *pieces, size_t n, CUdeviceptr packed, bool scatter,
-			  CUstream stream)
+CUresult hash_kernel_warm(struct hash_kernel *h, CUstream stream)
 {
-	TRY_CU(hash_kernel_move_begin(h, pieces, n, packed, scatter, stream));
-	return h->on_host ? CUDA_SUCCESS : hash_kernel_wait(h, stream);
+	const CUdeviceptr here = h->scratch + HASH_KERNEL_SCRATCH / 2, there = here + SBT_PAGE;
+	const struct hash_kernel_range range = {here, 16};
+	struct sbt_hash unused;
+
+	if (h->on_host)
+		return CUDA_SUCCESS;
+	TRY_CU(hash_kernel_gather_begin(h, &range, 1, 0, 1, there, stream));
+	return hash_kernel_ranges(h, &range, 1, &unused, stream);
 }
 
 CUresult hash_kernel_replace(struct hash_kernel *h, CUdeviceptr at, uint64_t bytes, CUdeviceptr like, uint64_t from, uint64_t to, CUstream stream)

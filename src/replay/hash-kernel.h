@@ -65,7 +65,7 @@ enum hash_kernel_flags {
 struct hash_kernel {
 	const struct hash_kernel_driver *driver;
 	CUmodule module;
-	CUfunction hash, changed, move, replace, settle;
+	CUfunction hash, changed, gather, replace, settle;
 	CUdeviceptr scratch;
 	bool owns_scratch, on_host, software;
 	unsigned blocks; /* of a launch */
@@ -101,6 +101,8 @@ CUresult hash_kernel_ranges(struct hash_kernel *h, const struct hash_kernel_rang
 CUresult hash_kernel_ranges_begin(struct hash_kernel *h, const struct hash_kernel_range *ranges, uint32_t n, struct sbt_hash *out, CUstream stream,
 	struct hash_kernel_begun *ret);
 void hash_kernel_ranges_end(const struct hash_kernel_begun *b);
+/* Launches the kernels that hash and gather once, on nothing, and waits: a kernel's first launch in a context takes the driver tenths of a millisecond. */
+CUresult hash_kernel_warm(struct hash_kernel *h, CUstream stream);
 /* What was begun on the stream is over; its tables are free. */
 CUresult hash_kernel_wait(struct hash_kernel *h, CUstream stream);
 /* pages[i] = sbt_page_hash() of page i of the range; to host memory. */
@@ -145,16 +147,9 @@ struct hash_kernel_settle { /* device memory */
 /* Hashes the rows' pages and does with them what todo (RESTORE or COMMIT, or neither) says, in one launch. Does not wait. */
 CUresult hash_kernel_settle(struct hash_kernel *h, const struct hash_kernel_settle *s, const struct hash_kernel_rows *rows, unsigned todo, CUstream stream);
 
-struct hash_kernel_piece {
-	uint64_t addr;
-	uint32_t size; /* 1..SBT_PAGE */
-};
-/* Gathers pieces into packed, the i-th at packed + i * SBT_PAGE, or (scatter) puts them back. addr of whole pages, and packed, are aligned to
- * 16. */
-CUresult hash_kernel_move(struct hash_kernel *h, const struct hash_kernel_piece *pieces, size_t n, CUdeviceptr packed, bool scatter,
-			  CUstream stream);
-/* The same without waiting, until hash_kernel_wait(), unless there is no room for its table. */
-CUresult hash_kernel_move_begin(struct hash_kernel *h, const struct hash_kernel_piece *pieces, size_t n, CUdeviceptr packed, bool scatter,
-				CUstream stream);
+/* Gathers pages of ranges: numbered on through all ranges, each of which begins and ends with a page of its own, pages first to first + n - 1 go to
+ * packed, one every SBT_PAGE bytes; of the last of a range only what it has. Does not wait, unless there is no room for its table: hash_kernel_wait(). */
+CUresult hash_kernel_gather_begin(struct hash_kernel *h, const struct hash_kernel_range *ranges, uint32_t nranges, uint64_t first, uint32_t n,
+	CUdeviceptr packed, CUstream stream);
 
 #endif

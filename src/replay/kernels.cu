@@ -37,6 +37,12 @@ struct row {
 	u64 page; // index of its first page among those of all rows
 };
 
+// struct few of hash-kernel.c
+#define FEW 160
+struct few {
+	struct row row[FEW];
+};
+
 static __device__ __forceinline__ u64 mix(u64 z)
 {
 	z ^= z >> 30;
@@ -231,16 +237,16 @@ static __device__ __forceinline__ void copy_page(u64 dst, u64 src, u32 size)
 		((unsigned char *)dst)[at] = ((const unsigned char *)src)[at];
 }
 
-// Copies pages that lie apart, a block each: from[i] to to + i * 65536, or the other way round when scatter is set. Aligned to 16 bytes.
-extern "C" __global__ void __launch_bounds__(LANES) tsdb_move_pages(const u64 *where, const u32 *bytes, u32 n, u64 packed, u32 scatter)
+// A page for each block, from first on, to packed + blockIdx.x * 65536. table: or 0, then it is few.
+extern "C" __global__ void __launch_bounds__(LANES) tsdb_gather(const struct row *table, u32 n, u64 first, u64 packed, const __grid_constant__ struct few few)
 {
-	for (u32 i = blockIdx.x; i < n; i += gridDim.x) {
-		const unsigned char *from = (const unsigned char *)(scatter ? packed + (u64)i * PAGE : where[i]);
-		unsigned char *to = (unsigned char *)(scatter ? where[i] : packed + (u64)i * PAGE);
-		const u32 size = bytes[i];
+	const u64 p = first + blockIdx.x;
+	const struct row *r = table ? table : few.row;
 
-		copy_page((u64)to, (u64)from, size);
-	}
+	r += row_of(r, n, p);
+	const u64 at = (p - r->page) * PAGE, left = r->size - at;
+
+	copy_page(packed + (u64)blockIdx.x * PAGE, r->addr + at, left < PAGE ? (u32)left : PAGE);
 }
 
 // struct hash_kernel_page and struct hash_kernel_rows of hash-kernel.h

@@ -191,13 +191,13 @@ static void test_zeros(void **state)
 	free(zeros);
 }
 
-/* In stream order; pages to the host and to the device; which pages changed; moving them. */
+/* In stream order; pages to the host and to the device; which pages changed; gathering them. */
 static void test_pages(void **state)
 {
 	const size_t n = 5 * 65536 + 100;
 	uint8_t *bytes = random_bytes(n), *back = malloc(n), changed[6];
 	struct sbt_hash pages[6];
-	struct hash_kernel_piece pieces[3];
+	struct hash_kernel_range parts[3];
 	CUdeviceptr p, before, now, flags, packed;
 	CUstream s;
 
@@ -206,7 +206,7 @@ static void test_pages(void **state)
 	OK(cuMemAlloc(&before, sizeof(pages)));
 	OK(cuMemAlloc(&now, sizeof(pages)));
 	OK(cuMemAlloc(&flags, 6));
-	OK(cuMemAlloc(&packed, 3 * 65536));
+	OK(cuMemAlloc(&packed, 4 * 65536));
 	OK(cuMemcpyHtoDAsync(p, bytes, n, s));
 	OK(hash_kernel_pages(&kernel, (struct hash_kernel_range){p, n}, pages, s));
 	for (size_t i = 0; i < 6; i++)
@@ -222,19 +222,18 @@ static void test_pages(void **state)
 	OK(cuStreamSynchronize(s));
 	assert_memory_equal(changed, ((uint8_t[]){0, 1, 0, 0, 1, 1}), 6);
 
-	pieces[0] = (struct hash_kernel_piece){p + 65536, 65536};
-	pieces[1] = (struct hash_kernel_piece){p + 4 * 65536, 65536};
-	pieces[2] = (struct hash_kernel_piece){p + 5 * 65536, 100};
-	OK(hash_kernel_move(&kernel, pieces, 3, packed, false, s));
-	OK(cuMemcpyDtoH(back, packed, 2 * 65536 + 100));
-	assert_memory_equal(back, bytes + 65536, 65536);
-	assert_memory_equal(back + 65536, bytes + 4 * 65536, 65536 + 100);
-	OK(cuMemsetD8Async(p, 0, n, s));
-	OK(hash_kernel_move(&kernel, pieces, 3, packed, true, s));
-	OK(cuMemcpyDtoH(back, p, n));
-	memset(bytes, 0, 65536);
-	memset(bytes + 2 * 65536, 0, 2 * 65536);
-	assert_memory_equal(back, bytes, n);
+	/* Pages 1 to 4 of the parts' six: the second of two whole ones, one of 100 bytes, a whole one, and the first of the last part. */
+	parts[0] = (struct hash_kernel_range){p + 3 * 65536, 2 * 65536};
+	parts[1] = (struct hash_kernel_range){p + 5 * 65536, 100};
+	parts[2] = (struct hash_kernel_range){p, 2 * 65536 + 16};
+	OK(cuMemsetD8Async(packed, 0x5a, 4 * 65536, s));
+	OK(hash_kernel_gather_begin(&kernel, parts, 3, 1, 4, packed, s));
+	OK(hash_kernel_wait(&kernel, s));
+	OK(cuMemcpyDtoH(back, packed, 4 * 65536));
+	assert_memory_equal(back, bytes + 4 * 65536, 65536 + 100);
+	for (unsigned i = 65536 + 100; i < 2 * 65536; i++)
+		assert_int_equal(back[i], 0x5a);
+	assert_memory_equal(back + 2 * 65536, bytes, 2 * 65536);
 
 	OK(cuMemFree(p));
 	OK(cuMemFree(before));
@@ -281,7 +280,7 @@ static void test_begun(void **state)
 	uint8_t *bytes = random_bytes(300000), back[100];
 	struct hash_kernel_range ranges[N][2];
 	struct hash_kernel_begun begun[N], more;
-	struct hash_kernel_piece piece;
+	struct hash_kernel_range piece;
 	struct sbt_hash out[N][2];
 	CUdeviceptr p, packed;
 
@@ -293,8 +292,8 @@ static void test_begun(void **state)
 		ranges[i][1] = (struct hash_kernel_range){p + 65536 * i, 65536 + i};
 		OK(hash_kernel_ranges_begin(&kernel, ranges[i], 2, out[i], NULL, &begun[i]));
 	}
-	piece = (struct hash_kernel_piece){p + 200, 100};
-	OK(hash_kernel_move_begin(&kernel, &piece, 1, packed, false, NULL));
+	piece = (struct hash_kernel_range){p + 200, 100};
+	OK(hash_kernel_gather_begin(&kernel, &piece, 1, 0, 1, packed, NULL));
 	if (!kernel.on_host) {
 		OK(hash_kernel_ranges_begin(&kernel, full, 20000, unused, NULL, &more));
 		assert_int_equal(hash_kernel_ranges_begin(&kernel, full, 20000, unused, NULL, &more), CUDA_ERROR_OUT_OF_MEMORY);
@@ -309,6 +308,32 @@ static void test_begun(void **state)
 	assert_memory_equal(back, bytes + 200, 100);
 	OK(hash_kernel_ranges_begin(&kernel, full, 20000, unused, NULL, &more)); /* there is room again */
 	OK(hash_kernel_wait(&kernel, NULL));
+	OK(cuMemFree(p));
+	OK(cuMemFree(packed));
+	free(bytes);
+}
+
+/* A table that is too long to go with the launch; from the middle of it. */
+static void test_gather_many(void **state)
+{
+	enum { N = 200, FIRST = 150, PAGES = 40 };
+	struct hash_kernel_range ranges[N];
+	uint8_t *bytes = random_bytes(N * 48), back[48];
+	CUdeviceptr p, packed;
+
+	OK(cuMemAlloc(&p, N * 48));
+	OK(cuMemAlloc(&packed, PAGES * 65536));
+	OK(cuMemcpyHtoD(p, bytes, N * 48));
+	for (unsigned i = 0; i < N; i++)
+		ranges[i] = (struct hash_kernel_range){p + 48 * i, 1 + i % 48};
+	OK(hash_kernel_gather_begin(&kernel, ranges, N, FIRST, PAGES, packed, NULL));
+	OK(hash_kernel_wait(&kernel, NULL));
+	for (unsigned i = 0; i < PAGES; i++) {
+		const size_t n = ranges[FIRST + i].size;
+
+		OK(cuMemcpyDtoH(back, packed + i * 65536, n));
+		assert_memory_equal(back, bytes + 48 * (FIRST + i), n);
+	}
 	OK(cuMemFree(p));
 	OK(cuMemFree(packed));
 	free(bytes);
@@ -447,8 +472,8 @@ static void test_settle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ON_DEVICE(test_sizes), ON_DEVICE(test_zeros), ON_DEVICE(test_pages),	 ON_DEVICE(test_many), ON_DEVICE(test_begun),
-		ON_HOST(test_sizes),   ON_HOST(test_zeros),   ON_HOST(test_pages),	 ON_HOST(test_many), ON_HOST(test_begun),
+		ON_DEVICE(test_sizes), ON_DEVICE(test_zeros), ON_DEVICE(test_pages),	 ON_DEVICE(test_many), ON_DEVICE(test_begun), ON_DEVICE(test_gather_many),
+		ON_HOST(test_sizes),   ON_HOST(test_zeros),   ON_HOST(test_pages),	 ON_HOST(test_many), ON_HOST(test_begun), ON_HOST(test_gather_many),
 		ON_DEVICE(test_settle), ON_HOST(test_settle),
 		ON_HOST(test_short_cut), cmocka_unit_test(test_scratch),
 	};
