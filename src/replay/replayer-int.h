@@ -227,7 +227,8 @@ struct watchdog {
 	_Atomic uint64_t since_ns; /* 0: nothing is being waited for */
 	_Atomic uint64_t seq, first; /* first: nothing before it is in flight */
 	_Atomic int owner; /* who may write to the socket: 0 the main thread, 1 the watchdog */
-	uint64_t limit_ns;
+	_Atomic uint64_t limit_ns; /* while a GPU is being opened OPEN_NS at least */
+	uint64_t command_ns;	   /* what a command may take */
 	int fd;
 };
 
@@ -632,6 +633,8 @@ void fresh_free(struct rp *rp, const struct sbt_cmd *c);
 struct err *watchdog_start(struct rp *rp, int fd) TS_CHECK;
 /* The driver is being called for command seq. */
 void watchdog_on(struct rp *rp, uint64_t seq);
+/* The GPU has been opened: from here on it is commands that are waited for. */
+void watchdog_opened(struct rp *rp);
 void watchdog_off(struct rp *rp);
 /* Before the main thread writes to the socket. */
 void watchdog_claim(struct rp *rp);

@@ -181,6 +181,7 @@ static struct err *on_open(struct rp *rp, const struct request *q, struct buf *o
 		try_next_layout(rp);
 	TRY(e);
 	rp->open = true;
+	watchdog_opened(rp);
 	const struct replayer_opened opened = {rp->place.device.n + rp->place.host.n,
 		ranges_bytes(&rp->place.device) + ranges_bytes(&rp->place.host), rp->unrepeatable};
 	buf_add(out, &opened, sizeof opened);

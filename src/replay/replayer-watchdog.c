@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include "replay/replayer-int.h"
 
+#define OPEN_NS 60000000000u /* a driver that starts, and code that it compiles */
+
 static void tell(struct watchdog *w)
 {
 	const unsigned long long seq = atomic_load(&w->seq), after = atomic_load(&w->first);
@@ -70,7 +72,8 @@ struct err *watchdog_start(struct rp *rp, int fd)
 		return err_new(ERR_USAGE, "TSDB_REPLAYER_TIMEOUT is \"%s\", not a number of seconds", limit);
 	rp->marks.clock_ns = rp->marks.pretend_ns = pretend ? strtoul(pretend, NULL, 10) : 0;
 	rp->watchdog.fd = fd;
-	rp->watchdog.limit_ns = (uint64_t)(seconds * 1e9);
+	rp->watchdog.command_ns = (uint64_t)(seconds * 1e9);
+	atomic_store(&rp->watchdog.limit_ns, rp->watchdog.command_ns > OPEN_NS ? rp->watchdog.command_ns : OPEN_NS);
 	const int r = pthread_create(&thread, NULL, watch, &rp->watchdog);
 	if (r)
 		return err_sys(r, "cannot start the watchdog");
@@ -82,6 +85,11 @@ void watchdog_on(struct rp *rp, uint64_t seq)
 {
 	atomic_store_explicit(&rp->watchdog.seq, seq, memory_order_relaxed);
 	atomic_store_explicit(&rp->watchdog.since_ns, now_ns(), memory_order_release);
+}
+
+void watchdog_opened(struct rp *rp)
+{
+	atomic_store(&rp->watchdog.limit_ns, rp->watchdog.command_ns);
 }
 
 void watchdog_off(struct rp *rp)

@@ -119,9 +119,11 @@ def test_code_of_a_kernel_first_met_inside_the_window(t):
 def test_the_trace_says_where_it_began(t):
     window(t, 'graph')
     show = t.tsdb('--batch', '-ex', 'state show', 't.sbt').out
-    t.match(r'^Attached to a running process at #\d+: 18 allocations, 32928 bytes, found; commands before are not known$', show)
+    # A real driver calls variables of the module allocations, too, until it is known that they are none.
+    n, size = ('18', '32928') if t.gpu == 'soft' else (r'(?:18|20)', r'329[24]8')
+    t.match(rf'^Attached to a running process at #\d+: {n} allocations, {size} bytes, found; commands before are not known$', show)
     t.no_match(r'oddit', show)
-    t.match(r'^attached +at #\d+, to a running process: 18 allocations were found; commands before', t.tsdb('info', 't.sbt').out)
+    t.match(rf'^attached +at #\d+, to a running process: {n} allocations were found; commands before', t.tsdb('info', 't.sbt').out)
     t.match(r'recorded by attaching to a running process, at #\d+: commands before', t.tsdb('view', 't.sbt').err)
     for what in (r'primary, from before', r'default, from before', r'non-blocking, from before', r'library, from before',
                  r'executable, from before', r'before  #\d+ perhaps$'):
