@@ -75,7 +75,7 @@ struct err *seen_send(struct seen *x, enum sbt_kind kind)
 
 struct err *seen_introduce(struct seen *x, struct sbt_cmd *c, enum sbt_kind kind)
 {
-	c->flags = SBT_F_SYNTHETIC;
+	c->flags |= SBT_F_SYNTHETIC;
 	c->host_ns = x->cmd.host_ns;
 	return send(x, c, kind);
 }
@@ -147,6 +147,7 @@ struct err *seen_ctx(struct seen *x)
 		x->thread->ctx = seen_id(x, OBS_CTX, 0);
 	if (x->thread->ctx != SBT_NO_ID)
 		return NULL;
+	c.flags = SBT_F_BEFORE;
 	c.u.ctx_create.new_ctx = seen_new_ctx(x, 0, 0, &stream);
 	c.u.ctx_create.default_stream = stream;
 	TRY(seen_introduce(x, &c, SBT_CTX_CREATE));
@@ -195,6 +196,8 @@ struct err *seen_stream(struct seen *x, uint64_t handle, uint64_t *ret)
 	*ret = seen_id(x, OBS_STREAM, handle);
 	if (*ret != SBT_NO_ID)
 		return NULL;
+	c.flags = SBT_F_BEFORE;
+	c.u.stream_create.stream_flags = SBT_STREAM_UNKNOWN;
 	*ret = c.u.stream_create.new_stream = seen_new_id(x, OBS_STREAM, handle);
 	c.u.stream_create.handle = handle;
 	return seen_introduce(x, &c, SBT_STREAM_CREATE);
@@ -208,6 +211,7 @@ struct err *seen_event(struct seen *x, uint64_t handle, uint64_t *ret)
 	*ret = seen_id(x, OBS_EVENT, handle);
 	if (*ret != SBT_NO_ID)
 		return NULL;
+	c.flags = SBT_F_BEFORE;
 	*ret = c.u.event_create.new_event = seen_new_id(x, OBS_EVENT, handle);
 	c.u.event_create.handle = handle;
 	return seen_introduce(x, &c, SBT_EVENT_CREATE);

@@ -261,7 +261,7 @@ static struct err *check_pid(pid_t pid)
 	if (pid == getpid())
 		return err_cure(err_new(ERR_USAGE, "tsdb cannot observe itself"), "Give the number of another process");
 	if (kill(pid, 0) && errno == ESRCH)
-		return err_cure(err_new(ERR_NOT_FOUND, "there is no process %d", (int)pid), "pgrep finds a process by its name");
+		return err_cure(err_new(ERR_NOT_FOUND, "there is no process %d", (int)pid), "`ps -e` lists the processes");
 	if (is_gone(&look))
 		return err_cure(err_new(ERR_STATE, "process %d has ended and waits for its parent (a zombie)", (int)pid), "Give the number of another process");
 	return NULL;

@@ -17,6 +17,7 @@ static struct err *known_ctx(struct seen *x, uint64_t handle, uint32_t *ret)
 	*ret = handle ? seen_id(x, OBS_CTX, handle) : SBT_NO_ID;
 	if (!handle || *ret != SBT_NO_ID)
 		return NULL;
+	c.flags = SBT_F_BEFORE;
 	*ret = seen_new_ctx(x, handle, 0, &stream);
 	c.u.ctx_create.new_ctx = *ret;
 	c.u.ctx_create.default_stream = stream;

@@ -79,6 +79,7 @@ struct err *see_graph_launch(struct seen *x)
 	TRY(on_stream(x, seen_arg(x, 1), &g->stream));
 	g->exec = seen_id(x, OBS_GRAPH, seen_arg(x, 0));
 	if (g->exec == SBT_NO_ID) {
+		c.flags = SBT_F_BEFORE;
 		c.u.graph_instantiate.new_exec = g->exec = seen_new_id(x, OBS_GRAPH, seen_arg(x, 0));
 		c.u.graph_instantiate.graph = SBT_NO_ID;
 		c.u.graph_instantiate.handle = seen_arg(x, 0);

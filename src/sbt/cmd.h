@@ -92,6 +92,8 @@ enum sbt_cmd_flags {
 	SBT_F_BEFORE = 16,   /* of an introduction: the object was there before tsdb was attached to the running program */
 };
 
+#define SBT_STREAM_UNKNOWN 0x80000000u /* in stream_flags: nobody knows them */
+
 struct sbt_cmd {
 	uint64_t seq;	  /* global, in order of API entry over all threads; from 1 */
 	uint16_t kind;	  /* enum sbt_kind */

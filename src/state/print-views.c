@@ -55,7 +55,8 @@ void print_stream_kind(struct buf *out, const void *row)
 	word(out, start, st->is_default, "default");
 	word(out, start, st->per_thread, "per-thread");
 	word(out, start, !st->is_default && (st->flags & 1), "non-blocking");
-	word(out, start, !st->is_default && !st->per_thread && !(st->flags & 1), "blocking");
+	word(out, start, !st->is_default && !st->per_thread && !(st->flags & (1 | SBT_STREAM_UNKNOWN)), "blocking");
+	word(out, start, st->flags & SBT_STREAM_UNKNOWN, "kind not known");
 	word(out, start, st->capturing, "capturing");
 	word(out, start, st->destroyed, "destroyed");
 	word(out, start, st->before, "from before");

@@ -152,7 +152,7 @@ static void test_launch(void **state)
 	assert_int_equal(r->cmd[2].kind, SBT_KERNEL_DEF);
 	assert_string_equal(r->text[2], "unknown kernel 0x1234");
 	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(r->cmd[i].flags, SBT_F_SYNTHETIC);
+		assert_int_equal(r->cmd[i].flags, SBT_F_SYNTHETIC | (i == 1 ? SBT_F_BEFORE : 0));
 	l = &last(r)->u.launch;
 	assert_int_equal(last(r)->kind, SBT_LAUNCH);
 	assert_int_equal(last(r)->flags, 0);
@@ -269,6 +269,8 @@ static void test_streams(void **state)
 	assert_int_equal(last(r)->u.fill.stream, 1);
 	TAKE(r, "cuMemsetD32Async_ptsz", 0x1000, 1, 16, 0x9000);
 	assert_int_equal(last(r)->u.fill.stream, 2);
+	assert_int_equal(r->cmd[r->n - 2].flags, SBT_F_SYNTHETIC | SBT_F_BEFORE); /* nobody saw it made */
+	assert_int_equal(r->cmd[r->n - 2].u.stream_create.stream_flags, SBT_STREAM_UNKNOWN);
 	TAKE(r, "cuStreamDestroy_v2", 0x9000);
 	assert_int_equal(last(r)->u.stream_destroy.dead_stream, 2);
 	take_return(r, CALL("cuStreamCreateWithPriority", 0x7ffe, 1, 0xffffffff), 0, 0x9000, NULL); /* the same handle: another stream */
