@@ -10,6 +10,7 @@
 #include "shell/kernel.h"
 #include "shell/memory.h"
 #include "shell/replay-device.h"
+#include "shell/stack.h"
 #include "shell/value.h"
 #include "shell/vars.h"
 #include "shell/words.h"
@@ -79,6 +80,48 @@ static struct err *print_memory(struct session *s, const char *text, char letter
 	return e;
 }
 
+/* What conditions ask for by these names: of the innermost Python function, or of pystack all functions. */
+static bool python_value(const struct stack *st, const char *name, struct buf *out)
+{
+	const struct symbol *in = st->n ? &st->frames[0].sym : NULL;
+
+	if (!strcmp(name, "pyline")) {
+		buf_printf(out, "%u", in ? in->line : 0);
+	} else if (!strcmp(name, "pyfunc") || !strcmp(name, "pyfile")) {
+		const char *text = !in ? NULL : name[2] == 'f' && name[3] == 'u' ? in->function : in->file;
+
+		buf_printf(out, "\"%s\"", text ? text : "");
+	} else if (!strcmp(name, "pystack")) {
+		for (unsigned i = 0; i < st->n; i++)
+			buf_printf(out, "%s\"%s\"", i ? " < " : "", st->frames[i].sym.function ? st->frames[i].sym.function : "");
+		if (!st->n)
+			buf_str(out, "\"\"");
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static struct err *print_python(struct session *s, const char *name, bool *ret_done)
+{
+	static const struct stack none;
+	struct buf b = BUF_INIT;
+	struct stack st;
+	struct err *e = NULL;
+
+	*ret_done = python_value(&none, name, &b);
+	if (*ret_done)
+		e = stack_get(s, STACK_PYTHON, &st);
+	if (*ret_done && !e) {
+		buf_clear(&b);
+		python_value(&st, name, &b);
+		out_printf(s->out, "%s = %s\n", name, buf_cstr(&b));
+		stack_free(&st);
+	}
+	buf_free(&b);
+	return e;
+}
+
 struct err *cmd_print(struct session *s, const struct cmd_args *a)
 {
 	struct buf b = BUF_INIT;
@@ -91,7 +134,9 @@ struct err *cmd_print(struct session *s, const struct cmd_args *a)
 		return err_cure(err_new(ERR_USAGE, "print/%s is no format", a->fmt), "It is one letter of x d u o t c f a z; x/FMT shows memory");
 	if (*a->rest == '{')
 		return print_memory(s, a->rest, letter);
-	TRY(kernel_print(s, a->rest, letter, &done));
+	TRY(print_python(s, a->rest, &done));
+	if (!done)
+		TRY(kernel_print(s, a->rest, letter, &done));
 	if (done)
 		return NULL;
 	TRY(value_eval(s, a->rest, &v));

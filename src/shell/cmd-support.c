@@ -35,6 +35,7 @@ static const char expressions_help[] =
 	"Conditions can ask which Python functions the command was called from: pyfunc, pyfile and\n"
 	"pyline are the innermost one's, pystack is any on the stack; == and != compare with a text\n"
 	"(a name or the end of a qualified one, a path or its end), =~ and !~ with a glob.\n"
+	"`print pyfunc` and its like show them, alone.\n"
 	"`print` also takes $cmd.FIELD, $n (variables) and $1, $, $$ (values shown before).\n"
 	"Examples: block_x > 256 && stream == 2\n"
 	"          dir == h2d && size >= 1M\n"

@@ -124,7 +124,12 @@ def test_python_stop(t):
             continue
         for python in found:
             r = t.tsdb('--gpu', t.gpu, '--batch', '-ex', 'break kernel callback', '-ex', 'run', '-ex', 'bt python', '-ex', 'bt', '-ex', 'bt native',
-                       '-ex', 'break kernel deep', '-ex', 'continue', '-ex', 'bt python', '--args', python, PROGRAM, '3000')
+                       '-ex', 'break kernel deep', '-ex', 'continue', '-ex', 'bt python', '-ex', 'print pyfunc', '-ex', 'print pyfile', '-ex', 'print pyline',
+                       '-ex', 'print pystack', '--args', python, PROGRAM, '3000')
+            top = re.findall(r'^#0 +([\w<>.]+) \(\) at (\S+):(\d+) \(Python\)', r.out, re.M)[-1]
+            for name, value in ('pyfunc', f'"{top[0]}"'), ('pyfile', f'"{top[1]}"'), ('pyline', top[2]):
+                t.match(rf'^{name} = {re.escape(value)}$', r.out)
+            t.match(rf'^pystack = "{top[0]}" < "', r.out)
             first, second = r.out.split('Breakpoint 2, ')
             order = re.findall(r'^#\d+ +(?:0x\w+ in )?([\w<>.]+)', first, re.M)
             t.equal(order[:5], ['launch', 'compare', 'sort', 'main', '<module>'], f'{python}: bt python')
