@@ -118,8 +118,6 @@ static bool uses_soft_gpu(struct inferior *inf)
 
 static void tell(struct session *s, pid_t pid, const struct attach_result *r)
 {
-	if (s->quiet && !s->batch)
-		return;
 	out_printf(s->out, "Attached to process %d (%s), %u thread%s; it was held up for %.1f ms", pid, r->name, r->threads, r->threads == 1 ? "" : "s",
 		(double)r->pause_ns / 1e6);
 	if (r->waiting)
