@@ -485,7 +485,7 @@ def test_a_process_that_is_stopped_while_tsdb_is_attached(t):
         time.sleep(0.3)
         t.equal(p.switches(), begun, 'what a stopped program does')
         os.kill(p.pid, signal.SIGCONT)
-        until(lambda: p.switches() > begun + 50, 'that it goes on')
+        until(lambda: p.switches() > begun + 600, 'that it goes on')
         os.kill(p.pid, signal.SIGSTOP)
         time.sleep(0.3)
         tsdb.send_signal(signal.SIGINT)
