@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <string.h>
 #include "shell/command.h"
-#include "shell/tools.h"
 
 static bool is_name_char(char c)
 {
@@ -112,8 +111,6 @@ static struct err *unknown(const struct command *table, unsigned n, const char *
 		}
 	}
 	e = err_new(ERR_USAGE, "unknown command: %s%s", parent, *typed ? typed : word);
-	if (!*parent && tool_find(typed))
-		return err_cure(e, "It is used from the system's shell: `shell tsdb %s ...`, see \"help %s\"", typed, typed);
 	if (nearest)
 		return err_cure(e, "Did you mean \"%s%s\"? \"help%s%.*s\" lists what there is", parent, nearest, up ? " " : "", up,
 			parent);

@@ -18,6 +18,7 @@
 #include "shell/races.h"
 #include "shell/replay-device.h"
 #include "shell/session.h"
+#include "shell/tools.h"
 #include "shell/trace.h"
 #include "shell/vars.h"
 #include "shell/words.h"
@@ -280,6 +281,23 @@ static struct err *run_command(struct session *s, const struct command *c, struc
 	return e;
 }
 
+/* A line that begins with no command may begin with a tool. */
+static struct err *unknown(struct err *e, const char *line)
+{
+	char *name = xasprintf("%.*s", (int)strcspn(line, " \t"), line);
+	const char *rest;
+	const struct command *c;
+	struct err *known = lookup_command(commands, commands_count, name, &c, &rest);
+
+	if (known && tool_find(name)) {
+		err_free(e);
+		e = err_cure(err_new(ERR_USAGE, "unknown command: %s", name), "It is used from the system's shell: `shell tsdb %s ...`, see \"help %s\"", name, name);
+	}
+	err_free(known);
+	free(name);
+	return e;
+}
+
 static struct err *execute_trimmed(struct session *s, const char *line)
 {
 	const struct command *c;
@@ -288,7 +306,9 @@ static struct err *execute_trimmed(struct session *s, const char *line)
 	char fmt[32] = "";
 	struct err *e;
 
-	TRY(lookup_command(commands, commands_count, line, &c, &a.rest));
+	e = lookup_command(commands, commands_count, line, &c, &a.rest);
+	if (e)
+		return unknown(e, line);
 	a.cmd = c;
 	a.fmt = fmt;
 	TRY(take_options(c, &a.rest, &a, fmt, sizeof fmt));
