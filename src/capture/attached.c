@@ -73,9 +73,9 @@ static void begin(struct tsdb_control *c)
 		uint32_t starting = TSDB_AGENT_STARTING;
 		atomic_compare_exchange_strong(&c->agent_state, &starting, TSDB_AGENT_WAITING);
 	}
-	atomic_store(&c->start_ns, clock_monotonic_ns() - from);
 	if (atomic_load(&c->agent_state) == TSDB_AGENT_UP)
-		late_found();
+		late_begins();
+	atomic_store(&c->start_ns, clock_monotonic_ns() - from); /* tsdb waits for this */
 }
 
 static void await_end(struct tsdb_control *c)

@@ -119,7 +119,7 @@ static void find_memory(struct thread *t)
 	atomic_store(&late.finding, 0);
 }
 
-void late_found(void)
+void late_begins(void)
 {
 	struct thread *t = atomic_load(&late.finding) ? thread_get() : NULL;
 	if (!t)
@@ -127,7 +127,6 @@ void late_found(void)
 	thread_announce(t);
 	tell(t, SBT_ATTACH_BEGINS, NULL, 0);
 	find_contexts(t);
-	find_memory(t);
 }
 
 void late_work(void)

@@ -12,9 +12,9 @@ struct thread;
 
 /* Before the source is started: from then on nothing is missed. The driver's library is loaded. */
 void late_before(void);
-/* The source has started: tells of the attach, introduces contexts and memory. */
-void late_found(void);
-/* Looks for the code of modules that were loaded before, if somebody asked. */
+/* The source has started: tells of the attach, introduces contexts. */
+void late_begins(void);
+/* Looks for memory, once; for the code of modules that were loaded before, if somebody asked. */
 void late_work(void);
 /* The debugger leaves: nothing is known any more. */
 void late_over(void);

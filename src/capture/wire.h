@@ -289,7 +289,7 @@ struct tsdb_control {
 	uint64_t memory_needed;	    /* for STOP_CAPTURE */
 	_Atomic uint64_t pause_ns;  /* how long the last span's begin held the program up */
 	char text2[TSDB_TEXT_MAX];  /* one sentence: what of the last span's memory could not be recorded */
-	_Atomic uint64_t start_ns;  /* how long subscribing took after tsdb_agent_attach() */
+	_Atomic uint64_t start_ns;  /* not 0: subscribed, and contexts are told of; how long that took after tsdb_agent_attach() */
 
 	_Atomic uint32_t python;    /* enum tsdb_python_state */
 	uint32_t python_version;    /* Py_Version, 0x030c01f0 */

@@ -313,6 +313,13 @@ def test_a_program_that_was_launched_is_left_too(t):
     t.equal(open(t.path('out.txt')).read(), 'long_running: running\nlong_running: ok\n', 'what the program printed')
 
 
+def has_launches(t, trace):
+    """Of the kernel count; the trace may be being written."""
+    r = t.tsdb('view', trace, '--kind', 'launch')
+    t.log.pop()
+    return 'count<<<' in r.out
+
+
 def test_record_a_process_that_runs(t):
     with launcher(t) as p:
         tsdb = subprocess.Popen([tsdb_path(), 'record', '-o', 'r.sbt', '-p', str(p.pid)], cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL,
@@ -320,8 +327,9 @@ def test_record_a_process_that_runs(t):
         first = tsdb.stdout.readline() + tsdb.stdout.readline()
         t.match(r'^Recording until Ctrl-C', first)
         goes_on(p, tsdb)
+        until(lambda: has_launches(t, 'r.sbt'), 'launches')
         begun = p.switches()
-        until(lambda: p.switches() > begun + 600, 'launches')
+        until(lambda: p.switches() > begun + 600, 'more of them')
         tsdb.send_signal(signal.SIGINT)
         out = tsdb.communicate(timeout=90)[0]
         t.equal(tsdb.returncode, 0, out)
@@ -485,7 +493,8 @@ def test_a_process_that_is_stopped_while_tsdb_is_attached(t):
         time.sleep(0.3)
         t.equal(p.switches(), begun, 'what a stopped program does')
         os.kill(p.pid, signal.SIGCONT)
-        until(lambda: p.switches() > begun + 600, 'that it goes on')
+        until(lambda: p.switches() > begun + 50, 'that it goes on')
+        until(lambda: has_launches(t, 'r.sbt'), 'launches in the trace')
         os.kill(p.pid, signal.SIGSTOP)
         time.sleep(0.3)
         tsdb.send_signal(signal.SIGINT)
