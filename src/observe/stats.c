@@ -41,6 +41,20 @@ static struct observe_kernel *kernel(struct observe_stats *s, uint64_t id)
 	return &s->kernels[id];
 }
 
+/* The name of a kernel that was launched without one has been told: what it launched before was the same. */
+static void take_over(struct observe_stats *s, struct observe_kernel *k, uint64_t handle)
+{
+	for (unsigned i = 0; i < s->nkernels; i++) {
+		struct observe_kernel *old = &s->kernels[i];
+
+		if (old == k || old->handle != handle)
+			continue;
+		k->launches += old->launches;
+		k->before += old->before;
+		old->launches = old->before = old->handle = 0;
+	}
+}
+
 static void name_kernel(struct observe_stats *s, const struct sbt_cmd_kernel_def *u)
 {
 	struct observe_kernel *k = kernel(s, u->new_kernel);
@@ -48,6 +62,10 @@ static void name_kernel(struct observe_stats *s, const struct sbt_cmd_kernel_def
 
 	if (!k)
 		return;
+	if (u->module == SBT_NO_ID && u->kernel_name.len > 7 && !memcmp(u->kernel_name.p, "unknown", 7)) /* seen_kernel_def() */
+		k->handle = u->handle;
+	else if (u->module == SBT_NO_ID && u->handle)
+		take_over(s, k, u->handle);
 	mangled = xasprintf("%.*s", (int)(u->kernel_name.len < 8192 ? u->kernel_name.len : 8192), (const char *)u->kernel_name.p);
 	sbt_kernel_short_name(brief, sizeof brief, mangled);
 	free(mangled);

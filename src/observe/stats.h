@@ -21,6 +21,7 @@ struct observe_kernel {
 	char *name; /* short */
 	uint64_t launches, before; /* before the last turn */
 	double rate;		   /* per second, between the last two turns */
+	uint64_t handle;	   /* 0: its name is known */
 };
 
 struct observe_site {

@@ -97,6 +97,35 @@ static void fill_stats(struct observe_stats *s)
 	observe_stats_turn(s, 12 * SECOND);
 }
 
+/* What was launched before the name was known is the named kernel's; one whose handle is used again by a module that was loaded later is another. */
+static void test_names_that_come_later(void **state)
+{
+	struct sbt_cmd first = kernel_called(0, "unknown kernel 0x70"), other = kernel_called(1, "unknown kernel 0x80"), name = kernel_called(2, "_Z4fillPfi"),
+		loaded = kernel_called(3, "_Z5otherv");
+	struct observe_stats s;
+
+	first.u.kernel_def.handle = name.u.kernel_def.handle = 0x70;
+	other.u.kernel_def.handle = loaded.u.kernel_def.handle = 0x80;
+	first.u.kernel_def.module = other.u.kernel_def.module = name.u.kernel_def.module = SBT_NO_ID;
+	loaded.u.kernel_def.module = 1;
+	observe_stats_init(&s, 0);
+	give(&s, first, 1);
+	give(&s, launch_of(0, 1), 30);
+	give(&s, other, 1);
+	give(&s, launch_of(1, 1), 7);
+	observe_stats_turn(&s, SECOND);
+	give(&s, name, 1);
+	give(&s, loaded, 1);
+	give(&s, launch_of(2, 1), 20);
+	observe_stats_turn(&s, 2 * SECOND);
+	assert_int_equal(s.kernels[0].launches, 0);
+	assert_int_equal(s.kernels[1].launches, 7);
+	assert_int_equal(s.kernels[2].launches, 50);
+	assert_true(s.kernels[2].rate == 20.0);
+	assert_int_equal(s.kernels[3].launches, 0);
+	observe_stats_free(&s);
+}
+
 static void test_rates(void **state)
 {
 	struct observe_stats s;
@@ -456,7 +485,7 @@ static void test_a_trace(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_rates), cmocka_unit_test(test_names_that_come_later),
 		cmocka_unit_test(test_live_table),
 		cmocka_unit_test(test_the_screen_is_not_overrun),
 		cmocka_unit_test(test_json),
