@@ -147,7 +147,7 @@ static void bench_seek(struct sbt_reader *trace)
 		struct state *s;
 
 		check(state_at(&s, trace, seq));
-		state_print(&b, s, STATE_VIEW_ALL);
+		state_print(&b, s, STATE_VIEW_ALL, 0);
 		t[i] = now() - start;
 		buf_free(&b);
 		state_free(s);

@@ -42,7 +42,7 @@ static void show_view(struct session *s, const struct state *st, enum state_view
 			buf_byte(&b, '\n');
 		out_str(s->out, buf_cstr(&b));
 	} else {
-		state_print(&b, st, view);
+		state_print(&b, st, view, out_columns());
 		empty = view == STATE_VIEW_ALL ? strstr(buf_cstr(&b), "\nNo contexts.") != NULL : !strncmp(buf_cstr(&b), "No ", 3);
 		if (view == STATE_VIEW_ALL)
 			out_str(s->out, buf_cstr(&b));
@@ -175,7 +175,7 @@ static struct err *show_state(struct session *s, const struct state *st, const s
 		return NULL;
 	}
 	if (w->view == STATE_VIEW_DEVICES)
-		found = w->json ? state_json_device(&b, st, w->id) : state_print_device(&b, st, w->id);
+		found = w->json ? state_json_device(&b, st, w->id) : state_print_device(&b, st, w->id, out_columns());
 	else
 		found = w->json ? state_json_stream(&b, st, w->id) : state_print_stream(&b, st, w->id);
 	if (b.len && b.data[b.len - 1] != '\n')

@@ -94,10 +94,10 @@ static bool goes_on(const char *line, unsigned indent)
 /* Lines of text, folded between words where the screen is narrower; column: where the first one begins. */
 static void put_folded(struct session *s, const char *text, unsigned column)
 {
-	unsigned lines, columns, indent = column;
+	unsigned columns, indent = column;
 	bool first = !column, blank = false; /* blank: owed before the next word */
 
-	out_screen(&lines, &columns);
+	columns = out_columns();
 	while (*text) {
 		size_t n = strcspn(text, "\n"), cut;
 		bool folded = false;

@@ -210,16 +210,30 @@ void out_style(struct out *o, enum style style, const char *fmt, ...)
 	added(o, from);
 }
 
-void out_table(struct out *o, struct buf *text)
+/* p: "header\nrow\nrow\n", up to an empty line or the end; what is behind it. */
+static const char *one_table(struct out *o, const char *p)
 {
-	const char *p = buf_cstr(text), *end = strchr(p, '\n');
+	const char *end = strchr(p, '\n'), *next = strstr(p, "\n\n");
 
 	if (end && end[1]) {
 		out_style(o, STYLE_HEADER, "%.*s", (int)(end - p), p);
 		p = end;
 	}
-	out_str(o, p);
-	if (*p && p[strlen(p) - 1] != '\n')
+	if (!next) {
+		out_str(o, p);
+		return p + strlen(p);
+	}
+	out_printf(o, "%.*s", (int)(next + 2 - p), p);
+	return next + 2;
+}
+
+void out_table(struct out *o, struct buf *text)
+{
+	const char *p = buf_cstr(text);
+
+	while (*p)
+		p = one_table(o, p);
+	if (text->len && text->data[text->len - 1] != '\n')
 		out_str(o, "\n");
 }
 
@@ -336,6 +350,14 @@ void out_progress_end(struct out *o)
 		fflush(stderr);
 	}
 	o->progress_since = o->progress_drawn = 0;
+}
+
+unsigned out_columns(void)
+{
+	unsigned lines, columns;
+
+	out_screen(&lines, &columns);
+	return columns;
 }
 
 void out_screen(unsigned *ret_lines, unsigned *ret_columns)

@@ -46,5 +46,6 @@ void out_progress_end(struct out *o);
 
 /* Size of the terminal, 24x80 when there is none. */
 void out_screen(unsigned *ret_lines, unsigned *ret_columns);
+unsigned out_columns(void);
 
 #endif

@@ -191,25 +191,25 @@ static const struct column events[] = {
 	C(NULL, event, recorded, CELL_BOOL), C(NULL, event, complete, CELL_BOOL), C(NULL, event, destroyed, CELL_BOOL), C(NULL, event, before, CELL_BOOL), END};
 static const struct column contexts[] = {
 	C("Context", context, id, CELL_ID), C("Device", context, device, CELL_ID), CALC("Kind", context_kind),
-	C("Default stream", context, default_stream, CELL_ID), C("Streams", context, streams, CELL_NUM),
+	C("Default", context, default_stream, CELL_ID), C("Streams", context, streams, CELL_NUM),
 	C("Allocations", context, allocations, CELL_NUM), C("Bytes", context, bytes, CELL_NUM),
 	C("Handle", context, handle, CELL_HEX), C(NULL, context, primary, CELL_BOOL),
 	C(NULL, context, destroyed, CELL_BOOL), C(NULL, context, before, CELL_BOOL), END};
 static const struct column modules[] = {
-	C("Module", module, id, CELL_ID), CALC("Kind", module_kind), C("Context", module, ctx, CELL_ID),
+	C("Module", module, id, CELL_ID), CALC("Kind", module_kind), OPTIONAL("Context", module, ctx, CELL_ID),
 	C("Loaded", module, seq, CELL_SEQ), C("Kernels", module, kernels, CELL_NUM), C("Bytes", module, code_size, CELL_NUM),
-	C("Code", module, code_hash, CELL_HEX), C("File", module, file, CELL_BLOB), C(NULL, module, handle, CELL_HEX),
+	C("Code", module, code_hash, CELL_HEX), OPTIONAL("File", module, file, CELL_BLOB), C(NULL, module, handle, CELL_HEX),
 	C(NULL, module, is_library, CELL_BOOL), C(NULL, module, unloaded, CELL_BOOL), C(NULL, module, before, CELL_BOOL), END};
 static const struct column kernels[] = {
 	C("Kernel", kernel, id, CELL_ID), CALC("Name", kernel_name), C("Module", kernel, module, CELL_ID),
-	CALC("Parameters", kernel_params), C("Registers", kernel, regs, CELL_NUM),
-	C("Shared", kernel, static_shared, CELL_NUM), C("Local", kernel, local_mem, CELL_NUM),
-	C("Max threads", kernel, max_threads, CELL_NUM), C("Launches", kernel, launches, CELL_NUM),
+	CALC_RIGHT("Params", kernel_params), C("Regs", kernel, regs, CELL_NUM),
+	OPTIONAL("Shared", kernel, static_shared, CELL_NUM), OPTIONAL("Local", kernel, local_mem, CELL_NUM),
+	C("Threads", kernel, max_threads, CELL_NUM), C("Launches", kernel, launches, CELL_NUM),
 	C("Last", kernel, last_launch, CELL_SEQ), C(NULL, kernel, name, CELL_STR), C(NULL, kernel, short_name, CELL_STR),
 	C(NULL, kernel, params, CELL_PARAMS), C(NULL, kernel, code_hash, CELL_HEX), END};
 static const struct column allocs[] = {
 	C("Address", alloc, addr, CELL_ADDR), C("Bytes", alloc, size, CELL_NUM), C("Memory", alloc, mem, CELL_MEM),
-	C("Device", alloc, device, CELL_ID), C("Context", alloc, ctx, CELL_ID), C("Pitch", alloc, pitch, CELL_NUM),
+	OPTIONAL("Device", alloc, device, CELL_ID), OPTIONAL("Context", alloc, ctx, CELL_ID), OPTIONAL("Pitch", alloc, pitch, CELL_NUM),
 	CALC_RIGHT("Allocated", alloc_when), C(NULL, alloc, alloc_seq, CELL_SEQ), C(NULL, alloc, before, CELL_BOOL), CALC("Last writer", alloc_writer),
 	C(NULL, alloc, last_writer, CELL_SEQ), C(NULL, alloc, writer_certain, CELL_BOOL), C(NULL, alloc, stack, CELL_NUM), END};
 static const struct column graphs[] = {

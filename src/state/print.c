@@ -143,7 +143,8 @@ static void sheet_row(struct sheet *t, const struct column *c, const void *row)
 	t->rows++;
 }
 
-static void sheet_print(struct buf *out, const struct sheet *t)
+/* Columns 0 and from..to-1. */
+static void sheet_part(struct buf *out, const struct sheet *t, unsigned from, unsigned to)
 {
 	const char *cell = (const char *)t->cells.data;
 
@@ -153,7 +154,7 @@ static void sheet_print(struct buf *out, const struct sheet *t)
 		for (unsigned i = 0; i < t->columns; i++, cell += strlen(cell) + 1) {
 			size_t pad = t->width[i] - width(cell);
 
-			if (t->absent[i])
+			if (t->absent[i] || (i && (i < from || i >= to)))
 				continue;
 			blanks += t->left[i] ? 0 : pad;
 			if (*cell) {
@@ -167,7 +168,27 @@ static void sheet_print(struct buf *out, const struct sheet *t)
 	}
 }
 
-static void print_view(struct buf *out, const struct state *s, const struct print_view *v, uint32_t device)
+/* Columns that do not fit into so many characters come below, beside the first one again. */
+static void sheet_print(struct buf *out, const struct sheet *t, unsigned columns)
+{
+	size_t used = t->width[0];
+	unsigned from = 1;
+
+	for (unsigned i = 1; i < t->columns; i++) {
+		if (t->absent[i])
+			continue;
+		if (columns && used > t->width[0] && used + 2 + t->width[i] > columns) {
+			sheet_part(out, t, from, i);
+			buf_byte(out, '\n');
+			used = t->width[0];
+			from = i;
+		}
+		used += 2 + t->width[i];
+	}
+	sheet_part(out, t, from, t->columns);
+}
+
+static void print_view(struct buf *out, const struct state *s, const struct print_view *v, uint32_t device, unsigned columns)
 {
 	struct sheet t = {.cells = BUF_INIT};
 	union row row;
@@ -179,7 +200,7 @@ static void print_view(struct buf *out, const struct state *s, const struct prin
 	if (t.rows == 1)
 		buf_printf(out, "No %s.\n", v->name);
 	else
-		sheet_print(out, &t);
+		sheet_print(out, &t, columns);
 	buf_free(&t.cells);
 }
 
@@ -239,29 +260,29 @@ static void print_totals(struct buf *out, const struct state *s)
 	buf_byte(out, '\n');
 }
 
-void state_print(struct buf *out, const struct state *s, enum state_view view)
+void state_print(struct buf *out, const struct state *s, enum state_view view, unsigned columns)
 {
 	if (view != STATE_VIEW_ALL) {
-		print_view(out, s, &print_views[view], ANY_DEVICE);
+		print_view(out, s, &print_views[view], ANY_DEVICE, columns);
 		return;
 	}
 	print_totals(out, s);
 	for (unsigned i = 0; i < STATE_VIEW_ALL; i++) {
 		buf_printf(out, "\n%s\n", print_views[print_order[i]].title);
-		print_view(out, s, &print_views[print_order[i]], ANY_DEVICE);
+		print_view(out, s, &print_views[print_order[i]], ANY_DEVICE, columns);
 	}
 }
 
 /* ---- one device --------------------------------------------------------------------------------------------------- */
 
-bool state_print_device(struct buf *out, const struct state *s, uint32_t device)
+bool state_print_device(struct buf *out, const struct state *s, uint32_t device, unsigned columns)
 {
 	if (!print_has_device(s, device))
 		return false;
 	for (unsigned i = 0; i < PRINT_DEVICE_VIEWS; i++) {
 		if (i)
 			buf_printf(out, "\n%s\n", print_views[print_device_views[i]].title);
-		print_view(out, s, &print_views[print_device_views[i]], device);
+		print_view(out, s, &print_views[print_device_views[i]], device, columns);
 	}
 	return true;
 }

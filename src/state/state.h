@@ -209,12 +209,13 @@ enum state_view { /* rows of the table in state/print.c */
 	STATE_VIEW_STREAMS, STATE_VIEW_EVENTS, STATE_VIEW_CONTEXTS, STATE_VIEW_MODULES, STATE_VIEW_KERNELS,
 	STATE_VIEW_ALLOCS, STATE_VIEW_GRAPHS, STATE_VIEW_DEVICES, STATE_VIEW_THREADS, STATE_VIEW_ALL
 };
-/* One table, columns aligned, a header line; an empty one says "No streams." */
-void state_print(struct buf *out, const struct state *s, enum state_view view);
+/* One table, columns aligned, a header line; an empty one says "No streams." columns: of the screen, 0 for any number. What does not fit comes as
+ * another table below, behind an empty line. */
+void state_print(struct buf *out, const struct state *s, enum state_view view, unsigned columns);
 /* An array of objects; for STATE_VIEW_ALL an object of those arrays, with the totals before them. */
 void state_json(struct buf *out, const struct state *s, enum state_view view);
 /* One device in detail: what it is, its contexts, streams and allocations. False when there is no such device. */
-bool state_print_device(struct buf *out, const struct state *s, uint32_t device);
+bool state_print_device(struct buf *out, const struct state *s, uint32_t device, unsigned columns);
 bool state_json_device(struct buf *out, const struct state *s, uint32_t device);
 /* One stream in detail: head, why it waits, its queue (in text the first 64). False when there is no such stream. */
 bool state_print_stream(struct buf *out, const struct state *s, uint32_t stream);

@@ -30,7 +30,7 @@ static void look(const struct state *s)
 	struct buf b = BUF_INIT;
 	struct state_stream st;
 
-	state_print(&b, s, STATE_VIEW_ALL);
+	state_print(&b, s, STATE_VIEW_ALL, 80);
 	buf_clear(&b);
 	state_json(&b, s, STATE_VIEW_ALL);
 	for (unsigned i = 0; i < 16 && state_stream(s, i, &st); i++) {

@@ -154,7 +154,7 @@ static void use(struct state *s)
 		}
 	state_encode(s, &b);
 	buf_clear(&b);
-	state_print(&b, s, STATE_VIEW_ALL);
+	state_print(&b, s, STATE_VIEW_ALL, 0);
 	for (uint32_t id = 0; id < 16; id++)
 		state_print_stream(&b, s, id);
 	buf_free(&b);

@@ -8,7 +8,7 @@
 #define assert_prints(s, view, want)                                                                \
 	do {                                                                                        \
 		struct buf ap_ = BUF_INIT;                                                          \
-		state_print(&ap_, s, view);                                                         \
+		state_print(&ap_, s, view, 0);                                                        \
 		assert_string_equal(buf_cstr(&ap_), want);                                          \
 		buf_free(&ap_);                                                                     \
 	} while (0)
@@ -102,12 +102,57 @@ static void other_tables(void **arg)
 		"Event  State    Record  Stream  Records  Waits  Flags\n"
 		"    4  Pending     #10       1        1      1\n");
 	assert_prints(s, STATE_VIEW_ALLOCS,
-		"       Address    Bytes  Memory  Device  Context  Pitch  Allocated  Last writer\n"
-		"        0x1000        8  device       0        0      0        #15  #16\n"
-		"0x7f0000000000  1048576  device       0        0      0        #14\n");
+		"       Address    Bytes  Memory  Allocated  Last writer\n"
+		"        0x1000        8  device        #15  #16\n"
+		"0x7f0000000000  1048576  device        #14\n");
 	assert_prints(s, STATE_VIEW_CONTEXTS,
-		"Context  Device  Kind     Default stream  Streams  Allocations    Bytes  Handle\n"
-		"      0       0  primary               0        4            2  1048584  0xc000\n");
+		"Context  Device  Kind     Default  Streams  Allocations    Bytes  Handle\n"
+		"      0       0  primary        0        4            2  1048584  0xc000\n");
+	state_free(s);
+}
+
+/* What does not fit comes below, beside what says which row it is. */
+static void narrow_screens(void **arg)
+{
+	struct state *s = waiting();
+	struct buf b = BUF_INIT;
+
+	state_print(&b, s, STATE_VIEW_STREAMS, 73); /* "Finished" would end in column 74 */
+	assert_string_equal(buf_cstr(&b),
+		"Stream  Context  Kind          Status   Head  Pending  Submitted\n"
+		"     0        0  default       Waiting   #13        1          1\n"
+		"     1        0  blocking      Running    #9        2          2\n"
+		"     2        0  blocking      Idle        -        0          0\n"
+		"     3        0  non-blocking  Waiting   #11        2          2\n"
+		"\n"
+		"Stream  Finished  Waiting for\n"
+		"     0         0  stream 1 (#10)\n"
+		"     1         0\n"
+		"     2         0\n"
+		"     3         0  event 4 (#10 on stream 1)\n");
+	buf_clear(&b);
+	state_print(&b, s, STATE_VIEW_EVENTS, 1); /* every column beside the first, however narrow the screen */
+	assert_string_equal(buf_cstr(&b),
+		"Event  State\n    4  Pending\n\nEvent  Record\n    4     #10\n\nEvent  Stream\n    4       1\n\n"
+		"Event  Records\n    4        1\n\nEvent  Waits\n    4      1\n\nEvent  Flags\n    4\n");
+	buf_free(&b);
+	state_free(s);
+}
+
+/* Those of a device fit a screen of 80 columns. */
+static void devices_in_80_columns(void **arg)
+{
+	struct state *s = state_new();
+	struct buf b = BUF_INIT;
+	char *line, *rest;
+
+	apply(s, cmd_device(1, 0, "TraceSmith software GPU"));
+	state_print(&b, s, STATE_VIEW_DEVICES, 80);
+	assert_non_null(strstr(buf_cstr(&b), "Peak"));
+	rest = (char *)b.data;
+	while ((line = strsep(&rest, "\n")))
+		assert_true(strlen(line) <= 80);
+	buf_free(&b);
 	state_free(s);
 }
 
@@ -190,7 +235,7 @@ static void hostile_names(void **arg)
 	json_t *j;
 
 	apply(s, cmd_device(1, 0, "\x1b[31m \"G\\PU\"\n\xff\xc3\xa9"));
-	state_print(&b, s, STATE_VIEW_ALL);
+	state_print(&b, s, STATE_VIEW_ALL, 0);
 	assert_null(strchr(buf_cstr(&b), 0x1b));
 	assert_non_null(strstr(buf_cstr(&b), "?[31m \"G\\PU\"?"));
 	j = json_of(s, STATE_VIEW_DEVICES);
@@ -207,7 +252,7 @@ static void all(void **arg)
 	struct buf b = BUF_INIT;
 
 	apply(s, cmd_free(14, 0x5000));
-	state_print(&b, s, STATE_VIEW_ALL);
+	state_print(&b, s, STATE_VIEW_ALL, 0);
 	assert_non_null(strstr(buf_cstr(&b), "After #14: 14 commands, 3 launches, 0 copies, 0 fills, 0 syncs, 0 failed calls; "
 		"5 pending\n1 oddity: #14 free: 0x5000 is not allocated\n"));
 	assert_non_null(strstr(buf_cstr(&b), "\n\nStreams\nStream  Context"));
@@ -220,6 +265,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing), cmocka_unit_test(stream_table), cmocka_unit_test(columns_with_nothing), cmocka_unit_test(other_tables),
+		cmocka_unit_test(narrow_screens), cmocka_unit_test(devices_in_80_columns),
 		cmocka_unit_test(one_stream), cmocka_unit_test(long_queue), cmocka_unit_test(json),
 		cmocka_unit_test(hostile_names), cmocka_unit_test(all),
 	};

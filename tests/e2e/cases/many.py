@@ -352,6 +352,9 @@ def test_state_show_device(t):
         ctx = {x['id'] for x in s['contexts']}
         t.check(len(s['streams']) >= 3 and {x['ctx'] for x in s['streams']} <= ctx, 'streams')
     t.match(r'^Streams$', t.tsdb('--batch', '-ex', 'state show device 1', 't.sbt').out)
+    for view in 'devices', 'contexts', 'streams', 'modules', 'kernels', 'memory':
+        wide = [x for x in t.tsdb('--batch', '-ex', f'state show {view}', 't.sbt').out.splitlines() if len(x) > 80]
+        t.equal(wide, [], f'{view}: lines that do not fit a screen')
     t.sentence(t.tsdb('--batch', '-ex', 'state show device 7', 't.sbt'), 'the program saw no device 7')
 
 
