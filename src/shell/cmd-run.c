@@ -305,8 +305,10 @@ struct err *cmd_file(struct session *s, const struct cmd_args *a)
 
 const char cmd_handle_help[] =
 	"Says what happens when the program gets a signal: stop or nostop, pass it on or\n"
-	"nopass. Signals go by name (SIGUSR1, USR1) or number; `all` is all but those that\n"
-	"a debugger uses. `info signals` shows the table.\n"
+	"nopass. As in gdb noprint is nostop, too; print goes with stop only: nothing is\n"
+	"printed of a signal that does not stop the program. Signals go by name (SIGUSR1,\n"
+	"USR1) or number; `all` is all but those that a debugger uses. `info signals` shows\n"
+	"the table.\n"
 	"Example: handle SIGUSR1 nostop pass\n";
 
 static int signal_number(const char *word)
@@ -324,6 +326,51 @@ static int signal_number(const char *word)
 	return 0;
 }
 
+/* What the words ask for; -1: nothing. */
+struct handling {
+	int stop, pass, print;
+	unsigned signals;
+};
+
+static bool is_action(struct handling *h, const char *w)
+{
+	static const struct {
+		const char *word;
+		struct handling is;
+	} words[] = {
+		{"stop", {1, -1, -1, 0}}, {"nostop", {0, -1, -1, 0}}, {"pass", {-1, 1, -1, 0}}, {"nopass", {-1, 0, -1, 0}},
+		{"print", {-1, -1, 1, 0}}, {"noprint", {0, -1, 0, 0}},
+	};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		const struct handling *is = &words[i].is;
+
+		if (strcmp(w, words[i].word) != 0)
+			continue;
+		h->stop = is->stop < 0 ? h->stop : is->stop;
+		h->pass = is->pass < 0 ? h->pass : is->pass;
+		h->print = is->print < 0 ? h->print : is->print;
+		return true;
+	}
+	return false;
+}
+
+/* Nothing is printed of a signal that does not stop the program. */
+static struct err *check_print(const struct session *s, const struct handling *h, const struct cmd_args *a)
+{
+	bool stops = h->stop != 0;
+
+	for (unsigned i = 0; i < a->argc && h->stop < 0; i++) {
+		const int sig = signal_number(a->argv[i]);
+
+		stops = stops && (sig ? process_signal_stops(s, sig) : strcmp(a->argv[i], "all") != 0);
+	}
+	if (h->print != 1 || stops)
+		return NULL;
+	return err_cure(err_new(ERR_UNSUPPORTED, "a signal that does not stop the program is not printed"),
+		"Say \"stop\", or leave \"print\" away");
+}
+
 static void handle_one(struct session *s, int sig, int stop, int pass)
 {
 	process_set_signal(s, sig, stop < 0 ? process_signal_stops(s, sig) : stop, pass < 0 ? process_signal_passes(s, sig) : pass);
@@ -331,31 +378,28 @@ static void handle_one(struct session *s, int sig, int stop, int pass)
 
 struct err *cmd_handle(struct session *s, const struct cmd_args *a)
 {
-	int stop = -1, pass = -1;
-	unsigned n = 0;
+	struct handling h = {-1, -1, -1, 0};
 
 	for (unsigned i = 0; i < a->argc; i++) {
 		const char *w = a->argv[i];
 
-		if (!strcmp(w, "stop") || !strcmp(w, "nostop"))
-			stop = *w == 's';
-		else if (!strcmp(w, "pass") || !strcmp(w, "nopass"))
-			pass = *w == 'p';
-		else if (strcmp(w, "all") && strcmp(w, "print") && strcmp(w, "noprint") && !signal_number(w))
+		if (is_action(&h, w))
+			continue;
+		if (strcmp(w, "all") && !signal_number(w))
 			return err_cure(err_new(ERR_USAGE, "there is no signal \"%s\"", w), "\"info signals\" lists them");
-		else
-			n++;
+		h.signals++;
 	}
-	if (!n || (stop < 0 && pass < 0))
+	if (!h.signals || (h.stop < 0 && h.pass < 0 && h.print < 0))
 		return err_cure(err_new(ERR_USAGE, "handle needs a signal and what to do"), "For example: handle SIGUSR1 nostop pass");
+	TRY(check_print(s, &h, a));
 	for (unsigned i = 0; i < a->argc; i++) {
 		int sig = signal_number(a->argv[i]);
 
 		if (sig)
-			handle_one(s, sig, stop, pass);
+			handle_one(s, sig, h.stop, h.pass);
 		for (int k = 1; !strcmp(a->argv[i], "all") && k < 32; k++) {
 			if (k != 5 && k != 2 && k != 9 && k != 19)
-				handle_one(s, k, stop, pass);
+				handle_one(s, k, h.stop, h.pass);
 		}
 	}
 	return NULL;
@@ -394,7 +438,7 @@ struct err *cmd_info_signals(struct session *s, const struct cmd_args *a)
 
 const char cmd_info_inferiors_help[] =
 	"Lists the program's process and, with `set follow children on`, each child process that has used\n"
-	"the GPU: what it runs, how many commands it made, and the trace they are recorded into. A\n"
+	"the GPU: what it runs, the trace it is recorded into, and how many commands that has. A\n"
 	"child is recorded while a capture of everything is on (`capture start` before `run`); breakpoints do\n"
 	"not stop it, and while the program is stopped at the prompt it runs on until a buffer is full.\n"
 	"Example: info inferiors\n";

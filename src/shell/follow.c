@@ -81,13 +81,13 @@ static void note_row(struct row *row, struct session *s)
 	struct recorder_capture c;
 	const char *path = s->plan.made;
 
-	row->commands = s->recorder ? recorder_count(s->recorder) : 0;
 	if (!path && s->recorder && recorder_capture(s->recorder, &c))
 		path = c.path;
 	if (path) {
 		free(row->path);
 		row->path = xstrdup(path);
 	}
+	row->commands = !s->recorder ? 0 : path ? recorder_written(s->recorder) : recorder_count(s->recorder);
 }
 
 static void end_session(struct follow *f, struct member *m)
@@ -442,15 +442,6 @@ static bool main_row(const struct follow *f, struct row *ret)
 	return true;
 }
 
-uint64_t follow_commands(const struct follow *f)
-{
-	uint64_t n = f->main->recorder ? recorder_count(f->main->recorder) : 0;
-
-	for (unsigned i = 0; i < f->nrows; i++)
-		n += f->rows[i].commands;
-	return n;
-}
-
 static void summary_line(const struct row *row)
 {
 	fprintf(stderr, "  %s: ", row->path ? row->path : "no trace");
@@ -464,14 +455,17 @@ void follow_summary(const struct follow *f)
 	struct row own;
 	bool has_own = main_row(f, &own);
 	unsigned used = f->nrows + has_own;
+	uint64_t total = has_own ? own.commands : 0;
 
 	fprintf(stderr, "[%u process%s, %u used the GPU%s\n", f->seen, f->seen == 1 ? "" : "es", used, used ? ":" : "]");
 	if (has_own)
 		summary_line(&own);
-	for (unsigned i = 0; i < f->nrows; i++)
+	for (unsigned i = 0; i < f->nrows; i++) {
 		summary_line(&f->rows[i]);
+		total += f->rows[i].commands;
+	}
 	if (used)
-		fprintf(stderr, "  %llu commands in all]\n", (unsigned long long)follow_commands(f));
+		fprintf(stderr, "  %llu commands in all]\n", (unsigned long long)total);
 	if (f->missed)
 		out_warn(f->main->out, "%u processes were not followed: too many at once; raise `ulimit -n`", f->missed);
 	if (has_own)

@@ -28,9 +28,6 @@ void follow_kill(struct follow *f);
 void follow_detach(struct follow *f);
 /* The file of a capture by the process that the session is about: pattern expanded, as long as it has places; heap. */
 char *follow_path(struct session *s, const char *pattern);
-
-/* Commands that all processes made; those of the program itself are counted once it has ended. */
-uint64_t follow_commands(const struct follow *f);
 /* "4 processes, 2 of them used the GPU", a line each for those; on stderr for a recording. */
 void follow_summary(const struct follow *f);
 /* For `info inferiors`. */

@@ -307,6 +307,11 @@ uint64_t recorder_count(const struct recorder *r)
 	return r->count;
 }
 
+uint64_t recorder_written(const struct recorder *r)
+{
+	return r->commands;
+}
+
 uint64_t recorder_last_seq(const struct recorder *r)
 {
 	return r->last_seq;

@@ -85,6 +85,7 @@ void recorder_exec(struct recorder *r);
 
 struct state *recorder_state(struct recorder *r);
 uint64_t recorder_count(const struct recorder *r); /* commands seen that the program made */
+uint64_t recorder_written(const struct recorder *r); /* commands in the trace of the capture that is on, or was last; what the agent found out counts */
 uint64_t recorder_last_seq(const struct recorder *r);
 /* Commands that came last, by age: 0 the newest. False past what is kept. *ret lives until the next drain. */
 bool recorder_recent(const struct recorder *r, unsigned age, struct sbt_cmd *ret);

@@ -402,6 +402,16 @@ static void settings_and_support(void **state)
 	shows(s, "apropos backwards", "reverse-continue");
 	shows(s, "echo a\\tb\\\\n\\n", "^a	b\\\\n$");
 	shows(s, "handle USR1 stop nopass\ninfo signals", "^SIGUSR1 +Yes +No");
+	/* noprint is nostop, too; stop after it is as in gdb what counts. */
+	shows(s, "handle USR1 noprint pass\ninfo signals", "^SIGUSR1 +No +Yes");
+	shows(s, "handle USR1 noprint stop\ninfo signals", "^SIGUSR1 +Yes +Yes");
+	shows(s, "handle USR1 nopass stop print\ninfo signals", "^SIGUSR1 +Yes +No");
+	shows(s, "handle USR1 pass nostop print", "a signal that does not stop the program is not printed");
+	shows(s, "info signals USR1", "^SIGUSR1 +Yes +No");
+	shows(s, "handle USR1 USR2 print", "a signal that does not stop the program is not printed");
+	shows(s, "handle USR1 SEGV print\ninfo signals USR1", "^SIGUSR1 +Yes +No");
+	shows(s, "handle all print", "a signal that does not stop the program is not printed");
+	shows(s, "handle print", "handle needs a signal");
 	shows(s, "shell echo from the shell", "from the shell");
 	shows(s, "!exit 3", "exit status 3");
 	shows(s, "quit 300", "no exit status");

@@ -68,7 +68,8 @@ def test_name_without_places_gets_the_process(t):
     for n in names:
         pid = int(n.split('.')[1])
         t.equal(info(t, n)['pid'], pid, 'process')
-        t.match(rf'{n}: process {pid}, \d+ commands', r.err)
+        t.match(rf'{n}: process {pid}, {info(t, n)["commands"]} commands', r.err)
+    t.match(rf'^  {sum(info(t, n)["commands"] for n in names)} commands in all\]$', r.err)
 
 
 def test_the_program_itself_keeps_its_name(t):
