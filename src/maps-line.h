@@ -65,14 +65,21 @@ static inline bool maps_line_parse(struct maps_line *ret, char *text)
 	return true;
 }
 
-/* Takes off what the kernel writes behind the name of a file that was deleted since. */
+#define MAPS_DELETED " (deleted)"
+
+/* Whether the kernel says that the file was deleted since. */
+static inline bool maps_line_deleted(const struct maps_line *l)
+{
+	const size_t n = strlen(l->path), mark = sizeof MAPS_DELETED - 1;
+
+	return n >= mark && !strcmp(l->path + n - mark, MAPS_DELETED);
+}
+
+/* Takes off what the kernel writes behind the name of such a file. */
 static inline void maps_line_undelete(struct maps_line *l)
 {
-	static const char mark[] = " (deleted)";
-	size_t n = strlen(l->path);
-
-	if (n >= sizeof mark - 1 && !strcmp(l->path + n - (sizeof mark - 1), mark))
-		l->path[n - (sizeof mark - 1)] = '\0';
+	if (maps_line_deleted(l))
+		l->path[strlen(l->path) - (sizeof MAPS_DELETED - 1)] = '\0';
 }
 
 #endif

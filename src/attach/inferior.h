@@ -174,7 +174,8 @@ void python_names_free(struct inferior *inf);
 /* libraries.c */
 struct mapping {
 	uint64_t start, end, bias;
-	const char *path;
+	const char *path; /* with the kernel's " (deleted)", so that it is not taken for what has that name now */
+	bool deleted;
 };
 void libraries_free(struct inferior *inf);
 /* The inferior ran: what is known may be old. */
@@ -184,5 +185,7 @@ const struct mapping *libraries_at(struct inferior *inf, uint64_t addr);
 
 /* symbols.c */
 struct symbols *inferior_symbols(struct inferior *inf);
+/* What is asked of path from here on is read from file, which is opened now. */
+void symbols_open(struct symbols *s, const char *path, const char *file);
 
 #endif

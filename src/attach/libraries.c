@@ -5,15 +5,18 @@
  */
 #include "attach/inferior.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "attach/elf-facts.h"
 #include "maps-at.h"
 #include "maps-line.h"
 
 struct elf_known {
 	char *path;
+	int fd; /* of a file that was deleted since; -1 */
 	struct elf_layout layout;
 };
 
@@ -27,28 +30,50 @@ struct libraries {
 	unsigned nlibs, libs_cap;
 };
 
-static struct elf_known *file_get(struct libraries *l, const char *path)
+/* A file that has no name any more: by its mapping, which takes privileges, or when it is the program. -1: neither. */
+static int open_deleted(const struct inferior *inf, const struct maps_line *m)
+{
+	char link[96], exe[4096];
+	ssize_t n;
+	int fd;
+
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", inf->pid, (unsigned long long)m->start, (unsigned long long)m->end);
+	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0)
+		return fd;
+	snprintf(link, sizeof(link), "/proc/%d/exe", inf->pid);
+	n = readlink(link, exe, sizeof(exe) - 1);
+	exe[n < 0 ? 0 : n] = 0;
+	return strcmp(exe, m->path) ? -1 : open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+static struct elf_known *file_get(struct inferior *inf, struct libraries *l, const struct maps_line *m)
 {
 	struct elf_known *f;
+	char file[64];
 
 	for (unsigned i = 0; i < l->nfiles; i++)
-		if (strcmp(l->files[i]->path, path) == 0)
+		if (strcmp(l->files[i]->path, m->path) == 0)
 			return l->files[i];
 	f = xcalloc(1, sizeof(*f));
-	f->path = xstrdup(path);
-	elf_layout_read(path, &f->layout);
+	f->path = xstrdup(m->path);
+	f->fd = maps_line_deleted(m) ? open_deleted(inf, m) : -1;
+	snprintf(file, sizeof(file), "/proc/self/fd/%d", f->fd);
+	elf_layout_read(f->fd < 0 ? f->path : file, &f->layout);
+	if (f->fd >= 0)
+		symbols_open(inferior_symbols(inf), f->path, file);
 	l->files = xrealloc(l->files, (l->nfiles + 1) * sizeof(*l->files));
 	l->files[l->nfiles++] = f;
 	return f;
 }
 
-static void add_mapping(struct libraries *l, uint64_t start, uint64_t end, uint64_t bias, const char *path)
+static void add_mapping(struct libraries *l, uint64_t start, uint64_t end, uint64_t bias, const char *path, bool deleted)
 {
 	if (l->nmaps == l->maps_cap) {
 		l->maps_cap = l->maps_cap ? l->maps_cap * 2 : 64;
 		l->maps = xrealloc(l->maps, l->maps_cap * sizeof(*l->maps));
 	}
-	l->maps[l->nmaps++] = (struct mapping){start, end, bias, path};
+	l->maps[l->nmaps++] = (struct mapping){start, end, bias, path, deleted};
 }
 
 static void add_library(struct libraries *l, uint64_t start, uint64_t end, const struct elf_known *f)
@@ -68,7 +93,7 @@ static void add_library(struct libraries *l, uint64_t start, uint64_t end, const
 	l->libs[l->nlibs++] = (struct inferior_library){start, end, f->layout.has_symbols, f->layout.has_lines, f->path};
 }
 
-static void take_line(struct libraries *l, char *line)
+static void take_line(struct inferior *inf, struct libraries *l, char *line)
 {
 	struct maps_line m;
 	struct elf_known *f;
@@ -76,11 +101,10 @@ static void take_line(struct libraries *l, char *line)
 
 	if (!maps_line_parse(&m, line) || !m.x || m.path[0] != '/')
 		return;
-	maps_line_undelete(&m);
-	f = file_get(l, m.path);
+	f = file_get(inf, l, &m);
 	if (!elf_layout_bias(&f->layout, m.start, m.offset, true, &bias))
 		bias = m.start - m.offset;
-	add_mapping(l, m.start, m.end, bias, f->path);
+	add_mapping(l, m.start, m.end, bias, f->path, maps_line_deleted(&m));
 	if (f->layout.nloads)
 		add_library(l, m.start, m.end, f);
 }
@@ -102,7 +126,7 @@ static struct libraries *libraries_get(struct inferior *inf)
 		return l;
 	l->nmaps = l->nlibs = 0;
 	while (getline(&line, &cap, f) > 0)
-		take_line(l, line);
+		take_line(inf, l, line);
 	free(line);
 	fclose(f);
 	l->fresh = !inf->running;
@@ -139,6 +163,8 @@ void libraries_free(struct inferior *inf)
 	if (!l)
 		return;
 	for (unsigned i = 0; i < l->nfiles; i++) {
+		if (l->files[i]->fd >= 0)
+			close(l->files[i]->fd);
 		free(l->files[i]->path);
 		free(l->files[i]);
 	}

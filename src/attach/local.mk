@@ -12,7 +12,7 @@ libattach_a_SOURCES = \
 	src/attach/drain.c src/attach/drain.h src/attach/drain-ring.c src/attach/drain-stacks.c src/attach/drain-join.c src/attach/drain-code.c \
 	src/attach/drain-memory.c src/attach/drain-python.c \
 	src/attach/elf-facts.c src/attach/elf-facts.h src/attach/libraries.c \
-	src/attach/frames.h src/attach/unwind.c src/attach/symbols.c src/attach/backtrace.c src/attach/python.c \
+	src/attach/frames.h src/attach/unwind.c src/attach/unwind-memory.c src/attach/symbols.c src/attach/backtrace.c src/attach/python.c \
 	src/attach/locals.c src/attach/dwarf-value.c src/attach/dwarf-value.h src/attach/dwarf-print.c
 libattach_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS) $(UNWIND_PTRACE_CFLAGS) $(XXHASH_CFLAGS)
 ATTACH_LIBS = $(ELF_LIBS) $(UNWIND_PTRACE_LIBS) $(XXHASH_LIBS) -ldl

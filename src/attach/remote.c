@@ -112,7 +112,7 @@ struct dynamic {
 	uint64_t symtab, strtab, strsz, gnu_hash, hash;
 };
 
-static bool find_dynamic(pid_t pid, uint64_t base, uint64_t *ret_bias, uint64_t *ret_addr, uint64_t *ret_size)
+bool remote_segment(pid_t pid, uint64_t base, uint32_t type, uint64_t *ret_bias, uint64_t *ret_addr, uint64_t *ret_size)
 {
 	Elf64_Ehdr h;
 	Elf64_Phdr p[PHDRS_MAX];
@@ -127,7 +127,7 @@ static bool find_dynamic(pid_t pid, uint64_t base, uint64_t *ret_bias, uint64_t 
 			*ret_bias = base - (p[i].p_vaddr & ~(uint64_t)0xfff);
 			biased = true;
 		}
-		if (p[i].p_type == PT_DYNAMIC) {
+		if (p[i].p_type == type) {
 			*ret_addr = p[i].p_vaddr;
 			*ret_size = p[i].p_memsz;
 		}
@@ -149,7 +149,7 @@ static bool read_dynamic(pid_t pid, uint64_t base, uint64_t *bias, struct dynami
 
 	*ret = (struct dynamic){0};
 	*bias = 0;
-	if (!find_dynamic(pid, base, bias, &addr, &size))
+	if (!remote_segment(pid, base, PT_DYNAMIC, bias, &addr, &size))
 		return false;
 	n = size / sizeof(*d) < DYNS_MAX ? size / sizeof(*d) : DYNS_MAX;
 	if (!remote_read(pid, addr, d, n * sizeof(*d)))

@@ -35,6 +35,9 @@ const struct remote_map *remote_base(const struct remote_space *s, const struct 
 bool remote_read(pid_t pid, uint64_t addr, void *dst, size_t n);
 bool remote_write(pid_t pid, uint64_t addr, const void *src, size_t n);
 
+/* The segment of that type (PT_DYNAMIC and so on) of an ELF file in memory; base: where its first page is mapped. False: there is none. */
+bool remote_segment(pid_t pid, uint64_t base, uint32_t type, uint64_t *ret_bias, uint64_t *ret_addr, uint64_t *ret_size);
+
 /* Functions that an ELF file in memory offers by name (its dynamic symbols). */
 struct remote_symbols {
 	struct remote_symbol {

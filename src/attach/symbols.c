@@ -178,14 +178,14 @@ static char *module_build_id(Dwfl_Module *m)
 	return buf_steal(&hex);
 }
 
-static void open_file(struct symfile *f)
+static void open_file(struct symfile *f, const char *file)
 {
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = dwfl_build_id_find_elf,
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 		.section_address = dwfl_offline_section_address,
 	};
-	int fd = strchr(f->path, '/') ? open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	int fd = strchr(file, '/') ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 
 	if (fd < 0)
 		return;
@@ -203,7 +203,7 @@ static void open_file(struct symfile *f)
 		f->build_id = module_build_id(f->module);
 }
 
-static struct symfile *file_get(struct symbols *s, const char *path)
+static struct symfile *file_get_from(struct symbols *s, const char *path, const char *file)
 {
 	struct symfile *f;
 
@@ -214,11 +214,21 @@ static struct symfile *file_get(struct symbols *s, const char *path)
 	if (!f) {
 		f = xcalloc(1, sizeof(*f));
 		f->path = xstrdup(path);
-		open_file(f);
+		open_file(f, file);
 		f->next = s->files;
 		s->files = f;
 	}
 	return s->last = f;
+}
+
+static struct symfile *file_get(struct symbols *s, const char *path)
+{
+	return file_get_from(s, path, path);
+}
+
+void symbols_open(struct symbols *s, const char *path, const char *file)
+{
+	(void)file_get_from(s, path, file);
 }
 
 /* ---- DWARF scopes ---- */

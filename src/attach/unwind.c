@@ -110,10 +110,19 @@ static int no_name(unw_addr_space_t as, unw_word_t ip, char *name, size_t n, unw
 	return -UNW_ENOINFO;
 }
 
+/* libunwind opens the file that the map names: of one that was deleted since that is none, or another. */
+static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need_info, void *arg)
+{
+	const struct mapping *m = libraries_at(current->inf, ip);
+	int r = m && m->deleted ? -UNW_ENOINFO : _UPT_find_proc_info(as, ip, pi, need_info, arg);
+
+	return r >= 0 ? r : unwind_memory_find(as, current->inf->pid, ip, pi, need_info, arg);
+}
+
 static struct unwind *unwind_get(struct inferior *inf)
 {
 	static unw_accessors_t accessors = {
-		.find_proc_info = _UPT_find_proc_info,
+		.find_proc_info = find_proc_info,
 		.put_unwind_info = _UPT_put_unwind_info,
 		.get_dyn_info_list_addr = no_dynamic_info,
 		.access_mem = access_mem,

@@ -11,6 +11,7 @@
 #include "shell/capture.h"
 #include "shell/gpu.h"
 #include "shell/interrupt.h"
+#include "maps-line.h"
 #include "shell/process.h"
 #include "shell/words.h"
 
@@ -103,6 +104,8 @@ static char *link_of(pid_t pid, const char *what)
 	snprintf(path, sizeof path, "/proc/%d/%s", pid, what);
 	n = readlink(path, text, sizeof text - 1);
 	text[n < 0 ? 0 : n] = 0;
+	if (n > (ssize_t)strlen(MAPS_DELETED) && !strcmp(text + n - strlen(MAPS_DELETED), MAPS_DELETED))
+		text[n - (ssize_t)strlen(MAPS_DELETED)] = 0; /* that name is another's, or nobody's; it is the program's all the same */
 	return xstrdup(text);
 }
 

@@ -247,6 +247,44 @@ def test_a_program_without_cuda(t):
         t.equal(p.finish(), 'attach-target: running\nattach-target: ok\n', 'what the program printed')
 
 
+def replaced(t, path, other):
+    os.unlink(path)
+    shutil.copy(other, path)
+
+
+def test_a_program_that_was_replaced_on_disk(t):
+    """As by a build: names, lines and variables are the running program's, not those of the new file."""
+    shutil.copy(program('long_running'), t.path('prog'))
+    with Running(t, [t.path('prog'), 3600]).await_text('running') as p:
+        replaced(t, t.path('prog'), program('vecadd'))
+        r = attached(t, p.pid, 'break kernel count', 'continue', 'bt', 'info sharedlibrary', 'capture window kernel count count 3', 'delete', 'continue', 'detach')
+        t.match(r'^#\d+ .* main \(\) at .*long_running\.cu:\d+', r.out)
+        t.match(r'/prog \(deleted\)$', r.out)
+        t.match(r'-> prog\.sbt', r.out)
+        p.finish()
+
+
+def test_libraries_that_were_replaced_on_disk(t):
+    """As by an upgrade: a stack goes through them by what is in memory. Their functions have names where the kernel lets us at the file."""
+    if t.gpu != 'soft':
+        raise Skip('another driver cannot be copied')
+    os.chmod(t.dir, 0o777)
+    for name in 'libcuda.so.1', 'libcudart.so.13', 'libcupti.so.13':
+        shutil.copy(os.path.join(soft_dir(), name), t.path(name))
+    user = {} if os.geteuid() or subprocess.run(['test', '-x', tsdb_path()], user=65534).returncode else {'user': 65534, 'group': 65534}
+    with Running(t, [program('long_running'), 3600], env={'LD_LIBRARY_PATH': t.dir}, **user).await_text('running') as p:
+        for name in 'libcuda.so.1', 'libcudart.so.13':
+            replaced(t, t.path(name), program('vecadd'))
+        for who in ({}, user):
+            r = t.run([tsdb_path(), '--batch', '-p', str(p.pid), '-ex', 'set backtrace runtime on', '-ex', 'break kernel count', '-ex', 'continue', '-ex', 'bt', '-ex', 'detach'],
+                      **who)
+            t.match(r'^#\d+ .* main \(\) at .*long_running\.cu:\d+', r.out)
+            t.no_match(r'vecadd', r.out)
+            if not os.geteuid() and not who:
+                t.match(r'^#\d+ .*cudaLaunchKernel.*(\n.*)*main \(\)', r.out)
+        p.finish()
+
+
 def test_what_is_not_known_yet_is_said(t):
     """Contexts are known at once; no list claims that nothing was there before."""
     unknown = r'\n\(What was there before the attach is found as the program uses it, or when a capture begins\.\)$'
