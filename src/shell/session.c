@@ -266,6 +266,14 @@ static void take_json_raw(const struct command *c, struct cmd_args *a)
 	}
 }
 
+/* `kill 4711` does not mean the program that is being debugged. */
+static struct err *check_words(const struct command *c, const struct cmd_args *a)
+{
+	if (a->argc && (!*c->usage || !strcmp(c->usage, "[--json]")))
+		return err_cure(err_new(ERR_USAGE, "%s takes no \"%s\"", c->name, a->argv[0]), "See \"help %s\"", c->name);
+	return NULL;
+}
+
 static struct err *run_command(struct session *s, const struct command *c, struct cmd_args *a)
 {
 	unsigned lines = (unsigned)s->set.number[SET_HEIGHT], columns;
@@ -323,7 +331,9 @@ static struct err *execute_trimmed(struct session *s, const char *line)
 			a.rest = joined = words_join(words, a.argc);
 	}
 	a.argv = words;
-	e = check_needs(s, c);
+	e = check_words(c, &a);
+	if (!e)
+		e = check_needs(s, c);
 	if (!e)
 		e = run_command(s, c, &a);
 out:

@@ -229,6 +229,27 @@ static void refuses_without_subject(void **state)
 	assert_int_equal(s->failures, 22);
 }
 
+/* Words that a command does not take are not passed over: "kill 4711" is meant for another process. */
+static void refuses_words(void **state)
+{
+	struct session *s = *state;
+
+	for (unsigned i = 0; i < commands_count; i++) {
+		const struct command *c = &commands[i];
+		char *line = xasprintf("%s 4711", c->name), *want = xasprintf("%s takes no \"4711\"", c->name);
+		struct err *e;
+
+		if (!(c->flags & CMD_PREFIX) && (!*c->usage || !strcmp(c->usage, "[--json]"))) {
+			e = session_execute(s, line);
+			if (!e || strcmp(e->what, want))
+				fail_msg("%s: %s", line, e ? e->what : "no error");
+			err_free(e);
+		}
+		free(line);
+		free(want);
+	}
+}
+
 static void looks_at_a_trace(void **state)
 {
 	struct session *s = with_trace(state);
@@ -568,7 +589,7 @@ static void completes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(refuses_without_subject, setup, teardown),
+		cmocka_unit_test_setup_teardown(refuses_without_subject, setup, teardown), cmocka_unit_test_setup_teardown(refuses_words, setup, teardown),
 		cmocka_unit_test_setup_teardown(looks_at_a_trace, setup, teardown),
 		cmocka_unit_test_setup_teardown(replays, setup, teardown),
 		cmocka_unit_test_setup_teardown(begins_in_mid_run, setup, teardown),
