@@ -377,6 +377,12 @@ static struct err *show_graph(struct session *s, const struct state *st, uint32_
 		if (e)
 			print_nodes(&b, st, id);
 	}
+	if (e && !g.is_exec && e->code == ERR_BAD_TRACE) { /* known while something is made from it: its child was replaced there since */
+		err_free(e);
+		e = NULL;
+		if (!json)
+			buf_str(&b, "Its child graphs are as they were when it was instantiated; they are not known any more.\n");
+	}
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	state_steps_free(&steps);

@@ -161,6 +161,14 @@ def test_changes_are_recorded_and_replayed(t):
     t.match(r'count<<<.*#\d+ child \(.*graph_updates\.cu:\d+', r.out)
 
 
+def test_a_graph_whose_child_was_replaced_in_what_was_made_of_it(t):
+    recorded(t, 'graph_updates')
+    r = shell(t, 'info graph 1', 'info graph 1 --json')
+    t.equal(r.status, 0, 'status')
+    t.match(r'^  node 2: child graph \d+, after 1$', r.out)
+    t.match(r'^Its child graphs are as they were when it was instantiated; they are not known any more\.$', r.out)
+
+
 def test_captured_over_two_streams(t):
     recorded(t, 'graph_updates')
     g = graph_of(t, launches(t)[-1])
