@@ -203,6 +203,19 @@ DRV_DEFINE(2, cuGraphChildGraphNodeGetGraph, CUgraphNode, hNode, CUgraph *, phGr
 }
 
 /* The common form of all kinds. */
+static const char *type_name(CUgraphNodeType type)
+{
+	switch ((int)type) {
+	case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+	case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+		return "graph nodes that signal or wait for external semaphores";
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return "conditional graph nodes";
+	default:
+		return "graph nodes of that type";
+	}
+}
+
 static CUresult any_op(const CUgraphNodeParams *p, struct op *ret)
 {
 	CUDA_KERNEL_NODE_PARAMS_v2 k;
@@ -237,7 +250,7 @@ static CUresult any_op(const CUgraphNodeParams *p, struct op *ret)
 	case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
 		return batch_op(p->memOp.count, p->memOp.paramArray, p->memOp.flags, ret);
 	default:
-		drv_say("graph nodes of type %d are not supported", (int)p->type);
+		drv_say("%s are not supported", type_name(p->type));
 		return CUDA_ERROR_NOT_SUPPORTED;
 	}
 }

@@ -305,3 +305,23 @@ def test_graphs_by_chance(t):
     t.match(r'^In a graph launch, 3 of its \d+ steps are done: ', r.out)
     if t.gpu == 'soft':
         t.sentence(t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {first}.3', '-ex', 'stepi', 't.sbt'), 'not into nodes of a graph')
+
+
+CONDITIONAL = '''import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+c, g, n, h = (ctypes.c_void_p() for _ in range(4))
+params = (ctypes.c_uint64 * 32)(13)
+for e in cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(c), 0), cuda.cuCtxSetCurrent(c), cuda.cuGraphCreate(ctypes.byref(g), 0):
+    assert e == 0, e
+print(cuda.cuGraphConditionalHandleCreate(ctypes.byref(h), g, c, 1, 1), cuda.cuGraphAddNode_v2(ctypes.byref(n), g, None, None, ctypes.c_size_t(0), params))
+'''
+
+
+def test_conditional_nodes_are_refused_by_name(t):
+    if t.gpu != 'soft':
+        raise Skip('another driver has them')
+    r = t.tsdb('record', '--gpu', 'soft', '-o', 't.sbt', 'python3', '-c', CONDITIONAL)
+    t.equal(r.status, 0, 'status')
+    t.match(r'^801 801$', r.out)
+    t.match(r'cuGraphConditionalHandleCreate is not supported', r.both)
+    t.match(r'conditional graph nodes are not supported', r.both)
