@@ -640,8 +640,8 @@ static bool act(struct session *s, const struct inferior_event *ev)
 	case INFERIOR_EXECED:
 		if (!t->recording)
 			out_style(s->out, STYLE_NOTE, "[process %d is executing another program]\n", inferior_pid(t->inf));
-		if (inferior_attached(t->inf))
-			out_warn(s->out, "the agent went with the old program: `detach` and `attach %d` to capture what the new one does", inferior_pid(t->inf));
+		if (inferior_attached(t->inf) && t->recording)
+			out_warn(s->out, "the agent went with the old program: `tsdb record -p %d` records what the new one does", inferior_pid(t->inf));
 		return false;
 	case INFERIOR_EXITED:
 	case INFERIOR_SIGNALLED:
@@ -679,6 +679,22 @@ static bool is_stop(const struct inferior_event *ev)
 	return ev->kind == INFERIOR_STOP_AGENT || ev->kind == INFERIOR_STOP_SIGNAL || ev->kind == INFERIOR_STOP_INTERRUPT;
 }
 
+/* The agent that was loaded into a running program goes when that executes another: it is loaded again. */
+static struct err *attach_again(struct session *s)
+{
+	char *pid = xasprintf("%d", inferior_pid(s->target.inf));
+	struct err *e;
+
+	err_free(process_detach(s));
+	free(s->target.program);
+	s->target.program = NULL;
+	e = process_attach(s, pid, false);
+	if (e)
+		e = err_wrap(e, "process %s goes on without tsdb", pid);
+	free(pid);
+	return e;
+}
+
 struct err *process_continue(struct session *s)
 {
 	struct inferior_event ev;
@@ -698,6 +714,10 @@ struct err *process_continue(struct session *s)
 		if (act(s, &ev))
 			break;
 		resume = is_stop(&ev);
+		if (ev.kind == INFERIOR_EXECED && inferior_attached(s->target.inf) && !s->target.recording) {
+			TRY(attach_again(s));
+			resume = true;
+		}
 	}
 	return NULL;
 }

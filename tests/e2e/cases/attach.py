@@ -285,6 +285,29 @@ def test_libraries_that_were_replaced_on_disk(t):
         p.finish()
 
 
+def test_a_program_that_executes_another(t):
+    """Breakpoints are the new one's, too."""
+    with Running(t, ['sh', '-c', f'echo running; while [ ! -e go ]; do sleep 0.05; done; exec {program("long_running")} 3600']).await_text('running') as p:
+        tsdb = subprocess.Popen([tsdb_path(), '--batch', '-p', str(p.pid), '-ex', 'break kernel count', '-ex', 'continue', '-ex', 'bt', '-ex', 'info program',
+                                 '-ex', 'detach'], cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            t.match(r'^Attached to process', tsdb.stdout.readline())
+            goes_on(p, tsdb)
+            with open(t.path('go'), 'w'):
+                pass
+            out = tsdb.communicate(timeout=90)[0]
+        finally:
+            if tsdb.poll() is None:
+                tsdb.kill()
+                tsdb.wait()
+        t.match(rf'^\[process {p.pid} is executing another program\]\nAttached to process {p.pid} \(long_running\)', out)
+        t.match(r'^Breakpoint 1, #\d+ count<<<', out)
+        t.match(r' main \(\) at .*long_running\.cu:\d+', out)
+        t.match(r'/long_running\b', out)
+        t.equal(tsdb.returncode, 0, out)
+        t.equal(p.finish(), 'running\nlong_running: running\nlong_running: ok\n', 'what the program printed')
+
+
 def test_what_is_not_known_yet_is_said(t):
     """Contexts are known at once; no list claims that nothing was there before."""
     unknown = r'\n\(What was there before the attach is found as the program uses it, or when a capture begins\.\)$'
