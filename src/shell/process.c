@@ -26,6 +26,7 @@
 enum {
 	WAIT_BUSY_MS = 3,   /* between drains while commands come */
 	WAIT_IDLE_MS = 25,
+	EXEC_TRIES = 10,
 	DRAIN_MOST = 50000, /* commands a turn, so that a stop is seen soon */
 	FINAL_MOST = 0,
 	PAUSE_FIRST_US = 50,
@@ -689,6 +690,10 @@ static struct err *attach_again(struct session *s)
 	free(s->target.program);
 	s->target.program = NULL;
 	e = process_attach(s, pid, false);
+	for (unsigned i = 0; e && e->code == ERR_INFERIOR && i < EXEC_TRIES; i++) { /* as wrappers do: one after the other */
+		err_free(e);
+		e = process_attach(s, pid, false);
+	}
 	if (e)
 		e = err_wrap(e, "process %s goes on without tsdb", pid);
 	free(pid);
