@@ -694,8 +694,12 @@ static struct err *attach_again(struct session *s)
 		err_free(e);
 		e = process_attach(s, pid, false);
 	}
-	if (e)
+	if (e && e->code == ERR_NOT_FOUND) {
+		err_free(e);
+		e = err_cure(err_new(ERR_INFERIOR, "process %s ended before tsdb had attached to its new program", pid), "`attach --wait NAME` catches its next start");
+	} else if (e) {
 		e = err_wrap(e, "process %s goes on without tsdb", pid);
+	}
 	free(pid);
 	return e;
 }
