@@ -74,7 +74,7 @@ static void begin(struct tsdb_control *c)
 		atomic_compare_exchange_strong(&c->agent_state, &starting, TSDB_AGENT_WAITING);
 	}
 	if (atomic_load(&c->agent_state) == TSDB_AGENT_UP)
-		late_begins();
+		late_contexts();
 	atomic_store(&c->start_ns, clock_monotonic_ns() - from); /* tsdb waits for this */
 }
 

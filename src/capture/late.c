@@ -32,17 +32,6 @@ static bool is_initialised(void)
 	return OWN(driver.cuCtxGetCurrent(&now)) != CUDA_ERROR_NOT_INITIALIZED;
 }
 
-void late_before(void)
-{
-	if (driver_open() || !is_initialised())
-		return; /* there is nothing to find */
-	atomic_store(&late.finding, 1);
-	discover_begin();
-	live_doubt();
-	/* Later commands are not the first ones. */
-	atomic_store(&calls_any, 1);
-}
-
 static void tell(struct thread *t, enum sbt_attach what, const struct discover_sums *sums, uint64_t contexts)
 {
 	struct sbt_cmd cmd = { .kind = SBT_ATTACH };
@@ -59,6 +48,22 @@ static void tell(struct thread *t, enum sbt_attach what, const struct discover_s
 	}
 	a->module = SBT_NO_ID;
 	record_in(t, &cmd, SBT_F_SYNTHETIC, SBT_NO_ID);
+}
+
+void late_before(void)
+{
+	if (driver_open() || !is_initialised())
+		return; /* there is nothing to find */
+	atomic_store(&late.finding, 1);
+	discover_begin();
+	live_doubt();
+	/* Later commands are not the first ones. */
+	atomic_store(&calls_any, 1);
+	struct thread *t = thread_get();
+	if (!t)
+		return;
+	thread_announce(t);
+	tell(t, SBT_ATTACH_BEGINS, NULL, 0); /* now: what is met as soon as the source has started comes after it */
 }
 
 /* The primary context of a device that has one, retained. */
@@ -119,14 +124,11 @@ static void find_memory(struct thread *t)
 	atomic_store(&late.finding, 0);
 }
 
-void late_begins(void)
+void late_contexts(void)
 {
 	struct thread *t = atomic_load(&late.finding) ? thread_get() : NULL;
-	if (!t)
-		return;
-	thread_announce(t);
-	tell(t, SBT_ATTACH_BEGINS, NULL, 0);
-	find_contexts(t);
+	if (t)
+		find_contexts(t);
 }
 
 void late_work(void)

@@ -10,10 +10,10 @@
 
 struct thread;
 
-/* Before the source is started: from then on nothing is missed. The driver's library is loaded. */
+/* Before the source is started: tells of the attach; from then on nothing is missed. The driver's library is loaded. */
 void late_before(void);
-/* The source has started: tells of the attach, introduces contexts. */
-void late_begins(void);
+/* The source has started: introduces contexts. */
+void late_contexts(void);
 /* Looks for memory, once; for the code of modules that were loaded before, if somebody asked. */
 void late_work(void);
 /* The debugger leaves: nothing is known any more. */
