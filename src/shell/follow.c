@@ -467,7 +467,7 @@ void follow_summary(const struct follow *f)
 	if (used)
 		fprintf(stderr, "  %llu commands in all]\n", (unsigned long long)total);
 	if (f->missed)
-		out_warn(f->main->out, "%u processes were not followed: too many at once; raise `ulimit -n`", f->missed);
+		out_warn(f->main->out, "%u process%s not followed: too many at once; raise `ulimit -n`", f->missed, f->missed == 1 ? " was" : "es were");
 	if (has_own)
 		free(own.path);
 }

@@ -185,7 +185,7 @@ def test_outlives_the_program(t):
 
 def test_few_descriptors(t):
     r = t.run(['sh', '-c', f'ulimit -n 40; exec {tsdb_path()} record --gpu {t.gpu} --children -o k.sbt sh -c '
-               '"i=0; while [ \\$i -lt 60 ]; do sleep 0.5 & i=\\$((i+1)); done; wait"'])
+               '"i=0; while [ \\$i -lt 60 ]; do sleep 1000 & all=\\"\\$all \\$!\\"; i=\\$((i+1)); done; kill \\$all; wait"'])
     t.equal(r.status, 0, 'status')
     t.match(r'processes were not followed: too many at once; raise `ulimit -n`', r.err)
 
