@@ -21,8 +21,9 @@ struct raw_frame {
 struct err *unwind_raw(struct inferior *inf, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n) TS_CHECK;
 
 /* unwind-memory.c */
-/* What _UPT_find_proc_info() does, from tables in the memory of process pid. */
-int unwind_memory_find(unw_addr_space_t as, pid_t pid, unw_word_t ip, unw_proc_info_t *pi, int need_info, void *arg);
+struct remote_space;
+/* What _UPT_find_proc_info() does, from tables in the memory of the process. */
+int unwind_memory_find(unw_addr_space_t as, const struct remote_space *maps, unw_word_t ip, unw_proc_info_t *pi, int need_info, void *arg);
 
 /* python.c */
 struct python_place {

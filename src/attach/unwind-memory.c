@@ -20,34 +20,29 @@ int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_d
 #define TABLE_MAX (1u << 24)
 
 /* Where the table of the file is that ip lies in. */
-static bool find_table(pid_t pid, uint64_t ip, unw_dyn_info_t *ret)
+static bool find_table(const struct remote_space *maps, uint64_t ip, unw_dyn_info_t *ret)
 {
-	struct remote_space space = {0};
-	struct err *e = remote_space_read(&space, pid);
-	const struct remote_map *m = e ? NULL : remote_map_at(&space, ip);
+	const struct remote_map *m = remote_map_at(maps, ip);
 	struct {
 		uint8_t version, frame, count_enc, table;
 		uint32_t at, count;
 	} head;
 	uint64_t bias, addr, size;
-	bool found;
 
-	err_free(e);
-	found = m && remote_segment(pid, remote_base(&space, m)->start, PT_GNU_EH_FRAME, &bias, &addr, &size) && size >= sizeof(head) &&
-		remote_read(pid, addr, &head, sizeof(head)) && head.version == HEADER_VERSION && head.frame == ENC_SDATA4_PCREL &&
-		head.count_enc == ENC_UDATA4 && head.table == ENC_TABLE && head.count && head.count < TABLE_MAX;
-	if (found)
-		*ret = (unw_dyn_info_t){.start_ip = m->start, .end_ip = m->end, .format = UNW_INFO_FORMAT_REMOTE_TABLE,
-			.u.rti = {.segbase = addr, .table_data = addr + sizeof(head), .table_len = head.count}};
-	remote_space_free(&space);
-	return found;
+	if (!m || !remote_segment(maps->pid, remote_base(maps, m)->start, PT_GNU_EH_FRAME, &bias, &addr, &size) || size < sizeof(head) ||
+		!remote_read(maps->pid, addr, &head, sizeof(head)) || head.version != HEADER_VERSION || head.frame != ENC_SDATA4_PCREL ||
+		head.count_enc != ENC_UDATA4 || head.table != ENC_TABLE || !head.count || head.count >= TABLE_MAX)
+		return false;
+	*ret = (unw_dyn_info_t){.start_ip = m->start, .end_ip = m->end, .format = UNW_INFO_FORMAT_REMOTE_TABLE,
+		.u.rti = {.segbase = addr, .table_data = addr + sizeof(head), .table_len = head.count}};
+	return true;
 }
 
-int unwind_memory_find(unw_addr_space_t as, pid_t pid, unw_word_t ip, unw_proc_info_t *pi, int need_info, void *arg)
+int unwind_memory_find(unw_addr_space_t as, const struct remote_space *maps, unw_word_t ip, unw_proc_info_t *pi, int need_info, void *arg)
 {
 	unw_dyn_info_t di;
 
-	if (!find_table(pid, ip, &di))
+	if (!find_table(maps, ip, &di))
 		return -UNW_ENOINFO;
 	return UNW_OBJ(dwarf_search_unwind_table)(as, ip, &di, pi, need_info, arg);
 }

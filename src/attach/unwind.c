@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "attach/frames.h"
+#include "attach/remote.h"
 
 #define PAGE 4096u
 #define CACHE_PAGES 256u
@@ -26,6 +27,8 @@ struct unwind {
 	struct page pages[CACHE_PAGES];
 	struct inferior *inf;
 	struct tracee *tracee;
+	struct remote_space maps; /* read at first need in a stop */
+	uint64_t maps_stops;
 	bool popped; /* the registers are told as they are after a return from the innermost frame */
 	/* The last stack that was unwound, for `bt full` asks again for every frame. */
 	struct raw_frame *memo;
@@ -116,7 +119,14 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 	const struct mapping *m = libraries_at(current->inf, ip);
 	int r = m && m->deleted ? -UNW_ENOINFO : _UPT_find_proc_info(as, ip, pi, need_info, arg);
 
-	return r >= 0 ? r : unwind_memory_find(as, current->inf->pid, ip, pi, need_info, arg);
+	if (r >= 0 || !m)
+		return r;
+	if (current->maps_stops != current->stops) {
+		remote_space_free(&current->maps);
+		err_free(remote_space_read(&current->maps, current->inf->pid));
+		current->maps_stops = current->stops;
+	}
+	return unwind_memory_find(as, &current->maps, ip, pi, need_info, arg);
 }
 
 static struct unwind *unwind_get(struct inferior *inf)
@@ -137,7 +147,7 @@ static struct unwind *unwind_get(struct inferior *inf)
 		u = inf->unwind = xcalloc(1, sizeof(*u));
 		u->space = unw_create_addr_space(&accessors, 0);
 		u->inf = inf;
-		u->stops = UINT64_MAX;
+		u->stops = u->maps_stops = UINT64_MAX;
 	}
 	if (u->stops != inf->stops)
 		for (unsigned i = 0; i < CACHE_PAGES; i++)
@@ -151,6 +161,7 @@ void unwind_free(struct inferior *inf)
 	if (!inf->unwind)
 		return;
 	free(inf->unwind->memo);
+	remote_space_free(&inf->unwind->maps);
 	if (inf->unwind->space)
 		unw_destroy_addr_space(inf->unwind->space);
 	free(inf->unwind);
