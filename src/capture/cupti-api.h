@@ -21,6 +21,7 @@
 	OPTIONAL(cuptiActivityGetNextRecord)     \
 	OPTIONAL(cuptiActivityFlushAll)          \
 	OPTIONAL(cuptiActivityFlushPeriod)       \
+	OPTIONAL(cuptiActivityGetAttribute)      \
 	OPTIONAL(cuptiActivitySetAttribute)      \
 	OPTIONAL(cuptiActivityGetNumDroppedRecords)
 

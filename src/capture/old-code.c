@@ -20,6 +20,7 @@
 #include "capture/images.h"
 #include "capture/kernel.h"
 #include "capture/late.h"
+#include "capture/source.h"
 #include "capture/span.h"
 #include "capture/thread.h"
 
@@ -327,7 +328,11 @@ static uint32_t take(int *ret_device)
 static void find_all(struct thread *t, uint32_t n, int device)
 {
 	CUcontext own = NULL;
-	if (!driver.ctx_create_v2 || !driver.cuCtxDestroy_v2 || OWN(driver.ctx_create_v2(&own, 0, device))) {
+	agent.source->own_context(true);
+	if (driver.ctx_create_v2 && driver.cuCtxDestroy_v2 && OWN(driver.ctx_create_v2(&own, 0, device)))
+		own = NULL;
+	agent.source->own_context(false);
+	if (!own) {
 		for (uint32_t k = 0; k < n; k++)
 			tell_unknown(t, &old.now[k], "code", "there is no memory on the device for a context to load it into");
 		return;

@@ -228,6 +228,25 @@ static void stop(void)
 		(void)OWN(cupti.cuptiUnsubscribe(handle));
 }
 
+/* CUPTI sets buffers aside for each context (three of 3.2 MB, source: cupti_activity.h, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_*), and keeps them when the context is
+ * gone: 9.4 MB each time that a debugger comes. */
+static void own_context(bool about_to)
+{
+	static const CUpti_ActivityAttribute what[] = { CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE };
+	static const size_t little[] = { 0, 4096 };
+	static size_t was[2];
+	static bool known[2];
+	if (!cupti.cuptiActivityGetAttribute || !cupti.cuptiActivitySetAttribute)
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		size_t bytes = sizeof(size_t), value = about_to ? little[i] : was[i];
+		if (about_to)
+			known[i] = !OWN(cupti.cuptiActivityGetAttribute(what[i], &bytes, &was[i]));
+		if (known[i])
+			(void)OWN(cupti.cuptiActivitySetAttribute(what[i], &bytes, &value));
+	}
+}
+
 const struct source source_cupti = {
-	.name = "CUPTI", .number = 1, .start = start, .stop = stop, .timestamps = activity_switch, .flush = activity_flush
+	.name = "CUPTI", .number = 1, .start = start, .stop = stop, .own_context = own_context, .timestamps = activity_switch, .flush = activity_flush
 };

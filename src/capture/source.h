@@ -19,6 +19,8 @@ struct source {
 	void (*stop)(void);
 	/* Switches timestamps on or off. May be called from within a callback. */
 	void (*timestamps)(bool on);
+	/* A context of the agent's own is about to be made; has been. What the source sets aside for each context it may never give back. One thread. */
+	void (*own_context)(bool about_to);
 	/* Hands over timestamps that are ready; with force also what the device has not finished with. */
 	void (*flush)(bool force);
 };

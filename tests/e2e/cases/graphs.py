@@ -234,7 +234,8 @@ def test_explore_turns_nodes_round(t):
     t.equal([(p['a'], p['b']) for p in found[0]['pairs']], [(f'{seq}.1', f'{seq}.2')], 'by two processes')
     r = shell(t, 'replay start', f'replay goto {seq}', 'replay explore --no-save', 'when', 'replay verify', status=3)
     t.match(rf'^#{seq} of #', r.out)
-    t.match(r'^(\d+) of \1 allocations identical', r.out)
+    if t.gpu == 'soft':  # elsewhere the race may have been recorded the other way
+        t.match(r'^(\d+) of \1 allocations identical', r.out)
 
 
 def test_explore_keeps_what_a_graph_orders(t):
