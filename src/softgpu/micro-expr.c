@@ -54,15 +54,6 @@ static void blanks(struct parser *q)
 }
 
 /* --- what stands alone --------------------------------------------------------------------------------- */
-static const struct {
-	const char *name;
-	uint8_t bits;
-} sregs[SR_COUNT] = {
-#define X(n, s, b) [SR_##n] = {s, b},
-	PTX_SREGS(X)
-#undef X
-};
-
 static size_t word_length(const char *p)
 {
 	size_t n = *p == '%';
@@ -74,12 +65,11 @@ static size_t word_length(const char *p)
 
 static bool special(struct parser *q, const char *name, size_t n)
 {
-	for (unsigned k = 0; k < SR_COUNT; k++)
-		if (sregs[k].bits && strlen(sregs[k].name) == n && !memcmp(sregs[k].name, name, n)) {
-			emit(q, X_SREG)->off = (int32_t)k;
-			return true;
-		}
-	return false;
+	const int k = ptx_sreg_find(name, n);
+
+	if (k >= 0)
+		emit(q, X_SREG)->off = k;
+	return k >= 0;
 }
 
 static void name(struct parser *q)
@@ -383,7 +373,7 @@ void micro_type(const struct micro_expr *x, struct soft_value *ret, int *ret_spa
 		micro_declare(o->type, ret);
 	else if (x->n == 1 && o->kind == X_SREG) {
 		ret->type = SOFT_UINT;
-		ret->bytes = sregs[o->off].bits / 8;
+		ret->bytes = ptx_sregs[o->off].bits / 8;
 	}
 }
 

@@ -266,6 +266,12 @@ enum ptx_sreg {
 #undef X
 	SR_COUNT
 };
+struct ptx_sreg_row {
+	const char *name;
+	uint8_t bits; /* 0: none that PTX names */
+};
+extern const struct ptx_sreg_row ptx_sregs[SR_COUNT]; /* ptx-operand.c */
+int ptx_sreg_find(const char *name, size_t n); /* enum ptx_sreg; -1: none */
 
 enum ptx_reloc { RL_NONE, RL_VAR, RL_FUNC };
 struct ptx_const { /* a splatted constant of the frame */

@@ -25,19 +25,16 @@
 #include <string.h>
 
 /* --- operands ---------------------------------------------------------------------------------------- */
-static const struct {
-	const char *name;
-	uint8_t bits;
-} sregs[SR_COUNT] = {
+const struct ptx_sreg_row ptx_sregs[SR_COUNT] = {
 #define X(n, s, b) [SR_##n] = {s, b},
 	PTX_SREGS(X)
 #undef X
 };
 
-static int find_sreg(const char *s, size_t n)
+int ptx_sreg_find(const char *name, size_t n)
 {
 	for (unsigned k = 0; k < SR_COUNT; k++)
-		if (sregs[k].bits && strlen(sregs[k].name) == n && n && !memcmp(sregs[k].name, s, n))
+		if (ptx_sregs[k].bits && strlen(ptx_sregs[k].name) == n && n && !memcmp(ptx_sregs[k].name, name, n))
 			return (int)k;
 	return -1;
 }
@@ -115,7 +112,7 @@ static void parse_name(struct ptx_parse *p, struct ptx_opnd *o)
 		o->len = (uint32_t)(p->lx.t.s + p->lx.t.n - t.s);
 		ptx_next(p);
 	}
-	sr = find_sreg(o->name, o->len);
+	sr = ptx_sreg_find(o->name, o->len);
 	if (sr < 0 && zero_sreg(o->name, o->len))
 		sr = SR_zero;
 	if (sr < 0 && known_sreg(o->name, o->len))
@@ -327,7 +324,7 @@ static const char *match_source(struct ptx_dec *d, const struct ptx_opnd *o, uns
 			return "a special register of the wrong width";
 		if (o->sreg == SR_unknown)
 			return "a special register that is not implemented";
-		if ((type == T_pred) != (sregs[o->sreg].bits == 1) || (sregs[o->sreg].bits == 64 && bits != 64 && o->sreg != SR_gridid))
+		if ((type == T_pred) != (ptx_sregs[o->sreg].bits == 1) || (ptx_sregs[o->sreg].bits == 64 && bits != 64 && o->sreg != SR_gridid))
 			return "a special register of the wrong width";
 		*ret = ptx_special_slot(d->p, o->sreg, slot_width(type), 0);
 		return o->sreg > SR_VOLATILE && strcmp(d->row->op, "mov") ? "a clock outside of mov" : NULL;
