@@ -15,14 +15,6 @@
 
 enum { LINES_AROUND = 10, LIST_AROUND = 5 };
 
-static struct err *count_arg(const struct cmd_args *a, uint64_t *ret)
-{
-	*ret = 1;
-	if (a->argc && (a->argc > 1 || !word_u64(a->argv[0], ret) || !*ret))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no count", a->rest), "Use \"%s 3\"", a->cmd->name);
-	return NULL;
-}
-
 /* ---- moving --------------------------------------------------------------------------------------------------------------- */
 
 const char cmd_replay_enter_help[] =
@@ -56,7 +48,7 @@ struct err *cmd_stepi(struct session *s, const struct cmd_args *a)
 {
 	uint64_t n;
 
-	TRY(count_arg(a, &n));
+	TRY(cmd_count(a, &n));
 	return kernel_go(s, SOFT_STEP, n);
 }
 
@@ -69,7 +61,7 @@ struct err *cmd_nexti(struct session *s, const struct cmd_args *a)
 {
 	uint64_t n;
 
-	TRY(count_arg(a, &n));
+	TRY(cmd_count(a, &n));
 	return kernel_go(s, SOFT_NEXT, n);
 }
 
@@ -83,7 +75,7 @@ struct err *cmd_reverse_stepi(struct session *s, const struct cmd_args *a)
 {
 	uint64_t n;
 
-	TRY(count_arg(a, &n));
+	TRY(cmd_count(a, &n));
 	return kernel_go(s, SOFT_BACK_STEP, n);
 }
 

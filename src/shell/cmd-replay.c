@@ -196,16 +196,6 @@ struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool
 	return NULL;
 }
 
-static struct err *count_arg(const struct cmd_args *a, uint64_t *ret)
-{
-	*ret = 1;
-	if (!a->argc)
-		return NULL;
-	if (a->argc > 1 || !word_u64(a->argv[0], ret) || !*ret)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no count", a->rest), "Use \"%s 3\"", a->cmd->name);
-	return NULL;
-}
-
 /* ---- commands ----------------------------------------------------------------------------------------------------- */
 
 const char cmd_replay_start_help[] =
@@ -320,7 +310,7 @@ struct err *cmd_replay_step(struct session *s, const struct cmd_args *a)
 {
 	uint64_t n;
 
-	TRY(count_arg(a, &n));
+	TRY(cmd_count(a, &n));
 	return replay_run_steps(s, n, false, true);
 }
 
@@ -430,7 +420,7 @@ struct err *cmd_replay_reverse_step(struct session *s, const struct cmd_args *a)
 {
 	uint64_t n;
 
-	TRY(count_arg(a, &n));
+	TRY(cmd_count(a, &n));
 	return replay_run_steps(s, n, true, true);
 }
 
@@ -442,7 +432,7 @@ struct err *cmd_replay_reverse_next(struct session *s, const struct cmd_args *a)
 {
 	uint64_t n;
 
-	TRY(count_arg(a, &n));
+	TRY(cmd_count(a, &n));
 	return replay_run_steps(s, n, true, false);
 }
 

@@ -130,16 +130,6 @@ static struct err *not_running(struct session *s)
 										: "Use \"run\"");
 }
 
-static struct err *count_arg(const struct cmd_args *a, uint64_t *ret)
-{
-	*ret = 1;
-	if (!a->argc)
-		return NULL;
-	if (a->argc > 1 || !word_u64(a->argv[0], ret) || !*ret)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no count", a->rest), "Use \"%s 3\"", a->cmd->name);
-	return NULL;
-}
-
 const char cmd_continue_help[] =
 	"Goes on until a breakpoint, a signal, the end of a capture window or the end of\n"
 	"the program. With N, passes the breakpoint it stands at by N-1 times. In a replay:\n"
@@ -153,7 +143,7 @@ struct err *cmd_continue(struct session *s, const struct cmd_args *a)
 	struct breakpoint *bp;
 	uint64_t n;
 
-	TRY(count_arg(a, &n));
+	TRY(cmd_count(a, &n));
 	if (kernel_stop(s))
 		return kernel_go(s, SOFT_RUN, 0);
 	if (s->focus == FOCUS_REPLAY && s->trace.replay)
@@ -194,7 +184,7 @@ struct err *cmd_next(struct session *s, const struct cmd_args *a)
 {
 	uint64_t n;
 
-	TRY(count_arg(a, &n));
+	TRY(cmd_count(a, &n));
 	if (kernel_stop(s))
 		return kernel_go(s, SOFT_LINE, n);
 	if (s->focus == FOCUS_REPLAY && s->trace.replay)

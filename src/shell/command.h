@@ -74,6 +74,9 @@ const char *command_group_title(enum group g);
 #include "shell/shell-commands.def"
 #undef COMMAND
 
+/* The command's only argument, a count of at least 1; 1 without one. */
+struct err *cmd_count(const struct cmd_args *a, uint64_t *ret) TS_CHECK;
+
 /* ---- lookup.c: finding commands by what the user typed ------------------------------------------------------------ */
 
 /* Finds the command that text begins with in table: exact names and aliases first, then prefixes that are unique.

@@ -129,24 +129,16 @@ static void print_step(struct buf *out, const struct session *s, uint32_t number
 
 struct err *graph_launched(struct session *s, uint64_t seq, struct state **ret, struct sbt_cmd *ret_cmd)
 {
-	const struct sbt_cmd *c = NULL;
+	const struct sbt_cmd *c;
 	struct sbt_cursor *cur;
-	struct err *e;
 
 	*ret = NULL;
-	TRY(sbt_cursor_open(&cur, s->trace.reader));
-	e = sbt_cursor_seek(cur, seq);
-	if (!e)
-		e = sbt_cursor_next(cur, &c);
-	if (!e && (!c || c->seq != seq))
-		e = err_new(ERR_NOT_FOUND, "the trace does not hold #%" PRIu64, seq);
-	if (!e) {
-		*ret_cmd = *c;
-		if (c->kind != SBT_GRAPH_LAUNCH) /* its blobs go with the cursor */
-			*ret_cmd = (struct sbt_cmd){.kind = c->kind, .seq = c->seq};
-	}
+	TRY(trace_cmd(s->trace.reader, seq, &cur, &c));
+	*ret_cmd = *c;
+	if (c->kind != SBT_GRAPH_LAUNCH) /* its blobs go with the cursor */
+		*ret_cmd = (struct sbt_cmd){.kind = c->kind, .seq = c->seq};
 	sbt_cursor_close(cur);
-	return e ? e : state_at(ret, s->trace.reader, seq - 1);
+	return state_at(ret, s->trace.reader, seq - 1);
 }
 
 void graph_print_place(struct buf *out, const struct session *s, const struct graph_place *p)

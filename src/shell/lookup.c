@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 #include "shell/command.h"
+#include "shell/words.h"
 
 static bool is_name_char(char c)
 {
@@ -186,4 +187,12 @@ void lookup_complete(const struct command *table, unsigned n, const char *before
 		if (name && !strncmp(name, word, strlen(word)))
 			add(arg, name);
 	}
+}
+
+struct err *cmd_count(const struct cmd_args *a, uint64_t *ret)
+{
+	*ret = 1;
+	if (a->argc && (a->argc > 1 || !word_u64(a->argv[0], ret) || !*ret))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no count", a->rest), "Use \"%s 3\"", a->cmd->name);
+	return NULL;
 }

@@ -6,7 +6,6 @@
 #include "shell/ranks.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
@@ -16,21 +15,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "shell/trace.h"
 
 enum { RANKS_MAX = 65536, FILE_MAX = 64 << 20 };
 static const char magic[] = "{\"tsdb_set\": ";
 
 bool ranks_is(const char *path)
 {
-	char head[sizeof magic - 1];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	n = read(fd, head, sizeof head);
-	close(fd);
-	return n == sizeof head && !memcmp(head, magic, sizeof head);
+	return trace_file_begins(path, magic, sizeof magic - 1);
 }
 
 void ranks_free(struct ranks *set)

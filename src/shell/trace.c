@@ -18,18 +18,25 @@
 #include "shell/trace.h"
 #include "shell/words.h"
 
+bool trace_file_begins(const char *path, const void *magic, size_t n)
+{
+	char head[64];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t got;
+
+	BUG_ON(n > sizeof head);
+	if (fd < 0)
+		return false;
+	got = read(fd, head, n);
+	close(fd);
+	return got == (ssize_t)n && !memcmp(head, magic, n);
+}
+
 bool trace_is(const char *path)
 {
 	static const char magic[8] = "\x89SBT\r\n\x1a\n"; /* docs/sbt.md, the file header */
-	char head[sizeof magic];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n;
 
-	if (fd < 0)
-		return false;
-	n = read(fd, head, sizeof head);
-	close(fd);
-	return n == sizeof head && !memcmp(head, magic, sizeof head);
+	return trace_file_begins(path, magic, sizeof magic);
 }
 
 /* ---- open, close -------------------------------------------------------------------------------------------------- */
@@ -302,26 +309,33 @@ void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r)
 	buf_str(out, "]}\n");
 }
 
+struct err *trace_cmd(struct sbt_reader *r, uint64_t seq, struct sbt_cursor **ret_cursor, const struct sbt_cmd **ret)
+{
+	struct err *e;
+
+	TRY(sbt_cursor_open(ret_cursor, r));
+	e = sbt_cursor_seek(*ret_cursor, seq);
+	if (!e)
+		e = sbt_cursor_next(*ret_cursor, ret);
+	if (!e && (!*ret || (*ret)->seq != seq))
+		e = err_new(ERR_NOT_FOUND, "the trace does not hold #%" PRIu64, seq);
+	if (e)
+		sbt_cursor_close(*ret_cursor);
+	return e;
+}
+
 struct err *trace_print_cmd(struct sbt_reader *r, const struct state *st, uint64_t seq, bool json, struct buf *b, uint32_t *ret_stack)
 {
 	struct sbt_names names = state_names(st);
 	struct sbt_cursor *cur;
-	const struct sbt_cmd *c = NULL;
-	struct err *e;
+	const struct sbt_cmd *c;
 
-	TRY(sbt_cursor_open(&cur, r));
-	e = sbt_cursor_seek(cur, seq);
-	if (!e)
-		e = sbt_cursor_next(cur, &c);
-	if (!e && (!c || c->seq != seq))
-		e = err_new(ERR_NOT_FOUND, "the trace does not hold #%" PRIu64, seq);
-	if (!e) {
-		*ret_stack = c->stack;
-		if (json)
-			sbt_json_cmd(b, c, &names);
-		else
-			sbt_print_cmd(b, c, &names);
-	}
+	TRY(trace_cmd(r, seq, &cur, &c));
+	*ret_stack = c->stack;
+	if (json)
+		sbt_json_cmd(b, c, &names);
+	else
+		sbt_print_cmd(b, c, &names);
 	sbt_cursor_close(cur);
-	return e;
+	return NULL;
 }

@@ -9,6 +9,8 @@
 
 /* Whether the file begins like a trace; false when it cannot be read. */
 bool trace_is(const char *path);
+/* Whether it begins with those n bytes, 64 at most. */
+bool trace_file_begins(const char *path, const void *magic, size_t n);
 /* Opens path instead of the trace that is open; warns when it is damaged. */
 struct err *trace_open(struct session *s, const char *path) TS_CHECK;
 void trace_close(struct session *s);
@@ -20,6 +22,8 @@ void trace_replay_end(struct session *s);
 /* The state after the last command; owned by the session. */
 struct err *trace_end_state(struct session *s, const struct state **ret) TS_CHECK;
 
+/* Command seq of r, valid until the caller closes *ret_cursor; on an error there is none. */
+struct err *trace_cmd(struct sbt_reader *r, uint64_t seq, struct sbt_cursor **ret_cursor, const struct sbt_cmd **ret) TS_CHECK;
 /* Command seq of r, with names out of st: a line without newline, or JSON. Its stack id in *ret_stack. */
 struct err *trace_print_cmd(struct sbt_reader *r, const struct state *st, uint64_t seq, bool json, struct buf *b, uint32_t *ret_stack) TS_CHECK;
 
