@@ -39,6 +39,14 @@ char *buf_steal(struct buf *b);
 void *xmalloc(size_t n) __attribute__((malloc, returns_nonnull));
 void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
 void *xrealloc(void *p, size_t n) __attribute__((returns_nonnull));
+/* Before one more element goes to the end of the array p, which holds n of cap elements. */
+#define MAKE_ROOM(p, n, cap)                                                      \
+	do {                                                                      \
+		if ((n) == (cap)) {                                               \
+			(cap) = (cap) ? 2 * (cap) : 16;                           \
+			(p) = xrealloc((p), (size_t)(cap) * sizeof *(p));         \
+		}                                                                 \
+	} while (0)
 char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
 char *xasprintf(const char *fmt, ...) TS_PRINTF(1, 2) __attribute__((returns_nonnull));
 

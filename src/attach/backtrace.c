@@ -110,10 +110,7 @@ static void mix_in(struct mixture *m, const struct backtrace_frame *f)
 {
 	if (m->n == m->max)
 		return;
-	if (m->n == m->cap) {
-		m->cap = m->cap ? m->cap * 2 : 64;
-		m->f = xrealloc(m->f, m->cap * sizeof(*m->f));
-	}
+	MAKE_ROOM(m->f, m->n, m->cap);
 	m->f[m->n++] = *f;
 }
 

@@ -175,10 +175,7 @@ static void forget_piece(struct drain_bulk *b, struct open_piece *p)
 
 static void add_piece(struct drain_bulk *b, const struct drain_bulk_head *h)
 {
-	if (b->nopen == b->open_cap) {
-		b->open_cap = b->open_cap ? b->open_cap * 2 : 16;
-		b->open = xrealloc(b->open, b->open_cap * sizeof(*b->open));
-	}
+	MAKE_ROOM(b->open, b->nopen, b->open_cap);
 	b->open[b->nopen++] = (struct open_piece){.piece = h->piece, .size = h->size};
 }
 

@@ -69,10 +69,7 @@ static struct drain_code_object *add_code(struct drain_python *p, uint32_t epoch
 
 	if ((p->ncodes + 1) * 2 > p->by_number_cap)
 		grow_numbers(p);
-	if (p->ncodes == p->codes_cap) {
-		p->codes_cap = p->codes_cap ? p->codes_cap * 2 : 256;
-		p->codes = xrealloc(p->codes, p->codes_cap * sizeof(*p->codes));
-	}
+	MAKE_ROOM(p->codes, p->ncodes, p->codes_cap);
 	c = &p->codes[p->ncodes];
 	*c = (struct drain_code_object){.epoch = epoch, .number = number};
 	*find_code(p, epoch, number) = ++p->ncodes;
@@ -134,10 +131,7 @@ static uint32_t place_of(struct drain_python *p, uint32_t code, uint32_t line, c
 		return s->place;
 	if (p->nplaces >= PLACES_MAX)
 		return UINT32_MAX;
-	if (p->nplaces == p->places_cap) {
-		p->places_cap = p->places_cap ? p->places_cap * 2 : 256;
-		p->places = xrealloc(p->places, p->places_cap * sizeof(*p->places));
-	}
+	MAKE_ROOM(p->places, p->nplaces, p->places_cap);
 	*s = (struct drain_place_slot){code, line, p->nplaces};
 	p->places[p->nplaces] = *place;
 	return p->nplaces++;

@@ -51,10 +51,7 @@ static void add_command(struct drain_view *v, uint64_t seq, uint64_t at)
 {
 	unsigned i = v->n;
 
-	if (v->n == v->cap) {
-		v->cap = v->cap ? v->cap * 2 : 256;
-		v->index = xrealloc(v->index, v->cap * sizeof(*v->index));
-	}
+	MAKE_ROOM(v->index, v->n, v->cap);
 	/* A thread publishes nearly always in order; a command within another's callback comes first. */
 	for (; i > v->next && v->index[i - 1].seq > seq; i--) {
 		v->index[i] = v->index[i - 1];
@@ -66,10 +63,7 @@ static void add_command(struct drain_view *v, uint64_t seq, uint64_t at)
 
 static void add_side(struct drain *d, uint32_t ring, uint64_t at)
 {
-	if (d->nsides == d->sides_cap) {
-		d->sides_cap = d->sides_cap ? d->sides_cap * 2 : 64;
-		d->sides = xrealloc(d->sides, d->sides_cap * sizeof(*d->sides));
-	}
+	MAKE_ROOM(d->sides, d->nsides, d->sides_cap);
 	d->sides[d->nsides++] = (struct drain_side){ring, at};
 }
 
@@ -81,10 +75,7 @@ static bool add_time(struct drain *d, uint32_t epoch, const struct tsdb_msg_time
 		d->lost++;
 		return true;
 	}
-	if (d->ntimes == d->times_cap) {
-		d->times_cap = d->times_cap ? d->times_cap * 2 : 256;
-		d->times = xrealloc(d->times, d->times_cap * sizeof(*d->times));
-	}
+	MAKE_ROOM(d->times, d->ntimes, d->times_cap);
 	d->times[d->ntimes].epoch = epoch;
 	memcpy(&d->times[d->ntimes++].msg, m, sizeof(*m));
 	return true;

@@ -98,10 +98,7 @@ static uint32_t add_module(struct drain_stacks *s, const char *path, size_t n)
 			free(copy);
 			return i;
 		}
-	if (s->nmodules == s->modules_cap) {
-		s->modules_cap = s->modules_cap ? s->modules_cap * 2 : 64;
-		s->modules = xrealloc(s->modules, s->modules_cap * sizeof(*s->modules));
-	}
+	MAKE_ROOM(s->modules, s->nmodules, s->modules_cap);
 	s->modules[s->nmodules] = (struct sbt_host_module){copy, elf_build_id(copy)};
 	return s->nmodules++;
 }
@@ -131,10 +128,7 @@ bool drain_stacks_mapping(struct drain_stacks *s, uint32_t epoch, const struct t
 	n = strnlen(m->path, m->n);
 	if (s->nmaps >= MAPS_MAX || s->nmodules >= MODULES_MAX)
 		return true; /* frames in it will be in no module */
-	if (s->nmaps == s->maps_cap) {
-		s->maps_cap = s->maps_cap ? s->maps_cap * 2 : 64;
-		s->maps = xrealloc(s->maps, s->maps_cap * sizeof(*s->maps));
-	}
+	MAKE_ROOM(s->maps, s->nmaps, s->maps_cap);
 	s->maps[s->nmaps++] = (struct drain_mapping){m->start, m->end, m->bias, epoch, add_module(s, m->path, n)};
 	return true;
 }

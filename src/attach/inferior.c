@@ -39,10 +39,7 @@ struct tracee *tracee_add(struct inferior *inf, pid_t tid)
 {
 	struct tracee *t = xcalloc(1, sizeof(*t));
 
-	if (inf->ntracees == inf->tracees_cap) {
-		inf->tracees_cap = inf->tracees_cap ? inf->tracees_cap * 2 : 16;
-		inf->tracees = xrealloc(inf->tracees, inf->tracees_cap * sizeof(*inf->tracees));
-	}
+	MAKE_ROOM(inf->tracees, inf->ntracees, inf->tracees_cap);
 	t->tid = tid;
 	inf->tracees[inf->ntracees++] = t;
 	return t;

@@ -69,10 +69,7 @@ static struct elf_known *file_get(struct inferior *inf, struct libraries *l, con
 
 static void add_mapping(struct libraries *l, uint64_t start, uint64_t end, uint64_t bias, const char *path, bool deleted)
 {
-	if (l->nmaps == l->maps_cap) {
-		l->maps_cap = l->maps_cap ? l->maps_cap * 2 : 64;
-		l->maps = xrealloc(l->maps, l->maps_cap * sizeof(*l->maps));
-	}
+	MAKE_ROOM(l->maps, l->nmaps, l->maps_cap);
 	l->maps[l->nmaps++] = (struct mapping){start, end, bias, path, deleted};
 }
 
@@ -86,10 +83,7 @@ static void add_library(struct libraries *l, uint64_t start, uint64_t end, const
 				l->libs[i].end = end;
 			return;
 		}
-	if (l->nlibs == l->libs_cap) {
-		l->libs_cap = l->libs_cap ? l->libs_cap * 2 : 32;
-		l->libs = xrealloc(l->libs, l->libs_cap * sizeof(*l->libs));
-	}
+	MAKE_ROOM(l->libs, l->nlibs, l->libs_cap);
 	l->libs[l->nlibs++] = (struct inferior_library){start, end, f->layout.has_symbols, f->layout.has_lines, f->path};
 }
 

@@ -127,10 +127,7 @@ static const char *text_there(struct look *k, uint64_t object)
 
 static void add_place(struct look *k, const struct python_frame *f)
 {
-	if (k->n == k->cap) {
-		k->cap = k->cap ? k->cap * 2 : 64;
-		k->places = xrealloc(k->places, k->cap * sizeof(*k->places));
-	}
+	MAKE_ROOM(k->places, k->n, k->cap);
 	k->places[k->n++] = (struct python_place){text_there(k, word_there(k->inf, f->code + k->l.code.filename)),
 		text_there(k, word_there(k->inf, f->code + k->l.code.qualname)), line_there(k, f->code, f->at), UINT64_MAX};
 }

@@ -46,10 +46,7 @@ static void take_line(struct remote_space *s, char *line)
 	if (s->n >= MAPS_MAX || !maps_line_parse(&l, line))
 		return;
 	maps_line_undelete(&l); /* a library that was replaced on disk since is the same one in the process */
-	if (s->n == s->cap) {
-		s->cap = s->cap ? s->cap * 2 : 256;
-		s->maps = xrealloc(s->maps, s->cap * sizeof(*s->maps));
-	}
+	MAKE_ROOM(s->maps, s->n, s->cap);
 	s->maps[s->n++] = (struct remote_map){l.start, l.end, l.offset, l.inode, l.r, l.w, l.x, xstrdup(l.path)};
 }
 

@@ -102,10 +102,7 @@ static void keep(struct mapped *m, const struct told *t)
 {
 	if (m->ntold == MAPPINGS_MAX)
 		return;
-	if (m->ntold == m->captold) {
-		m->captold = m->captold ? 2 * m->captold : 64;
-		m->told = xrealloc(m->told, m->captold * sizeof *m->told);
-	}
+	MAKE_ROOM(m->told, m->ntold, m->captold);
 	m->told[m->ntold++] = *t;
 }
 

@@ -21,10 +21,7 @@ void order_access_add(struct order_accesses *l, uint64_t addr, uint64_t end, enu
 {
 	if (end <= addr)
 		return;
-	if (l->n == l->cap) {
-		l->cap = l->cap ? 2 * l->cap : 16;
-		l->a = xrealloc(l->a, l->cap * sizeof *l->a);
-	}
+	MAKE_ROOM(l->a, l->n, l->cap);
 	l->a[l->n++] = (struct order_access){addr, end, how};
 }
 

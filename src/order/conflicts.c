@@ -58,10 +58,7 @@ static void note_keys(struct search *x, const struct sbt_cmd *c)
 		uint64_t end;
 		const uint64_t key = key_of(x, c, from, &end);
 
-		if (x->nkeys == x->cap_keys) {
-			x->cap_keys = x->cap_keys ? 2 * x->cap_keys : 256;
-			x->keys = xrealloc(x->keys, x->cap_keys * sizeof *x->keys);
-		}
+		MAKE_ROOM(x->keys, x->nkeys, x->cap_keys);
 		x->keys[x->nkeys] = key;
 		if (end <= from || end >= to)
 			continue;
@@ -74,10 +71,7 @@ static struct err *note_touched(struct search *x, const struct order_item *it, s
 {
 	if (x->n >= ORDER_CONFLICTS_MAX)
 		return err_new(ERR_LIMIT, "more than %u commands touch memory", ORDER_CONFLICTS_MAX);
-	if (x->n == x->cap) {
-		x->cap = x->cap ? 2 * x->cap : 256;
-		x->t = xrealloc(x->t, x->cap * sizeof *x->t);
-	}
+	MAKE_ROOM(x->t, x->n, x->cap);
 	x->t[x->n++] = (struct touched){.item = *it, .at = at, .n = x->list.n - at, .who = who};
 	return NULL;
 }
@@ -86,10 +80,7 @@ static void note_death(struct search *x, const struct sbt_cmd *c, const struct o
 {
 	if (c->kind != SBT_FREE || !x->keys[at])
 		return;
-	if (x->ndeaths == x->cap_deaths) {
-		x->cap_deaths = x->cap_deaths ? 2 * x->cap_deaths : 64;
-		x->deaths = xrealloc(x->deaths, x->cap_deaths * sizeof *x->deaths);
-	}
+	MAKE_ROOM(x->deaths, x->ndeaths, x->cap_deaths);
 	x->deaths[x->ndeaths++] = (struct death){x->keys[at], *it};
 }
 

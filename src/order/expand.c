@@ -49,14 +49,6 @@ struct expander {
 	size_t ncopies, cap_copies;
 };
 
-#define MORE(p, n, cap)                                                   \
-	do {                                                              \
-		if ((n) == (cap)) {                                       \
-			(cap) = (cap) ? 2 * (cap) : 16;                   \
-			(p) = xrealloc((p), (size_t)(cap) * sizeof *(p)); \
-		}                                                         \
-	} while (0)
-
 /* ---- writing -------------------------------------------------------------------------------------------------------------------- */
 
 static struct err *put(struct expander *x, struct sbt_cmd *c, uint64_t seq, uint32_t step)
@@ -107,7 +99,7 @@ static struct pool *pool_of(struct expander *x, uint32_t stream)
 	for (size_t i = 0; i < x->npools; i++)
 		if (x->pools[i].stream == stream)
 			return &x->pools[i];
-	MORE(x->pools, x->npools, x->cap_pools);
+	MAKE_ROOM(x->pools, x->npools, x->cap_pools);
 	x->pools[x->npools] = (struct pool){.stream = stream, .lanes = {stream}, .nlanes = 1};
 	return &x->pools[x->npools++];
 }
@@ -130,7 +122,7 @@ static struct err *need_events(struct expander *x, struct pool *p, const struct 
 	while (p->nevents < n) {
 		struct sbt_cmd c = ours(launch, SBT_EVENT_CREATE);
 
-		MORE(p->events, p->nevents, p->cap);
+		MAKE_ROOM(p->events, p->nevents, p->cap);
 		p->events[p->nevents++] = x->next_event;
 		c.u.event_create.new_event = x->next_event++;
 		TRY(put(x, &c, launch->seq, 0));
@@ -194,7 +186,7 @@ static void note_copy(struct expander *x, struct became *b, const struct sbt_cmd
 {
 	if (c->kind != SBT_COPY)
 		return;
-	MORE(x->copies, x->ncopies, x->cap_copies);
+	MAKE_ROOM(x->copies, x->ncopies, x->cap_copies);
 	x->copies[x->ncopies++] = (struct copy_step){x->next, c->u.copy.src, c->u.copy.dst};
 	b->ncopies++;
 }

@@ -40,10 +40,7 @@ static void keep(struct kept_window *k, const struct sbt_cmd *c)
 {
 	const size_t size = sbt_pack_size(c), at = (k->packed.len + 7) & ~(size_t)7;
 
-	if (k->n == k->cap) {
-		k->cap = k->cap ? 2 * k->cap : 1024;
-		k->c = xrealloc(k->c, k->cap * sizeof *k->c);
-	}
+	MAKE_ROOM(k->c, k->n, k->cap);
 	k->c[k->n++] = (struct kept_cmd){.seq = c->seq, .at = at, .is_work = sbt_cmd_is_work(c)};
 	(void)buf_room(&k->packed, size + 8);
 	memset(k->packed.data + k->packed.len, 0, at - k->packed.len);

@@ -37,10 +37,7 @@ static void add(struct one *o, uint64_t addr, uint64_t end, enum order_how how, 
 {
 	if (addr >= end)
 		return;
-	if (o->n == o->cap) {
-		o->cap = o->cap ? 2 * o->cap : 8;
-		o->t = xrealloc(o->t, o->cap * sizeof *o->t);
-	}
+	MAKE_ROOM(o->t, o->n, o->cap);
 	o->t[o->n++] = (struct touch){addr, end, how, deduced};
 }
 

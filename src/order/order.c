@@ -36,10 +36,7 @@ static void add_edge(void *arg, uint64_t from, enum order_edge kind, uint64_t vi
 {
 	struct order *o = arg;
 
-	if (o->nedges == o->cap_edges) {
-		o->cap_edges = o->cap_edges ? 2 * o->cap_edges : 1024;
-		o->edges = xrealloc(o->edges, o->cap_edges * sizeof *o->edges);
-	}
+	MAKE_ROOM(o->edges, o->nedges, o->cap_edges);
 	o->edges[o->nedges++] = (struct edge){from, via, kind};
 }
 
@@ -55,10 +52,7 @@ static void note_lane(struct order *o, const struct order_item *it)
 	l = &o->lanes[it->lane];
 	/* The host's lane also counts what it learned from a synchronous copy, which is an item elsewhere. */
 	while (l->n + 1 <= it->index) {
-		if (l->n == l->cap) {
-			l->cap = l->cap ? 2 * l->cap : 64;
-			l->seqs = xrealloc(l->seqs, l->cap * sizeof *l->seqs);
-		}
+		MAKE_ROOM(l->seqs, l->n, l->cap);
 		l->seqs[l->n++] = it->seq;
 	}
 }
@@ -68,10 +62,7 @@ static struct err *keep(struct order *o, const struct order_item *it, size_t edg
 	if (o->n >= ORDER_KEEP_MAX)
 		return err_cure(err_new(ERR_LIMIT, "more than %u commands are too many for a graph kept whole", ORDER_KEEP_MAX),
 			"ask about a range of them");
-	if (o->n == o->cap) {
-		o->cap = o->cap ? 2 * o->cap : 1024;
-		o->items = xrealloc(o->items, o->cap * sizeof *o->items);
-	}
+	MAKE_ROOM(o->items, o->n, o->cap);
 	o->items[o->n] = (struct item){*it, edge};
 	clock_ref(o->items[o->n++].is.clock);
 	note_lane(o, it);
@@ -314,10 +305,7 @@ struct err *order_path(const struct order *o, uint64_t sa, uint64_t sb, struct o
 			steps[n - 1].skipped += s.skipped + 1;
 			continue;
 		}
-		if (n == cap) {
-			cap = cap ? 2 * cap : 16;
-			steps = xrealloc(steps, cap * sizeof *steps);
-		}
+		MAKE_ROOM(steps, n, cap);
 		steps[n++] = s;
 	}
 	for (size_t i = 0; i < n / 2; i++) {

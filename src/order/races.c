@@ -105,10 +105,7 @@ static struct order_race *known(struct hunt *h, const struct order_party *a, con
 
 static struct order_race *new_race(struct hunt *h)
 {
-	if (h->ret->n == h->cap) {
-		h->cap = h->cap ? 2 * h->cap : 64;
-		h->ret->r = xrealloc(h->ret->r, h->cap * sizeof *h->ret->r);
-	}
+	MAKE_ROOM(h->ret->r, h->ret->n, h->cap);
 	return &h->ret->r[h->ret->n++];
 }
 
@@ -410,10 +407,7 @@ static struct err *one(struct hunt *h, const struct sbt_cmd *c, bool judged)
 
 static void add_change(struct hunt *h, struct host_change c)
 {
-	if (h->nchanges == h->cap_changes) {
-		h->cap_changes = h->cap_changes ? 2 * h->cap_changes : 64;
-		h->changes = xrealloc(h->changes, h->cap_changes * sizeof *h->changes);
-	}
+	MAKE_ROOM(h->changes, h->nchanges, h->cap_changes);
 	h->changes[h->nchanges++] = c;
 }
 

@@ -90,10 +90,7 @@ static struct err *put(struct rewriter *w, struct sbt_cmd *c, uint64_t old)
 {
 	c->seq = w->next++;
 	c->gpu_start_ns = c->gpu_end_ns = 0;
-	if (w->nold == w->cap_old) {
-		w->cap_old = w->cap_old ? 2 * w->cap_old : 1024;
-		w->old = xrealloc(w->old, w->cap_old * sizeof *w->old);
-	}
+	MAKE_ROOM(w->old, w->nold, w->cap_old);
 	w->old[w->nold++] = old;
 	return sbt_writer_cmd(w->to, c);
 }

@@ -462,10 +462,7 @@ static struct err *edit(struct device *d, uint32_t type, const void *body, size_
 			"Finish it, or go before it");
 	EXECUTING(d, heal(d));
 	ASKING(d, call(d, type, body, n, tail, tail_n, sizeof(struct replayer_done)));
-	if (d->nedits == d->cap_edits) {
-		d->cap_edits = d->cap_edits ? d->cap_edits * 2 : 8;
-		d->edits = xrealloc(d->edits, d->cap_edits * sizeof *d->edits);
-	}
+	MAKE_ROOM(d->edits, d->nedits, d->cap_edits);
 	x = &d->edits[d->nedits++];
 	*x = (struct device_edit){.at = d->want, .type = type};
 	buf_add(&x->body, body, n);

@@ -57,15 +57,6 @@ struct plan_scan {
 	struct state *s;
 };
 
-/* Grows array p, which holds n of cap elements, so that one more fits. */
-#define PLAN_ROOM(p, n, cap)                                                      \
-	do {                                                                      \
-		if ((n) == (cap)) {                                               \
-			(cap) = (cap) ? 2 * (cap) : 64;                           \
-			(p) = xrealloc((p), (size_t)(cap) * sizeof *(p));         \
-		}                                                                 \
-	} while (0)
-
 /* Reads commands first..last. What the host knew to be finished when it called command upto goes into the lanes' needed. */
 struct err *plan_scan(struct plan_scan *ret, struct sbt_reader *trace, uint64_t first, uint64_t last, uint64_t upto) TS_CHECK;
 void plan_scan_free(struct plan_scan *s);

@@ -27,7 +27,7 @@ static uint32_t lane_of(struct plan_scan *s, uint32_t id)
 	struct state_stream st;
 
 	if (i == UINT32_MAX) {
-		PLAN_ROOM(s->lanes, s->nlanes, s->cap_lanes);
+		MAKE_ROOM(s->lanes, s->nlanes, s->cap_lanes);
 		i = s->nlanes++;
 		s->lanes[i] = (struct plan_lane){.id = id};
 	}
@@ -99,7 +99,7 @@ static void touch(struct plan_scan *s, struct plan_item *it, uint32_t key, unsig
 			return;
 		}
 	}
-	PLAN_ROOM(s->touches, s->ntouches, s->cap_touches);
+	MAKE_ROOM(s->touches, s->ntouches, s->cap_touches);
 	s->touches[s->ntouches++] = (struct plan_touch){.key = key, .how = how, .addr = addr, .end = end};
 	it->ntouches++;
 }
@@ -243,7 +243,7 @@ static void note_global(struct plan_scan *s, uint64_t module)
 	for (size_t i = 0; i < s->nmodules; i++)
 		if (s->modules[i] == module)
 			return;
-	PLAN_ROOM(s->modules, s->nmodules, s->cap_modules);
+	MAKE_ROOM(s->modules, s->nmodules, s->cap_modules);
 	s->modules[s->nmodules++] = (uint32_t)module;
 }
 
@@ -257,7 +257,7 @@ static struct err *note_memory(void *arg, const struct sbt_memory *m)
 		return NULL;
 	if (s->nrecorded && s->recorded[s->nrecorded - 1] == m->seq)
 		return NULL;
-	PLAN_ROOM(s->recorded, s->nrecorded, s->cap_recorded);
+	MAKE_ROOM(s->recorded, s->nrecorded, s->cap_recorded);
 	s->recorded[s->nrecorded++] = m->seq;
 	return NULL;
 }
@@ -293,7 +293,7 @@ static void add_item(struct plan_scan *s, const struct sbt_cmd *c)
 		it.wait_stream = lane_of(s, ev.stream);
 		it.wait_seq = ev.record_seq;
 	}
-	PLAN_ROOM(s->items, s->n, s->cap);
+	MAKE_ROOM(s->items, s->n, s->cap);
 	s->items[s->n++] = it;
 }
 

@@ -228,7 +228,7 @@ static void spoil(struct plan *p, size_t *cap, const struct plan_scan *s, const 
 		p->globals_spoiled |= t->key == 0;
 		if (t->addr >= t->end)
 			continue;
-		PLAN_ROOM(p->spoiled, p->nspoiled, *cap);
+		MAKE_ROOM(p->spoiled, p->nspoiled, *cap);
 		p->spoiled[p->nspoiled++] = (struct plan_range){t->addr, t->end};
 	}
 }
@@ -274,7 +274,7 @@ static struct err *fill_plan(struct plan *p, struct sbt_reader *trace, const str
 		}
 		if (behind)
 			continue;
-		PLAN_ROOM(p->skip, p->nskip, cap);
+		MAKE_ROOM(p->skip, p->nskip, cap);
 		p->skip[p->nskip++] = it->seq;
 		if (!(p->recorded_inputs && it->recorded))
 			spoil(p, &cap_spoiled, s, it);

@@ -103,10 +103,7 @@ static struct name *name_of(struct finder *f, struct word w)
 		if (x->n == w.n && !memcmp(x->p, w.p, w.n))
 			return &f->names[f->slots[s] - 1];
 	}
-	if (f->nnames == f->cap_names) {
-		f->cap_names = f->cap_names ? 2 * f->cap_names : 256;
-		f->names = xrealloc(f->names, f->cap_names * sizeof *f->names);
-	}
+	MAKE_ROOM(f->names, f->nnames, f->cap_names);
 	f->names[f->nnames] = (struct name){.word = w, .kind = A_REGISTER};
 	f->slots[s] = (uint32_t)++f->nnames;
 	return &f->names[f->nnames - 1];
@@ -298,10 +295,7 @@ static void add_instruction(struct finder *f, struct word opcode, const char *p,
 		anywhere(f, "an instruction with too many operands");
 	x.operands = xmalloc((x.n + 1) * sizeof *x.operands);
 	memcpy(x.operands, operands, x.n * sizeof *operands);
-	if (f->n == f->cap) {
-		f->cap = f->cap ? 2 * f->cap : 256;
-		f->list = xrealloc(f->list, f->cap * sizeof *f->list);
-	}
+	MAKE_ROOM(f->list, f->n, f->cap);
 	f->list[f->n++] = x;
 }
 

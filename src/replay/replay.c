@@ -590,10 +590,7 @@ struct err *replay_goto(struct replay *r, uint64_t seq, struct replay_stop *ret)
 void replay_mark(struct replay *r, uint64_t seq)
 {
 	points_drop(&r->points, r->seq, r->nmarks);
-	if (r->nmarks == r->marks_cap) {
-		r->marks_cap = r->marks_cap ? r->marks_cap * 2 : 16;
-		r->marks = xrealloc(r->marks, r->marks_cap * sizeof *r->marks);
-	}
+	MAKE_ROOM(r->marks, r->nmarks, r->marks_cap);
 	r->marks[r->nmarks++] = (struct mark){.at = r->seq, .index = r->index, .seq = seq};
 	state_retire(r->s, seq);
 }

@@ -17,15 +17,6 @@
 #include "state/state.h"
 #include "state/steps.h"
 
-/* Grows array p, which holds n of cap elements, so that one more fits. */
-#define MAKE_ROOM(p, n, cap)                                                      \
-	do {                                                                      \
-		if ((n) == (cap)) {                                               \
-			(cap) = (cap) ? 2 * (cap) : 16;                           \
-			(p) = xrealloc((p), (size_t)(cap) * sizeof *(p));         \
-		}                                                                 \
-	} while (0)
-
 /* From an id to an index; ids come from the trace, so they may be any number. */
 struct id_map {
 	uint32_t *id, *index; /* slots; index UINT32_MAX: empty */

@@ -11,10 +11,7 @@ void ranges_add(struct ranges *s, uint64_t addr, uint64_t size)
 {
 	if (!size || addr > UINT64_MAX - size)
 		return;
-	if (s->n == s->cap) {
-		s->cap = s->cap ? 2 * s->cap : 16;
-		s->r = xrealloc(s->r, s->cap * sizeof *s->r);
-	}
+	MAKE_ROOM(s->r, s->n, s->cap);
 	s->r[s->n++] = (struct range){addr, size};
 }
 

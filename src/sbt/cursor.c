@@ -74,10 +74,7 @@ static struct err *take_times(struct sbt_cursor *c, const struct buf *payload, u
 			continue;
 		if (c->ntimes == GATHER_MAX)
 			return err_new(ERR_LIMIT, "there are too many for the same commands");
-		if (c->ntimes == c->cap_times) {
-			c->cap_times = c->cap_times ? c->cap_times * 2 : 1024;
-			c->times = xrealloc(c->times, c->cap_times * sizeof *c->times);
-		}
+		MAKE_ROOM(c->times, c->ntimes, c->cap_times);
 		c->times[c->ntimes++] = t;
 	}
 	return NULL;

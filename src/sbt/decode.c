@@ -149,10 +149,7 @@ static struct err *define_slot(struct sbt_decoder *d, uint64_t i, uint64_t kind)
 	if (!k || i >= SBT_SLOTS_MAX || i > d->nslots)
 		return damaged("a slot");
 	if (i == d->nslots) {
-		if (d->nslots == d->cap_slots) {
-			d->cap_slots = d->cap_slots ? d->cap_slots * 2 : 32;
-			d->slots = xrealloc(d->slots, d->cap_slots * sizeof *d->slots);
-		}
+		MAKE_ROOM(d->slots, d->nslots, d->cap_slots);
 		memset(&d->slots[d->nslots++], 0, sizeof *d->slots);
 	}
 	s = &d->slots[i];
@@ -179,10 +176,7 @@ static bool take_string(struct sbt_decoder *d, struct sbt_blob *ret)
 	p = sbt_take_bytes(&d->col[SBT_COL_BYTES], len);
 	if (!p)
 		return false;
-	if (d->nstrings == d->cap_strings) {
-		d->cap_strings = d->cap_strings ? d->cap_strings * 2 : 32;
-		d->strings = xrealloc(d->strings, d->cap_strings * sizeof *d->strings);
-	}
+	MAKE_ROOM(d->strings, d->nstrings, d->cap_strings);
 	*ret = (struct sbt_blob){p, len};
 	d->strings[d->nstrings++] = *ret;
 	return true;

@@ -10,19 +10,13 @@
 
 static void list_add(struct sbt_list *l, size_t i)
 {
-	if (l->n == l->cap) {
-		l->cap = l->cap ? l->cap * 2 : 16;
-		l->at = xrealloc(l->at, l->cap * sizeof *l->at);
-	}
+	MAKE_ROOM(l->at, l->n, l->cap);
 	l->at[l->n++] = (uint32_t)i;
 }
 
 static void entry_add(struct sbt_reader *r, const struct sbt_entry *e)
 {
-	if (r->n == r->cap) {
-		r->cap = r->cap ? r->cap * 2 : 64;
-		r->entries = xrealloc(r->entries, r->cap * sizeof *r->entries);
-	}
+	MAKE_ROOM(r->entries, r->n, r->cap);
 	r->entries[r->n++] = *e;
 }
 

@@ -124,10 +124,7 @@ struct err *sbt_out_open(struct sbt_out *o, const char *path)
 
 static void remember(struct sbt_out *o, const struct sbt_chunk_header *h)
 {
-	if (o->n == o->cap) {
-		o->cap = o->cap ? o->cap * 2 : 64;
-		o->entries = xrealloc(o->entries, o->cap * sizeof *o->entries);
-	}
+	MAKE_ROOM(o->entries, o->n, o->cap);
 	o->entries[o->n++] = (struct sbt_entry){
 		.offset = o->size, .type = h->type, .count = h->count, .stored = h->stored, .raw = h->raw,
 		.first = h->first, .last = h->last, .lost = h->lost};

@@ -366,10 +366,7 @@ static struct piece *free_piece(struct sbt_memory_out *m)
 	for (size_t i = 0; i < m->n; i++)
 		if (!m->pieces[i].open)
 			return &m->pieces[i];
-	if (m->n == m->cap) {
-		m->cap = m->cap ? m->cap * 2 : 8;
-		m->pieces = xrealloc(m->pieces, m->cap * sizeof *m->pieces);
-	}
+	MAKE_ROOM(m->pieces, m->n, m->cap);
 	return &m->pieces[m->n++];
 }
 

@@ -396,10 +396,7 @@ struct err *sbt_writer_time(struct sbt_writer *w, uint64_t seq, uint64_t start_n
 {
 	if (w->out.failed)
 		return NULL;
-	if (w->ntimes == w->cap_times) {
-		w->cap_times = w->cap_times ? w->cap_times * 2 : 1024;
-		w->times = xrealloc(w->times, w->cap_times * sizeof *w->times);
-	}
+	MAKE_ROOM(w->times, w->ntimes, w->cap_times);
 	w->times[w->ntimes++] = (struct time_entry){seq, start_ns, end_ns};
 	return w->ntimes >= PENDING_TIMES ? flush_times(w) : NULL;
 }

@@ -114,10 +114,7 @@ static bool is_new(struct races *rs, const struct soft_race *r)
 			t->shared == r->shared && !strcmp(t->kernel, r->kernel))
 			return false;
 	}
-	if (rs->n == rs->cap) {
-		rs->cap = rs->cap ? 2 * rs->cap : 16;
-		rs->told = xrealloc(rs->told, rs->cap * sizeof *rs->told);
-	}
+	MAKE_ROOM(rs->told, rs->n, rs->cap);
 	t = &rs->told[rs->n++];
 	*t = (struct told){r->label, {r->side[0].line, r->side[1].line}, r->tier, r->shared, ""};
 	memcpy(t->kernel, r->kernel, sizeof t->kernel);

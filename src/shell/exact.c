@@ -79,10 +79,7 @@ static struct err *take_set(void *arg, const struct access_set *a)
 			order_access_add(&x->pool, s.addr, s.addr + s.size, a->set.inexact >> k & 1 ? ORDER_MAYBE : hows[k]);
 		}
 	}
-	if (x->n == x->cap) {
-		x->cap = x->cap ? 2 * x->cap : 256;
-		x->known = xrealloc(x->known, x->cap * sizeof *x->known);
-	}
+	MAKE_ROOM(x->known, x->n, x->cap);
 	x->known[x->n++] = (struct known){a->seq, at, x->pool.n - at};
 	x->reached = a->seq;
 	return NULL;

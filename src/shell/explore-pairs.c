@@ -63,10 +63,7 @@ static void add_pair(void *arg, const struct order_party *a, const struct order_
 	}
 	p.lifetime = is_lifetime(a->how) ? a->seq : is_lifetime(b->how) ? b->seq : 0;
 	p.is_birth = a->how == ORDER_BIRTH || b->how == ORDER_BIRTH;
-	if (x->npairs == x->cap_pairs) {
-		x->cap_pairs = x->cap_pairs ? 2 * x->cap_pairs : 64;
-		x->pairs = xrealloc(x->pairs, x->cap_pairs * sizeof *x->pairs);
-	}
+	MAKE_ROOM(x->pairs, x->npairs, x->cap_pairs);
 	x->pairs[x->npairs++] = p;
 	*slot = (uint32_t)x->npairs;
 }
@@ -163,10 +160,7 @@ struct look {
 
 static void keep_order(struct explorer *x, uint64_t before, uint64_t after)
 {
-	if (x->nfixed == x->cap_fixed) {
-		x->cap_fixed = x->cap_fixed ? 2 * x->cap_fixed : 16;
-		x->fixed = xrealloc(x->fixed, x->cap_fixed * sizeof *x->fixed);
-	}
+	MAKE_ROOM(x->fixed, x->nfixed, x->cap_fixed);
 	x->fixed[x->nfixed++] = (struct order_pair){before, after};
 }
 

@@ -35,10 +35,7 @@ static void add(struct seqs *l, uint64_t seq)
 {
 	if (l->n && l->seq[l->n - 1] == seq)
 		return;
-	if (l->n == l->cap) {
-		l->cap = l->cap ? 2 * l->cap : 64;
-		l->seq = xrealloc(l->seq, l->cap * sizeof *l->seq);
-	}
+	MAKE_ROOM(l->seq, l->n, l->cap);
 	l->seq[l->n++] = seq;
 }
 
@@ -133,10 +130,7 @@ static void meet(struct learner *x, const struct device_ordered *a, const struct
 		const struct order_change both = {.seq = p->seq, .addr = p->addr > q->addr ? p->addr : q->addr, .end = p->end < q->end ? p->end : q->end};
 
 		if (p->seq == q->seq && both.addr < both.end) {
-			if (x->ret->n == cap) {
-				cap = cap ? 2 * cap : 64;
-				x->ret->c = xrealloc(x->ret->c, cap * sizeof *x->ret->c);
-			}
+			MAKE_ROOM(x->ret->c, x->ret->n, cap);
 			x->ret->c[x->ret->n++] = both;
 		}
 		if (p->seq < q->seq || (p->seq == q->seq && p->end <= q->end))

@@ -34,10 +34,7 @@ static struct err *begin_piece(struct recorder *r, const struct drain_item *it)
 	TRY(sbt_writer_memory(r->w, &it->memory, &id));
 	if (!it->memory.has_bytes || !it->memory.size)
 		return NULL;
-	if (m->nopen == m->open_cap) {
-		m->open_cap = m->open_cap ? m->open_cap * 2 : 16;
-		m->open = xrealloc(m->open, m->open_cap * sizeof *m->open);
-	}
+	MAKE_ROOM(m->open, m->nopen, m->open_cap);
 	m->open[m->nopen++] = (struct open_piece){.piece = it->piece, .left = it->memory.size, .id = id};
 	return NULL;
 }

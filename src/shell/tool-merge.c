@@ -121,10 +121,7 @@ static void add_meeting(struct meetings *t, const char *name, const struct sbt_c
 	}
 	if (t->n == MEETINGS_MAX)
 		return;
-	if (t->n == t->cap) {
-		t->cap = t->cap ? 2 * t->cap : 64;
-		t->m = xrealloc(t->m, t->cap * sizeof *t->m);
-	}
+	MAKE_ROOM(t->m, t->n, t->cap);
 	t->m[t->n++] = (struct meeting){.name = xstrdup(name), .nth = c->seq, .start = c->gpu_start_ns, .end = c->gpu_end_ns};
 }
 

@@ -68,10 +68,7 @@ static void born(struct finder *f, uint64_t addr, uint64_t size, uint64_t seq)
 		return;
 	for (i = at_or_behind(f, addr); i < f->n && f->fresh[i].addr < new.end;)
 		gone(f, i);
-	if (f->n == f->cap) {
-		f->cap = f->cap ? 2 * f->cap : 64;
-		f->fresh = xrealloc(f->fresh, f->cap * sizeof *f->fresh);
-	}
+	MAKE_ROOM(f->fresh, f->n, f->cap);
 	memmove(f->fresh + i + 1, f->fresh + i, (f->n - i) * sizeof *f->fresh);
 	new.hole = xmalloc(sizeof *new.hole);
 	new.hole[0] = (struct hole){addr, addr + size};

@@ -37,14 +37,6 @@ struct level {
 	struct ends *ends;
 };
 
-#define MORE(p, n, cap)                                                   \
-	do {                                                              \
-		if ((n) == (cap)) {                                       \
-			(cap) = (cap) ? 2 * (cap) : 16;                   \
-			(p) = xrealloc((p), (size_t)(cap) * sizeof *(p)); \
-		}                                                         \
-	} while (0)
-
 /* ---- a graph's own order ---------------------------------------------------------------------------------------------------- */
 
 static void level_free(struct level *l)
@@ -94,7 +86,7 @@ static struct err *read_nodes(struct maker *m, uint32_t graph, struct level *l)
 		if (n.type > SBT_NODE_OTHER)
 			return err_new(ERR_BAD_TRACE, "node %u of graph %u is of type %u, which does not exist", n.node, graph,
 				(unsigned)n.type);
-		MORE(l->node, l->n, l->cap);
+		MAKE_ROOM(l->node, l->n, l->cap);
 		sorted &= !l->n || l->node[l->n - 1].node < n.node;
 		l->node[l->n++] = n;
 	}
@@ -199,7 +191,7 @@ static struct err *put_dep(struct maker *m, uint32_t step)
 
 	if (t->ndeps == STEPS_DEPS_MAX)
 		return err_new(ERR_LIMIT, "graph %u has more than %u dependencies", m->path[0], STEPS_DEPS_MAX);
-	MORE(t->deps, t->ndeps, m->cap_deps);
+	MAKE_ROOM(t->deps, t->ndeps, m->cap_deps);
 	t->deps[t->ndeps++] = step;
 	return NULL;
 }
@@ -208,7 +200,7 @@ static struct err *put_end(struct maker *m, uint32_t step)
 {
 	if (m->nends == STEPS_DEPS_MAX)
 		return err_new(ERR_LIMIT, "graph %u has more than %u dependencies", m->path[0], STEPS_DEPS_MAX);
-	MORE(m->ends, m->nends, m->cap_ends);
+	MAKE_ROOM(m->ends, m->nends, m->cap_ends);
 	m->ends[m->nends++] = step;
 	return NULL;
 }
@@ -234,10 +226,7 @@ static struct err *put_step(struct maker *m, const struct level *l, uint32_t i, 
 
 	if (t->n == STEPS_MAX)
 		return err_new(ERR_LIMIT, "a launch of graph %u does more than %u things", m->path[0], STEPS_MAX);
-	if (t->n == m->cap) {
-		m->cap = m->cap ? 2 * m->cap : 16;
-		t->step = xrealloc(t->step, m->cap * sizeof *t->step);
-	}
+	MAKE_ROOM(t->step, t->n, m->cap);
 	TRY(befores(m, l, i, outer, put_dep));
 	/* deps is set when all is there: the array moves; until then ndeps counts */
 	t->step[t->n] = (struct state_step){.graph = m->path[depth], .node = l->node[i], .depth = depth,
