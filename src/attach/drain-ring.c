@@ -129,7 +129,7 @@ static void scan(struct inferior *inf, uint32_t ring, struct drain_view *v, uint
 {
 	struct tsdb_ring *s = &inf->control->ring[ring];
 
-	if (head - v->tail > inf->ring_bytes || head < v->scanned) {
+	if (head - v->tail > inf->ring_bytes || head < v->scanned || (head | v->scanned) % 8) {
 		drain_abandon(inf->drain, s, v, "its write position is impossible");
 		return;
 	}
