@@ -8,7 +8,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,23 +151,6 @@ static void *live(void *arg)
 	return NULL;
 }
 
-static int start_thread(void)
-{
-	pthread_attr_t attr;
-	pthread_t thread;
-	sigset_t all, old;
-	int err = pthread_attr_init(&attr);
-	if (err)
-		return -err;
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&thread, &attr, live, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return -err;
-}
-
 /* A child of fork() has the agent's memory, but not its threads: the parent's debugger is none of its affair. */
 static void after_fork(void)
 {
@@ -213,7 +195,7 @@ static int attach(const char *path)
 	if (is_left() && strlen(path) < sizeof(left_for))
 		strcpy(left_for, path);
 	int err = is_left() ? 0 : agent_reopen(path);
-	if (!err && (err = start_thread()))
+	if (!err && (err = thread_start(live)))
 		agent_retire();
 	if (err)
 		atomic_store(&busy, 0);

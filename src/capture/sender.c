@@ -5,8 +5,6 @@
 #include "capture/sender.h"
 
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -176,20 +174,12 @@ static void *run(void *arg)
 
 static bool start_thread(void)
 {
-	pthread_t id;
-	pthread_attr_t attr;
-	sigset_t block, was;
 	spin_lock(&sender.starting);
-	if (!sender.have_thread && !pthread_attr_init(&attr)) {
-		(void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-		sigfillset(&block);
-		pthread_sigmask(SIG_SETMASK, &block, &was);
+	if (!sender.have_thread) {
 		atomic_fetch_add(&thread_strangers, 1);
-		sender.have_thread = !pthread_create(&id, &attr, run, NULL);
+		sender.have_thread = !thread_start(run);
 		if (!sender.have_thread)
 			atomic_fetch_sub(&thread_strangers, 1);
-		pthread_sigmask(SIG_SETMASK, &was, NULL);
-		pthread_attr_destroy(&attr);
 	}
 	spin_unlock(&sender.starting);
 	return sender.have_thread;

@@ -6,6 +6,7 @@
 #include "capture/thread.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -253,4 +254,21 @@ void thread_announce(struct thread *t)
 	cmd.u.thread.os_tid = t->os_tid;
 	cmd.u.thread.thread_name = (struct sbt_blob){ name, strnlen(name, sizeof(name)) };
 	record_now(t, &cmd, SBT_F_SYNTHETIC);
+}
+
+int thread_start(void *(*run)(void *arg))
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t every, old;
+	int err = pthread_attr_init(&attr);
+	if (err)
+		return -err;
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &old);
+	err = pthread_create(&thread, &attr, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return -err;
 }
