@@ -63,9 +63,11 @@ static void describe_gpu(struct recorder *r, const struct sbt_cmd *c, struct sbt
 	*name = 0;
 	if (state_device(r->state, 0, &d)) {
 		b = d.name;
+		m->soft = d.soft; /* tsdb need not have known when it attached */
 		m->driver_version = (uint32_t)d.driver_version;
 	} else if (c && c->kind == SBT_DEVICE) {
 		b = c->u.device.device_name;
+		m->soft = c->u.device.soft;
 		m->driver_version = (uint32_t)c->u.device.driver_version;
 	}
 	if (b.len >= n)
