@@ -21,7 +21,8 @@ const char cmd_attach_help[] =
 	"Attaches to a process that runs, by its number or its name, and stops it. The agent\n"
 	"is loaded into it there and then; nothing need be restarted, rebuilt or set in its\n"
 	"environment. What existed before is found out as it is met. From then on everything\n"
-	"works as after `run`; `detach` and `quit` let the process go on, `kill` kills it. One\n"
+	"works as after `run`; `detach` and `quit` let the process go on, `kill` kills it (`run`\n"
+	"starts its program again, with its arguments). One\n"
 	"that SIGSTOP or Ctrl-Z has stopped stays so until `continue`.\n"
 	"With --wait, waits until the next process of that name starts, and catches it.\n"
 	"Example: attach 4711\n"
@@ -133,6 +134,27 @@ static void tell(struct session *s, pid_t pid, const struct attach_result *r)
 		out_str(s->out, "It was stopped (by SIGSTOP or Ctrl-Z): `continue` wakes it, `detach` leaves it stopped.\n");
 }
 
+/* Unless the user chose a program: `run` starts that of the process again, with its arguments. */
+static void adopt(struct session *s, pid_t pid, const char *line)
+{
+	char **words;
+	unsigned n;
+	struct err *e;
+
+	if (s->target.program && !s->target.adopted)
+		return;
+	free(s->target.program);
+	s->target.program = link_of(pid, "exe");
+	s->target.adopted = true;
+	e = words_split(line, &words, &n);
+	if (!e) {
+		free(s->set.string[SET_ARGS]);
+		s->set.string[SET_ARGS] = words_join(words + !!n, n - !!n);
+		words_free(words);
+	}
+	err_free(e);
+}
+
 static struct err *attach(struct session *s, pid_t pid)
 {
 	struct attach_options o = {.pid = pid, .agent = gpu_agent_path(), .ring_bytes = (uint32_t)s->set.number[SET_RING_SIZE],
@@ -153,8 +175,7 @@ static struct err *attach(struct session *s, pid_t pid)
 		interrupt_take();
 	if (!e) {
 		tell(s, pid, &r);
-		if (!s->target.program)
-			s->target.program = link_of(pid, "exe");
+		adopt(s, pid, line);
 		e = process_take(s, inf, line, cwd, uses_soft_gpu(inf));
 	}
 	free(line);

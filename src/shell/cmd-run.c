@@ -452,9 +452,28 @@ static const char *status_word(const struct target *t)
 	return t->exit_signal ? "killed" : t->exit_code >= 0 ? "exited" : "not being run";
 }
 
+/* Which GPU the process uses; NULL: none yet. A process that was attached to tells when its driver starts. */
+static const char *gpu_word(struct session *s, bool *ret_soft)
+{
+	const struct target *t = &s->target;
+	const struct tsdb_control *c = t->inf ? inferior_control(t->inf) : NULL;
+	struct state_device d;
+
+	*ret_soft = t->soft;
+	if (t->inf && inferior_attached(t->inf)) {
+		if (c && atomic_load(&c->agent_state) == TSDB_AGENT_WAITING)
+			return NULL;
+		if (s->recorder && state_device(recorder_state(s->recorder), 0, &d))
+			*ret_soft = d.soft;
+	}
+	return *ret_soft ? "software GPU" : "machine's GPU";
+}
+
 struct err *cmd_info_program(struct session *s, const struct cmd_args *a)
 {
 	const struct target *t = &s->target;
+	bool soft;
+	const char *gpu = gpu_word(s, &soft);
 	int pid = t->inf ? inferior_pid(t->inf) : 0;
 	struct buf b = BUF_INIT;
 
@@ -464,13 +483,15 @@ struct err *cmd_info_program(struct session *s, const struct cmd_args *a)
 		buf_str(&b, ",\"args\":");
 		json_string(&b, s->set.string[SET_ARGS]);
 		buf_printf(&b, ",\"pid\":%d,\"status\":\"%s\",\"exit_code\":%d,\"exit_signal\":%d,\"soft\":%s}\n", pid, status_word(t), t->exit_code,
-			t->exit_signal, t->soft ? "true" : "false");
+			t->exit_signal, soft ? "true" : "false");
 	} else if (!t->program) {
 		buf_str(&b, "No program has been chosen.\n");
 	} else {
 		buf_printf(&b, "%s %s\n", t->program, s->set.string[SET_ARGS]);
-		if (pid)
-			buf_printf(&b, "process %d, %s, on the %s\n", pid, status_word(t), t->soft ? "software GPU" : "machine's GPU");
+		if (pid && gpu)
+			buf_printf(&b, "process %d, %s, on the %s\n", pid, status_word(t), gpu);
+		else if (pid)
+			buf_printf(&b, "process %d, %s, has not used the GPU yet\n", pid, status_word(t));
 		else
 			buf_printf(&b, "%s\n", status_word(t));
 	}

@@ -45,6 +45,7 @@ struct err *process_file(struct session *s, const char *program, char *const *ar
 	if (e)
 		return e;
 	free(s->target.program);
+	s->target.adopted = false;
 	s->target.program = xstrdup(program);
 	if (args) {
 		while (args[n])
@@ -687,8 +688,6 @@ static struct err *attach_again(struct session *s)
 	struct err *e;
 
 	err_free(process_detach(s));
-	free(s->target.program);
-	s->target.program = NULL;
 	e = process_attach(s, pid, false);
 	for (unsigned i = 0; e && e->code == ERR_INFERIOR && i < EXEC_TRIES; i++) { /* as wrappers do: one after the other */
 		err_free(e);

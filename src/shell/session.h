@@ -35,6 +35,7 @@ enum focus { FOCUS_NONE, FOCUS_LIVE, FOCUS_REPLAY };
 /* The program to run and what has become of it (process.c). */
 struct target {
 	char *program; /* as the user wrote it; NULL: none yet */
+	bool adopted;  /* it and its arguments are those of a process that was attached to */
 	char *path;    /* where it is */
 	char **env;    /* changes for launch_options; NULL-terminated */
 	unsigned nenv;

@@ -238,6 +238,46 @@ def test_wait_catches_the_next_start(t):
             tsdb.wait()
 
 
+LOOPS = '''import ctypes, os, sys, time
+print("running", flush=True)
+time.sleep(2)
+cuda = ctypes.CDLL("libcuda.so.1")
+ctx, mod, f = (ctypes.c_void_p() for _ in range(3))
+PTX = b".version 7.0\\n.target sm_75\\n.address_size 64\\n.visible .entry loops() { ret; }\\n"
+def do(r):
+    assert r == 0, r
+do(cuda.cuInit(0)), do(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(ctx), 0)), do(cuda.cuCtxSetCurrent(ctx))
+do(cuda.cuModuleLoadData(ctypes.byref(mod), PTX)), do(cuda.cuModuleGetFunction(ctypes.byref(f), mod, b"loops"))
+p, h = ctypes.c_uint64(), (ctypes.c_uint8 * 64)()
+do(cuda.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(64))), do(cuda.cuMemsetD8_v2(p, 5, ctypes.c_size_t(64)))
+while not os.path.exists("end"):
+    do(cuda.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, None, None, None)), do(cuda.cuMemcpyDtoH_v2(h, p, ctypes.c_size_t(64)))
+    time.sleep(0.001)
+'''
+
+
+def test_a_window_of_a_program_that_had_not_used_the_gpu(t):
+    """Which GPU it uses is known when its driver starts: the trace is replayed there."""
+    with Running(t, ['python3', '-c', LOOPS, 'a b']).await_text('running') as p:
+        r = attached(t, p.pid, 'info program', 'capture window kernel loops count 5', 'continue', 'info program', 'detach')
+        t.match(rf"^process {p.pid}, stopped, has not used the GPU yet$", r.out)
+        t.match(rf"^process {p.pid}, stopped at a GPU command, on the {'software' if t.gpu == 'soft' else 'machine.s'} GPU$", r.out)
+        name = t.match(r'-> (\S+\.sbt)', r.out).group(1).rstrip(',')
+        p.finish()
+    r = t.tsdb('replay', name, '--verify')
+    t.equal(r.status, 0, r.both)
+    t.match(r'4 of 4 outputs identical', r.out)
+
+
+def test_kill_and_run_again(t):
+    """`run` starts the program of the process that was attached to, with its arguments."""
+    with Running(t, [program('long_running'), 3600]).await_text('running') as p:
+        r = t.session(None, f'attach {p.pid}', 'kill', 'break kernel count', 'run > again.txt', 'info program', 'kill')
+        t.match(r'/long_running 3600$', r.out)
+        t.match(r'^Breakpoint 1, #\d+ count<<<', r.out)
+        p.p.wait()
+
+
 def test_a_program_without_cuda(t):
     """Nothing that it does is disturbed, and nothing is claimed about GPUs."""
     with target(t) as p:
