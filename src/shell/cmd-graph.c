@@ -170,6 +170,11 @@ static void print_head(struct buf *b, const struct state *st, const struct state
 	buf_printf(b, "Graph %u%s", g->id, g->is_exec ? ", executable" : "");
 	if (g->source != SBT_NO_ID)
 		buf_printf(b, ", %s graph %u", g->is_exec ? "made from" : "a clone of", g->source);
+	if (g->before) { /* who made it, and of what, no call tells */
+		buf_str(b, ", from before tsdb came: its nodes are not known\n");
+		print_times(b, "launched", g->launches, g->last_launch, h->launches, h->nlaunches);
+		return;
+	}
 	if (g->made)
 		buf_printf(b, " by #%" PRIu64, g->made);
 	buf_printf(b, ": %u node%s, %zu dependenc%s%s\n", g->nodes, g->nodes == 1 ? "" : "s", edges, edges == 1 ? "y" : "ies",
@@ -276,7 +281,8 @@ static void print_json(struct buf *b, const struct state *st, const struct state
 	if (g->is_exec)
 		(void)state_graph_by_id(st, g->source, &from);
 	const char *mode = sbt_enum_name(SBT_T_ENUM_CAPTURE, from.capture_mode);
-	buf_printf(b, "{\"graph\":%u,\"executable\":%s,\"made\":%" PRIu64 ",\"source\":", g->id, g->is_exec ? "true" : "false", g->made);
+	buf_printf(b, "{\"graph\":%u,\"executable\":%s,\"before\":%s,\"made\":%" PRIu64 ",\"source\":", g->id, g->is_exec ? "true" : "false",
+		g->before ? "true" : "false", g->made);
 	if (g->source == SBT_NO_ID)
 		buf_str(b, "null");
 	else
@@ -371,7 +377,7 @@ static struct err *show_graph(struct session *s, const struct state *st, uint32_
 		if (before)
 			buf_printf(&b, "As it was before #%" PRIu64 " destroyed it:\n", before);
 		print_head(&b, st, &g, &h, steps.ndeps);
-		if (!g.nodes)
+		if (!g.nodes && !g.before)
 			buf_str(&b, "Its nodes are seen when it is instantiated.\n");
 		print_steps(&b, s, st, &steps);
 		if (e)

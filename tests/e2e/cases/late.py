@@ -67,6 +67,7 @@ def test_all_memory_is_found(t):
 def test_an_old_executable_graph_is_recorded_by_its_effect(t):
     window(t, 'graph')
     t.match(r'graph_launch exec 0', view(t, 'graph_launch'))
+    t.match(r'^Graph 0, executable, from before tsdb came: its nodes are not known', t.tsdb('--batch', '-ex', 'info graph 0', 't.sbt').out)
     t.match(r'(\d+) of \1 allocations identical, 19 of 19 outputs identical', verified(t).out)
 
 
