@@ -75,6 +75,16 @@ static uint64_t fatbin_size(uint64_t addr)
 }
 
 /* Text up to its NUL, with the directives that every PTX module begins with (PTX ISA, "PTX Module Directives"). */
+/* After ".version " a number, and white space: not the backslash of a string's source text, which an interpreter holds as well. */
+static bool begins_as_ptx(const char *text, size_t n)
+{
+	const size_t digits = 9;
+	size_t i = digits;
+	while (i < n && ((text[i] >= '0' && text[i] <= '9') || text[i] == '.'))
+		i++;
+	return i >= n || (i > digits && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r'));
+}
+
 static uint64_t ptx_size(uint64_t addr)
 {
 	char text[4096];
@@ -82,7 +92,7 @@ static uint64_t ptx_size(uint64_t addr)
 		size_t n = sizeof(text) - ((addr + at) & (sizeof(text) - 1));
 		if (!host_read(addr + at, text, n))
 			return 0;
-		if (!at && !memmem(text, n < 256 ? n : 256, ".target", 7) && n >= 256)
+		if (!at && (!begins_as_ptx(text, n) || (!memmem(text, n < 256 ? n : 256, ".target", 7) && n >= 256)))
 			return 0;
 		const char *nul = memchr(text, '\0', n);
 		if (nul)

@@ -6,7 +6,7 @@ CUDA_TESTS = tests/programs/all_kinds tests/programs/asks_first tests/programs/b
 	tests/programs/exit_code tests/programs/exits_early tests/programs/failing_calls tests/programs/forks tests/programs/global_address \
 	tests/programs/graphs tests/programs/keeps tests/programs/late tests/programs/late_module tests/programs/late_static_cudart tests/programs/kernel_races tests/programs/kill_self tests/programs/long_running tests/programs/nvtx tests/programs/orders tests/programs/parts tests/programs/reuse tests/programs/signals \
 	tests/programs/static_cudart tests/programs/stdin_echo tests/programs/counted tests/programs/sums tests/programs/threads tests/programs/unwritten tests/programs/uses_cupti
-CUDA_TESTS += tests/programs/two_devices tests/programs/ipc
+CUDA_TESTS += tests/programs/two_devices tests/programs/ipc tests/programs/collective
 CUDA_TESTS += tests/programs/observed
 CUDA_TESTS += tests/programs/graph_updates tests/programs/graph_memory tests/programs/graph_random
 EXTRA_DIST += tests/programs/python_stacks.py tests/programs/python_churn.py tests/programs/gpu.h $(CUDA_TESTS:=.cu)
@@ -45,6 +45,8 @@ PROGRAM_FLAGS = -O1 -g -lineinfo -gencode arch=compute_75,code=compute_75 $(CUDA
 	-Xlinker -rpath=$(CUDA_DIR)/lib64 -Xlinker --enable-new-dtags -ldl
 check_SCRIPTS += $(CUDA_TESTS)
 CLEANFILES += $(CUDA_TESTS)
+tests/programs/late tests/programs/late_module tests/programs/late_static_cudart: tests/programs/late.h
+tests/programs/late_static_cudart: tests/programs/late.cu
 $(CUDA_TESTS): tests/programs/%: tests/programs/%.cu tests/programs/gpu.h examples/check.h
 	@$(MKDIR_P) tests/programs
 	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS) -cudart $(if $(findstring static_cudart,$@),static,shared) -o $@ $<

@@ -434,6 +434,11 @@ static void ptx_ends_with_its_text(void **state)
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.kind, IMAGE_PTX);
 	assert_int_equal(s.size, strlen(strchr(at, '\n') + 1));
+	/* Nor is the source of a string that would be one. */
+	*strchr(strstr(at, "sion 8.0"), '\n') = '\\';
+	assert_int_equal(images(IMAGE_PTX).n, 0);
+	*strchr(strstr(at, "sion 8.0"), '\\') = '\r';
+	assert_int_equal(images(IMAGE_PTX).n, 1);
 	/* Prose about versions is none. */
 	*strstr(at, "get sm_90") = 'x';
 	assert_int_equal(images(IMAGE_PTX).n, 0);

@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import random
 import signal
 import subprocess
@@ -460,6 +461,20 @@ def test_clocks_of_devices(t):
 
 
 # -- memory of other processes
+
+def test_ranks_that_wait_for_each_other_inside_kernels(t):
+    """Recorded while both go on; each rank's trace replays alone: what the collective kernel left in memory is recorded. Calls of another thread that only give
+    out handles are no work that cannot be told apart from it."""
+    r = children(t, program('collective'))
+    t.equal(sorted(r.out.splitlines()), ['collective: rank 0 ok', 'collective: rank 1 ok'], 'both ranks')
+    names = traces(t)
+    t.equal(len(names), 2, 'traces')
+    for n in names:
+        r = t.tsdb('replay', '--verify', n)
+        t.equal(r.status, 0, f'replay of {n}')
+        t.equal(len(re.findall(r'ncclDevKernel_AllReduce_Sum\S*: communicates with other GPUs; its recorded effect on memory is applied', r.out)), 3, 'collectives')
+        t.match(r'^(\d+) of \1 allocations identical, (\d+) of \2 outputs identical$', r.out)
+
 
 def test_ipc_memory(t):
     r = children(t, program('ipc'))
