@@ -194,6 +194,16 @@ static bool is_work(uint16_t kind)
 	}
 }
 
+/* Whether it may change memory, or whose memory is whose. */
+static bool may_change(const struct call *c)
+{
+	static const uint64_t kinds = 1ull << SBT_LAUNCH | 1ull << SBT_COPY | 1ull << SBT_FILL | 1ull << SBT_HOST_FUNC | 1ull << SBT_GRAPH_LAUNCH |
+				      1ull << SBT_BATCH | 1ull << SBT_FREE | 1ull << SBT_UNREPLAYABLE;
+	_Static_assert(SBT_LAUNCH < 64 && SBT_COPY < 64 && SBT_FILL < 64 && SBT_HOST_FUNC < 64 && SBT_GRAPH_LAUNCH < 64 && SBT_BATCH < 64 && SBT_FREE < 64 &&
+			       SBT_UNREPLAYABLE < 64, "bits");
+	return c->cmd.kind < 64 && kinds >> c->cmd.kind & 1 && !(c->row->flags & CALL_HANDLES);
+}
+
 /* Work given to a stream that is capturing becomes a graph node. */
 static void flag_capturing(struct call *c)
 {
@@ -245,6 +255,8 @@ static void number(struct call *c, const void *frame)
 	c->cmd.host_ns = clock_ns(&t->clock);
 	t->in_flight = true;
 	c->cmd.seq = take_seq(t);
+	if (may_change(c))
+		atomic_store_explicit(&t->work_seq, c->cmd.seq, memory_order_relaxed);
 	if (__builtin_expect(window_watched(), 0))
 		window_enter(c);
 	if (__builtin_expect(span_watched(), 0) && !late)

@@ -266,7 +266,7 @@ void effect_exit(struct call *c)
 	if (!atomic_load(&span_open) || c->cmd.result) {
 		/* It failed, or the span is over. */
 	} else if (shut(c)) {
-		if (atomic_load(&agent.control->next_seq) != effect.seq + 1)
+		if (thread_others_work(c->t) > effect.seq)
 			span_note("other threads' commands came together with a call that cannot be repeated: what each did to memory cannot be told apart");
 		compare_all();
 		if (!effect.changed && c->cmd.kind != SBT_UNREPLAYABLE)

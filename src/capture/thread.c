@@ -24,6 +24,8 @@ static AGENT_KEPT struct {
 	struct thread *first;
 } all;
 
+static uint64_t work_gone; /* work_seq of threads that have ended: the last; with the list locked */
+
 /* With the list locked, so that it is before or after a debugger's leaving. */
 static void end_of(struct thread *t)
 {
@@ -35,6 +37,8 @@ static void end_of(struct thread *t)
 		stack_forget(t);
 	if (t->page)
 		agent_unmap(t->page, SBT_PAGE);
+	if (atomic_load(&t->work_seq) > work_gone)
+		work_gone = atomic_load(&t->work_seq);
 	for (struct thread **at = &all.first; *at; at = &(*at)->next)
 		if (*at == t) {
 			*at = t->next;
@@ -60,6 +64,20 @@ bool thread_any_in(const struct thread *self, bool stopping_too)
 	}
 	spin_unlock(&all.lock);
 	return found;
+}
+
+uint64_t thread_others_work(const struct thread *self)
+{
+	uint64_t last;
+	spin_lock(&all.lock);
+	last = work_gone;
+	for (const struct thread *t = all.first; t; t = t->next) {
+		const uint64_t seq = atomic_load_explicit(&t->work_seq, memory_order_relaxed);
+		if (t != self && seq > last)
+			last = seq;
+	}
+	spin_unlock(&all.lock);
+	return last;
 }
 
 uint8_t *thread_page(struct thread *t)

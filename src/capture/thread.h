@@ -59,6 +59,7 @@ struct thread {
 
 	bool ctx_known;	      /* current_ctx below is right */
 	uint32_t current_ctx; /* id last published as current */
+	_Atomic uint64_t work_seq; /* its last command that may change memory */
 	uint64_t last_query;  /* what the last not-ready query asked about; repeats are not recorded */
 
 	/* Code that the driver loaded during the present call (resource callback). */
@@ -82,6 +83,8 @@ struct thread *thread_get_quiet(void);
 void thread_announce(struct thread *t);
 /* Whether another thread is in a call (stopping_too: those that wait for a stop do not count). */
 bool thread_any_in(const struct thread *self, bool stopping_too);
+/* With the gate shut: the last command that may change memory of any other thread; 0: none. */
+uint64_t thread_others_work(const struct thread *self);
 /* SBT_PAGE bytes of the thread's own, or NULL. */
 uint8_t *thread_page(struct thread *t);
 /* Threads that are in agent code, or about to be, and cannot be found there by their state, as they have none (yet). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Two ranks that add their numbers up as NCCL's do: a kernel of each tells the other, through memory that both have open, that its numbers are there, and
- * waits for the other's. Meanwhile a second thread makes calls that only give out handles, as NCCL's threads do. The parent is rank 0, the same
+ * waits for the other's. Meanwhile a second thread asks how far things are and makes calls that only give out handles, as NCCL's and PyTorch's do. The parent is rank 0, the same
  * program, started again before CUDA is, rank 1. collective [ROUNDS]
  */
 #include <cuda.h>
@@ -53,15 +53,17 @@ static void must(ssize_t got, ssize_t want, const char *what)
 
 static volatile int over;
 
-/* The driver's call, which it may refuse. */
-static void *hand_out(void *event)
+/* The driver may refuse the first. */
+static void *ask(void *event)
 {
 	CUresult (*get)(CUipcEventHandle *, CUevent) = (CUresult (*)(CUipcEventHandle *, CUevent))dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuIpcGetEventHandle");
 	CUipcEventHandle h;
 
 	while (!over) {
 		(void)get(&h, (CUevent)event);
-		usleep(1000);
+		(void)cudaEventQuery((cudaEvent_t)event);
+		(void)cudaStreamQuery(cudaStreamPerThread);
+		usleep(300);
 	}
 	return NULL;
 }
@@ -89,7 +91,8 @@ static int rank_of_two(int rank, int rounds, int in, int out)
 		(void)cudaGetLastError();
 		CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
 	}
-	pthread_create(&thread, NULL, hand_out, event);
+	CHECK(cudaEventRecord(event));
+	pthread_create(&thread, NULL, ask, event);
 	for (int round = 1; round <= rounds; round++) {
 		fill<<<1, N>>>(mine, rank, round);
 		ncclDevKernel_AllReduce_Sum<<<1, N>>>(mine, his, sums, round);
