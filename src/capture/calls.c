@@ -197,11 +197,14 @@ static bool is_work(uint16_t kind)
 /* Whether it may change memory, or whose memory is whose. */
 static bool may_change(const struct call *c)
 {
-	static const uint64_t kinds = 1ull << SBT_LAUNCH | 1ull << SBT_COPY | 1ull << SBT_FILL | 1ull << SBT_HOST_FUNC | 1ull << SBT_GRAPH_LAUNCH |
-				      1ull << SBT_BATCH | 1ull << SBT_FREE | 1ull << SBT_UNREPLAYABLE;
-	_Static_assert(SBT_LAUNCH < 64 && SBT_COPY < 64 && SBT_FILL < 64 && SBT_HOST_FUNC < 64 && SBT_GRAPH_LAUNCH < 64 && SBT_BATCH < 64 && SBT_FREE < 64 &&
-			       SBT_UNREPLAYABLE < 64, "bits");
-	return c->cmd.kind < 64 && kinds >> c->cmd.kind & 1 && !(c->row->flags & CALL_HANDLES);
+	switch (c->cmd.kind) {
+	case SBT_LAUNCH: case SBT_COPY: case SBT_FILL: case SBT_HOST_FUNC: case SBT_GRAPH_LAUNCH: case SBT_BATCH: case SBT_FREE:
+		return true;
+	case SBT_UNREPLAYABLE:
+		return !(c->row->flags & CALL_HANDLES);
+	default:
+		return false;
+	}
 }
 
 /* Work given to a stream that is capturing becomes a graph node. */

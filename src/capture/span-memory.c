@@ -61,6 +61,14 @@ static struct piece piece_of(const struct live *l, uint32_t role)
 	return (struct piece){ .seq = now.seq, .addr = l->addr, .size = l->size, .role = role, .owner = BULK_ALLOCATION, .module = SBT_NO_ID };
 }
 
+static struct piece piece_of_global(const struct piece *global, uint32_t role)
+{
+	struct piece p = *global;
+	p.seq = now.seq;
+	p.role = role;
+	return p;
+}
+
 static bool start_of(void *arg, struct live *l)
 {
 	const struct piece p = piece_of(l, BULK_START);
@@ -87,10 +95,7 @@ static bool start_of_host(void *arg, struct live *l)
 
 static void start_of_global(void *arg, struct device_ctx *d, const struct piece *global)
 {
-	(void)arg;
-	struct piece p = *global;
-	p.seq = now.seq;
-	p.role = BULK_START;
+	const struct piece p = piece_of_global(global, BULK_START);
 	shadow_device(now.set, d, &p, true);
 }
 
@@ -100,14 +105,15 @@ uint64_t span_memory_start(struct device_set *s, uint64_t seq, struct span_times
 	now.set = s;
 	now.seq = seq;
 	ipc_span();
-	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_TOUCHED)
+	const bool touched = atomic_load(&agent.control->memory) == TSDB_MEMORY_TOUCHED;
+	if (touched)
 		touched_begin();
 	else
 		live_each(start_of, NULL);
 	clock_lap(&at, &times->begin.memory);
 	shadow_go();
 	clock_lap(&at, &times->begin.go);
-	if (atomic_load(&agent.control->memory) != TSDB_MEMORY_TOUCHED)
+	if (!touched)
 		live_each(start_of_host, NULL);
 	clock_lap(&at, &times->begin.host);
 	globals_find(s);
@@ -166,13 +172,19 @@ static void go(struct ending *e)
 	}
 }
 
+/* Nothing of the context is listed or on its way any more. */
+static void flush(struct ending *e)
+{
+	go(e);
+	finish(e);
+}
+
 static void change_ctx(struct ending *e, struct device_ctx *to)
 {
 	if (to == e->now)
 		return;
 	if (e->now) {
-		go(e);
-		finish(e);
+		flush(e);
 		device_leave();
 	}
 	e->now = to && device_enter(to) ? to : NULL;
@@ -182,19 +194,15 @@ static void end_of_device(struct ending *e, struct device_ctx *d, const struct p
 {
 	change_ctx(e, d);
 	if (!e->now || !mapped) {
-		if (e->now) {
-			go(e);
-			finish(e); /* the stream and the staging are shared */
-		}
+		if (e->now)
+			flush(e); /* the stream and the staging are shared */
 		hash_one(e, p);
 		return;
 	}
 	e->piece[e->n] = *p;
 	e->range[e->n++] = (struct hash_kernel_range){ p->addr, p->size };
-	if (e->n == BATCH) {
-		go(e);
-		finish(e);
-	}
+	if (e->n == BATCH)
+		flush(e);
 }
 
 static void end_of_host(struct ending *e, struct live *l, const struct piece *p)
@@ -226,34 +234,30 @@ static bool end_of(void *arg, struct live *l)
 
 static void end_of_global(void *arg, struct device_ctx *d, const struct piece *global)
 {
-	struct piece p = *global;
-	p.seq = now.seq;
-	p.role = BULK_END;
+	const struct piece p = piece_of_global(global, BULK_END);
 	end_of_device(arg, d, &p, true);
 }
 
-static struct ending *ending(struct thread *t)
+static struct ending *ending(void)
 {
 	if (!now.ending)
 		now.ending = agent_map(sizeof(*now.ending));
-	if (now.ending) {
-		now.ending->t = t;
-		now.ending->now = NULL;
-		now.ending->n = now.ending->begun = now.ending->launches = 0;
-	}
 	return now.ending;
 }
 
 void span_memory_end(struct thread *t, struct device_set *s, uint64_t seq, struct span_times *times)
 {
 	uint64_t at = clock_monotonic_ns();
-	struct ending *e = ending(t);
+	struct ending *e = ending();
 	now.set = s;
 	now.seq = seq;
 	if (!e) {
 		not_looked_at();
 		return;
 	}
+	e->t = t;
+	e->now = NULL;
+	e->n = e->begun = e->launches = 0;
 	live_each(end_of, e);
 	clock_lap(&at, &times->end.memory);
 	if (e->now)
@@ -307,8 +311,6 @@ void span_memory_touch(struct device_set *s)
 		a.pieces += s->ctx[i].globals / SBT_PAGE;
 	shadow_touch(a.pieces, a.host_bytes);
 	sender_touch(a.pieces);
-	if (!now.ending)
-		now.ending = agent_map(sizeof(*now.ending));
-	if (now.ending)
+	if (ending())
 		agent_touch(now.ending, sizeof(*now.ending));
 }

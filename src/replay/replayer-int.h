@@ -375,7 +375,7 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before);
 struct rkernel *objects_kernel(struct rp *rp, uint64_t id); /* NULL: none */
 struct rgraph *objects_graph(struct rp *rp, uint64_t id);
 const struct rglobal *objects_global_at(const struct rp *rp, uint64_t addr, uint64_t size); /* where it was while recording; NULL: none */
-/* A kernel that the window launches is of a module whose code is not known so far. */
+/* A kernel that the window launches is of a module from before an attach whose code is not known so far. */
 bool objects_lack_code(const struct rp *rp);
 /* The node as it is for command seq; an empty one without edges before it came to be. */
 struct rnode_version objects_node(const struct rnode *n, uint64_t seq);

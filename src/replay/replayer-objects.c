@@ -399,7 +399,7 @@ bool objects_lack_code(const struct rp *rp)
 		const struct rkernel *k = &rp->objects.kernels[i];
 		const struct rmodule *m = k->used && !k->code_hash ? FIND(&rp->objects, module, k->module) : NULL;
 
-		if (m && !m->code_hash)
+		if (m && m->before && !m->code_hash)
 			return true;
 	}
 	return false;

@@ -147,8 +147,13 @@ static void scan_window(struct rp *rp, const struct sbt_cmd *c)
 /* What is behind the window: an agent that came late found the code of a kernel that it first met inside, and then the code's variables. */
 static struct err *scan_behind(struct rp *rp, const struct sbt_cmd *c)
 {
-	while (c && (c->kind == SBT_GLOBAL_DEF || objects_lack_code(rp))) {
-		objects_learn(rp, c, true);
+	bool lacks = objects_lack_code(rp);
+
+	while (c && (lacks || c->kind == SBT_GLOBAL_DEF)) {
+		if (c->kind == SBT_MODULE_CODE || c->kind == SBT_GLOBAL_DEF)
+			objects_learn(rp, c, true);
+		if (c->kind == SBT_MODULE_CODE)
+			lacks = objects_lack_code(rp);
 		watchdog_on(rp, 0);
 		TRY(sbt_cursor_next(rp->cursor, &c));
 	}
