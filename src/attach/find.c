@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "attach/inferior.h"
+#include "attach/target.h"
 
 #define LOOK_NS 1000000
 #define WORDS_MAX 6u /* of a command line, among which Python's script is */
@@ -67,15 +68,11 @@ static bool is_word(pid_t pid, const char *name)
 
 static bool is_called(pid_t pid, const char *name)
 {
-	char text[4096], path[64];
-	ssize_t n;
+	char text[4096];
 
 	if (read_text(pid, "comm", text, sizeof(text)) && !strcmp(text, name))
 		return true;
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	n = readlink(path, text, sizeof(text) - 1);
-	text[n < 0 ? 0 : n] = 0;
-	if (n > 0 && !strcmp(base(text), name))
+	if (target_program(pid, text, sizeof(text)) && !strcmp(base(text), name))
 		return true;
 	return is_word(pid, name);
 }

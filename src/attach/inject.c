@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "attach/target.h"
 #include "buf.h"
 
 #define RED_ZONE 128u /* x86-64 psABI */
@@ -311,13 +312,11 @@ static void find_dlopen(struct inject_site *s)
 
 static void read_program(struct inject_site *s, pid_t pid)
 {
-	char link[64], path[4096];
-	ssize_t n;
+	char path[4096];
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
-	n = readlink(link, path, sizeof(path) - 1);
-	path[n < 0 ? 0 : n] = 0;
-	for (unsigned i = 0; n > 0 && i < s->space.n; i++)
+	if (!target_program(pid, path, sizeof(path)))
+		return;
+	for (unsigned i = 0; i < s->space.n; i++)
 		if (!s->space.maps[i].offset && !strcmp(s->space.maps[i].path, path)) {
 			s->program_base = s->space.maps[i].start;
 			(void)remote_symbols_read(&s->program, pid, s->program_base);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "attach/elf-facts.h"
+#include "attach/target.h"
 #include "maps-at.h"
 #include "maps-line.h"
 
@@ -34,7 +35,6 @@ struct libraries {
 static int open_deleted(const struct inferior *inf, const struct maps_line *m)
 {
 	char link[96], exe[4096];
-	ssize_t n;
 	int fd;
 
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", inf->pid, (unsigned long long)m->start, (unsigned long long)m->end);
@@ -42,9 +42,7 @@ static int open_deleted(const struct inferior *inf, const struct maps_line *m)
 	if (fd >= 0)
 		return fd;
 	snprintf(link, sizeof(link), "/proc/%d/exe", inf->pid);
-	n = readlink(link, exe, sizeof(exe) - 1);
-	exe[n < 0 ? 0 : n] = 0;
-	return strcmp(exe, m->path) ? -1 : open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return !target_program(inf->pid, exe, sizeof(exe)) || strcmp(exe, m->path) ? -1 : open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
 static struct elf_known *file_get(struct inferior *inf, struct libraries *l, const struct maps_line *m)

@@ -66,6 +66,17 @@ static bool read_status(pid_t pid, struct status *s)
 	return s->tgid != 0;
 }
 
+bool target_program(pid_t pid, char *path, size_t n)
+{
+	char link[64];
+	ssize_t got;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	got = readlink(link, path, n - 1);
+	path[got < 0 ? 0 : got] = 0;
+	return got > 0;
+}
+
 void target_name(pid_t pid, char name[16])
 {
 	struct status s;

@@ -16,6 +16,8 @@ bool target_is_foreign(pid_t pid);
 struct err *target_seize_error(pid_t pid, int sys) TS_CHECK;
 /* kernel.yama.ptrace_scope, -1 without Yama. */
 int target_yama_scope(void);
+/* The path of a process's program, with the kernel's " (deleted)" where it has gone. False, and "": it cannot be told. */
+bool target_program(pid_t pid, char *path, size_t n);
 /* The command name of a process, "?" when it is gone. */
 void target_name(pid_t pid, char name[16]);
 
