@@ -8,7 +8,7 @@ CUDA_TESTS = tests/programs/all_kinds tests/programs/asks_first tests/programs/b
 	tests/programs/static_cudart tests/programs/stdin_echo tests/programs/counted tests/programs/sums tests/programs/threads tests/programs/unwritten tests/programs/uses_cupti
 CUDA_TESTS += tests/programs/two_devices tests/programs/ipc tests/programs/collective
 CUDA_TESTS += tests/programs/observed
-CUDA_TESTS += tests/programs/graph_updates tests/programs/graph_memory tests/programs/graph_random
+CUDA_TESTS += tests/programs/graph_updates tests/programs/graph_memory tests/programs/graph_random tests/programs/conditional tests/programs/function_table
 EXTRA_DIST += tests/programs/python_stacks.py tests/programs/python_churn.py tests/programs/gpu.h $(CUDA_TESTS:=.cu)
 
 check_PROGRAMS += tests/programs/embeds_python
@@ -50,4 +50,10 @@ tests/programs/late_static_cudart: tests/programs/late.cu
 $(CUDA_TESTS): tests/programs/%: tests/programs/%.cu tests/programs/gpu.h examples/check.h
 	@$(MKDIR_P) tests/programs
 	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS) -cudart $(if $(findstring static_cudart,$@),static,shared) -o $@ $<
+# Only machine code that was linked on its own has addresses in its tables; the software GPU cannot run it.
+check_SCRIPTS += tests/programs/function_table_linked
+CLEANFILES += tests/programs/function_table_linked
+tests/programs/function_table_linked: tests/programs/function_table.cu tests/programs/gpu.h examples/check.h
+	@$(MKDIR_P) tests/programs
+	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS:-gencode=-gencode arch=compute_75,code=sm_75 -gencode arch=compute_90,code=sm_90 -gencode) -cudart shared -rdc=true -o $@ $<
 endif

@@ -326,3 +326,15 @@ def test_conditional_nodes_are_refused_by_name(t):
     t.match(r'^801 801$', r.out)
     t.match(r'cuGraphConditionalHandleCreate is not supported', r.both)
     t.match(r'conditional graph nodes are not supported', r.both)
+
+
+def test_conditional_nodes_are_named_where_a_driver_has_them(t):
+    recorded(t, 'conditional')
+    r = t.log[-1]
+    if 'no conditional nodes' in r.out:
+        raise Skip('this driver has none')
+    t.match(r'^once 202 often 10$', r.out)
+    t.match(r'not replayable: a conditional graph node', r.both)
+    t.sentence(t.tsdb('replay', 't.sbt', '--verify'), 'conditional graph node')
+    first, _ = launches(t)
+    t.equal([s['type'] for s in graph_of(t, first)['steps']], ['kernel', 'other', 'other'], 'nodes')
