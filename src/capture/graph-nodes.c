@@ -329,6 +329,10 @@ static void publish_node(struct call *c, struct nodes *s, size_t i, uint32_t id,
 	e.ndeps = (uint32_t)(deps.len / 4);
 	e.of = n.kernel;
 	e.kernel = n.kernel ? n.kernel->id : SBT_NO_ID;
+	if (e.type == SBT_NODE_OTHER) {
+		n.cmd.kind = SBT_UNREPLAYABLE;
+		n.cmd.u.unreplayable.call = (struct sbt_blob){ other_type(type), strlen(other_type(type)) };
+	}
 	const struct graph_origin *o = graph_origin(s->node[i]);
 	e.origin = o ? o->seq : 0;
 	e.stack = o ? o->stack : 0;

@@ -113,7 +113,7 @@ static void graph(struct order_accesses *l, const struct state *s, uint64_t exec
 
 		if (n.type == SBT_NODE_EMPTY || n.type == SBT_NODE_EVENT_RECORD || n.type == SBT_NODE_WAIT_EVENT)
 			continue;
-		if (n.payload.len && sbt_unpack(&c, n.payload.p, n.payload.len))
+		if (n.type != SBT_NODE_OTHER && n.payload.len && sbt_unpack(&c, n.payload.p, n.payload.len))
 			accesses(l, s, &c, depth + 1);
 		else
 			l->unknown = true;

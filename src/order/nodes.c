@@ -101,7 +101,7 @@ static void take_node(struct nodes *g, const struct state *s, const struct state
 	struct sbt_cmd c;
 
 	*o = (struct one){.node = n->node, .kernel = SBT_NO_ID};
-	if (!n->payload.len || !sbt_unpack(&c, n->payload.p, n->payload.len)) {
+	if (n->type == SBT_NODE_OTHER || !n->payload.len || !sbt_unpack(&c, n->payload.p, n->payload.len)) {
 		g->blind |= n->type == SBT_NODE_KERNEL;
 		return;
 	}

@@ -28,6 +28,8 @@ void graph_node_text(struct buf *out, const struct state *st, const struct state
 		buf_str(out, type ? type : "?");
 		if (n->type != SBT_NODE_EMPTY)
 			buf_str(out, ", what it does was not recorded");
+	} else if (c.kind == SBT_UNREPLAYABLE) {
+		buf_printf(out, "%.*s, what it does was not recorded", (int)c.u.unreplayable.call.len, (const char *)c.u.unreplayable.call.p);
 	} else if (c.kind == SBT_GRAPH_LAUNCH) {
 		buf_printf(out, "child graph %" PRIu64, c.u.graph_launch.exec);
 	} else {
