@@ -13,11 +13,13 @@
 #include "capture/driver.h"
 #include "capture/ids.h"
 #include "capture/map.h"
+#include "replay/cubin-cells.h"
 
 #define NAMES_MAX 4096
 
 struct name {
 	struct name *next;
+	bool cells; /* it begins with functions' addresses */
 	char text[];
 };
 struct names {
@@ -32,6 +34,7 @@ static void keep(struct names *names, const char *text, size_t n)
 	struct name *k = n && n < TSDB_NAME_MAX && names->n < NAMES_MAX ? ids_keep(sizeof(*k) + n + 1) : NULL;
 	if (!k)
 		return;
+	k->cells = false;
 	memcpy(k->text, text, n);
 	k->text[n] = '\0';
 	k->next = names->first;
@@ -82,6 +85,24 @@ static void learn_symbols(struct names *names, const uint8_t *code, size_t size,
 	}
 }
 
+struct cells {
+	const struct names *names;
+	const struct name *last; /* a table's words come one after the other */
+};
+
+static void learn_cell(void *arg, const char *variable, uint64_t offset)
+{
+	struct cells *c = arg;
+	(void)offset;
+	if (c->last && !strcmp(c->last->text, variable))
+		return;
+	for (struct name *n = c->names->first; n; n = n->next)
+		if (!strcmp(n->text, variable)) {
+			n->cells = true;
+			c->last = n;
+		}
+}
+
 static void learn_elf(struct names *names, const uint8_t *code, size_t size)
 {
 	Elf64_Ehdr h;
@@ -94,6 +115,8 @@ static void learn_elf(struct names *names, const uint8_t *code, size_t size)
 	for (uint64_t i = 0; section_at(code, size, &h, i, &s); i++)
 		if (s.sh_type == SHT_SYMTAB)
 			learn_symbols(names, code, size, &h, &s);
+	if (names->n)
+		(void)cubin_cells(code, size, learn_cell, &(struct cells){ names, NULL });
 }
 
 /* ---- PTX ------------------------------------------------------------------------------------------------------------------- */
@@ -210,7 +233,7 @@ void globals_learn(uint64_t hash, const void *code, size_t size)
 struct place {
 	CUdeviceptr addr;
 	size_t size;
-	const char *name;
+	const struct name *name;
 };
 /* A module's globals in one context. Asking the driver takes longer than copying them, so it is asked once. */
 struct places {
@@ -225,9 +248,9 @@ static bool ask(const struct object *o, struct place *p)
 {
 	CUresult r = CUDA_ERROR_NOT_SUPPORTED;
 	if (o->is_library && driver.cuLibraryGetGlobal)
-		r = OWN(driver.cuLibraryGetGlobal(&p->addr, &p->size, (CUlibrary)(uintptr_t)o->handle, p->name));
+		r = OWN(driver.cuLibraryGetGlobal(&p->addr, &p->size, (CUlibrary)(uintptr_t)o->handle, p->name->text));
 	else if (!o->is_library && driver.cuModuleGetGlobal_v2)
-		r = OWN(driver.cuModuleGetGlobal_v2(&p->addr, &p->size, (CUmodule)(uintptr_t)o->handle, p->name));
+		r = OWN(driver.cuModuleGetGlobal_v2(&p->addr, &p->size, (CUmodule)(uintptr_t)o->handle, p->name->text));
 	return !r && p->addr && p->size;
 }
 
@@ -247,7 +270,7 @@ static const struct places *places_of(struct object *o, const struct device_ctx 
 		return NULL;
 	*p = (struct places){ .next = o->globals, .ctx = d->id };
 	for (const struct name *n = names->first; n; n = n->next) {
-		struct place at = { .name = n->text };
+		struct place at = { .name = n };
 		if (ask(o, &at) && device_is_mapped(at.addr, at.size))
 			p->at[p->n++] = at;
 	}
@@ -297,7 +320,7 @@ static bool each_module(void *arg, uint64_t key, uint64_t value)
 		at = at->next;
 	for (unsigned i = 0; at && i < at->n; i++)
 		w->fn(w->arg, w->d, &(struct piece){ .addr = at->at[i].addr, .size = at->at[i].size, .owner = BULK_GLOBAL, .module = o->id,
-			.ctx = w->d->id + 1, .name = at->at[i].name });
+			.ctx = w->d->id + 1, .name = at->at[i].name->text, .cells = at->at[i].name->cells });
 	return false;
 }
 
@@ -320,7 +343,7 @@ static uint64_t tell(struct thread *t, const struct object *module, const struct
 {
 	struct sbt_cmd cmd = { .kind = SBT_GLOBAL_DEF };
 	cmd.u.global_def = (struct sbt_cmd_global_def){ .module = module->id, .addr = p->addr, .size = p->size,
-		.global_name = { p->name, strlen(p->name) } };
+		.global_name = { p->name->text, strlen(p->name->text) } };
 	record_in(t, &cmd, SBT_F_SYNTHETIC, ctx->id);
 	return cmd.seq;
 }
@@ -334,7 +357,7 @@ static bool withdraw(void *arg, uint64_t key, uint64_t value)
 	if (!names || (!o->is_library && o->ctx != ctx->id) || OWN(driver.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)key)))
 		return false;
 	for (const struct name *n = names->first; n; n = n->next) {
-		struct place at = { .name = n->text };
+		struct place at = { .name = n };
 		if (!ask(o, &at))
 			continue;
 		w->all &= discover_withdraw(w->t, at.addr, at.size);

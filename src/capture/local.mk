@@ -39,7 +39,7 @@ agent_sources = \
 	src/capture/effect.c src/capture/effect.h \
 	src/capture/forget.c src/capture/forget.h \
 	src/capture/touched.c src/capture/touched.h \
-	src/capture/span.c src/capture/span.h src/capture/span-memory.c src/capture/span-memory.h src/capture/span-times.c \
+	src/capture/span.c src/capture/span.h src/capture/span-memory.c src/capture/span-memory.h src/capture/span-cells.c src/capture/span-cells.h src/capture/span-times.c \
 	src/capture/room.c src/capture/room.h \
 	src/capture/sender.c src/capture/sender.h \
 	src/capture/shadow.c src/capture/shadow.h \
@@ -68,6 +68,7 @@ agent_sources = \
 	src/capture/thread.c src/capture/thread.h \
 	src/capture/window.c src/capture/window.h \
 	src/capture/wire.h \
+	src/replay/cubin-cells.c src/replay/cubin-cells.h \
 	src/sbt/cmd.c src/sbt/expr.c src/sbt/kernel-name.c src/sbt/pagehash.c src/sbt/python.c src/sbt/python-lines.c
 agent_cflags = $(SO_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) -O2
 

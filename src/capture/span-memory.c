@@ -14,6 +14,7 @@
 #include "capture/live.h"
 #include "capture/sender.h"
 #include "capture/shadow.h"
+#include "capture/span-cells.h"
 #include "capture/span.h"
 #include "capture/thread.h"
 #include "capture/touched.h"
@@ -96,6 +97,8 @@ static bool start_of_host(void *arg, struct live *l)
 static void start_of_global(void *arg, struct device_ctx *d, const struct piece *global)
 {
 	const struct piece p = piece_of_global(global, BULK_START);
+	if (global->cells)
+		cells_at_start(global->addr);
 	shadow_device(now.set, d, &p, true);
 }
 
@@ -117,6 +120,7 @@ uint64_t span_memory_start(struct device_set *s, uint64_t seq, struct span_times
 		live_each(start_of_host, NULL);
 	clock_lap(&at, &times->begin.host);
 	globals_find(s);
+	cells_begin();
 	globals_each(s, start_of_global, NULL);
 	clock_lap(&at, &times->begin.globals);
 	return shadow_settle(s);
@@ -235,7 +239,13 @@ static bool end_of(void *arg, struct live *l)
 static void end_of_global(void *arg, struct device_ctx *d, const struct piece *global)
 {
 	const struct piece p = piece_of_global(global, BULK_END);
-	end_of_device(arg, d, &p, true);
+	struct ending *e = arg;
+	if (global->cells) {
+		change_ctx(e, d);
+		if (e->now && cells_at_end(d, &p))
+			return;
+	}
+	end_of_device(e, d, &p, true);
 }
 
 static struct ending *ending(void)
@@ -280,6 +290,7 @@ void span_memory_send(void)
 		(void)bulk_hash(&e->piece[i], e->hash[i]);
 	if (e)
 		e->n = 0;
+	cells_send();
 }
 
 /* ---- getting ready ---------------------------------------------------------------------------------------------------------- */

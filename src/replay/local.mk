@@ -18,9 +18,10 @@ libreplay_a_SOURCES += src/replay/device-kernel.c src/replay/device-kernel.h src
 
 # The process that executes a trace on a device. libcuda.so.1 is opened when it runs, never linked. At a fixed, unusual address: where
 # programs have their code and heap, recorded pinned memory may be.
-HEADERS_TO_CHECK += src/replay/ptx-stores.h src/replay/replayer-ranges.h src/replay/device-kernel.h
+HEADERS_TO_CHECK += src/replay/address-map.h src/replay/cubin-cells.h src/replay/ptx-stores.h src/replay/replayer-ranges.h src/replay/device-kernel.h
 noinst_LIBRARIES += libranges.a
-libranges_a_SOURCES = src/replay/replayer-ranges.c src/replay/replayer-ranges.h src/replay/ptx-stores.c src/replay/ptx-stores.h
+libranges_a_SOURCES = src/replay/address-map.c src/replay/address-map.h src/replay/cubin-cells.c src/replay/cubin-cells.h \
+	src/replay/replayer-ranges.c src/replay/replayer-ranges.h src/replay/ptx-stores.c src/replay/ptx-stores.h
 if HAVE_CUDA
 HEADERS_TO_CHECK += src/replay/replayer-driver.h src/replay/replayer-int.h src/replay/replayer-check.h \
 	src/replay/replayer-order.h
@@ -37,7 +38,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-feeder.c \
 	src/replay/replayer-graph.c \
 	src/replay/replayer-main.c \
-	src/replay/replayer-memory.c \
+	src/replay/replayer-memory.c src/replay/replayer-moved.c \
 	src/replay/replayer-into.c src/replay/replayer-micro.c src/replay/soft-debug.h \
 	src/replay/replayer-node.c \
 	src/replay/replayer-objects.c src/replay/replayer-order.c src/replay/replayer-order-host.c src/replay/replayer-order.h \
@@ -64,8 +65,10 @@ endif
 endif
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test-replayer-ranges
-TESTS += tests/unit/test-replayer-ranges
+check_PROGRAMS += tests/unit/test-replay-addresses tests/unit/test-replayer-ranges
+TESTS += tests/unit/test-replay-addresses tests/unit/test-replayer-ranges
+tests_unit_test_replay_addresses_SOURCES = tests/unit/test-replay-addresses.c
+tests_unit_test_replay_addresses_LDADD = libranges.a libcommon.a $(CMOCKA_LIBS)
 tests_unit_test_replayer_ranges_SOURCES = tests/unit/test-replayer-ranges.c
 tests_unit_test_replayer_ranges_LDADD = libranges.a libcommon.a $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test-replay-stores

@@ -24,7 +24,8 @@ static struct err *get_code(struct rp *rp, uint64_t hash, const char *who, struc
 	return NULL;
 }
 
-static struct err *load(struct rp *rp, uint64_t hash, const char *who, CUmodule *ret)
+/* For a module of the trace; SBT_NO_ID: for none that is known. */
+static struct err *load(struct rp *rp, uint32_t module, uint64_t hash, const char *who, CUmodule *ret)
 {
 	struct buf code = BUF_INIT;
 	bool is_ptx;
@@ -34,6 +35,8 @@ static struct err *load(struct rp *rp, uint64_t hash, const char *who, CUmodule 
 	if (!e) {
 		e = rp_cu(rp, rp->d.cuModuleLoadData(ret, code.data), "cuModuleLoadData");
 		e = e ? err_wrap(e, "the code of %s cannot be loaded here", who) : NULL;
+		if (!e && !is_ptx)
+			moved_learn_code(rp, module, code.data, code.len);
 	}
 	buf_free(&code);
 	if (e)
@@ -52,7 +55,7 @@ static struct err *load_module(struct rp *rp, struct rmodule *m, const char *who
 	if (*handle)
 		return NULL;
 	for (unsigned i = 0; i < 2 && !*handle; i++) {
-		struct err *e = hashes[i] ? load(rp, hashes[i], who, handle) : NULL;
+		struct err *e = hashes[i] ? load(rp, m->id, hashes[i], who, handle) : NULL;
 
 		if (why)
 			err_free(e);
@@ -103,7 +106,7 @@ static bool has_signature(struct rp *rp, const struct rkernel *k, CUfunction f)
 static CUmodule probe(struct rp *rp, unsigned i, uint64_t hash)
 {
 	if (!rp->probes[i].tried)
-		err_free(load(rp, hash, "a kernel", &rp->probes[i].module));
+		err_free(load(rp, SBT_NO_ID, hash, "a kernel", &rp->probes[i].module));
 	rp->probes[i].tried = true;
 	return rp->probes[i].module;
 }
@@ -338,7 +341,8 @@ struct err *code_load(struct rp *rp)
 	}
 	TRY(devices_enter(rp, 0));
 	load_for_globals(rp);
-	return find_globals(rp);
+	TRY(find_globals(rp));
+	return moved_find(rp);
 }
 
 /* ---- attributes ---------------------------------------------------------------------------------------------------------- */

@@ -110,6 +110,7 @@ static struct err *upload_rows(struct rp *rp, const struct sbt_cmd_copy *u, cons
 			(unsigned long long)in->seq);
 	uint8_t *image = xmalloc(in->size + 1);
 	struct err *e = sbt_reader_memory_read(rp->trace, in, 0, image, in->size);
+	moved_to_here(rp, in->addr, image, e ? 0 : in->size);
 	if (!e)
 		e = copy_3d(rp, u, dst, (struct side){PLACE_NOWHERE, (uint64_t)(uintptr_t)image}, stream);
 	if (!e)
@@ -157,7 +158,7 @@ static struct err *download_rows(struct rp *rp, const struct sbt_cmd_copy *u, co
 	if (!e)
 		e = rp_cu(rp, rp->d.cuStreamSynchronize(stream), "cuStreamSynchronize");
 	if (!e)
-		staging_verdict(rp, out, sbt_hash_equal(sbt_range_hash(image, extent), out->hash));
+		staging_verdict(rp, out, moved_is(rp, out->addr, image, extent, out->hash));
 	free(image);
 	return e;
 }

@@ -10,21 +10,6 @@
 
 /* ---- launches --------------------------------------------------------------------------------------------------------- */
 
-/* A parameter that is the address of a module's global: the global is elsewhere here. */
-static void move_globals(const struct rp *rp, const struct rkernel *k, uint8_t *args, size_t n)
-{
-	for (unsigned i = 0; i < k->nparams && rp->objects.nglobals; i++) {
-		const uint32_t offset = k->params[2 * i];
-		uint64_t value, here;
-
-		if (k->params[2 * i + 1] != 8 || offset > n || n - offset < 8)
-			continue;
-		memcpy(&value, args + offset, 8);
-		if (place_find(rp, value, 1, &here) == PLACE_DEVICE && here != value)
-			memcpy(args + offset, &here, 8);
-	}
-}
-
 struct err *execute_args(struct rp *rp, const struct sbt_cmd *c, const struct rkernel *k, struct buf *out)
 {
 	const struct sbt_blob args = c->u.launch.args;
@@ -34,7 +19,7 @@ struct err *execute_args(struct rp *rp, const struct sbt_cmd *c, const struct rk
 			(unsigned long long)rp->current, k->name);
 	buf_clear(out);
 	buf_add(out, args.len ? args.p : "", args.len);
-	move_globals(rp, k, out->data, out->len);
+	moved_to_here(rp, 0, out->data, out->len);
 	for (size_t i = 0; i < rp->nedits; i++) {
 		const struct edit *d = &rp->edits[i];
 

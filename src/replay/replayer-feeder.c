@@ -35,6 +35,7 @@ struct slot {
 };
 
 struct feeder {
+	const struct rp *rp;
 	pthread_mutex_t lock;
 	pthread_cond_t asked, filled;
 	struct slot slots[SLOTS]; /* part i lies in slot i % SLOTS */
@@ -57,6 +58,7 @@ void feeder_add(struct rp *rp, const struct sbt_memory *m)
 		return;
 	if (!f) {
 		f = rp->feeder = xcalloc(1, sizeof *f);
+		f->rp = rp;
 		pthread_mutex_init(&f->lock, NULL);
 		pthread_cond_init(&f->asked, NULL);
 		pthread_cond_init(&f->filled, NULL);
@@ -85,6 +87,8 @@ static void *fill(void *arg)
 		s->state = SLOT_BEING_FILLED;
 		pthread_mutex_unlock(&f->lock);
 		struct err *e = sbt_reader_memory_read(reader, s->piece, s->offset, s->mem, s->n);
+		if (!e)
+			moved_to_here(f->rp, s->piece->addr + s->offset, s->mem, s->n);
 		pthread_mutex_lock(&f->lock);
 		s->error = e;
 		s->state = SLOT_FILLED;

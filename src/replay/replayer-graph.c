@@ -430,6 +430,7 @@ static struct err *fill_shadows(struct rp *rp, struct rgraph *g, uint64_t seq)
 			TRY(execute_finish(rp)); /* an earlier launch may still read it */
 		waited = true;
 		TRY(sbt_reader_memory_read(rp->trace, m, 0, s->mem, m->size));
+		moved_to_here(rp, m->addr, s->mem, m->size);
 	}
 	return NULL;
 }
@@ -459,7 +460,7 @@ static struct err *compare_outputs(struct rp *rp, const struct rgraph *g, uint64
 		if (!any)
 			CU(rp, cuStreamSynchronize, stream);
 		any = true;
-		staging_verdict(rp, &m[i], sbt_hash_equal(sbt_range_hash(p, m[i].size), m[i].hash));
+		staging_verdict(rp, &m[i], moved_is(rp, m[i].addr, p, m[i].size, m[i].hash));
 	}
 	return NULL;
 }

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include "buf.h"
+#include "replay/address-map.h"
 #include "replay/hash-kernel.h"
 #include "replay/replayer.h"
 #include "replay/replayer-driver.h"
@@ -252,6 +253,18 @@ struct microscope {
 	uint32_t thread[3]; /* to look at again */
 };
 
+/* What is at another address here than while recording. */
+struct moved {
+	struct moved_cell { /* a word of a variable that begins with a function's address */
+		uint32_t module;
+		unsigned dev;
+		char *variable;
+		uint64_t offset;
+	} *cells;
+	size_t ncells, cap_cells;
+	struct address_map to_here, to_there; /* complete after moved_find() */
+};
+
 /* A code of the trace, loaded to see which kernels it has. */
 struct probe {
 	CUmodule module; /* NULL: not tried, or it cannot be loaded here */
@@ -284,6 +297,7 @@ struct rp {
 		struct state_steps steps;
 	} in_graph;
 	struct replayer_graph_part part; /* seq 0: graph launches are executed whole */
+	struct moved moved;
 	struct probe *probes; /* by number of the code; NULL: none yet */
 	struct soft_watching {
 		const struct soft_watch *soft; /* NULL: not the software GPU */
@@ -438,6 +452,25 @@ struct err *code_attrs(struct rp *rp, uint64_t seq) TS_CHECK;
 struct err *code_attr(struct rp *rp, const struct rattr *a) TS_CHECK;
 /* REPLAYER_SWAP; n 0: the recorded code again. */
 struct err *code_swap(struct rp *rp, uint32_t kernel, bool is_ptx, const void *code, size_t n) TS_CHECK;
+
+/* ---- replayer-moved.c ------------------------------------------------------------------------------------------------------ */
+
+/* Code of a module that was just loaded on this device: which of its variables begin with functions' addresses. */
+void moved_learn_code(struct rp *rp, uint32_t module, const void *code, size_t size);
+/* After all code is loaded and its globals are found, before anything is written to them: completes rp->moved. */
+struct err *moved_find(struct rp *rp) TS_CHECK;
+/* Bytes of the recording, on their way to memory that was at addr then; any thread. How many addresses changed. */
+static inline size_t moved_to_here(const struct rp *rp, uint64_t addr, void *p, size_t n)
+{
+	return address_map_words(&rp->moved.to_here, addr, p, n);
+}
+/* Bytes of this device, to be compared with those of the recording or shown. */
+static inline size_t moved_to_there(const struct rp *rp, uint64_t addr, void *p, size_t n)
+{
+	return address_map_words(&rp->moved.to_there, addr, p, n);
+}
+/* Whether host memory p is what was recorded of memory at addr; it stays as it is. */
+bool moved_is(const struct rp *rp, uint64_t addr, const void *p, size_t n, struct sbt_hash want);
 
 /* ---- replayer-memory.c, replayer-restore.c, replayer-staging.c ---------------------------------------------------------------------------- */
 

@@ -85,14 +85,29 @@ struct err *contents_read(struct rp *rp, uint64_t addr, void *dst, size_t n)
 	switch (place_find(rp, addr, n, &here)) {
 	case PLACE_HOST:
 		memcpy(dst, (const void *)(uintptr_t)here, n);
-		return NULL;
+		break;
 	case PLACE_DEVICE:
 		CU(rp, cuMemcpyDtoHAsync_v2, dst, here, n, rp->own);
 		CU(rp, cuStreamSynchronize, rp->own);
-		return NULL;
+		break;
 	default:
 		return no_such_memory(rp, addr, n);
 	}
+	moved_to_there(rp, addr, dst, n);
+	return NULL;
+}
+
+static struct err *write_device(struct rp *rp, uint64_t addr, uint64_t here, const void *src, size_t n)
+{
+	void *p = xmalloc(n + 1);
+
+	memcpy(p, src, n);
+	moved_to_here(rp, addr, p, n);
+	struct err *e = rp_cu(rp, rp->d.cuMemcpyHtoDAsync_v2(here, p, n, rp->own), "cuMemcpyHtoDAsync");
+	if (!e)
+		e = rp_cu(rp, rp->d.cuStreamSynchronize(rp->own), "cuStreamSynchronize");
+	free(p);
+	return e;
 }
 
 struct err *contents_write(struct rp *rp, uint64_t addr, const void *src, size_t n)
@@ -102,11 +117,10 @@ struct err *contents_write(struct rp *rp, uint64_t addr, const void *src, size_t
 	switch (place_find(rp, addr, n, &here)) {
 	case PLACE_HOST:
 		memcpy((void *)(uintptr_t)here, src, n);
+		moved_to_here(rp, addr, (void *)(uintptr_t)here, n);
 		return NULL;
 	case PLACE_DEVICE:
-		CU(rp, cuMemcpyHtoDAsync_v2, here, src, n, rp->own);
-		CU(rp, cuStreamSynchronize, rp->own);
-		return NULL;
+		return write_device(rp, addr, here, src, n);
 	default:
 		return no_such_memory(rp, addr, n);
 	}
@@ -121,7 +135,9 @@ static struct err *apply(struct rp *rp, const struct sbt_memory *m)
 		return NULL;
 	switch (place_find(rp, addr, m->size, &here)) {
 	case PLACE_HOST:
-		return sbt_reader_memory_read(rp->trace, m, 0, (void *)(uintptr_t)here, m->size);
+		TRY(sbt_reader_memory_read(rp->trace, m, 0, (void *)(uintptr_t)here, m->size));
+		moved_to_here(rp, addr, (void *)(uintptr_t)here, m->size);
+		return NULL;
 	case PLACE_DEVICE:
 		TRY(contents_put(rp, m, here, rp->own));
 		CU(rp, cuStreamSynchronize, rp->own);
@@ -277,6 +293,32 @@ static struct err *first_difference(struct rp *rp, const struct sbt_memory *m, u
 	return e;
 }
 
+/* Whether nothing but addresses differs, of what is elsewhere here. */
+static struct err *is_same_but_for_addresses(struct rp *rp, const struct sbt_memory *m, uint64_t *first_page, bool *ret)
+{
+	struct sbt_hash sum = {{0, 0}};
+	uint8_t *page;
+	struct err *e = NULL;
+
+	if (m->has_bytes) {
+		TRY(first_difference(rp, m, first_page));
+		*ret = *first_page == UINT64_MAX;
+		return NULL;
+	}
+	page = xmalloc(SBT_PAGE);
+	for (uint64_t at = 0; at < m->size && !e; at += SBT_PAGE) {
+		const size_t n = m->size - at < SBT_PAGE ? (size_t)(m->size - at) : SBT_PAGE;
+
+		watchdog_on(rp, 0);
+		e = contents_read(rp, m->addr + at, page, n);
+		sbt_range_hash_add(&sum, at / SBT_PAGE, sbt_page_hash(page, n));
+	}
+	free(page);
+	sbt_range_hash_end(&sum, m->size);
+	*ret = !e && sbt_hash_equal(sum, m->hash);
+	return e;
+}
+
 /* All of them in one launch where they are on the device. */
 static struct err *hash_pieces(struct rp *rp, struct sbt_hash *hashes, bool *checked)
 {
@@ -345,9 +387,14 @@ static struct err *compare_pieces(struct rp *rp, const struct sbt_hash *hashes, 
 		struct replayer_piece p = {.addr = m->addr, .size = m->size, .first_page = UINT64_MAX,
 			.checked = checked[i] ? REPLAYER_CHECKED : REPLAYER_UNCHECKED};
 
-		p.same = checked[i] && sbt_hash_equal(hashes[i], m->hash);
+		bool same = checked[i] && sbt_hash_equal(hashes[i], m->hash);
+		if (checked[i] && !same && rp->moved.to_there.n)
+			TRY(is_same_but_for_addresses(rp, m, &p.first_page, &same));
+		p.same = same;
 		TRY(judge_pinned(rp, &p, &known));
-		if (p.checked == REPLAYER_CHECKED && !p.same && m->has_bytes)
+		if (p.checked != REPLAYER_CHECKED)
+			p.first_page = UINT64_MAX;
+		else if (!p.same && m->has_bytes && p.first_page == UINT64_MAX)
 			TRY(first_difference(rp, m, &p.first_page));
 		v->pieces++;
 		v->same += p.same;

@@ -166,6 +166,29 @@ static struct sbt_hash *kept(const struct restore *all, const struct sbt_memory 
 		&all->hashes[all->first[m - all->rp->contents.start] + offset / SBT_PAGE] : NULL;
 }
 
+/* A page that the device is to check (keep) is checked here if addresses in it are about to change. */
+static void move_page(struct worker *w, const struct sbt_memory *m, uint64_t addr, uint8_t *p, size_t n, struct sbt_hash *keep)
+{
+	if (!address_map_any(&w->all->rp->moved.to_here, addr, p, n))
+		return;
+	if (keep && !sbt_hash_equal(sbt_page_hash(p, n), *keep)) {
+		is_lost(w->all, m, n);
+		memset(p, 0, n);
+	}
+	moved_to_here(w->all->rp, addr, p, n);
+	if (keep)
+		*keep = sbt_page_hash(p, n);
+}
+
+/* Chunks begin at whole pages. */
+static void move_addresses(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n)
+{
+	struct sbt_hash *keep = kept(w->all, m, offset);
+
+	for (size_t at = 0; at < n && w->all->rp->moved.to_here.n; at += SBT_PAGE)
+		move_page(w, m, m->addr + offset + at, p + at, n - at < SBT_PAGE ? n - at : SBT_PAGE, keep ? keep + at / SBT_PAGE : NULL);
+}
+
 /* The device's copy of a chunk: global memory is not cleared, so its zeros are sent too. */
 static CUresult upload(struct worker *w, const struct sbt_memory *m, uint64_t here, uint64_t offset, size_t n)
 {
@@ -186,6 +209,8 @@ static CUresult upload(struct worker *w, const struct sbt_memory *m, uint64_t he
 		return CUDA_SUCCESS;
 	if (zeros)
 		memset(w->kit->slot[s], 0, n);
+	else
+		move_addresses(w, m, offset, w->kit->slot[s], n);
 	begin = now_ns();
 	r = d->cuMemcpyHtoDAsync_v2(here + offset, w->kit->slot[s], n, w->kit->stream);
 	if (!r)
@@ -204,6 +229,8 @@ static void do_chunk(struct worker *w, const struct sbt_memory *m, uint64_t offs
 	switch (place_find(w->all->rp, m->addr, m->size, &here)) {
 	case PLACE_HOST:
 		w->error = read_chunk(w, m, offset, (uint8_t *)(uintptr_t)here + offset, n, NULL, &zeros);
+		if (!w->error && !zeros)
+			moved_to_here(w->all->rp, m->addr + offset, (uint8_t *)(uintptr_t)here + offset, n);
 		break;
 	case PLACE_DEVICE:
 		w->result = upload(w, m, here, offset, n);

@@ -71,6 +71,7 @@ static void arrived(struct rp *rp, struct staging_slot *s)
 {
 	struct output *o = &rp->contents.outputs[s->output];
 
+	moved_to_there(rp, o->piece->addr + s->offset, s->mem, s->n);
 	for (uint64_t p = 0; p < s->n; p += SBT_PAGE)
 		sbt_range_hash_add(&o->sum, (s->offset + p) / SBT_PAGE,
 			sbt_page_hash(s->mem + p, s->n - p < SBT_PAGE ? s->n - p : SBT_PAGE));
@@ -142,6 +143,7 @@ struct err *staging_upload(struct rp *rp, const struct sbt_memory *m, uint64_t t
 
 		TRY(take_slot(rp, &s));
 		TRY(sbt_reader_memory_read(rp->trace, m, at, s->mem, n));
+		moved_to_here(rp, m->addr + at, s->mem, n);
 		CU(rp, cuMemcpyAsync, to + at, (CUdeviceptr)(uintptr_t)s->mem, n, stream);
 		TRY(send_slot(rp, s, stream));
 	}

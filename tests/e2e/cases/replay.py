@@ -50,6 +50,47 @@ def test_examples_are_identical(t):
         t.match(r'^Verified\.$', r.out, prog)
 
 
+def all_the_same(t, trace, outputs):
+    r = t.tsdb('replay', trace, '--verify')
+    t.equal(r.status, 0, f'replay {trace}')
+    m = t.match(r'^(\d+) of (\d+) allocations identical, (\d+) of (\d+) outputs identical$', r.out, trace)
+    t.equal((m[1], m[3]), (m[2], m[4]), f'{trace}: allocations, outputs')
+    t.equal(int(m[4]), outputs, f'{trace}: outputs')
+
+
+def test_addresses_of_variables_go_where_the_variables_are(t):
+    """A module that is gone in the window lay before the one that is used: in the replay this one is elsewhere. Its addresses are in
+    another variable, in memory, in a parameter's structure, in a payload, in what kernels write and in what comes back."""
+    r = t.session('moved_addresses', 'break kernel follow', 'run', 'continue', 'delete', 'capture start w.sbt', 'continue')
+    t.match(r'^13847 4$', r.out)
+    all_the_same(t, 'w.sbt', 5)
+    recorded(t, 'moved_addresses')
+    all_the_same(t, 't.sbt', 5)
+    for trace in 'w.sbt', 't.sbt':
+        out = t.tsdb('view', trace).out
+        at = re.search(r'copy d2h 64 bytes (0x[0-9a-f]+)', out)[1]
+        words = []
+        for when in 'begin', 'end':
+            r = shell(t, 'replay start', f'replay goto {when}', f'x/8gx {at}', trace=trace)
+            words.append([int(w, 16) for w in re.findall(r'\t(0x[0-9a-f]+)', r.out)])
+        t.equal([len(w) for w in words], [8, 8], 'words')
+        low = min(w for w in words[1] if w)
+        t.check(all(not w or w - low in (0, 4, 8) for w in words[1]), f'{trace}: addresses of three neighbours: {words[1]}')
+        t.equal(len({w for w in words[0] + words[1] if w} - set(words[1])), 0, f'{trace}: shown as they were recorded')
+
+
+def test_functions_called_through_their_addresses(t):
+    for prog in 'function_table', 'function_table_linked':
+        if t.gpu == 'soft' and prog != 'function_table':
+            continue
+        recorded(t, prog)
+        t.match(r'^5866767$', t.log[-1].out, prog)
+        all_the_same(t, 't.sbt', 2)
+        r = t.session(prog, 'break kernel by_parameter', 'run', 'continue', 'delete', 'capture start w.sbt', 'continue')
+        t.match(r'^5866767$', r.out, prog)
+        all_the_same(t, 'w.sbt', 1)
+
+
 def test_global_asked_for_its_address_alone(t):
     """The size is not asked for; a copy there still finds the global in the replay."""
     recorded(t, 'global_address')

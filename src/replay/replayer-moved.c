@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is elsewhere here: a module's variables and functions are where the driver puts them, and memory, payloads and parameters of the
+ * recording hold their addresses. Such words are translated on their way to the device and back, so that a kernel that follows one finds what
+ * it found while recording, and what is compared and shown is as it was recorded. Where a variable was, the trace says; where a function was
+ * is told by the variables that begin with its address (cubin-cells.h): there the recording has the address it had, the freshly loaded
+ * code the one it has here.
+ */
+#include "replay/cubin-cells.h"
+#include "replay/replayer-int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct learning {
+	struct rp *rp;
+	uint32_t module;
+	unsigned dev;
+};
+
+static void learn_cell(void *arg, const char *variable, uint64_t offset)
+{
+	const struct learning *l = arg;
+	struct moved *m = &l->rp->moved;
+
+	MAKE_ROOM(m->cells, m->ncells, m->cap_cells);
+	m->cells[m->ncells++] = (struct moved_cell){l->module, l->dev, xstrdup(variable), offset};
+}
+
+void moved_learn_code(struct rp *rp, uint32_t module, const void *code, size_t size)
+{
+	if (module != SBT_NO_ID)
+		(void)cubin_cells(code, size, learn_cell, &(struct learning){rp, module, rp->devices.now});
+}
+
+/* ---- functions --------------------------------------------------------------------------------------------------------------- */
+
+static const struct rglobal *variable_of(const struct rp *rp, const struct moved_cell *c)
+{
+	for (size_t i = 0; i < rp->objects.nglobals; i++) {
+		const struct rglobal *g = &rp->objects.globals[i];
+
+		if (g->module == c->module && g->dev == c->dev && g->here && !strcmp(g->name, c->variable))
+			return g;
+	}
+	return NULL;
+}
+
+static const struct sbt_memory *piece_among(const struct sbt_memory *m, size_t n, const struct rglobal *g)
+{
+	for (size_t i = 0; i < n; i++)
+		if (m[i].owner == SBT_MEMORY_GLOBAL && m[i].addr == g->addr && m[i].has_bytes)
+			return &m[i];
+	return NULL;
+}
+
+/* A word as the trace has it earliest, and as the loader left it here. False: the trace does not have it. */
+static struct err *both_words(struct rp *rp, const struct rglobal *g, uint64_t offset, struct address_pair *ret, bool *ret_found)
+{
+	const struct contents *x = &rp->contents;
+	const struct sbt_memory *m = piece_among(x->start, x->nstart, g);
+
+	if (!m)
+		m = piece_among(x->end, x->nend, g);
+	*ret_found = m && m->size >= 8 && offset <= m->size - 8 && g->size >= 8 && offset <= g->size - 8;
+	if (!*ret_found)
+		return NULL;
+	struct err *e = sbt_reader_memory_read(rp->trace, m, offset, &ret->there, 8);
+	if (e) { /* restoring meets it again, and tells */
+		err_free(e);
+		*ret_found = false;
+		return NULL;
+	}
+	TRY(devices_enter(rp, g->dev));
+	CU(rp, cuMemcpyDtoHAsync_v2, &ret->here, g->here + offset, 8, rp->own);
+	CU(rp, cuStreamSynchronize, rp->own);
+	*ret_found = ret->there && ret->here;
+	return devices_enter(rp, 0);
+}
+
+static struct err *find_functions(struct rp *rp)
+{
+	struct moved *m = &rp->moved;
+	struct address_pair *pairs = xcalloc(m->ncells + 1, sizeof *pairs);
+	struct err *e = NULL;
+	bool found;
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->ncells && !e; i++) {
+		const struct rglobal *g = variable_of(rp, &m->cells[i]);
+
+		found = false;
+		e = g ? both_words(rp, g, m->cells[i].offset, &pairs[n], &found) : NULL;
+		n += found;
+	}
+	n = e ? 0 : address_pairs_agree(pairs, n);
+	for (size_t i = 0; i < n; i++) {
+		address_map_add(&m->to_here, pairs[i].there, 1, pairs[i].here);
+		address_map_add(&m->to_there, pairs[i].here, 1, pairs[i].there);
+	}
+	free(pairs);
+	return e;
+}
+
+struct err *moved_find(struct rp *rp)
+{
+	struct moved *m = &rp->moved;
+	const struct objects *o = &rp->objects;
+	uint64_t here;
+
+	for (size_t i = 0; i < o->nglobals; i++) {
+		const struct rglobal *g = &o->globals[i];
+
+		/* Of two at one place, place_find() says which is meant. */
+		if (!g->here || place_find(rp, g->addr, g->size ? 1 : 0, &here) != PLACE_DEVICE || here != g->here)
+			continue;
+		address_map_add(&m->to_here, g->addr, g->size, g->here);
+		address_map_add(&m->to_there, g->here, g->size, g->addr);
+	}
+	TRY(find_functions(rp));
+	address_map_end(&m->to_here);
+	address_map_end(&m->to_there);
+	return NULL;
+}
+
+bool moved_is(const struct rp *rp, uint64_t addr, const void *p, size_t n, struct sbt_hash want)
+{
+	if (sbt_hash_equal(sbt_range_hash(p, n), want))
+		return true;
+	if (!rp->moved.to_there.n)
+		return false;
+	uint8_t *copy = xmalloc(n + 1);
+	memcpy(copy, p, n);
+	const bool same = moved_to_there(rp, addr, copy, n) && sbt_hash_equal(sbt_range_hash(copy, n), want);
+	free(copy);
+	return same;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Addresses of a module's variables where a kernel finds them: in another variable, in allocated memory, in a structure that is its
+ * parameter, and in what it writes itself. A module that is gone when they are used was where a replay puts these.
+ */
+#include <cuda.h>
+#include <dlfcn.h>
+#include "gpu.h"
+
+#define TEXT(x) #x
+#define DRIVER(name, ...) CHECK((cudaError_t)((decltype(&name))dlsym(dlopen("libcuda.so.1", RTLD_NOW), TEXT(name)))(__VA_ARGS__))
+
+static const char gone[] = R"(
+.version 7.0
+.target sm_75
+.address_size 64
+.global .align 8 .b8 space[4194304];
+)";
+
+struct list {
+	int weight;
+	const int *numbers; /* a variable's */
+};
+
+__device__ int numbers[4] = {1, 10, 100, 1000};
+__device__ int *second = numbers + 1;
+
+__global__ void follow(int *n, list by_value, const list *in_memory, int **written)
+{
+	*n = *n * by_value.weight + *second + by_value.numbers[2] + in_memory->weight * *in_memory->numbers;
+	written[*n & 7] = second + *n % 3;
+	numbers[0]++;
+}
+
+int main()
+{
+	CUmodule before;
+	CUdeviceptr space;
+	int **written, *back[8], *n = counter_new();
+	list l = {3, NULL}, *in_memory;
+
+	DRIVER(cuModuleLoadData, &before, gone);
+	DRIVER(cuModuleGetGlobal, &space, nullptr, before, "space");
+	CHECK(cudaGetSymbolAddress((void **)&l.numbers, numbers));
+	CHECK(cudaMalloc(&in_memory, sizeof l));
+	CHECK(cudaMemcpy(in_memory, &l, sizeof l, cudaMemcpyHostToDevice));
+	CHECK(cudaMalloc(&written, sizeof back));
+	CHECK(cudaMemset(written, 0, sizeof back));
+	follow<<<1, 1>>>(n, l, in_memory, written);
+	CHECK(cudaDeviceSynchronize());
+	DRIVER(cuModuleUnload, before);
+	for (int i = 0; i < 4; i++) {
+		follow<<<1, 1>>>(n, l, in_memory, written);
+		CHECK(cudaMemcpy(in_memory, &l, sizeof l, cudaMemcpyHostToDevice));
+		CHECK(cudaMemcpy(back, written, sizeof back, cudaMemcpyDeviceToHost));
+	}
+	int pointers = 0;
+	for (int *p : back)
+		pointers += p >= l.numbers + 1 && p < l.numbers + 4;
+	printf("%d %d\n", counter_value(n), pointers);
+	return 0;
+}
