@@ -2,5 +2,5 @@
 #
 # For machines with two GPUs; see tests/many/two-gpus. Not part of `make check`.
 
-EXTRA_DIST += tests/many/allreduce.py tests/many/share.py
+EXTRA_DIST += tests/many/allreduce.py tests/many/ddp.py tests/many/share.py
 dist_noinst_SCRIPTS += tests/many/two-gpus

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A GPT of some three million parameters trained in bfloat16 with AdamW by unmodified PyTorch: gpt.py [STEPS] [compile].
+# A GPT of some three million parameters trained in bfloat16 with AdamW by unmodified PyTorch: gpt.py [STEPS] [compile|overhead].
 # Each step is the NVTX range "step N"; prints its loss. For bench/bench-torch.py: `time` prints the median time of a step
 # instead (after 20 more), `time profile` the same under PyTorch's profiler, `loop` medians for ever.
 import contextlib
@@ -46,7 +46,7 @@ class Gpt(nn.Module):
 
 model = Gpt().to(dev)
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
-run = torch.compile(model) if "compile" in sys.argv else model
+run = torch.compile(model, mode="reduce-overhead" if "overhead" in sys.argv else None) if {"compile", "overhead"} & set(sys.argv) else model
 text = torch.randint(0, vocabulary, (4, batch, length + 1))
 
 def one_step(n):
