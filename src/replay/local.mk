@@ -28,7 +28,7 @@ HEADERS_TO_CHECK += src/replay/replayer-driver.h src/replay/replayer-int.h src/r
 plugin_PROGRAMS += tsdb-replayer
 tsdb_replayer_SOURCES = \
 	src/replay/replayer.h src/replay/replayer-int.h \
-	src/replay/replayer-check.c src/replay/replayer-check.h \
+	src/replay/replayer-check.c src/replay/replayer-check.h src/replay/replayer-check-steps.c \
 	src/replay/replayer-batch.c src/replay/replayer-changed.c src/replay/replayer-fresh.c src/replay/replayer-reach.c \
 	src/replay/replayer-checkpoint.c \
 	src/replay/replayer-code.c \

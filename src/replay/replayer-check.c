@@ -359,10 +359,10 @@ static void weigh(struct replayer_difference *d, const uint8_t *a, const uint8_t
 struct replayer_difference *check_row(struct checking *k, uint64_t seq, uint64_t addr, uint64_t size)
 {
 	for (size_t i = 0; i < k->nrows; i++)
-		if (k->rows[i].seq == seq && k->rows[i].addr == addr)
+		if (k->rows[i].seq == seq && k->rows[i].addr == addr && k->rows[i].step == k->step)
 			return &k->rows[i];
 	MAKE_ROOM(k->rows, k->nrows, k->cap_rows);
-	k->rows[k->nrows] = (struct replayer_difference){.seq = seq, .addr = addr, .size = size, .as = k->how->as};
+	k->rows[k->nrows] = (struct replayer_difference){.seq = seq, .addr = addr, .size = size, .as = k->how->as, .step = k->step};
 	return &k->rows[k->nrows++];
 }
 
@@ -440,6 +440,11 @@ static struct err *unperturb(struct rp *rp, struct checking *k)
 	return NULL;
 }
 
+static struct err *execute_once(struct rp *rp, const struct checking *k, const struct sbt_cmd *c)
+{
+	return k->step ? execute_node(rp, c) : execute(rp, c);
+}
+
 /* All further executions one after the other on the launch's stream, compared on the device. *ret: one was different. */
 static struct err *quick_runs(struct rp *rp, struct checking *k, const struct sbt_cmd *c, CUstream s, bool *ret)
 {
@@ -448,7 +453,7 @@ static struct err *quick_runs(struct rp *rp, struct checking *k, const struct sb
 	for (unsigned r = 1; r < runs; r++) {
 		TRY(perturb(rp, k, r));
 		TRY(check_move_list(rp, k, COPY_TO_MEMORY, s));
-		TRY(execute(rp, c));
+		TRY(execute_once(rp, k, c));
 		TRY(check_hash_all(rp, k, 2, s));
 		TRY(check_compare(rp, k, 1, 2, r, s));
 		/* Random orders are chosen when a launch begins to run. */
@@ -477,7 +482,7 @@ static struct err *slow_runs(struct rp *rp, struct checking *k, const struct sbt
 		if (!e)
 			e = perturb(rp, k, r);
 		if (!e)
-			e = execute(rp, c);
+			e = execute_once(rp, k, c);
 		if (!e)
 			e = check_hash_all(rp, k, 2, s);
 		if (!e)
@@ -502,24 +507,33 @@ static struct err *slow_runs(struct rp *rp, struct checking *k, const struct sbt
 	return e;
 }
 
-struct err *check_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct replayer_check_done *sum)
+struct err *check_same(struct rp *rp, struct checking *k, const struct sbt_cmd *c, CUstream s, struct replayer_check_done *sum, bool *ret_differs)
 {
-	CUstream s;
-	bool differs;
-
-	TRY(check_refresh(rp, k));
-	TRY(objects_stream(rp, sbt_cmd_stream(c), &s));
 	TRY(perturb(rp, k, 0));
-	TRY(execute(rp, c));
+	TRY(execute_once(rp, k, c));
 	TRY(check_find_changes(rp, k, s));
 	TRY(room_for_first(rp, k));
 	TRY(check_move_list(rp, k, MEMORY_TO_FIRST, s));
-	TRY(quick_runs(rp, k, c, s, &differs));
-	if (differs)
+	TRY(quick_runs(rp, k, c, s, ret_differs));
+	if (*ret_differs)
 		TRY(slow_runs(rp, k, c, s, sum));
-	TRY(unperturb(rp, k));
+	return unperturb(rp, k);
+}
+
+struct err *check_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct replayer_check_done *sum)
+{
+	const size_t rows = k->nrows;
+	CUstream s;
+	bool differs;
+
+	k->step = 0;
+	TRY(check_refresh(rp, k));
+	TRY(objects_stream(rp, sbt_cmd_stream(c), &s));
+	TRY(check_same(rp, k, c, s, sum, &differs));
 	if (k->how->perturb && (rp->fresh.n || rp->watch.soft))
 		TRY(fresh_check(rp, k, c, s));
+	if (differs && c->kind == SBT_GRAPH_LAUNCH)
+		TRY(check_steps(rp, k, c, s, rows, sum));
 	TRY(execute_finish(rp));
 	rp->position = c->seq;
 	TRY(check_take_over(rp, k, c->seq));

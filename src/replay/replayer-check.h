@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Inside tsdb-replayer: what the files of CHECK share: replayer-check.c, replayer-batch.c (many launches without waiting), replayer-reach.c
- * (what a command can have changed), replayer-fresh.c (reads of what nothing has written).
+ * (what a command can have changed), replayer-fresh.c (reads of what nothing has written), replayer-check-steps.c (nodes of a graph launch).
  */
 #ifndef REPLAY_REPLAYER_CHECK_H
 #define REPLAY_REPLAYER_CHECK_H
@@ -71,6 +71,7 @@ struct checking {
 	struct replayer_difference *rows; /* of the launch at hand */
 	size_t nrows, cap_rows;
 	const struct replayer_check *how;
+	uint32_t step; /* what is executed is this step of a graph launch; 0: a command */
 };
 
 enum between { MEMORY_TO_COPY, COPY_TO_MEMORY, MEMORY_TO_FIRST, FIRST_TO_MEMORY };
@@ -105,6 +106,16 @@ struct err *check_refresh(struct rp *rp, struct checking *k) TS_CHECK;
 bool check_wants(const struct rp *rp, const struct replayer_check *q, const struct sbt_cmd *c, const uint32_t *kernels, size_t n);
 /* The launch c, behind the position, compared everywhere; waits. */
 struct err *check_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct replayer_check_done *sum) TS_CHECK;
+
+/* From the copy's memory: c (with k->step: a step's command) is executed k->how->runs times, rows tell what differs. Memory is as the first
+ * execution left it; the copy stays. */
+struct err *check_same(struct rp *rp, struct checking *k, const struct sbt_cmd *c, CUstream s, struct replayer_check_done *sum, bool *ret_differs) TS_CHECK;
+
+/* ---- replayer-check-steps.c ---- */
+
+/* The graph launch c differs: which of its nodes does. The copy is of before it, memory of behind it, and so again afterwards (as nodes one by one leave
+ * it), with what changed in k->list and sums[1]. first: its first row. */
+struct err *check_steps(struct rp *rp, struct checking *k, const struct sbt_cmd *c, CUstream s, size_t first, struct replayer_check_done *sum) TS_CHECK;
 
 /* ---- replayer-reach.c ---- */
 

@@ -231,7 +231,10 @@ struct replayer_difference {
 	double steps;		  /* the same in units in the last place, for integers as largest */
 	/* Not 0: no page that differed, but a read of what nothing has written. MEMORY: addr is the first such 8 bytes that matter, at and size
 	 * are the allocation. Of a launch that is else the same every time. */
-	uint32_t unwritten, pad;
+	uint32_t unwritten;
+	/* Of a graph launch that is not the same every time: its nodes, executed one by one. step 0: the launch as a whole, and `nodes` of
+	 * them were looked at (0: they cannot be); else the step (state/steps.h, from 1) that is not the same from the same memory. */
+	uint32_t step, nodes, pad;
 };
 enum replayer_unwritten { REPLAYER_UNWRITTEN_MEMORY = 1, REPLAYER_UNWRITTEN_SHARED };
 struct replayer_order {

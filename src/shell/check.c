@@ -5,19 +5,15 @@
  */
 #include "shell/check.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "replay/values.h"
 #include "shell/replay-device.h"
-#include "shell/stack.h"
-#include "shell/trace.h"
 #include "shell/words.h"
 #include "state/state.h"
 
 #define RUNS 10
-#define FRAMES 5 /* of a stack */
 
 /* ---- options -------------------------------------------------------------------------------------------------------- */
 
@@ -93,12 +89,15 @@ static struct err *find_kernels(struct session *s, const struct check_options *o
 	return *ret_n ? NULL : err_new(ERR_NOT_FOUND, "no kernel of the trace matches \"%s\"", o->kernel);
 }
 
-static struct check_launch *launch_of(struct check_result *r, uint64_t seq)
+static struct check_launch *launch_of(struct check_result *r, uint64_t seq, uint32_t step)
 {
-	if (r->nlaunches && r->launches[r->nlaunches - 1].seq == seq)
-		return &r->launches[r->nlaunches - 1];
+	struct check_launch *last = r->nlaunches ? &r->launches[r->nlaunches - 1] : NULL;
+
+	if (last && last->seq == seq && last->step == step)
+		return last;
 	r->launches = xrealloc(r->launches, (r->nlaunches + 1) * sizeof *r->launches);
-	r->launches[r->nlaunches] = (struct check_launch){.seq = seq};
+	r->launches[r->nlaunches] = (struct check_launch){.seq = seq, .step = step};
+	r->nsteps += step != 0;
 	return &r->launches[r->nlaunches++];
 }
 
@@ -136,7 +135,8 @@ static void add_row(struct check_result *r, const struct state *st, const struct
 		add_unwritten(r, st, d);
 		return;
 	}
-	l = launch_of(r, d->seq);
+	l = launch_of(r, d->seq, d->step);
+	l->nodes = d->nodes;
 	if (d->unwritten) {
 		l->shared = true;
 		return;
@@ -280,196 +280,4 @@ void check_free(struct check_result *r)
 bool check_found(const struct check_result *r)
 {
 	return r->nlaunches || r->unwritten.n;
-}
-
-/* ---- telling ------------------------------------------------------------------------------------------------------------ */
-
-static void print_value(struct buf *out, enum replayer_as as, uint64_t bits)
-{
-	static const int digits[REPLAYER_AS_END] = {[REPLAYER_AS_F32] = 9, [REPLAYER_AS_F64] = 17, [REPLAYER_AS_F16] = 5, [REPLAYER_AS_BF16] = 4};
-
-	if (digits[as])
-		buf_printf(out, "%.*g", digits[as], value_of(bits, as));
-	else
-		buf_printf(out, "%" PRId64, value_signed(bits, as));
-}
-
-static const char *looks_text(enum check_looks l)
-{
-	static const char *const texts[] = {
-		[CHECK_LIKE_ATOMICS] = "only last bits differ: it looks like sums made in another order (floating-point atomics)",
-		[CHECK_LIKE_A_RACE] = "whole values differ: it looks like a race within the kernel",
-		[CHECK_LIKE_NEITHER] = "neither the last bits alone nor mostly whole values differ",
-	};
-
-	return texts[l];
-}
-
-static void print_place(const struct check_place *p, struct buf *out)
-{
-	buf_printf(out, "    0x%" PRIx64, p->addr);
-	if (p->size)
-		buf_printf(out, " (%" PRIu64 " bytes)", p->size);
-	if (!p->elements) {
-		buf_str(out, ": something in it was different once, and not when each execution was looked at\n");
-		return;
-	}
-	buf_printf(out, ": %" PRIu64 " %s differ", p->elements, value_types[p->as].name);
-	if (value_types[p->as].is_float)
-		buf_printf(out, ", by at most %.6g (%.0f ULP)", p->largest, p->steps);
-	else
-		buf_printf(out, ", by at most %.0f", p->largest);
-	buf_printf(out, "; at +%" PRIu64 " ", p->first_differs - p->addr);
-	print_value(out, p->as, p->was);
-	buf_str(out, ", then ");
-	print_value(out, p->as, p->is);
-	buf_byte(out, '\n');
-}
-
-static void print_cmd(struct session *s, const struct state *st, uint64_t seq, struct buf *out, bool stack)
-{
-	struct stack frames = {0};
-	uint32_t id = 0;
-	struct err *e = trace_print_cmd(s->trace.reader, st, seq, false, out, &id);
-
-	if (e)
-		buf_printf(out, "#%" PRIu64, seq);
-	err_free(e);
-	buf_byte(out, '\n');
-	e = stack ? stack_recorded(s, s->trace.reader, id, &frames) : NULL;
-	stack_print_brief(out, &frames, "    ", FRAMES);
-	stack_free(&frames);
-	err_free(e);
-}
-
-/* Values that differ were seen. */
-static bool is_seen(const struct check_launch *l)
-{
-	for (size_t i = 0; i < l->nplaces; i++)
-		if (l->places[i].elements)
-			return true;
-	return false;
-}
-
-static void print_launch(struct session *s, const struct state *st, const struct check_result *r, const struct check_launch *l, struct buf *out)
-{
-	if (l->nplaces)
-		buf_printf(out, "Not deterministic, in %u of %u further executions from the same memory:\n  ", l->differing, r->runs - 1);
-	else
-		buf_str(out, "Its result depends on memory that nobody wrote:\n  ");
-	print_cmd(s, st, l->seq, out, true);
-	for (size_t i = 0; i < l->nplaces; i++)
-		print_place(&l->places[i], out);
-	if (is_seen(l))
-		buf_printf(out, "    %s\n", looks_text(l->looks));
-	if (l->shared)
-		buf_str(out, "    reads shared memory that nothing in its block has written\n");
-}
-
-static void print_unwritten(struct session *s, const struct state *st, const struct unwritten *u, struct buf *out)
-{
-	buf_str(out, "Its result depends on memory that nobody wrote:\n  ");
-	print_cmd(s, st, u->seq, out, true);
-	if (!u->bytes)
-		buf_printf(out, "    reads 0x%" PRIx64 ", +%" PRIu64 " of the allocation #%" PRIu64 " at 0x%" PRIx64 ", the first such address that matters\n", u->read[0].addr,
-			u->read[0].addr - u->alloc, u->alloc_seq, u->alloc);
-	else
-		buf_printf(out, "    reads %" PRIu64 " bytes from 0x%" PRIx64 " on, of the allocation #%" PRIu64 " at 0x%" PRIx64 ": with zeros there it leaves other bytes than"
-		" with 0xff\n", u->bytes, u->read[0].addr, u->alloc_seq, u->alloc);
-	if (u->count > 1)
-		buf_printf(out, "    %" PRIu64 " launches of the kernel read such memory\n", u->count);
-}
-
-void check_print(struct session *s, const struct check_result *r, struct buf *out)
-{
-	struct state *st = NULL;
-	struct err *e = state_at(&st, s->trace.reader, r->last);
-
-	err_free(e);
-	if (!st)
-		st = state_new();
-	for (size_t i = 0; i < r->nlaunches; i++)
-		print_launch(s, st, r, &r->launches[i], out);
-	for (size_t i = 0; i < r->unwritten.n; i++)
-		print_unwritten(s, st, &r->unwritten.row[i], out);
-	if (r->npassing)
-		buf_printf(out, "Deterministic, but different in two runs of the window because what they read was:\n");
-	for (size_t i = 0; i < r->npassing && i < 20; i++) {
-		buf_str(out, "  ");
-		print_cmd(s, st, r->passing[i], out, false);
-	}
-	if (r->npassing > 20)
-		buf_printf(out, "  ... and %zu more\n", r->npassing - 20);
-	buf_printf(out, "%" PRIu64 " launch%s of #%" PRIu64 "-#%" PRIu64 " executed %u times each: ", r->checked, r->checked == 1 ? "" : "es",
-		r->first, r->last, r->runs);
-	if (r->nlaunches)
-		buf_printf(out, "%zu not deterministic", r->nlaunches);
-	else
-		buf_str(out, "all gave the same bytes every time");
-	if (r->left_out)
-		buf_printf(out, " (%" PRIu64 " more pages differ than were looked at)", r->left_out);
-	buf_str(out, ".\n");
-	if (r->outside)
-		buf_str(out, "Memory changed that, by its PTX, no launch writes to: since then all memory was compared after each execution.\n");
-	state_free(st);
-}
-
-static void json_launch(struct session *s, const struct state *st, const struct check_result *r, const struct check_launch *l, struct buf *out)
-{
-	static const char *const looks[] = {"atomics", "race", "unclear"};
-	uint32_t id;
-
-	buf_printf(out, "{\"seq\":%" PRIu64 ",\"differing\":%u,\"executions\":%u,\"looks_like\":\"%s\",\"command\":", l->seq, l->differing, r->runs - 1,
-		!l->nplaces ? "uninitialised" : is_seen(l) ? looks[l->looks] : "seen_once");
-	struct err *e = trace_print_cmd(s->trace.reader, st, l->seq, true, out, &id);
-	if (e)
-		buf_str(out, "null");
-	err_free(e);
-	buf_printf(out, ",\"unwritten_shared\":%s,\"places\":[", l->shared ? "true" : "false");
-	for (size_t i = 0; i < l->nplaces; i++) {
-		const struct check_place *p = &l->places[i];
-
-		buf_printf(out, "%s{\"allocation\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"type\":\"%s\",\"elements\":%" PRIu64 ",\"bytes\":%" PRIu64
-			",\"largest\":", i ? "," : "", p->addr, p->size, value_types[p->as].name, p->elements, p->bytes);
-		if (isfinite(p->largest))
-			buf_printf(out, "%.17g", p->largest);
-		else
-			buf_str(out, "null");
-		buf_printf(out, ",\"ulp\":%.17g,\"first\":\"0x%" PRIx64 "\"}", p->steps, p->first_differs);
-	}
-	buf_str(out, "]}");
-}
-
-void check_json(struct session *s, const struct check_result *r, struct buf *out)
-{
-	struct state *st = NULL;
-	struct err *e = state_at(&st, s->trace.reader, r->last);
-
-	err_free(e);
-	if (!st)
-		st = state_new();
-	buf_printf(out, "{\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"checked\":%" PRIu64 ",\"executions\":%u,\"nondeterministic\":[", r->first, r->last,
-		r->checked, r->runs);
-	for (size_t i = 0; i < r->nlaunches; i++) {
-		buf_str(out, i ? ",\n" : "");
-		json_launch(s, st, r, &r->launches[i], out);
-	}
-	buf_str(out, "],\"passing\":[");
-	for (size_t i = 0; i < r->npassing; i++)
-		buf_printf(out, "%s%" PRIu64, i ? "," : "", r->passing[i]);
-	buf_str(out, "],\"unwritten\":[");
-	for (size_t i = 0; i < r->unwritten.n; i++) {
-		const struct unwritten *u = &r->unwritten.row[i];
-		uint32_t id;
-
-		buf_printf(out, "%s{\"seq\":%" PRIu64 ",\"launches\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"first\":\"0x%" PRIx64 "\",\"allocation\":\"0x%" PRIx64
-			"\",\"command\":", i ? ",\n" : "", u->seq, u->count, u->bytes, u->read[0].addr, u->alloc);
-		e = trace_print_cmd(s->trace.reader, st, u->seq, true, out, &id);
-		if (e)
-			buf_str(out, "null");
-		err_free(e);
-		buf_byte(out, '}');
-	}
-	buf_printf(out, "],\"outside\":%" PRIu64 "}\n", r->outside);
-	state_free(st);
 }

@@ -32,6 +32,8 @@ enum check_looks { CHECK_LIKE_ATOMICS, CHECK_LIKE_A_RACE, CHECK_LIKE_NEITHER };
 
 struct check_launch {
 	uint64_t seq;
+	uint32_t step;		   /* of the graph launch before it in the list, which is not the same as a whole; 0: a launch */
+	uint32_t nodes;		   /* a graph launch's: so many were looked at */
 	bool shared;		   /* it reads shared memory that nothing in the block has written */
 	uint32_t differing;	   /* of the further executions */
 	enum check_looks looks;
@@ -42,8 +44,8 @@ struct check_launch {
 struct check_result {
 	uint64_t first, last, checked, left_out, outside;
 	uint32_t runs;
-	struct check_launch *launches; /* nondeterministic ones, in order of seq */
-	size_t nlaunches;
+	struct check_launch *launches; /* nondeterministic ones, in order of seq, each before its steps */
+	size_t nlaunches, nsteps;      /* of them all; of those, steps */
 	uint64_t *passing; /* launches that only differ because what they read does */
 	size_t npassing;
 	struct unwritten_rows unwritten; /* with o->perturb; of what the replayer found by trying, `bytes` is 0 and `read` the first address that

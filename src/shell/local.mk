@@ -8,7 +8,7 @@ libshell_a_SOURCES = \
 	src/shell/capture.c src/shell/capture.h \
 	src/shell/cmd-attach.c \
 	src/shell/cmd-break.c \
-	src/shell/check.c src/shell/check.h \
+	src/shell/check.c src/shell/check-print.c src/shell/check.h \
 	src/shell/cmd-capture.c \
 	src/shell/cmd-check.c \
 	src/shell/cmd-explore.c \

@@ -6,6 +6,8 @@
  *   counted once     one stores whether the count is 3: one execution is another one
  *   counted beyond   one stores, always the same, to an allocation that it was given no pointer to
  *   counted astray   one stores the count there
+ *   counted apart    one counts, the next one stores the count
+ *   counted WHAT graph   the same as nodes of a graph, behind the first and before the last
  */
 #include <string.h>
 #include "gpu.h"
@@ -40,9 +42,23 @@ __global__ void astray(int *x, long distance, int *count)
 	x[distance] = atomicAdd_system(count, 1);
 }
 
+__global__ void count_on(int *count)
+{
+	atomicAdd_system(count, 1);
+}
+
+__global__ void store(int *x, const int *count)
+{
+	x[5] = *(const volatile int *)count;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "each";
+	const bool graph = argc > 2;
+	cudaGraphExec_t exec;
+	cudaGraph_t g;
+	cudaStream_t s;
 	int *a, *b, *count;
 
 	CHECK(cudaMalloc(&a, N * sizeof *a));
@@ -54,14 +70,28 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 3; i++)
 		fill<<<N / 256, 256>>>(i % 2 ? b : a, i);
 	CHECK(cudaDeviceSynchronize());
+	CHECK(cudaStreamCreate(&s));
+	if (graph) {
+		CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+		fill<<<N / 256, 256, 0, s>>>(a, 5);
+	}
 	if (!strcmp(what, "each"))
-		each<<<1, 1>>>(a, count);
+		each<<<1, 1, 0, s>>>(a, count);
 	else if (!strcmp(what, "once"))
-		once<<<1, 1>>>(a, count);
+		once<<<1, 1, 0, s>>>(a, count);
 	else if (!strcmp(what, "beyond"))
-		beyond<<<1, 1>>>(a, b - a);
+		beyond<<<1, 1, 0, s>>>(a, b - a);
+	else if (!strcmp(what, "apart"))
+		count_on<<<1, 1, 0, s>>>(count), store<<<1, 1, 0, s>>>(a, count);
 	else
-		astray<<<1, 1>>>(a, b - a, count);
+		astray<<<1, 1, 0, s>>>(a, b - a, count);
+	if (graph) {
+		fill<<<N / 256, 256, 0, s>>>(a, 6);
+		CHECK(cudaStreamEndCapture(s, &g));
+		CHECK(cudaGraphInstantiate(&exec, g, 0));
+		CHECK(cudaGraphLaunch(exec, s));
+	}
+	CHECK(cudaDeviceSynchronize());
 	CHECK(cudaMemcpyAsync(b, a, 1000, cudaMemcpyDeviceToDevice));
 	for (int i = 0; i < 3; i++)
 		fill<<<N / 256, 256>>>(i % 2 ? b : a, i);

@@ -41,10 +41,10 @@ def test_one_kernel_is_checked(t):
 
 
 def of_counted(t, what, *words):
-    t.equal(t.record('counted', what).status, 0, 'record')
+    t.equal(t.record('counted', *what.split()).status, 0, 'record')
     status, windows = check(t, *words)
     w = windows[0]
-    names = [(f['command']['kernel_name'], f['looks_like'], f['differing']) for f in w['nondeterministic']]
+    names = [(f['command'].get('kernel_name', ''), f['looks_like'], f['differing']) for f in w['nondeterministic']]
     return status, names, w['checked'], bool(w['outside']), w['nondeterministic']
 
 
@@ -74,6 +74,24 @@ def test_stores_to_what_a_launch_was_not_given(t):
     t.equal((status, names, checked, outside), (3, [('astray', 'race', 5)], 7, True), 'different every time')
     # All memory compared after each execution: nothing lies outside.
     t.equal(of_counted(t, 'astray', '6', '--thorough')[:4], (3, [('astray', 'race', 5)], 7, False), 'thorough')
+
+
+def test_a_node_of_a_graph_that_differs(t):
+    status, names, checked, _, found = of_counted(t, 'each graph', '6')
+    t.equal((status, checked), (3, 7), 'six launches and one of a graph')
+    t.equal([(f['step'], f['nodes'], f['differing'], f['looks_like'], f['command'].get('kernel_name')) for f in found],
+            [(0, 3, 5, 'race', None), (2, 0, 5, 'race', 'each')], 'the launch, its second node')
+    t.equal([[(p['elements'], int(p['first'], 16) - int(p['allocation'], 16)) for p in f['places']] for f in found], [[(1, 20)], [(1, 20)]], 'where')
+    r = t.tsdb('check', 't.sbt', '6')
+    t.match(r'^  Of its 3 nodes, one by one:\n  #\d+\.2 each<<<.*>>> stream \d, in 5 of 5\n    made by #\d+ main \(\) at .*counted\.cu:\d+\n    0x[0-9a-f]+ ', r.out)
+    t.match(r'executed 6 times each: 1 not deterministic\.$', r.out)
+    t.equal([[f['command'].get('kernel_name', '') for f in w['nondeterministic']] for w in check(t, '3', '--perturb')[1]], [['', 'each']], 'one by one')
+    # Executed anew from the window's beginning, the replay is what it was.
+    r = t.tsdb('--batch', '-ex', 'replay start', '-ex', 'replay check 6', '-ex', 'replay goto end', '-ex', 'replay verify', 't.sbt')
+    t.match(r'^(\d) of \1 allocations identical', r.out)
+    _, _, _, _, found = of_counted(t, 'apart graph', '6')
+    t.equal([(f['step'], f['nodes'], f['looks_like']) for f in found], [(0, 4, 'race')], 'no node alone')
+    t.match(r'^    each of its 4 nodes alone gave the same bytes every time: it may be their order', t.tsdb('check', 't.sbt', '6').out)
 
 
 def test_many_groups_of_launches(t):
