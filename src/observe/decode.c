@@ -254,6 +254,8 @@ struct err *seen_kernel(struct seen *x, uint64_t handle, uint64_t *ret)
 		return NULL;
 	if (x->e->host_fn && x->d->ops->host_fn && handle)
 		name = x->d->ops->host_fn(x->d->arg, x->e->host_fn);
+	if (!name && *ret == SBT_NO_ID && x->d->ops->kernel_name && handle)
+		name = x->d->ops->kernel_name(x->d->arg, handle);
 	if (name || *ret == SBT_NO_ID)
 		TRY(seen_kernel_def(x, handle, SBT_NO_ID, name));
 	x->d->nameless += !name;

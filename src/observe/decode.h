@@ -17,6 +17,10 @@ struct observe_decoder_ops {
 	struct err *(*command)(void *arg, const struct sbt_cmd *c);
 	/* The name of the host function at an address, which is also its kernel's mangled name; NULL: not known. May be NULL. */
 	const char *(*host_fn)(void *arg, uint64_t addr);
+	/* The name of the kernel of a handle that nobody has seen looked up; NULL: not known. Asked once for each. May be NULL. */
+	const char *(*kernel_name)(void *arg, uint64_t handle);
+	/* The driver has told the program this name of a handle. May be NULL. */
+	void (*kernel_told)(void *arg, uint64_t handle, const char *name);
 };
 
 /* clock_offset is CLOCK_REALTIME - CLOCK_MONOTONIC, nanoseconds. from_start: nothing of the process came before, so host memory that nobody

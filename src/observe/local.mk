@@ -8,14 +8,14 @@ libobserve_a_SOURCES = \
 	src/observe/observe.h src/observe/observe-private.h src/observe/observe.c src/observe/observe-launch.c \
 	src/observe/table.c src/observe/stats.c src/observe/stats.h \
 	src/observe/process.c src/observe/process.h src/observe/maps.c src/observe/maps.h \
-	src/observe/mapped.c src/observe/mapped.h \
+	src/observe/mapped.c src/observe/mapped.h src/observe/kernel-names.c src/observe/kernel-names.h \
 	src/observe/decode.c src/observe/decode.h src/observe/calls.c src/observe/calls.h src/observe/observe-calls.def \
 	src/observe/see-work.c src/observe/see-memory.c src/observe/see-objects.c \
 	src/observe/handles.c src/observe/handles.h src/observe/addresses.c src/observe/addresses.h \
 	src/observe/probe.h src/observe/probes.h
 libobserve_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS)
 HEADERS_TO_CHECK += src/observe/observe.h src/observe/observe-private.h src/observe/stats.h src/observe/process.h src/observe/maps.h src/observe/mapped.h \
-	src/observe/decode.h src/observe/calls.h src/observe/handles.h src/observe/addresses.h src/observe/probe.h src/observe/probes.h
+	src/observe/kernel-names.h src/observe/decode.h src/observe/calls.h src/observe/handles.h src/observe/addresses.h src/observe/probe.h src/observe/probes.h
 EXTRA_DIST += src/observe/observe.bpf.c src/observe/probes.c src/observe/probes-attach.c src/observe/probes-private.h src/observe/probes-none.c src/observe/probes-object.S
 
 if HAVE_OBSERVE

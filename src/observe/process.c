@@ -4,6 +4,7 @@
  * is left of its maps when it has ended.
  */
 #include "config.h"
+#include "observe/kernel-names.h"
 #include "observe/process.h"
 
 #include <errno.h>
@@ -241,7 +242,22 @@ static const char *on_host_fn(void *arg, uint64_t addr)
 	return observe_maps_function(p->maps, addr);
 }
 
-static const struct observe_decoder_ops ops = {on_command, on_host_fn};
+/* Drivers whose records of kernels are as kernel-names.h has it: seen. The file is mapped by its own name, with the version. */
+static const char *on_kernel_name(void *arg, uint64_t handle)
+{
+	struct observe_process *p = arg;
+
+	return kernel_names_get(p->kernel_names, handle, observe_maps_uses(p->maps, "libcuda.so.580."));
+}
+
+static void on_kernel_told(void *arg, uint64_t handle, const char *name)
+{
+	struct observe_process *p = arg;
+
+	kernel_names_told(p->kernel_names, handle, name);
+}
+
+static const struct observe_decoder_ops ops = {on_command, on_host_fn, on_kernel_name, on_kernel_told};
 
 /* A program that we started may have ended by now, but we know what it was. */
 static void name_after(struct observe_process *p, char *const *argv)
@@ -272,6 +288,7 @@ struct observe_process *observe_process_new(pid_t pid, struct probes *probes, co
 	p->args = proc_text(pid, "cmdline");
 	if (argv)
 		name_after(p, argv);
+	p->kernel_names = kernel_names_new(pid);
 	p->probes = probes;
 	p->path = path ? xstrdup(path) : NULL;
 	p->maps = observe_maps_new(pid, NULL, mapped);
@@ -309,6 +326,7 @@ void observe_process_free(struct observe_process *p)
 	free(p->stacks);
 	handles_free(&p->stack_ids);
 	observe_decoder_free(p->decoder);
+	kernel_names_free(p->kernel_names);
 	observe_stats_free(&p->stats);
 	observe_maps_free(p->maps);
 	if (p->state)

@@ -28,6 +28,7 @@ struct observe_process {
 	struct observe_decoder *decoder;
 	struct observe_stats stats;
 	struct observe_maps *maps;
+	struct kernel_names *kernel_names;
 	struct probes *probes; /* whose stacks the records name; NULL in tests */
 	struct handles stack_ids; /* (id in the kernel's map, caller), or the hash of a whole stack -> index + 1 */
 	struct observe_stack *stacks;

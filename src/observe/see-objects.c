@@ -332,6 +332,12 @@ struct err *see_module_unload(struct seen *x)
 	return id == SBT_NO_ID ? NULL : seen_send(x, SBT_MODULE_UNLOAD);
 }
 
+static void kernel_told(struct seen *x, uint64_t handle, const char *name)
+{
+	if (x->d->ops->kernel_told)
+		x->d->ops->kernel_told(x->d->arg, handle, name);
+}
+
 /* cuModuleGetFunction(&function, module, name), cuLibraryGetKernel(&kernel, library, name): a handle may be given out again, under another
  * name when the module is another one. */
 struct err *see_get_function(struct seen *x)
@@ -340,6 +346,7 @@ struct err *see_get_function(struct seen *x)
 
 	if (x->cmd.result || !x->e->out[0] || !*name)
 		return NULL;
+	kernel_told(x, x->e->out[0], name);
 	return seen_kernel_def(x, x->e->out[0], seen_id(x, OBS_MODULE, seen_arg(x, 1)), name);
 }
 
@@ -364,6 +371,7 @@ struct err *see_kernel_name(struct seen *x)
 
 	if (x->cmd.result || !handle || !*name || handles_get(&x->d->named, handle))
 		return NULL;
+	kernel_told(x, handle, name);
 	return seen_kernel_def(x, handle, SBT_NO_ID, name);
 }
 

@@ -6,10 +6,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "observe/calls.h"
+#include "observe/kernel-names.h"
 #include "state/state.h"
 
 struct rig {
@@ -55,7 +59,23 @@ static const char *on_host_fn(void *arg, uint64_t addr)
 	return addr == 0x401000 ? "_Z3foov" : NULL;
 }
 
-static const struct observe_decoder_ops ops = {on_command, on_host_fn};
+static char told[64];
+static unsigned asked;
+
+static const char *on_kernel_name(void *arg, uint64_t handle)
+{
+	(void)arg;
+	asked++;
+	return handle == 0x8000 ? "_Z5knownv" : NULL;
+}
+
+static void on_kernel_told(void *arg, uint64_t handle, const char *name)
+{
+	(void)arg;
+	snprintf(told, sizeof told, "%llx %s", (unsigned long long)handle, name);
+}
+
+static const struct observe_decoder_ops ops = {on_command, on_host_fn, on_kernel_name, on_kernel_told};
 
 static int setup(void **state)
 {
@@ -246,6 +266,77 @@ static void test_a_name_that_comes_late(void **state)
 	assert_string_equal(r->text[r->n - 2], "_Z3foov");
 	assert_int_equal(last(r)->u.launch.kernel, 2);
 	assert_int_equal(observe_decoder_nameless(r->d), 1);
+}
+
+static void test_a_name_that_the_process_has(void **state)
+{
+	struct rig *r = *state;
+	struct record launch = CALL("cuLaunchKernel", 0x8000, 1, 1, 1, 1, 1, 1), nameless = CALL("cuLaunchKernel", 0x7000, 1, 1, 1, 1, 1, 1);
+
+	asked = 0;
+	take(r, &launch);
+	assert_string_equal(r->text[r->n - 2], "_Z5knownv");
+	take(r, &launch);
+	assert_int_equal(last(r)->u.launch.kernel, 0);
+	assert_int_equal(observe_decoder_nameless(r->d), 0);
+	for (unsigned i = 0; i < 3; i++)
+		take(r, &nameless);
+	assert_int_equal(observe_decoder_nameless(r->d), 3);
+	assert_int_equal(asked, 2); /* once for each */
+	take_return(r, CALL("cuKernelGetName", 0x7ffe, 0x7000), 0, 0, "_Z4latev");
+	assert_string_equal(told, "7000 _Z4latev");
+	take_return(r, CALL("cuModuleGetFunction", 0x7ffe, 0xaa, 0x5000), 0, 0x3000, "plain");
+	assert_string_equal(told, "3000 plain");
+}
+
+/* ---- kernel-names.c, on ourselves ---- */
+
+struct kernel_record {
+	void *first;
+	const char *name;
+	char rest[64];
+};
+
+static uint64_t handle_of(const void *p)
+{
+	return (uint64_t)(uintptr_t)p;
+}
+
+static void test_names_in_memory(void **state)
+{
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct kernel_record good = {NULL, "_Z5thirdPi", ""}, other = {NULL, "plain_$1.x", ""}, words = {NULL, "no kernel", ""}, wild = {NULL, (const char *)8, ""},
+		empty = {NULL, "", ""}, end = {NULL, page + 4096 - 8, ""}, beyond = {NULL, page + 4096 - 4, ""};
+	struct kernel_names *k = kernel_names_new(getpid());
+
+	(void)state;
+	assert_non_null(page);
+	assert_int_equal(munmap(page + 4096, 4096), 0);
+	memcpy(page + 4096 - 8, "kernel7", 8); /* the last byte that is mapped is its NUL */
+	assert_null(kernel_names_get(k, handle_of(&good), false)); /* nothing speaks for it */
+	assert_string_equal(kernel_names_get(k, handle_of(&good), true), "_Z5thirdPi");
+	assert_string_equal(kernel_names_get(k, handle_of(&end), true), "kernel7");
+	page[4095] = 'x';
+	assert_null(kernel_names_get(k, handle_of(&beyond), true)); /* no end */
+	assert_null(kernel_names_get(k, handle_of(&words), true));
+	assert_null(kernel_names_get(k, handle_of(&wild), true));
+	assert_null(kernel_names_get(k, handle_of(&empty), true));
+	assert_null(kernel_names_get(k, 0, true));
+	assert_null(kernel_names_get(k, 24, true));
+	kernel_names_told(k, 24, "gone"); /* its record cannot be read: that says nothing */
+	kernel_names_told(k, handle_of(&other), "plain_$1.x");
+	assert_string_equal(kernel_names_get(k, handle_of(&good), false), "_Z5thirdPi");
+	kernel_names_told(k, handle_of(&good), "another"); /* that was another kernel's record once */
+	assert_string_equal(kernel_names_get(k, handle_of(&good), false), "_Z5thirdPi");
+	kernel_names_free(k);
+
+	k = kernel_names_new(getpid());
+	kernel_names_told(k, handle_of(&good), "another");
+	assert_null(kernel_names_get(k, handle_of(&good), true)); /* this driver's records are not like that */
+	kernel_names_told(k, handle_of(&good), "_Z5thirdPi");
+	assert_non_null(kernel_names_get(k, handle_of(&good), true));
+	kernel_names_free(k);
+	munmap(page, 4096);
 }
 
 /* ---- streams, contexts -------------------------------------------------------------------------------------------- */
@@ -524,6 +615,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_launch_by_config, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_name_that_comes_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_name_that_the_process_has, setup, teardown), cmocka_unit_test(test_names_in_memory),
 		cmocka_unit_test_setup_teardown(test_streams, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_contexts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_captures, setup, teardown),
