@@ -90,6 +90,7 @@ static void await_end(struct tsdb_control *c)
 static void end_spans(void)
 {
 	span_leave(atomic_load(&span_open) ? thread_get() : NULL);
+	late_last();
 	if (agent.source)
 		agent.source->flush(true);
 }

@@ -141,6 +141,13 @@ void late_work(void)
 	old_code_find(t);
 }
 
+void late_last(void)
+{
+	struct thread *t = discover_watched() ? thread_get() : NULL;
+	if (t)
+		old_code_find(t);
+}
+
 void late_over(void)
 {
 	discover_end();

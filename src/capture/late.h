@@ -16,6 +16,8 @@ void late_before(void);
 void late_contexts(void);
 /* Looks for memory, once; for the code of modules that were loaded before, if somebody asked. */
 void late_work(void);
+/* The last span has ended, and tsdb still listens: the code of kernels that were first met in its last moments. */
+void late_last(void);
 /* The debugger leaves: nothing is known any more. */
 void late_over(void);
 /* Somebody has given the agent's thread something to do. */
