@@ -28,7 +28,7 @@ static int by_from(const void *a, const void *b)
 	const struct address_range *x = a, *y = b;
 	const int r = compare(x->from, y->from);
 
-	return r ? r : compare(x->size, y->size) ? compare(x->size, y->size) : compare(x->to, y->to);
+	return r ? r : compare(y->size, x->size) ? compare(y->size, x->size) : compare(x->to, y->to);
 }
 
 void address_map_end(struct address_map *m)

@@ -21,7 +21,7 @@ struct address_map {
 
 /* A range that is empty, wraps or stays where it is is left out. */
 void address_map_add(struct address_map *m, uint64_t from, uint64_t size, uint64_t to);
-/* After the last address_map_add(); of ranges that overlap, the one that begins first stays. Then threads may share the map. */
+/* After the last address_map_add(); of ranges that overlap, the one that begins first stays, of those the longest. Then threads may share the map. */
 void address_map_end(struct address_map *m);
 void address_map_free(struct address_map *m);
 bool address_map_find(const struct address_map *m, uint64_t addr, uint64_t *ret);

@@ -102,11 +102,41 @@ static struct err *find_functions(struct rp *rp)
 	return e;
 }
 
+/* ---- all of it --------------------------------------------------------------------------------------------------------------- */
+
+/* Something that is where it was: an allocation, or a variable that happens to be. */
+static bool something_begins(const struct rp *rp, const struct alloc_rows *r, uint64_t addr)
+{
+	const size_t before = alloc_rows_before(r, addr + 1);
+	uint64_t here;
+
+	if (before && r->row[before - 1].w->addr == addr)
+		return true;
+	return place_find(rp, addr, 1, &here) == PLACE_DEVICE && here == addr && !ranges_find(&rp->place.mapped, addr, 1);
+}
+
+/* Loops compare with where a variable ends. When something else begins there, it is that which an address means. */
+static void add_variable(struct rp *rp, const struct rglobal *g, const struct alloc_rows *allocs)
+{
+	const uint64_t end = g->addr + g->size, here = g->here + g->size;
+	struct moved *m = &rp->moved;
+
+	address_map_add(&m->to_here, g->addr, g->size, g->here);
+	address_map_add(&m->to_there, g->here, g->size, g->addr);
+	if (!g->size || end < g->addr || here < g->here || something_begins(rp, allocs, end) || something_begins(rp, allocs, here))
+		return;
+	address_map_add(&m->to_here, end, 1, here);
+	address_map_add(&m->to_there, here, 1, end);
+}
+
 struct err *moved_find(struct rp *rp)
 {
 	struct moved *m = &rp->moved;
 	const struct objects *o = &rp->objects;
+	struct alloc_rows allocs;
 	uint64_t here;
+
+	alloc_rows_sort(&allocs, &rp->place);
 
 	for (size_t i = 0; i < o->nglobals; i++) {
 		const struct rglobal *g = &o->globals[i];
@@ -114,9 +144,9 @@ struct err *moved_find(struct rp *rp)
 		/* Of two at one place, place_find() says which is meant. */
 		if (!g->here || place_find(rp, g->addr, g->size ? 1 : 0, &here) != PLACE_DEVICE || here != g->here)
 			continue;
-		address_map_add(&m->to_here, g->addr, g->size, g->here);
-		address_map_add(&m->to_there, g->here, g->size, g->addr);
+		add_variable(rp, g, &allocs);
 	}
+	free(allocs.row);
 	TRY(find_functions(rp));
 	address_map_end(&m->to_here);
 	address_map_end(&m->to_there);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Addresses of a module's variables where a kernel finds them: in another variable, in allocated memory, in a structure that is its
- * parameter, and in what it writes itself. A module that is gone when they are used was where a replay puts these.
+ * parameter, and in what it writes itself; also where a variable ends. A module that is gone when they are used was where a replay puts these.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -24,6 +24,17 @@ struct list {
 
 __device__ int numbers[4] = {1, 10, 100, 1000};
 __device__ int *second = numbers + 1;
+__device__ int three[3];
+
+struct range {
+	const int *from, *to;
+};
+
+/* A loop from one to the other would never end when only one of them is where the variable is now. */
+__global__ void length(long *sum, range by_value, const range *in_memory)
+{
+	*sum += by_value.to - by_value.from + in_memory->to - in_memory->from;
+}
 
 __global__ void follow(int *n, list by_value, const list *in_memory, int **written)
 {
@@ -38,6 +49,8 @@ int main()
 	CUdeviceptr space;
 	int **written, *back[8], *n = counter_new();
 	list l = {3, NULL}, *in_memory;
+	range r, *range_in_memory;
+	long *sum;
 
 	DRIVER(cuModuleLoadData, &before, gone);
 	DRIVER(cuModuleGetGlobal, &space, nullptr, before, "space");
@@ -46,11 +59,18 @@ int main()
 	CHECK(cudaMemcpy(in_memory, &l, sizeof l, cudaMemcpyHostToDevice));
 	CHECK(cudaMalloc(&written, sizeof back));
 	CHECK(cudaMemset(written, 0, sizeof back));
+	CHECK(cudaGetSymbolAddress((void **)&r.from, three));
+	r.to = r.from + 3;
+	CHECK(cudaMalloc(&range_in_memory, sizeof r));
+	CHECK(cudaMemcpy(range_in_memory, &r, sizeof r, cudaMemcpyHostToDevice));
+	CHECK(cudaMalloc(&sum, sizeof *sum));
+	CHECK(cudaMemset(sum, 0, sizeof *sum));
 	follow<<<1, 1>>>(n, l, in_memory, written);
 	CHECK(cudaDeviceSynchronize());
 	DRIVER(cuModuleUnload, before);
 	for (int i = 0; i < 4; i++) {
 		follow<<<1, 1>>>(n, l, in_memory, written);
+		length<<<1, 1>>>(sum, r, range_in_memory);
 		CHECK(cudaMemcpy(in_memory, &l, sizeof l, cudaMemcpyHostToDevice));
 		CHECK(cudaMemcpy(back, written, sizeof back, cudaMemcpyDeviceToHost));
 	}

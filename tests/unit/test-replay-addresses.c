@@ -28,6 +28,7 @@ static void ranges_move_words(void **state)
 	address_map_add(&m, UINT64_MAX - 3, 8, 0x1000); /* wraps */
 	address_map_add(&m, 0x4000, 1, 0x6000);
 	address_map_add(&m, 0x7080, 0x100, 0xa000); /* overlaps */
+	address_map_add(&m, 0x7000, 1, 0xb000); /* the longer stays */
 	address_map_end(&m);
 	assert_int_equal(m.n, 2);
 	assert_false(address_map_find(&m, 0x3fff, &to));
