@@ -24,9 +24,14 @@ enum slot_state {
 	SLOT_FILLED, /* or it could not be read: error */
 	SLOT_SENT,   /* the device copies from it, until event */
 };
+/* A piece and where it is copied to, as it was while recording. */
+struct fed {
+	const struct sbt_memory *piece;
+	uint64_t addr;
+};
 struct slot {
 	enum slot_state state; /* changes under lock; with FREE, FILLED and SENT the rest is the main thread's */
-	const struct sbt_memory *piece;
+	const struct fed *fed;
 	uint64_t offset;
 	size_t n;
 	uint8_t *mem;
@@ -43,14 +48,14 @@ struct feeder {
 	uint64_t next_asked;	  /* under lock: the one that a thread takes next */
 	size_t piece;		  /* where asking goes on: of pieces, and from offset on */
 	uint64_t offset;
-	const struct sbt_memory **pieces;
+	struct fed *pieces;
 	size_t npieces, cap;
 	uint64_t bytes;
 	struct sbt_reader *readers[THREADS_MAX];
 	unsigned nthreads, started;
 };
 
-void feeder_add(struct rp *rp, const struct sbt_memory *m)
+void feeder_add(struct rp *rp, const struct sbt_memory *m, uint64_t addr)
 {
 	struct feeder *f = rp->feeder;
 
@@ -64,7 +69,7 @@ void feeder_add(struct rp *rp, const struct sbt_memory *m)
 		pthread_cond_init(&f->filled, NULL);
 	}
 	MAKE_ROOM(f->pieces, f->npieces, f->cap);
-	f->pieces[f->npieces++] = m;
+	f->pieces[f->npieces++] = (struct fed){m, addr};
 	f->bytes += m->size;
 }
 
@@ -86,9 +91,9 @@ static void *fill(void *arg)
 		f->next_asked++;
 		s->state = SLOT_BEING_FILLED;
 		pthread_mutex_unlock(&f->lock);
-		struct err *e = sbt_reader_memory_read(reader, s->piece, s->offset, s->mem, s->n);
+		struct err *e = sbt_reader_memory_read(reader, s->fed->piece, s->offset, s->mem, s->n);
 		if (!e)
-			moved_to_here(f->rp, s->piece->addr + s->offset, s->mem, s->n);
+			moved_to_here(f->rp, s->fed->addr + s->offset, s->mem, s->n);
 		pthread_mutex_lock(&f->lock);
 		s->error = e;
 		s->state = SLOT_FILLED;
@@ -139,12 +144,12 @@ static void ask(struct rp *rp)
 	bool any = false;
 
 	for (; f->piece < f->npieces; any = true) {
-		const struct sbt_memory *m = f->pieces[f->piece];
+		const struct sbt_memory *m = f->pieces[f->piece].piece;
 		struct slot *s = &f->slots[f->end % SLOTS];
 
 		if (f->end - f->next >= SLOTS || (s->state == SLOT_SENT && rp->d.cuEventQuery(s->event) != CUDA_SUCCESS))
 			break;
-		s->piece = m;
+		s->fed = &f->pieces[f->piece];
 		s->offset = f->offset;
 		s->n = m->size - f->offset < SLOT_BYTES ? (size_t)(m->size - f->offset) : SLOT_BYTES;
 		f->offset += s->n;
@@ -171,12 +176,12 @@ static size_t index_of(const struct feeder *f, const struct sbt_memory *m)
 	while (lo < hi) { /* they lie in one array, in this order */
 		const size_t mid = lo + (hi - lo) / 2;
 
-		if (f->pieces[mid] < m)
+		if (f->pieces[mid].piece < m)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < f->npieces && f->pieces[lo] == m ? lo : SIZE_MAX;
+	return lo < f->npieces && f->pieces[lo].piece == m ? lo : SIZE_MAX;
 }
 
 bool feeder_has(const struct rp *rp, const struct sbt_memory *m)
@@ -228,7 +233,7 @@ static struct err *next_part(struct rp *rp, struct slot **ret)
 	struct err *e = s->error;
 	s->error = NULL;
 	if (e)
-		begin_at(rp, s->piece); /* who comes again gets the error again */
+		begin_at(rp, s->fed->piece); /* who comes again gets the error again */
 	return e;
 }
 
@@ -238,11 +243,11 @@ struct err *feeder_upload(struct rp *rp, const struct sbt_memory *m, uint64_t to
 	const struct slot *first = &f->slots[f->next % SLOTS];
 	struct slot *s;
 
-	if (f->next == f->end ? f->piece >= f->npieces || f->pieces[f->piece] != m || f->offset : first->piece != m || first->offset)
+	if (f->next == f->end ? f->piece >= f->npieces || f->pieces[f->piece].piece != m || f->offset : first->fed->piece != m || first->offset)
 		begin_at(rp, m);
 	for (uint64_t at = 0; at < m->size; at += s->n) {
 		TRY(next_part(rp, &s));
-		BUG_ON(s->piece != m || s->offset != at);
+		BUG_ON(s->fed->piece != m || s->offset != at);
 		CU(rp, cuMemcpyAsync, to + at, (CUdeviceptr)(uintptr_t)s->mem, s->n, stream);
 		CU(rp, cuEventRecord, s->event, stream);
 		pthread_mutex_lock(&f->lock);

@@ -21,20 +21,22 @@ struct build {
 	unsigned depth;
 };
 
-static struct err *shadow(struct build *b, uint64_t addr, uint64_t size, bool is_source, uint64_t *ret)
+/* device: what it is copied from or to. */
+static struct err *shadow(struct build *b, uint64_t addr, uint64_t size, uint64_t device, bool is_source, uint64_t *ret)
 {
 	struct rgraph *g = b->exec;
 	void *mem;
 
 	for (size_t i = 0; i < g->nshadows; i++)
-		if (g->shadows[i].addr == addr && g->shadows[i].size == size && g->shadows[i].is_source == is_source) {
+		if (g->shadows[i].addr == addr && g->shadows[i].size == size && g->shadows[i].is_source == is_source &&
+			!((g->shadows[i].device ^ device) & 7)) {
 			*ret = (uint64_t)(uintptr_t)g->shadows[i].mem;
 			return NULL;
 		}
 	CU(b->rp, cuMemHostAlloc, &mem, size, 0);
 	memset(mem, 0, size);
 	MAKE_ROOM(g->shadows, g->nshadows, g->cap_shadows);
-	g->shadows[g->nshadows++] = (struct rshadow){addr, size, mem, is_source};
+	g->shadows[g->nshadows++] = (struct rshadow){addr, size, mem, is_source, device};
 	*ret = (uint64_t)(uintptr_t)mem;
 	return NULL;
 }
@@ -110,7 +112,7 @@ static struct err *copy_end(struct build *b, const struct sbt_cmd_copy *u, bool 
 	const uint64_t extent = copy_extent(u, dst), addr = dst ? u->dst : u->src;
 
 	*where = place_find(b->rp, addr, extent, here);
-	return *where == PLACE_NOWHERE ? shadow(b, addr, extent, !dst, here) : NULL;
+	return *where == PLACE_NOWHERE ? shadow(b, addr, extent, dst ? u->src : u->dst, !dst, here) : NULL;
 }
 
 static struct err *copy_node(struct build *b, const struct sbt_cmd *c, CUgraphNode *ret)
@@ -430,19 +432,22 @@ static struct err *fill_shadows(struct rp *rp, struct rgraph *g, uint64_t seq)
 			TRY(execute_finish(rp)); /* an earlier launch may still read it */
 		waited = true;
 		TRY(sbt_reader_memory_read(rp->trace, m, 0, s->mem, m->size));
-		moved_to_here(rp, m->addr, s->mem, m->size);
+		moved_to_here(rp, s->device, s->mem, m->size);
 	}
 	return NULL;
 }
 
-/* Where what the graph copied to the program's addr is. */
-static const void *delivered(struct rp *rp, const struct rgraph *g, uint64_t addr, uint64_t size)
+/* Where what the graph copied to the program's addr is; *ret_device: where from, as far as words are concerned. */
+static const void *delivered(struct rp *rp, const struct rgraph *g, uint64_t addr, uint64_t size, uint64_t *ret_device)
 {
 	uint64_t here;
 
+	*ret_device = addr;
 	for (size_t i = 0; i < g->nshadows; i++)
-		if (!g->shadows[i].is_source && g->shadows[i].addr == addr && g->shadows[i].size >= size)
+		if (!g->shadows[i].is_source && g->shadows[i].addr == addr && g->shadows[i].size >= size) {
+			*ret_device = g->shadows[i].device;
 			return g->shadows[i].mem;
+		}
 	return place_find(rp, addr, size, &here) == PLACE_HOST ? (const void *)(uintptr_t)here : NULL;
 }
 
@@ -450,17 +455,18 @@ static struct err *compare_outputs(struct rp *rp, const struct rgraph *g, uint64
 {
 	size_t n;
 	const struct sbt_memory *m = contents_of(rp, seq, &n);
+	uint64_t device;
 	bool any = false;
 
 	for (size_t i = 0; i < n; i++) {
-		const void *p = m[i].role == SBT_MEMORY_OUTPUT ? delivered(rp, g, m[i].addr, m[i].size) : NULL;
+		const void *p = m[i].role == SBT_MEMORY_OUTPUT ? delivered(rp, g, m[i].addr, m[i].size, &device) : NULL;
 
 		if (!p)
 			continue;
 		if (!any)
 			CU(rp, cuStreamSynchronize, stream);
 		any = true;
-		staging_verdict(rp, &m[i], moved_is(rp, m[i].addr, p, m[i].size, m[i].hash));
+		staging_verdict(rp, &m[i], moved_is(rp, device, p, m[i].size, m[i].hash));
 	}
 	return NULL;
 }

@@ -111,6 +111,7 @@ struct rshadow {
 	uint64_t addr, size; /* of the program's */
 	void *mem;	     /* pinned */
 	bool is_source;
+	uint64_t device; /* what is copied from there or to there, as it was; of several, those with its last three bits */
 };
 struct rgraph {
 	uint32_t id;
@@ -172,6 +173,7 @@ struct staging_slot {
 /* A copy to the host that is checked. */
 struct output {
 	const struct sbt_memory *piece;
+	uint64_t addr; /* where it is copied from, as that was */
 	uint64_t left;
 	struct sbt_hash sum;
 };
@@ -459,7 +461,7 @@ struct err *code_swap(struct rp *rp, uint32_t kernel, bool is_ptx, const void *c
 void moved_learn_code(struct rp *rp, uint32_t module, const void *code, size_t size);
 /* After all code is loaded and its globals are found, before anything is written to them: completes rp->moved. */
 struct err *moved_find(struct rp *rp) TS_CHECK;
-/* Bytes of the recording, on their way to memory that was at addr then; any thread. How many addresses changed. */
+/* Bytes of the recording, on their way to memory that was at addr then; any thread. Of a copy from or to the host, addr is on the device: there the words are used. How many addresses changed. */
 static inline size_t moved_to_here(const struct rp *rp, uint64_t addr, void *p, size_t n)
 {
 	return address_map_words(&rp->moved.to_here, addr, p, n);
@@ -496,9 +498,10 @@ struct err *contents_hash_pages(struct rp *rp, uint64_t here, uint64_t size, str
 struct err *contents_verify(struct rp *rp, struct replayer_verified *ret, struct buf *pieces) TS_CHECK;
 
 struct err *staging_open(struct rp *rp) TS_CHECK;
-struct err *staging_upload(struct rp *rp, const struct sbt_memory *m, uint64_t to, CUstream stream) TS_CHECK;
-/* Copies n bytes from device or pinned memory to nowhere, compared with m (may be NULL: not compared). */
-struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t from, uint64_t n, CUstream stream) TS_CHECK;
+/* To `to`, which was at addr while recording (moved_to_here()). */
+struct err *staging_upload(struct rp *rp, const struct sbt_memory *m, uint64_t addr, uint64_t to, CUstream stream) TS_CHECK;
+/* Copies n bytes from device or pinned memory, which was at addr, to nowhere, compared with m (may be NULL: not compared). */
+struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t addr, uint64_t from, uint64_t n, CUstream stream) TS_CHECK;
 /* Looks at outputs that have arrived; wait: all. */
 struct err *staging_collect(struct rp *rp, bool wait) TS_CHECK;
 /* What the output piece m (of the index) turned out to be. */
@@ -506,8 +509,8 @@ void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same);
 
 /* ---- replayer-feeder.c ---------------------------------------------------------------------------------------------------- */
 
-/* The piece will be uploaded by a copy of the window; in the order of the commands, before feeder_open(). */
-void feeder_add(struct rp *rp, const struct sbt_memory *m);
+/* The piece will be uploaded to addr by a copy of the window; in the order of the commands, before feeder_open(). */
+void feeder_add(struct rp *rp, const struct sbt_memory *m, uint64_t addr);
 /* Begins to read. */
 struct err *feeder_open(struct rp *rp) TS_CHECK;
 bool feeder_has(const struct rp *rp, const struct sbt_memory *m);

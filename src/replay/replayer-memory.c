@@ -75,7 +75,7 @@ static struct err *no_such_memory(struct rp *rp, uint64_t addr, uint64_t size)
 
 struct err *contents_put(struct rp *rp, const struct sbt_memory *m, uint64_t addr, CUstream stream)
 {
-	return m->has_bytes ? staging_upload(rp, m, addr, stream) : NULL;
+	return m->has_bytes ? staging_upload(rp, m, m->addr, addr, stream) : NULL;
 }
 
 struct err *contents_read(struct rp *rp, uint64_t addr, void *dst, size_t n)

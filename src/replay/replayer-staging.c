@@ -71,7 +71,7 @@ static void arrived(struct rp *rp, struct staging_slot *s)
 {
 	struct output *o = &rp->contents.outputs[s->output];
 
-	moved_to_there(rp, o->piece->addr + s->offset, s->mem, s->n);
+	moved_to_there(rp, o->addr + s->offset, s->mem, s->n);
 	for (uint64_t p = 0; p < s->n; p += SBT_PAGE)
 		sbt_range_hash_add(&o->sum, (s->offset + p) / SBT_PAGE,
 			sbt_page_hash(s->mem + p, s->n - p < SBT_PAGE ? s->n - p : SBT_PAGE));
@@ -134,7 +134,7 @@ struct err *staging_collect(struct rp *rp, bool wait)
 
 /* ---- up and down --------------------------------------------------------------------------------------------------------------- */
 
-struct err *staging_upload(struct rp *rp, const struct sbt_memory *m, uint64_t to, CUstream stream)
+struct err *staging_upload(struct rp *rp, const struct sbt_memory *m, uint64_t addr, uint64_t to, CUstream stream)
 {
 	struct staging_slot *s;
 
@@ -143,14 +143,14 @@ struct err *staging_upload(struct rp *rp, const struct sbt_memory *m, uint64_t t
 
 		TRY(take_slot(rp, &s));
 		TRY(sbt_reader_memory_read(rp->trace, m, at, s->mem, n));
-		moved_to_here(rp, m->addr + at, s->mem, n);
+		moved_to_here(rp, addr + at, s->mem, n);
 		CU(rp, cuMemcpyAsync, to + at, (CUdeviceptr)(uintptr_t)s->mem, n, stream);
 		TRY(send_slot(rp, s, stream));
 	}
 	return NULL;
 }
 
-struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t from, uint64_t n, CUstream stream)
+struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t addr, uint64_t from, uint64_t n, CUstream stream)
 {
 	struct contents *x = &rp->contents;
 	struct staging_slot *s;
@@ -162,7 +162,7 @@ struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t f
 		TRY(staging_collect(rp, false));
 		MAKE_ROOM(x->outputs, x->noutputs, x->cap_outputs);
 		output = (uint32_t)x->noutputs++;
-		x->outputs[output] = (struct output){.piece = m, .left = n};
+		x->outputs[output] = (struct output){.piece = m, .addr = addr, .left = n};
 	}
 	for (uint64_t at = 0; at < n; at += STAGING_BYTES) {
 		const uint64_t part = n - at < STAGING_BYTES ? n - at : STAGING_BYTES;

@@ -139,7 +139,7 @@ static void scan_window(struct rp *rp, const struct sbt_cmd *c)
 	}
 	const struct sbt_memory *in = copy_payload(rp, c);
 	if (in)
-		feeder_add(rp, in);
+		feeder_add(rp, in, c->u.copy.dst);
 	if (!(c->flags & SBT_F_GRAPH))
 		scan_note(rp, c);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Addresses of a module's variables where a kernel finds them: in another variable, in allocated memory, in a structure that is its
- * parameter, and in what it writes itself; also where a variable ends. A module that is gone when they are used was where a replay puts these.
+ * parameter, and in what it writes itself; also where a variable ends.
+ * Payloads lie on the host where a pointer would not, alone and as rows. A module that is gone when they are used was where a replay puts these.
  */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <string.h>
 #include "gpu.h"
 
 #define TEXT(x) #x
@@ -43,11 +45,18 @@ __global__ void follow(int *n, list by_value, const list *in_memory, int **writt
 	numbers[0]++;
 }
 
+__global__ void touch(int **rows)
+{
+	if (rows[threadIdx.x])
+		++*rows[threadIdx.x];
+}
+
 int main()
 {
 	CUmodule before;
 	CUdeviceptr space;
-	int **written, *back[8], *n = counter_new();
+	int **written, **rows, *back[8], *n = counter_new();
+	char odd[8 * 20 + 4];
 	list l = {3, NULL}, *in_memory;
 	range r, *range_in_memory;
 	long *sum;
@@ -59,6 +68,7 @@ int main()
 	CHECK(cudaMemcpy(in_memory, &l, sizeof l, cudaMemcpyHostToDevice));
 	CHECK(cudaMalloc(&written, sizeof back));
 	CHECK(cudaMemset(written, 0, sizeof back));
+	CHECK(cudaMalloc(&rows, sizeof back));
 	CHECK(cudaGetSymbolAddress((void **)&r.from, three));
 	r.to = r.from + 3;
 	CHECK(cudaMalloc(&range_in_memory, sizeof r));
@@ -71,8 +81,15 @@ int main()
 	for (int i = 0; i < 4; i++) {
 		follow<<<1, 1>>>(n, l, in_memory, written);
 		length<<<1, 1>>>(sum, r, range_in_memory);
-		CHECK(cudaMemcpy(in_memory, &l, sizeof l, cudaMemcpyHostToDevice));
-		CHECK(cudaMemcpy(back, written, sizeof back, cudaMemcpyDeviceToHost));
+		memcpy(odd + 4, &l, sizeof l);
+		CHECK(cudaMemcpy(in_memory, odd + 4, sizeof l, cudaMemcpyHostToDevice));
+		CHECK(cudaMemcpy(odd + 4, written, sizeof back, cudaMemcpyDeviceToHost));
+		memcpy(back, odd + 4, sizeof back);
+		for (int k = 0; k < 8; k++)
+			memcpy(odd + 20 * k, &back[k], sizeof back[k]);
+		CHECK(cudaMemcpy2D(rows, 8, odd, 20, 8, 8, cudaMemcpyHostToDevice));
+		CHECK(cudaMemcpy2D(odd, 20, rows, 8, 8, 8, cudaMemcpyDeviceToHost));
+		touch<<<1, 8>>>(rows);
 	}
 	int pointers = 0;
 	for (int *p : back)
