@@ -19,7 +19,6 @@ struct err *execute_args(struct rp *rp, const struct sbt_cmd *c, const struct rk
 			(unsigned long long)rp->current, k->name);
 	buf_clear(out);
 	buf_add(out, args.len ? args.p : "", args.len);
-	moved_to_here(rp, 0, out->data, out->len);
 	for (size_t i = 0; i < rp->nedits; i++) {
 		const struct edit *d = &rp->edits[i];
 
@@ -29,6 +28,7 @@ struct err *execute_args(struct rp *rp, const struct sbt_cmd *c, const struct rk
 		if (offset <= out->len && d->n <= out->len - offset)
 			memcpy(out->data + offset, d->bytes, d->n);
 	}
+	moved_to_here(rp, 0, out->data, out->len);
 	return NULL;
 }
 

@@ -78,7 +78,7 @@ struct err *contents_put(struct rp *rp, const struct sbt_memory *m, uint64_t add
 	return m->has_bytes ? staging_upload(rp, m, m->addr, addr, stream) : NULL;
 }
 
-struct err *contents_read(struct rp *rp, uint64_t addr, void *dst, size_t n)
+static struct err *read_as_it_is(struct rp *rp, uint64_t addr, void *dst, size_t n)
 {
 	uint64_t here;
 
@@ -93,7 +93,41 @@ struct err *contents_read(struct rp *rp, uint64_t addr, void *dst, size_t n)
 	default:
 		return no_such_memory(rp, addr, n);
 	}
+	return NULL;
+}
+
+/* The word at addr as it was recorded. False: there is none, or nothing is elsewhere. */
+static struct err *whole_word(struct rp *rp, uint64_t addr, uint8_t word[8], bool *ret)
+{
+	uint64_t here;
+
+	*ret = rp->moved.to_there.n && place_find(rp, addr, 8, &here) != PLACE_NOWHERE;
+	if (*ret)
+		TRY(read_as_it_is(rp, addr, word, 8));
+	if (*ret)
+		moved_to_there(rp, addr, word, 8);
+	return NULL;
+}
+
+/* Of words that are there only in part, that part. */
+struct err *contents_read(struct rp *rp, uint64_t addr, void *dst, size_t n)
+{
+	const uint64_t first = addr & ~7ull, last = (addr + n) & ~7ull;
+	uint8_t word[8];
+	bool whole;
+
+	TRY(read_as_it_is(rp, addr, dst, n));
 	moved_to_there(rp, addr, dst, n);
+	if (addr != first && n) {
+		TRY(whole_word(rp, first, word, &whole));
+		if (whole)
+			memcpy(dst, word + (addr - first), first + 8 - addr < n ? (size_t)(first + 8 - addr) : n);
+	}
+	if (addr + n != last && last >= addr) {
+		TRY(whole_word(rp, last, word, &whole));
+		if (whole)
+			memcpy((uint8_t *)dst + (last - addr), word, (size_t)(addr + n - last));
+	}
 	return NULL;
 }
 
@@ -110,7 +144,7 @@ static struct err *write_device(struct rp *rp, uint64_t addr, uint64_t here, con
 	return e;
 }
 
-struct err *contents_write(struct rp *rp, uint64_t addr, const void *src, size_t n)
+static struct err *write_words(struct rp *rp, uint64_t addr, const void *src, size_t n)
 {
 	uint64_t here;
 
@@ -124,6 +158,26 @@ struct err *contents_write(struct rp *rp, uint64_t addr, const void *src, size_t
 	default:
 		return no_such_memory(rp, addr, n);
 	}
+}
+
+/* A word of which a part is written may become an address, or cease to be one. */
+struct err *contents_write(struct rp *rp, uint64_t addr, const void *src, size_t n)
+{
+	const uint64_t first = addr & ~7ull, end = (addr + n + 7) & ~7ull;
+	uint64_t here;
+
+	if (!rp->moved.to_here.n || !n || (addr == first && addr + n == end) || end < addr || place_find(rp, first, end - first, &here) == PLACE_NOWHERE)
+		return write_words(rp, addr, src, n);
+	uint8_t *words = xmalloc(end - first);
+	struct err *e = contents_read(rp, first, words, 8);
+	if (!e)
+		e = contents_read(rp, end - 8, words + (end - 8 - first), 8);
+	if (!e) {
+		memcpy(words + (addr - first), src, n);
+		e = write_words(rp, first, words, end - first);
+	}
+	free(words);
+	return e;
 }
 
 static struct err *apply(struct rp *rp, const struct sbt_memory *m)

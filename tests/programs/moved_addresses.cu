@@ -26,7 +26,7 @@ struct list {
 
 __device__ int numbers[4] = {1, 10, 100, 1000};
 __device__ int *second = numbers + 1;
-__device__ int three[3];
+__device__ __align__(8) int three[3];
 
 struct range {
 	const int *from, *to;

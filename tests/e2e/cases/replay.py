@@ -77,6 +77,16 @@ def test_addresses_of_variables_go_where_the_variables_are(t):
         low = min(w for w in words[1] if w)
         t.check(all(not w or w - low in (0, 4, 8) for w in words[1]), f'{trace}: addresses of three neighbours: {words[1]}')
         t.equal(len({w for w in words[0] + words[1] if w} - set(words[1])), 0, f'{trace}: shown as they were recorded')
+        part, word = next((int(at, 16) + 8 * i, w) for i, w in enumerate(words[1]) if w)
+        r = shell(t, 'replay start', 'replay goto end', f'x/1xw {part}', f'x/1xw {part + 4}', f'x/1xg {part - 4}', trace=trace)
+        t.equal([int(w, 16) for w in re.findall(r'\t(0x[0-9a-f]+)', r.out)], [word & 0xffffffff, word >> 32, (word & 0xffffffff) << 32], f'{trace}: parts of one')
+        r = shell(t, 'replay start', 'replay goto end', f'set {{u32}}{part} = 0', f'set {{u32}}{part} = {word & 0xffffffff}', f'x/1xg {part}', 'replay verify', trace=trace)
+        t.equal(int(t.match(r'\t(0x[0-9a-f]+)', r.out)[1], 16), word, f'{trace}: parts of one written')
+        t.match(r'^(\d+) of \1 allocations identical', r.out)
+    three = re.search(r'global_def .*"three" (0x[0-9a-f]+)', out)[1]
+    seq = re.findall(r'^#(\d+) length<<<', out, re.M)[-1]
+    r = shell(t, 'replay start', f'replay goto {seq}', f'set arg 0 {three}', f'x/3dw {three}', trace=trace)
+    t.match(rf'^{three}:\t6\t0\t0$', r.out)
 
 
 def test_functions_called_through_their_addresses(t):
