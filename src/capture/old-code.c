@@ -2,7 +2,8 @@
  *
  * Old code; see old-code.h. Work comes from threads that launch and is done by the agent's own: a context takes a tenth of a second to make, memory a second to
  * look through. The surprising thing: the driver compares. An image that has the kernel's name in it is loaded into our context, and is the module's when all
- * that the driver says of the two functions is the same; when two different ones fit, neither is taken.
+ * that the driver says of the two functions is the same; when two different ones fit, neither is taken. Programs that compile at run time hold the PTX beside the
+ * machine code that they made of it: there the one machine code that fits is taken, and that is told.
  */
 #include "capture/old-code.h"
 
@@ -49,8 +50,10 @@ struct want {
 	const char *name;
 	struct facts facts;
 	/* What fits: */
+	enum image_kind kind; /* cubins, when any does */
+	bool also_ptx;
 	uint64_t hash[FITS_MAX];
-	unsigned fits; /* different ones, FITS_MAX at most */
+	unsigned fits; /* different ones of that kind, FITS_MAX at most */
 	uint8_t *image; /* the first */
 	size_t image_size;
 };
@@ -202,8 +205,20 @@ static void keep(struct want *w, uint64_t hash, const struct image *i)
 	for (unsigned k = 0; k < w->fits; k++)
 		if (w->hash[k] == hash)
 			return;
+	if (i->kind == IMAGE_PTX && w->kind == IMAGE_CUBIN) {
+		w->also_ptx = true;
+		return;
+	}
+	if (i->kind == IMAGE_CUBIN && w->kind == IMAGE_PTX) {
+		w->also_ptx = true;
+		w->fits = 0;
+		if (w->image)
+			agent_unmap(w->image, w->image_size);
+		w->image = NULL;
+	}
 	if (w->fits == FITS_MAX)
 		return;
+	w->kind = i->kind;
 	w->hash[w->fits] = hash;
 	if (!w->fits++) {
 		w->image = agent_map(i->size + 1);
@@ -263,6 +278,8 @@ static void decide(struct thread *t, struct want *w, const struct images_sums *s
 		(void)OWN(driver.cuModuleGetFunction(&f, m, w->name)); /* under lazy loading this loads it */
 		if (t->loaded_hash == w->hash[0])
 			known(t, w);
+		if (w->module->hash && w->also_ptx)
+			tell_unknown(t, w, "origin", "machine code and PTX that are in memory both fit; the machine code is taken");
 		(void)OWN(driver.cuModuleUnload(m));
 	}
 	if (w->fits > 1)
