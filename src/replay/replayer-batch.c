@@ -123,20 +123,6 @@ static struct err *end_group(struct rp *rp, struct checking *k)
 	return NULL;
 }
 
-/* A row for a launch that was not the same in the group, and then was. */
-static void not_again(struct checking *k, uint64_t seq, const uint32_t mark[2])
-{
-	for (size_t i = 0; i < k->nareas; i++) {
-		const struct area *a = &k->areas[i];
-		const uint64_t at = (uint64_t)(mark[1] - 1 - a->page) * SBT_PAGE;
-
-		if (mark[1] - 1 < a->page || at >= a->size)
-			continue;
-		check_row(k, seq, a->recorded + at, a->size - at < SBT_PAGE ? a->size - at : SBT_PAGE)->runs = 1;
-		return;
-	}
-}
-
 /* Launch number i of the group once more, by itself. */
 static struct err *look_closer(struct rp *rp, struct checking *k, const struct replayer_check *q, unsigned i, struct replayer_check_done *sum)
 {
@@ -150,7 +136,7 @@ static struct err *look_closer(struct rp *rp, struct checking *k, const struct r
 		return rp_fail(rp, REPLAYER_E_TRACE, seq, "#%llu is not there a second time", (unsigned long long)seq);
 	TRY(check_one(rp, k, c, sum));
 	if (k->batch.marks[i][0] && k->nrows == rows)
-		not_again(k, seq, k->batch.marks[i]);
+		check_seen_once(k, seq, k->batch.marks[i][1] - 1);
 	return NULL;
 }
 

@@ -366,6 +366,24 @@ struct replayer_difference *check_row(struct checking *k, uint64_t seq, uint64_t
 	return &k->rows[k->nrows++];
 }
 
+void check_seen_once(struct checking *k, uint64_t seq, size_t page)
+{
+	for (size_t i = 0; i < k->nareas; i++) {
+		const struct area *a = &k->areas[i];
+		const uint64_t at = (uint64_t)(page - a->page) * SBT_PAGE;
+
+		if (page < a->page || at >= a->size)
+			continue;
+		check_row(k, seq, a->recorded + at, a->size - at < SBT_PAGE ? a->size - at : SBT_PAGE)->runs = 1;
+		return;
+	}
+}
+
+static bool has_row(const struct checking *k, uint64_t seq)
+{
+	return k->nrows && k->rows[k->nrows - 1].seq == seq && k->rows[k->nrows - 1].step == k->step;
+}
+
 /* Where the first execution's bytes of a page are. */
 static CUdeviceptr first_of(const struct checking *k, const struct area *a, size_t page)
 {
@@ -405,7 +423,8 @@ static struct err *look_at_all(struct rp *rp, struct checking *k, uint64_t seq, 
 		for (size_t p = 0; p < pages_in(k->areas[i].size); p++) {
 			if (!flags[k->areas[i].page + p])
 				continue;
-			if (seen++ < PAGES_LOOKED_AT && k->nrows < ROWS_MAX)
+			/* One row is for everything that differs. */
+			if (seen++ < PAGES_LOOKED_AT && (k->nrows < ROWS_MAX || !has_row(k, seq)))
 				TRY(look_at(rp, k, seq, &k->areas[i], p));
 			else
 				sum->left_out++;
@@ -515,8 +534,14 @@ struct err *check_same(struct rp *rp, struct checking *k, const struct sbt_cmd *
 	TRY(room_for_first(rp, k));
 	TRY(check_move_list(rp, k, MEMORY_TO_FIRST, s));
 	TRY(quick_runs(rp, k, c, s, ret_differs));
-	if (*ret_differs)
+	if (*ret_differs) {
+		const uint8_t *flags = k->host_flags + k->npages, *one = memchr(flags, 1, (size_t)(k->how->runs - 1) * k->npages);
+		const size_t page = (size_t)(one - flags) % k->npages;
+
 		TRY(slow_runs(rp, k, c, s, sum));
+		if (!has_row(k, c->seq))
+			check_seen_once(k, c->seq, page);
+	}
 	return unperturb(rp, k);
 }
 
@@ -532,7 +557,7 @@ struct err *check_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c
 	TRY(check_same(rp, k, c, s, sum, &differs));
 	if (k->how->perturb && (rp->fresh.n || rp->watch.soft))
 		TRY(fresh_check(rp, k, c, s));
-	if (differs && c->kind == SBT_GRAPH_LAUNCH)
+	if (differs && c->kind == SBT_GRAPH_LAUNCH && rp->part.seq != c->seq)
 		TRY(check_steps(rp, k, c, s, rows, sum));
 	TRY(execute_finish(rp));
 	rp->position = c->seq;

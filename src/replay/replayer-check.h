@@ -87,6 +87,8 @@ void check_make_list(struct checking *k, const uint8_t *flags);
 uint64_t check_list_bytes(const struct pages *l);
 struct err *check_move_list(struct rp *rp, const struct checking *k, enum between way, CUstream s) TS_CHECK;
 struct replayer_difference *check_row(struct checking *k, uint64_t seq, uint64_t addr, uint64_t size);
+/* A row for what was not the same in one execution, there, and then was. */
+void check_seen_once(struct checking *k, uint64_t seq, size_t page);
 
 /* Settles the rows' pages against the copy, see hash-kernel.h; mark: index of batch.marks. */
 struct err *check_settle(struct rp *rp, const struct checking *k, const struct hash_kernel_rows *rows, unsigned todo, unsigned mark, CUstream s) TS_CHECK;

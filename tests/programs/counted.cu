@@ -7,6 +7,7 @@
  *   counted beyond   one stores, always the same, to an allocation that it was given no pointer to
  *   counted astray   one stores the count there
  *   counted apart    one counts, the next one stores the count
+ *   counted many     ten store the count to 512 pages
  *   counted WHAT graph   the same as nodes of a graph, behind the first and before the last
  */
 #include <string.h>
@@ -42,6 +43,11 @@ __global__ void astray(int *x, long distance, int *count)
 	x[distance] = atomicAdd_system(count, 1);
 }
 
+__global__ void many(int *x, int *count)
+{
+	x[threadIdx.x << 14] = atomicAdd_system(count, 1);
+}
+
 __global__ void count_on(int *count)
 {
 	atomicAdd_system(count, 1);
@@ -59,10 +65,12 @@ int main(int argc, char **argv)
 	cudaGraphExec_t exec;
 	cudaGraph_t g;
 	cudaStream_t s;
-	int *a, *b, *count;
+	int *a, *b, *count, *pages = NULL;
 
 	CHECK(cudaMalloc(&a, N * sizeof *a));
 	CHECK(cudaMalloc(&b, N * sizeof *b));
+	if (!strcmp(what, "many"))
+		CHECK(cudaMalloc(&pages, 512 << 16));
 	CHECK(cudaMallocHost(&count, sizeof *count));
 	*count = 0;
 	CHECK(cudaMemset(a, 1, N * sizeof *a));
@@ -81,6 +89,9 @@ int main(int argc, char **argv)
 		once<<<1, 1, 0, s>>>(a, count);
 	else if (!strcmp(what, "beyond"))
 		beyond<<<1, 1, 0, s>>>(a, b - a);
+	else if (!strcmp(what, "many"))
+		for (int i = 0; i < 10; i++)
+			many<<<1, 512, 0, s>>>(pages, count);
 	else if (!strcmp(what, "apart"))
 		count_on<<<1, 1, 0, s>>>(count), store<<<1, 1, 0, s>>>(a, count);
 	else

@@ -62,6 +62,8 @@ def test_a_launch_that_differs_only_once(t):
     t.equal([p['size'] for p in found[0]['places']], [1 << 20], 'where')
     r = t.tsdb('check', 't.sbt', '6')
     t.check('was different once, and not when each execution was looked at' in r.out, r.out)
+    t.equal(of_counted(t, 'once', '6', '--thorough')[:4], (3, [('once', 'seen_once', 1)], 7, False), 'thorough')
+    t.equal([(f['step'], f['nodes'], f['looks_like']) for f in of_counted(t, 'once graph', '6')[4]], [(0, 3, 'seen_once')], 'in a graph')
     # With no more executions than the one that differs needs, it is not seen.
     t.equal(check(t, '3')[0], 0, 'three executions')
 
@@ -92,6 +94,12 @@ def test_a_node_of_a_graph_that_differs(t):
     _, _, _, _, found = of_counted(t, 'apart graph', '6')
     t.equal([(f['step'], f['nodes'], f['looks_like']) for f in found], [(0, 4, 'race')], 'no node alone')
     t.match(r'^    each of its 4 nodes alone gave the same bytes every time: it may be their order', t.tsdb('check', 't.sbt', '6').out)
+
+
+def test_nodes_that_differ_in_more_places_than_are_listed(t):
+    found = of_counted(t, 'many graph', '3')[4]
+    t.equal([(f['step'], f['nodes']) for f in found], [(0, 12)] + [(i, 0) for i in range(2, 12)], 'the launch, all its nodes that differ')
+    t.match(r'^[^\n]* 1 not deterministic \(\d+ more pages differ than were looked at\)\.$', t.tsdb('check', 't.sbt', '3').out)
 
 
 def test_many_groups_of_launches(t):
