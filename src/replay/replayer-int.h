@@ -175,7 +175,7 @@ struct output {
 	const struct sbt_memory *piece;
 	uint64_t addr; /* where it is copied from, as that was */
 	uint64_t left;
-	struct sbt_hash sum;
+	struct sbt_hash sum, as_it_is; /* with addresses of the recording; with those of here, which may have been in it */
 };
 struct contents {
 	struct sbt_memory *start, *flow, *end; /* sorted by seq, role, addr */

@@ -57,6 +57,7 @@ int main()
 	CUdeviceptr space;
 	int **written, **rows, *back[8], *n = counter_new();
 	char odd[8 * 20 + 4];
+	CUdeviceptr dangling[128], *kept;
 	list l = {3, NULL}, *in_memory;
 	range r, *range_in_memory;
 	long *sum;
@@ -64,6 +65,10 @@ int main()
 	DRIVER(cuModuleLoadData, &before, gone);
 	DRIVER(cuModuleGetGlobal, &space, nullptr, before, "space");
 	CHECK(cudaGetSymbolAddress((void **)&l.numbers, numbers));
+	for (int i = 0; i < 128; i++) /* its last kilobyte */
+		dangling[i] = space + 4194304 - 8 * (i + 1);
+	CHECK(cudaMalloc(&kept, sizeof dangling));
+	CHECK(cudaMemcpy(kept, dangling, sizeof dangling, cudaMemcpyHostToDevice));
 	CHECK(cudaMalloc(&in_memory, sizeof l));
 	CHECK(cudaMemcpy(in_memory, &l, sizeof l, cudaMemcpyHostToDevice));
 	CHECK(cudaMalloc(&written, sizeof back));
@@ -91,6 +96,7 @@ int main()
 		CHECK(cudaMemcpy2D(odd, 20, rows, 8, 8, 8, cudaMemcpyDeviceToHost));
 		touch<<<1, 8>>>(rows);
 	}
+	CHECK(cudaMemcpy(dangling, kept, sizeof dangling, cudaMemcpyDeviceToHost));
 	int pointers = 0;
 	for (int *p : back)
 		pointers += p >= l.numbers + 1 && p < l.numbers + 4;

@@ -63,9 +63,9 @@ def test_addresses_of_variables_go_where_the_variables_are(t):
     another variable, in memory, in a parameter's structure, in a payload, in what kernels write and in what comes back."""
     r = t.session('moved_addresses', 'break kernel follow', 'run', 'continue', 'delete', 'capture start w.sbt', 'continue')
     t.match(r'^13847 4$', r.out)
-    all_the_same(t, 'w.sbt', 9)
+    all_the_same(t, 'w.sbt', 10)
     recorded(t, 'moved_addresses')
-    all_the_same(t, 't.sbt', 9)
+    all_the_same(t, 't.sbt', 10)
     for trace in 'w.sbt', 't.sbt':
         out = t.tsdb('view', trace).out
         at = re.search(r'copy d2h 64 bytes (0x[0-9a-f]+)', out)[1]
