@@ -8,7 +8,10 @@
 #define CELLS_BYTES (1u << 20)
 
 static struct {
-	uint64_t known[CELLS_MAX]; /* addresses */
+	struct {
+		uint64_t addr;
+		uint32_t module;
+	} known[CELLS_MAX];
 	unsigned nknown;
 	struct piece piece[CELLS_MAX];
 	unsigned n;
@@ -21,16 +24,18 @@ void cells_begin(void)
 	cells.nknown = cells.n = cells.used = 0;
 }
 
-void cells_at_start(uint64_t addr)
+void cells_at_start(const struct piece *p)
 {
-	if (cells.nknown < CELLS_MAX)
-		cells.known[cells.nknown++] = addr;
+	if (cells.nknown == CELLS_MAX)
+		return;
+	cells.known[cells.nknown].addr = p->addr;
+	cells.known[cells.nknown++].module = p->module;
 }
 
 bool cells_at_end(struct device_ctx *d, const struct piece *p)
 {
 	for (unsigned i = 0; i < cells.nknown; i++)
-		if (cells.known[i] == p->addr)
+		if (cells.known[i].addr == p->addr && cells.known[i].module == p->module)
 			return false;
 	if (!cells.bytes)
 		cells.bytes = agent_map(CELLS_BYTES);

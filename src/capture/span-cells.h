@@ -12,7 +12,7 @@
 /* A span begins. */
 void cells_begin(void);
 /* It begins with the contents of such a variable. */
-void cells_at_start(uint64_t addr);
+void cells_at_start(const struct piece *p);
 /* Within device_enter(d), with the work on it done: keeps what is in it now, for cells_send(). False: that is not needed, or there is no room. */
 bool cells_at_end(struct device_ctx *d, const struct piece *p);
 /* The sending thread's. */

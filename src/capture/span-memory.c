@@ -98,7 +98,7 @@ static void start_of_global(void *arg, struct device_ctx *d, const struct piece 
 {
 	const struct piece p = piece_of_global(global, BULK_START);
 	if (global->cells)
-		cells_at_start(global->addr);
+		cells_at_start(global);
 	shadow_device(now.set, d, &p, true);
 }
 

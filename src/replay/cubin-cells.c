@@ -54,11 +54,13 @@ static bool holds_variables(const struct image *m, const Elf64_Shdr *s)
 
 /* ---- variables of a section -------------------------------------------------------------------------------------------------- */
 
-/* Symbols that may be looked at in one file: a table's words come one after the other and are found at once, others by going through all. */
+/* Symbols and relocations that may be looked at in one file: a table's words come one after the other and are found at once, and so are
+ * variables in the order of their symbols; others by going through all. */
 #define LOOKS (64u << 20)
 
 struct variable {
 	uint64_t section, at, size; /* size 0: none */
+	uint64_t symbol;
 	uint32_t name;
 };
 
@@ -74,8 +76,12 @@ static bool find_variable(struct image *m, const Elf64_Shdr *symbols, uint64_t o
 
 	if (holds(last, of, at))
 		return true;
-	for (uint64_t i = 0; m->looks && entry(m, symbols->sh_offset, symbols->sh_size, i, &s, sizeof s); i++) {
-		const struct variable v = {of, s.st_value, s.st_size, s.st_name};
+	const uint64_t n = symbols->sh_size / sizeof s;
+	for (uint64_t k = 0, i = last->symbol; k < n && m->looks; k++, i++) {
+		i = i < n ? i : 0;
+		if (!entry(m, symbols->sh_offset, symbols->sh_size, i, &s, sizeof s))
+			return false;
+		const struct variable v = {of, s.st_value, s.st_size, i, s.st_name};
 
 		m->looks--;
 		if (s.st_shndx != of || ELF64_ST_TYPE(s.st_info) != STT_OBJECT || !holds(&v, of, at))
@@ -105,7 +111,7 @@ static bool relocations(struct image *m, const Elf64_Shdr *table)
 
 	if (!section(m, table->sh_link, &symbols))
 		return false;
-	for (uint64_t i = 0; entry(m, table->sh_offset, table->sh_size, i, &r, each); i++)
+	for (uint64_t i = 0; m->looks && entry(m, table->sh_offset, table->sh_size, i, &r, each); i++, m->looks -= m->looks > 0)
 		if (is_function(m, &symbols, r.r_info) && find_variable(m, &symbols, table->sh_info, r.r_offset, &v))
 			m->fn(m->arg, string(m, symbols.sh_link, v.name), r.r_offset - v.at);
 	return m->looks;

@@ -49,33 +49,65 @@ static const struct rglobal *variable_of(const struct rp *rp, const struct moved
 static const struct sbt_memory *piece_among(const struct sbt_memory *m, size_t n, const struct rglobal *g)
 {
 	for (size_t i = 0; i < n; i++)
-		if (m[i].owner == SBT_MEMORY_GLOBAL && m[i].addr == g->addr && m[i].has_bytes)
+		if (m[i].owner == SBT_MEMORY_GLOBAL && m[i].addr == g->addr && m[i].module == g->module && m[i].has_bytes)
 			return &m[i];
 	return NULL;
 }
 
-/* A word as the trace has it earliest, and as the loader left it here. False: the trace does not have it. */
-static struct err *both_words(struct rp *rp, const struct rglobal *g, uint64_t offset, struct address_pair *ret, bool *ret_found)
+/* Bytes of a variable from offset on: as the trace has them earliest, and as the loader left them here. *n becomes 0 when the trace does not. */
+static struct err *both_contents(struct rp *rp, const struct rglobal *g, uint64_t offset, uint8_t *there, uint8_t *here, size_t *n)
 {
 	const struct contents *x = &rp->contents;
 	const struct sbt_memory *m = piece_among(x->start, x->nstart, g);
 
 	if (!m)
 		m = piece_among(x->end, x->nend, g);
-	*ret_found = m && m->size >= 8 && offset <= m->size - 8 && g->size >= 8 && offset <= g->size - 8;
-	if (!*ret_found)
+	const uint64_t size = m && m->size < g->size ? m->size : g->size;
+	*n = m && offset < size ? (size_t)(size - offset < *n ? size - offset : *n) : 0;
+	if (!*n)
 		return NULL;
-	struct err *e = sbt_reader_memory_read(rp->trace, m, offset, &ret->there, 8);
+	struct err *e = sbt_reader_memory_read(rp->trace, m, offset, there, *n);
 	if (e) { /* restoring meets it again, and tells */
 		err_free(e);
-		*ret_found = false;
+		*n = 0;
 		return NULL;
 	}
 	TRY(devices_enter(rp, g->dev));
-	CU(rp, cuMemcpyDtoHAsync_v2, &ret->here, g->here + offset, 8, rp->own);
+	CU(rp, cuMemcpyDtoHAsync_v2, here, g->here + offset, *n, rp->own);
 	CU(rp, cuStreamSynchronize, rp->own);
-	*ret_found = ret->there && ret->here;
 	return devices_enter(rp, 0);
+}
+
+static bool is_of(const struct moved_cell *a, const struct moved_cell *b)
+{
+	return a->module == b->module && a->dev == b->dev && !strcmp(a->variable, b->variable);
+}
+
+/* The cells from *i on that lie together: their pairs behind pairs[*n]. A table is looked at once, not once for each of its words. */
+static struct err *pairs_together(struct rp *rp, size_t *i, struct address_pair *pairs, size_t *n)
+{
+	const struct moved_cell *first = &rp->moved.cells[*i], *end = rp->moved.cells + rp->moved.ncells;
+	const struct rglobal *g = variable_of(rp, first);
+	static uint8_t there[SBT_PAGE], here[SBT_PAGE];
+	size_t have = SBT_PAGE;
+
+	watchdog_on(rp, 0);
+	if (g)
+		TRY(both_contents(rp, g, first->offset, there, here, &have));
+	for (const struct moved_cell *c = first; c < end && is_of(c, first) && c->offset - first->offset < SBT_PAGE; c++, ++*i) {
+		const uint64_t at = c->offset - first->offset;
+		struct address_pair p;
+
+		if (c != first && at > SBT_PAGE - 8)
+			break;
+		if (!g || have < 8 || at > have - 8)
+			continue;
+		memcpy(&p.there, there + at, 8);
+		memcpy(&p.here, here + at, 8);
+		if (p.there && p.here)
+			pairs[(*n)++] = p;
+	}
+	return NULL;
 }
 
 static struct err *find_functions(struct rp *rp)
@@ -83,16 +115,10 @@ static struct err *find_functions(struct rp *rp)
 	struct moved *m = &rp->moved;
 	struct address_pair *pairs = xcalloc(m->ncells + 1, sizeof *pairs);
 	struct err *e = NULL;
-	bool found;
 	size_t n = 0;
 
-	for (size_t i = 0; i < m->ncells && !e; i++) {
-		const struct rglobal *g = variable_of(rp, &m->cells[i]);
-
-		found = false;
-		e = g ? both_words(rp, g, m->cells[i].offset, &pairs[n], &found) : NULL;
-		n += found;
-	}
+	for (size_t i = 0; i < m->ncells && !e;)
+		e = pairs_together(rp, &i, pairs, &n);
 	n = e ? 0 : address_pairs_agree(pairs, n);
 	for (size_t i = 0; i < n; i++) {
 		address_map_add(&m->to_here, pairs[i].there, 1, pairs[i].here);

@@ -209,6 +209,33 @@ static void damaged_cubins(void **state)
 	}
 }
 
+/* Tables of virtual functions: as many variables as a cubin has, each with a word, in the order of their symbols. */
+static void many_variables(void **state)
+{
+	enum { N = 30000 };
+	struct many {
+		struct cubin c;
+		Elf64_Sym symbols[N + 1];
+		Elf64_Rela rela[N];
+	} *m = calloc(1, sizeof *m);
+	struct told t = {0};
+
+	(void)state;
+	m->c = make();
+	m->c.s[SYMBOLS].sh_offset = offsetof(struct many, symbols);
+	m->c.s[SYMBOLS].sh_size = sizeof m->symbols;
+	m->c.s[RELOCATIONS].sh_offset = offsetof(struct many, rela);
+	m->c.s[RELOCATIONS].sh_size = sizeof m->rela;
+	m->symbols[N] = m->c.symbols[3];
+	for (uint64_t i = 0; i < N; i++) {
+		m->symbols[i] = (Elf64_Sym){NAME_OF("table"), ELF64_ST_INFO(STB_LOCAL, STT_OBJECT), 0, INIT, 8 * i, 8};
+		m->rela[i] = (Elf64_Rela){8 * i, ELF64_R_INFO((uint64_t)N, 2), 0};
+	}
+	assert_true(cubin_cells(m, sizeof *m, tell, &t));
+	assert_int_equal(t.n, N);
+	free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +244,7 @@ int main(void)
 		cmocka_unit_test(places_that_disagree),
 		cmocka_unit_test(cells_of_a_cubin),
 		cmocka_unit_test(damaged_cubins),
+		cmocka_unit_test(many_variables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
