@@ -347,30 +347,38 @@ static struct err *first_difference(struct rp *rp, const struct sbt_memory *m, u
 	return e;
 }
 
+/* Of gigabytes that differ, too: through pinned memory. */
+static struct err *hash_as_recorded(struct rp *rp, const struct sbt_memory *m, struct sbt_hash *ret)
+{
+	uint8_t *bounce = rp->contents.slots[0].mem;
+
+	*ret = (struct sbt_hash){{0, 0}};
+	TRY(staging_collect(rp, true)); /* the slot is free then */
+	for (uint64_t at = 0; at < m->size; at += STAGING_BYTES) {
+		const uint64_t n = m->size - at < STAGING_BYTES ? m->size - at : STAGING_BYTES;
+
+		watchdog_on(rp, 0);
+		TRY(contents_read(rp, m->addr + at, bounce, (size_t)n));
+		for (uint64_t p = 0; p < n; p += SBT_PAGE)
+			sbt_range_hash_add(ret, (at + p) / SBT_PAGE, sbt_page_hash(bounce + p, n - p < SBT_PAGE ? n - p : SBT_PAGE));
+	}
+	sbt_range_hash_end(ret, m->size);
+	return NULL;
+}
+
 /* Whether nothing but addresses differs, of what is elsewhere here. */
 static struct err *is_same_but_for_addresses(struct rp *rp, const struct sbt_memory *m, uint64_t *first_page, bool *ret)
 {
-	struct sbt_hash sum = {{0, 0}};
-	uint8_t *page;
-	struct err *e = NULL;
+	struct sbt_hash sum;
 
 	if (m->has_bytes) {
 		TRY(first_difference(rp, m, first_page));
 		*ret = *first_page == UINT64_MAX;
 		return NULL;
 	}
-	page = xmalloc(SBT_PAGE);
-	for (uint64_t at = 0; at < m->size && !e; at += SBT_PAGE) {
-		const size_t n = m->size - at < SBT_PAGE ? (size_t)(m->size - at) : SBT_PAGE;
-
-		watchdog_on(rp, 0);
-		e = contents_read(rp, m->addr + at, page, n);
-		sbt_range_hash_add(&sum, at / SBT_PAGE, sbt_page_hash(page, n));
-	}
-	free(page);
-	sbt_range_hash_end(&sum, m->size);
-	*ret = !e && sbt_hash_equal(sum, m->hash);
-	return e;
+	TRY(hash_as_recorded(rp, m, &sum));
+	*ret = sbt_hash_equal(sum, m->hash);
+	return NULL;
 }
 
 /* All of them in one launch where they are on the device. */
