@@ -258,7 +258,7 @@ static struct err *on_batch(struct rp *rp, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_batch *u = &c->u.batch;
 	CUstream stream;
-	uint64_t here;
+	uint64_t here, value = u->value;
 
 	TRY(objects_stream(rp, u->stream, &stream));
 	if (u->is_wait)
@@ -266,8 +266,9 @@ static struct err *on_batch(struct rp *rp, const struct sbt_cmd *c)
 	if (place_find(rp, u->addr, u->elem == 8 ? 8 : 4, &here) == PLACE_NOWHERE)
 		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu writes to 0x%llx, which is not memory of the window",
 			(unsigned long long)c->seq, (unsigned long long)u->addr);
+	(void)address_map_find(&rp->moved.to_here, u->value, &value);
 	if (u->elem == 8 && rp->d.cuStreamWriteValue64_v2)
-		CU(rp, cuStreamWriteValue64_v2, stream, here, u->value, 0);
+		CU(rp, cuStreamWriteValue64_v2, stream, here, value, 0);
 	else if (u->elem != 8 && rp->d.cuStreamWriteValue32_v2)
 		CU(rp, cuStreamWriteValue32_v2, stream, here, (cuuint32_t)u->value, 0);
 	else

@@ -94,6 +94,7 @@ int main()
 			memcpy(odd + 20 * k, &back[k], sizeof back[k]);
 		CHECK(cudaMemcpy2D(rows, 8, odd, 20, 8, 8, cudaMemcpyHostToDevice));
 		CHECK(cudaMemcpy2D(odd, 20, rows, 8, 8, 8, cudaMemcpyDeviceToHost));
+		DRIVER(cuStreamWriteValue64, nullptr, (CUdeviceptr)(rows + 2), (cuuint64_t)(l.numbers + 3), 0);
 		touch<<<1, 8>>>(rows);
 	}
 	CHECK(cudaMemcpy(dangling, kept, sizeof dangling, cudaMemcpyDeviceToHost));
