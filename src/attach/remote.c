@@ -3,6 +3,7 @@
  * See remote.h. The dynamic section's addresses are as the dynamic linker left them: glibc has added the load address to those of libraries (but not in
  * the vdso), so both readings are tried.
  */
+#include "first-where.h"
 #include "attach/remote.h"
 
 #include <elf.h>
@@ -268,18 +269,10 @@ uint64_t remote_symbol_addr(const struct remote_symbols *r, const char *name)
 
 const char *remote_symbol_at(const struct remote_symbols *r, uint64_t addr)
 {
-	unsigned lo = 0, hi = r->n;
+	unsigned at = FIRST_WHERE(r->n, i, r->sym[i].addr > addr);
 
-	while (lo < hi) {
-		unsigned mid = lo + (hi - lo) / 2;
-
-		if (r->sym[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	while (lo-- > 0 && r->sym[lo].addr + (64u << 10) > addr)
-		if (addr - r->sym[lo].addr < r->sym[lo].size)
-			return r->sym[lo].name;
+	while (at-- > 0 && r->sym[at].addr + (64u << 10) > addr)
+		if (addr - r->sym[at].addr < r->sym[at].size)
+			return r->sym[at].name;
 	return NULL;
 }

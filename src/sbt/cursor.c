@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "first-where.h"
 #include "sbt/encode.h"
 #include "sbt/reader.h"
 
@@ -92,17 +93,7 @@ static int by_seq(const void *a, const void *b)
 /* How many chunks of times begin at seq or before. */
 static size_t times_until(const struct sbt_reader *r, uint64_t seq)
 {
-	size_t lo = 0, hi = r->times.n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->entries[r->times.at[mid]].first <= seq)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_WHERE(r->times.n, i, r->entries[r->times.at[i]].first > seq);
 }
 
 /* The times of commands first to last, sorted. */
@@ -259,17 +250,7 @@ struct err *sbt_cursor_next(struct sbt_cursor *c, const struct sbt_cmd **ret)
 /* The first chunk that ends at seq or later. */
 static size_t find_chunk(const struct sbt_reader *r, uint64_t seq)
 {
-	size_t lo = 0, hi = r->commands.n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->entries[r->commands.at[mid]].last < seq)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_WHERE(r->commands.n, i, r->entries[r->commands.at[i]].last >= seq);
 }
 
 struct err *sbt_cursor_seek(struct sbt_cursor *c, uint64_t seq)

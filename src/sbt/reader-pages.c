@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "first-where.h"
 #include "sbt/pagecode.h"
 #include "sbt/pagehash.h"
 #include "sbt/reader.h"
@@ -104,17 +105,9 @@ static struct err *load_table(struct sbt_reader *r, struct chunk_pages *c, const
 /* The place in r->pages of the chunk with this page; r->pages.n if there is none. */
 static size_t find(const struct sbt_reader *r, uint64_t number)
 {
-	size_t lo = 0, hi = r->pages.n;
+	const size_t at = FIRST_WHERE(r->pages.n, i, r->entries[r->pages.at[i]].last >= number);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->entries[r->pages.at[mid]].last < number)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < r->pages.n && r->entries[r->pages.at[lo]].first <= number ? lo : r->pages.n;
+	return at < r->pages.n && r->entries[r->pages.at[at]].first <= number ? at : r->pages.n;
 }
 
 static struct err *chunk_of(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number, struct chunk_pages **ret,

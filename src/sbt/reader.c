@@ -12,6 +12,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "first-where.h"
 #include "sbt/reader.h"
 
 #define SENTENCES 20
@@ -358,17 +359,7 @@ bool sbt_reader_unreplayable(const struct sbt_reader *r, unsigned i, const char 
 /* Number of keyframes up to seq. */
 static size_t keyframes_to(const struct sbt_reader *r, uint64_t seq)
 {
-	size_t lo = 0, hi = r->keyframes.n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->entries[r->keyframes.at[mid]].first <= seq)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_WHERE(r->keyframes.n, i, r->entries[r->keyframes.at[i]].first > seq);
 }
 
 uint64_t sbt_reader_keyframe_seq(const struct sbt_reader *r, uint64_t seq)

@@ -2,6 +2,7 @@
  *
  * See mem-extents.h. A sorted array: programs have few free places, and looking through them is short.
  */
+#include "first-where.h"
 #include "softgpu/mem-extents.h"
 
 #include <string.h>
@@ -67,19 +68,11 @@ bool extent_take_high(struct region *r, uint64_t size, uint64_t align, struct ex
 
 bool extent_take_at(struct region *r, uint64_t start, uint64_t size)
 {
-	uint32_t lo = 0, hi = r->n;
+	const uint32_t at = FIRST_WHERE(r->n, i, r->extents[i].start > start);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (r->extents[mid].start <= start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || start > r->extents[lo - 1].end || r->extents[lo - 1].end - start < size)
+	if (!at || start > r->extents[at - 1].end || r->extents[at - 1].end - start < size)
 		return false;
-	return extent_cut(r, lo - 1, start, size);
+	return extent_cut(r, at - 1, start, size);
 }
 
 struct extent extent_give(struct region *r, struct extent x)

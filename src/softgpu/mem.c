@@ -6,6 +6,7 @@
  * the count change starts again. Both live in reserved memory that is never unmapped, and a slot is reused as late as possible,
  * so a stale read is harmless. Addresses are handed out lowest first: a program that asks for the same gets the same in each run.
  */
+#include "first-where.h"
 #include "softgpu/mem.h"
 
 #include <errno.h>
@@ -171,17 +172,7 @@ static bool mem_ready(void)
 /* Index of the first key that starts above addr, among n. */
 static uint32_t keys_above(uint64_t addr, uint32_t n)
 {
-	uint32_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (atomic_load_explicit(&mem.keys[mid].start, memory_order_relaxed) <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_WHERE(n, i, atomic_load_explicit(&mem.keys[i].start, memory_order_relaxed) > addr);
 }
 
 const struct mem_range *mem_find(uint64_t addr)

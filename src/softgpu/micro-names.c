@@ -3,6 +3,7 @@
  * What the PTX text called things, found again in a launch: registers, variables, lines of text and of source; and where a warp stands.
  * The surprise: a warp that does not run may have entries on its stack that are done but not popped yet; they are passed over here.
  */
+#include "first-where.h"
 #include "softgpu/micro.h"
 
 #include <stdio.h>
@@ -53,16 +54,9 @@ void micro_text_line(const struct micro_text *t, unsigned line, bool trim, char 
 /* --- source ------------------------------------------------------------------------------------------ */
 const struct ptx_loc *micro_loc(const struct ptx_function *fn, uint32_t pc)
 {
-	unsigned lo = 0, hi = fn->nlocs;
+	const unsigned at = FIRST_WHERE(fn->nlocs, i, fn->locs[i].pc > pc);
 
-	while (lo < hi) {
-		unsigned mid = lo + (hi - lo) / 2;
-		if (fn->locs[mid].pc <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && fn->locs[lo - 1].line ? &fn->locs[lo - 1] : NULL;
+	return at && fn->locs[at - 1].line ? &fn->locs[at - 1] : NULL;
 }
 
 const char *micro_file(const struct ptx_function *fn, uint32_t number)

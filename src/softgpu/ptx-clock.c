@@ -2,6 +2,7 @@
  *
  * Vector clocks, see ptx-clock.h.
  */
+#include "first-where.h"
 #include "softgpu/ptx-clock.h"
 
 #include <stdlib.h>
@@ -68,16 +69,9 @@ void ptx_vc_unref(struct ptx_vc *c)
 
 const struct ptx_entry *ptx_vc_entry(const struct ptx_vc *c, uint64_t block)
 {
-	unsigned lo = 0, hi = c ? c->n : 0;
+	const unsigned at = FIRST_WHERE(c ? c->n : 0, i, c->e[i].block >= block);
 
-	while (lo < hi) {
-		unsigned mid = lo + (hi - lo) / 2;
-		if (c->e[mid].block < block)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return c && lo < c->n && c->e[lo].block == block ? &c->e[lo] : NULL;
+	return c && at < c->n && c->e[at].block == block ? &c->e[at] : NULL;
 }
 
 bool ptx_vc_covers(const struct ptx_vc *c, uint64_t block, uint32_t thread, uint32_t clock)

@@ -3,6 +3,7 @@
  * The race check's memory: for every word that was touched, its last write and the reads since that no later read covers (after Flanagan and Freund,
  * "FastTrack", 2009); a word that is accessed in parts has four such cells. Who is ordered with whom, ptx-race-order.c knows.
  */
+#include "first-where.h"
 #include "softgpu/ptx-race-int.h"
 
 #include <stdlib.h>
@@ -177,18 +178,11 @@ static void thread_at(const struct ptx_races *c, uint64_t block, unsigned t, uns
 static const char *source_of(const struct race_insn *i, unsigned *ret_line)
 {
 	uint32_t pc = (uint32_t)(i->insn - i->fn->insns);
-	unsigned lo = 0, hi = i->fn->nlocs;
+	const unsigned at = FIRST_WHERE(i->fn->nlocs, k, i->fn->locs[k].pc > pc); /* the last .loc at or before pc */
 
-	while (lo < hi) { /* the last .loc at or before pc */
-		unsigned mid = lo + (hi - lo) / 2;
-		if (i->fn->locs[mid].pc <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (unsigned k = 0; lo && k < i->fn->m->nfiles; k++)
-		if (i->fn->m->files[k].number == i->fn->locs[lo - 1].file) {
-			*ret_line = i->fn->locs[lo - 1].line;
+	for (unsigned k = 0; at && k < i->fn->m->nfiles; k++)
+		if (i->fn->m->files[k].number == i->fn->locs[at - 1].file) {
+			*ret_line = i->fn->locs[at - 1].line;
 			return i->fn->m->files[k].name;
 		}
 	return NULL;

@@ -3,6 +3,7 @@
  * Graphs as steps, see steps.h. Everything comes from a trace, so nothing is believed: numbers of nodes may be any, edges may lead nowhere or
  * back, a child may be its own grandmother.
  */
+#include "first-where.h"
 #include "state/steps.h"
 
 #include <stdlib.h>
@@ -60,19 +61,10 @@ static int by_number(const void *a, const void *b)
 
 static uint32_t index_of(const struct level *l, uint32_t number)
 {
-	uint32_t lo = 0, hi = l->n;
-
 	if (number < l->n && l->node[number].node == number)
 		return number;
-	while (lo < hi) {
-		const uint32_t mid = lo + (hi - lo) / 2;
-
-		if (l->node[mid].node < number)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < l->n && l->node[lo].node == number ? lo : UINT32_MAX;
+	const uint32_t at = FIRST_WHERE(l->n, i, l->node[i].node >= number);
+	return at < l->n && l->node[at].node == number ? at : UINT32_MAX;
 }
 
 static struct err *read_nodes(struct maker *m, uint32_t graph, struct level *l)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "buf.h"
+#include "first-where.h"
 #include "state/vec.h"
 
 _Static_assert(sizeof(struct vec_head) % 16 == 0, "rows stay aligned to 16");
@@ -79,17 +80,7 @@ size_t vec_bytes(const struct vec *v)
 
 size_t table_lower(const struct vec *v, size_t row, uint32_t id)
 {
-	size_t lo = 0, hi = v->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (table_id(v, row, mid) < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_WHERE(v->n, i, table_id(v, row, i) >= id);
 }
 
 void *table_insert(struct vec *v, size_t row, uint32_t id)
