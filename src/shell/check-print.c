@@ -103,50 +103,52 @@ static void print_launch(struct session *s, const struct state *st, const struct
 
 /* ---- nodes of a graph launch --------------------------------------------------------------------------------------------- */
 
-struct node {
+/* A launch's nodes, kept for the next of them: the state before a command takes long to make. */
+struct nodes {
+	uint64_t seq; /* 0: none */
 	struct state *st; /* before the launch */
 	struct sbt_cmd launch;
 	struct state_steps steps;
-	const struct state_step *step; /* NULL: the trace does not have it */
 };
 
-static void find_node(struct session *s, const struct check_launch *l, struct node *ret)
-{
-	*ret = (struct node){0};
-	struct err *e = graph_launched(s, l->seq, &ret->st, &ret->launch);
-
-	if (!e)
-		e = state_steps(&ret->steps, ret->st, (uint32_t)ret->launch.u.graph_launch.exec);
-	if (!e && l->step <= ret->steps.n)
-		ret->step = &ret->steps.step[l->step - 1];
-	err_free(e);
-}
-
-static void drop_node(struct node *n)
+static void drop_nodes(struct nodes *n)
 {
 	state_steps_free(&n->steps);
 	state_free(n->st);
+	*n = (struct nodes){0};
 }
 
-static void print_node(struct session *s, const struct check_result *r, const struct check_launch *l, struct buf *out)
+/* NULL: the trace does not have it. */
+static const struct state_step *find_node(struct session *s, const struct check_launch *l, struct nodes *n)
 {
-	struct buf origin = BUF_INIT;
-	struct node n;
+	if (n->seq != l->seq) {
+		drop_nodes(n);
+		n->seq = l->seq;
+		struct err *e = graph_launched(s, l->seq, &n->st, &n->launch);
+		if (!e)
+			e = state_steps(&n->steps, n->st, (uint32_t)n->launch.u.graph_launch.exec);
+		err_free(e);
+	}
+	return l->step && l->step <= n->steps.n ? &n->steps.step[l->step - 1] : NULL;
+}
 
-	find_node(s, l, &n);
+static void print_node(struct session *s, const struct check_result *r, const struct check_launch *l, struct nodes *n, struct buf *out)
+{
+	const struct state_step *step = find_node(s, l, n);
+	struct buf origin = BUF_INIT;
+
 	buf_str(out, "  ");
-	if (n.step)
-		graph_print_step(out, n.st, &n.launch, l->step, n.step, false);
+	if (step)
+		graph_print_step(out, n->st, &n->launch, l->step, step, false);
 	else
 		buf_printf(out, "#%" PRIu64 ".%u", l->seq, l->step);
 	buf_printf(out, ", in %u of %u\n", l->differing, r->runs - 1);
-	if (n.step)
-		graph_node_origin(&origin, s, s->trace.reader, n.st, &n.step->node);
+	if (step)
+		graph_node_origin(&origin, s, s->trace.reader, n->st, &step->node);
 	if (origin.len)
 		buf_printf(out, "    made by %s\n", buf_cstr(&origin));
 	print_what_differs(l, out);
 	buf_free(&origin);
-	drop_node(&n);
 }
 
 /* A launch, behind which its nodes are in the list. *i: of the last of them, then. */
@@ -154,14 +156,16 @@ static void print_nodes(struct session *s, const struct check_result *r, size_t 
 {
 	const struct check_launch *l = &r->launches[*i];
 	const size_t first = *i + 1;
+	struct nodes n = {0};
 
 	if (!l->nodes)
 		return;
 	for (; *i + 1 < r->nlaunches && r->launches[*i + 1].step; ++*i) {
 		if (*i + 1 == first)
 			buf_printf(out, "  Of its %u nodes, one by one:\n", l->nodes);
-		print_node(s, r, &r->launches[*i + 1], out);
+		print_node(s, r, &r->launches[*i + 1], &n, out);
 	}
+	drop_nodes(&n);
 	if (*i + 1 == first)
 		buf_printf(out, "    each of its %u nodes alone gave the same bytes every time: it may be their order, where the graph leaves it open (see explore)\n", l->nodes);
 }
@@ -216,31 +220,27 @@ void check_print(struct session *s, const struct check_result *r, struct buf *ou
 	state_free(st);
 }
 
-static void json_command(struct session *s, const struct state *st, const struct check_launch *l, struct buf *out)
+static void json_command(struct session *s, const struct state *st, const struct check_launch *l, struct nodes *n, struct buf *out)
 {
-	struct node n = {0};
-	struct err *e = NULL;
+	const struct state_step *step = l->step ? find_node(s, l, n) : NULL;
 	uint32_t id;
+	struct err *e = l->step ? NULL : trace_print_cmd(s->trace.reader, st, l->seq, true, out, &id);
 
-	if (l->step)
-		find_node(s, l, &n);
-	else
-		e = trace_print_cmd(s->trace.reader, st, l->seq, true, out, &id);
-	if (n.step)
-		graph_print_step(out, n.st, &n.launch, l->step, n.step, true);
-	if (e || (l->step && !n.step))
+	if (step)
+		graph_print_step(out, n->st, &n->launch, l->step, step, true);
+	if (e || (l->step && !step))
 		buf_str(out, "null");
 	err_free(e);
-	drop_node(&n);
 }
 
-static void json_launch(struct session *s, const struct state *st, const struct check_result *r, const struct check_launch *l, struct buf *out)
+static void json_launch(struct session *s, const struct state *st, const struct check_result *r, const struct check_launch *l, struct nodes *n,
+	struct buf *out)
 {
 	static const char *const looks[] = {"atomics", "race", "unclear"};
 
 	buf_printf(out, "{\"seq\":%" PRIu64 ",\"step\":%u,\"nodes\":%u,\"differing\":%u,\"executions\":%u,\"looks_like\":\"%s\",\"command\":", l->seq, l->step, l->nodes,
 		l->differing, r->runs - 1, !l->nplaces ? "uninitialised" : is_seen(l) ? looks[l->looks] : "seen_once");
-	json_command(s, st, l, out);
+	json_command(s, st, l, n, out);
 	buf_printf(out, ",\"unwritten_shared\":%s,\"places\":[", l->shared ? "true" : "false");
 	for (size_t i = 0; i < l->nplaces; i++) {
 		const struct check_place *p = &l->places[i];
@@ -258,6 +258,7 @@ static void json_launch(struct session *s, const struct state *st, const struct 
 
 void check_json(struct session *s, const struct check_result *r, struct buf *out)
 {
+	struct nodes n = {0};
 	struct state *st = NULL;
 	struct err *e = state_at(&st, s->trace.reader, r->last);
 
@@ -268,8 +269,9 @@ void check_json(struct session *s, const struct check_result *r, struct buf *out
 		r->checked, r->runs);
 	for (size_t i = 0; i < r->nlaunches; i++) {
 		buf_str(out, i ? ",\n" : "");
-		json_launch(s, st, r, &r->launches[i], out);
+		json_launch(s, st, r, &r->launches[i], &n, out);
 	}
+	drop_nodes(&n);
 	buf_str(out, "],\"passing\":[");
 	for (size_t i = 0; i < r->npassing; i++)
 		buf_printf(out, "%s%" PRIu64, i ? "," : "", r->passing[i]);
