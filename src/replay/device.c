@@ -450,6 +450,17 @@ struct err *device_hash(struct device *d, uint64_t addr, uint64_t size, struct s
 	return NULL;
 }
 
+struct err *device_hash_recorded(struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret)
+{
+	struct replayer_range r = {.addr = addr, .size = size};
+
+	EXECUTING(d, look(d));
+	ASKING(d, CALL(d, HASH_RECORDED, r, replayer_hash));
+	memcpy(ret, d->in.data, sizeof *ret);
+	d->done = d->pos;
+	return NULL;
+}
+
 /* ---- what-ifs ----------------------------------------------------------------------------------------------------------------- */
 
 /* Asks, and remembers what was asked for the next process. */

@@ -79,6 +79,8 @@ struct err *device_finish(struct device *d) TS_CHECK;
 
 struct err *device_read(struct device *d, uint64_t addr, void *dst, size_t n) TS_CHECK;
 struct err *device_hash(struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret) TS_CHECK;
+/* The same, for a file: device_hash() is of this device's own addresses of variables and functions. Slower. */
+struct err *device_hash_recorded(struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret) TS_CHECK;
 
 /* ---- what-ifs: they belong to the run until device_forget() ----------------------------------------------------------------- */
 

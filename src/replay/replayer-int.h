@@ -492,6 +492,8 @@ struct err *contents_read(struct rp *rp, uint64_t addr, void *dst, size_t n) TS_
 struct err *contents_write(struct rp *rp, uint64_t addr, const void *src, size_t n) TS_CHECK;
 /* Of recorded addresses; everything submitted must have finished. */
 struct err *contents_hash(struct rp *rp, uint64_t addr, uint64_t size, struct sbt_hash *ret) TS_CHECK;
+/* The same with addresses as they were recorded: what another process can compare with. Slow where anything is elsewhere here. */
+struct err *contents_hash_recorded(struct rp *rp, uint64_t addr, uint64_t size, struct sbt_hash *ret) TS_CHECK;
 /* Pages of memory that is at `here` in this process. */
 struct err *contents_hash_pages(struct rp *rp, uint64_t here, uint64_t size, struct sbt_hash *ret) TS_CHECK;
 /* pieces: of struct replayer_piece. */

@@ -262,7 +262,7 @@ static struct err *on_hash(struct rp *rp, const struct request *q, struct buf *o
 	struct replayer_hash h;
 
 	TRY(execute_finish(rp));
-	TRY(contents_hash(rp, r->addr, r->size, &h.hash));
+	TRY(q->type == REPLAYER_HASH ? contents_hash(rp, r->addr, r->size, &h.hash) : contents_hash_recorded(rp, r->addr, r->size, &h.hash));
 	buf_add(out, &h, sizeof h);
 	return NULL;
 }
@@ -512,7 +512,7 @@ static const struct handler {
 	HANDLER(EXECUTE, on_execute, replayer_execute),
 	HANDLER(READ, on_read, replayer_range),
 	HANDLER(WRITE, on_write, replayer_range),
-	HANDLER(HASH, on_hash, replayer_range),
+	HANDLER(HASH, on_hash, replayer_range), HANDLER(HASH_RECORDED, on_hash, replayer_range),
 	HANDLER(ARG, on_arg, replayer_arg),
 	HANDLER(SKIP, on_skip, replayer_skip),
 	HANDLER(NODE, on_node, replayer_node),

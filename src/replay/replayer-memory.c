@@ -348,22 +348,33 @@ static struct err *first_difference(struct rp *rp, const struct sbt_memory *m, u
 }
 
 /* Of gigabytes that differ, too: through pinned memory. */
-static struct err *hash_as_recorded(struct rp *rp, const struct sbt_memory *m, struct sbt_hash *ret)
+static struct err *hash_as_recorded(struct rp *rp, uint64_t addr, uint64_t size, struct sbt_hash *ret)
 {
 	uint8_t *bounce = rp->contents.slots[0].mem;
 
 	*ret = (struct sbt_hash){{0, 0}};
 	TRY(staging_collect(rp, true)); /* the slot is free then */
-	for (uint64_t at = 0; at < m->size; at += STAGING_BYTES) {
-		const uint64_t n = m->size - at < STAGING_BYTES ? m->size - at : STAGING_BYTES;
+	for (uint64_t at = 0; at < size; at += STAGING_BYTES) {
+		const uint64_t n = size - at < STAGING_BYTES ? size - at : STAGING_BYTES;
 
 		watchdog_on(rp, 0);
-		TRY(contents_read(rp, m->addr + at, bounce, (size_t)n));
+		TRY(contents_read(rp, addr + at, bounce, (size_t)n));
 		for (uint64_t p = 0; p < n; p += SBT_PAGE)
 			sbt_range_hash_add(ret, (at + p) / SBT_PAGE, sbt_page_hash(bounce + p, n - p < SBT_PAGE ? n - p : SBT_PAGE));
 	}
-	sbt_range_hash_end(ret, m->size);
+	sbt_range_hash_end(ret, size);
 	return NULL;
+}
+
+struct err *contents_hash_recorded(struct rp *rp, uint64_t addr, uint64_t size, struct sbt_hash *ret)
+{
+	uint64_t here;
+
+	if (!rp->moved.to_there.n)
+		return contents_hash(rp, addr, size, ret);
+	if (place_find(rp, addr, size, &here) == PLACE_NOWHERE)
+		return no_such_memory(rp, addr, size);
+	return hash_as_recorded(rp, addr, size, ret);
 }
 
 /* Whether nothing but addresses differs, of what is elsewhere here. */
@@ -376,7 +387,7 @@ static struct err *is_same_but_for_addresses(struct rp *rp, const struct sbt_mem
 		*ret = *first_page == UINT64_MAX;
 		return NULL;
 	}
-	TRY(hash_as_recorded(rp, m, &sum));
+	TRY(hash_as_recorded(rp, m->addr, m->size, &sum));
 	*ret = sbt_hash_equal(sum, m->hash);
 	return NULL;
 }

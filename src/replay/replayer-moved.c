@@ -163,7 +163,6 @@ struct err *moved_find(struct rp *rp)
 	uint64_t here;
 
 	alloc_rows_sort(&allocs, &rp->place);
-
 	for (size_t i = 0; i < o->nglobals; i++) {
 		const struct rglobal *g = &o->globals[i];
 

@@ -56,6 +56,7 @@ struct replayer_head {
 	REQ(32, KERNEL_FOCUS, replayer_kernel_focus, soft_stop, "choose a thread of it; another block begins it again")       \
 	REQ(33, KERNEL_POINTS, replayer_none, replayer_none, "all its breakpoints: soft_point[] follow, in both directions")  \
 	REQ(34, KERNEL_ASK, soft_ask, replayer_none, "about the launch where it stands; records follow")                      \
+	REQ(37, HASH_RECORDED, replayer_range, replayer_hash, "the same as HASH, of memory as the recording has it: for a file, see replayer-moved.c")  \
 	REQ(36, NODE, replayer_node, replayer_at_node, "to right behind a step of graph launch seq")                               \
 	REQ(35, GRAPH_PART, replayer_graph_part, replayer_done, "of graph launch seq execute only what a node depends on; seq 0: all of it again")
 

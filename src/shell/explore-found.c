@@ -155,19 +155,24 @@ static struct err *find_place(struct explorer *x, struct explore_found *f, const
 	return e;
 }
 
-static struct err *save(struct explorer *x, struct explore_found *f, const struct device_ordered *o)
+/* What is in memory, with hashes that another replay can compare with; the caller frees *ret. */
+static struct err *take_ends(struct explorer *x, const struct device_ordered *o, struct order_end **ret)
 {
-	struct order_end *ends = xcalloc(o->sums.n + 1, sizeof *ends);
-	const struct order_schedule plan = {.first = x->r->first, .last = x->r->last, .seqs = f->seqs, .n = f->nseqs, .ends = ends, .nends = o->sums.n,
-		.live = x->host.known, .changes = x->host.c, .nchanges = x->host.n};
-	struct err *e;
+	*ret = xcalloc(o->sums.n + 1, sizeof **ret);
+	for (uint64_t i = 0; i < o->sums.n && !x->o->no_save; i++) {
+		(*ret)[i] = (struct order_end){.addr = o->places[i].addr, .size = o->places[i].size};
+		TRY(device_hash_recorded(x->d, o->places[i].addr, o->places[i].size, &(*ret)[i].hash));
+	}
+	return NULL;
+}
 
-	for (uint64_t i = 0; i < o->sums.n; i++)
-		ends[i] = (struct order_end){o->places[i].addr, o->places[i].size, o->places[i].hash};
+static struct err *save(struct explorer *x, struct explore_found *f, const struct order_end *ends, size_t nends)
+{
+	const struct order_schedule plan = {.first = x->r->first, .last = x->r->last, .seqs = f->seqs, .n = f->nseqs, .ends = ends, .nends = nends,
+		.live = x->host.known, .changes = x->host.c, .nchanges = x->host.n};
+
 	f->path = explore_schedule_name(x->o->save ? x->o->save : x->s->trace.path, x->o->shard, x->r->nfound + 1);
-	e = order_rewrite(x->s->trace.reader, &plan, f->path, NULL, NULL);
-	free(ends);
-	return e;
+	return order_rewrite(x->s->trace.reader, &plan, f->path, NULL, NULL);
 }
 
 bool explore_is_known(const struct explorer *x, const struct order_pair *p, size_t n)
@@ -203,6 +208,7 @@ static void keep(struct explorer *x, struct explore_found *f)
 static struct err *tell(struct explorer *x, struct explore_found *f)
 {
 	struct device_ordered o = {0};
+	struct order_end *ends = NULL;
 	struct err *e;
 
 	f->flipped = xcalloc(f->nflipped + 1, sizeof *f->flipped);
@@ -215,10 +221,13 @@ static struct err *tell(struct explorer *x, struct explore_found *f)
 	e = explore_execute(x, f->seqs, f->nseqs, &o);
 	if (!e && !explore_is_other(x, &o, &x->base))
 		drop(f);
-	else if (!e)
+	if (!e && f->seqs)
+		e = take_ends(x, &o, &ends);
+	if (!e && f->seqs)
 		e = find_place(x, f, &o, &x->base, x->recorded, x->nrecorded);
 	if (!e && f->seqs && !x->o->no_save)
-		e = save(x, f, &o);
+		e = save(x, f, ends, o.sums.n);
+	free(ends);
 	device_ordered_free(&o);
 	return e;
 }
@@ -264,6 +273,7 @@ static struct err *compare_trial(struct explorer *x, struct trial *t, struct exp
 	const uint64_t *good = t->good_order ? t->good_order : x->recorded;
 	const size_t ngood = t->good_order ? t->ngood : x->nrecorded;
 	struct device_ordered bad = {0};
+	struct order_end *ends = NULL;
 	struct err *e = explore_execute(x, good, ngood, &t->good_result);
 
 	if (!e)
@@ -272,9 +282,12 @@ static struct err *compare_trial(struct explorer *x, struct trial *t, struct exp
 	if (!e && !explore_is_other(x, &bad, &t->good_result))
 		drop(f);
 	if (!e && f->seqs)
+		e = take_ends(x, &bad, &ends);
+	if (!e && f->seqs)
 		e = find_place(x, f, &bad, &t->good_result, good, ngood);
 	if (!e && f->seqs && !x->o->no_save)
-		e = save(x, f, &bad);
+		e = save(x, f, ends, bad.sums.n);
+	free(ends);
 	device_ordered_free(&bad);
 	device_ordered_free(&t->good_result);
 	return e;
