@@ -3,6 +3,7 @@
  * A graph launch that is not the same every time is one command of many kernels. Its nodes are executed one by one, in an order that the graph allows,
  * each several times from the same memory. When none of them differs, the graph leaves unordered what must not be.
  */
+#include <string.h>
 #include "replay/replayer-check.h"
 
 /* Memory is as the copy has it. */
@@ -42,13 +43,23 @@ static struct err *one_step(struct rp *rp, struct checking *k, const struct stat
 	return check_take_over(rp, k, launch->seq - 1);
 }
 
+/* Whether the graph was looked into before; now it was. */
+static bool was_looked_at(struct checking *k, uint32_t exec)
+{
+	for (size_t at = 0; at < k->graphs.len; at += sizeof exec)
+		if (!memcmp(k->graphs.data + at, &exec, sizeof exec))
+			return true;
+	buf_add(&k->graphs, &exec, sizeof exec);
+	return false;
+}
+
 struct err *check_steps(struct rp *rp, struct checking *k, const struct sbt_cmd *c, CUstream s, size_t first, struct replayer_check_done *sum)
 {
 	const struct rgraph *g = objects_graph(rp, c->u.graph_launch.exec);
 	struct state_steps steps;
 	struct err *e = NULL;
 
-	if (!g)
+	if (!g || was_looked_at(k, g->id))
 		return NULL;
 	TRY(graph_steps(rp, g, c->seq, &steps));
 	if (all_are_known(&steps, c)) {

@@ -274,6 +274,7 @@ void check_close(struct rp *rp)
 	if (k->batch.event)
 		(void)rp->d.cuEventDestroy_v2(k->batch.event);
 	reach_close(rp, k);
+	buf_free(&k->graphs);
 	free(k->areas);
 	free(k->host_flags);
 	free(k->list);

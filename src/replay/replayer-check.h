@@ -71,6 +71,7 @@ struct checking {
 	struct replayer_difference *rows; /* of the launch at hand */
 	size_t nrows, cap_rows;
 	const struct replayer_check *how;
+	struct buf graphs; /* u32: ids of the executable graphs whose nodes were looked at */
 	uint32_t step; /* what is executed is this step of a graph launch; 0: a command */
 };
 
@@ -115,7 +116,8 @@ struct err *check_same(struct rp *rp, struct checking *k, const struct sbt_cmd *
 
 /* ---- replayer-check-steps.c ---- */
 
-/* The graph launch c differs: which of its nodes does. The copy is of before it, memory of behind it, and so again afterwards (as nodes one by one leave
+/* The graph launch c differs: which of its nodes does. Once for each graph: a training loop launches the same one again and again, and this costs
+ * executions of each node and hashes of all memory. The copy is of before it, memory of behind it, and so again afterwards (as nodes one by one leave
  * it), with what changed in k->list and sums[1]. first: its first row. */
 struct err *check_steps(struct rp *rp, struct checking *k, const struct sbt_cmd *c, CUstream s, size_t first, struct replayer_check_done *sum) TS_CHECK;
 

@@ -8,7 +8,7 @@
  *   counted astray   one stores the count there
  *   counted apart    one counts, the next one stores the count
  *   counted many     ten store the count to 512 pages
- *   counted WHAT graph   the same as nodes of a graph, behind the first and before the last
+ *   counted WHAT graph   the same as nodes of a graph, behind the first and before the last, or `twice`: launched twice
  */
 #include <string.h>
 #include "gpu.h"
@@ -100,7 +100,8 @@ int main(int argc, char **argv)
 		fill<<<N / 256, 256, 0, s>>>(a, 6);
 		CHECK(cudaStreamEndCapture(s, &g));
 		CHECK(cudaGraphInstantiate(&exec, g, 0));
-		CHECK(cudaGraphLaunch(exec, s));
+		for (int i = 0; i < (strcmp(argv[2], "twice") ? 1 : 2); i++)
+			CHECK(cudaGraphLaunch(exec, s));
 	}
 	CHECK(cudaDeviceSynchronize());
 	CHECK(cudaMemcpyAsync(b, a, 1000, cudaMemcpyDeviceToDevice));

@@ -96,6 +96,14 @@ def test_a_node_of_a_graph_that_differs(t):
     t.match(r'^    each of its 4 nodes alone gave the same bytes every time: it may be their order', t.tsdb('check', 't.sbt', '6').out)
 
 
+def test_a_graph_is_looked_into_once(t):
+    found = of_counted(t, 'each twice', '4')[4]
+    t.equal([(f['step'], f['nodes']) for f in found], [(0, 3), (2, 0), (0, 0)], 'two launches, one with its nodes')
+    t.equal([(f['step'], f['nodes']) for f in check(t, '4')[1][0]['nondeterministic']], [(0, 3), (2, 0), (0, 0)], 'and again')
+    r = t.tsdb('--batch', '-ex', 'replay start', '-ex', 'replay check 4', '-ex', 'replay check 4', 't.sbt')
+    t.equal(len(re.findall('^  Of its 3 nodes', r.out, re.M)), 2, 'once in each check')
+
+
 def test_nodes_that_differ_in_more_places_than_are_listed(t):
     found = of_counted(t, 'many graph', '3')[4]
     t.equal([(f['step'], f['nodes']) for f in found], [(0, 12)] + [(i, 0) for i in range(2, 12)], 'the launch, all its nodes that differ')
