@@ -4,23 +4,20 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "first-where.h"
 #include "order/kept.h"
+
+static uint64_t seq_of(const void *rows, size_t i, size_t size)
+{
+	uint64_t seq;
+
+	memcpy(&seq, (const uint8_t *)rows + i * size, sizeof seq);
+	return seq;
+}
 
 size_t kept_row_from(const void *rows, size_t n, size_t size, uint64_t seq)
 {
-	size_t lo = 0, hi = n;
-	uint64_t there;
-
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		memcpy(&there, (const uint8_t *)rows + mid * size, sizeof there);
-		if (there < seq)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_WHERE(n, i, seq_of(rows, i, size) >= seq);
 }
 
 size_t kept_from(const struct kept_window *k, uint64_t seq)

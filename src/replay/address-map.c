@@ -2,6 +2,7 @@
  *
  * See address-map.h. Nearly no word of memory lies in the map: words are looked at in blocks, with a test that has no branch.
  */
+#include "first-where.h"
 #include "replay/address-map.h"
 #include "buf.h"
 
@@ -57,19 +58,10 @@ void address_map_free(struct address_map *m)
 
 bool address_map_find(const struct address_map *m, uint64_t addr, uint64_t *ret)
 {
-	size_t lo = 0, hi = m->n;
-
 	if (addr - m->lo >= m->span)
 		return false;
-	while (lo < hi) { /* the first that begins behind addr */
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (m->r[mid].from <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	const struct address_range *r = lo ? &m->r[lo - 1] : NULL;
+	const size_t at = FIRST_WHERE(m->n, i, m->r[i].from > addr); /* the first that begins behind addr */
+	const struct address_range *r = at ? &m->r[at - 1] : NULL;
 	if (!r || addr - r->from >= r->size)
 		return false;
 	*ret = r->to + (addr - r->from);

@@ -3,6 +3,7 @@
  * Commands: a table from kind to function. Calls that failed when they were recorded are not repeated, work that was captured into a graph
  * runs when the graph does, objects come to be when first used. Allocations change nothing: their ranges are mapped all along.
  */
+#include "first-where.h"
 #include "replay/replayer-int.h"
 
 #include <stdlib.h>
@@ -320,17 +321,9 @@ static struct err *check_known(struct rp *rp, const struct sbt_cmd *c)
 
 bool execute_is_skipped(const struct rp *rp, uint64_t seq)
 {
-	size_t lo = 0, hi = rp->nskip;
+	const size_t at = FIRST_WHERE(rp->nskip, i, rp->skip[i] >= seq);
 
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (rp->skip[mid] < seq)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < rp->nskip && rp->skip[lo] == seq;
+	return at < rp->nskip && rp->skip[at] == seq;
 }
 
 static bool is_upload(const struct rp *rp, const struct sbt_cmd *c)

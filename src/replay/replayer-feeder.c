@@ -5,6 +5,7 @@
  * anew wherever execution goes on somewhere else. The surprise: only the main thread calls the driver and decides what is read next;
  * the others fill slots.
  */
+#include "first-where.h"
 #include "replay/replayer-int.h"
 
 #include <pthread.h>
@@ -171,17 +172,9 @@ static void ask(struct rp *rp)
 
 static size_t index_of(const struct feeder *f, const struct sbt_memory *m)
 {
-	size_t lo = 0, hi = f->npieces;
+	const size_t at = FIRST_WHERE(f->npieces, i, f->pieces[i].piece >= m); /* they lie in one array, in this order */
 
-	while (lo < hi) { /* they lie in one array, in this order */
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (f->pieces[mid].piece < m)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < f->npieces && f->pieces[lo].piece == m ? lo : SIZE_MAX;
+	return at < f->npieces && f->pieces[at].piece == m ? at : SIZE_MAX;
 }
 
 bool feeder_has(const struct rp *rp, const struct sbt_memory *m)

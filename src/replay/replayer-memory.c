@@ -2,6 +2,7 @@
  *
  * Contents: the index of what the trace holds, reading, writing, hashing, verifying. Hashes are computed where the memory is.
  */
+#include "first-where.h"
 #include "replay/replayer-int.h"
 
 #include <dlfcn.h>
@@ -38,20 +39,13 @@ struct err *contents_read_index(struct rp *rp)
 const struct sbt_memory *contents_of(const struct rp *rp, uint64_t seq, size_t *ret_n)
 {
 	const struct contents *x = &rp->contents;
-	size_t lo = 0, hi = x->nflow, n = 0;
+	size_t n = 0;
+	const size_t at = FIRST_WHERE(x->nflow, i, x->flow[i].seq >= seq);
 
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (x->flow[mid].seq < seq)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	while (lo + n < x->nflow && x->flow[lo + n].seq == seq)
+	while (at + n < x->nflow && x->flow[at + n].seq == seq)
 		n++;
 	*ret_n = n;
-	return n ? &x->flow[lo] : NULL;
+	return n ? &x->flow[at] : NULL;
 }
 
 const struct sbt_memory *contents_find(const struct rp *rp, uint64_t seq, enum sbt_memory_role role, uint64_t addr)

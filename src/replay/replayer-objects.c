@@ -4,6 +4,7 @@
  * objects are made when first used and again when needed after they were destroyed, so that execution can begin anywhere: everything
  * that was recorded on an event before a position has finished there, which is what a new event says too.
  */
+#include "first-where.h"
 #include "replay/replayer-int.h"
 
 #include <stdlib.h>
@@ -144,17 +145,9 @@ static void learn_stream(struct objects *o, uint32_t id, unsigned dev, uint64_t 
 /* The newest version with since <= seq. */
 struct rnode_version objects_node(const struct rnode *n, uint64_t seq)
 {
-	size_t lo = 0, hi = n->nversions;
+	const size_t at = FIRST_WHERE(n->nversions, i, n->versions[i].since > seq);
 
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (n->versions[mid].since <= seq)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? n->versions[lo - 1] : (struct rnode_version){.type = SBT_NODE_EMPTY};
+	return at ? n->versions[at - 1] : (struct rnode_version){.type = SBT_NODE_EMPTY};
 }
 
 static bool same_node(const struct rnode_version *v, const struct state_node *n)

@@ -8,6 +8,7 @@
  * memory cannot be mapped by us: it becomes host memory of the driver's, mapped into the block. Managed memory is device memory here (nothing
  * of the program's host side runs), except on the software GPU, where it lies among the pages of the process.
  */
+#include "first-where.h"
 #include "replay/replayer-int.h"
 
 #include <errno.h>
@@ -376,17 +377,9 @@ struct err *place_host(struct rp *rp)
 /* Globals are sorted by where they were. */
 static const struct rglobal *global_at(const struct objects *o, uint64_t addr, uint64_t size)
 {
-	size_t lo = 0, hi = o->nglobals;
+	const size_t at = FIRST_WHERE(o->nglobals, i, o->globals[i].addr > addr); /* the first that begins behind addr */
 
-	while (lo < hi) { /* the first that begins behind addr */
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (o->globals[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	const struct rglobal *g = lo ? &o->globals[lo - 1] : NULL;
+	const struct rglobal *g = at ? &o->globals[at - 1] : NULL;
 	return g && g->here && addr - g->addr < g->size && size <= g->size - (addr - g->addr) ? g : NULL;
 }
 

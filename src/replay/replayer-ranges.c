@@ -2,6 +2,7 @@
  *
  * Ranges are a sorted array; addresses come from a trace, so sums are checked before they are made.
  */
+#include "first-where.h"
 #include "replay/replayer-ranges.h"
 
 #include <stdlib.h>
@@ -58,19 +59,11 @@ void ranges_merge(struct ranges *s, uint64_t round, uint64_t gap)
 
 const struct range *ranges_find(const struct ranges *s, uint64_t addr, uint64_t size)
 {
-	size_t lo = 0, hi = s->n;
+	const size_t at = FIRST_WHERE(s->n, i, s->r[i].addr > addr); /* the first that begins behind addr */
 
-	while (lo < hi) { /* the first that begins behind addr */
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (s->r[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo)
+	if (!at)
 		return NULL;
-	const struct range *r = &s->r[lo - 1];
+	const struct range *r = &s->r[at - 1];
 	const uint64_t off = addr - r->addr;
 
 	return off <= r->size && size <= r->size - off ? r : NULL;

@@ -4,6 +4,7 @@
  * copies to the host deliver comes down into it and is hashed when it is there, a slot at a time, so that nothing waits for it. A
  * slot is taken again only after its copy is done.
  */
+#include "first-where.h"
 #include "replay/replayer-int.h"
 
 #include <stdlib.h>
@@ -45,25 +46,17 @@ static bool was_overwritten(const struct rp *rp, const struct sbt_memory *m)
 void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same)
 {
 	struct contents *x = &rp->contents;
-	size_t lo = 0, hi = x->nverdicts;
 
 	if (!same && was_overwritten(rp, m))
 		return;
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (x->verdicts[mid].piece < m)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo < x->nverdicts && x->verdicts[lo].piece == m) {
-		x->verdicts[lo].same = same;
+	const size_t at = FIRST_WHERE(x->nverdicts, i, x->verdicts[i].piece >= m);
+	if (at < x->nverdicts && x->verdicts[at].piece == m) {
+		x->verdicts[at].same = same;
 		return;
 	}
 	MAKE_ROOM(x->verdicts, x->nverdicts, x->cap_verdicts);
-	memmove(&x->verdicts[lo + 1], &x->verdicts[lo], (x->nverdicts - lo) * sizeof *x->verdicts);
-	x->verdicts[lo] = (struct verdict){m, same};
+	memmove(&x->verdicts[at + 1], &x->verdicts[at], (x->nverdicts - at) * sizeof *x->verdicts);
+	x->verdicts[at] = (struct verdict){m, same};
 	x->nverdicts++;
 }
 

@@ -5,6 +5,7 @@
  * pointer. A number that looks like one costs memory, nothing else; a pointer that the program computes is not found, and what it
  * points to is then missing.
  */
+#include "first-where.h"
 #include "replay/replayer-int.h"
 
 #include <stdlib.h>
@@ -46,17 +47,7 @@ void alloc_rows_sort(struct alloc_rows *r, const struct place *p)
 
 size_t alloc_rows_before(const struct alloc_rows *r, uint64_t end)
 {
-	size_t lo = 0, hi = r->n;
-
-	while (lo < hi) { /* the first that begins at the end or behind it */
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (r->row[mid].w->addr < end)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_WHERE(r->n, i, r->row[i].w->addr >= end); /* the first that begins at the end or behind it */
 }
 
 enum by { BY_COPY, BY_KERNEL };
