@@ -175,9 +175,9 @@ static void print_windows(struct buf *out, struct sbt_reader *r)
 	buf_printf(out, " on a device, with memory in %s\n", words_bytes(size, sizeof size, bytes));
 }
 
-/* Where tsdb was attached, and what was found: out of the last keyframe, or all of a trace that has none. Free *ret_state. False: it was not, or that
- * cannot be told. */
-static bool attached(struct sbt_reader *r, struct state_totals *ret, struct state **ret_state)
+/* Where tsdb was attached, and what was found: out of the last keyframe, or all of a trace that has none. to_end: what comes behind that keyframe,
+ * too. Free *ret_state. False: it was not, or that cannot be told. */
+static bool attached(struct sbt_reader *r, bool to_end, struct state_totals *ret, struct state **ret_state)
 {
 	const uint64_t last = sbt_reader_last_seq(r);
 	struct err *e = state_keyframe(ret_state, r, last);
@@ -185,7 +185,7 @@ static bool attached(struct sbt_reader *r, struct state_totals *ret, struct stat
 	*ret = (struct state_totals){0};
 	if (!e)
 		state_totals(*ret_state, ret);
-	if (!e && !ret->seq && sbt_reader_count(r)) {
+	if (!e && (!ret->seq || (to_end && ret->attach_seq)) && sbt_reader_count(r)) {
 		state_free(*ret_state);
 		e = state_at(ret_state, r, last);
 		if (!e)
@@ -202,10 +202,11 @@ static void print_attached(struct buf *out, struct sbt_reader *r)
 	struct state_totals t;
 	struct state *st;
 
-	if (attached(r, &t, &st)) {
+	if (attached(r, true, &t, &st)) {
 		buf_printf(out, "%-12sat #%" PRIu64 ", to a running process: %" PRIu64 " allocations were found; commands before are not known\n", "attached",
 			t.attach_seq, t.found_allocations);
-		row(out, "not known", t.last_unknown);
+		if (t.last_unknown)
+			buf_printf(out, "%-12s%" PRIu64 " thing%s%s: %s\n", "not known", t.unknown, t.unknown == 1 ? "" : "s", t.unknown > 1 ? ", the last" : "", t.last_unknown);
 	}
 	state_free(st);
 }
@@ -215,7 +216,7 @@ void trace_tell_attached(struct out *o, struct sbt_reader *r)
 	struct state_totals t;
 	struct state *st;
 
-	if (attached(r, &t, &st))
+	if (attached(r, false, &t, &st))
 		out_warn(o, "recorded by attaching to a running process, at #%" PRIu64 ": commands before are not known", t.attach_seq);
 	state_free(st);
 }
@@ -288,7 +289,7 @@ void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r)
 	if (m->ranks)
 		buf_printf(out, ",\"ranks\":%" PRIu64, m->ranks - 1);
 	buf_printf(out, ",\"observed\":%s", m->observed ? "true" : "false");
-	if (attached(r, &t, &st))
+	if (attached(r, true, &t, &st))
 		buf_printf(out, ",\"attached_at\":%" PRIu64 ",\"found_allocations\":%" PRIu64 ",\"unknown\":%" PRIu64, t.attach_seq, t.found_allocations,
 			t.unknown);
 	state_free(st);

@@ -101,6 +101,8 @@ def test_the_runtime_inside_the_program(t):
 def test_two_modules_that_fit_are_not_guessed(t):
     window(t, 'two', kernel='step', prog='late_module')
     t.match(r'Not known: the code of module 0 \(kernel step\): 2 different images', t.tsdb('--batch', '-ex', 'state show', 't.sbt').out)
+    t.match(r'^not known +1 thing: the code of module 0 \(kernel step\): 2 different images', t.tsdb('info', 't.sbt').out)
+    t.match(r'"unknown":1\b', t.tsdb('info', '--json', 't.sbt').out)
     r = t.tsdb('replay', '--verify', 't.sbt')
     t.equal(r.status, 1, 'replay')
     t.match(r'does not have the code of step', r.err)
