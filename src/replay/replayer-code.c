@@ -67,9 +67,11 @@ static struct err *load_module(struct rp *rp, struct rmodule *m, const char *who
 		rp->fail_code = REPLAYER_E_OTHER;
 		return NULL;
 	}
-	return why ? why : err_cure(rp_fail(rp, REPLAYER_E_TRACE, 0, "the trace does not have the code of %s", who),
-		m->before ? "It was loaded before tsdb was attached, and what it was loaded from was not found (`state show` says why): record the program from its start" :
-			    "record again with `set capture code on`");
+	if (why)
+		return why;
+	why = rp_fail(rp, REPLAYER_E_TRACE, 0, "the trace does not have the code of %s%s%s", who,
+		m->before ? ", which was loaded before tsdb was attached: " : "", !m->before ? "" : m->why ? m->why : "what it was loaded from was not found (state show may say why)");
+	return err_cure(why, m->before ? "record the program from its start" : "record again with `set capture code on`");
 }
 
 /* The module of a kernel; one that the trace does not tell is known by its code. */

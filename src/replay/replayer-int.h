@@ -62,6 +62,7 @@ struct rmodule {
 	uint64_t code_hash;
 	uint64_t ptx_hash; /* of the PTX that was beside it; 0: none */
 	bool before; /* it was there when tsdb was attached */
+	char *why;   /* its code is not known; NULL: nothing was said */
 	unsigned dev; /* whose context it was loaded into; a library is everywhere */
 	CUmodule handle[DEVICES_MAX]; /* by device; NULL: not loaded there */
 	uint32_t tried; /* on which devices: a set */

@@ -7,6 +7,7 @@
 #include "first-where.h"
 #include "replay/replayer-int.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -229,9 +230,26 @@ static void learn_global(struct objects *o, uint32_t module, unsigned dev, struc
 	g->name[name.len] = '\0';
 }
 
+/* Why a module's code is not known, out of "the code of module 7 (kernel step): what it was loaded from is not in memory any more". */
+static void learn_why(struct objects *o, struct sbt_blob said)
+{
+	char *text = xasprintf("%.*s", said.len < 1024 ? (int)said.len : 1024, said.len ? (const char *)said.p : "");
+	const char *why = strstr(text, "): ");
+	unsigned id;
+
+	if (why && sscanf(text, "the code of module %u (", &id) == 1 && id < SBT_NO_ID) {
+		learn_module(o, id, 0);
+		struct rmodule *m = FIND(o, module, id);
+		free(m->why);
+		m->why = xstrdup(why + 3);
+	}
+	free(text);
+}
+
 void objects_from_state(struct rp *rp, const struct state *s)
 {
 	struct objects *o = &rp->objects;
+	struct state_totals totals;
 	struct state_stream st;
 	struct state_module m;
 	struct state_kernel k;
@@ -242,8 +260,10 @@ void objects_from_state(struct rp *rp, const struct state *s)
 		learn_stream(o, st.id, devices_ordinal(rp, st.ctx), st.flags, st.priority, st.is_default, st.per_thread);
 		FIND(o, stream, st.id)->at_start = true;
 	}
-	for (unsigned i = 0; state_module(s, i, &m); i++)
-	{
+	state_totals(s, &totals); /* has the last of these sentences */
+	if (totals.last_unknown)
+		learn_why(o, (struct sbt_blob){totals.last_unknown, strlen(totals.last_unknown)});
+	for (unsigned i = 0; state_module(s, i, &m); i++) {
 		learn_module(o, m.id, m.code_hash);
 		FIND(o, module, m.id)->dev = devices_ordinal(rp, m.ctx);
 		FIND(o, module, m.id)->before = m.before;
@@ -278,6 +298,8 @@ static void learn_early(struct rp *rp, const struct sbt_cmd *c)
 	} else if (c->kind == SBT_GLOBAL_DEF) {
 		learn_global(o, (uint32_t)c->u.global_def.module, global_device(rp, c), c->u.global_def.global_name, c->u.global_def.addr,
 			c->u.global_def.size);
+	} else if (c->kind == SBT_ATTACH) {
+		learn_why(o, c->u.attach.text);
 	} else if (c->kind == SBT_MODULE_CODE) {
 		learn_module(o, (uint32_t)c->u.module_code.module, c->u.module_code.code_hash);
 	} else if (c->kind == SBT_MODULE_LOAD && c->u.module_load.ptx_hash) {

@@ -150,7 +150,7 @@ static struct err *scan_behind(struct rp *rp, const struct sbt_cmd *c)
 	bool lacks = objects_lack_code(rp);
 
 	while (c && (lacks || c->kind == SBT_GLOBAL_DEF)) {
-		if (c->kind == SBT_MODULE_CODE || c->kind == SBT_GLOBAL_DEF)
+		if (c->kind == SBT_MODULE_CODE || c->kind == SBT_GLOBAL_DEF || c->kind == SBT_ATTACH)
 			objects_learn(rp, c, true);
 		if (c->kind == SBT_MODULE_CODE)
 			lacks = objects_lack_code(rp);

@@ -105,7 +105,7 @@ def test_two_modules_that_fit_are_not_guessed(t):
     t.match(r'"unknown":1\b', t.tsdb('info', '--json', 't.sbt').out)
     r = t.tsdb('replay', '--verify', 't.sbt')
     t.equal(r.status, 1, 'replay')
-    t.match(r'does not have the code of step', r.err)
+    t.match(r'does not have the code of step, which was loaded before tsdb was attached: 2 different images in memory have a kernel of that name', r.err)
 
 
 def test_code_of_a_kernel_first_met_inside_the_window(t):
