@@ -5,7 +5,6 @@
  */
 #include "capture/globals.h"
 
-#include <elf.h>
 #include <string.h>
 #include "capture/bulk.h"
 #include "capture/calls.h"
@@ -14,6 +13,7 @@
 #include "capture/ids.h"
 #include "capture/map.h"
 #include "replay/cubin-cells.h"
+#include "replay/cubin.h"
 
 #define NAMES_MAX 4096
 
@@ -49,38 +49,15 @@ static bool is_data(const char *section)
 	return !strncmp(section, ".nv.global", 10) || !strcmp(section, ".nv.constant3") || !strcmp(section, ".nv.constant4");
 }
 
-/* A string of a string table, or "". */
-static const char *string_at(const uint8_t *code, size_t size, const Elf64_Shdr *strings, uint64_t at)
+static void learn_symbols(struct names *names, const struct cubin *c, const Elf64_Shdr *table)
 {
-	if (strings->sh_offset > size || strings->sh_size > size - strings->sh_offset || at >= strings->sh_size)
-		return "";
-	const char *s = (const char *)code + strings->sh_offset + at;
-	return memchr(s, '\0', strings->sh_size - at) ? s : "";
-}
-
-static bool section_at(const uint8_t *code, size_t size, const Elf64_Ehdr *h, uint64_t i, Elf64_Shdr *ret)
-{
-	if (i >= h->e_shnum || h->e_shentsize != sizeof(*ret) || h->e_shoff > size || (i + 1) * sizeof(*ret) > size - h->e_shoff)
-		return false;
-	memcpy(ret, code + h->e_shoff + i * sizeof(*ret), sizeof(*ret));
-	return true;
-}
-
-static void learn_symbols(struct names *names, const uint8_t *code, size_t size, const Elf64_Ehdr *h, const Elf64_Shdr *table)
-{
-	Elf64_Shdr strings, section, section_names;
-	if (!section_at(code, size, h, table->sh_link, &strings) || !section_at(code, size, h, h->e_shstrndx, &section_names))
-		return;
-	if (table->sh_offset > size || table->sh_size > size - table->sh_offset)
-		return;
-	for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
-		Elf64_Sym sym;
-		memcpy(&sym, code + table->sh_offset + at, sizeof(sym));
-		if (ELF64_ST_TYPE(sym.st_info) != STT_OBJECT || !sym.st_size ||
-			!section_at(code, size, h, sym.st_shndx, &section) ||
-			!is_data(string_at(code, size, &section_names, section.sh_name)))
+	Elf64_Shdr section;
+	Elf64_Sym sym;
+	for (uint64_t i = 0; cubin_entry(c, table->sh_offset, table->sh_size, i, &sym, sizeof(sym)); i++) {
+		if (ELF64_ST_TYPE(sym.st_info) != STT_OBJECT || !sym.st_size || !cubin_section(c, sym.st_shndx, &section) ||
+			!is_data(cubin_string(c, c->header.e_shstrndx, section.sh_name)))
 			continue;
-		const char *name = string_at(code, size, &strings, sym.st_name);
+		const char *name = cubin_string(c, table->sh_link, sym.st_name);
 		keep(names, name, strlen(name));
 	}
 }
@@ -105,16 +82,13 @@ static void learn_cell(void *arg, const char *variable, uint64_t offset)
 
 static void learn_elf(struct names *names, const uint8_t *code, size_t size)
 {
-	Elf64_Ehdr h;
+	struct cubin c;
 	Elf64_Shdr s;
-	if (size < sizeof(h))
+	if (!cubin_open(&c, code, size))
 		return;
-	memcpy(&h, code, sizeof(h));
-	if (h.e_ident[EI_CLASS] != ELFCLASS64)
-		return;
-	for (uint64_t i = 0; section_at(code, size, &h, i, &s); i++)
+	for (uint64_t i = 0; cubin_section(&c, i, &s); i++)
 		if (s.sh_type == SHT_SYMTAB)
-			learn_symbols(names, code, size, &h, &s);
+			learn_symbols(names, &c, &s);
 	if (names->n)
 		(void)cubin_cells(code, size, learn_cell, &(struct cells){ names, NULL });
 }

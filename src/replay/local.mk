@@ -18,9 +18,9 @@ libreplay_a_SOURCES += src/replay/device-kernel.c src/replay/device-kernel.h src
 
 # The process that executes a trace on a device. libcuda.so.1 is opened when it runs, never linked. At a fixed, unusual address: where
 # programs have their code and heap, recorded pinned memory may be.
-HEADERS_TO_CHECK += src/replay/address-map.h src/replay/cubin-cells.h src/replay/ptx-stores.h src/replay/replayer-ranges.h src/replay/device-kernel.h
+HEADERS_TO_CHECK += src/replay/address-map.h src/replay/cubin.h src/replay/cubin-cells.h src/replay/ptx-stores.h src/replay/replayer-ranges.h src/replay/device-kernel.h
 noinst_LIBRARIES += libranges.a
-libranges_a_SOURCES = src/replay/address-map.c src/replay/address-map.h src/replay/cubin-cells.c src/replay/cubin-cells.h \
+libranges_a_SOURCES = src/replay/address-map.c src/replay/address-map.h src/replay/cubin.c src/replay/cubin.h src/replay/cubin-cells.c src/replay/cubin-cells.h \
 	src/replay/replayer-ranges.c src/replay/replayer-ranges.h src/replay/ptx-stores.c src/replay/ptx-stores.h
 if HAVE_CUDA
 HEADERS_TO_CHECK += src/replay/replayer-driver.h src/replay/replayer-int.h src/replay/replayer-check.h \
