@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See kernel-names.h. Read with process_vm_readv(2): the process is not stopped.
+ * See kernel-names.h. The process is not stopped.
  */
 #include "observe/kernel-names.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
+#include "attach/remote.h"
 #include "buf.h"
 
 #define NAME_AT 8 /* bytes into the driver's record */
@@ -35,15 +35,6 @@ void kernel_names_free(struct kernel_names *k)
 	free(k);
 }
 
-/* How many bytes; fewer than n at the end of what is mapped. */
-static size_t read_some(const struct kernel_names *k, uint64_t addr, void *to, size_t n)
-{
-	struct iovec local = {to, n}, remote = {(void *)(uintptr_t)addr, n};
-	const ssize_t got = process_vm_readv(k->pid, &local, 1, &remote, 1, 0);
-
-	return got > 0 ? (size_t)got : 0;
-}
-
 /* To its NUL, page by page: what follows the name need not be mapped. */
 static bool read_text(struct kernel_names *k, uint64_t addr)
 {
@@ -53,7 +44,7 @@ static bool read_text(struct kernel_names *k, uint64_t addr)
 		size_t n = PAGE - (addr + have) % PAGE;
 
 		n = n < NAME_MAX_BYTES - have ? n : NAME_MAX_BYTES - have;
-		if (read_some(k, addr + have, k->name + have, n) != n)
+		if (!remote_read(k->pid, addr + have, k->name + have, n))
 			return false;
 		if (memchr(k->name + have, '\0', n))
 			return true;
@@ -77,7 +68,7 @@ static bool find(struct kernel_names *k, uint64_t handle)
 {
 	uint64_t at;
 
-	return handle && handle % 8 == 0 && read_some(k, handle + NAME_AT, &at, sizeof at) == sizeof at && at && read_text(k, at) && *k->name &&
+	return handle && handle % 8 == 0 && remote_read(k->pid, handle + NAME_AT, &at, sizeof at) && at && read_text(k, at) && *k->name &&
 	       is_identifier(k->name);
 }
 
@@ -85,7 +76,7 @@ void kernel_names_told(struct kernel_names *k, uint64_t handle, const char *name
 {
 	uint64_t probe;
 
-	if (k->confirmed || k->looks == LOOKS_MAX || read_some(k, handle, &probe, sizeof probe) != sizeof probe)
+	if (k->confirmed || k->looks == LOOKS_MAX || !remote_read(k->pid, handle, &probe, sizeof probe))
 		return;
 	k->looks++;
 	k->confirmed = find(k, handle) && !strcmp(k->name, name);

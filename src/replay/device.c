@@ -439,26 +439,25 @@ struct err *device_read(struct device *d, uint64_t addr, void *dst, size_t n)
 	return NULL;
 }
 
-struct err *device_hash(struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret)
+static struct err *hash(struct device *d, uint32_t type, uint64_t addr, uint64_t size, struct sbt_hash *ret)
 {
 	struct replayer_range r = {.addr = addr, .size = size};
 
 	EXECUTING(d, look(d));
-	ASKING(d, CALL(d, HASH, r, replayer_hash));
+	ASKING(d, call(d, type, &r, sizeof r, NULL, 0, sizeof(struct replayer_hash)));
 	memcpy(ret, d->in.data, sizeof *ret);
 	d->done = d->pos;
 	return NULL;
 }
 
+struct err *device_hash(struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret)
+{
+	return hash(d, REPLAYER_HASH, addr, size, ret);
+}
+
 struct err *device_hash_recorded(struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret)
 {
-	struct replayer_range r = {.addr = addr, .size = size};
-
-	EXECUTING(d, look(d));
-	ASKING(d, CALL(d, HASH_RECORDED, r, replayer_hash));
-	memcpy(ret, d->in.data, sizeof *ret);
-	d->done = d->pos;
-	return NULL;
+	return hash(d, REPLAYER_HASH_RECORDED, addr, size, ret);
 }
 
 /* ---- what-ifs ----------------------------------------------------------------------------------------------------------------- */

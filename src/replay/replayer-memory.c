@@ -2,8 +2,8 @@
  *
  * Contents: the index of what the trace holds, reading, writing, hashing, verifying. Hashes are computed where the memory is.
  */
-#include "first-where.h"
 #include "replay/replayer-int.h"
+#include "first-where.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -72,6 +72,13 @@ struct err *contents_put(struct rp *rp, const struct sbt_memory *m, uint64_t add
 	return m->has_bytes ? staging_upload(rp, m, m->addr, addr, stream) : NULL;
 }
 
+static struct err *read_device(struct rp *rp, uint64_t here, void *dst, size_t n)
+{
+	CU(rp, cuMemcpyDtoHAsync_v2, dst, here, n, rp->own);
+	CU(rp, cuStreamSynchronize, rp->own);
+	return NULL;
+}
+
 static struct err *read_as_it_is(struct rp *rp, uint64_t addr, void *dst, size_t n)
 {
 	uint64_t here;
@@ -79,15 +86,12 @@ static struct err *read_as_it_is(struct rp *rp, uint64_t addr, void *dst, size_t
 	switch (place_find(rp, addr, n, &here)) {
 	case PLACE_HOST:
 		memcpy(dst, (const void *)(uintptr_t)here, n);
-		break;
+		return NULL;
 	case PLACE_DEVICE:
-		CU(rp, cuMemcpyDtoHAsync_v2, dst, here, n, rp->own);
-		CU(rp, cuStreamSynchronize, rp->own);
-		break;
+		return read_device(rp, here, dst, n);
 	default:
 		return no_such_memory(rp, addr, n);
 	}
-	return NULL;
 }
 
 /* The word at addr as it was recorded. False: there is none, or nothing is elsewhere. */
@@ -230,7 +234,9 @@ void contents_open_hash(struct rp *rp)
 		window_note(rp, false, "this device cannot load the hash kernel: comparing moves all memory to the host");
 }
 
-static struct err *hash_by_copy(struct rp *rp, uint64_t here, uint64_t size, struct sbt_hash *ret)
+/* Of memory as read() delivers it, a pinned slot at a time. */
+static struct err *hash_by_copy(struct rp *rp, struct err *(*read)(struct rp *rp, uint64_t from, void *dst, size_t n), uint64_t from, uint64_t size,
+	struct sbt_hash *ret)
 {
 	uint8_t *bounce = rp->contents.slots[0].mem;
 
@@ -240,8 +246,7 @@ static struct err *hash_by_copy(struct rp *rp, uint64_t here, uint64_t size, str
 		const uint64_t n = size - at < STAGING_BYTES ? size - at : STAGING_BYTES;
 
 		watchdog_on(rp, 0);
-		CU(rp, cuMemcpyDtoHAsync_v2, bounce, here + at, n, rp->own);
-		CU(rp, cuStreamSynchronize, rp->own);
+		TRY(read(rp, from + at, bounce, (size_t)n));
 		for (uint64_t p = 0; p < n; p += SBT_PAGE)
 			sbt_range_hash_add(ret, (at + p) / SBT_PAGE, sbt_page_hash(bounce + p, n - p < SBT_PAGE ? n - p : SBT_PAGE));
 	}
@@ -266,9 +271,7 @@ struct err *contents_hash_pages(struct rp *rp, uint64_t here, uint64_t size, str
 	for (uint64_t at = 0; at < size && !e; at += SBT_PAGE) {
 		const size_t n = size - at < SBT_PAGE ? (size_t)(size - at) : SBT_PAGE;
 
-		e = rp_cu(rp, rp->d.cuMemcpyDtoHAsync_v2(page, here + at, n, rp->own), "cuMemcpyDtoHAsync");
-		if (!e)
-			e = rp_cu(rp, rp->d.cuStreamSynchronize(rp->own), "cuStreamSynchronize");
+		e = read_device(rp, here + at, page, n);
 		ret[at / SBT_PAGE] = sbt_page_hash(page, n);
 	}
 	free(page);
@@ -285,13 +288,13 @@ static struct err *hash_device(struct rp *rp, const struct hash_kernel_range *r,
 		if (is_near(rp, r[i].addr, r[i].size))
 			TRY(rp_cu(rp, hash_kernel_ranges(&rp->hash, &r[i], 1, &ret[i], rp->own), "hashing"));
 		else
-			TRY(hash_by_copy(rp, r[i].addr, r[i].size, &ret[i]));
+			TRY(hash_by_copy(rp, read_device, r[i].addr, r[i].size, &ret[i]));
 	if (rp->has_hash && !near)
 		return NULL;
 	if (rp->has_hash)
 		return rp_cu(rp, hash_kernel_ranges(&rp->hash, r, n, ret, rp->own), "hashing");
 	for (size_t i = 0; i < n; i++)
-		TRY(hash_by_copy(rp, r[i].addr, r[i].size, &ret[i]));
+		TRY(hash_by_copy(rp, read_device, r[i].addr, r[i].size, &ret[i]));
 	return NULL;
 }
 
@@ -341,25 +344,6 @@ static struct err *first_difference(struct rp *rp, const struct sbt_memory *m, u
 	return e;
 }
 
-/* Of gigabytes that differ, too: through pinned memory. */
-static struct err *hash_as_recorded(struct rp *rp, uint64_t addr, uint64_t size, struct sbt_hash *ret)
-{
-	uint8_t *bounce = rp->contents.slots[0].mem;
-
-	*ret = (struct sbt_hash){{0, 0}};
-	TRY(staging_collect(rp, true)); /* the slot is free then */
-	for (uint64_t at = 0; at < size; at += STAGING_BYTES) {
-		const uint64_t n = size - at < STAGING_BYTES ? size - at : STAGING_BYTES;
-
-		watchdog_on(rp, 0);
-		TRY(contents_read(rp, addr + at, bounce, (size_t)n));
-		for (uint64_t p = 0; p < n; p += SBT_PAGE)
-			sbt_range_hash_add(ret, (at + p) / SBT_PAGE, sbt_page_hash(bounce + p, n - p < SBT_PAGE ? n - p : SBT_PAGE));
-	}
-	sbt_range_hash_end(ret, size);
-	return NULL;
-}
-
 struct err *contents_hash_recorded(struct rp *rp, uint64_t addr, uint64_t size, struct sbt_hash *ret)
 {
 	uint64_t here;
@@ -368,7 +352,7 @@ struct err *contents_hash_recorded(struct rp *rp, uint64_t addr, uint64_t size, 
 		return contents_hash(rp, addr, size, ret);
 	if (place_find(rp, addr, size, &here) == PLACE_NOWHERE)
 		return no_such_memory(rp, addr, size);
-	return hash_as_recorded(rp, addr, size, ret);
+	return hash_by_copy(rp, contents_read, addr, size, ret);
 }
 
 /* Whether nothing but addresses differs, of what is elsewhere here. */
@@ -381,7 +365,7 @@ static struct err *is_same_but_for_addresses(struct rp *rp, const struct sbt_mem
 		*ret = *first_page == UINT64_MAX;
 		return NULL;
 	}
-	TRY(hash_as_recorded(rp, m->addr, m->size, &sum));
+	TRY(hash_by_copy(rp, contents_read, m->addr, m->size, &sum)); /* gigabytes may differ */
 	*ret = sbt_hash_equal(sum, m->hash);
 	return NULL;
 }
