@@ -3,8 +3,8 @@
  * See remote.h. The dynamic section's addresses are as the dynamic linker left them: glibc has added the load address to those of libraries (but not in
  * the vdso), so both readings are tried.
  */
-#include "first-where.h"
 #include "attach/remote.h"
+#include "first-where.h"
 
 #include <elf.h>
 #include <errno.h>

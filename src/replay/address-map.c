@@ -2,8 +2,8 @@
  *
  * See address-map.h. Nearly no word of memory lies in the map: words are looked at in blocks, with a test that has no branch.
  */
-#include "first-where.h"
 #include "replay/address-map.h"
+#include "first-where.h"
 #include "buf.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * Commands: a table from kind to function. Calls that failed when they were recorded are not repeated, work that was captured into a graph
  * runs when the graph does, objects come to be when first used. Allocations change nothing: their ranges are mapped all along.
  */
-#include "first-where.h"
 #include "replay/replayer-int.h"
+#include "first-where.h"
 
 #include <stdlib.h>
 #include <string.h>

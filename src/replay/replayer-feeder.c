@@ -5,8 +5,8 @@
  * anew wherever execution goes on somewhere else. The surprise: only the main thread calls the driver and decides what is read next;
  * the others fill slots.
  */
-#include "first-where.h"
 #include "replay/replayer-int.h"
+#include "first-where.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * objects are made when first used and again when needed after they were destroyed, so that execution can begin anywhere: everything
  * that was recorded on an event before a position has finished there, which is what a new event says too.
  */
-#include "first-where.h"
 #include "replay/replayer-int.h"
+#include "first-where.h"
 
 #include <stdio.h>
 #include <stdlib.h>

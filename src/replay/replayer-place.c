@@ -8,8 +8,8 @@
  * memory cannot be mapped by us: it becomes host memory of the driver's, mapped into the block. Managed memory is device memory here (nothing
  * of the program's host side runs), except on the software GPU, where it lies among the pages of the process.
  */
-#include "first-where.h"
 #include "replay/replayer-int.h"
+#include "first-where.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  *
  * Ranges are a sorted array; addresses come from a trace, so sums are checked before they are made.
  */
-#include "first-where.h"
 #include "replay/replayer-ranges.h"
+#include "first-where.h"
 
 #include <stdlib.h>
 #include "buf.h"

@@ -4,8 +4,8 @@
  * copies to the host deliver comes down into it and is hashed when it is there, a slot at a time, so that nothing waits for it. A
  * slot is taken again only after its copy is done.
  */
-#include "first-where.h"
 #include "replay/replayer-int.h"
+#include "first-where.h"
 
 #include <stdlib.h>
 #include <string.h>

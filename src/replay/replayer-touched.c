@@ -5,8 +5,8 @@
  * pointer. A number that looks like one costs memory, nothing else; a pointer that the program computes is not found, and what it
  * points to is then missing.
  */
-#include "first-where.h"
 #include "replay/replayer-int.h"
+#include "first-where.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * See mem-extents.h. A sorted array: programs have few free places, and looking through them is short.
  */
-#include "first-where.h"
 #include "softgpu/mem-extents.h"
+#include "first-where.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  * the count change starts again. Both live in reserved memory that is never unmapped, and a slot is reused as late as possible,
  * so a stale read is harmless. Addresses are handed out lowest first: a program that asks for the same gets the same in each run.
  */
-#include "first-where.h"
 #include "softgpu/mem.h"
+#include "first-where.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -3,8 +3,8 @@
  * What the PTX text called things, found again in a launch: registers, variables, lines of text and of source; and where a warp stands.
  * The surprise: a warp that does not run may have entries on its stack that are done but not popped yet; they are passed over here.
  */
-#include "first-where.h"
 #include "softgpu/micro.h"
+#include "first-where.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  *
  * Vector clocks, see ptx-clock.h.
  */
-#include "first-where.h"
 #include "softgpu/ptx-clock.h"
+#include "first-where.h"
 
 #include <stdlib.h>
 #include <string.h>

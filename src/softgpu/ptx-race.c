@@ -3,8 +3,8 @@
  * The race check's memory: for every word that was touched, its last write and the reads since that no later read covers (after Flanagan and Freund,
  * "FastTrack", 2009); a word that is accessed in parts has four such cells. Who is ordered with whom, ptx-race-order.c knows.
  */
-#include "first-where.h"
 #include "softgpu/ptx-race-int.h"
+#include "first-where.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  * Graphs as steps, see steps.h. Everything comes from a trace, so nothing is believed: numbers of nodes may be any, edges may lead nowhere or
  * back, a child may be its own grandmother.
  */
-#include "first-where.h"
 #include "state/steps.h"
+#include "first-where.h"
 
 #include <stdlib.h>
 #include <string.h>
