@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# End-to-end tests. Unit tests are in each room's own local.mk.
+# End-to-end tests, and unit tests of the headers at the root of src/. A room's unit tests are in its own local.mk.
 
 if HAVE_CUDA
 TESTS += tests/e2e/e2e.py
+endif
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-checked
+TESTS += tests/unit/test-checked
+tests_unit_test_checked_SOURCES = tests/unit/test-checked.c
+tests_unit_test_checked_LDADD = $(CMOCKA_LIBS)
 endif
 EXTRA_DIST += tests/attach/late-check tests/python tests/e2e
 
