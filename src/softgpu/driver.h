@@ -307,7 +307,7 @@ void jit_log_init(struct jit_log *log, unsigned n, const CUjit_option *options, 
 CUresult ptx_from_text(const char *text, size_t size, struct jit_log *log, struct ptx_module **ret);
 /* A module of c from parsed PTX: gives every variable its memory, links, makes the functions. */
 CUresult module_new(struct ctx *c, struct library *lib, struct ptx_module *ptx, char *text, size_t text_size,
-		    struct jit_log *log, struct module **ret);
+		    struct module **ret);
 /* Tells the tools. Caller does not hold drv_lock. */
 void module_loaded(struct module *m);
 /* Waits for the context's work first. */

@@ -102,7 +102,7 @@ static CUresult make_module(struct library *lib, struct ctx *c, struct module **
 	struct module **more;
 
 	if (!lib->module) {
-		TRY_CU(module_new(c, lib, ptx, lib->text, lib->text_size, NULL, ret));
+		TRY_CU(module_new(c, lib, ptx, lib->text, lib->text_size, ret));
 		lib->module = *ret;
 		return CUDA_SUCCESS;
 	}
@@ -111,7 +111,7 @@ static CUresult make_module(struct library *lib, struct ctx *c, struct module **
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	lib->more = more;
 	TRY_CU(ptx_from_text(lib->text, lib->text_size, NULL, &ptx));
-	TRY_CU(module_new(c, lib, ptx, lib->text, lib->text_size, NULL, ret));
+	TRY_CU(module_new(c, lib, ptx, lib->text, lib->text_size, ret));
 	lib->more[lib->nmore++] = *ret;
 	return CUDA_SUCCESS;
 }

@@ -196,35 +196,39 @@ static void unmake_globals(struct module *m)
 	free(m->globals);
 }
 
+static void *place_global(void *arg, unsigned i, const struct ptx_var *v)
+{
+	struct module *m = arg;
+	const struct mem_range *r = mem_alloc_on((unsigned)m->ctx->dev, MEM_MODULE, v->size ? v->size : 1, v->align, m->ctx->uid);
+
+	if (!r)
+		return NULL;
+	m->globals[m->nglobals++] = (struct global){v->name, r->start, v->size, v->visible};
+	mem_zero(r); /* "initialized to zero by default": PTX ISA, 5.4.4 */
+	mem_set_flags(r, 0, v->is_const);
+	return (void *)r->start;
+}
+
 static CUresult make_globals(struct module *m)
 {
+	char message[LOG_SIZE] = "";
 	struct ptx_var v;
-	unsigned n = 0, i;
+	unsigned n = 0;
 
 	while (ptx_var(m->ptx, n, &v))
 		n++;
 	m->globals = calloc(n + 1, sizeof(*m->globals));
 	if (!m->globals)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	for (i = 0; i < n; i++) {
-		const struct mem_range *r;
-
-		ptx_var(m->ptx, i, &v);
-		if (v.is_extern) {
-			drv_say("module: %s is declared but not defined", v.name);
-			return CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND;
-		}
-		if (!v.size)
-			continue;
-		r = mem_alloc_on((unsigned)m->ctx->dev, MEM_MODULE, v.size, v.align, m->ctx->uid);
-		if (!r)
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		m->globals[m->nglobals++] = (struct global){v.name, r->start, v.size, v.visible};
-		ptx_var_bind(m->ptx, i, r->start);
-		memset((void *)r->start, 0, v.size); /* "initialized to zero by default": PTX ISA, 5.4.4 */
-		mem_set_flags(r, 0, v.is_const);
+	switch (ptx_link(m->ptx, place_global, m, message, sizeof(message))) {
+	case PTX_LINKED:
+		return CUDA_SUCCESS;
+	case PTX_LINK_EXTERN:
+		drv_say("module: %s", message);
+		return CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND;
+	default:
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	return CUDA_SUCCESS;
 }
 
 static CUresult make_functions(struct module *m)
@@ -285,10 +289,9 @@ static void module_end(struct module *m)
 }
 
 CUresult module_new(struct ctx *c, struct library *lib, struct ptx_module *ptx, char *text, size_t text_size,
-		    struct jit_log *log, struct module **ret)
+		    struct module **ret)
 {
 	static _Atomic uint32_t last_id;
-	char message[LOG_SIZE] = "";
 	struct module *m = obj_new(OBJ_MODULE);
 	CUresult r;
 
@@ -307,12 +310,6 @@ CUresult module_new(struct ctx *c, struct library *lib, struct ptx_module *ptx, 
 	m->text = text;
 	m->text_size = text_size;
 	r = make_globals(m);
-	if (r == CUDA_SUCCESS && !ptx_link(ptx, message, sizeof(message))) {
-		drv_say("PTX: %s", message);
-		if (log)
-			jit_finish(log, message);
-		r = CUDA_ERROR_INVALID_PTX;
-	}
 	if (r == CUDA_SUCCESS)
 		r = make_functions(m);
 	if (r != CUDA_SUCCESS) {
@@ -379,7 +376,7 @@ static CUresult load_text(CUmodule *ret, char *text, size_t size, struct jit_log
 		return r;
 	}
 	pthread_mutex_lock(&drv_lock);
-	r = module_new(c, NULL, ptx, text, size, log, &m);
+	r = module_new(c, NULL, ptx, text, size, &m);
 	pthread_mutex_unlock(&drv_lock);
 	TRY_CU(r);
 	*ret = (CUmodule)m;

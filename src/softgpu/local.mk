@@ -165,7 +165,7 @@ CLEANFILES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 
 # --- tests of the driver and CUPTI: C programs linked to the libraries as they were built ---------------
 if HAVE_CMOCKA
-PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-tex-fuzz tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-flow \
+PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-tex-fuzz tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-variables tests/unit/test-softgpu-ptx-flow \
 	tests/unit/test-softgpu-observe tests/unit/test-softgpu-ptx-async \
 	tests/unit/test-softgpu-ptx-atomic tests/unit/test-softgpu-ptx-paths
 check_PROGRAMS += $(PTX_TESTS)
@@ -219,6 +219,9 @@ TESTS += tests/unit/test-softgpu-ptx-mma
 tests_unit_test_softgpu_ptx_mma_SOURCES = tests/unit/test-softgpu-ptx-mma.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_mma_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_mma_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_variables_SOURCES = tests/unit/test-softgpu-ptx-variables.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_variables_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_variables_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_flow_SOURCES = tests/unit/test-softgpu-ptx-flow.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_flow_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_flow_LDADD = $(PTX_TEST_LINK)

@@ -636,6 +636,29 @@ bool mem_export(const struct mem_range *r, int *ret_fd, uint64_t *ret_bytes, uin
 	return ok;
 }
 
+/* Whether some of it is another process's, too. */
+static bool is_exported(struct extent x)
+{
+	for (uint32_t i = 0; i < nexports; i++)
+		if (exports[i].pages.start < x.end && x.start < exports[i].pages.end)
+			return true;
+	return false;
+}
+
+/* Whole pages of large memory are given back, so that a large variable takes memory only where it is used. */
+void mem_zero(const struct mem_range *r)
+{
+	struct extent pages = {(r->start + PAGE - 1) & ~(PAGE - 1), r->end & ~(PAGE - 1)};
+
+	pthread_mutex_lock(&mem.lock);
+	if (r->end - r->start <= FILL_LIMIT || is_exported(pages) ||
+	    madvise((void *)pages.start, pages.end - pages.start, MADV_DONTNEED))
+		pages.end = pages.start = r->end;
+	memset((void *)r->start, 0, pages.start - r->start);
+	memset((void *)pages.end, 0, r->end - pages.end);
+	pthread_mutex_unlock(&mem.lock);
+}
+
 bool mem_va_unmap(uint64_t start)
 {
 	const struct mem_range *r = mem_find(start);

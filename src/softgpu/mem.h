@@ -37,6 +37,8 @@ const struct mem_range *mem_find(uint64_t addr);
 const struct mem_range *mem_alloc(enum mem_kind kind, size_t size, size_t align, uint32_t ctx);
 /* The same on a device other than the first. */
 const struct mem_range *mem_alloc_on(unsigned dev, enum mem_kind kind, size_t size, size_t align, uint32_t ctx);
+/* All of it reads as zeros. */
+void mem_zero(const struct mem_range *r);
 /* Kernels of these devices may use it too. */
 void mem_allow(const struct mem_range *r, uint32_t devices);
 /* The program's own memory made visible to kernels. NULL when it overlaps a live range. */

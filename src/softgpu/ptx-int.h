@@ -366,6 +366,7 @@ struct ptx_variable {
 	size_t size, align;
 	uint8_t space; /* enum ptx_space */
 	bool is_extern, visible, dynamic, in_kernel;
+	bool open; /* declared x[] without initial values */
 	uint64_t addr; /* bound address; offset for shared, local and parameters */
 	struct ptx_init *inits;
 	size_t ninits, capinits;
@@ -410,6 +411,8 @@ void *ptx_grow(struct ptx_module *m, void *p, unsigned n, unsigned *cap, size_t 
 #define PTX_LOCAL_LIMIT (512u << 10)
 #define PTX_DEPTH_LIMIT 4096
 
+/* Whether the value lies within its variable. */
+bool ptx_init_fits(const struct ptx_variable *v, const struct ptx_init *i);
 void ptx_cfg(struct ptx_function *fn); /* meeting points of branches, liveness */
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A loaded module: what the driver asks about it, and linking, which writes initial values and the constants of its functions' frames.
+ * A loaded module: what the driver asks about it, and placing, which gives variables memory and writes initial values and the constants of
+ * its functions' frames.
  */
 #include "softgpu/ptx-int.h"
 
@@ -32,11 +33,6 @@ bool ptx_var(const struct ptx_module *m, unsigned i, struct ptx_var *ret)
 	v = m->pub[i];
 	*ret = (struct ptx_var){v->name, v->size, v->align, v->space == SP_CONST, v->is_extern, v->visible};
 	return true;
-}
-
-void ptx_var_bind(struct ptx_module *m, unsigned i, uint64_t addr)
-{
-	m->pub[i]->addr = addr;
 }
 
 const struct ptx_function *ptx_kernel(const struct ptx_module *m, unsigned i)
@@ -104,25 +100,35 @@ static void link_function(struct ptx_function *fn)
 	}
 }
 
-bool ptx_link(struct ptx_module *m, char *log, size_t log_size)
+static void write_inits(const struct ptx_variable *v)
 {
-	for (unsigned k = 0; k < m->npub; k++) {
-		const struct ptx_variable *v = m->pub[k];
-		if (!v->addr && v->size) {
-			if (log_size)
-				snprintf(log, log_size, "variable %s is declared extern and defined nowhere", v->name);
-			return false;
-		}
-		if (!v->is_extern && v->size)
-			memset((void *)(uintptr_t)v->addr, 0, v->size);
-		for (size_t j = 0; j < v->ninits; j++) {
-			const struct ptx_init *i = &v->inits[j];
-			uint64_t value = i->value + address_of(i->reloc, i->sym);
+	for (size_t j = 0; j < v->ninits; j++) {
+		const struct ptx_init *i = &v->inits[j];
+		uint64_t value = i->value + address_of(i->reloc, i->sym);
+
+		if (ptx_init_fits(v, i)) /* the parser has refused others */
 			memcpy((void *)(uintptr_t)(v->addr + i->off), &value, i->size);
-		}
 	}
+}
+
+enum ptx_linked ptx_link(struct ptx_module *m, ptx_place_fn *place, void *arg, char *log, size_t log_size)
+{
+	struct ptx_var v;
+
+	for (unsigned k = 0; ptx_var(m, k, &v); k++) {
+		if (v.is_extern) {
+			if (log_size)
+				snprintf(log, log_size, "variable %s is declared extern and defined nowhere", v.name);
+			return PTX_LINK_EXTERN;
+		}
+		m->pub[k]->addr = (uintptr_t)place(arg, k, &v);
+		if (!m->pub[k]->addr)
+			return PTX_LINK_NO_MEMORY;
+	}
+	for (unsigned k = 0; k < m->npub; k++)
+		write_inits(m->pub[k]);
 	for (unsigned k = 0; k < m->nfuncs; k++)
 		if (m->funcs[k]->has_body)
 			link_function(m->funcs[k]);
-	return true;
+	return PTX_LINKED;
 }

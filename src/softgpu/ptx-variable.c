@@ -3,6 +3,7 @@
  * PTX variables: types, dimensions, initial values, and declarations of registers.
  */
 #include "softgpu/ptx-parse.h"
+#include "checked.h"
 
 #include <string.h>
 
@@ -123,10 +124,21 @@ static void parse_scalar_init(struct ptx_parse *p, struct ptx_variable *v, size_
 	}
 }
 
+/* Where element n of one level begins, and that it is no further than any variable reaches. */
+static size_t element_at(struct ptx_parse *p, size_t off, size_t n, size_t stride)
+{
+	size_t at;
+
+	if (ckd_mul(&at, n, stride) || ckd_add(&at, at, off) || at > MAX_VAR_BYTES)
+		ptx_fail(p, p->lx.t.line, "more initial values than a variable can hold");
+	return at;
+}
+
 static size_t parse_init(struct ptx_parse *p, struct ptx_variable *v, const struct ptx_dims *ds, unsigned level, size_t off,
 	unsigned type)
 {
 	size_t stride = ptx_type_bytes(type), n = 0;
+	bool open = ds->open && !level;
 
 	if (level == ds->n) {
 		ptx_accept(p, '{') ? (parse_scalar_init(p, v, off, type), ptx_expect(p, '}'))
@@ -134,18 +146,21 @@ static size_t parse_init(struct ptx_parse *p, struct ptx_variable *v, const stru
 		return 1;
 	}
 	for (unsigned k = level + 1; k < ds->n; k++)
-		stride *= ds->d[k];
+		if (ckd_mul(&stride, stride, ds->d[k]) || stride > MAX_VAR_BYTES)
+			ptx_fail(p, p->lx.t.line, "an array this large is not possible");
 	if (p->lx.t.kind == TK_STRING && level + 1 == ds->n && ptx_type_bits[type] == 8) {
+		if (!open && p->lx.t.n > ds->d[level])
+			ptx_fail(p, p->lx.t.line, "a string of %zu bytes for an array of %llu", p->lx.t.n, (unsigned long long)ds->d[level]);
 		for (; n < p->lx.t.n; n++)
-			add_init(p, v, off + n, 1)->value = (unsigned char)p->lx.t.s[n];
+			add_init(p, v, element_at(p, off, n, 1), 1)->value = (unsigned char)p->lx.t.s[n];
 		ptx_next(p);
 		return n + 1;
 	}
 	ptx_expect(p, '{');
 	while (!ptx_punct(p, '}')) {
-		if (!(ds->open && !level) && n >= ds->d[level])
+		if (!open && n >= ds->d[level])
 			ptx_fail(p, p->lx.t.line, "more initial values than elements");
-		parse_init(p, v, ds, level + 1, off + n * stride, type);
+		parse_init(p, v, ds, level + 1, element_at(p, off, n, stride), type);
 		n++;
 		if (!ptx_accept(p, ','))
 			break;
@@ -246,60 +261,127 @@ void ptx_note_variable(struct ptx_parse *p, struct ptx_variable *v)
 	}
 }
 
+/* The variable that a declaration names: a new one, or (*again) one that is extern until now. */
+static struct ptx_variable *declared(struct ptx_parse *p, struct ptx_token t, enum ptx_space space, bool is_extern, bool *again)
+{
+	struct ptx_sym *y = ptx_lookup(p, t.s, t.n);
+	struct ptx_variable *v;
+
+	*again = y && y->kind == SY_VAR && y->depth == p->depth && y->var->is_extern;
+	if (*again)
+		return y->var;
+	y = ptx_declare(p, t.s, t.n, SY_VAR);
+	v = y->var = ptx_alloc(p->m, sizeof(*v));
+	v->name = y->name;
+	v->is_extern = is_extern;
+	v->space = (uint8_t)space;
+	v->in_kernel = p->fn && p->fn->is_entry;
+	return v;
+}
+
+/* `= {...}`. Returns how many elements the outermost dimension got. */
+static size_t parse_inits(struct ptx_parse *p, struct ptx_variable *v, struct ptx_dims ds, const struct ptx_attrs *a)
+{
+	unsigned line = p->lx.t.line;
+
+	if (v->space != SP_GLOBAL && v->space != SP_CONST)
+		ptx_fail(p, line, "only .global and .const variables have initial values");
+	if (a->is_extern)
+		ptx_fail(p, line, "'%s' is extern and has initial values", v->name);
+	if (a->vec) { /* a vector is one more dimension */
+		if (ds.n == 8)
+			ptx_fail(p, line, "more than 8 dimensions");
+		ds.d[ds.n++] = a->vec;
+	}
+	return parse_init(p, v, &ds, 0, 0, a->type);
+}
+
+/* n elements of the dimensions behind the first, or of all. */
+static size_t variable_size(struct ptx_parse *p, const struct ptx_dims *ds, uint64_t n, size_t elem)
+{
+	size_t size;
+	bool over = ckd_mul(&size, n, elem);
+
+	for (unsigned k = 1; ds->open && k < ds->n; k++)
+		over |= ckd_mul(&size, size, ds->d[k]);
+	if (over || size > MAX_VAR_BYTES)
+		ptx_fail(p, p->lx.t.line, "a variable this large is not possible");
+	return size;
+}
+
+/* What one declaration says of a variable's memory. */
+struct shape {
+	size_t size, align;
+	bool open, dynamic; /* open: of as many elements as another declaration says */
+};
+
+/* The first declaration, or another of an extern variable: what kernels were compiled for stays true. */
+static void set_shape(struct ptx_parse *p, struct ptx_variable *v, enum ptx_space space, bool again, const struct shape *s)
+{
+	bool placed = space == SP_SHARED && !s->dynamic; /* by its first declaration, in which place_variable() saw its alignment */
+
+	if (again && (v->space != space || v->dynamic != s->dynamic || (!v->open && !s->open && v->size != s->size) ||
+			     (placed && s->align > v->align)))
+		ptx_fail(p, p->lx.t.line, "'%s' is declared differently before", v->name);
+	if (v->align < s->align)
+		v->align = s->align;
+	if (again && s->open)
+		return;
+	v->size = s->size;
+	v->open = s->open;
+	v->dynamic = s->dynamic;
+}
+
+bool ptx_init_fits(const struct ptx_variable *v, const struct ptx_init *i)
+{
+	return range_within(i->off, i->size, 0, v->size);
+}
+
+static void keep_variable(struct ptx_parse *p, struct ptx_variable *v)
+{
+	struct ptx_module *m = p->m;
+
+	place_variable(p, v);
+	ptx_note_variable(p, v);
+	if (v->space != SP_GLOBAL && v->space != SP_CONST)
+		return;
+	m->pub = ptx_grow(m, m->pub, m->npub, &m->cappub, sizeof(*m->pub));
+	m->pub[m->npub++] = v;
+}
+
+static void parse_declarator(struct ptx_parse *p, enum ptx_space space, const struct ptx_attrs *a)
+{
+	struct ptx_token t = ptx_expect_ident(p);
+	size_t elem = ptx_type_bytes(a->type) * (a->vec ? a->vec : 1);
+	bool again;
+	struct ptx_variable *v = declared(p, t, space, a->is_extern, &again);
+	struct ptx_dims ds;
+	uint64_t n = ptx_parse_dims(p, &ds);
+	struct shape s = {.align = a->align ? a->align : elem, .open = ds.open};
+
+	if (ptx_accept(p, '=')) {
+		size_t got = parse_inits(p, v, ds, a);
+		n = ds.open ? got : n;
+		s.open = false;
+	}
+	s.size = variable_size(p, &ds, n, elem);
+	s.dynamic = space == SP_SHARED && a->is_extern && !s.size;
+	set_shape(p, v, space, again, &s);
+	v->is_extern &= a->is_extern;
+	v->visible |= a->visible;
+	for (size_t k = 0; k < v->ninits; k++)
+		if (!ptx_init_fits(v, &v->inits[k]))
+			ptx_fail(p, t.line, "an initial value of '%s' lies outside of it", v->name);
+	if (!again)
+		keep_variable(p, v);
+}
+
 void ptx_parse_variable(struct ptx_parse *p, enum ptx_space space, struct ptx_attrs a)
 {
 	ptx_parse_attrs(p, &a);
-	do {
-		struct ptx_token t = ptx_expect_ident(p);
-		struct ptx_sym *y = ptx_lookup(p, t.s, t.n);
-		struct ptx_variable *v;
-		struct ptx_dims ds;
-		uint64_t n;
-		bool again = y && y->kind == SY_VAR && y->depth == p->depth && y->var->is_extern;
-
-		if (again) { /* an extern declaration, now defined or repeated */
-			v = y->var;
-			v->is_extern &= a.is_extern;
-		} else {
-			y = ptx_declare(p, t.s, t.n, SY_VAR);
-			v = y->var = ptx_alloc(p->m, sizeof(*v));
-			v->name = y->name;
-			v->is_extern = a.is_extern;
-			v->space = (uint8_t)space;
-			v->in_kernel = p->fn && p->fn->is_entry;
-		}
-		v->visible |= a.visible;
-		n = ptx_parse_dims(p, &ds);
-		size_t elem = ptx_type_bytes(a.type) * (a.vec ? a.vec : 1);
-		v->align = a.align ? a.align : elem;
-		if (ptx_accept(p, '=')) {
-			if (space != SP_GLOBAL && space != SP_CONST)
-				ptx_fail(p, t.line, "only .global and .const variables have initial values");
-			if (a.vec) { /* a vector is one more dimension */
-				if (ds.n == 8)
-					ptx_fail(p, t.line, "more than 8 dimensions");
-				ds.d[ds.n++] = a.vec;
-			}
-			size_t got = parse_init(p, v, &ds, 0, 0, a.type);
-			if (ds.open)
-				n = got;
-		}
-		if (ds.open && ds.n > 1)
-			for (unsigned k = 1; k < ds.n - (a.vec && v->ninits ? 1 : 0); k++)
-				n *= ds.d[k];
-		v->dynamic = space == SP_SHARED && a.is_extern && (ds.open || !n);
-		if (__builtin_mul_overflow(n, elem, &v->size) || v->size > MAX_VAR_BYTES)
-			ptx_fail(p, t.line, "'%.*s' is too large", (int)t.n, t.s);
-		if (!again) {
-			place_variable(p, v);
-			ptx_note_variable(p, v);
-			if (space == SP_GLOBAL || space == SP_CONST) {
-				p->m->pub = ptx_grow(p->m, p->m->pub, p->m->npub, &p->m->cappub,
-					sizeof(*p->m->pub));
-				p->m->pub[p->m->npub++] = v;
-			}
-		}
-	} while (ptx_accept(p, ','));
+	do
+		parse_declarator(p, space, &a);
+	while (ptx_accept(p, ','));
 	ptx_expect(p, ';');
 }
 

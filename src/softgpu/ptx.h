@@ -22,17 +22,20 @@ void ptx_free(struct ptx_module *m);
 unsigned ptx_version(const struct ptx_module *m); /* 90 for 9.0 */
 unsigned ptx_target(const struct ptx_module *m);  /* 75 for sm_75 */
 
-/* Module-scope variables: .global and .const, initialised or not. The driver gives each an address in the software GPU's memory
- * (ptx_var_bind), then calls ptx_link(), which writes initial values (addresses of other variables and
- * functions among them) through those addresses. */
+/* Module-scope variables: .global and .const, initialised or not. */
 struct ptx_var {
 	const char *name; /* mangled */
 	size_t size, align;
 	bool is_const, is_extern, visible;
 };
 bool ptx_var(const struct ptx_module *m, unsigned i, struct ptx_var *ret);
-void ptx_var_bind(struct ptx_module *m, unsigned i, uint64_t addr);
-bool ptx_link(struct ptx_module *m, char *log, size_t log_size);
+/* Called for each variable in its order: memory of v->size bytes, zeroed, at a multiple of v->align. One of size 0 gets an
+ * address of its own, too. Returns NULL: there is no memory. */
+typedef void *ptx_place_fn(void *arg, unsigned i, const struct ptx_var *v);
+enum ptx_linked { PTX_LINKED, PTX_LINK_EXTERN /* one is defined nowhere: the log names it */, PTX_LINK_NO_MEMORY };
+/* Gives every variable its memory and writes the initial values (addresses of other variables and functions among them). Once for
+ * each module, before its first launch; everybody that loads PTX does it by this function. What was placed stays the caller's. */
+enum ptx_linked ptx_link(struct ptx_module *m, ptx_place_fn *place, void *arg, char *log, size_t log_size);
 
 /* Kernels (.entry). */
 const struct ptx_function *ptx_kernel(const struct ptx_module *m, unsigned i);

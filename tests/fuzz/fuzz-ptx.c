@@ -10,21 +10,25 @@
 #include "softgpu/ptx.h"
 #include "fuzz.h"
 
-static bool bind(struct ptx_module *m, uint64_t *addr, unsigned *n)
-{
-	struct ptx_var v;
+struct placed {
+	uint64_t addr[64];
+	unsigned n;
+};
 
-	for (*n = 0; ptx_var(m, *n, &v); (*n)++) {
-		const struct mem_range *r;
-		if (*n == 64 || v.size > 65536)
-			return false;
-		r = mem_alloc(MEM_MODULE, v.size ? v.size : 1, v.align, 0);
-		if (!r)
-			return false;
-		addr[*n] = r->start;
-		ptx_var_bind(m, *n, r->start);
-	}
-	return true;
+/* What drv-module.c does, with less memory. */
+static void *place(void *arg, unsigned i, const struct ptx_var *v)
+{
+	struct placed *p = arg;
+	const struct mem_range *r;
+
+	if (p->n == sizeof(p->addr) / sizeof(p->addr[0]) || v->size > 65536)
+		return NULL;
+	r = mem_alloc(MEM_MODULE, v->size ? v->size : 1, v->align, 0);
+	if (!r)
+		return NULL;
+	p->addr[p->n++] = r->start;
+	mem_zero(r);
+	return (void *)(uintptr_t)r->start;
 }
 
 static void run(const struct ptx_function *fn)
@@ -58,8 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	/* malloc'ed to the byte, so that a read past the end shows */
 	char *copy = malloc(n ? n : 1), log[128];
 	struct ptx_module *m;
-	uint64_t addr[64];
-	unsigned vars = 0;
+	struct placed vars = {.n = 0};
 
 	if (!copy)
 		return 0;
@@ -73,11 +76,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	free(copy);
 	if (!m)
 		return 0;
-	if (bind(m, addr, &vars) && ptx_link(m, log, sizeof(log)))
+	if (ptx_link(m, place, &vars, log, sizeof(log)) == PTX_LINKED)
 		for (unsigned k = 0; k < 4 && ptx_kernel(m, k); k++)
 			run(ptx_kernel(m, k));
-	while (vars-- > 0)
-		mem_free(addr[vars]);
+	while (vars.n-- > 0)
+		mem_free(vars.addr[vars.n]);
 	ptx_free(m);
 	return 0;
 }

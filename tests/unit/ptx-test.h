@@ -20,20 +20,24 @@
 
 #define PTX_HEAD ".version 8.0\n.target sm_75\n.address_size 64\n"
 
+/* As drv-module.c does it. */
+static inline void *place_var(void *arg, unsigned i, const struct ptx_var *v)
+{
+	const struct mem_range *r = mem_alloc(MEM_MODULE, v->size ? v->size : 1, v->align, 0);
+
+	assert_non_null(r);
+	mem_zero(r);
+	return (void *)(uintptr_t)r->start;
+}
+
 static inline struct ptx_module *load(const char *text)
 {
 	char log[256];
 	struct ptx_module *m = ptx_load(text, strlen(text), log, sizeof(log));
-	struct ptx_var v;
 
 	if (!m)
 		fail_msg("%s", log);
-	for (unsigned k = 0; ptx_var(m, k, &v); k++) {
-		const struct mem_range *r = mem_alloc(MEM_MODULE, v.size ? v.size : 1, v.align, 0);
-		assert_non_null(r);
-		ptx_var_bind(m, k, r->start);
-	}
-	if (!ptx_link(m, log, sizeof(log)))
+	if (ptx_link(m, place_var, NULL, log, sizeof(log)) != PTX_LINKED)
 		fail_msg("%s", log);
 	return m;
 }
