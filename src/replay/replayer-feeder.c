@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define SLOT_BYTES (2u << 20) /* a multiple of SBT_PAGE */
-#define SLOTS 32u
+#define SLOTS_MAX 32u
 #define THREADS_MAX 8u
 #define LEAST_PIECE SBT_PAGE  /* bytes: smaller ones are as well read when they are needed */
 #define LEAST_ALL (8ull << 20) /* bytes of all such pieces in the window: fewer are not worth threads */
@@ -36,7 +36,8 @@ struct slot {
 	uint64_t offset;
 	size_t n;
 	uint8_t *mem;
-	CUevent event;
+	CUevent event; /* NULL: nothing was sent from it so far */
+	unsigned dev;  /* of the event */
 	struct err *error;
 };
 
@@ -44,7 +45,9 @@ struct feeder {
 	const struct rp *rp;
 	pthread_mutex_t lock;
 	pthread_cond_t asked, filled;
-	struct slot slots[SLOTS]; /* part i lies in slot i % SLOTS */
+	struct slot slots[SLOTS_MAX]; /* part i lies in slot i % nslots */
+	unsigned nslots;
+	bool hurry; /* for tests: a part is waited for as soon as it was sent */
 	uint64_t next, end;	  /* parts: the one that is sent next, the one that is asked for next */
 	uint64_t next_asked;	  /* under lock: the one that a thread takes next */
 	size_t piece;		  /* where asking goes on: of pieces, and from offset on */
@@ -83,7 +86,7 @@ static void *fill(void *arg)
 	pthread_mutex_lock(&f->lock);
 	struct sbt_reader *reader = f->readers[f->started++];
 	for (;;) {
-		struct slot *s = &f->slots[f->next_asked % SLOTS];
+		struct slot *s = &f->slots[f->next_asked % f->nslots];
 
 		if (s->state != SLOT_ASKED) {
 			pthread_cond_wait(&f->asked, &f->lock);
@@ -103,14 +106,19 @@ static void *fill(void *arg)
 	return NULL;
 }
 
+/* TSDB_REPLAYER_SLOTS (for tests): so few slots, and each copy from one is waited for at once, as if the device were faster than all else. */
 static struct err *open_slots(struct rp *rp, struct feeder *f)
 {
-	for (unsigned i = 0; i < SLOTS; i++) {
+	const char *few = getenv("TSDB_REPLAYER_SLOTS");
+	const unsigned long n = few ? strtoul(few, NULL, 10) : 0;
+
+	f->hurry = few;
+	f->nslots = n && n < SLOTS_MAX ? (unsigned)n : SLOTS_MAX;
+	for (unsigned i = 0; i < f->nslots; i++) {
 		void *mem;
 
 		CU(rp, cuMemHostAlloc, &mem, SLOT_BYTES, 0);
 		f->slots[i].mem = mem;
-		CU(rp, cuEventCreate, &f->slots[i].event, CU_EVENT_DISABLE_TIMING);
 	}
 	return NULL;
 }
@@ -146,9 +154,9 @@ static void ask(struct rp *rp)
 
 	for (; f->piece < f->npieces; any = true) {
 		const struct sbt_memory *m = f->pieces[f->piece].piece;
-		struct slot *s = &f->slots[f->end % SLOTS];
+		struct slot *s = &f->slots[f->end % f->nslots];
 
-		if (f->end - f->next >= SLOTS || (s->state == SLOT_SENT && rp->d.cuEventQuery(s->event) != CUDA_SUCCESS))
+		if (f->end - f->next >= f->nslots || (s->state == SLOT_SENT && rp->d.cuEventQuery(s->event) != CUDA_SUCCESS))
 			break;
 		s->fed = &f->pieces[f->piece];
 		s->offset = f->offset;
@@ -190,10 +198,10 @@ static void begin_at(struct rp *rp, const struct sbt_memory *m)
 	pthread_mutex_lock(&f->lock);
 	f->next_asked = f->end;
 	for (uint64_t i = f->next; i < f->end; i++) /* at once: the threads take no more of them */
-		if (f->slots[i % SLOTS].state == SLOT_ASKED)
-			f->slots[i % SLOTS].state = SLOT_FREE;
+		if (f->slots[i % f->nslots].state == SLOT_ASKED)
+			f->slots[i % f->nslots].state = SLOT_FREE;
 	for (uint64_t i = f->next; i < f->end; i++) {
-		struct slot *s = &f->slots[i % SLOTS];
+		struct slot *s = &f->slots[i % f->nslots];
 
 		while (s->state == SLOT_BEING_FILLED)
 			pthread_cond_wait(&f->filled, &f->lock);
@@ -212,7 +220,7 @@ static void begin_at(struct rp *rp, const struct sbt_memory *m)
 static struct err *next_part(struct rp *rp, struct slot **ret)
 {
 	struct feeder *f = rp->feeder;
-	struct slot *s = &f->slots[f->next % SLOTS];
+	struct slot *s = &f->slots[f->next % f->nslots];
 
 	if (f->next == f->end) { /* the device still copies from its slot */
 		CU(rp, cuEventSynchronize, s->event);
@@ -230,24 +238,37 @@ static struct err *next_part(struct rp *rp, struct slot **ret)
 	return e;
 }
 
+/* The next part, whose slot belongs to the device from here on: ask() may give it to another part as soon as the copy is done. */
+static struct err *send_part(struct rp *rp, struct slot *s, uint64_t to, CUstream stream)
+{
+	struct feeder *f = rp->feeder;
+
+	CU(rp, cuMemcpyAsync, to, (CUdeviceptr)(uintptr_t)s->mem, s->n, stream);
+	TRY(devices_event(rp, &s->event, &s->dev));
+	CU(rp, cuEventRecord, s->event, stream);
+	if (f->hurry)
+		CU(rp, cuEventSynchronize, s->event);
+	pthread_mutex_lock(&f->lock);
+	s->state = SLOT_SENT;
+	pthread_mutex_unlock(&f->lock);
+	f->next++;
+	ask(rp);
+	return NULL;
+}
+
 struct err *feeder_upload(struct rp *rp, const struct sbt_memory *m, uint64_t to, CUstream stream)
 {
 	struct feeder *f = rp->feeder;
-	const struct slot *first = &f->slots[f->next % SLOTS];
+	const struct slot *first = &f->slots[f->next % f->nslots];
 	struct slot *s;
 
 	if (f->next == f->end ? f->piece >= f->npieces || f->pieces[f->piece].piece != m || f->offset : first->fed->piece != m || first->offset)
 		begin_at(rp, m);
-	for (uint64_t at = 0; at < m->size; at += s->n) {
+	for (uint64_t at = 0, n; at < m->size; at += n) {
 		TRY(next_part(rp, &s));
 		BUG_ON(s->fed->piece != m || s->offset != at);
-		CU(rp, cuMemcpyAsync, to + at, (CUdeviceptr)(uintptr_t)s->mem, s->n, stream);
-		CU(rp, cuEventRecord, s->event, stream);
-		pthread_mutex_lock(&f->lock);
-		s->state = SLOT_SENT;
-		pthread_mutex_unlock(&f->lock);
-		f->next++;
-		ask(rp);
+		n = s->n;
+		TRY(send_part(rp, s, to + at, stream));
 	}
 	return NULL;
 }

@@ -281,6 +281,22 @@ static void uploads_come_in_any_order(void **state)
 	device_close(d);
 }
 
+/* Parts of different sizes take turns in two slots, each free again as soon as it was sent: 2 MiB, 2 MiB, 1 MiB and 12 bytes of each payload. */
+static void uploads_through_few_slots(void **state)
+{
+	struct device *d;
+
+	make_trace(UPLOADS);
+	setenv("TSDB_REPLAYER_SLOTS", "2", 1);
+	d = open_device(0);
+	ok(device_run(d, last_seq, 0, 0, NULL));
+	same_uploads(d, 34);
+	ok(device_seek(d, 31));
+	same_uploads(d, 31);
+	unsetenv("TSDB_REPLAYER_SLOTS");
+	device_close(d);
+}
+
 /* A page of the payload of 31 is damaged: that copy is refused by name, as often as it is tried, and what is before it can be seen. */
 static void a_damaged_payload(void **state)
 {
@@ -399,7 +415,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_gpu), cmocka_unit_test(too_little_memory), cmocka_unit_test(missing_pages),
 		cmocka_unit_test(a_hang_is_found), cmocka_unit_test(a_fault_is_found), cmocka_unit_test(an_address_that_is_taken),
-		cmocka_unit_test(uploads_come_in_any_order), cmocka_unit_test(a_damaged_payload),
+		cmocka_unit_test(uploads_come_in_any_order), cmocka_unit_test(uploads_through_few_slots), cmocka_unit_test(a_damaged_payload),
 		cmocka_unit_test(pinned_memory_of_the_programs_own), cmocka_unit_test(graphs_that_cannot_be), cmocka_unit_test(nodes_one_by_one),
 	};
 	const char *build = getenv("TSDB_BUILD");
