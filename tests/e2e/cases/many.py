@@ -342,6 +342,16 @@ def test_two_devices_window(t):
     t.equal(t.tsdb('replay', name).status, 0, 'replay')
 
 
+def test_two_devices_large_uploads(t):
+    """What reads large payloads ahead serves streams of both devices."""
+    r = t.record('two_uploads', '4', env={'TSDB_SOFT_DEVICES': '2'})
+    if r.status == 77:
+        raise Skip('one device only')
+    t.equal(r.status, 0, 'record')
+    for slots in {}, {'TSDB_REPLAYER_SLOTS': '2'}:
+        t.equal(t.tsdb('replay', 't.sbt', env=slots).status, 0, 'replay')
+
+
 def test_state_show_device(t):
     two_devices(t)
     for d in 0, 1:
