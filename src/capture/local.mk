@@ -69,7 +69,7 @@ agent_sources = \
 	src/capture/window.c src/capture/window.h \
 	src/capture/wire.h \
 	src/replay/cubin.c src/replay/cubin.h src/replay/cubin-cells.c src/replay/cubin-cells.h \
-	src/sbt/cmd.c src/sbt/expr.c src/sbt/kernel-name.c src/sbt/pagehash.c src/sbt/python.c src/sbt/python-lines.c
+	src/sbt/cmd.c src/sbt/footprint.c src/sbt/expr.c src/sbt/kernel-name.c src/sbt/pagehash.c src/sbt/python.c src/sbt/python-lines.c
 agent_cflags = $(SO_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) -O2
 
 plugin_PROGRAMS += libtsdb-agent.so

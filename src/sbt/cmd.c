@@ -10,19 +10,19 @@
 /* --- descriptions -------------------------------------------------------------------------------------------------
  * One function per kind, because FIELD() does not know the kind it is in: inside a function `self` can name its struct. */
 
-#define CMD(num, ID, nm, class, text)                                                               \
+#define CMD(num, ID, nm, class, does, text)                                                               \
 	static const struct sbt_kind_desc *desc_##nm(void)                                          \
 	{                                                                                           \
 		typedef struct sbt_cmd_##nm self;                                                   \
 		static const char name[] = #nm, help[] = text;                                      \
-		enum { CLS = SBT_CLASS_##class };                                                   \
+		enum { CLS = SBT_CLASS_##class, DOES = (does) };                                    \
 		static const struct sbt_field fields[] = {
 #define FIELD(ty, nm, text) {#nm, SBT_T_##ty, offsetof(struct sbt_cmd, u) + offsetof(self, nm), text},
 #define END(ID)                                                                                     \
 			{NULL, 0, 0, NULL}                                                          \
 		};                                                                                  \
 		static const struct sbt_kind_desc desc = {                                          \
-			name, #ID, (enum sbt_class)CLS, help, fields,                               \
+			name, #ID, (enum sbt_class)CLS, DOES, help, fields,                         \
 			sizeof fields / sizeof *fields - 1};                                        \
 		return &desc;                                                                       \
 	}
@@ -34,7 +34,7 @@
 const struct sbt_kind_desc *sbt_kind(unsigned kind)
 {
 	switch (kind) {
-#define CMD(num, ID, nm, class, text)                                                               \
+#define CMD(num, ID, nm, class, does, text)                                                               \
 	case num:                                                                                   \
 		return desc_##nm();
 #define FIELD(ty, nm, text)
@@ -157,29 +157,59 @@ bool sbt_cmd_is_work(const struct sbt_cmd *c)
 	return d && d->cls == SBT_CLASS_WORK && !c->result && !(c->flags & SBT_F_GRAPH);
 }
 
+unsigned sbt_kind_does(unsigned kind)
+{
+	static const uint16_t of[SBT_KIND_END] = {
+#define CMD(num, ID, nm, class, does, text) [num] = (does),
+#define FIELD(ty, nm, text)
+#define END(ID)
+#include "sbt/commands.def"
+#undef CMD
+#undef FIELD
+#undef END
+	};
+
+	return sbt_kind(kind) ? of[kind] : SBT_DOES_UNKNOWN;
+}
+
+/* One function per kind, as above: a sum of zeros and of the one offset, which the compiler adds up. */
+#define CMD(num, ID, nm, class, does, text)                                                         \
+	static inline uint16_t stream_of_##nm(void)                                                 \
+	{                                                                                           \
+		typedef struct sbt_cmd_##nm self;                                                   \
+		return 0
+#define FIELD(ty, nm, text) +(__builtin_strcmp(#nm, "stream") ? 0 : offsetof(struct sbt_cmd, u) + offsetof(self, nm))
+#define END(ID)                                                                                     \
+		;                                                                                   \
+	}
+#include "sbt/commands.def"
+#undef CMD
+#undef FIELD
+#undef END
+
+uint16_t sbt_stream_offset(unsigned kind)
+{
+	switch (kind) {
+#define CMD(num, ID, nm, class, does, text)                                                         \
+	case num:                                                                                   \
+		return stream_of_##nm();
+#define FIELD(ty, nm, text)
+#define END(ID)
+#include "sbt/commands.def"
+#undef CMD
+#undef FIELD
+#undef END
+	default:
+		return 0;
+	}
+}
+
 uint32_t sbt_cmd_stream(const struct sbt_cmd *c)
 {
-	switch (c->kind) {
-	case SBT_LAUNCH:
-		return (uint32_t)c->u.launch.stream;
-	case SBT_COPY:
-		return (uint32_t)c->u.copy.stream;
-	case SBT_FILL:
-		return (uint32_t)c->u.fill.stream;
-	case SBT_EVENT_RECORD:
-		return (uint32_t)c->u.event_record.stream;
-	case SBT_STREAM_WAIT:
-		return (uint32_t)c->u.stream_wait.stream;
-	default: { /* the rest of class WORK, and what will be added to it */
-		const struct sbt_kind_desc *d = sbt_kind(c->kind);
-		const struct sbt_field *f;
+	const struct sbt_kind_desc *d = sbt_kind(c->kind);
+	const uint16_t at = d && d->cls == SBT_CLASS_WORK ? sbt_stream_offset(c->kind) : 0;
 
-		if (!d || d->cls != SBT_CLASS_WORK)
-			return SBT_NO_ID;
-		f = sbt_field(c->kind, "stream");
-		return f ? (uint32_t)sbt_get(c, f) : SBT_NO_ID;
-	}
-	}
+	return at ? (uint32_t)*(const uint64_t *)((const char *)c + at) : SBT_NO_ID;
 }
 
 /* --- the packed form ---------------------------------------------------------------------------------------------- */
@@ -231,7 +261,7 @@ size_t sbt_pack_size(const struct sbt_cmd *c)
 	size_t n = sizeof(struct packed);
 
 	switch (c->kind) {
-#define CMD(num, ID, nm, class, text)                                                               \
+#define CMD(num, ID, nm, class, does, text)                                                               \
 	case num: {                                                                                 \
 		const struct sbt_cmd_##nm *s = &c->u.nm;                                            \
 		(void)s;
@@ -261,7 +291,7 @@ static inline char *put_blob(char *p, const struct sbt_blob *b)
 	return p + padded;
 }
 
-#define CMD(num, ID, nm, class, text)                                                               \
+#define CMD(num, ID, nm, class, does, text)                                                               \
 	static inline uint32_t pack_##nm(struct packed *dst, const struct sbt_cmd_##nm *s)          \
 	{                                                                                           \
 		uint64_t *d = dst->field;
@@ -275,7 +305,7 @@ static inline char *put_blob(char *p, const struct sbt_blob *b)
 #undef FIELD
 #undef END
 
-#define CMD(num, ID, nm, class, text)                                                               \
+#define CMD(num, ID, nm, class, does, text)                                                               \
 	static inline char *blobs_##nm(char *p, const struct sbt_cmd_##nm *s)                       \
 	{                                                                                           \
 		(void)s;
@@ -304,7 +334,7 @@ void sbt_pack(void *dst, const struct sbt_cmd *c)
 	d->nfields = 0;
 	d->host_ns = c->host_ns;
 	switch (c->kind) {
-#define CMD(num, ID, nm, class, text)                                                               \
+#define CMD(num, ID, nm, class, does, text)                                                               \
 	case num:                                                                                   \
 		end = (char *)(d->field + pack_##nm(d, &c->u.nm));                                  \
 		end = blobs_##nm(end, &c->u.nm);                                                    \

@@ -20,7 +20,7 @@ struct sbt_blob {
 };
 
 enum sbt_kind {
-#define CMD(n, ID, name, cls, help) SBT_##ID = n,
+#define CMD(n, ID, name, cls, does, help) SBT_##ID = n,
 #define FIELD(type, name, help)
 #define END(ID)
 #include "sbt/commands.def"
@@ -31,6 +31,25 @@ enum sbt_kind {
 };
 
 enum sbt_class { SBT_CLASS_WORK, SBT_CLASS_OBJECT, SBT_CLASS_HOST, SBT_CLASS_NOTE };
+
+/* What commands of a kind do, or may do: the column DOES of commands.def. sbt_footprint() says it of one command. */
+enum sbt_does {
+	SBT_QUEUED = 1,	       /* waits its turn in a stream when it names one, and becomes a graph's node while that stream is captured */
+	SBT_READS = 2,	       /* bytes that its record tells */
+	SBT_WRITES = 4,	       /* bytes that its record tells */
+	SBT_UPDATES = 8,       /* bytes that its record tells, at which others are meant to look meanwhile: like an atomic */
+	SBT_ALLOCATES = 16,
+	SBT_FREES = 32,	       /* an allocation, of which it tells the address alone */
+	SBT_WAITS = 64,	       /* its stream waits for another's work */
+	SBT_SIGNALS = 128,     /* others may wait for it */
+	SBT_HOST_WAITS = 256,
+	SBT_CALLS_HOST = 512,  /* a function of the program: what that touches, the record does not tell */
+	SBT_RUNS_KERNEL = 1024, /* what its code touches: access sets, PTX or its arguments tell, and each caller has its own of these */
+	SBT_RUNS_GRAPH = 2048, /* what the graph's nodes do */
+	SBT_DOES_UNKNOWN = 4096, /* nobody knows: it may touch everything */
+};
+/* May change memory, or whose memory is whose. */
+#define SBT_CHANGES (SBT_WRITES | SBT_UPDATES | SBT_FREES | SBT_CALLS_HOST | SBT_RUNS_KERNEL | SBT_RUNS_GRAPH | SBT_DOES_UNKNOWN)
 
 /* Enumerations of the table; names for printing come from sbt_enum_name(). */
 enum sbt_copy { SBT_COPY_H2D, SBT_COPY_D2H, SBT_COPY_D2D, SBT_COPY_H2H, SBT_COPY_PEER, SBT_COPY_ANY };
@@ -76,7 +95,7 @@ enum sbt_type {
 #define SBT_C_ENUM_NODE uint64_t
 
 /* struct sbt_launch, struct sbt_copy_cmd, ...: one per kind */
-#define CMD(n, ID, name, cls, help) struct sbt_cmd_##name {
+#define CMD(n, ID, name, cls, does, help) struct sbt_cmd_##name {
 #define FIELD(type, name, help) SBT_C_##type name;
 #define END(ID) };
 #include "sbt/commands.def"
@@ -106,7 +125,7 @@ struct sbt_cmd {
 	uint64_t host_ns; /* CLOCK_REALTIME at API entry */
 	uint64_t gpu_start_ns, gpu_end_ns; /* CLOCK_REALTIME; 0 while not known. In the trace: the times chunks */
 	union {
-#define CMD(n, ID, name, cls, help) struct sbt_cmd_##name name;
+#define CMD(n, ID, name, cls, does, help) struct sbt_cmd_##name name;
 #define FIELD(type, name, help)
 #define END(ID)
 #include "sbt/commands.def"
@@ -127,6 +146,7 @@ struct sbt_kind_desc {
 	const char *name;  /* "launch" */
 	const char *label; /* "LAUNCH" */
 	enum sbt_class cls;
+	unsigned does; /* enum sbt_does */
 	const char *help;
 	const struct sbt_field *fields; /* ends with name == NULL */
 	unsigned nfields;
@@ -153,6 +173,10 @@ const struct sbt_blob *sbt_get_blob(const struct sbt_cmd *c, const struct sbt_fi
 /* "h2d" for (SBT_T_ENUM_COPY, SBT_COPY_H2D); NULL for a type that is no enumeration or a value out of range. */
 const char *sbt_enum_name(enum sbt_type type, uint64_t value);
 
+/* enum sbt_does of a kind; of a number that is not in the table SBT_DOES_UNKNOWN. */
+unsigned sbt_kind_does(unsigned kind);
+/* Where the field called stream lies within struct sbt_cmd; 0: the kind has none. */
+uint16_t sbt_stream_offset(unsigned kind);
 /* The stream that the command is work on (class WORK), or SBT_NO_ID. A stream-ordered alloc or free is of class OBJECT
  * and has its stream in a field. */
 uint32_t sbt_cmd_stream(const struct sbt_cmd *c);

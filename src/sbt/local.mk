@@ -9,6 +9,7 @@ noinst_LIBRARIES += libsbt.a
 libsbt_a_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
 libsbt_a_SOURCES = \
 	src/sbt/cmd.c src/sbt/cmd.h src/sbt/commands.def \
+	src/sbt/footprint.c src/sbt/footprint.h \
 	src/sbt/kernel-name.c \
 	src/sbt/expr.c src/sbt/expr-parse.c src/sbt/expr.h \
 	src/sbt/pagehash.c src/sbt/pagehash.h \
@@ -21,7 +22,7 @@ libsbt_a_SOURCES = \
 	src/sbt/reader-memory.c src/sbt/reader-pages.c src/sbt/reader.h \
 	src/sbt/cursor.c src/sbt/print.c src/sbt/json.c \
 	src/sbt/sbt.h
-HEADERS_TO_CHECK += src/sbt/python.h src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/varint.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/packer.h src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/pagecode.h
+HEADERS_TO_CHECK += src/sbt/footprint.h src/sbt/python.h src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/varint.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/packer.h src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/pagecode.h
 
 EXTRA_DIST += tests/python-lines.py docs/sbt.md tests/sbt_reader.py tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh tests/traces
 dist_noinst_SCRIPTS += scripts/sbt-doc
@@ -38,11 +39,13 @@ docs:
 	python3 $(srcdir)/scripts/sbt-doc $(srcdir)/src/sbt/commands.def $(srcdir)/docs/sbt.md
 
 if HAVE_CMOCKA
-SBT_TESTS = tests/unit/test-sbt-python tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash tests/unit/test-sbt-memory \
+SBT_TESTS = tests/unit/test-sbt-footprint tests/unit/test-sbt-python tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash tests/unit/test-sbt-memory \
 	tests/unit/test-sbt-trace tests/unit/test-sbt-print tests/unit/test-sbt-damage
 check_PROGRAMS += $(SBT_TESTS)
 TESTS += $(SBT_TESTS)
 SBT_TEST_LIBS = libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
+tests_unit_test_sbt_footprint_SOURCES = tests/unit/test-sbt-footprint.c tests/unit/cmds.h
+tests_unit_test_sbt_footprint_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_trace_SOURCES = tests/unit/test-sbt-trace.c tests/unit/sbt-make.h
 tests_unit_test_sbt_trace_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_print_SOURCES = tests/unit/test-sbt-print.c

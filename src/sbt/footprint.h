@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The footprint of a command: what it does, and which bytes its record says that it touches. This is the one place that answers: what
+ * is checked, what is executed, what is reported as a race and what is recorded all ask here, so that no two formulas can disagree.
+ * Pure: no allocation, no I/O, no libc but string.h; the agent has it too.
+ *
+ * Drivers let a pitch, a height or a slice be 0 and mean "without gaps". Here, and nowhere else, they become numbers: struct sbt_rows is
+ * what a copy's descriptor and its extent are both made of.
+ */
+#ifndef SBT_FOOTPRINT_H
+#define SBT_FOOTPRINT_H
+
+#include "sbt/cmd.h"
+
+/* depth slices of height rows of width bytes. As the functions below make it: all of width, height and depth are 0, or none is; rows
+ * do not overlap; pitch is at least width; slice is a multiple of pitch and at least pitch * height; the last byte has an address. */
+struct sbt_rows {
+	uint64_t addr;
+	uint64_t width, height, depth;
+	uint64_t pitch, slice; /* bytes from row to row, from slice to slice */
+};
+
+/* size bytes in a row. */
+static inline struct sbt_rows sbt_rows_flat(uint64_t addr, uint64_t size)
+{
+	return (struct sbt_rows){addr, size, size != 0, size != 0, size, size};
+}
+
+/* Bytes from the first byte of the first row to the last byte of the last one; 0: no bytes. */
+uint64_t sbt_rows_size(const struct sbt_rows *r);
+/* Whether a byte of a row is among the n at addr. Bytes between rows are not. */
+bool sbt_rows_meet(const struct sbt_rows *r, uint64_t addr, uint64_t n);
+
+/* The destination or source of a copy, and what a fill fills. NULL, or why there are no such rows, the end of a sentence that begins
+ * with "its rows": the record is damaged or made up, and *ret has no bytes. */
+const char *sbt_rows_of_copy(struct sbt_rows *ret, const struct sbt_cmd_copy *u, bool dst);
+const char *sbt_rows_of_fill(struct sbt_rows *ret, const struct sbt_cmd_fill *u);
+
+/* One side of a copy as CUDA_MEMCPY2D and CUDA_MEMCPY3D describe it. */
+struct sbt_side {
+	uint64_t base;
+	uint64_t x, y, z;	/* bytes, rows, slices into it */
+	uint64_t pitch, height; /* 0: the copy's own width and height */
+};
+/* Where that begins, its pitch and its slice, as sbt_cmd_copy has them. width and height: the copy's. Wraps where the driver will refuse. */
+void sbt_side_rows(const struct sbt_side *s, uint64_t width, uint64_t height, uint64_t *addr, uint64_t *pitch, uint64_t *slice);
+
+/* Bytes that a record says are touched. */
+struct sbt_touch {
+	enum sbt_does how; /* one of SBT_READS, SBT_WRITES, SBT_UPDATES, SBT_ALLOCATES, SBT_FREES */
+	bool host_side;	   /* may be memory of the program that no call allocated */
+	struct sbt_rows rows; /* of SBT_FREES: one byte, in the allocation that ends */
+};
+
+struct sbt_footprint {
+	unsigned does; /* enum sbt_does; with SBT_DOES_UNKNOWN the touches are not all */
+	bool in_graph; /* of a graph's node */
+	unsigned n;
+	struct sbt_touch touch[2];
+};
+
+/* Of a graph launch, what the launch itself does; see sbt_footprint_each(). A call that failed, and one that was captured into a
+ * graph, does nothing. */
+void sbt_footprint(struct sbt_footprint *ret, const struct sbt_cmd *c);
+
+/* A node of a graph, from the caller's table of graphs. */
+struct sbt_footprint_node {
+	enum sbt_node type; /* SBT_NODE_EMPTY of a node that launches leave out */
+	struct sbt_blob payload;
+};
+
+struct sbt_footprint_walk {
+	/* Node i of a graph; false: there is none. NULL: the caller has no table, and a graph launch may touch everything. */
+	bool (*node)(void *arg, uint64_t graph, unsigned i, struct sbt_footprint_node *ret);
+	/* Called for the command; instead of a graph launch, for what each node of the graph runs, in graphs within graphs too. c: the
+	 * node's command; the launch where a node has none, or is not known. */
+	void (*found)(void *arg, const struct sbt_cmd *c, const struct sbt_footprint *f);
+	void *arg;
+};
+/* A graph without nodes, graphs within graphs that do not end, and a node that cannot be read have SBT_DOES_UNKNOWN. */
+void sbt_footprint_each(const struct sbt_cmd *c, const struct sbt_footprint_walk *w);
+
+#endif
