@@ -7,6 +7,7 @@
 #include "capture/calls.h"
 #include "capture/driver.h"
 #include "capture/thread.h"
+#include "sbt/footprint.h"
 
 /* ---- plain copies ------------------------------------------------------------------------------------------------- */
 
@@ -115,32 +116,29 @@ void enter_peer_async(struct call *c)
 
 /* ---- 2D and 3D ------------------------------------------------------------------------------------------------------ */
 
+/* One side as the driver's structure describes it. */
 struct side {
-	uint64_t address;
+	struct sbt_side at;
 	bool device, array;
-	uint64_t pitch, slice;
 };
 
-static struct side side_of(CUmemorytype type, const void *host, CUdeviceptr device, uint64_t pitch, uint64_t height,
-	uint64_t x, uint64_t y, uint64_t z)
+static struct side side_of(CUmemorytype type, const void *host, CUdeviceptr device, struct sbt_side at)
 {
-	struct side s = { .pitch = pitch, .slice = pitch * height };
+	struct side s = { .at = at };
+	s.at.base = device;
 	switch (type) {
 	case CU_MEMORYTYPE_HOST:
-		s.address = (uint64_t)(uintptr_t)host;
+		s.at.base = (uint64_t)(uintptr_t)host;
 		break;
 	case CU_MEMORYTYPE_DEVICE:
-		s.address = device;
 		s.device = true;
 		break;
 	case CU_MEMORYTYPE_UNIFIED:
-		s.address = device;
 		s.device = is_device(device);
 		break;
 	default:
 		s.array = true;
 	}
-	s.address += z * s.slice + y * pitch + x;
 	return s;
 }
 
@@ -152,17 +150,14 @@ static void pitched(struct call *c, struct side dst, struct side src, uint64_t w
 		call_unreplayable(c, "a copy to or from a CUDA array");
 		return;
 	}
-	plain(c, direction(dst.device, src.device), dst.address, src.address, width * height * depth, s);
+	plain(c, direction(dst.device, src.device), 0, 0, width * height * depth, s);
 	k->width = width;
 	k->height = height;
 	k->depth = depth;
-	/* A pitch of 0 means rows without gaps (CUDA_MEMCPY2D, CUDA driver API). */
-	k->dst_pitch = dst.pitch ? dst.pitch : width;
-	k->src_pitch = src.pitch ? src.pitch : width;
-	k->dst_slice = dst.slice;
-	k->src_slice = src.slice;
+	sbt_side_rows(&dst.at, width, height, &k->dst, &k->dst_pitch, &k->dst_slice);
+	sbt_side_rows(&src.at, width, height, &k->src, &k->src_pitch, &k->src_slice);
 	if (dst.device != src.device)
-		k->pageable = is_pageable(dst.device ? src.address : dst.address);
+		k->pageable = is_pageable(dst.device ? k->src : k->dst);
 }
 
 static void copy_2d(struct call *c, const CUDA_MEMCPY2D *m, CUstream s)
@@ -171,8 +166,11 @@ static void copy_2d(struct call *c, const CUDA_MEMCPY2D *m, CUstream s)
 		c->skip = true;
 		return;
 	}
-	pitched(c, side_of(m->dstMemoryType, m->dstHost, m->dstDevice, m->dstPitch, 0, m->dstXInBytes, m->dstY, 0),
-		side_of(m->srcMemoryType, m->srcHost, m->srcDevice, m->srcPitch, 0, m->srcXInBytes, m->srcY, 0),
+	pitched(c,
+		side_of(m->dstMemoryType, m->dstHost, m->dstDevice,
+			(struct sbt_side){ .x = m->dstXInBytes, .y = m->dstY, .pitch = m->dstPitch }),
+		side_of(m->srcMemoryType, m->srcHost, m->srcDevice,
+			(struct sbt_side){ .x = m->srcXInBytes, .y = m->srcY, .pitch = m->srcPitch }),
 		m->WidthInBytes, m->Height, 1, s);
 }
 
@@ -188,13 +186,12 @@ void enter_2d_async(struct call *c)
 }
 
 /* The peer form's structure has the same leading members under the same names. */
+#define SIDE_3D(m, side)                                                                                               \
+	side_of((m)->side##MemoryType, (m)->side##Host, (m)->side##Device,                                             \
+		(struct sbt_side){ .x = (m)->side##XInBytes, .y = (m)->side##Y, .z = (m)->side##Z,                     \
+			.pitch = (m)->side##Pitch, .height = (m)->side##Height })
 #define COPY_3D(c, m, s)                                                                                               \
-	pitched(c,                                                                                                     \
-		side_of((m)->dstMemoryType, (m)->dstHost, (m)->dstDevice, (m)->dstPitch, (m)->dstHeight,               \
-			(m)->dstXInBytes, (m)->dstY, (m)->dstZ),                                                       \
-		side_of((m)->srcMemoryType, (m)->srcHost, (m)->srcDevice, (m)->srcPitch, (m)->srcHeight,               \
-			(m)->srcXInBytes, (m)->srcY, (m)->srcZ),                                                       \
-		(m)->WidthInBytes, (m)->Height, (m)->Depth, s)
+	pitched(c, SIDE_3D(m, dst), SIDE_3D(m, src), (m)->WidthInBytes, (m)->Height, (m)->Depth, s)
 
 void call_copy_3d(struct call *c, const CUDA_MEMCPY3D *m, CUstream s)
 {

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 #include "observe/calls.h"
+#include "sbt/footprint.h"
 
 /* Work on the stream with this handle. */
 static struct err *on_stream(struct seen *x, uint64_t handle, uint64_t *ret)
@@ -171,23 +172,19 @@ struct err *see_peer_async(struct seen *x)
 /* One side of CUDA_MEMCPY2D and CUDA_MEMCPY3D, as u64 words: 2D has x, y, type, host, device, array, pitch; 3D has x, y, z, level, type, host,
  * device, array, context, pitch, height. CUmemorytype: 1 host, 2 device, 3 array, 4 unified. */
 struct side {
-	uint64_t type, addr, pitch, slice;
+	uint64_t type;
+	struct sbt_side at;
 };
 
 static struct side side_2d(const uint64_t *w)
 {
-	struct side s = {.type = (uint32_t)w[2], .addr = (uint32_t)w[2] == 1 ? w[3] : w[4], .pitch = w[6]};
-
-	s.addr += w[1] * s.pitch + w[0];
-	return s;
+	return (struct side){(uint32_t)w[2], {.base = (uint32_t)w[2] == 1 ? w[3] : w[4], .x = w[0], .y = w[1], .pitch = w[6]}};
 }
 
 static struct side side_3d(const uint64_t *w)
 {
-	struct side s = {.type = (uint32_t)w[4], .addr = (uint32_t)w[4] == 1 ? w[5] : w[6], .pitch = w[9], .slice = w[9] * w[10]};
-
-	s.addr += w[2] * s.slice + w[1] * s.pitch + w[0];
-	return s;
+	return (struct side){(uint32_t)w[4], {.base = (uint32_t)w[4] == 1 ? w[5] : w[6], .x = w[0], .y = w[1], .z = w[2], .pitch = w[9],
+		.height = w[10]}};
 }
 
 static enum sbt_copy direction(uint64_t dst, uint64_t src)
@@ -200,15 +197,14 @@ static enum sbt_copy direction(uint64_t dst, uint64_t src)
 static struct err *pitched(struct seen *x, struct side dst, struct side src, const uint64_t extent[3], bool async, uint64_t stream)
 {
 	struct sbt_cmd_copy *k = &x->cmd.u.copy;
+	uint64_t dst_addr, src_addr;
 
 	k->width = extent[0];
 	k->height = extent[1];
 	k->depth = extent[2];
-	k->dst_pitch = dst.pitch ? dst.pitch : extent[0];
-	k->src_pitch = src.pitch ? src.pitch : extent[0];
-	k->dst_slice = dst.slice;
-	k->src_slice = src.slice;
-	return copy(x, direction(dst.type, src.type), dst.type == 3 ? 0 : dst.addr, src.type == 3 ? 0 : src.addr, extent[0] * extent[1] * extent[2],
+	sbt_side_rows(&dst.at, extent[0], extent[1], &dst_addr, &k->dst_pitch, &k->dst_slice);
+	sbt_side_rows(&src.at, extent[0], extent[1], &src_addr, &k->src_pitch, &k->src_slice);
+	return copy(x, direction(dst.type, src.type), dst.type == 3 ? 0 : dst_addr, src.type == 3 ? 0 : src_addr, extent[0] * extent[1] * extent[2],
 		async, stream);
 }
 

@@ -306,6 +306,28 @@ static void copies(void **state)
 	assert_int_equal(cmd.u.fill.dst_pitch, 512);
 }
 
+/* CUDA_MEMCPY3D: a pitch of 0 is the width, a height of 0 the copy's; both count before z and y are added. */
+static void copies_without_gaps(void **state)
+{
+	CUDA_MEMCPY3D m = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = 0x700000001000, .srcHeight = 10, .srcY = 1, .srcZ = 2,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = 0x700000009000, .dstPitch = 64, .dstZ = 1, .WidthInBytes = 32,
+		.Height = 4, .Depth = 3 };
+	FAKE(cuMemcpy3D_v2, &m);
+	struct sbt_cmd cmd = fake_expect(SBT_COPY);
+	assert_int_equal(cmd.u.copy.src_pitch, 32);
+	assert_int_equal(cmd.u.copy.src_slice, 320);
+	assert_int_equal(cmd.u.copy.src, 0x700000001000 + 2 * 320 + 32);
+	assert_int_equal(cmd.u.copy.dst_pitch, 64);
+	assert_int_equal(cmd.u.copy.dst_slice, 256);
+	assert_int_equal(cmd.u.copy.dst, 0x700000009000 + 256);
+	CUDA_MEMCPY2D m2 = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = 0x700000001000, .srcPitch = 256, .dstY = 3,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = 0x700000009000, .WidthInBytes = 32, .Height = 4 };
+	FAKE(cuMemcpy2D_v2, &m2);
+	cmd = fake_expect(SBT_COPY);
+	assert_int_equal(cmd.u.copy.dst, 0x700000009000 + 3 * 32);
+	assert_int_equal(cmd.u.copy.dst_pitch, 32);
+}
+
 /* ---- order ---------------------------------------------------------------------------------------------------------------------- */
 
 static void a_sync_is_seen_while_it_waits(void **state)
@@ -695,7 +717,7 @@ int main(void)
 		cmocka_unit_test(per_thread_streams),
 		cmocka_unit_test(events),
 		cmocka_unit_test(a_free_knows_its_kind),
-		cmocka_unit_test(copies),
+		cmocka_unit_test(copies), cmocka_unit_test(copies_without_gaps),
 		cmocka_unit_test(a_sync_is_seen_while_it_waits),
 		cmocka_unit_test(a_seq_in_flight_is_announced),
 		cmocka_unit_test(polling_is_recorded_once),

@@ -501,6 +501,20 @@ static void test_pitched_copies(void **state)
 	assert_int_equal(k->dst, 0x9000);
 	assert_int_equal(k->size, 480);
 	assert_int_equal(k->src_slice, 256);
+	/* A pitch of 0 is the width, a height of 0 the copy's; both count before z and y are added. */
+	w3[9] = 0;
+	w3[10] = 10;
+	w3[1] = 1;
+	w3[11 + 2] = 1;
+	w3[11 + 10] = 0;
+	memcpy(rec.data, w3, sizeof w3);
+	take(r, &rec);
+	k = &last(r)->u.copy;
+	assert_int_equal(k->src_pitch, 60);
+	assert_int_equal(k->src_slice, 600);
+	assert_int_equal(k->src, 0x1000 + 3 * 600 + 60);
+	assert_int_equal(k->dst_slice, 256);
+	assert_int_equal(k->dst, 0x9000 + 256);
 }
 
 static void test_waits(void **state)
