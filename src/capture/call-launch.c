@@ -52,7 +52,7 @@ void enter_launch_ex(struct call *c)
 	LAUNCH_SHAPE(l, g);
 	for (unsigned i = 0; g->attrs && i < g->numAttrs; i++) {
 		const CUlaunchAttribute *a = &g->attrs[i];
-		if ((unsigned)a->id < 64)
+		if ((unsigned)a->id < 64 && launch_attribute_counts(a->id, &a->value))
 			l->launch_attrs |= 1ull << a->id;
 		launch_attribute(l, a->id, &a->value);
 	}

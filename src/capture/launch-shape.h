@@ -29,6 +29,12 @@
 	.blockDimX = (p)->blockDimX, .blockDimY = (p)->blockDimY, .blockDimZ = (p)->blockDimZ,                               \
 	.sharedMemBytes = (p)->sharedMemBytes, .kernelParams = (p)->kernelParams, .extra = (p)->extra
 
+/* False for one that is given and says no. Programs give it to every launch and set it by a switch. */
+static inline bool launch_attribute_counts(CUlaunchAttributeID id, const CUlaunchAttributeValue *v)
+{
+	return id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION || v->programmaticStreamSerializationAllowed;
+}
+
 /* An attribute that changes what a launch computes, or whether it can run; others change nothing in l. */
 static inline void launch_attribute(struct sbt_cmd_launch *l, CUlaunchAttributeID id, const CUlaunchAttributeValue *v)
 {

@@ -19,6 +19,7 @@ struct lane {
 	uint32_t point_index;
 	uint32_t seen_default; /* items of the default stream that it waits for already */
 	bool unseen_by_default, unseen_by_ctx;
+	struct early early;
 };
 
 /* A moment on a lane that others may wait for. */
@@ -63,6 +64,11 @@ struct fold {
 	bool threads_apart;
 	void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via);
 	void *edge_arg;
+	bool (*early)(void *arg, uint64_t seq, struct order_early *ret);
+	void *early_arg;
+	bool early_in_order;
+	struct order_item before_wait; /* lane UINT32_MAX: none */
+	struct clock *kept[2]; /* clocks of the items returned last */
 };
 
 #define GROW(p, n, want, fill)                                                                  \
@@ -82,6 +88,7 @@ struct fold *fold_new(bool threads_apart)
 
 	f->threads_apart = threads_apart;
 	f->host = UINT32_MAX;
+	f->before_wait.lane = UINT32_MAX;
 	return f;
 }
 
@@ -98,7 +105,10 @@ void fold_free(struct fold *f)
 	for (uint32_t i = 0; i < f->nlanes; i++) {
 		clock_drop(f->lanes[i].base);
 		clock_drop(f->lanes[i].point);
+		early_free(&f->lanes[i].early);
 	}
+	clock_drop(f->kept[0]);
+	clock_drop(f->kept[1]);
 	for (uint32_t i = 0; i < f->nevents; i++)
 		moment_drop(&f->events[i]);
 	for (uint32_t i = 0; i < f->nthreads; i++)
@@ -122,6 +132,22 @@ void fold_on_edge(struct fold *f, void (*edge)(void *arg, uint64_t from, enum or
 {
 	f->edge = edge;
 	f->edge_arg = arg;
+}
+
+void fold_on_early(struct fold *f, bool (*early)(void *arg, uint64_t seq, struct order_early *ret), void *arg)
+{
+	f->early = early;
+	f->early_arg = arg;
+}
+
+void fold_early_in_order(struct fold *f)
+{
+	f->early_in_order = true;
+}
+
+const struct order_item *fold_before_wait(const struct fold *f)
+{
+	return f->before_wait.lane != UINT32_MAX ? &f->before_wait : NULL;
 }
 
 uint32_t fold_stream(const struct fold *f, uint32_t lane)
@@ -213,11 +239,29 @@ static struct thread *thread_of(struct fold *f, uint32_t number)
 	return &f->threads[number];
 }
 
+/* From here on the lane is behind all launches that began early: a moment of its own, with no command. */
+static void settle(struct fold *f, uint32_t lane)
+{
+	struct lane *l = &f->lanes[lane];
+	struct clock *was = l->base;
+
+	if (!l->early.pending)
+		return;
+	l->base = clock_join(was, l->early.pending, lane);
+	l->index++;
+	l->seq = l->early.pending_seq;
+	clock_drop(was);
+	clock_drop(l->early.pending);
+	clock_drop(l->point);
+	l->early.pending = l->point = NULL;
+}
+
 /* The clock of the lane's present moment. Not a new reference. */
 static struct clock *point(struct fold *f, uint32_t lane)
 {
 	struct lane *l = &f->lanes[lane];
 
+	settle(f, lane);
 	if (l->point && l->point_index == l->index)
 		return l->point;
 	clock_drop(l->point);
@@ -228,6 +272,7 @@ static struct clock *point(struct fold *f, uint32_t lane)
 
 static struct moment moment_of(struct fold *f, uint32_t lane)
 {
+	settle(f, lane);
 	return (struct moment){.clock = clock_ref(point(f, lane)), .lane = lane, .index = f->lanes[lane].index,
 		.seq = f->lanes[lane].seq};
 }
@@ -238,6 +283,7 @@ static void join(struct fold *f, uint32_t lane, struct clock *c)
 	struct lane *l = &f->lanes[lane];
 	struct clock *was = l->base;
 
+	early_joined(&l->early, c);
 	l->base = clock_join(was, c, lane);
 	if (l->base != was) {
 		clock_drop(l->point);
@@ -264,6 +310,8 @@ static void join_lane(struct fold *f, uint32_t lane, uint32_t other, enum order_
 {
 	const struct lane *o = &f->lanes[other];
 
+	if (other != lane)
+		settle(f, other);
 	if (!o->index || other == lane || clock_at(f->lanes[lane].base, other) >= o->index)
 		return;
 	tell(f, o->seq, kind, 0);
@@ -541,6 +589,127 @@ static void after(struct fold *f, const struct state *s, uint32_t lane, const st
 	}
 }
 
+/* ---- launches that may begin early ------------------------------------------------------------------------------------------ */
+
+#define SIDES_MAX 256 /* lanes of one stream for launches that none is behind; beyond, a launch waits for all */
+
+/* A lane of stream's on which all is finished that a launch knowing start begins after; UINT32_MAX: there are too many. */
+static uint32_t side_lane(struct fold *f, uint32_t lane, const struct clock *start)
+{
+	struct early *e = &f->lanes[lane].early;
+	uint32_t ret;
+
+	for (uint32_t i = 0; i < e->nside; i++)
+		if (clock_at(start, e->side[i]) >= f->lanes[e->side[i]].index)
+			return e->side[i];
+	if (e->nside == SIDES_MAX)
+		return UINT32_MAX;
+	ret = new_lane(f, f->lanes[lane].stream);
+	e = &f->lanes[lane].early;
+	GROW(e->side, e->cap, e->nside, 0);
+	e->side[e->nside++] = ret;
+	return ret;
+}
+
+static struct order_early known_of(const struct fold *f, uint64_t seq)
+{
+	struct order_early x = {0};
+
+	if (!f->early || !f->early(f->early_arg, seq, &x))
+		x = (struct order_early){0};
+	return x;
+}
+
+/* An item of that lane which begins knowing clock, and is kept until the next command. */
+static struct order_item put_early(struct fold *f, uint32_t lane, uint64_t seq, struct clock *clock, unsigned kept)
+{
+	struct lane *l = &f->lanes[lane];
+
+	clock_drop(f->kept[kept]);
+	f->kept[kept] = clock_ref(clock);
+	l->seq = seq;
+	return (struct order_item){.seq = seq, .lane = lane, .index = ++l->index, .clock = clock};
+}
+
+/* Puts it besides the lane, in one piece or two. False: there are too many already. */
+static bool put_besides(struct fold *f, uint32_t lane, uint64_t seq, const struct order_early *x, struct clock *begin, struct clock *waited,
+	struct order_item *ret)
+{
+	const bool ordered = x->known && x->waits && !x->before; /* it has only the part behind the wait */
+	const uint32_t side = side_lane(f, lane, ordered ? waited : begin);
+
+	if (side == UINT32_MAX)
+		return false;
+	tell(f, f->lanes[lane].early.seq, ORDER_EDGE_BEGUN, 0);
+	*ret = put_early(f, side, seq, ordered ? waited : begin, 0);
+	if (!x->known || !x->waits || ordered)
+		return true;
+	f->before_wait = *ret;
+	*ret = put_early(f, side, seq, waited, 1);
+	return true;
+}
+
+/* c on its stream's lane, when it may begin before the launch in front has finished. False: it is a launch like others. */
+static bool place_early(struct fold *f, uint32_t lane, const struct sbt_cmd *c, struct order_item *ret)
+{
+	const struct early was = f->lanes[lane].early;
+	struct clock *begin, *waited;
+	struct order_early x, front;
+	uint8_t doubts = was.doubts;
+	bool besides;
+
+	if (f->early_in_order || !early_is(c) || !was.seq)
+		return false;
+	x = known_of(f, c->seq);
+	front = known_of(f, was.seq);
+	begin = early_begin(&was);
+	waited = early_waited(&was);
+	doubts |= x.known ? 0 : ORDER_EARLY_UNKNOWN;
+	besides = !x.known || !x.waits || x.before || clock_at(waited, lane) < f->lanes[lane].index;
+	if (besides && !put_besides(f, lane, c->seq, &x, begin, waited, ret)) {
+		clock_drop(begin);
+		clock_drop(waited);
+		return false;
+	}
+	if (!besides) {
+		tell(f, was.seq, ORDER_EDGE_WAITED, 0);
+		*ret = put_early(f, lane, c->seq, waited, 0);
+	}
+	ret->behind = was.seq;
+	ret->early = besides ? (uint8_t)(ORDER_EARLY | doubts | (was.between ? ORDER_EARLY_BETWEEN : 0) |
+		(front.known && !front.triggers ? ORDER_EARLY_QUIET : 0)) : ORDER_EARLY_WAITS;
+	f->before_wait.early = ret->early;
+	f->before_wait.behind = ret->behind;
+
+	struct lane *l = &f->lanes[lane];
+	struct clock *const after = x.known && x.waits ? waited : begin, *done = clock_with(after, ret->lane, ret->index);
+
+	if (besides) {
+		struct clock *const p = l->early.pending;
+
+		l->early.pending = clock_join(p, done, UINT32_MAX);
+		l->early.pending_seq = c->seq;
+		clock_drop(p);
+	}
+	early_launched(&l->early, c->seq, clock_ref(x.known && x.waits && x.trigger_waits ? waited : begin), done, doubts);
+	clock_drop(begin);
+	clock_drop(waited);
+	return true;
+}
+
+/* What the command just put on the lane means for a launch behind it. */
+static void note_front(struct fold *f, const struct sbt_cmd *c, const struct order_item *it)
+{
+	struct early *e = &f->lanes[it->lane].early;
+
+	if (c->kind == SBT_LAUNCH)
+		early_usual(e, c->seq, f->lanes[it->lane].base, it->lane, it->index);
+	else if (c->kind == SBT_EVENT_RECORD || c->kind == SBT_STREAM_WAIT)
+		e->between = true;
+	else
+		early_over(e);
+}
+
 static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c, uint32_t stream, struct order_item *ret)
 {
 	const uint32_t lane = stream_lane(f, s, stream), h = host_lane(f, c->thread);
@@ -557,7 +726,13 @@ static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c,
 	} else if (c->kind == SBT_BATCH && c->u.batch.is_wait) {
 		join_value(f, lane, &c->u.batch);
 	}
+	if (place_early(f, lane, c, ret)) {
+		note_work(f, lane);
+		return true;
+	}
+	settle(f, lane);
 	*ret = advance(f, lane, c->seq);
+	note_front(f, c, ret);
 	note_work(f, lane);
 	after(f, s, lane, c);
 	ret->clock = f->lanes[lane].base;
@@ -576,6 +751,7 @@ bool fold_apply(struct fold *f, const struct state *s, const struct sbt_cmd *c, 
 {
 	const struct sbt_kind_desc *d = sbt_kind(c->kind);
 
+	f->before_wait.lane = UINT32_MAX;
 	if (c->flags & SBT_F_GRAPH)
 		return false;
 	switch (c->kind) {

@@ -14,6 +14,7 @@
 #define ORDER_FOLD_H
 
 #include "order/clock.h"
+#include "order/early.h"
 #include "state/state.h"
 
 enum order_edge {
@@ -23,6 +24,8 @@ enum order_edge {
 	ORDER_EDGE_HOST,    /* submitted after the host had learned or done it */
 	ORDER_EDGE_LEARNED, /* the host's wait, or query, was told that it is finished */
 	ORDER_EDGE_VALUE,   /* a stream memory wait for the value that another stream wrote */
+	ORDER_EDGE_BEGUN,   /* a programmatic dependent launch begins after the launch in front has begun */
+	ORDER_EDGE_WAITED,  /* and it touches nothing before it has waited for that one */
 };
 
 /* A command where it is on its lane. It happens after everything in clock, and after the items before it on its lane. */
@@ -30,6 +33,8 @@ struct order_item {
 	uint64_t seq;
 	uint32_t lane, index; /* index from 1 */
 	struct clock *clock;  /* owned by the fold; until its lane goes on, or as long as whoever took a reference keeps it */
+	uint8_t early;	      /* enum order_early_flags */
+	uint64_t behind;      /* with flags: the launch in front */
 };
 
 struct fold;
@@ -38,6 +43,14 @@ struct fold *fold_new(bool threads_apart);
 void fold_free(struct fold *f);
 /* To be told every edge into the item that fold_apply() is about to return; via: the stream_wait's seq for an event, else 0. */
 void fold_on_edge(struct fold *f, void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via), void *arg);
+
+/* What is known of launch seq; false: nothing. Without it, or for what it does not know, a launch that may begin early is ordered behind
+ * nothing that the launch in front does. */
+void fold_on_early(struct fold *f, bool (*early)(void *arg, uint64_t seq, struct order_early *ret), void *arg);
+/* Takes such launches as ordinary ones: for orders of whole commands, in which a launch comes behind those that it waits for. */
+void fold_early_in_order(struct fold *f);
+/* The part of the launch that fold_apply() has just returned that comes before its wait, as an item of its own; NULL: there is none apart. */
+const struct order_item *fold_before_wait(const struct fold *f);
 
 /* One command, in order of seq; s is the state before it. False when it is no item: it neither runs on a stream nor tells the
  * host anything. */

@@ -30,7 +30,15 @@ struct order {
 	uint32_t nlanes;
 	struct state *s;
 	volatile bool *interrupt;
+	const struct order_source *source; /* while it is made */
 };
+
+static bool early_of(void *arg, uint64_t seq, struct order_early *ret)
+{
+	const struct order *o = arg;
+
+	return o->source->early(o->source->arg, seq, ret, NULL);
+}
 
 static void add_edge(void *arg, uint64_t from, enum order_edge kind, uint64_t via)
 {
@@ -101,8 +109,13 @@ static struct err *read_all(struct order *o, const struct order_options *opt, st
 			return NULL;
 		TRY(host_changes(o, opt, &change, c));
 		edge = o->nedges;
-		if (fold_apply(o->fold, o->s, c, &it))
+		if (fold_apply(o->fold, o->s, c, &it)) {
+			const struct order_item *begins = fold_before_wait(o->fold);
+
+			if (begins)
+				it.clock = begins->clock;
 			TRY(keep(o, &it, edge));
+		}
 		TRY(state_apply(o->s, c));
 	}
 }
@@ -118,6 +131,11 @@ struct err *order_open(struct order **ret, struct sbt_reader *trace, const struc
 	o->fold = fold_new(opt->threads_apart);
 	o->interrupt = opt->interrupt;
 	fold_on_edge(o->fold, add_edge, o);
+	o->source = opt->source;
+	if (opt->early_in_order)
+		fold_early_in_order(o->fold);
+	else if (opt->source && opt->source->early)
+		fold_on_early(o->fold, early_of, o);
 	e = state_at(&o->s, trace, first ? first - 1 : 0);
 	if (!e)
 		e = sbt_cursor_open(&cursor, trace);
@@ -222,7 +240,8 @@ const char *order_edge_name(enum order_edge e)
 {
 	static const char *const names[] = {
 		[ORDER_EDGE_STREAM] = "stream order", [ORDER_EDGE_EVENT] = "event wait", [ORDER_EDGE_DEFAULT] = "legacy default stream",
-		[ORDER_EDGE_HOST] = "submitted after", [ORDER_EDGE_LEARNED] = "host waited", [ORDER_EDGE_VALUE] = "stream memory wait"};
+		[ORDER_EDGE_HOST] = "submitted after", [ORDER_EDGE_LEARNED] = "host waited", [ORDER_EDGE_VALUE] = "stream memory wait",
+		[ORDER_EDGE_BEGUN] = "begins after it began", [ORDER_EDGE_WAITED] = "griddepcontrol.wait"};
 
 	return (unsigned)e < sizeof names / sizeof names[0] ? names[e] : "?";
 }
@@ -238,6 +257,8 @@ static struct order_step step_into(const struct order *o, const struct item *a, 
 	struct order_step along = {0};
 	uint64_t seq;
 
+	if (a->is.lane == x->is.lane && x->is.early & ORDER_EARLY_WAITS && x->is.behind >= a->is.seq)
+		return (struct order_step){x->is.behind, x->is.seq, ORDER_EDGE_WAITED, 0, 0};
 	if (a->is.lane == x->is.lane)
 		return (struct order_step){a->is.seq, x->is.seq, ORDER_EDGE_STREAM, 0, x->is.index - a->is.index - 1};
 	for (size_t i = x->edge; i < edges_end(o, x); i++) {
@@ -258,6 +279,28 @@ static struct order_step step_into(const struct order *o, const struct item *a, 
 	return (struct order_step){seq, x->is.seq, ORDER_EDGE_LEARNED, 0, 0};
 }
 
+/* Why a launch that may begin early is not ordered behind a, which is in front of it on its stream. */
+static struct err *no_path_early(const struct item *a, const struct item *b)
+{
+	static const struct {
+		uint8_t flag;
+		const char *why;
+	} reasons[] = {
+		{ORDER_EARLY_UNKNOWN, "whether it waits for it (griddepcontrol.wait) before it touches memory is not known"},
+		{ORDER_EARLY_BETWEEN, "it does not wait for it (griddepcontrol.wait) first; an event was recorded or waited for between them, and whether they "
+			"overlap then is not documented"},
+		{ORDER_EARLY_QUIET, "it does not wait for it (griddepcontrol.wait) first; the launch in front never lets it begin before its own blocks have ended, "
+			"but its memory may not be visible by then"},
+		{ORDER_EARLY, "it does not wait for it (griddepcontrol.wait) before it touches memory, or a launch between the two does not"},
+	};
+	unsigned i = 0;
+
+	while (!(b->is.early & reasons[i].flag))
+		i++;
+	return err_new(ERR_NOT_FOUND, "#%llu may begin before #%llu has finished: it is a programmatic dependent launch behind #%llu, and %s",
+		(unsigned long long)b->is.seq, (unsigned long long)a->is.seq, (unsigned long long)b->is.behind, reasons[i].why);
+}
+
 static struct err *no_path(const struct order *o, const struct item *a, const struct item *b)
 {
 	const uint32_t stream = order_stream_of(o, a->is.lane);
@@ -265,6 +308,8 @@ static struct err *no_path(const struct order *o, const struct item *a, const st
 	struct buf why = BUF_INIT;
 	struct err *e;
 
+	if (b->is.early & ORDER_EARLY && order_stream_of(o, b->is.lane) == stream && a->is.seq < b->is.seq)
+		return no_path_early(a, b);
 	if (stream == SBT_NO_ID)
 		buf_printf(&why, "what the host did at #%llu is not ordered before it", (unsigned long long)a->is.seq);
 	else if (knows)

@@ -50,6 +50,9 @@ struct order_change {
 struct order_source {
 	void *arg;
 	bool (*accesses)(void *arg, uint64_t seq, struct order_accesses *l);
+	/* What is known of launch seq's use of griddepcontrol, and, appended to before (may be NULL), what it touches by threads that have not
+	 * waited. False: nothing is known. NULL: nowhere. */
+	bool (*early)(void *arg, uint64_t seq, struct order_early *ret, struct order_accesses *before);
 	bool writes_only; /* it knows some writes, exactly, and no reads: what the arguments tell counts as well */
 	/* Whether it knows what the host changed before command seq: then changes has that, in order of seq; NULL: it does not know anywhere */
 	bool (*knows_host)(void *host_arg, uint64_t seq);
@@ -80,10 +83,13 @@ struct order_race {
 	enum order_tier tier;
 	uint64_t addr, size;	 /* bytes both touch: the first range of them in the first pair */
 	uint64_t alloc, alloc_size; /* the allocation they lie in; 0 when in none */
+	uint8_t early;		 /* b is a programmatic dependent launch behind a on its stream: enum order_early_flags, ORDER_EARLY and why it is not sure */
+	uint64_t behind;	 /* then: the launch in front of b */
 	uint64_t count;		 /* pairs of the same two places in the program */
 };
 struct order_options {
 	uint64_t first, last; /* commands to judge; 0, 0: all */
+	bool early_in_order;  /* for order_open(): programmatic dependent launches are taken as ordinary ones */
 	bool threads_apart;   /* calls of different host threads are not ordered by their sequence */
 	const struct order_source *source; /* may be NULL */
 	/* Every pair that conflicts without an order, as it is met; may be NULL. */
@@ -100,6 +106,7 @@ struct order_races {
 	uint64_t commands;    /* looked at */
 	uint64_t unknown;     /* launches and host functions of which nothing is known */
 	uint64_t more;	      /* places left out beyond ORDER_RACES_MAX */
+	uint64_t early, early_unknown; /* programmatic dependent launches; of which nobody knows whether they wait */
 	uint64_t coarse;      /* allocations in which exact places were given up for want of room */
 };
 #define ORDER_RACES_MAX 10000

@@ -41,7 +41,8 @@ struct hunt {
 	size_t ngraphs;
 	struct clock *seen; /* what the host knew to be finished when all of its memory was last compared */
 	struct unread unread;
-	struct order_accesses list;
+	struct order_accesses list, before; /* before: without having waited, of a programmatic dependent launch */
+	const struct order_item *now; /* the item whose touches are judged */
 	uint64_t alloc, alloc_size; /* that the touch in progress lies in */
 };
 
@@ -109,8 +110,16 @@ static struct order_race *new_race(struct hunt *h)
 	return &h->ret->r[h->ret->n++];
 }
 
+/* Not sure: nobody knows whether a launch waits, or it is a race by the letter of the documentation alone. */
+static bool is_doubtful(const struct order_race *r)
+{
+	return r->early & (ORDER_EARLY_UNKNOWN | ORDER_EARLY_BETWEEN) || (r->early & ORDER_EARLY_QUIET && r->a.seq == r->behind);
+}
+
 static enum order_tier tier_of(const struct order_race *r)
 {
+	if (is_doubtful(r))
+		return ORDER_POSSIBLE;
 	if (r->unread || r->a.how == ORDER_MAYBE || r->b.how == ORDER_MAYBE)
 		return ORDER_POSSIBLE;
 	return r->a.how == ORDER_POINTS || r->b.how == ORDER_POINTS ? ORDER_LIKELY : ORDER_CERTAIN;
@@ -146,9 +155,13 @@ static void note_race(struct hunt *h, const struct order_race *race)
 static void conflict(void *arg, const struct ledger_touch *earlier, const struct ledger_touch *now, uint64_t addr, uint64_t end)
 {
 	struct hunt *h = arg;
-	const struct order_race r = {.a = party(h, earlier), .b = party(h, now), .addr = addr, .size = end - addr, .alloc = h->alloc,
+	struct order_race r = {.a = party(h, earlier), .b = party(h, now), .addr = addr, .size = end - addr, .alloc = h->alloc,
 		.alloc_size = h->alloc_size};
 
+	if (h->now->early & ORDER_EARLY && r.a.stream == r.b.stream && r.a.how != ORDER_DEATH) {
+		r.early = h->now->early;
+		r.behind = h->now->behind;
+	}
 	if (h->o->each)
 		h->o->each(h->o->each_arg, &r.a, &r.b);
 	note_race(h, &r);
@@ -193,10 +206,11 @@ static uint64_t key_of(struct hunt *h, const struct sbt_cmd *c, uint64_t addr)
 }
 
 /* kernel: of the touch, SBT_NO_ID none. A range of an exact set may reach over several allocations. */
-static void touch_all(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it, uint32_t kernel)
+static void touch_all(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it, const struct order_accesses *l, uint32_t kernel)
 {
-	for (size_t i = 0; i < h->list.n; i++) {
-		const struct order_access *a = &h->list.a[i];
+	h->now = it;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct order_access *a = &l->a[i];
 		const struct ledger_touch t = {.seq = it->seq, .lane = it->lane, .index = it->index, .how = (uint16_t)a->how,
 			.kernel = kernel, .stack = c->stack, .kind = c->kind};
 
@@ -208,8 +222,33 @@ static void touch_all(struct hunt *h, const struct sbt_cmd *c, const struct orde
 			addr = end;
 		}
 	}
-	if (h->list.unknown)
+	if (l->unknown)
 		h->ret->unknown++;
+}
+
+static bool early_of(void *arg, uint64_t seq, struct order_early *ret)
+{
+	const struct order_source *src = ((struct hunt *)arg)->o->source;
+
+	return src->early(src->arg, seq, ret, NULL);
+}
+
+/* A programmatic dependent launch touches some of its memory before it waits. */
+static void touch_before_wait(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it)
+{
+	const struct order_source *src = h->o->source;
+	const struct order_item *begins = fold_before_wait(h->fold);
+	struct order_early x;
+
+	if (c->kind != SBT_LAUNCH || !(it->early & ~ORDER_EARLY_BETWEEN))
+		return;
+	h->ret->early++;
+	h->ret->early_unknown += (it->early & ORDER_EARLY_UNKNOWN) != 0;
+	h->before.n = 0;
+	h->before.unknown = false;
+	if (!begins || !src->early(src->arg, c->seq, &x, &h->before))
+		return;
+	touch_all(h, c, begins, &h->before, (uint32_t)c->u.launch.kernel);
 }
 
 /* True when the source knew them. */
@@ -254,7 +293,7 @@ static void host_change(struct hunt *h, const struct sbt_cmd *c, const struct ho
 	h->list.n = 0;
 	h->list.unknown = false;
 	order_access_add(&h->list, w->addr, w->end, device ? ORDER_MAYBE : ORDER_WRITE);
-	touch_all(h, c, &it, HOST_TOUCH);
+	touch_all(h, c, &it, &h->list, HOST_TOUCH);
 }
 
 /* Every one of these had all such memory compared before it; see capture/host.c. */
@@ -394,7 +433,8 @@ static struct err *one(struct hunt *h, const struct sbt_cmd *c, bool judged)
 		exact = list_accesses(h, c);
 		if (c->kind == SBT_GRAPH_LAUNCH)
 			inside_graph(h, c, &it, exact);
-		touch_all(h, c, &it, c->kind == SBT_LAUNCH ? (uint32_t)c->u.launch.kernel : SBT_NO_ID);
+		touch_before_wait(h, c, &it);
+		touch_all(h, c, &it, &h->list, c->kind == SBT_LAUNCH ? (uint32_t)c->u.launch.kernel : SBT_NO_ID);
 	}
 	works = runs && fold_stream(h->fold, it.lane) != SBT_NO_ID;
 	if (judged)
@@ -507,6 +547,8 @@ struct err *order_races(struct order_races *ret, struct sbt_reader *trace, const
 	h->ret = ret;
 	h->o = o;
 	h->fold = fold_new(o->threads_apart);
+	if (o->source && o->source->early)
+		fold_on_early(h->fold, early_of, h);
 	h->ledger = ledger_new(conflict, h);
 	h->unread.found = found_unread;
 	h->unread.arg = h;
@@ -527,6 +569,7 @@ struct err *order_races(struct order_races *ret, struct sbt_reader *trace, const
 	free(h->graphs);
 	free(h->changes);
 	free(h->list.a);
+	free(h->before.a);
 	free(h);
 	if (e)
 		order_races_free(ret);
@@ -547,6 +590,9 @@ void order_race_cure(struct buf *out, const struct order_race *r)
 
 	if (r->a.node != SBT_NO_ID)
 		buf_printf(out, "a dependency between nodes %u and %u of the graph (cuGraphAddDependencies)", r->a.node, r->b.node);
+	else if (r->early)
+		buf_printf(out, "griddepcontrol.wait (cudaGridDependencySynchronize) in every thread of #%llu before it touches this memory%s, or no programmatic "
+			"stream serialization for it", b, r->a.seq == r->behind ? "" : ", and in the launches between the two");
 	else if (r->unread)
 		buf_printf(out, "let the host wait (cuStreamSynchronize on stream %u, or an event recorded after #%llu) before it reads there", r->a.stream, a);
 	else if (r->b.stream == SBT_NO_ID)

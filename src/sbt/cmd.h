@@ -111,6 +111,13 @@ enum sbt_cmd_flags {
 	SBT_F_BEFORE = 16,   /* of an introduction: the object was there before tsdb was attached to the running program */
 };
 
+/* Bits of launch_attrs (CUlaunchAttributeID) that somebody here reads. */
+enum sbt_launch_attr {
+	SBT_ATTR_PROGRAMMATIC_STREAM = 6, /* the launch may begin before the one in front on its stream has finished */
+	SBT_ATTR_PROGRAMMATIC_EVENT = 7,  /* an event is recorded when the launch lets those behind it begin */
+	SBT_ATTR_COMPLETION_EVENT = 12,	  /* an event is recorded when all blocks have begun */
+};
+
 #define SBT_STREAM_UNKNOWN 0x80000000u /* in stream_flags: nobody knows them */
 
 struct sbt_cmd {

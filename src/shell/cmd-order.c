@@ -84,6 +84,25 @@ static void print_party(struct races_view *v, struct buf *b, const struct order_
 	err_free(e);
 }
 
+/* Why two launches of one stream are not in its order. */
+static void print_early(struct buf *b, const struct order_race *r)
+{
+	if (!r->early)
+		return;
+	buf_printf(b, "    Programmatic dependent launch: #%" PRIu64 " may begin before #%" PRIu64 " has finished", r->b.seq, r->a.seq);
+	if (r->early & ORDER_EARLY_UNKNOWN)
+		buf_str(b, "; whether it waits is not known");
+	else if (r->early & ORDER_EARLY_BETWEEN)
+		buf_str(b, "; an event comes between them, and what that means is not documented");
+	else if (r->early & ORDER_EARLY_QUIET && r->a.seq == r->behind)
+		buf_str(b, ", by the letter of the documentation: without a trigger in the first, they overlap at its very end only");
+	else if (r->a.seq != r->behind)
+		buf_str(b, ": a launch between them does not wait, and waiting for that one is not enough");
+	else
+		buf_str(b, ": some of its threads touch this memory without having waited");
+	buf_byte(b, '\n');
+}
+
 static void print_race(struct races_view *v, struct buf *b, size_t i)
 {
 	const struct order_race *r = &v->found.r[i];
@@ -105,6 +124,7 @@ static void print_race(struct races_view *v, struct buf *b, size_t i)
 		print_party(v, b, &r->b, r->unread);
 	else
 		buf_printf(b, "    node %u %s, node %u %s\n", r->a.node, order_how_name(r->a.how), r->b.node, order_how_name(r->b.how));
+	print_early(b, r);
 	buf_str(b, "    Cure: ");
 	order_race_cure(b, r);
 	buf_byte(b, '\n');
@@ -147,8 +167,8 @@ static void json_race(struct races_view *v, struct buf *b, size_t i)
 	const struct order_race *r = &v->found.r[i];
 	struct buf cure = BUF_INIT;
 
-	buf_printf(b, "{\"tier\":\"%s\",\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"allocation\":\"0x%" PRIx64 "\",\"count\":%" PRIu64 ",\"a\":",
-		order_tier_name(r->tier), r->addr, r->size, r->alloc, r->count);
+	buf_printf(b, "{\"tier\":\"%s\",\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"allocation\":\"0x%" PRIx64 "\",\"count\":%" PRIu64 ",\"early\":%s,\"a\":",
+		order_tier_name(r->tier), r->addr, r->size, r->alloc, r->count, r->early ? "true" : "false");
 	json_party(v, b, &r->a);
 	buf_str(b, ",\"b\":");
 	json_party(v, b, &r->b);
@@ -201,6 +221,10 @@ static void show_text(struct races_view *v)
 		buf_printf(&b, " %" PRIu64 " allocation%s touched in too many places to keep apart.", v->found.coarse,
 			v->found.coarse == 1 ? " was" : "s were");
 	buf_byte(&b, '\n');
+	if (v->found.early_unknown)
+		buf_printf(&b, "%" PRIu64 " of %" PRIu64 " programmatic dependent launch%s may begin before the launch in front has finished: whether they wait for it "
+			"(griddepcontrol.wait) before they touch memory is not known, so nothing is certain about them.\n", v->found.early_unknown, v->found.early,
+			v->found.early == 1 ? "" : "es");
 	if (*exact_note(v->exact))
 		buf_printf(&b, "%s\n", exact_note(v->exact));
 	out_str(v->s->out, buf_cstr(&b));

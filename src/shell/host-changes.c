@@ -180,7 +180,8 @@ static struct err *learn(struct learner *x)
 static struct err *open_and_learn(struct learner *x)
 {
 	struct order_change *at = xcalloc(x->watched.n + 1, sizeof *at);
-	const struct order_options o = {.first = x->first, .last = x->last, .interrupt = &interrupt_flag, .changes = at, .nchanges = x->watched.n};
+	const struct order_options o = {.first = x->first, .last = x->last, .interrupt = &interrupt_flag, .changes = at, .nchanges = x->watched.n,
+		.early_in_order = true};
 	struct err *e;
 
 	for (size_t i = 0; i < x->watched.n; i++)

@@ -176,6 +176,23 @@ static void extended_launches(void **state)
 	assert_int_equal(cmd.u.launch.grid_x, 8);
 }
 
+/* Frameworks give it to every launch, and set it by a switch. */
+static void programmatic_launches(void **state)
+{
+	CUlaunchAttribute attr = { .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION };
+	const CUlaunchConfig config = { .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
+		.attrs = &attr, .numAttrs = 1 };
+
+	for (int allowed = 0; allowed < 2; allowed++) {
+		uint64_t a = 1, c = 3;
+		uint32_t b = 2;
+
+		attr.value.programmaticStreamSerializationAllowed = allowed;
+		FAKE(cuLaunchKernelEx, &config, FAKE_FUNC, (void *[]){ &a, &b, &c }, NULL);
+		assert_int_equal(fake_expect(SBT_LAUNCH).u.launch.launch_attrs, allowed ? 1u << SBT_ATTR_PROGRAMMATIC_STREAM : 0);
+	}
+}
+
 static void failed_calls_are_recorded(void **state)
 {
 	const cuMemcpyHtoD_v2_params p = { 0, NULL, 8 };
@@ -711,6 +728,7 @@ int main(void)
 		cmocka_unit_test(a_launch_is_whole),
 		cmocka_unit_test(launch_buffers_are_taken),
 		cmocka_unit_test(extended_launches),
+		cmocka_unit_test(programmatic_launches),
 		cmocka_unit_test(failed_calls_are_recorded),
 		cmocka_unit_test(a_reused_handle_is_a_new_stream),
 		cmocka_unit_test(an_unknown_stream_is_introduced),

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Launches that may begin before the launch in front of them on their stream has finished (programmatic dependent launch). PTX ISA 9.0,
+ * griddepcontrol; CUDA programming guide 13, "Programmatic Dependent Launch and Synchronization":
+ * - Such a launch begins once every block of the launch in front has ended or executed griddepcontrol.launch_dependents (its trigger). The
+ *   trigger makes no memory visible: where it is placed changes nothing about who may read what.
+ * - griddepcontrol.wait returns when the launch in front is complete and its memory is visible to the whole waiting grid. Nothing is implied
+ *   about launches further in front: they are complete only if the one in front had waited for them itself.
+ * - A launch without the attribute begins behind all earlier work of its stream.
+ *
+ * So what a launch does before its wait happens after the beginning of the launch in front, and after nothing else of its stream.
+ * This file keeps, for one stream, what that beginning and that completion tell.
+ */
+#ifndef ORDER_EARLY_H
+#define ORDER_EARLY_H
+
+#include "order/clock.h"
+#include "sbt/cmd.h"
+#include <stdbool.h>
+
+/* What is known of a launch's use of griddepcontrol. */
+struct order_early {
+	bool known;	    /* false: nothing is, and nothing of what follows counts */
+	bool waits;	    /* a thread waited: when the launch is complete, so is the one in front */
+	bool before;	    /* a thread accessed global memory without having waited */
+	bool triggers;	    /* it let launches behind it begin early */
+	bool trigger_waits; /* but not before it had waited itself */
+};
+
+/* Why an item is not ordered behind the launch in front, in struct order_item.early. */
+enum order_early_flags {
+	ORDER_EARLY = 1,	  /* it may begin before that one has finished */
+	ORDER_EARLY_UNKNOWN = 2,  /* it, or one between, may wait: nobody knows */
+	ORDER_EARLY_QUIET = 4,	  /* the launch in front never triggers: they overlap at its very end only */
+	ORDER_EARLY_BETWEEN = 8,  /* an event was recorded, or waited for, between the two: whether they overlap then is not documented */
+	ORDER_EARLY_WAITS = 16,	  /* it touches nothing before it has waited: not early for all that matters */
+};
+
+/* What the last launch of a stream tells those behind it. Zeroes: there is none. */
+struct early {
+	uint64_t seq; /* of that launch; 0: the last work was none, so what follows comes behind it */
+	struct clock *start, *done; /* what its beginning, and its completion, tell; NULL both: made of the following */
+	struct clock *base; /* of a launch in the usual order: item index of lane */
+	uint32_t lane, index;
+	struct clock *since; /* what the stream has waited for since */
+	struct clock *pending; /* launches besides the lane that nothing on it was ordered behind yet */
+	uint64_t pending_seq;
+	bool between;
+	uint8_t doubts; /* ORDER_EARLY_UNKNOWN: of its completion */
+	uint32_t *side; /* lanes for such launches */
+	uint32_t nside, cap;
+};
+
+static inline bool early_is(const struct sbt_cmd *c)
+{
+	return c->kind == SBT_LAUNCH && c->u.launch.launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1;
+}
+
+void early_free(struct early *e);
+/* A launch in the usual order, item index of lane, which happens after base. */
+void early_usual(struct early *e, uint64_t seq, struct clock *base, uint32_t lane, uint32_t index);
+/* A launch that begins and is complete knowing that; takes both clocks. */
+void early_launched(struct early *e, uint64_t seq, struct clock *start, struct clock *done, uint8_t doubts);
+/* Other work: what follows comes behind it. */
+void early_over(struct early *e);
+/* The stream waited for what c knows. */
+void early_joined(struct early *e, struct clock *c);
+/* What a launch behind it knows when it begins, and when it has waited. References for the caller. */
+struct clock *early_begin(const struct early *e);
+struct clock *early_waited(const struct early *e);
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Programmatic dependent launches in small traces, worked out by hand from what the documentation promises (order/early.h). What kernels
+ * do is told by a table here, as a replay on the software GPU would tell it.
+ */
+#include "order-test.h"
+
+/* ---- what kernels do ---------------------------------------------------------------------------------------------------------- */
+
+#define WAITS 1u    /* some thread waits */
+#define TRIGGERS 2u
+#define TRIGGER_WAITS 4u /* but only after the wait */
+
+static struct told {
+	uint64_t seq;
+	unsigned flags;
+	uint64_t addr; /* 16 bytes there */
+	enum order_how how;
+	bool before; /* without having waited */
+} told[16];
+static size_t ntold;
+
+static const struct told *told_of(uint64_t of)
+{
+	for (size_t i = 0; i < ntold; i++)
+		if (told[i].seq == of)
+			return &told[i];
+	return NULL;
+}
+
+static bool accesses(void *arg, uint64_t of, struct order_accesses *l)
+{
+	const struct told *x = told_of(of);
+
+	(void)arg;
+	if (x)
+		order_access_add(l, x->addr, x->addr + 16, x->how);
+	return x;
+}
+
+static bool early(void *arg, uint64_t of, struct order_early *ret, struct order_accesses *before)
+{
+	const struct told *x = told_of(of);
+
+	(void)arg;
+	if (!x)
+		return false;
+	*ret = (struct order_early){.known = true, .waits = x->flags & WAITS, .before = x->before, .triggers = x->flags & TRIGGERS,
+		.trigger_waits = x->flags & TRIGGER_WAITS};
+	if (before && x->before)
+		order_access_add(before, x->addr, x->addr + 16, x->how);
+	return true;
+}
+
+static const struct order_source source = {.accesses = accesses, .early = early};
+
+/* A launch on stream 1; is_early: it may begin before the one in front has finished. */
+static uint64_t go(bool is_early)
+{
+	const uint64_t p = A;
+	struct sbt_cmd c = cmd_launch(seq, 1, 0);
+
+	c.u.launch.args = (struct sbt_blob){&p, 8};
+	c.u.launch.launch_attrs = is_early ? 1u << SBT_ATTR_PROGRAMMATIC_STREAM : 0;
+	return add(c);
+}
+
+static uint64_t kernel(bool is_early, unsigned flags, uint64_t addr, enum order_how how, bool before)
+{
+	told[ntold++] = (struct told){seq, flags, addr, how, before};
+	return go(is_early);
+}
+
+/* A kernel that writes 16 bytes at A, lets those behind it begin, and begins itself in the usual order. */
+static uint64_t producer(void)
+{
+	return kernel(false, TRIGGERS, A, ORDER_WRITE, true);
+}
+
+static void start(void)
+{
+	begin();
+	ntold = 0;
+}
+
+static struct order_races found(void)
+{
+	const struct order_options o = {.first = 1, .last = seq, .source = &source};
+	struct order_races r;
+
+	ok(order_races(&r, end_once(), &o));
+	return r;
+}
+
+static struct order *graph(const struct order_source *src)
+{
+	const struct order_options o = {.first = 1, .last = seq, .source = src};
+	struct order *g;
+
+	ok(order_open(&g, end_once(), &o));
+	return g;
+}
+
+static void no_races(void)
+{
+	struct order_races r = found();
+
+	assert_int_equal(r.n, 0);
+	assert_int_equal(r.early_unknown, 0);
+	order_races_free(&r);
+	test_over();
+}
+
+static void one_race(uint64_t a, uint64_t b, enum order_tier tier)
+{
+	struct order_races r = found();
+
+	assert_int_equal(r.n, 1);
+	assert_int_equal(r.r[0].a.seq, a);
+	assert_int_equal(r.r[0].b.seq, b);
+	assert_int_equal(r.r[0].tier, tier);
+	assert_true(r.r[0].early & ORDER_EARLY);
+	order_races_free(&r);
+	test_over();
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------------------------ */
+
+static void test_without_knowledge_nothing_is_ordered(void **unused)
+{
+	(void)unused;
+	start();
+	const uint64_t a = go(false), b = go(true), c = go(false);
+	struct order_races r = races_found();
+	struct order *g = graph(NULL);
+	struct order_step *steps;
+	size_t n;
+
+	assert_false(order_before(g, a, b));
+	assert_true(order_before(g, a, c));
+	assert_true(order_before(g, b, c));
+	struct err *e = order_path(g, a, b, &steps, &n);
+	assert_non_null(e);
+	assert_non_null(strstr(e->what, "not known"));
+	err_free(e);
+	assert_int_equal(r.early, 1);
+	assert_int_equal(r.early_unknown, 1);
+	assert_true(r.n > 0);
+	for (size_t i = 0; i < r.n; i++)
+		assert_int_equal(r.r[i].tier, ORDER_POSSIBLE);
+	order_races_free(&r);
+	graph_over(g);
+}
+
+static void test_one_that_waits_first_is_in_order(void **unused)
+{
+	(void)unused;
+	start();
+	const uint64_t a = producer(), b = kernel(true, WAITS | TRIGGERS | TRIGGER_WAITS, A, ORDER_READ, false);
+	const uint64_t c = kernel(true, WAITS, A, ORDER_WRITE, false);
+	struct order *g = graph(&source);
+	struct order_step *steps;
+	size_t n;
+
+	assert_true(order_before(g, a, b));
+	assert_true(order_before(g, a, c));
+	ok(order_path(g, a, c, &steps, &n));
+	assert_int_equal(n, 2);
+	assert_int_equal(steps[0].edge, ORDER_EDGE_WAITED);
+	assert_int_equal(steps[0].from, a);
+	assert_int_equal(steps[1].from, b);
+	assert_int_equal(steps[1].to, c);
+	free(steps);
+	order_close(g);
+	no_races();
+}
+
+static void test_one_that_never_waits_races(void **unused)
+{
+	(void)unused;
+	start();
+	const uint64_t a = producer(), b = kernel(true, 0, A, ORDER_READ, true);
+
+	one_race(a, b, ORDER_CERTAIN);
+}
+
+static void test_what_threads_do_that_have_not_waited(void **unused)
+{
+	(void)unused;
+	start();
+	const uint64_t a = producer(), b = kernel(true, WAITS, A, ORDER_READ, true); /* others do */
+
+	one_race(a, b, ORDER_CERTAIN);
+	start();
+	producer();
+	kernel(true, WAITS, B, ORDER_READ, true);
+	no_races();
+}
+
+static void test_a_launch_that_never_triggers_overlaps_by_the_letter(void **unused)
+{
+	(void)unused;
+	start();
+	const uint64_t a = kernel(false, 0, A, ORDER_WRITE, true), b = kernel(true, 0, A, ORDER_READ, true);
+
+	one_race(a, b, ORDER_POSSIBLE);
+}
+
+static void test_waiting_for_one_that_did_not_wait(void **unused)
+{
+	(void)unused;
+	start();
+	const uint64_t a = producer();
+
+	kernel(true, 0, B, ORDER_WRITE, true);
+	const uint64_t c = kernel(true, WAITS, A, ORDER_READ, false);
+
+	one_race(a, c, ORDER_CERTAIN);
+	start();
+	producer();
+	kernel(true, WAITS, B, ORDER_WRITE, true); /* one thread is enough */
+	kernel(true, WAITS, A, ORDER_READ, false);
+	no_races();
+}
+
+static void test_one_in_the_middle_triggers_before_it_waits(void **unused)
+{
+	(void)unused;
+	start();
+	const uint64_t a = producer();
+
+	kernel(true, WAITS | TRIGGERS, B, ORDER_WRITE, false);
+	const uint64_t c = kernel(true, WAITS, A, ORDER_READ, true);
+
+	one_race(a, c, ORDER_CERTAIN);
+	start();
+	producer();
+	kernel(true, WAITS | TRIGGERS | TRIGGER_WAITS, B, ORDER_WRITE, false);
+	kernel(true, WAITS, A, ORDER_READ, true); /* begins when the first has finished */
+	no_races();
+}
+
+static void test_other_work_comes_behind_all_of_them(void **unused)
+{
+	(void)unused;
+	start();
+	const uint64_t a = producer(), b = kernel(true, 0, B, ORDER_WRITE, true), c = fill(1, B, 16);
+	const uint64_t d = kernel(true, 0, B, ORDER_WRITE, true); /* behind a fill: like any other */
+	struct order *g = graph(&source);
+
+	assert_false(order_before(g, a, b));
+	assert_true(order_before(g, a, c));
+	assert_true(order_before(g, b, c));
+	assert_true(order_before(g, c, d));
+	order_close(g);
+	no_races();
+}
+
+static void test_events_and_the_host_see_all_of_them(void **unused)
+{
+	(void)unused;
+	start();
+	const uint64_t a = producer(), b = kernel(true, 0, B, ORDER_WRITE, true);
+
+	record(1, 0);
+	wait_for(2, 0);
+	const uint64_t c = fill(2, B, 16);
+	const uint64_t d = kernel(true, 0, H, ORDER_WRITE, true); /* an event was recorded in front of it */
+	const uint64_t begun = add(cmd_sync_stream(seq, 1));
+	add(cmd_sync_end(seq, begun));
+	const uint64_t e = fill(4, H, 16);
+	struct order *g = graph(&source);
+
+	assert_true(order_before(g, a, c));
+	assert_true(order_before(g, b, c));
+	assert_false(order_before(g, b, d));
+	assert_true(order_before(g, d, e));
+	assert_true(order_before(g, b, e));
+	order_close(g);
+	no_races();
+}
+
+static void test_many_that_never_wait(void **unused)
+{
+	(void)unused;
+	start();
+	const uint64_t first = go(false);
+
+	for (int i = 0; i < 600; i++)
+		go(true);
+	const uint64_t last = go(false);
+	struct order *g = graph(NULL);
+
+	assert_false(order_before(g, first, first + 1));
+	assert_false(order_before(g, first + 1, first + 100));
+	for (uint64_t i = first; i < last; i++)
+		assert_true(order_before(g, i, last));
+	graph_over(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_knowledge_nothing_is_ordered),
+		cmocka_unit_test(test_one_that_waits_first_is_in_order),
+		cmocka_unit_test(test_one_that_never_waits_races),
+		cmocka_unit_test(test_what_threads_do_that_have_not_waited),
+		cmocka_unit_test(test_a_launch_that_never_triggers_overlaps_by_the_letter),
+		cmocka_unit_test(test_waiting_for_one_that_did_not_wait),
+		cmocka_unit_test(test_one_in_the_middle_triggers_before_it_waits),
+		cmocka_unit_test(test_other_work_comes_behind_all_of_them),
+		cmocka_unit_test(test_events_and_the_host_see_all_of_them),
+		cmocka_unit_test(test_many_that_never_wait),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
