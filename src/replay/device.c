@@ -166,8 +166,7 @@ static struct err *one_by_one(struct device *d, uint64_t first, uint64_t last)
 	return NULL;
 }
 
-/* Every failure of a call that executes goes through here. */
-static struct err *failed(struct device *d, struct err *e)
+static struct err *blame(struct device *d, struct err *e)
 {
 	uint64_t first = d->culprit_first, last = d->culprit;
 	struct err *again;
@@ -194,6 +193,16 @@ static struct err *failed(struct device *d, struct err *e)
 	d->culprit = last;
 	d->culprit_first = first;
 	return e;
+}
+
+/* Every failure of a call that executes goes through here. */
+static struct err *failed(struct device *d, struct err *e)
+{
+	e = blame(d, e);
+	if (d->error != REPLAYER_E_TIMEOUT || d->flags & REPLAYER_OVERLAPS)
+		return e;
+	return err_cure(e, "TSDB_REPLAYER_TIMEOUT=SECONDS gives it more time; if it waits for a later command on another stream, "
+		"`set replay order concurrent` (`tsdb replay --order concurrent`) lets streams overlap; the memory before it can be inspected");
 }
 
 #define EXECUTING(d, expr)                                                                          \
@@ -611,6 +620,20 @@ struct err *device_ask_run(struct device *d, uint32_t type, const void *body, si
 	memcpy(&seq, d->in.data, sizeof seq);
 	d->want = d->pos = d->done = seq;
 	d->astray = false;
+	return NULL;
+}
+
+struct err *device_overlap(struct device *d, bool overlap)
+{
+	const struct replayer_overlap o = {.on = overlap};
+	const unsigned flags = overlap ? d->flags | REPLAYER_OVERLAPS : d->flags & ~REPLAYER_OVERLAPS;
+
+	if (flags == d->flags)
+		return NULL;
+	EXECUTING(d, heal(d));
+	ASKING(d, CALL(d, OVERLAP, o, replayer_done));
+	d->flags = flags; /* what a fresh process is opened with */
+	d->astray = true;
 	return NULL;
 }
 

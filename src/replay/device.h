@@ -124,6 +124,12 @@ struct device_races {
 };
 struct err *device_races(struct device *d, struct device_races *ret) TS_CHECK;
 
+/* ---- the order of a replay ----------------------------------------------------------------------------------------------------- */
+
+/* Lets streams overlap from now on, or (false, the default: REPLAYER_OVERLAPS at the opening) executes one command after the other in the order of
+ * submission. The position stays; memory there is made again. */
+struct err *device_overlap(struct device *d, bool overlap) TS_CHECK;
+
 /* ---- judging ------------------------------------------------------------------------------------------------------------ */
 
 struct device_verified {

@@ -46,6 +46,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-restore.c \
 	src/replay/replayer-staging.c \
 	src/replay/replayer-touched.c \
+	src/replay/replayer-turn.c \
 	src/replay/values.c src/replay/values.h \
 	src/replay/replayer-watch.c \
 	src/replay/replayer-watchdog.c \

@@ -373,6 +373,7 @@ static struct err *execute_node_here(struct rp *rp, const struct sbt_cmd *c)
 static struct err *on_its_device(struct rp *rp, const struct sbt_cmd *c, struct err *(*run)(struct rp *, const struct sbt_cmd *))
 {
 	TRY(devices_enter(rp, devices_of(rp, c)));
+	TRY(turn_of(rp, c));
 	TRY(run(rp, c)); /* after a failure nothing goes on */
 	return devices_enter(rp, 0);
 }
@@ -436,6 +437,7 @@ struct err *execute_finish(struct rp *rp)
 {
 	TRY(marks_wait(rp));
 	TRY(devices_finish(rp));
+	turn_over(rp);
 	TRY(staging_collect(rp, true));
 	/* The command being submitted may have been in it or not. */
 	execute_finished(rp, rp->position);

@@ -16,6 +16,7 @@ struct build {
 	struct rgraph *exec; /* owns the stand-ins */
 	CUgraph graph;
 	CUgraphNode *nodes; /* by index; NULL: not added yet */
+	CUgraphNode last;   /* the one added last; NULL: none */
 	CUgraphNode *deps;
 	size_t ndeps;
 	unsigned depth;
@@ -231,7 +232,17 @@ static size_t index_of(const struct rgraph *g, uint32_t node)
 	return SIZE_MAX;
 }
 
-/* False while one that the node depends on has not been added. */
+/* Unless streams overlap, branches do not either: a node comes behind the one before it, too. */
+static void put_in_line(struct build *b)
+{
+	for (size_t i = 0; i < b->ndeps; i++)
+		if (b->deps[i] == b->last)
+			return;
+	if (b->last && !b->rp->turn.overlap)
+		b->deps[b->ndeps++] = b->last;
+}
+
+/* False while one that the node depends on has not been added. b->deps has room for one more. */
 static bool ready(struct build *b, const struct rgraph *g, const struct rnode_version *n)
 {
 	b->ndeps = 0;
@@ -242,6 +253,7 @@ static bool ready(struct build *b, const struct rgraph *g, const struct rnode_ve
 			return false;
 		b->deps[b->ndeps++] = b->nodes[at];
 	}
+	put_in_line(b);
 	return true;
 }
 
@@ -284,30 +296,30 @@ static struct err *wanted_nodes(struct build *b, const struct rgraph *g, bool **
 	return NULL;
 }
 
-/* Nodes are recorded in the driver's order, which need not be one of dependence. */
+/* Nodes are recorded in the driver's order, which need not be one of dependence. Of those that may go the first goes: the order of state/steps.h. */
 static struct err *add_all(struct build *b, const struct rgraph *g, const bool *wanted)
 {
-	size_t n = 0;
+	size_t skipped = SIZE_MAX; /* the first one that had to wait */
 
-	for (size_t i = 0; i < g->nnodes; i++)
-		n += !wanted || wanted[i];
-	for (size_t done = 0; done < n;) {
-		const size_t before = done;
-
-		for (size_t i = 0; i < g->nnodes; i++) {
-			if (b->nodes[i] || (wanted && !wanted[i]))
-				continue;
-			const struct rnode_version v = objects_node(&g->nodes[i], b->rp->current);
-
-			b->deps = xrealloc(b->deps, ((size_t)v.ndeps + 1) * sizeof *b->deps);
-			if (!ready(b, g, &v))
-				continue;
-			TRY(add_node(b, g->nodes[i].node, &v, &b->nodes[i]));
-			done++;
-		}
-		if (done == before)
+	for (size_t i = 0; i < g->nnodes || skipped < g->nnodes; i++) {
+		if (i >= g->nnodes)
 			return rp_fail(b->rp, REPLAYER_E_TRACE, b->rp->current, "the nodes of graph %u depend on one another in a circle",
 				g->id);
+		if (b->nodes[i] || (wanted && !wanted[i]))
+			continue;
+		const struct rnode_version v = objects_node(&g->nodes[i], b->rp->current);
+
+		b->deps = xrealloc(b->deps, ((size_t)v.ndeps + 2) * sizeof *b->deps);
+		if (!ready(b, g, &v)) {
+			skipped = skipped < i ? skipped : i;
+			continue;
+		}
+		TRY(add_node(b, g->nodes[i].node, &v, &b->nodes[i]));
+		b->last = b->nodes[i];
+		if (skipped < i) { /* it may have waited for this one */
+			i = skipped - 1;
+			skipped = SIZE_MAX;
+		}
 	}
 	return NULL;
 }

@@ -218,6 +218,15 @@ struct edit {
 	size_t n;
 };
 
+/* Who ran last, when one command runs after the other (replayer-turn.c). */
+struct turn {
+	bool overlap; /* streams overlap instead */
+	bool any;     /* something may be in flight: what was submitted to stream last of device dev, and all before it */
+	CUstream last;
+	unsigned dev;
+	CUevent event[DEVICES_MAX]; /* by device; NULL: not made */
+};
+
 struct watchdog {
 	_Atomic uint64_t since_ns; /* 0: nothing is being waited for */
 	_Atomic uint64_t seq, first; /* first: nothing before it is in flight */
@@ -328,6 +337,7 @@ struct rp {
 	bool skip_recorded;
 	struct microscope micro;
 	struct marks marks;
+	struct turn turn;
 	struct watchdog watchdog;
 	struct hash_kernel_driver hash_driver;
 	struct hash_kernel hash;
@@ -556,6 +566,17 @@ struct err *execute_launch_parts(struct rp *rp, const struct sbt_cmd *c, CUfunct
 /* Whether the recording holds what c did, which is not executed then; whether the user left it out. */
 bool execute_has_effect(const struct rp *rp, uint64_t seq);
 bool execute_is_skipped(const struct rp *rp, uint64_t seq);
+
+/* ---- replayer-turn.c ------------------------------------------------------------------------------------------------------- */
+
+/* Makes c, about to be submitted to its stream, wait for everything before it. Its device's context is current. */
+struct err *turn_of(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* The stream is about to be destroyed, perhaps with work in it. */
+struct err *turn_before_destroy(struct rp *rp, CUstream stream) TS_CHECK;
+/* Nothing is in flight. */
+void turn_over(struct rp *rp);
+/* Lets streams overlap from now on, or not. */
+struct err *turn_overlap(struct rp *rp, bool overlap) TS_CHECK;
 
 /* ---- replayer-into.c ------------------------------------------------------------------------------------------------------- */
 

@@ -173,6 +173,7 @@ static struct err *on_open(struct rp *rp, const struct request *q, struct buf *o
 	memcpy(path, q->tail, q->tail_n);
 	path[q->tail_n] = '\0';
 	rp->flags = o->flags;
+	rp->turn.overlap = o->flags & REPLAYER_OVERLAPS;
 	rp->first = o->first;
 	rp->last = o->last;
 	struct err *e = window_open(rp, path);
@@ -422,6 +423,13 @@ static struct err *on_soft(struct rp *rp, const struct request *q, struct buf *o
 	return NULL;
 }
 
+static struct err *on_overlap(struct rp *rp, const struct request *q, struct buf *out)
+{
+	TRY(turn_overlap(rp, ((const struct replayer_overlap *)(const void *)q->body)->on != 0));
+	reply_position(rp, out);
+	return NULL;
+}
+
 static struct err *on_order(struct rp *rp, const struct request *q, struct buf *out)
 {
 	return order_run(rp, (const void *)q->body, q->tail, q->tail_n, out);
@@ -524,6 +532,7 @@ static const struct handler {
 	HANDLER(FIGURES, on_figures, replayer_none),
 	HANDLER(QUIT, on_quit, replayer_none),
 	HANDLER(SOFT, on_soft, replayer_soft),
+	HANDLER(OVERLAP, on_overlap, replayer_overlap),
 	HANDLER(ORDER, on_order, replayer_order),
 	HANDLER(CHECK, on_check, replayer_check),
 	HANDLER(CHANGED, on_changed, replayer_accesses),

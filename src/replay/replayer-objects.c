@@ -518,6 +518,7 @@ struct err *objects_drop_stream(struct rp *rp, uint64_t id)
 
 	if (!h)
 		return NULL;
+	TRY(turn_before_destroy(rp, h));
 	s->handle = NULL;
 	CU(rp, cuStreamDestroy_v2, h);
 	return NULL;

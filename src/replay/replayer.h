@@ -45,6 +45,7 @@ struct replayer_head {
 	REQ(13, FIGURES, replayer_none, replayer_figures, "what it cost so far")                                              \
 	REQ(14, QUIT, replayer_none, replayer_done, "end")                                                                    \
 	REQ(20, SOFT, replayer_soft, replayer_done, "how the software GPU runs kernels from now on")                          \
+	REQ(40, OVERLAP, replayer_overlap, replayer_done, "let streams overlap, or run one command after the other in the order of submission") \
 	REQ(27, ORDER, replayer_order, replayer_ordered, "the window's work in the order of the u64 entries that follow, then order_change[]; reply: replayer_place[], order_change[]") \
 	REQ(28, CHECK, replayer_check, replayer_check_done, "execute each launch several times towards seq; kernel ids (u32) may follow; reply: replayer_difference[]") \
 	REQ(29, CHECK_END, replayer_none, replayer_done, "give back the memory that checking took")                                \
@@ -71,7 +72,8 @@ enum replayer_type {
 struct replayer_none {
 	uint64_t unused;
 };
-enum replayer_open_flags { REPLAYER_TOUCHED = 1, REPLAYER_ANY_DEVICE = 2 };
+/* OVERLAP: as OVERLAP asks for later. */
+enum replayer_open_flags { REPLAYER_TOUCHED = 1, REPLAYER_ANY_DEVICE = 2, REPLAYER_OVERLAPS = 4 };
 struct replayer_open {
 	uint32_t version, flags;
 	uint64_t first, last; /* the window: sbt_reader_window() */
@@ -82,6 +84,9 @@ struct replayer_opened {
 };
 struct replayer_seek {
 	uint64_t seq; /* window.first - 1: the beginning */
+};
+struct replayer_overlap {
+	uint32_t on, pad;
 };
 struct replayer_done {
 	uint64_t seq; /* the position */

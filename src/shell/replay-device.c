@@ -27,9 +27,21 @@ struct err *replay_on_parse(const char *word, enum replay_on *ret)
 	return err_cure(err_new(ERR_USAGE, "--on %s is no device", word), "It is auto, soft, real or none");
 }
 
+struct err *replay_order_parse(const char *word, bool *ret_overlap)
+{
+	*ret_overlap = !strcmp(word, "concurrent");
+	return *ret_overlap || !strcmp(word, "fixed") ? NULL : err_cure(err_new(ERR_USAGE, "--order %s is no order", word),
+		"It is fixed or concurrent");
+}
+
+struct err *replay_device_order(struct session *s)
+{
+	return s->trace.device ? device_overlap(s->trace.device->d, s->set.number[SET_REPLAY_ORDER] != 0) : NULL;
+}
+
 struct replay_choice replay_choice_default(const struct session *s)
 {
-	return (struct replay_choice){.on = (enum replay_on)s->set.number[SET_REPLAY_DEVICE]};
+	return (struct replay_choice){.on = (enum replay_on)s->set.number[SET_REPLAY_DEVICE], .overlap = s->set.number[SET_REPLAY_ORDER] != 0};
 }
 
 /* Without a choice for replays, what `--gpu` says counts, else what the trace was recorded on. */
@@ -109,7 +121,7 @@ struct err *replay_device_open(struct session *s, const struct replay_choice *c,
 	o.replayer = replayer;
 	o.softgpu = softgpu;
 	/* who names another kind of device than the recording's means it */
-	o.flags = (c->touched ? REPLAYER_TOUCHED : 0) |
+	o.flags = (c->touched ? REPLAYER_TOUCHED : 0) | (c->overlap ? REPLAYER_OVERLAPS : 0) |
 		(c->any_device || (c->on != REPLAY_ON_AUTO && soft != meta->soft) ? REPLAYER_ANY_DEVICE : 0);
 	e = device_open(&d, &o);
 	free(replayer);

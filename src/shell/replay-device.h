@@ -18,6 +18,7 @@ struct replay_choice {
 	enum replay_on on;
 	unsigned window; /* which of the trace's windows, from 0 */
 	bool touched, any_device;
+	bool overlap; /* streams overlap: `set replay order concurrent` */
 	bool quiet;  /* no progress line */
 	bool strict; /* auto, too, is an error when it cannot be had */
 };
@@ -43,8 +44,12 @@ struct replay_device {
 
 /* --on's and `set replay device`'s values. */
 struct err *replay_on_parse(const char *word, enum replay_on *ret) TS_CHECK;
-/* What `set replay device` and `--gpu` say. */
+/* What `set replay device`, `set replay order` and `--gpu` say. */
 struct replay_choice replay_choice_default(const struct session *s);
+/* "fixed" or "concurrent". */
+struct err *replay_order_parse(const char *word, bool *ret_overlap) TS_CHECK;
+/* `set replay order` was changed: the open device goes on that way. */
+struct err *replay_device_order(struct session *s) TS_CHECK;
 /* What can be known before trying: ERR_INCOMPLETE, ERR_NOT_FOUND, ERR_STATE as below. */
 struct err *replay_device_check(const struct session *s, const struct replay_choice *c) TS_CHECK;
 /* Opens the device for a window of the open trace. ERR_INCOMPLETE: the trace cannot be executed; ERR_STATE or ERR_UNSUPPORTED: no such device here.

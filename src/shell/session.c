@@ -566,6 +566,8 @@ struct err *session_settings_changed(struct session *s, enum setting id)
 	case SET_SOFT_SCHEDULE:
 	case SET_SOFT_RACECHECK:
 		return races_apply(s);
+	case SET_REPLAY_ORDER:
+		return replay_device_order(s);
 	default:
 		return NULL;
 	}

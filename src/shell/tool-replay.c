@@ -24,7 +24,7 @@ struct tool_replay {
 };
 
 #define USAGE "Use: tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] " \
-	"[--touched] [--any-device] [--json]"
+	"[--order fixed|concurrent] [--touched] [--any-device] [--json]"
 
 static struct err *usage(const char *fmt, const char *word)
 {
@@ -51,6 +51,8 @@ static struct err *take_value(struct tool_replay *t, const char *name, const cha
 {
 	if (!strcmp(name, "--nth"))
 		return word_u64(value, &t->partial.nth) && t->partial.nth ? NULL : usage("\"%s\" is no count of launches, from 1", value);
+	if (!strcmp(name, "--order"))
+		return replay_order_parse(value, &t->tool.choice.overlap);
 	if (t->partial.kind)
 		return usage("only one of --stream, --range and --kernel can be replayed, not also %s", value);
 	if (!strcmp(name, "--stream"))
@@ -64,7 +66,7 @@ static struct err *take_value(struct tool_replay *t, const char *name, const cha
 
 static struct err *take_options(struct tool_replay *t, int argc, char **argv)
 {
-	static const char *const valued[] = {"--stream", "--range", "--kernel", "--nth", NULL};
+	static const char *const valued[] = {"--stream", "--range", "--kernel", "--nth", "--order", NULL};
 
 	TRY(tool_options_take(&t->tool, USAGE, &argc, argv));
 	for (int i = 0; i < argc; i++) {

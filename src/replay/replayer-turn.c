@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The order of a replay. By default one command runs after the other in the order in which the program submitted them, whatever their streams were:
+ * that is one of the orders that the program allows (an edge of order/fold.h leads from an earlier command to a later one), and it makes memory at a
+ * position depend on the position alone. The device does the waiting: where the stream changes, the new one waits for an event on the one before,
+ * and launches stay asynchronous.
+ *
+ * The surprise: records of events and waits for them take no turn. They touch no memory, and the work behind them takes its own.
+ */
+#include "replay/replayer-int.h"
+
+/* Kinds that touch memory in the order of their stream. */
+static const bool takes_turn[SBT_KIND_END] = {
+	[SBT_LAUNCH] = true, [SBT_COPY] = true, [SBT_FILL] = true, [SBT_GRAPH_LAUNCH] = true, [SBT_BATCH] = true,
+};
+
+/* Whoever waits for turn.event[turn.dev] waits for everything that has been submitted. */
+static struct err *record_last(struct rp *rp)
+{
+	struct turn *t = &rp->turn;
+	const unsigned was = rp->devices.now;
+
+	TRY(devices_enter(rp, t->dev));
+	if (!t->event[t->dev])
+		CU(rp, cuEventCreate, &t->event[t->dev], CU_EVENT_DISABLE_TIMING);
+	CU(rp, cuEventRecord, t->event[t->dev], t->last);
+	return devices_enter(rp, was);
+}
+
+static struct err *take(struct rp *rp, CUstream stream, unsigned dev)
+{
+	struct turn *t = &rp->turn;
+
+	if (t->any && (t->last != stream || t->dev != dev)) {
+		TRY(record_last(rp));
+		CU(rp, cuStreamWaitEvent, stream, t->event[t->dev], 0);
+	}
+	t->any = true;
+	t->last = stream;
+	t->dev = dev;
+	return NULL;
+}
+
+struct err *turn_of(struct rp *rp, const struct sbt_cmd *c)
+{
+	const uint64_t id = sbt_cmd_stream(c);
+	CUstream stream;
+
+	if (rp->turn.overlap || id == SBT_NO_ID || !takes_turn[c->kind])
+		return NULL;
+	TRY(objects_stream(rp, id, &stream));
+	return take(rp, stream, rp->devices.now);
+}
+
+struct err *turn_before_destroy(struct rp *rp, CUstream stream)
+{
+	if (!rp->turn.any || rp->turn.last != stream)
+		return NULL;
+	return take(rp, rp->own, 0);
+}
+
+void turn_over(struct rp *rp)
+{
+	rp->turn.any = false;
+}
+
+struct err *turn_overlap(struct rp *rp, bool overlap)
+{
+	if (rp->turn.overlap == overlap)
+		return NULL;
+	TRY(execute_finish(rp));
+	rp->turn.overlap = overlap;
+	graph_unmake_all(rp); /* their branches are put in line, too */
+	checkpoint_forget(rp, rp->first);
+	rp->stale |= rp->position >= rp->first; /* what ran in another order is no way to get anywhere */
+	return NULL;
+}
