@@ -94,9 +94,15 @@ if !SANITIZERS
 check_PROGRAMS += tests/unit/test-replay-soft
 TESTS += tests/unit/test-replay-soft
 tests_unit_test_replay_soft_SOURCES = tests/unit/test-replay-soft.c tests/unit/state-test.h tests/unit/cmds.h \
-	tests/unit/random-cmds.h tests/unit/random-trace.h bench/replay-trace.c bench/replay-trace.h
+	tests/unit/random-cmds.h tests/unit/random-trace.h tests/unit/replay-recorded.h bench/replay-trace.c bench/replay-trace.h
 tests_unit_test_replay_soft_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/bench
 tests_unit_test_replay_soft_LDADD = libreplay.a libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
+# A position has one memory, however it is reached.
+check_PROGRAMS += tests/unit/test-replay-order
+TESTS += tests/unit/test-replay-order
+tests_unit_test_replay_order_SOURCES = tests/unit/test-replay-order.c tests/unit/state-test.h tests/unit/cmds.h tests/unit/random-cmds.h \
+	tests/unit/replay-recorded.h
+tests_unit_test_replay_order_LDADD = libreplay.a libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
 endif
 endif
 REPLAY_TESTS = tests/unit/test-replay-moves tests/unit/test-replay-run

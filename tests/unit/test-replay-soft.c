@@ -3,111 +3,11 @@
  * Examples recorded and executed again on the software GPU, through tsdb-replayer: verified, and every way to a position gives the same
  * state and the same memory. On a machine with a GPU the same list can be run there: TSDB_TEST_GPU=real (scripts/gpu-check does).
  */
-#include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "random-trace.h"
+#include "replay-recorded.h"
 #include "replay-trace.h"
-#include "replay/device.h"
 #include "replay/plan.h"
-#include "sbt/memory.h"
-
-static char dir[4096], trace_path[4200];
-
-static bool real_gpu(void)
-{
-	const char *gpu = getenv("TSDB_TEST_GPU");
-
-	return gpu && !strcmp(gpu, "real");
-}
-
-/* In a build tree, or in a bundle. */
-static void find(char *ret, size_t n, const char *a, const char *b)
-{
-	snprintf(ret, n, "%s/%s", dir, a);
-	if (access(ret, F_OK))
-		snprintf(ret, n, "%s/%s", dir, b);
-}
-
-static void record(const char *example)
-{
-	char program[4300], tsdb[4300];
-	const char *gpu = real_gpu() ? "real" : "soft", *tmp = getenv("TMPDIR");
-	int status, fd;
-	pid_t pid;
-
-	find(tsdb, sizeof tsdb, "bin/tsdb", "tsdb");
-	snprintf(program, sizeof program, "%s/%s%s", dir, strchr(example, '/') ? "" : "examples/", example);
-	if (access(program, X_OK))
-		skip(); /* built without nvcc */
-	snprintf(trace_path, sizeof trace_path, "%s/tsdb-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	fd = mkstemp(trace_path);
-	assert_true(fd >= 0);
-	pid = fork();
-	if (!pid) {
-		dup2(open("/dev/null", O_WRONLY), 1);
-		dup2(1, 2);
-		execl(tsdb, tsdb, "record", "-o", trace_path, "--gpu", gpu, "--", program, NULL);
-		_exit(127);
-	}
-	close(fd);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
-struct run {
-	struct sbt_reader *r;
-	struct device *d;
-	struct replay *p;
-	uint64_t first, last;
-};
-
-static struct run open_trace(unsigned flags)
-{
-	char replayer[4300], soft[4300];
-	struct device_options o = {.replayer = replayer, .trace = trace_path, .softgpu = real_gpu() ? NULL : soft, .flags = flags};
-	struct replay_executor ex;
-	struct run x;
-
-	find(replayer, sizeof replayer, "tsdb-replayer", "lib/tsdb/tsdb-replayer");
-	find(soft, sizeof soft, "softgpu", "lib/tsdb/softgpu");
-	ok(sbt_reader_open(&x.r, trace_path));
-	assert_true(sbt_reader_window(x.r, 0, &x.first, &x.last));
-	o.first = x.first;
-	o.last = x.last;
-	ok(device_open(&x.d, &o));
-	ex = device_executor(x.d);
-	ok(replay_open(&x.p, x.r, &ex));
-	return x;
-}
-
-static struct run open_run(const char *example)
-{
-	record(example);
-	return open_trace(0);
-}
-
-static void close_run(struct run *x)
-{
-	replay_close(x->p);
-	sbt_reader_close(x->r);
-	unlink(trace_path);
-}
-
-/* Of all that is allocated at the position. */
-static uint64_t mem_hash(const struct run *x)
-{
-	struct state_alloc a;
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; state_alloc(replay_state(x->p), i, &a); i++) {
-		struct sbt_hash h;
-
-		ok(device_hash(x->d, a.addr, a.size, &h));
-		sum = sum * 31 + (h.half[0] ^ h.half[1] ^ a.addr);
-	}
-	return sum;
-}
 
 static void assert_verified(const struct run *x)
 {
@@ -522,6 +422,6 @@ int main(void)
 	};
 	const char *build = getenv("TSDB_BUILD");
 
-	snprintf(dir, sizeof dir, "%s", build ? build : ".");
+	snprintf(recorded_in, sizeof recorded_in, "%s", build ? build : ".");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
