@@ -20,6 +20,7 @@ bench_bench_hash_LDADD = libhashkernel.a libsbt.a -ldl
 endif
 
 # What executing again costs: opening, restoring, executing, going back.
+EXTRA_DIST += bench/bench-replay-order.py bench/overlap-load.cu
 EXTRA_DIST += bench/bench-load.cu bench/bench-torch.py bench/bench-window.py bench/window-load.cu
 if HAVE_CUDA
 noinst_PROGRAMS += bench/bench-replay
@@ -28,9 +29,13 @@ bench_bench_replay_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/bench
 bench_bench_replay_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS)
 bench_bench_replay_LDADD = libreplay.a libstate.a libsbt.a libcommon.a $(SBT_LIBS) -ldl
 if HAVE_NVCC
-nodist_noinst_SCRIPTS = bench/bench-load bench/window-load
-CLEANFILES += bench/bench-load bench/window-load
+nodist_noinst_SCRIPTS = bench/bench-load bench/overlap-load bench/window-load
+CLEANFILES += bench/bench-load bench/overlap-load bench/window-load
 bench/bench-load: bench/bench-load.cu examples/check.h
+	@$(MKDIR_P) bench
+	$(AM_V_NVCC)$(NVCC) $(NVCC_FLAGS) -o $@ $<
+# What the order of a replay costs: bench-replay-order.py.
+bench/overlap-load: bench/overlap-load.cu examples/check.h
 	@$(MKDIR_P) bench
 	$(AM_V_NVCC)$(NVCC) $(NVCC_FLAGS) -o $@ $<
 # What a capture window holds the program up for: bench-window.py.
@@ -98,5 +103,6 @@ if HAVE_NVCC
 	@echo "== observe"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-observe.py
 	@echo "== capture"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-capture.py
 	@echo "== Python stacks"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-python.py
+	@echo "== the order of a replay, on the software GPU"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-replay-order.py
 	@echo "== capture window, on the software GPU"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-window.py
 endif

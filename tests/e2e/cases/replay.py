@@ -635,3 +635,39 @@ def test_swap_machine_code(t):
     t.match(r'1 of 1 outputs identical', r.out, 'after replay restart')
     r = shell(t, 'replay swap scale same.cubin', 'replay swap scale off', 'replay verify')
     t.equal(len(re.findall(r'1 of 1 outputs identical', r.out)), 2, 'an equal kernel')
+
+
+def values_at(t, trace, addr, *ways):
+    """The word at addr, behind each way: moves of one session."""
+    r = shell(t, 'replay start', *[x for way in ways for x in (*way, f'x/1fw {addr}')], trace=trace)
+    return re.findall(rf'^{addr}:\t(\S+)$', r.out, re.M)
+
+
+def test_a_position_has_the_same_bytes(t):
+    """A program with a race: its recording, mostly right, is verified each time, and every way to a position gives what it gave before."""
+    r = t.record('race_demo')
+    out = t.tsdb('view', 't.sbt').out
+    last, addr = re.search(r'^#(\d+) copy d2h 4096 bytes (0x[0-9a-f]+) ', out, re.M).groups()
+    seen = set()
+    for _ in range(3):
+        seen |= set(values_at(t, 't.sbt', addr, [f'replay goto {last}'], [f'replay goto {int(last) // 2}', f'replay goto {last}'],
+                              ['replay step', 'replay reverse-step'], ['replay restart', 'replay step 500', f'replay goto {last}']))
+    t.equal(seen, {'55'}, 'the sum 1 + ... + 10, in the order of submission')
+    if 'race_demo: ok' in r.out:
+        for _ in range(3):
+            t.equal(t.tsdb('replay', 't.sbt').status, 0, 'what was right is verified')
+    r = t.tsdb('replay', '--order', 'some', 't.sbt')
+    t.sentence(r, r'^tsdb: --order some is no order\. It is fixed or concurrent')
+
+
+def test_streams_that_need_each_other(t):
+    """A kernel that waits for a later one on another stream: named in the fixed order, with the way out, and verified with that."""
+    recorded(t, 'handshake')
+    seq = find(t, 'wait_for<<<')
+    r = t.tsdb('replay', 't.sbt', env={'TSDB_REPLAYER_TIMEOUT': '2'})
+    t.equal(r.status, 1, 'exit status')
+    t.match(rf'#{seq} wait_for<<<.*#{seq} has not finished within 2 s.*`set replay order concurrent`', r.err)
+    r = t.tsdb('replay', '--order', 'concurrent', 't.sbt')
+    t.equal((r.status, 'Verified.' in r.out), (0, True), 'with streams that overlap')
+    r = shell(t, 'set replay order concurrent', 'replay start', 'replay verify')
+    t.match('1 of 1 outputs identical', r.out)
