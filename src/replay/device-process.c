@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "patience.h"
 #include "replay/device-private.h"
 
 #define POST_BYTES 4096	   /* gathered before they are sent */
@@ -153,18 +154,19 @@ struct err *device_spawn(struct device *d)
 /* Reaps within ms; the wait status, or -1 when it still lives. */
 static int reap(struct device *d, uint64_t ms)
 {
-	uint64_t end = now_ms() + ms;
 	const struct timespec nap = {.tv_nsec = 2000000};
+	struct patience patience;
 	int status;
 	pid_t r;
 
+	patience_begin(&patience, d->pid, ms * 1000000);
 	for (;;) {
 		r = waitpid(d->pid, &status, WNOHANG);
 		if (r == d->pid)
 			return status;
 		if (r < 0 && errno != EINTR)
 			return 0; /* somebody else reaped it */
-		if (now_ms() >= end)
+		if (!ms || patience_over(&patience))
 			return -1;
 		nanosleep(&nap, NULL);
 	}
@@ -266,13 +268,16 @@ static struct err *kill_for(struct device *d, enum err_code code, const char *wh
 /* ---- the socket ------------------------------------------------------------------------------------------------------ */
 
 struct limit {
-	uint64_t end;
-	bool grace; /* Ctrl-C was seen: end is near */
+	struct patience patience;
+	uint64_t grace_ms; /* when Ctrl-C was seen; 0: not yet */
 };
 
 static struct limit limit_of(const struct device *d)
 {
-	return (struct limit){.end = now_ms() + d->timeout_ms};
+	struct limit l = {0};
+
+	patience_begin(&l.patience, d->pid, d->timeout_ms * 1000000ull);
+	return l;
 }
 
 /* Until the socket is ready for events, or readable (what a dying replayer says matters more than what we have to say). */
@@ -280,24 +285,20 @@ static struct err *wait_for(struct device *d, short events, struct limit *l)
 {
 	for (;;) {
 		struct pollfd p = {.fd = d->fd, .events = events | POLLIN};
-		uint64_t now = now_ms();
 		int n;
 
 		if (d->progress)
 			d->progress(d->progress_arg, d->doing, d->doing == DEVICE_GOING ? d->pos : d->want);
-		if (d->interrupt && *d->interrupt && !l->grace) {
-			l->grace = true;
-			if (l->end > now + GRACE_MS)
-				l->end = now + GRACE_MS;
-		}
-		if (now >= l->end && l->grace)
+		if (d->interrupt && *d->interrupt && !l->grace_ms)
+			l->grace_ms = now_ms();
+		if (l->grace_ms && now_ms() - l->grace_ms >= GRACE_MS) /* it is the user who gives up */
 			return kill_for(d, ERR_INTERRUPTED, "interrupted while the device was busy");
-		if (now >= l->end) {
+		if (patience_over(&l->patience)) {
 			d->error = DEVICE_SILENT;
 			return err_cure(kill_for(d, ERR_INFERIOR, "no answer from the replayer in time"),
 				"the state before it can be inspected");
 		}
-		n = poll(&p, 1, l->end - now < 50 ? (int)(l->end - now) : 50);
+		n = poll(&p, 1, 50);
 		if (n > 0)
 			return NULL;
 		if (n < 0 && errno != EINTR)
@@ -316,7 +317,7 @@ static struct err *flush(struct device *d)
 
 		if (n >= 0) {
 			at += (size_t)n;
-			l.end = l.grace ? l.end : now_ms() + d->timeout_ms;
+			patience_begin(&l.patience, d->pid, d->timeout_ms * 1000000ull);
 			continue;
 		}
 		if (errno == EINTR)

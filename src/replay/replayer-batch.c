@@ -94,11 +94,11 @@ static struct err *command(struct rp *rp, struct checking *k, const struct sbt_c
 
 static struct err *submit_group(struct rp *rp, struct checking *k, const struct replayer_check *q, const uint32_t *kernels, size_t n)
 {
-	const uint64_t begin = now_ns();
+	struct slice slice = {GROUP_NS};
 	const struct sbt_cmd *c;
 	bool work;
 
-	while (rp->position < q->to && k->batch.n < CHECK_GROUP && now_ns() - begin < GROUP_NS) {
+	while (rp->position < q->to && k->batch.n < CHECK_GROUP && slice_goes_on(&slice)) {
 		TRY(execute_fetch_next(rp, q->to, &c));
 		if (!c) {
 			rp->cursor_seq = UINT64_MAX;

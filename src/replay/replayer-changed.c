@@ -103,7 +103,8 @@ static struct err *next_changed(struct rp *rp, uint64_t to, struct changed_spans
 struct err *check_changed(struct rp *rp, const struct replayer_accesses *a, struct buf *out)
 {
 	struct changed_spans spans = {.max = a->max && a->max < 65536 ? a->max : 65536};
-	const uint64_t to = a->to < rp->last ? a->to : rp->last, begin = now_ns();
+	const uint64_t to = a->to < rp->last ? a->to : rp->last;
+	struct slice slice = {CHECK_LONG_NS};
 	struct replayer_accessed head = {0};
 	struct err *e = NULL;
 
@@ -116,7 +117,7 @@ struct err *check_changed(struct rp *rp, const struct replayer_accesses *a, stru
 		rp->checking->position = UINT64_MAX;
 	TRY(check_room_for_runs(rp, rp->checking, 1));
 	buf_add(out, &head, sizeof head);
-	while (!e && rp->position < to && out->len < CHANGED_FULL && now_ns() - begin < CHECK_LONG_NS)
+	while (!e && rp->position < to && out->len < CHANGED_FULL && slice_goes_on(&slice))
 		e = next_changed(rp, to, &spans, out, &head.n);
 	free(spans.s);
 	TRY(e);

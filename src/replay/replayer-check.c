@@ -647,7 +647,7 @@ static struct err *check_request(struct rp *rp, const struct replayer_check *q, 
 struct err *check_run(struct rp *rp, const struct replayer_check *q, const void *kernels, size_t tail, struct buf *out)
 {
 	struct replayer_check_done sum = {0};
-	const uint64_t begin = now_ns();
+	struct slice slice = {CHECK_LONG_NS};
 	struct err *e = NULL;
 
 	TRY(check_request(rp, q, tail));
@@ -661,7 +661,7 @@ struct err *check_run(struct rp *rp, const struct replayer_check *q, const void 
 	if (rp->checking->position != UINT64_MAX && rp->checking->position > rp->position)
 		rp->checking->position = UINT64_MAX; /* the user went back */
 	TRY(check_room_for_runs(rp, rp->checking, q->runs));
-	while (!e && rp->position < q->to && rp->checking->nrows < ROWS_MAX && now_ns() - begin < CHECK_LONG_NS)
+	while (!e && rp->position < q->to && rp->checking->nrows < ROWS_MAX && slice_goes_on(&slice))
 		e = is_batched(rp, q) ? batch_run(rp, rp->checking, q, kernels, tail / sizeof(uint32_t), &sum)
 				      : next(rp, q, kernels, tail / sizeof(uint32_t), &sum);
 	if (e)

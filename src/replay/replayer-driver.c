@@ -42,10 +42,23 @@ struct err *replayer_driver_open(struct replayer_driver *ret)
 
 uint64_t now_ns(void)
 {
+	static _Atomic uint64_t leap_ns = UINT64_MAX, later;
 	struct timespec t;
 
+	if (leap_ns == UINT64_MAX)
+		leap_ns = getenv("TSDB_REPLAYER_CLOCK") ? strtoul(getenv("TSDB_REPLAYER_CLOCK"), NULL, 10) * 1000000000u : 0;
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + (leap_ns ? later += leap_ns : 0);
+}
+
+bool slice_goes_on(struct slice *s)
+{
+	const uint64_t now = now_ns();
+
+	if (s->began_ns)
+		return now - s->began_ns < s->long_ns;
+	s->began_ns = now;
+	return true;
 }
 
 struct err *rp_fail(struct rp *rp, enum replayer_error_code code, uint64_t seq, const char *fmt, ...)

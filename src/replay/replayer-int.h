@@ -228,7 +228,8 @@ struct turn {
 };
 
 struct watchdog {
-	_Atomic uint64_t since_ns; /* 0: nothing is being waited for */
+	_Atomic uint64_t turn; /* another number for each wait; 0: nothing is being waited for */
+	uint64_t turns;	       /* the main thread's: the last number given */
 	_Atomic uint64_t seq, first; /* first: nothing before it is in flight */
 	_Atomic int owner; /* who may write to the socket: 0 the main thread, 1 the watchdog */
 	_Atomic uint64_t limit_ns; /* while a GPU is being opened OPEN_NS at least */
@@ -359,7 +360,16 @@ struct err *rp_fail(struct rp *rp, enum replayer_error_code code, uint64_t seq, 
 /* NULL for CUDA_SUCCESS. A fault names the commands that can have caused it. */
 struct err *rp_cu(struct rp *rp, CUresult r, const char *call) TS_CHECK;
 #define CU(rp, call, ...) TRY(rp_cu((rp), (rp)->d.call(__VA_ARGS__), #call))
-uint64_t now_ns(void); /* CLOCK_MONOTONIC */
+/* CLOCK_MONOTONIC: for figures, and for how often something is done, never for whether. With TSDB_REPLAYER_CLOCK=SECONDS (for tests) each look
+ * is so many seconds later than the one before. */
+uint64_t now_ns(void);
+
+/* Of a long request a reply comes about every long_ns, so that tsdb shows how far it is and hears Ctrl-C. `while (slice_goes_on(&s))` turns at
+ * least once, however late the processor comes round to it: every reply says more than the one before. */
+struct slice {
+	uint64_t long_ns, began_ns; /* began_ns 0: not yet */
+};
+bool slice_goes_on(struct slice *s);
 
 /* ---- replayer-window.c ---------------------------------------------------------------------------------------------------- */
 

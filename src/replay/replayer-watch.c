@@ -172,10 +172,10 @@ struct err *watch_after(struct rp *rp, const struct sbt_cmd *c)
 
 static struct err *run_collecting(struct rp *rp, uint64_t to)
 {
-	const uint64_t begin = now_ns();
+	struct slice slice = {LONG_NS};
 	bool work;
 
-	while (rp->position < to && rp->watch.out->len < FULL && now_ns() - begin < LONG_NS)
+	while (rp->position < to && rp->watch.out->len < FULL && slice_goes_on(&slice))
 		TRY(execute_step(rp, to, &work));
 	return NULL;
 }

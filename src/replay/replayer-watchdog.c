@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command that never finishes: the thread that called the driver cannot be got back, so a second thread looks at the clock, tells
- * tsdb, and ends the process. It never calls the driver. So that a long queue of short commands is no hang, a mark (an event) is put behind
+ * A command that never finishes: the thread that called the driver cannot be got back, so a second thread charges each wait against a
+ * limit (patience.h), tells tsdb, and ends the process. It never calls the driver. So that a long queue of short commands is no hang, a mark (an event) is put behind
  * every so many commands, and a wait for everything is a wait for one mark after the other. How many adapts to how long they take: what
  * has been submitted is never far ahead of what has been done, so that checkpoints on the way are taken in time.
  */
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "patience.h"
 #include "replay/replayer-int.h"
 
 #define OPEN_NS 60000000000u /* a driver that starts, and code that it compiles */
@@ -45,14 +46,20 @@ static void tell(struct watchdog *w)
 static void *watch(void *arg)
 {
 	struct watchdog *w = arg;
+	struct patience patience = {0};
+	uint64_t seen = 0;
 
 	for (;;) {
 		const struct timespec nap = {.tv_nsec = 100000000};
-		const uint64_t since = atomic_load(&w->since_ns);
+		const uint64_t turn = atomic_load(&w->turn);
 		int nobody = 0;
 
-		if (since && now_ns() > since + w->limit_ns && atomic_compare_exchange_strong(&w->owner, &nobody, 1)) {
-			if (atomic_load(&w->since_ns) == since)
+		if (turn != seen) {
+			seen = turn;
+			patience_begin(&patience, 0, w->limit_ns);
+		}
+		if (turn && patience_over(&patience) && atomic_compare_exchange_strong(&w->owner, &nobody, 1)) {
+			if (atomic_load(&w->turn) == turn)
 				tell(w);
 			atomic_store(&w->owner, 0);
 		}
@@ -84,7 +91,7 @@ struct err *watchdog_start(struct rp *rp, int fd)
 void watchdog_on(struct rp *rp, uint64_t seq)
 {
 	atomic_store_explicit(&rp->watchdog.seq, seq, memory_order_relaxed);
-	atomic_store_explicit(&rp->watchdog.since_ns, now_ns(), memory_order_release);
+	atomic_store_explicit(&rp->watchdog.turn, ++rp->watchdog.turns, memory_order_release);
 }
 
 void watchdog_opened(struct rp *rp)
@@ -94,7 +101,7 @@ void watchdog_opened(struct rp *rp)
 
 void watchdog_off(struct rp *rp)
 {
-	atomic_store(&rp->watchdog.since_ns, 0);
+	atomic_store(&rp->watchdog.turn, 0);
 }
 
 void watchdog_claim(struct rp *rp)

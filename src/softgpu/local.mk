@@ -9,7 +9,7 @@ HEADERS_TO_CHECK += src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.h
 HEADERS_TO_CHECK += src/softgpu/jit.h
 
 # The PTX machine. libptxtest.a is the same for its own tests and the fuzzer: sanitised when they are.
-PTX_SOURCES = \
+PTX_SOURCES = src/patience.h src/patience.c \
 	src/softgpu/mem.c src/softgpu/mem-extents.c src/softgpu/mem-extents.h \
 	src/softgpu/mem.h \
 	src/softgpu/jit.h src/softgpu/jit-host.c \

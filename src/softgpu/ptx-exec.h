@@ -6,6 +6,7 @@
 #ifndef SOFTGPU_PTX_EXEC_H
 #define SOFTGPU_PTX_EXEC_H
 
+#include "patience.h"
 #include "softgpu/mem.h"
 #include "softgpu/ptx-int.h"
 
@@ -113,6 +114,7 @@ struct ptx_worker {
 	uint64_t launch_id; /* never used twice */
 	size_t stack_limit;
 	uint64_t start_ns;
+	struct patience patience; /* with a launch that has a time limit */
 	jmp_buf out, resume; /* resume: out of an instruction that has to wait, back to the warp loop */
 	struct ptx_fault fault;
 	uint64_t index; /* of the block that runs */

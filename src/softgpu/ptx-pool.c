@@ -31,7 +31,7 @@ struct chunk { /* printf output of one block */
 
 struct ptx_run {
 	const struct ptx_launch *l;
-	uint64_t nblocks, launch_id, start_ns, deadline_ns;
+	uint64_t nblocks, launch_id, start_ns;
 	atomic_uint_fast64_t next;
 	atomic_uint_fast64_t limit; /* blocks from here on need not run: nblocks, or the lowest that faulted */
 	atomic_bool stop;
@@ -92,7 +92,7 @@ bool ptx_should_stop(struct ptx_worker *wk, enum ptx_fault_code *code)
 	*code = PTX_CANCELLED;
 	if (wk->l->cancel && *wk->l->cancel)
 		atomic_store(&r->stop, true);
-	if (r->deadline_ns && now_ns(CLOCK_MONOTONIC) > r->deadline_ns) {
+	if (pool.timeout_s && patience_over(&wk->patience)) {
 		*code = PTX_TIMEOUT;
 		return true;
 	}
@@ -178,6 +178,8 @@ static void bind_worker(struct ptx_worker *wk, struct ptx_run *r)
 {
 	wk->run = r;
 	wk->l = r->l;
+	if (pool.timeout_s)
+		patience_begin(&wk->patience, 0, pool.timeout_s * 1000000000ull);
 	wk->launch_id = r->launch_id;
 	wk->start_ns = r->start_ns;
 	wk->observer = r->l->observer;
@@ -218,7 +220,7 @@ static void run_blocks(struct ptx_worker *wk, struct ptx_run *r)
 		}
 		ptx_async_reset(wk);
 		ptx_block_start(wk, &wk->blk, wk->index);
-		if (r->deadline_ns && ptx_should_stop(wk, &code))
+		if (pool.timeout_s && ptx_should_stop(wk, &code))
 			ptx_raise(&wk->blk.warps[0], r->l->fn->insns, 0, code, 0, 0, "the time limit is over");
 		ptx_block_run(wk, &wk->blk, false);
 		keep_output(wk);
@@ -636,7 +638,6 @@ enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
 	r.nblocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
 	r.launch_id = atomic_fetch_add(&pool.launches, 1) + 1;
 	r.start_ns = now_ns(CLOCK_REALTIME);
-	r.deadline_ns = pool.timeout_s ? now_ns(CLOCK_MONOTONIC) + pool.timeout_s * 1000000000ull : 0;
 	atomic_init(&r.next, 0);
 	atomic_init(&r.limit, r.nblocks);
 	memset(fault, 0, sizeof(*fault));

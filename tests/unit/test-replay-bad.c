@@ -225,6 +225,43 @@ static void an_address_that_is_taken(void **state)
 	says(sentence(try_open(&d, 0)), "the recorded addresses 0x68000000 to 0x68028000 (163840 bytes) cannot be had here");
 }
 
+/* ---- a slow clock ------------------------------------------------------------------------------------------------------------- */
+
+static struct err *count_one(void *arg, const struct access_set *a)
+{
+	++*(unsigned *)arg;
+	return NULL;
+}
+
+/* A thousand seconds pass between two looks at the clock: everything long still comes to its end, a command at a time. */
+static void however_late_the_processor_comes(void **state)
+{
+	const struct replayer_check how[] = {{.from = FIRST, .to = 28, .runs = 2}, {.from = FIRST, .to = 28, .runs = 2, .thorough = 1}};
+	struct device *d;
+	unsigned n;
+
+	make_trace(PLAIN);
+	setenv("TSDB_REPLAYER_CLOCK", "1000", 1);
+	for (unsigned i = 0; i < 2; i++) {
+		struct device_checked c;
+
+		d = open_device(0);
+		ok(device_check(d, &how[i], NULL, 0, &c));
+		assert_int_equal(c.checked, 4);
+		assert_int_equal(c.n, 0);
+		device_checked_free(&c);
+		device_close(d);
+	}
+	d = open_device(0);
+	ok(device_changed_sets(d, FIRST, 28, 0, count_one, (n = 0, &n)));
+	assert_int_equal(n, 4);
+	ok(device_seek(d, FIRST - 1));
+	ok(device_access_sets(d, FIRST, 28, 0, count_one, (n = 0, &n)));
+	assert_true(n >= 4);
+	unsetenv("TSDB_REPLAYER_CLOCK");
+	device_close(d);
+}
+
 /* ---- uploads ----------------------------------------------------------------------------------------------------------------- */
 
 /* Of all copies up to seq the last one that wrote a word wins. */
@@ -415,7 +452,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_gpu), cmocka_unit_test(too_little_memory), cmocka_unit_test(missing_pages),
 		cmocka_unit_test(a_hang_is_found), cmocka_unit_test(a_fault_is_found), cmocka_unit_test(an_address_that_is_taken),
-		cmocka_unit_test(uploads_come_in_any_order), cmocka_unit_test(uploads_through_few_slots), cmocka_unit_test(a_damaged_payload),
+		cmocka_unit_test(however_late_the_processor_comes), cmocka_unit_test(uploads_come_in_any_order), cmocka_unit_test(uploads_through_few_slots), cmocka_unit_test(a_damaged_payload),
 		cmocka_unit_test(pinned_memory_of_the_programs_own), cmocka_unit_test(graphs_that_cannot_be), cmocka_unit_test(nodes_one_by_one),
 	};
 	const char *build = getenv("TSDB_BUILD");
