@@ -72,14 +72,15 @@ struct err *inferior_leave(struct inferior *inf)
 /* For callers that did not wait: nobody empties the rings, so what does not fit is dropped. */
 static void await_leaving(struct inferior *inf)
 {
-	uint64_t deadline = monotonic_ms() + LEAVE_MS;
+	struct patience patience;
 	struct inferior_event ev;
 
 	if (!has_agent(inf))
 		return;
 	atomic_store(&inf->control->on_full, TSDB_FULL_DROP);
 	err_free(inferior_leave(inf));
-	while (!inferior_agent_left(inf) && inf->alive && monotonic_ms() < deadline) {
+	patience_begin(&patience, inf->pid, LEAVE_MS * MS_NS);
+	while (!inferior_agent_left(inf) && inf->alive && !patience_over(&patience)) {
 		err_free(inferior_wait(inf, 2, &ev));
 		if (inf->alive && !inf->running)
 			err_free(inferior_resume(inf, false));

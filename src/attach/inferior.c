@@ -186,10 +186,11 @@ static bool reap_one(pid_t tid)
  * end only after all other threads have been reaped by their tracer. */
 static bool reap_all(struct inferior *inf)
 {
-	uint64_t deadline = monotonic_ms() + KILL_WAIT_MS;
+	struct patience patience;
 	int status;
 
-	while (monotonic_ms() < deadline) {
+	patience_begin(&patience, inf->pid, KILL_WAIT_MS * MS_NS);
+	while (!patience_over(&patience)) {
 		for (unsigned i = inf->ntracees; i-- > 0;)
 			if (inf->tracees[i]->tid != inf->pid && reap_one(inf->tracees[i]->tid))
 				tracee_remove(inf, inf->tracees[i]);

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/user.h>
 #include <termios.h>
+#include "patience.h"
 #include "attach/attach.h"
 
 /* One thread as ptrace knows it. */
@@ -90,7 +91,8 @@ void tracee_remove(struct inferior *inf, struct tracee *t);
 void tracee_remove_others(struct inferior *inf, pid_t keep);
 /* Registers of a stopped thread, cached until it runs again; NULL when they cannot be read (it was killed). */
 const struct user_regs_struct *tracee_regs(struct tracee *t);
-uint64_t monotonic_ms(void);
+uint64_t monotonic_ms(void); /* for how often something is done; whether to give up: patience.h */
+#define MS_NS 1000000ull
 
 /* launch.c */
 #define SEIZE_OPTIONS                                                                                                  \

@@ -300,10 +300,11 @@ static struct err *seize_error(int sys)
 static struct err *await_exec(struct inferior *inf, const struct launch_options *o, const char *path, int report)
 {
 	struct child_report r;
-	uint64_t deadline = monotonic_ms() + EXEC_WAIT_MS;
+	struct patience patience;
 	int status;
 
-	while (monotonic_ms() < deadline) {
+	patience_begin(&patience, inf->pid, EXEC_WAIT_MS * MS_NS);
+	while (!patience_over(&patience)) {
 		if (!wait_one(inf->pid, 50, &status))
 			continue;
 		if (WIFEXITED(status) || WIFSIGNALED(status)) {

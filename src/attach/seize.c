@@ -187,22 +187,24 @@ static struct err *no_safe_place(struct attaching *a, const char *why)
 /* Stops the program with a thread in a safe place, which is prepared. */
 static struct err *find_place(struct attaching *a, struct tracee **ret)
 {
-	uint64_t start = monotonic_ms();
 	unsigned most = a->o->safe_ms ? a->o->safe_ms : SAFE_MS;
+	struct patience patience, desperate;
 	const char *why = "";
 
+	patience_begin(&patience, a->inf->pid, most * MS_NS);
+	patience_begin(&desperate, a->inf->pid, DESPERATE_MS * MS_NS);
 	for (unsigned pause_us = 1000;; pause_us += pause_us < 20000 ? 1000 : 0) {
-		uint64_t waited = monotonic_ms() - start;
+		const bool over = patience_over(&patience);
 
 		hold_up(a);
 		a->result->looks++;
 		TRY(check_there(a));
 		a->result->threads = a->inf->ntracees;
-		*ret = safe_pick(a->inf, &a->site, waited > DESPERATE_MS, &why);
+		*ret = safe_pick(a->inf, &a->site, patience_over(&desperate), &why);
 		if (*ret)
 			return inject_prepare(&a->call, &a->site, *ret);
 		let_run(a);
-		if (waited >= most)
+		if (over)
 			return no_safe_place(a, why);
 		(void)stops_pump(a->inf, a->inf->pid, (int)(pause_us / 1000));
 		TRY(check_there(a));
@@ -247,10 +249,11 @@ static struct err *no_return(struct attaching *a, const char *function)
 /* Lets everybody run until the called function has returned; its thread stands at the way back. */
 static struct err *await_call(struct attaching *a, const char *function)
 {
-	uint64_t deadline = monotonic_ms() + CALL_MS;
+	struct patience patience;
 	struct tracee *t;
 
-	while (monotonic_ms() < deadline) {
+	patience_begin(&patience, a->inf->pid, CALL_MS * MS_NS);
+	while (!patience_over(&patience)) {
 		const struct user_regs_struct *r;
 
 		if (!stops_pump(a->inf, a->call.tid, patience_ms(a))) {
@@ -364,8 +367,9 @@ static struct err *ask_agent(struct attaching *a, uint64_t fn, int32_t *ret)
 /* An agent that has just lost its debugger needs a moment, in which the borrowed thread may have to run. */
 static struct err *start_agent(struct attaching *a)
 {
-	uint64_t deadline = monotonic_ms() + BUSY_MS;
+	struct patience patience;
 
+	patience_begin(&patience, a->inf->pid, BUSY_MS * MS_NS);
 	for (;;) {
 		struct tracee *t;
 		int32_t result;
@@ -376,7 +380,7 @@ static struct err *start_agent(struct attaching *a)
 		TRY(ask_agent(a, fn, &result));
 		if (!result)
 			return NULL;
-		if (result != -EBUSY || monotonic_ms() >= deadline)
+		if (result != -EBUSY || patience_over(&patience))
 			return agent_error(a, result);
 		(void)stops_pump(a->inf, a->inf->pid, BUSY_LOOK_MS);
 		TRY(check_there(a));
@@ -398,10 +402,11 @@ static struct err *refused(struct attaching *a)
 static struct err *await_agent(struct attaching *a)
 {
 	struct tsdb_control *c = a->inf->control;
-	uint64_t deadline = monotonic_ms() + (a->o->start_ms ? a->o->start_ms : UP_MS);
 	uint64_t start = now_ns();
+	struct patience patience;
 
-	while (monotonic_ms() < deadline) {
+	patience_begin(&patience, a->inf->pid, (a->o->start_ms ? a->o->start_ms : UP_MS) * MS_NS);
+	while (!patience_over(&patience)) {
 		switch (atomic_load_explicit(&c->agent_state, memory_order_acquire)) {
 		case TSDB_AGENT_UP: /* and what was there before is found, unless that does not fit into the rings */
 			if (!atomic_load(&c->start_ns) && drain_pressure(a->inf) < RINGS_FULL)

@@ -748,13 +748,15 @@ static bool serve_event(struct inferior *inf, struct tracee *t, int status, stru
 }
 
 /* Takes statuses until the event thread is at the agent's stop again. False: the time is over. */
-static bool serve_wait(struct inferior *inf, pid_t tid, uint64_t deadline, struct err **ret)
+static bool serve_wait(struct inferior *inf, pid_t tid, int timeout_ms, struct err **ret)
 {
+	struct patience patience;
 	bool served = false;
 	struct wait_hold h;
 
+	patience_begin(&patience, inf->pid, (uint64_t)timeout_ms * MS_NS);
 	wait_hold(&h);
-	while (!served && tracee_find(inf, tid) && monotonic_ms() < deadline) {
+	while (!served && tracee_find(inf, tid) && !patience_over(&patience)) {
 		int status;
 		struct tracee *t = wait_next(inf, &status);
 
@@ -786,7 +788,7 @@ struct err *stops_serve(struct inferior *inf, int timeout_ms)
 	BUG_ON(!inf->at_agent || !t);
 	run_device_threads(inf);
 	run_thread(t, 0);
-	if (!serve_wait(inf, t->tid, monotonic_ms() + (uint64_t)timeout_ms, &e))
+	if (!serve_wait(inf, t->tid, timeout_ms, &e))
 		return serve_timeout(inf, timeout_ms);
 	stop_all(inf); /* the device's threads */
 	return e;
