@@ -92,6 +92,14 @@ struct err *err_wrap(struct err *e, const char *fmt, ...)
 	return e;
 }
 
+struct err *err_first(struct err *e, struct err *other)
+{
+	if (!e)
+		return other;
+	err_free(other);
+	return e;
+}
+
 void err_free(struct err *e)
 {
 	if (!e || e == &no_memory)

@@ -45,6 +45,8 @@ struct err *err_cure(struct err *e, const char *fmt, ...) TS_PRINTF(2, 3) TS_CHE
 /* Puts "context: " before the sentence. */
 struct err *err_wrap(struct err *e, const char *fmt, ...) TS_PRINTF(2, 3) TS_CHECK;
 struct err *err_nomem(void) TS_CHECK;
+/* The first of two, of which either may be NULL; the other is freed. */
+struct err *err_first(struct err *e, struct err *other) TS_CHECK;
 /* Frees e; NULL is fine. */
 void err_free(struct err *e);
 

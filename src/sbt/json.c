@@ -8,35 +8,7 @@
 #include <string.h>
 
 #include "sbt/sbt.h"
-
-/* The length of the valid UTF-8 sequence at p, or 0 (RFC 3629, section 4). */
-static size_t utf8_length(const uint8_t *p, size_t n)
-{
-	size_t len = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] <= 0xdf ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 :
-		     p[0] >= 0xf0 && p[0] <= 0xf4 ? 4 : 0;
-
-	if (!len || len > n)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
-	    (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return len;
-}
-
-/* What some programs take for the end of a line: control characters, U+0080 to U+009F, U+2028, U+2029. 0: not one of them. */
-static unsigned line_breaker(const uint8_t *p, size_t len)
-{
-	if (len == 1)
-		return p[0] < 0x20 || p[0] == 0x7f ? p[0] : 0;
-	if (len == 2 && p[0] == 0xc2 && p[1] < 0xa0)
-		return p[1];
-	if (len == 3 && p[0] == 0xe2 && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9))
-		return 0x2000 | (p[2] & 0x3f);
-	return 0;
-}
+#include "text.h"
 
 void sbt_json_string(struct buf *out, const void *text, size_t n)
 {
@@ -45,15 +17,15 @@ void sbt_json_string(struct buf *out, const void *text, size_t n)
 
 	buf_byte(out, '"');
 	for (size_t i = 0; i < n; i += len) {
-		len = utf8_length(p + i, n - i);
+		len = text_utf8_length(p + i, n - i);
 		if (!len) {
 			buf_str(out, "\\ufffd");
 			len = 1;
 		} else if (p[i] == '"' || p[i] == '\\') {
 			buf_byte(out, '\\');
 			buf_byte(out, p[i]);
-		} else if (p[i] == 0 || line_breaker(p + i, len)) {
-			buf_printf(out, "\\u%04x", line_breaker(p + i, len));
+		} else if (p[i] == 0 || text_unsafe(p + i, len)) {
+			buf_printf(out, "\\u%04x", text_unsafe(p + i, len));
 		} else {
 			buf_add(out, p + i, len);
 		}

@@ -584,6 +584,14 @@ static bool skip_expression(struct demangle *d)
 	return ok;
 }
 
+/* The name goes to screens, in lists of one line each: a control character would break out of its line. */
+static void make_one_line(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			*s = '?';
+}
+
 void sbt_kernel_short_name(char *dst, size_t n, const char *mangled)
 {
 	struct demangle d = {.dst = dst, .n = n};
@@ -599,6 +607,7 @@ void sbt_kernel_short_name(char *dst, size_t n, const char *mangled)
 		put(&d, mangled, strlen(mangled));
 	}
 	dst[d.len] = 0;
+	make_one_line(dst);
 }
 
 /* --- globs -------------------------------------------------------------------------------------------------------- */

@@ -39,13 +39,15 @@ docs:
 	python3 $(srcdir)/scripts/sbt-doc $(srcdir)/src/sbt/commands.def $(srcdir)/docs/sbt.md
 
 if HAVE_CMOCKA
-SBT_TESTS = tests/unit/test-sbt-footprint tests/unit/test-sbt-python tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash tests/unit/test-sbt-memory \
+SBT_TESTS = tests/unit/test-text tests/unit/test-sbt-footprint tests/unit/test-sbt-python tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash tests/unit/test-sbt-memory \
 	tests/unit/test-sbt-trace tests/unit/test-sbt-print tests/unit/test-sbt-damage
 check_PROGRAMS += $(SBT_TESTS)
 TESTS += $(SBT_TESTS)
 SBT_TEST_LIBS = libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
 tests_unit_test_sbt_footprint_SOURCES = tests/unit/test-sbt-footprint.c tests/unit/cmds.h
 tests_unit_test_sbt_footprint_LDADD = $(SBT_TEST_LIBS)
+tests_unit_test_text_SOURCES = tests/unit/test-text.c
+tests_unit_test_text_LDADD = libcommon.a $(CMOCKA_LIBS)
 tests_unit_test_sbt_trace_SOURCES = tests/unit/test-sbt-trace.c tests/unit/sbt-make.h
 tests_unit_test_sbt_trace_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_print_SOURCES = tests/unit/test-sbt-print.c

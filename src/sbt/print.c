@@ -8,30 +8,14 @@
 #include <string.h>
 
 #include "sbt/sbt.h"
-
-/* Bytes that a terminal might act on become \xNN; with quote, quotes and backslashes get a backslash. */
-static void put_text(struct buf *out, const char *p, size_t n, bool quote)
-{
-	for (size_t i = 0; i < n; i++) {
-		unsigned char ch = (unsigned char)p[i];
-
-		if (quote && (ch == '"' || ch == '\\'))
-			buf_byte(out, '\\');
-		if (ch < 0x20 || ch == 0x7f)
-			buf_printf(out, "\\x%02x", ch);
-		else if (ch == 0xc2 && i + 1 < n && (unsigned char)p[i + 1] < 0xa0) /* U+0080 to U+009f: C1 controls */
-			buf_printf(out, "\\xc2\\x%02x", (unsigned char)p[++i]);
-		else
-			buf_byte(out, ch);
-	}
-}
+#include "text.h"
 
 static void put_kernel(struct buf *out, uint64_t id, const struct sbt_names *names)
 {
 	const char *name = names && names->kernel ? names->kernel(names->arg, (uint32_t)id) : NULL;
 
 	if (name && *name)
-		put_text(out, name, strlen(name), false);
+		text_safe(out, name, strlen(name), 0);
 	else
 		buf_printf(out, "kernel %" PRIu64, id);
 }
@@ -116,7 +100,7 @@ static void print_mark(struct buf *out, const struct sbt_cmd *c)
 	if (!m->text.len)
 		return;
 	buf_str(out, " \"");
-	put_text(out, m->text.p, m->text.len, true);
+	text_safe(out, m->text.p, m->text.len, TEXT_QUOTE);
 	buf_str(out, "\"");
 }
 
@@ -134,7 +118,7 @@ static void print_attach(struct buf *out, const struct sbt_cmd *c)
 			buf_printf(out, "; gave up %" PRIu64 " places", a->missed);
 	} else {
 		buf_str(out, "attach: not known: ");
-		put_text(out, a->text.p, a->text.len, false);
+		text_safe(out, a->text.p, a->text.len, 0);
 	}
 }
 
@@ -189,7 +173,7 @@ static void print_field(struct buf *out, const struct sbt_cmd *c, const struct s
 	case SBT_T_STR:
 		text = sbt_get_blob(c, f);
 		buf_str(out, " \"");
-		put_text(out, text->p, text->len, true);
+		text_safe(out, text->p, text->len, TEXT_QUOTE);
 		buf_str(out, "\"");
 		break;
 	case SBT_T_BOOL:

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "sbt/reader.h"
+#include "text.h"
 
 #define FRAMES_MAX (16u << 20)	/* in memory, over all chunks */
 #define MODULES_MAX (1u << 20)
@@ -164,13 +165,8 @@ static char *take_text(struct sbt_in *in)
 {
 	const char *p;
 	size_t n;
-	char *s;
 
-	if (!sbt_take_string(in, &p, &n))
-		return xstrdup("");
-	s = xcalloc(n + 1, 1);
-	memcpy(s, p, n);
-	return s;
+	return sbt_take_string(in, &p, &n) ? text_safe_dup(p, strnlen(p, n)) : xstrdup("");
 }
 
 static struct err *take_modules(struct sbt_reader *r, const struct sbt_entry *e, const struct buf *payload)

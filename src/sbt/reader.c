@@ -14,6 +14,7 @@
 
 #include "first-where.h"
 #include "sbt/reader.h"
+#include "text.h"
 
 #define SENTENCES 20
 
@@ -121,7 +122,7 @@ static size_t keep(struct buf *b, const char *p, size_t n)
 {
 	size_t at = b->len;
 
-	buf_add(b, p, strnlen(p, n));
+	text_safe(b, p, strnlen(p, n), 0);
 	buf_byte(b, 0);
 	return at;
 }
@@ -176,10 +177,8 @@ static void take_calls(struct sbt_reader *r, const struct buf *payload)
 		if (!sbt_take_string(&in, &name, &n))
 			return;
 		r->calls = xrealloc(r->calls, (r->ncalls + 1) * sizeof *r->calls);
-		r->calls[r->ncalls].name = strndup(name, n);
-		r->calls[r->ncalls].n = sbt_take(&in);
-		if (!r->calls[r->ncalls++].name)
-			BUG("out of memory");
+		r->calls[r->ncalls].name = text_safe_dup(name, strnlen(name, n));
+		r->calls[r->ncalls++].n = sbt_take(&in);
 	}
 }
 

@@ -4,7 +4,6 @@
  * back, so that a full disk leaves a trace that ends in a whole chunk.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/uio.h>
@@ -14,6 +13,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "file.h"
 #include "sbt/writer.h"
 
 #define LEVEL 3
@@ -100,9 +100,8 @@ struct err *sbt_out_open(struct sbt_out *o, const char *path)
 	struct err *e;
 	int sys;
 
-	*o = (struct sbt_out){.fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-	if (o->fd < 0)
-		return err_sys(errno, "cannot create %s", path);
+	*o = (struct sbt_out){.fd = -1};
+	TRY(file_create_locked(path, &o->fd));
 	o->path = xstrdup(path);
 	o->zstd = ZSTD_createCCtx();
 	if (!o->zstd) {

@@ -15,6 +15,7 @@
 #include "shell/recorder.h"
 #include "shell/trace.h"
 #include "shell/words.h"
+#include "text.h"
 
 /* The name that was asked for, or the default one: maybe a pattern. */
 static char *wanted_path(struct session *s)
@@ -178,7 +179,7 @@ static void tell_captured(struct session *s, const struct recorder_capture *c, b
 	}
 	if (s->target.recording) {
 		if (c->commands)
-			fprintf(stderr, "%s\n", buf_cstr(&line));
+			text_print(stderr, "%s\n", buf_cstr(&line));
 	} else {
 		out_style(s->out, STYLE_NOTE, "%s", buf_cstr(&line));
 		out_str(s->out, "\n");

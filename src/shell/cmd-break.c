@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "file.h"
 #include "shell/breakpoints.h"
 #include "shell/kernel.h"
 #include "shell/process.h"
@@ -379,19 +380,12 @@ const char cmd_save_breakpoints_help[] =
 struct err *cmd_save_breakpoints(struct session *s, const struct cmd_args *a)
 {
 	struct buf b = BUF_INIT;
-	struct err *e = NULL;
-	bool ok;
-	FILE *f;
+	struct err *e;
 
 	if (a->argc != 1)
 		return err_cure(err_new(ERR_USAGE, "save breakpoints needs a file name"), "For example: save breakpoints my.tsdb");
-	f = fopen(a->argv[0], "we");
-	if (!f)
-		return err_cure(err_new(ERR_SYSTEM, "cannot write %s: %m", a->argv[0]), "Name a file in a folder that can be written");
 	breakpoints_script(s->breaks, &b);
-	ok = fwrite(b.data ? b.data : (const void *)"", 1, b.len, f) == b.len;
-	if (fclose(f) || !ok)
-		e = err_new(ERR_SYSTEM, "cannot write %s: %m", a->argv[0]);
+	e = file_write(a->argv[0], b.data, b.len);
 	buf_free(&b);
 	return e;
 }

@@ -15,6 +15,7 @@
 #include "shell/vars.h"
 #include "shell/words.h"
 #include "shell/what-if.h"
+#include "text.h"
 
 const char cmd_print_help[] =
 	"Shows the value of an expression at the current command and remembers it as $1, $2,\n"
@@ -163,6 +164,7 @@ const char cmd_x_help[] =
 /* Until a zero byte. */
 static struct err *show_string(struct session *s, uint64_t addr)
 {
+	struct buf shown = BUF_INIT;
 	char text[256];
 	size_t n = 0;
 
@@ -171,8 +173,9 @@ static struct err *show_string(struct session *s, uint64_t addr)
 		if (!text[n])
 			break;
 	}
-	text[n] = 0;
-	out_printf(s->out, "0x%" PRIx64 ":\t\"%s\"%s\n", addr, text, n + 1 == sizeof text ? "..." : "");
+	text_safe(&shown, text, n, TEXT_QUOTE);
+	out_printf(s->out, "0x%" PRIx64 ":\t\"%s\"%s\n", addr, buf_cstr(&shown), n + 1 == sizeof text ? "..." : "");
+	buf_free(&shown);
 	return NULL;
 }
 

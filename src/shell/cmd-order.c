@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "file.h"
 #include "order/order.h"
 #include "shell/exact.h"
 #include "shell/interrupt.h"
@@ -466,13 +467,7 @@ static struct err *write_graph(const char *path, const struct buf *dot)
 		}
 		return NULL;
 	}
-	f = fopen(path, "we");
-	if (!f)
-		return err_sys(errno, "%s cannot be written", path);
-	fwrite(dot->data, 1, dot->len, f);
-	if (ferror(f) | fclose(f))
-		return err_sys(errno, "%s cannot be written", path);
-	return NULL;
+	return file_write(path, dot->data, dot->len);
 }
 
 static struct err *graph_options(const struct cmd_args *a, const char **ret_path, struct order_options *o)

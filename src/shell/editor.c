@@ -16,6 +16,7 @@
 #include "buf.h"
 #include "shell/editor.h"
 #include "shell/interrupt.h"
+#include "text.h"
 
 struct editor {
 	EditLine *el;
@@ -112,6 +113,8 @@ static void add_candidate(void *to, const char *word)
 	struct candidates *c = to;
 	size_t same = 0;
 
+	if (!text_is_safe(word)) /* the terminal would obey it once it is in the line */
+		return;
 	for (unsigned i = 0; i < c->n; i++) {
 		if (!strcmp(c->words[i], word))
 			return;
@@ -149,7 +152,7 @@ static void list_candidates(struct candidates *c)
 	for (unsigned i = 0; i < c->n; i++) {
 		bool last = (i + 1) % per_line == 0 || i + 1 == c->n;
 
-		printf("%-*s%s", last ? 0 : (int)widest + 2, c->words[i], last ? "\n" : "");
+		text_print(stdout, "%-*s%s", last ? 0 : (int)widest + 2, c->words[i], last ? "\n" : "");
 	}
 	fflush(stdout);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "file.h"
 #include "sbt/memory.h"
 #include "shell/extract.h"
 #include "shell/trace.h"
@@ -163,23 +164,21 @@ static struct err *save_piece(struct extract *x, size_t i, bool after)
 	struct extract_piece *p = &x->pieces[i];
 	char name[64], *path, *before;
 	FILE *f, *old = NULL;
-	struct err *e = NULL;
+	struct err *e;
 
 	extract_piece_name(name, sizeof name, i, false);
 	before = extract_path(x, name);
 	extract_piece_name(name, sizeof name, i, after);
 	path = extract_path(x, name);
-	f = fopen(path, "wb");
-	if (f && after)
-		old = fopen(before, "rb");
-	if (!f || (after && !old))
-		e = err_sys(errno, "cannot open %s", path);
-	else
+	e = file_create(path, &f);
+	if (!e && after && !(old = fopen(before, "rb")))
+		e = err_sys(errno, "cannot open %s", before);
+	if (!e)
 		e = copy_piece(x, p, f, old, &p->changed);
 	if (old)
 		fclose(old);
-	if (f && fclose(f) && !e)
-		e = err_sys(errno, "cannot write %s", path);
+	if (f)
+		e = err_first(e, file_close(f, path));
 	if (after && !p->changed)
 		unlink(path);
 	free(path);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "file.h"
 #include "replay/plan.h"
 #include "shell/extract.h"
 #include "shell/replay-device.h"
@@ -74,38 +75,44 @@ static struct err *take_options(struct extract *x, int argc, char **argv)
 
 char *extract_path(const struct extract *x, const char *name)
 {
-	return xasprintf("%s/%s", x->dir, name);
+	return xasprintf("%s/%s", x->part, name);
 }
 
 struct err *extract_write(const struct extract *x, const char *name, const void *p, size_t n)
 {
 	char *path = extract_path(x, name);
-	FILE *f = fopen(path, "wb");
-	struct err *e = NULL;
-	bool bad;
+	struct err *e = file_write(path, p, n);
 
-	if (!f) {
-		e = err_sys(errno, "cannot write %s", path);
-	} else {
-		bad = fwrite(p, 1, n, f) != n;
-		if (fclose(f) || bad)
-			e = err_sys(errno, "cannot write %s", path);
-	}
 	free(path);
 	return e;
 }
 
-/* Somebody may have edited what an earlier extract wrote. */
-static struct err *make_dir(const struct extract *x)
+/* The folder is made under another name and gets its own when it is whole. */
+static struct err *begin_dir(struct extract *x)
 {
-	char *path = extract_path(x, "main.c");
-	struct err *e = NULL;
+	size_t n = strlen(x->dir);
 
-	if (mkdir(x->dir, 0777) && errno != EEXIST)
-		e = err_sys(errno, "cannot make the folder %s", x->dir);
-	else if (!access(path, F_OK))
-		e = err_cure(err_new(ERR_STATE, "%s is there already", path), "Name another folder, or remove it");
-	free(path);
+	while (n > 1 && x->dir[n - 1] == '/')
+		n--;
+	x->part = xasprintf("%.*s.part-XXXXXX", (int)n, x->dir);
+	if (mkdtemp(x->part))
+		return NULL;
+	struct err *e = err_sys(errno, "cannot make the folder %s", x->dir);
+	free(x->part);
+	x->part = NULL;
+	return e;
+}
+
+/* Somebody may have edited what an earlier extract wrote: an empty folder is replaced, another one is not. */
+static struct err *end_dir(struct extract *x, struct err *e)
+{
+	if (x->part && !e && rename(x->part, x->dir))
+		e = errno == ENOTEMPTY || errno == EEXIST ? err_cure(err_new(ERR_STATE, "%s is there already", x->dir), "Name another folder, or remove it")
+							  : err_sys(errno, "cannot make the folder %s", x->dir);
+	if (x->part && e)
+		file_remove_all(x->part);
+	free(x->part);
+	x->part = NULL;
 	return e;
 }
 
@@ -273,6 +280,14 @@ static struct err *find_launch(struct extract *x)
 	return take_launch(x);
 }
 
+static struct err *fill_dir(struct extract *x)
+{
+	TRY(take_code(x));
+	TRY(extract_save_memory(x, x->seq - 1, false));
+	TRY(extract_save_memory(x, x->seq, true));
+	return extract_program(x);
+}
+
 static struct err *extract(struct extract *x)
 {
 	struct state *st;
@@ -289,11 +304,8 @@ static struct err *extract(struct extract *x)
 	if (e)
 		return e;
 	TRY(extract_find_globals(x));
-	TRY(make_dir(x));
-	TRY(take_code(x));
-	TRY(extract_save_memory(x, x->seq - 1, false));
-	TRY(extract_save_memory(x, x->seq, true));
-	return extract_program(x);
+	TRY(begin_dir(x));
+	return end_dir(x, fill_dir(x));
 }
 
 int tool_extract(struct session *s, int argc, char **argv)

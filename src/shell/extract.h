@@ -27,6 +27,7 @@ struct extract {
 	struct session *s;
 	struct replay_choice choice;
 	const char *file, *glob, *dir;
+	char *part; /* the folder while it is being filled; heap */
 	uint64_t nth, window;
 	uint64_t graph; /* the graph launch that the kernel's node is in; 0: a launch of its own */
 	uint32_t node;
@@ -41,7 +42,7 @@ struct extract {
 	size_t npieces;
 };
 
-/* DIR/name, heap. */
+/* The name of a file in the folder that is being filled, heap. */
 char *extract_path(const struct extract *x, const char *name);
 struct err *extract_write(const struct extract *x, const char *name, const void *p, size_t n) TS_CHECK;
 /* What assemblers take, so that it can be put into a C string. */

@@ -18,6 +18,7 @@
 #include "shell/process.h"
 #include "shell/recorder.h"
 #include "shell/words.h"
+#include "text.h"
 
 enum { DRAIN_MS = 20 };
 
@@ -420,7 +421,7 @@ struct err *follow_rest(struct follow *f)
 			return NULL;
 		}
 		if (!told && f->n && now_ms() - begin > 2000) {
-			fprintf(stderr, "[the program has ended; %u of its processes go%s on, Ctrl-C ends %s]\n", f->n, f->n == 1 ? "es" : "",
+			text_print(stderr, "[the program has ended; %u of its processes go%s on, Ctrl-C ends %s]\n", f->n, f->n == 1 ? "es" : "",
 				f->n == 1 ? "it" : "them");
 			told = true;
 		}
@@ -444,10 +445,10 @@ static bool main_row(const struct follow *f, struct row *ret)
 
 static void summary_line(const struct row *row)
 {
-	fprintf(stderr, "  %s: ", row->path ? row->path : "no trace");
+	text_print(stderr, "  %s: ", row->path ? row->path : "no trace");
 	if (row->rank >= 0)
-		fprintf(stderr, "rank %lld, ", (long long)row->rank);
-	fprintf(stderr, "process %d, %llu commands, %s\n", (int)row->pid, (unsigned long long)row->commands, row->program);
+		text_print(stderr, "rank %lld, ", (long long)row->rank);
+	text_print(stderr, "process %d, %llu commands, %s\n", (int)row->pid, (unsigned long long)row->commands, row->program);
 }
 
 void follow_summary(const struct follow *f)
@@ -457,7 +458,7 @@ void follow_summary(const struct follow *f)
 	unsigned used = f->nrows + has_own;
 	uint64_t total = has_own ? own.commands : 0;
 
-	fprintf(stderr, "[%u process%s, %u used the GPU%s\n", f->seen, f->seen == 1 ? "" : "es", used, used ? ":" : "]");
+	text_print(stderr, "[%u process%s, %u used the GPU%s\n", f->seen, f->seen == 1 ? "" : "es", used, used ? ":" : "]");
 	if (has_own)
 		summary_line(&own);
 	for (unsigned i = 0; i < f->nrows; i++) {
@@ -465,7 +466,7 @@ void follow_summary(const struct follow *f)
 		total += f->rows[i].commands;
 	}
 	if (used)
-		fprintf(stderr, "  %llu commands in all]\n", (unsigned long long)total);
+		text_print(stderr, "  %llu commands in all]\n", (unsigned long long)total);
 	if (f->missed)
 		out_warn(f->main->out, "%u process%s not followed: too many at once; raise `ulimit -n`", f->missed, f->missed == 1 ? " was" : "es were");
 	if (has_own)

@@ -6,6 +6,7 @@
 #include "config.h"
 #include <errno.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -317,6 +318,19 @@ static int run(struct session *s, int argc, char **argv, struct options *o)
 	return tool->run(s, n - 1, o->rest + 1);
 }
 
+/* Output that did not arrive is a failure, whatever was found. A reader that went away knows it, so there is no sentence, and the
+ * status is that of programs that die of SIGPIPE. */
+static int output_status(struct session *s, int status)
+{
+	out_page_end(s->out);
+	if (!out_failed(s->out))
+		return status;
+	if (out_failed(s->out) == EPIPE)
+		return 128 + SIGPIPE;
+	out_error(s->out, err_cure(err_sys(out_failed(s->out), "cannot write to standard output"), "What was printed is not whole"));
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct session *s = xcalloc(1, sizeof *s);
@@ -326,7 +340,7 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, ""); /* for the line editor */
 	interrupt_install();
 	session_init(s);
-	status = run(s, argc, argv, &o);
+	status = output_status(s, run(s, argc, argv, &o));
 	session_deinit(s);
 	free(o.steps);
 	free(s);

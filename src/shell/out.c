@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "shell/out.h"
+#include "text.h"
 
 enum { FLUSH_AT = 32 << 10 };
 
@@ -24,6 +25,7 @@ struct out {
 	unsigned height; /* lines that fit without a pager; 0: no paging now */
 	unsigned lines;	 /* in buf, while the pager is not running */
 	bool closed, color;
+	int failed; /* errno of the first write that did not arrive */
 	FILE *log;
 	uint64_t progress_since; /* ns; 0: no progress line */
 	uint64_t progress_drawn;
@@ -49,6 +51,13 @@ void out_free(struct out *o)
 	free(o);
 }
 
+static void give_up(struct out *o, int sys)
+{
+	o->closed = true;
+	if (!o->pager && !o->failed)
+		o->failed = sys;
+}
+
 static void write_all(struct out *o)
 {
 	size_t done = 0;
@@ -61,7 +70,7 @@ static void write_all(struct out *o)
 		if (n > 0)
 			done += (size_t)n;
 		else if (n < 0 && errno != EINTR && errno != EAGAIN)
-			o->closed = true;
+			give_up(o, errno);
 	}
 	buf_clear(&o->buf);
 	o->lines = 0;
@@ -137,6 +146,11 @@ void out_flush(struct out *o)
 		fflush(o->log);
 }
 
+int out_failed(const struct out *o)
+{
+	return o->failed;
+}
+
 bool out_closed(const struct out *o)
 {
 	return o->closed;
@@ -161,6 +175,7 @@ void out_str(struct out *o, const char *text)
 	size_t from = o->buf.len;
 
 	buf_str(&o->buf, text);
+	text_safe_tail(&o->buf, from);
 	added(o, from);
 }
 
@@ -172,6 +187,7 @@ void out_printf(struct out *o, const char *fmt, ...)
 	va_start(ap, fmt);
 	buf_vprintf(&o->buf, fmt, ap);
 	va_end(ap);
+	text_safe_tail(&o->buf, from);
 	added(o, from);
 }
 
@@ -197,14 +213,17 @@ static const char *style_code(enum style style)
 void out_style(struct out *o, enum style style, const char *fmt, ...)
 {
 	bool on = o->color && style != STYLE_NONE;
-	size_t from = o->buf.len;
+	size_t from, text;
 	va_list ap;
 
+	from = o->buf.len;
 	if (on)
 		buf_str(&o->buf, style_code(style));
+	text = o->buf.len;
 	va_start(ap, fmt);
 	buf_vprintf(&o->buf, fmt, ap);
 	va_end(ap);
+	text_safe_tail(&o->buf, text);
 	if (on)
 		buf_str(&o->buf, "\033[0m");
 	added(o, from);
@@ -274,46 +293,57 @@ struct err *out_log(struct out *o, const char *path)
 	return o->log ? NULL : err_cure(err_sys(errno, "cannot write the log file %s", path), "See `show logging file`");
 }
 
-static void sentence(FILE *f, const struct err *e)
+/* With the full stop that it may lack. */
+static void one_sentence(struct buf *b, const char *s)
 {
-	size_t n = strlen(e->what);
+	const size_t n = strlen(s);
 
-	fputs(e->what, f);
-	if (n && !strchr(".!?", e->what[n - 1]))
-		fputc('.', f);
-	if (e->cure) {
-		n = strlen(e->cure);
-		fprintf(f, " %c%s%s", toupper((unsigned char)e->cure[0]), n ? e->cure + 1 : "", n && strchr(".!?", e->cure[n - 1]) ? "" : ".");
+	text_safe(b, s, n, 0);
+	if (n && !strchr(".!?", s[n - 1]))
+		buf_byte(b, '.');
+}
+
+/* What failed, then the cure, on one line. */
+static void put_error(struct buf *b, const struct err *e)
+{
+	one_sentence(b, e->what);
+	if (e->cure && *e->cure) {
+		const size_t at = b->len + 1;
+
+		buf_byte(b, ' ');
+		one_sentence(b, e->cure);
+		b->data[at] = (uint8_t)toupper(b->data[at]);
 	}
-	fputc('\n', f);
+	buf_byte(b, '\n');
 }
 
 void out_error(struct out *o, struct err *e)
 {
 	bool color = o->color && isatty(STDERR_FILENO);
+	struct buf b = BUF_INIT;
 
 	out_flush(o);
-	fputs(color ? "\033[31mtsdb:\033[0m " : "tsdb: ", stderr);
-	sentence(stderr, e);
+	put_error(&b, e);
+	fprintf(stderr, "%s%s", color ? "\033[31mtsdb:\033[0m " : "tsdb: ", buf_cstr(&b));
 	fflush(stderr);
-	if (o->log) {
-		fputs("tsdb: ", o->log);
-		sentence(o->log, e);
-	}
+	if (o->log)
+		fprintf(o->log, "tsdb: %s", buf_cstr(&b));
+	buf_free(&b);
 	err_free(e);
 }
 
 void out_warn(struct out *o, const char *fmt, ...)
 {
+	struct buf b = BUF_INIT;
 	va_list ap;
 
 	out_flush(o);
-	fputs("tsdb: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	buf_vprintf(&b, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	text_print(stderr, "tsdb: %s\n", buf_cstr(&b));
 	fflush(stderr);
+	buf_free(&b);
 }
 
 static uint64_t now_ns(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the user sees: standard output through a buffer, a pager for long output on a terminal, colours, the log file, the progress
- * line. Errors go to stderr (out_error). When the reader of our output goes away, the rest is dropped quietly.
+ * line. Errors go to stderr (out_error). When the reader of our output goes away, the rest is dropped,
+ * and out_failed() says so.
  */
 #ifndef SHELL_OUT_H
 #define SHELL_OUT_H
@@ -24,6 +25,8 @@ void out_style(struct out *o, enum style style, const char *fmt, ...) TS_PRINTF(
 void out_table(struct out *o, struct buf *text);
 /* Everything so far reaches the screen (or the pager). */
 void out_flush(struct out *o);
+/* Why something that was written did not arrive: an errno, EPIPE when the reader went away; 0: all arrived. Leaving the pager is no failure. */
+int out_failed(const struct out *o);
 /* The reader is gone, or the user left the pager: stop producing. */
 bool out_closed(const struct out *o);
 

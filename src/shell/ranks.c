@@ -3,6 +3,7 @@
  * The file of a set, see ranks.h: JSON, so that other programs can read it. Traces below the set's folder are named relative to it, so that the
  * folder can be moved. The file may come from anywhere: every field is checked.
  */
+#include "file.h"
 #include "shell/ranks.h"
 
 #include <errno.h>
@@ -246,22 +247,16 @@ static void put_rank(FILE *f, const char *set_path, const struct rank *r, const 
 struct err *ranks_save(const struct ranks *set)
 {
 	struct stat st;
-	bool bad;
 	FILE *f;
 
 	if (!stat(set->path, &st) && !(S_ISREG(st.st_mode) && (!st.st_size || ranks_is(set->path))))
 		return err_cure(err_new(ERR_USAGE, "%s is there and is no set of traces; it is not overwritten", set->path), "Name another file with -o");
-	f = fopen(set->path, "we");
-	if (!f)
-		return err_cure(err_sys(errno, "cannot create the set %s", set->path), "Name a file in a folder that can be written");
+	TRY(file_create(set->path, &f));
 	fprintf(f, "%s1, \"traces\": [", magic);
 	for (unsigned i = 0; i < set->n; i++)
 		put_rank(f, set->path, &set->r[i], i ? ",\n" : "\n");
 	fputs("\n]}\n", f);
-	bad = ferror(f);
-	if (fclose(f) || bad)
-		return err_sys(errno, "cannot write the set %s", set->path);
-	return NULL;
+	return file_close(f, set->path);
 }
 
 /* ---- in a session ------------------------------------------------------------------------------------------------- */

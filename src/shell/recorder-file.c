@@ -6,7 +6,6 @@
  */
 #include "config.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,27 +13,17 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#include "file.h"
 #include "shell/recorder-inside.h"
 #include "shell/trace.h"
 
 struct err *recorder_check_path(const char *path)
 {
 	struct stat st;
-	int fd;
 
-	if (!stat(path, &st)) {
-		if (S_ISDIR(st.st_mode))
-			return err_cure(err_new(ERR_USAGE, "cannot write %s: it is a directory", path), "Name a file");
-		if (S_ISREG(st.st_mode) && st.st_size && !trace_is(path))
-			return err_cure(err_new(ERR_USAGE, "%s is there and is no trace; it is not overwritten", path), "Name another file");
-		return access(path, W_OK) ? err_sys(errno, "cannot write %s", path) : NULL;
-	}
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return err_cure(err_sys(errno, "cannot create the trace %s", path), "Name a file in a folder that can be written");
-	close(fd);
-	unlink(path);
-	return NULL;
+	if (!stat(path, &st) && S_ISREG(st.st_mode) && st.st_size && !trace_is(path))
+		return err_cure(err_new(ERR_USAGE, "%s is there and is no trace; it is not overwritten", path), "Name another file");
+	return file_can_create(path);
 }
 
 struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char *path, uint64_t from)

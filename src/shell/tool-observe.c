@@ -18,6 +18,7 @@
 #include "shell/recorder-inside.h"
 #include "shell/tools.h"
 #include "shell/words.h"
+#include "text.h"
 
 enum { TURN_MS = 20 };
 #define SECOND_NS 1000000000u
@@ -179,7 +180,7 @@ static struct err *choose_gpu(struct tool_observe *t)
 static void put(struct tool_observe *t, struct buf *b)
 {
 	if (t->o.argv) {
-		fputs(buf_cstr(b), stderr);
+		text_print(stderr, "%s", buf_cstr(b));
 	} else {
 		out_str(t->s->out, buf_cstr(b));
 		out_flush(t->s->out);

@@ -2,6 +2,7 @@
  *
  * A trace for tests in other languages, and what our reader says about it.
  *   sbt-gen write FILE SEED COUNT    random commands, stacks, times, modules, one keyframe
+ *   sbt-gen hostile FROM TO          TO is FROM (state and stacks, no memory) with a text that attacks terminals in every field that holds text
  *   sbt-gen dump FILE                the commands as JSON lines, then what else is in it
  */
 #include <stdio.h>
@@ -125,6 +126,77 @@ static void write_trace(const char *path, uint64_t seed, uint64_t count)
 	free(heap);
 }
 
+/* A colour, a forged line, a C1 control sequence, a title, a mark that turns the direction, a byte that is no UTF-8. */
+#define ATTACK "\033[31mESC\nFORGED\n\xc2\x9b" "31mC1\033]0;TITLE\007\xe2\x80\xae" "BIDI\r\xff\x9b"
+
+static void attack_cmd(struct sbt_cmd *c, struct buf *keep)
+{
+	const struct sbt_kind_desc *d = sbt_kind(c->kind);
+
+	for (const struct sbt_field *f = d->fields; f->name; f++)
+		if (f->type == SBT_T_STR) {
+			struct sbt_blob *b = (struct sbt_blob *)(uintptr_t)sbt_get_blob(c, f);
+
+			buf_clear(keep);
+			buf_add(keep, b->p, b->len);
+			buf_str(keep, ATTACK);
+			*b = (struct sbt_blob){keep->data, keep->len};
+		}
+}
+
+static void attack_commands(struct sbt_reader *r, struct sbt_writer *w)
+{
+	struct buf keep = BUF_INIT;
+	const struct sbt_cmd *c;
+	struct sbt_cursor *cur;
+	uint32_t done = 0;
+
+	ok(sbt_cursor_open(&cur, r));
+	for (;;) {
+		const struct sbt_frame *f;
+		struct sbt_cmd mine;
+		unsigned n;
+
+		ok(sbt_cursor_next(cur, &c));
+		if (!c)
+			break;
+		mine = *c;
+		if (mine.stack > done) {
+			done = mine.stack;
+			ok(sbt_reader_stack(r, done, &f, &n));
+			if (n)
+				ok(sbt_writer_stack(w, done, f, n));
+		}
+		attack_cmd(&mine, &keep);
+		ok(sbt_writer_cmd(w, &mine));
+	}
+	sbt_cursor_close(cur);
+	buf_free(&keep);
+}
+
+static void attack_trace(const char *from, const char *to)
+{
+	const struct sbt_meta *was;
+	struct sbt_meta m;
+	struct sbt_reader *r;
+	struct sbt_writer *w;
+	uint32_t index;
+
+	ok(sbt_reader_open(&r, from));
+	was = sbt_reader_meta(r);
+	m = *was;
+	m.program = m.cwd = m.host = m.gpu = m.tsdb = ATTACK;
+	ok(sbt_writer_open(&w, to, &m));
+	for (uint32_t i = 0; sbt_reader_module(r, i); i++)
+		ok(sbt_writer_module(w, "/bin/" ATTACK, i % 2 ? "" : ATTACK, &index));
+	ok(sbt_writer_module(w, SBT_MODULE_PYTHON, "", &index));
+	ok(sbt_writer_place(w, &(struct sbt_place){ATTACK ".py", ATTACK, 40, 44}, &index));
+	attack_commands(r, w);
+	ok(sbt_writer_unreplayable(w, ATTACK, 2));
+	ok(sbt_writer_close(w));
+	sbt_reader_close(r);
+}
+
 static void dump_trace(const char *path)
 {
 	struct buf out = BUF_INIT;
@@ -142,7 +214,9 @@ static void dump_trace(const char *path)
 
 int main(int argc, char **argv)
 {
-	if (argc == 5 && strcmp(argv[1], "write") == 0)
+	if (argc == 4 && !strcmp(argv[1], "hostile"))
+		attack_trace(argv[2], argv[3]);
+	else if (argc == 5 && strcmp(argv[1], "write") == 0)
 		write_trace(argv[2], strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10));
 	else if (argc == 3 && strcmp(argv[1], "dump") == 0)
 		dump_trace(argv[2]);

@@ -48,7 +48,7 @@ static void test_launch_line(void **unused)
 	c.u.launch.kernel = 4;
 	c.result = 0;
 	c.flags = SBT_F_GRAPH;
-	line_is(&c, "#143 a\"b\\x1b[31m\xff<<<(64,64,1),(16,16,1)>>> stream 2 (into a graph)");
+	line_is(&c, "#143 a\"b\\x1b[31m\\xff<<<(64,64,1),(16,16,1)>>> stream 2 (into a graph)");
 }
 
 static void test_other_lines(void **unused)

@@ -159,10 +159,6 @@ def test_static_runtime_on_the_software_gpu(t):
 
 def test_output_that_cannot_be_written(t):
     t.sentence(t.record('vecadd', out='no/such/folder/x.sbt'), r'no/such/folder')
-    r = t.record('vecadd', out='/dev/full')
-    t.equal(r.status, 1, 'exit status')
-    t.match(r'No space left', r.err)
-    t.match(r'vecadd', r.out, 'the program itself went on')
 
 
 def test_full_disk_keeps_what_was_written(t):
