@@ -25,6 +25,11 @@ struct device {
 	void (*progress)(void *arg, enum device_doing doing, uint64_t seq);
 	void *progress_arg;
 	enum device_doing doing;
+	void (*said)(void *arg, const char *text, size_t n);
+	void *said_arg;
+	int said_fd;   /* the end of the replayer's standard output that we read; -1 */
+	uint32_t asked; /* the type of the message sent last */
+	bool back;	/* it goes back: what is executed then was executed for the user before */
 
 	pid_t pid; /* 0: no process */
 	int fd;	   /* ours, non-blocking; -1 */
@@ -50,6 +55,13 @@ struct device {
 	struct device_info info;
 	char *notes;
 };
+
+/* ---- device-said.c ---- */
+/* The pipe; *ret_end is to be the replayer's standard output, owned by the caller. */
+struct err *device_said_open(struct device *d, int *ret_end) TS_CHECK;
+/* Hands on what has come. Never waits. */
+void device_said_take(struct device *d);
+void device_said_close(struct device *d);
 
 /* For device-kernel.c: a living process where the caller believes to be; and what every failure that may have moved it goes through. */
 struct err *device_ready(struct device *d) TS_CHECK;

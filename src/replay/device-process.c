@@ -77,7 +77,7 @@ static void free_env(const struct device *d, char **env)
 }
 
 /* After fork: only what is safe there. Ctrl-C is the shell's; a reader of our standard input it must not be. */
-static void child(const struct device *d, int fd, int fail, char **env, pid_t parent)
+static void child(const struct device *d, int fd, int said, int fail, char **env, pid_t parent)
 {
 	char *argv[] = {d->replayer, NULL};
 	sigset_t none;
@@ -92,6 +92,7 @@ static void child(const struct device *d, int fd, int fail, char **env, pid_t pa
 	null = open("/dev/null", O_RDONLY);
 	if (null >= 0)
 		dup2(null, 0);
+	dup2(said, 1);
 	if (!fcntl(fd, F_SETFD, 0))
 		execve(d->replayer, argv, env);
 	e = errno;
@@ -117,7 +118,7 @@ static struct err *started(const struct device *d, int fail)
 
 struct err *device_spawn(struct device *d)
 {
-	int sv[2], fail[2];
+	int sv[2], fail[2], said;
 	pid_t parent = getpid();
 	struct err *e;
 	char **env;
@@ -130,14 +131,23 @@ struct err *device_spawn(struct device *d)
 		close(sv[1]);
 		return e;
 	}
+	e = device_said_open(d, &said);
+	if (e) {
+		close(sv[0]);
+		close(sv[1]);
+		close(fail[0]);
+		close(fail[1]);
+		return e;
+	}
 	env = make_env(d, sv[1]);
 	d->pid = fork();
 	if (d->pid == 0)
-		child(d, sv[1], fail[1], env, parent);
+		child(d, sv[1], said, fail[1], env, parent);
 	e = d->pid < 0 ? err_sys(errno, "cannot fork for the replayer") : NULL;
 	free_env(d, env);
 	close(sv[1]);
 	close(fail[1]);
+	close(said);
 	d->fd = sv[0];
 	if (d->pid < 0)
 		d->pid = 0;
@@ -161,6 +171,7 @@ static int reap(struct device *d, uint64_t ms)
 
 	patience_begin(&patience, d->pid, ms * 1000000);
 	for (;;) {
+		device_said_take(d);
 		r = waitpid(d->pid, &status, WNOHANG);
 		if (r == d->pid)
 			return status;
@@ -184,6 +195,7 @@ int device_bury(struct device *d)
 				;
 		}
 	}
+	device_said_close(d);
 	if (d->fd >= 0)
 		close(d->fd);
 	d->fd = -1;
@@ -284,7 +296,7 @@ static struct limit limit_of(const struct device *d)
 static struct err *wait_for(struct device *d, short events, struct limit *l)
 {
 	for (;;) {
-		struct pollfd p = {.fd = d->fd, .events = events | POLLIN};
+		struct pollfd p[] = {{.fd = d->fd, .events = events | POLLIN}, {.fd = d->said_fd, .events = POLLIN}};
 		int n;
 
 		if (d->progress)
@@ -298,9 +310,11 @@ static struct err *wait_for(struct device *d, short events, struct limit *l)
 			return err_cure(kill_for(d, ERR_INFERIOR, "no answer from the replayer in time"),
 				"the state before it can be inspected");
 		}
-		n = poll(&p, 1, 50);
-		if (n > 0)
+		n = poll(p, 2, 50);
+		if (n > 0 && p[0].revents)
 			return NULL;
+		if (n > 0)
+			device_said_take(d);
 		if (n < 0 && errno != EINTR)
 			return kill_for(d, ERR_SYSTEM, strerror(errno));
 	}
@@ -339,6 +353,7 @@ struct err *device_post(struct device *d, uint32_t type, const void *body, size_
 	struct replayer_head head = {.type = type, .size = (uint32_t)(n + tail_n)};
 
 	BUG_ON(n + tail_n > REPLAYER_MESSAGE_MAX - sizeof head);
+	d->asked = type;
 	buf_add(&d->out, &head, sizeof head);
 	buf_add(&d->out, body, n);
 	if (tail_n)
@@ -430,6 +445,7 @@ struct err *device_reply(struct device *d, size_t size)
 	if (end)
 		return died(d);
 	d->in.len = head.size;
+	device_said_take(d);
 	if (head.type == REPLAYER_ERROR)
 		return told(d);
 	if (d->in.len < size)

@@ -250,7 +250,7 @@ struct err *device_open(struct device **ret, const struct device_options *o)
 	if (!o->first || o->last < o->first)
 		return err_new(ERR_INCOMPLETE, "the trace has no capture window that can be executed again");
 	d = xcalloc(1, sizeof *d);
-	d->fd = -1;
+	d->fd = d->said_fd = -1;
 	d->replayer = xstrdup(o->replayer);
 	d->trace = xstrdup(o->trace);
 	d->softgpu = o->softgpu ? xstrdup(o->softgpu) : NULL;
@@ -261,6 +261,8 @@ struct err *device_open(struct device **ret, const struct device_options *o)
 	d->interrupt = o->interrupt;
 	d->progress = o->progress;
 	d->progress_arg = o->progress_arg;
+	d->said = o->said;
+	d->said_arg = o->said_arg;
 	d->want = o->first - 1;
 	e = start(d);
 	if (e) {
@@ -374,8 +376,14 @@ struct err *device_seek(struct device *d, uint64_t seq)
 		EXECUTING(d, device_alive(d));
 	if (!d->pid)
 		EXECUTING(d, start(d));
-	if (d->astray || d->pos != seq)
-		EXECUTING(d, seek_raw(d, seq));
+	if (d->astray || d->pos != seq) {
+		struct err *e;
+
+		d->back = seq <= d->want;
+		e = seek_raw(d, seq);
+		d->back = false;
+		EXECUTING(d, e);
+	}
 	d->want = seq;
 	return NULL;
 }

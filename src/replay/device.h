@@ -32,6 +32,10 @@ struct device_options {
 	 * DEVICE_GOING: the one that is to be reached). It must not call the device. May be NULL */
 	void (*progress)(void *arg, enum device_doing doing, uint64_t seq);
 	void *progress_arg;
+	/* What kernels print when they are executed for the user (stepping, running, not checking or going back), as it comes; bytes of theirs, to
+	 * be made safe before they are shown. Same rules as for progress. NULL: dropped */
+	void (*said)(void *arg, const char *text, size_t n);
+	void *said_arg;
 	volatile bool *interrupt; /* ends every wait when it becomes true; may be NULL. Not cleared here */
 };
 

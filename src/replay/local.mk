@@ -5,7 +5,7 @@
 noinst_LIBRARIES += libreplay.a
 libreplay_a_SOURCES = src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h \
 	src/replay/replay.c src/replay/points.c src/replay/run.c src/replay/moves.c src/replay/watch.c \
-	src/replay/device.h src/replay/device-private.h src/replay/device.c src/replay/device-process.c \
+	src/replay/device.h src/replay/device-private.h src/replay/device.c src/replay/device-process.c src/replay/device-said.c \
 	src/replay/plan.h src/replay/plan-private.h src/replay/plan.c src/replay/plan-scan.c \
 	src/replay/soft-watch.h src/replay/device-check.c src/replay/device-order.c src/replay/device-watch.c \
 	src/replay/nodes.c src/replay/device-node.c src/replay/device-node.h \

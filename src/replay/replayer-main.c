@@ -619,6 +619,7 @@ static void serve(struct rp *rp, int fd)
 			watchdog_off(rp);
 		}
 		if (has_reply(&q)) {
+			fflush(stdout); /* what kernels printed comes before the reply */
 			go_on = pending ? send_error(rp, fd, pending) && rp->fail_code != REPLAYER_E_FAULT
 					: send_message(rp, fd, REPLAYER_REPLY, &out) && q.type != REPLAYER_QUIT;
 			err_free(pending);

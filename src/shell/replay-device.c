@@ -11,6 +11,7 @@
 #include "shell/graph.h"
 #include "shell/replay-device.h"
 #include "shell/trace.h"
+#include "text.h"
 
 /* ---- choosing ----------------------------------------------------------------------------------------------------- */
 
@@ -95,13 +96,26 @@ static void show_progress(void *arg, enum device_doing doing, uint64_t seq)
 	out_progress(s->out, what[doing], seq, 0);
 }
 
+/* What kernels print goes to standard error: standard output may be a list that another program reads. */
+static void show_said(void *arg, const char *text, size_t n)
+{
+	struct session *s = arg;
+	struct buf safe = BUF_INIT;
+
+	out_flush(s->out);
+	text_safe(&safe, text, n, TEXT_LINES);
+	fwrite(safe.data, 1, safe.len, stderr);
+	buf_free(&safe);
+}
+
 /* ---- open, close -------------------------------------------------------------------------------------------------- */
 
 struct err *replay_device_open(struct session *s, const struct replay_choice *c, struct replay_device **ret)
 {
 	const struct sbt_meta *meta = sbt_reader_meta(s->trace.reader);
 	struct device_options o = {.trace = s->trace.path, .interrupt = &interrupt_flag,
-		.progress = s->batch || c->quiet ? NULL : show_progress, .progress_arg = s};
+		.progress = s->batch || c->quiet ? NULL : show_progress, .progress_arg = s,
+		.said = show_said, .said_arg = s};
 	char *replayer, *softgpu = NULL;
 	struct device *d;
 	struct err *e;
