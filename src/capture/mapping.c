@@ -10,9 +10,9 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 #include "capture/agent.h"
+#include "capture/extent.h"
 #include "capture/ids.h"
 #include "capture/thread.h"
 #include "maps-at.h"
@@ -32,23 +32,13 @@ static struct spin loading;
 static uint32_t next_number;
 static _Atomic uint32_t misses;
 
-/* Another thread may unmap the file meanwhile, so the kernel looks. */
-static bool copy_page(uint64_t base, void *dst, uint64_t n)
-{
-	struct iovec to = { dst, n }, from = { (void *)(uintptr_t)base, n };
-	const ssize_t got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-	if (got < 0 && errno != EFAULT)
-		memcpy(dst, (const void *)(uintptr_t)base, n); /* forbidden, in a sandbox */
-	return got == (ssize_t)n || (got < 0 && errno != EFAULT);
-}
-
 /* Where virtual address 0 of the ELF file lies, whose first page is readable at base. */
 static uint64_t bias_at(uint64_t base, uint64_t size)
 {
 	_Alignas(16) uint8_t page[TSDB_PAGE];
 	const Elf64_Ehdr *eh = (const void *)page;
 	size = size < sizeof(page) ? size : sizeof(page);
-	if (size < sizeof(*eh) || !copy_page(base, page, size) || memcmp(eh->e_ident, ELFMAG, SELFMAG) || eh->e_ident[EI_CLASS] != ELFCLASS64)
+	if (size < sizeof(*eh) || !host_read(base, page, size) || memcmp(eh->e_ident, ELFMAG, SELFMAG) || eh->e_ident[EI_CLASS] != ELFCLASS64)
 		return base;
 	if (eh->e_phentsize != sizeof(Elf64_Phdr) || eh->e_phoff > size || eh->e_phoff % 8 ||
 		eh->e_phnum * sizeof(Elf64_Phdr) > size - eh->e_phoff)
