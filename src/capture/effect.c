@@ -171,8 +171,8 @@ static void compare(const struct range *r)
 
 static bool is_alive(const struct range *r)
 {
-	const struct live *l = live_at(r->addr);
-	return r->is_global || (l && l->addr == r->addr && l->size == r->size);
+	struct live l;
+	return r->is_global || (live_at(r->addr, &l) && l.addr == r->addr && l.size == r->size);
 }
 
 static void compare_all(void)

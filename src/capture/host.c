@@ -52,10 +52,8 @@ static bool have_hashes(struct live *l)
 	return l->seen;
 }
 
-void host_begin(struct live *l, const uint8_t *copy)
+static void begin(struct live *l, const uint8_t *copy, uint8_t *page)
 {
-	struct thread *t = tls.thread;
-	uint8_t *page = copy ? NULL : t ? thread_page(t) : NULL;
 	if (!have_hashes(l) || (!copy && !page)) {
 		span_note("there was no memory for watching memory of the host");
 		return;
@@ -67,6 +65,15 @@ void host_begin(struct live *l, const uint8_t *copy)
 		else if (!read_page(l, i, page, &l->seen[i]))
 			l->seen[i] = 0;
 	}
+}
+
+void host_begin(struct live *l, const uint8_t *copy)
+{
+	struct thread *t = tls.thread;
+	uint8_t *page = copy ? NULL : t ? thread_page(t) : NULL;
+	spin_lock(&comparing);
+	begin(l, copy, page);
+	spin_unlock(&comparing);
 }
 
 void host_end(struct live *l)
@@ -96,7 +103,10 @@ static bool compare(void *arg, struct live *l)
 		l->watched = true;
 	}
 	for (uint64_t i = a->addr > l->addr ? (a->addr - l->addr) / SBT_PAGE : 0; i < pages_of(l) && l->addr + i * SBT_PAGE < a->end; i++) {
-		if (!read_page(l, i, a->copy, &hash)) {
+		const bool good = read_page(l, i, a->copy, &hash);
+		if (live_is_over(l))
+			return false; /* what was read may be anything */
+		if (!good) {
 			span_note("memory of the host that kernels can read could not be read");
 			break;
 		}

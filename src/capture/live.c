@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Live allocations; see live.h. Slots lie in one large mapping that the kernel fills in as they are used, so that walking needs no
- * lock against growing.
+ * Live allocations; see live.h. Slots lie in one large mapping that the kernel fills in as they are used, so a slot never moves.
+ *
+ * A walk holds the lock only while it goes from one slot to the next, since what it does with a slot may take long (hashing, waiting for tsdb),
+ * and the program's frees must not wait for that. So it pins the slot: a slot whose allocation is freed meanwhile is over at once, for all
+ * look-ups, and its memory is given back and the slot reused when the last walk has left it.
  */
 #include "capture/live.h"
 
@@ -39,6 +42,21 @@ static struct live *new_slot(void)
 	return &table.slot[n];
 }
 
+/* With the lock: nobody has a pointer to the slot any more. */
+static void give_back(struct live *l)
+{
+	if (l->seen && l->seen != &l->only)
+		agent_unmap(l->seen, (l->size + SBT_PAGE - 1) / SBT_PAGE * sizeof(*l->seen));
+	*l = (struct live){ .next = table.free };
+	table.free = (uint32_t)(l - table.slot) + 1;
+}
+
+static bool is_used(const struct live *l)
+{
+	return l->addr && !live_is_over(l);
+}
+
+/* With the lock: the allocation is no longer there. */
 static void drop(struct live *l)
 {
 	if (live_is_host(l))
@@ -46,11 +64,16 @@ static void drop(struct live *l)
 	if (l->mem == SBT_MEM_MANAGED)
 		atomic_fetch_sub(&table.managed, 1);
 	atomic_fetch_sub(&live_total, l->size);
-	if (l->seen && l->seen != &l->only)
-		agent_unmap(l->seen, (l->size + SBT_PAGE - 1) / SBT_PAGE * sizeof(*l->seen));
 	map_remove(&table.by_addr, l->addr);
-	*l = (struct live){ .next = table.free };
-	table.free = (uint32_t)(l - table.slot) + 1;
+	atomic_store(&l->over, 1);
+	if (!l->pins)
+		give_back(l);
+}
+
+static void unpin(struct live *l)
+{
+	if (!--l->pins && live_is_over(l))
+		give_back(l);
 }
 
 static struct live *find(uint64_t addr)
@@ -110,11 +133,17 @@ void live_free_over(const struct call *c)
 		add(&(struct live){ .addr = f->addr, .size = c->freed_size, .mem = (uint32_t)f->mem, .ctx = c->freed_ctx });
 }
 
+/* What does not change while the allocation lives. */
+static struct live copy_of(const struct live *l)
+{
+	return (struct live){ .addr = l->addr, .size = l->size, .mem = l->mem, .before = l->before, .ctx = l->ctx };
+}
+
 bool live_take_over(const struct live *what)
 {
 	spin_lock(&table.lock);
 	const bool is_new = !find(what->addr);
-	struct live before = *what;
+	struct live before = copy_of(what);
 	before.before = true;
 	spin_unlock(&table.lock);
 	if (is_new)
@@ -128,9 +157,9 @@ bool live_next_before(uint32_t *i, struct live *ret)
 	spin_lock(&table.lock);
 	for (const uint32_t n = atomic_load(&table.n); *i < n && !found; ++*i) {
 		const struct live *l = &table.slot[*i];
-		found = l->addr && l->before;
+		found = is_used(l) && l->before;
 		if (found)
-			*ret = *l;
+			*ret = copy_of(l);
 	}
 	spin_unlock(&table.lock);
 	return found;
@@ -157,21 +186,65 @@ void live_complete(void)
 	atomic_store(&table.incomplete, 0);
 }
 
-void live_each(bool (*fn)(void *arg, struct live *l), void *arg)
+/* With the lock: the first slot from i on that is in use and that holds addr; addr 0: any. NULL: none. */
+static struct live *from(uint32_t i, uint64_t addr)
 {
 	const uint32_t n = atomic_load(&table.n);
-	for (uint32_t i = 0; i < n; i++)
-		if (table.slot[i].addr && fn(arg, &table.slot[i]))
-			return;
+	for (; i < n; i++) {
+		struct live *l = &table.slot[i];
+		if (is_used(l) && (!addr || addr - l->addr < l->size))
+			return l;
+	}
+	return NULL;
 }
 
-struct live *live_at(uint64_t addr)
+/* The slot that a walk comes to after `last` (NULL: the first one), pinned; last is so no more. NULL: the end. */
+static struct live *step(struct live *last, uint64_t addr)
 {
-	const uint32_t n = atomic_load(&table.n);
-	for (uint32_t i = 0; i < n; i++)
-		if (table.slot[i].addr && addr - table.slot[i].addr < table.slot[i].size)
-			return &table.slot[i];
-	return NULL;
+	spin_lock(&table.lock);
+	struct live *l = from(last ? (uint32_t)(last - table.slot) + 1 : 0, addr);
+	if (last)
+		unpin(last);
+	if (l)
+		l->pins++;
+	spin_unlock(&table.lock);
+	return l;
+}
+
+static void leave(struct live *l)
+{
+	spin_lock(&table.lock);
+	unpin(l);
+	spin_unlock(&table.lock);
+}
+
+void live_each(bool (*fn)(void *arg, struct live *l), void *arg)
+{
+	struct live *l = NULL;
+	while ((l = step(l, 0)))
+		if (fn(arg, l)) {
+			leave(l);
+			return;
+		}
+}
+
+void live_visit(uint64_t addr, void (*fn)(void *arg, struct live *l), void *arg)
+{
+	struct live *l = addr ? step(NULL, addr) : NULL;
+	if (!l)
+		return;
+	fn(arg, l);
+	leave(l);
+}
+
+bool live_at(uint64_t addr, struct live *ret)
+{
+	spin_lock(&table.lock);
+	const struct live *l = addr ? from(0, addr) : NULL;
+	if (l)
+		*ret = copy_of(l);
+	spin_unlock(&table.lock);
+	return l;
 }
 
 void live_drop_ctx(uint32_t ctx)
@@ -179,7 +252,7 @@ void live_drop_ctx(uint32_t ctx)
 	spin_lock(&table.lock);
 	const uint32_t n = atomic_load(&table.n);
 	for (uint32_t i = 0; i < n; i++)
-		if (table.slot[i].addr && table.slot[i].ctx == ctx)
+		if (is_used(&table.slot[i]) && table.slot[i].ctx == ctx)
 			drop(&table.slot[i]);
 	spin_unlock(&table.lock);
 }
@@ -189,7 +262,7 @@ void live_forget(void)
 	spin_lock(&table.lock);
 	const uint32_t n = atomic_load(&table.n);
 	for (uint32_t i = 0; i < n; i++)
-		if (table.slot[i].addr)
+		if (is_used(&table.slot[i]))
 			drop(&table.slot[i]);
 	atomic_store(&table.incomplete, 1);
 	spin_unlock(&table.lock);
@@ -202,7 +275,7 @@ uint64_t live_device_bytes(uint32_t ctx)
 	const uint32_t n = atomic_load(&table.n);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct live *l = &table.slot[i];
-		if (l->addr && l->ctx == ctx && !live_is_host(l))
+		if (is_used(l) && l->ctx == ctx && !live_is_host(l))
 			bytes += (l->size + LIVE_ALIGN - 1) & ~(uint64_t)(LIVE_ALIGN - 1);
 	}
 	spin_unlock(&table.lock);

@@ -17,6 +17,8 @@ struct live {
 	bool before;	     /* found, and not told of by a call */
 	uint32_t ctx;	     /* id, or SBT_NO_ID */
 	uint32_t next;	     /* of the free slots: index + 1 */
+	uint32_t pins;	     /* walks that have a pointer to it */
+	_Atomic uint32_t over;	    /* freed; some walk may still have a pointer to it */
 	_Atomic uint32_t untouched; /* TSDB_MEMORY_TOUCHED: not recorded yet */
 	_Atomic uint32_t mapped;    /* the driver has said so; never of memory that is mapped by hand, which changes */
 	/* Memory of the host: a hash for each page as last recorded, while it is watched (host.c); of a single page the one here. */
@@ -41,10 +43,13 @@ void live_doubt(void);
 /* A context is gone, or everything that was known. */
 void live_drop_ctx(uint32_t ctx);
 void live_forget(void);
-/* Calls fn for each, until it returns true. Only with the gate shut, or for memory of the host under no promise. */
+/* Calls fn for each, until it returns true. Any time: what fn is given stays what it is until fn returns, but the program may free the allocation
+ * meanwhile, unless the gate is shut. So fn reads memory of the host by host_read() and asks live_is_over() before it believes what it got. No lock is held. */
 void live_each(bool (*fn)(void *arg, struct live *l), void *arg);
-/* The allocation that has addr in it, or NULL. Walks the table. */
-struct live *live_at(uint64_t addr);
+/* The same for the allocation that has addr in it, if there is one. Walks the table. */
+void live_visit(uint64_t addr, void (*fn)(void *arg, struct live *l), void *arg);
+/* What it is, as a copy. False: there is none. */
+bool live_at(uint64_t addr, struct live *ret);
 /* How many are memory of the host that kernels may read; how many of those are managed. */
 uint32_t live_host(void);
 uint32_t live_managed(void);
@@ -55,6 +60,12 @@ uint64_t live_device_bytes(uint32_t ctx);
 extern _Atomic uint64_t live_total;
 /* Whether allocations may exist that nobody told us of. */
 bool live_incomplete(void);
+
+/* Its free has got its number. False: what was read of it before this question was there. */
+static inline bool live_is_over(const struct live *l)
+{
+	return atomic_load(&l->over);
+}
 
 static inline bool live_is_host(const struct live *l)
 {

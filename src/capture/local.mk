@@ -85,7 +85,7 @@ check_LIBRARIES = libagenttest.a
 libagenttest_a_SOURCES = $(agent_sources) src/sbt/expr-parse.c tests/unit/capture-fake.c tests/unit/capture-fake.h
 libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
 capture_tests = \
-	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-late tests/unit/test-capture-memory tests/unit/test-capture-ring \
+	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-late tests/unit/test-capture-live tests/unit/test-capture-memory tests/unit/test-capture-ring \
 	tests/unit/test-capture-python tests/unit/test-capture-span tests/unit/test-capture-stack tests/unit/test-capture-stop
 check_PROGRAMS += $(capture_tests)
 TESTS += $(capture_tests)
@@ -108,6 +108,8 @@ tests_unit_test_capture_calls_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_calls_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_late_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_late_LDADD = $(capture_test_ldadd)
+tests_unit_test_capture_live_CFLAGS = $(capture_test_cflags)
+tests_unit_test_capture_live_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_ring_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_ring_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_span_CFLAGS = $(capture_test_cflags)

@@ -79,8 +79,8 @@ static void send_source(const struct call *c, const struct sbt_cmd_copy *k)
 /* Pinned and managed memory is compared (host.c). */
 static bool is_watched(uint64_t addr)
 {
-	const struct live *l = live_host() ? live_at(addr) : NULL;
-	return l && live_is_host(l);
+	struct live l;
+	return live_host() && live_at(addr, &l) && live_is_host(&l);
 }
 
 void payload_enter(struct call *c)

@@ -64,17 +64,21 @@ static void send(struct device_set *s, struct live *l)
 	device_leave();
 }
 
-static void named(struct device_set *s, uint64_t addr)
+static void named_one(void *arg, struct live *l)
 {
-	struct live *l = addr ? live_at(addr) : NULL;
-	if (!l || !atomic_load_explicit(&l->untouched, memory_order_relaxed))
+	if (!atomic_load_explicit(&l->untouched, memory_order_relaxed))
 		return;
 	spin_lock(&recording); /* the staging and the streams are shared */
 	if (atomic_exchange(&l->untouched, 0)) {
 		atomic_fetch_sub(&touched_left, 1);
-		send(s, l);
+		send(arg, l);
 	}
 	spin_unlock(&recording);
+}
+
+static void named(struct device_set *s, uint64_t addr)
+{
+	live_visit(addr, named_one, s);
 }
 
 void touched_enter(struct call *c, struct device_set *s)

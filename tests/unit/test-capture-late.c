@@ -21,6 +21,12 @@
 
 /* ---- the driver ----------------------------------------------------------------------------------------------------------- */
 
+static const struct live *found_at(uint64_t addr)
+{
+	static struct live found;
+	return live_at(addr, &found) ? &found : NULL;
+}
+
 static struct {
 	uint64_t addr, size;
 	unsigned type, managed;
@@ -115,8 +121,8 @@ static void a_launch_introduces_what_it_names(void **state)
 	launch(at + 99, 12345);
 	assert_introduced(at, 100, SBT_MEM_DEVICE);
 	assert_introduced(at + 4096, 64, SBT_MEM_ASYNC);
-	assert_non_null(live_at(at + 99));
-	assert_null(live_at(at + 100));
+	assert_non_null(found_at(at + 99));
+	assert_null(found_at(at + 100));
 	(void)fake_expect(SBT_LAUNCH);
 	/* Once is enough, and nothing is asked any more. */
 	nhas = 0;
@@ -145,7 +151,7 @@ static void what_is_freed_is_not_found_again(void **state)
 	FAKE(cuMemFree_v2, .dptr = reserved + 10 * MIB);
 	assert_introduced(reserved + 10 * MIB, 3 * MIB, SBT_MEM_DEVICE); /* with an earlier number than its free */
 	assert_int_equal(fake_expect(SBT_FREE).u.free.addr, reserved + 10 * MIB);
-	assert_null(live_at(reserved + 10 * MIB));
+	assert_null(found_at(reserved + 10 * MIB));
 	/* Nor one that could not be introduced before its free, because a call that allocates was under way. */
 	struct call other = { .cmd.kind = SBT_ALLOC };
 	discover_enter(&other);
@@ -156,11 +162,11 @@ static void what_is_freed_is_not_found_again(void **state)
 	launch(reserved + 41 * MIB, 0);
 	(void)fake_expect(SBT_LAUNCH);
 	fake_expect_nothing();
-	assert_null(live_at(reserved + 40 * MIB));
+	assert_null(found_at(reserved + 40 * MIB));
 	discover_all(tls.thread, &sums);
 	assert_int_equal(sums.missed, 0);
-	assert_null(live_at(reserved + 10 * MIB));
-	assert_null(live_at(reserved + 40 * MIB));
+	assert_null(found_at(reserved + 10 * MIB));
+	assert_null(found_at(reserved + 40 * MIB));
 	nhas = 0;
 }
 
@@ -180,7 +186,7 @@ static void a_call_that_allocates_is_waited_for(void **state)
 	discover_all(tls.thread, &sums);
 	assert_true(sums.missed > 0);
 	assert_false(discover_is_complete());
-	assert_null(live_at(made));
+	assert_null(found_at(made));
 	fake_exit(link, CUDA_SUCCESS);
 	assert_int_equal(fake_expect(SBT_ALLOC).flags & SBT_F_SYNTHETIC, 0);
 	discover_end();
@@ -209,7 +215,7 @@ static void a_small_one_between_two_steps(void **state)
 	discover_all(tls.thread, &sums);
 	assert_true(discover_is_complete());
 	assert_true(sums.step >= 4096);
-	assert_null(live_at(at));
+	assert_null(found_at(at));
 	launch(at + 100, 0);
 	assert_introduced(at, 200, SBT_MEM_DEVICE);
 	(void)fake_expect(SBT_LAUNCH);
@@ -218,7 +224,7 @@ static void a_small_one_between_two_steps(void **state)
 	launch(at + 512, 0x666600000000);
 	(void)fake_expect(SBT_LAUNCH);
 	fake_expect_nothing();
-	assert_null(live_at(at + 512));
+	assert_null(found_at(at + 512));
 	munmap(p, large);
 	nhas = 0;
 }
@@ -234,10 +240,10 @@ static void a_variable_is_withdrawn(void **state)
 	fake_skip();
 	discover_withdraw(tls.thread, at + 512, 40);
 	assert_int_equal(fake_expect(SBT_FREE).u.free.addr, at + 512);
-	assert_null(live_at(at + 512));
+	assert_null(found_at(at + 512));
 	discover_withdraw(tls.thread, at, 8); /* larger than the variable: an allocation */
 	fake_expect_nothing();
-	assert_non_null(live_at(at));
+	assert_non_null(found_at(at));
 	nhas = 0;
 }
 
@@ -261,9 +267,9 @@ static void what_is_gone_is_taken_back(void **state)
 		assert_int_equal(c.u.free.mem, c.u.free.addr == at ? SBT_MEM_DEVICE : SBT_MEM_ASYNC);
 	}
 	fake_expect_nothing();
-	assert_null(live_at(at));
-	assert_null(live_at(at + 512));
-	assert_non_null(live_at(at + 1024));
+	assert_null(found_at(at));
+	assert_null(found_at(at + 512));
+	assert_non_null(found_at(at + 1024));
 	nhas = 0;
 }
 
