@@ -15,6 +15,7 @@
 #include "capture/ipc.h"
 #include "capture/gate.h"
 #include "capture/graph-nodes.h"
+#include "capture/host.h"
 #include "capture/ids.h"
 #include "capture/kernel.h"
 #include "capture/live.h"
@@ -276,6 +277,7 @@ static void number(struct call *c, const void *frame)
 		ipc_before(c);
 	if (__builtin_expect(span_watched(), 0) && !late && (!span_passes(c->cmd.kind) || (c->kernel && c->kernel->collective)))
 		span_enter(c);
+	host_turn_over(c);
 }
 
 void calls_enter(const struct call_site *s)

@@ -56,6 +56,7 @@ struct call {
 	CUstream stream;    /* set by call_stream() */
 	bool has_stream;
 	bool skip;
+	bool turn;	    /* it has the turn to be compared for (host.c) */
 	bool effect;	    /* what it does to memory is being recorded (effect.c) */
 	bool opaque;	    /* a launch of an executable graph some of whose nodes cannot be told */
 	bool window_closed; /* a capture window closed with this command */

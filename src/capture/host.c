@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host memory; see host.h. One thread compares at a time. What the device itself wrote there shows as a change too, and is sent like one.
+ * Host memory; see host.h. One thread compares at a time, in the order of the commands' numbers: what a later command's comparison has found is not found
+ * again by an earlier one's, which would then be executed again without it. What the device itself wrote there shows as a change too, and is sent like one.
  * Kernels write managed memory all the time: where there is some, all work is waited for first, so that no half of a kernel's is seen.
  */
 #include "capture/host.h"
 
 #include <string.h>
+#include <time.h>
 #include "capture/bulk.h"
 #include "capture/calls.h"
 #include "capture/device.h"
@@ -16,8 +18,10 @@
 #include "capture/thread.h"
 
 #define PATIENCE 10 /* tenths of a second */
+#define TURN_NS 20000
 
-static struct spin comparing;
+static struct spin comparing; /* of what struct live says of watching */
+static _Atomic uint32_t turn; /* a command has its number, or is about to, and has not been compared for yet */
 
 static uint64_t fold(struct sbt_hash h)
 {
@@ -158,6 +162,32 @@ static void wait_for_kernels(void)
 		span_note("work on the device did not end, so managed memory was recorded while it may have been written");
 	if (driver.cuThreadExchangeStreamCaptureMode)
 		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+}
+
+bool host_turn(struct call *c)
+{
+	struct compare a = { .c = c };
+	if (c->turn || !live_host() || !may_read(&a))
+		return true;
+	c->turn = !atomic_exchange(&turn, 1);
+	return c->turn;
+}
+
+void host_await_turn(void)
+{
+	for (unsigned tries = 0; atomic_load(&turn) && agent_live(); tries++) {
+		if (tries < 100)
+			__builtin_ia32_pause();
+		else
+			nanosleep(&(struct timespec){ .tv_nsec = TURN_NS }, NULL);
+	}
+}
+
+void host_turn_over(struct call *c)
+{
+	if (c->turn)
+		atomic_store(&turn, 0);
+	c->turn = false;
 }
 
 void host_enter(struct call *c)

@@ -419,7 +419,7 @@ static bool change(struct call *c, bool to)
 	return true;
 }
 
-void span_before(struct call *c)
+static void begin_or_end(struct call *c)
 {
 	while (agent_live()) {
 		const bool want = wanted(c);
@@ -434,6 +434,17 @@ void span_before(struct call *c)
 		}
 		if (!change(c, want))
 			break;
+	}
+}
+
+void span_before(struct call *c)
+{
+	begin_or_end(c);
+	while (atomic_load(&span_open) && agent_live() && !host_turn(c)) {
+		gate_leave(c->t, THREAD_OUT);
+		host_await_turn();
+		gate_enter(c->t);
+		begin_or_end(c);
 	}
 	if (c->cmd.kind == SBT_CTX_DESTROY) {
 		sender_wait(SENDER_PREPARE, PATIENCE);
