@@ -5,6 +5,7 @@
  */
 #include "capture/payload.h"
 
+#include <time.h>
 #include "capture/bulk.h"
 #include "capture/calls.h"
 #include "capture/driver.h"
@@ -18,6 +19,7 @@
 #include "capture/thread.h"
 
 #define OUTPUTS_MAX 1024
+#define DELIVERY_NS 20000
 #define EXTENT_MAX (1ull << 42)
 
 /* A copy to the host on its way. */
@@ -32,7 +34,8 @@ struct output {
 static struct {
 	struct spin lock;
 	struct output slot[OUTPUTS_MAX];
-	_Atomic uint32_t n;
+	_Atomic uint32_t n;	     /* used, or being delivered */
+	_Atomic uint32_t delivering; /* taken out of the list by a thread that is looking at the bytes */
 } outputs;
 
 /* The host side of a copy: its source, or its destination. */
@@ -191,7 +194,7 @@ static bool take_finished(bool all, struct output *ret)
 			continue;
 		*ret = *o;
 		o->used = false;
-		atomic_fetch_sub(&outputs.n, 1);
+		atomic_fetch_add(&outputs.delivering, 1);
 		found = true;
 	}
 	spin_unlock(&outputs.lock);
@@ -223,8 +226,14 @@ void payload_poll(struct thread *t, bool all)
 		return;
 	if (driver.cuThreadExchangeStreamCaptureMode)
 		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
-	while (take_finished(all, &o))
+	while (take_finished(all, &o)) {
 		deliver(t, &o.piece, &o.extent);
+		atomic_fetch_sub(&outputs.n, 1);
+		atomic_fetch_sub(&outputs.delivering, 1);
+	}
+	/* What another thread is looking at may be what this one waited for, and is about to free. */
+	while (atomic_load(&outputs.delivering) && agent_live())
+		nanosleep(&(struct timespec){ .tv_nsec = DELIVERY_NS }, NULL);
 	if (driver.cuThreadExchangeStreamCaptureMode)
 		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
 }
