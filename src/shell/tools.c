@@ -188,6 +188,10 @@ static int tool_record(struct session *s, int argc, char **argv)
 		return fail(s, e);
 	if (!recorder_count(s->recorder) && !s->follow && !s->plan.failed)
 		out_warn(s->out, "the program made no GPU commands: there is nothing in the trace");
+	if (s->target.exit_signal)
+		out_warn(s->out, "the program was killed by %s, %s, after %llu GPU commands; the trace ends there",
+			process_signal_name(s->target.exit_signal), process_signal_text(s->target.exit_signal),
+			(unsigned long long)recorder_count(s->recorder));
 	if (s->plan.failed)
 		return 1;
 	if (s->target.exit_signal) {

@@ -59,8 +59,9 @@ def test_exit_without_teardown(t):
 
 
 def test_segv(t):
-    a, _ = same(t, 'crash_segv')
+    a, r = same(t, 'crash_segv')
     t.equal(a.status, -signal.SIGSEGV, 'crash_segv alone')
+    t.match(r'killed by SIGSEGV, Segmentation fault, after \d+ GPU commands; the trace ends there', r.err, 'record says so')
 
 
 def test_killed(t):
@@ -74,6 +75,16 @@ def test_signals(t):
 
 def test_threads(t):
     same(t, 'threads')
+
+
+def test_pinned_memory_of_threads(t):
+    """Each thread's free comes while the others' launches are compared with pinned memory; what is recorded is what each launch read."""
+    for _ in range(3):
+        a, r = same(t, 'pinned_threads', 40)
+        t.equal(a.out, 'fine\n', 'the program alone')
+        t.check('missing' not in r.err, f'all memory was recorded: {r.err}')
+        v = t.tsdb('replay', 't.sbt', '--verify')
+        t.match(r'\nVerified\.', v.out, 'the replay')
 
 
 def test_fork(t):
