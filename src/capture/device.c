@@ -164,16 +164,22 @@ static CUresult trouble(struct device_ctx *d)
 	return r ? r : CUDA_ERROR_UNKNOWN;
 }
 
+static CUresult ctx_idle(struct device_ctx *d, unsigned tenths)
+{
+	if (!device_enter(d))
+		return trouble(d);
+	const CUresult r = idle(d, tenths);
+	device_leave();
+	return r;
+}
+
+/* A primary context that another thread is still making, or that has been destroyed, answers CONTEXT_IS_DESTROYED (cuda.h): nothing runs there. */
 CUresult device_idle(struct device_set *s, unsigned tenths)
 {
 	CUresult r = CUDA_SUCCESS;
-	for (unsigned i = 0; i < s->n && !r; i++) {
-		if (!device_enter(&s->ctx[i]))
-			return trouble(&s->ctx[i]);
-		r = idle(&s->ctx[i], tenths);
-		device_leave();
-	}
-	return r;
+	for (unsigned i = 0; i < s->n && (!r || r == CUDA_ERROR_CONTEXT_IS_DESTROYED); i++)
+		r = ctx_idle(&s->ctx[i], tenths);
+	return r == CUDA_ERROR_CONTEXT_IS_DESTROYED ? CUDA_SUCCESS : r;
 }
 
 bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n)

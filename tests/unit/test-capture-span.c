@@ -539,6 +539,47 @@ static void the_user_is_asked(void **state)
 
 int main(void)
 {
+#define UNMADE ((CUcontext)0x1700)
+static CUcontext current;
+static CUresult (*fake_push)(CUcontext c);
+
+static CUresult push(CUcontext c)
+{
+	current = c;
+	return fake_push(c);
+}
+
+static CUresult create_stream(CUstream *s, unsigned flags)
+{
+	(void)flags;
+	*s = (CUstream)0x9999;
+	return current == UNMADE ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
+}
+
+static CUresult synchronize(void)
+{
+	return current == UNMADE ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
+}
+
+/* Another thread's primary context is known by its handle before it is there. */
+static void a_context_that_is_being_made_is_idle(void **state)
+{
+	struct driver was = driver;
+	CUcontext made = UNMADE;
+	(void)state;
+	FAKE(cuCtxCreate_v2, &made, 0, 0);
+	fake_push = was.cuCtxPushCurrent_v2;
+	driver.cuCtxPushCurrent_v2 = push;
+	driver.cuStreamCreate = create_stream;
+	driver.cuCtxSynchronize = synchronize;
+	allocate();
+	begin();
+	assert_true(atomic_load(&span_open));
+	assert_string_equal(control->text2, "");
+	FAKE(cuCtxDestroy_v2, UNMADE);
+	driver = was;
+}
+
 #define SPAN_TEST(fn) cmocka_unit_test_teardown(fn, tidy)
 	const struct CMUnitTest tests[] = {
 		SPAN_TEST(what_is_alive_is_shadowed),
@@ -553,6 +594,7 @@ int main(void)
 		SPAN_TEST(fresh_memory_is_recorded),
 		SPAN_TEST(a_refused_span_is_tried_again_when_it_is_asked_for_again),
 		SPAN_TEST(effects_of_calls_that_no_kind_describes),
+		SPAN_TEST(a_context_that_is_being_made_is_idle),
 		cmocka_unit_test(the_user_is_asked),
 	};
 	return cmocka_run_group_tests(tests, start, NULL);
