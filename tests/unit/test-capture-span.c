@@ -528,17 +528,6 @@ static int ask(uint32_t answer)
 	return WEXITSTATUS(status);
 }
 
-static void the_user_is_asked(void **state)
-{
-	assert_int_equal(ask(TSDB_ANSWER_WITHOUT), 0);
-	expect_no_piece();
-	assert_int_equal(ask(TSDB_ANSWER_RECORD), 1);
-	if (control->next_bulk > ticket) /* the child may have gone before its thread had sent it */
-		give_back(expect_piece(BULK_START, (uint64_t)(uintptr_t)device, SIZE));
-}
-
-int main(void)
-{
 #define UNMADE ((CUcontext)0x1700)
 static CUcontext current;
 static CUresult (*fake_push)(CUcontext c);
@@ -580,6 +569,17 @@ static void a_context_that_is_being_made_is_idle(void **state)
 	driver = was;
 }
 
+static void the_user_is_asked(void **state)
+{
+	assert_int_equal(ask(TSDB_ANSWER_WITHOUT), 0);
+	expect_no_piece();
+	assert_int_equal(ask(TSDB_ANSWER_RECORD), 1);
+	if (control->next_bulk > ticket) /* the child may have gone before its thread had sent it */
+		give_back(expect_piece(BULK_START, (uint64_t)(uintptr_t)device, SIZE));
+}
+
+int main(void)
+{
 #define SPAN_TEST(fn) cmocka_unit_test_teardown(fn, tidy)
 	const struct CMUnitTest tests[] = {
 		SPAN_TEST(what_is_alive_is_shadowed),
