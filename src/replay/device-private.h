@@ -21,6 +21,8 @@ struct device {
 	char *replayer, *trace, *softgpu;
 	uint64_t first, last;
 	unsigned flags, timeout_ms;
+	bool no_sandbox;
+	unsigned attempt; /* at placing the memory: device_child_layout() */
 	volatile bool *interrupt;
 	void (*progress)(void *arg, enum device_doing doing, uint64_t seq);
 	void *progress_arg;
@@ -67,6 +69,14 @@ void device_said_close(struct device *d);
 struct err *device_ready(struct device *d) TS_CHECK;
 struct err *device_failed(struct device *d, struct err *e) TS_CHECK;
 
+/* The attempts at placing the memory: so many processes are tried when a recorded address is taken in each. */
+#define DEVICE_ATTEMPTS 4u
+
+/* The replayer's environment, with the number of its end of the socket: a list to free. */
+char **device_child_env(const struct device *d, int fd);
+void device_child_env_free(char **env);
+/* After fork, before exec: how the new program lies in its address space. */
+void device_child_layout(unsigned attempt);
 /* Forks and executes; the socket is set up. */
 struct err *device_spawn(struct device *d) TS_CHECK;
 /* Kills and reaps; harmless without a process. Returns the wait status it had died with, or -1 when we killed it. */

@@ -25,8 +25,6 @@
 #define DYING_MS 1000	   /* that a process may take to die when its socket is closed */
 #define SENTENCE_MAX 4000u /* of what the replayer says */
 
-extern char **environ;
-
 static uint64_t now_ms(void)
 {
 	struct timespec t;
@@ -37,49 +35,10 @@ static uint64_t now_ms(void)
 
 /* ---- the process --------------------------------------------------------------------------------------------------- */
 
-static bool is_var(const char *entry, const char *name)
-{
-	size_t n = strlen(name);
-
-	return !strncmp(entry, name, n) && entry[n] == '=';
-}
-
-/* The environment with two variables changed; heap, as its last two strings are. */
-static char **make_env(const struct device *d, int fd)
-{
-	const char *path = getenv("LD_LIBRARY_PATH");
-	size_t n = 0, k = 0;
-	char **env;
-
-	while (environ[n])
-		n++;
-	env = xcalloc(n + 3, sizeof *env);
-	for (size_t i = 0; i < n; i++)
-		if (!is_var(environ[i], REPLAYER_FD_ENV) && !(d->softgpu && is_var(environ[i], "LD_LIBRARY_PATH")))
-			env[k++] = environ[i];
-	if (d->softgpu)
-		env[k++] = path && *path ? xasprintf("LD_LIBRARY_PATH=%s:%s", d->softgpu, path)
-			: xasprintf("LD_LIBRARY_PATH=%s", d->softgpu);
-	env[k] = xasprintf(REPLAYER_FD_ENV "=%d", fd);
-	return env;
-}
-
-static void free_env(const struct device *d, char **env)
-{
-	size_t n = 0;
-
-	while (env[n])
-		n++;
-	free(env[n - 1]);
-	if (d->softgpu)
-		free(env[n - 2]);
-	free(env);
-}
-
 /* After fork: only what is safe there. Ctrl-C is the shell's; a reader of our standard input it must not be. */
 static void child(const struct device *d, int fd, int said, int fail, char **env, pid_t parent)
 {
-	char *argv[] = {d->replayer, NULL};
+	char *argv[] = {d->replayer, d->no_sandbox ? (char *)(uintptr_t)REPLAYER_NO_SANDBOX : NULL, NULL};
 	sigset_t none;
 	int null, e;
 
@@ -93,6 +52,7 @@ static void child(const struct device *d, int fd, int said, int fail, char **env
 	if (null >= 0)
 		dup2(null, 0);
 	dup2(said, 1);
+	device_child_layout(d->attempt);
 	if (!fcntl(fd, F_SETFD, 0))
 		execve(d->replayer, argv, env);
 	e = errno;
@@ -139,12 +99,12 @@ struct err *device_spawn(struct device *d)
 		close(fail[1]);
 		return e;
 	}
-	env = make_env(d, sv[1]);
+	env = device_child_env(d, sv[1]);
 	d->pid = fork();
 	if (d->pid == 0)
 		child(d, sv[1], said, fail[1], env, parent);
 	e = d->pid < 0 ? err_sys(errno, "cannot fork for the replayer") : NULL;
-	free_env(d, env);
+	device_child_env_free(env);
 	close(sv[1]);
 	close(fail[1]);
 	close(said);

@@ -94,12 +94,13 @@ static struct err *edit_again(struct device *d)
 
 static struct err *start(struct device *d)
 {
-	struct err *e = start_once(d);
+	struct err *e = NULL;
 
-	/* a range that something else happened to lie on may be free in another process */
-	if (e && d->error == REPLAYER_E_PLACE && !(d->interrupt && *d->interrupt)) {
+	for (d->attempt = 0; d->attempt < DEVICE_ATTEMPTS; d->attempt++) {
 		err_free(e);
 		e = start_once(d);
+		if (!e || d->error != REPLAYER_E_PLACE || (d->interrupt && *d->interrupt))
+			break;
 	}
 	return e ? e : edit_again(d);
 }
@@ -257,6 +258,7 @@ struct err *device_open(struct device **ret, const struct device_options *o)
 	d->first = o->first;
 	d->last = o->last;
 	d->flags = o->flags;
+	d->no_sandbox = o->no_sandbox;
 	d->timeout_ms = (o->timeout_s ? o->timeout_s : TIMEOUT_S) * 1000;
 	d->interrupt = o->interrupt;
 	d->progress = o->progress;

@@ -27,6 +27,7 @@ struct device_options {
 	const char *softgpu;	  /* folder of the software GPU's libcuda.so.1; NULL: the machine's driver */
 	uint64_t first, last;	  /* the window: sbt_reader_window() */
 	unsigned flags;		  /* enum replayer_open_flags */
+	bool no_sandbox;	  /* execute with all the rights of the caller: for traces that the user recorded, or to find what a driver lacks */
 	unsigned timeout_s;	  /* most time one reply may take; 0: 300. The replayer's own watchdog (60 s a wait) comes first */
 	/* Told while a call waits, several times a second: what the device is at, and the last command known to be done (at
 	 * DEVICE_GOING: the one that is to be reached). It must not call the device. May be NULL */
@@ -47,7 +48,7 @@ struct device_info {
 };
 
 /* Starts the replayer, which opens the trace and places and restores the memory. Position: the window's start. Strings are copied.
- * Placing is tried twice. */
+ * Placing is tried several times. */
 struct err *device_open(struct device **ret, const struct device_options *o) TS_CHECK;
 /* NULL is fine. Never waits long. */
 void device_close(struct device *d);

@@ -5,7 +5,7 @@
 noinst_LIBRARIES += libreplay.a
 libreplay_a_SOURCES = src/replay/replay.h src/replay/replayer.h src/replay/replay-private.h \
 	src/replay/replay.c src/replay/points.c src/replay/run.c src/replay/moves.c src/replay/watch.c \
-	src/replay/device.h src/replay/device-private.h src/replay/device.c src/replay/device-process.c src/replay/device-said.c \
+	src/replay/device.h src/replay/device-private.h src/replay/device.c src/replay/device-process.c src/replay/device-said.c src/replay/device-child.c \
 	src/replay/plan.h src/replay/plan-private.h src/replay/plan.c src/replay/plan-scan.c \
 	src/replay/soft-watch.h src/replay/device-check.c src/replay/device-order.c src/replay/device-watch.c \
 	src/replay/nodes.c src/replay/device-node.c src/replay/device-node.h \
@@ -16,14 +16,13 @@ HEADERS_TO_CHECK += src/replay/values.h src/replay/soft-watch.h src/replay/repla
 
 libreplay_a_SOURCES += src/replay/device-kernel.c src/replay/device-kernel.h src/replay/soft-debug.h
 
-# The process that executes a trace on a device. libcuda.so.1 is opened when it runs, never linked. At a fixed, unusual address: where
-# programs have their code and heap, recorded pinned memory may be.
+# The process that executes a trace on a device. libcuda.so.1 is opened when it runs, never linked.
 HEADERS_TO_CHECK += src/replay/address-map.h src/replay/cubin.h src/replay/cubin-cells.h src/replay/ptx-stores.h src/replay/replayer-ranges.h src/replay/device-kernel.h
 noinst_LIBRARIES += libranges.a
 libranges_a_SOURCES = src/replay/address-map.c src/replay/address-map.h src/replay/cubin.c src/replay/cubin.h src/replay/cubin-cells.c src/replay/cubin-cells.h \
 	src/replay/replayer-ranges.c src/replay/replayer-ranges.h src/replay/ptx-stores.c src/replay/ptx-stores.h
 if HAVE_CUDA
-HEADERS_TO_CHECK += src/replay/replayer-driver.h src/replay/replayer-int.h src/replay/replayer-check.h \
+HEADERS_TO_CHECK += src/replay/sandbox.h src/replay/sandbox-private.h src/replay/replayer-driver.h src/replay/replayer-int.h src/replay/replayer-check.h \
 	src/replay/replayer-order.h
 plugin_PROGRAMS += tsdb-replayer
 tsdb_replayer_SOURCES = \
@@ -50,18 +49,21 @@ tsdb_replayer_SOURCES = \
 	src/replay/values.c src/replay/values.h \
 	src/replay/replayer-watch.c \
 	src/replay/replayer-watchdog.c \
-	src/replay/replayer-devices.c src/replay/replayer-window.c
-REPLAYER_PLACE = -no-pie -Wl,-Ttext-segment=0x68000000
+	src/replay/replayer-devices.c src/replay/replayer-window.c \
+	src/replay/sandbox.c src/replay/sandbox.h src/replay/sandbox-private.h src/replay/sandbox-landlock.c \
+	src/replay/sandbox-limits.c src/replay/sandbox-namespaces.c src/replay/sandbox-seccomp.c
+# Anywhere in its address space, tables of addresses read-only from the beginning on.
+REPLAYER_HARDENED = -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack
 if SANITIZERS
 # A sanitizer's shadow lies where recorded addresses are: built without, from the same sources.
 tsdb_replayer_SOURCES += $(liborder_a_SOURCES) $(libstate_a_SOURCES) $(libsbt_a_SOURCES) $(libranges_a_SOURCES) $(libcommon_a_SOURCES)
-tsdb_replayer_CFLAGS = -std=gnu11 -g -O1 -fPIC -fno-omit-frame-pointer $(WARN_CFLAGS) $(CUDA_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
-tsdb_replayer_LDFLAGS = $(REPLAYER_PLACE)
-tsdb_replayer_LDADD = libhashkernel.a $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread -ldl -lm
+tsdb_replayer_CFLAGS = -std=gnu11 -g -O1 -fPIC -fno-omit-frame-pointer $(WARN_CFLAGS) $(CUDA_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS) $(SECCOMP_CFLAGS)
+tsdb_replayer_LDFLAGS = $(REPLAYER_HARDENED)
+tsdb_replayer_LDADD = libhashkernel.a $(ZSTD_LIBS) $(XXHASH_LIBS) $(SECCOMP_LIBS) -lpthread -ldl -lm
 else
-tsdb_replayer_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS)
-tsdb_replayer_LDFLAGS = $(AM_LDFLAGS) $(REPLAYER_PLACE)
-tsdb_replayer_LDADD = libhashkernel.a liborder.a libstate.a libsbt.a libranges.a libcommon.a $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread -ldl -lm
+tsdb_replayer_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(SECCOMP_CFLAGS) -fstack-protector-strong
+tsdb_replayer_LDFLAGS = $(AM_LDFLAGS) $(REPLAYER_HARDENED)
+tsdb_replayer_LDADD = libhashkernel.a liborder.a libstate.a libsbt.a libranges.a libcommon.a $(ZSTD_LIBS) $(XXHASH_LIBS) $(SECCOMP_LIBS) -lpthread -ldl -lm
 endif
 endif
 

@@ -91,7 +91,7 @@ struct replayer_driver {
 	bool soft; /* the software GPU */
 };
 
-/* ERR_NOT_FOUND: no driver here; ERR_UNSUPPORTED: it lacks a function, which is named. */
+/* Only loads the library: nothing of it has run yet. ERR_NOT_FOUND: no driver here; ERR_UNSUPPORTED: it lacks a function, which is named. */
 struct err *replayer_driver_open(struct replayer_driver *ret) TS_CHECK;
 
 #endif

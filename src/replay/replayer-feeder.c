@@ -135,7 +135,7 @@ struct err *feeder_open(struct rp *rp)
 		return NULL;
 	TRY(open_slots(rp, f));
 	for (unsigned n = cpus - 1 < THREADS_MAX ? (unsigned)cpus - 1 : THREADS_MAX; f->nthreads < n; f->nthreads++) {
-		TRY(sbt_reader_open(&f->readers[f->nthreads], rp->path));
+		TRY(window_reader(rp, &f->readers[f->nthreads]));
 		if (pthread_create(&thread, NULL, fill, f))
 			break; /* fewer do it as well; none: everything is read when it is needed */
 		pthread_detach(thread);

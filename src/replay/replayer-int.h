@@ -14,6 +14,7 @@
 #include "replay/replayer.h"
 #include "replay/replayer-driver.h"
 #include "replay/replayer-ranges.h"
+#include "replay/sandbox.h"
 #include "sbt/memory.h"
 #include "state/state.h"
 #include "state/steps.h"
@@ -284,8 +285,14 @@ struct probe {
 	bool tried;
 };
 
+#define TABLE_PAGE 4096
 struct rp {
-	struct replayer_driver d;
+	/* The pages of functions to call: read-only once the driver is open (replayer_driver_open). */
+	_Alignas(TABLE_PAGE) struct replayer_driver d;
+	struct hash_kernel_driver hash_driver;
+	bool can_hash; /* hash_driver is whole */
+	_Alignas(TABLE_PAGE) struct sandbox *sandbox; /* NULL: none */
+	int trace_fd;
 	struct sbt_reader *trace;
 	struct sbt_cursor *cursor;
 	uint64_t cursor_seq; /* of the command it delivered last; UINT64_MAX: it must seek */
@@ -340,7 +347,6 @@ struct rp {
 	struct marks marks;
 	struct turn turn;
 	struct watchdog watchdog;
-	struct hash_kernel_driver hash_driver;
 	struct hash_kernel hash;
 	bool has_hash; /* false: the driver would not load it; hash on the host */
 	char *path;	  /* of the trace */
@@ -375,6 +381,8 @@ bool slice_goes_on(struct slice *s);
 
 /* Everything that REPLAYER_OPEN does. */
 struct err *window_open(struct rp *rp, const char *path) TS_CHECK;
+/* Another reader of the trace, for a thread of its own. Nothing is opened for it: the sandbox is shut. */
+struct err *window_reader(const struct rp *rp, struct sbt_reader **ret) TS_CHECK;
 /* Refuses a command that is not in the window. */
 struct err *window_holds(struct rp *rp, uint64_t seq) TS_CHECK;
 /* A line for the user; counted: a command that cannot be executed again. */
@@ -691,7 +699,7 @@ void fresh_free(struct rp *rp, const struct sbt_cmd *c);
 
 /* ---- replayer-watchdog.c ---------------------------------------------------------------------------------------------------- */
 
-struct err *watchdog_start(struct rp *rp, int fd) TS_CHECK;
+struct err *watchdog_start(struct rp *rp) TS_CHECK; /* writes to rp->watchdog.fd */
 /* The driver is being called for command seq. */
 void watchdog_on(struct rp *rp, uint64_t seq);
 /* The GPU has been opened: from here on it is commands that are waited for. */

@@ -1,77 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tsdb-replayer: executes a trace's commands on a device, for tsdb, over a socket (replayer.h). It runs itself once more without
- * address space randomisation, and with what it maps far from where programs map: the recorded addresses must be free here. It is
- * linked at a fixed address for the same reason: its heap then is not where a program's is (local.mk).
+ * tsdb-replayer: executes a trace's commands on a device, for tsdb, over a socket (replayer.h). It shuts itself into a sandbox (sandbox.h) unless
+ * the argument --no-sandbox says otherwise; OPEN does the last of it. Where the process lies in its address space was decided by who started it
+ * (device-process.c).
  */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/personality.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include "replay/replayer-int.h"
-
-/* How a process lays itself out, in the order in which they are tried: one whose own mappings are in the way of a recorded range starts
- * itself again with the next. */
-static const unsigned long layouts[] = {
-	ADDR_NO_RANDOMIZE | ADDR_COMPAT_LAYOUT, /* libraries at 0x2aaa..., where programs have none */
-	ADDR_NO_RANDOMIZE,
-	0,
-};
-#define LAYOUTS (sizeof layouts / sizeof *layouts)
-#define LAYOUT_ENV "TSDB_REPLAYER_LAYOUT" /* the one that this process has */
-#define OPEN_ENV "TSDB_REPLAYER_OPEN"	  /* "flags first last path": the request that the process before this one was asked */
-
-static unsigned layout_now(void)
-{
-	const char *text = getenv(LAYOUT_ENV);
-	const unsigned long n = text ? strtoul(text, NULL, 10) : LAYOUTS;
-
-	return n < LAYOUTS ? (unsigned)n : LAYOUTS;
-}
-
-static bool set_layout(unsigned n)
-{
-	const int now = personality(0xffffffff);
-	struct rlimit stack;
-
-	if (now != -1 &&
-		personality(((unsigned long)now & ~(unsigned long)(ADDR_NO_RANDOMIZE | ADDR_COMPAT_LAYOUT)) | layouts[n]) != -1)
-		return true;
-	/* Containers forbid it. Linux also lays out that way, though at random, when the stack has no limit. */
-	if (n || getrlimit(RLIMIT_STACK, &stack) || stack.rlim_max != RLIM_INFINITY)
-		return false;
-	stack.rlim_cur = RLIM_INFINITY;
-	return !setrlimit(RLIMIT_STACK, &stack);
-}
-
-/* Returns when it cannot: then we go on as we are. */
-static void exec_with_layout(unsigned n)
-{
-	char text[16];
-	char *argv[] = {(char *)"tsdb-replayer", NULL};
-
-	snprintf(text, sizeof text, "%u", n);
-	if (!setenv(LAYOUT_ENV, text, 1) && set_layout(n))
-		execv("/proc/self/exe", argv);
-}
-
-/* A recorded range cannot be had: tries the next layout, with the same request. */
-static void try_next_layout(const struct rp *rp)
-{
-	const unsigned now = layout_now();
-
-	if (now + 1 >= LAYOUTS)
-		return;
-	char *request = xasprintf("%u %llu %llu %s", rp->flags, (unsigned long long)rp->first, (unsigned long long)rp->last, rp->path);
-	if (!setenv(OPEN_ENV, request, 1))
-		exec_with_layout(now + 1);
-	free(request);
-}
 
 /* ---- messages --------------------------------------------------------------------------------------------------------- */
 
@@ -178,8 +118,6 @@ static struct err *on_open(struct rp *rp, const struct request *q, struct buf *o
 	rp->last = o->last;
 	struct err *e = window_open(rp, path);
 	free(path);
-	if (e && rp->fail_code == REPLAYER_E_PLACE)
-		try_next_layout(rp);
 	TRY(e);
 	rp->open = true;
 	watchdog_opened(rp);
@@ -578,25 +516,6 @@ static bool receive(int fd, struct request *q)
 	return false;
 }
 
-/* The OPEN that another process of ours began with. */
-static bool inherited(struct request *q)
-{
-	const char *text = getenv(OPEN_ENV);
-	unsigned long long first, last;
-	unsigned flags;
-	int n = 0;
-
-	if (!text || sscanf(text, "%u %llu %llu %n", &flags, &first, &last, &n) < 3 || !n)
-		return false;
-	const struct replayer_open o = {.version = REPLAYER_VERSION, .flags = flags, .first = first, .last = last};
-	const size_t path = strlen(text + n);
-	*q = (struct request){.type = REPLAYER_OPEN, .n = sizeof o + path, .body = xmalloc(sizeof o + path + 1)};
-	memcpy(q->body, &o, sizeof o);
-	memcpy(q->body + sizeof o, text + n, path);
-	unsetenv(OPEN_ENV);
-	return true;
-}
-
 static bool has_reply(const struct request *q)
 {
 	return q->type != REPLAYER_EXECUTE ||
@@ -610,7 +529,7 @@ static void serve(struct rp *rp, int fd)
 	struct request q;
 	bool go_on = true;
 
-	while (go_on && (inherited(&q) || receive(fd, &q))) {
+	while (go_on && receive(fd, &q)) {
 		buf_clear(&out);
 		if (!pending) {
 			rp->fail_code = REPLAYER_E_OTHER;
@@ -631,30 +550,64 @@ static void serve(struct rp *rp, int fd)
 	buf_free(&out);
 }
 
-int main(int argc, char **argv)
+/* For `tsdb doctor`: what the sandbox of this program would be on this system, a line for each wall: "up" or "missing", its name, the sentence. */
+static int report(bool soft)
 {
-	static struct rp rp;
-	const char *text = getenv(REPLAYER_FD_ENV);
-	char *end = NULL;
-	const long fd = text ? strtol(text, &end, 10) : -1;
+	struct replayer_driver d;
+	struct sandbox b = {0};
+	struct err *e = sandbox_begin(&b, -1);
 
-	if (!text || end == text || *end || fd < 0) {
-		fprintf(stderr, "tsdb-replayer is started by tsdb: `tsdb replay FILE`\n");
-		return 2;
-	}
-	if (layout_now() == LAYOUTS)
-		exec_with_layout(0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGINT, SIG_IGN); /* Ctrl-C is the shell's */
-	struct err *e = watchdog_start(&rp, (int)fd);
+	/* NVIDIA's driver may be missing: then its rules are tried all the same. */
+	err_free(soft ? NULL : replayer_driver_open(&d));
+	if (!e)
+		e = sandbox_lock(&b, soft, NULL);
+	for (unsigned w = 0; w < SANDBOX_WALLS; w++)
+		printf("%s %s %s\n", b.up[w] ? "up" : "missing", sandbox_wall_name((enum sandbox_wall)w), b.how[w]);
+	if (e)
+		printf("error %s\n", e->what);
+	err_free(e);
+	fflush(stdout);
+	return 0;
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "tsdb-replayer is started by tsdb: `tsdb replay FILE`\n");
+	return 2;
+}
+
+static int start(struct rp *rp, int fd, bool boxed)
+{
+	static struct sandbox box;
+	struct err *e = boxed ? sandbox_begin(&box, fd) : NULL;
+
 	if (e) {
 		fprintf(stderr, "tsdb-replayer: %s\n", e->what);
 		err_free(e);
 		return 2;
 	}
-	serve(&rp, (int)fd);
+	rp->sandbox = boxed ? &box : NULL;
+	rp->watchdog.fd = fd;
+	serve(rp, fd);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static struct rp rp;
+	const char *text = getenv(REPLAYER_FD_ENV), *option = argc == 2 ? argv[1] : "";
+	char *end = NULL;
+	const long fd = text ? strtol(text, &end, 10) : -1;
+
+	if (!strcmp(option, "--sandbox-report=soft") || !strcmp(option, "--sandbox-report=real"))
+		return report(!strcmp(option, "--sandbox-report=soft"));
+	if (!text || end == text || *end || fd < 0 || argc > 2 || (*option && strcmp(option, REPLAYER_NO_SANDBOX)))
+		return usage();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGINT, SIG_IGN); /* Ctrl-C is the shell's */
+	const int status = start(&rp, (int)fd, !*option);
 	fflush(stdout); /* what kernels printed */
 	/* The driver may be broken: its own clean-up is not waited for. */
-	_exit(0);
+	_exit(status);
 }

@@ -5,7 +5,6 @@
 #include "replay/replayer-int.h"
 #include "first-where.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,15 +220,9 @@ struct err *contents_apply(struct rp *rp, uint64_t seq, enum sbt_memory_role rol
 
 /* ---- hashing -------------------------------------------------------------------------------------------------------------- */
 
-static void *look_up(void *arg, const char *name)
-{
-	return dlsym(arg, name);
-}
-
 void contents_open_hash(struct rp *rp)
 {
-	rp->has_hash = hash_kernel_driver_fill(&rp->hash_driver, look_up, rp->d.lib) &&
-		       !hash_kernel_open(&rp->hash, &rp->hash_driver, 0, 0);
+	rp->has_hash = rp->can_hash && !hash_kernel_open(&rp->hash, &rp->hash_driver, 0, 0);
 	if (!rp->has_hash)
 		window_note(rp, false, "this device cannot load the hash kernel: comparing moves all memory to the host");
 }

@@ -259,7 +259,7 @@ static void open_worker(struct worker *w)
 
 	w->result = d->cuCtxSetCurrent(rp->devices.d[0].ctx);
 	if (!w->result && !k->reader)
-		w->error = sbt_reader_open(&k->reader, rp->path);
+		w->error = window_reader(rp, &k->reader);
 	if (!w->result && !k->stream)
 		w->result = d->cuStreamCreateWithPriority(&k->stream, CU_STREAM_NON_BLOCKING, 0);
 	for (unsigned i = 0; i < SLOTS && !w->result; i++)

@@ -68,7 +68,7 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-struct err *watchdog_start(struct rp *rp, int fd)
+struct err *watchdog_start(struct rp *rp)
 {
 	const char *limit = getenv("TSDB_REPLAYER_TIMEOUT"), *pretend = getenv("TSDB_REPLAYER_MARK_NS");
 	char *end = NULL;
@@ -78,7 +78,6 @@ struct err *watchdog_start(struct rp *rp, int fd)
 	if (limit && (end == limit || *end || !(seconds > 0 && seconds < 1e9)))
 		return err_new(ERR_USAGE, "TSDB_REPLAYER_TIMEOUT is \"%s\", not a number of seconds", limit);
 	rp->marks.clock_ns = rp->marks.pretend_ns = pretend ? strtoul(pretend, NULL, 10) : 0;
-	rp->watchdog.fd = fd;
 	rp->watchdog.command_ns = (uint64_t)(seconds * 1e9);
 	atomic_store(&rp->watchdog.limit_ns, rp->watchdog.command_ns > OPEN_NS ? rp->watchdog.command_ns : OPEN_NS);
 	const int r = pthread_create(&thread, NULL, watch, &rp->watchdog);

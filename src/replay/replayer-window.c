@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Opening: the trace is read before the driver is touched, then the device, then all ranges, then everything else. The order is
- * what makes recorded addresses free: a driver that has allocated or loaded anything may sit on them.
+ * Opening: the driver is loaded and the sandbox shut; then the trace is read before anything of the driver runs, then come the device, all
+ * ranges, and everything else. The order is what makes recorded addresses free: a driver that has allocated or loaded anything may sit on them.
  */
 #include "replay/replayer-int.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,14 +301,40 @@ static void show_devices(const struct rp *rp)
 	setenv("TSDB_SOFT_DEVICES", text, 1);
 }
 
+static void *look_up(void *arg, const char *name)
+{
+	return dlsym(arg, name);
+}
+
+/* Loads the driver and makes the tables of its functions read-only. */
+static struct err *load_driver(struct rp *rp)
+{
+	/* Code that is loaded at its first launch would make that launch late, and take memory that a checkpoint has by then. */
+	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+	TRY(replayer_driver_open(&rp->d));
+	rp->can_hash = hash_kernel_driver_fill(&rp->hash_driver, look_up, rp->d.lib);
+	return sandbox_seal(&rp->d, offsetof(struct rp, sandbox) - offsetof(struct rp, d));
+}
+
+/* All that the outside is needed for; then the sandbox is shut, and only then is the trace looked at. */
+static struct err *shut_in(struct rp *rp, const char *path)
+{
+	rp->trace_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not block us */
+	if (rp->trace_fd < 0)
+		return err_sys(errno, "cannot open %s", path);
+	TRY(load_driver(rp));
+	if (rp->sandbox) {
+		TRY(sandbox_lock(rp->sandbox, rp->d.soft, (void *)(uintptr_t)rp->d.cuInit));
+		sandbox_gaps(rp->sandbox, &rp->notes);
+	}
+	return watchdog_start(rp);
+}
+
 static struct err *open_device(struct rp *rp)
 {
 	char name[256] = "";
 
-	/* Code that is loaded at its first launch would make that launch late, and take memory that a checkpoint has by then. */
-	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 	show_devices(rp);
-	TRY(replayer_driver_open(&rp->d));
 	watch_open(rp);
 	CU(rp, cuInit, 0);
 	TRY(devices_choose(rp));
@@ -315,12 +345,19 @@ static struct err *open_device(struct rp *rp)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------------------- */
 
-static struct err *read_trace(struct rp *rp, const char *path)
+struct err *window_reader(const struct rp *rp, struct sbt_reader **ret)
+{
+	const int fd = fcntl(rp->trace_fd, F_DUPFD_CLOEXEC, 3);
+
+	return fd < 0 ? err_sys(errno, "cannot read %s once more", rp->path) : sbt_reader_open_fd(ret, fd, rp->path);
+}
+
+static struct err *read_trace(struct rp *rp)
 {
 	uint64_t first, last;
 	bool found = false;
 
-	TRY(sbt_reader_open(&rp->trace, path));
+	TRY(window_reader(rp, &rp->trace));
 	for (unsigned i = 0; sbt_reader_window(rp->trace, i, &first, &last); i++)
 		found |= rp->first == first && rp->last == last;
 	if (!rp->first || rp->first > rp->last || !found)
@@ -352,12 +389,15 @@ struct err *window_open(struct rp *rp, const char *path)
 	uint64_t at = now_ns();
 
 	rp->path = xstrdup(path);
-	TRY(read_trace(rp, path));
+	TRY(shut_in(rp, path));
+	watchdog_on(rp, 0);
+	rp->figures.device_ns = lap(&at);
+	TRY(read_trace(rp));
 	rp->figures.read_ns = lap(&at);
 	rp->position = rp->current = rp->first - 1;
 	execute_finished(rp, rp->position);
 	TRY(open_device(rp));
-	rp->figures.device_ns = lap(&at);
+	rp->figures.device_ns += lap(&at);
 	TRY(place_all(rp));
 	TRY(place_host(rp));
 	rp->figures.place_ns = lap(&at);

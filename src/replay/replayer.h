@@ -21,6 +21,7 @@
 
 #define REPLAYER_VERSION 2u
 #define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
+#define REPLAYER_NO_SANDBOX "--no-sandbox" /* its argument, if it is to have none */
 #define REPLAYER_MESSAGE_MAX (16u << 20) /* bytes of a message, header included; larger reads and writes go in pieces */
 
 struct replayer_head {

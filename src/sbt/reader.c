@@ -268,14 +268,14 @@ static struct err *check_file_header(struct sbt_reader *r)
 	return NULL;
 }
 
-struct err *sbt_reader_open(struct sbt_reader **ret, const char *path)
+struct err *sbt_reader_open_fd(struct sbt_reader **ret, int fd, const char *path)
 {
 	struct sbt_reader *r = xcalloc(1, sizeof *r);
 	struct err *e;
 
 	r->path = xstrdup(path);
-	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not block us */
-	e = r->fd < 0 ? err_sys(errno, "cannot open %s", path) : check_file(r);
+	r->fd = fd;
+	e = check_file(r);
 	if (!e)
 		e = check_file_header(r);
 	if (!e)
@@ -287,6 +287,13 @@ struct err *sbt_reader_open(struct sbt_reader **ret, const char *path)
 	load_small(r);
 	*ret = r;
 	return NULL;
+}
+
+struct err *sbt_reader_open(struct sbt_reader **ret, const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not block us */
+
+	return fd < 0 ? err_sys(errno, "cannot open %s", path) : sbt_reader_open_fd(ret, fd, path);
 }
 
 void sbt_reader_close(struct sbt_reader *r)

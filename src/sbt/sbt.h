@@ -98,6 +98,8 @@ struct sbt_reader;
 /* Opens a trace; reads header, trailer and index only. Without a trailer (a crashed recording) it scans the chunk
  * headers and uses every whole chunk; sbt_reader_damage() then says what is missing. */
 struct err *sbt_reader_open(struct sbt_reader **ret, const char *path) TS_CHECK;
+/* The same of a file that is open for reading; the reader owns fd, also after an error. path is for its sentences. */
+struct err *sbt_reader_open_fd(struct sbt_reader **ret, int fd, const char *path) TS_CHECK;
 void sbt_reader_close(struct sbt_reader *r);
 
 const struct sbt_meta *sbt_reader_meta(const struct sbt_reader *r);

@@ -239,8 +239,8 @@ static bool on_open(const uint8_t *body, size_t n, struct buf *out)
 	if (has("silent-open"))
 		for (;;)
 			pause();
-	if (has("place-once") && access(getenv("FAKE_MARK"), F_OK)) {
-		fclose(fopen(getenv("FAKE_MARK"), "w"));
+	if (has("place-once") && access(getenv("TSDB_FAKE_MARK"), F_OK)) {
+		fclose(fopen(getenv("TSDB_FAKE_MARK"), "w"));
 		return fail(REPLAYER_E_PLACE, 0, 0, "0x100000 is taken");
 	}
 	if (has("no-room"))
@@ -514,7 +514,7 @@ int main(void)
 {
 	bool failed = false;
 
-	temper = getenv("FAKE_REPLAYER");
+	temper = getenv("TSDB_FAKE_REPLAYER");
 	if (!getenv(REPLAYER_FD_ENV))
 		die("no socket");
 	fd = atoi(getenv(REPLAYER_FD_ENV));

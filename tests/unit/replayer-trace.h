@@ -58,7 +58,7 @@ static const char other_ptx[] =
 #define POINTED_N 65536u
 
 enum variant {
-	PLAIN, FAULT, HANG, BLOCKED, /* blocked: the pinned memory lies where tsdb-replayer itself is */
+	PLAIN, FAULT, HANG, BLOCKED, /* blocked: no process can have the pinned memory: its addresses are the kernel's */
 	ELSEWHERE, /* recorded on another GPU: machine code, with PTX beside it */
 	TABLES,	   /* LARGE, TABLE, POINTED */
 	UPLOADS,   /* LARGE is written by UPLOADS_N copies of large payloads */
@@ -220,7 +220,7 @@ static void before_window(struct maker *m, enum variant v)
 	put(m, v == ELSEWHERE ? c : v == OWN ? alloc(6, R, BYTES, SBT_MEM_PINNED) : v == TABLES ? alloc(6, TABLE, 32, SBT_MEM_DEVICE) : kernel_def(6, 2, "bad", m->hash, params, 0));
 	put(m, v == TABLES ? alloc(7, POINTED, 4 * POINTED_N, SBT_MEM_DEVICE) : kernel_def(7, 3, "spin", m->hash, params, 0));
 	put(m, alloc(8, A, BYTES, SBT_MEM_DEVICE));
-	put(m, alloc(9, v == BLOCKED ? 0x68000000 : Q, BYTES, SBT_MEM_PINNED)); /* blocked: where tsdb-replayer itself is */
+	put(m, alloc(9, v == BLOCKED ? 0xffff900000000000 : Q, BYTES, SBT_MEM_PINNED));
 	for (unsigned i = 0; i < N; i++) {
 		m->now.a[i] = i * 3;
 		m->now.q[i] = 7;

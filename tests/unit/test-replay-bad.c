@@ -222,7 +222,7 @@ static void an_address_that_is_taken(void **state)
 	struct device *d;
 
 	make_trace(BLOCKED);
-	says(sentence(try_open(&d, 0)), "the recorded addresses 0x68000000 to 0x68028000 (163840 bytes) cannot be had here");
+	says(sentence(try_open(&d, 0)), "the recorded addresses 0xffff900000000000 to 0xffff900000028000 (163840 bytes) cannot be had here");
 }
 
 /* ---- a slow clock ------------------------------------------------------------------------------------------------------------- */

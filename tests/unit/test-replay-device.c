@@ -92,9 +92,9 @@ static struct err *try_open(struct device **ret, uint64_t first, uint64_t last, 
 		.interrupt = &interrupt};
 
 	if (temper)
-		setenv("FAKE_REPLAYER", temper, 1);
+		setenv("TSDB_FAKE_REPLAYER", temper, 1);
 	else
-		unsetenv("FAKE_REPLAYER");
+		unsetenv("TSDB_FAKE_REPLAYER");
 	return device_open(ret, &o);
 }
 
@@ -687,7 +687,7 @@ static void interrupts(void **arg)
 	pthread_t t;
 	pid_t pid;
 
-	unsetenv("FAKE_REPLAYER");
+	unsetenv("TSDB_FAKE_REPLAYER");
 	ok(device_open(&d, &o));
 	p = open_replay(r, d);
 	pid = device_pid(d);
@@ -725,7 +725,7 @@ static void answers_garbage(void **arg)
 		fails(device_read(d, A, &v, 1), ERR_INFERIOR);
 		assert_int_equal(device_pid(d), 0);
 		assert_false(alive(pid));
-		unsetenv("FAKE_REPLAYER");
+		unsetenv("TSDB_FAKE_REPLAYER");
 		assert_int_equal(byte_at(d, A), 0);
 		device_close(d);
 		remove_trace(r);
@@ -742,7 +742,7 @@ static void kernel_of(const char *temper, struct sbt_reader **r, struct device *
 
 static void kernel_done(struct sbt_reader *r, struct device *d)
 {
-	unsetenv("FAKE_REPLAYER");
+	unsetenv("TSDB_FAKE_REPLAYER");
 	assert_null(device_kernel_stop(d));
 	ok(device_seek(d, 16));
 	assert_int_equal(device_seq(d), 16);
@@ -822,7 +822,7 @@ static void does_not_open(void **arg)
 	fails_with(try_open(&d, 8, 16, "silent-open"), ERR_INFERIOR, "no answer", NULL);
 	fails_with(try_open(&d, 8, 16, "no-room"), ERR_LIMIT, "8 GiB", NULL);
 	fails_with(try_open(&d, 0, 0, NULL), ERR_INCOMPLETE, "window", NULL);
-	setenv("FAKE_MARK", mark, 1);
+	setenv("TSDB_FAKE_MARK", mark, 1);
 	ok(try_open(&d, 8, 16, "place-once"));
 	device_close(d);
 	unlink(mark);

@@ -548,7 +548,7 @@ static void names_what_cannot_be_placed(void **state)
 	start(NULL, NULL);
 	open_trace();
 	assert_int_equal(refusal()->code, REPLAYER_E_PLACE);
-	assert_non_null(strstr((const char *)(refusal() + 1), "0x68000000"));
+	assert_non_null(strstr((const char *)(refusal() + 1), "0xffff900000000000"));
 	stop();
 }
 
