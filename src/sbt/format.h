@@ -25,6 +25,8 @@
 #define SBT_TRAILER_SIZE (SBT_HEADER_SIZE + SBT_TRAILER_PAYLOAD)
 
 #define SBT_RAW_MAX (64u << 20)	      /* most bytes of a payload, but for the kinds below */
+#define SBT_UNPACK_MIN (256ull << 20) /* bytes that any trace may unpack to, all chunks but pages together */
+#define SBT_UNPACK_RATIO 64u	      /* and as many times its own size when that is more */
 #define SBT_RAW_MAX_LARGE (1u << 30)  /* code, keyframe, memory */
 #define SBT_CMD_MAX (16u << 20)	      /* most bytes of blobs in one command */
 #define SBT_STACK_DEPTH_MAX 1024

@@ -49,13 +49,18 @@ static uint64_t raw_limit(unsigned type)
 	}
 }
 
+bool sbt_raw_possible(unsigned type, uint64_t raw, uint64_t stored)
+{
+	return raw <= raw_limit(type) && raw >> 16 <= stored;
+}
+
 static struct err *check_header(const struct sbt_chunk_header *h, const struct sbt_entry *e)
 {
 	if (!sbt_header_valid(h))
 		return err_new(ERR_BAD_TRACE, "its header does not have the right checksum");
 	if (h->type != e->type || h->stored != e->stored || h->raw != e->raw || h->first != e->first || h->last != e->last)
 		return err_new(ERR_BAD_TRACE, "its header is not what the index says");
-	if (h->raw > raw_limit(h->type) || h->stored > ZSTD_compressBound(raw_limit(h->type)))
+	if (!sbt_raw_possible(h->type, h->raw, h->stored) || h->stored > ZSTD_compressBound(raw_limit(h->type)))
 		return err_new(ERR_LIMIT, "it claims to hold %llu bytes", (unsigned long long)h->raw);
 	if (!(h->flags & SBT_CHUNK_ZSTD) && h->raw != h->stored)
 		return err_new(ERR_BAD_TRACE, "its lengths contradict each other");

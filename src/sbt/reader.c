@@ -12,6 +12,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "checked.h"
 #include "first-where.h"
 #include "sbt/reader.h"
 #include "text.h"
@@ -268,6 +269,29 @@ static struct err *check_file_header(struct sbt_reader *r)
 	return NULL;
 }
 
+/* A few kilobytes of zstd may claim to be gigabytes. Pages of memory are not counted: they are unpacked one at a time, when asked for. */
+static struct err *check_budget(const struct sbt_reader *r)
+{
+	const char *own = getenv("TSDB_UNPACK_MAX");
+	uint64_t sum = 0, most = SBT_UNPACK_MIN, by_size;
+
+	if (!ckd_mul(&by_size, r->size, SBT_UNPACK_RATIO) && by_size > most)
+		most = by_size;
+	if (own && *own)
+		most = strtoull(own, NULL, 0);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct sbt_entry *e = &r->entries[i];
+
+		if (e->type != SBT_CHUNK_PAGES && sbt_raw_possible(e->type, e->raw, e->stored)) /* others are not unpacked at all */
+			sum = sat_add(sum, e->raw);
+	}
+	if (sum <= most)
+		return NULL;
+	return err_cure(err_new(ERR_LIMIT, "%s has %llu bytes and unpacks to %llu; the budget for a file of its size is %llu", r->path,
+		(unsigned long long)r->size, (unsigned long long)sum, (unsigned long long)most),
+		"If you trust where it comes from, set TSDB_UNPACK_MAX=BYTES in the environment");
+}
+
 struct err *sbt_reader_open_fd(struct sbt_reader **ret, int fd, const char *path)
 {
 	struct sbt_reader *r = xcalloc(1, sizeof *r);
@@ -280,6 +304,8 @@ struct err *sbt_reader_open_fd(struct sbt_reader **ret, int fd, const char *path
 		e = check_file_header(r);
 	if (!e)
 		e = sbt_reader_find_chunks(r);
+	if (!e)
+		e = check_budget(r);
 	if (e) {
 		sbt_reader_close(r);
 		return e;

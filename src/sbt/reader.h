@@ -68,6 +68,9 @@ void sbt_reader_note_chunk(struct sbt_reader *r, uint32_t i, struct err *e);
 
 /* n bytes at offset; ERR_BAD_TRACE past the end. */
 struct err *sbt_reader_pread(struct sbt_reader *r, uint64_t offset, void *dst, size_t n) TS_CHECK;
+/* Whether `stored` bytes may unpack to raw: not more than the type allows, nor than zstd can pack (a block of 128 KiB takes 4 bytes; RFC
+ * 8878, 3.1.1.2). A chunk that claims more is damaged. */
+bool sbt_raw_possible(unsigned type, uint64_t raw, uint64_t stored);
 /* Whether h is a chunk header at all. */
 bool sbt_header_valid(const struct sbt_chunk_header *h);
 /* Reads, checks and decompresses the payload of e; out is cleared first. */

@@ -624,6 +624,38 @@ static void test_full_disk(void **unused)
 	free(heap);
 }
 
+/* Some 40 kB that unpack to 320 MiB: refused before anything is unpacked, unless the user says otherwise. */
+static void test_a_bomb(void **unused)
+{
+	enum { MIB = 1 << 20, EACH = 64 * MIB };
+	const struct sbt_meta meta = {.program = "bomb"};
+	uint8_t *zeros = calloc(1, EACH);
+	struct sbt_reader *r = NULL;
+	struct sbt_writer *w;
+	uint64_t hash;
+	struct err *e;
+
+	(void)unused;
+	ok(sbt_writer_open(&w, path, &meta));
+	for (unsigned i = 0; i < 5; i++) {
+		zeros[0] = (uint8_t)i; /* code is written once for each content */
+		ok(sbt_writer_code(w, zeros, EACH, true, &hash));
+	}
+	ok(sbt_writer_close(w));
+	e = sbt_reader_open(&r, path);
+	assert_non_null(e);
+	assert_int_equal(e->code, ERR_LIMIT);
+	assert_non_null(strstr(e->what, "budget"));
+	assert_non_null(strstr(e->cure, "TSDB_UNPACK_MAX"));
+	err_free(e);
+	setenv("TSDB_UNPACK_MAX", "400000000", 1);
+	ok(sbt_reader_open(&r, path));
+	unsetenv("TSDB_UNPACK_MAX");
+	sbt_reader_close(r);
+	unlink(path);
+	free(zeros);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -638,6 +670,7 @@ int main(void)
 		cmocka_unit_test(test_commands_twice),
 		cmocka_unit_test(test_refused_files),
 		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_a_bomb),
 	};
 	int failed;
 
