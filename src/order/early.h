@@ -33,7 +33,7 @@ enum order_early_flags {
 	ORDER_EARLY_UNKNOWN = 2,  /* it, or one between, may wait: nobody knows */
 	ORDER_EARLY_QUIET = 4,	  /* the launch in front never triggers: they overlap at its very end only */
 	ORDER_EARLY_BETWEEN = 8,  /* an event was recorded, or waited for, between the two: whether they overlap then is not documented */
-	ORDER_EARLY_WAITS = 16,	  /* it touches nothing before it has waited: not early for all that matters */
+	ORDER_EARLY_WAITS = 16,	  /* it touches nothing before it has waited for the one in front */
 };
 
 /* What the last launch of a stream tells those behind it. Zeroes: there is none. */

@@ -676,7 +676,7 @@ static bool place_early(struct fold *f, uint32_t lane, const struct sbt_cmd *c, 
 		*ret = put_early(f, lane, c->seq, waited, 0);
 	}
 	ret->behind = was.seq;
-	ret->early = besides ? (uint8_t)(ORDER_EARLY | doubts | (was.between ? ORDER_EARLY_BETWEEN : 0) |
+	ret->early = besides ? (uint8_t)(ORDER_EARLY | doubts | (x.known && x.waits && !x.before ? ORDER_EARLY_WAITS : 0) | (was.between ? ORDER_EARLY_BETWEEN : 0) |
 		(front.known && !front.triggers ? ORDER_EARLY_QUIET : 0)) : ORDER_EARLY_WAITS;
 	f->before_wait.early = ret->early;
 	f->before_wait.behind = ret->behind;

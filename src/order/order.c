@@ -254,10 +254,11 @@ static size_t edges_end(const struct order *o, const struct item *x)
 /* The step into x of a path that comes from a: across lanes when there is such a one, else along the lane. */
 static struct order_step step_into(const struct order *o, const struct item *a, const struct item *x)
 {
+	const struct item *front = x->is.early & ORDER_EARLY_WAITS ? find(o, x->is.behind) : NULL;
 	struct order_step along = {0};
 	uint64_t seq;
 
-	if (a->is.lane == x->is.lane && x->is.early & ORDER_EARLY_WAITS && x->is.behind >= a->is.seq)
+	if (front && (front == a || before(a, front)))
 		return (struct order_step){x->is.behind, x->is.seq, ORDER_EDGE_WAITED, 0, 0};
 	if (a->is.lane == x->is.lane)
 		return (struct order_step){a->is.seq, x->is.seq, ORDER_EDGE_STREAM, 0, x->is.index - a->is.index - 1};
@@ -291,12 +292,17 @@ static struct err *no_path_early(const struct item *a, const struct item *b)
 			"overlap then is not documented"},
 		{ORDER_EARLY_QUIET, "it does not wait for it (griddepcontrol.wait) first; the launch in front never lets it begin before its own blocks have ended, "
 			"but its memory may not be visible by then"},
-		{ORDER_EARLY, "it does not wait for it (griddepcontrol.wait) before it touches memory, or a launch between the two does not"},
+		{ORDER_EARLY, "it does not wait for it (griddepcontrol.wait) before it touches memory"},
 	};
+	const bool in_front = a->is.seq == b->is.behind;
 	unsigned i = 0;
 
-	while (!(b->is.early & reasons[i].flag))
+	while (!(b->is.early & reasons[i].flag) || (reasons[i].flag == ORDER_EARLY_QUIET && !in_front))
 		i++;
+	if (!in_front && reasons[i].flag == ORDER_EARLY)
+		return err_new(ERR_NOT_FOUND, "#%llu may begin before #%llu has finished: it is a programmatic dependent launch behind #%llu, and not each of the "
+			"launches from there on waits for the one in front of it (griddepcontrol.wait)", (unsigned long long)b->is.seq,
+			(unsigned long long)a->is.seq, (unsigned long long)b->is.behind);
 	return err_new(ERR_NOT_FOUND, "#%llu may begin before #%llu has finished: it is a programmatic dependent launch behind #%llu, and %s",
 		(unsigned long long)b->is.seq, (unsigned long long)a->is.seq, (unsigned long long)b->is.behind, reasons[i].why);
 }

@@ -23,16 +23,16 @@ static struct err *take_set(struct device *d, size_t *at, struct access_set *ret
 		return broken(d);
 	memcpy(&head, d->in.data + *at, sizeof head);
 	*at += sizeof head;
-	for (unsigned k = 0; k < SOFT_ACCESSES; k++)
+	for (unsigned k = 0; k < SOFT_ACCESS_SETS; k++)
 		n += head.n[k];
 	if ((d->in.len - *at) / sizeof(struct soft_span) < n)
 		return broken(d);
 	buf_clear(copy);
 	buf_add(copy, d->in.data + *at, n * sizeof(struct soft_span));
 	*at += n * sizeof(struct soft_span);
-	*ret = (struct access_set){.seq = head.seq, .set.inexact = head.inexact};
+	*ret = (struct access_set){.seq = head.seq, .set.inexact = head.inexact, .set.depends = head.depends};
 	n = 0;
-	for (unsigned k = 0; k < SOFT_ACCESSES; k++) {
+	for (unsigned k = 0; k < SOFT_ACCESS_SETS; k++) {
 		ret->set.span[k] = (const struct soft_span *)(const void *)copy->data + n;
 		ret->set.n[k] = head.n[k];
 		n += head.n[k];

@@ -133,18 +133,25 @@ static size_t join(struct span_list *l)
 	return out + 1;
 }
 
+/* Also of a launch that touches nothing: whether it waits counts for those behind it. */
+static bool set_is_wanted(const struct sbt_cmd *c, const struct soft_access_set *set)
+{
+	return c->kind == SBT_LAUNCH && (set->depends & ~SOFT_OLD || c->u.launch.launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1);
+}
+
 static struct err *put_set(struct rp *rp, const struct sbt_cmd *c)
 {
 	struct replayer_access_set head = {.seq = c->seq};
-	struct span_list lists[SOFT_ACCESSES] = {{0}};
+	struct span_list lists[SOFT_ACCESS_SETS] = {{0}};
 	struct soft_access_set set;
 	const char *why = rp->watch.soft->collected(rp->watch.max, &set);
-	bool any = false;
+	bool any = set_is_wanted(c, &set);
 
 	if (why)
 		return rp_fail(rp, REPLAYER_E_MEMORY, c->seq, "#%llu: %s", (unsigned long long)c->seq, why);
 	head.inexact = set.inexact;
-	for (unsigned k = 0; k < SOFT_ACCESSES; k++) {
+	head.depends = set.depends;
+	for (unsigned k = 0; k < SOFT_ACCESS_SETS; k++) {
 		for (size_t i = 0; i < set.n[k]; i++)
 			put_recorded(rp, &lists[k], &set.span[k][i]);
 		head.n[k] = (uint32_t)join(&lists[k]);
@@ -154,7 +161,7 @@ static struct err *put_set(struct rp *rp, const struct sbt_cmd *c)
 		buf_add(rp->watch.out, &head, sizeof head);
 		rp->watch.n++;
 	}
-	for (unsigned k = 0; k < SOFT_ACCESSES; k++) {
+	for (unsigned k = 0; k < SOFT_ACCESS_SETS; k++) {
 		if (head.n[k])
 			buf_add(rp->watch.out, lists[k].s, head.n[k] * sizeof *lists[k].s);
 		free(lists[k].s);

@@ -193,10 +193,10 @@ struct replayer_accessed {
 	uint64_t seq; /* the position: before `to` when the reply is full or a second is over */
 	uint64_t n;   /* sets that follow */
 };
-/* Of a command that did work; the spans follow: read, written, atomic. Addresses of the recording, and only memory of the window. */
+/* Of a command that did work; the spans follow: read, written, atomic, the same without having waited (soft-watch.h). Addresses of the recording, and only memory of the window. */
 struct replayer_access_set {
 	uint64_t seq;
-	uint32_t n[SOFT_ACCESSES], inexact;
+	uint32_t n[SOFT_ACCESS_SETS], inexact, depends;
 };
 struct replayer_races {
 	uint64_t n, more;  /* soft_race[] that follow; found and not taken yet */

@@ -17,13 +17,21 @@
 /* How work uses memory. Written: stored to, also with the bytes that were there. Atomic: read, changed and written by one atomic operation;
  * such bytes are in none of the others for that. */
 enum soft_access { SOFT_ACCESS_READ, SOFT_ACCESS_WRITTEN, SOFT_ACCESS_ATOMIC, SOFT_ACCESSES };
+/* In a set, all of them, and then again those that threads made without having waited for the launch in front (griddepcontrol.wait), of a
+ * launch with programmatic stream serialization. */
+enum { SOFT_ACCESS_SETS = 2 * SOFT_ACCESSES };
+/* What a launch did about those in front and behind: a thread waited; a thread let those behind begin; and in some block nothing did before
+ * a wait, so that they begin when those in front have finished. OLD: it is code for a GPU without griddepcontrol (before sm_90), which says
+ * nothing about what the same source does on one that has it. */
+enum soft_depends { SOFT_WAITS = 1, SOFT_TRIGGERS = 2, SOFT_TRIGGER_WAITS = 4, SOFT_OLD = 8 };
 struct soft_span { /* bytes */
 	uint64_t addr, size;
 };
 struct soft_access_set {
-	const struct soft_span *span[SOFT_ACCESSES]; /* sorted, none touches the next */
-	size_t n[SOFT_ACCESSES];
-	uint32_t inexact; /* bit 1 << enum soft_access: the spans hold bytes that were not accessed */
+	const struct soft_span *span[SOFT_ACCESS_SETS]; /* sorted, none touches the next */
+	size_t n[SOFT_ACCESS_SETS];
+	uint32_t inexact; /* bit 1 << index: the spans hold bytes that were not accessed */
+	uint32_t depends; /* enum soft_depends */
 };
 
 enum soft_schedule { SOFT_SCHEDULE_FIXED, SOFT_SCHEDULE_RANDOM };

@@ -381,17 +381,49 @@ static struct err *print_path(struct session *s, const struct order *o, uint64_t
 	return e;
 }
 
+/* Whether commands up to last have programmatic dependent launches among them. */
+static struct err *has_early(struct session *s, uint64_t last, bool *ret)
+{
+	struct sbt_cursor *cursor;
+	const struct sbt_cmd *c;
+	struct err *e;
+
+	*ret = false;
+	TRY(sbt_cursor_open(&cursor, s->trace.reader));
+	do {
+		e = sbt_cursor_next(cursor, &c);
+		*ret = !e && c && c->seq <= last && early_is(c);
+	} while (!e && c && c->seq < last && !*ret);
+	sbt_cursor_close(cursor);
+	return e;
+}
+
+/* Opens the graph up to command last. Whether programmatic dependent launches wait is found out when there are any, and if it can be. */
+static struct err *open_graph(struct session *s, uint64_t last, struct order **ret)
+{
+	struct order_options opt = {.last = last, .interrupt = &interrupt_flag};
+	struct exact *exact = NULL;
+	struct err *e;
+	bool early;
+
+	TRY(has_early(s, last, &early));
+	if (early)
+		TRY(exact_open(&exact, s, EXACT_AUTO, 0, last));
+	opt.source = exact ? exact_source(exact) : NULL;
+	e = order_open(ret, s->trace.reader, &opt);
+	exact_free(exact);
+	return e;
+}
+
 struct err *cmd_order_why(struct session *s, const struct cmd_args *a)
 {
-	struct order_options opt = {.interrupt = &interrupt_flag};
 	struct buf b = BUF_INIT;
 	struct order *o;
 	uint64_t from, to;
 	struct err *e;
 
 	TRY(two_seqs(a, &from, &to));
-	opt.last = from > to ? from : to;
-	TRY(order_open(&o, s->trace.reader, &opt));
+	TRY(open_graph(s, from > to ? from : to, &o));
 	if (from > to) {
 		const uint64_t was = from;
 

@@ -20,6 +20,8 @@
 struct known {
 	uint64_t seq;
 	size_t at, n; /* in the pool */
+	size_t nbefore; /* behind these: by threads that had not waited for the launch in front */
+	uint32_t depends; /* enum soft_depends */
 };
 
 struct exact {
@@ -62,25 +64,54 @@ static bool accesses(void *arg, uint64_t seq, struct order_accesses *l)
 	return true;
 }
 
-static struct err *take_set(void *arg, const struct access_set *a)
+static bool early(void *arg, uint64_t seq, struct order_early *ret, struct order_accesses *before)
+{
+	const struct exact *x = arg;
+	const size_t at = kept_row_from(x->known, x->n, sizeof *x->known, seq);
+	const struct known *k = &x->known[at];
+
+	if (at == x->n || k->seq != seq || k->depends & SOFT_OLD || x->source.writes_only)
+		return false;
+	*ret = (struct order_early){.known = true, .waits = k->depends & SOFT_WAITS, .before = k->nbefore, .triggers = k->depends & SOFT_TRIGGERS,
+		.trigger_waits = k->depends & SOFT_TRIGGER_WAITS};
+	for (size_t i = 0; before && i < k->nbefore; i++) {
+		const struct order_access *a = &x->pool.a[k->at + k->n + i];
+
+		order_access_add(before, a->addr, a->end, a->how);
+	}
+	return true;
+}
+
+/* Those of the kinds from `from` on go into the pool. */
+static struct err *take_spans(struct exact *x, const struct access_set *a, unsigned from)
 {
 	static const enum order_how hows[SOFT_ACCESSES] = {ORDER_READ, ORDER_WRITE, ORDER_ATOMIC};
-	struct exact *x = arg;
-	const size_t at = x->pool.n;
 
-	if (x->deadline && now() > x->deadline)
-		return err_new(ERR_LIMIT, "it takes longer than %d s (races --exact waits)", EXACT_AUTO_SECONDS);
-	for (unsigned k = 0; k < SOFT_ACCESSES; k++) {
+	for (unsigned k = from; k < from + SOFT_ACCESSES; k++) {
 		if (x->pool.n + a->set.n[k] > POOL_MAX)
 			return err_new(ERR_LIMIT, "there are more than %u ranges", POOL_MAX);
 		for (size_t i = 0; i < a->set.n[k]; i++) {
 			const struct soft_span s = a->set.span[k][i];
 
-			order_access_add(&x->pool, s.addr, s.addr + s.size, a->set.inexact >> k & 1 ? ORDER_MAYBE : hows[k]);
+			order_access_add(&x->pool, s.addr, s.addr + s.size, a->set.inexact >> k & 1 ? ORDER_MAYBE : hows[k - from]);
 		}
 	}
+	return NULL;
+}
+
+static struct err *take_set(void *arg, const struct access_set *a)
+{
+	struct exact *x = arg;
+	const size_t at = x->pool.n;
+	size_t n;
+
+	if (x->deadline && now() > x->deadline)
+		return err_new(ERR_LIMIT, "it takes longer than %d s (races --exact waits)", EXACT_AUTO_SECONDS);
+	TRY(take_spans(x, a, SOFT_ACCESS_READ));
+	n = x->pool.n - at;
+	TRY(take_spans(x, a, SOFT_ACCESSES));
 	MAKE_ROOM(x->known, x->n, x->cap);
-	x->known[x->n++] = (struct known){a->seq, at, x->pool.n - at};
+	x->known[x->n++] = (struct known){a->seq, at, n, x->pool.n - at - n, a->set.depends};
 	x->reached = a->seq;
 	return NULL;
 }
@@ -218,7 +249,7 @@ struct err *exact_open(struct exact **ret, struct session *s, enum exact_want wa
 	struct err *e;
 
 	*ret = x;
-	x->source = (struct order_source){.arg = x, .accesses = accesses};
+	x->source = (struct order_source){.arg = x, .accesses = accesses, .early = early};
 	if (want == EXACT_NEVER)
 		return NULL;
 	x->host = want != EXACT_SETS;

@@ -95,6 +95,7 @@ struct op {
 			unsigned grid[3], block[3];
 			size_t shared;
 			bool cooperative;
+			bool early; /* programmatic stream serialization */
 			unsigned cluster[3]; /* or zeros */
 			void *params; /* owned, param_bytes of the function */
 		} kernel;

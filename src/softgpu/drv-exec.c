@@ -159,6 +159,7 @@ static void run_kernel(const struct op *op, struct ctx *c)
 		.dynamic_shared = op->kernel.shared,
 		.params = op->kernel.params,
 		.cooperative = op->kernel.cooperative,
+		.early = op->kernel.early,
 		.devices = mem_devices() > 1 ? 1u << c->dev | c->peers : 0,
 	};
 	static const char own[] = "tsdb softgpu: "; /* drv_say begins its own way */

@@ -11,7 +11,7 @@
 struct shape {
 	unsigned grid[3], block[3];
 	size_t shared;
-	bool cooperative;
+	bool cooperative, early;
 	unsigned cluster[3]; /* zeros: the kernel's own */
 };
 
@@ -126,6 +126,7 @@ static CUresult launch(CUfunction h, const struct shape *shape, CUstream hs, boo
 
 	TRY_CU(stream_resolve(hs, ptds, &s));
 	TRY_CU(func_op(h, s->ctx, shape->grid, shape->block, shape->shared, shape->cooperative, shape->cluster, kernel_params, extra, &op));
+	op.kernel.early = shape->early;
 	return stream_submit(s, &op, NULL, false, true);
 }
 
@@ -133,7 +134,7 @@ DRV_STREAM(11, cuLaunchKernel, _ptsz, CUfunction, f, unsigned int, gridDimX, uns
 	   gridDimZ, unsigned int, blockDimX, unsigned int, blockDimY, unsigned int, blockDimZ, unsigned int,
 	   sharedMemBytes, CUstream, hStream, void **, kernelParams, void **, extra)
 {
-	struct shape s = {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, false, {0}};
+	struct shape s = {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, false, false, {0}};
 
 	return launch(f, &s, hStream, ptds, kernelParams, extra);
 }
@@ -142,7 +143,7 @@ DRV_STREAM(10, cuLaunchCooperativeKernel, _ptsz, CUfunction, f, unsigned int, gr
 	   unsigned int, gridDimZ, unsigned int, blockDimX, unsigned int, blockDimY, unsigned int, blockDimZ,
 	   unsigned int, sharedMemBytes, CUstream, hStream, void **, kernelParams)
 {
-	struct shape s = {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, true, {0}};
+	struct shape s = {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, true, false, {0}};
 
 	return launch(f, &s, hStream, ptds, kernelParams, NULL);
 }
@@ -157,11 +158,13 @@ static CUresult launch_attribute(const CUlaunchAttribute *a, struct shape *s, CU
 	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
 	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: /* may overlap, need not */
 	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
 	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
 	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
 	case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+		return CUDA_SUCCESS;
+	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: /* may overlap, need not */
+		s->early = a->value.programmaticStreamSerializationAllowed != 0;
 		return CUDA_SUCCESS;
 	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
 		s->cooperative = a->value.cooperative != 0;
@@ -197,7 +200,7 @@ DRV_STREAM(4, cuLaunchKernelEx, _ptsz, const CUlaunchConfig *, config, CUfunctio
 	s = (struct shape){{config->gridDimX, config->gridDimY, config->gridDimZ},
 			   {config->blockDimX, config->blockDimY, config->blockDimZ},
 			   config->sharedMemBytes,
-			   false, {0}};
+			   false, false, {0}};
 	for (i = 0; i < config->numAttrs; i++)
 		TRY_CU(launch_attribute(&config->attrs[i], &s, &record));
 	TRY_CU(launch(f, &s, config->hStream, ptds, kernelParams, extra));

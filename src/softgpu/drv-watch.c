@@ -19,7 +19,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_once_t once;
 	struct ptx_accesses *set;
-	struct ptx_span *spans[PTX_ACCESS_KINDS]; /* that the last collected() gave */
+	struct ptx_span *spans[PTX_ACCESS_SETS]; /* that the last collected() gave */
 	struct ptx_schedule schedule;
 	uint64_t label;
 	struct soft_race *races;
@@ -38,14 +38,15 @@ static struct {
 static _Atomic bool collecting, checking;
 
 _Static_assert((int)SOFT_ACCESS_READ == (int)PTX_READ && (int)SOFT_ACCESS_WRITTEN == (int)PTX_WRITE &&
-	(int)SOFT_ACCESS_ATOMIC == (int)PTX_ATOMIC && SOFT_ACCESSES == PTX_ACCESS_KINDS, "one order of kinds");
+	(int)SOFT_ACCESS_ATOMIC == (int)PTX_ATOMIC && SOFT_ACCESSES == PTX_ACCESS_KINDS &&
+	SOFT_ACCESS_SETS == PTX_ACCESS_SETS, "one order of kinds");
 _Static_assert(sizeof(struct soft_span) == sizeof(struct ptx_span), "spans are handed on as they are");
 
 /* --- access sets --------------------------------------------------------------------------------------------- */
 
 static void forget_spans(void)
 {
-	for (unsigned k = 0; k < PTX_ACCESS_KINDS; k++) {
+	for (unsigned k = 0; k < PTX_ACCESS_SETS; k++) {
 		free(watch.spans[k]);
 		watch.spans[k] = NULL;
 	}
@@ -63,6 +64,12 @@ static void collect(void)
 	pthread_mutex_unlock(&watch.lock);
 }
 
+static uint32_t depends(const struct ptx_depends *d)
+{
+	return (d->waits ? SOFT_WAITS : 0) | (d->triggers ? SOFT_TRIGGERS : 0) | (d->trigger_waits ? SOFT_TRIGGER_WAITS : 0) |
+	       (d->old ? SOFT_OLD : 0);
+}
+
 static const char *collected(size_t max, struct soft_access_set *ret)
 {
 	const char *why = NULL;
@@ -72,13 +79,15 @@ static const char *collected(size_t max, struct soft_access_set *ret)
 	forget_spans();
 	if (!watch.set || !atomic_exchange(&collecting, false))
 		why = "no access set: there is no memory for it, or collecting was not begun";
-	for (unsigned k = 0; k < PTX_ACCESS_KINDS && !why; k++) {
+	for (unsigned k = 0; k < PTX_ACCESS_SETS && !why; k++) {
 		bool inexact;
-		if (!ptx_accesses_spans(watch.set, (enum ptx_access_kind)k, max, &watch.spans[k], &ret->n[k], &inexact))
+		if (!ptx_accesses_spans(watch.set, k, max, &watch.spans[k], &ret->n[k], &inexact))
 			why = "no memory for an access set";
 		ret->span[k] = (const struct soft_span *)watch.spans[k];
 		ret->inexact |= (uint32_t)inexact << k;
 	}
+	if (!why)
+		ret->depends = depends(ptx_accesses_depends(watch.set));
 	pthread_mutex_unlock(&watch.lock);
 	return why;
 }

@@ -4,7 +4,7 @@
 # Four parts: libsoftptx.a (PTX and the address space), libcuda.so.1, libcupti.so.13, libcudart.so.13.
 
 HEADERS_TO_CHECK += src/softgpu/ptx-barrier.h src/softgpu/ptx-path.h src/softgpu/ptx-async.h src/softgpu/ptx-cluster.h src/softgpu/mem.h src/softgpu/mem-extents.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
-HEADERS_TO_CHECK += src/softgpu/ptx-clock.h src/softgpu/ptx-race.h src/softgpu/ptx-race-int.h src/softgpu/ptx-access.h src/softgpu/ptx-schedule.h
+HEADERS_TO_CHECK += src/softgpu/ptx-depend.h src/softgpu/ptx-clock.h src/softgpu/ptx-race.h src/softgpu/ptx-race-int.h src/softgpu/ptx-access.h src/softgpu/ptx-schedule.h
 HEADERS_TO_CHECK += src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.h
 HEADERS_TO_CHECK += src/softgpu/jit.h
 
@@ -16,7 +16,7 @@ PTX_SOURCES = src/patience.h src/patience.c \
 	src/softgpu/ptx.h src/softgpu/ptx-int.h src/softgpu/ptx-dec.h src/softgpu/ptx-exec.h \
 	src/softgpu/ptx-cvt.h src/softgpu/ptx-run.h src/softgpu/ptx-observe.c src/softgpu/ptx-observe.h \
 	src/softgpu/ptx-race.c src/softgpu/ptx-race-order.c src/softgpu/ptx-race.h src/softgpu/ptx-race-int.h \
-	src/softgpu/ptx-clock.c src/softgpu/ptx-clock.h src/softgpu/ptx-access.c src/softgpu/ptx-access.h src/softgpu/ptx-schedule.c src/softgpu/ptx-schedule.h src/softgpu/ptx-insns.def \
+	src/softgpu/ptx-clock.c src/softgpu/ptx-clock.h src/softgpu/ptx-access.c src/softgpu/ptx-access.h src/softgpu/ptx-depend.c src/softgpu/ptx-depend.h src/softgpu/ptx-schedule.c src/softgpu/ptx-schedule.h src/softgpu/ptx-insns.def \
 	src/softgpu/ptx-lex.c src/softgpu/ptx-lex.h src/softgpu/ptx-parse.c src/softgpu/ptx-parse.h src/softgpu/ptx-scope.c \
 	src/softgpu/ptx-variable.c src/softgpu/ptx-function.c src/softgpu/ptx-module.c src/softgpu/ptx-decode.c \
 	src/softgpu/ptx-operand.c src/softgpu/ptx-frame.c \

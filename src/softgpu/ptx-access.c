@@ -14,8 +14,8 @@
 
 struct region {
 	uint64_t key; /* address >> REGION_BITS, plus 1; 0: free */
-	uint64_t *bits[PTX_ACCESS_KINDS];
-	bool whole[PTX_ACCESS_KINDS];
+	uint64_t *bits[PTX_ACCESS_SETS];
+	bool whole[PTX_ACCESS_SETS];
 };
 
 struct ptx_accesses {
@@ -23,7 +23,8 @@ struct ptx_accesses {
 	struct region *table;
 	size_t n, slots; /* a power of two */
 	size_t used, limit;
-	bool inexact[PTX_ACCESS_KINDS];
+	bool inexact[PTX_ACCESS_SETS];
+	struct ptx_depends depends;
 };
 
 struct ptx_accesses *ptx_accesses_new(size_t limit)
@@ -46,11 +47,12 @@ struct ptx_accesses *ptx_accesses_new(size_t limit)
 void ptx_accesses_clear(struct ptx_accesses *a)
 {
 	for (size_t k = 0; k < a->slots; k++)
-		for (unsigned kind = 0; kind < PTX_ACCESS_KINDS; kind++)
+		for (unsigned kind = 0; kind < PTX_ACCESS_SETS; kind++)
 			free(a->table[k].bits[kind]);
 	memset(a->table, 0, a->slots * sizeof(*a->table));
 	memset(a->inexact, 0, sizeof(a->inexact));
 	a->n = a->used = 0;
+	a->depends = (struct ptx_depends){0};
 }
 
 void ptx_accesses_free(struct ptx_accesses *a)
@@ -157,15 +159,10 @@ void ptx_accesses_add(struct ptx_accesses *a, enum ptx_access_kind kind, uint64_
 }
 
 /* Lanes side by side are one piece. */
-static void on_access(void *arg, const struct ptx_access *x)
+static void add_lanes(struct ptx_accesses *a, const struct ptx_access *x, unsigned set, uint32_t mask)
 {
-	struct ptx_accesses *a = arg;
 	uint64_t begin = 0, end = 0;
-	uint32_t mask = x->mask;
 
-	if (x->space != SP_GLOBAL)
-		return;
-	pthread_mutex_lock(&a->lock);
 	EACH_LANE(l)
 	{
 		if (x->addr[l] >= begin && x->addr[l] <= end && end) {
@@ -173,17 +170,49 @@ static void on_access(void *arg, const struct ptx_access *x)
 				end = x->addr[l] + x->size;
 			continue;
 		}
-		add(a, x->kind, begin, end - begin);
+		add(a, set, begin, end - begin);
 		begin = x->addr[l];
 		end = begin + x->size;
 	}
-	add(a, x->kind, begin, end - begin);
+	add(a, set, begin, end - begin);
+}
+
+static void on_access(void *arg, const struct ptx_access *x)
+{
+	struct ptx_accesses *a = arg;
+
+	if (x->space != SP_GLOBAL)
+		return;
+	pthread_mutex_lock(&a->lock);
+	add_lanes(a, x, x->kind, x->mask);
+	if (x->warp->wk->l->early)
+		add_lanes(a, x, PTX_ACCESS_KINDS + x->kind, x->mask & ~x->warp->waited);
 	pthread_mutex_unlock(&a->lock);
+}
+
+static void on_sync(void *arg, const struct ptx_sync *s)
+{
+	ptx_depends_sync(&((struct ptx_accesses *)arg)->depends, s);
+}
+
+static void on_block_start(void *arg, struct ptx_block *b)
+{
+	ptx_depends_block_start(&((struct ptx_accesses *)arg)->depends, b);
+}
+
+static void on_block_end(void *arg, struct ptx_block *b)
+{
+	ptx_depends_block_end(&((struct ptx_accesses *)arg)->depends, b);
 }
 
 struct ptx_observer ptx_accesses_observer(struct ptx_accesses *a)
 {
-	return (struct ptx_observer){.arg = a, .access = on_access};
+	return (struct ptx_observer){.arg = a, .access = on_access, .sync = on_sync, .block_start = on_block_start, .block_end = on_block_end};
+}
+
+const struct ptx_depends *ptx_accesses_depends(const struct ptx_accesses *a)
+{
+	return &a->depends;
 }
 
 /* --- spans ------------------------------------------------------------------------------------------- */
@@ -283,7 +312,7 @@ static int by_key(const void *x, const void *y)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-bool ptx_accesses_spans(struct ptx_accesses *a, enum ptx_access_kind kind, size_t max, struct ptx_span **ret, size_t *ret_n, bool *inexact)
+bool ptx_accesses_spans(struct ptx_accesses *a, unsigned kind, size_t max, struct ptx_span **ret, size_t *ret_n, bool *inexact)
 {
 	struct list l = {.max = max ? max : 1, .inexact = a->inexact[kind]};
 	struct region **order;

@@ -111,13 +111,28 @@ static struct ptx_work *add_own(struct ptx_warp *w, const struct ptx_work *x)
 	a->work = ptx_more(w->wk, a->work, &a->cap, a->n + 1, sizeof(*a->work));
 	a->work[a->n] = *x;
 	a->work[a->n].group = a->groups[x->bulk][x->lane];
+	a->work[a->n].waited = w->waited >> x->lane & 1;
 	return &a->work[a->n++];
 }
 
 static void add_tied(struct ptx_worker *wk, const struct ptx_work *x)
 {
 	wk->tied = ptx_more(wk, wk->tied, &wk->captied, wk->ntied + 1, sizeof(*wk->tied));
-	wk->tied[wk->ntied++] = *x;
+	wk->tied[wk->ntied] = *x;
+	wk->tied[wk->ntied++].waited = x->w->waited >> x->lane & 1;
+}
+
+/* What it touches may have been touched since it began: then counts whether its lane had waited for the launch in front. */
+static void observe_work(const struct ptx_work *x)
+{
+	const uint32_t was = x->w->waited;
+
+	x->w->waited &= x->waited ? UINT32_MAX : ~(1u << x->lane);
+	if (x->src && x->n)
+		ptx_observe_lane(x->w, x->i, x->lane, x->src, x->n, PTX_READ);
+	if (x->n + x->zero)
+		ptx_observe_lane(x->w, x->i, x->lane, x->dst, x->n + x->zero, x->rmw ? PTX_ATOMIC : PTX_WRITE);
+	x->w->waited = was;
 }
 
 static void do_work(struct ptx_work *x)
@@ -127,10 +142,7 @@ static void do_work(struct ptx_work *x)
 	if (x->done || x->arrive)
 		return;
 	x->done = true;
-	if (x->src && x->n)
-		ptx_observe_lane(x->w, x->i, x->lane, x->src, x->n, PTX_READ);
-	if (x->n + x->zero)
-		ptx_observe_lane(x->w, x->i, x->lane, x->dst, x->n + x->zero, x->rmw ? PTX_ATOMIC : PTX_WRITE);
+	observe_work(x);
 	if (!x->rmw) {
 		memmove(x->dst, src, x->n);
 		memset(x->dst + x->n, 0, x->zero);

@@ -24,6 +24,7 @@ struct ptx_work {
 	bool bulk;   /* of the thread's bulk groups */
 	bool arrive; /* no copy: an arrival at mbar */
 	bool done;   /* but mbar does not know yet */
+	bool waited; /* its lane was behind a griddepcontrol.wait when it began */
 };
 
 /* The pointer of one lane: n bytes at address a in this space (SP_GENERIC, SP_GLOBAL, SP_SHARED, SP_SHCLUSTER). Raises faults, for a not a multiple

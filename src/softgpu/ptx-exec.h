@@ -58,12 +58,19 @@ struct ptx_warp {
 	uint32_t spun; /* turns cut short by an observer */
 	struct ptx_async *async; /* NULL until there is something */
 	uint64_t inited; /* launch whose constants the frame holds */
+	uint32_t waited; /* while watched: lanes behind a griddepcontrol.wait (ptx-depend.h) */
 };
 
 struct ptx_barrier {
 	uint32_t arrived, need; /* threads; need 0: all that live */
 	uint32_t red;
 	enum ptx_bar_kind kind;
+};
+
+/* While watched: what a block has done about the launches in front and behind (ptx-depend.h). */
+struct ptx_depend {
+	bool waited, hasty; /* hasty: a thread let the launches behind begin without having waited */
+	uint32_t bars;	    /* barriers that a thread has arrived at which had waited */
 };
 
 struct ptx_cluster {
@@ -83,6 +90,7 @@ struct ptx_block {
 	struct ptx_barrier bar[16];
 	struct ptx_cluster *cluster, own; /* own: when it is alone */
 	struct ptx_block *self;
+	struct ptx_depend depend;
 	uint32_t rank; /* in its cluster */
 };
 

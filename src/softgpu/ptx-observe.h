@@ -40,6 +40,8 @@ enum ptx_sync_kind {
 	PTX_SYNC_FENCE,	  /* membar, fence: insn->order has scope and kind */
 	PTX_SYNC_RELEASE, /* lanes publish what they did through the object at id (an mbarrier's arrive, a cluster barrier's) */
 	PTX_SYNC_ACQUIRE, /* lanes have seen that the object at id was completed */
+	PTX_SYNC_GRID_WAIT,    /* lanes have waited for the launch in front: griddepcontrol.wait */
+	PTX_SYNC_GRID_TRIGGER, /* lanes let those behind begin: griddepcontrol.launch_dependents */
 };
 /* The heap as an object: who frees publishes, who allocates has seen it, since memory comes again. */
 #define PTX_SYNC_HEAP 1u

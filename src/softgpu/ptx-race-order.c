@@ -403,6 +403,9 @@ void race_sync(void *arg, const struct ptx_sync *s)
 	case PTX_SYNC_ACQUIRE:
 		object(c, b, first, s->mask, s->id, s->kind == PTX_SYNC_RELEASE);
 		break;
+	case PTX_SYNC_GRID_WAIT: /* between launches */
+	case PTX_SYNC_GRID_TRIGGER:
+		break;
 	}
 }
 

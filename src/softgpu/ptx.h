@@ -102,6 +102,7 @@ struct ptx_launch {
 	uint64_t clock_hz;  /* for %clock64 and %globaltimer; 0: default */
 	volatile bool *cancel; /* NULL, or: stop as soon as it is true */
 	bool cooperative;
+	bool early; /* it may begin before the launch in front has finished: observers tell what it does without having waited apart */
 	uint32_t devices; /* whose memory it may use: a bit for its device and each peer; 0: everybody's */
 	uint64_t max_slices;   /* 0: no limit. Else each worker stops with PTX_TIMEOUT after about 20,000 loops this many times */
 	uint64_t first_block;  /* runs before the others; not of cooperative grids */

@@ -9,11 +9,18 @@ RACES = missing_event_wait recorded_too_early recorded_again recorded_once wrong
 	two_graphs graph_and_stream float_sum shared_memory sync_warp flag_without_fence blocks_overlap lost_update \
 	uninitialised uninitialised_tail out_of_order_reduction
 RACES_FILES = tests/races/race.h tests/races/races.cu $(RACES:%=tests/races/%.cu)
-EXTRA_DIST += tests/races/run.py tests/races/trials.py $(RACES_FILES)
+# Those of programmatic dependent launches: a file in dependent/, its name here, and its line in dependent/dependent.cu.
+DEPENDENT = no_wait one_role_waits one_thread_waits some_blocks_wait early_metadata copied_early trigger_before_store \
+	overwritten_early counted_early scratch_reused chain_of_three middle_triggers_first
+DEPENDENT_FILES = tests/races/race.h tests/races/dependent/dependent.h tests/races/dependent/dependent.cu $(DEPENDENT:%=tests/races/dependent/%.cu)
+EXTRA_DIST += tests/races/run.py tests/races/trials.py $(RACES_FILES) $(DEPENDENT_FILES)
 
 if HAVE_NVCC
-check_SCRIPTS += tests/races/races
-CLEANFILES += tests/races/races
+check_SCRIPTS += tests/races/races tests/races/dependent-launches
+CLEANFILES += tests/races/races tests/races/dependent-launches
+tests/races/dependent-launches: $(DEPENDENT_FILES) examples/check.h
+	@$(MKDIR_P) tests/races
+	$(AM_V_NVCC)$(NVCC) $(subst compute_75,compute_90,$(PROGRAM_FLAGS)) -cudart shared -o $@ $(srcdir)/tests/races/dependent/dependent.cu
 TESTS += tests/races/run.py tests/races/trials.py
 tests/races/races: $(RACES_FILES) examples/check.h
 	@$(MKDIR_P) tests/races

@@ -121,4 +121,25 @@ static inline void show(const int *p)
 	printf("%08x\n", h);
 }
 
+static inline void race_names(const struct race *r)
+{
+	if (!r)
+		return;
+	race_names(r->next);
+	printf("%s %s %s\n", r->name, r->first, r->second);
+}
+
+static inline int race_main(int argc, char **argv)
+{
+	if (argc < 2)
+		race_names(race_list);
+	for (struct race *r = race_list; r && argc > 1; r = r->next) {
+		if (!strcmp(r->name, argv[1])) {
+			r->run(argc > 2 && !strcmp(argv[2], "fixed"));
+			return 0;
+		}
+	}
+	return argc > 1;
+}
+
 #endif

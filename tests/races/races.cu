@@ -44,23 +44,7 @@
 #include "uninitialised_tail.cu"
 #include "out_of_order_reduction.cu"
 
-static void list(const struct race *r)
-{
-	if (!r)
-		return;
-	list(r->next);
-	printf("%s %s %s\n", r->name, r->first, r->second);
-}
-
 int main(int argc, char **argv)
 {
-	if (argc < 2)
-		list(race_list);
-	for (struct race *r = race_list; r && argc > 1; r = r->next) {
-		if (!strcmp(r->name, argv[1])) {
-			r->run(argc > 2 && !strcmp(argv[2], "fixed"));
-			return 0;
-		}
-	}
-	return argc > 1;
+	return race_main(argc, argv);
 }

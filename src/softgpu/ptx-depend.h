@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which threads have waited for the launch in front (griddepcontrol.wait), for who watches a launch: the threads that executed it, and
+ * those that a barrier of the warp, the block or the cluster, or an mbarrier, put behind one that did, since the wait makes memory visible to the
+ * whole grid (PTX ISA 9.0, 9.7.13.13). Flags that threads set for each other in memory are not followed: such threads count as not having waited.
+ */
+#ifndef SOFTGPU_PTX_DEPEND_H
+#define SOFTGPU_PTX_DEPEND_H
+
+#include "softgpu/ptx-observe.h"
+
+#define PTX_DEPEND_OBJECTS 64u /* mbarriers, clusters' barriers; the newest */
+
+/* Of a launch; zeroes at first. */
+struct ptx_depends {
+	uint64_t objects[PTX_DEPEND_OBJECTS]; /* published by a thread that had waited */
+	unsigned nobjects;
+	bool waits;	    /* a thread waited */
+	bool triggers;	    /* a thread executed griddepcontrol.launch_dependents */
+	bool old;	    /* code for a GPU that has no griddepcontrol */
+	bool trigger_waits; /* a block let the launches behind begin, or ended, behind a wait alone: they begin when those in front have finished */
+};
+
+/* An observer's callbacks have to call these. */
+void ptx_depends_sync(struct ptx_depends *d, const struct ptx_sync *s);
+void ptx_depends_block_start(struct ptx_depends *d, struct ptx_block *b);
+void ptx_depends_block_end(struct ptx_depends *d, const struct ptx_block *b);
+
+#endif
