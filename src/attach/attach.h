@@ -240,10 +240,16 @@ struct err *drain_next(struct inferior *inf, bool final, struct drain_item *ret)
 /* What drain_next() holds back although it is published, because of an earlier command that is still in a call: the one with the lowest seq > after,
  * which stays where it is. Looks at what the last drain_next() saw. False: none. */
 bool drain_peek(struct inferior *inf, uint64_t after, struct drain_item *ret);
-/* Records lost so far: rings full with drop, damaged rings, whatever the agent counted. */
-uint64_t drain_lost(const struct inferior *inf);
-/* Threads that found no free ring slot: nothing of what they did was recorded, how much is not known. */
-uint64_t drain_threads_without_ring(const struct inferior *inf);
+/* Commands lost so far, by cause; each is counted once. */
+struct drain_losses {
+	uint64_t full;	    /* a ring was full, with `set capture on-full drop` */
+	uint64_t no_ring;   /* their threads found no ring slot, or no memory to map it: */
+	uint64_t threads;   /* so many threads */
+	uint64_t damaged;   /* the program overwrote what it shares with tsdb; see drain_warning() */
+	uint64_t otherwise; /* a signal handler's within another call, or too large */
+};
+/* All of them; ret may be NULL. */
+uint64_t drain_lost(const struct inferior *inf, struct drain_losses *ret);
 /* The next sentence that the user should see about what could not be drained (a damaged ring), or NULL. Each comes once. Lives as
  * long as the inferior. */
 const char *drain_warning(struct inferior *inf);

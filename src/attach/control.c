@@ -30,7 +30,7 @@ static void set_defaults(struct tsdb_control *c, uint32_t ring_bytes)
 	atomic_store(&c->stack_depth, 64);
 	atomic_store(&c->code, 1);
 	atomic_store(&c->next_seq, 1);
-	for (unsigned i = 0; i < TSDB_RING_COUNT; i++)
+	for (unsigned i = 0; i < TSDB_RING_LARGE; i++) /* of the others when they are first taken */
 		atomic_store(&c->ring[i].inflight, TSDB_IDLE);
 	c->debugger_pid = (uint32_t)getpid();
 	c->magic = TSDB_WIRE_MAGIC;

@@ -19,7 +19,7 @@
 /* Maps slot i's data twice in a row. */
 static bool view_map(struct inferior *inf, unsigned i, struct drain_view *v)
 {
-	size_t n = inf->ring_bytes;
+	size_t n = v->bytes;
 	uint8_t *p = mmap(NULL, 2 * n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
@@ -34,9 +34,9 @@ static bool view_map(struct inferior *inf, unsigned i, struct drain_view *v)
 	return true;
 }
 
-static const void *view_at(const struct inferior *inf, const struct drain_view *v, uint64_t at)
+static const void *view_at(const struct drain_view *v, uint64_t at)
 {
-	return v->data + (at & (inf->ring_bytes - 1));
+	return v->data + (at & (v->bytes - 1));
 }
 
 void drain_ring_publish_tail(struct tsdb_ring *s, struct drain_view *v, uint64_t tail)
@@ -129,12 +129,12 @@ static void scan(struct inferior *inf, uint32_t ring, struct drain_view *v, uint
 {
 	struct tsdb_ring *s = &inf->control->ring[ring];
 
-	if (head - v->tail > inf->ring_bytes || head < v->scanned || (head | v->scanned) % 8) {
+	if (head - v->tail > v->bytes || head < v->scanned || (head | v->scanned) % 8) {
 		drain_abandon(inf->drain, s, v, "its write position is impossible");
 		return;
 	}
 	while (v->scanned < head) {
-		const uint8_t *p = view_at(inf, v, v->scanned);
+		const uint8_t *p = view_at(v, v->scanned);
 		struct tsdb_msg_head h;
 
 		memcpy(&h, p, sizeof(h));
@@ -157,7 +157,7 @@ static void give_back(struct drain *d, struct tsdb_ring *s, struct drain_view *v
 {
 	drain_ring_publish_tail(s, v, head);
 	v->scanned = head;
-	d->lost += s->lost;
+	d->lost_full += s->lost;
 	v->used = v->bad = false;
 	drain_code_free(&v->code);
 	v->code = (struct drain_code){0};
@@ -165,9 +165,10 @@ static void give_back(struct drain *d, struct tsdb_ring *s, struct drain_view *v
 	atomic_store_explicit(&s->state, TSDB_RING_FREE, memory_order_release);
 }
 
-static void begin_use(struct drain *d, struct tsdb_ring *s, struct drain_view *v)
+static void begin_use(struct drain *d, struct tsdb_ring *s, struct drain_view *v, uint32_t bytes)
 {
 	v->used = true;
+	v->bytes = bytes;
 	v->epoch = d->epoch;
 	v->in_order = true;
 	v->next = v->n = 0;
@@ -182,7 +183,7 @@ void drain_ring_look(struct inferior *inf, uint32_t i, uint32_t state)
 	uint64_t head = atomic_load_explicit(&s->head, memory_order_acquire);
 
 	if (!v->used)
-		begin_use(d, s, v);
+		begin_use(d, s, v, tsdb_ring_bytes(inf->ring_bytes, i));
 	if (v->bad && state == TSDB_RING_CLOSED) {
 		give_back(d, s, v, head);
 		return;
@@ -210,7 +211,7 @@ void drain_ring_look(struct inferior *inf, uint32_t i, uint32_t state)
 const void *drain_ring_fetch(struct inferior *inf, struct drain_view *v, uint64_t at, uint32_t *ret_size)
 {
 	bool spilled = at & DRAIN_SPILLED;
-	const void *p = spilled ? v->spill.data + (at & ~DRAIN_SPILLED) : view_at(inf, v, at);
+	const void *p = spilled ? v->spill.data + (at & ~DRAIN_SPILLED) : view_at(v, at);
 	uint64_t end = spilled ? v->spill.len : v->scanned;
 	uint32_t size;
 
@@ -267,7 +268,7 @@ void drain_ring_release(struct inferior *inf, uint32_t i)
 		d->spilled -= v->spill.len;
 		buf_clear(&v->spill);
 	}
-	if (v->next < v->n && v->scanned - v->tail > inf->ring_bytes / 2 && d->spilled < SPILL_MAX)
+	if (v->next < v->n && v->scanned - v->tail > v->bytes / 2 && d->spilled < SPILL_MAX)
 		spill_ring(inf, &inf->control->ring[i], v);
 	if (!v->bad)
 		drain_ring_publish_tail(&inf->control->ring[i], v, lowest_needed(v));

@@ -28,7 +28,7 @@ void drain_free(struct drain *d)
 {
 	if (!d)
 		return;
-	for (unsigned i = 0; i < TSDB_RING_COUNT; i++) {
+	for (unsigned i = 0; i < d->rings; i++) {
 		free(d->views[i].index);
 		drain_code_free(&d->views[i].code);
 		buf_free(&d->views[i].spill);
@@ -47,11 +47,11 @@ void drain_unmap(struct inferior *inf)
 {
 	if (!inf->drain)
 		return;
-	for (unsigned i = 0; i < TSDB_RING_COUNT; i++) {
+	for (unsigned i = 0; i < inf->drain->rings; i++) {
 		struct drain_view *v = &inf->drain->views[i];
 
 		if (v->data)
-			munmap(v->data, 2 * (size_t)inf->ring_bytes);
+			munmap(v->data, 2 * (size_t)v->bytes);
 		v->data = NULL;
 	}
 	drain_bulk_unmap(inf->drain->bulk);
@@ -106,7 +106,7 @@ static void sift_down(struct drain *d, unsigned at)
 static void fill_heap(struct drain *d)
 {
 	d->nheap = 0;
-	for (uint32_t i = 0; i < TSDB_RING_COUNT; i++) {
+	for (uint32_t i = 0; i < d->rings; i++) {
 		const struct drain_view *v = &d->views[i];
 
 		if (v->used && v->next < v->n)
@@ -146,7 +146,7 @@ void drain_abandon(struct drain *d, struct tsdb_ring *s, struct drain_view *v, c
 
 static void release_rings(struct inferior *inf)
 {
-	for (uint32_t i = 0; i < TSDB_RING_COUNT; i++)
+	for (uint32_t i = 0; i < inf->drain->rings; i++)
 		drain_ring_release(inf, i);
 }
 
@@ -155,7 +155,7 @@ static uint64_t load_watermark(struct tsdb_control *c)
 {
 	uint64_t w = atomic_load_explicit(&c->next_seq, memory_order_acquire);
 
-	for (uint32_t i = 0; i < TSDB_RING_COUNT; i++) {
+	for (uint32_t i = 0, n = tsdb_rings(c); i < n; i++) {
 		uint64_t seq = atomic_load_explicit(&c->ring[i].inflight, memory_order_acquire);
 
 		if (seq < w)
@@ -173,7 +173,8 @@ static void begin_batch(struct inferior *inf, bool final)
 	d->watermark = load_watermark(inf->control);
 	if (final && !inf->alive)
 		d->watermark = UINT64_MAX;
-	for (uint32_t i = 0; i < TSDB_RING_COUNT; i++) {
+	d->rings = tsdb_rings(inf->control);
+	for (uint32_t i = 0; i < d->rings; i++) {
 		uint32_t state = atomic_load_explicit(&inf->control->ring[i].state, memory_order_acquire);
 
 		if (state != TSDB_RING_FREE)
@@ -236,7 +237,7 @@ static void give_cmd(struct inferior *inf, struct drain_item *ret)
 		d->has_time = drain_join_cmd(&d->join, v->epoch, &ret->cmd, &d->time);
 		d->time_seq = e.seq;
 		if (v->in_order && v->next < v->n && !(v->index[v->next].at & DRAIN_SPILLED) &&
-			v->index[v->next].at - v->tail > inf->ring_bytes / 8)
+			v->index[v->next].at - v->tail > v->bytes / 8)
 			drain_ring_publish_tail(s, v, v->index[v->next].at);
 	}
 	heap_next(d);
@@ -339,7 +340,7 @@ bool drain_peek(struct inferior *inf, uint64_t after, struct drain_item *ret)
 	const struct drain_entry *best = NULL;
 	struct drain_view *in = NULL;
 
-	for (unsigned i = 0; inf->control && i < TSDB_RING_COUNT; i++) {
+	for (unsigned i = 0; inf->control && i < d->rings; i++) {
 		struct drain_view *v = &d->views[i];
 		const struct drain_entry *e = v->used && !v->bad ? entry_after(v, after) : NULL;
 
@@ -375,22 +376,23 @@ bool drain_place(struct inferior *inf, uint64_t index, struct sbt_place *ret)
 	return true;
 }
 
-uint64_t drain_lost(const struct inferior *inf)
+uint64_t drain_lost(const struct inferior *inf, struct drain_losses *ret)
 {
 	const struct drain *d = inf->drain;
-	uint64_t n = d->lost;
+	struct tsdb_control *c = inf->control;
+	struct drain_losses l = {.full = d->lost_full, .damaged = d->lost};
 
-	if (!inf->control)
-		return n;
-	for (unsigned i = 0; i < TSDB_RING_COUNT; i++)
-		if (atomic_load_explicit(&inf->control->ring[i].state, memory_order_relaxed) != TSDB_RING_FREE)
-			n += inf->control->ring[i].lost;
-	return n + atomic_load_explicit(&inf->control->lost, memory_order_relaxed);
-}
-
-uint64_t drain_threads_without_ring(const struct inferior *inf)
-{
-	return inf->control ? atomic_load_explicit(&inf->control->no_ring, memory_order_relaxed) : 0;
+	for (unsigned i = 0; c && i < tsdb_rings(c); i++)
+		if (atomic_load_explicit(&c->ring[i].state, memory_order_relaxed) != TSDB_RING_FREE)
+			l.full += c->ring[i].lost;
+	if (c) {
+		l.otherwise = atomic_load_explicit(&c->lost, memory_order_relaxed);
+		l.no_ring = atomic_load_explicit(&c->lost_no_ring, memory_order_relaxed);
+		l.threads = atomic_load_explicit(&c->no_ring, memory_order_relaxed);
+	}
+	if (ret)
+		*ret = l;
+	return l.full + l.damaged + l.otherwise + l.no_ring;
 }
 
 unsigned drain_pressure(const struct inferior *inf)
@@ -400,17 +402,17 @@ unsigned drain_pressure(const struct inferior *inf)
 
 	if (!inf->control)
 		return 0;
-	for (unsigned i = 0; i < TSDB_RING_COUNT; i++) {
+	for (unsigned i = 0; i < tsdb_rings(inf->control); i++) {
 		const struct tsdb_ring *s = &inf->control->ring[i];
+		const uint64_t bytes = tsdb_ring_bytes(inf->ring_bytes, i);
 		uint64_t n;
 
 		if (atomic_load_explicit(&s->state, memory_order_relaxed) == TSDB_RING_FREE)
 			continue;
 		n = atomic_load_explicit(&s->head, memory_order_relaxed) - atomic_load_explicit(&s->tail, memory_order_relaxed);
-		if (n <= inf->ring_bytes && n > most)
-			most = n;
+		if (n <= bytes && n * 1000 / bytes > most)
+			most = n * 1000 / bytes;
 	}
-	most = most * 1000 / inf->ring_bytes;
 	bulk = drain_bulk_pressure(inf);
 	return bulk > most ? bulk : (unsigned)most;
 }
@@ -425,7 +427,8 @@ void drain_exec(struct inferior *inf)
 {
 	struct drain *d = inf->drain;
 
-	for (unsigned i = 0; i < TSDB_RING_COUNT; i++) {
+	d->rings = tsdb_rings(inf->control);
+	for (unsigned i = 0; i < d->rings; i++) {
 		struct tsdb_ring *s = &inf->control->ring[i];
 		uint32_t state = atomic_load_explicit(&s->state, memory_order_acquire);
 
@@ -442,7 +445,7 @@ void drain_exec(struct inferior *inf)
 
 void drain_thread_gone(struct inferior *inf, pid_t tid)
 {
-	for (unsigned i = 0; inf->control && i < TSDB_RING_COUNT; i++) {
+	for (unsigned i = 0; inf->control && i < tsdb_rings(inf->control); i++) {
 		struct tsdb_ring *s = &inf->control->ring[i];
 
 		if (atomic_load_explicit(&s->state, memory_order_acquire) == TSDB_RING_USED && s->os_tid == (uint32_t)tid)

@@ -141,7 +141,8 @@ struct drain_entry {
 
 /* Our end of a ring. */
 struct drain_view {
-	uint8_t *data;	  /* 2 * ring_bytes, mapped at first use */
+	uint8_t *data;	  /* 2 * bytes, mapped at first use */
+	uint32_t bytes;	  /* of the ring */
 	uint64_t scanned; /* bytes indexed so far */
 	uint64_t tail;	  /* as published */
 	struct drain_entry *index; /* commands scanned and not handed out: next..n */
@@ -170,6 +171,7 @@ struct drain_front {
 
 struct drain {
 	struct drain_view views[TSDB_RING_COUNT];
+	uint32_t rings; /* views that may be in use */
 	uint32_t epoch; /* execs so far */
 	uint64_t watermark;
 	struct drain_front heap[TSDB_RING_COUNT]; /* rings with commands, by the seq of the next one */
@@ -182,7 +184,8 @@ struct drain {
 	struct drain_bulk *bulk;
 	uint64_t spilled;  /* bytes in all spills */
 	uint64_t last_seq; /* handed out */
-	uint64_t lost;	   /* of slots given back, of abandoned rings, of commands that came too late */
+	uint64_t lost;	   /* of abandoned rings, of commands that came too late */
+	uint64_t lost_full; /* of slots given back */
 	struct drain_stacks stacks;
 	struct drain_join join;
 	bool has_time; /* came before its command, which was just handed out */

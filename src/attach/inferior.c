@@ -132,7 +132,7 @@ static uint32_t gpu_thread(struct inferior *inf, pid_t tid)
 {
 	if (!inf->control)
 		return 0;
-	for (unsigned i = 0; i < TSDB_RING_COUNT; i++) {
+	for (unsigned i = 0; i < tsdb_rings(inf->control); i++) {
 		struct tsdb_ring *r = &inf->control->ring[i];
 
 		if (atomic_load_explicit(&r->state, memory_order_acquire) == TSDB_RING_USED &&

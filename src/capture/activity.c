@@ -65,6 +65,8 @@ static void send_time(struct thread *t, uint32_t corr, uint64_t start, uint64_t 
 	if (!corr || !start || end < start)
 		return; /* CUPTI could not tell (CUPTI_TIMESTAMP_UNKNOWN is 0) */
 	struct tsdb_msg_time *m = ring_reserve(&t->ring, sizeof(*m), false);
+	if (!m && t->ring.shared)
+		t->ring.shared->lost++;
 	if (!m)
 		return;
 	*m = (struct tsdb_msg_time){ .head = { .size = sizeof(*m), .type = TSDB_MSG_TIME }, .corr = corr, .start_ns = start,

@@ -135,7 +135,7 @@ int agent_adopt(struct tsdb_control *c)
 	if (!agent_owner)
 		agent_owner = getpid();
 	/* What an earlier program image of this process (before exec) left behind is nobody's any more. */
-	for (uint32_t i = 0; i < TSDB_RING_COUNT; i++) {
+	for (uint32_t i = 0; i < tsdb_rings(c); i++) {
 		uint32_t used = TSDB_RING_USED;
 		atomic_store(&c->ring[i].inflight, TSDB_IDLE);
 		atomic_compare_exchange_strong(&c->ring[i].state, &used, TSDB_RING_CLOSED);
@@ -147,7 +147,6 @@ int agent_adopt(struct tsdb_control *c)
 	atomic_store(&c->stop_owner, 0);
 	bulk_adopt(c);
 	agent.control = c;
-	agent.rings = (const uint8_t *)c + tsdb_control_bytes();
 	c->stop_pc = stop_trap_address();
 	atomic_store(agent.live, 1);
 	return 0;

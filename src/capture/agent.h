@@ -28,7 +28,6 @@ struct source;
 
 struct agent {
 	struct tsdb_control *control; /* NULL: inert */
-	const uint8_t *rings;	      /* the rings' data, each mapped once here; ring.c maps its own twice */
 	/* In a page that the kernel zeroes in a forked child (MADV_WIPEONFORK), so a child is inert however it was forked. */
 	_Atomic uint32_t *live;
 	const struct source *source;

@@ -63,12 +63,25 @@ static void set_idle(struct thread *t)
 		atomic_store_explicit(&t->ring.shared->inflight, TSDB_IDLE, memory_order_release);
 }
 
+/* Once, under its cause. */
+static void count_lost(struct thread *t, size_t size)
+{
+	if (!t->ring.shared)
+		atomic_fetch_add_explicit(&agent.control->lost_no_ring, 1, memory_order_relaxed);
+	else if (size > TSDB_RECORD_MAX)
+		agent_count_lost();
+	else
+		t->ring.shared->lost++;
+}
+
 static void publish(struct thread *t, const struct sbt_cmd *cmd)
 {
 	const size_t size = sbt_pack_size(cmd);
 	void *to = ring_reserve(&t->ring, size > TSDB_RECORD_MAX ? TSDB_RECORD_MAX + 8 : (uint32_t)size, false);
-	if (!to)
+	if (!to) {
+		count_lost(t, size);
 		return;
+	}
 	sbt_pack(to, cmd);
 	ring_commit(&t->ring, (uint32_t)size);
 }

@@ -33,12 +33,20 @@ static void *map_twice(const uint8_t *once, uint32_t bytes)
 	return p;
 }
 
+static void raise_to(_Atomic uint32_t *most, uint32_t to)
+{
+	uint32_t was = atomic_load(most);
+	while (was < to && !atomic_compare_exchange_weak(most, &was, to))
+		;
+}
+
 static int claim(struct tsdb_control *c, uint32_t *ret)
 {
 	for (uint32_t i = 0; i < TSDB_RING_COUNT; i++) {
 		uint32_t slot_free = TSDB_RING_FREE;
 		if (atomic_load_explicit(&c->ring[i].state, memory_order_relaxed) == TSDB_RING_FREE &&
 			atomic_compare_exchange_strong(&c->ring[i].state, &slot_free, TSDB_RING_USED)) {
+			raise_to(&c->rings, i + 1);
 			*ret = i;
 			return 0;
 		}
@@ -62,7 +70,7 @@ int ring_open(struct ring *r)
 	struct tsdb_control *c = agent.control;
 	uint32_t i;
 	int err;
-	*r = (struct ring){ .bytes = c->ring_bytes };
+	*r = (struct ring){ 0 };
 	for (int tries = 0; (err = claim(c, &i)) && tries < SLOT_TRIES; tries++) {
 		if (atomic_load(&c->on_full) != TSDB_FULL_WAIT || debugger_gone())
 			break;
@@ -73,7 +81,9 @@ int ring_open(struct ring *r)
 		return err;
 	}
 	struct tsdb_ring *s = &c->ring[i];
-	r->data = map_twice(agent.rings + (uint64_t)r->bytes * i, r->bytes);
+	atomic_store_explicit(&s->inflight, TSDB_IDLE, memory_order_release);
+	r->bytes = tsdb_ring_bytes(c->ring_bytes, i);
+	r->data = map_twice((const uint8_t *)c + tsdb_ring_offset(c->ring_bytes, i), r->bytes);
 	if (!r->data) {
 		atomic_store(&s->state, TSDB_RING_FREE);
 		atomic_fetch_add(&c->no_ring, 1);
@@ -82,7 +92,6 @@ int ring_open(struct ring *r)
 	r->head = atomic_load_explicit(&s->head, memory_order_acquire);
 	r->tail = atomic_load_explicit(&s->tail, memory_order_acquire);
 	s->lost = s->stalls = 0;
-	atomic_store_explicit(&s->inflight, TSDB_IDLE, memory_order_release);
 	r->shared = s;
 	return 0;
 }
@@ -136,16 +145,12 @@ static bool wait_for_room(struct ring *r, uint32_t n, bool must)
 
 void *ring_reserve(struct ring *r, uint32_t n, bool must)
 {
-	if (!r->shared || n > TSDB_RECORD_MAX) {
-		agent_count_lost();
+	if (!r->shared || n > TSDB_RECORD_MAX)
 		return NULL;
-	}
 	if (__builtin_expect(!has_room(r, n), 0)) {
 		bool wait = must || atomic_load_explicit(&agent.control->on_full, memory_order_relaxed) == TSDB_FULL_WAIT;
-		if (!wait || !wait_for_room(r, n, must)) {
-			r->shared->lost++;
+		if (!wait || !wait_for_room(r, n, must))
 			return NULL;
-		}
 	}
 	return r->data + (r->head & (r->bytes - 1));
 }

@@ -10,7 +10,7 @@
 #include "capture/wire.h"
 
 struct ring {
-	struct tsdb_ring *shared; /* NULL: the thread found no slot, everything is lost and counted */
+	struct tsdb_ring *shared; /* NULL: the thread found no slot, everything is lost */
 	uint8_t *data;		  /* 2 * bytes */
 	uint32_t bytes;
 	uint64_t head; /* what shared->head holds; we are the only writer */
@@ -23,7 +23,7 @@ void ring_close(struct ring *r);
 /* The ring's memory is nobody's any more. */
 void ring_unmap(struct ring *r);
 /*
- * Room for n bytes (a multiple of 8, at most TSDB_RECORD_MAX), or NULL: lost, and counted. When the ring is full waits as
+ * Room for n bytes (a multiple of 8, at most TSDB_RECORD_MAX), or NULL: lost; the caller counts what was a command. When the ring is full waits as
  * control.on_full says; must: waits even under DROP, for records without which later ones mean nothing (definitions).
  * Every reserve that succeeds is followed by its commit, with no driver call in between.
  */

@@ -8,8 +8,9 @@
  * control.pid is its own process, maps it and sets agent_state. A child process finds another pid there and stays inert, or, when children are
  * followed, its own control block (struct tsdb_directory).
  *
- * Rings. Each inferior thread that makes GPU calls takes a slot (FREE -> USED by compare-and-swap) and maps
- * the slot's data twice in a row, so that no record is split. Single producer, single consumer. The producer:
+ * Rings. Each inferior thread that makes GPU calls takes a slot (FREE -> USED by compare-and-swap; the first free one, so that the large ones
+ * come first and few are in use), raises control.rings above its index and maps the slot's data twice in a row, so that no record is split.
+ * tsdb looks at the first control.rings slots only; it loads next_seq before that. The file is sparse: a slot that was never used takes no memory. Single producer, single consumer. The producer:
  * fills the record behind head, stores head with release. The consumer (tsdb) loads head with acquire, stores tail with release.
  * What was published survives a SIGKILL of the inferior. A thread that ends sets CLOSED; tsdb drains it and sets FREE.
  *
@@ -60,10 +61,12 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 6u
-#define TSDB_RING_COUNT 256u
+#define TSDB_WIRE_VERSION 7u
+#define TSDB_RING_COUNT 16384u
+#define TSDB_RING_LARGE 256u /* rings of control.ring_bytes; all behind them are small */
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
 #define TSDB_RECORD_MAX (64u << 10)	    /* no ring record is larger; larger payloads are sent in pieces */
+#define TSDB_RING_SMALL_BYTES (2 * TSDB_RECORD_MAX)
 #define TSDB_IDLE UINT64_MAX
 #define TSDB_STACK_MAX 512u /* frames */
 #define TSDB_BREAK_MAX 64u
@@ -282,8 +285,10 @@ struct tsdb_control {
 	_Atomic uint32_t source; /* 1 CUPTI */
 	uint64_t stop_pc;	 /* address of the int3 */
 	_Atomic uint32_t next_thread;
-	_Atomic uint32_t no_ring; /* threads that found no free slot: their records are lost */
-	_Atomic uint64_t lost;	  /* records lost for any other reason */
+	_Atomic uint32_t rings;	  /* slots from here on have never been used */
+	_Atomic uint32_t no_ring; /* threads that found no free slot, or no memory to map it */
+	_Atomic uint64_t lost_no_ring; /* their commands, which are lost */
+	_Atomic uint64_t lost;	  /* commands lost for any other reason but a full ring: made by a signal handler within another call, or too large */
 	char text[TSDB_TEXT_MAX]; /* one sentence, for REFUSED */
 	_Atomic uint64_t next_bulk; /* tickets */
 	uint64_t memory_needed;	    /* for STOP_CAPTURE */
@@ -324,10 +329,21 @@ static inline uint64_t tsdb_control_bytes(void)
 {
 	return (sizeof(struct tsdb_control) + TSDB_PAGE - 1) & ~(uint64_t)(TSDB_PAGE - 1);
 }
-/* Where ring i's data begins in the file. */
+static inline uint32_t tsdb_ring_bytes(uint32_t ring_bytes, uint32_t i)
+{
+	return i < TSDB_RING_LARGE ? ring_bytes : TSDB_RING_SMALL_BYTES;
+}
+/* Where ring i's data begins in the file; i TSDB_RING_COUNT: where the last one's ends. */
 static inline uint64_t tsdb_ring_offset(uint32_t ring_bytes, uint32_t i)
 {
-	return tsdb_control_bytes() + (uint64_t)ring_bytes * i;
+	const uint64_t large = i < TSDB_RING_LARGE ? i : TSDB_RING_LARGE;
+	return tsdb_control_bytes() + ring_bytes * large + TSDB_RING_SMALL_BYTES * (i - large);
+}
+/* Slots that may have been used, at most TSDB_RING_COUNT whatever stands there. */
+static inline uint32_t tsdb_rings(struct tsdb_control *c)
+{
+	const uint32_t n = atomic_load_explicit(&c->rings, memory_order_acquire);
+	return n < TSDB_RING_COUNT ? n : TSDB_RING_COUNT;
 }
 /* Where bulk slot i's data begins in the file. */
 static inline uint64_t tsdb_bulk_offset(uint32_t ring_bytes, uint32_t i)

@@ -208,11 +208,20 @@ static void tell_lacks(struct session *s, bool all)
 		*text ? text : "the program ended before all of it was recorded");
 }
 
-static void tell_lost(struct session *s, uint64_t lost)
+static void tell_lost(struct session *s, const struct drain_losses *l)
 {
-	if (lost)
-		out_warn(s->out, "%llu records were lost: a ring buffer was full; use a larger \"set capture ring-size\", or "
-			"\"set capture on-full wait\"", (unsigned long long)lost);
+	if (l->full)
+		out_warn(s->out, "%llu commands were lost: a ring buffer was full; use \"set capture on-full wait\", or a larger "
+			"\"set capture ring-size\"", (unsigned long long)l->full);
+	if (l->no_ring)
+		out_warn(s->out, "%llu commands of %llu threads were lost: a thread needs one of %u ring buffers, and two of the process' memory mappings "
+			"for it; raise the limit (`sysctl vm.max_map_count`), or use the GPU from fewer threads at once",
+			(unsigned long long)l->no_ring, (unsigned long long)l->threads, TSDB_RING_COUNT);
+	if (l->damaged)
+		out_warn(s->out, "%llu commands were lost: the program overwrote memory that it shares with tsdb", (unsigned long long)l->damaged);
+	if (l->otherwise)
+		out_warn(s->out, "%llu commands were lost: a signal handler made them while its thread was in another GPU call, or they were larger "
+			"than %u KiB", (unsigned long long)l->otherwise, TSDB_RECORD_MAX >> 10);
 }
 
 /* The last command of the capture: where the window closed (one of seqs may close at a later call), where the span ended, or all there is. */
@@ -246,6 +255,7 @@ void capture_finish(struct session *s)
 {
 	struct recorder_capture c;
 	enum recorder_mode mode;
+	struct drain_losses losses = {0};
 	uint64_t lost;
 	struct err *e;
 
@@ -254,7 +264,7 @@ void capture_finish(struct session *s)
 			capture_forget(s);
 		return;
 	}
-	lost = s->target.inf ? drain_lost(s->target.inf) : 0;
+	lost = s->target.inf ? drain_lost(s->target.inf, &losses) : 0;
 	e = s->target.inf ? recorder_close(s->recorder, s->target.inf, last_of(s, mode == RECORDER_WINDOW), known_of(s, mode == RECORDER_WINDOW)) : NULL;
 	if (e)
 		memset(&c, 0, sizeof c);
@@ -269,7 +279,7 @@ void capture_finish(struct session *s)
 		if (c.commands && (c.memory_lacks || c.memory_no_end) && !s->plan.declined)
 			tell_lacks(s, c.memory_lacks);
 	}
-	tell_lost(s, lost);
+	tell_lost(s, &losses);
 	if (c.commands) {
 		free(s->plan.made);
 		s->plan.made = xstrdup(c.path);

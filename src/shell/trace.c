@@ -254,7 +254,7 @@ void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
 	buf_printf(out, "%-12shost stacks %s, GPU times %s\n", "with", m->stacks ? "yes" : "no", m->timestamps ? "yes" : "no");
 	print_attached(out, r);
 	if (lost)
-		buf_printf(out, "%-12s%" PRIu64 " records (a ring buffer was full)\n", "lost", lost);
+		buf_printf(out, "%-12s%" PRIu64 " commands (`record` said why)\n", "lost", lost);
 	print_windows(out, r);
 	print_unreplayable(out, r);
 }

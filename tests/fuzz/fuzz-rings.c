@@ -210,7 +210,7 @@ static void drain(struct world *w, unsigned most, bool final)
 	}
 	if (n == ITEMS_MAX)
 		abort();
-	w->sum += drain_pressure(w->inf) + drain_lost(w->inf);
+	w->sum += drain_pressure(w->inf) + drain_lost(w->inf, NULL);
 	if (drain_peek(w->inf, w->sum % 8, &it))
 		use(w, &it);
 	while (drain_warning(w->inf))
@@ -262,6 +262,7 @@ static bool world_open(struct world *w)
 	if (control_create(w->inf, RING))
 		abort();
 	w->c = w->inf->control;
+	atomic_store(&w->c->rings, TSDB_RING_LARGE);
 	w->cmds = (struct random_cmds){.x = 1, .seq = 1};
 	for (unsigned i = 0; i < RINGS; i++) {
 		w->data[i] = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED, w->inf->control_fd, (off_t)tsdb_ring_offset(RING, i));

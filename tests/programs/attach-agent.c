@@ -69,16 +69,17 @@ static struct producer ring_open(void)
 	struct producer p = {0};
 	uint32_t n = control->ring_bytes;
 
-	for (unsigned i = 0; !p.s; i = (i + 1) % TSDB_RING_COUNT) {
+	for (unsigned i = 0; !p.s; i = (i + 1) % TSDB_RING_LARGE) {
 		uint32_t none = TSDB_RING_FREE;
 
 		if (atomic_compare_exchange_strong(&control->ring[i].state, &none, TSDB_RING_USED)) {
 			p.s = &control->ring[i];
+			atomic_store(&control->rings, TSDB_RING_LARGE);
 			p.data = mmap(NULL, 2 * (size_t)n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 			for (int k = 0; k < 2; k++)
 				mmap(p.data + (size_t)k * n, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, control_fd,
 					(off_t)tsdb_ring_offset(n, i));
-		} else if (i == TSDB_RING_COUNT - 1) {
+		} else if (i == TSDB_RING_LARGE - 1) {
 			pause_us(1000);
 		}
 	}

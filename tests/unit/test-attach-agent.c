@@ -80,7 +80,7 @@ static void commands_of_threads(void **state)
 		assert_exited(drain_to_end(inf, &c), 0);
 		assert_int_equal(c.commands, threads[i] * each[i]);
 		assert_int_equal(c.last_seq, threads[i] * each[i]);
-		assert_int_equal(drain_lost(inf), 0);
+		assert_int_equal(drain_lost(inf, NULL), 0);
 		assert_null(drain_warning(inf));
 		inferior_free(inf);
 	}
@@ -103,7 +103,7 @@ static void call_that_takes_long(void **state)
 
 	assert_exited(drain_to_end(inf, &c), 0);
 	assert_int_equal(c.commands, 20001);
-	assert_int_equal(drain_lost(inf), 0);
+	assert_int_equal(drain_lost(inf, NULL), 0);
 	inferior_free(inf);
 }
 
@@ -151,7 +151,7 @@ static void damaged_rings(void **state)
 			if (!w)
 				fail_msg("damage %d went unnoticed", how);
 			assert_non_null(strstr(w, "GPU thread"));
-			assert_true(drain_lost(inf) >= 1);
+			assert_true(drain_lost(inf, NULL) >= 1);
 		}
 		inferior_free(inf);
 	}

@@ -154,7 +154,7 @@ static void pieces_of_threads(void **state)
 		assert_int_equal(s->complete, 1);
 		assert_int_equal(s->at_end, n); /* the end came after all of its memory */
 		assert_int_equal(s->commands, 2);
-		assert_int_equal(drain_lost(inf), 0);
+		assert_int_equal(drain_lost(inf, NULL), 0);
 		assert_null(drain_warning(inf));
 		inferior_free(inf);
 		free(s);
@@ -214,7 +214,7 @@ static void damaged_slots(void **state)
 		assert_int_equal(s->commands, 1);
 		assert_int_equal(s->begun, 1 + (how == 13 || how == 14 || how == 15 || how == 16));
 		assert_int_equal(s->cut, s->begun - 1);
-		assert_int_equal(drain_lost(inf), 1);
+		assert_int_equal(drain_lost(inf, NULL), 1);
 		w = drain_warning(inf);
 		assert_non_null(w);
 		assert_non_null(strstr(w, "memory contents"));

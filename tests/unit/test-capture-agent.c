@@ -438,7 +438,7 @@ static void times_are_delivered(void **state)
 				first_ns = c.host_ns;
 		}
 	assert_int_equal(n, 2);
-	for (unsigned i = 0; i < TSDB_RING_COUNT; i++) {
+	for (unsigned i = 0; i < tsdb_rings(control); i++) {
 		const struct tsdb_msg_head *h;
 		for (at = 0; (h = next(i, &at));) {
 			const struct tsdb_msg_time *m = (const void *)h;

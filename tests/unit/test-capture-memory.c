@@ -545,7 +545,7 @@ static bool drain(void)
 	bool any = false;
 	while (take_bulk())
 		any = true;
-	for (unsigned i = 0; i < TSDB_RING_COUNT; i++)
+	for (unsigned i = 0; i < tsdb_rings(control); i++)
 		while (take_ring(i))
 			any = true;
 	return any;

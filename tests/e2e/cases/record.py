@@ -71,6 +71,16 @@ def test_many_threads(t):
     t.equal([x['seq'] for x in c], sorted({x['seq'] for x in c}), 'order over all threads, no seq twice')
 
 
+def test_more_threads_than_a_block_of_rings(t):
+    """300 threads at once, and 300 more one after the other, whose rings are used again."""
+    r = t.record('many_threads', 300, 100, options=('--memory', 'none'))
+    t.equal((r.status, r.out), (0, 'many_threads: counted 30300\n'), 'the program')
+    t.check('lost' not in r.err, f'nothing is lost: {r.err}')
+    c = commands(t)
+    t.equal(kinds(c)['launch'], 30300, 'launches')
+    t.equal(json.loads(t.tsdb('info', '--json', 't.sbt').out)['lost'], 0, 'lost records')
+
+
 def test_bytes_per_launch(t):
     """24 bytes is the promise (stacks and arguments included); a size is no time, so it may be a test."""
     n = 20000
