@@ -42,9 +42,10 @@ void order_access_add(struct order_accesses *l, uint64_t addr, uint64_t end, enu
  * kernel's arguments point into; a graph launch touches what its nodes touch. Appends. */
 void order_accesses_of(struct order_accesses *l, const struct state *s, const struct sbt_cmd *c);
 
-/* Bytes [addr, end) of its memory that the host changed before command seq: it itself, or `by`, the command of a host function (0: none) */
+/* Bytes [addr, end) of its memory that the host changed before command seq: it itself, or `by`, the command of a host function (0: none). doubt: or a copy
+ * in flight did, should it have delivered something else in the recording than it does when it is executed again. */
 struct order_change {
-	uint64_t seq, addr, end, by;
+	uint64_t seq, addr, end, by, doubt;
 };
 /* Somebody who knows better what kernels touch: a replay on the software GPU. Fills l and returns true when it knows command seq exactly. */
 struct order_source {

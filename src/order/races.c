@@ -15,6 +15,7 @@ struct host_change {
 	uint64_t seq, addr, end;
 	enum { CHANGE_NEWS, /* since it was looked at before */
 		CHANGE_HOST, /* certainly the host's */
+		CHANGE_DOUBT, /* the host's, or a copy's that delivered something else */
 		CHANGE_EXPLAINED, /* the device may have done all of it */
 	} what;
 };
@@ -286,13 +287,14 @@ static void host_change(struct hunt *h, const struct sbt_cmd *c, const struct ho
 {
 	const uint64_t key = key_of(h, c, w->addr);
 	const struct order_item it = fold_host_touch(h->fold, c->thread, c->seq);
-	const bool device = w->what != CHANGE_HOST && ledger_each(h->ledger, key, w->addr, w->end, explains, h->seen);
+	const bool known = w->what == CHANGE_HOST || w->what == CHANGE_DOUBT;
+	const bool device = !known && ledger_each(h->ledger, key, w->addr, w->end, explains, h->seen);
 
 	if ((device && ledger_each(h->ledger, key, w->addr, w->end, explains_not_as_copy, h->seen)) || (!device && w->what == CHANGE_EXPLAINED))
 		return;
 	h->list.n = 0;
 	h->list.unknown = false;
-	order_access_add(&h->list, w->addr, w->end, device ? ORDER_MAYBE : ORDER_WRITE);
+	order_access_add(&h->list, w->addr, w->end, device || w->what == CHANGE_DOUBT ? ORDER_MAYBE : ORDER_WRITE);
 	touch_all(h, c, &it, &h->list, HOST_TOUCH);
 }
 
@@ -479,7 +481,8 @@ static struct err *read_changes(struct hunt *h, struct sbt_reader *trace, uint64
 	TRY(sbt_reader_memory(trace, first, last, note_change, h));
 	for (size_t i = 0; src && i < src->nchanges; i++)
 		if (!src->changes[i].by)
-			add_change(h, (struct host_change){src->changes[i].seq, src->changes[i].addr, src->changes[i].end, CHANGE_HOST});
+			add_change(h, (struct host_change){src->changes[i].seq, src->changes[i].addr, src->changes[i].end,
+				src->changes[i].doubt ? CHANGE_DOUBT : CHANGE_HOST});
 	if (h->nchanges)
 		qsort(h->changes, h->nchanges, sizeof *h->changes, by_change);
 	return NULL;

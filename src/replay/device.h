@@ -167,7 +167,7 @@ struct device_order {
 	const uint64_t *entries; /* as order/order.h has them, n */
 	size_t n;
 	unsigned flags; /* enum replayer_order_flags */
-	const struct order_change *changes; /* for REPLAYER_ORDER_LIVE */
+	const struct order_change *changes; /* for REPLAYER_ORDER_LIVE: the host's; for _LEARN: in flight */
 	size_t nchanges;
 };
 struct device_ordered {

@@ -40,7 +40,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-memory.c src/replay/replayer-moved.c \
 	src/replay/replayer-into.c src/replay/replayer-micro.c src/replay/soft-debug.h \
 	src/replay/replayer-node.c \
-	src/replay/replayer-objects.c src/replay/replayer-order.c src/replay/replayer-order-host.c src/replay/replayer-order.h \
+	src/replay/replayer-objects.c src/replay/replayer-order.c src/replay/replayer-order-host.c src/replay/replayer-order-learn.c src/replay/replayer-order.h \
 	src/replay/replayer-place.c \
 	src/replay/replayer-restore.c \
 	src/replay/replayer-staging.c \

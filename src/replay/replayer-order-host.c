@@ -8,64 +8,11 @@
 #include "order/kept.h"
 #include "replay/replayer-order.h"
 
-#define GAP 64u		 /* bytes that are the same between two that are not; fewer do not part them */
-#define LEARNED_MAX 65536u
 #define PART (1u << 20)
 
 static bool is_evidence(const struct sbt_memory *m, bool copies)
 {
 	return m->has_bytes && !m->missing && (m->role == SBT_MEMORY_HOST || (copies && m->role == SBT_MEMORY_INPUT));
-}
-
-static struct err *note(struct order_running *o, uint64_t seq, uint64_t addr, uint64_t end)
-{
-	const struct order_change c = {.seq = seq, .addr = addr, .end = end};
-
-	if (o->learned.len >= LEARNED_MAX * sizeof c)
-		return rp_fail(o->rp, REPLAYER_E_REFUSED, seq, "the host changed more than %u ranges of memory", LEARNED_MAX);
-	buf_add(&o->learned, &c, sizeof c);
-	return NULL;
-}
-
-/* Words, since a value is written whole even where some of its bytes were the same. */
-static struct err *compare(struct order_running *o, uint64_t seq, uint64_t addr, const uint8_t *is, const uint8_t *was, size_t n)
-{
-	size_t from = SIZE_MAX, to = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (is[i] == was[i])
-			continue;
-		if (from != SIZE_MAX && i > to + GAP) {
-			TRY(note(o, seq, addr + from, addr + to));
-			from = SIZE_MAX;
-		}
-		from = from == SIZE_MAX ? i & ~(size_t)3 : from;
-		to = (i | 3) < n ? (i | 3) + 1 : n;
-	}
-	return from == SIZE_MAX ? NULL : note(o, seq, addr + from, addr + to);
-}
-
-static struct err *learn(struct order_running *o, const struct sbt_memory *m)
-{
-	uint8_t *is = xmalloc(PART), *was = xmalloc(PART);
-	struct err *e = NULL;
-	uint64_t here;
-
-	if (place_find(o->rp, m->addr, m->size, &here) != PLACE_NOWHERE)
-		for (uint64_t at = 0; !e && at < m->size; at += PART) {
-			const size_t n = m->size - at < PART ? (size_t)(m->size - at) : PART;
-
-			e = sbt_reader_memory_read(o->rp->trace, m, at, is, n);
-			if (!e)
-				e = contents_read(o->rp, m->addr + at, was, n);
-			if (!e)
-				e = compare(o, m->seq, m->addr + at, is, was, n);
-			if (!e && memcmp(is, was, n))
-				e = contents_write(o->rp, m->addr + at, is, n);
-		}
-	free(is);
-	free(was);
-	return e;
 }
 
 static struct err *put_part(struct order_running *o, const struct sbt_memory *m, uint64_t from, uint64_t to)
@@ -141,6 +88,6 @@ struct err *order_host(struct order_running *o, uint64_t seq, bool copies)
 		return put_own(o, seq);
 	for (size_t i = 0; i < n; i++)
 		if (is_evidence(&m[i], copies))
-			TRY(learn(o, &m[i]));
+			TRY(order_learn(o, &m[i]));
 	return NULL;
 }

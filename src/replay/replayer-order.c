@@ -133,25 +133,30 @@ static struct err *one(struct order_running *o, uint64_t entry)
 	if (o->stream != sbt_cmd_stream(&c))
 		TRY(execute_finish(rp));
 	o->stream = sbt_cmd_stream(&c);
+	TRY(order_save(o, &c));
 	rp->live_host = order_is_live(o) && rp->kept->flags[i].reads_live;
 	struct err *e = execute(rp, &c);
 	rp->live_host = false;
 	return e || c.kind != SBT_HOST_FUNC ? e : order_host_function(o, seq);
 }
 
-/* What memory and outputs are in the end. */
-static struct err *sum_up(struct rp *rp, struct replayer_ordered *ret, struct buf *places)
+/* What memory and outputs are in the end; *ret_same: memory of the device is what was recorded. */
+static struct err *sum_up(struct rp *rp, struct replayer_ordered *ret, struct buf *places, bool *ret_same)
 {
 	const size_t most = (REPLAYER_MESSAGE_MAX / 2) / sizeof(struct replayer_place);
 
+	*ret_same = true;
 	for (size_t i = 0; i < rp->contents.nend; i++) {
 		const struct sbt_memory *m = &rp->contents.end[i];
 		struct replayer_place p = {.addr = m->addr, .size = m->size};
 		uint64_t here;
 
-		if (place_find(rp, m->addr, m->size, &here) == PLACE_NOWHERE || ret->n >= most)
+		const enum place_where where = place_find(rp, m->addr, m->size, &here);
+
+		if (where == PLACE_NOWHERE || ret->n >= most)
 			continue;
 		TRY(contents_hash(rp, m->addr, m->size, &p.hash));
+		*ret_same &= where != PLACE_DEVICE || sbt_hash_equal(p.hash, m->hash);
 		buf_add(places, &p, sizeof p);
 		ret->n++;
 	}
@@ -235,8 +240,9 @@ struct err *order_run(struct rp *rp, const struct replayer_order *q, const void 
 	o.changes = o.entries + q->n * sizeof(uint64_t);
 	e = run(&o);
 	if (!e)
-		e = sum_up(rp, &sum, &places);
+		e = sum_up(rp, &sum, &places, &o.ends_same);
 	if (!e) {
+		order_doubt(&o);
 		sum.seq = rp->last;
 		sum.changes = o.learned.len / sizeof(struct order_change);
 		buf_add(out, &sum, sizeof sum);
@@ -244,6 +250,6 @@ struct err *order_run(struct rp *rp, const struct replayer_order *q, const void 
 		buf_add(out, o.learned.data, o.learned.len);
 	}
 	buf_free(&places);
-	buf_free(&o.learned);
+	order_learned_free(&o);
 	return e;
 }

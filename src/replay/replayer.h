@@ -19,7 +19,7 @@
 #include "replay/soft-watch.h"
 #include "sbt/pagehash.h"
 
-#define REPLAYER_VERSION 2u
+#define REPLAYER_VERSION 3u
 #define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
 #define REPLAYER_NO_SANDBOX "--no-sandbox" /* its argument, if it is to have none */
 #define REPLAYER_MESSAGE_MAX (16u << 20) /* bytes of a message, header included; larger reads and writes go in pieces */
@@ -250,7 +250,8 @@ struct replayer_order {
 	uint32_t flags, pad; /* enum replayer_order_flags */
 };
 /* LIVE: entries have the host's changes of memory, which are those that follow; copies from page-locked memory read what is there. LEARN: the same, but
- * a change is what the recording has there and executing up to it does not give: told in the reply. Neither: all changes are made as soon as a
+ * a change is what the recording has there and executing up to it does not give: told in the reply; the changes that follow are bytes that work
+ * `by` may have been writing when the recording looked at them (order/in-flight.h). Neither: all changes are made as soon as a
  * command is executed that comes behind them. */
 enum replayer_order_flags { REPLAYER_ORDER_LIVE = 1, REPLAYER_ORDER_LEARN = 2 };
 struct replayer_ordered {

@@ -133,7 +133,7 @@ static struct err *learn_host(struct exact *x, struct session *s, struct device 
 
 	if (!x->host)
 		return NULL;
-	TRY(host_changes_learn(&h, s->trace.reader, d, first, last));
+	TRY(host_changes_learn(&h, s->trace.reader, d, &x->source, first, last));
 	if (h.known) {
 		x->parts = xrealloc(x->parts, (x->nparts + 1) * sizeof *x->parts);
 		x->parts[x->nparts++] = (struct part){first, last};

@@ -164,7 +164,7 @@ static struct err *explore(struct explorer *x)
 	struct order_options o;
 
 	TRY(explore_look_through(x));
-	TRY(host_changes_learn(&x->host, x->s->trace.reader, x->d, x->r->first, x->r->last));
+	TRY(host_changes_learn(&x->host, x->s->trace.reader, x->d, NULL, x->r->first, x->r->last));
 	o = explore_graph_options(x);
 	TRY(order_open(&x->order, x->s->trace.reader, &o));
 	TRY(explore_find_pairs(x));

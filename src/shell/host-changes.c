@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "order/in-flight.h"
 #include "order/kept.h"
 #include "sbt/memory.h"
 #include "shell/host-changes.h"
@@ -27,6 +28,9 @@ struct learner {
 	struct seqs functions; /* host functions */
 	size_t next_piece;
 	struct order *order; /* with the host's entries at watched */
+	const struct order_source *source;
+	struct order_look *looks; /* what the recording has of host memory */
+	size_t nlooks, cap_looks;
 };
 
 /* ---- where to look ---------------------------------------------------------------------------------------------------------- */
@@ -45,6 +49,10 @@ static struct err *note_piece(void *arg, const struct sbt_memory *m)
 
 	if (m->role == SBT_MEMORY_HOST)
 		add(&x->pieces, m->seq);
+	if (m->role == SBT_MEMORY_HOST || m->role == SBT_MEMORY_INPUT) {
+		MAKE_ROOM(x->looks, x->nlooks, x->cap_looks);
+		x->looks[x->nlooks++] = (struct order_look){m->seq, m->addr, m->size > UINT64_MAX - m->addr ? UINT64_MAX : m->addr + m->size};
+	}
 	return NULL;
 }
 
@@ -93,18 +101,6 @@ static struct err *look_through(struct learner *x)
 
 /* ---- what was found there -------------------------------------------------------------------------------------------------------- */
 
-/* Takes entries. */
-static struct err *learn_in(struct learner *x, struct err *e, uint64_t *entries, size_t n, struct device_ordered *ret)
-{
-	const struct device_order o = {.entries = entries, .n = n, .flags = REPLAYER_ORDER_LEARN};
-
-	*ret = (struct device_ordered){0};
-	if (!e)
-		e = device_order(x->d, &o, ret);
-	free(entries);
-	return e;
-}
-
 static int by_seq(const void *pa, const void *pb)
 {
 	const struct order_change *a = pa, *b = pb;
@@ -114,30 +110,11 @@ static int by_seq(const void *pa, const void *pb)
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-static void sort(struct device_ordered *o)
+static int by_look(const void *pa, const void *pb)
 {
-	if (o->sums.changes)
-		qsort(o->changes, o->sums.changes, sizeof *o->changes, by_seq);
-}
+	const struct order_look *a = pa, *b = pb;
 
-/* What both have. */
-static void meet(struct learner *x, const struct device_ordered *a, const struct device_ordered *b)
-{
-	size_t i = 0, k = 0, cap = 0;
-
-	while (i < a->sums.changes && k < b->sums.changes) {
-		const struct order_change *p = &a->changes[i], *q = &b->changes[k];
-		const struct order_change both = {.seq = p->seq, .addr = p->addr > q->addr ? p->addr : q->addr, .end = p->end < q->end ? p->end : q->end};
-
-		if (p->seq == q->seq && both.addr < both.end) {
-			MAKE_ROOM(x->ret->c, x->ret->n, cap);
-			x->ret->c[x->ret->n++] = both;
-		}
-		if (p->seq < q->seq || (p->seq == q->seq && p->end <= q->end))
-			i++;
-		else
-			k++;
-	}
+	return a->seq < b->seq ? -1 : a->seq > b->seq;
 }
 
 /* The last host function that the host did not know to be over when the memory was looked at before: it may have made the change. 0: none. */
@@ -151,29 +128,44 @@ static uint64_t blame(const struct learner *x, uint64_t seq)
 	return 0;
 }
 
-static struct err *learn(struct learner *x)
+/* flights: struct order_change. */
+static struct err *learn_beside(struct learner *x, const struct buf *flights)
 {
-	struct device_ordered late, early = {0};
+	struct device_order o = {.flags = REPLAYER_ORDER_LEARN, .changes = (const void *)flights->data, .nchanges = flights->len / sizeof(struct order_change)};
+	struct device_ordered found = {0};
 	uint64_t *entries = NULL;
-	size_t n = 0;
-	struct err *e = order_recorded(x->order, &entries, &n);
+	struct err *e = order_recorded(x->order, &entries, &o.n);
 
-	e = learn_in(x, e, entries, n, &late);
+	o.entries = entries;
+	if (!e)
+		e = device_order(x->d, &o, &found);
+	free(entries);
 	if (!e) {
-		entries = NULL;
-		e = order_prefer(x->order, SBT_NO_ID, true, &entries, &n);
-		e = learn_in(x, e, entries, n, &early);
-	}
-	if (!e) {
-		sort(&late);
-		sort(&early);
-		meet(x, &late, &early);
+		x->ret->c = found.changes;
+		x->ret->n = found.sums.changes;
+		found.changes = NULL;
+		if (x->ret->n)
+			qsort(x->ret->c, x->ret->n, sizeof *x->ret->c, by_seq);
 		for (size_t i = 0; i < x->ret->n; i++)
 			x->ret->c[i].by = blame(x, x->ret->c[i].seq);
 		x->ret->known = true;
 	}
-	device_ordered_free(&late);
-	device_ordered_free(&early);
+	device_ordered_free(&found);
+	return e;
+}
+
+static struct err *learn(struct learner *x)
+{
+	const struct order_options o = {.first = x->first, .last = x->last, .interrupt = &interrupt_flag, .source = x->source};
+	struct buf flights = BUF_INIT;
+	struct err *e;
+
+	if (x->nlooks)
+		qsort(x->looks, x->nlooks, sizeof *x->looks, by_look);
+	e = order_in_flight(&flights, x->trace, &o, x->looks, x->nlooks);
+	if (!e)
+		e = learn_beside(x, &flights);
+	buf_free(&flights);
 	return e;
 }
 
@@ -197,9 +189,10 @@ static struct err *open_and_learn(struct learner *x)
 	return NULL;
 }
 
-struct err *host_changes_learn(struct host_changes *ret, struct sbt_reader *trace, struct device *d, uint64_t first, uint64_t last)
+struct err *host_changes_learn(struct host_changes *ret, struct sbt_reader *trace, struct device *d, const struct order_source *source, uint64_t first,
+	uint64_t last)
 {
-	struct learner x = {.ret = ret, .trace = trace, .d = d, .first = first, .last = last};
+	struct learner x = {.ret = ret, .trace = trace, .d = d, .source = source, .first = first, .last = last};
 	struct err *e;
 
 	*ret = (struct host_changes){0};
@@ -210,6 +203,7 @@ struct err *host_changes_learn(struct host_changes *ret, struct sbt_reader *trac
 	free(x.pieces.seq);
 	free(x.watched.seq);
 	free(x.functions.seq);
+	free(x.looks);
 	return e;
 }
 

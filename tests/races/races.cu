@@ -25,6 +25,8 @@
 #include "host_writes_early.cu"
 #include "host_memory_relayed.cu"
 #include "host_reads_early.cu"
+#include "copied_to_again.cu"
+#include "results_of_two_streams.cu"
 #include "host_function.cu"
 #include "peer_copy.cu"
 #include "used_after_free.cu"

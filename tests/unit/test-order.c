@@ -3,6 +3,8 @@
  * Happens-before and races in small traces, worked out by hand.
  */
 #include "order-test.h"
+#include "buf.h"
+#include "order/in-flight.h"
 
 /* ---- order ------------------------------------------------------------------------------------------------------------------ */
 
@@ -779,6 +781,63 @@ static void test_what_the_host_wrote_can_be_known(void **unused)
 	sbt_reader_close(r);
 }
 
+/* One look at H, before command look: what was in flight then, as ranges. */
+static struct buf flights_at(struct sbt_reader *r, uint64_t look)
+{
+	const struct order_options o = {.first = 1, .last = seq};
+	const struct order_look l = {look, H, H + 256};
+	struct buf found = BUF_INIT;
+
+	ok(order_in_flight(&found, r, &o, &l, 1));
+	return found;
+}
+
+static void test_a_copy_is_in_flight_until_a_wait_for_it_returned(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t copy = to_host(1), beside = f(1, B);
+	const uint64_t s = add(cmd_sync_stream(seq, 1));
+	const uint64_t end = add(cmd_sync_end(seq, s)), after = f(1, B);
+	struct sbt_reader *r = trace_end(&t);
+	struct buf found = flights_at(r, beside);
+	struct order_change c;
+
+	(void)end;
+	assert_int_equal(found.len, sizeof c);
+	memcpy(&c, found.data, sizeof c);
+	assert_int_equal(c.seq, beside);
+	assert_int_equal(c.by, copy);
+	assert_int_equal(c.addr, H);
+	buf_free(&found);
+	found = flights_at(r, after);
+	assert_int_equal(found.len, 0);
+	buf_free(&found);
+	sbt_reader_close(r);
+}
+
+static void test_a_later_copy_of_another_thread_may_run_during_the_look(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t look = f(1, B);
+	struct sbt_cmd c = cmd_copy(seq, 2, SBT_COPY_D2H, H, A, 16, true);
+
+	c.thread = 2;
+	const uint64_t copy = add(c);
+
+	add(cmd_copy(seq, 1, SBT_COPY_D2H, H, A, 16, true)); /* of the thread that looked: its look is over */
+	struct sbt_reader *r = trace_end(&t);
+	struct buf found = flights_at(r, look);
+	struct order_change x;
+
+	assert_int_equal(found.len, sizeof x);
+	memcpy(&x, found.data, sizeof x);
+	assert_int_equal(x.by, copy);
+	buf_free(&found);
+	sbt_reader_close(r);
+}
+
 static void test_any_trace_can_be_judged(void **unused)
 {
 	(void)unused;
@@ -837,6 +896,8 @@ int main(void)
 		cmocka_unit_test(test_a_copy_that_was_waited_for_or_taken_on_is_read),
 		cmocka_unit_test(test_a_copy_is_freed_or_left_before_anybody_waited),
 		cmocka_unit_test(test_what_the_host_wrote_can_be_known),
+		cmocka_unit_test(test_a_copy_is_in_flight_until_a_wait_for_it_returned),
+		cmocka_unit_test(test_a_later_copy_of_another_thread_may_run_during_the_look),
 		cmocka_unit_test(test_any_trace_can_be_judged),
 	};
 
