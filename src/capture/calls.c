@@ -175,12 +175,6 @@ void call_counted(struct call *c)
 	call_unreplayable(c, c->row->name ? c->row->name : (const char *)(uintptr_t)c->note);
 }
 
-/* A call that failed has changed nothing. */
-void call_counted_exit(struct call *c)
-{
-	c->skip = c->cmd.result != 0;
-}
-
 /* ---- entry --------------------------------------------------------------------------------------------------------------- */
 
 /* Capture was switched off for a while: what the handles mean now is not known any more. */
@@ -371,8 +365,6 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 	} else {
 		if (c->row->exit)
 			c->row->exit(c);
-		else if (c->row->how == CALL_COUNTED)
-			call_counted_exit(c);
 		if (!c->skip && c->row->flags & CALL_LATE) {
 			number(c, frame);
 			numbered = true;

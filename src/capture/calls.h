@@ -90,7 +90,6 @@ uint32_t call_stream(struct call *c, CUstream handle);
 uint32_t call_ctx_id(const struct call *c);
 uint32_t call_device(const struct call *c);
 void call_counted(struct call *c);
-void call_counted_exit(struct call *c);
 /* A 3D copy as cuMemcpy3D and a graph's copy node have it. */
 void call_copy_3d(struct call *c, const CUDA_MEMCPY3D *m, CUstream s);
 

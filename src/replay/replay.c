@@ -403,7 +403,7 @@ struct err *replay_open(struct replay **ret, struct sbt_reader *trace, const str
 	struct err *e;
 
 	*ret = NULL;
-	if (window && (ex->first < first || ex->last > last || ex->last < ex->first))
+	if (window && (ex->first < first || ex->first > last || ex->last < ex->first))
 		return err_new(ERR_BAD_TRACE, "the window #%" PRIu64 " to #%" PRIu64 " does not lie within the trace, #%" PRIu64
 			" to #%" PRIu64, ex->first, ex->last, first, last);
 	if (window)
@@ -561,6 +561,7 @@ struct err *replay_not_held(const struct replay *r, uint64_t seq)
 }
 
 
+/* Not every number becomes a command: one whose call changed nothing may be a window's last, and then means "behind all of it". */
 struct err *replay_look_up(struct replay *r, uint64_t seq)
 {
 	const struct sbt_cmd *c;
@@ -573,7 +574,7 @@ struct err *replay_look_up(struct replay *r, uint64_t seq)
 	r->cmd = NULL;
 	TRY(sbt_cursor_seek(r->cursor, seq));
 	TRY(sbt_cursor_next(r->cursor, &c));
-	return c && c->seq == seq ? NULL : replay_not_held(r, seq);
+	return (c && c->seq == seq) || (r->window && seq == r->last) ? NULL : replay_not_held(r, seq);
 }
 
 struct err *replay_goto(struct replay *r, uint64_t seq, struct replay_stop *ret)

@@ -170,7 +170,7 @@ static struct err *look_at(struct look *l, const struct sbt_cmd *c)
 {
 	struct state_alloc a;
 
-	if (c->kind == SBT_UNREPLAYABLE)
+	if (c->kind == SBT_UNREPLAYABLE && !c->result)
 		return err_cure(err_new(ERR_UNSUPPORTED, "other orders cannot be had: #%" PRIu64 " %.*s is a call that no command kind describes", c->seq,
 			(int)c->u.unreplayable.call.len, (const char *)c->u.unreplayable.call.p), "Capture a window without it");
 	if (c->kind == SBT_FREE && c->u.free.stream < SBT_NO_ID && state_alloc_at(l->st, c->u.free.addr, &a))

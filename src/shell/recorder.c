@@ -200,7 +200,7 @@ static struct err *take_cmd(struct recorder *r, struct inferior *inf, const stru
 		return NULL;
 	}
 	r->last_seq = c->seq;
-	if (c->kind == SBT_UNREPLAYABLE)
+	if (c->kind == SBT_UNREPLAYABLE && !c->result) /* one that failed has changed nothing */
 		count_call(r, &c->u.unreplayable.call);
 	if (!(c->flags & SBT_F_SYNTHETIC) && c->kind != SBT_DEVICE && c->kind != SBT_THREAD)
 		r->count++;

@@ -177,7 +177,10 @@ static void tell_window(struct tool_replay *t, const struct replay_device *rd, c
 	buf_printf(&b, "#%" PRIu64 "-#%" PRIu64 " executed again on %s, %s of memory, in %.2f s\n", info.first, info.last, replay_device_name(rd),
 		words_bytes(size, sizeof size, info.bytes), seconds);
 	replay_device_notes(rd, "  ", &b);
-	device_verified_print(&b, v);
+	if (info.bytes || v->sums.outputs)
+		device_verified_print(&b, v);
+	else
+		buf_str(&b, "The program has no memory at the window's end: there is nothing to compare.");
 	buf_byte(&b, '\n');
 	out_str(t->s->out, buf_cstr(&b));
 	buf_free(&b);
@@ -243,7 +246,7 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	TRY(device_verify(rd->d, &v));
 	tell_window(t, rd, &v, now() - begin);
 	t->differs = t->differs || !device_verified_ok(&v);
-	t->bare = t->bare || (v.sums.pieces == v.sums.unchecked + v.sums.own && !v.sums.outputs);
+	t->bare = t->bare || (device_info(rd->d).bytes && v.sums.pieces == v.sums.unchecked + v.sums.own && !v.sums.outputs);
 	device_verified_free(&v);
 	return NULL;
 }

@@ -133,7 +133,7 @@ static void on_attach(struct state *s, const struct sbt_cmd *c)
 static const struct {
 	void (*apply)(struct state *s, const struct sbt_cmd *c);
 	uint16_t ids[4];     /* fields that hold an id or ordinal; SBT_NO_ID allowed ... */
-	uint16_t must;	     /* ... but not in this one */
+	uint16_t must;	     /* ... but not in this one, unless the call failed: what it was to make or to use may not exist */
 	uint16_t enumerated; /* a field stored as 8 bits */
 } transitions[SBT_KIND_END] = {
 	[SBT_DEVICE] = {on_device, .must = U(device.device)},
@@ -197,7 +197,7 @@ struct err *transition_check(const struct sbt_cmd *c)
 	for (unsigned i = 0; i < 4 && transitions[c->kind].ids[i]; i++)
 		if (field(c, transitions[c->kind].ids[i]) > SBT_NO_ID)
 			return bad(c, "the id", transitions[c->kind].ids[i]);
-	if (must && field(c, must) >= SBT_NO_ID)
+	if (must && field(c, must) >= (c->result ? SBT_NO_ID + 1ull : SBT_NO_ID))
 		return bad(c, "the id", must);
 	if (enumerated && field(c, enumerated) > UINT8_MAX)
 		return bad(c, "the type", enumerated);

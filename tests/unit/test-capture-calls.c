@@ -403,7 +403,9 @@ static void unknown_calls_are_named(void **state)
 	struct sbt_cmd cmd = fake_expect(SBT_UNREPLAYABLE);
 	assert_memory_equal(cmd.u.unreplayable.call.p, "cuSomethingNew", 14);
 	const cuTexObjectCreate_params p = { NULL };
-	fake_call(CUPTI_DRIVER_TRACE_CBID_cuTexObjectCreate, &p, CUDA_ERROR_INVALID_VALUE); /* changed nothing */
+	fake_call(CUPTI_DRIVER_TRACE_CBID_cuTexObjectCreate, &p, CUDA_ERROR_INVALID_VALUE); /* changed nothing, and is a command */
+	cmd = fake_expect(SBT_UNREPLAYABLE);
+	assert_int_equal(cmd.result, CUDA_ERROR_INVALID_VALUE);
 	fake_expect_nothing();
 }
 

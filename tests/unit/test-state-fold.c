@@ -352,6 +352,34 @@ static void failed_calls(void **arg)
 	state_free(s);
 }
 
+/* What a failed call was to use, or would have made, may not exist: it is a command all the same. */
+static void failed_calls_without_an_object(void **arg)
+{
+	struct state *s = state_small();
+	struct sbt_cmd c = cmd_any(8, SBT_EVENT_RECORD);
+	struct err *e;
+
+	c.u.event_record.event = SBT_NO_ID;
+	c.result = 400;
+	apply(s, c);
+	c = cmd_any(9, SBT_MODULE_LOAD);
+	c.u.module_load.new_module = SBT_NO_ID;
+	c.result = 218;
+	apply(s, c);
+	assert_int_equal(totals_of(s).failed, 2);
+	c.seq = 10;
+	c.result = 0;
+	e = state_apply(s, &c);
+	assert_non_null(e);
+	err_free(e);
+	c.u.module_load.new_module = 1ull << 40;
+	c.result = 218;
+	e = state_apply(s, &c);
+	assert_non_null(e);
+	err_free(e);
+	state_free(s);
+}
+
 static void failed_sync_proves_nothing(void **arg)
 {
 	struct state *s = state_small();
@@ -466,7 +494,7 @@ int main(void)
 		cmocka_unit_test(per_thread_default_stream), cmocka_unit_test(other_contexts_do_not_wait),
 		cmocka_unit_test(synchronous_copies), cmocka_unit_test(queries), cmocka_unit_test(stream_dies_with_work),
 		cmocka_unit_test(event_dies_before_its_record), cmocka_unit_test(failed_calls),
-		cmocka_unit_test(failed_sync_proves_nothing), cmocka_unit_test(two_threads_wait),
+		cmocka_unit_test(failed_calls_without_an_object), cmocka_unit_test(failed_sync_proves_nothing), cmocka_unit_test(two_threads_wait),
 		cmocka_unit_test(begun_by_timestamps), cmocka_unit_test(longer_than_the_window),
 		cmocka_unit_test(context_ends),
 	};

@@ -35,6 +35,26 @@ def find(t, pattern, trace='t.sbt', which=0):
     return int(found[which])
 
 
+def test_last_call_changed_nothing(t):
+    """A call that failed is a command; one that only takes a number may end a window."""
+    for how, last in ('module', 'module_load = ERROR 218'), ('unknown', 'unreplayable "cuArrayCreate_v2" = ERROR 1'), \
+            ('destroy', 'event_destroy event 0 = ERROR 400'), ('release', None):
+        r = t.record('failed_last', how)
+        t.equal(r.status, 0, f'record {how}')
+        t.no_match('not replayable', r.err)
+        if last:
+            find(t, re.escape(last))
+        r = t.tsdb('replay', 't.sbt')
+        t.equal(r.status, 0, f'replay {how}')
+        t.match(r'^1 of 1 allocations identical, 1 of 1 outputs', r.out)
+        t.equal(t.tsdb('check', 't.sbt', '2').status, 0, f'check {how}')
+        shell(t, 'replay start', 'replay continue', 'replay goto end', 'replay reverse-step', 'replay verify')
+    t.equal(t.record('failed_last', 'alone').status, 0, 'record alone')
+    r = t.tsdb('replay', 't.sbt')
+    t.equal(r.status, 0, 'replay alone')
+    t.match('nothing to compare', r.out)
+
+
 def test_examples_are_identical(t):
     for prog, args in EXAMPLES:
         try:
