@@ -191,35 +191,19 @@ static bool switched_on(struct tsdb_control *ctl)
 	return true;
 }
 
-static bool is_work(uint16_t kind)
-{
-	switch (kind) {
-	case SBT_LAUNCH: case SBT_COPY: case SBT_FILL: case SBT_EVENT_RECORD: case SBT_STREAM_WAIT: case SBT_HOST_FUNC:
-	case SBT_GRAPH_LAUNCH: case SBT_BATCH: case SBT_ALLOC: case SBT_FREE:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* Whether it may change memory, or whose memory is whose. */
 static bool may_change(const struct call *c)
 {
-	switch (c->cmd.kind) {
-	case SBT_LAUNCH: case SBT_COPY: case SBT_FILL: case SBT_HOST_FUNC: case SBT_GRAPH_LAUNCH: case SBT_BATCH: case SBT_FREE:
-		return true;
-	case SBT_UNREPLAYABLE:
+	if (c->cmd.kind == SBT_UNREPLAYABLE)
 		return !(c->row->flags & CALL_HANDLES);
-	default:
-		return false;
-	}
+	return sbt_kind_does(c->cmd.kind) & SBT_CHANGES;
 }
 
 /* Work given to a stream that is capturing becomes a graph node. */
 static void flag_capturing(struct call *c)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-	if (!c->has_stream || !driver.cuStreamIsCapturing || !is_work(c->cmd.kind))
+	if (!c->has_stream || !driver.cuStreamIsCapturing || !(sbt_kind_does(c->cmd.kind) & SBT_QUEUED))
 		return;
 	if (!OWN(driver.cuStreamIsCapturing(c->stream, &status)) && status != CU_STREAM_CAPTURE_STATUS_NONE)
 		c->cmd.flags |= SBT_F_GRAPH;
@@ -369,7 +353,7 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 			number(c, frame);
 			numbered = true;
 		}
-		if (__builtin_expect(c->cmd.flags & SBT_F_GRAPH, 0) && !result && c->has_stream && is_work(c->cmd.kind))
+		if (__builtin_expect(c->cmd.flags & SBT_F_GRAPH, 0) && !result && c->has_stream && (sbt_kind_does(c->cmd.kind) & SBT_QUEUED))
 			graph_note_captured(c);
 		if (!c->skip && numbered)
 			publish(t, &c->cmd);

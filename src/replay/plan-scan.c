@@ -281,10 +281,8 @@ static bool is_recorded(const struct plan_scan *s, uint64_t seq)
 
 static void add_item(struct plan_scan *s, const struct sbt_cmd *c)
 {
-	static const bool leavable[SBT_KIND_END] = {[SBT_LAUNCH] = true, [SBT_COPY] = true, [SBT_FILL] = true, [SBT_HOST_FUNC] = true,
-		[SBT_GRAPH_LAUNCH] = true, [SBT_BATCH] = true};
 	struct state_event ev;
-	struct plan_item it = {.seq = c->seq, .kind = c->kind, .leavable = leavable[c->kind], .wait_stream = UINT32_MAX,
+	struct plan_item it = {.seq = c->seq, .kind = c->kind, .leavable = sbt_kind_does(c->kind) & SBT_CHANGES, .wait_stream = UINT32_MAX,
 		.touch = s->ntouches, .recorded = is_recorded(s, c->seq), .stream = lane_of(s, sbt_cmd_stream(c))};
 
 	touch_cmd(s, &it, c, false);

@@ -159,8 +159,9 @@ bool sbt_cmd_is_work(const struct sbt_cmd *c)
 
 unsigned sbt_kind_does(unsigned kind)
 {
+	enum { KNOWN = 0x8000 };
 	static const uint16_t of[SBT_KIND_END] = {
-#define CMD(num, ID, nm, class, does, text) [num] = (does),
+#define CMD(num, ID, nm, class, does, text) [num] = KNOWN | (does),
 #define FIELD(ty, nm, text)
 #define END(ID)
 #include "sbt/commands.def"
@@ -169,7 +170,7 @@ unsigned sbt_kind_does(unsigned kind)
 #undef END
 	};
 
-	return sbt_kind(kind) ? of[kind] : SBT_DOES_UNKNOWN;
+	return kind < SBT_KIND_END && of[kind] ? of[kind] & ~(unsigned)KNOWN : SBT_DOES_UNKNOWN;
 }
 
 /* One function per kind, as above: a sum of zeros and of the one offset, which the compiler adds up. */
@@ -202,6 +203,74 @@ uint16_t sbt_stream_offset(unsigned kind)
 	default:
 		return 0;
 	}
+}
+
+/* The largest value of a field of each type. */
+#define SBT_MAX_UINT UINT64_MAX
+#define SBT_MAX_INT UINT64_MAX
+#define SBT_MAX_BOOL UINT64_MAX
+#define SBT_MAX_SIZE UINT64_MAX
+#define SBT_MAX_ADDR UINT64_MAX
+#define SBT_MAX_HEX UINT64_MAX
+#define SBT_MAX_STREAM SBT_NO_ID
+#define SBT_MAX_EVENT SBT_NO_ID
+#define SBT_MAX_CONTEXT SBT_NO_ID
+#define SBT_MAX_MODULE SBT_NO_ID
+#define SBT_MAX_KERNEL SBT_NO_ID
+#define SBT_MAX_GRAPH SBT_NO_ID
+#define SBT_MAX_SEQ UINT64_MAX
+#define SBT_MAX_TIME UINT64_MAX
+#define SBT_MAX_DURATION UINT64_MAX
+#define SBT_MAX_STR UINT64_MAX
+#define SBT_MAX_BLOB UINT64_MAX
+#define SBT_MAX_ENUM_COPY UINT8_MAX
+#define SBT_MAX_ENUM_MEM UINT8_MAX
+#define SBT_MAX_ENUM_SYNC UINT8_MAX
+#define SBT_MAX_ENUM_CAPTURE UINT8_MAX
+#define SBT_MAX_ENUM_NODE UINT8_MAX
+
+static inline uint64_t number_of(const void *field, bool is_blob)
+{
+	return is_blob ? 0 : *(const uint64_t *)field;
+}
+
+/* One function per kind, as above: the place of the field among the kind's, from 1. Comparisons that cannot fail are compiled away. */
+#define CMD(num, ID, nm, class, does, text)                                                         \
+	static inline unsigned out_of_range_##nm(const struct sbt_cmd_##nm *s)                      \
+	{                                                                                           \
+		unsigned at = 0, bad = 0;                                                           \
+		(void)s;
+#define FIELD(ty, nm, text)                                                                         \
+	at++;                                                                                       \
+	if (number_of(&s->nm, sbt_type_is_blob(SBT_T_##ty)) > (uint64_t)SBT_MAX_##ty)               \
+		bad = at;
+#define END(ID)                                                                                     \
+		return at ? bad : 0;                                                                \
+	}
+#include "sbt/commands.def"
+#undef CMD
+#undef FIELD
+#undef END
+
+const struct sbt_field *sbt_out_of_range(const struct sbt_cmd *c)
+{
+	unsigned bad = 0;
+
+	switch (c->kind) {
+#define CMD(num, ID, nm, class, does, text)                                                         \
+	case num:                                                                                   \
+		bad = out_of_range_##nm(&c->u.nm);                                                  \
+		break;
+#define FIELD(ty, nm, text)
+#define END(ID)
+#include "sbt/commands.def"
+#undef CMD
+#undef FIELD
+#undef END
+	default:
+		break;
+	}
+	return bad ? &sbt_kind(c->kind)->fields[bad - 1] : NULL;
 }
 
 uint32_t sbt_cmd_stream(const struct sbt_cmd *c)

@@ -184,6 +184,9 @@ const char *sbt_enum_name(enum sbt_type type, uint64_t value);
 unsigned sbt_kind_does(unsigned kind);
 /* Where the field called stream lies within struct sbt_cmd; 0: the kind has none. */
 uint16_t sbt_stream_offset(unsigned kind);
+/* A field whose value cannot be: an id above SBT_NO_ID, an enumeration's value above 255 (tables hold 32 and 8 bits of them). NULL: none.
+ * Readers check before they cut. */
+const struct sbt_field *sbt_out_of_range(const struct sbt_cmd *c);
 /* The stream that the command is work on (class WORK), or SBT_NO_ID. A stream-ordered alloc or free is of class OBJECT
  * and has its stream in a field. */
 uint32_t sbt_cmd_stream(const struct sbt_cmd *c);

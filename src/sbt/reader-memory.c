@@ -201,7 +201,7 @@ static bool take_record(struct record *rec, struct sbt_in *in)
 	m->missing = rec->flags & SBT_PIECE_CUT ? sbt_take(&one) : 0;
 	take_contents(rec, &one);
 	m->ctx = !one.bad && one.p < one.end ? (uint32_t)sbt_take_max(&one, UINT32_MAX) : 0;
-	if (one.bad)
+	if (one.bad || m->size > UINT64_MAX - m->addr) /* so that its end has a number */
 		in->bad = true;
 	return !in->bad;
 }

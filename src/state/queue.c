@@ -32,23 +32,9 @@ static const struct queue_field queue_fields[SBT_KIND_END][11] = {
 };
 #undef F
 
-/* Where the field called stream lies in commands of a kind that queues take; 0 for the others. */
-static const uint16_t stream_off[SBT_KIND_END] = {
-	[SBT_ALLOC] = offsetof(struct sbt_cmd, u.alloc.stream),
-	[SBT_FREE] = offsetof(struct sbt_cmd, u.free.stream),
-	[SBT_LAUNCH] = offsetof(struct sbt_cmd, u.launch.stream),
-	[SBT_COPY] = offsetof(struct sbt_cmd, u.copy.stream),
-	[SBT_FILL] = offsetof(struct sbt_cmd, u.fill.stream),
-	[SBT_EVENT_RECORD] = offsetof(struct sbt_cmd, u.event_record.stream),
-	[SBT_STREAM_WAIT] = offsetof(struct sbt_cmd, u.stream_wait.stream),
-	[SBT_HOST_FUNC] = offsetof(struct sbt_cmd, u.host_func.stream),
-	[SBT_GRAPH_LAUNCH] = offsetof(struct sbt_cmd, u.graph_launch.stream),
-	[SBT_BATCH] = offsetof(struct sbt_cmd, u.batch.stream),
-};
-
 bool queue_takes(unsigned kind)
 {
-	return kind < SBT_KIND_END && stream_off[kind];
+	return kind < SBT_KIND_END && sbt_kind(kind) && sbt_kind_does(kind) & SBT_QUEUED;
 }
 
 static void keep_fields(struct entry *e, const struct sbt_cmd *c)
@@ -67,7 +53,7 @@ void queue_brief(struct sbt_cmd *c, const struct entry *e, uint32_t stream)
 {
 	*c = (struct sbt_cmd){.seq = e->seq, .kind = e->kind, .flags = e->flags, .thread = e->thread, .ctx = e->ctx,
 		.stack = e->stack};
-	*(uint64_t *)((char *)c + stream_off[e->kind]) = stream;
+	*(uint64_t *)((char *)c + sbt_stream_offset(e->kind)) = stream;
 	for (const struct queue_field *f = queue_fields[e->kind]; f->size; f++) {
 		const char *slot = (const char *)e + f->entry_off;
 

@@ -184,8 +184,6 @@ void stream_drop(struct state *s, struct stream *st);
 void graph_drop(struct state *s, struct graph *g);
 
 /* transitions.c */
-/* Whether a trace can hold c; c->kind is valid. */
-struct err *transition_check(const struct sbt_cmd *c) TS_CHECK;
 void transition(struct state *s, const struct sbt_cmd *c);
 
 /* queue.c */

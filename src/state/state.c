@@ -151,13 +151,10 @@ struct err *state_apply(struct state *s, const struct sbt_cmd *c)
 {
 	struct thread *t;
 
-	if (!c->kind || c->kind >= SBT_KIND_END)
-		return err_new(ERR_BAD_TRACE, "command #%llu has the unknown kind %u", (unsigned long long)c->seq,
-			c->kind);
+	TRY(state_check(c));
 	if (c->seq <= s->seq)
 		return err_new(ERR_BAD_TRACE, "command #%llu comes after #%llu", (unsigned long long)c->seq,
 			(unsigned long long)s->seq);
-	TRY(transition_check(c));
 	s->seq = c->seq;
 	s->commands++;
 	t = enter_thread(s, c);

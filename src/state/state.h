@@ -35,6 +35,8 @@ void state_free(struct state *s);
  * makes sense and counted in state_totals.oddities with the last one's sentence: the program may be wrong, we go on. An error
  * means a command of a kind or with ids that no trace can hold. Failed calls (result != 0) change nothing but counters. */
 struct err *state_apply(struct state *s, const struct sbt_cmd *c) TS_CHECK;
+/* That error alone: whether a trace can hold c. Others that cut ids to 32 bits ask before they do. */
+struct err *state_check(const struct sbt_cmd *c) TS_CHECK;
 /* The command seq and all it depends on are finished. Nothing happens when it already is. */
 void state_retire(struct state *s, uint64_t seq);
 /* It has begun on the device (GPU timestamps); only changes what is shown. */

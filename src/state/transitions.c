@@ -132,50 +132,48 @@ static void on_attach(struct state *s, const struct sbt_cmd *c)
 
 static const struct {
 	void (*apply)(struct state *s, const struct sbt_cmd *c);
-	uint16_t ids[4];     /* fields that hold an id or ordinal; SBT_NO_ID allowed ... */
-	uint16_t must;	     /* ... but not in this one, unless the call failed: what it was to make or to use may not exist */
-	uint16_t enumerated; /* a field stored as 8 bits */
+	uint16_t must;	 /* a field that holds an id which must be one, unless the call failed; other ids may be SBT_NO_ID */
+	uint16_t number; /* a field that is no id and held in 32 bits, too: a device's ordinal, a node */
 } transitions[SBT_KIND_END] = {
 	[SBT_DEVICE] = {on_device, .must = U(device.device)},
-	[SBT_CTX_CREATE] = {on_ctx_create, {U(ctx_create.default_stream), U(ctx_create.device)}, .must = U(ctx_create.new_ctx)},
+	[SBT_CTX_CREATE] = {on_ctx_create, .number = U(ctx_create.device), .must = U(ctx_create.new_ctx)},
 	[SBT_CTX_DESTROY] = {on_ctx_destroy, .must = U(ctx_destroy.dead_ctx)},
-	[SBT_CTX_SET] = {on_ctx_set, {U(ctx_set.new_ctx)}},
+	[SBT_CTX_SET] = {on_ctx_set},
 	[SBT_STREAM_CREATE] = {on_stream_create, .must = U(stream_create.new_stream)},
 	[SBT_STREAM_DESTROY] = {on_stream_destroy, .must = U(stream_destroy.dead_stream)},
 	[SBT_EVENT_CREATE] = {on_event_create, .must = U(event_create.new_event)},
 	[SBT_EVENT_DESTROY] = {on_event_destroy, .must = U(event_destroy.dead_event)},
 	[SBT_MODULE_LOAD] = {on_module_load, .must = U(module_load.new_module)},
 	[SBT_MODULE_UNLOAD] = {on_module_unload, .must = U(module_unload.dead_module)},
-	[SBT_KERNEL_DEF] = {on_kernel_def, {U(kernel_def.module)}, .must = U(kernel_def.new_kernel)},
-	[SBT_ALLOC] = {on_alloc, {U(alloc.stream), U(alloc.device)}, .enumerated = U(alloc.mem)},
-	[SBT_FREE] = {on_free, {U(free.stream)}, .enumerated = U(free.mem)},
-	[SBT_LAUNCH] = {on_launch, {U(launch.stream), U(launch.kernel)}},
-	[SBT_COPY] = {on_copy, {U(copy.stream)}, .enumerated = U(copy.dir)},
-	[SBT_FILL] = {on_fill, {U(fill.stream)}},
-	[SBT_EVENT_RECORD] = {on_event_record, {U(event_record.stream)}, .must = U(event_record.event)},
-	[SBT_STREAM_WAIT] = {on_stream_wait, {U(stream_wait.stream)}, .must = U(stream_wait.event)},
-	[SBT_SYNC] = {on_sync, {U(sync.stream), U(sync.event)}, .enumerated = U(sync.scope)},
+	[SBT_KERNEL_DEF] = {on_kernel_def, .must = U(kernel_def.new_kernel)},
+	[SBT_ALLOC] = {on_alloc, .number = U(alloc.device)},
+	[SBT_FREE] = {on_free},
+	[SBT_LAUNCH] = {on_launch},
+	[SBT_COPY] = {on_copy},
+	[SBT_FILL] = {on_fill},
+	[SBT_EVENT_RECORD] = {on_event_record, .must = U(event_record.event)},
+	[SBT_STREAM_WAIT] = {on_stream_wait, .must = U(stream_wait.event)},
+	[SBT_SYNC] = {on_sync},
 	[SBT_SYNC_END] = {on_sync_end},
-	[SBT_QUERY] = {on_query, {U(query.stream), U(query.event)}, .enumerated = U(query.scope)},
-	[SBT_HOST_FUNC] = {on_host_func, {U(host_func.stream)}},
-	[SBT_CAPTURE_BEGIN] = {on_capture_begin, {U(capture_begin.stream)}},
-	[SBT_CAPTURE_END] = {on_capture_end, {U(capture_end.stream), U(capture_end.new_graph)}},
-	[SBT_GRAPH_CREATE] = {on_graph_create, {U(graph_create.clone_of)}, .must = U(graph_create.new_graph)},
-	[SBT_GRAPH_NODE] = {on_graph_node, {U(graph_node.kernel), U(graph_node.node)}, .must = U(graph_node.graph),
-		.enumerated = U(graph_node.type)},
-	[SBT_GRAPH_INSTANTIATE] = {on_graph_instantiate, {U(graph_instantiate.graph)}, .must = U(graph_instantiate.new_exec)},
+	[SBT_QUERY] = {on_query},
+	[SBT_HOST_FUNC] = {on_host_func},
+	[SBT_CAPTURE_BEGIN] = {on_capture_begin},
+	[SBT_CAPTURE_END] = {on_capture_end},
+	[SBT_GRAPH_CREATE] = {on_graph_create, .must = U(graph_create.new_graph)},
+	[SBT_GRAPH_NODE] = {on_graph_node, .number = U(graph_node.node), .must = U(graph_node.graph)},
+	[SBT_GRAPH_INSTANTIATE] = {on_graph_instantiate, .must = U(graph_instantiate.new_exec)},
 	[SBT_GRAPH_DESTROY] = {on_graph_destroy, .must = U(graph_destroy.dead_graph)},
-	[SBT_GRAPH_LAUNCH] = {on_graph_launch, {U(graph_launch.stream)}, .must = U(graph_launch.exec)},
-	[SBT_FUNC_ATTR] = {on_func_attr, {U(func_attr.kernel)}},
-	[SBT_GLOBAL_DEF] = {on_global_def, {U(global_def.module)}},
+	[SBT_GRAPH_LAUNCH] = {on_graph_launch, .must = U(graph_launch.exec)},
+	[SBT_FUNC_ATTR] = {on_func_attr},
+	[SBT_GLOBAL_DEF] = {on_global_def},
 	[SBT_MARK] = {on_nothing},
 	[SBT_THREAD] = {on_thread},
 	[SBT_UNREPLAYABLE] = {on_nothing},
 	[SBT_MODULE_CODE] = {on_module_code, .must = U(module_code.module)},
-	[SBT_GRAPH_ADD] = {on_nothing, {U(graph_add.graph)}, .enumerated = U(graph_add.type)},
-	[SBT_GRAPH_UPDATE] = {on_graph_update, {U(graph_update.graph), U(graph_update.node)}, .must = U(graph_update.exec)},
-	[SBT_ATTACH] = {on_attach, {U(attach.module)}},
-	[SBT_BATCH] = {on_batch, {U(batch.stream)}},
+	[SBT_GRAPH_ADD] = {on_nothing},
+	[SBT_GRAPH_UPDATE] = {on_graph_update, .number = U(graph_update.node), .must = U(graph_update.exec)},
+	[SBT_ATTACH] = {on_attach},
+	[SBT_BATCH] = {on_batch},
 };
 
 static uint64_t field(const struct sbt_cmd *c, uint16_t off)
@@ -189,18 +187,22 @@ static struct err *bad(const struct sbt_cmd *c, const char *what, uint16_t off)
 		(unsigned long long)field(c, off));
 }
 
-struct err *transition_check(const struct sbt_cmd *c)
+struct err *state_check(const struct sbt_cmd *c)
 {
-	uint16_t must = transitions[c->kind].must, enumerated = transitions[c->kind].enumerated;
+	const struct sbt_field *over = sbt_out_of_range(c);
+	uint16_t must, number;
 
+	if (!sbt_kind(c->kind))
+		return err_new(ERR_BAD_TRACE, "command #%llu has the unknown kind %u", SEQ(c), c->kind);
 	BUG_ON(!transitions[c->kind].apply);
-	for (unsigned i = 0; i < 4 && transitions[c->kind].ids[i]; i++)
-		if (field(c, transitions[c->kind].ids[i]) > SBT_NO_ID)
-			return bad(c, "the id", transitions[c->kind].ids[i]);
+	must = transitions[c->kind].must;
+	number = transitions[c->kind].number;
+	if (over)
+		return bad(c, over->type >= SBT_T_ENUM_COPY ? "the type" : "the id", over->offset);
+	if (number && field(c, number) > SBT_NO_ID)
+		return bad(c, "the number", number);
 	if (must && field(c, must) >= (c->result ? SBT_NO_ID + 1ull : SBT_NO_ID))
 		return bad(c, "the id", must);
-	if (enumerated && field(c, enumerated) > UINT8_MAX)
-		return bad(c, "the type", enumerated);
 	return NULL;
 }
 
