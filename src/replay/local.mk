@@ -36,6 +36,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-execute.c \
 	src/replay/replayer-feeder.c \
 	src/replay/replayer-graph.c \
+	src/replay/replayer-image.c \
 	src/replay/replayer-main.c \
 	src/replay/replayer-memory.c src/replay/replayer-moved.c \
 	src/replay/replayer-into.c src/replay/replayer-micro.c src/replay/soft-debug.h \
@@ -85,6 +86,12 @@ TESTS += tests/unit/test-replayer-run
 tests_unit_test_replayer_run_SOURCES = tests/unit/test-replayer-run.c tests/unit/replayer-trace.h tests/unit/cmds.h
 tests_unit_test_replayer_run_LDADD = libsbt.a libcommon.a $(CMOCKA_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS)
 EXTRA_tests_unit_test_replayer_run_DEPENDENCIES = tsdb-replayer softgpu/libcuda.so.1
+# Traces made to break the process that executes them.
+check_PROGRAMS += tests/unit/test-replay-attacks
+TESTS += tests/unit/test-replay-attacks
+tests_unit_test_replay_attacks_SOURCES = tests/unit/test-replay-attacks.c tests/unit/replayer-trace.h tests/unit/cmds.h
+tests_unit_test_replay_attacks_LDADD = libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
+EXTRA_tests_unit_test_replay_attacks_DEPENDENCIES = tsdb tsdb-replayer softgpu/libcuda.so.1
 # What is wrong with a trace or a device, and what is still possible then.
 check_PROGRAMS += tests/unit/test-replay-bad
 TESTS += tests/unit/test-replay-bad

@@ -8,91 +8,57 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct side {
-	enum place_where where;
-	uint64_t addr; /* here */
-};
-
-/* Saturates: the figures come from a trace. */
-static uint64_t times(uint64_t a, uint64_t b)
+/* The rows of a side of c, as footprint.h settles them: its extent and its descriptor are made of these. */
+static struct err *rows_of(struct rp *rp, const struct sbt_cmd *c, bool dst, struct sbt_rows *ret)
 {
-	uint64_t r;
+	const char *bad = sbt_rows_of_copy(ret, &c->u.copy, dst);
 
-	return __builtin_mul_overflow(a, b, &r) ? UINT64_MAX : r;
+	return !bad ? NULL : rp_fail(rp, REPLAYER_E_TRACE, c->seq, "#%llu: the rows that this copy %s %s", (unsigned long long)c->seq,
+		dst ? "writes" : "reads", bad);
 }
 
-static uint64_t plus(uint64_t a, uint64_t b)
+static struct err *side_of(struct rp *rp, const struct sbt_cmd *c, bool dst, struct copy_side *ret)
 {
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+	TRY(rows_of(rp, c, dst, &ret->rows));
+	ret->where = place_find(rp, ret->rows.addr, sbt_rows_size(&ret->rows), &ret->here);
+	return NULL;
 }
 
-uint64_t copy_extent(const struct sbt_cmd_copy *u, bool dst)
+/* The same rows in an image of theirs on the host. */
+static struct copy_side in_image(const struct copy_side *s, const uint8_t *image)
 {
-	const uint64_t pitch = dst ? u->dst_pitch : u->src_pitch, slice = dst ? u->dst_slice : u->src_slice;
-
-	if (!u->width)
-		return u->size;
-	if (!u->height || !u->depth)
-		return 0;
-	return plus(times(u->depth - 1, slice ? slice : times(pitch, u->height)), plus(times(u->height - 1, pitch), u->width));
+	return (struct copy_side){.rows = s->rows, .where = PLACE_NOWHERE, .here = (uint64_t)(uintptr_t)image};
 }
 
-static struct err *check_shape(struct rp *rp, const struct sbt_cmd *c)
+/* The driver finds a slice by pitch and height: settled rows have a slice of whole rows. */
+static size_t rows_a_slice(const struct sbt_rows *r)
 {
-	const struct sbt_cmd_copy *u = &c->u.copy;
-
-	if (!u->width || (times(times(u->width, u->height), u->depth) == u->size && u->dst_pitch >= u->width &&
-				 u->src_pitch >= u->width))
-		return NULL;
-	return rp_fail(rp, REPLAYER_E_TRACE, c->seq, "#%llu: the rows of this copy do not add up to its %llu bytes",
-		(unsigned long long)c->seq, (unsigned long long)u->size);
+	return r->depth > 1 ? r->slice / r->pitch : r->height;
 }
 
-static struct side side_of(const struct rp *rp, const struct sbt_cmd_copy *u, bool dst)
+void copy_descriptor(CUDA_MEMCPY3D *m, const struct copy_side *dst, const struct copy_side *src)
 {
-	struct side s;
-
-	s.where = place_find(rp, dst ? u->dst : u->src, copy_extent(u, dst), &s.addr);
-	return s;
+	*m = (CUDA_MEMCPY3D){.WidthInBytes = dst->rows.width, .Height = dst->rows.height, .Depth = dst->rows.depth,
+		.dstMemoryType = dst->where == PLACE_DEVICE ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+		.srcMemoryType = src->where == PLACE_DEVICE ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+		.dstPitch = dst->rows.pitch, .dstHeight = rows_a_slice(&dst->rows),
+		.srcPitch = src->rows.pitch, .srcHeight = rows_a_slice(&src->rows)};
+	if (dst->where == PLACE_DEVICE)
+		m->dstDevice = dst->here;
+	else
+		m->dstHost = (void *)(uintptr_t)dst->here;
+	if (src->where == PLACE_DEVICE)
+		m->srcDevice = src->here;
+	else
+		m->srcHost = (const void *)(uintptr_t)src->here;
 }
 
-void copy_side_dst(CUDA_MEMCPY3D *m, const struct sbt_cmd_copy *u, enum place_where where, uint64_t addr)
+static struct err *copy_3d(struct rp *rp, const struct copy_side *dst, const struct copy_side *src, CUstream stream)
 {
-	if (where == PLACE_DEVICE) {
-		m->dstMemoryType = CU_MEMORYTYPE_DEVICE;
-		m->dstDevice = addr;
-	} else {
-		m->dstMemoryType = CU_MEMORYTYPE_HOST;
-		m->dstHost = (void *)(uintptr_t)addr;
-	}
-	m->dstPitch = u->width ? u->dst_pitch : u->size;
-	m->dstHeight = u->width && u->dst_pitch && u->dst_slice ? u->dst_slice / u->dst_pitch : u->width ? u->height : 1;
-}
+	CUDA_MEMCPY3D m;
 
-void copy_side_src(CUDA_MEMCPY3D *m, const struct sbt_cmd_copy *u, enum place_where where, uint64_t addr)
-{
-	if (where == PLACE_DEVICE) {
-		m->srcMemoryType = CU_MEMORYTYPE_DEVICE;
-		m->srcDevice = addr;
-	} else {
-		m->srcMemoryType = CU_MEMORYTYPE_HOST;
-		m->srcHost = (const void *)(uintptr_t)addr;
-	}
-	m->srcPitch = u->width ? u->src_pitch : u->size;
-	m->srcHeight = u->width && u->src_pitch && u->src_slice ? u->src_slice / u->src_pitch : u->width ? u->height : 1;
-	m->WidthInBytes = u->width ? u->width : u->size;
-	m->Height = u->width ? u->height : 1;
-	m->Depth = u->width ? u->depth : 1;
-}
-
-static struct err *copy_3d(struct rp *rp, const struct sbt_cmd_copy *u, struct side dst, struct side src, CUstream stream)
-{
-	CUDA_MEMCPY3D m = {0};
-
-	copy_side_dst(&m, u, dst.where, dst.addr);
-	copy_side_src(&m, u, src.where, src.addr);
-	if (m.WidthInBytes && m.Height && m.Depth)
-		CU(rp, cuMemcpy3DAsync_v2, &m, stream);
+	copy_descriptor(&m, dst, src);
+	CU(rp, cuMemcpy3DAsync_v2, &m, stream);
 	return NULL;
 }
 
@@ -101,32 +67,30 @@ static bool is_flat(const struct sbt_cmd_copy *u)
 	return !u->width;
 }
 
-/* Words are where the device has them: the host's rows need not lie so. to_device: the copy is to it. */
-static void move_rows(const struct address_map *map, const struct sbt_cmd_copy *u, bool to_device, uint8_t *image)
+/* Words are where the device has them: the host's rows need not lie so. image: of the rows host. */
+static void move_rows(const struct address_map *map, const struct sbt_rows *device, const struct sbt_rows *host, uint8_t *image)
 {
-	const uint64_t dst_slice = u->dst_slice ? u->dst_slice : u->dst_pitch * u->height;
-	const uint64_t src_slice = u->src_slice ? u->src_slice : u->src_pitch * u->height;
-
-	for (uint64_t z = 0; z < u->depth && map->n; z++)
-		for (uint64_t y = 0; y < u->height; y++) {
-			const uint64_t dst = z * dst_slice + y * u->dst_pitch, src = z * src_slice + y * u->src_pitch;
-
-			address_map_words(map, to_device ? u->dst + dst : u->src + src, image + (to_device ? src : dst), u->width);
-		}
+	for (uint64_t z = 0; z < host->depth && map->n; z++)
+		for (uint64_t y = 0; y < host->height; y++)
+			address_map_words(map, device->addr + z * device->slice + y * device->pitch,
+				image + z * host->slice + y * host->pitch, host->width);
 }
 
 /* Rows from a piece, which has the bytes from the first row's first to the last row's last. */
-static struct err *upload_rows(struct rp *rp, const struct sbt_cmd_copy *u, const struct sbt_memory *in, struct side dst,
+static struct err *upload_rows(struct rp *rp, const struct sbt_memory *in, const struct copy_side *dst, const struct copy_side *src,
 	CUstream stream)
 {
-	if (in->size != copy_extent(u, false))
+	uint8_t *image;
+
+	if (in->size != sbt_rows_size(&src->rows))
 		return rp_fail(rp, REPLAYER_E_TRACE, in->seq, "#%llu: the recorded payload is not that of the copy",
 			(unsigned long long)in->seq);
-	uint8_t *image = xmalloc(in->size + 1);
+	TRY(image_alloc(rp, in->seq, in->size, "the rows that a copy reads", &image));
+	const struct copy_side from = in_image(src, image);
 	struct err *e = sbt_reader_memory_read(rp->trace, in, 0, image, in->size);
 	if (!e) {
-		move_rows(&rp->moved.to_here, u, true, image);
-		e = copy_3d(rp, u, dst, (struct side){PLACE_NOWHERE, (uint64_t)(uintptr_t)image}, stream);
+		move_rows(&rp->moved.to_here, &dst->rows, &src->rows, image);
+		e = copy_3d(rp, dst, &from, stream);
 	}
 	if (!e)
 		e = rp_cu(rp, rp->d.cuStreamSynchronize(stream), "cuStreamSynchronize");
@@ -134,18 +98,18 @@ static struct err *upload_rows(struct rp *rp, const struct sbt_cmd_copy *u, cons
 	return e;
 }
 
-static struct err *upload(struct rp *rp, const struct sbt_cmd_copy *u, const struct sbt_memory *in, struct side dst,
-	CUstream stream)
+static struct err *upload(struct rp *rp, const struct sbt_cmd_copy *u, const struct sbt_memory *in, const struct copy_side *dst,
+	const struct copy_side *src, CUstream stream)
 {
 	if (!in->has_bytes)
 		return rp_fail(rp, REPLAYER_E_TRACE, in->seq, "#%llu: the payload's bytes were not recorded",
 			(unsigned long long)in->seq);
 	if (!is_flat(u))
-		return upload_rows(rp, u, in, dst, stream);
+		return upload_rows(rp, in, dst, src, stream);
 	if (in->size != u->size)
 		return rp_fail(rp, REPLAYER_E_TRACE, in->seq, "#%llu: %llu bytes of payload for a copy of %llu",
 			(unsigned long long)in->seq, (unsigned long long)in->size, (unsigned long long)u->size);
-	return feeder_has(rp, in) ? feeder_upload(rp, in, dst.addr, stream) : staging_upload(rp, in, u->dst, dst.addr, stream);
+	return feeder_has(rp, in) ? feeder_upload(rp, in, dst->here, stream) : staging_upload(rp, in, u->dst, dst->here, stream);
 }
 
 const struct sbt_memory *copy_payload(const struct rp *rp, const struct sbt_cmd *c)
@@ -158,23 +122,23 @@ const struct sbt_memory *copy_payload(const struct rp *rp, const struct sbt_cmd 
 	return in && in->size == c->u.copy.size ? in : NULL;
 }
 
-#define IMAGE_MAX (4ull << 30) /* bytes: rows farther apart than this in all are not compared */
-
 /* Rows to the host, compared. The recording has zeros between them, whatever the program had there (docs/sbt.md). */
-static struct err *download_rows(struct rp *rp, const struct sbt_cmd_copy *u, const struct sbt_memory *out, struct side src,
+static struct err *download_rows(struct rp *rp, const struct sbt_memory *out, const struct copy_side *dst, const struct copy_side *src,
 	CUstream stream)
 {
-	const uint64_t extent = copy_extent(u, true);
+	const uint64_t extent = sbt_rows_size(&dst->rows);
+	uint8_t *image;
 
 	if (out->size != extent || extent > IMAGE_MAX)
 		return NULL;
-	uint8_t *image = xcalloc(extent + 1, 1);
-	struct err *e = copy_3d(rp, u, (struct side){PLACE_NOWHERE, (uint64_t)(uintptr_t)image}, src, stream);
+	TRY(image_alloc(rp, out->seq, extent, "the rows that a copy writes", &image));
+	const struct copy_side to = in_image(dst, image);
+	struct err *e = copy_3d(rp, &to, src, stream);
 	if (!e)
 		e = rp_cu(rp, rp->d.cuStreamSynchronize(stream), "cuStreamSynchronize");
 	bool same = !e && sbt_hash_equal(sbt_range_hash(image, extent), out->hash);
 	if (!e && !same && rp->moved.to_there.n) {
-		move_rows(&rp->moved.to_there, u, false, image);
+		move_rows(&rp->moved.to_there, &src->rows, &dst->rows, image);
 		same = sbt_hash_equal(sbt_range_hash(image, extent), out->hash);
 	}
 	if (!e)
@@ -183,19 +147,20 @@ static struct err *download_rows(struct rp *rp, const struct sbt_cmd_copy *u, co
 	return e;
 }
 
-static struct err *download(struct rp *rp, const struct sbt_cmd_copy *u, const struct sbt_memory *out, struct side src,
-	CUstream stream)
+static struct err *download(struct rp *rp, const struct sbt_cmd_copy *u, const struct sbt_memory *out, const struct copy_side *dst,
+	const struct copy_side *src, CUstream stream)
 {
 	if (is_flat(u))
-		return staging_output(rp, out, u->src, src.addr, u->size, stream);
-	return out ? download_rows(rp, u, out, src, stream) : NULL;
+		return staging_output(rp, out, u->src, src->here, u->size, stream);
+	return out ? download_rows(rp, out, dst, src, stream) : NULL;
 }
 
-static struct err *between(struct rp *rp, const struct sbt_cmd_copy *u, struct side dst, struct side src, CUstream stream)
+static struct err *between(struct rp *rp, const struct sbt_cmd_copy *u, const struct copy_side *dst, const struct copy_side *src,
+	CUstream stream)
 {
 	if (!is_flat(u))
-		return copy_3d(rp, u, dst, src, stream);
-	CU(rp, cuMemcpyAsync, dst.addr, src.addr, u->size, stream);
+		return copy_3d(rp, dst, src, stream);
+	CU(rp, cuMemcpyAsync, dst->here, src->here, u->size, stream);
 	return NULL;
 }
 
@@ -204,25 +169,26 @@ struct err *copy_execute(struct rp *rp, const struct sbt_cmd *c)
 	const struct sbt_cmd_copy *u = &c->u.copy;
 	const struct sbt_memory *in = contents_find(rp, c->seq, SBT_MEMORY_INPUT, u->src);
 	const struct sbt_memory *out = contents_find(rp, c->seq, SBT_MEMORY_OUTPUT, u->dst);
-	const struct side dst = side_of(rp, u, true), src = side_of(rp, u, false);
+	struct copy_side dst, src;
 	CUstream stream;
 
-	if (!u->size)
+	TRY(side_of(rp, c, true, &dst));
+	TRY(side_of(rp, c, false, &src));
+	if (!dst.rows.width)
 		return NULL;
-	TRY(check_shape(rp, c));
 	TRY(objects_stream(rp, u->stream, &stream));
 	if (dst.where == PLACE_NOWHERE)
-		return src.where == PLACE_NOWHERE ? NULL /* from host to host */ : download(rp, u, out, src, stream);
+		return src.where == PLACE_NOWHERE ? NULL /* from host to host */ : download(rp, u, out, &dst, &src, stream);
 	if (in && !(rp->live_host && src.where != PLACE_NOWHERE))
-		TRY(upload(rp, u, in, dst, stream));
+		TRY(upload(rp, u, in, &dst, &src, stream));
 	else if (src.where != PLACE_NOWHERE)
-		TRY(between(rp, u, dst, src, stream));
+		TRY(between(rp, u, &dst, &src, stream));
 	else
 		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu: what this copy read at 0x%llx was not recorded",
 			(unsigned long long)c->seq, (unsigned long long)u->src);
 	/* What arrived in pinned memory is compared too, from where it came: the program may be about to change it. */
 	if (out && src.where == PLACE_DEVICE)
-		TRY(download(rp, u, out, src, stream));
+		TRY(download(rp, u, out, &dst, &src, stream));
 	return NULL;
 }
 
@@ -237,36 +203,32 @@ static struct err *fill_flat(struct rp *rp, const struct sbt_cmd_fill *u, uint64
 	return NULL;
 }
 
-static struct err *fill_rows(struct rp *rp, const struct sbt_cmd_fill *u, uint64_t dst, CUstream stream)
+static struct err *fill_rows(struct rp *rp, const struct sbt_cmd_fill *u, const struct sbt_rows *r, uint64_t dst, CUstream stream)
 {
 	if (u->elem == 1)
-		CU(rp, cuMemsetD2D8Async, dst, u->dst_pitch, (unsigned char)u->value, u->width, u->height, stream);
+		CU(rp, cuMemsetD2D8Async, dst, r->pitch, (unsigned char)u->value, u->width, r->height, stream);
 	else if (u->elem == 2)
-		CU(rp, cuMemsetD2D16Async, dst, u->dst_pitch, (unsigned short)u->value, u->width, u->height, stream);
+		CU(rp, cuMemsetD2D16Async, dst, r->pitch, (unsigned short)u->value, u->width, r->height, stream);
 	else
-		CU(rp, cuMemsetD2D32Async, dst, u->dst_pitch, (unsigned)u->value, u->width, u->height, stream);
+		CU(rp, cuMemsetD2D32Async, dst, r->pitch, (unsigned)u->value, u->width, r->height, stream);
 	return NULL;
-}
-
-uint64_t fill_extent(const struct sbt_cmd_fill *u)
-{
-	return u->width && u->height ? plus(times(u->height - 1, u->dst_pitch), times(u->width, u->elem)) : u->size;
 }
 
 struct err *fill_execute(struct rp *rp, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_fill *u = &c->u.fill;
+	struct sbt_rows rows;
 	CUstream stream;
 	uint64_t dst;
+	const char *bad = sbt_rows_of_fill(&rows, u);
 
-	if (!u->size)
+	if (bad)
+		return rp_fail(rp, REPLAYER_E_TRACE, c->seq, "#%llu: the rows that this fill writes %s", (unsigned long long)c->seq, bad);
+	if (!rows.width)
 		return NULL;
-	if (u->elem != 1 && u->elem != 2 && u->elem != 4)
-		return rp_fail(rp, REPLAYER_E_TRACE, c->seq, "#%llu: a fill with elements of %llu bytes", (unsigned long long)c->seq,
-			(unsigned long long)u->elem);
-	if (place_find(rp, u->dst, fill_extent(u), &dst) == PLACE_NOWHERE)
+	if (place_find(rp, rows.addr, sbt_rows_size(&rows), &dst) == PLACE_NOWHERE)
 		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu fills 0x%llx, which is not memory of the window",
 			(unsigned long long)c->seq, (unsigned long long)u->dst);
 	TRY(objects_stream(rp, u->stream, &stream));
-	return u->width ? fill_rows(rp, u, dst, stream) : fill_flat(rp, u, dst, stream);
+	return u->width ? fill_rows(rp, u, &rows, dst, stream) : fill_flat(rp, u, dst, stream);
 }

@@ -34,6 +34,9 @@ static struct err *shadow(struct build *b, uint64_t addr, uint64_t size, uint64_
 			*ret = (uint64_t)(uintptr_t)g->shadows[i].mem;
 			return NULL;
 		}
+	if (size > IMAGE_MAX)
+		return rp_fail(b->rp, REPLAYER_E_REFUSED, b->rp->current, "a copy of graph %u has rows over %llu bytes of the host: more than the "
+			"%llu GiB that a trace gets there", g->id, (unsigned long long)size, IMAGE_MAX >> 30);
 	CU(b->rp, cuMemHostAlloc, &mem, size, 0);
 	memset(mem, 0, size);
 	MAKE_ROOM(g->shadows, g->nshadows, g->cap_shadows);
@@ -108,26 +111,29 @@ static struct err *kernel_node(struct build *b, const struct sbt_cmd *c, CUgraph
 	return e;
 }
 
-static struct err *copy_end(struct build *b, const struct sbt_cmd_copy *u, bool dst, enum place_where *where, uint64_t *here)
+static struct err *copy_end(struct build *b, const struct sbt_cmd_copy *u, bool dst, struct copy_side *ret)
 {
-	const uint64_t extent = copy_extent(u, dst), addr = dst ? u->dst : u->src;
+	const char *bad = sbt_rows_of_copy(&ret->rows, u, dst);
+	const uint64_t extent = sbt_rows_size(&ret->rows);
 
-	*where = place_find(b->rp, addr, extent, here);
-	return *where == PLACE_NOWHERE ? shadow(b, addr, extent, dst ? u->src : u->dst, !dst, here) : NULL;
+	if (bad)
+		return rp_fail(b->rp, REPLAYER_E_TRACE, b->rp->current, "the rows that a copy of graph %u %s %s", b->exec->id,
+			dst ? "writes" : "reads", bad);
+	ret->where = extent ? place_find(b->rp, ret->rows.addr, extent, &ret->here) : PLACE_NOWHERE;
+	return ret->where == PLACE_NOWHERE && extent ? shadow(b, ret->rows.addr, extent, dst ? u->src : u->dst, !dst, &ret->here) : NULL;
 }
 
 static struct err *copy_node(struct build *b, const struct sbt_cmd *c, CUgraphNode *ret)
 {
-	const struct sbt_cmd_copy *u = &c->u.copy;
 	struct rp *rp = b->rp;
-	enum place_where where;
-	CUDA_MEMCPY3D m = {0};
-	uint64_t here;
+	struct copy_side dst, src;
+	CUDA_MEMCPY3D m;
 
-	TRY(copy_end(b, u, true, &where, &here));
-	copy_side_dst(&m, u, where, here);
-	TRY(copy_end(b, u, false, &where, &here));
-	copy_side_src(&m, u, where, here);
+	TRY(copy_end(b, &c->u.copy, true, &dst));
+	TRY(copy_end(b, &c->u.copy, false, &src));
+	if (!dst.rows.width)
+		return empty_node(b, c, ret);
+	copy_descriptor(&m, &dst, &src);
 	CU(rp, cuGraphAddMemcpyNode, ret, b->graph, b->deps, b->ndeps, &m, rp->devices.d[rp->devices.now].ctx);
 	return NULL;
 }
@@ -136,14 +142,19 @@ static struct err *fill_node(struct build *b, const struct sbt_cmd *c, CUgraphNo
 {
 	const struct sbt_cmd_fill *u = &c->u.fill;
 	struct rp *rp = b->rp;
+	struct sbt_rows rows;
 	uint64_t dst;
-	CUDA_MEMSET_NODE_PARAMS p = {.value = (unsigned)u->value, .elementSize = (unsigned)u->elem, .pitch = u->dst_pitch,
-		.width = u->width ? u->width : u->elem ? u->size / u->elem : 0, .height = u->width ? u->height : 1};
+	const char *bad = sbt_rows_of_fill(&rows, u);
 
-	if (place_find(rp, u->dst, 1, &dst) == PLACE_NOWHERE)
+	if (bad)
+		return rp_fail(rp, REPLAYER_E_TRACE, rp->current, "the rows that a fill of graph %u writes %s", b->exec->id, bad);
+	if (!rows.width)
+		return empty_node(b, c, ret);
+	if (place_find(rp, rows.addr, sbt_rows_size(&rows), &dst) == PLACE_NOWHERE)
 		return rp_fail(rp, REPLAYER_E_REFUSED, rp->current, "a graph fills 0x%llx, which is not memory of the window",
 			(unsigned long long)u->dst);
-	p.dst = dst;
+	const CUDA_MEMSET_NODE_PARAMS p = {.dst = dst, .value = (unsigned)u->value, .elementSize = (unsigned)u->elem, .pitch = rows.pitch,
+		.width = rows.width / u->elem, .height = rows.height};
 	CU(rp, cuGraphAddMemsetNode, ret, b->graph, b->deps, b->ndeps, &p, rp->devices.d[rp->devices.now].ctx);
 	return NULL;
 }

@@ -15,6 +15,7 @@
 #include "replay/replayer-driver.h"
 #include "replay/replayer-ranges.h"
 #include "replay/sandbox.h"
+#include "sbt/footprint.h"
 #include "sbt/memory.h"
 #include "state/state.h"
 #include "state/steps.h"
@@ -635,12 +636,23 @@ struct err *copy_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 struct err *fill_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 /* What the copy reads from memory of the program, when it is uploaded as one row of bytes; NULL: something else. */
 const struct sbt_memory *copy_payload(const struct rp *rp, const struct sbt_cmd *c);
-/* Bytes from the first to the last one that the copy touches on a side. */
-uint64_t copy_extent(const struct sbt_cmd_copy *u, bool dst);
-uint64_t fill_extent(const struct sbt_cmd_fill *u);
-/* One side of a three-dimensional copy: where PLACE_NOWHERE is host memory at addr. */
-void copy_side_dst(CUDA_MEMCPY3D *m, const struct sbt_cmd_copy *u, enum place_where where, uint64_t addr);
-void copy_side_src(CUDA_MEMCPY3D *m, const struct sbt_cmd_copy *u, enum place_where where, uint64_t addr);
+/* A side of a copy: its rows as recorded, and where their first byte is here. */
+struct copy_side {
+	struct sbt_rows rows;
+	enum place_where where; /* PLACE_NOWHERE: host memory of ours, which has sbt_rows_size() bytes */
+	uint64_t here;
+};
+/* A copy touches exactly the bytes of the rows. Both sides have the same width, height and depth. */
+void copy_descriptor(CUDA_MEMCPY3D *m, const struct copy_side *dst, const struct copy_side *src);
+
+/* ---- replayer-image.c -------------------------------------------------------------------------------------------------- */
+
+/* Host memory for contents whose size a trace says: more is refused (docs/replayer.md). */
+#define IMAGE_MAX (4ull << 30)
+/* size bytes of zeros for `what` of command seq. The caller frees it. */
+struct err *image_alloc(struct rp *rp, uint64_t seq, uint64_t size, const char *what, uint8_t **ret) TS_CHECK;
+/* n elements of `each` bytes, in the same way. */
+struct err *image_array(struct rp *rp, uint64_t seq, uint64_t n, uint64_t each, const char *what, void **ret) TS_CHECK;
 
 /* ---- replayer-graph.c ---------------------------------------------------------------------------------------------------- */
 

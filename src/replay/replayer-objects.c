@@ -64,22 +64,30 @@ void id_map_free(struct id_map *m)
 	*m = (struct id_map){0};
 }
 
-/* The element of a table for id, made when it is new. */
+/* An id as tables hold it; a trace has 64 bits for each, and what does not fit is no object. Both macros go through this, so that what is put
+ * in under an id is found under it. */
+static bool is_id(uint64_t id)
+{
+	return id < SBT_NO_ID;
+}
+
+/* The element of a table for id, made when it is new; NULL when that is no id. */
 #define OWN(o, table, type, the_id)                                                                     \
 	({                                                                                              \
-		const uint32_t own_id_ = (uint32_t)(the_id);                                            \
-		uint32_t own_i_ = id_map_get(&(o)->table##_ids, own_id_);                               \
-		if (own_i_ == UINT32_MAX) {                                                             \
+		const uint64_t own_id_ = (the_id);                                                      \
+		uint32_t own_i_ = is_id(own_id_) ? id_map_get(&(o)->table##_ids, (uint32_t)own_id_) : UINT32_MAX; \
+		if (own_i_ == UINT32_MAX && is_id(own_id_)) {                                           \
 			MAKE_ROOM((o)->table##s, (o)->n##table##s, (o)->cap_##table##s);                \
 			own_i_ = (uint32_t)(o)->n##table##s++;                                          \
 			memset(&(o)->table##s[own_i_], 0, sizeof(struct type));                         \
-			id_map_put(&(o)->table##_ids, own_id_, own_i_);                                 \
+			id_map_put(&(o)->table##_ids, (uint32_t)own_id_, own_i_);                       \
 		}                                                                                       \
-		&(o)->table##s[own_i_];                                                                 \
+		is_id(own_id_) ? &(o)->table##s[own_i_] : NULL;                                         \
 	})
 #define FIND(o, table, the_id)                                                                          \
 	({                                                                                              \
-		const uint32_t find_i_ = (the_id) < SBT_NO_ID ? id_map_get(&(o)->table##_ids, (uint32_t)(the_id)) : UINT32_MAX; \
+		const uint64_t find_id_ = (the_id);                                                     \
+		const uint32_t find_i_ = is_id(find_id_) ? id_map_get(&(o)->table##_ids, (uint32_t)find_id_) : UINT32_MAX; \
 		find_i_ == UINT32_MAX ? NULL : &(o)->table##s[find_i_];                                 \
 	})
 
@@ -100,14 +108,14 @@ struct rmodule *objects_module(struct rp *rp, uint64_t id)
 
 /* ---- learning ----------------------------------------------------------------------------------------------------------- */
 
-static void learn_kernel(struct objects *o, uint32_t id, uint64_t module, struct sbt_blob name, struct sbt_blob params,
+static void learn_kernel(struct objects *o, uint64_t id, uint64_t module, struct sbt_blob name, struct sbt_blob params,
 	uint64_t hash)
 {
 	struct rkernel *k = OWN(o, kernel, rkernel, id);
 
-	if (k->name)
+	if (!k || k->name)
 		return;
-	k->id = id;
+	k->id = (uint32_t)id;
 	k->module = module < SBT_NO_ID ? (uint32_t)module : SBT_NO_ID;
 	k->name = xmalloc(name.len + 1);
 	memcpy(k->name, name.len ? name.p : "", name.len);
@@ -123,19 +131,25 @@ static void learn_kernel(struct objects *o, uint32_t id, uint64_t module, struct
 		m->code_hash = hash;
 }
 
-static void learn_module(struct objects *o, uint32_t id, uint64_t hash)
+/* NULL: the id is none. */
+static struct rmodule *learn_module(struct objects *o, uint64_t id, uint64_t hash)
 {
 	struct rmodule *m = OWN(o, module, rmodule, id);
 
-	m->id = id;
+	if (!m)
+		return NULL;
+	m->id = (uint32_t)id;
 	if (hash)
 		m->code_hash = hash;
+	return m;
 }
 
-static void learn_stream(struct objects *o, uint32_t id, unsigned dev, uint64_t flags, int64_t priority, bool is_default, bool per_thread)
+static void learn_stream(struct objects *o, uint64_t id, unsigned dev, uint64_t flags, int64_t priority, bool is_default, bool per_thread)
 {
 	struct rstream *s = OWN(o, stream, rstream, id);
 
+	if (!s)
+		return;
 	s->dev = dev;
 	s->is_default |= is_default;
 	s->per_thread = per_thread;
@@ -166,6 +180,8 @@ static void learn_node(struct rp *rp, uint64_t graph, const struct state_node *n
 	struct rgraph *g = OWN(o, graph, rgraph, graph);
 	struct rnode *to = NULL;
 
+	if (!g)
+		return;
 	g->id = (uint32_t)graph;
 	/* Mostly the next one in order; one that is written again has been changed. */
 	for (size_t i = n->node < g->nnodes ? n->node : 0; i < g->nnodes && !to; i++)
@@ -194,11 +210,13 @@ static void learn_node(struct rp *rp, uint64_t graph, const struct state_node *n
 static void copy_nodes(struct rp *rp, uint64_t exec, uint64_t source, uint64_t limit, uint64_t since)
 {
 	struct objects *o = &rp->objects;
+	struct rgraph *g = OWN(o, graph, rgraph, exec), *s;
 
-	OWN(o, graph, rgraph, exec)->id = (uint32_t)exec;
-	struct rgraph *s = FIND(o, graph, source);
-
-	FIND(o, graph, exec)->is_exec = true;
+	if (!g)
+		return;
+	g->id = (uint32_t)exec;
+	g->is_exec = true;
+	s = FIND(o, graph, source);
 	for (size_t i = 0; s && i < s->nnodes; i++) {
 		const struct rnode *n = &s->nodes[i];
 		const struct rnode_version *v = &n->versions[n->nversions - 1];
@@ -237,9 +255,9 @@ static void learn_why(struct objects *o, struct sbt_blob said)
 	const char *why = strstr(text, "): ");
 	unsigned id;
 
-	if (why && sscanf(text, "the code of module %u (", &id) == 1 && id < SBT_NO_ID) {
-		learn_module(o, id, 0);
-		struct rmodule *m = FIND(o, module, id);
+	struct rmodule *m = why && sscanf(text, "the code of module %u (", &id) == 1 ? learn_module(o, id, 0) : NULL;
+
+	if (m) {
 		free(m->why);
 		m->why = xstrdup(why + 3);
 	}
@@ -258,21 +276,30 @@ void objects_from_state(struct rp *rp, const struct state *s)
 
 	for (unsigned i = 0; state_stream(s, i, &st); i++) {
 		learn_stream(o, st.id, devices_ordinal(rp, st.ctx), st.flags, st.priority, st.is_default, st.per_thread);
-		FIND(o, stream, st.id)->at_start = true;
+		struct rstream *to = FIND(o, stream, st.id);
+		if (to)
+			to->at_start = true;
 	}
 	state_totals(s, &totals); /* has the last of these sentences */
 	if (totals.last_unknown)
 		learn_why(o, (struct sbt_blob){totals.last_unknown, strlen(totals.last_unknown)});
 	for (unsigned i = 0; state_module(s, i, &m); i++) {
-		learn_module(o, m.id, m.code_hash);
-		FIND(o, module, m.id)->dev = devices_ordinal(rp, m.ctx);
-		FIND(o, module, m.id)->before = m.before;
+		struct rmodule *to = learn_module(o, m.id, m.code_hash);
+
+		if (!to)
+			continue;
+		to->dev = devices_ordinal(rp, m.ctx);
+		to->before = m.before;
 	}
 	for (unsigned i = 0; state_kernel(s, i, &k); i++)
 		learn_kernel(o, k.id, k.module, (struct sbt_blob){k.name, strlen(k.name)}, k.params, k.code_hash);
 	for (unsigned i = 0; state_graph(s, i, &g); i++) {
-		OWN(o, graph, rgraph, g.id)->id = g.id;
-		FIND(o, graph, g.id)->is_exec = g.is_exec;
+		struct rgraph *to = OWN(o, graph, rgraph, g.id);
+
+		if (!to)
+			continue;
+		to->id = g.id;
+		to->is_exec = g.is_exec;
 		for (unsigned j = 0; state_graph_node(s, g.id, j, &n); j++)
 			learn_node(rp, g.id, &n, 0);
 	}
@@ -301,10 +328,12 @@ static void learn_early(struct rp *rp, const struct sbt_cmd *c)
 	} else if (c->kind == SBT_ATTACH) {
 		learn_why(o, c->u.attach.text);
 	} else if (c->kind == SBT_MODULE_CODE) {
-		learn_module(o, (uint32_t)c->u.module_code.module, c->u.module_code.code_hash);
+		(void)learn_module(o, c->u.module_code.module, c->u.module_code.code_hash);
 	} else if (c->kind == SBT_MODULE_LOAD && c->u.module_load.ptx_hash) {
-		learn_module(o, (uint32_t)c->u.module_load.new_module, c->u.module_load.code_hash);
-		FIND(o, module, c->u.module_load.new_module)->ptx_hash = c->u.module_load.ptx_hash;
+		struct rmodule *m = learn_module(o, c->u.module_load.new_module, c->u.module_load.code_hash);
+
+		if (m)
+			m->ptx_hash = c->u.module_load.ptx_hash;
 	}
 }
 
@@ -346,6 +375,8 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 {
 	struct objects *o = &rp->objects;
 	struct rkernel *k;
+	struct rmodule *m;
+	struct rgraph *g;
 
 	if (c->result)
 		return;
@@ -354,28 +385,30 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 		return;
 	switch (c->kind) {
 	case SBT_CTX_CREATE:
-		if (c->u.ctx_create.default_stream < SBT_NO_ID)
-			learn_stream(o, (uint32_t)c->u.ctx_create.default_stream, devices_ordinal(rp, c->u.ctx_create.new_ctx), 0, 0, true,
-				false);
+		learn_stream(o, c->u.ctx_create.default_stream, devices_ordinal(rp, c->u.ctx_create.new_ctx), 0, 0, true, false);
 		break;
 	case SBT_STREAM_CREATE:
-		learn_stream(o, (uint32_t)c->u.stream_create.new_stream, devices_ordinal(rp, c->ctx), c->u.stream_create.stream_flags,
+		learn_stream(o, c->u.stream_create.new_stream, devices_ordinal(rp, c->ctx), c->u.stream_create.stream_flags,
 			(int64_t)c->u.stream_create.priority, false, c->u.stream_create.per_thread != 0);
 		break;
 	case SBT_MODULE_LOAD:
-		learn_module(o, (uint32_t)c->u.module_load.new_module, c->u.module_load.code_hash);
-		FIND(o, module, c->u.module_load.new_module)->dev = devices_ordinal(rp, c->ctx);
-		FIND(o, module, c->u.module_load.new_module)->before = c->flags & SBT_F_BEFORE;
+		m = learn_module(o, c->u.module_load.new_module, c->u.module_load.code_hash);
+		if (m) {
+			m->dev = devices_ordinal(rp, c->ctx);
+			m->before = c->flags & SBT_F_BEFORE;
+		}
 		break;
 	case SBT_KERNEL_DEF:
-		learn_kernel(o, (uint32_t)c->u.kernel_def.new_kernel, c->u.kernel_def.module, c->u.kernel_def.kernel_name,
+		learn_kernel(o, c->u.kernel_def.new_kernel, c->u.kernel_def.module, c->u.kernel_def.kernel_name,
 			c->u.kernel_def.params, c->u.kernel_def.code_hash);
 		break;
 	case SBT_GRAPH_CREATE:
-		if (c->u.graph_create.clone_of < SBT_NO_ID) {
-			copy_nodes(rp, c->u.graph_create.new_graph, c->u.graph_create.clone_of, 0, c->seq);
-			objects_graph(rp, c->u.graph_create.new_graph)->is_exec = false;
-		}
+		if (!is_id(c->u.graph_create.clone_of))
+			break;
+		copy_nodes(rp, c->u.graph_create.new_graph, c->u.graph_create.clone_of, 0, c->seq);
+		g = objects_graph(rp, c->u.graph_create.new_graph);
+		if (g)
+			g->is_exec = false;
 		break;
 	case SBT_GRAPH_NODE:
 		learn_node(rp, c->u.graph_node.graph, &(struct state_node){.node = (uint32_t)c->u.graph_node.node,

@@ -209,15 +209,15 @@ static bool has_effect(const struct rp *rp, uint64_t seq)
 
 struct err *reach_command(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct reach *r)
 {
-	if (c->kind == SBT_LAUNCH)
+	struct sbt_footprint f;
+
+	sbt_footprint(&f, c);
+	if (f.does & SBT_RUNS_KERNEL)
 		TRY(add_launch(rp, k, c, r));
-	else if (c->kind == SBT_COPY)
-		reach_add(r, k, c->u.copy.dst, copy_extent(&c->u.copy, true));
-	else if (c->kind == SBT_FILL)
-		reach_add(r, k, c->u.fill.dst, fill_extent(&c->u.fill));
-	else if (c->kind == SBT_ALLOC)
-		reach_add(r, k, c->u.alloc.addr, c->u.alloc.size);
-	else if (c->kind == SBT_GRAPH_LAUNCH || c->kind == SBT_BATCH || c->kind == SBT_HOST_FUNC || c->kind == SBT_UNREPLAYABLE)
+	for (unsigned i = 0; i < f.n; i++)
+		if (f.touch[i].how & (SBT_WRITES | SBT_UPDATES | SBT_ALLOCATES))
+			reach_add(r, k, f.touch[i].rows.addr, sbt_rows_size(&f.touch[i].rows));
+	if (f.does & (SBT_RUNS_GRAPH | SBT_CALLS_HOST | SBT_DOES_UNKNOWN))
 		reach_all(r);
 	if (has_effect(rp, c->seq))
 		reach_all(r);

@@ -6,6 +6,7 @@
  * GPU, which reads a hundred times faster than a core hashes. The software GPU's are checked by the threads.
  */
 #include "replay/replayer-int.h"
+#include "checked.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -377,20 +378,24 @@ static bool check_by_device(const struct rp *rp)
 	return !rp->hash.on_host || (where && !strcmp(where, "device"));
 }
 
-static void open_hashes(struct restore *all)
+/* A piece may say any size: what is not placed here costs nothing but its pages' hashes, and these have a limit. */
+static struct err *open_hashes(struct restore *all)
 {
 	const struct contents *x = &all->rp->contents;
+	void *hashes;
 	uint64_t n = 0;
 
 	all->by_device = check_by_device(all->rp);
 	if (!all->by_device)
-		return;
+		return NULL;
 	all->first = xcalloc(x->nstart + 1, sizeof *all->first);
 	for (size_t i = 0; i < x->nstart; i++) {
 		all->first[i] = n;
-		n += x->start[i].has_bytes ? pages_of(x->start[i].size) : 0;
+		n = sat_add(n, x->start[i].has_bytes ? pages_of(x->start[i].size) : 0);
 	}
-	all->hashes = xcalloc(n + 1, sizeof *all->hashes);
+	TRY(image_array(all->rp, all->rp->first, n, sizeof *all->hashes, "the hashes of the memory that the window begins with", &hashes));
+	all->hashes = hashes;
+	return NULL;
 }
 
 /* Pages that are not what they must be become zeros. */
@@ -454,8 +459,9 @@ struct err *contents_restore(struct rp *rp)
 	CU(rp, cuEventCreate, &all.cleared, CU_EVENT_DISABLE_TIMING);
 	TRY(clear_all(rp, all.cleared));
 	all.lost = xcalloc(rp->contents.nstart + 1, sizeof *all.lost);
-	open_hashes(&all);
-	struct err *e = run_workers(&all);
+	struct err *e = open_hashes(&all);
+	if (!e)
+		e = run_workers(&all);
 	if (!e)
 		e = check_all(&all);
 	if (!e && !rp->open)

@@ -12,13 +12,17 @@
 #include <string.h>
 
 #define LOOK_MAX (256ull << 20) /* bytes: larger contents are data, not tables of pointers */
-#define DEPTH_MAX 16
 
 struct touched {
 	struct rp *rp;
 	struct alloc_rows allocs;
 	struct wanted **todo; /* touched, contents not yet looked at */
 	size_t ntodo;
+	struct at_node { /* where the last question about a graph's nodes was */
+		const struct rgraph *g;
+		unsigned i;
+		size_t node, version;
+	} at;
 };
 
 static int by_addr(const void *a, const void *b)
@@ -84,47 +88,43 @@ static void touch_words(struct touched *t, const uint8_t *p, size_t n)
 
 /* ---- commands ------------------------------------------------------------------------------------------------------------ */
 
-static void command(struct touched *t, const struct sbt_cmd *c, unsigned depth);
-
-static void nodes(struct touched *t, uint64_t graph, unsigned depth)
+/* All versions of all nodes, one after the other: whichever a launch of the window sees is among them. */
+static bool a_node(void *arg, uint64_t graph, unsigned i, struct sbt_footprint_node *ret)
 {
+	struct touched *t = arg;
+	struct at_node *at = &t->at;
 	const struct rgraph *g = objects_graph(t->rp, graph);
-	struct sbt_cmd c;
 
-	for (size_t i = 0; g && depth < DEPTH_MAX && i < g->nnodes; i++)
-		for (size_t k = 0; k < g->nodes[i].nversions; k++)
-			if (sbt_unpack(&c, g->nodes[i].versions[k].payload, g->nodes[i].versions[k].payload_size))
-				command(t, &c, depth + 1);
+	if (!g || g != at->g || i < at->i)
+		*at = (struct at_node){.g = g};
+	for (; g && at->node < g->nnodes; at->version = 0, at->node++)
+		for (; at->version < g->nodes[at->node].nversions; at->version++, at->i++)
+			if (at->i == i) {
+				const struct rnode_version *v = &g->nodes[at->node].versions[at->version];
+
+				*ret = (struct sbt_footprint_node){v->type, {v->payload, v->payload_size}};
+				return true;
+			}
+	return false;
 }
 
-static void command(struct touched *t, const struct sbt_cmd *c, unsigned depth)
+/* Host functions and calls that no kind describes are not executed again: what the recording says of their effect is in contents(). */
+static void command(void *arg, const struct sbt_cmd *c, const struct sbt_footprint *f)
 {
-	if (c->result)
-		return;
-	switch (c->kind) {
-	case SBT_LAUNCH:
+	struct touched *t = arg;
+
+	if (f->does & SBT_RUNS_KERNEL)
 		touch_words(t, c->u.launch.args.p, c->u.launch.args.len);
-		break;
-	case SBT_COPY:
-		touch(t, c->u.copy.dst, copy_extent(&c->u.copy, true), BY_COPY);
-		touch(t, c->u.copy.src, copy_extent(&c->u.copy, false), BY_COPY);
-		break;
-	case SBT_FILL:
-		touch(t, c->u.fill.dst, fill_extent(&c->u.fill), BY_COPY);
-		break;
-	case SBT_BATCH:
-		touch(t, c->u.batch.addr, 8, BY_KERNEL);
-		break;
-	case SBT_GRAPH_LAUNCH:
-		nodes(t, c->u.graph_launch.exec, depth);
-		break;
-	default:
-		break;
-	}
+	if (f->does & SBT_DOES_UNKNOWN && c->kind != SBT_UNREPLAYABLE)
+		touch(t, 0, UINT64_MAX, BY_KERNEL);
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->touch[i].how & (SBT_READS | SBT_WRITES | SBT_UPDATES))
+			touch(t, f->touch[i].rows.addr, sbt_rows_size(&f->touch[i].rows), f->touch[i].how == SBT_UPDATES ? BY_KERNEL : BY_COPY);
 }
 
 static struct err *commands(struct touched *t)
 {
+	const struct sbt_footprint_walk walk = {a_node, command, t};
 	struct rp *rp = t->rp;
 	const struct sbt_cmd *c;
 
@@ -135,7 +135,7 @@ static struct err *commands(struct touched *t)
 		TRY(sbt_cursor_next(rp->cursor, &c));
 		if (!c || c->seq > rp->last)
 			return NULL;
-		command(t, c, 0);
+		sbt_footprint_each(c, &walk);
 	}
 }
 

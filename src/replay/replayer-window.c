@@ -184,6 +184,7 @@ static struct err *scan_commands(struct rp *rp)
 		}
 		if (!c || c->seq > rp->last)
 			return scan_behind(rp, c);
+		TRY(state_check(c));
 		if (c->kind == SBT_CTX_CREATE && !c->result)
 			devices_learn_ctx(rp, c->u.ctx_create.new_ctx, c->u.ctx_create.device);
 		if (c->seq >= rp->first)

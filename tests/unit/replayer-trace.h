@@ -73,6 +73,9 @@ struct model {
 static struct model at_seq[64]; /* after each seq */
 static uint64_t last_seq;
 static char trace_path[256];
+/* What a test adds at the end of the window, from command last_seq + 1 on; NULL: nothing. */
+struct maker;
+static void (*more)(struct maker *m);
 
 static void ok(struct err *e)
 {
@@ -346,6 +349,8 @@ static void window(struct maker *m, enum variant v)
 		c.u.fill = (struct sbt_cmd_fill){.stream = 0, .dst = TABLE, .size = 8, .value = 0, .elem = 4};
 		put(m, c);
 	}
+	if (more)
+		more(m);
 	free(payload);
 }
 
