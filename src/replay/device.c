@@ -299,7 +299,10 @@ void device_close(struct device *d)
 
 struct device_info device_info(const struct device *d)
 {
-	return d->info;
+	struct device_info info = d->info;
+
+	info.overlap = d->flags & REPLAYER_OVERLAPS;
+	return info;
 }
 
 uint64_t device_seq(const struct device *d)

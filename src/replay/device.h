@@ -44,6 +44,7 @@ struct device_info {
 	uint64_t first, last;
 	uint64_t ranges, bytes; /* placed */
 	uint64_t unrepeatable;	/* commands in the window that cannot be executed again */
+	bool overlap;		/* streams overlap: device_overlap() */
 	const char *notes;	/* sentences about that and other doubts, a line each; "" when there are none. Owned by the device */
 };
 

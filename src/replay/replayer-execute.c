@@ -6,6 +6,7 @@
 #include "replay/replayer-int.h"
 #include "first-where.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -393,6 +394,21 @@ struct err *execute_node(struct rp *rp, const struct sbt_cmd *c)
 	return on_its_device(rp, c, execute_node_here);
 }
 
+/* TSDB_REPLAYER_FLIP (for tests), "SEQ:ADDR": after command SEQ the lowest bit at ADDR is turned round, as a broken device might. */
+static struct err *flip(struct rp *rp, uint64_t seq)
+{
+	const char *text = getenv("TSDB_REPLAYER_FLIP");
+	unsigned long long at, addr;
+	uint8_t byte;
+
+	if (!text || sscanf(text, "%llu:%llx", &at, &addr) != 2 || at != seq)
+		return NULL;
+	TRY(execute_finish(rp));
+	TRY(contents_read(rp, addr, &byte, 1));
+	byte ^= 1;
+	return contents_write(rp, addr, &byte, 1);
+}
+
 static struct err *submit(struct rp *rp, const struct sbt_cmd *c)
 {
 	const bool works = !c->result && !(c->flags & SBT_F_GRAPH);
@@ -406,6 +422,7 @@ static struct err *submit(struct rp *rp, const struct sbt_cmd *c)
 		TRY(watch_before(rp, c));
 		TRY(on_its_device(rp, c, table[c->kind]));
 		TRY(watch_after(rp, c));
+		TRY(flip(rp, c->seq));
 		rp->figures.executed++;
 	}
 	if (!skipped || rp->skip_recorded)

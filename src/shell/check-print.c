@@ -85,7 +85,9 @@ static void print_what_differs(const struct check_launch *l, struct buf *out)
 {
 	for (size_t i = 0; i < l->nplaces; i++)
 		print_place(&l->places[i], out);
-	if (is_seen(l))
+	if (l->clock)
+		buf_printf(out, "    the kernel reads a clock (%s): its results differ by nature\n", l->clock);
+	else if (is_seen(l))
 		buf_printf(out, "    %s\n", looks_text(l->looks));
 }
 
@@ -239,7 +241,7 @@ static void json_launch(struct session *s, const struct state *st, const struct 
 	static const char *const looks[] = {"atomics", "race", "unclear"};
 
 	buf_printf(out, "{\"seq\":%" PRIu64 ",\"step\":%u,\"nodes\":%u,\"differing\":%u,\"executions\":%u,\"looks_like\":\"%s\",\"command\":", l->seq, l->step, l->nodes,
-		l->differing, r->runs - 1, !l->nplaces ? "uninitialised" : is_seen(l) ? looks[l->looks] : "seen_once");
+		l->differing, r->runs - 1, !l->nplaces ? "uninitialised" : l->clock ? "clock" : is_seen(l) ? looks[l->looks] : "seen_once");
 	json_command(s, st, l, n, out);
 	buf_printf(out, ",\"unwritten_shared\":%s,\"places\":[", l->shared ? "true" : "false");
 	for (size_t i = 0; i < l->nplaces; i++) {

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/values.h"
+#include "shell/reads-clock.h"
 #include "shell/replay-device.h"
+#include "shell/trace.h"
 #include "shell/words.h"
 #include "state/state.h"
 
@@ -174,6 +176,25 @@ static void judge(struct check_launch *l)
 		   elements && 2 * close < elements ? CHECK_LIKE_A_RACE : CHECK_LIKE_NEITHER;
 }
 
+/* Those whose results are different by nature. */
+static void find_clocks(struct session *s, const struct state *st, struct check_result *r)
+{
+	for (size_t i = 0; i < r->nlaunches; i++) {
+		struct check_launch *l = &r->launches[i];
+		struct sbt_cursor *cursor;
+		const struct sbt_cmd *c;
+		struct state_kernel k;
+		struct err *e = l->nplaces && !l->step ? trace_cmd(s->trace.reader, l->seq, &cursor, &c) : NULL;
+
+		if (!e && l->nplaces && !l->step) {
+			if (c->kind == SBT_LAUNCH && state_kernel_by_id(st, (uint32_t)c->u.launch.kernel, &k))
+				l->clock = reads_clock(s->trace.reader, k.name);
+			sbt_cursor_close(cursor);
+		}
+		err_free(e);
+	}
+}
+
 static struct err *take_rows(struct session *s, const struct device_checked *c, struct check_result *r)
 {
 	struct state *st = NULL;
@@ -190,9 +211,11 @@ static struct err *take_rows(struct session *s, const struct device_checked *c, 
 		if (!e)
 			add_row(r, st, &c->rows[i]);
 	}
-	state_free(st);
 	for (size_t i = 0; i < r->nlaunches; i++)
 		judge(&r->launches[i]);
+	if (st)
+		find_clocks(s, st, r);
+	state_free(st);
 	return e;
 }
 

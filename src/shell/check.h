@@ -37,6 +37,7 @@ struct check_launch {
 	bool shared;		   /* it reads shared memory that nothing in the block has written */
 	uint32_t differing;	   /* of the further executions */
 	enum check_looks looks;
+	const char *clock;	   /* the clock that the kernel reads ("%globaltimer"); NULL: none that is known */
 	struct check_place *places; /* heap */
 	size_t nplaces;
 };

@@ -15,6 +15,7 @@
 #include "shell/replay-device.h"
 #include "shell/replay-run.h"
 #include "shell/trace.h"
+#include "shell/verdict.h"
 #include "shell/words.h"
 #include "state/state.h"
 
@@ -64,7 +65,8 @@ static struct err *go_back(struct session *s, uint64_t seq)
 	return replay_goto(s->trace.replay, seq, &stop);
 }
 
-static void verdict(struct session *s, const struct replay_device *rd, const struct device_verified *v)
+/* why: NULL where the user changed something. */
+static void tell_verified(struct session *s, const struct replay_device *rd, const struct device_verified *v, const struct verdict *why)
 {
 	bool ok = device_verified_ok(v);
 	struct buf b = BUF_INIT;
@@ -72,6 +74,8 @@ static void verdict(struct session *s, const struct replay_device *rd, const str
 	device_verified_print(&b, v);
 	buf_byte(&b, '\n');
 	replay_device_notes(rd, "  ", &b);
+	if (why && why->text.len)
+		buf_add(&b, why->text.data, why->text.len);
 	if (!ok)
 		buf_printf(&b, "Not verified: the replay differs from the recording%s.\n",
 			rd->what_if ? " (it is a what-if; `replay restart` takes that back)" : "");
@@ -81,11 +85,22 @@ static void verdict(struct session *s, const struct replay_device *rd, const str
 		s->quit_status = REPLAY_STATUS_DIFFERS;
 }
 
+static void json_verified(struct session *s, const struct device_verified *v, const struct verdict *why)
+{
+	struct buf b = BUF_INIT;
+
+	verdict_json(why, &b);
+	out_printf(s->out, "{\"allocations\":%" PRIu64 ",\"identical\":%" PRIu64 ",\"unchecked\":%" PRIu64 ",\"outputs\":%" PRIu64
+		",\"outputs_identical\":%" PRIu64 ",\"verified\":%s%s}\n", v->sums.pieces, v->sums.same, v->sums.unchecked, v->sums.outputs,
+		v->sums.outputs_same, device_verified_ok(v) ? "true" : "false", buf_cstr(&b));
+	buf_free(&b);
+}
+
 const char cmd_replay_verify_help[] =
 	"Executes the whole window from its beginning and compares every allocation with the\n"
 	"hash that was recorded at its end, and what copies to the host delivered with what\n"
-	"they had delivered. The replay is then where it was. With --batch the exit status is\n"
-	"3 when something differs.\n"
+	"they had delivered, and says why when something differs. The replay is then where it\n"
+	"was. With --batch the exit status is 3 when something differs.\n"
 	"Example: replay verify\n";
 
 struct err *cmd_replay_verify(struct session *s, const struct cmd_args *a)
@@ -93,19 +108,20 @@ struct err *cmd_replay_verify(struct session *s, const struct cmd_args *a)
 	uint64_t seq = replay_seq(s->trace.replay);
 	struct replay_device *rd;
 	struct device_verified v;
+	struct verdict why;
 
 	TRY(replay_device_need(s, "replay verify", &rd));
 	if (rd->partial)
 		return err_cure(err_new(ERR_STATE, "commands are left out of this replay, so its end is another one"), "Use \"replay restart\" first");
 	TRY(run_and_verify(s, rd, &v));
+	verdict_find(s, &v, &why);
 	if (a->json)
-		out_printf(s->out, "{\"allocations\":%" PRIu64 ",\"identical\":%" PRIu64 ",\"unchecked\":%" PRIu64 ",\"outputs\":%" PRIu64
-			",\"outputs_identical\":%" PRIu64 ",\"verified\":%s}\n", v.sums.pieces, v.sums.same, v.sums.unchecked, v.sums.outputs,
-			v.sums.outputs_same, device_verified_ok(&v) ? "true" : "false");
+		json_verified(s, &v, &why);
 	if (a->json && !device_verified_ok(&v) && s->batch)
 		s->quit_status = REPLAY_STATUS_DIFFERS;
 	if (!a->json)
-		verdict(s, rd, &v);
+		tell_verified(s, rd, &v, &why);
+	verdict_free(&why);
 	device_verified_free(&v);
 	return go_back(s, seq);
 }
@@ -374,7 +390,7 @@ static struct err *compare_swap(struct session *s, struct replay_device *rd, con
 	struct err *e;
 
 	TRY(run_and_verify(s, rd, &v));
-	verdict(s, rd, &v);
+	tell_verified(s, rd, &v, NULL);
 	if (device_verified_ok(&v)) {
 		device_verified_free(&v);
 		return NULL;

@@ -61,6 +61,8 @@ libshell_a_SOURCES = \
 	src/shell/unwritten.c src/shell/unwritten.h \
 	src/shell/value.c src/shell/value.h \
 	src/shell/vars.c src/shell/vars.h \
+	src/shell/reads-clock.c src/shell/reads-clock.h \
+	src/shell/verdict.c src/shell/verdict.h \
 	src/shell/view.c \
 	src/shell/what-if.h \
 	src/shell/words.c src/shell/words.h

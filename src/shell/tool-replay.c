@@ -12,6 +12,7 @@
 #include "shell/tool-options.h"
 #include "shell/tools.h"
 #include "shell/trace.h"
+#include "shell/verdict.h"
 #include "shell/words.h"
 
 struct tool_replay {
@@ -133,7 +134,7 @@ static struct err *json_phases(struct buf *b, struct device *d)
 	return NULL;
 }
 
-static void json_window(struct tool_replay *t, const struct replay_device *rd, const struct device_verified *v, double seconds)
+static void json_window(struct tool_replay *t, const struct replay_device *rd, const struct device_verified *v, const struct verdict *why, double seconds)
 {
 	struct device_info info = device_info(rd->d);
 	struct buf *b = &t->out;
@@ -161,17 +162,19 @@ static void json_window(struct tool_replay *t, const struct replay_device *rd, c
 			buf_printf(b, "%" PRIu64 "}", p->first_page * SBT_PAGE);
 		sep = ",";
 	}
-	buf_str(b, "]}");
+	buf_byte(b, ']');
+	verdict_json(why, b);
+	buf_byte(b, '}');
 }
 
-static void tell_window(struct tool_replay *t, const struct replay_device *rd, const struct device_verified *v, double seconds)
+static void tell_window(struct tool_replay *t, const struct replay_device *rd, const struct device_verified *v, const struct verdict *why, double seconds)
 {
 	struct device_info info = device_info(rd->d);
 	struct buf b = BUF_INIT;
 	char size[32];
 
 	if (t->tool.json) {
-		json_window(t, rd, v, seconds);
+		json_window(t, rd, v, why, seconds);
 		return;
 	}
 	buf_printf(&b, "#%" PRIu64 "-#%" PRIu64 " executed again on %s, %s of memory, in %.2f s\n", info.first, info.last, replay_device_name(rd),
@@ -182,6 +185,8 @@ static void tell_window(struct tool_replay *t, const struct replay_device *rd, c
 	else
 		buf_str(&b, "The program has no memory at the window's end: there is nothing to compare.");
 	buf_byte(&b, '\n');
+	if (why->text.len)
+		buf_add(&b, why->text.data, why->text.len);
 	out_str(t->s->out, buf_cstr(&b));
 	buf_free(&b);
 }
@@ -233,6 +238,7 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	struct device_verified v;
 	struct replay_device *rd;
 	struct replay_stop stop;
+	struct verdict why;
 	double begin = now();
 
 	t->tool.choice.window = i;
@@ -244,7 +250,10 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	if (stop.why == REPLAY_INTERRUPTED)
 		return err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, stop.seq);
 	TRY(device_verify(rd->d, &v));
-	tell_window(t, rd, &v, now() - begin);
+	const double seconds = now() - begin;
+	verdict_find(t->s, &v, &why);
+	tell_window(t, rd, &v, &why, seconds);
+	verdict_free(&why);
 	t->differs = t->differs || !device_verified_ok(&v);
 	t->bare = t->bare || (device_info(rd->d).bytes && v.sums.pieces == v.sums.unchecked + v.sums.own && !v.sums.outputs);
 	device_verified_free(&v);

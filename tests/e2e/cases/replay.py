@@ -691,3 +691,65 @@ def test_streams_that_need_each_other(t):
     t.equal((r.status, 'Verified.' in r.out), (0, True), 'with streams that overlap')
     r = shell(t, 'set replay order concurrent', 'replay start', 'replay verify')
     t.match('1 of 1 outputs identical', r.out)
+
+
+def verdict_of(t, *words, env=None, status=3):
+    """The recorded program executed again: what it says, and the verdict of --json."""
+    for _ in range(5):
+        if t.record('verdicts', *words).status != 77:  # else the recording went another way than the case needs
+            break
+    else:
+        raise Skip('the recording never went the way that this case needs')
+    env = env(t) if env else None
+    r = t.tsdb('replay', 't.sbt', env=env)
+    t.equal(r.status, status, f'replay of verdicts {words}')
+    j = t.tsdb('replay', '--json', 't.sbt', env=env)
+    t.equal(j.status, status, f'replay --json of verdicts {words}')
+    return r.out, json.loads(j.out)['windows'][0]['verdict'], env
+
+
+def verdict_case(t, word, kind, pattern, env=None):
+    """The cause is named, and the same program without it is verified."""
+    out, v, env = verdict_of(t, word, env=env)
+    t.equal(v['kind'], kind, f'verdict of {word}')
+    t.match(r'^Why: ' + pattern, out)
+    t.match(r'^Why: ' + pattern, v['text'])
+    t.match(r'^Not verified: the replay differs from the recording\.$', out)
+    r = t.tsdb('--batch', '--no-init', '-ex', 'replay start', '-ex', 'replay verify', 't.sbt', env=env)
+    t.equal(r.status, 3, 'replay verify')
+    t.match(r'^Why: ' + pattern, r.out)
+    out, fixed, _ = verdict_of(t, word, 'fixed', status=0)
+    t.equal(fixed, None, f'verdict of {word} fixed')
+    t.no_match('Why', out)
+    return v
+
+
+def test_verdict_not_deterministic(t):
+    v = verdict_case(t, 'clock', 'not_deterministic', r'#\d+ is not deterministic\. It is executed again as it was recorded, and no two runs of the program')
+    t.match(rf"^  #{v['seq']} tick<<<", v['text'], 'the kernel that reads the clock, not the one that adds it up')
+    t.match(r'^    the kernel reads a clock \(%globaltimer\): its results differ by nature$', v['text'])
+
+
+def test_verdict_race(t):
+    v = verdict_case(t, 'race', 'race', r'a race \(certain\), see #\d+ and #\d+: both touch 4096 bytes at 0x[0-9a-f]+, and nothing orders them\.')
+    t.match(rf"^    Cure: cuStreamWaitEvent on stream 2 before #{v['with']}, for an event recorded on stream 1 after #{v['seq']}$", v['text'])
+
+
+def test_verdict_not_executed(t):
+    verdict_case(t, 'texture', 'not_executed', r'a call that is not executed again: #\d+ cuTexObjectCreate\.')
+
+
+def test_verdict_host(t):
+    verdict_case(t, 'host', 'host_wrote', r'memory that the host wrote meanwhile\. What #\d+ copied lies on the device as recorded; ')
+
+
+def broken_device(t):
+    """From the second launch on a bit of what it wrote is wrong, each time."""
+    addr = re.search(r'copy d2h 4096 bytes 0x([0-9a-f]+) ', t.tsdb('view', 't.sbt').out)[1]
+    return {'TSDB_REPLAYER_FLIP': f"{find(t, 'slow<<<', which=1)}:{int(addr, 16) + 16:x}"}
+
+
+def test_verdict_device(t):
+    v = verdict_case(t, 'sum', 'device', r'the device disagrees with the recording\. #\d+ is the last command that writes to 0x[0-9a-f]+; executed again', broken_device)
+    t.equal(v['seq'], find(t, 'slow<<<', which=1), 'the command')
+    t.match(r'A fault of the hardware may', v['text'])

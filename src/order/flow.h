@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a doubt reaches: bytes that may be other than they were after one command, followed through the commands behind it, when these run one
+ * after the other in order of seq. A command that may read such bytes may write other ones; bytes that are known to be written whole are as they
+ * were again. Says too much where only a kernel's arguments are known, never too little but for memory that nobody saw.
+ */
+#ifndef ORDER_FLOW_H
+#define ORDER_FLOW_H
+
+#include "order/order.h"
+
+struct order_flow;
+
+#define ORDER_FLOW_MAX 4000000u /* accesses of all commands */
+
+/* Of o: first, last, source, interrupt. ERR_LIMIT beyond ORDER_FLOW_MAX. */
+struct err *order_flow_open(struct order_flow **ret, struct sbt_reader *trace, const struct order_options *o) TS_CHECK;
+void order_flow_close(struct order_flow *f);
+
+/* [addr, end) is in doubt right after command seq (0: from the beginning); end 0: all that the command may write. */
+struct order_doubt {
+	uint64_t seq, addr, end;
+};
+/* Whether bytes of [addr, end) are in doubt right before command seq (UINT64_MAX: at the end). */
+bool order_flow_reaches(const struct order_flow *f, const struct order_doubt *d, size_t n, uint64_t seq, uint64_t addr, uint64_t end);
+/* The last command before seq that may write to [addr, end); 0: none. */
+uint64_t order_flow_writer(const struct order_flow *f, uint64_t seq, uint64_t addr, uint64_t end);
+/* The i-th access of command seq; false: it has no more. */
+bool order_flow_access(const struct order_flow *f, uint64_t seq, size_t i, struct order_access *ret);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What makes a replay differ from its recording, one cause to a word, and with "fixed" behind it the same work without the cause:
+ *   clock      a kernel whose result is the time
+ *   race       two streams write the same words, and in the recording the one that was submitted later came first
+ *   texture    a kernel that reads through a texture object, which no replay has
+ *   host       the program changes what a copy has just delivered, before it waits for the copy
+ *   sum        nothing: for a device that computes something else (TSDB_REPLAYER_FLIP)
+ * Ends with 77 when the recording did not come out as it was meant to, and can be tried again.
+ */
+#include "gpu.h"
+
+#define N 1024
+
+__global__ void tick(unsigned long long *out, int fixed)
+{
+	unsigned long long t = 5;
+
+	if (!fixed)
+		asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
+	*out = t;
+}
+
+__global__ void add(unsigned long long *to, const unsigned long long *from)
+{
+	*to += *from;
+}
+
+/* Starts and ends with what others may see; in between it only takes time. */
+__global__ void slow(unsigned *x, unsigned value, int rounds)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	unsigned v = value;
+
+	for (int r = 0; r < rounds; r++)
+		v = v * 1664525u + 1013904223u;
+	x[i] = v;
+}
+
+__global__ void put(unsigned *x, unsigned value)
+{
+	x[blockIdx.x * blockDim.x + threadIdx.x] = value;
+}
+
+__global__ void fetch(unsigned *to, cudaTextureObject_t texture, const unsigned *from)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	to[i] = (texture ? tex1Dfetch<unsigned>(texture, i) : from[i]) + 1;
+}
+
+static unsigned host[N];
+
+static int clock_(bool fixed)
+{
+	unsigned long long *t, *sum, h;
+
+	CHECK(cudaMalloc(&t, sizeof *t));
+	CHECK(cudaMalloc(&sum, sizeof *sum));
+	CHECK(cudaMemset(sum, 0, sizeof *sum));
+	tick<<<1, 1>>>(t, fixed);
+	add<<<1, 1>>>(sum, t);
+	CHECK(cudaMemcpy(&h, sum, sizeof h, cudaMemcpyDeviceToHost));
+	return 0;
+}
+
+static int race(bool fixed)
+{
+	cudaStream_t first, second;
+	cudaEvent_t done;
+	unsigned *x, *other;
+
+	CHECK(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
+	CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+	CHECK(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
+	CHECK(cudaMalloc(&x, sizeof host));
+	CHECK(cudaMalloc(&other, sizeof host));
+	CHECK(cudaMemset(x, 0, sizeof host));
+	put<<<1, 32, 0, second>>>(other, 0); /* code that is loaded at its first launch is not late later */
+	CHECK(cudaDeviceSynchronize());
+	slow<<<N / 256, 256, 0, first>>>(other, 1, 4000000);
+	put<<<N / 256, 256, 0, first>>>(x, 1);
+	if (fixed) {
+		CHECK(cudaEventRecord(done, first));
+		CHECK(cudaStreamWaitEvent(second, done, 0));
+	}
+	put<<<N / 256, 256, 0, second>>>(x, 2);
+	CHECK(cudaStreamSynchronize(second));
+	const bool early = cudaStreamQuery(first) == cudaErrorNotReady; /* so the first stream's write comes last */
+	CHECK(cudaDeviceSynchronize());
+	CHECK(cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost));
+	return fixed || (early && host[0] == 1) ? 0 : 77;
+}
+
+static int texture(bool fixed)
+{
+	struct cudaResourceDesc from = {};
+	struct cudaTextureDesc how = {};
+	cudaTextureObject_t object = 0;
+	unsigned *x, *y;
+
+	CHECK(cudaMalloc(&x, sizeof host));
+	CHECK(cudaMalloc(&y, sizeof host));
+	CHECK(cudaMemset(x, 3, sizeof host));
+	from.resType = cudaResourceTypeLinear;
+	from.res.linear.devPtr = x;
+	from.res.linear.desc = cudaCreateChannelDesc<unsigned>();
+	from.res.linear.sizeInBytes = sizeof host;
+	how.readMode = cudaReadModeElementType;
+	if (!fixed)
+		CHECK(cudaCreateTextureObject(&object, &from, &how, NULL));
+	fetch<<<N / 256, 256>>>(y, object, x);
+	CHECK(cudaMemcpy(host, y, sizeof host, cudaMemcpyDeviceToHost));
+	return 0;
+}
+
+static int host_writes(bool fixed)
+{
+	unsigned *x;
+	volatile unsigned *pinned;
+
+	CHECK(cudaMalloc(&x, sizeof host));
+	CHECK(cudaMallocHost((void **)&pinned, sizeof host));
+	memset((void *)pinned, 0, sizeof host);
+	CHECK(cudaDeviceSynchronize());
+	slow<<<N / 256, 256>>>(x, 1, 1000);
+	CHECK(cudaMemcpyAsync((void *)pinned, x, sizeof host, cudaMemcpyDeviceToHost, 0));
+	if (fixed)
+		CHECK(cudaDeviceSynchronize());
+	while (!pinned[0] || !pinned[N - 1])
+		;
+	usleep(1000); /* the rest of it */
+	pinned[3] = 77;
+	CHECK(cudaDeviceSynchronize());
+	return 0;
+}
+
+static int sum(bool)
+{
+	unsigned *x;
+
+	CHECK(cudaMalloc(&x, sizeof host));
+	slow<<<N / 256, 256>>>(x, 1, 10);
+	slow<<<N / 256, 256>>>(x, 7, 10);
+	CHECK(cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(bool fixed);
+	} all[] = {{"clock", clock_}, {"race", race}, {"texture", texture}, {"host", host_writes}, {"sum", sum}};
+	const bool fixed = argc > 2 && !strcmp(argv[2], "fixed");
+
+	for (const auto &one : all)
+		if (argc > 1 && !strcmp(argv[1], one.name))
+			return one.run(fixed);
+	return 2;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Doubts followed through a window: by copies to the byte, by kernels through what their arguments reach, and ended where bytes are written whole.
+ */
+#include "order-test.h"
+#include "order/flow.h"
+
+static struct order_flow *flow_of(struct sbt_reader *r, const struct order_source *source)
+{
+	const struct order_options o = {.first = 1, .last = seq, .source = source};
+	struct order_flow *ret;
+
+	ok(order_flow_open(&ret, r, &o));
+	return ret;
+}
+
+static bool reach(const struct order_flow *w, uint64_t from, uint64_t addr, uint64_t n, uint64_t to, uint64_t there, uint64_t m)
+{
+	const struct order_doubt d = {from, addr, n ? addr + n : 0};
+
+	return order_flow_reaches(w, &d, 1, to, there, there + m);
+}
+
+static uint64_t copied(uint64_t dst, uint64_t src, uint64_t n)
+{
+	return add(cmd_copy(seq, 1, SBT_COPY_D2D, dst, src, n, true));
+}
+
+static void test_copies_carry_bytes_and_fills_end_them(void **unused)
+{
+	begin();
+	const uint64_t a = fill(1, A, 64);
+	const uint64_t b = copied(B, A, 64);
+	const uint64_t c = fill(1, B + 16, 16);
+	const uint64_t d = copied(A, B + 16, 16); /* only bytes that are sure */
+	struct order_flow *w = flow_of(end_once(), NULL);
+
+	assert_false(reach(w, a, A, 64, a, A, 64)); /* right before it */
+	assert_true(reach(w, a, A, 64, b, A + 63, 1));
+	assert_false(reach(w, a, A, 64, b, B, 64));
+	assert_true(reach(w, a, A, 64, c, B + 16, 16));
+	assert_false(reach(w, a, A, 64, d, B + 16, 16));
+	assert_true(reach(w, a, A, 64, d, B, 16));
+	assert_true(reach(w, a, A, 64, d, B + 32, 1));
+	assert_true(reach(w, a, A, 16, UINT64_MAX, B, 1));
+	assert_false(reach(w, a, A + 64, 16, UINT64_MAX, B, SIZE)); /* other bytes of the same memory */
+	assert_true(reach(w, b, 0, 0, c, B, 1));		    /* all that it writes */
+	assert_false(reach(w, b, 0, 0, c, A, SIZE));
+	assert_false(reach(w, 0, A + 32, 32, UINT64_MAX, A + 32, 1)); /* the fill ends what was in doubt from the beginning */
+	assert_true(reach(w, 0, A + 64, 32, UINT64_MAX, A + 64, 1));
+	order_flow_close(w);
+	test_over();
+}
+
+static void test_kernels_carry_doubt_to_all_that_they_may_write(void **unused)
+{
+	begin();
+	const uint64_t a = fill(1, A, 64);
+	const uint64_t k = f(2, A);
+	const uint64_t other = f(2, B);
+	struct order_flow *w = flow_of(end_once(), NULL);
+
+	assert_true(reach(w, a, A, 1, UINT64_MAX, A + SIZE - 1, 1));
+	assert_false(reach(w, a, A, 1, UINT64_MAX, B, SIZE));
+	assert_true(reach(w, a, A, 1, UINT64_MAX, A, 1)); /* it need not have written it again */
+	assert_int_equal(order_flow_writer(w, UINT64_MAX, A, A + 1), k);
+	assert_int_equal(order_flow_writer(w, k, A, A + 1), a);
+	assert_int_equal(order_flow_writer(w, a, A, A + 1), 0);
+	assert_int_equal(order_flow_writer(w, UINT64_MAX, B, B + SIZE), other);
+	assert_int_equal(order_flow_writer(w, UINT64_MAX, H, H + SIZE), 0);
+	order_flow_close(w);
+	test_over();
+}
+
+/* Kernel f reads the first 8 bytes of A and writes 16 of B. */
+static bool known(void *arg, uint64_t of, struct order_accesses *l)
+{
+	if (of != *(uint64_t *)arg)
+		return false;
+	order_access_add(l, A, A + 8, ORDER_READ);
+	order_access_add(l, B, B + 16, ORDER_WRITE);
+	return true;
+}
+
+static void test_exact_sets_narrow_it(void **unused)
+{
+	begin();
+	const uint64_t a = fill(1, A, 64), b = fill(1, B, 64), k = f(2, A);
+	const struct order_source source = {.arg = &(uint64_t){k}, .accesses = known};
+	struct order_flow *w = flow_of(end_once(), &source);
+
+	assert_true(reach(w, a, A, 8, UINT64_MAX, B, 1));
+	assert_false(reach(w, a, A + 8, 8, UINT64_MAX, B, 16));
+	assert_false(reach(w, a, A, 8, UINT64_MAX, B + 16, 48));
+	assert_false(reach(w, b, B, 16, UINT64_MAX, B, 16)); /* written over */
+	assert_true(reach(w, b, B, 64, UINT64_MAX, B + 16, 1));
+	order_flow_close(w);
+	test_over();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_copies_carry_bytes_and_fills_end_them),
+		cmocka_unit_test(test_kernels_carry_doubt_to_all_that_they_may_write),
+		cmocka_unit_test(test_exact_sets_narrow_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
