@@ -143,8 +143,11 @@ void h_ld_128(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	ptx_observe(w, i, mask, p, 16, PTX_READ);
 	EACH_LANE(l)
 	{
-		memcpy(&REG(u64a, 0)[l], (void *)(uintptr_t)p[l], 8);
-		memcpy(&REG_AT(u64a, i->o[0] + HIGH)[l], (void *)(uintptr_t)(p[l] + 8), 8);
+		uint64_t v[2] __attribute__((aligned(16)));
+
+		ptx_whole_copy(v, (void *)(uintptr_t)p[l], 16);
+		REG(u64a, 0)[l] = v[0];
+		REG_AT(u64a, i->o[0] + HIGH)[l] = v[1];
 	}
 }
 
@@ -156,8 +159,9 @@ void h_st_128(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	ptx_observe(w, i, mask, p, 16, PTX_WRITE);
 	EACH_LANE(l)
 	{
-		memcpy((void *)(uintptr_t)p[l], &REG(u64a, 1)[l], 8);
-		memcpy((void *)(uintptr_t)(p[l] + 8), &REG_AT(u64a, i->o[1] + HIGH)[l], 8);
+		const uint64_t v[2] __attribute__((aligned(16))) = {REG(u64a, 1)[l], REG_AT(u64a, i->o[1] + HIGH)[l]};
+
+		ptx_whole_copy((void *)(uintptr_t)p[l], v, 16);
 	}
 }
 

@@ -359,6 +359,16 @@ static uint32_t most_live(struct cfg *g, struct live *v, const uint64_t *in)
 	return most;
 }
 
+/* Whether the instruction's result may depend on how far other blocks are: an atomic operation whose result is read, a strong load. */
+static bool sees_other_blocks(const struct ptx_insn *i, const uint8_t *read)
+{
+	if (!i->row || i->space == SP_SHARED || i->space == SP_LOCAL || i->space == SP_PARAM || i->space == SP_CONST)
+		return false;
+	if (!strcmp(i->row->op, "atom"))
+		return i->o[0] != NO_REG && read[i->o[0] / 4];
+	return !strcmp(i->row->op, "ld") && i->order & ORDER_STRONG;
+}
+
 static void liveness(struct cfg *g)
 {
 	struct ptx_function *fn = g->fn;
@@ -373,12 +383,8 @@ static void liveness(struct cfg *g)
 		goto out;
 	for (uint32_t k = 0; k < fn->ninsns; k++)
 		visit_operands(&fn->insns[k], number_visit, &v);
-	/* an atomic whose result is read makes the order of blocks visible */
-	for (uint32_t k = 0; k < fn->ninsns; k++) {
-		const struct ptx_insn *i = &fn->insns[k];
-		if (i->row && !strcmp(i->row->op, "atom") && i->space != SP_SHARED && i->o[0] != NO_REG && v.read[i->o[0] / 4])
-			fn->ordered = true;
-	}
+	for (uint32_t k = 0; k < fn->ninsns; k++)
+		fn->ordered |= sees_other_blocks(&fn->insns[k], v.read);
 	fn->regs = v.n < 255 ? v.n : 255;
 	v.words = v.n / 64 + 1;
 	total = (size_t)g->n * v.words;

@@ -154,6 +154,30 @@ static void load_column(struct ptx_warp *w, const struct ptx_insn *i, uint32_t m
 	}
 }
 
+/* A strong vector access: the others see all of a lane's vector or nothing, as on the hardware, where programs build on it (CUB's look-back keeps
+ * status and value in one). PTX promises that for an element only ("PTX ISA 9.0", 8.2.2). */
+static bool is_whole(const struct ptx_insn *i)
+{
+	return i->vec > 1 && i->order;
+}
+
+/* A lane's vectors into its row, then the rows' elements into the registers' columns. */
+static __attribute__((noinline)) void load_whole(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *a)
+{
+	const struct ptx_vec *v = i->u.vecs;
+	uint8_t row[PTX_LANES][PTX_OBSERVE_BYTES] __attribute__((aligned(16)));
+	uint64_t at[PTX_LANES];
+
+	EACH_LANE(l)
+	{
+		ptx_whole_copy(row[l], (const void *)(uintptr_t)a[l], i->size * i->vec);
+		at[l] = (uint64_t)(uintptr_t)row[l];
+	}
+	for (unsigned k = 0; k < i->vec; k++)
+		if (v->off[k] != NO_REG)
+			load_column(w, i, mask, at, k * i->size, v->off[k], v->width[k]);
+}
+
 void V(h_ld)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	uint64_t a[PTX_LANES];
@@ -162,6 +186,10 @@ void V(h_ld)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	addresses(w, i, 1, mask, a);
 	resolve(w, i, mask, i->size * i->vec, false, a);
 	ptx_observe(w, i, mask, a, i->size * i->vec, PTX_READ);
+	if (is_whole(i)) {
+		load_whole(w, i, mask, a);
+		return;
+	}
 	for (unsigned k = 0; k < i->vec; k++)
 		if (v->off[k] != NO_REG)
 			load_column(w, i, mask, a, k * i->size, v->off[k], v->width[k]);
@@ -187,19 +215,20 @@ static inline uint8_t *side_by_side(struct ptx_warp *w, const struct ptx_insn *i
 	return c && c->end - a[0] >= PTX_LANES * n && !(store && c->ro) ? (uint8_t *)(uintptr_t)a[0] : NULL;
 }
 
-/* A store of n columns, each of the instruction's size, that is watched or whose lanes have an order of their own. */
+/* A store of n columns, each of the instruction's size, that is watched, whose lanes have an order of their own, or that is whole. */
 static __attribute__((noinline)) void store_observed(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *a,
 	const int32_t *off, const uint8_t *width, unsigned n)
 {
-	uint8_t value[PTX_LANES][PTX_OBSERVE_BYTES], order[PTX_LANES];
+	uint8_t value[PTX_LANES][PTX_OBSERVE_BYTES] __attribute__((aligned(16))), order[PTX_LANES];
 	unsigned size = i->size, nlanes;
 
 	for (unsigned k = 0; k < n; k++)
 		EACH_LANE(l) memcpy(&value[l][k * size], width[k] == 8 ? (void *)&REG_AT(u64a, off[k])[l] : (void *)&REG_AT(u32a, off[k])[l], size);
-	ptx_observed(w, i, mask, a, n * size, PTX_WRITE, value);
+	if (ptx_is_observed(w))
+		ptx_observed(w, i, mask, a, n * size, PTX_WRITE, value);
 	ptx_schedule_lanes(w->wk, mask, order, &nlanes);
 	for (unsigned k = 0; k < nlanes; k++)
-		memcpy((void *)(uintptr_t)a[order[k]], value[order[k]], n * size);
+		ptx_whole_copy((void *)(uintptr_t)a[order[k]], value[order[k]], n * size);
 }
 
 /* Scalar 32-bit and 64-bit accesses from and to registers of that width. */
@@ -273,7 +302,7 @@ void V(h_st)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 
 	addresses(w, i, 0, mask, a);
 	resolve(w, i, mask, i->size * i->vec, true, a);
-	if (ptx_is_observed(w)) {
+	if (ptx_is_observed(w) || is_whole(i)) {
 		store_observed(w, i, mask, a, v->off, v->width, i->vec);
 		return;
 	}

@@ -112,4 +112,31 @@ static inline void ptx_observe_sync(struct ptx_warp *w, const struct ptx_insn *i
 		ptx_observed_sync(w, i, kind, mask, id);
 }
 
+/* n bytes (a power of two up to 32) at an address that is a multiple of n, in one access that no other thread sees half of; 32 bytes are two accesses
+ * of 16, as lanes' elements are at most that wide. Loads and stores of 16 aligned bytes are single on every processor with AVX (Intel SDM
+ * volume 3A, 10.1.1; AMD64 APM volume 2, 7.3.2). */
+static inline void ptx_whole_copy(void *dst, const void *src, unsigned n)
+{
+	typedef long long pair __attribute__((vector_size(16), may_alias));
+	typedef uint64_t word __attribute__((may_alias));
+	typedef uint32_t half __attribute__((may_alias));
+	typedef uint16_t quarter __attribute__((may_alias));
+
+	if (((uintptr_t)dst | (uintptr_t)src) & (n < 16 ? n - 1 : 15)) { /* local memory of a lane need not lie so; nobody else has it */
+		memcpy(dst, src, n);
+		return;
+	}
+	if (n == 1)
+		*(volatile char *)dst = *(const volatile char *)src;
+	else if (n == 2)
+		*(volatile quarter *)dst = *(const volatile quarter *)src;
+	else if (n == 4)
+		*(volatile half *)dst = *(const volatile half *)src;
+	else if (n == 8)
+		*(volatile word *)dst = *(const volatile word *)src;
+	else
+		for (unsigned k = 0; k < n / 16; k++)
+			((volatile pair *)dst)[k] = ((const volatile pair *)src)[k];
+}
+
 #endif

@@ -6,7 +6,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 from interactive import Terminal  # noqa: E402
-from e2e import program  # noqa: E402
+from e2e import BUILD, program  # noqa: E402
 
 
 def test_kernel_that_never_ends_is_stopped_in_time(t):
@@ -46,3 +46,15 @@ def test_textures_are_told_and_refused_in_a_replay(t):
     r = t.tsdb('replay', '--verify', 'tex.sbt')
     t.check(r.status != 0, 'a replay without textures cannot succeed')
     t.match(r'is not a texture object', r.err + r.out)
+
+
+def test_litmus_shapes_come_out_the_same_on_any_number_of_workers(t):
+    """The memory model's shapes: nothing forbidden is seen, and a scan with look-back has the same bits, however many workers run it."""
+    t.need_soft()
+    outs = {}
+    for workers in '1', '2', '4':
+        for jit in '0', 'force':
+            r = t.run([program('litmus')], env={'LD_LIBRARY_PATH': os.path.join(BUILD, 'softgpu'), 'TSDB_SOFT_WORKERS': workers, 'TSDB_SOFT_JIT': jit})
+            t.equal(r.status, 0, f'{workers} workers, JIT {jit}: {r.out}')
+            outs[workers, jit] = r.out
+    t.equal(len(set(outs.values())), 1, f'kinds of output: {outs}')
