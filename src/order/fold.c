@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "order/fold.h"
+#include "order/staged.h"
 
 #define VALUES 256 /* stream memory writes that are remembered, the newest */
 
@@ -66,7 +67,7 @@ struct fold {
 	void *edge_arg;
 	bool (*early)(void *arg, uint64_t seq, struct order_early *ret);
 	void *early_arg;
-	bool early_in_order;
+	bool early_in_order, small_copies_finish;
 	struct order_item before_wait; /* lane UINT32_MAX: none */
 	struct clock *kept[2]; /* clocks of the items returned last */
 };
@@ -518,6 +519,24 @@ static bool host_waited(const struct state *s, const struct sbt_cmd_copy *u, boo
 	return from_host && !u->async && !u->pageable;
 }
 
+bool fold_is_staged(const struct state *s, const struct sbt_cmd *c)
+{
+	bool prior = false;
+
+	return c->kind == SBT_COPY && !c->result && !(c->flags & SBT_F_GRAPH) && !host_waited(s, &c->u.copy, &prior) && prior;
+}
+
+void fold_host_at(struct fold *f, uint32_t thread, uint32_t *ret_lane, uint32_t *ret_index)
+{
+	*ret_lane = host_lane(f, thread);
+	*ret_index = f->lanes[*ret_lane].index;
+}
+
+void fold_small_copies_finish(struct fold *f)
+{
+	f->small_copies_finish = true;
+}
+
 static bool value_satisfies(const struct sbt_cmd_batch *wait, uint64_t v)
 {
 	const uint64_t mask = wait->elem == 4 ? UINT32_MAX : UINT64_MAX, want = wait->value & mask;
@@ -574,7 +593,7 @@ static void after(struct fold *f, const struct state *s, uint32_t lane, const st
 			struct moment m = moment_of(f, lane);
 			const uint32_t h = host_lane(f, c->thread);
 
-			if (prior) { /* all but the copy itself */
+			if (prior && !(f->small_copies_finish && staged_is_small(&c->u.copy))) { /* all but the copy itself */
 				clock_drop(m.clock);
 				m.clock = clock_with(f->lanes[lane].base, lane, m.index - 1);
 			}

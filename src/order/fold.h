@@ -61,6 +61,13 @@ struct order_item fold_host_touch(struct fold *f, uint32_t thread, uint64_t seq)
 /* What the host's lane has learned so far. Not a new reference. */
 struct clock *fold_host_knows(struct fold *f, uint32_t thread);
 
+/* Whether c is a synchronous copy from pageable memory: when the call returns its source has been read, and no more is known. */
+bool fold_is_staged(const struct state *s, const struct sbt_cmd *c);
+/* Where the host's lane is. */
+void fold_host_at(struct fold *f, uint32_t thread, uint32_t *ret_lane, uint32_t *ret_index);
+/* Takes such copies of up to STAGED_SMALL_MAX bytes (staged.h) as finished when the call returns, as drivers have been seen to do. */
+void fold_small_copies_finish(struct fold *f);
+
 /* Whether the item (lane, index) happens before b. */
 static inline bool fold_before(uint32_t lane, uint32_t index, const struct order_item *b)
 {

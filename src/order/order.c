@@ -132,6 +132,8 @@ struct err *order_open(struct order **ret, struct sbt_reader *trace, const struc
 	o->interrupt = opt->interrupt;
 	fold_on_edge(o->fold, add_edge, o);
 	o->source = opt->source;
+	if (!opt->strict)
+		fold_small_copies_finish(o->fold);
 	if (opt->early_in_order)
 		fold_early_in_order(o->fold);
 	else if (opt->source && opt->source->early)

@@ -78,6 +78,9 @@ struct order_party {
 };
 /* A copy to the host whose bytes the host can only have read too early: nothing had waited for it when... */
 enum order_unread { ORDER_NO_COPY, ORDER_OVERWRITTEN, ORDER_FREED, ORDER_ENDED };
+/* The earlier command is a synchronous copy from pageable memory whose call had returned before the later one was submitted: its source had been read, its bytes
+ * need not have arrived. SMALL: up to 64 KiB, a race by the letter of the documentation; drivers seen so far finish these first. */
+enum order_staged { ORDER_NOT_STAGED, ORDER_STAGED, ORDER_STAGED_SMALL };
 struct order_race {
 	struct order_party a, b; /* a.seq <= b.seq */
 	enum order_unread unread; /* a is such a copy, and b the host, which may read there before command b.seq did that (ENDED: the last one) */
@@ -86,11 +89,13 @@ struct order_race {
 	uint64_t alloc, alloc_size; /* the allocation they lie in; 0 when in none */
 	uint8_t early;		 /* b is a programmatic dependent launch behind a on its stream: enum order_early_flags, ORDER_EARLY and why it is not sure */
 	uint64_t behind;	 /* then: the launch in front of b */
+	enum order_staged staged; /* a is such a copy */
 	uint64_t count;		 /* pairs of the same two places in the program */
 };
 struct order_options {
 	uint64_t first, last; /* commands to judge; 0, 0: all */
 	bool early_in_order;  /* for order_open(): programmatic dependent launches are taken as ordinary ones */
+	bool strict;	      /* by the letter: ORDER_STAGED_SMALL races like any other one, and order_open() does not order it before what comes later */
 	bool threads_apart;   /* calls of different host threads are not ordered by their sequence */
 	const struct order_source *source; /* may be NULL */
 	/* Every pair that conflicts without an order, as it is met; may be NULL. */

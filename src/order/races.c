@@ -8,6 +8,7 @@
 #include "order/ledger.h"
 #include "order/nodes.h"
 #include "order/place.h"
+#include "order/staged.h"
 #include "order/unread.h"
 #include "sbt/memory.h"
 
@@ -42,6 +43,7 @@ struct hunt {
 	size_t ngraphs;
 	struct clock *seen; /* what the host knew to be finished when all of its memory was last compared */
 	struct unread unread;
+	struct staged staged;
 	struct order_accesses list, before; /* before: without having waited, of a programmatic dependent launch */
 	const struct order_item *now; /* the item whose touches are judged */
 	uint64_t alloc, alloc_size; /* that the touch in progress lies in */
@@ -117,9 +119,9 @@ static bool is_doubtful(const struct order_race *r)
 	return r->early & (ORDER_EARLY_UNKNOWN | ORDER_EARLY_BETWEEN) || (r->early & ORDER_EARLY_QUIET && r->a.seq == r->behind);
 }
 
-static enum order_tier tier_of(const struct order_race *r)
+static enum order_tier tier_of(const struct hunt *h, const struct order_race *r)
 {
-	if (is_doubtful(r))
+	if (is_doubtful(r) || (r->staged == ORDER_STAGED_SMALL && !h->o->strict))
 		return ORDER_POSSIBLE;
 	if (r->unread || r->a.how == ORDER_MAYBE || r->b.how == ORDER_MAYBE)
 		return ORDER_POSSIBLE;
@@ -135,6 +137,14 @@ static void note_race(struct hunt *h, const struct order_race *race)
 	if (2 * (h->ret->n + 1) > h->nslots)
 		more_slots(h);
 	r = known(h, &race->a, &race->b, &slot);
+	if (r && tier_of(h, race) < r->tier) { /* one that is surer stands for both */
+		const uint64_t count = r->count + 1;
+
+		*r = *race;
+		r->count = count;
+		r->tier = tier_of(h, r);
+		return;
+	}
 	if (r) {
 		if (r->a.seq == race->a.seq && r->b.seq == race->b.seq && r->addr + r->size == race->addr)
 			r->size += race->size; /* the same pair, further on */
@@ -150,14 +160,14 @@ static void note_race(struct hunt *h, const struct order_race *race)
 	h->slots[slot] = (uint32_t)h->ret->n;
 	*r = *race;
 	r->count = 1;
-	r->tier = tier_of(r);
+	r->tier = tier_of(h, r);
 }
 
 static void conflict(void *arg, const struct ledger_touch *earlier, const struct ledger_touch *now, uint64_t addr, uint64_t end)
 {
 	struct hunt *h = arg;
 	struct order_race r = {.a = party(h, earlier), .b = party(h, now), .addr = addr, .size = end - addr, .alloc = h->alloc,
-		.alloc_size = h->alloc_size};
+		.alloc_size = h->alloc_size, .staged = earlier->kind == SBT_COPY ? staged_is(&h->staged, earlier->seq, h->now) : ORDER_NOT_STAGED};
 
 	if (h->now->early & ORDER_EARLY && r.a.stream == r.b.stream && r.a.how != ORDER_DEATH) {
 		r.early = h->now->early;
@@ -431,6 +441,7 @@ static struct err *one(struct hunt *h, const struct sbt_cmd *c, bool judged)
 		host_changes(h, c);
 	unbury(h, c);
 	runs = fold_apply(h->fold, h->s, c, &it);
+	staged_note(&h->staged, h->fold, h->s, c);
 	if (runs && judged) {
 		exact = list_accesses(h, c);
 		if (c->kind == SBT_GRAPH_LAUNCH)
@@ -571,6 +582,7 @@ struct err *order_races(struct order_races *ret, struct sbt_reader *trace, const
 	clock_drop(h->seen);
 	free(h->graphs);
 	free(h->changes);
+	staged_free(&h->staged);
 	free(h->list.a);
 	free(h->before.a);
 	free(h);

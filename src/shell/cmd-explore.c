@@ -14,7 +14,7 @@
 #include "shell/trace.h"
 #include "shell/words.h"
 
-#define USAGE "[--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save]"
+#define USAGE "[--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save] [--strict]"
 
 const char cmd_replay_explore_help[] =
 	"Executes the window's work in other orders: each respects everything that the program\n"
@@ -28,7 +28,8 @@ const char cmd_replay_explore_help[] =
 	"down to the fewest pairs and saved as TRACE.schedule-N.sbt, a trace that gives that\n"
 	"result every time. --budget: so many schedules (200), or a time such as 30s. --jobs N: by\n"
 	"N processes at once. --shard I/N: the I-th of N parts alone; with --json its result can be\n"
-	"saved, and `tsdb explore merge A.json B.json` puts results together.\n"
+	"saved, and `tsdb explore merge A.json B.json` puts results together. --strict: copies of\n"
+	"at most 64 KiB from pageable memory may arrive late, too (see races).\n"
 	"With --batch the exit status is 3 when another result was found.\n"
 	"Example: replay explore --budget 1000 --jobs 4\n";
 
@@ -92,7 +93,9 @@ static struct err *parse(struct explore_options *o, int argc, char *const *argv,
 	for (int i = 0; i < argc; i++) {
 		const char *w = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
 
-		if (!strcmp(w, "--no-save"))
+		if (!strcmp(w, "--strict"))
+			o->strict = true;
+		else if (!strcmp(w, "--no-save"))
 			o->no_save = true;
 		else if (!strcmp(w, "--budget") && value)
 			TRY(take_budget(o, argv[++i]));

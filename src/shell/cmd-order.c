@@ -27,6 +27,8 @@ const char cmd_races_help[] =
 	"Kernels' are, where the trace can be executed on the software GPU: --exact insists on\n"
 	"that, --no-exact leaves it, without either it is done for up to 20,000 commands.\n"
 	"With --possible also those of kernels of which only the arguments are known.\n"
+	"--strict: also what is a race by the letter of the documentation alone: use of what a copy\n"
+	"of at most 64 KiB from pageable memory brings, behind its call but not behind the copy.\n"
 	"--threads-apart: calls of different host threads are not ordered by when they were made.\n"
 	"Each comes with both host stacks and the one call that would order them. The same two\n"
 	"places in the program are told once, with how often they met. With --batch the exit\n"
@@ -40,7 +42,7 @@ struct races_view {
 	struct order_races found;
 	struct exact *exact;
 	enum exact_want want;
-	bool possible, json, apart;
+	bool possible, json, apart, strict;
 	uint64_t first, last;
 	struct state *names;
 };
@@ -104,6 +106,17 @@ static void print_early(struct buf *b, const struct order_race *r)
 	buf_byte(b, '\n');
 }
 
+/* It surprises everybody. */
+static void print_staged(struct buf *b, const struct order_race *r)
+{
+	if (!r->staged)
+		return;
+	buf_printf(b, "    A copy from pageable memory returns when its source has been read, not when the device has the bytes: #%" PRIu64 " may still be on its way.\n",
+		r->a.seq);
+	if (r->staged == ORDER_STAGED_SMALL)
+		buf_str(b, "    At most 64 KiB: a race by the letter of the documentation; drivers seen so far finish these first.\n");
+}
+
 static void print_race(struct races_view *v, struct buf *b, size_t i)
 {
 	const struct order_race *r = &v->found.r[i];
@@ -126,6 +139,7 @@ static void print_race(struct races_view *v, struct buf *b, size_t i)
 	else
 		buf_printf(b, "    node %u %s, node %u %s\n", r->a.node, order_how_name(r->a.how), r->b.node, order_how_name(r->b.how));
 	print_early(b, r);
+	print_staged(b, r);
 	buf_str(b, "    Cure: ");
 	order_race_cure(b, r);
 	buf_byte(b, '\n');
@@ -168,8 +182,8 @@ static void json_race(struct races_view *v, struct buf *b, size_t i)
 	const struct order_race *r = &v->found.r[i];
 	struct buf cure = BUF_INIT;
 
-	buf_printf(b, "{\"tier\":\"%s\",\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"allocation\":\"0x%" PRIx64 "\",\"count\":%" PRIu64 ",\"early\":%s,\"a\":",
-		order_tier_name(r->tier), r->addr, r->size, r->alloc, r->count, r->early ? "true" : "false");
+	buf_printf(b, "{\"tier\":\"%s\",\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"allocation\":\"0x%" PRIx64 "\",\"count\":%" PRIu64 ",\"early\":%s,\"staged\":%s,\"a\":",
+		order_tier_name(r->tier), r->addr, r->size, r->alloc, r->count, r->early ? "true" : "false", r->staged ? "true" : "false");
 	json_party(v, b, &r->a);
 	buf_str(b, ",\"b\":");
 	json_party(v, b, &r->b);
@@ -213,7 +227,7 @@ static void show_text(struct races_view *v)
 	buf_printf(&b, n ? "%zu race%s" : "No races", n, n == 1 ? "" : "s");
 	buf_printf(&b, " in %" PRIu64 " commands.", v->found.commands);
 	if (n < v->found.n)
-		buf_printf(&b, " %zu more are possible (races --possible).", v->found.n - n);
+		buf_printf(&b, " %zu more %s possible (races --possible).", v->found.n - n, v->found.n - n == 1 ? "is" : "are");
 	if (v->found.more)
 		buf_printf(&b, " %" PRIu64 " more meetings are left out.", v->found.more);
 	if (v->found.unknown)
@@ -246,6 +260,8 @@ static struct err *races_word(struct races_view *v, const char *w)
 		v->possible = true;
 	else if (!strcmp(w, "--threads-apart"))
 		v->apart = true;
+	else if (!strcmp(w, "--strict"))
+		v->strict = true;
 	else if (!strcmp(w, "--exact"))
 		v->want = EXACT_MUST;
 	else if (!strcmp(w, "--no-exact"))
@@ -259,7 +275,8 @@ static struct err *races_word(struct races_view *v, const char *w)
 
 static struct err *races(struct races_view *v, bool *ret_found)
 {
-	struct order_options o = {.first = v->first, .last = v->last, .threads_apart = v->apart, .interrupt = &interrupt_flag};
+	struct order_options o = {.first = v->first, .last = v->last, .threads_apart = v->apart, .strict = v->strict,
+		.interrupt = &interrupt_flag};
 	struct err *e;
 
 	if (sbt_reader_meta(v->r)->observed)
@@ -305,10 +322,10 @@ static struct err *races_of_file(struct races_view *v, int argc, char **argv, bo
 			file = argv[i];
 		else
 			return err_cure(err_new(ERR_USAGE, "one file at a time, not also %s", argv[i]),
-				"Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact] [--threads-apart] [--json]");
+				"Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact] [--strict] [--threads-apart] [--json]");
 	}
 	if (!file)
-		return err_cure(err_new(ERR_USAGE, "no trace was named"), "Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact] [--threads-apart] [--json]");
+		return err_cure(err_new(ERR_USAGE, "no trace was named"), "Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact] [--strict] [--threads-apart] [--json]");
 	TRY(trace_open(v->s, file));
 	v->r = v->s->trace.reader;
 	return races(v, ret_found);
@@ -401,7 +418,7 @@ static struct err *has_early(struct session *s, uint64_t last, bool *ret)
 /* Opens the graph up to command last. Whether programmatic dependent launches wait is found out when there are any, and if it can be. */
 static struct err *open_graph(struct session *s, uint64_t last, struct order **ret)
 {
-	struct order_options opt = {.last = last, .interrupt = &interrupt_flag};
+	struct order_options opt = {.last = last, .strict = true, .interrupt = &interrupt_flag};
 	struct exact *exact = NULL;
 	struct err *e;
 	bool early;
@@ -517,7 +534,7 @@ static struct err *graph_options(const struct cmd_args *a, const char **ret_path
 
 struct err *cmd_order_graph(struct session *s, const struct cmd_args *a)
 {
-	struct order_options opt = {.interrupt = &interrupt_flag};
+	struct order_options opt = {.strict = true, .interrupt = &interrupt_flag};
 	struct labels l = {.s = s};
 	struct buf dot = BUF_INIT;
 	const char *path = NULL;

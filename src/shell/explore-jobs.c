@@ -73,6 +73,8 @@ static void job_words(struct session *s, const struct explore_options *o, const 
 		argv[n++] = (char *)(uintptr_t)"--any-device";
 	if (o->no_save)
 		argv[n++] = (char *)(uintptr_t)"--no-save";
+	if (o->strict)
+		argv[n++] = (char *)(uintptr_t)"--strict";
 	if (o->save) {
 		argv[n++] = (char *)(uintptr_t)"--save";
 		argv[n++] = (char *)(uintptr_t)o->save;

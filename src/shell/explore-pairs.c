@@ -71,7 +71,7 @@ static void add_pair(void *arg, const struct order_party *a, const struct order_
 struct order_options explore_graph_options(const struct explorer *x)
 {
 	return (struct order_options){.first = x->r->first, .last = x->r->last, .interrupt = &interrupt_flag, .changes = x->host.c,
-		.nchanges = x->host.n, .early_in_order = true};
+		.nchanges = x->host.n, .early_in_order = true, .strict = x->o->strict};
 }
 
 static bool knows_host(void *arg, uint64_t seq)

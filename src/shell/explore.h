@@ -24,6 +24,7 @@ struct explore_options {
 	uint64_t most;	     /* results to find; 0: 4 */
 	const char *save;    /* NAME.schedule-N.sbt are written with this as NAME(.sbt); NULL: beside the trace */
 	bool no_save;
+	bool strict;	     /* by the letter, as for races */
 };
 
 /* A result that the recorded order does not give. */

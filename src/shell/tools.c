@@ -341,10 +341,10 @@ const struct tool tools[] = {
 	{"check", tool_check,
 		"FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] [--window N] [--on auto|soft|real] [--any-device] [--json]",
 		"which launches are not deterministic", "tsdb check app.sbt --perturb\n"},
-	{"races", tool_races, "FILE [A-B] [--possible] [--exact | --no-exact] [--threads-apart] [--json]",
+	{"races", tool_races, "FILE [A-B] [--possible] [--exact | --no-exact] [--strict] [--threads-apart] [--json]",
 		"commands that nothing orders and that touch the same bytes", "tsdb races app.sbt\n"},
 	{"explore", tool_explore,
-		"FILE [--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save] [--window N] [--on auto|soft|real] [--any-device] "
+		"FILE [--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save] [--strict] [--window N] [--on auto|soft|real] [--any-device] "
 		"[--json] | merge FILE.json... [--json]",
 		"other orders that the program allows, and what comes of them", "tsdb explore app.sbt --budget 30s\n"},
 	{"extract", tool_extract, "FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR [--all] [--window N] [--on auto|soft|real]",

@@ -21,6 +21,8 @@
 #include "memset_on_stream_0.cu"
 #include "copy_on_stream_0.cu"
 #include "pageable_is_staged.cu"
+#include "pageable_copy_returns.cu"
+#include "symbol_copy_returns.cu"
 #include "pinned_reused.cu"
 #include "host_writes_early.cu"
 #include "host_memory_relayed.cu"

@@ -781,6 +781,44 @@ static void test_what_the_host_wrote_can_be_known(void **unused)
 	sbt_reader_close(r);
 }
 
+/* CUDA driver API, "API synchronization behavior": such a copy may return before its bytes have arrived. */
+static void test_a_pageable_copy_returns_before_it_has_arrived(void **unused)
+{
+	static const struct {
+		uint64_t size;
+		bool strict, returned;
+		enum order_tier tier;
+		enum order_staged staged;
+	} rows[] = {{65536, false, true, ORDER_POSSIBLE, ORDER_STAGED_SMALL}, {65536, true, true, ORDER_CERTAIN, ORDER_STAGED_SMALL},
+		{65537, false, true, ORDER_CERTAIN, ORDER_STAGED}, {65536, false, false, ORDER_CERTAIN, ORDER_NOT_STAGED}};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		begin();
+		struct sbt_cmd c = cmd_copy(seq, 1, SBT_COPY_H2D, A, 0x7f0000000000, rows[i].size, false);
+
+		c.u.copy.pageable = 1;
+		c.u.copy.async = !rows[i].returned;
+		const uint64_t a = add(c), b = fill(2, A + 16, 16);
+		struct sbt_reader *r = trace_end(&t);
+		const struct order_options o = {.first = 1, .last = seq, .strict = rows[i].strict};
+		struct order_races x;
+		struct order *g;
+
+		ok(order_races(&x, r, &o));
+		assert_int_equal(x.n, 1);
+		assert_int_equal(x.r[0].a.seq, a);
+		assert_int_equal(x.r[0].b.seq, b);
+		assert_int_equal(x.r[0].tier, rows[i].tier);
+		assert_int_equal(x.r[0].staged, rows[i].staged);
+		ok(order_open(&g, r, &o));
+		assert_int_equal(order_before(g, a, b), rows[i].tier == ORDER_POSSIBLE);
+		order_close(g);
+		order_races_free(&x);
+		sbt_reader_close(r);
+	}
+}
+
 /* One look at H, before command look: what was in flight then, as ranges. */
 static struct buf flights_at(struct sbt_reader *r, uint64_t look)
 {
@@ -896,6 +934,7 @@ int main(void)
 		cmocka_unit_test(test_a_copy_that_was_waited_for_or_taken_on_is_read),
 		cmocka_unit_test(test_a_copy_is_freed_or_left_before_anybody_waited),
 		cmocka_unit_test(test_what_the_host_wrote_can_be_known),
+		cmocka_unit_test(test_a_pageable_copy_returns_before_it_has_arrived),
 		cmocka_unit_test(test_a_copy_is_in_flight_until_a_wait_for_it_returned),
 		cmocka_unit_test(test_a_later_copy_of_another_thread_may_run_during_the_look),
 		cmocka_unit_test(test_any_trace_can_be_judged),

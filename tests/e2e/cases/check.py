@@ -169,7 +169,7 @@ def test_races_are_exact_by_a_replay_on_the_software_gpu(t):
     t.check(re.match(r'No races in \d+ commands\.$', r.out.splitlines()[0]), r.out)
     r = t.tsdb('races', 't.sbt', '--no-exact')
     t.equal(r.status, 0, 'by arguments alone nothing is certain')
-    t.check('1 more are possible' in r.out and 'exact' not in r.out, r.out)
+    t.check('1 more is possible' in r.out and 'exact' not in r.out, r.out)
     r = t.tsdb('--batch', '-ex', 'replay start --on soft', '-ex', 'replay goto 20', '-ex', 'races --exact', '-ex', 'when', 't.sbt')
     t.equal(r.status, 3, r.both)
     t.check(re.search(r'\n#20 of #1-#\d+ in t\.sbt\n', r.out), r.out)
