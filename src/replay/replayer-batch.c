@@ -13,17 +13,6 @@
 
 #define GROUP_NS 150000000u
 
-/* What is submitted to s comes behind everything that was submitted. */
-static struct err *in_turn(struct rp *rp, struct batch *b, CUstream s)
-{
-	if (s == b->last)
-		return NULL;
-	CU(rp, cuEventRecord, b->event, b->last);
-	CU(rp, cuStreamWaitEvent, s, b->event, 0);
-	b->last = s;
-	return NULL;
-}
-
 static struct err *settle_dirty(struct rp *rp, struct checking *k)
 {
 	struct hash_kernel_rows rows;
@@ -32,7 +21,7 @@ static struct err *settle_dirty(struct rp *rp, struct checking *k)
 		return NULL;
 	reach_rows(&k->batch.dirty, k, &rows);
 	k->batch.dirty = (struct reach){0};
-	return check_settle(rp, k, &rows, HASH_KERNEL_COMMIT, 0, k->batch.last);
+	return check_settle(rp, k, &rows, HASH_KERNEL_COMMIT, 0, rp->turn.last);
 }
 
 static struct err *runs_of(struct rp *rp, struct checking *k, const struct sbt_cmd *c, const struct hash_kernel_rows *rows)
@@ -44,7 +33,7 @@ static struct err *runs_of(struct rp *rp, struct checking *k, const struct sbt_c
 		const unsigned compare = r ? HASH_KERNEL_COMPARE : HASH_KERNEL_NOTE, after = r + 1 < runs ? HASH_KERNEL_RESTORE : HASH_KERNEL_COMMIT;
 
 		TRY(execute(rp, c));
-		TRY(check_settle(rp, k, rows, compare | after, b->n, b->last));
+		TRY(check_settle(rp, k, rows, compare | after, b->n, rp->turn.last));
 	}
 	b->seq[b->n++] = c->seq;
 	return NULL;
@@ -56,7 +45,7 @@ static struct err *ready_for(struct rp *rp, struct checking *k, const struct has
 	TRY(settle_dirty(rp, k));
 	if (!k->batch.partial || !memcmp(rows, &k->batch.settled, sizeof *rows))
 		return NULL;
-	return check_settle(rp, k, rows, HASH_KERNEL_EXPECT | HASH_KERNEL_COMMIT, CHECK_GROUP, k->batch.last);
+	return check_settle(rp, k, rows, HASH_KERNEL_EXPECT | HASH_KERNEL_COMMIT, CHECK_GROUP, rp->turn.last);
 }
 
 static struct err *command(struct rp *rp, struct checking *k, const struct sbt_cmd *c, bool wanted)
@@ -69,9 +58,9 @@ static struct err *command(struct rp *rp, struct checking *k, const struct sbt_c
 
 	if (sbt_cmd_stream(c) != SBT_NO_ID) {
 		TRY(objects_stream(rp, sbt_cmd_stream(c), &s));
-		TRY(in_turn(rp, b, s));
+		TRY(turn_take(rp, s));
 	} else if (c->kind == SBT_STREAM_DESTROY) {
-		TRY(in_turn(rp, b, rp->own)); /* it may be the last one's */
+		TRY(turn_take(rp, rp->own)); /* it may be the last one's */
 	}
 	if (works)
 		TRY(reach_command(rp, k, c, &reach));
@@ -116,8 +105,8 @@ static struct err *end_group(struct rp *rp, struct checking *k)
 
 	TRY(settle_dirty(rp, k));
 	if (b->partial)
-		TRY(check_settle(rp, k, &all, HASH_KERNEL_EXPECT | HASH_KERNEL_COMMIT, CHECK_GROUP, b->last));
-	CU(rp, cuMemcpyDtoHAsync_v2, b->marks, k->on.mark, sizeof b->marks, b->last);
+		TRY(check_settle(rp, k, &all, HASH_KERNEL_EXPECT | HASH_KERNEL_COMMIT, CHECK_GROUP, rp->turn.last));
+	CU(rp, cuMemcpyDtoHAsync_v2, b->marks, k->on.mark, sizeof b->marks, rp->turn.last);
 	TRY(execute_finish(rp));
 	k->position = rp->position;
 	return NULL;
@@ -161,7 +150,7 @@ static struct err *begin_group(struct rp *rp, struct checking *k)
 	b->partial = false;
 	b->dirty = (struct reach){0};
 	b->settled.n = 0;
-	b->last = rp->own;
+	TRY(turn_take(rp, rp->own));
 	k->on.took = k->how->timed ? k->took : 0;
 	if (k->on.took)
 		CU(rp, cuMemcpyHtoDAsync_v2, k->took, none, sizeof none, rp->own);

@@ -98,7 +98,6 @@ struct err *check_open(struct rp *rp)
 	TRY(device_room(rp, &k->on.table, k->npages * sizeof(struct hash_kernel_page), "a table of its pages"));
 	TRY(device_room(rp, &k->on.mark, sizeof k->batch.marks, "what was compared"));
 	TRY(device_room(rp, &k->took, 3 * sizeof(uint64_t), "times"));
-	CU(rp, cuEventCreate, &k->batch.event, CU_EVENT_DISABLE_TIMING);
 	alloc_rows_sort(&k->allocs, &rp->place);
 	return send_table(rp, k);
 }
@@ -271,8 +270,6 @@ void check_close(struct rp *rp)
 	for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++)
 		if (tables[i])
 			(void)rp->d.cuMemFree_v2(tables[i]);
-	if (k->batch.event)
-		(void)rp->d.cuEventDestroy_v2(k->batch.event);
 	reach_close(rp, k);
 	buf_free(&k->graphs);
 	free(k->areas);

@@ -38,8 +38,6 @@ struct batch {
 	bool partial;	    /* of one of them not all memory was compared */
 	struct reach dirty; /* changed by other commands since the copy was made */
 	struct hash_kernel_rows settled; /* what the last launch was compared in: nothing has happened there since. n 0: nothing */
-	CUstream last;	    /* what was submitted last is there */
-	CUevent event;
 	uint32_t marks[CHECK_GROUP + 1][2]; /* a launch each; what is different at the group's end */
 	bool distrust;	    /* something was changed that should not have been reached: compare everything */
 };

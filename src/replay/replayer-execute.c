@@ -43,10 +43,10 @@ static struct err *more_shared(struct rp *rp, struct rkernel *k, CUfunction f, u
 	return NULL;
 }
 
-/* It may begin before the launch in front has finished. */
-static bool is_early(const struct sbt_cmd_launch *u)
+/* It may begin before the launch in front has finished: nothing that a GPU does in the fixed order. The software GPU lets it only where it is asked to. */
+static bool is_early(const struct rp *rp, const struct sbt_cmd_launch *u)
 {
-	return u->launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1;
+	return u->launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1 && (rp->d.soft || !turn_is_fixed(rp));
 }
 
 /* Attributes that change what a launch computes, or whether it can run; the others are hints. */
@@ -73,7 +73,7 @@ static struct err *launch_ex(struct rp *rp, const struct sbt_cmd_launch *u, CUfu
 		a->value.clusterDim.y = (unsigned)u->cluster_y;
 		a->value.clusterDim.z = (unsigned)u->cluster_z;
 	}
-	if (is_early(u)) {
+	if (is_early(rp, u)) {
 		attrs[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
 		attrs[config.numAttrs++].value.programmaticStreamSerializationAllowed = 1;
 	}
@@ -104,7 +104,7 @@ static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct 
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, args->data, CU_LAUNCH_PARAM_BUFFER_SIZE, &n, CU_LAUNCH_PARAM_END};
 	void *none[] = {CU_LAUNCH_PARAM_END};
 	void **how = n ? extra : none;
-	if (u->cooperative || u->cluster_x || (is_early(u) && rp->d.cuLaunchKernelEx))
+	if (u->cooperative || u->cluster_x || (is_early(rp, u) && rp->d.cuLaunchKernelEx))
 		return launch_ex(rp, u, f, stream, how);
 	CU(rp, cuLaunchKernel, f, (unsigned)u->grid_x, (unsigned)u->grid_y, (unsigned)u->grid_z, (unsigned)u->block_x,
 		(unsigned)u->block_y, (unsigned)u->block_z, (unsigned)u->shared, stream, NULL, how);

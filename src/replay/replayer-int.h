@@ -223,6 +223,7 @@ struct edit {
 /* Who ran last, when one command runs after the other (replayer-turn.c). */
 struct turn {
 	bool overlap; /* streams overlap instead */
+	bool ordered; /* ORDER says what comes when, and waits where the stream changes */
 	bool any;     /* something may be in flight: what was submitted to stream last of device dev, and all before it */
 	CUstream last;
 	unsigned dev;
@@ -590,6 +591,13 @@ bool execute_is_skipped(const struct rp *rp, uint64_t seq);
 
 /* Makes c, about to be submitted to its stream, wait for everything before it. Its device's context is current. */
 struct err *turn_of(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* What is submitted to stream of the current device comes behind everything submitted before, also where streams overlap else. */
+struct err *turn_take(struct rp *rp, CUstream stream) TS_CHECK;
+/* Whether one command runs after the other for no other reason than that a replay has an order. */
+static inline bool turn_is_fixed(const struct rp *rp)
+{
+	return !rp->turn.overlap && !rp->turn.ordered;
+}
 /* The stream is about to be destroyed, perhaps with work in it. */
 struct err *turn_before_destroy(struct rp *rp, CUstream stream) TS_CHECK;
 /* Nothing is in flight. */

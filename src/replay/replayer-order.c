@@ -221,7 +221,9 @@ static struct err *run(struct order_running *o)
 	TRY(checkpoint_seek(rp, rp->first - 1));
 	rp->stale = true; /* whatever comes of it, it is no way to any position */
 	rp->host_done = order_is_live(o) ? UINT64_MAX : 0;
+	rp->turn.ordered = true;
 	e = execute_all(o);
+	rp->turn.ordered = false;
 	rp->host_done = 0;
 	rp->position = rp->current = rp->last;
 	execute_finished(rp, rp->last);

@@ -27,7 +27,7 @@ static struct err *record_last(struct rp *rp)
 	return devices_enter(rp, was);
 }
 
-static struct err *take(struct rp *rp, CUstream stream, unsigned dev)
+static struct err *take_on(struct rp *rp, CUstream stream, unsigned dev)
 {
 	struct turn *t = &rp->turn;
 
@@ -41,22 +41,25 @@ static struct err *take(struct rp *rp, CUstream stream, unsigned dev)
 	return NULL;
 }
 
+struct err *turn_take(struct rp *rp, CUstream stream)
+{
+	return take_on(rp, stream, rp->devices.now);
+}
+
 struct err *turn_of(struct rp *rp, const struct sbt_cmd *c)
 {
 	const uint64_t id = sbt_cmd_stream(c);
 	CUstream stream;
 
-	if (rp->turn.overlap || id == SBT_NO_ID || !takes_turn[c->kind])
+	if (!turn_is_fixed(rp) || id == SBT_NO_ID || !takes_turn[c->kind])
 		return NULL;
 	TRY(objects_stream(rp, id, &stream));
-	return take(rp, stream, rp->devices.now);
+	return turn_take(rp, stream);
 }
 
 struct err *turn_before_destroy(struct rp *rp, CUstream stream)
 {
-	if (!rp->turn.any || rp->turn.last != stream)
-		return NULL;
-	return take(rp, rp->own, 0);
+	return rp->turn.last == stream ? take_on(rp, rp->own, 0) : NULL;
 }
 
 void turn_over(struct rp *rp)
