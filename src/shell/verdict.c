@@ -8,33 +8,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "order/flow.h"
+#include "sbt/memory.h"
 #include "shell/check.h"
-#include "shell/exact.h"
 #include "shell/interrupt.h"
 #include "shell/trace.h"
+#include "shell/verdict-private.h"
 
 #define RUNS 5		  /* executions of each launch from the same memory */
-#define DIFFERING_MAX 1024u /* things that differ; more are not looked at */
-
-struct different {
-	uint64_t seq; /* right before this command; UINT64_MAX: at the end */
-	uint64_t addr, end;
-};
-
-struct search {
-	struct session *s;
-	struct replay_device *rd;
-	const struct device_verified *v;
-	struct verdict *ret;
-	struct exact *exact;
-	struct order_flow *flow;
-	struct state *end; /* at the window's end: names, allocations */
-	struct sbt_cmd output; /* the first copy to the host that differs; kind 0: none */
-	struct different differing[DIFFERING_MAX];
-	size_t ndiffering;
-	struct buf not_asked; /* sentences: what could not be found out */
-};
 
 /* ---- what differs ------------------------------------------------------------------------------------------------------- */
 
@@ -73,7 +53,7 @@ static struct err *find_differing(struct search *x)
 	return NULL;
 }
 
-static bool reaches(const struct search *x, const struct order_doubt *d, size_t n)
+bool verdict_reaches(const struct search *x, const struct order_doubt *d, size_t n)
 {
 	for (size_t i = 0; i < x->ndiffering; i++)
 		if (order_flow_reaches(x->flow, d, n, x->differing[i].seq, x->differing[i].addr, x->differing[i].end))
@@ -83,7 +63,7 @@ static bool reaches(const struct search *x, const struct order_doubt *d, size_t 
 
 /* ---- answers ------------------------------------------------------------------------------------------------------------ */
 
-static void print_cmd(const struct search *x, const char *indent, uint64_t seq)
+void verdict_print_cmd(const struct search *x, const char *indent, uint64_t seq)
 {
 	struct buf *b = &x->ret->text;
 	uint32_t stack;
@@ -96,7 +76,7 @@ static void print_cmd(const struct search *x, const char *indent, uint64_t seq)
 	buf_byte(b, '\n');
 }
 
-static void answer(const struct search *x, enum verdict_kind kind, uint64_t seq, uint64_t with)
+void verdict_answer(const struct search *x, enum verdict_kind kind, uint64_t seq, uint64_t with)
 {
 	x->ret->kind = kind;
 	x->ret->seq = seq;
@@ -108,8 +88,7 @@ static bool answered(const struct search *x)
 	return x->ret->kind != VERDICT_NONE;
 }
 
-/* What failed is no reason not to ask the rest; Ctrl-C is. */
-static struct err *not_asked(struct search *x, const char *what, struct err *e)
+struct err *verdict_not_asked(struct search *x, const char *what, struct err *e)
 {
 	if (!e || e->code == ERR_INTERRUPTED)
 		return e;
@@ -143,17 +122,17 @@ static bool launch_reaches(const struct search *x, const struct check_launch *l)
 		const struct check_place *p = &l->places[i];
 		const struct order_doubt d = {l->seq, p->addr, p->addr + (p->size ? p->size : SBT_PAGE)};
 
-		if (reaches(x, &d, 1))
+		if (verdict_reaches(x, &d, 1))
 			return true;
 	}
-	return reaches(x, &whole, 1);
+	return verdict_reaches(x, &whole, 1);
 }
 
 static void say_not_deterministic(const struct search *x, const struct check_result *r, size_t i)
 {
 	const struct check_result one = only(r, i);
 
-	answer(x, VERDICT_NOT_DETERMINISTIC, r->launches[i].seq, 0);
+	verdict_answer(x, VERDICT_NOT_DETERMINISTIC, r->launches[i].seq, 0);
 	buf_printf(&x->ret->text, "Why: #%" PRIu64 " is not deterministic. It is executed again as it was recorded, and no two runs of the program need agree.\n",
 		r->launches[i].seq);
 	check_print(x->s, &one, &x->ret->text);
@@ -169,50 +148,7 @@ static struct err *ask_determinism(struct search *x)
 		if (!r.launches[i].step && launch_reaches(x, &r.launches[i]))
 			say_not_deterministic(x, &r, i);
 	check_free(&r);
-	return not_asked(x, "whether a kernel is deterministic", e);
-}
-
-/* ---- races -------------------------------------------------------------------------------------------------------------- */
-
-static bool race_reaches(const struct search *x, const struct order_race *r)
-{
-	const uint64_t last = r->a.seq > r->b.seq ? r->a.seq : r->b.seq;
-	const struct order_doubt d[] = {{last, r->addr, r->addr + r->size}, {.seq = r->a.seq}, {.seq = r->b.seq}};
-
-	return r->unread == ORDER_NO_COPY && reaches(x, d, sizeof d / sizeof *d);
-}
-
-static void say_race(const struct search *x, const struct order_race *r)
-{
-	struct buf *b = &x->ret->text;
-
-	answer(x, VERDICT_RACE, r->a.seq, r->b.seq);
-	if (r->a.node != SBT_NO_ID)
-		buf_printf(b, "Why: a race (%s) in the graph that #%" PRIu64 " launches: its nodes %u and %u both touch %" PRIu64 " bytes at 0x%" PRIx64 ".\n",
-			order_tier_name(r->tier), r->a.seq, r->a.node, r->b.node, r->size, r->addr);
-	else
-		buf_printf(b, "Why: a race (%s), see #%" PRIu64 " and #%" PRIu64 ": both touch %" PRIu64 " bytes at 0x%" PRIx64 ", and nothing orders them.\n",
-			order_tier_name(r->tier), r->a.seq, r->b.seq, r->size, r->addr);
-	print_cmd(x, "    ", r->a.seq);
-	if (r->b.seq != r->a.seq)
-		print_cmd(x, "    ", r->b.seq);
-	buf_printf(b, "    The replay executes them %s; the recording had another outcome.\n    Cure: ",
-		device_info(x->rd->d).overlap ? "as they come (`set replay order concurrent`)" : "in the order of submission every time");
-	order_race_cure(b, r);
-	buf_byte(b, '\n');
-}
-
-static struct err *ask_races(struct search *x)
-{
-	const struct order_options o = {.first = x->rd->first, .last = x->rd->last, .source = exact_source(x->exact), .interrupt = &interrupt_flag};
-	struct order_races races = {0};
-	struct err *e = order_races(&races, x->s->trace.reader, &o);
-
-	for (size_t i = 0; !e && !answered(x) && i < races.n; i++)
-		if (race_reaches(x, &races.r[i]))
-			say_race(x, &races.r[i]);
-	order_races_free(&races);
-	return not_asked(x, "whether commands race", e);
+	return verdict_not_asked(x, "whether a kernel is deterministic", e);
 }
 
 /* ---- the host ----------------------------------------------------------------------------------------------------------- */
@@ -256,10 +192,10 @@ static struct err *ask_host_surely(struct search *x)
 {
 	if (!host_has_destination(x) || !source_is_right(x))
 		return NULL;
-	answer(x, VERDICT_HOST, x->output.seq, 0);
+	verdict_answer(x, VERDICT_HOST, x->output.seq, 0);
 	buf_printf(&x->ret->text, "Why: memory that the host wrote meanwhile. What #%" PRIu64 " copied lies on the device as recorded; the program had changed"
 		" its copy at 0x%" PRIx64 " before that was looked at.\n", x->output.seq, x->output.u.copy.dst);
-	print_cmd(x, "    ", x->output.seq);
+	verdict_print_cmd(x, "    ", x->output.seq);
 	return NULL;
 }
 
@@ -270,9 +206,9 @@ static struct err *ask_host(struct search *x)
 	for (unsigned i = 0; !answered(x) && state_alloc(x->end, i, &a); i++) {
 		const struct order_doubt d = {.addr = a.addr, .end = a.addr + a.size};
 
-		if (!is_hosts(a.mem) || !reaches(x, &d, 1))
+		if (!is_hosts(a.mem) || !verdict_reaches(x, &d, 1))
 			continue;
-		answer(x, VERDICT_HOST, order_flow_writer(x->flow, UINT64_MAX, a.addr, a.addr + a.size), 0);
+		verdict_answer(x, VERDICT_HOST, order_flow_writer(x->flow, UINT64_MAX, a.addr, a.addr + a.size), 0);
 		buf_printf(&x->ret->text, "Why: memory that the host may have written meanwhile: 0x%" PRIx64 ", %" PRIu64 " bytes that the program and the device share."
 			" What it wrote there while commands ran is not in the trace.\n", a.addr, a.size);
 	}
@@ -306,7 +242,7 @@ static struct err *ask_left_out(struct search *x)
 	while (!e && !answered(x) && !(e = sbt_cursor_next(cursor, &c)) && c && c->seq < last) {
 		if (!is_left_out(c, &name))
 			continue;
-		answer(x, VERDICT_NOT_EXECUTED, c->seq, 0);
+		verdict_answer(x, VERDICT_NOT_EXECUTED, c->seq, 0);
 		buf_printf(&x->ret->text, "Why: a call that is not executed again: #%" PRIu64 " %s. What it did beyond the memory that was recorded with it is missing here.\n",
 			c->seq, buf_cstr(&name));
 	}
@@ -323,7 +259,7 @@ static struct err *ask_incomplete(struct search *x)
 		return NULL;
 	while (at > notes && at[-1] != '\n')
 		at--;
-	answer(x, VERDICT_INCOMPLETE, 0, 0);
+	verdict_answer(x, VERDICT_INCOMPLETE, 0, 0);
 	buf_printf(&x->ret->text, "Why: memory that the trace lacks: %.*s.\n", (int)strcspn(at, "\n"), at);
 	return NULL;
 }
@@ -344,16 +280,16 @@ static struct err *ask_device(struct search *x)
 	struct buf *b = &x->ret->text;
 
 	if (x->not_asked.len) {
-		answer(x, VERDICT_OPEN, seq, 0);
+		verdict_answer(x, VERDICT_OPEN, seq, 0);
 		buf_str(b, "Why: that could not be found out.\n");
 		return NULL;
 	}
-	answer(x, VERDICT_DEVICE, seq, 0);
+	verdict_answer(x, VERDICT_DEVICE, seq, 0);
 	buf_str(b, "Why: the device disagrees with the recording.");
 	if (seq) {
 		buf_printf(b, " #%" PRIu64 " %s 0x%" PRIx64 "; executed again from the same memory it leaves the same bytes every time, and not those of the"
 			" recording.\n", seq, writer ? "is the last command that writes to" : "delivers", t ? t->addr : x->output.u.copy.dst);
-		print_cmd(x, "    ", seq);
+		verdict_print_cmd(x, "    ", seq);
 	} else {
 		buf_str(b, " Nothing in the window writes there.\n");
 	}
@@ -381,7 +317,7 @@ static struct err *open_search(struct search *x)
 static struct err *search(struct search *x)
 {
 	static struct err *(*const ask[])(struct search *) = {
-		ask_host_surely, ask_determinism, ask_races, ask_host, ask_left_out, ask_incomplete, ask_device,
+		ask_host_surely, ask_determinism, verdict_ask_races, ask_host, ask_left_out, ask_incomplete, ask_device,
 	};
 
 	TRY(open_search(x));

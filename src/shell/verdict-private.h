@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside verdict.h: one search for a cause. verdict-race.c asks about races, verdict.c about all else.
+ */
+#ifndef SHELL_VERDICT_PRIVATE_H
+#define SHELL_VERDICT_PRIVATE_H
+
+#include "order/flow.h"
+#include "shell/exact.h"
+#include "shell/verdict.h"
+
+#define DIFFERING_MAX 1024u /* things that differ; more are not looked at */
+
+struct different {
+	uint64_t seq; /* right before this command; UINT64_MAX: at the end */
+	uint64_t addr, end;
+};
+
+struct search {
+	struct session *s;
+	struct replay_device *rd;
+	const struct device_verified *v;
+	struct verdict *ret;
+	struct exact *exact;
+	struct order_flow *flow;
+	struct state *end; /* at the window's end: names, allocations */
+	struct sbt_cmd output; /* the first copy to the host that differs; kind 0: none */
+	struct different differing[DIFFERING_MAX];
+	size_t ndiffering;
+	struct buf not_asked; /* sentences: what could not be found out */
+};
+
+/* Whether a doubt reaches anything that differs. */
+bool verdict_reaches(const struct search *x, const struct order_doubt *d, size_t n);
+void verdict_answer(const struct search *x, enum verdict_kind kind, uint64_t seq, uint64_t with);
+/* Appends a command's line to the answer. */
+void verdict_print_cmd(const struct search *x, const char *indent, uint64_t seq);
+/* What failed is no reason not to ask the rest, and is told with the answer; Ctrl-C, which comes back, is. */
+struct err *verdict_not_asked(struct search *x, const char *what, struct err *e) TS_CHECK;
+
+struct err *verdict_ask_races(struct search *x) TS_CHECK;
+
+#endif
