@@ -211,6 +211,7 @@ const char cmd_replay_start_help[] =
 	"  --window N     the trace's Nth window, not its first\n"
 	"  --touched      place only the memory that the commands name, where the device has too little for all\n"
 	"  --any-device   also on another GPU than the one it was recorded on\n"
+	"  --no-sandbox   execute the trace with all your rights (see `help set replay sandbox`)\n"
 	"`set replay device` chooses for all. Commands are executed one after the other, in the\n"
 	"order in which they were submitted, so that a position has the same bytes however it is\n"
 	"reached; `set replay order concurrent` lets streams overlap.\n"
@@ -241,6 +242,8 @@ static struct err *start_options(const struct cmd_args *a, struct start *ret)
 			ret->choice.touched = true;
 		} else if (!strcmp(w, "--any-device")) {
 			ret->choice.any_device = true;
+		} else if (!strcmp(w, "--no-sandbox")) {
+			ret->choice.no_sandbox = true;
 		} else if (*w == '-' || ret->file) {
 			return err_cure(err_new(ERR_USAGE, *w == '-' ? "replay start has no option %s" : "replay start takes one file, not also %s", w),
 				"Put quotes around a name with blanks; see \"help replay start\"");

@@ -69,6 +69,8 @@ static void job_words(struct session *s, const struct explore_options *o, const 
 		"--window", text[4], "--on", ons[c->on]};
 	for (; n < sizeof words / sizeof *words; n++)
 		argv[n] = (char *)(uintptr_t)words[n];
+	if (!s->set.number[SET_REPLAY_SANDBOX])
+		argv[n++] = (char *)(uintptr_t)"--no-sandbox";
 	if (c->any_device)
 		argv[n++] = (char *)(uintptr_t)"--any-device";
 	if (o->no_save)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "observe/observe.h"
 #include "shell/gpu.h"
+#include "shell/trust.h"
 
 bool gpu_has_driver(void)
 {
@@ -257,6 +258,16 @@ static void doctor_observe(struct session *s)
 	err_free(e);
 }
 
+/* Around what executes traces; nothing else needs it. */
+static void doctor_sandbox(struct session *s, bool driver)
+{
+	char *replayer = gpu_replayer_path();
+
+	if (replayer && !trust_doctor(s, replayer, driver))
+		out_printf(s->out, "%-23s%s\n", "", "Traces are executed here only with --no-sandbox (docs/security.md).");
+	free(replayer);
+}
+
 bool gpu_doctor(struct session *s)
 {
 	int trace = in_child(probe_ptrace);
@@ -268,6 +279,7 @@ bool gpu_doctor(struct session *s)
 	agent = doctor_agent(s, driver);
 	verdict(s, trace == 0, "ptrace", trace == 0 ? "permitted" : trace > 0 ? strerror(trace) : "cannot be tried",
 		"In a container, start it with --cap-add=SYS_PTRACE (or --security-opt seccomp=unconfined).");
+	doctor_sandbox(s, driver);
 	doctor_observe(s);
 	verdict(s, true, "traces", "view, info and replay need nothing else", NULL);
 	return trace == 0 && agent && (driver || soft);

@@ -57,7 +57,7 @@ libshell_a_SOURCES = \
 	src/shell/tool-replay.c \
 	src/shell/tool-options.c src/shell/tool-options.h \
 	src/shell/tools.c src/shell/tools.h \
-	src/shell/trace.c src/shell/trace.h \
+	src/shell/trust.c src/shell/trust.h src/shell/trace.c src/shell/trace.h \
 	src/shell/unwritten.c src/shell/unwritten.h \
 	src/shell/value.c src/shell/value.h \
 	src/shell/vars.c src/shell/vars.h \
@@ -74,7 +74,7 @@ tsdb_SOURCES = src/shell/main.c
 tsdb_LDADD = libshell.a libreplay.a liborder.a libobserve.a libstate.a libattach.a libsbt.a libcommon.a \
 	$(OBSERVE_LIBS) $(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lm
 
-HEADERS_TO_CHECK += src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/clocks.h src/shell/command.h src/shell/editor.h src/shell/exact.h src/shell/explore-private.h src/shell/explore.h src/shell/extract.h src/shell/follow.h src/shell/gpu.h src/shell/graph.h src/shell/host-changes.h src/shell/input.h src/shell/kernel.h src/shell/names.h src/shell/ranks.h \
+HEADERS_TO_CHECK += src/shell/trust.h src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/clocks.h src/shell/command.h src/shell/editor.h src/shell/exact.h src/shell/explore-private.h src/shell/explore.h src/shell/extract.h src/shell/follow.h src/shell/gpu.h src/shell/graph.h src/shell/host-changes.h src/shell/input.h src/shell/kernel.h src/shell/names.h src/shell/ranks.h \
 	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/races.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/replay-device.h src/shell/memory.h src/shell/partial.h src/shell/what-if.h src/shell/session.h \
 	src/shell/settings.h src/shell/stack.h src/shell/tool-options.h src/shell/tools.h src/shell/trace.h src/shell/unwritten.h src/shell/value.h src/shell/vars.h src/shell/words.h
 

@@ -47,6 +47,7 @@ static const char usage_options[] =
 	"  -ex COMMAND            run a command (any number, in order with -x)\n"
 	"  -p, --pid PID|NAME     attach to a process that runs\n"
 	"  -x FILE                run the commands of a file\n"
+	"  --no-sandbox           execute traces with all your rights: `help set replay sandbox`\n"
 	"  --batch                leave after those; exit status 1 when one failed\n"
 	"  --args                 the words after PROGRAM are its arguments, options too\n"
 	"  --cd DIR               change to DIR first\n"
@@ -82,6 +83,8 @@ static bool take_flag(struct session *s, struct options *o, const char *w)
 		o->help = true;
 	else if (!strcmp(w, "--version") || !strcmp(w, "-v"))
 		o->version = true;
+	else if (!strcmp(w, TOOL_NO_SANDBOX))
+		tool_no_sandbox(s);
 	else if (!strcmp(w, "--args") || !strcmp(w, "-args"))
 		o->rest_args = true;
 	else
@@ -308,6 +311,8 @@ static int run(struct session *s, int argc, char **argv, struct options *o)
 	}
 	if (!tool)
 		return run_session(s, o);
+	if (tool->executes)
+		tool_take_no_sandbox(s, o->rest);
 	while (o->rest[n])
 		n++;
 	if (n == 2 && (!strcmp(o->rest[1], "--help") || !strcmp(o->rest[1], "-h"))) {

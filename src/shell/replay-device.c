@@ -11,6 +11,7 @@
 #include "shell/graph.h"
 #include "shell/replay-device.h"
 #include "shell/trace.h"
+#include "shell/trust.h"
 #include "text.h"
 
 /* ---- choosing ----------------------------------------------------------------------------------------------------- */
@@ -134,6 +135,8 @@ struct err *replay_device_open(struct session *s, const struct replay_choice *c,
 	}
 	o.replayer = replayer;
 	o.softgpu = softgpu;
+	o.no_sandbox = c->no_sandbox || !s->set.number[SET_REPLAY_SANDBOX];
+	trust_tell(s, o.no_sandbox);
 	/* who names another kind of device than the recording's means it */
 	o.flags = (c->touched ? REPLAYER_TOUCHED : 0) | (c->overlap ? REPLAYER_OVERLAPS : 0) |
 		(c->any_device || (c->on != REPLAY_ON_AUTO && soft != meta->soft) ? REPLAYER_ANY_DEVICE : 0);

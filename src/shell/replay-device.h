@@ -19,6 +19,7 @@ struct replay_choice {
 	unsigned window; /* which of the trace's windows, from 0 */
 	bool touched, any_device;
 	bool overlap; /* streams overlap: `set replay order concurrent` */
+	bool no_sandbox; /* as with `set replay sandbox off` */
 	bool quiet;  /* no progress line */
 	bool strict; /* auto, too, is an error when it cannot be had */
 };

@@ -98,6 +98,7 @@ struct session {
 	bool batch, quiet;
 	bool quitting;
 	int quit_status;
+	bool trust_told;   /* trust.h */
 	unsigned failures; /* commands that failed */
 	char *last_line;   /* what an empty line repeats; NULL: nothing */
 	enum focus focus;

@@ -34,6 +34,24 @@ struct err *tool_set_gpu(struct session *s, const char *value)
 	return err_cure(err_new(ERR_USAGE, "--gpu %s is no device", value), "It is auto, soft or real");
 }
 
+void tool_no_sandbox(struct session *s)
+{
+	s->set.number[SET_REPLAY_SANDBOX] = 0;
+}
+
+void tool_take_no_sandbox(struct session *s, char **words)
+{
+	char **to = words;
+
+	for (; *words; words++) {
+		if (strcmp(*words, TOOL_NO_SANDBOX))
+			*to++ = *words;
+		else
+			tool_no_sandbox(s);
+	}
+	*to = NULL;
+}
+
 /* ---- record ------------------------------------------------------------------------------------------------------- */
 
 static struct err *record_usage(const char *why, const char *word)
@@ -334,21 +352,21 @@ const struct tool tools[] = {
 	{"info", tool_info, "FILE [--clocks] [--json]", "say what a trace holds", "tsdb info app.sbt\n"},
 	{"replay", tool_replay,
 		"FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] "
-		"[--order fixed|concurrent] [--touched] [--any-device] [--json]",
+		"[--order fixed|concurrent] [--touched] [--any-device] [--no-sandbox] [--json]",
 		"execute the commands of a trace again and compare",
 		"tsdb replay app.sbt\n"
-		"tsdb replay app.sbt --on soft --range 100-120\n"},
+		"tsdb replay app.sbt --on soft --range 100-120\n", true},
 	{"check", tool_check,
-		"FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] [--window N] [--on auto|soft|real] [--any-device] [--json]",
-		"which launches are not deterministic", "tsdb check app.sbt --perturb\n"},
-	{"races", tool_races, "FILE [A-B] [--possible] [--exact | --no-exact] [--strict] [--threads-apart] [--json]",
-		"commands that nothing orders and that touch the same bytes", "tsdb races app.sbt\n"},
+		"FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] [--window N] [--on auto|soft|real] [--any-device] [--no-sandbox] [--json]",
+		"which launches are not deterministic", "tsdb check app.sbt --perturb\n", true},
+	{"races", tool_races, "FILE [A-B] [--possible] [--exact | --no-exact] [--strict] [--threads-apart] [--no-sandbox] [--json]",
+		"commands that nothing orders and that touch the same bytes", "tsdb races app.sbt\n", true},
 	{"explore", tool_explore,
 		"FILE [--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save] [--strict] [--window N] [--on auto|soft|real] [--any-device] "
-		"[--json] | merge FILE.json... [--json]",
-		"other orders that the program allows, and what comes of them", "tsdb explore app.sbt --budget 30s\n"},
-	{"extract", tool_extract, "FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR [--all] [--window N] [--on auto|soft|real]",
-		"write one launch as a C program that stands alone", "tsdb extract app.sbt --kernel scale --nth 3 -o scale3\n"},
+		"[--no-sandbox] [--json] | merge FILE.json... [--json]",
+		"other orders that the program allows, and what comes of them", "tsdb explore app.sbt --budget 30s\n", true},
+	{"extract", tool_extract, "FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR [--all] [--window N] [--no-sandbox] [--on auto|soft|real]",
+		"write one launch as a C program that stands alone", "tsdb extract app.sbt --kernel scale --nth 3 -o scale3\n", true},
 	{"demo", tool_demo, "race", "find a missing wait in an example, step by step", "tsdb demo race\n"},
 	{"doctor", tool_doctor, "", "say what this machine can do", "tsdb doctor\n"},
 	{NULL, NULL, NULL, NULL, NULL},

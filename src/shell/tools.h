@@ -13,6 +13,7 @@ struct tool {
 	int (*run)(struct session *s, int argc, char **argv);
 	const char *usage, *doc; /* usage: without the name */
 	const char *examples;	 /* a line each */
+	bool executes;		 /* a trace's code, and takes TOOL_NO_SANDBOX among its words */
 };
 extern const struct tool tools[];
 /* The tool called name, or NULL. */
@@ -26,6 +27,12 @@ int tool_replay(struct session *s, int argc, char **argv);
 
 /* extract.c */
 int tool_extract(struct session *s, int argc, char **argv);
+
+#define TOOL_NO_SANDBOX "--no-sandbox"
+/* The setting "replay sandbox" becomes off. */
+void tool_no_sandbox(struct session *s);
+/* The same when the option is among the words, a list with NULL at its end; it is taken out. */
+void tool_take_no_sandbox(struct session *s, char **words);
 
 /* Value of "--gpu" into the settings. */
 struct err *tool_set_gpu(struct session *s, const char *value) TS_CHECK;
