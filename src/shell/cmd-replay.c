@@ -211,7 +211,7 @@ const char cmd_replay_start_help[] =
 	"  --window N     the trace's Nth window, not its first\n"
 	"  --touched      place only the memory that the commands name, where the device has too little for all\n"
 	"  --any-device   also on another GPU than the one it was recorded on\n"
-	"  --no-sandbox   execute the trace with all your rights (see `help set replay sandbox`)\n"
+	"  --no-sandbox   execute the trace outside the sandbox, with all your rights\n"
 	"`set replay device` chooses for all. Commands are executed one after the other, in the\n"
 	"order in which they were submitted, so that a position has the same bytes however it is\n"
 	"reached; `set replay order concurrent` lets streams overlap.\n"

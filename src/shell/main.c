@@ -47,7 +47,7 @@ static const char usage_options[] =
 	"  -ex COMMAND            run a command (any number, in order with -x)\n"
 	"  -p, --pid PID|NAME     attach to a process that runs\n"
 	"  -x FILE                run the commands of a file\n"
-	"  --no-sandbox           execute traces with all your rights: `help set replay sandbox`\n"
+	"  --no-sandbox           execute traces with all your rights\n"
 	"  --batch                leave after those; exit status 1 when one failed\n"
 	"  --args                 the words after PROGRAM are its arguments, options too\n"
 	"  --cd DIR               change to DIR first\n"
