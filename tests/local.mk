@@ -13,7 +13,7 @@ tests_unit_test_patience_LDADD = libcommon.a $(CMOCKA_LIBS)
 tests_unit_test_checked_SOURCES = tests/unit/test-checked.c
 tests_unit_test_checked_LDADD = $(CMOCKA_LIBS)
 endif
-EXTRA_DIST += tests/attach/late-check tests/python tests/e2e
+EXTRA_DIST += tests/attach/late-check tests/attach/hung-check tests/python tests/e2e
 
 # The tests again and again, to find the flaky ones: make check-loop [LOOPS=10] [TESTS=...]
 LOOPS = 10

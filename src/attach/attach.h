@@ -47,6 +47,8 @@ struct attach_result {
 	uint64_t pause_ns;	/* how long the program was held up, all in all */
 	uint64_t longest_ns;	/* at one go */
 	uint64_t start_ns;	/* subscribing; the program ran meanwhile */
+	bool blocked;		/* the agent's start waits for the device's work to end: capture begins when it does */
+	char busy[2048];	/* and what the device was doing before; lines, in the program's words: not to be trusted */
 	bool waiting;		/* the program has not initialised the driver yet: capture begins when it does */
 	bool stopped;		/* SIGSTOP or its like had stopped the process: it stays so until inferior_wake() or somebody's SIGCONT */
 };

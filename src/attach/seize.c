@@ -25,7 +25,7 @@
 #define SAFE_MS 5000u	  /* of looking for a thread in a safe place */
 #define DESPERATE_MS 1000u /* after which a stack that cannot be followed to its end will do */
 #define CALL_MS 5000u	  /* for dlopen() */
-#define UP_MS 60000u	  /* for CUPTI */
+#define UP_MS 5000u	  /* for CUPTI, which may wait for the device */
 #define BUSY_MS 3000u	  /* for the agent to notice that an earlier tsdb is gone */
 #define BUSY_LOOK_MS 20u
 #define LIBC_MS 2000u
@@ -341,7 +341,8 @@ static struct err *agent_error(struct attaching *a, int result)
 		return err_cure(err_new(ERR_UNSUPPORTED, "process %d holds the agent of another version of tsdb, from an earlier attach", a->inf->pid),
 			"use that version, or start the program anew");
 	if (result == -EBUSY)
-		return err_cure(err_new(ERR_STATE, "the agent in process %d still serves an earlier debugger", a->inf->pid), "try again in a moment");
+		return err_cure(err_new(ERR_STATE, "the agent in process %d still serves an earlier debugger", a->inf->pid),
+			"try again in a moment; a call of the GPU driver that it makes may wait for work that does not end");
 	return err_new(ERR_INFERIOR, "the agent in process %d cannot reach tsdb: %s", a->inf->pid, strerror(result < 0 ? -result : EINVAL));
 }
 
@@ -423,8 +424,12 @@ static struct err *await_agent(struct attaching *a)
 		TRY(check_there(a));
 		TRY(check_interrupt(a));
 	}
-	return err_cure(err_new(ERR_STATE, "CUPTI does not answer in process %d", a->inf->pid),
-		"the GPU driver may be busy with a very long call; attach again later");
+	if (!atomic_load(&c->late))
+		return err_cure(err_new(ERR_STATE, "the agent's thread does not begin in process %d", a->inf->pid), "attach again later");
+	a->result->blocked = true;
+	memcpy(a->result->busy, c->busy, sizeof(c->busy));
+	a->result->busy[sizeof(c->busy) - 1] = 0;
+	return NULL;
 }
 
 /* A process that has only just started (attach --wait) has no C library yet. */

@@ -335,7 +335,10 @@ static void start(void)
 	if (!atomic_exchange(&at_exit_set, 1))
 		atexit(at_exit);
 	atomic_store(&agent.control->source, source_cupti.number);
-	atomic_store_explicit(&agent.control->agent_state, TSDB_AGENT_UP, memory_order_release);
+	/* Unless the debugger has left meanwhile: starting the source may have waited for the device. */
+	uint32_t was = atomic_load(&agent.control->agent_state);
+	while (was != TSDB_AGENT_LEFT && !atomic_compare_exchange_weak(&agent.control->agent_state, &was, TSDB_AGENT_UP))
+		;
 }
 
 void agent_start(void)

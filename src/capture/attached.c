@@ -2,6 +2,8 @@
  *
  * The agent's other door: a debugger that attaches makes some thread of the program call tsdb_agent_attach(). That thread may be anywhere, so it does as
  * little as possible: it maps the control block and starts the thread "tsdb-agent", which does the rest and stays until the debugger leaves or dies.
+ * Calls of the driver and of CUPTI may wait for the device, which may never come to an end. A second thread, "tsdb-late", makes them, so that the first one can
+ * always leave; where it leaves the other behind, that one cleans up when its call has ended.
  */
 #include "capture/agent.h"
 
@@ -28,10 +30,13 @@
 
 #define OUT_MS 3000		  /* for the program's threads to come out of the agent */
 #define OUT_AGAIN_MS 20
+#define WORK_MS 1000		  /* for a call of tsdb-late's */
 #define LOOK_NS 100000000 /* how soon a debugger's death is noticed */
 
 static AGENT_KEPT _Atomic uint32_t busy; /* the thread runs */
 static AGENT_KEPT char left_for[128]; /* where the next control block is, for the agent's thread to change to */
+static AGENT_KEPT _Atomic uint32_t working;   /* tsdb-late runs */
+static AGENT_KEPT _Atomic uint32_t work_over; /* it is to end */
 static AGENT_KEPT _Atomic uint32_t stuck; /* a thread did not come out of the agent when a debugger left */
 
 static bool debugger_gone(const struct tsdb_control *c)
@@ -66,24 +71,68 @@ static void begin(struct tsdb_control *c)
 	if (!driver_is_loaded())
 		announce();
 	if (driver_is_loaded()) {
+		atomic_store(&c->late, TSDB_LATE_LOOKS);
 		late_before();
+		late_look();
+		atomic_store(&c->late, TSDB_LATE_SOURCE);
 		agent_start();
+		atomic_store(&c->late, TSDB_LATE_CONTEXTS);
 	} else { /* unless the driver came just now */
 		uint32_t starting = TSDB_AGENT_STARTING;
 		atomic_compare_exchange_strong(&c->agent_state, &starting, TSDB_AGENT_WAITING);
 	}
 	if (atomic_load(&c->agent_state) == TSDB_AGENT_UP)
 		late_contexts();
+	atomic_store(&c->late, TSDB_LATE_UP);
 	atomic_store(&c->start_ns, clock_monotonic_ns() - from); /* tsdb waits for this */
+}
+
+static void *work(void *arg)
+{
+	struct tsdb_control *c = arg;
+	const struct timespec most = { .tv_nsec = LOOK_NS };
+	tls.inside = 1;
+	prctl(PR_SET_NAME, "tsdb-late");
+	begin(c);
+	while (!atomic_load(&work_over)) {
+		late_work();
+		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0, &most, NULL, 0);
+	}
+	if (!agent_live() && agent.source) /* nobody waited for us */
+		agent.source->stop();
+	atomic_fetch_sub(&thread_strangers, 1);
+	atomic_store(&working, 0);
+	return NULL;
+}
+
+static bool start_work(struct tsdb_control *c)
+{
+	atomic_store(&work_over, 0);
+	atomic_store(&working, 1);
+	atomic_fetch_add(&thread_strangers, 1); /* it may not get a state */
+	if (!thread_start_with(work, c))
+		return true;
+	atomic_fetch_sub(&thread_strangers, 1);
+	atomic_store(&working, 0);
+	agent_refuse("the program's process can start no more threads");
+	return false;
+}
+
+/* False: it is in a call that does not end. */
+static bool end_work(struct tsdb_control *c)
+{
+	atomic_store(&work_over, 1);
+	(void)syscall(SYS_futex, &c->leave, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
+	for (unsigned i = 0; i < WORK_MS && atomic_load(&working); i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	return !atomic_load(&working);
 }
 
 static void await_end(struct tsdb_control *c)
 {
 	const struct timespec most = { .tv_nsec = LOOK_NS };
-	while (!atomic_load(&c->leave) && !debugger_gone(c)) {
-		late_work();
+	while (!atomic_load(&c->leave) && !debugger_gone(c))
 		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0, &most, NULL, 0);
-	}
 }
 
 /* What is on is ended while tsdb still listens. */
@@ -108,8 +157,21 @@ static bool clear_out(unsigned ms)
 	return true;
 }
 
+/* Everything but what tsdb-late has in its hands. */
+static void leave_behind(struct tsdb_control *c)
+{
+	agent_retire();
+	sender_stop();
+	atomic_store(&stuck, 1);
+	atomic_store(&c->agent_state, TSDB_AGENT_LEFT);
+}
+
 static void leave(struct tsdb_control *c, bool listened_to)
 {
+	if (!end_work(c)) {
+		leave_behind(c);
+		return;
+	}
 	if (listened_to && agent_live())
 		end_spans();
 	if (agent.source)
@@ -145,8 +207,8 @@ static void *live(void *arg)
 		return NULL;
 	}
 	struct tsdb_control *c = agent.control;
-	begin(c);
-	await_end(c);
+	if (start_work(c))
+		await_end(c);
 	leave(c, !debugger_gone(c));
 	atomic_store(&busy, 0);
 	return NULL;
@@ -169,6 +231,7 @@ static void after_fork(void)
 		agent_unmap_control(c);
 	atomic_store(&stuck, 0);
 	atomic_store(&busy, 0);
+	atomic_store(&working, 0);
 }
 
 /* A thread that was inside when the last debugger left may have come out since. */

@@ -4,7 +4,10 @@
  */
 #include "capture/late.h"
 
+#include <dlfcn.h>
 #include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +21,7 @@
 #include "capture/thread.h"
 
 #define DEVICES_MAX 64
+#define STREAMS_TOLD 16
 #define PATIENCE 100 /* tenths of a second */
 #define GRACE_NS 20000000 /* for calls that were under way when the source started: they are not seen */
 
@@ -124,6 +128,57 @@ static void find_memory(struct thread *t)
 	atomic_store(&late.finding, 0);
 }
 
+/* A line of control.busy; false: it is full. */
+static bool add_line(size_t *at, const char *text)
+{
+	char *to = agent.control->busy;
+	const size_t n = strlen(text);
+	if (n + 2 > TSDB_BUSY_MAX - *at)
+		return false;
+	memcpy(to + *at, text, n);
+	to[*at + n] = '\n';
+	to[*at += n + 1] = '\0';
+	return true;
+}
+
+/* NVIDIA's driver names no streams: of each primary context its default stream can be asked. */
+static void look_at_contexts(size_t *at)
+{
+	CUcontext was;
+	int n = 0;
+	if (!driver.cuStreamQuery || !driver.cuDevicePrimaryCtxRelease_v2 || !driver.cuCtxPushCurrent_v2 || !driver.cuCtxPopCurrent_v2 ||
+		!driver.cuDevicePrimaryCtxGetState || !driver.cuDevicePrimaryCtxRetain || OWN(driver.cuDeviceGetCount(&n)))
+		return;
+	for (int i = 0; i < n && i < DEVICES_MAX; i++) {
+		char text[96];
+		CUcontext ctx = primary_of(i);
+		if (!ctx)
+			continue;
+		if (!OWN(driver.cuCtxPushCurrent_v2(ctx))) {
+			const CUresult r = OWN(driver.cuStreamQuery(CU_STREAM_LEGACY));
+			snprintf(text, sizeof(text), r == CUDA_ERROR_NOT_READY ? "device %d: the default stream has work" : r ? "device %d: CUDA error %d" :
+				"device %d: the default stream has no work; other streams are not known yet", i, (int)r);
+			(void)add_line(at, text);
+			(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+		}
+		(void)OWN(driver.cuDevicePrimaryCtxRelease_v2(i));
+	}
+}
+
+void late_look(void)
+{
+	int (*const soft_busy)(unsigned i, char *text, unsigned size) =
+		(int (*)(unsigned, char *, unsigned))(uintptr_t)(driver.lib ? dlsym(driver.lib, "tsdb_soft_busy") : NULL);
+	char text[512];
+	size_t at = 0;
+	if (!driver.lib || !is_initialised())
+		return;
+	for (unsigned i = 0; soft_busy && i < STREAMS_TOLD && soft_busy(i, text, sizeof(text)) == 1 && add_line(&at, text); i++)
+		;
+	if (!soft_busy)
+		look_at_contexts(&at);
+}
+
 void late_contexts(void)
 {
 	struct thread *t = atomic_load(&late.finding) ? thread_get() : NULL;
@@ -157,7 +212,7 @@ void late_over(void)
 
 void late_wake(void)
 {
-	(void)syscall(SYS_futex, &agent.control->leave, FUTEX_WAKE, 1, NULL, NULL, 0);
+	(void)syscall(SYS_futex, &agent.control->leave, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
 }
 
 bool late_is_finding(void)

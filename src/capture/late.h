@@ -12,6 +12,8 @@ struct thread;
 
 /* Before the source is started: tells of the attach; from then on nothing is missed. The driver's library is loaded. */
 void late_before(void);
+/* Writes down in control.busy what the device is doing, without waiting for it. */
+void late_look(void);
 /* The source has started: introduces contexts. */
 void late_contexts(void);
 /* Looks for memory, once; for the code of modules that were loaded before, if somebody asked. */

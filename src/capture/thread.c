@@ -276,6 +276,11 @@ void thread_announce(struct thread *t)
 
 int thread_start(void *(*run)(void *arg))
 {
+	return thread_start_with(run, NULL);
+}
+
+int thread_start_with(void *(*run)(void *arg), void *arg)
+{
 	pthread_attr_t attr;
 	pthread_t thread;
 	sigset_t every, old;
@@ -285,7 +290,7 @@ int thread_start(void *(*run)(void *arg))
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &old);
-	err = pthread_create(&thread, &attr, run, NULL);
+	err = pthread_create(&thread, &attr, run, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	return -err;

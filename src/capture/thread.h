@@ -119,6 +119,7 @@ void thread_leave_all(void);
 void thread_let_in(void);
 /* A thread of the agent's own, which nobody joins and no signal of the program's comes to; errno, negative, on failure. */
 int thread_start(void *(*run)(void *arg));
+int thread_start_with(void *(*run)(void *arg), void *arg);
 /* Once, before the first thread_get(). */
 void thread_init(void);
 

@@ -47,9 +47,10 @@
  *
  * Attach. tsdb makes one thread of a running process call dlopen() and then tsdb_agent_attach("/proc/TSDB_PID/fd/N", &result) (or "@NAME", a
  * socket in the abstract space that hands out the descriptor, where the process' user may not look into tsdb's /proc), which returns at once (0 or
- * -errno) and starts the agent's thread "tsdb-agent", all signals blocked. That maps the control block, sets agent_state (STARTING, then UP, WAITING
- * or REFUSED), and sleeps until control.leave is set or tsdb is gone. Then it unsubscribes, ends spans, makes every hook return at once, takes
- * its hands off the block and sets LEFT. The library stays mapped; tsdb_agent_attach() with another block brings it to life again.
+ * -errno) and starts the agent's thread "tsdb-agent", all signals blocked. That maps the control block, has its thread "tsdb-late" set agent_state (STARTING,
+ * then UP, WAITING or REFUSED) and look for what was there before, and sleeps until control.leave is set or tsdb is gone. Then it unsubscribes, ends spans,
+ * makes every hook return at once, takes its hands off the block and sets LEFT; if tsdb-late is in a call that waits for the device, LEFT comes without that,
+ * and tsdb-late unsubscribes when its call has ended. The library stays mapped; tsdb_agent_attach() with another block brings it to life again.
  */
 #ifndef CAPTURE_WIRE_H
 #define CAPTURE_WIRE_H
@@ -61,7 +62,7 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 7u
+#define TSDB_WIRE_VERSION 8u
 #define TSDB_RING_COUNT 16384u
 #define TSDB_RING_LARGE 256u /* rings of control.ring_bytes; all behind them are small */
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
@@ -72,6 +73,7 @@
 #define TSDB_BREAK_MAX 64u
 #define TSDB_GLOB_MAX 128u
 #define TSDB_TEXT_MAX 256u
+#define TSDB_BUSY_MAX 2048u
 
 /* Ring records are packed commands (cmd.h, kinds of commands.def) or one of these, with the same 8-byte header. */
 enum tsdb_msg {
@@ -232,6 +234,9 @@ struct tsdb_req {
 	uint8_t data[TSDB_RECORD_MAX];
 };
 
+/* Each step may wait for the device, which may never come to an end: so a thread of its own makes them, and tsdb does not wait for ever. */
+enum tsdb_late { TSDB_LATE_NONE, TSDB_LATE_LOOKS, TSDB_LATE_SOURCE, TSDB_LATE_CONTEXTS, TSDB_LATE_UP };
+
 enum tsdb_agent_state {
 	TSDB_AGENT_NONE,
 	TSDB_AGENT_UP,	      /* subscribed */
@@ -294,6 +299,8 @@ struct tsdb_control {
 	uint64_t memory_needed;	    /* for STOP_CAPTURE */
 	_Atomic uint64_t pause_ns;  /* how long the last span's begin held the program up */
 	char text2[TSDB_TEXT_MAX];  /* one sentence: what of the last span's memory could not be recorded */
+	_Atomic uint32_t late;	    /* enum tsdb_late: how far an agent that came late is */
+	char busy[TSDB_BUSY_MAX];   /* valid from TSDB_LATE_SOURCE on: what the device was doing then, as far as it can be told; lines */
 	_Atomic uint64_t start_ns;  /* not 0: subscribed, and contexts are told of; how long that took after tsdb_agent_attach() */
 
 	_Atomic uint32_t python;    /* enum tsdb_python_state */

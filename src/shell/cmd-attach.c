@@ -120,11 +120,25 @@ static bool uses_soft_gpu(struct inferior *inf)
 	return false;
 }
 
+/* What cannot be waited for is left out. */
+static void tell_blocked(struct session *s, pid_t pid, const struct attach_result *r)
+{
+	out_str(s->out, ".\nThe GPU does not come to an end: CUPTI, which reports GPU calls, waits for the work that was there. Capture begins when that is over.\n");
+	out_str(s->out, "Not known until then: contexts, streams, memory and kernels from before. `info threads` and `bt` show where the host waits.\n");
+	for (const char *at = r->busy, *end; *at; at = end + (*end == '\n')) {
+		end = at + strcspn(at, "\n");
+		out_printf(s->out, "  %.*s\n", (int)(end - at), at);
+	}
+	(void)pid;
+}
+
 static void tell(struct session *s, pid_t pid, const struct attach_result *r)
 {
 	out_printf(s->out, "Attached to process %d (%s), %u thread%s; it was held up for %.1f ms", pid, r->name, r->threads, r->threads == 1 ? "" : "s",
 		(double)r->pause_ns / 1e6);
-	if (r->waiting)
+	if (r->blocked)
+		tell_blocked(s, pid, r);
+	else if (r->waiting)
 		out_str(s->out, ".\nIt has not used the GPU yet: capture begins when it does.\n");
 	else
 		out_printf(s->out, ", and the agent was up %.1f ms later.\n", (double)r->start_ns / 1e6);

@@ -24,6 +24,8 @@ static void tell_attached(struct session *s, const struct state *st)
 	state_totals(st, &t);
 	if (atomic_load(&inferior_control(inf)->agent_state) == TSDB_AGENT_WAITING)
 		out_style(s->out, STYLE_NOTE, "(It has not used the GPU yet.)");
+	else if (atomic_load(&inferior_control(inf)->agent_state) == TSDB_AGENT_STARTING)
+		out_style(s->out, STYLE_NOTE, "(Nothing is known of the GPU until the work that was there ends: the agent's start waits for it.)");
 	else if (!t.found_ns)
 		out_style(s->out, STYLE_NOTE, "(What was there before the attach is found as the program uses it, or when a capture begins.)");
 	else

@@ -134,6 +134,9 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *ret, CUpti_CallbackFunc fn,
 		return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
 	if (!cupti_driver())
 		return cupti_result(CUPTI_ERROR_NOT_INITIALIZED);
+	/* Where contexts are there already NVIDIA's waits for their work, too (seen on an H200: an attach beside a kernel that spins). */
+	if (cupti_driver()->drain && fn)
+		cupti_driver()->drain();
 	pthread_mutex_lock(&lock);
 	if (!subscriber.fn && fn) {
 		subscriber.userdata = userdata;

@@ -16,6 +16,7 @@ struct cupti_driver {
 	uint32_t (*context_id)(CUcontext ctx);
 	uint32_t (*stream_id)(CUcontext ctx, CUstream stream, bool per_thread);
 	uint64_t (*graph_id)(const void *handle);
+	void (*drain)(void);
 	CUresult (*ctx_get_current)(CUcontext *ctx);
 };
 /* NULL, after one line on stderr, when libcuda.so.1 is not ours. */

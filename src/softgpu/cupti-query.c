@@ -49,6 +49,7 @@ static void driver_find(void)
 	*(void **)&driver.context_id = dlsym(lib, "tsdb_soft_context_id");
 	*(void **)&driver.stream_id = dlsym(lib, "tsdb_soft_stream_id");
 	*(void **)&driver.graph_id = dlsym(lib, "tsdb_soft_graph_id");
+	*(void **)&driver.drain = dlsym(lib, "tsdb_soft_drain");
 	*(void **)&driver.ctx_get_current = dlsym(lib, "cuCtxGetCurrent");
 	driver_ok = driver.set_hooks && driver.context_id && driver.stream_id && driver.graph_id && driver.ctx_get_current;
 	if (!driver_ok)

@@ -10,6 +10,7 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -33,6 +34,7 @@ struct timeline {
 	uint64_t submitted;
 	_Atomic uint64_t done;
 	bool started, closed;
+	_Atomic(const char *) now; /* what it is running or waiting for; NULL: nothing */
 };
 
 /* A program that submits faster than its commands run waits when this many are pending on a stream. */
@@ -490,6 +492,19 @@ static struct item *timeline_take(struct timeline *tl)
 	return it;
 }
 
+/* For tsdb_soft_busy(). */
+static const char *name_of(const struct op *op)
+{
+	static const char *const names[] = {
+		[OP_COPY] = "a copy", [OP_FILL] = "a fill", [OP_HOST] = "a host function", [OP_STREAM_CALLBACK] = "a stream callback",
+		[OP_GRAPH] = "a graph", [OP_WAIT_VALUE] = "waits for a value", [OP_BATCH] = "a batch of value operations",
+	};
+
+	if (op->kind == OP_KERNEL)
+		return op->kernel.fn->info.name;
+	return op->kind < sizeof(names) / sizeof(*names) && names[op->kind] ? names[op->kind] : "a command";
+}
+
 static void *timeline_main(void *arg)
 {
 	struct timeline *tl = arg;
@@ -498,9 +513,12 @@ static void *timeline_main(void *arg)
 
 	on_timeline = true;
 	while ((it = timeline_take(tl))) {
+		atomic_store(&tl->now, "waits for another stream");
 		for (i = 0; i < it->ndeps; i++)
 			point_wait(&it->deps[i]);
+		atomic_store(&tl->now, name_of(&it->op));
 		op_run(&it->op, tl->ctx, &it->origin, it->queued_ns);
+		atomic_store(&tl->now, NULL);
 		item_free(it);
 		user_flush();
 		pthread_mutex_lock(&tl->lock);
@@ -771,4 +789,29 @@ void tsdb_soft_drain(void)
 {
 	if (drv_ready)
 		ctx_drain_all();
+}
+
+int tsdb_soft_busy(unsigned i, char *text, unsigned size)
+{
+	struct stream *s;
+	int found = 0;
+
+	/* A call that waits for the device may hold it. */
+	for (unsigned k = 0; pthread_mutex_trylock(&drv_lock); k++) {
+		if (k == 1000)
+			return -1;
+		nanosleep(&(struct timespec){0, 100000}, NULL);
+	}
+	for (s = obj_next(OBJ_STREAM, NULL); s && !found; s = obj_next(OBJ_STREAM, s)) {
+		const uint64_t done = atomic_load(&s->tl->done), left = s->tl->submitted - done;
+		const char *now = atomic_load(&s->tl->now);
+
+		if (!left || i--)
+			continue;
+		found = 1;
+		snprintf(text, size, "stream %p%s: %s; behind it %llu more", (const void *)s, s->legacy ? " (default)" : "", now ? now : "about to begin",
+			(unsigned long long)left - 1);
+	}
+	pthread_mutex_unlock(&drv_lock);
+	return found;
 }

@@ -130,6 +130,20 @@ def test_break_look_and_leave(t):
         t.equal(p.finish(), 'long_running: running\nlong_running: ok\n', 'what the program printed')
 
 
+def test_a_gpu_that_hangs(t):
+    """No step waits for the device for ever; what would have to is left out, and said. The program ends as it would have when its GPU does."""
+    for mode, what in (('spin', 'spin_for_ever'), ('value', 'waits for a value')):
+        with Running(t, [program('hung'), mode]) as p:
+            p.await_text('hung: running')
+            r = attached(t, p.pid, 'info streams', 'bt', 'detach', timeout=120)
+            t.match(r'^The GPU does not come to an end: CUPTI, .* Capture begins when that is over\.$', r.out)
+            t.match(rf'^  stream 0x[0-9a-f]+: .*{what}.*; behind it 1 more$', r.out)
+            t.match(r'^\(Nothing is known of the GPU until the work that was there ends', r.out)
+            t.match(r'^#\d+ .* main \(\) at .*hung\.cu:\d+', r.out)
+            t.match(rf'^\[process {p.pid} goes on without tsdb\]$', r.out)
+            t.equal(p.finish(), 'hung: running\nhung: over, counted 1\n', 'what the program printed')
+
+
 def test_quit_leaves_and_kill_kills(t):
     with launcher(t) as p:
         attached(t, p.pid, 'break kernel count', 'continue')

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A GPU that does not come to an end. hung spin: a kernel that spins for ever, and a copy behind it; hung value: a stream that waits for a value that nobody
+// writes. Until the file "end" is there, when the host lets it go. The host waits for the stream.
+#include "gpu.h"
+#include <cuda.h>
+#include <dlfcn.h>
+#include <pthread.h>
+
+static volatile int *word; // pinned; behind it what is copied back
+static volatile int out;
+
+__global__ void spin_for_ever(volatile int *p)
+{
+	while (!*p)
+		;
+}
+
+static void *release(void *arg)
+{
+	while (access("end", F_OK) && !out)
+		usleep(10000);
+	*word = 1;
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const bool value = argc > 1 && !strcmp(argv[1], "value");
+	int *d = counter_new();
+	cudaStream_t s;
+	pthread_t t;
+	CHECK(cudaHostAlloc((void **)&word, 2 * sizeof(int), cudaHostAllocMapped));
+	*word = 0;
+	CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+	count<<<1, 1, 0, s>>>(d, 1); // its code is loaded
+	CHECK(cudaStreamSynchronize(s));
+	pthread_create(&t, NULL, release, NULL);
+	if (value) {
+		typedef CUresult wait_fn(CUstream, CUdeviceptr, cuuint32_t, unsigned);
+		wait_fn *const wait = (wait_fn *)dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuStreamWaitValue32_v2");
+		if (!wait || wait((CUstream)s, (CUdeviceptr)(uintptr_t)word, 1, CU_STREAM_WAIT_VALUE_EQ))
+			return 2;
+	} else {
+		spin_for_ever<<<1, 1, 0, s>>>((volatile int *)word);
+	}
+	CHECK(cudaMemcpyAsync((void *)(word + 1), d, sizeof(int), cudaMemcpyDeviceToHost, s));
+	printf("hung: running\n");
+	fflush(stdout);
+	CHECK(cudaStreamSynchronize(s));
+	out = 1;
+	pthread_join(t, NULL);
+	printf("hung: over, counted %d\n", counter_value(d));
+	return 0;
+}
