@@ -108,8 +108,8 @@ uint64_t sbt_reader_first_seq(const struct sbt_reader *r);  /* 0 when there are 
 uint64_t sbt_reader_last_seq(const struct sbt_reader *r);
 uint64_t sbt_reader_lost(const struct sbt_reader *r);	    /* records lost, in all */
 uint64_t sbt_reader_size(const struct sbt_reader *r);	    /* the file, bytes */
-/* NULL, or one or more sentences, a line each: what is damaged or missing. Valid until close. Damage inside
- * commands chunks is found when they are read, so this may grow. */
+/* NULL, or one or more sentences, a line each: what is damaged or missing. Damage inside
+ * commands chunks is found when they are read, so this may grow: valid until the reader is asked for anything else. */
 const char *sbt_reader_damage(const struct sbt_reader *r);
 /* The i-th unreplayable call and its count; false past the end. */
 bool sbt_reader_unreplayable(const struct sbt_reader *r, unsigned i, const char **ret_call, uint64_t *ret_n);

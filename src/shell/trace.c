@@ -268,7 +268,7 @@ static void member(struct buf *out, const char *name, const char *text)
 void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r)
 {
 	const struct sbt_meta *m = sbt_reader_meta(r);
-	const char *call, *damage = sbt_reader_damage(r);
+	const char *call, *damage;
 	uint64_t n, first, last;
 	struct state_totals t;
 	struct state *st;
@@ -294,6 +294,7 @@ void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r)
 			t.unknown);
 	state_free(st);
 	buf_str(out, ",\"damage\":");
+	damage = sbt_reader_damage(r); /* reading the commands may have found more */
 	if (damage)
 		json_string(out, damage);
 	else
