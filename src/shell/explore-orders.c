@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "first-where.h"
 #include "order/place.h"
 #include "shell/explore-private.h"
 
@@ -26,20 +27,46 @@ bool explore_is_over(const struct explorer *x)
 
 /* ---- telling them apart ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t *position(const struct explorer *x, uint64_t entry)
+static int by_key(const void *a, const void *b)
 {
-	return &x->position[order_key(entry) - 2 * x->r->first];
+	const struct explore_position *x = a, *y = b;
+
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+/* All orders have the same entries. Numbers of commands may lie as far apart as a trace likes, so they index nothing. */
+void explore_know_entries(struct explorer *x)
+{
+	x->position = xcalloc(x->nrecorded + 1, sizeof *x->position);
+	for (size_t i = 0; i < x->nrecorded; i++)
+		x->position[i].key = order_key(x->recorded[i]);
+	qsort(x->position, x->nrecorded, sizeof *x->position, by_key);
+}
+
+/* NULL: it is in no order. */
+static struct explore_position *position(const struct explorer *x, uint64_t entry)
+{
+	const uint64_t key = order_key(entry);
+	const size_t at = FIRST_WHERE(x->nrecorded, i, x->position[i].key >= key);
+
+	return at < x->nrecorded && x->position[at].key == key ? &x->position[at] : NULL;
 }
 
 static void place(struct explorer *x, const uint64_t *entries, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		*position(x, entries[i]) = i;
+	for (size_t i = 0; i < n; i++) {
+		struct explore_position *p = position(x, entries[i]);
+
+		if (p)
+			p->at = i;
+	}
 }
 
 bool explore_is_flipped(const struct explorer *x, const struct order_pair *p)
 {
-	return *position(x, p->before) > *position(x, p->after);
+	const struct explore_position *before = position(x, p->before), *after = position(x, p->after);
+
+	return (before ? before->at : 0) > (after ? after->at : 0);
 }
 
 bool explore_keeps_fixed(const struct explorer *x)

@@ -36,7 +36,10 @@ struct explorer {
 	bool outputs_unstable;
 	uint64_t *recorded;
 	size_t nrecorded;
-	uint64_t *position; /* by order_key(entry) - 2 * first: in the order at hand */
+	struct explore_position {
+		uint64_t key; /* order_key() of an entry of `recorded`; sorted */
+		uint64_t at;  /* in the order at hand */
+	} *position;
 	uint64_t *seen;	    /* signatures of what was executed, a hash table; 0: free */
 	size_t slots, nseen;
 	double begin;
@@ -63,6 +66,8 @@ uint64_t explore_place(const struct explorer *x, const struct order_pair *p);
 
 double explore_now(void);
 bool explore_is_over(const struct explorer *x);
+/* Before the first of these. */
+void explore_know_entries(struct explorer *x);
 bool explore_is_flipped(const struct explorer *x, const struct order_pair *p); /* in the order that was placed last */
 bool explore_keeps_fixed(const struct explorer *x);			       /* the same */
 /* Which pairs the order turns round: orders alike in that are alike. Places it. */

@@ -170,7 +170,7 @@ static struct err *explore(struct explorer *x)
 	TRY(explore_find_pairs(x));
 	x->r->id = identity(x);
 	TRY(order_recorded(x->order, &x->recorded, &x->nrecorded));
-	x->position = xcalloc(2 * (x->r->last - x->r->first + 2), sizeof *x->position);
+	explore_know_entries(x);
 	(void)explore_is_new(x, explore_signature(x, x->recorded, x->nrecorded));
 	TRY(explore_first_run(x));
 	TRY(flip_each(x));
