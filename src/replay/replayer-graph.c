@@ -95,18 +95,15 @@ static struct err *kernel_node(struct build *b, const struct sbt_cmd *c, CUgraph
 		CU(rp, cuFuncSetAttribute, p.func, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)u->shared);
 	}
 	struct err *e = execute_args(rp, c, k, &args);
-	void **params = xmalloc((k->nparams + 1) * sizeof *params);
-	for (unsigned i = 0; !e && i < k->nparams; i++) {
-		if (k->params[2 * i] > args.len || k->params[2 * i + 1] > args.len - k->params[2 * i])
-			e = rp_fail(rp, REPLAYER_E_TRACE, rp->current, "parameter %u of %s was not recorded", i, k->name);
-		params[i] = args.data + k->params[2 * i];
-	}
-	p.kernelParams = params;
+	/* As one block with its size: how many parameters there are, and of what size, is the code's to say, whatever the trace says of it. */
+	size_t n = args.len;
+	void *block[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, args.data, CU_LAUNCH_PARAM_BUFFER_SIZE, &n, CU_LAUNCH_PARAM_END};
+	void *none[] = {CU_LAUNCH_PARAM_END};
+	p.extra = n ? block : none;
 	if (!e)
 		e = rp_cu(rp, rp->d.cuGraphAddKernelNode_v2(ret, b->graph, b->deps, b->ndeps, &p), "cuGraphAddKernelNode");
 	if (!e)
 		e = kernel_attributes(rp, u, *ret);
-	free(params);
 	buf_free(&args);
 	return e;
 }
