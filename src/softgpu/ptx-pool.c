@@ -43,12 +43,15 @@ struct ptx_run {
 	size_t nchunks, capchunks, printed;
 };
 
+#define BLOCKS_OF_SLICE 1024
+
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
 	pthread_once_t once;
 	unsigned workers, threads, nidle;
 	unsigned timeout_s;
+	uint64_t slices; /* as ptx_launch.max_slices, of launches that have no limit of their own; 0: none */
 	struct ptx_worker *idle; /* with their memory, for reuse */
 	struct ptx_run *queue;
 	atomic_uint_fast64_t launches;
@@ -69,11 +72,12 @@ static void after_fork(void)
 
 static void pool_init(void)
 {
-	const char *s = getenv("TSDB_SOFT_WORKERS"), *t = getenv("TSDB_SOFT_TIMEOUT");
+	const char *s = getenv("TSDB_SOFT_WORKERS"), *t = getenv("TSDB_SOFT_TIMEOUT"), *slices = getenv("TSDB_SOFT_SLICES");
 	long n = s && *s ? strtol(s, NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN);
 
 	pool.workers = n < 1 ? 1 : n > MAX_WORKERS ? MAX_WORKERS : (unsigned)n;
 	pool.timeout_s = t ? (unsigned)strtoul(t, NULL, 10) : 0;
+	pool.slices = slices ? strtoull(slices, NULL, 10) : 0;
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
@@ -627,10 +631,22 @@ static void print_output(struct ptx_run *r)
 	free(r->chunks);
 }
 
+/* TSDB_SOFT_SLICES: what a launch may use, whatever time that takes. False: it has more blocks than could be meant. */
+static bool limit_slices(struct ptx_run *r, struct ptx_launch *limited)
+{
+	if (!pool.slices || r->l->max_slices)
+		return true;
+	*limited = *r->l;
+	limited->max_slices = pool.slices;
+	r->l = limited;
+	return r->nblocks <= BLOCKS_OF_SLICE * pool.slices;
+}
+
 /* fma needs glibc's exact one, and both tables round to nearest: a caller's rounding mode does not matter to them. */
 enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
 {
 	struct ptx_run r = {.l = l, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct ptx_launch limited;
 	unsigned threads = l->block[0] * l->block[1] * l->block[2], helpers = 0;
 	struct ptx_worker *wk;
 
@@ -641,6 +657,13 @@ enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
 	atomic_init(&r.next, 0);
 	atomic_init(&r.limit, r.nblocks);
 	memset(fault, 0, sizeof(*fault));
+	if (!limit_slices(&r, &limited)) {
+		fault->code = PTX_TIMEOUT;
+		fault->kernel = l->fn->name;
+		snprintf(fault->text, sizeof(fault->text), "tsdb softgpu: kernel %.100s has more blocks than TSDB_SOFT_SLICES allows", l->fn->name);
+		return fault->code;
+	}
+	l = r.l;
 	wk = worker_get();
 	if (!wk) {
 		fault->code = PTX_STACK_OVERFLOW;
