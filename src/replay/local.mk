@@ -55,17 +55,9 @@ tsdb_replayer_SOURCES = \
 	src/replay/sandbox-limits.c src/replay/sandbox-namespaces.c src/replay/sandbox-seccomp.c
 # Anywhere in its address space, tables of addresses read-only from the beginning on.
 REPLAYER_HARDENED = -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack
-if SANITIZERS
-# A sanitizer's shadow lies where recorded addresses are: built without, from the same sources.
-tsdb_replayer_SOURCES += $(liborder_a_SOURCES) $(libstate_a_SOURCES) $(libsbt_a_SOURCES) $(libranges_a_SOURCES) $(libcommon_a_SOURCES)
-tsdb_replayer_CFLAGS = -std=gnu11 -g -O1 -fPIC -fno-omit-frame-pointer $(WARN_CFLAGS) $(CUDA_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS) $(SECCOMP_CFLAGS)
-tsdb_replayer_LDFLAGS = $(REPLAYER_HARDENED)
-tsdb_replayer_LDADD = libhashkernel.a $(ZSTD_LIBS) $(XXHASH_LIBS) $(SECCOMP_LIBS) -lpthread -ldl -lm
-else
 tsdb_replayer_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(SECCOMP_CFLAGS) -fstack-protector-strong
 tsdb_replayer_LDFLAGS = $(AM_LDFLAGS) $(REPLAYER_HARDENED)
 tsdb_replayer_LDADD = libhashkernel.a liborder.a libstate.a libsbt.a libranges.a libcommon.a $(ZSTD_LIBS) $(XXHASH_LIBS) $(SECCOMP_LIBS) -lpthread -ldl -lm
-endif
 endif
 
 if HAVE_CMOCKA

@@ -48,6 +48,9 @@ void sandbox_limits(struct sandbox *b)
 		memory = RLIM_INFINITY;
 	if (memory < RLIM_INFINITY - SPARE)
 		memory += SPARE;
+#ifdef __SANITIZE_ADDRESS__
+	memory = RLIM_INFINITY; /* its shadow can be written to, all 16 TiB of it */
+#endif
 	if (limit(RLIMIT_CORE, 0) && limit(RLIMIT_CPU, CPU_SECONDS) && limit(RLIMIT_NOFILE, files) && limit(RLIMIT_DATA, memory))
 		sandbox_has(b, SANDBOX_LIMITS, "%llu GiB of memory, %u hours of processor time, %u open files, no core",
 			(unsigned long long)(memory >> 30), CPU_SECONDS / 3600, (unsigned)files);

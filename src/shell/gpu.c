@@ -61,13 +61,27 @@ char *gpu_replayer_path(void)
 	return own_file("tsdb-replayer");
 }
 
+static char *folder_of(char *file)
+{
+	if (file)
+		*strrchr(file, '/') = 0;
+	return file;
+}
+
 char *gpu_soft_dir(void)
 {
-	char *lib = own_file("softgpu/libcuda.so.1");
+	return folder_of(own_file("softgpu/libcuda.so.1"));
+}
+
+char *gpu_soft_dir_for_replay(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	char *lib = own_file("softgpu/sanitised/libcuda.so.1");
 
 	if (lib)
-		*strrchr(lib, '/') = 0;
-	return lib;
+		return folder_of(lib);
+#endif
+	return gpu_soft_dir();
 }
 
 /* ---- choosing ----------------------------------------------------------------------------------------------------- */

@@ -14,6 +14,8 @@ bool gpu_has_driver(void);
  * Heap strings; NULL when they are not there. */
 char *gpu_agent_path(void);
 char *gpu_soft_dir(void);
+/* The same for tsdb-replayer: sanitised when that is. */
+char *gpu_soft_dir_for_replay(void);
 /* The program tsdb-replayer. */
 char *gpu_replayer_path(void);
 /* The device for a program by `set gpu`; says which one when the choice was ours. Refuses what cannot work, with the cure. */

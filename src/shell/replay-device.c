@@ -129,7 +129,7 @@ struct err *replay_device_open(struct session *s, const struct replay_choice *c,
 	if (!replayer)
 		return err_cure(err_new(ERR_UNSUPPORTED, "tsdb-replayer is not installed, so commands cannot be executed again"),
 			"Build tsdb where the CUDA toolkit's headers are");
-	if (soft && !(softgpu = gpu_soft_dir())) {
+	if (soft && !(softgpu = gpu_soft_dir_for_replay())) {
 		free(replayer);
 		return err_cure(err_new(ERR_UNSUPPORTED, "the software GPU is not installed"), "\"tsdb doctor\" says more");
 	}

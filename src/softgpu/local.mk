@@ -76,7 +76,7 @@ libsoftptx_a_CFLAGS = $(SO_CFLAGS) $(PTX_CFLAGS)
 # Never unloaded: its threads run until the process ends. Symbols are bound inside, so that a program's own or a
 # second driver's cu* functions cannot come in between.
 softgpu_PROGRAMS += softgpu/libcuda.so.1
-softgpu_libcuda_so_1_SOURCES = \
+LIBCUDA_SOURCES = \
 	src/softgpu/array.h \
 	src/softgpu/driver.h \
 	src/softgpu/drv-array.c \
@@ -118,10 +118,20 @@ softgpu_libcuda_so_1_SOURCES = \
 	src/softgpu/graph.h \
 	src/softgpu/soft.h \
 	src/softgpu/watch.h
+softgpu_libcuda_so_1_SOURCES = $(LIBCUDA_SOURCES)
 softgpu_libcuda_so_1_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CFLAGS)
 softgpu_libcuda_so_1_CFLAGS = $(SO_CFLAGS) $(ZSTD_CFLAGS) -O2 -g
 softgpu_libcuda_so_1_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete -Wl,-Bsymbolic
 softgpu_libcuda_so_1_LDADD = libsoftptx.a $(ZSTD_LIBS) -lpthread -ldl -lm
+# The same with sanitizers: for a sanitised tsdb-replayer, which is the only program that can load it.
+if SANITIZERS
+noinst_PROGRAMS += softgpu/sanitised/libcuda.so.1
+softgpu_sanitised_libcuda_so_1_SOURCES = $(LIBCUDA_SOURCES)
+softgpu_sanitised_libcuda_so_1_CPPFLAGS = $(softgpu_libcuda_so_1_CPPFLAGS)
+softgpu_sanitised_libcuda_so_1_CFLAGS = $(SO_CFLAGS) $(MODE_CFLAGS) $(ZSTD_CFLAGS) -O1 -g
+softgpu_sanitised_libcuda_so_1_LDFLAGS = $(MODE_LDFLAGS) -shared -Wl,-z,now -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete -Wl,-Bsymbolic
+softgpu_sanitised_libcuda_so_1_LDADD = libptxtest.a $(ZSTD_LIBS) -lpthread -ldl -lm
+endif
 
 # --- the compiler of hot kernels: a plugin, opened when the first one is hot ------------------------------
 JIT_SOURCES = src/softgpu/jit-alu.c src/softgpu/jit-move.c src/softgpu/jit-value.h src/softgpu/jit-emit.c src/softgpu/jit-int.h src/softgpu/jit-llvm.c src/softgpu/jit-mem.c \

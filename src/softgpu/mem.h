@@ -2,8 +2,7 @@
  *
  * The software GPU's address space. A device address is an address of this process, so kernels, copies and the
  * host's own accesses to pinned and managed memory need no translation. Device memory lives in one reserved region
- * (from MEM_DEVICE_BASE, the lowest address the vendor's
- * allocator hands out; elsewhere when something is mapped there, a sanitizer's shadow for one), committed on allocation. Looking up is lock-free and may
+ * (from MEM_DEVICE_BASE, the lowest address the vendor's allocator hands out; elsewhere when something is mapped there), committed on allocation. Looking up is lock-free and may
  * race with allocation; a range is given back only when no work that was submitted before the free can still run.
  */
 #ifndef SOFTGPU_MEM_H
@@ -13,7 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifndef MEM_DEVICE_BASE /* builds with sanitizers have another one: their shadow lies from 0x7fff8000 to 0x10007fff8000 */
 #define MEM_DEVICE_BASE 0x302000000ull
+#endif
 #define MEM_HOST_BASE 0x200000000000ull /* pinned and managed memory: lowest first from here, while nobody else is there */
 #define MEM_DEVICES 16 /* at most; device n's addresses begin n times 256 GiB after device 0's */
 #define MEM_DEVICE_ALIGN 256u /* cuMemAlloc's guarantee: "CUDA C++ Programming Guide", 5.3.2 */

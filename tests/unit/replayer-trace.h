@@ -12,6 +12,7 @@
 #include "cmds.h"
 #include "sbt/memory.h"
 #include "sbt/sbt.h"
+#include "softgpu/mem.h"
 
 /* p[i] += q[i] + bump; bad() writes where nothing is; spin() does not end. */
 static const char ptx[] =
@@ -41,17 +42,17 @@ static const char other_ptx[] =
 
 #define N 40000u /* elements: 160,000 bytes, two pages and a part of one */
 #define BYTES (N * 4u)
-#define A 0x302000000ull
+#define A MEM_DEVICE_BASE
 #define B (A + 0x100000)  /* allocated in the window */
 #define Q 0x7f1234560000ull /* pinned */
 #define R 0x7f1234760000ull /* pinned, in OWN; else HOST is there instead */
 #define HOST 0x55aa00001000ull /* the program's own memory: not here at replay */
-#define BUMP_WAS 0x302fff000ull
+#define BUMP_WAS (A + 0xfff000)
 #define BUMP 1000u
 #define FIRST 10u
 
 /* Beside what every trace has. */
-#define LARGE 0x380000000ull /* no command names it */
+#define LARGE (A + 0x7e000000) /* no command names it */
 #define LARGE_BYTES (96u << 20)
 #define TABLE (A + 0x800000) /* a fill names it; it points to ... */
 #define POINTED (A + 0x900000) /* ... this, 256 KiB that do not compress */

@@ -7,6 +7,7 @@
 #include "random-trace.h"
 #include "replay-recorded.h"
 #include "replay-trace.h"
+#include "softgpu/mem.h"
 #include "replay/plan.h"
 
 static void assert_verified(const struct run *x)
@@ -187,7 +188,7 @@ static void reuse_reuses(void **arg)
 static void long_kernels_leave_checkpoints(void **arg)
 {
 	struct replay_trace t = {.contents = CONTENTS_WEIGHTS, .bytes = 1 << 20, .launches = 8, .iterations = 1000, .blocks = 1,
-		.large = 0x304000000, .small = 0x302000000};
+		.large = MEM_DEVICE_BASE + 0x2000000, .small = MEM_DEVICE_BASE};
 	const char *tmp = getenv("TMPDIR");
 	struct replayer_figures f, g;
 	struct replay_stop stop;
