@@ -31,6 +31,11 @@ def test_one_wall_may_be_missing(t):
     attack(t, 'without-landlock', 'without-namespaces', 'without-seccomp')
 
 
+def test_the_rules_for_a_driver(t):
+    t.need_soft()
+    attack(t, 'driver-rules', 'driver-no-spaces')
+
+
 def test_the_replayer_is_somewhere_else_each_time(t):
     attack(t, 'random')
 
