@@ -7,6 +7,12 @@
 #include <string.h>
 #include "replay/device-private.h"
 
+/* Records come from a process that a trace may have taken over; what indexes tables here must be in them. */
+static bool is_row(const struct replayer_difference *r)
+{
+	return r->as < REPLAYER_AS_END && r->unwritten <= REPLAYER_UNWRITTEN_SHARED;
+}
+
 static struct err *take_rows(struct device *d, const struct replayer_check_done *head, struct device_checked *ret)
 {
 	const size_t have = (d->in.len - sizeof *head) / sizeof *ret->rows;
@@ -17,6 +23,11 @@ static struct err *take_rows(struct device *d, const struct replayer_check_done 
 	}
 	ret->rows = xrealloc(ret->rows, (ret->n + head->n + 1) * sizeof *ret->rows);
 	memcpy(ret->rows + ret->n, d->in.data + sizeof *head, head->n * sizeof *ret->rows);
+	for (uint64_t i = 0; i < head->n; i++)
+		if (!is_row(&ret->rows[ret->n + i])) {
+			device_bury(d);
+			return err_new(ERR_INFERIOR, "the replayer answers with a difference that is none; it was ended");
+		}
 	ret->n += head->n;
 	ret->checked += head->checked;
 	ret->left_out += head->left_out;

@@ -631,6 +631,10 @@ struct err *device_ask_run(struct device *d, uint32_t type, const void *body, si
 	d->pos = to; /* whom a crash is blamed on */
 	EXECUTING(d, call(d, type, body, n, NULL, 0, reply));
 	memcpy(&seq, d->in.data, sizeof seq);
+	if (seq < d->first - 1 || seq > to) {
+		device_bury(d);
+		return err_new(ERR_INFERIOR, "the replayer says that it is at #%" PRIu64 ", which nobody asked for; it was ended", seq);
+	}
 	d->want = d->pos = d->done = seq;
 	d->astray = false;
 	return NULL;

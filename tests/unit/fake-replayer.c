@@ -392,6 +392,17 @@ static void on_kernel_ask(const struct soft_ask *q, struct buf *out)
 	buf_add(out, &l, has("odd") ? 3 : sizeof l);
 }
 
+/* One difference; its type, or the position, may be none that there is. */
+static void on_check(const struct replayer_check *q, struct buf *out)
+{
+	const struct replayer_difference row = {.seq = q->from, .size = 4096, .as = has("odd-type") ? 0x40000000 : REPLAYER_AS_F32, .runs = 1};
+	const struct replayer_check_done done = {.seq = has("beyond") ? UINT64_MAX : q->to, .n = 1, .checked = 1};
+
+	pos = q->to;
+	buf_add(out, &done, sizeof done);
+	buf_add(out, &row, sizeof row);
+}
+
 static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out)
 {
 	struct replayer_range r;
@@ -448,6 +459,9 @@ static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out
 		return true;
 	case REPLAYER_KERNEL_POINTS: /* without the list that should follow */
 		buf_add(out, &(struct replayer_none){0}, sizeof(struct replayer_none));
+		return true;
+	case REPLAYER_CHECK:
+		on_check((const void *)body, out);
 		return true;
 	case REPLAYER_FIGURES: {
 		struct replayer_figures f = {.executed = executed, .checkpoints = npoints};

@@ -737,6 +737,33 @@ static void answers_garbage(void **arg)
 	}
 }
 
+/* A replayer that was taken over tries to take tsdb over: what indexes a table there, and where it says that it is. */
+static void tells_garbage_about_checks(void **arg)
+{
+	static const char *const tempers[] = {NULL, "odd-type", "beyond"};
+	const struct replayer_check how = {.from = 9, .to = 16, .runs = 2};
+
+	for (unsigned i = 0; i < sizeof tempers / sizeof *tempers; i++) {
+		struct sbt_reader *r = small(0);
+		struct device *d = open_device(8, 16, tempers[i]);
+		struct device_checked c;
+		struct err *e = device_check(d, &how, NULL, 0, &c);
+
+		unsetenv("TSDB_FAKE_REPLAYER");
+		if (i) {
+			fails(e, ERR_INFERIOR);
+			assert_int_equal(device_pid(d), 0);
+			assert_true(device_seq(d) <= 16);
+		} else {
+			ok(e);
+			assert_int_equal(c.n, 1);
+			device_checked_free(&c);
+		}
+		device_close(d);
+		remove_trace(r);
+	}
+}
+
 static void kernel_of(const char *temper, struct sbt_reader **r, struct device **d, const struct soft_stop **t)
 {
 	*r = small(0);
@@ -876,7 +903,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(opens_and_closes), cmocka_unit_test(memory_by_hand), cmocka_unit_test(nothing_twice),
 		cmocka_unit_test(a_window), cmocka_unit_test(any_walk), cmocka_unit_test(watches), cmocka_unit_test(watch_and_break),
 		cmocka_unit_test(who_wrote), cmocka_unit_test(geometry), cmocka_unit_test(what_ifs), cmocka_unit_test(faults),
-		cmocka_unit_test(crashes), cmocka_unit_test(hangs), cmocka_unit_test(interrupts), cmocka_unit_test(answers_garbage), cmocka_unit_test(tells_garbage_about_launches),
+		cmocka_unit_test(crashes), cmocka_unit_test(hangs), cmocka_unit_test(interrupts), cmocka_unit_test(answers_garbage), cmocka_unit_test(tells_garbage_about_launches), cmocka_unit_test(tells_garbage_about_checks),
 		cmocka_unit_test(does_not_open), cmocka_unit_test(verifies),
 	};
 	const char *build = getenv("TSDB_BUILD");
