@@ -194,7 +194,12 @@ struct err *order_with(const struct order *o, const struct order_pair *pairs, si
 struct err *order_prefer(const struct order *o, uint32_t stream, bool first, uint64_t **ret, size_t *ret_n) TS_CHECK;
 /* By chance: streams have priorities that change now and then. The same seed, the same schedule. */
 struct err *order_shuffle(const struct order *o, uint64_t seed, uint64_t **ret, size_t *ret_n) TS_CHECK;
-/* In order of seq: as it was recorded. */
+/* Wherever there is a choice, what started first comes first: starts of n commands, in order of seq. What is not among them goes as soon as it may. */
+struct order_start {
+	uint64_t seq, ns;
+};
+struct err *order_started(const struct order *o, const struct order_start *starts, size_t n, uint64_t **ret, size_t *ret_n) TS_CHECK;
+/* In order of seq: as it was submitted. This is what is meant by the recorded order, and what a replay executes. */
 struct err *order_recorded(const struct order *o, uint64_t **ret, size_t *ret_n) TS_CHECK;
 /* Writes the window first..last of the trace as a trace of its own, in which the work comes in the order of seqs, with a wait for the context wherever
  * the stream changes: executing it gives that order every time. Memory at the end is what ends says (hashes; nothing else is kept of it).

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "order/kept.h"
 #include "order/order.h"
 
 
@@ -140,6 +141,28 @@ struct err *order_recorded(const struct order *o, uint64_t **ret, size_t *ret_n)
 
 	runner_begin(&r, o);
 	run(&r, NULL);
+	return finish(&r, ret, ret_n);
+}
+
+static uint64_t start_of(const struct order_start *starts, size_t n, uint64_t seq)
+{
+	const size_t at = kept_row_from(starts, n, sizeof *starts, seq);
+
+	return at < n && starts[at].seq == seq ? starts[at].ns : 0;
+}
+
+struct err *order_started(const struct order *o, const struct order_start *starts, size_t n, uint64_t **ret, size_t *ret_n)
+{
+	struct runner r;
+	uint32_t l = 0;
+
+	runner_begin(&r, o);
+	for (uint32_t i = 0; i < r.lanes; i++)
+		r.priority[i] = head_of(&r, i) ? start_of(starts, n, head_of(&r, i)->seq) : 0;
+	while ((l = choose(&r, NULL)) != UINT32_MAX) {
+		go(&r, l);
+		r.priority[l] = head_of(&r, l) ? start_of(starts, n, head_of(&r, l)->seq) : 0;
+	}
 	return finish(&r, ret, ret_n);
 }
 

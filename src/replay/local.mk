@@ -103,7 +103,7 @@ check_PROGRAMS += tests/unit/test-replay-order
 TESTS += tests/unit/test-replay-order
 tests_unit_test_replay_order_SOURCES = tests/unit/test-replay-order.c tests/unit/state-test.h tests/unit/cmds.h tests/unit/random-cmds.h \
 	tests/unit/replay-recorded.h
-tests_unit_test_replay_order_LDADD = libreplay.a libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
+tests_unit_test_replay_order_LDADD = libreplay.a liborder.a libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
 endif
 endif
 REPLAY_TESTS = tests/unit/test-replay-moves tests/unit/test-replay-run

@@ -33,7 +33,7 @@ struct err *replay_order_parse(const char *word, bool *ret_overlap)
 {
 	*ret_overlap = !strcmp(word, "concurrent");
 	return *ret_overlap || !strcmp(word, "fixed") ? NULL : err_cure(err_new(ERR_USAGE, "--order %s is no order", word),
-		"It is fixed or concurrent");
+		"It is fixed, concurrent, or for a whole window started");
 }
 
 struct err *replay_device_order(struct session *s)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include "sbt/memory.h"
 #include "shell/partial.h"
+#include "shell/replay-order.h"
 #include "shell/tool-options.h"
 #include "shell/tools.h"
 #include "shell/trace.h"
@@ -21,11 +22,12 @@ struct tool_replay {
 	const char *file;
 	struct partial partial;
 	struct buf out;	   /* the windows' JSON */
+	bool started; /* in the order in which the GPU started them */
 	bool differs, bare; /* something is different; a window had nothing to compare with */
 };
 
 #define USAGE "Use: tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] " \
-	"[--order fixed|concurrent] [--touched] [--any-device] [--json]"
+	"[--order fixed|concurrent|started] [--touched] [--any-device] [--json]"
 
 static struct err *usage(const char *fmt, const char *word)
 {
@@ -52,8 +54,10 @@ static struct err *take_value(struct tool_replay *t, const char *name, const cha
 {
 	if (!strcmp(name, "--nth"))
 		return word_u64(value, &t->partial.nth) && t->partial.nth ? NULL : usage("\"%s\" is no count of launches, from 1", value);
-	if (!strcmp(name, "--order"))
-		return replay_order_parse(value, &t->tool.choice.overlap);
+	if (!strcmp(name, "--order")) {
+		t->started = !strcmp(value, "started");
+		return t->started ? NULL : replay_order_parse(value, &t->tool.choice.overlap);
+	}
 	if (t->partial.kind)
 		return usage("only one of --stream, --range and --kernel can be replayed, not also %s", value);
 	if (!strcmp(name, "--stream"))
@@ -88,6 +92,8 @@ static struct err *take_options(struct tool_replay *t, int argc, char **argv)
 		return usage("replay needs a trace%s", "");
 	if (t->partial.alone && t->partial.kind != PARTIAL_STREAMS)
 		return usage("--alone goes with --stream%s", "");
+	if (t->started && t->partial.kind)
+		return usage("--order started executes whole windows%s", "");
 	if (t->partial.nth && t->partial.kind != PARTIAL_KERNEL)
 		return usage("--nth goes with --kernel%s", "");
 	t->partial.nth = t->partial.nth ? t->partial.nth : 1;
@@ -233,11 +239,32 @@ static struct err *run_part(struct tool_replay *t, double begin)
 	return NULL;
 }
 
+static struct err *run_to_end(struct session *s, struct replay_device *rd, struct device_verified *ret)
+{
+	struct replay_stop stop;
+
+	TRY(replay_until(s->trace.replay, rd->last, &stop));
+	if (stop.why == REPLAY_INTERRUPTED)
+		return err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, stop.seq);
+	return device_verify(rd->d, ret);
+}
+
+/* The verdict is about the order of a replay. */
+static struct verdict not_asked(const struct device_verified *v)
+{
+	struct verdict why = {0};
+
+	if (device_verified_ok(v))
+		return why;
+	why.kind = VERDICT_OPEN;
+	buf_str(&why.text, "Why: `tsdb replay` without --order started finds that out.\n");
+	return why;
+}
+
 static struct err *run_window(struct tool_replay *t, unsigned i)
 {
 	struct device_verified v;
 	struct replay_device *rd;
-	struct replay_stop stop;
 	struct verdict why;
 	double begin = now();
 
@@ -246,12 +273,12 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	rd = t->s->trace.device;
 	if (t->partial.kind)
 		return run_part(t, begin);
-	TRY(replay_until(t->s->trace.replay, rd->last, &stop));
-	if (stop.why == REPLAY_INTERRUPTED)
-		return err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, stop.seq);
-	TRY(device_verify(rd->d, &v));
+	TRY(t->started ? replay_order_verify(t->s, NULL, &v) : run_to_end(t->s, rd, &v));
 	const double seconds = now() - begin;
-	verdict_find(t->s, &v, &why);
+	if (t->started)
+		why = not_asked(&v);
+	else
+		verdict_find(t->s, &v, &why);
 	tell_window(t, rd, &v, &why, seconds);
 	verdict_free(&why);
 	t->differs = t->differs || !device_verified_ok(&v);

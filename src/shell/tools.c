@@ -352,7 +352,7 @@ const struct tool tools[] = {
 	{"info", tool_info, "FILE [--clocks] [--json]", "say what a trace holds", "tsdb info app.sbt\n"},
 	{"replay", tool_replay,
 		"FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] "
-		"[--order fixed|concurrent] [--touched] [--any-device] [--no-sandbox] [--json]",
+		"[--order fixed|concurrent|started] [--touched] [--any-device] [--no-sandbox] [--json]",
 		"execute the commands of a trace again and compare",
 		"tsdb replay app.sbt\n"
 		"tsdb replay app.sbt --on soft --range 100-120\n", true},

@@ -6,9 +6,8 @@
 #include "shell/verdict-private.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include "sbt/memory.h"
 #include "shell/interrupt.h"
+#include "shell/replay-order.h"
 
 static bool race_reaches(const struct search *x, const struct order_race *r)
 {
@@ -18,7 +17,9 @@ static bool race_reaches(const struct search *x, const struct order_race *r)
 	return r->unread == ORDER_NO_COPY && verdict_reaches(x, d, sizeof d / sizeof *d);
 }
 
-static void say_race(const struct search *x, const struct order_race *r, bool turned)
+enum proof { PROOF_NONE, PROOF_STARTED, PROOF_TURNED }; /* in which order the window gives what was recorded */
+
+static void say_race(const struct search *x, const struct order_race *r, enum proof proof)
 {
 	struct buf *b = &x->ret->text;
 
@@ -32,8 +33,10 @@ static void say_race(const struct search *x, const struct order_race *r, bool tu
 	verdict_print_cmd(x, "    ", r->a.seq);
 	if (r->b.seq != r->a.seq)
 		verdict_print_cmd(x, "    ", r->b.seq);
-	if (turned)
+	if (proof == PROOF_TURNED)
 		buf_printf(b, "    With #%" PRIu64 " before #%" PRIu64 " the window gives exactly what was recorded.\n", r->b.seq, r->a.seq);
+	else if (proof == PROOF_STARTED)
+		buf_str(b, "    In the order in which the GPU started them (`tsdb replay --order started`) the window gives exactly what was recorded.\n");
 	else
 		buf_printf(b, "    The replay executes them %s; the recording need not have.\n",
 			device_info(x->rd->d).overlap ? "as they come (`set replay order concurrent`)" : "in the order of submission every time");
@@ -42,61 +45,38 @@ static void say_race(const struct search *x, const struct order_race *r, bool tu
 	buf_byte(b, '\n');
 }
 
-/* ---- a race turned round: the recorded outcome is the proof ---- */
+/* ---- the recorded outcome in another order is the proof ---- */
 
-struct recorded {
-	const struct device_ordered *is;
-	size_t compared, same;
-};
-
-static struct err *compare_end(void *arg, const struct sbt_memory *m)
+/* Whether the window gives what was recorded in that order. Only Ctrl-C is an error: what cannot be tried proves nothing. */
+static struct err *try_order(struct search *x, const struct order_pair *turned, bool *ret)
 {
-	struct recorded *rec = arg;
+	struct device_verified v = {0};
+	struct err *e = replay_device_back(x->s, replay_order_verify(x->s, turned, &v));
 
-	for (size_t i = 0; m->role == SBT_MEMORY_END && i < rec->is->sums.n; i++) {
-		const struct replayer_place *p = &rec->is->places[i];
-
-		if (p->addr != m->addr || p->size != m->size)
-			continue;
-		rec->compared++;
-		rec->same += sbt_hash_equal(p->hash, m->hash);
-	}
-	return NULL;
-}
-
-static struct err *execute_turned(struct search *x, const struct order_race *r, struct device_ordered *ret)
-{
-	const struct order_options o = {.first = x->rd->first, .last = x->rd->last, .interrupt = &interrupt_flag};
-	struct device_order how = {0};
-	uint64_t *entries = NULL;
-	struct order *order;
-
-	TRY(order_open(&order, x->s->trace.reader, &o));
-	struct err *e = order_flip(order, r->a.seq, r->b.seq, &entries, &how.n);
-	how.entries = entries;
-	if (!e)
-		e = device_order(x->rd->d, &how, ret);
-	free(entries);
-	order_close(order);
-	return e;
-}
-
-/* Whether the window gives what was recorded when b comes first. Only Ctrl-C is an error: what cannot be tried proves nothing. */
-static struct err *try_turned(struct search *x, const struct order_race *r, bool *ret)
-{
-	struct device_ordered d = {0};
-	struct recorded rec = {.is = &d};
-
-	if (r->a.node != SBT_NO_ID || r->a.stream == SBT_NO_ID || r->b.stream == SBT_NO_ID || r->a.seq == r->b.seq)
-		return NULL;
-	struct err *e = replay_device_back(x->s, execute_turned(x, r, &d));
-	if (!e)
-		e = sbt_reader_memory(x->s->trace.reader, x->rd->first, x->rd->last, compare_end, &rec);
-	*ret = !e && rec.compared == rec.same && rec.compared + d.sums.outputs && d.sums.outputs == d.sums.outputs_same;
-	device_ordered_free(&d);
+	*ret = !e && device_verified_ok(&v);
+	device_verified_free(&v);
 	if (!e || e->code == ERR_INTERRUPTED)
 		return e;
 	err_free(e);
+	return NULL;
+}
+
+static struct err *prove(struct search *x, const struct order_race *r, enum proof *ret)
+{
+	const struct order_pair turned = {.before = r->b.seq, .after = r->a.seq};
+	bool same = false;
+
+	*ret = PROOF_NONE;
+	if (r->a.stream == SBT_NO_ID || r->b.stream == SBT_NO_ID)
+		return NULL;
+	if (r->a.seq != r->b.seq && r->a.node == SBT_NO_ID) {
+		TRY(try_order(x, &turned, &same));
+		*ret = same ? PROOF_TURNED : PROOF_NONE;
+	}
+	if (same || !replay_order_has_times(x->s))
+		return NULL;
+	TRY(try_order(x, NULL, &same));
+	*ret = same ? PROOF_STARTED : PROOF_NONE;
 	return NULL;
 }
 
@@ -111,11 +91,11 @@ struct err *verdict_ask_races(struct search *x)
 		if (race_reaches(x, &races.r[i]))
 			found = &races.r[i];
 	if (found) {
-		bool turned = false;
+		enum proof proof;
 
-		e = try_turned(x, found, &turned);
+		e = prove(x, found, &proof);
 		if (!e)
-			say_race(x, found, turned);
+			say_race(x, found, proof);
 	}
 	order_races_free(&races);
 	return verdict_not_asked(x, "whether commands race", e);

@@ -56,6 +56,32 @@ static void test_flipping_a_pair_takes_what_it_needs_along(void **unused)
 	sbt_reader_close(r);
 }
 
+static void test_starts_decide_where_there_is_a_choice(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16);	/* 13 */
+	const uint64_t b = fill(1, A, 16);	/* 14 */
+	const uint64_t c = fill(2, A, 16);	/* 15 */
+	const uint64_t rec = record(2, 0);	/* 16 */
+	const uint64_t d = fill(2, B, 16);	/* 17 */
+	const uint64_t w = wait_for(3, 0);	/* 18 */
+	const uint64_t e = fill(3, A, 16);	/* 19: behind c, whatever its time says */
+	const struct order_start starts[] = {{a, 100}, {b, 400}, {c, 200}, {d, 500}, {e, 50}};
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+	uint64_t *seqs;
+	size_t n;
+
+	ok(order_started(g, starts, 5, &seqs, &n));
+	assert_true(order_is_legal(g, seqs, n));
+	assert_schedule(seqs, n, a, c, rec, w, e, b, d);
+	ok(order_started(g, starts, 0, &seqs, &n)); /* nothing known: as submitted */
+	assert_schedule(seqs, n, a, b, c, rec, d, w, e);
+	order_close(g);
+	sbt_reader_close(r);
+}
+
 struct pair_list {
 	struct order_pair p[64];
 	size_t n;
@@ -472,7 +498,7 @@ static void test_schedules_of_any_trace_are_legal(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flipping_a_pair_takes_what_it_needs_along),
+		cmocka_unit_test(test_flipping_a_pair_takes_what_it_needs_along), cmocka_unit_test(test_starts_decide_where_there_is_a_choice),
 		cmocka_unit_test(test_every_pair_is_a_conflict_of_its_own),
 		cmocka_unit_test(test_conflicts_are_neither_ordered_nor_of_other_memory),
 		cmocka_unit_test(test_a_range_over_two_allocations_conflicts_in_both),

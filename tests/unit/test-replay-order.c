@@ -4,6 +4,7 @@
  * whatever session, its memory has the hash that it had at the first visit. TSDB_TEST_GPU=real does the same on a machine's GPU.
  */
 #include <unistd.h>
+#include "order/order.h"
 #include "random-cmds.h"
 #include "replay-recorded.h"
 #include "replay/device-node.h"
@@ -163,6 +164,32 @@ static void graph_steps_are_the_launch(void **arg)
 	close_run(&x);
 }
 
+/* What explore calls the recorded order is the one that a replay executes. */
+static void explore_means_the_same_order(void **arg)
+{
+	struct run x = open_run("tests/programs/mixed_races");
+	const struct order_options o = {.first = x.first, .last = x.last};
+	struct device_ordered ordered;
+	struct device_order how = {0};
+	struct replay_stop stop;
+	struct order *order;
+	uint64_t *entries;
+
+	ok(replay_goto(x.p, x.last, &stop));
+	const uint64_t replayed = mem_hash(&x);
+	ok(order_open(&order, x.r, &o));
+	ok(order_recorded(order, &entries, &how.n));
+	for (size_t i = 1; i < how.n; i++)
+		assert_true(entries[i - 1] < entries[i]);
+	how.entries = entries;
+	ok(device_order(x.d, &how, &ordered));
+	assert_true(mem_hash(&x) == replayed);
+	device_ordered_free(&ordered);
+	free(entries);
+	order_close(order);
+	close_run(&x);
+}
+
 /* Switching to streams that overlap and back leaves nothing of what they did. */
 static void fixed_again(void **arg)
 {
@@ -186,7 +213,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(walks_of_mixed_races), cmocka_unit_test(walks_of_race_demo), cmocka_unit_test(walks_of_reuse),
-		cmocka_unit_test(graph_steps_are_the_launch), cmocka_unit_test(fixed_again),
+		cmocka_unit_test(graph_steps_are_the_launch), cmocka_unit_test(explore_means_the_same_order), cmocka_unit_test(fixed_again),
 	};
 	const char *build = getenv("TSDB_BUILD");
 

@@ -677,7 +677,7 @@ def test_a_position_has_the_same_bytes(t):
         for _ in range(3):
             t.equal(t.tsdb('replay', 't.sbt').status, 0, 'what was right is verified')
     r = t.tsdb('replay', '--order', 'some', 't.sbt')
-    t.sentence(r, r'^tsdb: --order some is no order\. It is fixed or concurrent')
+    t.sentence(r, r'^tsdb: --order some is no order\. It is fixed, concurrent, or for a whole window started')
 
 
 def test_streams_that_need_each_other(t):
@@ -734,6 +734,21 @@ def test_verdict_race(t):
     v = verdict_case(t, 'race', 'race', r'a race \(certain\), see #\d+ and #\d+: both touch 4096 bytes at 0x[0-9a-f]+, and nothing orders them\.')
     t.match(rf"^    With #{v['with']} before #{v['seq']} the window gives exactly what was recorded\.$", v['text'])
     t.match(rf"^    Cure: cuStreamWaitEvent on stream 2 before #{v['with']}, for an event recorded on stream 1 after #{v['seq']}$", v['text'])
+
+
+def test_order_of_starts(t):
+    """With GPU times the recorded outcome of a race comes back in the order in which the commands had started."""
+    for _ in range(5):
+        if t.record('verdicts', 'race', options=['--timestamps']).status != 77:
+            break
+    else:
+        raise Skip('the recording never went the way that this case needs')
+    t.equal(t.tsdb('replay', 't.sbt').status, 3, 'in the order of submission')
+    r = t.tsdb('replay', '--order', 'started', 't.sbt')
+    t.equal((r.status, 'Verified.' in r.out), (0, True), 'in the order of starts')
+    t.sentence(t.tsdb('replay', '--order', 'started', '--stream', '1', 't.sbt'), r'^tsdb: --order started executes whole windows')
+    recorded(t, 'verdicts', 'clock', 'fixed')
+    t.sentence(t.tsdb('replay', '--order', 'started', 't.sbt'), r'^tsdb: no GPU times were recorded, so the order of starts is not known\.')
 
 
 def test_verdict_not_executed(t):
