@@ -10,7 +10,8 @@ pkgconfig_DATA = tracesmith.pc
 tsincdir = $(includedir)/tracesmith
 tsinc_HEADERS = include/tracesmith/tracesmith.h src/err.h src/buf.h
 tsincsbtdir = $(tsincdir)/sbt
-tsincsbt_HEADERS = src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/cmd.h src/sbt/commands.def src/sbt/expr.h
+tsincsbt_HEADERS = src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/cmd.h src/sbt/commands.def src/sbt/expr.h \
+	src/sbt/footprint.h
 tsincstatedir = $(tsincdir)/state
 tsincstate_HEADERS = src/state/state.h
 HEADERS_TO_CHECK += include/tracesmith/tracesmith.h

@@ -17,6 +17,7 @@
 #include "capture/kernel.h"
 #include "capture/live.h"
 #include "capture/thread.h"
+#include "sbt/footprint.h"
 
 #define GRANULE (1ull << 21)
 #define TOP (1ull << 47)		  /* user addresses end there */
@@ -412,30 +413,17 @@ static void freeing(struct call *c)
 
 void discover_enter(struct call *c)
 {
-	switch (c->cmd.kind) {
-	case SBT_LAUNCH:
+	struct sbt_footprint f;
+	sbt_footprint_when_run(&f, &c->cmd);
+	if (f.does & SBT_RUNS_KERNEL)
 		met_args(c);
-		break;
-	case SBT_COPY:
-		met(c->t, c->cmd.u.copy.dst);
-		met(c->t, c->cmd.u.copy.src);
-		break;
-	case SBT_FILL:
-		met(c->t, c->cmd.u.fill.dst);
-		break;
-	case SBT_BATCH:
-		met(c->t, c->cmd.u.batch.addr);
-		break;
-	case SBT_FREE:
-		if (!c->skip)
-			freeing(c);
-		break;
-	case SBT_ALLOC:
+	for (unsigned i = 0; i < f.n; i++)
+		if (f.touch[i].how & (SBT_READS | SBT_WRITES | SBT_UPDATES))
+			met(c->t, f.touch[i].rows.addr);
+	if (f.does & SBT_FREES && !c->skip)
+		freeing(c);
+	if (f.does & SBT_ALLOCATES)
 		atomic_fetch_add(&discover.begun, 1);
-		break;
-	default:
-		break;
-	}
 }
 
 void discover_exit(const struct call *c)

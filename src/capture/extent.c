@@ -47,15 +47,8 @@ bool host_read(uint64_t addr, void *dst, size_t n)
 	return true;
 }
 
-uint64_t extent_size(const struct extent *e)
-{
-	if (!e->width || !e->height || !e->depth)
-		return 0;
-	return (e->depth - 1) * e->slice + (e->height - 1) * e->pitch + e->width;
-}
-
 /* The part of row r (at offset `row` of the extent) that lies in [offset, offset + n). */
-static bool read_row(const struct extent *e, uint64_t row, uint64_t offset, uint8_t *dst, size_t n)
+static bool read_row(const struct sbt_rows *e, uint64_t row, uint64_t offset, uint8_t *dst, size_t n)
 {
 	const uint64_t from = row > offset ? row : offset;
 	const uint64_t to = row + e->width < offset + n ? row + e->width : offset + n;
@@ -64,7 +57,7 @@ static bool read_row(const struct extent *e, uint64_t row, uint64_t offset, uint
 
 bool extent_read(void *arg, uint64_t offset, void *dst, size_t n)
 {
-	const struct extent *e = arg;
+	const struct sbt_rows *e = arg;
 	if (e->height == 1 && e->depth == 1)
 		return host_read(e->addr + offset, dst, n);
 	memset(dst, 0, n);
@@ -78,9 +71,9 @@ bool extent_read(void *arg, uint64_t offset, void *dst, size_t n)
 	return true;
 }
 
-bool extent_hash(struct extent *e, uint8_t *page, struct sbt_hash *ret)
+bool extent_hash(struct sbt_rows *e, uint8_t *page, struct sbt_hash *ret)
 {
-	const uint64_t size = extent_size(e);
+	const uint64_t size = sbt_rows_size(e);
 	*ret = (struct sbt_hash){ { 0, 0 } };
 	for (uint64_t at = 0; at < size; at += SBT_PAGE) {
 		const size_t n = size - at < SBT_PAGE ? size - at : SBT_PAGE;

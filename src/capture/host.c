@@ -16,6 +16,7 @@
 #include "capture/live.h"
 #include "capture/span.h"
 #include "capture/thread.h"
+#include "checked.h"
 
 #define PATIENCE 10 /* tenths of a second */
 #define TURN_NS 20000
@@ -125,13 +126,6 @@ static bool compare(void *arg, struct live *l)
 	return false;
 }
 
-static uint64_t copy_extent(const struct sbt_cmd_copy *u)
-{
-	if (!u->width)
-		return u->size;
-	return u->width + (u->height ? u->height - 1 : 0) * u->src_pitch + (u->depth ? u->depth - 1 : 0) * u->src_slice;
-}
-
 /* Which memory the command may read; false: none. A copy from such memory has its payload (payload.c), but when the call does not wait for it the
  * host may write there too early: what it wrote before the call has to be told from what it writes after. Copies on the device may reach any by its
  * device address. */
@@ -140,14 +134,16 @@ static bool may_read(struct compare *a)
 	const struct sbt_cmd *k = &a->c->cmd;
 	a->addr = 0;
 	a->end = UINT64_MAX;
-	if (k->flags & SBT_F_GRAPH)
-		return false;
-	if (k->kind == SBT_COPY && k->u.copy.dir == SBT_COPY_H2D) {
-		a->addr = k->u.copy.src;
-		a->end = a->addr + copy_extent(&k->u.copy);
-		return k->u.copy.async && !k->u.copy.pageable && a->end > a->addr;
+	struct sbt_footprint f;
+	sbt_footprint(&f, k);
+	if (f.does & SBT_READS && k->u.copy.dir == SBT_COPY_H2D) {
+		if (!f.n || !k->u.copy.async || k->u.copy.pageable)
+			return false;
+		a->addr = f.touch[0].rows.addr;
+		a->end = sat_add(a->addr, sbt_rows_size(&f.touch[0].rows));
+		return true;
 	}
-	return k->kind == SBT_LAUNCH || k->kind == SBT_GRAPH_LAUNCH || k->kind == SBT_COPY;
+	return f.does & (SBT_READS | SBT_RUNS_KERNEL | SBT_RUNS_GRAPH);
 }
 
 static void wait_for_kernels(void)

@@ -26,7 +26,7 @@
 struct output {
 	bool used;
 	struct piece piece;
-	struct extent extent;
+	struct sbt_rows extent;
 	CUevent event;
 	CUcontext ctx; /* the event's */
 };
@@ -38,30 +38,15 @@ static struct {
 	_Atomic uint32_t delivering; /* taken out of the list by a thread that is looking at the bytes */
 } outputs;
 
-/* The host side of a copy: its source, or its destination. */
-static struct extent host_side(const struct sbt_cmd_copy *k, bool source)
+/* The host side of a copy: its source, or its destination. False: nothing, or a copy that the driver refuses. */
+static bool host_side(struct sbt_rows *ret, const struct sbt_cmd_copy *k, bool source)
 {
-	const uint64_t addr = source ? k->src : k->dst;
-	if (!k->width)
-		return extent_plain(addr, k->size);
-	struct extent e = { .addr = addr, .width = k->width, .height = k->height, .depth = k->depth,
-		.pitch = source ? k->src_pitch : k->dst_pitch, .slice = source ? k->src_slice : k->dst_slice };
-	if (!e.slice)
-		e.slice = e.pitch * e.height;
-	return e;
+	return !sbt_rows_of_copy(ret, k, !source) && ret->width && sbt_rows_size(ret) < EXTENT_MAX;
 }
 
-static bool is_sane(const struct extent *e)
+static struct piece piece_of(const struct call *c, uint32_t role, const struct sbt_rows *e)
 {
-	if (!e->width || e->width > EXTENT_MAX || e->height > EXTENT_MAX / e->width || e->depth > EXTENT_MAX / e->width)
-		return false;
-	return (e->height == 1 || (e->pitch >= e->width && e->pitch < EXTENT_MAX / e->height)) &&
-	       (e->depth == 1 || (e->slice && e->slice < EXTENT_MAX / e->depth)) && extent_size(e) < EXTENT_MAX;
-}
-
-static struct piece piece_of(const struct call *c, uint32_t role, const struct extent *e)
-{
-	return (struct piece){ .seq = c->cmd.seq, .addr = e->addr, .size = extent_size(e), .role = role, .owner = BULK_ANY,
+	return (struct piece){ .seq = c->cmd.seq, .addr = e->addr, .size = sbt_rows_size(e), .role = role, .owner = BULK_ANY,
 		.module = SBT_NO_ID };
 }
 
@@ -69,9 +54,9 @@ static void send_source(const struct call *c, const struct sbt_cmd_copy *k)
 {
 	if (k->dir != SBT_COPY_H2D && k->dir != SBT_COPY_H2H)
 		return;
-	struct extent e = host_side(k, true);
-	if (!is_sane(&e))
-		return; /* nothing, or a copy that the driver refuses */
+	struct sbt_rows e;
+	if (!host_side(&e, k, true))
+		return;
 	struct piece p = piece_of(c, BULK_INPUT, &e);
 	if (!bulk_fill(&p, p.size, extent_read, &e))
 		span_note("the source of a copy to the device could not be read");
@@ -100,7 +85,7 @@ void payload_enter(struct call *c)
 
 /* ---- copies to the host ------------------------------------------------------------------------------------------------- */
 
-static void deliver(struct thread *t, struct piece *p, struct extent *e)
+static void deliver(struct thread *t, struct piece *p, struct sbt_rows *e)
 {
 	struct sbt_hash hash;
 	uint8_t *page;
@@ -142,7 +127,7 @@ static struct output *slot_for(void)
 	return oldest;
 }
 
-static void remember(struct call *c, const struct extent *e)
+static void remember(struct call *c, const struct sbt_rows *e)
 {
 	spin_lock(&outputs.lock);
 	struct output *o = slot_for();
@@ -161,8 +146,8 @@ static void take_destination(struct call *c, const struct sbt_cmd_copy *k)
 {
 	if (k->dir != SBT_COPY_D2H)
 		return;
-	struct extent e = host_side(k, false);
-	if (!is_sane(&e))
+	struct sbt_rows e;
+	if (!host_side(&e, k, false))
 		return;
 	if (k->async) {
 		remember(c, &e);

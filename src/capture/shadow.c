@@ -308,7 +308,7 @@ static void host_room_back(uint8_t *at, uint64_t size)
 const uint8_t *shadow_host(const struct piece *p)
 {
 	struct piece now = *p;
-	struct extent from = extent_plain(p->addr, p->size);
+	struct sbt_rows from = sbt_rows_flat(p->addr, p->size);
 	uint8_t *copy = host_room(p->size);
 	struct entry *e = copy ? new_entry(p) : NULL;
 	if (e && host_read(p->addr, copy, p->size)) {

@@ -211,7 +211,7 @@ static void end_of_device(struct ending *e, struct device_ctx *d, const struct p
 
 static void end_of_host(struct ending *e, struct live *l, const struct piece *p)
 {
-	struct extent x = extent_plain(l->addr, l->size);
+	struct sbt_rows x = sbt_rows_flat(l->addr, l->size);
 	uint8_t *page = thread_page(e->t);
 	struct sbt_hash hash;
 	if (page && extent_hash(&x, page, &hash))

@@ -13,6 +13,7 @@
 #include "capture/live.h"
 #include "capture/span.h"
 #include "capture/thread.h"
+#include "sbt/footprint.h"
 
 _Atomic uint32_t touched_left; /* allocations not yet named */
 static struct spin recording;
@@ -40,7 +41,7 @@ static void send(struct device_set *s, struct live *l)
 	struct piece p = { .seq = span_first(), .addr = l->addr, .size = l->size, .role = BULK_START, .owner = BULK_ALLOCATION,
 		.module = SBT_NO_ID };
 	if (live_is_host(l)) {
-		struct extent e = extent_plain(l->addr, l->size);
+		struct sbt_rows e = sbt_rows_flat(l->addr, l->size);
 		if (!bulk_fill(&p, p.size, extent_read, &e))
 			span_note("memory of the host that kernels can read could not be read");
 		host_begin(l, NULL);
@@ -81,33 +82,30 @@ static void named(struct device_set *s, uint64_t addr)
 	live_visit(addr, named_one, s);
 }
 
+static void named_by_words(struct device_set *s, const struct sbt_blob *args)
+{
+	for (uint64_t i = 0; i + 8 <= args->len; i += 8) {
+		uint64_t word;
+		memcpy(&word, (const uint8_t *)args->p + i, 8);
+		named(s, word);
+	}
+}
+
+/* Of a call that no kind describes the effect is recorded (effect.c), so what it names need not be. */
 void touched_enter(struct call *c, struct device_set *s)
 {
 	const struct sbt_cmd *k = &c->cmd;
+	struct sbt_footprint f;
 	if (!atomic_load_explicit(&touched_left, memory_order_relaxed))
 		return;
-	switch (k->kind) {
-	case SBT_LAUNCH:
-		for (uint64_t i = 0; i + 8 <= k->u.launch.args.len; i += 8) {
-			uint64_t word;
-			memcpy(&word, (const uint8_t *)k->u.launch.args.p + i, 8);
-			named(s, word);
-		}
-		break;
-	case SBT_COPY:
-		named(s, k->u.copy.dst);
-		named(s, k->u.copy.src);
-		break;
-	case SBT_FILL:
-		named(s, k->u.fill.dst);
-		break;
-	case SBT_BATCH:
-		named(s, k->u.batch.addr);
-		break;
-	case SBT_GRAPH_LAUNCH:
+	sbt_footprint_when_run(&f, k);
+	if (f.does & SBT_RUNS_KERNEL)
+		named_by_words(s, &k->u.launch.args);
+	if (f.does & SBT_RUNS_GRAPH)
 		span_note("a graph was launched: memory that only its nodes name was not recorded");
-		break;
-	default:
-		break;
-	}
+	if (f.does & SBT_DOES_UNKNOWN && k->kind != SBT_UNREPLAYABLE)
+		span_note("a command did something that is not known: memory that only it names was not recorded");
+	for (unsigned i = 0; i < f.n; i++)
+		if (f.touch[i].how & (SBT_READS | SBT_WRITES | SBT_UPDATES))
+			named(s, f.touch[i].rows.addr);
 }

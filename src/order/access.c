@@ -4,11 +4,12 @@
  * write neighbouring tiles of one image.
  */
 #include <stdlib.h>
+#include "checked.h"
 #include "order/order.h"
+#include "sbt/footprint.h"
 #include "state/args.h"
 
 #define ROWS_MAX 65536 /* of one copy; more are taken as one range */
-#define DEPTH_MAX 8    /* graphs in graphs */
 
 const char *order_how_name(enum order_how how)
 {
@@ -25,11 +26,6 @@ void order_access_add(struct order_accesses *l, uint64_t addr, uint64_t end, enu
 	l->a[l->n++] = (struct order_access){addr, end, how};
 }
 
-static uint64_t plus(uint64_t a, uint64_t n)
-{
-	return n > UINT64_MAX - a ? UINT64_MAX : a + n;
-}
-
 /* Memory of the program that no call allocated is the host's own affair: it is read or written before the call returns, or while it runs. */
 static bool shared(const struct state *s, uint64_t addr, bool host_side)
 {
@@ -38,43 +34,21 @@ static bool shared(const struct state *s, uint64_t addr, bool host_side)
 	return !host_side || state_alloc_at(s, addr, &a);
 }
 
-static void rows(struct order_accesses *l, uint64_t addr, uint64_t width, uint64_t n, uint64_t pitch, uint64_t depth, uint64_t slice,
-	enum order_how how)
+static bool has_gaps(const struct sbt_rows *r)
 {
-	if (n <= 1 && depth <= 1) {
-		order_access_add(l, addr, plus(addr, width), how);
-		return;
-	}
-	if (n > ROWS_MAX || depth > ROWS_MAX || n * depth > ROWS_MAX || pitch < width) {
-		unsigned __int128 all = width;
-
-		all += (unsigned __int128)(n ? n - 1 : 0) * pitch + (unsigned __int128)(depth ? depth - 1 : 0) * slice;
-		order_access_add(l, addr, plus(addr, all > UINT64_MAX ? UINT64_MAX : (uint64_t)all), how);
-		return;
-	}
-	for (uint64_t z = 0; z < (depth ? depth : 1); z++)
-		for (uint64_t y = 0; y < n; y++)
-			order_access_add(l, addr + z * slice + y * pitch, plus(addr + z * slice + y * pitch, width), how);
+	return (r->height > 1 && r->pitch > r->width) || (r->depth > 1 && r->slice > r->pitch * r->height);
 }
 
-static void copy(struct order_accesses *l, const struct state *s, const struct sbt_cmd_copy *u)
+/* Of too many rows, what lies between them is counted, and nothing of it is certain. */
+static void rows(struct order_accesses *l, const struct sbt_rows *r, enum order_how how)
 {
-	const uint64_t width = u->width ? u->width : u->size, n = u->width ? u->height : 1, depth = u->width ? u->depth : 1;
-	const bool from_host = u->dir == SBT_COPY_H2D || u->dir == SBT_COPY_H2H || u->dir == SBT_COPY_ANY;
-	const bool to_host = u->dir == SBT_COPY_D2H || u->dir == SBT_COPY_H2H || u->dir == SBT_COPY_ANY;
-
-	if (shared(s, u->src, from_host))
-		rows(l, u->src, width, n, u->src_pitch, depth, u->src_slice, ORDER_READ);
-	if (shared(s, u->dst, to_host))
-		rows(l, u->dst, width, n, u->dst_pitch, depth, u->dst_slice, ORDER_WRITE);
-}
-
-static void fill(struct order_accesses *l, const struct sbt_cmd_fill *u)
-{
-	if (u->width)
-		rows(l, u->dst, u->width * (u->elem ? u->elem : 1), u->height, u->dst_pitch, 1, 0, ORDER_WRITE);
-	else
-		order_access_add(l, u->dst, plus(u->dst, u->size), ORDER_WRITE);
+	if (!has_gaps(r) || r->height > ROWS_MAX || r->depth > ROWS_MAX / r->height) {
+		order_access_add(l, r->addr, sat_add(r->addr, sbt_rows_size(r)), has_gaps(r) ? ORDER_MAYBE : how);
+		return;
+	}
+	for (uint64_t z = 0; z < r->depth; z++)
+		for (uint64_t y = 0; y < r->height; y++)
+			order_access_add(l, r->addr + z * r->slice + y * r->pitch, sat_add(r->addr + z * r->slice + y * r->pitch, r->width), how);
 }
 
 static void launch(struct order_accesses *l, const struct state *s, const struct sbt_cmd_launch *u)
@@ -92,80 +66,60 @@ static void launch(struct order_accesses *l, const struct state *s, const struct
 	while (args_words_next(&w, &v)) {
 		if (!state_alloc_at(s, v, &a))
 			continue;
-		order_access_add(l, a.addr, plus(a.addr, a.size), ORDER_MAYBE);
-		order_access_add(l, v, plus(v, 1), ORDER_POINTS);
+		order_access_add(l, a.addr, sat_add(a.addr, a.size), ORDER_MAYBE);
+		order_access_add(l, v, sat_add(v, 1), ORDER_POINTS);
 	}
 }
 
-static void accesses(struct order_accesses *l, const struct state *s, const struct sbt_cmd *c, unsigned depth);
+struct listing {
+	struct order_accesses *l;
+	const struct state *s;
+};
 
-static void graph(struct order_accesses *l, const struct state *s, uint64_t exec, unsigned depth)
+static bool a_node(void *arg, uint64_t graph, unsigned i, struct sbt_footprint_node *ret)
 {
-	struct state_node n;
-	unsigned i = 0;
-
-	if (depth >= DEPTH_MAX || exec >= SBT_NO_ID) {
-		l->unknown = true;
-		return;
-	}
-	for (; state_graph_node(s, (uint32_t)exec, i, &n); i++) {
-		struct sbt_cmd c;
-
-		if (n.type == SBT_NODE_EMPTY || n.type == SBT_NODE_EVENT_RECORD || n.type == SBT_NODE_WAIT_EVENT)
-			continue;
-		if (n.type != SBT_NODE_OTHER && n.payload.len && sbt_unpack(&c, n.payload.p, n.payload.len))
-			accesses(l, s, &c, depth + 1);
-		else
-			l->unknown = true;
-	}
-	if (!i)
-		l->unknown = true; /* nobody saw what is in it */
+	return state_footprint_node(((struct listing *)arg)->s, graph, i, ret);
 }
 
 /* A stream-ordered allocation or free is an access to all of it. */
-static void lifetime(struct order_accesses *l, const struct state *s, const struct sbt_cmd *c)
+static void lifetime(struct listing *x, const struct sbt_cmd *c, const struct sbt_touch *t)
 {
+	const uint16_t at = sbt_stream_offset(c->kind);
 	struct state_alloc a;
 
-	if (c->kind == SBT_ALLOC && c->u.alloc.stream < SBT_NO_ID)
-		order_access_add(l, c->u.alloc.addr, plus(c->u.alloc.addr, c->u.alloc.size), ORDER_BIRTH);
-	else if (c->kind == SBT_FREE && c->u.free.stream < SBT_NO_ID && state_alloc_at(s, c->u.free.addr, &a))
-		order_access_add(l, a.addr, plus(a.addr, a.size), ORDER_DEATH);
+	if (!at || *(const uint64_t *)((const char *)c + at) >= SBT_NO_ID)
+		return;
+	if (t->how == SBT_ALLOCATES)
+		rows(x->l, &t->rows, ORDER_BIRTH);
+	else if (state_alloc_at(x->s, t->rows.addr, &a))
+		order_access_add(x->l, a.addr, sat_add(a.addr, a.size), ORDER_DEATH);
 }
 
-static void accesses(struct order_accesses *l, const struct state *s, const struct sbt_cmd *c, unsigned depth)
+static void touched(struct listing *x, const struct sbt_cmd *c, const struct sbt_touch *t)
 {
-	switch (c->kind) {
-	case SBT_LAUNCH:
-		launch(l, s, &c->u.launch);
-		break;
-	case SBT_COPY:
-		copy(l, s, &c->u.copy);
-		break;
-	case SBT_FILL:
-		fill(l, &c->u.fill);
-		break;
-	case SBT_BATCH: /* writes and waits are made to meet: like atomics */
-		order_access_add(l, c->u.batch.addr, plus(c->u.batch.addr, c->u.batch.elem), ORDER_ATOMIC);
-		break;
-	case SBT_GRAPH_LAUNCH:
-		graph(l, s, c->u.graph_launch.exec, depth);
-		break;
-	case SBT_ALLOC:
-	case SBT_FREE:
-		lifetime(l, s, c);
-		break;
-	case SBT_HOST_FUNC:
-		l->unknown = true;
-		break;
-	default:
-		break;
-	}
+	if (t->how == SBT_ALLOCATES || t->how == SBT_FREES)
+		lifetime(x, c, t);
+	else if (shared(x->s, t->rows.addr, t->host_side))
+		rows(x->l, &t->rows, t->how == SBT_READS ? ORDER_READ : t->how == SBT_WRITES ? ORDER_WRITE : ORDER_ATOMIC);
+}
+
+static void found(void *arg, const struct sbt_cmd *c, const struct sbt_footprint *f)
+{
+	struct listing *x = arg;
+
+	if (f->does & SBT_RUNS_KERNEL)
+		launch(x->l, x->s, &c->u.launch);
+	if (f->does & (SBT_CALLS_HOST | SBT_DOES_UNKNOWN))
+		x->l->unknown = true;
+	for (unsigned i = 0; i < f->n; i++)
+		touched(x, c, &f->touch[i]);
 }
 
 void order_accesses_of(struct order_accesses *l, const struct state *s, const struct sbt_cmd *c)
 {
-	accesses(l, s, c, 0);
+	struct listing x = {l, s};
+
+	sbt_footprint_each(c, &(struct sbt_footprint_walk){a_node, found, &x});
 }
 
 bool order_reads_live(const struct state *s, const struct sbt_cmd *c)
@@ -173,7 +127,7 @@ bool order_reads_live(const struct state *s, const struct sbt_cmd *c)
 	struct state_alloc a;
 
 	return c->kind == SBT_COPY && !c->result && !(c->flags & SBT_F_GRAPH) && !c->u.copy.width && state_alloc_at(s, c->u.copy.src, &a) &&
-	       (a.mem == SBT_MEM_PINNED || a.mem == SBT_MEM_REGISTERED) && c->u.copy.src + c->u.copy.size <= a.addr + a.size;
+	       (a.mem == SBT_MEM_PINNED || a.mem == SBT_MEM_REGISTERED) && range_within(c->u.copy.src, c->u.copy.size, a.addr, a.size);
 }
 
 bool order_owns(const struct state *s, const struct sbt_cmd *c, uint64_t *ret_addr, uint64_t *ret_size)

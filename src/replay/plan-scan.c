@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/plan-private.h"
+#include "sbt/footprint.h"
 #include "sbt/memory.h"
 #include "state/args.h"
 
@@ -118,33 +119,6 @@ static void touch_range(struct plan_scan *s, struct plan_item *it, uint64_t addr
 		touch(s, it, 0, how, addr, end);
 }
 
-/* Bytes from the first to the last one of depth slices of rows. */
-static uint64_t extent(uint64_t width, uint64_t rows, uint64_t pitch, uint64_t depth, uint64_t slice)
-{
-	unsigned __int128 n = width;
-
-	n += (unsigned __int128)(rows > 1 ? rows - 1 : 0) * pitch;
-	n += (unsigned __int128)(depth > 1 ? depth - 1 : 0) * slice;
-	return n > UINT64_MAX ? UINT64_MAX : (uint64_t)n;
-}
-
-static void touch_copy(struct plan_scan *s, struct plan_item *it, const struct sbt_cmd_copy *u)
-{
-	uint64_t width = u->width ? u->width : u->size, rows = u->width ? u->height : 1, depth = u->width ? u->depth : 1;
-	bool from_host = u->dir == SBT_COPY_H2D || u->dir == SBT_COPY_H2H || u->dir == SBT_COPY_ANY;
-	bool to_host = u->dir == SBT_COPY_D2H || u->dir == SBT_COPY_H2H || u->dir == SBT_COPY_ANY;
-
-	touch_range(s, it, u->src, extent(width, rows, u->src_pitch, depth, u->src_slice), PLAN_READS, from_host);
-	touch_range(s, it, u->dst, extent(width, rows, u->dst_pitch, depth, u->dst_slice), PLAN_WRITES, to_host);
-}
-
-static void touch_fill(struct plan_scan *s, struct plan_item *it, const struct sbt_cmd_fill *u)
-{
-	uint64_t n = u->width ? extent(u->width * (u->elem ? u->elem : 1), u->height, u->dst_pitch, 1, 0) : u->size;
-
-	touch_range(s, it, u->dst, n, PLAN_WRITES, false);
-}
-
 static bool has_globals(const struct plan_scan *s, uint32_t module)
 {
 	if (module == SBT_NO_ID)
@@ -174,62 +148,39 @@ static void touch_launch(struct plan_scan *s, struct plan_item *it, const struct
 			touch(s, it, key_of(s, &a), PLAN_READS | PLAN_WRITES, a.addr, a.addr + a.size);
 }
 
-static void touch_graph(struct plan_scan *s, struct plan_item *it, uint64_t exec);
+struct touching {
+	struct plan_scan *s;
+	struct plan_item *it;
+};
 
-static void touch_cmd(struct plan_scan *s, struct plan_item *it, const struct sbt_cmd *c, bool in_graph)
+static bool a_node(void *arg, uint64_t graph, unsigned i, struct sbt_footprint_node *ret)
 {
-	switch (c->kind) {
-	case SBT_LAUNCH:
-		touch_launch(s, it, &c->u.launch);
-		return;
-	case SBT_COPY:
-		touch_copy(s, it, &c->u.copy);
-		return;
-	case SBT_FILL:
-		touch_fill(s, it, &c->u.fill);
-		return;
-	case SBT_BATCH:
-		if (c->u.batch.is_wait)
-			it->waits_all = true;
-		else
-			touch_range(s, it, c->u.batch.addr, c->u.batch.elem, PLAN_WRITES, false);
-		return;
-	case SBT_EVENT_RECORD:
-		return;
-	case SBT_STREAM_WAIT:
-		it->waits_all |= in_graph;
-		return;
-	case SBT_GRAPH_LAUNCH:
-		if (!in_graph) {
-			touch_graph(s, it, c->u.graph_launch.exec);
-			return;
-		}
-		it->everything = true;
-		return;
-	default: /* a host function, and what will be invented */
-		it->everything = true;
-	}
+	return state_footprint_node(((struct touching *)arg)->s->s, graph, i, ret);
 }
 
-static void touch_graph(struct plan_scan *s, struct plan_item *it, uint64_t exec)
+/* A wait for a value, and one within a graph, is not told whose work it waits for. */
+static void found(void *arg, const struct sbt_cmd *c, const struct sbt_footprint *f)
 {
-	struct state_node n;
-	unsigned i = 0;
+	struct touching *x = arg;
 
-	for (; exec < SBT_NO_ID && state_graph_node(s->s, (uint32_t)exec, i, &n); i++) {
-		struct sbt_cmd c;
-
-		if (n.type == SBT_NODE_EMPTY || n.type == SBT_NODE_EVENT_RECORD)
-			continue;
-		if (n.type == SBT_NODE_WAIT_EVENT)
-			it->waits_all = true;
-		else if (n.payload.len && sbt_unpack(&c, n.payload.p, n.payload.len))
-			touch_cmd(s, it, &c, true);
-		else
-			it->everything = true;
+	if (f->does & SBT_WAITS) {
+		x->it->waits_all |= f->in_graph || c->kind != SBT_STREAM_WAIT;
+		return;
 	}
-	if (!i)
-		it->everything = true; /* nobody saw what is in it */
+	if (f->does & SBT_RUNS_KERNEL)
+		touch_launch(x->s, x->it, &c->u.launch);
+	if (f->does & (SBT_CALLS_HOST | SBT_DOES_UNKNOWN))
+		x->it->everything = true;
+	for (unsigned i = 0; i < f->n; i++)
+		touch_range(x->s, x->it, f->touch[i].rows.addr, sbt_rows_size(&f->touch[i].rows), f->touch[i].how == SBT_READS ? PLAN_READS : PLAN_WRITES,
+			f->touch[i].host_side);
+}
+
+static void touch_cmd(struct plan_scan *s, struct plan_item *it, const struct sbt_cmd *c)
+{
+	struct touching x = {s, it};
+
+	sbt_footprint_each(c, &(struct sbt_footprint_walk){a_node, found, &x});
 }
 
 /* ---- recorded memory --------------------------------------------------------------------------------------------------------- */
@@ -285,7 +236,7 @@ static void add_item(struct plan_scan *s, const struct sbt_cmd *c)
 	struct plan_item it = {.seq = c->seq, .kind = c->kind, .leavable = sbt_kind_does(c->kind) & SBT_CHANGES, .wait_stream = UINT32_MAX,
 		.touch = s->ntouches, .recorded = is_recorded(s, c->seq), .stream = lane_of(s, sbt_cmd_stream(c))};
 
-	touch_cmd(s, &it, c, false);
+	touch_cmd(s, &it, c);
 	if (c->kind == SBT_STREAM_WAIT && c->u.stream_wait.event < SBT_NO_ID &&
 		state_event_by_id(s->s, (uint32_t)c->u.stream_wait.event, &ev) && ev.record_seq) {
 		it.wait_stream = lane_of(s, ev.stream);

@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include "replay/replay-private.h"
+#include "sbt/footprint.h"
 
 #define BLOCK_MIN 64 /* seqs in the first block backwards; each is twice the one before it up to ... */
 #define BLOCK_MAX 65536
@@ -18,46 +19,15 @@ static bool interrupted(volatile bool *interrupt)
 
 /* ---- writes known from the record ---------------------------------------------------------------------------------------- */
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* depth slices of rows rows of width bytes: of all rows that begin before end, the one that begins last also ends last. */
-static bool rows_hit(uint64_t base, uint64_t width, uint64_t rows, uint64_t pitch, uint64_t depth, uint64_t slice, uint64_t addr,
-	uint64_t end)
-{
-	if (!width || end <= base)
-		return false;
-	if (depth > 1 && slice)
-		base += least(depth - 1, (end - 1 - base) / slice) * slice;
-	if (rows > 1 && pitch)
-		base += least(rows - 1, (end - 1 - base) / pitch) * pitch;
-	return width > UINT64_MAX - base || base + width > addr;
-}
-
 bool replay_writes(const struct sbt_cmd *c, uint64_t addr, uint64_t size)
 {
-	uint64_t end = size > UINT64_MAX - addr ? UINT64_MAX : addr + size;
-	const struct sbt_cmd_copy *y = &c->u.copy;
-	const struct sbt_cmd_fill *f = &c->u.fill;
+	struct sbt_footprint f;
 
-	if (c->result || (c->flags & SBT_F_GRAPH))
-		return false;
-	switch (c->kind) {
-	case SBT_COPY:
-		if (!y->width)
-			return rows_hit(y->dst, y->size, 1, 0, 1, 0, addr, end);
-		return rows_hit(y->dst, y->width, y->height, y->dst_pitch, y->depth, y->dst_slice, addr, end);
-	case SBT_FILL:
-		if (!f->width)
-			return rows_hit(f->dst, f->size, 1, 0, 1, 0, addr, end);
-		return rows_hit(f->dst, f->elem ? f->width * f->elem : f->width, f->height, f->dst_pitch, 1, 0, addr, end);
-	case SBT_BATCH:
-		return !c->u.batch.is_wait && rows_hit(c->u.batch.addr, c->u.batch.elem, 1, 0, 1, 0, addr, end);
-	default:
-		return false;
-	}
+	sbt_footprint(&f, c);
+	for (unsigned i = 0; i < f.n && !(f.does & SBT_WAITS); i++)
+		if (f.touch[i].how & (SBT_WRITES | SBT_UPDATES) && sbt_rows_meet(&f.touch[i].rows, addr, size))
+			return true;
+	return false;
 }
 
 /* ---- the device ------------------------------------------------------------------------------------------------------------ */

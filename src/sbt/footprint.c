@@ -7,7 +7,7 @@
 #include "checked.h"
 
 #define DEPTH_MAX 8    /* graphs in graphs */
-#define NODES_MAX 65536u /* visits a launch: graphs that contain one another would make more than there is time for */
+#define NODES_MAX (1u << 20) /* visits a launch: graphs that contain one another would make more than there is time for */
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------------- */
 
@@ -173,7 +173,7 @@ static void (*const bytes[SBT_KIND_END])(struct sbt_footprint *, const struct sb
 
 #define TELLS_BYTES (SBT_READS | SBT_WRITES | SBT_UPDATES | SBT_ALLOCATES | SBT_FREES)
 
-static void footprint(struct sbt_footprint *f, const struct sbt_cmd *c)
+void sbt_footprint_when_run(struct sbt_footprint *f, const struct sbt_cmd *c)
 {
 	*f = (struct sbt_footprint){.does = sbt_kind_does(c->kind)};
 	if (!(f->does & TELLS_BYTES))
@@ -189,7 +189,7 @@ void sbt_footprint(struct sbt_footprint *ret, const struct sbt_cmd *c)
 	if (c->result || c->flags & SBT_F_GRAPH)
 		*ret = (struct sbt_footprint){0};
 	else
-		footprint(ret, c);
+		sbt_footprint_when_run(ret, c);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------------------------------------- */
@@ -222,7 +222,7 @@ static void node(struct walking *x, const struct sbt_footprint_node *n, unsigned
 		found(x, x->launch, SBT_DOES_UNKNOWN);
 		return;
 	}
-	footprint(&f, &c);
+	sbt_footprint_when_run(&f, &c);
 	f.in_graph = true;
 	if (f.does & SBT_RUNS_GRAPH)
 		nodes(x, c.u.graph_launch.exec, depth + 1);

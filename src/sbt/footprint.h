@@ -62,6 +62,8 @@ struct sbt_footprint {
 /* Of a graph launch, what the launch itself does; see sbt_footprint_each(). A call that failed, and one that was captured into a
  * graph, does nothing. */
 void sbt_footprint(struct sbt_footprint *ret, const struct sbt_cmd *c);
+/* What c does when it runs: of a call that was captured into a graph, what its node will do. */
+void sbt_footprint_when_run(struct sbt_footprint *ret, const struct sbt_cmd *c);
 
 /* A node of a graph, from the caller's table of graphs. */
 struct sbt_footprint_node {

@@ -255,6 +255,16 @@ bool state_graph_node(const struct state *s, uint32_t graph, unsigned i, struct 
 	return true;
 }
 
+bool state_footprint_node(const struct state *s, uint64_t graph, unsigned i, struct sbt_footprint_node *ret)
+{
+	struct state_node n;
+
+	if (graph >= SBT_NO_ID || !state_graph_node(s, (uint32_t)graph, i, &n))
+		return false;
+	*ret = (struct sbt_footprint_node){n.disabled ? SBT_NODE_EMPTY : n.type, n.payload};
+	return true;
+}
+
 bool state_device(const struct state *s, unsigned i, struct state_device *ret)
 {
 	const struct device *d;

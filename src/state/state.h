@@ -13,6 +13,7 @@
 #ifndef STATE_STATE_H
 #define STATE_STATE_H
 
+#include "sbt/footprint.h"
 #include "sbt/sbt.h"
 
 /* Status of a command in a stream's queue; a stream shows that of its head, IDLE with an empty queue. */
@@ -161,6 +162,8 @@ bool state_graph(const struct state *s, unsigned i, struct state_graph *ret);
 bool state_graph_by_id(const struct state *s, uint32_t id, struct state_graph *ret);
 /* The i-th node, in order of number. */
 bool state_graph_node(const struct state *s, uint32_t graph, unsigned i, struct state_node *ret);
+/* The same for sbt_footprint_each(): nodes that launches leave out are empty ones. */
+bool state_footprint_node(const struct state *s, uint64_t graph, unsigned i, struct sbt_footprint_node *ret);
 
 struct state_device {
 	uint32_t device;

@@ -179,24 +179,35 @@ void on_graph_destroy(struct state *s, const struct sbt_cmd *c)
 		graph_drop(s, g);
 }
 
-/* What the nodes of a launched graph may write. */
-static void wrote_by_graph(struct state *s, uint64_t seq, const struct graph *g)
-{
-	for (size_t i = 0; i < g->nodes.n && s->allocs.n; i++) {
-		struct sbt_blob p = str_blob(&g->bytes, ((struct node *)g->nodes.data)[i].payload);
-		const struct kernel *k;
-		struct sbt_cmd c;
+struct writing {
+	struct state *s;
+	uint64_t seq;
+};
 
-		if (!p.len || !sbt_unpack(&c, p.p, p.len))
-			continue;
-		k = c.kind == SBT_LAUNCH ? table_find(&s->kernels, ROW(kernel), (uint32_t)c.u.launch.kernel) : NULL;
-		if (c.kind == SBT_LAUNCH)
-			wrote_args(s, seq, c.u.launch.args, k ? str_blob(&s->bytes, k->params) : (struct sbt_blob){0});
-		else if (c.kind == SBT_COPY)
-			wrote(s, seq, c.u.copy.dst, true);
-		else if (c.kind == SBT_FILL)
-			wrote(s, seq, c.u.fill.dst, true);
-	}
+static bool a_node(void *arg, uint64_t graph, unsigned i, struct sbt_footprint_node *ret)
+{
+	return state_footprint_node(((struct writing *)arg)->s, graph, i, ret);
+}
+
+static void wrote_by_node(void *arg, const struct sbt_cmd *c, const struct sbt_footprint *f)
+{
+	struct writing *x = arg;
+	const struct kernel *k = f->does & SBT_RUNS_KERNEL ? table_find(&x->s->kernels, ROW(kernel), (uint32_t)c->u.launch.kernel) : NULL;
+
+	if (f->does & SBT_RUNS_KERNEL)
+		wrote_args(x->s, x->seq, c->u.launch.args, k ? str_blob(&x->s->bytes, k->params) : (struct sbt_blob){0});
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->touch[i].how & (SBT_WRITES | SBT_UPDATES) && !(f->does & SBT_WAITS))
+			wrote(x->s, x->seq, f->touch[i].rows.addr, true);
+}
+
+/* What the nodes of a launched graph may write. */
+static void wrote_by_graph(struct state *s, const struct sbt_cmd *c)
+{
+	struct writing x = {s, c->seq};
+
+	if (s->allocs.n)
+		sbt_footprint_each(c, &(struct sbt_footprint_walk){a_node, wrote_by_node, &x});
 }
 
 void on_graph_launch(struct state *s, const struct sbt_cmd *c)
@@ -213,5 +224,5 @@ void on_graph_launch(struct state *s, const struct sbt_cmd *c)
 	g->launches++;
 	g->last_launch = c->seq;
 	g->queued++;
-	wrote_by_graph(s, c->seq, g);
+	wrote_by_graph(s, c);
 }

@@ -256,6 +256,8 @@ static void test_every_kind(void **unused)
 		c.flags = SBT_F_GRAPH;
 		sbt_footprint(&f, &c);
 		assert_true(!f.does && !f.n);
+		sbt_footprint_when_run(&f, &c);
+		assert_int_equal(f.n != 0, (d->does & TELLS_BYTES) != 0);
 	}
 	assert_int_equal(sbt_kind_does(0), SBT_DOES_UNKNOWN);
 	assert_int_equal(sbt_kind_does(SBT_KIND_END), SBT_DOES_UNKNOWN);
@@ -369,7 +371,7 @@ static void test_graphs(void **unused)
 	r = walk(g, 0);
 	assert_true(r.found == 3 && r.kernels == 1 && r.waits == 1 && r.writes == 1 && !r.unknown);
 	r = walk(g, 2);
-	assert_true(r.unknown && r.unknown == r.found && r.found <= 2 * 65536);
+	assert_true(r.unknown && r.unknown == r.found && r.found <= 2u << 20);
 	r = walk(g, 3);
 	assert_true(r.unknown == 2 && r.found == 2);
 	r = walk(g, 9); /* nobody saw what is in it */
