@@ -36,7 +36,7 @@ static bool shared(const struct state *s, uint64_t addr, bool host_side)
 
 static bool has_gaps(const struct sbt_rows *r)
 {
-	return (r->height > 1 && r->pitch > r->width) || (r->depth > 1 && r->slice > r->pitch * r->height);
+	return sbt_rows_size(r) > r->width * r->height * r->depth;
 }
 
 /* Of too many rows, what lies between them is counted, and nothing of it is certain. */

@@ -163,15 +163,13 @@ static void found(void *arg, const struct sbt_cmd *c, const struct sbt_footprint
 {
 	struct touching *x = arg;
 
-	if (f->does & SBT_WAITS) {
-		x->it->waits_all |= f->in_graph || c->kind != SBT_STREAM_WAIT;
-		return;
-	}
 	if (f->does & SBT_RUNS_KERNEL)
 		touch_launch(x->s, x->it, &c->u.launch);
 	if (f->does & (SBT_CALLS_HOST | SBT_DOES_UNKNOWN))
 		x->it->everything = true;
-	for (unsigned i = 0; i < f->n; i++)
+	if (f->does & SBT_WAITS)
+		x->it->waits_all |= f->in_graph || c->kind != SBT_STREAM_WAIT;
+	for (unsigned i = 0; i < f->n && !(f->does & SBT_WAITS); i++)
 		touch_range(x->s, x->it, f->touch[i].rows.addr, sbt_rows_size(&f->touch[i].rows), f->touch[i].how == SBT_READS ? PLAN_READS : PLAN_WRITES,
 			f->touch[i].host_side);
 }
