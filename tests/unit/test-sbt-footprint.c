@@ -301,7 +301,7 @@ static void test_what_two_kinds_do(void **unused)
 struct graphs {
 	struct {
 		unsigned n;
-		struct sbt_footprint_node node[4];
+		struct sbt_footprint_node node[8];
 	} graph[4];
 	unsigned found, unknown, waits, kernels, writes;
 };
@@ -352,7 +352,7 @@ static void test_graphs(void **unused)
 	struct graphs g = {0}, r;
 
 	(void)unused;
-	/* Graph 0: a kernel, an empty node, a wait, and graph 1, which fills. Graph 2 contains itself, four times. Graph 3 cannot be read. */
+	/* Graph 0: a kernel, an empty node, a wait, and graph 1, which fills. Graph 2 contains itself, eight times. Graph 3 cannot be read. */
 	child.u.graph_launch.exec = 1;
 	g.graph[0].n = 4;
 	g.graph[0].node[0] = packed(room[0], SBT_NODE_KERNEL, &kernel);
@@ -362,8 +362,8 @@ static void test_graphs(void **unused)
 	g.graph[1].n = 1;
 	g.graph[1].node[0] = packed(room[2], SBT_NODE_FILL, &fill);
 	child.u.graph_launch.exec = 2;
-	g.graph[2].n = 4;
-	for (unsigned i = 0; i < 4; i++)
+	g.graph[2].n = 8;
+	for (unsigned i = 0; i < 8; i++)
 		g.graph[2].node[i] = packed(room[3], SBT_NODE_GRAPH, &child);
 	g.graph[3].n = 2;
 	g.graph[3].node[0] = (struct sbt_footprint_node){.type = SBT_NODE_OTHER};
