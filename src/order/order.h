@@ -162,7 +162,8 @@ struct err *order_conflicts(const struct order *order, struct sbt_reader *trace,
 /* Orders in which the work of the graph may run one command after the other: each respects every edge, and nothing more. An order is a heap array of
  * *ret_n entries: seqs of work (of streams; not what the host learns), and where the graph was made with the host's changes of memory, those as well:
  * with ORDER_HOST, what the host changed before command seq. ORDER_POISON, for an allocation or a free in stream order: its memory is then filled with
- * ORDER_POISON_BYTE, since nobody may count on what it holds. No order_*() sets it, all take it. */
+ * ORDER_POISON_BYTE, since nobody may count on what it holds. For a launch: it is held while the programmatic dependent launches behind it
+ * go as far as they can without it (SBT_ATTR_HELD). No order_*() sets it, all take it. */
 #define ORDER_HOST (UINT64_C(1) << 63)
 #define ORDER_POISON (UINT64_C(1) << 62)
 #define ORDER_POISON_BYTE 0xff

@@ -95,14 +95,22 @@ static struct err *put(struct rewriter *w, struct sbt_cmd *c, uint64_t old)
 	return sbt_writer_cmd(w->to, c);
 }
 
-static struct err *put_kept(struct rewriter *w, size_t i)
+/* held: a launch waits for those behind it that may begin early. */
+static struct err *put_kept_as(struct rewriter *w, size_t i, bool held)
 {
 	struct sbt_cmd c;
 
 	TRY(kept_get(&w->window, i, &c));
+	if (held && c.kind == SBT_LAUNCH)
+		c.u.launch.launch_attrs |= UINT64_C(1) << SBT_ATTR_HELD;
 	w->fate[i].becomes = w->next;
 	w->fate[i].after = w->next + 1;
 	return put(w, &c, c.seq);
+}
+
+static struct err *put_kept(struct rewriter *w, size_t i)
+{
+	return put_kept_as(w, i, false);
 }
 
 static struct err *put_wait(struct rewriter *w, const struct sbt_cmd *like)
@@ -175,7 +183,7 @@ static struct err *put_entry(struct rewriter *w, uint64_t entry, size_t *next, u
 	TRY(kept_get(&w->window, i, last));
 	if (w->window.c[i].is_work)
 		TRY(turn_to(w, stream, last));
-	TRY(put_kept(w, i));
+	TRY(put_kept_as(w, i, entry & ORDER_POISON));
 	return entry & ORDER_POISON && f->size ? put_poison(w, f, last, stream) : NULL;
 }
 

@@ -92,6 +92,16 @@ struct err *execute_launch_parts(struct rp *rp, const struct sbt_cmd *c, CUfunct
 	return execute_args(rp, c, k, args);
 }
 
+/* The next launch waits for those behind it that may begin before it has finished. */
+static struct err *hold(struct rp *rp, const struct sbt_cmd *c)
+{
+	if (!rp->watch.soft)
+		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu: on this GPU no launch can be held while those behind it go on",
+			(unsigned long long)c->seq);
+	rp->watch.soft->hold();
+	return NULL;
+}
+
 static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct buf *args)
 {
 	const struct sbt_cmd_launch *u = &c->u.launch;
@@ -100,6 +110,8 @@ static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct 
 
 	TRY(objects_stream(rp, u->stream, &stream));
 	TRY(execute_launch_parts(rp, c, &f, args));
+	if (u->launch_attrs >> SBT_ATTR_HELD & 1)
+		TRY(hold(rp, c));
 	size_t n = args->len;
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, args->data, CU_LAUNCH_PARAM_BUFFER_SIZE, &n, CU_LAUNCH_PARAM_END};
 	void *none[] = {CU_LAUNCH_PARAM_END};
@@ -409,6 +421,15 @@ static struct err *flip(struct rp *rp, uint64_t seq)
 	return contents_write(rp, addr, &byte, 1);
 }
 
+/* Whether c, which was just submitted, is held, or may overtake one that is. */
+static bool is_among_held(struct rp *rp, const struct sbt_cmd *c)
+{
+	const struct sbt_cmd_launch *u = &c->u.launch;
+
+	rp->holding = c->kind == SBT_LAUNCH && (u->launch_attrs >> SBT_ATTR_HELD & 1 || (rp->holding && is_early(u)));
+	return rp->holding;
+}
+
 static struct err *submit(struct rp *rp, const struct sbt_cmd *c)
 {
 	const bool works = !c->result && !(c->flags & SBT_F_GRAPH);
@@ -429,7 +450,7 @@ static struct err *submit(struct rp *rp, const struct sbt_cmd *c)
 		TRY(contents_apply(rp, c->seq, SBT_MEMORY_EFFECT, NULL));
 	if (rp->nedits)
 		TRY(execute_writes(rp, c->seq, c->seq));
-	if (works && !skipped && sbt_cmd_stream(c) != SBT_NO_ID) {
+	if (works && !skipped && sbt_cmd_stream(c) != SBT_NO_ID && !is_among_held(rp, c)) {
 		TRY(devices_enter(rp, devices_of(rp, c)));
 		TRY(objects_stream(rp, sbt_cmd_stream(c), &stream));
 		TRY(marks_note(rp, c->seq, stream));
@@ -513,7 +534,7 @@ struct err *execute_step(struct rp *rp, uint64_t seq, bool *ret_work)
 	*ret_work = d && (d->cls == SBT_CLASS_WORK || c->kind == SBT_ALLOC || c->kind == SBT_UNREPLAYABLE);
 	TRY(execute(rp, c));
 	rp->position = c->seq;
-	return checkpoint_tick(rp);
+	return rp->holding ? NULL : checkpoint_tick(rp);
 }
 
 struct err *execute_to(struct rp *rp, uint64_t seq)

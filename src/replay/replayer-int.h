@@ -331,6 +331,7 @@ struct rp {
 	struct window_kept *kept; /* replayer-order.c; NULL: not read */
 	uint64_t host_done; /* the host's changes of memory before commands up to this one were made already, or are not to be; 0: as each command comes */
 	bool live_host; /* the copy being executed reads what is in host memory, not what it carried */
+	bool holding; /* a held launch was submitted, and since then only such as may overtake it: nothing may come between them */
 	struct checking *checking; /* replayer-check.c; NULL: nothing is checked */
 	struct fresh {		   /* replayer-fresh.c: memory allocated since, newest last */
 		bool on;

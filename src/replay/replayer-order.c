@@ -134,6 +134,8 @@ static struct err *one(struct order_running *o, uint64_t entry)
 		TRY(execute_finish(rp));
 	o->stream = sbt_cmd_stream(&c);
 	TRY(order_save(o, &c));
+	if (entry & ORDER_POISON && c.kind == SBT_LAUNCH)
+		c.u.launch.launch_attrs |= UINT64_C(1) << SBT_ATTR_HELD;
 	rp->live_host = order_is_live(o) && rp->kept->flags[i].reads_live;
 	struct err *e = execute(rp, &c);
 	rp->live_host = false;

@@ -79,6 +79,9 @@ struct soft_watch {
 	uint64_t (*doubts)(char *dst, size_t n);
 	/* What every byte of shared memory holds when a block begins; 0 at first. */
 	void (*residue)(uint32_t byte);
+	/* The next launch waits until those submitted behind it on its stream that may begin before it has finished have gone as far as they can:
+	 * to their griddepcontrol.wait, or to their ends. It waits for submissions until one comes that may not, or somebody waits for the stream. */
+	void (*hold)(void);
 };
 
 #endif

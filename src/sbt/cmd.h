@@ -116,6 +116,8 @@ enum sbt_launch_attr {
 	SBT_ATTR_PROGRAMMATIC_STREAM = 6, /* the launch may begin before the one in front on its stream has finished */
 	SBT_ATTR_PROGRAMMATIC_EVENT = 7,  /* an event is recorded when the launch lets those behind it begin */
 	SBT_ATTR_COMPLETION_EVENT = 12,	  /* an event is recorded when all blocks have begun */
+	/* None of CUDA's, and in saved schedules only: the launch is held while those behind it that may begin early go as far as they can. */
+	SBT_ATTR_HELD = 63,
 };
 
 #define SBT_STREAM_UNKNOWN 0x80000000u /* in stream_flags: nobody knows them */

@@ -195,10 +195,21 @@ static void drop(struct explore_found *f)
 	*f = (struct explore_found){0};
 }
 
+/* Held for the same launch behind it before, or the same two places. */
+static bool is_held(const struct explorer *x, const struct explore_pair *p)
+{
+	for (size_t i = 0; i < x->r->nfound; i++)
+		if (x->r->found[i].held && (x->r->found[i].held == p->p.before || x->r->found[i].places[0] == p->place))
+			return true;
+	return false;
+}
+
 static void keep(struct explorer *x, struct explore_found *f)
 {
 	for (size_t i = 0; f->nflipped == 1 && i < x->npairs; i++)
 		f->again += x->pairs[i].place == f->places[0];
+	for (size_t i = 0; f->held && i < x->nearly; i++)
+		f->again += x->early[i].place == f->places[0];
 	f->again -= f->again > 0; /* itself */
 	x->r->found = xrealloc(x->r->found, (x->r->nfound + 1) * sizeof *f);
 	x->r->found[x->r->nfound++] = *f;
@@ -304,6 +315,40 @@ static bool is_shown(const struct explorer *x, uint64_t user, uint64_t lifetime)
 				return true;
 		}
 	return false;
+}
+
+/* ---- launches that overlap ------------------------------------------------------------------------------------------------------------- */
+
+static void *copy_of(const void *p, size_t n)
+{
+	void *r = xmalloc(n);
+
+	memcpy(r, p, n);
+	return r;
+}
+
+struct err *explore_hold(struct explorer *x, const struct explore_pair *p)
+{
+	struct trial t = {.good = p->p};
+	struct explore_found f = {.held = p->p.before, .nflipped = 1};
+	struct err *e;
+
+	if (is_held(x, p))
+		return NULL;
+	f.nseqs = x->nrecorded;
+	f.seqs = copy_of(x->recorded, x->nrecorded * sizeof *f.seqs);
+	for (size_t i = 0; i < f.nseqs; i++)
+		f.seqs[i] |= f.seqs[i] == p->p.before ? ORDER_POISON : 0;
+	f.as_recorded = copy_of(&p->p, sizeof *f.as_recorded);
+	f.flipped = xcalloc(1, sizeof *f.flipped);
+	*f.flipped = (struct order_pair){p->p.after, p->p.before};
+	f.places = copy_of(&p->place, sizeof *f.places);
+	e = compare_trial(x, &t, &f);
+	if (!e && f.seqs)
+		keep(x, &f);
+	else
+		drop(&f);
+	return e;
 }
 
 struct err *explore_poison(struct explorer *x, const struct explore_pair *p)

@@ -51,6 +51,8 @@ static void recorded_found(const struct expanded *t, struct explore_found *f)
 		f->seqs[i] = recorded_entry(t, f->seqs[i]);
 	if (f->poison)
 		f->poison = recorded_entry(t, f->poison);
+	if (f->held)
+		f->held = recorded_entry(t, f->held);
 }
 
 static void recorded_result(const struct expanded *t, const char *path, uint64_t first, uint64_t last, struct explore_result *r)

@@ -136,7 +136,7 @@ static bool get_always(const json_t *o, struct explore_found *f)
 
 static bool get_found(const json_t *o, struct explore_found *f)
 {
-	return get_pairs(o, f) && get_schedule(o, f) && get_count(o, "again", &f->again) && get_count(o, "poison", &f->poison) && get_always(o, f) && get_hex(o, "place", &f->place) &&
+	return get_pairs(o, f) && get_schedule(o, f) && get_count(o, "again", &f->again) && get_count(o, "poison", &f->poison) && get_always(o, f) && (!json_object_get(o, "held") || get_count(o, "held", &f->held)) && get_hex(o, "place", &f->place) &&
 	       get_count(o, "size", &f->place_size) && get_count(o, "bytes", &f->bytes) && get_hex(o, "at", &f->at) &&
 	       get_bytes(o, "was", f->was) && get_bytes(o, "is", f->is) && get_text(o, "trace", &f->path);
 }

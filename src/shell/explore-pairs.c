@@ -45,6 +45,20 @@ static bool is_lifetime(enum order_how how)
 	return how == ORDER_BIRTH || how == ORDER_DEATH;
 }
 
+/* Two launches of one stream, the later of which may begin early. Only one that triggers can be overtaken. */
+static void add_early(struct explorer *x, const struct order_source *src, const struct explore_pair *p)
+{
+	struct order_early front;
+
+	for (size_t i = 0; i < x->nearly; i++)
+		if (x->early[i].p.before == p->p.before && x->early[i].p.after == p->p.after)
+			return;
+	if (x->nearly == PAIRS_MAX || !src->early || !src->early(src->arg, p->p.before, &front, NULL) || !front.triggers)
+		return;
+	MAKE_ROOM(x->early, x->nearly, x->cap_early);
+	x->early[x->nearly++] = *p;
+}
+
 static void add_pair(void *arg, const struct order_party *a, const struct order_party *b)
 {
 	struct explorer *x = arg;
@@ -54,6 +68,10 @@ static void add_pair(void *arg, const struct order_party *a, const struct order_
 	if (!entry_of(x, a, &p.p.before) || !entry_of(x, b, &p.p.after) || order_key(p.p.before) >= order_key(p.p.after) ||
 		(is_lifetime(a->how) && is_lifetime(b->how)))
 		return;
+	if (a->kind == SBT_LAUNCH && b->kind == SBT_LAUNCH && order_before(x->order, p.p.before, p.p.after)) {
+		add_early(x, x->source, &p);
+		return;
+	}
 	slot = slot_of(x, &p.p);
 	if (*slot)
 		return;
@@ -128,10 +146,11 @@ struct err *explore_find_pairs(struct explorer *x)
 	o.each_arg = x;
 	TRY(exact_open(&exact, x->s, EXACT_SETS, x->r->first, x->r->last));
 	src = source(x, exact);
-	o.source = &src;
+	o.source = x->source = &src;
 	e = find(x, &o);
+	x->source = NULL;
 	exact_free(exact);
-	x->r->pairs = x->npairs;
+	x->r->pairs = x->npairs + x->nearly;
 	return e;
 }
 

@@ -26,9 +26,12 @@ struct explorer {
 	size_t nfixed, cap_fixed;
 	struct host_changes host; /* known: they are entries of orders */
 	/* explore-pairs.c */
+	const struct order_source *source; /* while pairs are found */
 	struct explore_pair *pairs;
 	size_t npairs, cap_pairs;
 	uint32_t *pair_slots; /* a hash table of them: index + 1 */
+	struct explore_pair *early; /* a programmatic dependent launch, and one in front of it on its stream that triggers */
+	size_t nearly, cap_early;
 	bool too_many, unknown; /* pairs; memory that nobody saw */
 	/* explore-orders.c */
 	struct device_ordered base;
@@ -93,5 +96,7 @@ struct err *explore_found_order(struct explorer *x, uint64_t *entries, size_t n)
 bool explore_is_known(const struct explorer *x, const struct order_pair *p, size_t n);
 /* Whether the pair, whose lifetime is set, gives another result when nobody may count on what the memory holds then. */
 struct err *explore_poison(struct explorer *x, const struct explore_pair *p) TS_CHECK;
+/* Whether it gives another result when the first of them is held while what is behind it goes as far as it can. */
+struct err *explore_hold(struct explorer *x, const struct explore_pair *p) TS_CHECK;
 
 #endif

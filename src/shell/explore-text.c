@@ -110,10 +110,24 @@ static void print_poisoned(const struct explore_found *f, struct buf *out)
 		freed ? "freed" : "yet to allocate", freed ? "freed" : "new", ORDER_POISON_BYTE, f->poison);
 }
 
+/* A programmatic dependent launch, and one in front of it. */
+static void print_held(const struct explore_found *f, struct buf *out)
+{
+	buf_str(out, "because ");
+	print_number(f->as_recorded[0].after, out);
+	buf_str(out, " may begin before ");
+	print_number(f->held, out);
+	buf_str(out, " has finished: programmatic dependent launch, not waited for where it counts\n");
+}
+
 static void print_cause(const struct explore_found *f, struct buf *out)
 {
 	if (f->poison) {
 		print_poisoned(f, out);
+		return;
+	}
+	if (f->held) {
+		print_held(f, out);
 		return;
 	}
 	buf_str(out, f->nflipped ? "because " : "by an order among commands of which nobody knows what they touch\n");
@@ -146,10 +160,10 @@ static void print_values(const struct explore_found *f, struct buf *out)
 	} else {
 		buf_str(out, f->poison ? "  with " : "  as recorded, ");
 		print_entry(f->as_recorded[0].before, out);
-		print_value(" first:", f->was, out);
+		print_value(f->held ? " done first:" : " first:", f->was, out);
 		buf_printf(out, " at 0x%" PRIx64 "\n  with ", f->at);
-		print_entry(f->flipped[0].before, out);
-		print_value(" first:", f->is, out);
+		print_entry(f->held ? f->held : f->flipped[0].before, out);
+		print_value(f->held ? " held at its beginning:" : " first:", f->is, out);
 	}
 	buf_printf(out, ", %" PRIu64 " bytes of 0x%" PRIx64 " differ\n", f->bytes, f->place);
 }
@@ -254,7 +268,7 @@ static void json_found(const struct explore_found *f, struct buf *out)
 		json_entry(f->as_recorded[i].after, out);
 		buf_printf(out, ",\"places\":\"0x%" PRIx64 "\"}", f->places[i]);
 	}
-	buf_printf(out, "],\"poison\":%" PRIu64 ",\"always\":%s", f->poison, f->always ? "true" : "false");
+	buf_printf(out, "],\"poison\":%" PRIu64 ",\"always\":%s,\"held\":%" PRIu64, f->poison, f->always ? "true" : "false", f->held);
 	buf_printf(out, ",\"again\":%" PRIu64 ",\"place\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"at\":\"0x%" PRIx64 "\"",
 		f->again, f->place, f->place_size, f->bytes, f->at);
 	json_bytes("was", f->was, out);

@@ -75,6 +75,14 @@ static struct err *flip_each(struct explorer *x)
 	return NULL;
 }
 
+static struct err *hold_each(struct explorer *x)
+{
+	for (size_t i = 0; i < x->nearly && !explore_is_over(x); i++)
+		if (is_ours(x, place_mix(x->early[i].p.after, x->early[i].p.before)))
+			TRY(explore_hold(x, &x->early[i]));
+	return NULL;
+}
+
 static struct err *poison_each(struct explorer *x)
 {
 	for (size_t i = 0; i < x->npairs && !explore_is_over(x); i++) {
@@ -173,6 +181,7 @@ static struct err *explore(struct explorer *x)
 	explore_know_entries(x);
 	(void)explore_is_new(x, explore_signature(x, x->recorded, x->nrecorded));
 	TRY(explore_first_run(x));
+	TRY(hold_each(x));
 	TRY(flip_each(x));
 	TRY(poison_each(x));
 	TRY(flip_all(x));
@@ -185,6 +194,7 @@ static void explorer_free(struct explorer *x)
 	device_ordered_free(&x->base);
 	order_close(x->order);
 	free(x->fixed);
+	free(x->early);
 	host_changes_free(&x->host);
 	free(x->pairs);
 	free(x->pair_slots);

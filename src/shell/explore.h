@@ -37,6 +37,7 @@ struct explore_found {
 	 * without the filling. 0: none */
 	uint64_t poison;
 	bool always; /* with poison: there is no harmless order */
+	uint64_t held; /* the launch that is held while programmatic dependent launches behind it go on: the first of the one pair; 0: none */
 	uint64_t *places;	    /* of each: a hash of the two places in the program */
 	size_t nflipped;
 	uint64_t again;		    /* other pairs of the same two places; of several pairs 0 */

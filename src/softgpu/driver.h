@@ -96,6 +96,7 @@ struct op {
 			size_t shared;
 			bool cooperative;
 			bool early; /* programmatic stream serialization */
+			bool held;  /* see overlap.h */
 			unsigned cluster[3]; /* or zeros */
 			void *params; /* owned, param_bytes of the function */
 		} kernel;

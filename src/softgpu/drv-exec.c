@@ -6,6 +6,7 @@
  */
 #include "softgpu/driver.h"
 #include "softgpu/graph.h"
+#include "softgpu/overlap.h"
 #include "softgpu/watch.h"
 
 #include <signal.h>
@@ -35,6 +36,7 @@ struct timeline {
 	_Atomic uint64_t done;
 	bool started, closed;
 	_Atomic(const char *) now; /* what it is running or waiting for; NULL: nothing */
+	unsigned waiting; /* for its progress */
 };
 
 /* A program that submits faster than its commands run waits when this many are pending on a stream. */
@@ -162,6 +164,7 @@ static void run_kernel(const struct op *op, struct ctx *c)
 		.params = op->kernel.params,
 		.cooperative = op->kernel.cooperative,
 		.early = op->kernel.early,
+		.observer = overlap_observer(),
 		.devices = mem_devices() > 1 ? 1u << c->dev | c->peers : 0,
 	};
 	static const char own[] = "tsdb softgpu: "; /* drv_say begins its own way */
@@ -176,6 +179,7 @@ static void run_kernel(const struct op *op, struct ctx *c)
 	l.heap = c->heap;
 	if (l.cooperative)
 		l.grid_workspace = workspace_get();
+	l.cooperative |= l.observer != NULL;
 	watch_begin(&watched, &l);
 	code = ptx_run(&l, &fault);
 	watch_end(&watched);
@@ -505,6 +509,52 @@ static const char *name_of(const struct op *op)
 	return op->kind < sizeof(names) / sizeof(*names) && names[op->kind] ? names[op->kind] : "a command";
 }
 
+/* Takes the next item when it may begin before the held launch has finished. False: that is all; there are no more, or somebody waits. */
+static bool take_early(struct timeline *tl, struct item **ret)
+{
+	struct item *it;
+	bool may;
+
+	pthread_mutex_lock(&tl->lock);
+	while (!tl->head && !tl->closed && !tl->waiting)
+		pthread_cond_wait(&tl->work, &tl->lock);
+	it = tl->head;
+	may = it && it->op.kind == OP_KERNEL && it->op.kernel.early && !it->op.kernel.held;
+	for (unsigned i = 0; may && i < it->ndeps; i++)
+		may = point_reached(&it->deps[i]);
+	if (may) {
+		tl->head = it->next;
+		if (!tl->head)
+			tl->tail = &tl->head;
+	}
+	pthread_mutex_unlock(&tl->lock);
+	*ret = it;
+	return may;
+}
+
+static void item_done(struct timeline *tl, struct item *it)
+{
+	atomic_store(&tl->now, NULL);
+	item_free(it);
+	user_flush();
+	timeline_step(tl);
+}
+
+static void run_held(struct timeline *tl, struct item *first)
+{
+	struct overlap_launch l[OVERLAP_MAX];
+	struct item *it[OVERLAP_MAX] = {first};
+	unsigned n = 1;
+
+	while (n < OVERLAP_MAX && take_early(tl, &it[n]))
+		n++;
+	for (unsigned k = 0; k < n; k++)
+		l[k] = (struct overlap_launch){&it[k]->op, &it[k]->origin, it[k]->queued_ns};
+	overlap_run(tl->ctx, l, n);
+	for (unsigned k = 0; k < n; k++)
+		item_done(tl, it[k]);
+}
+
 static void *timeline_main(void *arg)
 {
 	struct timeline *tl = arg;
@@ -517,14 +567,12 @@ static void *timeline_main(void *arg)
 		for (i = 0; i < it->ndeps; i++)
 			point_wait(&it->deps[i]);
 		atomic_store(&tl->now, name_of(&it->op));
+		if (it->op.kind == OP_KERNEL && it->op.kernel.held) {
+			run_held(tl, it);
+			continue;
+		}
 		op_run(&it->op, tl->ctx, &it->origin, it->queued_ns);
-		atomic_store(&tl->now, NULL);
-		item_free(it);
-		user_flush();
-		pthread_mutex_lock(&tl->lock);
-		tl->done++;
-		pthread_cond_broadcast(&tl->progress);
-		pthread_mutex_unlock(&tl->lock);
+		item_done(tl, it);
 	}
 	timeline_unref(tl);
 	return NULL;
@@ -625,8 +673,11 @@ void point_wait(const struct point *p)
 	if (point_reached(p))
 		return;
 	pthread_mutex_lock(&p->tl->lock);
+	p->tl->waiting++;
+	pthread_cond_signal(&p->tl->work); /* a launch that is held is so no longer than that */
 	while (p->tl->done < p->ticket)
 		pthread_cond_wait(&p->tl->progress, &p->tl->lock);
+	p->tl->waiting--;
 	pthread_mutex_unlock(&p->tl->lock);
 }
 

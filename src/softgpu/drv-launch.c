@@ -4,6 +4,7 @@
  * table, so the caller's memory is free again when it returns.
  */
 #include "softgpu/driver.h"
+#include "softgpu/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,7 @@ static CUresult launch(CUfunction h, const struct shape *shape, CUstream hs, boo
 	TRY_CU(stream_resolve(hs, ptds, &s));
 	TRY_CU(func_op(h, s->ctx, shape->grid, shape->block, shape->shared, shape->cooperative, shape->cluster, kernel_params, extra, &op));
 	op.kernel.early = shape->early;
+	op.kernel.held = overlap_take_hold();
 	return stream_submit(s, &op, NULL, false, true);
 }
 

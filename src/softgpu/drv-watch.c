@@ -4,6 +4,7 @@
  * Whatever is switched on here slows launches down; while nothing is, a launch pays one look at a flag.
  */
 #include "softgpu/driver.h"
+#include "softgpu/overlap.h"
 #include "softgpu/ptx-access.h"
 #include "softgpu/watch.h"
 
@@ -368,6 +369,7 @@ const struct soft_watch *tsdb_soft_watch(void)
 		.races = races,
 		.doubts = doubts,
 		.residue = residue,
+		.hold = overlap_hold,
 	};
 
 	return &table;

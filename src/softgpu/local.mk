@@ -4,7 +4,7 @@
 # Four parts: libsoftptx.a (PTX and the address space), libcuda.so.1, libcupti.so.13, libcudart.so.13.
 
 HEADERS_TO_CHECK += src/softgpu/ptx-barrier.h src/softgpu/ptx-path.h src/softgpu/ptx-async.h src/softgpu/ptx-cluster.h src/softgpu/mem.h src/softgpu/mem-extents.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
-HEADERS_TO_CHECK += src/softgpu/ptx-depend.h src/softgpu/ptx-clock.h src/softgpu/ptx-race.h src/softgpu/ptx-race-int.h src/softgpu/ptx-access.h src/softgpu/ptx-schedule.h
+HEADERS_TO_CHECK += src/softgpu/overlap.h src/softgpu/ptx-depend.h src/softgpu/ptx-clock.h src/softgpu/ptx-race.h src/softgpu/ptx-race-int.h src/softgpu/ptx-access.h src/softgpu/ptx-schedule.h
 HEADERS_TO_CHECK += src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.h
 HEADERS_TO_CHECK += src/softgpu/jit.h
 
@@ -89,6 +89,8 @@ LIBCUDA_SOURCES = \
 	src/softgpu/drv-event.c \
 	src/softgpu/drv-event-node.c \
 	src/softgpu/drv-exec.c \
+	src/softgpu/drv-overlap.c \
+	src/softgpu/overlap.h \
 	src/softgpu/drv-exec-graph.c \
 	src/softgpu/drv-func.c \
 	src/softgpu/drv-graph.c \

@@ -196,6 +196,15 @@ static void finish(struct ptx_warp *w, uint32_t mask, bool bulk, const uint32_t 
 	}
 }
 
+void ptx_async_do(struct ptx_warp *w)
+{
+	for (unsigned k = 0; w->async && k < w->async->n; k++)
+		do_work(&w->async->work[k]);
+	for (unsigned k = 0; k < w->wk->ntied; k++)
+		if (w->wk->tied[k].w == w)
+			do_work(&w->wk->tied[k]);
+}
+
 void ptx_async_end(struct ptx_warp *w)
 {
 	for (unsigned k = 0; w->async && k < w->async->n; k++)

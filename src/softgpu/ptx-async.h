@@ -49,6 +49,8 @@ void ptx_async_fire(struct ptx_worker *wk, const uint64_t *mbar);
 /* Nothing that was started by earlier blocks is left. */
 void ptx_async_reset(struct ptx_worker *wk);
 /* A warp begins; has ended: what it still has to write to global memory is written. */
+/* All copies that the warp has begun are made now; mbarriers are told when somebody looks at them, as ever. */
+void ptx_async_do(struct ptx_warp *w);
 void ptx_async_start(struct ptx_warp *w);
 void ptx_async_end(struct ptx_warp *w);
 void ptx_async_free(struct ptx_warp *w);

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * griddepcontrol, see ptx-depend.h. A launch runs when those in front have finished, unless it is one of a pair that overlaps, so for what is
- * computed neither form does anything here.
+ * griddepcontrol, see ptx-depend.h. A launch runs when those in front have finished, so neither form does anything here for what is computed;
+ * where launches overlap (overlap.h), an observer stops the warps at their wait.
  */
 #include "softgpu/ptx-depend.h"
 
 void h_griddepcontrol(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	ptx_observe_sync(w, i, i->arg ? PTX_SYNC_GRID_WAIT : PTX_SYNC_GRID_TRIGGER, mask, 0);
+}
+
+bool ptx_is_grid_wait(const struct ptx_insn *i)
+{
+	return i->h == h_griddepcontrol && i->arg;
+}
+
+bool ptx_is_grid_trigger(const struct ptx_insn *i)
+{
+	return i->h == h_griddepcontrol && !i->arg;
 }
 
 static bool is_object(const struct ptx_depends *d, uint64_t id)

@@ -21,6 +21,10 @@ struct ptx_depends {
 	bool trigger_waits; /* a block let the launches behind begin, or ended, behind a wait alone: they begin when those in front have finished */
 };
 
+/* Which of the two forms of griddepcontrol an instruction is. */
+bool ptx_is_grid_wait(const struct ptx_insn *i);
+bool ptx_is_grid_trigger(const struct ptx_insn *i);
+
 /* An observer's callbacks have to call these. */
 void ptx_depends_sync(struct ptx_depends *d, const struct ptx_sync *s);
 void ptx_depends_block_start(struct ptx_depends *d, struct ptx_block *b);

@@ -140,7 +140,7 @@ class Case:
             raise Failure(f'the fixed one is accused of {fixed}')
         if racy != [want] and (racy or self.name not in EITHER):
             raise Failure(f'found {racy or "nothing"}, want {want}')
-        if racy and not self.options.no_explore and not self.program.endswith('dependent-launches'):
+        if racy and not self.options.no_explore:
             if self.name == 'host_writes_early' and self.tier == 'possible':
                 self.record('racy')  # see POSSIBLE
             self.explore()
