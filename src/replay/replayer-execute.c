@@ -43,10 +43,11 @@ static struct err *more_shared(struct rp *rp, struct rkernel *k, CUfunction f, u
 	return NULL;
 }
 
-/* It may begin before the launch in front has finished: nothing that a GPU does in the fixed order. The software GPU lets it only where it is asked to. */
+/* It may begin before the launch in front has finished: nothing that a GPU does in the fixed order, but where that one is held for it. The software
+ * GPU lets it only where it is asked to. */
 static bool is_early(const struct rp *rp, const struct sbt_cmd_launch *u)
 {
-	return u->launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1 && (rp->d.soft || !turn_is_fixed(rp));
+	return u->launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1 && (rp->d.soft || rp->holding || !turn_is_fixed(rp));
 }
 
 /* Attributes that change what a launch computes, or whether it can run; the others are hints. */
@@ -425,8 +426,9 @@ static struct err *flip(struct rp *rp, uint64_t seq)
 static bool is_among_held(struct rp *rp, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_launch *u = &c->u.launch;
+	const bool held = u->launch_attrs >> SBT_ATTR_HELD & 1, may_overtake = u->launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1;
 
-	rp->holding = c->kind == SBT_LAUNCH && (u->launch_attrs >> SBT_ATTR_HELD & 1 || (rp->holding && is_early(u)));
+	rp->holding = c->kind == SBT_LAUNCH && (held || (rp->holding && may_overtake));
 	return rp->holding;
 }
 
