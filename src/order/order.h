@@ -123,6 +123,16 @@ void order_races_free(struct order_races *r);
 /* "cuStreamWaitEvent on stream 3 before #214, for an event recorded on stream 2 after #201". */
 void order_race_cure(struct buf *out, const struct order_race *r);
 
+/* Launches of kernels and graphs of which it matters what they touch: something is not ordered with them. Of o: first, last, threads_apart, interrupt. */
+struct order_suspects {
+	uint64_t *seq; /* in order; heap */
+	size_t n;
+	uint64_t launches; /* all of them */
+	bool host; /* page-locked memory changed beside work: whether the host did it matters */
+};
+struct err *order_suspects(struct order_suspects *ret, struct sbt_reader *trace, const struct order_options *o) TS_CHECK;
+void order_suspects_free(struct order_suspects *s);
+
 /* ---- the graph ------------------------------------------------------------------------------------------------------------ */
 
 struct order; /* the happens-before graph of a range, kept whole: about 60 bytes a command */

@@ -6,6 +6,7 @@
 #define REPLAY_DEVICE_PRIVATE_H
 
 #include <sys/types.h>
+#include "patience.h"
 #include "replay/device.h"
 
 /* A request that a fresh process must be told again: a what-if, and where it was made. */
@@ -24,6 +25,7 @@ struct device {
 	bool no_sandbox;
 	unsigned attempt; /* at placing the memory: device_child_layout() */
 	volatile bool *interrupt;
+	struct patience *budget; /* of device_budget(); NULL: none */
 	void (*progress)(void *arg, enum device_doing doing, uint64_t seq);
 	void *progress_arg;
 	enum device_doing doing;

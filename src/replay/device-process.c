@@ -263,8 +263,11 @@ static struct err *wait_for(struct device *d, short events, struct limit *l)
 			d->progress(d->progress_arg, d->doing, d->doing == DEVICE_GOING ? d->pos : d->want);
 		if (d->interrupt && *d->interrupt && !l->grace_ms)
 			l->grace_ms = now_ms();
+		if (d->budget && patience_over(d->budget) && !l->grace_ms)
+			l->grace_ms = now_ms();
 		if (l->grace_ms && now_ms() - l->grace_ms >= GRACE_MS) /* it is the user who gives up */
-			return kill_for(d, ERR_INTERRUPTED, "interrupted while the device was busy");
+			return d->interrupt && *d->interrupt ? kill_for(d, ERR_INTERRUPTED, "interrupted while the device was busy")
+							     : kill_for(d, ERR_LIMIT, "the budget is spent");
 		if (patience_over(&l->patience)) {
 			d->error = DEVICE_SILENT;
 			return err_cure(kill_for(d, ERR_INFERIOR, "no answer from the replayer in time"),

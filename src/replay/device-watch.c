@@ -73,6 +73,8 @@ static struct err *ask_sets(struct device *d, uint32_t type, uint64_t first, uin
 
 		if (d->interrupt && *d->interrupt)
 			e = err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, d->want);
+		else if (d->budget && patience_over(d->budget))
+			e = err_new(ERR_LIMIT, "the budget is spent");
 		if (!e)
 			e = device_ask_run(d, type, &a, sizeof a, sizeof(struct replayer_accessed), last);
 		if (!e)
@@ -80,6 +82,13 @@ static struct err *ask_sets(struct device *d, uint32_t type, uint64_t first, uin
 	}
 	buf_free(&copy);
 	return e;
+}
+
+void device_budget(struct device *d, struct patience *budget, uint64_t ns)
+{
+	d->budget = budget;
+	if (budget)
+		patience_begin(budget, d->pid, ns);
 }
 
 struct err *device_access_sets(struct device *d, uint64_t first, uint64_t last, uint32_t max,

@@ -109,6 +109,9 @@ bool device_what_if(const struct device *d);
 
 /* How kernels run from now on: part of what a fresh process is told. Commands before the position keep the memory they left. */
 struct err *device_soft(struct device *d, const struct replayer_soft *s) TS_CHECK;
+/* From now on sets are asked for within that time (patience.h) of the replayer's: then ERR_LIMIT, which may have ended its process. NULL: no limit. */
+struct patience;
+void device_budget(struct device *d, struct patience *budget, uint64_t ns);
 /* What the commands first to last access, one call of each() for every one that did work, in their order: executes them. Spans are of the
  * recording's addresses; at most max of each kind (0: 65,536), see soft_access_set. The position is last then. */
 struct access_set {

@@ -25,7 +25,9 @@ const char cmd_races_help[] =
 	"anything in the program that puts one before the other: stream order, events, the legacy\n"
 	"default stream, what the host waited for. CERTAIN: both accesses are known to the byte.\n"
 	"Kernels' are, where the trace can be executed on the software GPU: --exact insists on\n"
-	"that, --no-exact leaves it, without either it is done for up to 20,000 commands.\n"
+	"that, --no-exact leaves it. Without either launches that something is not ordered with\n"
+	"are executed, within --budget (30s of the replayer's time) and for up to 20,000 commands;\n"
+	"Ctrl-C ends that with what is known by then.\n"
 	"With --possible also those of kernels of which only the arguments are known.\n"
 	"--strict: also what is a race by the letter of the documentation alone: use of what a copy\n"
 	"of at most 64 KiB from pageable memory brings, behind its call but not behind the copy.\n"
@@ -44,6 +46,8 @@ struct races_view {
 	enum exact_want want;
 	bool possible, json, apart, strict;
 	uint64_t first, last;
+	uint64_t budget_ns; /* 0: the usual one */
+	struct order_suspects suspects;
 	struct state *names;
 };
 
@@ -254,8 +258,16 @@ static struct err *a_range(const char *w, uint64_t *ret_first, uint64_t *ret_las
 	return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", w), "Ranges are like 100-200, 100- or 143");
 }
 
-static struct err *races_word(struct races_view *v, const char *w)
+/* argv[*i], with its value. */
+static struct err *races_word(struct races_view *v, int argc, char *const *argv, int *i)
 {
+	const char *w = argv[*i];
+
+	if (!strcmp(w, "--budget")) {
+		if (++*i < argc && word_duration(argv[*i], &v->budget_ns) && v->budget_ns)
+			return NULL;
+		return err_cure(err_new(ERR_USAGE, "--budget takes a time"), "Use --budget 30s");
+	}
 	if (!strcmp(w, "--possible"))
 		v->possible = true;
 	else if (!strcmp(w, "--threads-apart"))
@@ -282,7 +294,11 @@ static struct err *races(struct races_view *v, bool *ret_found)
 	if (sbt_reader_meta(v->r)->observed)
 		return err_cure(err_new(ERR_INCOMPLETE, "the trace was observed from outside: what its kernels touch is not known, so neither are races"),
 			"`tsdb record` makes a trace that tells");
-	TRY(exact_open(&v->exact, v->s, v->want, v->first, v->last));
+	TRY(order_suspects(&v->suspects, v->r, &o));
+	e = exact_open_for(&v->exact, v->s, &(struct exact_ask){.want = v->want, .first = v->first, .last = v->last, .only = &v->suspects,
+		.budget_ns = v->budget_ns, .rest = true});
+	order_suspects_free(&v->suspects);
+	TRY(e);
 	o.source = exact_source(v->exact);
 	e = order_races(&v->found, v->r, &o);
 	if (!e)
@@ -301,8 +317,8 @@ struct err *cmd_races(struct session *s, const struct cmd_args *a)
 	struct races_view v = {.s = s, .r = s->trace.reader, .json = a->json};
 	bool found = false;
 
-	for (unsigned i = 0; i < a->argc; i++)
-		TRY(races_word(&v, a->argv[i]));
+	for (int i = 0; i < (int)a->argc; i++)
+		TRY(races_word(&v, (int)a->argc, a->argv, &i));
 	TRY(races(&v, &found));
 	if (found && s->batch)
 		s->quit_status = REPLAY_STATUS_DIFFERS;
@@ -317,15 +333,15 @@ static struct err *races_of_file(struct races_view *v, int argc, char **argv, bo
 
 	for (int i = 0; i < argc; i++) {
 		if (argv[i][0] == '-' || (file && argv[i][0] >= '0' && argv[i][0] <= '9'))
-			TRY(races_word(v, argv[i]));
+			TRY(races_word(v, argc, argv, &i));
 		else if (!file)
 			file = argv[i];
 		else
 			return err_cure(err_new(ERR_USAGE, "one file at a time, not also %s", argv[i]),
-				"Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact] [--strict] [--threads-apart] [--json]");
+				"Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact | --budget TIME] [--strict] [--threads-apart] [--json]");
 	}
 	if (!file)
-		return err_cure(err_new(ERR_USAGE, "no trace was named"), "Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact] [--strict] [--threads-apart] [--json]");
+		return err_cure(err_new(ERR_USAGE, "no trace was named"), "Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact | --budget TIME] [--strict] [--threads-apart] [--json]");
 	TRY(trace_open(v->s, file));
 	v->r = v->s->trace.reader;
 	return races(v, ret_found);

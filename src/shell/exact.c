@@ -6,8 +6,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "first-where.h"
 #include "order/kept.h"
+#include "patience.h"
 #include "sbt/memory.h"
 #include "shell/exact.h"
 #include "shell/host-changes.h"
@@ -15,6 +16,7 @@
 #include "shell/replay-device.h"
 
 #define SPANS_MAX 4096u	       /* of each kind, of one command; beyond, the smallest gaps are closed and the set is not exact */
+#define NEAR 8u		       /* commands between two launches that are not worth a request of their own */
 #define POOL_MAX (4u << 20)    /* accesses of all commands: 96 MiB */
 
 struct known {
@@ -30,7 +32,10 @@ struct exact {
 	struct order_accesses pool;
 	struct order_source source;
 	char *note;
-	time_t deadline; /* 0: none */
+	struct exact_ask ask;
+	struct session *s;
+	struct patience budget;
+	uint64_t left_ns; /* of the budget, for the next window */
 	uint64_t reached; /* the last command executed */
 	bool host;	  /* what the host changed is wanted, too */
 	struct order_change *changes; /* in order of seq */
@@ -40,14 +45,6 @@ struct exact {
 	} *parts; /* of the trace, in which that is known */
 	size_t nparts;
 };
-
-static time_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
-}
 
 static bool accesses(void *arg, uint64_t seq, struct order_accesses *l)
 {
@@ -105,14 +102,14 @@ static struct err *take_set(void *arg, const struct access_set *a)
 	const size_t at = x->pool.n;
 	size_t n;
 
-	if (x->deadline && now() > x->deadline)
-		return err_new(ERR_LIMIT, "it takes longer than %d s (races --exact waits)", EXACT_AUTO_SECONDS);
 	TRY(take_spans(x, a, SOFT_ACCESS_READ));
 	n = x->pool.n - at;
 	TRY(take_spans(x, a, SOFT_ACCESSES));
 	MAKE_ROOM(x->known, x->n, x->cap);
 	x->known[x->n++] = (struct known){a->seq, at, n, x->pool.n - at - n, a->set.depends};
 	x->reached = a->seq;
+	if (x->ask.only && x->ask.only->n)
+		out_progress(x->s->out, "executing launches,", FIRST_WHERE(x->ask.only->n, i, x->ask.only->seq[i] > a->seq), x->ask.only->n);
 	return NULL;
 }
 
@@ -145,13 +142,39 @@ static struct err *learn_host(struct exact *x, struct session *s, struct device 
 	return NULL;
 }
 
+static struct err *sets(struct exact *x, struct device *d, uint64_t first, uint64_t last)
+{
+	return x->source.writes_only ? device_changed_sets(d, first, last, SPANS_MAX, take_set, x) : device_access_sets(d, first, last, SPANS_MAX, take_set, x);
+}
+
+/* Of the launches asked for, those that lie near each other in one go; what is between goes by unwatched. */
+static struct err *sets_of_some(struct exact *x, struct device *d, uint64_t first, uint64_t last)
+{
+	const struct order_suspects *o = x->ask.only;
+	size_t i = FIRST_WHERE(o->n, k, o->seq[k] >= first);
+
+	while (i < o->n && o->seq[i] <= last) {
+		const uint64_t from = o->seq[i];
+		uint64_t to = from;
+
+		for (; i < o->n && o->seq[i] <= last && o->seq[i] - to <= NEAR; i++)
+			to = o->seq[i];
+		TRY(sets(x, d, from, to));
+	}
+	return NULL;
+}
+
 static struct err *sets_and_host(struct exact *x, struct session *s, struct device *d, uint64_t first, uint64_t last)
 {
-	if (x->source.writes_only)
-		TRY(device_changed_sets(d, first, last, SPANS_MAX, take_set, x));
-	else
-		TRY(device_access_sets(d, first, last, SPANS_MAX, take_set, x));
-	return learn_host(x, s, d, first, last);
+	struct err *e;
+
+	if (x->ask.want != EXACT_MUST)
+		device_budget(d, &x->budget, x->left_ns);
+	e = x->ask.only ? sets_of_some(x, d, first, last) : sets(x, d, first, last);
+	x->left_ns -= x->budget.spent_ns < x->left_ns ? x->budget.spent_ns : x->left_ns;
+	device_budget(d, NULL, 0);
+	TRY(e);
+	return !x->ask.only || x->ask.only->host ? learn_host(x, s, d, first, last) : NULL;
 }
 
 /* The session's own replay, when it runs what was recorded on the software GPU. */
@@ -239,28 +262,57 @@ static void explain(struct exact *x, struct err *e)
 	else if (!x->n)
 		x->note = xasprintf("Kernels' accesses are by their arguments: not executed on the software GPU, %s.", e->what);
 	else
-		x->note = xasprintf("Kernels' accesses are exact up to #%" PRIu64 ", beyond by their arguments: %s.", x->reached, e->what);
+		x->note = xasprintf("Kernels' accesses are exact up to #%" PRIu64 ", beyond by their arguments: %s%s.", x->reached, e->what,
+			e->code == ERR_LIMIT ? " (--budget 5m has more, --exact no end)" : "");
 	err_free(e);
 }
 
-struct err *exact_open(struct exact **ret, struct session *s, enum exact_want want, uint64_t first, uint64_t last)
+static void explain_success(struct exact *x)
+{
+	const struct order_suspects *o = x->ask.only;
+
+	if (o && !o->n)
+		x->note = xasprintf("No launch had to be executed: all work that could meet another's is ordered.");
+	else if (x->source.writes_only)
+		x->note = xasprintf("What kernels write is exact, as far as it changed memory: executed on the machine's GPU. What they read is by their arguments.");
+	else if (o && o->n < o->launches)
+		x->note = xasprintf("Kernels' accesses are exact: %zu of %" PRIu64 " launches executed on the software GPU, the others are ordered with all work.",
+			o->n, o->launches);
+	else
+		x->note = xstrdup("Kernels' accesses are exact: executed on the software GPU.");
+}
+
+static struct err *execute(struct exact *x)
+{
+	const struct exact_ask *a = &x->ask;
+
+	if (a->only && !a->only->n && !a->only->host)
+		return NULL;
+	return windows(x, x->s, a->want, a->first, a->last);
+}
+
+struct err *exact_open_for(struct exact **ret, struct session *s, const struct exact_ask *ask)
 {
 	struct exact *x = xcalloc(1, sizeof *x);
 	struct err *e;
 
 	*ret = x;
 	x->source = (struct order_source){.arg = x, .accesses = accesses, .early = early};
-	if (want == EXACT_NEVER)
+	x->ask = *ask;
+	x->s = s;
+	if (ask->want == EXACT_NEVER)
 		return NULL;
-	x->host = want != EXACT_SETS;
-	if (want != EXACT_MUST)
-		x->deadline = now() + EXACT_AUTO_SECONDS;
-	e = windows(x, s, want, first, last);
+	x->host = ask->want != EXACT_SETS;
+	x->left_ns = ask->budget_ns ? ask->budget_ns : EXACT_AUTO_SECONDS * UINT64_C(1000000000);
+	e = execute(x);
+	out_progress_end(s->out);
 	x->source.knows_host = knows_host;
 	x->source.host_arg = x;
 	x->source.changes = x->changes;
 	x->source.nchanges = x->nchanges;
-	if (e && (want == EXACT_MUST || e->code == ERR_INTERRUPTED)) {
+	if (e && e->code == ERR_INTERRUPTED && ask->rest && ask->want != EXACT_MUST)
+		interrupt_flag = false;
+	else if (e && (ask->want == EXACT_MUST || e->code == ERR_INTERRUPTED)) {
 		exact_free(x);
 		*ret = NULL;
 		return e->code == ERR_INTERRUPTED ? e : err_wrap(e, "what kernels touch cannot be found exactly");
@@ -268,9 +320,14 @@ struct err *exact_open(struct exact **ret, struct session *s, enum exact_want wa
 	if (e)
 		explain(x, e);
 	else
-		x->note = xstrdup(x->source.writes_only ? "What kernels write is exact, as far as it changed memory: executed on the machine's GPU. What they read is by "
-			"their arguments." : "Kernels' accesses are exact: executed on the software GPU.");
+		explain_success(x);
+	x->ask.only = NULL; /* the caller's, for the time of the call */
 	return NULL;
+}
+
+struct err *exact_open(struct exact **ret, struct session *s, enum exact_want want, uint64_t first, uint64_t last)
+{
+	return exact_open_for(ret, s, &(struct exact_ask){.want = want, .first = first, .last = last});
 }
 
 void exact_free(struct exact *x)

@@ -16,13 +16,23 @@ enum exact_want {
 	EXACT_NEVER,
 };
 #define EXACT_AUTO_COMMANDS 20000u
-#define EXACT_AUTO_SECONDS 60
+#define EXACT_AUTO_SECONDS 30
 
 struct exact;
 
-/* Executes the windows of the open trace that hold commands first..last (0, 0: all). A replay on the software GPU that runs the recorded
- * commands is used, and stays where it is; else a device of its own is opened for the time. ERR_INTERRUPTED always; other errors for
+struct exact_ask {
+	enum exact_want want;
+	uint64_t first, last; /* 0, 0: all */
+	const struct order_suspects *only; /* these launches; NULL: all */
+	uint64_t budget_ns; /* of the replayer's time (patience.h), but for EXACT_MUST; 0: EXACT_AUTO_SECONDS */
+	bool rest; /* Ctrl-C leaves what is not known by then */
+};
+
+/* Executes the windows of the open trace that hold those commands. A replay on the software GPU that runs the recorded
+ * commands is used, and stays where it is; else a device of its own is opened for the time. ERR_INTERRUPTED but with `rest`; other errors for
  * EXACT_MUST alone. */
+struct err *exact_open_for(struct exact **ret, struct session *s, const struct exact_ask *ask) TS_CHECK;
+/* All launches of commands first..last. */
 struct err *exact_open(struct exact **ret, struct session *s, enum exact_want want, uint64_t first, uint64_t last) TS_CHECK;
 /* NULL is fine. */
 void exact_free(struct exact *x);

@@ -359,7 +359,7 @@ const struct tool tools[] = {
 	{"check", tool_check,
 		"FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] [--window N] [--on auto|soft|real] [--any-device] [--no-sandbox] [--json]",
 		"which launches are not deterministic", "tsdb check app.sbt --perturb\n", true},
-	{"races", tool_races, "FILE [A-B] [--possible] [--exact | --no-exact] [--strict] [--threads-apart] [--no-sandbox] [--json]",
+	{"races", tool_races, "FILE [A-B] [--possible] [--exact | --no-exact | --budget TIME] [--strict] [--threads-apart] [--no-sandbox] [--json]",
 		"commands that nothing orders and that touch the same bytes", "tsdb races app.sbt\n", true},
 	{"explore", tool_explore,
 		"FILE [--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save] [--strict] [--window N] [--on auto|soft|real] [--any-device] "

@@ -876,6 +876,103 @@ static void test_a_later_copy_of_another_thread_may_run_during_the_look(void **u
 	sbt_reader_close(r);
 }
 
+static bool is_suspect(const struct order_suspects *x, uint64_t at)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->seq[i] == at)
+			return true;
+	return false;
+}
+
+static void test_what_is_ordered_with_all_is_no_suspect(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t alone = f(1, A);
+
+	record(1, 0);
+	wait_for(2, 0);
+	const uint64_t a = f(1, A), b = f(2, B);
+	struct sbt_reader *r = trace_end(&t);
+	const struct order_options o = {.first = 1, .last = seq};
+	struct order_suspects x;
+
+	ok(order_suspects(&x, r, &o));
+	assert_int_equal(x.launches, 3);
+	assert_int_equal(x.n, 2);
+	assert_false(is_suspect(&x, alone));
+	assert_true(is_suspect(&x, a) && is_suspect(&x, b));
+	assert_false(x.host);
+	order_suspects_free(&x);
+	sbt_reader_close(r);
+}
+
+static void test_page_locked_memory_that_changes_beside_work_is_suspect(void **unused)
+{
+	(void)unused;
+	for (int waits = 0; waits < 2; waits++) {
+		begin();
+		const uint64_t a = f(1, A);
+
+		if (waits) {
+			const uint64_t s = add(cmd_sync_stream(seq, 1));
+
+			add(cmd_sync_end(seq, s));
+		}
+		change(H, 256);
+		f(1, B);
+		struct sbt_reader *r = trace_end(&t);
+		const struct order_options o = {.first = 1, .last = seq};
+		struct order_suspects x;
+
+		ok(order_suspects(&x, r, &o));
+		assert_int_equal(x.host, !waits);
+		assert_int_equal(is_suspect(&x, a), !waits);
+		order_suspects_free(&x);
+		sbt_reader_close(r);
+	}
+}
+
+/* By all pairs. */
+static void test_no_suspect_is_overlooked(void **unused)
+{
+	(void)unused;
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		struct sbt_reader *r = trace_random(seed * 104729, 400, 100, 0, NULL, NULL);
+		const struct order_options o = {.strict = true};
+		struct order_suspects x;
+		struct sbt_cursor *cursor;
+		const struct sbt_cmd *c;
+		struct order *g;
+		static uint64_t touching[4096], launch[4096];
+		size_t n = 0, launches = 0;
+
+		ok(order_suspects(&x, r, &o));
+		ok(order_open(&g, r, &o));
+		ok(sbt_cursor_open(&cursor, r));
+		for (;;) {
+			struct order_item it;
+
+			ok(sbt_cursor_next(cursor, &c));
+			if (!c)
+				break;
+			if (!order_item(g, c->seq, &it) || (c->kind != SBT_LAUNCH && c->kind != SBT_COPY && c->kind != SBT_FILL && c->kind != SBT_GRAPH_LAUNCH))
+				continue;
+			touching[n++] = c->seq;
+			if (c->kind == SBT_LAUNCH)
+				launch[launches++] = c->seq;
+		}
+		for (size_t i = 0; i < launches; i++)
+			for (size_t k = 0; k < n; k++)
+				if (launch[i] != touching[k] && !order_before(g, launch[i], touching[k]) && !order_before(g, touching[k], launch[i]))
+					assert_true(is_suspect(&x, launch[i]));
+		sbt_cursor_close(cursor);
+		order_close(g);
+		order_suspects_free(&x);
+		sbt_reader_close(r);
+	}
+}
+
 static void test_any_trace_can_be_judged(void **unused)
 {
 	(void)unused;
@@ -937,6 +1034,9 @@ int main(void)
 		cmocka_unit_test(test_a_pageable_copy_returns_before_it_has_arrived),
 		cmocka_unit_test(test_a_copy_is_in_flight_until_a_wait_for_it_returned),
 		cmocka_unit_test(test_a_later_copy_of_another_thread_may_run_during_the_look),
+		cmocka_unit_test(test_what_is_ordered_with_all_is_no_suspect),
+		cmocka_unit_test(test_page_locked_memory_that_changes_beside_work_is_suspect),
+		cmocka_unit_test(test_no_suspect_is_overlooked),
 		cmocka_unit_test(test_any_trace_can_be_judged),
 	};
 
