@@ -331,13 +331,23 @@ static struct err *shut_in(struct rp *rp, const char *path)
 	return watchdog_start(rp);
 }
 
+/* A vendor's driver may open, inside the sandbox, what nobody thought of. */
+static struct err *start_driver(struct rp *rp)
+{
+	struct err *e = rp_cu(rp, rp->d.cuInit(0), "cuInit");
+
+	if (!e || !rp->sandbox || rp->d.soft)
+		return e;
+	return err_cure(e, "--no-sandbox shows whether the sandbox keeps the driver from its device; docs/security.md names the cases that are known");
+}
+
 static struct err *open_device(struct rp *rp)
 {
 	char name[256] = "";
 
 	show_devices(rp);
 	watch_open(rp);
-	CU(rp, cuInit, 0);
+	TRY(start_driver(rp));
 	TRY(devices_choose(rp));
 	CU(rp, cuDeviceGetName, name, sizeof name, rp->devices.d[0].device);
 	TRY(check_device(rp, name));

@@ -73,6 +73,17 @@ def test_somebody_elses_trace_is_named_once(t):
     t.equal(r.err, '', 'what view says')
 
 
+def test_a_trace_of_another_machine_is_named(t):
+    if os.geteuid() or not shutil.which('unshare'):
+        raise Skip('only root can call the machine something else')
+    record = f"hostname elsewhere; '{tsdb_path()}' record --gpu {t.gpu} -o t.sbt '{program('vecadd')}'"
+    if t.run(['unshare', '--uts', 'sh', '-c', record]).status:
+        raise Skip('no UTS namespaces here')
+    r = t.tsdb('replay', 't.sbt')
+    t.match(r'^tsdb: t\.sbt was recorded on another machine, elsewhere: its code is executed here, in a sandbox', r.err)
+    t.equal(r.status, 0, 'exit status')
+
+
 def test_no_sandbox_says_what_it_gives_up(t):
     t.record('vecadd')
     t.equal(t.tsdb('replay', 't.sbt').err, '', 'of a trace of our own')
