@@ -15,7 +15,7 @@ bad=$(
 		attach) may='sbt attach capture/wire.h' ;;
 		capture) may='sbt/cmd.h sbt/footprint.h sbt/commands.def sbt/expr.h sbt/pagehash.h sbt/python.h replay/hash-kernel.h replay/cubin.h replay/cubin-cells.h capture' ;;
 		replay) may='sbt state order replay' ;;
-		softgpu) may='softgpu replay/soft-watch.h replay/soft-debug.h' ;;
+		softgpu) may='softgpu capture/soft-fault.h replay/soft-watch.h replay/soft-debug.h' ;;
 		observe) may='sbt state attach observe' ;;
 		shell) may='sbt state order replay attach observe shell capture/wire.h' ;;
 		*) echo "$f: a room nobody knows"; continue ;;

@@ -319,8 +319,8 @@ static void end_sync(struct thread *t, struct call *c, CUresult result)
 	record_now(t, &cmd, 0);
 }
 
-/* Those errors that cuda.h says leave the process in an inconsistent state. */
-static void note_fault(const struct call *c)
+/* Those errors that cuda.h says leave the process in an inconsistent state. Whether it is one. */
+static bool note_fault(const struct call *c)
 {
 	uint64_t none = 0;
 	switch (c->cmd.result) {
@@ -329,9 +329,9 @@ static void note_fault(const struct call *c)
 	case CUDA_ERROR_INVALID_ADDRESS_SPACE: case CUDA_ERROR_INVALID_PC: case CUDA_ERROR_LAUNCH_FAILED:
 		if (atomic_compare_exchange_strong(&calls_fault_seq, &none, c->cmd.seq))
 			atomic_store(&calls_fault, c->cmd.result);
-		break;
+		return true;
 	default:
-		break;
+		return false;
 	}
 }
 
@@ -369,8 +369,8 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 		}
 	}
 	t->busy = false;
-	if (__builtin_expect(result != CUDA_SUCCESS, 0) && numbered && !c->skip)
-		note_fault(c);
+	const bool failed = __builtin_expect(result != CUDA_SUCCESS, 0) && numbered && !c->skip;
+	const bool sticky = failed && note_fault(c);
 	if (__builtin_expect(ipc_watched(), 0) && !result &&
 		(c->row->flags & CALL_FIRST || c->cmd.kind == SBT_QUERY || (c->cmd.kind == SBT_COPY && !(c->row->flags & CALL_ASYNC))))
 		ipc_waited();
@@ -387,6 +387,8 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 	gate_leave(t, THREAD_OUT);
 	if (__builtin_expect(c->window_closed, 0))
 		window_settle();
-	if (__builtin_expect(stop_watched() || c->window_closed, 0) && numbered && !c->skip)
+	if (failed && atomic_load_explicit(&agent.control->stop_on_error, memory_order_relaxed))
+		stop_error(c, sticky);
+	else if (__builtin_expect(stop_watched() || c->window_closed, 0) && numbered && !c->skip)
 		stop_at(c, true);
 }

@@ -25,6 +25,7 @@
 	REQUIRED(cuFuncGetAttribute)              \
 	REQUIRED(cuPointerGetAttribute)           \
 	OPTIONAL(cuMemcpyAsync)                   \
+	OPTIONAL(cuGetErrorName)            \
 	OPTIONAL(cuCtxPushCurrent_v2)       \
 	OPTIONAL(cuCtxPopCurrent_v2)        \
 	OPTIONAL(cuCtxSynchronize)          \

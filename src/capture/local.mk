@@ -3,7 +3,7 @@
 # Room capture: the agent, libtsdb-agent.so. Loaded into other people's programs: never sanitised, few dependencies, three
 # exported functions. It compiles the files of room sbt that it needs itself.
 
-HEADERS_TO_CHECK += src/capture/wire.h
+HEADERS_TO_CHECK += src/capture/wire.h src/capture/soft-fault.h
 
 if HAVE_CUDA
 HEADERS_TO_CHECK += \

@@ -9,6 +9,7 @@
  */
 #include "capture/stop.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,6 +25,7 @@
 #include "capture/ids.h"
 #include "capture/kernel.h"
 #include "capture/python.h"
+#include "capture/soft-fault.h"
 #include "capture/span.h"
 #include "capture/thread.h"
 
@@ -416,6 +418,61 @@ void stop_at(struct call *c, bool at_exit)
 	/* Another thread may be at a stop now, where the user deletes the breakpoint or sets its count: so look again. */
 	acquire(c->t);
 	stop_if_hit(c, at_exit);
+	let_go();
+}
+
+static bool error_wanted(const struct call *c, bool sticky)
+{
+	static _Atomic uint32_t told; /* of the context's end */
+	const struct tsdb_control *ctl = agent.control;
+	const uint32_t on = atomic_load_explicit(&ctl->stop_on_error, memory_order_relaxed), code = atomic_load(&ctl->error_code);
+	const size_t n = strnlen(ctl->error_what, sizeof(ctl->error_what));
+	const char *name = NULL;
+	if (on == TSDB_ERRORS_NONE)
+		return false;
+	if (sticky)
+		return !atomic_exchange(&told, 1);
+	if (on != TSDB_ERRORS_ALL || c->cmd.result == CUDA_ERROR_NOT_READY)
+		return false;
+	if (n && driver.cuGetErrorName && OWN(driver.cuGetErrorName((CUresult)c->cmd.result, &name)))
+		name = NULL;
+	return (!code || code == c->cmd.result) &&
+	       (!n || (c->row->name && !strncmp(c->row->name, ctl->error_what, n)) || (name && !strncmp(name, ctl->error_what, n)));
+}
+
+/* What the software GPU knows of its fault; NVIDIA's driver tells nothing. */
+static void describe_fault(struct tsdb_error *e)
+{
+	struct soft_fault f;
+	soft_fault_fn *const soft = (soft_fault_fn *)(uintptr_t)(driver.lib ? dlsym(driver.lib, "tsdb_soft_fault") : NULL);
+	if (!soft || !soft(&f))
+		return;
+	e->known = 1;
+	e->corr = f.correlation;
+	memcpy(e->block, f.block, sizeof(e->block));
+	memcpy(e->thread, f.thread, sizeof(e->thread));
+	e->line = f.line;
+	e->size = f.size;
+	e->addr = f.addr;
+	memcpy(e->kernel, f.kernel, sizeof(e->kernel));
+	memcpy(e->text, f.text, sizeof(e->text));
+}
+
+void stop_error(struct call *c, bool sticky)
+{
+	const char *name = NULL;
+	if (!error_wanted(c, sticky))
+		return;
+	acquire(c->t);
+	struct tsdb_error *e = &agent.control->error;
+	*e = (struct tsdb_error){ .code = c->cmd.result, .sticky = sticky };
+	if (driver.cuGetErrorName && !OWN(driver.cuGetErrorName((CUresult)c->cmd.result, &name)) && name)
+		strncpy(e->name, name, sizeof(e->name) - 1);
+	if (c->row->name)
+		strncpy(e->call, c->row->name, sizeof(e->call) - 1);
+	if (sticky)
+		describe_fault(e);
+	stop(c->t, c, TSDB_STOP_ERROR, 0, true);
 	let_go();
 }
 

@@ -27,4 +27,7 @@ bool stop_window_matches(struct kernel *k);
 /* Address of the trap instruction, for control.stop_pc. */
 uint64_t stop_trap_address(void);
 
+/* The call has failed, and its record is out. sticky: the context does not get over it. */
+void stop_error(struct call *c, bool sticky);
+
 #endif

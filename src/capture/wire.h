@@ -62,7 +62,7 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 8u
+#define TSDB_WIRE_VERSION 9u
 #define TSDB_RING_COUNT 16384u
 #define TSDB_RING_LARGE 256u /* rings of control.ring_bytes; all behind them are small */
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
@@ -212,7 +212,23 @@ struct tsdb_window {
 	_Atomic uint64_t known_seq;
 };
 
-enum tsdb_stop_why { TSDB_STOP_NONE, TSDB_STOP_BREAK, TSDB_STOP_STEP, TSDB_STOP_WINDOW_DONE, TSDB_STOP_SERVED, TSDB_STOP_CAPTURE };
+enum tsdb_stop_why { TSDB_STOP_NONE, TSDB_STOP_BREAK, TSDB_STOP_STEP, TSDB_STOP_WINDOW_DONE, TSDB_STOP_SERVED, TSDB_STOP_CAPTURE, TSDB_STOP_ERROR };
+/* control.stop_on_error: at which answers of calls; a sticky one is said by every later call, and stops once. */
+enum tsdb_stop_on { TSDB_ERRORS_NONE, TSDB_ERRORS_STICKY, TSDB_ERRORS_ALL };
+/* For STOP_ERROR: the call that said it, and the launch that did it where the device tells (the software GPU). Words of the inferior. */
+struct tsdb_error {
+	uint32_t code; /* CUresult */
+	uint32_t sticky;
+	char name[64], call[64];
+	uint32_t known; /* what follows is */
+	uint32_t corr;	/* of the launch */
+	uint32_t block[3], thread[3];
+	uint32_t line; /* of the PTX */
+	uint32_t size; /* of the access at addr, bytes */
+	uint64_t addr;
+	char kernel[256]; /* mangled */
+	char text[256];
+};
 struct tsdb_stop {
 	uint32_t why;
 	int32_t break_id;
@@ -273,6 +289,9 @@ struct tsdb_control {
 	_Atomic uint32_t step_thread;	    /* 0: any thread's */
 	_Atomic uint32_t breaks;	    /* slots used: 0..breaks-1 may be enabled */
 	_Atomic uint32_t code;		    /* send modules' code */
+	_Atomic uint32_t stop_on_error;	    /* enum tsdb_stop_on */
+	_Atomic uint32_t error_code;	    /* ERRORS_ALL: only this CUresult; 0: any */
+	char error_what[64];		    /* ERRORS_ALL: only what begins so, the call's name or the error's; "": any */
 	_Atomic uint32_t window_stop;	    /* stop (TSDB_STOP_WINDOW_DONE) when a window closes */
 	_Atomic uint32_t memory;	    /* enum tsdb_memory: what a span records of memory */
 	_Atomic uint32_t outputs_full;	    /* copies to the host: their bytes, not the hash alone */
@@ -312,6 +331,7 @@ struct tsdb_control {
 	struct tsdb_window window;
 	_Atomic uint32_t stop_owner; /* os_tid of the thread that fills stop; 0 free */
 	struct tsdb_stop stop;
+	struct tsdb_error error;
 	struct tsdb_req request;
 	struct tsdb_bulk bulk[TSDB_BULK_SLOTS];
 	struct tsdb_ring ring[TSDB_RING_COUNT];

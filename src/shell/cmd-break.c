@@ -15,6 +15,37 @@
 #include "shell/words.h"
 #include "state/state.h"
 
+/* ---- catch --------------------------------------------------------------------------------------------------------- */
+
+const char cmd_catch_help[] =
+	"Stops the program where a GPU call has failed: any, those of a CALL of the driver\n"
+	"(cuMemAlloc, a beginning is enough), or those with an error, by NAME or number. Calls\n"
+	"that say that the device has faulted stop it anyway; `set stop-on-error fault` makes\n"
+	"that the only ones again, `off` none.\n"
+	"Examples: catch error\n"
+	"          catch error cuMemAlloc\n"
+	"          catch error CUDA_ERROR_OUT_OF_MEMORY\n";
+
+struct err *cmd_catch(struct session *s, const struct cmd_args *a)
+{
+	const char *what = a->argc > 1 ? a->argv[1] : "";
+	uint64_t code = 0;
+
+	if (!a->argc || a->argc > 2 || strcmp(a->argv[0], "error") || strlen(what) >= sizeof(s->target.catch_what))
+		return err_cure(err_new(ERR_USAGE, "catch needs \"error\""), "For example: catch error, catch error cuMemAlloc, catch error 2");
+	if (*what && word_u64(what, &code))
+		what = "";
+	if (code > UINT32_MAX)
+		return err_new(ERR_USAGE, "there is no error %s", a->argv[1]);
+	memset(s->target.catch_what, 0, sizeof(s->target.catch_what));
+	memcpy(s->target.catch_what, what, strlen(what));
+	s->target.catch_code = (uint32_t)code;
+	s->set.number[SET_STOP_ON_ERROR] = TSDB_ERRORS_ALL;
+	process_configure(s);
+	out_printf(s->out, "The program stops where %s%s fails.\n", a->argc > 1 ? "a GPU call with " : "any GPU call", a->argc > 1 ? a->argv[1] : "");
+	return NULL;
+}
+
 /* ---- break, tbreak ------------------------------------------------------------------------------------------------ */
 
 const char cmd_break_help[] =

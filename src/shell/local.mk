@@ -35,7 +35,7 @@ libshell_a_SOURCES = \
 	src/shell/exact.c src/shell/exact.h src/shell/host-changes.c src/shell/host-changes.h \
 	src/shell/extract.c src/shell/extract-memory.c src/shell/extract-program.c src/shell/extract-text.c src/shell/extract.h \
 	src/shell/focus.c \
-	src/shell/follow.c src/shell/follow.h \
+	src/shell/fault.c src/shell/fault.h src/shell/follow.c src/shell/follow.h \
 	src/shell/gpu.c src/shell/gpu.h \
 	src/shell/input.h \
 	src/shell/interrupt.c src/shell/interrupt.h \

@@ -13,6 +13,7 @@
 #include "shell/breakpoints.h"
 #include "shell/graph.h"
 #include "shell/capture.h"
+#include "shell/fault.h"
 #include "shell/follow.h"
 #include "shell/gpu.h"
 #include "shell/interrupt.h"
@@ -102,6 +103,9 @@ void process_configure(struct session *s)
 	atomic_store(&ctl->timestamps, settings_on(&s->set, SET_TIMESTAMPS));
 	atomic_store(&ctl->on_full, (uint32_t)s->set.number[SET_ON_FULL]);
 	atomic_store(&ctl->code, settings_on(&s->set, SET_CODE));
+	memcpy(ctl->error_what, s->target.catch_what, sizeof(ctl->error_what));
+	atomic_store(&ctl->error_code, s->target.catch_code);
+	atomic_store(&ctl->stop_on_error, s->target.recording ? TSDB_ERRORS_NONE : (uint32_t)s->set.number[SET_STOP_ON_ERROR]);
 	atomic_store(&ctl->window_stop, settings_on(&s->set, SET_WINDOW_STOP));
 	configure_memory(s, ctl, all);
 	atomic_store(&ctl->on, 1);
@@ -596,6 +600,9 @@ static bool on_agent_stop(struct session *s)
 		}
 		break;
 	case TSDB_STOP_STEP:
+		break;
+	case TSDB_STOP_ERROR:
+		fault_tell(s, &inferior_control(s->target.inf)->error);
 		break;
 	case TSDB_STOP_CAPTURE:
 		capture_answer(s);

@@ -558,6 +558,7 @@ struct err *session_settings_changed(struct session *s, enum setting id)
 	case SET_STACK_DEPTH:
 	case SET_CODE:
 	case SET_WINDOW_STOP:
+	case SET_STOP_ON_ERROR:
 	case SET_MEMORY:
 	case SET_MEMORY_LIMIT:
 	case SET_OUTPUTS:

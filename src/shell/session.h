@@ -49,6 +49,8 @@ struct target {
 	struct sbt_cmd cmd;
 	uint64_t cmd_data[(64 << 10) / 8]; /* what cmd's blobs point into */
 	int last_break;	      /* breakpoint of the last stop; 0 */
+	char catch_what[64];  /* `catch error`: what the call's or the error's name begins with */
+	uint32_t catch_code;  /* or the CUresult; 0: any */
 	unsigned last_stop;   /* enum tsdb_stop_why of the last stop; TSDB_STOP_NONE: not the agent's */
 	int exit_code;	      /* of the last exit; -1: none yet */
 	int exit_signal;      /* 0: none */

@@ -156,7 +156,37 @@ static CUresult fault_result(enum ptx_fault_code code)
 	}
 }
 
-static void run_kernel(const struct op *op, struct ctx *c)
+static pthread_mutex_t fault_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct soft_fault first_fault;
+static bool faulted;
+
+static void keep_fault(const struct ptx_fault *f, uint32_t correlation)
+{
+	pthread_mutex_lock(&fault_lock);
+	if (!faulted) {
+		first_fault = (struct soft_fault){.correlation = correlation, .line = f->line, .addr = f->addr, .size = f->size};
+		memcpy(first_fault.block, f->block, sizeof(f->block));
+		memcpy(first_fault.thread, f->thread, sizeof(f->thread));
+		snprintf(first_fault.kernel, sizeof(first_fault.kernel), "%s", f->kernel ? f->kernel : "");
+		snprintf(first_fault.text, sizeof(first_fault.text), "%s", f->text);
+		faulted = true;
+	}
+	pthread_mutex_unlock(&fault_lock);
+}
+
+bool tsdb_soft_fault(struct soft_fault *ret)
+{
+	bool any;
+
+	pthread_mutex_lock(&fault_lock);
+	any = faulted;
+	if (any)
+		*ret = first_fault;
+	pthread_mutex_unlock(&fault_lock);
+	return any;
+}
+
+static void run_kernel(const struct op *op, struct ctx *c, uint32_t correlation)
 {
 	struct ptx_launch l = {
 		.fn = op->kernel.fn->fn,
@@ -186,6 +216,7 @@ static void run_kernel(const struct op *op, struct ctx *c)
 	workspace_put(l.grid_workspace);
 	if (code == PTX_OK || code == PTX_CANCELLED)
 		return;
+	keep_fault(&fault, correlation);
 	drv_say("%s", strncmp(fault.text, own, sizeof(own) - 1) ? fault.text : fault.text + sizeof(own) - 1);
 	atomic_compare_exchange_strong(&c->sticky, &none, (int)fault_result(code));
 }
@@ -371,7 +402,7 @@ void op_run(const struct op *op, struct ctx *c, const struct op_origin *origin, 
 		return;
 	switch (op->kind) {
 	case OP_KERNEL:
-		run_kernel(op, c);
+		run_kernel(op, c, origin->correlation);
 		break;
 	case OP_COPY:
 		watch_copy(&op->copy.c);

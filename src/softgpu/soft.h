@@ -9,6 +9,7 @@
 #include <cuda.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "capture/soft-fault.h"
 
 #define SOFT_EXPORT __attribute__((visibility("default")))
 #define SOFT_CUDA_VERSION 13000
@@ -99,6 +100,8 @@ SOFT_EXPORT uint32_t tsdb_soft_stream_id(CUcontext ctx, CUstream stream, bool pe
 SOFT_EXPORT uint64_t tsdb_soft_graph_id(const void *handle);
 /* Waits until every command submitted so far has run and been reported to hooks->op. */
 SOFT_EXPORT void tsdb_soft_drain(void);
+/* capture/soft-fault.h */
+SOFT_EXPORT bool tsdb_soft_fault(struct soft_fault *ret);
 /* The i-th stream that has work, in words. 0: there are no more; -1: it cannot be told now. Waits for no command. */
 SOFT_EXPORT int tsdb_soft_busy(unsigned i, char *text, unsigned size);
 /* The calling thread's current context or NULL; no callback is made. */
