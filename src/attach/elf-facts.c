@@ -4,6 +4,7 @@
  * leaves no trace in the dynamic section; a registered fatbin without anybody to register it with is what gives it away.
  */
 #include "attach/elf-facts.h"
+#include "checked.h"
 
 #include <elfutils/libdwelf.h>
 #include <errno.h>
@@ -168,7 +169,9 @@ bool elf_layout_bias(const struct elf_layout *l, uint64_t start, uint64_t offset
 	for (unsigned i = 0; i < l->nloads; i++) {
 		const struct elf_load *p = &l->loads[i];
 
-		if (p->exec == exec && offset >= (p->offset & ~(page - 1)) && offset < p->offset + p->filesz) {
+		const uint64_t first = p->offset & ~(page - 1);
+
+		if (p->exec == exec && range_within(offset, 1, first, sat_add(p->offset - first, p->filesz))) {
 			*ret = start - (p->vaddr - p->offset + offset);
 			return true;
 		}

@@ -4,6 +4,8 @@
  */
 #include "replay/cubin.h"
 
+#include "checked.h"
+
 #include <string.h>
 
 bool cubin_entry(const struct cubin *c, uint64_t table, uint64_t table_size, uint64_t i, void *ret, size_t n)
@@ -43,5 +45,19 @@ bool cubin_open(struct cubin *ret, const void *code, size_t size)
 	ret->nsections = ret->header.e_shnum ? ret->header.e_shnum : 1;
 	if (!ret->header.e_shnum && cubin_section(ret, 0, &s)) /* more than the field can say */
 		ret->nsections = s.sh_size;
+	return true;
+}
+
+bool cubin_is_whole(const struct cubin *c)
+{
+	uint64_t programs;
+	Elf64_Shdr s;
+
+	if (ckd_mul(&programs, (uint64_t)c->header.e_phnum, sizeof(Elf64_Phdr)) ||
+		(c->header.e_phnum && (c->header.e_phentsize != sizeof(Elf64_Phdr) || !range_within(c->header.e_phoff, programs, 0, c->size))))
+		return false;
+	for (uint64_t i = 0; i < c->nsections; i++)
+		if (!cubin_section(c, i, &s) || (s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL && !range_within(s.sh_offset, s.sh_size, 0, c->size)))
+			return false;
 	return true;
 }

@@ -20,6 +20,8 @@ struct cubin {
 
 /* False: it is no 64-bit, little-endian ELF file. */
 bool cubin_open(struct cubin *ret, const void *code, size_t size);
+/* Whether all that its headers name lies in it: a driver is given code without its length, and goes by them. */
+bool cubin_is_whole(const struct cubin *c);
 /* Entry i of a table of entries of n bytes each: a symbol, a relocation. False: it does not lie in the table, or that not in the file. */
 bool cubin_entry(const struct cubin *c, uint64_t table, uint64_t table_size, uint64_t i, void *ret, size_t n);
 bool cubin_section(const struct cubin *c, uint64_t i, Elf64_Shdr *ret);

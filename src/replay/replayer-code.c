@@ -6,9 +6,50 @@
  * of this name and signature is taken, and a note says so.
  */
 #include "replay/replayer-int.h"
+#include "checked.h"
+#include "replay/cubin.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define FATBIN_MAGIC 0xba55ed50u /* u32 magic, u16 version, u16 bytes of the header, u64 bytes behind it: measured, nvcc 13.0 */
+
+/*
+ * What keeps code from being given to a driver, or NULL. A driver gets an address and no length: it believes what the code says of itself, and code that
+ * is none of these may even be an address (the wrapper that nvcc puts around a fat binary).
+ */
+static const char *code_flaw(const struct buf *code, bool is_ptx)
+{
+	const size_t n = code->len;
+	struct cubin c;
+	uint16_t header;
+	uint64_t body;
+	uint32_t magic;
+
+	if (is_ptx) {
+		for (size_t i = 0; i < 16 && i < n; i++)
+			if (code->data[i] < ' ' && !strchr("\t\n\v\f\r", code->data[i]))
+				return "is no text, and PTX is";
+		return n < 16 || !memchr(code->data, '.', n) ? "is no PTX" : NULL;
+	}
+	if (cubin_open(&c, code->data, n))
+		return cubin_is_whole(&c) ? NULL : "is cut off";
+	if (n < 16)
+		return "is cut off";
+	memcpy(&magic, code->data, sizeof magic);
+	memcpy(&header, code->data + 6, sizeof header);
+	memcpy(&body, code->data + 8, sizeof body);
+	if (magic != FATBIN_MAGIC)
+		return "is neither a cubin nor a fat binary";
+	return header < 16 || !range_within(header, body, 0, n) ? "is cut off" : NULL;
+}
+
+static struct err *check_code(struct rp *rp, const struct buf *code, bool is_ptx, const char *who)
+{
+	const char *flaw = code_flaw(code, is_ptx);
+
+	return flaw ? rp_fail(rp, REPLAYER_E_TRACE, 0, "the code of %s %s", who, flaw) : NULL;
+}
 
 /* The code of a recorded hash. */
 static struct err *get_code(struct rp *rp, uint64_t hash, const char *who, struct buf *code, bool *ret_is_ptx)
@@ -20,6 +61,7 @@ static struct err *get_code(struct rp *rp, uint64_t hash, const char *who, struc
 	if (rp->d.soft && !*ret_is_ptx)
 		return err_cure(rp_fail(rp, REPLAYER_E_DEVICE, 0, "the trace has only machine code of %s, which the software GPU cannot run",
 					who), "replay on an NVIDIA GPU, or build the program with PTX");
+	TRY(check_code(rp, code, *ret_is_ptx, who));
 	buf_byte(code, 0); /* PTX is text that ends with NUL */
 	return NULL;
 }
@@ -446,8 +488,10 @@ struct err *code_swap(struct rp *rp, uint32_t kernel, bool is_ptx, const void *c
 		TRY(code_function(rp, k, &f));
 	} else {
 		buf_add(&text, code, n);
+		struct err *e = check_code(rp, &text, is_ptx, k->name);
 		buf_byte(&text, 0);
-		struct err *e = rp_cu(rp, rp->d.cuModuleLoadData(&module, text.data), "cuModuleLoadData");
+		if (!e)
+			e = rp_cu(rp, rp->d.cuModuleLoadData(&module, text.data), "cuModuleLoadData");
 		buf_free(&text);
 		if (e)
 			return err_wrap(e, "the replacement for %s cannot be loaded", k->name);

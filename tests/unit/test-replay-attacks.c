@@ -313,6 +313,56 @@ static void sizes_that_wrap(void **state)
 	runs();
 }
 
+/* ---- code ------------------------------------------------------------------------------------------------------------------- */
+
+/* Kernel 8, of code that is what the trace calls PTX, is launched by #31. */
+static void code_of(struct maker *m, const void *code, size_t n)
+{
+	struct sbt_cmd c = cmd_any(29, SBT_MODULE_LOAD);
+	uint64_t hash;
+
+	ok(sbt_writer_code(m->w, code, n, true, &hash));
+	c.u.module_load.new_module = 8;
+	c.u.module_load.code_hash = c.u.module_load.ptx_hash = hash;
+	put(m, c);
+	c = kernel_def(30, 8, "k", hash, NULL, 0);
+	c.u.kernel_def.module = 8;
+	put(m, c);
+	put(m, launch(31, 8, 0, 0, 0));
+}
+
+/* What nvcc puts around a fat binary: the address of another place. */
+static void wrapper(struct maker *m)
+{
+	static const uint64_t w[4] = {0x1466243b1, 0x4141414141414141, 0, 0};
+
+	code_of(m, w, sizeof w);
+}
+
+/* A fat binary that is 2^40 bytes long, by its own words. */
+static void long_fatbin(struct maker *m)
+{
+	static const uint64_t w[4] = {0x00100001ba55ed50, 1ull << 40, 0x0000004001010001, 1ull << 39};
+
+	code_of(m, w, sizeof w);
+}
+
+static void short_text(struct maker *m)
+{
+	code_of(m, ".v", 2);
+}
+
+static void code_that_is_something_else(void **state)
+{
+	(void)state;
+	make(wrapper);
+	refused("the code of k is no text, and PTX is");
+	make(long_fatbin);
+	refused("the code of k is no text, and PTX is");
+	make(short_text);
+	refused("the code of k is no PTX");
+}
+
 /* ---- ids -------------------------------------------------------------------------------------------------------------------- */
 
 static void module_of_33_bits(struct maker *m)
@@ -366,6 +416,7 @@ int main(void)
 		cmocka_unit_test(rows_that_are_right),
 		cmocka_unit_test(nodes_that_copy_and_fill),
 		cmocka_unit_test(sizes_that_wrap),
+		cmocka_unit_test(code_that_is_something_else),
 		cmocka_unit_test(ids_that_are_cut),
 	};
 

@@ -216,10 +216,25 @@ static void change_piece(struct model *m, uint64_t *random)
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
+/* A fat binary's head, the wrapper's with an address, ELF's. */
+static void other_head(struct model_code *c, uint64_t *random)
+{
+	const uint64_t heads[][2] = {{0x00100001ba55ed50, boundaries[below(random, COUNT(boundaries))]},
+		{0x1466243b1, boundaries[below(random, COUNT(boundaries))]}, {0x00010102464c457f, 0}};
+
+	if (c->n >= 16)
+		memcpy(c->p, heads[below(random, COUNT(heads))], 16);
+	c->is_ptx ^= !below(random, 4);
+}
+
 static void change_code(struct model *m, uint64_t *random)
 {
 	struct model_code *c = &m->codes[below(random, m->ncodes)];
 
+	if (!below(random, 16)) {
+		other_head(c, random);
+		return;
+	}
 	if (c->is_ptx && below(random, 8))
 		mutate_ptx(&c->p, &c->n, random);
 	else
