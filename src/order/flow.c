@@ -105,11 +105,8 @@ void order_flow_close(struct order_flow *f)
 
 /* ---- ranges in doubt ----------------------------------------------------------------------------------------------------- */
 
-struct range {
-	uint64_t addr, end;
-};
 struct doubts {
-	struct range *r;
+	struct order_range *r;
 	size_t n, cap;
 };
 
@@ -137,7 +134,7 @@ static bool overlaps(const struct doubts *d, uint64_t addr, uint64_t end)
 }
 
 /* Replaces n ranges from i on by m others. */
-static void splice(struct doubts *d, size_t i, size_t n, const struct range *by, size_t m)
+static void splice(struct doubts *d, size_t i, size_t n, const struct order_range *by, size_t m)
 {
 	while (d->n - n + m > d->cap)
 		d->r = xrealloc(d->r, (d->cap = d->cap ? 2 * d->cap : 64) * sizeof *d->r);
@@ -150,7 +147,7 @@ static void splice(struct doubts *d, size_t i, size_t n, const struct range *by,
 
 static void take_in(struct doubts *d, uint64_t addr, uint64_t end)
 {
-	struct range all = {addr, end};
+	struct order_range all = {addr, end};
 	const size_t i = from(d, addr);
 	size_t n = 0;
 
@@ -165,16 +162,16 @@ static void take_in(struct doubts *d, uint64_t addr, uint64_t end)
 static void take_out(struct doubts *d, uint64_t addr, uint64_t end)
 {
 	const size_t i = from(d, addr);
-	struct range rest[2];
+	struct order_range rest[2];
 	size_t n = 0, m = 0;
 
 	for (; i + n < d->n && d->r[i + n].addr < end; n++) {
-		const struct range was = d->r[i + n];
+		const struct order_range was = d->r[i + n];
 
 		if (was.addr < addr)
-			rest[m++] = (struct range){was.addr, addr};
+			rest[m++] = (struct order_range){was.addr, addr};
 		if (was.end > end)
-			rest[m++] = (struct range){end, was.end};
+			rest[m++] = (struct order_range){end, was.end};
 	}
 	if (n)
 		splice(d, i, n, rest, m);
@@ -207,38 +204,74 @@ static void follow(const struct order_flow *f, const struct step *x, bool doubtf
 	}
 }
 
-/* Doubts that name their bytes, of commands from first to before last. */
-static void begin(const struct order_doubt *o, size_t n, uint64_t first, uint64_t last, struct doubts *d)
+static int by_seq(const void *a, const void *b)
 {
-	for (size_t i = 0; i < n; i++)
-		if (o[i].seq >= first && o[i].seq < last && o[i].end)
-			take_in(d, o[i].addr, o[i].end);
+	const struct order_doubt *x = a, *y = b;
+
+	return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-static bool begins_whole(const struct order_doubt *o, size_t n, uint64_t seq)
+/* A sorted list of doubts that is gone through once. */
+struct given {
+	struct order_doubt *o;
+	size_t n, next;
+};
+
+/* Doubts that name their bytes, of commands before seq. */
+static void begin(struct given *g, uint64_t seq, struct doubts *d)
 {
-	for (size_t i = 0; i < n; i++)
-		if (o[i].seq == seq && !o[i].end)
+	for (; g->next < g->n && g->o[g->next].seq < seq; g->next++)
+		if (g->o[g->next].end)
+			take_in(d, g->o[g->next].addr, g->o[g->next].end);
+}
+
+/* Whether all that command seq writes is in doubt. Those before it have begun. */
+static bool begins_whole(const struct given *g, uint64_t seq)
+{
+	for (size_t i = g->next; i < g->n && g->o[i].seq == seq; i++)
+		if (!g->o[i].end)
 			return true;
 	return false;
 }
 
-bool order_flow_reaches(const struct order_flow *f, const struct order_doubt *o, size_t n, uint64_t seq, uint64_t addr, uint64_t end)
+bool order_flow_reaches(const struct order_flow *f, const struct order_doubt *o, size_t n, uint64_t seq, const struct order_range *r, size_t nr)
 {
+	struct given g = {.o = xmalloc((n + 1) * sizeof *o), .n = n};
 	struct doubts d = {0};
-	uint64_t last = 0;
+	bool ret = false;
 
+	if (n)
+		memcpy(g.o, o, n * sizeof *o);
+	qsort(g.o, n, sizeof *g.o, by_seq);
 	for (size_t i = 0; i < f->n && f->steps[i].seq < seq; i++) {
 		const struct step *x = &f->steps[i];
 
-		begin(o, n, last, x->seq, &d);
-		follow(f, x, begins_whole(o, n, x->seq) || is_in_doubt(f, x, &d), &d);
-		last = x->seq;
+		begin(&g, x->seq, &d);
+		follow(f, x, begins_whole(&g, x->seq) || is_in_doubt(f, x, &d), &d);
 	}
-	begin(o, n, last, seq, &d);
-	const bool ret = overlaps(&d, addr, end);
+	begin(&g, seq, &d);
+	for (size_t i = 0; i < nr && !ret; i++)
+		ret = overlaps(&d, r[i].addr, r[i].end);
 	free(d.r);
+	free(g.o);
 	return ret;
+}
+
+size_t order_flow_first(const struct order_flow *f, const struct order_doubt *o, size_t n, size_t each, uint64_t seq, const struct order_range *r, size_t nr)
+{
+	size_t lo = 0, hi = n; /* the first hi together reach, the first lo do not */
+
+	if (!n || !order_flow_reaches(f, o, n * each, seq, r, nr))
+		return SIZE_MAX;
+	while (hi - lo > 1) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (order_flow_reaches(f, o, mid * each, seq, r, nr))
+			hi = mid;
+		else
+			lo = mid;
+	}
+	return hi - 1;
 }
 
 uint64_t order_flow_writer(const struct order_flow *f, uint64_t seq, uint64_t addr, uint64_t end)

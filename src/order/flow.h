@@ -21,8 +21,13 @@ void order_flow_close(struct order_flow *f);
 struct order_doubt {
 	uint64_t seq, addr, end;
 };
-/* Whether bytes of [addr, end) are in doubt right before command seq (UINT64_MAX: at the end). */
-bool order_flow_reaches(const struct order_flow *f, const struct order_doubt *d, size_t n, uint64_t seq, uint64_t addr, uint64_t end);
+struct order_range {
+	uint64_t addr, end;
+};
+/* Whether bytes of any of nr ranges are in doubt right before command seq (UINT64_MAX: at the end). One pass over the window. */
+bool order_flow_reaches(const struct order_flow *f, const struct order_doubt *d, size_t n, uint64_t seq, const struct order_range *r, size_t nr);
+/* Of n causes, which have `each` doubts one behind the other, the first that reaches one of the ranges; SIZE_MAX: none. A few passes. */
+size_t order_flow_first(const struct order_flow *f, const struct order_doubt *d, size_t n, size_t each, uint64_t seq, const struct order_range *r, size_t nr);
 /* The last command before seq that may write to [addr, end); 0: none. */
 uint64_t order_flow_writer(const struct order_flow *f, uint64_t seq, uint64_t addr, uint64_t end);
 /* The i-th access of command seq; false: it has no more. */

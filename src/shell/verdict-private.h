@@ -11,11 +11,6 @@
 
 #define DIFFERING_MAX 1024u /* things that differ; more are not looked at */
 
-struct different {
-	uint64_t seq; /* right before this command; UINT64_MAX: at the end */
-	uint64_t addr, end;
-};
-
 struct search {
 	struct session *s;
 	struct replay_device *rd;
@@ -25,13 +20,14 @@ struct search {
 	struct order_flow *flow;
 	struct state *end; /* at the window's end: names, allocations */
 	struct sbt_cmd output; /* the first copy to the host that differs; kind 0: none */
-	struct different differing[DIFFERING_MAX];
+	uint64_t seq; /* right before this command it differs; UINT64_MAX: at the end */
+	struct order_range differing[DIFFERING_MAX];
 	size_t ndiffering;
 	struct buf not_asked; /* sentences: what could not be found out */
 };
 
-/* Whether a doubt reaches anything that differs. */
-bool verdict_reaches(const struct search *x, const struct order_doubt *d, size_t n);
+/* Of n causes with `each` doubts the first that reaches anything that differs; SIZE_MAX: none. */
+size_t verdict_first(const struct search *x, const struct order_doubt *d, size_t n, size_t each);
 void verdict_answer(const struct search *x, enum verdict_kind kind, uint64_t seq, uint64_t with);
 /* Appends a command's line to the answer. */
 void verdict_print_cmd(const struct search *x, const char *indent, uint64_t seq);

@@ -6,15 +6,35 @@
 #include "shell/verdict-private.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include "shell/interrupt.h"
 #include "shell/replay-order.h"
 
-static bool race_reaches(const struct search *x, const struct order_race *r)
-{
-	const uint64_t last = r->a.seq > r->b.seq ? r->a.seq : r->b.seq;
-	const struct order_doubt d[] = {{last, r->addr, r->addr + r->size}, {.seq = r->a.seq}, {.seq = r->b.seq}};
+#define DOUBTS 3 /* of a race: the bytes that both touch, and all that either writes */
 
-	return r->unread == ORDER_NO_COPY && verdict_reaches(x, d, sizeof d / sizeof *d);
+/* A copy that nothing has waited for changes nothing on the device: it is no cause. */
+static const struct order_race *first_race(const struct search *x, const struct order_races *races)
+{
+	struct order_doubt *d = xcalloc(races->n * DOUBTS + 1, sizeof *d);
+	const struct order_race **of = xcalloc(races->n + 1, sizeof *of);
+	size_t n = 0;
+
+	for (size_t i = 0; i < races->n; i++) {
+		const struct order_race *r = &races->r[i];
+		struct order_doubt *to = &d[n * DOUBTS];
+
+		if (r->unread != ORDER_NO_COPY)
+			continue;
+		to[0] = (struct order_doubt){r->a.seq > r->b.seq ? r->a.seq : r->b.seq, r->addr, r->addr + r->size};
+		to[1] = (struct order_doubt){.seq = r->a.seq};
+		to[2] = (struct order_doubt){.seq = r->b.seq};
+		of[n++] = r;
+	}
+	const size_t first = verdict_first(x, d, n, DOUBTS);
+	const struct order_race *ret = first == SIZE_MAX ? NULL : of[first];
+	free(of);
+	free(d);
+	return ret;
 }
 
 enum proof { PROOF_NONE, PROOF_STARTED, PROOF_TURNED }; /* in which order the window gives what was recorded */
@@ -87,9 +107,8 @@ struct err *verdict_ask_races(struct search *x)
 	struct order_races races = {0};
 	struct err *e = order_races(&races, x->s->trace.reader, &o);
 
-	for (size_t i = 0; !e && !found && i < races.n; i++)
-		if (race_reaches(x, &races.r[i]))
-			found = &races.r[i];
+	if (!e)
+		found = first_race(x, &races);
 	if (found) {
 		enum proof proof;
 

@@ -18,10 +18,10 @@
 
 /* ---- what differs ------------------------------------------------------------------------------------------------------- */
 
-static void add_different(struct search *x, uint64_t seq, uint64_t addr, uint64_t end)
+static void add_different(struct search *x, uint64_t addr, uint64_t end)
 {
 	if (x->ndiffering < DIFFERING_MAX)
-		x->differing[x->ndiffering++] = (struct different){seq, addr, end};
+		x->differing[x->ndiffering++] = (struct order_range){addr, end};
 }
 
 static struct err *output_differs(struct search *x)
@@ -32,11 +32,12 @@ static struct err *output_differs(struct search *x)
 	struct order_access a;
 
 	TRY(trace_cmd(x->s->trace.reader, seq, &cursor, &c));
+	x->seq = seq;
 	x->output = *c; /* its blobs are not looked at */
 	sbt_cursor_close(cursor);
 	for (size_t i = 0; order_flow_access(x->flow, seq, i, &a); i++)
 		if (a.how != ORDER_WRITE)
-			add_different(x, seq, a.addr, a.end);
+			add_different(x, a.addr, a.end);
 	return NULL;
 }
 
@@ -44,21 +45,19 @@ static struct err *find_differing(struct search *x)
 {
 	if (x->v->sums.first_output)
 		return output_differs(x);
+	x->seq = UINT64_MAX;
 	for (size_t i = 0; i < x->v->npieces; i++) {
 		const struct replayer_piece *p = &x->v->pieces[i];
 
 		if (p->checked == REPLAYER_CHECKED && !p->same)
-			add_different(x, UINT64_MAX, p->addr, p->addr + p->size);
+			add_different(x, p->addr, p->addr + p->size);
 	}
 	return NULL;
 }
 
-bool verdict_reaches(const struct search *x, const struct order_doubt *d, size_t n)
+size_t verdict_first(const struct search *x, const struct order_doubt *d, size_t n, size_t each)
 {
-	for (size_t i = 0; i < x->ndiffering; i++)
-		if (order_flow_reaches(x->flow, d, n, x->differing[i].seq, x->differing[i].addr, x->differing[i].end))
-			return true;
-	return false;
+	return order_flow_first(x->flow, d, n, each, x->seq, x->differing, x->ndiffering);
 }
 
 /* ---- answers ------------------------------------------------------------------------------------------------------------ */
@@ -114,20 +113,6 @@ static struct check_result only(const struct check_result *r, size_t i)
 	return one;
 }
 
-static bool launch_reaches(const struct search *x, const struct check_launch *l)
-{
-	const struct order_doubt whole = {.seq = l->seq};
-
-	for (size_t i = 0; i < l->nplaces; i++) {
-		const struct check_place *p = &l->places[i];
-		const struct order_doubt d = {l->seq, p->addr, p->addr + (p->size ? p->size : SBT_PAGE)};
-
-		if (verdict_reaches(x, &d, 1))
-			return true;
-	}
-	return verdict_reaches(x, &whole, 1);
-}
-
 static void say_not_deterministic(const struct search *x, const struct check_result *r, size_t i)
 {
 	const struct check_result one = only(r, i);
@@ -138,15 +123,29 @@ static void say_not_deterministic(const struct search *x, const struct check_res
 	check_print(x->s, &one, &x->ret->text);
 }
 
+/* A launch's step has its launch's number. */
+static void take_first(struct search *x, const struct check_result *r)
+{
+	struct order_doubt *d = xcalloc(r->nlaunches + 1, sizeof *d);
+
+	for (size_t i = 0; i < r->nlaunches; i++)
+		d[i].seq = r->launches[i].seq;
+	size_t first = verdict_first(x, d, r->nlaunches, 1);
+	free(d);
+	while (first != SIZE_MAX && first && r->launches[first].step)
+		first--;
+	if (first != SIZE_MAX)
+		say_not_deterministic(x, r, first);
+}
+
 static struct err *ask_determinism(struct search *x)
 {
 	const struct check_options o = {.runs = RUNS, .first = x->rd->first, .last = x->output.kind ? x->output.seq : x->rd->last};
 	struct check_result r = {0};
 	struct err *e = check_run(x->s, &o, &r);
 
-	for (size_t i = 0; !e && !answered(x) && i < r.nlaunches; i++)
-		if (!r.launches[i].step && launch_reaches(x, &r.launches[i]))
-			say_not_deterministic(x, &r, i);
+	if (!e)
+		take_first(x, &r);
 	check_free(&r);
 	return verdict_not_asked(x, "whether a kernel is deterministic", e);
 }
@@ -157,7 +156,7 @@ static struct err *ask_determinism(struct search *x)
 static bool source_is_right(const struct search *x)
 {
 	for (size_t i = 0; i < x->ndiffering; i++) {
-		const struct different *t = &x->differing[i];
+		const struct order_range *t = &x->differing[i];
 		bool covered = false;
 
 		if (order_flow_writer(x->flow, UINT64_MAX, t->addr, t->end) > x->output.seq)
@@ -206,7 +205,7 @@ static struct err *ask_host(struct search *x)
 	for (unsigned i = 0; !answered(x) && state_alloc(x->end, i, &a); i++) {
 		const struct order_doubt d = {.addr = a.addr, .end = a.addr + a.size};
 
-		if (!is_hosts(a.mem) || !verdict_reaches(x, &d, 1))
+		if (!is_hosts(a.mem) || verdict_first(x, &d, 1, 1) == SIZE_MAX)
 			continue;
 		verdict_answer(x, VERDICT_HOST, order_flow_writer(x->flow, UINT64_MAX, a.addr, a.addr + a.size), 0);
 		buf_printf(&x->ret->text, "Why: memory that the host may have written meanwhile: 0x%" PRIx64 ", %" PRIu64 " bytes that the program and the device share."
@@ -275,8 +274,8 @@ static bool is_another_device(const struct search *x)
 
 static struct err *ask_device(struct search *x)
 {
-	const struct different *t = x->ndiffering ? &x->differing[0] : NULL;
-	const uint64_t writer = t ? order_flow_writer(x->flow, t->seq, t->addr, t->end) : 0, seq = writer ? writer : x->output.seq;
+	const struct order_range *t = x->ndiffering ? &x->differing[0] : NULL;
+	const uint64_t writer = t ? order_flow_writer(x->flow, x->seq, t->addr, t->end) : 0, seq = writer ? writer : x->output.seq;
 	struct buf *b = &x->ret->text;
 
 	if (x->not_asked.len) {

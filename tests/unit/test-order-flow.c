@@ -18,7 +18,7 @@ static bool reach(const struct order_flow *w, uint64_t from, uint64_t addr, uint
 {
 	const struct order_doubt d = {from, addr, n ? addr + n : 0};
 
-	return order_flow_reaches(w, &d, 1, to, there, there + m);
+	return order_flow_reaches(w, &d, 1, to, &(struct order_range){there, there + m}, 1);
 }
 
 static uint64_t copied(uint64_t dst, uint64_t src, uint64_t n)
@@ -72,6 +72,23 @@ static void test_kernels_carry_doubt_to_all_that_they_may_write(void **unused)
 	test_over();
 }
 
+static void test_the_first_cause_that_reaches(void **unused)
+{
+	begin();
+	const uint64_t a = fill(1, A, 64), b = fill(1, B, 64), c = copied(A + 64, B, 64), k = f(2, A);
+	const struct order_doubt d[] = {{a, H, H + 8}, {0, B, B + 64}, {b, 0, 0}, {c, A + 128, A + 192}, {k, 0, 0}};
+	const struct order_range want[] = {{H + 64, H + 128}, {A + 64, A + 128}};
+	struct order_flow *w = flow_of(end_once(), NULL);
+
+	assert_int_equal(order_flow_first(w, d, 5, 1, k, want, 2), 2);		/* b, through the copy; what was there before b is gone */
+	assert_int_equal(order_flow_first(w, d, 2, 1, k, want, 2), SIZE_MAX);
+	assert_int_equal(order_flow_first(w, d + 3, 2, 1, UINT64_MAX, want, 2), 0); /* through the kernel */
+	assert_int_equal(order_flow_first(w, d + 1, 2, 2, k, want, 2), 0);	/* two doubts of one cause */
+	assert_int_equal(order_flow_first(w, d, 0, 1, k, want, 2), SIZE_MAX);
+	order_flow_close(w);
+	test_over();
+}
+
 /* Kernel f reads the first 8 bytes of A and writes 16 of B. */
 static bool known(void *arg, uint64_t of, struct order_accesses *l)
 {
@@ -103,6 +120,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_copies_carry_bytes_and_fills_end_them),
 		cmocka_unit_test(test_kernels_carry_doubt_to_all_that_they_may_write),
+		cmocka_unit_test(test_the_first_cause_that_reaches),
 		cmocka_unit_test(test_exact_sets_narrow_it),
 	};
 
