@@ -483,10 +483,43 @@ static void context_ends(void **arg)
 	state_free(s);
 }
 
+/* A row of queue_fields[] that was forgotten would show, and write into keyframes, a command without what it is about. */
+static void every_queued_kind_keeps_fields(void **unused)
+{
+	(void)unused;
+	for (unsigned k = 1; k < SBT_KIND_END; k++) {
+		struct state *s = state_new();
+		struct sbt_cmd c = cmd_ctx_create(1, 0, 0), brief;
+		unsigned kept = 0;
+
+		if (!(sbt_kind_does(k) & SBT_QUEUED)) {
+			state_free(s);
+			continue;
+		}
+		ok(state_apply(s, &c));
+		c = cmd_any(2, k);
+		for (const struct sbt_field *f = sbt_kind(k)->fields; f->name; f++)
+			if (!sbt_type_is_blob(f->type) && strcmp(f->name, "stream") != 0)
+				sbt_set(&c, f, f->type == SBT_T_BOOL ? 1 : 4);
+		ok(state_apply(s, &c));
+		assert_true(state_queue(s, 0, 0, &brief, &(enum state_status){0}));
+		assert_int_equal(brief.kind, k);
+		assert_int_equal(sbt_get(&brief, sbt_field(k, "stream")), 0);
+		for (const struct sbt_field *f = sbt_kind(k)->fields; f->name; f++)
+			if (!sbt_type_is_blob(f->type) && sbt_get(&brief, f)) {
+				assert_true(sbt_get(&brief, f) == sbt_get(&c, f));
+				kept++;
+			}
+		if (!kept)
+			fail_msg("%s keeps nothing: it has no row in queue_fields[] of src/state/queue.c", sbt_kind(k)->name);
+		state_free(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(queue_and_sync), cmocka_unit_test(queue_rows),
+		cmocka_unit_test(queue_and_sync), cmocka_unit_test(queue_rows), cmocka_unit_test(every_queued_kind_keeps_fields),
 		cmocka_unit_test(sync_ctx_covers_all_streams), cmocka_unit_test(sync_event_covers_up_to_the_record),
 		cmocka_unit_test(event_life), cmocka_unit_test(wait_takes_the_last_record),
 		cmocka_unit_test(wait_for_a_never_recorded_event), cmocka_unit_test(retiring_takes_what_it_depends_on),
