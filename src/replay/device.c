@@ -39,7 +39,7 @@ static void take_notes(struct device *d)
 		if (((unsigned char)*p < 0x20 && *p != '\n') || *p == 0x7f)
 			*p = ' ';
 	d->info = (struct device_info){.first = d->first, .last = d->last, .ranges = o.ranges, .bytes = o.bytes,
-		.unrepeatable = o.unrepeatable, .notes = d->notes};
+		.unrepeatable = o.unrepeatable, .fault = {o.fault_told, o.fault_first, o.fault_last, o.fault_code}, .notes = d->notes};
 }
 
 static struct err *start_once(struct device *d)
@@ -313,6 +313,13 @@ uint64_t device_seq(const struct device *d)
 int device_pid(const struct device *d)
 {
 	return d->pid;
+}
+
+bool device_failed_as_recorded(const struct device *d)
+{
+	const struct device_fault *f = &d->info.fault;
+
+	return d->error == REPLAYER_E_FAULT && f->told && f->first && d->culprit_first >= f->first && d->culprit <= f->last;
 }
 
 uint64_t device_culprit(const struct device *d, uint64_t *ret_first)

@@ -45,6 +45,10 @@ struct device_info {
 	uint64_t ranges, bytes; /* placed */
 	uint64_t unrepeatable;	/* commands in the window that cannot be executed again */
 	bool overlap;		/* streams overlap: device_overlap() */
+	struct device_fault {	/* of the device in the recording */
+		uint64_t told, first, last; /* the call that got the error, 0: there was none; the commands that can have caused it, first 0: none of these */
+		uint32_t code;
+	} fault;
 	const char *notes;	/* sentences about that and other doubts, a line each; "" when there are none. Owned by the device */
 };
 
@@ -64,6 +68,8 @@ uint64_t device_seq(const struct device *d);
 int device_pid(const struct device *d);
 /* The command that the last failed call was about, 0 when about none; it was one of *ret_first..returned (ret_first may be NULL). */
 uint64_t device_culprit(const struct device *d, uint64_t *ret_first);
+/* Whether the last failure is the fault of the recording: the device broke at a command that can have caused that one. */
+bool device_failed_as_recorded(const struct device *d);
 /* A fresh process at the present position. */
 struct err *device_restart(struct device *d) TS_CHECK;
 

@@ -83,7 +83,7 @@ struct err *rp_fail(struct rp *rp, enum replayer_error_code code, uint64_t seq, 
 }
 
 /* Results after which the context answers nothing else (CUDA driver API, CUresult: "the process must be terminated and relaunched"). */
-static bool is_fault(CUresult r)
+bool driver_is_fault(CUresult r)
 {
 	switch ((int)r) {
 	case CUDA_ERROR_ECC_UNCORRECTABLE:
@@ -112,7 +112,7 @@ struct err *rp_cu(struct rp *rp, CUresult r, const char *call)
 		return NULL;
 	if (rp->d.cuGetErrorName(r, &name) || !name)
 		name = "an unknown error";
-	if (!is_fault(r))
+	if (!driver_is_fault(r))
 		return rp_fail(rp, r == CUDA_ERROR_OUT_OF_MEMORY ? REPLAYER_E_MEMORY : REPLAYER_E_OTHER, rp->current,
 			"%s at #%llu: %s (%d)", call, (unsigned long long)rp->current, name, (int)r);
 	const unsigned long long first = rp->finished + 1, last = rp->current > rp->finished ? rp->current : first;

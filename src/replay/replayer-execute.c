@@ -180,6 +180,8 @@ static struct err *wait_for(struct rp *rp, uint64_t scope, uint64_t stream, uint
 	CUstream s;
 	CUevent e;
 
+	if (scope == SBT_SYNC_EVENT && event >= SBT_NO_ID) /* of an event that was never made: it failed */
+		return NULL;
 	if (scope == SBT_SYNC_STREAM) {
 		TRY(objects_stream(rp, stream, &s));
 		CU(rp, cuStreamSynchronize, s);
@@ -534,7 +536,12 @@ struct err *execute_step(struct rp *rp, uint64_t seq, bool *ret_work)
 	}
 	const struct sbt_kind_desc *d = sbt_kind(c->kind);
 	*ret_work = d && (d->cls == SBT_CLASS_WORK || c->kind == SBT_ALLOC || c->kind == SBT_UNREPLAYABLE);
+	const bool suspect = fault_suspects(rp, c);
+	if (suspect)
+		TRY(execute_finish(rp));
 	TRY(execute(rp, c));
+	if (suspect)
+		TRY(execute_finish(rp));
 	rp->position = c->seq;
 	return rp->holding ? NULL : checkpoint_tick(rp);
 }

@@ -355,6 +355,11 @@ struct rp {
 	char *path;	  /* of the trace */
 	struct buf notes; /* sentences for OPEN's reply */
 	uint64_t unrepeatable;
+	struct recorded_fault {
+		uint64_t told, first, last; /* the call that got the error, 0: none; the commands that can have caused it, first 0: none in the window */
+		uint32_t code;
+		uint64_t wait; /* while learning: the last wait for a context */
+	} fault;
 	struct replayer_figures figures;
 	/* of the error being returned */
 	uint32_t fail_code;
@@ -369,6 +374,8 @@ struct err *rp_fail(struct rp *rp, enum replayer_error_code code, uint64_t seq, 
 /* NULL for CUDA_SUCCESS. A fault names the commands that can have caused it. */
 struct err *rp_cu(struct rp *rp, CUresult r, const char *call) TS_CHECK;
 #define CU(rp, call, ...) TRY(rp_cu((rp), (rp)->d.call(__VA_ARGS__), #call))
+/* Errors after which a context answers nothing else. */
+bool driver_is_fault(CUresult r);
 /* CLOCK_MONOTONIC: for figures, and for how often something is done, never for whether. With TSDB_REPLAYER_CLOCK=SECONDS (for tests) each look
  * is so many seconds later than the one before. */
 uint64_t now_ns(void);
@@ -540,6 +547,13 @@ struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t a
 struct err *staging_collect(struct rp *rp, bool wait) TS_CHECK;
 /* What the output piece m (of the index) turned out to be. */
 void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same);
+
+/* ---- replayer-fault.c ----------------------------------------------------------------------------------------------------- */
+
+/* A command of the window, in order. */
+void fault_learn(struct rp *rp, const struct sbt_cmd *c);
+/* Whether c may be the one that broke the device in the recording. */
+bool fault_suspects(const struct rp *rp, const struct sbt_cmd *c);
 
 /* ---- replayer-feeder.c ---------------------------------------------------------------------------------------------------- */
 

@@ -122,7 +122,8 @@ static struct err *on_open(struct rp *rp, const struct request *q, struct buf *o
 	rp->open = true;
 	watchdog_opened(rp);
 	const struct replayer_opened opened = {rp->place.device.n + rp->place.host.n,
-		ranges_bytes(&rp->place.device) + ranges_bytes(&rp->place.host), rp->unrepeatable};
+		ranges_bytes(&rp->place.device) + ranges_bytes(&rp->place.host), rp->unrepeatable, rp->fault.told, rp->fault.first, rp->fault.last,
+		rp->fault.code, 0};
 	buf_add(out, &opened, sizeof opened);
 	const size_t room = REPLAYER_MESSAGE_MAX / 2;
 	buf_add(out, rp->notes.data, rp->notes.len < room ? rp->notes.len : room);

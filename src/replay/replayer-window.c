@@ -131,6 +131,7 @@ static void scan_window(struct rp *rp, const struct sbt_cmd *c)
 {
 	const struct sbt_kind_desc *d = sbt_kind(c->kind);
 
+	fault_learn(rp, c);
 	if (c->result)
 		return;
 	if (c->kind == SBT_ALLOC)

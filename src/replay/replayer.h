@@ -19,7 +19,7 @@
 #include "replay/soft-watch.h"
 #include "sbt/pagehash.h"
 
-#define REPLAYER_VERSION 3u
+#define REPLAYER_VERSION 4u
 #define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
 #define REPLAYER_NO_SANDBOX "--no-sandbox" /* its argument, if it is to have none */
 #define REPLAYER_MESSAGE_MAX (16u << 20) /* bytes of a message, header included; larger reads and writes go in pieces */
@@ -82,6 +82,8 @@ struct replayer_open {
 struct replayer_opened {
 	uint64_t ranges, bytes; /* placed */
 	uint64_t unrepeatable;	/* commands in the window that cannot be executed again; sentences, a line each, follow */
+	uint64_t fault_told, fault_first, fault_last; /* the device faulted in the recording: the call that got the error, 0: none; what can have caused it */
+	uint32_t fault_code, pad;
 };
 struct replayer_seek {
 	uint64_t seq; /* window.first - 1: the beginning */

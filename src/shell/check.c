@@ -6,6 +6,7 @@
 #include "shell/check.h"
 
 #include <math.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "replay/values.h"
@@ -284,6 +285,14 @@ struct err *check_run(struct session *s, const struct check_options *o, struct c
 	TRY(replay_device_need(s, "replay check", &rd));
 	*ret = (struct check_result){.first = o->first > rd->first ? o->first : rd->first,
 		.last = o->last && o->last < rd->last ? o->last : rd->last, .runs = o->runs};
+	const struct device_fault f = device_info(rd->d).fault;
+	if (f.told && f.first && f.first <= ret->last) {
+		if (f.first <= ret->first)
+			return err_new(ERR_STATE, "#%" PRIu64 " cannot be checked: a command from #%" PRIu64 " on faulted in the recording (CUDA error %u, told by #%"
+				PRIu64 ")", ret->first, f.first, f.code, f.told);
+		ret->fault = f;
+		ret->last = f.first - 1;
+	}
 	e = replay_device_back(s, ask(s, o, ret));
 	if (e)
 		check_free(ret);

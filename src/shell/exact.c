@@ -166,8 +166,14 @@ static struct err *sets_of_some(struct exact *x, struct device *d, uint64_t firs
 
 static struct err *sets_and_host(struct exact *x, struct session *s, struct device *d, uint64_t first, uint64_t last)
 {
+	const struct device_fault f = device_info(d).fault;
 	struct err *e;
 
+	if (f.told && f.first && f.first <= last) {
+		if (f.first > first)
+			TRY(sets_and_host(x, s, d, first, f.first - 1));
+		return err_new(ERR_LIMIT, "from #%" PRIu64 " on a command faulted in the recording, CUDA error %u", f.first, f.code);
+	}
 	if (x->ask.want != EXACT_MUST)
 		device_budget(d, &x->budget, x->left_ns);
 	e = x->ask.only ? sets_of_some(x, d, first, last) : sets(x, d, first, last);

@@ -178,6 +178,21 @@ struct err *replay_device_need(struct session *s, const char *what, struct repla
 		"Use \"replay start --on soft\" or \"replay start --on real\"");
 }
 
+void replay_device_fault(const struct replay_device *rd, struct buf *out)
+{
+	const struct device_fault f = device_info(rd->d).fault;
+
+	if (!f.told)
+		return;
+	if (!f.first)
+		buf_str(out, "A command before the window faulted in the recording");
+	else if (f.first == f.last)
+		buf_printf(out, "#%" PRIu64 " faulted in the recording and does not here", f.first);
+	else
+		buf_printf(out, "A command of #%" PRIu64 " to #%" PRIu64 " faulted in the recording, and none does here", f.first, f.last);
+	buf_printf(out, " (CUDA error %u, told to the program by #%" PRIu64 ").\n", f.code, f.told);
+}
+
 void replay_device_notes(const struct replay_device *rd, const char *indent, struct buf *out)
 {
 	const char *p = device_info(rd->d).notes;

@@ -62,6 +62,8 @@ void replay_device_free(struct replay_device *rd);
 const char *replay_device_name(const struct replay_device *rd);
 /* The session's device, or ERR_STATE with the cure: what cannot be done without one. */
 struct err *replay_device_need(struct session *s, const char *what, struct replay_device **ret) TS_CHECK;
+/* A line when the device faulted in the recording: which command of the window did that, or may have. Of a replay that went through. */
+void replay_device_fault(const struct replay_device *rd, struct buf *out);
 /* The device's notes (what cannot be repeated, doubts), a line each with an indent. */
 void replay_device_notes(const struct replay_device *rd, const char *indent, struct buf *out);
 /* The recorded run again: nothing changed, nothing left out. The device goes to the window's start; the engine is the caller's. */

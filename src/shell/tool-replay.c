@@ -23,6 +23,7 @@ struct tool_replay {
 	struct partial partial;
 	struct buf out;	   /* the windows' JSON */
 	bool started; /* in the order in which the GPU started them */
+	bool faulted; /* as recorded */
 	bool differs, bare; /* something is different; a window had nothing to compare with */
 };
 
@@ -149,10 +150,16 @@ static void json_window(struct tool_replay *t, const struct replay_device *rd, c
 	buf_printf(b, "%s{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"device\":\"%s\",\"bytes\":%" PRIu64
 		",\"allocations\":%" PRIu64 ",\"identical\":%" PRIu64 ",\"unchecked\":%" PRIu64 ",\"own\":%" PRIu64
 		",\"outputs\":%" PRIu64 ",\"outputs_identical\":%" PRIu64 ",\"first_output\":%" PRIu64 ",\"unrepeatable\":%" PRIu64
-		",\"seconds\":%.3f,\"verified\":%s,\"notes\":",
+		",\"seconds\":%.3f,\"verified\":%s,\"fault\":",
 		b->len ? ",\n" : "", info.first, info.last, rd->soft ? "soft" : "real", info.bytes, v->sums.pieces, v->sums.same,
 		v->sums.unchecked, v->sums.own, v->sums.outputs, v->sums.outputs_same, v->sums.first_output, info.unrepeatable, seconds,
-		device_verified_ok(v) ? "true" : "false");
+		device_verified_ok(v) && !info.fault.told ? "true" : "false");
+	if (info.fault.told)
+		buf_printf(b, "{\"told_seq\":%" PRIu64 ",\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"code\":%u,\"as_recorded\":false}", info.fault.told,
+			info.fault.first, info.fault.last, info.fault.code);
+	else
+		buf_str(b, "null");
+	buf_str(b, ",\"notes\":");
 	json_lines(b, info.notes ? info.notes : "");
 	err_free(json_phases(b, rd->d)); /* only figures: without them it is an answer, too */
 	buf_str(b, ",\"differences\":[");
@@ -191,6 +198,7 @@ static void tell_window(struct tool_replay *t, const struct replay_device *rd, c
 	else
 		buf_str(&b, "The program has no memory at the window's end: there is nothing to compare.");
 	buf_byte(&b, '\n');
+	replay_device_fault(rd, &b);
 	if (why->text.len)
 		buf_add(&b, why->text.data, why->text.len);
 	out_str(t->s->out, buf_cstr(&b));
@@ -261,6 +269,20 @@ static struct verdict not_asked(const struct device_verified *v)
 	return why;
 }
 
+/* The replay got as far as the recording did. */
+static void tell_as_recorded(struct tool_replay *t, const struct replay_device *rd, const struct err *e)
+{
+	const struct device_fault f = device_info(rd->d).fault;
+
+	if (t->tool.json)
+		buf_printf(&t->out, "%s{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"device\":\"%s\",\"fault\":{\"seq\":%" PRIu64
+			",\"told_seq\":%" PRIu64 ",\"code\":%u,\"as_recorded\":true}}", t->out.len ? ",\n" : "", rd->first, rd->last,
+			rd->soft ? "soft" : "real", device_culprit(rd->d, NULL), f.told, f.code);
+	else
+		out_printf(t->s->out, "%s\nFailed as recorded: #%" PRIu64 " told the program, CUDA error %u. Nothing can be compared after a fault.\n",
+			e->what, f.told, f.code);
+}
+
 static struct err *run_window(struct tool_replay *t, unsigned i)
 {
 	struct device_verified v;
@@ -273,7 +295,14 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	rd = t->s->trace.device;
 	if (t->partial.kind)
 		return run_part(t, begin);
-	TRY(t->started ? replay_order_verify(t->s, NULL, &v) : run_to_end(t->s, rd, &v));
+	struct err *e = t->started ? replay_order_verify(t->s, NULL, &v) : run_to_end(t->s, rd, &v);
+	if (e && device_failed_as_recorded(rd->d)) {
+		tell_as_recorded(t, rd, e);
+		t->faulted = true;
+		err_free(e);
+		return NULL;
+	}
+	TRY(e);
 	const double seconds = now() - begin;
 	if (t->started)
 		why = not_asked(&v);
@@ -281,8 +310,9 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 		verdict_find(t->s, &v, &why);
 	tell_window(t, rd, &v, &why, seconds);
 	verdict_free(&why);
-	t->differs = t->differs || !device_verified_ok(&v);
-	t->bare = t->bare || (device_info(rd->d).bytes && v.sums.pieces == v.sums.unchecked + v.sums.own && !v.sums.outputs);
+	const bool faulted = device_info(rd->d).fault.told; /* and not here */
+	t->differs = t->differs || !device_verified_ok(&v) || faulted;
+	t->bare = t->bare || (!faulted && device_info(rd->d).bytes && v.sums.pieces == v.sums.unchecked + v.sums.own && !v.sums.outputs);
 	device_verified_free(&v);
 	return NULL;
 }
@@ -320,7 +350,7 @@ int tool_replay(struct session *s, int argc, char **argv)
 			!e && !t.differs ? "true" : "false");
 		buf_free(&name);
 	} else if (!e) {
-		out_str(s->out, t.differs ? "Not verified: the replay differs from the recording.\n" : "Verified.\n");
+		out_str(s->out, t.faulted && !t.differs ? "" : t.differs ? "Not verified: the replay differs from the recording.\n" : "Verified.\n");
 	}
 	buf_free(&t.out);
 	if (e)

@@ -55,6 +55,27 @@ def test_last_call_changed_nothing(t):
     t.match('nothing to compare', r.out)
 
 
+def test_a_fault_of_the_recording(t):
+    """A fault is reproduced, or its absence told; calls that failed after it are commands; nothing is executed twice."""
+    t.equal(t.record('faults', '100000000').status, 0, 'record')
+    r = t.tsdb('replay', 't.sbt')
+    t.equal(r.status, 0, 'replay')
+    t.match(r'^#15 behind<<<.*: the device failed at #15: CUDA_ERROR_ILLEGAL_ADDRESS$', r.out)
+    t.match(r'^Failed as recorded: #17 told the program, CUDA error 700', r.out)
+    if t.gpu == 'soft':
+        t.equal(r.err.count('illegal address'), 1, 'how often it was executed')
+    one = json.loads(t.tsdb('replay', '--json', 't.sbt').out)
+    t.equal(one['windows'][0]['fault'], {'seq': 15, 'told_seq': 17, 'code': 700, 'as_recorded': True}, 'json')
+    r = t.tsdb('check', 't.sbt', '2')
+    t.equal(r.status, 0, 'check')
+    t.match(r'^1 launch of #1-#12 executed 2 times each: all gave the same', r.out)
+    t.match(r'^Not checked from #13 on: a command there faulted in the recording \(CUDA error 700, told by #17\)', r.out)
+    t.equal(t.tsdb('check', 't.sbt', '2', '13-16').status, 1, 'check of what faulted')
+    r = t.tsdb('races', 't.sbt')
+    t.match(r'exact up to #1[0-2], beyond by their arguments: from #13 on a command faulted in the recording, CUDA error 700', r.out)
+    shell(t, 'replay start', 'replay goto 14', 'replay verify', 'replay goto end', status=1)
+
+
 def test_examples_are_identical(t):
     for prog, args in EXAMPLES:
         try:
