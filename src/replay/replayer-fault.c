@@ -25,7 +25,7 @@ void fault_learn(struct rp *rp, const struct sbt_cmd *c)
 	if (f->told)
 		return;
 	if (driver_is_fault((CUresult)c->result)) {
-		f->told = c->seq;
+		f->told = c->kind == SBT_SYNC_END ? c->u.sync_end.begin : c->seq;
 		f->code = c->result;
 	} else if (clears(rp, c)) {
 		f->first = f->last = 0;

@@ -305,6 +305,7 @@ struct rp {
 	uint64_t current;  /* being submitted */
 	uint64_t finished; /* everything up to here is known to have finished */
 	bool trace_soft;
+	bool attached; /* an agent came late: not everything that was there is known */
 	struct devices devices;
 	CUstream own; /* ours: contents, checkpoints */
 	struct objects objects;
@@ -704,6 +705,8 @@ void checkpoint_forget(struct rp *rp, uint64_t from);
 
 /* After the driver was opened. */
 void watch_open(struct rp *rp);
+/* After everything is placed: the software GPU is told where the recording's allocations were, so that what faulted there faults here. */
+void watch_bounds(struct rp *rp);
 struct err *watch_soft(struct rp *rp, const struct replayer_soft *s) TS_CHECK;
 struct err *watch_accesses(struct rp *rp, const struct replayer_accesses *a, struct buf *out) TS_CHECK;
 struct err *watch_races(struct rp *rp, struct buf *out) TS_CHECK;

@@ -32,6 +32,21 @@ static struct err *need_soft(struct rp *rp, const char *what)
 	return rp_fail(rp, REPLAYER_E_DEVICE, 0, "%s only on the software GPU", what);
 }
 
+/* Only for what was recorded there, too: NVIDIA's devices let a kernel read what lies between. All that was ever allocated in the window counts; with
+ * an agent that came late, or without what the window does not name, not all is known. */
+void watch_bounds(struct rp *rp)
+{
+	const struct ranges *all = &rp->place.device;
+
+	if (!rp->watch.soft || !rp->trace_soft || rp->flags & REPLAYER_TOUCHED || rp->attached)
+		return;
+	struct soft_span *s = xmalloc((all->n + 1) * sizeof *s);
+	for (size_t i = 0; i < all->n; i++)
+		s[i] = (struct soft_span){all->r[i].addr, all->r[i].size};
+	rp->watch.soft->bounds(s, all->n);
+	free(s);
+}
+
 struct err *watch_soft(struct rp *rp, const struct replayer_soft *s)
 {
 	const bool other = s->schedule != rp->watch.how.schedule || s->seed != rp->watch.how.seed;

@@ -190,6 +190,7 @@ static struct err *scan_commands(struct rp *rp)
 			devices_learn_ctx(rp, c->u.ctx_create.new_ctx, c->u.ctx_create.device);
 		if (c->seq >= rp->first)
 			scan_window(rp, c);
+		rp->attached |= c->kind == SBT_ATTACH;
 		objects_learn(rp, c, c->seq < rp->first);
 	}
 }
@@ -412,6 +413,7 @@ struct err *window_open(struct rp *rp, const char *path)
 	rp->figures.device_ns += lap(&at);
 	TRY(place_all(rp));
 	TRY(place_host(rp));
+	watch_bounds(rp);
 	rp->figures.place_ns = lap(&at);
 	CU(rp, cuStreamCreateWithPriority, &rp->own, CU_STREAM_NON_BLOCKING, 0);
 	TRY(staging_open(rp));

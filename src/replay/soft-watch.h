@@ -82,6 +82,8 @@ struct soft_watch {
 	/* The next launch waits until those submitted behind it on its stream that may begin before it has finished have gone as far as they can:
 	 * to their griddepcontrol.wait, or to their ends. It waits for submissions until one comes that may not, or somebody waits for the stream. */
 	void (*hold)(void);
+	/* Where kernels that begin from now on may touch memory that cuMemMap() mapped: sorted, none touches the next; n 0: everywhere. */
+	void (*bounds)(const struct soft_span *s, size_t n);
 };
 
 #endif

@@ -172,7 +172,7 @@ static struct err *sets_and_host(struct exact *x, struct session *s, struct devi
 	if (f.told && f.first && f.first <= last) {
 		if (f.first > first)
 			TRY(sets_and_host(x, s, d, first, f.first - 1));
-		return err_new(ERR_LIMIT, "from #%" PRIu64 " on a command faulted in the recording, CUDA error %u", f.first, f.code);
+		return err_new(ERR_STATE, "from #%" PRIu64 " on a command faulted in the recording, CUDA error %u", f.first, f.code);
 	}
 	if (x->ask.want != EXACT_MUST)
 		device_budget(d, &x->budget, x->left_ns);

@@ -3,6 +3,7 @@
  * Watching the work of this process, for a debugger (replay/soft-watch.h) or by environment variables: access sets, schedules, races.
  * Whatever is switched on here slows launches down; while nothing is, a launch pays one look at a flag.
  */
+#include "softgpu/ptx-bounds.h"
 #include "softgpu/driver.h"
 #include "softgpu/overlap.h"
 #include "softgpu/ptx-access.h"
@@ -370,6 +371,7 @@ const struct soft_watch *tsdb_soft_watch(void)
 		.doubts = doubts,
 		.residue = residue,
 		.hold = overlap_hold,
+		.bounds = ptx_bounds_set,
 	};
 
 	return &table;

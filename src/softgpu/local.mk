@@ -6,10 +6,10 @@
 HEADERS_TO_CHECK += src/softgpu/ptx-barrier.h src/softgpu/ptx-path.h src/softgpu/ptx-async.h src/softgpu/ptx-cluster.h src/softgpu/mem.h src/softgpu/mem-extents.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
 HEADERS_TO_CHECK += src/softgpu/overlap.h src/softgpu/ptx-depend.h src/softgpu/ptx-clock.h src/softgpu/ptx-race.h src/softgpu/ptx-race-int.h src/softgpu/ptx-access.h src/softgpu/ptx-schedule.h
 HEADERS_TO_CHECK += src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.h
-HEADERS_TO_CHECK += src/softgpu/jit.h
+HEADERS_TO_CHECK += src/softgpu/jit.h src/softgpu/ptx-bounds.h
 
 # The PTX machine. libptxtest.a is the same for its own tests and the fuzzer: sanitised when they are.
-PTX_SOURCES = src/patience.h src/patience.c \
+PTX_SOURCES = src/patience.h src/patience.c src/softgpu/ptx-bounds.h src/softgpu/ptx-bounds.c \
 	src/softgpu/mem.c src/softgpu/mem-extents.c src/softgpu/mem-extents.h \
 	src/softgpu/mem.h \
 	src/softgpu/jit.h src/softgpu/jit-host.c \

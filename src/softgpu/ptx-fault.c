@@ -2,6 +2,7 @@
  *
  * What a fault says: one line with the kernel, the thread, the line of the PTX text and the access.
  */
+#include "softgpu/ptx-bounds.h"
 #include "softgpu/ptx-observe.h"
 
 #include <stdio.h>
@@ -28,10 +29,12 @@ static void describe_near(const struct ptx_warp *w, uint64_t a, char *buf, size_
 	}
 	for (uint64_t d = 1; d <= 1ull << 32; d *= 2)
 		for (int side = 0; side < 2; side++) {
-			const struct mem_range *r = mem_find(side ? a + d : a - d);
-			if (r) {
-				snprintf(buf, n, "; the nearest allocation is %#llx+%llu", (unsigned long long)r->start,
-					(unsigned long long)(r->end - r->start));
+			const uint64_t at = side ? a + d : a - d;
+			const struct mem_range *r = mem_find(at);
+			uint64_t start = r ? r->start : 0, end = r ? r->end : 0;
+
+			if (r && (r->kind != MEM_MAPPED || ptx_bounds_cut(at, &start, &end))) {
+				snprintf(buf, n, "; the nearest allocation is %#llx+%llu", (unsigned long long)start, (unsigned long long)(end - start));
 				return;
 			}
 		}

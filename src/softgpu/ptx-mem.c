@@ -5,6 +5,7 @@
  */
 #include "softgpu/ptx-observe.h"
 
+#include "softgpu/ptx-bounds.h"
 #include "softgpu/ptx-dec.h"
 
 /* --- ranges ------------------------------------------------------------------------------------------ */
@@ -28,8 +29,11 @@ const struct ptx_cached *ptx_find_range(struct ptx_worker *wk, uint64_t a)
 		*c = piece;
 		return c;
 	}
+	piece = (struct ptx_cached){r->start, r->end, r->read_only};
+	if (r->kind == MEM_MAPPED && !ptx_bounds_cut(a, &piece.start, &piece.end))
+		return NULL;
 	c = &wk->cache[wk->next_cache++ % PTX_NCACHE];
-	*c = (struct ptx_cached){r->start, r->end, r->read_only};
+	*c = piece;
 	return c;
 }
 
