@@ -81,8 +81,8 @@ def test_a_fault_of_the_recording(t):
     t.match(r'^1 launch of #1-#12 executed 2 times each: all gave the same', r.out)
     t.match(r'^Not checked from #13 on: a command there faulted in the recording \(CUDA error 700, told by #16\)', r.out)
     t.equal(t.tsdb('check', 't.sbt', '2', '13-16').status, 1, 'check of what faulted')
-    r = t.tsdb('races', 't.sbt')
-    t.match(r'exact up to #1[0-2], beyond by their arguments: from #13 on a command faulted in the recording, CUDA error 700', r.out)
+    r = t.tsdb('races', '--exact', 't.sbt')
+    t.sentence(r, 'from #13 on a command faulted in the recording, CUDA error 700')
     shell(t, 'replay start', 'replay goto 14', 'replay verify', 'replay goto end', status=1)
 
 
