@@ -5,6 +5,8 @@
  */
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -14,7 +16,7 @@
 #include "replay/sandbox-private.h"
 
 #define CPU_SECONDS (7u * 86400u) /* of all threads together: a day of a check on seven cores */
-#define SPARE (4ull << 30)	  /* of memory, beyond twice what the machine has */
+#define SPARE (16ull << 30)	  /* of memory, beyond twice what the machine has: the software GPU maps more than it uses */
 
 /* Never more than the process has already. */
 static bool limit(int what, rlim_t n)
@@ -38,22 +40,32 @@ void sandbox_first_to_go(void)
 		close(fd);
 }
 
+/* RLIM_INFINITY: none. */
+static rlim_t most_memory(void)
+{
+	struct sysinfo s;
+	rlim_t n;
+
+#ifdef __SANITIZE_ADDRESS__
+	return RLIM_INFINITY; /* its shadow can be written to, all 16 TiB of it */
+#endif
+	if (getenv("TSDB_SOFT_MEMORY")) /* the user decides how much there is */
+		return RLIM_INFINITY;
+	if (sysinfo(&s) || __builtin_mul_overflow((rlim_t)s.totalram + s.totalswap, (rlim_t)s.mem_unit * 2, &n) ||
+		__builtin_add_overflow(n, (rlim_t)SPARE, &n))
+		return RLIM_INFINITY;
+	return n;
+}
+
 void sandbox_limits(struct sandbox *b)
 {
-	const rlim_t files = b->soft ? SANDBOX_FILES_SOFT : SANDBOX_FILES_REAL;
-	struct sysinfo s;
-	rlim_t memory = RLIM_INFINITY;
+	const rlim_t files = b->soft ? SANDBOX_FILES_SOFT : SANDBOX_FILES_REAL, memory = most_memory();
+	char text[40] = "memory as there is";
 
-	if (!sysinfo(&s) && __builtin_mul_overflow((rlim_t)s.totalram + s.totalswap, (rlim_t)s.mem_unit * 2, &memory))
-		memory = RLIM_INFINITY;
-	if (memory < RLIM_INFINITY - SPARE)
-		memory += SPARE;
-#ifdef __SANITIZE_ADDRESS__
-	memory = RLIM_INFINITY; /* its shadow can be written to, all 16 TiB of it */
-#endif
+	if (memory != RLIM_INFINITY)
+		snprintf(text, sizeof text, "%llu GiB of memory", (unsigned long long)(memory >> 30));
 	if (limit(RLIMIT_CORE, 0) && limit(RLIMIT_CPU, CPU_SECONDS) && limit(RLIMIT_NOFILE, files) && limit(RLIMIT_DATA, memory))
-		sandbox_has(b, SANDBOX_LIMITS, "%llu GiB of memory, %u hours of processor time, %u open files, no core",
-			(unsigned long long)(memory >> 30), CPU_SECONDS / 3600, (unsigned)files);
+		sandbox_has(b, SANDBOX_LIMITS, "%s, %u hours of processor time, %u open files, no core", text, CPU_SECONDS / 3600, (unsigned)files);
 	else
 		sandbox_lacks(b, SANDBOX_LIMITS, "the system sets no limits");
 }

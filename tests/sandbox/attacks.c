@@ -221,6 +221,20 @@ static bool raise_limit(const char *unused)
 	return !getrlimit(RLIMIT_CORE, &l) && l.rlim_max != 0;
 }
 
+static bool take_memory(const char *unused)
+{
+	const size_t size = (size_t)16 << 40;
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return false;
+	munmap(p, size);
+#ifdef __SANITIZE_ADDRESS__
+	return false; /* such a build has no limit */
+#endif
+	return true;
+}
+
 /* Not an attack: where things lie, so that two processes can be compared. */
 static bool tell_layout(const char *unused)
 {
@@ -241,7 +255,7 @@ static const struct {
 	{"tcp", connect_tcp}, {"unix", connect_unix}, {"fork", fork_child}, {"spawn", spawn}, {"exec", exec_here}, {"ptrace", trace_tsdb},
 	{"vmwrite", write_tsdb}, {"procmem", open_tsdb}, {"signal", signal_tsdb}, {"table", write_table}, {"unprotect", unprotect_table},
 	{"newuser", new_user}, {"mount", mount_something}, {"wx", write_and_execute}, {"ring", ring}, {"key", key}, {"secret", environment},
-	{"limits", raise_limit}, {"layout", tell_layout},
+	{"limits", raise_limit}, {"memory", take_memory}, {"layout", tell_layout},
 };
 
 static void carry_out(char *line)

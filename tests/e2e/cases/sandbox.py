@@ -89,11 +89,13 @@ def test_no_sandbox_says_what_it_gives_up(t):
     t.equal(t.tsdb('replay', 't.sbt').err, '', 'of a trace of our own')
     sentence = 'the code of t.sbt is executed WITHOUT a sandbox: it can do all that you can'
     for words in (['replay', 't.sbt', '--no-sandbox'], ['--no-sandbox', 'check', 't.sbt', '2'], ['explore', 't.sbt', '--no-sandbox', '--budget', '2'],
-                  ['races', '--no-sandbox', 't.sbt'], ['--batch', '--no-init', '-ex', 'replay start --no-sandbox', 't.sbt'],
+                  ['--batch', '--no-init', '-ex', 'replay start --no-sandbox', 't.sbt'],
                   ['extract', 't.sbt', '--no-sandbox', '--kernel', 'vecadd', '-o', 'x'],
                   ['--batch', '--no-init', '-ex', 'set replay sandbox off', '-ex', 'replay start', 't.sbt']):
         r = t.tsdb(*words)
         t.equal(r.err.count(sentence), 1, f'tsdb {" ".join(words)}')
+    t.record('race_demo', out='r.sbt') # only what can race is executed by `races`
+    t.equal(t.tsdb('races', '--no-sandbox', 'r.sbt').err.count(sentence.replace('t.sbt', 'r.sbt')), 1, 'tsdb races')
 
 
 def test_doctor_tells_the_walls(t):
