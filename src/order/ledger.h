@@ -18,6 +18,7 @@ struct ledger_touch {
 	uint32_t kernel, stack; /* as in struct order_party */
 	uint16_t kind;
 	uint16_t how; /* enum order_how */
+	bool polls; /* a kernel that may wait for words that others set (polls.h) */
 };
 
 /* Called for every earlier touch that conflicts with the new one and is not ordered before it. */

@@ -7,9 +7,9 @@ liborder_a_SOURCES = src/order/order.h src/order/order.c src/order/clock.h src/o
 	src/order/access.c src/order/conflicts.c src/order/schedule.c src/order/rewrite.c src/order/ledger.h src/order/ledger.c \
 	src/order/nodes.h src/order/nodes.c src/order/races.c src/order/kept.h src/order/kept.c src/order/place.h \
 	src/order/unread.h src/order/unread.c src/order/early.h src/order/early.c src/order/in-flight.h src/order/in-flight.c \
-	src/order/staged.h src/order/staged.c src/order/suspects.c src/order/flow.h src/order/flow.c src/order/copied.h src/order/copied.c src/order/expand.h src/order/expand.c
+	src/order/staged.h src/order/staged.c src/order/suspects.c src/order/polls.h src/order/polls.c src/order/flow.h src/order/flow.c src/order/copied.h src/order/copied.c src/order/expand.h src/order/expand.c
 HEADERS_TO_CHECK += src/order/order.h src/order/flow.h src/order/fold.h src/order/clock.h src/order/ledger.h src/order/nodes.h src/order/kept.h \
-	src/order/place.h src/order/unread.h src/order/early.h src/order/in-flight.h src/order/staged.h src/order/copied.h src/order/expand.h
+	src/order/place.h src/order/unread.h src/order/early.h src/order/in-flight.h src/order/staged.h src/order/polls.h src/order/copied.h src/order/expand.h
 
 if HAVE_CMOCKA
 ORDER_TESTS = tests/unit/test-order tests/unit/test-order-early tests/unit/test-order-flow tests/unit/test-order-schedule

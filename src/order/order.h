@@ -90,6 +90,7 @@ struct order_race {
 	uint8_t early;		 /* b is a programmatic dependent launch behind a on its stream: enum order_early_flags, ORDER_EARLY and why it is not sure */
 	uint64_t behind;	 /* then: the launch in front of b */
 	enum order_staged staged; /* a is such a copy */
+	bool flag; /* one is the host, the other a kernel that polls: such a word may be what orders them, and is no race itself */
 	uint64_t count;		 /* pairs of the same two places in the program */
 };
 struct order_options {

@@ -8,6 +8,7 @@
 #include "order/ledger.h"
 #include "order/nodes.h"
 #include "order/place.h"
+#include "order/polls.h"
 #include "order/staged.h"
 #include "order/unread.h"
 #include "sbt/memory.h"
@@ -44,7 +45,10 @@ struct hunt {
 	struct clock *seen; /* what the host knew to be finished when all of its memory was last compared */
 	struct unread unread;
 	struct staged staged;
+	struct polls polls;
+	struct sbt_reader *trace;
 	struct order_accesses list, before; /* before: without having waited, of a programmatic dependent launch */
+	bool now_polls; /* the command */
 	const struct order_item *now; /* the item whose touches are judged */
 	uint64_t alloc, alloc_size; /* that the touch in progress lies in */
 };
@@ -121,7 +125,7 @@ static bool is_doubtful(const struct order_race *r)
 
 static enum order_tier tier_of(const struct hunt *h, const struct order_race *r)
 {
-	if (is_doubtful(r) || (r->staged == ORDER_STAGED_SMALL && !h->o->strict))
+	if (is_doubtful(r) || r->flag || (r->staged == ORDER_STAGED_SMALL && !h->o->strict))
 		return ORDER_POSSIBLE;
 	if (r->unread || r->a.how == ORDER_MAYBE || r->b.how == ORDER_MAYBE)
 		return ORDER_POSSIBLE;
@@ -169,6 +173,7 @@ static void conflict(void *arg, const struct ledger_touch *earlier, const struct
 	struct order_race r = {.a = party(h, earlier), .b = party(h, now), .addr = addr, .size = end - addr, .alloc = h->alloc,
 		.alloc_size = h->alloc_size, .staged = earlier->kind == SBT_COPY ? staged_is(&h->staged, earlier->seq, h->now) : ORDER_NOT_STAGED};
 
+	r.flag = (r.b.stream == SBT_NO_ID && earlier->polls) || (r.a.stream == SBT_NO_ID && now->polls);
 	if (h->now->early & ORDER_EARLY && r.a.stream == r.b.stream && r.a.how != ORDER_DEATH) {
 		r.early = h->now->early;
 		r.behind = h->now->behind;
@@ -219,11 +224,13 @@ static uint64_t key_of(struct hunt *h, const struct sbt_cmd *c, uint64_t addr)
 /* kernel: of the touch, SBT_NO_ID none. A range of an exact set may reach over several allocations. */
 static void touch_all(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it, const struct order_accesses *l, uint32_t kernel)
 {
+	const bool polls = kernel != HOST_TOUCH && h->now_polls;
+
 	h->now = it;
 	for (size_t i = 0; i < l->n; i++) {
 		const struct order_access *a = &l->a[i];
 		const struct ledger_touch t = {.seq = it->seq, .lane = it->lane, .index = it->index, .how = (uint16_t)a->how,
-			.kernel = kernel, .stack = c->stack, .kind = c->kind};
+			.kernel = kernel, .stack = c->stack, .kind = c->kind, .polls = polls};
 
 		for (uint64_t addr = a->addr; addr < a->end;) {
 			const uint64_t key = key_of(h, c, addr), over = h->alloc + h->alloc_size;
@@ -433,10 +440,12 @@ static void judge_unread(struct hunt *h, const struct sbt_cmd *c, const struct o
 
 static struct err *one(struct hunt *h, const struct sbt_cmd *c, bool judged)
 {
-	struct clock *knows = clock_ref(fold_host_knows(h->fold, c->thread));
+	struct clock *knows;
 	struct order_item it;
 	bool exact, runs, works;
 
+	TRY(polls_launch(&h->polls, h->trace, h->s, c, &h->now_polls));
+	knows = clock_ref(fold_host_knows(h->fold, c->thread));
 	if (judged && h->nchanges)
 		host_changes(h, c);
 	unbury(h, c);
@@ -560,6 +569,7 @@ struct err *order_races(struct order_races *ret, struct sbt_reader *trace, const
 	*ret = (struct order_races){0};
 	h->ret = ret;
 	h->o = o;
+	h->trace = trace;
 	h->fold = fold_new(o->threads_apart);
 	if (o->source && o->source->early)
 		fold_on_early(h->fold, early_of, h);
@@ -583,6 +593,7 @@ struct err *order_races(struct order_races *ret, struct sbt_reader *trace, const
 	free(h->graphs);
 	free(h->changes);
 	staged_free(&h->staged);
+	polls_free(&h->polls);
 	free(h->list.a);
 	free(h->before.a);
 	free(h);
@@ -603,7 +614,10 @@ void order_race_cure(struct buf *out, const struct order_race *r)
 {
 	const unsigned long long a = r->a.seq, b = r->b.seq;
 
-	if (r->a.node != SBT_NO_ID)
+	if (r->flag)
+		buf_printf(out, "none, when the kernel polls that word, or one that is set behind it: a wait would keep it from ever seeing it. Else %s",
+			r->b.stream == SBT_NO_ID ? "let the host wait for the kernel before it writes" : "let the host write before the launch");
+	else if (r->a.node != SBT_NO_ID)
 		buf_printf(out, "a dependency between nodes %u and %u of the graph (cuGraphAddDependencies)", r->a.node, r->b.node);
 	else if (r->early)
 		buf_printf(out, "griddepcontrol.wait (cudaGridDependencySynchronize) in every thread of #%llu before it touches this memory%s, or no programmatic "

@@ -138,18 +138,15 @@ struct err *explore_find_pairs(struct explorer *x)
 {
 	struct order_options o = explore_graph_options(x);
 	struct order_source src;
-	struct exact *exact;
 	struct err *e;
 
 	x->pair_slots = xcalloc(SLOTS, sizeof *x->pair_slots);
 	o.each = add_pair;
 	o.each_arg = x;
-	TRY(exact_open(&exact, x->s, EXACT_SETS, x->r->first, x->r->last));
-	src = source(x, exact);
+	src = source(x, x->exact);
 	o.source = x->source = &src;
 	e = find(x, &o);
 	x->source = NULL;
-	exact_free(exact);
 	x->r->pairs = x->npairs + x->nearly;
 	return e;
 }

@@ -24,6 +24,7 @@ struct explorer {
 	struct order *order;
 	struct order_pair *fixed; /* a free, and the allocation that got its memory: always in this order */
 	size_t nfixed, cap_fixed;
+	struct exact *exact; /* what kernels touch */
 	struct host_changes host; /* known: they are entries of orders */
 	/* explore-pairs.c */
 	const struct order_source *source; /* while pairs are found */

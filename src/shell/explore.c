@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "order/place.h"
+#include "shell/exact.h"
 #include "shell/explore-private.h"
 #include "shell/interrupt.h"
 #include "shell/replay-device.h"
@@ -172,7 +173,8 @@ static struct err *explore(struct explorer *x)
 	struct order_options o;
 
 	TRY(explore_look_through(x));
-	TRY(host_changes_learn(&x->host, x->s->trace.reader, x->d, NULL, x->r->first, x->r->last));
+	TRY(exact_open(&x->exact, x->s, EXACT_SETS, x->r->first, x->r->last));
+	TRY(host_changes_learn(&x->host, x->s->trace.reader, x->d, exact_source(x->exact), x->r->first, x->r->last));
 	o = explore_graph_options(x);
 	TRY(order_open(&x->order, x->s->trace.reader, &o));
 	TRY(explore_find_pairs(x));
@@ -195,6 +197,7 @@ static void explorer_free(struct explorer *x)
 	order_close(x->order);
 	free(x->fixed);
 	free(x->early);
+	exact_free(x->exact);
 	host_changes_free(&x->host);
 	free(x->pairs);
 	free(x->pair_slots);

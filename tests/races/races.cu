@@ -29,6 +29,7 @@
 #include "host_reads_early.cu"
 #include "copied_to_again.cu"
 #include "results_of_two_streams.cu"
+#include "flag_of_the_host.cu"
 #include "host_function.cu"
 #include "peer_copy.cu"
 #include "used_after_free.cu"

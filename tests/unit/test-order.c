@@ -5,6 +5,7 @@
 #include "order-test.h"
 #include "buf.h"
 #include "order/in-flight.h"
+#include "order/polls.h"
 
 /* ---- order ------------------------------------------------------------------------------------------------------------------ */
 
@@ -973,6 +974,28 @@ static void test_no_suspect_is_overlooked(void **unused)
 	}
 }
 
+/* PTX ISA 9.0, 8.3: strong operations; of the block's own memory they are no flag of somebody else's. */
+static void test_which_kernels_poll(void **unused)
+{
+	static const struct {
+		const char *line;
+		bool polls;
+	} rows[] = {{"ld.volatile.global.u32 %r1, [%rd1];", true}, {"ld.acquire.sys.global.u32 %r1, [%rd1];", true}, {"ld.relaxed.sys.u32 %r1, [%rd1];", true},
+		{"atom.global.add.u32 %r1, [%rd1], 0;", true}, {"ld.global.u32 %r1, [%rd1];", false}, {"ld.volatile.shared.u32 %r1, [%r2];", false},
+		{"st.volatile.global.u32 [%rd1], %r1;", false}, {"atom.shared.add.u32 %r1, [%r2], 1;", false}, {"call.uni other, ();", true}};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char text[512];
+
+		snprintf(text, sizeof text, ".visible .func other()\n{\n ld.volatile.u32 %%r1, [%%rd1];\n}\n.visible .entry k_long(.param .u64 p)\n{\n"
+			"ld.acquire.gpu.u32 %%r1, [%%rd1];\n}\n.visible .entry k(.param .u64 p)\n{\n\t%s\n\tret;\n}\n", rows[i].line);
+		if (polls_text(text, strlen(text), "k") != rows[i].polls)
+			fail_msg("%s", rows[i].line);
+		assert_false(polls_text(text, strlen(text), "none"));
+	}
+}
+
 static void test_any_trace_can_be_judged(void **unused)
 {
 	(void)unused;
@@ -1037,6 +1060,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_ordered_with_all_is_no_suspect),
 		cmocka_unit_test(test_page_locked_memory_that_changes_beside_work_is_suspect),
 		cmocka_unit_test(test_no_suspect_is_overlooked),
+		cmocka_unit_test(test_which_kernels_poll),
 		cmocka_unit_test(test_any_trace_can_be_judged),
 	};
 
