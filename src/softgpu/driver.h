@@ -259,6 +259,7 @@ struct func {
 	const struct ptx_function *fn;
 	struct ptx_function_info info;
 	struct func_attrs attrs;
+	_Atomic bool told_undefined; /* the user has had a line about a result of it that is not defined */
 };
 struct module {
 	struct ctx *ctx;

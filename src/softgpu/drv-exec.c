@@ -214,6 +214,8 @@ static void run_kernel(const struct op *op, struct ctx *c, uint32_t correlation)
 	code = ptx_run(&l, &fault);
 	watch_end(&watched);
 	workspace_put(l.grid_workspace);
+	if (fault.undefined[0] && !atomic_exchange(&op->kernel.fn->told_undefined, true))
+		drv_say("%s", fault.undefined);
 	if (code == PTX_OK || code == PTX_CANCELLED)
 		return;
 	keep_fault(&fault, correlation);

@@ -114,6 +114,7 @@ struct ptx_worker {
 	uint32_t (*first[2])(struct ptx_warp *w, uint8_t *frame, uint32_t mask, uint32_t rpc); /* code for all lanes, for some; or NULL */
 	const struct ptx_launch *l;
 	struct ptx_run *run;
+	bool told_undefined; /* this worker has reported a result that is not defined, in this launch */
 	const struct ptx_observer *observer; /* of the launch; NULL: nobody watches */
 	bool watched; /* has an observer, or a random schedule */
 	uint64_t random, turn; /* ptx-schedule.h; turn: steps left before the warp gives way, UINT64_MAX: the schedule is fixed */
@@ -250,6 +251,9 @@ bool ptx_heap_find(struct ptx_heap *h, uint64_t a, struct ptx_cached *ret);
 uint64_t ptx_heap_malloc(struct ptx_warp *w, uint64_t bytes);
 void ptx_heap_free(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a);
 
+/* The launch goes on, and its user hears of it: what says which result has no defined value, and what it got. Once a worker and launch:
+ * look at wk->told_undefined first. */
+void ptx_tell_undefined(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, const char *what);
 _Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, enum ptx_fault_code code,
 	uint64_t addr, unsigned size, const char *what);
 /* threadIdx of a lane. */

@@ -39,6 +39,8 @@ struct ptx_run {
 	struct ptx_run *queue;
 	pthread_mutex_t lock; /* of what follows */
 	struct ptx_fault fault;
+	char undefined[256];	  /* ptx_fault's, of the lowest block that a worker met first */
+	uint64_t undefined_index;
 	struct chunk *chunks;
 	size_t nchunks, capchunks, printed;
 };
@@ -178,9 +180,27 @@ static void record_fault(struct ptx_worker *wk)
 	pthread_mutex_unlock(&r->lock);
 }
 
+void ptx_tell_undefined(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, const char *what)
+{
+	struct ptx_worker *wk = w->wk;
+	struct ptx_run *r = wk->run;
+	unsigned thread[3];
+
+	wk->told_undefined = true;
+	ptx_thread_of(w, lane, thread);
+	pthread_mutex_lock(&r->lock);
+	if (!r->undefined[0] || wk->index < r->undefined_index) {
+		r->undefined_index = wk->index;
+		snprintf(r->undefined, sizeof(r->undefined), "a result that is not defined: kernel %.60s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: %.40s %s",
+			r->l->fn->name, w->blk->ctaid[0], w->blk->ctaid[1], w->blk->ctaid[2], thread[0], thread[1], thread[2], i->line, i->name, what);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
 static void bind_worker(struct ptx_worker *wk, struct ptx_run *r)
 {
 	wk->run = r;
+	wk->told_undefined = false;
 	wk->l = r->l;
 	if (pool.timeout_s)
 		patience_begin(&wk->patience, 0, pool.timeout_s * 1000000000ull);
@@ -689,6 +709,7 @@ enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
 		print_output(&r);
 	if (r.fault.code)
 		*fault = r.fault;
+	memcpy(fault->undefined, r.undefined, sizeof(fault->undefined));
 	pthread_mutex_destroy(&r.lock);
 	return r.fault.code;
 }

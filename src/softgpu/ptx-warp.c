@@ -7,6 +7,8 @@
 #include "softgpu/ptx-exec.h"
 #include "softgpu/ptx-path.h"
 
+#include <stdio.h>
+
 static void check_members(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const u32a *mm)
 {
 	uint32_t want = 0;
@@ -33,6 +35,18 @@ const char *sel_shfl(struct ptx_dec *d)
 			found++;
 		}
 	return found == 1 ? NULL : "this mode";
+}
+
+/* What a lane gets from one that does not take part: "the destination is undefined" says PTX; an H200 gave 0. */
+static uint32_t absent(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, unsigned from)
+{
+	char what[96];
+
+	if (!w->wk->told_undefined && i->o[0] != NO_REG) {
+		snprintf(what, sizeof(what), "reads lane %u, which takes no part; it got 0", from);
+		ptx_tell_undefined(w, i, lane, what);
+	}
+	return 0;
 }
 
 /* shfl.sync d|p, a, b, c, members: "PTX ISA 9.0", 9.7.9.6. */
@@ -71,7 +85,7 @@ void h_shfl(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 			j = lane;
 		p |= (uint32_t)ok << l;
 		if (d)
-			d[l] = in[j & 31];
+			d[l] = mask >> (j & 31) & 1 ? in[j & 31] : absent(w, i, l, (unsigned)j & 31);
 	}
 	if (i->flags & F_PAIR && i->o[5] != NO_REG)
 		ptx_set_pred(&PRED(5), mask, p);

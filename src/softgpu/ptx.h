@@ -79,6 +79,7 @@ struct ptx_fault {
 	uint64_t addr;		 /* of the access */
 	unsigned size;
 	char text[256];		 /* one line with all of that, for stderr */
+	char undefined[256];	 /* with any code: one line about the first result that PTX does not define; "": there was none */
 };
 
 struct ptx_observer;

@@ -58,3 +58,15 @@ def test_litmus_shapes_come_out_the_same_on_any_number_of_workers(t):
             t.equal(r.status, 0, f'{workers} workers, JIT {jit}: {r.out}')
             outs[workers, jit] = r.out
     t.equal(len(set(outs.values())), 1, f'kinds of output: {outs}')
+
+
+def test_a_shuffle_from_a_lane_that_is_not_there_is_named_once(t):
+    """8 lanes: step 16 reads lanes 16 to 23 and step 8 lanes 8 to 15, none of which takes part: they give 0, as on an H200. 1 + ... + 8 = 36."""
+    t.need_soft()
+    env = {'LD_LIBRARY_PATH': os.path.join(BUILD, 'softgpu')}
+    r = t.run([program('shuffles')], env=env)
+    t.equal(r.out, '36\n', 'the sum')
+    t.equal(len(r.err.splitlines()), 1, f'lines about it: {r.err}')
+    t.match(r'a result that is not defined: kernel _Z4sum8Piii, block \(0,0,0\), thread \(0,0,0\), PTX line \d+: shfl.*reads lane 16, which takes no part', r.err)
+    r = t.run([program('shuffles'), 'fixed'], env=env)
+    t.equal((r.out, r.err), ('36\n', ''), 'the fixed twin')
