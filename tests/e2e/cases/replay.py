@@ -607,7 +607,7 @@ def test_extract(t):
     r = t.run(run, env=env)
     t.equal(r.status, 1, 'another input')
     t.match(r'^2 of 3 allocations identical$', r.out)
-    t.sentence(t.tsdb('extract', 't.sbt', '--kernel', 'matmul', '-o', 'one'), r'^tsdb: one/main\.c is there already')
+    t.sentence(t.tsdb('extract', 't.sbt', '--kernel', 'matmul', '-o', 'one'), r'^tsdb: one is there already')
     t.sentence(t.tsdb('extract', 't.sbt', '--kernel', 'matmul', '--nth', '9', '-o', 'two'), 'has 3 launches')
     t.sentence(t.tsdb('extract', 't.sbt', '-o', 'two'), r'needs --kernel')
 
