@@ -63,7 +63,7 @@ libshell_a_SOURCES = \
 	src/shell/vars.c src/shell/vars.h \
 	src/shell/replay-order.c src/shell/replay-order.h \
 	src/shell/reads-clock.c src/shell/reads-clock.h \
-	src/shell/verdict.c src/shell/verdict.h src/shell/verdict-private.h src/shell/verdict-race.c \
+	src/shell/verdict.c src/shell/verdict.h src/shell/verdict-private.h src/shell/verdict-calls.c src/shell/verdict-race.c \
 	src/shell/view.c \
 	src/shell/what-if.h \
 	src/shell/words.c src/shell/words.h

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside verdict.h: one search for a cause. verdict-race.c asks about races, verdict.c about all else.
+ * Inside verdict.h: one search for a cause. verdict-race.c asks about races, verdict-calls.c about calls that a replay
+ * leaves out, verdict.c about all else.
  */
 #ifndef SHELL_VERDICT_PRIVATE_H
 #define SHELL_VERDICT_PRIVATE_H
@@ -34,6 +35,10 @@ void verdict_print_cmd(const struct search *x, const char *indent, uint64_t seq)
 /* What failed is no reason not to ask the rest, and is told with the answer; Ctrl-C, which comes back, is. */
 struct err *verdict_not_asked(struct search *x, const char *what, struct err *e) TS_CHECK;
 
+bool verdict_answered(const struct search *x);
+
 struct err *verdict_ask_races(struct search *x) TS_CHECK;
+struct err *verdict_ask_left_out(struct search *x) TS_CHECK;
+struct err *verdict_ask_values(struct search *x) TS_CHECK;
 
 #endif

@@ -82,7 +82,7 @@ void verdict_answer(const struct search *x, enum verdict_kind kind, uint64_t seq
 	x->ret->with = with;
 }
 
-static bool answered(const struct search *x)
+bool verdict_answered(const struct search *x)
 {
 	return x->ret->kind != VERDICT_NONE;
 }
@@ -202,7 +202,7 @@ static struct err *ask_host(struct search *x)
 {
 	struct state_alloc a;
 
-	for (unsigned i = 0; !answered(x) && state_alloc(x->end, i, &a); i++) {
+	for (unsigned i = 0; !verdict_answered(x) && state_alloc(x->end, i, &a); i++) {
 		const struct order_doubt d = {.addr = a.addr, .end = a.addr + a.size};
 
 		if (!is_hosts(a.mem) || verdict_first(x, &d, 1, 1) == SIZE_MAX)
@@ -214,41 +214,7 @@ static struct err *ask_host(struct search *x)
 	return NULL;
 }
 
-/* ---- what is not executed again ------------------------------------------------------------------------------------------- */
-
-static bool is_left_out(const struct sbt_cmd *c, struct buf *name)
-{
-	if (c->kind != SBT_UNREPLAYABLE && c->kind != SBT_HOST_FUNC)
-		return false;
-	buf_clear(name);
-	if (c->kind == SBT_HOST_FUNC)
-		buf_str(name, "a host function");
-	else
-		buf_printf(name, "%.*s", (int)c->u.unreplayable.call.len, (const char *)c->u.unreplayable.call.p);
-	return true;
-}
-
-static struct err *ask_left_out(struct search *x)
-{
-	const uint64_t last = x->output.kind ? x->output.seq : x->rd->last;
-	struct buf name = BUF_INIT;
-	struct sbt_cursor *cursor;
-	const struct sbt_cmd *c = NULL;
-	struct err *e;
-
-	TRY(sbt_cursor_open(&cursor, x->s->trace.reader));
-	e = sbt_cursor_seek(cursor, x->rd->first);
-	while (!e && !answered(x) && !(e = sbt_cursor_next(cursor, &c)) && c && c->seq < last) {
-		if (!is_left_out(c, &name))
-			continue;
-		verdict_answer(x, VERDICT_NOT_EXECUTED, c->seq, 0);
-		buf_printf(&x->ret->text, "Why: a call that is not executed again: #%" PRIu64 " %s. What it did beyond the memory that was recorded with it is missing here.\n",
-			c->seq, buf_cstr(&name));
-	}
-	sbt_cursor_close(cursor);
-	buf_free(&name);
-	return e;
-}
+/* ---- the trace ----------------------------------------------------------------------------------------------------------- */
 
 static struct err *ask_incomplete(struct search *x)
 {
@@ -316,11 +282,11 @@ static struct err *open_search(struct search *x)
 static struct err *search(struct search *x)
 {
 	static struct err *(*const ask[])(struct search *) = {
-		ask_host_surely, ask_determinism, verdict_ask_races, ask_host, ask_left_out, ask_incomplete, ask_device,
+		ask_host_surely, ask_determinism, verdict_ask_values, verdict_ask_races, ask_host, verdict_ask_left_out, ask_incomplete, ask_device,
 	};
 
 	TRY(open_search(x));
-	for (size_t i = 0; i < sizeof ask / sizeof *ask && !answered(x); i++)
+	for (size_t i = 0; i < sizeof ask / sizeof *ask && !verdict_answered(x); i++)
 		TRY(ask[i](x));
 	if (x->not_asked.len)
 		buf_add(&x->ret->text, x->not_asked.data, x->not_asked.len);

@@ -4,11 +4,13 @@
  *   clock      a kernel whose result is the time
  *   race       two streams write the same words, and in the recording the one that was submitted later came first
  *   texture    a kernel that reads through a texture object, which no replay has
+ *   value      a stream waits for a value that a later command writes
  *   host       the program changes what a copy has just delivered, before it waits for the copy
  *   sum        nothing: for a device that computes something else (TSDB_REPLAYER_FLIP)
  * Ends with 77 when the recording did not come out as it was meant to, and can be tried again.
  */
 #include "gpu.h"
+#include <cuda.h>
 
 #define N 1024
 
@@ -135,6 +137,45 @@ static int host_writes(bool fixed)
 	return 0;
 }
 
+static void *driver(const char *name)
+{
+	cudaDriverEntryPointQueryResult found;
+	void *f = NULL;
+
+	CHECK(cudaGetDriverEntryPointByVersion(name, &f, 12000, cudaEnableDefault, &found));
+	return f;
+}
+
+static int value(bool fixed)
+{
+	const auto wait = (CUresult(*)(CUstream, CUdeviceptr, cuuint32_t, unsigned))driver("cuStreamWaitValue32");
+	const auto write = (CUresult(*)(CUstream, CUdeviceptr, cuuint32_t, unsigned))driver("cuStreamWriteValue32");
+	cudaStream_t producer, consumer;
+	unsigned *x, *y, *flag;
+
+	CHECK(cudaStreamCreateWithFlags(&producer, cudaStreamNonBlocking));
+	CHECK(cudaStreamCreateWithFlags(&consumer, cudaStreamNonBlocking));
+	CHECK(cudaMalloc(&x, sizeof host));
+	CHECK(cudaMalloc(&y, sizeof host));
+	CHECK(cudaMalloc(&flag, sizeof *flag));
+	CHECK(cudaMemset(x, 0, sizeof host));
+	CHECK(cudaMemset(flag, 0, sizeof *flag));
+	CHECK(cudaDeviceSynchronize());
+	for (int i = 0; i < 2; i++) /* the order of submission: waiting first, or, fixed, writing first */
+		if (i == fixed) {
+			if (wait(consumer, (CUdeviceptr)flag, 1, CU_STREAM_WAIT_VALUE_EQ))
+				return 1;
+			fetch<<<N / 256, 256, 0, consumer>>>(y, 0, x);
+		} else {
+			put<<<N / 256, 256, 0, producer>>>(x, 5);
+			if (write(producer, (CUdeviceptr)flag, 1, 0))
+				return 1;
+		}
+	CHECK(cudaDeviceSynchronize());
+	CHECK(cudaMemcpy(host, y, sizeof host, cudaMemcpyDeviceToHost));
+	return host[0] != 6;
+}
+
 static int sum(bool)
 {
 	unsigned *x;
@@ -151,7 +192,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(bool fixed);
-	} all[] = {{"clock", clock_}, {"race", race}, {"texture", texture}, {"host", host_writes}, {"sum", sum}};
+	} all[] = {{"clock", clock_}, {"race", race}, {"texture", texture}, {"value", value}, {"host", host_writes}, {"sum", sum}};
 	const bool fixed = argc > 2 && !strcmp(argv[2], "fixed");
 
 	for (const auto &one : all)

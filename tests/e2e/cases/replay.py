@@ -791,6 +791,11 @@ def test_verdict_not_executed(t):
     verdict_case(t, 'texture', 'not_executed', r'a call that is not executed again: #\d+ cuTexObjectCreate\.')
 
 
+def test_verdict_value_that_is_written_later(t):
+    v = verdict_case(t, 'value', 'not_executed', r'a wait that a replay does not keep: #\d+ waits for a value at 0x[0-9a-f]+, which #\d+ writes, ')
+    t.check(v['seq'] < v['with'], 'the wait was submitted first')
+
+
 def test_verdict_host(t):
     verdict_case(t, 'host', 'host_wrote', r'memory that the host wrote meanwhile\. What #\d+ copied lies on the device as recorded; ')
 
