@@ -389,11 +389,13 @@ struct err *graph_finish(struct session *s, bool backwards, bool *ret_done)
 
 static struct err *hash_at(struct session *s, uint64_t seq, uint32_t step, const struct replay_watchpoint *w, unsigned n, struct sbt_hash *ret)
 {
+	struct replay_device *rd;
 	uint32_t steps;
 
-	TRY(device_node(s->trace.device->d, seq, step, &steps));
+	TRY(replay_device_need(s, "looking for changes inside a graph launch", &rd));
+	TRY(device_node(rd->d, seq, step, &steps));
 	for (unsigned i = 0; i < n; i++)
-		TRY(device_hash(s->trace.device->d, w[i].addr, w[i].size, &ret[i]));
+		TRY(device_hash(rd->d, w[i].addr, w[i].size, &ret[i]));
 	return NULL;
 }
 

@@ -223,8 +223,11 @@ struct err *replay_device_restore(struct replay_device *rd)
 
 struct err *replay_device_back(struct session *s, struct err *e)
 {
-	struct device *d = s->trace.device->d;
+	struct device *d = s->trace.device ? s->trace.device->d : NULL;
 	struct replay_stop stop;
+
+	if (!d)
+		return e;
 	struct err *back = device_culprit(d, NULL) && e ? NULL : device_seek(d, replay_seq(s->trace.replay));
 
 	if (!e)

@@ -78,6 +78,13 @@ def test_steps_without_a_device(t):
         t.match('^' + line, r.out)
 
 
+def test_who_wrote_inside_needs_a_device(t):
+    recorded(t, 'graphs')
+    first, a = launches(t)[0], counter(t)
+    t.sentence(t.tsdb('--batch', '-ex', 'replay start --on none', '-ex', f'replay goto {first}.2', '-ex', f'who-wrote {a}', 't.sbt'),
+               'needs a replay on a device')
+
+
 def test_a_step_is_one_command_when_asked(t):
     recorded(t, 'graphs')
     first = launches(t)[0]
