@@ -365,6 +365,23 @@ struct err *window_reader(const struct rp *rp, struct sbt_reader **ret)
 	return fd < 0 ? err_sys(errno, "cannot read %s once more", rp->path) : sbt_reader_open_fd(ret, fd, rp->path);
 }
 
+/* What kernels read and write by a texture or a surface is not in the recording: with handles that nothing has they would compute something
+ * else. The trace counts such calls of the whole run, also where they come before the window. */
+static struct err *refuse_textures(struct rp *rp)
+{
+	static const char *const calls[] = {"cuTexObjectCreate", "cuSurfObjectCreate", "cuTexRefSetArray", "cuTexRefSetAddress",
+		"cuTexRefSetAddress2D", "cuTexRefSetMipmappedArray", "cuSurfRefSetArray"};
+	const char *call;
+	uint64_t n;
+
+	for (unsigned i = 0; sbt_reader_unreplayable(rp->trace, i, &call, &n); i++)
+		for (unsigned k = 0; k < sizeof calls / sizeof *calls; k++)
+			if (!strncmp(call, calls[k], strlen(calls[k])))
+				return err_cure(rp_fail(rp, REPLAYER_E_REFUSED, 0, "%s: textures and surfaces cannot be replayed, and this program's kernels may use "
+					"them", calls[k]), "`--on none` replays the state without executing anything");
+	return NULL;
+}
+
 static struct err *read_trace(struct rp *rp)
 {
 	uint64_t first, last;
@@ -376,6 +393,7 @@ static struct err *read_trace(struct rp *rp)
 	if (!rp->first || rp->first > rp->last || !found)
 		return rp_fail(rp, REPLAYER_E_TRACE, 0, "the trace has no recorded memory for commands #%llu to #%llu",
 			(unsigned long long)rp->first, (unsigned long long)rp->last);
+	TRY(refuse_textures(rp));
 	TRY(sbt_cursor_open(&rp->cursor, rp->trace));
 	TRY(contents_read_index(rp));
 	TRY(scan_commands(rp));
