@@ -2,7 +2,7 @@
 #
 # Tiny programs for the end-to-end tests. A new one is a file here and its name in CUDA_TESTS.
 
-CUDA_TESTS = tests/programs/all_kinds tests/programs/asks_first tests/programs/bad_address tests/programs/batch_copy tests/programs/crash_segv tests/programs/endless tests/programs/execs \
+CUDA_TESTS = tests/programs/all_kinds tests/programs/asks_first tests/programs/bad_address tests/programs/batch_copy tests/programs/pitches tests/programs/crash_segv tests/programs/endless tests/programs/execs \
 	tests/programs/exit_code tests/programs/exits_early tests/programs/failing_calls tests/programs/forks tests/programs/global_address \
 	tests/programs/graphs tests/programs/keeps tests/programs/late tests/programs/late_module tests/programs/late_static_cudart tests/programs/kernel_races tests/programs/kill_self tests/programs/long_running tests/programs/hung tests/programs/many_threads tests/programs/nvtx tests/programs/orders tests/programs/parts tests/programs/pinned_threads tests/programs/reuse tests/programs/signals \
 	tests/programs/static_cudart tests/programs/stdin_echo tests/programs/counted tests/programs/sums tests/programs/threads tests/programs/unwritten tests/programs/uses_cupti

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """tsdb check, races and order: what is not deterministic, and what is not ordered."""
 import json
+import os
 import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from e2e import Skip  # noqa: E402
 
 
 def check(t, *words):
@@ -155,6 +160,25 @@ def test_order_and_races_of_the_demo(t):
     with open(t.path('g.dot'), encoding='utf-8') as f:
         dot = f.read()
     t.check(dot.startswith('digraph order {') and f'n{record} -> n{waits[0]["seq"]} [color=red' in dot, dot[:300])
+
+
+def test_races_of_a_copy_whose_pitch_is_0(t):
+    """The bytes that it reads are in a race, those between its slices are not; and a replay copies the same bytes."""
+    r = t.record('pitches', 'race')
+    if r.status == 77:
+        raise Skip('the driver refuses a pitch of 0')
+    t.equal(r.status, 0, 'record')
+    r = t.tsdb('races', 't.sbt')
+    t.equal(r.status, 3, 'races')
+    t.match(r'^Race 1 \(certain\): #\d+ and #\d+ both touch 32 bytes at 0x[0-9a-f]+ \(0x[0-9a-f]+\+640\)', r.out)
+    t.check('+200)' not in r.out, r.out)
+    t.match(r'^1 race in', r.out)
+    r = t.record('pitches', out='table.sbt')
+    t.equal(r.status, 0, 'each copy is as the rule says')
+    t.match(r'^0 of 17 differ from the rule$', r.out)
+    r = t.tsdb('replay', 'table.sbt')
+    t.equal(r.status, 0, 'replay')
+    t.match(r'^Verified', r.out)
 
 
 def test_races_are_exact_by_a_replay_on_the_software_gpu(t):
