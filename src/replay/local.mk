@@ -20,7 +20,9 @@ libreplay_a_SOURCES += src/replay/device-kernel.c src/replay/device-kernel.h src
 HEADERS_TO_CHECK += src/replay/address-map.h src/replay/cubin.h src/replay/cubin-cells.h src/replay/ptx-stores.h src/replay/replayer-ranges.h src/replay/device-kernel.h
 noinst_LIBRARIES += libranges.a
 libranges_a_SOURCES = src/replay/address-map.c src/replay/address-map.h src/replay/cubin.c src/replay/cubin.h src/replay/cubin-cells.c src/replay/cubin-cells.h \
-	src/replay/replayer-ranges.c src/replay/replayer-ranges.h src/replay/ptx-stores.c src/replay/ptx-stores.h
+	src/replay/replayer-ranges.c src/replay/replayer-ranges.h src/replay/ptx-stores.c src/replay/ptx-stores.h \
+	src/replay/ptx-hold.c src/replay/ptx-hold.h
+HEADERS_TO_CHECK += src/replay/ptx-hold.h
 if HAVE_CUDA
 HEADERS_TO_CHECK += src/replay/sandbox.h src/replay/sandbox-private.h src/replay/replayer-driver.h src/replay/replayer-int.h src/replay/replayer-check.h \
 	src/replay/replayer-order.h
@@ -46,6 +48,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-restore.c \
 	src/replay/replayer-staging.c \
 	src/replay/replayer-touched.c \
+	src/replay/replayer-held.c \
 	src/replay/replayer-turn.c \
 	src/replay/values.c src/replay/values.h \
 	src/replay/replayer-watch.c \
@@ -71,6 +74,10 @@ check_PROGRAMS += tests/unit/test-replay-stores
 TESTS += tests/unit/test-replay-stores
 tests_unit_test_replay_stores_SOURCES = tests/unit/test-replay-stores.c
 tests_unit_test_replay_stores_LDADD = libranges.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-replay-hold
+TESTS += tests/unit/test-replay-hold
+tests_unit_test_replay_hold_SOURCES = tests/unit/test-replay-hold.c
+tests_unit_test_replay_hold_LDADD = libranges.a libcommon.a $(CMOCKA_LIBS)
 if HAVE_CUDA
 # The process on the software GPU.
 check_PROGRAMS += tests/unit/test-replayer-run

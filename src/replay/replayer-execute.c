@@ -93,16 +93,6 @@ struct err *execute_launch_parts(struct rp *rp, const struct sbt_cmd *c, CUfunct
 	return execute_args(rp, c, k, args);
 }
 
-/* The next launch waits for those behind it that may begin before it has finished. */
-static struct err *hold(struct rp *rp, const struct sbt_cmd *c)
-{
-	if (!rp->watch.soft)
-		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu: on this GPU no launch can be held while those behind it go on",
-			(unsigned long long)c->seq);
-	rp->watch.soft->hold();
-	return NULL;
-}
-
 static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct buf *args)
 {
 	const struct sbt_cmd_launch *u = &c->u.launch;
@@ -112,7 +102,7 @@ static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct 
 	TRY(objects_stream(rp, u->stream, &stream));
 	TRY(execute_launch_parts(rp, c, &f, args));
 	if (u->launch_attrs >> SBT_ATTR_HELD & 1)
-		TRY(hold(rp, c));
+		TRY(held_launch(rp, u, &f));
 	size_t n = args->len;
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, args->data, CU_LAUNCH_PARAM_BUFFER_SIZE, &n, CU_LAUNCH_PARAM_END};
 	void *none[] = {CU_LAUNCH_PARAM_END};

@@ -80,6 +80,7 @@ struct rkernel {
 	uint32_t devs;	     /* on which devices: a set */
 	CUfunction function[DEVICES_MAX]; /* by device; NULL: not looked up there */
 	CUmodule swapped; /* replacement code, or NULL */
+	CUfunction held[DEVICES_MAX]; /* by device: the same, changed so that it holds itself (replayer-held.c); NULL: not made */
 };
 struct rglobal {
 	uint32_t module; /* id */
@@ -451,6 +452,11 @@ struct err *objects_drop_stream(struct rp *rp, uint64_t id) TS_CHECK;
 struct err *objects_drop_event(struct rp *rp, uint64_t id) TS_CHECK;
 /* Makes stream wait for all that has been submitted to any other. */
 struct err *objects_barrier(struct rp *rp, CUstream stream) TS_CHECK;
+
+/* ---- replayer-held.c ---------------------------------------------------------------------------------------------------------- */
+
+/* The next launch, of function *f, is held; *f may become another one. ERR when this device cannot. */
+struct err *held_launch(struct rp *rp, const struct sbt_cmd_launch *u, CUfunction *f) TS_CHECK;
 
 /* ---- replayer-touched.c ------------------------------------------------------------------------------------------------------ */
 
