@@ -91,6 +91,15 @@ static struct sbt_blob deps_of(struct nodes *s, CUgraphNode node)
 	return (struct sbt_blob){ s->dep_numbers, known * 4 };
 }
 
+/* Whether one of the dependencies that deps_of() has just listed is programmatic: the node may begin before that one has finished. */
+static bool begins_early(const struct nodes *s, const struct sbt_blob *deps)
+{
+	for (size_t i = 0; driver.cuGraphNodeGetDependencies_v2 && i < deps->len / 4; i++)
+		if (s->edges[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)
+			return true;
+	return false;
+}
+
 void graph_kernel_payload(struct call *n, const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	struct sbt_cmd_launch *l = &n->cmd.u.launch;
@@ -325,6 +334,8 @@ static void publish_node(struct call *c, struct nodes *s, size_t i, uint32_t id,
 		(void)OWN(driver.cuGraphNodeGetType(s->node[i], &type));
 	e.type = payload_of(&n, s->node[i], type, depth);
 	const struct sbt_blob deps = deps_of(s, s->node[i]);
+	if (n.cmd.kind == SBT_LAUNCH && begins_early(s, &deps))
+		n.cmd.u.launch.launch_attrs |= 1ull << SBT_ATTR_PROGRAMMATIC_STREAM;
 	e.deps = (uint32_t *)(uintptr_t)deps.p;
 	e.ndeps = (uint32_t)(deps.len / 4);
 	e.of = n.kernel;

@@ -54,6 +54,7 @@ static inline void launch_keep_attributes(struct sbt_cmd_launch *l, const struct
 	l->cluster_x = other->cluster_x;
 	l->cluster_y = other->cluster_y;
 	l->cluster_z = other->cluster_z;
+	l->launch_attrs |= other->launch_attrs & 1ull << SBT_ATTR_PROGRAMMATIC_STREAM;
 }
 
 #endif

@@ -206,6 +206,8 @@ static struct err *put_step(struct expander *x, struct became *b, const struct s
 	if (step_works(step)) {
 		TRY(step_as_command(step, launch, &c));
 		sbt_set(&c, sbt_field(c.kind, "stream"), stream);
+		if (c.kind == SBT_LAUNCH) /* what is in front of it on that stream need not be in front of it in the graph */
+			c.u.launch.launch_attrs &= ~(UINT64_C(1) << SBT_ATTR_PROGRAMMATIC_STREAM);
 		c.stack = step->node.stack ? step->node.stack : launch->stack;
 		if (step->node.stack)
 			TRY(copied_stack(&x->copied, step->node.stack));

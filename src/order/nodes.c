@@ -22,12 +22,13 @@ struct one {
 	uint64_t low, high; /* all of them lie in [low, high) */
 	uint32_t node, kernel;
 	uint16_t kind;
-	bool is_kernel;
+	bool is_kernel, early; /* early: behind a programmatic edge */
 };
 struct nodes {
 	struct one *one;
 	uint32_t n;
 	uint64_t *reach; /* n rows of words: the nodes before this one */
+	uint64_t *hoped; /* the same, if each kernel behind a programmatic edge waits before it touches memory: nobody knows */
 	uint32_t words;
 	uint64_t work;
 	bool blind; /* a kernel of which not even the arguments are known */
@@ -52,13 +53,14 @@ static uint32_t index_of(const struct nodes *g, uint32_t node)
 	return i;
 }
 
-/* Whether row i gained anything from its dependency on d. */
-static bool join(struct nodes *g, uint32_t i, uint32_t d)
+/* Whether row i of `rows` gained anything from its dependency on d. early: i begins when d has begun. */
+static bool join(struct nodes *g, uint64_t *rows, uint32_t i, uint32_t d, bool early)
 {
-	uint64_t *to = g->reach + (size_t)i * g->words, *from = g->reach + (size_t)d * g->words;
-	bool more = !(to[d / 64] >> d % 64 & 1);
+	uint64_t *to = rows + (size_t)i * g->words, *from = rows + (size_t)d * g->words;
+	bool more = !early && !(to[d / 64] >> d % 64 & 1);
 
-	to[d / 64] |= UINT64_C(1) << d % 64;
+	if (!early)
+		to[d / 64] |= UINT64_C(1) << d % 64;
 	for (uint32_t w = 0; w < g->words; w++) {
 		more |= (from[w] & ~to[w]) != 0;
 		to[w] |= from[w];
@@ -74,6 +76,7 @@ static void close_paths(struct nodes *g, const struct state *s, uint32_t exec)
 
 	g->words = (g->n + 63) / 64;
 	g->reach = xcalloc((size_t)g->n * g->words + 1, sizeof *g->reach);
+	g->hoped = xcalloc((size_t)g->n * g->words + 1, sizeof *g->hoped);
 	while (more && g->work < WORK_MAX) {
 		more = false;
 		for (uint32_t i = 0; i < g->n && state_graph_node(s, exec, i, &n); i++)
@@ -83,15 +86,17 @@ static void close_paths(struct nodes *g, const struct state *s, uint32_t exec)
 				g->work += g->n;
 				memcpy(&dep, (const char *)n.deps.p + j, 4);
 				dep = index_of(g, dep);
-				if (dep < g->n && dep != i)
-					more |= join(g, i, dep);
+				if (dep >= g->n || dep == i)
+					continue;
+				more |= join(g, g->reach, i, dep, g->one[i].early && g->one[dep].is_kernel);
+				more |= join(g, g->hoped, i, dep, false);
 			}
 	}
 }
 
-static bool ordered(const struct nodes *g, uint32_t a, uint32_t b)
+static bool ordered(const struct nodes *g, const uint64_t *rows, uint32_t a, uint32_t b)
 {
-	return (g->reach[(size_t)a * g->words + b / 64] >> b % 64 & 1) || (g->reach[(size_t)b * g->words + a / 64] >> a % 64 & 1);
+	return (rows[(size_t)a * g->words + b / 64] >> b % 64 & 1) || (rows[(size_t)b * g->words + a / 64] >> a % 64 & 1);
 }
 
 static void take_node(struct nodes *g, const struct state *s, const struct state_node *n)
@@ -109,6 +114,7 @@ static void take_node(struct nodes *g, const struct state *s, const struct state
 	o->is_kernel = c.kind == SBT_LAUNCH;
 	if (o->is_kernel)
 		o->kernel = (uint32_t)c.u.launch.kernel;
+	o->early = early_is(&c);
 	order_accesses_of(&l, s, &c);
 	g->blind |= l.unknown && c.kind != SBT_HOST_FUNC;
 	for (size_t i = 0; i < l.n && l.n <= TOUCHES_MAX; i++)
@@ -273,11 +279,15 @@ bool nodes_races(const struct state *s, uint32_t exec, const struct order_access
 		arrange(&g.one[i]);
 	for (uint32_t i = 0; i < g.n; i++)
 		for (uint32_t k = i + 1; k < g.n; k++)
-			if (!ordered(&g, i, k) && meet(&g, &g.one[i], &g.one[k], &r))
+			if (!ordered(&g, g.reach, i, k) && meet(&g, &g.one[i], &g.one[k], &r)) {
+				r.early = ordered(&g, g.hoped, i, k);
+				r.tier = r.early ? ORDER_POSSIBLE : r.tier;
 				fn(arg, &r);
+			}
 	for (uint32_t i = 0; i < g.n; i++)
 		free(g.one[i].t);
 	free(g.one);
 	free(g.reach);
+	free(g.hoped);
 	return g.work < WORK_MAX;
 }

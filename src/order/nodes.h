@@ -17,6 +17,7 @@ struct nodes_party {
 struct nodes_race {
 	struct nodes_party a, b;
 	enum order_tier tier;
+	bool early; /* only a programmatic edge is between them: whether the kernel behind it waits is not known */
 	uint64_t addr, end; /* the first bytes that both touch */
 };
 

@@ -393,7 +393,9 @@ static void node_race(void *arg, const struct nodes_race *r)
 	}
 	(void)key_of(h, g->c, r->addr);
 	*new_race(h) = (struct order_race){.a = node_party(g, &r->a), .b = node_party(g, &r->b), .tier = r->tier, .addr = r->addr,
-		.size = r->end - r->addr, .alloc = h->alloc, .alloc_size = h->alloc_size, .count = 1};
+		.size = r->end - r->addr, .alloc = h->alloc, .alloc_size = h->alloc_size, .count = 1,
+		.early = r->early ? ORDER_EARLY | ORDER_EARLY_UNKNOWN : 0};
+	h->ret->early_edges += r->early;
 }
 
 /* Once for each graph, at its first launch. h->list: what the launch touches; exact: whether that is known to the byte. */
@@ -617,6 +619,9 @@ void order_race_cure(struct buf *out, const struct order_race *r)
 	if (r->flag)
 		buf_printf(out, "none, when the kernel polls that word, or one that is set behind it: a wait would keep it from ever seeing it. Else %s",
 			r->b.stream == SBT_NO_ID ? "let the host wait for the kernel before it writes" : "let the host write before the launch");
+	else if (r->a.node != SBT_NO_ID && r->early)
+		buf_printf(out, "griddepcontrol.wait in every thread of the later one of nodes %u and %u before it touches this memory, or a full dependency", r->a.node,
+			r->b.node);
 	else if (r->a.node != SBT_NO_ID)
 		buf_printf(out, "a dependency between nodes %u and %u of the graph (cuGraphAddDependencies)", r->a.node, r->b.node);
 	else if (r->early)

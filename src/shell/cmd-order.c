@@ -96,6 +96,10 @@ static void print_early(struct buf *b, const struct order_race *r)
 {
 	if (!r->early)
 		return;
+	if (r->a.node != SBT_NO_ID) {
+		buf_str(b, "    A programmatic edge is between them: the later one may begin before the other has finished; whether it waits is not known\n");
+		return;
+	}
 	buf_printf(b, "    Programmatic dependent launch: #%" PRIu64 " may begin before #%" PRIu64 " has finished", r->b.seq, r->a.seq);
 	if (r->early & ORDER_EARLY_UNKNOWN)
 		buf_str(b, "; whether it waits is not known");
@@ -244,6 +248,9 @@ static void show_text(struct races_view *v)
 		buf_printf(&b, "%" PRIu64 " of %" PRIu64 " programmatic dependent launch%s may begin before the launch in front has finished: whether they wait for it "
 			"(griddepcontrol.wait) before they touch memory is not known, so nothing is certain about them.\n", v->found.early_unknown, v->found.early,
 			v->found.early == 1 ? "" : "es");
+	if (v->found.early_edges)
+		buf_printf(&b, "%" PRIu64 " pair%s of nodes with nothing but a programmatic edge between them touch the same memory: whether the later one waits "
+			"(griddepcontrol.wait) is not known.\n", v->found.early_edges, v->found.early_edges == 1 ? "" : "s");
 	if (*exact_note(v->exact))
 		buf_printf(&b, "%s\n", exact_note(v->exact));
 	out_str(v->s->out, buf_cstr(&b));

@@ -593,6 +593,49 @@ static void test_nodes_without_a_path_race(void **unused)
 	races_over(&x);
 }
 
+/* 1 and 2 run f(B), 2 behind a programmatic edge; 3 behind 2 by a full one. */
+static void programmatic_graph(bool early)
+{
+	static const uint32_t one = 1, two = 2;
+	static const uint64_t b = B;
+	struct sbt_cmd k = cmd_launch(1, 0, 0), graph = cmd_any(seq, SBT_GRAPH_CREATE);
+
+	k.u.launch.args = (struct sbt_blob){&b, 8};
+	graph.u.graph_create.new_graph = 0;
+	graph.u.graph_create.clone_of = SBT_NO_ID;
+	add(graph);
+	node(1, SBT_NODE_KERNEL, k, NULL, 0);
+	k.u.launch.launch_attrs = early ? 1u << SBT_ATTR_PROGRAMMATIC_STREAM : 0;
+	node(2, SBT_NODE_KERNEL, k, &one, 1);
+	k.u.launch.launch_attrs = 0;
+	node(3, SBT_NODE_KERNEL, k, &two, 1);
+	add(cmd_graph_instantiate(seq, 1, 0));
+	add(cmd_graph_launch(seq, 1, 1));
+}
+
+/* Whether 2 waits is not known, so neither is whether 1 is before 3; 2 is before 3. */
+static void test_a_programmatic_edge_orders_nothing_for_certain(void **unused)
+{
+	(void)unused;
+	begin();
+	programmatic_graph(true);
+	struct order_races x = races_found();
+
+	assert_true(x.n >= 2);
+	assert_int_equal(x.early_edges, x.n);
+	for (size_t i = 0; i < x.n; i++) {
+		assert_int_equal(x.r[i].tier, ORDER_POSSIBLE);
+		assert_int_equal(x.r[i].a.node, 1);
+		assert_true(x.r[i].early & ORDER_EARLY_UNKNOWN);
+	}
+	races_over(&x);
+	begin();
+	programmatic_graph(false);
+	x = races_found();
+	assert_int_equal(x.n, 0);
+	races_over(&x);
+}
+
 /* The launch as a whole: A and B written, A read, and of B the last 16 bytes. */
 static bool knows_graph(void *arg, uint64_t at, struct order_accesses *l)
 {
@@ -1048,6 +1091,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_waited_for_explains_no_later_change),
 		cmocka_unit_test(test_what_a_kernel_writes_is_not_the_hosts),
 		cmocka_unit_test(test_nodes_without_a_path_race),
+		cmocka_unit_test(test_a_programmatic_edge_orders_nothing_for_certain),
 		cmocka_unit_test(test_what_only_one_node_can_have_done),
 		cmocka_unit_test(test_rows_of_a_pitched_copy_are_apart),
 		cmocka_unit_test(test_a_copy_is_overwritten_before_anybody_waited),
