@@ -33,6 +33,7 @@ enum order_early_flags {
 	ORDER_EARLY_UNKNOWN = 2,  /* it, or one between, may wait: nobody knows */
 	ORDER_EARLY_QUIET = 4,	  /* the launch in front never triggers: they overlap at its very end only */
 	ORDER_EARLY_BETWEEN = 8,  /* an event was recorded, or waited for, between the two: whether they overlap then is not documented */
+	ORDER_EARLY_EVENT = 32,	  /* its stream waited for an event that a launch attribute may have recorded: what that orders is not known */
 	ORDER_EARLY_WAITS = 16,	  /* it touches nothing before it has waited for the one in front */
 };
 
@@ -54,6 +55,12 @@ struct early {
 static inline bool early_is(const struct sbt_cmd *c)
 {
 	return c->kind == SBT_LAUNCH && c->u.launch.launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1;
+}
+
+/* An event is recorded when a launch triggers, or has begun. Which one is not in the trace. */
+static inline bool early_records(const struct sbt_cmd *c)
+{
+	return c->kind == SBT_LAUNCH && c->u.launch.launch_attrs & (1u << SBT_ATTR_PROGRAMMATIC_EVENT | 1u << SBT_ATTR_COMPLETION_EVENT);
 }
 
 void early_free(struct early *e);

@@ -21,6 +21,7 @@ struct lane {
 	uint32_t seen_default; /* items of the default stream that it waits for already */
 	bool unseen_by_default, unseen_by_ctx;
 	struct early early;
+	bool waited_for_any; /* for an event that a launch attribute may have recorded */
 };
 
 /* A moment on a lane that others may wait for. */
@@ -68,6 +69,7 @@ struct fold {
 	bool (*early)(void *arg, uint64_t seq, struct order_early *ret);
 	void *early_arg;
 	bool early_in_order, small_copies_finish;
+	bool attribute_events; /* some launch has recorded an event by an attribute */
 	struct order_item before_wait; /* lane UINT32_MAX: none */
 	struct clock *kept[2]; /* clocks of the items returned last */
 };
@@ -737,6 +739,8 @@ static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c,
 		return false;
 	join_lane(f, lane, h, ORDER_EDGE_HOST);
 	barrier(f, lane);
+	f->attribute_events |= early_records(c);
+	f->lanes[lane].waited_for_any |= f->attribute_events && c->kind == SBT_STREAM_WAIT;
 	if (c->kind == SBT_STREAM_WAIT) {
 		const struct moment *e = event(f, c->u.stream_wait.event);
 
@@ -746,6 +750,8 @@ static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c,
 		join_value(f, lane, &c->u.batch);
 	}
 	if (place_early(f, lane, c, ret)) {
+		ret->early |= f->lanes[lane].waited_for_any ? ORDER_EARLY_EVENT : 0;
+		f->before_wait.early |= ret->early & ORDER_EARLY_EVENT;
 		note_work(f, lane);
 		return true;
 	}
@@ -755,6 +761,7 @@ static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c,
 	note_work(f, lane);
 	after(f, s, lane, c);
 	ret->clock = f->lanes[lane].base;
+	ret->early = f->lanes[lane].waited_for_any ? ORDER_EARLY_EVENT : 0;
 	return true;
 }
 

@@ -113,6 +113,7 @@ struct order_races {
 	uint64_t commands;    /* looked at */
 	uint64_t unknown;     /* launches and host functions of which nothing is known */
 	uint64_t more;	      /* places left out beyond ORDER_RACES_MAX */
+	uint64_t by_attribute; /* launches whose attributes record an event, for which nobody knows what waiting for it orders */
 	uint64_t early_edges; /* pairs of nodes that only a programmatic edge of a graph is between: nobody knows whether the later one waits */
 	uint64_t early, early_unknown; /* programmatic dependent launches; of which nobody knows whether they wait */
 	uint64_t coarse;      /* allocations in which exact places were given up for want of room */

@@ -120,7 +120,7 @@ static struct order_race *new_race(struct hunt *h)
 /* Not sure: nobody knows whether a launch waits, or it is a race by the letter of the documentation alone. */
 static bool is_doubtful(const struct order_race *r)
 {
-	return r->early & (ORDER_EARLY_UNKNOWN | ORDER_EARLY_BETWEEN) || (r->early & ORDER_EARLY_QUIET && r->a.seq == r->behind);
+	return r->early & (ORDER_EARLY_UNKNOWN | ORDER_EARLY_BETWEEN | ORDER_EARLY_EVENT) || (r->early & ORDER_EARLY_QUIET && r->a.seq == r->behind);
 }
 
 static enum order_tier tier_of(const struct hunt *h, const struct order_race *r)
@@ -174,8 +174,10 @@ static void conflict(void *arg, const struct ledger_touch *earlier, const struct
 		.alloc_size = h->alloc_size, .staged = earlier->kind == SBT_COPY ? staged_is(&h->staged, earlier->seq, h->now) : ORDER_NOT_STAGED};
 
 	r.flag = (r.b.stream == SBT_NO_ID && earlier->polls) || (r.a.stream == SBT_NO_ID && now->polls);
+	if (h->now->early & ORDER_EARLY_EVENT)
+		r.early = ORDER_EARLY_EVENT;
 	if (h->now->early & ORDER_EARLY && r.a.stream == r.b.stream && r.a.how != ORDER_DEATH) {
-		r.early = h->now->early;
+		r.early = h->now->early & (uint8_t)~ORDER_EARLY_EVENT;
 		r.behind = h->now->behind;
 	}
 	if (h->o->each)
@@ -258,7 +260,8 @@ static void touch_before_wait(struct hunt *h, const struct sbt_cmd *c, const str
 	const struct order_item *begins = fold_before_wait(h->fold);
 	struct order_early x;
 
-	if (c->kind != SBT_LAUNCH || !(it->early & ~ORDER_EARLY_BETWEEN))
+	h->ret->by_attribute += early_records(c);
+	if (c->kind != SBT_LAUNCH || !(it->early & ~(ORDER_EARLY_BETWEEN | ORDER_EARLY_EVENT)))
 		return;
 	h->ret->early++;
 	h->ret->early_unknown += (it->early & ORDER_EARLY_UNKNOWN) != 0;
@@ -624,6 +627,8 @@ void order_race_cure(struct buf *out, const struct order_race *r)
 			r->b.node);
 	else if (r->a.node != SBT_NO_ID)
 		buf_printf(out, "a dependency between nodes %u and %u of the graph (cuGraphAddDependencies)", r->a.node, r->b.node);
+	else if (r->early == ORDER_EARLY_EVENT)
+		buf_printf(out, "an event recorded by cuEventRecord after #%llu, and cuStreamWaitEvent for it on stream %u before #%llu", a, r->b.stream, b);
 	else if (r->early)
 		buf_printf(out, "griddepcontrol.wait (cudaGridDependencySynchronize) in every thread of #%llu before it touches this memory%s, or no programmatic "
 			"stream serialization for it", b, r->a.seq == r->behind ? "" : ", and in the launches between the two");

@@ -96,6 +96,10 @@ static void print_early(struct buf *b, const struct order_race *r)
 {
 	if (!r->early)
 		return;
+	if (r->early == ORDER_EARLY_EVENT) {
+		buf_str(b, "    A launch attribute may have recorded the event that this stream waited for: what that orders is not known\n");
+		return;
+	}
 	if (r->a.node != SBT_NO_ID) {
 		buf_str(b, "    A programmatic edge is between them: the later one may begin before the other has finished; whether it waits is not known\n");
 		return;
@@ -248,6 +252,9 @@ static void show_text(struct races_view *v)
 		buf_printf(&b, "%" PRIu64 " of %" PRIu64 " programmatic dependent launch%s may begin before the launch in front has finished: whether they wait for it "
 			"(griddepcontrol.wait) before they touch memory is not known, so nothing is certain about them.\n", v->found.early_unknown, v->found.early,
 			v->found.early == 1 ? "" : "es");
+	if (v->found.by_attribute)
+		buf_printf(&b, "%" PRIu64 " launch%s an event by an attribute (programmatic event, launch completion event): what waiting for it orders is not known, so "
+			"nothing is certain behind such a wait.\n", v->found.by_attribute, v->found.by_attribute == 1 ? " records" : "es record");
 	if (v->found.early_edges)
 		buf_printf(&b, "%" PRIu64 " pair%s of nodes with nothing but a programmatic edge between them touch the same memory: whether the later one waits "
 			"(griddepcontrol.wait) is not known.\n", v->found.early_edges, v->found.early_edges == 1 ? "" : "s");

@@ -280,6 +280,31 @@ static void test_events_and_the_host_see_all_of_them(void **unused)
 	no_races();
 }
 
+/* Which event it was is not in the trace; that there is no order would be as wrong as that there is one. */
+static void test_events_by_attribute_leave_doubts(void **unused)
+{
+	(void)unused;
+	start();
+	struct sbt_cmd c = cmd_launch(seq, 1, 0);
+	const uint64_t p = A, a = seq;
+
+	told[ntold++] = (struct told){seq, 0, A, ORDER_WRITE, false};
+	c.u.launch.args = (struct sbt_blob){&p, 8};
+	c.u.launch.launch_attrs = 1u << SBT_ATTR_PROGRAMMATIC_EVENT;
+	add(c);
+	wait_for(2, 1);
+	const uint64_t b = fill(2, A, 16);
+	struct order_races r = found();
+
+	assert_int_equal(r.n, 1);
+	assert_int_equal(r.r[0].a.seq, a);
+	assert_int_equal(r.r[0].b.seq, b);
+	assert_int_equal(r.r[0].tier, ORDER_POSSIBLE);
+	assert_int_equal(r.by_attribute, 1);
+	order_races_free(&r);
+	test_over();
+}
+
 static void test_many_that_never_wait(void **unused)
 {
 	(void)unused;
@@ -310,6 +335,7 @@ int main(void)
 		cmocka_unit_test(test_one_in_the_middle_triggers_before_it_waits),
 		cmocka_unit_test(test_other_work_comes_behind_all_of_them),
 		cmocka_unit_test(test_events_and_the_host_see_all_of_them),
+		cmocka_unit_test(test_events_by_attribute_leave_doubts),
 		cmocka_unit_test(test_many_that_never_wait),
 	};
 
