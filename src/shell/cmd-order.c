@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "file.h"
 #include "order/order.h"
+#include "shell/causes.h"
 #include "shell/exact.h"
 #include "shell/interrupt.h"
 #include "shell/replay-device.h"
@@ -37,6 +38,8 @@ const char cmd_races_help[] =
 	"status is 3 when one is certain or likely.\n"
 	"Examples: races\n"
 	"          races --possible 100-200\n";
+
+#define MORE_MAX 8u /* other places of a cause that are named */
 
 struct races_view {
 	struct session *s;
@@ -229,14 +232,50 @@ static void show_json(struct races_view *v)
 	buf_free(&b);
 }
 
+static bool same_pair(const struct order_race *x, const struct order_race *y)
+{
+	return x->a.seq == y->a.seq && x->b.seq == y->b.seq;
+}
+
+/* Each cause with its first race, and the numbers of the others. How many causes there are. */
+static size_t print_by_cause(struct races_view *v, struct buf *b, size_t n)
+{
+	size_t *cause = causes_find(v->s, v->r, v->found.r, n), causes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t more = 0, told = i;
+
+		if (cause[i] != i)
+			continue;
+		causes++;
+		print_race(v, b, i);
+		for (size_t k = i + 1; k < n; k++) {
+			if (cause[k] != i || same_pair(&v->found.r[k], &v->found.r[i]) || same_pair(&v->found.r[k], &v->found.r[told]))
+				continue;
+			told = k;
+			if (more < MORE_MAX)
+				buf_printf(b, "%s#%" PRIu64 " and #%" PRIu64, more ? ", " : "    Also, between the same functions: ", v->found.r[k].a.seq, v->found.r[k].b.seq);
+			more++;
+		}
+		if (more > MORE_MAX)
+			buf_printf(b, ", and %zu more", more - MORE_MAX);
+		if (more)
+			buf_byte(b, '\n');
+	}
+	free(cause);
+	return causes;
+}
+
 static void show_text(struct races_view *v)
 {
 	const size_t n = shown(v);
 	struct buf b = BUF_INIT;
+	size_t causes;
 
-	for (size_t i = 0; i < n; i++)
-		print_race(v, &b, i);
+	causes = print_by_cause(v, &b, n);
 	buf_printf(&b, n ? "%zu race%s" : "No races", n, n == 1 ? "" : "s");
+	if (causes < n)
+		buf_printf(&b, " of %zu cause%s", causes, causes == 1 ? "" : "s");
 	buf_printf(&b, " in %" PRIu64 " commands.", v->found.commands);
 	if (n < v->found.n)
 		buf_printf(&b, " %zu more %s possible (races --possible).", v->found.n - n, v->found.n - n == 1 ? "is" : "are");

@@ -32,7 +32,7 @@ libshell_a_SOURCES = \
 	src/shell/command.h src/shell/commands.c src/shell/shell-commands.def \
 	src/shell/complete.c \
 	src/shell/editor.c src/shell/editor.h \
-	src/shell/exact.c src/shell/exact.h src/shell/host-changes.c src/shell/host-changes.h \
+	src/shell/causes.c src/shell/causes.h src/shell/exact.c src/shell/exact.h src/shell/host-changes.c src/shell/host-changes.h \
 	src/shell/extract.c src/shell/extract-memory.c src/shell/extract-program.c src/shell/extract-text.c src/shell/extract.h \
 	src/shell/focus.c \
 	src/shell/fault.c src/shell/fault.h src/shell/follow.c src/shell/follow.h \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tsdb explore: other orders that the program allows, and the one that gives another result."""
 import json
+import re
 import os
 
 
@@ -194,6 +195,28 @@ def test_what_is_ordered_is_not_accused(t):
     for case in ('events', 'reuse', 'pinned', 'functions'):
         status, r = orders(t, case)
         t.equal((status, r['found'], r['executed'] > 0), (0, [], True), case)
+
+
+def test_races_are_told_by_cause(t):
+    """Two lines of one function that meet as writes and as reads, in both directions: one missing order."""
+    t.equal(t.record('orders', 'many').status, 0, 'record')
+    r = t.tsdb('races', 't.sbt')
+    t.equal(r.status, 3, 'status')
+    t.equal(r.out.count('\nRace ') + r.out.startswith('Race '), 1, r.out)
+    t.match('4 races of 1 cause in', r.out)
+    t.check(re.search(r'Also, between the same functions: #\d+ and #\d+\n', r.out), r.out)
+    t.equal(len(json.loads(t.tsdb('races', 't.sbt', '--json').out)), 4, 'each in JSON')
+
+
+def test_what_is_ordered_is_not_executed(t):
+    """One stream: no launch can race. A budget that is used up says what is by arguments."""
+    t.equal(t.record('sums').status, 0, 'record')
+    r = t.tsdb('races', 't.sbt', '--exact')
+    t.equal(r.status, 0, r.both)
+    t.match('No launch had to be executed', r.out)
+    r = t.tsdb('races', 't.sbt', '--budget', 'much')
+    t.equal(r.status, 1, 'no time')
+    t.match('--budget takes a time', r.err)
 
 
 def test_only_what_the_host_gets_is_different(t):
