@@ -79,6 +79,20 @@ libtsdb_agent_so_CFLAGS = $(agent_cflags)
 libtsdb_agent_so_LDFLAGS = $(SO_LDFLAGS) -Wl,-z,nodelete -Wl,--exclude-libs,ALL -Wl,-soname,libtsdb-agent.so
 libtsdb_agent_so_LDADD = libhashkernel.a -lpthread -ldl
 
+# make check-tsan: the agent with ThreadSanitizer in a program that has it, and the software GPU without. Not part of `make check`.
+EXTRA_PROGRAMS += tests/stress/libtsdb-agent.so tests/stress/agent-stress
+tests_stress_libtsdb_agent_so_SOURCES = $(agent_sources)
+tests_stress_libtsdb_agent_so_CFLAGS = $(agent_cflags) -O1 -fsanitize=thread -Wno-tsan
+tests_stress_libtsdb_agent_so_LDFLAGS = -shared -fsanitize=thread -Wl,-z,nodelete -Wl,--exclude-libs,ALL -Wl,-soname,libtsdb-agent.so
+tests_stress_libtsdb_agent_so_LDADD = libhashkernel.a -lpthread -ldl
+tests_stress_agent_stress_SOURCES = tests/stress/agent-stress.c tests/programs/ptx-driver.h
+tests_stress_agent_stress_CFLAGS = -std=gnu11 -g -O1 $(WARN_CFLAGS) -fsanitize=thread
+tests_stress_agent_stress_LDFLAGS = -fsanitize=thread
+tests_stress_agent_stress_LDADD = -lpthread -ldl
+CLEANFILES += tests/stress/libtsdb-agent.so tests/stress/agent-stress
+check-tsan: tests/stress/libtsdb-agent.so tests/stress/agent-stress tsdb
+	TSDB_BUILD=$(abs_builddir) $(srcdir)/tests/e2e/e2e.py 'tsan-*' -v
+
 if HAVE_CMOCKA
 # The agent's files again, built like the tests that use them.
 check_LIBRARIES = libagenttest.a

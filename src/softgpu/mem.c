@@ -143,6 +143,15 @@ static bool device_init(unsigned dev)
 	return base && region_init(&mem.devices[dev], (uint64_t)base, window);
 }
 
+/* TSDB_SOFT_HOST_BASE: for programs under a sanitizer whose own memory lies there. */
+static uint64_t host_base(void)
+{
+	const char *other = getenv("TSDB_SOFT_HOST_BASE");
+	const uint64_t base = other ? strtoull(other, NULL, 16) : 0;
+
+	return base && base % PAGE == 0 ? base : MEM_HOST_BASE;
+}
+
 static void mem_init(void)
 {
 	unsigned i;
@@ -153,7 +162,7 @@ static void mem_init(void)
 	mem.free_slots = reserve(NULL, MAX_RANGES * sizeof(*mem.free_slots), PROT_READ | PROT_WRITE, 0);
 	mem.keys = reserve(NULL, MAX_RANGES * sizeof(*mem.keys), PROT_READ | PROT_WRITE, 0);
 	mem.reserved = reserve(NULL, MAX_RANGES * sizeof(*mem.reserved), PROT_READ | PROT_WRITE, 0);
-	mem.ok = mem.slots && mem.free_slots && mem.keys && mem.reserved && region_init(&mem.host, MEM_HOST_BASE, HOST_WINDOW);
+	mem.ok = mem.slots && mem.free_slots && mem.keys && mem.reserved && region_init(&mem.host, host_base(), HOST_WINDOW);
 	for (i = 0; i < mem.ndevices; i++)
 		mem.ok = mem.ok && device_init(i);
 	if (!mem.ok)
