@@ -71,8 +71,10 @@ void sandbox_namespaces(struct sandbox *b)
 		sandbox_has(b, SANDBOX_NAMESPACES, "no network; users cannot be mapped (%s)", strerror(errno));
 	else if (!read_only())
 		sandbox_has(b, SANDBOX_NAMESPACES, "no network; file systems cannot be made read-only (%s)", strerror(errno));
-	else
+	else {
+		b->read_only = true;
 		sandbox_has(b, SANDBOX_NAMESPACES, "no network, all file systems read-only");
+	}
 }
 
 /* A process's folder in /proc is empty once it has ended, and nobody can put anything there. The child shares our root, and so sets it. */

@@ -143,7 +143,7 @@ static void open_compiler(const char *folder)
 
 static struct err *too_little(const struct sandbox *b)
 {
-	if (b->up[SANDBOX_LANDLOCK] || (b->soft && b->up[SANDBOX_SECCOMP]) || b->up[SANDBOX_NAMESPACES])
+	if (b->up[SANDBOX_LANDLOCK] || (b->soft && b->up[SANDBOX_SECCOMP]) || b->read_only)
 		return NULL;
 	return err_cure(err_new(ERR_UNSUPPORTED, "this system grants the replayer no sandbox: landlock: %s; namespaces: %s; seccomp: %s",
 				b->how[SANDBOX_LANDLOCK], b->how[SANDBOX_NAMESPACES], b->how[SANDBOX_SECCOMP]),
@@ -166,7 +166,8 @@ struct err *sandbox_lock(struct sandbox *b, bool soft, void *driver)
 	if (soft && !b->landlock) {
 		if (known)
 			open_compiler(folder);
-		if (b->up[SANDBOX_NAMESPACES] && sandbox_empty_root())
+		b->empty_root = b->up[SANDBOX_NAMESPACES] && sandbox_empty_root();
+		if (b->empty_root)
 			sandbox_has(b, SANDBOX_NAMESPACES, "no network, no file system");
 	}
 	if (wanted(b, SANDBOX_CAPABILITIES))
@@ -178,11 +179,11 @@ struct err *sandbox_lock(struct sandbox *b, bool soft, void *driver)
 
 void sandbox_gaps(const struct sandbox *b, struct buf *out)
 {
-	const bool files = b->up[SANDBOX_LANDLOCK] || (b->soft && b->up[SANDBOX_SECCOMP]);
+	const bool files = b->up[SANDBOX_LANDLOCK] || b->empty_root || (b->soft && b->up[SANDBOX_SECCOMP]);
 
 	if (!files)
 		buf_printf(out, "the sandbox has a gap: the trace's code could read the files that you can read (landlock: %s)\n", b->how[SANDBOX_LANDLOCK]);
-	if (!files && !b->up[SANDBOX_NAMESPACES])
+	if (!files && !b->read_only)
 		buf_printf(out, "the sandbox has a gap: the trace's code could change your files (namespaces: %s)\n", b->how[SANDBOX_NAMESPACES]);
 	if (!b->up[SANDBOX_SECCOMP] && !b->up[SANDBOX_NAMESPACES])
 		buf_printf(out, "the sandbox has a gap: the trace's code could use the network (seccomp: %s)\n", b->how[SANDBOX_SECCOMP]);

@@ -24,6 +24,8 @@ enum sandbox_wall {
 struct sandbox {
 	bool soft;		      /* the device is the software GPU */
 	bool up[SANDBOX_WALLS];
+	bool read_only;		      /* the namespaces keep files from being changed */
+	bool empty_root;	      /* there are no files to open */
 	char how[SANDBOX_WALLS][128]; /* what the wall does here; or why it is missing */
 	unsigned without;	      /* a set of walls: left out, by TSDB_SANDBOX_WITHOUT=NAME,... (to find the one that a driver needs left out) */
 	int landlock;		      /* its ABI version; 0: none */

@@ -62,6 +62,14 @@ def test_hot_kernels_are_compiled_in_the_sandbox(t):
         t.match('^Verified', r.out)
 
 
+def test_without_walls_it_refuses(t):
+    t.record('vecadd')
+    r = t.tsdb('replay', 't.sbt', env={'TSDB_SANDBOX_WITHOUT': 'landlock,namespaces,seccomp'})
+    t.sentence(r, r'this system grants the replayer no sandbox: .*--no-sandbox executes without one')
+    r = t.tsdb('replay', 't.sbt', env={'TSDB_SANDBOX_WITHOUT': 'lock'})
+    t.sentence(r, 'the replayer died.*exit status 2|the sandbox has no wall "lock"')
+
+
 def test_somebody_elses_trace_is_named_once(t):
     if os.geteuid():
         raise Skip('only root can give a file away')
