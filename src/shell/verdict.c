@@ -282,7 +282,7 @@ static struct err *open_search(struct search *x)
 static struct err *search(struct search *x)
 {
 	static struct err *(*const ask[])(struct search *) = {
-		ask_host_surely, ask_determinism, verdict_ask_values, verdict_ask_races, ask_host, verdict_ask_left_out, ask_incomplete, ask_device,
+		ask_host_surely, ask_determinism, verdict_ask_values, verdict_ask_races, verdict_ask_left_out, ask_host, ask_incomplete, ask_device,
 	};
 
 	TRY(open_search(x));

@@ -3,7 +3,7 @@
  * What makes a replay differ from its recording, one cause to a word, and with "fixed" behind it the same work without the cause:
  *   clock      a kernel whose result is the time
  *   race       two streams write the same words, and in the recording the one that was submitted later came first
- *   texture    a kernel that reads through a texture object, which no replay has
+ *   function   a host function writes what the kernel behind it reads
  *   value      a stream waits for a value that a later command writes
  *   host       the program changes what a copy has just delivered, before it waits for the copy
  *   sum        nothing: for a device that computes something else (TSDB_REPLAYER_FLIP)
@@ -44,11 +44,11 @@ __global__ void put(unsigned *x, unsigned value)
 	x[blockIdx.x * blockDim.x + threadIdx.x] = value;
 }
 
-__global__ void fetch(unsigned *to, cudaTextureObject_t texture, const unsigned *from)
+__global__ void fetch(unsigned *to, const unsigned *from)
 {
 	const int i = blockIdx.x * blockDim.x + threadIdx.x;
 
-	to[i] = (texture ? tex1Dfetch<unsigned>(texture, i) : from[i]) + 1;
+	to[i] = from[i] + 1;
 }
 
 static unsigned host[N];
@@ -94,26 +94,27 @@ static int race(bool fixed)
 	return fixed || (early && host[0] == 1) ? 0 : 77;
 }
 
-static int texture(bool fixed)
+static void set_number(void *arg)
 {
-	struct cudaResourceDesc from = {};
-	struct cudaTextureDesc how = {};
-	cudaTextureObject_t object = 0;
-	unsigned *x, *y;
+	*(volatile unsigned *)arg = 77;
+}
+
+/* Everything is submitted before the function runs: what it writes is seen by the kernel behind it and by no call. */
+static int function(bool fixed)
+{
+	unsigned *x, *y, *pinned;
 
 	CHECK(cudaMalloc(&x, sizeof host));
 	CHECK(cudaMalloc(&y, sizeof host));
-	CHECK(cudaMemset(x, 3, sizeof host));
-	from.resType = cudaResourceTypeLinear;
-	from.res.linear.devPtr = x;
-	from.res.linear.desc = cudaCreateChannelDesc<unsigned>();
-	from.res.linear.sizeInBytes = sizeof host;
-	how.readMode = cudaReadModeElementType;
-	if (!fixed)
-		CHECK(cudaCreateTextureObject(&object, &from, &how, NULL));
-	fetch<<<N / 256, 256>>>(y, object, x);
+	CHECK(cudaMallocHost(&pinned, sizeof host));
+	memset(pinned, 0, sizeof host);
+	CHECK(cudaDeviceSynchronize());
+	slow<<<N / 256, 256>>>(x, 1, 4000000);
+	CHECK(cudaLaunchHostFunc(0, set_number, fixed ? host : pinned));
+	fetch<<<N / 256, 256>>>(y, pinned);
+	CHECK(cudaDeviceSynchronize());
 	CHECK(cudaMemcpy(host, y, sizeof host, cudaMemcpyDeviceToHost));
-	return 0;
+	return host[0] != (fixed ? 1 : 78);
 }
 
 static int host_writes(bool fixed)
@@ -165,7 +166,7 @@ static int value(bool fixed)
 		if (i == fixed) {
 			if (wait(consumer, (CUdeviceptr)flag, 1, CU_STREAM_WAIT_VALUE_EQ))
 				return 1;
-			fetch<<<N / 256, 256, 0, consumer>>>(y, 0, x);
+			fetch<<<N / 256, 256, 0, consumer>>>(y, x);
 		} else {
 			put<<<N / 256, 256, 0, producer>>>(x, 5);
 			if (write(producer, (CUdeviceptr)flag, 1, 0))
@@ -192,7 +193,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(bool fixed);
-	} all[] = {{"clock", clock_}, {"race", race}, {"texture", texture}, {"value", value}, {"host", host_writes}, {"sum", sum}};
+	} all[] = {{"clock", clock_}, {"race", race}, {"function", function}, {"value", value}, {"host", host_writes}, {"sum", sum}};
 	const bool fixed = argc > 2 && !strcmp(argv[2], "fixed");
 
 	for (const auto &one : all)
