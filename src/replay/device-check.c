@@ -31,6 +31,7 @@ static struct err *take_rows(struct device *d, const struct replayer_check_done 
 	ret->n += head->n;
 	ret->checked += head->checked;
 	ret->left_out += head->left_out;
+	ret->heap += head->heap;
 	ret->outside += head->outside;
 	return NULL;
 }

@@ -165,7 +165,7 @@ void device_verified_print(struct buf *out, const struct device_verified *v);
 struct device_checked {
 	struct replayer_difference *rows; /* heap, in order of seq; device_checked_free() */
 	size_t n;
-	uint64_t checked, left_out, outside; /* see replayer_check_done */
+	uint64_t checked, left_out, heap, outside; /* see replayer_check_done */
 };
 struct err *device_check(struct device *d, const struct replayer_check *how, const uint32_t *kernels, size_t n,
 	struct device_checked *ret) TS_CHECK;

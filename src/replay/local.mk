@@ -36,7 +36,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer-copy.c \
 	src/replay/replayer-driver.c src/replay/replayer-driver.h \
 	src/replay/replayer-execute.c \
-	src/replay/replayer-fault.c src/replay/replayer-feeder.c \
+	src/replay/replayer-fault.c src/replay/replayer-feeder.c src/replay/replayer-heap.c \
 	src/replay/replayer-graph.c \
 	src/replay/replayer-image.c \
 	src/replay/replayer-main.c \

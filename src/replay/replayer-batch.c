@@ -81,7 +81,8 @@ static struct err *command(struct rp *rp, struct checking *k, const struct sbt_c
 	return checkpoint_tick(rp);
 }
 
-static struct err *submit_group(struct rp *rp, struct checking *k, const struct replayer_check *q, const uint32_t *kernels, size_t n)
+static struct err *submit_group(struct rp *rp, struct checking *k, const struct replayer_check *q, const uint32_t *kernels, size_t n,
+	struct replayer_check_done *sum)
 {
 	struct slice slice = {GROUP_NS};
 	const struct sbt_cmd *c;
@@ -93,7 +94,10 @@ static struct err *submit_group(struct rp *rp, struct checking *k, const struct 
 			rp->cursor_seq = UINT64_MAX;
 			return execute_step(rp, q->to, &work);
 		}
-		TRY(command(rp, k, c, check_wants(rp, q, c, kernels, n)));
+		bool heap, wanted = check_wants(rp, q, c, kernels, n);
+		TRY(heap_uses(rp, k, c, &heap));
+		sum->heap += wanted && heap;
+		TRY(command(rp, k, c, wanted && !heap));
 	}
 	return NULL;
 }
@@ -164,7 +168,7 @@ struct err *batch_run(struct rp *rp, struct checking *k, const struct replayer_c
 	struct batch *b = &k->batch;
 
 	TRY(begin_group(rp, k));
-	TRY(submit_group(rp, k, q, kernels, n));
+	TRY(submit_group(rp, k, q, kernels, n, sum));
 	TRY(end_group(rp, k));
 	if (k->on.took)
 		TRY(took(rp, k));

@@ -616,10 +616,14 @@ bool check_wants(const struct rp *rp, const struct replayer_check *q, const stru
 static struct err *next(struct rp *rp, const struct replayer_check *q, const uint32_t *kernels, size_t n, struct replayer_check_done *sum)
 {
 	const struct sbt_cmd *c;
-	bool work;
+	bool work, heap = false, wanted;
 
 	TRY(execute_fetch_next(rp, q->to, &c));
-	if (!c || !check_wants(rp, q, c, kernels, n)) {
+	wanted = c && check_wants(rp, q, c, kernels, n);
+	if (wanted && !q->digest)
+		TRY(heap_uses(rp, rp->checking, c, &heap));
+	sum->heap += heap;
+	if (!wanted || heap) {
 		rp->cursor_seq = UINT64_MAX;
 		return execute_step(rp, q->to, &work);
 	}

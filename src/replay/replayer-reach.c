@@ -230,6 +230,7 @@ void reach_close(struct rp *rp, struct checking *k)
 		ptx_stores_free(&k->stores[i]);
 	free(k->stores);
 	free(k->stores_known);
+	free(k->heap);
 	free(k->allocs.row);
 	buf_free(&k->ptx);
 }

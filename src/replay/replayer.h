@@ -226,6 +226,7 @@ struct replayer_check_done {
 	uint64_t n;	   /* rows that follow */
 	uint64_t checked;  /* launches */
 	uint64_t left_out; /* pages that differed and were not looked at */
+	uint64_t heap;	   /* launches that were executed once only: they may use the device's heap, which is not put back */
 	uint64_t outside;  /* times that memory was changed which no launch should have reached: since then all of it is compared */
 };
 /* A page in which executions of one launch from the same memory differed from the first of them. */

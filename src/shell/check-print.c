@@ -217,6 +217,9 @@ void check_print(struct session *s, const struct check_result *r, struct buf *ou
 	if (r->left_out)
 		buf_printf(out, " (%" PRIu64 " more pages differ than were looked at)", r->left_out);
 	buf_str(out, ".\n");
+	if (r->heap)
+		buf_printf(out, "%" PRIu64 " launch%s not checked, executed once: what they take from the device's own heap cannot be put back.\n", r->heap,
+			r->heap == 1 ? "" : "es");
 	if (r->fault.told)
 		buf_printf(out, "Not checked from #%" PRIu64 " on: a command there faulted in the recording (CUDA error %u, told by #%" PRIu64 ").\n", r->fault.first,
 			r->fault.code, r->fault.told);
@@ -293,6 +296,6 @@ void check_json(struct session *s, const struct check_result *r, struct buf *out
 		err_free(e);
 		buf_byte(out, '}');
 	}
-	buf_printf(out, "],\"fault\":%" PRIu64 ",\"outside\":%" PRIu64 "}\n", r->fault.told ? r->fault.first : 0, r->outside);
+	buf_printf(out, "],\"fault\":%" PRIu64 ",\"heap\":%" PRIu64 ",\"outside\":%" PRIu64 "}\n", r->fault.told ? r->fault.first : 0, r->heap, r->outside);
 	state_free(st);
 }

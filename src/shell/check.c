@@ -270,6 +270,7 @@ static struct err *ask(struct session *s, const struct check_options *o, struct 
 	free(kernels);
 	r->checked = c.checked;
 	r->left_out = c.left_out;
+	r->heap = c.heap;
 	r->outside = c.outside;
 	device_checked_free(&c);
 	if (!e && r->nlaunches && !o->kernel)

@@ -43,7 +43,7 @@ struct check_launch {
 };
 
 struct check_result {
-	uint64_t first, last, checked, left_out, outside;
+	uint64_t first, last, checked, left_out, heap, outside;
 	struct device_fault fault; /* of the recording, when it ends what can be checked: last is before it */
 	uint32_t runs;
 	struct check_launch *launches; /* nondeterministic ones, in order of seq, each before its steps */

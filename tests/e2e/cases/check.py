@@ -247,3 +247,13 @@ def test_fresh_memory_that_is_written_first(t):
     """Zeros written to it, numbers that leave half of eight bytes as they were: no reads."""
     status, found = unwritten(t, 'none')
     t.equal((status, found['nondeterministic'], found['unwritten']), (0, [], []), 'nothing')
+
+
+def test_the_device_heap(t):
+    """What a launch takes from the device's heap, or gives back, cannot be put back: it is executed once, and that is said."""
+    t.equal(t.record('device_heap').status, 0, 'record')
+    for words in (), ('--thorough',), ('--perturb',):
+        r = t.tsdb('check', 't.sbt', '3', *words)
+        t.equal(r.status, 0, f'check {words}')
+        t.match(r'^1 launch of #\d+-#\d+ executed 3 times each: all gave the same bytes every time\.$', r.out)
+        t.match(r'^2 launches not checked, executed once: what they take from the device', r.out)
