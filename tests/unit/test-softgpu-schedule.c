@@ -16,7 +16,7 @@
 static void launch(const char *text, unsigned grid, unsigned block, void *out, const struct ptx_observer *o, int64_t seed)
 {
 	struct ptx_module *m = load(text);
-	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"), .grid = {grid, 1, 1}, .block = {block, 1, 1}, .params = &out, .observer = o,
+	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"), .grid = {grid, 1, 1}, .block = {block, 1, 1}, .params = &out, .observer = o, .early = true,
 		.schedule = {.random = seed >= 0, .seed = (uint64_t)seed}};
 	struct ptx_fault f;
 
@@ -26,7 +26,7 @@ static void launch(const char *text, unsigned grid, unsigned block, void *out, c
 }
 
 /* --- access sets -------------------------------------------------------------------------------------- */
-static void expect(struct ptx_accesses *a, enum ptx_access_kind kind, size_t max, bool inexact, uint64_t base, unsigned n, const uint64_t (*want)[2])
+static void expect(struct ptx_accesses *a, unsigned kind, size_t max, bool inexact, uint64_t base, unsigned n, const uint64_t (*want)[2])
 {
 	struct ptx_span *s;
 	size_t got;
@@ -96,6 +96,58 @@ static void set_of_a_launch(void **state)
 	expect(a, PTX_WRITE, 100, false, out, 71, (const uint64_t(*)[2])want);
 	expect(a, PTX_WRITE, 2, true, out, 2, (const uint64_t[][2]){{1024, 69 * 16 + 1}, {9000, 1}});
 	ptx_accesses_free(a);
+}
+
+/* --- programmatic dependent launches ------------------------------------------------------------------ */
+#define FLAGS(w, t, tw) (struct ptx_depends){.waits = (w), .triggers = (t), .trigger_waits = (tw)}
+
+/* What n bytes at out a launch reads without having waited, and what it does about the launches in front and behind. Code for sm_90, unless want
+ * says old. */
+static void depends(const char *of, unsigned n, struct ptx_depends want)
+{
+	static const char old[] = ".target sm_75", now[] = ".target sm_90";
+	char *text = strdup(of), *at = strstr(text, old);
+	struct ptx_accesses *a = ptx_accesses_new(0);
+	struct ptx_observer o = ptx_accesses_observer(a);
+	uint64_t out = (uint64_t)(uintptr_t)device(65536);
+
+	assert_non_null(at);
+	memcpy(at, want.old ? old : now, sizeof(now) - 1);
+	launch(text, 2, 64, (void *)(uintptr_t)out, &o, -1);
+	const struct ptx_depends *got = ptx_accesses_depends(a);
+	assert_int_equal(got->waits, want.waits);
+	assert_int_equal(got->triggers, want.triggers);
+	assert_int_equal(got->trigger_waits, want.trigger_waits);
+	assert_int_equal(got->old, want.old);
+	expect(a, PTX_READ, 100, false, out, 1, (const uint64_t[][2]){{0, 512}});
+	expect(a, PTX_ACCESS_KINDS + PTX_READ, 100, false, out, n != 0, (const uint64_t[][2]){{0, n}});
+	ptx_accesses_free(a);
+	free(text);
+}
+
+#define LOAD "ld.global.u32 %r1, [%d1];\n"
+#define WAIT "griddepcontrol.wait;\n"
+#define TRIGGER "griddepcontrol.launch_dependents;\n"
+#define FIRST_THREAD "setp.eq.u32 %p0, %r0, 0;\n"
+
+static void who_has_waited(void **state)
+{
+	depends(KERNEL(LOAD), 512, FLAGS(false, false, false));
+	depends(KERNEL(LOAD WAIT), 512, FLAGS(true, false, true));
+	depends(KERNEL(WAIT LOAD), 0, FLAGS(true, false, true));
+	/* of 2 x 64 threads the first 64, and one; a barrier puts all behind that one */
+	depends(KERNEL("setp.eq.u32 %p0, %r30, 1; @%p0 " WAIT LOAD), 256, FLAGS(true, false, true));
+	depends(KERNEL(FIRST_THREAD "@%p0 " WAIT "bar.sync 0;\n" LOAD), 0, FLAGS(true, false, true));
+	depends(KERNEL("and.b32 %r2, %r0, 31; setp.eq.u32 %p0, %r2, 0; @%p0 " WAIT "bar.warp.sync 0xffffffff;\n" LOAD), 0, FLAGS(true, false, true));
+	depends(KERNEL(WAIT TRIGGER LOAD), 0, FLAGS(true, true, true));
+	depends(KERNEL(TRIGGER WAIT LOAD), 0, FLAGS(true, true, false));
+	depends(KERNEL(LOAD TRIGGER), 512, FLAGS(false, true, false));
+}
+
+/* Code for a GPU that has no griddepcontrol says nothing about what its source does on one that has it. */
+static void old_code(void **state)
+{
+	depends(KERNEL(LOAD), 512, (struct ptx_depends){.old = true});
 }
 
 /* --- schedules ---------------------------------------------------------------------------------------- */
@@ -213,6 +265,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sets), cmocka_unit_test(limit_of_a_set), cmocka_unit_test(set_of_a_launch),
+		cmocka_unit_test(who_has_waited), cmocka_unit_test(old_code),
 		cmocka_unit_test(float_atomics), cmocka_unit_test(lanes), cmocka_unit_test(barriers),
 		cmocka_unit_test(blocks), cmocka_unit_test(blocks_that_wait),
 	};
