@@ -28,6 +28,7 @@ int main(int argc, char **argv)
 {
 	const bool value = argc > 1 && !strcmp(argv[1], "value");
 	int *d = counter_new();
+	CHECK(cudaDeviceSynchronize()); // the stream below does not wait for the default one
 	cudaStream_t s;
 	pthread_t t;
 	CHECK(cudaHostAlloc((void **)&word, 2 * sizeof(int), cudaHostAllocMapped));

@@ -37,6 +37,7 @@ static void *work(void *arg)
 	int *d, *out = counter_new();
 	cudaStream_t s;
 	CHECK(cudaMalloc(&d, WORDS * sizeof(int)));
+	CHECK(cudaDeviceSynchronize()); // the stream below does not wait for the default one, which zeroes out
 	CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
 	for (int i = 0; i < rounds; i++)
 		round_of(i, me, s, d, out);
