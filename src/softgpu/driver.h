@@ -330,9 +330,11 @@ CUresult func_attribute_set(struct func_attrs *a, const struct ptx_function_info
 			    CUfunction_attribute which, int value);
 
 int func_max_dynamic_shared(const struct ptx_function_info *info, const struct func_attrs *a);
-/* Blocks that the whole device holds at a time. */
+/* Whether the device can launch f in that shape. */
+CUresult func_shape(const struct func *f, const unsigned grid[3], const unsigned block[3], size_t shared, bool cooperative);
 /* The dimensions of the clusters of a launch (zeros: none), of those asked for (or NULL) and those the kernel is compiled for. */
 CUresult func_cluster(const struct func *f, const unsigned *asked, const unsigned grid[3], unsigned ret[3]);
+/* Blocks that the whole device holds at a time. */
 int func_blocks_resident(const struct func *f, unsigned threads, size_t dynamic);
 /* --- launches and copies as commands (drv-launch.c, drv-copy.c); a graph's nodes are made with these too ------- */
 /* The argument bytes of a launch, malloc'ed; NULL for a kernel without parameters. */

@@ -16,25 +16,24 @@ struct shape {
 	unsigned cluster[3]; /* zeros: the kernel's own */
 };
 
-static CUresult check_shape(const struct func *f, const struct shape *s)
+CUresult func_shape(const struct func *f, const unsigned grid[3], const unsigned block[3], size_t shared, bool cooperative)
 {
 	static const unsigned max_grid[3] = {0x7fffffff, 65535, 65535}, max_block[3] = {1024, 1024, 64};
 	unsigned long long threads;
 	unsigned i;
 
 	for (i = 0; i < 3; i++)
-		REQUIRE(s->grid[i] && s->block[i] && s->grid[i] <= max_grid[i] && s->block[i] <= max_block[i]);
-	threads = (unsigned long long)s->block[0] * s->block[1] * s->block[2];
+		REQUIRE(grid[i] && block[i] && grid[i] <= max_grid[i] && block[i] <= max_block[i]);
+	threads = (unsigned long long)block[0] * block[1] * block[2];
 	REQUIRE(threads <= DEV_MAX_THREADS);
 	if (threads > f->info.max_threads)
 		return CUDA_ERROR_INVALID_VALUE; /* .maxntid */
 	for (i = 0; i < 3; i++)
-		if (f->info.req[0] && s->block[i] != (f->info.req[i] ? f->info.req[i] : 1))
+		if (f->info.req[0] && block[i] != (f->info.req[i] ? f->info.req[i] : 1))
 			return CUDA_ERROR_INVALID_VALUE; /* .reqntid */
-	REQUIRE(s->shared <= (size_t)func_max_dynamic_shared(&f->info, &f->attrs));
-	REQUIRE(f->info.static_shared + s->shared <= DEV_MAX_SHARED_OPTIN);
-	if (s->cooperative && (unsigned long long)s->grid[0] * s->grid[1] * s->grid[2] >
-				      (unsigned)func_blocks_resident(f, (unsigned)threads, s->shared))
+	REQUIRE(shared <= (size_t)func_max_dynamic_shared(&f->info, &f->attrs));
+	REQUIRE(f->info.static_shared + shared <= DEV_MAX_SHARED_OPTIN);
+	if (cooperative && (unsigned long long)grid[0] * grid[1] * grid[2] > (unsigned)func_blocks_resident(f, (unsigned)threads, shared))
 		return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 	return CUDA_SUCCESS;
 }
@@ -107,7 +106,7 @@ CUresult func_op(CUfunction h, struct ctx *c, const unsigned grid[3], const unsi
 	TRY_CU(func_resolve(h, c, &f));
 	if (f->module->ctx != c)
 		return CUDA_ERROR_INVALID_HANDLE;
-	TRY_CU(check_shape(f, &s));
+	TRY_CU(func_shape(f, s.grid, s.block, s.shared, s.cooperative));
 	TRY_CU(func_cluster(f, cluster, grid, s.cluster));
 	*ret = (struct op){.kind = OP_KERNEL};
 	TRY_CU(func_params(f, kernel_params, extra, &ret->kernel.params));

@@ -9,11 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#define BLOCKS_MAX (1u << 28)
+
 static const char *start(const struct soft_start *l, struct soft_session **ret, struct soft_stop *stop)
 {
-	static char sentence[160];
-	unsigned long long threads = (unsigned long long)l->block[0] * l->block[1] * l->block[2];
-	unsigned long long blocks = (unsigned long long)l->grid[0] * l->grid[1];
+	static char sentence[200];
+	uint64_t blocks;
 	struct ptx_launch launch = {.dynamic_shared = l->shared, .params = l->params, .cooperative = l->cooperative != 0,
 		.first_block = l->first_block};
 	const struct module *m;
@@ -25,16 +26,18 @@ static const char *start(const struct soft_start *l, struct soft_session **ret, 
 		return "that is no function of the software GPU";
 	f = l->function;
 	m = f->module;
-	if (!threads || threads > DEV_MAX_THREADS || !blocks || !l->grid[2] || blocks > (1ull << 40) / l->grid[2] ||
-		l->shared > DEV_MAX_SHARED_OPTIN)
+	if (func_shape(f, l->grid, l->block, l->shared, l->cooperative) != CUDA_SUCCESS)
 		return "a launch of that shape is not possible";
-	if (l->nparams < f->info.param_bytes || l->first_block >= blocks * l->grid[2]) {
+	blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+	if (blocks > BLOCKS_MAX)
+		return "a launch of more than 2^28 blocks is too large to look into: each takes memory";
+	if (l->first_block >= blocks)
+		return "that block is not in the grid";
+	if (l->nparams < f->info.param_bytes) {
 		snprintf(sentence, sizeof(sentence), "kernel %.80s takes %zu bytes of parameters, %llu were given", f->info.name,
 			f->info.param_bytes, (unsigned long long)l->nparams);
 		return sentence;
 	}
-	if (l->cooperative && blocks * l->grid[2] > (unsigned)func_blocks_resident(f, (unsigned)threads, l->shared))
-		return "a cooperative launch with so many blocks is not possible";
 	launch.fn = f->fn;
 	for (unsigned k = 0; k < 3; k++) {
 		launch.grid[k] = l->grid[k];

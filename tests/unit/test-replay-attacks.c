@@ -363,6 +363,35 @@ static void code_that_is_something_else(void **state)
 	refused("the code of k is no PTX");
 }
 
+/* ---- shapes ----------------------------------------------------------------------------------------------------------------- */
+
+/* The product of the block's dimensions is 2^64 + 32. */
+static void block_that_wraps(struct maker *m)
+{
+	struct sbt_cmd c = launch(29, 1, 0, A, A);
+
+	c.u.launch.block_x = 3649452082;
+	c.u.launch.block_y = 2527330632;
+	c.u.launch.block_z = 2;
+	put(m, c);
+}
+
+static void entering(const char *because)
+{
+	static char text[65536];
+	const int status = run_tool("--batch -ex 'replay start --on soft' -ex 'replay enter 29'", text, sizeof text);
+
+	if (status == 0 || status >= 126 || strstr(text, "died") || !strstr(text, because))
+		fail_msg("replay enter ended with status %d and does not say \"%s\" but:\n%s", status, because, text);
+}
+
+static void shapes_that_wrap(void **state)
+{
+	(void)state;
+	make(block_that_wraps);
+	entering("a launch of that shape is not possible");
+}
+
 /* ---- ids -------------------------------------------------------------------------------------------------------------------- */
 
 static void module_of_33_bits(struct maker *m)
@@ -417,6 +446,7 @@ int main(void)
 		cmocka_unit_test(nodes_that_copy_and_fill),
 		cmocka_unit_test(sizes_that_wrap),
 		cmocka_unit_test(code_that_is_something_else),
+		cmocka_unit_test(shapes_that_wrap),
 		cmocka_unit_test(ids_that_are_cut),
 	};
 
