@@ -115,6 +115,7 @@ static void take_node(struct nodes *g, const struct state *s, const struct state
 	if (o->is_kernel)
 		o->kernel = (uint32_t)c.u.launch.kernel;
 	o->early = early_is(&c);
+	c.flags &= (uint16_t)~SBT_F_GRAPH; /* it was recorded going into the graph; now it runs */
 	order_accesses_of(&l, s, &c);
 	g->blind |= l.unknown && c.kind != SBT_HOST_FUNC;
 	for (size_t i = 0; i < l.n && l.n <= TOUCHES_MAX; i++)

@@ -533,6 +533,7 @@ static void test_what_a_kernel_writes_is_not_the_hosts(void **unused)
 
 static void node(uint64_t number, enum sbt_node type, struct sbt_cmd what, const uint32_t *deps, size_t ndeps)
 {
+	what.flags |= SBT_F_GRAPH; /* as it is recorded: it went into the graph */
 	const size_t n = sbt_pack_size(&what);
 	void *packed = xmalloc(n);
 	struct sbt_cmd c;
