@@ -31,7 +31,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/replayer.h src/replay/replayer-int.h \
 	src/replay/replayer-check.c src/replay/replayer-check.h src/replay/replayer-check-steps.c \
 	src/replay/replayer-batch.c src/replay/replayer-changed.c src/replay/replayer-fresh.c src/replay/replayer-reach.c \
-	src/replay/replayer-checkpoint.c \
+	src/replay/replayer-checkpoint.c src/replay/replayer-comm.c \
 	src/replay/replayer-code.c \
 	src/replay/replayer-copy.c \
 	src/replay/replayer-driver.c src/replay/replayer-driver.h \
@@ -59,11 +59,16 @@ tsdb_replayer_SOURCES = \
 # Anywhere in its address space, tables of addresses read-only from the beginning on.
 REPLAYER_HARDENED = -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack
 tsdb_replayer_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(SECCOMP_CFLAGS) -fstack-protector-strong
-tsdb_replayer_LDFLAGS = $(AM_LDFLAGS) $(REPLAYER_HARDENED)
+tsdb_replayer_LDFLAGS = $(AM_LDFLAGS) $(REPLAYER_HARDENED) -Wl,--export-dynamic-symbol=open,--export-dynamic-symbol=open64 \
+	-Wl,--export-dynamic-symbol=fopen,--export-dynamic-symbol=fopen64
 tsdb_replayer_LDADD = libhashkernel.a liborder.a libstate.a libsbt.a libranges.a libcommon.a $(ZSTD_LIBS) $(XXHASH_LIBS) $(SECCOMP_LIBS) -lpthread -ldl -lm
 endif
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-replayer-comm
+TESTS += tests/unit/test-replayer-comm
+tests_unit_test_replayer_comm_SOURCES = tests/unit/test-replayer-comm.c src/replay/replayer-comm.c
+tests_unit_test_replayer_comm_LDADD = $(CMOCKA_LIBS) -ldl
 check_PROGRAMS += tests/unit/test-replay-addresses tests/unit/test-replayer-ranges
 TESTS += tests/unit/test-replay-addresses tests/unit/test-replayer-ranges
 tests_unit_test_replay_addresses_SOURCES = tests/unit/test-replay-addresses.c
