@@ -5,8 +5,8 @@
 #   make fuzz [FUZZ_SECONDS=60] [FUZZ_TARGETS=sbt]   runs libFuzzer on each (needs clang); what it finds is in fuzz-work/
 #   make check                                       runs each corpus once, with any compiler
 
-FUZZ_TARGETS = sbt expr python name state fatbin shell ptx rings
-FUZZ_ARCHIVES = libshell.a libattach.a libstate.a libsbt.a libfatbin.a libptxtest.a libcommon.a
+FUZZ_TARGETS = sbt expr python name state fatbin cubin shell ptx rings
+FUZZ_ARCHIVES = libshell.a libattach.a libstate.a libsbt.a libfatbin.a libptxtest.a libranges.a libcommon.a
 FUZZ_SECONDS = 60
 
 FUZZ_REPLAYERS = $(FUZZ_TARGETS:%=tests/fuzz/replay-%)

@@ -187,6 +187,8 @@ static _Noreturn void child(uint64_t seed)
 	struct err *e;
 	int null = open("/dev/null", O_RDWR);
 
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 	setpgid(0, 0);
 	dup2(null, 0);
 	if (!fuzz.verbose) {
@@ -339,6 +341,15 @@ static void run_all_as_they_are(void)
 
 /* ---- main --------------------------------------------------------------------------------------------------------- */
 
+static volatile sig_atomic_t enough;
+
+/* Ends a long run with what it has so far. */
+static void on_enough(int sig)
+{
+	(void)sig;
+	enough = 1;
+}
+
 static bool open_driver(void)
 {
 	const char *build = getenv("TSDB_BUILD");
@@ -411,7 +422,9 @@ int main(int argc, char **argv)
 	printf("1..1\n");
 	if (!count)
 		run_all_as_they_are();
-	for (uint64_t k = 0; k < count; k++)
+	signal(SIGINT, on_enough);
+	signal(SIGTERM, on_enough);
+	for (uint64_t k = 0; k < count && !enough; k++)
 		run_case(seed + k);
 	printf("%s 1 - %" PRIu64 " cases from seed %" PRIu64 ": %" PRIu64 " findings; %" PRIu64 " reached a limit\n", fuzz.findings ? "not ok" : "ok", fuzz.cases,
 		seed, fuzz.findings, fuzz.limited);
