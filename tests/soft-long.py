@@ -18,7 +18,7 @@ SRC = os.environ.get("TSDB_SRC", ".")
 SUITE = os.path.join(BUILD, "tests", "programs", "ptx-suite")
 # What a replay says that it does not do; anything else fails.
 REFUSED = {"heap": "cuCtxSetLimit: not executed again", "peers": "replaying more than one is not supported",
-           "texture": "is not a texture object"}
+           "texture": "textures and surfaces cannot be replayed"}
 LIMIT = 600  # seconds for one run
 # Watched launches are interpreted, so these are about the compiler alone.
 MODES = [("compiled", {"TSDB_SOFT_JIT": "force"})] + [(f"random {n}", {"TSDB_SOFT_SCHEDULE": f"random:{n}"}) for n in (3, 4)] + \

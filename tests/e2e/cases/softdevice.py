@@ -12,8 +12,9 @@ from e2e import BUILD, program  # noqa: E402
 def test_kernel_that_never_ends_is_stopped_in_time(t):
     t.need_soft()
     start = time.monotonic()
-    r = t.session('endless', 'set softgpu timeout 1', 'set softgpu devices 3', 'run')
+    r = t.session('endless', 'set softgpu timeout 1', 'set softgpu devices 3', 'run', 'continue')
     t.match(r'^3 devices$', r.out)
+    t.match(r'^The GPU has faulted: CUDA_ERROR_LAUNCH_TIMEOUT \(702\), first said by cuCtxSynchronize:$', r.out)
     t.match(r'^702: ', r.out, 'the error of a launch that timed out')
     t.match(r'kernel _Z7endlessPVi.*the time limit is over', r.err)
     t.check(time.monotonic() - start < 20, 'it took too long')
