@@ -19,7 +19,7 @@
 #include "replay/soft-watch.h"
 #include "sbt/pagehash.h"
 
-#define REPLAYER_VERSION 4u
+#define REPLAYER_VERSION 5u
 #define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
 #define REPLAYER_NO_SANDBOX "--no-sandbox" /* its argument, if it is to have none */
 #define REPLAYER_MESSAGE_MAX (16u << 20) /* bytes of a message, header included; larger reads and writes go in pieces */
