@@ -103,8 +103,8 @@ const char *sbt_rows_of_fill(struct sbt_rows *ret, const struct sbt_cmd_fill *u)
 
 void sbt_side_rows(const struct sbt_side *s, uint64_t width, uint64_t height, uint64_t *addr, uint64_t *pitch, uint64_t *slice)
 {
-	*pitch = s->pitch ? s->pitch : width;
-	*slice = *pitch * (s->height ? s->height : height);
+	*pitch = s->pitch ? s->pitch : s->x + width;
+	*slice = *pitch * (s->height ? s->height : s->y + height);
 	*addr = s->base + s->z * *slice + s->y * *pitch + s->x;
 }
 

@@ -213,7 +213,8 @@ static CUresult array_face(const struct face *f, const struct copy *c, uint64_t 
 /* Where a face begins, and how its rows follow one another. */
 static CUresult face_resolve(const struct face *f, const struct copy *c, uint64_t *addr, size_t *pitch, size_t *slice, int *side)
 {
-	size_t off, row = f->pitch ? f->pitch : c->width, rows = f->height ? f->height : c->height;
+	/* What 0 means was measured on an H200: tests/programs/pitches.cu. */
+	size_t off, row = f->pitch ? f->pitch : f->x + c->width, rows = f->height ? f->height : f->y + c->height;
 
 	switch (f->type) {
 	case CU_MEMORYTYPE_HOST:

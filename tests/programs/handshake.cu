@@ -24,6 +24,10 @@ int main(void)
 
 	for (int i = 0; i < 2; i++)
 		CHECK(cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking));
+	/* Loaded now: a kernel that is loaded at its first launch waits for the device, and so for the kernel that spins. */
+	cudaFuncAttributes a;
+	CHECK(cudaFuncGetAttributes(&a, wait_for));
+	CHECK(cudaFuncGetAttributes(&a, give));
 	CHECK(cudaDeviceSynchronize());
 	wait_for<<<1, 1, 0, s[0]>>>(flag, got);
 	give<<<1, 1, 0, s[1]>>>(flag);

@@ -161,6 +161,10 @@ static int value(bool fixed)
 	CHECK(cudaMalloc(&flag, sizeof *flag));
 	CHECK(cudaMemset(x, 0, sizeof host));
 	CHECK(cudaMemset(flag, 0, sizeof *flag));
+	/* Loaded now: a kernel that is loaded at its first launch waits for the device, and so for the stream that waits. */
+	cudaFuncAttributes a;
+	CHECK(cudaFuncGetAttributes(&a, put));
+	CHECK(cudaFuncGetAttributes(&a, fetch));
 	CHECK(cudaDeviceSynchronize());
 	for (int i = 0; i < 2; i++) /* the order of submission: waiting first, or, fixed, writing first */
 		if (i == fixed) {

@@ -207,7 +207,11 @@ static void test_drivers_sides(void **unused)
 	sbt_side_rows(&(struct sbt_side){.base = 1000, .z = 1, .height = 10}, 8, 4, &addr, &pitch, &slice);
 	assert_true(addr == 1000 + 80 && pitch == 8 && slice == 80);
 	sbt_side_rows(&(struct sbt_side){.base = 1000, .y = 1, .z = 1}, 8, 4, &addr, &pitch, &slice);
-	assert_true(addr == 1000 + 32 + 8 && pitch == 8 && slice == 32);
+	assert_true(addr == 1000 + 40 + 8 && pitch == 8 && slice == 40);
+	sbt_side_rows(&(struct sbt_side){.base = 1000, .x = 4, .y = 1, .z = 2, .height = 10}, 32, 4, &addr, &pitch, &slice);
+	assert_true(addr == 1000 + 760 && pitch == 36 && slice == 360); /* as an H200 has it */
+	sbt_side_rows(&(struct sbt_side){.base = 1000, .x = 4, .y = 1, .z = 2, .pitch = 64}, 32, 4, &addr, &pitch, &slice);
+	assert_true(addr == 1000 + 708 && pitch == 64 && slice == 320); /* likewise */
 }
 
 /* ---- kinds ----------------------------------------------------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ def find(t, pattern, trace='t.sbt', which=0):
 
 def test_last_call_changed_nothing(t):
     """A call that failed is a command; one that only takes a number may end a window."""
-    for how, last in ('module', 'module_load = ERROR 218'), ('unknown', 'unreplayable "cuArrayCreate_v2" = ERROR 1'), \
+    for how, last in ('module', 'module_load = ERROR ' + ('218' if t.gpu == 'soft' else '200')), ('unknown', 'unreplayable "cuArrayCreate_v2" = ERROR 1'), \
             ('destroy', 'event_destroy event 0 = ERROR 400'), ('release', None):
         r = t.record('failed_last', how)
         t.equal(r.status, 0, f'record {how}')
@@ -72,8 +72,10 @@ def test_a_fault_of_the_recording(t):
         t.match('ld.global.u32 from 0x302000100, 4 bytes; the nearest allocation is 0x302000000\\+256', r.err)
         t.match('^Failed as recorded', r.out)
         r = t.tsdb('replay', '--touched', 'near.sbt')
-    t.equal(r.status, 3, 'replay without the fault')
-    t.match('^A command of #13 to #15 faulted in the recording, and none does here', r.out)
+        t.equal(r.status, 3, 'replay without the fault')
+        t.match('^A command of #13 to #15 faulted in the recording, and none does here', r.out)
+    else: # a GPU maps more than the allocation: neither the recording nor the replay faults
+        t.equal(r.status, 0, 'replay of what did not fault')
     one = json.loads(t.tsdb('replay', '--json', 't.sbt').out)
     t.equal(one['windows'][0]['fault'], {'seq': 15, 'told_seq': 16, 'code': 700, 'as_recorded': True}, 'json')
     r = t.tsdb('check', 't.sbt', '2')
