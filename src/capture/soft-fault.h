@@ -13,7 +13,9 @@ struct soft_fault {
 	uint32_t block[3], thread[3];
 	uint32_t line; /* of the PTX, from 1 */
 	uint64_t addr; /* of the access; 0: it was none */
-	uint32_t size, pad;
+	uint32_t size;
+	uint32_t source_line; /* 0: not known */
+	char file[256];
 	char kernel[256]; /* mangled */
 	char text[256];
 };

@@ -164,7 +164,9 @@ static void keep_fault(const struct ptx_fault *f, uint32_t correlation)
 {
 	pthread_mutex_lock(&fault_lock);
 	if (!faulted) {
-		first_fault = (struct soft_fault){.correlation = correlation, .line = f->line, .addr = f->addr, .size = f->size};
+		first_fault = (struct soft_fault){.correlation = correlation, .line = f->line, .addr = f->addr, .size = f->size,
+			.source_line = f->file ? f->source_line : 0};
+		snprintf(first_fault.file, sizeof(first_fault.file), "%s", f->file ? f->file : "");
 		memcpy(first_fault.block, f->block, sizeof(f->block));
 		memcpy(first_fault.thread, f->thread, sizeof(f->thread));
 		snprintf(first_fault.kernel, sizeof(first_fault.kernel), "%s", f->kernel ? f->kernel : "");

@@ -258,6 +258,8 @@ _Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned 
 	uint64_t addr, unsigned size, const char *what);
 /* threadIdx of a lane. */
 void ptx_thread_of(const struct ptx_warp *w, unsigned lane, unsigned ret[3]);
+/* The file, and in *ret_line the line, that an instruction of fn comes from, by its .loc; lives as long as the module. NULL: not known. */
+const char *ptx_source_of(const struct ptx_function *fn, const struct ptx_insn *i, unsigned *ret_line);
 uint64_t ptx_clock(const struct ptx_warp *w, unsigned sreg);
 /* Of the others; in the newest frame. */
 uint64_t ptx_special_value(const struct ptx_warp *w, const struct ptx_special *s, unsigned lane);

@@ -3,6 +3,7 @@
  * What a fault says: one line with the kernel, the thread, the line of the PTX text and the access.
  */
 #include "softgpu/ptx-bounds.h"
+#include "first-where.h"
 #include "softgpu/ptx-observe.h"
 
 #include <stdio.h>
@@ -40,6 +41,32 @@ static void describe_near(const struct ptx_warp *w, uint64_t a, char *buf, size_
 		}
 }
 
+const char *ptx_source_of(const struct ptx_function *fn, const struct ptx_insn *i, unsigned *ret_line)
+{
+	const uint32_t pc = (uint32_t)(i - fn->insns);
+	const unsigned at = FIRST_WHERE(fn->nlocs, k, fn->locs[k].pc > pc); /* behind the last .loc at or before pc */
+
+	for (unsigned k = 0; at && k < fn->m->nfiles; k++)
+		if (fn->m->files[k].number == fn->locs[at - 1].file) {
+			*ret_line = fn->locs[at - 1].line;
+			return fn->m->files[k].name;
+		}
+	return NULL;
+}
+
+/* Of the innermost function that the instruction is in. */
+static void fill_source(struct ptx_fault *f, const struct ptx_warp *w, const struct ptx_insn *i)
+{
+	for (unsigned k = w->nframes; k-- > 0;) {
+		const struct ptx_function *fn = w->frames[k].fn;
+
+		if ((uintptr_t)i < (uintptr_t)fn->insns || (uintptr_t)i >= (uintptr_t)(fn->insns + fn->ninsns))
+			continue;
+		f->file = ptx_source_of(fn, i, &f->source_line);
+		return;
+	}
+}
+
 static const char *const code_names[] = {"ok", "illegal address", "misaligned address", "illegal instruction", "assertion failed",
 	"trap", "timeout", "stack overflow", "cancelled"};
 
@@ -56,6 +83,7 @@ _Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned 
 		f->block[k] = w->blk->ctaid[k];
 	ptx_thread_of(w, lane, f->thread);
 	f->line = i->line;
+	fill_source(f, w, i);
 	f->addr = addr;
 	f->size = size;
 	if (code == PTX_ILLEGAL_ADDRESS && PTX_WIN(addr) < PTX_WIN_SHARED && i->space != SP_SHARED && i->space != SP_LOCAL)

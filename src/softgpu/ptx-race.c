@@ -4,7 +4,6 @@
  * "FastTrack", 2009); a word that is accessed in parts has four such cells. Who is ordered with whom, ptx-race-order.c knows.
  */
 #include "softgpu/ptx-race-int.h"
-#include "first-where.h"
 
 #include <stdlib.h>
 
@@ -175,19 +174,6 @@ static void thread_at(const struct ptx_races *c, uint64_t block, unsigned t, uns
 	ret_thread[2] = t / l->block[0] / l->block[1];
 }
 
-static const char *source_of(const struct race_insn *i, unsigned *ret_line)
-{
-	uint32_t pc = (uint32_t)(i->insn - i->fn->insns);
-	const unsigned at = FIRST_WHERE(i->fn->nlocs, k, i->fn->locs[k].pc > pc); /* the last .loc at or before pc */
-
-	for (unsigned k = 0; at && k < i->fn->m->nfiles; k++)
-		if (i->fn->m->files[k].number == i->fn->locs[at - 1].file) {
-			*ret_line = i->fn->locs[at - 1].line;
-			return i->fn->m->files[k].name;
-		}
-	return NULL;
-}
-
 static void fill_side(const struct ptx_races *c, struct ptx_race_side *s, const struct race_mark *m, unsigned lane)
 {
 	const struct race_insn *i = &c->insns[m->insn & RACE_INSN];
@@ -196,7 +182,7 @@ static void fill_side(const struct ptx_races *c, struct ptx_race_side *s, const 
 	s->insn = i->insn;
 	s->fn = i->fn;
 	thread_at(c, m->warp / c->nwarps, m->warp % c->nwarps * PTX_LANES + lane, s->block, s->thread);
-	s->file = source_of(i, &s->source_line);
+	s->file = ptx_source_of(i->fn, i->insn, &s->source_line);
 }
 
 /* One for each pair of instructions, whichever came first; of the graver tier as soon as one is. */

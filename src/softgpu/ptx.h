@@ -76,6 +76,8 @@ struct ptx_fault {
 	const char *kernel;	 /* mangled */
 	unsigned block[3], thread[3];
 	unsigned line;		 /* of the PTX text, from 1 */
+	const char *file;	 /* of the source, where the text has a .loc; lives as long as the module. NULL: not known */
+	unsigned source_line;
 	uint64_t addr;		 /* of the access */
 	unsigned size;
 	char text[256];		 /* one line with all of that, for stderr */
