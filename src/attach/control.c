@@ -26,7 +26,7 @@ static void set_defaults(struct tsdb_control *c, uint32_t ring_bytes)
 	c->bytes = tsdb_wire_bytes(ring_bytes);
 	c->ring_bytes = ring_bytes;
 	atomic_store(&c->on, 1);
-	atomic_store(&c->stacks, 1);
+	atomic_store(&c->stacks, TSDB_STACKS_ALL);
 	atomic_store(&c->stack_depth, 64);
 	atomic_store(&c->code, 1);
 	atomic_store(&c->next_seq, 1);

@@ -213,7 +213,8 @@ static void take_stack(struct call *c, const void *frame)
 {
 	struct tsdb_control *ctl = agent.control;
 	const uint32_t when = atomic_load_explicit(&ctl->stacks, memory_order_relaxed);
-	if (when == 1 || (when == 2 && c->cmd.flags & SBT_F_WINDOW))
+	const bool launch = c->cmd.kind == SBT_LAUNCH || c->cmd.kind == SBT_GRAPH_LAUNCH;
+	if (when == TSDB_STACKS_ALL || (when == TSDB_STACKS_LAUNCHES && launch) || (when != TSDB_STACKS_NEVER && c->cmd.flags & SBT_F_WINDOW))
 		c->cmd.stack = stack_take(c->t, frame, atomic_load_explicit(&ctl->stack_depth, memory_order_relaxed));
 }
 

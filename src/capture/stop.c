@@ -454,6 +454,8 @@ static void describe_fault(struct tsdb_error *e)
 	e->line = f.line;
 	e->size = f.size;
 	e->addr = f.addr;
+	e->source_line = f.source_line;
+	memcpy(e->file, f.file, sizeof(e->file));
 	memcpy(e->kernel, f.kernel, sizeof(e->kernel));
 	memcpy(e->text, f.text, sizeof(e->text));
 }

@@ -62,7 +62,7 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 9u
+#define TSDB_WIRE_VERSION 10u
 #define TSDB_RING_COUNT 16384u
 #define TSDB_RING_LARGE 256u /* rings of control.ring_bytes; all behind them are small */
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
@@ -213,6 +213,8 @@ struct tsdb_window {
 };
 
 enum tsdb_stop_why { TSDB_STOP_NONE, TSDB_STOP_BREAK, TSDB_STOP_STEP, TSDB_STOP_WINDOW_DONE, TSDB_STOP_SERVED, TSDB_STOP_CAPTURE, TSDB_STOP_ERROR };
+/* control.stacks: of which commands host stacks are taken. */
+enum tsdb_stacks { TSDB_STACKS_NEVER, TSDB_STACKS_ALL, TSDB_STACKS_WINDOWS, TSDB_STACKS_LAUNCHES /* and inside windows, of all */ };
 /* control.stop_on_error: at which answers of calls; a sticky one is said by every later call, and stops once. */
 enum tsdb_stop_on { TSDB_ERRORS_NONE, TSDB_ERRORS_STICKY, TSDB_ERRORS_ALL };
 /* For STOP_ERROR: the call that said it, and the launch that did it where the device tells (the software GPU). Words of the inferior. */
@@ -226,6 +228,8 @@ struct tsdb_error {
 	uint32_t line; /* of the PTX */
 	uint32_t size; /* of the access at addr, bytes */
 	uint64_t addr;
+	uint32_t source_line, pad; /* 0: not known */
+	char file[256];
 	char kernel[256]; /* mangled */
 	char text[256];
 };
@@ -281,7 +285,7 @@ struct tsdb_control {
 
 	/* Configuration: tsdb writes, the agent reads at every use. */
 	_Alignas(64) _Atomic uint32_t on;   /* record commands at all */
-	_Atomic uint32_t stacks;	    /* 0 never, 1 for every recorded command, 2 inside windows only */
+	_Atomic uint32_t stacks;	    /* enum tsdb_stacks */
 	_Atomic uint32_t stack_depth;	    /* frames, at most TSDB_STACK_MAX */
 	_Atomic uint32_t timestamps;	    /* CUPTI kernel, memcpy, memset activity */
 	_Atomic uint32_t on_full;	    /* enum tsdb_on_full */

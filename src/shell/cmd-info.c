@@ -8,6 +8,7 @@
 #include <string.h>
 #include "shell/ranks.h"
 #include "shell/breakpoints.h"
+#include "shell/fault.h"
 #include "shell/memory.h"
 #include "shell/recorder.h"
 #include "shell/replay-device.h"
@@ -171,7 +172,8 @@ const char cmd_info_args_help[] =
 	"Shows the arguments of the kernel launch that the program or the replay stands at:\n"
 	"offset, size, value, and, for pointers into device memory, the allocation; in a replay\n"
 	"on a device also the first values there, FMT (as in `x`) saying how many of what:\n"
-	"info args/16fw. `print arg0`, `print arg2.f32` show one argument.\n"
+	"info args/16fw. `print arg0`, `print arg2.f32` show one argument. Where a fault of the\n"
+	"device is first seen: of the launch that faulted, which it then names.\n"
 	"Examples: info args\n"
 	"          info args/x\n";
 
@@ -266,18 +268,24 @@ struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
 {
 	const struct state *st;
 	const struct sbt_cmd *c;
+	struct sbt_cmd culprit;
 	struct sbt_blob bytes;
 	struct buf b = BUF_INIT;
 	uint32_t offset;
+	bool sure;
 	unsigned i;
 
-	if (!session_cmd(s, &c))
+	if (s->focus != FOCUS_REPLAY && fault_launch(s, &culprit, &sure))
+		c = &culprit;
+	else if (!session_cmd(s, &c))
 		return no_command();
 	if (c->kind != SBT_LAUNCH)
 		return err_cure(err_new(ERR_STATE, "#%" PRIu64 " is no kernel launch: it has no arguments", c->seq),
 			"\"info command\" shows its fields");
 	TRY(x_format_parse(&(struct x_format){.unit = 'w'}, a->fmt));
 	TRY(session_state(s, &st));
+	if (c == &culprit && !a->json)
+		buf_printf(&b, "Of #%" PRIu64 ", %s:\n", c->seq, sure ? "which faulted" : "the only launch that was not known to have finished");
 	for (i = 0; value_arg(s, c, i, &offset, &bytes); i++) {
 		if (a->json) {
 			json_arg(i, offset, &bytes, &b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See fault.h. The launch is found by its kernel among those that are not known to have finished; a driver that names no kernel leaves all of them.
+ * See fault.h. The software GPU says which launch it was, by its correlation id; where that is not among the last commands it is looked for by its kernel
+ * among those that are not known to have finished. A driver that names no kernel leaves all of these.
  */
 #include "shell/fault.h"
 
@@ -9,9 +10,12 @@
 #include "buf.h"
 #include "shell/out.h"
 #include "shell/recorder.h"
+#include "shell/stack.h"
 #include "state/state.h"
 
 #define LAUNCHES_TOLD 5u
+#define FRAMES_TOLD 16u	   /* of the one launch */
+#define FRAMES_OF_MANY 4u /* of each that it may have been */
 
 static void text_of(char *to, size_t size, const char *from)
 {
@@ -23,13 +27,30 @@ static bool is_kernel(const struct state *st, const struct sbt_cmd *c, const cha
 {
 	struct state_kernel k;
 
+	if (c->kind == SBT_GRAPH_LAUNCH)
+		return !*mangled;
 	return c->kind == SBT_LAUNCH && (!*mangled || (state_kernel_by_id(st, (uint32_t)c->u.launch.kernel, &k) && !strcmp(k.name, mangled)));
+}
+
+/* With the host stack that it came from. */
+static void tell_launch(struct session *s, const struct state *st, const char *word, const struct sbt_cmd *c, unsigned frames)
+{
+	struct sbt_names names = state_names(st);
+	struct buf b = BUF_INIT;
+	struct stack stack;
+
+	sbt_print_cmd(&b, c, &names);
+	buf_byte(&b, '\n');
+	stack_kept(s, c->stack, &stack);
+	stack_print_brief(&b, &stack, "      ", frames);
+	stack_free(&stack);
+	out_printf(s->out, "  %s %s", word, buf_cstr(&b));
+	buf_free(&b);
 }
 
 /* The launches that may have done it. Returns how many there are. */
 static unsigned tell_launches(struct session *s, const struct state *st, const char *mangled)
 {
-	struct sbt_names names = state_names(st);
 	struct state_stream stream;
 	enum state_status status;
 	struct sbt_cmd c;
@@ -37,17 +58,43 @@ static unsigned tell_launches(struct session *s, const struct state *st, const c
 
 	for (unsigned i = 0; state_stream(st, i, &stream); i++)
 		for (unsigned k = 0; state_queue(st, stream.id, k, &c, &status); k++) {
-			struct buf b = BUF_INIT;
-
-			if (!is_kernel(st, &c, mangled) || n++ >= LAUNCHES_TOLD)
+			if (!is_kernel(st, &c, mangled))
 				continue;
-			sbt_print_cmd(&b, &c, &names);
-			out_printf(s->out, "  %s %s\n", *mangled ? "in" : "not known to have finished:", buf_cstr(&b));
-			buf_free(&b);
+			s->target.fault_launch = n ? 0 : c.seq;
+			if (n++ < LAUNCHES_TOLD)
+				tell_launch(s, st, *mangled ? "in" : "not known to have finished:", &c, FRAMES_OF_MANY);
 		}
 	if (n > LAUNCHES_TOLD)
 		out_printf(s->out, "  and %u more\n", n - LAUNCHES_TOLD);
 	return n;
+}
+
+/* The one that the device names, if it is among the last commands. */
+static bool tell_named(struct session *s, const struct state *st, const struct tsdb_error *e, const char *mangled)
+{
+	struct sbt_cmd c;
+
+	for (unsigned age = 0; e->corr && recorder_recent(s->recorder, age, &c); age++) {
+		if (c.corr != e->corr || !(c.kind == SBT_GRAPH_LAUNCH || is_kernel(st, &c, mangled)))
+			continue;
+		s->target.fault_launch = c.seq;
+		tell_launch(s, st, "in", &c, FRAMES_TOLD);
+		return true;
+	}
+	return false;
+}
+
+bool fault_launch(struct session *s, struct sbt_cmd *ret, bool *ret_sure)
+{
+	const struct target *t = &s->target;
+
+	if (!t->inf || !s->recorder || !t->at_cmd || t->last_stop != TSDB_STOP_ERROR || !t->fault_launch)
+		return false;
+	*ret_sure = inferior_control(t->inf)->error.known;
+	for (unsigned age = 0; recorder_recent(s->recorder, age, ret); age++)
+		if (ret->seq == t->fault_launch)
+			return true;
+	return false;
 }
 
 static uint64_t distance(const struct state_alloc *a, uint64_t addr)
@@ -76,7 +123,7 @@ static void tell_address(struct session *s, const struct state *st, uint64_t add
 
 static void tell_fault(struct session *s, const struct state *st, const struct tsdb_error *e)
 {
-	char kernel[sizeof(e->kernel)], text[sizeof(e->text)];
+	char kernel[sizeof(e->kernel)], text[sizeof(e->text)], file[sizeof(e->file)];
 
 	if (!e->known) {
 		if (!tell_launches(s, st, ""))
@@ -86,9 +133,13 @@ static void tell_fault(struct session *s, const struct state *st, const struct t
 	}
 	text_of(kernel, sizeof(kernel), e->kernel);
 	text_of(text, sizeof(text), e->text);
-	(void)tell_launches(s, st, kernel);
-	out_printf(s->out, "  block (%u,%u,%u), thread (%u,%u,%u), line %u of the PTX\n", e->block[0], e->block[1], e->block[2], e->thread[0], e->thread[1],
-		e->thread[2], e->line);
+	text_of(file, sizeof(file), e->file);
+	if (!tell_named(s, st, e, kernel))
+		(void)tell_launches(s, st, kernel);
+	out_printf(s->out, "  block (%u,%u,%u), thread (%u,%u,%u), ", e->block[0], e->block[1], e->block[2], e->thread[0], e->thread[1], e->thread[2]);
+	if (e->source_line && *file)
+		out_printf(s->out, "%s:%u, ", file, e->source_line);
+	out_printf(s->out, "line %u of the PTX\n", e->line);
 	if (e->addr)
 		tell_address(s, st, e->addr, e->size);
 	out_printf(s->out, "  %s\n", text);

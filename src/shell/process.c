@@ -90,22 +90,34 @@ static void configure_memory(struct session *s, struct tsdb_control *ctl, bool a
 	atomic_store(&ctl->span, all && !s->plan.ending && memory[s->set.number[SET_MEMORY]] != TSDB_MEMORY_NONE);
 }
 
+static uint32_t errors_wanted(const struct session *s)
+{
+	return s->target.recording ? TSDB_ERRORS_NONE : (uint32_t)s->set.number[SET_STOP_ON_ERROR];
+}
+
+/* A stop at a fault shows where the launch came from. */
+static uint32_t stacks_wanted(const struct session *s, bool all)
+{
+	if (!settings_on(&s->set, SET_STACKS) || s->plan.stacks_off)
+		return TSDB_STACKS_NEVER;
+	return all ? TSDB_STACKS_ALL : errors_wanted(s) != TSDB_ERRORS_NONE ? TSDB_STACKS_LAUNCHES : TSDB_STACKS_WINDOWS;
+}
+
 void process_configure(struct session *s)
 {
 	struct tsdb_control *ctl = process_control(s);
-	bool stacks = settings_on(&s->set, SET_STACKS) && !s->plan.stacks_off;
 	bool all = s->recorder && recorder_mode(s->recorder) == RECORDER_ALL;
 
 	if (!ctl)
 		return;
-	atomic_store(&ctl->stacks, !stacks ? 0 : all ? 1 : 2);
 	atomic_store(&ctl->stack_depth, (uint32_t)s->set.number[SET_STACK_DEPTH]);
 	atomic_store(&ctl->timestamps, settings_on(&s->set, SET_TIMESTAMPS));
 	atomic_store(&ctl->on_full, (uint32_t)s->set.number[SET_ON_FULL]);
 	atomic_store(&ctl->code, settings_on(&s->set, SET_CODE));
 	memcpy(ctl->error_what, s->target.catch_what, sizeof(ctl->error_what));
 	atomic_store(&ctl->error_code, s->target.catch_code);
-	atomic_store(&ctl->stop_on_error, s->target.recording ? TSDB_ERRORS_NONE : (uint32_t)s->set.number[SET_STOP_ON_ERROR]);
+	atomic_store(&ctl->stop_on_error, errors_wanted(s));
+	atomic_store(&ctl->stacks, stacks_wanted(s, all));
 	atomic_store(&ctl->window_stop, settings_on(&s->set, SET_WINDOW_STOP));
 	configure_memory(s, ctl, all);
 	atomic_store(&ctl->on, 1);
@@ -662,6 +674,7 @@ static bool act(struct session *s, const struct inferior_event *ev)
 	t->tid = ev->tid;
 	t->frame = 0;
 	t->last_stop = TSDB_STOP_NONE;
+	t->fault_launch = 0;
 	while (drain(s, false, DRAIN_MOST))
 		;
 	races_tell_live(s);

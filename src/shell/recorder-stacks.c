@@ -51,6 +51,15 @@ void recorder_keep_stack(struct recorder *r, uint32_t id, const struct sbt_frame
 	k->n = n;
 }
 
+bool recorder_stack(const struct recorder *r, uint32_t id, const struct sbt_frame **ret, unsigned *ret_n)
+{
+	if (!id || id >= r->nstacks || !r->stacks[id].frames)
+		return false;
+	*ret = r->stacks[id].frames;
+	*ret_n = r->stacks[id].n;
+	return true;
+}
+
 /* Makes room for entry i of a table of indices in the trace; new entries are UINT32_MAX. */
 static void reach(uint32_t **table, size_t *n, size_t i)
 {

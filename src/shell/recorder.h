@@ -89,6 +89,8 @@ uint64_t recorder_written(const struct recorder *r); /* commands in the trace of
 uint64_t recorder_last_seq(const struct recorder *r);
 /* Commands that came last, by age: 0 the newest. False past what is kept. *ret lives until the next drain. */
 bool recorder_recent(const struct recorder *r, unsigned age, struct sbt_cmd *ret);
+/* The host stack with the id that a command has. False: not recorded, or no longer kept. *ret lives until the next drain. */
+bool recorder_stack(const struct recorder *r, uint32_t id, const struct sbt_frame **ret, unsigned *ret_n);
 /* Calls that no command kind describes; i-th, false past the end. *ret_new: not asked about before. */
 bool recorder_unreplayable(struct recorder *r, unsigned i, const char **ret_call, uint64_t *ret_n, bool *ret_new);
 

@@ -51,6 +51,7 @@ struct target {
 	int last_break;	      /* breakpoint of the last stop; 0 */
 	char catch_what[64];  /* `catch error`: what the call's or the error's name begins with */
 	uint32_t catch_code;  /* or the CUresult; 0: any */
+	uint64_t fault_launch; /* where a fault was first seen: the launch that did it; 0: not known, or no such stop */
 	unsigned last_stop;   /* enum tsdb_stop_why of the last stop; TSDB_STOP_NONE: not the agent's */
 	int exit_code;	      /* of the last exit; -1: none yet */
 	int exit_signal;      /* 0: none */

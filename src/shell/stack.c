@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "shell/breakpoints.h"
+#include "shell/recorder.h"
 #include "shell/stack.h"
 
 enum { FRAMES_MAX = 1024, INLINE_MAX = 32 };
@@ -131,16 +132,12 @@ static void add_place(struct stack *ret, const struct sbt_place *p)
 	ret->frames[ret->n++] = f;
 }
 
-static void add_recorded(struct session *s, struct sbt_reader *r, const struct sbt_frame *f, struct stack *ret)
+/* A native frame; m NULL: in no file. */
+static void add_native(struct session *s, const struct sbt_host_module *m, const struct sbt_frame *f, struct stack *ret)
 {
-	const struct sbt_host_module *m = f->module == SBT_NO_ID ? NULL : sbt_reader_module(r, f->module);
 	struct symbol syms[INLINE_MAX];
 	unsigned n;
 
-	if (m && !strcmp(m->path, SBT_MODULE_PYTHON)) {
-		add_place(ret, sbt_reader_place(r, f->offset));
-		return;
-	}
 	memset(syms, 0, sizeof syms);
 	if (!s->symbols)
 		s->symbols = symbols_new();
@@ -148,6 +145,41 @@ static void add_recorded(struct session *s, struct sbt_reader *r, const struct s
 	ret->frames = xrealloc(ret->frames, (ret->n + n) * sizeof *ret->frames);
 	for (unsigned i = 0; i < n; i++)
 		ret->frames[ret->n++] = (struct backtrace_frame){.pc = f->offset, .sym = syms[i], .inlined = i + 1 < n};
+}
+
+static void add_recorded(struct session *s, struct sbt_reader *r, const struct sbt_frame *f, struct stack *ret)
+{
+	const struct sbt_host_module *m = f->module == SBT_NO_ID ? NULL : sbt_reader_module(r, f->module);
+
+	if (m && !strcmp(m->path, SBT_MODULE_PYTHON))
+		add_place(ret, sbt_reader_place(r, f->offset));
+	else
+		add_native(s, m, f, ret);
+}
+
+static void add_kept(struct session *s, const struct sbt_frame *f, struct stack *ret)
+{
+	struct sbt_host_module m;
+	struct sbt_place p;
+	const bool known = f->module != SBT_NO_ID && drain_module(s->target.inf, f->module, &m);
+
+	if (known && !strcmp(m.path, SBT_MODULE_PYTHON))
+		add_place(ret, drain_place(s->target.inf, f->offset, &p) ? &p : NULL);
+	else
+		add_native(s, known ? &m : NULL, f, ret);
+}
+
+void stack_kept(struct session *s, uint32_t id, struct stack *ret)
+{
+	const struct sbt_frame *frames;
+	unsigned n;
+
+	*ret = (struct stack){.recorded = true};
+	if (!s->recorder || !s->target.inf || !recorder_stack(s->recorder, id, &frames, &n))
+		return;
+	for (unsigned i = 0; i < n; i++)
+		add_kept(s, &frames[i], ret);
+	hide_frames(s, ret, true, STACK_MIXED);
 }
 
 static struct err *take_recorded(struct session *s, struct sbt_reader *r, uint32_t id, enum stack_only only, struct stack *ret)

@@ -22,6 +22,8 @@ struct err *stack_get(struct session *s, enum stack_only only, struct stack *ret
 struct err *stack_of_thread(struct session *s, pid_t tid, struct stack *ret) TS_CHECK;
 /* The stack with this id in r. */
 struct err *stack_recorded(struct session *s, struct sbt_reader *r, uint32_t id, struct stack *ret) TS_CHECK;
+/* The stack of a command of the live program, while the recorder keeps it; empty: it does not. */
+void stack_kept(struct session *s, uint32_t id, struct stack *ret);
 void stack_free(struct stack *st);
 
 /* "#0  0x... in main () at app.cu:12" without newline. */

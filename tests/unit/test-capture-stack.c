@@ -140,13 +140,16 @@ static void stacks_can_be_off(void **state)
 {
 	struct tsdb_msg_stack *s = NULL;
 	unsigned defined;
-	control->stacks = 0;
+	control->stacks = TSDB_STACKS_NEVER;
 	place_a();
 	assert_int_equal(next_launch(&defined, &s), 0);
-	control->stacks = 2; /* inside windows only, and there is none */
+	control->stacks = TSDB_STACKS_WINDOWS; /* and there is none */
 	place_a();
 	assert_int_equal(next_launch(&defined, &s), 0);
-	control->stacks = 1;
+	control->stacks = TSDB_STACKS_LAUNCHES;
+	place_a();
+	assert_int_not_equal(next_launch(&defined, &s), 0);
+	control->stacks = TSDB_STACKS_ALL;
 }
 
 /* ---- mappings ------------------------------------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A device fault, or a call that fails, stops the program where it is first seen."""
+import re
 
 
 def test_a_fault_stops_the_program(t):
@@ -8,13 +9,40 @@ def test_a_fault_stops_the_program(t):
     t.match(r'^The GPU has faulted: CUDA_ERROR_ILLEGAL_ADDRESS \(700\), first said by cuCtxSynchronize:$', r.out)
     if t.gpu == 'soft':
         t.match(r'^  in #\d+ stray<<<\(1,1,1\),\(32,1,1\)>>> stream 0$', r.out)
-        t.match(r'^  block \(0,0,0\), thread \(0,0,0\), line \d+ of the PTX$', r.out)
+        t.match(r'^  block \(0,0,0\), thread \(0,0,0\), \S*/bad_address\.cu:9, line \d+ of the PTX$', r.out)
         # The kernel writes element 2^40 of ints; the allocation is 4 bytes.
         t.match(rf'^  4 bytes at 0x[0-9a-f]+, {4 * 2**40 - 4} bytes past the end of the nearest allocation: 4 bytes at 0x[0-9a-f]+, by #\d+$', r.out)
     t.match(r'^#\d+ .*main \(\) at .*bad_address\.cu:17$', r.out)
     t.match(r'^0x[0-9a-f]+ +4 +device', r.out)
     t.match(r'^bad_address: cudaErrorIllegalAddress$', r.out)
     t.match(r'exited normally', r.out)
+
+
+def test_the_launch_and_where_it_came_from(t):
+    """Of three launches of one kernel the second: its place in the kernel, its host stack and its arguments, whichever call said it first."""
+    t.need_soft()
+    r = t.session('fault_among', 'run', 'info args', 'info args --json', 'set stop-on-error off', 'continue')
+    t.equal(len(re.findall(r'^  in #', r.out, re.M)), 1, 'launches named')
+    t.match(r'^  in #\d+ put<<<\(1,1,1\),\(1,1,1\)>>> stream 1\n(      #\d+ .*\n)*?      #\d+ +send\b.* at \S*fault_among\.cu:14\b.*\n'
+            r'      #\d+ +main \(\) at \S*fault_among\.cu:29\n', r.out)
+    t.match(r'^  block \(0,0,0\), thread \(0,0,0\), \S*/fault_among\.cu:9, line \d+ of the PTX$', r.out)
+    t.match(r'^Of #\d+, which faulted:\narg0 .*allocation of 4 bytes.*\narg1 +8 bytes at 8 +0x10000000000$', r.out)
+    t.match(r'"arg":1,"offset":8,"size":8,"bytes":"0000000000010000","value":"0x10000000000"', r.out)
+    t.match(r'^fault_among: cudaErrorIllegalAddress$', r.out)
+
+
+def test_a_graph_launch_and_where_it_came_from(t):
+    t.need_soft()
+    r = t.session('fault_among', 'run', 'info args', args=('graph',))
+    t.match(r'^  in #\d+ graph_launch .*\n(      #\d+ .*\n)*?      #\d+ +main \(\) at \S*fault_among\.cu:34\n', r.out)
+    t.match(r'^  block \(0,0,0\), thread \(0,0,0\), \S*/fault_among\.cu:9, line \d+ of the PTX$', r.out)
+    t.match(r'is no kernel launch', r.err)
+
+
+def test_stacks_may_be_switched_off(t):
+    t.need_soft()
+    r = t.session('fault_among', 'set capture stacks off', 'run')
+    t.match(r'^  in #\d+ put<<<.*\n  block ', r.out)
 
 
 def test_the_trace_of_a_fault_is_whole(t):
