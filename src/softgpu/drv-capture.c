@@ -74,7 +74,8 @@ static void capture_free(struct capture *c)
 	ncaptures--;
 	while ((cs = c->streams)) {
 		c->streams = cs->next;
-		cs->stream->capture = NULL;
+		if (cs->stream)
+			cs->stream->capture = NULL;
 		free(cs->deps);
 		free(cs);
 	}
@@ -245,17 +246,17 @@ bool capture_forbids(const struct stream *s)
 		return false;
 	for (c = captures; c; c = c->next)
 		for (cs = c->streams; cs; cs = cs->next)
-			if (cs->stream->ctx == s->ctx && !(cs->stream->flags & CU_STREAM_NON_BLOCKING)) {
+			if (cs->stream && cs->stream->ctx == s->ctx && !(cs->stream->flags & CU_STREAM_NON_BLOCKING)) {
 				c->invalid = true;
 				return true;
 			}
 	return false;
 }
 
+/* The nodes of a stream other than the origin stay: whether they were joined is asked when the capture ends. */
 void capture_stream_gone(struct stream *s)
 {
 	struct capture *c = s->capture;
-	struct capture_stream **at, *cs;
 
 	if (!c)
 		return;
@@ -264,13 +265,7 @@ void capture_stream_gone(struct stream *s)
 		capture_free(c);
 		return;
 	}
-	c->invalid = true;
-	for (at = &c->streams; (*at)->stream != s; at = &(*at)->next)
-		;
-	cs = *at;
-	*at = cs->next;
-	free(cs->deps);
-	free(cs);
+	find(s)->stream = NULL;
 	s->capture = NULL;
 }
 

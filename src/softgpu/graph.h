@@ -76,7 +76,7 @@ struct capture {
 	bool borrowed; /* the graph is the program's: cuStreamBeginCaptureToGraph */
 	struct capture_stream {
 		struct capture_stream *next;
-		struct stream *stream;
+		struct stream *stream; /* NULL: destroyed meanwhile */
 		struct node **deps;
 		unsigned ndeps;
 	} *streams;

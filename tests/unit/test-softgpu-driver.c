@@ -836,6 +836,43 @@ static void test_capture_errors(void **state)
 	OK(cuStreamDestroy(t));
 }
 
+/* A stream that took part may go before the capture ends; its work counts as joined or not like that of any other. */
+static void test_capture_destroyed_stream(void **state)
+{
+	CUstream s, t;
+	CUevent e;
+	CUgraph g;
+	CUgraphExec exec;
+	int x = 0;
+
+	for (int joined = 1; joined >= 0; joined--) {
+		OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+		OK(cuStreamCreate(&t, CU_STREAM_NON_BLOCKING));
+		OK(cuEventCreate(&e, 0));
+		OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+		OK(cuEventRecord(e, s));
+		OK(cuStreamWaitEvent(t, e, 0));
+		OK(cuLaunchHostFunc(t, add_one, &x));
+		OK(cuEventRecord(e, t));
+		if (joined)
+			OK(cuStreamWaitEvent(s, e, 0));
+		OK(cuStreamDestroy(t));
+		OK(cuEventDestroy(e));
+		if (joined) {
+			OK(cuStreamEndCapture(s, &g));
+			OK(cuGraphInstantiateWithFlags(&exec, g, 0));
+			OK(cuGraphLaunch(exec, s));
+			OK(cuStreamSynchronize(s));
+			OK(cuGraphExecDestroy(exec));
+			OK(cuGraphDestroy(g));
+		} else {
+			IS(cuStreamEndCapture(s, &g), STREAM_CAPTURE_UNJOINED);
+		}
+		assert_int_equal(x, 1);
+		OK(cuStreamDestroy(s));
+	}
+}
+
 static void test_graph_by_hand(void **state)
 {
 	CUDA_MEMSET_NODE_PARAMS fill = {.elementSize = 4, .width = 2, .height = 1, .value = 9}, got;
@@ -1179,6 +1216,7 @@ int main(void)
 		cmocka_unit_test(test_per_thread_stream),
 		cmocka_unit_test(test_capture),
 		cmocka_unit_test(test_capture_errors),
+		cmocka_unit_test(test_capture_destroyed_stream),
 		cmocka_unit_test(test_graph_by_hand),
 		cmocka_unit_test(test_graph_events),
 		cmocka_unit_test(test_graph_in_capture),
