@@ -28,6 +28,8 @@ struct dead {
 #define HOST_TOUCH (SBT_NO_ID - 1) /* in the place of a kernel: the host */
 #define DEAD_MAX 1024 /* stream-ordered frees that are remembered, the newest */
 
+enum { GRAPH_NEW, GRAPH_SEEN, GRAPH_ALLOCATES };
+
 struct hunt {
 	struct order_races *ret;
 	const struct order_options *o;
@@ -40,7 +42,7 @@ struct hunt {
 	size_t nchanges, cap_changes, next_change;
 	struct dead dead[DEAD_MAX];
 	uint64_t ndead;
-	uint8_t *graphs; /* by id: whether its nodes were judged */
+	uint8_t *graphs; /* by id: GRAPH_..., what was found when its nodes were judged */
 	size_t ngraphs;
 	struct clock *seen; /* what the host knew to be finished when all of its memory was last compared */
 	struct unread unread;
@@ -356,19 +358,23 @@ static void bury(struct hunt *h, const struct sbt_cmd *c)
 	}
 }
 
-/* An allocation lies where others were freed: those are no more. */
-static void unbury(struct hunt *h, const struct sbt_cmd *c)
+/* New memory lies where other memory was freed: that is no more. */
+static void unbury(struct hunt *h, uint64_t addr, uint64_t end)
 {
-	if (c->kind != SBT_ALLOC || c->result)
-		return;
 	for (uint64_t i = 0; i < h->ndead && i < DEAD_MAX; i++) {
 		struct dead *d = &h->dead[i];
 
-		if (d->key && d->addr < c->u.alloc.addr + c->u.alloc.size && c->u.alloc.addr < d->end) {
+		if (d->key && d->addr < end && addr < d->end) {
 			ledger_forget(h->ledger, d->key);
 			*d = (struct dead){0};
 		}
 	}
+}
+
+static void unbury_allocated(struct hunt *h, const struct sbt_cmd *c)
+{
+	if (c->kind == SBT_ALLOC && !c->result)
+		unbury(h, c->u.alloc.addr, c->u.alloc.addr + c->u.alloc.size);
 }
 
 /* ---- nodes of a graph -------------------------------------------------------------------------------------------------------- */
@@ -401,7 +407,20 @@ static void node_race(void *arg, const struct nodes_race *r)
 	h->ret->early_edges += r->early;
 }
 
-/* Once for each graph, at its first launch. h->list: what the launch touches; exact: whether that is known to the byte. */
+/* A node that no command kind describes may allocate memory. */
+static bool may_allocate(const struct state *s, uint32_t graph)
+{
+	struct state_graph g;
+	struct state_node n;
+
+	for (unsigned i = 0; state_graph_node(s, graph, i, &n); i++)
+		if (n.type == SBT_NODE_OTHER && !n.disabled)
+			return true;
+	return !state_graph_by_id(s, graph, &g) || g.before;
+}
+
+/* The nodes, once for each graph, at its first launch. h->list: what the launch touches; exact: whether that is known to the byte.
+ * Memory of the graph's own may lie where the program freed other memory: what the launch touches there is no use after the free. */
 static void inside_graph(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it, bool exact)
 {
 	struct in_graph g = {.h = h, .c = c, .stream = fold_stream(h->fold, it->lane)};
@@ -416,9 +435,12 @@ static void inside_graph(struct hunt *h, const struct sbt_cmd *c, const struct o
 		memset(h->graphs + h->ngraphs, 0, n - h->ngraphs);
 		h->ngraphs = n;
 	}
-	if (!h->graphs[id])
+	if (!h->graphs[id]) {
 		(void)nodes_races(h->s, (uint32_t)id, exact ? &h->list : NULL, node_race, &g);
-	h->graphs[id] = 1;
+		h->graphs[id] = may_allocate(h->s, (uint32_t)id) ? GRAPH_ALLOCATES : GRAPH_SEEN;
+	}
+	for (size_t i = 0; i < h->list.n && h->graphs[id] == GRAPH_ALLOCATES; i++)
+		unbury(h, h->list.a[i].addr, h->list.a[i].end);
 }
 
 static void found_unread(void *arg, const struct unread_copy *copy, const struct sbt_cmd *by, enum order_unread why)
@@ -453,7 +475,7 @@ static struct err *one(struct hunt *h, const struct sbt_cmd *c, bool judged)
 	knows = clock_ref(fold_host_knows(h->fold, c->thread));
 	if (judged && h->nchanges)
 		host_changes(h, c);
-	unbury(h, c);
+	unbury_allocated(h, c);
 	runs = fold_apply(h->fold, h->s, c, &it);
 	staged_note(&h->staged, h->fold, h->s, c);
 	if (runs && judged) {
