@@ -186,6 +186,23 @@ static void print_unwritten(struct session *s, const struct state *st, const str
 		buf_printf(out, "    %" PRIu64 " launches of the kernel read such memory\n", u->count);
 }
 
+static void print_sum(const struct check_result *r, struct buf *out)
+{
+	if (!r->checked) {
+		buf_printf(out, "No launch of #%" PRIu64 "-#%" PRIu64 " was checked.\n", r->first, r->last);
+		return;
+	}
+	buf_printf(out, "%" PRIu64 " launch%s of #%" PRIu64 "-#%" PRIu64 " executed %u times each: ", r->checked, r->checked == 1 ? "" : "es",
+		r->first, r->last, r->runs);
+	if (r->nlaunches)
+		buf_printf(out, "%zu not deterministic", r->nlaunches - r->nsteps);
+	else
+		buf_str(out, "all gave the same bytes every time");
+	if (r->left_out)
+		buf_printf(out, " (%" PRIu64 " more pages differ than were looked at)", r->left_out);
+	buf_str(out, ".\n");
+}
+
 void check_print(struct session *s, const struct check_result *r, struct buf *out)
 {
 	struct state *st = NULL;
@@ -208,15 +225,7 @@ void check_print(struct session *s, const struct check_result *r, struct buf *ou
 	}
 	if (r->npassing > 20)
 		buf_printf(out, "  ... and %zu more\n", r->npassing - 20);
-	buf_printf(out, "%" PRIu64 " launch%s of #%" PRIu64 "-#%" PRIu64 " executed %u times each: ", r->checked, r->checked == 1 ? "" : "es",
-		r->first, r->last, r->runs);
-	if (r->nlaunches)
-		buf_printf(out, "%zu not deterministic", r->nlaunches - r->nsteps);
-	else
-		buf_str(out, "all gave the same bytes every time");
-	if (r->left_out)
-		buf_printf(out, " (%" PRIu64 " more pages differ than were looked at)", r->left_out);
-	buf_str(out, ".\n");
+	print_sum(r, out);
 	if (r->heap)
 		buf_printf(out, "%" PRIu64 " launch%s not checked, executed once: what they take from the device's own heap cannot be put back.\n", r->heap,
 			r->heap == 1 ? "" : "es");

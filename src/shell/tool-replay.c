@@ -25,6 +25,7 @@ struct tool_replay {
 	bool started; /* in the order in which the GPU started them */
 	bool faulted; /* as recorded */
 	bool differs, bare; /* something is different; a window had nothing to compare with */
+	bool freed; /* that one: because the program had no memory left at its end */
 };
 
 #define USAGE "Use: tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] " \
@@ -193,7 +194,7 @@ static void tell_window(struct tool_replay *t, const struct replay_device *rd, c
 	buf_printf(&b, "#%" PRIu64 "-#%" PRIu64 " executed again on %s, %s of memory, in %.2f s\n", info.first, info.last, replay_device_name(rd),
 		words_bytes(size, sizeof size, info.bytes), seconds);
 	replay_device_notes(rd, "  ", &b);
-	if (info.bytes || v->sums.outputs)
+	if (v->sums.pieces || v->sums.outputs)
 		device_verified_print(&b, v);
 	else
 		buf_str(&b, "The program has no memory at the window's end: there is nothing to compare.");
@@ -313,6 +314,7 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	const bool faulted = device_info(rd->d).fault.told; /* and not here */
 	t->differs = t->differs || !device_verified_ok(&v) || faulted;
 	t->bare = t->bare || (!faulted && device_info(rd->d).bytes && v.sums.pieces == v.sums.unchecked + v.sums.own && !v.sums.outputs);
+	t->freed = t->freed || (t->bare && !v.sums.pieces);
 	device_verified_free(&v);
 	return NULL;
 }
@@ -328,6 +330,18 @@ static struct err *run_windows(struct tool_replay *t)
 	return NULL;
 }
 
+static struct err *nothing_to_compare(const struct tool_replay *t)
+{
+	if (t->partial.kind)
+		return err_new(ERR_INCOMPLETE, "there is no memory at the end of that part that could be compared");
+	if (t->freed)
+		return err_cure(err_new(ERR_INCOMPLETE, "the program freed all of its memory before the window's end and copied none of it to the host: "
+			"the commands ran, and nothing says whether they did the same"),
+			"A window that ends before the frees can be compared (`capture stop`); `replay start` shows what the commands do");
+	return err_cure(err_new(ERR_INCOMPLETE, "nothing was recorded at the window's end to compare with"),
+		"The recording was cut short; `replay start` still shows what the commands do");
+}
+
 int tool_replay(struct session *s, int argc, char **argv)
 {
 	struct tool_replay t = {.s = s, .tool = tool_options_default(s)};
@@ -338,9 +352,7 @@ int tool_replay(struct session *s, int argc, char **argv)
 	if (!e)
 		e = run_windows(&t);
 	if (!e && t.bare)
-		e = t.partial.kind ? err_new(ERR_INCOMPLETE, "there is no memory at the end of that part that could be compared")
-			: err_cure(err_new(ERR_INCOMPLETE, "nothing was recorded at the window's end to compare with"),
-			"The recording was cut short; `replay start` still shows what the commands do");
+		e = nothing_to_compare(&t);
 	if (t.tool.json && t.out.len) {
 		out_str(s->out, "{\"file\":");
 		struct buf name = BUF_INIT;

@@ -257,3 +257,7 @@ def test_the_device_heap(t):
         t.equal(r.status, 0, f'check {words}')
         t.match(r'^1 launch of #\d+-#\d+ executed 3 times each: all gave the same bytes every time\.$', r.out)
         t.match(r'^2 launches not checked, executed once: what they take from the device', r.out)
+    only = re.findall(r'(\w+)<<<', t.tsdb('view', 't.sbt').out)[0]
+    r = t.tsdb('check', 't.sbt', '3', '--kernel', only)
+    t.match(r'^No launch of #\d+-#\d+ was checked\.$', r.out)
+    t.no_match('same bytes', r.out)

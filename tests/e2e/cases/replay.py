@@ -55,6 +55,16 @@ def test_last_call_changed_nothing(t):
     t.match('nothing to compare', r.out)
 
 
+def test_nothing_is_left_to_compare(t):
+    """A program that works in pinned memory and frees it: the recording is whole, and nothing of it can be compared."""
+    t.equal(t.record('pinned_freed').status, 0, 'record')
+    r = t.tsdb('replay', 't.sbt')
+    t.equal(r.status, 1, 'replay')
+    t.match(r'^The program has no memory at the window\'s end: there is nothing to compare\.$', r.out)
+    t.match(r'^tsdb: the program freed all of its memory before the window\'s end and copied none of it to the host', r.err)
+    t.no_match('cut short|0 of 0', r.both)
+
+
 def test_a_fault_of_the_recording(t):
     """A fault is reproduced, or its absence told; calls that failed after it are commands; nothing is executed twice."""
     t.equal(t.record('faults', '100000000').status, 0, 'record')
