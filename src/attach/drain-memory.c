@@ -276,7 +276,7 @@ static void give_stage(struct drain_bulk *b, uint32_t epoch, struct drain_item *
 		ret->part = DRAIN_PIECE_BEGINS;
 		ret->memory = (struct sbt_memory){.seq = h->seq, .role = h->role, .owner = h->owner, .addr = h->addr, .size = h->size,
 			.module = h->module, .ctx = h->ctx, .name = {h->name, h->name_len}, .hash = h->hash,
-			.has_bytes = !(h->flags & TSDB_BULK_HASH_ONLY)};
+			.has_bytes = !(h->flags & TSDB_BULK_HASH_ONLY), .doubt = h->flags & TSDB_BULK_DOUBT};
 	} else if (b->stages & STAGE_BYTES) {
 		b->stages &= ~(unsigned)STAGE_BYTES;
 		ret->part = h->flags & TSDB_BULK_SAME ? DRAIN_PIECE_SAME : DRAIN_PIECE_BYTES;

@@ -178,6 +178,7 @@ enum tsdb_bulk_flags {
 	TSDB_BULK_HASH_ONLY = 1, /* no bytes; hash is the whole piece's */
 	TSDB_BULK_CUT = 2,	 /* the rest of the piece will not come */
 	TSDB_BULK_SAME = 4,	 /* hashes of pages instead of bytes */
+	TSDB_BULK_DOUBT = 8,	 /* doubt, as in struct sbt_memory */
 };
 struct tsdb_bulk {
 	_Alignas(64) _Atomic uint32_t state;

@@ -691,7 +691,7 @@ void device_verified_free(struct device_verified *v)
 
 bool device_verified_ok(const struct device_verified *v)
 {
-	return v->sums.same + v->sums.unchecked + v->sums.own == v->sums.pieces && v->sums.outputs == v->sums.outputs_same;
+	return v->sums.same + v->sums.unchecked + v->sums.own == v->sums.pieces && v->sums.outputs == v->sums.outputs_same + v->sums.outputs_unknown;
 }
 
 void device_verified_print(struct buf *out, const struct device_verified *v)
@@ -703,6 +703,9 @@ void device_verified_print(struct buf *out, const struct device_verified *v)
 		buf_printf(out, " (%" PRIu64 " changed by the program itself, copies to it compared)", v->sums.own);
 	if (v->sums.outputs)
 		buf_printf(out, ", %" PRIu64 " of %" PRIu64 " outputs identical", v->sums.outputs_same, v->sums.outputs);
+	if (v->sums.outputs_unknown)
+		buf_printf(out, " (%" PRIu64 " not compared: the recording could not look in time at what #%" PRIu64 " delivered%s)",
+			v->sums.outputs_unknown, v->sums.first_unknown, v->sums.outputs_unknown > 1 ? ", and others" : "");
 	if (v->sums.first_output)
 		buf_printf(out, "\n  #%" PRIu64 " is the first output that differs", v->sums.first_output);
 	for (size_t i = 0; i < v->npieces; i++) {

@@ -129,6 +129,8 @@ static struct err *download_rows(struct rp *rp, const struct sbt_memory *out, co
 	const uint64_t extent = sbt_rows_size(&dst->rows);
 	uint8_t *image;
 
+	if (out->missing)
+		staging_verdict(rp, out, false);
 	if (out->size != extent || extent > IMAGE_MAX)
 		return NULL;
 	TRY(image_alloc(rp, out->seq, extent, "the rows that a copy writes", &image));

@@ -191,7 +191,7 @@ struct contents {
 	/* what is known by now; an output that is executed again replaces its earlier answer */
 	struct verdict {
 		const struct sbt_memory *piece;
-		bool same;
+		bool same, unknown; /* unknown: what was recorded cannot be compared with */
 	} *verdicts; /* in the order of flow */
 	size_t nverdicts, cap_verdicts;
 };

@@ -482,10 +482,15 @@ static void sum_outputs(struct rp *rp, struct replayer_verified *v)
 	const struct contents *x = &rp->contents;
 
 	for (size_t i = 0; i < x->nverdicts; i++) {
+		const struct verdict *y = &x->verdicts[i];
+
 		v->outputs++;
-		v->outputs_same += x->verdicts[i].same;
-		if (!x->verdicts[i].same && !v->first_output)
-			v->first_output = x->verdicts[i].piece->seq;
+		v->outputs_same += y->same;
+		v->outputs_unknown += y->unknown;
+		if (y->unknown && !v->first_unknown)
+			v->first_unknown = y->piece->seq;
+		if (!y->same && !y->unknown && !v->first_output)
+			v->first_output = y->piece->seq;
 	}
 }
 

@@ -163,6 +163,8 @@ static struct err *sum_up(struct rp *rp, struct replayer_ordered *ret, struct bu
 		ret->n++;
 	}
 	for (size_t i = 0; i < rp->contents.nverdicts; i++) {
+		if (rp->contents.verdicts[i].unknown)
+			continue;
 		ret->outputs++;
 		ret->outputs_same += rp->contents.verdicts[i].same;
 		ret->output_sum = (ret->output_sum ^ (i * 2 + rp->contents.verdicts[i].same)) * 0x9e3779b97f4a7c15ull;

@@ -47,16 +47,15 @@ void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same)
 {
 	struct contents *x = &rp->contents;
 
-	if (!same && was_overwritten(rp, m))
-		return;
+	const struct verdict v = {m, same && !m->missing, m->missing || (!same && (m->doubt || was_overwritten(rp, m)))};
 	const size_t at = FIRST_WHERE(x->nverdicts, i, x->verdicts[i].piece >= m);
 	if (at < x->nverdicts && x->verdicts[at].piece == m) {
-		x->verdicts[at].same = same;
+		x->verdicts[at] = v;
 		return;
 	}
 	MAKE_ROOM(x->verdicts, x->nverdicts, x->cap_verdicts);
 	memmove(&x->verdicts[at + 1], &x->verdicts[at], (x->nverdicts - at) * sizeof *x->verdicts);
-	x->verdicts[at] = (struct verdict){m, same};
+	x->verdicts[at] = v;
 	x->nverdicts++;
 }
 
@@ -171,6 +170,8 @@ struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t a
 		MAKE_ROOM(x->outputs, x->noutputs, x->cap_outputs);
 		output = (uint32_t)x->noutputs++;
 		x->outputs[output] = (struct output){.piece = m, .addr = addr, .left = n};
+	} else if (m && m->missing) {
+		staging_verdict(rp, m, false);
 	}
 	for (uint64_t at = 0; at < n; at += STAGING_BYTES) {
 		const uint64_t part = n - at < STAGING_BYTES ? n - at : STAGING_BYTES;

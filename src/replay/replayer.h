@@ -158,7 +158,9 @@ struct replayer_piece {
 struct replayer_verified {
 	uint64_t pieces, same, unchecked; /* allocations and globals at the window's end */
 	uint64_t outputs, outputs_same;	  /* copies to the host executed so far, and those that delivered what was recorded */
-	uint64_t first_output;		  /* seq of the first one that did not; 0 */
+	uint64_t outputs_unknown;	  /* and those of which the recording could not look at the bytes in time */
+	uint64_t first_output;		  /* seq of the first one that was compared and differs; 0 */
+	uint64_t first_unknown;		  /* seq of the first one that was not compared; 0 */
 	uint64_t own;			  /* of the pieces: REPLAYER_OWN */
 };
 /* Sums over the life of the process. ns: time of the host, but for gpu_ns. */

@@ -67,6 +67,7 @@ enum sbt_piece_flag {
 	SBT_PIECE_BYTES = 2,
 	SBT_PIECE_INLINE = 4, /* the bytes are in the record */
 	SBT_PIECE_CUT = 8,    /* some of it never came */
+	SBT_PIECE_DOUBT = 16, /* from 1.7: doubt, as in struct sbt_memory */
 };
 
 #define SBT_CHUNK_ZSTD 1 /* flag: the payload is one zstd frame; otherwise it is stored as it is */

@@ -32,6 +32,7 @@ struct sbt_memory {
 	struct sbt_blob name;	   /* a global's name, else empty; owned by the reader */
 	struct sbt_hash hash;	   /* sbt_range_hash() of the contents */
 	bool has_bytes;		   /* false: the hash alone was recorded */
+	bool doubt;		   /* an output that could not be looked at in time: the same hash proves it, another one says nothing */
 	uint64_t missing;	   /* reader: bytes behind these that were to come and never did; 0: whole. The hash is of what came */
 	uint32_t chunk, at;	   /* the reader's own: where it lies in the file */
 };

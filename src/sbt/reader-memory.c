@@ -188,6 +188,7 @@ static bool take_record(struct record *rec, struct sbt_in *in)
 
 	*rec = (struct record){0};
 	rec->flags = (unsigned)sbt_take_max(&one, UINT32_MAX);
+	m->doubt = rec->flags & SBT_PIECE_DOUBT;
 	rec->number = sbt_take(&one);
 	m->seq = sbt_take(&one);
 	m->role = (uint32_t)sbt_take_max(&one, UINT32_MAX);

@@ -239,7 +239,7 @@ static void put_head(struct buf *b, const struct piece *p, unsigned flags, uint6
 {
 	const struct sbt_memory *m = &p->m;
 
-	sbt_put(b, flags);
+	sbt_put(b, flags | (m->doubt ? SBT_PIECE_DOUBT : 0));
 	sbt_put(b, p->number);
 	sbt_put(b, m->seq);
 	sbt_put(b, m->role);

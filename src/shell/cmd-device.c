@@ -91,8 +91,8 @@ static void json_verified(struct session *s, const struct device_verified *v, co
 
 	verdict_json(why, &b);
 	out_printf(s->out, "{\"allocations\":%" PRIu64 ",\"identical\":%" PRIu64 ",\"unchecked\":%" PRIu64 ",\"outputs\":%" PRIu64
-		",\"outputs_identical\":%" PRIu64 ",\"verified\":%s%s}\n", v->sums.pieces, v->sums.same, v->sums.unchecked, v->sums.outputs,
-		v->sums.outputs_same, device_verified_ok(v) ? "true" : "false", buf_cstr(&b));
+		",\"outputs_identical\":%" PRIu64 ",\"outputs_unchecked\":%" PRIu64 ",\"verified\":%s%s}\n", v->sums.pieces, v->sums.same, v->sums.unchecked, v->sums.outputs,
+		v->sums.outputs_same, v->sums.outputs_unknown, device_verified_ok(v) ? "true" : "false", buf_cstr(&b));
 	buf_free(&b);
 }
 

@@ -150,10 +150,10 @@ static void json_window(struct tool_replay *t, const struct replay_device *rd, c
 
 	buf_printf(b, "%s{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"device\":\"%s\",\"bytes\":%" PRIu64
 		",\"allocations\":%" PRIu64 ",\"identical\":%" PRIu64 ",\"unchecked\":%" PRIu64 ",\"own\":%" PRIu64
-		",\"outputs\":%" PRIu64 ",\"outputs_identical\":%" PRIu64 ",\"first_output\":%" PRIu64 ",\"unrepeatable\":%" PRIu64
+		",\"outputs\":%" PRIu64 ",\"outputs_identical\":%" PRIu64 ",\"outputs_unchecked\":%" PRIu64 ",\"first_output\":%" PRIu64 ",\"unrepeatable\":%" PRIu64
 		",\"seconds\":%.3f,\"verified\":%s,\"fault\":",
 		b->len ? ",\n" : "", info.first, info.last, rd->soft ? "soft" : "real", info.bytes, v->sums.pieces, v->sums.same,
-		v->sums.unchecked, v->sums.own, v->sums.outputs, v->sums.outputs_same, v->sums.first_output, info.unrepeatable, seconds,
+		v->sums.unchecked, v->sums.own, v->sums.outputs, v->sums.outputs_same, v->sums.outputs_unknown, v->sums.first_output, info.unrepeatable, seconds,
 		device_verified_ok(v) && !info.fault.told ? "true" : "false");
 	if (info.fault.told)
 		buf_printf(b, "{\"told_seq\":%" PRIu64 ",\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"code\":%u,\"as_recorded\":false}", info.fault.told,
@@ -313,7 +313,8 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	verdict_free(&why);
 	const bool faulted = device_info(rd->d).fault.told; /* and not here */
 	t->differs = t->differs || !device_verified_ok(&v) || faulted;
-	t->bare = t->bare || (!faulted && device_info(rd->d).bytes && v.sums.pieces == v.sums.unchecked + v.sums.own && !v.sums.outputs);
+	t->bare = t->bare || (!faulted && device_info(rd->d).bytes && v.sums.pieces == v.sums.unchecked + v.sums.own &&
+		v.sums.outputs == v.sums.outputs_unknown);
 	t->freed = t->freed || (t->bare && !v.sums.pieces);
 	device_verified_free(&v);
 	return NULL;
