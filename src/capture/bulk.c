@@ -60,7 +60,7 @@ static void describe(struct tsdb_bulk *b, const struct piece *p, uint64_t n, uin
 	b->owner = p->owner;
 	b->module = p->module;
 	b->ctx = p->ctx;
-	b->flags = flags;
+	b->flags = flags | (p->doubt ? TSDB_BULK_DOUBT : 0);
 	b->offset = p->at;
 	b->n = (uint32_t)n;
 	b->name_len = 0;

@@ -41,6 +41,7 @@
 	OPTIONAL(cuEventCreate)             \
 	OPTIONAL(cuEventRecord)             \
 	OPTIONAL(cuEventQuery)              \
+	OPTIONAL(cuLaunchHostFunc)          \
 	OPTIONAL(cuModuleGetGlobal_v2)      \
 	OPTIONAL(cuLibraryGetGlobal)        \
 	OPTIONAL(cuMemRetainAllocationHandle)     \

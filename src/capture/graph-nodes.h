@@ -44,6 +44,7 @@ struct graph_table {
 	uint32_t n, nown; /* nown: of the graph itself, not of child graphs */
 	uint32_t cap, hint; /* hint: changes mostly come in order */
 	uint32_t ncopies; /* with a side in the host's memory */
+	uint32_t nhost;	  /* functions of the host's */
 	bool opaque; /* some node is not described */
 	struct graph_arena *arena;
 };
@@ -85,5 +86,7 @@ struct graph_entry *graph_table_find(struct graph_table *t, CUgraphNode node);
 bool graph_table_set(struct graph_table *t, struct graph_entry *e, const uint8_t *payload, size_t size);
 /* The i-th copy between device and host of the executable graph's nodes; false: there are no more. */
 bool graph_host_copy(uint32_t exec, uint32_t *i, struct sbt_cmd_copy *ret);
+/* Whether it may call functions of the host's. */
+bool graph_calls_host(uint32_t exec);
 
 #endif

@@ -209,6 +209,7 @@ void graph_table_add(struct thread *th, const struct graph_entry *e, bool own, c
 		to->graph = SBT_NO_ID; /* the executable graph's id, which is not known yet */
 	t->n++;
 	t->nown += own;
+	t->nhost += e->type == SBT_NODE_HOST;
 	t->opaque |= e->type == SBT_NODE_OTHER;
 }
 
@@ -300,4 +301,10 @@ bool graph_host_copy(uint32_t exec, uint32_t *i, struct sbt_cmd_copy *ret)
 			return true;
 		}
 	return false;
+}
+
+bool graph_calls_host(uint32_t exec)
+{
+	const struct graph_table *t = graph_table(exec);
+	return t && (t->nhost || t->opaque);
 }

@@ -11,7 +11,7 @@ CUDA_TESTS += tests/programs/observed
 CUDA_TESTS += tests/programs/handshake tests/programs/mixed_races tests/programs/verdicts
 CUDA_TESTS += tests/programs/prints tests/programs/litmus
 CUDA_TESTS += tests/programs/shuffles
-CUDA_TESTS += tests/programs/payload
+CUDA_TESTS += tests/programs/payload tests/programs/host_outputs
 CUDA_TESTS += tests/programs/graph_updates tests/programs/graph_memory tests/programs/graph_random tests/programs/conditional tests/programs/function_table tests/programs/moved_addresses
 EXTRA_DIST += tests/programs/python_stacks.py tests/programs/python_churn.py tests/programs/gpu.h $(CUDA_TESTS:=.cu)
 
