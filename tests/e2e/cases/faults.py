@@ -4,7 +4,7 @@ import re
 
 
 def test_a_fault_stops_the_program(t):
-    r = t.session('bad_address', 'run', 'bt', 'info allocations', 'continue')
+    r = t.session('bad_address', 'run', 'bt', 'info args', 'info allocations', 'continue')
     t.equal(r.status, 0, 'the session')
     t.match(r'^The GPU has faulted: CUDA_ERROR_ILLEGAL_ADDRESS \(700\), first said by cuCtxSynchronize:$', r.out)
     if t.gpu == 'soft':
@@ -12,6 +12,8 @@ def test_a_fault_stops_the_program(t):
         t.match(r'^  block \(0,0,0\), thread \(0,0,0\), \S*/bad_address\.cu:9, line \d+ of the PTX$', r.out)
         # The kernel writes element 2^40 of ints; the allocation is 4 bytes.
         t.match(rf'^  4 bytes at 0x[0-9a-f]+, {4 * 2**40 - 4} bytes past the end of the nearest allocation: 4 bytes at 0x[0-9a-f]+, by #\d+$', r.out)
+    t.match(r' stray<<<\(1,1,1\),\(32,1,1\)>>> stream 0\n(      #\d+ .*\n)*?      #\d+ +main \(\) at \S*bad_address\.cu:16\n', r.out)
+    t.match(r'^Of #\d+, (which faulted|the only launch that was not known to have finished):\narg0 .*\narg1 +8 bytes at 8 +0x10000000000$', r.out)
     t.match(r'^#\d+ .*main \(\) at .*bad_address\.cu:17$', r.out)
     t.match(r'^0x[0-9a-f]+ +4 +device', r.out)
     t.match(r'^bad_address: cudaErrorIllegalAddress$', r.out)
