@@ -478,6 +478,8 @@ struct err *touched_only(struct rp *rp) TS_CHECK;
 
 /* ---- replayer-place.c ------------------------------------------------------------------------------------------------------ */
 
+/* The bytes of device memory that place.wanted holds, without the gaps that place.device may have. The caller frees them. */
+struct ranges place_allocations(const struct rp *rp);
 /* Reserves and maps what place.wanted holds. Must come right after the context. */
 struct err *place_all(struct rp *rp) TS_CHECK;
 /* After place_all: pinned memory. */

@@ -284,16 +284,23 @@ static struct err *map_all(struct rp *rp, uint64_t grain, struct ranges *reserve
 	return NULL;
 }
 
+struct ranges place_allocations(const struct rp *rp)
+{
+	struct ranges ret = all_of(rp, false);
+
+	ranges_merge(&ret, 1, 0);
+	return ret;
+}
+
 /* Gaps up to this between allocations are checkpointed with them: fewer copies, and the memory is there. */
 #define GAP (64u << 10)
 
 static struct ranges contents_ranges(const struct rp *rp)
 {
 	const struct place *p = &rp->place;
-	struct ranges all = all_of(rp, false), ret = {0};
+	struct ranges all = place_allocations(rp), ret = {0};
 
 	/* Within each mapping, so that no copy crosses from one into the next. */
-	ranges_merge(&all, 1, 0);
 	for (size_t i = 0; i < p->mapped.n; i++) {
 		struct ranges in = {0};
 		const struct range m = p->mapped.r[i];

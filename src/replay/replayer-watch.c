@@ -36,14 +36,15 @@ static struct err *need_soft(struct rp *rp, const char *what)
  * an agent that came late, or without what the window does not name, not all is known. */
 void watch_bounds(struct rp *rp)
 {
-	const struct ranges *all = &rp->place.device;
-
 	if (!rp->watch.soft || !rp->trace_soft || rp->flags & REPLAYER_TOUCHED || rp->attached)
 		return;
-	struct soft_span *s = xmalloc((all->n + 1) * sizeof *s);
-	for (size_t i = 0; i < all->n; i++)
-		s[i] = (struct soft_span){all->r[i].addr, all->r[i].size};
-	rp->watch.soft->bounds(s, all->n);
+	struct ranges all = place_allocations(rp);
+	struct soft_span *s = xmalloc((all.n + 1) * sizeof *s);
+
+	for (size_t i = 0; i < all.n; i++)
+		s[i] = (struct soft_span){all.r[i].addr, all.r[i].size};
+	rp->watch.soft->bounds(s, all.n);
+	ranges_free(&all);
 	free(s);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A kernel reads behind its allocation, and the program goes on with calls that fail, as it has not looked at the first error: with objects
- * that were never made. Arguments: by how many bytes behind the end; 64 is within the pages of the allocation.
+ * that were never made. Arguments: by how many bytes behind the end; 64 is within the pages of the allocation; anything more: there is another
+ * allocation, behind the one and a gap.
  */
 #include <stdlib.h>
 #include "gpu.h"
@@ -24,6 +25,8 @@ int main(int argc, char **argv)
 	cudaStream_t stream = NULL;
 
 	CHECK(cudaMalloc(&v, 256));
+	if (argc > 2)
+		CHECK(cudaMalloc(&w, 1024));
 	CHECK(cudaMemset(v, 0, 256));
 	fine<<<1, 64>>>(v);
 	CHECK(cudaDeviceSynchronize());

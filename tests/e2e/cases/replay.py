@@ -81,6 +81,11 @@ def test_a_fault_of_the_recording(t):
         t.equal(r.status, 0, 'replay')
         t.match('ld.global.u32 from 0x302000100, 4 bytes; the nearest allocation is 0x302000000\\+256', r.err)
         t.match('^Failed as recorded', r.out)
+        # in the gap between two allocations
+        t.equal(t.record('faults', '64', 'two', out='gap.sbt').status, 0, 'record')
+        gap = t.tsdb('replay', 'gap.sbt')
+        t.equal(gap.status, 0, 'replay of a fault between two allocations')
+        t.match('^Failed as recorded', gap.out)
         r = t.tsdb('replay', '--touched', 'near.sbt')
         t.equal(r.status, 3, 'replay without the fault')
         t.match('^A command of #13 to #15 faulted in the recording, and none does here', r.out)
