@@ -26,6 +26,7 @@ struct tool_replay {
 	bool faulted; /* as recorded */
 	bool differs, bare; /* something is different; a window had nothing to compare with */
 	bool freed; /* that one: because the program had no memory left at its end */
+	bool late; /* that one: the outputs that it has could not be looked at in time */
 };
 
 #define USAGE "Use: tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] " \
@@ -315,7 +316,8 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	t->differs = t->differs || !device_verified_ok(&v) || faulted;
 	t->bare = t->bare || (!faulted && device_info(rd->d).bytes && v.sums.pieces == v.sums.unchecked + v.sums.own &&
 		v.sums.outputs == v.sums.outputs_unknown);
-	t->freed = t->freed || (t->bare && !v.sums.pieces);
+	t->freed = t->freed || (t->bare && !v.sums.pieces && !v.sums.outputs);
+	t->late = t->late || (t->bare && v.sums.outputs);
 	device_verified_free(&v);
 	return NULL;
 }
@@ -335,6 +337,10 @@ static struct err *nothing_to_compare(const struct tool_replay *t)
 {
 	if (t->partial.kind)
 		return err_new(ERR_INCOMPLETE, "there is no memory at the end of that part that could be compared");
+	if (t->late)
+		return err_cure(err_new(ERR_INCOMPLETE, "no memory could be compared, and no copy to the host was looked at in time: "
+			"the commands ran, and nothing says whether they did the same"),
+			"A window that ends before memory is freed can be compared (`capture stop`); `replay start` shows what the commands do");
 	if (t->freed)
 		return err_cure(err_new(ERR_INCOMPLETE, "the program freed all of its memory before the window's end and copied none of it to the host: "
 			"the commands ran, and nothing says whether they did the same"),

@@ -142,12 +142,22 @@ static void hidden(struct work *w, bool twin)
 	mprotect(p, BYTES, PROT_READ | PROT_WRITE);
 }
 
+// Nothing is left to compare with.
+static void nothing_left(struct work *w, bool twin)
+{
+	int *first = w->host;
+	hidden(w, twin);
+	CHECK(cudaHostUnregister(w->host));
+	CHECK(cudaFreeHost(first));
+	CHECK(cudaFree(w->device));
+}
+
 static const struct {
 	const char *name;
 	void (*run)(struct work *w, bool twin);
 } cases[] = {
 	{"freed", freed}, {"freed-by-event", freed_by_event}, {"changed", changed}, {"changed-by-event", changed_by_event}, {"graph", in_graph},
-	{"hidden", hidden},
+	{"hidden", hidden}, {"nothing-left", nothing_left},
 };
 
 int main(int argc, char **argv)

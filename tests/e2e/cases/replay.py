@@ -866,3 +866,8 @@ def test_one_copy_whose_destination_cannot_be_read_costs_one_comparison(t):
     for options in (), ('--outputs', 'full'):
         t.equal(output_of(t, 'hidden-twin', options)[:3], (1, 1, 0), 'hidden-twin')
         t.equal(output_of(t, 'hidden', options)[:3], (1, 0, 1), 'hidden')
+    t.equal(output_of(t, 'nothing-left-twin')[:3], (1, 1, 0), 'nothing-left-twin')
+    t.equal(t.record('host_outputs', 'nothing-left').status, 0, 'nothing-left')
+    r = t.tsdb('replay', '--on', t.gpu, 't.sbt')
+    t.equal(r.status, 1, 'nothing-left')
+    t.match('no copy to the host was looked at in time', r.err)
