@@ -137,7 +137,8 @@ def test_a_gpu_that_hangs(t):
             p.await_text('hung: running')
             r = attached(t, p.pid, 'info streams', 'bt', 'detach', timeout=120)
             t.match(r'^The GPU does not come to an end: CUPTI, .* Capture begins when that is over\.$', r.out)
-            t.match(rf'^  stream 0x[0-9a-f]+: .*{what}.*; behind it 1 more$', r.out)
+            if t.gpu == 'soft': # NVIDIA's driver cannot be asked while it waits
+                t.match(rf'^  stream 0x[0-9a-f]+: .*{what}.*; behind it 1 more$', r.out)
             t.match(r'^\(Nothing is known of the GPU until the work that was there ends', r.out)
             t.match(r'^#\d+ .* main \(\) at .*hung\.cu:\d+', r.out)
             t.match(rf'^\[process {p.pid} goes on without tsdb\]$', r.out)

@@ -39,6 +39,8 @@ def test_last_call_changed_nothing(t):
     """A call that failed is a command; one that only takes a number may end a window."""
     for how, last in ('module', 'module_load = ERROR ' + ('218' if t.gpu == 'soft' else '200')), ('unknown', 'unreplayable "cuArrayCreate_v2" = ERROR 1'), \
             ('destroy', 'event_destroy event 0 = ERROR 400'), ('release', None):
+        if how == 'destroy' and t.gpu != 'soft':
+            continue  # the handle is no event, and NVIDIA's driver follows it
         r = t.record('failed_last', how)
         t.equal(r.status, 0, f'record {how}')
         t.no_match('not replayable', r.err)
