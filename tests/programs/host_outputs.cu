@@ -170,6 +170,8 @@ int main(int argc, char **argv)
 	CHECK(cudaStreamCreateWithFlags(&w.b, cudaStreamNonBlocking));
 	CHECK(cudaMalloc(&w.device, BYTES));
 	CHECK(cudaHostAlloc(&w.host, BYTES, cudaHostAllocDefault));
+	fill<<<1, 32>>>(w.device, WORDS, 2); // code is loaded at a first launch, which may wait for all work
+	CHECK(cudaDeviceSynchronize());
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (strlen(cases[i].name) == n && !strncmp(cases[i].name, name, n)) {
 			cases[i].run(&w, tail);

@@ -139,6 +139,7 @@ static void test_small_pieces(void **unused)
 	global.module = 3;
 	global.name = (struct sbt_blob){"counters", 8};
 	hash_only.has_bytes = false;
+	hash_only.doubt = true;
 	hash_only.hash = (struct sbt_hash){{0x1122334455667788, 99}};
 	ok(sbt_writer_memory(w, &hash_only, &id));
 	assert_int_equal(id, SBT_NO_ID);
@@ -166,6 +167,7 @@ static void test_small_pieces(void **unused)
 	assert_bytes(r, &g.m[2], (const uint8_t *)"");
 	assert_int_equal(g.m[3].size, 1ull << 40);
 	assert_false(g.m[3].has_bytes);
+	assert_true(g.m[3].doubt && !g.m[0].doubt);
 	assert_int_equal(g.m[3].hash.half[0], 0x1122334455667788);
 	assert_int_equal(g.m[3].hash.half[1], 99);
 	e = sbt_reader_memory_read(r, &g.m[3], 5, &byte, 1);
