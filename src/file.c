@@ -21,15 +21,6 @@ static struct err *not_regular(const char *path, mode_t mode)
 	return err_cure(err_new(ERR_USAGE, "cannot write %s: it is a %s", path, what), "Name a regular file");
 }
 
-/* Looks before it opens: opening a device or a FIFO may wait, or do something. */
-static struct err *look(const char *path, bool *ret_there)
-{
-	struct stat st;
-
-	*ret_there = !stat(path, &st);
-	return *ret_there && !S_ISREG(st.st_mode) ? not_regular(path, st.st_mode) : NULL;
-}
-
 static struct err *lock(int fd, const char *path)
 {
 	if (!flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) /* a file system without locks has none to respect */
@@ -37,41 +28,50 @@ static struct err *lock(int fd, const char *path)
 	return err_cure(err_new(ERR_STATE, "%s is being written by another process", path), "Name another file, or wait until that one has ended");
 }
 
+/* Opens path, or makes it, and takes the lock; what it held stays. Looks first: opening a device or a FIFO may wait, or do something. */
+static struct err *open_locked(const char *path, int *ret_fd, bool *ret_there)
+{
+	struct stat st;
+	struct err *e;
+
+	*ret_there = !stat(path, &st);
+	if (*ret_there && !S_ISREG(st.st_mode))
+		return not_regular(path, st.st_mode);
+	*ret_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, MODE);
+	if (*ret_fd < 0)
+		return err_cure(err_sys(errno, "cannot create %s", path), "Name a file in a folder that can be written");
+	e = lock(*ret_fd, path);
+	if (e)
+		close(*ret_fd);
+	return e;
+}
+
 struct err *file_create_locked(const char *path, int *ret_fd)
 {
-	struct err *e;
 	bool there;
 	int fd;
 
-	TRY(look(path, &there));
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, MODE);
-	if (fd < 0)
-		return err_sys(errno, "cannot create %s", path);
-	e = lock(fd, path);
-	if (!e && ftruncate(fd, 0))
-		e = err_sys(errno, "cannot empty %s", path);
-	if (e)
+	TRY(open_locked(path, &fd, &there));
+	if (ftruncate(fd, 0)) {
+		struct err *e = err_sys(errno, "cannot empty %s", path);
+
 		close(fd);
-	else
-		*ret_fd = fd;
-	return e;
+		return e;
+	}
+	*ret_fd = fd;
+	return NULL;
 }
 
 struct err *file_can_create(const char *path)
 {
-	struct err *e;
 	bool there;
 	int fd;
 
-	TRY(look(path, &there));
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, MODE);
-	if (fd < 0)
-		return err_cure(err_sys(errno, "cannot create %s", path), "Name a file in a folder that can be written");
-	e = lock(fd, path);
+	TRY(open_locked(path, &fd, &there));
 	if (!there)
 		unlink(path);
 	close(fd);
-	return e;
+	return NULL;
 }
 
 struct err *file_create(const char *path, FILE **ret)
