@@ -548,7 +548,7 @@ static void test_refused_files(void **unused)
 	refused(ERR_BAD_TRACE, "is cut off inside its header");
 	data.data[8] = 99;
 	put_file(data.data, data.len);
-	refused(ERR_UNSUPPORTED, "newer tsdb (trace format version 99.6");
+	refused(ERR_UNSUPPORTED, "newer tsdb (trace format version 99.");
 	data.data[8] = SBT_VERSION_MAJOR;
 	for (unsigned i = 0; i < 4; i++)
 		data.data[12 + i] = (uint8_t)(1 + i);
