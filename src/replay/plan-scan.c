@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/plan-private.h"
+#include "checked.h"
 #include "sbt/footprint.h"
 #include "sbt/memory.h"
 #include "state/args.h"
@@ -108,7 +109,7 @@ static void touch(struct plan_scan *s, struct plan_item *it, uint32_t key, unsig
 /* n bytes at addr. on_host: memory of the program if it is no allocation, which a command is not made wrong by. */
 static void touch_range(struct plan_scan *s, struct plan_item *it, uint64_t addr, uint64_t n, unsigned how, bool on_host)
 {
-	uint64_t end = n > UINT64_MAX - addr ? UINT64_MAX : addr + n;
+	uint64_t end = sat_add(addr, n);
 	struct state_alloc a;
 
 	if (!n)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/plan-private.h"
+#include "checked.h"
 
 /* ---- the closure ---------------------------------------------------------------------------------------------------------- */
 
@@ -559,7 +560,7 @@ void plan_print(struct buf *out, const struct plan *p)
 
 bool plan_exact(const struct plan *p, uint64_t addr, uint64_t size)
 {
-	uint64_t end = size > UINT64_MAX - addr ? UINT64_MAX : addr + size;
+	uint64_t end = sat_add(addr, size);
 	size_t lo = 0, hi = p->nspoiled;
 
 	if (p->all_spoiled)

@@ -38,10 +38,11 @@ static int nowhere(void)
 
 static int open_as(const char *name, const char *path, int flags, mode_t mode)
 {
-	open_fn *next = (open_fn *)(uintptr_t)dlsym(RTLD_NEXT, name);
+	open_fn *next;
 
 	if ((flags & O_ACCMODE) != O_RDONLY && is_thread_name(path))
 		return nowhere();
+	next = (open_fn *)(uintptr_t)dlsym(RTLD_NEXT, name);
 	if (!next) {
 		errno = ENOSYS;
 		return -1;
@@ -51,13 +52,14 @@ static int open_as(const char *name, const char *path, int flags, mode_t mode)
 
 static FILE *fopen_as(const char *name, const char *path, const char *mode)
 {
-	fopen_fn *next = (fopen_fn *)(uintptr_t)dlsym(RTLD_NEXT, name);
+	fopen_fn *next;
 
 	if (*mode != 'r' && is_thread_name(path)) {
 		const int fd = nowhere();
 
 		return fd < 0 ? NULL : fdopen(fd, "w");
 	}
+	next = (fopen_fn *)(uintptr_t)dlsym(RTLD_NEXT, name);
 	if (!next) {
 		errno = ENOSYS;
 		return NULL;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/replayer-check.h"
+#include "checked.h"
 
 /* ---- runs of pages -------------------------------------------------------------------------------------------------------------- */
 
@@ -61,7 +62,7 @@ static void add_of_area(struct reach *r, const struct area *a, uint64_t addr, ui
 
 void reach_add(struct reach *r, const struct checking *k, uint64_t addr, uint64_t size)
 {
-	const uint64_t end = size > UINT64_MAX - addr ? UINT64_MAX : addr + size;
+	const uint64_t end = sat_add(addr, size);
 
 	if (!size)
 		return;

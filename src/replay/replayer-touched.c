@@ -6,6 +6,7 @@
  * points to is then missing.
  */
 #include "replay/replayer-int.h"
+#include "checked.h"
 #include "first-where.h"
 
 #include <stdlib.h>
@@ -59,7 +60,7 @@ enum by { BY_COPY, BY_KERNEL };
 /* All allocations, of whatever time, that have a byte of the range. */
 static void touch(struct touched *t, uint64_t addr, uint64_t size, enum by by)
 {
-	const uint64_t end = size > UINT64_MAX - addr ? UINT64_MAX : addr + size;
+	const uint64_t end = sat_add(addr, size);
 	const struct alloc_row *row = t->allocs.row;
 
 	for (size_t i = alloc_rows_before(&t->allocs, end); i-- && row[i].reach > addr;) {

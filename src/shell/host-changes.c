@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "order/in-flight.h"
+#include "checked.h"
 #include "order/kept.h"
 #include "sbt/memory.h"
 #include "shell/host-changes.h"
@@ -51,7 +52,7 @@ static struct err *note_piece(void *arg, const struct sbt_memory *m)
 		add(&x->pieces, m->seq);
 	if (m->role == SBT_MEMORY_HOST || m->role == SBT_MEMORY_INPUT) {
 		MAKE_ROOM(x->looks, x->nlooks, x->cap_looks);
-		x->looks[x->nlooks++] = (struct order_look){m->seq, m->addr, m->size > UINT64_MAX - m->addr ? UINT64_MAX : m->addr + m->size};
+		x->looks[x->nlooks++] = (struct order_look){m->seq, m->addr, sat_add(m->addr, m->size)};
 	}
 	return NULL;
 }
