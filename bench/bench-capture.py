@@ -37,6 +37,11 @@ def record(out, *options):
     return [TSDB, 'record', '--gpu', GPU, '-o', out, *options, '--', TINY, str(LAUNCHES)]
 
 
+def run(*commands):
+    ex = [x for c in commands for x in ('-ex', c)]
+    return [TSDB, '--gpu', GPU, '--batch', *ex, '-ex', 'run', '--args', TINY, str(LAUNCHES)]
+
+
 def stops_per_second(stops):
     """The time that `stops` more stops take, from scripts of `continue`."""
     def run(n):
@@ -58,6 +63,10 @@ def main():
             'without tsdb': ([TINY, str(LAUNCHES)], None),
             'subscriber only': ([TINY, str(LAUNCHES)], {'CUDA_INJECTION64_PATH': INJECT, 'BENCH_INJECT': 'subscriber'}),
             'empty callback': ([TINY, str(LAUNCHES)], {'CUDA_INJECTION64_PATH': INJECT, 'BENCH_INJECT': 'callback'}),
+            # Nothing is captured: what is left is what a stop at a fault would show.
+            'run, stop-on-error off': (run('set stop-on-error off'), None),
+            'run, no stacks': (run('set capture stacks off'), None),
+            'run, stop-on-error fault': (run(), None),
             'record, no stacks': (record(trace, '--no-stacks'), None),
             'record with stacks': (record(trace), None),
             'record, stacks, timestamps': (record(trace, '--timestamps'), None),
@@ -68,7 +77,7 @@ def main():
         for _ in range(ROUNDS):
             for m, (argv, env) in modes.items():
                 times[m].append(launch_time(argv, env))
-                if argv[0] == TSDB:
+                if argv[:2] == [TSDB, 'record']:
                     size[m] = os.path.getsize(trace) / LAUNCHES
         base = statistics.median(times['without tsdb'])
         print(f'{LAUNCHES} tiny launches, {ROUNDS} rounds, device {GPU}')
@@ -76,6 +85,9 @@ def main():
         for m, t in times.items():
             print(f'{m:28} {statistics.median(t):9.3f} {min(t):7.3f} {max(t):7.3f} {statistics.median(t) / base:6.3f} '
                   + (f'{size[m]:12.2f}' if m in size else f'{"":12}'))
+        for m in ('run, no stacks', 'run, stop-on-error fault'):
+            ratio = statistics.median(a / b for a, b in zip(times[m], times['run, stop-on-error off']))
+            print(f'{m} over stop-on-error off, median of pairs: {ratio:.3f}')
         info = subprocess.run([TSDB, 'info', '--json', trace], capture_output=True, text=True, check=False).stdout
         print(f'lost records: {json.loads(info).get("lost", "?")}')
     print(f'breakpoint stop and continue, from a script: {stops_per_second(3000):.0f} per second')

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "replay/hash-kernel.h"
+#include "gpucode/hash-kernel.h"
 
 #define RUNS 10
 #define MIB ((size_t)1 << 20)

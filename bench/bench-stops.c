@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-#include "attach/inferior.h"
+#include "attach/ptrace/inferior.h"
 
 static double now_s(void)
 {

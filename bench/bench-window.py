@@ -3,7 +3,8 @@
 """What a capture window holds the program up for: its first launch, which copies all live memory on the device, and its last one, which hashes it. Both
 over the device-to-device copy time of that much memory, measured by the same program in the same run.
 
-  bench-window.py [MIB [ROUNDS]]      TSDB_BUILD, TSDB_GPU as for the end-to-end tests; --verify also replays the last trace
+  bench-window.py [MIB [ROUNDS]]      TSDB_BUILD, TSDB_GPU as for the end-to-end tests; --verify also replays the last trace,
+  --keep-off copies to the program's own memory, not to a process of tsdb's (set capture keep)
 """
 import json
 import os
@@ -15,7 +16,8 @@ import tempfile
 
 from built import GPU, TSDB, environment, find
 
-ARGS = [a for a in sys.argv[1:] if a != '--verify']
+KEEP = 'off' if '--keep-off' in sys.argv else 'on'
+ARGS = [a for a in sys.argv[1:] if a not in ('--verify', '--keep-off')]
 MIB = int(ARGS[0]) if ARGS else (8192 if GPU == 'real' else 64)
 ROUNDS = int(ARGS[1]) if len(ARGS) > 1 else 3
 COUNT = 100
@@ -40,7 +42,7 @@ def one_round(d):
             os.unlink(p)
     env = dict(os.environ, TSDB_AGENT_TIMES=times)
     out = subprocess.run([TSDB, '--gpu', GPU, '--batch', '-ex', f'set capture memory-limit {MIB // 1024 + 4}G',
-                          '-ex', f'set capture output {trace}', '-ex', 'set capture window-stop off', '-ex', f'capture window kernel work count {COUNT}', '-ex', 'run',
+                          '-ex', f'set capture keep {KEEP}', '-ex', f'set capture output {trace}', '-ex', 'set capture window-stop off', '-ex', f'capture window kernel work count {COUNT}', '-ex', 'run',
                           '--args', LOAD, str(MIB), str(COUNT)], env=env, capture_output=True, text=True, check=False)
     printed = [l for l in out.stdout.splitlines() if l.startswith('{"bytes"')]
     if not printed or not os.path.exists(times):

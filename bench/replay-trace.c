@@ -185,7 +185,7 @@ static struct err *launches(struct maker *m, const struct replay_trace *t)
 
 static struct err *all(struct maker *m, struct replay_trace *t)
 {
-	TRY(sbt_writer_code(m->w, ptx, sizeof ptx - 1, true, &m->code));
+	TRY(sbt_writer_code(m->w, ptx, sizeof ptx - 1, CODE_PTX, &m->code));
 	TRY(objects(m, t));
 	t->first = m->seq + 1;
 	t->last = m->seq + t->launches;

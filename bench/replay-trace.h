@@ -6,7 +6,7 @@
 #ifndef BENCH_REPLAY_TRACE_H
 #define BENCH_REPLAY_TRACE_H
 
-#include "err.h"
+#include "base/err.h"
 #include <stdint.h>
 
 /* What the large allocation holds. */

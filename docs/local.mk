@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-EXTRA_DIST += docs/attach.md docs/faults.md docs/graphs.md
+EXTRA_DIST += docs/attach.md docs/faults.md docs/graphs.md docs/guide.md
 EXTRA_DIST += docs/coverage.md docs/design.md docs/gpu-results.md docs/many.md docs/microscope.md docs/nondeterminism.md docs/observe.md docs/python.md docs/replayer.md docs/security.md docs/softgpu.md
 
-# What becomes of every driver entry point, out of the toolkit's header and src/capture/cuda-calls.def.
+# What becomes of every driver entry point, out of the toolkit's header and src/capture/cuda/cuda-calls.def.
 dist_noinst_SCRIPTS += scripts/coverage
 EXTRA_DIST += tests/coverage-doc.sh
 if HAVE_CUDA

@@ -8,7 +8,7 @@ tslib_DATA = libtracesmith.a
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = tracesmith.pc
 tsincdir = $(includedir)/tracesmith
-tsinc_HEADERS = include/tracesmith/tracesmith.h src/err.h src/buf.h
+tsinc_HEADERS = include/tracesmith/tracesmith.h src/base/err.h src/base/buf.h
 tsincsbtdir = $(tsincdir)/sbt
 tsincsbt_HEADERS = src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/cmd.h src/sbt/commands.def src/sbt/expr.h \
 	src/sbt/footprint.h

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-dist_noinst_SCRIPTS += scripts/setup scripts/build scripts/check scripts/demo scripts/gpu-bundle scripts/ptx-goldens scripts/tex-compare scripts/check-layers.sh scripts/gpu-check tests/check-headers.sh
-TESTS += scripts/check-layers.sh tests/check-headers.sh
+dist_noinst_SCRIPTS += scripts/setup scripts/build scripts/check scripts/demo scripts/gpu-bundle scripts/ptx-goldens scripts/tex-compare scripts/check-layers.py scripts/gpu-check scripts/mutate tests/check-headers.sh
+TESTS += scripts/check-layers.py tests/check-headers.sh
 
 # One relocatable folder for a machine with an NVIDIA driver: make gpu-bundle [BUNDLE=DIR]
 BUNDLE = gpu-bundle
@@ -9,3 +9,13 @@ BUNDLE = gpu-bundle
 gpu-bundle: all
 	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_SCRIPTS)
 	$(srcdir)/scripts/gpu-bundle . $(BUNDLE)
+
+# Whether a room's unit tests notice a changed line: make mutate ROOM=sbt SEED=1 COUNT=50
+ROOM = sbt
+SEED = 1
+COUNT = 50
+JOBS = 2
+.PHONY: mutate
+mutate: all
+	$(srcdir)/scripts/mutate --source $(srcdir) --build . --room $(ROOM) --seed $(SEED) --count $(COUNT) \
+		--jobs $(JOBS)

@@ -10,6 +10,7 @@
 #include "sbt/memory.h"
 #include "sbt/sbt.h"
 #include "capture/wire.h"
+#include "gpucode/code-kind.h"
 
 /* ---- launch and life -------------------------------------------------------------------------------------------- */
 
@@ -131,6 +132,14 @@ void inferior_handle_signal(struct inferior *inf, int sig, bool stop, bool pass)
 struct err *inferior_gpu_read(struct inferior *inf, uint64_t addr, void *dst, size_t n, int timeout_ms) TS_CHECK;
 struct err *inferior_gpu_write(struct inferior *inf, uint64_t addr, const void *src, size_t n, int timeout_ms) TS_CHECK;
 struct err *inferior_gpu_sync(struct inferior *inf, uint32_t stream, int timeout_ms) TS_CHECK;
+/* Of the last inferior_gpu_read(): 0, or what was read is a copy of the memory as it was before
+ * this command, where the capture's span began: the device has faulted, and its memory is gone. */
+uint64_t inferior_gpu_read_before(const struct inferior *inf);
+/* From here on copies of device memory lie in a process of their own, the program `keeper`
+ * (tsdb-keeper), so that they outlive a fault of the device; softgpu: as in launch_options. Nothing
+ * when there is one already. */
+struct err *inferior_keep(struct inferior *inf, const char *keeper, const char *softgpu) TS_CHECK;
+void inferior_keep_end(struct inferior *inf);
 /* At a STOP_AGENT: the stopped thread's agent ends the span of captured commands (wire.h, REQ_END_SPAN). All threads are resumed; the caller
  * waits and drains, until INFERIOR_STOP_AGENT with why SERVED; control->stop is then to be taken as it was before. */
 struct err *inferior_end_span(struct inferior *inf) TS_CHECK;
@@ -221,7 +230,7 @@ struct drain_item {
 	uint64_t hash;		   /* CODE: all of it, assembled */
 	const void *code;
 	size_t code_size;
-	bool is_ptx;
+	enum code_kind code_kind;
 	uint64_t piece;		   /* MEMORY: which; several may be under way */
 	enum drain_part part;
 	struct sbt_memory memory;  /* BEGINS */

@@ -1,33 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Room attach: the inferior. Who links libattach.a links $(ATTACH_LIBS), libsbt.a and libcommon.a after it.
+# Room attach: the inferior. Who links libattach.a links $(ATTACH_LIBS), libgpucode.a, libsbt.a and libcommon.a after it.
 
 noinst_LIBRARIES += libattach.a
 libattach_a_SOURCES = \
-	src/attach/attach.h src/attach/inferior.h \
-	src/attach/inferior.c src/attach/launch.c src/attach/stops.c src/attach/waits.c src/attach/terminal.c \
-	src/attach/control.c src/attach/family.c src/attach/request.c \
-	src/attach/remote.c src/attach/remote.h src/attach/target.c src/attach/target.h \
-	src/attach/inject.c src/attach/inject.h src/attach/safe.c src/attach/seize.c src/attach/detach.c src/attach/find.c src/attach/handover.c src/attach/handover.h \
-	src/attach/drain.c src/attach/drain.h src/attach/drain-ring.c src/attach/drain-stacks.c src/attach/drain-join.c src/attach/drain-code.c \
-	src/attach/drain-memory.c src/attach/drain-python.c \
-	src/attach/elf-facts.c src/attach/elf-facts.h src/attach/libraries.c \
-	src/attach/frames.h src/attach/unwind.c src/attach/unwind-memory.c src/attach/symbols.c src/attach/backtrace.c src/attach/python.c \
-	src/attach/locals.c src/attach/dwarf-value.c src/attach/dwarf-value.h src/attach/dwarf-print.c
+	src/attach/attach.h src/attach/ptrace/inferior.h \
+	src/attach/ptrace/inferior.c src/attach/ptrace/launch.c src/attach/ptrace/stops.c src/attach/ptrace/waits.c src/attach/ptrace/terminal.c \
+	src/attach/ptrace/control.c src/attach/ptrace/family.c src/attach/ptrace/request.c \
+	src/attach/inject/remote.c src/attach/remote.h src/attach/ptrace/target.c src/attach/ptrace/target.h \
+	src/attach/inject/inject.c src/attach/inject/inject.h src/attach/inject/safe.c src/attach/inject/seize.c src/attach/ptrace/detach.c src/attach/ptrace/find.c src/attach/inject/handover.c src/attach/inject/handover.h \
+	src/attach/ptrace/keeper-process.c src/attach/ptrace/keeper-process.h \
+	src/attach/drain/drain.c src/attach/drain/drain.h src/attach/drain/drain-ring.c src/attach/drain/drain-stacks.c src/attach/drain/drain-join.c src/attach/drain/drain-code.c \
+	src/attach/drain/drain-memory.c src/attach/drain/drain-python.c \
+	src/attach/unwind/elf-facts.c src/attach/elf-facts.h src/attach/ptrace/libraries.c \
+	src/attach/unwind/frames.h src/attach/unwind/unwind.c src/attach/unwind/unwind-memory.c src/attach/unwind/symbols.c src/attach/unwind/backtrace.c src/attach/unwind/python-frames.c \
+	src/attach/unwind/locals.c src/attach/unwind/dwarf-value.c src/attach/unwind/dwarf-value.h src/attach/unwind/dwarf-print.c
 libattach_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS) $(UNWIND_PTRACE_CFLAGS) $(XXHASH_CFLAGS)
 ATTACH_LIBS = $(ELF_LIBS) $(UNWIND_PTRACE_LIBS) $(XXHASH_LIBS) -ldl
-HEADERS_TO_CHECK += src/attach/attach.h src/attach/inferior.h src/attach/drain.h src/attach/elf-facts.h \
-	src/attach/frames.h src/attach/dwarf-value.h src/attach/inject.h src/attach/remote.h src/attach/target.h src/attach/handover.h
+HEADERS_TO_CHECK += src/attach/attach.h src/attach/ptrace/inferior.h src/attach/drain/drain.h src/attach/elf-facts.h \
+	src/attach/unwind/frames.h src/attach/unwind/dwarf-value.h src/attach/inject/inject.h src/attach/remote.h src/attach/ptrace/target.h src/attach/inject/handover.h src/attach/ptrace/keeper-process.h
 
 # Programs under test are never sanitised: LeakSanitizer refuses to work under ptrace.
 check_PROGRAMS += tests/programs/attach-agent
-tests_programs_attach_agent_SOURCES = tests/programs/attach-agent.c src/sbt/cmd.c src/sbt/kernel-name.c src/sbt/expr.c
+tests_programs_attach_agent_SOURCES = tests/programs/attach-agent.c src/sbt/cmd/cmd.c src/sbt/cmd/kernel-name.c src/sbt/cmd/expr.c
 tests_programs_attach_agent_CFLAGS = -std=gnu11 $(WARN_CFLAGS)
 tests_programs_attach_agent_LDFLAGS = -pthread
 
 if HAVE_CMOCKA
 ATTACH_TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-ATTACH_TEST_LIBS = libattach.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(ATTACH_LIBS) -lpthread
+ATTACH_TEST_LIBS = libattach.a libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(ATTACH_LIBS) -lpthread
 check_PROGRAMS += tests/programs/attach-inferior
 tests_programs_attach_inferior_SOURCES = tests/programs/attach-inferior.c
 tests_programs_attach_inferior_CFLAGS = -std=gnu11 -g -O1 -Wno-unused-parameter

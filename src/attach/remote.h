@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "err.h"
+#include "base/err.h"
 
 struct remote_map {
 	uint64_t start, end, offset, inode;

@@ -7,69 +7,72 @@ HEADERS_TO_CHECK += src/capture/wire.h src/capture/soft-fault.h
 
 if HAVE_CUDA
 HEADERS_TO_CHECK += \
-	src/capture/agent.h src/capture/areas.h src/capture/bulk.h src/capture/discover.h src/capture/images.h src/capture/late.h src/capture/old-code.h src/capture/calls.h src/capture/clock.h src/capture/code.h src/capture/cupti-api.h \
-	src/capture/device.h src/capture/driver.h src/capture/effect.h src/capture/extent.h src/capture/forget.h src/capture/fresh.h src/capture/gate.h src/capture/globals.h src/capture/graph-nodes.h src/capture/host.h src/capture/ipc.h \
-	src/capture/known.h src/capture/live.h src/capture/payload.h src/capture/ptx.h src/capture/room.h src/capture/sender.h src/capture/shadow.h src/capture/span.h src/capture/touched.h \
-	src/capture/ids.h src/capture/kernel.h src/capture/launch-shape.h src/capture/map.h src/capture/mapping.h src/capture/nvinfo.h src/capture/ring.h \
-	src/capture/elf-look.h src/capture/python.h \
-	src/capture/source.h src/capture/stack.h src/capture/stop.h src/capture/thread.h src/capture/window.h
+	src/capture/core/agent.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/late/images.h src/capture/late/late.h src/capture/late/old-code.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cupti-api.h \
+	src/capture/memory/contexts.h src/capture/memory/deadline.h src/capture/cuda/driver.h src/capture/memory/effect.h src/capture/memory/extent.h src/capture/core/forget.h src/capture/memory/fresh.h src/capture/core/gate.h src/capture/objects/globals.h src/capture/cuda/graph-nodes.h src/capture/memory/host.h src/capture/memory/ipc.h \
+	src/capture/cuda/keep.h src/capture/cuda/keeper.h src/capture/objects/known.h src/capture/objects/live.h src/capture/pipeline/payload.h src/capture/objects/ptx-beside.h src/capture/memory/room.h src/capture/pipeline/sender.h src/capture/memory/shadow.h src/capture/memory/span.h src/capture/memory/touched.h \
+	src/capture/objects/ids.h src/capture/objects/kernel.h src/capture/cuda/launch-shape.h src/capture/objects/map.h src/capture/stacks/mapping.h src/capture/objects/nvinfo.h src/capture/pipeline/ring.h \
+	src/capture/stacks/elf-look.h src/capture/stacks/python-stack.h \
+	src/capture/core/source.h src/capture/stacks/stack.h src/capture/core/stop.h src/capture/core/thread.h src/capture/core/window.h
 
 agent_sources = \
-	src/capture/activity.c \
-	src/capture/agent.c src/capture/agent.h \
-	src/capture/attached.c \
-	src/capture/bulk.c src/capture/bulk.h \
-	src/capture/call-copy.c \
-	src/capture/call-graph.c src/capture/call-graph-update.c \
-	src/capture/graph-nodes.c src/capture/graph-nodes.h src/capture/graph-table.c \
-	src/capture/call-launch.c \
-	src/capture/call-memory.c \
-	src/capture/call-object.c \
-	src/capture/calls.c src/capture/calls.h src/capture/cuda-calls.def \
-	src/capture/clock.c src/capture/clock.h \
-	src/capture/code.c src/capture/code.h \
-	src/capture/ipc.c src/capture/ipc.h \
-	src/capture/cupti-api.h \
-	src/capture/areas.c src/capture/areas.h \
-	src/capture/discover.c src/capture/discover.h \
-	src/capture/images.c src/capture/images.h \
-	src/capture/late.c src/capture/late.h \
-	src/capture/old-code.c src/capture/old-code.h \
-	src/capture/driver.c src/capture/driver.h \
-	src/capture/effect.c src/capture/effect.h \
-	src/capture/forget.c src/capture/forget.h \
-	src/capture/touched.c src/capture/touched.h \
-	src/capture/span.c src/capture/span.h src/capture/span-memory.c src/capture/span-memory.h src/capture/span-cells.c src/capture/span-cells.h src/capture/span-times.c \
-	src/capture/room.c src/capture/room.h \
-	src/capture/sender.c src/capture/sender.h \
-	src/capture/shadow.c src/capture/shadow.h \
-	src/capture/payload.c src/capture/payload.h \
-	src/capture/ptx.c src/capture/ptx.h \
-	src/capture/known.c src/capture/known.h \
-	src/capture/live.c src/capture/live.h \
-	src/capture/host.c src/capture/host.h \
-	src/capture/globals.c src/capture/globals.h \
-	src/capture/gate.c src/capture/gate.h \
-	src/capture/extent.c src/capture/extent.h \
-	src/capture/fresh.c src/capture/fresh.h \
-	src/capture/device.c src/capture/device.h \
-	src/capture/ids.c src/capture/ids.h \
-	src/capture/kernel.c src/capture/kernel.h src/capture/launch-shape.h \
-	src/capture/map.c src/capture/map.h \
-	src/capture/mapping.c src/capture/mapping.h \
-	src/capture/nvinfo.c src/capture/nvinfo.h \
-	src/capture/nvtx.c \
-	src/capture/elf-look.c src/capture/elf-look.h \
-	src/capture/python.c src/capture/python.h \
-	src/capture/ring.c src/capture/ring.h \
-	src/capture/source-cupti.c src/capture/source.h \
-	src/capture/stack.c src/capture/stack.h \
-	src/capture/stop.c src/capture/stop.h \
-	src/capture/thread.c src/capture/thread.h \
-	src/capture/window.c src/capture/window.h \
+	src/capture/cuda/activity.c \
+	src/capture/core/agent.c src/capture/core/agent.h \
+	src/capture/core/attached.c \
+	src/capture/pipeline/bulk.c src/capture/pipeline/bulk.h \
+	src/capture/cuda/call-copy.c \
+	src/capture/cuda/call-graph.c src/capture/cuda/call-graph-update.c \
+	src/capture/cuda/graph-nodes.c src/capture/cuda/graph-nodes.h src/capture/cuda/graph-table.c \
+	src/capture/cuda/call-launch.c \
+	src/capture/cuda/call-memory.c \
+	src/capture/cuda/call-object.c \
+	src/capture/core/calls.c src/capture/core/calls.h src/capture/cuda/cuda-calls.def \
+	src/capture/core/clock.c src/capture/core/clock.h \
+	src/capture/objects/code.c src/capture/objects/code.h \
+	src/capture/memory/ipc.c src/capture/memory/ipc.h \
+	src/capture/cuda/cupti-api.h \
+	src/capture/stacks/areas.c src/capture/stacks/areas.h \
+	src/capture/memory/deadline.c src/capture/memory/deadline.h \
+	src/capture/memory/discover.c src/capture/memory/discover.h \
+	src/capture/late/images.c src/capture/late/images.h \
+	src/capture/late/late.c src/capture/late/late.h \
+	src/capture/late/old-code.c src/capture/late/old-code.h \
+	src/capture/cuda/driver.c src/capture/cuda/driver.h \
+	src/capture/memory/effect.c src/capture/memory/effect.h \
+	src/capture/core/forget.c src/capture/core/forget.h \
+	src/capture/memory/touched.c src/capture/memory/touched.h \
+	src/capture/memory/span.c src/capture/memory/span.h src/capture/memory/span-memory.c src/capture/memory/span-memory.h src/capture/memory/span-cells.c src/capture/memory/span-cells.h src/capture/memory/span-times.c \
+	src/capture/cuda/keep.c src/capture/cuda/keep.h src/capture/cuda/keeper.h \
+	src/capture/memory/room.c src/capture/memory/room.h \
+	src/capture/pipeline/sender.c src/capture/pipeline/sender.h \
+	src/capture/memory/shadow.c src/capture/memory/shadow.h \
+	src/capture/pipeline/payload.c src/capture/pipeline/payload.h \
+	src/capture/objects/ptx-beside.c src/capture/objects/ptx-beside.h \
+	src/capture/objects/known.c src/capture/objects/known.h \
+	src/capture/objects/live.c src/capture/objects/live.h \
+	src/capture/memory/host.c src/capture/memory/host.h \
+	src/capture/objects/globals.c src/capture/objects/globals.h \
+	src/capture/core/gate.c src/capture/core/gate.h \
+	src/capture/memory/extent.c src/capture/memory/extent.h \
+	src/capture/memory/fresh.c src/capture/memory/fresh.h \
+	src/capture/memory/contexts.c src/capture/memory/contexts.h \
+	src/capture/objects/ids.c src/capture/objects/ids.h \
+	src/capture/objects/kernel.c src/capture/objects/kernel.h src/capture/cuda/launch-shape.h \
+	src/capture/objects/map.c src/capture/objects/map.h \
+	src/capture/stacks/mapping.c src/capture/stacks/mapping.h \
+	src/capture/objects/nvinfo.c src/capture/objects/nvinfo.h \
+	src/capture/stacks/nvtx.c \
+	src/capture/stacks/elf-look.c src/capture/stacks/elf-look.h \
+	src/capture/stacks/python-stack.c src/capture/stacks/python-stack.h \
+	src/capture/pipeline/ring.c src/capture/pipeline/ring.h \
+	src/capture/cuda/source-cupti.c src/capture/core/source.h \
+	src/capture/stacks/stack.c src/capture/stacks/stack.h \
+	src/capture/core/stop.c src/capture/core/stop.h \
+	src/capture/core/thread.c src/capture/core/thread.h \
+	src/capture/core/window.c src/capture/core/window.h \
 	src/capture/wire.h \
-	src/replay/cubin.c src/replay/cubin.h src/replay/cubin-cells.c src/replay/cubin-cells.h \
-	src/sbt/cmd.c src/sbt/footprint.c src/sbt/expr.c src/sbt/kernel-name.c src/sbt/pagehash.c src/sbt/python.c src/sbt/python-lines.c
+	src/gpucode/fatbin.c src/gpucode/fatbin.h src/gpucode/ptx-text.c src/gpucode/ptx-text.h \
+	src/gpucode/cubin.c src/gpucode/cubin.h src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h \
+	src/sbt/cmd/cmd.c src/sbt/cmd/footprint.c src/sbt/cmd/expr.c src/sbt/cmd/kernel-name.c src/sbt/format/pagehash.c src/sbt/format/python.c src/sbt/format/python-lines.c
 agent_cflags = $(SO_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) -O2
 
 plugin_PROGRAMS += libtsdb-agent.so
@@ -78,6 +81,12 @@ libtsdb_agent_so_CFLAGS = $(agent_cflags)
 # A program must not unload it while the driver holds our callbacks.
 libtsdb_agent_so_LDFLAGS = $(SO_LDFLAGS) -Wl,-z,nodelete -Wl,--exclude-libs,ALL -Wl,-soname,libtsdb-agent.so
 libtsdb_agent_so_LDADD = libhashkernel.a -lpthread -ldl
+
+# The other end of keeper.h: a process of tsdb's. libcuda.so.1 is opened when it runs, never linked.
+plugin_PROGRAMS += tsdb-keeper
+tsdb_keeper_SOURCES = src/capture/cuda/keeper-main.c src/capture/cuda/keeper.h
+tsdb_keeper_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS)
+tsdb_keeper_LDADD = -lpthread -ldl
 
 # make check-tsan: the agent with ThreadSanitizer in a program that has it, and the software GPU without. Not part of `make check`.
 EXTRA_PROGRAMS += tests/stress/libtsdb-agent.so tests/stress/agent-stress
@@ -96,7 +105,7 @@ check-tsan: tests/stress/libtsdb-agent.so tests/stress/agent-stress tsdb
 if HAVE_CMOCKA
 # The agent's files again, built like the tests that use them.
 check_LIBRARIES = libagenttest.a
-libagenttest_a_SOURCES = $(agent_sources) src/sbt/expr-parse.c tests/unit/capture-fake.c tests/unit/capture-fake.h
+libagenttest_a_SOURCES = $(agent_sources) src/sbt/cmd/expr-parse.c tests/unit/capture-fake.c tests/unit/capture-fake.h
 libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
 capture_tests = \
 	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-late tests/unit/test-capture-live tests/unit/test-capture-memory tests/unit/test-capture-ring \
@@ -106,12 +115,12 @@ TESTS += $(capture_tests)
 capture_test_cflags = $(libagenttest_a_CFLAGS)
 capture_test_ldadd = libagenttest.a libhashkernel.a $(CMOCKA_LIBS) -lpthread -ldl
 # Loads the agent into itself, so it is built as foreign programs are.
-tests_unit_test_capture_agent_SOURCES = tests/unit/test-capture-agent.c src/sbt/cmd.c src/capture/wire.h
+tests_unit_test_capture_agent_SOURCES = tests/unit/test-capture-agent.c src/sbt/cmd/cmd.c src/capture/wire.h
 tests_unit_test_capture_agent_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer $(WARN_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_capture_agent_LDFLAGS =
 tests_unit_test_capture_agent_LDADD = $(CMOCKA_LIBS) -lpthread -ldl
 EXTRA_tests_unit_test_capture_agent_DEPENDENCIES = libtsdb-agent.so
-tests_unit_test_capture_memory_SOURCES = tests/unit/test-capture-memory.c src/sbt/cmd.c src/sbt/pagehash.c src/capture/wire.h
+tests_unit_test_capture_memory_SOURCES = tests/unit/test-capture-memory.c src/sbt/cmd/cmd.c src/sbt/format/pagehash.c src/capture/wire.h
 tests_unit_test_capture_memory_CFLAGS = $(tests_unit_test_capture_agent_CFLAGS)
 tests_unit_test_capture_memory_LDFLAGS =
 tests_unit_test_capture_memory_LDADD = $(CMOCKA_LIBS) -lpthread -ldl

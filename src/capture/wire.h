@@ -62,7 +62,7 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 10u
+#define TSDB_WIRE_VERSION 12u
 #define TSDB_RING_COUNT 16384u
 #define TSDB_RING_LARGE 256u /* rings of control.ring_bytes; all behind them are small */
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
@@ -74,6 +74,7 @@
 #define TSDB_GLOB_MAX 128u
 #define TSDB_TEXT_MAX 256u
 #define TSDB_BUSY_MAX 2048u
+#define TSDB_KEEPER_MAX 64u
 
 /* Ring records are packed commands (cmd.h, kinds of commands.def) or one of these, with the same 8-byte header. */
 enum tsdb_msg {
@@ -111,7 +112,7 @@ struct tsdb_msg_code {
 	struct tsdb_msg_head head;
 	uint64_t hash, total, offset; /* XXH64 of the whole, its bytes, where this piece goes */
 	uint32_t n;
-	uint32_t is_ptx;
+	uint32_t kind; /* enum code_kind */
 	uint8_t bytes[];
 };
 /* Numbers are the agent's, and mean the same in every ring. */
@@ -252,6 +253,8 @@ struct tsdb_req {
 	uint64_t addr, size;   /* device address; size <= TSDB_RECORD_MAX */
 	uint32_t stream;       /* for SYNC_STREAM: a stream id */
 	uint32_t pad;
+	uint64_t before; /* READ: 0, or the bytes are a copy from before this command, where the
+			    span began: the device has faulted */
 	uint8_t data[TSDB_RECORD_MAX];
 };
 
@@ -303,9 +306,13 @@ struct tsdb_control {
 	_Atomic uint32_t span;		    /* `capture start`: every command is in a span, from the next one on */
 	_Atomic uint32_t memory_answer;	    /* enum tsdb_memory_answer */
 	_Atomic uint64_t memory_limit;	    /* bytes; 0: no limit */
+	_Atomic uint32_t gpu_timeout; /* ms that the agent waits for the device's
+					 work; 0: 5000 */
 	_Atomic uint32_t pages_file;	    /* counts the traces: rises by one when another one begins */
 	_Atomic uint32_t pages_epoch;	    /* changes when tsdb no longer has the pages of the trace before */
 	_Atomic uint32_t leave;		    /* a futex word: nonzero asks the agent to go (agent_state LEFT); see "Attach" */
+	char keeper[TSDB_KEEPER_MAX]; /* keeper.h: whom to ask for memory that copies go to; "":
+					 nobody, they go to the inferior's own */
 	uint32_t attached;		    /* the process was running before this block was made: there are objects to discover */
 
 	/* The agent writes. */
@@ -320,8 +327,11 @@ struct tsdb_control {
 	_Atomic uint64_t lost;	  /* commands lost for any other reason but a full ring: made by a signal handler within another call, or too large */
 	char text[TSDB_TEXT_MAX]; /* one sentence, for REFUSED */
 	_Atomic uint64_t next_bulk; /* tickets */
+	_Atomic uint64_t span_sent; /* the first command of the span whose memory at its beginning
+				       is all in slots; 0: none's */
 	uint64_t memory_needed;	    /* for STOP_CAPTURE */
 	_Atomic uint64_t pause_ns;  /* how long the last span's begin held the program up */
+	char keep_text[TSDB_TEXT_MAX]; /* one sentence: why the keeper's memory is not used */
 	char text2[TSDB_TEXT_MAX];  /* one sentence: what of the last span's memory could not be recorded */
 	_Atomic uint32_t late;	    /* enum tsdb_late: how far an agent that came late is */
 	char busy[TSDB_BUSY_MAX];   /* valid from TSDB_LATE_SOURCE on: what the device was doing then, as far as it can be told; lines */

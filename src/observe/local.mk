@@ -5,32 +5,32 @@
 
 noinst_LIBRARIES += libobserve.a
 libobserve_a_SOURCES = \
-	src/observe/observe.h src/observe/observe-private.h src/observe/observe.c src/observe/observe-launch.c \
-	src/observe/table.c src/observe/stats.c src/observe/stats.h \
-	src/observe/process.c src/observe/process.h src/observe/maps.c src/observe/maps.h \
-	src/observe/mapped.c src/observe/mapped.h src/observe/kernel-names.c src/observe/kernel-names.h \
-	src/observe/decode.c src/observe/decode.h src/observe/calls.c src/observe/calls.h src/observe/observe-calls.def \
-	src/observe/see-work.c src/observe/see-memory.c src/observe/see-objects.c \
-	src/observe/handles.c src/observe/handles.h src/observe/addresses.c src/observe/addresses.h \
-	src/observe/probe.h src/observe/probes.h
+	src/observe/observe.h src/observe/process/observe-private.h src/observe/process/observe.c src/observe/process/observe-launch.c \
+	src/observe/process/table.c src/observe/process/stats.c src/observe/process/stats.h \
+	src/observe/process/observed.c src/observe/process/observed.h src/observe/process/maps.c src/observe/process/maps.h \
+	src/observe/bpf/mapped.c src/observe/bpf/mapped.h src/observe/decode/kernel-names.c src/observe/decode/kernel-names.h \
+	src/observe/decode/observe-decode.c src/observe/decode/observe-decode.h src/observe/decode/observe-calls.c src/observe/decode/observe-calls.h src/observe/decode/observe-calls.def \
+	src/observe/decode/see-work.c src/observe/decode/see-memory.c src/observe/decode/see-objects.c \
+	src/observe/decode/handles.c src/observe/decode/handles.h src/observe/bpf/addresses.c src/observe/bpf/addresses.h \
+	src/observe/bpf/probe.h src/observe/bpf/probes.h
 libobserve_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS)
-HEADERS_TO_CHECK += src/observe/observe.h src/observe/observe-private.h src/observe/stats.h src/observe/process.h src/observe/maps.h src/observe/mapped.h \
-	src/observe/kernel-names.h src/observe/decode.h src/observe/calls.h src/observe/handles.h src/observe/addresses.h src/observe/probe.h src/observe/probes.h
-EXTRA_DIST += src/observe/observe.bpf.c src/observe/probes.c src/observe/probes-attach.c src/observe/probes-private.h src/observe/probes-none.c src/observe/probes-object.S
+HEADERS_TO_CHECK += src/observe/observe.h src/observe/process/observe-private.h src/observe/process/stats.h src/observe/process/observed.h src/observe/process/maps.h src/observe/bpf/mapped.h \
+	src/observe/decode/kernel-names.h src/observe/decode/observe-decode.h src/observe/decode/observe-calls.h src/observe/decode/handles.h src/observe/bpf/addresses.h src/observe/bpf/probe.h src/observe/bpf/probes.h
+EXTRA_DIST += src/observe/bpf/observe.bpf.c src/observe/bpf/probes.c src/observe/bpf/probes-attach.c src/observe/bpf/probes-private.h src/observe/bpf/probes-none.c src/observe/bpf/probes-object.S
 
 if HAVE_OBSERVE
-libobserve_a_SOURCES += src/observe/probes.c src/observe/probes-attach.c src/observe/probes-private.h
+libobserve_a_SOURCES += src/observe/bpf/probes.c src/observe/bpf/probes-attach.c src/observe/bpf/probes-private.h
 libobserve_a_CPPFLAGS += $(BPF_CFLAGS)
-libobserve_a_LIBADD = src/observe/probes-object.$(OBJEXT)
+libobserve_a_LIBADD = src/observe/bpf/probes-object.$(OBJEXT)
 OBSERVE_LIBS = $(BPF_LIBS)
-src/observe/observe.bpf.o: src/observe/observe.bpf.c src/observe/probe.h
-	@$(MKDIR_P) src/observe
-	$(AM_V_GEN)$(BPF_CLANG) -O2 -g -Wall -Werror -target bpf $(BPF_TARGET_CFLAGS) $(BPF_CFLAGS) -I$(srcdir)/src -c -o $@ $(srcdir)/src/observe/observe.bpf.c
-src/observe/probes-object.$(OBJEXT): src/observe/probes-object.S src/observe/observe.bpf.o
-	$(AM_V_GEN)$(CC) -DOBSERVE_OBJECT='"src/observe/observe.bpf.o"' -c -o $@ $(srcdir)/src/observe/probes-object.S
-CLEANFILES += src/observe/observe.bpf.o src/observe/probes-object.$(OBJEXT)
+src/observe/bpf/observe.bpf.o: src/observe/bpf/observe.bpf.c src/observe/bpf/probe.h
+	@$(MKDIR_P) src/observe/bpf
+	$(AM_V_GEN)$(BPF_CLANG) -O2 -g -Wall -Werror -target bpf $(BPF_TARGET_CFLAGS) $(BPF_CFLAGS) -I$(srcdir)/src -c -o $@ $(srcdir)/src/observe/bpf/observe.bpf.c
+src/observe/bpf/probes-object.$(OBJEXT): src/observe/bpf/probes-object.S src/observe/bpf/observe.bpf.o
+	$(AM_V_GEN)$(CC) -DOBSERVE_OBJECT='"src/observe/bpf/observe.bpf.o"' -c -o $@ $(srcdir)/src/observe/bpf/probes-object.S
+CLEANFILES += src/observe/bpf/observe.bpf.o src/observe/bpf/probes-object.$(OBJEXT)
 else
-libobserve_a_SOURCES += src/observe/probes-none.c
+libobserve_a_SOURCES += src/observe/bpf/probes-none.c
 OBSERVE_LIBS =
 endif
 
@@ -41,7 +41,7 @@ check-observe-qemu: all $(check_SCRIPTS)
 EXTRA_DIST += tests/observe/in-qemu tests/observe/on-gpu
 
 if HAVE_CMOCKA
-OBSERVE_TEST_LIBS = libobserve.a libstate.a libattach.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(OBSERVE_LIBS) $(ATTACH_LIBS) $(ZSTD_LIBS) $(JANSSON_LIBS) -lpthread
+OBSERVE_TEST_LIBS = libobserve.a libstate.a libattach.a libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(OBSERVE_LIBS) $(ATTACH_LIBS) $(ZSTD_LIBS) $(JANSSON_LIBS) -lpthread
 check_PROGRAMS += tests/unit/libobserve-driver.so
 tests_unit_libobserve_driver_so_SOURCES = tests/unit/observe-driver.c
 tests_unit_libobserve_driver_so_CFLAGS = -std=gnu11 -fPIC -O1 $(WARN_CFLAGS)

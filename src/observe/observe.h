@@ -4,7 +4,7 @@
  * see every call of a process that runs already, without stopping it and without a library in it. Records go through a
  * ring that is read on a timer, become commands, and those a live table and, when asked, a trace that is marked observed.
  *
- *   observe.bpf.c (kernel) -> probes.c -> process.c -> decode.c -> commands -> stats.c -> table.c
+ *   observe.bpf.c (kernel) -> probes.c -> observed.c -> observe-decode.c -> commands -> stats.c -> table.c
  *                                                               \-> sbt writer
  *
  * All calls come from one thread. Nothing here prints.
@@ -13,8 +13,8 @@
 #define OBSERVE_OBSERVE_H
 
 #include <sys/types.h>
-#include "buf.h"
-#include "err.h"
+#include "base/buf.h"
+#include "base/err.h"
 
 struct observe;
 struct symbols;

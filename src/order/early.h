@@ -14,12 +14,13 @@
 #ifndef ORDER_EARLY_H
 #define ORDER_EARLY_H
 
-#include "order/clock.h"
+#include "order/fold/vector-clock.h"
 #include "sbt/cmd.h"
 #include <stdbool.h>
 
 /* What is known of a launch's use of griddepcontrol. */
 struct order_early {
+	bool code;	    /* from its PTX, not from what it did */
 	bool known;	    /* false: nothing is, and nothing of what follows counts */
 	bool waits;	    /* a thread waited: when the launch is complete, so is the one in front */
 	bool before;	    /* a thread accessed global memory without having waited */
@@ -35,11 +36,18 @@ enum order_early_flags {
 	ORDER_EARLY_BETWEEN = 8,  /* an event was recorded, or waited for, between the two: whether they overlap then is not documented */
 	ORDER_EARLY_EVENT = 32,	  /* its stream waited for an event that a launch attribute may have recorded: what that orders is not known */
 	ORDER_EARLY_WAITS = 16,	  /* it touches nothing before it has waited for the one in front */
+	ORDER_EARLY_BEHIND = 64,  /* what it does behind its wait, where that is an item of its own or all of it */
+	ORDER_EARLY_CODE = 256,	  /* what it does is known from its PTX alone */
+	/* it is behind a wait for a value, and which write ended that is not known: it may be ordered
+	 * behind more than is known */
+	ORDER_EARLY_VALUE = 512,
+	ORDER_EARLY_LOOSE = 128,  /* of the launches in front that may begin early, one is not known to wait */
 };
 
 /* What the last launch of a stream tells those behind it. Zeroes: there is none. */
 struct early {
-	uint64_t seq; /* of that launch; 0: the last work was none, so what follows comes behind it */
+	uint64_t kernel; /* of that launch */
+	uint64_t seq; /* of it; 0: the last work was none, so what follows comes behind it */
 	struct clock *start, *done; /* what its beginning, and its completion, tell; NULL both: made of the following */
 	struct clock *base; /* of a launch in the usual order: item index of lane */
 	uint32_t lane, index;
@@ -47,7 +55,8 @@ struct early {
 	struct clock *pending; /* launches besides the lane that nothing on it was ordered behind yet */
 	uint64_t pending_seq;
 	bool between;
-	uint8_t doubts; /* ORDER_EARLY_UNKNOWN: of its completion */
+	bool loose; /* it, or one in front that may begin early, is not known to wait */
+	uint16_t doubts; /* ORDER_EARLY_UNKNOWN: of its completion */
 	uint32_t *side; /* lanes for such launches */
 	uint32_t nside, cap;
 };
@@ -67,7 +76,7 @@ void early_free(struct early *e);
 /* A launch in the usual order, item index of lane, which happens after base. */
 void early_usual(struct early *e, uint64_t seq, struct clock *base, uint32_t lane, uint32_t index);
 /* A launch that begins and is complete knowing that; takes both clocks. */
-void early_launched(struct early *e, uint64_t seq, struct clock *start, struct clock *done, uint8_t doubts);
+void early_launched(struct early *e, uint64_t seq, struct clock *start, struct clock *done, uint16_t doubts);
 /* Other work: what follows comes behind it. */
 void early_over(struct early *e);
 /* The stream waited for what c knows. */

@@ -5,7 +5,7 @@
 #ifndef ORDER_KEPT_H
 #define ORDER_KEPT_H
 
-#include "buf.h"
+#include "base/buf.h"
 #include "sbt/sbt.h"
 
 #define KEPT_MAX 4000000u

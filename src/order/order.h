@@ -11,7 +11,7 @@
 #ifndef ORDER_ORDER_H
 #define ORDER_ORDER_H
 
-#include "order/fold.h"
+#include "order/fold/fold.h"
 #include "sbt/memory.h"
 #include "state/state.h"
 
@@ -87,7 +87,7 @@ struct order_race {
 	enum order_tier tier;
 	uint64_t addr, size;	 /* bytes both touch: the first range of them in the first pair */
 	uint64_t alloc, alloc_size; /* the allocation they lie in; 0 when in none */
-	uint8_t early;		 /* b is a programmatic dependent launch behind a on its stream: enum order_early_flags, ORDER_EARLY and why it is not sure */
+	uint16_t early;		 /* b is a programmatic dependent launch behind a on its stream: enum order_early_flags, ORDER_EARLY and why it is not sure */
 	uint64_t behind;	 /* then: the launch in front of b */
 	enum order_staged staged; /* a is such a copy */
 	bool flag; /* one is the host, the other a kernel that polls: such a word may be what orders them, and is no race itself */
@@ -97,6 +97,7 @@ struct order_options {
 	uint64_t first, last; /* commands to judge; 0, 0: all */
 	bool early_in_order;  /* for order_open(): programmatic dependent launches are taken as ordinary ones */
 	bool strict;	      /* by the letter: ORDER_STAGED_SMALL races like any other one, and order_open() does not order it before what comes later */
+	bool pairs_apart;     /* for order_races(): every pair is told, also those that meet at the same two places of the program */
 	bool threads_apart;   /* calls of different host threads are not ordered by their sequence */
 	const struct order_source *source; /* may be NULL */
 	/* Every pair that conflicts without an order, as it is met; may be NULL. */
@@ -123,6 +124,8 @@ struct order_races {
  * ERR_INTERRUPTED when *interrupt becomes true. */
 struct err *order_races(struct order_races *ret, struct sbt_reader *trace, const struct order_options *o) TS_CHECK;
 void order_races_free(struct order_races *r);
+/* The surest first, for callers that changed tiers. */
+void order_races_sort(struct order_races *r);
 /* "cuStreamWaitEvent on stream 3 before #214, for an event recorded on stream 2 after #201". */
 void order_race_cure(struct buf *out, const struct order_race *r);
 
@@ -132,6 +135,8 @@ struct order_suspects {
 	size_t n;
 	uint64_t launches; /* all of them */
 	bool host; /* page-locked memory changed beside work: whether the host did it matters */
+	bool late; /* some come later than their number: behind a wait for a value that a later
+		      command writes */
 };
 struct err *order_suspects(struct order_suspects *ret, struct sbt_reader *trace, const struct order_options *o) TS_CHECK;
 void order_suspects_free(struct order_suspects *s);

@@ -8,7 +8,7 @@
 #define REPLAY_DEVICE_KERNEL_H
 
 #include "replay/device.h"
-#include "replay/soft-debug.h"
+#include "replayer/soft-debug.h"
 
 /* Stands before the first instruction of launch seq. ERR_UNSUPPORTED: no software GPU, or a launch that cannot be had so: the sentence says
  * why. *ret of this and the others belongs to the device, until the next call. */

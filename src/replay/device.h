@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A device that executes a trace's commands: tsdb's end of tsdb-replayer (replayer.h). The process is started, asked, timed, killed
+ * A device that executes a trace's commands: tsdb's end of tsdb-replayer (protocol.h). The process is started, asked, timed, killed
  * and started again here; a fault of the device costs the process, never tsdb.
  *
  * The surprise: a dead replayer is no dead device. After a fault, a time-out, a crash or a Ctrl-C the next call starts a fresh process,
@@ -15,7 +15,8 @@
 
 #include "order/order.h"
 #include "replay/replay.h"
-#include "replay/replayer.h"
+#include "replay/protocol.h"
+#include "gpucode/code-kind.h"
 
 struct device;
 
@@ -44,6 +45,8 @@ struct device_info {
 	uint64_t first, last;
 	uint64_t ranges, bytes; /* placed */
 	uint64_t unrepeatable;	/* commands in the window that cannot be executed again */
+	uint64_t work, recorded,
+		left_out;	/* commands: executed; taken from the recording; neither */
 	bool overlap;		/* streams overlap: device_overlap() */
 	struct device_fault {	/* of the device in the recording */
 		uint64_t told, first, last; /* the call that got the error, 0: there was none; the commands that can have caused it, first 0: none of these */
@@ -105,7 +108,7 @@ struct err *device_skip(struct device *d, const uint64_t *seqs, uint32_t n, bool
  * the place of an earlier one. */
 struct err *device_graph_part(struct device *d, uint64_t seq, uint32_t node, bool with) TS_CHECK;
 /* Other code for a kernel of the trace; n 0: the recorded code again. */
-struct err *device_swap(struct device *d, uint32_t kernel, bool is_ptx, const void *code, size_t n) TS_CHECK;
+struct err *device_swap(struct device *d, uint32_t kernel, enum code_kind kind, const void *code, size_t n) TS_CHECK;
 /* No writes and parameters any more (skips and swaps stay); goes to the window's start. */
 struct err *device_forget(struct device *d) TS_CHECK;
 /* Whether anything of the above makes this another run than the recorded one. */
@@ -122,10 +125,19 @@ void device_budget(struct device *d, struct patience *budget, uint64_t ns);
  * recording's addresses; at most max of each kind (0: 65,536), see soft_access_set. The position is last then. */
 struct access_set {
 	uint64_t seq;
+	uint32_t base;		    /* SOFT_NO_BASE, or of device_sets_by_base() */
+	bool cut;		    /* it touched other memory, too */
 	struct soft_access_set set; /* valid during the call */
 };
 struct err *device_access_sets(struct device *d, uint64_t first, uint64_t last, uint32_t max,
 	struct err *(*each)(void *arg, const struct access_set *a), void *arg) TS_CHECK;
+/* The same, but a launch whose addressing is known, and that may not begin early, has a set for
+ * each base of its addresses; the one without a base comes first. */
+struct err *device_sets_by_base(struct device *d, uint64_t first, uint64_t last, uint32_t max,
+	struct err *(*each)(void *arg, const struct access_set *a), void *arg) TS_CHECK;
+/* How a kernel makes its addresses. Not known on any device but the software GPU. */
+struct err *device_addressing(
+	struct device *d, uint64_t kernel, struct soft_addressing *ret) TS_CHECK;
 /* The same on any device: of launches, the bytes that they changed, as written. They may have written others with what was there, and what they
  * read is not known. */
 struct err *device_changed_sets(struct device *d, uint64_t first, uint64_t last, uint32_t max,
@@ -159,13 +171,18 @@ void device_verified_free(struct device_verified *v);
 bool device_verified_ok(const struct device_verified *v);
 /* "12 of 12 allocations identical, 3 of 3 outputs identical", and a line for each that differs. Ends without a newline. */
 void device_verified_print(struct buf *out, const struct device_verified *v);
-/* Executes the launches how->from..how->to how->runs times each from the same memory, and tells the pages in which they differed; see
- * replayer_check. kernels: n ids of those to check, NULL: all. The position is how->to then. A second copy of the window's memory has to
- * fit on the device, besides what a launch changes; ERR_LIMIT when it does not. */
+/* Executes the launches how->from..how->to how->runs times each from the same memory, and tells the
+ * pages in which they differed; see replayer_check. kernels: n ids of those to check, NULL: all.
+ * The position is how->to then. A second copy of the window's memory has to fit on the device,
+ * besides what a launch changes; ERR_LIMIT when it does not. When the budget (device_budget()) is
+ * spent, or after Ctrl-C, that is no error: ret has what there was until then. */
+enum device_checked_end { DEVICE_CHECKED_ALL, DEVICE_CHECKED_BUDGET, DEVICE_CHECKED_INTERRUPTED };
 struct device_checked {
 	struct replayer_difference *rows; /* heap, in order of seq; device_checked_free() */
 	size_t n;
 	uint64_t checked, left_out, heap, outside; /* see replayer_check_done */
+	uint64_t reached;			   /* the last command that is in them */
+	enum device_checked_end end;
 };
 struct err *device_check(struct device *d, const struct replayer_check *how, const uint32_t *kernels, size_t n,
 	struct device_checked *ret) TS_CHECK;
@@ -187,8 +204,6 @@ struct device_ordered {
 };
 struct err *device_order(struct device *d, const struct device_order *o, struct device_ordered *ret) TS_CHECK;
 void device_ordered_free(struct device_ordered *o);
-/* Whether two orders left the same memory and delivered the same. */
-bool device_ordered_same(const struct device_ordered *a, const struct device_ordered *b);
 
 /* Keeps a copy of the present memory if there is room. */
 struct err *device_checkpoint(struct device *d) TS_CHECK;

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "replay/replayer.h"
+#include "replay/protocol.h"
 
 struct value_type {
 	const char *name;

@@ -194,6 +194,8 @@ const struct sbt_field *sbt_out_of_range(const struct sbt_cmd *c);
 uint32_t sbt_cmd_stream(const struct sbt_cmd *c);
 /* Whether it ran on a stream: class WORK, no failed call, not captured into a graph. */
 bool sbt_cmd_is_work(const struct sbt_cmd *c);
+/* Whether memory that holds v ends the wait (CUDA driver API, CUstreamWaitValue_flags). */
+bool sbt_wait_is_over(const struct sbt_cmd_batch *wait, uint64_t v);
 
 /* --- the packed form used in the agent's ring and in graph_node.payload ------------------------------------------
  * u32 total size in bytes (a multiple of 8), u16 kind, u16 flags, u64 seq, u32 thread, ctx, stack, result, corr, u32

@@ -8,21 +8,21 @@ SBT_LIBS = $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread
 noinst_LIBRARIES += libsbt.a
 libsbt_a_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
 libsbt_a_SOURCES = \
-	src/sbt/cmd.c src/sbt/cmd.h src/sbt/commands.def \
-	src/sbt/footprint.c src/sbt/footprint.h \
-	src/sbt/kernel-name.c \
-	src/sbt/expr.c src/sbt/expr-parse.c src/sbt/expr.h \
-	src/sbt/pagehash.c src/sbt/pagehash.h \
-	src/sbt/python.c src/sbt/python-lines.c src/sbt/python.h \
-	src/sbt/format.h src/sbt/varint.h \
-	src/sbt/encode.c src/sbt/decode.c src/sbt/encode.h \
-	src/sbt/writer.c src/sbt/writer-chunk.c src/sbt/writer-memory.c src/sbt/writer.h \
-	src/sbt/packer.c src/sbt/packer.h src/sbt/pagecode.c src/sbt/pagecode.h src/sbt/memory.h \
-	src/sbt/reader.c src/sbt/reader-chunk.c src/sbt/reader-index.c src/sbt/reader-stacks.c \
-	src/sbt/reader-memory.c src/sbt/reader-pages.c src/sbt/reader.h \
-	src/sbt/cursor.c src/sbt/print.c src/sbt/json.c \
+	src/sbt/cmd/cmd.c src/sbt/cmd.h src/sbt/commands.def \
+	src/sbt/cmd/footprint.c src/sbt/footprint.h \
+	src/sbt/cmd/kernel-name.c \
+	src/sbt/cmd/expr.c src/sbt/cmd/expr-parse.c src/sbt/expr.h \
+	src/sbt/format/pagehash.c src/sbt/pagehash.h \
+	src/sbt/format/python.c src/sbt/format/python-lines.c src/sbt/python.h \
+	src/sbt/format/format.h src/sbt/varint.h \
+	src/sbt/cmd/encode.c src/sbt/cmd/decode.c src/sbt/cmd/encode.h \
+	src/sbt/writer/writer.c src/sbt/writer/writer-chunk.c src/sbt/writer/writer-memory.c src/sbt/writer/writer.h \
+	src/sbt/writer/packer.c src/sbt/writer/packer.h src/sbt/format/pagecode.c src/sbt/format/pagecode.h src/sbt/memory.h \
+	src/sbt/reader/reader.c src/sbt/reader/reader-chunk.c src/sbt/reader/reader-index.c src/sbt/reader/reader-stacks.c \
+	src/sbt/reader/reader-memory.c src/sbt/reader/reader-pages.c src/sbt/reader/reader.h \
+	src/sbt/format/cursor.c src/sbt/cmd/print-cmd.c src/sbt/cmd/json.c \
 	src/sbt/sbt.h
-HEADERS_TO_CHECK += src/sbt/footprint.h src/sbt/python.h src/sbt/cmd.h src/sbt/expr.h src/sbt/format.h src/sbt/varint.h src/sbt/encode.h src/sbt/writer.h src/sbt/reader.h src/sbt/packer.h src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/pagecode.h
+HEADERS_TO_CHECK += src/sbt/footprint.h src/sbt/python.h src/sbt/cmd.h src/sbt/expr.h src/sbt/format/format.h src/sbt/varint.h src/sbt/cmd/encode.h src/sbt/writer/writer.h src/sbt/reader/reader.h src/sbt/writer/packer.h src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/format/pagecode.h
 
 EXTRA_DIST += tests/python-lines.py docs/sbt.md tests/sbt_reader.py tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh tests/traces
 dist_noinst_SCRIPTS += scripts/sbt-doc

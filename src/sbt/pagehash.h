@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hash of memory contents, the same on the host and on a device (src/replay/kernels.cu computes it where the memory is), so that
+ * The hash of memory contents, the same on the host and on a device (src/gpucode/kernels.cu computes it where the memory is), so that
  * comparing does not move the bytes. Not against an adversary.
  *
  * A page is SBT_PAGE bytes; the last one of a range may be shorter and is taken as if filled up with zeros. The page is 4096 cells of 16

@@ -7,10 +7,11 @@
 #ifndef SBT_SBT_H
 #define SBT_SBT_H
 
-#include "err.h"
-#include "buf.h"
+#include "base/err.h"
+#include "base/buf.h"
 #include "sbt/cmd.h"
 #include "sbt/expr.h"
+#include "gpucode/code-kind.h"
 
 #define SBT_VERSION_MAJOR 1 /* a reader refuses a larger one */
 #define SBT_VERSION_MINOR 7 /* a reader accepts a larger one: fields and chunk types it does not know are skipped */
@@ -74,8 +75,8 @@ struct err *sbt_writer_place(struct sbt_writer *w, const struct sbt_place *place
 struct err *sbt_writer_stack(struct sbt_writer *w, uint32_t id, const struct sbt_frame *frames, unsigned n) TS_CHECK;
 /* Adds GPU start and end of a command, in any order, also long after the command was written. */
 struct err *sbt_writer_time(struct sbt_writer *w, uint64_t seq, uint64_t start_ns, uint64_t end_ns) TS_CHECK;
-/* Code of a module, once per hash (XXH64 of the bytes, computed here); is_ptx tells cubin from PTX. */
-struct err *sbt_writer_code(struct sbt_writer *w, const void *code, size_t n, bool is_ptx, uint64_t *ret_hash) TS_CHECK;
+/* Code of a module, once per hash (XXH64 of the bytes, computed here); the trace keeps whether it is PTX. */
+struct err *sbt_writer_code(struct sbt_writer *w, const void *code, size_t n, enum code_kind kind, uint64_t *ret_hash) TS_CHECK;
 /* The state after the command with this seq (bytes from state_encode); starts a new commands chunk. */
 struct err *sbt_writer_keyframe(struct sbt_writer *w, uint64_t seq, const void *state, size_t n) TS_CHECK;
 /* "not replayable: NAME, n calls", and records lost before seq. Cumulative figures; may be called again. */
@@ -140,9 +141,10 @@ struct sbt_reader_python {
 };
 uint64_t sbt_reader_python(void *arg, enum sbt_python what, const char *text, bool glob);
 /* The hash of the i-th code; false past the end. */
-bool sbt_reader_code_at(const struct sbt_reader *r, unsigned i, uint64_t *ret_hash, bool *ret_is_ptx);
+/* *ret_kind: CODE_PTX, or CODE_UNKNOWN for all else: only its bytes say more. */
+bool sbt_reader_code_at(const struct sbt_reader *r, unsigned i, uint64_t *ret_hash, enum code_kind *ret_kind);
 /* The code with this hash appended to ret; ERR_NOT_FOUND when the trace lacks it. */
-struct err *sbt_reader_code(struct sbt_reader *r, uint64_t hash, struct buf *ret, bool *ret_is_ptx) TS_CHECK;
+struct err *sbt_reader_code(struct sbt_reader *r, uint64_t hash, struct buf *ret, enum code_kind *ret_kind) TS_CHECK;
 
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
 

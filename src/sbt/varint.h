@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "buf.h"
+#include "base/buf.h"
 
 static inline uint64_t sbt_zigzag(uint64_t delta)
 {

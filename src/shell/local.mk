@@ -4,80 +4,67 @@
 
 noinst_LIBRARIES += libshell.a
 libshell_a_SOURCES = \
-	src/shell/breakpoints.c src/shell/breakpoints.h \
-	src/shell/capture.c src/shell/capture.h \
-	src/shell/cmd-attach.c \
-	src/shell/cmd-break.c \
-	src/shell/check.c src/shell/check-print.c src/shell/check.h \
-	src/shell/cmd-capture.c \
-	src/shell/cmd-check.c \
-	src/shell/cmd-explore.c \
-	src/shell/explore.c src/shell/explore-graphs.c src/shell/explore-pairs.c src/shell/explore-orders.c src/shell/explore-found.c \
-	src/shell/explore-private.h src/shell/explore-text.c src/shell/explore-merge.c src/shell/explore-jobs.c src/shell/explore.h \
-	src/shell/cmd-data.c \
-	src/shell/cmd-device.c \
-	src/shell/cmd-info.c \
-	src/shell/cmd-graph.c src/shell/graph-steps.c src/shell/graph.h \
-	src/shell/cmd-order.c \
-	src/shell/cmd-kernel.c src/shell/cmd-kernel-info.c src/shell/kernel.c src/shell/kernel-value.c src/shell/kernel.h \
-	src/shell/cmd-replay.c src/shell/replay-run.h \
-	src/shell/cmd-run.c \
-	src/shell/cmd-set.c \
-	src/shell/cmd-stack.c \
-	src/shell/cmd-state.c \
-	src/shell/cmd-support.c \
-	src/shell/cmd-accesses.c \
-	src/shell/cmd-races.c src/shell/races.h \
-	src/shell/cmd-watch.c \
-	src/shell/command.h src/shell/commands.c src/shell/shell-commands.def \
-	src/shell/complete.c \
-	src/shell/editor.c src/shell/editor.h \
-	src/shell/causes.c src/shell/causes.h src/shell/exact.c src/shell/exact.h src/shell/host-changes.c src/shell/host-changes.h \
-	src/shell/extract.c src/shell/extract-memory.c src/shell/extract-program.c src/shell/extract-text.c src/shell/extract.h \
-	src/shell/focus.c \
-	src/shell/fault.c src/shell/fault.h src/shell/follow.c src/shell/follow.h \
-	src/shell/gpu.c src/shell/gpu.h \
-	src/shell/input.h \
-	src/shell/interrupt.c src/shell/interrupt.h \
-	src/shell/lookup.c \
-	src/shell/memory.c src/shell/memory.h \
-	src/shell/names.c src/shell/names.h \
-	src/shell/out.c src/shell/out.h \
-	src/shell/partial.c src/shell/partial.h \
-	src/shell/process.c src/shell/process.h src/shell/process-signals.c \
-	src/shell/replay-device.c src/shell/replay-device.h \
-	src/shell/clocks.c src/shell/clocks.h src/shell/device-clocks.c src/shell/ranks.c src/shell/ranks-view.c src/shell/ranks.h src/shell/cmd-ranks.c src/shell/tool-merge.c \
-	src/shell/recorder.c src/shell/recorder.h src/shell/recorder-inside.h \
-	src/shell/recorder-file.c src/shell/recorder-memory.c src/shell/recorder-stacks.c \
-	src/shell/session.c src/shell/session.h \
-	src/shell/settings.c src/shell/settings.h src/shell/settings.def \
-	src/shell/stack.c src/shell/stack.h \
-	src/shell/tool-demo.c \
-	src/shell/tool-observe.c \
-	src/shell/tool-replay.c \
-	src/shell/tool-options.c src/shell/tool-options.h \
-	src/shell/tools.c src/shell/tools.h \
-	src/shell/trust.c src/shell/trust.h src/shell/trace.c src/shell/trace.h \
-	src/shell/unwritten.c src/shell/unwritten.h \
-	src/shell/value.c src/shell/value.h \
-	src/shell/vars.c src/shell/vars.h \
-	src/shell/replay-order.c src/shell/replay-order.h \
-	src/shell/reads-clock.c src/shell/reads-clock.h \
-	src/shell/verdict.c src/shell/verdict.h src/shell/verdict-private.h src/shell/verdict-calls.c src/shell/verdict-race.c \
-	src/shell/view.c \
-	src/shell/what-if.h \
-	src/shell/words.c src/shell/words.h
+	src/shell/live/breakpoints.c src/shell/live/breakpoints.h \
+	src/shell/record/capture.c src/shell/record/capture.h \
+	src/shell/commands/cmd-attach.c \
+	src/shell/commands/cmd-break.c \
+	 src/shell/print/check-print.c src/shell/print/check-print.h \
+	src/shell/commands/cmd-capture.c \
+	src/shell/commands/cmd-check.c \
+	src/shell/commands/cmd-explore.c \
+	 src/shell/print/explore-text.c src/shell/print/explore-text.h \
+	src/shell/commands/cmd-data.c \
+	src/shell/commands/cmd-device.c \
+	src/shell/commands/cmd-info.c \
+	src/shell/commands/cmd-graph.c src/shell/trace/graph-steps.c src/shell/print/graph.h \
+	src/shell/commands/cmd-order.c \
+	src/shell/commands/cmd-kernel.c src/shell/commands/cmd-kernel-info.c src/shell/live/microscope.c src/shell/print/kernel-value.c src/shell/live/microscope.h \
+	src/shell/commands/cmd-replay.c src/shell/trace/replay-run.h \
+	src/shell/commands/cmd-run.c \
+	src/shell/commands/cmd-set.c \
+	src/shell/commands/cmd-stack.c \
+	src/shell/commands/cmd-state.c \
+	src/shell/commands/cmd-support.c \
+	src/shell/commands/cmd-accesses.c \
+	src/shell/commands/cmd-races.c src/shell/commands/races.h \
+	src/shell/commands/cmd-watch.c \
+	src/shell/line/command.h src/shell/line/commands.c src/shell/line/shell-commands.def \
+	src/shell/line/complete.c \
+	src/shell/line/editor.c src/shell/line/editor.h \
+	src/shell/print/causes.c src/shell/print/causes.h \
+	src/shell/extract/extract.c src/shell/extract/extract-memory.c src/shell/extract/extract-program.c src/shell/print/extract-text.c src/shell/extract/extract.h \
+	src/shell/live/focus.c \
+	src/shell/print/fault.c src/shell/print/fault.h src/shell/live/follow.c src/shell/live/follow.h \
+	src/shell/live/gpu.c src/shell/live/gpu.h \
+	src/shell/line/input.h \
+	src/shell/line/interrupt.c src/shell/line/interrupt.h \
+	src/shell/line/lookup.c \
+	src/shell/print/memory-view.c src/shell/print/memory-view.h \
+	src/shell/line/out.c src/shell/line/out.h \
+	src/shell/live/process.c src/shell/live/process.h src/shell/live/process-signals.c \
+	 src/shell/trace/device-clocks.c src/shell/print/ranks-view.c src/shell/print/ranks-view.h src/shell/commands/cmd-ranks.c src/shell/tools/tool-merge.c \
+	src/shell/line/session.c src/shell/line/session.h \
+	src/shell/print/stack-view.c src/shell/print/stack-view.h \
+	src/shell/tools/tool-demo.c \
+	src/shell/tools/tool-observe.c \
+	src/shell/tools/tool-replay.c \
+	src/shell/tools/tool-options.c src/shell/tools/tool-options.h \
+	src/shell/tools/tools.c src/shell/tools/tools.h \
+	src/shell/live/trust.c src/shell/live/trust.h src/shell/trace/trace.c src/shell/trace/trace.h \
+	src/shell/print/value.c src/shell/print/value.h \
+	src/shell/print/vars.c src/shell/print/vars.h \
+	src/shell/print/view.c \
+	src/shell/print/what-if.h
 libshell_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"'
 libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS) $(JANSSON_CFLAGS)
 
 bin_PROGRAMS += tsdb
-tsdb_SOURCES = src/shell/main.c
-tsdb_LDADD = libshell.a libreplay.a liborder.a libobserve.a libstate.a libattach.a libsbt.a libcommon.a \
-	$(OBSERVE_LIBS) $(EDIT_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lm
+tsdb_SOURCES = src/shell/line/main.c
+tsdb_LDADD = libshell.a $(ENGINE_LIBS) $(EDIT_LIBS)
 
-HEADERS_TO_CHECK += src/shell/trust.h src/shell/breakpoints.h src/shell/capture.h src/shell/check.h src/shell/clocks.h src/shell/command.h src/shell/editor.h src/shell/exact.h src/shell/explore-private.h src/shell/explore.h src/shell/extract.h src/shell/follow.h src/shell/gpu.h src/shell/graph.h src/shell/host-changes.h src/shell/input.h src/shell/kernel.h src/shell/names.h src/shell/ranks.h \
-	src/shell/interrupt.h src/shell/out.h src/shell/process.h src/shell/races.h src/shell/recorder.h src/shell/recorder-inside.h src/shell/replay-run.h src/shell/replay-device.h src/shell/memory.h src/shell/partial.h src/shell/what-if.h src/shell/session.h \
-	src/shell/settings.h src/shell/stack.h src/shell/tool-options.h src/shell/tools.h src/shell/trace.h src/shell/unwritten.h src/shell/value.h src/shell/vars.h src/shell/words.h
+HEADERS_TO_CHECK += src/shell/print/ranks-view.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/live/breakpoints.h src/shell/record/capture.h src/shell/line/command.h src/shell/line/editor.h src/shell/extract/extract.h src/shell/live/follow.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/live/microscope.h \
+	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/commands/races.h src/shell/trace/replay-run.h src/shell/print/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
+	 src/shell/print/stack-view.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/print/value.h src/shell/print/vars.h
 
 dist_man_MANS += man/tsdb.1
 
@@ -86,11 +73,6 @@ SHELL_TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 SHELL_TEST_LIBS = $(CMOCKA_LIBS) $(tsdb_LDADD)
 check_PROGRAMS += tests/unit/test-shell-words tests/unit/test-shell-table tests/unit/test-shell-session tests/unit/test-shell-memory
 TESTS += tests/unit/test-shell-words tests/unit/test-shell-table tests/unit/test-shell-session tests/unit/test-shell-memory
-check_PROGRAMS += tests/unit/test-shell-many
-TESTS += tests/unit/test-shell-many
-tests_unit_test_shell_many_SOURCES = tests/unit/test-shell-many.c
-tests_unit_test_shell_many_CFLAGS = $(SHELL_TEST_CFLAGS)
-tests_unit_test_shell_many_LDADD = $(SHELL_TEST_LIBS)
 tests_unit_test_shell_words_SOURCES = tests/unit/test-shell-words.c
 tests_unit_test_shell_words_CFLAGS = $(SHELL_TEST_CFLAGS)
 tests_unit_test_shell_words_LDADD = $(SHELL_TEST_LIBS)

@@ -3,37 +3,37 @@
 # Room softgpu: the CUDA driver that runs on the CPU. Loaded into other people's programs, so never sanitised.
 # Four parts: libsoftptx.a (PTX and the address space), libcuda.so.1, libcupti.so.13, libcudart.so.13.
 
-HEADERS_TO_CHECK += src/softgpu/ptx-barrier.h src/softgpu/ptx-path.h src/softgpu/ptx-async.h src/softgpu/ptx-cluster.h src/softgpu/mem.h src/softgpu/mem-extents.h src/softgpu/ptx.h src/softgpu/ptx-observe.h src/softgpu/ptx-parse.h src/softgpu/ptx-run.h
-HEADERS_TO_CHECK += src/softgpu/overlap.h src/softgpu/ptx-depend.h src/softgpu/ptx-clock.h src/softgpu/ptx-race.h src/softgpu/ptx-race-int.h src/softgpu/ptx-access.h src/softgpu/ptx-schedule.h
-HEADERS_TO_CHECK += src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.h
-HEADERS_TO_CHECK += src/softgpu/jit.h src/softgpu/ptx-bounds.h
+HEADERS_TO_CHECK += src/softgpu/machine/ptx-barrier.h src/softgpu/machine/ptx-path.h src/softgpu/insns/ptx-async.h src/softgpu/machine/ptx-cluster.h src/softgpu/memory/mem.h src/softgpu/memory/mem-extents.h src/softgpu/ptx/ptx.h src/softgpu/watch/ptx-observe.h src/softgpu/ptx/ptx-parse.h src/softgpu/machine/ptx-run.h
+HEADERS_TO_CHECK += src/softgpu/driver/overlap.h src/softgpu/machine/ptx-depend.h src/softgpu/watch/ptx-clock.h src/softgpu/watch/ptx-race.h src/softgpu/watch/ptx-race-int.h src/softgpu/watch/ptx-access.h src/softgpu/watch/ptx-addressing.h src/softgpu/machine/ptx-schedule.h
+HEADERS_TO_CHECK += src/softgpu/insns/ptx-tensor.h src/softgpu/insns/ptx-mma.h
+HEADERS_TO_CHECK += src/softgpu/jit/jit.h src/softgpu/machine/ptx-bounds.h
 
 # The PTX machine. libptxtest.a is the same for its own tests and the fuzzer: sanitised when they are.
-PTX_SOURCES = src/patience.h src/patience.c src/softgpu/ptx-bounds.h src/softgpu/ptx-bounds.c \
-	src/softgpu/mem.c src/softgpu/mem-extents.c src/softgpu/mem-extents.h \
-	src/softgpu/mem.h \
-	src/softgpu/jit.h src/softgpu/jit-host.c \
-	src/softgpu/ptx.h src/softgpu/ptx-int.h src/softgpu/ptx-dec.h src/softgpu/ptx-exec.h \
-	src/softgpu/ptx-cvt.h src/softgpu/ptx-run.h src/softgpu/ptx-observe.c src/softgpu/ptx-observe.h \
-	src/softgpu/ptx-race.c src/softgpu/ptx-race-order.c src/softgpu/ptx-race.h src/softgpu/ptx-race-int.h \
-	src/softgpu/ptx-clock.c src/softgpu/ptx-clock.h src/softgpu/ptx-access.c src/softgpu/ptx-access.h src/softgpu/ptx-depend.c src/softgpu/ptx-depend.h src/softgpu/ptx-schedule.c src/softgpu/ptx-schedule.h src/softgpu/ptx-insns.def \
-	src/softgpu/ptx-lex.c src/softgpu/ptx-lex.h src/softgpu/ptx-parse.c src/softgpu/ptx-parse.h src/softgpu/ptx-scope.c \
-	src/softgpu/ptx-variable.c src/softgpu/ptx-function.c src/softgpu/ptx-module.c src/softgpu/ptx-decode.c \
-	src/softgpu/ptx-operand.c src/softgpu/ptx-frame.c \
-	src/softgpu/ptx-table.c src/softgpu/ptx-cfg.c src/softgpu/ptx-alu.c src/softgpu/ptx-alu-avx2.c \
-	src/softgpu/ptx-pred.c src/softgpu/ptx-mem.c src/softgpu/ptx-ldst.c src/softgpu/ptx-cvt.c src/softgpu/ptx-math.c \
-	src/softgpu/ptx-stack.c src/softgpu/ptx-path.c src/softgpu/ptx-path.h src/softgpu/ptx-heap.c src/softgpu/ptx-atomic.c src/softgpu/ptx-cluster.c src/softgpu/ptx-cluster.h src/softgpu/ptx-async.c src/softgpu/ptx-async.h src/softgpu/ptx-mbarrier.c \
-	src/softgpu/ptx-tex.c src/softgpu/tex.c src/softgpu/tex.h src/softgpu/ptx-merge.c src/softgpu/ptx-merge.h \
-	src/softgpu/ptx-warp.c src/softgpu/ptx-printf.c src/softgpu/ptx-run.c src/softgpu/ptx-block.c src/softgpu/ptx-barrier.c src/softgpu/ptx-barrier.h src/softgpu/ptx-fault.c src/softgpu/ptx-pool.c
+PTX_SOURCES = src/base/patience.h src/base/patience.c src/softgpu/machine/ptx-bounds.h src/softgpu/machine/ptx-bounds.c \
+	src/softgpu/memory/mem.c src/softgpu/memory/mem-extents.c src/softgpu/memory/mem-extents.h \
+	src/softgpu/memory/mem.h \
+	src/softgpu/jit/jit.h src/softgpu/jit/jit-host.c \
+	src/softgpu/ptx/ptx.h src/softgpu/ptx/ptx-int.h src/softgpu/ptx/ptx-dec.h src/softgpu/machine/ptx-exec.h \
+	src/softgpu/insns/ptx-cvt.h src/softgpu/machine/ptx-run.h src/softgpu/watch/ptx-observe.c src/softgpu/watch/ptx-observe.h \
+	src/softgpu/watch/ptx-race.c src/softgpu/watch/ptx-race-order.c src/softgpu/watch/ptx-race.h src/softgpu/watch/ptx-race-int.h \
+	src/softgpu/watch/ptx-clock.c src/softgpu/watch/ptx-clock.h src/softgpu/watch/ptx-access.c src/softgpu/watch/ptx-access.h src/softgpu/watch/ptx-addressing.c src/softgpu/watch/ptx-addressing.h src/softgpu/machine/ptx-depend.c src/softgpu/machine/ptx-depend.h src/softgpu/machine/ptx-schedule.c src/softgpu/machine/ptx-schedule.h src/softgpu/ptx/ptx-insns.def \
+	src/softgpu/ptx/ptx-lex.c src/softgpu/ptx/ptx-lex.h src/softgpu/ptx/ptx-parse.c src/softgpu/ptx/ptx-parse.h src/softgpu/ptx/ptx-scope.c \
+	src/softgpu/ptx/ptx-variable.c src/softgpu/ptx/ptx-function.c src/softgpu/ptx/ptx-module.c src/softgpu/ptx/ptx-decode.c \
+	src/softgpu/ptx/ptx-operand.c src/softgpu/machine/ptx-frame.c \
+	src/softgpu/ptx/ptx-table.c src/softgpu/ptx/ptx-cfg.c src/softgpu/insns/ptx-alu.c src/softgpu/insns/ptx-alu-avx2.c \
+	src/softgpu/insns/ptx-pred.c src/softgpu/machine/ptx-mem.c src/softgpu/insns/ptx-ldst.c src/softgpu/insns/ptx-cvt.c src/softgpu/insns/ptx-math.c \
+	src/softgpu/machine/ptx-stack.c src/softgpu/machine/ptx-path.c src/softgpu/machine/ptx-path.h src/softgpu/machine/ptx-heap.c src/softgpu/insns/ptx-atomic.c src/softgpu/machine/ptx-cluster.c src/softgpu/machine/ptx-cluster.h src/softgpu/insns/ptx-async.c src/softgpu/insns/ptx-async.h src/softgpu/insns/ptx-mbarrier.c \
+	src/softgpu/insns/ptx-tex.c src/softgpu/tex/tex.c src/softgpu/tex/tex.h src/softgpu/ptx/ptx-merge.c src/softgpu/ptx/ptx-merge.h \
+	src/softgpu/insns/ptx-warp.c src/softgpu/machine/ptx-printf.c src/softgpu/machine/ptx-run.c src/softgpu/machine/ptx-block.c src/softgpu/machine/ptx-barrier.c src/softgpu/machine/ptx-barrier.h src/softgpu/machine/ptx-fault.c src/softgpu/machine/ptx-pool.c
 # The microscope: a launch under observation, for tsdb-replayer.
 PTX_SOURCES += \
-	src/replay/soft-debug.h src/softgpu/micro.h src/softgpu/micro-session.c src/softgpu/micro-points.c src/softgpu/micro-names.c \
-	src/softgpu/micro-expr.c src/softgpu/micro-look.c
-HEADERS_TO_CHECK += src/replay/soft-debug.h src/softgpu/micro.h
+	src/replayer/soft-debug.h src/softgpu/micro/micro.h src/softgpu/micro/micro-session.c src/softgpu/micro/micro-points.c src/softgpu/micro/micro-names.c \
+	src/softgpu/micro/micro-expr.c src/softgpu/micro/micro-look.c
+HEADERS_TO_CHECK += src/replayer/soft-debug.h src/softgpu/micro/micro.h
 # Matrices, halves, the rarer integer instructions.
 PTX_SOURCES += \
-	src/softgpu/ptx-tensor.c src/softgpu/ptx-tensor.h src/softgpu/ptx-mma.c src/softgpu/ptx-mma.h src/softgpu/ptx-matrix.c \
-	src/softgpu/ptx-wmma.c src/softgpu/ptx-half.c src/softgpu/ptx-fp8.c src/softgpu/ptx-field.c src/softgpu/ptx-video.c
+	src/softgpu/insns/ptx-tensor.c src/softgpu/insns/ptx-tensor.h src/softgpu/insns/ptx-mma.c src/softgpu/insns/ptx-mma.h src/softgpu/insns/ptx-matrix.c \
+	src/softgpu/insns/ptx-wmma.c src/softgpu/insns/ptx-half.c src/softgpu/insns/ptx-fp8.c src/softgpu/insns/ptx-field.c src/softgpu/insns/ptx-video.c
 # Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated.
 PTX_CFLAGS = -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
 EXTRA_LIBRARIES = libptxtest.a
@@ -42,7 +42,7 @@ libptxtest_a_CFLAGS = $(AM_CFLAGS) $(PTX_CFLAGS)
 
 # The table of instructions in docs/softgpu.md.
 check_PROGRAMS += tests/ptx-coverage
-tests_ptx_coverage_SOURCES = src/softgpu/ptx-coverage.c
+tests_ptx_coverage_SOURCES = src/softgpu/ptx/ptx-coverage.c
 tests_ptx_coverage_CFLAGS = $(AM_CFLAGS)
 tests_ptx_coverage_LDADD = libptxtest.a -lpthread -lm
 TESTS += tests/unit/test-ptx-coverage.sh
@@ -51,21 +51,8 @@ EXTRA_DIST += tests/unit/test-ptx-coverage.sh scripts/ptx-coverage
 update-coverage: tests/ptx-coverage
 	$(srcdir)/scripts/ptx-coverage --update tests/ptx-coverage $(srcdir)/docs/softgpu.md
 
-# Fat binaries need no toolkit: tested and fuzzed everywhere, with sanitizers.
-HEADERS_TO_CHECK += src/softgpu/fatbin.h
-noinst_LIBRARIES += libfatbin.a
-libfatbin_a_SOURCES = src/softgpu/fatbin.c src/softgpu/fatbin.h
-libfatbin_a_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS)
-if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test-softgpu-fatbin
-TESTS += tests/unit/test-softgpu-fatbin
-tests_unit_test_softgpu_fatbin_SOURCES = tests/unit/test-softgpu-fatbin.c
-tests_unit_test_softgpu_fatbin_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_softgpu_fatbin_LDADD = libfatbin.a $(ZSTD_LIBS) $(CMOCKA_LIBS)
-endif
-
 if HAVE_CUDA
-HEADERS_TO_CHECK += src/softgpu/watch.h src/softgpu/soft.h src/softgpu/entry.h src/softgpu/driver.h src/softgpu/graph.h src/softgpu/array.h src/softgpu/tex.h src/softgpu/ptx-merge.h
+HEADERS_TO_CHECK += src/softgpu/driver/watch.h src/softgpu/driver/soft.h src/softgpu/driver/entry.h src/softgpu/driver/drv.h src/softgpu/graph/drv-graph.h src/softgpu/driver/array.h src/softgpu/tex/tex.h src/softgpu/ptx/ptx-merge.h
 
 # --- PTX: parser, interpreter, worker pool ------------------------------------------------------------
 noinst_LIBRARIES += libsoftptx.a
@@ -77,49 +64,49 @@ libsoftptx_a_CFLAGS = $(SO_CFLAGS) $(PTX_CFLAGS)
 # second driver's cu* functions cannot come in between.
 softgpu_PROGRAMS += softgpu/libcuda.so.1
 LIBCUDA_SOURCES = \
-	src/softgpu/array.h \
-	src/softgpu/driver.h \
-	src/softgpu/drv-array.c \
-	src/softgpu/drv-capture.c \
-	src/softgpu/drv-copy.c \
-	src/softgpu/drv-ctx.c \
-	src/softgpu/drv-device.c \
-	src/softgpu/drv-entry.c \
-	src/softgpu/drv-error.c \
-	src/softgpu/drv-event.c \
-	src/softgpu/drv-event-node.c \
-	src/softgpu/drv-exec.c \
-	src/softgpu/drv-overlap.c \
-	src/softgpu/overlap.h \
-	src/softgpu/drv-exec-graph.c \
-	src/softgpu/drv-func.c \
-	src/softgpu/drv-graph.c \
-	src/softgpu/drv-graph-dot.c \
-	src/softgpu/drv-graph-mem.c \
-	src/softgpu/drv-launch.c \
-	src/softgpu/drv-library.c \
-	src/softgpu/drv-link.c \
-	src/softgpu/drv-managed.c \
-	src/softgpu/drv-mem.c \
-	src/softgpu/drv-memop.c \
-	src/softgpu/drv-micro.c \
-	src/softgpu/drv-module.c \
-	src/softgpu/drv-node.c \
-	src/softgpu/drv-obj.c \
-	src/softgpu/drv-pool.c \
-	src/softgpu/drv-refused.c \
-	src/softgpu/drv-stream.c \
-	src/softgpu/drv-tex.c \
-	src/softgpu/drv-user-object.c \
-	src/softgpu/drv-ipc.c src/softgpu/drv-vmm.c \
-	src/softgpu/drv-watch.c \
-	src/softgpu/drv-workspace.c \
-	src/softgpu/entry.h \
-	src/softgpu/fatbin.c \
-	src/softgpu/fatbin.h \
-	src/softgpu/graph.h \
-	src/softgpu/soft.h \
-	src/softgpu/watch.h
+	src/softgpu/driver/array.h \
+	src/softgpu/driver/drv.h \
+	src/softgpu/driver/drv-array.c \
+	src/softgpu/graph/drv-capture.c \
+	src/softgpu/driver/drv-copy.c \
+	src/softgpu/driver/drv-ctx.c \
+	src/softgpu/driver/drv-device.c \
+	src/softgpu/driver/drv-entry.c \
+	src/softgpu/driver/drv-error.c \
+	src/softgpu/driver/drv-event.c \
+	src/softgpu/graph/drv-event-node.c \
+	src/softgpu/driver/drv-exec.c \
+	src/softgpu/driver/drv-overlap.c \
+	src/softgpu/driver/overlap.h \
+	src/softgpu/graph/drv-exec-graph.c \
+	src/softgpu/driver/drv-func.c \
+	src/softgpu/graph/drv-graph.c \
+	src/softgpu/graph/drv-graph-dot.c \
+	src/softgpu/graph/drv-graph-mem.c \
+	src/softgpu/driver/drv-launch.c \
+	src/softgpu/driver/drv-library.c \
+	src/softgpu/driver/drv-link.c \
+	src/softgpu/driver/drv-managed.c \
+	src/softgpu/driver/drv-mem.c \
+	src/softgpu/driver/drv-memop.c \
+	src/softgpu/driver/drv-micro.c \
+	src/softgpu/driver/drv-module.c \
+	src/softgpu/graph/drv-node.c \
+	src/softgpu/driver/drv-obj.c \
+	src/softgpu/driver/drv-pool.c \
+	src/softgpu/driver/drv-refused.c \
+	src/softgpu/driver/drv-stream.c \
+	src/softgpu/driver/drv-tex.c \
+	src/softgpu/graph/drv-user-object.c \
+	src/softgpu/driver/drv-ipc.c src/softgpu/driver/drv-vmm.c \
+	src/softgpu/driver/drv-watch.c \
+	src/softgpu/driver/drv-workspace.c \
+	src/softgpu/driver/entry.h \
+	src/gpucode/fatbin.c src/gpucode/fatbin.h \
+	src/gpucode/fatbin-text.c src/gpucode/fatbin-text.h \
+	src/softgpu/graph/drv-graph.h \
+	src/softgpu/driver/soft.h \
+	src/softgpu/driver/watch.h
 softgpu_libcuda_so_1_SOURCES = $(LIBCUDA_SOURCES)
 softgpu_libcuda_so_1_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CFLAGS)
 softgpu_libcuda_so_1_CFLAGS = $(SO_CFLAGS) $(ZSTD_CFLAGS) -O2 -g
@@ -136,8 +123,8 @@ softgpu_sanitised_libcuda_so_1_LDADD = libptxtest.a $(ZSTD_LIBS) -lpthread -ldl 
 endif
 
 # --- the compiler of hot kernels: a plugin, opened when the first one is hot ------------------------------
-JIT_SOURCES = src/softgpu/jit-alu.c src/softgpu/jit-move.c src/softgpu/jit-value.h src/softgpu/jit-emit.c src/softgpu/jit-int.h src/softgpu/jit-llvm.c src/softgpu/jit-mem.c \
-	src/softgpu/jit-region.c
+JIT_SOURCES = src/softgpu/jit/jit-alu.c src/softgpu/jit/jit-move.c src/softgpu/jit/jit-value.h src/softgpu/jit/jit-emit.c src/softgpu/jit/jit-int.h src/softgpu/jit/jit-llvm.c src/softgpu/jit/jit-mem.c \
+	src/softgpu/jit/jit-region.c
 EXTRA_DIST += $(JIT_SOURCES)
 if HAVE_LLVM
 softgpu_PROGRAMS += softgpu/tsdb-softgpu-jit.so
@@ -150,10 +137,10 @@ endif
 # --- libcupti.so.13 -----------------------------------------------------------------------------------
 softgpu_PROGRAMS += softgpu/libcupti.so.13
 softgpu_libcupti_so_13_SOURCES = \
-	src/softgpu/cupti-activity.c \
-	src/softgpu/cupti-callback.c \
-	src/softgpu/cupti-int.h \
-	src/softgpu/cupti-query.c
+	src/softgpu/cupti/cupti-activity.c \
+	src/softgpu/cupti/cupti-callback.c \
+	src/softgpu/cupti/cupti-int.h \
+	src/softgpu/cupti/cupti-query.c
 nodist_softgpu_libcupti_so_13_SOURCES = \
 	softgpu/cupti-driver-names.inc \
 	softgpu/cupti-runtime-names.inc
@@ -161,7 +148,7 @@ softgpu_libcupti_so_13_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CFLAGS)
 softgpu_libcupti_so_13_CFLAGS = $(SO_CFLAGS) -O2 -g
 softgpu_libcupti_so_13_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcupti.so.13 -Wl,-rpath,'$$ORIGIN' -Wl,-z,nodelete -Wl,-Bsymbolic
 softgpu_libcupti_so_13_LDADD = -lpthread -ldl
-HEADERS_TO_CHECK += src/softgpu/cupti-int.h
+HEADERS_TO_CHECK += src/softgpu/cupti/cupti-int.h
 
 # The names of the callback ids, from the toolkit's own headers: "[307] = "cuLaunchKernel","
 CUPTI_NAMES = $(MKDIR_P) softgpu && printf '\#include <%s>\n' $$header | $(CC) $(CUDA_CFLAGS) -E - | \
@@ -171,14 +158,14 @@ softgpu/cupti-driver-names.inc: Makefile
 	@header=cupti_driver_cbid.h; $(CUPTI_NAMES)
 softgpu/cupti-runtime-names.inc: Makefile
 	@header=cupti_runtime_cbid.h; $(CUPTI_NAMES)
-src/softgpu/softgpu_libcupti_so_13-cupti-callback.$(OBJEXT): softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
+src/softgpu/cupti/softgpu_libcupti_so_13-cupti-callback.$(OBJEXT): softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 BUILT_SOURCES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 CLEANFILES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 
 # --- tests of the driver and CUPTI: C programs linked to the libraries as they were built ---------------
 if HAVE_CMOCKA
 PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-tex-fuzz tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-variables tests/unit/test-softgpu-ptx-flow \
-	tests/unit/test-softgpu-observe tests/unit/test-softgpu-ptx-async \
+	tests/unit/test-softgpu-observe tests/unit/test-softgpu-addressing tests/unit/test-softgpu-ptx-async \
 	tests/unit/test-softgpu-ptx-atomic tests/unit/test-softgpu-ptx-paths
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
@@ -203,6 +190,9 @@ tests_unit_test_softgpu_ptx_paths_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_atomic_SOURCES = tests/unit/test-softgpu-ptx-atomic.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_atomic_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_atomic_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_addressing_SOURCES = tests/unit/test-softgpu-addressing.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_addressing_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_addressing_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_observe_SOURCES = tests/unit/test-softgpu-observe.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_observe_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_observe_LDADD = $(PTX_TEST_LINK)
@@ -248,7 +238,8 @@ tests_unit_test_softgpu_jit_LDADD = $(PTX_TEST_LINK)
 endif
 if HAVE_CMOCKA
 SOFT_TESTS = tests/unit/test-softgpu-cupti tests/unit/test-softgpu-driver tests/unit/test-softgpu-launch \
-	tests/unit/test-softgpu-vmm tests/unit/test-softgpu-tex tests/unit/test-softgpu-api
+	tests/unit/test-softgpu-vmm tests/unit/test-softgpu-tex tests/unit/test-softgpu-api tests/unit/test-softgpu-nodes \
+	tests/unit/test-softgpu-locks
 TEST_SOFT_COMPILE = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
 TEST_SOFT_LINK = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu
 check_PROGRAMS += $(SOFT_TESTS)
@@ -273,6 +264,14 @@ tests_unit_test_softgpu_tex_SOURCES = tests/unit/test-softgpu-tex.c
 tests_unit_test_softgpu_tex_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_tex_LDFLAGS = $(TEST_SOFT_LINK)
 tests_unit_test_softgpu_tex_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -lm
+tests_unit_test_softgpu_nodes_SOURCES = tests/unit/test-softgpu-nodes.c
+tests_unit_test_softgpu_nodes_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_nodes_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_nodes_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
+tests_unit_test_softgpu_locks_SOURCES = tests/unit/test-softgpu-locks.c
+tests_unit_test_softgpu_locks_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_locks_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_locks_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
 tests_unit_test_softgpu_driver_SOURCES = tests/unit/test-softgpu-driver.c
 tests_unit_test_softgpu_driver_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_driver_LDFLAGS = $(TEST_SOFT_LINK)
@@ -280,35 +279,35 @@ tests_unit_test_softgpu_driver_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpth
 endif
 
 # --- libcudart.so.13 ----------------------------------------------------------------------------------
-HEADERS_TO_CHECK += src/softgpu/rt.h
+HEADERS_TO_CHECK += src/softgpu/runtime/rt.h
 
 softgpu_PROGRAMS += softgpu/libcudart.so.13
 softgpu_libcudart_so_13_SOURCES = \
-	src/softgpu/rt-array.c \
-	src/softgpu/rt-copy.c \
-	src/softgpu/rt-device.c \
-	src/softgpu/rt-error.c \
-	src/softgpu/rt-errors.def \
-	src/softgpu/rt-func.c \
-	src/softgpu/rt-graph.c \
-	src/softgpu/rt-launch.c \
-	src/softgpu/rt-memory.c \
-	src/softgpu/rt-module.c \
-	src/softgpu/rt-node.c \
-	src/softgpu/rt-pool.c \
-	src/softgpu/rt-props.c \
-	src/softgpu/rt-refused.c \
-	src/softgpu/rt-refused.def \
-	src/softgpu/rt-stream.c \
-	src/softgpu/rt-tex.c \
-	src/softgpu/rt-trace.c \
-	src/softgpu/rt.h
+	src/softgpu/runtime/rt-array.c \
+	src/softgpu/runtime/rt-copy.c \
+	src/softgpu/runtime/rt-device.c \
+	src/softgpu/runtime/rt-error.c \
+	src/softgpu/runtime/rt-errors.def \
+	src/softgpu/runtime/rt-func.c \
+	src/softgpu/runtime/rt-graph.c \
+	src/softgpu/runtime/rt-launch.c \
+	src/softgpu/runtime/rt-memory.c \
+	src/softgpu/runtime/rt-module.c \
+	src/softgpu/runtime/rt-node.c \
+	src/softgpu/runtime/rt-pool.c \
+	src/softgpu/runtime/rt-props.c \
+	src/softgpu/runtime/rt-refused.c \
+	src/softgpu/runtime/rt-refused.def \
+	src/softgpu/runtime/rt-stream.c \
+	src/softgpu/runtime/rt-tex.c \
+	src/softgpu/runtime/rt-trace.c \
+	src/softgpu/runtime/rt.h
 softgpu_libcudart_so_13_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS) -O2
 softgpu_libcudart_so_13_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcudart.so.13 -Wl,-rpath,'$$ORIGIN' \
-	-Wl,--version-script=$(srcdir)/src/softgpu/rt.map
+	-Wl,--version-script=$(srcdir)/src/softgpu/runtime/rt.map
 softgpu_libcudart_so_13_LDADD = softgpu/libcuda.so.1 -lpthread
-softgpu_libcudart_so_13_DEPENDENCIES = src/softgpu/rt.map softgpu/libcuda.so.1
-EXTRA_DIST += src/softgpu/rt.map
+softgpu_libcudart_so_13_DEPENDENCIES = src/softgpu/runtime/rt.map softgpu/libcuda.so.1
+EXTRA_DIST += src/softgpu/runtime/rt.map
 
 # The same instructions on any driver, for comparing with an NVIDIA GPU.
 check_PROGRAMS += tests/programs/ptx-bits

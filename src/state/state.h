@@ -130,7 +130,8 @@ struct state_alloc {
 	enum sbt_mem mem;
 	uint32_t device, ctx, stack;
 	uint64_t alloc_seq;
-	uint64_t last_writer; /* seq of the last copy or fill into it, or launch that was given a pointer into it; 0 none */
+	uint64_t last_writer; /* seq of the last copy or fill into it, launch that was given a pointer into it, or launch of a graph with a node that is
+			       * not known; 0 none */
 	bool before;
 	bool writer_certain;  /* false for a launch: it may only have read */
 };
@@ -210,7 +211,7 @@ struct err *state_at_time(struct state **ret, struct sbt_reader *trace, uint64_t
 
 /* ---- printing (text and JSON), used by `state show`, `info X` and `tsdb view` ---------------------------------------- */
 
-enum state_view { /* rows of the table in state/print.c */
+enum state_view { /* rows of the table in state/print/print.c */
 	STATE_VIEW_STREAMS, STATE_VIEW_EVENTS, STATE_VIEW_CONTEXTS, STATE_VIEW_MODULES, STATE_VIEW_KERNELS,
 	STATE_VIEW_ALLOCS, STATE_VIEW_GRAPHS, STATE_VIEW_DEVICES, STATE_VIEW_THREADS, STATE_VIEW_ALL
 };

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "err.h"
-#include "replay/cubin-cells.h"
-#include "replay/cubin.h"
+#include "base/err.h"
+#include "gpucode/cubin-cells.h"
+#include "gpucode/cubin.h"
 #include "fuzz.h"
 
 static void cell(void *arg, const char *variable, uint64_t offset)

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "err.h"
-#include "softgpu/fatbin.h"
+#include "base/err.h"
+#include "gpucode/fatbin-text.h"
+#include "gpucode/fatbin.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

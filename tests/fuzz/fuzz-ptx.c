@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softgpu/mem.h"
-#include "softgpu/ptx.h"
+#include "softgpu/memory/mem.h"
+#include "softgpu/ptx/ptx.h"
 #include "fuzz.h"
 
 struct placed {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "fuzz.h"
-#include "attach/inferior.h"
+#include "attach/ptrace/inferior.h"
 #include "../unit/random-cmds.h"
 
 #define RING (2 * TSDB_RECORD_MAX)

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shell/breakpoints.h"
-#include "shell/command.h"
-#include "shell/settings.h"
-#include "shell/vars.h"
-#include "shell/words.h"
+#include "shell/live/breakpoints.h"
+#include "shell/line/command.h"
+#include "engine/settings.h"
+#include "shell/print/vars.h"
+#include "base/words.h"
 
 static struct err *nothing(struct session *s, const struct cmd_args *a)
 {

@@ -5,8 +5,8 @@
 #   make fuzz [FUZZ_SECONDS=60] [FUZZ_TARGETS=sbt]   runs libFuzzer on each (needs clang); what it finds is in fuzz-work/
 #   make check                                       runs each corpus once, with any compiler
 
-FUZZ_TARGETS = sbt expr python name state fatbin cubin shell ptx rings
-FUZZ_ARCHIVES = libshell.a libattach.a libstate.a libsbt.a libfatbin.a libptxtest.a libranges.a libcommon.a
+FUZZ_TARGETS = sbt expr python name state fatbin cubin dwarf shell ptx rings
+FUZZ_ARCHIVES = libshell.a libengine.a libattach.a libstate.a libsbt.a libfatbin.a libptxtest.a libranges.a libgpucode.a libcommon.a
 FUZZ_SECONDS = 60
 
 FUZZ_REPLAYERS = $(FUZZ_TARGETS:%=tests/fuzz/replay-%)
@@ -29,15 +29,17 @@ tests/fuzz/fuzz-%: tests/fuzz/fuzz-%.c tests/fuzz/fuzz.h $(FUZZ_ARCHIVES)
 
 # Whole traces through all that executes them, in one program: tests/fuzz/traces/main.c. In builds with sanitizers.
 #   make check                                           the corpus, and a slice of changed traces (with --enable-sanitizers)
-#   make fuzz-traces [FUZZ_SEED=1] [FUZZ_COUNT=2000]     others; what breaks something is kept in fuzz-work/traces/, by its seed
+#   make fuzz-traces [FUZZ_SEED=1] [FUZZ_COUNT=2000] [FUZZ_JOBS=1]   others; what breaks something is kept in fuzz-work/traces/, by its seed
 #   make fuzz-long [FUZZ_SEED=1] [FUZZ_COUNT=1000000] [FUZZ_SECONDS=3600]   that, and then every libFuzzer target: hours
 # A trace that broke something goes into tests/fuzz/corpus/traces/.
 FUZZ_SEED = 1
 FUZZ_COUNT = 2000
+FUZZ_JOBS = 1
 FUZZ_TRACES = $(srcdir)/tests/fuzz/corpus/traces/*.sbt
 TESTS += tests/fuzz/run-traces.sh
 EXTRA_DIST += tests/fuzz/run-traces.sh tests/fuzz/traces/seeds.cu
-TRACE_FUZZ_SOURCES = tests/fuzz/traces/main.c tests/fuzz/traces/model.c tests/fuzz/traces/model.h tests/fuzz/traces/mutate.c tests/fuzz/traces/mutate.h \
+TRACE_FUZZ_SOURCES = tests/fuzz/traces/main.c tests/fuzz/traces/cases.c tests/fuzz/traces/cases.h tests/fuzz/traces/spare.c tests/fuzz/traces/spare.h \
+	tests/fuzz/traces/model.c tests/fuzz/traces/model.h tests/fuzz/traces/mutate.c tests/fuzz/traces/mutate.h \
 	tests/fuzz/traces/mutate-file.c tests/fuzz/traces/mutate-ptx.c tests/fuzz/traces/mutate-ptx.h
 EXTRA_DIST += $(TRACE_FUZZ_SOURCES)
 if SANITIZERS
@@ -46,14 +48,15 @@ EXTRA_LIBRARIES += libfuzzreplayer.a libfuzztsdb.a
 libfuzzreplayer_a_SOURCES = $(tsdb_replayer_SOURCES)
 libfuzzreplayer_a_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=tsdb_replayer_main
 libfuzzreplayer_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(SECCOMP_CFLAGS) -Wno-missing-prototypes
-libfuzztsdb_a_SOURCES = src/shell/main.c
+libfuzztsdb_a_SOURCES = src/shell/line/main.c
 libfuzztsdb_a_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=tsdb_main
 libfuzztsdb_a_CFLAGS = $(AM_CFLAGS) -Wno-missing-prototypes
 # Beside tsdb, as it looks for its parts there.
 check_PROGRAMS += trace-fuzz
 trace_fuzz_SOURCES = $(TRACE_FUZZ_SOURCES)
-trace_fuzz_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=execve
-trace_fuzz_LDADD = libfuzztsdb.a fuzz-replayer.o libhashkernel.a libranges.a $(tsdb_LDADD) $(SECCOMP_LIBS) -lpthread -ldl
+# Bound at once: what is bound late is bound again in each process.
+trace_fuzz_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=device_spawn -Wl,-z,now
+trace_fuzz_LDADD = libfuzztsdb.a fuzz-replayer.o libhashkernel.a libranges.a libgpucode.a $(tsdb_LDADD) $(SECCOMP_LIBS) -lpthread -ldl
 EXTRA_trace_fuzz_DEPENDENCIES = softgpu/sanitised/libcuda.so.1 fuzz-replayer.o tsdb-replayer
 # One object that shows tsdb_replayer_main() alone: tsdb has functions of the same names.
 fuzz-replayer.o: libfuzzreplayer.a
@@ -66,16 +69,16 @@ endif
 if SANITIZERS
 fuzz-traces: trace-fuzz
 	@mkdir -p fuzz-work/traces
-	TSDB_BUILD=$(abs_builddir) ./trace-fuzz --seed $(FUZZ_SEED) --count $(FUZZ_COUNT) --keep fuzz-work/traces $(FUZZ_TRACES)
+	TSDB_BUILD=$(abs_builddir) ./trace-fuzz --seed $(FUZZ_SEED) --count $(FUZZ_COUNT) --jobs $(FUZZ_JOBS) --keep fuzz-work/traces $(FUZZ_TRACES)
 else
 fuzz-traces:
 	@mkdir -p fuzz-build-san && cd fuzz-build-san && { test -f Makefile || $(abs_srcdir)/configure -q --enable-sanitizers; } \
-		&& $(MAKE) $(AM_MAKEFLAGS) fuzz-traces FUZZ_SEED=$(FUZZ_SEED) FUZZ_COUNT=$(FUZZ_COUNT)
+		&& $(MAKE) $(AM_MAKEFLAGS) fuzz-traces FUZZ_SEED=$(FUZZ_SEED) FUZZ_COUNT=$(FUZZ_COUNT) FUZZ_JOBS=$(FUZZ_JOBS)
 endif
 fuzz-long: FUZZ_COUNT = 1000000
 fuzz-long: FUZZ_SECONDS = 3600
 fuzz-long:
-	$(MAKE) $(AM_MAKEFLAGS) fuzz-traces FUZZ_SEED=$(FUZZ_SEED) FUZZ_COUNT=$(FUZZ_COUNT)
+	$(MAKE) $(AM_MAKEFLAGS) fuzz-traces FUZZ_SEED=$(FUZZ_SEED) FUZZ_COUNT=$(FUZZ_COUNT) FUZZ_JOBS=$(FUZZ_JOBS)
 	$(MAKE) $(AM_MAKEFLAGS) fuzz FUZZ_SECONDS=$(FUZZ_SECONDS)
 if FUZZING
 fuzz: $(FUZZERS)

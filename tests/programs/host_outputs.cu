@@ -88,6 +88,18 @@ static void freed_by_event(struct work *w, bool twin)
 	CHECK(cudaFreeHost(w->host));
 }
 
+// The free comes while the device works, and waits for it.
+static void freed_under_way(struct work *w, bool twin)
+{
+	w->go = 1;
+	for (int i = 0; i < 100; i++)
+		fill<<<1, 32, 0, w->a>>>(w->device, WORDS, i);
+	copy_down(w);
+	if (twin)
+		CHECK(cudaStreamSynchronize(w->a));
+	CHECK(cudaFreeHost(w->host));
+}
+
 static void changed(struct work *w, bool twin)
 {
 	w->change = !twin;
@@ -156,7 +168,8 @@ static const struct {
 	const char *name;
 	void (*run)(struct work *w, bool twin);
 } cases[] = {
-	{"freed", freed}, {"freed-by-event", freed_by_event}, {"changed", changed}, {"changed-by-event", changed_by_event}, {"graph", in_graph},
+	{"freed", freed}, {"freed-by-event", freed_by_event}, {"freed-under-way", freed_under_way}, {"changed", changed},
+	{"changed-by-event", changed_by_event}, {"graph", in_graph},
 	{"hidden", hidden}, {"nothing-left", nothing_left},
 };
 

@@ -2,6 +2,8 @@
 //
 // A GPU that does not come to an end. hung spin: a kernel that spins for ever, and a copy behind it; hung value: a stream that waits for a value that nobody
 // writes. Until the file "end" is there, when the host lets it go. The host waits for the stream.
+// hung later: nothing hangs until the file "go" is there; then a second thread has a kernel spin in its own default stream, where no other thread can ask for it,
+// while the first goes on launching.
 #include "gpu.h"
 #include <cuda.h>
 #include <dlfcn.h>
@@ -24,6 +26,36 @@ static void *release(void *arg)
 	return NULL;
 }
 
+static void *spin_later(void *arg)
+{
+	while (access("go", F_OK))
+		usleep(10000);
+	spin_for_ever<<<1, 1, 0, cudaStreamPerThread>>>((volatile int *)word);
+	printf("hung: spins\n");
+	fflush(stdout);
+	while (!*word)
+		usleep(10000);
+	CHECK(cudaStreamSynchronize(cudaStreamPerThread));
+	return NULL;
+}
+
+static void later(int *d, cudaStream_t s)
+{
+	pthread_t t, u;
+	pthread_create(&t, NULL, release, NULL);
+	pthread_create(&u, NULL, spin_later, NULL);
+	printf("hung: running\n");
+	fflush(stdout);
+	for (; !*word; usleep(1000)) {
+		count<<<1, 1, 0, s>>>(d, 1);
+		CHECK(cudaStreamSynchronize(s));
+	}
+	out = 1;
+	pthread_join(t, NULL);
+	pthread_join(u, NULL);
+	printf("hung: over\n");
+}
+
 int main(int argc, char **argv)
 {
 	const bool value = argc > 1 && !strcmp(argv[1], "value");
@@ -36,6 +68,10 @@ int main(int argc, char **argv)
 	CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
 	count<<<1, 1, 0, s>>>(d, 1); // its code is loaded
 	CHECK(cudaStreamSynchronize(s));
+	if (argc > 1 && !strcmp(argv[1], "later")) {
+		later(d, s);
+		return 0;
+	}
 	pthread_create(&t, NULL, release, NULL);
 	if (value) {
 		typedef CUresult wait_fn(CUstream, CUdeviceptr, cuuint32_t, unsigned);

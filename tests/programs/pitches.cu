@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a driver takes a pitch of 0 and a height of 0 in CUDA_MEMCPY3D for: a table of where rows really came from and went to, with the rule
- * of src/sbt/footprint.c (a pitch of 0 is x and the width, a height of 0 is y and the copy's) beside it. Ends with 1 when a copy that the driver did differs
+ * of src/sbt/cmd/footprint.c (a pitch of 0 is x and the width, a height of 0 is y and the copy's) beside it. Ends with 1 when a copy that the driver did differs
  * from the rule. Run it on a machine with a GPU; on the software GPU it is a test.
  *
  *     pitches race    such a copy, and two fills on other streams: one of bytes that the copy reads, one of bytes between its slices

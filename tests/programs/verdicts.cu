@@ -4,13 +4,11 @@
  *   clock      a kernel whose result is the time
  *   race       two streams write the same words, and in the recording the one that was submitted later came first
  *   function   a host function writes what the kernel behind it reads
- *   value      a stream waits for a value that a later command writes
  *   host       the program changes what a copy has just delivered, before it waits for the copy
  *   sum        nothing: for a device that computes something else (TSDB_REPLAYER_FLIP)
  * Ends with 77 when the recording did not come out as it was meant to, and can be tried again.
  */
 #include "gpu.h"
-#include <cuda.h>
 
 #define N 1024
 
@@ -138,49 +136,6 @@ static int host_writes(bool fixed)
 	return 0;
 }
 
-static void *driver(const char *name)
-{
-	cudaDriverEntryPointQueryResult found;
-	void *f = NULL;
-
-	CHECK(cudaGetDriverEntryPointByVersion(name, &f, 12000, cudaEnableDefault, &found));
-	return f;
-}
-
-static int value(bool fixed)
-{
-	const auto wait = (CUresult(*)(CUstream, CUdeviceptr, cuuint32_t, unsigned))driver("cuStreamWaitValue32");
-	const auto write = (CUresult(*)(CUstream, CUdeviceptr, cuuint32_t, unsigned))driver("cuStreamWriteValue32");
-	cudaStream_t producer, consumer;
-	unsigned *x, *y, *flag;
-
-	CHECK(cudaStreamCreateWithFlags(&producer, cudaStreamNonBlocking));
-	CHECK(cudaStreamCreateWithFlags(&consumer, cudaStreamNonBlocking));
-	CHECK(cudaMalloc(&x, sizeof host));
-	CHECK(cudaMalloc(&y, sizeof host));
-	CHECK(cudaMalloc(&flag, sizeof *flag));
-	CHECK(cudaMemset(x, 0, sizeof host));
-	CHECK(cudaMemset(flag, 0, sizeof *flag));
-	/* Loaded now: a kernel that is loaded at its first launch waits for the device, and so for the stream that waits. */
-	cudaFuncAttributes a;
-	CHECK(cudaFuncGetAttributes(&a, put));
-	CHECK(cudaFuncGetAttributes(&a, fetch));
-	CHECK(cudaDeviceSynchronize());
-	for (int i = 0; i < 2; i++) /* the order of submission: waiting first, or, fixed, writing first */
-		if (i == fixed) {
-			if (wait(consumer, (CUdeviceptr)flag, 1, CU_STREAM_WAIT_VALUE_EQ))
-				return 1;
-			fetch<<<N / 256, 256, 0, consumer>>>(y, x);
-		} else {
-			put<<<N / 256, 256, 0, producer>>>(x, 5);
-			if (write(producer, (CUdeviceptr)flag, 1, 0))
-				return 1;
-		}
-	CHECK(cudaDeviceSynchronize());
-	CHECK(cudaMemcpy(host, y, sizeof host, cudaMemcpyDeviceToHost));
-	return host[0] != 6;
-}
-
 static int sum(bool)
 {
 	unsigned *x;
@@ -197,7 +152,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(bool fixed);
-	} all[] = {{"clock", clock_}, {"race", race}, {"function", function}, {"value", value}, {"host", host_writes}, {"sum", sum}};
+	} all[] = {{"clock", clock_}, {"race", race}, {"function", function}, {"host", host_writes}, {"sum", sum}};
 	const bool fixed = argc > 2 && !strcmp(argv[2], "fixed");
 
 	for (const auto &one : all)

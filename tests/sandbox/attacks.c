@@ -32,7 +32,8 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "replay/replayer-int.h"
+#include "replayer/backend-cuda/cuda-driver.h"
+#include "replayer/execute/replayer-int.h"
 
 #define SCRIPT_MAX 4096u
 
@@ -156,10 +157,8 @@ static bool signal_tsdb(const char *unused)
 	return !kill(getppid(), SIGCONT);
 }
 
-/* The pages of the driver's functions; then the attempt to make them writable first. */
-static bool write_table(const char *unused)
+static bool write_word(void *volatile *slot)
 {
-	volatile __typeof__(victim->d.cuInit) *slot = &victim->d.cuInit;
 	const struct sigaction act = {.sa_handler = on_fault};
 	struct sigaction old;
 	bool through = false;
@@ -174,9 +173,19 @@ static bool write_table(const char *unused)
 	return through;
 }
 
+/* The driver's functions, the table of operations, and which table it is; then the attempt to make them writable first. */
+static bool write_table(const char *unused)
+{
+	const bool functions = write_word((void *volatile *)&cuda_tables.call.cuInit), operations = write_word((void *volatile *)&backend_cuda.start);
+
+	return write_word((void *volatile *)&victim->gpu) || functions || operations;
+}
+
 static bool unprotect_table(const char *unused)
 {
-	return !mprotect(&victim->d, TABLE_PAGE, PROT_READ | PROT_WRITE);
+	const bool functions = !mprotect(&cuda_tables, CUDA_TABLE_PAGE, PROT_READ | PROT_WRITE);
+
+	return !mprotect(&victim->gpu, TABLE_PAGE, PROT_READ | PROT_WRITE) || functions;
 }
 
 static bool new_user(const char *unused)

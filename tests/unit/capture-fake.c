@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "capture/mapping.h"
-#include "capture/stack.h"
+#include "capture/stacks/mapping.h"
+#include "capture/stacks/stack.h"
 
 unsigned fake_questions, fake_syncs, fake_device_copies;
 size_t fake_free_memory = (size_t)1 << 30;

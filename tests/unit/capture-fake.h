@@ -12,10 +12,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <cupti.h>
-#include "capture/agent.h"
-#include "capture/calls.h"
-#include "capture/driver.h"
-#include "capture/thread.h"
+#include "capture/core/agent.h"
+#include "capture/core/calls.h"
+#include "capture/cuda/driver.h"
+#include "capture/core/thread.h"
 
 #define FAKE_RING_BYTES (8 * TSDB_RECORD_MAX)
 #define FAKE_CTX ((CUcontext)0x1000)

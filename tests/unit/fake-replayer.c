@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "fake-replayer.h"
-#include "replay/replayer.h"
+#include "replay/protocol.h"
 #include "sbt/memory.h"
 #include "sbt/sbt.h"
 

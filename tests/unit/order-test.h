@@ -72,6 +72,30 @@ TEST_FN uint64_t wait_for(uint64_t stream, uint64_t event)
 	return add(cmd_stream_wait(seq, stream, event));
 }
 
+/* A piece of the window's memory; its command is written later or was. */
+TEST_FN void piece(uint64_t at, enum sbt_memory_role role, uint64_t addr, const char *bytes, size_t n)
+{
+	const struct sbt_memory m = {.seq = at, .role = role, .addr = addr, .size = n, .module = SBT_NO_ID, .has_bytes = true};
+	uint32_t id;
+
+	ok(sbt_writer_memory(t.w, &m, &id));
+	ok(sbt_writer_memory_bytes(t.w, id, bytes, n));
+}
+
+struct pieces {
+	struct sbt_memory m[8];
+	size_t n;
+};
+
+TEST_FN struct err *list_piece(void *arg, const struct sbt_memory *m)
+{
+	struct pieces *p = arg;
+
+	assert_true(p->n < 8);
+	p->m[p->n++] = *m;
+	return NULL;
+}
+
 TEST_FN struct order *graph_of(struct sbt_reader *r, bool apart)
 {
 	const struct order_options o = {.first = 1, .last = seq, .threads_apart = apart};

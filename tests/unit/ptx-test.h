@@ -5,8 +5,8 @@
 #ifndef PTX_TEST_H
 #define PTX_TEST_H
 
-#include "softgpu/mem.h"
-#include "softgpu/ptx.h"
+#include "softgpu/memory/mem.h"
+#include "softgpu/ptx/ptx.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,7 +12,7 @@
 #include "cmds.h"
 #include "sbt/memory.h"
 #include "sbt/sbt.h"
-#include "softgpu/mem.h"
+#include "softgpu/memory/mem.h"
 
 /* p[i] += q[i] + bump; bad() writes where nothing is; spin() does not end. */
 static const char ptx[] =
@@ -383,9 +383,9 @@ static void elsewhere_code(struct maker *m)
 	static const uint8_t cubin[256] = "\177ELF no code for this device";
 	uint64_t decoy;
 
-	ok(sbt_writer_code(m->w, other_ptx, sizeof other_ptx - 1, true, &decoy));
-	ok(sbt_writer_code(m->w, cubin, sizeof cubin, false, &m->hash));
-	ok(sbt_writer_code(m->w, ptx, sizeof ptx - 1, true, &m->ptx_hash));
+	ok(sbt_writer_code(m->w, other_ptx, sizeof other_ptx - 1, CODE_PTX, &decoy));
+	ok(sbt_writer_code(m->w, cubin, sizeof cubin, CODE_CUBIN, &m->hash));
+	ok(sbt_writer_code(m->w, ptx, sizeof ptx - 1, CODE_PTX, &m->ptx_hash));
 }
 
 static void make_trace(enum variant v)
@@ -400,7 +400,7 @@ static void make_trace(enum variant v)
 	if (v == ELSEWHERE)
 		elsewhere_code(&m);
 	else
-		ok(sbt_writer_code(m.w, ptx, sizeof ptx - 1, true, &m.hash));
+		ok(sbt_writer_code(m.w, ptx, sizeof ptx - 1, CODE_PTX, &m.hash));
 	before_window(&m, v);
 	window(&m, v);
 	ends(&m, v);

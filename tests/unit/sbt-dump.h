@@ -103,7 +103,7 @@ static inline void dump_rest(struct buf *out, struct sbt_reader *r, uint64_t cod
 	struct buf b = BUF_INIT;
 	const char *call;
 	struct err *e;
-	bool is_ptx;
+	enum code_kind kind;
 
 	buf_printf(out, "%s|%s|%s|%s|%s|%" PRIu64 "|%u|%u|%d%d%d\n", m->program, m->cwd, m->host, m->gpu, m->tsdb, m->start_ns,
 		   m->pid, m->driver_version, m->soft, m->stacks, m->timestamps);
@@ -130,8 +130,8 @@ static inline void dump_rest(struct buf *out, struct sbt_reader *r, uint64_t cod
 		buf_printf(out, "keyframe %" PRIu64 " %zu bytes\n", seq, b.len);
 	}
 	buf_clear(&b);
-	e = sbt_reader_code(r, code_hash, &b, &is_ptx);
-	buf_printf(out, "code %s %zu\n", e ? "none" : is_ptx ? "ptx" : "cubin", e ? 0 : b.len);
+	e = sbt_reader_code(r, code_hash, &b, &kind);
+	buf_printf(out, "code %s %zu\n", e ? "none" : kind == CODE_PTX ? "ptx" : "cubin", e ? 0 : b.len);
 	err_free(e);
 	buf_free(&b);
 	dump_memory(out, r);

@@ -99,7 +99,7 @@ static void write_trace(const char *path, uint64_t seed, uint64_t count)
 
 	ok(sbt_writer_open(&w, path, &meta));
 	ok(sbt_writer_module(w, "/bin/app", "abcd", &module));
-	ok(sbt_writer_code(w, ".version 9.0", 12, true, &hash));
+	ok(sbt_writer_code(w, ".version 9.0", 12, CODE_PTX, &hash));
 	ok(sbt_writer_place(w, &(struct sbt_place){"/app/train.py", "Net.forward", 40, 44}, &module));
 	for (uint32_t id = 1; id < 50; id++)
 		add_stack(w, id, &seed);

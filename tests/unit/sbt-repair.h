@@ -8,7 +8,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "sbt/format.h"
+#include "sbt/format/format.h"
 
 static inline void repair(uint8_t *data, size_t n)
 {

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "buf.h"
+#include "base/buf.h"
 #include "cmds.h"
 #include "state/state.h"
 

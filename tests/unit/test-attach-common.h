@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "attach/inferior.h"
+#include "attach/ptrace/inferior.h"
 
 #define EVENT_MS 20000
 

@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "attach/inject.h"
-#include "attach/target.h"
+#include "attach/inject/inject.h"
+#include "attach/ptrace/target.h"
 
 static void finds_mappings(void **state)
 {

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include "maps-at.h"
-#include "maps-line.h"
+#include "base/maps-at.h"
+#include "base/maps-line.h"
 
 static void a_file(void **state)
 {

@@ -6,9 +6,10 @@
 #include "capture-fake.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
-#include "capture/code.h"
-#include "capture/ids.h"
+#include "capture/objects/code.h"
+#include "capture/objects/ids.h"
 
 static struct tsdb_control *control;
 
@@ -288,6 +289,55 @@ static void a_free_knows_its_kind(void **state)
 	fake_expect_nothing();
 }
 
+static void *free_it(void *arg)
+{
+	FAKE(cuMemFree_v2, *(const CUdeviceptr *)arg);
+	return NULL;
+}
+
+/* The address that one thread's free gives back is what another thread's allocation, which is already in the driver, gets. */
+static void a_free_comes_before_the_allocation_that_gets_its_address(void **state)
+{
+	CUdeviceptr p = 0x700000006000, again = 0;
+	const cuMemAlloc_v2_params second = { &again, 4096 };
+	struct fake_record r;
+	pthread_t other;
+	FAKE(cuMemAlloc_v2, &p, 4096);
+	const uint64_t first = fake_expect(SBT_ALLOC).seq;
+	const uint64_t link = fake_enter(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, &second);
+	assert_int_equal(pthread_create(&other, NULL, free_it, &p), 0);
+	pthread_join(other, NULL);
+	again = p;
+	fake_exit(link, CUDA_SUCCESS);
+	const struct sbt_cmd alloc = fake_expect(SBT_ALLOC);
+	do
+		assert_true(fake_next(1, &r));
+	while (r.type != SBT_FREE);
+	assert_int_equal(r.cmd.u.free.addr, alloc.u.alloc.addr);
+	assert_true(first < r.cmd.seq);
+	assert_true(r.cmd.seq < alloc.seq);
+	assert_true(control->ring[0].inflight == TSDB_IDLE);
+	FAKE(cuMemFree_v2, again);
+	fake_skip();
+}
+
+static void all_that_gives_out_addresses_is_numbered_at_exit(void **state)
+{
+	unsigned allocations = 0, frees = 0;
+	for (uint32_t i = 0; i < calls_table_size; i++) {
+		const struct call_row *r = &calls_table[i];
+		if (r->how != CALL_HANDLED || (r->kind != SBT_ALLOC && r->kind != SBT_FREE))
+			continue;
+		if (r->kind == SBT_FREE || !strcmp(r->name, "cuIpcGetMemHandle"))
+			assert_false(r->flags & (CALL_LATE | CALL_AFTER));
+		else
+			assert_true(r->flags & CALL_AFTER);
+		allocations += r->kind == SBT_ALLOC;
+		frees += r->kind == SBT_FREE;
+	}
+	assert_true(allocations >= 15 && frees >= 7);
+}
+
 /* ---- copies and fills --------------------------------------------------------------------------------------------------------- */
 
 static void copies(void **state)
@@ -428,7 +478,7 @@ static void a_module_has_its_code(void **state)
 	const struct tsdb_msg_code *code = (const void *)r.head;
 	const uint64_t hash = code->hash;
 	assert_int_equal(code->total, sizeof(ptx) - 1);
-	assert_int_equal(code->is_ptx, 1);
+	assert_int_equal(code->kind, CODE_PTX);
 	assert_memory_equal(code->bytes, ptx, sizeof(ptx) - 1);
 	struct sbt_cmd cmd = fake_expect(SBT_MODULE_LOAD);
 	assert_int_equal(cmd.u.module_load.code_hash, hash);
@@ -468,7 +518,7 @@ static void ptx_beside_a_cubin(void **state)
 	assert_true(fake_next(0, &r));
 	assert_int_equal(r.type, TSDB_MSG_CODE);
 	const struct tsdb_msg_code *code = (const void *)r.head;
-	assert_int_equal(code->is_ptx, 1);
+	assert_int_equal(code->kind, CODE_PTX);
 	assert_int_equal(code->total, sizeof(new) - 1); /* the newest, without its padding */
 	assert_memory_equal(code->bytes, new, sizeof(new) - 1);
 	const uint64_t hash = code->hash;
@@ -516,7 +566,7 @@ static void ptx_by_lz4(void **state)
 	assert_true(fake_next(0, &r));
 	assert_int_equal(r.type, TSDB_MSG_CODE);
 	const struct tsdb_msg_code *code = (const void *)r.head;
-	assert_int_equal(code->is_ptx, 1);
+	assert_int_equal(code->kind, CODE_PTX);
 	assert_int_equal(code->total, n);
 	assert_memory_equal(code->bytes, text, n);
 	/* A block that does not make sense is named. */
@@ -737,6 +787,8 @@ int main(void)
 		cmocka_unit_test(per_thread_streams),
 		cmocka_unit_test(events),
 		cmocka_unit_test(a_free_knows_its_kind),
+		cmocka_unit_test(a_free_comes_before_the_allocation_that_gets_its_address),
+		cmocka_unit_test(all_that_gives_out_addresses_is_numbered_at_exit),
 		cmocka_unit_test(copies), cmocka_unit_test(copies_without_gaps),
 		cmocka_unit_test(a_sync_is_seen_while_it_waits),
 		cmocka_unit_test(a_seq_in_flight_is_announced),

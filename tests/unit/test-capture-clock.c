@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 #include <time.h>
-#include "capture/clock.h"
+#include "capture/core/clock.h"
 
 static uint64_t system_ns(void)
 {

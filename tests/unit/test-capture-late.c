@@ -10,11 +10,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "capture/areas.h"
-#include "capture/discover.h"
-#include "capture/ids.h"
-#include "capture/images.h"
-#include "capture/live.h"
+#include "capture/stacks/areas.h"
+#include "capture/memory/discover.h"
+#include "capture/objects/ids.h"
+#include "capture/late/images.h"
+#include "capture/objects/live.h"
 
 #define MIB (1ull << 20)
 #define RESERVED (64 * MIB)

@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "capture/extent.h"
-#include "capture/live.h"
+#include "capture/memory/extent.h"
+#include "capture/objects/live.h"
 
 #define PAGE 4096u
 
@@ -186,11 +186,11 @@ static void memory_that_is_gone_is_no_fault(void **state)
 }
 
 /* As in a sandbox. */
-static bool forbid_process_vm_readv(void)
+static bool forbid_process_vm_writev(void)
 {
 	struct sock_filter rule[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -204,7 +204,7 @@ static void nor_in_a_sandbox(void **state)
 	(void)state;
 	const pid_t child = fork();
 	if (!child)
-		_exit(!forbid_process_vm_readv() ? 77 : reads_right() ? 0 : 1);
+		_exit(!forbid_process_vm_writev() ? 77 : reads_right() ? 0 : 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
 	if (WEXITSTATUS(status) == 77)

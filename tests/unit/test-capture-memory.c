@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "capture/bulk.h"
+#include "capture/pipeline/bulk.h"
 #include "capture/wire.h"
 #include "sbt/cmd.h"
 
@@ -431,7 +431,8 @@ static void take_slot(const struct tsdb_bulk *b, const uint8_t *data)
 	else
 		memcpy(g->bytes + g->n, data, b->n);
 	g->n += b->n;
-	if (!(b->flags & (TSDB_BULK_SAME | TSDB_BULK_HASH_ONLY)) && g->head.size > SBT_PAGE && g->head.role == BULK_START)
+	if (!(b->flags & (TSDB_BULK_SAME | TSDB_BULK_HASH_ONLY)) && g->head.size > SBT_PAGE &&
+		(g->head.role == BULK_START || g->head.role == BULK_HOST))
 		store_pages(g, g->n - b->n);
 	g->hash_only |= b->flags & TSDB_BULK_HASH_ONLY;
 	g->cut |= !!(b->flags & TSDB_BULK_CUT);

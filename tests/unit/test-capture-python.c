@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include "capture/python.h"
+#include "capture/stacks/python-stack.h"
 
 #define EXPORT __attribute__((visibility("default")))
 /* Functions lie a page apart, so that addresses tell them. */
@@ -35,7 +35,7 @@ struct bytes {
 	int64_t hash;
 	uint8_t data[16];
 };
-/* Offsets of 3.12: src/sbt/python.c. */
+/* Offsets of 3.12: src/sbt/format/python.c. */
 struct code {
 	uint64_t refs;
 	const void *type;

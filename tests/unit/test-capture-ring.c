@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
-#include "capture/ring.h"
+#include "capture/pipeline/ring.h"
 
 static struct tsdb_control *control;
 

@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "capture/bulk.h"
-#include "capture/room.h"
-#include "capture/sender.h"
-#include "capture/span.h"
+#include "capture/pipeline/bulk.h"
+#include "capture/memory/room.h"
+#include "capture/pipeline/sender.h"
+#include "capture/memory/span.h"
 
 #define SIZE 10000u
 
@@ -193,6 +193,44 @@ static void without_room_it_goes_straight_to_the_host(void **state)
 	give_back(b);
 }
 
+static void *close_window(void *arg)
+{
+	FAKE(cuMemsetD8Async, 0x710000080000, 0, 1, NULL);
+	return NULL;
+}
+
+/* The allocation's number comes when the driver has made it, and is behind the window, so it is no part of what the memory was at the end. */
+static void an_allocation_under_way_when_the_window_closes(void **state)
+{
+	CUdeviceptr p = 0;
+	const cuMemAlloc_v2_params params = { &p, SIZE };
+	struct tsdb_window *w = &control->window;
+	pthread_t other;
+	fake_call(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, NULL, CUDA_SUCCESS);
+	fake_skip();
+	w->first = control->next_seq;
+	w->last = w->first + 2; /* the fill, the other thread, its fill */
+	w->state = TSDB_WINDOW_ARMED;
+	w->kind = TSDB_WINDOW_SEQ;
+	FAKE(cuMemsetD8Async, 0x710000080000, 0, 1, NULL);
+	(void)expect_window(false);
+	const uint64_t link = fake_enter(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, &params);
+	assert_int_equal(pthread_create(&other, NULL, close_window, NULL), 0);
+	for (unsigned tries = 0; atomic_load(&w->state) != TSDB_WINDOW_DONE && tries < 2000; tries++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	assert_int_equal(atomic_load(&w->state), TSDB_WINDOW_DONE);
+	p = (CUdeviceptr)(uintptr_t)device;
+	fake_exit(link, CUDA_SUCCESS);
+	pthread_join(other, NULL);
+	const struct sbt_cmd alloc = fake_expect(SBT_ALLOC);
+	assert_true(alloc.seq > w->last);
+	assert_int_equal(alloc.flags & SBT_F_WINDOW, 0);
+	while (atomic_load(&sender_jobs))
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	expect_no_piece();
+	w->kind = TSDB_WINDOW_NONE;
+}
+
 #define MANY (TSDB_BULK_SLOTS + 16)
 #define PART 4096u
 
@@ -355,6 +393,56 @@ static void results_are_taken_when_they_are_there(void **state)
 	expect_no_piece();
 }
 
+static void *device_finishes(void *arg)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	fill(host, 7);
+	fake_busy = false;
+	return NULL;
+}
+
+/* Pinned memory is freed while a copy into it is under way: the driver waits for the copy, so its bytes are looked at first. */
+static void a_result_is_taken_before_its_pinned_memory_goes(void **state)
+{
+	void *p = host;
+	pthread_t gpu;
+	allocate();
+	FAKE(cuMemHostAlloc, &p, SIZE, 0);
+	begin();
+	const struct tsdb_bulk *b;
+	for (unsigned i = 0; i < 2; i++) { /* what is alive */
+		b = next_slot();
+		assert_int_equal(b->role, BULK_START);
+		give_back(b);
+	}
+	fake_busy = true;
+	fill(host, 1);
+	FAKE(cuMemcpyDtoHAsync_v2, host, (CUdeviceptr)(uintptr_t)device, SIZE, NULL);
+	assert_int_equal(pthread_create(&gpu, NULL, device_finishes, NULL), 0);
+	FAKE(cuMemFreeHost, host);
+	pthread_join(gpu, NULL);
+	b = expect_piece(BULK_OUTPUT, (uint64_t)(uintptr_t)host, SIZE);
+	assert_int_equal(b->flags & TSDB_BULK_DOUBT, 0);
+	assert_true(sbt_hash_equal(b->hash, sbt_range_hash(host, SIZE)));
+	give_back(b);
+}
+
+/* A copy that does not end, as it waits for this thread: the free goes on, and the result is doubtful. */
+static void a_free_does_not_wait_for_ever(void **state)
+{
+	void *p = host;
+	FAKE(cuMemHostAlloc, &p, SIZE, 0);
+	begin();
+	give_back(next_slot());
+	fake_busy = true;
+	FAKE(cuMemcpyDtoHAsync_v2, host, (CUdeviceptr)(uintptr_t)device, SIZE, NULL);
+	FAKE(cuMemFreeHost, host);
+	const struct tsdb_bulk *b = expect_piece(BULK_OUTPUT, (uint64_t)(uintptr_t)host, SIZE);
+	assert_int_equal(b->flags & TSDB_BULK_DOUBT, TSDB_BULK_DOUBT);
+	give_back(b);
+	fake_busy = false;
+}
+
 /* Of more copies under way than are kept the oldest costs its own comparison, and no other. */
 static void the_oldest_of_too_many_results_is_doubtful(void **state)
 {
@@ -429,6 +517,80 @@ static void a_refused_span_is_tried_again_when_it_is_asked_for_again(void **stat
 	begin();
 	assert_int_equal(span_open, 1);
 	give_back(expect_piece(BULK_START, (uint64_t)(uintptr_t)device, SIZE));
+}
+
+/* ---- a device that does not come to an end ---- */
+
+static _Atomic uint32_t lets_go, held; /* calls of the driver that were held */
+
+static void hold(void)
+{
+	atomic_fetch_add(&held, 1);
+	while (!atomic_load(&lets_go))
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static CUresult CUDAAPI held_sync(void)
+{
+	hold();
+	return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI held_get_info(size_t *ret_free, size_t *ret_total)
+{
+	hold();
+	*ret_free = *ret_total = (size_t)1 << 30;
+	return CUDA_SUCCESS;
+}
+
+static void expect_given_up(void)
+{
+	struct tsdb_msg_window w;
+	begin();
+	assert_int_equal(span_open, 0);
+	assert_int_equal(held, 1);
+	assert_string_equal(control->text2,
+		"work on the device did not end when the window began, not within 0.2 s (set gpu-timeout)");
+	while (next_window(0, &w))
+		;
+	end();
+}
+
+/* The driver holds one call. The window is given up, the next one too and without another call;
+ * when the device is done windows begin again. */
+static void expect_held_once(void)
+{
+	allocate();
+	atomic_store(&lets_go, 0);
+	atomic_store(&held, 0);
+	control->gpu_timeout = 200;
+	expect_given_up();
+	expect_given_up();
+	atomic_store(&lets_go, 1);
+	control->gpu_timeout = 0; /* 5 s */
+	begin();
+	assert_int_equal(span_open, 1);
+	give_back(expect_piece(BULK_START, (uint64_t)(uintptr_t)device, SIZE));
+	end();
+}
+
+static void work_in_streams_that_nobody_told_of(void **state)
+{
+	__typeof__(driver.cuCtxSynchronize) synchronize = driver.cuCtxSynchronize;
+	driver.cuCtxSynchronize = held_sync;
+	control->attached = 1;
+	expect_held_once();
+	control->attached = 0;
+	driver.cuCtxSynchronize = synchronize;
+}
+
+static void memory_that_the_driver_does_not_give(void **state)
+{
+	__typeof__(driver.cuMemGetInfo_v2) get_info = driver.cuMemGetInfo_v2;
+	room_release();
+	driver.cuMemGetInfo_v2 = held_get_info;
+	expect_held_once();
+	driver.cuMemGetInfo_v2 = get_info;
 }
 
 /* What fresh memory holds is recorded, unless it is what a replay finds there: zeros where nothing was before. */
@@ -588,14 +750,19 @@ int main(void)
 		SPAN_TEST(what_is_alive_is_shadowed),
 		SPAN_TEST(an_end_waits_for_nobody),
 		SPAN_TEST(spans_follow_each_other),
+		SPAN_TEST(an_allocation_under_way_when_the_window_closes),
 		SPAN_TEST(an_armed_window_is_prepared),
 		SPAN_TEST(without_room_it_goes_straight_to_the_host),
 		SPAN_TEST(results_are_taken_when_they_are_there),
+		SPAN_TEST(a_result_is_taken_before_its_pinned_memory_goes),
+		SPAN_TEST(a_free_does_not_wait_for_ever),
 		SPAN_TEST(the_oldest_of_too_many_results_is_doubtful),
 		SPAN_TEST(a_source_that_is_not_there_is_told),
 		SPAN_TEST(not_while_a_stream_is_captured),
 		SPAN_TEST(fresh_memory_is_recorded),
 		SPAN_TEST(a_refused_span_is_tried_again_when_it_is_asked_for_again),
+		SPAN_TEST(work_in_streams_that_nobody_told_of),
+		SPAN_TEST(memory_that_the_driver_does_not_give),
 		SPAN_TEST(effects_of_calls_that_no_kind_describes),
 		SPAN_TEST(a_context_that_is_being_made_is_idle),
 		cmocka_unit_test(the_user_is_asked),

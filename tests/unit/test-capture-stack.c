@@ -14,9 +14,9 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "capture/map.h"
-#include "capture/mapping.h"
-#include "capture/nvinfo.h"
+#include "capture/objects/map.h"
+#include "capture/stacks/mapping.h"
+#include "capture/objects/nvinfo.h"
 
 static struct tsdb_control *control;
 

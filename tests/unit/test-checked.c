@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "checked.h"
+#include "base/checked.h"
 
 typedef unsigned __int128 wide;
 

@@ -6,7 +6,7 @@
  */
 #include "random-trace.h"
 #include "order/order.h"
-#include "replay/plan-private.h"
+#include "replay/plan/plan-private.h"
 #include "replay/replay.h"
 #include "sbt/footprint.h"
 

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "observe/calls.h"
-#include "observe/kernel-names.h"
+#include "observe/decode/observe-calls.h"
+#include "observe/decode/kernel-names.h"
 #include "state/state.h"
 
 struct rig {

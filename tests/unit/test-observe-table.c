@@ -14,9 +14,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "attach/attach.h"
-#include "observe/addresses.h"
-#include "observe/calls.h"
-#include "observe/observe-private.h"
+#include "observe/bpf/addresses.h"
+#include "observe/decode/observe-calls.h"
+#include "observe/process/observe-private.h"
 
 #define SECOND 1000000000ull
 

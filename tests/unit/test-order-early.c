@@ -4,6 +4,7 @@
  * do is told by a table here, as a replay on the software GPU would tell it.
  */
 #include "order-test.h"
+#include "order/races/ptx-waits.h"
 
 /* ---- what kernels do ---------------------------------------------------------------------------------------------------------- */
 
@@ -184,6 +185,45 @@ static void test_one_that_never_waits_races(void **unused)
 	one_race(a, b, ORDER_CERTAIN);
 }
 
+/* What the only race's cure says has to be done in the launches between; and what is said of it. */
+static void cured(bool between, uint8_t flags)
+{
+	struct order_races r = found();
+	struct buf cure = BUF_INIT;
+
+	assert_int_equal(r.n, 1);
+	assert_int_equal(r.r[0].early & (ORDER_EARLY_BEHIND | ORDER_EARLY_LOOSE), flags);
+	order_race_cure(&cure, &r.r[0]);
+	assert_int_equal(strstr(buf_cstr(&cure), "in the launches between the two") != NULL, between);
+	buf_free(&cure);
+	order_races_free(&r);
+	test_over();
+}
+
+static void test_the_cure_names_the_launches_that_lack_the_wait(void **unused)
+{
+	(void)unused;
+	start();
+	producer();
+	kernel(true, WAITS | TRIGGERS, B, ORDER_WRITE, false);
+	kernel(true, 0, A, ORDER_READ, true); /* the only one without */
+	cured(false, 0);
+	start();
+	producer();
+	kernel(true, 0, B, ORDER_WRITE, true);
+	kernel(true, 0, A, ORDER_READ, true);
+	cured(true, ORDER_EARLY_LOOSE);
+	start();
+	producer();
+	kernel(true, 0, B, ORDER_WRITE, true);
+	kernel(true, WAITS, A, ORDER_READ, false); /* behind its wait, which is not enough */
+	cured(true, ORDER_EARLY_LOOSE | ORDER_EARLY_BEHIND);
+	start();
+	producer();
+	kernel(true, WAITS, A, ORDER_READ, true);
+	cured(false, 0);
+}
+
 static void test_what_threads_do_that_have_not_waited(void **unused)
 {
 	(void)unused;
@@ -305,6 +345,52 @@ static void test_events_by_attribute_leave_doubts(void **unused)
 	test_over();
 }
 
+#define K(body) ".version 8.0\n.target sm_90\n.visible .entry k(.param .u64 p) // {\n{\n.reg .b32 %r<4>;\n" body "\n}\n"
+#define WAIT "griddepcontrol.wait;\n"
+#define TRIGGER "griddepcontrol.launch_dependents;\n"
+#define LOAD "ld.global.u32 %r1, [%rd1];\n"
+#define PARAM "ld.param.u64 %rd1, [p];\n"
+
+/* Of a text: unknown, or what it does. */
+static void says(const char *text, bool known, unsigned flags, bool before)
+{
+	struct order_early x;
+
+	if (waits_text(text, strlen(text), "k", &x) != known || x.known != known || x.waits != !!(flags & WAITS) || x.triggers != !!(flags & TRIGGERS) ||
+		x.trigger_waits != !!(flags & TRIGGER_WAITS) || x.before != before)
+		fail_msg("%s: known %d waits %d triggers %d behind it %d before %d", text, x.known, x.waits, x.triggers, x.trigger_waits, x.before);
+}
+
+static void test_what_code_says(void **unused)
+{
+	(void)unused;
+	says(K(PARAM LOAD "ret;"), true, 0, true);
+	says(K(PARAM LOAD TRIGGER "ret;"), true, TRIGGERS, true);
+	says(K(PARAM WAIT LOAD "ret;"), true, WAITS | TRIGGER_WAITS, false);
+	says(K(PARAM TRIGGER WAIT LOAD "ret;"), true, WAITS | TRIGGERS, false);
+	says(K(WAIT TRIGGER LOAD "ret;"), true, WAITS | TRIGGERS | TRIGGER_WAITS, false);
+	says(K("{ .loc 1 2 3\n // " LOAD WAIT "@%p1 bra $L;\n" LOAD "$L: ret; }"), true, WAITS | TRIGGER_WAITS, false);
+	/* both ways wait; one does not; a thread may end without; the wait is for some */
+	says(K("@%p1 bra $A;\n" WAIT "bra.uni $B;\n$A:\n" WAIT "$B:\n" LOAD "ret;"), true, WAITS | TRIGGER_WAITS, false);
+	says(K("@%p1 bra $A;\n" WAIT "$A:\n" LOAD "ret;"), false, 0, false);
+	says(K("@%p1 ret;\n" WAIT LOAD "ret;"), false, 0, false);
+	says(K("@%p1 " WAIT LOAD "ret;"), false, 0, false);
+	says(K("$L:\n" LOAD "@%p1 bra $L;\n" WAIT "ret;"), false, 0, false);
+	says(K("$L:\nadd.u32 %r1, %r1, 1;\n@%p1 bra $L;\n" WAIT LOAD "ret;"), true, WAITS | TRIGGER_WAITS, false);
+	says(K("@%p1 bra $A;\n" TRIGGER "$A:\n" WAIT LOAD "ret;"), false, 0, false); /* who is behind it may begin early, or not */
+	says(K("call.uni f, ();\n" LOAD "ret;"), false, 0, false);
+	says(K("brx.idx %r1, $T;\n" LOAD "ret;"), false, 0, false);
+	says(K("cp.async.ca.shared.global [%r1], [%rd1], 4;\n" WAIT "ret;"), false, 0, false);
+	says(K("st.shared.u32 [%r1], %r2;\nmbarrier.init.shared.b64 [%r1], 1;\n" WAIT LOAD "ret;"), true, WAITS | TRIGGER_WAITS, false);
+	says(K("bra $NOWHERE;\n" WAIT), false, 0, false);
+	says(".version 8.0\n.target sm_80\n.entry k() { " LOAD "ret; }", false, 0, false);
+	says(".version 8.0\n.target sm_90\n.entry kk() { " LOAD "ret; }", false, 0, false);
+	says(".target sm_90\n.entry k();\n", false, 0, false);
+	says(".target sm_90\n.entry k() {", false, 0, false);
+	says(".target sm_90\n.entry k() { {", false, 0, false);
+	says("", false, 0, false);
+}
+
 static void test_many_that_never_wait(void **unused)
 {
 	(void)unused;
@@ -327,7 +413,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_knowledge_nothing_is_ordered),
-		cmocka_unit_test(test_one_that_waits_first_is_in_order),
+		cmocka_unit_test(test_one_that_waits_first_is_in_order), cmocka_unit_test(test_what_code_says),
+		cmocka_unit_test(test_the_cure_names_the_launches_that_lack_the_wait),
 		cmocka_unit_test(test_one_that_never_waits_races),
 		cmocka_unit_test(test_what_threads_do_that_have_not_waited),
 		cmocka_unit_test(test_a_launch_that_never_triggers_overlaps_by_the_letter),

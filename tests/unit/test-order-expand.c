@@ -99,6 +99,55 @@ static void test_diamond(void **unused)
 }
 
 /* Roots besides the first chain begin behind what was before the launch, and are over before what comes after it. */
+/* Where the memory of a window belongs when a launch in it becomes its steps: src/sbt/memory.h says what each role means. */
+static void test_memory_of_the_window(void **unused)
+{
+	static const enum sbt_memory_role roles[] = {
+		SBT_MEMORY_START, SBT_MEMORY_HOST, SBT_MEMORY_EFFECT, SBT_MEMORY_HOST, SBT_MEMORY_END,
+		SBT_MEMORY_HOST};
+	struct pieces p = {.n = 0};
+	struct expanded x;
+	char bytes[4];
+
+	graph_begins();
+	NODE(0, SBT_NODE_FILL);
+	NODE(1, SBT_NODE_FILL, 0);
+	graph_ends();
+	const uint64_t launch = add(cmd_graph_launch(seq, 1, 1));
+	const uint64_t gap = seq++; /* a call that changed nothing */
+	const uint64_t after = fill(1, B, 16);
+	fill(1, B, 32);
+	const uint64_t at[] = {1, launch, launch, after, seq - 1, gap};
+
+	for (size_t i = 0; i < 6; i++)
+		piece(at[i], roles[i], A + 64 * i, "abcd", 4);
+	struct sbt_reader *r = trace_end(&t), *to = expand(r, &x);
+	const uint64_t want[] = {x.first, of(&x, launch, 1), of(&x, launch, 2), of(&x, after, 0),
+		x.last, of(&x, after, 0)};
+
+	ok(sbt_reader_memory(to, 0, UINT64_MAX, list_piece, &p));
+	assert_int_equal(p.n, 6);
+	for (size_t i = 0; i < 6; i++) {
+		const size_t k = (size_t)(p.m[i].addr - A) / 64;
+
+		assert_true(k < 6);
+		assert_int_equal(p.m[i].addr, A + 64 * k);
+		assert_int_equal(p.m[i].size, 4);
+		assert_int_equal(p.m[i].role, roles[k]);
+		if (k == 1) { /* before the steps, behind what was before the launch */
+			assert_true(p.m[i].seq > of(&x, launch - 1, 0));
+			assert_true(p.m[i].seq <= want[k]);
+		} else {
+			assert_int_equal(p.m[i].seq, want[k]);
+		}
+		ok(sbt_reader_memory_read(to, &p.m[i], 0, bytes, 4));
+		assert_memory_equal(bytes, "abcd", 4);
+	}
+	sbt_reader_close(to);
+	expanded_free(&x);
+	sbt_reader_close(r);
+}
+
 static void test_roots(void **unused)
 {
 	struct expanded x;
@@ -142,6 +191,87 @@ static void test_chains_need_nothing(void **unused)
 
 	ok(expand_wanted(r, 1, seq - 1, &wanted));
 	assert_false(wanted);
+	sbt_reader_close(r);
+}
+
+/* Kernel node `number` behind that node, by a programmatic edge. */
+static void kernel_behind(uint64_t number, uint64_t front, bool early)
+{
+	static uint64_t packed[64];
+	struct sbt_cmd c = cmd_launch(0, SBT_NO_ID, 0), n;
+	const uint32_t dep = (uint32_t)front;
+
+	c.u.launch.launch_attrs = early ? 1u << SBT_ATTR_PROGRAMMATIC_STREAM : 0;
+	assert_true(sbt_pack_size(&c) <= sizeof packed);
+	sbt_pack(packed, &c);
+	n = cmd_graph_node(seq, 0, number, SBT_NODE_KERNEL, 0, packed, sbt_pack_size(&c));
+	if (front != number)
+		n.u.graph_node.deps = (struct sbt_blob){&dep, 4};
+	add(n);
+}
+
+static bool is_early(struct sbt_reader *r, uint64_t at)
+{
+	struct sbt_cursor *cursor;
+	const struct sbt_cmd *c;
+	bool early;
+
+	ok(sbt_cursor_open(&cursor, r));
+	ok(sbt_cursor_seek(cursor, at));
+	ok(sbt_cursor_next(cursor, &c));
+	assert_int_equal(c->seq, at);
+	early = early_is(c);
+	sbt_cursor_close(cursor);
+	return early;
+}
+
+/* A kernel, one behind it by a programmatic edge, one behind that by a full one; two more behind the first by programmatic ones. */
+static void test_programmatic_edges(void **unused)
+{
+	struct expanded x;
+	bool wanted;
+
+	graph_begins();
+	kernel_behind(0, 0, false);
+	kernel_behind(1, 0, true);
+	kernel_behind(2, 1, false);
+	graph_ends();
+	const uint64_t launch = add(cmd_graph_launch(seq, 1, 1));
+	struct sbt_reader *r = trace_end(&t);
+
+	ok(expand_wanted(r, 1, seq - 1, &wanted));
+	assert_true(wanted);
+	struct sbt_reader *to = expand(r, &x);
+	assert_false(is_early(to, of(&x, launch, 1)));
+	assert_true(is_early(to, of(&x, launch, 2)));
+	assert_false(is_early(to, of(&x, launch, 3)));
+	assert_int_equal(x.nlost, 0);
+	expanded_free(&x);
+	sbt_reader_close(to);
+	sbt_reader_close(r);
+}
+
+/* Two behind one: the second is on another stream, where an edge can only be a full one. A fill in front is no launch. */
+static void test_programmatic_edges_that_are_lost(void **unused)
+{
+	struct expanded x;
+
+	graph_begins();
+	kernel_behind(0, 0, false);
+	kernel_behind(1, 0, true);
+	kernel_behind(2, 0, true);
+	node(3, SBT_NODE_FILL, NULL, 0);
+	kernel_behind(4, 3, true);
+	graph_ends();
+	const uint64_t launch = add(cmd_graph_launch(seq, 1, 1));
+	struct sbt_reader *r = trace_end(&t), *to = expand(r, &x);
+
+	assert_true(is_early(to, of(&x, launch, 2)));
+	assert_false(is_early(to, of(&x, launch, 3)));
+	assert_false(is_early(to, of(&x, launch, 5)));
+	assert_int_equal(x.nlost, 2);
+	expanded_free(&x);
+	sbt_reader_close(to);
 	sbt_reader_close(r);
 }
 
@@ -261,7 +391,8 @@ static void test_positions_in_a_launch(void **unused)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_diamond), cmocka_unit_test(test_roots), cmocka_unit_test(test_chains_need_nothing),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_diamond), cmocka_unit_test(test_roots), cmocka_unit_test(test_memory_of_the_window), cmocka_unit_test(test_chains_need_nothing),
+		cmocka_unit_test(test_programmatic_edges), cmocka_unit_test(test_programmatic_edges_that_are_lost),
 		cmocka_unit_test(test_circle), cmocka_unit_test(test_dangling), cmocka_unit_test(test_unknown_type), cmocka_unit_test(test_child_of_nothing),
 		cmocka_unit_test(test_no_launch), cmocka_unit_test(test_positions_in_a_launch)};
 

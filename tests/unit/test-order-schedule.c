@@ -285,15 +285,6 @@ static uint64_t from_host(uint64_t stream, uint64_t to)
 	return add(cmd_copy(seq, stream, SBT_COPY_H2D, to, H, 64, true));
 }
 
-static void piece(uint64_t at, enum sbt_memory_role role, uint64_t addr, const char *bytes, size_t n)
-{
-	const struct sbt_memory m = {.seq = at, .role = role, .addr = addr, .size = n, .module = SBT_NO_ID, .has_bytes = true};
-	uint32_t id;
-
-	ok(sbt_writer_memory(t.w, &m, &id));
-	ok(sbt_writer_memory_bytes(t.w, id, bytes, n));
-}
-
 static void test_the_hosts_changes_are_entries(void **unused)
 {
 	(void)unused;
@@ -338,20 +329,6 @@ static void test_the_hosts_changes_are_entries(void **unused)
 	sbt_reader_close(r);
 }
 
-struct pieces {
-	struct sbt_memory m[8];
-	size_t n;
-};
-
-static struct err *list_piece(void *arg, const struct sbt_memory *m)
-{
-	struct pieces *p = arg;
-
-	assert_true(p->n < 8);
-	p->m[p->n++] = *m;
-	return NULL;
-}
-
 /* The copy carried "before"; the host wrote "later" at H + 2, of which 3 bytes count, and now comes first. */
 static void test_a_schedule_has_the_hosts_changes_where_they_are(void **unused)
 {
@@ -378,6 +355,32 @@ static void test_a_schedule_has_the_hosts_changes_where_they_are(void **unused)
 	assert_int_equal(p.m[0].size, 3);
 	ok(sbt_reader_memory_read(again, &p.m[0], 0, bytes, 3));
 	assert_memory_equal(bytes, "ate", 3);
+	sbt_reader_close(again);
+	unlink(path);
+	sbt_reader_close(r);
+}
+
+/* What the host wrote before it submitted a command is there for the first, in the new order, of that and all later ones. */
+static void test_memory_of_the_host_comes_before_whoever_came_after(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16), b = fill(2, B, 16), c = fill(3, A + 64, 16);
+	const uint64_t order[] = {c, a, b};
+	struct pieces p = {.n = 0};
+	char path[64], bytes[3];
+
+	piece(b, SBT_MEMORY_HOST, H, "new", 3);
+	struct sbt_reader *r = trace_end(&t), *again;
+	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
+	ok(order_rewrite(r, &(struct order_schedule){.first = FIRST, .last = c, .seqs = order, .n = 3}, path, NULL, NULL));
+	ok(sbt_reader_open(&again, path));
+	ok(sbt_reader_memory(again, 0, UINT64_MAX, list_piece, &p));
+	assert_int_equal(p.n, 1);
+	assert_int_equal(p.m[0].role, SBT_MEMORY_HOST);
+	assert_int_equal(p.m[0].seq, FIRST); /* c came after it, and is the first now */
+	ok(sbt_reader_memory_read(again, &p.m[0], 0, bytes, 3));
+	assert_memory_equal(bytes, "new", 3);
 	sbt_reader_close(again);
 	unlink(path);
 	sbt_reader_close(r);
@@ -410,8 +413,52 @@ static void test_poison_is_a_fill(void **unused)
 	assert_int_equal(c->u.fill.dst, 3 * B);
 	assert_int_equal(c->u.fill.size, SIZE);
 	assert_int_equal(c->u.fill.value, 0xff);
+	assert_int_equal(c->u.fill.elem, 1);
 	assert_int_equal(c->u.fill.stream, 1);
 	sbt_cursor_close(cursor);
+	sbt_reader_close(again);
+	unlink(path);
+	sbt_reader_close(r);
+}
+
+/* Stacks of all commands, the first and the last, go along. */
+static void test_stacks_go_along(void **unused)
+{
+	(void)unused;
+	begin();
+	const struct sbt_frame five[] = {{0, 0x500}, {0, 0x501}}, six[] = {{0, 0x600}};
+	struct sbt_cmd c = cmd_fill(seq, 1, A, 16);
+	const struct sbt_frame *f;
+	uint32_t module;
+	unsigned n;
+
+	ok(sbt_writer_module(t.w, "/bin/x", "ab", &module));
+	ok(sbt_writer_stack(t.w, 5, five, 2));
+	ok(sbt_writer_stack(t.w, 6, six, 1));
+	c.stack = 6;
+	const uint64_t a = add(c);
+	c = cmd_fill(seq, 2, B, 16);
+	c.stack = 5;
+	const uint64_t b = add(c);
+	c = cmd_fill(seq, 1, A, 32);
+	c.stack = 6;
+	const uint64_t last = add(c), order[] = {a, b, last};
+	struct sbt_reader *r = trace_end(&t), *again;
+	char path[64];
+
+	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
+	const struct order_schedule how = {.first = FIRST, .last = last, .seqs = order, .n = 3};
+
+	ok(order_rewrite(r, &how, path, NULL, NULL));
+	ok(sbt_reader_open(&again, path));
+	assert_string_equal(sbt_reader_module(again, 0)->path, "/bin/x");
+	ok(sbt_reader_stack(again, 6, &f, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(f[0].offset, 0x600);
+	ok(sbt_reader_stack(again, 5, &f, &n));
+	assert_int_equal(n, 2);
+	assert_int_equal(f[0].offset, 0x500);
+	assert_int_equal(f[1].offset, 0x501);
 	sbt_reader_close(again);
 	unlink(path);
 	sbt_reader_close(r);
@@ -505,7 +552,9 @@ int main(void)
 		cmocka_unit_test(test_a_late_user_meets_the_next_owner),
 		cmocka_unit_test(test_the_hosts_changes_are_entries),
 		cmocka_unit_test(test_a_schedule_has_the_hosts_changes_where_they_are),
+		cmocka_unit_test(test_memory_of_the_host_comes_before_whoever_came_after),
 		cmocka_unit_test(test_poison_is_a_fill),
+		cmocka_unit_test(test_stacks_go_along),
 		cmocka_unit_test(test_a_schedule_is_written_as_a_trace),
 		cmocka_unit_test(test_no_schedule_passes_the_host),
 		cmocka_unit_test(test_schedules_of_any_trace_are_legal),

@@ -3,11 +3,159 @@
  * Happens-before and races in small traces, worked out by hand.
  */
 #include "order-test.h"
-#include "buf.h"
+#include "base/buf.h"
 #include "order/in-flight.h"
-#include "order/polls.h"
+#include "order/races/polls.h"
 
 /* ---- order ------------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t value(uint64_t stream, bool wait, uint64_t v)
+{
+	struct sbt_cmd c = {.kind = SBT_BATCH, .seq = seq};
+
+	c.u.batch = (struct sbt_cmd_batch){.stream = stream,
+		.is_wait = wait,
+		.addr = B,
+		.value = v,
+		.elem = 4,
+		.op_flags = wait};
+	return add(c);
+}
+
+static void test_a_wait_for_a_value_is_behind_the_write_that_comes_later(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t w = value(2, true, 1), c = fill(2, A, 16), a = fill(1, A, 16),
+		       set = value(1, false, 1), free_ = fill(3, A, 16);
+	struct order *g = graph_made(false);
+	struct order_step *steps;
+	uint64_t *order;
+	size_t n;
+
+	assert_true(order_before(g, a, c));
+	assert_false(order_before(g, c, a));
+	assert_false(order_before(g, a, free_));
+	ok(order_path(g, a, c, &steps, &n));
+	assert_int_equal(n, 3);
+	assert_int_equal(steps[1].edge, ORDER_EDGE_VALUE);
+	assert_int_equal(steps[1].from, set);
+	assert_int_equal(steps[1].to, w);
+	free(steps);
+	ok(order_recorded(g, &order, &n));
+	assert_int_equal(n, 5);
+	const uint64_t want[] = {
+		a, set, w, c, free_}; /* what was kept goes as soon as the value is there */
+	assert_memory_equal(order, want, sizeof want);
+	assert_true(order_is_legal(g, order, n));
+	free(order);
+	graph_over(g);
+}
+
+static void test_what_waits_for_a_stream_that_waits_for_a_value_is_behind_it(void **unused)
+{
+	(void)unused;
+	begin();
+	value(2, true, 1);
+	record(2, 0);
+	wait_for(3, 0);
+	const uint64_t c = fill(3, A, 16), a = fill(1, A, 16);
+
+	value(1, false, 1);
+	struct order *g = graph_made(false);
+
+	assert_true(order_before(g, a, c));
+	graph_over(g);
+}
+
+static void test_one_of_two_writes_is_no_order(void **unused)
+{
+	(void)unused;
+	begin();
+	value(2, true, 1);
+	const uint64_t c = fill(2, A, 16), a = fill(1, A, 16);
+
+	value(1, false, 1);
+	value(3, false, 1);
+	struct order *g = graph_made(false);
+	struct order_item it;
+
+	assert_false(order_before(g, a, c));
+	assert_true(order_item(g, c, &it));
+	assert_true(it.early & ORDER_EARLY_VALUE);
+	assert_true(order_item(g, a, &it));
+	assert_false(it.early & ORDER_EARLY_VALUE);
+	graph_over(g);
+}
+
+/* By turns: the second wait is not for the first write, over which the other stream has written by
+ * then. */
+/* A fill whose bytes are known not to be the value is no write that a wait may be for. */
+static void test_what_a_fill_wrote_is_known(void **unused)
+{
+	(void)unused;
+	for (unsigned odd = 0; odd < 2; odd++) {
+		begin();
+		struct sbt_cmd c = cmd_fill(seq, 3, B - 16 + 2 * odd, 32);
+
+		c.u.fill.elem = 4;
+		c.u.fill.value = 0x10001; /* shifted by half an element, it would be the same */
+		value(2, true, 1);
+		const uint64_t behind = fill(2, A, 16);
+
+		c.seq = seq;
+		add(c);
+		const uint64_t set = value(1, false, 1);
+		struct order *g = graph_made(false);
+
+		/* not known: either may be what it waited for */
+		assert_int_equal(order_before(g, set, behind), !odd);
+		graph_over(g);
+	}
+}
+
+static void test_a_value_that_was_taken_back_ends_no_wait(void **unused)
+{
+	(void)unused;
+	begin();
+	value(2, true, 1);
+	const uint64_t first = fill(2, A, 16);
+
+	value(2, false, 0);
+	value(2, true, 1);
+	const uint64_t second = fill(2, A, 16), a = fill(1, A, 16);
+
+	value(1, false, 1);
+	value(1, true, 0);
+	const uint64_t b = fill(1, A, 16);
+
+	value(1, false, 1);
+	struct order *g = graph_made(false);
+
+	assert_true(order_before(g, a, first));
+	assert_true(order_before(g, first, b));
+	assert_true(order_before(g, b, second));
+	graph_over(g);
+}
+
+static void test_streams_that_wait_for_each_other_come_to_an_end(void **unused)
+{
+	(void)unused;
+	begin();
+	value(2, true, 1);
+	value(2, false, 2);
+	value(1, true, 2);
+	value(1, false, 1);
+	struct order *g = graph_made(false);
+	uint64_t *order;
+	size_t n;
+
+	ok(order_recorded(g, &order, &n));
+	assert_int_equal(n, 4);
+	assert_true(order_is_legal(g, order, n));
+	free(order);
+	graph_over(g);
+}
 
 static void test_streams_are_in_order_and_apart(void **unused)
 {
@@ -452,12 +600,69 @@ static void test_the_host_changes_memory_that_is_still_being_copied(void **unuse
 	races_over(&x);
 }
 
-static void change(uint64_t at, uint64_t n)
+/* Memory of the host as it is now. */
+static void look_at(uint64_t at, const void *bytes, uint64_t n)
 {
-	const struct sbt_memory m = {.seq = seq, .role = SBT_MEMORY_HOST, .addr = at, .size = n, .module = SBT_NO_ID};
+	const struct sbt_memory m = {.seq = seq,
+		.role = SBT_MEMORY_HOST,
+		.addr = at,
+		.size = n,
+		.module = SBT_NO_ID,
+		.has_bytes = true};
 	uint32_t id;
 
 	ok(sbt_writer_memory(t.w, &m, &id));
+	ok(sbt_writer_memory_bytes(t.w, id, bytes, n));
+}
+
+/* All of it changes. */
+static void change(uint64_t at, uint64_t n)
+{
+	static uint8_t value;
+	uint8_t bytes[256];
+
+	assert_true(n <= sizeof bytes);
+	memset(bytes, ++value, n);
+	look_at(at, bytes, n);
+}
+
+/* The recording has 256 bytes before two launches; between them the 8 bytes at `at` changed, while
+ * those from H + 64 to H + 128 were copied. */
+static struct order_races page_races(uint64_t at, bool known_before)
+{
+	uint8_t bytes[256] = {0};
+
+	begin();
+	if (known_before)
+		look_at(H, bytes, sizeof bytes);
+	f(1, B);
+	add(cmd_copy(seq, 2, SBT_COPY_H2D, A, H + 64, 64, true));
+	memset(bytes + at, 1, 8);
+	look_at(H, bytes, sizeof bytes);
+	f(1, B);
+	return races_found();
+}
+
+static void test_what_changed_in_a_page_is_known_by_its_words(void **unused)
+{
+	(void)unused;
+	for (uint64_t at = 48; at <= 128; at += 8) {
+		const bool hit = at >= 64 && at < 128;
+		struct order_races x = page_races(at, true);
+
+		assert_int_equal(x.n, hit);
+		if (hit) {
+			assert_int_equal(x.r[0].tier, ORDER_CERTAIN);
+			assert_int_equal(x.r[0].addr, H + at);
+			assert_int_equal(x.r[0].size, 8);
+		}
+		races_over(&x);
+		x = page_races(at, false);
+		assert_int_equal(x.n, 1);
+		assert_int_equal(
+			x.r[0].tier, ORDER_POSSIBLE); /* what it held before is not known */
+		races_over(&x);
+	}
 }
 
 /* The host does not wait for a copy into H; the next launch finds H changed: by that copy, most likely. */
@@ -724,6 +929,40 @@ static void test_rows_of_a_pitched_copy_are_apart(void **unused)
 	assert_int_equal(x.n, 1);
 	race_is(&x, 0, 13, b);
 	races_over(&x);
+}
+
+/* Of more than 65,536 rows what lies between them counts, too, and nothing is certain. */
+static void test_very_many_rows_are_one_range(void **unused)
+{
+	static const struct {
+		uint64_t height, depth;
+		bool one;
+	} how[] = {{2, 3, false}, {65536, 1, false}, {65537, 1, true}, {256, 256, false}, {256, 257, true},
+		{3, 65535, true}};
+	struct order_accesses l = {.n = 0};
+	struct state *s = state_new();
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+		struct sbt_cmd c = cmd_copy(1, 1, SBT_COPY_D2D, 0x10000000, 0x20000000, 16, true);
+		const uint64_t rows = how[i].height * how[i].depth;
+
+		c.u.copy.size = 16 * rows;
+		c.u.copy.width = 16;
+		c.u.copy.height = how[i].height;
+		c.u.copy.depth = how[i].depth;
+		c.u.copy.dst_pitch = c.u.copy.src_pitch = 32;
+		l.n = 0;
+		l.unknown = false;
+		order_accesses_of(&l, s, &c);
+		assert_int_equal(l.n, how[i].one ? 2 : 2 * rows);
+		for (size_t k = 0; k < l.n; k++) {
+			assert_int_equal(l.a[k].how == ORDER_MAYBE, how[i].one);
+			assert_int_equal(l.a[k].end - l.a[k].addr, how[i].one ? 32 * rows - 16 : 16);
+		}
+	}
+	free(l.a);
+	state_free(s);
 }
 
 /* ---- copies that nobody can have read in time ---------------------------------------------------------------------------------- */
@@ -1071,6 +1310,44 @@ static void test_which_kernels_poll(void **unused)
 	}
 }
 
+/* A launch polls when its kernel does, a graph launch when one of its kernels does. */
+static void test_which_launches_poll(void **unused)
+{
+	static const char *const loads[] = {"ld.global.u32 %r1, [%rd1];",
+		"ld.acquire.sys.global.u32 %r1, [%rd1];"};
+
+	(void)unused;
+	for (unsigned polls = 0; polls < 2; polls++) {
+		struct polls p = {.texts.n = 0};
+		struct sbt_cmd c;
+		struct state *s;
+		char text[256];
+		uint64_t hash;
+		bool yes;
+
+		begin();
+		snprintf(text, sizeof text, ".visible .entry f(.param .u64 p)\n{\n\t%s\n\tret;\n}\n",
+			loads[polls]);
+		ok(sbt_writer_code(t.w, text, strlen(text), CODE_PTX, &hash));
+		the_graph();
+		struct sbt_reader *r = trace_end(&t);
+
+		ok(state_at(&s, r, seq - 1));
+		c = cmd_launch(seq, 1, 0);
+		ok(polls_launch(&p, r, s, &c, &yes));
+		assert_int_equal(yes, polls);
+		c = cmd_graph_launch(seq, 1, 1);
+		ok(polls_launch(&p, r, s, &c, &yes));
+		assert_int_equal(yes, polls);
+		c = cmd_fill(seq, 1, A, 16);
+		ok(polls_launch(&p, r, s, &c, &yes));
+		assert_false(yes);
+		polls_free(&p);
+		state_free(s);
+		sbt_reader_close(r);
+	}
+}
+
 static void test_any_trace_can_be_judged(void **unused)
 {
 	(void)unused;
@@ -1098,6 +1375,12 @@ static void test_any_trace_can_be_judged(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_wait_for_a_value_is_behind_the_write_that_comes_later),
+		cmocka_unit_test(test_what_waits_for_a_stream_that_waits_for_a_value_is_behind_it),
+		cmocka_unit_test(test_one_of_two_writes_is_no_order),
+		cmocka_unit_test(test_what_a_fill_wrote_is_known),
+		cmocka_unit_test(test_a_value_that_was_taken_back_ends_no_wait),
+		cmocka_unit_test(test_streams_that_wait_for_each_other_come_to_an_end),
 		cmocka_unit_test(test_streams_are_in_order_and_apart),
 		cmocka_unit_test(test_a_wait_is_for_the_last_record_before_it),
 		cmocka_unit_test(test_an_event_carries_what_its_stream_had_waited_for),
@@ -1120,6 +1403,7 @@ int main(void)
 		cmocka_unit_test(test_a_graph_that_allocates_where_memory_was_freed),
 		cmocka_unit_test(test_freed_memory_that_is_allocated_again_is_new),
 		cmocka_unit_test(test_the_host_changes_memory_that_is_still_being_copied),
+		cmocka_unit_test(test_what_changed_in_a_page_is_known_by_its_words),
 		cmocka_unit_test(test_a_change_may_be_a_copys_own),
 		cmocka_unit_test(test_what_was_waited_for_explains_no_later_change),
 		cmocka_unit_test(test_what_a_kernel_writes_is_not_the_hosts),
@@ -1127,6 +1411,7 @@ int main(void)
 		cmocka_unit_test(test_a_programmatic_edge_orders_nothing_for_certain),
 		cmocka_unit_test(test_what_only_one_node_can_have_done),
 		cmocka_unit_test(test_rows_of_a_pitched_copy_are_apart),
+		cmocka_unit_test(test_very_many_rows_are_one_range),
 		cmocka_unit_test(test_a_copy_is_overwritten_before_anybody_waited),
 		cmocka_unit_test(test_a_copy_that_was_waited_for_or_taken_on_is_read),
 		cmocka_unit_test(test_a_copy_is_freed_or_left_before_anybody_waited),
@@ -1138,6 +1423,7 @@ int main(void)
 		cmocka_unit_test(test_page_locked_memory_that_changes_beside_work_is_suspect),
 		cmocka_unit_test(test_no_suspect_is_overlooked),
 		cmocka_unit_test(test_which_kernels_poll),
+		cmocka_unit_test(test_which_launches_poll),
 		cmocka_unit_test(test_any_trace_can_be_judged),
 	};
 

@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "patience.h"
+#include "base/patience.h"
 
 #define S 1000000000ull
 #define MS 1000000ull

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "replay/address-map.h"
-#include "replay/cubin-cells.h"
+#include "gpucode/address-map.h"
+#include "gpucode/cubin-cells.h"
 
 static void ranges_move_words(void **state)
 {

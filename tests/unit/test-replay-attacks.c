@@ -321,7 +321,7 @@ static void code_of(struct maker *m, const void *code, size_t n)
 	struct sbt_cmd c = cmd_any(29, SBT_MODULE_LOAD);
 	uint64_t hash;
 
-	ok(sbt_writer_code(m->w, code, n, true, &hash));
+	ok(sbt_writer_code(m->w, code, n, CODE_PTX, &hash));
 	c.u.module_load.new_module = 8;
 	c.u.module_load.code_hash = c.u.module_load.ptx_hash = hash;
 	put(m, c);

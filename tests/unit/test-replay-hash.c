@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "replay/hash-kernel.h"
+#include "gpucode/hash-kernel.h"
 
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)
 
@@ -401,11 +401,11 @@ static void test_settle(void **state)
 	assert_non_null(now);
 	OK(cuMemAlloc(&mem, PAGES * SBT_PAGE + 3));
 	OK(cuMemAlloc(&copy, PAGES * SBT_PAGE));
-	OK(cuMemAlloc(&s.table, sizeof table));
-	OK(cuMemAlloc(&s.copied, sizeof sums));
-	OK(cuMemAlloc(&s.first, sizeof sums));
-	OK(cuMemAlloc(&s.mark, sizeof mark));
-	OK(cuMemAlloc(&s.took, sizeof took));
+	OK(cuMemAlloc((CUdeviceptr *)&s.table, sizeof table));
+	OK(cuMemAlloc((CUdeviceptr *)&s.copied, sizeof sums));
+	OK(cuMemAlloc((CUdeviceptr *)&s.first, sizeof sums));
+	OK(cuMemAlloc((CUdeviceptr *)&s.mark, sizeof mark));
+	OK(cuMemAlloc((CUdeviceptr *)&s.took, sizeof took));
 	for (unsigned i = 0; i < PAGES; i++) {
 		table[i] = (struct hash_kernel_page){mem + i * SBT_PAGE + (i == 4 ? 3 : 0), copy + i * SBT_PAGE, i == 4 ? LAST : SBT_PAGE, 0};
 		OK(cuMemcpyHtoD(table[i].mem, bytes + i * SBT_PAGE, table[i].size));

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "replay/ptx-hold.h"
+#include "gpucode/ptx-hold.h"
 
 #define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
 #define F ".visible .entry f(\n\t.param .u64 p // of f { \n)\n.maxntid 128 /* ; { */\n{"
@@ -66,11 +66,38 @@ static void test_what_is_no_kernel_is_refused(void **unused)
 		assert_null(held(texts[i], "f"));
 }
 
+#define TRIGGER "griddepcontrol.launch_dependents;\n\t"
+
+static void triggers(const char *text, const char *want)
+{
+	struct buf out = BUF_INIT;
+
+	assert_int_equal(ptx_trigger_last(&out, text, strlen(text), "f"), want != NULL);
+	if (want)
+		assert_string_equal((const char *)out.data, want);
+	buf_free(&out);
+}
+
+static void test_every_return_triggers_first(void **unused)
+{
+	(void)unused;
+	triggers(HEAD F "\n\tret;\n}\n", HEAD F "\n\t" TRIGGER "ret;\n}\n");
+	triggers(HEAD F "\n\t@%p1 ret;\n$L0:\n\texit;\n}\n", HEAD F "\n\t@%p1 " TRIGGER "@%p1 ret;\n$L0:\n\t" TRIGGER "exit;\n}\n");
+	triggers(HEAD F "{ bra $ret; /* ret; */ }\n$ret: // exit;\n\tret.uni;}" ".func g() { ret; }",
+		HEAD F "{ bra $ret; /* ret; */ }\n$ret: // exit;\n\t" TRIGGER "ret.uni;}" ".func g() { ret; }");
+	triggers(HEAD F "\n\tret;\n} .entry g() { griddepcontrol.launch_dependents; ret; }", NULL); /* it may call what triggers */
+	triggers(HEAD F "\n\ttrap;\n}\n", NULL);
+	triggers(HEAD ".entry g() { ret; }", NULL);
+	triggers(HEAD F " ret", NULL);
+	triggers("", NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_body_is_found),
 		cmocka_unit_test(test_what_is_no_kernel_is_refused),
+		cmocka_unit_test(test_every_return_triggers_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

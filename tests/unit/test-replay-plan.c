@@ -233,20 +233,23 @@ static void unknown(void **arg)
 	assert_stream_plan(r, 1); /* it may write anything, too: all is needed */
 	sbt_reader_close(r);
 
-	for (int with = 0; with < 2; with++) { /* a global of the module, asked for when all is over */
+	/* globals of other modules, of this one, of both, asked for when all is over */
+	for (unsigned with = 0; with < 4; with++) {
+		static const uint64_t modules[4][2] = {{0, 0}, {5, 0}, {9, 5}, {9, 9}};
+
 		begin(&t);
 		f(&t, 1, A);
 		f(&t, 2, B);
-		if (with) {
+		for (unsigned k = 0; k < 2 && modules[with][k]; k++) {
 			c = cmd_any(seq, SBT_GLOBAL_DEF);
-			c.u.global_def.module = 5;
+			c.u.global_def.module = modules[with][k];
 			c.u.global_def.global_name = cmd_blob("counter");
 			c.u.global_def.addr = 0x500000;
 			c.u.global_def.size = 4;
 			add(&t, c);
 		}
 		r = trace_end(&t);
-		if (with)
+		if (with == 1 || with == 2)
 			assert_stream_plan(r, 2);
 		else
 			assert_stream_plan(r, 2, 13);

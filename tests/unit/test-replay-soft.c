@@ -7,7 +7,7 @@
 #include "random-trace.h"
 #include "replay-recorded.h"
 #include "replay-trace.h"
-#include "softgpu/mem.h"
+#include "softgpu/memory/mem.h"
 #include "replay/plan.h"
 
 static void assert_verified(const struct run *x)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "replay/ptx-stores.h"
+#include "gpucode/ptx-stores.h"
 
 #define HEAD ".version 8.0\n.target sm_75\n.address_size 64\n// a comment; with { things\n"
 #define REGS ".reg .b64 %rd<20>;\n.reg .b32 %r<20>;\n.reg .pred %p<4>;\n"

@@ -7,7 +7,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "replay/replayer-ranges.h"
+#include "replayer/memory/replayer-ranges.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -127,10 +127,24 @@ static void leaves_exponential_gaps(void **state)
 	}
 }
 
+/* Pinned memory counts too: 256 copies of 3 GiB of it have no room. */
+static void checkpoints_fit_host_and_device(void **state)
+{
+	assert_int_equal(thin_fit(10, 100, 0, 0, false, 256), 10);
+	assert_int_equal(thin_fit(10, 109, 7, 35, false, 256), 5);
+	assert_int_equal(thin_fit(10, 30, 7, 700, false, 256), 3);
+	assert_int_equal(thin_fit(MIB, 2048 * MIB, 3072 * MIB, 6000 * MIB, false, 256), 1);
+	assert_int_equal(thin_fit(MIB, 2048 * MIB, 3072 * MIB, 6000 * MIB, true, 256), 0);
+	assert_int_equal(thin_fit(MIB, 2048 * MIB, 3 * MIB, 0, true, 256), 256); /* 512 fit */
+	assert_int_equal(thin_fit(0, 0, 0, 0, false, 256), 256); /* nothing to copy */
+	assert_int_equal(thin_fit(UINT64_MAX, 100, UINT64_MAX, 100, true, 256), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rounds_and_joins),
+		cmocka_unit_test(checkpoints_fit_host_and_device),
 		cmocka_unit_test(joins_across_small_gaps_only),
 		cmocka_unit_test(rounds_at_the_end_of_the_address_space),
 		cmocka_unit_test(finds),

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "replay/replayer.h"
+#include "replay/protocol.h"
 #include "replayer-trace.h"
 
 /* ---- the other end of the socket ------------------------------------------------------------------------------------------- */
@@ -390,6 +390,25 @@ static void restores_from_the_trace_without_checkpoints(void **state)
 	stop();
 }
 
+/* The trace says nothing of R at the window's beginning; #18 copies to it. */
+static void pinned_memory_without_contents_begins_as_zeros(void **state)
+{
+	static const uint32_t zeros[BYTES / 4];
+
+	make_trace(OWN);
+	start("TSDB_REPLAYER_CHECKPOINTS", "0");
+	open_trace();
+	reply();
+	same_memory(R, zeros);
+	run(28);
+	reply();
+	same_memory(R, at_seq[18].b);
+	go(REPLAYER_SEEK, 0);
+	reply();
+	same_memory(R, zeros);
+	stop();
+}
+
 static void watches(void **state)
 {
 	const struct replayer_run r = {.to = 28, .watch_addr = A + 4 * 100, .watch_size = 8};
@@ -471,7 +490,7 @@ static void skips_and_swaps(void **state)
 {
 	const struct replayer_skip skip = {.n = 2, .recorded_inputs = 1}, all = {0};
 	const uint64_t seqs[] = {10, 14}; /* the copy is taken from the recording, the launch is left out */
-	const struct replayer_swap swap = {.kernel = 1, .is_ptx = 1};
+	const struct replayer_swap swap = {.kernel = 1, .kind = CODE_PTX};
 
 	make_trace(PLAIN);
 	start(NULL, NULL);
@@ -771,6 +790,7 @@ int main(void)
 		cmocka_unit_test(verifies), cmocka_unit_test(looks_into_a_launch), cmocka_unit_test(refuses_what_is_wrong_inside),
 		cmocka_unit_test(is_the_same_by_any_way),
 		cmocka_unit_test(restores_from_the_trace_without_checkpoints),
+		cmocka_unit_test(pinned_memory_without_contents_begins_as_zeros),
 		cmocka_unit_test(watches),
 		cmocka_unit_test(what_ifs_stay_until_forgotten),
 		cmocka_unit_test(skips_and_swaps),

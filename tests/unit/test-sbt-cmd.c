@@ -140,6 +140,46 @@ static void test_short_names(void **unused)
 	assert_string_equal(small, "");
 }
 
+/* Itanium C++ ABI 5.1: declarations and the names that they have. */
+static void test_short_names_of_declarations(void **unused)
+{
+	static const struct {
+		const char *mangled, *name;
+	} t[] = {
+		/* void f(std::vec<int>, std::vec<int> *, std::allocator<char> *) */
+		{"_Z1fSt3vecIiEPS0_PSaIcE", "f"},
+		/* namespace ns, struct S: operators, constructors, a template */
+		{"_ZNK2ns1SplERKS0_", "ns::S::operator+"},
+		{"_ZNK2ns1SeqES0_", "ns::S::operator=="},
+		{"_ZN2ns1SixEi", "ns::S::operator[]"},
+		{"_ZN2ns1SppEv", "ns::S::operator++"},
+		{"_ZN2ns1SlSEi", "ns::S::operator<<="},
+		{"_ZN2ns1SD1Ev", "ns::S::~S"},
+		{"_ZN2ns1SC2Ei", "ns::S::S"},
+		{"_ZN2ns1S2tmIiEEvT_", "ns::S::tm"},
+		/* W<int>::In::go<char>(char) */
+		{"_ZN2ns1WIiE2In2goIcEEvT_", "ns::W::In::go"},
+		/* expressions as arguments are skipped: (int)sizeof(int), static_cast<int>(sizeof(int)), S::v, */
+		{"_ZN2ns2ccIXcvistiEE3endEv", "ns::cc::end"},
+		{"_ZN2ns2cvIXscistiEE3endEv", "ns::cv::end"},
+		{"_ZN2ns3memIXsr1S1vEE3endEv", "ns::mem::end"},
+		/* -5, &ns::tgt, sizeof(int) > 2 ? 1 : 2, sizeof(int) + 1 */
+		{"_ZN2ns3numILin5EE3endEv", "ns::num::end"},
+		{"_ZN2ns2ffIXadL_ZNS_3tgtEfEEE3endEv", "ns::ff::end"},
+		{"_ZN2ns4condIXqugtstiLi2ELi1ELi2EEE3endEv", "ns::cond::end"},
+		{"_ZN2ns3sizIXplstiLi1EEE3endEv", "ns::siz::end"},
+		/* packs, a template as argument, functions, members, arrays, references */
+		{"_ZN2ns4packIJEE3endEv", "ns::pack::end"},
+		{"_ZN2ns4packIJicNS_1VILi1ELb0ELc97EEEEE3endEv", "ns::pack::end"},
+		{"_ZN2ns2ttINS_1WEE3endEv", "ns::tt::end"},
+		{"_ZN2ns2fpIPFifzEMNS_1SEiMS2_KFviERA7_iPVcE3endEv", "ns::fp::end"},
+		{"_ZN2ns2v23abiEv", "ns::v2::abi"},
+	};
+
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+		short_is(t[i].mangled, t[i].name);
+}
+
 static void test_globs(void **unused)
 {
 	static const char mangled[] = "_ZN2at6native6matmulIfEEvPT_", brief[] = "at::native::matmul";
@@ -165,6 +205,7 @@ int main(void)
 		cmocka_unit_test(test_the_table),	    cmocka_unit_test(test_stream_of_a_command),
 		cmocka_unit_test(test_packed_bytes),	    cmocka_unit_test(test_pack_and_unpack_any),
 		cmocka_unit_test(test_short_names),	    cmocka_unit_test(test_globs),
+		cmocka_unit_test(test_short_names_of_declarations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

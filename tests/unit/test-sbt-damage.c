@@ -82,7 +82,7 @@ static struct buf make_trace(void)
 
 	ok(sbt_writer_open(&w, path, &meta));
 	ok(sbt_writer_module(w, "/bin/app", "abcd", &module));
-	ok(sbt_writer_code(w, "some code that is no code", 25, true, &code_hash));
+	ok(sbt_writer_code(w, "some code that is no code", 25, CODE_PTX, &code_hash));
 	for (uint64_t seq = 1; seq <= 40; seq++) {
 		make_cmd(&c, seq, 1 + seq * 7 % (SBT_KIND_END - 1), &seed, heap);
 		ok(sbt_writer_cmd(w, &c));
@@ -639,7 +639,7 @@ static void test_a_bomb(void **unused)
 	ok(sbt_writer_open(&w, path, &meta));
 	for (unsigned i = 0; i < 5; i++) {
 		zeros[0] = (uint8_t)i; /* code is written once for each content */
-		ok(sbt_writer_code(w, zeros, EACH, true, &hash));
+		ok(sbt_writer_code(w, zeros, EACH, CODE_PTX, &hash));
 	}
 	ok(sbt_writer_close(w));
 	e = sbt_reader_open(&r, path);

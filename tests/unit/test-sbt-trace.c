@@ -135,12 +135,46 @@ static void test_meta(void **unused)
 	assert_true(m->soft);
 	assert_true(m->stacks);
 	assert_false(m->timestamps);
+	assert_false(m->observed);
+	assert_int_equal(m->rank, 0);
+	assert_int_equal(m->ranks, 0);
 	assert_int_equal(sbt_reader_count(r), 0);
 	assert_int_equal(sbt_reader_first_seq(r), 0);
 	assert_int_equal(sbt_reader_last_seq(r), 0);
 	assert_null(sbt_reader_damage(r));
 	sbt_reader_close(r);
 	unlink(path);
+}
+
+/* What the first trace says no to, and a rank: numbers from 0, stored plus 1. */
+static void assert_other_meta(bool observed)
+{
+	const struct sbt_meta meta = {.program = "p", .cwd = "/", .host = "h", .gpu = "g", .tsdb = "0",
+				      .timestamps = true, .observed = observed, .rank = 3, .ranks = 9};
+	struct sbt_writer *w;
+	struct sbt_reader *r;
+	const struct sbt_meta *m;
+
+	snprintf(path, sizeof path, "test-sbt-trace-%d.sbt", (int)getpid());
+	ok(sbt_writer_open(&w, path, &meta));
+	ok(sbt_writer_close(w));
+	ok(sbt_reader_open(&r, path));
+	m = sbt_reader_meta(r);
+	assert_int_equal(m->observed, observed);
+	assert_true(m->timestamps);
+	assert_false(m->soft);
+	assert_false(m->stacks);
+	assert_int_equal(m->rank, 3);
+	assert_int_equal(m->ranks, 9);
+	sbt_reader_close(r);
+	unlink(path);
+}
+
+static void test_other_meta(void **unused)
+{
+	(void)unused;
+	assert_other_meta(true);
+	assert_other_meta(false);
 }
 
 /* ---- launches: size, times, seeking ------------------------------------------------------------------------------ */
@@ -354,15 +388,15 @@ static void test_code_keyframes_losses(void **unused)
 	struct sbt_reader *r;
 	struct sbt_cmd c;
 	struct err *e;
-	bool is_ptx;
+	enum code_kind kind;
 
-	ok(sbt_writer_code(w, code, sizeof code, false, &h1));
+	ok(sbt_writer_code(w, code, sizeof code, CODE_CUBIN, &h1));
 	assert_int_equal(h1, XXH64(code, sizeof code, 0));
 	bytes = sbt_writer_bytes(w);
-	ok(sbt_writer_code(w, code, sizeof code, false, &h3));
+	ok(sbt_writer_code(w, code, sizeof code, CODE_CUBIN, &h3));
 	assert_int_equal(h1, h3);
 	assert_int_equal(bytes, sbt_writer_bytes(w)); /* once */
-	ok(sbt_writer_code(w, ptx, sizeof ptx, true, &h2));
+	ok(sbt_writer_code(w, ptx, sizeof ptx, CODE_PTX, &h2));
 	for (seq = 1; seq <= 100; seq++) {
 		tiny_launch(&c, seq, &seed, args);
 		ok(sbt_writer_cmd(w, &c));
@@ -387,15 +421,15 @@ static void test_code_keyframes_losses(void **unused)
 
 	ok(sbt_reader_open(&r, path));
 	assert_null(sbt_reader_damage(r));
-	ok(sbt_reader_code(r, h1, &b, &is_ptx));
+	ok(sbt_reader_code(r, h1, &b, &kind));
 	assert_int_equal(b.len, sizeof code);
 	assert_memory_equal(b.data, code, sizeof code);
-	assert_false(is_ptx);
+	assert_false(kind == CODE_PTX);
 	buf_clear(&b);
-	ok(sbt_reader_code(r, h2, &b, &is_ptx));
+	ok(sbt_reader_code(r, h2, &b, &kind));
 	assert_string_equal(b.data, ptx);
-	assert_true(is_ptx);
-	e = sbt_reader_code(r, 1, &b, &is_ptx);
+	assert_true(kind == CODE_PTX);
+	e = sbt_reader_code(r, 1, &b, &kind);
 	assert_non_null(e);
 	assert_int_equal(e->code, ERR_NOT_FOUND);
 	err_free(e);
@@ -426,6 +460,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_kind_comes_back),
 		cmocka_unit_test(test_meta),
+		cmocka_unit_test(test_other_meta),
 		cmocka_unit_test(test_bytes_per_launch),
 		cmocka_unit_test(test_seek),
 		cmocka_unit_test(test_times_come_late_and_in_any_order),

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "shell/breakpoints.h"
-#include "shell/memory.h"
-#include "shell/partial.h"
+#include "shell/live/breakpoints.h"
+#include "shell/print/memory-view.h"
+#include "engine/partial.h"
 
 static void must(struct err *e)
 {

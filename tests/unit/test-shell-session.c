@@ -16,10 +16,10 @@
 #include <cmocka.h>
 #include "cmds.h"
 #include "capture/wire.h"
-#include "shell/breakpoints.h"
-#include "shell/recorder.h"
-#include "shell/session.h"
-#include "shell/trace.h"
+#include "shell/live/breakpoints.h"
+#include "engine/recorder.h"
+#include "shell/line/session.h"
+#include "shell/trace/trace.h"
 
 static char dir[] = "/tmp/tsdb-session-XXXXXX";
 

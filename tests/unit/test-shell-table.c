@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "buf.h"
-#include "shell/command.h"
-#include "shell/settings.h"
+#include "base/buf.h"
+#include "shell/line/command.h"
+#include "engine/settings.h"
 
 static void every_row_is_complete(void **state)
 {

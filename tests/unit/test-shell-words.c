@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "shell/settings.h"
-#include "shell/value.h"
-#include "shell/vars.h"
-#include "shell/words.h"
+#include "engine/settings.h"
+#include "shell/print/value.h"
+#include "shell/print/vars.h"
+#include "base/words.h"
 
 #define assert_ok(expr)                                                                             \
 	do {                                                                                        \

@@ -927,6 +927,105 @@ static void test_graph_by_hand(void **state)
 	OK(cuMemFree(d));
 }
 
+static CUgraphEdgeData edge(unsigned char type, unsigned char port)
+{
+	return (CUgraphEdgeData){.type = type, .from_port = port};
+}
+
+/* Programmatic edges are kept, by a clone as well, are between kernels alone, and are what a captured launch that may begin early gets. */
+static void test_programmatic_edges(void **state)
+{
+	static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
+	const CUgraphEdgeData early = edge(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC),
+			      order = edge(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER),
+			      bad[] = {edge(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, 0), edge(0, 1), edge(7, 0)};
+	CUlaunchAttribute attr = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, .value.programmaticStreamSerializationAllowed = 1};
+	CUDA_KERNEL_NODE_PARAMS kernel = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1};
+	CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .attrs = &attr, .numAttrs = 1};
+	CUgraphNode a, b, c, from[4], to[4];
+	CUgraphEdgeData data[4];
+	CUgraph g, copy;
+	size_t n = 4;
+	CUmodule m;
+	CUstream s;
+
+	OK(cuModuleLoadData(&m, ptx));
+	OK(cuModuleGetFunction(&kernel.func, m, "k"));
+	OK(cuGraphCreate(&g, 0));
+	OK(cuGraphAddKernelNode(&a, g, NULL, 0, &kernel));
+	OK(cuGraphAddKernelNode(&b, g, NULL, 0, &kernel));
+	OK(cuGraphAddEmptyNode(&c, g, NULL, 0));
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		IS(cuGraphAddDependencies(g, &a, &b, &bad[i], 1), INVALID_VALUE);
+	IS(cuGraphAddDependencies(g, &a, &c, &early, 1), INVALID_VALUE);
+	OK(cuGraphAddDependencies(g, &a, &b, &order, 1));
+	OK(cuGraphRemoveDependencies(g, &a, &b, &order, 1));
+	OK(cuGraphAddDependencies(g, &a, &b, &early, 1));
+	OK(cuGraphClone(&copy, g));
+	OK(cuGraphGetEdges(copy, from, to, data, &n));
+	assert_int_equal(n, 1);
+	assert_memory_equal(&data[0], &early, sizeof early);
+	n = 4;
+	OK(cuGraphNodeGetDependencies(b, from, data, &n));
+	assert_int_equal(n, 1);
+	assert_memory_equal(&data[0], &early, sizeof early);
+	OK(cuGraphDestroy(copy));
+	OK(cuGraphDestroy(g));
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	config.hStream = s;
+	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	config.numAttrs = 0;
+	OK(cuLaunchKernelEx(&config, kernel.func, NULL, NULL));
+	OK(cuLaunchKernelEx(&config, kernel.func, NULL, NULL));
+	config.numAttrs = 1;
+	OK(cuLaunchKernelEx(&config, kernel.func, NULL, NULL));
+	OK(cuStreamEndCapture(s, &g));
+	n = 4;
+	OK(cuGraphGetEdges(g, from, to, data, &n));
+	assert_int_equal(n, 2);
+	assert_int_equal(data[0].type, CU_GRAPH_DEPENDENCY_TYPE_DEFAULT);
+	assert_memory_equal(&data[1], &early, sizeof early);
+	OK(cuGraphDestroy(g));
+	OK(cuStreamDestroy(s));
+	OK(cuModuleUnload(m));
+}
+
+/* Events that launch attributes record are recorded, at the latest when the launch has ended. */
+static void test_events_by_attribute(void **state)
+{
+	static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
+	CUlaunchAttribute attrs[2] = {{.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT}, {.id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT}};
+	CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .attrs = attrs, .numAttrs = 2};
+	struct gate gate = {0};
+	CUevent e, f;
+	CUfunction k;
+	CUmodule m;
+	CUstream s;
+
+	OK(cuModuleLoadData(&m, ptx));
+	OK(cuModuleGetFunction(&k, m, "k"));
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+	OK(cuEventCreate(&f, CU_EVENT_DISABLE_TIMING));
+	config.hStream = s;
+	IS(cuLaunchKernelEx(&config, k, NULL, NULL), INVALID_VALUE);
+	attrs[0].value.programmaticEvent.event = e;
+	attrs[1].value.launchCompletionEvent.event = f;
+	OK(cuLaunchHostFunc(s, gate_wait, &gate));
+	OK(cuLaunchKernelEx(&config, k, NULL, NULL));
+	IS(cuEventQuery(e), NOT_READY);
+	IS(cuEventQuery(f), NOT_READY);
+	gate.open = true;
+	OK(cuEventSynchronize(e));
+	OK(cuEventSynchronize(f));
+	OK(cuEventDestroy(e));
+	OK(cuStreamSynchronize(s));
+	IS(cuLaunchKernelEx(&config, k, NULL, NULL), INVALID_HANDLE);
+	OK(cuEventDestroy(f));
+	OK(cuStreamDestroy(s));
+	OK(cuModuleUnload(m));
+}
+
 /* A graph that records an event in its middle, and one that waits for it in its own: seen from outside while the first still runs. */
 static void test_graph_events(void **state)
 {
@@ -1219,6 +1318,8 @@ int main(void)
 		cmocka_unit_test(test_capture_destroyed_stream),
 		cmocka_unit_test(test_graph_by_hand),
 		cmocka_unit_test(test_graph_events),
+		cmocka_unit_test(test_programmatic_edges),
+		cmocka_unit_test(test_events_by_attribute),
 		cmocka_unit_test(test_graph_in_capture),
 		cmocka_unit_test(test_bad_images),
 		cmocka_unit_test(test_proc_address),

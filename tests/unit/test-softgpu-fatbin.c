@@ -13,7 +13,8 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "softgpu/fatbin.h"
+#include "gpucode/fatbin-text.h"
+#include "gpucode/fatbin.h"
 
 #define PLAIN 0x11u
 #define ZSTD 0x8011u
@@ -263,6 +264,36 @@ static void test_wrapper(void **state)
 	assert_null(fatbin_unwrap(&w));
 }
 
+static uint64_t readable_until;
+
+static bool read_until(uint64_t at, void *to, size_t n)
+{
+	return at + n <= readable_until && fatbin_memory(at, to, n);
+}
+
+/* As the agent reads memory that other threads may unmap: what is not there ends the walk, and what was found is kept. */
+static void test_unreadable(void **state)
+{
+	const struct bytes x = with_entries(packed);
+	const uint64_t at = (uint64_t)(uintptr_t)x.b;
+	struct fatbin_entry best = {0};
+	struct fatbin_walk w;
+
+	readable_until = at + 15;
+	assert_false(fatbin_begin(&w, read_until, at, x.n));
+	assert_non_null(w.why);
+	readable_until = at + 16;
+	assert_true(fatbin_begin(&w, read_until, at, x.n));
+	assert_false(fatbin_next(&w, &best));
+	assert_non_null(w.why);
+	readable_until = at + 16 + 0x50; /* the first entry's header */
+	assert_true(fatbin_begin(&w, read_until, at, x.n));
+	fatbin_best(&w, 75, &best);
+	assert_int_equal(best.at, at + 16 + 0x50);
+	assert_int_equal(best.kind, FATBIN_PTX);
+	assert_false(fatbin_begin(&w, fatbin_memory, at, x.n - 1));
+}
+
 static void from_nvcc(const char *name, enum fatbin_result want)
 {
 	const char *src = getenv("TSDB_SRC");
@@ -299,7 +330,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_choice),	cmocka_unit_test(test_no_ptx),	cmocka_unit_test(test_two_regions),
 		cmocka_unit_test(test_zstd),	cmocka_unit_test(test_lz4),	cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_wrapper), cmocka_unit_test(test_nvcc),
+		cmocka_unit_test(test_wrapper), cmocka_unit_test(test_unreadable), cmocka_unit_test(test_nvcc),
 	};
 
 	return cmocka_run_group_tests_name("softgpu-fatbin", tests, NULL, NULL);

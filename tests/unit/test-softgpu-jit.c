@@ -5,7 +5,7 @@
  */
 #include "ptx-test.h"
 
-#include "softgpu/jit.h"
+#include "softgpu/jit/jit.h"
 
 #include <unistd.h>
 

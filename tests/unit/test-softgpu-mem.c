@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "softgpu/mem.h"
+#include "softgpu/memory/mem.h"
 
 #define MAX 400
 #define STEPS 30000

@@ -4,7 +4,7 @@
  * memory, waits, adds 100 unless tid < 4, and stores that.
  */
 #include "ptx-test.h"
-#include "softgpu/micro.h"
+#include "softgpu/micro/micro.h"
 
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
  * Watching a launch: every access with its lanes, addresses, kind and values, barriers, fences, steps that make a warp give way.
  */
 #include "ptx-test.h"
-#include "softgpu/ptx-observe.h"
+#include "softgpu/watch/ptx-observe.h"
 
 #define KERNEL(body)                                                                                \
 	PTX_HEAD ".visible .entry k(.param .u64 out) {\n"                                           \

@@ -5,7 +5,7 @@
  * rounds, overflows. wmma goes through memory alone, so that its layout does not matter.
  */
 #include "ptx-test.h"
-#include "softgpu/ptx-access.h"
+#include "softgpu/watch/ptx-access.h"
 
 #include <math.h>
 

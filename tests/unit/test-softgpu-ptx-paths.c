@@ -3,7 +3,7 @@
  * Lanes of one warp that wait for one another: locks, flags, shuffles that two paths come to; and blocks of a cluster that do.
  */
 #include "ptx-test.h"
-#include "softgpu/ptx-observe.h"
+#include "softgpu/watch/ptx-observe.h"
 
 #define HEAD90 ".version 8.6\n.target sm_90\n.address_size 64\n"
 #define REGS ".reg .b16 %h<8>; .reg .b32 %r<40>; .reg .b64 %d<16>; .reg .pred %p<10>; .reg .f32 %f<8>;\n"

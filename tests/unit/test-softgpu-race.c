@@ -3,7 +3,7 @@
  * The race check: each kernel with a race has a twin without one. Which pair of instructions is told matters, and that the twin is not accused.
  */
 #include "ptx-test.h"
-#include "softgpu/ptx-race.h"
+#include "softgpu/watch/ptx-race.h"
 
 /* %r0: the thread; %r30: the block; %r31: the thread in the grid; %r1: its own word of s; %d0: the parameter; %d1: its own word there. */
 #define KERNEL(body)                                                                                \

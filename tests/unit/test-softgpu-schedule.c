@@ -3,7 +3,7 @@
  * Access sets, exact to the byte, and schedules by seed: what must change with the seed changes, and comes again with it; what must not, does not.
  */
 #include "ptx-test.h"
-#include "softgpu/ptx-access.h"
+#include "softgpu/watch/ptx-access.h"
 
 /* %r0 is the thread's index in its block, %r31 in the grid, %d0 the parameter. */
 #define KERNEL(body)                                                                                \
@@ -144,6 +144,20 @@ static void who_has_waited(void **state)
 	depends(KERNEL(LOAD TRIGGER), 512, FLAGS(false, true, false));
 }
 
+/* Block 0 reads, waits and sets a flag; block 1 looks at the flag and reads. n bytes are read by threads that are behind no wait. */
+#define FLAG(set, look, n) \
+	depends(KERNEL("setp.ne.u32 %p0, %r30, 0; @%p0 bra OTHER;\n" LOAD WAIT set " bra END;\nOTHER: " look LOAD "END:"), n, FLAGS(true, false, true))
+
+static void flags(void **state)
+{
+	FLAG("red.release.gpu.global.add.u32 [%d0+60000], 1;", "atom.acquire.gpu.global.add.u32 %r2, [%d0+60000], 0;", 256);
+	FLAG("fence.acq_rel.gpu; st.volatile.global.u32 [%d0+60000], %r0;", "atom.global.add.u32 %r2, [%d0+60000], 0; fence.acq_rel.gpu;", 256);
+	FLAG("red.global.add.u32 [%d0+60000], 1;", "atom.acquire.gpu.global.add.u32 %r2, [%d0+60000], 0;", 512);
+	FLAG("red.release.gpu.global.add.u32 [%d0+60000], 1;", "atom.global.add.u32 %r2, [%d0+60000], 0;", 512);
+	FLAG("red.release.gpu.global.add.u32 [%d0+60000], 1;", "atom.acquire.gpu.global.add.u32 %r2, [%d0+60004], 0;", 512);
+	FLAG("st.global.u32 [%d0+60000], %r0; fence.acq_rel.gpu;", "atom.acquire.gpu.global.add.u32 %r2, [%d0+60000], 0;", 512);
+}
+
 /* Code for a GPU that has no griddepcontrol says nothing about what its source does on one that has it. */
 static void old_code(void **state)
 {
@@ -265,7 +279,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sets), cmocka_unit_test(limit_of_a_set), cmocka_unit_test(set_of_a_launch),
-		cmocka_unit_test(who_has_waited), cmocka_unit_test(old_code),
+		cmocka_unit_test(who_has_waited), cmocka_unit_test(flags), cmocka_unit_test(old_code),
 		cmocka_unit_test(float_atomics), cmocka_unit_test(lanes), cmocka_unit_test(barriers),
 		cmocka_unit_test(blocks), cmocka_unit_test(blocks_that_wait),
 	};

@@ -3,9 +3,9 @@
  * Sampling and linking with hostile input: any coordinates on any kind of image stay inside its memory (a sanitizer watches the edges),
  * filtering gives the values that were worked out by hand, and no text makes the merging of PTX read past its end.
  */
-#include "softgpu/ptx-merge.h"
-#include "softgpu/ptx.h"
-#include "softgpu/tex.h"
+#include "softgpu/ptx/ptx-merge.h"
+#include "softgpu/ptx/ptx.h"
+#include "softgpu/tex/tex.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)
@@ -375,6 +376,88 @@ static void test_fault(void **state)
 	OK(cuCtxSetCurrent(ctx));
 }
 
+/* ---- memory of two processes ---- */
+
+/* Another process: expects 0x11223344 in memory that it imports, writes 0x55667788 behind it, and
+ * ends with a context that has faulted. */
+static void importer(int fd)
+{
+	CUmemGenericAllocationHandle h;
+	CUdeviceptr va, bad = 64;
+	void *params[2] = {&bad, &bad};
+	uint32_t w = 0;
+	CUmodule m;
+	CUfunction f;
+
+	TRY(cuInit(0));
+	TRY(cuCtxCreate(&ctx, NULL, 0, 0));
+	TRY(cuMemImportFromShareableHandle(
+		&h, (void *)(uintptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	TRY(cuMemAddressReserve(&va, G, 0, 0, 0));
+	TRY(cuMemMap(va, G, 0, h, 0));
+	TRY(cuMemSetAccess(va, G, &rw, 1));
+	TRY(cuMemcpyDtoH(&w, va, 4));
+	if (w != 0x11223344)
+		exit(2);
+	w = 0x55667788;
+	TRY(cuMemcpyHtoD(va + 4, &w, 4));
+	TRY(cuModuleLoadData(&m, ptx));
+	TRY(cuModuleGetFunction(&f, m, "mad"));
+	TRY(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, 0, params, NULL));
+	if (cuCtxSynchronize() != CUDA_ERROR_ILLEGAL_ADDRESS ||
+		cuMemcpyDtoH(&w, va, 4) != CUDA_ERROR_ILLEGAL_ADDRESS)
+		exit(3);
+}
+
+static int run_importer(int fd)
+{
+	char number[16];
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		dup2(fd, 99); /* without O_CLOEXEC */
+		snprintf(number, sizeof(number), "%d", 99);
+		execl("/proc/self/exe", self, "import", number, (char *)NULL);
+		_exit(9);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_memory_of_two_processes(void **state)
+{
+	CUmemAllocationProp exported = prop;
+	CUmemGenericAllocationHandle h;
+	uint32_t w = 0x11223344;
+	CUdeviceptr va;
+	int fd = -1;
+
+	OK(cuMemCreate(&h, G, &prop, 0));
+	IS(cuMemExportToShareableHandle(&fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+		INVALID_VALUE);
+	OK(cuMemRelease(h));
+	IS(cuMemImportFromShareableHandle(
+		   &h, (void *)(uintptr_t)1000, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+		INVALID_VALUE);
+	exported.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	OK(cuMemCreate(&h, G, &exported, 0));
+	OK(cuMemExportToShareableHandle(&fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	OK(cuMemAddressReserve(&va, G, 0, 0, 0));
+	OK(cuMemMap(va, G, 0, h, 0));
+	OK(cuMemSetAccess(va, G, &rw, 1));
+	OK(cuMemcpyHtoD(va, &w, 4));
+	assert_int_equal(run_importer(fd), 0);
+	OK(cuMemcpyDtoH(&w, va, 4));
+	assert_int_equal(w, 0x11223344);
+	OK(cuMemcpyDtoH(&w, va + 4, 4));
+	assert_int_equal(w, 0x55667788);
+	close(fd);
+	OK(cuMemUnmap(va, G));
+	OK(cuMemRelease(h));
+	OK(cuMemAddressFree(va, G));
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,9 +468,14 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_shared_pages),
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_fault),
+		cmocka_unit_test(test_memory_of_two_processes),
 	};
 
 	self = argv[0];
+	if (argc > 2) {
+		importer(atoi(argv[2]));
+		return 0;
+	}
 	if (argc > 1) {
 		earlier();
 		return 0;

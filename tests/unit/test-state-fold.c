@@ -47,9 +47,42 @@ static void queue_rows(void **arg)
 	assert_int_equal(c.u.copy.size, 64);
 	assert_int_equal(c.u.copy.stream, 1);
 	assert_int_equal(c.u.copy.dir, SBT_COPY_D2D);
+	assert_int_equal(c.u.copy.async, 1);
+	assert_int_equal(c.u.copy.pageable, 0);
 	assert_int_equal(status, STATE_PENDING);
 	assert_false(state_queue(s, 1, 2, &c, &status));
 	assert_false(state_queue(s, 9, 0, &c, &status));
+	state_free(s);
+}
+
+/* A thread's current context is that of its last command that had one. */
+static void threads_have_a_context(void **arg)
+{
+	struct state *s = state_small();
+	struct sbt_cmd c = cmd_launch(8, 1, 0);
+	struct state_thread t;
+
+	c.thread = 5;
+	c.ctx = 0;
+	apply(s, c);
+	c = cmd_launch(9, 1, 0);
+	c.thread = 5;
+	c.ctx = SBT_NO_ID;
+	apply(s, c);
+	c = cmd_launch(10, 1, 0);
+	c.thread = 6;
+	c.ctx = SBT_NO_ID;
+	apply(s, c);
+	for (unsigned i = 0; state_thread(s, i, &t); i++) {
+		if (t.thread == 5) {
+			assert_int_equal(t.ctx, 0);
+			assert_int_equal(t.commands, 2);
+		}
+		if (t.thread == 6) {
+			assert_int_equal(t.ctx, SBT_NO_ID);
+			assert_int_equal(t.commands, 1);
+		}
+	}
 	state_free(s);
 }
 
@@ -511,7 +544,7 @@ static void every_queued_kind_keeps_fields(void **unused)
 				kept++;
 			}
 		if (!kept)
-			fail_msg("%s keeps nothing: it has no row in queue_fields[] of src/state/queue.c", sbt_kind(k)->name);
+			fail_msg("%s keeps nothing: it has no row in queue_fields[] of src/state/fold/queue.c", sbt_kind(k)->name);
 		state_free(s);
 	}
 }
@@ -519,7 +552,7 @@ static void every_queued_kind_keeps_fields(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(queue_and_sync), cmocka_unit_test(queue_rows), cmocka_unit_test(every_queued_kind_keeps_fields),
+		cmocka_unit_test(queue_and_sync), cmocka_unit_test(queue_rows), cmocka_unit_test(threads_have_a_context), cmocka_unit_test(every_queued_kind_keeps_fields),
 		cmocka_unit_test(sync_ctx_covers_all_streams), cmocka_unit_test(sync_event_covers_up_to_the_record),
 		cmocka_unit_test(event_life), cmocka_unit_test(wait_takes_the_last_record),
 		cmocka_unit_test(wait_for_a_never_recorded_event), cmocka_unit_test(retiring_takes_what_it_depends_on),

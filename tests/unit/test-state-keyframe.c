@@ -202,6 +202,41 @@ static void flipped_anywhere(void **arg)
 	buf_free(&b);
 }
 
+/* Whatever bytes a keyframe has: the allocations of a state are some bytes long, end within the address space, and do not
+ * overlap. */
+static void allocations_are_apart(void **arg)
+{
+	struct state *s = state_new();
+	struct buf b = BUF_INIT;
+
+	apply(s, cmd_ctx_create(1, 0, 0));
+	apply(s, cmd_alloc(2, 0x40, 16));
+	apply(s, cmd_alloc(3, 0x50, 16));
+	apply(s, cmd_alloc(4, 0x60, 16));
+	state_encode(s, &b);
+	state_free(s);
+	for (size_t at = 0; at < b.len; at++) {
+		const uint8_t was = b.data[at];
+
+		for (unsigned v = 0; v < 256; v++) {
+			struct state_alloc x, before = {0};
+			struct err *e;
+
+			b.data[at] = (uint8_t)v;
+			e = state_decode(&s, b.data, b.len);
+			for (unsigned i = 0; !e && state_alloc(s, i, &x); i++, before = x) {
+				assert_true(x.size && x.size <= UINT64_MAX - x.addr);
+				assert_true(!i || x.addr >= before.addr + before.size);
+			}
+			if (!e)
+				state_free(s);
+			err_free(e);
+		}
+		b.data[at] = was;
+	}
+	buf_free(&b);
+}
+
 static void keyframes_are_rarer_when_large(void **arg)
 {
 	struct state *s = state_small();
@@ -210,6 +245,22 @@ static void keyframes_are_rarer_when_large(void **arg)
 	assert_true(small >= STATE_KEYFRAME_EVERY && small < STATE_KEYFRAME_EVERY + 100);
 	for (uint64_t i = 0; i < 1000; i++)
 		apply(s, cmd_alloc(8 + i, 0x10000 + i * 256, 256));
+	assert_true(state_keyframe_every(s) >= small + 4000);
+	small = state_keyframe_every(s);
+	for (uint64_t i = 0; i < 1000; i++) /* whatever a keyframe has a row for */
+		apply(s, cmd_event_create(1008 + i, i));
+	assert_true(state_keyframe_every(s) >= small + 4000);
+	small = state_keyframe_every(s);
+	for (uint64_t i = 0; i < 1000; i++)
+		apply(s, cmd_kernel_def(2008 + i, 10 + i, SBT_NO_ID, "k", NULL, 0));
+	assert_true(state_keyframe_every(s) >= small + 4000);
+	small = state_keyframe_every(s);
+	for (uint64_t i = 0; i < 1000; i++)
+		apply(s, cmd_stream_create(3008 + i, 10 + i, 1));
+	assert_true(state_keyframe_every(s) >= small + 4000);
+	small = state_keyframe_every(s);
+	for (uint64_t i = 0; i < 1000; i++)
+		apply(s, cmd_launch(4008 + i, 1, 0));
 	assert_true(state_keyframe_every(s) >= small + 4000);
 	state_free(s);
 }
@@ -221,6 +272,7 @@ int main(void)
 		cmocka_unit_test(retiring_after_storing), cmocka_unit_test(different_states_differ),
 		cmocka_unit_test(cut_anywhere), cmocka_unit_test(flipped_anywhere),
 		cmocka_unit_test(keyframes_are_rarer_when_large),
+		cmocka_unit_test(allocations_are_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -296,11 +296,43 @@ static void impossible_commands(void **arg)
 	state_free(s);
 }
 
+/* A node that is not known may write anything, after a copy of the same launch, too. */
+static void a_node_that_is_not_known_may_write_anything(void **arg)
+{
+	struct state *s = state_small();
+	_Alignas(8) uint8_t packed[1024];
+	struct sbt_cmd c = cmd_copy(12, 0, SBT_COPY_H2D, 0x10000, 0x7000000, 0x100, true);
+	size_t size;
+
+	apply(s, cmd_alloc(8, 0x10000, 0x100));
+	apply(s, cmd_alloc(9, 0x20000, 0x100));
+	apply(s, c);
+	assert_true(alloc_at(s, 0x10000).writer_certain);
+	c.u.copy.stream = SBT_NO_ID;
+	c.flags = SBT_F_GRAPH;
+	size = sbt_pack_size(&c);
+	assert_true(size <= sizeof packed);
+	sbt_pack(packed, &c);
+	apply(s, cmd_graph_node(13, 1, 0, SBT_NODE_COPY, SBT_NO_ID, packed, size));
+	apply(s, cmd_graph_launch(14, 0, 1));
+	assert_int_equal(alloc_at(s, 0x10000).last_writer, 14);
+	assert_true(alloc_at(s, 0x10000).writer_certain);
+	assert_int_equal(alloc_at(s, 0x20000).last_writer, 0);
+	apply(s, cmd_graph_node(15, 1, 1, SBT_NODE_OTHER, SBT_NO_ID, NULL, 0));
+	apply(s, cmd_graph_launch(16, 0, 1));
+	for (uint64_t at = 0x10000; at <= 0x20000; at += 0x10000) {
+		assert_int_equal(alloc_at(s, at).last_writer, 16);
+		assert_false(alloc_at(s, at).writer_certain);
+	}
+	state_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alloc_and_free), cmocka_unit_test(odd_memory), cmocka_unit_test(many_allocations),
 		cmocka_unit_test(last_writer), cmocka_unit_test(short_arguments), cmocka_unit_test(kernels_and_modules),
+		cmocka_unit_test(a_node_that_is_not_known_may_write_anything),
 		cmocka_unit_test(code_that_comes_later),
 		cmocka_unit_test(captured_work_does_not_queue), cmocka_unit_test(double_life), cmocka_unit_test(huge_ids),
 		cmocka_unit_test(impossible_commands),

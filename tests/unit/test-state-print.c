@@ -202,11 +202,16 @@ static void long_queue(void **arg)
 static void json(void **arg)
 {
 	static const uint32_t params[] = {0, 8, 8, 4};
+	static const uint32_t deps[] = {0, 7};
 	struct state *s = waiting();
 	json_t *j, *row;
+	struct sbt_cmd node;
 
 	apply(s, cmd_kernel_def(14, 9, SBT_NO_ID, "_ZN2at6matmulIfEEvPT_", params, 2));
 	apply(s, cmd_graph_node(15, 0, 0, SBT_NODE_EMPTY, SBT_NO_ID, NULL, 0));
+	node = cmd_graph_node(16, 0, 1, SBT_NODE_EMPTY, SBT_NO_ID, NULL, 0);
+	node.u.graph_node.deps = (struct sbt_blob){deps, sizeof deps};
+	apply(s, node);
 	for (unsigned v = 0; v < STATE_VIEW_ALL; v++) {
 		j = json_of(s, v);
 		assert_true(json_is_array(j));
@@ -221,7 +226,12 @@ static void json(void **arg)
 	assert_int_equal(json_integer_value(json_object_get(row, "size")), 4);
 	json_decref(j);
 	j = json_of(s, STATE_VIEW_ALL);
-	assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "totals"), "seq")), 15);
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "totals"), "seq")), 16);
+	row = json_array_get(json_object_get(json_array_get(json_object_get(j, "graphs"), 0), "node_list"), 1);
+	row = json_object_get(row, "deps");
+	assert_int_equal(json_array_size(row), 2);
+	assert_int_equal(json_integer_value(json_array_get(row, 0)), 0);
+	assert_int_equal(json_integer_value(json_array_get(row, 1)), 7);
 	assert_int_equal(json_array_size(json_object_get(j, "streams")), 4);
 	assert_string_equal(json_string_value(json_object_get(json_array_get(json_object_get(j, "streams"), 0), "handle")), "0x0");
 	json_decref(j);

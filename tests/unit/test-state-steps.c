@@ -116,6 +116,22 @@ static void test_child(void **state)
 	state_steps_free(&t);
 }
 
+/* 0 is the child {0, 1}, and 1 waits for it: for both of the child's nodes. */
+static void test_child_of_two(void **state)
+{
+	static const struct spec s[] = {{1, 0, SBT_NODE_GRAPH, 9, 0, {0}}, {1, 1, SBT_NODE_KERNEL, 0, 1, {0}},
+		{9, 0, SBT_NODE_KERNEL, 0, 0, {0}}, {9, 1, SBT_NODE_KERNEL, 0, 0, {0}}};
+	struct state_steps t;
+	struct specs specs;
+
+	ok(MAKE(&t, &specs, s));
+	assert_int_equal(t.n, 3);
+	is(&t, 0, 9, 0, 0, NULL);
+	is(&t, 1, 9, 1, 0, NULL);
+	IS(&t, 2, 1, 1, 0, 1);
+	state_steps_free(&t);
+}
+
 static void test_chain(void **state)
 {
 	static const struct spec s[] = {{1, 0, SBT_NODE_FILL, 0, 1, {1}}, {1, 1, SBT_NODE_FILL, 0, 1, {2}}, {1, 2, SBT_NODE_FILL, 0, 0, {0}}};
@@ -295,7 +311,7 @@ static void test_payloads(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_child), cmocka_unit_test(test_chain),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_child), cmocka_unit_test(test_child_of_two), cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_hostile), cmocka_unit_test(test_empty_tree), cmocka_unit_test(test_positions), cmocka_unit_test(test_updates), cmocka_unit_test(test_payloads)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "text.h"
+#include "base/text.h"
 
 static void is(const char *text, size_t n, unsigned flags, const char *want)
 {

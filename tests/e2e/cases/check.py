@@ -115,6 +115,30 @@ def test_nodes_that_differ_in_more_places_than_are_listed(t):
     t.match(r'^[^\n]* 1 not deterministic \(\d+ more pages differ than were looked at\)\.$', t.tsdb('check', 't.sbt', '3').out)
 
 
+def test_a_budget_that_is_too_small(t):
+    """Neither words nor exit status say more than was seen; the figures add up to all launches."""
+    t.equal(t.record('threads').status, 0, 'record')
+    lines = map(json.loads, t.tsdb('view', '--json', 't.sbt').out.splitlines())
+    launches = [c['seq'] for c in lines if c['kind'] == 'launch']
+    r = t.tsdb('check', 't.sbt', '1000', '--budget', '1ms', '--json')
+    w = json.loads(r.out)[0]
+    t.equal((r.status, w['ended_by']), (1, 'budget'), 'status')
+    t.check(w['not_checked'] > 0, 'all was checked')
+    t.equal(w['checked'], sum(n <= w['reached'] for n in launches), 'checked')
+    t.equal(w['not_checked'], sum(n > w['reached'] for n in launches), 'not checked')
+    r = t.tsdb('check', 't.sbt', '1000', '--budget', '1ms')
+    t.equal(r.status, 1, 'status')
+    t.match(r'^Not checked: \d+ launches from #\d+ on: the budget is spent ', r.out)
+    t.equal(t.tsdb('check', 't.sbt', '--budget', 'soon').status, 1, 'no time')
+
+
+def test_without_a_budget(t):
+    t.equal(t.record('counted', 'each').status, 0, 'record')
+    status, windows = check(t, '6', '--budget', '0')
+    w = windows[0]
+    t.equal((status, w['checked'], w['not_checked'], w['ended_by']), (3, 7, 0, None), 'all of it')
+
+
 def test_many_groups_of_launches(t):
     t.equal(t.record('threads').status, 0, 'record')
     launches = [c for c in map(json.loads, t.tsdb('view', '--json', 't.sbt').out.splitlines()) if c['kind'] == 'launch']
@@ -187,7 +211,7 @@ def test_races_are_exact_by_a_replay_on_the_software_gpu(t):
     r = t.tsdb('races', 't.sbt')
     t.equal(r.status, 3, 'exit status')
     t.check('Race 1 (certain)' in r.out and 'stream 1 writes' in r.out and 'stream 2 reads' in r.out, r.out)
-    t.check('exact: executed on the software GPU' in r.out, r.out)
+    t.check('exact: 2 of 20 launches executed on the software GPU, and 18 that are like one of them.' in r.out, r.out)
     r = t.tsdb('races', 'fixed.sbt', '--exact', '--possible')
     t.equal(r.status, 0, 'fixed')
     t.check(re.match(r'No races in \d+ commands\.$', r.out.splitlines()[0]), r.out)

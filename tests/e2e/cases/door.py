@@ -54,7 +54,7 @@ def test_tools_json_is_json(t):
 
 def test_shell_passes_no_control_character(t):
     hostile(t)
-    infos = re.findall(r'^COMMAND\("(info [a-z -]+)"', open(os.path.join(SRC, "src/shell/shell-commands.def")).read(), re.M)
+    infos = re.findall(r'^COMMAND\("(info [a-z -]+)"', open(os.path.join(SRC, "src/shell/line/shell-commands.def")).read(), re.M)
     t.check(len(infos) > 10, f'the table of commands has info commands: {infos}')
     words = ['replay start h.sbt', 'replay goto 20', 'bt', 'state show', 'list', 'info args', 'print $kernel', 'display', 'order why 3 20', 'focus',
              *infos, *(f'{i} --json' for i in infos), 'replay next', 'replay next', 'replay next', 'bt', 'break kernel nothing', 'info breakpoints',

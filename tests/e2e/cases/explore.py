@@ -56,6 +56,19 @@ def test_the_host_overtakes_a_copy(t):
     t.equal((status, r['found']), (0, []), 'it waits')
 
 
+def test_two_buffers_in_a_page(t):
+    """The recording has pages; what the host changed is told by their words, also where nothing is executed."""
+    for words in (('--exact',), ('--no-exact',)):
+        record_race(t, 'half_copied', 'fixed')
+        r = t.tsdb('races', 't.sbt', *words)
+        t.equal(r.status, 0, f'{words}: {r.out}')
+        record_race(t, 'half_copied')
+        r = t.tsdb('races', 't.sbt', '--json', *words)
+        t.equal(r.status, 3, f'{words}: {r.out}')
+        found = [(f['tier'], f['a']['host'], f['b']['host'], f['size']) for f in json.loads(r.out)]
+        t.equal(found, [('certain', False, True, 2048)], words)
+
+
 def test_poison(t):
     """Freed memory is filled in the schedule, behind the free, and only there."""
     record_race(t, 'used_after_free')
@@ -230,6 +243,53 @@ def test_a_graph_that_changes_between_launches(t):
     r = t.tsdb('explore', 't.sbt')
     t.equal(r.status, 0, 'status')
     t.match('Always the same result', r.out)
+
+
+def test_launches_that_could_not_be_made_to_overlap_are_said(t):
+    for name in ('never_triggers', 'attribute_event'):
+        t.equal(t.record('../races/dependent-launches', name).status, 0, 'record')
+        r = t.tsdb('explore', 't.sbt')
+        t.equal(r.status, 0, r.both)
+        t.match('Not tried: programmatic dependent launches', r.out)
+        t.check('every order' not in r.out, r.out)
+    t.record('../races/dependent-launches', 'never_triggers', 'fixed')
+    t.check('Not tried' not in t.tsdb('explore', 't.sbt').out, 'the fixed one')
+
+
+def test_nodes_behind_programmatic_edges_are_judged_exactly(t):
+    t.record('../races/dependent-launches', 'captured_launch')
+    r = t.tsdb('races', 't.sbt', '--possible')
+    t.equal(r.status, 3, r.both)
+    t.match('Race 1 .certain.: nodes 0 .produce_late. and 1 .consume_at_once.', r.out)
+    t.match('some of its threads touch this memory without having waited', r.out)
+    t.check('is not known' not in r.out, r.out)
+    t.match('whether it waits is not known', t.tsdb('races', 't.sbt', '--possible', '--no-exact').out)
+    t.record('../races/dependent-launches', 'captured_launch', 'fixed')
+    t.match('No races', t.tsdb('races', 't.sbt', '--possible').out)
+
+
+def test_what_code_says_of_a_launch_that_was_not_executed(t):
+    t.record('../races/dependent-launches', 'no_wait')
+    r = t.tsdb('races', 't.sbt', '--no-exact', '--possible')
+    t.equal(r.status, 0, r.both)
+    t.match('its code has no wait', r.out)
+    t.check('not known' not in r.out, r.out)
+    t.record('../races/dependent-launches', 'no_wait', 'fixed')
+    t.match('No races', t.tsdb('races', 't.sbt', '--no-exact', '--possible').out)
+    t.record('../races/dependent-launches', 'one_role_waits')
+    t.match('whether it waits is not known', t.tsdb('races', 't.sbt', '--no-exact', '--possible').out)
+
+
+def test_a_chain_says_which_launch_lacks_the_wait(t):
+    t.record('../races/dependent-launches', 'two_behind')
+    r = t.tsdb('races', 't.sbt')
+    t.equal(r.status, 3, 'status')
+    t.match('without having waited, and it may begin before the launches between them have waited', r.out)
+    t.check('in the launches between' not in r.out, r.out)
+    t.record('../races/dependent-launches', 'chain_of_three')
+    r = t.tsdb('races', 't.sbt')
+    t.match('a launch between them does not wait, and waiting for that one is not enough', r.out)
+    t.match('and in the launches between the two', r.out)
 
 
 def test_a_window_that_is_not_there(t):

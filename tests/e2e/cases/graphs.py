@@ -270,6 +270,13 @@ def test_nodes_that_cannot_be_told(t):
     t.equal(r.status, 0, 'replay')
     t.match(r'launch of graph \d+: not executed again, some of its nodes are not described; its recorded effect on memory is applied', r.both)
     t.match(r'^(\d+) of \1 allocations identical, 1 of 1 outputs identical$', r.out)
+    taken = len(re.findall(r'its recorded effect on memory is applied', r.out))
+    work = [c['kind'] for c in map(json.loads, t.tsdb('view', '--json', 't.sbt').out.splitlines())]
+    executed, left_out = sum(k in ('launch', 'copy', 'fill') for k in work), work.count('unreplayable')
+    t.match(rf'^{executed} commands executed, what {taken} more did is taken from the recording, {left_out} left out$', r.out)
+    t.match(rf'^Verified\. Not executed, taken from the recording: {taken} commands?\.$', r.out)
+    w = json.loads(t.tsdb('replay', 't.sbt', '--json').out)['windows'][0]
+    t.equal(w['commands'], {'executed': executed, 'from_recording': taken, 'left_out': left_out}, 'as JSON')
     first, second, _ = launches(t)
     x = f'x/1dw {counter(t)}'
     r = shell(t, 'replay start', f'replay goto {first - 1}', 'step', x, 'step', x)
@@ -356,4 +363,4 @@ def test_conditional_nodes_are_named_where_a_driver_has_them(t):
     t.sentence(t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {first}.1', 't.sbt'), 'cannot be executed again, so it has no steps here')
     r = t.session('conditional', 'break kernel count', 'run', 'delete', 'capture start w.sbt', 'continue')
     t.match(r'^once 202 often 10$', r.out)
-    t.match(r'^Verified\.$', t.tsdb('replay', 'w.sbt', '--verify').out)
+    t.match(r'^Verified\. Not executed, taken from the recording: 2', t.tsdb('replay', 'w.sbt', '--verify').out)

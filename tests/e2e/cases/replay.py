@@ -815,9 +815,53 @@ def test_verdict_not_executed(t):
     verdict_case(t, 'function', 'not_executed', r'a call that is not executed again: #\d+ a host function\.')
 
 
-def test_verdict_value_that_is_written_later(t):
-    v = verdict_case(t, 'value', 'not_executed', r'a wait that a replay does not keep: #\d+ waits for a value at 0x[0-9a-f]+, which #\d+ writes, ')
-    t.check(v['seq'] < v['with'], 'the wait was submitted first')
+def test_value_that_is_written_later(t):
+    """A wait that was submitted before the write which ends it: what is behind it is executed behind the write."""
+    for word in 'stream', 'pingpong', 'kernel':
+        recorded(t, 'value_waits', word)
+        r = t.tsdb('replay', 't.sbt')
+        t.equal((r.status, 'Verified.' in r.out, 'waits for a value' in r.out), (0, True, False), f'replay of {word}')
+        t.equal(t.tsdb('races', 't.sbt').status, 0, f'races of {word}')
+        t.equal(t.tsdb('explore', 't.sbt').status, 0, f'explore of {word}')
+        r = t.tsdb('check', 't.sbt', '3')
+        t.equal(r.status, 0, f'check of {word}')
+    recorded(t, 'value_waits', 'stream')
+    wait, put, fetch = find(t, 'batch is_wait'), find(t, 'put<<<'), find(t, 'fetch<<<')
+    t.check(wait < fetch < put, 'the wait was submitted first')
+    y = re.search(r'copy d2h 4096 bytes 0x([0-9a-f]+) ', t.tsdb('view', 't.sbt').out)[1]
+    r = shell(t, 'replay start', f'replay goto {put}', f'x/1uw 0x{y}', f'replay goto {put + 1}', f'x/1uw 0x{y}', f'replay goto {fetch}', f'x/1uw 0x{y}')
+    t.equal(re.findall(r'^0x[0-9a-f]+.*:\s+(\d+)$', r.out, re.M), ['0', '6', '0'], 'before the write, behind it, and back')
+    t.match(r'stream memory wait', shell(t, f'order why {put} {fetch}').out)
+
+
+def test_value_wait_that_is_missing(t):
+    """The same without the wait is a race; one of two writes leaves it open, so nothing is certain."""
+    t.record('value_waits', 'bare')
+    r = t.tsdb('races', 't.sbt')
+    t.equal(r.status, 3, 'races of bare')
+    t.match(rf"^Race 1 \(certain\): #{find(t, 'fetch<<<')} and #{find(t, 'put<<<')} both touch 4096 bytes", r.out)
+    t.equal(t.tsdb('explore', 't.sbt').status, 3, 'explore of bare')
+    t.record('value_waits', 'third')
+    r = t.tsdb('races', 't.sbt')
+    t.equal(r.status, 3, 'races of third')
+    t.match(r'^Race 1 \(certain\): #\d+ and #\d+ both touch 4096 bytes', r.out)
+    t.match(r'more<<<', r.out)
+    t.no_match(r'^Race 2', r.out, 'the other two are ordered')
+    for word in 'either', 'kernel':
+        t.record('value_waits', word)
+        t.equal(t.tsdb('races', 't.sbt').status, 0, f'races of {word}')
+        r = t.tsdb('races', '--possible', 't.sbt')
+        t.match(r'^Race \d \(possible\): ', r.out)
+        t.match(r'^    A stream waited for a value in memory before one of them, and which write that was is not known: it may order them$', r.out)
+
+
+def test_value_waits_in_a_circle(t):
+    """The host broke the circle, which no record shows: the replay goes on and says so."""
+    recorded(t, 'value_waits', 'circle')
+    r = t.tsdb('replay', 't.sbt')
+    t.match(r'^  #\d+ waits for a value that nothing wrote in this replay: it went on when the program knew that the wait was over$', r.out)
+    for tool in 'races', 'explore':
+        t.equal(t.tsdb(tool, 't.sbt').status, 0, tool)
 
 
 def test_verdict_host(t):
@@ -848,7 +892,7 @@ def output_of(t, case, options=()):
 
 
 def test_copies_whose_destination_is_freed_before_a_wait(t):
-    for case in 'freed', 'freed-twin', 'freed-by-event', 'freed-by-event-twin':
+    for case in 'freed', 'freed-twin', 'freed-by-event', 'freed-by-event-twin', 'freed-under-way', 'freed-under-way-twin':
         t.equal(output_of(t, case), (1, 1, 0, '1 of 1 outputs identical'), case)
 
 

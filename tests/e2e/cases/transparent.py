@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The inferior's output, exit status and signals are what they are without tsdb."""
+import json
 import os
 import signal
 
@@ -77,6 +78,21 @@ def test_threads(t):
     same(t, 'threads')
 
 
+def allocated_twice(t, trace):
+    """Allocations of addresses whose free comes later: their numbers."""
+    live, twice = set(), []
+    for line in t.tsdb('view', trace, '--json').out.splitlines():
+        c = json.loads(line)
+        if c.get('kind') == 'alloc' and not c.get('result'):
+            if c['addr'] in live:
+                twice.append(c['seq'])
+            live.add(c['addr'])
+        elif c.get('kind') == 'free' and not c.get('result'):
+            live.discard(c['addr'])
+    t.check(live or twice, 'the trace has allocations')
+    return twice
+
+
 def test_pinned_memory_of_threads(t):
     """Each thread's free comes while the others' launches are compared with pinned memory; what is recorded is what each launch read."""
     for _ in range(3):
@@ -85,6 +101,16 @@ def test_pinned_memory_of_threads(t):
         t.check('missing' not in r.err, f'all memory was recorded: {r.err}')
         v = t.tsdb('replay', 't.sbt', '--verify')
         t.match(r'\nVerified\.', v.out, 'the replay')
+        t.equal(allocated_twice(t, 't.sbt'), [], 'allocations at an address that another thread frees later')
+
+
+def test_pages_of_pinned_memory(t):
+    """All that the host wrote since the last launch is recorded, also what had been there before."""
+    a, r = same(t, 'pinned_pages')
+    t.equal(a.out, 'fine\n', 'the program alone')
+    t.check('missing' not in r.err, f'all memory was recorded: {r.err}')
+    v = t.tsdb('replay', 't.sbt', '--verify')
+    t.match(r'\nVerified\.', v.out, 'the replay')
 
 
 def test_fork(t):

@@ -13,7 +13,8 @@ def world(t):
     if t.gpu != 'soft' or not os.path.exists(agent) or not os.path.exists(program):
         raise Skip('make check-tsan builds what this needs')
     shutil.copy(tsdb_path(), t.path('tsdb'))
-    for name, to in (('softgpu', os.path.join(BUILD, 'softgpu')), ('tsdb-replayer', os.path.join(BUILD, 'tsdb-replayer')), ('libtsdb-agent.so', agent)):
+    for name, to in (('softgpu', os.path.join(BUILD, 'softgpu')), ('tsdb-replayer', os.path.join(BUILD, 'tsdb-replayer')),
+                     ('tsdb-keeper', os.path.join(BUILD, 'tsdb-keeper')), ('libtsdb-agent.so', agent)):
         os.symlink(to, t.path(name))
     return t.path('tsdb'), program
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 #define STACKS_MAX 64 /* kept of a trace: they are all alike to what reads them */
 
@@ -112,14 +112,14 @@ static struct err *keep_piece(void *arg, const struct sbt_memory *piece)
 static struct err *keep_codes(struct model *m, struct sbt_reader *r)
 {
 	uint64_t hash;
-	bool is_ptx;
+	enum code_kind kind;
 
-	for (unsigned i = 0; sbt_reader_code_at(r, i, &hash, &is_ptx); i++) {
+	for (unsigned i = 0; sbt_reader_code_at(r, i, &hash, &kind); i++) {
 		struct model_code *c = MORE(m->codes, m->ncodes);
 		struct buf b = BUF_INIT;
 
-		TRY(sbt_reader_code(r, hash, &b, &is_ptx));
-		*c = (struct model_code){hash, is_ptx, copy_of(b.data, b.len), b.len};
+		TRY(sbt_reader_code(r, hash, &b, &kind));
+		*c = (struct model_code){hash, kind, copy_of(b.data, b.len), b.len};
 		buf_free(&b);
 	}
 	return NULL;
@@ -146,6 +146,35 @@ struct err *model_read(struct model *m, const char *path)
 		*MORE(m->modules, m->nmodules) = (struct sbt_host_module){text_of(module->path), text_of(module->build_id)};
 	sbt_reader_close(k.r);
 	return e;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------- */
+
+struct model model_copy(const struct model *m)
+{
+	struct model ret = *m;
+
+	ret.cmds = copy_of(m->cmds, m->ncmds * sizeof *m->cmds);
+	ret.windows = copy_of(m->windows, m->nwindows * sizeof *m->windows);
+	ret.codes = copy_of(m->codes, m->ncodes * sizeof *m->codes);
+	for (size_t i = 0; i < m->ncodes; i++)
+		ret.codes[i].p = copy_of(m->codes[i].p, m->codes[i].n);
+	ret.pieces = copy_of(m->pieces, m->npieces * sizeof *m->pieces);
+	for (size_t i = 0; i < m->npieces; i++)
+		ret.pieces[i].bytes = copy_of(m->pieces[i].bytes, m->pieces[i].n);
+	return ret;
+}
+
+void model_free_copy(struct model *m)
+{
+	for (size_t i = 0; i < m->ncodes; i++)
+		free(m->codes[i].p);
+	for (size_t i = 0; i < m->npieces; i++)
+		free(m->pieces[i].bytes);
+	free(m->cmds);
+	free(m->windows);
+	free(m->codes);
+	free(m->pieces);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------ */
@@ -181,7 +210,7 @@ static struct err *write_parts(struct model *m, struct sbt_writer *w)
 	for (size_t i = 0; i < m->ncodes; i++) {
 		uint64_t hash;
 
-		TRY(sbt_writer_code(w, m->codes[i].p, m->codes[i].n, m->codes[i].is_ptx, &hash));
+		TRY(sbt_writer_code(w, m->codes[i].p, m->codes[i].n, m->codes[i].kind, &hash));
 		if (hash != m->codes[i].hash)
 			refer(m, m->codes[i].hash, hash);
 	}

@@ -7,10 +7,11 @@
 
 #include "sbt/memory.h"
 #include "sbt/sbt.h"
+#include "gpucode/code-kind.h"
 
 struct model_code {
 	uint64_t hash; /* by which commands refer to it; what it is when written may be another */
-	bool is_ptx;
+	enum code_kind kind;
 	char *p;
 	size_t n;
 };
@@ -40,9 +41,13 @@ struct model {
 	size_t ncodes, ncmds, npieces, nstacks, nmodules, nwindows;
 };
 
-/* The trace at path. What a model holds lives until the process ends: a case is a process. */
+/* The trace at path. What a model holds lives until the process ends. */
 struct err *model_read(struct model *ret, const char *path) TS_CHECK;
 /* As a trace of its own. Commands that refer to a code by its hash refer to it by the hash that it now has. */
 struct err *model_write(struct model *m, const char *path) TS_CHECK;
+
+/* One to be changed and written: what a mutator changes in place is its own. What it replaces is never freed: a few bytes. */
+struct model model_copy(const struct model *m);
+void model_free_copy(struct model *m);
 
 #endif

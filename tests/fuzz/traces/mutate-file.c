@@ -7,9 +7,9 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "buf.h"
+#include "base/buf.h"
 #include "mutate.h"
-#include "sbt/format.h"
+#include "sbt/format/format.h"
 #include "../../unit/sbt-repair.h"
 
 static struct buf read_file(const char *path)

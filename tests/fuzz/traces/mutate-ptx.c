@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "buf.h"
+#include "base/buf.h"
 #include "mutate.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))

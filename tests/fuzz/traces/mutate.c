@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "buf.h"
+#include "base/buf.h"
 #include "mutate-ptx.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -224,7 +224,8 @@ static void other_head(struct model_code *c, uint64_t *random)
 
 	if (c->n >= 16)
 		memcpy(c->p, heads[below(random, COUNT(heads))], 16);
-	c->is_ptx ^= !below(random, 4);
+	if (!below(random, 4))
+		c->kind = c->kind == CODE_PTX ? CODE_CUBIN : CODE_PTX;
 }
 
 static void change_code(struct model *m, uint64_t *random)
@@ -235,7 +236,7 @@ static void change_code(struct model *m, uint64_t *random)
 		other_head(c, random);
 		return;
 	}
-	if (c->is_ptx && below(random, 8))
+	if (c->kind == CODE_PTX && below(random, 8))
 		mutate_ptx(&c->p, &c->n, random);
 	else
 		change_bytes(m, (uint8_t *)c->p, c->n, random);

@@ -15,6 +15,13 @@
 #include "scratch_reused.cu"
 #include "chain_of_three.cu"
 #include "middle_triggers_first.cu"
+#include "two_behind.cu"
+#include "never_triggers.cu"
+#include "wait_by_pointer.cu"
+#include "told_by_flag.cu"
+#include "attribute_event.cu"
+#include "captured_launch.cu"
+#include "programmatic_edge.cu"
 
 int main(int argc, char **argv)
 {

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The rooms of src/: their doors, and which way dependencies point. Checked on #include lines; prints a TAP result.
+
+A header that lies in a room's own folder is a door: other rooms may include it. A header in a drawer (a folder below the room's) is
+private to its room. ROOMS says which rooms, or which single doors of them, a room may use. docs/design.md has the table that
+`scripts/check-layers.py --table` prints; `--update FILE` puts it there.
+"""
+import os
+import re
+import sys
+from collections import defaultdict
+
+FILES_MAX = 35  # in one folder
+
+# What runs in other people's programs may use of the room base only what allocates nothing and prints nothing.
+BASE_ANYWHERE = ['base/checked.h', 'base/first-where.h', 'base/maps-at.h', 'base/maps-line.h', 'base/patience.h']
+# Between the software GPU and whoever looks into it.
+SOFT_SEAM = ['replayer/soft-watch.h', 'replayer/soft-debug.h']
+
+# room: (what it is, what it may include besides itself)
+ROOMS = {
+    'base': ('errors as values, a growing buffer, checked arithmetic, text that is safe to show, words and numbers that users type, files that tsdb makes', []),
+    'sbt': ('the command table, footprints, conditions; the trace format, its reader and writer', ['base', 'gpucode/code-kind.h']),
+    'state': ('the GPU state machine: a fold over commands', ['base', 'sbt']),
+    'order': ('happens-before, access sets, races, schedules', ['base', 'sbt', 'state', 'gpucode/ptx-text.h']),
+    'gpucode': ("GPU code: fatbins, cubins, what a kernel's PTX can write; our own kernel, which hashes", ['base', 'sbt/pagehash.h']),
+    'capture': ('the agent inside the inferior', BASE_ANYWHERE + [
+        'sbt/cmd.h', 'sbt/footprint.h', 'sbt/expr.h', 'sbt/pagehash.h', 'sbt/python.h', 'gpucode/hash-kernel.h', 'gpucode/hash-rows.h', 'gpucode/cubin.h', 'gpucode/cubin-cells.h',
+        'gpucode/fatbin.h', 'gpucode/ptx-text.h', 'gpucode/code-kind.h']),
+    'attach': ('the inferior: ptrace, calls injected into running programs, unwinding, symbols, the rings\' consumer', ['base', 'sbt', 'gpucode/fatbin.h', 'gpucode/code-kind.h', 'capture/wire.h']),
+    'observe': ('a process seen from outside, by eBPF', ['base', 'sbt', 'state', 'attach']),
+    'replay': ('a position in a trace, moved both ways; plans for parts of it; the client of tsdb-replayer', ['base', 'sbt', 'state', 'order', 'gpucode/code-kind.h'] + SOFT_SEAM),
+    'replayer': ('tsdb-replayer: executes a window on a device, in a sandbox', [
+        'base', 'sbt', 'state', 'order', 'gpucode', 'replay/protocol.h', 'replay/values.h']),
+    'softgpu': ('a CUDA driver, runtime and CUPTI on the CPU', BASE_ANYWHERE + ['capture/soft-fault.h', 'gpucode/fatbin.h', 'gpucode/fatbin-text.h', 'gpucode/code-kind.h'] + SOFT_SEAM),
+    'engine': ('what tsdb can do, without a terminal: recording, replay, analyses, ranks and their clocks, settings', [
+        'base', 'sbt', 'state', 'order', 'replay', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h']),
+    'shell': ('tsdb: the command line, its commands, the live process, printing', ['engine', 'base', 'sbt', 'state', 'order', 'replay', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h']),
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+
+
+def sources():
+    """Every source file below src/, its room, and the room's headers that it includes."""
+    for folder, folders, names in os.walk('src'):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith(('.c', '.h', '.def', '.cu', '.S')):
+                path = os.path.join(folder, name)
+                with open(path, encoding='utf-8') as f:
+                    yield path, path.split('/')[1], INCLUDE.findall(f.read())
+
+
+def wrong_include(path, room, inc):
+    """Why this file may not include that header; None when it may."""
+    if '/' not in inc:
+        return None if inc == 'config.h' else f'{path}: "{inc}" is written without its room'
+    if not inc.endswith('.inc') and not os.path.exists('src/' + inc):
+        return f'{path}: there is no src/{inc}'
+    other = inc.split('/')[0]
+    if other == room:
+        return None
+    if other not in ROOMS:
+        return f'{path}: {inc}: no such room'
+    if inc.count('/') > 1:
+        return f'{path}: {inc} is private to the room {other}'
+    if other not in ROOMS[room][1] and inc not in ROOMS[room][1]:
+        return f'{path}: the room {room} may not include {inc}'
+    return None
+
+
+def check():
+    bad, names, sizes = [], defaultdict(list), defaultdict(int)
+    for path, room, includes in sources():
+        names[os.path.basename(path)].append(path)
+        sizes[os.path.dirname(path)] += 1
+        if room not in ROOMS:
+            bad.append(f'{path}: no such room')
+            continue
+        bad += filter(None, (wrong_include(path, room, i) for i in includes))
+    bad += [f'{folder}: {n} files, more than {FILES_MAX}' for folder, n in sizes.items() if n > FILES_MAX]
+    bad += [f'{name} is the name of {" and ".join(paths)}' for name, paths in names.items() if len(paths) > 1]
+    return bad
+
+
+def table():
+    lines = ['| room | what it is | doors | may use |', '| --- | --- | --- | --- |']
+    for room, (what, may) in ROOMS.items():
+        doors = sorted(n for n in os.listdir('src/' + room) if n.endswith('.h'))
+        shown = '' if room == 'base' else ', '.join(f'`{d}`' for d in doors)
+        lines.append(f'| `src/{room}` | {what} | {shown or ("all its headers" if room == "base" else "")} | {", ".join(may) or "nothing"} |')
+    return '\n'.join(lines) + '\n'
+
+
+def in_design(text):
+    """The page with the table between its marks made anew."""
+    return re.sub(r'(<!-- rooms -->\n).*?(<!-- end of rooms -->)', lambda m: m[1] + table() + m[2], text, flags=re.S)
+
+
+def main():
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+    if sys.argv[1:] == ['--table']:
+        sys.stdout.write(table())
+        return 0
+    with open('docs/design.md', encoding='utf-8') as f:
+        page = f.read()
+    if sys.argv[1:] == ['--update']:
+        with open('docs/design.md', 'w', encoding='utf-8') as f:
+            f.write(in_design(page))
+        return 0
+    bad = check()
+    stale = [] if in_design(page) == page else ['its table of rooms is not what scripts/check-layers.py --table prints; --update mends it']
+    print('1..2')
+    for n, (what, found) in enumerate((('rooms, doors and names', bad), ('docs/design.md', stale)), 1):
+        for line in found:
+            print('#', line)
+        print('not ' * bool(found) + f'ok {n} - {what}')
+    return 1 if bad or stale else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

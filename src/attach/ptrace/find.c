@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Processes by name: what `ps` calls them, or the file name of their program, or what they call themselves.
+ */
+#include "attach/attach.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "attach/ptrace/inferior.h"
+#include "attach/ptrace/target.h"
+
+#define LOOK_NS 1000000
+#define WORDS_MAX 6u /* of a command line, among which Python's script is */
+
+static const char *base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool read_text(pid_t pid, const char *what, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, size - 1);
+	close(fd);
+	if (n < 0)
+		n = 0;
+	text[n] = 0;
+	text[strcspn(text, "\n")] = 0;
+	return n > 0;
+}
+
+/* Whether it calls itself so (ps cuts names at 15 bytes), or runs a Python script of that name. */
+static bool is_word(pid_t pid, const char *name)
+{
+	char text[4096], path[64];
+	size_t n, at = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = 0;
+	for (unsigned word = 0; at < n && word < WORDS_MAX; word++, at += strlen(text + at) + 1) {
+		if (word && strncmp(base(text), "python", 6) != 0)
+			break;
+		if (!strcmp(base(text + at), name))
+			return true;
+	}
+	return false;
+}
+
+static bool is_called(pid_t pid, const char *name)
+{
+	char text[4096];
+
+	if (read_text(pid, "comm", text, sizeof(text)) && !strcmp(text, name))
+		return true;
+	if (target_program(pid, text, sizeof(text)) && !strcmp(base(text), name))
+		return true;
+	return is_word(pid, name);
+}
+
+/* Kernel threads, zombies and processes that have not got past exec have no command line. */
+static bool has_program(pid_t pid)
+{
+	char c[2];
+
+	return read_text(pid, "cmdline", c, sizeof(c));
+}
+
+unsigned inferior_find(const char *name, pid_t *ret, unsigned max)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *d;
+	unsigned n = 0;
+
+	while (dir && (d = readdir(dir))) {
+		pid_t pid = d->d_name[0] >= '1' && d->d_name[0] <= '9' ? atoi(d->d_name) : 0;
+
+		if (!pid || pid == getpid() || !is_called(pid, name) || !has_program(pid))
+			continue;
+		if (n < max)
+			ret[n] = pid;
+		n++;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+bool inferior_await(const char *name, const pid_t *old, unsigned nold, volatile bool *interrupt, pid_t *ret)
+{
+	enum { NEW_MAX = 1024 };
+	pid_t now[NEW_MAX];
+
+	while (!*interrupt) {
+		unsigned n = inferior_find(name, now, NEW_MAX);
+
+		for (unsigned i = 0; i < n && i < NEW_MAX; i++) {
+			bool known = false;
+
+			for (unsigned k = 0; k < nold && !known; k++)
+				known = old[k] == now[i];
+			if (!known) {
+				*ret = now[i];
+				return true;
+			}
+		}
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+	}
+	return false;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Private to the room attach: the inferior as its files share it. Only stops.c changes a thread's run state.
+ */
+#ifndef ATTACH_INFERIOR_H
+#define ATTACH_INFERIOR_H
+
+#include <signal.h>
+#include <sys/user.h>
+#include <termios.h>
+#include "base/patience.h"
+#include "attach/attach.h"
+
+/* One thread as ptrace knows it. */
+struct tracee {
+	pid_t tid;
+	bool running;	  /* resumed; false: in a ptrace stop, registers can be read */
+	bool fresh;	  /* just cloned, its first stop has not been seen */
+	bool asked;	  /* PTRACE_INTERRUPT was sent, the stop it makes has not been seen */
+	bool job_stop;	  /* in the stop of SIGSTOP or its like */
+	bool group_stop;  /* the same, and to stay there: resumed with PTRACE_LISTEN */
+	bool limbo;	  /* does not stop: in an uninterruptible sleep (vfork) or a zombie leader */
+	bool syscalls;	  /* resumed up to its system calls: an injected call is under way */
+	bool has_pending; /* pending is a wait status that came while the others were being stopped */
+	int pending;
+	int inject; /* signal to deliver at the next resume */
+	bool has_regs;
+	struct user_regs_struct regs; /* read at first need after a stop */
+};
+
+struct signal_rule {
+	bool stop, pass;
+};
+
+#define EVENT_QUEUE_MAX 32u
+
+struct inferior {
+	pid_t pid;
+	bool alive, running;
+	bool attached; /* it was there before us: no EXITKILL, and it lives on when we go */
+	bool through_stop;  /* threads run although SIGSTOP stopped the process: the agent needs them */
+	bool found_stopped; /* SIGSTOP had stopped it before we came, and nobody has continued it since */
+	volatile sig_atomic_t interrupt; /* set by inferior_interrupt() */
+
+	struct tracee **tracees;
+	unsigned ntracees, tracees_cap;
+	struct tracee *last_found;
+
+	pid_t event_tid;     /* thread of the last STOP event, 0 when running */
+	bool at_agent;	     /* that thread is at tsdb_agent_stop */
+	bool owes_served;    /* a request timed out: its thread will report TSDB_STOP_SERVED some time later */
+	struct inferior_event queue[EVENT_QUEUE_MAX]; /* forks and execs not yet reported */
+	unsigned nqueue;
+	uint64_t stops;	     /* all-stops so far: what was read from the inferior before is old */
+	bool died;	     /* the leader's exit status was seen but not yet reported */
+	int death_status;
+
+	struct signal_rule rules[_NSIG];
+	bool sigint_ruled; /* the user said what to do with SIGINT */
+
+	/* terminal.c */
+	bool own_group; /* the inferior has a process group of its own and gets the terminal while it runs */
+	bool has_terminal;
+	pid_t our_group;
+	struct termios our_modes, its_modes;
+	bool has_our_modes, has_its_modes;
+
+	/* control.c */
+	int control_fd;
+	struct tsdb_control *control;
+	uint32_t ring_bytes;
+	char *agent; /* path, NULL without agent */
+
+	/* family.c */
+	struct family *family; /* NULL: children are let go */
+	pid_t parent;	       /* 0: launched */
+	struct inferior *born; /* children not taken yet, oldest first, linked by sibling */
+	struct inferior *sibling;
+
+	struct keeper *keeper;		/* keeper-process.c, NULL: none */
+	struct drain *drain;		/* drain.c */
+	struct unwind *unwind;		/* unwind.c, NULL until the first backtrace */
+	struct symbols *symbols;	/* symbols.c, NULL until first used */
+	struct python_names *python;	/* python-frames.c, NULL until first used */
+	struct libraries *libraries;	/* libraries.c, NULL until first used; renewed after each stop */
+};
+
+/* inferior.c */
+struct tracee *tracee_find(struct inferior *inf, pid_t tid);
+struct tracee *tracee_add(struct inferior *inf, pid_t tid);
+void tracee_remove(struct inferior *inf, struct tracee *t);
+void tracee_remove_others(struct inferior *inf, pid_t keep);
+/* Registers of a stopped thread, cached until it runs again; NULL when they cannot be read (it was killed). */
+const struct user_regs_struct *tracee_regs(struct tracee *t);
+uint64_t monotonic_ms(void); /* for how often something is done; whether to give up: patience.h */
+#define MS_NS 1000000ull
+
+/* launch.c */
+#define SEIZE_OPTIONS                                                                                                  \
+	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
+struct inferior *inferior_new(const char *agent);
+void inferior_default_rules(struct inferior *inf);
+
+/* family.c */
+/* Makes the family of a process that is about to be launched. */
+struct err *family_begin(struct inferior *inf) TS_CHECK;
+/* The value of TSDB_CONTROL for inf; a heap string. */
+char *family_control(const struct inferior *inf);
+/* inf has a pid and a control block: its agent can find it. False: there is no room. */
+bool family_enter(struct inferior *inf);
+/* A new child in its first stop: followed. False: the caller lets it go. */
+bool family_adopt(struct inferior *parent, pid_t child);
+void family_leave(struct inferior *inf);
+
+/* stops.c */
+/* Stops every thread; the caller asks inf->died. */
+void stops_all(struct inferior *inf);
+/* Waits once more, some milliseconds, for threads that did not stop before. False: there are none (zombie leaders never do). */
+bool stops_limbo(struct inferior *inf);
+/* Takes what the threads report and lets them go on, until thread tid is at a system call (tracee.syscalls), where it stays: true. False: the time is over, the thread
+ * is no more, or the program has ended or executed another. */
+bool stops_pump(struct inferior *inf, pid_t tid, int timeout_ms);
+/* With through, threads run on although SIGSTOP has stopped the process; without, those that it has stopped stay so. */
+void stops_overrule(struct inferior *inf, bool through);
+/* Every thread goes on, with the signal that it was about to get; nothing is reported (no signal may have a rule to stop). */
+void stops_go(struct inferior *inf);
+/* For a thread that nothing else resumes. */
+void stops_run(struct tracee *t);
+/* Starts following a stopped, seized child as the inferior's first thread. */
+void stops_begin(struct inferior *inf, pid_t pid);
+/* Resumes only the event thread, for requests, and waits until it is at tsdb_agent_stop again. */
+struct err *stops_serve(struct inferior *inf, int timeout_ms) TS_CHECK;
+/* waits.c */
+struct wait_hold {
+	sigset_t old, sleep_mask;
+};
+/* SIGCHLD ends a sleep. Once in the life of the process. */
+void wait_install_sigchld(void);
+/* Between these two no signal handler runs but in wait_sleep(). */
+void wait_hold(struct wait_hold *h);
+void wait_release(const struct wait_hold *h);
+/* Sleeps until a signal or for ms (-1: for ever). */
+void wait_sleep(const struct wait_hold *h, int ms);
+/* Waits until tid changes state or timeout_ms pass; true when *ret_status was filled. */
+bool wait_one(pid_t tid, int timeout_ms, int *ret_status);
+/* The next thread with a new wait status, or NULL. Looks before it reaps: tsdb has other children, which are not ours to reap,
+ * and children of the inferior that report before their parent's fork event. A thread that we have not heard of (its first stop
+ * can overtake the clone event) is added. */
+struct tracee *wait_next(struct inferior *inf, int *ret_status);
+/* Whether tid is a thread of the inferior now. */
+bool wait_is_thread(const struct inferior *inf, pid_t tid);
+
+/* terminal.c */
+void terminal_begin(struct inferior *inf);
+
+/* control.c */
+struct err *control_create(struct inferior *inf, uint32_t ring_bytes) TS_CHECK;
+void control_exec(struct inferior *inf);
+void control_free(struct inferior *inf);
+
+/* drain.c */
+struct drain *drain_new(void);
+void drain_free(struct drain *d);
+/* The inferior exec'ed: rings of the old program are closed, the new program's ids start again. */
+void drain_exec(struct inferior *inf);
+/* A thread is gone, perhaps without a word from the agent: its slot is closed, so that nobody waits for its records. */
+void drain_thread_gone(struct inferior *inf, pid_t tid);
+/* Before control_free(). */
+void drain_unmap(struct inferior *inf);
+
+/* unwind.c */
+void unwind_free(struct inferior *inf);
+
+/* python-frames.c */
+void python_names_free(struct inferior *inf);
+
+/* libraries.c */
+struct mapping {
+	uint64_t start, end, bias;
+	const char *path; /* with the kernel's " (deleted)", so that it is not taken for what has that name now */
+	bool deleted;
+};
+void libraries_free(struct inferior *inf);
+/* The inferior ran: what is known may be old. */
+void libraries_stale(struct inferior *inf);
+/* The file mapped at addr, or NULL. Valid until the inferior runs. */
+const struct mapping *libraries_at(struct inferior *inf, uint64_t addr);
+
+/* symbols.c */
+struct symbols *inferior_symbols(struct inferior *inf);
+/* What is asked of path from here on is read from file, which is opened now. */
+void symbols_open(struct symbols *s, const char *path, const char *file);
+
+#endif

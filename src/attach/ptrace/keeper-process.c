@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See keeper-process.h and capture/cuda/keeper.h. Its socket listens before it runs, so that the agent may ask at
+ * once; it answers when it has opened the driver.
+ */
+#include "attach/ptrace/keeper-process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/buf.h"
+
+extern char **environ;
+
+struct keeper {
+	pid_t pid;
+	char *program, *softgpu;
+};
+
+static struct err *listen_at(char name[TSDB_KEEPER_MAX], int *ret)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	unsigned long long salt = 0;
+	size_t n;
+
+	(void)!getrandom(&salt, sizeof(salt), GRND_NONBLOCK);
+	snprintf(name, TSDB_KEEPER_MAX, "@tsdb-keeper-%d-%llx", getpid(), salt);
+	n = strlen(name);
+	memcpy(at.sun_path + 1, name + 1, n - 1);
+	*ret = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (*ret >= 0 &&
+		bind(*ret, (const struct sockaddr *)&at,
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) == 0 &&
+		listen(*ret, 8) == 0)
+		return NULL;
+	n = (size_t)errno;
+	if (*ret >= 0)
+		close(*ret);
+	return err_sys((int)n, "cannot make a socket for the process that keeps copies of memory");
+}
+
+static bool is_var(const char *entry, const char *name)
+{
+	const size_t n = strlen(name);
+
+	return !strncmp(entry, name, n) && entry[n] == '=';
+}
+
+/* All devices, also those that are hidden from the program, and no agent. */
+static char **make_env(const char *softgpu)
+{
+	static const char *const gone[] = {"CUDA_VISIBLE_DEVICES", "CUDA_INJECTION64_PATH",
+		"NVTX_INJECTION64_PATH", "TSDB_CONTROL", "TSDB_SOFT_DEVICES"};
+	const char *path = getenv("LD_LIBRARY_PATH");
+	size_t n = 0, k = 0;
+	char **env;
+
+	while (environ[n])
+		n++;
+	env = xcalloc(n + 3, sizeof(*env));
+	for (size_t i = 0; i < n; i++) {
+		bool keep = !softgpu || !is_var(environ[i], "LD_LIBRARY_PATH");
+
+		for (size_t g = 0; g < sizeof(gone) / sizeof(*gone); g++)
+			keep = keep && !is_var(environ[i], gone[g]);
+		if (keep)
+			env[k++] = xstrdup(environ[i]);
+	}
+	if (softgpu) {
+		env[k++] = path && *path ? xasprintf("LD_LIBRARY_PATH=%s:%s", softgpu, path)
+					 : xasprintf("LD_LIBRARY_PATH=%s", softgpu);
+		env[k++] = xstrdup("TSDB_SOFT_DEVICES=16");
+	}
+	return env;
+}
+
+static void free_env(char **env)
+{
+	for (size_t i = 0; env[i]; i++)
+		free(env[i]);
+	free(env);
+}
+
+/* After fork: only what is safe there. */
+static void child(
+	const struct keeper *k, int listening, char *const *argv, char *const *env, pid_t parent)
+{
+	sigset_t none;
+	int null;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGINT, SIG_IGN);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(127);
+	null = open("/dev/null", O_RDWR);
+	for (int fd = 0; null >= 0 && fd < 3; fd++)
+		dup2(null, fd);
+	if (!fcntl(listening, F_SETFD, 0))
+		execve(k->program, argv, env);
+	_exit(127);
+}
+
+static struct err *start(struct inferior *inf, struct keeper *k)
+{
+	char name[TSDB_KEEPER_MAX], number[16], pid[16];
+	char *argv[] = {k->program, number, pid, NULL};
+	pid_t parent = getpid();
+	char **env;
+	int listening;
+
+	TRY(listen_at(name, &listening));
+	snprintf(number, sizeof(number), "%d", listening);
+	snprintf(pid, sizeof(pid), "%d", inf->pid);
+	env = make_env(k->softgpu);
+	k->pid = fork();
+	if (k->pid == 0)
+		child(k, listening, argv, env, parent);
+	free_env(env);
+	close(listening);
+	if (k->pid < 0) {
+		k->pid = 0;
+		return err_sys(errno, "cannot fork for the process that keeps copies of memory");
+	}
+	memcpy(inf->control->keeper, name, sizeof(name));
+	return NULL;
+}
+
+static void stop(struct keeper *k)
+{
+	if (!k->pid)
+		return;
+	kill(k->pid, SIGKILL);
+	while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	k->pid = 0;
+}
+
+struct err *inferior_keep(struct inferior *inf, const char *keeper, const char *softgpu)
+{
+	struct keeper *k;
+	struct err *e;
+
+	if (inf->keeper || !inf->control || !inf->alive)
+		return NULL;
+	k = xcalloc(1, sizeof(*k));
+	k->program = xstrdup(keeper);
+	k->softgpu = softgpu ? xstrdup(softgpu) : NULL;
+	e = start(inf, k);
+	if (e)
+		keeper_end(k);
+	else
+		inf->keeper = k;
+	return e;
+}
+
+void inferior_keep_end(struct inferior *inf)
+{
+	if (inf->control)
+		inf->control->keeper[0] = '\0';
+	keeper_end(inf->keeper);
+	inf->keeper = NULL;
+}
+
+void keeper_exec(struct inferior *inf)
+{
+	if (!inf->keeper)
+		return;
+	inf->control->keeper[0] = '\0';
+	stop(inf->keeper);
+	err_free(start(inf, inf->keeper));
+}
+
+void keeper_end(struct keeper *k)
+{
+	if (!k)
+		return;
+	stop(k);
+	free(k->program);
+	free(k->softgpu);
+	free(k);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Private to the room attach: stack frames between unwinding, symbols and variables.
+ */
+#ifndef ATTACH_FRAMES_H
+#define ATTACH_FRAMES_H
+
+#include <elfutils/libdwfl.h>
+#include <libunwind.h>
+#include "attach/ptrace/inferior.h"
+
+/* unwind.c */
+#define RAW_REGS 17u /* DWARF numbers 0-15 of the x86-64 psABI, and 16 for the return address */
+struct raw_frame {
+	uint64_t pc, sp, cfa; /* cfa 0: not known (outermost) */
+	uint64_t regs[RAW_REGS];
+	uint32_t valid; /* bit per register */
+	bool exact;	/* pc is the instruction itself, not the one after a call */
+};
+/* Innermost first; *ret is a heap array the caller frees. */
+struct err *unwind_raw(struct inferior *inf, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n) TS_CHECK;
+
+/* unwind-memory.c */
+struct remote_space;
+/* What _UPT_find_proc_info() does, from tables in the memory of the process. */
+int unwind_memory_find(unw_addr_space_t as, const struct remote_space *maps, unw_word_t ip, unw_proc_info_t *pi, int need_info, void *arg);
+
+/* python-frames.c */
+struct python_place {
+	const char *file, *function; /* live as long as the inferior */
+	unsigned line;
+	uint64_t anchor; /* an address in the native frame that runs it */
+};
+/* The Python frames of a stopped thread, innermost first, by rising anchors; *ret is a heap array the caller frees. None when there is no
+ * interpreter, or one that the agent does not know; what cannot be read is left out. */
+unsigned python_frames(struct inferior *inf, pid_t tid, unsigned max, struct python_place **ret);
+
+/* symbols.c */
+#define INLINE_MAX 32u /* inlined calls within one frame */
+struct symbols_scope {
+	Dwfl_Module *module;
+	Dwarf_Addr bias; /* address in the module = ELF address + bias */
+	Dwarf_Addr addr; /* in the DWARF's own terms */
+	Dwarf_Die cu;
+	Dwarf_Die *scopes; /* from malloc; innermost first, outwards through inlined calls to the function that holds them */
+	int nscopes;
+};
+/* The DWARF scopes at an ELF address; false when there are none. The caller frees ret->scopes. */
+bool symbols_scopes(struct symbols *s, const char *path, uint64_t vaddr, struct symbols_scope *ret);
+
+/* backtrace.c */
+/* What the user calls frame number `frame`: its raw frame and how many inlined calls deep within it (0: the innermost). */
+struct user_frame {
+	struct raw_frame raw;
+	unsigned depth;
+	uint64_t lookup; /* address to ask about */
+};
+struct err *backtrace_find(struct inferior *inf, pid_t tid, unsigned frame, struct user_frame *ret) TS_CHECK;
+
+#endif

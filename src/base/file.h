@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Files that tsdb makes. They hold what programs had in memory, so only their owner may read them (mode 0600; a file that was there
+ * keeps its mode), and one process at a time writes one.
+ */
+#ifndef TS_FILE_H
+#define TS_FILE_H
+
+#include <stdio.h>
+#include "base/err.h"
+
+/* Creates path, or empties it; an advisory lock (flock(2)) makes a second writer fail with ERR_STATE before it has changed anything. What
+ * is no regular file (a device, a FIFO, a socket) is refused with ERR_USAGE. The descriptor reads and writes, closes on exec; it is the
+ * caller's, and the lock ends with it. */
+struct err *file_create_locked(const char *path, int *ret_fd) TS_CHECK;
+
+/* Whether file_create_locked() would take the file that is there, or could make one; leaves the folder as it was. */
+struct err *file_can_create(const char *path) TS_CHECK;
+
+/* A stream for writing a new file, or one in the place of what was there. */
+struct err *file_create(const char *path, FILE **ret) TS_CHECK;
+
+/* Closes f, in every case; an error when anything that was written to it did not arrive. */
+struct err *file_close(FILE *f, const char *path) TS_CHECK;
+
+/* n bytes at p as the whole file. */
+struct err *file_write(const char *path, const void *p, size_t n) TS_CHECK;
+
+/* Removes a folder and all in it; links are removed, not followed. No error: for what a failure left behind. */
+void file_remove_all(const char *dir);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The agent's other door: a debugger that attaches makes some thread of the program call tsdb_agent_attach(). That thread may be anywhere, so it does as
+ * little as possible: it maps the control block and starts the thread "tsdb-agent", which does the rest and stays until the debugger leaves or dies.
+ * Calls of the driver and of CUPTI may wait for the device, which may never come to an end. A second thread, "tsdb-late", makes them, so that the first one can
+ * always leave; where it leaves the other behind, that one cleans up when its call has ended.
+ */
+#include "capture/core/agent.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+#include "capture/core/clock.h"
+#include "capture/memory/contexts.h"
+#include "capture/memory/deadline.h"
+#include "capture/core/forget.h"
+#include "capture/late/late.h"
+#include "capture/memory/room.h"
+#include "capture/pipeline/sender.h"
+#include "capture/core/source.h"
+#include "capture/memory/span.h"
+#include "capture/core/thread.h"
+
+#define OUT_MS 3000		  /* for the program's threads to come out of the agent */
+#define OUT_AGAIN_MS 20
+#define WORK_MS 1000		  /* for a call of tsdb-late's */
+#define LOOK_NS 100000000 /* how soon a debugger's death is noticed */
+
+static AGENT_KEPT _Atomic uint32_t busy; /* the thread runs */
+static AGENT_KEPT char left_for[128]; /* where the next control block is, for the agent's thread to change to */
+static AGENT_KEPT _Atomic uint32_t working;   /* tsdb-late runs */
+static AGENT_KEPT _Atomic uint32_t work_over; /* it is to end */
+static AGENT_KEPT _Atomic uint32_t stuck; /* a thread did not come out of the agent when a debugger left */
+
+static bool debugger_gone(const struct tsdb_control *c)
+{
+	return c->debugger_pid && kill((pid_t)c->debugger_pid, 0) < 0 && errno == ESRCH;
+}
+
+static bool driver_is_loaded(void)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	if (lib)
+		dlclose(lib);
+	return lib;
+}
+
+/* A driver that is initialised later loads us from there, so that nothing is missed. Once in the life of the process. */
+static void announce(void)
+{
+	static AGENT_KEPT bool done;
+	Dl_info info;
+	if (done || !dladdr((void *)(uintptr_t)announce, &info) || !info.dli_fname)
+		return;
+	done = true;
+	setenv("CUDA_INJECTION64_PATH", info.dli_fname, 0);
+}
+
+static void begin(struct tsdb_control *c)
+{
+	const uint64_t from = clock_monotonic_ns();
+	atomic_store(&c->agent_state, TSDB_AGENT_STARTING);
+	/* The environment is the program's own, so it is left alone where that can be. */
+	if (!driver_is_loaded())
+		announce();
+	if (driver_is_loaded()) {
+		atomic_store(&c->late, TSDB_LATE_LOOKS);
+		late_before();
+		late_look();
+		atomic_store(&c->late, TSDB_LATE_SOURCE);
+		agent_start();
+		atomic_store(&c->late, TSDB_LATE_CONTEXTS);
+	} else { /* unless the driver came just now */
+		uint32_t starting = TSDB_AGENT_STARTING;
+		atomic_compare_exchange_strong(&c->agent_state, &starting, TSDB_AGENT_WAITING);
+	}
+	if (atomic_load(&c->agent_state) == TSDB_AGENT_UP)
+		late_contexts();
+	atomic_store(&c->late, TSDB_LATE_UP);
+	atomic_store(&c->start_ns, clock_monotonic_ns() - from); /* tsdb waits for this */
+}
+
+static void *work(void *arg)
+{
+	struct tsdb_control *c = arg;
+	const struct timespec most = { .tv_nsec = LOOK_NS };
+	tls.inside = 1;
+	prctl(PR_SET_NAME, "tsdb-late");
+	begin(c);
+	while (!atomic_load(&work_over)) {
+		late_work();
+		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0, &most, NULL, 0);
+	}
+	if (!agent_live() && agent.source) /* nobody waited for us */
+		agent.source->stop();
+	atomic_fetch_sub(&thread_strangers, 1);
+	atomic_store(&working, 0);
+	return NULL;
+}
+
+static bool start_work(struct tsdb_control *c)
+{
+	atomic_store(&work_over, 0);
+	atomic_store(&working, 1);
+	atomic_fetch_add(&thread_strangers, 1); /* it may not get a state */
+	if (!thread_start_with(work, c))
+		return true;
+	atomic_fetch_sub(&thread_strangers, 1);
+	atomic_store(&working, 0);
+	agent_refuse("the program's process can start no more threads");
+	return false;
+}
+
+/* False: it is in a call that does not end. */
+static bool end_work(struct tsdb_control *c)
+{
+	atomic_store(&work_over, 1);
+	(void)syscall(SYS_futex, &c->leave, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
+	for (unsigned i = 0; i < WORK_MS && atomic_load(&working); i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	return !atomic_load(&working);
+}
+
+static void await_end(struct tsdb_control *c)
+{
+	const struct timespec most = { .tv_nsec = LOOK_NS };
+	while (!atomic_load(&c->leave) && !debugger_gone(c))
+		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0, &most, NULL, 0);
+}
+
+/* What is on is ended while tsdb still listens. */
+static void end_spans(void)
+{
+	span_leave(atomic_load(&span_open) ? thread_get() : NULL);
+	late_last();
+	if (agent.source)
+		agent.source->flush(true);
+}
+
+/* Everybody out, and everything as it was when the library was loaded. False: a thread is inside, perhaps in a call of the driver that does not end. */
+static bool clear_out(unsigned ms)
+{
+	if (!thread_shut_out(ms))
+		return false;
+	room_release();
+	device_give_back();
+	thread_leave_all();
+	forget_all();
+	thread_let_in();
+	return true;
+}
+
+/* Everything but what tsdb-late has in its hands. */
+static void leave_behind(struct tsdb_control *c)
+{
+	agent_retire();
+	sender_stop();
+	deadline_stop();
+	atomic_store(&stuck, 1);
+	atomic_store(&c->agent_state, TSDB_AGENT_LEFT);
+}
+
+static void leave(struct tsdb_control *c, bool listened_to)
+{
+	if (!end_work(c)) {
+		leave_behind(c);
+		return;
+	}
+	if (listened_to && agent_live())
+		end_spans();
+	if (agent.source)
+		agent.source->stop();
+	agent_retire();
+	late_over();
+	sender_stop();
+	deadline_stop();
+	atomic_store(&stuck, !clear_out(OUT_MS));
+	atomic_store(&c->agent_state, TSDB_AGENT_LEFT);
+	if (!atomic_load(&stuck))
+		agent_unmap_control(c);
+}
+
+/* The agent still serves the debugger that launched the program, which has left it since. */
+static bool is_left(void)
+{
+	return agent_live() && (atomic_load(&agent.control->leave) || debugger_gone(agent.control));
+}
+
+/* False: the new block cannot be had, or a thread is stuck. */
+static bool change_block(void)
+{
+	leave(agent.control, false);
+	return !atomic_load(&stuck) && !agent_reopen(left_for);
+}
+
+static void *live(void *arg)
+{
+	tls.inside = 1;
+	prctl(PR_SET_NAME, "tsdb-agent");
+	if (is_left() && !change_block()) {
+		atomic_store(&busy, 0);
+		return NULL;
+	}
+	struct tsdb_control *c = agent.control;
+	if (start_work(c))
+		await_end(c);
+	leave(c, !debugger_gone(c));
+	atomic_store(&busy, 0);
+	return NULL;
+}
+
+/* A child of fork() has the agent's memory, but not its threads: the parent's debugger is none of its affair. */
+static void after_fork(void)
+{
+	const pid_t before = agent_owner;
+	struct tsdb_control *c = agent.control;
+	agent_owner = getpid();
+	if (!before || before == agent_owner)
+		return;
+	agent_retire();
+	thread_leave_all();
+	forget_all();
+	thread_let_in(); /* who had the list locked is not here */
+	atomic_store(&thread_strangers, 0);
+	if (c)
+		agent_unmap_control(c);
+	atomic_store(&stuck, 0);
+	atomic_store(&busy, 0);
+	atomic_store(&working, 0);
+}
+
+/* A thread that was inside when the last debugger left may have come out since. */
+static bool is_stuck(void)
+{
+	struct tsdb_control *c = agent.control;
+	if (!atomic_load(&stuck))
+		return false;
+	if (!clear_out(OUT_AGAIN_MS))
+		return true;
+	agent_unmap_control(c);
+	atomic_store(&stuck, 0);
+	return false;
+}
+
+static int attach(const char *path)
+{
+	after_fork();
+	if (atomic_exchange(&busy, 1))
+		return -EBUSY;
+	if (is_stuck()) {
+		atomic_store(&busy, 0);
+		return -EBUSY;
+	}
+	if (is_left() && strlen(path) < sizeof(left_for))
+		strcpy(left_for, path);
+	int err = is_left() ? 0 : agent_reopen(path);
+	if (!err && (err = thread_start(live)))
+		agent_retire();
+	if (err)
+		atomic_store(&busy, 0);
+	return err;
+}
+
+/* 0, or -errno: nothing will happen; also in *result (may be NULL), for callers who see no registers. See "Attach" in wire.h. */
+AGENT_PUBLIC int tsdb_agent_attach(const char *control_path, int *result);
+int tsdb_agent_attach(const char *control_path, int *result)
+{
+	const int saved = errno;
+	const int err = attach(control_path);
+	if (result)
+		*result = err;
+	errno = saved;
+	return err;
+}

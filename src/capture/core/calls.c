@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The way of a call through the agent; see calls.h. The order matters: the command's seq is taken at entry, after the
+ * records of what it introduces, and the record is published at exit (with the result); the syncs are published at entry,
+ * because what the host waits for must be seen while it waits. Calls that give out addresses are numbered at exit, see calls.h.
+ */
+#include "capture/core/calls.h"
+
+#include <cupti.h>
+#include <string.h>
+#include "capture/core/clock.h"
+#include "capture/memory/discover.h"
+#include "capture/cuda/driver.h"
+#include "capture/memory/effect.h"
+#include "capture/memory/ipc.h"
+#include "capture/core/gate.h"
+#include "capture/cuda/graph-nodes.h"
+#include "capture/memory/host.h"
+#include "capture/objects/ids.h"
+#include "capture/objects/kernel.h"
+#include "capture/objects/live.h"
+#include "capture/pipeline/sender.h"
+#include "capture/memory/span.h"
+#include "capture/stacks/stack.h"
+#include "capture/core/stop.h"
+#include "capture/core/thread.h"
+#include "capture/core/window.h"
+
+_Atomic int32_t calls_captures;
+_Atomic uint32_t calls_any;
+_Atomic uint64_t calls_fault_seq;
+_Atomic uint32_t calls_fault;
+
+#define CALL(name, ID, enter_fn, flags) \
+	[CUPTI_DRIVER_TRACE_CBID_##name] = { #name, CALL_HANDLED, flags, SBT_##ID, enter_fn, NULL },
+#define WITH_EXIT(name, ID, enter_fn, exit_fn, flags) \
+	[CUPTI_DRIVER_TRACE_CBID_##name] = { #name, CALL_HANDLED, flags, SBT_##ID, enter_fn, exit_fn },
+#define HANDLES(name) [CUPTI_DRIVER_TRACE_CBID_##name] = { #name, CALL_COUNTED, CALL_HANDLES, SBT_UNREPLAYABLE, NULL, NULL },
+#define IGNORED(name) [CUPTI_DRIVER_TRACE_CBID_##name] = { #name, CALL_IGNORED, 0, 0, NULL, NULL },
+const struct call_row calls_table[CUPTI_DRIVER_TRACE_CBID_SIZE] = {
+#include "capture/cuda/cuda-calls.def"
+};
+#undef CALL
+#undef WITH_EXIT
+#undef HANDLES
+#undef IGNORED
+const uint32_t calls_table_size = CUPTI_DRIVER_TRACE_CBID_SIZE;
+
+/* ---- publishing ------------------------------------------------------------------------------------------------------ */
+
+/* See "Order" in wire.h. */
+static uint64_t take_seq(struct thread *t)
+{
+	struct tsdb_control *ctl = agent.control;
+	if (t->ring.shared)
+		atomic_store_explicit(&t->ring.shared->inflight, atomic_load_explicit(&ctl->next_seq, memory_order_relaxed),
+			memory_order_release);
+	return atomic_fetch_add_explicit(&ctl->next_seq, 1, memory_order_acq_rel);
+}
+
+static void set_idle(struct thread *t)
+{
+	if (t->ring.shared)
+		atomic_store_explicit(&t->ring.shared->inflight, TSDB_IDLE, memory_order_release);
+}
+
+/* Once, under its cause. */
+static void count_lost(struct thread *t, size_t size)
+{
+	if (!t->ring.shared)
+		atomic_fetch_add_explicit(&agent.control->lost_no_ring, 1, memory_order_relaxed);
+	else if (size > TSDB_RECORD_MAX)
+		agent_count_lost();
+	else
+		t->ring.shared->lost++;
+}
+
+static void publish(struct thread *t, const struct sbt_cmd *cmd)
+{
+	const size_t size = sbt_pack_size(cmd);
+	void *to = ring_reserve(&t->ring, size > TSDB_RECORD_MAX ? TSDB_RECORD_MAX + 8 : (uint32_t)size, false);
+	if (!to) {
+		count_lost(t, size);
+		return;
+	}
+	sbt_pack(to, cmd);
+	ring_commit(&t->ring, (uint32_t)size);
+}
+
+/* Of an agent that came late: an object that no call made was there before. */
+static bool was_before(const struct sbt_cmd *cmd)
+{
+	switch (cmd->kind) {
+	case SBT_CTX_CREATE: case SBT_EVENT_CREATE: case SBT_MODULE_LOAD: case SBT_ALLOC: case SBT_GRAPH_CREATE: case SBT_GRAPH_INSTANTIATE:
+		return true;
+	case SBT_STREAM_CREATE:
+		return !cmd->u.stream_create.per_thread;
+	default:
+		return false;
+	}
+}
+
+void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t ctx)
+{
+	cmd->flags |= flags;
+	if (discover_watched() && flags & SBT_F_SYNTHETIC && was_before(cmd))
+		cmd->flags |= SBT_F_BEFORE;
+	cmd->thread = t->number;
+	cmd->ctx = ctx;
+	cmd->host_ns = clock_ns(&t->clock);
+	if (t->in_flight) {
+		/* The call in progress has an earlier seq, which stays the lower bound. */
+		cmd->seq = atomic_fetch_add_explicit(&agent.control->next_seq, 1, memory_order_acq_rel);
+		publish(t, cmd);
+		return;
+	}
+	cmd->seq = take_seq(t);
+	publish(t, cmd);
+	set_idle(t);
+}
+
+void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags)
+{
+	record_in(t, cmd, flags, t->busy ? t->call.cmd.ctx : t->ctx && t->ctx_handle ? t->ctx->id : SBT_NO_ID);
+}
+
+void record_unreplayable(struct thread *t, const char *what)
+{
+	struct sbt_cmd cmd = { .kind = SBT_UNREPLAYABLE };
+	cmd.u.unreplayable.call = (struct sbt_blob){ what, strlen(what) };
+	record_now(t, &cmd, SBT_F_SYNTHETIC);
+}
+
+bool call_is_step(const struct sbt_cmd *cmd)
+{
+	switch (cmd->kind) {
+	case SBT_SYNC_END: case SBT_QUERY: case SBT_MARK: case SBT_THREAD: case SBT_DEVICE: case SBT_KERNEL_DEF:
+	case SBT_ATTACH: case SBT_MODULE_CODE: case SBT_GRAPH_NODE: case SBT_GRAPH_ADD:
+		return false;
+	default:
+		return !(cmd->flags & SBT_F_SYNTHETIC);
+	}
+}
+
+/* ---- for handlers ------------------------------------------------------------------------------------------------------ */
+
+uint32_t call_ctx_id(const struct call *c)
+{
+	return c->ctx ? c->ctx->id : SBT_NO_ID;
+}
+
+uint32_t call_device(const struct call *c)
+{
+	return c->ctx ? (uint32_t)c->ctx->device : 0;
+}
+
+uint32_t call_stream(struct call *c, CUstream handle)
+{
+	const bool ptsz = c->row->flags & CALL_PTSZ;
+	c->stream = !handle && ptsz ? CU_STREAM_PER_THREAD : handle;
+	c->has_stream = true;
+	if (c->stream == CU_STREAM_PER_THREAD)
+		c->cmd.flags |= SBT_F_PTDS;
+	return ids_stream(c->t, c->ctx, handle, ptsz);
+}
+
+void call_unreplayable(struct call *c, const char *what)
+{
+	memset(&c->cmd.u, 0, sizeof(c->cmd.u));
+	c->cmd.kind = SBT_UNREPLAYABLE;
+	c->cmd.u.unreplayable.call = (struct sbt_blob){ what, strlen(what) };
+}
+
+void call_counted(struct call *c)
+{
+	call_unreplayable(c, c->row->name ? c->row->name : (const char *)(uintptr_t)c->note);
+}
+
+/* ---- entry --------------------------------------------------------------------------------------------------------------- */
+
+/* Capture was switched off for a while: what the handles mean now is not known any more. */
+static _Atomic uint32_t was_off;
+
+static bool switched_on(struct tsdb_control *ctl)
+{
+	if (__builtin_expect(!atomic_load_explicit(&ctl->on, memory_order_relaxed), 0)) {
+		atomic_store_explicit(&was_off, 1, memory_order_relaxed);
+		return false;
+	}
+	if (__builtin_expect(atomic_load_explicit(&was_off, memory_order_relaxed), 0) && atomic_exchange(&was_off, 0))
+		ids_forget();
+	return true;
+}
+
+/* Whether it may change memory, or whose memory is whose. */
+static bool may_change(const struct call *c)
+{
+	if (c->cmd.kind == SBT_UNREPLAYABLE)
+		return !(c->row->flags & CALL_HANDLES);
+	return sbt_kind_does(c->cmd.kind) & SBT_CHANGES;
+}
+
+/* Work given to a stream that is capturing becomes a graph node. */
+static void flag_capturing(struct call *c)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	if (!c->has_stream || !driver.cuStreamIsCapturing || !(sbt_kind_does(c->cmd.kind) & SBT_QUEUED))
+		return;
+	if (!OWN(driver.cuStreamIsCapturing(c->stream, &status)) && status != CU_STREAM_CAPTURE_STATUS_NONE)
+		c->cmd.flags |= SBT_F_GRAPH;
+}
+
+static void take_stack(struct call *c, const void *frame)
+{
+	struct tsdb_control *ctl = agent.control;
+	const uint32_t when = atomic_load_explicit(&ctl->stacks, memory_order_relaxed);
+	const bool launch = c->cmd.kind == SBT_LAUNCH || c->cmd.kind == SBT_GRAPH_LAUNCH;
+	if (when == TSDB_STACKS_ALL || (when == TSDB_STACKS_LAUNCHES && launch) || (when != TSDB_STACKS_NEVER && c->cmd.flags & SBT_F_WINDOW))
+		c->cmd.stack = stack_take(c->t, frame, atomic_load_explicit(&ctl->stack_depth, memory_order_relaxed));
+}
+
+static struct call *prepare(struct thread *t, const struct call_site *s)
+{
+	struct call *c = &t->call;
+	*c = (struct call){ .row = s->row, .t = t, .params = s->params, .symbol = s->symbol,
+		.note = (uint64_t)(uintptr_t)s->name };
+	c->cmd.kind = s->row->kind;
+	c->cmd.thread = t->number;
+	c->cmd.corr = s->corr;
+	t->loaded_hash = 0;
+	c->ctx = ids_ctx(t, s->ctx);
+	c->cmd.ctx = call_ctx_id(c);
+	return c;
+}
+
+/* Waits while the gate is shut, and begins or ends the span. The driver does not have the call yet. */
+static void pass_gate(struct call *c)
+{
+	gate_enter(c->t);
+	if (__builtin_expect(span_watched(), 0) && !span_passes(c->cmd.kind))
+		span_before(c);
+}
+
+/* The command gets its number, its stack, and the user his stop. */
+static void number(struct call *c, const void *frame)
+{
+	struct thread *t = c->t;
+	const bool late = c->row->flags & (CALL_LATE | CALL_AFTER); /* the driver has done it already */
+	if (__builtin_expect(atomic_load_explicit(&calls_captures, memory_order_relaxed), 0))
+		flag_capturing(c);
+	if (!late)
+		pass_gate(c);
+	else if (__builtin_expect(span_watched(), 0))
+		span_late(c);
+	if (__builtin_expect(!atomic_load_explicit(&calls_any, memory_order_relaxed), 0))
+		atomic_store(&calls_any, 1);
+	c->cmd.host_ns = clock_ns(&t->clock);
+	t->in_flight = true;
+	c->cmd.seq = take_seq(t);
+	if (may_change(c))
+		atomic_store_explicit(&t->work_seq, c->cmd.seq, memory_order_relaxed);
+	if (__builtin_expect(window_watched(), 0))
+		window_enter(c);
+	if (__builtin_expect(span_watched(), 0) && !(c->row->flags & CALL_LATE))
+		span_numbered(c);
+	take_stack(c, frame);
+	if (__builtin_expect(stop_watched(), 0)) {
+		stop_at(c, false);
+		if (!late && span_watched())
+			span_after_stop(c);
+	}
+	if (c->cmd.kind == SBT_FREE)
+		live_free(c);
+	if (__builtin_expect(ipc_watched(), 0) && !late)
+		ipc_before(c);
+	if (__builtin_expect(span_watched(), 0) && !late && (!span_passes(c->cmd.kind) || (c->kernel && c->kernel->collective)))
+		span_enter(c);
+	host_turn_over(c);
+}
+
+void calls_enter(const struct call_site *s)
+{
+	struct tsdb_control *ctl = agent.control;
+	*s->link = 0;
+	if (!switched_on(ctl))
+		return;
+	struct thread *t = thread_get();
+	if (!t)
+		return;
+	/* Deeper in the stack than the call in progress: the driver's own doing. Otherwise that call was left by longjmp(). */
+	if (t->busy && (uintptr_t)s->frame < t->busy_frame)
+		return;
+	if (__builtin_expect(t->busy, 0))
+		agent_count_lost();
+	t->busy = t->in_flight = false;
+	if (__builtin_expect(!t->announced, 0))
+		thread_announce(t);
+	struct call *c = prepare(t, s);
+	t->busy_frame = (uintptr_t)s->frame;
+	t->busy_link = (uint64_t)s->corr << 32 | 0x7d5b;
+	*s->link = t->busy_link;
+	t->busy = true;
+	if (s->row->enter)
+		s->row->enter(c);
+	else
+		call_counted(c);
+	if (discover_watched())
+		discover_enter(c);
+	if (!c->skip && s->row->flags & CALL_AFTER)
+		pass_gate(c);
+	else if (!c->skip && !(s->row->flags & CALL_LATE))
+		number(c, s->frame);
+	if (s->row->flags & CALL_FIRST && !c->skip) {
+		publish(t, &c->cmd);
+		t->in_flight = false;
+		set_idle(t);
+		gate_leave(t, THREAD_SYNCING);
+	}
+}
+
+/* ---- exit ----------------------------------------------------------------------------------------------------------------- */
+
+static void end_sync(struct thread *t, struct call *c, CUresult result)
+{
+	struct sbt_cmd cmd = { .kind = SBT_SYNC_END, .result = (uint32_t)result };
+	cmd.u.sync_end.begin = c->cmd.seq;
+	cmd.flags = c->cmd.flags & SBT_F_WINDOW;
+	record_now(t, &cmd, 0);
+}
+
+/* Those errors that cuda.h says leave the process in an inconsistent state. Whether it is one. */
+static bool note_fault(const struct call *c)
+{
+	uint64_t none = 0;
+	switch (c->cmd.result) {
+	case CUDA_ERROR_ECC_UNCORRECTABLE: case CUDA_ERROR_ILLEGAL_ADDRESS: case CUDA_ERROR_LAUNCH_TIMEOUT: case CUDA_ERROR_ASSERT:
+	case CUDA_ERROR_HARDWARE_STACK_ERROR: case CUDA_ERROR_ILLEGAL_INSTRUCTION: case CUDA_ERROR_MISALIGNED_ADDRESS:
+	case CUDA_ERROR_INVALID_ADDRESS_SPACE: case CUDA_ERROR_INVALID_PC: case CUDA_ERROR_LAUNCH_FAILED:
+		if (atomic_compare_exchange_strong(&calls_fault_seq, &none, c->cmd.seq))
+			atomic_store(&calls_fault, c->cmd.result);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void calls_exit(uint64_t *link, CUresult result, const void *frame)
+{
+	struct thread *t = tls.thread;
+	if (!t || !t->busy || *link != t->busy_link)
+		return;
+	struct call *c = &t->call;
+	const bool late = c->row->flags & (CALL_LATE | CALL_AFTER);
+	bool numbered = !c->skip && !late;
+	c->cmd.result = (uint32_t)result;
+	if (c->row->flags & CALL_FIRST) {
+		if (numbered)
+			end_sync(t, c, result);
+	} else {
+		if (c->row->exit)
+			c->row->exit(c);
+		if (!c->skip && late) {
+			number(c, frame);
+			numbered = true;
+		}
+		if (__builtin_expect(c->cmd.flags & SBT_F_GRAPH, 0) && !result && c->has_stream && (sbt_kind_does(c->cmd.kind) & SBT_QUEUED))
+			graph_note_captured(c);
+		if (!c->skip && numbered)
+			publish(t, &c->cmd);
+		if (c->cmd.kind == SBT_ALLOC)
+			live_alloc(c);
+		else if (c->cmd.kind == SBT_FREE)
+			live_free_over(c);
+		if (discover_watched())
+			discover_exit(c);
+		if (t->in_flight) {
+			t->in_flight = false;
+			set_idle(t);
+		}
+	}
+	t->busy = false;
+	const bool failed = __builtin_expect(result != CUDA_SUCCESS, 0) && numbered && !c->skip;
+	const bool sticky = failed && note_fault(c);
+	if (__builtin_expect(ipc_watched(), 0) && !result &&
+		(c->row->flags & CALL_FIRST || c->cmd.kind == SBT_QUERY || (c->cmd.kind == SBT_COPY && !(c->row->flags & CALL_ASYNC))))
+		ipc_waited();
+	if (__builtin_expect(c->effect, 0))
+		effect_exit(c);
+	if (__builtin_expect(c->window_closed || (span_watched() && c->cmd.kind != SBT_LAUNCH), 0)) {
+		if (c->row->flags & CALL_FIRST || (c->cmd.kind == SBT_QUERY && !result))
+			span_waited(t);
+		else if (numbered && !c->skip)
+			span_exit(c);
+		if (c->window_closed)
+			span_close(t);
+	}
+	gate_leave(t, THREAD_OUT);
+	/* The program may abort now, and nothing of the window is to be lost. */
+	if (__builtin_expect(sticky, 0))
+		sender_wait(SENDER_START, SENDER_FOR_EVER);
+	if (__builtin_expect(c->window_closed, 0))
+		window_settle();
+	if (failed && atomic_load_explicit(&agent.control->stop_on_error, memory_order_relaxed))
+		stop_error(c, sticky);
+	else if (__builtin_expect(stop_watched() || c->window_closed, 0) && numbered && !c->skip)
+		stop_at(c, true);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A driver call on its way through the agent: calls_enter() when the program has entered the driver, calls_exit() when the
+ * driver is done. Between them a struct call lives in the thread's state. Calls that the driver makes within a call are
+ * not the program's and are not seen.
+ *
+ * A free has its number before the driver does it, an allocation after: so of one address, whichever threads free and get it, the free's number
+ * is the lower one. Handles need no such rule: records name objects by ids, which are never reused.
+ *
+ * A handler's enter function reads the parameters, fills call->cmd.u, and gives ids to objects seen for the first time (their
+ * records go out before the command gets its seq). Its exit function adds what the driver answered; it runs for failed
+ * calls too. Either may set skip: nothing is recorded then. cmd.kind comes from the table (cuda-calls.def); a handler may change it.
+ */
+#ifndef CAPTURE_CALLS_H
+#define CAPTURE_CALLS_H
+
+#include <cuda.h>
+#include "capture/core/agent.h"
+
+#define CALL_ARGS_MAX (40u << 10) /* kernel parameters: 32,764 bytes at most (CUDA 12.1 and later) */
+
+struct call;
+struct object;
+struct kernel;
+
+enum call_how {
+	CALL_COUNTED, /* not in the table, or HANDLES there: an "unreplayable" record with its name */
+	CALL_HANDLED,
+	CALL_IGNORED, /* changes nothing that a replay could see */
+};
+
+enum call_flags {
+	CALL_PTSZ = 1,	/* stream 0 means the per-thread default stream */
+	CALL_ASYNC = 2, /* returns before the work is done */
+	CALL_FIRST = 4, /* published before the driver does it, because it may take long: the syncs */
+	CALL_LATE = 8,	/* numbered at exit: most of these calls are not recorded, and would leave gaps */
+	CALL_HANDLES = 16, /* gives out handles and touches no memory */
+	CALL_AFTER = 32, /* numbered at exit: the address that the driver answers with may be one that another thread has just freed */
+};
+
+struct call_row {
+	const char *name; /* NULL: a number without a name (CALL_COUNTED) */
+	uint8_t how;	  /* enum call_how */
+	uint8_t flags;
+	uint16_t kind;
+	void (*enter)(struct call *c);
+	void (*exit)(struct call *c); /* may be NULL */
+};
+/* Rows by CUPTI's numbers of the driver's entry points (cupti_driver_cbid.h). */
+extern const struct call_row calls_table[];
+extern const uint32_t calls_table_size;
+
+struct call {
+	const struct call_row *row;
+	struct thread *t;
+	const void *params; /* the driver's NAME_params structure */
+	const char *symbol; /* of a launch: the kernel's name as the source knows it; may be NULL */
+	struct object *ctx; /* current context; NULL: none */
+	struct kernel *kernel; /* of a launch */
+	CUstream stream;    /* set by call_stream() */
+	bool has_stream;
+	bool skip;
+	bool turn;	    /* it has the turn to be compared for (host.c) */
+	bool effect;	    /* what it does to memory is being recorded (effect.c) */
+	bool opaque;	    /* a launch of an executable graph some of whose nodes cannot be told */
+	bool window_closed; /* a capture window closed with this command */
+	uint64_t freed_size; /* live.c: of the allocation that a free takes away; 0: not known */
+	uint32_t freed_ctx;
+	uint64_t note;	    /* handlers: something to remember from enter to exit */
+	struct sbt_cmd cmd;
+};
+
+/* What the source knows about a call. */
+struct call_site {
+	const struct call_row *row;
+	const char *name; /* for rows without one; lives for ever */
+	const void *params;
+	const char *symbol;
+	CUcontext ctx;
+	const void *frame; /* frame address of the source's callback */
+	uint32_t corr;
+	uint64_t *link; /* the source's word that joins entry and exit */
+};
+
+/* tls.inside is set by the caller (the source). */
+void calls_enter(const struct call_site *s);
+void calls_exit(uint64_t *link, CUresult result, const void *frame);
+
+/* ---- for handlers ---- */
+/* Turns the command into "not replayable: what", with what living for ever. */
+void call_unreplayable(struct call *c, const char *what);
+uint32_t call_stream(struct call *c, CUstream handle);
+/* The context's id, or SBT_NO_ID; its device, or 0. */
+uint32_t call_ctx_id(const struct call *c);
+uint32_t call_device(const struct call *c);
+void call_counted(struct call *c);
+/* A 3D copy as cuMemcpy3D and a graph's copy node have it. */
+void call_copy_3d(struct call *c, const CUDA_MEMCPY3D *m, CUstream s);
+
+/* A record that is not a call of the program (flags: SBT_F_SYNTHETIC or 0): numbered and published at once. */
+void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags);
+/* The same in a context that is not the call's: its id. */
+void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t ctx);
+/* "Not replayable: what", beside the call in progress. */
+void record_unreplayable(struct thread *t, const char *what);
+/* Whether the record is a step's stopping point: not a note, not the end of a wait. */
+bool call_is_step(const struct sbt_cmd *cmd);
+
+/* Whether the record is complete only when the driver has answered, so that a stop must be then. */
+static inline bool call_stops_at_exit(const struct call_row *r)
+{
+	return r->exit && r->kind != SBT_FREE && r->kind != SBT_CAPTURE_BEGIN;
+}
+
+/* Whether the program has made a call that got a number. */
+extern _Atomic uint32_t calls_any;
+/* The first command that was answered with a fault of the device's (it may come from any command before it), and that CUresult; 0: none.
+ * A context does not get over it. */
+extern _Atomic uint64_t calls_fault_seq;
+extern _Atomic uint32_t calls_fault;
+/* Stream captures going on in the process; while 0 nothing is asked about capturing. */
+extern _Atomic int32_t calls_captures;
+
+/* Prototypes of every handler that the table names. */
+#define CALL(name, ID, enter_fn, flags) void enter_fn(struct call *c);
+#define WITH_EXIT(name, ID, enter_fn, exit_fn, flags) \
+	void enter_fn(struct call *c);                \
+	void exit_fn(struct call *c);
+#define HANDLES(name)
+#define IGNORED(name)
+#include "capture/cuda/cuda-calls.def"
+#undef CALL
+#undef WITH_EXIT
+#undef HANDLES
+#undef IGNORED
+
+#endif

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stops; see stop.h and "Stops" in wire.h. A stop is one trap instruction, which the tracer sees as SIGTRAP. Without our tracer there is
+ * no stop, so /proc/self/status is asked first.
+ *
+ * What READ and WRITE at a stop mean: the agent first waits for the stopped command's own stream (the legacy default
+ * stream when it has none, which waits for every blocking stream), unless that stream is capturing; then it copies on a
+ * private non-blocking stream. So memory is as after all earlier work of that stream; for others send SYNC_STREAM first.
+ */
+#include "capture/core/stop.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "capture/core/calls.h"
+#include "capture/memory/contexts.h"
+#include "capture/cuda/driver.h"
+#include "capture/cuda/graph-nodes.h"
+#include "capture/objects/ids.h"
+#include "capture/objects/kernel.h"
+#include "capture/stacks/python-stack.h"
+#include "capture/soft-fault.h"
+#include "capture/memory/shadow.h"
+#include "capture/memory/span.h"
+#include "capture/core/thread.h"
+
+#define STOP_POLL_NS 200000
+
+/* Exported so that users can put a debugger's breakpoint on it, too. */
+AGENT_PUBLIC void tsdb_agent_stop(void);
+__asm__(".pushsection .text\n"
+	".globl tsdb_agent_stop\n"
+	".type tsdb_agent_stop, @function\n"
+	"tsdb_agent_stop:\n"
+	".cfi_startproc\n"
+	"	int3\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size tsdb_agent_stop, . - tsdb_agent_stop\n"
+	".popsection\n");
+
+uint64_t stop_trap_address(void)
+{
+	return (uint64_t)(uintptr_t)tsdb_agent_stop;
+}
+
+/* ---- globs --------------------------------------------------------------------------------------------------------- */
+
+/* The globs as of match_generation, so that a kernel is matched once per change and not once per launch. */
+static struct {
+	char glob[TSDB_BREAK_MAX][TSDB_GLOB_MAX];
+	char window[TSDB_GLOB_MAX];
+	_Atomic uint32_t generation; /* from 1 */
+	struct spin lock;
+} globs = { .generation = 1 };
+
+static bool glob_changed(const char *copy, const char *glob)
+{
+	return strncmp(copy, glob, TSDB_GLOB_MAX) != 0;
+}
+
+static void follow(char *copy, const char *glob)
+{
+	if (!glob_changed(copy, glob))
+		return;
+	spin_lock(&globs.lock);
+	memcpy(copy, glob, TSDB_GLOB_MAX - 1);
+	atomic_fetch_add(&globs.generation, 1);
+	spin_unlock(&globs.lock);
+}
+
+static void match_all(struct kernel *k)
+{
+	spin_lock(&globs.lock);
+	uint64_t mask = 0;
+	for (unsigned i = 0; i < TSDB_BREAK_MAX; i++)
+		if (!globs.glob[i][0] || sbt_kernel_glob(globs.glob[i], k->name, k->short_name))
+			mask |= 1ull << i;
+	const bool window = !globs.window[0] || sbt_kernel_glob(globs.window, k->name, k->short_name);
+	atomic_store_explicit(&k->break_match, mask, memory_order_relaxed);
+	atomic_store_explicit(&k->window_match, window, memory_order_relaxed);
+	atomic_store_explicit(&k->match_generation, atomic_load(&globs.generation), memory_order_release);
+	spin_unlock(&globs.lock);
+}
+
+static void bring_up_to_date(struct kernel *k)
+{
+	if (atomic_load_explicit(&k->match_generation, memory_order_acquire) != atomic_load(&globs.generation))
+		match_all(k);
+}
+
+bool stop_window_matches(struct kernel *k)
+{
+	follow(globs.window, agent.control->window.glob);
+	bring_up_to_date(k);
+	return atomic_load_explicit(&k->window_match, memory_order_relaxed);
+}
+
+/* ---- requests ------------------------------------------------------------------------------------------------------- */
+
+static CUresult private_stream(CUstream *ret)
+{
+	/* One for each context; the last one is kept. Only used by the owner of the stop. */
+	static CUcontext of;
+	static CUstream stream;
+	CUcontext now = NULL;
+	CUresult r = OWN(driver.cuCtxGetCurrent(&now));
+	if (r)
+		return r;
+	if (!now)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (now != of) {
+		r = OWN(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		if (r)
+			return r;
+		of = now;
+		const struct object *o = ids_object(&ids.ctxs, (uint64_t)(uintptr_t)now);
+		if (o)
+			device_made_stream(now, o->id, stream);
+	}
+	*ret = stream;
+	return CUDA_SUCCESS;
+}
+
+static CUresult sync_unless_capturing(CUstream s)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	/* Asked about the legacy stream while another captures, the driver answers with an error: do not wait then. */
+	if (atomic_load(&calls_captures) && driver.cuStreamIsCapturing &&
+		(OWN(driver.cuStreamIsCapturing(s, &status)) || status != CU_STREAM_CAPTURE_STATUS_NONE))
+		return CUDA_SUCCESS;
+	return OWN(driver.cuStreamSynchronize(s));
+}
+
+static CUresult copy(const struct call *c, struct tsdb_req *q)
+{
+	CUstream s;
+	if (q->size > sizeof(q->data))
+		return CUDA_ERROR_INVALID_VALUE;
+	CUresult r = sync_unless_capturing(c && c->has_stream ? c->stream : CU_STREAM_LEGACY);
+	if (!r)
+		r = private_stream(&s);
+	if (r)
+		return r;
+	if (q->kind == TSDB_REQ_READ)
+		r = OWN(driver.cuMemcpyDtoHAsync_v2(q->data, q->addr, q->size, s));
+	else
+		r = OWN(driver.cuMemcpyHtoDAsync_v2(q->addr, q->data, q->size, s));
+	return r ? r : OWN(driver.cuStreamSynchronize(s));
+}
+
+struct wanted {
+	uint32_t id;
+	CUstream handle;
+	bool found;
+};
+
+static bool is_wanted(void *arg, uint64_t key, uint64_t value)
+{
+	struct wanted *w = arg;
+	if (((const struct object *)(uintptr_t)value)->id == w->id) {
+		w->handle = (CUstream)(uintptr_t)key;
+		w->found = true;
+	}
+	return w->found;
+}
+
+static CUresult sync_stream(const struct call *c, uint32_t id)
+{
+	struct wanted w = { .id = id };
+	/* No lock: its holder may be stopped. */
+	map_each(&ids.streams, is_wanted, &w);
+	if (!w.found && c && c->ctx && c->ctx->default_stream == id) {
+		w.handle = CU_STREAM_LEGACY;
+		w.found = true;
+	}
+	return w.found ? sync_unless_capturing(w.handle) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static void end_span(struct thread *t, const struct call *c, bool at_exit)
+{
+	if (atomic_load(&calls_captures))
+		return; /* it ends with the next command after the stream capture */
+	span_end(t, !c ? 0 : at_exit ? c->cmd.seq : c->cmd.seq - 1, true);
+	span_settle(t);
+}
+
+/* Where the device has faulted: what it was when the span began. */
+static CUresult read_memory(const struct call *c, struct tsdb_req *q)
+{
+	const CUresult r = copy(c, q);
+	q->before = 0;
+	if (!r || q->size > sizeof(q->data) || !atomic_load(&calls_fault_seq) ||
+		!shadow_kept_read(q->addr, q->data, q->size))
+		return r;
+	q->before = span_first();
+	return CUDA_SUCCESS;
+}
+
+static CUresult serve(struct thread *t, const struct call *c, struct tsdb_req *q, bool at_exit)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	CUresult r;
+	/* Another thread's capture in global mode must not forbid our calls, nor be spoilt by them. */
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	switch (q->kind) {
+	case TSDB_REQ_READ:
+		r = read_memory(c, q);
+		break;
+	case TSDB_REQ_WRITE:
+		r = copy(c, q);
+		break;
+	case TSDB_REQ_SYNC_STREAM:
+		r = sync_stream(c, q->stream);
+		break;
+	case TSDB_REQ_END_SPAN:
+		end_span(t, c, at_exit);
+		r = CUDA_SUCCESS;
+		break;
+	default:
+		r = CUDA_ERROR_NOT_SUPPORTED;
+	}
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	return r;
+}
+
+/* ---- the stop ------------------------------------------------------------------------------------------------------- */
+
+/* Whether the debugger that the control block belongs to traces us: it may have died, and another one may be on its way in. */
+static bool is_traced(void)
+{
+	const uint32_t debugger = agent.control->debugger_pid;
+	char text[2048];
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	const char *at = strstr(text, "TracerPid:");
+	const int tracer = at ? atoi(at + 10) : 0;
+	return tracer > 0 && (!debugger || (uint32_t)tracer == debugger);
+}
+
+static void ignore_trap(int sig)
+{
+}
+
+/* A trap that nobody catches kills the program, and the debugger may be killed just before it; so there is a handler for that time. */
+static void trap(void)
+{
+	const struct sigaction mine = { .sa_handler = ignore_trap, .sa_flags = SA_RESTART | SA_ONSTACK };
+	struct sigaction theirs;
+	sigset_t set, mask;
+	sigemptyset(&set);
+	sigaddset(&set, SIGTRAP);
+	const bool handled = !sigaction(SIGTRAP, &mine, &theirs);
+	pthread_sigmask(SIG_UNBLOCK, &set, &mask);
+	tsdb_agent_stop();
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	if (handled)
+		sigaction(SIGTRAP, &theirs, NULL);
+}
+
+/* One thread at a time decides whether to stop, and stops. */
+static void acquire(struct thread *t)
+{
+	uint32_t nobody = 0;
+	const uint32_t was = atomic_load(&t->at);
+	while (!atomic_compare_exchange_strong(&agent.control->stop_owner, &nobody, t->os_tid) && agent_live()) {
+		nobody = 0;
+		/* A thread that is at a stop may end the span meanwhile: ours does nothing. */
+		atomic_store(&t->at, was == THREAD_IN ? THREAD_STOPPING : was);
+		nanosleep(&(struct timespec){ .tv_nsec = STOP_POLL_NS }, NULL);
+	}
+	atomic_store(&t->at, was);
+}
+
+static void let_go(void)
+{
+	atomic_store(&agent.control->stop_owner, 0);
+}
+
+/* The caller has acquired the right to stop. */
+static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t id, bool at_exit)
+{
+	struct tsdb_control *ctl = agent.control;
+	if (!is_traced())
+		return;
+	if (why != TSDB_STOP_CAPTURE)
+		span_settle(t);
+	struct tsdb_stop *s = &ctl->stop;
+	const size_t size = c ? sbt_pack_size(&c->cmd) : 0;
+	s->break_id = id;
+	s->os_tid = t->os_tid;
+	s->api_exit = at_exit;
+	s->seq = c ? c->cmd.seq : why == TSDB_STOP_CAPTURE ? atomic_load(&ctl->next_seq) : atomic_load(&ctl->window.closed_seq);
+	s->cmd_size = size <= sizeof(s->cmd) ? (uint32_t)size : 0;
+	if (s->cmd_size)
+		sbt_pack(s->cmd, &c->cmd);
+	s->why = why;
+	ctl->request.kind = TSDB_REQ_NONE;
+	trap();
+	while (ctl->request.kind != TSDB_REQ_NONE && agent_live()) {
+		ctl->request.result = (uint32_t)serve(t, c, &ctl->request, at_exit);
+		ctl->request.kind = TSDB_REQ_NONE;
+		s->why = TSDB_STOP_SERVED;
+		trap();
+	}
+	s->why = TSDB_STOP_NONE;
+}
+
+/* ---- what to stop at -------------------------------------------------------------------------------------------------- */
+
+static bool step_matches(const struct call *c)
+{
+	struct tsdb_control *ctl = agent.control;
+	if (!atomic_load_explicit(&ctl->step, memory_order_relaxed) || !call_is_step(&c->cmd))
+		return false;
+	const uint32_t only = atomic_load(&ctl->step_thread);
+	return !only || only == c->t->number;
+}
+
+static bool kernel_matches(struct tsdb_break *b, unsigned slot, struct kernel *k)
+{
+	follow(globs.glob[slot], b->glob);
+	bring_up_to_date(k);
+	return atomic_load_explicit(&k->break_match, memory_order_relaxed) >> slot & 1;
+}
+
+/* Whether some kernel that the graph launch runs is one to stop at. */
+static bool node_matches(struct tsdb_break *b, unsigned slot, const struct call *c)
+{
+	const struct graph_table *t = graph_table((uint32_t)c->cmd.u.graph_launch.exec);
+	for (uint32_t i = 0; t && i < t->n; i++) {
+		const struct graph_entry *e = &t->entry[i];
+		struct sbt_cmd node;
+		if (!e->of || e->disabled || !kernel_matches(b, slot, e->of))
+			continue;
+		const struct sbt_blob params = { e->of->params, e->of->nparams * sizeof(struct kernel_param) };
+		if (!b->cond.n)
+			return true;
+		if (!e->size || !sbt_unpack(&node, e->payload, e->size))
+			continue;
+		node.u.launch.stream = c->cmd.u.graph_launch.stream;
+		if (sbt_expr_true(&b->cond, &node, &params))
+			return true;
+	}
+	return false;
+}
+
+static bool break_matches(struct tsdb_break *b, unsigned slot, struct call *c)
+{
+	static const struct sbt_python_view view = { .answer = python_answer };
+	struct sbt_blob params = { NULL, 0 };
+	if (b->kind == SBT_LAUNCH && b->glob[0] && c->cmd.kind == SBT_GRAPH_LAUNCH && !(c->cmd.flags & SBT_F_GRAPH))
+		return node_matches(b, slot, c);
+	if (b->kind ? b->kind != c->cmd.kind : !call_is_step(&c->cmd))
+		return false;
+	if (c->kernel) {
+		if (!kernel_matches(b, slot, c->kernel))
+			return false;
+		params = (struct sbt_blob){ c->kernel->params, c->kernel->nparams * sizeof(struct kernel_param) };
+	} else if (b->glob[0]) {
+		return false;
+	}
+	return !b->cond.n || sbt_expr_true_in(&b->cond, &c->cmd, c->kernel ? &params : NULL, &view);
+}
+
+/* Counts the hit. Whether it is one to stop at. */
+static bool break_hits(struct tsdb_break *b)
+{
+	const uint64_t left = atomic_load(&b->ignore);
+	atomic_fetch_add(&b->hits, 1);
+	if (left)
+		atomic_store(&b->ignore, left - 1);
+	else if (b->temporary)
+		atomic_store(&b->enabled, 0);
+	return !left;
+}
+
+/* Bit i: breakpoint slot i is one to look at for this call. */
+static uint64_t matching(struct call *c)
+{
+	struct tsdb_control *ctl = agent.control;
+	const uint32_t n = atomic_load_explicit(&ctl->breaks, memory_order_acquire);
+	uint64_t mask = 0;
+	for (unsigned i = 0; i < n && i < TSDB_BREAK_MAX; i++)
+		if (atomic_load_explicit(&ctl->brk[i].enabled, memory_order_acquire) && break_matches(&ctl->brk[i], i, c))
+			mask |= 1ull << i;
+	return mask;
+}
+
+/* Every breakpoint that is hit counts its hit; the first one is reported. */
+static void stop_if_hit(struct call *c, bool at_exit)
+{
+	struct tsdb_control *ctl = agent.control;
+	int32_t id = 0;
+	bool hit = false;
+	for (uint64_t mask = matching(c); mask; mask &= mask - 1) {
+		struct tsdb_break *b = &ctl->brk[__builtin_ctzll(mask)];
+		if (break_hits(b) && !hit) {
+			hit = true;
+			id = b->id;
+		}
+	}
+	const bool step = step_matches(c) && atomic_exchange(&ctl->step, 0);
+	if (hit)
+		stop(c->t, c, TSDB_STOP_BREAK, id, at_exit);
+	else if (step)
+		stop(c->t, c, TSDB_STOP_STEP, 0, at_exit);
+}
+
+void stop_at(struct call *c, bool at_exit)
+{
+	if (at_exit && c->window_closed && atomic_load(&agent.control->window_stop)) {
+		acquire(c->t);
+		stop(c->t, c, TSDB_STOP_WINDOW_DONE, 0, true);
+		let_go();
+	}
+	if (at_exit != call_stops_at_exit(c->row) || (!matching(c) && !step_matches(c)))
+		return;
+	/* Another thread may be at a stop now, where the user deletes the breakpoint or sets its count: so look again. */
+	acquire(c->t);
+	stop_if_hit(c, at_exit);
+	let_go();
+}
+
+static bool error_wanted(const struct call *c, bool sticky)
+{
+	static _Atomic uint32_t told; /* of the context's end */
+	const struct tsdb_control *ctl = agent.control;
+	const uint32_t on = atomic_load_explicit(&ctl->stop_on_error, memory_order_relaxed), code = atomic_load(&ctl->error_code);
+	const size_t n = strnlen(ctl->error_what, sizeof(ctl->error_what));
+	const char *name = NULL;
+	if (on == TSDB_ERRORS_NONE)
+		return false;
+	if (sticky)
+		return !atomic_exchange(&told, 1);
+	if (on != TSDB_ERRORS_ALL || c->cmd.result == CUDA_ERROR_NOT_READY)
+		return false;
+	if (n && driver.cuGetErrorName && OWN(driver.cuGetErrorName((CUresult)c->cmd.result, &name)))
+		name = NULL;
+	return (!code || code == c->cmd.result) &&
+	       (!n || (c->row->name && !strncmp(c->row->name, ctl->error_what, n)) || (name && !strncmp(name, ctl->error_what, n)));
+}
+
+/* What the software GPU knows of its fault; NVIDIA's driver tells nothing. */
+static void describe_fault(struct tsdb_error *e)
+{
+	struct soft_fault f;
+	soft_fault_fn *const soft = (soft_fault_fn *)(uintptr_t)(driver.lib ? dlsym(driver.lib, "tsdb_soft_fault") : NULL);
+	if (!soft || !soft(&f))
+		return;
+	e->known = 1;
+	e->corr = f.correlation;
+	memcpy(e->block, f.block, sizeof(e->block));
+	memcpy(e->thread, f.thread, sizeof(e->thread));
+	e->line = f.line;
+	e->size = f.size;
+	e->addr = f.addr;
+	e->source_line = f.source_line;
+	memcpy(e->file, f.file, sizeof(e->file));
+	memcpy(e->kernel, f.kernel, sizeof(e->kernel));
+	memcpy(e->text, f.text, sizeof(e->text));
+}
+
+void stop_error(struct call *c, bool sticky)
+{
+	const char *name = NULL;
+	if (!error_wanted(c, sticky))
+		return;
+	acquire(c->t);
+	struct tsdb_error *e = &agent.control->error;
+	*e = (struct tsdb_error){ .code = c->cmd.result, .sticky = sticky };
+	if (driver.cuGetErrorName && !OWN(driver.cuGetErrorName((CUresult)c->cmd.result, &name)) && name)
+		strncpy(e->name, name, sizeof(e->name) - 1);
+	if (c->row->name)
+		strncpy(e->call, c->row->name, sizeof(e->call) - 1);
+	if (sticky)
+		describe_fault(e);
+	stop(c->t, c, TSDB_STOP_ERROR, 0, true);
+	let_go();
+}
+
+void stop_window_done(struct thread *t)
+{
+	if (!atomic_load(&agent.control->window_stop))
+		return;
+	acquire(t);
+	stop(t, NULL, TSDB_STOP_WINDOW_DONE, 0, true);
+	let_go();
+}
+
+void stop_capture(struct thread *t)
+{
+	acquire(t);
+	stop(t, NULL, TSDB_STOP_CAPTURE, 0, false);
+	let_go();
+}

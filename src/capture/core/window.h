@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Capture windows: which commands carry SBT_F_WINDOW, and when a window has closed.
+ */
+#ifndef CAPTURE_WINDOW_H
+#define CAPTURE_WINDOW_H
+
+#include "capture/core/agent.h"
+
+struct call;
+struct thread;
+
+static inline bool window_watched(void)
+{
+	const struct tsdb_window *w = &agent.control->window;
+	return w->kind != TSDB_WINDOW_NONE && atomic_load_explicit(&w->state, memory_order_relaxed) != TSDB_WINDOW_DONE;
+}
+/* The command has its seq: opens the window, flags the command, closes the window as the case may be. */
+void window_enter(struct call *c);
+/* The last number of the window, once it is known; 0 before, and without a window. */
+uint64_t window_last(void);
+/* Whom closing it fell to, in no call any more: waits until code that an agent that came late looks for has been found, some seconds at most. */
+void window_settle(void);
+/* The thread pushed or is about to pop an NVTX range. */
+void window_push(struct thread *t, const char *name);
+void window_pop(struct thread *t);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Handlers: launches, host functions, stream memory operations, function attributes.
+ */
+#include <cupti.h>
+#include <string.h>
+#include "capture/core/calls.h"
+#include "capture/objects/ids.h"
+#include "capture/objects/kernel.h"
+#include "capture/cuda/launch-shape.h"
+#include "capture/core/thread.h"
+
+static void launch(struct call *c, CUfunction f, CUstream stream, void **params, void **extra)
+{
+	struct sbt_cmd_launch *l = &c->cmd.u.launch;
+	c->kernel = kernel_get(c->t, c->ctx, f);
+	l->stream = call_stream(c, stream);
+	l->kernel = c->kernel ? c->kernel->id : SBT_NO_ID;
+	if (!c->kernel)
+		return;
+	const int64_t n = kernel_gather(c->kernel, params, extra, c->t->args, sizeof(c->t->args));
+	if (n >= 0)
+		l->args = (struct sbt_blob){ c->t->args, (uint64_t)n };
+	else
+		record_unreplayable(c->t, "kernel arguments (the driver does not tell their sizes)");
+}
+
+void enter_launch(struct call *c)
+{
+	const cuLaunchKernel_params *p = c->params;
+	launch(c, p->f, p->hStream, p->kernelParams, p->extra);
+	LAUNCH_SHAPE(&c->cmd.u.launch, p);
+}
+
+void enter_launch_cooperative(struct call *c)
+{
+	const cuLaunchCooperativeKernel_params *p = c->params;
+	struct sbt_cmd_launch *l = &c->cmd.u.launch;
+	launch(c, p->f, p->hStream, p->kernelParams, NULL);
+	LAUNCH_SHAPE(l, p);
+	l->cooperative = 1;
+}
+
+void enter_launch_ex(struct call *c)
+{
+	const cuLaunchKernelEx_params *p = c->params;
+	const CUlaunchConfig *g = p->config;
+	struct sbt_cmd_launch *l = &c->cmd.u.launch;
+	launch(c, p->f, g ? g->hStream : NULL, p->kernelParams, p->extra);
+	if (!g)
+		return;
+	LAUNCH_SHAPE(l, g);
+	for (unsigned i = 0; g->attrs && i < g->numAttrs; i++) {
+		const CUlaunchAttribute *a = &g->attrs[i];
+		if ((unsigned)a->id < 64 && launch_attribute_counts(a->id, &a->value))
+			l->launch_attrs |= 1ull << a->id;
+		launch_attribute(l, a->id, &a->value);
+	}
+}
+
+void enter_host_func(struct call *c)
+{
+	const cuLaunchHostFunc_params *p = c->params;
+	c->cmd.u.host_func.stream = call_stream(c, p->hStream);
+	c->cmd.u.host_func.fn = (uint64_t)(uintptr_t)p->fn;
+	c->cmd.u.host_func.user_data = (uint64_t)(uintptr_t)p->userData;
+}
+
+void enter_stream_callback(struct call *c)
+{
+	const cuStreamAddCallback_params *p = c->params;
+	c->cmd.u.host_func.stream = call_stream(c, p->hStream);
+	c->cmd.u.host_func.fn = (uint64_t)(uintptr_t)p->callback;
+	c->cmd.u.host_func.user_data = (uint64_t)(uintptr_t)p->userData;
+}
+
+static void memory_op(struct call *c, CUstream s, CUdeviceptr addr, uint64_t value, unsigned elem, unsigned flags, bool wait)
+{
+	struct sbt_cmd_batch *b = &c->cmd.u.batch;
+	b->stream = call_stream(c, s);
+	b->is_wait = wait;
+	b->addr = addr;
+	b->value = value;
+	b->elem = elem;
+	b->op_flags = flags;
+}
+
+void enter_write32(struct call *c)
+{
+	const cuStreamWriteValue32_v2_params *p = c->params;
+	memory_op(c, p->stream, p->addr, p->value, 4, p->flags, false);
+}
+
+void enter_write64(struct call *c)
+{
+	const cuStreamWriteValue64_v2_params *p = c->params;
+	memory_op(c, p->stream, p->addr, p->value, 8, p->flags, false);
+}
+
+void enter_wait32(struct call *c)
+{
+	const cuStreamWaitValue32_v2_params *p = c->params;
+	memory_op(c, p->stream, p->addr, p->value, 4, p->flags, true);
+}
+
+void enter_wait64(struct call *c)
+{
+	const cuStreamWaitValue64_v2_params *p = c->params;
+	memory_op(c, p->stream, p->addr, p->value, 8, p->flags, true);
+}
+
+static void attribute(struct call *c, CUfunction f, CUfunction_attribute a, int value)
+{
+	const struct kernel *k = kernel_get(c->t, c->ctx, f);
+	c->cmd.u.func_attr.kernel = k ? k->id : SBT_NO_ID;
+	c->cmd.u.func_attr.attr = (uint64_t)a;
+	c->cmd.u.func_attr.attr_value = (uint64_t)(int64_t)value;
+}
+
+void enter_func_attr(struct call *c)
+{
+	const cuFuncSetAttribute_params *p = c->params;
+	attribute(c, p->hfunc, p->attrib, p->value);
+}
+
+void enter_kernel_attr(struct call *c)
+{
+	const cuKernelSetAttribute_params *p = c->params;
+	attribute(c, (CUfunction)p->kernel, p->attrib, p->val);
+}

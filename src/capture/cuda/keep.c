@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Device memory of the keeper's process; see keep.h.
+ */
+#include "capture/cuda/keep.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "capture/cuda/driver.h"
+#include "capture/cuda/keeper.h"
+
+#define PATIENCE_SECONDS 10
+
+static _Atomic uint32_t refused; /* it was tried, and did not work */
+
+/* ---- the socket ---- */
+
+static int call(void)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	const struct timeval most = {.tv_sec = PATIENCE_SECONDS};
+	const char *name = agent.control->keeper;
+	const size_t n = strnlen(name, sizeof(agent.control->keeper));
+	if (n < 2 || n >= sizeof(agent.control->keeper) || n > sizeof(to.sun_path))
+		return -1;
+	const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (s < 0)
+		return -1;
+	memcpy(to.sun_path + 1, name + 1, n - 1); /* begins with a NUL */
+	(void)setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
+	(void)setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
+	if (!connect(s, (const struct sockaddr *)&to,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)))
+		return s;
+	close(s);
+	return -1;
+}
+
+static bool send_all(int s, const void *p, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		const ssize_t now = send(s, (const char *)p + done, n - done, MSG_NOSIGNAL);
+		if (now < 0 && errno == EINTR)
+			continue;
+		if (now <= 0)
+			return false;
+		done += (size_t)now;
+	}
+	return true;
+}
+
+static bool receive_all(int s, void *p, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		const ssize_t now = recv(s, (char *)p + done, n - done, 0);
+		if (now < 0 && errno == EINTR)
+			continue;
+		if (now <= 0)
+			return false;
+		done += (size_t)now;
+	}
+	return true;
+}
+
+/* *ret_fd: what came with the answer, or -1. */
+static bool receive_answer(int s, struct keeper_answer *a, int *ret_fd)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} box;
+	struct iovec v = {a, sizeof(*a)};
+	struct msghdr m = {
+		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &box, .msg_controllen = sizeof(box)};
+	ssize_t n;
+	*ret_fd = -1;
+	do
+		n = recvmsg(s, &m, MSG_CMSG_CLOEXEC | MSG_WAITALL);
+	while (n < 0 && errno == EINTR);
+	if (n > 0 && m.msg_controllen >= sizeof(box.head) && box.head.cmsg_level == SOL_SOCKET &&
+		box.head.cmsg_type == SCM_RIGHTS && box.head.cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(ret_fd, CMSG_DATA(&box.head), sizeof(*ret_fd));
+	return n == (ssize_t)sizeof(*a);
+}
+
+/* Returns the socket, from which more may be read; -1: no answer, or a refusal. */
+static int ask(const struct keeper_ask *q, struct keeper_answer *ret, int *ret_fd)
+{
+	const int s = call();
+	*ret = (struct keeper_answer){.result = CUDA_ERROR_NOT_FOUND};
+	*ret_fd = -1;
+	if (s < 0)
+		return -1;
+	if (send_all(s, q, sizeof(*q)) && receive_answer(s, ret, ret_fd) && !ret->result)
+		return s;
+	if (*ret_fd >= 0)
+		close(*ret_fd);
+	*ret_fd = -1;
+	close(s);
+	return -1;
+}
+
+/* ---- memory ---- */
+
+static bool have_functions(void)
+{
+	return driver.cuMemImportFromShareableHandle && driver.cuMemAddressReserve &&
+	       driver.cuMemAddressFree && driver.cuMemMap && driver.cuMemUnmap &&
+	       driver.cuMemSetAccess && driver.cuMemRelease && driver.cuDeviceGetUuid_v2;
+}
+
+static bool refuse(const char *why, unsigned code)
+{
+	if (!atomic_exchange(&refused, 1))
+		snprintf(agent.control->keep_text, sizeof(agent.control->keep_text),
+			"%s (CUDA error %u)", why, code);
+	return false;
+}
+
+static CUresult map_at(CUdeviceptr at, uint64_t bytes, CUmemGenericAllocationHandle h, CUdevice dev)
+{
+	const CUmemAccessDesc may = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev},
+		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUresult r = OWN(driver.cuMemMap(at, bytes, 0, h, 0));
+	if (r)
+		return r;
+	r = OWN(driver.cuMemSetAccess(at, bytes, &may, 1));
+	if (r)
+		(void)OWN(driver.cuMemUnmap(at, bytes));
+	return r;
+}
+
+/* The mapping keeps the memory; the handle goes back. */
+static bool map_fd(int fd, uint64_t bytes, CUdevice dev, CUdeviceptr *ret)
+{
+	CUmemGenericAllocationHandle h;
+	CUresult r = OWN(driver.cuMemImportFromShareableHandle(
+		&h, (void *)(uintptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	if (r)
+		return refuse("the driver does not import memory of another process", r);
+	r = OWN(driver.cuMemAddressReserve(ret, bytes, 0, 0, 0));
+	if (!r) {
+		r = map_at(*ret, bytes, h, dev);
+		if (r)
+			(void)OWN(driver.cuMemAddressFree(*ret, bytes));
+	}
+	(void)OWN(driver.cuMemRelease(h));
+	return !r || refuse("the driver does not map memory of another process", r);
+}
+
+static void drop(uint64_t id)
+{
+	const struct keeper_ask q = {.kind = KEEPER_DROP, .id = id};
+	struct keeper_answer a;
+	int fd;
+	const int s = ask(&q, &a, &fd);
+	if (s >= 0)
+		close(s);
+}
+
+uint64_t keep_new(uint64_t bytes, CUdeviceptr *ret_addr, uint64_t *ret_bytes)
+{
+	struct keeper_ask q = {.kind = KEEPER_MAKE, .bytes = bytes};
+	struct keeper_answer a;
+	CUdevice dev;
+	CUuuid uuid;
+	int fd;
+	if (!agent.control->keeper[0] || atomic_load(&refused) || !have_functions() ||
+		OWN(driver.cuCtxGetDevice(&dev)) || OWN(driver.cuDeviceGetUuid_v2(&uuid, dev)))
+		return 0;
+	memcpy(q.uuid, uuid.bytes, sizeof(q.uuid));
+	const int s = ask(&q, &a, &fd);
+	if (s >= 0)
+		close(s);
+	if (s < 0 || fd < 0) {
+		if (a.result != CUDA_ERROR_OUT_OF_MEMORY)
+			(void)refuse("the process that keeps copies gave no memory", a.result);
+		return 0;
+	}
+	const bool good = a.id && a.bytes >= bytes && map_fd(fd, a.bytes, dev, ret_addr);
+	close(fd);
+	if (!good && a.id)
+		drop(a.id);
+	*ret_bytes = a.bytes;
+	return good ? a.id : 0;
+}
+
+void keep_free(uint64_t id, CUdeviceptr addr, uint64_t bytes)
+{
+	(void)OWN(driver.cuMemUnmap(addr, bytes));
+	(void)OWN(driver.cuMemAddressFree(addr, bytes));
+	drop(id);
+}
+
+bool keep_read(uint64_t id, uint64_t offset, void *dst, size_t n)
+{
+	const struct keeper_ask q = {.kind = KEEPER_READ, .id = id, .offset = offset, .bytes = n};
+	struct keeper_answer a;
+	int fd;
+	const int s = ask(&q, &a, &fd);
+	if (s < 0)
+		return false;
+	const bool good = receive_all(s, dst, n);
+	if (fd >= 0)
+		close(fd);
+	close(s);
+	return good;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls with a deadline; see deadline.h. There is one thread and one call at a time. The caller counts its own turns: on a busy
+ * machine it counts slowly.
+ */
+#include "capture/memory/deadline.h"
+
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "capture/core/agent.h"
+#include "capture/core/thread.h"
+#include "capture/cuda/driver.h"
+
+#define DEFAULT_MS 5000u
+#define TURN_NS 100000
+#define TURNS 10u /* of a millisecond */
+
+enum { FREE, CLAIMED, ASKED, DONE, ABANDONED };
+
+static struct {
+	struct spin starting;
+	pid_t thread_of; /* the process that has the thread: a child of fork() has not */
+	_Atomic uint32_t state; /* a futex word */
+	CUresult (*fn)(void *arg);
+	void *arg;
+	CUresult result;
+} door;
+static __thread bool is_door;
+
+static void change(uint32_t to)
+{
+	atomic_store(&door.state, to);
+	(void)syscall(SYS_futex, &door.state, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
+}
+
+static void do_call(void)
+{
+	uint32_t asked = ASKED;
+	door.result = door.fn(door.arg);
+	if (!atomic_compare_exchange_strong(&door.state, &asked, DONE))
+		change(FREE); /* nobody waits for the answer */
+}
+
+static void *run(void *arg)
+{
+	const struct timespec second = {.tv_sec = 1};
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	tls.inside = 1; /* nothing that it does is the program's */
+	is_door = true;
+	prctl(PR_SET_NAME, "tsdb-device");
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	while (agent_live()) {
+		const uint32_t state = atomic_load(&door.state);
+		if (state == ASKED)
+			do_call();
+		else
+			(void)syscall(SYS_futex, &door.state, FUTEX_WAIT_PRIVATE, state, &second, NULL, 0);
+	}
+	atomic_fetch_sub(&thread_strangers, 1);
+	return NULL;
+}
+
+static bool start(void)
+{
+	spin_lock(&door.starting);
+	bool good = door.thread_of == getpid();
+	if (!good) {
+		atomic_store(&door.state, FREE);
+		atomic_fetch_add(&thread_strangers, 1);
+		good = !thread_start(run);
+		if (good)
+			door.thread_of = getpid();
+		else
+			atomic_fetch_sub(&thread_strangers, 1);
+	}
+	spin_unlock(&door.starting);
+	return good;
+}
+
+/* False: the turns are used up. */
+static bool take_turn(unsigned *turns)
+{
+	if (!*turns || !agent_live())
+		return false;
+	--*turns;
+	nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
+	return true;
+}
+
+static bool claim(unsigned *turns)
+{
+	uint32_t is_free = FREE;
+	while (!atomic_compare_exchange_strong(&door.state, &is_free, CLAIMED)) {
+		is_free = FREE;
+		if (!take_turn(turns))
+			return false;
+	}
+	return true;
+}
+
+unsigned deadline_limit(void)
+{
+	const uint32_t ms = atomic_load(&agent.control->gpu_timeout);
+	return ms ? ms : DEFAULT_MS;
+}
+
+bool deadline_run(CUresult (*fn)(void *arg), void *arg, unsigned ms, CUresult *ret)
+{
+	unsigned turns = ms > UINT32_MAX / TURNS ? UINT32_MAX : ms * TURNS;
+	uint32_t asked = ASKED;
+	if (is_door || !start()) {
+		*ret = fn(arg);
+		return true;
+	}
+	if (!claim(&turns))
+		return false;
+	door.fn = fn;
+	door.arg = arg;
+	change(ASKED);
+	while (atomic_load(&door.state) != DONE && take_turn(&turns))
+		;
+	if (atomic_compare_exchange_strong(&door.state, &asked, ABANDONED))
+		return false;
+	*ret = door.result;
+	change(FREE);
+	return true;
+}
+
+void deadline_stop(void)
+{
+	(void)syscall(SYS_futex, &door.state, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Fresh memory; see fresh.h. Replay gives zeros at addresses that it has not used yet, so only other contents need to be recorded. The
+ * software GPU always fills fresh memory in the same way, and replay knows how: nothing is recorded there.
+ */
+#include "capture/memory/fresh.h"
+
+#include "capture/pipeline/bulk.h"
+#include "capture/core/calls.h"
+#include "capture/memory/contexts.h"
+#include "capture/cuda/driver.h"
+#include "capture/objects/ids.h"
+#include "capture/objects/map.h"
+#include "capture/memory/span.h"
+#include "capture/core/thread.h"
+
+#define GRANULE_SHIFT 21
+#define GRANULES_MAX (1u << 16) /* of one allocation; of a larger one the first */
+
+static struct map used; /* granule + 1 -> 1 */
+static struct {
+	struct spin lock;
+	struct device_set set;
+} fresh;
+
+static uint64_t granules(uint64_t addr, uint64_t size, uint64_t *ret_first)
+{
+	*ret_first = addr >> GRANULE_SHIFT;
+	const uint64_t n = ((addr + size - 1) >> GRANULE_SHIFT) - *ret_first + 1;
+	return n < GRANULES_MAX ? n : GRANULES_MAX;
+}
+
+void fresh_used(uint64_t addr, uint64_t size)
+{
+	uint64_t first;
+	if (driver.soft || !size)
+		return;
+	for (uint64_t n = granules(addr, size, &first), i = 0; i < n; i++)
+		(void)map_put(&used, first + i + 1, 1);
+}
+
+static bool was_used(uint64_t addr, uint64_t size)
+{
+	uint64_t first;
+	for (uint64_t n = granules(addr, size, &first), i = 0; i < n; i++)
+		if (map_get(&used, first + i + 1))
+			return true;
+	return false;
+}
+
+static struct sbt_hash hash_of_zeros(uint64_t size)
+{
+	static const uint8_t zeros[16];
+	const struct sbt_hash page = sbt_page_hash(zeros, sizeof(zeros)); /* what is missing counts as zeros */
+	struct sbt_hash h = { { 0, 0 } };
+	for (uint64_t i = 0; i * SBT_PAGE < size; i++)
+		sbt_range_hash_add(&h, i, page);
+	sbt_range_hash_end(&h, size);
+	return h;
+}
+
+static void send(struct device_ctx *d, const struct call *c)
+{
+	const struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
+	struct piece p = { .seq = c->cmd.seq, .addr = a->addr, .size = a->size, .role = BULK_EFFECT, .owner = BULK_ALLOCATION,
+		.module = SBT_NO_ID };
+	for (uint64_t at = 0; at < a->size;) {
+		const size_t n = a->size - at < DEVICE_STAGING ? a->size - at : DEVICE_STAGING;
+		if (!device_read(d, a->addr + at, fresh.set.staging, n)) {
+			if (at || a->mem != SBT_MEM_VMM) /* mapped, and not yet to be accessed */
+				span_note("fresh memory could not be read");
+			return;
+		}
+		if (!bulk_bytes(&p, fresh.set.staging, n))
+			return;
+		at += n;
+	}
+}
+
+static void look(struct call *c)
+{
+	const struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
+	struct sbt_hash hash;
+	struct device_ctx *d = device_collect(&fresh.set) ? device_find(&fresh.set, c->cmd.ctx) : NULL;
+	if (!d)
+		return;
+	device_load(&fresh.set);
+	if (!device_enter(d))
+		return;
+	/* Stream-ordered memory can be read when its stream has come there. */
+	if (a->mem == SBT_MEM_ASYNC && OWN(driver.cuStreamSynchronize(c->stream)))
+		span_note("fresh memory could not be read");
+	else if (a->mem == SBT_MEM_IPC || was_used(a->addr, a->size) || !device_hash(&fresh.set, d, a->addr, a->size, a->mem == SBT_MEM_VMM, &hash) ||
+		 !sbt_hash_equal(hash, hash_of_zeros(a->size)))
+		send(d, c);
+	device_leave();
+}
+
+void fresh_alloc(struct call *c)
+{
+	const struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
+	if ((driver.soft && c->cmd.u.alloc.mem != SBT_MEM_IPC) || c->cmd.kind != SBT_ALLOC || c->cmd.result || !a->addr || !a->size || c->cmd.flags & SBT_F_GRAPH)
+		return;
+	/* Memory of the host is compared before every launch (host.c). VMM memory cannot be accessed yet, and comes as zeros. */
+	if (a->mem == SBT_MEM_PINNED || a->mem == SBT_MEM_REGISTERED || a->mem == SBT_MEM_MANAGED || a->mem == SBT_MEM_VMM)
+		return;
+	spin_lock(&fresh.lock);
+	look(c);
+	spin_unlock(&fresh.lock);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Host memory; see host.h. One thread compares at a time, in the order of the commands' numbers: what a later command's comparison has found is not found
+ * again by an earlier one's, which would then be executed again without it. What the device itself wrote there shows as a change too, and is sent like one.
+ * Kernels write managed memory all the time: where there is some, all work is waited for first, so that no half of a kernel's is seen.
+ */
+#include "capture/memory/host.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include "capture/pipeline/bulk.h"
+#include "capture/core/calls.h"
+#include "capture/memory/contexts.h"
+#include "capture/cuda/driver.h"
+#include "capture/memory/extent.h"
+#include "capture/objects/known.h"
+#include "capture/objects/live.h"
+#include "capture/memory/span.h"
+#include "capture/core/thread.h"
+#include "base/checked.h"
+
+#define PATIENCE 10 /* tenths of a second */
+#define TURN_NS 20000
+#define HUGE_PAGE (2u << 20)
+#define AT_ONCE                                                                                    \
+	8u /* pages that are read together: as many as lie in a processor's cache while they are   \
+	      hashed and sent */
+
+static struct spin comparing; /* of what struct live says of watching */
+static _Atomic uint32_t turn; /* a command has its number, or is about to, and has not been compared for yet */
+
+static uint64_t fold(struct sbt_hash h)
+{
+	return h.half[0] ^ h.half[1] * 0x9e3779b97f4a7c15u;
+}
+
+static uint64_t pages_of(const struct live *l)
+{
+	return (l->size + SBT_PAGE - 1) / SBT_PAGE;
+}
+
+static size_t page_bytes(const struct live *l, uint64_t page)
+{
+	const uint64_t left = l->size - page * SBT_PAGE;
+	return left < SBT_PAGE ? left : SBT_PAGE;
+}
+
+/* The page as it is now, in a copy, so that what is hashed is what is sent. */
+static bool read_page(const struct live *l, uint64_t page, uint8_t *copy, uint64_t *ret)
+{
+	const size_t n = page_bytes(l, page);
+	if (!host_read(l->addr + page * SBT_PAGE, copy, n))
+		return false;
+	*ret = fold(sbt_page_hash(copy, n));
+	return true;
+}
+
+static bool have_hashes(struct live *l)
+{
+	if (!l->seen)
+		l->seen = pages_of(l) > 1 ? agent_map(pages_of(l) * sizeof(*l->seen)) : &l->only;
+	return l->seen;
+}
+
+static void begin(struct live *l, const uint8_t *copy, uint8_t *page)
+{
+	if (!have_hashes(l) || (!copy && !page)) {
+		span_note("there was no memory for watching memory of the host");
+		return;
+	}
+	l->watched = true;
+	for (uint64_t i = 0; i < pages_of(l); i++) {
+		if (copy)
+			l->seen[i] = fold(sbt_page_hash(copy + i * SBT_PAGE, page_bytes(l, i)));
+		else if (!read_page(l, i, page, &l->seen[i]))
+			l->seen[i] = 0;
+	}
+}
+
+void host_begin(struct live *l, const uint8_t *copy)
+{
+	struct thread *t = tls.thread;
+	uint8_t *page = copy ? NULL : t ? thread_page(t) : NULL;
+	spin_lock(&comparing);
+	begin(l, copy, page);
+	spin_unlock(&comparing);
+}
+
+void host_end(struct live *l)
+{
+	l->watched = false;
+}
+
+struct compare {
+	struct call *c;
+	uint8_t *copy;	    /* AT_ONCE pages */
+	uint64_t addr, end; /* memory that the command may read */
+};
+
+/* Pages first to end of l, of which a->copy begins with page `from`: those that tsdb has already go
+ * as hashes. A piece of one page may be too small to be kept as a page. False: nobody listens. */
+static bool send_run(const struct compare *a, const struct live *l, uint64_t from, uint64_t first,
+	uint64_t end, const struct sbt_hash *hash)
+{
+	struct piece p = {.seq = a->c->cmd.seq,
+		.addr = l->addr + first * SBT_PAGE,
+		.size = (end - first - 1) * SBT_PAGE + page_bytes(l, end - 1),
+		.role = BULK_HOST,
+		.owner = BULK_ALLOCATION,
+		.module = SBT_NO_ID};
+	bool good = true;
+	if (p.size <= SBT_PAGE)
+		return bulk_bytes(&p, a->copy + (first - from) * SBT_PAGE, p.size);
+	for (uint64_t i = first; i < end && good; i++) {
+		const size_t n = page_bytes(l, i);
+		if (known_has(KNOWN_HOST, hash[i - from], (uint32_t)n))
+			good = bulk_same(&p, &hash[i - from], n);
+		else
+			good = bulk_bytes(&p, a->copy + (i - from) * SBT_PAGE, n);
+		known_add(KNOWN_HOST, hash[i - from], (uint32_t)n);
+	}
+	return good;
+}
+
+/* Pages from to end of l, which lie in a->copy: hashes, sends those that changed. False: nobody
+ * listens. */
+static bool send_changed(const struct compare *a, struct live *l, uint64_t from, uint64_t end)
+{
+	struct sbt_hash hash[AT_ONCE];
+	uint64_t first = from; /* of a run that changed */
+	for (uint64_t i = from; i < end; i++) {
+		hash[i - from] = sbt_page_hash(a->copy + (i - from) * SBT_PAGE, page_bytes(l, i));
+		if (fold(hash[i - from]) != l->seen[i]) {
+			l->seen[i] = fold(hash[i - from]);
+			continue;
+		}
+		if (first < i && !send_run(a, l, from, first, i, hash))
+			return false;
+		first = i + 1;
+	}
+	return first >= end || send_run(a, l, from, first, end, hash);
+}
+
+/* Everything is news in memory that was allocated in the span. */
+static bool watch(struct live *l)
+{
+	if (l->watched)
+		return true;
+	if (!have_hashes(l)) {
+		span_note("there was no memory for watching memory of the host");
+		return false;
+	}
+	memset(l->seen, 0, pages_of(l) * sizeof(*l->seen));
+	l->watched = true;
+	return true;
+}
+
+static bool compare(void *arg, struct live *l)
+{
+	const struct compare *a = arg;
+	if (!live_is_host(l) || l->addr >= a->end || l->addr + l->size <= a->addr || !watch(l))
+		return false;
+	const uint64_t most = a->end - l->addr < l->size ? a->end - l->addr : l->size,
+		       last = (most - 1) / SBT_PAGE;
+	for (uint64_t i = a->addr > l->addr ? (a->addr - l->addr) / SBT_PAGE : 0; i <= last;
+		i += AT_ONCE) {
+		const uint64_t end = last - i < AT_ONCE ? last + 1 : i + AT_ONCE;
+		const bool good = host_read(l->addr + i * SBT_PAGE, a->copy,
+			(end - i - 1) * SBT_PAGE + page_bytes(l, end - 1));
+		if (live_is_over(l))
+			return false; /* what was read may be anything */
+		if (!good) {
+			span_note("memory of the host that kernels can read could not be read");
+			break;
+		}
+		if (!send_changed(a, l, i, end))
+			return true;
+	}
+	return false;
+}
+
+/* The bytes that a copy reads, and no others. */
+static const struct sbt_rows *rows_read(const struct sbt_footprint *f)
+{
+	for (unsigned i = 0;
+		i < f->n && !(f->does & (SBT_RUNS_KERNEL | SBT_RUNS_GRAPH | SBT_DOES_UNKNOWN)); i++)
+		if (f->touch[i].how == SBT_READS)
+			return &f->touch[i].rows;
+	return NULL;
+}
+
+static bool holds(const struct live *l, uint64_t addr, uint64_t size)
+{
+	return addr >= l->addr && addr - l->addr < l->size && size <= l->size - (addr - l->addr);
+}
+
+/* A copy whose source is the device's. Of memory that no call allocated nothing is known: it may be
+ * the host's by another address. */
+static bool copy_may_read(struct compare *a, const struct sbt_rows *rows)
+{
+	const uint64_t size = sbt_rows_size(rows);
+	struct live l;
+	if (!live_at(rows->addr, &l) || !holds(&l, rows->addr, size))
+		return true;
+	a->addr = rows->addr;
+	a->end = rows->addr + size; /* within l */
+	return live_is_host(&l);
+}
+
+/* Which memory the command may read; false: none. A copy from such memory has its payload
+ * (payload.c), but when the call does not wait for it the host may write there too early: what it
+ * wrote before the call has to be told from what it writes after. */
+static bool may_read(struct compare *a)
+{
+	const struct sbt_cmd *k = &a->c->cmd;
+	a->addr = 0;
+	a->end = UINT64_MAX;
+	struct sbt_footprint f;
+	sbt_footprint(&f, k);
+	if (f.does & SBT_READS && k->u.copy.dir == SBT_COPY_H2D) {
+		if (!f.n || !k->u.copy.async || k->u.copy.pageable)
+			return false;
+		a->addr = f.touch[0].rows.addr;
+		a->end = sat_add(a->addr, sbt_rows_size(&f.touch[0].rows));
+		return true;
+	}
+	const struct sbt_rows *rows = rows_read(&f);
+	if (rows)
+		return copy_may_read(a, rows);
+	return f.does & (SBT_READS | SBT_RUNS_KERNEL | SBT_RUNS_GRAPH);
+}
+
+static void wait_for_kernels(void)
+{
+	static struct device_set set; /* the comparing thread's */
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	if (!live_managed() || atomic_load(&calls_captures))
+		return;
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	if (!device_collect(&set) || device_idle(&set, PATIENCE))
+		span_note("work on the device did not end, so managed memory was recorded while it may have been written");
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+}
+
+/* A copy to the host that came behind a command which is still being compared for could be over,
+ * and the host have changed the bytes, before these are looked at: a replay would copy over what it
+ * then finds there. */
+static bool may_write(const struct call *c)
+{
+	struct sbt_footprint f;
+	sbt_footprint(&f, &c->cmd);
+	return f.does & (SBT_WRITES | SBT_UPDATES) &&
+	       !(c->cmd.kind == SBT_COPY && c->cmd.u.copy.dir == SBT_COPY_H2D);
+}
+
+bool host_turn(struct call *c)
+{
+	struct compare a = { .c = c };
+	if (c->turn || !live_host() || !(may_read(&a) || may_write(c)))
+		return true;
+	c->turn = !atomic_exchange(&turn, 1);
+	return c->turn;
+}
+
+void host_await_turn(void)
+{
+	for (unsigned tries = 0; atomic_load(&turn) && agent_live(); tries++) {
+		if (tries < 100)
+			__builtin_ia32_pause();
+		else
+			nanosleep(&(struct timespec){ .tv_nsec = TURN_NS }, NULL);
+	}
+}
+
+void host_turn_over(struct call *c)
+{
+	if (c->turn)
+		atomic_store(&turn, 0);
+	c->turn = false;
+}
+
+/* Where pages are read to, in one huge page if there is one: the kernel, which looks up each page
+ * of it, is faster then (extent.c). */
+static uint8_t *room_for_pages(void)
+{
+	static uint8_t *room; /* the comparing thread's */
+	if (!room && (room = agent_map(2 * HUGE_PAGE))) {
+		room += -(uintptr_t)room % HUGE_PAGE;
+		(void)madvise(room, HUGE_PAGE, MADV_HUGEPAGE);
+	}
+	return room;
+}
+
+void host_enter(struct call *c)
+{
+	struct compare a = { .c = c };
+	if (!live_host() || !may_read(&a))
+		return;
+	spin_lock(&comparing);
+	a.copy = room_for_pages();
+	known_begin(KNOWN_HOST);
+	wait_for_kernels();
+	if (a.copy)
+		live_each(compare, &a);
+	else
+		span_note("there was no memory for watching memory of the host");
+	spin_unlock(&comparing);
+}

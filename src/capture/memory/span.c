@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Spans; see span.h. Beginning and ending is done by whichever thread first finds that what the debugger wants and what there is differ,
+ * with the gate shut. Not while the program captures a stream into a graph: then waiting for the device is forbidden, and
+ * the span begins or ends at the first command after that.
+ */
+#include "capture/memory/span.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "capture/core/calls.h"
+#include "capture/core/clock.h"
+#include "capture/memory/contexts.h"
+#include "capture/memory/deadline.h"
+#include "capture/memory/discover.h"
+#include "capture/cuda/driver.h"
+#include "capture/memory/effect.h"
+#include "capture/memory/fresh.h"
+#include "capture/core/gate.h"
+#include "capture/objects/globals.h"
+#include "capture/memory/host.h"
+#include "capture/objects/ids.h"
+#include "capture/objects/known.h"
+#include "capture/late/late.h"
+#include "capture/objects/live.h"
+#include "capture/pipeline/payload.h"
+#include "capture/memory/room.h"
+#include "capture/pipeline/sender.h"
+#include "capture/memory/shadow.h"
+#include "capture/memory/span-memory.h"
+#include "capture/core/stop.h"
+#include "capture/core/thread.h"
+#include "capture/memory/touched.h"
+
+#define PATIENCE 100 /* tenths of a second: how long for calls under way, and for each context's work */
+
+_Atomic uint32_t span_open;
+_Atomic uint32_t span_refused;
+
+static struct {
+	uint64_t first;
+	_Atomic uint32_t incomplete;
+	_Atomic uint32_t over;	  /* the program leaves */
+	_Atomic uint32_t overrun; /* commands behind the window were let through: a stream was being captured */
+	_Atomic uint32_t missed;  /* it could not begin: a stream was being captured */
+	bool no_end;		  /* what the memory was at the end could not be told */
+	struct spin noting;
+	struct device_set set; /* only with the gate claimed */
+	bool unsettled;	       /* what was there before the agent came is still being looked for */
+	uint64_t last;	       /* of the span whose end is not told yet */
+	/* For a window that is armed: what was there when the device was prepared. */
+	_Atomic uint64_t ready_bytes;
+	_Atomic uint32_t ready_ctxs, ready_epoch, ready_globals;
+	struct span_times times;
+} span;
+
+uint64_t span_first(void)
+{
+	return span.first;
+}
+
+void span_note(const char *sentence)
+{
+	struct tsdb_control *ctl = agent.control;
+	spin_lock(&span.noting);
+	if (!atomic_exchange(&span.incomplete, 1)) {
+		strncpy(ctl->text2, sentence, sizeof(ctl->text2) - 1);
+		ctl->text2[sizeof(ctl->text2) - 1] = '\0';
+	}
+	spin_unlock(&span.noting);
+}
+
+/* How long the device's work is waited for, in tenths of a second. To give up at a window's end costs what was recorded. */
+static unsigned patience_begin(void)
+{
+	const unsigned ms = deadline_limit();
+	return ms / 100 + (ms % 100 != 0);
+}
+
+static unsigned patience_end(void)
+{
+	return patience_begin() > PATIENCE ? patience_begin() : PATIENCE;
+}
+
+/* r: of device_idle(), which waited so long. */
+static void not_idle_text(CUresult r, const char *when, unsigned tenths, char *text)
+{
+	const uint64_t seq = atomic_load(&calls_fault_seq);
+	const size_t n = TSDB_TEXT_MAX;
+	if (r == CUDA_ERROR_NOT_READY)
+		snprintf(text, n,
+			"work on the device did not end when the window %s, not within %u.%u s (set gpu-timeout)",
+			when, tenths / 10, tenths % 10);
+	else if (seq)
+		snprintf(text, n,
+			"the device has faulted (CUDA error %u, first told by #%llu): its memory could not be read when the window %s",
+			atomic_load(&calls_fault), (unsigned long long)seq, when);
+	else
+		snprintf(text, n, "the device answered with CUDA error %u: its memory could not be read when the window %s",
+			(unsigned)r, when);
+}
+
+static void note_not_idle(CUresult r, const char *when, unsigned tenths)
+{
+	char text[TSDB_TEXT_MAX];
+	not_idle_text(r, when, tenths, text);
+	span_note(text);
+}
+
+/* The device has faulted, or does not come to an end: what is recorded of the span can be executed up to there, and compared with nothing. */
+static void end_is_missing(CUresult r)
+{
+	struct tsdb_control *ctl = agent.control;
+	spin_lock(&span.noting);
+	span.no_end = true;
+	if (!atomic_load(&span.incomplete))
+		not_idle_text(r, "ended", patience_end(), ctl->text2);
+	spin_unlock(&span.noting);
+}
+
+static void tell(struct thread *t, uint64_t seq, bool ended)
+{
+	struct tsdb_msg_window *m = ring_reserve(&t->ring, sizeof(*m), true);
+	if (!m)
+		return;
+	*m = (struct tsdb_msg_window){ .head = { .size = sizeof(*m), .type = TSDB_MSG_WINDOW }, .seq = seq, .ended = ended,
+		.complete = !ended || atomic_load(&span.incomplete) ? 0 : span.no_end ? TSDB_SPAN_NO_END : 1 };
+	ring_commit(&t->ring, sizeof(*m));
+}
+
+/* ---- what is wanted ------------------------------------------------------------------------------------------------------ */
+
+/* Whether a window is open, or would be opened by this command (NULL: none). */
+static bool window_wants(const struct call *c)
+{
+	struct tsdb_window *w = &agent.control->window;
+	const uint32_t state = atomic_load(&w->state);
+	if (w->kind == TSDB_WINDOW_NONE || state == TSDB_WINDOW_DONE)
+		return false;
+	if (state == TSDB_WINDOW_OPEN || !c)
+		return state == TSDB_WINDOW_OPEN;
+	if (w->kind == TSDB_WINDOW_SEQ)
+		return atomic_load(&agent.control->next_seq) >= w->first && atomic_load(&agent.control->next_seq) <= w->last;
+	return w->kind == TSDB_WINDOW_KERNEL && c->cmd.kind == SBT_LAUNCH && c->kernel && stop_window_matches(c->kernel);
+}
+
+static bool wanted(const struct call *c)
+{
+	struct tsdb_control *ctl = agent.control;
+	if (atomic_load(&ctl->memory) == TSDB_MEMORY_NONE || atomic_load(&span.over))
+		return false;
+	return atomic_load_explicit(&ctl->span, memory_order_relaxed) || window_wants(c);
+}
+
+/* ---- the beginning --------------------------------------------------------------------------------------------------------- */
+
+static bool within_limit(void)
+{
+	const uint64_t limit = atomic_load(&agent.control->memory_limit);
+	const uint64_t bytes = atomic_load(&live_total);
+	agent.control->memory_needed = bytes;
+	return !limit || bytes <= limit;
+}
+
+/* Over the limit the user is asked; with nobody to ask, or without an answer, nothing is recorded. */
+static bool is_allowed(struct thread *t)
+{
+	struct tsdb_control *ctl = agent.control;
+	if (within_limit() || atomic_load(&ctl->memory) != TSDB_MEMORY_ALL)
+		return true;
+	atomic_store(&ctl->memory_answer, TSDB_ANSWER_NONE);
+	stop_capture(t);
+	if (atomic_load(&ctl->memory_answer) == TSDB_ANSWER_RECORD)
+		return true;
+	span_note("more memory is allocated than the limit allows to record");
+	return false;
+}
+
+static void refuse(struct thread *t, const char *why)
+{
+	span_note(why);
+	span.first = atomic_load(&agent.control->next_seq);
+	tell(t, span.first, false);
+	tell(t, span.first - 1, true);
+	atomic_store(&span_refused, 1);
+}
+
+/* Forgets what was said of the span before. */
+static void clean(void)
+{
+	struct tsdb_control *ctl = agent.control;
+	atomic_store(&span.incomplete, 0);
+	atomic_store(&span.overrun, 0);
+	span.no_end = false;
+	ctl->text2[0] = '\0';
+	atomic_store(&ctl->span_sent, 0);
+}
+
+/* With the gate shut. */
+static void begin(struct thread *t, uint64_t seq)
+{
+	const struct tsdb_control *ctl = agent.control;
+	clean();
+	if (!is_allowed(t)) {
+		refuse(t, "");
+		return;
+	}
+	uint64_t at = clock_monotonic_ns();
+	if (!device_can() || (atomic_load(&calls_any) && !device_collect(&span.set))) {
+		refuse(t, "the driver in this process lacks functions that recording memory needs");
+		return;
+	}
+	if (!gate_quiet(t, false, PATIENCE)) {
+		refuse(t, "a GPU call of another thread did not end, so memory could not be recorded");
+		return;
+	}
+	clock_lap(&at, &span.times.begin.gate);
+	if (seq && atomic_load(&ctl->next_seq) != seq + 1)
+		return; /* other threads have commands behind it: the span begins with the next one */
+	/* Before the first command nothing runs, and a context that is just being made cannot be asked or entered. */
+	const CUresult r = atomic_load(&calls_any) ? device_idle(&span.set, patience_begin()) : CUDA_SUCCESS;
+	if (r) {
+		note_not_idle(r, "began", patience_begin());
+		refuse(t, "");
+		return;
+	}
+	clock_lap(&at, &span.times.begin.idle);
+	if (span.unsettled)
+		span_note("memory and code that were there before tsdb was attached were still being looked for");
+	if (live_incomplete())
+		span_note(discover_watched() ? "memory that was allocated before tsdb was attached is not all known" :
+					       "memory that was allocated before the capture began is not known");
+	/* A whole run's span takes in the records that come before the first command, too. */
+	span.first = seq ? seq : atomic_load(&calls_any) ? atomic_load(&ctl->next_seq) : 1;
+	tell(t, span.first, false);
+	span.times.shadowed = span_memory_start(&span.set, span.first, &span.times);
+	clock_lap(&at, &span.times.begin.work);
+	atomic_store(&span.missed, 0);
+	atomic_store(&span_open, 1);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------------------------- */
+
+/* Commands that have a number behind the window wait for the span's end: the driver has none of them. */
+static uint64_t last_given(void)
+{
+	const uint64_t last = atomic_load(&agent.control->next_seq) - 1, window = window_last();
+	const bool exact = window && !atomic_load(&agent.control->span) && !atomic_load(&span.overrun);
+	return exact && window < last ? window : last;
+}
+
+void span_sent(void)
+{
+	if (atomic_load(&span_open) && !atomic_load(&span.incomplete))
+		atomic_store(&agent.control->span_sent, span.first);
+}
+
+/* The sending thread's: everything else has been sent. */
+static void tell_end(struct thread *t)
+{
+	span_memory_send();
+	tell(t, span.last, true);
+	span.times.sent = atomic_load(&shadow_sent);
+	span.times.same = atomic_load(&shadow_same);
+	span_times_write(&span.times, span.first, span.last);
+}
+
+/* With the gate shut. What takes long is left to the sending thread. */
+static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
+{
+	/* No device_load() here: compiling the hash kernels while the process exits hangs in the driver (580.159; 24 of 24 tries of one program). */
+	uint64_t at = clock_monotonic_ns();
+	const bool quiet = gate_quiet(t, at_stop, PATIENCE);
+	const bool collected = device_collect(&span.set);
+	clock_lap(&at, &span.times.end.gate);
+	span.last = last ? last : last_given();
+	const CUresult r = quiet && collected ? device_idle(&span.set, patience_end()) : CUDA_ERROR_NOT_READY;
+	clock_lap(&at, &span.times.end.idle);
+	if (r) {
+		end_is_missing(r);
+	} else {
+		payload_poll(t, true);
+		span_memory_end(t, &span.set, span.last, &span.times);
+	}
+	clock_lap(&at, &span.times.end.work);
+	touched_end();
+	atomic_store(&span_open, 0);
+	span.times.end.all = at - t0;
+	sender_end(tell_end);
+}
+
+/* ---- getting ready --------------------------------------------------------------------------------------------------------- */
+
+/* What takes long and disturbs nobody: streams, kernels to hash with, room for the copies. Before the gate is shut. */
+static void prepare(bool ahead)
+{
+	if (!atomic_load(&calls_any) || !device_can() || !device_collect(&span.set))
+		return;
+	for (unsigned i = 0; i < span.set.n; i++)
+		if (device_enter(&span.set.ctx[i])) /* makes its stream */
+			device_leave();
+	device_load(&span.set);
+	globals_find(&span.set);
+	span_memory_touch(&span.set);
+	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_ALL && within_limit())
+		room_reserve(&span.set, ahead);
+}
+
+static CUresult prepare_now(void *arg)
+{
+	prepare(false);
+	return CUDA_SUCCESS;
+}
+
+static CUresult prepare_for_later(void *arg)
+{
+	prepare(true);
+	shadow_prepare();
+	return CUDA_SUCCESS;
+}
+
+/* Loading code and getting memory wait for the device's work, or may. False: it does not come to an end. */
+static bool prepare_in_time(CUresult (*how)(void *arg))
+{
+	CUresult r;
+	return deadline_run(how, NULL, patience_begin() * 100, &r);
+}
+
+/* The sending thread's, while a window is armed. */
+static void prepare_ahead(struct thread *t)
+{
+	if (!gate_try_claim(t))
+		return;
+	atomic_store(&span.ready_bytes, atomic_load(&live_total));
+	atomic_store(&span.ready_ctxs, atomic_load(&ids.next_ctx));
+	atomic_store(&span.ready_epoch, atomic_load(&room_epoch));
+	atomic_store(&span.ready_globals, globals_epoch());
+	if (!atomic_load(&span_open) && !atomic_load(&span.over)) {
+		gate_prepare();
+		(void)prepare_in_time(prepare_for_later);
+	}
+	gate_release();
+}
+
+static void prepare_if_armed(void)
+{
+	struct tsdb_window *w = &agent.control->window;
+	if (w->kind == TSDB_WINDOW_NONE || atomic_load(&w->state) != TSDB_WINDOW_ARMED || !atomic_load(&calls_any) ||
+		atomic_load(&sender_jobs) || atomic_load(&calls_captures) || atomic_load(&agent.control->memory) == TSDB_MEMORY_NONE || late_is_finding())
+		return;
+	if (atomic_load(&live_total) > atomic_load(&span.ready_bytes) || atomic_load(&ids.next_ctx) != atomic_load(&span.ready_ctxs) ||
+		atomic_load(&room_epoch) != atomic_load(&span.ready_epoch) || globals_epoch() != atomic_load(&span.ready_globals))
+		sender_prepare(prepare_ahead);
+}
+
+/* Another thread's stream capture in global mode must not forbid our calls. */
+static void exchange_mode(CUstreamCaptureMode *mode)
+{
+	if (driver.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(mode));
+}
+
+/* With the gate shut: the device's work did not end, so nothing was prepared. */
+static void give_up(struct thread *t)
+{
+	clean();
+	note_not_idle(CUDA_ERROR_NOT_READY, "began", patience_begin());
+	refuse(t, "");
+}
+
+/* The caller has claimed the gate. seq: of the command that it begins with, which has its number; 0: the next one. An earlier span's memory must be out: its copies lie where the new ones go. */
+static void begin_span(struct thread *t, uint64_t seq)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	uint64_t at = clock_monotonic_ns();
+	const uint64_t t0 = at;
+	span.times = (struct span_times){ .live = atomic_load(&live_total) };
+	exchange_mode(&mode);
+	sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
+	clock_lap(&at, &span.times.begin.wait);
+	known_begin(KNOWN_MEMORY);
+	atomic_store(&shadow_sent, 0);
+	atomic_store(&shadow_same, 0);
+	span.unsettled = discover_watched() && !late_settle(t);
+	const bool prepared = prepare_in_time(prepare_now);
+	clock_lap(&at, &span.times.begin.prepare);
+	gate_shut(t);
+	if (prepared)
+		begin(t, seq);
+	else
+		give_up(t);
+	gate_open();
+	if (prepared)
+		sender_start(); /* otherwise the room for copies may still be waiting for the device */
+	exchange_mode(&mode);
+	atomic_store(&agent.control->pause_ns, span.times.begin.all = clock_monotonic_ns() - t0);
+}
+
+static void end_span(struct thread *t, uint64_t last, bool at_stop)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	const uint64_t t0 = clock_monotonic_ns();
+	exchange_mode(&mode);
+	gate_shut(t);
+	end(t, last, at_stop, t0);
+	gate_open();
+	exchange_mode(&mode);
+}
+
+/* The window is over, or the capture is: it held nothing but what was captured into graphs. */
+static void tell_missed(struct thread *t)
+{
+	if (!atomic_exchange(&span.missed, 0))
+		return;
+	sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
+	atomic_store(&span.incomplete, 0);
+	refuse(t, "all its commands came while a stream was being captured into a graph, when memory cannot be looked at; let the window take in the "
+		"graph's launch");
+}
+
+void span_end(struct thread *t, uint64_t last, bool at_stop)
+{
+	while (atomic_load(&span_open) && agent_live()) {
+		if (!gate_claim(t))
+			continue;
+		if (atomic_load(&span_open))
+			end_span(t, last, at_stop);
+		gate_release();
+	}
+	if (agent_live())
+		tell_missed(t);
+}
+
+void span_close(struct thread *t)
+{
+	if (atomic_load(&span_open) && atomic_load(&calls_captures))
+		atomic_store(&span.overrun, 1);
+	else
+		span_end(t, 0, false);
+}
+
+void span_leave(struct thread *t)
+{
+	atomic_store(&span.over, 1);
+	if (t)
+		span_end(t, 0, false);
+	sender_leave();
+}
+
+void span_settle(struct thread *t)
+{
+	const uint32_t was = atomic_load(&t->at);
+	if (!(atomic_load(&sender_jobs) & SENDER_END))
+		return;
+	atomic_store(&t->at, was == THREAD_IN ? THREAD_STOPPING : was);
+	sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
+	atomic_store(&t->at, was);
+}
+
+/* False: another thread is about to do it, and this command is still before. A window opens with a certain command, which
+ * therefore waits for the span; `capture start` means any. */
+static bool change(struct call *c, bool to)
+{
+	sender_wait(SENDER_PREPARE, PATIENCE);
+	if (!gate_try_claim(c->t)) {
+		if (atomic_load(&agent.control->span) || !to)
+			return false;
+		if (!gate_claim(c->t))
+			return true;
+	}
+	if (wanted(c) == to && !!atomic_load(&span_open) != to && !atomic_load(&span_refused)) {
+		if (to)
+			begin_span(c->t, 0);
+		else
+			end_span(c->t, 0, false);
+	}
+	gate_release();
+	return true;
+}
+
+static void begin_or_end(struct call *c)
+{
+	while (agent_live()) {
+		const bool want = wanted(c);
+		if (!want && atomic_load(&span_refused))
+			atomic_store(&span_refused, 0);
+		if (want == !!atomic_load(&span_open) || atomic_load(&span_refused))
+			break;
+		if (atomic_load(&calls_captures)) {
+			if (want)
+				atomic_store(&span.missed, 1);
+			break;
+		}
+		if (!change(c, want))
+			break;
+	}
+}
+
+void span_before(struct call *c)
+{
+	begin_or_end(c);
+	while (atomic_load(&span_open) && agent_live() && !host_turn(c)) {
+		gate_leave(c->t, THREAD_OUT);
+		host_await_turn();
+		gate_enter(c->t);
+		begin_or_end(c);
+	}
+	if (c->cmd.kind == SBT_CTX_DESTROY) {
+		sender_wait(SENDER_PREPARE, PATIENCE);
+		sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
+		room_release();
+	} else if (c->cmd.kind == SBT_ALLOC && atomic_load_explicit(&room_held, memory_order_relaxed)) {
+		room_make_way(c->cmd.u.alloc.size);
+	} else {
+		prepare_if_armed();
+	}
+}
+
+void span_late(struct call *c)
+{
+	const struct tsdb_window *w = &agent.control->window;
+	if (w->kind != TSDB_WINDOW_SEQ || atomic_load(&span_open) || !wanted(c))
+		return;
+	gate_enter(c->t);
+	span_before(c);
+}
+
+void span_after_stop(struct call *c)
+{
+	const struct tsdb_control *ctl = agent.control;
+	if (!atomic_load(&ctl->span) || atomic_load(&ctl->memory) == TSDB_MEMORY_NONE || atomic_load(&span_open) || atomic_load(&span_refused) ||
+		atomic_load(&calls_captures) || call_stops_at_exit(c->row) || !gate_try_claim(c->t))
+		return;
+	if (!atomic_load(&span_open) && !atomic_load(&span.over))
+		begin_span(c->t, c->cmd.seq);
+	gate_release();
+}
+
+void span_numbered(struct call *c)
+{
+	if (!atomic_load(&span_open) || atomic_load(&agent.control->span))
+		return;
+	const uint64_t last = window_last();
+	if (!last || c->cmd.seq <= last)
+		return;
+	if (atomic_load(&calls_captures))
+		atomic_store(&span.overrun, 1); /* the device must not be waited for */
+	else
+		span_end(c->t, 0, false);
+}
+
+void span_enter(struct call *c)
+{
+	if (!atomic_load(&span_open))
+		return;
+	touched_enter(c, &span.set);
+	host_enter(c);
+	payload_enter(c);
+	effect_enter(c);
+}
+
+void span_exit(struct call *c)
+{
+	if (!atomic_load(&span_open))
+		return;
+	payload_exit(c);
+	fresh_alloc(c);
+}
+
+void span_waited(struct thread *t)
+{
+	payload_poll(t, false);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Globals; see globals.h. In a cubin they are the data symbols of sections .nv.global*, .nv.constant3 (and 2, 4 of older ones); in PTX the .global
+ * and .const declarations outside functions (PTX ISA, "State Spaces"). A name that the driver does not know is skipped: the compiler's own.
+ */
+#include "capture/objects/globals.h"
+
+#include <string.h>
+#include "capture/pipeline/bulk.h"
+#include "capture/core/calls.h"
+#include "capture/memory/discover.h"
+#include "capture/cuda/driver.h"
+#include "capture/objects/ids.h"
+#include "capture/objects/map.h"
+#include "gpucode/code-kind.h"
+#include "gpucode/cubin-cells.h"
+#include "gpucode/cubin.h"
+#include "gpucode/ptx-text.h"
+
+#define NAMES_MAX 4096
+
+struct name {
+	struct name *next;
+	bool cells; /* it begins with functions' addresses */
+	char text[];
+};
+struct names {
+	struct name *first;
+	unsigned n;
+};
+static struct map by_hash; /* -> struct names * */
+static _Atomic uint32_t learned;
+
+static void keep(struct names *names, const char *text, size_t n)
+{
+	struct name *k = n && n < TSDB_NAME_MAX && names->n < NAMES_MAX ? ids_keep(sizeof(*k) + n + 1) : NULL;
+	if (!k)
+		return;
+	k->cells = false;
+	memcpy(k->text, text, n);
+	k->text[n] = '\0';
+	k->next = names->first;
+	names->first = k;
+	names->n++;
+}
+
+/* ---- cubins -------------------------------------------------------------------------------------------------------------- */
+
+static bool is_data(const char *section)
+{
+	return !strncmp(section, ".nv.global", 10) || !strcmp(section, ".nv.constant3") || !strcmp(section, ".nv.constant4");
+}
+
+static void learn_symbols(struct names *names, const struct cubin *c, const Elf64_Shdr *table)
+{
+	Elf64_Shdr section;
+	Elf64_Sym sym;
+	for (uint64_t i = 0; cubin_entry(c, table->sh_offset, table->sh_size, i, &sym, sizeof(sym)); i++) {
+		if (ELF64_ST_TYPE(sym.st_info) != STT_OBJECT || !sym.st_size || !cubin_section(c, sym.st_shndx, &section) ||
+			!is_data(cubin_string(c, c->header.e_shstrndx, section.sh_name)))
+			continue;
+		const char *name = cubin_string(c, table->sh_link, sym.st_name);
+		keep(names, name, strlen(name));
+	}
+}
+
+struct cells {
+	const struct names *names;
+	const struct name *last; /* a table's words come one after the other */
+};
+
+static void learn_cell(void *arg, const char *variable, uint64_t offset)
+{
+	struct cells *c = arg;
+	(void)offset;
+	if (c->last && !strcmp(c->last->text, variable))
+		return;
+	for (struct name *n = c->names->first; n; n = n->next)
+		if (!strcmp(n->text, variable)) {
+			n->cells = true;
+			c->last = n;
+		}
+}
+
+static void learn_elf(struct names *names, const uint8_t *code, size_t size)
+{
+	struct cubin c;
+	Elf64_Shdr s;
+	if (!cubin_open(&c, code, size))
+		return;
+	for (uint64_t i = 0; cubin_section(&c, i, &s); i++)
+		if (s.sh_type == SHT_SYMTAB)
+			learn_symbols(names, &c, &s);
+	if (names->n)
+		(void)cubin_cells(code, size, learn_cell, &(struct cells){ names, NULL });
+}
+
+/* ---- PTX ------------------------------------------------------------------------------------------------------------------- */
+
+/* One statement outside functions: the name that a .global or .const declares is the first word that begins with no dot, no digit and
+ * stands in no parentheses. */
+static void learn_statement(struct names *names, const char *p, const char *end)
+{
+	bool data = false;
+	while (p < end) {
+		if (*p == '(') {
+			while (p < end && *p != ')')
+				p++;
+		} else if (*p == '.') {
+			const char *word = ++p;
+			while (p < end && ptx_is_name(*p))
+				p++;
+			const size_t n = (size_t)(p - word);
+			data |= (n == 6 && !memcmp(word, "global", 6)) || (n == 5 && !memcmp(word, "const", 5));
+			if (n == 6 && !memcmp(word, "extern", 6))
+				return;
+			continue;
+		} else if (ptx_is_name(*p)) {
+			const char *word = p;
+			while (p < end && ptx_is_name(*p))
+				p++;
+			if (*word >= '0' && *word <= '9')
+				continue;
+			if (data)
+				keep(names, word, (size_t)(p - word));
+			return;
+		}
+		p++;
+	}
+}
+
+/* The end of a comment or string that begins at p; p when none does. */
+static const char *over(const char *p, const char *end)
+{
+	if (*p != '"')
+		return ptx_skip_comment(p, end);
+	for (p++; p < end && *p != '"'; p++)
+		;
+	return p < end ? p + 1 : end;
+}
+
+static void learn_ptx(struct names *names, const char *p, size_t size)
+{
+	const char *const end = p + size, *begin = p;
+	unsigned depth = 0;
+	while (p < end && *p) {
+		const char *next = over(p, end);
+		if (next != p) {
+			if (!depth && begin == p)
+				begin = next;
+			p = next;
+			continue;
+		}
+		if (*p == '{') {
+			/* The braces of an initialiser end with the statement, those of a function end it. */
+			depth++;
+		} else if (*p == '}') {
+			depth -= depth > 0;
+			if (!depth && !memchr(begin, '=', (size_t)(p - begin)))
+				begin = p + 1;
+		} else if (!depth && *p == ';') {
+			learn_statement(names, begin, p);
+			begin = p + 1;
+		} else if (!depth && *p == '\n' && begin == p) {
+			begin = p + 1;
+		} else if (!depth && *p == '\n') {
+			/* Directives without a semicolon (.version, .target, .address_size) end with their line. */
+			const char *q = begin;
+			while (q < p && (*q == ' ' || *q == '\t'))
+				q++;
+			if (p - q > 7 && (!memcmp(q, ".version", 8) || !memcmp(q, ".target", 7) || !memcmp(q, ".addres", 7) || !memcmp(q, ".file", 5)))
+				begin = p + 1;
+		}
+		p++;
+	}
+}
+
+void globals_learn(uint64_t hash, const void *code, size_t size)
+{
+	if (map_get(&by_hash, hash))
+		return;
+	struct names *names = ids_keep(sizeof(*names));
+	if (!names)
+		return;
+	*names = (struct names){ 0 };
+	if (code_kind_of(code, size) == CODE_PTX)
+		learn_ptx(names, code, size);
+	else
+		learn_elf(names, code, size);
+	(void)map_put(&by_hash, hash, (uint64_t)(uintptr_t)names);
+	atomic_fetch_add(&learned, 1);
+}
+
+/* ---- where they are ------------------------------------------------------------------------------------------------------ */
+
+struct place {
+	CUdeviceptr addr;
+	size_t size;
+	const struct name *name;
+};
+/* A module's globals in one context. Asking the driver takes longer than copying them, so it is asked once. */
+struct places {
+	struct places *next; /* a library is in several contexts */
+	uint32_t ctx;
+	unsigned n;
+	struct place at[];
+};
+
+/* In a context. False: the driver has none of this name. */
+static bool ask(const struct object *o, struct place *p)
+{
+	CUresult r = CUDA_ERROR_NOT_SUPPORTED;
+	if (o->is_library && driver.cuLibraryGetGlobal)
+		r = OWN(driver.cuLibraryGetGlobal(&p->addr, &p->size, (CUlibrary)(uintptr_t)o->handle, p->name->text));
+	else if (!o->is_library && driver.cuModuleGetGlobal_v2)
+		r = OWN(driver.cuModuleGetGlobal_v2(&p->addr, &p->size, (CUmodule)(uintptr_t)o->handle, p->name->text));
+	return !r && p->addr && p->size;
+}
+
+/* In the context d. NULL: none, or no memory. */
+static const struct places *places_of(struct object *o, const struct device_ctx *d)
+{
+	const struct names *names = o->hash ? (const struct names *)(uintptr_t)map_get(&by_hash, o->hash) : NULL;
+	struct places *p = o->globals;
+	if (!names || !names->n || (!o->is_library && o->ctx != d->id))
+		return NULL;
+	while (p && p->ctx != d->id)
+		p = p->next;
+	if (p)
+		return p;
+	p = ids_keep(sizeof(*p) + names->n * sizeof(p->at[0]));
+	if (!p)
+		return NULL;
+	*p = (struct places){ .next = o->globals, .ctx = d->id };
+	for (const struct name *n = names->first; n; n = n->next) {
+		struct place at = { .name = n };
+		if (ask(o, &at) && device_is_mapped(at.addr, at.size))
+			p->at[p->n++] = at;
+	}
+	o->globals = p;
+	return p;
+}
+
+static bool find_module(void *arg, uint64_t key, uint64_t value)
+{
+	(void)key;
+	struct device_ctx *d = arg;
+	const struct places *at = places_of((struct object *)(uintptr_t)value, d);
+	for (unsigned i = 0; at && i < at->n; i++)
+		d->globals += (at->at[i].size + SBT_PAGE - 1) & ~(uint64_t)(SBT_PAGE - 1);
+	return false;
+}
+
+void globals_find(struct device_set *s)
+{
+	for (unsigned i = 0; i < s->n; i++) {
+		s->ctx[i].globals = 0;
+		if (!device_enter(&s->ctx[i]))
+			continue;
+		map_each(&ids.modules, find_module, &s->ctx[i]);
+		device_leave();
+	}
+}
+
+uint32_t globals_epoch(void)
+{
+	return atomic_load(&learned) + atomic_load(&ids.next_module);
+}
+
+struct walk {
+	struct device_ctx *d;
+	globals_fn *fn;
+	void *arg;
+};
+
+static bool each_module(void *arg, uint64_t key, uint64_t value)
+{
+	(void)key;
+	const struct walk *w = arg;
+	const struct object *o = (const struct object *)(uintptr_t)value;
+	const struct places *at = o->globals;
+	while (at && at->ctx != w->d->id)
+		at = at->next;
+	for (unsigned i = 0; at && i < at->n; i++)
+		w->fn(w->arg, w->d, &(struct piece){ .addr = at->at[i].addr, .size = at->at[i].size, .owner = BULK_GLOBAL, .module = o->id,
+			.ctx = w->d->id + 1, .name = at->at[i].name->text, .cells = at->at[i].name->cells });
+	return false;
+}
+
+void globals_each(struct device_set *s, globals_fn *fn, void *arg)
+{
+	for (unsigned i = 0; i < s->n; i++) {
+		struct walk w = { &s->ctx[i], fn, arg };
+		map_each(&ids.modules, each_module, &w);
+	}
+}
+
+struct withdrawal {
+	struct thread *t;
+	bool all;
+	uint64_t *told;
+	const struct object *module;
+};
+
+static uint64_t tell(struct thread *t, const struct object *module, const struct object *ctx, const struct place *p)
+{
+	struct sbt_cmd cmd = { .kind = SBT_GLOBAL_DEF };
+	cmd.u.global_def = (struct sbt_cmd_global_def){ .module = module->id, .addr = p->addr, .size = p->size,
+		.global_name = { p->name->text, strlen(p->name->text) } };
+	record_in(t, &cmd, SBT_F_SYNTHETIC, ctx->id);
+	return cmd.seq;
+}
+
+static bool withdraw(void *arg, uint64_t key, uint64_t value)
+{
+	struct withdrawal *w = arg;
+	const struct object *o = w->module, *ctx = (const struct object *)(uintptr_t)value;
+	const struct names *names = o->hash ? (const struct names *)(uintptr_t)map_get(&by_hash, o->hash) : NULL;
+	CUcontext was;
+	if (!names || (!o->is_library && o->ctx != ctx->id) || OWN(driver.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)key)))
+		return false;
+	for (const struct name *n = names->first; n; n = n->next) {
+		struct place at = { .name = n };
+		if (!ask(o, &at))
+			continue;
+		w->all &= discover_withdraw(w->t, at.addr, at.size);
+		if (w->told)
+			*w->told = tell(w->t, o, ctx, &at);
+	}
+	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+	return false;
+}
+
+bool globals_withdraw(struct thread *t, const struct object *module, uint64_t *told)
+{
+	struct withdrawal w = { .t = t, .module = module, .told = told, .all = true };
+	map_each(&ids.ctxs, withdraw, &w);
+	return w.all;
+}

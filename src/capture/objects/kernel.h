@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels: what a CUfunction or CUkernel is, asked once per handle and remembered.
+ */
+#ifndef CAPTURE_KERNEL_H
+#define CAPTURE_KERNEL_H
+
+#include <cuda.h>
+#include "capture/core/agent.h"
+
+struct thread;
+struct object;
+struct call;
+
+struct kernel_param {
+	uint32_t offset, size;
+};
+
+/* Lives for ever. */
+struct kernel {
+	uint64_t handle;
+	uint32_t id;
+	uint32_t ctx;	 /* id of the context that a CUfunction belongs to; SBT_NO_ID for a CUkernel */
+	uint32_t module; /* id, or SBT_NO_ID */
+	uint32_t nparams;
+	uint32_t args_size;
+	bool params_known;
+	bool collective; /* waits for other processes' GPUs (effect.c) */
+	const struct kernel_param *params;
+	const char *name;	/* mangled */
+	const char *short_name; /* sbt_kernel_short_name() of it */
+	/* stop.c: bit i: breakpoint slot i's glob matches, as of match_generation; bit 0 of window_match the window's. */
+	_Atomic uint64_t break_match;
+	_Atomic uint32_t match_generation, window_match;
+};
+
+/* The kernel behind a launch's handle, introduced (KERNEL_DEF) if need be. NULL: no memory. ctx may be NULL. */
+struct kernel *kernel_get(struct thread *t, struct object *ctx, CUfunction handle);
+/* Gathers a launch's arguments into buf (size bytes, a multiple of 8). Their bytes, or -1 when they cannot be told. */
+int64_t kernel_gather(const struct kernel *k, void **params, void **extra, uint8_t *buf, uint64_t size);
+/* The kernels of a module are gone. */
+void kernel_drop_module(uint32_t module);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of exploring share: the one exploration that is going on.
+ */
+#ifndef ENGINE_EXPLORE_PRIVATE_H
+#define ENGINE_EXPLORE_PRIVATE_H
+
+#include "engine/explore.h"
+#include "engine/analyse/host-changes.h"
+
+/* Two commands that touch the same bytes without an order. */
+struct explore_pair {
+	struct order_pair p;   /* as recorded; entries as order/order.h has them */
+	uint64_t place;	       /* a hash of the two places in the program */
+	uint64_t lifetime;     /* the one of the two that is an allocation or a free in stream order; 0: neither */
+	bool is_birth;	       /* it is the allocation */
+};
+
+struct explorer {
+	struct engine *en;
+	const struct explore_options *o;
+	struct explore_result *r;
+	struct device *d;
+	struct order *order;
+	struct order_pair *fixed; /* a free, and the allocation that got its memory: always in this order */
+	size_t nfixed, cap_fixed;
+	struct exact *exact; /* what kernels touch */
+	struct host_changes host; /* known: they are entries of orders */
+	/* explore-pairs.c */
+	const struct order_source *source; /* while pairs are found */
+	struct explore_pair *pairs;
+	size_t npairs, cap_pairs;
+	uint32_t *pair_slots; /* a hash table of them: index + 1 */
+	struct explore_pair *early; /* a programmatic dependent launch, and one in front of it on its stream that triggers */
+	size_t nearly, cap_early;
+	bool too_many, unknown; /* pairs; memory that nobody saw */
+	/* explore-orders.c */
+	struct device_ordered base;
+	bool *unstable;		  /* by place of base: not compared */
+	bool outputs_unstable;
+	uint64_t *recorded;
+	size_t nrecorded;
+	struct explore_position {
+		uint64_t key; /* order_key() of an entry of `recorded`; sorted */
+		uint64_t at;  /* in the order at hand */
+	} *position;
+	uint64_t *seen;	    /* signatures of what was executed, a hash table; 0: free */
+	size_t slots, nseen;
+	double begin;
+};
+
+/* ---- explore.c, explore-graphs.c --------------------------------------------------------------------------------------------------- */
+
+/* The window as it is: a graph launch is one command. */
+struct err *explore_plain(
+	struct engine *en, const struct explore_options *o, struct explore_result *ret) TS_CHECK;
+/* A new file for a trace that nobody else has; a path for the caller, who removes it. */
+struct err *explore_temp_file(char **ret) TS_CHECK;
+/* The window with its graph launches taken apart. */
+struct err *explore_expanded(
+	struct engine *en, const struct explore_options *o, struct explore_result *ret) TS_CHECK;
+
+/* ---- explore-pairs.c: what may be turned round, and what may not ----------------------------------------------------------------- */
+
+/* What every order has to keep. */
+struct err *explore_look_through(struct explorer *x) TS_CHECK;
+struct order_options explore_graph_options(const struct explorer *x);
+/* Those that order_races() tells first; then every other one, where there are not too many commands for that. */
+struct err *explore_find_pairs(struct explorer *x) TS_CHECK;
+/* The hash of its two places, whichever of them comes first; 0: no such pair. */
+uint64_t explore_place(const struct explorer *x, const struct order_pair *p);
+
+/* ---- explore-orders.c: orders, executed and compared -------------------------------------------------------------------------- */
+
+double explore_now(void);
+bool explore_is_over(const struct explorer *x);
+/* Before the first of these. */
+void explore_know_entries(struct explorer *x);
+bool explore_is_flipped(const struct explorer *x, const struct order_pair *p); /* in the order that was placed last */
+bool explore_keeps_fixed(const struct explorer *x);			       /* the same */
+/* Which pairs the order turns round: orders alike in that are alike. Places it. */
+uint64_t explore_signature(struct explorer *x, const uint64_t *entries, size_t n);
+bool explore_is_new(struct explorer *x, uint64_t signature); /* and is not from now on */
+/* Of pairs `want` and what is fixed; NULL: the program does not allow it. Heap. */
+struct err *explore_order_with(struct explorer *x, const struct order_pair *want, size_t n, uint64_t **ret, size_t *ret_n) TS_CHECK;
+struct err *explore_execute(struct explorer *x, const uint64_t *entries, size_t n, struct device_ordered *ret) TS_CHECK;
+/* The recorded order for the first time; and again, to see what is not the same every time. */
+struct err *explore_first_run(struct explorer *x) TS_CHECK;
+struct err *explore_steady(struct explorer *x) TS_CHECK;
+/* Index of the first place that is different, of those that are compared; SIZE_MAX: none. */
+size_t explore_first_place(const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b);
+bool explore_is_other(const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b);
+/* Executes it and counts; whether the result is not the recorded order's. */
+struct err *explore_differs(struct explorer *x, const uint64_t *entries, size_t n, bool *ret) TS_CHECK;
+
+/* ---- explore-found.c: what is found, brought down to its cause ------------------------------------------------------------------ */
+
+/* entries gives another result. Takes it. */
+struct err *explore_found_order(struct explorer *x, uint64_t *entries, size_t n) TS_CHECK;
+/* Whether the same places, passed another time, were found already. */
+bool explore_is_known(const struct explorer *x, const struct order_pair *p, size_t n);
+/* Whether the pair, whose lifetime is set, gives another result when nobody may count on what the memory holds then. */
+struct err *explore_poison(struct explorer *x, const struct explore_pair *p) TS_CHECK;
+/* Whether it gives another result when the first of them is held while what is behind it goes as far as it can. */
+struct err *explore_hold(struct explorer *x, const struct explore_pair *p) TS_CHECK;
+
+#endif

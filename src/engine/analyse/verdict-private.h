@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside verdict.h: one search for a cause. verdict-race.c asks about races, verdict-calls.c about calls that a replay
+ * leaves out, verdict.c about all else.
+ */
+#ifndef ENGINE_VERDICT_PRIVATE_H
+#define ENGINE_VERDICT_PRIVATE_H
+
+#include "order/flow.h"
+#include "engine/exact.h"
+#include "engine/verdict.h"
+
+#define DIFFERING_MAX 1024u /* things that differ; more are not looked at */
+
+struct search {
+	struct engine *en;
+	struct replay_device *rd;
+	const struct device_verified *v;
+	struct verdict *ret;
+	struct exact *exact;
+	struct order_flow *flow;
+	struct state *end; /* at the window's end: names, allocations */
+	struct sbt_cmd output; /* the first copy to the host that differs; kind 0: none */
+	uint64_t seq; /* right before this command it differs; UINT64_MAX: at the end */
+	struct order_range differing[DIFFERING_MAX];
+	size_t ndiffering;
+	struct buf not_asked; /* sentences: what could not be found out */
+};
+
+/* Of n causes with `each` doubts the first that reaches anything that differs; SIZE_MAX: none. */
+size_t verdict_first(const struct search *x, const struct order_doubt *d, size_t n, size_t each);
+void verdict_answer(const struct search *x, enum verdict_kind kind, uint64_t seq, uint64_t with);
+/* Appends a command's line to the answer. */
+void verdict_print_cmd(const struct search *x, const char *indent, uint64_t seq);
+/* What failed is no reason not to ask the rest, and is told with the answer; Ctrl-C, which comes back, is. */
+struct err *verdict_not_asked(struct search *x, const char *what, struct err *e) TS_CHECK;
+
+bool verdict_answered(const struct search *x);
+
+struct err *verdict_ask_races(struct search *x) TS_CHECK;
+struct err *verdict_ask_left_out(struct search *x) TS_CHECK;
+struct err *verdict_ask_values(struct search *x) TS_CHECK;
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whether a race makes a replay differ from its recording: one that reaches the difference, and, as the proof, the recorded outcome in the order in
+ * which the two are turned round.
+ */
+#include "engine/analyse/verdict-private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include "engine/replay-order.h"
+
+#define DOUBTS 3 /* of a race: the bytes that both touch, and all that either writes */
+
+/* A copy that nothing has waited for changes nothing on the device: it is no cause. */
+static const struct order_race *first_race(const struct search *x, const struct order_races *races)
+{
+	struct order_doubt *d = xcalloc(races->n * DOUBTS + 1, sizeof *d);
+	const struct order_race **of = xcalloc(races->n + 1, sizeof *of);
+	size_t n = 0;
+
+	for (size_t i = 0; i < races->n; i++) {
+		const struct order_race *r = &races->r[i];
+		struct order_doubt *to = &d[n * DOUBTS];
+
+		if (r->unread != ORDER_NO_COPY)
+			continue;
+		to[0] = (struct order_doubt){r->a.seq > r->b.seq ? r->a.seq : r->b.seq, r->addr, r->addr + r->size};
+		to[1] = (struct order_doubt){.seq = r->a.seq};
+		to[2] = (struct order_doubt){.seq = r->b.seq};
+		of[n++] = r;
+	}
+	const size_t first = verdict_first(x, d, n, DOUBTS);
+	const struct order_race *ret = first == SIZE_MAX ? NULL : of[first];
+	free(of);
+	free(d);
+	return ret;
+}
+
+enum proof { PROOF_NONE, PROOF_STARTED, PROOF_TURNED }; /* in which order the window gives what was recorded */
+
+static void say_race(const struct search *x, const struct order_race *r, enum proof proof)
+{
+	struct buf *b = &x->ret->text;
+
+	verdict_answer(x, VERDICT_RACE, r->a.seq, r->b.seq);
+	if (r->a.node != SBT_NO_ID)
+		buf_printf(b, "Why: a race (%s) in the graph that #%" PRIu64 " launches: its nodes %u and %u both touch %" PRIu64 " bytes at 0x%" PRIx64 ".\n",
+			order_tier_name(r->tier), r->a.seq, r->a.node, r->b.node, r->size, r->addr);
+	else
+		buf_printf(b, "Why: a race (%s), see #%" PRIu64 " and #%" PRIu64 ": both touch %" PRIu64 " bytes at 0x%" PRIx64 ", and nothing orders them.\n",
+			order_tier_name(r->tier), r->a.seq, r->b.seq, r->size, r->addr);
+	verdict_print_cmd(x, "    ", r->a.seq);
+	if (r->b.seq != r->a.seq)
+		verdict_print_cmd(x, "    ", r->b.seq);
+	if (proof == PROOF_TURNED)
+		buf_printf(b, "    With #%" PRIu64 " before #%" PRIu64 " the window gives exactly what was recorded.\n", r->b.seq, r->a.seq);
+	else if (proof == PROOF_STARTED)
+		buf_str(b, "    In the order in which the GPU started them (`tsdb replay --order started`) the window gives exactly what was recorded.\n");
+	else
+		buf_printf(b, "    The replay executes them %s; the recording need not have.\n",
+			device_info(x->rd->d).overlap ? "as they come (`set replay order concurrent`)" : "in the order of submission every time");
+	buf_str(b, "    Cure: ");
+	order_race_cure(b, r);
+	buf_byte(b, '\n');
+}
+
+/* ---- the recorded outcome in another order is the proof ---- */
+
+/* Whether the window gives what was recorded in that order. Only Ctrl-C is an error: what cannot be tried proves nothing. */
+static struct err *try_order(struct search *x, const struct order_pair *turned, bool *ret)
+{
+	struct device_verified v = {0};
+	struct err *e = replay_device_back(x->en, replay_order_verify(x->en, turned, &v));
+
+	*ret = !e && device_verified_ok(&v);
+	device_verified_free(&v);
+	if (!e || e->code == ERR_INTERRUPTED)
+		return e;
+	err_free(e);
+	return NULL;
+}
+
+static struct err *prove(struct search *x, const struct order_race *r, enum proof *ret)
+{
+	const struct order_pair turned = {.before = r->b.seq, .after = r->a.seq};
+	bool same = false;
+
+	*ret = PROOF_NONE;
+	if (r->a.stream == SBT_NO_ID || r->b.stream == SBT_NO_ID)
+		return NULL;
+	if (r->a.seq != r->b.seq && r->a.node == SBT_NO_ID) {
+		TRY(try_order(x, &turned, &same));
+		*ret = same ? PROOF_TURNED : PROOF_NONE;
+	}
+	if (same || !replay_order_has_times(x->en))
+		return NULL;
+	TRY(try_order(x, NULL, &same));
+	*ret = same ? PROOF_STARTED : PROOF_NONE;
+	return NULL;
+}
+
+struct err *verdict_ask_races(struct search *x)
+{
+	const struct order_options o = {.first = x->rd->first,
+		.last = x->rd->last,
+		.source = exact_source(x->exact),
+		.interrupt = x->en->cancel};
+	const struct order_race *found = NULL;
+	struct order_races races = {0};
+	struct err *e = order_races(&races, x->en->trace.reader, &o);
+
+	if (!e)
+		found = first_race(x, &races);
+	if (found) {
+		enum proof proof;
+
+		e = prove(x, found, &proof);
+		if (!e)
+			say_race(x, found, proof);
+	}
+	order_races_free(&races);
+	return verdict_not_asked(x, "whether commands race", e);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Why a replay differs, see verdict.h. The surprise: causes are asked for in a fixed order, the surest first, and the first one that reaches the
+ * difference is the answer. What could not be asked is said, and does not hide the others.
+ */
+#include "engine/verdict.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sbt/memory.h"
+#include "engine/check.h"
+#include "engine/trace-file.h"
+#include "engine/analyse/verdict-private.h"
+
+#define RUNS 5		  /* executions of each launch from the same memory */
+
+/* ---- what differs ------------------------------------------------------------------------------------------------------- */
+
+static void add_different(struct search *x, uint64_t addr, uint64_t end)
+{
+	if (x->ndiffering < DIFFERING_MAX)
+		x->differing[x->ndiffering++] = (struct order_range){addr, end};
+}
+
+static struct err *output_differs(struct search *x)
+{
+	const uint64_t seq = x->v->sums.first_output;
+	struct sbt_cursor *cursor;
+	const struct sbt_cmd *c;
+	struct order_access a;
+
+	TRY(trace_cmd(x->en->trace.reader, seq, &cursor, &c));
+	x->seq = seq;
+	x->output = *c; /* its blobs are not looked at */
+	sbt_cursor_close(cursor);
+	for (size_t i = 0; order_flow_access(x->flow, seq, i, &a); i++)
+		if (a.how != ORDER_WRITE)
+			add_different(x, a.addr, a.end);
+	return NULL;
+}
+
+static struct err *find_differing(struct search *x)
+{
+	if (x->v->sums.first_output)
+		return output_differs(x);
+	x->seq = UINT64_MAX;
+	for (size_t i = 0; i < x->v->npieces; i++) {
+		const struct replayer_piece *p = &x->v->pieces[i];
+
+		if (p->checked == REPLAYER_CHECKED && !p->same)
+			add_different(x, p->addr, p->addr + p->size);
+	}
+	return NULL;
+}
+
+size_t verdict_first(const struct search *x, const struct order_doubt *d, size_t n, size_t each)
+{
+	return order_flow_first(x->flow, d, n, each, x->seq, x->differing, x->ndiffering);
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------------------------ */
+
+void verdict_print_cmd(const struct search *x, const char *indent, uint64_t seq)
+{
+	struct buf *b = &x->ret->text;
+	uint32_t stack;
+
+	buf_str(b, indent);
+	struct err *e = trace_print_cmd(x->en->trace.reader, x->end, seq, false, b, &stack);
+	if (e)
+		buf_printf(b, "#%" PRIu64, seq);
+	err_free(e);
+	buf_byte(b, '\n');
+}
+
+void verdict_answer(const struct search *x, enum verdict_kind kind, uint64_t seq, uint64_t with)
+{
+	x->ret->kind = kind;
+	x->ret->seq = seq;
+	x->ret->with = with;
+}
+
+bool verdict_answered(const struct search *x)
+{
+	return x->ret->kind != VERDICT_NONE;
+}
+
+struct err *verdict_not_asked(struct search *x, const char *what, struct err *e)
+{
+	if (!e || e->code == ERR_INTERRUPTED)
+		return e;
+	buf_printf(&x->not_asked, "  %s could not be found out: %s\n", what, e->what);
+	err_free(e);
+	return NULL;
+}
+
+/* ---- kernels that are not deterministic --------------------------------------------------------------------------------- */
+
+/* The launch in row i of r and its steps, as a result of their own. Borrows. */
+static struct check_result only(const struct check_result *r, size_t i)
+{
+	struct check_result one = *r;
+
+	one.launches = &r->launches[i];
+	one.nlaunches = 1;
+	while (i + one.nlaunches < r->nlaunches && r->launches[i + one.nlaunches].step)
+		one.nlaunches++;
+	one.nsteps = one.nlaunches - 1;
+	one.npassing = 0;
+	one.checked = 1;
+	return one;
+}
+
+static void say_not_deterministic(const struct search *x, const struct check_result *r, size_t i)
+{
+	const struct check_result one = only(r, i);
+
+	verdict_answer(x, VERDICT_NOT_DETERMINISTIC, r->launches[i].seq, 0);
+	buf_printf(&x->ret->text, "Why: #%" PRIu64 " is not deterministic. It is executed again as it was recorded, and no two runs of the program need agree.\n",
+		r->launches[i].seq);
+	if (x->en->hooks.describe_check)
+		x->en->hooks.describe_check(x->en->hooks.arg, &one, &x->ret->text);
+}
+
+/* A launch's step has its launch's number. */
+static void take_first(struct search *x, const struct check_result *r)
+{
+	struct order_doubt *d = xcalloc(r->nlaunches + 1, sizeof *d);
+
+	for (size_t i = 0; i < r->nlaunches; i++)
+		d[i].seq = r->launches[i].seq;
+	size_t first = verdict_first(x, d, r->nlaunches, 1);
+	free(d);
+	while (first != SIZE_MAX && first && r->launches[first].step)
+		first--;
+	if (first != SIZE_MAX)
+		say_not_deterministic(x, r, first);
+}
+
+static struct err *ask_determinism(struct search *x)
+{
+	const struct check_options o = {.runs = RUNS, .first = x->rd->first, .last = x->output.kind ? x->output.seq : x->rd->last};
+	struct check_result r = {0};
+	struct err *e = check_run(x->en, &o, &r);
+
+	if (!e)
+		take_first(x, &r);
+	check_free(&r);
+	return verdict_not_asked(x, "whether a kernel is deterministic", e);
+}
+
+/* ---- the host ----------------------------------------------------------------------------------------------------------- */
+
+/* The device still holds at the end what the copy read, and that is as recorded. */
+static bool source_is_right(const struct search *x)
+{
+	for (size_t i = 0; i < x->ndiffering; i++) {
+		const struct order_range *t = &x->differing[i];
+		bool covered = false;
+
+		if (order_flow_writer(x->flow, UINT64_MAX, t->addr, t->end) > x->output.seq)
+			return false;
+		for (size_t k = 0; k < x->v->npieces && !covered; k++) {
+			const struct replayer_piece *p = &x->v->pieces[k];
+
+			covered = p->checked == REPLAYER_CHECKED && p->same && p->addr <= t->addr && p->addr + p->size >= t->end;
+		}
+		if (!covered)
+			return false;
+	}
+	return x->ndiffering;
+}
+
+static bool is_hosts(enum sbt_mem mem)
+{
+	return mem == SBT_MEM_PINNED || mem == SBT_MEM_REGISTERED || mem == SBT_MEM_MANAGED;
+}
+
+/* A copy that the program had not waited for when its bytes were looked at, or to memory that the host may write to at any time. */
+static bool host_has_destination(const struct search *x)
+{
+	const struct sbt_cmd_copy *u = &x->output.u.copy;
+	struct state_alloc a;
+
+	return x->output.kind == SBT_COPY && (u->async || (state_alloc_at(x->end, u->dst, &a) && is_hosts(a.mem)));
+}
+
+/* Surely: what the copy delivered cannot have been other bytes. */
+static struct err *ask_host_surely(struct search *x)
+{
+	if (!host_has_destination(x) || !source_is_right(x))
+		return NULL;
+	verdict_answer(x, VERDICT_HOST, x->output.seq, 0);
+	buf_printf(&x->ret->text, "Why: memory that the host wrote meanwhile. What #%" PRIu64 " copied lies on the device as recorded; the program had changed"
+		" its copy at 0x%" PRIx64 " before that was looked at.\n", x->output.seq, x->output.u.copy.dst);
+	verdict_print_cmd(x, "    ", x->output.seq);
+	return NULL;
+}
+
+static struct err *ask_host(struct search *x)
+{
+	struct state_alloc a;
+
+	for (unsigned i = 0; !verdict_answered(x) && state_alloc(x->end, i, &a); i++) {
+		const struct order_doubt d = {.addr = a.addr, .end = a.addr + a.size};
+
+		if (!is_hosts(a.mem) || verdict_first(x, &d, 1, 1) == SIZE_MAX)
+			continue;
+		verdict_answer(x, VERDICT_HOST, order_flow_writer(x->flow, UINT64_MAX, a.addr, a.addr + a.size), 0);
+		buf_printf(&x->ret->text, "Why: memory that the host may have written meanwhile: 0x%" PRIx64 ", %" PRIu64 " bytes that the program and the device share."
+			" What it wrote there while commands ran is not in the trace.\n", a.addr, a.size);
+	}
+	return NULL;
+}
+
+/* ---- the trace ----------------------------------------------------------------------------------------------------------- */
+
+static struct err *ask_incomplete(struct search *x)
+{
+	const char *notes = device_info(x->rd->d).notes, *at = strstr(notes, " were not recorded: they begin as zeros");
+
+	if (!at)
+		return NULL;
+	while (at > notes && at[-1] != '\n')
+		at--;
+	verdict_answer(x, VERDICT_INCOMPLETE, 0, 0);
+	buf_printf(&x->ret->text, "Why: memory that the trace lacks: %.*s.\n", (int)strcspn(at, "\n"), at);
+	return NULL;
+}
+
+/* ---- the device --------------------------------------------------------------------------------------------------------------- */
+
+static bool is_another_device(const struct search *x)
+{
+	const char *notes = device_info(x->rd->d).notes;
+
+	return sbt_reader_meta(x->en->trace.reader)->soft != x->rd->soft ||
+	       strstr(notes, ", replayed on ") || strstr(notes, ", replayed with driver ");
+}
+
+static struct err *ask_device(struct search *x)
+{
+	const struct order_range *t = x->ndiffering ? &x->differing[0] : NULL;
+	const uint64_t writer = t ? order_flow_writer(x->flow, x->seq, t->addr, t->end) : 0, seq = writer ? writer : x->output.seq;
+	struct buf *b = &x->ret->text;
+
+	if (x->not_asked.len) {
+		verdict_answer(x, VERDICT_OPEN, seq, 0);
+		buf_str(b, "Why: that could not be found out.\n");
+		return NULL;
+	}
+	verdict_answer(x, VERDICT_DEVICE, seq, 0);
+	buf_str(b, "Why: the device disagrees with the recording.");
+	if (seq) {
+		buf_printf(b, " #%" PRIu64 " %s 0x%" PRIx64 "; executed again from the same memory it leaves the same bytes every time, and not those of the"
+			" recording.\n", seq, writer ? "is the last command that writes to" : "delivers", t ? t->addr : x->output.u.copy.dst);
+		verdict_print_cmd(x, "    ", seq);
+	} else {
+		buf_str(b, " Nothing in the window writes there.\n");
+	}
+	if (is_another_device(x))
+		buf_str(b, "    It was recorded on another GPU or driver, whose results may differ in their last bits.\n");
+	else
+		buf_str(b, "    No race and no call that is left out explains it. A fault of the hardware may, then or now: replay it on another GPU of the same"
+			" model, and look at `nvidia-smi -q -d ECC` and dmesg (Xid).\n");
+	return NULL;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------------------ */
+
+static struct err *open_search(struct search *x)
+{
+	struct order_options o = {
+		.first = x->rd->first, .last = x->rd->last, .interrupt = x->en->cancel};
+
+	TRY(exact_open(&x->exact, x->en, EXACT_AUTO, x->rd->first, x->rd->last));
+	o.source = exact_source(x->exact);
+	TRY(order_flow_open(&x->flow, x->en->trace.reader, &o));
+	TRY(state_at(&x->end, x->en->trace.reader, x->rd->last));
+	return find_differing(x);
+}
+
+static struct err *search(struct search *x)
+{
+	static struct err *(*const ask[])(struct search *) = {
+		ask_host_surely, ask_determinism, verdict_ask_values, verdict_ask_races, verdict_ask_left_out, ask_host, ask_incomplete, ask_device,
+	};
+
+	TRY(open_search(x));
+	for (size_t i = 0; i < sizeof ask / sizeof *ask && !verdict_answered(x); i++)
+		TRY(ask[i](x));
+	if (x->not_asked.len)
+		buf_add(&x->ret->text, x->not_asked.data, x->not_asked.len);
+	return NULL;
+}
+
+void verdict_find(struct engine *en, const struct device_verified *v, struct verdict *ret)
+{
+	struct search x = {.en = en, .rd = en->trace.device, .v = v, .ret = ret};
+
+	*ret = (struct verdict){0};
+	if (device_verified_ok(v) || x.rd->what_if || x.rd->partial)
+		return;
+	struct err *e = search(&x);
+	order_flow_close(x.flow);
+	exact_free(x.exact);
+	state_free(x.end);
+	buf_free(&x.not_asked);
+	if (e) { /* the replay differs all the same */
+		ret->kind = VERDICT_OPEN;
+		buf_clear(&ret->text);
+		buf_printf(&ret->text, "Why: that could not be found out: %s.\n", e->what);
+		err_free(e);
+	}
+}
+
+void verdict_free(struct verdict *v)
+{
+	buf_free(&v->text);
+	*v = (struct verdict){0};
+}
+
+void verdict_json(const struct verdict *v, struct buf *out)
+{
+	static const char *const names[] = {
+		[VERDICT_NOT_DETERMINISTIC] = "not_deterministic", [VERDICT_RACE] = "race", [VERDICT_HOST] = "host_wrote", [VERDICT_NOT_EXECUTED] = "not_executed",
+		[VERDICT_INCOMPLETE] = "incomplete", [VERDICT_DEVICE] = "device", [VERDICT_OPEN] = "open",
+	};
+
+	buf_str(out, ",\"verdict\":");
+	if (v->kind == VERDICT_NONE) {
+		buf_str(out, "null");
+		return;
+	}
+	buf_printf(out, "{\"kind\":\"%s\",\"seq\":%" PRIu64 ",\"with\":%" PRIu64 ",\"text\":", names[v->kind], v->seq, v->with);
+	sbt_json_string(out, (const char *)v->text.data, v->text.len);
+	buf_byte(out, '}');
+}

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Room engine: what tsdb can do, without a terminal.
+
+noinst_LIBRARIES += libengine.a
+libengine_a_SOURCES = \
+	src/engine/analyse/check.c \
+	src/engine/analyse/exact-alike.c \
+	src/engine/analyse/exact-alike.h \
+	src/engine/analyse/exact.c \
+	src/engine/analyse/explore-found.c \
+	src/engine/analyse/explore-graphs.c \
+	src/engine/analyse/explore-jobs.c \
+	src/engine/analyse/explore-merge.c \
+	src/engine/analyse/explore-orders.c \
+	src/engine/analyse/explore-pairs.c \
+	src/engine/analyse/explore-private.h \
+	src/engine/analyse/explore.c \
+	src/engine/analyse/host-changes.c \
+	src/engine/analyse/host-changes.h \
+	src/engine/analyse/partial.c \
+	src/engine/analyse/races-edges.c \
+	src/engine/analyse/reads-clock.c \
+	src/engine/analyse/unwritten.c \
+	src/engine/analyse/verdict-calls.c \
+	src/engine/analyse/verdict-private.h \
+	src/engine/analyse/verdict-race.c \
+	src/engine/analyse/verdict.c \
+	src/engine/check.h \
+	src/engine/clocks.h \
+	src/engine/engine.c \
+	src/engine/engine.h \
+	src/engine/exact.h \
+	src/engine/explore.h \
+	src/engine/graph-place.h \
+	src/engine/names.h \
+	src/engine/partial.h \
+	src/engine/parts.c \
+	src/engine/parts.h \
+	src/engine/races-edges.h \
+	src/engine/ranks.h \
+	src/engine/reads-clock.h \
+	src/engine/record/names.c \
+	src/engine/record/recorder-file.c \
+	src/engine/record/recorder-inside.h \
+	src/engine/record/recorder-memory.c \
+	src/engine/record/recorder-stacks.c \
+	src/engine/record/recorder.c \
+	src/engine/recorder.h \
+	src/engine/replay-device.h \
+	src/engine/replay-order.h \
+	src/engine/settings.c \
+	src/engine/settings.def \
+	src/engine/settings.h \
+	src/engine/trace-file.h \
+	src/engine/trace/clocks.c \
+	src/engine/trace/graph-place.c \
+	src/engine/trace/ranks.c \
+	src/engine/trace/replay-device.c \
+	src/engine/trace/replay-order.c \
+	src/engine/trace/trace-file.c \
+	src/engine/unwritten.h \
+	src/engine/verdict.h
+libengine_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"'
+libengine_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+
+HEADERS_TO_CHECK += \
+	src/engine/analyse/exact-alike.h \
+	src/engine/analyse/explore-private.h \
+	src/engine/analyse/host-changes.h \
+	src/engine/analyse/verdict-private.h \
+	src/engine/check.h \
+	src/engine/clocks.h \
+	src/engine/engine.h \
+	src/engine/exact.h \
+	src/engine/explore.h \
+	src/engine/graph-place.h \
+	src/engine/names.h \
+	src/engine/partial.h \
+	src/engine/parts.h \
+	src/engine/races-edges.h \
+	src/engine/ranks.h \
+	src/engine/reads-clock.h \
+	src/engine/record/recorder-inside.h \
+	src/engine/recorder.h \
+	src/engine/replay-device.h \
+	src/engine/replay-order.h \
+	src/engine/settings.h \
+	src/engine/trace-file.h \
+	src/engine/unwritten.h \
+	src/engine/verdict.h
+
+# Everything that a program with the engine is linked with.
+ENGINE_LIBS = libengine.a libreplay.a liborder.a libobserve.a libstate.a libattach.a libgpucode.a libsbt.a libcommon.a \
+	$(OBSERVE_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lm
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-engine-many
+TESTS += tests/unit/test-engine-many
+tests_unit_test_engine_many_SOURCES = tests/unit/test-engine-many.c
+tests_unit_test_engine_many_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_engine_many_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
+endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Partial replay: what the user asks for, the plan, running it, and comparing with the whole replay at the same command.
+ */
+#ifndef ENGINE_PARTIAL_H
+#define ENGINE_PARTIAL_H
+
+#include "replay/plan.h"
+#include "engine/replay-device.h"
+#include "engine/engine.h"
+
+enum partial_kind { PARTIAL_NONE, PARTIAL_STREAMS, PARTIAL_RANGE, PARTIAL_KERNEL };
+enum { PARTIAL_STREAMS_MAX = 64 };
+
+struct partial {
+	enum partial_kind kind;
+	uint32_t streams[PARTIAL_STREAMS_MAX];
+	unsigned n;
+	bool alone;	    /* PARTIAL_STREAMS */
+	uint64_t a, b;	    /* PARTIAL_RANGE */
+	const char *kernel; /* PARTIAL_KERNEL: a glob ... */
+	uint64_t nth;	    /* ... and which launch, from 1 */
+};
+
+struct partial_result {
+	struct plan plan;
+	uint64_t at;			 /* where it was compared, and where the replay stands: plan.to, of streams their last command */
+	uint64_t allocations, identical; /* there, of those that must be the same */
+	uint64_t inexact;		 /* left out of the comparison: a command that was left out may have written there */
+	uint64_t first_addr;		 /* of the first that differs; 0 */
+};
+
+/* "1,3" */
+struct err *partial_streams(struct partial *p, const char *word) TS_CHECK;
+/* "10-20" */
+struct err *partial_range(struct partial *p, const char *word) TS_CHECK;
+/* Runs it: the recorded run again, then with commands left out; the replay stands at *ret's at. Free the result. */
+struct err *partial_run(struct engine *en, struct replay_device *rd, const struct partial *p,
+	struct partial_result *ret) TS_CHECK;
+void partial_free(struct partial_result *r);
+void partial_print(struct buf *out, const struct partial_result *r);
+bool partial_ok(const struct partial_result *r);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finds the files that belong to tsdb (agent, replayer, software GPU), and the machine's driver.
+ */
+#ifndef ENGINE_PARTS_H
+#define ENGINE_PARTS_H
+
+#include <stdbool.h>
+
+/* Whether the machine has an NVIDIA driver; a look at files, the driver is not loaded. */
+bool gpu_has_driver(void);
+/* libtsdb-agent.so and the software GPU's folder: beside tsdb in a build tree or a bundle, else
+ * where they were installed. Heap strings; NULL when they are not there. */
+char *gpu_agent_path(void);
+char *gpu_soft_dir(void);
+/* The same for tsdb-replayer: sanitised when that is. */
+char *gpu_soft_dir_for_replay(void);
+/* The program tsdb-replayer. */
+char *gpu_replayer_path(void);
+/* The same of tsdb-keeper. */
+char *gpu_keeper_path(void);
+
+#endif

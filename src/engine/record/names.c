@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Patterns for the names of traces, see names.h. Surprise: torchrun started by srun gives each process a RANK of its own while SLURM_PROCID is
+ * the node's, so the order of the variables matters: the innermost launcher's first.
+ */
+#include "engine/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include "base/buf.h"
+#include "base/words.h"
+
+enum { ENVIRON_MAX = 4 << 20 };
+
+/* ---- patterns ----------------------------------------------------------------------------------------------------- */
+
+struct err *names_check(const char *pattern)
+{
+	for (const char *p = strchr(pattern, '%'); p; p = strchr(p + 2, '%')) {
+		if (!p[1] || !strchr("hpnr%", p[1]))
+			return err_cure(err_new(ERR_USAGE, "\"%%%c\" in the file name %s means nothing", p[1] ? p[1] : ' ', pattern),
+				"%%h is the host's name, %%p the process, %%n the program, %%r the rank, %%%% a percent sign");
+	}
+	return NULL;
+}
+
+bool names_has(const char *pattern, char what)
+{
+	for (const char *p = strchr(pattern, '%'); p && p[1]; p = strchr(p + 2, '%')) {
+		if (p[1] == what)
+			return true;
+	}
+	return false;
+}
+
+/* A word that is to be part of a file's name. */
+static void put_word(struct buf *b, const char *word)
+{
+	const char *slash = strrchr(word, '/');
+
+	for (word = slash ? slash + 1 : word; *word; word++)
+		buf_byte(b, (unsigned char)*word > ' ' ? (uint8_t)*word : '_');
+}
+
+char *names_expand(const char *pattern, const struct names *n)
+{
+	struct buf b = BUF_INIT;
+
+	for (const char *p = pattern; *p; p++) {
+		if (*p != '%' || !p[1] || !strchr("hpnr%", p[1])) {
+			buf_byte(&b, (uint8_t)*p);
+			continue;
+		}
+		switch (*++p) {
+		case 'h':
+			put_word(&b, n->host ? n->host : "");
+			break;
+		case 'n':
+			put_word(&b, n->program ? n->program : "");
+			break;
+		case 'p':
+			buf_printf(&b, "%d", (int)n->pid);
+			break;
+		case 'r':
+			if (n->rank >= 0)
+				buf_printf(&b, "%lld", (long long)n->rank);
+			else
+				buf_printf(&b, "p%d", (int)n->pid);
+			break;
+		default:
+			buf_byte(&b, '%');
+		}
+	}
+	(void)buf_cstr(&b);
+	return buf_steal(&b);
+}
+
+char *names_numbered(const char *path, unsigned long n)
+{
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+	int len = dot ? (int)(dot - path) : (int)strlen(path);
+
+	return xasprintf("%.*s.%lu%s", len, path, n, dot ? dot : "");
+}
+
+/* ---- ranks -------------------------------------------------------------------------------------------------------- */
+
+/* The value of a variable, when it is a small whole number; -1 otherwise. */
+static int64_t find_number(const char *environ, size_t n, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = environ, *end = environ + n; p < end; p += strnlen(p, (size_t)(end - p)) + 1) {
+		size_t m = strnlen(p, (size_t)(end - p));
+		uint64_t v = 0;
+
+		if (m <= len + 1 || m > len + 10 || p + m >= end || strncmp(p, name, len) || p[len] != '=')
+			continue;
+		for (const char *d = p + len + 1; d < p + m; d++) {
+			if (*d < '0' || *d > '9')
+				return -1;
+			v = v * 10 + (uint64_t)(*d - '0');
+		}
+		return (int64_t)v;
+	}
+	return -1;
+}
+
+void names_rank(const char *environ, size_t n, int64_t *ret_rank, int64_t *ret_ranks)
+{
+	static const struct {
+		const char *rank, *ranks;
+	} launchers[] = {{"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMIX_RANK", "PMIX_SIZE"},
+		{"PMI_RANK", "PMI_SIZE"}, {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
+
+	*ret_rank = *ret_ranks = -1;
+	for (size_t i = 0; *ret_rank < 0 && i < sizeof launchers / sizeof *launchers; i++) {
+		*ret_rank = find_number(environ, n, launchers[i].rank);
+		*ret_ranks = find_number(environ, n, launchers[i].ranks);
+	}
+	if (*ret_rank < 0)
+		*ret_ranks = -1;
+}
+
+/* A file of /proc, which has no size; heap, *ret_n bytes and a NUL. */
+static char *read_proc(pid_t pid, const char *name, size_t *ret_n)
+{
+	char path[64];
+	struct buf b = BUF_INIT;
+	size_t n;
+	FILE *f;
+
+	if (pid)
+		snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	else
+		snprintf(path, sizeof path, "/proc/self/%s", name);
+	f = fopen(path, "re");
+	while (f && b.len < ENVIRON_MAX && (n = fread(buf_room(&b, 4096), 1, 4096, f)) > 0)
+		b.len += n;
+	if (f)
+		fclose(f);
+	*ret_n = b.len;
+	buf_byte(&b, 0);
+	return buf_steal(&b);
+}
+
+void names_rank_of(pid_t pid, int64_t *ret_rank, int64_t *ret_ranks)
+{
+	size_t n;
+	char *environ = read_proc(pid, "environ", &n);
+
+	names_rank(environ, n, ret_rank, ret_ranks);
+	free(environ);
+}
+
+char *names_host(void)
+{
+	struct utsname u;
+
+	return xstrdup(uname(&u) ? "localhost" : u.nodename);
+}
+
+char *names_command(pid_t pid)
+{
+	size_t n;
+	unsigned argc = 0;
+	char *text = read_proc(pid, "cmdline", &n), *line;
+	char **argv = xcalloc(n + 1, sizeof *argv);
+
+	for (char *p = text; p < text + n; p += strlen(p) + 1)
+		argv[argc++] = p;
+	line = words_join(argv, argc);
+	free(argv);
+	free(text);
+	return line;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the recorder, shared by its files. Private to them.
+ */
+#ifndef ENGINE_RECORDER_INSIDE_H
+#define ENGINE_RECORDER_INSIDE_H
+
+#include <time.h>
+#include "sbt/memory.h"
+#include "engine/recorder.h"
+#include "gpucode/code-kind.h"
+
+enum { RECENT_MAX = 4096 };
+
+struct kept_stack {
+	struct sbt_frame *frames; /* NULL: not defined, or written and not kept */
+	unsigned n;
+	bool written; /* into the trace that is open */
+};
+
+struct kept_code {
+	uint64_t hash;
+	void *bytes;
+	size_t n;
+	enum code_kind kind;
+};
+
+struct kept_call {
+	char *name;
+	uint64_t n;
+	bool told;
+};
+
+struct recent {
+	uint8_t *bytes; /* packed, aligned to 8 */
+	size_t cap, len;
+};
+
+/* A piece of memory on its way into the trace. */
+struct open_piece {
+	uint64_t piece, left; /* bytes to come */
+	uint32_t id;	      /* the writer's */
+};
+
+/* Spans of commands that can be executed again, and their memory. */
+struct recorder_memory {
+	struct open_piece *open;
+	unsigned nopen, open_cap;
+	bool in_span, framed; /* framed: its first command's keyframe is written */
+	bool bare;	      /* there was no memory when it began */
+	bool lacks;	      /* of this capture, memory is missing */
+	uint64_t sent; /* the first command of the span whose memory at its beginning the program
+			  has sent in full */
+	bool no_end;	      /* what its memory was at the end is not known */
+	bool ending;	      /* see recorder_await_end() */
+	uint64_t first, last; /* last: of the span that ended */
+	uint64_t seen; /* bytes ever */
+	char *whole;   /* path of the last capture, if all its memory is there; NULL */
+	struct sbt_reader *earlier; /* that one, for the next writer; NULL */
+	struct sbt_memory_figures figures; /* of the last capture */
+};
+
+struct recorder {
+	char *program, *cwd;
+	struct recorder_options o;
+	struct state *state;
+	uint64_t count, last_seq;
+
+	enum recorder_mode mode;
+	char *path;
+	struct sbt_writer *w; /* NULL: not open (yet) */
+	bool device_known;    /* the trace's head names the device */
+	uint64_t from; /* earlier commands are not captured */
+	uint64_t first, last, commands, bytes;
+	struct buf tail; /* packed commands outside the window since the last one inside: written if another one follows */
+	uint64_t flushed_ns, start_ns;
+
+	struct kept_stack *stacks; /* by id */
+	size_t nstacks;
+	uint32_t *modules; /* index in the trace of each host module; UINT32_MAX: none yet */
+	size_t nmodules;
+	uint32_t *places; /* likewise, of each place in the program's source */
+	size_t nplaces;
+	struct kept_code *code;
+	size_t ncode;
+	struct kept_call *calls;
+	unsigned ncalls;
+	uint32_t epoch; /* of the last command */
+	bool holds;
+	struct drain_item held; /* the first command of another program */
+	struct recorder_memory memory;
+	struct recent *recent; /* RECENT_MAX, or NULL */
+	uint64_t nrecent;
+};
+
+/* ---- recorder.c ---- */
+/* Writes the tail's commands up to seq last. */
+/* A command that waited: written up to seq last; up to known, when it tells of code that the capture launched. */
+struct err *recorder_write_to(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c, uint64_t last, uint64_t known) TS_CHECK;
+/* The same with all that wait, which are none then. */
+struct err *recorder_write_tail(struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known) TS_CHECK;
+struct err *recorder_write_cmd(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c) TS_CHECK;
+
+/* ---- recorder-file.c ---- */
+/* Makes the file. c: the command that it begins with, NULL when none is known. */
+struct err *recorder_open(struct recorder *r, const struct sbt_cmd *c) TS_CHECK;
+/* Names the device in the trace's head, if that had to be written before the device was known; c: as above. */
+struct err *recorder_device(struct recorder *r, const struct sbt_cmd *c) TS_CHECK;
+/* The state now, unless nothing has happened yet. */
+struct err *recorder_keyframe(struct recorder *r) TS_CHECK;
+/* The capture ends because writing failed; e says why. */
+struct err *recorder_give_up(struct recorder *r, struct err *e) TS_CHECK;
+
+/* ---- recorder-stacks.c ---- */
+void recorder_keep_stack(struct recorder *r, uint32_t id, const struct sbt_frame *frames, unsigned n);
+struct err *recorder_write_stack(struct recorder *r, struct inferior *inf, uint32_t id) TS_CHECK;
+struct err *recorder_take_code(struct recorder *r, const struct drain_item *it) TS_CHECK;
+void recorder_forget(struct recorder *r);
+
+/* ---- recorder-memory.c ---- */
+struct err *recorder_take_memory(struct recorder *r, const struct drain_item *it) TS_CHECK;
+struct err *recorder_take_window(struct recorder *r, const struct drain_item *it) TS_CHECK;
+/* Whether the command with this seq is the first of a span: a keyframe goes before it. True once. */
+bool recorder_span_begins(struct recorder *r, uint64_t seq);
+/* The trace is about to be closed. */
+struct err *recorder_end_memory(struct recorder *r) TS_CHECK;
+void recorder_memory_free(struct recorder *r);
+/* A capture to r->path is armed: the trace before it is kept open if its pages can still be had. */
+void recorder_keep_earlier(struct recorder *r);
+/* The trace has been opened: it has the earlier one's pages at hand. */
+struct err *recorder_use_earlier(struct recorder *r) TS_CHECK;
+
+#endif

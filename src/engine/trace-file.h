@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tells a trace from other files by its first bytes, and reads one command of it.
+ */
+#ifndef ENGINE_TRACE_FILE_H
+#define ENGINE_TRACE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/buf.h"
+#include "sbt/sbt.h"
+
+struct state;
+
+/* Whether the file begins like a trace; false when it cannot be read. */
+bool trace_is(const char *path);
+/* Whether it begins with those n bytes, 64 at most. */
+bool trace_file_begins(const char *path, const void *magic, size_t n);
+
+/* Command seq of r, valid until the caller closes *ret_cursor; on an error there is none. */
+struct err *trace_cmd(struct sbt_reader *r, uint64_t seq, struct sbt_cursor **ret_cursor,
+	const struct sbt_cmd **ret) TS_CHECK;
+/* Command seq of r, with names out of st: a line without newline, or JSON. Its stack id in
+ * *ret_stack. */
+struct err *trace_print_cmd(struct sbt_reader *r, const struct state *st, uint64_t seq, bool json,
+	struct buf *b, uint32_t *ret_stack) TS_CHECK;
+
+#endif

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The host's side of kernels.ptx: tables to the device, one launch, results back. Ranges of any sizes share a launch: the kernel deals
+ * out pages, not ranges. The surprise: nothing here is asynchronous towards the caller's memory: tables and results go through one piece of memory of ours.
+ */
+#include "gpucode/hash-kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define THREADS 256u
+#define GROUP_MAX 8u
+#define BLOCKS_PER_SM 8u /* what fits is 4 on most devices; more evens out the end */
+#define ROW_BYTES (sizeof(struct hash_kernel_row) + sizeof(struct sbt_hash))
+#define ROWS_MAX (HASH_KERNEL_SCRATCH / ROW_BYTES)
+#define PAGES_MAX (HASH_KERNEL_SCRATCH / 2 / sizeof(struct sbt_hash))
+
+#define TRY_CU(expr)                               \
+	do {                                       \
+		CUresult try_r_ = (expr);          \
+		if (try_r_ != CUDA_SUCCESS)        \
+			return try_r_;             \
+	} while (0)
+
+/* struct row of kernels.cu */
+struct hash_kernel_row {
+	uint64_t addr, size, page;
+};
+
+/* A short table goes with the launch: sending it ahead takes as long as a launch does. struct few of kernels.cu; 4,096 bytes of parameters at most. */
+#define FEW 160u
+struct few {
+	struct hash_kernel_row row[FEW];
+};
+
+/* Text, NUL-terminated as cuModuleLoadData() wants it. */
+__asm__(".section .rodata\n"
+	".balign 16\n"
+	"tsdb_kernels_ptx:\n"
+	".incbin \"src/gpucode/kernels.ptx\"\n"
+	".byte 0\n"
+	".previous\n");
+extern const char tsdb_kernels_ptx[] __attribute__((visibility("hidden")));
+
+#ifdef HASH_KERNEL_FATBIN
+/* Machine code for several architectures. */
+__asm__(".section .rodata\n"
+	".balign 16\n"
+	"tsdb_kernels_fatbin:\n"
+	".incbin \"src/gpucode/kernels.fatbin\"\n"
+	".previous\n");
+extern const char tsdb_kernels_fatbin[] __attribute__((visibility("hidden")));
+#endif
+
+static CUresult is_software(const struct hash_kernel_driver *d, CUdevice dev, bool *ret)
+{
+	char name[64] = "";
+
+	TRY_CU(d->cuDeviceGetName(name, sizeof(name), dev));
+	*ret = !strcmp(name, "TraceSmith software GPU");
+	return CUDA_SUCCESS;
+}
+
+/* The driver takes the machine code that fits the device; for one that is too new, and where it does not know the container, there is the text,
+ * which it compiles. */
+static CUresult load_module(struct hash_kernel *h)
+{
+#ifdef HASH_KERNEL_FATBIN
+	if (!h->software && h->driver->cuModuleLoadData(&h->module, tsdb_kernels_fatbin) == CUDA_SUCCESS)
+		return CUDA_SUCCESS;
+	h->module = NULL;
+#endif
+	return h->driver->cuModuleLoadData(&h->module, tsdb_kernels_ptx);
+}
+
+static CUresult load(struct hash_kernel *h)
+{
+	const struct hash_kernel_driver *d = h->driver;
+
+	TRY_CU(load_module(h));
+	TRY_CU(d->cuModuleGetFunction(&h->hash, h->module, "tsdb_hash"));
+	TRY_CU(d->cuModuleGetFunction(&h->changed, h->module, "tsdb_changed"));
+	TRY_CU(d->cuModuleGetFunction(&h->gather, h->module, "tsdb_gather"));
+	TRY_CU(d->cuModuleGetFunction(&h->replace, h->module, "tsdb_replace"));
+	TRY_CU(d->cuModuleGetFunction(&h->settle, h->module, "tsdb_settle"));
+	if (h->scratch)
+		return CUDA_SUCCESS;
+	TRY_CU(d->cuMemAlloc_v2(&h->scratch, HASH_KERNEL_SCRATCH));
+	h->owns_scratch = true;
+	return CUDA_SUCCESS;
+}
+
+CUresult hash_kernel_open(struct hash_kernel *h, const struct hash_kernel_driver *d, CUdeviceptr scratch, unsigned flags)
+{
+	bool software = false;
+	CUdevice dev;
+	CUresult r;
+	int sms = 1;
+
+	memset(h, 0, sizeof(*h));
+	h->driver = d;
+	h->scratch = scratch;
+	TRY_CU(d->cuCtxGetDevice(&dev));
+	TRY_CU(is_software(d, dev, &software));
+	h->software = software;
+	h->on_host = software && !(flags & HASH_KERNEL_ON_DEVICE);
+	if (h->on_host)
+		return CUDA_SUCCESS;
+	TRY_CU(d->cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev));
+	h->blocks = (unsigned)sms * BLOCKS_PER_SM;
+	h->pinned = d->cuMemHostAlloc(&h->table, HASH_KERNEL_SCRATCH, 0) == CUDA_SUCCESS;
+	if (!h->pinned)
+		h->table = malloc(HASH_KERNEL_SCRATCH);
+	r = h->table ? load(h) : CUDA_ERROR_OUT_OF_MEMORY;
+	if (r != CUDA_SUCCESS)
+		hash_kernel_close(h);
+	return r;
+}
+
+void hash_kernel_close(struct hash_kernel *h)
+{
+	if (h->owns_scratch)
+		h->driver->cuMemFree_v2(h->scratch);
+	if (h->module)
+		h->driver->cuModuleUnload(h->module);
+	if (h->pinned)
+		h->driver->cuMemFreeHost(h->table);
+	else
+		free(h->table);
+	memset(h, 0, sizeof(*h));
+}
+
+void hash_kernel_forget(struct hash_kernel *h)
+{
+	if (!h->pinned)
+		free(h->table);
+	memset(h, 0, sizeof(*h));
+}
+
+static uint64_t pages_of(uint64_t size)
+{
+	return size / SBT_PAGE + (size % SBT_PAGE != 0);
+}
+
+/* --- the software GPU ---------------------------------------------------------------------------------------------------- */
+
+/* Whether all of it is memory of the device: ranges that lie side by side count as one. */
+static CUresult check_on_host(const struct hash_kernel *h, uint64_t addr, uint64_t size)
+{
+	const uint64_t end = addr + size;
+
+	if (end < addr)
+		return CUDA_ERROR_INVALID_VALUE;
+	while (addr < end) {
+		CUdeviceptr start;
+		size_t n;
+
+		TRY_CU(h->driver->cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, addr));
+		TRY_CU(h->driver->cuPointerGetAttribute(&n, CU_POINTER_ATTRIBUTE_MAPPING_SIZE, addr));
+		if (start + n <= addr)
+			return CUDA_ERROR_INVALID_VALUE;
+		addr = start + n;
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult ranges_on_host(struct hash_kernel *h, const struct hash_kernel_range *ranges, size_t n, struct sbt_hash *out, CUstream s)
+{
+	TRY_CU(h->driver->cuStreamSynchronize(s));
+	for (size_t i = 0; i < n; i++) {
+		TRY_CU(check_on_host(h, ranges[i].addr, ranges[i].size));
+		out[i] = sbt_range_hash((const void *)(uintptr_t)ranges[i].addr, ranges[i].size);
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult pages_on_host(struct hash_kernel *h, struct hash_kernel_range r, struct sbt_hash *pages, CUstream s)
+{
+	TRY_CU(h->driver->cuStreamSynchronize(s));
+	TRY_CU(check_on_host(h, r.addr, r.size));
+	for (uint64_t at = 0; at < r.size; at += SBT_PAGE)
+		pages[at / SBT_PAGE] = sbt_page_hash((const void *)(uintptr_t)(r.addr + at),
+						     r.size - at < SBT_PAGE ? r.size - at : SBT_PAGE);
+	return CUDA_SUCCESS;
+}
+
+static CUresult changed_on_host(struct hash_kernel *h, CUdeviceptr before, CUdeviceptr now, size_t n, CUdeviceptr changed, CUstream s)
+{
+	const struct sbt_hash *a = (const void *)(uintptr_t)before, *b = (const void *)(uintptr_t)now;
+	unsigned char *to = (void *)(uintptr_t)changed;
+
+	TRY_CU(h->driver->cuStreamSynchronize(s));
+	TRY_CU(check_on_host(h, before, n * sizeof(*a)));
+	TRY_CU(check_on_host(h, now, n * sizeof(*b)));
+	TRY_CU(check_on_host(h, changed, n));
+	for (size_t i = 0; i < n; i++)
+		to[i] = !sbt_hash_equal(a[i], b[i]);
+	return CUDA_SUCCESS;
+}
+
+static CUresult replace_on_host(struct hash_kernel *h, CUdeviceptr at, uint64_t bytes, CUdeviceptr like, uint64_t from, uint64_t to, CUstream s)
+{
+	unsigned char *p = (void *)(uintptr_t)at;
+	const unsigned char *l = (const void *)(uintptr_t)like, *f = (const void *)&from, *t = (const void *)&to;
+
+	TRY_CU(h->driver->cuStreamSynchronize(s));
+	TRY_CU(check_on_host(h, at, bytes));
+	if (l)
+		TRY_CU(check_on_host(h, like, bytes));
+	for (uint64_t i = 0; i < bytes; i += 8) {
+		const size_t n = bytes - i < 8 ? bytes - i : 8;
+
+		if (!l && n >= 4 && !memcmp(p + i, f, n))
+			memcpy(p + i, t, n);
+		for (size_t j = 0; l && j < n; j++)
+			if (p[i + j] == f[j] && l[i + j] == t[j])
+				p[i + j] = t[j];
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult gather_on_host(struct hash_kernel *h, const struct hash_kernel_range *r, uint32_t nranges, uint64_t first, uint32_t n, CUdeviceptr packed,
+	CUstream s)
+{
+	uint64_t page = 0; /* the range's first */
+
+	TRY_CU(h->driver->cuStreamSynchronize(s));
+	for (uint32_t i = 0; i < nranges; page += pages_of(r[i++].size)) {
+		const uint64_t from = page < first ? first - page : 0;
+
+		for (uint64_t k = from; k < pages_of(r[i].size) && page + k < first + n; k++) {
+			const uint64_t left = r[i].size - k * SBT_PAGE, bytes = left < SBT_PAGE ? left : SBT_PAGE;
+			const CUdeviceptr to = packed + (page + k - first) * SBT_PAGE;
+
+			TRY_CU(check_on_host(h, r[i].addr + k * SBT_PAGE, bytes));
+			TRY_CU(check_on_host(h, to, bytes));
+			memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)(r[i].addr + k * SBT_PAGE), bytes);
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+static void settle_page(const struct hash_kernel_page *x, struct sbt_hash *copied, struct sbt_hash *first, uint32_t *mark, uint32_t page, unsigned todo)
+{
+	void *mem = (void *)(uintptr_t)x->mem, *copy = (void *)(uintptr_t)x->copy;
+	const struct sbt_hash h = sbt_page_hash(mem, x->size);
+	const bool other = !sbt_hash_equal(h, *copied);
+
+	if ((todo & HASH_KERNEL_COMPARE && !sbt_hash_equal(h, *first)) || (todo & HASH_KERNEL_EXPECT && other)) {
+		mark[0]++;
+		mark[1] = page + 1;
+	}
+	if (todo & HASH_KERNEL_NOTE)
+		*first = h;
+	if (other && todo & HASH_KERNEL_RESTORE)
+		memcpy(mem, copy, x->size);
+	if (other && todo & HASH_KERNEL_COMMIT) {
+		memcpy(copy, mem, x->size);
+		*copied = h;
+	}
+}
+
+static CUresult settle_on_host(struct hash_kernel *h, const struct hash_kernel_settle *s, const struct hash_kernel_rows *rows, unsigned todo, CUstream stream)
+{
+	const struct hash_kernel_page *table = (const void *)(uintptr_t)s->table;
+	struct sbt_hash *copied = (void *)(uintptr_t)s->copied, *first = (void *)(uintptr_t)s->first;
+	struct timespec begin = {0}, end = {0};
+	uint64_t *took = (void *)(uintptr_t)s->took;
+
+	TRY_CU(h->driver->cuStreamSynchronize(stream));
+	if (took)
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (uint32_t r = 0; r < rows->n; r++) {
+		const uint32_t behind = r + 1 < rows->n ? rows->row[r + 1].before : rows->total;
+
+		for (uint32_t i = rows->row[r].before; i < behind; i++) {
+			const uint32_t p = rows->row[r].first + (i - rows->row[r].before);
+
+			TRY_CU(check_on_host(h, table[p].mem, table[p].size));
+			settle_page(&table[p], &copied[p], &first[p], (void *)(uintptr_t)s->mark, p, todo);
+		}
+	}
+	if (took)
+		clock_gettime(CLOCK_MONOTONIC, &end);
+	if (took)
+		took[2] += (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000u + (uint64_t)end.tv_nsec - (uint64_t)begin.tv_nsec;
+	return CUDA_SUCCESS;
+}
+
+/* --- launches ------------------------------------------------------------------------------------------------------------ */
+
+static CUresult launch(struct hash_kernel *h, CUfunction f, uint64_t blocks, void **params, CUstream s)
+{
+	const unsigned n = blocks < h->blocks ? (unsigned)blocks : h->blocks;
+
+	return h->driver->cuLaunchKernel(f, n, 1, 1, THREADS, 1, 1, 0, s, params, NULL);
+}
+
+CUresult hash_kernel_wait(struct hash_kernel *h, CUstream stream)
+{
+	h->used = 0;
+	return h->driver->cuStreamSynchronize(stream);
+}
+
+static bool has_room(const struct hash_kernel *h, size_t bytes)
+{
+	return bytes <= HASH_KERNEL_SCRATCH - h->used;
+}
+
+/* The next bytes of the table, and of the scratch memory. */
+static void *take_room(struct hash_kernel *h, size_t bytes, CUdeviceptr *ret)
+{
+	const size_t at = h->used;
+
+	h->used = (at + bytes + 15) & ~(size_t)15;
+	if (h->used > HASH_KERNEL_SCRATCH)
+		h->used = HASH_KERNEL_SCRATCH;
+	*ret = h->scratch + at;
+	return (char *)h->table + at;
+}
+
+/* The number of pages. */
+static uint64_t fill_rows(struct hash_kernel_row *rows, const struct hash_kernel_range *ranges, uint32_t n)
+{
+	uint64_t total = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		rows[i] = (struct hash_kernel_row){ranges[i].addr, ranges[i].size, total};
+		total += pages_of(ranges[i].size);
+	}
+	return total;
+}
+
+/* A block's pages in a row: few where there are few, so that blocks have equal shares. */
+static uint32_t group_of(const struct hash_kernel *h, uint64_t pages)
+{
+	const uint64_t group = pages / h->blocks / GROUP_MAX;
+
+	return group < 1 ? 1 : group < GROUP_MAX ? (uint32_t)group : GROUP_MAX;
+}
+
+/* Rows at the front of the room, hashes behind. */
+CUresult hash_kernel_ranges_begin(struct hash_kernel *h, const struct hash_kernel_range *ranges, uint32_t n, struct sbt_hash *out, CUstream s,
+	struct hash_kernel_begun *ret)
+{
+	const struct hash_kernel_driver *d = h->driver;
+	CUdeviceptr table, sums, none = 0;
+	struct hash_kernel_row *rows;
+	uint32_t group;
+	uint64_t total;
+
+	*ret = (struct hash_kernel_begun){.out = out, .ranges = ranges, .n = n};
+	if (h->on_host)
+		return ranges_on_host(h, ranges, n, out, s);
+	if (!has_room(h, n * ROW_BYTES))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	rows = take_room(h, n * ROW_BYTES, &table);
+	sums = table + n * sizeof(*rows);
+	total = fill_rows(rows, ranges, n);
+	group = group_of(h, total);
+	void *params[] = {&table, &n, &total, &none, &sums, &group};
+	struct sbt_hash *results = memset(rows + n, 0, n * sizeof(*results));
+
+	ret->from = results;
+	if (!total)
+		return CUDA_SUCCESS;
+	TRY_CU(d->cuMemcpyHtoDAsync_v2(table, rows, n * ROW_BYTES, s)); /* the sums begin as zeros */
+	TRY_CU(launch(h, h->hash, (total + group - 1) / group, params, s));
+	return d->cuMemcpyDtoHAsync_v2(results, sums, n * sizeof(*results), s);
+}
+
+void hash_kernel_ranges_end(const struct hash_kernel_begun *b)
+{
+	for (uint32_t i = 0; b->from && i < b->n; i++) {
+		b->out[i] = b->from[i];
+		sbt_range_hash_end(&b->out[i], b->ranges[i].size);
+	}
+}
+
+CUresult hash_kernel_ranges(struct hash_kernel *h, const struct hash_kernel_range *ranges, size_t n, struct sbt_hash *out, CUstream stream)
+{
+	struct hash_kernel_begun b;
+
+	if (h->used)
+		TRY_CU(hash_kernel_wait(h, stream));
+	for (size_t i = 0; i < n; i += ROWS_MAX) {
+		TRY_CU(hash_kernel_ranges_begin(h, ranges + i, (uint32_t)(n - i < ROWS_MAX ? n - i : ROWS_MAX), out + i, stream, &b));
+		TRY_CU(hash_kernel_wait(h, stream));
+		hash_kernel_ranges_end(&b);
+	}
+	return CUDA_SUCCESS;
+}
+
+/* Page hashes of one range to device memory; the row is the scratch memory's first. */
+static CUresult pages_part(struct hash_kernel *h, struct hash_kernel_range range, CUdeviceptr pages, CUstream s)
+{
+	const struct hash_kernel_row row = {range.addr, range.size, 0};
+	CUdeviceptr table = h->scratch, none = 0;
+	uint64_t total = pages_of(range.size);
+	uint32_t n = 1, group;
+	void *params[] = {&table, &n, &total, &pages, &none, &group};
+
+	if (!total)
+		return CUDA_SUCCESS;
+	group = group_of(h, total);
+	TRY_CU(h->driver->cuMemcpyHtoDAsync_v2(table, &row, sizeof(row), s));
+	return launch(h, h->hash, (total + group - 1) / group, params, s);
+}
+
+CUresult hash_kernel_pages_device(struct hash_kernel *h, struct hash_kernel_range range, CUdeviceptr pages, CUstream stream)
+{
+	if (!h->on_host)
+		return pages_part(h, range, pages, stream);
+	TRY_CU(check_on_host(h, pages, pages_of(range.size) * sizeof(struct sbt_hash)));
+	return pages_on_host(h, range, (void *)(uintptr_t)pages, stream);
+}
+
+CUresult hash_kernel_pages(struct hash_kernel *h, struct hash_kernel_range range, struct sbt_hash *pages, CUstream stream)
+{
+	const struct hash_kernel_driver *d = h->driver;
+	const CUdeviceptr at = h->scratch + HASH_KERNEL_SCRATCH / 2;
+
+	if (h->on_host)
+		return pages_on_host(h, range, pages, stream);
+	while (range.size) {
+		const uint64_t most = PAGES_MAX * SBT_PAGE, size = range.size < most ? range.size : most;
+
+		TRY_CU(pages_part(h, (struct hash_kernel_range){range.addr, size}, at, stream));
+		TRY_CU(d->cuMemcpyDtoHAsync_v2(pages, at, pages_of(size) * sizeof(*pages), stream));
+		TRY_CU(d->cuStreamSynchronize(stream));
+		range.addr += size;
+		range.size -= size;
+		pages += pages_of(size);
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult hash_kernel_changed(struct hash_kernel *h, CUdeviceptr before, CUdeviceptr now, size_t n, CUdeviceptr changed, CUstream stream)
+{
+	uint64_t total = n;
+	void *params[] = {&before, &now, &total, &changed};
+
+	if (!n)
+		return CUDA_SUCCESS;
+	if (h->on_host)
+		return changed_on_host(h, before, now, n, changed, stream);
+	return launch(h, h->changed, (total + THREADS - 1) / THREADS, params, stream);
+}
+
+CUresult hash_kernel_gather_begin(struct hash_kernel *h, const struct hash_kernel_range *ranges, uint32_t nranges, uint64_t first, uint32_t n,
+	CUdeviceptr packed, CUstream stream)
+{
+	CUdeviceptr table = 0; /* 0: the few */
+	struct few few;
+	void *params[] = {&table, &nranges, &first, &packed, &few};
+
+	if (h->on_host)
+		return gather_on_host(h, ranges, nranges, first, n, packed, stream);
+	if (!n)
+		return CUDA_SUCCESS;
+	if (nranges <= FEW) {
+		(void)fill_rows(few.row, ranges, nranges);
+	} else {
+		if (!has_room(h, nranges * sizeof(struct hash_kernel_row)))
+			TRY_CU(hash_kernel_wait(h, stream));
+		if (!has_room(h, nranges * sizeof(struct hash_kernel_row)))
+			return CUDA_ERROR_INVALID_VALUE;
+		struct hash_kernel_row *rows = take_room(h, nranges * sizeof(*rows), &table);
+		(void)fill_rows(rows, ranges, nranges);
+		TRY_CU(h->driver->cuMemcpyHtoDAsync_v2(table, rows, nranges * sizeof(*rows), stream));
+	}
+	/* A block for each page: what is done first takes the next. */
+	return h->driver->cuLaunchKernel(h->gather, n, 1, 1, THREADS, 1, 1, 0, stream, params, NULL);
+}
+
+CUresult hash_kernel_warm(struct hash_kernel *h, CUstream stream)
+{
+	const CUdeviceptr here = h->scratch + HASH_KERNEL_SCRATCH / 2, there = here + SBT_PAGE;
+	const struct hash_kernel_range range = {here, 16};
+	struct sbt_hash unused;
+
+	if (h->on_host)
+		return CUDA_SUCCESS;
+	TRY_CU(hash_kernel_gather_begin(h, &range, 1, 0, 1, there, stream));
+	return hash_kernel_ranges(h, &range, 1, &unused, stream);
+}
+
+CUresult hash_kernel_replace(struct hash_kernel *h, CUdeviceptr at, uint64_t bytes, CUdeviceptr like, uint64_t from, uint64_t to, CUstream stream)
+{
+	void *params[] = {&at, &bytes, &like, &from, &to};
+
+	if (!bytes)
+		return CUDA_SUCCESS;
+	if (h->on_host)
+		return replace_on_host(h, at, bytes, like, from, to, stream);
+	return launch(h, h->replace, (bytes / 8 + THREADS) / THREADS, params, stream);
+}
+
+CUresult hash_kernel_settle(struct hash_kernel *h, const struct hash_kernel_settle *s, const struct hash_kernel_rows *rows, unsigned todo, CUstream stream)
+{
+	CUdeviceptr table = s->table, copied = s->copied, first = s->first, mark = s->mark, took = s->took;
+	struct hash_kernel_rows r = *rows;
+	uint32_t what = todo;
+	void *params[] = {&table, &copied, &first, &mark, &what, &took, &r};
+
+	if (!rows->total)
+		return CUDA_SUCCESS;
+	if (h->on_host)
+		return settle_on_host(h, s, rows, todo, stream);
+	return launch(h, h->settle, rows->total, params, stream);
+}

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Room gpucode: readers of GPU code, and the kernel of our own that hashes memory on a device.
+
+noinst_LIBRARIES += libgpucode.a
+libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/gpucode/cubin.c src/gpucode/cubin.h \
+	src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/ptx-stores.c src/gpucode/ptx-stores.h \
+	src/gpucode/ptx-hold.c src/gpucode/ptx-hold.h src/gpucode/fatbin.c src/gpucode/fatbin.h \
+	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/code-kind.h
+HEADERS_TO_CHECK += src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-replay-addresses
+TESTS += tests/unit/test-replay-addresses
+tests_unit_test_replay_addresses_SOURCES = tests/unit/test-replay-addresses.c
+tests_unit_test_replay_addresses_LDADD = libgpucode.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-replay-stores
+TESTS += tests/unit/test-replay-stores
+tests_unit_test_replay_stores_SOURCES = tests/unit/test-replay-stores.c
+tests_unit_test_replay_stores_LDADD = libgpucode.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-code-kind
+TESTS += tests/unit/test-code-kind
+tests_unit_test_code_kind_SOURCES = tests/unit/test-code-kind.c
+tests_unit_test_code_kind_LDADD = $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-ptx-text
+TESTS += tests/unit/test-ptx-text
+tests_unit_test_ptx_text_SOURCES = tests/unit/test-ptx-text.c
+tests_unit_test_ptx_text_LDADD = libgpucode.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-replay-hold
+TESTS += tests/unit/test-replay-hold
+tests_unit_test_replay_hold_SOURCES = tests/unit/test-replay-hold.c
+tests_unit_test_replay_hold_LDADD = libgpucode.a libcommon.a $(CMOCKA_LIBS)
+endif
+
+# Fat binaries need no toolkit: tested and fuzzed everywhere, with sanitizers.
+HEADERS_TO_CHECK += src/gpucode/fatbin.h src/gpucode/fatbin-text.h
+noinst_LIBRARIES += libfatbin.a
+libfatbin_a_SOURCES = src/gpucode/fatbin-text.c src/gpucode/fatbin-text.h
+libfatbin_a_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS)
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-softgpu-fatbin
+TESTS += tests/unit/test-softgpu-fatbin
+tests_unit_test_softgpu_fatbin_SOURCES = tests/unit/test-softgpu-fatbin.c
+tests_unit_test_softgpu_fatbin_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_softgpu_fatbin_LDADD = libfatbin.a libgpucode.a $(ZSTD_LIBS) $(CMOCKA_LIBS)
+endif
+
+# Hashes on the device: a library of its own, since the agent has it too (never sanitised). kernels.ptx is checked in; after a change of
+# kernels.cu `make replay-ptx` makes it again. Its version is lowered to the first that knows sm_75, for drivers older than the toolkit.
+EXTRA_DIST += src/gpucode/kernels.cu src/gpucode/kernels.ptx
+if HAVE_CUDA
+noinst_LIBRARIES += libhashkernel.a
+libhashkernel_a_SOURCES = src/gpucode/hash-kernel.c src/gpucode/hash-kernel.h src/gpucode/hash-rows.h
+libhashkernel_a_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS) -O2 -Wa,-I$(srcdir)
+HEADERS_TO_CHECK += src/gpucode/hash-kernel.h src/gpucode/hash-rows.h
+hash_kernel_code = src/gpucode/kernels.ptx
+src/gpucode/libhashkernel_a-hash-kernel.$(OBJEXT): $(hash_kernel_code)
+# Machine code too, where there is a compiler for it, so that the driver need not compile while a program waits. Code for 8.0 runs on
+# all of 8.x ("Binary Compatibility" in NVIDIA's Ampere Compatibility Guide).
+if HAVE_NVCC
+libhashkernel_a_CFLAGS += -DHASH_KERNEL_FATBIN -Wa,-I.
+hash_kernel_code += src/gpucode/kernels.fatbin
+src/gpucode/kernels.fatbin: src/gpucode/kernels.cu
+	@$(MKDIR_P) src/gpucode
+	$(AM_V_NVCC)$(NVCC) -O3 -fatbin -gencode arch=compute_75,code=sm_75 -gencode arch=compute_80,code=sm_80 \
+		-gencode arch=compute_90,code=sm_90 -o $@ $<
+CLEANFILES += src/gpucode/kernels.fatbin
+endif
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-replay-hash
+TESTS += tests/unit/test-replay-hash
+tests_unit_test_replay_hash_SOURCES = tests/unit/test-replay-hash.c
+tests_unit_test_replay_hash_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_replay_hash_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu
+tests_unit_test_replay_hash_LDADD = libhashkernel.a libsbt.a softgpu/libcuda.so.1 $(CMOCKA_LIBS)
+endif
+endif
+.PHONY: replay-ptx
+replay-ptx:
+	$(NVCC) -O3 -arch=compute_75 -ptx -o kernels.ptx.new $(srcdir)/src/gpucode/kernels.cu
+	$(SED) -e '/^\/\//d' -e 's/^\.version .*/.version 6.4/' kernels.ptx.new >$(srcdir)/src/gpucode/kernels.ptx
+	rm -f kernels.ptx.new

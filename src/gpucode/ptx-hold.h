@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A kernel's PTX, changed so that it holds itself: every thread lets the launches behind begin (griddepcontrol.launch_dependents) and then
+ * spends PTX_HOLD_NS before it does anything. Where the trigger lies makes no memory visible (PTX ISA 9.0, griddepcontrol), so the kernel means
+ * what it meant. Pure text; the driver compiles it.
+ */
+#ifndef REPLAY_PTX_HOLD_H
+#define REPLAY_PTX_HOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/buf.h"
+
+#define PTX_HOLD_NS 5000000u /* enough for a few launches to be submitted and to run */
+
+/* Appends the text, n bytes, with that entry function held, and a NUL. False: it has no such function with a body. */
+bool ptx_hold(struct buf *out, const char *text, size_t n, const char *kernel);
+/* Appends the text, n bytes, with a trigger right before that entry function returns, and a NUL. Its blocks let the launch behind begin when they end
+ * anyway; the trigger tells a GPU so without its waiting for the launches in front. False: there is nothing to add: the text has triggers, or no such function
+ * that returns. */
+bool ptx_trigger_last(struct buf *out, const char *text, size_t n, const char *kernel);
+
+#endif

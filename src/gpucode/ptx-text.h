@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * PTX as text: words, comments, and the bodies of kernels, for those that look for something in a kernel and
+ * need no parser. Text need not end with NUL, and may be anything: nothing is read outside of it. Nothing here
+ * allocates or prints. PTX ISA 9.0, chapter 4.
+ */
+#ifndef GPUCODE_PTX_TEXT_H
+#define GPUCODE_PTX_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ptx_text {
+	const char *p, *end;
+};
+
+bool ptx_is_space(char c);
+/* A character of an identifier, a register or a number. */
+bool ptx_is_name(char c);
+/* Behind the comment that begins at p; p when none does. */
+const char *ptx_skip_comment(const char *p, const char *end);
+/* Behind white space and comments. */
+const char *ptx_skip(const char *p, const char *end);
+/* An opcode, a label or a name at p: names with dots and colons. Empty when there is none. */
+struct ptx_text ptx_word(const char *p, const char *end);
+/* Whether the word is `with`, or begins with it and a dot. */
+bool ptx_begins(struct ptx_text word, const char *with);
+bool ptx_has(struct ptx_text t, const char *part);
+/* Whether the text has this name as a whole word. */
+bool ptx_has_name(struct ptx_text t, const char *name);
+
+/* Behind the name of the kernel where the text declares it as .entry; NULL: it does not. */
+const char *ptx_find_entry(struct ptx_text t, const char *kernel);
+/* Between the braces of the kernel's body. False: the text has no such kernel with a body. A body that does not
+ * end goes to the end of the text. */
+bool ptx_body(struct ptx_text t, const char *kernel, struct ptx_text *ret);
+
+#endif

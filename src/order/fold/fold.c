@@ -1,0 +1,844 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Happens-before, see fold.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "order/fold/fold.h"
+#include "order/races/staged.h"
+#include "order/fold/written-values.h"
+
+struct lane {
+	uint32_t stream;      /* SBT_NO_ID: the host */
+	uint32_t ctx;
+	bool known, blocking, is_default;
+	uint32_t index;	      /* items so far */
+	uint64_t seq;	      /* of the last one */
+	struct clock *base;   /* what the next one happens after, besides those before it on the lane */
+	struct clock *point;  /* base with the lane itself at point_index; made when somebody asks */
+	uint32_t point_index;
+	uint32_t seen_default; /* items of the default stream that it waits for already */
+	bool unseen_by_default, unseen_by_ctx;
+	struct early early;
+	bool waited_for_any; /* for an event that a launch attribute may have recorded */
+	uint64_t doubt; /* the last wait for a value that it is behind and of which nobody knows who
+			   ended it; 0: none */
+};
+
+struct context {
+	uint32_t default_lane; /* UINT32_MAX: not seen */
+	struct clock *all;     /* what waiting for the context brings, besides the lanes marked unseen_by_ctx */
+	uint32_t *unseen_default, *unseen_ctx; /* lanes with new work */
+	uint32_t nunseen_default, nunseen_ctx, cap_default, cap_ctx;
+};
+
+struct thread {
+	uint64_t begin;	  /* the sync it is inside of; 0 */
+	struct moment to; /* what the end of that will tell */
+	uint32_t lane;
+};
+
+struct fold {
+	struct lane *lanes;
+	uint32_t nlanes, cap_lanes;
+	uint32_t *stream_lanes; /* by id of the stream; UINT32_MAX none */
+	uint32_t nstreams;
+	struct moment *events; /* by id */
+	uint32_t nevents;
+	struct context *contexts; /* by id */
+	uint32_t ncontexts;
+	struct thread *threads; /* by number */
+	uint32_t nthreads;
+	struct values values;
+	uint32_t host; /* lane of all threads; UINT32_MAX: none yet, or told apart */
+	bool threads_apart;
+	void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via);
+	void *edge_arg;
+	bool (*early)(void *arg, uint64_t seq, struct order_early *ret);
+	void *early_arg;
+	bool (*code)(void *arg, uint64_t kernel, struct order_early *ret);
+	void *code_arg;
+	bool early_in_order, small_copies_finish;
+	bool doubt;	       /* fold_doubt() */
+	bool attribute_events; /* some launch has recorded an event by an attribute */
+	struct clock *by_attribute; /* for orders of whole commands: what such launches tell when they have ended */
+	struct order_item before_wait; /* lane UINT32_MAX: none */
+	struct clock *kept[2]; /* clocks of the items returned last */
+};
+
+#define GROW(p, n, want, fill)                                                                  \
+	do {                                                                                    \
+		if ((want) >= (n)) {                                                            \
+			const uint32_t to_ = ((want) + 1 + 63) & ~63u;                          \
+			(p) = xrealloc((p), (size_t)to_ * sizeof *(p));                         \
+			memset((p) + (n), (fill), (size_t)(to_ - (n)) * sizeof *(p));           \
+			(n) = to_;                                                              \
+		}                                                                               \
+	} while (0)
+#define IDS_MAX (1u << 24) /* a trace with larger ids is hostile; state_apply() refuses it as well */
+
+struct fold *fold_new(bool threads_apart)
+{
+	struct fold *f = xcalloc(1, sizeof *f);
+
+	f->threads_apart = threads_apart;
+	f->host = UINT32_MAX;
+	f->before_wait.lane = UINT32_MAX;
+	return f;
+}
+
+void fold_free(struct fold *f)
+{
+	if (!f)
+		return;
+	for (uint32_t i = 0; i < f->nlanes; i++) {
+		clock_drop(f->lanes[i].base);
+		clock_drop(f->lanes[i].point);
+		early_free(&f->lanes[i].early);
+	}
+	clock_drop(f->kept[0]);
+	clock_drop(f->kept[1]);
+	clock_drop(f->by_attribute);
+	for (uint32_t i = 0; i < f->nevents; i++)
+		moment_drop(&f->events[i]);
+	for (uint32_t i = 0; i < f->nthreads; i++)
+		moment_drop(&f->threads[i].to);
+	values_free(&f->values);
+	for (uint32_t i = 0; i < f->ncontexts; i++) {
+		clock_drop(f->contexts[i].all);
+		free(f->contexts[i].unseen_default);
+		free(f->contexts[i].unseen_ctx);
+	}
+	free(f->lanes);
+	free(f->stream_lanes);
+	free(f->events);
+	free(f->contexts);
+	free(f->threads);
+	free(f);
+}
+
+void fold_on_edge(struct fold *f, void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via), void *arg)
+{
+	f->edge = edge;
+	f->edge_arg = arg;
+}
+
+void fold_on_early(struct fold *f, bool (*early)(void *arg, uint64_t seq, struct order_early *ret), void *arg)
+{
+	f->early = early;
+	f->early_arg = arg;
+}
+
+void fold_on_code(struct fold *f, bool (*code)(void *arg, uint64_t kernel, struct order_early *ret), void *arg)
+{
+	f->code = code;
+	f->code_arg = arg;
+}
+
+void fold_doubt(struct fold *f)
+{
+	f->doubt = true;
+}
+
+void fold_early_in_order(struct fold *f)
+{
+	f->early_in_order = true;
+}
+
+const struct order_item *fold_before_wait(const struct fold *f)
+{
+	return f->before_wait.lane != UINT32_MAX ? &f->before_wait : NULL;
+}
+
+uint32_t fold_stream(const struct fold *f, uint32_t lane)
+{
+	return lane < f->nlanes ? f->lanes[lane].stream : SBT_NO_ID;
+}
+
+uint32_t fold_lanes(const struct fold *f)
+{
+	return f->nlanes;
+}
+
+/* ---- lanes ------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t new_lane(struct fold *f, uint32_t stream)
+{
+	GROW(f->lanes, f->cap_lanes, f->nlanes, 0);
+	f->lanes[f->nlanes] = (struct lane){.stream = stream, .ctx = SBT_NO_ID};
+	return f->nlanes++;
+}
+
+static struct context *context(struct fold *f, uint32_t id)
+{
+	const uint32_t had = f->ncontexts;
+
+	if (id >= IDS_MAX)
+		id = 0; /* no context known: as if there were one */
+	GROW(f->contexts, f->ncontexts, id, 0);
+	for (uint32_t i = had; i < f->ncontexts; i++)
+		f->contexts[i].default_lane = UINT32_MAX;
+	return &f->contexts[id];
+}
+
+/* What kind of stream it is; a trace that begins in the middle may tell only later. */
+static void learn(struct fold *f, const struct state *s, uint32_t lane)
+{
+	struct lane *l = &f->lanes[lane];
+	struct state_stream st;
+
+	if (l->known || !state_stream_by_id(s, l->stream, &st))
+		return;
+	l->known = true;
+	l->ctx = st.ctx;
+	l->is_default = st.is_default;
+	l->blocking = !st.is_default && !(st.flags & 1);
+	if (l->is_default)
+		context(f, l->ctx)->default_lane = lane;
+}
+
+static uint32_t stream_lane(struct fold *f, const struct state *s, uint32_t id)
+{
+	if (id >= IDS_MAX)
+		return UINT32_MAX;
+	GROW(f->stream_lanes, f->nstreams, id, 0xff);
+	if (f->stream_lanes[id] == UINT32_MAX)
+		f->stream_lanes[id] = new_lane(f, id);
+	learn(f, s, f->stream_lanes[id]);
+	return f->stream_lanes[id];
+}
+
+static uint32_t host_lane(struct fold *f, uint32_t thread)
+{
+	const uint32_t had = f->nthreads;
+
+	if (!f->threads_apart) {
+		if (f->host == UINT32_MAX)
+			f->host = new_lane(f, SBT_NO_ID);
+		return f->host;
+	}
+	if (thread >= IDS_MAX)
+		thread = 0;
+	GROW(f->threads, f->nthreads, thread, 0);
+	for (uint32_t i = had; i < f->nthreads; i++)
+		f->threads[i].lane = UINT32_MAX;
+	if (f->threads[thread].lane == UINT32_MAX)
+		f->threads[thread].lane = new_lane(f, SBT_NO_ID);
+	return f->threads[thread].lane;
+}
+
+static struct thread *thread_of(struct fold *f, uint32_t number)
+{
+	const uint32_t had = f->nthreads;
+
+	if (number >= IDS_MAX)
+		number = 0;
+	GROW(f->threads, f->nthreads, number, 0);
+	for (uint32_t i = had; i < f->nthreads; i++)
+		f->threads[i].lane = UINT32_MAX;
+	return &f->threads[number];
+}
+
+/* From here on the lane is behind all launches that began early: a moment of its own, with no command. */
+static void settle(struct fold *f, uint32_t lane)
+{
+	struct lane *l = &f->lanes[lane];
+	struct clock *was = l->base;
+
+	if (!l->early.pending)
+		return;
+	l->base = clock_join(was, l->early.pending, lane);
+	l->index++;
+	l->seq = l->early.pending_seq;
+	clock_drop(was);
+	clock_drop(l->early.pending);
+	clock_drop(l->point);
+	l->early.pending = l->point = NULL;
+}
+
+/* The clock of the lane's present moment. Not a new reference. */
+static struct clock *point(struct fold *f, uint32_t lane)
+{
+	struct lane *l = &f->lanes[lane];
+
+	settle(f, lane);
+	if (l->point && l->point_index == l->index)
+		return l->point;
+	clock_drop(l->point);
+	l->point = clock_with(l->base, lane, l->index);
+	l->point_index = l->index;
+	return l->point;
+}
+
+static struct moment moment_of(struct fold *f, uint32_t lane)
+{
+	settle(f, lane);
+	return (struct moment){.clock = clock_ref(point(f, lane)),
+		.lane = lane,
+		.index = f->lanes[lane].index,
+		.seq = f->lanes[lane].seq,
+		.doubt = f->lanes[lane].doubt};
+}
+
+static void take_doubt(struct fold *f, uint32_t lane, uint64_t doubt)
+{
+	if (f->lanes[lane].doubt < doubt)
+		f->lanes[lane].doubt = doubt;
+}
+
+/* The host knows that all work of the context submitted before seq is over: whatever ended a wait
+ * came before. */
+static void settle_doubts(struct fold *f, uint32_t ctx, uint64_t seq)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < f->nlanes; i++) {
+		struct lane *l = &f->lanes[i];
+
+		if (l->stream != SBT_NO_ID && l->doubt < seq && l->ctx == ctx)
+			l->doubt = 0;
+		any |= l->stream != SBT_NO_ID && l->doubt;
+	}
+	for (uint32_t i = 0; i < f->nlanes && !any; i++)
+		f->lanes[i].doubt = 0;
+}
+
+/* Lane's next item happens after what c knows. */
+static void join(struct fold *f, uint32_t lane, struct clock *c)
+{
+	struct lane *l = &f->lanes[lane];
+	struct clock *was = l->base;
+
+	early_joined(&l->early, c);
+	l->base = clock_join(was, c, lane);
+	if (l->base != was) {
+		clock_drop(l->point);
+		l->point = NULL;
+	}
+	clock_drop(was);
+}
+
+static void tell(struct fold *f, uint64_t from, enum order_edge kind, uint64_t via)
+{
+	if (f->edge && from)
+		f->edge(f->edge_arg, from, kind, via);
+}
+
+static void join_moment(struct fold *f, uint32_t lane, const struct moment *m, enum order_edge kind, uint64_t via)
+{
+	if (m->index && m->lane != lane)
+		take_doubt(f, lane, m->doubt);
+	if (!m->index || m->lane == lane || clock_at(f->lanes[lane].base, m->lane) >= m->index)
+		return; /* it knows that moment, and with it all that the moment knew */
+	tell(f, m->seq, kind, via);
+	join(f, lane, m->clock);
+}
+
+static void join_lane(struct fold *f, uint32_t lane, uint32_t other, enum order_edge kind)
+{
+	const struct lane *o = &f->lanes[other];
+
+	if (other != lane)
+		settle(f, other);
+	if (o->index && other != lane)
+		take_doubt(f, lane, o->doubt);
+	if (!o->index || other == lane || clock_at(f->lanes[lane].base, other) >= o->index)
+		return;
+	tell(f, o->seq, kind, 0);
+	join(f, lane, point(f, other));
+}
+
+static struct order_item advance(struct fold *f, uint32_t lane, uint64_t seq)
+{
+	struct lane *l = &f->lanes[lane];
+	struct order_item it = {.seq = seq, .lane = lane, .clock = l->base};
+
+	tell(f, l->seq, ORDER_EDGE_STREAM, 0);
+	it.index = ++l->index;
+	l->seq = seq;
+	return it;
+}
+
+/* ---- the legacy default stream, and contexts ----------------------------------------------------------------------------- */
+
+static void note_unseen(uint32_t **p, uint32_t *n, uint32_t *cap, uint32_t lane)
+{
+	GROW(*p, *cap, *n, 0);
+	(*p)[(*n)++] = lane;
+}
+
+static void barrier(struct fold *f, uint32_t lane)
+{
+	struct lane *l = &f->lanes[lane];
+	struct context *x = context(f, l->ctx);
+
+	if (l->is_default) {
+		for (uint32_t i = 0; i < x->nunseen_default; i++) {
+			f->lanes[x->unseen_default[i]].unseen_by_default = false;
+			join_lane(f, lane, x->unseen_default[i], ORDER_EDGE_DEFAULT);
+		}
+		x->nunseen_default = 0;
+	} else if (l->blocking && x->default_lane != UINT32_MAX && f->lanes[x->default_lane].index > l->seen_default) {
+		l->seen_default = f->lanes[x->default_lane].index;
+		join_lane(f, lane, x->default_lane, ORDER_EDGE_DEFAULT);
+	}
+}
+
+static void note_work(struct fold *f, uint32_t lane)
+{
+	struct lane *l = &f->lanes[lane];
+	struct context *x = context(f, l->ctx);
+
+	if (l->blocking && !l->unseen_by_default) {
+		l->unseen_by_default = true;
+		note_unseen(&x->unseen_default, &x->nunseen_default, &x->cap_default, lane);
+	}
+	if (!l->unseen_by_ctx) {
+		l->unseen_by_ctx = true;
+		note_unseen(&x->unseen_ctx, &x->nunseen_ctx, &x->cap_ctx, lane);
+	}
+}
+
+/* All work of the context so far. */
+static struct clock *whole_context(struct fold *f, uint32_t ctx)
+{
+	struct context *x = context(f, ctx);
+
+	for (uint32_t i = 0; i < x->nunseen_ctx; i++) {
+		struct clock *was = x->all;
+
+		f->lanes[x->unseen_ctx[i]].unseen_by_ctx = false;
+		x->all = clock_join(was, point(f, x->unseen_ctx[i]), UINT32_MAX);
+		clock_drop(was);
+	}
+	x->nunseen_ctx = 0;
+	return x->all;
+}
+
+/* ---- the host ------------------------------------------------------------------------------------------------------------ */
+
+/* What the host learns becomes one item of its lane, so that whatever it submits from now on is known to come later. */
+static struct order_item host_learns(struct fold *f, uint32_t thread, uint64_t seq, const struct moment *m)
+{
+	const uint32_t h = host_lane(f, thread);
+
+	tell(f, m->lane == UINT32_MAX ? 0 : m->seq, ORDER_EDGE_LEARNED, 0);
+	take_doubt(f, h, m->doubt);
+	if (m->clock)
+		join(f, h, m->clock);
+	return advance(f, h, seq);
+}
+
+struct order_item fold_host_touch(struct fold *f, uint32_t thread, uint64_t seq)
+{
+	const uint32_t lane = host_lane(f, thread);
+	struct order_item ret = advance(f, lane, seq);
+
+	ret.early = f->lanes[lane].doubt ? ORDER_EARLY_VALUE : 0;
+	return ret;
+}
+
+struct clock *fold_host_knows(struct fold *f, uint32_t thread)
+{
+	const uint32_t lane = host_lane(f, thread); /* may move the lanes */
+
+	return f->lanes[lane].base;
+}
+
+static struct moment *event(struct fold *f, uint64_t id)
+{
+	if (id >= IDS_MAX)
+		return NULL;
+	GROW(f->events, f->nevents, (uint32_t)id, 0);
+	return &f->events[id];
+}
+
+/* What waiting, or a query that says yes, tells about. */
+static struct moment awaited(struct fold *f, const struct state *s, const struct sbt_cmd *c, uint64_t scope, uint64_t stream,
+	uint64_t ev)
+{
+	struct moment m = {.lane = UINT32_MAX};
+	const struct moment *e;
+	uint32_t lane;
+
+	switch (scope) {
+	case SBT_SYNC_STREAM:
+		lane = stream >= IDS_MAX ? UINT32_MAX : stream_lane(f, s, (uint32_t)stream);
+		if (lane != UINT32_MAX)
+			m = moment_of(f, lane);
+		break;
+	case SBT_SYNC_EVENT:
+		e = event(f, ev);
+		if (e && e->index) {
+			m = *e;
+			clock_ref(m.clock);
+		}
+		break;
+	default:
+		m.clock = clock_ref(whole_context(f, c->ctx));
+	}
+	return m;
+}
+
+static bool on_sync(struct fold *f, const struct state *s, const struct sbt_cmd *c)
+{
+	struct thread *t = thread_of(f, c->thread);
+
+	moment_drop(&t->to);
+	t->begin = c->seq;
+	t->to = awaited(f, s, c, c->u.sync.scope, c->u.sync.stream, c->u.sync.event);
+	return false;
+}
+
+static bool on_sync_end(struct fold *f, const struct sbt_cmd *c, struct order_item *ret)
+{
+	struct thread *t = thread_of(f, c->thread);
+	struct moment m = t->to;
+
+	if (c->result || t->begin != c->u.sync_end.begin)
+		return false;
+	if (m.lane == UINT32_MAX)
+		settle_doubts(f, c->ctx, t->begin);
+	t->begin = 0;
+	t->to = (struct moment){0};
+	*ret = host_learns(f, c->thread, c->seq, &m);
+	moment_drop(&m);
+	return true;
+}
+
+static bool on_query(struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret)
+{
+	struct moment m;
+
+	if (c->result)
+		return false;
+	m = awaited(f, s, c, c->u.query.scope, c->u.query.stream, c->u.query.event);
+	if (m.lane == UINT32_MAX && m.clock)
+		settle_doubts(f, c->ctx, c->seq);
+	*ret = host_learns(f, c->thread, c->seq, &m);
+	moment_drop(&m);
+	return true;
+}
+
+/* cuMemFree gives back memory that nothing uses any more: it waits for the context (as the driver does; the manual only says that it may). */
+static bool on_free(struct fold *f, const struct sbt_cmd *c, struct order_item *ret)
+{
+	struct moment m = {.lane = UINT32_MAX};
+
+	if (c->result || !c->u.free.addr)
+		return false;
+	m.clock = clock_ref(whole_context(f, c->ctx));
+	settle_doubts(f, c->ctx, c->seq);
+	*ret = host_learns(f, c->thread, c->seq, &m);
+	moment_drop(&m);
+	return true;
+}
+
+/* ---- work ----------------------------------------------------------------------------------------------------------------- */
+
+static bool on_host(const struct state *s, uint64_t addr)
+{
+	struct state_alloc a;
+
+	return !state_alloc_at(s, addr, &a) || a.mem == SBT_MEM_PINNED || a.mem == SBT_MEM_REGISTERED;
+}
+
+/* Whether the host has waited for the copy when the call returns; as in state/fold/transitions-work.c. *ret_prior: it has waited for what
+ * was before the copy. */
+static bool host_waited(const struct state *s, const struct sbt_cmd_copy *u, bool *ret_prior)
+{
+	bool from_host = u->dir == SBT_COPY_H2D || u->dir == SBT_COPY_H2H || (u->dir == SBT_COPY_ANY && on_host(s, u->src));
+	bool to_host = u->dir == SBT_COPY_D2H || u->dir == SBT_COPY_H2H || (u->dir == SBT_COPY_ANY && on_host(s, u->dst));
+
+	*ret_prior = from_host && !to_host && !u->async && u->pageable;
+	if (from_host && to_host)
+		return true;
+	if (to_host)
+		return !u->async || u->pageable;
+	return from_host && !u->async && !u->pageable;
+}
+
+bool fold_is_staged(const struct state *s, const struct sbt_cmd *c)
+{
+	bool prior = false;
+
+	return c->kind == SBT_COPY && !c->result && !(c->flags & SBT_F_GRAPH) && !host_waited(s, &c->u.copy, &prior) && prior;
+}
+
+void fold_host_at(struct fold *f, uint32_t thread, uint32_t *ret_lane, uint32_t *ret_index)
+{
+	*ret_lane = host_lane(f, thread);
+	*ret_index = f->lanes[*ret_lane].index;
+}
+
+void fold_small_copies_finish(struct fold *f)
+{
+	f->small_copies_finish = true;
+}
+
+static void join_value(struct fold *f, uint32_t lane, const struct sbt_cmd *c)
+{
+	const struct moment *first =
+		values_first(&f->values, &c->u.batch, lane, f->lanes[lane].base);
+
+	if (first && !f->doubt)
+		join_moment(f, lane, first, ORDER_EDGE_VALUE, 0);
+	else
+		take_doubt(f, lane, c->seq);
+	f->doubt = false;
+}
+
+static void after(struct fold *f, const struct state *s, uint32_t lane, const struct sbt_cmd *c)
+{
+	struct moment *e;
+	bool prior;
+
+	switch (c->kind) {
+	case SBT_EVENT_RECORD:
+		e = event(f, c->u.event_record.event);
+		if (e) {
+			moment_drop(e);
+			*e = moment_of(f, lane);
+		}
+		break;
+	case SBT_BATCH:
+		if (c->u.batch.is_wait)
+			break;
+		values_note(&f->values, &c->u.batch, moment_of(f, lane));
+		break;
+	case SBT_COPY:
+		if (host_waited(s, &c->u.copy, &prior) || prior) {
+			struct moment m = moment_of(f, lane);
+			const uint32_t h = host_lane(f, c->thread);
+
+			if (prior && !(f->small_copies_finish && staged_is_small(&c->u.copy))) { /* all but the copy itself */
+				clock_drop(m.clock);
+				m.clock = clock_with(f->lanes[lane].base, lane, m.index - 1);
+			}
+			join(f, h, m.clock);
+			take_doubt(f, h, m.doubt);
+			f->lanes[h].index++;
+			f->lanes[h].seq = c->seq;
+			moment_drop(&m);
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- launches that may begin early ------------------------------------------------------------------------------------------ */
+
+#define SIDES_MAX 256 /* lanes of one stream for launches that none is behind; beyond, a launch waits for all */
+
+/* A lane of stream's on which all is finished that a launch knowing start begins after; UINT32_MAX: there are too many. */
+static uint32_t side_lane(struct fold *f, uint32_t lane, const struct clock *start)
+{
+	struct early *e = &f->lanes[lane].early;
+	uint32_t ret;
+
+	for (uint32_t i = 0; i < e->nside; i++)
+		if (clock_at(start, e->side[i]) >= f->lanes[e->side[i]].index)
+			return e->side[i];
+	if (e->nside == SIDES_MAX)
+		return UINT32_MAX;
+	ret = new_lane(f, f->lanes[lane].stream);
+	e = &f->lanes[lane].early;
+	GROW(e->side, e->cap, e->nside, 0);
+	e->side[e->nside++] = ret;
+	return ret;
+}
+
+static struct order_early known_of(const struct fold *f, uint64_t seq, uint64_t kernel)
+{
+	struct order_early x = {0};
+
+	if (f->early && f->early(f->early_arg, seq, &x))
+		return x;
+	x = (struct order_early){0};
+	if (!f->code || !f->code(f->code_arg, kernel, &x))
+		x = (struct order_early){0};
+	return x;
+}
+
+/* An item of that lane which begins knowing clock, and is kept until the next command. */
+static struct order_item put_early(struct fold *f, uint32_t lane, uint64_t seq, struct clock *clock, unsigned kept)
+{
+	struct lane *l = &f->lanes[lane];
+
+	clock_drop(f->kept[kept]);
+	f->kept[kept] = clock_ref(clock);
+	l->seq = seq;
+	return (struct order_item){.seq = seq, .lane = lane, .index = ++l->index, .clock = clock};
+}
+
+/* Puts it besides the lane, in one piece or two. False: there are too many already. */
+static bool put_besides(struct fold *f, uint32_t lane, uint64_t seq, const struct order_early *x, struct clock *begin, struct clock *waited,
+	struct order_item *ret)
+{
+	const bool ordered = x->known && x->waits && !x->before; /* it has only the part behind the wait */
+	const uint32_t side = side_lane(f, lane, ordered ? waited : begin);
+
+	if (side == UINT32_MAX)
+		return false;
+	tell(f, f->lanes[lane].early.seq, ORDER_EDGE_BEGUN, 0);
+	*ret = put_early(f, side, seq, ordered ? waited : begin, 0);
+	if (!x->known || !x->waits || ordered)
+		return true;
+	f->before_wait = *ret;
+	*ret = put_early(f, side, seq, waited, 1);
+	return true;
+}
+
+/* c on its stream's lane, when it may begin before the launch in front has finished. False: it is a launch like others. */
+static bool place_early(struct fold *f, uint32_t lane, const struct sbt_cmd *c, struct order_item *ret)
+{
+	const struct early was = f->lanes[lane].early;
+	struct clock *begin, *waited;
+	struct order_early x, front;
+	uint16_t doubts = was.doubts;
+	bool besides;
+
+	if (f->early_in_order || !early_is(c) || !was.seq)
+		return false;
+	x = known_of(f, c->seq, c->u.launch.kernel);
+	front = known_of(f, was.seq, was.kernel);
+	begin = early_begin(&was);
+	waited = early_waited(&was);
+	doubts |= x.known ? 0 : ORDER_EARLY_UNKNOWN;
+	besides = !x.known || !x.waits || x.before || clock_at(waited, lane) < f->lanes[lane].index;
+	if (besides && !put_besides(f, lane, c->seq, &x, begin, waited, ret)) {
+		clock_drop(begin);
+		clock_drop(waited);
+		return false;
+	}
+	if (!besides) {
+		tell(f, was.seq, ORDER_EDGE_WAITED, 0);
+		*ret = put_early(f, lane, c->seq, waited, 0);
+	}
+	ret->behind = was.seq;
+	f->before_wait.early = ret->early = besides ? (uint16_t)(ORDER_EARLY | (x.code ? ORDER_EARLY_CODE : 0) | doubts | (x.known && x.waits && !x.before ? ORDER_EARLY_WAITS : 0) | (was.between ? ORDER_EARLY_BETWEEN : 0) | (was.loose ? ORDER_EARLY_LOOSE : 0) |
+		(front.known && !front.triggers ? ORDER_EARLY_QUIET : 0)) : ORDER_EARLY_WAITS;
+	ret->early |= besides && x.known && x.waits ? ORDER_EARLY_BEHIND : 0;
+	f->before_wait.behind = ret->behind;
+
+	struct lane *l = &f->lanes[lane];
+	struct clock *const after = x.known && x.waits ? waited : begin, *done = clock_with(after, ret->lane, ret->index);
+
+	if (besides) {
+		struct clock *const p = l->early.pending;
+
+		l->early.pending = clock_join(p, done, UINT32_MAX);
+		l->early.pending_seq = c->seq;
+		clock_drop(p);
+	}
+	early_launched(&l->early, c->seq, clock_ref(x.known && x.waits && x.trigger_waits ? waited : begin), done, doubts);
+	l->early.kernel = c->u.launch.kernel;
+	l->early.loose = was.loose || !x.known || !x.waits;
+	clock_drop(begin);
+	clock_drop(waited);
+	return true;
+}
+
+/* What the command just put on the lane means for a launch behind it. */
+static void note_front(struct fold *f, const struct sbt_cmd *c, const struct order_item *it)
+{
+	struct early *e = &f->lanes[it->lane].early;
+
+	if (c->kind == SBT_LAUNCH) {
+		early_usual(e, c->seq, f->lanes[it->lane].base, it->lane, it->index);
+		e->kernel = c->u.launch.kernel;
+	} else if (c->kind == SBT_EVENT_RECORD || c->kind == SBT_STREAM_WAIT)
+		e->between = true;
+	else
+		early_over(e);
+}
+
+static uint16_t doubt_of(const struct fold *f, uint32_t lane)
+{
+	return f->lanes[lane].doubt ? ORDER_EARLY_VALUE : 0;
+}
+
+/* Which event it was is not in the trace. An order of whole commands keeps a wait that may be for it behind the launch. */
+static void note_attribute_event(struct fold *f, const struct sbt_cmd *c, uint32_t lane)
+{
+	struct clock *was = f->by_attribute;
+
+	if (!f->early_in_order || !early_records(c))
+		return;
+	f->by_attribute = clock_join(was, point(f, lane), UINT32_MAX);
+	clock_drop(was);
+}
+
+static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c, uint32_t stream, struct order_item *ret)
+{
+	const uint32_t lane = stream_lane(f, s, stream), h = host_lane(f, c->thread);
+
+	if (lane == UINT32_MAX)
+		return false;
+	join_lane(f, lane, h, ORDER_EDGE_HOST);
+	barrier(f, lane);
+	f->attribute_events |= early_records(c);
+	f->lanes[lane].waited_for_any |= f->attribute_events && c->kind == SBT_STREAM_WAIT;
+	if (c->kind == SBT_STREAM_WAIT) {
+		const struct moment *e = event(f, c->u.stream_wait.event);
+
+		if (e)
+			join_moment(f, lane, e, ORDER_EDGE_EVENT, c->seq);
+		if (f->by_attribute)
+			join(f, lane, f->by_attribute);
+	} else if (c->kind == SBT_BATCH && c->u.batch.is_wait) {
+		join_value(f, lane, c);
+	}
+	if (place_early(f, lane, c, ret)) {
+		ret->early |= f->lanes[lane].waited_for_any ? ORDER_EARLY_EVENT : 0;
+		f->before_wait.early |= ret->early & ORDER_EARLY_EVENT;
+		ret->early |= doubt_of(f, lane);
+		f->before_wait.early |= doubt_of(f, lane);
+		note_work(f, lane);
+		return true;
+	}
+	settle(f, lane);
+	*ret = advance(f, lane, c->seq);
+	note_front(f, c, ret);
+	note_attribute_event(f, c, lane);
+	note_work(f, lane);
+	after(f, s, lane, c);
+	ret->clock = f->lanes[lane].base;
+	ret->early = (uint16_t)((f->lanes[lane].waited_for_any ? ORDER_EARLY_EVENT : 0) |
+			       doubt_of(f, lane));
+	return true;
+}
+
+/* The stream of a stream-ordered allocation or free; SBT_NO_ID. */
+static uint64_t ordered_on(const struct sbt_cmd *c)
+{
+	if (c->kind == SBT_ALLOC)
+		return c->u.alloc.stream;
+	return c->kind == SBT_FREE ? c->u.free.stream : SBT_NO_ID;
+}
+
+bool fold_apply(struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret)
+{
+	const struct sbt_kind_desc *d = sbt_kind(c->kind);
+
+	f->before_wait.lane = UINT32_MAX;
+	if (c->flags & SBT_F_GRAPH)
+		return false;
+	switch (c->kind) {
+	case SBT_SYNC:
+		return on_sync(f, s, c);
+	case SBT_SYNC_END:
+		return on_sync_end(f, c, ret);
+	case SBT_QUERY:
+		return on_query(f, s, c, ret);
+	case SBT_FREE:
+		if (ordered_on(c) == SBT_NO_ID)
+			return on_free(f, c, ret);
+		/* fall through */
+	case SBT_ALLOC:
+		return !c->result && ordered_on(c) < SBT_NO_ID && work(f, s, c, (uint32_t)ordered_on(c), ret);
+	default:
+		return d && d->cls == SBT_CLASS_WORK && !c->result && work(f, s, c, sbt_cmd_stream(c), ret);
+	}
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a kernel's PTX alone says of its use of griddepcontrol, for launches that were not executed: that it never waits, or that every thread waits before it
+ * touches global memory. What lies between, and machine code, says nothing: whether a path is taken is not looked into.
+ */
+#ifndef ORDER_WAITS_H
+#define ORDER_WAITS_H
+
+#include "base/buf.h"
+#include "order/early.h"
+#include "order/races/ptx-texts.h"
+#include "state/state.h"
+
+/* False: the text does not say. n bytes of text; pure. */
+bool waits_text(const char *text, size_t n, const char *entry, struct order_early *ret);
+
+/* What is known of kernels so far. Zeroes: nothing. */
+struct waits {
+	struct ptx_texts texts;
+	struct waits_known {
+		bool asked;
+		struct order_early is;
+	} *known; /* by id of the kernel */
+	size_t nknown;
+};
+
+/* False where no PTX in the trace has the kernel, where several have it, and where the text does not say. */
+struct err *waits_kernel(struct waits *w, struct sbt_reader *trace, const struct state *s, uint64_t id, struct order_early *ret, bool *ret_known) TS_CHECK;
+void waits_free(struct waits *w);
+
+#endif

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The replayer as a process and as the other end of a socket. Nothing here waits without a limit, and nothing that is left waits for
+ * us: whatever goes wrong on the socket ends in a dead and reaped process. The surprise: what the replayer said last may still lie in the
+ * socket when writing to it fails, so a failed write is followed by a read.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/patience.h"
+#include "replay/client/device-private.h"
+
+#define POST_BYTES 4096	   /* gathered before they are sent */
+#define GRACE_MS 3000	   /* that a reply may take after Ctrl-C: work in flight ends, a hang does not */
+#define DYING_MS 1000	   /* that a process may take to die when its socket is closed */
+#define SENTENCE_MAX 4000u /* of what the replayer says */
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* ---- the process --------------------------------------------------------------------------------------------------- */
+
+/* After fork: only what is safe there. Ctrl-C is the shell's; a reader of our standard input it must not be. */
+static void child(const struct device *d, int fd, int said, int fail, char **env, pid_t parent)
+{
+	char *argv[] = {d->replayer, d->no_sandbox ? (char *)(uintptr_t)REPLAYER_NO_SANDBOX : NULL, NULL};
+	sigset_t none;
+	int null, e;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGPIPE, SIG_DFL);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(127);
+	null = open("/dev/null", O_RDONLY);
+	if (null >= 0)
+		dup2(null, 0);
+	dup2(said, 1);
+	device_child_layout(d->attempt);
+	if (!fcntl(fd, F_SETFD, 0))
+		execve(d->replayer, argv, env);
+	e = errno;
+	if (write(fail, &e, sizeof e) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* Waits for exec: the pipe closes, or brings an errno. */
+static struct err *started(const struct device *d, int fail)
+{
+	int e = 0;
+	ssize_t n;
+
+	do
+		n = read(fail, &e, sizeof e);
+	while (n < 0 && errno == EINTR);
+	if (n == 0)
+		return NULL;
+	return err_cure(err_sys(n == sizeof e ? e : EIO, "cannot start the replayer %s", d->replayer),
+		"tsdb-replayer is installed with tsdb");
+}
+
+struct err *device_spawn(struct device *d)
+{
+	int sv[2], fail[2], said;
+	pid_t parent = getpid();
+	struct err *e;
+	char **env;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv))
+		return err_sys(errno, "cannot make a socket pair for the replayer");
+	if (pipe2(fail, O_CLOEXEC)) {
+		e = err_sys(errno, "cannot make a pipe for the replayer");
+		close(sv[0]);
+		close(sv[1]);
+		return e;
+	}
+	e = device_said_open(d, &said);
+	if (e) {
+		close(sv[0]);
+		close(sv[1]);
+		close(fail[0]);
+		close(fail[1]);
+		return e;
+	}
+	env = device_child_env(d, sv[1]);
+	d->pid = fork();
+	if (d->pid == 0)
+		child(d, sv[1], said, fail[1], env, parent);
+	e = d->pid < 0 ? err_sys(errno, "cannot fork for the replayer") : NULL;
+	device_child_env_free(env);
+	close(sv[1]);
+	close(fail[1]);
+	close(said);
+	d->fd = sv[0];
+	if (d->pid < 0)
+		d->pid = 0;
+	else
+		e = started(d, fail[0]);
+	close(fail[0]);
+	if (!e && fcntl(d->fd, F_SETFL, O_NONBLOCK))
+		e = err_sys(errno, "cannot set up the replayer's socket");
+	if (e)
+		device_bury(d);
+	return e;
+}
+
+/* Reaps within ms; the wait status, or -1 when it still lives. */
+static int reap(struct device *d, uint64_t ms)
+{
+	const struct timespec nap = {.tv_nsec = 2000000};
+	struct patience patience;
+	int status;
+	pid_t r;
+
+	patience_begin(&patience, d->pid, ms * 1000000);
+	for (;;) {
+		device_said_take(d);
+		r = waitpid(d->pid, &status, WNOHANG);
+		if (r == d->pid)
+			return status;
+		if (r < 0 && errno != EINTR)
+			return 0; /* somebody else reaped it */
+		if (!ms || patience_over(&patience))
+			return -1;
+		nanosleep(&nap, NULL);
+	}
+}
+
+int device_bury(struct device *d)
+{
+	int status = -1;
+
+	if (d->pid) {
+		status = reap(d, 0);
+		if (status < 0) {
+			kill(d->pid, SIGKILL);
+			while (waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
+				;
+		}
+	}
+	device_said_close(d);
+	if (d->fd >= 0)
+		close(d->fd);
+	d->fd = -1;
+	d->pid = 0;
+	d->pos = d->done = 0;
+	buf_clear(&d->out);
+	return status;
+}
+
+/* ---- the end of it -------------------------------------------------------------------------------------------------- */
+
+/* It is one of those submitted and not known to have finished. */
+static void suspect_all(struct device *d)
+{
+	d->culprit = d->pos > d->done ? d->pos : 0;
+	d->culprit_first = d->culprit ? d->done + 1 : 0;
+}
+
+static void add_suspects(struct buf *b, const struct device *d)
+{
+	if (!d->culprit)
+		buf_printf(b, " at #%" PRIu64, d->pos);
+	else if (d->culprit_first < d->culprit)
+		buf_printf(b, " at one of #%" PRIu64 " to #%" PRIu64, d->culprit_first, d->culprit);
+	else
+		buf_printf(b, " at #%" PRIu64, d->culprit);
+}
+
+static struct err *ended(struct device *d, int status)
+{
+	struct buf b = BUF_INIT;
+	struct err *e;
+
+	buf_str(&b, "the replayer died");
+	add_suspects(&b, d);
+	if (status < 0)
+		buf_str(&b, ": it closed its socket");
+	else if (WIFSIGNALED(status))
+		buf_printf(&b, ": signal %d, %s", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		buf_printf(&b, ": exit status %d", WEXITSTATUS(status));
+	if (status >= 0)
+		d->pid = 0;
+	device_bury(d);
+	e = err_new(ERR_INFERIOR, "%s", buf_cstr(&b));
+	buf_free(&b);
+	return e;
+}
+
+/* The socket is closed: how did it end? */
+static struct err *died(struct device *d)
+{
+	suspect_all(d);
+	return ended(d, reap(d, DYING_MS));
+}
+
+struct err *device_alive(struct device *d)
+{
+	int status = d->pid ? reap(d, 0) : -1;
+
+	if (status < 0)
+		return NULL;
+	suspect_all(d);
+	return err_cure(ended(d, status), "the next command starts it again");
+}
+
+static struct err *kill_for(struct device *d, enum err_code code, const char *why)
+{
+	struct buf b = BUF_INIT;
+	struct err *e;
+
+	suspect_all(d);
+	add_suspects(&b, d);
+	e = err_new(code, "%s%s; the replayer was ended", why, buf_cstr(&b));
+	if (code == ERR_INTERRUPTED)
+		d->culprit = d->culprit_first = 0;
+	buf_free(&b);
+	device_bury(d);
+	return e;
+}
+
+/* ---- the socket ------------------------------------------------------------------------------------------------------ */
+
+struct limit {
+	struct patience patience;
+	uint64_t grace_ms; /* when Ctrl-C was seen; 0: not yet */
+};
+
+static struct limit limit_of(const struct device *d)
+{
+	struct limit l = {0};
+
+	patience_begin(&l.patience, d->pid, d->timeout_ms * 1000000ull);
+	return l;
+}
+
+/* Until the socket is ready for events, or readable (what a dying replayer says matters more than what we have to say). */
+static struct err *wait_for(struct device *d, short events, struct limit *l)
+{
+	for (;;) {
+		struct pollfd p[] = {{.fd = d->fd, .events = events | POLLIN}, {.fd = d->said_fd, .events = POLLIN}};
+		int n;
+
+		if (d->progress)
+			d->progress(d->progress_arg, d->doing, d->doing == DEVICE_GOING ? d->pos : d->want);
+		if (d->interrupt && *d->interrupt && !l->grace_ms)
+			l->grace_ms = now_ms();
+		if (d->budget && patience_over(d->budget) && !l->grace_ms)
+			l->grace_ms = now_ms();
+		if (l->grace_ms && now_ms() - l->grace_ms >= GRACE_MS) /* it is the user who gives up */
+			return d->interrupt && *d->interrupt ? kill_for(d, ERR_INTERRUPTED, "interrupted while the device was busy")
+							     : kill_for(d, ERR_LIMIT, "the budget is spent");
+		if (patience_over(&l->patience)) {
+			d->error = DEVICE_SILENT;
+			return err_cure(kill_for(d, ERR_INFERIOR, "no answer from the replayer in time"),
+				"the state before it can be inspected");
+		}
+		n = poll(p, 2, 50);
+		if (n > 0 && p[0].revents)
+			return NULL;
+		if (n > 0)
+			device_said_take(d);
+		if (n < 0 && errno != EINTR)
+			return kill_for(d, ERR_SYSTEM, strerror(errno));
+	}
+}
+
+/* Sends what has gathered. A replayer that does not read any more is no error here: its last words are read by the caller. */
+static struct err *flush(struct device *d)
+{
+	struct limit l = limit_of(d);
+	size_t at = 0;
+
+	while (at < d->out.len) {
+		ssize_t n = send(d->fd, d->out.data + at, d->out.len - at, MSG_NOSIGNAL);
+
+		if (n >= 0) {
+			at += (size_t)n;
+			patience_begin(&l.patience, d->pid, d->timeout_ms * 1000000ull);
+			continue;
+		}
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN && errno != EWOULDBLOCK)
+			break;
+		TRY(wait_for(d, POLLOUT, &l));
+		/* readable while we were only talking: it is ending, or it broke the protocol */
+		struct pollfd p = {.fd = d->fd, .events = POLLIN | POLLOUT};
+		if (poll(&p, 1, 0) > 0 && (p.revents & (POLLIN | POLLHUP)) && !(p.revents & POLLOUT))
+			break;
+	}
+	buf_clear(&d->out);
+	return NULL;
+}
+
+struct err *device_post(struct device *d, uint32_t type, const void *body, size_t n, const void *tail, size_t tail_n)
+{
+	struct replayer_head head = {.type = type, .size = (uint32_t)(n + tail_n)};
+
+	BUG_ON(n + tail_n > REPLAYER_MESSAGE_MAX - sizeof head);
+	d->asked = type;
+	buf_add(&d->out, &head, sizeof head);
+	buf_add(&d->out, body, n);
+	if (tail_n)
+		buf_add(&d->out, tail, tail_n);
+	return d->out.len >= POST_BYTES ? flush(d) : NULL;
+}
+
+/* n bytes to dst; *ret_end: the socket ended instead. */
+static struct err *receive(struct device *d, void *dst, size_t n, struct limit *l, bool *ret_end)
+{
+	size_t at = 0;
+
+	while (at < n && !*ret_end) {
+		ssize_t got = recv(d->fd, (uint8_t *)dst + at, n - at, 0);
+
+		if (got > 0)
+			at += (size_t)got;
+		else if (got == 0 || (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK))
+			*ret_end = true;
+		else if (errno != EINTR)
+			TRY(wait_for(d, POLLIN, l));
+	}
+	return NULL;
+}
+
+static const struct {
+	enum err_code code;
+	bool dead; /* the process is of no more use */
+	const char *cure;
+} errors[] = {
+	[REPLAYER_E_OTHER] = {ERR_STATE, false, NULL},
+	[REPLAYER_E_FAULT] = {ERR_INFERIOR, true, "the memory before it can be inspected; the replayer starts again by itself"},
+	[REPLAYER_E_PLACE] = {ERR_UNSUPPORTED, true, NULL},
+	[REPLAYER_E_MEMORY] = {ERR_LIMIT, false, NULL},
+	[REPLAYER_E_DEVICE] = {ERR_UNSUPPORTED, false, NULL},
+	[REPLAYER_E_TRACE] = {ERR_BAD_TRACE, false, NULL},
+	[REPLAYER_E_TIMEOUT] = {ERR_INFERIOR, true, "TSDB_REPLAYER_TIMEOUT=SECONDS gives it more time; the memory before it can be inspected"},
+	[REPLAYER_E_REFUSED] = {ERR_UNSUPPORTED, false, NULL},
+};
+
+/* The sentence of an ERROR, safe to print. "; " may part it from a cure, which is left in it. */
+static struct err *told(struct device *d)
+{
+	const struct replayer_error *x = (const void *)d->in.data;
+	size_t n = d->in.len - sizeof *x, keep = n < SENTENCE_MAX ? n : SENTENCE_MAX;
+	unsigned code = x->code < sizeof errors / sizeof *errors ? x->code : REPLAYER_E_OTHER;
+	char *text = xmalloc(keep + 1);
+	struct err *e;
+
+	memcpy(text, d->in.data + sizeof *x, keep);
+	text[keep] = '\0';
+	for (size_t i = 0; i < keep; i++)
+		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+			text[i] = ' ';
+	d->error = code;
+	d->culprit = x->seq;
+	d->culprit_first = x->first && x->first < x->seq ? x->first : x->seq;
+	e = err_new(errors[code].code, "%s", keep ? text : "the replayer failed without saying why");
+	if (errors[code].cure)
+		e = err_cure(e, "%s", errors[code].cure);
+	free(text);
+	if (errors[code].dead)
+		device_bury(d);
+	return e;
+}
+
+static bool known_reply(const struct replayer_head *h)
+{
+	return (h->type == REPLAYER_REPLY || (h->type == REPLAYER_ERROR && h->size >= sizeof(struct replayer_error))) &&
+		h->size <= REPLAYER_MESSAGE_MAX - sizeof *h;
+}
+
+struct err *device_reply(struct device *d, size_t size)
+{
+	struct replayer_head head;
+	struct limit l;
+	bool end = false;
+
+	TRY(flush(d));
+	l = limit_of(d);
+	TRY(receive(d, &head, sizeof head, &l, &end));
+	if (end)
+		return died(d);
+	if (!known_reply(&head))
+		return kill_for(d, ERR_INFERIOR, "the replayer answers what is no answer");
+	buf_clear(&d->in);
+	buf_room(&d->in, head.size);
+	TRY(receive(d, d->in.data, head.size, &l, &end));
+	if (end)
+		return died(d);
+	d->in.len = head.size;
+	device_said_take(d);
+	if (head.type == REPLAYER_ERROR)
+		return told(d);
+	if (d->in.len < size)
+		return kill_for(d, ERR_INFERIOR, "the replayer's answer is too short");
+	return NULL;
+}

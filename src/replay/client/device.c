@@ -1,0 +1,804 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What to ask the replayer, and how a new one takes over from a dead one: every call first makes sure that there is a process
+ * and that it stands where the caller believes to be (heal()).
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "replay/device-node.h"
+#include "replay/client/device-private.h"
+
+#define TIMEOUT_S 300
+#define PIECE (REPLAYER_MESSAGE_MAX / 2) /* bytes of a read or write in one message */
+#define SLICE_MS 100			 /* aim of a part of a run */
+#define SLICE_FIRST 256			 /* seqs in the first part */
+#define BLAME_MAX 20000			 /* commands executed one by one to find the one that broke the device */
+
+static struct err *call(struct device *d, uint32_t type, const void *body, size_t n, const void *tail, size_t tail_n, size_t reply)
+{
+	TRY(device_post(d, type, body, n, tail, tail_n));
+	return device_reply(d, reply);
+}
+
+#define CALL(d, TYPE, body, reply) call(d, REPLAYER_##TYPE, &(body), sizeof(body), NULL, 0, sizeof(struct reply))
+
+/* ---- a process at the right place -------------------------------------------------------------------------------------- */
+
+static void take_notes(struct device *d)
+{
+	struct replayer_opened o;
+
+	memcpy(&o, d->in.data, sizeof o);
+	free(d->notes);
+	d->notes = xmalloc(d->in.len - sizeof o + 1);
+	memcpy(d->notes, d->in.data + sizeof o, d->in.len - sizeof o);
+	d->notes[d->in.len - sizeof o] = '\0';
+	for (char *p = d->notes; *p; p++)
+		if (((unsigned char)*p < 0x20 && *p != '\n') || *p == 0x7f)
+			*p = ' ';
+	d->info = (struct device_info){.first = d->first,
+		.last = d->last,
+		.ranges = o.ranges,
+		.bytes = o.bytes,
+		.unrepeatable = o.unrepeatable,
+		.work = o.work,
+		.recorded = o.recorded,
+		.left_out = o.left_out,
+		.fault = {o.fault_told, o.fault_first, o.fault_last, o.fault_code},
+		.notes = d->notes};
+}
+
+static struct err *start_once(struct device *d)
+{
+	struct replayer_open o = {.version = REPLAYER_VERSION, .flags = d->flags, .first = d->first, .last = d->last};
+	struct err *e;
+
+	d->doing = DEVICE_OPENING;
+	TRY(device_spawn(d));
+	e = call(d, REPLAYER_OPEN, &o, sizeof o, d->trace, strlen(d->trace), sizeof(struct replayer_opened));
+	if (e) {
+		device_bury(d);
+		return e;
+	}
+	take_notes(d);
+	d->doing = DEVICE_EXECUTING;
+	d->pos = d->done = d->first - 1;
+	d->astray = false;
+	return NULL;
+}
+
+static struct err *seek_raw(struct device *d, uint64_t seq)
+{
+	struct replayer_seek s = {seq};
+
+	d->astray = true;
+	d->done = d->first - 1; /* it may have to begin there: who is to blame for a crash */
+	d->pos = seq;
+	d->doing = DEVICE_GOING;
+	struct err *e = CALL(d, SEEK, s, replayer_done);
+	d->doing = DEVICE_EXECUTING;
+	TRY(e);
+	d->pos = d->done = seq;
+	d->astray = false;
+	return NULL;
+}
+
+/* The what-ifs in the order they were made. */
+static struct err *edit_again(struct device *d)
+{
+	for (size_t i = 0; i < d->nedits; i++) {
+		const struct device_edit *x = &d->edits[i];
+
+		if (x->type == REPLAYER_WRITE && d->pos != x->at)
+			TRY(seek_raw(d, x->at));
+		TRY(call(d, x->type, x->body.data, x->body.len, NULL, 0, sizeof(struct replayer_done)));
+	}
+	if (d->nedits)
+		d->astray = true;
+	return NULL;
+}
+
+static struct err *start(struct device *d)
+{
+	struct err *e = NULL;
+
+	for (d->attempt = 0; d->attempt < DEVICE_ATTEMPTS; d->attempt++) {
+		err_free(e);
+		e = start_once(d);
+		if (!e || d->error != REPLAYER_E_PLACE || (d->interrupt && *d->interrupt))
+			break;
+	}
+	return e ? e : edit_again(d);
+}
+
+/* What the microscope was at is over. */
+static void leave(struct device *d)
+{
+	d->graph = 0;
+	if (!d->inside)
+		return;
+	if (d->astray)
+		d->want = d->outside;
+	d->inside = 0;
+}
+
+/* A living process at d->want. Every call begins here. */
+static struct err *heal(struct device *d)
+{
+	leave(d);
+	d->culprit = d->culprit_first = 0;
+	d->error = 0;
+	if (d->pos == d->done) /* else its last words may be in the socket */
+		TRY(device_alive(d));
+	if (!d->pid)
+		TRY(start(d));
+	if (d->astray || d->pos != d->want)
+		TRY(seek_raw(d, d->want));
+	return NULL;
+}
+
+/* ---- finding the command that broke it ----------------------------------------------------------------------------------- */
+
+static struct err *run_raw(struct device *d, uint64_t to, uint64_t addr, uint64_t size, bool *ret_hit)
+{
+	struct replayer_run r = {.to = to, .watch_addr = addr, .watch_size = size};
+	struct replayer_ran ran;
+
+	d->astray = true;
+	d->pos = to; /* whom a crash is blamed on */
+	TRY(CALL(d, RUN, r, replayer_ran));
+	memcpy(&ran, d->in.data, sizeof ran);
+	d->pos = d->done = ran.seq;
+	d->astray = false;
+	*ret_hit = ran.hit && size;
+	return NULL;
+}
+
+/* One of first..last broke the device: executes them one by one. NULL: they all went well this time. */
+static struct err *one_by_one(struct device *d, uint64_t first, uint64_t last)
+{
+	bool hit;
+
+	TRY(start(d));
+	TRY(seek_raw(d, first - 1));
+	for (uint64_t seq = first; seq <= last; seq++) {
+		struct err *e;
+
+		e = run_raw(d, seq, 0, 0, &hit);
+		if (e && !d->culprit)
+			d->culprit = d->culprit_first = seq;
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
+static struct err *blame(struct device *d, struct err *e)
+{
+	uint64_t first = d->culprit_first, last = d->culprit;
+	struct err *again;
+
+	d->astray = true;
+	if (!last)
+		return e;
+	d->want = first - 1;
+	if (d->blaming || first == last || d->pid || e->code != ERR_INFERIOR || last - first > BLAME_MAX ||
+		d->error == DEVICE_SILENT)
+		return e;
+	d->blaming = true;
+	again = one_by_one(d, first, last);
+	d->blaming = false;
+	d->astray = true;
+	if (again && again->code == ERR_INFERIOR && d->culprit >= first && d->culprit <= last) {
+		d->want = d->culprit_first - 1;
+		err_free(e);
+		return again;
+	}
+	if (!again)
+		e = err_cure(e, "it did not happen again when these commands were executed one by one");
+	err_free(again);
+	d->culprit = last;
+	d->culprit_first = first;
+	return e;
+}
+
+/* Every failure of a call that executes goes through here. */
+static struct err *failed(struct device *d, struct err *e)
+{
+	e = blame(d, e);
+	if (d->error != REPLAYER_E_TIMEOUT || d->flags & REPLAYER_OVERLAPS)
+		return e;
+	return err_cure(e, "TSDB_REPLAYER_TIMEOUT=SECONDS gives it more time; if it waits for a later command on another stream, "
+		"`set replay order concurrent` (`tsdb replay --order concurrent`) lets streams overlap; the memory before it can be inspected");
+}
+
+#define EXECUTING(d, expr)                                                                          \
+	do {                                                                                        \
+		struct err *ex_err_ = (expr);                                                       \
+		if (ex_err_)                                                                        \
+			return failed(d, ex_err_);                                                  \
+	} while (0)
+
+/* A failure of a call that executes nothing itself. Nothing happened, unless the process died or it is about an earlier command. */
+static struct err *refused(struct device *d, struct err *e)
+{
+	if (!d->pid || d->pos != d->done)
+		return failed(d, e);
+	d->culprit = d->culprit_first = 0;
+	return e;
+}
+
+#define ASKING(d, expr)                                                                             \
+	do {                                                                                        \
+		struct err *ask_err_ = (expr);                                                      \
+		if (ask_err_)                                                                       \
+			return refused(d, ask_err_);                                                \
+	} while (0)
+
+struct err *device_ready(struct device *d)
+{
+	EXECUTING(d, heal(d));
+	return NULL;
+}
+
+struct err *device_failed(struct device *d, struct err *e)
+{
+	return failed(d, e);
+}
+
+/* ---- open and close --------------------------------------------------------------------------------------------------------- */
+
+struct err *device_open(struct device **ret, const struct device_options *o)
+{
+	struct device *d;
+	struct err *e;
+
+	*ret = NULL;
+	if (!o->first || o->last < o->first)
+		return err_new(ERR_INCOMPLETE, "the trace has no capture window that can be executed again");
+	d = xcalloc(1, sizeof *d);
+	d->fd = d->said_fd = -1;
+	d->replayer = xstrdup(o->replayer);
+	d->trace = xstrdup(o->trace);
+	d->softgpu = o->softgpu ? xstrdup(o->softgpu) : NULL;
+	d->first = o->first;
+	d->last = o->last;
+	d->flags = o->flags;
+	d->no_sandbox = o->no_sandbox;
+	d->timeout_ms = (o->timeout_s ? o->timeout_s : TIMEOUT_S) * 1000;
+	d->interrupt = o->interrupt;
+	d->progress = o->progress;
+	d->progress_arg = o->progress_arg;
+	d->said = o->said;
+	d->said_arg = o->said_arg;
+	d->want = o->first - 1;
+	e = start(d);
+	if (e) {
+		device_close(d);
+		return e;
+	}
+	*ret = d;
+	return NULL;
+}
+
+static void drop_edits(struct device *d, size_t from)
+{
+	while (d->nedits > from)
+		buf_free(&d->edits[--d->nedits].body);
+}
+
+void device_close(struct device *d)
+{
+	if (!d)
+		return;
+	device_bury(d);
+	drop_edits(d, 0);
+	free(d->edits);
+	buf_free(&d->out);
+	buf_free(&d->in);
+	free(d->notes);
+	free(d->replayer);
+	free(d->trace);
+	free(d->softgpu);
+	free(d);
+}
+
+struct device_info device_info(const struct device *d)
+{
+	struct device_info info = d->info;
+
+	info.overlap = d->flags & REPLAYER_OVERLAPS;
+	return info;
+}
+
+uint64_t device_seq(const struct device *d)
+{
+	return d->want;
+}
+
+int device_pid(const struct device *d)
+{
+	return d->pid;
+}
+
+bool device_failed_as_recorded(const struct device *d)
+{
+	const struct device_fault *f = &d->info.fault;
+
+	return d->error == REPLAYER_E_FAULT && f->told && f->first && d->culprit_first >= f->first && d->culprit <= f->last;
+}
+
+uint64_t device_culprit(const struct device *d, uint64_t *ret_first)
+{
+	if (ret_first)
+		*ret_first = d->culprit_first;
+	return d->culprit;
+}
+
+struct err *device_restart(struct device *d)
+{
+	device_bury(d);
+	return heal(d);
+}
+
+/* ---- moving ----------------------------------------------------------------------------------------------------------------- */
+
+static struct err *outside(const struct device *d, uint64_t seq)
+{
+	return err_new(ERR_NOT_FOUND, "#%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64 " that can be executed", seq,
+		d->first, d->last);
+}
+
+struct err *device_execute(struct device *d, uint64_t seq, bool wait)
+{
+	struct replayer_execute x = {.seq = seq, .wait = wait};
+
+	if (seq < d->first || seq > d->last)
+		return outside(d, seq);
+	if (seq <= d->want)
+		return err_new(ERR_STATE, "#%" PRIu64 " lies before the device's position, #%" PRIu64, seq, d->want);
+	EXECUTING(d, heal(d));
+	d->pos = seq;
+	EXECUTING(d, device_post(d, REPLAYER_EXECUTE, &x, sizeof x, NULL, 0));
+	if (wait) {
+		EXECUTING(d, device_reply(d, sizeof(struct replayer_done)));
+		d->done = seq;
+	}
+	d->want = seq;
+	return NULL;
+}
+
+struct err *device_finish(struct device *d)
+{
+	bool hit;
+
+	EXECUTING(d, heal(d));
+	if (d->done == d->pos)
+		return NULL;
+	EXECUTING(d, run_raw(d, d->pos, 0, 0, &hit));
+	return NULL;
+}
+
+struct err *device_seek(struct device *d, uint64_t seq)
+{
+	if (seq < d->first)
+		seq = d->first - 1;
+	if (seq > d->last)
+		return outside(d, seq);
+	leave(d);
+	if (d->pid && !d->astray && d->pos == seq && d->want == seq)
+		return device_finish(d);
+	d->culprit = d->culprit_first = 0;
+	d->error = 0;
+	if (d->pos == d->done)
+		EXECUTING(d, device_alive(d));
+	if (!d->pid)
+		EXECUTING(d, start(d));
+	if (d->astray || d->pos != seq) {
+		struct err *e;
+
+		d->back = seq <= d->want;
+		e = seek_raw(d, seq);
+		d->back = false;
+		EXECUTING(d, e);
+	}
+	d->want = seq;
+	return NULL;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+struct err *device_run(struct device *d, uint64_t to, uint64_t addr, uint64_t size, bool *ret_hit)
+{
+	uint64_t slice = SLICE_FIRST;
+	bool hit = false;
+
+	if (ret_hit)
+		*ret_hit = false;
+	if (to > d->last)
+		return outside(d, to);
+	EXECUTING(d, heal(d));
+	while (d->want < to && !hit) {
+		uint64_t begin = now_ms(), part = to - d->want > slice ? d->want + slice : to;
+
+		if (d->interrupt && *d->interrupt)
+			return err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, d->want);
+		EXECUTING(d, run_raw(d, part, addr, size, &hit));
+		if (d->pos > to || (!hit && d->pos < part) || d->pos <= d->want) {
+			device_bury(d);
+			return err_new(ERR_INFERIOR, "the replayer was to run to #%" PRIu64 " and did not; it was ended", part);
+		}
+		d->want = d->pos;
+		if (now_ms() - begin < SLICE_MS)
+			slice *= 4;
+	}
+	if (ret_hit)
+		*ret_hit = hit;
+	return device_finish(d);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------------------- */
+
+/* To look at memory: also in the middle of a launch. */
+static struct err *look(struct device *d)
+{
+	if ((!d->inside && !d->graph) || !d->pid)
+		return heal(d);
+	d->culprit = d->culprit_first = 0;
+	d->error = 0;
+	return NULL;
+}
+
+struct err *device_read(struct device *d, uint64_t addr, void *dst, size_t n)
+{
+	EXECUTING(d, look(d));
+	for (size_t at = 0; at < n;) {
+		struct replayer_range r = {.addr = addr + at, .size = n - at < PIECE ? n - at : PIECE};
+
+		ASKING(d, CALL(d, READ, r, replayer_done));
+		if (d->in.len != sizeof(struct replayer_done) + r.size) {
+			device_bury(d);
+			return err_new(ERR_INFERIOR, "the replayer answered a read of %" PRIu64 " bytes with %zu; it was ended", r.size,
+				d->in.len - sizeof(struct replayer_done));
+		}
+		memcpy((uint8_t *)dst + at, d->in.data + sizeof(struct replayer_done), r.size);
+		at += r.size;
+		d->done = d->pos;
+	}
+	return NULL;
+}
+
+static struct err *hash(struct device *d, uint32_t type, uint64_t addr, uint64_t size, struct sbt_hash *ret)
+{
+	struct replayer_range r = {.addr = addr, .size = size};
+
+	EXECUTING(d, look(d));
+	ASKING(d, call(d, type, &r, sizeof r, NULL, 0, sizeof(struct replayer_hash)));
+	memcpy(ret, d->in.data, sizeof *ret);
+	d->done = d->pos;
+	return NULL;
+}
+
+struct err *device_hash(struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret)
+{
+	return hash(d, REPLAYER_HASH, addr, size, ret);
+}
+
+struct err *device_hash_recorded(struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret)
+{
+	return hash(d, REPLAYER_HASH_RECORDED, addr, size, ret);
+}
+
+/* ---- what-ifs ----------------------------------------------------------------------------------------------------------------- */
+
+/* Asks, and remembers what was asked for the next process. */
+static struct err *edit(struct device *d, uint32_t type, const void *body, size_t n, const void *tail, size_t tail_n)
+{
+	struct device_edit *x;
+
+	if ((d->inside || d->graph) && d->astray)
+		return err_cure(err_new(ERR_STATE, "nothing can be changed in the middle of launch #%" PRIu64, d->inside ? d->inside : d->graph),
+			"Finish it, or go before it");
+	EXECUTING(d, heal(d));
+	ASKING(d, call(d, type, body, n, tail, tail_n, sizeof(struct replayer_done)));
+	MAKE_ROOM(d->edits, d->nedits, d->cap_edits);
+	x = &d->edits[d->nedits++];
+	*x = (struct device_edit){.at = d->want, .type = type};
+	buf_add(&x->body, body, n);
+	if (tail_n)
+		buf_add(&x->body, tail, tail_n);
+	return NULL;
+}
+
+static struct err *fits(const char *what, size_t n)
+{
+	if (n <= PIECE)
+		return NULL;
+	return err_new(ERR_LIMIT, "%s of %zu bytes is too large: at most %u", what, n, PIECE);
+}
+
+struct err *device_write(struct device *d, uint64_t addr, const void *src, size_t n)
+{
+	for (size_t at = 0; at < n;) {
+		struct replayer_range r = {.addr = addr + at, .size = n - at < PIECE ? n - at : PIECE};
+
+		TRY(edit(d, REPLAYER_WRITE, &r, sizeof r, (const uint8_t *)src + at, r.size));
+		at += r.size;
+		d->done = d->pos;
+	}
+	return NULL;
+}
+
+struct err *device_set_arg(struct device *d, uint64_t seq, uint32_t param, const void *src, uint32_t n)
+{
+	struct replayer_arg a = {.seq = seq, .param = param, .size = n};
+
+	if (seq < d->first || seq > d->last)
+		return outside(d, seq);
+	TRY(fits("a parameter", n));
+	return edit(d, REPLAYER_ARG, &a, sizeof a, src, n);
+}
+
+/* A second list takes the place of the first. */
+static void forget_type(struct device *d, uint32_t type)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < d->nedits; i++) {
+		if (d->edits[i].type == type)
+			buf_free(&d->edits[i].body);
+		else
+			d->edits[k++] = d->edits[i];
+	}
+	d->nedits = k;
+}
+
+struct err *device_skip(struct device *d, const uint64_t *seqs, uint32_t n, bool recorded_inputs)
+{
+	struct replayer_skip s = {.n = n, .recorded_inputs = recorded_inputs};
+
+	TRY(fits("a list of commands", (size_t)n * sizeof *seqs));
+	TRY(edit(d, REPLAYER_SKIP, &s, sizeof s, seqs, (size_t)n * sizeof *seqs));
+	struct device_edit keep = d->edits[--d->nedits];
+	forget_type(d, REPLAYER_SKIP);
+	if (n)
+		d->edits[d->nedits++] = keep;
+	else
+		buf_free(&keep.body);
+	return NULL;
+}
+
+struct err *device_graph_part(struct device *d, uint64_t seq, uint32_t node, bool with)
+{
+	struct replayer_graph_part g = {.seq = seq, .node = node, .with = with};
+
+	TRY(edit(d, REPLAYER_GRAPH_PART, &g, sizeof g, NULL, 0));
+	struct device_edit keep = d->edits[--d->nedits];
+	forget_type(d, REPLAYER_GRAPH_PART);
+	if (seq)
+		d->edits[d->nedits++] = keep;
+	else
+		buf_free(&keep.body);
+	return NULL;
+}
+
+struct err *device_swap(struct device *d, uint32_t kernel, enum code_kind kind, const void *code, size_t n)
+{
+	struct replayer_swap s = {.kernel = kernel, .kind = kind};
+
+	TRY(fits("code", n));
+	return edit(d, REPLAYER_SWAP, &s, sizeof s, code, n);
+}
+
+struct err *device_forget(struct device *d)
+{
+	struct replayer_arg none = {0};
+
+	forget_type(d, REPLAYER_WRITE);
+	forget_type(d, REPLAYER_ARG);
+	d->want = d->first - 1;
+	EXECUTING(d, heal(d));
+	ASKING(d, CALL(d, ARG, none, replayer_done));
+	EXECUTING(d, seek_raw(d, d->want));
+	return NULL;
+}
+
+bool device_what_if(const struct device *d)
+{
+	for (size_t i = 0; i < d->nedits; i++)
+		if (d->edits[i].type != REPLAYER_SOFT)
+			return true;
+	return false;
+}
+
+struct err *device_soft(struct device *d, const struct replayer_soft *s)
+{
+	TRY(edit(d, REPLAYER_SOFT, s, sizeof *s, NULL, 0));
+	struct device_edit keep = d->edits[--d->nedits];
+	forget_type(d, REPLAYER_SOFT);
+	d->edits[d->nedits++] = keep;
+	d->done = d->pos;
+	return NULL;
+}
+
+struct err *device_ask(struct device *d, uint32_t type, const void *body, size_t n, size_t reply)
+{
+	EXECUTING(d, heal(d));
+	ASKING(d, call(d, type, body, n, NULL, 0, reply));
+	d->done = d->pos;
+	return NULL;
+}
+
+struct err *device_ask_run(struct device *d, uint32_t type, const void *body, size_t n, size_t reply, uint64_t to)
+{
+	uint64_t seq;
+
+	EXECUTING(d, heal(d));
+	d->astray = true;
+	d->pos = to; /* whom a crash is blamed on */
+	EXECUTING(d, call(d, type, body, n, NULL, 0, reply));
+	memcpy(&seq, d->in.data, sizeof seq);
+	if (seq < d->first - 1 || seq > to) {
+		device_bury(d);
+		return err_new(ERR_INFERIOR, "the replayer says that it is at #%" PRIu64 ", which nobody asked for; it was ended", seq);
+	}
+	d->want = d->pos = d->done = seq;
+	d->astray = false;
+	return NULL;
+}
+
+struct err *device_overlap(struct device *d, bool overlap)
+{
+	const struct replayer_overlap o = {.on = overlap};
+	const unsigned flags = overlap ? d->flags | REPLAYER_OVERLAPS : d->flags & ~REPLAYER_OVERLAPS;
+
+	if (flags == d->flags)
+		return NULL;
+	EXECUTING(d, heal(d));
+	ASKING(d, CALL(d, OVERLAP, o, replayer_done));
+	d->flags = flags; /* what a fresh process is opened with */
+	d->astray = true;
+	return NULL;
+}
+
+/* ---- judging -------------------------------------------------------------------------------------------------------------------- */
+
+struct err *device_verify(struct device *d, struct device_verified *ret)
+{
+	struct replayer_seek s = {d->last};
+	size_t n;
+
+	*ret = (struct device_verified){0};
+	if (d->want != d->last)
+		return err_new(ERR_STATE, "only the window's end, #%" PRIu64 ", can be compared with the recording; this is #%" PRIu64,
+			d->last, d->want);
+	EXECUTING(d, heal(d));
+	ASKING(d, CALL(d, VERIFY, s, replayer_verified));
+	d->done = d->pos;
+	memcpy(&ret->sums, d->in.data, sizeof ret->sums);
+	n = (d->in.len - sizeof ret->sums) / sizeof *ret->pieces;
+	ret->npieces = n < ret->sums.pieces ? n : ret->sums.pieces;
+	ret->pieces = xcalloc(ret->npieces ? ret->npieces : 1, sizeof *ret->pieces);
+	memcpy(ret->pieces, d->in.data + sizeof ret->sums, ret->npieces * sizeof *ret->pieces);
+	return NULL;
+}
+
+void device_verified_free(struct device_verified *v)
+{
+	free(v->pieces);
+	*v = (struct device_verified){0};
+}
+
+bool device_verified_ok(const struct device_verified *v)
+{
+	return v->sums.same + v->sums.unchecked + v->sums.own == v->sums.pieces && v->sums.outputs == v->sums.outputs_same + v->sums.outputs_unknown;
+}
+
+void device_verified_print(struct buf *out, const struct device_verified *v)
+{
+	buf_printf(out, "%" PRIu64 " of %" PRIu64 " allocations identical", v->sums.same, v->sums.pieces);
+	if (v->sums.unchecked)
+		buf_printf(out, " (%" PRIu64 " not compared)", v->sums.unchecked);
+	if (v->sums.own)
+		buf_printf(out, " (%" PRIu64 " changed by the program itself, copies to it compared)", v->sums.own);
+	if (v->sums.outputs)
+		buf_printf(out, ", %" PRIu64 " of %" PRIu64 " outputs identical", v->sums.outputs_same, v->sums.outputs);
+	if (v->sums.outputs_unknown)
+		buf_printf(out, " (%" PRIu64 " not compared: the recording could not look in time at what #%" PRIu64 " delivered%s)",
+			v->sums.outputs_unknown, v->sums.first_unknown, v->sums.outputs_unknown > 1 ? ", and others" : "");
+	if (v->sums.first_output)
+		buf_printf(out, "\n  #%" PRIu64 " is the first output that differs", v->sums.first_output);
+	if (v->sums.forced)
+		buf_printf(out,
+			"\n  #%" PRIu64 " waits for a value that nothing wrote in this replay: it "
+					"went on when the program knew that the wait was over",
+			v->sums.forced);
+	for (size_t i = 0; i < v->npieces; i++) {
+		const struct replayer_piece *p = &v->pieces[i];
+
+		if (p->checked != REPLAYER_CHECKED || p->same)
+			continue;
+		buf_printf(out, "\n  0x%" PRIx64 ", %" PRIu64 " bytes, differs", p->addr, p->size);
+		if (p->first_page != UINT64_MAX)
+			buf_printf(out, " from offset %" PRIu64 " on", p->first_page * SBT_PAGE);
+	}
+}
+
+struct err *device_checkpoint(struct device *d)
+{
+	struct replayer_seek s = {d->want};
+
+	EXECUTING(d, heal(d));
+	ASKING(d, CALL(d, CHECKPOINT, s, replayer_done));
+	d->done = d->pos;
+	return NULL;
+}
+
+struct err *device_figures(struct device *d, struct replayer_figures *ret)
+{
+	struct replayer_none none = {0};
+
+	EXECUTING(d, heal(d));
+	ASKING(d, CALL(d, FIGURES, none, replayer_figures));
+	memcpy(ret, d->in.data, sizeof *ret);
+	return NULL;
+}
+
+/* ---- the executor ---------------------------------------------------------------------------------------------------------------- */
+
+static struct err *ex_execute(void *arg, const struct sbt_cmd *c, bool wait)
+{
+	return device_execute(arg, c->seq, wait);
+}
+
+static struct err *ex_seek(void *arg, uint64_t seq)
+{
+	return device_seek(arg, seq);
+}
+
+static struct err *ex_read(void *arg, uint64_t addr, void *dst, size_t n)
+{
+	return device_read(arg, addr, dst, n);
+}
+
+static void ex_close(void *arg)
+{
+	device_close(arg);
+}
+
+static struct err *ex_run(void *arg, uint64_t to, uint64_t addr, uint64_t size, uint64_t *ret_seq, bool *hit)
+{
+	struct err *e = device_run(arg, to, addr, size, hit);
+
+	*ret_seq = device_seq(arg);
+	return e;
+}
+
+static struct err *ex_finish(void *arg)
+{
+	return device_finish(arg);
+}
+
+static uint64_t ex_culprit(void *arg, uint64_t *ret_first)
+{
+	return device_culprit(arg, ret_first);
+}
+
+static struct err *ex_node(void *arg, uint64_t seq, uint32_t step, uint32_t *ret_steps)
+{
+	return device_node(arg, seq, step, ret_steps);
+}
+
+struct replay_executor device_executor(struct device *d)
+{
+	return (struct replay_executor){.arg = d, .execute = ex_execute, .seek = ex_seek, .read = ex_read, .close = ex_close,
+		.first = d->first, .last = d->last, .run = ex_run, .finish = ex_finish, .culprit = ex_culprit, .node = ex_node};
+}

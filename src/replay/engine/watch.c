@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Watched memory. Only the device knows which command changed a byte, and it tells only forwards: backwards is, block by block from the
+ * position, a seek to the block's beginning and a run over it, and the last change in the first block that has one counts.
+ */
+#include <inttypes.h>
+#include "replay/engine/replay-private.h"
+#include "sbt/footprint.h"
+
+#define BLOCK_MIN 64 /* seqs in the first block backwards; each is twice the one before it up to ... */
+#define BLOCK_MAX 65536
+#define AHEAD 256	/* commands whose state is worth a thread */
+#define LOOK_EVERY 1024 /* commands between two looks at the interrupt flag */
+
+static bool interrupted(volatile bool *interrupt)
+{
+	return interrupt && *interrupt;
+}
+
+/* ---- writes known from the record ---------------------------------------------------------------------------------------- */
+
+bool replay_writes(const struct sbt_cmd *c, uint64_t addr, uint64_t size)
+{
+	struct sbt_footprint f;
+
+	sbt_footprint(&f, c);
+	for (unsigned i = 0; i < f.n && !(f.does & SBT_WAITS); i++)
+		if (f.touch[i].how & (SBT_WRITES | SBT_UPDATES) && sbt_rows_meet(&f.touch[i].rows, addr, size))
+			return true;
+	return false;
+}
+
+/* ---- the device ------------------------------------------------------------------------------------------------------------ */
+
+static struct err *can_watch(const struct replay *r)
+{
+	if (r->has_ex && r->ex.run)
+		return NULL;
+	return err_cure(err_new(ERR_STATE, "memory can only be watched while the trace is executed again"),
+		"`replay start` on a trace with a capture window");
+}
+
+static struct err *device_to(struct replay *r, uint64_t seq)
+{
+	return r->ex.seek(r->ex.arg, seq < r->first ? r->first - 1 : seq);
+}
+
+/* After a move on the device alone that came to nothing: to where the engine still is. */
+static struct err *device_back(struct replay *r, struct err *e)
+{
+	struct err *back;
+
+	if (e && r->ex.culprit && r->ex.culprit(r->ex.arg, &(uint64_t){0}))
+		return e; /* the engine will follow */
+	back = device_to(r, r->seq);
+	if (!e)
+		return back;
+	err_free(back);
+	return e;
+}
+
+/* The last command in lo..hi - 1 that changes the range; *ret is left alone when none does. */
+static struct err *last_change(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr, uint64_t size, uint64_t *ret)
+{
+	uint64_t at = lo - 1;
+	bool hit = true;
+
+	TRY(device_to(r, lo - 1));
+	while (hit && at < hi - 1) {
+		TRY(r->ex.run(r->ex.arg, hi - 1, addr, size, &at, &hit));
+		if (hit)
+			*ret = at;
+	}
+	return NULL;
+}
+
+/* ---- forwards -------------------------------------------------------------------------------------------------------------- */
+
+/* The first command after the position that matches, else the end; nothing moves. Kernels ahead are learnt on the way. */
+static struct err *next_match(struct replay *r, struct matcher *m, volatile bool *interrupt, uint64_t *ret_seq, uint32_t *ret_node, int *ret_id)
+{
+	struct state *ahead;
+	const struct sbt_cmd *c;
+	struct err *e;
+
+	*ret_seq = r->last;
+	if (!m->n)
+		return NULL;
+	ahead = state_clone(r->s);
+	m->s = ahead;
+	r->astray = true;
+	r->cmd = NULL;
+	e = sbt_cursor_seek(r->cursor, r->seq ? r->seq + 1 : r->first);
+	for (unsigned n = 0; !e && !*ret_id; n++) {
+		if (n % LOOK_EVERY == 0 && interrupted(interrupt)) {
+			*ret_seq = r->seq;
+			break;
+		}
+		e = sbt_cursor_next(r->cursor, &c);
+		if (e || !c || c->seq > r->last)
+			break;
+		if (nodes_learn(c))
+			e = state_apply(ahead, c);
+		*ret_id = matcher_match(m, c);
+		if (!e && !*ret_id)
+			e = nodes_match(m, ahead, c, 1, UINT32_MAX, false, ret_node, ret_id);
+		else
+			*ret_node = 0;
+		if (*ret_id)
+			*ret_seq = c->seq;
+	}
+	m->s = r->s;
+	state_free(ahead);
+	return e;
+}
+
+struct watch {
+	const struct replay_watchpoint *w;
+	unsigned n;
+	volatile bool *interrupt;
+	enum replay_why why;
+	int id;
+	uint64_t node_seq; /* the match is on a node of that launch ... */
+	uint32_t node;	   /* ... this one */
+};
+
+/* All the way to a command, state and device at the same time. *ret_reached: where the device stands; the state only goes to `to`. */
+static struct err *run_unwatched(struct replay *r, uint64_t to, uint64_t *ret_reached, bool *ret_hit)
+{
+	struct replay_ahead *ahead = to - r->seq > AHEAD ? replay_ahead_start(r, to) : NULL;
+	struct err *e = r->ex.run(r->ex.arg, to, 0, 0, ret_reached, ret_hit);
+	struct err *f = ahead ? replay_ahead_end(ahead, !e) : NULL;
+
+	return e ? e : f;
+}
+
+static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x)
+{
+	uint64_t to, start = r->seq, reached = start;
+	bool hit = false;
+	struct err *e = NULL;
+
+	TRY(next_match(r, m, x->interrupt, &to, &x->node, &x->id));
+	if (x->id && x->node) /* it stops before the launch; the node is the caller's to go to */
+		x->node_seq = to--;
+	x->why = x->id ? REPLAY_BREAKPOINT : interrupted(x->interrupt) ? REPLAY_INTERRUPTED : REPLAY_END;
+	if (to <= start)
+		return NULL;
+	for (unsigned i = 0; !e && (i < x->n || i == 0); i++) {
+		if (i)
+			e = device_to(r, start);
+		if (!e && !x->n)
+			e = run_unwatched(r, to, &reached, &hit);
+		else if (!e)
+			e = r->ex.run(r->ex.arg, to, x->w[i].addr, x->w[i].size, &reached, &hit);
+		if (!e && hit) {
+			to = reached;
+			x->id = x->w[i].id;
+			x->why = REPLAY_WATCHPOINT;
+			x->node_seq = 0;
+		}
+	}
+	if (e && e->code == ERR_INTERRUPTED) {
+		err_free(e);
+		e = NULL;
+		x->why = REPLAY_INTERRUPTED;
+		x->id = 0;
+		x->node_seq = 0;
+		to = reached;
+	}
+	if (!e && to > start && r->seq != to)
+		e = replay_jump_state(r, to, UINT64_MAX, r->nmarks);
+	return e ? device_back(r, e) : NULL;
+}
+
+/* ---- backwards --------------------------------------------------------------------------------------------------------------- */
+
+/* The last stop in [lo, hi), if there is one: *to and x->id. */
+static struct err *look_at_block(struct replay *r, struct matcher *m, struct watch *x, uint64_t lo, uint64_t hi, uint64_t *to)
+{
+	r->astray = true;
+	r->cmd = NULL;
+	uint64_t node_seq = 0;
+	uint32_t node = 0;
+	int id = 0;
+
+	TRY(matcher_scan(r, m, lo, hi, to, &x->id));
+	TRY(nodes_scan(r, m, lo, hi, &node_seq, &node, &id));
+	if (id && (!x->id || node_seq > *to)) {
+		x->id = id;
+		x->node_seq = *to = node_seq;
+		x->node = node;
+	}
+	if (x->id)
+		x->why = REPLAY_BREAKPOINT;
+	for (unsigned i = 0; i < x->n; i++) {
+		uint64_t at = 0;
+
+		if (x->id)
+			lo = x->why == REPLAY_BREAKPOINT ? *to : *to + 1; /* a change at a breakpoint counts as a change */
+		if (lo >= hi)
+			return NULL;
+		TRY(last_change(r, lo, hi, x->w[i].addr, x->w[i].size, &at));
+		if (!at)
+			continue;
+		*to = at;
+		x->id = x->w[i].id;
+		x->why = REPLAY_WATCHPOINT;
+		x->node_seq = 0;
+	}
+	return NULL;
+}
+
+static struct err *backwards(struct replay *r, struct matcher *m, struct watch *x)
+{
+	uint64_t hi = r->seq, to = 0;
+	struct err *e = NULL;
+
+	m->s = r->s;
+	for (uint64_t block = BLOCK_MIN; !e && !x->id && hi > r->first; block = block < BLOCK_MAX ? block * 2 : block) {
+		uint64_t lo = hi - r->first > block ? hi - block : r->first;
+
+		if (interrupted(x->interrupt))
+			e = err_new(ERR_INTERRUPTED, "interrupted");
+		else
+			e = look_at_block(r, m, x, lo, hi, &to);
+		hi = lo;
+	}
+	if (e && e->code == ERR_INTERRUPTED) { /* what has been found is not yet the last one: stay */
+		err_free(e);
+		x->why = REPLAY_INTERRUPTED;
+		x->id = 0;
+		return device_back(r, NULL);
+	}
+	if (e)
+		return device_back(r, e);
+	if (!x->id)
+		x->why = REPLAY_BEGIN;
+	return replay_jump(r, to, UINT64_MAX, replay_marks_before(r, to));
+}
+
+struct err *replay_watch(struct replay *r, bool back, const struct replay_watchpoint *ws, unsigned nws,
+	const struct replay_breakpoint *bps, unsigned nbps, volatile bool *interrupt, struct replay_stop *ret)
+{
+	struct watch x = {.w = ws, .n = nws, .interrupt = interrupt};
+	struct matcher m;
+	struct err *e = can_watch(r);
+
+	matcher_init(&m, r->trace, bps, nbps);
+	m.s = r->s;
+	if (!e)
+		e = back ? backwards(r, &m, &x) : forwards(r, &m, &x);
+	matcher_deinit(&m);
+	e = replay_stopped(r, e, x.why, ret);
+	if (!e) {
+		ret->breakpoint = x.id;
+		ret->node_seq = x.node_seq;
+		ret->node = x.node_seq ? x.node : 0;
+	}
+	return e;
+}
+
+/* ---- who wrote ---------------------------------------------------------------------------------------------------------------- */
+
+/* The last command in lo..hi whose record says that it writes there; 0: none. */
+static struct err *last_record(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr, uint64_t size, volatile bool *interrupt,
+	uint64_t *ret)
+{
+	const struct sbt_cmd *c;
+
+	*ret = 0;
+	r->astray = true;
+	r->cmd = NULL;
+	for (uint64_t block = 16 * BLOCK_MIN; !*ret && hi >= lo; block *= 2) {
+		uint64_t from = hi - lo >= block ? hi - block + 1 : lo;
+
+		if (interrupted(interrupt))
+			return err_new(ERR_INTERRUPTED, "interrupted");
+		TRY(sbt_cursor_seek(r->cursor, from));
+		for (;;) {
+			TRY(sbt_cursor_next(r->cursor, &c));
+			if (!c || c->seq > hi)
+				break;
+			if (replay_writes(c, addr, size))
+				*ret = c->seq;
+		}
+		hi = from - 1;
+	}
+	return NULL;
+}
+
+/* The last change in lo..hi; 0: none. */
+static struct err *last_seen(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr, uint64_t size, volatile bool *interrupt,
+	uint64_t *ret)
+{
+	*ret = 0;
+	for (uint64_t block = BLOCK_MIN; !*ret && hi >= lo; block = block < BLOCK_MAX ? block * 2 : block) {
+		uint64_t from = hi - lo >= block ? hi - block + 1 : lo;
+
+		if (interrupted(interrupt))
+			return err_new(ERR_INTERRUPTED, "interrupted");
+		TRY(last_change(r, from, hi + 1, addr, size, ret));
+		hi = from - 1;
+	}
+	return NULL;
+}
+
+static struct err *ask_device(struct replay *r, uint64_t lo, uint64_t record, uint64_t addr, uint64_t size, volatile bool *interrupt,
+	struct replay_writer *ret)
+{
+	uint64_t seen = 0;
+	struct err *e = NULL;
+
+	if (record < r->seq)
+		e = last_seen(r, record ? record + 1 : lo, r->seq, addr, size, interrupt, &seen);
+	if (!e && !seen && record)
+		e = last_change(r, record, record + 1, addr, size, &seen);
+	e = device_back(r, e);
+	if (!e)
+		*ret = (struct replay_writer){.seq = seen ? seen : record, .certain = true, .changed = seen != 0};
+	return e;
+}
+
+static struct err *who_wrote(struct replay *r, uint64_t addr, uint64_t size, volatile bool *interrupt, struct replay_writer *ret)
+{
+	struct state_alloc a;
+	bool known = state_alloc_at(r->s, addr, &a);
+	uint64_t lo = known && a.alloc_seq > r->first ? a.alloc_seq : r->first, record;
+
+	if (r->seq < lo)
+		return err_new(ERR_NOT_FOUND, "nothing has been executed yet that could have written to 0x%" PRIx64, addr);
+	TRY(last_record(r, lo, r->seq, addr, size, interrupt, &record));
+	if (r->has_ex && r->ex.run)
+		TRY(ask_device(r, lo, record, addr, size, interrupt, ret));
+	else if (known && !a.writer_certain && a.last_writer > record)
+		*ret = (struct replay_writer){.seq = a.last_writer};
+	else
+		*ret = (struct replay_writer){.seq = record, .certain = true};
+	if (!ret->seq)
+		return err_new(ERR_NOT_FOUND, "nothing wrote to 0x%" PRIx64 " from #%" PRIu64 " to #%" PRIu64, addr, lo, r->seq);
+	return NULL;
+}
+
+struct err *replay_who_wrote(struct replay *r, uint64_t addr, uint64_t size, volatile bool *interrupt, struct replay_writer *ret)
+{
+	struct replay_stop stop;
+
+	*ret = (struct replay_writer){0};
+	return replay_stopped(r, who_wrote(r, addr, size ? size : 1, interrupt, ret), REPLAY_STEPPED, &stop);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which launches take memory from the device's own heap or give it back, by the PTX of their kernels. What the heap's tables hold is not among
+ * the memory that is put back, so a second execution would free what is free already: CHECK executes such launches once.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "gpucode/ptx-text.h"
+#include "replayer/check/replayer-check.h"
+
+/* A kernel that calls functions of the module counts when the module has the heap's: who calls whom is not followed. */
+static bool text_uses_heap(struct ptx_text t, const char *kernel)
+{
+	struct ptx_text body;
+
+	if (!ptx_has_name(t, "malloc") && !ptx_has_name(t, "free"))
+		return false;
+	return !ptx_body(t, kernel, &body) || ptx_has(body, "call");
+}
+
+struct err *heap_uses(struct rp *rp, struct checking *k, const struct sbt_cmd *c, bool *ret)
+{
+	const struct rkernel *kernel = c->kind == SBT_LAUNCH ? objects_kernel(rp, c->u.launch.kernel) : NULL;
+	const uint64_t hash = kernel ? code_ptx(rp, kernel) : 0;
+	enum code_kind kind;
+
+	*ret = false;
+	if (!hash)
+		return NULL;
+	const size_t i = (size_t)(kernel - rp->objects.kernels);
+	if (!k->heap)
+		k->heap = xcalloc(rp->objects.nkernels, 1);
+	if (!k->heap[i]) {
+		struct buf text = BUF_INIT;
+		struct err *e = sbt_reader_code(rp->trace, hash, &text, &kind);
+
+		const struct ptx_text all = {(const char *)text.data, (const char *)text.data + text.len};
+
+		if (!e)
+			k->heap[i] = text.len > 8 && text_uses_heap(all, kernel->name) ? 2 : 1;
+		buf_free(&text);
+		TRY(e);
+	}
+	*ret = k->heap[i] == 2;
+	return NULL;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * struct rp, the whole of a replay, and what drawer execute/ offers: errors, the window's opening, the execution of commands in their order,
+ * the watchdog. What the other drawers offer is in objects/objects.h, memory/contents.h and inspect/inspect.h, which this includes. One process,
+ * one trace, its devices, one thread that calls the GPU (and a watchdog that only looks at the clock). Whatever the program created with its
+ * own contexts lives in its device's one context here; the context of home, the window's first device, is current but while a command of
+ * another one is executed (replayer-devices.c).
+ */
+#ifndef REPLAY_REPLAYER_INT_H
+#define REPLAY_REPLAYER_INT_H
+
+#include <stdatomic.h>
+#include "base/buf.h"
+#include "replay/protocol.h"
+#include "replayer/backend.h"
+#include "replayer/inspect/inspect.h"
+#include "replayer/memory/contents.h"
+#include "replayer/objects/objects.h"
+#include "replayer/sandbox/sandbox.h"
+#include "sbt/footprint.h"
+#include "sbt/memory.h"
+#include "state/state.h"
+#include "state/late-work.h"
+#include "state/steps.h"
+
+/* What the user changed; applied whenever execution passes it. */
+struct edit {
+	uint64_t seq;	 /* a write: after this command. A parameter: of this launch */
+	bool is_param;
+	uint32_t param;
+	uint64_t addr;
+	uint8_t *bytes;
+	size_t n;
+};
+
+/* Who ran last, when one command runs after the other (replayer-turn.c). */
+struct turn {
+	bool overlap; /* streams overlap instead */
+	bool ordered; /* ORDER says what comes when, and waits where the stream changes */
+	bool any;     /* something may be in flight: what was submitted to stream last of device dev, and all before it */
+	struct gpu_stream *last;
+	unsigned dev;
+	struct gpu_event *event[DEVICES_MAX]; /* by device; NULL: not made */
+};
+
+struct watchdog {
+	_Atomic uint64_t turn; /* another number for each wait; 0: nothing is being waited for */
+	uint64_t turns;	       /* the main thread's: the last number given */
+	_Atomic uint64_t seq, first; /* first: nothing before it is in flight */
+	_Atomic int owner; /* who may write to the socket: 0 the main thread, 1 the watchdog */
+	_Atomic uint64_t limit_ns; /* while a GPU is being opened OPEN_NS at least */
+	uint64_t command_ns;	   /* what a command may take */
+	int fd;
+};
+
+/* Events along the way, so that a long wait is many short ones and the host knows about how far the device is: at most MARKS are
+ * ahead of it, each behind so many commands as take some milliseconds. */
+#define MARKS 3u
+#define MARK_EVERY_MAX 64u
+struct marks {
+	struct gpu_event *event[MARKS];
+	unsigned dev[MARKS]; /* of the events */
+	uint64_t seq[MARKS];
+	unsigned head, n, since, every;
+	uint64_t passed_ns; /* when the device was seen to pass the last one; 0: nothing has been in flight since */
+	uint64_t pretend_ns, clock_ns; /* for tests, else 0: how far each passing moves marks_clock(), and its time */
+};
+
+#define TABLE_PAGE 4096
+struct rp {
+	/* A page that is read-only once the backend's library is open. */
+	_Alignas(TABLE_PAGE) const struct backend *gpu;
+	struct backend_library lib;
+	_Alignas(TABLE_PAGE) struct sandbox *sandbox; /* NULL: none */
+	int trace_fd;
+	struct sbt_reader *trace;
+	struct sbt_cursor *cursor;
+	uint64_t cursor_seq; /* of the command it delivered last; UINT64_MAX: it must seek */
+	bool open;
+	unsigned flags; /* enum replayer_open_flags */
+	uint64_t first, last;
+	uint64_t position; /* everything up to here has been submitted */
+	uint64_t current;  /* being submitted */
+	uint64_t finished; /* everything up to here is known to have finished */
+	bool trace_soft;
+	bool attached; /* an agent came late: not everything that was there is known */
+	struct devices devices;
+	struct gpu_stream *own; /* ours: contents, checkpoints */
+	struct objects objects;
+	struct place place;
+	struct contents contents;
+	struct restore_kit *restore_kits; /* replayer-restore.c; NULL: none yet */
+	struct feeder *feeder; /* NULL: nothing for it to do */
+	struct checkpoints checkpoints;
+	struct in_graph {		 /* replayer-node.c: the position is before launch seq, memory is as after so many steps of it */
+		uint64_t seq;		 /* 0: in none */
+		uint32_t done;
+		struct state_steps steps;
+	} in_graph;
+	struct replayer_graph_part part; /* seq 0: graph launches are executed whole */
+	struct moved moved;
+	struct probe *probes; /* by number of the code; NULL: none yet */
+	struct soft_watching {
+		const struct soft_watch *soft; /* NULL: not the software GPU */
+		struct replayer_soft how;
+		struct buf *out; /* access sets go there; NULL: none are asked for */
+		uint32_t max;
+		uint64_t n;
+		bool by_base; /* launches whose addressing is known are collected by base */
+		uint32_t bases; /* the present one is: how many sets it has */
+	} watch;
+	struct window_kept *kept; /* replayer-order.c; NULL: not read */
+	uint64_t host_done; /* the host's changes of memory before commands up to this one were made already, or are not to be; 0: as each command comes */
+	bool live_host; /* the copy being executed reads what is in host memory, not what it carried */
+	bool holding; /* a held launch was submitted, and since then only such as may overtake it: nothing may come between them */
+	struct checking *checking; /* replayer-check.c; NULL: nothing is checked */
+	struct fresh {		   /* replayer-fresh.c: memory allocated since, newest last */
+		bool on;
+		struct fresh_range {
+			uint64_t addr, here, size; /* of the recording; in this process */
+		} *r;
+		size_t n, cap;
+	} fresh;
+	bool stale; /* memory at the position is not what executing up to there gives: the next seek restores */
+	struct edit *edits;
+	size_t nedits, cap_edits;
+	uint64_t *skip; /* sorted */
+	size_t nskip;
+	bool skip_recorded;
+	struct microscope micro;
+	struct marks marks;
+	struct turn turn;
+	struct late
+		*late; /* submitted, and not executed yet: it waits for a value (replayer-late.c) */
+	uint64_t forced; /* of those, the first wait that went on without its value; 0: none */
+	struct watchdog watchdog;
+	bool has_hash; /* false: the driver would not load it; hash on the host */
+	char *path;	  /* of the trace */
+	struct buf notes; /* sentences for OPEN's reply */
+	uint64_t unrepeatable;
+	uint64_t work, recorded, left_out; /* of struct replayer_opened */
+	struct recorded_fault {
+		uint64_t told, first, last; /* the call that got the error, 0: none; the commands that can have caused it, first 0: none in the window */
+		uint32_t code;
+		uint64_t wait; /* while learning: the last wait for a context */
+	} fault;
+	struct replayer_figures figures;
+	/* of the error being returned */
+	uint32_t fail_code;
+	uint64_t fail_seq, fail_first;
+};
+
+/* ---- addresses that changed (objects/objects.h) ---- */
+
+/* Bytes of the recording, on their way to memory that was at addr then; any thread. Of a copy from or to the host, addr is on the device: there the words are used. How many addresses changed. */
+static inline size_t moved_to_here(const struct rp *rp, uint64_t addr, void *p, size_t n)
+{
+	return address_map_words(&rp->moved.to_here, addr, p, n);
+}
+/* Bytes of this device, to be compared with those of the recording or shown. */
+static inline size_t moved_to_there(const struct rp *rp, uint64_t addr, void *p, size_t n)
+{
+	return address_map_words(&rp->moved.to_there, addr, p, n);
+}
+/* ---- replayer-fail.c: errors ------------------------------------------------------------------------------------------ */
+
+/* An error of the protocol: code and seq go with it to tsdb. */
+struct err *rp_fail(struct rp *rp, enum replayer_error_code code, uint64_t seq, const char *fmt, ...)
+	TS_PRINTF(4, 5) TS_CHECK;
+/* NULL for GPU_OK. A fault names the commands that can have caused it. */
+struct err *rp_gpu_failed(struct rp *rp, struct gpu_result r) TS_CHECK;
+static inline struct err *TS_CHECK rp_gpu(struct rp *rp, struct gpu_result r)
+{
+	return r.status == GPU_OK ? NULL : rp_gpu_failed(rp, r);
+}
+/* One operation of the backend; returns its error. */
+#define GPU(rp, op, ...) TRY(rp_gpu((rp), (rp)->gpu->op(__VA_ARGS__)))
+/* CLOCK_MONOTONIC: for figures, and for how often something is done, never for whether. With TSDB_REPLAYER_CLOCK=SECONDS (for tests) each look
+ * is so many seconds later than the one before. */
+uint64_t now_ns(void);
+
+/* Of a long request a reply comes about every long_ns, so that tsdb shows how far it is and hears Ctrl-C. `while (slice_goes_on(&s))` turns at
+ * least once, however late the processor comes round to it: every reply says more than the one before. */
+struct slice {
+	uint64_t long_ns, began_ns; /* began_ns 0: not yet */
+};
+bool slice_goes_on(struct slice *s);
+
+/* ---- replayer-window.c ---------------------------------------------------------------------------------------------------- */
+
+/* Everything that REPLAYER_OPEN does. */
+struct err *window_open(struct rp *rp, const char *path) TS_CHECK;
+/* Another reader of the trace, for a thread of its own. Nothing is opened for it: the sandbox is shut. */
+struct err *window_reader(const struct rp *rp, struct sbt_reader **ret) TS_CHECK;
+/* Refuses a command that is not in the window. */
+struct err *window_holds(struct rp *rp, uint64_t seq) TS_CHECK;
+/* A line for the user; counted: a command that cannot be executed again. */
+void window_note(struct rp *rp, bool counted, const char *fmt, ...) TS_PRINTF(3, 4);
+
+/* ---- replayer-held.c ---------------------------------------------------------------------------------------------------------- */
+
+/* The next launch, of function *f, is held; *f may become another one. ERR when this device cannot. */
+struct err *held_launch(struct rp *rp, const struct sbt_cmd_launch *u, struct gpu_kernel **f) TS_CHECK;
+/* The next launch, of function *f, goes on while one in front is held; *f may become another one, so that those behind it can, too. */
+struct err *held_passed(struct rp *rp, const struct sbt_cmd_launch *u, struct gpu_kernel **f) TS_CHECK;
+
+/* ---- replayer-fault.c ----------------------------------------------------------------------------------------------------- */
+
+/* A command of the window, in order. */
+void fault_learn(struct rp *rp, const struct sbt_cmd *c);
+/* Whether c may be the one that broke the device in the recording. */
+bool fault_suspects(const struct rp *rp, const struct sbt_cmd *c);
+
+/* ---- replayer-execute.c ------------------------------------------------------------------------------------------------- */
+
+/* Whether there is a way to execute commands of c's kind, or none is needed. */
+bool execute_knows(const struct sbt_cmd *c);
+/* Submits c, or keeps it for later (replayer-late.c). */
+struct err *execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* The same for one that was kept for later. */
+struct err *execute_late(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* The user's writes at positions first to last. */
+struct err *execute_writes(struct rp *rp, uint64_t first, uint64_t last) TS_CHECK;
+/* The position is seq, with nothing in flight. */
+void execute_at(struct rp *rp, uint64_t seq);
+/* Nothing up to seq is in flight. */
+void execute_finished(struct rp *rp, uint64_t seq);
+/* The part of execute() before the command's own work, and the one behind it: what the user and the program's host did to memory. */
+struct err *execute_before(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+struct err *execute_after(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* A step of a graph launch, as a command of its own on a stream. Only of kinds that step_works() is about. */
+struct err *execute_node(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* Waits for everything submitted. */
+struct err *execute_finish(struct rp *rp) TS_CHECK;
+/* The next command after the position; none up to seq: the position is seq then. */
+struct err *execute_step(struct rp *rp, uint64_t seq, bool *ret_work) TS_CHECK;
+/* From the position on, up to seq; checkpoints on the way. */
+struct err *execute_to(struct rp *rp, uint64_t seq) TS_CHECK;
+struct err *execute_run(struct rp *rp, const struct replayer_run *run, struct replayer_ran *ret) TS_CHECK;
+/* The command seq; NULL when the trace has none. Valid until the next call. */
+struct err *execute_fetch(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret) TS_CHECK;
+/* The next command behind the position, up to seq; NULL: none. */
+struct err *execute_fetch_next(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret) TS_CHECK;
+/* The launch's parameters with the user's changes, in out. */
+struct err *execute_args(struct rp *rp, const struct sbt_cmd *c, const struct rkernel *k, struct buf *out) TS_CHECK;
+
+/* A launch's function, parameters and shared memory, ready to start. */
+struct err *execute_launch_parts(struct rp *rp, const struct sbt_cmd *c, struct gpu_kernel **ret, struct buf *args) TS_CHECK;
+/* The launch with these, as the recording has it. args must outlive it. */
+struct gpu_launch execute_launch_of(const struct sbt_cmd_launch *u, struct gpu_kernel *f, const struct buf *args);
+/* Whether the recording holds what c did, which is not executed then; whether the user left it out. */
+bool execute_has_effect(const struct rp *rp, uint64_t seq);
+bool execute_is_skipped(const struct rp *rp, uint64_t seq);
+
+/* ---- replayer-turn.c ------------------------------------------------------------------------------------------------------- */
+
+/* Makes c, about to be submitted to its stream, wait for everything before it. Its device's context is current. */
+struct err *turn_of(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* What is submitted to stream of the current device comes behind everything submitted before, also where streams overlap else. */
+struct err *turn_take(struct rp *rp, struct gpu_stream *stream) TS_CHECK;
+/* Whether one command runs after the other for no other reason than that a replay has an order. */
+static inline bool turn_is_fixed(const struct rp *rp)
+{
+	return !rp->turn.overlap && !rp->turn.ordered;
+}
+/* The stream is about to be destroyed, perhaps with work in it. */
+struct err *turn_before_destroy(struct rp *rp, struct gpu_stream *stream) TS_CHECK;
+/* Nothing is in flight. */
+void turn_over(struct rp *rp);
+/* Lets streams overlap from now on, or not. */
+struct err *turn_overlap(struct rp *rp, bool overlap) TS_CHECK;
+
+/* ---- replayer-late.c
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+/* Whether c, the next command, has to wait for a value in memory that a later one writes:
+ * late_keep() instead of executing it. */
+struct err *late_comes(struct rp *rp, const struct sbt_cmd *c, bool *ret) TS_CHECK;
+void late_keep(struct rp *rp, const struct sbt_cmd *c);
+/* Memory is as it was at seq, where nothing was kept. */
+void late_back(struct rp *rp, uint64_t seq);
+/* One that may go by now; the caller executes it. */
+struct err *late_take(struct rp *rp, struct sbt_cmd *ret, bool *ret_any) TS_CHECK;
+/* Executes all that may go by now; at the window's end, all. */
+struct err *late_go(struct rp *rp) TS_CHECK;
+
+/* ---- replayer-into.c ------------------------------------------------------------------------------------------------------- */
+
+struct into_kind {
+	enum sbt_kind kind;
+	const char *noun; /* in words */
+	const char *so;	  /* what follows from its not being executed again, ", so ..." or "" */
+};
+/* To before launch seq, with a checkpoint there for the way back; *ret is valid until the next command is fetched. Refuses what cannot be looked
+ * into: no command of that kind, or one that did not run here or is not executed again in this replay. */
+struct err *into_seek(struct rp *rp, uint64_t seq, const struct into_kind *k, const struct sbt_cmd **ret) TS_CHECK;
+/* What comes before the launch's own work. */
+struct err *into_begin(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* It has run to its end, and nothing is in flight: the position is behind it. */
+void into_behind(struct rp *rp, uint64_t seq);
+
+/* ---- replayer-copy.c --------------------------------------------------------------------------------------------------- */
+
+struct err *copy_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+struct err *fill_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* What the copy reads from memory of the program, when it is uploaded as one row of bytes; NULL: something else. */
+const struct sbt_memory *copy_payload(const struct rp *rp, const struct sbt_cmd *c);
+/* A side of a copy: its rows as recorded, and where their first byte is here. */
+struct copy_side {
+	struct sbt_rows rows;
+	enum place_where where; /* PLACE_NOWHERE: host memory of ours, which has sbt_rows_size() bytes */
+	uint64_t here;
+};
+/* The side, for the backend. */
+struct gpu_rows copy_rows_of(const struct copy_side *s);
+
+/* ---- replayer-order.c ------------------------------------------------------------------------------------------------------ */
+
+/* tail: what follows q, n bytes. */
+struct err *order_run(struct rp *rp, const struct replayer_order *q, const void *tail, size_t n, struct buf *out) TS_CHECK;
+void order_free(struct rp *rp);
+
+/* ---- replayer-check.c ------------------------------------------------------------------------------------------------------ */
+
+/* kernels: u32 ids, n bytes of them; none: all. */
+struct err *check_run(struct rp *rp, const struct replayer_check *q, const void *kernels, size_t n, struct buf *out) TS_CHECK;
+/* What each launch changes, as it is executed on the way. */
+struct err *check_changed(struct rp *rp, const struct replayer_accesses *a, struct buf *out) TS_CHECK;
+/* Gives back what those took. */
+void check_close(struct rp *rp);
+
+/* ---- replayer-fresh.c ------------------------------------------------------------------------------------------------------ */
+
+/* While a check with perturbations is on: c allocates or frees. */
+struct err *fresh_alloc(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+void fresh_free(struct rp *rp, const struct sbt_cmd *c);
+
+/* ---- replayer-watchdog.c ---------------------------------------------------------------------------------------------------- */
+
+struct err *watchdog_start(struct rp *rp) TS_CHECK; /* writes to rp->watchdog.fd */
+/* The driver is being called for command seq. */
+void watchdog_on(struct rp *rp, uint64_t seq);
+/* The GPU has been opened: from here on it is commands that are waited for. */
+void watchdog_opened(struct rp *rp);
+void watchdog_off(struct rp *rp);
+/* Before the main thread writes to the socket. */
+void watchdog_claim(struct rp *rp);
+struct err *marks_note(struct rp *rp, uint64_t seq, struct gpu_stream *stream) TS_CHECK;
+struct err *marks_wait(struct rp *rp) TS_CHECK;
+/* By what the distances of marks and of checkpoints are measured: now_ns(), or with TSDB_REPLAYER_MARK_NS (for tests, whose outcome must not hang on
+ * how fast a machine is) so much for each mark that was waited for. */
+uint64_t marks_clock(const struct rp *rp);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Into one launch and out of it behind its end: what looking at a graph launch's nodes (replayer-node.c) and looking at a kernel launch under the
+ * microscope (replayer-micro.c) have in common. While it is looked into the position stays before it, and memory counts as stale.
+ */
+#include "replayer/execute/replayer-int.h"
+
+/* c (NULL: none) must be a command `seq` of that kind which ran here and is executed again in this replay. */
+static struct err *check_ran_here(struct rp *rp, const struct sbt_cmd *c, uint64_t seq, const struct into_kind *k)
+{
+	const unsigned long long n = seq;
+
+	if (!c || c->kind != k->kind)
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is no %s", n, k->noun);
+	if (c->result)
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu failed when it was recorded: it launched nothing", n);
+	if (c->flags & SBT_F_GRAPH)
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu was captured into a graph: it did not run here", n);
+	if (execute_has_effect(rp, seq))
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu cannot be executed again%s: what it did is taken from the recording", n, k->so);
+	if (rp->nskip && execute_is_skipped(rp, seq))
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is left out of this replay", n);
+	return NULL;
+}
+
+struct err *into_seek(struct rp *rp, uint64_t seq, const struct into_kind *k, const struct sbt_cmd **ret)
+{
+	TRY(checkpoint_seek(rp, seq - 1));
+	TRY(checkpoint_take(rp)); /* for the way back */
+	TRY(execute_fetch(rp, seq, ret));
+	return check_ran_here(rp, *ret, seq, k);
+}
+
+struct err *into_begin(struct rp *rp, const struct sbt_cmd *c)
+{
+	rp->stale = true;
+	return execute_before(rp, c);
+}
+
+void into_behind(struct rp *rp, uint64_t seq)
+{
+	execute_at(rp, seq);
+	rp->stale = false;
+	rp->figures.executed++;
+}

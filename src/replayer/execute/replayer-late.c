@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Waits for values that were submitted before the write which satisfies them: what stands behind
+ * such a wait is executed when the value is there (state/late-work.h), whoever wrote it: a stream, a
+ * kernel, a copy, or what the recording says of the host.
+ *
+ * The surprise: the device does not wait. Memory is looked at, with all before it finished, so that
+ * a position has the same bytes however one came there.
+ */
+#include "replayer/execute/replayer-int.h"
+
+static struct err *is_ready(void *arg, const struct sbt_cmd *wait, bool *ret)
+{
+	const struct sbt_cmd_batch *u = &wait->u.batch;
+	const size_t n = u->elem == 8 ? 8 : 4;
+	struct rp *rp = arg;
+	uint64_t here, v = 0;
+
+	*ret = true;
+	if (place_find(rp, u->addr, n, &here) == PLACE_NOWHERE)
+		return NULL; /* nobody can say */
+	TRY(execute_finish(rp));
+	TRY(contents_read(rp, u->addr, &v, n));
+	*ret = sbt_wait_is_over(u, v);
+	return NULL;
+}
+
+static enum late_stream kind_of(void *arg, uint64_t id)
+{
+	struct rp *rp = arg;
+	const uint32_t i = id_map_get(&rp->objects.stream_ids, (uint32_t)id);
+	const struct rstream *s = i == UINT32_MAX ? NULL : &rp->objects.streams[i];
+
+	if (!s || s->per_thread)
+		return s ? LATE_BLOCKING : LATE_OTHER;
+	if (s->is_default)
+		return LATE_DEFAULT;
+	return s->apart ? LATE_OTHER : LATE_BLOCKING;
+}
+
+static struct late_user user(struct rp *rp)
+{
+	return (struct late_user){.arg = rp, .ready = is_ready, .stream = kind_of};
+}
+
+struct err *late_comes(struct rp *rp, const struct sbt_cmd *c, bool *ret)
+{
+	const struct late_user u = user(rp);
+
+	late_host_knows(rp->late, c);
+	return late_takes(rp->late, &u, c, ret);
+}
+
+void late_keep(struct rp *rp, const struct sbt_cmd *c)
+{
+	const struct late_user u = user(rp);
+
+	late_put(&rp->late, &u, c);
+}
+
+struct err *late_take(struct rp *rp, struct sbt_cmd *ret, bool *ret_any)
+{
+	const struct late_user u = user(rp);
+
+	TRY(late_next(rp->late, &u, ret, ret_any));
+	if (!rp->forced)
+		rp->forced = late_forced(rp->late);
+	return NULL;
+}
+
+void late_back(struct rp *rp, uint64_t seq)
+{
+	late_clear(rp->late);
+	rp->forced = rp->forced > seq ? 0 : rp->forced;
+}
+
+struct err *late_go(struct rp *rp)
+{
+	const uint64_t current = rp->current;
+	struct sbt_cmd c;
+	bool any = rp->late != NULL;
+
+	if (rp->position >= rp->last)
+		late_give_up(rp->late);
+	while (any) {
+		TRY(late_take(rp, &c, &any));
+		if (any)
+			TRY(execute_late(rp, &c));
+	}
+	rp->current = current;
+	return NULL;
+}

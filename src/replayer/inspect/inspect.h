@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What drawer inspect/ offers: a look inside a launch. Instructions and access sets (the software GPU alone), and the nodes of a graph launch.
+ */
+#ifndef REPLAYER_INSPECT_H
+#define REPLAYER_INSPECT_H
+
+#include "base/buf.h"
+#include "replay/protocol.h"
+#include "sbt/cmd.h"
+
+struct rp;
+
+/* The launch under the microscope. */
+struct microscope {
+	const struct soft_debug *soft; /* NULL: not the software GPU */
+	struct soft_session *session;  /* NULL: none */
+	uint64_t seq, first_block;
+	struct soft_turn *turns; /* for the next start */
+	unsigned nturns;
+	struct soft_point points[SOFT_POINTS_MAX];
+	unsigned npoints;
+	struct soft_stop stop; /* the last one */
+	bool ended;
+	/* on the way back */
+	enum micro_stage { MICRO_FORWARDS, MICRO_BACK_STEP, MICRO_SCAN, MICRO_BACK_TO } stage;
+	uint32_t thread[3]; /* to look at again */
+};
+
+/* ---- replayer-micro.c ------------------------------------------------------------------------------------------------------ */
+
+struct err *micro_enter(struct rp *rp, uint64_t seq) TS_CHECK;
+struct err *micro_go(struct rp *rp, const struct soft_go *g) TS_CHECK;
+struct err *micro_focus(struct rp *rp, const struct replayer_kernel_focus *f) TS_CHECK;
+/* p: n of them, from the wire. */
+struct err *micro_points(struct rp *rp, const void *p, size_t n, struct buf *out) TS_CHECK;
+struct err *micro_ask(struct rp *rp, const struct soft_ask *q, struct buf *out) TS_CHECK;
+/* Something else is asked for: the launch is given up, unless it has ended. */
+void micro_leave(struct rp *rp);
+
+/* ---- replayer-node.c ------------------------------------------------------------------------------------------------------ */
+
+/* To right behind step `step` of graph launch seq (0: before its first); past the last one is behind the launch. */
+struct err *node_go(struct rp *rp, uint64_t seq, uint32_t step, uint32_t *ret_steps) TS_CHECK;
+/* Something else is asked for: the launch is given up. */
+void node_leave(struct rp *rp);
+
+/* ---- replayer-watch.c: what only the software GPU can do ------------------------------------------------------------------- */
+
+/* After the driver was opened. */
+void watch_open(struct rp *rp);
+/* After everything is placed: the software GPU is told where the recording's allocations were, so that what faulted there faults here. */
+void watch_bounds(struct rp *rp);
+struct err *watch_soft(struct rp *rp, const struct replayer_soft *s) TS_CHECK;
+struct err *watch_accesses(struct rp *rp, const struct replayer_accesses *a, struct buf *out) TS_CHECK;
+/* Not known for a kernel that the trace does not name. */
+struct err *watch_addressing(struct rp *rp, uint64_t kernel, struct soft_addressing *ret) TS_CHECK;
+struct err *watch_races(struct rp *rp, struct buf *out) TS_CHECK;
+/* Around the execution of a command. */
+struct err *watch_before(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+struct err *watch_after(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+
+#endif

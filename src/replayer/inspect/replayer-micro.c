@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One launch under the software GPU's microscope (soft-debug.h). Going back within it is going to before it (a checkpoint is kept there) and
+ * running it again, which gives the same launch: to a count of instructions, or once to find the last breakpoint before the present place
+ * and once more to it. The surprise: all of that may take longer than one request, so it is a row of stages that SOFT_ON goes on with.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include "replayer/execute/replayer-int.h"
+
+static struct err *need_soft(struct rp *rp)
+{
+	struct microscope *m = &rp->micro;
+
+	if (!m->soft) {
+		const struct soft_debug *(*get)(void) = (const struct soft_debug *(*)(void))(uintptr_t)dlsym(rp->lib.handle, SOFT_DEBUG_SYMBOL);
+		const struct soft_debug *soft = get ? get() : NULL;
+
+		if (soft && soft->version == SOFT_DEBUG_VERSION && soft->size >= sizeof *soft)
+			m->soft = soft;
+	}
+	if (m->soft)
+		return NULL;
+	return rp_fail(rp, REPLAYER_E_DEVICE, 0, "instruction-level access needs the software GPU");
+}
+
+static struct err *need_session(struct rp *rp)
+{
+	if (rp->micro.session)
+		return NULL;
+	return rp_fail(rp, REPLAYER_E_OTHER, 0, "no launch is under the microscope");
+}
+
+/* A sentence of the software GPU's. */
+static struct err *said(struct rp *rp, const char *why)
+{
+	return why ? rp_fail(rp, REPLAYER_E_REFUSED, rp->micro.seq, "%s", why) : NULL;
+}
+
+static void keep_turns(struct microscope *m)
+{
+	unsigned n;
+	const struct soft_turn *t = m->soft->turns(m->session, &n);
+
+	m->turns = xrealloc(m->turns, (n + 1) * sizeof *m->turns);
+	if (n)
+		memcpy(m->turns, t, n * sizeof *t);
+	m->nturns = n;
+}
+
+static void give_up(struct rp *rp)
+{
+	struct microscope *m = &rp->micro;
+
+	if (!m->session)
+		return;
+	m->soft->end(m->session);
+	m->session = NULL;
+	if (!m->ended)
+		rp->stale = true; /* it may have written something */
+}
+
+void micro_leave(struct rp *rp)
+{
+	give_up(rp);
+	rp->micro.nturns = 0;
+	rp->micro.npoints = 0;
+	rp->micro.stage = MICRO_FORWARDS;
+}
+
+/* m->points stay as they were asked for; where they are goes to out (may be NULL). */
+static struct err *set_points(struct rp *rp, struct buf *out)
+{
+	struct microscope *m = &rp->micro;
+	const size_t n = m->npoints * sizeof *m->points;
+	struct soft_point *set = xmalloc(n + 1);
+
+	memcpy(set, m->points, n);
+	struct err *e = said(rp, m->soft->points(m->session, set, m->npoints));
+	if (!e && out)
+		buf_add(out, set, n);
+	free(set);
+	return e;
+}
+
+/* ---- starting ------------------------------------------------------------------------------------------------------------- */
+
+static struct err *start(struct rp *rp, const struct sbt_cmd *c)
+{
+	const struct sbt_cmd_launch *u = &c->u.launch;
+	struct microscope *m = &rp->micro;
+	struct buf args = BUF_INIT;
+	struct gpu_kernel *f;
+	struct err *e = execute_launch_parts(rp, c, &f, &args);
+
+	if (!e) {
+		const struct soft_start l = {.function = f, .params = args.data, .nparams = args.len,
+			.grid = {(uint32_t)u->grid_x, (uint32_t)u->grid_y, (uint32_t)u->grid_z},
+			.block = {(uint32_t)u->block_x, (uint32_t)u->block_y, (uint32_t)u->block_z},
+			.cluster = {(uint32_t)u->cluster_x, (uint32_t)u->cluster_y, (uint32_t)u->cluster_z}, .shared = u->shared, .cooperative = u->cooperative != 0, .first_block = m->first_block,
+			.turns = m->turns, .nturns = m->nturns};
+
+		e = said(rp, m->soft->start(&l, &m->session, &m->stop));
+	}
+	buf_free(&args);
+	return e;
+}
+
+/* The launch ran to its end: the position is behind it. */
+static struct err *ended(struct rp *rp)
+{
+	struct microscope *m = &rp->micro;
+
+	if (m->stop.why == SOFT_WHY_FAULT)
+		return NULL; /* memory is what it is: the position stays before it, and stale */
+	if (rp->nedits)
+		TRY(execute_writes(rp, m->seq, m->seq));
+	into_behind(rp, m->seq);
+	m->ended = true;
+	return NULL;
+}
+
+/* To before the launch and into it. */
+static struct err *begin(struct rp *rp)
+{
+	static const struct into_kind launch = {SBT_LAUNCH, "kernel launch", ""};
+	struct microscope *m = &rp->micro;
+	const struct sbt_cmd *c;
+
+	give_up(rp);
+	m->ended = false;
+	TRY(into_seek(rp, m->seq, &launch, &c));
+	TRY(into_begin(rp, c));
+	TRY(execute_finish(rp));
+	TRY(start(rp, c));
+	m->stop.seq = m->seq;
+	if (m->npoints)
+		TRY(set_points(rp, NULL));
+	return m->stop.state == SOFT_ENDED ? ended(rp) : NULL;
+}
+
+struct err *micro_enter(struct rp *rp, uint64_t seq)
+{
+	struct microscope *m = &rp->micro;
+
+	TRY(need_soft(rp));
+	TRY(devices_one_only(rp, "looking into a launch"));
+	TRY(window_holds(rp, seq));
+	micro_leave(rp);
+	m->seq = seq;
+	m->first_block = 0;
+	return begin(rp);
+}
+
+/* ---- on and back ------------------------------------------------------------------------------------------------------------ */
+
+static struct err *go(struct rp *rp, const struct soft_go *g)
+{
+	struct microscope *m = &rp->micro;
+
+	TRY(said(rp, m->soft->go(m->session, g, &m->stop)));
+	m->stop.seq = m->seq;
+	return m->stop.state == SOFT_ENDED ? ended(rp) : NULL;
+}
+
+static struct err *again(struct rp *rp)
+{
+	keep_turns(&rp->micro);
+	return begin(rp);
+}
+
+/* Back at the place: the thread that was looked at, if it is of that warp. */
+static struct err *look_again(struct rp *rp)
+{
+	struct microscope *m = &rp->micro;
+	struct soft_stop stop;
+	uint64_t first;
+
+	m->stage = MICRO_FORWARDS;
+	if (m->stop.state != SOFT_STOPPED || m->stop.why == SOFT_WHY_POINT || m->stop.why == SOFT_WHY_WATCH)
+		return NULL;
+	TRY(said(rp, m->soft->focus(m->session, m->stop.block, m->thread, &first, &stop)));
+	if (first == UINT64_MAX && stop.warp == m->stop.warp) {
+		stop.why = m->stop.why;
+		stop.seq = m->seq;
+		m->stop = stop;
+	} else if (first == UINT64_MAX) {
+		TRY(said(rp, m->soft->focus(m->session, m->stop.block, m->stop.thread, &first, &stop)));
+	}
+	return NULL;
+}
+
+static uint64_t block_index(const struct rp *rp, const struct sbt_cmd *c, const uint32_t block[3])
+{
+	return block[0] + (uint64_t)c->u.launch.grid_x * (block[1] + (uint64_t)c->u.launch.grid_y * block[2]);
+}
+
+static struct err *back_step(struct rp *rp, const struct soft_go *g)
+{
+	struct microscope *m = &rp->micro;
+	struct soft_go to = {.how = SOFT_TO_STEP, .ms = g->ms, .n = m->stop.step > g->n ? m->stop.step - g->n : 0, .warp = m->stop.warp};
+	const struct sbt_cmd *c;
+	uint32_t block[3];
+
+	if (m->stop.state == SOFT_ENDED) {
+		to.how = SOFT_TO;
+		to.n = m->stop.total > g->n ? m->stop.total - g->n : 0;
+	} else {
+		TRY(execute_fetch(rp, m->seq, &c));
+		BUG_ON(!c);
+		to.block = block_index(rp, c, m->stop.block);
+		if (!m->stop.step) {
+			m->stop.why = SOFT_WHY_BEGIN;
+			return NULL;
+		}
+	}
+	memcpy(m->thread, m->stop.thread, sizeof m->thread);
+	memcpy(block, m->stop.block, sizeof block);
+	TRY(again(rp));
+	m->stage = MICRO_BACK_STEP;
+	/* the beginning may be it: it is not passed once more */
+	if (to.how == SOFT_TO ? !to.n : !to.n && m->stop.warp == to.warp && !memcmp(m->stop.block, block, sizeof block))
+		return NULL;
+	return go(rp, &to);
+}
+
+static struct err *back_run(struct rp *rp, const struct soft_go *g)
+{
+	struct microscope *m = &rp->micro;
+	const struct soft_go scan = {.how = SOFT_SCAN, .ms = g->ms, .n = m->stop.total};
+
+	memcpy(m->thread, m->stop.thread, sizeof m->thread);
+	if (!scan.n) {
+		m->stop.why = SOFT_WHY_BEGIN;
+		return NULL;
+	}
+	TRY(again(rp));
+	m->stage = MICRO_SCAN;
+	return go(rp, &scan);
+}
+
+/* What follows when a stage has got where it was to get. */
+static struct err *next_stage(struct rp *rp, uint32_t ms)
+{
+	struct microscope *m = &rp->micro;
+	const struct soft_go to = {.how = SOFT_TO, .ms = ms, .n = m->stop.found, .end = m->stop.found_end};
+
+	if (m->stop.state == SOFT_BUSY || m->stop.state == SOFT_FAULTED)
+		return NULL;
+	if (m->stage == MICRO_BACK_STEP || m->stage == MICRO_BACK_TO)
+		return look_again(rp);
+	if (m->stage != MICRO_SCAN)
+		return NULL;
+	TRY(again(rp));
+	m->stage = MICRO_BACK_TO;
+	if (to.n == UINT64_MAX || (!to.n && !to.end)) {
+		m->stage = MICRO_FORWARDS;
+		return NULL; /* it stands at the beginning */
+	}
+	TRY(go(rp, &to));
+	return next_stage(rp, ms);
+}
+
+struct err *micro_go(struct rp *rp, const struct soft_go *g)
+{
+	struct microscope *m = &rp->micro;
+	struct err *e;
+
+	TRY(need_session(rp));
+	if (g->how == SOFT_BACK_STEP || g->how == SOFT_BACK_RUN) {
+		e = g->how == SOFT_BACK_STEP ? back_step(rp, g) : back_run(rp, g);
+	} else {
+		if (m->stop.state == SOFT_ENDED)
+			return rp_fail(rp, REPLAYER_E_REFUSED, m->seq, "the launch has ended");
+		if (g->how != SOFT_ON)
+			m->stage = MICRO_FORWARDS;
+		e = go(rp, g);
+	}
+	return e ? e : next_stage(rp, g->ms);
+}
+
+/* ---- looking ---------------------------------------------------------------------------------------------------------------- */
+
+struct err *micro_focus(struct rp *rp, const struct replayer_kernel_focus *f)
+{
+	struct microscope *m = &rp->micro;
+	struct soft_stop stop;
+	uint64_t first;
+
+	TRY(need_session(rp));
+	TRY(said(rp, m->soft->focus(m->session, f->block, f->thread, &first, &stop)));
+	if (first != UINT64_MAX) {
+		m->first_block = first;
+		m->nturns = 0;
+		TRY(begin(rp));
+		TRY(said(rp, m->soft->focus(m->session, f->block, f->thread, &first, &stop)));
+		stop.why = SOFT_WHY_BEGIN;
+	}
+	m->stop = stop;
+	m->stop.seq = m->seq;
+	return NULL;
+}
+
+struct err *micro_points(struct rp *rp, const void *p, size_t n, struct buf *out)
+{
+	struct microscope *m = &rp->micro;
+
+	TRY(need_session(rp));
+	if (n % sizeof *m->points || n / sizeof *m->points > SOFT_POINTS_MAX)
+		return rp_fail(rp, REPLAYER_E_REFUSED, m->seq, "%zu bytes are no list of at most %d breakpoints", n, (int)SOFT_POINTS_MAX);
+	m->npoints = (unsigned)(n / sizeof *m->points);
+	if (n)
+		memcpy(m->points, p, n);
+	struct err *e = set_points(rp, out);
+	if (e)
+		m->npoints = 0;
+	return e;
+}
+
+/* A record that fits no more is left out: what is asked for is bounded, messages are larger. */
+static void add(void *arg, const void *bytes, size_t n)
+{
+	struct buf *out = arg;
+
+	if (out->len + n <= REPLAYER_MESSAGE_MAX - sizeof(struct replayer_head))
+		buf_add(out, bytes, n);
+}
+
+struct err *micro_ask(struct rp *rp, const struct soft_ask *q, struct buf *out)
+{
+	struct microscope *m = &rp->micro;
+
+	TRY(need_session(rp));
+	return said(rp, m->soft->ask(m->session, q, add, out));
+}

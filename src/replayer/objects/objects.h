@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What drawer objects/ offers: the devices, streams, events, modules, kernels, globals and graphs of the trace, and what the GPU here has for
+ * each. An object of the trace is found by its id; what it needs here is made at its first use. Addresses of globals and functions, which the
+ * driver alone chooses, are translated (struct moved).
+ */
+#ifndef REPLAYER_OBJECTS_H
+#define REPLAYER_OBJECTS_H
+
+#include "gpucode/address-map.h"
+#include "replayer/backend.h"
+#include "replay/protocol.h"
+#include "state/state.h"
+#include "state/steps.h"
+#include "gpucode/code-kind.h"
+
+struct rp;
+
+/* From an id to an index; ids come from the trace, so they may be any number. */
+struct id_map {
+	uint32_t *id, *index; /* slots; index UINT32_MAX: empty */
+	size_t n, slots;      /* a power of two */
+};
+uint32_t id_map_get(const struct id_map *m, uint32_t id); /* UINT32_MAX: none */
+void id_map_put(struct id_map *m, uint32_t id, uint32_t index);
+
+/* ---- devices --------------------------------------------------------------------------------------------------------- */
+
+/* The GPUs of the window, numbered in the order of their first use; 0 is home: what is ours lives there. One context each. */
+#define DEVICES_MAX 16u
+struct rdevice {
+	uint64_t ordinal; /* in the recording */
+	int device;	  /* here */
+	struct gpu_context *ctx;
+};
+struct devices {
+	struct rdevice d[DEVICES_MAX];
+	unsigned n, now; /* now: whose context is current */
+	bool too_many;
+	struct id_map of_ctx; /* context id -> number */
+};
+
+/* ---- objects of the trace ------------------------------------------------------------------------------------------- */
+
+struct rstream {
+	unsigned dev; /* number of its device in struct devices; NOT a device's ordinal */
+	bool at_start; /* live before the window */
+	bool is_default, per_thread;
+	bool apart; /* from the default stream: neither waits for the other */
+	int priority;
+	struct gpu_stream *handle; /* made at first use; NULL for a default stream */
+};
+struct revent {
+	unsigned dev;
+	struct gpu_event *handle; /* made at first use */
+};
+struct rmodule {
+	uint32_t id;
+	uint64_t code_hash;
+	uint64_t ptx_hash; /* of the PTX that was beside it; 0: none */
+	bool before; /* it was there when tsdb was attached */
+	char *why;   /* its code is not known; NULL: nothing was said */
+	unsigned dev; /* whose context it was loaded into; a library is everywhere */
+	struct gpu_module *handle[DEVICES_MAX]; /* by device; NULL: not loaded there */
+	uint32_t tried; /* on which devices: a set */
+};
+struct rkernel {
+	uint32_t id, module; /* ids; module may be SBT_NO_ID */
+	char *name;
+	uint32_t *params; /* (offset, size) pairs */
+	unsigned nparams;
+	uint64_t code_hash;
+	unsigned max_shared[DEVICES_MAX]; /* what it may use as dynamic shared memory so far */
+	bool used;	     /* launched in the window */
+	uint32_t devs;	     /* on which devices: a set */
+	struct gpu_kernel *function[DEVICES_MAX]; /* by device; NULL: not looked up there */
+	struct gpu_module *swapped; /* replacement code, or NULL */
+	struct gpu_kernel *held[DEVICES_MAX]; /* by device: the same, changed so that it holds itself (replayer-held.c); NULL: not made */
+	struct gpu_kernel *passing[DEVICES_MAX]; /* the same, changed so that it triggers before it returns; NULL: not made */
+	uint32_t not_passing;		 /* devices on which that cannot be made: a set */
+};
+struct rglobal {
+	uint32_t module; /* id */
+	unsigned dev;
+	char *name;
+	uint64_t addr, size; /* where it was while recording */
+	uint64_t here;    /* 0: not found, or not needed */
+	uint8_t *initial;    /* as the module begins; NULL: its contents at the window's start were recorded */
+};
+struct rattr {
+	uint64_t seq;
+	uint32_t kernel;
+	int attr, value;
+};
+/* What a node is from command `since` on: nodes of executable graphs change. */
+struct rnode_version {
+	uint64_t since; /* 0: before the window */
+	enum sbt_node type;
+	uint32_t *deps;
+	unsigned ndeps;
+	uint8_t *payload; /* packed, aligned to 8 */
+	size_t payload_size;
+	bool disabled;
+};
+struct rnode {
+	uint32_t node;
+	struct rnode_version *versions; /* in order of since; at least one */
+	size_t nversions, cap;
+};
+/* Host memory that a graph's copy reads or writes, standing in for memory of the program. */
+struct rshadow {
+	uint64_t addr, size; /* of the program's */
+	void *mem;	     /* pinned */
+	bool is_source;
+	uint64_t device; /* what is copied from there or to there, as it was; of several, those with its last three bits */
+};
+struct rgraph {
+	uint32_t id;
+	bool is_exec, used;
+	struct rnode *nodes;
+	size_t nnodes, cap;
+	uint64_t built; /* exec is as the nodes were then: graph_version() */
+	struct gpu_graph *graph;
+	struct gpu_exec *exec;
+	struct rshadow *shadows;
+	size_t nshadows, cap_shadows;
+};
+
+struct objects {
+	struct id_map stream_ids, event_ids, module_ids, kernel_ids, graph_ids;
+	struct rstream *streams;
+	struct revent *events;
+	struct rmodule *modules;
+	struct rkernel *kernels;
+	struct rgraph *graphs;
+	struct rglobal *globals;
+	bool graphs_change; /* some node has more than one version */
+	struct rattr *attrs; /* in order of seq */
+	size_t nstreams, cap_streams, nevents, cap_events, nmodules, cap_modules, nkernels, cap_kernels, ngraphs, cap_graphs,
+		nglobals, cap_globals, nattrs, cap_attrs;
+};
+
+/* What is at another address here than while recording. */
+struct moved {
+	struct moved_cell { /* a word of a variable that begins with a function's address */
+		uint32_t module;
+		unsigned dev;
+		char *variable;
+		uint64_t offset;
+	} *cells;
+	size_t ncells, cap_cells;
+	struct address_map to_here, to_there; /* complete after moved_find() */
+};
+
+/* A code of the trace, loaded to see which kernels it has. */
+struct probe {
+	struct gpu_module *module; /* NULL: not tried, or it cannot be loaded here */
+	bool tried;
+};
+
+/* ---- replayer-devices.c ------------------------------------------------------------------------------------------------ */
+
+/* The number of a device of the recording, which the window uses from now on. */
+unsigned devices_use(struct rp *rp, uint64_t ordinal);
+void devices_learn_ctx(struct rp *rp, uint64_t ctx, uint64_t ordinal);
+/* The ordinal, below 32, of a context's device; 0 when it is not known. */
+unsigned devices_ordinal(const struct rp *rp, uint64_t ctx);
+/* From the ordinal to the number; 0 when the window does not use it. */
+unsigned devices_number(const struct rp *rp, unsigned ordinal);
+/* Which of the machine's they are; REPLAYER_E_DEVICE when it has too few. */
+struct err *devices_choose(struct rp *rp) TS_CHECK;
+/* Opens them all; home's context is current then. REPLAYER_E_DEVICE when they cannot see each other's memory. */
+struct err *devices_open(struct rp *rp) TS_CHECK;
+/* Makes a device's context current. All of the replayer expects home's, but for what executes a command. */
+struct err *devices_enter(struct rp *rp, unsigned dev) TS_CHECK;
+/* The device that c is executed on. */
+unsigned devices_of(struct rp *rp, const struct sbt_cmd *c);
+/* Waits for all of them. */
+struct err *devices_finish(struct rp *rp) TS_CHECK;
+/* An event that can be recorded on streams of the current device: made anew when it is another one's. */
+struct err *devices_event(struct rp *rp, struct gpu_event **event, unsigned *dev) TS_CHECK;
+/* what: "looking at one launch" and the like, which is done on one device only. */
+struct err *devices_one_only(struct rp *rp, const char *what) TS_CHECK;
+
+/* ---- replayer-objects.c ------------------------------------------------------------------------------------------------ */
+
+void objects_from_state(struct rp *rp, const struct state *s);
+/* A command of the trace up to the window's end; before: it comes before the window. */
+void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before);
+struct rkernel *objects_kernel(struct rp *rp, uint64_t id); /* NULL: none */
+struct rgraph *objects_graph(struct rp *rp, uint64_t id);
+const struct rglobal *objects_global_at(const struct rp *rp, uint64_t addr, uint64_t size); /* where it was while recording; NULL: none */
+/* A kernel that the window launches is of a module from before an attach whose code is not known so far. */
+bool objects_lack_code(const struct rp *rp);
+/* The node as it is for command seq; an empty one without edges before it came to be. */
+struct rnode_version objects_node(const struct rnode *n, uint64_t seq);
+struct rmodule *objects_module(struct rp *rp, uint64_t id);
+/* All has been learnt: what knew its device by the ordinal knows it by the number from now on. */
+void objects_settle(struct rp *rp);
+/* The number of the device that a stream belongs to. */
+unsigned objects_stream_device(struct rp *rp, uint64_t id);
+/* The stream to submit to; makes it. */
+struct err *objects_stream(struct rp *rp, uint64_t id, struct gpu_stream **ret) TS_CHECK;
+struct err *objects_event(struct rp *rp, uint64_t id, struct gpu_event **ret) TS_CHECK;
+/* The same, to record it on a stream of the current device. */
+struct err *objects_event_here(struct rp *rp, uint64_t id, struct gpu_event **ret) TS_CHECK;
+/* Streams that were there before the window: so that their first commands are not late. */
+struct err *objects_make_streams(struct rp *rp) TS_CHECK;
+struct err *objects_drop_stream(struct rp *rp, uint64_t id) TS_CHECK;
+struct err *objects_drop_event(struct rp *rp, uint64_t id) TS_CHECK;
+/* Makes stream wait for all that has been submitted to any other. */
+struct err *objects_barrier(struct rp *rp, struct gpu_stream *stream) TS_CHECK;
+
+/* ---- replayer-code.c -------------------------------------------------------------------------------------------------- */
+
+/* Of the kernels that the window launches (*ret_all), how many the trace has PTX of: those run on any device. */
+size_t code_portable(struct rp *rp, size_t *ret_all);
+/* Loads the code of every kernel that the window launches and finds the globals. */
+struct err *code_load(struct rp *rp) TS_CHECK;
+struct err *code_function(struct rp *rp, struct rkernel *k, struct gpu_kernel **ret) TS_CHECK;
+/* The PTX that the kernel was made from, or that was beside its machine code; 0: the trace has none, or the user replaced the code. */
+uint64_t code_ptx(struct rp *rp, const struct rkernel *k);
+/* Function attributes as they were after seq. */
+struct err *code_attrs(struct rp *rp, uint64_t seq) TS_CHECK;
+struct err *code_attr(struct rp *rp, const struct rattr *a) TS_CHECK;
+/* REPLAYER_SWAP; n 0: the recorded code again. */
+struct err *code_swap(struct rp *rp, uint32_t kernel, enum code_kind kind, const void *code, size_t n) TS_CHECK;
+
+/* ---- replayer-graph.c ---------------------------------------------------------------------------------------------------- */
+
+struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* The nodes of a launch of g by command seq, in order. Belongs to the caller, and refers to the nodes. */
+struct err *graph_steps(struct rp *rp, const struct rgraph *g, uint64_t seq, struct state_steps *ret) TS_CHECK;
+/* Whether all its nodes, as they are for command seq, are of types that can be executed again. */
+bool graph_is_told(struct rp *rp, const struct rgraph *g, uint64_t seq);
+/* Makes the executable graph if it is not there. */
+struct err *graph_make(struct rp *rp, struct rgraph *g) TS_CHECK;
+void graph_unmake(struct rp *rp, struct rgraph *g);
+/* All of them: a kernel's code or a parameter changed. */
+void graph_unmake_all(struct rp *rp);
+
+/* ---- replayer-moved.c ------------------------------------------------------------------------------------------------------ */
+
+/* Code of a module that was just loaded on this device: which of its variables begin with functions' addresses. */
+void moved_learn_code(struct rp *rp, uint32_t module, const void *code, size_t size);
+/* After all code is loaded and its globals are found, before anything is written to them: completes rp->moved. */
+struct err *moved_find(struct rp *rp) TS_CHECK;
+/* Whether host memory p is what was recorded of memory at addr; it stays as it is. */
+bool moved_is(const struct rp *rp, uint64_t addr, const void *p, size_t n, struct sbt_hash want);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Walking the commands, see sbt.h. The surprise: GPU times come from other chunks, often far behind, so for each chunk of
+ * commands those that the index gives for its seqs are decoded and joined.
+ */
+#include <stdlib.h>
+
+#include "base/first-where.h"
+#include "sbt/cmd/encode.h"
+#include "sbt/reader/reader.h"
+
+#define TIMES_MAX (1u << 20) /* entries in one times chunk */
+#define GATHER_MAX (4u << 20)
+
+struct gpu_time {
+	uint64_t seq, start, end;
+	uint64_t chunk; /* index of its entry */
+};
+
+struct sbt_cursor {
+	struct sbt_reader *r;
+	size_t next;	    /* in r->commands: the chunk after the loaded one */
+	struct buf payload; /* of the loaded one */
+	struct sbt_decoder *decoder; /* NULL: none loaded, or it ended */
+	uint64_t decoded, last_seq;  /* in the loaded chunk: how many came out; the last of them, or 0 */
+	struct gpu_time *times;
+	size_t ntimes, cap_times, time_at;
+	bool pending; /* cmd holds the next command already */
+	struct sbt_cmd cmd;
+};
+
+struct err *sbt_cursor_open(struct sbt_cursor **ret, struct sbt_reader *r)
+{
+	*ret = xcalloc(1, sizeof **ret);
+	(*ret)->r = r;
+	return NULL;
+}
+
+void sbt_cursor_close(struct sbt_cursor *c)
+{
+	if (!c)
+		return;
+	sbt_decoder_destroy(c->decoder);
+	buf_free(&c->payload);
+	free(c->times);
+	free(c);
+}
+
+/* ---- times ------------------------------------------------------------------------------------------------------- */
+
+static struct err *take_times(struct sbt_cursor *c, const struct buf *payload, uint32_t chunk, uint64_t first, uint64_t last)
+{
+	struct sbt_in in = sbt_in_of(payload), col[3];
+	uint64_t n = sbt_take_max(&in, TIMES_MAX), seq = sbt_take(&in), end = 0, len[3];
+
+	for (unsigned i = 0; i < 3; i++)
+		len[i] = sbt_take(&in);
+	for (unsigned i = 0; i < 3; i++) {
+		const uint8_t *p = sbt_take_bytes(&in, len[i]);
+
+		if (!p)
+			return err_new(ERR_BAD_TRACE, "it does not decode");
+		col[i] = (struct sbt_in){p, p + len[i], false};
+	}
+	for (; n; n--) {
+		struct gpu_time t = {.chunk = chunk};
+
+		seq += sbt_take(&col[0]);
+		t.seq = seq;
+		t.start = sbt_take_delta(&col[1], end);
+		t.end = end = sbt_take_delta(&col[2], t.start);
+		if (col[0].bad || col[1].bad || col[2].bad)
+			return err_new(ERR_BAD_TRACE, "it does not decode");
+		if (t.seq < first || t.seq > last)
+			continue;
+		if (c->ntimes == GATHER_MAX)
+			return err_new(ERR_LIMIT, "there are too many for the same commands");
+		MAKE_ROOM(c->times, c->ntimes, c->cap_times);
+		c->times[c->ntimes++] = t;
+	}
+	return NULL;
+}
+
+static int by_seq(const void *a, const void *b)
+{
+	const struct gpu_time *x = a, *y = b;
+
+	if (x->seq != y->seq)
+		return x->seq < y->seq ? -1 : 1;
+	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
+}
+
+/* How many chunks of times begin at seq or before. */
+static size_t times_until(const struct sbt_reader *r, uint64_t seq)
+{
+	return FIRST_WHERE(r->times.n, i, r->entries[r->times.at[i]].first > seq);
+}
+
+/* The times of commands first to last, sorted. */
+static void gather_times(struct sbt_cursor *c, uint64_t first, uint64_t last)
+{
+	struct sbt_reader *r = c->r;
+	struct buf payload = BUF_INIT;
+	bool sorted = true;
+
+	c->ntimes = c->time_at = 0;
+	for (size_t k = times_until(r, last); k-- && r->times_last[k] >= first;) {
+		uint32_t i = r->times.at[k];
+		const struct sbt_entry *entry = &r->entries[i];
+		struct err *e;
+
+		if (entry->last < first || r->reported[i])
+			continue;
+		e = sbt_reader_load(r, entry, &payload);
+		if (!e)
+			e = take_times(c, &payload, i, first, last);
+		if (e)
+			sbt_reader_note_chunk(r, i, e);
+	}
+	buf_free(&payload);
+	for (size_t k = 1; k < c->ntimes && sorted; k++)
+		sorted = c->times[k - 1].seq < c->times[k].seq;
+	if (!sorted)
+		qsort(c->times, c->ntimes, sizeof *c->times, by_seq);
+}
+
+/* Commands come in order, so the times are walked along. */
+static void join_time(struct sbt_cursor *c)
+{
+	while (c->time_at < c->ntimes && c->times[c->time_at].seq < c->cmd.seq)
+		c->time_at++;
+	for (size_t k = c->time_at; k < c->ntimes && c->times[k].seq == c->cmd.seq; k++) {
+		c->cmd.gpu_start_ns = c->times[k].start; /* told twice: the later one in the file holds */
+		c->cmd.gpu_end_ns = c->times[k].end;
+	}
+}
+
+/* ---- chunks ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t entry_index(const struct sbt_cursor *c)
+{
+	return c->r->commands.at[c->next - 1];
+}
+
+static void chunk_end(struct sbt_cursor *c)
+{
+	sbt_decoder_destroy(c->decoder);
+	c->decoder = NULL;
+}
+
+static void chunk_damaged(struct sbt_cursor *c, struct err *e)
+{
+	sbt_reader_note_chunk(c->r, entry_index(c), e);
+	chunk_end(c);
+	buf_clear(&c->payload);
+}
+
+/* Decodes the loaded payload from its beginning. */
+static void chunk_begin(struct sbt_cursor *c)
+{
+	struct err *e;
+
+	chunk_end(c);
+	c->decoded = c->last_seq = 0;
+	c->time_at = 0;
+	e = sbt_decoder_create(&c->decoder, c->payload.data, c->payload.len);
+	if (e)
+		chunk_damaged(c, e);
+}
+
+static void chunk_load(struct sbt_cursor *c, size_t k)
+{
+	const struct sbt_entry *entry = &c->r->entries[c->r->commands.at[k]];
+	struct err *e;
+
+	chunk_end(c);
+	c->next = k + 1;
+	e = sbt_reader_load(c->r, entry, &c->payload);
+	if (e) {
+		chunk_damaged(c, e);
+		return;
+	}
+	gather_times(c, entry->first, entry->last);
+	chunk_begin(c);
+}
+
+/* At the end of a chunk: was it as many as it promised? */
+static void chunk_finish(struct sbt_cursor *c)
+{
+	const struct sbt_entry *entry = &c->r->entries[entry_index(c)];
+	uint64_t unknown = sbt_decoder_unknown(c->decoder);
+
+	if (c->decoded + unknown != entry->count)
+		sbt_reader_note_chunk(c->r, entry_index(c),
+				      err_new(ERR_BAD_TRACE, "%llu commands in place of %u",
+					      (unsigned long long)(c->decoded + unknown), entry->count));
+	else if (unknown)
+		sbt_reader_note_chunk(c->r, entry_index(c),
+				      err_new(ERR_BAD_TRACE, "%llu are of kinds that only a newer tsdb knows",
+					      (unsigned long long)unknown));
+	chunk_end(c);
+}
+
+/* The next command of the loaded chunk into c->cmd. False at its end. */
+static bool chunk_next(struct sbt_cursor *c)
+{
+	const struct sbt_entry *entry = &c->r->entries[entry_index(c)];
+	const struct sbt_cmd *cmd;
+	struct err *e = sbt_decoder_next(c->decoder, &cmd);
+
+	if (e) {
+		chunk_damaged(c, e);
+		return false;
+	}
+	if (!cmd) {
+		chunk_finish(c);
+		return false;
+	}
+	if (cmd->seq < entry->first || cmd->seq > entry->last) {
+		chunk_damaged(c, err_new(ERR_BAD_TRACE, "a command with number %llu is in it", (unsigned long long)cmd->seq));
+		return false;
+	}
+	c->cmd = *cmd;
+	c->decoded++;
+	c->last_seq = cmd->seq;
+	join_time(c);
+	return true;
+}
+
+struct err *sbt_cursor_next(struct sbt_cursor *c, const struct sbt_cmd **ret)
+{
+	*ret = &c->cmd;
+	if (c->pending) {
+		c->pending = false;
+		return NULL;
+	}
+	for (;;) {
+		if (c->decoder && chunk_next(c))
+			return NULL;
+		if (c->decoder)
+			continue;
+		if (c->next >= c->r->commands.n)
+			break;
+		chunk_load(c, c->next);
+	}
+	*ret = NULL;
+	return NULL;
+}
+
+/* The first chunk that ends at seq or later. */
+static size_t find_chunk(const struct sbt_reader *r, uint64_t seq)
+{
+	return FIRST_WHERE(r->commands.n, i, r->entries[r->commands.at[i]].last >= seq);
+}
+
+struct err *sbt_cursor_seek(struct sbt_cursor *c, uint64_t seq)
+{
+	size_t k = find_chunk(c->r, seq);
+	const struct sbt_cmd *cmd;
+
+	if (c->pending && c->cmd.seq == seq)
+		return NULL;
+	c->pending = false;
+	if (k >= c->r->commands.n) {
+		chunk_end(c);
+		c->next = k;
+		return NULL;
+	}
+	if (c->next != k + 1 || !c->payload.len)
+		chunk_load(c, k);
+	else if (!c->decoder || c->last_seq >= seq)
+		chunk_begin(c);
+	do {
+		TRY(sbt_cursor_next(c, &cmd));
+	} while (cmd && cmd->seq < seq);
+	c->pending = cmd != NULL;
+	return NULL;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * info accesses: which bytes commands read, write and change atomically, found by executing them on the software GPU.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "engine/replay-device.h"
+#include "shell/trace/trace.h"
+#include "base/words.h"
+
+/* Of each kind, of one command. */
+#define SPANS_SHOWN 20u
+/* Asked for: closing gaps begins beyond. */
+#define SPANS_MAX 65536u
+
+static const char *const verbs[SOFT_ACCESSES] = {"reads", "writes", "changes atomically"};
+static const char *const keys[SOFT_ACCESSES] = {"read", "written", "atomic"};
+
+struct listing {
+	struct session *s;
+	struct state *at;	 /* right after the command being listed; NULL: none was yet */
+	struct sbt_cursor *cur;	 /* delivered that command */
+	bool json;
+	size_t n;
+	struct buf out;
+};
+
+/* The part of a span that lies in one allocation; spans of neighbouring allocations are one. */
+static struct soft_span piece_of(const struct listing *l, struct soft_span s, struct state_alloc *ret, bool *ret_known)
+{
+	*ret_known = state_alloc_at(l->at, s.addr, ret);
+	if (*ret_known && ret->addr + ret->size - s.addr < s.size)
+		s.size = ret->addr + ret->size - s.addr;
+	return s;
+}
+
+static void text_spans(struct listing *l, const struct soft_access_set *set, unsigned k)
+{
+	uint64_t bytes = 0;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < set->n[k]; i++)
+		bytes += set->span[k][i].size;
+	buf_printf(&l->out, "  %s %s%" PRIu64 " byte%s\n", verbs[k], set->inexact >> k & 1 ? "at most " : "", bytes, bytes == 1 ? "" : "s");
+	for (size_t i = 0; i < set->n[k] && shown < SPANS_SHOWN; i++) {
+		struct soft_span left = set->span[k][i];
+
+		while (left.size && shown < SPANS_SHOWN) {
+			struct state_alloc a;
+			bool known;
+			struct soft_span p = piece_of(l, left, &a, &known);
+
+			if (known)
+				buf_printf(&l->out, "    0x%" PRIx64 " +%" PRIu64, a.addr, p.addr - a.addr);
+			else
+				buf_printf(&l->out, "    0x%" PRIx64, p.addr);
+			buf_printf(&l->out, ", %" PRIu64 " byte%s%s\n", p.size, p.size == 1 ? "" : "s",
+				known && p.size == a.size ? ": all of it" : "");
+			left.addr += p.size;
+			left.size -= p.size;
+			shown++;
+		}
+	}
+	if (set->n[k] > SPANS_SHOWN)
+		buf_printf(&l->out, "    ... %zu ranges in all; --json lists them\n", set->n[k]);
+}
+
+static void json_spans(struct listing *l, const struct soft_access_set *set, unsigned k)
+{
+	const char *sep = "";
+
+	buf_printf(&l->out, ",\"%s\":[", keys[k]);
+	for (size_t i = 0; i < set->n[k]; i++) {
+		struct soft_span left = set->span[k][i];
+
+		while (left.size) {
+			struct state_alloc a;
+			bool known;
+			struct soft_span p = piece_of(l, left, &a, &known);
+
+			buf_printf(&l->out, "%s{\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64, sep, p.addr, p.size);
+			if (known)
+				buf_printf(&l->out, ",\"allocation\":\"0x%" PRIx64 "\",\"offset\":%" PRIu64, a.addr, p.addr - a.addr);
+			buf_str(&l->out, "}");
+			sep = ",";
+			left.addr += p.size;
+			left.size -= p.size;
+		}
+	}
+	buf_str(&l->out, "]");
+}
+
+/* Moves on to command seq, which lies further on than the one before. */
+static struct err *go_to(struct listing *l, uint64_t seq, const struct sbt_cmd **ret)
+{
+	if (!l->at) {
+		TRY(state_at(&l->at, l->s->engine.trace.reader, seq - 1));
+		TRY(sbt_cursor_open(&l->cur, l->s->engine.trace.reader));
+		TRY(sbt_cursor_seek(l->cur, seq));
+	}
+	do {
+		TRY(sbt_cursor_next(l->cur, ret));
+		if (*ret)
+			TRY(state_apply(l->at, *ret));
+	} while (*ret && (*ret)->seq < seq);
+	return *ret ? NULL : err_new(ERR_NOT_FOUND, "the trace does not hold #%" PRIu64, seq);
+}
+
+static struct err *list_set(void *arg, const struct access_set *a)
+{
+	struct listing *l = arg;
+	const struct sbt_cmd *c;
+	struct sbt_names names;
+
+	TRY(go_to(l, a->seq, &c));
+	names = state_names(l->at);
+	if (l->json)
+		buf_printf(&l->out, "%s{\"seq\":%" PRIu64 ",\"exact\":%s,\"command\":", l->n ? ",\n" : "", a->seq, a->set.inexact ? "false" : "true");
+	if (l->json)
+		sbt_json_cmd(&l->out, c, &names);
+	else
+		sbt_print_cmd(&l->out, c, &names);
+	buf_str(&l->out, l->json ? "" : "\n");
+	for (unsigned k = 0; k < SOFT_ACCESSES; k++) {
+		if (l->json)
+			json_spans(l, &a->set, k);
+		else if (a->set.n[k])
+			text_spans(l, &a->set, k);
+	}
+	if (l->json)
+		buf_str(&l->out, "}");
+	l->n++;
+	return NULL;
+}
+
+const char cmd_info_accesses_help[] =
+	"Shows which bytes of memory the current command (or command SEQ, or those of a range)\n"
+	"reads, writes and changes by atomic operations: exact to the byte, found by executing\n"
+	"them on the software GPU. A write counts also when the bytes stay the same. Launches of\n"
+	"graphs are one command. The replay stays where it is. \"at most\": there were too many\n"
+	"ranges, and the smallest gaps were closed.\n"
+	"Examples: info accesses\n"
+	"          info accesses 12-20 --json\n";
+
+struct err *cmd_info_accesses(struct session *s, const struct cmd_args *a)
+{
+	struct listing l = {.s = s, .json = a->json};
+	struct replay_device *rd;
+	uint64_t first = replay_seq(s->engine.trace.replay), last = first;
+	struct err *e;
+
+	TRY(replay_device_need(&s->engine, "info accesses", &rd));
+	if (a->argc > 1 || (a->argc && !word_range(a->argv[0], &first, &last)))
+		return err_cure(err_new(ERR_USAGE, "info accesses takes a command or a range"), "Use \"info accesses 12\" or \"info accesses 12-20\"");
+	if (!first && !a->argc)
+		return err_cure(err_new(ERR_STATE, "the replay stands before its first command"), "Use \"info accesses SEQ\", or \"replay step\"");
+	if (!rd->soft)
+		return err_cure(err_new(ERR_UNSUPPORTED, "the machine's GPU does not tell which bytes its kernels access"),
+			"Use \"replay start --on soft\" where the trace has PTX");
+	s->focus = FOCUS_REPLAY;
+	first = a->argc && first < rd->first ? rd->first : first;
+	last = last == UINT64_MAX ? rd->last : last;
+	e = device_access_sets(rd->d, first, last, SPANS_MAX, list_set, &l);
+	e = replay_device_back(&s->engine, e);
+	if (!e && a->json)
+		out_printf(s->out, "[%s]\n", buf_cstr(&l.out));
+	else if (!e && !l.n)
+		out_printf(s->out, first == last ? "#%" PRIu64 " accesses no memory of the device.\n" : "No command from #%" PRIu64
+			" on accesses memory of the device.\n", first);
+	else if (!e)
+		out_str(s->out, buf_cstr(&l.out));
+	sbt_cursor_close(l.cur);
+	state_free(l.at);
+	buf_free(&l.out);
+	return e;
+}

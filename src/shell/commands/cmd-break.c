@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Breakpoint commands. A kernel that the program has not shown yet is no reason to ask: the breakpoint is pending.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/file.h"
+#include "shell/live/breakpoints.h"
+#include "shell/live/microscope.h"
+#include "shell/live/process.h"
+#include "engine/replay-device.h"
+#include "shell/print/vars.h"
+#include "base/words.h"
+#include "state/state.h"
+
+/* ---- catch --------------------------------------------------------------------------------------------------------- */
+
+const char cmd_catch_help[] =
+	"Stops the program where a GPU call has failed: any, those of a CALL of the driver\n"
+	"(cuMemAlloc, a beginning is enough), or those with an error, by NAME or number. Calls\n"
+	"that say that the device has faulted stop it anyway; `set stop-on-error fault` makes\n"
+	"that the only ones again, `off` none.\n"
+	"Examples: catch error\n"
+	"          catch error cuMemAlloc\n"
+	"          catch error CUDA_ERROR_OUT_OF_MEMORY\n";
+
+struct err *cmd_catch(struct session *s, const struct cmd_args *a)
+{
+	const char *what = a->argc > 1 ? a->argv[1] : "";
+	uint64_t code = 0;
+
+	if (!a->argc || a->argc > 2 || strcmp(a->argv[0], "error") || strlen(what) >= sizeof(s->target.catch_what))
+		return err_cure(err_new(ERR_USAGE, "catch needs \"error\""), "For example: catch error, catch error cuMemAlloc, catch error 2");
+	if (*what && word_u64(what, &code))
+		what = "";
+	if (code > UINT32_MAX)
+		return err_new(ERR_USAGE, "there is no error %s", a->argv[1]);
+	memset(s->target.catch_what, 0, sizeof(s->target.catch_what));
+	memcpy(s->target.catch_what, what, strlen(what));
+	s->target.catch_code = (uint32_t)code;
+	s->engine.set.number[SET_STOP_ON_ERROR] = TSDB_ERRORS_ALL;
+	process_configure(s);
+	out_printf(s->out, "The program stops where %s%s fails.\n", a->argc > 1 ? "a GPU call with " : "any GPU call", a->argc > 1 ? a->argv[1] : "");
+	return NULL;
+}
+
+/* ---- break, tbreak ------------------------------------------------------------------------------------------------ */
+
+const char cmd_break_help[] =
+	"Stops the program before the driver does a GPU command, and a replay right after it\n"
+	"was submitted. What to stop at:\n"
+	"  kernel GLOB   launches of a kernel; *, ? and [..] match; the qualified name without\n"
+	"                arguments, its last part, or the mangled name; also of graphs: the\n"
+	"                program stops at the graph's launch, a replay right before the node\n"
+	"  KIND          launch, copy, fill, alloc, free, event_record, stream_wait, sync,\n"
+	"                graph_launch, ...: see `help kinds`\n"
+	"  CLASS         work, object, host, note: all kinds of a class\n"
+	"  seq N         the command with this number\n"
+	"  GLOB          the same as kernel GLOB\n"
+	"  ptx KERNEL:LINE\n"
+	"                inside a launch of a replay on the software GPU: before the\n"
+	"                instruction at a line of the PTX, which `disassemble` shows\n"
+	"  ptx KERNEL:FILE:LINE\n"
+	"                the same, a line of the source (nvcc -lineinfo)\n"
+	"Conditions inside a launch are over registers, of each thread: %tid.x == 3 && %r4 > 0.\n"
+	"Other conditions are over the command's fields (`help expressions`). A kernel need not be\n"
+	"known yet: the breakpoint is pending then.\n"
+	"Examples: break kernel matmul if grid_x > 64 && stream == 2\n"
+	"          break copy if dir == h2d && size >= 1M\n"
+	"          break launch if pystack == \"Net.forward\"\n";
+const char cmd_tbreak_help[] =
+	"The same as `break`, but the breakpoint is deleted when it is hit.\n"
+	"Examples: tbreak kernel matmul\n"
+	"          tbreak launch if pyfunc == \"forward\"\n";
+
+/* Whether a kernel that the breakpoint matches is known; true for breakpoints at anything else. */
+static bool is_known(struct session *s, const struct breakpoint *bp)
+{
+	const struct state *st;
+	struct state_kernel k;
+	struct err *e;
+
+	if (!bp->glob || !strcmp(bp->glob, "*"))
+		return !bp->glob;
+	e = session_state(s, &st);
+	if (e) {
+		err_free(e);
+		return false;
+	}
+	for (unsigned i = 0; state_kernel(st, i, &k); i++) {
+		if (sbt_kernel_glob(bp->glob, k.name, k.short_name))
+			return true;
+	}
+	return false;
+}
+
+static struct err *add(struct session *s, const char *spec, bool temporary)
+{
+	struct breakpoint *bp;
+	unsigned line = 0;
+	struct err *e;
+	bool known;
+
+	TRY(breakpoints_add(s->breaks, spec, temporary, &bp));
+	if (bp->line && s->focus == FOCUS_REPLAY && s->engine.trace.device &&
+		!s->engine.trace.device->soft) {
+		breakpoints_delete(s->breaks, bp);
+		return err_cure(err_new(ERR_UNSUPPORTED, "instruction-level access needs the software GPU"), "Use \"replay start --on soft\"");
+	}
+	known = is_known(s, bp);
+	e = bp->line ? kernel_check_points(s, bp->id, &line) : NULL;
+	if (e) {
+		breakpoints_delete(s->breaks, bp);
+		return e;
+	}
+	vars_set(s->vars, "bpnum", bp->id);
+	out_printf(s->out, "%s %d at %s%s%s%s\n", temporary ? "Temporary breakpoint" : "Breakpoint", bp->id, bp->what, bp->cond ? " if " : "",
+		bp->cond ? bp->cond : "", known || line ? "" : " (pending)");
+	if (line && line != bp->line)
+		out_printf(s->out, "Here that is PTX line %u.\n", line);
+	else if (!line && bp->line && kernel_stop(s))
+		out_str(s->out, "It is at no instruction of the launch under the microscope.\n");
+	return process_rearm(s);
+}
+
+struct err *cmd_break(struct session *s, const struct cmd_args *a)
+{
+	return add(s, a->rest, false);
+}
+
+struct err *cmd_tbreak(struct session *s, const struct cmd_args *a)
+{
+	return add(s, a->rest, true);
+}
+
+/* ---- by number ---------------------------------------------------------------------------------------------------- */
+
+static struct err *no_breakpoint(const char *word)
+{
+	return err_cure(err_new(ERR_NOT_FOUND, "there is no breakpoint %s", word), "\"info breakpoints\" lists them");
+}
+
+/* A breakpoint's number, or a variable such as $bpnum. */
+static bool breakpoint_number(struct session *s, const char *word, uint64_t *ret)
+{
+	int64_t v;
+
+	if (*word != '$')
+		return word_u64(word, ret);
+	if (!vars_get(s->vars, word + 1, &v) || v < 0)
+		return false;
+	*ret = (uint64_t)v;
+	return true;
+}
+
+static struct err *find(struct session *s, const char *word, struct breakpoint **ret)
+{
+	uint64_t id;
+
+	*ret = NULL;
+	if (!breakpoint_number(s, word, &id))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no breakpoint number", word), "\"info breakpoints\" lists them");
+	*ret = id <= INT32_MAX ? breakpoints_by_id(s->breaks, (int)id) : NULL;
+	return *ret ? NULL : no_breakpoint(word);
+}
+
+/* Calls fn for each breakpoint that words name ("2", "3-5"), all of them without words. */
+static struct err *for_each(struct session *s, unsigned argc, char *const *argv, void (*fn)(struct session *s, struct breakpoint *bp))
+{
+	for (unsigned i = 0; i < argc; i++) {
+		uint64_t first, last;
+		struct breakpoint *bp;
+
+		if (*argv[i] != '$' && strchr(argv[i], '-') && word_range(argv[i], &first, &last) && last <= INT32_MAX) {
+			unsigned found = 0;
+
+			for (int id = (int)first; id <= (int)last && id <= breakpoints_last_id(s->breaks); id++) {
+				bp = breakpoints_by_id(s->breaks, id);
+				found += bp != NULL;
+				if (bp)
+					fn(s, bp);
+			}
+			if (!found)
+				return no_breakpoint(argv[i]);
+			continue;
+		}
+		TRY(find(s, argv[i], &bp));
+		fn(s, bp);
+	}
+	for (unsigned i = 0; !argc && breakpoints_nth(s->breaks, i);) {
+		struct breakpoint *bp = breakpoints_nth(s->breaks, i);
+
+		fn(s, bp);
+		i += breakpoints_nth(s->breaks, i) == bp;
+	}
+	return process_rearm(s);
+}
+
+static void delete_one(struct session *s, struct breakpoint *bp)
+{
+	breakpoints_delete(s->breaks, bp);
+}
+
+const char cmd_delete_help[] =
+	"Deletes breakpoints by number (2, 3-5), or all of them.\n"
+	"Example: delete 1 3\n";
+
+struct err *cmd_delete(struct session *s, const struct cmd_args *a)
+{
+	unsigned skip = a->argc && !strcmp(a->argv[0], "breakpoints");
+
+	if (a->argc == skip && breakpoints_nth(s->breaks, 0) && !session_confirm(s, "Delete all breakpoints?"))
+		return NULL;
+	return for_each(s, a->argc - skip, a->argv + skip, delete_one);
+}
+
+static void disable_one(struct session *s, struct breakpoint *bp)
+{
+	bp->enabled = false;
+}
+
+static void enable_one(struct session *s, struct breakpoint *bp)
+{
+	bp->enabled = true;
+}
+
+static void enable_delete(struct session *s, struct breakpoint *bp)
+{
+	bp->enabled = bp->temporary = true;
+}
+
+const char cmd_disable_help[] =
+	"Switches breakpoints off, by number (2, 3-5), or all of them. `enable` brings them back.\n"
+	"Example: disable 2\n";
+
+struct err *cmd_disable(struct session *s, const struct cmd_args *a)
+{
+	unsigned skip = a->argc && !strcmp(a->argv[0], "breakpoints");
+
+	return for_each(s, a->argc - skip, a->argv + skip, disable_one);
+}
+
+const char cmd_enable_help[] =
+	"Switches breakpoints on, by number (2, 3-5), or all of them. `enable delete N` also\n"
+	"makes them temporary.\n"
+	"Examples: enable 2\n"
+	"          enable delete 2\n";
+
+struct err *cmd_enable(struct session *s, const struct cmd_args *a)
+{
+	unsigned skip = a->argc && (!strcmp(a->argv[0], "breakpoints") || !strcmp(a->argv[0], "delete"));
+	bool temporary = a->argc && !strcmp(a->argv[0], "delete");
+
+	if (a->argc && !strcmp(a->argv[0], "once"))
+		return err_cure(err_new(ERR_UNSUPPORTED, "enable once is not in this version"), "Use \"enable delete N\" or \"tbreak\"");
+	return for_each(s, a->argc - skip, a->argv + skip, temporary ? enable_delete : enable_one);
+}
+
+/* Splits "N rest" of a raw line. */
+static struct err *number_and_rest(struct session *s, const char *text, struct breakpoint **ret, const char **ret_rest)
+{
+	size_t n = strcspn(text, " \t");
+	char *word = strndup(text, n);
+	struct err *e;
+
+	BUG_ON(!word);
+	e = n ? find(s, word, ret) : err_cure(err_new(ERR_USAGE, "a breakpoint's number is missing"), "For example: condition 1 grid_x > 4");
+	*ret_rest = text + n + strspn(text + n, " \t");
+	free(word);
+	return e;
+}
+
+const char cmd_condition_help[] =
+	"Makes breakpoint N stop only when EXPR is not 0; without EXPR, always. `help\n"
+	"expressions` has the grammar.\n"
+	"Example: condition 1 block_x > 256\n";
+
+struct err *cmd_condition(struct session *s, const struct cmd_args *a)
+{
+	struct breakpoint *bp;
+	const char *rest;
+
+	TRY(number_and_rest(s, a->rest, &bp, &rest));
+	if (bp->size)
+		return err_cure(err_new(ERR_UNSUPPORTED, "watchpoint %d takes no condition", bp->id), "`ignore %d N` passes it by", bp->id);
+	TRY(breakpoints_condition(bp, rest));
+	if (!*rest)
+		out_printf(s->out, "Breakpoint %d now unconditional.\n", bp->id);
+	return process_rearm(s);
+}
+
+const char cmd_ignore_help[] =
+	"Passes breakpoint N by COUNT times before it stops again.\n"
+	"Example: ignore 1 3\n";
+
+struct err *cmd_ignore(struct session *s, const struct cmd_args *a)
+{
+	struct breakpoint *bp;
+	uint64_t count;
+
+	if (a->argc != 2 || !word_u64(a->argv[1], &count))
+		return err_cure(err_new(ERR_USAGE, "ignore needs a breakpoint and a count"), "For example: ignore 1 3");
+	TRY(find(s, a->argv[0], &bp));
+	bp->ignore = count;
+	TRY(process_set_ignore(s, bp));
+	if (count == 1)
+		out_printf(s->out, "Will ignore the next hit of breakpoint %d.\n", bp->id);
+	else if (count)
+		out_printf(s->out, "Will ignore the next %" PRIu64 " hits of breakpoint %d.\n", count, bp->id);
+	else
+		out_printf(s->out, "Will stop next time breakpoint %d is reached.\n", bp->id);
+	return NULL;
+}
+
+/* ---- commands ----------------------------------------------------------------------------------------------------- */
+
+const char cmd_commands_help[] =
+	"Reads commands, a line each, until a line `end`; they run whenever breakpoint N (the\n"
+	"newest without N) is hit. No lines: none any more. If the first line is `silent`, the\n"
+	"stop is not told. `commands` may stand among the commands, with an `end` of its own.\n"
+	"Example:\n"
+	"  commands 1\n"
+	"  info args\n"
+	"  continue\n"
+	"  end\n";
+
+/* Whether a line begins a block that an `end` of its own closes. */
+static bool opens_block(const char *line)
+{
+	const struct command *c = NULL;
+	const char *rest;
+	struct err *e = *line && *line != '#' ? lookup_command(commands, commands_count, line, &c, &rest) : NULL;
+
+	err_free(e);
+	return !e && c && c->run == cmd_commands;
+}
+
+/* The lines up to the `end` that closes the block; false when the input ended before. */
+static bool read_block(struct session *s, struct buf *body)
+{
+	unsigned depth = 1;
+	char *line;
+
+	while (depth && (line = session_read(s, ">")) != NULL) {
+		char *text = line + strspn(line, " \t");
+		size_t n = strlen(text);
+
+		while (n && strchr(" \t\r", text[n - 1]))
+			text[--n] = 0;
+		if (!strcmp(text, "end"))
+			depth--;
+		else if (opens_block(text))
+			depth++;
+		if (n && depth)
+			buf_printf(body, "%s\n", text);
+		free(line);
+	}
+	return !depth;
+}
+
+struct err *cmd_commands(struct session *s, const struct cmd_args *a)
+{
+	struct breakpoint *bp = breakpoints_by_id(s->breaks, breakpoints_last_id(s->breaks));
+	struct buf body = BUF_INIT;
+
+	if (a->argc)
+		TRY(find(s, a->argv[0], &bp));
+	if (!bp)
+		return err_cure(err_new(ERR_STATE, "there is no breakpoint"), "Set one with \"break\"");
+	if (s->interactive)
+		out_printf(s->out, "Commands for breakpoint %d, one a line; \"end\" ends them.\n", bp->id);
+	if (!read_block(s, &body)) {
+		buf_free(&body);
+		return err_cure(err_new(ERR_USAGE, "the commands of breakpoint %d have no end", bp->id), "Close them with a line \"end\"");
+	}
+	free(bp->commands);
+	bp->commands = body.len ? buf_steal(&body) : NULL;
+	buf_free(&body);
+	return NULL;
+}
+
+/* ---- info, save --------------------------------------------------------------------------------------------------- */
+
+const char cmd_info_breakpoints_help[] =
+	"Shows breakpoints: number, whether hits delete it, whether it is on, hits so far, where.\n"
+	"Example: info breakpoints\n";
+
+struct err *cmd_info_breakpoints(struct session *s, const struct cmd_args *a)
+{
+	struct buf b = BUF_INIT;
+
+	if (s->target.inf)
+		breakpoints_collect(s->breaks, process_control(s));
+	if (a->json)
+		breakpoints_json(s->breaks, &b);
+	else
+		breakpoints_print(s->breaks, &b);
+	if (a->json || !breakpoints_nth(s->breaks, 0))
+		out_str(s->out, buf_cstr(&b));
+	else
+		out_table(s->out, &b);
+	buf_free(&b);
+	return NULL;
+}
+
+const char cmd_save_breakpoints_help[] =
+	"Writes all breakpoints into FILE, as commands for `source FILE`.\n"
+	"Example: save breakpoints stops.tsdb\n";
+
+struct err *cmd_save_breakpoints(struct session *s, const struct cmd_args *a)
+{
+	struct buf b = BUF_INIT;
+	struct err *e;
+
+	if (a->argc != 1)
+		return err_cure(err_new(ERR_USAGE, "save breakpoints needs a file name"), "For example: save breakpoints my.tsdb");
+	breakpoints_script(s->breaks, &b);
+	e = file_write(a->argv[0], b.data, b.len);
+	buf_free(&b);
+	return e;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Capture commands. They fill session.plan; a plan made before `run` is armed at the launch.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "attach/attach.h"
+#include "shell/live/breakpoints.h"
+#include "shell/record/capture.h"
+#include "shell/live/process.h"
+#include "engine/recorder.h"
+#include "base/words.h"
+
+/* A new plan replaces the one that has captured nothing yet. */
+static struct err *begin_plan(struct session *s, enum recorder_mode mode)
+{
+	struct recorder_capture c;
+
+	if (s->recorder && recorder_capture(s->recorder, &c)) {
+		if (c.commands)
+			return err_cure(err_new(ERR_STATE, "a capture to %s is going on", c.path), "Use \"capture stop\" first");
+		TRY(recorder_end(s->recorder, 0, false, &c));
+	}
+	capture_forget(s);
+	s->plan.window_kind = TSDB_WINDOW_NONE;
+	s->plan.first = s->plan.last = s->plan.count = 0;
+	s->plan.mode = mode;
+	return NULL;
+}
+
+/* Arms the plan now, when there is a program; a plan that cannot be armed is forgotten. */
+static struct err *arm_plan(struct session *s)
+{
+	struct err *e = capture_check(s);
+
+	if (!e)
+		e = capture_arm(s);
+	if (e)
+		capture_forget(s);
+	else
+		process_configure(s);
+	return e;
+}
+
+const char cmd_capture_start_help[] =
+	"Captures every GPU command with its host call stack into a trace, from now on (or\n"
+	"from the start of the next `run`) to `capture stop` or the end of the program. The\n"
+	"file is FILE, or that of `set capture output`, or the program's name with .sbt.\n"
+	"Example: capture start run.sbt\n";
+
+struct err *cmd_capture_start(struct session *s, const struct cmd_args *a)
+{
+	char *path;
+
+	if (a->argc > 1)
+		return err_cure(err_new(ERR_USAGE, "capture start takes one file"), "Put quotes around a name with blanks");
+	TRY(begin_plan(s, RECORDER_ALL));
+	if (a->argc)
+		s->plan.path = xstrdup(a->argv[0]);
+	TRY(arm_plan(s));
+	path = capture_path(s);
+	out_printf(s->out, "Capturing every command to %s%s.\n", path, s->target.inf ? "" : " from the start of the next run");
+	free(path);
+	return NULL;
+}
+
+const char cmd_capture_stop_help[] =
+	"Ends the capture that is on and closes its trace; `replay start` opens it. A window\n"
+	"that has not opened yet is forgotten. With `set capture memory` the memory of the\n"
+	"captured commands is recorded first; where the program is not stopped at a GPU\n"
+	"command, that is at its next one.\n";
+
+struct err *cmd_capture_stop(struct session *s, const struct cmd_args *a)
+{
+	struct recorder_capture c;
+
+	if (s->recorder && recorder_capture(s->recorder, &c))
+		return capture_stop(s);
+	if (s->plan.mode == RECORDER_OFF)
+		return err_cure(err_new(ERR_STATE, "no capture is on"), "Use \"capture start\" or \"capture window\"");
+	capture_forget(s);
+	out_str(s->out, "The next run is not captured.\n");
+	return NULL;
+}
+
+/* ---- windows ------------------------------------------------------------------------------------------------------ */
+
+const char cmd_capture_window_help[] =
+	"Captures a part of the run:\n"
+	"  kernel GLOB [count N]  from the next launch of a matching kernel until N of them\n"
+	"                         were launched (1 without count)\n"
+	"  seq A-B                the commands #A to #B\n"
+	"  nvtx NAME              while a thread is inside the NVTX range called NAME\n"
+	"The trace begins with the state of the GPU at that point, and the contents of its memory\n"
+	"(`set capture memory`). The program stops when the window closes (`set capture\n"
+	"window-stop`).\n"
+	"Example: capture window kernel matmul count 100\n";
+
+static struct err *window_usage(const char *why)
+{
+	return err_cure(err_new(ERR_USAGE, "%s", why),
+		"Use \"capture window kernel GLOB [count N]\", \"capture window seq A-B\" or \"capture window nvtx NAME\"");
+}
+
+static struct err *window_kernel(struct session *s, unsigned n, char *const *w)
+{
+	uint64_t count = 1;
+
+	if (n != 1 && !(n == 3 && !strcmp(w[1], "count")))
+		return window_usage("the window is not clear");
+	if (n == 3 && (!word_u64(w[2], &count) || !count))
+		return window_usage("count needs a number from 1 on");
+	s->plan.window_kind = TSDB_WINDOW_KERNEL;
+	s->plan.count = count;
+	return NULL;
+}
+
+static struct err *parse_window(struct session *s, unsigned n, char *const *w)
+{
+	if (n < 2)
+		return window_usage("a window needs to know where it begins");
+	if (strlen(w[1]) >= TSDB_GLOB_MAX)
+		return err_new(ERR_LIMIT, "a window's pattern has at most %u characters", TSDB_GLOB_MAX - 1);
+	if (!strcmp(w[0], "kernel")) {
+		TRY(window_kernel(s, n - 1, w + 1));
+	} else if (!strcmp(w[0], "seq")) {
+		if (n != 2 || !word_range(w[1], &s->plan.first, &s->plan.last))
+			return window_usage("seq needs a range such as 100-200");
+		s->plan.window_kind = TSDB_WINDOW_SEQ;
+		return NULL;
+	} else if (!strcmp(w[0], "nvtx") && n == 2) {
+		s->plan.window_kind = TSDB_WINDOW_NVTX;
+	} else {
+		return window_usage("there is no such window");
+	}
+	s->plan.glob = xstrdup(w[1]);
+	return NULL;
+}
+
+struct err *cmd_capture_window(struct session *s, const struct cmd_args *a)
+{
+	struct err *e;
+	char *path;
+
+	TRY(begin_plan(s, RECORDER_WINDOW));
+	e = parse_window(s, a->argc, a->argv);
+	if (e)
+		capture_forget(s);
+	else
+		e = arm_plan(s);
+	if (e)
+		return e;
+	path = capture_path(s);
+	out_printf(s->out, "Capture window: %s -> %s\n", a->rest, path);
+	free(path);
+	return NULL;
+}
+
+/* ---- status ------------------------------------------------------------------------------------------------------- */
+
+const char cmd_capture_status_help[] =
+	"Shows the capture that is on or armed, and the file of the newest finished one.\n"
+	"Example: capture status\n";
+
+struct err *cmd_capture_status(struct session *s, const struct cmd_args *a)
+{
+	static const char *const words[] = {[RECORDER_OFF] = "off", [RECORDER_ALL] = "all", [RECORDER_WINDOW] = "window"};
+	struct recorder_capture c = {0};
+	bool on = s->recorder && recorder_capture(s->recorder, &c);
+	struct buf b = BUF_INIT;
+	char size[32];
+
+	if (a->json) {
+		buf_printf(&b, "{\"mode\":\"%s\",\"on\":%s,\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"commands\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"file\":",
+			words[s->plan.mode], on && c.commands ? "true" : "false", c.first, c.last, c.commands, c.bytes);
+		json_string(&b, on ? c.path : "");
+		buf_str(&b, ",\"made\":");
+		json_string(&b, s->plan.made ? s->plan.made : "");
+		buf_str(&b, "}\n");
+	} else {
+		if (s->plan.mode == RECORDER_OFF)
+			buf_str(&b, "No capture is on.\n");
+		else if (!c.commands)
+			buf_printf(&b, "Armed (%s); no command has been captured yet.\n", words[s->plan.mode]);
+		else
+			buf_printf(&b, "Capturing to %s: #%" PRIu64 "-#%" PRIu64 ", %" PRIu64 " commands, %s.\n", c.path, c.first, c.last, c.commands,
+				words_bytes(size, sizeof size, c.bytes));
+		if (s->plan.made)
+			buf_printf(&b, "The newest trace is %s.\n", s->plan.made);
+	}
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	return NULL;
+}

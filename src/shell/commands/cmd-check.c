@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * replay check, and `tsdb check FILE`: which launches give other results from the same memory.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sbt/memory.h"
+#include "shell/print/check-print.h"
+#include "shell/tools/tool-options.h"
+#include "shell/tools/tools.h"
+#include "shell/trace/trace.h"
+
+const char cmd_replay_check_help[] =
+	"Executes each launch of the window N times (10) from the same memory and compares what "
+	"it\n"
+	"leaves there. Tells which ones differ: where, in how many values, by how much, and "
+	"whether\n"
+	"it looks like sums in another order or like a race; then which launches are "
+	"deterministic\n"
+	"and only pass such a difference on. RANGE is of commands; --as says how to read values.\n"
+	"--perturb also varies what a correct kernel may not depend on: what memory holds that\n"
+	"nobody wrote since the window allocated it, and on the software GPU the order of warps "
+	"and\n"
+	"blocks and what shared memory holds at first, on a machine's GPU other work beside it.\n"
+	"What a kernel cannot write to by its PTX is compared once for many launches; --thorough\n"
+	"compares all memory after each execution.\n"
+	"It ends, with what it has, after --budget (30s of the replayer's time; 0: no limit) or\n"
+	"Ctrl-C, and says which launches were not checked.\n"
+	"The replay stays where it is. With --batch the exit status is 3 when a launch is not\n"
+	"deterministic, or depends on such memory, and 1 when nothing was found and not all was\n"
+	"checked.\n"
+	"Examples: replay check\n"
+	"          replay check 20 100-200 kernel reduce* --as f32\n";
+
+struct err *cmd_replay_check(struct session *s, const struct cmd_args *a)
+{
+	struct check_options o;
+	struct check_result r;
+	struct buf out = BUF_INIT;
+
+	TRY(check_parse(&o, (int)a->argc, a->argv, NULL));
+	s->focus = FOCUS_REPLAY;
+	TRY(check_run(&s->engine, &o, &r));
+	(a->json ? check_json : check_print)(s, &r, &out);
+	out_str(s->out, buf_cstr(&out));
+	buf_free(&out);
+	if (s->batch && (check_found(&r) || check_cut_short(&r)))
+		s->quit_status = check_found(&r) ? REPLAY_STATUS_DIFFERS : 1;
+	check_free(&r);
+	return NULL;
+}
+
+/* ---- tsdb check FILE -------------------------------------------------------------------------------------------------- */
+
+#define USAGE                                                                                      \
+	"Use: tsdb check FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] "     \
+	"[--budget TIME] [--window N] [--on auto|soft|real] [--any-device] [--json]"
+
+struct tool_check {
+	struct session *s;
+	struct check_options o;
+	struct tool_options tool;
+	const char *file;
+	bool found, cut;
+	enum device_checked_end end; /* of the window before, when there was no more time */
+	unsigned windows;
+};
+
+static struct err *parse(struct tool_check *t, int argc, char **argv)
+{
+	TRY(tool_options_take(&t->tool, USAGE, &argc, argv));
+	TRY(check_parse(&t->o, argc, argv, &t->file));
+	return t->file ? NULL : err_cure(err_new(ERR_USAGE, "no trace was named"), "%s", USAGE);
+}
+
+/* The budget is for all windows. */
+static void charge(struct tool_check *t, const struct check_result *r)
+{
+	t->end = r->end;
+	if (t->o.budget_ns == CHECK_NO_BUDGET)
+		return;
+	if (r->spent_ns >= t->o.budget_ns)
+		t->end = t->end ? t->end : DEVICE_CHECKED_BUDGET;
+	else
+		t->o.budget_ns -= r->spent_ns;
+}
+
+static struct err *check_one_window(struct tool_check *t, unsigned i, struct check_result *ret)
+{
+	uint64_t first, last;
+
+	if (t->end && sbt_reader_window(t->s->engine.trace.reader, i, &first, &last))
+		return check_missed(&t->s->engine, &t->o, first, last, t->end, ret);
+	t->tool.choice.window = i;
+	TRY(engine_replay(&t->s->engine, &t->tool.choice));
+	TRY(check_run(&t->s->engine, &t->o, ret));
+	charge(t, ret);
+	return NULL;
+}
+
+static struct err *check_window(struct tool_check *t, unsigned i, struct buf *out)
+{
+	struct check_result r;
+
+	TRY(check_one_window(t, i, &r));
+	if (t->tool.json && t->windows++)
+		buf_byte(out, ',');
+	(t->tool.json ? check_json : check_print)(t->s, &r, out);
+	t->found |= check_found(&r);
+	t->cut |= check_cut_short(&r);
+	check_free(&r);
+	return NULL;
+}
+
+static bool is_in(const struct check_options *o, uint64_t first, uint64_t last)
+{
+	return (!o->first || o->first <= last) && (!o->last || o->last >= first);
+}
+
+static struct err *check_file(struct tool_check *t, struct buf *out)
+{
+	uint64_t first, last;
+
+	TRY(trace_open(t->s, t->file));
+	if (!sbt_reader_window(t->s->engine.trace.reader, 0, &first, &last))
+		return check_window(t, 0, out); /* says what is missing */
+	if (t->tool.window)
+		return check_window(t, (unsigned)t->tool.window - 1, out);
+	for (unsigned i = 0; sbt_reader_window(t->s->engine.trace.reader, i, &first, &last); i++)
+		if (is_in(&t->o, first, last))
+			TRY(check_window(t, i, out));
+	return NULL;
+}
+
+int tool_check(struct session *s, int argc, char **argv)
+{
+	struct tool_check t = {.s = s, .tool = tool_options_default(s)};
+	struct buf out = BUF_INIT;
+	struct err *e = parse(&t, argc, argv);
+
+	if (!e)
+		e = check_file(&t, &out);
+	if (!e && t.tool.json)
+		out_printf(s->out, "[%s]\n", buf_cstr(&out));
+	else
+		out_str(s->out, buf_cstr(&out));
+	buf_free(&out);
+	if (e)
+		out_error(s->out, e);
+	return e ? 1 : t.found ? REPLAY_STATUS_DIFFERS : t.cut ? 1 : 0;
+}

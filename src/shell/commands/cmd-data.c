@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values and memory: print, x, and what `set memory` and `set arg` change in a replay.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "replay/replay.h"
+#include "shell/live/microscope.h"
+#include "shell/print/memory-view.h"
+#include "engine/replay-device.h"
+#include "shell/print/stack-view.h"
+#include "shell/print/value.h"
+#include "shell/print/vars.h"
+#include "base/words.h"
+#include "shell/print/what-if.h"
+#include "base/text.h"
+
+const char cmd_print_help[] =
+	"Shows the value of an expression at the current command and remembers it as $1, $2,\n"
+	"...; $ is the newest. Fields are $cmd.grid_x or grid_x; arguments arg0, arg2.f32 (at a\n"
+	"fault: of the launch that faulted);\n"
+	"variables $n (`set $n = 5`), $seq, $bpnum, $_exitcode. /x /d /u /o /t /c /f /a choose\n"
+	"a format. See `help expressions`. Memory is {TYPE}ADDRESS or {TYPE[N]}ADDRESS with\n"
+	"f32 f64 s8 s16 s32 s64 u8 u16 u32 u64 x8 x16 x32 x64, float, double, int, ...\n"
+	"Inside a launch (`help replay enter`): registers of the focused thread, %r4, %f2, %tid.x,\n"
+	"expressions over them, the addresses of variables; EXPR[all] for all lanes of its warp.\n"
+	"Examples: print/x arg0 + 4 * 16\n"
+	"          print {f32[8]}arg0\n";
+
+/* "{TYPE[N]}ADDRESS". *ret_rest: ADDRESS. */
+static struct err *parse_cast(const char *text, struct x_format *ret, const char **ret_rest)
+{
+	const char *end = strchr(text, '}');
+	size_t n = strcspn(++text, "[}");
+	char *after;
+
+	while (n && strchr(" \t", text[n - 1]))
+		n--;
+	if (!end || !memory_type(text, n, ret))
+		return err_cure(err_new(ERR_USAGE, "\"{%.*s\" is no type", (int)n, text), "For example: print {f32[8]}arg0; see \"help print\"");
+	text += strcspn(text, "[}");
+	if (*text == '[') {
+		ret->count = strtoull(text + 1, &after, 0);
+		if (*after != ']' || after[1] != '}' || !ret->count || ret->count > X_COUNT_MAX)
+			return err_cure(err_new(ERR_USAGE, "the array's length is no number from 1 to %u", X_COUNT_MAX), "For example: {f32[8]}arg0");
+	}
+	*ret_rest = end + 1;
+	return NULL;
+}
+
+static struct err *print_memory(struct session *s, const char *text, char letter)
+{
+	struct x_format f;
+	struct buf b = BUF_INIT, shown = BUF_INIT;
+	uint64_t most = s->engine.set.number[SET_ELEMENTS], v = 0;
+	struct value addr;
+	size_t n;
+	struct err *e;
+
+	TRY(parse_cast(text, &f, &text));
+	TRY(value_eval(s, text, &addr));
+	if (addr.kind != VALUE_INT)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text), "\"info allocations\" lists addresses");
+	if (letter)
+		f.letter = letter;
+	n = (size_t)f.count * x_unit_bytes(f.unit);
+	e = memory_read(s, (uint64_t)addr.i, buf_room(&b, n), n);
+	if (!e) {
+		uint64_t count = most && f.count > most ? most : f.count;
+
+		memcpy(&v, b.data, x_unit_bytes(f.unit));
+		if (f.count == 1)
+			x_format_one(&shown, &f, b.data);
+		else
+			memory_list(&shown, &f, b.data, count, count < f.count);
+		out_printf(s->out, "$%u = %s\n", vars_remember(s->vars, (int64_t)v), buf_cstr(&shown));
+	}
+	buf_free(&shown);
+	buf_free(&b);
+	return e;
+}
+
+/* What conditions ask for by these names: of the innermost Python function, or of pystack all functions. */
+static bool python_value(const struct stack *st, const char *name, struct buf *out)
+{
+	const struct symbol *in = st->n ? &st->frames[0].sym : NULL;
+
+	if (!strcmp(name, "pyline")) {
+		buf_printf(out, "%u", in ? in->line : 0);
+	} else if (!strcmp(name, "pyfunc") || !strcmp(name, "pyfile")) {
+		const char *text = !in ? NULL : name[2] == 'f' && name[3] == 'u' ? in->function : in->file;
+
+		buf_printf(out, "\"%s\"", text ? text : "");
+	} else if (!strcmp(name, "pystack")) {
+		for (unsigned i = 0; i < st->n; i++)
+			buf_printf(out, "%s\"%s\"", i ? " < " : "", st->frames[i].sym.function ? st->frames[i].sym.function : "");
+		if (!st->n)
+			buf_str(out, "\"\"");
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static struct err *print_python(struct session *s, const char *name, bool *ret_done)
+{
+	static const struct stack none;
+	struct buf b = BUF_INIT;
+	struct stack st;
+	struct err *e = NULL;
+
+	*ret_done = python_value(&none, name, &b);
+	if (*ret_done)
+		e = stack_get(s, STACK_PYTHON, &st);
+	if (*ret_done && !e) {
+		buf_clear(&b);
+		python_value(&st, name, &b);
+		out_printf(s->out, "%s = %s\n", name, buf_cstr(&b));
+		stack_free(&st);
+	}
+	buf_free(&b);
+	return e;
+}
+
+struct err *cmd_print(struct session *s, const struct cmd_args *a)
+{
+	struct buf b = BUF_INIT;
+	struct value v;
+	struct err *e;
+	char letter = a->fmt[0];
+	bool done;
+
+	if (letter && a->fmt[1])
+		return err_cure(err_new(ERR_USAGE, "print/%s is no format", a->fmt), "It is one letter of x d u o t c f a z; x/FMT shows memory");
+	if (*a->rest == '{')
+		return print_memory(s, a->rest, letter);
+	TRY(print_python(s, a->rest, &done));
+	if (!done)
+		TRY(kernel_print(s, a->rest, letter, &done));
+	if (done)
+		return NULL;
+	TRY(value_eval(s, a->rest, &v));
+	e = value_format(&v, letter, s->engine.set.number[SET_ELEMENTS], &b);
+	if (!e)
+		out_printf(s->out, "$%u = %s\n", vars_remember(s->vars, v.kind == VALUE_FLOAT ? (int64_t)v.f : v.i), buf_cstr(&b));
+	buf_free(&b);
+	return e;
+}
+
+/* ---- x ------------------------------------------------------------------------------------------------------------ */
+
+const char cmd_x_help[] =
+	"Shows memory at ADDRESS, an expression. FMT is a count, a letter (x d u o t c f a z s)\n"
+	"and a size (b h w g: 1, 2, 4, 8 bytes). Device memory can be read while the program\n"
+	"is stopped at a GPU command, host memory at any stop; in a replay on a device, all\n"
+	"memory that it placed, as it is right after the command it stands at; inside a launch\n"
+	"(`help replay enter`) as it is there, and ADDRESS may hold registers, variables of the\n"
+	"PTX, and a space: @shared, @local, @param (of the focused thread), @global. An empty\n"
+	"line shows what follows.\n"
+	"Examples: x/8fw arg2\n"
+	"          x/4fw @shared 4 * %r3\n";
+
+/* Until a zero byte. */
+static struct err *show_string(struct session *s, uint64_t addr)
+{
+	struct buf shown = BUF_INIT;
+	char text[256];
+	size_t n = 0;
+
+	for (; n + 1 < sizeof text; n++) {
+		TRY(memory_read(s, addr + n, text + n, 1));
+		if (!text[n])
+			break;
+	}
+	text_safe(&shown, text, n, TEXT_QUOTE);
+	out_printf(s->out, "0x%" PRIx64 ":\t\"%s\"%s\n", addr, buf_cstr(&shown), n + 1 == sizeof text ? "..." : "");
+	buf_free(&shown);
+	return NULL;
+}
+
+/* Where x goes on at an empty line, which repeats it without an address. */
+static void remember_next(struct session *s, uint64_t addr, const char *fmt)
+{
+	vars_set(s->vars, "_x_next", (int64_t)addr);
+	if (!s->last_line)
+		return;
+	free(s->last_line);
+	s->last_line = xasprintf("x/%s", fmt);
+}
+
+static struct err *x_address(struct session *s, const char *text, uint64_t *ret, unsigned *ret_space)
+{
+	struct value v;
+	int64_t next, space;
+	bool done;
+
+	*ret_space = SOFT_GLOBAL;
+	if (!*text && vars_get(s->vars, "_x_next", &next)) {
+		*ret = (uint64_t)next;
+		if (vars_get(s->vars, "_x_space", &space) && space > 0 && space < SOFT_SPACES)
+			*ret_space = (unsigned)space;
+		return NULL;
+	}
+	TRY(kernel_address(s, text, ret_space, ret, &done));
+	if (done)
+		return NULL;
+	if (!*text)
+		return err_cure(err_new(ERR_USAGE, "x needs an address"), "For example: x/8fw arg0");
+	TRY(value_eval(s, text, &v));
+	if (v.kind != VALUE_INT)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text), "\"info allocations\" lists addresses");
+	*ret = (uint64_t)v.i;
+	return NULL;
+}
+
+struct err *cmd_x(struct session *s, const struct cmd_args *a)
+{
+	struct x_format f = {.count = 1, .letter = 'x', .unit = 'w'};
+	struct buf b = BUF_INIT;
+	struct replay_device *rd;
+	uint64_t addr = 0;
+	unsigned space;
+	size_t n;
+	struct err *e;
+
+	TRY(x_format_parse(&f, a->fmt));
+	if (s->focus == FOCUS_REPLAY)
+		TRY(replay_device_need(&s->engine, "looking at memory", &rd));
+	else if (!s->target.inf)
+		return err_cure(err_new(ERR_STATE, "there is no memory to look at: the program is not being run"), "Use \"run\"");
+	TRY(x_address(s, a->rest, &addr, &space));
+	vars_set(s->vars, "_x_space", space);
+	if (f.letter == 's' && space != SOFT_GLOBAL)
+		return err_cure(err_new(ERR_UNSUPPORTED, "strings are shown of global memory only"), "Use x/16cb @%s", kernel_spaces[space]);
+	if (f.letter == 's')
+		return show_string(s, addr);
+	n = (size_t)f.count * x_unit_bytes(f.unit);
+	e = space == SOFT_GLOBAL ? memory_read(s, addr, buf_room(&b, n), n) : kernel_read(s, space, addr, buf_room(&b, n), n);
+	if (!e) {
+		struct buf text = BUF_INIT;
+
+		b.len = n;
+		x_format_print(&text, &f, addr, b.data);
+		out_str(s->out, buf_cstr(&text));
+		buf_free(&text);
+		remember_next(s, addr + n, a->fmt);
+	}
+	buf_free(&b);
+	return e;
+}
+
+/* ---- what-ifs ----------------------------------------------------------------------------------------------------- */
+
+/* Values as words, separated by blanks or commas, as elements of type f at addr. */
+static struct err *write_values(struct session *s, const struct x_format *f, uint64_t addr, char *const *words, unsigned n)
+{
+	unsigned size = x_unit_bytes(f->unit);
+	struct buf b = BUF_INIT;
+	struct err *e = NULL;
+
+	for (unsigned i = 0; !e && i < n; i++) {
+		char *word = xstrdup(words[i]);
+		size_t len = strlen(word);
+
+		if (len && word[len - 1] == ',')
+			word[len - 1] = 0;
+		e = memory_encode(f, word, buf_room(&b, size));
+		b.len += size;
+		free(word);
+	}
+	if (!e)
+		e = memory_write(s, addr, b.data, b.len);
+	if (!e)
+		out_printf(s->out, "%zu bytes at 0x%" PRIx64 " changed (what-if, until \"replay restart\").\n", b.len, addr);
+	buf_free(&b);
+	return e;
+}
+
+static struct err *set_address(struct session *s, const char *text, uint64_t *ret)
+{
+	struct value v;
+
+	TRY(value_eval(s, text, &v));
+	if (v.kind != VALUE_INT)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text), "\"info allocations\" lists addresses");
+	*ret = (uint64_t)v.i;
+	return NULL;
+}
+
+struct err *what_if_cast(struct session *s, const char *text)
+{
+	struct x_format f;
+	const char *rest, *eq;
+	char *addr, **words;
+	uint64_t at;
+	unsigned n;
+	struct err *e;
+
+	TRY(parse_cast(text, &f, &rest));
+	eq = strchr(rest, '=');
+	if (!eq)
+		return err_cure(err_new(ERR_USAGE, "\"=\" is missing"), "For example: set {f32}arg0 = 1.5");
+	addr = strndup(rest, (size_t)(eq - rest));
+	BUG_ON(!addr);
+	e = set_address(s, addr, &at);
+	free(addr);
+	TRY(e);
+	TRY(words_split(eq + 1, &words, &n));
+	e = n ? write_values(s, &f, at, words, n) : err_cure(err_new(ERR_USAGE, "a value is missing"), "For example: set {f32}arg0 = 1.5");
+	words_free(words);
+	return e;
+}
+
+struct err *what_if_memory(struct session *s, const char *text)
+{
+	struct x_format f = {0};
+	unsigned n, type = 0;
+	char **words, *addr;
+	uint64_t at;
+	struct err *e;
+
+	TRY(words_split(text, &words, &n));
+	for (unsigned i = 1; i < n && !type; i++)
+		type = memory_type(words[i], strlen(words[i]), &f) ? i : 0;
+	if (!type || type + 1 >= n) {
+		words_free(words);
+		return err_cure(err_new(ERR_USAGE, "set memory needs an address, a type and values"), "For example: set memory arg0 f32 1.5 2.5");
+	}
+	addr = words_join(words, type);
+	e = set_address(s, addr, &at);
+	if (!e)
+		e = write_values(s, &f, at, words + type + 1, n - type - 1);
+	free(addr);
+	words_free(words);
+	return e;
+}
+
+/* The bytes that text means for a parameter of n bytes. */
+static struct err *arg_bytes(const char *text, size_t n, uint8_t *dst)
+{
+	struct x_format f = {.count = 1, .letter = 'd', .unit = n == 1 ? 'b' : n == 2 ? 'h' : n == 4 ? 'w' : 'g'};
+	uint64_t whole;
+
+	if (n != 1 && n != 2 && n != 4 && n != 8)
+		return err_cure(err_new(ERR_UNSUPPORTED, "a parameter of %zu bytes cannot be set", n), "Parameters of 1, 2, 4 and 8 bytes can");
+	if ((n == 4 || n == 8) && !word_u64(text + (*text == '-'), &whole))
+		f.letter = 'f';
+	return memory_encode(&f, text, dst);
+}
+
+static void remember_arg(struct replay_device *rd, const struct replay_arg *a)
+{
+	rd->args = xrealloc(rd->args, (rd->nargs + 1) * sizeof *rd->args);
+	rd->args[rd->nargs++] = *a;
+	rd->what_if = true;
+}
+
+struct err *what_if_arg(struct session *s, const char *text)
+{
+	const struct sbt_cmd *c;
+	struct replay_device *rd;
+	struct replay_arg a = {0};
+	struct replay_stop stop;
+	struct sbt_blob bytes;
+	uint32_t offset;
+	char *end;
+	unsigned long i = strtoul(text, &end, 10);
+
+	TRY(replay_device_need(&s->engine, "changing an argument", &rd));
+	if (!session_cmd(s, &c) || c->kind != SBT_LAUNCH)
+		return err_cure(err_new(ERR_STATE, "the replay does not stand at a kernel launch"), "Go to one with \"replay goto SEQ\"");
+	end += strspn(end, " \t");
+	end += *end == '=';
+	end += strspn(end, " \t");
+	if (i > 4095 || !value_arg(s, c, (unsigned)i, &offset, &bytes))
+		return err_cure(err_new(ERR_NOT_FOUND, "the kernel has no arg%lu", i), "\"info args\" lists them");
+	if (!*end)
+		return err_cure(err_new(ERR_USAGE, "a value is missing"), "For example: set arg %lu 5", i);
+	TRY(arg_bytes(end, bytes.len, a.bytes));
+	a.seq = c->seq;
+	a.param = (uint32_t)i;
+	a.size = (uint32_t)bytes.len;
+	TRY(device_set_arg(rd->d, a.seq, a.param, a.bytes, a.size));
+	remember_arg(rd, &a);
+	/* it takes effect where execution passes the launch: again, from before it */
+	TRY(replay_reverse_step(s->engine.trace.replay, 1, &stop));
+	if (replay_seq(s->engine.trace.replay) == a.seq) /* that took back a retirement only */
+		TRY(replay_goto(s->engine.trace.replay, a.seq - 1, &stop));
+	TRY(replay_goto(s->engine.trace.replay, a.seq, &stop));
+	out_printf(s->out, "#%" PRIu64 " was executed again with another arg%lu (what-if, until \"replay restart\").\n", a.seq, i);
+	return NULL;
+}

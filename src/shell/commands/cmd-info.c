@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Commands of the program or the trace: view, info commands, info command, info args, info trace.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shell/print/ranks-view.h"
+#include "shell/live/breakpoints.h"
+#include "shell/print/fault.h"
+#include "shell/print/memory-view.h"
+#include "engine/recorder.h"
+#include "engine/replay-device.h"
+#include "shell/trace/trace.h"
+#include "shell/print/value.h"
+#include "base/words.h"
+#include "replay/replay.h"
+#include "state/state.h"
+
+/* ---- view, info commands ------------------------------------------------------------------------------------------ */
+
+const char cmd_view_help[] =
+	"Lists commands of the open trace. RANGE is 100-200, 100-, -50 or 143. Of the live\n"
+	"program, `info commands` lists the latest.\n"
+	"  --stream N     only those of a stream\n"
+	"  --kernel GLOB  only launches of matching kernels\n"
+	"  --kind KIND    only commands of a kind (`help kinds`)\n"
+	"  --stacks       with the recorded host call stack of each\n"
+	"  --rank N|all   of a set of traces (`tsdb merge`): that rank, or all in one timeline\n"
+	"  --json         one JSON object a line\n"
+	"Examples: view 100-200\n"
+	"          view --kind launch --stacks\n";
+
+struct err *cmd_view(struct session *s, const struct cmd_args *a)
+{
+	struct view_filter f;
+
+	TRY(view_options(&f, a->argc, a->argv, NULL));
+	f.json = a->json;
+	if (!s->engine.trace.reader)
+		return err_cure(err_new(ERR_STATE, "no trace is open"), "Use \"replay start FILE\", or \"info commands\" for the live program");
+	if (f.rank != VIEW_NO_RANK && !s->engine.ranks)
+		return err_cure(err_new(ERR_STATE, "no set of traces is open: there is one rank only"), "\"tsdb merge\" makes a set");
+	if (f.rank != VIEW_NO_RANK)
+		return ranks_view(s, s->engine.ranks, &f);
+	return view_commands(s, s->engine.trace.reader, &f);
+}
+
+const char cmd_info_commands_help[] =
+	"Lists the latest GPU commands (`set listsize` says how many), those around the\n"
+	"replay's position, or those of RANGE (100-200). Of a live program, the last few\n"
+	"thousand are kept; for all of them, capture a trace.\n"
+	"Examples: info commands\n"
+	"          info commands 100-200\n";
+
+/* The latest commands of the live program, oldest first, that lie in [first, last]. */
+static struct err *list_live(struct session *s, uint64_t first, uint64_t last, unsigned most, bool json)
+{
+	struct sbt_names names = state_names(recorder_state(s->recorder));
+	struct buf b = BUF_INIT;
+	unsigned n = 0, shown = 0;
+	struct sbt_cmd c;
+
+	while (n < most && recorder_recent(s->recorder, n, &c) && c.seq >= first)
+		n++;
+	if (json)
+		buf_byte(&b, '[');
+	while (n--) {
+		if (!recorder_recent(s->recorder, n, &c) || c.seq > last)
+			continue;
+		if (json)
+			buf_str(&b, shown ? ",\n" : "");
+		if (json)
+			sbt_json_cmd(&b, &c, &names);
+		else
+			sbt_print_cmd(&b, &c, &names);
+		buf_str(&b, json ? "" : "\n");
+		shown++;
+	}
+	if (json)
+		buf_str(&b, "]\n");
+	else if (!shown)
+		buf_str(&b, "No GPU commands.\n");
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	return NULL;
+}
+
+struct err *cmd_info_commands(struct session *s, const struct cmd_args *a)
+{
+	uint64_t first = 0, last = UINT64_MAX, size = s->engine.set.number[SET_LIST_SIZE];
+	struct view_filter f = {.last = UINT64_MAX, .json = a->json};
+
+	if (a->argc > 1 || (a->argc && !word_range(a->argv[0], &first, &last)))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", a->rest), "Ranges are like 100-200, 100- or 143");
+	if (!size)
+		size = UINT32_MAX;
+	if (s->focus != FOCUS_REPLAY) {
+		if (!s->recorder)
+			return err_cure(err_new(ERR_STATE, "there are no GPU commands: no program has been run and no trace is open"),
+				"Use \"run\", or \"replay start FILE\"");
+		return list_live(s, first, last, a->argc ? UINT32_MAX : (unsigned)size, a->json);
+	}
+	if (!a->argc) {
+		uint64_t at = s->engine.trace.replay ? replay_seq(s->engine.trace.replay)
+						     : sbt_reader_last_seq(s->engine.trace.reader);
+
+		first = at > size / 2 ? at - size / 2 : 0;
+		last = first + size - 1;
+	}
+	f.first = first;
+	f.last = last;
+	return view_commands(s, s->engine.trace.reader, &f);
+}
+
+/* ---- the current command ------------------------------------------------------------------------------------------ */
+
+static struct err *no_command(void)
+{
+	return err_cure(err_new(ERR_STATE, "there is no GPU command here"), "Stop at one with \"break\" and \"run\", or \"replay start\" and \"replay step\"");
+}
+
+static void print_field(struct session *s, const struct sbt_cmd *c, const struct sbt_field *f, struct buf *b)
+{
+	struct value v;
+
+	if (sbt_type_is_blob(f->type))
+		v = (struct value){.kind = f->type == SBT_T_STR ? VALUE_TEXT : VALUE_BYTES, .bytes = *sbt_get_blob(c, f)};
+	else
+		v = (struct value){.kind = VALUE_INT, .type = f->type, .i = (int64_t)sbt_get(c, f), .size = 8};
+	buf_printf(b, "%-14s ", f->name);
+	err_free(value_format(&v, 0, s->engine.set.number[SET_ELEMENTS], b));
+	if (f->help && *f->help)
+		buf_printf(b, "   (%s)", f->help);
+	buf_byte(b, '\n');
+}
+
+const char cmd_info_command_help[] =
+	"Shows every field of the command that the program or the replay stands at.\n"
+	"Example: info command\n";
+
+struct err *cmd_info_command(struct session *s, const struct cmd_args *a)
+{
+	const struct sbt_kind_desc *d;
+	const struct sbt_cmd *c;
+	const struct state *st;
+	struct sbt_names names;
+	struct buf b = BUF_INIT;
+
+	if (!session_cmd(s, &c))
+		return no_command();
+	TRY(session_state(s, &st));
+	names = state_names(st);
+	d = sbt_kind(c->kind);
+	if (a->json)
+		sbt_json_cmd(&b, c, &names);
+	else
+		sbt_print_cmd(&b, c, &names);
+	buf_byte(&b, '\n');
+	for (const struct sbt_field *f = d->fields; !a->json && f->name; f++)
+		print_field(s, c, f, &b);
+	for (const struct sbt_field *f = sbt_common_fields; !a->json && f->name; f++)
+		print_field(s, c, f, &b);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	return NULL;
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------------------------- */
+
+const char cmd_info_args_help[] =
+	"Shows the arguments of the kernel launch that the program or the replay stands at:\n"
+	"offset, size, value, and, for pointers into device memory, the allocation; in a replay\n"
+	"on a device also the first values there, FMT (as in `x`) saying how many of what:\n"
+	"info args/16fw. `print arg0`, `print arg2.f32` show one argument. Where a fault of the\n"
+	"device is first seen: of the launch that faulted, which it then names, with the first\n"
+	"values there from before the fault if a capture has kept them.\n"
+	"Examples: info args\n"
+	"          info args/x\n";
+
+/* "0x7f00 (allocation of 4096 bytes)" for 8-byte values that are device pointers. */
+static void describe_pointer(const struct state *st, uint64_t v, struct buf *b)
+{
+	struct state_alloc al;
+
+	if (!v || !state_alloc_at(st, v, &al))
+		return;
+	buf_str(b, "  -> ");
+	if (v != al.addr)
+		buf_printf(b, "+%" PRIu64 " in ", v - al.addr);
+	buf_printf(b, "allocation of %" PRIu64 " bytes (#%" PRIu64 ")", al.size, al.alloc_seq);
+}
+
+enum { ARRAY_SHOWN = 8 };
+
+/* Memory that can be had without asking the program: a replay's, or what is kept from before a fault. */
+static struct err *read_first(struct session *s, uint64_t addr, void *dst, size_t n, uint64_t *before)
+{
+	if (s->focus == FOCUS_REPLAY)
+		return memory_read(s, addr, dst, n);
+	return memory_kept(s, addr, dst, n, before)
+		? NULL
+		: err_new(ERR_NOT_FOUND, "nothing is kept of this memory");
+}
+
+/* The first values that a pointer argument points to. */
+static void print_array(struct session *s, const struct state *st, uint64_t addr, const char *fmt,
+	struct buf *b, uint64_t *before)
+{
+	struct x_format f = {.count = ARRAY_SHOWN, .unit = 'w'}, guess;
+	struct buf bytes = BUF_INIT;
+	struct state_alloc al;
+	uint64_t room;
+	unsigned size;
+	struct err *e;
+
+	if ((s->focus == FOCUS_REPLAY && !s->engine.trace.device) || !state_alloc_at(st, addr, &al))
+		return;
+	e = x_format_parse(&f, fmt);
+	if (!e && (!*fmt || !isdigit((unsigned char)*fmt)))
+		f.count = ARRAY_SHOWN;
+	size = x_unit_bytes(f.unit);
+	room = (al.addr + al.size - addr) / size;
+	if (f.count > room)
+		f.count = room;
+	if (!e && f.count)
+		e = read_first(s, addr, buf_room(&bytes, (size_t)f.count * size),
+			(size_t)f.count * size, before);
+	if (!e && f.count) {
+		guess = memory_guess(bytes.data, (size_t)f.count * size);
+		if (!f.letter)
+			f.letter = guess.letter;
+		buf_str(b, "\n       ");
+		memory_list(b, &f, bytes.data, f.count, f.count < room);
+	}
+	err_free(e);
+	buf_free(&bytes);
+}
+
+static void print_arg(struct session *s, const struct state *st, const struct sbt_blob *bytes,
+	const char *fmt, struct buf *b, uint64_t *before)
+{
+	struct value v = {.kind = VALUE_BYTES, .bytes = *bytes};
+	uint64_t u = 0;
+	float f;
+
+	if (bytes->len != 1 && bytes->len != 2 && bytes->len != 4 && bytes->len != 8) {
+		err_free(value_format(&v, 0, s->engine.set.number[SET_ELEMENTS], b));
+		return;
+	}
+	memcpy(&u, bytes->p, bytes->len);
+	if (bytes->len == 8) {
+		buf_printf(b, "0x%" PRIx64, u);
+		describe_pointer(st, u, b);
+		print_array(s, st, u, fmt, b, before);
+		return;
+	}
+	buf_printf(b, "%" PRIu64, u);
+	memcpy(&f, &u, sizeof f);
+	if (bytes->len == 4 && u > 0x00800000 && f > -1e9f && f < 1e9f && (f > 1e-6f || f < -1e-6f))
+		buf_printf(b, "  (as a float %.9g)", (double)f);
+}
+
+static void json_arg(unsigned i, uint32_t offset, const struct sbt_blob *bytes, struct buf *b)
+{
+	const unsigned char *p = bytes->p;
+
+	buf_printf(b, "%s{\"arg\":%u,\"offset\":%u,\"size\":%" PRIu64 ",\"bytes\":\"", i ? ",\n" : "[", i, offset, bytes->len);
+	for (uint64_t k = 0; k < bytes->len; k++)
+		buf_printf(b, "%02x", p[k]);
+	buf_str(b, "\"");
+	if (bytes->len <= 8) {
+		uint64_t u = 0;
+
+		memcpy(&u, p, bytes->len);
+		buf_printf(b, ",\"value\":\"0x%" PRIx64 "\"", u);
+	}
+	buf_str(b, "}");
+}
+
+struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
+{
+	const struct state *st;
+	const struct sbt_cmd *c;
+	struct sbt_cmd culprit;
+	struct sbt_blob bytes;
+	struct buf b = BUF_INIT;
+	uint32_t offset;
+	uint64_t before = 0;
+	bool sure;
+	unsigned i;
+
+	if (s->focus != FOCUS_REPLAY && fault_launch(s, &culprit, &sure))
+		c = &culprit;
+	else if (!session_cmd(s, &c))
+		return no_command();
+	if (c->kind != SBT_LAUNCH)
+		return err_cure(err_new(ERR_STATE, "#%" PRIu64 " is no kernel launch: it has no arguments", c->seq),
+			"\"info command\" shows its fields");
+	TRY(x_format_parse(&(struct x_format){.unit = 'w'}, a->fmt));
+	TRY(session_state(s, &st));
+	if (c == &culprit && !a->json)
+		buf_printf(&b, "Of #%" PRIu64 ", %s:\n", c->seq, sure ? "which faulted" : "the only launch that was not known to have finished");
+	for (i = 0; value_arg(s, c, i, &offset, &bytes); i++) {
+		if (a->json) {
+			json_arg(i, offset, &bytes, &b);
+			continue;
+		}
+		buf_printf(&b, "arg%-3u %" PRIu64 " byte%s at %-4u ", i, bytes.len, bytes.len == 1 ? " " : "s", offset);
+		if (s->focus == FOCUS_REPLAY &&
+			replay_device_arg(s->engine.trace.device, c->seq, i))
+			buf_str(&b, "(what-if) ");
+		print_arg(s, st, &bytes, a->fmt, &b, &before);
+		buf_byte(&b, '\n');
+	}
+	if (a->json)
+		buf_str(&b, i ? "]\n" : "[]\n");
+	else if (!i)
+		buf_str(&b, c->u.launch.args.len ? "The layout of the kernel's parameters is not known.\n" : "No arguments.\n");
+	if (before && !a->json)
+		buf_printf(&b, "Values are as before #%" PRIu64 ", where the capture began.\n", before);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	return NULL;
+}
+
+/* ---- the trace ---------------------------------------------------------------------------------------------------- */
+
+const char cmd_info_trace_help[] =
+	"Shows what the open trace holds and where it comes from, as `tsdb info FILE` does.\n"
+	"Examples: info trace\n"
+	"          info trace --json\n";
+
+struct err *cmd_info_trace(struct session *s, const struct cmd_args *a)
+{
+	struct buf b = BUF_INIT;
+
+	if (a->json)
+		trace_summary_json(&b, s->engine.trace.path, s->engine.trace.reader);
+	else
+		trace_summary(&b, s->engine.trace.path, s->engine.trace.reader);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	return NULL;
+}

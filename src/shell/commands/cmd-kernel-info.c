@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a launch under the microscope consists of: info blocks, info warps, info lanes, info registers.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shell/live/breakpoints.h"
+#include "shell/live/microscope.h"
+
+struct rows {
+	void *v;
+	size_t n;
+};
+
+static struct err *ask(struct session *s, const char *what, const struct soft_ask *q, size_t size, struct rows *ret)
+{
+	struct device *d;
+
+	TRY(kernel_need(s, what, &d));
+	return device_kernel_ask(d, q, size, &ret->v, &ret->n);
+}
+
+static void done(struct session *s, struct rows *r, struct buf *b, bool json)
+{
+	if (json)
+		out_str(s->out, buf_cstr(b));
+	else
+		out_table(s->out, b);
+	free(r->v);
+	buf_free(b);
+}
+
+static const char *name_of(const char *const *names, unsigned n, uint32_t i)
+{
+	return i < n ? names[i] : "?";
+}
+#define NAME(names, i) name_of(names, sizeof(names) / sizeof *(names), i)
+
+/* ---- blocks --------------------------------------------------------------------------------------------------------------- */
+
+const char cmd_info_blocks_help[] =
+	"Shows the launch's blocks: the one that runs, with its warps, and which have ended or\n"
+	"not begun. Blocks run one after the other here, those of a cooperative launch in turns.\n"
+	"Example: info blocks\n";
+
+struct err *cmd_info_blocks(struct session *s, const struct cmd_args *a)
+{
+	static const char *const states[] = {"running", "ended", "not begun"};
+	const struct soft_ask q = {.what = SOFT_ASK_BLOCKS};
+	const struct soft_stop *t = kernel_stop(s);
+	const struct soft_block *r;
+	struct buf b = BUF_INIT;
+	struct rows rows;
+
+	TRY(ask(s, "info blocks", &q, sizeof *r, &rows));
+	if (!a->json)
+		buf_str(&b, "  From             To               Blocks  State\n");
+	r = rows.v;
+	for (size_t i = 0; i < rows.n; i++, r++) {
+		char from[48], to[48];
+
+		snprintf(from, sizeof from, "(%u,%u,%u)", r->first[0], r->first[1], r->first[2]);
+		snprintf(to, sizeof to, "(%u,%u,%u)", r->last[0], r->last[1], r->last[2]);
+		if (a->json) {
+			buf_printf(&b, "%s{\"first\":[%u,%u,%u],\"last\":[%u,%u,%u],\"count\":%" PRIu64 ",\"state\":\"%s\",\"warps\":%u,"
+				"\"warps_waiting\":%u,\"warps_ended\":%u}", i ? ",\n" : "[", r->first[0], r->first[1], r->first[2], r->last[0],
+				r->last[1], r->last[2], r->count, NAME(states, r->state), r->warps, r->waiting, r->ended);
+			continue;
+		}
+		buf_printf(&b, "%s %-16s %-16s %-7" PRIu64 " %s", r->state == SOFT_BLOCK_RUNS && t && !memcmp(t->block, r->first, sizeof r->first) ? "*" : " ",
+			from, to, r->count, NAME(states, r->state));
+		if (r->warps)
+			buf_printf(&b, ": %u warps, %u at barriers, %u ended", r->warps, r->waiting, r->ended);
+		buf_byte(&b, '\n');
+	}
+	if (a->json)
+		buf_str(&b, rows.n ? "]\n" : "[]\n");
+	done(s, &rows, &b, a->json);
+	return NULL;
+}
+
+/* ---- warps ---------------------------------------------------------------------------------------------------------------- */
+
+const char cmd_info_warps_help[] =
+	"Shows the warps of the focused block: whether they run or wait at a barrier, which\n"
+	"lanes stand at their next instruction and which live, how many instructions they have\n"
+	"executed, and the instruction with its lines in PTX and source. * is the focused one.\n"
+	"Example: info warps\n";
+
+static void json_warp(struct buf *b, const struct soft_warp *r, const char *state, bool focus)
+{
+	buf_printf(b, "{\"warp\":%u,\"focus\":%s,\"state\":\"%s\",\"barrier\":", r->warp, focus ? "true" : "false", state);
+	if (r->barrier == UINT32_MAX)
+		buf_str(b, "null");
+	else
+		buf_printf(b, "%u", r->barrier);
+	buf_printf(b, ",\"active\":\"0x%08x\",\"live\":\"0x%08x\",\"first_thread\":[%u,%u,%u],\"steps\":%" PRIu64 ",\"line\":%u,\"source_line\":%u,\"text\":",
+		r->active, r->live, r->first[0], r->first[1], r->first[2], r->step, r->line, r->source_line);
+	json_string(b, r->text);
+	buf_byte(b, '}');
+}
+
+struct err *cmd_info_warps(struct session *s, const struct cmd_args *a)
+{
+	static const char *const states[] = {"runs", "waits", "ended"};
+	const struct soft_ask q = {.what = SOFT_ASK_WARPS};
+	const struct soft_stop *t = kernel_stop(s);
+	const struct soft_warp *r;
+	struct buf b = BUF_INIT;
+	struct rows rows;
+
+	TRY(ask(s, "info warps", &q, sizeof *r, &rows));
+	if (!a->json)
+		buf_str(&b, "  Warp  From thread   State      Active      Live        Steps   Line   Source  Instruction\n");
+	r = rows.v;
+	for (size_t i = 0; i < rows.n; i++, r++) {
+		const bool focus = t && t->warp == r->warp;
+		char thread[48], state[32], line[16] = "-", source[16] = "-";
+
+		if (a->json) {
+			buf_str(&b, i ? ",\n" : "[");
+			json_warp(&b, r, NAME(states, r->state), focus);
+			continue;
+		}
+		snprintf(thread, sizeof thread, "(%u,%u,%u)", r->first[0], r->first[1], r->first[2]);
+		snprintf(state, sizeof state, "%s", NAME(states, r->state));
+		if (r->barrier != UINT32_MAX)
+			snprintf(state, sizeof state, "barrier %u", r->barrier);
+		if (r->line)
+			snprintf(line, sizeof line, "%u", r->line);
+		if (r->source_line)
+			snprintf(source, sizeof source, "%u", r->source_line);
+		buf_printf(&b, "%s %-5u %-13s %-10s 0x%08x  0x%08x  %-7" PRIu64 " %-6s %-7s %s\n", focus ? "*" : " ", r->warp, thread, state, r->active,
+			r->live, r->step, line, source, r->text);
+	}
+	if (a->json)
+		buf_str(&b, rows.n ? "]\n" : "[]\n");
+	done(s, &rows, &b, a->json);
+	return NULL;
+}
+
+/* ---- lanes ---------------------------------------------------------------------------------------------------------------- */
+
+const char cmd_info_lanes_help[] =
+	"Shows the lanes of the focused warp: their threads, whether they stand at the warp's\n"
+	"next instruction (active), are on another path (diverged, with the line where they go\n"
+	"on), wait at a barrier or have ended. * is the focused thread.\n"
+	"Example: info lanes\n";
+
+struct err *cmd_info_lanes(struct session *s, const struct cmd_args *a)
+{
+	static const char *const states[] = {"active", "diverged", "ended", "none", "barrier"};
+	const struct soft_ask q = {.what = SOFT_ASK_LANES};
+	const struct soft_stop *t = kernel_stop(s);
+	const struct soft_lane *r;
+	struct buf b = BUF_INIT;
+	struct rows rows;
+	const char *sep = "[";
+
+	TRY(ask(s, "info lanes", &q, sizeof *r, &rows));
+	if (!a->json)
+		buf_str(&b, "  Lane  Thread        State      Line   Source\n");
+	r = rows.v;
+	for (size_t i = 0; i < rows.n; i++, r++) {
+		const char *state = r->state == SOFT_LANE_ACTIVE && !r->executing ? "guarded" : NAME(states, r->state);
+		const bool focus = t && t->lane == r->lane;
+		char thread[48], line[16] = "-", source[16] = "-";
+
+		if (r->state == SOFT_LANE_NONE)
+			continue;
+		if (a->json) {
+			buf_printf(&b, "%s{\"lane\":%u,\"focus\":%s,\"thread\":[%u,%u,%u],\"state\":\"%s\",\"line\":%u,\"source_line\":%u}", sep, r->lane,
+				focus ? "true" : "false", r->thread[0], r->thread[1], r->thread[2], state, r->line, r->source_line);
+			sep = ",\n";
+			continue;
+		}
+		snprintf(thread, sizeof thread, "(%u,%u,%u)", r->thread[0], r->thread[1], r->thread[2]);
+		if (r->line)
+			snprintf(line, sizeof line, "%u", r->line);
+		if (r->source_line)
+			snprintf(source, sizeof source, "%u", r->source_line);
+		buf_printf(&b, "%s %-5u %-13s %-10s %-6s %s\n", focus ? "*" : " ", r->lane, thread, state, line, source);
+	}
+	if (a->json)
+		buf_str(&b, "]\n");
+	done(s, &rows, &b, a->json);
+	return NULL;
+}
+
+/* ---- registers ------------------------------------------------------------------------------------------------------------ */
+
+const char cmd_info_registers_help[] =
+	"Shows the registers of the focused thread that its function uses: as hexadecimal\n"
+	"and as the type that the PTX declares says (.b32 and the like as signed integers).\n"
+	"GLOB chooses some: info registers %r*. --json gives the values of all lanes.\n"
+	"`print %r4` shows one, `print %r4[all]` that of every lane.\n"
+	"Example: info registers %r*\n";
+
+static void json_register(struct buf *b, const struct soft_value *v)
+{
+	const char *sep = "";
+
+	buf_str(b, "{\"name\":");
+	json_string(b, v->name);
+	buf_str(b, ",\"type\":");
+	json_string(b, v->declared);
+	buf_printf(b, ",\"lanes\":\"0x%08x\",\"values\":[", v->lanes);
+	for (unsigned l = 0; l < SOFT_LANES; l++) {
+		struct buf text = BUF_INIT;
+
+		if (!(v->lanes >> l & 1))
+			continue;
+		kernel_format(v, l, 0, &text);
+		buf_str(b, sep);
+		json_string(b, buf_cstr(&text)); /* 64 bits, NaN: no JSON numbers */
+		buf_free(&text);
+		sep = ",";
+	}
+	buf_str(b, "]}");
+}
+
+static void print_register(struct buf *b, const struct soft_value *v, unsigned lane)
+{
+	struct buf hex = BUF_INIT;
+
+	buf_printf(b, "%-10s .%-5s ", v->name, v->declared);
+	if (v->type != SOFT_BOOL)
+		kernel_format(v, lane, 'x', &hex);
+	buf_printf(b, "%-20s ", buf_cstr(&hex));
+	kernel_format(v, lane, 0, b);
+	buf_byte(b, '\n');
+	buf_free(&hex);
+}
+
+static struct err *registers(struct session *s, const char *glob, bool json, struct buf *b, size_t *n)
+{
+	struct soft_ask q = {.what = SOFT_ASK_REGISTERS};
+	const struct soft_stop *t = kernel_stop(s);
+	const struct soft_value *v;
+	struct rows rows;
+
+	if (strlen(glob) + 1 >= sizeof q.text)
+		return err_new(ERR_LIMIT, "\"%s\" is too long", glob);
+	strcpy(q.text, isalpha((unsigned char)*glob) ? "%" : "");
+	strcat(q.text, glob);
+	TRY(ask(s, "info registers", &q, sizeof *v, &rows));
+	v = rows.v;
+	for (size_t i = 0; i < rows.n; i++, ++*n) {
+		if (json) {
+			buf_str(b, *n ? ",\n" : "[");
+			json_register(b, &v[i]);
+		} else {
+			print_register(b, &v[i], t ? t->lane : 0);
+		}
+	}
+	free(rows.v);
+	if (*glob && !rows.n)
+		return err_cure(err_new(ERR_NOT_FOUND, "no register that is used here is %s", glob), "\"info registers\" lists them all");
+	return NULL;
+}
+
+struct err *cmd_info_registers(struct session *s, const struct cmd_args *a)
+{
+	struct buf b = BUF_INIT;
+	struct err *e = NULL;
+	size_t n = 0;
+
+	for (unsigned i = 0; !e && (i < a->argc || !i); i++)
+		e = registers(s, i < a->argc ? a->argv[i] : "", a->json, &b, &n);
+	if (!e) {
+		if (a->json)
+			buf_str(&b, n ? "]\n" : "[]\n");
+		out_str(s->out, buf_cstr(&b));
+	}
+	buf_free(&b);
+	return e;
+}

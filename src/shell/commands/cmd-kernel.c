@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside a launch: replay enter, stepi, nexti, reverse-stepi, block, and its texts: disassemble, list. `continue`, `finish`, `reverse-continue`,
+ * `thread`, `print`, `x`, `watch` and `break ptx` are where they always are, and come here when a launch is under the microscope.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shell/live/breakpoints.h"
+#include "shell/live/microscope.h"
+#include "engine/replay-device.h"
+#include "base/words.h"
+
+enum { LINES_AROUND = 10, LIST_AROUND = 5 };
+
+/* ---- moving --------------------------------------------------------------------------------------------------------------- */
+
+const char cmd_replay_enter_help[] =
+	"Goes into a launch: to before its first instruction, on the software GPU. Without SEQ,\n"
+	"the launch that the replay stands at, or that comes next; one that breaks the device\n"
+	"can be entered, too. From then on `stepi`, `nexti`, `continue`, `finish`,\n"
+	"`reverse-stepi` and `reverse-continue` move within the launch, `break ptx` and `watch`\n"
+	"stop there, `block` and `thread` choose a thread, and `info warps`, `info lanes`, `info\n"
+	"registers`, `info blocks`, `print %r4`, `x @shared 0`, `disassemble` and `list` show\n"
+	"it. Everything that moves the replay leaves the launch.\n"
+	"Example: replay enter 143\n";
+
+struct err *cmd_replay_enter(struct session *s, const struct cmd_args *a)
+{
+	uint64_t seq = 0;
+
+	if (a->argc > 1 || (a->argc && (!word_u64(a->argv[0], &seq) || !seq)))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no command's number", a->rest), "Use \"replay enter 143\"");
+	return kernel_enter(s, seq);
+}
+
+const char cmd_stepi_help[] =
+	"Executes N PTX instructions (1 without N) of the focused warp, going into functions.\n"
+	"When that warp waits at a barrier, the others of its block run until it goes on, and\n"
+	"stop at breakpoints like everybody. Goes into the launch first that the replay stands\n"
+	"at (`help replay enter`).\n"
+	"Examples: stepi\n"
+	"          stepi 10\n";
+
+struct err *cmd_stepi(struct session *s, const struct cmd_args *a)
+{
+	uint64_t n;
+
+	TRY(cmd_count(a, &n));
+	return kernel_go(s, SOFT_STEP, n);
+}
+
+const char cmd_nexti_help[] =
+	"The same as `stepi`, but a call of a function counts as one instruction.\n"
+	"Examples: nexti\n"
+	"          nexti 10\n";
+
+struct err *cmd_nexti(struct session *s, const struct cmd_args *a)
+{
+	uint64_t n;
+
+	TRY(cmd_count(a, &n));
+	return kernel_go(s, SOFT_NEXT, n);
+}
+
+const char cmd_reverse_stepi_help[] =
+	"Goes back N PTX instructions of the focused warp: the launch runs again from its\n"
+	"beginning to that place, which is the same in every detail. Works after the launch\n"
+	"has ended, too. `reverse-continue` goes back to a breakpoint or watchpoint.\n"
+	"Example: reverse-stepi 10\n";
+
+struct err *cmd_reverse_stepi(struct session *s, const struct cmd_args *a)
+{
+	uint64_t n;
+
+	TRY(cmd_count(a, &n));
+	return kernel_go(s, SOFT_BACK_STEP, n);
+}
+
+const char cmd_block_help[] =
+	"Chooses the thread that `info registers`, `print` and `x` are about and whose warp\n"
+	"`stepi` moves. Without a thread, the block's first. The blocks of a launch run one after\n"
+	"the other: one that is not running begins the launch again, with that block first.\n"
+	"`thread (x,y,z)` chooses within the block. Without arguments, shows the choice.\n"
+	"Examples: block (1,0,0) thread (5,0,0)\n"
+	"          block 1\n";
+
+struct err *cmd_block(struct session *s, const struct cmd_args *a)
+{
+	char **words = xcalloc(a->argc + 2, sizeof *words);
+	char name[] = "block";
+	struct err *e;
+
+	words[0] = name;
+	memcpy(words + 1, a->argv, a->argc * sizeof *words);
+	e = kernel_focus(s, a->argc ? a->argc + 1 : 0, words);
+	free(words);
+	return e;
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------------------ */
+
+const char cmd_disassemble_help[] =
+	"Shows the PTX around the focused warp's next instruction, which is marked =>, with\n"
+	"line numbers of the PTX text (those that `break ptx` takes) and of the source. KERNEL:\n"
+	"all of a kernel or device function; FIRST,LAST or FIRST-LAST: these lines.\n"
+	"Examples: disassemble\n"
+	"          disassemble matmul\n";
+
+struct lines {
+	struct soft_line *line;
+	size_t n;
+};
+
+/* The mangled name of the function that people mean. */
+static struct err *find_function(struct device *d, const char *glob, char ret[SOFT_NAME])
+{
+	const struct soft_ask q = {.what = SOFT_ASK_FUNCTIONS};
+	struct soft_function *f;
+	char name[SOFT_NAME];
+	void *v;
+	size_t n;
+
+	*ret = 0;
+	TRY(device_kernel_ask(d, &q, sizeof *f, &v, &n));
+	f = v;
+	for (size_t i = 0; i < n && !*ret; i++) {
+		kernel_short_name(name, sizeof name, f[i].name);
+		if (sbt_kernel_glob(glob, f[i].name, name))
+			strcpy(ret, f[i].name);
+	}
+	free(v);
+	return *ret ? NULL : err_cure(err_new(ERR_NOT_FOUND, "the PTX of this launch has no function %s", glob),
+		"Without a name, \"disassemble\" shows where the launch stands");
+}
+
+static struct err *get_lines(struct session *s, const struct cmd_args *a, struct device *d, struct lines *ret)
+{
+	struct soft_ask q = {.what = SOFT_ASK_LINES};
+	const struct soft_stop *t = kernel_stop(s);
+	const char *w = a->rest;
+	unsigned first, last;
+	char mark;
+	int n = 0;
+	void *v;
+
+	if (sscanf(w, "%u%c%u%n", &first, &mark, &last, &n) == 3 && !w[n] && (mark == ',' || mark == '-')) {
+		q.addr = first;
+		q.size = last;
+	} else if (*w) {
+		TRY(find_function(d, w, q.text));
+	} else if (t && t->line) {
+		q.addr = t->line > LINES_AROUND ? t->line - LINES_AROUND : 1;
+		q.size = t->line + LINES_AROUND;
+	} else {
+		return err_cure(err_new(ERR_STATE, "the %s has ended", t ? "warp" : "launch"), "Use \"disassemble KERNEL\"");
+	}
+	TRY(device_kernel_ask(d, &q, sizeof *ret->line, &v, &ret->n));
+	ret->line = v;
+	return NULL;
+}
+
+static void json_lines(const struct lines *l, struct buf *b)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct soft_line *x = &l->line[i];
+
+		buf_printf(b, "%s{\"line\":%u,\"here\":%s,\"text\":", i ? ",\n" : "[", x->line, x->here ? "true" : "false");
+		json_string(b, x->text);
+		buf_str(b, ",\"file\":");
+		if (x->source_line)
+			json_string(b, x->file);
+		else
+			buf_str(b, "null");
+		buf_printf(b, ",\"source_line\":%u}", x->source_line);
+	}
+	buf_str(b, l->n ? "]\n" : "[]\n");
+}
+
+static void print_lines(const struct lines *l, struct buf *b)
+{
+	const struct soft_line *before = NULL;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct soft_line *x = &l->line[i];
+		const bool same = before && x->source_line == before->source_line && !strcmp(x->file, before->file);
+
+		buf_printf(b, "%s %5u  ", x->here ? "=>" : "  ", x->line);
+		if (!x->source_line || same) {
+			buf_printf(b, "%s", x->text);
+		} else {
+			buf_printf(b, "%-56s ", x->text);
+			kernel_source(b, x->file, x->source_line);
+		}
+		while (b->len && b->data[b->len - 1] == ' ')
+			b->len--;
+		buf_byte(b, '\n');
+		if (x->source_line)
+			before = x;
+	}
+}
+
+struct err *cmd_disassemble(struct session *s, const struct cmd_args *a)
+{
+	struct buf b = BUF_INIT;
+	struct lines l = {0};
+	struct device *d;
+
+	TRY(kernel_need(s, "disassemble", &d));
+	TRY(get_lines(s, a, d, &l));
+	if (a->json)
+		json_lines(&l, &b);
+	else
+		print_lines(&l, &b);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	free(l.line);
+	return NULL;
+}
+
+const char cmd_list_help[] =
+	"Shows the source around the line that the focused warp's next instruction comes from\n"
+	"(marked =>), or around line N of that file. The PTX has to say so: build with\n"
+	"-lineinfo or -G; and the file has to be where it was then.\n"
+	"Example: list 20\n";
+
+/* Lines first to last of a file that the PTX names. */
+static struct err *print_source(struct session *s, const char *path, unsigned first, unsigned last, unsigned here)
+{
+	char *line = NULL;
+	size_t cap = 0;
+	unsigned n = 0;
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		return err_cure(err_sys(errno, "cannot read the source file %s", path), "\"disassemble\" shows the PTX");
+	while (n < last && getline(&line, &cap, f) >= 0) {
+		line[strcspn(line, "\r\n")] = 0;
+		if (++n >= first)
+			out_printf(s->out, "%s %5u  %s\n", n == here ? "=>" : "  ", n, line);
+	}
+	free(line);
+	fclose(f);
+	if (n < first)
+		return err_new(ERR_NOT_FOUND, "%s has only %u lines", path, n);
+	return NULL;
+}
+
+struct err *cmd_list(struct session *s, const struct cmd_args *a)
+{
+	const struct soft_stop *t = kernel_stop(s);
+	struct device *d;
+	uint64_t line;
+
+	TRY(kernel_need(s, "list", &d));
+	if (!t || !t->source_line || !*t->file)
+		return err_cure(err_new(ERR_NOT_FOUND, "the PTX does not say which source line this is"),
+			"Build with \"nvcc -lineinfo\"; \"disassemble\" shows the PTX");
+	line = t->source_line;
+	if (a->argc > 1 || (a->argc && (!word_u64(a->argv[0], &line) || !line || line > UINT32_MAX / 2)))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no line", a->rest), "Use \"list 25\"");
+	return print_source(s, t->file, line > LIST_AROUND ? (unsigned)line - LIST_AROUND : 1, (unsigned)line + LIST_AROUND, t->source_line);
+}

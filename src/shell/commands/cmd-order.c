@@ -1,0 +1,691 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the program ordered and what it did not: races, order why, order graph. The replay, if one is on, stays where it is.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/file.h"
+#include "order/order.h"
+#include "shell/print/causes.h"
+#include "engine/exact.h"
+#include "shell/line/interrupt.h"
+#include "engine/races-edges.h"
+#include "engine/replay-device.h"
+#include "shell/print/stack-view.h"
+#include "shell/tools/tools.h"
+#include "shell/trace/trace.h"
+#include "base/words.h"
+
+/* ---- races ---------------------------------------------------------------------------------------------------------- */
+
+const char cmd_races_help[] =
+	"Lists pairs of commands that touch the same bytes, at least one of them writing, without\n"
+	"anything in the program that puts one before the other: stream order, events, the legacy\n"
+	"default stream, what the host waited for. CERTAIN: both accesses are known to the byte.\n"
+	"Kernels' are, where the trace can be executed on the software GPU: --exact insists on\n"
+	"that, --no-exact leaves it. Without either launches that something is not ordered with\n"
+	"are executed, within --budget (30s of the replayer's time) and for up to 20,000 commands,\n"
+	"one for all that are alike: by their kernel's code they touch the same, or the same by\n"
+	"other pointers;\n"
+	"Ctrl-C ends that with what is known by then.\n"
+	"With --possible also those of kernels of which only the arguments are known.\n"
+	"--strict: also what is a race by the letter of the documentation alone: use of what a copy\n"
+	"of at most 64 KiB from pageable memory brings, behind its call but not behind the copy.\n"
+	"--threads-apart: calls of different host threads are not ordered by when they were made.\n"
+	"Each comes with both host stacks and the one call that would order them. The same two\n"
+	"places in the program are told once, with how often they met. With --batch the exit\n"
+	"status is 3 when one is certain or likely.\n"
+	"Examples: races\n"
+	"          races --possible 100-200\n";
+
+#define MORE_MAX 8u /* other places of a cause that are named */
+
+struct races_view {
+	struct session *s;
+	struct sbt_reader *r;
+	struct order_races found;
+	struct exact *exact;
+	enum exact_want want;
+	bool possible, json, apart, strict;
+	uint64_t first, last;
+	uint64_t budget_ns; /* 0: the usual one */
+	struct order_suspects suspects;
+	struct state *names;
+};
+
+/* "fill", or a kernel's name. */
+static const char *node_name(const struct races_view *v, const struct order_party *p)
+{
+	const struct sbt_kind_desc *d = sbt_kind(p->kind);
+	struct state_kernel k;
+
+	if (p->kernel != SBT_NO_ID && state_kernel_by_id(v->names, p->kernel, &k))
+		return k.short_name;
+	return d ? d->name : "node";
+}
+
+static void print_party(struct races_view *v, struct buf *b, const struct order_party *p, enum order_unread unread)
+{
+	static const char *const why[] = {[ORDER_OVERWRITTEN] = "overwrites it", [ORDER_FREED] = "frees the memory", [ORDER_ENDED] = ", the end of the recording"};
+
+	struct stack st = {0};
+	uint32_t stack = 0;
+	struct err *e;
+
+	if (p->stream == SBT_NO_ID) {
+		buf_printf(b, unread ? "    the host may read there, before " : "    the host %s there before ", order_how_name(p->how));
+		e = trace_print_cmd(v->r, v->names, p->seq, false, b, &stack);
+		if (unread)
+			buf_printf(b, "%s%s: nothing has waited for the copy by then", unread == ORDER_ENDED ? "" : " ", why[unread]);
+		buf_byte(b, '\n');
+		err_free(e);
+		return;
+	}
+	buf_str(b, "    ");
+	e = trace_print_cmd(v->r, v->names, p->seq, false, b, &stack);
+	if (p->node == SBT_NO_ID)
+		buf_printf(b, " %s", order_how_name(p->how));
+	buf_byte(b, '\n');
+	if (!e)
+		e = stack_recorded(v->s, v->r, stack, &st);
+	stack_print_brief(b, &st, "      ", 4);
+	stack_free(&st);
+	err_free(e);
+}
+
+static const char *node_why(const struct order_race *r)
+{
+	if (r->early & ORDER_EARLY_UNKNOWN)
+		return "whether it waits is not known";
+	if (r->early & ORDER_EARLY_BETWEEN)
+		return "other nodes wait for that one, too, and what that means is not documented";
+	if (r->early & ORDER_EARLY_QUIET && r->a.seq == r->behind)
+		return "without a trigger in that one, they overlap at its very end only, by the letter of the documentation";
+	if (r->early & ORDER_EARLY_BEHIND)
+		return "a node between them does not wait, and waiting for that one is not enough";
+	return "some of its threads touch this memory without having waited";
+}
+
+/* Why two launches of one stream are not in its order. */
+static void print_early(struct buf *b, const struct order_race *r)
+{
+	if (!r->early)
+		return;
+	if (r->early == ORDER_EARLY_EVENT) {
+		buf_str(b, "    A launch attribute may have recorded the event that this stream waited for: what that orders is not known\n");
+		return;
+	}
+	if (r->early == ORDER_EARLY_VALUE) {
+		buf_str(b, "    A stream waited for a value in memory before one of them, and "
+			   "which write that was is not known: it may order them\n");
+		return;
+	}
+	if (r->a.node != SBT_NO_ID) {
+		buf_printf(b, "    A programmatic edge is between them: the later one may begin before the other has finished; %s\n", node_why(r));
+		return;
+	}
+	buf_printf(b, "    Programmatic dependent launch: #%" PRIu64 " may begin before #%" PRIu64 " has finished", r->b.seq, r->a.seq);
+	if (r->early & ORDER_EARLY_UNKNOWN)
+		buf_str(b, "; whether it waits is not known");
+	else if (r->early & ORDER_EARLY_BETWEEN)
+		buf_str(b, "; an event comes between them, and what that means is not documented");
+	else if (r->early & ORDER_EARLY_QUIET && r->a.seq == r->behind)
+		buf_str(b, ", by the letter of the documentation: without a trigger in the first, they overlap at its very end only");
+	else if (r->a.seq != r->behind && r->early & ORDER_EARLY_BEHIND)
+		buf_str(b, ": a launch between them does not wait, and waiting for that one is not enough");
+	else if (r->a.seq != r->behind)
+		buf_printf(b, ": some of its threads touch this memory without having waited, and %s", r->early & ORDER_EARLY_LOOSE ? "a launch between them does not wait either" :
+			"it may begin before the launches between them have waited");
+	else
+		buf_str(b, r->early & ORDER_EARLY_CODE ? ": its code has no wait" : ": some of its threads touch this memory without having waited");
+	buf_byte(b, '\n');
+}
+
+/* It surprises everybody. */
+static void print_staged(struct buf *b, const struct order_race *r)
+{
+	if (!r->staged)
+		return;
+	buf_printf(b, "    A copy from pageable memory returns when its source has been read, not when the device has the bytes: #%" PRIu64 " may still be on its way.\n",
+		r->a.seq);
+	if (r->staged == ORDER_STAGED_SMALL)
+		buf_str(b, "    At most 64 KiB: a race by the letter of the documentation; drivers seen so far finish these first.\n");
+}
+
+static void print_race(struct races_view *v, struct buf *b, size_t i)
+{
+	const struct order_race *r = &v->found.r[i];
+
+	buf_printf(b, "Race %zu (%s): ", i + 1, order_tier_name(r->tier));
+	if (r->a.node != SBT_NO_ID)
+		buf_printf(b, "nodes %u (%s) and %u (%s) of the graph that #%" PRIu64 " launches", r->a.node, node_name(v, &r->a), r->b.node,
+			node_name(v, &r->b), r->a.seq);
+	else
+		buf_printf(b, "#%" PRIu64 " and #%" PRIu64, r->a.seq, r->b.seq);
+	buf_printf(b, " both touch %" PRIu64 " bytes at 0x%" PRIx64, r->size, r->addr);
+	if (r->alloc)
+		buf_printf(b, " (0x%" PRIx64 "+%" PRIu64 ")", r->alloc, r->addr - r->alloc);
+	if (r->count > 1)
+		buf_printf(b, ", %" PRIu64 " times", r->count);
+	buf_byte(b, '\n');
+	print_party(v, b, &r->a, ORDER_NO_COPY);
+	if (r->a.node == SBT_NO_ID)
+		print_party(v, b, &r->b, r->unread);
+	else
+		buf_printf(b, "    node %u %s, node %u %s\n", r->a.node, order_how_name(r->a.how), r->b.node, order_how_name(r->b.how));
+	print_early(b, r);
+	print_staged(b, r);
+	buf_str(b, "    Cure: ");
+	order_race_cure(b, r);
+	buf_byte(b, '\n');
+}
+
+static void json_party(struct races_view *v, struct buf *b, const struct order_party *p)
+{
+	struct stack st = {0};
+	uint32_t stack = 0;
+	struct err *e;
+
+	buf_printf(b, "{\"seq\":%" PRIu64 ",\"host\":%s,\"how\":\"%s\",", p->seq, p->stream == SBT_NO_ID ? "true" : "false", order_how_name(p->how));
+	if (p->node != SBT_NO_ID) {
+		buf_printf(b, "\"node\":%u,\"name\":", p->node);
+		sbt_json_string(b, node_name(v, p), strlen(node_name(v, p)));
+		buf_byte(b, ',');
+	}
+	buf_str(b, "\"command\":");
+	e = trace_print_cmd(v->r, v->names, p->seq, true, b, &stack);
+	if (e) {
+		buf_str(b, "null");
+		stack = 0;
+	}
+	err_free(e);
+	e = stack_recorded(v->s, v->r, stack, &st);
+	buf_str(b, ",\"stack\":");
+	if (e)
+		buf_str(b, "[]");
+	else
+		stack_json(b, &st);
+	while (b->len && b->data[b->len - 1] == '\n')
+		b->len--;
+	buf_byte(b, '}');
+	stack_free(&st);
+	err_free(e);
+}
+
+static void json_race(struct races_view *v, struct buf *b, size_t i)
+{
+	const struct order_race *r = &v->found.r[i];
+	struct buf cure = BUF_INIT;
+
+	buf_printf(b,
+		"{\"tier\":\"%s\",\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64
+		",\"allocation\":\"0x%" PRIx64 "\",\"count\":%" PRIu64
+		",\"early\":%s,\"staged\":%s,\"a\":",
+		order_tier_name(r->tier), r->addr, r->size, r->alloc, r->count,
+		r->early & ~ORDER_EARLY_VALUE ? "true" : "false", r->staged ? "true" : "false");
+	json_party(v, b, &r->a);
+	buf_str(b, ",\"b\":");
+	json_party(v, b, &r->b);
+	buf_str(b, ",\"cure\":");
+	order_race_cure(&cure, r);
+	sbt_json_string(b, cure.data, cure.len);
+	buf_byte(b, '}');
+	buf_free(&cure);
+}
+
+static size_t shown(const struct races_view *v)
+{
+	size_t n = 0;
+
+	while (n < v->found.n && (v->possible || v->found.r[n].tier != ORDER_POSSIBLE))
+		n++;
+	return n;
+}
+
+static void show_json(struct races_view *v)
+{
+	struct buf b = BUF_INIT;
+
+	buf_byte(&b, '[');
+	for (size_t i = 0; i < shown(v); i++) {
+		buf_str(&b, i ? ",\n" : "\n");
+		json_race(v, &b, i);
+	}
+	buf_str(&b, "\n]\n");
+	out_str(v->s->out, buf_cstr(&b));
+	buf_free(&b);
+}
+
+static bool same_pair(const struct order_race *x, const struct order_race *y)
+{
+	return x->a.seq == y->a.seq && x->b.seq == y->b.seq;
+}
+
+/* Each cause with its first race, and the numbers of the others. How many causes there are. */
+static size_t print_by_cause(struct races_view *v, struct buf *b, size_t n)
+{
+	size_t *cause = causes_find(v->s, v->r, v->found.r, n), causes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t more = 0, told = i;
+
+		if (cause[i] != i)
+			continue;
+		causes++;
+		print_race(v, b, i);
+		for (size_t k = i + 1; k < n; k++) {
+			if (cause[k] != i || same_pair(&v->found.r[k], &v->found.r[i]) || same_pair(&v->found.r[k], &v->found.r[told]))
+				continue;
+			told = k;
+			if (more < MORE_MAX)
+				buf_printf(b, "%s#%" PRIu64 " and #%" PRIu64, more ? ", " : "    Also, between the same functions: ", v->found.r[k].a.seq, v->found.r[k].b.seq);
+			more++;
+		}
+		if (more > MORE_MAX)
+			buf_printf(b, ", and %zu more", more - MORE_MAX);
+		if (more)
+			buf_byte(b, '\n');
+	}
+	free(cause);
+	return causes;
+}
+
+static void show_text(struct races_view *v)
+{
+	const size_t n = shown(v);
+	struct buf b = BUF_INIT;
+	size_t causes;
+
+	causes = print_by_cause(v, &b, n);
+	buf_printf(&b, n ? "%zu race%s" : "No races", n, n == 1 ? "" : "s");
+	if (causes < n)
+		buf_printf(&b, " of %zu cause%s", causes, causes == 1 ? "" : "s");
+	buf_printf(&b, " in %" PRIu64 " commands.", v->found.commands);
+	if (n < v->found.n)
+		buf_printf(&b, " %zu more %s possible (races --possible).", v->found.n - n, v->found.n - n == 1 ? "is" : "are");
+	if (v->found.more)
+		buf_printf(&b, " %" PRIu64 " more meetings are left out.", v->found.more);
+	if (v->found.unknown)
+		buf_printf(&b, " Of %" PRIu64 " command%s nobody knows what they touch.", v->found.unknown, v->found.unknown == 1 ? "" : "s");
+	if (v->found.coarse)
+		buf_printf(&b, " %" PRIu64 " allocation%s touched in too many places to keep apart.", v->found.coarse,
+			v->found.coarse == 1 ? " was" : "s were");
+	buf_byte(&b, '\n');
+	if (v->found.early_unknown)
+		buf_printf(&b, "%" PRIu64 " of %" PRIu64 " programmatic dependent launch%s may begin before the launch in front has finished: whether they wait for it "
+			"(griddepcontrol.wait) before they touch memory is not known, so nothing is certain about them.\n", v->found.early_unknown, v->found.early,
+			v->found.early == 1 ? "" : "es");
+	if (v->found.by_attribute)
+		buf_printf(&b, "%" PRIu64 " launch%s an event by an attribute (programmatic event, launch completion event): what waiting for it orders is not known, so "
+			"nothing is certain behind such a wait.\n", v->found.by_attribute, v->found.by_attribute == 1 ? " records" : "es record");
+	if (v->found.early_edges)
+		buf_printf(&b, "%" PRIu64 " pair%s of nodes with nothing but a programmatic edge between them touch the same memory: whether the later one waits "
+			"(griddepcontrol.wait) is not known.\n", v->found.early_edges, v->found.early_edges == 1 ? "" : "s");
+	if (*exact_note(v->exact))
+		buf_printf(&b, "%s\n", exact_note(v->exact));
+	out_str(v->s->out, buf_cstr(&b));
+	buf_free(&b);
+}
+
+/* Of commands. */
+static struct err *a_range(const char *w, uint64_t *ret_first, uint64_t *ret_last)
+{
+	if (word_range(w, ret_first, ret_last))
+		return NULL;
+	return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", w), "Ranges are like 100-200, 100- or 143");
+}
+
+/* argv[*i], with its value. */
+static struct err *races_word(struct races_view *v, int argc, char *const *argv, int *i)
+{
+	const char *w = argv[*i];
+
+	if (!strcmp(w, "--budget")) {
+		if (++*i < argc && word_duration(argv[*i], &v->budget_ns) && v->budget_ns)
+			return NULL;
+		return err_cure(err_new(ERR_USAGE, "--budget takes a time"), "Use --budget 30s");
+	}
+	if (!strcmp(w, "--possible"))
+		v->possible = true;
+	else if (!strcmp(w, "--threads-apart"))
+		v->apart = true;
+	else if (!strcmp(w, "--strict"))
+		v->strict = true;
+	else if (!strcmp(w, "--exact"))
+		v->want = EXACT_MUST;
+	else if (!strcmp(w, "--no-exact"))
+		v->want = EXACT_NEVER;
+	else if (!strcmp(w, "--json"))
+		v->json = true;
+	else
+		return a_range(w, &v->first, &v->last);
+	return NULL;
+}
+
+static struct err *races(struct races_view *v, bool *ret_found)
+{
+	struct order_options o = {.first = v->first, .last = v->last, .threads_apart = v->apart, .strict = v->strict,
+		.interrupt = &interrupt_flag};
+	struct err *e;
+
+	if (sbt_reader_meta(v->r)->observed)
+		return err_cure(err_new(ERR_INCOMPLETE, "the trace was observed from outside: what its kernels touch is not known, so neither are races"),
+			"`tsdb record` makes a trace that tells");
+	TRY(order_suspects(&v->suspects, v->r, &o));
+	e = exact_open_for(&v->exact, &v->s->engine,
+		&(struct exact_ask){.want = v->want,
+			.first = v->first,
+			.last = v->last,
+			.only = &v->suspects,
+			.budget_ns = v->budget_ns,
+			.rest = true});
+	order_suspects_free(&v->suspects);
+	TRY(e);
+	o.source = exact_source(v->exact);
+	e = order_races(&v->found, v->r, &o);
+	if (!e && v->found.early_edges)
+		e = races_edges(&v->s->engine,
+			&(struct exact_ask){.want = v->want, .budget_ns = v->budget_ns}, &v->found);
+	if (!e)
+		e = state_at(&v->names, v->r, sbt_reader_last_seq(v->r));
+	if (!e)
+		(v->json ? show_json : show_text)(v);
+	*ret_found = !e && v->found.n && v->found.r[0].tier != ORDER_POSSIBLE; /* sorted: the surest first */
+	order_races_free(&v->found);
+	exact_free(v->exact);
+	state_free(v->names);
+	return e;
+}
+
+struct err *cmd_races(struct session *s, const struct cmd_args *a)
+{
+	struct races_view v = {.s = s, .r = s->engine.trace.reader, .json = a->json};
+	bool found = false;
+
+	for (int i = 0; i < (int)a->argc; i++)
+		TRY(races_word(&v, (int)a->argc, a->argv, &i));
+	TRY(races(&v, &found));
+	if (found && s->batch)
+		s->quit_status = REPLAY_STATUS_DIFFERS;
+	return NULL;
+}
+
+/* ---- tsdb races FILE -------------------------------------------------------------------------------------------------- */
+
+static struct err *races_of_file(struct races_view *v, int argc, char **argv, bool *ret_found)
+{
+	const char *file = NULL;
+
+	for (int i = 0; i < argc; i++) {
+		if (argv[i][0] == '-' || (file && argv[i][0] >= '0' && argv[i][0] <= '9'))
+			TRY(races_word(v, argc, argv, &i));
+		else if (!file)
+			file = argv[i];
+		else
+			return err_cure(err_new(ERR_USAGE, "one file at a time, not also %s", argv[i]),
+				"Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact | --budget TIME] [--strict] [--threads-apart] [--json]");
+	}
+	if (!file)
+		return err_cure(err_new(ERR_USAGE, "no trace was named"), "Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact | --budget TIME] [--strict] [--threads-apart] [--json]");
+	TRY(trace_open(v->s, file));
+	v->r = v->s->engine.trace.reader;
+	return races(v, ret_found);
+}
+
+int tool_races(struct session *s, int argc, char **argv)
+{
+	struct races_view v = {.s = s};
+	bool found = false;
+	struct err *e = races_of_file(&v, argc, argv, &found);
+
+	if (e) {
+		out_error(s->out, e);
+		return 1;
+	}
+	return found ? REPLAY_STATUS_DIFFERS : 0;
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------------- */
+
+const char cmd_order_why_help[] =
+	"Explains why command A is finished before command B begins, whatever the timing: the\n"
+	"steps from A to B, each with the call that makes it. When there are none, it says what B\n"
+	"does wait for of A's stream. Exit status of a script is not changed by the answer.\n"
+	"Example: order why 201 214\n";
+
+static struct err *two_seqs(const struct cmd_args *a, uint64_t *ret_a, uint64_t *ret_b)
+{
+	if (a->argc == 2 && word_u64(a->argv[0], ret_a) && word_u64(a->argv[1], ret_b))
+		return NULL;
+	return err_cure(err_new(ERR_USAGE, "two commands are needed"), "Use: order why A B, with numbers as in #201");
+}
+
+static struct err *print_step(struct session *s, struct state *names, struct buf *b, const struct order_step *step)
+{
+	uint32_t stack;
+
+	buf_printf(b, "  %-21s ", order_edge_name(step->edge));
+	TRY(trace_print_cmd(s->engine.trace.reader, names, step->to, false, b, &stack));
+	if (step->skipped)
+		buf_printf(b, " (%" PRIu64 " between)", step->skipped);
+	buf_byte(b, '\n');
+	return NULL;
+}
+
+static struct err *print_path(struct session *s, const struct order *o, uint64_t from, uint64_t to, struct buf *b)
+{
+	struct order_step *steps = NULL;
+	struct state *names = NULL;
+	uint32_t stack;
+	size_t n = 0;
+	struct err *e = order_path(o, from, to, &steps, &n);
+
+	if (e && e->code == ERR_NOT_FOUND) {
+		buf_printf(b, "No order: %s.\n", e->what);
+		err_free(e);
+		return NULL;
+	}
+	if (!e)
+		e = state_at(&names, s->engine.trace.reader,
+			sbt_reader_last_seq(s->engine.trace.reader));
+	if (!e) {
+		buf_printf(b, "#%" PRIu64 " is always finished before #%" PRIu64 " begins:\n  %-21s ", from, to, "");
+		e = trace_print_cmd(s->engine.trace.reader, names, from, false, b, &stack);
+		buf_byte(b, '\n');
+	}
+	for (size_t i = 0; !e && i < n; i++)
+		e = print_step(s, names, b, &steps[i]);
+	state_free(names);
+	free(steps);
+	return e;
+}
+
+/* Whether commands up to last have programmatic dependent launches among them. */
+static struct err *has_early(struct session *s, uint64_t last, bool *ret)
+{
+	struct sbt_cursor *cursor;
+	const struct sbt_cmd *c;
+	struct err *e;
+
+	*ret = false;
+	TRY(sbt_cursor_open(&cursor, s->engine.trace.reader));
+	do {
+		e = sbt_cursor_next(cursor, &c);
+		*ret = !e && c && c->seq <= last && early_is(c);
+	} while (!e && c && c->seq < last && !*ret);
+	sbt_cursor_close(cursor);
+	return e;
+}
+
+/* Opens the graph up to command last. Whether programmatic dependent launches wait is found out when there are any, and if it can be. */
+static struct err *open_graph(struct session *s, uint64_t last, struct order **ret)
+{
+	struct order_options opt = {.last = last, .strict = true, .interrupt = &interrupt_flag};
+	struct exact *exact = NULL;
+	struct err *e;
+	bool early;
+
+	TRY(has_early(s, last, &early));
+	if (early)
+		TRY(exact_open(&exact, &s->engine, EXACT_AUTO, 0, last));
+	opt.source = exact ? exact_source(exact) : NULL;
+	e = order_open(ret, s->engine.trace.reader, &opt);
+	exact_free(exact);
+	return e;
+}
+
+/* The later one may come first: behind a wait for a value, which a command behind both may write.
+ * Replaces *o then. */
+static struct err *turn_round(struct session *s, struct order **o, uint64_t *from, uint64_t *to)
+{
+	struct order *all;
+
+	if (order_before(*o, *from, *to))
+		return NULL;
+	struct err *e = open_graph(s, sbt_reader_last_seq(s->engine.trace.reader), &all);
+	if (e && e->code == ERR_LIMIT) {
+		err_free(e);
+		return NULL;
+	}
+	TRY(e);
+	if (order_before(all, *to, *from)) {
+		const uint64_t was = *from;
+
+		*from = *to;
+		*to = was;
+	}
+	order_close(*o);
+	*o = all;
+	return NULL;
+}
+
+struct err *cmd_order_why(struct session *s, const struct cmd_args *a)
+{
+	struct buf b = BUF_INIT;
+	struct order *o;
+	uint64_t from, to;
+	struct err *e;
+
+	TRY(two_seqs(a, &from, &to));
+	TRY(open_graph(s, from > to ? from : to, &o));
+	if (from > to) {
+		const uint64_t was = from;
+
+		from = to;
+		to = was;
+		buf_printf(&b, "(#%" PRIu64 " was called first.)\n", from);
+	}
+	e = turn_round(s, &o, &from, &to);
+	if (!e)
+		e = print_path(s, o, from, to, &b);
+	if (!e)
+		out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	order_close(o);
+	return e;
+}
+
+const char cmd_order_graph_help[] =
+	"Writes the happens-before graph of the commands of RANGE (all, without) to FILE: a row\n"
+	"for each stream, an arrow for each edge. A file that ends in .svg, .png or .pdf is drawn\n"
+	"by Graphviz's dot, any other one is its input.\n"
+	"Example: order graph -o window.svg 100-200\n";
+
+struct labels {
+	struct session *s;
+	struct state *names;
+};
+
+static void label(void *arg, struct buf *out, uint64_t seq)
+{
+	const struct labels *l = arg;
+	uint32_t stack;
+	struct err *e =
+		trace_print_cmd(l->s->engine.trace.reader, l->names, seq, false, out, &stack);
+
+	if (e)
+		buf_printf(out, "#%" PRIu64, seq);
+	err_free(e);
+}
+
+static struct err *write_graph(const char *path, const struct buf *dot)
+{
+	static const char *const kinds[] = {"svg", "png", "pdf"};
+	const char *end = strrchr(path, '.');
+	char *tool = NULL;
+	FILE *f;
+	int rc;
+
+	for (unsigned i = 0; end && i < sizeof kinds / sizeof *kinds; i++)
+		if (!strcmp(end + 1, kinds[i]))
+			tool = xasprintf("dot -T%s", kinds[i]);
+	if (tool) {
+		/* The picture comes through our own file descriptor: no name is given to a shell. */
+		char *all = xasprintf("command -v dot >/dev/null 2>&1 || exit 127; exec %s >&9", tool);
+		FILE *to = fopen(path, "we");
+
+		free(tool);
+		if (!to) {
+			free(all);
+			return err_sys(errno, "%s cannot be written", path);
+		}
+		fflush(stdout);
+		rc = dup2(fileno(to), 9);
+		f = rc < 0 ? NULL : popen(all, "w");
+		free(all);
+		if (f) {
+			fwrite(dot->data, 1, dot->len, f);
+			rc = pclose(f);
+		}
+		close(9);
+		fclose(to);
+		if (!f || rc) {
+			unlink(path);
+			return err_cure(err_new(ERR_UNSUPPORTED, "Graphviz's dot did not draw %s", path),
+				"install graphviz, or write a .dot file");
+		}
+		return NULL;
+	}
+	return file_write(path, dot->data, dot->len);
+}
+
+static struct err *graph_options(const struct cmd_args *a, const char **ret_path, struct order_options *o)
+{
+	for (unsigned i = 0; i < a->argc; i++) {
+		if (!strcmp(a->argv[i], "-o") && i + 1 < a->argc)
+			*ret_path = a->argv[++i];
+		else
+			TRY(a_range(a->argv[i], &o->first, &o->last));
+	}
+	if (!*ret_path)
+		return err_cure(err_new(ERR_USAGE, "no file was named"), "Use: order graph -o FILE.dot|FILE.svg [RANGE]");
+	return NULL;
+}
+
+struct err *cmd_order_graph(struct session *s, const struct cmd_args *a)
+{
+	struct order_options opt = {.strict = true, .interrupt = &interrupt_flag};
+	struct labels l = {.s = s};
+	struct buf dot = BUF_INIT;
+	const char *path = NULL;
+	struct order *o;
+	struct err *e;
+
+	TRY(graph_options(a, &path, &opt));
+	TRY(order_open(&o, s->engine.trace.reader, &opt));
+	e = state_at(&l.names, s->engine.trace.reader, sbt_reader_last_seq(s->engine.trace.reader));
+	if (!e)
+		e = order_dot(&dot, o, label, &l);
+	if (!e)
+		e = write_graph(path, &dot);
+	if (!e)
+		out_printf(s->out, "%s\n", path);
+	buf_free(&dot);
+	state_free(l.names);
+	order_close(o);
+	return e;
+}

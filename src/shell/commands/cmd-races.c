@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * replay racecheck, and what `set softgpu racecheck on` finds on the way; see races.h. A live program writes its races into a file of ours, as
+ * records: its standard error is its own.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "replay/plan.h"
+#include "shell/commands/races.h"
+#include "shell/live/breakpoints.h"
+#include "engine/replay-device.h"
+#include "shell/trace/trace.h"
+#include "base/words.h"
+
+/* Races taken from a live program at a time. */
+#define LIVE_MAX 1024u
+
+/* What was told, so that going over a command again says nothing new. */
+struct told {
+	uint64_t label;
+	uint32_t line[2], tier, shared;
+	char kernel[SOFT_RACE_NAME];
+};
+struct races {
+	struct told *told;
+	size_t n, cap;
+	char *path; /* that the live program writes to; NULL: none */
+	int fd;
+};
+
+static struct races *races_of(struct session *s)
+{
+	if (!s->races) {
+		s->races = xcalloc(1, sizeof *s->races);
+		s->races->fd = -1;
+	}
+	return s->races;
+}
+
+/* ---- settings ----------------------------------------------------------------------------------------------------- */
+
+struct err *races_settings(const struct session *s, struct replayer_soft *ret)
+{
+	const char *text = s->engine.set.string[SET_SOFT_SCHEDULE];
+	char **words;
+	unsigned n;
+	bool ok;
+
+	*ret = (struct replayer_soft){.racecheck = settings_on(&s->engine.set, SET_SOFT_RACECHECK)};
+	TRY(words_split(text, &words, &n));
+	if (n == 3 && !strcmp(words[0], "random") && !strcmp(words[1], "seed") && word_u64(words[2], &ret->seed)) {
+		ret->schedule = SOFT_SCHEDULE_RANDOM;
+		ok = true;
+	} else {
+		ok = !n || (n == 1 && !strcmp(words[0], "fixed"));
+	}
+	words_free(words);
+	return ok ? NULL : err_cure(err_new(ERR_USAGE, "\"%s\" is no schedule", text), "Use \"set softgpu schedule fixed\" or \"set softgpu schedule random seed 7\"");
+}
+
+struct err *races_apply(struct session *s)
+{
+	struct replayer_soft soft;
+	struct err *e = races_settings(s, &soft);
+
+	if (e) {
+		err_free(settings_assign(&s->engine.set, SET_SOFT_SCHEDULE, "fixed"));
+		return e;
+	}
+	return s->engine.trace.device && s->engine.trace.device->soft
+		       ? device_soft(s->engine.trace.device->d, &soft)
+		       : NULL;
+}
+
+void races_forget(struct session *s)
+{
+	if (s->races)
+		s->races->n = 0;
+}
+
+static void close_file(struct races *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	if (r->path)
+		unlink(r->path);
+	free(r->path);
+	r->path = NULL;
+	r->fd = -1;
+}
+
+void races_deinit(struct session *s)
+{
+	if (!s->races)
+		return;
+	close_file(s->races);
+	free(s->races->told);
+	free(s->races);
+	s->races = NULL;
+}
+
+/* ---- telling ------------------------------------------------------------------------------------------------------ */
+
+static bool is_new(struct races *rs, const struct soft_race *r)
+{
+	struct told *t;
+
+	for (size_t i = 0; i < rs->n; i++) {
+		t = &rs->told[i];
+		if (t->label == r->label && t->line[0] == r->side[0].line && t->line[1] == r->side[1].line && t->tier == r->tier &&
+			t->shared == r->shared && !strcmp(t->kernel, r->kernel))
+			return false;
+	}
+	MAKE_ROOM(rs->told, rs->n, rs->cap);
+	t = &rs->told[rs->n++];
+	*t = (struct told){r->label, {r->side[0].line, r->side[1].line}, r->tier, r->shared, ""};
+	memcpy(t->kernel, r->kernel, sizeof t->kernel);
+	return true;
+}
+
+/* As a heading, and in JSON. */
+static const char *const tiers[][2] = {
+	[SOFT_RACE] = {"Race", "race"},
+	[SOFT_RACE_ATOMIC_READ] = {"Plain read of what atomics change", "read of atomic"},
+	[SOFT_RACE_SAME_VALUE] = {"Race of the same value", "same value"},
+};
+
+/* Records come from another process. */
+static void make_safe(struct soft_race *r)
+{
+	r->kernel[sizeof r->kernel - 1] = '\0';
+	r->tier = r->tier < sizeof tiers / sizeof *tiers ? r->tier : SOFT_RACE;
+	for (unsigned k = 0; k < 2; k++) {
+		struct soft_race_side *s = &r->side[k];
+
+		s->insn[sizeof s->insn - 1] = s->function[sizeof s->function - 1] = s->file[sizeof s->file - 1] = '\0';
+		s->kind = s->kind < SOFT_ACCESSES ? s->kind : SOFT_ACCESS_READ;
+	}
+}
+
+static void print_address(struct session *s, const struct soft_race *r, struct buf *b)
+{
+	struct state_alloc a;
+
+	buf_printf(b, "%u byte%s of %s memory at ", r->size, r->size == 1 ? "" : "s", r->shared ? "shared" : "global");
+	if (r->shared)
+		buf_printf(b, "+%" PRIu64, r->addr);
+	else if (s->engine.trace.replay &&
+		 state_alloc_at(replay_state(s->engine.trace.replay), r->addr, &a))
+		buf_printf(b, "0x%" PRIx64 " +%" PRIu64, a.addr, r->addr - a.addr);
+	else
+		buf_printf(b, "0x%" PRIx64, r->addr);
+}
+
+static void print_side(const struct soft_race_side *x, struct buf *b)
+{
+	static const char *const verbs[SOFT_ACCESSES] = {"reads", "writes", "changes atomically"};
+
+	buf_printf(b, "    block (%u,%u,%u) thread (%u,%u,%u) %s: ", x->block[0], x->block[1], x->block[2], x->thread[0], x->thread[1],
+		x->thread[2], verbs[x->kind]);
+	if (x->source_line)
+		buf_printf(b, "%s:%u, ", x->file, x->source_line);
+	buf_printf(b, "PTX line %u, %s\n", x->line, x->insn);
+}
+
+/* pairs: of instructions, count: times, of all that come from the same source lines. */
+static void print_race(struct session *s, const struct soft_race *r, uint64_t count, size_t pairs, struct buf *b)
+{
+	buf_printf(b, "  %s: ", tiers[r->tier][0]);
+	print_address(s, r, b);
+	buf_printf(b, ", %" PRIu64 " time%s", count, count == 1 ? "" : "s");
+	if (pairs > 1)
+		buf_printf(b, ", %zu pairs of instructions", pairs);
+	buf_str(b, "\n");
+	print_side(&r->side[0], b);
+	print_side(&r->side[1], b);
+}
+
+static bool same_place(const struct soft_race_side *x, const struct soft_race_side *y)
+{
+	return x->source_line && x->source_line == y->source_line && x->kind == y->kind && !strcmp(x->file, y->file);
+}
+
+/* An unrolled loop has many pairs that are one to who reads the source. */
+static bool same_source(const struct soft_race *a, const struct soft_race *b)
+{
+	return a->label == b->label && a->tier == b->tier && a->shared == b->shared && !strcmp(a->kernel, b->kernel) &&
+		((same_place(&a->side[0], &b->side[0]) && same_place(&a->side[1], &b->side[1])) ||
+			(same_place(&a->side[0], &b->side[1]) && same_place(&a->side[1], &b->side[0])));
+}
+
+static void json_race(const struct soft_race *r, struct buf *b)
+{
+	static const char *const kinds[SOFT_ACCESSES] = {"read", "write", "atomic"};
+
+	buf_printf(b, "{\"seq\":%" PRIu64 ",\"kernel\":", r->label);
+	json_string(b, r->kernel);
+	buf_printf(b, ",\"tier\":\"%s\",\"space\":\"%s\",\"addr\":\"0x%" PRIx64 "\",\"size\":%u,\"count\":%" PRIu64 ",\"sides\":[",
+		tiers[r->tier][1], r->shared ? "shared" : "global", r->addr, r->size, r->count);
+	for (unsigned k = 0; k < 2; k++) {
+		const struct soft_race_side *x = &r->side[k];
+
+		buf_printf(b, "%s{\"kind\":\"%s\",\"block\":[%u,%u,%u],\"thread\":[%u,%u,%u],\"ptx_line\":%u,\"instruction\":", k ? "," : "",
+			kinds[x->kind], x->block[0], x->block[1], x->block[2], x->thread[0], x->thread[1], x->thread[2], x->line);
+		json_string(b, x->insn);
+		buf_str(b, ",\"function\":");
+		json_string(b, x->function);
+		buf_str(b, ",\"file\":");
+		if (x->source_line)
+			json_string(b, x->file);
+		else
+			buf_str(b, "null");
+		buf_printf(b, ",\"line\":%u}", x->source_line);
+	}
+	buf_str(b, "]}");
+}
+
+static void print_head(const struct soft_race *r, struct buf *b)
+{
+	char name[SOFT_RACE_NAME];
+
+	sbt_kernel_short_name(name, sizeof name, r->kernel);
+	if (r->label)
+		buf_printf(b, "#%" PRIu64 " ", r->label);
+	buf_printf(b, "%s\n", name);
+}
+
+/* The first of its source lines; *ret_count, *ret_pairs: of all of them. */
+static bool is_leader(const struct soft_race *race, size_t n, size_t at, uint64_t *ret_count, size_t *ret_pairs)
+{
+	*ret_count = *ret_pairs = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (i != at && !same_source(&race[i], &race[at]))
+			continue;
+		if (i < at)
+			return false;
+		*ret_count += race[i].count;
+		++*ret_pairs;
+	}
+	return true;
+}
+
+/* ret_n: how many there are of each kind, the graver ones and all. */
+static void print_races(struct session *s, struct soft_race *race, size_t n, bool only_new, struct buf *b, size_t ret_n[2])
+{
+	const struct soft_race *last = NULL;
+	uint64_t count;
+	size_t pairs;
+
+	ret_n[0] = ret_n[1] = 0;
+	for (size_t i = 0; i < n; i++)
+		make_safe(&race[i]);
+	for (size_t i = 0; i < n; i++) {
+		bool leads = is_leader(race, n, i, &count, &pairs);
+
+		if ((only_new && !is_new(races_of(s), &race[i])) || !leads)
+			continue;
+		ret_n[0] += race[i].tier == SOFT_RACE;
+		ret_n[1]++;
+		if (!last || last->label != race[i].label || strcmp(last->kernel, race[i].kernel))
+			print_head(&race[i], b);
+		print_race(s, &race[i], count, pairs, b);
+		last = &race[i];
+	}
+	if (ret_n[0] && s->batch)
+		s->quit_status = REPLAY_STATUS_DIFFERS;
+}
+
+static void tell_doubts(struct session *s, const struct device_races *r)
+{
+	if (r->doubts)
+		out_printf(s->out, "%" PRIu64 " launch%s could not be checked whole: %s\n", r->doubts, r->doubts == 1 ? "" : "es", r->doubt);
+}
+
+void races_tell(struct session *s)
+{
+	struct replay_device *rd = s->engine.trace.device;
+	struct device_races r;
+	struct buf b = BUF_INIT;
+	struct err *e;
+	size_t n[2];
+
+	if (!rd || !rd->soft || !settings_on(&s->engine.set, SET_SOFT_RACECHECK))
+		return;
+	e = device_races(rd->d, &r);
+	if (e) {
+		out_error(s->out, e);
+		free(r.race);
+		return;
+	}
+	print_races(s, r.race, r.n, true, &b, n);
+	out_str(s->out, buf_cstr(&b));
+	tell_doubts(s, &r);
+	buf_free(&b);
+	free(r.race);
+}
+
+/* ---- the live program --------------------------------------------------------------------------------------------- */
+
+static bool open_file(struct races *r)
+{
+	const char *dir = getenv("TMPDIR");
+
+	r->path = xasprintf("%s/tsdb-races-XXXXXX", dir && *dir == '/' ? dir : "/tmp");
+	r->fd = mkostemp(r->path, O_CLOEXEC);
+	if (r->fd >= 0)
+		return true;
+	free(r->path);
+	r->path = NULL;
+	return false;
+}
+
+char **races_env(struct session *s, char *const *env, unsigned n, char **ret_own)
+{
+	char **ret = xcalloc(n + RACES_OWN + 1, sizeof *ret);
+	struct replayer_soft soft;
+	struct err *e = races_settings(s, &soft);
+	unsigned k = 0;
+
+	races_forget(s);
+	close_file(races_of(s));
+	memset(ret_own, 0, RACES_OWN * sizeof *ret_own);
+	if (!e && soft.schedule == SOFT_SCHEDULE_RANDOM)
+		ret_own[k++] = xasprintf("TSDB_SOFT_SCHEDULE=random:%" PRIu64, soft.seed);
+	err_free(e);
+	if (soft.racecheck && open_file(s->races))
+		ret_own[k++] = xasprintf("TSDB_SOFT_RACECHECK=%s", s->races->path);
+	if (s->engine.set.number[SET_SOFT_TIMEOUT])
+		ret_own[k++] = xasprintf("TSDB_SOFT_TIMEOUT=%" PRIu64,
+			(uint64_t)s->engine.set.number[SET_SOFT_TIMEOUT]);
+	if (s->engine.set.number[SET_SOFT_DEVICES] > 1)
+		ret_own[k++] = xasprintf("TSDB_SOFT_DEVICES=%" PRIu64,
+			(uint64_t)s->engine.set.number[SET_SOFT_DEVICES]);
+	if (!s->engine.set.number[SET_SOFT_JIT])
+		ret_own[k++] = xasprintf("TSDB_SOFT_JIT=0");
+	memcpy(ret, ret_own, k * sizeof *ret); /* what the user sets comes later */
+	if (n)
+		memcpy(ret + k, env, n * sizeof *ret);
+	return ret;
+}
+
+void races_tell_live(struct session *s)
+{
+	struct soft_race *race = NULL;
+	struct buf b = BUF_INIT;
+	size_t n = 0, counts[2];
+
+	if (!s->races || s->races->fd < 0)
+		return;
+	do
+		race = xrealloc(race, (n + 1) * sizeof *race);
+	while (read(s->races->fd, &race[n], sizeof *race) == sizeof *race && ++n < LIVE_MAX);
+	print_races(s, race, n, true, &b, counts);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	free(race);
+}
+
+/* ---- replay racecheck --------------------------------------------------------------------------------------------- */
+
+const char cmd_replay_racecheck_help[] =
+	"Executes the window (or command SEQ, or those of a RANGE, or the Kth launch of a kernel)\n"
+	"on the software GPU and looks for races inside its kernels: two threads of a launch\n"
+	"touch the same byte of global or shared memory, at least one writes, and neither a\n"
+	"barrier, an atomic nor a fence orders them. What is found does not depend on which of\n"
+	"them came first this time. Each pair of instructions is told once, with a thread of\n"
+	"each side. What may be meant is told apart: a write of the bytes that are there, and a\n"
+	"plain read of what atomics change (right when a compare-and-swap then checks it). The\n"
+	"replay stays where it is. With --batch the exit status is 3 when there is a race. `set\n"
+	"softgpu racecheck on` looks for them in all that is replayed and run.\n"
+	"Examples: replay racecheck\n"
+	"          replay racecheck reduce nth 2\n"
+	"          replay racecheck 12-20 --json\n";
+
+static struct err *parse_part(struct session *s, const struct replay_device *rd, const struct cmd_args *a, uint64_t *first, uint64_t *last)
+{
+	uint64_t nth = 1;
+	struct plan p;
+
+	*first = rd->first;
+	*last = rd->last;
+	if (!a->argc)
+		return NULL;
+	if (a->argc == 1 && word_range(a->argv[0], first, last)) {
+		*first = *first < rd->first ? rd->first : *first;
+		*last = *last == UINT64_MAX ? rd->last : *last;
+		if (*last > rd->last || *first > *last)
+			return err_new(ERR_NOT_FOUND, "%s is outside the window #%" PRIu64 " to #%" PRIu64, a->argv[0], rd->first, rd->last);
+		return NULL;
+	}
+	if ((a->argc != 1 && a->argc != 3) || (a->argc == 3 && (strcmp(a->argv[1], "nth") || !word_u64(a->argv[2], &nth))))
+		return err_cure(err_new(ERR_USAGE, "replay racecheck takes commands or a kernel"), "Use \"replay racecheck 12-20\" or \"replay racecheck reduce nth 2\"");
+	TRY(plan_kernel(&p, s->engine.trace.reader, rd->first, rd->last, a->argv[0], nth));
+	*first = *last = p.to;
+	plan_free(&p);
+	return NULL;
+}
+
+static struct err *run_checked(struct session *s, struct replay_device *rd, uint64_t first, uint64_t last, struct device_races *ret)
+{
+	struct replayer_soft soft;
+	struct err *e;
+
+	*ret = (struct device_races){0};
+	TRY(races_settings(s, &soft));
+	soft.racecheck = 0;
+	TRY(device_soft(rd->d, &soft));
+	e = device_seek(rd->d, first - 1);
+	if (!e)
+		e = device_races(rd->d, ret); /* what was left from before */
+	free(ret->race);
+	*ret = (struct device_races){0};
+	soft.racecheck = 1;
+	if (!e)
+		e = device_soft(rd->d, &soft);
+	if (!e)
+		e = device_run(rd->d, last, 0, 0, NULL);
+	if (!e)
+		e = device_races(rd->d, ret);
+	e = replay_device_back(&s->engine, e);
+	soft.racecheck = settings_on(&s->engine.set, SET_SOFT_RACECHECK);
+	if (e)
+		err_free(device_soft(rd->d, &soft));
+	else
+		e = device_soft(rd->d, &soft);
+	return e;
+}
+
+static void json_races(struct session *s, struct device_races *r, uint64_t first, uint64_t last)
+{
+	struct buf b = BUF_INIT;
+
+	buf_printf(&b, "{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"unchecked\":%" PRIu64 ",\"races\":[", first, last, r->doubts);
+	for (size_t i = 0; i < r->n; i++) {
+		make_safe(&r->race[i]);
+		buf_str(&b, i ? ",\n" : "");
+		json_race(&r->race[i], &b);
+		if (r->race[i].tier == SOFT_RACE && s->batch)
+			s->quit_status = REPLAY_STATUS_DIFFERS;
+	}
+	out_printf(s->out, "%s]}\n", buf_cstr(&b));
+	buf_free(&b);
+}
+
+static void text_races(struct session *s, struct device_races *r, uint64_t first, uint64_t last)
+{
+	struct buf b = BUF_INIT;
+	size_t n[2];
+
+	print_races(s, r->race, r->n, false, &b, n);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	if (first == last)
+		out_printf(s->out, "%zu race%s in #%" PRIu64, n[0], n[0] == 1 ? "" : "s", first);
+	else
+		out_printf(s->out, "%zu race%s in #%" PRIu64 " to #%" PRIu64, n[0], n[0] == 1 ? "" : "s", first, last);
+	if (n[1] > n[0])
+		out_printf(s->out, ", and %zu that may be meant", n[1] - n[0]);
+	out_str(s->out, ".\n");
+	tell_doubts(s, r);
+}
+
+struct err *cmd_replay_racecheck(struct session *s, const struct cmd_args *a)
+{
+	struct replay_device *rd;
+	struct device_races r;
+	uint64_t first, last;
+	struct err *e;
+
+	TRY(replay_device_need(&s->engine, "replay racecheck", &rd));
+	if (!rd->soft)
+		return err_cure(err_new(ERR_UNSUPPORTED, "races inside kernels are found on the software GPU only"),
+			"Use \"replay start --on soft\" where the trace has PTX");
+	s->focus = FOCUS_REPLAY;
+	TRY(parse_part(s, rd, a, &first, &last));
+	e = run_checked(s, rd, first, last, &r);
+	if (!e && a->json)
+		json_races(s, &r, first, last);
+	else if (!e)
+		text_races(s, &r, first, last);
+	free(r.race);
+	return e;
+}

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Replaying: replay start, stop, step, next stream, finish stream, until, continue, reverse-step, reverse-continue, goto, status; when. What
+ * only a device can do is in cmd-device.c, watching memory in cmd-watch.c.
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include "replay/replay.h"
+#include "shell/live/breakpoints.h"
+#include "shell/print/graph.h"
+#include "shell/line/interrupt.h"
+#include "shell/live/microscope.h"
+#include "shell/live/process.h"
+#include "shell/commands/races.h"
+#include "engine/recorder.h"
+#include "engine/replay-device.h"
+#include "shell/trace/replay-run.h"
+#include "shell/trace/trace.h"
+#include "shell/print/vars.h"
+#include "base/words.h"
+
+const char cmd_group_help[] = "";
+
+struct err *cmd_group(struct session *s, const struct cmd_args *a)
+{
+	return err_cure(err_new(ERR_USAGE, "%s needs a subcommand", a->cmd->name), "\"help %s\" lists them", a->cmd->name);
+}
+
+/* ---- where it is -------------------------------------------------------------------------------------------------- */
+
+static void print_cmd(struct session *s, const struct sbt_cmd *c, struct buf *b, bool json)
+{
+	struct sbt_names names = state_names(replay_state(s->engine.trace.replay));
+
+	if (json)
+		sbt_json_cmd(b, c, &names);
+	else
+		sbt_print_cmd(b, c, &names);
+}
+
+/* Says where the replay is after a move. */
+void replay_tell(struct session *s, const struct replay_stop *stop)
+{
+	const struct sbt_cmd *c = replay_cmd(s->engine.trace.replay);
+	const char *whole = s->engine.trace.device ? "window" : "trace";
+	struct buf b = BUF_INIT;
+
+	graph_forget(&s->engine);
+	vars_set(s->vars, "seq", (int64_t)stop->seq);
+	vars_set(s->vars, "step", 0);
+	s->engine.trace.looked_through = 0;
+	if (stop->why == REPLAY_BREAKPOINT)
+		out_printf(s->out, "Breakpoint %d, ", stop->breakpoint);
+	if (stop->why == REPLAY_WATCHPOINT)
+		out_printf(s->out, "Watchpoint %d, ", stop->breakpoint);
+	if (stop->why == REPLAY_INTERRUPTED)
+		out_str(s->out, "Interrupted at ");
+	if (stop->retired)
+		out_printf(s->out, "#%" PRIu64 " has finished; at ", stop->retired);
+	if (c) {
+		print_cmd(s, c, &b, false);
+		out_style(s->out, STYLE_STOP, "%s", buf_cstr(&b));
+		out_str(s->out, "\n");
+	} else {
+		out_printf(s->out, "The beginning of the %s, before its first command.\n", whole);
+	}
+	if (stop->why == REPLAY_END)
+		out_printf(s->out, "The end of the %s.\n", whole);
+	buf_free(&b);
+	races_tell(s);
+}
+
+/* ---- moving ------------------------------------------------------------------------------------------------------- */
+
+#define GRAPH_LAUNCHES INT_MAX /* no breakpoint of the table: graph launches are looked into while memory is watched */
+
+/* One run, to the next stop of any kind. */
+static struct err *run_once(struct session *s, bool backwards, struct replay_stop *stop)
+{
+	struct replay_breakpoint *bps;
+	struct replay_watchpoint *ws;
+	unsigned nbps, nws;
+	struct err *e;
+
+	bps = breakpoints_for_replay(
+		s->breaks, settings_on(&s->engine.set, SET_REPLAY_NODES), &nbps);
+	ws = breakpoints_watches(s->breaks, &nws);
+	if (nws && s->engine.trace.device &&
+		settings_on(&s->engine.set,
+			SET_REPLAY_NODES)) { /* one may change the bytes and change them back */
+		bps = xrealloc(bps, (nbps + 1) * sizeof *bps);
+		bps[nbps++] = (struct replay_breakpoint){.id = GRAPH_LAUNCHES, .kind = SBT_GRAPH_LAUNCH};
+	}
+	if (nws && s->engine.trace.device)
+		e = replay_watch(s->engine.trace.replay, backwards, ws, nws, bps, nbps,
+			&interrupt_flag, stop);
+	else
+		e = replay_run(s->engine.trace.replay, backwards, bps, nbps, &interrupt_flag, stop);
+	free(bps);
+	free(ws);
+	return e;
+}
+
+/* To the next stop of the engine, and from there into the graph launch that it is about: *ret_in_graph, so many steps are done. */
+static struct err *run_past_commands(struct session *s, bool backwards, struct replay_stop *stop, bool *ret_in_graph, uint32_t *ret_step)
+{
+	const struct sbt_cmd *c;
+	struct replay_stop in;
+	uint64_t seq;
+
+	*ret_in_graph = false;
+	for (;;) {
+		TRY(run_once(s, backwards, stop));
+		c = replay_cmd(s->engine.trace.replay);
+		seq = stop->node_seq;
+		if (!seq && (stop->why == REPLAY_WATCHPOINT || stop->breakpoint == GRAPH_LAUNCHES) && c && c->kind == SBT_GRAPH_LAUNCH &&
+			settings_on(&s->engine.set, SET_REPLAY_NODES))
+			seq = c->seq;
+		if (!seq)
+			return NULL;
+		TRY(graph_look_in(s, seq, backwards, &in, ret_step));
+		*ret_in_graph = in.why != REPLAY_STEPPED;
+		if (*ret_in_graph) {
+			*stop = in;
+			return NULL;
+		}
+		if (stop->breakpoint != GRAPH_LAUNCHES)
+			return replay_goto(s->engine.trace.replay, seq, &in);
+	}
+}
+
+/* A breakpoint inside the kernel of the launch that the replay has come to. Backwards too, it is the launch's first stop. */
+static bool is_inside(struct session *s, const struct replay_stop *stop)
+{
+	const struct breakpoint *bp = stop->why == REPLAY_BREAKPOINT ? breakpoints_by_id(s->breaks, stop->breakpoint) : NULL;
+
+	return bp && bp->line && s->engine.trace.device && s->engine.trace.device->soft;
+}
+
+struct err *replay_run_to_break(struct session *s, bool backwards)
+{
+	struct replay_stop stop;
+	bool stopped, inside = false, in_graph;
+	uint32_t step = 0;
+
+	s->focus = FOCUS_REPLAY;
+	s->target.runs++;
+	if (!backwards && kernel_to_look_through(s)) {
+		TRY(kernel_run_to_point(s, kernel_to_look_through(s), &inside));
+		if (inside)
+			return NULL;
+	}
+	do {
+		TRY(graph_run(s, backwards, &stop, &step));
+		in_graph = stop.why != REPLAY_STEPPED;
+		if (!in_graph)
+			TRY(run_past_commands(s, backwards, &stop, &in_graph, &step));
+		stopped = stop.why == REPLAY_BREAKPOINT || stop.why == REPLAY_WATCHPOINT;
+		if (stopped && !in_graph && is_inside(s, &stop)) {
+			TRY(kernel_run_to_point(s, stop.seq, &inside));
+			if (inside)
+				return NULL;
+			continue;
+		}
+	} while (stopped && !breakpoints_hit(s->breaks, stop.breakpoint, false));
+	interrupt_take();
+	s->engine.trace.last_break = stopped ? stop.breakpoint : 0;
+	s->target.last_break = s->engine.trace.last_break;
+	if (in_graph)
+		graph_tell(s, &stop, stop.seq, step);
+	else
+		replay_tell(s, &stop);
+	return stop.why == REPLAY_WATCHPOINT ? watch_tell(s, stop.breakpoint) : NULL;
+}
+
+struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool into)
+{
+	struct replay_stop stop;
+
+	s->focus = FOCUS_REPLAY;
+	s->target.runs++;
+	if (into && settings_on(&s->engine.set, SET_REPLAY_NODES))
+		return graph_run_steps(s, n, backwards);
+	if (graph_place(s)) { /* over what is left of the launch, or of what was done of it */
+		bool done;
+
+		if (n == 1)
+			return graph_finish(s, backwards, &done);
+		n -= !backwards;
+		graph_forget(&s->engine);
+		TRY(replay_goto(s->engine.trace.replay, replay_seq(s->engine.trace.replay), &stop));
+	}
+	if (backwards)
+		TRY(replay_reverse_step(s->engine.trace.replay, n, &stop));
+	else
+		TRY(replay_step(s->engine.trace.replay, n, &stop));
+	replay_tell(s, &stop);
+	return NULL;
+}
+
+/* ---- commands ----------------------------------------------------------------------------------------------------- */
+
+const char cmd_replay_start_help[] =
+	"Opens FILE (without one: the open trace, or the newest capture of this session) and\n"
+	"starts a replay before its first command. From then on `bt`, `info`, `print`, `state\n"
+	"show`, `next` and `continue` are about the replay, until `replay stop` or `run`.\n"
+	"When the trace holds memory and its device is here, the commands of a capture window\n"
+	"run again on it, in a process of their own, and `x` shows memory at every point;\n"
+	"else the state of the GPU alone is replayed, and that is said.\n"
+	"  --on soft      the software GPU\n"
+	"  --on real      the machine's GPU\n"
+	"  --on none      no device: the state alone, and all of the trace\n"
+	"  --window N     the trace's Nth window, not its first\n"
+	"  --touched      place only the memory that the commands name, where the device has too little for all\n"
+	"  --any-device   also on another GPU than the one it was recorded on\n"
+	"  --no-sandbox   execute the trace outside the sandbox, with all your rights\n"
+	"`set replay device` chooses for all. Commands are executed one after the other, in the\n"
+	"order in which they were submitted, so that a position has the same bytes however it is\n"
+	"reached; `set replay order concurrent` lets streams overlap.\n"
+	"Example: replay start app.sbt --on soft\n";
+
+struct start {
+	struct replay_choice choice;
+	const char *file; /* NULL: none given */
+};
+
+static struct err *start_options(const struct cmd_args *a, struct start *ret)
+{
+	uint64_t window;
+
+	for (unsigned i = 0; i < a->argc; i++) {
+		const char *w = a->argv[i];
+		bool valued = !strcmp(w, "--on") || !strcmp(w, "--window");
+
+		if (valued && i + 1 == a->argc)
+			return err_cure(err_new(ERR_USAGE, "%s needs a value", w), "See \"help replay start\"");
+		if (!strcmp(w, "--on")) {
+			TRY(replay_on_parse(a->argv[++i], &ret->choice.on));
+		} else if (!strcmp(w, "--window")) {
+			if (!word_u64(a->argv[++i], &window) || !window || window > UINT32_MAX)
+				return err_cure(err_new(ERR_USAGE, "\"%s\" is no window", a->argv[i]), "They are numbered from 1");
+			ret->choice.window = (unsigned)window - 1;
+		} else if (!strcmp(w, "--touched")) {
+			ret->choice.touched = true;
+		} else if (!strcmp(w, "--any-device")) {
+			ret->choice.any_device = true;
+		} else if (!strcmp(w, "--no-sandbox")) {
+			ret->choice.no_sandbox = true;
+		} else if (*w == '-' || ret->file) {
+			return err_cure(err_new(ERR_USAGE, *w == '-' ? "replay start has no option %s" : "replay start takes one file, not also %s", w),
+				"Put quotes around a name with blanks; see \"help replay start\"");
+		} else {
+			ret->file = w;
+		}
+	}
+	return NULL;
+}
+
+static void tell_start(struct session *s)
+{
+	const struct replay_device *rd = s->engine.trace.device;
+	struct buf b = BUF_INIT;
+	char size[32];
+
+	buf_printf(&b, "Replaying %s: %" PRIu64 " commands, #%" PRIu64 "-#%" PRIu64 ".\n",
+		s->engine.trace.path, sbt_reader_count(s->engine.trace.reader),
+		sbt_reader_first_seq(s->engine.trace.reader),
+		sbt_reader_last_seq(s->engine.trace.reader));
+	if (rd) {
+		buf_printf(&b, "On %s: window #%" PRIu64 "-#%" PRIu64 ", %s of memory.\n", replay_device_name(rd), rd->first, rd->last,
+			words_bytes(size, sizeof size, device_info(rd->d).bytes));
+		replay_device_notes(rd, "  ", &b);
+	}
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+}
+
+struct err *cmd_replay_start(struct session *s, const struct cmd_args *a)
+{
+	const char *made = s->plan.made;
+	struct start o = {.choice = replay_choice_default(&s->engine)};
+	struct recorder_capture c;
+
+	TRY(start_options(a, &o));
+	if (s->recorder && recorder_capture(s->recorder, &c) && c.commands && !o.file)
+		return err_cure(err_new(ERR_STATE, "the capture to %s is still going on", c.path), "Use \"capture stop\" first");
+	if (o.file)
+		TRY(trace_open(s, o.file));
+	else if (made && (!s->engine.trace.path || strcmp(s->engine.trace.path, made)))
+		TRY(trace_open(s, made));
+	else if (!s->engine.trace.reader)
+		return err_cure(err_new(ERR_STATE, "there is no trace to replay"), "Use \"replay start FILE\", or \"capture start\" and \"run\"");
+	TRY(engine_replay(&s->engine, &o.choice));
+	tell_start(s);
+	return NULL;
+}
+
+const char cmd_replay_stop_help[] =
+	"Ends the replay and the process that executed it. The trace stays open; commands are\n"
+	"about the live program again, if there is one.\n";
+
+struct err *cmd_replay_stop(struct session *s, const struct cmd_args *a)
+{
+	engine_replay_end(&s->engine);
+	if (s->recorder)
+		s->focus = FOCUS_LIVE;
+	return NULL;
+}
+
+const char cmd_replay_step_help[] =
+	"Submits the next N commands of the trace (1 without N) and shows the last of them. The\n"
+	"nodes of a graph launch are steps of their own, #214.1 and so on, in an order that its\n"
+	"edges allow; `replay next` takes the launch as one, `replay finish` goes to its end, and\n"
+	"`set replay graph-nodes off` has `step` take it as one, too.\n"
+	"Examples: replay step\n"
+	"          replay step 3\n";
+
+struct err *cmd_replay_step(struct session *s, const struct cmd_args *a)
+{
+	uint64_t n;
+
+	TRY(cmd_count(a, &n));
+	return replay_run_steps(s, n, false, true);
+}
+
+const char cmd_replay_next_help[] =
+	"Submits the next command, a graph launch as a whole. With a stream:\n"
+	"Finishes the command at the head of stream N, submitting commands only until there\n"
+	"is one. When that command waits for another stream, says for what. So one stream can\n"
+	"be moved while the others stand still.\n"
+	"Example: replay next stream 2\n";
+
+struct err *cmd_replay_next(struct session *s, const struct cmd_args *a)
+{
+	struct replay_stop stop;
+	uint64_t v;
+
+	if (!a->argc)
+		return replay_run_steps(s, 1, false, false);
+	if (a->argc > 2 || (a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) || !word_u64(a->argv[a->argc - 1], &v) ||
+		v > UINT32_MAX)
+		return err_cure(err_new(ERR_USAGE, "\"replay next %s\" names no stream", a->rest), "Use \"replay next stream 2\"");
+	s->focus = FOCUS_REPLAY;
+	TRY(replay_next_stream(s->engine.trace.replay, (uint32_t)v, &stop));
+	replay_tell(s, &stop);
+	return NULL;
+}
+
+const char cmd_replay_finish_help[] =
+	"Finishes all that is submitted on stream N, and what that waits for on others; submits\n"
+	"nothing. Without a stream, inside a graph launch: goes to the launch's end.\n"
+	"Example: replay finish stream 2\n";
+
+struct err *cmd_replay_finish(struct session *s, const struct cmd_args *a)
+{
+	struct replay_stop stop;
+	uint64_t v;
+
+	if (!a->argc && graph_place(s)) {
+		bool done;
+
+		return graph_finish(s, false, &done);
+	}
+	if (!a->argc || a->argc > 2 || (a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) ||
+		!word_u64(a->argv[a->argc - 1], &v) || v > UINT32_MAX)
+		return err_cure(err_new(ERR_USAGE, "replay finish needs a stream"), "Use \"replay finish stream 2\"");
+	s->focus = FOCUS_REPLAY;
+	TRY(replay_finish_stream(s->engine.trace.replay, (uint32_t)v, &stop));
+	replay_tell(s, &stop);
+	return NULL;
+}
+
+const char cmd_replay_until_help[] =
+	"Replays forwards to the command with number SEQ, without stopping at breakpoints; SEQ.STEP\n"
+	"is a step of a graph launch.\n"
+	"Example: replay until 143\n";
+
+static struct err *go_to_step(struct session *s, uint64_t seq, uint32_t step)
+{
+	TRY(graph_go(s, seq, step, false));
+	graph_tell(s, NULL, seq, step);
+	return NULL;
+}
+
+static struct err *until_step(struct session *s, uint64_t seq, uint32_t step)
+{
+	const struct graph_place *p = graph_place(s);
+	const uint64_t at = replay_seq(s->engine.trace.replay);
+
+	if (seq < at || (seq == at && (!p || step < p->step)))
+		return err_cure(err_new(ERR_USAGE, "#%" PRIu64 ".%" PRIu32 " lies behind the replay", seq, step), "\"replay goto\" goes there");
+	return go_to_step(s, seq, step);
+}
+
+struct err *cmd_replay_until(struct session *s, const struct cmd_args *a)
+{
+	struct replay_stop stop;
+	uint32_t step;
+	uint64_t seq;
+
+	if (a->argc == 1 && strchr(a->argv[0], '.') && step_position(a->argv[0], &seq, &step))
+		return until_step(s, seq, step);
+	if (a->argc != 1 || !word_u64(a->argv[0], &seq))
+		return err_cure(err_new(ERR_USAGE, "replay until needs a command's number"), "Use \"replay until 143\"");
+	s->focus = FOCUS_REPLAY;
+	TRY(replay_until(s->engine.trace.replay, seq, &stop));
+	replay_tell(s, &stop);
+	return NULL;
+}
+
+const char cmd_replay_continue_help[] =
+	"Goes on to the next command that a breakpoint matches, or to the end of the trace.\n"
+	"A stop is right after the command was submitted; at a kernel of a graph launch (`break\n"
+	"kernel GLOB`) it is right before that node.\n";
+
+struct err *cmd_replay_continue(struct session *s, const struct cmd_args *a)
+{
+	if (kernel_stop(s))
+		return kernel_go(s, SOFT_RUN, 0);
+	return replay_run_to_break(s, false);
+}
+
+const char cmd_replay_reverse_step_help[] =
+	"Goes back: undoes the newest `replay next stream`, else takes back N commands (1\n"
+	"without N), the nodes of a graph launch one by one; `reverse-next` takes it as one.\n"
+	"Example: replay reverse-step 3\n";
+
+struct err *cmd_replay_reverse_step(struct session *s, const struct cmd_args *a)
+{
+	uint64_t n;
+
+	TRY(cmd_count(a, &n));
+	return replay_run_steps(s, n, true, true);
+}
+
+const char cmd_replay_reverse_next_help[] =
+	"Takes back N commands (1 without N), a graph launch as one.\n"
+	"Example: reverse-next 3\n";
+
+struct err *cmd_replay_reverse_next(struct session *s, const struct cmd_args *a)
+{
+	uint64_t n;
+
+	TRY(cmd_count(a, &n));
+	return replay_run_steps(s, n, true, false);
+}
+
+const char cmd_replay_reverse_continue_help[] = "Goes back to the previous command that a breakpoint matches, or to the beginning.\n";
+
+struct err *cmd_replay_reverse_continue(struct session *s, const struct cmd_args *a)
+{
+	if (kernel_stop_any(s))
+		return kernel_go(s, SOFT_BACK_RUN, 0);
+	return replay_run_to_break(s, true);
+}
+
+const char cmd_replay_goto_help[] =
+	"Goes to the command with number SEQ, forwards or backwards; `begin` (or 0) is before\n"
+	"the first command, `end` the last one. On a device, within the window. Inside a graph\n"
+	"launch, 214.3 is right behind the third of its steps (`info graph`), 214.0 before them.\n"
+	"Example: replay goto 143\n";
+
+struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
+{
+	const struct sbt_reader *r = s->engine.trace.reader;
+	struct replay_stop stop;
+	uint32_t step = UINT32_MAX;
+	uint64_t seq;
+
+	if (a->argc == 1 && !strcmp(a->argv[0], "begin"))
+		seq = 0;
+	else if (a->argc == 1 && !strcmp(a->argv[0], "end"))
+		seq = s->engine.trace.device ? s->engine.trace.device->last
+					     : sbt_reader_last_seq(r);
+	else if (a->argc == 1 && strchr(a->argv[0], '.') && step_position(a->argv[0], &seq, &step))
+		return go_to_step(s, seq, step);
+	else if (a->argc != 1 || !word_u64(a->argv[0], &seq))
+		return err_cure(err_new(ERR_USAGE, "replay goto needs a command's number"), "Use \"replay goto 143\", or begin, or end");
+	s->focus = FOCUS_REPLAY;
+	TRY(replay_goto(s->engine.trace.replay, seq, &stop));
+	replay_tell(s, &stop);
+	return NULL;
+}
+
+/* ---- when --------------------------------------------------------------------------------------------------------- */
+
+const char cmd_when_help[] =
+	"Shows the command that the replay stands at and how far that is in the trace; for a\n"
+	"live program, the command it stopped at. (what-if) when the run on the device was\n"
+	"changed by `set memory`, `set arg` or `replay swap`.\n"
+	"Example: when\n";
+
+static struct err *when_replay(struct session *s, bool json)
+{
+	const struct sbt_cmd *c = replay_cmd(s->engine.trace.replay);
+	uint64_t seq = replay_seq(s->engine.trace.replay),
+		 last = sbt_reader_last_seq(s->engine.trace.reader);
+	const struct replay_device *rd = s->engine.trace.device;
+	const struct graph_place *place = graph_place(s);
+	struct buf b = BUF_INIT;
+
+	if (json) {
+		buf_printf(&b, "{\"seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"device\":", seq, last);
+		buf_str(&b, rd ? rd->soft ? "\"soft\"" : "\"real\"" : "null");
+		buf_printf(&b, ",\"what_if\":%s,\"partial\":%s,\"file\":", rd && rd->what_if ? "true" : "false",
+			rd && rd->partial ? "true" : "false");
+		json_string(&b, s->engine.trace.path);
+		if (place)
+			buf_printf(&b, ",\"step\":%" PRIu32 ",\"steps\":%" PRIu32 ",\"before\":%s", place->step, place->steps.n,
+				place->before ? "true" : "false");
+		if (kernel_stop(s))
+			buf_printf(&b, ",\"inside\":%" PRIu64 ",\"ptx_line\":%u", kernel_stop(s)->seq, kernel_stop(s)->line);
+		buf_str(&b, ",\"command\":");
+		if (c)
+			print_cmd(s, c, &b, true);
+		else
+			buf_str(&b, "null");
+		buf_str(&b, "}\n");
+	} else if (place) {
+		graph_print_place(&b, s, place);
+		buf_printf(&b,
+			"\nIn #%" PRIu64 " of #%" PRIu64 "-#%" PRIu64 " in %s, after %" PRIu32
+			" of its %" PRIu32 " steps\n",
+			seq, sbt_reader_first_seq(s->engine.trace.reader), last,
+			s->engine.trace.path, place->step, place->steps.n);
+	} else if (c) {
+		print_cmd(s, c, &b, false);
+		buf_printf(&b, "\n#%" PRIu64 " of #%" PRIu64 "-#%" PRIu64 " in %s\n", seq,
+			sbt_reader_first_seq(s->engine.trace.reader), last, s->engine.trace.path);
+	} else {
+		buf_printf(&b, "At the beginning of %s, before #%" PRIu64 "\n",
+			s->engine.trace.path,
+			rd ? rd->first : sbt_reader_first_seq(s->engine.trace.reader));
+	}
+	if (!json && kernel_stop(s)) {
+		const struct soft_stop *t = kernel_stop(s);
+
+		buf_printf(&b, "Inside #%" PRIu64 ", block (%u,%u,%u), thread (%u,%u,%u), PTX line %u, after %" PRIu64 " instructions of its warp\n",
+			t->seq, t->block[0], t->block[1], t->block[2], t->thread[0], t->thread[1], t->thread[2], t->line, t->step);
+	}
+	if (!json && rd) {
+		buf_printf(&b, "On %s, window #%" PRIu64 "-#%" PRIu64, replay_device_name(rd), rd->first, rd->last);
+		buf_str(&b, rd->what_if ? "; not as recorded (what-if)" : "");
+		buf_str(&b, rd->partial ? "; commands are left out (partial)\n" : "\n");
+	}
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	return NULL;
+}
+
+struct err *cmd_when(struct session *s, const struct cmd_args *a)
+{
+	const struct sbt_cmd *c;
+	struct buf b = BUF_INIT;
+	struct sbt_names names;
+
+	if (s->focus == FOCUS_REPLAY && s->engine.trace.replay)
+		return when_replay(s, a->json);
+	if (!session_cmd(s, &c))
+		return err_cure(err_new(ERR_STATE, "the program is not stopped at a GPU command, and no replay is on"),
+			"Use \"break\" and \"run\", or \"replay start\"");
+	names = state_names(recorder_state(s->recorder));
+	if (a->json)
+		sbt_json_cmd(&b, c, &names);
+	else
+		sbt_print_cmd(&b, c, &names);
+	out_printf(s->out, "%s\n", buf_cstr(&b));
+	buf_free(&b);
+	return NULL;
+}

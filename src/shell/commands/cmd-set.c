@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Settings: set, show, unset. `set $x = EXPR` makes a variable, `set env NAME=VALUE` changes the program's environment.
+ */
+#include "config.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shell/live/process.h"
+#include "engine/settings.h"
+#include "shell/print/value.h"
+#include "shell/print/vars.h"
+#include "shell/print/what-if.h"
+
+/* Whether text begins with the word name, abbreviated to at least `least` letters; *ret_rest is what follows. */
+static bool begins_with(const char *text, const char *name, size_t least, const char **ret_rest)
+{
+	size_t n = strcspn(text, " \t=");
+
+	if (n < least || n > strlen(name) || strncmp(text, name, n))
+		return false;
+	*ret_rest = text + n + strspn(text + n, " \t");
+	return true;
+}
+
+static struct err *set_variable(struct session *s, const char *text)
+{
+	char name[64];
+	struct value v;
+	size_t n = 0;
+
+	while (isalnum((unsigned char)text[n]) || text[n] == '_')
+		n++;
+	if (!n || n >= sizeof name || isdigit((unsigned char)*text))
+		return err_cure(err_new(ERR_USAGE, "\"$%s\" is no name for a variable", text), "For example: set $n = 5");
+	memcpy(name, text, n);
+	name[n] = 0;
+	text += n;
+	text += strspn(text, " \t");
+	if (*text != '=')
+		return err_cure(err_new(ERR_USAGE, "\"=\" is missing"), "For example: set $n = 5");
+	TRY(value_eval(s, text + 1, &v));
+	if (v.kind != VALUE_INT && v.kind != VALUE_FLOAT)
+		return err_new(ERR_USAGE, "a variable holds a number");
+	vars_set(s->vars, name, v.kind == VALUE_FLOAT ? (int64_t)v.f : v.i);
+	return NULL;
+}
+
+/* "NAME=VALUE", "NAME = VALUE" or "NAME VALUE". */
+static struct err *set_env(struct session *s, const char *text)
+{
+	size_t n = strcspn(text, " \t=");
+	const char *value = text + n;
+	char *change;
+
+	if (!n)
+		return err_cure(err_new(ERR_USAGE, "set env needs a name"), "For example: set env CUDA_LAUNCH_BLOCKING=1");
+	value += strspn(value, " \t");
+	if (*value == '=') {
+		value++;
+		value += strspn(value, " \t");
+	}
+	change = xasprintf("%.*s=%s", (int)n, text, value);
+	process_env(s, change);
+	free(change);
+	return NULL;
+}
+
+static void show_one(struct session *s, enum setting id, const char *indent)
+{
+	struct buf b = BUF_INIT;
+
+	settings_value(&s->engine.set, id, &b);
+	out_printf(s->out, "%s%-24s %s\n", indent, setting_descs[id].name, buf_cstr(&b));
+	buf_free(&b);
+}
+
+const char cmd_set_help[] =
+	"Changes a setting; `show` lists them. Also:\n"
+	"  set env NAME=VALUE   a variable of the program's environment, from the next run on\n"
+	"  set args WORDS       what `run` gives the program\n"
+	"  set $n = EXPR        a variable of tsdb\n"
+	"In a replay on a device, to see what would have been (until `replay restart`):\n"
+	"  set memory ADDRESS TYPE VALUE...   memory at the present point; types as in `print`;\n"
+	"  set {TYPE}ADDRESS = VALUE...       the same\n"
+	"  set arg N VALUE      argument N of the launch the replay stands at, which is executed\n"
+	"                       again with it\n"
+	"Example: set capture timestamps on\n";
+
+struct err *cmd_set(struct session *s, const struct cmd_args *a)
+{
+	const char *rest;
+	enum setting id;
+
+	if (*a->rest == '$')
+		return set_variable(s, a->rest + 1);
+	if (*a->rest == '{')
+		return what_if_cast(s, a->rest);
+	if (begins_with(a->rest, "memory", 3, &rest))
+		return what_if_memory(s, rest);
+	if (s->focus == FOCUS_REPLAY && begins_with(a->rest, "argument", 3, &rest) && isdigit((unsigned char)*rest))
+		return what_if_arg(s, rest);
+	if (begins_with(a->rest, "environment", 3, &rest))
+		return set_env(s, rest);
+	if (!*a->rest)
+		return err_cure(err_new(ERR_USAGE, "set needs a setting"), "\"show\" lists them");
+	TRY(settings_find(a->rest, &id, &rest));
+	if (id == SET_COUNT)
+		return err_cure(err_new(ERR_USAGE, "set %s is the beginning of several settings", a->rest), "\"show %s\" lists them", a->rest);
+	TRY(settings_assign(&s->engine.set, id, rest));
+	return session_settings_changed(s, id);
+}
+
+/* ---- show --------------------------------------------------------------------------------------------------------- */
+
+/* One variable as the program will see it. */
+static void show_env_one(struct session *s, const char *name)
+{
+	size_t n = strlen(name);
+	const char *inherited = getenv(name);
+
+	for (unsigned i = 0; i < s->target.nenv; i++) {
+		const char *entry = s->target.env[i];
+
+		if (strncmp(entry, name, n) || (entry[n] && entry[n] != '='))
+			continue;
+		out_printf(s->out, entry[n] ? "%s\n" : "%s (unset)\n", entry);
+		return;
+	}
+	if (inherited)
+		out_printf(s->out, "%s=%s\n", name, inherited);
+	else
+		out_printf(s->out, "%s (not set)\n", name);
+}
+
+static void show_env(struct session *s)
+{
+	for (unsigned i = 0; i < s->target.nenv; i++)
+		out_printf(s->out, strchr(s->target.env[i], '=') ? "%s\n" : "%s (unset)\n", s->target.env[i]);
+	if (!s->target.nenv)
+		out_str(s->out, "The program gets tsdb's own environment.\n");
+}
+
+static void show_group(struct session *s, const char *text)
+{
+	size_t n = strlen(text);
+
+	while (n && strchr(" \t", text[n - 1]))
+		n--;
+	for (unsigned i = 0; i < SET_COUNT; i++) {
+		if (!strncmp(setting_descs[i].name, text, n))
+			show_one(s, (enum setting)i, "");
+	}
+}
+
+const char cmd_show_help[] =
+	"Shows a setting with what it means, all that begin with a word, or all. `show version`\n"
+	"says which tsdb this is, `show env` the changes to the program's environment, `show\n"
+	"env NAME` one variable as the program will see it, `show\n"
+	"values` what print has shown and the variables.\n"
+	"Examples: show capture memory\n"
+	"          show env LD_LIBRARY_PATH\n";
+
+struct err *cmd_show(struct session *s, const struct cmd_args *a)
+{
+	struct buf b = BUF_INIT;
+	const char *rest;
+	enum setting id;
+
+	if (!strcmp(a->rest, "version")) {
+		out_printf(s->out, "tsdb %s (TraceSmith), a debugger for GPU command streams; trace format %d.%d\n", PACKAGE_VERSION,
+			SBT_VERSION_MAJOR, SBT_VERSION_MINOR);
+		return NULL;
+	}
+	if (*a->rest && begins_with(a->rest, "environment", 3, &rest)) {
+		if (*rest)
+			show_env_one(s, rest);
+		else
+			show_env(s);
+		return NULL;
+	}
+	if (!strcmp(a->rest, "values") || !strcmp(a->rest, "convenience")) {
+		vars_print(s->vars, &b);
+		out_str(s->out, b.len ? buf_cstr(&b) : "No values.\n");
+		buf_free(&b);
+		return NULL;
+	}
+	if (!*a->rest) {
+		show_group(s, "");
+		return NULL;
+	}
+	TRY(settings_find(a->rest, &id, &rest));
+	if (id == SET_COUNT) {
+		show_group(s, a->rest);
+		return NULL;
+	}
+	settings_value(&s->engine.set, id, &b);
+	out_printf(s->out, "%s: %s is %s.\n", setting_descs[id].doc, setting_descs[id].name, b.len ? buf_cstr(&b) : "empty");
+	buf_free(&b);
+	return NULL;
+}
+
+const char cmd_unset_help[] =
+	"Takes a variable out of the program's environment, from the next run on.\n"
+	"Example: unset env DISPLAY\n";
+
+struct err *cmd_unset(struct session *s, const struct cmd_args *a)
+{
+	const char *rest;
+	size_t n;
+
+	if (!begins_with(a->rest, "environment", 3, &rest) || !*rest)
+		return err_cure(err_new(ERR_USAGE, "unset needs \"env\" and a name"), "For example: unset env DISPLAY");
+	n = strcspn(rest, " \t=");
+	if (rest[n])
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no name of a variable", rest), "For example: unset env DISPLAY");
+	process_env(s, rest);
+	return NULL;
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * help, apropos, source, history, shell, echo, pwd, cd, doctor, quit.
+ */
+#include "config.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "attach/attach.h"
+#include "shell/line/editor.h"
+#include "shell/live/gpu.h"
+#include "shell/live/process.h"
+#include "shell/tools/tools.h"
+#include "base/words.h"
+
+/* ---- help --------------------------------------------------------------------------------------------------------- */
+
+const char cmd_help_help[] =
+	"Without a word: the commands in groups. `help COMMAND` says what one does, `help info`\n"
+	"lists what is below a command of several words. `help expressions`, `help fields\n"
+	"[KIND]` and `help kinds` are about conditions and print.\n"
+	"Examples: help break\n"
+	"          help fields launch\n";
+
+static const char expressions_help[] =
+	"Expressions are C's, over 64-bit integers and doubles: || && | ^ & == != < <= > >=\n"
+	"<< >> + - * / % ! ~ ( ), decimal and 0x numbers, 0.5, suffixes K M G (powers of 1024).\n"
+	"Names are fields of the command (`help fields launch`), those that every command has\n"
+	"(seq, thread, ctx, result, ...), arguments arg0, arg1, ... of a launch, read as\n"
+	"arg0.f32 .f64 .s8 .s16 .s32 .s64 .u8 .u16 .u32 .u64, and enumeration names (h2d,\n"
+	"pinned, stream). In conditions, a field that a command does not have is 0.\n"
+	"Conditions can ask which Python functions the command was called from: pyfunc, pyfile and\n"
+	"pyline are the innermost one's, pystack is any on the stack; == and != compare with a text\n"
+	"(a name or the end of a qualified one, a path or its end), =~ and !~ with a glob.\n"
+	"`print pyfunc` and its like show them, alone.\n"
+	"`print` also takes $cmd.FIELD, $n (variables) and $1, $, $$ (values shown before).\n"
+	"Examples: block_x > 256 && stream == 2\n"
+	"          dir == h2d && size >= 1M\n"
+	"          arg3.f32 < 0.5\n"
+	"          pyfunc == \"forward\" && pyfile == \"model.py\"\n";
+
+static void help_kinds(struct session *s)
+{
+	static const char *const classes[] = {"work", "object", "host", "note"};
+
+	for (unsigned k = 1; k < SBT_KIND_END; k++) {
+		const struct sbt_kind_desc *d = sbt_kind(k);
+
+		if (d)
+			out_printf(s->out, "%-18s %-7s %s\n", d->name, classes[d->cls], d->help);
+	}
+}
+
+static void print_fields(struct session *s, const struct sbt_field *f)
+{
+	for (; f->name; f++)
+		out_printf(s->out, "  %-16s %s\n", f->name, f->help);
+}
+
+static struct err *help_fields(struct session *s, const char *name)
+{
+	unsigned kind = *name ? sbt_kind_by_name(name) : SBT_LAUNCH;
+
+	if (!kind)
+		return err_cure(err_new(ERR_NOT_FOUND, "there is no command kind \"%s\"", name), "\"help kinds\" lists them");
+	out_printf(s->out, "Fields of %s:\n", sbt_kind(kind)->name);
+	print_fields(s, sbt_kind(kind)->fields);
+	out_str(s->out, "Fields of every command:\n");
+	print_fields(s, sbt_common_fields);
+	return NULL;
+}
+
+/* Where a folded line goes on: below its first word, or behind what two blanks set off ("  --on soft      the software GPU"). */
+static unsigned hanging(const char *line, size_t n, unsigned columns)
+{
+	size_t at = strspn(line, " "), gap;
+
+	for (gap = at; gap + 2 < n && gap < columns / 2; gap++) {
+		if (at && line[gap] == ' ' && line[gap + 1] == ' ')
+			return (unsigned)(gap + strspn(line + gap, " "));
+	}
+	return (unsigned)at;
+}
+
+/* Whether a line goes on with the sentence before it, which was folded at that indentation. */
+static bool goes_on(const char *line, unsigned indent)
+{
+	return strspn(line, " ") == indent && line[indent] && line[indent] != '\n' && strncmp(line + indent, "Example", 7) != 0;
+}
+
+/* Lines of text, folded between words where the screen is narrower; column: where the first one begins. */
+static void put_folded(struct session *s, const char *text, unsigned column)
+{
+	unsigned columns, indent = column;
+	bool first = !column, blank = false; /* blank: owed before the next word */
+
+	columns = out_columns();
+	while (*text) {
+		size_t n = strcspn(text, "\n"), cut;
+		bool folded = false;
+
+		if (first)
+			indent = hanging(text, n, columns);
+		while (column + blank + n > columns && indent < columns / 2) {
+			for (cut = columns > column + blank ? columns - column - blank : 0; cut && text[cut] != ' '; cut--)
+				;
+			if ((!cut && column <= indent) || (!folded && first && cut < indent))
+				break; /* a word that is longer than the screen */
+			out_printf(s->out, "%s%.*s\n%*s", blank && cut ? " " : "", (int)cut, text, (int)indent, "");
+			text += cut + !!cut;
+			n -= cut + !!cut;
+			column = indent;
+			blank = false;
+			folded = true;
+		}
+		out_printf(s->out, "%s%.*s", blank ? " " : "", (int)n, text);
+		column += blank + (unsigned)n;
+		text += n + (text[n] == '\n');
+		first = !((folded || !first) && goes_on(text, indent));
+		if (first) {
+			out_str(s->out, "\n");
+			column = 0;
+		} else {
+			text += indent;
+		}
+		blank = !first;
+	}
+}
+
+static void help_row(struct session *s, const struct command *c)
+{
+	const size_t n = strlen(c->name);
+
+	out_printf(s->out, "  ");
+	out_style(s->out, STYLE_NAME, "%-24s", c->name);
+	out_str(s->out, " ");
+	put_folded(s, c->doc, 3 + (n > 24 ? (unsigned)n : 24));
+}
+
+static void help_groups(struct session *s)
+{
+	for (int g = 0; g < GROUP_END; g++) {
+		out_style(s->out, STYLE_HEADER, "%s", command_group_title((enum group)g));
+		out_str(s->out, "\n");
+		for (unsigned i = 0; i < commands_count; i++) {
+			if (commands[i].group == (enum group)g && !(commands[i].flags & CMD_PREFIX))
+				help_row(s, &commands[i]);
+		}
+	}
+	out_style(s->out, STYLE_HEADER, "In the system's shell");
+	out_str(s->out, "\n");
+	for (const struct tool *t = tools; t->name; t++) {
+		out_str(s->out, "  ");
+		out_style(s->out, STYLE_NAME, "tsdb %-19s", t->name);
+		out_str(s->out, " ");
+		put_folded(s, t->doc, 27);
+	}
+	out_str(s->out, "\nType \"help COMMAND\" for more on one. Commands may be abbreviated as long as they\nstay unique.\n");
+}
+
+static void help_prefix(struct session *s, const struct command *c)
+{
+	size_t n = strlen(c->name);
+
+	out_printf(s->out, "%s.\n", c->doc);
+	for (unsigned i = 0; i < commands_count; i++) {
+		if (!strncmp(commands[i].name, c->name, n) && commands[i].name[n] == ' ')
+			help_row(s, &commands[i]);
+	}
+}
+
+static void help_command(struct session *s, const struct command *c)
+{
+	if (c->flags & CMD_PREFIX) {
+		help_prefix(s, c);
+		return;
+	}
+	out_style(s->out, STYLE_HEADER, "%s%s%s", c->name, *c->usage ? " " : "", c->usage);
+	out_printf(s->out, "\n%s.\n\n", c->doc);
+	put_folded(s, c->help, 0);
+	if (*c->aliases)
+		out_printf(s->out, "Short: %s\n", c->aliases);
+}
+
+/* What is used from the system's shell. */
+static void help_tool(struct session *s, const struct tool *t)
+{
+	struct buf b = BUF_INIT;
+
+	out_printf(s->out, "In the system's shell (here: `shell tsdb %s ...`):\n", t->name);
+	tool_usage(t, &b);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+}
+
+struct err *cmd_help(struct session *s, const struct cmd_args *a)
+{
+	const struct command *c;
+	const char *rest;
+	struct err *e;
+
+	if (!*a->rest) {
+		help_groups(s);
+		return NULL;
+	}
+	if (!strncmp("expressions", a->rest, strlen(a->rest)) && strlen(a->rest) > 2) {
+		put_folded(s, expressions_help, 0);
+		return NULL;
+	}
+	if (!strcmp(a->rest, "kinds")) {
+		help_kinds(s);
+		return NULL;
+	}
+	if (!strncmp(a->rest, "fields", 6) && (!a->rest[6] || a->rest[6] == ' '))
+		return help_fields(s, a->rest + 6 + strspn(a->rest + 6, " \t"));
+	e = lookup_command(commands, commands_count, a->rest, &c, &rest);
+	if (e && tool_find(a->rest)) {
+		err_free(e);
+		help_tool(s, tool_find(a->rest));
+		return NULL;
+	}
+	if (!e)
+		help_command(s, c);
+	return e;
+}
+
+/* ---- apropos ------------------------------------------------------------------------------------------------------ */
+
+const char cmd_apropos_help[] =
+	"Lists commands and settings whose name or help has the word in it.\n"
+	"Example: apropos stream\n";
+
+struct err *cmd_apropos(struct session *s, const struct cmd_args *a)
+{
+	unsigned found = 0;
+
+	if (!*a->rest)
+		return err_cure(err_new(ERR_USAGE, "apropos needs a word"), "For example: apropos stream");
+	for (unsigned i = 0; i < commands_count; i++) {
+		const struct command *c = &commands[i];
+
+		if (!strcasestr(c->name, a->rest) && !strcasestr(c->doc, a->rest) && !strcasestr(c->help, a->rest))
+			continue;
+		out_style(s->out, STYLE_NAME, "%s", c->name);
+		out_printf(s->out, " -- %s\n", c->doc);
+		found++;
+	}
+	for (const struct tool *t = tools; t->name; t++) {
+		if (!strcasestr(t->name, a->rest) && !strcasestr(t->doc, a->rest))
+			continue;
+		out_style(s->out, STYLE_NAME, "tsdb %s", t->name);
+		out_printf(s->out, " -- %s (in the system's shell)\n", t->doc);
+		found++;
+	}
+	for (unsigned i = 0; i < SET_COUNT; i++) {
+		if (!strcasestr(setting_descs[i].name, a->rest) && !strcasestr(setting_descs[i].doc, a->rest))
+			continue;
+		out_style(s->out, STYLE_NAME, "set %s", setting_descs[i].name);
+		out_printf(s->out, " -- %s\n", setting_descs[i].doc);
+		found++;
+	}
+	if (!found)
+		out_printf(s->out, "Nothing has to do with \"%s\".\n", a->rest);
+	return NULL;
+}
+
+/* ---- scripts, history --------------------------------------------------------------------------------------------- */
+
+const char cmd_source_help[] =
+	"Runs the commands of FILE, a line each; # begins a comment. The first command that\n"
+	"fails ends it.\n"
+	"Example: source stops.tsdb\n";
+
+struct err *cmd_source(struct session *s, const struct cmd_args *a)
+{
+	if (a->argc != 1)
+		return err_cure(err_new(ERR_USAGE, "source needs a file"), "For example: source my.tsdb");
+	return session_source(s, a->argv[0]);
+}
+
+const char cmd_history_help[] =
+	"Shows the last N lines typed (20 without N), kept from session to session.\n"
+	"Example: history 20\n";
+
+struct err *cmd_history(struct session *s, const struct cmd_args *a)
+{
+	uint64_t n = 20;
+	unsigned total = 0;
+	const char *line;
+
+	if (a->argc && (a->argc > 1 || !word_u64(a->argv[0], &n)))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no count", a->rest), "For example: history 50");
+	if (!s->editor) {
+		out_str(s->out, "There is no history: tsdb does not read from a terminal.\n");
+		return NULL;
+	}
+	while (editor_history(s->editor, total, &line))
+		total++;
+	for (unsigned i = n < total ? total - (unsigned)n : 0; editor_history(s->editor, i, &line); i++)
+		out_printf(s->out, "%5u  %.*s\n", i + 1, (int)strcspn(line, "\n"), line);
+	return NULL;
+}
+
+/* ---- the system --------------------------------------------------------------------------------------------------- */
+
+const char cmd_shell_help[] =
+	"Runs COMMAND in the system's shell ($SHELL, or /bin/sh); without one, an interactive shell. !COMMAND is the same.\n"
+	"Examples: shell ls -l\n"
+	"          !ls\n";
+
+struct err *cmd_shell(struct session *s, const struct cmd_args *a)
+{
+	const char *shell = getenv("SHELL");
+	int status = 0;
+	pid_t pid;
+
+	if (!shell || !*shell)
+		shell = "/bin/sh";
+	out_flush(s->out);
+	pid = fork();
+	if (pid < 0)
+		return err_sys(errno, "cannot start %s", shell);
+	if (!pid) {
+		if (*a->rest)
+			execl(shell, shell, "-c", a->rest, (char *)NULL);
+		else
+			execl(shell, shell, (char *)NULL);
+		_exit(127);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		return err_new(ERR_SYSTEM, "the shell %s could not run the command", shell);
+	if (WIFEXITED(status) && WEXITSTATUS(status))
+		return err_new(ERR_SYSTEM, "the command ended with exit status %d", WEXITSTATUS(status));
+	return NULL;
+}
+
+const char cmd_echo_help[] =
+	"Shows TEXT as it is; \\n is a new line, \\t a tab, \\\\ a backslash.\n"
+	"Example: echo step done\\n\n";
+
+struct err *cmd_echo(struct session *s, const struct cmd_args *a)
+{
+	static const char from[] = "ntae\\\"", to[] = "\n\t\a\033\\\"";
+
+	for (const char *p = a->rest; *p; p++) {
+		const char *e = *p == '\\' && p[1] ? strchr(from, p[1]) : NULL;
+
+		if (e)
+			out_printf(s->out, "%c", to[e - from]);
+		else
+			out_printf(s->out, "%c", *p);
+		p += e != NULL;
+	}
+	return NULL;
+}
+
+const char cmd_pwd_help[] = "Shows the working directory of tsdb, which the program gets unless `set cwd` names another.\n";
+
+struct err *cmd_pwd(struct session *s, const struct cmd_args *a)
+{
+	char *dir = getcwd(NULL, 0);
+
+	if (!dir)
+		return err_sys(errno, "the working directory is gone");
+	out_printf(s->out, "%s\n", dir);
+	free(dir);
+	return NULL;
+}
+
+const char cmd_cd_help[] =
+	"Changes the working directory of tsdb; without a word, to the home directory.\n"
+	"Example: cd ../runs\n";
+
+struct err *cmd_cd(struct session *s, const struct cmd_args *a)
+{
+	const char *dir = a->argc ? a->argv[0] : getenv("HOME"), *home = getenv("HOME");
+	char *path;
+	int r;
+
+	if (!dir)
+		return err_cure(err_new(ERR_USAGE, "cd needs a directory"), "$HOME is not set");
+	path = *dir == '~' && home && (!dir[1] || dir[1] == '/') ? xasprintf("%s%s", home, dir + 1) : xstrdup(dir);
+	r = chdir(path) ? errno : 0;
+	free(path);
+	return r ? err_sys(r, "cannot change to %s", dir) : NULL;
+}
+
+const char cmd_doctor_help[] = "Says what this machine can do: driver, CUPTI, ptrace, software GPU; and the cure for what is missing.\n";
+
+struct err *cmd_doctor(struct session *s, const struct cmd_args *a)
+{
+	return gpu_doctor(s) ? NULL : err_new(ERR_STATE, "tsdb cannot debug programs here as it is");
+}
+
+const char cmd_quit_help[] =
+	"Leaves tsdb, killing the program if it runs; one that was attached to goes on. The exit status is STATUS, else 0 (with --batch: 1 when a command failed).\n"
+	"Examples: quit\n"
+	"          quit 1\n";
+
+struct err *cmd_quit(struct session *s, const struct cmd_args *a)
+{
+	uint64_t status = 0;
+
+	if (a->argc && (a->argc > 1 || !word_u64(a->argv[0], &status) || status > 255))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no exit status", a->rest), "It is a number from 0 to 255");
+	if (s->target.inf && !session_confirm(s, "The program is being debugged and will %s. Quit anyway?",
+				     inferior_attached(s->target.inf) ? "go on without tsdb" : "be killed"))
+		return NULL;
+	s->quitting = true;
+	s->quit_status = (int)status;
+	return NULL;
+}

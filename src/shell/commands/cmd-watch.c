@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Watched and compared memory of a replay on a device: watch, who-wrote, diff.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "replay/replay.h"
+#include "replay/device-node.h"
+#include "shell/live/breakpoints.h"
+#include "shell/print/graph.h"
+#include "shell/line/interrupt.h"
+#include "shell/live/microscope.h"
+#include "shell/print/memory-view.h"
+#include "engine/replay-device.h"
+#include "shell/trace/replay-run.h"
+#include "shell/print/stack-view.h"
+#include "shell/trace/trace.h"
+#include "shell/print/vars.h"
+#include "base/words.h"
+#include "state/state.h"
+
+enum {
+	SHOWN_MAX = 8,			/* differences shown of one piece of memory */
+	WATCH_SHOWN_BYTES = 1 << 20,	/* of a watched range that are compared for showing */
+	DIFF_PIECE = 64 << 20,		/* bytes compared at a time */
+};
+
+/* ---- watch -------------------------------------------------------------------------------------------------------- */
+
+const char cmd_watch_help[] =
+	"Stops `continue` and `reverse-continue` of a replay on a device right after a command\n"
+	"that changed memory, and shows it before and after. ADDRESS is an expression; without\n"
+	"`len N`, 4 bytes are watched, of a kernel's argument all from there to the end of its\n"
+	"allocation. FMT (x d u f and b h w g) says how to show the values. Watchpoints have\n"
+	"numbers as breakpoints do, for `delete`, `disable`, `ignore` and `commands`.\n"
+	"Inside a launch (`help replay enter`) a stop is right after the instruction that changed\n"
+	"the bytes, and names it with its thread; @shared ADDRESS watches shared memory there.\n"
+	"Examples: watch arg0\n"
+	"          watch/f 0x302000000 len 64\n";
+
+/* Inside a launch: "@shared 0x10 len 8", "%rd4", "tile". *ret_done false: an address as ever. */
+static struct err *watch_inside(struct session *s, const char *text, bool *ret_done)
+{
+	const char *len = strstr(text, " len ");
+	char *where = strndup(text, len ? (size_t)(len - text) : strlen(text));
+	uint64_t addr, size = 4;
+	struct breakpoint *bp;
+	unsigned space;
+	struct err *e;
+
+	BUG_ON(!where);
+	e = kernel_address(s, where, &space, &addr, ret_done);
+	free(where);
+	TRY(e);
+	if (!*ret_done)
+		return NULL;
+	if (len && (!word_size(len + 5, &size) || !size))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no length", len + 5), "It is a number of bytes; K, M and G may follow");
+	if (space != SOFT_GLOBAL && space != SOFT_SHARED)
+		return err_cure(err_new(ERR_UNSUPPORTED, "%s memory is a thread's own and cannot be watched", kernel_spaces[space]),
+			"Global and shared memory can; \"stepi\" and \"x @%s\" show what a thread does", kernel_spaces[space]);
+	bp = space == SOFT_GLOBAL ? breakpoints_add_watch(s->breaks, addr, size)
+				  : breakpoints_add_watch_in(s->breaks, space, kernel_spaces[space], addr, size);
+	vars_set(s->vars, "bpnum", bp->id);
+	out_printf(s->out, "Watchpoint %d: %" PRIu64 " bytes at %s 0x%" PRIx64 "%s\n", bp->id, size, kernel_spaces[space], addr,
+		space ? ", of every block of a launch under the microscope" : "");
+	return NULL;
+}
+
+struct err *cmd_watch(struct session *s, const struct cmd_args *a)
+{
+	struct x_format f = {.count = 1, .unit = 'w'};
+	struct breakpoint *bp;
+	uint64_t addr, size;
+	bool done;
+
+	TRY(x_format_parse(&f, a->fmt));
+	TRY(watch_inside(s, a->rest, &done));
+	if (done)
+		return NULL;
+	TRY(memory_range(s, a->rest, &addr, &size));
+	bp = breakpoints_add_watch(s->breaks, addr, size);
+	bp->letter = f.letter;
+	bp->unit = f.unit;
+	vars_set(s->vars, "bpnum", bp->id);
+	out_printf(s->out, "Watchpoint %d: %" PRIu64 " bytes at 0x%" PRIx64 "%s\n", bp->id, size,
+		addr,
+		s->engine.trace.device && s->focus == FOCUS_REPLAY
+			? ""
+			: " (only a replay on a device stops at it)");
+	return NULL;
+}
+
+/* Memory before the command that the device stands at; the device comes back. */
+static struct err *read_before(struct session *s, const struct replay_device *rd, uint64_t addr, void *dst, size_t n)
+{
+	const struct graph_place *p = graph_place(s);
+	uint32_t steps;
+	struct err *e = p && p->step ? device_node(rd->d, p->seq, p->step - 1, &steps)
+				     : device_seek(rd->d, replay_seq(s->engine.trace.replay) - 1);
+
+	if (!e)
+		e = device_read(rd->d, addr, dst, n);
+	return replay_device_back(&s->engine, e);
+}
+
+struct err *watch_tell(struct session *s, int id)
+{
+	struct breakpoint *bp = breakpoints_by_id(s->breaks, id);
+	const struct replay_device *rd = s->engine.trace.device;
+	struct buf before = BUF_INIT, after = BUF_INIT, text = BUF_INIT;
+	struct memory_difference diff = {0};
+	struct x_format f;
+	size_t n;
+	struct err *e;
+
+	if (!bp || !rd) /* a temporary one is gone already */
+		return NULL;
+	n = bp->size < WATCH_SHOWN_BYTES ? (size_t)bp->size : WATCH_SHOWN_BYTES;
+	f = (struct x_format){.count = 1, .letter = bp->letter, .unit = bp->unit};
+	e = graph_return(&s->engine);
+	if (!e)
+		e = device_read(rd->d, bp->addr, buf_room(&after, n), n);
+	if (!e)
+		e = read_before(s, rd, bp->addr, buf_room(&before, n), n);
+	if (!e) {
+		diff = memory_compare(&text, &f, bp->addr, bp->addr, before.data, after.data, n, SHOWN_MAX);
+		out_str(s->out, buf_cstr(&text));
+		if (n < bp->size)
+			out_printf(s->out, "  (looked at the first %zu bytes)\n", n);
+		else
+			out_printf(s->out, "  %" PRIu64 " of %" PRIu64 " bytes changed\n", diff.bytes, bp->size);
+	}
+	buf_free(&before);
+	buf_free(&after);
+	buf_free(&text);
+	return e;
+}
+
+/* ---- who-wrote ---------------------------------------------------------------------------------------------------- */
+
+const char cmd_who_wrote_help[] =
+	"Names the last command up to the present point that wrote to memory, and its recorded\n"
+	"host call stack; the replay stays where it is. ADDRESS [len N] as in `watch`. Copies\n"
+	"and fills are known from their records; launches by what they changed, on a device.\n"
+	"Example: who-wrote arg0 + 64\n";
+
+/* The writer as a command; step: of that graph launch, 0: the command itself. */
+static struct err *print_writer(struct session *s, uint64_t seq, uint32_t step, bool json, struct buf *b, uint32_t *ret_stack)
+{
+	struct state *st;
+	struct state_steps steps;
+	struct sbt_cmd launch = {.seq = seq};
+	struct err *e;
+
+	if (!step)
+		return trace_print_cmd(s->engine.trace.reader, replay_state(s->engine.trace.replay),
+			seq, json, b, ret_stack);
+	TRY(graph_launched(s, seq, &st, &launch));
+	e = state_steps(&steps, st, (uint32_t)launch.u.graph_launch.exec);
+	if (!e && step <= steps.n) {
+		*ret_stack = steps.step[step - 1].node.stack;
+		graph_print_step(b, st, &launch, step, &steps.step[step - 1], json);
+	}
+	state_steps_free(&steps);
+	state_free(st);
+	return e;
+}
+
+static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size, const struct replay_writer *w, uint32_t step, bool json)
+{
+	struct buf b = BUF_INIT;
+	struct stack st = {0};
+	uint32_t id = 0;
+	struct err *e;
+
+	if (json)
+		buf_printf(&b, "{\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"step\":%u,\"certain\":%s,\"changed\":%s,\"command\":", addr,
+			size, w->seq, step, w->certain ? "true" : "false", w->changed ? "true" : "false");
+	e = print_writer(s, w->seq, step, json, &b, &id);
+	if (!e)
+		e = stack_recorded(s, s->engine.trace.reader, id, &st);
+	if (!e && json) {
+		buf_str(&b, ",\"stack\":");
+		stack_json(&b, &st);
+		while (b.len && b.data[b.len - 1] == '\n')
+			b.len--;
+		buf_str(&b, "}\n");
+	} else if (!e) {
+		buf_str(&b, !w->certain ? "  (it had a pointer there; whether it wrote is known only on a device)\n"
+			: w->changed ? "\n" : "  (it may have written the same bytes)\n");
+		for (unsigned i = 0; i < st.n; i++) {
+			stack_print_frame(&b, &st, i);
+			buf_byte(&b, '\n');
+		}
+	}
+	if (!e)
+		out_str(s->out, buf_cstr(&b));
+	stack_free(&st);
+	buf_free(&b);
+	return e;
+}
+
+/* Inside a graph launch: a step that is done, or what came before the launch. */
+static struct err *who_wrote_inside(struct session *s, uint64_t addr, uint64_t size, struct replay_writer *ret, uint32_t *ret_step)
+{
+	const struct graph_place at = *graph_place(s);
+	struct replay_stop stop;
+	struct err *e, *back;
+
+	TRY(replay_device_back(
+		&s->engine, graph_last_change(s, at.seq, addr, size, at.step, ret_step)));
+	*ret = (struct replay_writer){.seq = at.seq, .certain = true, .changed = true};
+	if (*ret_step)
+		return NULL;
+	TRY(replay_reverse_step(s->engine.trace.replay, 1, &stop));
+	e = replay_who_wrote(s->engine.trace.replay, addr, size, &interrupt_flag, ret);
+	back = graph_go(s, at.seq, at.step, at.before);
+	if (!e)
+		return back;
+	err_free(back);
+	return e;
+}
+
+/* The writer is a graph launch that changed the bytes: which of its steps. */
+static struct err *which_step(struct session *s, uint64_t addr, uint64_t size, const struct replay_writer *w, uint32_t *ret_step)
+{
+	struct state *st;
+	struct sbt_cmd launch;
+
+	*ret_step = 0;
+	if (!s->engine.trace.device || !w->changed ||
+		!settings_on(&s->engine.set, SET_REPLAY_NODES))
+		return NULL;
+	TRY(graph_launched(s, w->seq, &st, &launch));
+	state_free(st);
+	if (launch.kind != SBT_GRAPH_LAUNCH)
+		return NULL;
+	return replay_device_back(
+		&s->engine, graph_last_change(s, w->seq, addr, size, UINT32_MAX, ret_step));
+}
+
+enum { RECENT_MAX = 16 };
+
+/* The newest graph launches behind `after`, newest last. */
+static struct err *recent_launches(struct session *s, uint64_t after, uint64_t seqs[RECENT_MAX], unsigned *ret_n)
+{
+	const uint64_t at = replay_seq(s->engine.trace.replay);
+	const struct sbt_cmd *c;
+	struct sbt_cursor *cur;
+	struct err *e;
+
+	*ret_n = 0;
+	TRY(sbt_cursor_open(&cur, s->engine.trace.reader));
+	e = sbt_cursor_seek(cur, after + 1);
+	while (!e) {
+		e = sbt_cursor_next(cur, &c);
+		if (e || !c || c->seq > at)
+			break;
+		if (c->kind != SBT_GRAPH_LAUNCH || !sbt_cmd_is_work(c))
+			continue;
+		if (*ret_n == RECENT_MAX)
+			memmove(seqs, seqs + 1, --*ret_n * sizeof *seqs);
+		seqs[(*ret_n)++] = c->seq;
+	}
+	sbt_cursor_close(cur);
+	return e;
+}
+
+/* A launch that leaves the bytes as it found them may have changed them all the same, and back. */
+static struct err *changed_and_back(struct session *s, uint64_t addr, uint64_t size, struct replay_writer *w, uint32_t *ret_step)
+{
+	uint64_t seqs[RECENT_MAX];
+	unsigned n;
+	struct err *e = NULL;
+
+	if (!s->engine.trace.device || !settings_on(&s->engine.set, SET_REPLAY_NODES))
+		return NULL;
+	TRY(recent_launches(s, w->seq, seqs, &n));
+	for (; !e && !*ret_step && n; n--) {
+		e = graph_last_change(s, seqs[n - 1], addr, size, UINT32_MAX, ret_step);
+		if (!e && *ret_step)
+			*w = (struct replay_writer){.seq = seqs[n - 1], .certain = true, .changed = true};
+	}
+	return replay_device_back(&s->engine, e);
+}
+
+struct err *cmd_who_wrote(struct session *s, const struct cmd_args *a)
+{
+	struct replay_writer w;
+	uint64_t addr, size;
+	uint32_t step = 0;
+
+	s->focus = FOCUS_REPLAY;
+	TRY(memory_range(s, a->rest, &addr, &size));
+	TRY(graph_place(s) ? who_wrote_inside(s, addr, size, &w, &step)
+			   : replay_who_wrote(
+				     s->engine.trace.replay, addr, size, &interrupt_flag, &w));
+	if (!step && !graph_place(s))
+		TRY(changed_and_back(s, addr, size, &w, &step));
+	if (!step)
+		TRY(which_step(s, addr, size, &w, &step));
+	return tell_writer(s, addr, size, &w, step, a->json);
+}
+
+/* ---- diff --------------------------------------------------------------------------------------------------------- */
+
+const char cmd_diff_help[] =
+	"Shows what the commands after #A up to #B changed in memory: which allocations, how\n"
+	"many bytes, the first of them as values (FMT as in `x` chooses how). With ADDRESS and\n"
+	"LEN, only there. The replay stays where it is. `begin` and `end` are the window's; 214.3\n"
+	"is a step of a graph launch (`help replay goto`).\n"
+	"Examples: diff 12 20\n"
+	"          diff/f begin end arg0 64\n";
+
+/* Memory to compare. */
+struct piece {
+	uint64_t addr, size, alloc_seq;
+	bool in[2];
+	struct sbt_hash hash[2];
+};
+
+struct diff {
+	struct session *s;
+	struct replay_device *rd;
+	uint64_t at[2];
+	uint32_t step[2]; /* of that graph launch, UINT32_MAX: behind the command */
+	struct x_format f;
+	bool json;
+	struct piece *p;
+	size_t n;
+	struct buf out;
+	size_t changed;
+};
+
+static void add_piece(struct diff *d, unsigned side, uint64_t addr, uint64_t size, uint64_t alloc_seq)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		if (d->p[i].addr == addr && d->p[i].alloc_seq == alloc_seq) {
+			d->p[i].in[side] = true;
+			return;
+		}
+	}
+	d->p = xrealloc(d->p, (d->n + 1) * sizeof *d->p);
+	d->p[d->n] = (struct piece){.addr = addr, .size = size, .alloc_seq = alloc_seq};
+	d->p[d->n++].in[side] = true;
+}
+
+/* The allocations live at one side. */
+static struct err *take_side(struct diff *d, unsigned side)
+{
+	struct state_alloc al;
+	struct state *st;
+
+	TRY(state_at(&st, d->s->engine.trace.reader, d->at[side]));
+	for (unsigned i = 0; state_alloc(st, i, &al); i++)
+		add_piece(d, side, al.addr, al.size, al.alloc_seq);
+	state_free(st);
+	return NULL;
+}
+
+static struct err *go_to_side(struct diff *d, unsigned side)
+{
+	uint32_t steps;
+
+	if (d->step[side] == UINT32_MAX)
+		return device_seek(d->rd->d, d->at[side]);
+	TRY(device_node(d->rd->d, d->at[side], d->step[side], &steps));
+	if (d->step[side] > steps)
+		return err_new(ERR_USAGE, "#%" PRIu64 " has %" PRIu32 " steps, not %" PRIu32, d->at[side], steps, d->step[side]);
+	return NULL;
+}
+
+/* The hashes of those live at both; the device goes there. */
+static struct err *hash_side(struct diff *d, unsigned side)
+{
+	TRY(go_to_side(d, side));
+	for (size_t i = 0; i < d->n; i++) {
+		if (d->p[i].in[0] && d->p[i].in[1])
+			TRY(device_hash(d->rd->d, d->p[i].addr, d->p[i].size, &d->p[i].hash[side]));
+	}
+	return NULL;
+}
+
+static void tell_piece(struct diff *d, const struct piece *p, const struct memory_difference *all, struct buf *lines)
+{
+	struct buf *b = &d->out;
+
+	d->changed++;
+	if (d->json) {
+		buf_printf(b, "%s{\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"first\":%" PRIu64 "}", d->changed > 1 ? ",\n" : "",
+			p->addr, p->size, all->bytes, all->first);
+		return;
+	}
+	buf_printf(b, "0x%" PRIx64 ", %" PRIu64 " bytes", p->addr, p->size);
+	if (p->alloc_seq)
+		buf_printf(b, " (allocated by #%" PRIu64 ")", p->alloc_seq);
+	buf_printf(b, ": %" PRIu64 " byte%s changed, from offset %" PRIu64 " on\n%s", all->bytes, all->bytes == 1 ? "" : "s", all->first,
+		buf_cstr(lines));
+}
+
+/* Both contents of a piece that differs, part by part. */
+static struct err *compare_piece(struct diff *d, const struct piece *p)
+{
+	struct memory_difference all = {0}, part;
+	struct buf lines = BUF_INIT;
+	uint8_t *bytes[2] = {NULL, NULL};
+	struct err *e = NULL;
+
+	for (uint64_t at = 0; !e && at < p->size; at += DIFF_PIECE) {
+		size_t n = p->size - at < DIFF_PIECE ? (size_t)(p->size - at) : DIFF_PIECE;
+
+		for (unsigned side = 0; !e && side < 2; side++) {
+			bytes[side] = xrealloc(bytes[side], n);
+			e = go_to_side(d, side);
+			if (!e)
+				e = device_read(d->rd->d, p->addr + at, bytes[side], n);
+		}
+		if (e)
+			break;
+		part = memory_compare(&lines, &d->f, p->addr + at, p->addr, bytes[0], bytes[1], n, all.bytes ? 0 : SHOWN_MAX);
+		if (part.bytes && !all.bytes)
+			all.first = at + part.first;
+		all.bytes += part.bytes;
+	}
+	if (!e && all.bytes)
+		tell_piece(d, p, &all, &lines);
+	buf_free(&lines);
+	free(bytes[0]);
+	free(bytes[1]);
+	return e;
+}
+
+static void tell_come_and_gone(struct diff *d)
+{
+	for (size_t i = 0; i < d->n && !d->json; i++) {
+		const struct piece *p = &d->p[i];
+
+		if (p->in[0] != p->in[1])
+			buf_printf(&d->out, "0x%" PRIx64 ", %" PRIu64 " bytes (allocated by #%" PRIu64 "): %s\n", p->addr, p->size, p->alloc_seq,
+				p->in[0] ? "is freed" : "is new");
+	}
+}
+
+static struct err *compare(struct diff *d, uint64_t addr, uint64_t size)
+{
+	struct piece only = {.addr = addr, .size = size};
+
+	if (size)
+		return compare_piece(d, &only);
+	TRY(take_side(d, 0));
+	TRY(take_side(d, 1));
+	TRY(hash_side(d, 0));
+	TRY(hash_side(d, 1));
+	tell_come_and_gone(d);
+	for (size_t i = 0; i < d->n; i++) {
+		const struct piece *p = &d->p[i];
+
+		if (p->in[0] && p->in[1] && memcmp(&p->hash[0], &p->hash[1], sizeof p->hash[0]))
+			TRY(compare_piece(d, p));
+	}
+	return NULL;
+}
+
+static struct err *parse_point(const struct diff *d, const char *word, uint64_t *ret, uint32_t *ret_step)
+{
+	*ret_step = UINT32_MAX;
+	if (!strcmp(word, "begin"))
+		*ret = d->rd->first - 1;
+	else if (!strcmp(word, "end"))
+		*ret = d->rd->last;
+	else if (!(strchr(word, '.') ? step_position(word, ret, ret_step) : word_u64(word, ret)))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no command's number", word), "Use \"diff 12 20\", or begin and end");
+	if (!*ret)
+		*ret = d->rd->first - 1;
+	if (*ret + 1 < d->rd->first || *ret > d->rd->last)
+		return err_new(ERR_NOT_FOUND, "#%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64, *ret, d->rd->first, d->rd->last);
+	return NULL;
+}
+
+/* "A B [ADDRESS LEN]" */
+static struct err *parse_diff(struct diff *d, char *const *words, unsigned n, uint64_t *ret_addr, uint64_t *ret_size)
+{
+	struct value v;
+	char *addr;
+	struct err *e;
+
+	*ret_addr = *ret_size = 0;
+	if (n < 2 || n == 3)
+		return err_cure(err_new(ERR_USAGE, "diff needs two commands' numbers"), "Use \"diff 12 20\", or \"diff 12 20 ADDRESS LEN\"");
+	TRY(parse_point(d, words[0], &d->at[0], &d->step[0]));
+	TRY(parse_point(d, words[1], &d->at[1], &d->step[1]));
+	if (n == 2)
+		return NULL;
+	if (!word_size(words[n - 1], ret_size) || !*ret_size)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no length", words[n - 1]), "It is a number of bytes; K, M and G may follow");
+	addr = words_join(words + 2, n - 3);
+	e = value_eval(d->s, addr, &v);
+	free(addr);
+	TRY(e);
+	if (v.kind != VALUE_INT)
+		return err_cure(err_new(ERR_USAGE, "that is no address"), "\"info allocations\" lists addresses");
+	*ret_addr = (uint64_t)v.i;
+	return NULL;
+}
+
+static void tell_diff(struct diff *d)
+{
+	if (d->json)
+		out_printf(d->s->out, "{\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"changed\":[%s]}\n", d->at[0], d->at[1], buf_cstr(&d->out));
+	else if (d->out.len)
+		out_str(d->s->out, buf_cstr(&d->out));
+	else
+		out_printf(d->s->out, "Nothing changed from #%" PRIu64 " to #%" PRIu64 ".\n", d->at[0], d->at[1]);
+}
+
+struct err *cmd_diff(struct session *s, const struct cmd_args *a)
+{
+	struct diff d = {.s = s, .json = a->json, .f = {.count = 1, .unit = 'w'}};
+	uint64_t addr, size;
+	char **words;
+	unsigned n;
+	struct err *e;
+
+	TRY(replay_device_need(&s->engine, "diff", &d.rd));
+	TRY(x_format_parse(&d.f, a->fmt));
+	TRY(words_split(a->rest, &words, &n));
+	e = parse_diff(&d, words, n, &addr, &size);
+	words_free(words);
+	TRY(e);
+	e = compare(&d, addr, size);
+	e = replay_device_back(&s->engine, e);
+	if (!e)
+		tell_diff(&d);
+	free(d.p);
+	buf_free(&d.out);
+	return e;
+}

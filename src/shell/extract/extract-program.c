@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The part of `tsdb extract`'s main.c that belongs to the one launch: its memory, its parameters and how it is started.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include "shell/extract/extract.h"
+
+#define ROUND (32ull << 20) /* as in replayer/memory/replayer-place.c */
+
+/* ---- main.c ------------------------------------------------------------------------------------------------------- */
+
+static void print_head(struct buf *b, const struct extract *x, const char *kernel)
+{
+	buf_printf(b, "/* Launch #%" PRIu64 " of a recorded program, alone. Written by tsdb extract; made to be edited.\n"
+		" * Exit status: 0 when memory holds afterwards what it held in a replay of the recording, 1 when not, 2 when that could not be tried. */\n"
+		"#define _GNU_SOURCE\n#include <cuda.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n\n", x->seq);
+	buf_printf(b, "#define CODE_FILE \"%s\"\n#define KERNEL \"%s\"\n\nstatic void check(CUresult r, const char *what);\n\n",
+		x->kind == CODE_PTX ? "kernel.ptx" : "kernel.cubin", kernel);
+}
+
+static void print_pieces(struct buf *b, const struct extract *x)
+{
+	static const char *const where[] = {[EXTRACT_DEVICE] = "DEVICE", [EXTRACT_HOST] = "HOST", [EXTRACT_GLOBAL] = "GLOBAL"};
+	char name[64];
+
+	buf_str(b, "/* The memory that the launch could reach. after: NULL where it changed nothing. */\n"
+		"enum where { DEVICE, HOST, GLOBAL };\n"
+		"static struct memory {\n\tenum where where;\n\tCUdeviceptr addr; /* as recorded; HOST and GLOBAL: from place() on, where it is here */\n"
+		"\tsize_t size; /* bytes */\n\tconst char *before, *after; /* files */\n\tconst char *name; /* of a global */\n} memory[] = {\n");
+	for (size_t i = 0; i < x->npieces; i++) {
+		const struct extract_piece *p = &x->pieces[i];
+
+		extract_piece_name(name, sizeof name, i, false);
+		buf_printf(b, "\t{%s, 0x%" PRIx64 ", %" PRIu64 ", \"%s\", ", where[p->where], p->addr, p->size, name);
+		extract_piece_name(name, sizeof name, i, true);
+		buf_printf(b, p->changed ? "\"%s\", " : "NULL, ", name);
+		buf_printf(b, p->name ? "\"%s\"},\n" : "NULL},\n", p->name);
+	}
+	buf_str(b, "};\n\n");
+}
+
+/* Device memory, rounded outwards and neighbours joined. */
+static void print_ranges(struct buf *b, const struct extract *x)
+{
+	uint64_t from = 0, to = 0;
+
+	buf_str(b, "/* What is mapped for device memory. */\nstatic const struct {\n\tCUdeviceptr addr;\n\tsize_t size;\n} ranges[] = {\n");
+	for (size_t i = 0; i < x->npieces; i++) {
+		const struct extract_piece *p = &x->pieces[i];
+		uint64_t begin = p->addr & ~(ROUND - 1), end = (p->addr + p->size + ROUND - 1) & ~(ROUND - 1);
+
+		if (p->where != EXTRACT_DEVICE)
+			continue;
+		if (to && begin <= to) {
+			to = end > to ? end : to;
+			continue;
+		}
+		if (to)
+			buf_printf(b, "\t{0x%" PRIx64 ", %" PRIu64 "ul << 20},\n", from, (to - from) >> 20);
+		from = begin;
+		to = end;
+	}
+	buf_printf(b, "\t{0x%" PRIx64 ", %" PRIu64 "ul << 20},\n};\n\n", from, (to - from) >> 20);
+}
+
+/* What a number means: where it points, or itself. */
+static void print_meaning(struct buf *b, const struct extract *x, uint64_t v)
+{
+	const struct extract_piece *p = extract_piece_at(x, v);
+
+	if (p)
+		buf_printf(b, "memory[%zu] + %" PRIu64, (size_t)(p - x->pieces), v - p->addr);
+	else
+		buf_printf(b, "%" PRIu64, v);
+}
+
+/* Pointers to what may lie elsewhere here, also in the middle of structures. */
+static void print_pointers(struct buf *b, const struct extract *x)
+{
+	const struct extract_piece *p;
+	uint64_t v;
+
+	for (size_t i = 0; i + 8 <= x->args.len; i += 8) {
+		memcpy(&v, x->args.data + i, 8);
+		p = extract_piece_at(x, v);
+		if (p && p->where != EXTRACT_DEVICE)
+			buf_printf(b, "\tmemcpy(args + %zu, &(CUdeviceptr){memory[%zu].addr + %" PRIu64 "}, sizeof(CUdeviceptr));\n", i,
+				(size_t)(p - x->pieces), v - p->addr);
+	}
+}
+
+/* One parameter, size bytes at offset: a number when it has a number's size. */
+static void print_arg(struct buf *b, const struct extract *x, uint32_t i, uint32_t offset, uint32_t size)
+{
+	static const char *const types[] = {[1] = "unsigned char", [2] = "unsigned short", [4] = "unsigned", [8] = "unsigned long long"};
+	uint64_t v = 0;
+
+	if (size > 8 || !types[size]) {
+		buf_printf(b, "\tstatic const unsigned char arg%u[%u] = {", i, size);
+		for (uint32_t k = 0; k < size; k++)
+			buf_printf(b, "%s0x%02x", !k ? "" : k % 16 ? ", " : ",\n\t\t", x->args.data[offset + k]);
+		buf_printf(b, "}; /* offset %u */\n", offset);
+		return;
+	}
+	memcpy(&v, x->args.data + offset, size);
+	buf_printf(b, "\t%s arg%u = 0x%" PRIx64 "; /* ", types[size], i, v);
+	print_meaning(b, x, v);
+	buf_str(b, " */\n");
+}
+
+static void print_args(struct buf *b, const struct extract *x)
+{
+	uint32_t offset, size, i;
+
+	if (x->params.len < 8 && x->args.len)
+		print_arg(b, x, 0, 0, (uint32_t)x->args.len);
+	for (i = 0; extract_param(x, i, &offset, &size); i++)
+		print_arg(b, x, i, offset, size);
+	if (!x->args.len)
+		return;
+	buf_printf(b, "\tunsigned char args[%zu] = {0};\n\tsize_t nargs = sizeof args;\n", x->args.len);
+	buf_str(b, "\tvoid *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, args, CU_LAUNCH_PARAM_BUFFER_SIZE, &nargs, CU_LAUNCH_PARAM_END};\n");
+}
+
+static void print_arg_copies(struct buf *b, const struct extract *x)
+{
+	uint32_t offset, size;
+
+	buf_byte(b, '\n');
+	if (x->params.len < 8 && x->args.len)
+		buf_str(b, "\tmemcpy(args, &arg0, sizeof arg0);\n");
+	for (uint32_t i = 0; extract_param(x, i, &offset, &size); i++)
+		buf_printf(b, "\tmemcpy(args + %u, &arg%u, sizeof arg%u);\n", offset, i, i);
+	print_pointers(b, x);
+	if (x->launch.shared)
+		buf_printf(b, "\tcheck(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, %" PRIu64
+			"), \"cuFuncSetAttribute\");\n", x->launch.shared);
+}
+
+/* A launch with attributes; those that change what it computes. */
+static void print_launch_ex(struct buf *b, const struct extract *x)
+{
+	const struct sbt_cmd_launch *u = &x->launch;
+
+	buf_printf(b, "\tCUlaunchAttribute attrs[2] = {0};\n\tCUlaunchConfig config = {.gridDimX = %" PRIu64 ", .gridDimY = %" PRIu64
+		", .gridDimZ = %" PRIu64 ",\n\t\t.blockDimX = %" PRIu64 ", .blockDimY = %" PRIu64 ", .blockDimZ = %" PRIu64
+		", .sharedMemBytes = %" PRIu64 ", .attrs = attrs};\n\n", u->grid_x, u->grid_y, u->grid_z, u->block_x, u->block_y, u->block_z,
+		u->shared);
+	if (u->cooperative)
+		buf_str(b, "\tattrs[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;\n"
+			"\tattrs[config.numAttrs++].value.cooperative = 1;\n");
+	if (u->cluster_x)
+		buf_printf(b, "\tattrs[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;\n"
+			"\tattrs[config.numAttrs].value.clusterDim.x = %" PRIu64 ";\n\tattrs[config.numAttrs].value.clusterDim.y = %" PRIu64
+			";\n\tattrs[config.numAttrs++].value.clusterDim.z = %" PRIu64 ";\n", u->cluster_x, u->cluster_y, u->cluster_z);
+	buf_printf(b, "\tcheck(cuLaunchKernelEx(&config, kernel, NULL, %s), \"cuLaunchKernelEx\");\n", x->args.len ? "extra" : "NULL");
+}
+
+static void print_launch(struct buf *b, const struct extract *x)
+{
+	const struct sbt_cmd_launch *u = &x->launch;
+
+	buf_str(b, "static void launch(CUfunction kernel)\n{\n");
+	print_args(b, x);
+	print_arg_copies(b, x);
+	if (u->cooperative || u->cluster_x)
+		print_launch_ex(b, x);
+	else
+		buf_printf(b, "\tcheck(cuLaunchKernel(kernel, %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", /* blocks */\n\t\t%" PRIu64 ", %" PRIu64 ", %" PRIu64
+			", /* threads of a block */\n\t\t%" PRIu64 ", /* bytes of dynamic shared memory */\n\t\tNULL, NULL, %s), \"cuLaunchKernel\");\n",
+			u->grid_x, u->grid_y, u->grid_z, u->block_x, u->block_y, u->block_z, u->shared, x->args.len ? "extra" : "NULL");
+	buf_str(b, "}\n");
+}
+
+struct err *extract_program(struct extract *x)
+{
+	struct buf b = BUF_INIT;
+	struct err *e;
+
+	print_head(&b, x, buf_cstr(&x->name));
+	print_pieces(&b, x);
+	print_ranges(&b, x);
+	print_launch(&b, x);
+	for (const char *const *p = extract_main_text; *p; p++)
+		buf_str(&b, *p);
+	e = extract_write(x, "main.c", b.data, b.len);
+	buf_clear(&b);
+	for (const char *const *p = extract_makefile_text; *p; p++)
+		buf_str(&b, *p);
+	if (!e)
+		e = extract_write(x, "Makefile", b.data, b.len);
+	buf_free(&b);
+	return e;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The parts of `tsdb extract`: extract.c reads options, finds the launch and its code; extract-memory.c has what it could reach, from a replay;
+ * extract-program.c writes main.c, which ends with the text of extract-text.c.
+ */
+#ifndef SHELL_EXTRACT_H
+#define SHELL_EXTRACT_H
+
+#include "engine/replay-device.h"
+#include "shell/line/session.h"
+#include "gpucode/code-kind.h"
+
+/* Where a piece of memory is in the program that is written. */
+enum extract_where {
+	EXTRACT_DEVICE, /* at its recorded address */
+	EXTRACT_HOST,	/* pinned, at its recorded address where that is free */
+	EXTRACT_GLOBAL, /* where the module has it: pointers to it among the parameters are changed */
+};
+
+struct extract_piece {
+	enum extract_where where;
+	uint64_t addr, size; /* as recorded */
+	char *name;	     /* of a global, else NULL */
+	bool changed;	     /* by the launch */
+};
+
+struct extract {
+	struct session *s;
+	struct replay_choice choice;
+	const char *file, *glob, *dir;
+	char *part; /* the folder while it is being filled; heap */
+	uint64_t nth, window;
+	uint64_t graph; /* the graph launch that the kernel's node is in; 0: a launch of its own */
+	uint32_t node;
+	bool all; /* every allocation, not only those that parameters point into */
+	struct sbt_cmd_launch launch;
+	uint64_t seq;
+	struct buf args, name, params, code;
+	uint32_t module;
+	uint64_t code_hash;
+	enum code_kind kind;
+	struct extract_piece *pieces; /* by address */
+	size_t npieces;
+};
+
+/* The name of a file in the folder that is being filled, heap. */
+char *extract_path(const struct extract *x, const char *name);
+struct err *extract_write(const struct extract *x, const char *name, const void *p, size_t n) TS_CHECK;
+/* What assemblers take, so that it can be put into a C string. */
+bool extract_plain(const char *name);
+/* Parameter i; false when there is none, or it does not lie within the buffer. */
+bool extract_param(const struct extract *x, uint32_t i, uint32_t *ret_offset, uint32_t *ret_size);
+
+/* Allocations that parameters point into, also from within structures; the globals of the kernel's module. */
+struct err *extract_find_memory(struct extract *x, const struct state *st) TS_CHECK;
+struct err *extract_find_globals(struct extract *x) TS_CHECK;
+/* The piece with this address; NULL: none. */
+const struct extract_piece *extract_piece_at(const struct extract *x, uint64_t addr);
+/* What the pieces hold after seq, in files of DIR; after: only of those that changed since. */
+struct err *extract_save_memory(struct extract *x, uint64_t seq, bool after) TS_CHECK;
+void extract_piece_name(char *dst, size_t n, size_t i, bool after);
+void extract_free_memory(struct extract *x);
+
+/* main.c and the Makefile. */
+struct err *extract_program(struct extract *x) TS_CHECK;
+
+/* Lists of pieces, NULL at the end. What main.c ends with; what stands before it declares CODE_FILE, KERNEL, memory[], ranges[], a
+ * declaration of check() and launch(). */
+extern const char *const extract_main_text[];
+extern const char *const extract_makefile_text[];
+
+#endif

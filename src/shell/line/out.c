@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Standard output, pager, colours, log; see out.h. Surprise: nothing is written before out_flush(), so that a long list
+ * can still decide to go through a pager.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "shell/line/out.h"
+#include "base/text.h"
+
+enum { FLUSH_AT = 32 << 10 };
+
+struct out {
+	struct buf buf;
+	int fd;		 /* where text goes: 1, or the pager's pipe */
+	pid_t pager;	 /* 0: none */
+	unsigned height; /* lines that fit without a pager; 0: no paging now */
+	unsigned lines;	 /* in buf, while the pager is not running */
+	bool closed, color;
+	int failed; /* errno of the first write that did not arrive */
+	FILE *log;
+	uint64_t progress_since; /* ns; 0: no progress line */
+	uint64_t progress_drawn;
+};
+
+struct out *out_new(void)
+{
+	struct out *o = xcalloc(1, sizeof *o);
+
+	o->fd = STDOUT_FILENO;
+	return o;
+}
+
+void out_free(struct out *o)
+{
+	if (!o)
+		return;
+	out_page_end(o);
+	out_flush(o);
+	if (o->log)
+		fclose(o->log);
+	buf_free(&o->buf);
+	free(o);
+}
+
+static void give_up(struct out *o, int sys)
+{
+	o->closed = true;
+	if (!o->pager && !o->failed)
+		o->failed = sys;
+}
+
+static void write_all(struct out *o)
+{
+	size_t done = 0;
+
+	if (o->log)
+		fwrite(o->buf.data, 1, o->buf.len, o->log);
+	while (!o->closed && done < o->buf.len) {
+		ssize_t n = write(o->fd, o->buf.data + done, o->buf.len - done);
+
+		if (n > 0)
+			done += (size_t)n;
+		else if (n < 0 && errno != EINTR && errno != EAGAIN)
+			give_up(o, errno);
+	}
+	buf_clear(&o->buf);
+	o->lines = 0;
+}
+
+static bool in_path(const char *name)
+{
+	const char *p = getenv("PATH");
+
+	while (p && *p) {
+		size_t n = strcspn(p, ":");
+		char *path = xasprintf("%.*s/%s", (int)n, p, name);
+		bool found = !access(path, X_OK);
+
+		free(path);
+		if (found)
+			return true;
+		p += n;
+		p += *p == ':';
+	}
+	return false;
+}
+
+static const char *pager_command(void)
+{
+	const char *pager = getenv("PAGER");
+
+	if (pager && *pager)
+		return pager;
+	return in_path("less") ? "less" : in_path("more") ? "more" : NULL;
+}
+
+/* The child's side: becomes the pager. */
+static void become_pager(int in, const char *pager)
+{
+	dup2(in, STDIN_FILENO);
+	close(in);
+	signal(SIGINT, SIG_IGN);
+	setenv("LESS", "FRX", 0);
+	execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+	_exit(127);
+}
+
+static void start_pager(struct out *o)
+{
+	const char *pager = pager_command();
+	int ends[2];
+	pid_t pid;
+
+	if (!pager || pipe(ends)) {
+		o->height = 0;
+		return;
+	}
+	pid = fork();
+	if (pid == 0) {
+		close(ends[1]);
+		become_pager(ends[0], pager);
+	}
+	close(ends[0]);
+	if (pid < 0) {
+		close(ends[1]);
+		return;
+	}
+	o->pager = pid;
+	o->fd = ends[1];
+}
+
+void out_flush(struct out *o)
+{
+	out_progress_end(o);
+	write_all(o);
+	if (o->log)
+		fflush(o->log);
+}
+
+int out_failed(const struct out *o)
+{
+	return o->failed;
+}
+
+bool out_closed(const struct out *o)
+{
+	return o->closed;
+}
+
+static void added(struct out *o, size_t from)
+{
+	if (o->height && !o->pager) {
+		for (size_t i = from; i < o->buf.len; i++)
+			o->lines += o->buf.data[i] == '\n';
+		if (o->lines < o->height)
+			return;
+		start_pager(o);
+		write_all(o);
+	} else if (o->buf.len >= FLUSH_AT) {
+		out_flush(o);
+	}
+}
+
+void out_str(struct out *o, const char *text)
+{
+	size_t from = o->buf.len;
+
+	buf_str(&o->buf, text);
+	text_safe_tail(&o->buf, from);
+	added(o, from);
+}
+
+void out_printf(struct out *o, const char *fmt, ...)
+{
+	size_t from = o->buf.len;
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vprintf(&o->buf, fmt, ap);
+	va_end(ap);
+	text_safe_tail(&o->buf, from);
+	added(o, from);
+}
+
+static const char *style_code(enum style style)
+{
+	switch (style) {
+	case STYLE_HEADER:
+		return "\033[1m";
+	case STYLE_ERROR:
+		return "\033[31m";
+	case STYLE_STOP:
+		return "\033[1;33m";
+	case STYLE_NOTE:
+		return "\033[2m";
+	case STYLE_NAME:
+		return "\033[36m";
+	case STYLE_NONE:
+		break;
+	}
+	return "";
+}
+
+void out_style(struct out *o, enum style style, const char *fmt, ...)
+{
+	bool on = o->color && style != STYLE_NONE;
+	size_t from, text;
+	va_list ap;
+
+	from = o->buf.len;
+	if (on)
+		buf_str(&o->buf, style_code(style));
+	text = o->buf.len;
+	va_start(ap, fmt);
+	buf_vprintf(&o->buf, fmt, ap);
+	va_end(ap);
+	text_safe_tail(&o->buf, text);
+	if (on)
+		buf_str(&o->buf, "\033[0m");
+	added(o, from);
+}
+
+/* p: "header\nrow\nrow\n", up to an empty line or the end; what is behind it. */
+static const char *one_table(struct out *o, const char *p)
+{
+	const char *end = strchr(p, '\n'), *next = strstr(p, "\n\n");
+
+	if (end && end[1]) {
+		out_style(o, STYLE_HEADER, "%.*s", (int)(end - p), p);
+		p = end;
+	}
+	if (!next) {
+		out_str(o, p);
+		return p + strlen(p);
+	}
+	out_printf(o, "%.*s", (int)(next + 2 - p), p);
+	return next + 2;
+}
+
+void out_table(struct out *o, struct buf *text)
+{
+	const char *p = buf_cstr(text);
+
+	while (*p)
+		p = one_table(o, p);
+	if (text->len && text->data[text->len - 1] != '\n')
+		out_str(o, "\n");
+}
+
+void out_page_begin(struct out *o, unsigned height)
+{
+	out_flush(o);
+	o->height = height;
+}
+
+void out_page_end(struct out *o)
+{
+	out_flush(o);
+	o->height = 0;
+	if (!o->pager)
+		return;
+	close(o->fd);
+	while (waitpid(o->pager, NULL, 0) < 0 && errno == EINTR)
+		;
+	o->pager = 0;
+	o->fd = STDOUT_FILENO;
+	o->closed = false;
+}
+
+void out_set_color(struct out *o, bool on)
+{
+	o->color = on;
+}
+
+struct err *out_log(struct out *o, const char *path)
+{
+	out_flush(o);
+	if (o->log)
+		fclose(o->log);
+	o->log = NULL;
+	if (!path)
+		return NULL;
+	o->log = fopen(path, "ae");
+	return o->log ? NULL : err_cure(err_sys(errno, "cannot write the log file %s", path), "See `show logging file`");
+}
+
+/* With the full stop that it may lack. */
+static void one_sentence(struct buf *b, const char *s)
+{
+	const size_t n = strlen(s);
+
+	text_safe(b, s, n, 0);
+	if (n && !strchr(".!?", s[n - 1]))
+		buf_byte(b, '.');
+}
+
+/* What failed, then the cure, on one line. */
+static void put_error(struct buf *b, const struct err *e)
+{
+	one_sentence(b, e->what);
+	if (e->cure && *e->cure) {
+		const size_t at = b->len + 1;
+
+		buf_byte(b, ' ');
+		one_sentence(b, e->cure);
+		b->data[at] = (uint8_t)toupper(b->data[at]);
+	}
+	buf_byte(b, '\n');
+}
+
+void out_error(struct out *o, struct err *e)
+{
+	bool color = o->color && isatty(STDERR_FILENO);
+	struct buf b = BUF_INIT;
+
+	out_flush(o);
+	put_error(&b, e);
+	fprintf(stderr, "%s%s", color ? "\033[31mtsdb:\033[0m " : "tsdb: ", buf_cstr(&b));
+	fflush(stderr);
+	if (o->log)
+		fprintf(o->log, "tsdb: %s", buf_cstr(&b));
+	buf_free(&b);
+	err_free(e);
+}
+
+void out_warn(struct out *o, const char *fmt, ...)
+{
+	struct buf b = BUF_INIT;
+	va_list ap;
+
+	out_flush(o);
+	va_start(ap, fmt);
+	buf_vprintf(&b, fmt, ap);
+	va_end(ap);
+	text_print(stderr, "tsdb: %s\n", buf_cstr(&b));
+	fflush(stderr);
+	buf_free(&b);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void out_progress(struct out *o, const char *what, uint64_t done, uint64_t total)
+{
+	uint64_t now;
+
+	if (!isatty(STDERR_FILENO) || o->pager)
+		return;
+	now = now_ns();
+	if (!o->progress_since)
+		o->progress_since = now;
+	if (now - o->progress_since < 1000000000u || now - o->progress_drawn < 100000000u)
+		return;
+	o->progress_drawn = now;
+	if (total)
+		fprintf(stderr, "\r%s %u %%\033[K", what, (unsigned)(100.0 * (double)done / (double)total));
+	else
+		fprintf(stderr, "\r%s %llu\033[K", what, (unsigned long long)done);
+	fflush(stderr);
+}
+
+void out_progress_end(struct out *o)
+{
+	if (o->progress_drawn) {
+		fputs("\r\033[K", stderr);
+		fflush(stderr);
+	}
+	o->progress_since = o->progress_drawn = 0;
+}
+
+unsigned out_columns(void)
+{
+	unsigned lines, columns;
+
+	out_screen(&lines, &columns);
+	return columns;
+}
+
+void out_screen(unsigned *ret_lines, unsigned *ret_columns)
+{
+	struct winsize ws;
+
+	*ret_lines = 24;
+	*ret_columns = 80;
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) && ws.ws_row && ws.ws_col) {
+		*ret_lines = ws.ws_row;
+		*ret_columns = ws.ws_col;
+	}
+}

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The session: life, command lines from their sources, one command after the other. See session.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "attach/attach.h"
+#include "engine/names.h"
+#include "engine/ranks.h"
+#include "shell/live/breakpoints.h"
+#include "shell/line/editor.h"
+#include "shell/line/input.h"
+#include "shell/line/interrupt.h"
+#include "shell/live/process.h"
+#include "shell/commands/races.h"
+#include "engine/replay-device.h"
+#include "shell/line/session.h"
+#include "shell/tools/tools.h"
+#include "shell/trace/trace.h"
+#include "shell/print/vars.h"
+#include "base/words.h"
+
+enum { SCRIPT_DEPTH_MAX = 64 };
+
+/* ---- life --------------------------------------------------------------------------------------------------------- */
+
+void session_init(struct session *s)
+{
+	memset(s, 0, sizeof *s);
+	s->out = out_new();
+	settings_init(&s->engine.set);
+	trace_hooks(s);
+	s->breaks = breakpoints_new();
+	s->vars = vars_new();
+	s->target.exit_code = -1;
+	names_rank_of(0, &s->target.rank, &s->target.ranks);
+	BUG_ON(session_settings_changed(s, SET_COLOR));
+}
+
+static void save_history(struct session *s)
+{
+	char *path = settings_on(&s->engine.set, SET_HISTORY_SAVE)
+			     ? session_state_path("history", true)
+			     : NULL;
+
+	if (path) {
+		struct err *e = editor_history_save(s->editor, path);
+
+		if (e)
+			out_error(s->out, e);
+	}
+	free(path);
+}
+
+void session_deinit(struct session *s)
+{
+	process_deinit(s);
+	trace_close(s);
+	if (s->editor)
+		save_history(s);
+	editor_free(s->editor);
+	breakpoints_free(s->breaks);
+	vars_free(s->vars);
+	symbols_free(s->symbols);
+	races_deinit(s);
+	ranks_free(s->engine.ranks);
+	free(s->plan.path);
+	free(s->plan.pattern);
+	free(s->plan.glob);
+	free(s->plan.made);
+	settings_deinit(&s->engine.set);
+	free(s->last_line);
+	out_free(s->out);
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------------- */
+
+static void make_folders(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+}
+
+static char *xdg_path(const char *variable, const char *fallback, const char *name)
+{
+	const char *dir = getenv(variable), *home = getenv("HOME");
+
+	if (dir && *dir == '/')
+		return xasprintf("%s/tsdb/%s", dir, name);
+	if (!home || !*home)
+		return NULL;
+	return xasprintf("%s/%s/tsdb/%s", home, fallback, name);
+}
+
+char *session_config_path(const char *name)
+{
+	return xdg_path("XDG_CONFIG_HOME", ".config", name);
+}
+
+char *session_state_path(const char *name, bool make)
+{
+	char *path = xdg_path("XDG_STATE_HOME", ".local/state", name);
+
+	if (path && make)
+		make_folders(path);
+	return path;
+}
+
+/* ---- sources of lines --------------------------------------------------------------------------------------------- */
+
+void input_push(struct session *s, struct input *in)
+{
+	in->outer = s->input;
+	s->input = in;
+}
+
+void input_pop(struct session *s, struct input *in)
+{
+	BUG_ON(s->input != in);
+	s->input = in->outer;
+}
+
+/* NULL at the end of input, or after Ctrl-C, which *ret_interrupted tells. */
+static char *read_terminal(struct session *s, const char *prompt, bool *ret_interrupted)
+{
+	char *line;
+
+	out_flush(s->out);
+	line = editor_read(s->editor, prompt, ret_interrupted);
+	if (!*ret_interrupted)
+		return line;
+	free(line);
+	free(s->last_line);
+	s->last_line = NULL;
+	return NULL;
+}
+
+static char *read_stream(FILE *f)
+{
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+
+	do {
+		clearerr(f);
+		errno = 0;
+		n = getline(&line, &cap, f);
+	} while (n < 0 && errno == EINTR && !interrupt_flag);
+	if (n < 0) {
+		free(line);
+		return NULL;
+	}
+	if (n && line[n - 1] == '\n')
+		line[n - 1] = 0;
+	return line;
+}
+
+static char *read_lines(struct input *in)
+{
+	size_t n;
+	char *line;
+
+	if (!in->text)
+		return NULL;
+	n = strcspn(in->text, "\n");
+	line = strndup(in->text, n);
+	BUG_ON(!line);
+	in->text = in->text[n] ? in->text + n + 1 : NULL;
+	return line;
+}
+
+char *session_read(struct session *s, const char *prompt)
+{
+	struct input *in = s->input;
+	bool interrupted;
+
+	if (!in)
+		return NULL;
+	in->line++;
+	switch (in->kind) {
+	case INPUT_TERMINAL:
+		return read_terminal(s, prompt, &interrupted);
+	case INPUT_STREAM:
+	case INPUT_SCRIPT:
+		out_flush(s->out);
+		return read_stream(in->f);
+	case INPUT_LINES:
+		return read_lines(in);
+	}
+	return NULL;
+}
+
+/* ---- one command -------------------------------------------------------------------------------------------------- */
+
+static struct err *check_needs(struct session *s, const struct command *c)
+{
+	unsigned f = c->flags;
+	struct target *t = &s->target;
+
+	if ((f & CMD_NEEDS_REPLAY) && !s->engine.trace.replay && s->engine.trace.reader)
+		TRY(engine_replay(&s->engine, NULL));
+	if ((f & CMD_NEEDS_REPLAY) && !s->engine.trace.replay)
+		return err_cure(err_new(ERR_STATE, "no replay is on"), "Use \"replay start\" for what was captured last, or \"replay start FILE\"");
+	if ((f & CMD_NEEDS_TRACE) && !s->engine.trace.reader)
+		return err_cure(err_new(ERR_STATE, "no trace is open"), "Use \"replay start FILE\", or start tsdb with the file");
+	if ((f & (CMD_NEEDS_PROCESS | CMD_NEEDS_STOP)) && !t->inf)
+		return err_cure(err_new(ERR_STATE, "the program is not being run"), "Use \"run\"");
+	return NULL;
+}
+
+/* Takes /FMT and --json off the front of the rest of the line. */
+static struct err *take_options(const struct command *c, const char **rest, struct cmd_args *a, char *fmt, size_t n)
+{
+	bool joined = !strchr(" \t", (*rest)[-1]); /* "info/x"; "cd /tmp" is no format */
+
+	if (**rest == '/' && (joined || (c->flags & CMD_FORMAT))) {
+		size_t len = strcspn(*rest, " \t");
+
+		if (!(c->flags & CMD_FORMAT))
+			return err_cure(err_new(ERR_USAGE, "%s takes no /FORMAT", c->name), "See \"help %s\"", c->name);
+		if (len > n)
+			return err_new(ERR_USAGE, "the format %.*s... is too long", (int)n, *rest);
+		memcpy(fmt, *rest + 1, len - 1);
+		fmt[len - 1] = 0;
+		*rest += len;
+		*rest += strspn(*rest, " \t");
+	}
+	return NULL;
+}
+
+/* Removes the word --json from words. */
+static struct err *take_json(const struct command *c, struct cmd_args *a, char **words)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < a->argc; i++) {
+		if (strcmp(words[i], "--json")) {
+			words[kept++] = words[i];
+			continue;
+		}
+		if (!(c->flags & CMD_JSON)) {
+			for (unsigned k = i; k < a->argc; k++)
+				words[kept++] = words[k];
+			words[kept] = NULL;
+			a->argc = kept;
+			return err_cure(err_new(ERR_USAGE, "%s takes no --json", c->name), "See \"help %s\"", c->name);
+		}
+		a->json = true;
+		free(words[i]);
+	}
+	words[kept] = NULL;
+	a->argc = kept;
+	return NULL;
+}
+
+/* --json in a line that is not split: only as its first word. */
+static void take_json_raw(const struct command *c, struct cmd_args *a)
+{
+	if ((c->flags & CMD_JSON) && !strncmp(a->rest, "--json", 6) && strchr(" \t", a->rest[6])) {
+		a->json = true;
+		a->rest += 6;
+		a->rest += strspn(a->rest, " \t");
+	}
+}
+
+/* `kill 4711` does not mean the program that is being debugged. */
+static struct err *check_words(const struct command *c, const struct cmd_args *a)
+{
+	if (a->argc && (!*c->usage || !strcmp(c->usage, "[--json]")))
+		return err_cure(err_new(ERR_USAGE, "%s takes no \"%s\"", c->name, a->argv[0]), "See \"help %s\"", c->name);
+	return NULL;
+}
+
+static struct err *run_command(struct session *s, const struct command *c, struct cmd_args *a)
+{
+	unsigned lines = (unsigned)s->engine.set.number[SET_HEIGHT], columns;
+	struct err *e;
+
+	if ((c->flags & CMD_PAGED) && s->interactive &&
+		settings_on(&s->engine.set, SET_PAGINATION)) {
+		if (!lines)
+			out_screen(&lines, &columns);
+		out_page_begin(s->out, lines);
+	}
+	e = c->run(s, a);
+	out_page_end(s->out);
+	return e;
+}
+
+/* A line that begins with no command may begin with a tool. */
+static struct err *unknown(struct err *e, const char *line)
+{
+	char *name = xasprintf("%.*s", (int)strcspn(line, " \t"), line);
+	const char *rest;
+	const struct command *c;
+	struct err *known = lookup_command(commands, commands_count, name, &c, &rest);
+
+	if (known && tool_find(name)) {
+		err_free(e);
+		e = err_cure(err_new(ERR_USAGE, "unknown command: %s", name), "It is used from the system's shell: `shell tsdb %s ...`, see \"help %s\"", name, name);
+	}
+	err_free(known);
+	free(name);
+	return e;
+}
+
+static struct err *execute_trimmed(struct session *s, const char *line)
+{
+	const struct command *c;
+	struct cmd_args a = {0};
+	char **words = NULL, *joined = NULL;
+	char fmt[32] = "";
+	struct err *e;
+
+	e = lookup_command(commands, commands_count, line, &c, &a.rest);
+	if (e)
+		return unknown(e, line);
+	a.cmd = c;
+	a.fmt = fmt;
+	TRY(take_options(c, &a.rest, &a, fmt, sizeof fmt));
+	if (c->flags & CMD_RAW) {
+		take_json_raw(c, &a);
+	} else {
+		TRY(words_split(a.rest, &words, &a.argc));
+		e = take_json(c, &a, words);
+		if (e)
+			goto out;
+		if (a.json)
+			a.rest = joined = words_join(words, a.argc);
+	}
+	a.argv = words;
+	e = check_words(c, &a);
+	if (!e)
+		e = check_needs(s, c);
+	if (!e)
+		e = run_command(s, c, &a);
+out:
+	words_free(words);
+	free(joined);
+	return e;
+}
+
+struct err *session_execute(struct session *s, const char *line)
+{
+	size_t n;
+	char *copy;
+	struct err *e;
+
+	line += strspn(line, " \t\r");
+	n = strlen(line);
+	while (n && strchr(" \t\r\n", line[n - 1]))
+		n--;
+	if (!n || *line == '#')
+		return NULL;
+	copy = strndup(line, n);
+	BUG_ON(!copy);
+	e = execute_trimmed(s, copy);
+	free(copy);
+	return e;
+}
+
+static bool execute_and_tell(struct session *s, const char *line)
+{
+	struct err *e = session_execute(s, line);
+	bool ok = !e;
+
+	if (e) {
+		if (s->input && s->input->kind == INPUT_SCRIPT)
+			e = err_wrap(e, "%s:%u", s->input->name, s->input->line);
+		out_error(s->out, e);
+		s->failures++;
+	}
+	out_flush(s->out);
+	return ok;
+}
+
+bool session_command(struct session *s, const char *line)
+{
+	bool ok = execute_and_tell(s, line);
+	char *body;
+
+	/* Not by recursion: `continue` at the end of a breakpoint's commands may go round a million times. */
+	while (!s->quitting && (body = breakpoints_take_pending(s->breaks)) != NULL) {
+		struct input in = {.kind = INPUT_LINES, .text = body};
+		uint64_t runs = s->target.runs;
+		char *next;
+
+		input_push(s, &in);
+		while (!s->quitting && runs == s->target.runs && !interrupt_flag && (next = session_read(s, "")) != NULL) {
+			ok = execute_and_tell(s, next) && ok;
+			free(next);
+		}
+		input_pop(s, &in);
+		free(body);
+	}
+	return ok;
+}
+
+/* What an empty line stands for, remembering what the next one will. */
+static const char *repeat_or_remember(struct session *s, const char *line)
+{
+	const struct command *c;
+	const char *rest, *text = line + strspn(line, " \t");
+	struct err *e;
+
+	if (!*text)
+		return s->last_line ? s->last_line : "";
+	e = lookup_command(commands, commands_count, text, &c, &rest);
+	free(s->last_line);
+	s->last_line = !e && (c->flags & CMD_REPEATS) ? xstrdup(text) : NULL;
+	err_free(e);
+	return line;
+}
+
+/* ---- sources, whole ----------------------------------------------------------------------------------------------- */
+
+/* Runs the lines of `in` to its end; with stop_at_error the first failed one ends it. */
+static bool run_input(struct session *s, struct input *in, bool stop_at_error)
+{
+	bool ok = true;
+	char *line;
+
+	input_push(s, in);
+	while (!s->quitting && !out_closed(s->out) && (line = session_read(s, "")) != NULL) {
+		ok = session_command(s, line) && ok;
+		free(line);
+		if (!ok && stop_at_error)
+			break;
+		if (interrupt_take())
+			break;
+	}
+	input_pop(s, in);
+	return ok;
+}
+
+struct err *session_source(struct session *s, const char *path)
+{
+	struct input in = {.kind = INPUT_SCRIPT, .name = path};
+	unsigned depth = 0;
+	struct stat st;
+	bool ok;
+
+	for (struct input *i = s->input; i; i = i->outer)
+		depth++;
+	if (depth >= SCRIPT_DEPTH_MAX)
+		return err_cure(err_new(ERR_LIMIT, "scripts are nested more than %d deep", SCRIPT_DEPTH_MAX),
+			"Does %s source itself?", path);
+	in.f = fopen(path, "re");
+	if (!in.f || fstat(fileno(in.f), &st))
+		return err_cure(err_sys(errno, "cannot read the script %s", path), "Check its name");
+	if (S_ISDIR(st.st_mode)) {
+		fclose(in.f);
+		return err_new(ERR_USAGE, "%s is a folder, not a script", path);
+	}
+	ok = run_input(s, &in, true);
+	fclose(in.f);
+	if (ok)
+		return NULL;
+	s->failures--; /* counted again by our caller */
+	return err_new(ERR_USAGE, "the script %s ended at line %u", path, in.line);
+}
+
+void session_lines(struct session *s, const char *text)
+{
+	struct input in = {.kind = INPUT_LINES, .text = text};
+
+	run_input(s, &in, false);
+}
+
+static void loop_terminal(struct session *s)
+{
+	struct input in = {.kind = INPUT_TERMINAL};
+
+	input_push(s, &in);
+	while (!s->quitting) {
+		char *prompt = xasprintf(
+			     "%s%s", trace_mark(s), s->engine.set.string[SET_PROMPT]),
+		     *line, *run;
+		bool interrupted;
+
+		line = read_terminal(s, prompt, &interrupted);
+		free(prompt);
+
+		if (interrupted)
+			continue;
+		if (!line) { /* Ctrl-D */
+			out_str(s->out, "quit\n");
+			line = xstrdup("quit");
+		}
+		if (line[strspn(line, " \t")])
+			editor_remember(s->editor, line);
+		run = xstrdup(repeat_or_remember(s, line));
+		free(line);
+		session_command(s, run);
+		free(run);
+		interrupt_take();
+	}
+	input_pop(s, &in);
+}
+
+void session_loop(struct session *s)
+{
+	struct input in = {.kind = INPUT_STREAM, .f = stdin};
+
+	if (s->editor)
+		loop_terminal(s);
+	else
+		run_input(s, &in, false);
+}
+
+bool session_can_ask(const struct session *s)
+{
+	return s->interactive && s->editor && settings_on(&s->engine.set, SET_CONFIRM) &&
+	       s->input && s->input->kind == INPUT_TERMINAL;
+}
+
+bool session_confirm(struct session *s, const char *fmt, ...)
+{
+	va_list ap;
+	char *line, *question, first;
+	bool interrupted;
+
+	if (!session_can_ask(s))
+		return true;
+	va_start(ap, fmt);
+	if (vasprintf(&question, fmt, ap) < 0)
+		question = NULL;
+	va_end(ap);
+	BUG_ON(!question);
+	do {
+		char *prompt = xasprintf("%s (y or n) ", question);
+
+		out_flush(s->out);
+		line = editor_read(s->editor, prompt, &interrupted);
+		first = line ? (char)(line[strspn(line, " \t")] | 32) : 'y';
+		free(prompt);
+		free(line);
+	} while (!interrupted && first != 'y' && first != 'n');
+	free(question);
+	return first == 'y' && !interrupted;
+}
+
+struct err *session_settings_changed(struct session *s, enum setting id)
+{
+	switch (id) {
+	case SET_COLOR: {
+		const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+		bool automatic = isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+
+		out_set_color(s->out,
+			s->engine.set.number[id] ? s->engine.set.number[id] == 1 : automatic);
+		return NULL;
+	}
+	case SET_LOGGING:
+	case SET_LOG_FILE:
+		return out_log(s->out, settings_on(&s->engine.set, SET_LOGGING)
+					       ? s->engine.set.string[SET_LOG_FILE]
+					       : NULL);
+	case SET_ON_FULL:
+	case SET_TIMESTAMPS:
+	case SET_STACKS:
+	case SET_STACK_DEPTH:
+	case SET_CODE:
+	case SET_KEEP:
+	case SET_WINDOW_STOP:
+	case SET_STOP_ON_ERROR:
+	case SET_MEMORY:
+	case SET_MEMORY_LIMIT:
+	case SET_OUTPUTS:
+		process_configure(s);
+		return NULL;
+	case SET_SOFT_SCHEDULE:
+	case SET_SOFT_RACECHECK:
+		return races_apply(s);
+	case SET_REPLAY_ORDER:
+		return replay_device_order(&s->engine);
+	default:
+		return NULL;
+	}
+}

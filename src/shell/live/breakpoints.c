@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The breakpoint table, see breakpoints.h. Surprise: an ignore count of a breakpoint on several kinds cannot be counted
+ * by the agent (each kind has its own slot), so the shell counts it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shell/live/breakpoints.h"
+#include "base/words.h"
+
+struct breakpoints {
+	struct breakpoint **v;
+	unsigned n;
+	int next_id;
+	char *pending;
+	bool silent; /* the breakpoint that was hit last wants its stop not told */
+	int owner[TSDB_BREAK_MAX]; /* breakpoint id of each slot; 0: free */
+};
+
+struct breakpoints *breakpoints_new(void)
+{
+	struct breakpoints *b = xcalloc(1, sizeof *b);
+
+	b->next_id = 1;
+	return b;
+}
+
+static void breakpoint_free(struct breakpoint *bp)
+{
+	free(bp->what);
+	free(bp->glob);
+	free(bp->file);
+	free(bp->cond);
+	free(bp->commands);
+	free(bp);
+}
+
+void breakpoints_free(struct breakpoints *b)
+{
+	for (unsigned i = 0; i < b->n; i++)
+		breakpoint_free(b->v[i]);
+	free(b->v);
+	free(b->pending);
+	free(b);
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t kinds_of_class(const char *name)
+{
+	static const char *const classes[] = {"work", "object", "host", "note"};
+	uint64_t mask = 0;
+
+	for (unsigned c = 0; c < sizeof classes / sizeof *classes; c++) {
+		if (strcmp(classes[c], name))
+			continue;
+		for (unsigned k = 1; k < SBT_KIND_END; k++) {
+			const struct sbt_kind_desc *d = sbt_kind(k);
+
+			if (d && d->cls == (enum sbt_class)c)
+				mask |= 1ull << k;
+		}
+	}
+	return mask;
+}
+
+_Static_assert(SBT_KIND_END <= 64, "kinds fit a mask");
+
+/* The kind to compile a condition for: the only one, or any. */
+static unsigned only_kind(const struct breakpoint *bp)
+{
+	return bp->kinds && !(bp->kinds & (bp->kinds - 1)) ? (unsigned)__builtin_ctzll(bp->kinds) : 0;
+}
+
+struct err *breakpoints_condition(struct breakpoint *bp, const char *expr)
+{
+	struct sbt_expr compiled;
+	char why[256];
+
+	memset(&compiled, 0, sizeof compiled);
+	if (expr && *expr && !bp->line && !sbt_expr_compile(&compiled, only_kind(bp), expr, why, sizeof why))
+		return err_cure(err_new(ERR_USAGE, "the condition \"%s\" does not compile: %s", expr, why),
+			"\"help expressions\" has the grammar and the fields");
+	free(bp->cond);
+	bp->cond = expr && *expr ? xstrdup(expr) : NULL;
+	bp->expr = compiled;
+	return NULL;
+}
+
+/* Splits "WHAT if EXPR"; what is the heap string to cut. "WHAT if" gives an empty condition. */
+static char *cut_condition(char *what)
+{
+	char *p = !strncmp(what, "if ", 3) ? what : strstr(what, " if ");
+	size_t n = strlen(what);
+
+	if (!p && n > 3 && !strcmp(what + n - 3, " if")) {
+		what[n - 3] = 0;
+		return what + n;
+	}
+	if (!p)
+		return NULL;
+	*p = 0;
+	return p + (p == what ? 3 : 4);
+}
+
+static char *trim(char *text)
+{
+	size_t n;
+
+	text += strspn(text, " \t");
+	n = strlen(text);
+	while (n && strchr(" \t", text[n - 1]))
+		text[--n] = 0;
+	return text;
+}
+
+static struct err *set_kernel(struct breakpoint *bp, const char *glob)
+{
+	if (!*glob)
+		return err_cure(err_new(ERR_USAGE, "no kernel is named"), "Use \"break kernel NAME\"; * and ? may stand in it");
+	if (strlen(glob) >= TSDB_GLOB_MAX)
+		return err_new(ERR_LIMIT, "a kernel pattern has at most %u characters", TSDB_GLOB_MAX - 1);
+	bp->glob = xstrdup(glob);
+	bp->kinds = 1ull << SBT_LAUNCH;
+	bp->what = xasprintf("kernel %s", glob);
+	return NULL;
+}
+
+/* The last colon that is no part of a "::". */
+static char *last_colon(char *text)
+{
+	for (char *p = text + strlen(text); p-- > text;)
+		if (*p == ':' && (p == text || p[-1] != ':') && p[1] != ':')
+			return p;
+	return NULL;
+}
+
+/* "KERNEL:LINE", "KERNEL:FILE:LINE", "FILE:LINE", "LINE". */
+static struct err *set_ptx(struct breakpoint *bp, char *text)
+{
+	char *colon = last_colon(text), *kernel = text, *file = NULL;
+	uint64_t line;
+
+	if (!word_u64(colon ? colon + 1 : text, &line) || !line || line > INT32_MAX)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no line of a kernel", text),
+			"Use \"break ptx KERNEL:LINE\" with a line that \"disassemble\" shows, or \"break ptx KERNEL:FILE.cu:LINE\"");
+	bp->what = xasprintf("ptx %s", text);
+	if (!colon)
+		kernel = NULL;
+	else
+		*colon = 0;
+	colon = kernel ? last_colon(kernel) : NULL;
+	if (colon) {
+		*colon = 0;
+		file = colon + 1;
+	} else if (kernel && strchr(kernel, '.')) {
+		file = kernel;
+		kernel = NULL;
+	}
+	bp->glob = xstrdup(kernel && *kernel ? kernel : "*");
+	bp->file = file && *file ? xstrdup(file) : NULL;
+	bp->kinds = 1ull << SBT_LAUNCH;
+	bp->line = (unsigned)line;
+	return NULL;
+}
+
+static struct err *set_seq(struct breakpoint *bp, const char *word)
+{
+	char cond[40] = "";
+	uint64_t seq;
+
+	if (!word_u64(word, &seq))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no command number", word), "Use \"break seq 143\"");
+	bp->what = xstrdup("command");
+	snprintf(cond, sizeof cond, "seq == %llu", (unsigned long long)seq);
+	return breakpoints_condition(bp, cond);
+}
+
+/* Sets what a breakpoint is at, from the text before "if". */
+static struct err *set_what(struct breakpoint *bp, char *text)
+{
+	unsigned kind;
+
+	text = trim(text);
+	if (!strncmp(text, "kernel", 6) && strchr(" \t", text[6]))
+		return set_kernel(bp, trim(text + 6));
+	if (!strncmp(text, "ptx", 3) && strchr(" \t", text[3]))
+		return set_ptx(bp, trim(text + 3));
+	if (!strncmp(text, "seq ", 4))
+		return set_seq(bp, trim(text + 4));
+	if (*text == '#')
+		return set_seq(bp, text);
+	if (!*text || !strcmp(text, "command") || !strcmp(text, "any")) {
+		bp->what = xstrdup("command");
+		return NULL;
+	}
+	kind = sbt_kind_by_name(text);
+	bp->kinds = kind ? 1ull << kind : kinds_of_class(text);
+	if (!bp->kinds && strpbrk(text, " \t"))
+		return err_cure(err_new(ERR_USAGE, "cannot break at \"%s\"", text),
+			"Use \"break kernel GLOB [if EXPR]\", or a kind such as copy, fill, alloc, sync; see \"help break\"");
+	if (!bp->kinds)
+		return set_kernel(bp, text);
+	bp->what = xstrdup(text);
+	return NULL;
+}
+
+static void add(struct breakpoints *b, struct breakpoint *bp)
+{
+	bp->id = b->next_id++;
+	bp->enabled = true;
+	b->v = xrealloc(b->v, (b->n + 1) * sizeof *b->v);
+	b->v[b->n++] = bp;
+}
+
+struct err *breakpoints_add(struct breakpoints *b, const char *spec, bool temporary, struct breakpoint **ret)
+{
+	struct breakpoint *bp = xcalloc(1, sizeof *bp);
+	char *text = xstrdup(spec), *cond = cut_condition(text);
+	struct err *e;
+
+	if (!*trim(text) && !cond) {
+		free(text);
+		breakpoint_free(bp);
+		return err_cure(err_new(ERR_USAGE, "break needs to know where"),
+			"Use \"break kernel GLOB [if EXPR]\" or \"break copy\"; see \"help break\"");
+	}
+	e = set_what(bp, text);
+	if (!e && cond && bp->cond)
+		e = err_new(ERR_USAGE, "\"break seq N\" takes no condition");
+	if (!e && cond && !*trim(cond))
+		e = err_cure(err_new(ERR_USAGE, "nothing stands behind \"if\""), "For example: break kernel matmul if grid_x > 64");
+	if (!e && cond)
+		e = breakpoints_condition(bp, trim(cond));
+	free(text);
+	if (e) {
+		breakpoint_free(bp);
+		return e;
+	}
+	bp->temporary = temporary;
+	add(b, bp);
+	*ret = bp;
+	return NULL;
+}
+
+struct breakpoint *breakpoints_add_watch(struct breakpoints *b, uint64_t addr, uint64_t size)
+{
+	struct breakpoint *bp = xcalloc(1, sizeof *bp);
+
+	bp->addr = addr;
+	bp->size = size;
+	bp->what = xasprintf("watch 0x%" PRIx64 " len %" PRIu64, addr, size);
+	add(b, bp);
+	return bp;
+}
+
+struct breakpoint *breakpoints_add_watch_in(struct breakpoints *b, unsigned space, const char *name, uint64_t addr, uint64_t size)
+{
+	struct breakpoint *bp = breakpoints_add_watch(b, addr, size);
+
+	free(bp->what);
+	bp->what = xasprintf("watch @%s 0x%" PRIx64 " len %" PRIu64, name, addr, size);
+	bp->space = space;
+	return bp;
+}
+
+struct breakpoint *breakpoints_by_id(struct breakpoints *b, int id)
+{
+	for (unsigned i = 0; i < b->n; i++) {
+		if (b->v[i]->id == id)
+			return b->v[i];
+	}
+	return NULL;
+}
+
+struct breakpoint *breakpoints_nth(struct breakpoints *b, unsigned i)
+{
+	return i < b->n ? b->v[i] : NULL;
+}
+
+int breakpoints_last_id(const struct breakpoints *b)
+{
+	return b->next_id - 1;
+}
+
+void breakpoints_delete(struct breakpoints *b, struct breakpoint *bp)
+{
+	for (unsigned i = 0; i < b->n; i++) {
+		if (b->v[i] != bp)
+			continue;
+		memmove(&b->v[i], &b->v[i + 1], (b->n - i - 1) * sizeof *b->v);
+		b->n--;
+		breakpoint_free(bp);
+		return;
+	}
+	BUG("a breakpoint that is not in the table");
+}
+
+/* ---- the live program --------------------------------------------------------------------------------------------- */
+
+static unsigned slots_needed(const struct breakpoint *bp)
+{
+	return bp->kinds ? (unsigned)__builtin_popcountll(bp->kinds) : 1;
+}
+
+static void fill_slot(struct tsdb_break *slot, const struct breakpoint *bp, unsigned kind)
+{
+	slot->id = bp->id;
+	slot->kind = kind;
+	slot->temporary = bp->temporary;
+	atomic_store_explicit(&slot->ignore, slots_needed(bp) == 1 ? bp->ignore : 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->hits, 0, memory_order_relaxed);
+	memset(slot->glob, 0, sizeof slot->glob);
+	if (bp->glob)
+		strcpy(slot->glob, bp->glob); /* bounded by set_kernel */
+	slot->cond = bp->expr;
+	atomic_store_explicit(&slot->enabled, 1, memory_order_release);
+}
+
+/* Takes the next slots for one breakpoint; returns how many are used then. */
+static unsigned arm_one(struct breakpoints *b, struct tsdb_control *ctl, const struct breakpoint *bp, unsigned used)
+{
+	for (unsigned k = 0; k < SBT_KIND_END; k++) {
+		if (bp->kinds ? !(bp->kinds >> k & 1) : k != 0)
+			continue;
+		b->owner[used] = bp->id;
+		fill_slot(&ctl->brk[used++], bp, k);
+	}
+	return used;
+}
+
+struct err *breakpoints_arm(struct breakpoints *b, struct tsdb_control *ctl)
+{
+	unsigned used = 0;
+	struct err *e = NULL;
+
+	breakpoints_collect(b, ctl);
+	for (unsigned i = 0; i < TSDB_BREAK_MAX; i++) {
+		atomic_store_explicit(&ctl->brk[i].enabled, 0, memory_order_relaxed);
+		b->owner[i] = 0;
+	}
+	for (unsigned i = 0; i < b->n; i++) {
+		if (!b->v[i]->enabled || b->v[i]->size || b->v[i]->line)
+			continue;
+		if (used + slots_needed(b->v[i]) > TSDB_BREAK_MAX) {
+			e = err_cure(err_new(ERR_LIMIT, "more than %u command kinds have breakpoints; breakpoint %d is off",
+				TSDB_BREAK_MAX, b->v[i]->id), "Delete or disable some");
+			break;
+		}
+		used = arm_one(b, ctl, b->v[i], used);
+	}
+	atomic_store_explicit(&ctl->breaks, used, memory_order_release);
+	return e;
+}
+
+void breakpoints_collect(struct breakpoints *b, struct tsdb_control *ctl)
+{
+	if (!ctl)
+		return;
+	for (unsigned i = 0; i < TSDB_BREAK_MAX; i++) {
+		struct breakpoint *bp = b->owner[i] ? breakpoints_by_id(b, b->owner[i]) : NULL;
+
+		if (!bp)
+			continue;
+		bp->hits += atomic_exchange_explicit(&ctl->brk[i].hits, 0, memory_order_relaxed);
+		if (slots_needed(bp) == 1)
+			bp->ignore = atomic_load_explicit(&ctl->brk[i].ignore, memory_order_relaxed);
+	}
+}
+
+void breakpoints_forget_slots(struct breakpoints *b)
+{
+	memset(b->owner, 0, sizeof b->owner);
+}
+
+void breakpoints_reset(struct breakpoints *b)
+{
+	breakpoints_forget_slots(b);
+	for (unsigned i = 0; i < b->n; i++)
+		b->v[i]->hits = 0;
+}
+
+/* As the first of a breakpoint's commands: its stops are not told. */
+#define SILENT "silent\n"
+
+bool breakpoints_silent(const struct breakpoints *b)
+{
+	return b->silent;
+}
+
+bool breakpoints_hit(struct breakpoints *b, int id, bool counted)
+{
+	struct breakpoint *bp = breakpoints_by_id(b, id);
+
+	b->silent = false;
+	if (!bp)
+		return true;
+	if (!counted)
+		bp->hits++;
+	if (bp->ignore && (!counted || slots_needed(bp) > 1)) {
+		bp->ignore--;
+		return false;
+	}
+	free(b->pending);
+	b->silent = bp->commands && !strncmp(bp->commands, SILENT, strlen(SILENT));
+	b->pending = bp->commands ? xstrdup(bp->commands + (b->silent ? strlen(SILENT) : 0)) : NULL;
+	if (bp->temporary)
+		breakpoints_delete(b, bp);
+	return true;
+}
+
+char *breakpoints_take_pending(struct breakpoints *b)
+{
+	char *p = b->pending;
+
+	b->pending = NULL;
+	return p;
+}
+
+struct replay_breakpoint *breakpoints_for_replay(struct breakpoints *b, bool nodes, unsigned *ret_n)
+{
+	struct replay_breakpoint *v = xcalloc(b->n ? b->n * (size_t)SBT_KIND_END : 1, sizeof *v);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < b->n; i++) {
+		const struct breakpoint *bp = b->v[i];
+
+		for (unsigned k = 0; bp->enabled && !bp->size && k < SBT_KIND_END; k++) {
+			if (bp->kinds ? !(bp->kinds >> k & 1) : k != 0)
+				continue;
+			v[n++] = (struct replay_breakpoint){.id = bp->id, .kind = k, .glob = bp->glob, .cond = bp->expr,
+				.nodes = nodes && bp->glob && !bp->line};
+		}
+	}
+	*ret_n = n;
+	return v;
+}
+
+struct replay_watchpoint *breakpoints_watches(struct breakpoints *b, unsigned *ret_n)
+{
+	struct replay_watchpoint *v = xcalloc(b->n ? b->n : 1, sizeof *v);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < b->n; i++) {
+		if (b->v[i]->enabled && b->v[i]->size && !b->v[i]->space)
+			v[n++] = (struct replay_watchpoint){.id = b->v[i]->id, .addr = b->v[i]->addr, .size = b->v[i]->size};
+	}
+	*ret_n = n;
+	return v;
+}
+
+/* ---- showing ------------------------------------------------------------------------------------------------------ */
+
+static void print_commands(const char *commands, const char *indent, struct buf *out)
+{
+	while (*commands) {
+		int n = (int)strcspn(commands, "\n");
+
+		buf_printf(out, "%s%.*s\n", indent, n, commands);
+		commands += n;
+		commands += *commands == '\n';
+	}
+}
+
+void breakpoints_print(struct breakpoints *b, struct buf *out)
+{
+	if (!b->n) {
+		buf_str(out, "No breakpoints.\n");
+		return;
+	}
+	buf_str(out, "Num  Disp  Enb  Hits  What\n");
+	for (unsigned i = 0; i < b->n; i++) {
+		const struct breakpoint *bp = b->v[i];
+
+		buf_printf(out, "%-4d %-5s %-4s %-5llu %s\n", bp->id, bp->temporary ? "del" : "keep", bp->enabled ? "y" : "n",
+			(unsigned long long)bp->hits, bp->what);
+		if (bp->cond)
+			buf_printf(out, "        stop only if %s\n", bp->cond);
+		if (bp->ignore)
+			buf_printf(out, "        ignore the next %llu hits\n", (unsigned long long)bp->ignore);
+		if (bp->commands)
+			print_commands(bp->commands, "        ", out);
+	}
+}
+
+void json_string(struct buf *out, const char *text)
+{
+	sbt_json_string(out, text, strlen(text));
+}
+
+void breakpoints_json(struct breakpoints *b, struct buf *out)
+{
+	buf_byte(out, '[');
+	for (unsigned i = 0; i < b->n; i++) {
+		const struct breakpoint *bp = b->v[i];
+
+		buf_printf(out, "%s{\"id\":%d,\"enabled\":%s,\"temporary\":%s,\"hits\":%llu,\"ignore\":%llu,\"what\":",
+			i ? ",\n" : "", bp->id, bp->enabled ? "true" : "false", bp->temporary ? "true" : "false",
+			(unsigned long long)bp->hits, (unsigned long long)bp->ignore);
+		json_string(out, bp->what);
+		buf_str(out, ",\"condition\":");
+		if (bp->cond)
+			json_string(out, bp->cond);
+		else
+			buf_str(out, "null");
+		buf_str(out, ",\"commands\":");
+		if (bp->commands)
+			json_string(out, bp->commands);
+		else
+			buf_str(out, "null");
+		buf_byte(out, '}');
+	}
+	buf_str(out, "]\n");
+}
+
+void breakpoints_script(struct breakpoints *b, struct buf *out)
+{
+	for (unsigned i = 0; i < b->n; i++) {
+		const struct breakpoint *bp = b->v[i];
+
+		buf_printf(out, "%s%s%s%s\n", bp->size ? "" : bp->temporary ? "tbreak " : "break ", bp->what, bp->cond ? " if " : "",
+			bp->cond ? bp->cond : "");
+		if (bp->ignore)
+			buf_printf(out, "ignore $bpnum %llu\n", (unsigned long long)bp->ignore);
+		if (!bp->enabled)
+			buf_str(out, "disable $bpnum\n");
+		if (bp->commands) {
+			buf_str(out, "commands\n");
+			print_commands(bp->commands, "  ", out);
+			buf_str(out, "end\n");
+		}
+	}
+}

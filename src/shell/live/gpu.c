@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The machine, see gpu.h. Surprise: libcuda and CUPTI are opened in a child process, so that a driver that hangs or
+ * crashes does not take the shell with it.
+ */
+#include "config.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "observe/observe.h"
+#include "shell/live/gpu.h"
+#include "shell/live/trust.h"
+
+/* ---- choosing ----------------------------------------------------------------------------------------------------- */
+
+static struct err *check_soft(const char *path, const struct program_facts *facts)
+{
+	char *dir = gpu_soft_dir();
+
+	if (!dir)
+		return err_cure(err_new(ERR_UNSUPPORTED, "the software GPU is not installed"),
+			"Build tsdb where the CUDA toolkit's headers are; \"tsdb doctor\" says more");
+	free(dir);
+	if (facts->static_cudart)
+		return err_cure(err_new(ERR_UNSUPPORTED, "%s has a statically linked CUDA runtime, which cannot use the software GPU", path),
+			"Link it with `nvcc -cudart shared`");
+	return NULL;
+}
+
+struct err *gpu_choose(struct session *s, const char *path, const struct program_facts *facts, bool *ret_soft)
+{
+	enum { AUTO, SOFT, REAL };
+	bool driver = gpu_has_driver();
+
+	switch (s->engine.set.number[SET_GPU]) {
+	case REAL:
+		*ret_soft = false;
+		if (!driver)
+			return err_cure(err_new(ERR_STATE, "there is no NVIDIA driver on this machine"),
+				"Use --gpu soft, or `set gpu soft`");
+		return NULL;
+	case SOFT:
+		*ret_soft = true;
+		return check_soft(path, facts);
+	default:
+		*ret_soft = !driver;
+		if (driver)
+			return NULL;
+		TRY(check_soft(path, facts));
+		if (!s->target.soft_told)
+			out_warn(s->out, "no NVIDIA driver here: using the software GPU");
+		s->target.soft_told = true;
+		return NULL;
+	}
+}
+
+/* ---- doctor ------------------------------------------------------------------------------------------------------- */
+
+static void verdict(struct session *s, bool ok, const char *what, const char *text, const char *cure)
+{
+	out_style(s->out, ok ? STYLE_NAME : STYLE_ERROR, "%-8s", ok ? "ok" : "missing");
+	out_printf(s->out, "%-14s %s\n", what, text);
+	if (!ok && cure)
+		out_printf(s->out, "%-23s%s\n", "", cure);
+}
+
+/* Runs probe in a child; its exit status, or -1. */
+static int in_child(int (*probe)(void))
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (!pid) {
+		alarm(20);
+		_exit(probe());
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* 0 when the library can be loaded, in a child. */
+static int in_child_load(const char *path)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (!pid) {
+		alarm(20);
+		_exit(!dlopen(path, RTLD_NOW | RTLD_LOCAL));
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* 0: a driver with devices; 1: no library; 2: no device answers. */
+static int probe_driver(void)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	int (*init)(unsigned) = NULL, (*count)(int *) = NULL;
+	int n = 0;
+
+	if (!lib)
+		return 1;
+	*(void **)&init = dlsym(lib, "cuInit");
+	*(void **)&count = dlsym(lib, "cuDeviceGetCount");
+	return !init || !count || init(0) || count(&n) || !n ? 2 : 0;
+}
+
+static int probe_cupti(void)
+{
+	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so",
+		"/usr/local/cuda/lib64/libcupti.so", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (dlopen(names[i], RTLD_NOW | RTLD_LOCAL))
+			return 0;
+	}
+	return 1;
+}
+
+/* 0 when a child of ours can be traced; else the errno. */
+static int probe_ptrace(void)
+{
+	int status, sys = 0;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return errno;
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	if (ptrace(PTRACE_SEIZE, pid, 0, 0))
+		sys = errno;
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, __WALL);
+	return sys;
+}
+
+static bool doctor_driver(struct session *s)
+{
+	int r = gpu_has_driver() ? in_child(probe_driver) : 1;
+
+	verdict(s, r == 0, "NVIDIA driver", r == 0 ? "answers, with a device" : r == 2 ? "is there, but no device answers"
+		: r == 1 ? "not on this machine" : "does not answer",
+		r == 1 ? "Not needed: the software GPU runs programs on the CPU." : "Try nvidia-smi; in a container, start it with --gpus all.");
+	return r == 0;
+}
+
+static bool doctor_agent(struct session *s, bool driver)
+{
+	char *agent = gpu_agent_path();
+	int cupti = driver ? in_child(probe_cupti) : 0;
+
+	verdict(s, agent != NULL, "agent", agent ? agent : "libtsdb-agent.so is not beside tsdb",
+		"Build tsdb where the CUDA toolkit's headers are (configure says whether it found them).");
+	if (driver)
+		verdict(s, cupti == 0, "CUPTI", cupti == 0 ? "can be loaded" : "libcupti.so cannot be loaded",
+			"Install the CUDA toolkit's CUPTI, or put its folder into LD_LIBRARY_PATH.");
+	free(agent);
+	return agent && cupti == 0;
+}
+
+/* The compiler of hot kernels: nothing is wrong without it. */
+static void doctor_jit(struct session *s, const char *soft)
+{
+	char path[4096];
+
+	snprintf(path, sizeof path, "%s/tsdb-softgpu-jit.so", soft);
+	verdict(s, true, "hot kernels", access(path, R_OK) ? "are interpreted: built without LLVM (install llvm-dev, configure again)"
+		: in_child_load(path) ? "are interpreted: tsdb-softgpu-jit.so cannot be loaded (its libLLVM is missing?)" : "are compiled", NULL);
+}
+
+static bool doctor_soft(struct session *s)
+{
+	char *soft = gpu_soft_dir();
+	bool ok = soft != NULL;
+
+	verdict(s, ok, "software GPU", ok ? soft : "not beside tsdb",
+		"Build tsdb where the CUDA toolkit's headers are (configure says whether it found them).");
+	if (ok)
+		doctor_jit(s, soft);
+	free(soft);
+	return ok;
+}
+
+/* Nothing else needs it, so nothing is wrong without it. */
+static void doctor_observe(struct session *s)
+{
+	struct err *e = observe_possible();
+	const char *why = e ? e->what : NULL;
+	static const char head[] = "cannot observe: ";
+
+	if (why && !strncmp(why, head, strlen(head)))
+		why += strlen(head);
+	verdict(s, !e, "observe", e ? why : "permitted (BPF)", e ? e->cure : NULL);
+	err_free(e);
+}
+
+/* Around what executes traces; nothing else needs it. */
+static void doctor_sandbox(struct session *s, bool driver)
+{
+	char *replayer = gpu_replayer_path();
+
+	if (replayer && !trust_doctor(s, replayer, driver))
+		out_printf(s->out, "%-23s%s\n", "", "Traces are executed here only with --no-sandbox (docs/security.md).");
+	free(replayer);
+}
+
+bool gpu_doctor(struct session *s)
+{
+	int trace = in_child(probe_ptrace);
+	bool driver, agent, soft;
+
+	out_printf(s->out, "tsdb %s\n", PACKAGE_VERSION);
+	driver = doctor_driver(s);
+	soft = doctor_soft(s);
+	agent = doctor_agent(s, driver);
+	verdict(s, trace == 0, "ptrace", trace == 0 ? "permitted" : trace > 0 ? strerror(trace) : "cannot be tried",
+		"In a container, start it with --cap-add=SYS_PTRACE (or --security-opt seccomp=unconfined).");
+	doctor_sandbox(s, driver);
+	doctor_observe(s);
+	verdict(s, true, "traces", "view, info and replay need nothing else", NULL);
+	return trace == 0 && agent && (driver || soft);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See trust.h. Who recorded a trace is what its file's owner and its own words say: neither is proof, so all of them are executed in the sandbox. The
+ * sentence is there for the person who believes to have opened a recording, as one opens a picture.
+ */
+#include "shell/live/trust.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include "sbt/sbt.h"
+#include "shell/line/out.h"
+
+/* Sandbox or not, in the words of a sentence that begins "its code is executed". */
+static const char *where(bool no_sandbox)
+{
+	return no_sandbox ? "WITHOUT a sandbox: it can do all that you can" : "here, in a sandbox (docs/security.md)";
+}
+
+/* The trace's host is "NAME RELEASE"; an old trace has none. */
+static bool other_machine(const char *host, int *ret_length)
+{
+	struct utsname u;
+
+	*ret_length = host ? (int)strcspn(host, " ") : 0;
+	return *ret_length && !uname(&u) && (strlen(u.nodename) != (size_t)*ret_length || strncmp(u.nodename, host, (size_t)*ret_length));
+}
+
+void trust_tell(struct session *s, bool no_sandbox)
+{
+	const struct sbt_meta *meta = sbt_reader_meta(s->engine.trace.reader);
+	struct stat st;
+	int n;
+
+	if (s->trust_told)
+		return;
+	s->trust_told = true;
+	if (other_machine(meta->host, &n))
+		out_warn(s->out,
+			"%s was recorded on another machine, %.*s: its code is executed %s",
+			s->engine.trace.path, n, meta->host, where(no_sandbox));
+	else if (!stat(s->engine.trace.path, &st) && st.st_uid != geteuid())
+		out_warn(s->out, "%s belongs to another user (number %u): its code is executed %s",
+			s->engine.trace.path, (unsigned)st.st_uid, where(no_sandbox));
+	else if (no_sandbox)
+		out_warn(
+			s->out, "the code of %s is executed %s", s->engine.trace.path, where(true));
+	else
+		s->trust_told = false; /* the next trace may be somebody's */
+}
+
+/* ---- doctor --------------------------------------------------------------------------------------------------------- */
+
+/* "up landlock version 7: ...", as tsdb-replayer writes it. */
+static bool tell_wall(struct session *s, char *line)
+{
+	char *name = strchr(line, ' '), *text;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (!name)
+		return true;
+	*name++ = '\0';
+	if (!strcmp(line, "error")) {
+		out_style(s->out, STYLE_ERROR, "%-8s", "missing");
+		out_printf(s->out, "%-14s %s\n", "sandbox", name);
+		return false;
+	}
+	text = strchr(name, ' ');
+	if (text)
+		*text++ = '\0';
+	const bool up = !strcmp(line, "up");
+	out_style(s->out, up ? STYLE_NAME : STYLE_ERROR, "%-8s", up ? "ok" : "missing");
+	out_printf(s->out, "%-14s %s: %s\n", "sandbox", name, text ? text : "");
+	return true;
+}
+
+bool trust_doctor(struct session *s, const char *replayer, bool driver)
+{
+	char *command = xasprintf("'%s' --sandbox-report=%s 2>&1", replayer, driver ? "real" : "soft");
+	FILE *f = strchr(replayer, '\'') ? NULL : popen(command, "re");
+	char line[512];
+	bool ok = f != NULL;
+
+	free(command);
+	while (f && fgets(line, sizeof line, f))
+		ok = tell_wall(s, line) && ok;
+	if (f)
+		pclose(f);
+	return ok;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What check.c found, told as text and as JSON.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include "replay/values.h"
+#include "shell/print/check-print.h"
+#include "shell/print/graph.h"
+#include "shell/print/stack-view.h"
+#include "shell/trace/trace.h"
+#include "state/state.h"
+
+#define FRAMES 5 /* of a stack */
+
+static void print_value(struct buf *out, enum replayer_as as, uint64_t bits)
+{
+	static const int digits[REPLAYER_AS_END] = {[REPLAYER_AS_F32] = 9, [REPLAYER_AS_F64] = 17, [REPLAYER_AS_F16] = 5, [REPLAYER_AS_BF16] = 4};
+
+	if (digits[as])
+		buf_printf(out, "%.*g", digits[as], value_of(bits, as));
+	else
+		buf_printf(out, "%" PRId64, value_signed(bits, as));
+}
+
+static const char *looks_text(enum check_looks l)
+{
+	static const char *const texts[] = {
+		[CHECK_LIKE_ATOMICS] = "only last bits differ: it looks like sums made in another order (floating-point atomics)",
+		[CHECK_LIKE_A_RACE] = "whole values differ: it looks like a race within the kernel",
+		[CHECK_LIKE_NEITHER] = "neither the last bits alone nor mostly whole values differ",
+	};
+
+	return texts[l];
+}
+
+static void print_place(const struct check_place *p, struct buf *out)
+{
+	buf_printf(out, "    0x%" PRIx64, p->addr);
+	if (p->size)
+		buf_printf(out, " (%" PRIu64 " bytes)", p->size);
+	if (!p->elements) {
+		buf_str(out, ": something in it was different once, and not when each execution was looked at\n");
+		return;
+	}
+	buf_printf(out, ": %" PRIu64 " %s differ", p->elements, value_types[p->as].name);
+	if (value_types[p->as].is_float)
+		buf_printf(out, ", by at most %.6g (%.0f ULP)", p->largest, p->steps);
+	else
+		buf_printf(out, ", by at most %.0f", p->largest);
+	buf_printf(out, "; at +%" PRIu64 " ", p->first_differs - p->addr);
+	print_value(out, p->as, p->was);
+	buf_str(out, ", then ");
+	print_value(out, p->as, p->is);
+	buf_byte(out, '\n');
+}
+
+static void print_cmd(struct session *s, const struct state *st, uint64_t seq, struct buf *out, bool stack)
+{
+	struct stack frames = {0};
+	uint32_t id = 0;
+	struct err *e = trace_print_cmd(s->engine.trace.reader, st, seq, false, out, &id);
+
+	if (e)
+		buf_printf(out, "#%" PRIu64, seq);
+	err_free(e);
+	buf_byte(out, '\n');
+	e = stack ? stack_recorded(s, s->engine.trace.reader, id, &frames) : NULL;
+	stack_print_brief(out, &frames, "    ", FRAMES);
+	stack_free(&frames);
+	err_free(e);
+}
+
+/* Values that differ were seen. */
+static bool is_seen(const struct check_launch *l)
+{
+	for (size_t i = 0; i < l->nplaces; i++)
+		if (l->places[i].elements)
+			return true;
+	return false;
+}
+
+static void print_what_differs(const struct check_launch *l, struct buf *out)
+{
+	for (size_t i = 0; i < l->nplaces; i++)
+		print_place(&l->places[i], out);
+	if (l->clock)
+		buf_printf(out, "    the kernel reads a clock (%s): its results differ by nature\n", l->clock);
+	else if (is_seen(l))
+		buf_printf(out, "    %s\n", looks_text(l->looks));
+}
+
+static void print_launch(struct session *s, const struct state *st, const struct check_result *r, const struct check_launch *l, struct buf *out)
+{
+	if (l->nplaces)
+		buf_printf(out, "Not deterministic, in %u of %u further executions from the same memory:\n  ", l->differing, r->runs - 1);
+	else
+		buf_str(out, "Its result depends on memory that nobody wrote:\n  ");
+	print_cmd(s, st, l->seq, out, true);
+	print_what_differs(l, out);
+	if (l->shared)
+		buf_str(out, "    reads shared memory that nothing in its block has written\n");
+}
+
+/* ---- nodes of a graph launch --------------------------------------------------------------------------------------------- */
+
+/* A launch's nodes, kept for the next of them: the state before a command takes long to make. */
+struct nodes {
+	uint64_t seq; /* 0: none */
+	struct state *st; /* before the launch */
+	struct sbt_cmd launch;
+	struct state_steps steps;
+};
+
+static void drop_nodes(struct nodes *n)
+{
+	state_steps_free(&n->steps);
+	state_free(n->st);
+	*n = (struct nodes){0};
+}
+
+/* NULL: the trace does not have it. */
+static const struct state_step *find_node(struct session *s, const struct check_launch *l, struct nodes *n)
+{
+	if (n->seq != l->seq) {
+		drop_nodes(n);
+		n->seq = l->seq;
+		struct err *e = graph_launched(s, l->seq, &n->st, &n->launch);
+		if (!e)
+			e = state_steps(&n->steps, n->st, (uint32_t)n->launch.u.graph_launch.exec);
+		err_free(e);
+	}
+	return l->step && l->step <= n->steps.n ? &n->steps.step[l->step - 1] : NULL;
+}
+
+static void print_node(struct session *s, const struct check_result *r, const struct check_launch *l, struct nodes *n, struct buf *out)
+{
+	const struct state_step *step = find_node(s, l, n);
+	struct buf origin = BUF_INIT;
+
+	buf_str(out, "  ");
+	if (step)
+		graph_print_step(out, n->st, &n->launch, l->step, step, false);
+	else
+		buf_printf(out, "#%" PRIu64 ".%u", l->seq, l->step);
+	buf_printf(out, ", in %u of %u\n", l->differing, r->runs - 1);
+	if (step)
+		graph_node_origin(&origin, s, s->engine.trace.reader, n->st, &step->node);
+	if (origin.len)
+		buf_printf(out, "    made by %s\n", buf_cstr(&origin));
+	print_what_differs(l, out);
+	buf_free(&origin);
+}
+
+/* A launch, behind which its nodes are in the list. *i: of the last of them, then. */
+static void print_nodes(struct session *s, const struct check_result *r, size_t *i, struct buf *out)
+{
+	const struct check_launch *l = &r->launches[*i];
+	const size_t first = *i + 1;
+	struct nodes n = {0};
+
+	if (!l->nodes)
+		return;
+	for (; *i + 1 < r->nlaunches && r->launches[*i + 1].step; ++*i) {
+		if (*i + 1 == first)
+			buf_printf(out, "  Of its %u nodes, one by one:\n", l->nodes);
+		print_node(s, r, &r->launches[*i + 1], &n, out);
+	}
+	drop_nodes(&n);
+	if (*i + 1 == first)
+		buf_printf(out, "    each of its %u nodes alone gave the same bytes every time: it may be their order, where the graph leaves it open (see explore)\n", l->nodes);
+}
+
+static void print_unwritten(struct session *s, const struct state *st, const struct unwritten *u, struct buf *out)
+{
+	buf_str(out, "Its result depends on memory that nobody wrote:\n  ");
+	print_cmd(s, st, u->seq, out, true);
+	if (!u->bytes)
+		buf_printf(out, "    reads 0x%" PRIx64 ", +%" PRIu64 " of the allocation #%" PRIu64 " at 0x%" PRIx64 ", the first such address that matters\n", u->read[0].addr,
+			u->read[0].addr - u->alloc, u->alloc_seq, u->alloc);
+	else
+		buf_printf(out, "    reads %" PRIu64 " bytes from 0x%" PRIx64 " on, of the allocation #%" PRIu64 " at 0x%" PRIx64 ": with zeros there it leaves other bytes than"
+		" with 0xff\n", u->bytes, u->read[0].addr, u->alloc_seq, u->alloc);
+	if (u->count > 1)
+		buf_printf(out, "    %" PRIu64 " launches of the kernel read such memory\n", u->count);
+}
+
+static const char *why_ended(const struct check_result *r)
+{
+	return r->end == DEVICE_CHECKED_INTERRUPTED
+		       ? "it was interrupted"
+		       : "the budget is spent (--budget 5m has more, 0 no end)";
+}
+
+/* What there was no time for. */
+static void print_missed(const struct check_result *r, struct buf *out)
+{
+	if (r->end)
+		buf_printf(out, "Not checked: %" PRIu64 " launch%s from #%" PRIu64 " on: %s.\n",
+			r->missed, r->missed == 1 ? "" : "es", r->reached + 1, why_ended(r));
+	if (r->passing_unknown)
+		buf_str(out, "Not looked for, for lack of time: launches that only pass a "
+			     "difference on.\n");
+	if (r->unwritten_unknown)
+		buf_str(out,
+			"Not looked for, for lack of time: reads of memory that nobody wrote.\n");
+}
+
+static void print_sum(const struct check_result *r, struct buf *out)
+{
+	if (!r->checked) {
+		buf_printf(out, "No launch of #%" PRIu64 "-#%" PRIu64 " was checked.\n", r->first, r->last);
+		print_missed(r, out);
+		return;
+	}
+	buf_printf(out, "%" PRIu64 " launch%s of #%" PRIu64 "-#%" PRIu64 " executed %u times each: ", r->checked, r->checked == 1 ? "" : "es",
+		r->first, r->last, r->runs);
+	if (r->nlaunches)
+		buf_printf(out, "%zu not deterministic", r->nlaunches - r->nsteps);
+	else
+		buf_str(out, "all gave the same bytes every time");
+	if (r->left_out)
+		buf_printf(out, " (%" PRIu64 " more pages differ than were looked at)", r->left_out);
+	buf_str(out, ".\n");
+	print_missed(r, out);
+}
+
+void check_print(struct session *s, const struct check_result *r, struct buf *out)
+{
+	struct state *st = NULL;
+	struct err *e = state_at(&st, s->engine.trace.reader, r->last);
+
+	err_free(e);
+	if (!st)
+		st = state_new();
+	for (size_t i = 0; i < r->nlaunches; i++) {
+		print_launch(s, st, r, &r->launches[i], out);
+		print_nodes(s, r, &i, out);
+	}
+	for (size_t i = 0; i < r->unwritten.n; i++)
+		print_unwritten(s, st, &r->unwritten.row[i], out);
+	if (r->npassing)
+		buf_printf(out, "Deterministic, but different in two runs of the window because what they read was:\n");
+	for (size_t i = 0; i < r->npassing && i < 20; i++) {
+		buf_str(out, "  ");
+		print_cmd(s, st, r->passing[i], out, false);
+	}
+	if (r->npassing > 20)
+		buf_printf(out, "  ... and %zu more\n", r->npassing - 20);
+	print_sum(r, out);
+	if (r->heap)
+		buf_printf(out, "%" PRIu64 " launch%s not checked, executed once: what they take from the device's own heap cannot be put back.\n", r->heap,
+			r->heap == 1 ? "" : "es");
+	if (r->fault.told)
+		buf_printf(out, "Not checked from #%" PRIu64 " on: a command there faulted in the recording (CUDA error %u, told by #%" PRIu64 ").\n", r->fault.first,
+			r->fault.code, r->fault.told);
+	if (r->outside)
+		buf_str(out, "Memory changed that, by its PTX, no launch writes to: since then all memory was compared after each execution.\n");
+	state_free(st);
+}
+
+static void json_command(struct session *s, const struct state *st, const struct check_launch *l, struct nodes *n, struct buf *out)
+{
+	const struct state_step *step = l->step ? find_node(s, l, n) : NULL;
+	uint32_t id;
+	struct err *e =
+		l->step ? NULL
+			: trace_print_cmd(s->engine.trace.reader, st, l->seq, true, out, &id);
+
+	if (step)
+		graph_print_step(out, n->st, &n->launch, l->step, step, true);
+	if (e || (l->step && !step))
+		buf_str(out, "null");
+	err_free(e);
+}
+
+static void json_launch(struct session *s, const struct state *st, const struct check_result *r, const struct check_launch *l, struct nodes *n,
+	struct buf *out)
+{
+	static const char *const looks[] = {"atomics", "race", "unclear"};
+
+	buf_printf(out, "{\"seq\":%" PRIu64 ",\"step\":%u,\"nodes\":%u,\"differing\":%u,\"executions\":%u,\"looks_like\":\"%s\",\"command\":", l->seq, l->step, l->nodes,
+		l->differing, r->runs - 1, !l->nplaces ? "uninitialised" : l->clock ? "clock" : is_seen(l) ? looks[l->looks] : "seen_once");
+	json_command(s, st, l, n, out);
+	buf_printf(out, ",\"unwritten_shared\":%s,\"places\":[", l->shared ? "true" : "false");
+	for (size_t i = 0; i < l->nplaces; i++) {
+		const struct check_place *p = &l->places[i];
+
+		buf_printf(out, "%s{\"allocation\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"type\":\"%s\",\"elements\":%" PRIu64 ",\"bytes\":%" PRIu64
+			",\"largest\":", i ? "," : "", p->addr, p->size, value_types[p->as].name, p->elements, p->bytes);
+		if (isfinite(p->largest))
+			buf_printf(out, "%.17g", p->largest);
+		else
+			buf_str(out, "null");
+		buf_printf(out, ",\"ulp\":%.17g,\"first\":\"0x%" PRIx64 "\"}", p->steps, p->first_differs);
+	}
+	buf_str(out, "]}");
+}
+
+void check_json(struct session *s, const struct check_result *r, struct buf *out)
+{
+	struct nodes n = {0};
+	struct state *st = NULL;
+	struct err *e = state_at(&st, s->engine.trace.reader, r->last);
+
+	err_free(e);
+	if (!st)
+		st = state_new();
+	buf_printf(out, "{\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"checked\":%" PRIu64 ",\"executions\":%u,\"nondeterministic\":[", r->first, r->last,
+		r->checked, r->runs);
+	for (size_t i = 0; i < r->nlaunches; i++) {
+		buf_str(out, i ? ",\n" : "");
+		json_launch(s, st, r, &r->launches[i], &n, out);
+	}
+	drop_nodes(&n);
+	buf_str(out, "],\"passing\":[");
+	for (size_t i = 0; i < r->npassing; i++)
+		buf_printf(out, "%s%" PRIu64, i ? "," : "", r->passing[i]);
+	buf_str(out, "],\"unwritten\":[");
+	for (size_t i = 0; i < r->unwritten.n; i++) {
+		const struct unwritten *u = &r->unwritten.row[i];
+		uint32_t id;
+
+		buf_printf(out, "%s{\"seq\":%" PRIu64 ",\"launches\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"first\":\"0x%" PRIx64 "\",\"allocation\":\"0x%" PRIx64
+			"\",\"command\":", i ? ",\n" : "", u->seq, u->count, u->bytes, u->read[0].addr, u->alloc);
+		e = trace_print_cmd(s->engine.trace.reader, st, u->seq, true, out, &id);
+		if (e)
+			buf_str(out, "null");
+		err_free(e);
+		buf_byte(out, '}');
+	}
+	buf_printf(out, "],\"fault\":%" PRIu64 ",\"heap\":%" PRIu64 ",\"outside\":%" PRIu64,
+		r->fault.told ? r->fault.first : 0, r->heap, r->outside);
+	buf_printf(out,
+		",\"ended_by\":%s,\"reached\":%" PRIu64 ",\"not_checked\":%" PRIu64
+		",\"passing_known\":%s,\"unwritten_known\":%s}\n",
+		r->end == DEVICE_CHECKED_BUDGET ? "\"budget\""
+		: r->end			? "\"interrupt\""
+						: "null",
+		r->reached, r->missed, r->passing_unknown ? "false" : "true",
+		r->unwritten_unknown ? "false" : "true");
+	state_free(st);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What exploring found, as text and as JSON; see explore.h. The JSON has all that merging needs.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include "shell/print/explore-text.h"
+#include "shell/print/graph.h"
+#include "shell/print/stack-view.h"
+#include "shell/trace/trace.h"
+#include "state/state.h"
+
+#define FRAMES 4
+
+/* "#5", or "#5.2" of a step of a graph launch. */
+static void print_number(uint64_t entry, struct buf *out)
+{
+	buf_printf(out, "#%" PRIu64, order_seq(entry));
+	if (order_entry_step(entry))
+		buf_printf(out, ".%" PRIu32, order_entry_step(entry));
+}
+
+/* A step of a graph launch. */
+static struct err *print_step_of(struct session *s, uint64_t entry, struct buf *out, uint32_t *ret_stack)
+{
+	const uint32_t step = order_entry_step(entry);
+	struct state_steps steps;
+	struct sbt_cmd launch;
+	struct state *st;
+	struct err *e;
+
+	TRY(graph_launched(s, order_seq(entry), &st, &launch));
+	e = state_steps(&steps, st, (uint32_t)launch.u.graph_launch.exec);
+	if (!e && step <= steps.n) {
+		*ret_stack = steps.step[step - 1].node.stack;
+		graph_print_step(out, st, &launch, step, &steps.step[step - 1], false);
+	}
+	state_steps_free(&steps);
+	state_free(st);
+	return e;
+}
+
+static void print_entry(uint64_t entry, struct buf *out)
+{
+	if (entry & ORDER_HOST)
+		buf_str(out, "the host's write");
+	else
+		print_number(entry, out);
+}
+
+static void print_cmd(struct session *s, const struct state *st, uint64_t entry, struct buf *out)
+{
+	const uint64_t seq = order_seq(entry);
+	struct stack frames = {0};
+	uint32_t id = 0;
+	struct err *e = NULL;
+
+	buf_str(out, entry & ORDER_HOST ? "    the host writes there before " : "    ");
+	if (st)
+		e = order_entry_step(entry)
+			    ? print_step_of(s, entry, out, &id)
+			    : trace_print_cmd(s->engine.trace.reader, st, seq, false, out, &id);
+	else
+		print_number(entry, out);
+	buf_byte(out, '\n');
+	if (!st)
+		return;
+	if (!e)
+		e = stack_recorded(s, s->engine.trace.reader, id, &frames);
+	stack_print_brief(out, &frames, "      ", FRAMES);
+	stack_free(&frames);
+	err_free(e);
+}
+
+static float as_float(const uint8_t *b)
+{
+	float f;
+
+	memcpy(&f, b, 4);
+	return f;
+}
+
+static void print_saved(const char *path, struct buf *out)
+{
+	const char *id = strrchr(path, '.'), *from = strstr(path, ".schedule-");
+
+	for (const char *p = from; p; p = strstr(p + 1, ".schedule-"))
+		from = p;
+	buf_printf(out, "  saved as %s: replays to that result every time", path);
+	if (from && id > from + 10)
+		buf_printf(out, " (replay schedule %.*s --step)", (int)(id - from - 10), from + 10);
+	buf_byte(out, '\n');
+}
+
+static void print_value(const char *what, const uint8_t *bytes, struct buf *out)
+{
+	uint32_t w;
+
+	memcpy(&w, bytes, 4);
+	buf_printf(out, "%s 0x%08" PRIx32 " (%g)", what, w, (double)as_float(bytes));
+}
+
+/* The pair is a free, or an allocation, and a use of its memory. */
+static void print_poisoned(const struct explore_found *f, struct buf *out)
+{
+	const bool freed = f->flipped[0].before == f->poison;
+	const uint64_t user = freed ? f->flipped[0].after : f->flipped[0].before;
+
+	buf_str(out, "because ");
+	print_number(user, out);
+	buf_printf(out, " %s memory that #%" PRIu64 " has %s: %s memory is poisoned with 0x%02x at #%" PRIu64 "\n", f->always ? "uses" : "may use", f->poison,
+		freed ? "freed" : "yet to allocate", freed ? "freed" : "new", ORDER_POISON_BYTE, f->poison);
+}
+
+/* A programmatic dependent launch, and one in front of it. */
+static void print_held(const struct explore_found *f, struct buf *out)
+{
+	buf_str(out, "because ");
+	print_number(f->as_recorded[0].after, out);
+	buf_str(out, " may begin before ");
+	print_number(f->held, out);
+	buf_str(out, " has finished: programmatic dependent launch, not waited for where it counts\n");
+}
+
+static void print_cause(const struct explore_found *f, struct buf *out)
+{
+	if (f->poison) {
+		print_poisoned(f, out);
+		return;
+	}
+	if (f->held) {
+		print_held(f, out);
+		return;
+	}
+	buf_str(out, f->nflipped ? "because " : "by an order among commands of which nobody knows what they touch\n");
+	for (size_t k = 0; k < f->nflipped; k++) {
+		buf_str(out, k ? ", " : "");
+		print_entry(f->as_recorded[k].before, out);
+		buf_str(out, " and ");
+		print_entry(f->as_recorded[k].after, out);
+		if (f->as_recorded[k].after & ORDER_HOST) {
+			buf_str(out, " between ");
+			print_number(f->as_recorded[k].before, out);
+			buf_str(out, " and ");
+			print_number(f->as_recorded[k].after, out);
+		}
+	}
+	if (f->nflipped)
+		buf_printf(out, " are unordered\n");
+}
+
+static void print_values(const struct explore_found *f, struct buf *out)
+{
+	if (!f->place || !f->nflipped) {
+		buf_str(out, f->place ? "  memory is different\n" : "  what was copied to the host is different\n");
+		return;
+	}
+	if (f->always) {
+		print_value("  not poisoned:", f->was, out);
+		buf_printf(out, " at 0x%" PRIx64 "\n", f->at);
+		print_value("  poisoned:", f->is, out);
+	} else {
+		buf_str(out, f->poison ? "  with " : "  as recorded, ");
+		print_entry(f->as_recorded[0].before, out);
+		print_value(f->held ? " done first:" : " first:", f->was, out);
+		buf_printf(out, " at 0x%" PRIx64 "\n  with ", f->at);
+		print_entry(f->held ? f->held : f->flipped[0].before, out);
+		print_value(f->held ? " held at its beginning:" : " first:", f->is, out);
+	}
+	buf_printf(out, ", %" PRIu64 " bytes of 0x%" PRIx64 " differ\n", f->bytes, f->place);
+}
+
+static void print_found(struct session *s, const struct state *st, const struct explore_result *r, size_t i, struct buf *out)
+{
+	const struct explore_found *f = &r->found[i];
+
+	buf_printf(out, "Result %zu: another one, ", i + 1);
+	print_cause(f, out);
+	print_values(f, out);
+	for (size_t k = 0; k < f->nflipped && k < 4; k++) {
+		print_cmd(s, st, f->as_recorded[k].before, out);
+		print_cmd(s, st, f->as_recorded[k].after, out);
+	}
+	if (f->again)
+		buf_printf(out, "  the same two places meet %" PRIu64 " more time%s\n", f->again, f->again == 1 ? "" : "s");
+	if (f->path)
+		print_saved(f->path, out);
+}
+
+static void print_shards(const struct explore_result *r, struct buf *out)
+{
+	uint32_t have = 0;
+
+	for (uint32_t i = 0; i < r->shards; i++)
+		have += r->have[i];
+	if (have == r->shards)
+		return;
+	buf_str(out, "Not complete: without shard");
+	for (uint32_t i = 0, told = 0; i < r->shards; i++)
+		if (!r->have[i] && told++ < 20)
+			buf_printf(out, "%s %" PRIu32, told > 1 ? "," : "", i + 1);
+	buf_printf(out, "%s of %" PRIu32 ".\n", r->shards - have > 20 ? " and others" : "", r->shards);
+}
+
+static void print_sums(const struct explore_result *r, struct buf *out)
+{
+	buf_printf(out, "%" PRIu64 " schedule%s executed in %.2f s", r->executed, r->executed == 1 ? "" : "s", r->seconds);
+	if (r->executed && r->seconds > 0)
+		buf_printf(out, " (%.0f a second)", (double)r->executed / r->seconds);
+	buf_printf(out, ", %" PRIu64 " left out as equal; %" PRIu64 " unordered pair%s%s. ", r->alike, r->pairs, r->pairs == 1 ? "" : "s",
+		explore_is_complete(r) ? ", every order of them" : "");
+	if (r->nfound)
+		buf_printf(out, "%zu other result%s.\n", r->nfound, r->nfound == 1 ? "" : "s");
+	else
+		buf_str(out, "Always the same result.\n");
+	if (r->unstable)
+		buf_printf(out, "Not compared: %" PRIu64 " allocation%s different from run to run in the recorded order already (replay check says why).\n",
+			r->unstable, r->unstable == 1 ? ", which is" : "s or outputs, which are");
+	if (r->left_early)
+		buf_str(out, "Not tried: programmatic dependent launches beside one in front that never triggers, or of which that is not known, that other nodes of its graph "
+			"wait for, too, or that is waited for by an attribute's event (races --possible).\n");
+	print_shards(r, out);
+}
+
+void explore_print(struct session *s, const struct explore_result *r, struct buf *out)
+{
+	struct state *st = NULL;
+
+	if (s->engine.trace.reader)
+		err_free(state_at(&st, s->engine.trace.reader, r->last));
+	for (size_t i = 0; i < r->nfound; i++)
+		print_found(s, st, r, i, out);
+	print_sums(r, out);
+	state_free(st);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void json_text(const char *text, struct buf *out)
+{
+	if (text)
+		sbt_json_string(out, text, strlen(text));
+	else
+		buf_str(out, "null");
+}
+
+static void json_bytes(const char *name, const uint8_t *b, struct buf *out)
+{
+	buf_printf(out, ",\"%s\":\"", name);
+	for (unsigned i = 0; i < 8; i++)
+		buf_printf(out, "%02x", b[i]);
+	buf_byte(out, '"');
+}
+
+/* A number; "N.K": step K of graph launch N; "host N": what the host changed before command N. */
+static void json_entry(uint64_t entry, struct buf *out)
+{
+	const uint32_t step = order_entry_step(entry);
+
+	if (step)
+		buf_printf(out, "\"%s%" PRIu64 ".%" PRIu32 "\"", entry & ORDER_HOST ? "host " : "", order_seq(entry), step);
+	else
+		buf_printf(out, entry & ORDER_HOST ? "\"host %" PRIu64 "\"" : "%" PRIu64, order_seq(entry));
+}
+
+static void json_found(const struct explore_found *f, struct buf *out)
+{
+	buf_str(out, "{\"pairs\":[");
+	for (size_t i = 0; i < f->nflipped; i++) {
+		buf_str(out, i ? ",{\"a\":" : "{\"a\":");
+		json_entry(f->as_recorded[i].before, out);
+		buf_str(out, ",\"b\":");
+		json_entry(f->as_recorded[i].after, out);
+		buf_printf(out, ",\"places\":\"0x%" PRIx64 "\"}", f->places[i]);
+	}
+	buf_printf(out, "],\"poison\":%" PRIu64 ",\"always\":%s,\"held\":%" PRIu64, f->poison, f->always ? "true" : "false", f->held);
+	buf_printf(out, ",\"again\":%" PRIu64 ",\"place\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"at\":\"0x%" PRIx64 "\"",
+		f->again, f->place, f->place_size, f->bytes, f->at);
+	json_bytes("was", f->was, out);
+	json_bytes("is", f->is, out);
+	buf_str(out, ",\"trace\":");
+	json_text(f->path, out);
+	buf_str(out, ",\"schedule\":[");
+	for (size_t k = 0; k < f->nseqs; k++) {
+		buf_str(out, k ? "," : "");
+		json_entry(f->seqs[k], out);
+	}
+	buf_str(out, "]}");
+}
+
+void explore_json(const struct explore_result *r, struct buf *out)
+{
+	bool any = false;
+
+	buf_str(out, "{\"trace\":");
+	json_text(r->trace, out);
+	buf_printf(out, ",\"id\":\"0x%" PRIx64 "\",\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"shards\":%" PRIu32 ",\"have\":[", r->id, r->first, r->last,
+		r->shards);
+	for (uint32_t i = 0; i < r->shards; i++)
+		if (r->have[i]) {
+			buf_printf(out, "%s%" PRIu32, any ? "," : "", i + 1);
+			any = true;
+		}
+	buf_printf(out, "],\"executed\":%" PRIu64 ",\"alike\":%" PRIu64 ",\"pairs\":%" PRIu64 ",\"unstable\":%" PRIu64
+		",\"left_early\":%s,\"went_through\":%s,\"complete\":%s,\"seconds\":%.3f,\"found\":[", r->executed, r->alike, r->pairs, r->unstable,
+		r->left_early ? "true" : "false", r->went_through ? "true" : "false", explore_is_complete(r) ? "true" : "false", r->seconds);
+	for (size_t i = 0; i < r->nfound; i++) {
+		buf_str(out, i ? "," : "");
+		json_found(&r->found[i], out);
+	}
+	buf_str(out, "]}\n");
+}

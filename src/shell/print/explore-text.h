@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Prints the result of exploring, as text and as JSON.
+ */
+#ifndef SHELL_EXPLORE_TEXT_H
+#define SHELL_EXPLORE_TEXT_H
+
+#include "engine/explore.h"
+#include "shell/line/session.h"
+
+/* The trace may be another one than the session's, or none: then commands are told by their
+ * numbers. */
+void explore_print(struct session *s, const struct explore_result *r, struct buf *out);
+/* One line. */
+void explore_json(const struct explore_result *r, struct buf *out);
+
+#endif

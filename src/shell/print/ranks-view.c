@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * All ranks of a set in one timeline, and what the set holds; see ranks.h. Within a rank commands stay in order of seq, whatever their times say: a
+ * rank's next command is taken to come no earlier than the one before.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shell/line/interrupt.h"
+#include "shell/print/ranks-view.h"
+#include "base/words.h"
+
+/* A rank that is being listed. */
+struct lane {
+	const struct rank *r;
+	struct sbt_reader *reader;
+	struct view_stream *v;
+	const struct sbt_cmd *c; /* its next command; NULL: none left */
+	uint64_t at;		 /* of that, on the set's clock */
+};
+
+struct lanes {
+	struct lane *l;
+	unsigned n;
+	uint64_t start; /* of the first command of all */
+	int host_width;
+};
+
+static struct err *lane_next(struct lane *l)
+{
+	uint64_t at;
+
+	TRY(view_stream_next(l->v, &l->c));
+	if (!l->c)
+		return NULL;
+	at = ranks_time(l->r, l->c->host_ns);
+	l->at = at > l->at ? at : l->at;
+	return NULL;
+}
+
+static struct err *open_lanes(struct session *s, struct ranks *set, const struct view_filter *f, struct lanes *ls)
+{
+	for (unsigned i = 0; i < set->n; i++) {
+		struct lane *l = &ls->l[ls->n];
+
+		if (f->rank >= 0 && set->r[i].rank != (uint64_t)f->rank)
+			continue;
+		l->r = &set->r[i];
+		TRY(ranks_open(l->r, &l->reader));
+		ls->n++;
+		TRY(view_stream_open(&l->v, s, l->reader, f));
+		TRY(lane_next(l));
+		ls->host_width = (int)strlen(l->r->host) > ls->host_width ? (int)strlen(l->r->host) : ls->host_width;
+	}
+	return NULL;
+}
+
+/* The one with the earliest command; ranks break ties. NULL: all are done. */
+static struct lane *earliest(struct lanes *ls)
+{
+	struct lane *best = NULL;
+
+	for (unsigned i = 0; i < ls->n; i++) {
+		if (ls->l[i].c && (!best || ls->l[i].at < best->at))
+			best = &ls->l[i];
+	}
+	return best;
+}
+
+static struct err *print_line(struct session *s, const struct lanes *ls, const struct lane *l, bool json, struct buf *line)
+{
+	struct buf cmd = BUF_INIT;
+	struct err *e = view_stream_print(l->v, l->c, &cmd);
+
+	buf_clear(line);
+	if (json) { /* {"seq":.. becomes {"rank":..,"seq":.. */
+		buf_printf(line, "{\"rank\":%" PRIu64 ",\"host\":", l->r->rank);
+		sbt_json_string(line, l->r->host, strlen(l->r->host));
+		buf_printf(line, ",\"time_ns\":%" PRIu64 ",%s", l->at, buf_cstr(&cmd) + 1);
+	} else {
+		buf_printf(line, "%+14.6f ms  %4" PRIu64 "  %-*s  %s", (double)(l->at - ls->start) / 1e6, l->r->rank, ls->host_width, l->r->host, buf_cstr(&cmd));
+	}
+	out_str(s->out, buf_cstr(line));
+	buf_free(&cmd);
+	return e;
+}
+
+static struct err *list_lanes(struct session *s, struct lanes *ls, const struct view_filter *f)
+{
+	struct lane *l = earliest(ls);
+	struct buf line = BUF_INIT;
+	struct err *e = NULL;
+
+	if (!l && !f->json)
+		out_str(s->out, "No such commands.\n");
+	if (l && !f->json)
+		out_style(s->out, STYLE_HEADER, "%17s  %4s  %-*s  %s\n", "Time", "Rank", ls->host_width, "Host", "Command");
+	ls->start = l ? l->at : 0;
+	while (!e && (l = earliest(ls)) && !out_closed(s->out) && !interrupt_flag) {
+		e = print_line(s, ls, l, f->json, &line);
+		if (!e)
+			e = lane_next(l);
+	}
+	out_progress_end(s->out);
+	buf_free(&line);
+	return e;
+}
+
+struct err *ranks_view(struct session *s, struct ranks *set, const struct view_filter *f)
+{
+	struct lanes ls = {.l = xcalloc(set->n, sizeof *ls.l), .host_width = 4};
+	struct err *e = NULL;
+
+	if (f->rank >= 0 && !ranks_find(set, (uint64_t)f->rank))
+		e = err_cure(err_new(ERR_NOT_FOUND, "the set has no rank %" PRId64, f->rank), "\"tsdb info %s\" lists them", set->path);
+	else if (f->rank < 0 && (f->first || f->last != UINT64_MAX))
+		e = err_cure(err_new(ERR_USAGE, "each rank numbers its commands by itself: a range is one rank's"), "Add --rank N");
+	if (!e)
+		e = open_lanes(s, set, f, &ls);
+	if (!e)
+		e = list_lanes(s, &ls, f);
+	for (unsigned i = 0; i < ls.n; i++) {
+		view_stream_close(ls.l[i].v);
+		sbt_reader_close(ls.l[i].reader);
+	}
+	free(ls.l);
+	return e;
+}
+
+/* ---- what the set holds ------------------------------------------------------------------------------------------- */
+
+static void clock_text(struct buf *b, const struct rank *r)
+{
+	if (!r->fitted) {
+		buf_str(b, "as it is");
+		return;
+	}
+	buf_printf(b, "%+.6f ms, to %.1f us", (double)r->fit.offset / 1e6, r->fit.error / 1e3);
+	if (r->fit.drift != 0)
+		buf_printf(b, ", drift %+.3f ppm", r->fit.drift * 1e6);
+}
+
+static void info_row(struct session *s, const struct rank *r, bool json, const char *sep)
+{
+	struct buf b = BUF_INIT;
+
+	if (json) {
+		buf_printf(&b, "%s{\"rank\":%" PRIu64 ",\"host\":", sep, r->rank);
+		sbt_json_string(&b, r->host, strlen(r->host));
+		buf_str(&b, ",\"file\":");
+		sbt_json_string(&b, r->file, strlen(r->file));
+		buf_printf(&b, ",\"pid\":%" PRIu64 ",\"commands\":%" PRIu64 ",\"fitted\":%s,\"offset_ns\":%" PRId64 ",\"drift\":%.12g,\"error_ns\":%.6g,\"matches\":%u}",
+			r->pid, r->commands, r->fitted ? "true" : "false", r->fit.offset, r->fit.drift, r->fit.error, r->fit.n);
+	} else {
+		buf_printf(&b, "%4" PRIu64 "  %-16s %8" PRIu64 "  %10" PRIu64 "  %-40s ", r->rank, r->host, r->pid, r->commands, r->file);
+		clock_text(&b, r);
+		buf_byte(&b, '\n');
+	}
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+}
+
+struct err *ranks_info(struct session *s, struct ranks *set, bool json)
+{
+	if (json)
+		out_str(s->out, "{\"ranks\":[");
+	else
+		out_style(s->out, STYLE_HEADER, "%4s  %-16s %8s  %10s  %-40s %s\n", "Rank", "Host", "Process", "Commands", "Trace", "Host's clock");
+	for (unsigned i = 0; i < set->n; i++)
+		info_row(s, &set->r[i], json, i ? ",\n" : "");
+	if (json)
+		out_str(s->out, "]}\n");
+	return NULL;
+}

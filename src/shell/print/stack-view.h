@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Host call stacks as the user sees them: of a stopped thread, or the recorded one of a command.
+ */
+#ifndef SHELL_STACK_H
+#define SHELL_STACK_H
+
+#include "attach/attach.h"
+#include "shell/line/session.h"
+
+struct stack {
+	struct backtrace_frame *frames; /* innermost first, inlined calls expanded; heap */
+	unsigned n;
+	bool recorded;	 /* out of the trace: pc is an ELF virtual address */
+};
+
+/* Python functions in place of the interpreter's own frames; nothing but Python functions; everything else. */
+enum stack_only { STACK_MIXED, STACK_PYTHON, STACK_NATIVE };
+/* The stack that commands are about (by focus); ERR_STATE or ERR_INCOMPLETE with the cure when there is none. */
+struct err *stack_get(struct session *s, enum stack_only only, struct stack *ret) TS_CHECK;
+/* The stack of thread tid of the live program. */
+struct err *stack_of_thread(struct session *s, pid_t tid, struct stack *ret) TS_CHECK;
+/* The stack with this id in r. */
+struct err *stack_recorded(struct session *s, struct sbt_reader *r, uint32_t id, struct stack *ret) TS_CHECK;
+/* The stack of a command of the live program, while the recorder keeps it; empty: it does not. */
+void stack_kept(struct session *s, uint32_t id, struct stack *ret);
+void stack_free(struct stack *st);
+
+/* "#0  0x... in main () at app.cu:12" without newline. */
+void stack_print_frame(struct buf *out, const struct stack *st, unsigned i);
+/*
+ * The innermost frames for a report, a line each behind indent, at most `most` (2 or more). Of a Python program: the innermost one, then Python functions, since
+ * libraries' frames alone say little about the program.
+ */
+void stack_print_brief(struct buf *out, const struct stack *st, const char *indent, unsigned most);
+void stack_json(struct buf *out, const struct stack *st);
+/* The innermost frame of the stopped thread on the screen; nothing when it cannot be unwound. */
+void stack_tell_top(struct session *s);
+
+#endif

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Listing a trace's commands, for `tsdb view` and the shell's `view`. Memory stays constant: only the kernels' names are kept, those of
+ * a trace that begins in the middle of a run out of its first keyframe.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shell/line/interrupt.h"
+#include "shell/print/stack-view.h"
+#include "shell/trace/trace.h"
+#include "base/words.h"
+#include "state/state.h"
+
+enum { KERNEL_IDS_MAX = 1 << 22 };
+
+struct kernel_name {
+	char *mangled, *shown;
+	void *params;
+	uint64_t params_len;
+};
+
+struct view_stream {
+	struct session *s;
+	struct sbt_cursor *cur;
+	struct sbt_reader *r;
+	struct view_filter f;
+	struct state *base; /* at the trace's beginning; NULL: nothing */
+	struct sbt_names base_names;
+	struct kernel_name *kernels; /* by id */
+	size_t nkernels;
+	struct sbt_names names;
+	uint64_t read; /* commands */
+};
+
+/* ---- options ------------------------------------------------------------------------------------------------------ */
+
+static struct err *option_value(const char *option, unsigned argc, char *const *argv, unsigned *i, const char **ret)
+{
+	if (*i + 1 >= argc)
+		return err_cure(err_new(ERR_USAGE, "%s needs a value", option), "See \"help view\"");
+	*ret = argv[++*i];
+	return NULL;
+}
+
+static struct err *set_stream(struct view_filter *f, const char *word)
+{
+	uint64_t v;
+
+	if (!word_u64(word, &v) || v > UINT32_MAX)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no stream", word), "Streams are numbers, see \"info streams\"");
+	f->has_stream = true;
+	f->stream = (uint32_t)v;
+	return NULL;
+}
+
+static struct err *set_rank(struct view_filter *f, const char *word)
+{
+	uint64_t v;
+
+	if (!strcmp(word, "all")) {
+		f->rank = VIEW_ALL_RANKS;
+		return NULL;
+	}
+	if (!word_u64(word, &v) || v > INT32_MAX)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no rank", word), "Ranks are numbers, see \"tsdb info FILE\"");
+	f->rank = (int64_t)v;
+	return NULL;
+}
+
+static struct err *set_kind(struct view_filter *f, const char *word)
+{
+	f->kind = sbt_kind_by_name(word);
+	return f->kind ? NULL : err_cure(err_new(ERR_USAGE, "there is no command kind \"%s\"", word), "\"help kinds\" lists them");
+}
+
+static struct err *view_word(struct view_filter *f, const char *word, const char **ret_file)
+{
+	if (word_range(word, &f->first, &f->last))
+		return NULL;
+	if (*word == '-')
+		return err_cure(err_new(ERR_USAGE, "view has no option %s", word),
+			"It has --json, --stream N, --kernel GLOB, --kind KIND, --stacks and, for sets, --rank N");
+	if (!ret_file || *ret_file)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", word), "Ranges are like 100-200, 100- or 143");
+	*ret_file = word;
+	return NULL;
+}
+
+struct err *view_options(struct view_filter *f, unsigned argc, char *const *argv, const char **ret_file)
+{
+	const char *value = NULL;
+
+	memset(f, 0, sizeof *f);
+	f->last = UINT64_MAX;
+	f->rank = VIEW_NO_RANK;
+	if (ret_file)
+		*ret_file = NULL;
+	for (unsigned i = 0; i < argc; i++) {
+		const char *w = argv[i];
+
+		if (!strcmp(w, "--json")) {
+			f->json = true;
+		} else if (!strcmp(w, "--stacks")) {
+			f->stacks = true;
+		} else if (!strcmp(w, "--stream")) {
+			TRY(option_value(w, argc, argv, &i, &value));
+			TRY(set_stream(f, value));
+		} else if (!strcmp(w, "--kernel")) {
+			TRY(option_value(w, argc, argv, &i, &f->kernel));
+		} else if (!strcmp(w, "--rank")) {
+			TRY(option_value(w, argc, argv, &i, &value));
+			TRY(set_rank(f, value));
+		} else if (!strcmp(w, "--kind")) {
+			TRY(option_value(w, argc, argv, &i, &value));
+			TRY(set_kind(f, value));
+		} else {
+			TRY(view_word(f, w, ret_file));
+		}
+	}
+	return NULL;
+}
+
+/* ---- names -------------------------------------------------------------------------------------------------------- */
+
+static const struct kernel_name *find_kernel(const struct view_stream *v, uint32_t id)
+{
+	return id < v->nkernels && v->kernels[id].mangled ? &v->kernels[id] : NULL;
+}
+
+static const char *name_of(void *arg, uint32_t id)
+{
+	const struct view_stream *v = arg;
+	const struct kernel_name *k = find_kernel(v, id);
+
+	if (k)
+		return k->shown;
+	return v->base && v->base_names.kernel ? v->base_names.kernel(v->base_names.arg, id) : NULL;
+}
+
+static bool params_of(void *arg, uint32_t id, struct sbt_blob *ret)
+{
+	const struct view_stream *v = arg;
+	const struct kernel_name *k = find_kernel(v, id);
+
+	if (k) {
+		*ret = (struct sbt_blob){k->params, k->params_len};
+		return true;
+	}
+	return v->base && v->base_names.params && v->base_names.params(v->base_names.arg, id, ret);
+}
+
+static void learn_kernel(struct view_stream *v, const struct sbt_cmd *c)
+{
+	const struct sbt_blob *name = &c->u.kernel_def.kernel_name, *params = &c->u.kernel_def.params;
+	uint64_t id = c->u.kernel_def.new_kernel;
+	struct kernel_name *k;
+	char shown[512];
+
+	if (id >= KERNEL_IDS_MAX || name->len > 1u << 20)
+		return;
+	if (id >= v->nkernels) {
+		size_t want = (size_t)id * 2 + 16;
+
+		v->kernels = xrealloc(v->kernels, want * sizeof *v->kernels);
+		memset(v->kernels + v->nkernels, 0, (want - v->nkernels) * sizeof *v->kernels);
+		v->nkernels = want;
+	}
+	k = &v->kernels[id];
+	free(k->mangled);
+	free(k->shown);
+	free(k->params);
+	k->mangled = xasprintf("%.*s", (int)name->len, name->len ? (const char *)name->p : "");
+	sbt_kernel_short_name(shown, sizeof shown, k->mangled);
+	k->shown = xstrdup(shown);
+	k->params = xmalloc(params->len ? params->len : 1);
+	k->params_len = params->len;
+	if (params->len)
+		memcpy(k->params, params->p, params->len);
+}
+
+static const char *mangled_of(const struct view_stream *v, uint32_t id)
+{
+	const struct kernel_name *k = find_kernel(v, id);
+	struct state_kernel sk;
+
+	if (k)
+		return k->mangled;
+	return v->base && state_kernel_by_id(v->base, id, &sk) ? sk.name : NULL;
+}
+
+/* The kernels that were known at the last keyframe before what is to be listed; *ret_seq is where it is, 0: nowhere. */
+static struct err *load_base(struct view_stream *v, uint64_t *ret_seq)
+{
+	uint64_t first = sbt_reader_first_seq(v->r);
+	struct buf frame = BUF_INIT;
+	struct err *e;
+
+	*ret_seq = 0;
+	if (v->f.first > first)
+		first = v->f.first;
+	if (first < 2)
+		return NULL;
+	e = sbt_reader_keyframe(v->r, first - 1, ret_seq, &frame);
+	if (!e && *ret_seq)
+		e = state_decode(&v->base, frame.data, frame.len);
+	buf_free(&frame);
+	if (v->base)
+		v->base_names = state_names(v->base);
+	return e;
+}
+
+/* ---- listing ------------------------------------------------------------------------------------------------------ */
+
+static bool on_stream(const struct sbt_cmd *c, uint32_t stream)
+{
+	const struct sbt_field *f = sbt_field(c->kind, "stream");
+
+	return f && sbt_get(c, f) == stream;
+}
+
+static bool passes(const struct view_stream *v, const struct sbt_cmd *c)
+{
+	const struct view_filter *f = &v->f;
+	const char *mangled, *shown;
+
+	if (c->seq < f->first || c->seq > f->last || (f->kind && c->kind != f->kind))
+		return false;
+	if (f->has_stream && !on_stream(c, f->stream))
+		return false;
+	if (!f->kernel)
+		return true;
+	if (c->kind != SBT_LAUNCH)
+		return false;
+	mangled = mangled_of(v, (uint32_t)c->u.launch.kernel);
+	shown = name_of((void *)(uintptr_t)v, (uint32_t)c->u.launch.kernel);
+	return mangled && shown && sbt_kernel_glob(f->kernel, mangled, shown);
+}
+
+static struct err *print_stack(struct view_stream *v, const struct sbt_cmd *c, struct buf *out)
+{
+	struct stack st;
+
+	if (!v->f.stacks || v->f.json || !c->stack)
+		return NULL;
+	TRY(stack_recorded(v->s, v->r, c->stack, &st));
+	for (unsigned i = 0; i < st.n; i++) {
+		buf_str(out, "    ");
+		stack_print_frame(out, &st, i);
+		buf_byte(out, '\n');
+	}
+	stack_free(&st);
+	return NULL;
+}
+
+struct err *view_stream_print(struct view_stream *v, const struct sbt_cmd *c, struct buf *out)
+{
+	if (v->f.json)
+		sbt_json_cmd(out, c, &v->names);
+	else
+		sbt_print_cmd(out, c, &v->names);
+	buf_byte(out, '\n');
+	return print_stack(v, c, out);
+}
+
+struct err *view_stream_next(struct view_stream *v, const struct sbt_cmd **ret)
+{
+	const struct sbt_cmd *c;
+
+	*ret = NULL;
+	for (;;) {
+		TRY(sbt_cursor_next(v->cur, &c));
+		if (!c || c->seq > v->f.last)
+			return NULL;
+		v->read++;
+		if (c->kind == SBT_KERNEL_DEF)
+			learn_kernel(v, c);
+		if (passes(v, c)) {
+			*ret = c;
+			return NULL;
+		}
+		if (!(v->read & 0xffff)) {
+			out_progress(v->s->out, "reading", v->read, sbt_reader_count(v->r));
+			if (interrupt_flag)
+				return NULL;
+		}
+	}
+}
+
+const char *view_stream_kernel(const struct view_stream *v, uint64_t id)
+{
+	return mangled_of(v, (uint32_t)id);
+}
+
+void view_stream_close(struct view_stream *v)
+{
+	if (!v)
+		return;
+	sbt_cursor_close(v->cur);
+	for (size_t i = 0; i < v->nkernels; i++) {
+		free(v->kernels[i].mangled);
+		free(v->kernels[i].shown);
+		free(v->kernels[i].params);
+	}
+	free(v->kernels);
+	if (v->base)
+		state_free(v->base);
+	free(v);
+}
+
+/* A range that the trace has nothing of is a mistake; a filter that nothing passes is an answer. */
+static struct err *check_range(struct sbt_reader *r, const struct view_filter *f)
+{
+	uint64_t first = sbt_reader_first_seq(r), last = sbt_reader_last_seq(r);
+
+	if (!sbt_reader_count(r) || (f->first <= last && f->last >= first))
+		return NULL;
+	return err_cure(f->first == f->last ? err_new(ERR_NOT_FOUND, "the trace has no #%" PRIu64, f->first)
+					    : err_new(ERR_NOT_FOUND, "the trace has nothing of #%" PRIu64 "-#%" PRIu64, f->first, f->last),
+		"It holds #%" PRIu64 "-#%" PRIu64, first, last);
+}
+
+static struct err *open_stream(struct view_stream *v)
+{
+	uint64_t from;
+
+	TRY(check_range(v->r, &v->f));
+	TRY(load_base(v, &from));
+	TRY(sbt_cursor_open(&v->cur, v->r));
+	return from ? sbt_cursor_seek(v->cur, from + 1) : NULL;
+}
+
+struct err *view_stream_open(struct view_stream **ret, struct session *s, struct sbt_reader *r, const struct view_filter *f)
+{
+	struct view_stream *v = xcalloc(1, sizeof *v);
+	struct err *e;
+
+	*v = (struct view_stream){.s = s, .r = r, .f = *f, .names = {.arg = v, .kernel = name_of, .params = params_of}};
+	e = open_stream(v);
+	if (!e)
+		*ret = v;
+	else
+		view_stream_close(v);
+	return e;
+}
+
+static struct err *list(struct view_stream *v, uint64_t *ret_shown)
+{
+	struct buf line = BUF_INIT;
+	const struct sbt_cmd *c = NULL;
+	struct err *e = NULL;
+
+	while (!out_closed(v->s->out) && !interrupt_flag && !(e = view_stream_next(v, &c)) && c) {
+		buf_clear(&line);
+		e = view_stream_print(v, c, &line);
+		if (e)
+			break;
+		out_str(v->s->out, buf_cstr(&line));
+		++*ret_shown;
+		e = NULL;
+	}
+	out_progress_end(v->s->out);
+	buf_free(&line);
+	return e;
+}
+
+struct err *view_commands(struct session *s, struct sbt_reader *r, const struct view_filter *f)
+{
+	struct view_stream *v;
+	uint64_t shown = 0;
+	struct err *e;
+
+	TRY(view_stream_open(&v, s, r, f));
+	e = list(v, &shown);
+	view_stream_close(v);
+	if (!e && !shown && !f->json)
+		out_str(s->out, "No such commands.\n");
+	return e;
+}

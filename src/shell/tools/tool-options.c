@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See tool-options.h. --on none is refused here, once for all: it is what a session without a device is set to, and a tool has nothing to do then.
+ */
+#include "shell/tools/tool-options.h"
+
+#include <string.h>
+#include "base/words.h"
+
+struct tool_options tool_options_default(const struct session *s)
+{
+	struct tool_options t = {.choice = replay_choice_default(&s->engine)};
+
+	t.choice.strict = true;
+	return t;
+}
+
+const char *tool_option_valued(const char *const *names, int argc, char *const *argv, int *i, const char **ret)
+{
+	const char *w = argv[*i];
+	const size_t n = strcspn(w, "=");
+
+	for (; *names; names++) {
+		if (strlen(*names) != n || strncmp(*names, w, n))
+			continue;
+		*ret = w[n] ? w + n + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+		return *names;
+	}
+	return NULL;
+}
+
+struct err *tool_option_window(const char *word, const char *usage, uint64_t *ret)
+{
+	if (word_u64(word, ret) && *ret && *ret <= UINT32_MAX)
+		return NULL;
+	return err_cure(err_new(ERR_USAGE, "\"%s\" is no window: they are numbered from 1", word), "%s", usage);
+}
+
+struct err *tool_options_take(struct tool_options *t, const char *usage, int *argc, char **argv)
+{
+	static const char *const valued[] = {"--on", "--window", NULL};
+	int n = 0;
+
+	for (int i = 0; i < *argc; i++) {
+		const char *value, *name = tool_option_valued(valued, *argc, argv, &i, &value);
+
+		if (name && !value)
+			return err_cure(err_new(ERR_USAGE, "%s needs a value", name), "%s", usage);
+		if (name && !strcmp(name, "--on"))
+			TRY(replay_on_parse(value, &t->choice.on));
+		else if (name)
+			TRY(tool_option_window(value, usage, &t->window));
+		else if (!strcmp(argv[i], "--any-device"))
+			t->choice.any_device = true;
+		else if (!strcmp(argv[i], "--json"))
+			t->json = true;
+		else
+			argv[n++] = argv[i];
+	}
+	*argc = n;
+	t->choice.quiet = t->json;
+	if (t->choice.on == REPLAY_ON_NONE)
+		return err_cure(err_new(ERR_USAGE, "--on none executes nothing"), "%s", usage);
+	return NULL;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Options that the tools which execute a trace have in common: --on X, --window N, --any-device, --json.
+ */
+#ifndef SHELL_TOOL_OPTIONS_H
+#define SHELL_TOOL_OPTIONS_H
+
+#include "engine/replay-device.h"
+#include "shell/line/session.h"
+
+struct tool_options {
+	struct replay_choice choice;
+	uint64_t window; /* from 1; 0: all */
+	bool json;
+};
+
+/* As set up by the session, for a tool: no device is an error. */
+struct tool_options tool_options_default(const struct session *s);
+/* Takes them out of argv, whose rest is for the caller; ERR_USAGE with `usage` as the cure. */
+struct err *tool_options_take(struct tool_options *t, const char *usage, int *argc, char **argv) TS_CHECK;
+/* argv[*i] is one of names (the last is NULL), as "NAME VALUE" or "NAME=VALUE": returns the name, *ret is its value, or NULL when it has none, *i the last
+ * word of it. NULL: it is none of them. */
+const char *tool_option_valued(const char *const *names, int argc, char *const *argv, int *i, const char **ret);
+/* Word is a window's number. */
+struct err *tool_option_window(const char *word, const char *usage, uint64_t *ret) TS_CHECK;
+
+#endif

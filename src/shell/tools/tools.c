@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tsdb record, view, info, doctor; see tools.h. Surprise: `record` ends as the program did, by the same signal if it was killed by one.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "attach/attach.h"
+#include "shell/live/gpu.h"
+#include "shell/live/follow.h"
+#include "shell/line/interrupt.h"
+#include "engine/names.h"
+#include "shell/live/process.h"
+#include "shell/print/ranks-view.h"
+#include "engine/recorder.h"
+#include "shell/tools/tools.h"
+#include "shell/trace/trace.h"
+
+static int fail(struct session *s, struct err *e)
+{
+	out_error(s->out, e);
+	return 1;
+}
+
+struct err *tool_set_gpu(struct session *s, const char *value)
+{
+	struct err *e = settings_assign(&s->engine.set, SET_GPU, value);
+
+	if (!e)
+		return NULL;
+	err_free(e);
+	return err_cure(err_new(ERR_USAGE, "--gpu %s is no device", value), "It is auto, soft or real");
+}
+
+void tool_no_sandbox(struct session *s)
+{
+	s->engine.set.number[SET_REPLAY_SANDBOX] = 0;
+}
+
+void tool_take_no_sandbox(struct session *s, char **words)
+{
+	char **to = words;
+
+	for (; *words; words++) {
+		if (strcmp(*words, TOOL_NO_SANDBOX))
+			*to++ = *words;
+		else
+			tool_no_sandbox(s);
+	}
+	*to = NULL;
+}
+
+/* ---- record ------------------------------------------------------------------------------------------------------- */
+
+static struct err *record_usage(const char *why, const char *word)
+{
+	return err_cure(err_new(ERR_USAGE, why, word), "Usage: tsdb record [-o FILE] [--gpu auto|soft|real] [--memory all|touched|none] [--memory-limit SIZE] "
+		"[--outputs hash|full] [--no-stacks] [--timestamps] [--children] [--] PROGRAM ARGS | -p PID|NAME");
+}
+
+/* Options of record that are settings: "--memory touched", "--memory=touched". */
+static const struct {
+	const char *name;
+	enum setting id;
+} record_settings[] = {{"--gpu", SET_GPU}, {"--memory", SET_MEMORY}, {"--memory-limit", SET_MEMORY_LIMIT}, {"--outputs", SET_OUTPUTS}};
+
+/* The value of an option called name at argv[*i], or NULL: it is another option. *ret_missing: it is this one, without value. */
+static const char *option_value(const char *name, int argc, char **argv, int *i, bool *ret_missing)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(argv[*i], name, n) || (argv[*i][n] && (argv[*i][n] != '=' || n == 2)))
+		return NULL;
+	if (argv[*i][n])
+		return argv[*i] + n + 1;
+	*ret_missing = *i + 1 >= argc;
+	return *ret_missing ? NULL : argv[++*i];
+}
+
+/* Takes one option; *i is its last word. */
+static struct err *record_option(struct session *s, int argc, char **argv, int *i)
+{
+	const char *w = argv[*i], *value;
+	bool missing = false;
+
+	if (!strcmp(w, "--no-stacks")) {
+		s->plan.stacks_off = true;
+		return NULL;
+	}
+	if (!strcmp(w, "--timestamps")) {
+		s->engine.set.number[SET_TIMESTAMPS] = 1;
+		return NULL;
+	}
+	if (!strcmp(w, "--children")) {
+		s->engine.set.number[SET_FOLLOW_CHILDREN] = 1;
+		return NULL;
+	}
+	value = option_value("-o", argc, argv, i, &missing);
+	if (value) {
+		TRY(names_check(value));
+		free(s->plan.path);
+		s->plan.path = xstrdup(value);
+		return NULL;
+	}
+	for (size_t k = 0; !missing && k < sizeof record_settings / sizeof *record_settings; k++) {
+		value = option_value(record_settings[k].name, argc, argv, i, &missing);
+		if (value)
+			return record_settings[k].id == SET_GPU
+				       ? tool_set_gpu(s, value)
+				       : settings_assign(
+						 &s->engine.set, record_settings[k].id, value);
+	}
+	return record_usage(missing ? "%s needs a value" : "record has no option %s", w);
+}
+
+/* *ret_attach: the process to attach to instead of a program, or NULL. */
+static struct err *record_options(struct session *s, int argc, char **argv, int *ret_program, const char **ret_attach)
+{
+	bool missing = false;
+	int i = 0;
+
+	*ret_attach = NULL;
+
+	for (; i < argc && *argv[i] == '-'; i++) {
+		if (!strcmp(argv[i], "--")) {
+			i++;
+			break;
+		}
+		if (!*ret_attach && (*ret_attach = option_value("-p", argc, argv, &i, &missing)))
+			continue;
+		TRY(record_option(s, argc, argv, &i));
+	}
+	if (*ret_attach && settings_on(&s->engine.set, SET_FOLLOW_CHILDREN))
+		return err_cure(err_new(ERR_UNSUPPORTED, "children of a process that runs already are not followed"),
+			"Start the program with tsdb: tsdb record --children PROGRAM ARGS");
+	if (*ret_attach && i < argc)
+		return record_usage("a process that runs takes no arguments (%s)", argv[i]);
+	if (i >= argc && !*ret_attach)
+		return record_usage("record needs a program%s", "");
+	*ret_program = i;
+	return NULL;
+}
+
+void tool_die_by(int sig)
+{
+	struct rlimit none = {0, 0};
+	sigset_t set;
+
+	setrlimit(RLIMIT_CORE, &none);
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(sig);
+}
+
+static struct err *record_run(struct session *s)
+{
+	struct redirect none = {0};
+
+	TRY(process_launch(s, &none));
+	interrupt_forward(inferior_pid(s->target.inf));
+	while (s->target.inf)
+		TRY(process_continue(s));
+	if (!s->follow)
+		return NULL;
+	interrupt_all();
+	TRY(follow_rest(s->follow));
+	follow_summary(s->follow);
+	return NULL;
+}
+
+/* Records a process that runs, until it ends, or Ctrl-C or a SIGTERM ends the recording. */
+static struct err *record_attached(struct session *s, const char *who)
+{
+	s->target.recording = true;
+	s->plan.mode = RECORDER_ALL;
+	TRY(process_attach(s, who, false));
+	interrupt_all();
+	out_printf(s->out, "Recording until Ctrl-C, or until it ends.\n");
+	TRY(process_continue(s));
+	return process_detach(s);
+}
+
+static int tool_record(struct session *s, int argc, char **argv)
+{
+	const char *attach;
+	struct err *e;
+	int program = 0;
+
+	e = record_options(s, argc, argv, &program, &attach);
+	if (!e && attach) {
+		e = record_attached(s, attach);
+		if (e)
+			return fail(s, e);
+		return s->plan.failed ? 1 : s->plan.no_memory;
+	}
+	if (!e) {
+		s->target.recording = true;
+		s->plan.mode = RECORDER_ALL;
+		e = process_file(s, argv[program], argv + program + 1);
+	}
+	if (!e)
+		e = record_run(s);
+	interrupt_forward(0);
+	if (e)
+		return fail(s, e);
+	if (!recorder_count(s->recorder) && !s->follow && !s->plan.failed)
+		out_warn(s->out, "the program made no GPU commands: there is nothing in the trace");
+	if (s->target.exit_signal)
+		out_warn(s->out, "the program was killed by %s, %s, after %llu GPU commands; the trace ends there",
+			process_signal_name(s->target.exit_signal), process_signal_text(s->target.exit_signal),
+			(unsigned long long)recorder_count(s->recorder));
+	if (s->plan.failed)
+		return 1;
+	if (s->target.exit_signal) {
+		out_flush(s->out);
+		tool_die_by(s->target.exit_signal);
+	}
+	return s->target.exit_code ? s->target.exit_code : s->plan.no_memory;
+}
+
+/* ---- view, info --------------------------------------------------------------------------------------------------- */
+
+static int view_set(struct session *s, const char *file, const struct view_filter *f)
+{
+	struct ranks *set;
+	struct err *e = ranks_load(&set, file);
+
+	if (e)
+		return fail(s, e);
+	e = ranks_view(s, set, f);
+	ranks_free(set);
+	return e ? fail(s, e) : 0;
+}
+
+static int info_set(struct session *s, const char *file, bool json)
+{
+	struct ranks *set;
+	struct err *e = ranks_load(&set, file);
+
+	if (e)
+		return fail(s, e);
+	e = ranks_info(s, set, json);
+	ranks_free(set);
+	return e ? fail(s, e) : 0;
+}
+
+static int tool_view(struct session *s, int argc, char **argv)
+{
+	struct sbt_reader *r;
+	struct view_filter f;
+	const char *file;
+	struct err *e = view_options(&f, (unsigned)argc, argv, &file);
+	bool damaged;
+
+	if (!e && !file)
+		e = err_cure(err_new(ERR_USAGE, "view needs a trace"),
+			"Usage: tsdb view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks] [--rank N]");
+	if (!e && ranks_is(file))
+		return view_set(s, file, &f);
+	if (!e && f.rank != VIEW_NO_RANK)
+		e = err_cure(err_new(ERR_USAGE, "%s is one rank's trace, not a set", file), "Leave --rank away, or make a set with \"tsdb merge\"");
+	if (!e)
+		e = sbt_reader_open(&r, file);
+	if (e)
+		return fail(s, e);
+	if (isatty(STDOUT_FILENO) && isatty(STDIN_FILENO)) {
+		unsigned lines, columns;
+
+		out_screen(&lines, &columns);
+		out_page_begin(s->out, lines);
+	}
+	e = view_commands(s, r, &f);
+	out_page_end(s->out);
+	if (!f.json)
+		trace_tell_attached(s->out, r);
+	damaged = trace_tell_damage(s->out, file, r);
+	sbt_reader_close(r);
+	return e ? fail(s, e) : damaged;
+}
+
+static int tool_info(struct session *s, int argc, char **argv)
+{
+	struct sbt_reader *r;
+	struct buf b = BUF_INIT;
+	const char *file = NULL;
+	bool json = false, clocks = false, damaged;
+	struct err *e = NULL;
+
+	for (int i = 0; !e && i < argc; i++) {
+		if (!strcmp(argv[i], "--json"))
+			json = true;
+		else if (!strcmp(argv[i], "--clocks"))
+			clocks = true;
+		else if (*argv[i] == '-' || file)
+			e = err_cure(err_new(ERR_USAGE, "info has no option %s", argv[i]), "Usage: tsdb info FILE [--clocks] [--json]");
+		else
+			file = argv[i];
+	}
+	if (!e && !file)
+		e = err_cure(err_new(ERR_USAGE, "info needs a trace"), "Usage: tsdb info FILE [--clocks] [--json]");
+	if (!e && ranks_is(file))
+		return info_set(s, file, json);
+	if (!e)
+		e = sbt_reader_open(&r, file);
+	if (e)
+		return fail(s, e);
+	if (json)
+		trace_summary_json(&b, file, r);
+	else
+		trace_summary(&b, file, r);
+	if (clocks && !json)
+		e = trace_clocks(r, &b);
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	damaged = trace_tell_damage(s->out, file, r);
+	sbt_reader_close(r);
+	return e ? fail(s, e) : damaged;
+}
+
+/* ---- the others --------------------------------------------------------------------------------------------------- */
+
+static int tool_doctor(struct session *s, int argc, char **argv)
+{
+	if (argc)
+		return fail(s, err_cure(err_new(ERR_USAGE, "doctor takes no \"%s\"", argv[0]), "Use \"tsdb doctor\""));
+	return !gpu_doctor(s);
+}
+
+/* In the order of "tsdb --help". */
+const struct tool tools[] = {
+	{"record", tool_record,
+		"[-o FILE] [--memory all|touched|none] [--memory-limit SIZE] [--outputs hash|full] "
+		"[--no-stacks] [--timestamps] [--children] "
+		"[--] PROGRAM ARGS... | -p PID|NAME",
+		"record a whole run, or what a running process does from now on",
+		"tsdb record -o run.sbt ./app --steps 3\n"
+		"tsdb record -p train.py\n"
+		"tsdb record --children -o 'run.%h.%r.sbt' torchrun train.py\n"},
+	{"observe", tool_observe,
+		"[-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] "
+		"[--no-stacks] [--ring SIZE] [--quiet] "
+		"PID | --all | --list | [--] PROGRAM ARGS...",
+		"what a running process does with the GPU, without stopping it",
+		"tsdb observe 4711\n"
+		"tsdb observe --for 10s -o app.sbt ./app\n"
+		"tsdb observe --all\n"},
+	{"view", tool_view,
+		"FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks] "
+		"[--rank N]",
+		"list the commands of a trace, or of a set of them",
+		"tsdb view app.sbt 100-200 --stacks\n"
+		"tsdb view app.sbt --kernel 'matmul*'\n"},
+	{"merge", tool_merge, "-o FILE [--match GLOB] [--as-is] TRACE TRACE...",
+		"the traces of a job's ranks as one set, on one clock",
+		"tsdb merge -o all.sbt run.*.sbt\n"},
+	{"info", tool_info, "FILE [--clocks] [--json]", "say what a trace holds",
+		"tsdb info app.sbt\n"},
+	{"replay", tool_replay,
+		"FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | "
+		"--range A-B | --kernel GLOB [--nth K]] "
+		"[--order fixed|concurrent|started] [--touched] [--any-device] [--no-sandbox] "
+		"[--json]",
+		"execute the commands of a trace again and compare",
+		"tsdb replay app.sbt\n"
+		"tsdb replay app.sbt --on soft --range 100-120\n",
+		true},
+	{"check", tool_check,
+		"FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] [--budget "
+		"TIME] [--window N] [--on auto|soft|real] [--any-device] [--no-sandbox] [--json]",
+		"which launches are not deterministic", "tsdb check app.sbt --perturb\n", true},
+	{"races", tool_races,
+		"FILE [A-B] [--possible] [--exact | --no-exact | --budget TIME] [--strict] "
+		"[--threads-apart] [--no-sandbox] [--json]",
+		"commands that nothing orders and that touch the same bytes",
+		"tsdb races app.sbt\n", true},
+	{"explore", tool_explore,
+		"FILE [--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save] "
+		"[--strict] [--window N] [--on auto|soft|real] [--any-device] "
+		"[--no-sandbox] [--json] | merge FILE.json... [--json]",
+		"other orders that the program allows, and what comes of them",
+		"tsdb explore app.sbt --budget 30s\n", true},
+	{"extract", tool_extract,
+		"FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR [--all] [--window N] "
+		"[--no-sandbox] [--on auto|soft|real]",
+		"write one launch as a C program that stands alone",
+		"tsdb extract app.sbt --kernel scale --nth 3 -o scale3\n", true},
+	{"demo", tool_demo, "race", "find a missing wait in an example, step by step",
+		"tsdb demo race\n"},
+	{"doctor", tool_doctor, "", "say what this machine can do", "tsdb doctor\n"},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+
+#define HELP_COLUMNS 80
+#define HELP_INDENT 14
+
+/* Breaks between words, but not within brackets that fit on a line. */
+void tool_usage(const struct tool *t, struct buf *out)
+{
+	size_t column = out->len;
+	const char *p = t->usage;
+
+	buf_printf(out, "  tsdb %s", t->name);
+	column = out->len - column;
+	while (*p) {
+		size_t n = 0;
+
+		for (unsigned depth = 0; p[n] && (p[n] != ' ' || depth); n++)
+			depth += (p[n] == '[') - (p[n] == ']');
+		if (n > HELP_COLUMNS - HELP_INDENT)
+			n = strcspn(p, " ");
+		if (column + 1 + n > HELP_COLUMNS) {
+			buf_printf(out, "\n%*s", HELP_INDENT - 1, "");
+			column = HELP_INDENT - 1;
+		}
+		buf_printf(out, " %.*s", (int)n, p);
+		column += 1 + n;
+		p += n + (p[n] == ' ');
+	}
+	buf_printf(out, "\n      %s\n", t->doc);
+	for (p = t->examples; *p; p += strcspn(p, "\n") + 1)
+		buf_printf(out, "  %-11s%.*s\n", p > t->examples ? "" : p[strcspn(p, "\n") + 1] ? "Examples:" : "Example:", (int)strcspn(p, "\n"), p);
+}
+
+const struct tool *tool_find(const char *name)
+{
+	for (const struct tool *t = tools; t->name; t++) {
+		if (!strcmp(t->name, name))
+			return t;
+	}
+	return NULL;
+}

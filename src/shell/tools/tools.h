@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The subcommands of the command line, tsdb record and so on: a row of tools[] each, which "tsdb --help" is made of. Each takes the words after
+ * its name and returns the exit status.
+ */
+#ifndef SHELL_TOOLS_H
+#define SHELL_TOOLS_H
+
+#include "shell/line/session.h"
+
+struct tool {
+	const char *name;
+	int (*run)(struct session *s, int argc, char **argv);
+	const char *usage, *doc; /* usage: without the name */
+	const char *examples;	 /* a line each */
+	bool executes;		 /* a trace's code, and takes TOOL_NO_SANDBOX among its words */
+};
+extern const struct tool tools[];
+/* The tool called name, or NULL. */
+const struct tool *tool_find(const char *name);
+/* Its usage, what it does, and examples, in lines of 80 columns. */
+void tool_usage(const struct tool *t, struct buf *out);
+
+/* tool-replay.c */
+int tool_merge(struct session *s, int argc, char **argv);
+int tool_replay(struct session *s, int argc, char **argv);
+
+/* extract.c */
+int tool_extract(struct session *s, int argc, char **argv);
+
+#define TOOL_NO_SANDBOX "--no-sandbox"
+/* The setting "replay sandbox" becomes off. */
+void tool_no_sandbox(struct session *s);
+/* The same when the option is among the words, a list with NULL at its end; it is taken out. */
+void tool_take_no_sandbox(struct session *s, char **words);
+
+/* Value of "--gpu" into the settings. */
+struct err *tool_set_gpu(struct session *s, const char *value) TS_CHECK;
+
+/* Ends this process by sig, without a core file of ours. */
+void tool_die_by(int sig);
+
+/* tool-observe.c */
+int tool_observe(struct session *s, int argc, char **argv);
+
+/* cmd-check.c */
+int tool_check(struct session *s, int argc, char **argv);
+
+/* cmd-explore.c */
+int tool_explore(struct session *s, int argc, char **argv);
+
+/* tool-demo.c */
+int tool_demo(struct session *s, int argc, char **argv);
+
+/* cmd-order.c */
+int tool_races(struct session *s, int argc, char **argv);
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The open trace, see trace.h.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "shell/commands/races.h"
+#include "shell/print/check-print.h"
+#include "shell/live/breakpoints.h"
+#include "shell/print/ranks-view.h"
+#include "engine/replay-device.h"
+#include "shell/trace/trace.h"
+#include "shell/line/interrupt.h"
+#include "shell/live/trust.h"
+#include "base/text.h"
+#include "base/words.h"
+
+/* ---- open, close -------------------------------------------------------------------------------------------------- */
+
+bool trace_tell_damage(struct out *o, const char *path, const struct sbt_reader *r)
+{
+	const char *p = sbt_reader_damage(r);
+
+	if (!p)
+		return false;
+	while (*p) {
+		int n = (int)strcspn(p, "\n");
+
+		if (n)
+			out_warn(o, "%s: %.*s", path, n, p);
+		p += n;
+		p += *p == '\n';
+	}
+	return true;
+}
+
+struct err *trace_open(struct session *s, const char *path)
+{
+	if (ranks_is(path))
+		return err_cure(err_new(ERR_UNSUPPORTED, "%s is a set of traces: its ranks are replayed and looked at one at a time, each by its own trace", path),
+			"\"tsdb info %s\" lists them; \"tsdb %s\" opens it, \"rank N\" chooses", path, path);
+	TRY(engine_open(&s->engine, path));
+	ranks_leave(&s->engine, path);
+	s->focus = FOCUS_REPLAY;
+	trace_tell_damage(s->out, path, s->engine.trace.reader);
+	return NULL;
+}
+
+struct err *ranks_begin(struct session *s, const char *path)
+{
+	struct ranks *set;
+	struct err *e;
+
+	TRY(ranks_load(&set, path));
+	e = trace_open(s, set->r[0].file);
+	if (e) {
+		ranks_free(set);
+		return e;
+	}
+	ranks_free(s->engine.ranks);
+	s->engine.ranks = set;
+	s->engine.rank = set->r[0].rank;
+	return NULL;
+}
+
+void trace_close(struct session *s)
+{
+	engine_close(&s->engine);
+	if (s->focus == FOCUS_REPLAY)
+		s->focus = s->recorder ? FOCUS_LIVE : FOCUS_NONE;
+}
+
+const char *trace_mark(const struct session *s)
+{
+	const struct replay_device *rd = s->focus == FOCUS_REPLAY ? s->engine.trace.device : NULL;
+
+	return !rd ? "" : rd->what_if ? "(what-if) " : rd->partial ? "(partial) " : "";
+}
+
+/* ---- what the engine's hooks do -----------------------------------------------------------------
+ */
+
+/* Only a person at a terminal sees it, after a second; out_progress() sees to that. */
+static void show_progress(void *arg, const struct engine_progress *p)
+{
+	struct session *s = arg;
+
+	if (!p->what)
+		out_progress_end(s->out);
+	else if (!p->moving || !s->batch)
+		out_progress(s->out, p->what, p->done, p->total);
+}
+
+static void show_note(void *arg, const char *text)
+{
+	struct session *s = arg;
+
+	out_printf(s->out, "%s\n", text);
+}
+
+/* What kernels print goes to standard error: standard output may be a list that another program
+ * reads. */
+static void show_said(void *arg, const char *text, size_t n)
+{
+	struct session *s = arg;
+	struct buf safe = BUF_INIT;
+
+	out_flush(s->out);
+	text_safe(&safe, text, n, TEXT_LINES);
+	fwrite(safe.data, 1, safe.len, stderr);
+	buf_free(&safe);
+}
+
+static void tell_trust(void *arg, bool no_sandbox)
+{
+	trust_tell(arg, no_sandbox);
+}
+
+static void describe_check(void *arg, const struct check_result *r, struct buf *out)
+{
+	check_print(arg, r, out);
+}
+
+static struct err *replay_opened(void *arg)
+{
+	struct session *s = arg;
+
+	s->focus = FOCUS_REPLAY;
+	races_forget(s);
+	return races_apply(s);
+}
+
+void trace_hooks(struct session *s)
+{
+	s->engine.cancel = &interrupt_flag;
+	s->engine.hooks = (struct engine_hooks){.arg = s,
+		.progress = show_progress,
+		.note = show_note,
+		.said = show_said,
+		.executes = tell_trust,
+		.describe_check = describe_check,
+		.replay_opened = replay_opened};
+}
+
+/* ---- what it holds ------------------------------------------------------------------------------------------------ */
+
+static void row(struct buf *out, const char *name, const char *text)
+{
+	if (text && *text)
+		buf_printf(out, "%-12s%s\n", name, text);
+}
+
+static void print_unreplayable(struct buf *out, const struct sbt_reader *r)
+{
+	const char *call;
+	uint64_t n;
+
+	for (unsigned i = 0; sbt_reader_unreplayable(r, i, &call, &n); i++)
+		buf_printf(out, "not replayable: %s, %" PRIu64 " call%s\n", call, n, n == 1 ? "" : "s");
+}
+
+/* What can be executed again. */
+static void print_windows(struct buf *out, struct sbt_reader *r)
+{
+	uint64_t first, last, pages, bytes;
+	char size[32];
+	unsigned n;
+
+	for (n = 0; sbt_reader_window(r, n, &first, &last); n++)
+		buf_printf(out, "%s#%" PRIu64 "-#%" PRIu64, n ? ", " : "replayable  ", first, last);
+	if (!n)
+		return;
+	sbt_reader_memory_figures(r, &pages, &bytes);
+	buf_printf(out, " on a device, with memory in %s\n", words_bytes(size, sizeof size, bytes));
+}
+
+/* Where tsdb was attached, and what was found: out of the last keyframe, or all of a trace that has none. to_end: what comes behind that keyframe,
+ * too. Free *ret_state. False: it was not, or that cannot be told. */
+static bool attached(struct sbt_reader *r, bool to_end, struct state_totals *ret, struct state **ret_state)
+{
+	const uint64_t last = sbt_reader_last_seq(r);
+	struct err *e = state_keyframe(ret_state, r, last);
+
+	*ret = (struct state_totals){0};
+	if (!e)
+		state_totals(*ret_state, ret);
+	if (!e && (!ret->seq || (to_end && ret->attach_seq)) && sbt_reader_count(r)) {
+		state_free(*ret_state);
+		e = state_at(ret_state, r, last);
+		if (!e)
+			state_totals(*ret_state, ret);
+	}
+	if (e)
+		*ret_state = NULL;
+	err_free(e);
+	return ret->attach_seq != 0;
+}
+
+static void print_attached(struct buf *out, struct sbt_reader *r)
+{
+	struct state_totals t;
+	struct state *st;
+
+	if (attached(r, true, &t, &st)) {
+		buf_printf(out, "%-12sat #%" PRIu64 ", to a running process: %" PRIu64 " allocations were found; commands before are not known\n", "attached",
+			t.attach_seq, t.found_allocations);
+		if (t.last_unknown)
+			buf_printf(out, "%-12s%" PRIu64 " thing%s%s: %s\n", "not known", t.unknown, t.unknown == 1 ? "" : "s", t.unknown > 1 ? ", the last" : "", t.last_unknown);
+	}
+	state_free(st);
+}
+
+void trace_tell_attached(struct out *o, struct sbt_reader *r)
+{
+	struct state_totals t;
+	struct state *st;
+
+	if (attached(r, false, &t, &st))
+		out_warn(o, "recorded by attaching to a running process, at #%" PRIu64 ": commands before are not known", t.attach_seq);
+	state_free(st);
+}
+
+void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
+{
+	const struct sbt_meta *m = sbt_reader_meta(r);
+	uint64_t n = sbt_reader_count(r), lost = sbt_reader_lost(r);
+	time_t start = (time_t)(m->start_ns / 1000000000u);
+	char size[32], when[64] = "";
+	struct tm tm;
+
+	if (m->start_ns && localtime_r(&start, &tm))
+		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S %z", &tm);
+	row(out, "trace", path);
+	buf_printf(out, "%-12s%" PRIu64, "commands", n);
+	if (n)
+		buf_printf(out, ", #%" PRIu64 "-#%" PRIu64, sbt_reader_first_seq(r), sbt_reader_last_seq(r));
+	buf_printf(out, ", %s\n", words_bytes(size, sizeof size, sbt_reader_size(r)));
+	row(out, "program", m->program);
+	row(out, "in", m->cwd);
+	row(out, "recorded", when);
+	row(out, "on", m->host);
+	row(out, "device", m->gpu && *m->gpu ? m->gpu : m->soft ? "software GPU" : NULL);
+	if (m->driver_version)
+		buf_printf(out, "%-12s%u.%u%s\n", "CUDA", m->driver_version / 1000, m->driver_version % 1000 / 10,
+			m->soft ? " (software GPU)" : "");
+	if (m->rank && m->ranks)
+		buf_printf(out, "%-12s%" PRIu64 " of %" PRIu64 "\n", "rank", m->rank - 1, m->ranks - 1);
+	else if (m->rank)
+		buf_printf(out, "%-12s%" PRIu64 "\n", "rank", m->rank - 1);
+	row(out, "by tsdb", m->tsdb);
+	if (m->observed)
+		row(out, "observed", "from outside: no memory contents, no code, no GPU times; its commands cannot be executed again");
+	buf_printf(out, "%-12shost stacks %s, GPU times %s\n", "with", m->stacks ? "yes" : "no", m->timestamps ? "yes" : "no");
+	print_attached(out, r);
+	if (lost)
+		buf_printf(out, "%-12s%" PRIu64 " commands (`record` said why)\n", "lost", lost);
+	print_windows(out, r);
+	print_unreplayable(out, r);
+}
+
+static void member(struct buf *out, const char *name, const char *text)
+{
+	buf_printf(out, ",\"%s\":", name);
+	json_string(out, text ? text : "");
+}
+
+void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r)
+{
+	const struct sbt_meta *m = sbt_reader_meta(r);
+	const char *call, *damage;
+	uint64_t n, first, last;
+	struct state_totals t;
+	struct state *st;
+
+	buf_str(out, "{\"file\":");
+	json_string(out, path);
+	buf_printf(out, ",\"size\":%" PRIu64 ",\"commands\":%" PRIu64 ",\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"lost\":%" PRIu64,
+		sbt_reader_size(r), sbt_reader_count(r), sbt_reader_first_seq(r), sbt_reader_last_seq(r), sbt_reader_lost(r));
+	member(out, "program", m->program);
+	member(out, "cwd", m->cwd);
+	member(out, "host", m->host);
+	member(out, "gpu", m->gpu);
+	member(out, "tsdb", m->tsdb);
+	buf_printf(out, ",\"start_ns\":%" PRIu64 ",\"pid\":%u,\"driver_version\":%u,\"soft\":%s,\"stacks\":%s,\"timestamps\":%s", m->start_ns,
+		m->pid, m->driver_version, m->soft ? "true" : "false", m->stacks ? "true" : "false", m->timestamps ? "true" : "false");
+	if (m->rank)
+		buf_printf(out, ",\"rank\":%" PRIu64, m->rank - 1);
+	if (m->ranks)
+		buf_printf(out, ",\"ranks\":%" PRIu64, m->ranks - 1);
+	buf_printf(out, ",\"observed\":%s", m->observed ? "true" : "false");
+	if (attached(r, true, &t, &st))
+		buf_printf(out, ",\"attached_at\":%" PRIu64 ",\"found_allocations\":%" PRIu64 ",\"unknown\":%" PRIu64, t.attach_seq, t.found_allocations,
+			t.unknown);
+	state_free(st);
+	buf_str(out, ",\"damage\":");
+	damage = sbt_reader_damage(r); /* reading the commands may have found more */
+	if (damage)
+		json_string(out, damage);
+	else
+		buf_str(out, "null");
+	buf_str(out, ",\"unreplayable\":[");
+	for (unsigned i = 0; sbt_reader_unreplayable(r, i, &call, &n); i++) {
+		buf_str(out, i ? ",{\"call\":" : "{\"call\":");
+		json_string(out, call);
+		buf_printf(out, ",\"calls\":%" PRIu64 "}", n);
+	}
+	buf_str(out, "],\"windows\":[");
+	for (unsigned i = 0; sbt_reader_window(r, i, &first, &last); i++)
+		buf_printf(out, "%s{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 "}", i ? "," : "", first, last);
+	buf_str(out, "]}\n");
+}

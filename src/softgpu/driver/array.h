@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CUDA arrays inside the software driver. Texels lie row after row without gaps, so an array is also one run of bytes; its memory comes from
+ * the end of the address space where modules' variables are, so that a program's other allocations keep their addresses.
+ */
+#ifndef SOFTGPU_ARRAY_H
+#define SOFTGPU_ARRAY_H
+
+#include "softgpu/driver/drv.h"
+#include "softgpu/tex/tex.h"
+
+struct array {
+	struct ctx *ctx;
+	CUDA_ARRAY3D_DESCRIPTOR desc;
+	struct tex_image image;
+	size_t bytes;
+};
+
+CUresult array_resolve(CUarray h, struct array **ret);
+/* A texel's format; CUDA_ERROR_INVALID_VALUE for one that does not exist, CUDA_ERROR_NOT_SUPPORTED with a line for the others. */
+CUresult array_format(CUarray_format format, unsigned channels, struct tex_image *ret);
+/* Caller holds drv_lock; the work of c has run. */
+void arrays_delete_of(struct ctx *c);
+
+#endif

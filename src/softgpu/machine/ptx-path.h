@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Paths: lanes of one warp that go on by themselves. The divergence stack makes lanes wait where paths meet, which is fast, and wrong when the lanes
+ * that run wait for those that wait there: a lock taken inside a warp, a flag, a shuffle whose other lanes come another way. Then the stack is
+ * parted into two with disjoint lanes, each complete, that run in turns and become one again when they stand at the same place. "PTX ISA
+ * 9.0", 3.2 promises this progress for sm_70 and above.
+ *
+ * A warp has a current path (ents, frames) and parked ones; every lane that lives is in exactly one.
+ */
+#ifndef SOFTGPU_PTX_PATH_H
+#define SOFTGPU_PTX_PATH_H
+
+#include "softgpu/machine/ptx-exec.h"
+
+struct ptx_path {
+	struct ptx_ent *ents;
+	unsigned nents, capents;
+	struct ptx_frame *frames;
+	unsigned nframes, capframes;
+};
+
+enum ptx_path_next {
+	PATH_READY,   /* the current path can run */
+	PATH_BLOCKED, /* none can */
+	PATH_ENDED,   /* there is none any more */
+};
+
+/* Drops all but the current path, whose memory stays. */
+void ptx_path_reset(struct ptx_warp *w);
+/* Makes parked path k the current one and the other way round. */
+void ptx_path_swap(struct ptx_warp *w, unsigned k);
+/* The current path cannot go on, or has ended: joins what stands together and takes the next that can run. */
+enum ptx_path_next ptx_path_next(struct ptx_warp *w);
+/* The top entry's lanes have run for long without an end: the lanes that may be waited for get their turn. */
+void ptx_path_tired(struct ptx_warp *w);
+/* Nothing in the block can run: lanes that only wait to meet blocked ones go on alone. True when there are some. */
+bool ptx_path_break(struct ptx_warp *w);
+/* Where the registers of a new frame may begin: behind those of all paths. */
+size_t ptx_path_regs(const struct ptx_warp *w, size_t at);
+/* The lanes of mask, at a .sync instruction, wait for the other lanes of want: leaves the instruction, which is begun anew later. */
+_Noreturn void ptx_path_wait(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t want);
+
+/* --- the divergence stack, ptx-run.c's --------------------------------------------------------------- */
+bool ptx_settle(struct ptx_warp *w);
+bool ptx_rotate(struct ptx_warp *w);
+struct ptx_ent *ptx_part(struct ptx_warp *w, uint32_t m, uint32_t mask, uint32_t pc);
+
+#endif

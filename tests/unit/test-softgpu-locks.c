@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The driver's calls about events take each mutex before they release it, and hold none when they
+ * return. This program's own pthread_mutex_lock() and pthread_mutex_unlock() are found before the C
+ * library's, and count.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <cuda.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#define HELD_MAX 32
+
+static _Thread_local struct {
+	const void *held[HELD_MAX];
+	unsigned n;
+	unsigned taken, stray; /* stray: released without having been taken by this thread */
+} locks;
+
+static int real(const char *name, pthread_mutex_t *m)
+{
+	int (*f)(pthread_mutex_t *) = (int (*)(pthread_mutex_t *))dlsym(RTLD_NEXT, name);
+
+	return f(m);
+}
+
+int pthread_mutex_lock(pthread_mutex_t *m)
+{
+	int r = real("pthread_mutex_lock", m);
+
+	locks.taken++;
+	if (locks.n < HELD_MAX)
+		locks.held[locks.n++] = m;
+	return r;
+}
+
+int pthread_mutex_unlock(pthread_mutex_t *m)
+{
+	unsigned i = locks.n;
+
+	while (i && locks.held[i - 1] != m)
+		i--;
+	if (!i) { /* the C library's would make a mutex of another thread free */
+		locks.stray++;
+		return 0;
+	}
+	locks.held[i - 1] = locks.held[--locks.n];
+	return real("pthread_mutex_unlock", m);
+}
+
+static void balanced(void)
+{
+	assert_int_equal(locks.stray, 0);
+	assert_int_equal(locks.n, 0);
+}
+
+/* The call succeeds, and leaves every mutex as it was. */
+#define OK(call)                                                                                   \
+	do {                                                                                       \
+		assert_int_equal(call, CUDA_SUCCESS);                                              \
+		balanced();                                                                        \
+	} while (0)
+
+/* The same, of a call that changes or reads what other threads may change: it takes one, too. */
+#define LOCKS(call)                                                                                \
+	do {                                                                                       \
+		const unsigned before_ = locks.taken;                                              \
+                                                                                                   \
+		OK(call);                                                                          \
+		assert_true(locks.taken > before_);                                                \
+	} while (0)
+
+static CUcontext primary;
+
+static int start(void **state)
+{
+	OK(cuInit(0));
+	OK(cuDevicePrimaryCtxRetain(&primary, 0));
+	OK(cuCtxSetCurrent(primary));
+	return 0;
+}
+
+static int stop(void **state)
+{
+	OK(cuDevicePrimaryCtxRelease(0));
+	return 0;
+}
+
+static void test_events(void **state)
+{
+	CUevent a, b;
+	CUstream s, t;
+	float ms;
+
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamCreate(&t, CU_STREAM_NON_BLOCKING));
+	OK(cuEventCreate(&a, 0));
+	OK(cuEventCreate(&b, 0));
+	LOCKS(cuEventRecord(a, s));
+	LOCKS(cuStreamWaitEvent(t, a, 0));
+	LOCKS(cuStreamWaitEvent(s, a, 0)); /* in its own stream: nothing to wait for */
+	LOCKS(cuEventRecord(b, t));
+	LOCKS(cuEventSynchronize(b));
+	OK(cuEventQuery(b));
+	OK(cuEventElapsedTime(&ms, a, b));
+	LOCKS(cuEventDestroy(a));
+	LOCKS(cuEventDestroy(b));
+	OK(cuStreamDestroy(s));
+	OK(cuStreamDestroy(t));
+}
+
+static void test_captured_events(void **state)
+{
+	CUevent fork, join, outside;
+	CUstream s, t;
+	CUgraph g;
+
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamCreate(&t, CU_STREAM_NON_BLOCKING));
+	OK(cuEventCreate(&fork, 0));
+	OK(cuEventCreate(&join, 0));
+	OK(cuEventCreate(&outside, 0));
+	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+	LOCKS(cuEventRecord(fork, s));
+	LOCKS(cuStreamWaitEvent(t, fork, 0));
+	LOCKS(cuEventRecord(join, t));
+	LOCKS(cuStreamWaitEvent(s, join, 0));
+	LOCKS(cuEventRecordWithFlags(outside, s, CU_EVENT_RECORD_EXTERNAL));
+	LOCKS(cuStreamWaitEvent(s, outside, CU_EVENT_WAIT_EXTERNAL));
+	OK(cuStreamEndCapture(s, &g));
+	OK(cuGraphDestroy(g));
+	LOCKS(cuEventDestroy(fork));
+	LOCKS(cuEventDestroy(join));
+	LOCKS(cuEventDestroy(outside));
+	OK(cuStreamDestroy(s));
+	OK(cuStreamDestroy(t));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_captured_events),
+	};
+
+	return cmocka_run_group_tests_name("softgpu-locks", tests, start, stop);
+}
