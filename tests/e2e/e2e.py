@@ -10,6 +10,7 @@ Environment: TSDB_BUILD (where tsdb is), TSDB_SRC (this tree), TSDB_GPU (soft or
 Arguments: names (globs) of the tests to run; -l lists them; -v shows what failed runs printed.
 """
 import concurrent.futures
+import faulthandler
 import fnmatch
 import importlib.util
 import os
@@ -81,7 +82,41 @@ class Case:
         self.gpu = GPU
 
     def close(self):
+        self.kill_all()
         shutil.rmtree(self.dir, ignore_errors=True)
+
+    def processes(self):
+        """pids of what this test started, directly or not, however it detached itself: its HOME is this test's folder."""
+        mark, found = b'HOME=' + os.fsencode(self.dir), []
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            try:
+                with open(f'/proc/{pid}/environ', 'rb') as f:
+                    if mark in f.read().split(b'\0'):
+                        found.append(int(pid))
+            except OSError:
+                pass
+        return found
+
+    def kill_all(self):
+        for pid in self.processes():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+
+    def left_running(self):
+        """Command lines of what has not ended some seconds after the test."""
+        until = time.monotonic() + 15
+        while (pids := self.processes()) and time.monotonic() < until:
+            time.sleep(0.05)
+        lines = []
+        for pid in pids:
+            try:
+                with open(f'/proc/{pid}/cmdline', 'rb') as f:
+                    lines.append(f'{pid}: ' + f.read().replace(b'\0', b' ').decode(errors='replace'))
+            except OSError:
+                pass
+        return lines
 
     def path(self, name):
         return os.path.join(self.dir, name)
@@ -108,6 +143,7 @@ class Case:
             out, err = p.communicate(stdin, timeout or TIMEOUT)
         except subprocess.TimeoutExpired:
             os.killpg(p.pid, signal.SIGKILL)
+            self.kill_all()  # whoever else holds its output open
             out, err = p.communicate()
             r = Result(argv, None, out, err)
             self.log.append(r)
@@ -260,6 +296,9 @@ def run_one(name, fn):
     begin = time.monotonic()
     try:
         fn(t)
+        left = t.left_running()
+        if left:
+            raise Failure('left running: ' + '\n'.join(left))
         return 'ok', '', t, time.monotonic() - begin
     except Skip as s:
         return 'skip', str(s), t, 0
@@ -272,6 +311,7 @@ def run_one(name, fn):
 
 
 def main():
+    faulthandler.register(signal.SIGTERM, chain=True)  # told to end, it says where each thread is
     options = [a for a in sys.argv[1:] if a.startswith('-')]
     globs = [a for a in sys.argv[1:] if not a.startswith('-')] or ['*']
     tests = {n: f for n, f in all_tests().items() if any(fnmatch.fnmatch(n, g) for g in globs)}
