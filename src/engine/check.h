@@ -47,7 +47,7 @@ struct check_launch {
 };
 
 struct check_result {
-	uint64_t first, last, checked, left_out, heap, outside;
+	uint64_t first, last, checked, left_out, heap, late, outside; /* see replayer_check_done */
 	enum device_checked_end end; /* why launches up to last were not checked: the first `missed`
 					ones behind reached */
 	uint64_t reached, missed;

@@ -87,6 +87,11 @@ struct err *device_seek(struct device *d, uint64_t seq) TS_CHECK;
  * *ret_hit (may be NULL) tells. In parts of about a tenth of a second, so Ctrl-C works; then the position is where it got to, and
  * ERR_INTERRUPTED is returned. */
 struct err *device_run(struct device *d, uint64_t to, uint64_t addr, uint64_t size, bool *ret_hit) TS_CHECK;
+/* Of the last hit: the command that changed the bytes, when it had been kept back behind a wait for a value (docs/replayer.md) and ran behind the
+ * position's; 0: the position's command did. */
+uint64_t device_late(const struct device *d);
+/* Whether command seq (0: none) is kept back at the position: by which wait, 0: it is not. *ret_n (may be NULL): how many commands are. */
+struct err *device_kept(struct device *d, uint64_t seq, uint64_t *ret_wait, uint64_t *ret_n) TS_CHECK;
 /* Waits for all that was submitted. */
 struct err *device_finish(struct device *d) TS_CHECK;
 
@@ -180,7 +185,7 @@ enum device_checked_end { DEVICE_CHECKED_ALL, DEVICE_CHECKED_BUDGET, DEVICE_CHEC
 struct device_checked {
 	struct replayer_difference *rows; /* heap, in order of seq; device_checked_free() */
 	size_t n;
-	uint64_t checked, left_out, heap, outside; /* see replayer_check_done */
+	uint64_t checked, left_out, heap, late, outside; /* see replayer_check_done */
 	uint64_t reached;			   /* the last command that is in them */
 	enum device_checked_end end;
 };

@@ -19,7 +19,7 @@
 #include "replayer/soft-watch.h"
 #include "sbt/pagehash.h"
 
-#define REPLAYER_VERSION 8u
+#define REPLAYER_VERSION 9u
 #define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
 #define REPLAYER_NO_SANDBOX "--no-sandbox" /* its argument, if it is to have none */
 #define REPLAYER_MESSAGE_MAX (16u << 20) /* bytes of a message, header included; larger reads and writes go in pieces */
@@ -60,6 +60,7 @@ struct replayer_head {
 	REQ(34, KERNEL_ASK, soft_ask, replayer_none, "about the launch where it stands; records follow")                      \
 	REQ(37, HASH_RECORDED, replayer_range, replayer_hash, "the same as HASH, of memory as the recording has it: for a file, see replayer-moved.c")  \
 	REQ(41, ADDRESSING, replayer_kernel_id, replayer_addressing, "how a kernel makes its addresses, by its code")          \
+	REQ(42, KEPT, replayer_seek, replayer_kept, "whether command seq is kept back at the position; seq 0: how many are")       \
 	REQ(36, NODE, replayer_node, replayer_at_node, "to right behind a step of graph launch seq")                               \
 	REQ(35, GRAPH_PART, replayer_graph_part, replayer_done, "of graph launch seq execute only what a node depends on; seq 0: all of it again")
 
@@ -90,6 +91,13 @@ struct replayer_opened {
 };
 struct replayer_seek {
 	uint64_t seq; /* window.first - 1: the beginning */
+};
+#define REPLAYER_KEPT_BACK                                                                                                   \
+	"#%llu is kept back: it stands behind #%llu, which waits for a value, and runs when that is written" /* its seq, the wait's */
+/* Commands before the position that stand behind a wait for a value which nothing has written yet (state/late-work.h). */
+struct replayer_kept {
+	uint64_t n;    /* of them all */
+	uint64_t wait; /* the wait that keeps command seq; itself, when it is one. 0: it is not kept */
 };
 struct replayer_overlap {
 	uint32_t on, pad;
@@ -139,6 +147,7 @@ struct replayer_ran {
 	uint64_t seq;	 /* position */
 	uint32_t hit;	 /* 1: command seq changed the watched range */
 	uint32_t pad;
+	uint64_t late;	 /* with a hit: the last one that changed it was this command, which had been kept back until seq had run. 0: seq itself */
 };
 /* The microscope (soft-debug.h), on the software GPU only. While a launch is under it, READ and HASH show memory as it is in the middle of the
  * launch, and the position is before it; when it has ended the position is seq. Any request that moves ends it. */
@@ -241,6 +250,7 @@ struct replayer_check_done {
 	uint64_t checked;  /* launches */
 	uint64_t left_out; /* pages that differed and were not looked at */
 	uint64_t heap;	   /* launches that were executed once only: they may use the device's heap, which is not put back */
+	uint64_t late;	   /* launches that were executed once only, behind a write that they wait for and that has a higher number */
 	uint64_t outside;  /* times that memory was changed which no launch should have reached: since then all of it is compared */
 };
 /* A page in which executions of one launch from the same memory differed from the first of them. */

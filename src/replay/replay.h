@@ -35,6 +35,10 @@ struct replay_executor {
 	/* Execute from the current point up to seq; with size > 0 stop after a command that changed [addr, addr + size): *hit. *ret_seq is the
 	 * point reached, also when it fails with ERR_INTERRUPTED. Needed by replay_watch(); makes long ways quicker. */
 	struct err *(*run)(void *arg, uint64_t to, uint64_t addr, uint64_t size, uint64_t *ret_seq, bool *hit);
+	/* Of the last hit: the command that changed the bytes, when it had been kept back until *ret_seq had run; 0: *ret_seq itself did. */
+	uint64_t (*late)(void *arg);
+	/* The wait for a value that keeps command seq back at the current point; 0: it has been executed. */
+	struct err *(*kept)(void *arg, uint64_t seq, uint64_t *ret_wait);
 	/* Wait for all that was submitted. */
 	struct err *(*finish)(void *arg);
 	/* The command that the last failed call was about, one of *ret_first..returned; 0: none. The engine then stands before it, and
@@ -68,6 +72,7 @@ struct replay_stop {
 	uint64_t seq;		/* position; 0 is before the first command */
 	uint64_t node_seq;	/* REPLAY_BREAKPOINT: on a step of graph launch node_seq, the node-th, which comes next; 0: on a command */
 	uint32_t node;
+	uint64_t late;		/* REPLAY_WATCHPOINT: the command that changed the bytes, when seq only let it go; else 0 */
 	uint64_t retired;	/* seq of the command that replay_next_stream retired, else 0 */
 };
 

@@ -51,6 +51,8 @@ size_t late_count(const struct late *l);
 uint64_t late_forced(const struct late *l);
 /* The i-th, its seq and whether it is a wait. False: there are fewer. */
 bool late_at(const struct late *l, size_t i, uint64_t *ret_seq, bool *ret_wait);
+/* The wait that keeps command seq; itself, when it is one. 0: it is not kept. */
+uint64_t late_holds(const struct late *l, uint64_t seq);
 void late_clear(struct late *l); /* nothing is kept */
 void late_free(struct late *l);
 

@@ -31,13 +31,19 @@ static inline __attribute__((unused)) void find(char *ret, size_t n, const char 
 		snprintf(ret, n, "%s/%s", recorded_in, b);
 }
 
-static inline __attribute__((unused)) void record(const char *example)
+/* "PROGRAM" or "PROGRAM WORD". */
+static inline __attribute__((unused)) void record(const char *what)
 {
-	char program[4300], tsdb[4300];
+	char example[256], *word;
+	char program[4600], tsdb[4300];
 	const char *gpu = real_gpu() ? "real" : "soft", *tmp = getenv("TMPDIR");
 	int status, fd;
 	pid_t pid;
 
+	snprintf(example, sizeof example, "%s", what);
+	word = strchr(example, ' ');
+	if (word)
+		*word++ = 0;
 	find(tsdb, sizeof tsdb, "bin/tsdb", "tsdb");
 	snprintf(program, sizeof program, "%s/%s%s", recorded_in, strchr(example, '/') ? "" : "examples/", example);
 	if (access(program, X_OK))
@@ -49,7 +55,7 @@ static inline __attribute__((unused)) void record(const char *example)
 	if (!pid) {
 		dup2(open("/dev/null", O_WRONLY), 1);
 		dup2(1, 2);
-		execl(tsdb, tsdb, "record", "-o", trace_path, "--gpu", gpu, "--", program, NULL);
+		execl(tsdb, tsdb, "record", "-o", trace_path, "--gpu", gpu, "--", program, word, NULL);
 		_exit(127);
 	}
 	close(fd);

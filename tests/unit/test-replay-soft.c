@@ -274,6 +274,41 @@ static void changed(void **arg)
 	}
 }
 
+struct sets_of {
+	uint64_t seq[2], bytes[2];
+	unsigned n[2];
+};
+
+static struct err *count_sets(void *arg, const struct access_set *a)
+{
+	struct sets_of *x = arg;
+
+	for (unsigned i = 0; i < 2; i++) {
+		x->n[i] += a->seq == x->seq[i];
+		for (size_t k = 0; a->seq == x->seq[i] && k < a->set.n[SOFT_ACCESS_WRITTEN]; k++)
+			x->bytes[i] += a->set.span[SOFT_ACCESS_WRITTEN][k].size;
+	}
+	return NULL;
+}
+
+/* A launch that is kept back behind a wait for a value changes nothing at its own place, and that is no answer. */
+static void changed_late(void **arg)
+{
+	struct run x = open_run("tests/programs/value_waits stream");
+	struct replay_breakpoint bp = {.id = 1, .kind = SBT_LAUNCH};
+	struct replay_stop fetch, put;
+	struct sets_of sets;
+
+	ok(replay_run(x.p, false, &bp, 1, NULL, &fetch));
+	ok(replay_run(x.p, false, &bp, 1, NULL, &put));
+	sets = (struct sets_of){.seq = {fetch.seq, put.seq}};
+	ok(device_changed_sets(x.d, x.first, x.last, 0, count_sets, &sets));
+	assert_int_equal(sets.n[0], 0);
+	assert_int_equal(sets.n[1], 1);
+	assert_int_equal(sets.bytes[1], 1024); /* of 1,024 words that become 5 one byte each */
+	close_run(&x);
+}
+
 static void watched(void **arg)
 {
 	struct run x = open_run("vecadd");
@@ -419,6 +454,7 @@ int main(void)
 		cmocka_unit_test(walk_all_kinds), cmocka_unit_test(walk_reuse), cmocka_unit_test(reuse_reuses),
 		cmocka_unit_test(long_kernels_leave_checkpoints),
 		cmocka_unit_test(changed),
+		cmocka_unit_test(changed_late),
 		cmocka_unit_test(watched), cmocka_unit_test(faults), cmocka_unit_test(partial),
 	};
 	const char *build = getenv("TSDB_BUILD");

@@ -91,6 +91,10 @@ static void a_stream_is_kept_behind_its_wait(void **arg)
 	assert_int_equal(seq, 4);
 	assert_false(wait);
 	assert_false(late_at(m.l, 3, &seq, &wait));
+	assert_int_equal(late_holds(m.l, 3), 3);
+	assert_int_equal(late_holds(m.l, 4), 3);
+	assert_int_equal(late_holds(m.l, 5), 3);
+	assert_int_equal(late_holds(m.l, 6), 0);
 	assert_int_equal(goes(&m), 0);
 	m.there |= 1 << 4;
 	assert_int_equal(goes(&m), 3);

@@ -328,6 +328,7 @@ static void take_sums(const struct device_checked *c, struct check_result *r)
 	r->checked = c->checked;
 	r->left_out = c->left_out;
 	r->heap = c->heap;
+	r->late = c->late;
 	r->outside = c->outside;
 	r->end = c->end;
 	r->reached = c->reached;

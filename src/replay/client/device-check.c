@@ -33,6 +33,7 @@ static struct err *take_rows(struct device *d, const struct replayer_check_done 
 	ret->checked += head->checked;
 	ret->left_out += head->left_out;
 	ret->heap += head->heap;
+	ret->late += head->late;
 	ret->outside += head->outside;
 	return NULL;
 }

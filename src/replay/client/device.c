@@ -153,6 +153,7 @@ static struct err *run_raw(struct device *d, uint64_t to, uint64_t addr, uint64_
 	d->pos = d->done = ran.seq;
 	d->astray = false;
 	*ret_hit = ran.hit && size;
+	d->late = *ret_hit ? ran.late : 0;
 	return NULL;
 }
 
@@ -742,6 +743,26 @@ struct err *device_checkpoint(struct device *d)
 	return NULL;
 }
 
+uint64_t device_late(const struct device *d)
+{
+	return d->late;
+}
+
+struct err *device_kept(struct device *d, uint64_t seq, uint64_t *ret_wait, uint64_t *ret_n)
+{
+	struct replayer_seek s = {seq};
+	struct replayer_kept k;
+
+	if (d->astray || d->pos != d->want)
+		EXECUTING(d, heal(d));
+	ASKING(d, CALL(d, KEPT, s, replayer_kept));
+	memcpy(&k, d->in.data, sizeof k);
+	*ret_wait = k.wait;
+	if (ret_n)
+		*ret_n = k.n;
+	return NULL;
+}
+
 struct err *device_figures(struct device *d, struct replayer_figures *ret)
 {
 	struct replayer_none none = {0};
@@ -782,6 +803,16 @@ static struct err *ex_run(void *arg, uint64_t to, uint64_t addr, uint64_t size, 
 	return e;
 }
 
+static uint64_t ex_late(void *arg)
+{
+	return device_late(arg);
+}
+
+static struct err *ex_kept(void *arg, uint64_t seq, uint64_t *ret_wait)
+{
+	return device_kept(arg, seq, ret_wait, NULL);
+}
+
 static struct err *ex_finish(void *arg)
 {
 	return device_finish(arg);
@@ -800,5 +831,6 @@ static struct err *ex_node(void *arg, uint64_t seq, uint32_t step, uint32_t *ret
 struct replay_executor device_executor(struct device *d)
 {
 	return (struct replay_executor){.arg = d, .execute = ex_execute, .seek = ex_seek, .read = ex_read, .close = ex_close,
-		.first = d->first, .last = d->last, .run = ex_run, .finish = ex_finish, .culprit = ex_culprit, .node = ex_node};
+		.first = d->first, .last = d->last, .run = ex_run, .finish = ex_finish, .culprit = ex_culprit, .node = ex_node,
+		.late = ex_late, .kept = ex_kept};
 }

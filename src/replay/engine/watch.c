@@ -59,8 +59,8 @@ static struct err *device_back(struct replay *r, struct err *e)
 	return e;
 }
 
-/* The last command in lo..hi - 1 that changes the range; *ret is left alone when none does. */
-static struct err *last_change(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr, uint64_t size, uint64_t *ret)
+/* The last command in lo..hi - 1 that changes the range, or lets one go that does, *ret_late; *ret is left alone when none does. */
+static struct err *last_change(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr, uint64_t size, uint64_t *ret, uint64_t *ret_late)
 {
 	uint64_t at = lo - 1;
 	bool hit = true;
@@ -68,8 +68,10 @@ static struct err *last_change(struct replay *r, uint64_t lo, uint64_t hi, uint6
 	TRY(device_to(r, lo - 1));
 	while (hit && at < hi - 1) {
 		TRY(r->ex.run(r->ex.arg, hi - 1, addr, size, &at, &hit));
-		if (hit)
+		if (hit) {
 			*ret = at;
+			*ret_late = r->ex.late ? r->ex.late(r->ex.arg) : 0;
+		}
 	}
 	return NULL;
 }
@@ -120,6 +122,7 @@ struct watch {
 	volatile bool *interrupt;
 	enum replay_why why;
 	int id;
+	uint64_t late;	   /* of a watchpoint's hit */
 	uint64_t node_seq; /* the match is on a node of that launch ... */
 	uint32_t node;	   /* ... this one */
 };
@@ -157,6 +160,7 @@ static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x
 			to = reached;
 			x->id = x->w[i].id;
 			x->why = REPLAY_WATCHPOINT;
+			x->late = r->ex.late ? r->ex.late(r->ex.arg) : 0;
 			x->node_seq = 0;
 		}
 	}
@@ -194,15 +198,16 @@ static struct err *look_at_block(struct replay *r, struct matcher *m, struct wat
 	if (x->id)
 		x->why = REPLAY_BREAKPOINT;
 	for (unsigned i = 0; i < x->n; i++) {
-		uint64_t at = 0;
+		uint64_t at = 0, late = 0;
 
 		if (x->id)
 			lo = x->why == REPLAY_BREAKPOINT ? *to : *to + 1; /* a change at a breakpoint counts as a change */
 		if (lo >= hi)
 			return NULL;
-		TRY(last_change(r, lo, hi, x->w[i].addr, x->w[i].size, &at));
+		TRY(last_change(r, lo, hi, x->w[i].addr, x->w[i].size, &at, &late));
 		if (!at)
 			continue;
+		x->late = late;
 		*to = at;
 		x->id = x->w[i].id;
 		x->why = REPLAY_WATCHPOINT;
@@ -254,6 +259,7 @@ struct err *replay_watch(struct replay *r, bool back, const struct replay_watchp
 	e = replay_stopped(r, e, x.why, ret);
 	if (!e) {
 		ret->breakpoint = x.id;
+		ret->late = x.why == REPLAY_WATCHPOINT ? x.late : 0;
 		ret->node_seq = x.node_seq;
 		ret->node = x.node_seq ? x.node : 0;
 	}
@@ -291,7 +297,7 @@ static struct err *last_record(struct replay *r, uint64_t lo, uint64_t hi, uint6
 
 /* The last change in lo..hi; 0: none. */
 static struct err *last_seen(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr, uint64_t size, volatile bool *interrupt,
-	uint64_t *ret)
+	uint64_t *ret, uint64_t *ret_late)
 {
 	*ret = 0;
 	for (uint64_t block = BLOCK_MIN; !*ret && hi >= lo; block = block < BLOCK_MAX ? block * 2 : block) {
@@ -299,7 +305,7 @@ static struct err *last_seen(struct replay *r, uint64_t lo, uint64_t hi, uint64_
 
 		if (interrupted(interrupt))
 			return err_new(ERR_INTERRUPTED, "interrupted");
-		TRY(last_change(r, from, hi + 1, addr, size, ret));
+		TRY(last_change(r, from, hi + 1, addr, size, ret, ret_late));
 		hi = from - 1;
 	}
 	return NULL;
@@ -308,16 +314,16 @@ static struct err *last_seen(struct replay *r, uint64_t lo, uint64_t hi, uint64_
 static struct err *ask_device(struct replay *r, uint64_t lo, uint64_t record, uint64_t addr, uint64_t size, volatile bool *interrupt,
 	struct replay_writer *ret)
 {
-	uint64_t seen = 0;
+	uint64_t seen = 0, late = 0;
 	struct err *e = NULL;
 
 	if (record < r->seq)
-		e = last_seen(r, record ? record + 1 : lo, r->seq, addr, size, interrupt, &seen);
+		e = last_seen(r, record ? record + 1 : lo, r->seq, addr, size, interrupt, &seen, &late);
 	if (!e && !seen && record)
-		e = last_change(r, record, record + 1, addr, size, &seen);
+		e = last_change(r, record, record + 1, addr, size, &seen, &late);
 	e = device_back(r, e);
 	if (!e)
-		*ret = (struct replay_writer){.seq = seen ? seen : record, .certain = true, .changed = seen != 0};
+		*ret = (struct replay_writer){.seq = late ? late : seen ? seen : record, .certain = true, .changed = seen != 0};
 	return e;
 }
 
@@ -330,6 +336,18 @@ static struct err *who_wrote(struct replay *r, uint64_t addr, uint64_t size, vol
 	if (r->seq < lo)
 		return err_new(ERR_NOT_FOUND, "nothing has been executed yet that could have written to 0x%" PRIx64, addr);
 	TRY(last_record(r, lo, r->seq, addr, size, interrupt, &record));
+	/* What is kept back behind a wait for a value has written nothing yet. */
+	while (record && r->has_ex && r->ex.kept) {
+		uint64_t wait;
+
+		TRY(r->ex.kept(r->ex.arg, record, &wait));
+		if (!wait)
+			break;
+		const uint64_t hi = record - 1;
+		record = 0;
+		if (hi >= lo)
+			TRY(last_record(r, lo, hi, addr, size, interrupt, &record));
+	}
 	if (r->has_ex && r->ex.run)
 		TRY(ask_device(r, lo, record, addr, size, interrupt, ret));
 	else if (known && !a.writer_certain && a.last_writer > record)

@@ -112,7 +112,8 @@ static struct err *submit_group(struct rp *rp, struct checking *k, const struct 
 		bool heap, late, wanted = check_wants(rp, q, c, kernels, n);
 		TRY(heap_uses(rp, k, c, &heap));
 		TRY(late_comes(rp, c, &late));
-		sum->heap += wanted && heap;
+		sum->heap += wanted && heap && !late;
+		sum->late += wanted && late;
 		TRY(command(rp, k, c, wanted && !heap && !late));
 	}
 	return NULL;

@@ -83,10 +83,12 @@ static struct err *next_changed(struct rp *rp, uint64_t to, struct changed_spans
 {
 	const struct replayer_check all = {.from = rp->first};
 	const struct sbt_cmd *c;
-	bool work;
+	bool work, late = false;
 
 	TRY(execute_fetch_next(rp, to, &c));
-	if (!c || !check_wants(rp, &all, c, NULL, 0)) {
+	if (c)
+		TRY(late_comes(rp, c, &late));
+	if (!c || late || !check_wants(rp, &all, c, NULL, 0)) { /* what one changes that is kept back stays unknown */
 		rp->cursor_seq = UINT64_MAX;
 		return execute_step(rp, to, &work);
 	}
@@ -97,7 +99,10 @@ static struct err *next_changed(struct rp *rp, uint64_t to, struct changed_spans
 	buf_add(out, &head, sizeof head);
 	buf_add(out, spans->s, spans->n * sizeof *spans->s);
 	++*n;
-	return NULL;
+	if (!late_count(rp->late))
+		return NULL;
+	rp->checking->position = UINT64_MAX; /* what goes now changes memory besides */
+	return late_go(rp);
 }
 
 struct err *check_changed(struct rp *rp, const struct replayer_accesses *a, struct buf *out)

@@ -615,12 +615,14 @@ bool check_wants(const struct rp *rp, const struct replayer_check *q, const stru
 static struct err *next(struct rp *rp, const struct replayer_check *q, const uint32_t *kernels, size_t n, struct replayer_check_done *sum)
 {
 	const struct sbt_cmd *c;
-	bool work, heap = false, late = false, wanted;
+	bool work, heap = false, late = false, wants, wanted;
 
 	TRY(execute_fetch_next(rp, q->to, &c));
 	if (c)
 		TRY(late_comes(rp, c, &late));
-	wanted = c && !late && check_wants(rp, q, c, kernels, n);
+	wants = c && check_wants(rp, q, c, kernels, n);
+	sum->late += wants && late;
+	wanted = wants && !late;
 	if (wanted && !q->digest)
 		TRY(heap_uses(rp, rp->checking, c, &heap));
 	sum->heap += heap;

@@ -544,7 +544,10 @@ static struct err *run_watched(struct rp *rp, const struct replayer_run *run, st
 
 	TRY(execute_finish(rp));
 	TRY(contents_hash(rp, run->watch_addr, run->watch_size, &before));
+	rp->late_watched.addr = run->watch_addr;
+	rp->late_watched.size = run->watch_size;
 	while (rp->position < run->to) {
+		rp->late_watched.seq = 0;
 		TRY(execute_step(rp, run->to, &work));
 		size_t n;
 		(void)contents_of(rp, rp->position, &n);
@@ -555,6 +558,7 @@ static struct err *run_watched(struct rp *rp, const struct replayer_run *run, st
 		if (sbt_hash_equal(before, after))
 			continue;
 		ret->hit = 1;
+		ret->late = rp->late_watched.seq;
 		return NULL;
 	}
 	return NULL;
@@ -587,7 +591,9 @@ struct err *execute_run(struct rp *rp, const struct replayer_run *run, struct re
 
 	if (r.to > rp->last)
 		r.to = rp->last;
-	TRY(r.watch_size ? run_watched(rp, &r, ret) : run_timed(rp, r.to));
+	struct err *e = r.watch_size ? run_watched(rp, &r, ret) : run_timed(rp, r.to);
+	rp->late_watched.size = 0;
+	TRY(e);
 	rp->figures.run_ns += now_ns() - begin;
 	ret->seq = rp->position;
 	return NULL;

@@ -132,6 +132,11 @@ struct rp {
 	struct turn turn;
 	struct late
 		*late; /* submitted, and not executed yet: it waits for a value (replayer-late.c) */
+	struct {
+		uint64_t addr, size; /* size 0: nothing is */
+		struct sbt_hash is;  /* right now */
+		uint64_t seq;	     /* the last command that came late and changed it; 0: none */
+	} late_watched;
 	uint64_t forced; /* of those, the first wait that went on without its value; 0: none */
 	struct watchdog watchdog;
 	bool has_hash; /* false: the driver would not load it; hash on the host */

@@ -23,12 +23,30 @@ static struct err *check_ran_here(struct rp *rp, const struct sbt_cmd *c, uint64
 	return NULL;
 }
 
+/* Memory is not what it runs on when its turn comes behind another command. */
+static struct err *check_not_late(struct rp *rp, const struct sbt_cmd *c)
+{
+	const uint64_t seq = c->seq;
+	bool late;
+
+	TRY(late_comes(rp, c, &late));
+	if (!late)
+		return NULL;
+	late_keep(rp, c);
+	const uint64_t wait = late_holds(rp->late, seq);
+	late_back(rp, 0); /* it comes once more on the way there */
+	rp->stale = true;
+	return rp_fail(rp, REPLAYER_E_REFUSED, seq, REPLAYER_KEPT_BACK "; it cannot be looked into",
+		(unsigned long long)seq, (unsigned long long)wait);
+}
+
 struct err *into_seek(struct rp *rp, uint64_t seq, const struct into_kind *k, const struct sbt_cmd **ret)
 {
 	TRY(checkpoint_seek(rp, seq - 1));
 	TRY(checkpoint_take(rp)); /* for the way back */
 	TRY(execute_fetch(rp, seq, ret));
-	return check_ran_here(rp, *ret, seq, k);
+	TRY(check_ran_here(rp, *ret, seq, k));
+	return check_not_late(rp, *ret);
 }
 
 struct err *into_begin(struct rp *rp, const struct sbt_cmd *c)

@@ -74,6 +74,21 @@ void late_back(struct rp *rp, uint64_t seq)
 	rp->forced = rp->forced > seq ? 0 : rp->forced;
 }
 
+/* Which of those that go now changes the range that is watched. */
+static struct err *look(struct rp *rp, uint64_t seq)
+{
+	struct sbt_hash is;
+
+	if (!rp->late_watched.size)
+		return NULL;
+	TRY(execute_finish(rp));
+	TRY(contents_hash(rp, rp->late_watched.addr, rp->late_watched.size, &is));
+	if (seq && !sbt_hash_equal(is, rp->late_watched.is))
+		rp->late_watched.seq = seq;
+	rp->late_watched.is = is;
+	return NULL;
+}
+
 struct err *late_go(struct rp *rp)
 {
 	const uint64_t current = rp->current;
@@ -82,10 +97,14 @@ struct err *late_go(struct rp *rp)
 
 	if (rp->position >= rp->last)
 		late_give_up(rp->late);
+	if (late_count(rp->late))
+		TRY(look(rp, 0));
 	while (any) {
 		TRY(late_take(rp, &c, &any));
 		if (any)
 			TRY(execute_late(rp, &c));
+		if (any)
+			TRY(look(rp, c.seq));
 	}
 	rp->current = current;
 	return NULL;

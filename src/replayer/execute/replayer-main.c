@@ -150,6 +150,7 @@ static struct err *on_execute(struct rp *rp, const struct request *q, struct buf
 	TRY(execute_fetch(rp, x->seq, &c));
 	TRY(c ? execute(rp, c) : execute_writes(rp, rp->position + 1, x->seq));
 	rp->position = x->seq;
+	TRY(late_go(rp));
 	TRY(checkpoint_tick(rp));
 	if (x->wait) {
 		TRY(execute_finish(rp));
@@ -406,6 +407,15 @@ static struct err *on_addressing(struct rp *rp, const struct request *q, struct 
 	return NULL;
 }
 
+static struct err *on_kept(struct rp *rp, const struct request *q, struct buf *out)
+{
+	const struct replayer_seek *s = (const void *)q->body;
+	const struct replayer_kept r = {late_count(rp->late), late_holds(rp->late, s->seq)};
+
+	buf_add(out, &r, sizeof r);
+	return NULL;
+}
+
 static struct err *on_races(struct rp *rp, const struct request *q, struct buf *out)
 {
 	return watch_races(rp, out);
@@ -455,7 +465,7 @@ static struct err *on_kernel_ask(struct rp *rp, const struct request *q, struct 
 static bool may_look(uint32_t type)
 {
 	return (type >= REPLAYER_KERNEL && type <= REPLAYER_KERNEL_ASK) || type == REPLAYER_READ || type == REPLAYER_HASH ||
-	       type == REPLAYER_FIGURES;
+	       type == REPLAYER_FIGURES || type == REPLAYER_KEPT;
 }
 
 static const struct handler {
@@ -488,6 +498,7 @@ static const struct handler {
 	HANDLER(CHECK_END, on_check_end, replayer_none),
 	HANDLER(ACCESSES, on_accesses, replayer_accesses),
 	HANDLER(ADDRESSING, on_addressing, replayer_kernel_id),
+	HANDLER(KEPT, on_kept, replayer_seek),
 	HANDLER(RACES, on_races, replayer_none),
 	HANDLER(KERNEL, on_kernel, replayer_kernel),
 	HANDLER(KERNEL_GO, on_kernel_go, soft_go),
@@ -510,7 +521,7 @@ static struct err *handle(struct rp *rp, struct request *q, struct buf *out)
 	watchdog_on(rp, 0);
 	if (!may_look(q->type))
 		micro_leave(rp);
-	if (q->type != REPLAYER_NODE && q->type != REPLAYER_READ && q->type != REPLAYER_HASH && q->type != REPLAYER_FIGURES)
+	if (q->type != REPLAYER_NODE && q->type != REPLAYER_KEPT && q->type != REPLAYER_READ && q->type != REPLAYER_HASH && q->type != REPLAYER_FIGURES)
 		node_leave(rp);
 	return handlers[q->type].fn(rp, q, out);
 }

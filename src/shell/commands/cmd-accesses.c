@@ -19,6 +19,7 @@ static const char *const keys[SOFT_ACCESSES] = {"read", "written", "atomic"};
 
 struct listing {
 	struct session *s;
+	uint64_t seq;		 /* of the command listed last */
 	struct state *at;	 /* right after the command being listed; NULL: none was yet */
 	struct sbt_cursor *cur;	 /* delivered that command */
 	bool json;
@@ -91,9 +92,16 @@ static void json_spans(struct listing *l, const struct soft_access_set *set, uns
 	buf_str(&l->out, "]");
 }
 
-/* Moves on to command seq, which lies further on than the one before. */
+/* Moves on to command seq, which lies further on than the one before, unless it had been kept back. */
 static struct err *go_to(struct listing *l, uint64_t seq, const struct sbt_cmd **ret)
 {
+	if (l->at && seq <= l->seq) {
+		sbt_cursor_close(l->cur);
+		state_free(l->at);
+		l->cur = NULL;
+		l->at = NULL;
+	}
+	l->seq = seq;
 	if (!l->at) {
 		TRY(state_at(&l->at, l->s->engine.trace.reader, seq - 1));
 		TRY(sbt_cursor_open(&l->cur, l->s->engine.trace.reader));
@@ -134,6 +142,18 @@ static struct err *list_set(void *arg, const struct access_set *a)
 	return NULL;
 }
 
+/* Of what is kept back at `last` nothing is known yet; when that is all that was asked for, it is an error. */
+static struct err *tell_kept_back(struct device *d, uint64_t first, uint64_t last, size_t listed, uint64_t *ret_n)
+{
+	uint64_t wait;
+
+	TRY(device_kept(d, first, &wait, ret_n));
+	if (listed || first != last || !wait)
+		return NULL;
+	return err_cure(err_new(ERR_STATE, REPLAYER_KEPT_BACK, (unsigned long long)first, (unsigned long long)wait),
+		"Use \"info accesses\" with a range that goes to the command that writes it, or further");
+}
+
 const char cmd_info_accesses_help[] =
 	"Shows which bytes of memory the current command (or command SEQ, or those of a range)\n"
 	"reads, writes and changes by atomic operations: exact to the byte, found by executing\n"
@@ -147,7 +167,7 @@ struct err *cmd_info_accesses(struct session *s, const struct cmd_args *a)
 {
 	struct listing l = {.s = s, .json = a->json};
 	struct replay_device *rd;
-	uint64_t first = replay_seq(s->engine.trace.replay), last = first;
+	uint64_t first = replay_seq(s->engine.trace.replay), last = first, kept = 0;
 	struct err *e;
 
 	TRY(replay_device_need(&s->engine, "info accesses", &rd));
@@ -162,6 +182,8 @@ struct err *cmd_info_accesses(struct session *s, const struct cmd_args *a)
 	first = a->argc && first < rd->first ? rd->first : first;
 	last = last == UINT64_MAX ? rd->last : last;
 	e = device_access_sets(rd->d, first, last, SPANS_MAX, list_set, &l);
+	if (!e)
+		e = tell_kept_back(rd->d, first, last, l.n, &kept);
 	e = replay_device_back(&s->engine, e);
 	if (!e && a->json)
 		out_printf(s->out, "[%s]\n", buf_cstr(&l.out));
@@ -170,6 +192,9 @@ struct err *cmd_info_accesses(struct session *s, const struct cmd_args *a)
 			" on accesses memory of the device.\n", first);
 	else if (!e)
 		out_str(s->out, buf_cstr(&l.out));
+	if (!e && kept && !a->json)
+		out_printf(s->out, "%" PRIu64 " command%s kept back at #%" PRIu64 ", behind waits for values: not executed yet.\n", kept,
+			kept == 1 ? " is" : "s are", last);
 	sbt_cursor_close(l.cur);
 	state_free(l.at);
 	buf_free(&l.out);

@@ -40,6 +40,32 @@ static void print_cmd(struct session *s, const struct sbt_cmd *c, struct buf *b,
 		sbt_print_cmd(b, c, &names);
 }
 
+/* A command that has not run although the replay stands at it. */
+static void tell_kept(struct session *s, uint64_t seq)
+{
+	struct replay_device *rd = s->engine.trace.device;
+	uint64_t wait = 0;
+
+	if (!rd || !seq)
+		return;
+	err_free(device_kept(rd->d, seq, &wait, NULL));
+	if (wait)
+		out_printf(s->out, "  " REPLAYER_KEPT_BACK "\n", (unsigned long long)seq, (unsigned long long)wait);
+}
+
+/* What the command of the stop only let go, and that changed what is watched. */
+static void tell_late(struct session *s, uint64_t seq)
+{
+	struct buf b = BUF_INIT;
+	uint32_t stack;
+	struct err *e = seq ? trace_print_cmd(s->engine.trace.reader, replay_state(s->engine.trace.replay), seq, false, &b, &stack) : NULL;
+
+	if (seq && !e)
+		out_printf(s->out, "  changed by %s, which was kept back until then\n", buf_cstr(&b));
+	err_free(e);
+	buf_free(&b);
+}
+
 /* Says where the replay is after a move. */
 void replay_tell(struct session *s, const struct replay_stop *stop)
 {
@@ -66,6 +92,8 @@ void replay_tell(struct session *s, const struct replay_stop *stop)
 	} else {
 		out_printf(s->out, "The beginning of the %s, before its first command.\n", whole);
 	}
+	tell_late(s, stop->late);
+	tell_kept(s, c ? c->seq : 0);
 	if (stop->why == REPLAY_END)
 		out_printf(s->out, "The end of the %s.\n", whole);
 	buf_free(&b);

@@ -252,6 +252,10 @@ void check_print(struct session *s, const struct check_result *r, struct buf *ou
 	if (r->heap)
 		buf_printf(out, "%" PRIu64 " launch%s not checked, executed once: what they take from the device's own heap cannot be put back.\n", r->heap,
 			r->heap == 1 ? "" : "es");
+	if (r->late)
+		buf_printf(out,
+			"%" PRIu64 " launch%s not checked, executed once: %s behind a wait for a value that was written later.\n",
+			r->late, r->late == 1 ? "" : "es", r->late == 1 ? "it stands" : "they stand");
 	if (r->fault.told)
 		buf_printf(out, "Not checked from #%" PRIu64 " on: a command there faulted in the recording (CUDA error %u, told by #%" PRIu64 ").\n", r->fault.first,
 			r->fault.code, r->fault.told);
@@ -330,8 +334,9 @@ void check_json(struct session *s, const struct check_result *r, struct buf *out
 		err_free(e);
 		buf_byte(out, '}');
 	}
-	buf_printf(out, "],\"fault\":%" PRIu64 ",\"heap\":%" PRIu64 ",\"outside\":%" PRIu64,
-		r->fault.told ? r->fault.first : 0, r->heap, r->outside);
+	buf_printf(out, "],\"fault\":%" PRIu64 ",\"heap\":%" PRIu64 ",\"kept_back\":%" PRIu64
+		",\"outside\":%" PRIu64,
+		r->fault.told ? r->fault.first : 0, r->heap, r->late, r->outside);
 	buf_printf(out,
 		",\"ended_by\":%s,\"reached\":%" PRIu64 ",\"not_checked\":%" PRIu64
 		",\"passing_known\":%s,\"unwritten_known\":%s}\n",

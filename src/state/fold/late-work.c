@@ -274,6 +274,26 @@ bool late_at(const struct late *l, size_t i, uint64_t *ret_seq, bool *ret_wait)
 	return true;
 }
 
+uint64_t late_holds(const struct late *l, uint64_t seq)
+{
+	size_t i = 0;
+
+	while (l && i < l->n && l->k[i].seq != seq)
+		i++;
+	if (!l || i == l->n)
+		return 0;
+	/* What it is behind may be a wait that has its value and stands behind another one. */
+	for (size_t k = 0; k < i;) {
+		if (is_behind(&l->k[k], &l->k[i])) {
+			i = k;
+			k = 0;
+		} else {
+			k++;
+		}
+	}
+	return l->k[i].seq;
+}
+
 void late_clear(struct late *l)
 {
 	if (!l)

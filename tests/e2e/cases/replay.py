@@ -834,6 +834,45 @@ def test_value_that_is_written_later(t):
     t.match(r'stream memory wait', shell(t, f'order why {put} {fetch}').out)
 
 
+def test_kept_back_launch_stepped(t):
+    """What stands behind a wait for a value runs behind the write, however one gets there; at its own number it has not run, and nothing says that it has."""
+    recorded(t, 'value_waits', 'stream')
+    wait, put, fetch, write = find(t, 'batch is_wait'), find(t, 'put<<<'), find(t, 'fetch<<<'), find(t, 'batch 0x')
+    y = re.search(r'copy d2h 4096 bytes 0x([0-9a-f]+) ', t.tsdb('view', 't.sbt').out)[1]
+    at = rf'#{fetch} is kept back: it stands behind #{wait}, which waits for a value, and runs when that is written'
+    r = shell(t, 'replay start', f'replay goto {put}', 'replay step', f'x/1uw 0x{y}', 'replay step', f'x/1uw 0x{y}', f'replay goto {fetch}', f'x/1uw 0x{y}')
+    t.equal(re.findall(r'^0x[0-9a-f]+.*:\s+(\d+)$', r.out, re.M), ['6', '6', '0'], 'a step over the write takes along what waited for it')
+    t.equal(len(re.findall(rf'^  {at}$', r.out, re.M)), 1, 'told where the replay stands at it')
+    for command in f'replay enter {fetch}', f'info accesses {fetch}':
+        r = shell(t, 'replay start', command, f'replay goto {write}', f'x/1uw 0x{y}', 'replay verify', status=1)
+        t.match(at, r.err, command)
+        t.match(r':\s+6$', r.out, command)
+        t.match(r'^3 of 3 allocations identical, 1 of 1 outputs identical', r.out)
+    r = shell(t, 'replay start', f'info accesses {wait}-{write}')
+    heads = re.findall(r'^#(\d+) (\w+)', r.out, re.M)
+    t.check((str(fetch), 'fetch') in heads and (str(put), 'put') in heads, f'each with its own command: {heads}')
+    r = shell(t, 'replay start', f'replay goto {wait}', f'watch 0x{y} len 4', 'continue', 'who-wrote 0x' + y, f'replay goto {put}', 'who-wrote 0x' + y)
+    t.match(rf'^Watchpoint 1, #{write} batch', r.out)
+    t.match(rf'^  changed by #{fetch} fetch<<<.*, which was kept back until then$', r.out)
+    t.match(rf'^#{fetch} fetch<<<', r.out, 'who wrote')
+    t.match(r'^#\d+ fill 8192 bytes', r.out, 'before the write that lets it go')
+
+
+def test_kept_back_launch_is_not_checked(t):
+    """A launch that does not run at its own place is counted: nobody compared it."""
+    for word, n, options in ('stream', 1, []), ('stream', 1, ['--thorough']), ('pingpong', 4, []), ('pingpong', 4, ['--perturb']):
+        recorded(t, 'value_waits', word)
+        launches = len(re.findall(r'^#\d+ (?:put|fetch)<<<', t.tsdb('view', 't.sbt').out, re.M))
+        r = t.tsdb('check', 't.sbt', '3', *options)
+        t.equal(r.status, 0, word)
+        t.match(rf'^{launches - n} launch(es)? of ', r.out)
+        t.match(rf'^{n} launch(es)? not checked, executed once: (it stands|they stand) behind a wait for a value that was written later\.$', r.out)
+        one = json.loads(t.tsdb('check', 't.sbt', '3', '--json', *options).out)[0]
+        t.equal((one['checked'], one['kept_back']), (launches - n, n), f'--json of {word}')
+    t.record('value_waits', 'bare')
+    t.equal(json.loads(t.tsdb('check', 't.sbt', '3', '--json').out)[0]['kept_back'], 0, 'nothing waits')
+
+
 def test_value_wait_that_is_missing(t):
     """The same without the wait is a race; one of two writes leaves it open, so nothing is certain."""
     t.record('value_waits', 'bare')
