@@ -6,6 +6,7 @@
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/maps-line.h"
@@ -286,19 +288,45 @@ struct err *probes_attach(struct probes *p, const char *path, bool runtime, pid_
 	return p->names ? attach(p, l, true, &l->names) : NULL;
 }
 
-/* Whether taking the probes away takes long. The child has the descriptors too: ours are gone at once, the kernel's work is done by the one that
+/* Whether a descriptor is the kernel's own, as links and events are. */
+static bool is_anonymous(int fd)
+{
+	char path[64], target[32] = "";
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	return readlink(path, target, sizeof target - 1) > 0 && !strncmp(target, "anon_inode:", 11);
+}
+
+/* Closes files, pipes and sockets: the trace, whose lock is kept as long as one process has it open, and what tsdb inherited, whose reader would wait for us. */
+static void let_go_of_files(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *d;
+
+	for (int fd = 0; fd < 3 && null >= 0; fd++)
+		dup2(null, fd);
+	while (dir && (d = readdir(dir))) {
+		const int fd = atoi(d->d_name); /* 0 of "." and ".." */
+
+		if (fd > 2 && fd != dirfd(dir) && !is_anonymous(fd))
+			close(fd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Taking the probes away takes long. The child has the descriptors too: ours are gone at once, the kernel's work is done by the one that
  * closes last. */
 static void detach_later(struct probes *p)
 {
 	pid_t pid = fork();
-	int null;
 
 	if (pid) /* there is no second one, or we are the first */
 		return;
 	setsid(); /* a Ctrl-C is not for it */
-	null = open("/dev/null", O_RDWR);
-	for (int fd = 0; fd < 3 && null >= 0; fd++)
-		dup2(null, fd); /* who reads our output is not to wait for it */
+	prctl(PR_SET_NAME, "tsdb-unprobe");
+	let_go_of_files();
 	for (unsigned i = 0; i < p->nlibraries; i++) {
 		detach(&p->libraries[i].hooks);
 		detach(&p->libraries[i].names);

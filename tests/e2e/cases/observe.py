@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -189,10 +190,23 @@ def test_stacks_when_the_kernels_map_is_full(t):
 
 
 def test_one_link_for_each_place(t):
-    """As kernels before 6.6 have it."""
+    """As kernels before 6.6 have it. A process takes the places away when tsdb has ended; nobody waits for it, neither for a descriptor nor for the trace."""
     permitted(t)
-    t.equal(observe(t, 'vecadd', env={'TSDB_OBSERVE_SINGLE': '1'}).status, 0, 'observe')
+    ours, theirs = os.pipe()
+    t.equal(observe(t, 'vecadd', env={'TSDB_OBSERVE_SINGLE': '1'}, pass_fds=[theirs]).status, 0, 'observe')
+    os.close(theirs)
     t.equal(collections.Counter(c['kind'] for c in commands(t, 'o.sbt'))['copy'], 3, 'copies')
+    with os.fdopen(ours, 'rb') as f:
+        t.equal(select.select([f], [], [], 10)[0], [f], 'the end of a pipe that tsdb had inherited')
+        t.equal(f.read(), b'', 'the pipe')
+    for pid in t.processes():
+        try:
+            with open(f'/proc/{pid}/comm') as f:
+                t.equal(f.read(), 'tsdb-unprobe\n', 'the name of what is left')
+        except OSError:
+            pass  # it has ended
+    t.equal(observe(t, 'vecadd').status, 0, 'observe to the same file')
+    until(lambda: not t.processes(), 'the end of what takes the places away', 200)
 
 
 def test_killing_the_observer_harms_nobody(t):
