@@ -40,6 +40,13 @@ struct clock_bounds {
 void clocks_bounds_init(struct clock_bounds *b, uint64_t middle);
 void clocks_asked(struct clock_bounds *b, uint64_t host_ns, uint64_t gpu_start_ns);
 void clocks_waited(struct clock_bounds *b, uint64_t host_ns, uint64_t gpu_end_ns);
+/* Host times are as good as that: between two readings of the clock they are made of the processor's counter, and a reading counts when it took 10,000 ticks at most
+ * (capture/core/clock.c), which is 5 us at 2 GHz; the counter's rate is as good again. */
+#define CLOCKS_READ_NS 10000
+enum clocks_distance { CLOCKS_SAME, CLOCKS_BEHIND, CLOCKS_BEFORE, CLOCKS_UNSTEADY };
+/* What the bounds prove about the device's clock: that it is not the host's, and on which side, or nothing (SAME: no bound excludes 0 by more than CLOCKS_READ_NS).
+ * UNSTEADY: they contradict each other by more than both could be wrong. */
+enum clocks_distance clocks_distance(const struct clock_bounds *b);
 /* How fast the device's clock may go away from the host's, ns a ns, between *ret_least and *ret_most. False: too little is known. */
 bool clocks_bounds_drift(const struct clock_bounds *b, double *ret_least, double *ret_most);
 

@@ -199,6 +199,31 @@ static void device_bounds(void **state)
 	assert_true(most > 13.9e-6 && most < 14.1e-6);
 }
 
+/* A clock is not proved to be another one by less than times are good for; what was seen once: a wait that ended 20 ns before the work. */
+static void what_bounds_prove(void **state)
+{
+	static const struct {
+		int64_t ran, waited; /* ns from the call to the work's begin, from its end to the end of the wait */
+		enum clocks_distance want;
+	} cases[] = {
+		{3000, 1000, CLOCKS_SAME}, {3000, -20, CLOCKS_SAME}, {-20, 9000, CLOCKS_SAME}, {3000, -9999, CLOCKS_SAME}, {30000, -10001, CLOCKS_BEFORE},
+		{-10001, 30000, CLOCKS_BEHIND}, {-9000, -9000, CLOCKS_SAME}, {-11000, -9001, CLOCKS_UNSTEADY}, {-30000, -30000, CLOCKS_UNSTEADY},
+	};
+	struct clock_bounds b;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		clocks_bounds_init(&b, T0);
+		clocks_asked(&b, T0, T0 + (uint64_t)cases[i].ran);
+		clocks_waited(&b, T0 + 100000, T0 + 100000 - (uint64_t)cases[i].waited);
+		assert_int_equal(clocks_distance(&b), cases[i].want);
+	}
+	clocks_bounds_init(&b, T0);
+	clocks_asked(&b, T0, T0 + 3000);
+	assert_int_equal(clocks_distance(&b), CLOCKS_SAME); /* nobody has waited */
+	clocks_asked(&b, T0, T0 - 30000);
+	assert_int_equal(clocks_distance(&b), CLOCKS_BEHIND);
+}
+
 /* ---- the file of a set -------------------------------------------------------------------------------------------- */
 
 static char folder[] = "/tmp/tsdb-many-XXXXXX";
@@ -303,7 +328,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(patterns), cmocka_unit_test(numbers), cmocka_unit_test(launchers), cmocka_unit_test(offset_and_drift),
 		cmocka_unit_test(years_apart), cmocka_unit_test(stragglers), cmocka_unit_test(not_the_same_meetings), cmocka_unit_test(little_is_known),
-		cmocka_unit_test(device_bounds), cmocka_unit_test(a_set), cmocka_unit_test(bad_sets),
+		cmocka_unit_test(device_bounds), cmocka_unit_test(what_bounds_prove), cmocka_unit_test(a_set), cmocka_unit_test(bad_sets),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

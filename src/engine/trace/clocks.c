@@ -135,6 +135,15 @@ void clocks_waited(struct clock_bounds *b, uint64_t host_ns, uint64_t gpu_end_ns
 	b->half_high[half] = d < b->half_high[half] ? d : b->half_high[half];
 }
 
+enum clocks_distance clocks_distance(const struct clock_bounds *b)
+{
+	if ((double)b->low - (double)b->high > 2.0 * CLOCKS_READ_NS)
+		return CLOCKS_UNSTEADY;
+	if (b->low > CLOCKS_READ_NS)
+		return CLOCKS_BEHIND;
+	return b->high < -CLOCKS_READ_NS ? CLOCKS_BEFORE : CLOCKS_SAME;
+}
+
 bool clocks_bounds_drift(const struct clock_bounds *b, double *ret_least, double *ret_most)
 {
 	const double apart = (double)(b->last - b->first) / 2;

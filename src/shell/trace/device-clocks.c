@@ -173,22 +173,39 @@ static struct err *walk(struct looking *l, struct sbt_reader *r, uint64_t *first
 	return e;
 }
 
+/* A bound on the wrong side of 0 by less than times are good for is no bound. */
+static void tell_same(struct buf *out, const struct clock_bounds *b)
+{
+	const double before = b->low < 0 ? -(double)b->low / 1e3 : 0, behind = b->high > 0 ? (double)b->high / 1e3 : 0;
+
+	if (b->high == INT64_MAX)
+		buf_printf(out, "the host's, as far as can be said: at most %.1f us before it, no wait bounds the other side", before);
+	else
+		buf_printf(out, "the host's, between %.1f us before and %.1f us behind", before, behind);
+	if (b->low > 0 || b->high < 0)
+		buf_printf(out, " (host times are good for %d us)", CLOCKS_READ_NS / 1000);
+}
+
 static void tell(struct buf *out, unsigned device, const struct clock_bounds *b, uint64_t n)
 {
 	double least, most;
 
 	buf_printf(out, "clock       device %u, %" PRIu64 " times: ", device, n);
-	if (b->low > b->high)
+	switch (clocks_distance(b)) {
+	case CLOCKS_UNSTEADY:
 		buf_printf(out, "not a steady distance from the host's: at least %.1f us behind it and at least %.1f us before it", (double)b->low / 1e3,
 			-(double)b->high / 1e3);
-	else if (b->low > 0)
+		break;
+	case CLOCKS_BEHIND:
 		buf_printf(out, "at least %.1f us behind the host's", (double)b->low / 1e3);
-	else if (b->high < 0)
+		break;
+	case CLOCKS_BEFORE:
 		buf_printf(out, "at least %.1f us before the host's", -(double)b->high / 1e3);
-	else if (b->high == INT64_MAX)
-		buf_printf(out, "the host's, as far as can be said: at most %.1f us before it, no wait bounds the other side", -(double)b->low / 1e3);
-	else
-		buf_printf(out, "the host's, between %.1f us before and %.1f us behind", -(double)b->low / 1e3, (double)b->high / 1e3);
+		break;
+	case CLOCKS_SAME:
+		tell_same(out, b);
+		break;
+	}
 	if (clocks_bounds_drift(b, &least, &most))
 		buf_printf(out, "; drift between %+.3f and %+.3f ppm", least * 1e6, most * 1e6);
 	buf_byte(out, '\n');
