@@ -63,7 +63,7 @@ bench_bench_order_LDADD = liborder.a libstate.a libsbt.a libcommon.a $(SBT_LIBS)
 # Stops per second and records drained per second, against an agent without a GPU.
 EXTRA_PROGRAMS += bench/bench-stops
 bench_bench_stops_SOURCES = bench/bench-stops.c
-bench_bench_stops_LDADD = libattach.a libsbt.a libcommon.a $(ATTACH_LIBS)
+bench_bench_stops_LDADD = libattach.a libsymbols.a libsbt.a libcommon.a $(ATTACH_LIBS)
 EXTRA_bench_bench_stops_DEPENDENCIES = tests/programs/attach-agent
 
 # The software GPU against plain loops.

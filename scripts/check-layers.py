@@ -28,15 +28,17 @@ ROOMS = {
     'capture': ('the agent inside the inferior', BASE_ANYWHERE + [
         'sbt/cmd.h', 'sbt/footprint.h', 'sbt/expr.h', 'sbt/pagehash.h', 'sbt/python.h', 'gpucode/hash-kernel.h', 'gpucode/hash-rows.h', 'gpucode/cubin.h', 'gpucode/cubin-cells.h',
         'gpucode/fatbin.h', 'gpucode/ptx-text.h', 'gpucode/code-kind.h']),
-    'attach': ('the inferior: ptrace, calls injected into running programs, unwinding, symbols, the rings\' consumer', ['base', 'sbt', 'gpucode/fatbin.h', 'gpucode/code-kind.h', 'capture/wire.h']),
-    'observe': ('a process seen from outside, by eBPF', ['base', 'sbt', 'state', 'attach']),
+    'symbols': ('what addresses in host code mean, without a process: names, lines, variables, facts about ELF files, recorded stacks', [
+        'base', 'sbt', 'gpucode/fatbin.h', 'gpucode/code-kind.h']),
+    'attach': ('the inferior: ptrace, calls injected into running programs, unwinding, the rings\' consumer', ['base', 'sbt', 'symbols', 'gpucode/code-kind.h', 'capture/wire.h']),
+    'observe': ('a process seen from outside, by eBPF', ['base', 'sbt', 'state', 'symbols', 'attach']),
     'replay': ('a position in a trace, moved both ways; plans for parts of it; the client of tsdb-replayer', ['base', 'sbt', 'state', 'order', 'gpucode/code-kind.h'] + SOFT_SEAM),
     'replayer': ('tsdb-replayer: executes a window on a device, in a sandbox', [
         'base', 'sbt', 'state', 'order', 'gpucode', 'replay/protocol.h', 'replay/values.h']),
     'softgpu': ('a CUDA driver, runtime and CUPTI on the CPU', BASE_ANYWHERE + ['capture/soft-fault.h', 'gpucode/fatbin.h', 'gpucode/fatbin-text.h', 'gpucode/code-kind.h'] + SOFT_SEAM),
     'engine': ('what tsdb can do, without a terminal: recording, replay, analyses, ranks and their clocks, settings', [
-        'base', 'sbt', 'state', 'order', 'replay', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h']),
-    'shell': ('tsdb: the command line, its commands, the live process, printing', ['engine', 'base', 'sbt', 'state', 'order', 'replay', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h']),
+        'base', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h']),
+    'shell': ('tsdb: the command line, its commands, the live process, printing', ['engine', 'base', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h']),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

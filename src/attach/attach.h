@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inferior: what the room attach offers. Launch, stops, threads, stacks, symbols, and the stream of commands out of
+ * The inferior: what the room attach offers. Launch, stops, threads, stacks, and the stream of commands out of
  * the agent's rings. All calls come from the one thread that launched (ptrace demands it).
  */
 #ifndef ATTACH_ATTACH_H
@@ -11,6 +11,7 @@
 #include "sbt/sbt.h"
 #include "capture/wire.h"
 #include "gpucode/code-kind.h"
+#include "symbols/host-stack.h"
 
 /* ---- launch and life -------------------------------------------------------------------------------------------- */
 
@@ -146,7 +147,7 @@ struct err *inferior_end_span(struct inferior *inf) TS_CHECK;
 /* The inferior's own memory. */
 struct err *inferior_read(struct inferior *inf, uint64_t addr, void *dst, size_t n) TS_CHECK;
 
-/* ---- threads, stacks, symbols ------------------------------------------------------------------------------------ */
+/* ---- threads, stacks ------------------------------------------------------------------------------------ */
 
 struct inferior_thread {
 	pid_t tid;
@@ -156,28 +157,9 @@ struct inferior_thread {
 };
 bool inferior_thread(struct inferior *inf, unsigned i, struct inferior_thread *ret);
 
-/* What an address means. Strings live until the inferior or the symbol cache goes. */
-struct symbol {
-	const char *function; /* demangled; NULL when not known */
-	uint64_t offset;      /* from the function's start */
-	const char *file;     /* NULL when there is no line information */
-	unsigned line, column;
-	const char *module;   /* path of the ELF file; NULL when the address is in none */
-	uint64_t module_offset;
-};
-struct backtrace_frame {
-	uint64_t pc, sp;
-	struct symbol sym;
-	bool inlined; /* an inlined call within the frame that follows */
-	bool python;  /* a function of the program's that the interpreter runs: pc is 0, sym has function, file and line */
-	bool interpreter; /* CPython's own, and there are frames of Python's */
-	unsigned number; /* for inferior_frame_locals(); of Python's frames, the one that runs them */
-};
 /* Remote unwinding of a stopped thread (libunwind-ptrace), innermost first. *ret is a heap array the caller frees. */
 struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, struct backtrace_frame **ret,
 	unsigned *ret_n) TS_CHECK;
-/* Sets .interpreter of those frames that are CPython's own, when there are Python frames among them. */
-void backtrace_mark_interpreter(struct backtrace_frame *f, unsigned n);
 /* Local variables and arguments of a frame for `bt full`, as "name = value" lines, as far as DWARF tells. */
 struct err *inferior_frame_locals(struct inferior *inf, pid_t tid, unsigned frame, struct buf *out) TS_CHECK;
 
@@ -187,28 +169,6 @@ struct inferior_library {
 	const char *path;
 };
 bool inferior_library(struct inferior *inf, unsigned i, struct inferior_library *ret);
-
-/* Symbols of ELF files on disk, without a process: for stacks in a trace. One cache for a session. */
-struct symbols;
-struct symbols *symbols_new(void);
-void symbols_free(struct symbols *s);
-/* Looks up an ELF virtual address of path (build_id may be "" or NULL; when it differs from the file's, nothing is resolved and
- * ret->module alone is set). Inlined functions come first: fills up to max entries, returns how many (at least 1). */
-unsigned symbols_lookup(struct symbols *s, const char *path, const char *build_id, uint64_t vaddr, struct symbol *ret, unsigned max);
-/* C++ names; a name that is no mangled one comes back as it is. Lives as long as s. */
-const char *symbols_demangle(struct symbols *s, const char *name);
-
-/* ---- what an ELF file tells before it runs -------------------------------------------------------------------------- */
-
-struct program_facts {
-	bool elf, elf64, x86_64, executable, script;
-	bool needs_libcuda, needs_libcudart; /* DT_NEEDED */
-	bool static_cudart;		     /* a statically linked CUDA runtime */
-	bool has_fatbin;		     /* .nv_fatbin */
-	bool fatbin_has_ptx;
-};
-/* Looks at path (searched in PATH when it has no slash). Fails only when it cannot be read. */
-struct err *program_facts(const char *path, struct program_facts *ret) TS_CHECK;
 
 /* ---- the stream of commands ------------------------------------------------------------------------------------------ */
 

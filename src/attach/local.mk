@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Room attach: the inferior. Who links libattach.a links $(ATTACH_LIBS), libgpucode.a, libsbt.a and libcommon.a after it.
+# Room attach: the inferior. Who links libattach.a links $(ATTACH_LIBS), libsymbols.a, libgpucode.a, libsbt.a and libcommon.a after it.
 
 noinst_LIBRARIES += libattach.a
 libattach_a_SOURCES = \
@@ -12,13 +12,13 @@ libattach_a_SOURCES = \
 	src/attach/ptrace/keeper-process.c src/attach/ptrace/keeper-process.h \
 	src/attach/drain/drain.c src/attach/drain/drain.h src/attach/drain/drain-ring.c src/attach/drain/drain-stacks.c src/attach/drain/drain-join.c src/attach/drain/drain-code.c \
 	src/attach/drain/drain-memory.c src/attach/drain/drain-python.c \
-	src/attach/unwind/elf-facts.c src/attach/elf-facts.h src/attach/ptrace/libraries.c \
-	src/attach/unwind/frames.h src/attach/unwind/unwind.c src/attach/unwind/unwind-memory.c src/attach/unwind/symbols.c src/attach/unwind/backtrace.c src/attach/unwind/python-frames.c \
-	src/attach/unwind/locals.c src/attach/unwind/dwarf-value.c src/attach/unwind/dwarf-value.h src/attach/unwind/dwarf-print.c
+	src/attach/ptrace/libraries.c \
+	src/attach/unwind/frames.h src/attach/unwind/unwind.c src/attach/unwind/unwind-memory.c src/attach/unwind/backtrace.c src/attach/unwind/python-frames.c \
+	src/attach/unwind/locals.c
 libattach_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS) $(UNWIND_PTRACE_CFLAGS) $(XXHASH_CFLAGS)
 ATTACH_LIBS = $(ELF_LIBS) $(UNWIND_PTRACE_LIBS) $(XXHASH_LIBS) -ldl
-HEADERS_TO_CHECK += src/attach/attach.h src/attach/ptrace/inferior.h src/attach/drain/drain.h src/attach/elf-facts.h \
-	src/attach/unwind/frames.h src/attach/unwind/dwarf-value.h src/attach/inject/inject.h src/attach/remote.h src/attach/ptrace/target.h src/attach/inject/handover.h src/attach/ptrace/keeper-process.h
+HEADERS_TO_CHECK += src/attach/attach.h src/attach/ptrace/inferior.h src/attach/drain/drain.h \
+	src/attach/unwind/frames.h src/attach/inject/inject.h src/attach/remote.h src/attach/ptrace/target.h src/attach/inject/handover.h src/attach/ptrace/keeper-process.h
 
 # Programs under test are never sanitised: LeakSanitizer refuses to work under ptrace.
 check_PROGRAMS += tests/programs/attach-agent
@@ -28,7 +28,7 @@ tests_programs_attach_agent_LDFLAGS = -pthread
 
 if HAVE_CMOCKA
 ATTACH_TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-ATTACH_TEST_LIBS = libattach.a libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(ATTACH_LIBS) -lpthread
+ATTACH_TEST_LIBS = libattach.a libsymbols.a libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(ATTACH_LIBS) -lpthread
 check_PROGRAMS += tests/programs/attach-inferior
 tests_programs_attach_inferior_SOURCES = tests/programs/attach-inferior.c
 tests_programs_attach_inferior_CFLAGS = -std=gnu11 -g -O1 -Wno-unused-parameter

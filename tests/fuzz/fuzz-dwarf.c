@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "attach/attach.h"
+#include "symbols/symbols.h"
 #include "base/err.h"
 #include "fuzz.h"
 

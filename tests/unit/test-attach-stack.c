@@ -3,7 +3,7 @@
  * Backtraces of tests/programs/attach-stack.c: function, file, line, inlined calls, C++ names, variables; and what ELF files tell.
  */
 #include "test-attach-common.h"
-#include "attach/elf-facts.h"
+#include "symbols/elf-facts.h"
 
 static struct inferior *stopped(const char *program, const char *how, struct inferior_event *ret)
 {
@@ -16,14 +16,14 @@ static struct inferior *stopped(const char *program, const char *how, struct inf
 	return inf;
 }
 
-struct stack {
+struct taken_stack {
 	struct backtrace_frame *f;
 	unsigned n;
 };
 
-static struct stack stack_of(struct inferior *inf, pid_t tid)
+static struct taken_stack stack_of(struct inferior *inf, pid_t tid)
 {
-	struct stack s;
+	struct taken_stack s;
 
 	must(inferior_backtrace(inf, tid, 0, &s.f, &s.n));
 	assert_true(s.n > 0);
@@ -31,7 +31,7 @@ static struct stack stack_of(struct inferior *inf, pid_t tid)
 }
 
 /* The frame called name; its number, or fails. */
-static unsigned frame_named(const struct stack *s, const char *name)
+static unsigned frame_named(const struct taken_stack *s, const char *name)
 {
 	for (unsigned i = 0; i < s->n; i++)
 		if (s->f[i].sym.function && strcmp(s->f[i].sym.function, name) == 0)
@@ -66,7 +66,7 @@ static void check_place(const struct backtrace_frame *f, unsigned line)
 	assert_int_equal(f->sym.line, line);
 }
 
-static void check_chain(const struct stack *s, bool inlines)
+static void check_chain(const struct taken_stack *s, bool inlines)
 {
 	unsigned leaf = frame_named(s, "leaf"), middle = frame_named(s, "middle");
 
@@ -82,7 +82,7 @@ static void optimised(void **state)
 {
 	struct inferior_event ev;
 	struct inferior *inf = stopped("tests/programs/attach-stack-o2", "0", &ev);
-	struct stack s = stack_of(inf, ev.tid);
+	struct taken_stack s = stack_of(inf, ev.tid);
 	unsigned leaf = frame_named(&s, "leaf");
 
 	assert_int_equal(ev.signal, SIGABRT);
@@ -102,7 +102,7 @@ static void without_address_ranges(void **state)
 {
 	struct inferior_event ev;
 	struct inferior *inf = stopped("tests/programs/attach-stack-noaranges", "0", &ev);
-	struct stack s = stack_of(inf, ev.tid);
+	struct taken_stack s = stack_of(inf, ev.tid);
 
 	check_chain(&s, true);
 	check_place(&s.f[frame_named(&s, "inlined")], line_with("CALL-IN-INLINED"));
@@ -115,7 +115,7 @@ static void innermost_frame(void **state)
 {
 	struct inferior_event ev;
 	struct inferior *inf = stopped("tests/programs/attach-stack-o2", "1", &ev);
-	struct stack s = stack_of(inf, ev.tid);
+	struct taken_stack s = stack_of(inf, ev.tid);
 
 	assert_int_equal(ev.signal, SIGSEGV);
 	assert_string_equal(s.f[0].sym.function, "leaf");
@@ -129,7 +129,7 @@ static void through_a_signal_handler(void **state)
 {
 	struct inferior_event ev;
 	struct inferior *inf = stopped("tests/programs/attach-stack-o2", "2", &ev);
-	struct stack s = stack_of(inf, ev.tid);
+	struct taken_stack s = stack_of(inf, ev.tid);
 
 	assert_true(frame_named(&s, "on_usr1") < frame_named(&s, "leaf"));
 	check_chain(&s, true);
@@ -141,7 +141,7 @@ static void of_a_thread(void **state)
 {
 	struct inferior_event ev;
 	struct inferior *inf = stopped("tests/programs/attach-stack-o2", "3", &ev);
-	struct stack s = stack_of(inf, ev.tid);
+	struct taken_stack s = stack_of(inf, ev.tid);
 
 	assert_int_not_equal(ev.tid, inferior_pid(inf));
 	(void)frame_named(&s, "thread");
@@ -156,7 +156,7 @@ static void without_debugging_information(void **state)
 {
 	struct inferior_event ev;
 	struct inferior *inf = stopped("tests/programs/attach-stack-plain", "0", &ev);
-	struct stack s = stack_of(inf, ev.tid);
+	struct taken_stack s = stack_of(inf, ev.tid);
 	unsigned leaf = frame_named(&s, "leaf");
 
 	check_chain(&s, false);
@@ -170,7 +170,7 @@ static void a_few_frames(void **state)
 {
 	struct inferior_event ev;
 	struct inferior *inf = stopped("tests/programs/attach-stack-o2", "1", &ev);
-	struct stack s;
+	struct taken_stack s;
 
 	must(inferior_backtrace(inf, ev.tid, 3, &s.f, &s.n));
 	assert_int_equal(s.n, 3);
@@ -189,7 +189,7 @@ static void without_ours(void **state)
 	struct launch_options o = {.argv = (char *const[]){program, (char *)"stub", agent, cupti, NULL}};
 	struct inferior *inf;
 	struct inferior_event ev;
-	struct stack s;
+	struct taken_stack s;
 
 	must(inferior_launch(&inf, &o));
 	ev = run_to_end(inf);
@@ -236,7 +236,7 @@ static void variables(void **state)
 {
 	struct inferior_event ev;
 	struct inferior *inf = stopped("tests/programs/attach-stack-o0", "0", &ev);
-	struct stack s = stack_of(inf, ev.tid);
+	struct taken_stack s = stack_of(inf, ev.tid);
 	char *text = locals_of(inf, ev.tid, frame_named(&s, "middle"));
 
 	has_line(text, "number = 42");
@@ -275,7 +275,7 @@ static void optimised_variables(void **state)
 {
 	struct inferior_event ev;
 	struct inferior *inf = stopped("tests/programs/attach-stack-o2", "0", &ev);
-	struct stack s = stack_of(inf, ev.tid);
+	struct taken_stack s = stack_of(inf, ev.tid);
 	char *text = locals_of(inf, ev.tid, frame_named(&s, "middle"));
 
 	assert_non_null(strstr(text, "number = "));
@@ -314,7 +314,7 @@ static void symbols_of_a_file(void **state)
 {
 	struct inferior_event ev;
 	struct inferior *inf = stopped("tests/programs/attach-stack-o2", "1", &ev);
-	struct stack s = stack_of(inf, ev.tid);
+	struct taken_stack s = stack_of(inf, ev.tid);
 	struct symbols *sy = symbols_new();
 	struct symbol sym[8];
 	const char *path = built("tests/programs/attach-stack-o2");

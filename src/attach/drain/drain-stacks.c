@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "attach/elf-facts.h"
+#include "symbols/elf-facts.h"
 
 #define STACK_IDS_MAX (1u << 26) /* 8 MiB of bits */
 #define MAPS_MAX (1u << 16)

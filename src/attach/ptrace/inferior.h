@@ -80,7 +80,7 @@ struct inferior {
 	struct keeper *keeper;		/* keeper-process.c, NULL: none */
 	struct drain *drain;		/* drain.c */
 	struct unwind *unwind;		/* unwind.c, NULL until the first backtrace */
-	struct symbols *symbols;	/* symbols.c, NULL until first used */
+	struct symbols *symbols;	/* backtrace.c, NULL until first used */
 	struct python_names *python;	/* python-frames.c, NULL until first used */
 	struct libraries *libraries;	/* libraries.c, NULL until first used; renewed after each stop */
 };
@@ -186,9 +186,7 @@ void libraries_stale(struct inferior *inf);
 /* The file mapped at addr, or NULL. Valid until the inferior runs. */
 const struct mapping *libraries_at(struct inferior *inf, uint64_t addr);
 
-/* symbols.c */
+/* backtrace.c */
 struct symbols *inferior_symbols(struct inferior *inf);
-/* What is asked of path from here on is read from file, which is opened now. */
-void symbols_open(struct symbols *s, const char *path, const char *file);
 
 #endif

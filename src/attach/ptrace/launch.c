@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "attach/elf-facts.h"
+#include "symbols/elf-facts.h"
 #include "attach/ptrace/target.h"
 
 #define EXEC_WAIT_MS 10000

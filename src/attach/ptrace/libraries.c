@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "attach/elf-facts.h"
+#include "symbols/elf-facts.h"
 #include "attach/ptrace/target.h"
 #include "base/maps-at.h"
 #include "base/maps-line.h"

@@ -34,6 +34,13 @@ static unsigned count_ours(struct inferior *inf, const struct raw_frame *f, unsi
 	return ours < n ? ours : 0;
 }
 
+struct symbols *inferior_symbols(struct inferior *inf)
+{
+	if (!inf->symbols)
+		inf->symbols = symbols_new();
+	return inf->symbols;
+}
+
 static uint64_t lookup_pc(const struct raw_frame *f)
 {
 	return f->exact ? f->pc : f->pc - 1;
@@ -72,30 +79,6 @@ static struct err *visible(struct inferior *inf, pid_t tid, unsigned max, struct
 	return NULL;
 }
 
-/* "python3.12", "libpython3.12.so.1.0": files in which everything is the interpreter's. */
-static bool is_python_file(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	const char *base = slash ? slash + 1 : path;
-
-	return base && (strncmp(base, "libpython", 9) == 0 || strncmp(base, "python", 6) == 0);
-}
-
-static bool is_python_function(const char *name)
-{
-	return name && (strncmp(name, "Py", 2) == 0 || strncmp(name, "_Py", 3) == 0);
-}
-
-void backtrace_mark_interpreter(struct backtrace_frame *f, unsigned n)
-{
-	bool any = false;
-
-	for (unsigned i = 0; i < n && !any; i++)
-		any = f[i].python;
-	for (unsigned i = 0; any && i < n; i++)
-		f[i].interpreter = !f[i].python && (is_python_file(f[i].sym.module) || is_python_function(f[i].sym.function));
-}
-
 #define FRAMES_LIMIT 65536u
 
 /* The frames of *ret as they are to be, one by one. */
@@ -127,7 +110,7 @@ static void mix_python(struct mixture *m, uint64_t end, unsigned number)
 
 struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, struct backtrace_frame **ret, unsigned *ret_n)
 {
-	struct symbol names[INLINE_MAX];
+	struct symbol names[SYMBOL_INLINED_MAX];
 	struct mixture m = {0};
 	struct raw_frame *raw;
 	unsigned n, number = 0;
@@ -138,10 +121,10 @@ struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, st
 	TRY(visible(inf, tid, m.max, &raw, &n));
 	m.nplaces = python_frames(inf, tid, m.max, &m.places);
 	for (unsigned i = 0; i < n && m.n < m.max; i++) {
-		unsigned k = name_frame(inf, &raw[i], names, INLINE_MAX);
+		unsigned k = name_frame(inf, &raw[i], names, SYMBOL_INLINED_MAX);
 
 		/* Its callers' frames begin at its canonical frame address; the outermost one has none, and what is left comes after it. */
-		mix_python(&m, raw[i].cfa, number);
+		mix_python(&m, raw[i].at.cfa, number);
 		for (unsigned j = 0; j < k; j++)
 			mix_in(&m, &(struct backtrace_frame){.pc = raw[i].pc, .sp = raw[i].sp, .sym = names[j], .inlined = j + 1 < k,
 				.number = number++});
@@ -156,7 +139,7 @@ struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, st
 
 struct err *backtrace_find(struct inferior *inf, pid_t tid, unsigned frame, struct user_frame *ret)
 {
-	struct symbol names[INLINE_MAX];
+	struct symbol names[SYMBOL_INLINED_MAX];
 	struct raw_frame *raw;
 	unsigned n, at = 0;
 
@@ -164,7 +147,7 @@ struct err *backtrace_find(struct inferior *inf, pid_t tid, unsigned frame, stru
 		return err_new(ERR_USAGE, "there is no frame %u", frame);
 	TRY(visible(inf, tid, FRAMES_LIMIT, &raw, &n));
 	for (unsigned i = 0; i < n; i++) {
-		unsigned k = name_frame(inf, &raw[i], names, INLINE_MAX);
+		unsigned k = name_frame(inf, &raw[i], names, SYMBOL_INLINED_MAX);
 
 		if (frame < at + k) {
 			*ret = (struct user_frame){raw[i], frame - at, lookup_pc(&raw[i])};

@@ -5,16 +5,14 @@
 #ifndef ATTACH_FRAMES_H
 #define ATTACH_FRAMES_H
 
-#include <elfutils/libdwfl.h>
 #include <libunwind.h>
 #include "attach/ptrace/inferior.h"
+#include "symbols/variables.h"
 
 /* unwind.c */
-#define RAW_REGS 17u /* DWARF numbers 0-15 of the x86-64 psABI, and 16 for the return address */
 struct raw_frame {
-	uint64_t pc, sp, cfa; /* cfa 0: not known (outermost) */
-	uint64_t regs[RAW_REGS];
-	uint32_t valid; /* bit per register */
+	uint64_t pc, sp;
+	struct frame_registers at;
 	bool exact;	/* pc is the instruction itself, not the one after a call */
 };
 /* Innermost first; *ret is a heap array the caller frees. */
@@ -34,19 +32,6 @@ struct python_place {
 /* The Python frames of a stopped thread, innermost first, by rising anchors; *ret is a heap array the caller frees. None when there is no
  * interpreter, or one that the agent does not know; what cannot be read is left out. */
 unsigned python_frames(struct inferior *inf, pid_t tid, unsigned max, struct python_place **ret);
-
-/* symbols.c */
-#define INLINE_MAX 32u /* inlined calls within one frame */
-struct symbols_scope {
-	Dwfl_Module *module;
-	Dwarf_Addr bias; /* address in the module = ELF address + bias */
-	Dwarf_Addr addr; /* in the DWARF's own terms */
-	Dwarf_Die cu;
-	Dwarf_Die *scopes; /* from malloc; innermost first, outwards through inlined calls to the function that holds them */
-	int nscopes;
-};
-/* The DWARF scopes at an ELF address; false when there are none. The caller frees ret->scopes. */
-bool symbols_scopes(struct symbols *s, const char *path, uint64_t vaddr, struct symbols_scope *ret);
 
 /* backtrace.c */
 /* What the user calls frame number `frame`: its raw frame and how many inlined calls deep within it (0: the innermost). */

@@ -70,10 +70,10 @@ static int access_mem(unw_addr_space_t as, unw_word_t addr, unw_word_t *val, int
 
 static bool dwarf_reg(const struct user_regs_struct *r, unsigned i, uint64_t *ret)
 {
-	const unsigned long long values[RAW_REGS] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
+	const unsigned long long values[FRAME_REGISTERS] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
 		r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->rip};
 
-	if (i >= RAW_REGS)
+	if (i >= FRAME_REGISTERS)
 		return false;
 	*ret = values[i];
 	return true;
@@ -175,18 +175,18 @@ void unwind_free(struct inferior *inf)
 static bool take_frame(unw_cursor_t *c, bool innermost, struct raw_frame *ret)
 {
 	*ret = (struct raw_frame){0};
-	for (unsigned i = 0; i < RAW_REGS; i++) {
+	for (unsigned i = 0; i < FRAME_REGISTERS; i++) {
 		unw_word_t v;
 
 		if ((innermost || (PRESERVED >> i & 1)) && unw_get_reg(c, (int)i, &v) == 0) {
-			ret->regs[i] = v;
-			ret->valid |= 1u << i;
+			ret->at.regs[i] = v;
+			ret->at.valid |= 1u << i;
 		}
 	}
-	ret->pc = ret->regs[16];
-	ret->sp = ret->regs[7];
+	ret->pc = ret->at.regs[16];
+	ret->sp = ret->at.regs[7];
 	ret->exact = innermost || unw_is_signal_frame(c) > 0;
-	return (ret->valid >> 16 & 1) && ret->pc != 0;
+	return (ret->at.valid >> 16 & 1) && ret->pc != 0;
 }
 
 /* A call of an address where nothing is, most often 0: no tables and no frame, but the return address is on top of the stack. */
@@ -198,9 +198,9 @@ static unsigned take_bad_call(struct unwind *u, struct raw_frame *ret)
 	u->popped = false;
 	if (!regs || read_word(u, regs->rip, &word))
 		return 0;
-	*ret = (struct raw_frame){.pc = regs->rip, .sp = regs->rsp, .cfa = regs->rsp + 8, .valid = (1u << RAW_REGS) - 1, .exact = true};
-	for (unsigned i = 0; i < RAW_REGS; i++)
-		(void)dwarf_reg(regs, i, &ret->regs[i]);
+	*ret = (struct raw_frame){.pc = regs->rip, .sp = regs->rsp, .at = {.cfa = regs->rsp + 8, .valid = (1u << FRAME_REGISTERS) - 1}, .exact = true};
+	for (unsigned i = 0; i < FRAME_REGISTERS; i++)
+		(void)dwarf_reg(regs, i, &ret->at.regs[i]);
 	u->popped = true;
 	return 1;
 }
@@ -210,7 +210,7 @@ static unsigned walk(unw_cursor_t *c, unsigned n, unsigned max, struct raw_frame
 {
 	while (n < max && take_frame(c, n == 0, &f[n])) {
 		if (n > 0)
-			f[n - 1].cfa = f[n].sp;
+			f[n - 1].at.cfa = f[n].sp;
 		/* Stacks grow downwards: a caller's frame that does not lie higher is a chain that went astray. */
 		if (n > 0 && f[n].sp <= f[n - 1].sp && !f[n - 1].exact)
 			return n;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "attach/elf-facts.h"
+#include "symbols/elf-facts.h"
 #include "base/maps-at.h"
 #include "base/maps-line.h"
 #include "observe/bpf/mapped.h"

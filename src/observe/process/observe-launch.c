@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "attach/elf-facts.h"
+#include "symbols/elf-facts.h"
 #include "observe/process/observe-private.h"
 
 /* Between fork and exec: go[0] tells when, go[1] goes away with a successful exec and takes errno otherwise. */

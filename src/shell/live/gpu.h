@@ -6,6 +6,7 @@
 #define SHELL_GPU_H
 
 #include "attach/attach.h"
+#include "symbols/elf-facts.h"
 #include "engine/parts.h"
 #include "shell/line/session.h"
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "attach/attach.h"
+#include "symbols/elf-facts.h"
 #include "shell/live/breakpoints.h"
 #include "shell/print/graph.h"
 #include "shell/record/capture.h"

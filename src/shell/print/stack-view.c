@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host call stacks, see stack-view.h. Surprise: at a stop of the agent the innermost frames are the agent's, CUPTI's and the driver's, then
- * the CUDA runtime's; they are left out, so that frame 0 is the program's own call (`set backtrace runtime on` shows the runtime's).
+ * Host call stacks, see stack-view.h; symbols/host-stack.h says what is left out. `set backtrace runtime on` shows the runtime's frames.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,103 +9,19 @@
 #include "engine/recorder.h"
 #include "shell/print/stack-view.h"
 
-enum { FRAMES_MAX = 1024, INLINE_MAX = 32 };
-
-void stack_free(struct stack *st)
-{
-	free(st->frames);
-	memset(st, 0, sizeof *st);
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static bool begins_with_one(const char *text, const char *const *names)
-{
-	for (; text && *names; names++) {
-		if (!strncmp(text, *names, strlen(*names)))
-			return true;
-	}
-	return false;
-}
-
-static bool is_ours(const struct symbol *sym)
-{
-	static const char *const names[] = {"libtsdb-agent.so", "libcupti.so", "libcuda.so", NULL};
-
-	return sym->module && begins_with_one(base_name(sym->module), names);
-}
-
-/* The CUDA runtime, and what nvcc puts between a <<<>>> and the runtime. */
-static bool is_runtime(const struct symbol *sym)
-{
-	static const char *const names[] = {"libcudart.so", NULL};
-	static const char *const stubs[] = {"__device_stub__", "__cudaLaunchKernel_helper", "cudaLaunchKernel<", NULL};
-
-	return begins_with_one(sym->function, stubs) || (sym->module && begins_with_one(base_name(sym->module), names));
-}
-
-/* Leaves out the innermost frames while they are the agent's, CUPTI's, the driver's and, unless it is wanted, the runtime's. */
-static void hide_inner(struct stack *st, bool runtime)
-{
-	unsigned n = 0;
-
-	while (n < st->n && (is_ours(&st->frames[n].sym) || (!runtime && is_runtime(&st->frames[n].sym))))
-		n++;
-	if (!n || n >= st->n)
-		return;
-	memmove(st->frames, st->frames + n, (st->n - n) * sizeof *st->frames);
-	st->n -= n;
-}
-
-/* What called main() is nobody's business, as in gdb; nor is it when main() itself has no name. */
-static void hide_outer(struct stack *st)
-{
-	for (unsigned i = 0; i < st->n; i++) {
-		if (!st->frames[i].python && st->frames[i].sym.function && !strcmp(st->frames[i].sym.function, "__libc_start_call_main"))
-			st->n = i;
-		else if (!st->frames[i].python && st->frames[i].sym.function && !strcmp(st->frames[i].sym.function, "main"))
-			st->n = i + 1;
-	}
-}
-
-/* Keeps the frames for which flag is as told. */
-static void keep_if(struct stack *st, bool (*flag)(const struct backtrace_frame *f), bool wanted)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < st->n; i++) {
-		if (flag(&st->frames[i]) == wanted)
-			st->frames[n++] = st->frames[i];
-	}
-	st->n = n;
-}
-
-static bool is_interpreter(const struct backtrace_frame *f)
-{
-	return f->interpreter;
-}
-
-static bool is_python(const struct backtrace_frame *f)
-{
-	return f->python;
-}
+enum { FRAMES_MAX = 1024 };
 
 static void hide_frames(const struct session *s, struct stack *st, bool inner, enum stack_only only)
 {
-	backtrace_mark_interpreter(st->frames, st->n);
-	if (inner)
-		hide_inner(st, s->engine.set.number[SET_BT_RUNTIME]);
-	if (!s->engine.set.number[SET_BT_PAST_MAIN])
-		hide_outer(st);
-	if (only == STACK_MIXED && !s->engine.set.number[SET_BT_INTERPRETER])
-		keep_if(st, is_interpreter, false);
-	if (only != STACK_MIXED)
-		keep_if(st, is_python, only == STACK_PYTHON);
+	stack_hide(st, &(struct stack_shown){.only = only, .agent = !inner, .runtime = s->engine.set.number[SET_BT_RUNTIME],
+		.past_main = s->engine.set.number[SET_BT_PAST_MAIN], .interpreter = s->engine.set.number[SET_BT_INTERPRETER]});
+}
+
+static struct symbols *session_symbols(struct session *s)
+{
+	if (!s->symbols)
+		s->symbols = symbols_new();
+	return s->symbols;
 }
 
 static struct err *take_thread(struct session *s, pid_t tid, enum stack_only only, struct stack *ret)
@@ -122,41 +37,6 @@ struct err *stack_of_thread(struct session *s, pid_t tid, struct stack *ret)
 	return take_thread(s, tid, STACK_MIXED, ret);
 }
 
-static void add_place(struct stack *ret, const struct sbt_place *p)
-{
-	struct backtrace_frame f = {.python = true};
-
-	if (p)
-		f.sym = (struct symbol){.function = p->function, .file = p->file, .line = p->line};
-	ret->frames = xrealloc(ret->frames, (ret->n + 1) * sizeof *ret->frames);
-	ret->frames[ret->n++] = f;
-}
-
-/* A native frame; m NULL: in no file. */
-static void add_native(struct session *s, const struct sbt_host_module *m, const struct sbt_frame *f, struct stack *ret)
-{
-	struct symbol syms[INLINE_MAX];
-	unsigned n;
-
-	memset(syms, 0, sizeof syms);
-	if (!s->symbols)
-		s->symbols = symbols_new();
-	n = m ? symbols_lookup(s->symbols, m->path, m->build_id, f->offset, syms, INLINE_MAX) : 1;
-	ret->frames = xrealloc(ret->frames, (ret->n + n) * sizeof *ret->frames);
-	for (unsigned i = 0; i < n; i++)
-		ret->frames[ret->n++] = (struct backtrace_frame){.pc = f->offset, .sym = syms[i], .inlined = i + 1 < n};
-}
-
-static void add_recorded(struct session *s, struct sbt_reader *r, const struct sbt_frame *f, struct stack *ret)
-{
-	const struct sbt_host_module *m = f->module == SBT_NO_ID ? NULL : sbt_reader_module(r, f->module);
-
-	if (m && !strcmp(m->path, SBT_MODULE_PYTHON))
-		add_place(ret, sbt_reader_place(r, f->offset));
-	else
-		add_native(s, m, f, ret);
-}
-
 static void add_kept(struct session *s, const struct sbt_frame *f, struct stack *ret)
 {
 	struct sbt_host_module m;
@@ -164,9 +44,9 @@ static void add_kept(struct session *s, const struct sbt_frame *f, struct stack 
 	const bool known = f->module != SBT_NO_ID && drain_module(s->target.inf, f->module, &m);
 
 	if (known && !strcmp(m.path, SBT_MODULE_PYTHON))
-		add_place(ret, drain_place(s->target.inf, f->offset, &p) ? &p : NULL);
+		stack_add_python(ret, drain_place(s->target.inf, f->offset, &p) ? &p : NULL);
 	else
-		add_native(s, known ? &m : NULL, f, ret);
+		stack_add_native(ret, session_symbols(s), known ? &m : NULL, f);
 }
 
 void stack_kept(struct session *s, uint32_t id, struct stack *ret)
@@ -184,14 +64,7 @@ void stack_kept(struct session *s, uint32_t id, struct stack *ret)
 
 static struct err *take_recorded(struct session *s, struct sbt_reader *r, uint32_t id, enum stack_only only, struct stack *ret)
 {
-	const struct sbt_frame *frames;
-	unsigned n;
-
-	memset(ret, 0, sizeof *ret);
-	ret->recorded = true;
-	TRY(sbt_reader_stack(r, id, &frames, &n));
-	for (unsigned i = 0; i < n; i++)
-		add_recorded(s, r, &frames[i], ret);
+	TRY(stack_read(ret, session_symbols(s), r, id));
 	hide_frames(s, ret, true, only);
 	return NULL;
 }
@@ -233,7 +106,7 @@ void stack_print_frame(struct buf *out, const struct stack *st, unsigned i)
 	if (y->file)
 		buf_printf(out, " at %s:%u", y->file, y->line);
 	else if (y->module)
-		buf_printf(out, " from %s", st->recorded ? base_name(y->module) : y->module);
+		buf_printf(out, " from %s", st->recorded && strrchr(y->module, '/') ? strrchr(y->module, '/') + 1 : y->module);
 	if (f->inlined)
 		buf_str(out, " (inlined)");
 	if (f->python)

@@ -5,17 +5,9 @@
 #ifndef SHELL_STACK_H
 #define SHELL_STACK_H
 
-#include "attach/attach.h"
+#include "symbols/host-stack.h"
 #include "shell/line/session.h"
 
-struct stack {
-	struct backtrace_frame *frames; /* innermost first, inlined calls expanded; heap */
-	unsigned n;
-	bool recorded;	 /* out of the trace: pc is an ELF virtual address */
-};
-
-/* Python functions in place of the interpreter's own frames; nothing but Python functions; everything else. */
-enum stack_only { STACK_MIXED, STACK_PYTHON, STACK_NATIVE };
 /* The stack that commands are about (by focus); ERR_STATE or ERR_INCOMPLETE with the cure when there is none. */
 struct err *stack_get(struct session *s, enum stack_only only, struct stack *ret) TS_CHECK;
 /* The stack of thread tid of the live program. */
@@ -24,7 +16,6 @@ struct err *stack_of_thread(struct session *s, pid_t tid, struct stack *ret) TS_
 struct err *stack_recorded(struct session *s, struct sbt_reader *r, uint32_t id, struct stack *ret) TS_CHECK;
 /* The stack of a command of the live program, while the recorder keeps it; empty: it does not. */
 void stack_kept(struct session *s, uint32_t id, struct stack *ret);
-void stack_free(struct stack *st);
 
 /* "#0  0x... in main () at app.cu:12" without newline. */
 void stack_print_frame(struct buf *out, const struct stack *st, unsigned i);

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "attach/attach.h"
+#include "symbols/elf-facts.h"
 #include "observe/observe.h"
 #include "shell/live/gpu.h"
 #include "shell/line/interrupt.h"

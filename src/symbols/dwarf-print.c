@@ -3,7 +3,7 @@
  * Prints a variable as gdb would, by its DWARF type: numbers, characters, pointers, C strings, enumerations, structures and arrays, the last two
  * cut short: a backtrace is to be read, not scrolled. Types may be cyclic or hostile: depth and counts are bounded.
  */
-#include "attach/unwind/dwarf-value.h"
+#include "symbols/variables.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -86,7 +86,7 @@ static bool read_place(const struct printer *p, const struct dwarf_place *place,
 		memcpy(dst, &place->value, n);
 		return true;
 	}
-	e = inferior_read(p->ctx->inf, place->addr, dst, n);
+	e = p->ctx->read(p->ctx->arg, place->addr, dst, n);
 	err_free(e);
 	return !e;
 }
@@ -120,7 +120,7 @@ static void print_string(const struct printer *p, uint64_t addr, uint64_t limit)
 
 	buf_byte(p->out, '"');
 	for (; n < limit && n < STRING_MAX; n++) {
-		struct err *e = inferior_read(p->ctx->inf, addr + n, &c, 1);
+		struct err *e = p->ctx->read(p->ctx->arg, addr + n, &c, 1);
 
 		err_free(e);
 		if (e || !c) {

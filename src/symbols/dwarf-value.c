@@ -4,7 +4,7 @@
  * addresses, constants and a little arithmetic. Anything else is named, never guessed. Expressions come from a file on
  * disk that may be anything: the stack is bounded, and there are no jumps, so evaluation ends.
  */
-#include "attach/unwind/dwarf-value.h"
+#include "symbols/variables.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -38,9 +38,9 @@ static bool push(struct machine *m, uint64_t v)
 
 static bool push_reg(struct machine *m, uint64_t reg, int64_t offset)
 {
-	const struct raw_frame *f = m->ctx->frame;
+	const struct frame_registers *f = m->ctx->frame;
 
-	if (reg >= RAW_REGS)
+	if (reg >= FRAME_REGISTERS)
 		return fail(m, "it is in a vector register");
 	if (!(f->valid >> reg & 1))
 		return fail(m, "its register was not saved");
@@ -104,7 +104,7 @@ static bool deref(struct machine *m)
 
 	if (!m->n)
 		return fail(m, "its location is malformed");
-	e = inferior_read(m->ctx->inf, m->stack[--m->n], &v, sizeof(v));
+	e = m->ctx->read(m->ctx->arg, m->stack[--m->n], &v, sizeof(v));
 	err_free(e);
 	return e ? fail(m, "memory on the way to it cannot be read") : push(m, v);
 }

@@ -3,7 +3,9 @@
  * Names and lines for ELF addresses, from files on disk, by elfutils. Each file is opened once, each address looked up once. A file is reported
  * to libdwfl at base 0, so that its addresses are the ELF's own; separate debugging files are found as libdwfl does.
  */
-#include "attach/unwind/frames.h"
+#include "symbols/symbols.h"
+#include "base/buf.h"
+#include "base/err.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -52,13 +54,6 @@ struct symbols {
 struct symbols *symbols_new(void)
 {
 	return xcalloc(1, sizeof(struct symbols));
-}
-
-struct symbols *inferior_symbols(struct inferior *inf)
-{
-	if (!inf->symbols)
-		inf->symbols = symbols_new();
-	return inf->symbols;
 }
 
 void symbols_free(struct symbols *s)
@@ -402,7 +397,7 @@ unsigned symbols_lookup(struct symbols *s, const char *path, const char *build_i
 	struct symfile *f = file_get(s, path);
 	unsigned h = (unsigned)((vaddr * 0x9e3779b97f4a7c15u >> 40) % BUCKETS);
 	struct known_address *a = s->addresses[h];
-	struct symbol found[INLINE_MAX];
+	struct symbol found[SYMBOL_INLINED_MAX];
 
 	BUG_ON(max == 0);
 	if (other_build(f, build_id)) {
@@ -412,7 +407,7 @@ unsigned symbols_lookup(struct symbols *s, const char *path, const char *build_i
 	while (a && (a->file != f || a->vaddr != vaddr))
 		a = a->next;
 	if (!a) {
-		unsigned n = look_up(s, f, vaddr, found, INLINE_MAX);
+		unsigned n = look_up(s, f, vaddr, found, SYMBOL_INLINED_MAX);
 
 		a = xmalloc(sizeof(*a) + n * sizeof(*found));
 		*a = (struct known_address){s->addresses[h], f, vaddr, n};

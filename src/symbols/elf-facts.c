@@ -3,7 +3,8 @@
  * Facts about ELF files by libelf, and the walk over a program's fatbins. The surprising thing: a statically linked CUDA runtime
  * leaves no trace in the dynamic section; a registered fatbin without anybody to register it with is what gives it away.
  */
-#include "attach/elf-facts.h"
+#include "symbols/elf-facts.h"
+#include "base/buf.h"
 #include "base/checked.h"
 #include "gpucode/fatbin.h"
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to the room attach: what an ELF file on disk tells by its headers and sections. The files are the user's, any byte
- * in them may be wrong: libelf checks its structures, sizes within sections are checked here.
+ * What an ELF file on disk tells by its headers and sections. The files are the user's, any byte in
+ * them may be wrong: libelf checks its structures, sizes within sections are checked here.
  */
-#ifndef ATTACH_ELF_FACTS_H
-#define ATTACH_ELF_FACTS_H
+#ifndef SYMBOLS_ELF_FACTS_H
+#define SYMBOLS_ELF_FACTS_H
 
-#include "attach/attach.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/err.h"
 
 /* Where execvp() would find name; the name itself when it has a slash. The first file of that name that is not executable,
  * when there is no executable one. NULL: none. The caller frees it. */
@@ -29,5 +31,16 @@ struct elf_layout {
 void elf_layout_read(const char *path, struct elf_layout *ret);
 /* The load bias of a mapping of the file that begins at address start with file offset offset. False: no segment fits. */
 bool elf_layout_bias(const struct elf_layout *l, uint64_t start, uint64_t offset, bool exec, uint64_t *ret);
+
+/* What a program is, before it runs. */
+struct program_facts {
+	bool elf, elf64, x86_64, executable, script;
+	bool needs_libcuda, needs_libcudart; /* DT_NEEDED */
+	bool static_cudart;		     /* a statically linked CUDA runtime */
+	bool has_fatbin;		     /* .nv_fatbin */
+	bool fatbin_has_ptx;
+};
+/* Looks at path (searched in PATH when it has no slash). Fails only when it cannot be read. */
+struct err *program_facts(const char *path, struct program_facts *ret) TS_CHECK;
 
 #endif

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Room symbols: what addresses in host code mean, without a process. Who links libsymbols.a links $(SYMBOLS_LIBS),
+# libgpucode.a, libsbt.a and libcommon.a after it.
+
+noinst_LIBRARIES += libsymbols.a
+libsymbols_a_SOURCES = src/symbols/symbols.c src/symbols/symbols.h src/symbols/elf-facts.c src/symbols/elf-facts.h \
+	src/symbols/variables.c src/symbols/variables.h src/symbols/dwarf-value.c src/symbols/dwarf-print.c \
+	src/symbols/host-stack.c src/symbols/host-stack.h
+libsymbols_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS)
+SYMBOLS_LIBS = $(ELF_LIBS) -ldl
+HEADERS_TO_CHECK += src/symbols/symbols.h src/symbols/elf-facts.h src/symbols/variables.h src/symbols/host-stack.h

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Names and lines for addresses in ELF files, without a process: what a trace's host stacks and a
+ * live program's frames mean. One cache for a session, used by one thread at a time.
+ */
+#ifndef SYMBOLS_SYMBOLS_H
+#define SYMBOLS_SYMBOLS_H
+
+#include <elfutils/libdwfl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SYMBOL_INLINED_MAX = 32 }; /* inlined calls within one frame, the function itself included */
+
+/* What an address means. Strings live as long as the cache. */
+struct symbol {
+	const char *function; /* demangled; NULL when not known */
+	uint64_t offset;      /* bytes from the function's start */
+	const char *file;     /* NULL when there is no line information */
+	unsigned line, column;
+	const char *module; /* path of the ELF file; NULL when the address is in none */
+	uint64_t module_offset;
+};
+
+struct symbols;
+struct symbols *symbols_new(void);
+void symbols_free(struct symbols *s); /* NULL is fine */
+/* What is asked of path from here on is read from file, which is opened now. */
+void symbols_open(struct symbols *s, const char *path, const char *file);
+/*
+ * Looks up an ELF virtual address of path. build_id may be "" or NULL; when it is not the file's,
+ * nothing is resolved and ret->module alone is set. Inlined functions come first: fills up to max
+ * entries (at least 1) and returns how many, at least 1.
+ */
+unsigned symbols_lookup(struct symbols *s, const char *path, const char *build_id, uint64_t vaddr,
+	struct symbol *ret, unsigned max);
+/* C++ names; a name that is no mangled one comes back as it is. Lives as long as s. */
+const char *symbols_demangle(struct symbols *s, const char *name);
+
+/* The DWARF scopes round an address. */
+struct symbols_scope {
+	Dwfl_Module *module;
+	Dwarf_Addr bias; /* address in the module = ELF address + bias */
+	Dwarf_Addr addr; /* in the DWARF's own terms */
+	Dwarf_Die cu;
+	/* From malloc; innermost first, outwards through inlined calls to the function that holds
+	 * them. */
+	Dwarf_Die *scopes;
+	int nscopes;
+};
+/* False when there are none. The caller frees ret->scopes. */
+bool symbols_scopes(
+	struct symbols *s, const char *path, uint64_t vaddr, struct symbols_scope *ret);
+
+#endif
