@@ -152,9 +152,11 @@ struct err *inferior_detach(struct inferior *inf)
 	if (inf->alive && !inf->died)
 		stop_for_good(inf);
 	if (!inf->alive || inf->died) {
+		stops_settle_children(inf);
 		inf->alive = false;
 		tracee_remove_others(inf, -1);
 		return NULL;
 	}
+	stops_settle_children(inf);
 	return let_go(inf);
 }

@@ -209,6 +209,7 @@ struct err *inferior_kill(struct inferior *inf)
 	if (!inf->died) /* reaped already, the pid may be another's */
 		kill(inf->pid, SIGKILL);
 	reaped = inf->died || reap_all(inf);
+	stops_settle_children(inf);
 	inf->alive = inf->running = inf->at_agent = inf->died = false;
 	inf->event_tid = 0;
 	inf->nqueue = 0;
@@ -239,5 +240,6 @@ void inferior_free(struct inferior *inf)
 	control_free(inf);
 	free(inf->agent);
 	free(inf->tracees);
+	newborn_free(inf);
 	free(inf);
 }

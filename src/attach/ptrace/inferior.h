@@ -71,6 +71,10 @@ struct inferior {
 	uint32_t ring_bytes;
 	char *agent; /* path, NULL without agent */
 
+	/* newborn.c */
+	struct newborn *newborns;
+	unsigned nnewborns, newborns_cap;
+
 	/* family.c */
 	struct family *family; /* NULL: children are let go */
 	pid_t parent;	       /* 0: launched */
@@ -112,7 +116,16 @@ bool family_enter(struct inferior *inf);
 bool family_adopt(struct inferior *parent, pid_t child);
 void family_leave(struct inferior *inf);
 
+/* newborn.c */
+/* The thread `parent` has made the process `child`, which is ours from birth. */
+void newborn_expect(struct inferior *inf, pid_t parent, pid_t child);
+/* One that has come to its first stop, where it stays; those that have ended before it are forgotten. Never waits. */
+bool newborn_next(struct inferior *inf, pid_t *ret_parent, pid_t *ret_child);
+void newborn_free(struct inferior *inf);
+
 /* stops.c */
+/* Before the inferior is let go of, or has been told to have ended: children that have not come to their first stop are waited for, and are as others then. */
+void stops_settle_children(struct inferior *inf);
 /* Stops every thread; the caller asks inf->died. */
 void stops_all(struct inferior *inf);
 /* Waits once more, some milliseconds, for threads that did not stop before. False: there are none (zombie leaders never do). */

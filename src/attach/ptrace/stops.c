@@ -20,7 +20,7 @@
 #define EVENT_STOP 128	   /* PTRACE_EVENT_STOP */
 #define STOP_WAIT_MS 2000  /* for all threads to stop */
 #define LIMBO_AFTER_MS 20  /* before asking why a thread does not stop */
-#define CHILD_WAIT_MS 1000 /* for a forked child's first stop */
+#define SETTLE_MS 10000	   /* for first stops of children when the inferior goes */
 
 /* ---- what a status means ---- */
 
@@ -98,16 +98,27 @@ static void queue_event(struct inferior *inf, enum inferior_event_kind kind, pid
 		inf->queue[inf->nqueue++] = (struct inferior_event){.kind = kind, .tid = tid, .child = child};
 }
 
-/* A child process is traced from birth; it is followed or let go of: its agent sees another pid and stays inert then. */
-static void on_child(struct inferior *inf, struct tracee *parent, pid_t child)
+/* A child process is traced from birth; at its first stop it is followed or let go of: its agent sees another pid and stays inert then. */
+static void take_children(struct inferior *inf)
 {
-	int status;
+	pid_t parent, child;
 
-	if (!wait_one(child, CHILD_WAIT_MS, &status) || !WIFSTOPPED(status))
-		return; /* over already */
-	if (!inf->family || !family_adopt(inf, child))
-		ptrace(PTRACE_DETACH, child, 0, 0);
-	queue_event(inf, INFERIOR_FORKED, parent->tid, child);
+	while (newborn_next(inf, &parent, &child)) {
+		if (!inf->family || !family_adopt(inf, child))
+			ptrace(PTRACE_DETACH, child, 0, 0);
+		queue_event(inf, INFERIOR_FORKED, parent, child);
+	}
+}
+
+void stops_settle_children(struct inferior *inf)
+{
+	const uint64_t deadline = monotonic_ms() + SETTLE_MS;
+	struct wait_hold h;
+
+	wait_hold(&h);
+	for (take_children(inf); inf->nnewborns && monotonic_ms() < deadline; take_children(inf))
+		wait_sleep(&h, 5);
+	wait_release(&h);
 }
 
 static void on_clone(struct inferior *inf, struct tracee *t)
@@ -118,7 +129,7 @@ static void on_clone(struct inferior *inf, struct tracee *t)
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) != 0 || tracee_find(inf, (pid_t)tid))
 		return; /* its first stop overtook this event */
 	if (!wait_is_thread(inf, (pid_t)tid)) { /* clone() without CLONE_THREAD, or a thread that has ended */
-		on_child(inf, t, (pid_t)tid);
+		newborn_expect(inf, t->tid, (pid_t)tid);
 		return;
 	}
 	new = tracee_add(inf, (pid_t)tid);
@@ -130,7 +141,7 @@ static void on_fork(struct inferior *inf, struct tracee *t)
 	unsigned long child;
 
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &child) == 0)
-		on_child(inf, t, (pid_t)child);
+		newborn_expect(inf, t->tid, (pid_t)child);
 }
 
 /* After exec the process has one thread, which has the leader's tid whoever called exec. */
@@ -392,6 +403,9 @@ static bool look(struct inferior *inf, struct inferior_event *ev)
 	for (;;) {
 		if (inf->died)
 			return true;
+		take_children(inf);
+		if (inf->nqueue)
+			return true;
 		if ((t = find_pending(inf))) {
 			act(inf, t, t->pending, ev);
 		} else if ((t = wait_next(inf, &status))) {
@@ -481,6 +495,8 @@ static struct err *deliver(struct inferior *inf, struct inferior_event *ret)
 {
 	if (ret->kind != INFERIOR_NONE)
 		settle(inf, ret);
+	if (inf->died)
+		stops_settle_children(inf);
 	if (inf->nqueue && (ret->kind == INFERIOR_NONE || inf->died))
 		next_queued(inf, ret); /* a death is told by the next call */
 	else if (inf->died)
@@ -680,6 +696,7 @@ bool stops_pump(struct inferior *inf, pid_t tid, int timeout_ms)
 		int status;
 		struct tracee *t = wait_next(inf, &status);
 
+		take_children(inf);
 		if (!t)
 			wait_sleep(&h, 5);
 		else if (!take_status(inf, t, status))
