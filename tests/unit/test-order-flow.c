@@ -115,6 +115,45 @@ static void test_exact_sets_narrow_it(void **unused)
 	test_over();
 }
 
+static uint64_t value(uint64_t stream, bool wait, uint64_t v)
+{
+	struct sbt_cmd c = {.kind = SBT_BATCH, .seq = seq};
+
+	c.u.batch = (struct sbt_cmd_batch){.stream = stream, .is_wait = wait, .addr = B, .value = v, .elem = 4, .op_flags = wait};
+	return add(c);
+}
+
+/* What stands behind a wait for a value runs behind the write: there it reads, and there it is written over. */
+static void test_what_waits_for_a_value_comes_behind_the_write(void **unused)
+{
+	begin();
+	value(2, true, 1);
+	const uint64_t c = add(cmd_copy(seq, 2, SBT_COPY_D2D, B + 64, A, 64, true)), a = fill(1, A, 64), before = fill(1, B + 64, 64);
+	const uint64_t set = value(1, false, 1), out = add(cmd_copy(seq, 1, SBT_COPY_D2D, B + 256, B + 64, 64, true));
+	struct order_flow *w = flow_of(end_once(), NULL);
+
+	assert_true(reach(w, a, A, 64, UINT64_MAX, B + 64, 64)); /* c reads what a wrote */
+	assert_true(reach(w, a, A, 64, out, B + 64, 64));
+	assert_false(reach(w, a, A, 64, set, B + 64, 64)); /* not yet */
+	assert_false(reach(w, 0, A, 64, UINT64_MAX, B + 64, 64)); /* what was there before a is gone */
+	assert_false(reach(w, before, B + 64, 64, out, B + 64, 64)); /* c writes over it */
+	assert_true(reach(w, before, B + 64, 64, c, B + 64, 64)); /* right before c runs */
+	assert_true(reach(w, c, 0, 0, out, B + 64, 64)); /* it is in doubt what c writes, and nothing is in between */
+	assert_true(reach(w, c, 0, 0, UINT64_MAX, B + 256, 64));
+	assert_int_equal(order_flow_writer(w, out, B + 64, B + 128), c);
+	assert_int_equal(order_flow_writer(w, set, B + 64, B + 128), before);
+	assert_int_equal(order_flow_writer(w, c, B + 64, B + 128), before);
+	assert_int_equal(order_flow_newest(w, c), set);
+	assert_int_equal(order_flow_newest(w, before), before);
+	assert_int_equal(order_flow_newest(w, out), out);
+	assert_true(order_flow_is_behind(w, c, before));
+	assert_true(order_flow_is_behind(w, c, a));
+	assert_false(order_flow_is_behind(w, before, c));
+	assert_true(order_flow_is_behind(w, out, c));
+	order_flow_close(w);
+	test_over();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +161,7 @@ int main(void)
 		cmocka_unit_test(test_kernels_carry_doubt_to_all_that_they_may_write),
 		cmocka_unit_test(test_the_first_cause_that_reaches),
 		cmocka_unit_test(test_exact_sets_narrow_it),
+		cmocka_unit_test(test_what_waits_for_a_value_comes_behind_the_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,6 +104,36 @@ static struct pair_list conflicts_of(struct sbt_reader *r, struct order *g, bool
 	return l;
 }
 
+/* What stands behind a wait for a value is ordered behind a command that was submitted later: no pair to turn round. */
+static void test_a_wait_for_a_value_orders_backwards(void **unused)
+{
+	(void)unused;
+	begin();
+	struct sbt_cmd wait = {.kind = SBT_BATCH, .seq = seq};
+	bool unknown;
+
+	wait.u.batch = (struct sbt_cmd_batch){.stream = 2, .is_wait = true, .addr = B, .value = 1, .elem = 4, .op_flags = 1};
+	add(wait);
+	const uint64_t c = fill(2, A, 16);
+	fill(1, A, 16);
+	struct sbt_cmd set = wait;
+	set.seq = seq;
+	set.u.batch.stream = 1;
+	set.u.batch.is_wait = false;
+	add(set);
+	const uint64_t free_ = fill(3, A, 4);
+	struct sbt_reader *r = trace_end(&t);
+	struct order *g = graph_of(r, false);
+	const struct pair_list l = conflicts_of(r, g, &unknown);
+
+	assert_int_equal(l.n, 2); /* both fills of the other streams against the third's */
+	assert_int_equal(l.p[0].before, c);
+	assert_int_equal(l.p[0].after, free_);
+	assert_int_equal(l.p[1].after, free_);
+	order_close(g);
+	sbt_reader_close(r);
+}
+
 /* A race is told with the last writer alone; whoever turns pairs round needs the ones before it, too. */
 static void test_every_pair_is_a_conflict_of_its_own(void **unused)
 {
@@ -546,6 +576,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_flipping_a_pair_takes_what_it_needs_along), cmocka_unit_test(test_starts_decide_where_there_is_a_choice),
+		cmocka_unit_test(test_a_wait_for_a_value_orders_backwards),
 		cmocka_unit_test(test_every_pair_is_a_conflict_of_its_own),
 		cmocka_unit_test(test_conflicts_are_neither_ordered_nor_of_other_memory),
 		cmocka_unit_test(test_a_range_over_two_allocations_conflicts_in_both),

@@ -1169,6 +1169,35 @@ static void test_a_copy_is_in_flight_until_a_wait_for_it_returned(void **unused)
 	sbt_reader_close(r);
 }
 
+/* A stream waits for a value that is written later; whoever waits for that stream knows that the write, and what is before it, has happened. */
+static void test_a_wait_for_a_value_tells_what_is_over(void **unused)
+{
+	(void)unused;
+	begin();
+	value(2, true, 1);
+	const uint64_t held = to_host(2), before = f(3, B), copy = add(cmd_copy(seq, 1, SBT_COPY_D2H, H + 64, A, 16, true));
+	value(1, false, 1);
+	const uint64_t s = add(cmd_sync_stream(seq, 2));
+	add(cmd_sync_end(seq, s));
+	const uint64_t after = f(3, B);
+	struct sbt_reader *r = trace_end(&t);
+	struct buf found = flights_at(r, before);
+	struct order_change c;
+
+	(void)copy;
+	assert_int_equal(found.len, sizeof c);
+	memcpy(&c, found.data, sizeof c);
+	assert_int_equal(c.by, held); /* nothing says when the value is there */
+	buf_free(&found);
+	found = flights_at(r, s);
+	assert_int_equal(found.len, 2 * sizeof c);
+	buf_free(&found);
+	found = flights_at(r, after);
+	assert_int_equal(found.len, 0);
+	buf_free(&found);
+	sbt_reader_close(r);
+}
+
 static void test_a_later_copy_of_another_thread_may_run_during_the_look(void **unused)
 {
 	(void)unused;
@@ -1418,6 +1447,7 @@ int main(void)
 		cmocka_unit_test(test_what_the_host_wrote_can_be_known),
 		cmocka_unit_test(test_a_pageable_copy_returns_before_it_has_arrived),
 		cmocka_unit_test(test_a_copy_is_in_flight_until_a_wait_for_it_returned),
+		cmocka_unit_test(test_a_wait_for_a_value_tells_what_is_over),
 		cmocka_unit_test(test_a_later_copy_of_another_thread_may_run_during_the_look),
 		cmocka_unit_test(test_what_is_ordered_with_all_is_no_suspect),
 		cmocka_unit_test(test_page_locked_memory_that_changes_beside_work_is_suspect),

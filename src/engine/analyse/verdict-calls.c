@@ -22,7 +22,7 @@ static bool is_left_out(const struct sbt_cmd *c, struct buf *name)
 
 struct err *verdict_ask_left_out(struct search *x)
 {
-	const uint64_t last = x->output.kind ? x->output.seq : x->rd->last;
+	const uint64_t last = x->output.kind ? x->output.seq : x->rd->last, newest = order_flow_newest(x->flow, last);
 	struct buf name = BUF_INIT;
 	struct sbt_cursor *cursor;
 	const struct sbt_cmd *c = NULL;
@@ -30,8 +30,8 @@ struct err *verdict_ask_left_out(struct search *x)
 
 	TRY(sbt_cursor_open(&cursor, x->en->trace.reader));
 	e = sbt_cursor_seek(cursor, x->rd->first);
-	while (!e && !verdict_answered(x) && !(e = sbt_cursor_next(cursor, &c)) && c && c->seq < last) {
-		if (!is_left_out(c, &name))
+	while (!e && !verdict_answered(x) && !(e = sbt_cursor_next(cursor, &c)) && c && c->seq <= newest) {
+		if (!is_left_out(c, &name) || !order_flow_is_behind(x->flow, last, c->seq))
 			continue;
 		verdict_answer(x, VERDICT_NOT_EXECUTED, c->seq, 0);
 		buf_printf(&x->ret->text, "Why: a call that is not executed again: #%" PRIu64 " %s. What it did beyond the memory that was recorded with it is missing here.\n",

@@ -24,7 +24,7 @@ static const struct order_race *first_race(const struct search *x, const struct 
 
 		if (r->unread != ORDER_NO_COPY)
 			continue;
-		to[0] = (struct order_doubt){r->a.seq > r->b.seq ? r->a.seq : r->b.seq, r->addr, r->addr + r->size};
+		to[0] = (struct order_doubt){order_flow_is_behind(x->flow, r->a.seq, r->b.seq) ? r->a.seq : r->b.seq, r->addr, r->addr + r->size};
 		to[1] = (struct order_doubt){.seq = r->a.seq};
 		to[2] = (struct order_doubt){.seq = r->b.seq};
 		of[n++] = r;

@@ -138,14 +138,30 @@ static void take_first(struct search *x, const struct check_result *r)
 		say_not_deterministic(x, r, first);
 }
 
+/* What was executed once may be the cause. */
+static void say_not_checked(struct search *x, const struct check_result *r)
+{
+	static const char text[] = "  whether %" PRIu64 " launch%s deterministic could not be found out: %s\n";
+
+	if (r->heap)
+		buf_printf(&x->not_asked, text, r->heap, r->heap == 1 ? " is" : "es are", "what they take from the device's own heap cannot be put back");
+	if (r->late)
+		buf_printf(&x->not_asked, text, r->late, r->late == 1 ? " is" : "es are", "behind a wait for a value that was written later, they are executed once");
+	if (r->missed)
+		buf_printf(&x->not_asked, text, r->missed, r->missed == 1 ? " is" : "es are", "there was no time for it");
+}
+
 static struct err *ask_determinism(struct search *x)
 {
-	const struct check_options o = {.runs = RUNS, .first = x->rd->first, .last = x->output.kind ? x->output.seq : x->rd->last};
+	const struct check_options o = {.runs = RUNS, .first = x->rd->first,
+		.last = x->output.kind ? order_flow_newest(x->flow, x->output.seq) : x->rd->last};
 	struct check_result r = {0};
 	struct err *e = check_run(x->en, &o, &r);
 
 	if (!e)
 		take_first(x, &r);
+	if (!e && !verdict_answered(x))
+		say_not_checked(x, &r);
 	check_free(&r);
 	return verdict_not_asked(x, "whether a kernel is deterministic", e);
 }
@@ -159,7 +175,9 @@ static bool source_is_right(const struct search *x)
 		const struct order_range *t = &x->differing[i];
 		bool covered = false;
 
-		if (order_flow_writer(x->flow, UINT64_MAX, t->addr, t->end) > x->output.seq)
+		const uint64_t writer = order_flow_writer(x->flow, UINT64_MAX, t->addr, t->end);
+
+		if (writer && order_flow_is_behind(x->flow, writer, x->output.seq))
 			return false;
 		for (size_t k = 0; k < x->v->npieces && !covered; k++) {
 			const struct replayer_piece *p = &x->v->pieces[k];

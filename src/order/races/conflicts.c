@@ -206,7 +206,9 @@ static struct err *pairs(struct search *x)
 		if (x->o->interrupt && *x->o->interrupt)
 			return err_new(ERR_INTERRUPTED, "Interrupted");
 		for (size_t a = 0; a < b; a++)
-			if (!fold_before(x->t[a].item.lane, x->t[a].item.index, &x->t[b].item) && conflict(x, &x->t[a], &x->t[b]))
+			/* What stands behind a wait for a value may be ordered behind a command that was submitted later. */
+			if (!fold_before(x->t[a].item.lane, x->t[a].item.index, &x->t[b].item) &&
+				!fold_before(x->t[b].item.lane, x->t[b].item.index, &x->t[a].item) && conflict(x, &x->t[a], &x->t[b]))
 				x->o->each(x->o->each_arg, &x->t[a].who, &x->t[b].who);
 	}
 	return NULL;

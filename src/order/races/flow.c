@@ -1,22 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Doubts followed through a window, see flow.h. Bytes in doubt are a sorted list of ranges that do not touch.
+ *
+ * The surprise: steps are in the order in which a replay executes them, which is not always that of their numbers (fold/feed.h).
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/first-where.h"
 #include "order/flow.h"
+#include "order/fold/feed.h"
+#include "order/fold/fold.h"
 #include "order/kept.h"
 
 struct step {
-	uint64_t seq;
+	uint64_t seq, behind; /* behind: the command that it runs right behind, its own seq for nearly all of them; it never falls */
 	size_t at, n; /* in accesses */
 	bool exact;   /* what it writes is written whole */
 	bool unknown; /* it may read anything */
 };
+/* Where a step is that comes later than its number. */
+struct late_step {
+	uint64_t seq;
+	size_t step;
+};
 
 struct order_flow {
-	struct step *steps; /* in order of seq */
+	struct step *steps; /* in the order of execution */
 	size_t n, cap;
+	struct late_step *late; /* in order of seq */
+	size_t nlate, cap_late;
 	struct order_access *accesses;
 	size_t naccesses, cap_accesses;
 };
@@ -28,7 +40,7 @@ static bool runs(const struct sbt_cmd *c)
 	return !c->result && !(c->flags & SBT_F_GRAPH);
 }
 
-static struct err *add_step(struct order_flow *f, const struct state *s, const struct order_source *src, const struct sbt_cmd *c)
+static struct err *add_step(struct order_flow *f, const struct state *s, const struct order_source *src, const struct sbt_cmd *c, uint64_t behind)
 {
 	struct order_accesses l = {0};
 	bool exact = c->kind == SBT_COPY || c->kind == SBT_FILL;
@@ -45,7 +57,11 @@ static struct err *add_step(struct order_flow *f, const struct state *s, const s
 	}
 	if (l.n || l.unknown) {
 		MAKE_ROOM(f->steps, f->n, f->cap);
-		f->steps[f->n++] = (struct step){c->seq, f->naccesses, l.n, exact, l.unknown};
+		f->steps[f->n++] = (struct step){c->seq, behind, f->naccesses, l.n, exact, l.unknown};
+		if (c->seq != behind) {
+			MAKE_ROOM(f->late, f->nlate, f->cap_late);
+			f->late[f->nlate++] = (struct late_step){c->seq, f->n - 1};
+		}
 	}
 	for (size_t i = 0; i < l.n; i++) {
 		MAKE_ROOM(f->accesses, f->naccesses, f->cap_accesses);
@@ -55,36 +71,51 @@ static struct err *add_step(struct order_flow *f, const struct state *s, const s
 	return NULL;
 }
 
-static struct err *read_all(struct order_flow *f, struct state *s, struct sbt_cursor *cursor, const struct order_options *o)
+static int by_late_seq(const void *pa, const void *pb)
+{
+	const struct late_step *a = pa, *b = pb;
+
+	return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+static struct err *read_all(struct order_flow *f, struct state *s, struct feed *feed, const struct order_options *o)
 {
 	const struct sbt_cmd *c;
+	uint64_t behind = 0;
+	enum feed_how how;
 
-	TRY(sbt_cursor_seek(cursor, o->first));
 	for (;;) {
 		if (o->interrupt && *o->interrupt)
 			return err_new(ERR_INTERRUPTED, "Interrupted");
-		TRY(sbt_cursor_next(cursor, &c));
-		if (!c || c->seq > o->last)
-			return NULL;
-		if (runs(c))
-			TRY(add_step(f, s, o->source, c));
-		TRY(state_apply(s, c));
+		TRY(feed_next(feed, &c, &how));
+		if (!c)
+			break;
+		if (how != FEED_LATE)
+			behind = c->seq;
+		if (runs(c) && how != FEED_HELD)
+			TRY(add_step(f, s, o->source, c, behind));
+		if (how != FEED_LATE)
+			TRY(state_apply(s, c));
 	}
+	if (f->nlate)
+		qsort(f->late, f->nlate, sizeof *f->late, by_late_seq);
+	return NULL;
 }
 
 struct err *order_flow_open(struct order_flow **ret, struct sbt_reader *trace, const struct order_options *o)
 {
 	struct order_flow *f = xcalloc(1, sizeof *f);
-	struct sbt_cursor *cursor = NULL;
+	struct fold *unused = fold_new(false); /* who ended a wait is nothing to us */
+	struct feed *feed = NULL;
 	struct state *s = NULL;
 	struct err *e = state_at(&s, trace, o->first ? o->first - 1 : 0);
 
 	if (!e)
-		e = sbt_cursor_open(&cursor, trace);
+		e = feed_open(&feed, trace, s, unused, o->source, o->first, o->last);
 	if (!e)
-		e = read_all(f, s, cursor, o);
-	if (cursor)
-		sbt_cursor_close(cursor);
+		e = read_all(f, s, feed, o);
+	feed_close(feed);
+	fold_free(unused);
 	state_free(s);
 	if (e) {
 		order_flow_close(f);
@@ -99,8 +130,47 @@ void order_flow_close(struct order_flow *f)
 	if (!f)
 		return;
 	free(f->steps);
+	free(f->late);
 	free(f->accesses);
 	free(f);
+}
+
+/* ---- when ---------------------------------------------------------------------------------------------------------------- */
+
+/* Where a command is among the steps: twice its step's index and one more, or between two of them; then its seq decides. */
+struct place {
+	uint64_t rank, seq;
+};
+
+static struct place place_of(const struct order_flow *f, uint64_t seq)
+{
+	const size_t late = kept_row_from(f->late, f->nlate, sizeof *f->late, seq);
+	size_t i;
+
+	if (late < f->nlate && f->late[late].seq == seq)
+		return (struct place){2 * (uint64_t)f->late[late].step + 1, seq};
+	i = FIRST_WHERE(f->n, k, f->steps[k].behind >= seq);
+	return (struct place){2 * (uint64_t)i + (i < f->n && f->steps[i].seq == seq), seq};
+}
+
+static int compare_places(struct place a, struct place b)
+{
+	return a.rank != b.rank ? (a.rank > b.rank) - (a.rank < b.rank) : (a.seq > b.seq) - (a.seq < b.seq);
+}
+
+bool order_flow_is_behind(const struct order_flow *f, uint64_t a, uint64_t b)
+{
+	return compare_places(place_of(f, a), place_of(f, b)) > 0;
+}
+
+uint64_t order_flow_newest(const struct order_flow *f, uint64_t seq)
+{
+	const size_t n = (size_t)(place_of(f, seq).rank / 2);
+	uint64_t ret = seq;
+
+	for (size_t i = 0; i < n && f->nlate; i++)
+		ret = f->steps[i].seq > ret ? f->steps[i].seq : ret;
+	return ret;
 }
 
 /* ---- ranges in doubt ----------------------------------------------------------------------------------------------------- */
@@ -204,31 +274,35 @@ static void follow(const struct order_flow *f, const struct step *x, bool doubtf
 	}
 }
 
-static int by_seq(const void *a, const void *b)
-{
-	const struct order_doubt *x = a, *y = b;
-
-	return (x->seq > y->seq) - (x->seq < y->seq);
-}
-
 /* A sorted list of doubts that is gone through once. */
+struct doubt {
+	struct place at;
+	uint64_t addr, end;
+};
 struct given {
-	struct order_doubt *o;
+	struct doubt *o;
 	size_t n, next;
 };
 
-/* Doubts that name their bytes, of commands before seq. */
-static void begin(struct given *g, uint64_t seq, struct doubts *d)
+static int by_place(const void *pa, const void *pb)
 {
-	for (; g->next < g->n && g->o[g->next].seq < seq; g->next++)
+	const struct doubt *a = pa, *b = pb;
+
+	return compare_places(a->at, b->at);
+}
+
+/* Doubts that name their bytes, of commands before that place. */
+static void begin(struct given *g, struct place at, struct doubts *d)
+{
+	for (; g->next < g->n && compare_places(g->o[g->next].at, at) < 0; g->next++)
 		if (g->o[g->next].end)
 			take_in(d, g->o[g->next].addr, g->o[g->next].end);
 }
 
-/* Whether all that command seq writes is in doubt. Those before it have begun. */
-static bool begins_whole(const struct given *g, uint64_t seq)
+/* Whether all that the command there writes is in doubt. Those before it have begun. */
+static bool begins_whole(const struct given *g, struct place at)
 {
-	for (size_t i = g->next; i < g->n && g->o[i].seq == seq; i++)
+	for (size_t i = g->next; i < g->n && !compare_places(g->o[i].at, at); i++)
 		if (!g->o[i].end)
 			return true;
 	return false;
@@ -236,20 +310,22 @@ static bool begins_whole(const struct given *g, uint64_t seq)
 
 bool order_flow_reaches(const struct order_flow *f, const struct order_doubt *o, size_t n, uint64_t seq, const struct order_range *r, size_t nr)
 {
-	struct given g = {.o = xmalloc((n + 1) * sizeof *o), .n = n};
+	struct given g = {.o = xmalloc((n + 1) * sizeof *g.o), .n = n};
+	const struct place to = place_of(f, seq);
 	struct doubts d = {0};
 	bool ret = false;
 
-	if (n)
-		memcpy(g.o, o, n * sizeof *o);
-	qsort(g.o, n, sizeof *g.o, by_seq);
-	for (size_t i = 0; i < f->n && f->steps[i].seq < seq; i++) {
+	for (size_t i = 0; i < n; i++)
+		g.o[i] = (struct doubt){place_of(f, o[i].seq), o[i].addr, o[i].end};
+	qsort(g.o, n, sizeof *g.o, by_place);
+	for (size_t i = 0; i < to.rank / 2; i++) {
 		const struct step *x = &f->steps[i];
+		const struct place at = {2 * (uint64_t)i + 1, x->seq};
 
-		begin(&g, x->seq, &d);
-		follow(f, x, begins_whole(&g, x->seq) || is_in_doubt(f, x, &d), &d);
+		begin(&g, at, &d);
+		follow(f, x, begins_whole(&g, at) || is_in_doubt(f, x, &d), &d);
 	}
-	begin(&g, seq, &d);
+	begin(&g, to, &d);
 	for (size_t i = 0; i < nr && !ret; i++)
 		ret = overlaps(&d, r[i].addr, r[i].end);
 	free(d.r);
@@ -276,7 +352,7 @@ size_t order_flow_first(const struct order_flow *f, const struct order_doubt *o,
 
 uint64_t order_flow_writer(const struct order_flow *f, uint64_t seq, uint64_t addr, uint64_t end)
 {
-	size_t i = kept_row_from(f->steps, f->n, sizeof *f->steps, seq);
+	size_t i = (size_t)(place_of(f, seq).rank / 2);
 
 	while (i--) {
 		const struct step *x = &f->steps[i];
@@ -290,9 +366,10 @@ uint64_t order_flow_writer(const struct order_flow *f, uint64_t seq, uint64_t ad
 
 bool order_flow_access(const struct order_flow *f, uint64_t seq, size_t i, struct order_access *ret)
 {
-	const size_t at = kept_row_from(f->steps, f->n, sizeof *f->steps, seq);
+	const struct place place = place_of(f, seq);
+	const size_t at = (size_t)(place.rank / 2);
 
-	if (at == f->n || f->steps[at].seq != seq || i >= f->steps[at].n)
+	if (!(place.rank & 1) || i >= f->steps[at].n)
 		return false;
 	*ret = f->accesses[f->steps[at].at + i];
 	return true;

@@ -4,6 +4,7 @@
  * The surprise: threads take numbers for their calls before they look, so another thread's later command may run during the look.
  */
 #include "order/in-flight.h"
+#include "order/fold/feed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 struct writer {
 	uint64_t seq;
-	uint32_t lane, index;
+	uint32_t lane, index; /* lane UINT32_MAX: it is kept back behind a wait for a value, and nobody knows when it begins */
 	struct order_accesses to; /* page-locked memory only */
 };
 
@@ -88,7 +89,7 @@ static void see_finished(struct pilot *p, uint32_t thread)
 	p->finished = clock_join(was, fold_host_knows(p->fold, thread), UINT32_MAX);
 	if (p->finished != was)
 		for (size_t i = p->nw; i--;)
-			if (clock_at(p->finished, p->w[i].lane) >= p->w[i].index) {
+			if (p->w[i].lane != UINT32_MAX && clock_at(p->finished, p->w[i].lane) >= p->w[i].index) {
 				free(p->w[i].to.a);
 				p->w[i] = p->w[--p->nw];
 			}
@@ -110,9 +111,10 @@ static void list_accesses(struct pilot *p, const struct sbt_cmd *c)
 		order_access_add(&p->list, 0, UINT64_MAX, ORDER_MAYBE);
 }
 
+/* it NULL: it is kept back. */
 static struct err *add_writer(struct pilot *p, const struct sbt_cmd *c, const struct order_item *it)
 {
-	struct writer w = {.seq = c->seq, .lane = it->lane, .index = it->index};
+	struct writer w = {.seq = c->seq, .lane = it ? it->lane : UINT32_MAX, .index = it ? it->index : 0};
 	struct err *e = NULL;
 
 	list_accesses(p, c);
@@ -152,12 +154,34 @@ static struct err *look(struct pilot *p, const struct sbt_cmd *c)
 	return NULL;
 }
 
-static struct err *one(struct pilot *p, const struct sbt_cmd *c)
+/* The value is there that c was kept back for. */
+static void begin_late(struct pilot *p, const struct sbt_cmd *c)
 {
 	struct order_item it;
 
+	if (!fold_apply(p->fold, p->s, c, &it))
+		return;
+	for (size_t i = 0; i < p->nw; i++)
+		if (p->w[i].seq == c->seq) {
+			p->w[i].lane = it.lane;
+			p->w[i].index = it.index;
+		}
+}
+
+static struct err *one(struct pilot *p, const struct sbt_cmd *c, enum feed_how how)
+{
+	struct order_item it;
+
+	if (how == FEED_LATE) {
+		begin_late(p, c);
+		return NULL;
+	}
 	see_finished(p, c->thread);
 	TRY(look(p, c));
+	if (how == FEED_HELD) {
+		TRY(sbt_cmd_stream(c) != SBT_NO_ID ? add_writer(p, c, NULL) : NULL);
+		return state_apply(p->s, c);
+	}
 	if (fold_apply(p->fold, p->s, c, &it) && fold_stream(p->fold, it.lane) != SBT_NO_ID)
 		TRY(add_writer(p, c, &it));
 	if (c->kind == SBT_SYNC_END) /* its number was taken when the wait was over */
@@ -165,18 +189,18 @@ static struct err *one(struct pilot *p, const struct sbt_cmd *c)
 	return state_apply(p->s, c);
 }
 
-static struct err *fly(struct pilot *p, struct sbt_cursor *cursor)
+static struct err *fly(struct pilot *p, struct feed *feed)
 {
 	const struct sbt_cmd *c;
+	enum feed_how how;
 
-	TRY(sbt_cursor_seek(cursor, p->o->first));
 	for (uint64_t n = 0;; n++) {
 		if (!(n & 1023) && p->o->interrupt && *p->o->interrupt)
 			return err_new(ERR_INTERRUPTED, "Interrupted");
-		TRY(sbt_cursor_next(cursor, &c));
-		if (!c || c->seq > p->o->last)
+		TRY(feed_next(feed, &c, &how));
+		if (!c)
 			return NULL;
-		TRY(one(p, c));
+		TRY(one(p, c, how));
 	}
 }
 
@@ -192,19 +216,18 @@ static int by_seq(const void *pa, const void *pb)
 struct err *order_in_flight(struct buf *ret, struct sbt_reader *trace, const struct order_options *o, const struct order_look *looks, size_t n)
 {
 	struct pilot *p = xcalloc(1, sizeof *p);
-	struct sbt_cursor *cursor = NULL;
+	struct feed *feed = NULL;
 	struct err *e;
 
 	*p = (struct pilot){.ret = ret, .o = o, .looks = looks, .nlooks = n, .fold = fold_new(true)};
 	e = state_at(&p->s, trace, o->first ? o->first - 1 : 0);
 	if (!e)
-		e = sbt_cursor_open(&cursor, trace);
+		e = feed_open(&feed, trace, p->s, p->fold, o->source, o->first, o->last);
 	if (!e)
-		e = fly(p, cursor);
+		e = fly(p, feed);
 	if (!e && ret->len)
 		qsort(ret->data, ret->len / sizeof(struct order_change), sizeof(struct order_change), by_seq);
-	if (cursor)
-		sbt_cursor_close(cursor);
+	feed_close(feed);
 	for (size_t i = 0; i < p->nw; i++)
 		free(p->w[i].to.a);
 	free(p->w);
