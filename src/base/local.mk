@@ -5,6 +5,7 @@
 noinst_LIBRARIES += libcommon.a
 libcommon_a_SOURCES = \
 	src/base/checked.h \
+	src/base/child.c src/base/child.h \
 	src/base/err.c src/base/err.h \
 	src/base/buf.c src/base/buf.h \
 	src/base/file.c src/base/file.h \
@@ -14,4 +15,4 @@ libcommon_a_SOURCES = \
 	src/base/patience.c src/base/patience.h \
 	src/base/text.c src/base/text.h \
 	src/base/words.c src/base/words.h
-HEADERS_TO_CHECK += src/base/checked.h src/base/err.h src/base/buf.h src/base/file.h src/base/first-where.h src/base/maps-at.h src/base/maps-line.h src/base/patience.h src/base/text.h src/base/words.h
+HEADERS_TO_CHECK += src/base/checked.h src/base/child.h src/base/err.h src/base/buf.h src/base/file.h src/base/first-where.h src/base/maps-at.h src/base/maps-line.h src/base/patience.h src/base/text.h src/base/words.h

@@ -9,15 +9,18 @@
 #include <stdint.h>
 #include <fcntl.h>
 #include <regex.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "cmds.h"
 #include "capture/wire.h"
 #include "shell/live/breakpoints.h"
 #include "engine/recorder.h"
+#include "shell/line/out.h"
 #include "shell/line/session.h"
 #include "shell/trace/trace.h"
 
@@ -586,9 +589,35 @@ static void completes(void **state)
 	completion(s, "frobnicate x", 11, "");
 }
 
+/* The pager sees the end of what it shows when the command ends, though a process that was started meanwhile, as a replayer is, goes on. */
+static void a_pager_ends(void **state)
+{
+	struct out *o = out_new();
+	pid_t pid;
+
+	setenv("PAGER", "cat >/dev/null", 1);
+	out_page_begin(o, 2);
+	out_printf(o, "a\nb\nc\nd\n");
+	out_flush(o);
+	pid = fork();
+	if (!pid) {
+		execlp("sleep", "sleep", "30", (char *)NULL);
+		_exit(127);
+	}
+	assert_true(pid > 0);
+	usleep(100000); /* it executes its program meanwhile */
+	out_page_end(o);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0); /* it has not ended, so nobody waited for it */
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	out_free(o);
+	unsetenv("PAGER");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_pager_ends),
 		cmocka_unit_test_setup_teardown(refuses_without_subject, setup, teardown), cmocka_unit_test_setup_teardown(refuses_words, setup, teardown),
 		cmocka_unit_test_setup_teardown(looks_at_a_trace, setup, teardown),
 		cmocka_unit_test_setup_teardown(replays, setup, teardown),

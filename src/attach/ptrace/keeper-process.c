@@ -16,9 +16,9 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "base/buf.h"
+#include "base/child.h"
 
 extern char **environ;
 
@@ -140,9 +140,7 @@ static void stop(struct keeper *k)
 {
 	if (!k->pid)
 		return;
-	kill(k->pid, SIGKILL);
-	while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)child_kill(k->pid, NULL);
 	k->pid = 0;
 }
 

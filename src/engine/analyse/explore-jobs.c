@@ -14,11 +14,14 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/child.h"
 #include "engine/explore.h"
 #include "engine/replay-device.h"
 
 #define ARGS_MAX 32
 #define OUTPUT_MAX (1u << 30)
+#define STOP_MS 5000u /* for a job that was told to end */
+#define END_MS 60000u /* for one that has said all */
 
 struct job {
 	pid_t pid;
@@ -86,11 +89,12 @@ static void job_words(struct engine *en, const struct explore_options *o,
 }
 
 /* In the child. Only the first one's errors are told: they are all alike. */
-static void run_job(char **argv, unsigned i, unsigned gpus, int fd)
+static void run_job(char **argv, unsigned i, unsigned gpus, int fd, pid_t parent)
 {
 	char device[16];
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent)
+		_exit(127);
 	dup2(fd, STDOUT_FILENO);
 	if (i)
 		(void)!freopen("/dev/null", "w", stderr);
@@ -106,6 +110,7 @@ static struct err *start_job(struct engine *en, const struct explore_options *o,
 {
 	char *argv[ARGS_MAX], text[5][64];
 	const unsigned gpus = count_gpus();
+	const pid_t parent = getpid();
 	int fds[2];
 
 	job_words(en, o, c, i, argv, text);
@@ -113,17 +118,21 @@ static struct err *start_job(struct engine *en, const struct explore_options *o,
 		return err_sys(errno, "cannot make a pipe");
 	job->pid = fork();
 	if (!job->pid)
-		run_job(argv, i, gpus, fds[1]);
+		run_job(argv, i, gpus, fds[1], parent);
 	close(fds[1]);
 	job->fd = fds[0];
 	return job->pid > 0 ? NULL : err_sys(errno, "cannot start another process");
 }
 
-static void read_job(struct job *job)
+/* Until it has ended or the user gives up: it has a budget of its own. */
+static void read_job(struct engine *en, struct job *job)
 {
 	ssize_t got;
 
 	do {
+		while (!child_readable(job->fd, job->pid, 200))
+			if (engine_cancelled(en))
+				return;
 		got = read(job->fd, buf_room(&job->out, 1 << 16), 1 << 16);
 		if (got > 0)
 			job->out.len += (size_t)got;
@@ -139,8 +148,8 @@ static void end_job(struct job *job, bool stop)
 		return;
 	if (stop)
 		kill(job->pid, SIGTERM);
-	while (waitpid(job->pid, &job->status, 0) < 0 && errno == EINTR)
-		;
+	if (!child_wait(job->pid, stop ? STOP_MS : END_MS, &job->status) && !child_kill(job->pid, &job->status))
+		job->status = SIGKILL;
 	job->pid = 0;
 }
 
@@ -208,8 +217,8 @@ struct err *explore_jobs(struct engine *en, const struct explore_options *o,
 	for (unsigned i = 0; !e && i < o->jobs; i++)
 		e = start_job(en, o, c, i, &jobs[i]);
 	for (unsigned i = 0; !e && i < o->jobs; i++) {
-		read_job(&jobs[i]);
-		end_job(&jobs[i], false);
+		read_job(en, &jobs[i]);
+		end_job(&jobs[i], engine_cancelled(en));
 		e = engine_cancelled(en) ? err_new(ERR_INTERRUPTED, "interrupted")
 					 : take_result(&jobs[i], i, o->jobs, ret);
 	}

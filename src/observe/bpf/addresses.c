@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
+#include "base/child.h"
 #include "observe/decode/observe-calls.h"
+
+#define ANSWER_MS 20000u /* for the driver to answer */
 
 /* ---- exported ----------------------------------------------------------------------------------------------------- */
 
@@ -160,13 +162,13 @@ static void ask(const char *path, int to)
 	}
 }
 
-static void take_answers(const char *path, int from, uint64_t *offset)
+static void take_answers(const char *path, int from, pid_t pid, uint64_t *offset)
 {
 	struct elf_file f;
 	struct answer a;
 	bool ok = elf_open(&f, path);
 
-	while (read(from, &a, sizeof a) == sizeof a) {
+	while (child_readable(from, pid, ANSWER_MS) && read(from, &a, sizeof a) == sizeof a) {
 		if (ok && a.call < obs_ncalls)
 			offset[a.call] = file_offset(f.elf, a.vaddr);
 	}
@@ -182,16 +184,16 @@ void addresses_given_out(const char *path, uint64_t *offset)
 		return;
 	pid = fork();
 	if (!pid) {
-		alarm(20);
+		alarm(ANSWER_MS / 1000);
 		ask(path, p[1]);
 		_exit(0);
 	}
 	close(p[1]);
 	if (pid > 0)
-		take_answers(path, p[0], offset);
+		take_answers(path, p[0], pid, offset);
 	close(p[0]);
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (pid > 0 && !child_wait(pid, ANSWER_MS, NULL))
+		(void)child_kill(pid, NULL);
 }
 
 bool addresses_trusted(const char *path)

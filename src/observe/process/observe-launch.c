@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
+#include "base/child.h"
 #include "symbols/elf-facts.h"
 #include "observe/process/observe-private.h"
+
+#define EXEC_MS 10000u
 
 /* Between fork and exec: go[0] tells when, go[1] goes away with a successful exec and takes errno otherwise. */
 static void child_run(const char *path, char *const *argv, int go)
@@ -78,10 +80,12 @@ struct err *observe_launch_go(int go, pid_t pid, const char *program)
 
 	if (write(go, "g", 1) != 1)
 		e = err_sys(errno, "cannot start %s", program);
+	else if (!child_readable(go, pid, EXEC_MS))
+		e = err_cure(err_new(ERR_SYSTEM, "cannot start %s: it does not get past exec", program), "A file system that does not answer is the usual reason");
 	else if (read(go, &sys, sizeof sys) == sizeof sys)
 		e = err_cure(err_new(ERR_SYSTEM, "cannot start %s: %s", program, strerror(sys)), "Try to run it without tsdb");
 	close(go);
 	if (e)
-		waitpid(pid, NULL, 0);
+		(void)child_kill(pid, NULL);
 	return e;
 }

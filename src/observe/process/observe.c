@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "attach/attach.h"
+#include "base/child.h"
 #include "observe/process/observe-private.h"
 
 #define LOOK_EVERY_NS 500000000u
@@ -293,7 +294,7 @@ static struct err *begin(struct observe *o)
 	if (!e)
 		return observe_launch_go(go, o->pid, o->o.argv[0]);
 	close(go);
-	waitpid(o->pid, NULL, 0);
+	(void)child_kill(o->pid, NULL);
 	return e;
 }
 

@@ -17,11 +17,13 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/child.h"
 #include "base/patience.h"
 #include "replay/client/device-private.h"
 
 #define POST_BYTES 4096	   /* gathered before they are sent */
 #define GRACE_MS 3000	   /* that a reply may take after Ctrl-C: work in flight ends, a hang does not */
+#define EXEC_MS 10000	   /* for the replayer to be executed; its file system may not answer */
 #define DYING_MS 1000	   /* that a process may take to die when its socket is closed */
 #define SENTENCE_MAX 4000u /* of what the replayer says */
 
@@ -65,11 +67,14 @@ static void child(const struct device *d, int fd, int said, int fail, char **env
 static struct err *started(const struct device *d, int fail)
 {
 	int e = 0;
-	ssize_t n;
+	ssize_t n = sizeof e;
 
-	do
-		n = read(fail, &e, sizeof e);
-	while (n < 0 && errno == EINTR);
+	if (!child_readable(fail, d->pid, EXEC_MS))
+		e = ETIMEDOUT;
+	else
+		do
+			n = read(fail, &e, sizeof e);
+		while (n < 0 && errno == EINTR);
 	if (n == 0)
 		return NULL;
 	return err_cure(err_sys(n == sizeof e ? e : EIO, "cannot start the replayer %s", d->replayer),
@@ -149,11 +154,8 @@ int device_bury(struct device *d)
 
 	if (d->pid) {
 		status = reap(d, 0);
-		if (status < 0) {
-			kill(d->pid, SIGKILL);
-			while (waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
-				;
-		}
+		if (status < 0)
+			(void)child_kill(d->pid, NULL);
 	}
 	device_said_close(d);
 	if (d->fd >= 0)

@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,8 +107,10 @@ static const char *pager_command(void)
 /* The child's side: becomes the pager. */
 static void become_pager(int in, const char *pager)
 {
-	dup2(in, STDIN_FILENO);
-	close(in);
+	if (in == STDIN_FILENO)
+		(void)fcntl(in, F_SETFD, 0);
+	else
+		dup2(in, STDIN_FILENO);
 	signal(SIGINT, SIG_IGN);
 	setenv("LESS", "FRX", 0);
 	execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
@@ -120,7 +123,7 @@ static void start_pager(struct out *o)
 	int ends[2];
 	pid_t pid;
 
-	if (!pager || pipe(ends)) {
+	if (!pager || pipe2(ends, O_CLOEXEC)) {
 		o->height = 0;
 		return;
 	}

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "observe/observe.h"
+#include "base/child.h"
 #include "shell/live/gpu.h"
 #include "shell/live/trust.h"
 
@@ -70,6 +71,18 @@ static void verdict(struct session *s, bool ok, const char *what, const char *te
 		out_printf(s->out, "%-23s%s\n", "", cure);
 }
 
+/* Waits for a child that ends itself after 20 s, if the driver lets it. False: it did not end by itself. */
+static bool ended(pid_t pid, int *ret_status)
+{
+	if (pid < 0)
+		return false;
+	if (!child_wait(pid, 25000, ret_status)) {
+		(void)child_kill(pid, NULL);
+		return false;
+	}
+	return WIFEXITED(*ret_status);
+}
+
 /* Runs probe in a child; its exit status, or -1. */
 static int in_child(int (*probe)(void))
 {
@@ -80,9 +93,7 @@ static int in_child(int (*probe)(void))
 		alarm(20);
 		_exit(probe());
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	return ended(pid, &status) ? WEXITSTATUS(status) : -1;
 }
 
 /* 0 when the library can be loaded, in a child. */
@@ -95,9 +106,7 @@ static int in_child_load(const char *path)
 		alarm(20);
 		_exit(!dlopen(path, RTLD_NOW | RTLD_LOCAL));
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	return ended(pid, &status) ? WEXITSTATUS(status) : 1;
 }
 
 /* 0: a driver with devices; 1: no library; 2: no device answers. */
@@ -129,7 +138,7 @@ static int probe_cupti(void)
 /* 0 when a child of ours can be traced; else the errno. */
 static int probe_ptrace(void)
 {
-	int status, sys = 0;
+	int sys = 0;
 	pid_t pid = fork();
 
 	if (pid < 0)
@@ -140,8 +149,7 @@ static int probe_ptrace(void)
 	}
 	if (ptrace(PTRACE_SEIZE, pid, 0, 0))
 		sys = errno;
-	kill(pid, SIGKILL);
-	waitpid(pid, &status, __WALL);
+	(void)child_kill(pid, NULL);
 	return sys;
 }
 
