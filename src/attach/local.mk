@@ -4,7 +4,7 @@
 
 noinst_LIBRARIES += libattach.a
 libattach_a_SOURCES = \
-	src/attach/attach.h src/attach/ptrace/inferior.h \
+	src/attach/attach.h src/attach/ptrace/inferior.h src/attach/arch/arch.h src/attach/arch/x86-64.c \
 	src/attach/ptrace/inferior.c src/attach/ptrace/launch.c src/attach/ptrace/stops.c src/attach/ptrace/waits.c src/attach/ptrace/newborn.c src/attach/ptrace/terminal.c \
 	src/attach/ptrace/control.c src/attach/ptrace/family.c src/attach/ptrace/request.c \
 	src/attach/inject/remote.c src/attach/remote.h src/attach/ptrace/target.c src/attach/ptrace/target.h \
@@ -17,7 +17,7 @@ libattach_a_SOURCES = \
 	src/attach/unwind/locals.c
 libattach_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS) $(UNWIND_PTRACE_CFLAGS) $(XXHASH_CFLAGS)
 ATTACH_LIBS = $(ELF_LIBS) $(UNWIND_PTRACE_LIBS) $(XXHASH_LIBS) -ldl
-HEADERS_TO_CHECK += src/attach/attach.h src/attach/ptrace/inferior.h src/attach/drain/drain.h \
+HEADERS_TO_CHECK += src/attach/attach.h src/attach/arch/arch.h src/attach/ptrace/inferior.h src/attach/drain/drain.h \
 	src/attach/unwind/frames.h src/attach/inject/inject.h src/attach/remote.h src/attach/ptrace/target.h src/attach/inject/handover.h src/attach/ptrace/keeper-process.h
 
 # Programs under test are never sanitised: LeakSanitizer refuses to work under ptrace.

@@ -102,14 +102,14 @@ static void bad_images(void **state)
 
 static void the_way_back(void **state)
 {
-	struct inject j = {.frame = 0x7000};
-	struct user_regs_struct r = {.orig_rax = 15, .rsp = 0x7008};
+	struct inject j = {.frame.sp = 0x7000};
+	struct arch_regs r = {.user.orig_rax = 15, .user.rsp = 0x7008};
 
 	assert_true(inject_is_back(&j, &r));
-	r.rsp = 0x7000;
+	r.user.rsp = 0x7000;
 	assert_false(inject_is_back(&j, &r));
-	r.rsp = 0x7008;
-	r.orig_rax = 14;
+	r.user.rsp = 0x7008;
+	r.user.orig_rax = 14;
 	assert_false(inject_is_back(&j, &r));
 }
 

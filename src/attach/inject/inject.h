@@ -17,8 +17,8 @@ struct inject_site {
 	struct remote_symbols program; /* which may have an allocator of its own; empty when it has no names */
 	uint64_t program_base;
 	uint64_t dlopen, dlopen_flags;
-	uint64_t restore_rt; /* `mov $15, %eax; syscall` of the C library */
-	uint64_t errno_word; /* the word of the C library that holds errno's offset from fs_base; 0: not found */
+	uint64_t restore_rt; /* the C library's code that ends signal handlers */
+	uint64_t errno_word; /* the word of the C library that holds errno's offset from the thread pointer; 0: not found */
 };
 /* Refuses what has no dlopen() that could be called: musl, static programs. */
 struct err *inject_site_read(struct inject_site *s, pid_t pid) TS_CHECK;
@@ -32,8 +32,8 @@ struct tracee *safe_pick(struct inferior *inf, const struct inject_site *s, bool
 
 struct inject {
 	pid_t tid;
-	uint64_t frame, text; /* on the thread's stack */
-	struct user_regs_struct regs; /* as they were */
+	struct arch_frame frame; /* on the thread's stack */
+	struct arch_regs regs;	 /* as they were */
 	bool has_errno;
 	uint64_t errno_addr;
 	uint32_t errno_was;
@@ -45,7 +45,7 @@ struct err *inject_prepare(struct inject *j, const struct inject_site *s, struct
  * inject_is_back(). */
 struct err *inject_call(struct inject *j, struct tracee *t, uint64_t fn, const char *text, uint64_t arg) TS_CHECK;
 /* In a syscall-stop: whether the call is over, and the thread about to become what it was. */
-bool inject_is_back(const struct inject *j, const struct user_regs_struct *regs);
+bool inject_is_back(const struct inject *j, const struct arch_regs *regs);
 /* The thread, stopped within the call, waits for a lock, which it may hold itself: makes it what it was, with the call left undone. False: it does something
  * else. */
 bool inject_take_back(const struct inject *j, const struct inject_site *s, struct tracee *t);

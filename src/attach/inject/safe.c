@@ -15,7 +15,6 @@
 #define ROOM (96u << 10) /* stack that loading a library takes, and more */
 #define FRAMES_MAX 256u
 #define LOOKS_MAX 12u /* threads whose stacks are followed at one stop */
-#define USER_CS 0x33u /* 64-bit code */
 
 enum rank { RANK_ASLEEP, RANK_TIMED, RANK_RUNNING, RANK_DRIVER, RANK_UNSURE, RANK_NEVER };
 
@@ -40,26 +39,26 @@ static bool one_of(long nr, const short *list, size_t n)
 	return false;
 }
 
-static enum rank rank_syscall(const struct user_regs_struct *r, const char **why)
+static enum rank rank_syscall(const struct arch_syscall *call, const char **why)
 {
 	static const short good[] = {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_select, SYS_pselect6, SYS_ppoll, SYS_nanosleep, SYS_clock_nanosleep,
 		SYS_poll, SYS_epoll_wait, SYS_epoll_pwait, SYS_accept, SYS_accept4, SYS_connect, SYS_recvfrom, SYS_recvmsg, SYS_sendto, SYS_sendmsg,
 		SYS_wait4, SYS_waitid, SYS_pause, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_futex, SYS_flock, SYS_fcntl, SYS_semop, SYS_msgrcv, SYS_ioctl,
 		SYS_restart_syscall};
-	bool relative = r->rax == (unsigned long long)-516;
+	bool relative = call->result == -516; /* ERESTART_RESTARTBLOCK */
 
 	*why = "in a system call that loading a library could disturb";
-	if (!one_of((long)r->orig_rax, good, sizeof(good) / sizeof(*good)))
+	if (!one_of(call->nr, good, sizeof(good) / sizeof(*good)))
 		return RANK_NEVER;
-	if (r->orig_rax == SYS_restart_syscall) /* which one it was is not known any more */
+	if (call->nr == SYS_restart_syscall) /* which one it was is not known any more */
 		return RANK_NEVER;
 	*why = "asleep for a time";
-	if (relative && r->orig_rax == SYS_poll)
-		return (int)r->rdx < 0 ? RANK_ASLEEP : RANK_TIMED;
-	if (relative && r->orig_rax == SYS_nanosleep)
-		return r->rsi ? RANK_ASLEEP : RANK_TIMED;
-	if (relative && r->orig_rax == SYS_clock_nanosleep)
-		return r->r10 ? RANK_ASLEEP : RANK_TIMED;
+	if (relative && call->nr == SYS_poll)
+		return (int)call->arg[2] < 0 ? RANK_ASLEEP : RANK_TIMED;
+	if (relative && call->nr == SYS_nanosleep)
+		return call->arg[1] ? RANK_ASLEEP : RANK_TIMED;
+	if (relative && call->nr == SYS_clock_nanosleep)
+		return call->arg[3] ? RANK_ASLEEP : RANK_TIMED;
 	return RANK_ASLEEP;
 }
 
@@ -81,22 +80,24 @@ static bool in_rseq(pid_t tid)
 #endif
 }
 
-static bool has_room(const struct inject_site *s, const struct inferior *inf, const struct tracee *t, const struct user_regs_struct *r)
+static bool has_room(const struct inject_site *s, const struct inferior *inf, const struct tracee *t, const struct arch_regs *r)
 {
-	const struct remote_map *m = remote_map_at(&s->space, r->rsp);
+	const uint64_t sp = arch_sp(r), own = arch_thread_pointer(r);
+	const struct remote_map *m = remote_map_at(&s->space, sp);
 
 	if (!m || !m->w)
 		return false;
 	if (t->tid == inf->pid && !strcmp(m->path, "[stack]"))
-		return r->rsp - m->start >= 32768; /* the rest is made when it is needed */
+		return sp - m->start >= 32768; /* the rest is made when it is needed */
 	/* The C library keeps a thread's own data at the top of its stack. */
-	return r->fs_base >= r->rsp && r->fs_base < m->end && r->rsp - m->start >= ROOM;
+	return own >= sp && own < m->end && sp - m->start >= ROOM;
 }
 
 static struct look look_at(const struct inject_site *s, const struct inferior *inf, struct tracee *t)
 {
 	struct look l = {t, RANK_NEVER, "not stopped"};
-	const struct user_regs_struct *r;
+	const struct arch_regs *r;
+	struct arch_syscall call;
 
 	if (t->running || t->limbo || t->has_pending || t->group_stop || t->fresh || t->inject || !(r = tracee_regs(t)))
 		return l;
@@ -104,10 +105,11 @@ static struct look look_at(const struct inject_site *s, const struct inferior *i
 	if (!has_room(s, inf, t, r))
 		return l;
 	l.why = "running 32-bit code";
-	if ((uint16_t)r->cs != USER_CS)
+	if (!arch_runs_64_bit(r))
 		return l;
-	if ((long)r->orig_rax >= 0 && is_restart((long)r->rax)) {
-		l.rank = rank_syscall(r, &l.why);
+	call = arch_syscall(r);
+	if (call.nr >= 0 && is_restart(call.result)) {
+		l.rank = rank_syscall(&call, &l.why);
 		return l;
 	}
 	l.why = "in a restartable sequence";

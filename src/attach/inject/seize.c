@@ -254,7 +254,7 @@ static struct err *await_call(struct attaching *a, const char *function)
 
 	patience_begin(&patience, a->inf->pid, CALL_MS * MS_NS);
 	while (!patience_over(&patience)) {
-		const struct user_regs_struct *r;
+		const struct arch_regs *r;
 
 		if (!stops_pump(a->inf, a->call.tid, patience_ms(a))) {
 			handover_serve(a->handover, a->inf->control_fd, a->inf->pid);
@@ -350,7 +350,7 @@ static struct err *agent_error(struct attaching *a, int result)
 static struct err *ask_agent(struct attaching *a, uint64_t fn, int32_t *ret)
 {
 	char *path = a->handover ? xstrdup(handover_name(a->handover)) : xasprintf("/proc/%d/fd/%d", getpid(), a->inf->control_fd);
-	uint64_t at = a->call.text + RESULT_AT;
+	uint64_t at = a->call.frame.text + RESULT_AT;
 	struct err *e = NULL;
 
 	*ret = NO_RESULT;

@@ -100,14 +100,12 @@ static void silence(struct tsdb_control *c)
 static int signal_of(const struct inferior *inf, const struct tracee *t)
 {
 	int sig = t->has_pending ? WSTOPSIG(t->pending) : t->inject;
-	uint64_t pc;
 
 	if (sig <= 0 || sig >= _NSIG || !inf->rules[sig].pass)
 		return 0;
 	if (!t->has_pending || sig != SIGTRAP || !inf->control || !inf->control->stop_pc)
 		return sig;
-	pc = (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user_regs_struct, rip), 0);
-	return pc == inf->control->stop_pc + 1 ? 0 : sig; /* the agent's own */
+	return arch_is_behind_trap(t->tid, inf->control->stop_pc) ? 0 : sig; /* the agent's own */
 }
 
 static struct err *let_go(struct inferior *inf)

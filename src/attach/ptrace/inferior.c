@@ -65,11 +65,11 @@ void tracee_remove_others(struct inferior *inf, pid_t keep)
 			tracee_remove(inf, inf->tracees[i]);
 }
 
-const struct user_regs_struct *tracee_regs(struct tracee *t)
+const struct arch_regs *tracee_regs(struct tracee *t)
 {
 	if (t->running || t->limbo)
 		return NULL;
-	if (!t->has_regs && ptrace(PTRACE_GETREGS, t->tid, 0, &t->regs) == 0)
+	if (!t->has_regs && arch_regs_read(t->tid, &t->regs))
 		t->has_regs = true;
 	return t->has_regs ? &t->regs : NULL;
 }
@@ -144,7 +144,7 @@ static uint32_t gpu_thread(struct inferior *inf, pid_t tid)
 
 bool inferior_thread(struct inferior *inf, unsigned i, struct inferior_thread *ret)
 {
-	const struct user_regs_struct *regs;
+	const struct arch_regs *regs;
 
 	memset(ret, 0, sizeof(*ret));
 	if (i >= inf->ntracees)
@@ -153,7 +153,7 @@ bool inferior_thread(struct inferior *inf, unsigned i, struct inferior_thread *r
 	ret->thread = gpu_thread(inf, ret->tid);
 	read_comm(inf->pid, ret->tid, ret->name);
 	regs = inf->running ? NULL : tracee_regs(inf->tracees[i]);
-	ret->pc = regs ? regs->rip : 0;
+	ret->pc = regs ? arch_pc(regs) : 0;
 	return true;
 }
 

@@ -6,9 +6,9 @@
 #define ATTACH_INFERIOR_H
 
 #include <signal.h>
-#include <sys/user.h>
 #include <termios.h>
 #include "base/patience.h"
+#include "attach/arch/arch.h"
 #include "attach/attach.h"
 
 /* One thread as ptrace knows it. */
@@ -25,7 +25,7 @@ struct tracee {
 	int pending;
 	int inject; /* signal to deliver at the next resume */
 	bool has_regs;
-	struct user_regs_struct regs; /* read at first need after a stop */
+	struct arch_regs regs; /* read at first need after a stop */
 };
 
 struct signal_rule {
@@ -95,7 +95,7 @@ struct tracee *tracee_add(struct inferior *inf, pid_t tid);
 void tracee_remove(struct inferior *inf, struct tracee *t);
 void tracee_remove_others(struct inferior *inf, pid_t keep);
 /* Registers of a stopped thread, cached until it runs again; NULL when they cannot be read (it was killed). */
-const struct user_regs_struct *tracee_regs(struct tracee *t);
+const struct arch_regs *tracee_regs(struct tracee *t);
 uint64_t monotonic_ms(void); /* for how often something is done; whether to give up: patience.h */
 #define MS_NS 1000000ull
 

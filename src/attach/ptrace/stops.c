@@ -47,13 +47,7 @@ static bool is_end(int status)
 
 static bool at_agent_stop(const struct inferior *inf, const struct tracee *t)
 {
-	uint64_t pc;
-
-	if (!inf->control || !inf->control->stop_pc)
-		return false;
-	errno = 0;
-	pc = (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user_regs_struct, rip), 0);
-	return errno == 0 && pc == inf->control->stop_pc + 1;
+	return inf->control && inf->control->stop_pc && arch_is_behind_trap(t->tid, inf->control->stop_pc);
 }
 
 /* Typed at the terminal, not sent by a process. */
@@ -164,16 +158,17 @@ static void restart_wait(struct tracee *t)
 	static const short waits[] = {SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */, SYS_semop, SYS_semtimedop, SYS_rt_sigtimedwait,
 		SYS_io_getevents, 333 /* io_pgetevents */, 426 /* io_uring_enter */, SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg,
 		SYS_accept, SYS_accept4, SYS_sendto, SYS_sendmsg};
-	long nr, result;
+	struct arch_regs regs;
+	struct arch_syscall call;
 
-	errno = 0;
-	result = ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user_regs_struct, rax), 0);
-	if (errno || result != -EINTR)
+	if (!arch_regs_read(t->tid, &regs))
 		return;
-	nr = ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user_regs_struct, orig_rax), 0);
+	call = arch_syscall(&regs);
+	if (call.result != -EINTR)
+		return;
 	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++)
-		if (waits[i] == nr)
-			ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user_regs_struct, rax), -514L);
+		if (waits[i] == call.nr)
+			arch_syscall_answer(t->tid, -514 /* ERESTARTNOHAND */);
 }
 
 /* What must be done at once for any status, whether a thread is to run on or not. False when t is no more. */

@@ -182,7 +182,7 @@ unsigned python_frames(struct inferior *inf, pid_t tid, unsigned max, struct pyt
 {
 	struct look k = {.inf = inf, .max = max < PYTHON_STEPS_MAX ? max : PYTHON_STEPS_MAX};
 	struct tracee *t = tracee_find(inf, tid);
-	const struct user_regs_struct *regs = t ? tracee_regs(t) : NULL;
+	const struct arch_regs *regs = t ? tracee_regs(t) : NULL;
 	uint8_t head[PYTHON_DEBUG_BYTES];
 	const char *why;
 
@@ -191,7 +191,7 @@ unsigned python_frames(struct inferior *inf, pid_t tid, unsigned max, struct pyt
 		!read_there(inf, inf->control->python_runtime, head, sizeof(head)) ||
 		!python_layout(&k.l, inf->control->python_version, head, &why))
 		return 0;
-	walk_thread(&k, regs->fs_base);
+	walk_thread(&k, arch_thread_pointer(regs));
 	sort_groups(k.places, k.n);
 	*ret = k.places;
 	return k.n;

@@ -68,28 +68,17 @@ static int access_mem(unw_addr_space_t as, unw_word_t addr, unw_word_t *val, int
 	return !write && read_word(current, addr, val) ? 0 : -UNW_EINVAL;
 }
 
-static bool dwarf_reg(const struct user_regs_struct *r, unsigned i, uint64_t *ret)
-{
-	const unsigned long long values[FRAME_REGISTERS] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
-		r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->rip};
-
-	if (i >= FRAME_REGISTERS)
-		return false;
-	*ret = values[i];
-	return true;
-}
-
-/* libunwind's numbers on x86-64 are DWARF's, with the program counter as 16. */
+/* libunwind's numbers are DWARF's, with the program counter as one more. */
 static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *val, int write, void *arg)
 {
-	const struct user_regs_struct *regs = tracee_regs(current->tracee);
+	const struct arch_regs *regs = tracee_regs(current->tracee);
 
-	if (write || !regs || reg < 0 || !dwarf_reg(regs, (unsigned)reg, val))
+	if (write || !regs || reg < 0 || !arch_dwarf_register(regs, (unsigned)reg, val))
 		return -UNW_EBADREG;
-	if (current->popped && reg == 16)
-		return read_word(current, regs->rsp, val) ? 0 : -UNW_EBADREG;
-	if (current->popped && reg == 7)
-		*val += 8;
+	if (current->popped && reg == ARCH_DWARF_PC)
+		return read_word(current, arch_sp(regs), val) ? 0 : -UNW_EBADREG;
+	if (current->popped && reg == ARCH_DWARF_SP)
+		*val += ARCH_CALL_PUSHES;
 	return 0;
 }
 
@@ -168,39 +157,39 @@ void unwind_free(struct inferior *inf)
 	inf->unwind = NULL;
 }
 
-/* Registers that a called function preserves: rbx, rbp, rsp, r12-r15 and the program counter. The others mean something in the innermost
- * frame only. */
-#define PRESERVED (1u << 3 | 1u << 6 | 1u << 7 | 0xfu << 12 | 1u << 16)
+_Static_assert((int)FRAME_REGISTERS == (int)ARCH_DWARF_REGISTERS, "a frame's registers are the processor's");
 
+/* Registers that a called function need not preserve mean something in the innermost frame only. */
 static bool take_frame(unw_cursor_t *c, bool innermost, struct raw_frame *ret)
 {
 	*ret = (struct raw_frame){0};
 	for (unsigned i = 0; i < FRAME_REGISTERS; i++) {
 		unw_word_t v;
 
-		if ((innermost || (PRESERVED >> i & 1)) && unw_get_reg(c, (int)i, &v) == 0) {
+		if ((innermost || (ARCH_DWARF_PRESERVED >> i & 1)) && unw_get_reg(c, (int)i, &v) == 0) {
 			ret->at.regs[i] = v;
 			ret->at.valid |= 1u << i;
 		}
 	}
-	ret->pc = ret->at.regs[16];
-	ret->sp = ret->at.regs[7];
+	ret->pc = ret->at.regs[ARCH_DWARF_PC];
+	ret->sp = ret->at.regs[ARCH_DWARF_SP];
 	ret->exact = innermost || unw_is_signal_frame(c) > 0;
-	return (ret->at.valid >> 16 & 1) && ret->pc != 0;
+	return (ret->at.valid >> ARCH_DWARF_PC & 1) && ret->pc != 0;
 }
 
 /* A call of an address where nothing is, most often 0: no tables and no frame, but the return address is on top of the stack. */
 static unsigned take_bad_call(struct unwind *u, struct raw_frame *ret)
 {
-	const struct user_regs_struct *regs = tracee_regs(u->tracee);
+	const struct arch_regs *regs = tracee_regs(u->tracee);
 	uint64_t word;
 
 	u->popped = false;
-	if (!regs || read_word(u, regs->rip, &word))
+	if (!regs || read_word(u, arch_pc(regs), &word))
 		return 0;
-	*ret = (struct raw_frame){.pc = regs->rip, .sp = regs->rsp, .at = {.cfa = regs->rsp + 8, .valid = (1u << FRAME_REGISTERS) - 1}, .exact = true};
+	*ret = (struct raw_frame){.pc = arch_pc(regs), .sp = arch_sp(regs), .exact = true,
+		.at = {.cfa = arch_sp(regs) + ARCH_CALL_PUSHES, .valid = (1u << FRAME_REGISTERS) - 1}};
 	for (unsigned i = 0; i < FRAME_REGISTERS; i++)
-		(void)dwarf_reg(regs, i, &ret->at.regs[i]);
+		(void)arch_dwarf_register(regs, i, &ret->at.regs[i]);
 	u->popped = true;
 	return 1;
 }
