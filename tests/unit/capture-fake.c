@@ -234,38 +234,38 @@ static CUresult event_query(CUevent e)
 
 static void fake_driver(void)
 {
-	driver.cuCtxPushCurrent_v2 = ctx_push;
-	driver.cuCtxPopCurrent_v2 = ctx_pop;
-	driver.cuCtxSynchronize = ctx_sync;
-	driver.cuStreamQuery = stream_query;
-	driver.cuMemGetInfo_v2 = memory_info;
-	driver.cuMemAlloc_v2 = memory_alloc;
-	driver.cuMemFree_v2 = memory_free;
-	driver.cuMemcpyDtoDAsync_v2 = copy_device;
-	driver.cuEventCreate = event_create;
-	driver.cuEventRecord = event_record;
-	driver.cuEventQuery = event_query;
-	driver.cuKernelGetName = kernel_name;
-	driver.cuFuncGetName = func_name;
-	driver.cuFuncGetParamInfo = func_param;
-	driver.cuKernelGetParamInfo = kernel_param;
-	driver.cuFuncGetModule = func_module;
-	driver.cuKernelGetLibrary = kernel_library;
-	driver.cuKernelGetFunction = kernel_function;
-	driver.cuFuncGetAttribute = func_attribute;
-	driver.cuCtxGetDevice = ctx_device;
-	driver.cuCtxGetCurrent = ctx_current;
-	driver.cuDeviceGetCount = device_count;
-	driver.cuDeviceGetName = device_name;
-	driver.cuDeviceGetAttribute = device_attribute;
-	driver.cuDeviceTotalMem_v2 = device_memory;
-	driver.cuDriverGetVersion = driver_version;
-	driver.cuStreamCreate = stream_create;
-	driver.cuStreamSynchronize = stream_sync;
-	driver.cuStreamGetFlags = stream_flags;
-	driver.cuMemcpyDtoHAsync_v2 = copy_out;
-	driver.cuMemcpyHtoDAsync_v2 = copy_in;
-	driver.cuPointerGetAttribute = pointer_attribute;
+	cuda.cuCtxPushCurrent_v2 = ctx_push;
+	cuda.cuCtxPopCurrent_v2 = ctx_pop;
+	cuda.cuCtxSynchronize = ctx_sync;
+	cuda.cuStreamQuery = stream_query;
+	cuda.cuMemGetInfo_v2 = memory_info;
+	cuda.cuMemAlloc_v2 = memory_alloc;
+	cuda.cuMemFree_v2 = memory_free;
+	cuda.cuMemcpyDtoDAsync_v2 = copy_device;
+	cuda.cuEventCreate = event_create;
+	cuda.cuEventRecord = event_record;
+	cuda.cuEventQuery = event_query;
+	cuda.cuKernelGetName = kernel_name;
+	cuda.cuFuncGetName = func_name;
+	cuda.cuFuncGetParamInfo = func_param;
+	cuda.cuKernelGetParamInfo = kernel_param;
+	cuda.cuFuncGetModule = func_module;
+	cuda.cuKernelGetLibrary = kernel_library;
+	cuda.cuKernelGetFunction = kernel_function;
+	cuda.cuFuncGetAttribute = func_attribute;
+	cuda.cuCtxGetDevice = ctx_device;
+	cuda.cuCtxGetCurrent = ctx_current;
+	cuda.cuDeviceGetCount = device_count;
+	cuda.cuDeviceGetName = device_name;
+	cuda.cuDeviceGetAttribute = device_attribute;
+	cuda.cuDeviceTotalMem_v2 = device_memory;
+	cuda.cuDriverGetVersion = driver_version;
+	cuda.cuStreamCreate = stream_create;
+	cuda.cuStreamSynchronize = stream_sync;
+	cuda.cuStreamGetFlags = stream_flags;
+	cuda.cuMemcpyDtoHAsync_v2 = copy_out;
+	cuda.cuMemcpyHtoDAsync_v2 = copy_in;
+	cuda.cuPointerGetAttribute = pointer_attribute;
 }
 
 struct tsdb_control *fake_start(void)

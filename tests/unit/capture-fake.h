@@ -14,7 +14,7 @@
 #include <cupti.h>
 #include "capture/core/agent.h"
 #include "capture/core/calls.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/core/thread.h"
 
 #define FAKE_RING_BYTES (8 * TSDB_RECORD_MAX)

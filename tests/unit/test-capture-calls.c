@@ -634,11 +634,11 @@ static void a_graph_lists_its_nodes(void **state)
 {
 	CUgraph g = (CUgraph)0x7000;
 	CUgraphExec x = (CUgraphExec)0x7001;
-	driver.cuGraphGetNodes = graph_nodes;
-	driver.cuGraphNodeGetType = node_type;
-	driver.cuGraphNodeGetDependencies_v2 = node_deps;
-	driver.cuGraphKernelNodeGetParams_v2 = kernel_node;
-	driver.cuGraphMemsetNodeGetParams = memset_node;
+	cuda.cuGraphGetNodes = graph_nodes;
+	cuda.cuGraphNodeGetType = node_type;
+	cuda.cuGraphNodeGetDependencies_v2 = node_deps;
+	cuda.cuGraphKernelNodeGetParams_v2 = kernel_node;
+	cuda.cuGraphMemsetNodeGetParams = memset_node;
 	FAKE(cuGraphCreate, &g, 0);
 	const uint64_t id = fake_expect(SBT_GRAPH_CREATE).u.graph_create.new_graph;
 	FAKE(cuGraphInstantiateWithFlags, &x, g, 0);
@@ -684,7 +684,7 @@ static CUresult is_capturing(CUstream s, CUstreamCaptureStatus *status)
 static void captured_work_is_marked(void **state)
 {
 	CUgraph g = (CUgraph)0x7002;
-	driver.cuStreamIsCapturing = is_capturing;
+	cuda.cuStreamIsCapturing = is_capturing;
 	capturing = (CUstream)0x5500;
 	FAKE(cuStreamBeginCapture_v2, capturing, CU_STREAM_CAPTURE_MODE_RELAXED);
 	assert_int_equal(fake_expect(SBT_CAPTURE_BEGIN).u.capture_begin.mode, SBT_CAPTURE_RELAXED);

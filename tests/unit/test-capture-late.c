@@ -81,7 +81,7 @@ static CUresult answer(void *data, CUpointer_attribute a, CUdeviceptr p)
 static int start(void **state)
 {
 	(void)fake_start();
-	driver.cuPointerGetAttribute = answer;
+	cuda.cuPointerGetAttribute = answer;
 	/* Aligned, so that what is where in a granule is as written here. */
 	uint8_t *p = mmap(NULL, RESERVED + 2 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	assert_ptr_not_equal(p, MAP_FAILED);
@@ -294,8 +294,8 @@ static CUresult is_capturing(CUstream s, CUstreamCaptureStatus *status)
 
 static void a_capture_that_is_going_on(void **state)
 {
-	driver.stream_capture_info = capture_info;
-	driver.cuStreamIsCapturing = is_capturing;
+	cuda.stream_capture_info = capture_info;
+	cuda.cuStreamIsCapturing = is_capturing;
 	const int32_t captures = atomic_load(&calls_captures);
 	FAKE(cuMemsetD8Async, .dstDevice = 0x10, .N = 1, .hStream = OLD);
 	const uint64_t stream = fake_expect(SBT_STREAM_CREATE).u.stream_create.new_stream;
@@ -311,8 +311,8 @@ static void a_capture_that_is_going_on(void **state)
 	FAKE(cuStreamEndCapture, .hStream = OLD, .phGraph = &g);
 	assert_int_equal(atomic_load(&calls_captures), captures);
 	fake_skip();
-	driver.stream_capture_info = NULL;
-	driver.cuStreamIsCapturing = NULL;
+	cuda.stream_capture_info = NULL;
+	cuda.cuStreamIsCapturing = NULL;
 }
 
 /* ---- areas ------------------------------------------------------------------------------------------------------------------- */

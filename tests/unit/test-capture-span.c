@@ -576,21 +576,21 @@ static void expect_held_once(void)
 
 static void work_in_streams_that_nobody_told_of(void **state)
 {
-	__typeof__(driver.cuCtxSynchronize) synchronize = driver.cuCtxSynchronize;
-	driver.cuCtxSynchronize = held_sync;
+	__typeof__(cuda.cuCtxSynchronize) synchronize = cuda.cuCtxSynchronize;
+	cuda.cuCtxSynchronize = held_sync;
 	control->attached = 1;
 	expect_held_once();
 	control->attached = 0;
-	driver.cuCtxSynchronize = synchronize;
+	cuda.cuCtxSynchronize = synchronize;
 }
 
 static void memory_that_the_driver_does_not_give(void **state)
 {
-	__typeof__(driver.cuMemGetInfo_v2) get_info = driver.cuMemGetInfo_v2;
+	__typeof__(cuda.cuMemGetInfo_v2) get_info = cuda.cuMemGetInfo_v2;
 	room_release();
-	driver.cuMemGetInfo_v2 = held_get_info;
+	cuda.cuMemGetInfo_v2 = held_get_info;
 	expect_held_once();
-	driver.cuMemGetInfo_v2 = get_info;
+	cuda.cuMemGetInfo_v2 = get_info;
 }
 
 /* What fresh memory holds is recorded, unless it is what a replay finds there: zeros where nothing was before. */
@@ -718,20 +718,20 @@ static CUresult synchronize(void)
 /* Another thread's primary context is known by its handle before it is there. */
 static void a_context_that_is_being_made_is_idle(void **state)
 {
-	struct driver was = driver;
+	struct cuda_api was = cuda;
 	CUcontext made = UNMADE;
 	(void)state;
 	FAKE(cuCtxCreate_v2, &made, 0, 0);
 	fake_push = was.cuCtxPushCurrent_v2;
-	driver.cuCtxPushCurrent_v2 = push;
-	driver.cuStreamCreate = create_stream;
-	driver.cuCtxSynchronize = synchronize;
+	cuda.cuCtxPushCurrent_v2 = push;
+	cuda.cuStreamCreate = create_stream;
+	cuda.cuCtxSynchronize = synchronize;
 	allocate();
 	begin();
 	assert_true(atomic_load(&span_open));
 	assert_string_equal(control->text2, "");
 	FAKE(cuCtxDestroy_v2, UNMADE);
-	driver = was;
+	cuda = was;
 }
 
 static void the_user_is_asked(void **state)

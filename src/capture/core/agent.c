@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "capture/pipeline/bulk.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/core/forget.h"
 #include "capture/stacks/mapping.h"
 #include "capture/core/source.h"
@@ -323,7 +323,7 @@ static void start(void)
 {
 	static AGENT_KEPT _Atomic uint32_t at_exit_set;
 	char why[TSDB_TEXT_MAX] = "";
-	if (driver_open()) {
+	if (cuda_open()) {
 		agent_refuse("the CUDA driver's library is loaded but does not offer its functions by name, so there is no capture");
 		return;
 	}

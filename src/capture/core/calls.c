@@ -10,7 +10,7 @@
 #include <string.h>
 #include "capture/core/clock.h"
 #include "capture/memory/discover.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/memory/effect.h"
 #include "capture/memory/ipc.h"
 #include "capture/core/gate.h"
@@ -204,9 +204,9 @@ static bool may_change(const struct call *c)
 static void flag_capturing(struct call *c)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-	if (!c->has_stream || !driver.cuStreamIsCapturing || !(sbt_kind_does(c->cmd.kind) & SBT_QUEUED))
+	if (!c->has_stream || !cuda.cuStreamIsCapturing || !(sbt_kind_does(c->cmd.kind) & SBT_QUEUED))
 		return;
-	if (!OWN(driver.cuStreamIsCapturing(c->stream, &status)) && status != CU_STREAM_CAPTURE_STATUS_NONE)
+	if (!OWN(cuda.cuStreamIsCapturing(c->stream, &status)) && status != CU_STREAM_CAPTURE_STATUS_NONE)
 		c->cmd.flags |= SBT_F_GRAPH;
 }
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include "capture/core/calls.h"
 #include "capture/memory/contexts.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/cuda/graph-nodes.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
@@ -110,13 +110,13 @@ static CUresult private_stream(CUstream *ret)
 	static CUcontext of;
 	static CUstream stream;
 	CUcontext now = NULL;
-	CUresult r = OWN(driver.cuCtxGetCurrent(&now));
+	CUresult r = OWN(cuda.cuCtxGetCurrent(&now));
 	if (r)
 		return r;
 	if (!now)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (now != of) {
-		r = OWN(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		r = OWN(cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 		if (r)
 			return r;
 		of = now;
@@ -132,10 +132,10 @@ static CUresult sync_unless_capturing(CUstream s)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 	/* Asked about the legacy stream while another captures, the driver answers with an error: do not wait then. */
-	if (atomic_load(&calls_captures) && driver.cuStreamIsCapturing &&
-		(OWN(driver.cuStreamIsCapturing(s, &status)) || status != CU_STREAM_CAPTURE_STATUS_NONE))
+	if (atomic_load(&calls_captures) && cuda.cuStreamIsCapturing &&
+		(OWN(cuda.cuStreamIsCapturing(s, &status)) || status != CU_STREAM_CAPTURE_STATUS_NONE))
 		return CUDA_SUCCESS;
-	return OWN(driver.cuStreamSynchronize(s));
+	return OWN(cuda.cuStreamSynchronize(s));
 }
 
 static CUresult copy(const struct call *c, struct tsdb_req *q)
@@ -149,10 +149,10 @@ static CUresult copy(const struct call *c, struct tsdb_req *q)
 	if (r)
 		return r;
 	if (q->kind == TSDB_REQ_READ)
-		r = OWN(driver.cuMemcpyDtoHAsync_v2(q->data, q->addr, q->size, s));
+		r = OWN(cuda.cuMemcpyDtoHAsync_v2(q->data, q->addr, q->size, s));
 	else
-		r = OWN(driver.cuMemcpyHtoDAsync_v2(q->addr, q->data, q->size, s));
-	return r ? r : OWN(driver.cuStreamSynchronize(s));
+		r = OWN(cuda.cuMemcpyHtoDAsync_v2(q->addr, q->data, q->size, s));
+	return r ? r : OWN(cuda.cuStreamSynchronize(s));
 }
 
 struct wanted {
@@ -208,8 +208,8 @@ static CUresult serve(struct thread *t, const struct call *c, struct tsdb_req *q
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	CUresult r;
 	/* Another thread's capture in global mode must not forbid our calls, nor be spoilt by them. */
-	if (driver.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	if (cuda.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
 	switch (q->kind) {
 	case TSDB_REQ_READ:
 		r = read_memory(c, q);
@@ -227,8 +227,8 @@ static CUresult serve(struct thread *t, const struct call *c, struct tsdb_req *q
 	default:
 		r = CUDA_ERROR_NOT_SUPPORTED;
 	}
-	if (driver.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	if (cuda.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
 	return r;
 }
 
@@ -449,7 +449,7 @@ static bool error_wanted(const struct call *c, bool sticky)
 		return !atomic_exchange(&told, 1);
 	if (on != TSDB_ERRORS_ALL || c->cmd.result == CUDA_ERROR_NOT_READY)
 		return false;
-	if (n && driver.cuGetErrorName && OWN(driver.cuGetErrorName((CUresult)c->cmd.result, &name)))
+	if (n && cuda.cuGetErrorName && OWN(cuda.cuGetErrorName((CUresult)c->cmd.result, &name)))
 		name = NULL;
 	return (!code || code == c->cmd.result) &&
 	       (!n || (c->row->name && !strncmp(c->row->name, ctl->error_what, n)) || (name && !strncmp(name, ctl->error_what, n)));
@@ -459,7 +459,7 @@ static bool error_wanted(const struct call *c, bool sticky)
 static void describe_fault(struct tsdb_error *e)
 {
 	struct soft_fault f;
-	soft_fault_fn *const soft = (soft_fault_fn *)(uintptr_t)(driver.lib ? dlsym(driver.lib, "tsdb_soft_fault") : NULL);
+	soft_fault_fn *const soft = (soft_fault_fn *)(uintptr_t)(cuda.lib ? dlsym(cuda.lib, "tsdb_soft_fault") : NULL);
 	if (!soft || !soft(&f))
 		return;
 	e->known = 1;
@@ -483,7 +483,7 @@ void stop_error(struct call *c, bool sticky)
 	acquire(c->t);
 	struct tsdb_error *e = &agent.control->error;
 	*e = (struct tsdb_error){ .code = c->cmd.result, .sticky = sticky };
-	if (driver.cuGetErrorName && !OWN(driver.cuGetErrorName((CUresult)c->cmd.result, &name)) && name)
+	if (cuda.cuGetErrorName && !OWN(cuda.cuGetErrorName((CUresult)c->cmd.result, &name)) && name)
 		strncpy(e->name, name, sizeof(e->name) - 1);
 	if (c->row->name)
 		strncpy(e->call, c->row->name, sizeof(e->call) - 1);

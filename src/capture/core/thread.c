@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/core/gate.h"
 #include "capture/stacks/stack.h"
 
@@ -223,7 +223,7 @@ struct thread *thread_get_quiet(void)
 static uint64_t device_attribute(CUdevice d, CUdevice_attribute a)
 {
 	int v = 0;
-	return OWN(driver.cuDeviceGetAttribute(&v, a, d)) ? 0 : (uint64_t)v;
+	return OWN(cuda.cuDeviceGetAttribute(&v, a, d)) ? 0 : (uint64_t)v;
 }
 
 static void announce_device(struct thread *t, int ordinal, int version)
@@ -233,8 +233,8 @@ static void announce_device(struct thread *t, int ordinal, int version)
 	struct sbt_cmd cmd = { .kind = SBT_DEVICE };
 	struct sbt_cmd_device *d = &cmd.u.device;
 	/* A CUdevice is the ordinal (cuDeviceGet, CUDA driver API). */
-	(void)OWN(driver.cuDeviceGetName(name, sizeof(name), ordinal));
-	(void)OWN(driver.cuDeviceTotalMem_v2(&memory, ordinal));
+	(void)OWN(cuda.cuDeviceGetName(name, sizeof(name), ordinal));
+	(void)OWN(cuda.cuDeviceTotalMem_v2(&memory, ordinal));
 	d->device = (uint64_t)ordinal;
 	d->device_name = (struct sbt_blob){ name, strnlen(name, sizeof(name)) };
 	d->sm_major = device_attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
@@ -242,16 +242,16 @@ static void announce_device(struct thread *t, int ordinal, int version)
 	d->sm_count = device_attribute(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	d->total_mem = memory;
 	d->driver_version = (uint64_t)version;
-	d->soft = driver.soft;
+	d->soft = cuda.soft;
 	record_now(t, &cmd, SBT_F_SYNTHETIC);
 }
 
 static void announce_devices(struct thread *t)
 {
 	int n = 0, version = 0;
-	if (OWN(driver.cuDeviceGetCount(&n)))
+	if (OWN(cuda.cuDeviceGetCount(&n)))
 		return;
-	(void)OWN(driver.cuDriverGetVersion(&version));
+	(void)OWN(cuda.cuDriverGetVersion(&version));
 	for (int i = 0; i < n; i++)
 		announce_device(t, i, version);
 }
@@ -263,7 +263,7 @@ void thread_announce(struct thread *t)
 	struct sbt_cmd cmd = { .kind = SBT_THREAD };
 	t->announced = true;
 	spin_lock(&ids.first_sight);
-	if (!devices_out && driver.cuDeviceGetCount) {
+	if (!devices_out && cuda.cuDeviceGetCount) {
 		devices_out = true;
 		announce_devices(t);
 	}

@@ -5,7 +5,7 @@
  */
 #include <cupti.h>
 #include "capture/core/calls.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/core/thread.h"
 #include "sbt/footprint.h"
 
@@ -26,13 +26,13 @@ static void plain(struct call *c, enum sbt_copy dir, uint64_t dst, uint64_t src,
 static bool is_pageable(uint64_t address)
 {
 	CUmemorytype type = 0;
-	return OWN(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address)) != CUDA_SUCCESS || !type;
+	return OWN(cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address)) != CUDA_SUCCESS || !type;
 }
 
 static bool is_device(uint64_t address)
 {
 	CUmemorytype type = 0;
-	return OWN(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address)) == CUDA_SUCCESS &&
+	return OWN(cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address)) == CUDA_SUCCESS &&
 	       type == CU_MEMORYTYPE_DEVICE;
 }
 

@@ -6,7 +6,7 @@
 #include <cupti.h>
 #include <string.h>
 #include "capture/core/calls.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/cuda/graph-nodes.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"

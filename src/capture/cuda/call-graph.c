@@ -7,7 +7,7 @@
 #include <string.h>
 #include "capture/core/calls.h"
 #include "capture/memory/discover.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/objects/ids.h"
 #include "capture/cuda/graph-nodes.h"
 #include "capture/core/thread.h"
@@ -232,7 +232,7 @@ void exit_graph_add(struct call *c)
 	c->cmd.u.graph_add.type = graph_node_type(*p->phGraphNode);
 	graph_note_origin(*p->phGraphNode, &c->cmd);
 	CUgraph child;
-	if (strcmp(c->row->name, "cuGraphAddChildGraphNode") == 0 && driver.cuGraphChildGraphNodeGetGraph &&
-		!OWN(driver.cuGraphChildGraphNodeGetGraph(*p->phGraphNode, &child)))
+	if (strcmp(c->row->name, "cuGraphAddChildGraphNode") == 0 && cuda.cuGraphChildGraphNodeGetGraph &&
+		!OWN(cuda.cuGraphChildGraphNodeGetGraph(*p->phGraphNode, &child)))
 		graph_copy_origins(((const cuGraphAddChildGraphNode_params *)c->params)->childGraph, child);
 }

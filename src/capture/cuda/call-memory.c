@@ -5,7 +5,7 @@
  */
 #include <cupti.h>
 #include "capture/core/calls.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/objects/ids.h"
 #include "capture/memory/ipc.h"
 #include "capture/core/thread.h"
@@ -142,7 +142,7 @@ void enter_ipc_open(struct call *c)
 static uint64_t range_size(uint64_t addr)
 {
 	uint64_t size = 0;
-	return OWN(driver.cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr)) ? 0 : size;
+	return OWN(cuda.cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr)) ? 0 : size;
 }
 
 void exit_ipc_open(struct call *c) /* both: pdptr comes first */
@@ -174,7 +174,7 @@ void exit_ipc_get(struct call *c)
 {
 	const cuIpcGetMemHandle_params *p = c->params;
 	uint64_t start = 0;
-	if (!c->cmd.result && !OWN(driver.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p->dptr)) && start)
+	if (!c->cmd.result && !OWN(cuda.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p->dptr)) && start)
 		(void)ipc_share(start, range_size(start), c->cmd.ctx, false);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "capture/core/calls.h"
 #include "capture/objects/code.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
 #include "capture/objects/ptx-beside.h"
@@ -104,7 +104,7 @@ void exit_ctx_set(struct call *c) /* cuCtxSetCurrent, cuCtxPushCurrent_v2 */
 void exit_ctx_pop(struct call *c)
 {
 	CUcontext now = NULL;
-	if (!c->cmd.result && OWN(driver.cuCtxGetCurrent(&now)))
+	if (!c->cmd.result && OWN(cuda.cuCtxGetCurrent(&now)))
 		c->skip = true;
 	else
 		now_current(c, now);
@@ -151,8 +151,8 @@ void exit_primary_release(struct call *c)
 	int active = 1;
 	if (c->skip)
 		return;
-	if (!c->cmd.result && driver.cuDevicePrimaryCtxGetState)
-		(void)OWN(driver.cuDevicePrimaryCtxGetState(p->dev, &flags, &active));
+	if (!c->cmd.result && cuda.cuDevicePrimaryCtxGetState)
+		(void)OWN(cuda.cuDevicePrimaryCtxGetState(p->dev, &flags, &active));
 	c->skip = active != 0;
 	if (!active)
 		ids_drop_ctx((struct object *)(uintptr_t)c->note);
@@ -452,9 +452,9 @@ static void code_of_kernel(struct call *c, CUfunction handle)
 	CUmodule module = NULL;
 	if (!c->t->loaded_hash || !handle)
 		return;
-	if (driver.cuKernelGetLibrary && !OWN(driver.cuKernelGetLibrary(&library, (CUkernel)handle)))
+	if (cuda.cuKernelGetLibrary && !OWN(cuda.cuKernelGetLibrary(&library, (CUkernel)handle)))
 		(void)code_of(c, H(library));
-	else if (driver.cuFuncGetModule && !OWN(driver.cuFuncGetModule(&module, handle)))
+	else if (cuda.cuFuncGetModule && !OWN(cuda.cuFuncGetModule(&module, handle)))
 		(void)code_of(c, H(module));
 }
 
@@ -465,8 +465,8 @@ void exit_kernel_function(struct call *c)
 	CUmodule module = NULL;
 	code_of_kernel(c, (CUfunction)p->kernel);
 	/* The function will be launched, and its module is one that nobody loaded. */
-	if (!c->cmd.result && p->pFunc && driver.cuKernelGetLibrary && driver.cuFuncGetModule &&
-	    !OWN(driver.cuFuncGetModule(&module, *p->pFunc)) && !OWN(driver.cuKernelGetLibrary(&library, p->kernel)))
+	if (!c->cmd.result && p->pFunc && cuda.cuKernelGetLibrary && cuda.cuFuncGetModule &&
+	    !OWN(cuda.cuFuncGetModule(&module, *p->pFunc)) && !OWN(cuda.cuKernelGetLibrary(&library, p->kernel)))
 		ids_module_of_library(H(module), H(library));
 }
 
@@ -524,8 +524,8 @@ void exit_module_global(struct call *c)
 
 	if (p->bytes)
 		size = *p->bytes;
-	else if (!c->cmd.result && driver.cuModuleGetGlobal_v2)
-		(void)OWN(driver.cuModuleGetGlobal_v2(NULL, &size, p->hmod, p->name));
+	else if (!c->cmd.result && cuda.cuModuleGetGlobal_v2)
+		(void)OWN(cuda.cuModuleGetGlobal_v2(NULL, &size, p->hmod, p->name));
 	global(c, H(p->hmod), p->dptr, size, p->name);
 }
 
@@ -537,7 +537,7 @@ void exit_library_global(struct call *c) /* cuLibraryGetGlobal, cuLibraryGetMana
 
 	if (p->bytes)
 		size = *p->bytes;
-	else if (!c->cmd.result && driver.cuLibraryGetGlobal)
-		(void)OWN(driver.cuLibraryGetGlobal(&addr, &size, p->library, p->name));
+	else if (!c->cmd.result && cuda.cuLibraryGetGlobal)
+		(void)OWN(cuda.cuLibraryGetGlobal(&addr, &size, p->library, p->name));
 	global(c, H(p->library), p->dptr, size, p->name);
 }

@@ -8,7 +8,7 @@
 
 #include <cupti.h>
 #include <string.h>
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
 #include "capture/cuda/launch-shape.h"
@@ -47,7 +47,7 @@ static uint32_t number_of(const struct nodes *s, CUgraphNode node)
 static bool get_nodes(struct nodes *s, CUgraph graph)
 {
 	*s = (struct nodes){ 0 };
-	if (!driver.cuGraphGetNodes || OWN(driver.cuGraphGetNodes(graph, NULL, &s->n)) || s->n > NODES_MAX)
+	if (!cuda.cuGraphGetNodes || OWN(cuda.cuGraphGetNodes(graph, NULL, &s->n)) || s->n > NODES_MAX)
 		return false;
 	const size_t n = s->n + 1; /* one more, so that nothing is empty */
 	for (s->slots = 16; s->slots < 2 * n; s->slots *= 2)
@@ -62,7 +62,7 @@ static bool get_nodes(struct nodes *s, CUgraph graph)
 	s->edges = (CUgraphEdgeData *)(void *)(at += n * sizeof(CUgraphNode));
 	s->dep_numbers = (uint32_t *)(void *)(at += n * sizeof(CUgraphEdgeData));
 	s->slot = (uint32_t *)(void *)(at + n * 4);
-	if (s->n && OWN(driver.cuGraphGetNodes(graph, s->node, &s->n)))
+	if (s->n && OWN(cuda.cuGraphGetNodes(graph, s->node, &s->n)))
 		s->n = 0;
 	for (size_t k = 0; k < s->n; k++) {
 		size_t i = hash_of(s, s->node[k]);
@@ -77,10 +77,10 @@ static struct sbt_blob deps_of(struct nodes *s, CUgraphNode node)
 {
 	size_t n = s->n, known = 0;
 	CUresult r;
-	if (driver.cuGraphNodeGetDependencies_v2)
-		r = OWN(driver.cuGraphNodeGetDependencies_v2(node, s->deps, s->edges, &n));
-	else if (driver.graph_node_get_dependencies_v1)
-		r = OWN(driver.graph_node_get_dependencies_v1(node, s->deps, &n));
+	if (cuda.cuGraphNodeGetDependencies_v2)
+		r = OWN(cuda.cuGraphNodeGetDependencies_v2(node, s->deps, s->edges, &n));
+	else if (cuda.graph_node_get_dependencies_v1)
+		r = OWN(cuda.graph_node_get_dependencies_v1(node, s->deps, &n));
 	else
 		r = CUDA_ERROR_NOT_SUPPORTED;
 	for (size_t i = 0; !r && i < n && i < s->n; i++) {
@@ -94,7 +94,7 @@ static struct sbt_blob deps_of(struct nodes *s, CUgraphNode node)
 /* Whether one of the dependencies that deps_of() has just listed is programmatic: the node may begin before that one has finished. */
 static bool begins_early(const struct nodes *s, const struct sbt_blob *deps)
 {
-	for (size_t i = 0; driver.cuGraphNodeGetDependencies_v2 && i < deps->len / 4; i++)
+	for (size_t i = 0; cuda.cuGraphNodeGetDependencies_v2 && i < deps->len / 4; i++)
 		if (s->edges[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)
 			return true;
 	return false;
@@ -119,11 +119,11 @@ void graph_kernel_payload(struct call *n, const CUDA_KERNEL_NODE_PARAMS *p)
 static void kernel_attributes(struct call *n, CUgraphNode node)
 {
 	static const CUlaunchAttributeID known[] = { CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION };
-	if (!driver.cuGraphKernelNodeGetAttribute || n->cmd.kind != SBT_LAUNCH)
+	if (!cuda.cuGraphKernelNodeGetAttribute || n->cmd.kind != SBT_LAUNCH)
 		return;
 	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		CUlaunchAttributeValue v = { 0 };
-		if (!OWN(driver.cuGraphKernelNodeGetAttribute(node, known[i], &v)))
+		if (!OWN(cuda.cuGraphKernelNodeGetAttribute(node, known[i], &v)))
 			launch_attribute(&n->cmd.u.launch, known[i], &v);
 	}
 }
@@ -132,7 +132,7 @@ static void kernel_payload(struct call *n, CUgraphNode node)
 {
 	CUDA_KERNEL_NODE_PARAMS p = { 0 };
 	n->cmd.kind = 0;
-	if (!driver.cuGraphKernelNodeGetParams_v2 || OWN(driver.cuGraphKernelNodeGetParams_v2(node, &p)))
+	if (!cuda.cuGraphKernelNodeGetParams_v2 || OWN(cuda.cuGraphKernelNodeGetParams_v2(node, &p)))
 		return;
 	graph_kernel_payload(n, &p);
 	kernel_attributes(n, node);
@@ -151,7 +151,7 @@ void graph_copy_payload(struct call *n, const CUDA_MEMCPY3D *m)
 static void copy_payload(struct call *n, CUgraphNode node)
 {
 	CUDA_MEMCPY3D m = { 0 };
-	if (driver.cuGraphMemcpyNodeGetParams && !OWN(driver.cuGraphMemcpyNodeGetParams(node, &m)))
+	if (cuda.cuGraphMemcpyNodeGetParams && !OWN(cuda.cuGraphMemcpyNodeGetParams(node, &m)))
 		graph_copy_payload(n, &m);
 }
 
@@ -175,7 +175,7 @@ void graph_fill_payload(struct call *n, const CUDA_MEMSET_NODE_PARAMS *p)
 static void fill_payload(struct call *n, CUgraphNode node)
 {
 	CUDA_MEMSET_NODE_PARAMS p = { 0 };
-	if (driver.cuGraphMemsetNodeGetParams && !OWN(driver.cuGraphMemsetNodeGetParams(node, &p)))
+	if (cuda.cuGraphMemsetNodeGetParams && !OWN(cuda.cuGraphMemsetNodeGetParams(node, &p)))
 		graph_fill_payload(n, &p);
 }
 
@@ -190,7 +190,7 @@ void graph_host_payload(struct call *n, CUhostFn fn, void *data)
 static void host_payload(struct call *n, CUgraphNode node)
 {
 	CUDA_HOST_NODE_PARAMS p = { 0 };
-	if (driver.cuGraphHostNodeGetParams && !OWN(driver.cuGraphHostNodeGetParams(node, &p)))
+	if (cuda.cuGraphHostNodeGetParams && !OWN(cuda.cuGraphHostNodeGetParams(node, &p)))
 		graph_host_payload(n, p.fn, p.userData);
 }
 
@@ -209,8 +209,8 @@ void graph_event_payload(struct call *n, CUevent event, bool wait)
 static void event_payload(struct call *n, CUgraphNode node, bool wait)
 {
 	CUevent event = NULL;
-	if (wait ? driver.cuGraphEventWaitNodeGetEvent && !OWN(driver.cuGraphEventWaitNodeGetEvent(node, &event))
-		 : driver.cuGraphEventRecordNodeGetEvent && !OWN(driver.cuGraphEventRecordNodeGetEvent(node, &event)))
+	if (wait ? cuda.cuGraphEventWaitNodeGetEvent && !OWN(cuda.cuGraphEventWaitNodeGetEvent(node, &event))
+		 : cuda.cuGraphEventRecordNodeGetEvent && !OWN(cuda.cuGraphEventRecordNodeGetEvent(node, &event)))
 		graph_event_payload(n, event, wait);
 }
 
@@ -238,7 +238,7 @@ void graph_child_payload(struct call *n, uint32_t id)
 static void child_payload(struct call *n, CUgraphNode node, unsigned depth)
 {
 	CUgraph child = NULL;
-	if (depth < CHILD_DEPTH_MAX && driver.cuGraphChildGraphNodeGetGraph && !OWN(driver.cuGraphChildGraphNodeGetGraph(node, &child)))
+	if (depth < CHILD_DEPTH_MAX && cuda.cuGraphChildGraphNodeGetGraph && !OWN(cuda.cuGraphChildGraphNodeGetGraph(node, &child)))
 		graph_child_payload(n, graph_snapshot(n, child, depth + 1));
 }
 
@@ -281,7 +281,7 @@ enum sbt_node graph_node_type(CUgraphNode node)
 		[CU_GRAPH_NODE_TYPE_EMPTY] = SBT_NODE_EMPTY, [CU_GRAPH_NODE_TYPE_WAIT_EVENT] = SBT_NODE_WAIT_EVENT,
 		[CU_GRAPH_NODE_TYPE_EVENT_RECORD] = SBT_NODE_EVENT_RECORD };
 	CUgraphNodeType type;
-	if (!driver.cuGraphNodeGetType || OWN(driver.cuGraphNodeGetType(node, &type)) || (size_t)type >= sizeof(types))
+	if (!cuda.cuGraphNodeGetType || OWN(cuda.cuGraphNodeGetType(node, &type)) || (size_t)type >= sizeof(types))
 		return SBT_NODE_OTHER;
 	return types[type];
 }
@@ -330,8 +330,8 @@ static void publish_node(struct call *c, struct nodes *s, size_t i, uint32_t id,
 	struct call n = { .row = &row, .t = c->t, .ctx = c->ctx };
 	struct graph_entry e = { .handle = H(s->node[i]), .graph = id, .number = (uint32_t)i };
 	CUgraphNodeType type = (CUgraphNodeType)-1;
-	if (driver.cuGraphNodeGetType)
-		(void)OWN(driver.cuGraphNodeGetType(s->node[i], &type));
+	if (cuda.cuGraphNodeGetType)
+		(void)OWN(cuda.cuGraphNodeGetType(s->node[i], &type));
 	e.type = payload_of(&n, s->node[i], type, depth);
 	const struct sbt_blob deps = deps_of(s, s->node[i]);
 	if (n.cmd.kind == SBT_LAUNCH && begins_early(s, &deps))

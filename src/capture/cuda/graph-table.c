@@ -4,7 +4,7 @@
  * one of them can be told as that node's new record. Memory comes from mmap and goes back when the executable graph is destroyed.
  */
 #include <string.h>
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/cuda/graph-nodes.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
@@ -42,8 +42,8 @@ void graph_note_captured(const struct call *c)
 	cuuint64_t id;
 	CUgraph graph;
 	size_t n = 0;
-	if (!driver.cuStreamGetCaptureInfo_v3 ||
-		OWN(driver.cuStreamGetCaptureInfo_v3(c->stream, &status, &id, &graph, &deps, &edges, &n)) || n != 1 || !deps)
+	if (!cuda.cuStreamGetCaptureInfo_v3 ||
+		OWN(cuda.cuStreamGetCaptureInfo_v3(c->stream, &status, &id, &graph, &deps, &edges, &n)) || n != 1 || !deps)
 		return;
 	if ((c->cmd.kind == SBT_EVENT_RECORD || c->cmd.kind == SBT_STREAM_WAIT) && graph_origin(deps[0]))
 		return;
@@ -54,11 +54,11 @@ void graph_note_captured(const struct call *c)
 static CUgraphNode *list_nodes(CUgraph graph, size_t *ret_n, size_t *ret_room)
 {
 	size_t n = 0;
-	if (!driver.cuGraphGetNodes || OWN(driver.cuGraphGetNodes(graph, NULL, &n)) || !n || n > 1u << 20)
+	if (!cuda.cuGraphGetNodes || OWN(cuda.cuGraphGetNodes(graph, NULL, &n)) || !n || n > 1u << 20)
 		return NULL;
 	CUgraphNode *node = agent_map(n * sizeof(*node));
 	*ret_n = *ret_room = n;
-	if (node && OWN(driver.cuGraphGetNodes(graph, node, ret_n)))
+	if (node && OWN(cuda.cuGraphGetNodes(graph, node, ret_n)))
 		*ret_n = 0;
 	return node;
 }

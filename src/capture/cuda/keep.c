@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/cuda/keeper.h"
 
 #define PATIENCE_SECONDS 10
@@ -109,9 +109,9 @@ static int ask(const struct keeper_ask *q, struct keeper_answer *ret, int *ret_f
 
 static bool have_functions(void)
 {
-	return driver.cuMemImportFromShareableHandle && driver.cuMemAddressReserve &&
-	       driver.cuMemAddressFree && driver.cuMemMap && driver.cuMemUnmap &&
-	       driver.cuMemSetAccess && driver.cuMemRelease && driver.cuDeviceGetUuid_v2;
+	return cuda.cuMemImportFromShareableHandle && cuda.cuMemAddressReserve &&
+	       cuda.cuMemAddressFree && cuda.cuMemMap && cuda.cuMemUnmap &&
+	       cuda.cuMemSetAccess && cuda.cuMemRelease && cuda.cuDeviceGetUuid_v2;
 }
 
 static bool refuse(const char *why, unsigned code)
@@ -126,12 +126,12 @@ static CUresult map_at(CUdeviceptr at, uint64_t bytes, CUmemGenericAllocationHan
 {
 	const CUmemAccessDesc may = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev},
 		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-	CUresult r = OWN(driver.cuMemMap(at, bytes, 0, h, 0));
+	CUresult r = OWN(cuda.cuMemMap(at, bytes, 0, h, 0));
 	if (r)
 		return r;
-	r = OWN(driver.cuMemSetAccess(at, bytes, &may, 1));
+	r = OWN(cuda.cuMemSetAccess(at, bytes, &may, 1));
 	if (r)
-		(void)OWN(driver.cuMemUnmap(at, bytes));
+		(void)OWN(cuda.cuMemUnmap(at, bytes));
 	return r;
 }
 
@@ -139,17 +139,17 @@ static CUresult map_at(CUdeviceptr at, uint64_t bytes, CUmemGenericAllocationHan
 static bool map_fd(int fd, uint64_t bytes, CUdevice dev, CUdeviceptr *ret)
 {
 	CUmemGenericAllocationHandle h;
-	CUresult r = OWN(driver.cuMemImportFromShareableHandle(
+	CUresult r = OWN(cuda.cuMemImportFromShareableHandle(
 		&h, (void *)(uintptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
 	if (r)
 		return refuse("the driver does not import memory of another process", r);
-	r = OWN(driver.cuMemAddressReserve(ret, bytes, 0, 0, 0));
+	r = OWN(cuda.cuMemAddressReserve(ret, bytes, 0, 0, 0));
 	if (!r) {
 		r = map_at(*ret, bytes, h, dev);
 		if (r)
-			(void)OWN(driver.cuMemAddressFree(*ret, bytes));
+			(void)OWN(cuda.cuMemAddressFree(*ret, bytes));
 	}
-	(void)OWN(driver.cuMemRelease(h));
+	(void)OWN(cuda.cuMemRelease(h));
 	return !r || refuse("the driver does not map memory of another process", r);
 }
 
@@ -171,7 +171,7 @@ uint64_t keep_new(uint64_t bytes, CUdeviceptr *ret_addr, uint64_t *ret_bytes)
 	CUuuid uuid;
 	int fd;
 	if (!agent.control->keeper[0] || atomic_load(&refused) || !have_functions() ||
-		OWN(driver.cuCtxGetDevice(&dev)) || OWN(driver.cuDeviceGetUuid_v2(&uuid, dev)))
+		OWN(cuda.cuCtxGetDevice(&dev)) || OWN(cuda.cuDeviceGetUuid_v2(&uuid, dev)))
 		return 0;
 	memcpy(q.uuid, uuid.bytes, sizeof(q.uuid));
 	const int s = ask(&q, &a, &fd);
@@ -192,8 +192,8 @@ uint64_t keep_new(uint64_t bytes, CUdeviceptr *ret_addr, uint64_t *ret_bytes)
 
 void keep_free(uint64_t id, CUdeviceptr addr, uint64_t bytes)
 {
-	(void)OWN(driver.cuMemUnmap(addr, bytes));
-	(void)OWN(driver.cuMemAddressFree(addr, bytes));
+	(void)OWN(cuda.cuMemUnmap(addr, bytes));
+	(void)OWN(cuda.cuMemAddressFree(addr, bytes));
 	drop(id);
 }
 

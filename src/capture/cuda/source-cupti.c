@@ -14,7 +14,7 @@
 #include "capture/core/calls.h"
 #include "capture/objects/code.h"
 #include "capture/cuda/cupti-api.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/stacks/mapping.h"
 #include "capture/core/thread.h"
 
@@ -119,18 +119,18 @@ static void *beside_runtime(void)
 static void *open_library(void)
 {
 	static const char *const places[] = { "", "/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/" };
-	const size_t n = strlen(driver.folder);
+	const size_t n = strlen(cuda.folder);
 	void *lib = NULL;
 	/* The software GPU's CUPTI and its driver belong together. */
-	if (driver.soft)
-		return open_in(driver.folder, n, "");
+	if (cuda.soft)
+		return open_in(cuda.folder, n, "");
 	lib = already_there();
 	if (!lib)
 		lib = open_in("", 0, "");
 	if (!lib)
 		lib = beside_runtime();
 	if (!lib)
-		lib = open_in(driver.folder, n, "");
+		lib = open_in(cuda.folder, n, "");
 	for (unsigned i = 1; i < sizeof(places) / sizeof(*places) && !lib; i++)
 		lib = open_in(places[i], strlen(places[i]), "");
 	return lib;

@@ -14,7 +14,7 @@
 #include "capture/core/calls.h"
 #include "capture/core/clock.h"
 #include "capture/memory/discover.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/live.h"
 #include "capture/late/old-code.h"
@@ -33,7 +33,7 @@ static struct {
 static bool is_initialised(void)
 {
 	CUcontext now;
-	return OWN(driver.cuCtxGetCurrent(&now)) != CUDA_ERROR_NOT_INITIALIZED;
+	return OWN(cuda.cuCtxGetCurrent(&now)) != CUDA_ERROR_NOT_INITIALIZED;
 }
 
 static void tell(struct thread *t, enum sbt_attach what, const struct discover_sums *sums, uint64_t contexts)
@@ -56,7 +56,7 @@ static void tell(struct thread *t, enum sbt_attach what, const struct discover_s
 
 void late_before(void)
 {
-	if (driver_open() || !is_initialised())
+	if (cuda_open() || !is_initialised())
 		return; /* there is nothing to find */
 	atomic_store(&late.finding, 1);
 	discover_begin();
@@ -76,8 +76,8 @@ static CUcontext primary_of(int device)
 	unsigned flags;
 	int active = 0;
 	CUcontext ctx = NULL;
-	if (OWN(driver.cuDevicePrimaryCtxGetState(device, &flags, &active)) || !active ||
-		OWN(driver.cuDevicePrimaryCtxRetain(&ctx, device)))
+	if (OWN(cuda.cuDevicePrimaryCtxGetState(device, &flags, &active)) || !active ||
+		OWN(cuda.cuDevicePrimaryCtxRetain(&ctx, device)))
 		return NULL;
 	return ctx;
 }
@@ -87,24 +87,24 @@ static void find_contexts(struct thread *t)
 {
 	CUcontext was;
 	int n = 0;
-	if (!driver.cuDevicePrimaryCtxGetState || !driver.cuDevicePrimaryCtxRetain || !driver.cuDevicePrimaryCtxRelease_v2 ||
-		!driver.cuCtxPushCurrent_v2 || !driver.cuCtxPopCurrent_v2 || OWN(driver.cuDeviceGetCount(&n)))
+	if (!cuda.cuDevicePrimaryCtxGetState || !cuda.cuDevicePrimaryCtxRetain || !cuda.cuDevicePrimaryCtxRelease_v2 ||
+		!cuda.cuCtxPushCurrent_v2 || !cuda.cuCtxPopCurrent_v2 || OWN(cuda.cuDeviceGetCount(&n)))
 		return;
 	for (int i = 0; i < n && i < DEVICES_MAX; i++) {
 		CUcontext ctx = primary_of(i);
 		if (!ctx)
 			continue;
-		if (!OWN(driver.cuCtxPushCurrent_v2(ctx))) {
+		if (!OWN(cuda.cuCtxPushCurrent_v2(ctx))) {
 			(void)ids_introduce_ctx(t, ctx);
-			(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+			(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
 		}
-		(void)OWN(driver.cuDevicePrimaryCtxRelease_v2(i));
+		(void)OWN(cuda.cuDevicePrimaryCtxRelease_v2(i));
 	}
 }
 
 static bool enter_any(void *arg, uint64_t key, uint64_t value)
 {
-	return !OWN(driver.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)key)) && (*(bool *)arg = true);
+	return !OWN(cuda.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)key)) && (*(bool *)arg = true);
 }
 
 /* Questions about addresses need a context: where there is no primary one they wait for the first that a call names. */
@@ -121,7 +121,7 @@ static void find_memory(struct thread *t)
 	discover_all(t, &sums);
 	discover_verify(t);
 	sums.took_ns = clock_monotonic_ns() - from;
-	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+	(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
 	tell(t, SBT_ATTACH_FOUND, &sums, atomic_load(&ids.next_ctx));
 	if (discover_is_complete())
 		live_complete();
@@ -146,32 +146,32 @@ static void look_at_contexts(size_t *at)
 {
 	CUcontext was;
 	int n = 0;
-	if (!driver.cuStreamQuery || !driver.cuDevicePrimaryCtxRelease_v2 || !driver.cuCtxPushCurrent_v2 || !driver.cuCtxPopCurrent_v2 ||
-		!driver.cuDevicePrimaryCtxGetState || !driver.cuDevicePrimaryCtxRetain || OWN(driver.cuDeviceGetCount(&n)))
+	if (!cuda.cuStreamQuery || !cuda.cuDevicePrimaryCtxRelease_v2 || !cuda.cuCtxPushCurrent_v2 || !cuda.cuCtxPopCurrent_v2 ||
+		!cuda.cuDevicePrimaryCtxGetState || !cuda.cuDevicePrimaryCtxRetain || OWN(cuda.cuDeviceGetCount(&n)))
 		return;
 	for (int i = 0; i < n && i < DEVICES_MAX; i++) {
 		char text[96];
 		CUcontext ctx = primary_of(i);
 		if (!ctx)
 			continue;
-		if (!OWN(driver.cuCtxPushCurrent_v2(ctx))) {
-			const CUresult r = OWN(driver.cuStreamQuery(CU_STREAM_LEGACY));
+		if (!OWN(cuda.cuCtxPushCurrent_v2(ctx))) {
+			const CUresult r = OWN(cuda.cuStreamQuery(CU_STREAM_LEGACY));
 			snprintf(text, sizeof(text), r == CUDA_ERROR_NOT_READY ? "device %d: the default stream has work" : r ? "device %d: CUDA error %d" :
 				"device %d: the default stream has no work; other streams are not known yet", i, (int)r);
 			(void)add_line(at, text);
-			(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+			(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
 		}
-		(void)OWN(driver.cuDevicePrimaryCtxRelease_v2(i));
+		(void)OWN(cuda.cuDevicePrimaryCtxRelease_v2(i));
 	}
 }
 
 void late_look(void)
 {
 	int (*const soft_busy)(unsigned i, char *text, unsigned size) =
-		(int (*)(unsigned, char *, unsigned))(uintptr_t)(driver.lib ? dlsym(driver.lib, "tsdb_soft_busy") : NULL);
+		(int (*)(unsigned, char *, unsigned))(uintptr_t)(cuda.lib ? dlsym(cuda.lib, "tsdb_soft_busy") : NULL);
 	char text[512];
 	size_t at = 0;
-	if (!driver.lib || !is_initialised())
+	if (!cuda.lib || !is_initialised())
 		return;
 	for (unsigned i = 0; soft_busy && i < STREAMS_TOLD && soft_busy(i, text, sizeof(text)) == 1 && add_line(&at, text); i++)
 		;

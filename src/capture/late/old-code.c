@@ -15,7 +15,7 @@
 #include <xxhash.h>
 #include "capture/core/calls.h"
 #include "capture/objects/code.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/objects/globals.h"
 #include "capture/objects/ids.h"
 #include "capture/late/images.h"
@@ -103,8 +103,8 @@ uint64_t old_code_settle(void)
 static const char *name_of(const struct want *w)
 {
 	const char *name = NULL;
-	if (w->is_kernel ? !driver.cuKernelGetName || OWN(driver.cuKernelGetName(&name, (CUkernel)w->handle)) :
-			   !driver.cuFuncGetName || OWN(driver.cuFuncGetName(&name, (CUfunction)w->handle)))
+	if (w->is_kernel ? !cuda.cuKernelGetName || OWN(cuda.cuKernelGetName(&name, (CUkernel)w->handle)) :
+			   !cuda.cuFuncGetName || OWN(cuda.cuFuncGetName(&name, (CUfunction)w->handle)))
 		return "?";
 	return name ? name : "?";
 }
@@ -147,7 +147,7 @@ static void find_library(struct thread *t, struct want *w)
 {
 	CUfunction f;
 	t->loaded_hash = 0;
-	if (!driver.cuKernelGetFunction || OWN(driver.cuKernelGetFunction(&f, (CUkernel)w->handle)))
+	if (!cuda.cuKernelGetFunction || OWN(cuda.cuKernelGetFunction(&f, (CUkernel)w->handle)))
 		tell_unknown(t, w, "code", "the driver would not load it once more");
 	else if (!t->loaded_hash)
 		tell_unknown(t, w, "code", "the driver loaded it once more and did not show it");
@@ -167,14 +167,14 @@ static struct facts facts_of(CUfunction f, CUmodule m)
 	size_t n = 0;
 	memset(&x, 0, sizeof(x)); /* compared as bytes */
 	for (unsigned i = 0; i < NUMBERS; i++)
-		if (OWN(driver.cuFuncGetAttribute(&x.number[i], numbers[i], f)))
+		if (OWN(cuda.cuFuncGetAttribute(&x.number[i], numbers[i], f)))
 			x.number[i] = -1;
 	/* Until the one past the last is refused. */
-	while (driver.cuFuncGetParamInfo && n < PARAMS_MAX && !OWN(driver.cuFuncGetParamInfo(f, n, &layout[2 * n], &layout[2 * n + 1])))
+	while (cuda.cuFuncGetParamInfo && n < PARAMS_MAX && !OWN(cuda.cuFuncGetParamInfo(f, n, &layout[2 * n], &layout[2 * n + 1])))
 		n++;
 	x.params = n;
 	x.layout = XXH64(layout, n * 2 * sizeof(*layout), 0);
-	if (!driver.cuModuleGetFunctionCount || OWN(driver.cuModuleGetFunctionCount(&x.functions, m)))
+	if (!cuda.cuModuleGetFunctionCount || OWN(cuda.cuModuleGetFunctionCount(&x.functions, m)))
 		x.functions = 0;
 	return x;
 }
@@ -183,18 +183,18 @@ static struct facts facts_of(CUfunction f, CUmodule m)
 static void look_up(struct want *w)
 {
 	CUcontext was;
-	const bool entered = w->ctx && !OWN(driver.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)w->ctx->handle));
+	const bool entered = w->ctx && !OWN(cuda.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)w->ctx->handle));
 	w->facts = facts_of((CUfunction)w->handle, (CUmodule)(uintptr_t)w->module->handle);
 	w->name = name_of(w);
 	if (entered)
-		(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+		(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
 }
 
 /* Whether all that the driver tells of the kernel is true of the one of that name in m. */
 static bool fits(const struct want *w, CUmodule m)
 {
 	CUfunction other;
-	if (!driver.cuModuleGetFunction || OWN(driver.cuModuleGetFunction(&other, m, w->name)))
+	if (!cuda.cuModuleGetFunction || OWN(cuda.cuModuleGetFunction(&other, m, w->name)))
 		return false;
 	const struct facts x = facts_of(other, m);
 	return !memcmp(&x, &w->facts, sizeof(x));
@@ -257,11 +257,11 @@ static bool try_image(void *arg, const struct image *i)
 		return false;
 	s->t->loaded_hash = 0;
 	tls.peek++;
-	if (!OWN(driver.cuModuleLoadData(&m, i->bytes))) {
+	if (!OWN(cuda.cuModuleLoadData(&m, i->bytes))) {
 		for (uint32_t k = 0; k < s->n; k++)
 			if (is_open(&old.now[k]) && fits(&old.now[k], m) && s->t->loaded_hash)
 				keep(&old.now[k], s->t->loaded_hash, i);
-		(void)OWN(driver.cuModuleUnload(m));
+		(void)OWN(cuda.cuModuleUnload(m));
 	}
 	tls.peek--;
 	return false;
@@ -274,13 +274,13 @@ static void decide(struct thread *t, struct want *w, const struct images_sums *s
 	CUmodule m;
 	CUfunction f;
 	t->loaded_hash = 0;
-	if (w->fits == 1 && w->image && !OWN(driver.cuModuleLoadData(&m, w->image))) {
-		(void)OWN(driver.cuModuleGetFunction(&f, m, w->name)); /* under lazy loading this loads it */
+	if (w->fits == 1 && w->image && !OWN(cuda.cuModuleLoadData(&m, w->image))) {
+		(void)OWN(cuda.cuModuleGetFunction(&f, m, w->name)); /* under lazy loading this loads it */
 		if (t->loaded_hash == w->hash[0])
 			known(t, w);
 		if (w->module->hash && w->also_ptx)
 			tell_unknown(t, w, "origin", "machine code and PTX that are in memory both fit; the machine code is taken");
-		(void)OWN(driver.cuModuleUnload(m));
+		(void)OWN(cuda.cuModuleUnload(m));
 	}
 	if (w->fits > 1)
 		snprintf(why, sizeof(why), "%u different images in memory have a kernel of that name with the same registers, memory and parameters",
@@ -306,7 +306,7 @@ static void find_modules(struct thread *t, uint32_t n)
 {
 	struct search s = { .t = t, .n = n };
 	struct images_sums sums;
-	if (!any_open(n, false) || !driver.cuModuleLoadData || !driver.cuModuleUnload)
+	if (!any_open(n, false) || !cuda.cuModuleLoadData || !cuda.cuModuleUnload)
 		return;
 	for (uint32_t k = 0; k < n; k++)
 		if (is_open(&old.now[k]))
@@ -346,7 +346,7 @@ static void find_all(struct thread *t, uint32_t n, int device)
 {
 	CUcontext own = NULL;
 	agent.source->own_context(true);
-	if (driver.ctx_create_v2 && driver.cuCtxDestroy_v2 && OWN(driver.ctx_create_v2(&own, 0, device)))
+	if (cuda.ctx_create_v2 && cuda.cuCtxDestroy_v2 && OWN(cuda.ctx_create_v2(&own, 0, device)))
 		own = NULL;
 	agent.source->own_context(false);
 	if (!own) {
@@ -358,7 +358,7 @@ static void find_all(struct thread *t, uint32_t n, int device)
 		if (old.now[k].is_kernel && !old.now[k].module->hash)
 			find_library(t, &old.now[k]);
 	find_modules(t, n);
-	(void)OWN(driver.cuCtxDestroy_v2(own));
+	(void)OWN(cuda.cuCtxDestroy_v2(own));
 }
 
 void old_code_find(struct thread *t)

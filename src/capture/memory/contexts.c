@@ -6,7 +6,7 @@
 
 #include <dlfcn.h>
 #include <time.h>
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/memory/deadline.h"
 #include "capture/objects/ids.h"
 #include "capture/core/thread.h"
@@ -49,7 +49,7 @@ static void made_pinned(const struct device_ctx *d, void *p)
 
 bool device_can(void)
 {
-	return driver.cuCtxPushCurrent_v2 && driver.cuCtxPopCurrent_v2 && driver.cuCtxSynchronize && driver.cuStreamQuery;
+	return cuda.cuCtxPushCurrent_v2 && cuda.cuCtxPopCurrent_v2 && cuda.cuCtxSynchronize && cuda.cuStreamQuery;
 }
 
 static bool add(void *arg, uint64_t key, uint64_t value)
@@ -82,9 +82,9 @@ bool device_collect(struct device_set *s)
 		s->n = DEVICE_CTXS;
 		return false;
 	}
-	if (!s->staging && (s->staging = agent_map(DEVICE_STAGING)) && s->n && driver.cuMemHostRegister_v2 &&
+	if (!s->staging && (s->staging = agent_map(DEVICE_STAGING)) && s->n && cuda.cuMemHostRegister_v2 &&
 		device_enter(&s->ctx[0])) {
-		if (!OWN(driver.cuMemHostRegister_v2(s->staging, DEVICE_STAGING, CU_MEMHOSTREGISTER_PORTABLE)))
+		if (!OWN(cuda.cuMemHostRegister_v2(s->staging, DEVICE_STAGING, CU_MEMHOSTREGISTER_PORTABLE)))
 			made_pinned(&s->ctx[0], s->staging);
 		device_leave();
 	}
@@ -102,23 +102,23 @@ struct device_ctx *device_find(struct device_set *s, uint32_t id)
 bool device_enter(struct device_ctx *d)
 {
 	CUcontext was;
-	if (OWN(driver.cuCtxPushCurrent_v2(d->handle)))
+	if (OWN(cuda.cuCtxPushCurrent_v2(d->handle)))
 		return false;
 	if (d->stream)
 		return true;
-	if (!OWN(driver.cuStreamCreate(&d->stream, CU_STREAM_NON_BLOCKING))) {
+	if (!OWN(cuda.cuStreamCreate(&d->stream, CU_STREAM_NON_BLOCKING))) {
 		device_made_stream(d->handle, d->id, d->stream);
 		return true;
 	}
 	d->stream = NULL;
-	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+	(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
 	return false;
 }
 
 void device_leave(void)
 {
 	CUcontext was;
-	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+	(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
 }
 
 struct busy {
@@ -131,18 +131,18 @@ static bool is_busy(void *arg, uint64_t key, uint64_t value)
 	struct busy *b = arg;
 	const struct object *o = (const struct object *)(uintptr_t)value;
 	if (o->ctx == b->ctx)
-		b->busy = OWN(driver.cuStreamQuery((CUstream)(uintptr_t)key)) == CUDA_ERROR_NOT_READY;
+		b->busy = OWN(cuda.cuStreamQuery((CUstream)(uintptr_t)key)) == CUDA_ERROR_NOT_READY;
 	return b->busy;
 }
 
 static CUresult sync_in(void *ctx)
 {
 	CUcontext was;
-	CUresult r = OWN(driver.cuCtxPushCurrent_v2(ctx));
+	CUresult r = OWN(cuda.cuCtxPushCurrent_v2(ctx));
 	if (r)
 		return r;
-	r = OWN(driver.cuCtxSynchronize());
-	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+	r = OWN(cuda.cuCtxSynchronize());
+	(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
 	return r;
 }
 
@@ -151,7 +151,7 @@ static CUresult rest_idle(const struct device_ctx *d, unsigned tenths)
 {
 	CUresult r;
 	if (!agent.control->attached)
-		return OWN(driver.cuCtxSynchronize());
+		return OWN(cuda.cuCtxSynchronize());
 	return deadline_run(sync_in, d->handle, tenths * 100, &r) ? r : CUDA_ERROR_NOT_READY;
 }
 
@@ -161,7 +161,7 @@ static CUresult idle(struct device_ctx *d, unsigned tenths)
 		struct busy b = { .ctx = d->id };
 		map_each(&ids.streams, is_busy, &b);
 		if (!b.busy)
-			b.busy = OWN(driver.cuStreamQuery(CU_STREAM_LEGACY)) == CUDA_ERROR_NOT_READY;
+			b.busy = OWN(cuda.cuStreamQuery(CU_STREAM_LEGACY)) == CUDA_ERROR_NOT_READY;
 		if (!b.busy)
 			return rest_idle(d, tenths);
 		if (!agent_live())
@@ -201,12 +201,12 @@ CUresult device_idle(struct device_set *s, unsigned tenths)
 
 bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n)
 {
-	return !OWN(driver.cuMemcpyDtoHAsync_v2(dst, addr, n, d->stream)) && !OWN(driver.cuStreamSynchronize(d->stream));
+	return !OWN(cuda.cuMemcpyDtoHAsync_v2(dst, addr, n, d->stream)) && !OWN(cuda.cuStreamSynchronize(d->stream));
 }
 
 static void *look_up(void *arg, const char *name)
 {
-	return dlsym(driver.lib, name);
+	return dlsym(cuda.lib, name);
 }
 
 /* ---- hashes ----------------------------------------------------------------------------------------------------------------- */
@@ -254,7 +254,7 @@ void device_load(struct device_set *s)
 	spin_lock(&hashers.lock);
 	if (!filled) {
 		filled = true;
-		complete = driver.lib && hash_kernel_driver_fill(&functions, look_up, NULL);
+		complete = cuda.lib && hash_kernel_driver_fill(&functions, look_up, NULL);
 	}
 	for (unsigned i = 0; i < s->n; i++) {
 		struct device_ctx *d = &s->ctx[i];
@@ -286,8 +286,8 @@ bool device_is_mapped(uint64_t addr, uint64_t size)
 {
 	CUdeviceptr start = 0;
 	size_t range = 0;
-	return !OWN(driver.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, addr)) &&
-	       !OWN(driver.cuPointerGetAttribute(&range, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr)) && addr >= start &&
+	return !OWN(cuda.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, addr)) &&
+	       !OWN(cuda.cuPointerGetAttribute(&range, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr)) && addr >= start &&
 	       addr - start <= range && size <= range - (addr - start);
 }
 
@@ -297,10 +297,10 @@ bool device_may_read(uint64_t addr, uint64_t size)
 	CUmemLocation here = { .type = CU_MEM_LOCATION_TYPE_DEVICE };
 	unsigned long long begin = 0, end = 0;
 	CUdevice dev;
-	if (!driver.cuMemGetAccess || !size || !device_is_mapped(addr, size) || OWN(driver.cuCtxGetDevice(&dev)))
+	if (!cuda.cuMemGetAccess || !size || !device_is_mapped(addr, size) || OWN(cuda.cuCtxGetDevice(&dev)))
 		return false;
 	here.id = dev;
-	return !OWN(driver.cuMemGetAccess(&begin, &here, addr)) && !OWN(driver.cuMemGetAccess(&end, &here, addr + size - 1)) && begin && end;
+	return !OWN(cuda.cuMemGetAccess(&begin, &here, addr)) && !OWN(cuda.cuMemGetAccess(&end, &here, addr + size - 1)) && begin && end;
 }
 
 /* Until device_wait(). */
@@ -326,7 +326,7 @@ bool device_hash_begin(struct device_ctx *d, const struct hash_kernel_range *r, 
 bool device_wait(struct device_ctx *d)
 {
 	struct hasher *h = d->kept;
-	const CUresult r = h ? OWN(hash_kernel_wait(&h->kernel, d->stream)) : OWN(driver.cuStreamSynchronize(d->stream));
+	const CUresult r = h ? OWN(hash_kernel_wait(&h->kernel, d->stream)) : OWN(cuda.cuStreamSynchronize(d->stream));
 	d->kept = NULL;
 	if (h)
 		spin_unlock(&h->using);
@@ -374,7 +374,7 @@ bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint
 
 static bool enter_if_there(CUcontext ctx, uint32_t id)
 {
-	return device_is_there(ctx, id) && !OWN(driver.cuCtxPushCurrent_v2(ctx));
+	return device_is_there(ctx, id) && !OWN(cuda.cuCtxPushCurrent_v2(ctx));
 }
 
 void device_give_back(void)
@@ -384,14 +384,14 @@ void device_give_back(void)
 			OWN((hash_kernel_close(&hashers.of[i].kernel), 0));
 			device_leave();
 		}
-	for (unsigned i = 0; i < made.nstreams && driver.cuStreamDestroy_v2; i++)
+	for (unsigned i = 0; i < made.nstreams && cuda.cuStreamDestroy_v2; i++)
 		if (enter_if_there(made.stream[i].ctx, made.stream[i].id)) {
-			(void)OWN(driver.cuStreamDestroy_v2(made.stream[i].stream));
+			(void)OWN(cuda.cuStreamDestroy_v2(made.stream[i].stream));
 			device_leave();
 		}
-	for (unsigned i = 0; i < made.npinned && driver.cuMemHostUnregister; i++)
+	for (unsigned i = 0; i < made.npinned && cuda.cuMemHostUnregister; i++)
 		if (enter_if_there(made.pinned[i].ctx, made.pinned[i].id)) {
-			(void)OWN(driver.cuMemHostUnregister(made.pinned[i].p));
+			(void)OWN(cuda.cuMemHostUnregister(made.pinned[i].p));
 			device_leave();
 		}
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "capture/core/agent.h"
 #include "capture/core/thread.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 
 #define DEFAULT_MS 5000u
 #define TURN_NS 100000
@@ -51,8 +51,8 @@ static void *run(void *arg)
 	tls.inside = 1; /* nothing that it does is the program's */
 	is_door = true;
 	prctl(PR_SET_NAME, "tsdb-device");
-	if (driver.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	if (cuda.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
 	while (agent_live()) {
 		const uint32_t state = atomic_load(&door.state);
 		if (state == ASKED)

@@ -12,7 +12,7 @@
 #include "capture/stacks/areas.h"
 #include "capture/core/calls.h"
 #include "capture/core/clock.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
 #include "capture/objects/live.h"
@@ -77,16 +77,16 @@ static void set_asked(uint64_t addr)
 
 static bool attribute(void *ret, CUpointer_attribute a, uint64_t addr)
 {
-	return !OWN(driver.cuPointerGetAttribute(ret, a, addr));
+	return !OWN(cuda.cuPointerGetAttribute(ret, a, addr));
 }
 
 static bool is_mapping(uint64_t addr)
 {
 	CUmemGenericAllocationHandle h;
-	if (!driver.cuMemRetainAllocationHandle || !driver.cuMemRelease ||
-		OWN(driver.cuMemRetainAllocationHandle(&h, (void *)(uintptr_t)addr)))
+	if (!cuda.cuMemRetainAllocationHandle || !cuda.cuMemRelease ||
+		OWN(cuda.cuMemRetainAllocationHandle(&h, (void *)(uintptr_t)addr)))
 		return false;
-	(void)OWN(driver.cuMemRelease(h));
+	(void)OWN(cuda.cuMemRelease(h));
 	return true;
 }
 
@@ -165,9 +165,9 @@ static uint32_t owner_of(struct thread *t, const struct found *f)
 {
 	CUcontext was, handle = (CUcontext)(uintptr_t)f->ctx;
 	struct object *o = ids_object(&ids.ctxs, f->ctx);
-	if (!o && handle && driver.cuCtxPushCurrent_v2 && driver.cuCtxPopCurrent_v2 && !OWN(driver.cuCtxPushCurrent_v2(handle))) {
+	if (!o && handle && cuda.cuCtxPushCurrent_v2 && cuda.cuCtxPopCurrent_v2 && !OWN(cuda.cuCtxPushCurrent_v2(handle))) {
 		o = ids_introduce_ctx(t, handle);
-		(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+		(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
 	}
 	if (o)
 		return o->id;
@@ -462,7 +462,7 @@ void discover_verify(struct thread *t)
 	struct found f;
 	CUdeviceptr start;
 	for (uint32_t i = 0; discover_watched() && live_next_before(&i, &l) && agent_live();) {
-		const CUresult r = OWN(driver.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, l.addr));
+		const CUresult r = OWN(cuda.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, l.addr));
 		if (r && r != CUDA_ERROR_INVALID_VALUE)
 			return; /* the context is broken, or none is current */
 		if (r || (ask(&f, l.addr) && (f.addr != l.addr || f.size != l.size)))

@@ -9,7 +9,7 @@
 #include "capture/pipeline/bulk.h"
 #include "capture/core/calls.h"
 #include "capture/memory/contexts.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/core/gate.h"
 #include "capture/objects/globals.h"
 #include "capture/objects/kernel.h"
@@ -201,8 +201,8 @@ static bool all_quiet(struct thread *t)
 
 static void exchange_mode(CUstreamCaptureMode *mode)
 {
-	if (driver.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(mode));
+	if (cuda.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(mode));
 }
 
 static bool shut(struct call *c)

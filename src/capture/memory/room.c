@@ -5,7 +5,7 @@
 #include "capture/memory/room.h"
 
 #include <time.h>
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/cuda/keep.h"
 #include "capture/objects/live.h"
 #include "base/checked.h"
@@ -54,14 +54,14 @@ static bool take(struct block *b, uint64_t bytes)
 	if (b->keep)
 		return true;
 	b->bytes = bytes;
-	return !OWN(driver.cuMemAlloc_v2(&b->addr, bytes));
+	return !OWN(cuda.cuMemAlloc_v2(&b->addr, bytes));
 }
 
 /* In the context. */
 static void grow(struct device_ctx *d, uint64_t bytes, bool ahead)
 {
 	size_t unused = 0, total = 0;
-	if (room.n == BLOCKS_MAX || OWN(driver.cuMemGetInfo_v2(&unused, &total)) || unused <= LEAVE_FREE)
+	if (room.n == BLOCKS_MAX || OWN(cuda.cuMemGetInfo_v2(&unused, &total)) || unused <= LEAVE_FREE)
 		return;
 	const uint64_t most = ahead ? (unused - LEAVE_FREE) / 2 : unused - LEAVE_FREE;
 	if (bytes > most && ahead)
@@ -86,7 +86,7 @@ static void grow(struct device_ctx *d, uint64_t bytes, bool ahead)
 
 void room_reserve(struct device_set *s, bool ahead)
 {
-	if (!driver.cuMemGetInfo_v2 || !driver.cuMemAlloc_v2 || !driver.cuMemFree_v2 || !driver.cuMemcpyDtoDAsync_v2)
+	if (!cuda.cuMemGetInfo_v2 || !cuda.cuMemAlloc_v2 || !cuda.cuMemFree_v2 || !cuda.cuMemcpyDtoDAsync_v2)
 		return;
 	spin_lock(&room.lock);
 	for (unsigned i = 0; i < s->n; i++) {
@@ -142,10 +142,10 @@ static void release(void)
 			keep_free(b->keep, b->addr, b->bytes);
 			continue;
 		}
-		if (!device_is_there(b->handle, b->ctx) || OWN(driver.cuCtxPushCurrent_v2(b->handle)))
+		if (!device_is_there(b->handle, b->ctx) || OWN(cuda.cuCtxPushCurrent_v2(b->handle)))
 			continue;
-		(void)OWN(driver.cuMemFree_v2(b->addr));
-		(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+		(void)OWN(cuda.cuMemFree_v2(b->addr));
+		(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
 	}
 	if (room.n)
 		atomic_fetch_add(&room_epoch, 1);
@@ -188,10 +188,10 @@ static bool is_spare(const struct block *b)
 {
 	size_t unused = 0, total = 0;
 	CUcontext was;
-	if (!device_is_there(b->handle, b->ctx) || OWN(driver.cuCtxPushCurrent_v2(b->handle)))
+	if (!device_is_there(b->handle, b->ctx) || OWN(cuda.cuCtxPushCurrent_v2(b->handle)))
 		return false;
-	const CUresult r = OWN(driver.cuMemGetInfo_v2(&unused, &total));
-	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+	const CUresult r = OWN(cuda.cuMemGetInfo_v2(&unused, &total));
+	(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
 	return r || (unused > LEAVE_FREE && unused - LEAVE_FREE >= b->bytes);
 }
 
@@ -216,7 +216,7 @@ void room_make_way(uint64_t bytes)
 	for (unsigned i = 0; i < room.n; i++)
 		used |= room.block[i].used != 0;
 	/* In the calling thread's context; where that cannot be asked the call fails anyway. */
-	if (room.n && !used && !OWN(driver.cuMemGetInfo_v2(&unused, &total)) && (unused < LEAVE_FREE || unused - LEAVE_FREE < bytes))
+	if (room.n && !used && !OWN(cuda.cuMemGetInfo_v2(&unused, &total)) && (unused < LEAVE_FREE || unused - LEAVE_FREE < bytes))
 		release();
 	spin_unlock(&room.lock);
 }

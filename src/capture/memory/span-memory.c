@@ -6,7 +6,7 @@
 
 #include "capture/pipeline/bulk.h"
 #include "capture/core/clock.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/memory/extent.h"
 #include "capture/objects/globals.h"
 #include "capture/memory/host.h"

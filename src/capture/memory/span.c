@@ -14,7 +14,7 @@
 #include "capture/memory/contexts.h"
 #include "capture/memory/deadline.h"
 #include "capture/memory/discover.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/memory/effect.h"
 #include "capture/memory/fresh.h"
 #include "capture/core/gate.h"
@@ -357,8 +357,8 @@ static void prepare_if_armed(void)
 /* Another thread's stream capture in global mode must not forbid our calls. */
 static void exchange_mode(CUstreamCaptureMode *mode)
 {
-	if (driver.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(mode));
+	if (cuda.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(mode));
 }
 
 /* With the gate shut: the device's work did not end, so nothing was prepared. */

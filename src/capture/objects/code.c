@@ -9,7 +9,7 @@
 #include <xxhash.h>
 #include "capture/core/agent.h"
 #include "capture/core/calls.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/objects/globals.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
@@ -71,7 +71,7 @@ void code_loaded(struct thread *t, const void *code, size_t size)
 	const uint64_t hash = hash_of(code, size);
 	t->loaded_hash = hash;
 	t->loaded_size = size;
-	if (kind == CODE_CUBIN && !driver.cuFuncGetParamInfo)
+	if (kind == CODE_CUBIN && !cuda.cuFuncGetParamInfo)
 		nvinfo_learn(code, size);
 	globals_learn(hash, code, size);
 	if (code_wanted())

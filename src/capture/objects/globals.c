@@ -9,7 +9,7 @@
 #include "capture/pipeline/bulk.h"
 #include "capture/core/calls.h"
 #include "capture/memory/discover.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
 #include "gpucode/code-kind.h"
@@ -210,10 +210,10 @@ struct places {
 static bool ask(const struct object *o, struct place *p)
 {
 	CUresult r = CUDA_ERROR_NOT_SUPPORTED;
-	if (o->is_library && driver.cuLibraryGetGlobal)
-		r = OWN(driver.cuLibraryGetGlobal(&p->addr, &p->size, (CUlibrary)(uintptr_t)o->handle, p->name->text));
-	else if (!o->is_library && driver.cuModuleGetGlobal_v2)
-		r = OWN(driver.cuModuleGetGlobal_v2(&p->addr, &p->size, (CUmodule)(uintptr_t)o->handle, p->name->text));
+	if (o->is_library && cuda.cuLibraryGetGlobal)
+		r = OWN(cuda.cuLibraryGetGlobal(&p->addr, &p->size, (CUlibrary)(uintptr_t)o->handle, p->name->text));
+	else if (!o->is_library && cuda.cuModuleGetGlobal_v2)
+		r = OWN(cuda.cuModuleGetGlobal_v2(&p->addr, &p->size, (CUmodule)(uintptr_t)o->handle, p->name->text));
 	return !r && p->addr && p->size;
 }
 
@@ -317,7 +317,7 @@ static bool withdraw(void *arg, uint64_t key, uint64_t value)
 	const struct object *o = w->module, *ctx = (const struct object *)(uintptr_t)value;
 	const struct names *names = o->hash ? (const struct names *)(uintptr_t)map_get(&by_hash, o->hash) : NULL;
 	CUcontext was;
-	if (!names || (!o->is_library && o->ctx != ctx->id) || OWN(driver.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)key)))
+	if (!names || (!o->is_library && o->ctx != ctx->id) || OWN(cuda.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)key)))
 		return false;
 	for (const struct name *n = names->first; n; n = n->next) {
 		struct place at = { .name = n };
@@ -327,7 +327,7 @@ static bool withdraw(void *arg, uint64_t key, uint64_t value)
 		if (w->told)
 			*w->told = tell(w->t, o, ctx, &at);
 	}
-	(void)OWN(driver.cuCtxPopCurrent_v2(&was));
+	(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
 	return false;
 }
 

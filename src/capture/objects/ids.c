@@ -8,7 +8,7 @@
 #include <string.h>
 #include "capture/core/calls.h"
 #include "capture/memory/discover.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/objects/kernel.h"
 #include "capture/objects/live.h"
 #include "capture/pipeline/payload.h"
@@ -77,20 +77,20 @@ static bool is_primary(CUcontext handle, CUdevice device)
 	unsigned int flags;
 	int active = 0;
 	CUcontext primary = NULL;
-	if (!driver.cuDevicePrimaryCtxGetState || !driver.cuDevicePrimaryCtxRetain || !driver.cuDevicePrimaryCtxRelease_v2)
+	if (!cuda.cuDevicePrimaryCtxGetState || !cuda.cuDevicePrimaryCtxRetain || !cuda.cuDevicePrimaryCtxRelease_v2)
 		return false;
-	if (OWN(driver.cuDevicePrimaryCtxGetState(device, &flags, &active)) || !active)
+	if (OWN(cuda.cuDevicePrimaryCtxGetState(device, &flags, &active)) || !active)
 		return false;
-	if (OWN(driver.cuDevicePrimaryCtxRetain(&primary, device)))
+	if (OWN(cuda.cuDevicePrimaryCtxRetain(&primary, device)))
 		return false;
-	(void)OWN(driver.cuDevicePrimaryCtxRelease_v2(device));
+	(void)OWN(cuda.cuDevicePrimaryCtxRelease_v2(device));
 	return primary == handle;
 }
 
 struct object *ids_introduce_ctx(struct thread *t, CUcontext handle)
 {
 	CUdevice device = 0;
-	(void)OWN(driver.cuCtxGetDevice(&device)); /* handle is the current context */
+	(void)OWN(cuda.cuCtxGetDevice(&device)); /* handle is the current context */
 	bool primary = is_primary(handle, device);
 	spin_lock(&ids.first_sight);
 	struct object *o = ids_object(&ids.ctxs, (uint64_t)(uintptr_t)handle);
@@ -175,7 +175,7 @@ static bool capture_of(CUstream stream, uint64_t *ret)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 	cuuint64_t number = 0;
-	if (!driver.stream_capture_info || OWN(driver.stream_capture_info(stream, &status, &number, NULL, NULL, NULL)))
+	if (!cuda.stream_capture_info || OWN(cuda.stream_capture_info(stream, &status, &number, NULL, NULL, NULL)))
 		return false;
 	*ret = number;
 	return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
@@ -210,9 +210,9 @@ static struct object *introduce_stream(struct thread *t, struct object *ctx, CUs
 {
 	unsigned int flags = 0;
 	int priority = 0;
-	(void)OWN(driver.cuStreamGetFlags(handle, &flags));
-	if (driver.cuStreamGetPriority)
-		(void)OWN(driver.cuStreamGetPriority(handle, &priority));
+	(void)OWN(cuda.cuStreamGetFlags(handle, &flags));
+	if (cuda.cuStreamGetPriority)
+		(void)OWN(cuda.cuStreamGetPriority(handle, &priority));
 	spin_lock(&ids.first_sight);
 	struct object *o = ids_object(&ids.streams, (uint64_t)(uintptr_t)handle);
 	if (!o && (o = ids_new_stream(handle, ctx ? ctx->id : SBT_NO_ID))) {

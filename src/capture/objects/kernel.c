@@ -9,7 +9,7 @@
 #include "capture/core/calls.h"
 #include "capture/objects/code.h"
 #include "capture/memory/discover.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/memory/effect.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
@@ -34,11 +34,11 @@ struct facts {
 static const char *name_of(CUfunction handle, const char *hint, bool *ret_is_kernel)
 {
 	const char *name = NULL;
-	if (driver.cuKernelGetName && !OWN(driver.cuKernelGetName(&name, (CUkernel)handle)) && name) {
+	if (cuda.cuKernelGetName && !OWN(cuda.cuKernelGetName(&name, (CUkernel)handle)) && name) {
 		*ret_is_kernel = true;
 		return name;
 	}
-	if (driver.cuFuncGetName && !OWN(driver.cuFuncGetName(&name, handle)) && name)
+	if (cuda.cuFuncGetName && !OWN(cuda.cuFuncGetName(&name, handle)) && name)
 		return name;
 	return hint ? hint : "?";
 }
@@ -72,23 +72,23 @@ static struct facts ask(struct thread *t, struct object *ctx, CUfunction handle)
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	t->loaded_hash = 0;
 	/* A stream may be capturing: the loading that we cause must neither be forbidden nor spoil the capture. */
-	if (driver.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	if (cuda.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
 	f.name = name_of(handle, t->call.symbol, &f.is_kernel);
 	if (f.is_kernel) {
 		f.ctx = SBT_NO_ID;
 		/* This is also what makes the driver load the code, so that its hash is known from here on. */
-		if (driver.cuKernelGetFunction)
-			(void)OWN(driver.cuKernelGetFunction(&f.function, (CUkernel)handle));
-		if (driver.cuKernelGetLibrary && !OWN(driver.cuKernelGetLibrary(&library, (CUkernel)handle)))
+		if (cuda.cuKernelGetFunction)
+			(void)OWN(cuda.cuKernelGetFunction(&f.function, (CUkernel)handle));
+		if (cuda.cuKernelGetLibrary && !OWN(cuda.cuKernelGetLibrary(&library, (CUkernel)handle)))
 			f.module = module_of(t, (uint64_t)(uintptr_t)library, true, SBT_NO_ID);
 	} else {
 		f.function = handle;
-		if (driver.cuFuncGetModule && !OWN(driver.cuFuncGetModule(&module, handle)))
+		if (cuda.cuFuncGetModule && !OWN(cuda.cuFuncGetModule(&module, handle)))
 			f.module = module_of(t, (uint64_t)(uintptr_t)module, false, f.ctx);
 	}
-	if (driver.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	if (cuda.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
 	(void)code_belongs(t, f.module);
 	if (discover_watched() && f.module && !f.module->hash)
 		old_code_want(f.module, (uint64_t)(uintptr_t)handle, f.is_kernel, ctx);
@@ -101,10 +101,10 @@ static int ask_params(const struct facts *f, CUfunction handle, struct kernel_pa
 	for (unsigned i = 0; i < PARAMS_MAX; i++) {
 		size_t offset = 0, size = 0;
 		CUresult r = CUDA_ERROR_NOT_SUPPORTED;
-		if (f->is_kernel && driver.cuKernelGetParamInfo)
-			r = OWN(driver.cuKernelGetParamInfo((CUkernel)handle, i, &offset, &size));
-		else if (!f->is_kernel && driver.cuFuncGetParamInfo)
-			r = OWN(driver.cuFuncGetParamInfo(handle, i, &offset, &size));
+		if (f->is_kernel && cuda.cuKernelGetParamInfo)
+			r = OWN(cuda.cuKernelGetParamInfo((CUkernel)handle, i, &offset, &size));
+		else if (!f->is_kernel && cuda.cuFuncGetParamInfo)
+			r = OWN(cuda.cuFuncGetParamInfo(handle, i, &offset, &size));
 		if (r == CUDA_ERROR_INVALID_VALUE) /* past the last one */
 			return (int)i;
 		if (r || offset > CALL_ARGS_MAX || size > CALL_ARGS_MAX - offset)
@@ -137,7 +137,7 @@ static const char *keep_name(const char *s)
 static uint64_t attribute(CUfunction f, CUfunction_attribute a)
 {
 	int v = 0;
-	if (!f || OWN(driver.cuFuncGetAttribute(&v, a, f)))
+	if (!f || OWN(cuda.cuFuncGetAttribute(&v, a, f)))
 		return 0;
 	return (uint64_t)v;
 }

@@ -10,7 +10,7 @@
 #include <time.h>
 #include "capture/pipeline/bulk.h"
 #include "capture/core/calls.h"
-#include "capture/cuda/driver.h"
+#include "capture/cuda/cuda-api.h"
 #include "capture/memory/extent.h"
 #include "capture/core/gate.h"
 #include "capture/cuda/graph-nodes.h"
@@ -115,12 +115,12 @@ static void deliver(struct thread *t, struct piece *p, struct sbt_rows *e)
 static bool arm(struct output *o, const struct call *c)
 {
 	const CUcontext ctx = (CUcontext)(uintptr_t)(c->ctx ? c->ctx->handle : 0);
-	if (!driver.cuEventCreate || !driver.cuEventRecord || !driver.cuEventQuery || !ctx)
+	if (!cuda.cuEventCreate || !cuda.cuEventRecord || !cuda.cuEventQuery || !ctx)
 		return false;
-	if (o->ctx != ctx && OWN(driver.cuEventCreate(&o->event, CU_EVENT_DISABLE_TIMING)))
+	if (o->ctx != ctx && OWN(cuda.cuEventCreate(&o->event, CU_EVENT_DISABLE_TIMING)))
 		return false;
 	o->ctx = ctx;
-	return !OWN(driver.cuEventRecord(o->event, c->stream));
+	return !OWN(cuda.cuEventRecord(o->event, c->stream));
 }
 
 /* A slot for the caller to fill; the oldest makes room: *ret_dropped. NULL: all are being filled. */
@@ -247,7 +247,7 @@ static bool is_any(const struct output *o, const void *arg)
 static bool is_over(const struct output *o, const void *arg)
 {
 	(void)arg;
-	return OWN(driver.cuEventQuery(o->event)) != CUDA_ERROR_NOT_READY;
+	return OWN(cuda.cuEventQuery(o->event)) != CUDA_ERROR_NOT_READY;
 }
 
 void payload_poll(struct thread *t, bool all)
@@ -255,12 +255,12 @@ void payload_poll(struct thread *t, bool all)
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	if (!atomic_load_explicit(&outputs.n, memory_order_relaxed))
 		return;
-	if (driver.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	if (cuda.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
 	deliver_all(t, all ? is_any : is_over, NULL, true);
 	await_deliveries();
-	if (driver.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(driver.cuThreadExchangeStreamCaptureMode(&mode));
+	if (cuda.cuThreadExchangeStreamCaptureMode)
+		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
 }
 
 static bool is_of_ctx(const struct output *o, const void *arg)
@@ -369,7 +369,7 @@ static void before_host_code(struct call *c)
 	payload_poll(c->t, false);
 	if (!atomic_load(&outputs.n) || !choose(c))
 		return;
-	if (!driver.cuLaunchHostFunc || OWN(driver.cuLaunchHostFunc(c->stream, look, (void *)(uintptr_t)c->cmd.seq)))
+	if (!cuda.cuLaunchHostFunc || OWN(cuda.cuLaunchHostFunc(c->stream, look, (void *)(uintptr_t)c->cmd.seq)))
 		doubt_chosen(c->cmd.seq);
 }
 

@@ -3,8 +3,8 @@
  * The driver functions that the agent itself calls, looked up by name in the libcuda that the program has loaded.
  * Always called through OWN() (agent.h). Any may be NULL on an older driver, except the REQUIRED ones.
  */
-#ifndef CAPTURE_DRIVER_H
-#define CAPTURE_DRIVER_H
+#ifndef CAPTURE_CUDA_API_H
+#define CAPTURE_CUDA_API_H
 
 #include <cuda.h>
 #include <stdbool.h>
@@ -88,7 +88,7 @@
 	OPTIONAL(cuStreamGetCaptureInfo_v3)       \
 	OPTIONAL(cuGraphMemFreeNodeGetParams)
 
-struct driver {
+struct cuda_api {
 #define FUNCTION(name) __typeof__(&name) name;
 	DRIVER_FUNCTIONS(FUNCTION, FUNCTION)
 #undef FUNCTION
@@ -102,9 +102,9 @@ struct driver {
 	void *lib; /* its handle, for dlsym() */
 	char folder[1024]; /* where it lies, with a final slash */
 };
-extern struct driver driver;
+extern struct cuda_api cuda;
 
-/* Fills `driver` from the libcuda in this process. 0; -ENOENT when there is none; -ENOSYS when a required function is missing. */
-int driver_open(void);
+/* Fills `cuda` from the libcuda in this process. 0; -ENOENT when there is none; -ENOSYS when a required function is missing. */
+int cuda_open(void);
 
 #endif
