@@ -7,10 +7,10 @@ HEADERS_TO_CHECK += src/capture/wire.h src/capture/soft-fault.h
 
 if HAVE_CUDA
 HEADERS_TO_CHECK += \
-	src/capture/core/agent.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/late/images.h src/capture/late/late.h src/capture/late/old-code.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cupti-api.h \
+	src/capture/core/agent.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/cuda/images.h src/capture/late/late.h src/capture/cuda/old-code.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cupti-api.h \
 	src/capture/memory/contexts.h src/capture/memory/deadline.h src/capture/cuda/cuda-api.h src/capture/memory/effect.h src/capture/memory/extent.h src/capture/core/forget.h src/capture/memory/fresh.h src/capture/core/gate.h src/capture/objects/globals.h src/capture/cuda/graph-nodes.h src/capture/memory/host.h src/capture/memory/ipc.h \
 	src/capture/cuda/keep.h src/capture/cuda/keeper.h src/capture/objects/known.h src/capture/objects/live.h src/capture/pipeline/payload.h src/capture/objects/ptx-beside.h src/capture/memory/room.h src/capture/pipeline/sender.h src/capture/memory/shadow.h src/capture/memory/span.h src/capture/memory/touched.h \
-	src/capture/objects/ids.h src/capture/objects/kernel.h src/capture/cuda/launch-shape.h src/capture/objects/map.h src/capture/stacks/mapping.h src/capture/objects/nvinfo.h src/capture/pipeline/ring.h \
+	src/capture/objects/ids.h src/capture/objects/kernel.h src/capture/cuda/launch-shape.h src/capture/objects/map.h src/capture/stacks/mapping.h src/capture/cuda/nvinfo.h src/capture/pipeline/ring.h \
 	src/capture/stacks/elf-look.h src/capture/stacks/python-stack.h \
 	src/capture/core/source.h src/capture/stacks/stack.h src/capture/core/stop.h src/capture/core/thread.h src/capture/core/window.h
 
@@ -33,9 +33,9 @@ agent_sources = \
 	src/capture/stacks/areas.c src/capture/stacks/areas.h \
 	src/capture/memory/deadline.c src/capture/memory/deadline.h \
 	src/capture/memory/discover.c src/capture/memory/discover.h \
-	src/capture/late/images.c src/capture/late/images.h \
+	src/capture/cuda/images.c src/capture/cuda/images.h \
 	src/capture/late/late.c src/capture/late/late.h \
-	src/capture/late/old-code.c src/capture/late/old-code.h \
+	src/capture/cuda/old-code.c src/capture/cuda/old-code.h \
 	src/capture/cuda/cuda-api.c src/capture/cuda/cuda-api.h \
 	src/capture/memory/effect.c src/capture/memory/effect.h \
 	src/capture/core/forget.c src/capture/core/forget.h \
@@ -59,8 +59,8 @@ agent_sources = \
 	src/capture/objects/kernel.c src/capture/objects/kernel.h src/capture/cuda/launch-shape.h \
 	src/capture/objects/map.c src/capture/objects/map.h \
 	src/capture/stacks/mapping.c src/capture/stacks/mapping.h \
-	src/capture/objects/nvinfo.c src/capture/objects/nvinfo.h \
-	src/capture/stacks/nvtx.c \
+	src/capture/cuda/nvinfo.c src/capture/cuda/nvinfo.h \
+	src/capture/cuda/nvtx.c \
 	src/capture/stacks/elf-look.c src/capture/stacks/elf-look.h \
 	src/capture/stacks/python-stack.c src/capture/stacks/python-stack.h \
 	src/capture/pipeline/ring.c src/capture/pipeline/ring.h \

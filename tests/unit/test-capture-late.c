@@ -13,7 +13,7 @@
 #include "capture/stacks/areas.h"
 #include "capture/memory/discover.h"
 #include "capture/objects/ids.h"
-#include "capture/late/images.h"
+#include "capture/cuda/images.h"
 #include "capture/objects/live.h"
 
 #define MIB (1ull << 20)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include "capture/objects/map.h"
 #include "capture/stacks/mapping.h"
-#include "capture/objects/nvinfo.h"
+#include "capture/cuda/nvinfo.h"
 
 static struct tsdb_control *control;
 

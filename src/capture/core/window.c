@@ -9,7 +9,7 @@
 #include "capture/core/calls.h"
 #include "capture/memory/discover.h"
 #include "capture/objects/kernel.h"
-#include "capture/late/old-code.h"
+#include "capture/cuda/old-code.h"
 #include "capture/memory/span.h"
 #include "capture/core/stop.h"
 #include "capture/core/thread.h"

@@ -17,7 +17,7 @@
 #include "capture/cuda/cuda-api.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/live.h"
-#include "capture/late/old-code.h"
+#include "capture/cuda/old-code.h"
 #include "capture/core/thread.h"
 
 #define DEVICES_MAX 64

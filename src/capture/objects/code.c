@@ -13,7 +13,7 @@
 #include "capture/objects/globals.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
-#include "capture/objects/nvinfo.h"
+#include "capture/cuda/nvinfo.h"
 #include "capture/core/thread.h"
 
 #define PIECE (32u << 10)

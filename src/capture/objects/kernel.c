@@ -13,8 +13,8 @@
 #include "capture/memory/effect.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
-#include "capture/objects/nvinfo.h"
-#include "capture/late/old-code.h"
+#include "capture/cuda/nvinfo.h"
+#include "capture/cuda/old-code.h"
 #include "capture/core/thread.h"
 
 #define PARAMS_MAX 4096 /* 32,764 bytes of parameters at most (CUDA C Programming Guide, "Kernel parameters") */

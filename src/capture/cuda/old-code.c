@@ -5,7 +5,7 @@
  * that the driver says of the two functions is the same; when two different ones fit, neither is taken. Programs that compile at run time hold the PTX beside the
  * machine code that they made of it: there the one machine code that fits is taken, and that is told.
  */
-#include "capture/late/old-code.h"
+#include "capture/cuda/old-code.h"
 
 #include <cuda.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "capture/cuda/cuda-api.h"
 #include "capture/objects/globals.h"
 #include "capture/objects/ids.h"
-#include "capture/late/images.h"
+#include "capture/cuda/images.h"
 #include "capture/objects/kernel.h"
 #include "capture/late/late.h"
 #include "capture/core/source.h"

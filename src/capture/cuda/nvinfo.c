@@ -4,7 +4,7 @@
  * length of what follows. Attribute 0x17 (KPARAM_INFO): u32 index, u16 ordinal, u16 offset, u32 whose upper 14 bits are the
  * size. (Seen with nvcc 13.0 and cuobjdump; the same in the sources of several open tools.) The cubin is checked like a stranger's.
  */
-#include "capture/objects/nvinfo.h"
+#include "capture/cuda/nvinfo.h"
 
 #include <elf.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Looking for images; see images.h. Memory is read as extent.c reads it: other threads may unmap it meanwhile. Lengths come from headers, and every header is
  * checked: what is found may be what is left of an image that was freed.
  */
-#include "capture/late/images.h"
+#include "capture/cuda/images.h"
 
 #include <elf.h>
 #include <string.h>
