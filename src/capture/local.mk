@@ -7,7 +7,7 @@ HEADERS_TO_CHECK += src/capture/wire.h src/capture/soft-fault.h
 
 if HAVE_CUDA
 HEADERS_TO_CHECK += \
-	src/capture/core/agent.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/cuda/images.h src/capture/late/late.h src/capture/cuda/old-code.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cupti-api.h \
+	src/capture/core/agent.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/cuda/images.h src/capture/late/late.h src/capture/cuda/old-code.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cuda-calls.h src/capture/cuda/cupti-api.h \
 	src/capture/memory/contexts.h src/capture/memory/deadline.h src/capture/cuda/cuda-api.h src/capture/memory/effect.h src/capture/memory/extent.h src/capture/core/forget.h src/capture/memory/fresh.h src/capture/core/gate.h src/capture/objects/globals.h src/capture/cuda/graph-nodes.h src/capture/memory/host.h src/capture/memory/ipc.h \
 	src/capture/cuda/keep.h src/capture/cuda/keeper.h src/capture/objects/known.h src/capture/objects/live.h src/capture/pipeline/payload.h src/capture/objects/ptx-beside.h src/capture/memory/room.h src/capture/pipeline/sender.h src/capture/memory/shadow.h src/capture/memory/span.h src/capture/memory/touched.h \
 	src/capture/objects/ids.h src/capture/objects/kernel.h src/capture/cuda/launch-shape.h src/capture/objects/map.h src/capture/stacks/mapping.h src/capture/cuda/nvinfo.h src/capture/pipeline/ring.h \
@@ -25,7 +25,8 @@ agent_sources = \
 	src/capture/cuda/call-launch.c \
 	src/capture/cuda/call-memory.c \
 	src/capture/cuda/call-object.c \
-	src/capture/core/calls.c src/capture/core/calls.h src/capture/cuda/cuda-calls.def \
+	src/capture/core/calls.c src/capture/core/calls.h \
+	src/capture/cuda/cuda-calls.c src/capture/cuda/cuda-calls.h src/capture/cuda/cuda-calls.def \
 	src/capture/core/clock.c src/capture/core/clock.h \
 	src/capture/objects/code.c src/capture/objects/code.h \
 	src/capture/memory/ipc.c src/capture/memory/ipc.h \

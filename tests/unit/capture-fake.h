@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <cupti.h>
 #include "capture/core/agent.h"
-#include "capture/core/calls.h"
+#include "capture/cuda/cuda-calls.h"
 #include "capture/cuda/cuda-api.h"
 #include "capture/core/thread.h"
 

@@ -24,8 +24,8 @@ static int start(void **state)
 static void every_row_is_whole(void **state)
 {
 	unsigned handled = 0, ignored = 0;
-	for (uint32_t i = 0; i < calls_table_size; i++) {
-		const struct call_row *r = &calls_table[i];
+	for (uint32_t i = 0; i < cuda_calls_size; i++) {
+		const struct call_row *r = &cuda_calls[i];
 		if (r->how == CALL_HANDLED) {
 			handled++;
 			assert_non_null(r->name);
@@ -52,7 +52,7 @@ static void every_row_is_whole(void **state)
 /* The calls that a PyTorch program makes (CUDA 13.0) are all understood. */
 static void pytorch_is_covered(void **state)
 {
-#define ROW(name) &calls_table[CUPTI_DRIVER_TRACE_CBID_##name]
+#define ROW(name) &cuda_calls[CUPTI_DRIVER_TRACE_CBID_##name]
 	const struct call_row *const rows[] = { ROW(cuLaunchKernel), ROW(cuLaunchKernelEx), ROW(cuGraphInstantiateWithFlags),
 		ROW(cuGraphLaunch), ROW(cuStreamBeginCapture_v2), ROW(cuStreamEndCapture), ROW(cuMemAlloc_v2), ROW(cuMemFree_v2),
 		ROW(cuMemHostAlloc), ROW(cuMemFreeHost), ROW(cuMemcpyHtoDAsync_v2), ROW(cuMemcpyDtoHAsync_v2), ROW(cuMemsetD8Async),
@@ -324,8 +324,8 @@ static void a_free_comes_before_the_allocation_that_gets_its_address(void **stat
 static void all_that_gives_out_addresses_is_numbered_at_exit(void **state)
 {
 	unsigned allocations = 0, frees = 0;
-	for (uint32_t i = 0; i < calls_table_size; i++) {
-		const struct call_row *r = &calls_table[i];
+	for (uint32_t i = 0; i < cuda_calls_size; i++) {
+		const struct call_row *r = &cuda_calls[i];
 		if (r->how != CALL_HANDLED || (r->kind != SBT_ALLOC && r->kind != SBT_FREE))
 			continue;
 		if (r->kind == SBT_FREE || !strcmp(r->name, "cuIpcGetMemHandle"))

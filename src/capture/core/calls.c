@@ -6,7 +6,6 @@
  */
 #include "capture/core/calls.h"
 
-#include <cupti.h>
 #include <string.h>
 #include "capture/core/clock.h"
 #include "capture/memory/discover.h"
@@ -30,21 +29,6 @@ _Atomic int32_t calls_captures;
 _Atomic uint32_t calls_any;
 _Atomic uint64_t calls_fault_seq;
 _Atomic uint32_t calls_fault;
-
-#define CALL(name, ID, enter_fn, flags) \
-	[CUPTI_DRIVER_TRACE_CBID_##name] = { #name, CALL_HANDLED, flags, SBT_##ID, enter_fn, NULL },
-#define WITH_EXIT(name, ID, enter_fn, exit_fn, flags) \
-	[CUPTI_DRIVER_TRACE_CBID_##name] = { #name, CALL_HANDLED, flags, SBT_##ID, enter_fn, exit_fn },
-#define HANDLES(name) [CUPTI_DRIVER_TRACE_CBID_##name] = { #name, CALL_COUNTED, CALL_HANDLES, SBT_UNREPLAYABLE, NULL, NULL },
-#define IGNORED(name) [CUPTI_DRIVER_TRACE_CBID_##name] = { #name, CALL_IGNORED, 0, 0, NULL, NULL },
-const struct call_row calls_table[CUPTI_DRIVER_TRACE_CBID_SIZE] = {
-#include "capture/cuda/cuda-calls.def"
-};
-#undef CALL
-#undef WITH_EXIT
-#undef HANDLES
-#undef IGNORED
-const uint32_t calls_table_size = CUPTI_DRIVER_TRACE_CBID_SIZE;
 
 /* ---- publishing ------------------------------------------------------------------------------------------------------ */
 

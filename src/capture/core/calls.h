@@ -38,6 +38,7 @@ enum call_flags {
 	CALL_AFTER = 32, /* numbered at exit: the address that the driver answers with may be one that another thread has just freed */
 };
 
+/* What becomes of a call. Each source has a table of its own, with a row for every entry point. */
 struct call_row {
 	const char *name; /* NULL: a number without a name (CALL_COUNTED) */
 	uint8_t how;	  /* enum call_how */
@@ -46,9 +47,6 @@ struct call_row {
 	void (*enter)(struct call *c);
 	void (*exit)(struct call *c); /* may be NULL */
 };
-/* Rows by CUPTI's numbers of the driver's entry points (cupti_driver_cbid.h). */
-extern const struct call_row calls_table[];
-extern const uint32_t calls_table_size;
 
 struct call {
 	const struct call_row *row;
@@ -94,8 +92,6 @@ uint32_t call_stream(struct call *c, CUstream handle);
 uint32_t call_ctx_id(const struct call *c);
 uint32_t call_device(const struct call *c);
 void call_counted(struct call *c);
-/* A 3D copy as cuMemcpy3D and a graph's copy node have it. */
-void call_copy_3d(struct call *c, const CUDA_MEMCPY3D *m, CUstream s);
 
 /* A record that is not a call of the program (flags: SBT_F_SYNTHETIC or 0): numbered and published at once. */
 void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags);
@@ -120,18 +116,5 @@ extern _Atomic uint64_t calls_fault_seq;
 extern _Atomic uint32_t calls_fault;
 /* Stream captures going on in the process; while 0 nothing is asked about capturing. */
 extern _Atomic int32_t calls_captures;
-
-/* Prototypes of every handler that the table names. */
-#define CALL(name, ID, enter_fn, flags) void enter_fn(struct call *c);
-#define WITH_EXIT(name, ID, enter_fn, exit_fn, flags) \
-	void enter_fn(struct call *c);                \
-	void exit_fn(struct call *c);
-#define HANDLES(name)
-#define IGNORED(name)
-#include "capture/cuda/cuda-calls.def"
-#undef CALL
-#undef WITH_EXIT
-#undef HANDLES
-#undef IGNORED
 
 #endif

@@ -4,7 +4,7 @@
  * share a handler; the Async form has the stream behind the rest.
  */
 #include <cupti.h>
-#include "capture/core/calls.h"
+#include "capture/cuda/cuda-calls.h"
 #include "capture/cuda/cuda-api.h"
 #include "capture/core/thread.h"
 #include "sbt/footprint.h"

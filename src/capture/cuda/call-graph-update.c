@@ -5,7 +5,7 @@
  */
 #include <cupti.h>
 #include <string.h>
-#include "capture/core/calls.h"
+#include "capture/cuda/cuda-calls.h"
 #include "capture/cuda/cuda-api.h"
 #include "capture/cuda/graph-nodes.h"
 #include "capture/objects/ids.h"

@@ -4,7 +4,7 @@
  */
 #include <cupti.h>
 #include <string.h>
-#include "capture/core/calls.h"
+#include "capture/cuda/cuda-calls.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
 #include "capture/cuda/launch-shape.h"

@@ -4,7 +4,7 @@
  * before we hear that the free has ended.
  */
 #include <cupti.h>
-#include "capture/core/calls.h"
+#include "capture/cuda/cuda-calls.h"
 #include "capture/cuda/cuda-api.h"
 #include "capture/objects/ids.h"
 #include "capture/memory/ipc.h"

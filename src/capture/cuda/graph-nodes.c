@@ -9,6 +9,7 @@
 #include <cupti.h>
 #include <string.h>
 #include "capture/cuda/cuda-api.h"
+#include "capture/cuda/cuda-calls.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
 #include "capture/cuda/launch-shape.h"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "capture/core/agent.h"
-#include "capture/core/calls.h"
+#include "capture/cuda/cuda-calls.h"
 #include "capture/objects/code.h"
 #include "capture/cuda/cupti-api.h"
 #include "capture/cuda/cuda-api.h"
@@ -40,7 +40,7 @@ static void api(CUpti_CallbackId cbid, const CUpti_CallbackData *d, const void *
 			frame);
 		return;
 	}
-	const struct call_row *row = cbid < calls_table_size ? &calls_table[cbid] : &counted;
+	const struct call_row *row = cbid < cuda_calls_size ? &cuda_calls[cbid] : &counted;
 	if (row->how == CALL_IGNORED) {
 		*d->correlationData = 0;
 		return;
@@ -141,7 +141,7 @@ static void *open_library(void)
 /* Entry points that this build has no number for: those that CUPTI can name and whose name is not a question's. */
 static void enable_unknown(CUpti_SubscriberHandle h)
 {
-	for (uint32_t id = calls_table_size; id < calls_table_size + 512; id++) {
+	for (uint32_t id = cuda_calls_size; id < cuda_calls_size + 512; id++) {
 		const char *name = NULL;
 		if (!cupti.cuptiGetCallbackName ||
 			cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) || !name)
@@ -154,8 +154,8 @@ static void enable_unknown(CUpti_SubscriberHandle h)
 static bool enable(CUpti_SubscriberHandle h)
 {
 	uint32_t enabled = 0;
-	for (uint32_t id = 1; id < calls_table_size; id++)
-		if (calls_table[id].how != CALL_IGNORED &&
+	for (uint32_t id = 1; id < cuda_calls_size; id++)
+		if (cuda_calls[id].how != CALL_IGNORED &&
 			!cupti.cuptiEnableCallback(1, h, CUPTI_CB_DOMAIN_DRIVER_API, id))
 			enabled++;
 	/* An implementation without single callbacks: all of them. */

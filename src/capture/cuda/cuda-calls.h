@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The driver's entry points, by CUPTI's numbers, and the handlers that cuda-calls.def names.
+ */
+#ifndef CAPTURE_CUDA_CALLS_H
+#define CAPTURE_CUDA_CALLS_H
+
+#include <cuda.h>
+#include "capture/core/calls.h"
+
+/* By CUPTI's numbers of the driver's entry points (cupti_driver_cbid.h). */
+extern const struct call_row cuda_calls[];
+extern const uint32_t cuda_calls_size;
+
+/* A 3D copy as cuMemcpy3D and a graph's copy node have it. */
+void call_copy_3d(struct call *c, const CUDA_MEMCPY3D *m, CUstream s);
+
+#define CALL(name, ID, enter_fn, flags) void enter_fn(struct call *c);
+#define WITH_EXIT(name, ID, enter_fn, exit_fn, flags) \
+	void enter_fn(struct call *c);                \
+	void exit_fn(struct call *c);
+#define HANDLES(name)
+#define IGNORED(name)
+#include "capture/cuda/cuda-calls.def"
+#undef CALL
+#undef WITH_EXIT
+#undef HANDLES
+#undef IGNORED
+
+#endif
