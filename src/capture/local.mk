@@ -8,7 +8,7 @@ HEADERS_TO_CHECK += src/capture/wire.h src/capture/soft-fault.h
 if HAVE_CUDA
 HEADERS_TO_CHECK += \
 	src/capture/core/agent.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/cuda/images.h src/capture/late/late.h src/capture/cuda/old-code.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cuda-calls.h src/capture/cuda/cupti-api.h \
-	src/capture/memory/contexts.h src/capture/memory/deadline.h src/capture/cuda/cuda-api.h src/capture/memory/effect.h src/capture/memory/extent.h src/capture/core/forget.h src/capture/memory/fresh.h src/capture/core/gate.h src/capture/objects/globals.h src/capture/cuda/graph-nodes.h src/capture/memory/host.h src/capture/memory/ipc.h \
+	src/capture/memory/contexts.h src/capture/memory/deadline.h src/capture/cuda/cuda-api.h src/capture/cuda/driver-cuda.h src/capture/core/driver.h src/capture/objects/graph-table.h src/capture/memory/effect.h src/capture/memory/extent.h src/capture/core/forget.h src/capture/memory/fresh.h src/capture/core/gate.h src/capture/objects/globals.h src/capture/cuda/graph-nodes.h src/capture/memory/host.h src/capture/memory/ipc.h \
 	src/capture/cuda/keep.h src/capture/cuda/keeper.h src/capture/objects/known.h src/capture/objects/live.h src/capture/pipeline/payload.h src/capture/objects/ptx-beside.h src/capture/memory/room.h src/capture/pipeline/sender.h src/capture/memory/shadow.h src/capture/memory/span.h src/capture/memory/touched.h \
 	src/capture/objects/ids.h src/capture/objects/kernel.h src/capture/cuda/launch-shape.h src/capture/objects/map.h src/capture/stacks/mapping.h src/capture/cuda/nvinfo.h src/capture/pipeline/ring.h \
 	src/capture/stacks/elf-look.h src/capture/stacks/python-stack.h \
@@ -21,7 +21,7 @@ agent_sources = \
 	src/capture/pipeline/bulk.c src/capture/pipeline/bulk.h \
 	src/capture/cuda/call-copy.c \
 	src/capture/cuda/call-graph.c src/capture/cuda/call-graph-update.c \
-	src/capture/cuda/graph-nodes.c src/capture/cuda/graph-nodes.h src/capture/cuda/graph-table.c \
+	src/capture/cuda/graph-nodes.c src/capture/cuda/graph-nodes.h src/capture/objects/graph-table.c src/capture/objects/graph-table.h \
 	src/capture/cuda/call-launch.c \
 	src/capture/cuda/call-memory.c \
 	src/capture/cuda/call-object.c \
@@ -37,7 +37,9 @@ agent_sources = \
 	src/capture/cuda/images.c src/capture/cuda/images.h \
 	src/capture/late/late.c src/capture/late/late.h \
 	src/capture/cuda/old-code.c src/capture/cuda/old-code.h \
-	src/capture/cuda/cuda-api.c src/capture/cuda/cuda-api.h \
+	src/capture/cuda/cuda-api.c src/capture/cuda/cuda-api.h src/capture/cuda/driver-cuda.c src/capture/cuda/driver-cuda.h \
+	src/capture/cuda/driver-cuda-memory.c src/capture/cuda/driver-cuda-code.c src/capture/cuda/driver-cuda-hash.c \
+	src/capture/core/driver.h src/capture/core/source.c \
 	src/capture/memory/effect.c src/capture/memory/effect.h \
 	src/capture/core/forget.c src/capture/core/forget.h \
 	src/capture/memory/touched.c src/capture/memory/touched.h \

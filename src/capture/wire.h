@@ -95,7 +95,7 @@ struct tsdb_msg_stack {
 	struct tsdb_msg_head head;
 	uint32_t id; /* from 1 */
 	uint32_t n;
-	uint64_t pcs[]; /* absolute return addresses, innermost first; the agent's, CUPTI's frames left out. Or TSDB_PC_PYTHON() */
+	uint64_t pcs[]; /* absolute return addresses, innermost first; the agent's and the source's frames left out. Or TSDB_PC_PYTHON() */
 };
 /* A frame of Python's: the number of the code object and the instruction's offset in bytes. */
 #define TSDB_PC_PYTHON_BIT (1ull << 63)
@@ -221,7 +221,7 @@ enum tsdb_stacks { TSDB_STACKS_NEVER, TSDB_STACKS_ALL, TSDB_STACKS_WINDOWS, TSDB
 enum tsdb_stop_on { TSDB_ERRORS_NONE, TSDB_ERRORS_STICKY, TSDB_ERRORS_ALL };
 /* For STOP_ERROR: the call that said it, and the launch that did it where the device tells (the software GPU). Words of the inferior. */
 struct tsdb_error {
-	uint32_t code; /* CUresult */
+	uint32_t code; /* the driver's number */
 	uint32_t sticky;
 	char name[64], call[64];
 	uint32_t known; /* what follows is */
@@ -249,7 +249,7 @@ struct tsdb_stop {
 enum tsdb_req_kind { TSDB_REQ_NONE, TSDB_REQ_READ, TSDB_REQ_WRITE, TSDB_REQ_SYNC_STREAM, TSDB_REQ_END_SPAN };
 struct tsdb_req {
 	uint32_t kind;
-	uint32_t result; /* CUresult of what the agent did */
+	uint32_t result; /* what the agent did: the driver's number */
 	uint64_t addr, size;   /* device address; size <= TSDB_RECORD_MAX */
 	uint32_t stream;       /* for SYNC_STREAM: a stream id */
 	uint32_t pad;
@@ -291,14 +291,14 @@ struct tsdb_control {
 	_Alignas(64) _Atomic uint32_t on;   /* record commands at all */
 	_Atomic uint32_t stacks;	    /* enum tsdb_stacks */
 	_Atomic uint32_t stack_depth;	    /* frames, at most TSDB_STACK_MAX */
-	_Atomic uint32_t timestamps;	    /* CUPTI kernel, memcpy, memset activity */
+	_Atomic uint32_t timestamps;	    /* of kernels, copies, fills */
 	_Atomic uint32_t on_full;	    /* enum tsdb_on_full */
 	_Atomic uint32_t step;		    /* stop at the next GPU command (`next`, `start`) */
 	_Atomic uint32_t step_thread;	    /* 0: any thread's */
 	_Atomic uint32_t breaks;	    /* slots used: 0..breaks-1 may be enabled */
 	_Atomic uint32_t code;		    /* send modules' code */
 	_Atomic uint32_t stop_on_error;	    /* enum tsdb_stop_on */
-	_Atomic uint32_t error_code;	    /* ERRORS_ALL: only this CUresult; 0: any */
+	_Atomic uint32_t error_code;	    /* ERRORS_ALL: only this result; 0: any */
 	char error_what[64];		    /* ERRORS_ALL: only what begins so, the call's name or the error's; "": any */
 	_Atomic uint32_t window_stop;	    /* stop (TSDB_STOP_WINDOW_DONE) when a window closes */
 	_Atomic uint32_t memory;	    /* enum tsdb_memory: what a span records of memory */
@@ -318,7 +318,7 @@ struct tsdb_control {
 	/* The agent writes. */
 	_Alignas(64) _Atomic uint64_t next_seq; /* the next command's number; starts at 1 */
 	_Alignas(64) _Atomic uint32_t agent_state;
-	_Atomic uint32_t source; /* 1 CUPTI */
+	_Atomic uint32_t source; /* struct source.number */
 	uint64_t stop_pc;	 /* address of the int3 */
 	_Atomic uint32_t next_thread;
 	_Atomic uint32_t rings;	  /* slots from here on have never been used */

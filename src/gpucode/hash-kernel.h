@@ -75,14 +75,6 @@ struct hash_kernel {
 	size_t used;	 /* of table and scratch, by what was begun and is not known to be over */
 };
 
-/* Hashes that are on their way. */
-struct hash_kernel_begun {
-	struct sbt_hash *out;
-	const struct sbt_hash *from; /* in the table; NULL: they are in out */
-	const struct hash_kernel_range *ranges;
-	uint32_t n;
-};
-
 /* In the current context. d must outlive h. scratch: HASH_KERNEL_SCRATCH bytes of device memory that stay the caller's, aligned to 16, or 0: then
  * they are allocated. Loads a module, which the driver compiles where its machine code does
  * not fit: tenths of a second. On failure nothing is left. */

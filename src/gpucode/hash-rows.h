@@ -8,9 +8,18 @@
 #define GPUCODE_HASH_ROWS_H
 
 #include <stdint.h>
+#include "sbt/pagehash.h"
 
 struct hash_kernel_range {
 	uint64_t addr, size; /* bytes; any alignment; 16 is fast. Memory that the device can read */
+};
+
+/* Hashes that are on their way. */
+struct hash_kernel_begun {
+	struct sbt_hash *out;
+	const struct sbt_hash *from; /* in the table; NULL: they are in out */
+	const struct hash_kernel_range *ranges;
+	uint32_t n;
 };
 
 /* A page of memory and its copy elsewhere; tables of these lie on the device. */

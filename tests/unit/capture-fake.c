@@ -296,7 +296,7 @@ __attribute__((noinline)) uint64_t fake_enter(CUpti_CallbackId cbid, const void 
 	static uint64_t links[4096];
 	uint64_t *link = &links[++corr % 4096];
 	tls.inside = 1;
-	calls_enter(&(struct call_site){ .row = &cuda_calls[cbid], .name = "cuSomethingNew", .params = params, .ctx = FAKE_CTX,
+	calls_enter(&(struct call_site){ .row = &cuda_calls[cbid], .name = "cuSomethingNew", .params = params, .ctx = (uint64_t)(uintptr_t)FAKE_CTX,
 		.frame = __builtin_frame_address(0), .corr = corr, .link = link });
 	tls.inside = 0;
 	return (uint64_t)(uintptr_t)link;

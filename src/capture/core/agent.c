@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The agent's door: the driver calls InitializeInjection() from cuInit() because CUDA_INJECTION64_PATH names us.
+ * The agent's door: the driver loads the agent and calls it while the program initialises it (source.h).
  * Without TSDB_CONTROL, or with a control block meant for another process (a child inherits the environment), the agent does
  * nothing at all.
  */
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "capture/pipeline/bulk.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/core/forget.h"
 #include "capture/stacks/mapping.h"
 #include "capture/core/source.h"
@@ -323,18 +323,20 @@ static void start(void)
 {
 	static AGENT_KEPT _Atomic uint32_t at_exit_set;
 	char why[TSDB_TEXT_MAX] = "";
-	if (cuda_open()) {
-		agent_refuse("the CUDA driver's library is loaded but does not offer its functions by name, so there is no capture");
-		return;
-	}
-	if (source_cupti.start(why, sizeof(why))) {
+	const struct source *source = source_find();
+	if (!source || driver->open()) {
+		snprintf(why, sizeof(why), "the %s driver's library is loaded but does not offer its functions by name, so there is no capture", driver->api);
 		agent_refuse(why);
 		return;
 	}
-	agent.source = &source_cupti;
+	if (source->start(why, sizeof(why))) {
+		agent_refuse(why);
+		return;
+	}
+	agent.source = source;
 	if (!atomic_exchange(&at_exit_set, 1))
 		atexit(at_exit);
-	atomic_store(&agent.control->source, source_cupti.number);
+	atomic_store(&agent.control->source, source->number);
 	/* Unless the debugger has left meanwhile: starting the source may have waited for the device. */
 	uint32_t was = atomic_load(&agent.control->agent_state);
 	while (was != TSDB_AGENT_LEFT && !atomic_compare_exchange_weak(&agent.control->agent_state, &was, TSDB_AGENT_UP))
@@ -350,9 +352,7 @@ void agent_start(void)
 	tls.inside--;
 }
 
-/* Called by the driver (source: CUDA_INJECTION64_PATH); nonzero means "loaded". */
-AGENT_PUBLIC int InitializeInjection(void);
-int InitializeInjection(void)
+int agent_loaded(void)
 {
 	const int saved = errno;
 	if (!agent_open() && agent_live())

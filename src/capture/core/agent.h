@@ -60,6 +60,8 @@ int agent_open(void);
 int agent_reopen(const char *path);
 /* Subscribes, once for a control block; sets agent_state. The driver's library is loaded. */
 void agent_start(void);
+/* What a driver calls that has loaded the agent, while the program initialises it. Nonzero: "loaded". */
+int agent_loaded(void);
 /* For tests and agent_map_control: takes over a mapping of tsdb_wire_bytes(). */
 int agent_adopt(struct tsdb_control *control);
 /* Nobody reads the rings any more: from here on every hook returns at once. */

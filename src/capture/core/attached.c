@@ -2,7 +2,7 @@
  *
  * The agent's other door: a debugger that attaches makes some thread of the program call tsdb_agent_attach(). That thread may be anywhere, so it does as
  * little as possible: it maps the control block and starts the thread "tsdb-agent", which does the rest and stays until the debugger leaves or dies.
- * Calls of the driver and of CUPTI may wait for the device, which may never come to an end. A second thread, "tsdb-late", makes them, so that the first one can
+ * Calls of the driver and of the source may wait for the device, which may never come to an end. A second thread, "tsdb-late", makes them, so that the first one can
  * always leave; where it leaves the other behind, that one cleans up when its call has ended.
  */
 #include "capture/core/agent.h"
@@ -45,12 +45,9 @@ static bool debugger_gone(const struct tsdb_control *c)
 	return c->debugger_pid && kill((pid_t)c->debugger_pid, 0) < 0 && errno == ESRCH;
 }
 
-static bool driver_is_loaded(void)
+static void set_variable(const struct source *s, const void *path)
 {
-	void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	if (lib)
-		dlclose(lib);
-	return lib;
+	setenv(s->variable, path, 0);
 }
 
 /* A driver that is initialised later loads us from there, so that nothing is missed. Once in the life of the process. */
@@ -61,7 +58,7 @@ static void announce(void)
 	if (done || !dladdr((void *)(uintptr_t)announce, &info) || !info.dli_fname)
 		return;
 	done = true;
-	setenv("CUDA_INJECTION64_PATH", info.dli_fname, 0);
+	source_each(set_variable, info.dli_fname);
 }
 
 static void begin(struct tsdb_control *c)
@@ -69,9 +66,9 @@ static void begin(struct tsdb_control *c)
 	const uint64_t from = clock_monotonic_ns();
 	atomic_store(&c->agent_state, TSDB_AGENT_STARTING);
 	/* The environment is the program's own, so it is left alone where that can be. */
-	if (!driver_is_loaded())
+	if (!source_find())
 		announce();
-	if (driver_is_loaded()) {
+	if (source_find()) {
 		atomic_store(&c->late, TSDB_LATE_LOOKS);
 		late_before();
 		late_look();

@@ -9,11 +9,11 @@
 #include <string.h>
 #include "capture/core/clock.h"
 #include "capture/memory/discover.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/memory/effect.h"
 #include "capture/memory/ipc.h"
 #include "capture/core/gate.h"
-#include "capture/cuda/graph-nodes.h"
+#include "capture/objects/graph-table.h"
 #include "capture/memory/host.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
@@ -138,12 +138,12 @@ uint32_t call_device(const struct call *c)
 	return c->ctx ? (uint32_t)c->ctx->device : 0;
 }
 
-uint32_t call_stream(struct call *c, CUstream handle)
+uint32_t call_stream(struct call *c, uint64_t handle)
 {
 	const bool ptsz = c->row->flags & CALL_PTSZ;
-	c->stream = !handle && ptsz ? CU_STREAM_PER_THREAD : handle;
+	c->stream = !handle && ptsz ? STREAM_PER_THREAD : handle;
 	c->has_stream = true;
-	if (c->stream == CU_STREAM_PER_THREAD)
+	if (c->stream == STREAM_PER_THREAD)
 		c->cmd.flags |= SBT_F_PTDS;
 	return ids_stream(c->t, c->ctx, handle, ptsz);
 }
@@ -187,10 +187,10 @@ static bool may_change(const struct call *c)
 /* Work given to a stream that is capturing becomes a graph node. */
 static void flag_capturing(struct call *c)
 {
-	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-	if (!c->has_stream || !cuda.cuStreamIsCapturing || !(sbt_kind_does(c->cmd.kind) & SBT_QUEUED))
+	bool capturing = false;
+	if (!c->has_stream || !(sbt_kind_does(c->cmd.kind) & SBT_QUEUED))
 		return;
-	if (!OWN(cuda.cuStreamIsCapturing(c->stream, &status)) && status != CU_STREAM_CAPTURE_STATUS_NONE)
+	if (driver_good(driver->stream_capturing(c->stream, &capturing)) && capturing)
 		c->cmd.flags |= SBT_F_GRAPH;
 }
 
@@ -304,31 +304,26 @@ void calls_enter(const struct call_site *s)
 
 /* ---- exit ----------------------------------------------------------------------------------------------------------------- */
 
-static void end_sync(struct thread *t, struct call *c, CUresult result)
+static void end_sync(struct thread *t, struct call *c, uint32_t result)
 {
-	struct sbt_cmd cmd = { .kind = SBT_SYNC_END, .result = (uint32_t)result };
+	struct sbt_cmd cmd = { .kind = SBT_SYNC_END, .result = result };
 	cmd.u.sync_end.begin = c->cmd.seq;
 	cmd.flags = c->cmd.flags & SBT_F_WINDOW;
 	record_now(t, &cmd, 0);
 }
 
-/* Those errors that cuda.h says leave the process in an inconsistent state. Whether it is one. */
+/* Whether the result is one after which the context answers nothing else. */
 static bool note_fault(const struct call *c)
 {
 	uint64_t none = 0;
-	switch (c->cmd.result) {
-	case CUDA_ERROR_ECC_UNCORRECTABLE: case CUDA_ERROR_ILLEGAL_ADDRESS: case CUDA_ERROR_LAUNCH_TIMEOUT: case CUDA_ERROR_ASSERT:
-	case CUDA_ERROR_HARDWARE_STACK_ERROR: case CUDA_ERROR_ILLEGAL_INSTRUCTION: case CUDA_ERROR_MISALIGNED_ADDRESS:
-	case CUDA_ERROR_INVALID_ADDRESS_SPACE: case CUDA_ERROR_INVALID_PC: case CUDA_ERROR_LAUNCH_FAILED:
-		if (atomic_compare_exchange_strong(&calls_fault_seq, &none, c->cmd.seq))
-			atomic_store(&calls_fault, c->cmd.result);
-		return true;
-	default:
+	if (!driver->result_is_fault(c->cmd.result))
 		return false;
-	}
+	if (atomic_compare_exchange_strong(&calls_fault_seq, &none, c->cmd.seq))
+		atomic_store(&calls_fault, c->cmd.result);
+	return true;
 }
 
-void calls_exit(uint64_t *link, CUresult result, const void *frame)
+void calls_exit(uint64_t *link, uint32_t result, const void *frame)
 {
 	struct thread *t = tls.thread;
 	if (!t || !t->busy || *link != t->busy_link)
@@ -336,7 +331,7 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 	struct call *c = &t->call;
 	const bool late = c->row->flags & (CALL_LATE | CALL_AFTER);
 	bool numbered = !c->skip && !late;
-	c->cmd.result = (uint32_t)result;
+	c->cmd.result = result;
 	if (c->row->flags & CALL_FIRST) {
 		if (numbered)
 			end_sync(t, c, result);
@@ -363,7 +358,7 @@ void calls_exit(uint64_t *link, CUresult result, const void *frame)
 		}
 	}
 	t->busy = false;
-	const bool failed = __builtin_expect(result != CUDA_SUCCESS, 0) && numbered && !c->skip;
+	const bool failed = __builtin_expect(result, 0) && numbered && !c->skip;
 	const bool sticky = failed && note_fault(c);
 	if (__builtin_expect(ipc_watched(), 0) && !result &&
 		(c->row->flags & CALL_FIRST || c->cmd.kind == SBT_QUERY || (c->cmd.kind == SBT_COPY && !(c->row->flags & CALL_ASYNC))))

@@ -9,15 +9,14 @@
  *
  * A handler's enter function reads the parameters, fills call->cmd.u, and gives ids to objects seen for the first time (their
  * records go out before the command gets its seq). Its exit function adds what the driver answered; it runs for failed
- * calls too. Either may set skip: nothing is recorded then. cmd.kind comes from the table (cuda-calls.def); a handler may change it.
+ * calls too. Either may set skip: nothing is recorded then. cmd.kind comes from the call's row; a handler may change it.
  */
 #ifndef CAPTURE_CALLS_H
 #define CAPTURE_CALLS_H
 
-#include <cuda.h>
 #include "capture/core/agent.h"
 
-#define CALL_ARGS_MAX (40u << 10) /* kernel parameters: 32,764 bytes at most (CUDA 12.1 and later) */
+#define CALL_ARGS_MAX (40u << 10) /* kernel parameters: 32,764 bytes at most */
 
 struct call;
 struct object;
@@ -51,11 +50,11 @@ struct call_row {
 struct call {
 	const struct call_row *row;
 	struct thread *t;
-	const void *params; /* the driver's NAME_params structure */
+	const void *params; /* the call's parameters, as its row's functions know them */
 	const char *symbol; /* of a launch: the kernel's name as the source knows it; may be NULL */
 	struct object *ctx; /* current context; NULL: none */
 	struct kernel *kernel; /* of a launch */
-	CUstream stream;    /* set by call_stream() */
+	uint64_t stream;     /* its handle; set by call_stream() */
 	bool has_stream;
 	bool skip;
 	bool turn;	    /* it has the turn to be compared for (host.c) */
@@ -74,7 +73,7 @@ struct call_site {
 	const char *name; /* for rows without one; lives for ever */
 	const void *params;
 	const char *symbol;
-	CUcontext ctx;
+	uint64_t ctx; /* handle of the current context */
 	const void *frame; /* frame address of the source's callback */
 	uint32_t corr;
 	uint64_t *link; /* the source's word that joins entry and exit */
@@ -82,12 +81,12 @@ struct call_site {
 
 /* tls.inside is set by the caller (the source). */
 void calls_enter(const struct call_site *s);
-void calls_exit(uint64_t *link, CUresult result, const void *frame);
+void calls_exit(uint64_t *link, uint32_t result, const void *frame);
 
 /* ---- for handlers ---- */
 /* Turns the command into "not replayable: what", with what living for ever. */
 void call_unreplayable(struct call *c, const char *what);
-uint32_t call_stream(struct call *c, CUstream handle);
+uint32_t call_stream(struct call *c, uint64_t handle);
 /* The context's id, or SBT_NO_ID; its device, or 0. */
 uint32_t call_ctx_id(const struct call *c);
 uint32_t call_device(const struct call *c);
@@ -110,7 +109,7 @@ static inline bool call_stops_at_exit(const struct call_row *r)
 
 /* Whether the program has made a call that got a number. */
 extern _Atomic uint32_t calls_any;
-/* The first command that was answered with a fault of the device's (it may come from any command before it), and that CUresult; 0: none.
+/* The first command that was answered with a fault of the device's (it may come from any command before it), and that result; 0: none.
  * A context does not get over it. */
 extern _Atomic uint64_t calls_fault_seq;
 extern _Atomic uint32_t calls_fault;

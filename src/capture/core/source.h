@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where GPU calls are seen: CUPTI now, HIP next. A source turns the vendor's callbacks into calls_enter() and
- * calls_exit() (calls.h) and knows how to get the device's timestamps.
+ * Where GPU calls are seen. A source turns a vendor's callbacks into calls_enter() and calls_exit() (calls.h): it has a table of rows for
+ * the calls that it sees, whose functions read their parameters. It knows how to get the device's timestamps, and whom to ask (driver.h).
+ * A vendor's source lies in the vendor's drawer: cuda/ is the first.
  */
 #ifndef CAPTURE_SOURCE_H
 #define CAPTURE_SOURCE_H
@@ -10,9 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct driver;
+
 struct source {
 	const char *name;
 	uint32_t number; /* control.source */
+	const struct driver *driver;
+	/* Of the environment: it has the vendor's library load the agent when the program initialises it. */
+	const char *variable;
 	/* Subscribes. On failure -errno and one sentence in why. Called once, with the driver loaded. */
 	int (*start)(char *why, size_t why_size);
 	/* Unsubscribes: no callback begins any more. Without effect before start(). */
@@ -24,6 +30,11 @@ struct source {
 	/* Hands over timestamps that are ready; with force also what the device has not finished with. */
 	void (*flush)(bool force);
 };
+
+/* The source of the vendor whose library this process has loaded: `driver` (driver.h) is its driver from then on. NULL: none is loaded. */
+const struct source *source_find(void);
+/* Calls fn for each that there is. */
+void source_each(void (*fn)(const struct source *s, const void *arg), const void *arg);
 
 extern const struct source source_cupti;
 

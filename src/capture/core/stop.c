@@ -9,7 +9,6 @@
  */
 #include "capture/core/stop.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,8 +19,8 @@
 #include <unistd.h>
 #include "capture/core/calls.h"
 #include "capture/memory/contexts.h"
-#include "capture/cuda/cuda-api.h"
-#include "capture/cuda/graph-nodes.h"
+#include "capture/core/driver.h"
+#include "capture/objects/graph-table.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
 #include "capture/stacks/python-stack.h"
@@ -104,60 +103,58 @@ bool stop_window_matches(struct kernel *k)
 
 /* ---- requests ------------------------------------------------------------------------------------------------------- */
 
-static CUresult private_stream(CUstream *ret)
+static struct driver_result private_stream(uint64_t *ret)
 {
 	/* One for each context; the last one is kept. Only used by the owner of the stop. */
-	static CUcontext of;
-	static CUstream stream;
-	CUcontext now = NULL;
-	CUresult r = OWN(cuda.cuCtxGetCurrent(&now));
-	if (r)
+	static uint64_t of, stream;
+	uint64_t now;
+	struct driver_result r = driver->context_current(&now);
+	if (!driver_good(r))
 		return r;
 	if (!now)
-		return CUDA_ERROR_INVALID_CONTEXT;
+		return driver->answer(DRIVER_NO_CONTEXT);
 	if (now != of) {
-		r = OWN(cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-		if (r)
+		r = driver->stream_create(&stream);
+		if (!driver_good(r))
 			return r;
 		of = now;
-		const struct object *o = ids_object(&ids.ctxs, (uint64_t)(uintptr_t)now);
+		const struct object *o = ids_object(&ids.ctxs, now);
 		if (o)
 			device_made_stream(now, o->id, stream);
 	}
 	*ret = stream;
-	return CUDA_SUCCESS;
+	return r;
 }
 
-static CUresult sync_unless_capturing(CUstream s)
+static struct driver_result sync_unless_capturing(uint64_t s)
 {
-	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	bool capturing;
 	/* Asked about the legacy stream while another captures, the driver answers with an error: do not wait then. */
-	if (atomic_load(&calls_captures) && cuda.cuStreamIsCapturing &&
-		(OWN(cuda.cuStreamIsCapturing(s, &status)) || status != CU_STREAM_CAPTURE_STATUS_NONE))
-		return CUDA_SUCCESS;
-	return OWN(cuda.cuStreamSynchronize(s));
+	if (atomic_load(&calls_captures) && (!driver_good(driver->stream_capturing(s, &capturing)) || capturing))
+		return driver->answer(DRIVER_OK);
+	return driver->stream_finish(s);
 }
 
-static CUresult copy(const struct call *c, struct tsdb_req *q)
+static struct driver_result copy(const struct call *c, struct tsdb_req *q)
 {
-	CUstream s;
+	uint64_t s = 0;
 	if (q->size > sizeof(q->data))
-		return CUDA_ERROR_INVALID_VALUE;
-	CUresult r = sync_unless_capturing(c && c->has_stream ? c->stream : CU_STREAM_LEGACY);
-	if (!r)
+		return driver->answer(DRIVER_NOT_VALID);
+	struct driver_result r = sync_unless_capturing(c && c->has_stream ? c->stream : STREAM_LEGACY);
+	if (driver_good(r))
 		r = private_stream(&s);
-	if (r)
+	if (!driver_good(r))
 		return r;
 	if (q->kind == TSDB_REQ_READ)
-		r = OWN(cuda.cuMemcpyDtoHAsync_v2(q->data, q->addr, q->size, s));
+		r = driver->copy_to_host(q->data, q->addr, q->size, s);
 	else
-		r = OWN(cuda.cuMemcpyHtoDAsync_v2(q->addr, q->data, q->size, s));
-	return r ? r : OWN(cuda.cuStreamSynchronize(s));
+		r = driver->copy_to_device(q->addr, q->data, q->size, s);
+	return driver_good(r) ? driver->stream_finish(s) : r;
 }
 
 struct wanted {
 	uint32_t id;
-	CUstream handle;
+	uint64_t handle;
 	bool found;
 };
 
@@ -165,22 +162,22 @@ static bool is_wanted(void *arg, uint64_t key, uint64_t value)
 {
 	struct wanted *w = arg;
 	if (((const struct object *)(uintptr_t)value)->id == w->id) {
-		w->handle = (CUstream)(uintptr_t)key;
+		w->handle = key;
 		w->found = true;
 	}
 	return w->found;
 }
 
-static CUresult sync_stream(const struct call *c, uint32_t id)
+static struct driver_result sync_stream(const struct call *c, uint32_t id)
 {
 	struct wanted w = { .id = id };
 	/* No lock: its holder may be stopped. */
 	map_each(&ids.streams, is_wanted, &w);
 	if (!w.found && c && c->ctx && c->ctx->default_stream == id) {
-		w.handle = CU_STREAM_LEGACY;
+		w.handle = STREAM_LEGACY;
 		w.found = true;
 	}
-	return w.found ? sync_unless_capturing(w.handle) : CUDA_ERROR_INVALID_HANDLE;
+	return w.found ? sync_unless_capturing(w.handle) : driver->answer(DRIVER_BAD_HANDLE);
 }
 
 static void end_span(struct thread *t, const struct call *c, bool at_exit)
@@ -192,24 +189,22 @@ static void end_span(struct thread *t, const struct call *c, bool at_exit)
 }
 
 /* Where the device has faulted: what it was when the span began. */
-static CUresult read_memory(const struct call *c, struct tsdb_req *q)
+static struct driver_result read_memory(const struct call *c, struct tsdb_req *q)
 {
-	const CUresult r = copy(c, q);
+	const struct driver_result r = copy(c, q);
 	q->before = 0;
-	if (!r || q->size > sizeof(q->data) || !atomic_load(&calls_fault_seq) ||
+	if (driver_good(r) || q->size > sizeof(q->data) || !atomic_load(&calls_fault_seq) ||
 		!shadow_kept_read(q->addr, q->data, q->size))
 		return r;
 	q->before = span_first();
-	return CUDA_SUCCESS;
+	return driver->answer(DRIVER_OK);
 }
 
-static CUresult serve(struct thread *t, const struct call *c, struct tsdb_req *q, bool at_exit)
+static struct driver_result serve(struct thread *t, const struct call *c, struct tsdb_req *q, bool at_exit)
 {
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	CUresult r;
+	struct driver_result r;
 	/* Another thread's capture in global mode must not forbid our calls, nor be spoilt by them. */
-	if (cuda.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
+	const unsigned mode = driver->relax();
 	switch (q->kind) {
 	case TSDB_REQ_READ:
 		r = read_memory(c, q);
@@ -222,13 +217,12 @@ static CUresult serve(struct thread *t, const struct call *c, struct tsdb_req *q
 		break;
 	case TSDB_REQ_END_SPAN:
 		end_span(t, c, at_exit);
-		r = CUDA_SUCCESS;
+		r = driver->answer(DRIVER_OK);
 		break;
 	default:
-		r = CUDA_ERROR_NOT_SUPPORTED;
+		r = driver->answer(DRIVER_LACKS);
 	}
-	if (cuda.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
+	driver->restrict_again(mode);
 	return r;
 }
 
@@ -312,7 +306,7 @@ static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t i
 	ctl->request.kind = TSDB_REQ_NONE;
 	trap();
 	while (ctl->request.kind != TSDB_REQ_NONE && agent_live()) {
-		ctl->request.result = (uint32_t)serve(t, c, &ctl->request, at_exit);
+		ctl->request.result = serve(t, c, &ctl->request, at_exit).code;
 		ctl->request.kind = TSDB_REQ_NONE;
 		s->why = TSDB_STOP_SERVED;
 		trap();
@@ -442,15 +436,13 @@ static bool error_wanted(const struct call *c, bool sticky)
 	const struct tsdb_control *ctl = agent.control;
 	const uint32_t on = atomic_load_explicit(&ctl->stop_on_error, memory_order_relaxed), code = atomic_load(&ctl->error_code);
 	const size_t n = strnlen(ctl->error_what, sizeof(ctl->error_what));
-	const char *name = NULL;
 	if (on == TSDB_ERRORS_NONE)
 		return false;
 	if (sticky)
 		return !atomic_exchange(&told, 1);
-	if (on != TSDB_ERRORS_ALL || c->cmd.result == CUDA_ERROR_NOT_READY)
+	if (on != TSDB_ERRORS_ALL || driver->result(c->cmd.result).status == DRIVER_NOT_READY)
 		return false;
-	if (n && cuda.cuGetErrorName && OWN(cuda.cuGetErrorName((CUresult)c->cmd.result, &name)))
-		name = NULL;
+	const char *name = n ? driver->result_name(c->cmd.result) : NULL;
 	return (!code || code == c->cmd.result) &&
 	       (!n || (c->row->name && !strncmp(c->row->name, ctl->error_what, n)) || (name && !strncmp(name, ctl->error_what, n)));
 }
@@ -459,7 +451,7 @@ static bool error_wanted(const struct call *c, bool sticky)
 static void describe_fault(struct tsdb_error *e)
 {
 	struct soft_fault f;
-	soft_fault_fn *const soft = (soft_fault_fn *)(uintptr_t)(cuda.lib ? dlsym(cuda.lib, "tsdb_soft_fault") : NULL);
+	soft_fault_fn *const soft = (soft_fault_fn *)(uintptr_t)driver->symbol("tsdb_soft_fault");
 	if (!soft || !soft(&f))
 		return;
 	e->known = 1;
@@ -477,13 +469,13 @@ static void describe_fault(struct tsdb_error *e)
 
 void stop_error(struct call *c, bool sticky)
 {
-	const char *name = NULL;
 	if (!error_wanted(c, sticky))
 		return;
+	const char *name = driver->result_name(c->cmd.result);
 	acquire(c->t);
 	struct tsdb_error *e = &agent.control->error;
 	*e = (struct tsdb_error){ .code = c->cmd.result, .sticky = sticky };
-	if (cuda.cuGetErrorName && !OWN(cuda.cuGetErrorName((CUresult)c->cmd.result, &name)) && name)
+	if (name)
 		strncpy(e->name, name, sizeof(e->name) - 1);
 	if (c->row->name)
 		strncpy(e->call, c->row->name, sizeof(e->call) - 1);

@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/core/gate.h"
 #include "capture/stacks/stack.h"
 
@@ -220,38 +220,29 @@ struct thread *thread_get_quiet(void)
 	return tls.thread && !tls.thread->left ? tls.thread : set_up(false);
 }
 
-static uint64_t device_attribute(CUdevice d, CUdevice_attribute a)
+static void announce_device(struct thread *t, int ordinal, uint32_t version)
 {
-	int v = 0;
-	return OWN(cuda.cuDeviceGetAttribute(&v, a, d)) ? 0 : (uint64_t)v;
-}
-
-static void announce_device(struct thread *t, int ordinal, int version)
-{
-	char name[256] = "";
-	size_t memory = 0;
+	struct driver_device facts;
 	struct sbt_cmd cmd = { .kind = SBT_DEVICE };
 	struct sbt_cmd_device *d = &cmd.u.device;
-	/* A CUdevice is the ordinal (cuDeviceGet, CUDA driver API). */
-	(void)OWN(cuda.cuDeviceGetName(name, sizeof(name), ordinal));
-	(void)OWN(cuda.cuDeviceTotalMem_v2(&memory, ordinal));
+	driver->device_facts(ordinal, &facts);
 	d->device = (uint64_t)ordinal;
-	d->device_name = (struct sbt_blob){ name, strnlen(name, sizeof(name)) };
-	d->sm_major = device_attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-	d->sm_minor = device_attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-	d->sm_count = device_attribute(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-	d->total_mem = memory;
-	d->driver_version = (uint64_t)version;
-	d->soft = cuda.soft;
+	d->device_name = (struct sbt_blob){ facts.name, strnlen(facts.name, sizeof(facts.name)) };
+	d->sm_major = facts.major;
+	d->sm_minor = facts.minor;
+	d->sm_count = facts.units;
+	d->total_mem = facts.memory;
+	d->driver_version = version;
+	d->soft = driver->is_soft();
 	record_now(t, &cmd, SBT_F_SYNTHETIC);
 }
 
 static void announce_devices(struct thread *t)
 {
-	int n = 0, version = 0;
-	if (OWN(cuda.cuDeviceGetCount(&n)))
+	int n = 0;
+	if (!driver_good(driver->device_count(&n)))
 		return;
-	(void)OWN(cuda.cuDriverGetVersion(&version));
+	const uint32_t version = driver->version();
 	for (int i = 0; i < n; i++)
 		announce_device(t, i, version);
 }
@@ -263,7 +254,7 @@ void thread_announce(struct thread *t)
 	struct sbt_cmd cmd = { .kind = SBT_THREAD };
 	t->announced = true;
 	spin_lock(&ids.first_sight);
-	if (!devices_out && cuda.cuDeviceGetCount) {
+	if (!devices_out && driver->is_open()) {
 		devices_out = true;
 		announce_devices(t);
 	}

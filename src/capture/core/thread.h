@@ -5,7 +5,6 @@
 #ifndef CAPTURE_THREAD_H
 #define CAPTURE_THREAD_H
 
-#include <cuda.h>
 #include "capture/core/agent.h"
 #include "capture/core/calls.h"
 #include "capture/core/clock.h"
@@ -33,7 +32,7 @@ struct thread {
 	const struct tls *tls; /* the thread's own */
 	bool left; /* it is of an earlier debugger's time: nothing else in here means anything */
 	struct clock clock;
-	uint32_t number; /* sbt_cmd.thread; 0: a thread of CUPTI's that only delivers timestamps */
+	uint32_t number; /* sbt_cmd.thread; 0: a thread of the source's that only delivers timestamps */
 	uint32_t os_tid;
 	bool announced; /* the THREAD record is out */
 
@@ -45,11 +44,11 @@ struct thread {
 
 	/* The last ones seen, valid while generation == ids.generation. */
 	uint32_t generation;
-	CUcontext ctx_handle;
+	uint64_t ctx_handle;
 	struct object *ctx;
-	CUstream stream_handle;
+	uint64_t stream_handle;
 	struct object *stream;
-	CUfunction kernel_handle;
+	uint64_t kernel_handle;
 	struct kernel *kernel;
 
 	struct {

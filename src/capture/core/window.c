@@ -9,7 +9,7 @@
 #include "capture/core/calls.h"
 #include "capture/memory/discover.h"
 #include "capture/objects/kernel.h"
-#include "capture/cuda/old-code.h"
+#include "capture/core/driver.h"
 #include "capture/memory/span.h"
 #include "capture/core/stop.h"
 #include "capture/core/thread.h"
@@ -50,7 +50,7 @@ void window_settle(void)
 	const uint64_t closed = atomic_load(&w->closed_seq);
 	if (atomic_load(&w->known_seq))
 		return;
-	const uint64_t told = old_code_settle();
+	const uint64_t told = driver->old_code_settle();
 	atomic_store(&w->known_seq, told > closed ? told : closed);
 }
 

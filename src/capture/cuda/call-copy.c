@@ -14,7 +14,7 @@
 static void plain(struct call *c, enum sbt_copy dir, uint64_t dst, uint64_t src, uint64_t size, CUstream s)
 {
 	struct sbt_cmd_copy *k = &c->cmd.u.copy;
-	k->stream = call_stream(c, s);
+	k->stream = call_stream(c, H(s));
 	k->dir = dir;
 	k->dst = dst;
 	k->src = src;
@@ -239,7 +239,7 @@ void enter_3d_peer_async(struct call *c)
 static struct sbt_cmd_fill *fill(struct call *c, uint64_t dst, uint64_t value, unsigned elem, uint64_t n, CUstream s)
 {
 	struct sbt_cmd_fill *f = &c->cmd.u.fill;
-	f->stream = call_stream(c, s);
+	f->stream = call_stream(c, H(s));
 	f->dst = dst;
 	f->value = value;
 	f->elem = elem;

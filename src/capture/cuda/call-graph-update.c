@@ -13,8 +13,6 @@
 #include "capture/cuda/launch-shape.h"
 #include "capture/core/thread.h"
 
-#define H(handle) ((uint64_t)(uintptr_t)(handle))
-
 /* Of a graph that somebody else made, or that was there before us, launches are recorded by their effect or not at all: nothing to tell. */
 static struct graph_table *begin(struct call *c, CUgraphExec exec)
 {
@@ -36,7 +34,7 @@ void enter_node_update(struct call *c) /* all: hGraphExec and hNode come first *
 {
 	const cuGraphExecKernelNodeSetParams_v2_params *p = c->params;
 	struct graph_table *t = begin(c, p->hGraphExec);
-	struct graph_entry *e = t ? graph_table_find(t, p->hNode) : NULL;
+	struct graph_entry *e = t ? graph_table_find(t, H(p->hNode)) : NULL;
 	if (t && !e)
 		call_unreplayable(c, c->row->name);
 	else if (e)
@@ -51,7 +49,7 @@ static struct graph_entry *changed(struct call *c, struct graph_table **ret)
 	if (c->cmd.result || c->cmd.kind != SBT_GRAPH_UPDATE)
 		return NULL;
 	*ret = graph_table((uint32_t)c->cmd.u.graph_update.exec);
-	return *ret ? graph_table_find(*ret, p->hNode) : NULL;
+	return *ret ? graph_table_find(*ret, H(p->hNode)) : NULL;
 }
 
 static void send(struct call *c, struct graph_table *t, struct graph_entry *e, struct call *n)

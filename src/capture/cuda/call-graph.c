@@ -12,14 +12,12 @@
 #include "capture/cuda/graph-nodes.h"
 #include "capture/core/thread.h"
 
-#define H(handle) ((uint64_t)(uintptr_t)(handle))
-
 /* ---- capture ---------------------------------------------------------------------------------------------------------- */
 
 static void begin(struct call *c, CUstream stream, CUstreamCaptureMode mode)
 {
 	c->cmd.flags |= SBT_F_GRAPH;
-	c->cmd.u.capture_begin.stream = call_stream(c, stream);
+	c->cmd.u.capture_begin.stream = call_stream(c, H(stream));
 	c->cmd.u.capture_begin.mode = mode == CU_STREAM_CAPTURE_MODE_GLOBAL	  ? SBT_CAPTURE_GLOBAL :
 				      mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL ? SBT_CAPTURE_THREAD :
 										    SBT_CAPTURE_RELAXED;
@@ -55,7 +53,7 @@ void enter_end_capture(struct call *c)
 {
 	const cuStreamEndCapture_params *p = c->params;
 	c->cmd.flags |= SBT_F_GRAPH;
-	c->cmd.u.capture_end.stream = call_stream(c, p->hStream);
+	c->cmd.u.capture_end.stream = call_stream(c, H(p->hStream));
 	c->cmd.u.capture_end.new_graph = SBT_NO_ID;
 }
 
@@ -164,7 +162,7 @@ static void old_exec(struct call *c, uint64_t handle)
 void enter_graph_launch(struct call *c)
 {
 	const cuGraphLaunch_params *p = c->params;
-	c->cmd.u.graph_launch.stream = call_stream(c, p->hStream);
+	c->cmd.u.graph_launch.stream = call_stream(c, H(p->hStream));
 	c->cmd.u.graph_launch.exec = ids_number(&ids.graphs, H(p->hGraph));
 	if (discover_watched())
 		old_exec(c, H(p->hGraph));
@@ -230,7 +228,7 @@ void exit_graph_add(struct call *c)
 		return;
 	c->cmd.u.graph_add.handle = H(*p->phGraphNode);
 	c->cmd.u.graph_add.type = graph_node_type(*p->phGraphNode);
-	graph_note_origin(*p->phGraphNode, &c->cmd);
+	graph_note_origin(H(*p->phGraphNode), &c->cmd);
 	CUgraph child;
 	if (strcmp(c->row->name, "cuGraphAddChildGraphNode") == 0 && cuda.cuGraphChildGraphNodeGetGraph &&
 		!OWN(cuda.cuGraphChildGraphNodeGetGraph(*p->phGraphNode, &child)))

@@ -4,21 +4,46 @@
  */
 #include <cupti.h>
 #include <string.h>
+#include "capture/cuda/cuda-api.h"
 #include "capture/cuda/cuda-calls.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
 #include "capture/cuda/launch-shape.h"
 #include "capture/core/thread.h"
 
+/* (key, value) pairs, ended by CU_LAUNCH_PARAM_END: source cuLaunchKernel, CUDA driver API. */
+static int64_t gather_extra(void **extra, uint8_t *buf, uint64_t size)
+{
+	const void *from = NULL;
+	const size_t *n = NULL;
+	for (unsigned i = 0; i < 8 && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+		if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			from = extra[i + 1];
+		else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+			n = extra[i + 1];
+	}
+	if (!from || !n)
+		return 0;
+	if (*n > size)
+		return -1;
+	memcpy(buf, from, *n);
+	return (int64_t)*n;
+}
+
+int64_t launch_gather(const struct kernel *k, void **params, void **extra, uint8_t *buf, uint64_t size)
+{
+	return !params && extra ? gather_extra(extra, buf, size) : kernel_gather(k, params, buf, size);
+}
+
 static void launch(struct call *c, CUfunction f, CUstream stream, void **params, void **extra)
 {
 	struct sbt_cmd_launch *l = &c->cmd.u.launch;
-	c->kernel = kernel_get(c->t, c->ctx, f);
-	l->stream = call_stream(c, stream);
+	c->kernel = kernel_get(c->t, c->ctx, H(f));
+	l->stream = call_stream(c, H(stream));
 	l->kernel = c->kernel ? c->kernel->id : SBT_NO_ID;
 	if (!c->kernel)
 		return;
-	const int64_t n = kernel_gather(c->kernel, params, extra, c->t->args, sizeof(c->t->args));
+	const int64_t n = launch_gather(c->kernel, params, extra, c->t->args, sizeof(c->t->args));
 	if (n >= 0)
 		l->args = (struct sbt_blob){ c->t->args, (uint64_t)n };
 	else
@@ -61,7 +86,7 @@ void enter_launch_ex(struct call *c)
 void enter_host_func(struct call *c)
 {
 	const cuLaunchHostFunc_params *p = c->params;
-	c->cmd.u.host_func.stream = call_stream(c, p->hStream);
+	c->cmd.u.host_func.stream = call_stream(c, H(p->hStream));
 	c->cmd.u.host_func.fn = (uint64_t)(uintptr_t)p->fn;
 	c->cmd.u.host_func.user_data = (uint64_t)(uintptr_t)p->userData;
 }
@@ -69,7 +94,7 @@ void enter_host_func(struct call *c)
 void enter_stream_callback(struct call *c)
 {
 	const cuStreamAddCallback_params *p = c->params;
-	c->cmd.u.host_func.stream = call_stream(c, p->hStream);
+	c->cmd.u.host_func.stream = call_stream(c, H(p->hStream));
 	c->cmd.u.host_func.fn = (uint64_t)(uintptr_t)p->callback;
 	c->cmd.u.host_func.user_data = (uint64_t)(uintptr_t)p->userData;
 }
@@ -77,7 +102,7 @@ void enter_stream_callback(struct call *c)
 static void memory_op(struct call *c, CUstream s, CUdeviceptr addr, uint64_t value, unsigned elem, unsigned flags, bool wait)
 {
 	struct sbt_cmd_batch *b = &c->cmd.u.batch;
-	b->stream = call_stream(c, s);
+	b->stream = call_stream(c, H(s));
 	b->is_wait = wait;
 	b->addr = addr;
 	b->value = value;
@@ -111,7 +136,7 @@ void enter_wait64(struct call *c)
 
 static void attribute(struct call *c, CUfunction f, CUfunction_attribute a, int value)
 {
-	const struct kernel *k = kernel_get(c->t, c->ctx, f);
+	const struct kernel *k = kernel_get(c->t, c->ctx, H(f));
 	c->cmd.u.func_attr.kernel = k ? k->id : SBT_NO_ID;
 	c->cmd.u.func_attr.attr = (uint64_t)a;
 	c->cmd.u.func_attr.attr_value = (uint64_t)(int64_t)value;

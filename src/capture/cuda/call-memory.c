@@ -97,14 +97,14 @@ void enter_alloc_async(struct call *c)
 {
 	const cuMemAllocAsync_params *p = c->params;
 	alloc(c, SBT_MEM_ASYNC, p->bytesize, 0);
-	c->cmd.u.alloc.stream = call_stream(c, p->hStream);
+	c->cmd.u.alloc.stream = call_stream(c, H(p->hStream));
 }
 
 void enter_alloc_pool(struct call *c)
 {
 	const cuMemAllocFromPoolAsync_params *p = c->params;
 	alloc(c, SBT_MEM_ASYNC, p->bytesize, 0);
-	c->cmd.u.alloc.stream = call_stream(c, p->hStream);
+	c->cmd.u.alloc.stream = call_stream(c, H(p->hStream));
 }
 
 /* Physical memory mapped at a reserved address. */
@@ -208,7 +208,7 @@ void enter_free_async(struct call *c)
 {
 	const cuMemFreeAsync_params *p = c->params;
 	release(c, p->dptr, SBT_MEM_ASYNC);
-	c->cmd.u.free.stream = call_stream(c, p->hStream);
+	c->cmd.u.free.stream = call_stream(c, H(p->hStream));
 }
 
 void enter_unmap(struct call *c)

@@ -13,15 +13,13 @@
 #include "capture/objects/ptx-beside.h"
 #include "capture/core/thread.h"
 
-#define H(handle) ((uint64_t)(uintptr_t)(handle))
-
 /* ---- contexts ------------------------------------------------------------------------------------------------------- */
 
 /* The call made ctx come to be: the command says so. */
 static void created_ctx(struct call *c, CUcontext handle, int device, bool primary, uint64_t flags)
 {
 	struct sbt_cmd_ctx_create *k = &c->cmd.u.ctx_create;
-	struct object *o = ids_new_ctx(handle, device, primary);
+	struct object *o = ids_new_ctx(H(handle), device, primary);
 	if (!o) {
 		agent_count_lost();
 		c->skip = true;
@@ -186,7 +184,7 @@ void exit_stream_create(struct call *c) /* both: phStream comes first */
 	const cuStreamCreate_params *p = c->params;
 	struct object *o = NULL;
 	if (!c->cmd.result && p->phStream)
-		o = ids_new_stream(*p->phStream, call_ctx_id(c));
+		o = ids_new_stream(H(*p->phStream), call_ctx_id(c));
 	if (!o)
 		return;
 	c->cmd.u.stream_create.new_stream = o->id;
@@ -196,7 +194,7 @@ void exit_stream_create(struct call *c) /* both: phStream comes first */
 void enter_stream_destroy(struct call *c)
 {
 	const cuStreamDestroy_v2_params *p = c->params;
-	c->cmd.u.stream_destroy.dead_stream = call_stream(c, p->hStream);
+	c->cmd.u.stream_destroy.dead_stream = call_stream(c, H(p->hStream));
 	map_remove(&ids.streams, H(p->hStream));
 	atomic_fetch_add(&ids.generation, 1);
 }
@@ -205,7 +203,7 @@ void enter_stream_sync(struct call *c)
 {
 	const cuStreamSynchronize_params *p = c->params;
 	c->cmd.u.sync.scope = SBT_SYNC_STREAM;
-	c->cmd.u.sync.stream = call_stream(c, p->hStream);
+	c->cmd.u.sync.stream = call_stream(c, H(p->hStream));
 	c->cmd.u.sync.event = SBT_NO_ID;
 }
 
@@ -230,7 +228,7 @@ void enter_event_sync(struct call *c)
 	const cuEventSynchronize_params *p = c->params;
 	c->cmd.u.sync.scope = SBT_SYNC_EVENT;
 	c->cmd.u.sync.stream = SBT_NO_ID;
-	c->cmd.u.sync.event = ids_event(c->t, p->hEvent);
+	c->cmd.u.sync.event = ids_event(c->t, H(p->hEvent));
 }
 
 /* A program that polls asks a thousand times: of a row of "not ready" answers about one thing the first is recorded. */
@@ -248,7 +246,7 @@ void enter_stream_query(struct call *c)
 {
 	const cuStreamQuery_params *p = c->params;
 	c->cmd.u.query.scope = SBT_SYNC_STREAM;
-	c->cmd.u.query.stream = call_stream(c, p->hStream);
+	c->cmd.u.query.stream = call_stream(c, H(p->hStream));
 	c->cmd.u.query.event = SBT_NO_ID;
 }
 
@@ -262,7 +260,7 @@ void enter_event_query(struct call *c)
 	const cuEventQuery_params *p = c->params;
 	c->cmd.u.query.scope = SBT_SYNC_EVENT;
 	c->cmd.u.query.stream = SBT_NO_ID;
-	c->cmd.u.query.event = ids_event(c->t, p->hEvent);
+	c->cmd.u.query.event = ids_event(c->t, H(p->hEvent));
 }
 
 void exit_event_query(struct call *c)
@@ -291,14 +289,14 @@ void exit_event_create(struct call *c)
 void enter_event_destroy(struct call *c)
 {
 	const cuEventDestroy_v2_params *p = c->params;
-	c->cmd.u.event_destroy.dead_event = ids_event(c->t, p->hEvent);
+	c->cmd.u.event_destroy.dead_event = ids_event(c->t, H(p->hEvent));
 	ids_drop(&ids.events, H(p->hEvent));
 }
 
 static void event_record(struct call *c, CUevent event, CUstream stream, unsigned flags)
 {
-	c->cmd.u.event_record.stream = call_stream(c, stream);
-	c->cmd.u.event_record.event = ids_event(c->t, event);
+	c->cmd.u.event_record.stream = call_stream(c, H(stream));
+	c->cmd.u.event_record.event = ids_event(c->t, H(event));
 	c->cmd.u.event_record.record_flags = flags;
 }
 
@@ -317,8 +315,8 @@ void enter_event_record_flags(struct call *c)
 void enter_stream_wait(struct call *c)
 {
 	const cuStreamWaitEvent_params *p = c->params;
-	c->cmd.u.stream_wait.stream = call_stream(c, p->hStream);
-	c->cmd.u.stream_wait.event = ids_event(c->t, p->hEvent);
+	c->cmd.u.stream_wait.stream = call_stream(c, H(p->hStream));
+	c->cmd.u.stream_wait.event = ids_event(c->t, H(p->hEvent));
 	c->cmd.u.stream_wait.wait_flags = p->Flags;
 }
 

@@ -88,6 +88,9 @@
 	OPTIONAL(cuStreamGetCaptureInfo_v3)       \
 	OPTIONAL(cuGraphMemFreeNodeGetParams)
 
+/* A handle as the rest of the agent has it. */
+#define H(handle) ((uint64_t)(uintptr_t)(handle))
+
 struct cuda_api {
 #define FUNCTION(name) __typeof__(&name) name;
 	DRIVER_FUNCTIONS(FUNCTION, FUNCTION)

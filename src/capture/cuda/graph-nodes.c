@@ -15,7 +15,6 @@
 #include "capture/cuda/launch-shape.h"
 #include "capture/core/thread.h"
 
-#define H(handle) ((uint64_t)(uintptr_t)(handle))
 #define NODES_MAX (1u << 20)
 #define CHILD_DEPTH_MAX 8
 
@@ -101,18 +100,66 @@ static bool begins_early(const struct nodes *s, const struct sbt_blob *deps)
 	return false;
 }
 
+/* ---- where nodes come from ---- */
+
+/* The graph's nodes, with room for *ret_room; NULL: none. */
+static CUgraphNode *list_nodes(CUgraph graph, size_t *ret_n, size_t *ret_room)
+{
+	size_t n = 0;
+	if (!cuda.cuGraphGetNodes || OWN(cuda.cuGraphGetNodes(graph, NULL, &n)) || !n || n > 1u << 20)
+		return NULL;
+	CUgraphNode *node = agent_map(n * sizeof(*node));
+	*ret_n = *ret_room = n;
+	if (node && OWN(cuda.cuGraphGetNodes(graph, node, ret_n)))
+		*ret_n = 0;
+	return node;
+}
+
+void graph_forget_origins(CUgraph graph)
+{
+	size_t n, room;
+	CUgraphNode *node = list_nodes(graph, &n, &room);
+	if (!node)
+		return;
+	for (size_t i = 0; i < n; i++)
+		graph_forget_origin(H(node[i]));
+	agent_unmap(node, room * sizeof(*node));
+}
+
+/* Where both list nodes of the same types in the same order. */
+void graph_copy_origins(CUgraph from, CUgraph to)
+{
+	size_t n = 0, m = 0, nroom = 0, mroom = 0;
+	CUgraphNode *a = list_nodes(from, &n, &nroom), *b = list_nodes(to, &m, &mroom);
+	bool same = a && b && n == m;
+	for (size_t i = 0; same && i < n; i++)
+		same = graph_node_type(a[i]) == graph_node_type(b[i]);
+	for (size_t i = 0; same && i < n; i++) {
+		const struct graph_origin *o = graph_origin(H(a[i]));
+		const struct sbt_cmd c = { .seq = o ? o->seq : 0, .stack = o ? o->stack : 0 };
+		if (o)
+			graph_note_origin(H(b[i]), &c);
+	}
+	if (a)
+		agent_unmap(a, nroom * sizeof(*a));
+	if (b)
+		agent_unmap(b, mroom * sizeof(*b));
+}
+
+/* ---- what they do ---- */
+
 void graph_kernel_payload(struct call *n, const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	struct sbt_cmd_launch *l = &n->cmd.u.launch;
 	n->cmd.kind = 0;
-	n->kernel = kernel_get(n->t, n->ctx, p->func ? p->func : (CUfunction)p->kern);
+	n->kernel = kernel_get(n->t, n->ctx, p->func ? H(p->func) : H(p->kern));
 	if (!n->kernel)
 		return;
 	n->cmd.kind = SBT_LAUNCH;
 	l->stream = SBT_NO_ID;
 	l->kernel = n->kernel->id;
 	LAUNCH_SHAPE(l, p);
-	const int64_t bytes = kernel_gather(n->kernel, p->kernelParams, p->extra, n->t->args, sizeof(n->t->args));
+	const int64_t bytes = launch_gather(n->kernel, p->kernelParams, p->extra, n->t->args, sizeof(n->t->args));
 	if (bytes >= 0)
 		l->args = (struct sbt_blob){ n->t->args, (uint64_t)bytes };
 }
@@ -200,10 +247,10 @@ void graph_event_payload(struct call *n, CUevent event, bool wait)
 	n->cmd.kind = wait ? SBT_STREAM_WAIT : SBT_EVENT_RECORD;
 	if (wait) {
 		n->cmd.u.stream_wait.stream = SBT_NO_ID;
-		n->cmd.u.stream_wait.event = ids_event(n->t, event);
+		n->cmd.u.stream_wait.event = ids_event(n->t, H(event));
 	} else {
 		n->cmd.u.event_record.stream = SBT_NO_ID;
-		n->cmd.u.event_record.event = ids_event(n->t, event);
+		n->cmd.u.event_record.event = ids_event(n->t, H(event));
 	}
 }
 
@@ -345,7 +392,7 @@ static void publish_node(struct call *c, struct nodes *s, size_t i, uint32_t id,
 		n.cmd.kind = SBT_UNREPLAYABLE;
 		n.cmd.u.unreplayable.call = (struct sbt_blob){ other_type(type), strlen(other_type(type)) };
 	}
-	const struct graph_origin *o = graph_origin(s->node[i]);
+	const struct graph_origin *o = graph_origin(H(s->node[i]));
 	e.origin = o ? o->seq : 0;
 	e.stack = o ? o->stack : 0;
 	const size_t size = graph_pack(&n, s->payload);

@@ -163,7 +163,7 @@ static void drop(uint64_t id)
 		close(s);
 }
 
-uint64_t keep_new(uint64_t bytes, CUdeviceptr *ret_addr, uint64_t *ret_bytes)
+uint64_t keep_new(uint64_t bytes, uint64_t *ret_addr, uint64_t *ret_bytes)
 {
 	struct keeper_ask q = {.kind = KEEPER_MAKE, .bytes = bytes};
 	struct keeper_answer a;
@@ -182,7 +182,9 @@ uint64_t keep_new(uint64_t bytes, CUdeviceptr *ret_addr, uint64_t *ret_bytes)
 			(void)refuse("the process that keeps copies gave no memory", a.result);
 		return 0;
 	}
-	const bool good = a.id && a.bytes >= bytes && map_fd(fd, a.bytes, dev, ret_addr);
+	CUdeviceptr addr = 0;
+	const bool good = a.id && a.bytes >= bytes && map_fd(fd, a.bytes, dev, &addr);
+	*ret_addr = addr;
 	close(fd);
 	if (!good && a.id)
 		drop(a.id);
@@ -190,7 +192,7 @@ uint64_t keep_new(uint64_t bytes, CUdeviceptr *ret_addr, uint64_t *ret_bytes)
 	return good ? a.id : 0;
 }
 
-void keep_free(uint64_t id, CUdeviceptr addr, uint64_t bytes)
+void keep_free(uint64_t id, uint64_t addr, uint64_t bytes)
 {
 	(void)OWN(cuda.cuMemUnmap(addr, bytes));
 	(void)OWN(cuda.cuMemAddressFree(addr, bytes));

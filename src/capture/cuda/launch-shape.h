@@ -29,6 +29,10 @@
 	.blockDimX = (p)->blockDimX, .blockDimY = (p)->blockDimY, .blockDimZ = (p)->blockDimZ,                               \
 	.sharedMemBytes = (p)->sharedMemBytes, .kernelParams = (p)->kernelParams, .extra = (p)->extra
 
+struct kernel;
+/* kernel_gather() of a launch whose parameters come in either of the driver's two forms. */
+int64_t launch_gather(const struct kernel *k, void **params, void **extra, uint8_t *buf, uint64_t size);
+
 /* False for one that is given and says no. Programs give it to every launch and set it by a switch. */
 static inline bool launch_attribute_counts(CUlaunchAttributeID id, const CUlaunchAttributeValue *v)
 {

@@ -7,7 +7,6 @@
  */
 #include "capture/cuda/old-code.h"
 
-#include <cuda.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -15,7 +14,7 @@
 #include <xxhash.h>
 #include "capture/core/calls.h"
 #include "capture/objects/code.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/cuda/driver-cuda.h"
 #include "capture/objects/globals.h"
 #include "capture/objects/ids.h"
 #include "capture/cuda/images.h"

@@ -14,7 +14,8 @@
 #include "capture/cuda/cuda-calls.h"
 #include "capture/objects/code.h"
 #include "capture/cuda/cupti-api.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/cuda/driver-cuda.h"
+#include "capture/cuda/nvinfo.h"
 #include "capture/stacks/mapping.h"
 #include "capture/core/thread.h"
 
@@ -49,7 +50,7 @@ static void api(CUpti_CallbackId cbid, const CUpti_CallbackData *d, const void *
 		row = &counted;
 	timestamps_follow();
 	calls_enter(&(struct call_site){ .row = row, .name = d->functionName, .params = d->functionParams,
-		.symbol = d->symbolName, .ctx = d->context, .frame = frame, .corr = d->correlationId, .link = d->correlationData });
+		.symbol = d->symbolName, .ctx = H(d->context), .frame = frame, .corr = d->correlationId, .link = d->correlationData });
 }
 
 static void resource(CUpti_CallbackId cbid, const CUpti_ResourceData *d)
@@ -60,10 +61,13 @@ static void resource(CUpti_CallbackId cbid, const CUpti_ResourceData *d)
 	if (!atomic_load_explicit(&agent.control->on, memory_order_relaxed))
 		return;
 	struct thread *t = thread_get();
-	if (t && tls.peek)
+	if (t && tls.peek) {
 		code_peek(t, m->pCubin, m->cubinSize);
-	else if (t)
+	} else if (t) {
+		if (!cuda.cuFuncGetParamInfo && code_kind_of(m->pCubin, m->cubinSize) == CODE_CUBIN)
+			nvinfo_learn(m->pCubin, m->cubinSize);
 		code_loaded(t, m->pCubin, m->cubinSize);
+	}
 }
 
 static void CUPTIAPI callback(void *arg, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
@@ -248,5 +252,12 @@ static void own_context(bool about_to)
 }
 
 const struct source source_cupti = {
-	.name = "CUPTI", .number = 1, .start = start, .stop = stop, .own_context = own_context, .timestamps = activity_switch, .flush = activity_flush
+	.name = "CUPTI", .number = 1, .driver = &driver_cuda, .variable = "CUDA_INJECTION64_PATH", .start = start, .stop = stop, .own_context = own_context, .timestamps = activity_switch, .flush = activity_flush
 };
+
+/* Called by the driver from cuInit() because CUDA_INJECTION64_PATH names us; nonzero means "loaded". */
+AGENT_PUBLIC int InitializeInjection(void);
+int InitializeInjection(void)
+{
+	return agent_loaded();
+}

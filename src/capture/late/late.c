@@ -4,7 +4,6 @@
  */
 #include "capture/late/late.h"
 
-#include <dlfcn.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,10 +13,9 @@
 #include "capture/core/calls.h"
 #include "capture/core/clock.h"
 #include "capture/memory/discover.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/live.h"
-#include "capture/cuda/old-code.h"
 #include "capture/core/thread.h"
 
 #define DEVICES_MAX 64
@@ -28,13 +26,6 @@
 static struct {
 	_Atomic uint32_t finding; /* memory has not been looked for */
 } late;
-
-/* Whether the program has initialised the driver. */
-static bool is_initialised(void)
-{
-	CUcontext now;
-	return OWN(cuda.cuCtxGetCurrent(&now)) != CUDA_ERROR_NOT_INITIALIZED;
-}
 
 static void tell(struct thread *t, enum sbt_attach what, const struct discover_sums *sums, uint64_t contexts)
 {
@@ -56,7 +47,7 @@ static void tell(struct thread *t, enum sbt_attach what, const struct discover_s
 
 void late_before(void)
 {
-	if (cuda_open() || !is_initialised())
+	if (driver->open() || !driver->is_started())
 		return; /* there is nothing to find */
 	atomic_store(&late.finding, 1);
 	discover_begin();
@@ -70,48 +61,33 @@ void late_before(void)
 	tell(t, SBT_ATTACH_BEGINS, NULL, 0); /* now: what is met as soon as the source has started comes after it */
 }
 
-/* The primary context of a device that has one, retained. */
-static CUcontext primary_of(int device)
-{
-	unsigned flags;
-	int active = 0;
-	CUcontext ctx = NULL;
-	if (OWN(cuda.cuDevicePrimaryCtxGetState(device, &flags, &active)) || !active ||
-		OWN(cuda.cuDevicePrimaryCtxRetain(&ctx, device)))
-		return NULL;
-	return ctx;
-}
-
 /* Introduces the primary contexts; the others when a call names them, or memory that they own. */
 static void find_contexts(struct thread *t)
 {
-	CUcontext was;
 	int n = 0;
-	if (!cuda.cuDevicePrimaryCtxGetState || !cuda.cuDevicePrimaryCtxRetain || !cuda.cuDevicePrimaryCtxRelease_v2 ||
-		!cuda.cuCtxPushCurrent_v2 || !cuda.cuCtxPopCurrent_v2 || OWN(cuda.cuDeviceGetCount(&n)))
+	if (!driver->can(DRIVER_CAN_FIND) || !driver_good(driver->device_count(&n)))
 		return;
 	for (int i = 0; i < n && i < DEVICES_MAX; i++) {
-		CUcontext ctx = primary_of(i);
+		const uint64_t ctx = driver->context_hold(i);
 		if (!ctx)
 			continue;
-		if (!OWN(cuda.cuCtxPushCurrent_v2(ctx))) {
+		if (driver_good(driver->context_enter(ctx))) {
 			(void)ids_introduce_ctx(t, ctx);
-			(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
+			driver->context_leave();
 		}
-		(void)OWN(cuda.cuDevicePrimaryCtxRelease_v2(i));
+		driver->context_let_go(i);
 	}
 }
 
 static bool enter_any(void *arg, uint64_t key, uint64_t value)
 {
-	return !OWN(cuda.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)key)) && (*(bool *)arg = true);
+	return driver_good(driver->context_enter(key)) && (*(bool *)arg = true);
 }
 
 /* Questions about addresses need a context: where there is no primary one they wait for the first that a call names. */
 static void find_memory(struct thread *t)
 {
 	struct discover_sums sums;
-	CUcontext was;
 	bool entered = false;
 	map_each(&ids.ctxs, enter_any, &entered);
 	if (!entered)
@@ -121,7 +97,7 @@ static void find_memory(struct thread *t)
 	discover_all(t, &sums);
 	discover_verify(t);
 	sums.took_ns = clock_monotonic_ns() - from;
-	(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
+	driver->context_leave();
 	tell(t, SBT_ATTACH_FOUND, &sums, atomic_load(&ids.next_ctx));
 	if (discover_is_complete())
 		live_complete();
@@ -144,34 +120,36 @@ static bool add_line(size_t *at, const char *text)
 /* NVIDIA's driver names no streams: of each primary context its default stream can be asked. */
 static void look_at_contexts(size_t *at)
 {
-	CUcontext was;
 	int n = 0;
-	if (!cuda.cuStreamQuery || !cuda.cuDevicePrimaryCtxRelease_v2 || !cuda.cuCtxPushCurrent_v2 || !cuda.cuCtxPopCurrent_v2 ||
-		!cuda.cuDevicePrimaryCtxGetState || !cuda.cuDevicePrimaryCtxRetain || OWN(cuda.cuDeviceGetCount(&n)))
+	if (!driver->can(DRIVER_CAN_FIND | DRIVER_CAN_READ) || !driver_good(driver->device_count(&n)))
 		return;
 	for (int i = 0; i < n && i < DEVICES_MAX; i++) {
 		char text[96];
-		CUcontext ctx = primary_of(i);
+		const uint64_t ctx = driver->context_hold(i);
 		if (!ctx)
 			continue;
-		if (!OWN(cuda.cuCtxPushCurrent_v2(ctx))) {
-			const CUresult r = OWN(cuda.cuStreamQuery(CU_STREAM_LEGACY));
-			snprintf(text, sizeof(text), r == CUDA_ERROR_NOT_READY ? "device %d: the default stream has work" : r ? "device %d: CUDA error %d" :
-				"device %d: the default stream has no work; other streams are not known yet", i, (int)r);
+		if (driver_good(driver->context_enter(ctx))) {
+			const struct driver_result r = driver->stream_query(STREAM_LEGACY);
+			if (r.status == DRIVER_NOT_READY)
+				snprintf(text, sizeof(text), "device %d: the default stream has work", i);
+			else if (!driver_good(r))
+				snprintf(text, sizeof(text), "device %d: %s error %u", i, driver->api, r.code);
+			else
+				snprintf(text, sizeof(text), "device %d: the default stream has no work; other streams are not known yet", i);
 			(void)add_line(at, text);
-			(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
+			driver->context_leave();
 		}
-		(void)OWN(cuda.cuDevicePrimaryCtxRelease_v2(i));
+		driver->context_let_go(i);
 	}
 }
 
 void late_look(void)
 {
 	int (*const soft_busy)(unsigned i, char *text, unsigned size) =
-		(int (*)(unsigned, char *, unsigned))(uintptr_t)(cuda.lib ? dlsym(cuda.lib, "tsdb_soft_busy") : NULL);
+		(int (*)(unsigned, char *, unsigned))(uintptr_t)driver->symbol("tsdb_soft_busy");
 	char text[512];
 	size_t at = 0;
-	if (!cuda.lib || !is_initialised())
+	if (!driver->is_started())
 		return;
 	for (unsigned i = 0; soft_busy && i < STREAMS_TOLD && soft_busy(i, text, sizeof(text)) == 1 && add_line(&at, text); i++)
 		;
@@ -193,20 +171,20 @@ void late_work(void)
 		return;
 	if (atomic_load(&late.finding))
 		find_memory(t);
-	old_code_find(t);
+	driver->old_code_find(t);
 }
 
 void late_last(void)
 {
 	struct thread *t = discover_watched() ? thread_get() : NULL;
 	if (t)
-		old_code_find(t);
+		driver->old_code_find(t);
 }
 
 void late_over(void)
 {
 	discover_end();
-	old_code_forget();
+	driver->old_code_forget();
 	atomic_store(&late.finding, 0);
 }
 
@@ -223,11 +201,11 @@ bool late_is_finding(void)
 bool late_settle(struct thread *t)
 {
 	for (unsigned i = 0; i < PATIENCE * 10 && agent_live() && discover_watched(); i++) {
-		if (!atomic_load(&late.finding) && !old_code_waiting())
+		if (!atomic_load(&late.finding) && !driver->old_code_waiting())
 			break;
 		discover_hurry();
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	}
 	discover_verify(t);
-	return !discover_watched() || (!atomic_load(&late.finding) && !old_code_waiting());
+	return !discover_watched() || (!atomic_load(&late.finding) && !driver->old_code_waiting());
 }

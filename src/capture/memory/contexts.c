@@ -4,9 +4,8 @@
  */
 #include "capture/memory/contexts.h"
 
-#include <dlfcn.h>
 #include <time.h>
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/memory/deadline.h"
 #include "capture/objects/ids.h"
 #include "capture/core/thread.h"
@@ -15,20 +14,20 @@
 static struct {
 	struct spin lock;
 	struct made_stream {
-		CUcontext ctx;
+		uint64_t ctx;
 		uint32_t id;
-		CUstream stream;
+		uint64_t stream;
 	} stream[8 * DEVICE_CTXS];
 	unsigned nstreams;
 	struct {
-		CUcontext ctx;
+		uint64_t ctx;
 		uint32_t id;
 		void *p;
 	} pinned[8];
 	unsigned npinned;
 } made;
 
-void device_made_stream(CUcontext ctx, uint32_t id, CUstream stream)
+void device_made_stream(uint64_t ctx, uint32_t id, uint64_t stream)
 {
 	spin_lock(&made.lock);
 	if (made.nstreams < sizeof(made.stream) / sizeof(*made.stream))
@@ -49,7 +48,7 @@ static void made_pinned(const struct device_ctx *d, void *p)
 
 bool device_can(void)
 {
-	return cuda.cuCtxPushCurrent_v2 && cuda.cuCtxPopCurrent_v2 && cuda.cuCtxSynchronize && cuda.cuStreamQuery;
+	return driver->can(DRIVER_CAN_READ);
 }
 
 static bool add(void *arg, uint64_t key, uint64_t value)
@@ -57,16 +56,16 @@ static bool add(void *arg, uint64_t key, uint64_t value)
 	struct device_set *s = arg;
 	const struct object *o = (const struct object *)(uintptr_t)value;
 	for (unsigned i = 0; i < s->n; i++)
-		if (s->ctx[i].handle == (CUcontext)(uintptr_t)key && s->ctx[i].id == o->id)
+		if (s->ctx[i].handle == key && s->ctx[i].id == o->id)
 			return false;
 	if (s->n < DEVICE_CTXS)
-		s->ctx[s->n] = (struct device_ctx){ .handle = (CUcontext)(uintptr_t)key, .id = o->id };
+		s->ctx[s->n] = (struct device_ctx){ .handle = key, .id = o->id };
 	return ++s->n > DEVICE_CTXS;
 }
 
-bool device_is_there(CUcontext handle, uint32_t id)
+bool device_is_there(uint64_t handle, uint32_t id)
 {
-	const struct object *o = ids_object(&ids.ctxs, (uint64_t)(uintptr_t)handle);
+	const struct object *o = ids_object(&ids.ctxs, handle);
 	return o && o->id == id;
 }
 
@@ -82,9 +81,8 @@ bool device_collect(struct device_set *s)
 		s->n = DEVICE_CTXS;
 		return false;
 	}
-	if (!s->staging && (s->staging = agent_map(DEVICE_STAGING)) && s->n && cuda.cuMemHostRegister_v2 &&
-		device_enter(&s->ctx[0])) {
-		if (!OWN(cuda.cuMemHostRegister_v2(s->staging, DEVICE_STAGING, CU_MEMHOSTREGISTER_PORTABLE)))
+	if (!s->staging && (s->staging = agent_map(DEVICE_STAGING)) && s->n && device_enter(&s->ctx[0])) {
+		if (driver_good(driver->host_pin(s->staging, DEVICE_STAGING)))
 			made_pinned(&s->ctx[0], s->staging);
 		device_leave();
 	}
@@ -101,24 +99,22 @@ struct device_ctx *device_find(struct device_set *s, uint32_t id)
 
 bool device_enter(struct device_ctx *d)
 {
-	CUcontext was;
-	if (OWN(cuda.cuCtxPushCurrent_v2(d->handle)))
+	if (!driver_good(driver->context_enter(d->handle)))
 		return false;
 	if (d->stream)
 		return true;
-	if (!OWN(cuda.cuStreamCreate(&d->stream, CU_STREAM_NON_BLOCKING))) {
+	if (driver_good(driver->stream_create(&d->stream))) {
 		device_made_stream(d->handle, d->id, d->stream);
 		return true;
 	}
-	d->stream = NULL;
-	(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
+	d->stream = 0;
+	driver->context_leave();
 	return false;
 }
 
 void device_leave(void)
 {
-	CUcontext was;
-	(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
+	driver->context_leave();
 }
 
 struct busy {
@@ -131,92 +127,92 @@ static bool is_busy(void *arg, uint64_t key, uint64_t value)
 	struct busy *b = arg;
 	const struct object *o = (const struct object *)(uintptr_t)value;
 	if (o->ctx == b->ctx)
-		b->busy = OWN(cuda.cuStreamQuery((CUstream)(uintptr_t)key)) == CUDA_ERROR_NOT_READY;
+		b->busy = driver->stream_query(key).status == DRIVER_NOT_READY;
 	return b->busy;
 }
 
-static CUresult sync_in(void *ctx)
+static void *as_arg(const struct device_ctx *d)
 {
-	CUcontext was;
-	CUresult r = OWN(cuda.cuCtxPushCurrent_v2(ctx));
-	if (r)
+	return (void *)(uintptr_t)d->handle;
+}
+
+static struct driver_result sync_in(void *ctx)
+{
+	struct driver_result r = driver->context_enter((uint64_t)(uintptr_t)ctx);
+	if (!driver_good(r))
 		return r;
-	r = OWN(cuda.cuCtxSynchronize());
-	(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
+	r = driver->context_finish();
+	driver->context_leave();
 	return r;
 }
 
 /* Waits for work in streams that nobody told us of. Only a process that was attached to has some. */
-static CUresult rest_idle(const struct device_ctx *d, unsigned tenths)
+static struct driver_result rest_idle(const struct device_ctx *d, unsigned tenths)
 {
-	CUresult r;
+	struct driver_result r;
 	if (!agent.control->attached)
-		return OWN(cuda.cuCtxSynchronize());
-	return deadline_run(sync_in, d->handle, tenths * 100, &r) ? r : CUDA_ERROR_NOT_READY;
+		return driver->context_finish();
+	return deadline_run(sync_in, as_arg(d), tenths * 100, &r) ? r : driver->answer(DRIVER_NOT_READY);
 }
 
-static CUresult idle(struct device_ctx *d, unsigned tenths)
+static struct driver_result idle(struct device_ctx *d, unsigned tenths)
 {
 	for (unsigned tries = 0; tries < 100 + tenths * 1000; tries++) {
 		struct busy b = { .ctx = d->id };
 		map_each(&ids.streams, is_busy, &b);
 		if (!b.busy)
-			b.busy = OWN(cuda.cuStreamQuery(CU_STREAM_LEGACY)) == CUDA_ERROR_NOT_READY;
+			b.busy = driver->stream_query(STREAM_LEGACY).status == DRIVER_NOT_READY;
 		if (!b.busy)
 			return rest_idle(d, tenths);
 		if (!agent_live())
-			return CUDA_ERROR_NOT_READY;
+			return driver->answer(DRIVER_NOT_READY);
 		if (tries >= 100)
 			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
 	}
-	return CUDA_ERROR_NOT_READY;
+	return driver->answer(DRIVER_NOT_READY);
 }
 
 /* Why device_enter() failed: in a context that has faulted no stream can be made. */
-static CUresult trouble(struct device_ctx *d, unsigned tenths)
+static struct driver_result trouble(struct device_ctx *d, unsigned tenths)
 {
-	CUresult r;
-	if (!deadline_run(sync_in, d->handle, tenths * 100, &r))
-		return CUDA_ERROR_NOT_READY;
-	return r ? r : CUDA_ERROR_UNKNOWN;
+	struct driver_result r;
+	if (!deadline_run(sync_in, as_arg(d), tenths * 100, &r))
+		return driver->answer(DRIVER_NOT_READY);
+	return driver_good(r) ? driver->answer(DRIVER_FAILED) : r;
 }
 
-static CUresult ctx_idle(struct device_ctx *d, unsigned tenths)
+static struct driver_result ctx_idle(struct device_ctx *d, unsigned tenths)
 {
 	if (!device_enter(d))
 		return trouble(d, tenths);
-	const CUresult r = idle(d, tenths);
+	const struct driver_result r = idle(d, tenths);
 	device_leave();
 	return r;
 }
 
-/* A primary context that another thread is still making, or that has been destroyed, answers CONTEXT_IS_DESTROYED (cuda.h): nothing runs there. */
-CUresult device_idle(struct device_set *s, unsigned tenths)
+/* A primary context that another thread is still making, or that has been destroyed, answers that it is gone: nothing runs there. */
+struct driver_result device_idle(struct device_set *s, unsigned tenths)
 {
-	CUresult r = CUDA_SUCCESS;
-	for (unsigned i = 0; i < s->n && (!r || r == CUDA_ERROR_CONTEXT_IS_DESTROYED); i++)
-		r = ctx_idle(&s->ctx[i], tenths);
-	return r == CUDA_ERROR_CONTEXT_IS_DESTROYED ? CUDA_SUCCESS : r;
+	for (unsigned i = 0; i < s->n; i++) {
+		const struct driver_result r = ctx_idle(&s->ctx[i], tenths);
+		if (!driver_good(r) && r.status != DRIVER_GONE)
+			return r;
+	}
+	return driver->answer(DRIVER_OK);
 }
 
 bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n)
 {
-	return !OWN(cuda.cuMemcpyDtoHAsync_v2(dst, addr, n, d->stream)) && !OWN(cuda.cuStreamSynchronize(d->stream));
-}
-
-static void *look_up(void *arg, const char *name)
-{
-	return dlsym(cuda.lib, name);
+	return driver_good(driver->copy_to_host(dst, addr, n, d->stream)) && driver_good(driver->stream_finish(d->stream));
 }
 
 /* ---- hashes ----------------------------------------------------------------------------------------------------------------- */
 
 /* The kernels in one context. */
 struct hasher {
-	CUcontext handle; /* NULL: a free slot */
+	uint64_t handle; /* 0: a free slot */
 	uint32_t id;
-	bool usable;
-	struct hash_kernel kernel;
+	struct driver_hasher *kernel; /* NULL: they cannot be had */
 	struct spin using; /* it has one table */
 };
 
@@ -240,7 +236,8 @@ static struct hasher *new_hasher(const struct device_ctx *d)
 		struct hasher *h = &hashers.of[i];
 		if (h->handle && device_is_there(h->handle, h->id))
 			continue;
-		hash_kernel_forget(&h->kernel);
+		if (h->kernel)
+			driver->hash_forget(h->kernel);
 		*h = (struct hasher){ .handle = d->handle, .id = d->id };
 		return h;
 	}
@@ -249,22 +246,14 @@ static struct hasher *new_hasher(const struct device_ctx *d)
 
 void device_load(struct device_set *s)
 {
-	static struct hash_kernel_driver functions;
-	static bool filled, complete;
 	spin_lock(&hashers.lock);
-	if (!filled) {
-		filled = true;
-		complete = cuda.lib && hash_kernel_driver_fill(&functions, look_up, NULL);
-	}
 	for (unsigned i = 0; i < s->n; i++) {
 		struct device_ctx *d = &s->ctx[i];
 		struct hasher *h = find_hasher(d) ? NULL : new_hasher(d);
 		if (!h || !device_enter(d))
 			continue;
 		tls.hidden++;
-		h->usable = complete && !OWN(hash_kernel_open(&h->kernel, &functions, 0, 0));
-		if (h->usable)
-			(void)OWN(hash_kernel_warm(&h->kernel, d->stream));
+		h->kernel = driver->hash_open(d->stream);
 		tls.hidden--;
 		device_leave();
 	}
@@ -276,7 +265,7 @@ static struct hasher *borrow(const struct device_ctx *d)
 	spin_lock(&hashers.lock);
 	struct hasher *h = find_hasher(d);
 	spin_unlock(&hashers.lock);
-	if (!h || !h->usable)
+	if (!h || !h->kernel)
 		return NULL;
 	spin_lock(&h->using);
 	return h;
@@ -284,53 +273,44 @@ static struct hasher *borrow(const struct device_ctx *d)
 
 bool device_is_mapped(uint64_t addr, uint64_t size)
 {
-	CUdeviceptr start = 0;
-	size_t range = 0;
-	return !OWN(cuda.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, addr)) &&
-	       !OWN(cuda.cuPointerGetAttribute(&range, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr)) && addr >= start &&
-	       addr - start <= range && size <= range - (addr - start);
+	uint64_t start, range;
+	return driver_good(driver->mem_range(addr, &start, &range)) && addr >= start && addr - start <= range &&
+	       size <= range - (addr - start);
 }
 
-/* What is mapped need not be accessible: cuMemSetAccess() comes after cuMemMap(). */
 bool device_may_read(uint64_t addr, uint64_t size)
 {
-	CUmemLocation here = { .type = CU_MEM_LOCATION_TYPE_DEVICE };
-	unsigned long long begin = 0, end = 0;
-	CUdevice dev;
-	if (!cuda.cuMemGetAccess || !size || !device_is_mapped(addr, size) || OWN(cuda.cuCtxGetDevice(&dev)))
-		return false;
-	here.id = dev;
-	return !OWN(cuda.cuMemGetAccess(&begin, &here, addr)) && !OWN(cuda.cuMemGetAccess(&end, &here, addr + size - 1)) && begin && end;
+	return size && device_is_mapped(addr, size) && driver->mem_access(addr) && driver->mem_access(addr + size - 1);
 }
 
 /* Until device_wait(). */
-static struct hash_kernel *keep(struct device_ctx *d)
+static struct driver_hasher *keep(struct device_ctx *d)
 {
 	if (!d->kept)
 		d->kept = borrow(d);
-	return d->kept ? &((struct hasher *)d->kept)->kernel : NULL;
+	return d->kept ? ((struct hasher *)d->kept)->kernel : NULL;
 }
 
 bool device_gather(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t nranges, uint64_t first, uint32_t n, uint64_t packed)
 {
-	struct hash_kernel *h = keep(d);
-	return h && !OWN(hash_kernel_gather_begin(h, r, nranges, first, n, packed, d->stream));
+	struct driver_hasher *h = keep(d);
+	return h && driver_good(driver->gather_begin(h, r, nranges, first, n, packed, d->stream));
 }
 
 bool device_hash_begin(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t n, struct sbt_hash *ret, struct hash_kernel_begun *b)
 {
-	struct hash_kernel *h = keep(d);
-	return h && !OWN(hash_kernel_ranges_begin(h, r, n, ret, d->stream, b));
+	struct driver_hasher *h = keep(d);
+	return h && driver_good(driver->hash_begin(h, r, n, ret, d->stream, b));
 }
 
 bool device_wait(struct device_ctx *d)
 {
 	struct hasher *h = d->kept;
-	const CUresult r = h ? OWN(hash_kernel_wait(&h->kernel, d->stream)) : OWN(cuda.cuStreamSynchronize(d->stream));
+	const struct driver_result r = h ? driver->hash_wait(h->kernel, d->stream) : driver->stream_finish(d->stream);
 	d->kept = NULL;
 	if (h)
 		spin_unlock(&h->using);
-	return !r;
+	return driver_good(r);
 }
 
 bool device_hash_ranges(struct device_ctx *d, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret)
@@ -338,7 +318,7 @@ bool device_hash_ranges(struct device_ctx *d, const struct hash_kernel_range *r,
 	struct hasher *h = borrow(d);
 	if (!h)
 		return false;
-	const bool good = !OWN(hash_kernel_ranges(&h->kernel, r, n, ret, d->stream));
+	const bool good = driver_good(driver->hash_ranges(h->kernel, r, n, ret, d->stream));
 	spin_unlock(&h->using);
 	return good;
 }
@@ -348,7 +328,7 @@ bool device_hash_pages(struct device_ctx *d, struct hash_kernel_range r, struct 
 	struct hasher *h = borrow(d);
 	if (!h)
 		return false;
-	const bool good = !OWN(hash_kernel_pages(&h->kernel, r, ret_pages, d->stream));
+	const bool good = driver_good(driver->hash_pages(h->kernel, r, ret_pages, d->stream));
 	spin_unlock(&h->using);
 	return good;
 }
@@ -372,26 +352,26 @@ bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint
 
 /* ---- leaving ---------------------------------------------------------------------------------------------------------------- */
 
-static bool enter_if_there(CUcontext ctx, uint32_t id)
+static bool enter_if_there(uint64_t ctx, uint32_t id)
 {
-	return device_is_there(ctx, id) && !OWN(cuda.cuCtxPushCurrent_v2(ctx));
+	return device_is_there(ctx, id) && driver_good(driver->context_enter(ctx));
 }
 
 void device_give_back(void)
 {
 	for (unsigned i = 0; i < DEVICE_CTXS; i++)
-		if (hashers.of[i].usable && enter_if_there(hashers.of[i].handle, hashers.of[i].id)) {
-			OWN((hash_kernel_close(&hashers.of[i].kernel), 0));
+		if (hashers.of[i].kernel && enter_if_there(hashers.of[i].handle, hashers.of[i].id)) {
+			driver->hash_close(hashers.of[i].kernel);
 			device_leave();
 		}
-	for (unsigned i = 0; i < made.nstreams && cuda.cuStreamDestroy_v2; i++)
+	for (unsigned i = 0; i < made.nstreams; i++)
 		if (enter_if_there(made.stream[i].ctx, made.stream[i].id)) {
-			(void)OWN(cuda.cuStreamDestroy_v2(made.stream[i].stream));
+			(void)driver->stream_destroy(made.stream[i].stream);
 			device_leave();
 		}
-	for (unsigned i = 0; i < made.npinned && cuda.cuMemHostUnregister; i++)
+	for (unsigned i = 0; i < made.npinned; i++)
 		if (enter_if_there(made.pinned[i].ctx, made.pinned[i].id)) {
-			(void)OWN(cuda.cuMemHostUnregister(made.pinned[i].p));
+			(void)driver->host_unpin(made.pinned[i].p);
 			device_leave();
 		}
 }

@@ -12,7 +12,6 @@
 #include <unistd.h>
 #include "capture/core/agent.h"
 #include "capture/core/thread.h"
-#include "capture/cuda/cuda-api.h"
 
 #define DEFAULT_MS 5000u
 #define TURN_NS 100000
@@ -24,9 +23,9 @@ static struct {
 	struct spin starting;
 	pid_t thread_of; /* the process that has the thread: a child of fork() has not */
 	_Atomic uint32_t state; /* a futex word */
-	CUresult (*fn)(void *arg);
+	struct driver_result (*fn)(void *arg);
 	void *arg;
-	CUresult result;
+	struct driver_result result;
 } door;
 static __thread bool is_door;
 
@@ -47,12 +46,10 @@ static void do_call(void)
 static void *run(void *arg)
 {
 	const struct timespec second = {.tv_sec = 1};
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	tls.inside = 1; /* nothing that it does is the program's */
 	is_door = true;
 	prctl(PR_SET_NAME, "tsdb-device");
-	if (cuda.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
+	(void)driver->relax();
 	while (agent_live()) {
 		const uint32_t state = atomic_load(&door.state);
 		if (state == ASKED)
@@ -108,7 +105,8 @@ unsigned deadline_limit(void)
 	return ms ? ms : DEFAULT_MS;
 }
 
-bool deadline_run(CUresult (*fn)(void *arg), void *arg, unsigned ms, CUresult *ret)
+bool deadline_run(
+	struct driver_result (*fn)(void *arg), void *arg, unsigned ms, struct driver_result *ret)
 {
 	unsigned turns = ms > UINT32_MAX / TURNS ? UINT32_MAX : ms * TURNS;
 	uint32_t asked = ASKED;

@@ -6,13 +6,12 @@
  */
 #include "capture/memory/discover.h"
 
-#include <cuda.h>
 #include <string.h>
 #include <time.h>
 #include "capture/stacks/areas.h"
 #include "capture/core/calls.h"
 #include "capture/core/clock.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
 #include "capture/objects/live.h"
@@ -40,14 +39,9 @@ static struct {
 	_Atomic uint64_t nothing[1u << NOTHING_BITS]; /* words that are no address of old memory */
 	_Atomic uint32_t complete, swept; /* swept: complete, or some places were given up */
 	struct spin looking;	 /* of found */
-	struct found *found;	 /* FOUND_MAX */
+	struct driver_memory *found; /* FOUND_MAX */
 	uint64_t allocations, bytes; /* taken over so far, by the sweep and by commands that met them; under looking */
 } discover;
-
-struct found {
-	uint64_t addr, size, ctx;
-	uint32_t mem, device;
-};
 
 /* ---- granules ------------------------------------------------------------------------------------------------------------ */
 
@@ -73,81 +67,6 @@ static void set_asked(uint64_t addr)
 	set(discover.asked, addr);
 }
 
-/* ---- questions ------------------------------------------------------------------------------------------------------------- */
-
-static bool attribute(void *ret, CUpointer_attribute a, uint64_t addr)
-{
-	return !OWN(cuda.cuPointerGetAttribute(ret, a, addr));
-}
-
-static bool is_mapping(uint64_t addr)
-{
-	CUmemGenericAllocationHandle h;
-	if (!cuda.cuMemRetainAllocationHandle || !cuda.cuMemRelease ||
-		OWN(cuda.cuMemRetainAllocationHandle(&h, (void *)(uintptr_t)addr)))
-		return false;
-	(void)OWN(cuda.cuMemRelease(h));
-	return true;
-}
-
-/* Memory mapped piece by piece into one reservation: each piece is an allocation. */
-static bool find_mapping(struct found *f, uint64_t addr)
-{
-	CUdeviceptr base = 0;
-	size_t size = 0;
-	unsigned mapped = 1;
-	if (attribute(&mapped, CU_POINTER_ATTRIBUTE_MAPPED, addr) && !mapped)
-		return false;
-	if (!attribute(&base, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, addr) || !attribute(&size, CU_POINTER_ATTRIBUTE_MAPPING_SIZE, addr) ||
-		!base || !size)
-		return false;
-	f->addr = base;
-	f->size = size;
-	f->mem = SBT_MEM_VMM;
-	return true;
-}
-
-/* Memory of a pool is mapped, too, but not piece by piece: so that is asked first. */
-static bool find_kind(struct found *f, uint64_t addr, unsigned type)
-{
-	unsigned managed = 0;
-	CUmemoryPool pool = NULL;
-	if (attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, addr) && managed)
-		f->mem = SBT_MEM_MANAGED;
-	else if (type == CU_MEMORYTYPE_HOST)
-		f->mem = SBT_MEM_PINNED; /* or registered: the driver does not tell */
-	else if (attribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, addr) && pool)
-		f->mem = SBT_MEM_ASYNC;
-	else if (is_mapping(addr))
-		return find_mapping(f, addr);
-	else
-		f->mem = SBT_MEM_DEVICE;
-	return true;
-}
-
-/* What the driver has at addr. False: nothing, which is the usual answer. */
-static bool ask(struct found *f, uint64_t addr)
-{
-	CUdeviceptr base = 0;
-	size_t size = 0;
-	unsigned type = 0;
-	int device = 0;
-	CUcontext ctx = NULL;
-	if (!attribute(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, addr) || !base)
-		return false;
-	if (!attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, addr) || (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE) ||
-		!attribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr) || !size || addr - base >= size)
-		return false;
-	*f = (struct found){ .addr = base, .size = size };
-	if (!find_kind(f, addr, type))
-		return false;
-	if (attribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, addr) && device >= 0)
-		f->device = (uint32_t)device;
-	if (attribute(&ctx, CU_POINTER_ATTRIBUTE_CONTEXT, addr))
-		f->ctx = (uint64_t)(uintptr_t)ctx;
-	return true;
-}
-
 /* ---- taking over ----------------------------------------------------------------------------------------------------------- */
 
 static bool of_device(void *arg, uint64_t key, uint64_t value)
@@ -161,13 +80,12 @@ static bool of_device(void *arg, uint64_t key, uint64_t value)
 }
 
 /* The context that owns it; the device's primary one for memory that belongs to no context. */
-static uint32_t owner_of(struct thread *t, const struct found *f)
+static uint32_t owner_of(struct thread *t, const struct driver_memory *f)
 {
-	CUcontext was, handle = (CUcontext)(uintptr_t)f->ctx;
 	struct object *o = ids_object(&ids.ctxs, f->ctx);
-	if (!o && handle && cuda.cuCtxPushCurrent_v2 && cuda.cuCtxPopCurrent_v2 && !OWN(cuda.cuCtxPushCurrent_v2(handle))) {
-		o = ids_introduce_ctx(t, handle);
-		(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
+	if (!o && f->ctx && driver_good(driver->context_enter(f->ctx))) {
+		o = ids_introduce_ctx(t, f->ctx);
+		driver->context_leave();
 	}
 	if (o)
 		return o->id;
@@ -177,7 +95,7 @@ static uint32_t owner_of(struct thread *t, const struct found *f)
 }
 
 /* True when it is new. Under ids.first_sight, which a FREE takes before it gets its number (freeing()): the record comes before that. */
-static bool take_over(struct thread *t, const struct found *f)
+static bool take_over(struct thread *t, const struct driver_memory *f)
 {
 	const uint32_t ctx = owner_of(t, f);
 	struct sbt_cmd cmd = { .kind = SBT_ALLOC };
@@ -217,8 +135,8 @@ static bool settle(unsigned patience)
 static uint32_t look_through(uint64_t first, uint64_t end, uint32_t n)
 {
 	for (uint64_t at = first; at < end && n < FOUND_MAX;) {
-		struct found *f = &discover.found[n];
-		if (ask(f, at)) {
+		struct driver_memory *f = &discover.found[n];
+		if (driver->mem_at(at, f)) {
 			const uint64_t next = (f->addr + f->size + GRAIN - 1) & ~(GRAIN - 1);
 			at = next > at ? next : at + GRAIN;
 			n++;
@@ -269,7 +187,7 @@ static bool measure(void *arg, const struct area *a)
 }
 
 /* A hit: the whole granule is gone through, and so is that of the allocation's last byte; those in between are all its own. */
-static uint64_t hit(struct sweep *s, const struct found *f, uint64_t at)
+static uint64_t hit(struct sweep *s, const struct driver_memory *f, uint64_t at)
 {
 	const uint64_t last = f->addr + f->size - 1, first = f->addr & ~(GRANULE - 1);
 	if (!was_asked(at) && !look_at(s->t, at, PATIENCE))
@@ -301,12 +219,12 @@ static bool sweep_area(void *arg, const struct area *a)
 	struct sweep *s = arg;
 	const uint64_t step = s->sums->step, end = a->end < TOP ? a->end : TOP;
 	for (uint64_t at = a->start; at < end && agent_live() && s->sums->missed < MISSED_MAX;) {
-		struct found f;
+		struct driver_memory f;
 		if (was_asked(at)) {
 			at = (at & ~(GRANULE - 1)) + GRANULE;
 			continue;
 		}
-		const uint64_t past = ask(&f, at) ? hit(s, &f, at) : 0;
+		const uint64_t past = driver->mem_at(at, &f) ? hit(s, &f, at) : 0;
 		pause_sometimes(s);
 		const uint64_t next = (at + step) & ~(step - 1);
 		at = past > next ? past : next;
@@ -364,14 +282,14 @@ static _Atomic uint64_t *nothing_at(uint64_t word)
 
 static void met(struct thread *t, uint64_t word)
 {
-	struct found f;
+	struct driver_memory f;
 	if (atomic_load_explicit(&discover.swept, memory_order_relaxed)) {
 		met_late(t, word);
 		return;
 	}
 	if (word < GRANULE || word >= TOP || was_asked(word) || atomic_load_explicit(nothing_at(word), memory_order_relaxed) == word)
 		return;
-	if (!ask(&f, word)) {
+	if (!driver->mem_at(word, &f)) {
 		atomic_store_explicit(nothing_at(word), word, memory_order_relaxed);
 		return;
 	}
@@ -459,13 +377,13 @@ bool discover_withdraw(struct thread *t, uint64_t addr, uint64_t size)
 void discover_verify(struct thread *t)
 {
 	struct live l;
-	struct found f;
-	CUdeviceptr start;
+	struct driver_memory f;
+	uint64_t start, size;
 	for (uint32_t i = 0; discover_watched() && live_next_before(&i, &l) && agent_live();) {
-		const CUresult r = OWN(cuda.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, l.addr));
-		if (r && r != CUDA_ERROR_INVALID_VALUE)
+		const struct driver_result r = driver->mem_range(l.addr, &start, &size);
+		if (!driver_good(r) && r.status != DRIVER_NOT_VALID)
 			return; /* the context is broken, or none is current */
-		if (r || (ask(&f, l.addr) && (f.addr != l.addr || f.size != l.size)))
+		if (!driver_good(r) || (driver->mem_at(l.addr, &f) && (f.addr != l.addr || f.size != l.size)))
 			(void)discover_withdraw(t, l.addr, l.size);
 	}
 }

@@ -9,7 +9,7 @@
 #include "capture/pipeline/bulk.h"
 #include "capture/core/calls.h"
 #include "capture/memory/contexts.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/core/gate.h"
 #include "capture/objects/globals.h"
 #include "capture/objects/kernel.h"
@@ -196,13 +196,7 @@ static void send_nothing(void)
 /* With the gate shut: whether nothing is under way. */
 static bool all_quiet(struct thread *t)
 {
-	return gate_quiet(t, false, PATIENCE) && device_collect(&effect.set) && !device_idle(&effect.set, PATIENCE);
-}
-
-static void exchange_mode(CUstreamCaptureMode *mode)
-{
-	if (cuda.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(mode));
+	return gate_quiet(t, false, PATIENCE) && device_collect(&effect.set) && driver_good(device_idle(&effect.set, PATIENCE));
 }
 
 static bool shut(struct call *c)
@@ -227,14 +221,13 @@ static void open_again(void)
 void effect_enter(struct call *c)
 {
 	uint32_t nobody = 0;
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	if (!concerns(c))
 		return;
 	if (!atomic_compare_exchange_strong(&effect.owner, &nobody, c->t->os_tid)) {
 		span_note("two threads made calls that cannot be repeated: what they did to memory cannot be told apart");
 		return;
 	}
-	exchange_mode(&mode);
+	const unsigned mode = driver->relax();
 	if (!effect.range)
 		effect.range = agent_map(RANGES_MAX * sizeof(*effect.range));
 	if (effect.range && shut(c)) {
@@ -253,16 +246,15 @@ void effect_enter(struct call *c)
 		span_note("work on the device did not end before a call that cannot be repeated: what it did to memory is not known");
 		atomic_store(&effect.owner, 0);
 	}
-	exchange_mode(&mode);
+	driver->restrict_again(mode);
 }
 
 void effect_exit(struct call *c)
 {
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	if (!c->effect)
 		return;
 	c->effect = false;
-	exchange_mode(&mode);
+	const unsigned mode = driver->relax();
 	if (!atomic_load(&span_open) || c->cmd.result) {
 		/* It failed, or the span is over. */
 	} else if (shut(c)) {
@@ -276,6 +268,6 @@ void effect_exit(struct call *c)
 		span_note("a call that cannot be repeated did not end: what it did to memory is not known");
 	}
 	drop_all();
-	exchange_mode(&mode);
+	driver->restrict_again(mode);
 	atomic_store(&effect.owner, 0);
 }

@@ -8,7 +8,7 @@
 #include "capture/pipeline/bulk.h"
 #include "capture/core/calls.h"
 #include "capture/memory/contexts.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
 #include "capture/memory/span.h"
@@ -33,7 +33,7 @@ static uint64_t granules(uint64_t addr, uint64_t size, uint64_t *ret_first)
 void fresh_used(uint64_t addr, uint64_t size)
 {
 	uint64_t first;
-	if (cuda.soft || !size)
+	if (driver->is_soft() || !size)
 		return;
 	for (uint64_t n = granules(addr, size, &first), i = 0; i < n; i++)
 		(void)map_put(&used, first + i + 1, 1);
@@ -88,7 +88,7 @@ static void look(struct call *c)
 	if (!device_enter(d))
 		return;
 	/* Stream-ordered memory can be read when its stream has come there. */
-	if (a->mem == SBT_MEM_ASYNC && OWN(cuda.cuStreamSynchronize(c->stream)))
+	if (a->mem == SBT_MEM_ASYNC && !driver_good(driver->stream_finish(c->stream)))
 		span_note("fresh memory could not be read");
 	else if (a->mem == SBT_MEM_IPC || was_used(a->addr, a->size) || !device_hash(&fresh.set, d, a->addr, a->size, a->mem == SBT_MEM_VMM, &hash) ||
 		 !sbt_hash_equal(hash, hash_of_zeros(a->size)))
@@ -99,7 +99,7 @@ static void look(struct call *c)
 void fresh_alloc(struct call *c)
 {
 	const struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
-	if ((cuda.soft && c->cmd.u.alloc.mem != SBT_MEM_IPC) || c->cmd.kind != SBT_ALLOC || c->cmd.result || !a->addr || !a->size || c->cmd.flags & SBT_F_GRAPH)
+	if ((driver->is_soft() && c->cmd.u.alloc.mem != SBT_MEM_IPC) || c->cmd.kind != SBT_ALLOC || c->cmd.result || !a->addr || !a->size || c->cmd.flags & SBT_F_GRAPH)
 		return;
 	/* Memory of the host is compared before every launch (host.c). VMM memory cannot be accessed yet, and comes as zeros. */
 	if (a->mem == SBT_MEM_PINNED || a->mem == SBT_MEM_REGISTERED || a->mem == SBT_MEM_MANAGED || a->mem == SBT_MEM_VMM)

@@ -12,7 +12,7 @@
 #include "capture/pipeline/bulk.h"
 #include "capture/core/calls.h"
 #include "capture/memory/contexts.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/memory/extent.h"
 #include "capture/objects/known.h"
 #include "capture/objects/live.h"
@@ -234,15 +234,12 @@ static bool may_read(struct compare *a)
 static void wait_for_kernels(void)
 {
 	static struct device_set set; /* the comparing thread's */
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	if (!live_managed() || atomic_load(&calls_captures))
 		return;
-	if (cuda.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
-	if (!device_collect(&set) || device_idle(&set, PATIENCE))
+	const unsigned mode = driver->relax();
+	if (!device_collect(&set) || !driver_good(device_idle(&set, PATIENCE)))
 		span_note("work on the device did not end, so managed memory was recorded while it may have been written");
-	if (cuda.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
+	driver->restrict_again(mode);
 }
 
 /* A copy to the host that came behind a command which is still being compared for could be over,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that other processes see (cuIpc*MemHandle): exported by this one, or opened. What they do to it passes no call of ours. Within a span it is looked
+ * Memory that other processes see: exported by this one, or opened. What they do to it passes no call of ours. Within a span it is looked
  * at before the first command that could read it after each wait of the host, for that is when a program knows that the other one is done; pages
  * that changed are recorded as the host's doing. That needs hashes only, and happens only where such memory is.
  */

@@ -5,8 +5,7 @@
 #include "capture/memory/room.h"
 
 #include <time.h>
-#include "capture/cuda/cuda-api.h"
-#include "capture/cuda/keep.h"
+#include "capture/core/driver.h"
 #include "capture/objects/live.h"
 #include "base/checked.h"
 
@@ -18,9 +17,9 @@
 #define LOCK_TURN_NS 100000
 
 struct block {
-	CUcontext handle;
+	uint64_t handle;
 	uint32_t ctx;
-	CUdeviceptr addr;
+	uint64_t addr;
 	uint64_t bytes, used;
 	uint64_t keep; /* the keeper's id of it; 0: this process's own memory */
 };
@@ -50,18 +49,18 @@ static uint64_t round_up(uint64_t bytes)
 /* Of the keeper's, which outlives a fault, or else of this context's. */
 static bool take(struct block *b, uint64_t bytes)
 {
-	b->keep = keep_new(bytes, &b->addr, &b->bytes);
+	b->keep = driver->keep_new(bytes, &b->addr, &b->bytes);
 	if (b->keep)
 		return true;
 	b->bytes = bytes;
-	return !OWN(cuda.cuMemAlloc_v2(&b->addr, bytes));
+	return driver_good(driver->mem_alloc(&b->addr, bytes));
 }
 
 /* In the context. */
 static void grow(struct device_ctx *d, uint64_t bytes, bool ahead)
 {
-	size_t unused = 0, total = 0;
-	if (room.n == BLOCKS_MAX || OWN(cuda.cuMemGetInfo_v2(&unused, &total)) || unused <= LEAVE_FREE)
+	uint64_t unused;
+	if (room.n == BLOCKS_MAX || !driver_good(driver->mem_unused(&unused)) || unused <= LEAVE_FREE)
 		return;
 	const uint64_t most = ahead ? (unused - LEAVE_FREE) / 2 : unused - LEAVE_FREE;
 	if (bytes > most && ahead)
@@ -86,7 +85,7 @@ static void grow(struct device_ctx *d, uint64_t bytes, bool ahead)
 
 void room_reserve(struct device_set *s, bool ahead)
 {
-	if (!cuda.cuMemGetInfo_v2 || !cuda.cuMemAlloc_v2 || !cuda.cuMemFree_v2 || !cuda.cuMemcpyDtoDAsync_v2)
+	if (!driver->can(DRIVER_CAN_COPY))
 		return;
 	spin_lock(&room.lock);
 	for (unsigned i = 0; i < s->n; i++) {
@@ -135,17 +134,16 @@ uint64_t room_take(uint32_t ctx, uint64_t bytes, uint64_t *ret_addr)
 /* Of a context that is gone the memory is gone, but for the keeper's. */
 static void release(void)
 {
-	CUcontext was;
 	for (unsigned i = 0; i < room.n; i++) {
 		const struct block *b = &room.block[i];
 		if (b->keep) {
-			keep_free(b->keep, b->addr, b->bytes);
+			driver->keep_free(b->keep, b->addr, b->bytes);
 			continue;
 		}
-		if (!device_is_there(b->handle, b->ctx) || OWN(cuda.cuCtxPushCurrent_v2(b->handle)))
+		if (!device_is_there(b->handle, b->ctx) || !driver_good(driver->context_enter(b->handle)))
 			continue;
-		(void)OWN(cuda.cuMemFree_v2(b->addr));
-		(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
+		(void)driver->mem_free(b->addr);
+		driver->context_leave();
 	}
 	if (room.n)
 		atomic_fetch_add(&room_epoch, 1);
@@ -178,7 +176,7 @@ bool room_read(uint64_t addr, void *dst, size_t n)
 	for (unsigned i = 0; i < room.n; i++) {
 		const struct block *b = &room.block[i];
 		if (b->keep && range_within(addr, n, b->addr, b->bytes))
-			return keep_read(b->keep, addr - b->addr, dst, n);
+			return driver->keep_read(b->keep, addr - b->addr, dst, n);
 	}
 	return false;
 }
@@ -186,13 +184,12 @@ bool room_read(uint64_t addr, void *dst, size_t n)
 /* As much is free as it takes; in a context that has faulted nobody allocates any more. */
 static bool is_spare(const struct block *b)
 {
-	size_t unused = 0, total = 0;
-	CUcontext was;
-	if (!device_is_there(b->handle, b->ctx) || OWN(cuda.cuCtxPushCurrent_v2(b->handle)))
+	uint64_t unused;
+	if (!device_is_there(b->handle, b->ctx) || !driver_good(driver->context_enter(b->handle)))
 		return false;
-	const CUresult r = OWN(cuda.cuMemGetInfo_v2(&unused, &total));
-	(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
-	return r || (unused > LEAVE_FREE && unused - LEAVE_FREE >= b->bytes);
+	const bool told = driver_good(driver->mem_unused(&unused));
+	driver->context_leave();
+	return !told || (unused > LEAVE_FREE && unused - LEAVE_FREE >= b->bytes);
 }
 
 bool room_keep(void)
@@ -209,14 +206,14 @@ bool room_keep(void)
 
 void room_make_way(uint64_t bytes)
 {
-	size_t unused = 0, total = 0;
+	uint64_t unused;
 	if (!lock_in_time())
 		return;
 	bool used = false;
 	for (unsigned i = 0; i < room.n; i++)
 		used |= room.block[i].used != 0;
 	/* In the calling thread's context; where that cannot be asked the call fails anyway. */
-	if (room.n && !used && !OWN(cuda.cuMemGetInfo_v2(&unused, &total)) && (unused < LEAVE_FREE || unused - LEAVE_FREE < bytes))
+	if (room.n && !used && driver_good(driver->mem_unused(&unused)) && (unused < LEAVE_FREE || unused - LEAVE_FREE < bytes))
 		release();
 	spin_unlock(&room.lock);
 }

@@ -7,7 +7,7 @@
 
 #include <string.h>
 #include "capture/core/calls.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/memory/extent.h"
 #include "capture/objects/known.h"
 #include "capture/objects/live.h"
@@ -171,7 +171,7 @@ static bool copy_device(struct device_ctx *d, const struct piece *p)
 	for (uint64_t done = 0, to; done < p->size;) {
 		const uint64_t n = room_take(d->id, p->size - done, &to);
 		struct entry *e = n ? new_entry(p) : NULL;
-		if (!e || OWN(cuda.cuMemcpyDtoDAsync_v2(to, p->addr + done, n, d->stream))) {
+		if (!e || !driver_good(driver->copy_on_device(to, p->addr + done, n, d->stream))) {
 			shadow.n = was;
 			return false;
 		}

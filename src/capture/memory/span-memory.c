@@ -6,7 +6,7 @@
 
 #include "capture/pipeline/bulk.h"
 #include "capture/core/clock.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/memory/extent.h"
 #include "capture/objects/globals.h"
 #include "capture/memory/host.h"
@@ -147,7 +147,7 @@ static void arrive(struct ending *e)
 {
 	const unsigned begun = device_wait(e->now) ? e->begun : 0;
 	for (unsigned i = 0; begun && i < e->launches; i++)
-		hash_kernel_ranges_end(&e->launch[i]);
+		driver->hash_end(&e->launch[i]);
 	for (unsigned i = begun; i < e->n; i++)
 		hash_one(e, &e->piece[i]);
 	e->n = begun;

@@ -14,7 +14,7 @@
 #include "capture/memory/contexts.h"
 #include "capture/memory/deadline.h"
 #include "capture/memory/discover.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/memory/effect.h"
 #include "capture/memory/fresh.h"
 #include "capture/core/gate.h"
@@ -84,24 +84,24 @@ static unsigned patience_end(void)
 }
 
 /* r: of device_idle(), which waited so long. */
-static void not_idle_text(CUresult r, const char *when, unsigned tenths, char *text)
+static void not_idle_text(struct driver_result r, const char *when, unsigned tenths, char *text)
 {
 	const uint64_t seq = atomic_load(&calls_fault_seq);
 	const size_t n = TSDB_TEXT_MAX;
-	if (r == CUDA_ERROR_NOT_READY)
+	if (r.status == DRIVER_NOT_READY)
 		snprintf(text, n,
 			"work on the device did not end when the window %s, not within %u.%u s (set gpu-timeout)",
 			when, tenths / 10, tenths % 10);
 	else if (seq)
 		snprintf(text, n,
-			"the device has faulted (CUDA error %u, first told by #%llu): its memory could not be read when the window %s",
-			atomic_load(&calls_fault), (unsigned long long)seq, when);
+			"the device has faulted (%s error %u, first told by #%llu): its memory could not be read when the window %s",
+			driver->api, atomic_load(&calls_fault), (unsigned long long)seq, when);
 	else
-		snprintf(text, n, "the device answered with CUDA error %u: its memory could not be read when the window %s",
-			(unsigned)r, when);
+		snprintf(text, n, "the device answered with %s error %u: its memory could not be read when the window %s",
+			driver->api, r.code, when);
 }
 
-static void note_not_idle(CUresult r, const char *when, unsigned tenths)
+static void note_not_idle(struct driver_result r, const char *when, unsigned tenths)
 {
 	char text[TSDB_TEXT_MAX];
 	not_idle_text(r, when, tenths, text);
@@ -109,7 +109,7 @@ static void note_not_idle(CUresult r, const char *when, unsigned tenths)
 }
 
 /* The device has faulted, or does not come to an end: what is recorded of the span can be executed up to there, and compared with nothing. */
-static void end_is_missing(CUresult r)
+static void end_is_missing(struct driver_result r)
 {
 	struct tsdb_control *ctl = agent.control;
 	spin_lock(&span.noting);
@@ -219,8 +219,8 @@ static void begin(struct thread *t, uint64_t seq)
 	if (seq && atomic_load(&ctl->next_seq) != seq + 1)
 		return; /* other threads have commands behind it: the span begins with the next one */
 	/* Before the first command nothing runs, and a context that is just being made cannot be asked or entered. */
-	const CUresult r = atomic_load(&calls_any) ? device_idle(&span.set, patience_begin()) : CUDA_SUCCESS;
-	if (r) {
+	const struct driver_result r = atomic_load(&calls_any) ? device_idle(&span.set, patience_begin()) : driver->answer(DRIVER_OK);
+	if (!driver_good(r)) {
 		note_not_idle(r, "began", patience_begin());
 		refuse(t, "");
 		return;
@@ -275,9 +275,9 @@ static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
 	const bool collected = device_collect(&span.set);
 	clock_lap(&at, &span.times.end.gate);
 	span.last = last ? last : last_given();
-	const CUresult r = quiet && collected ? device_idle(&span.set, patience_end()) : CUDA_ERROR_NOT_READY;
+	const struct driver_result r = quiet && collected ? device_idle(&span.set, patience_end()) : driver->answer(DRIVER_NOT_READY);
 	clock_lap(&at, &span.times.end.idle);
-	if (r) {
+	if (!driver_good(r)) {
 		end_is_missing(r);
 	} else {
 		payload_poll(t, true);
@@ -307,23 +307,23 @@ static void prepare(bool ahead)
 		room_reserve(&span.set, ahead);
 }
 
-static CUresult prepare_now(void *arg)
+static struct driver_result prepare_now(void *arg)
 {
 	prepare(false);
-	return CUDA_SUCCESS;
+	return driver->answer(DRIVER_OK);
 }
 
-static CUresult prepare_for_later(void *arg)
+static struct driver_result prepare_for_later(void *arg)
 {
 	prepare(true);
 	shadow_prepare();
-	return CUDA_SUCCESS;
+	return driver->answer(DRIVER_OK);
 }
 
 /* Loading code and getting memory wait for the device's work, or may. False: it does not come to an end. */
-static bool prepare_in_time(CUresult (*how)(void *arg))
+static bool prepare_in_time(struct driver_result (*how)(void *arg))
 {
-	CUresult r;
+	struct driver_result r;
 	return deadline_run(how, NULL, patience_begin() * 100, &r);
 }
 
@@ -354,29 +354,21 @@ static void prepare_if_armed(void)
 		sender_prepare(prepare_ahead);
 }
 
-/* Another thread's stream capture in global mode must not forbid our calls. */
-static void exchange_mode(CUstreamCaptureMode *mode)
-{
-	if (cuda.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(mode));
-}
-
 /* With the gate shut: the device's work did not end, so nothing was prepared. */
 static void give_up(struct thread *t)
 {
 	clean();
-	note_not_idle(CUDA_ERROR_NOT_READY, "began", patience_begin());
+	note_not_idle(driver->answer(DRIVER_NOT_READY), "began", patience_begin());
 	refuse(t, "");
 }
 
 /* The caller has claimed the gate. seq: of the command that it begins with, which has its number; 0: the next one. An earlier span's memory must be out: its copies lie where the new ones go. */
 static void begin_span(struct thread *t, uint64_t seq)
 {
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	uint64_t at = clock_monotonic_ns();
 	const uint64_t t0 = at;
 	span.times = (struct span_times){ .live = atomic_load(&live_total) };
-	exchange_mode(&mode);
+	const unsigned mode = driver->relax();
 	sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
 	clock_lap(&at, &span.times.begin.wait);
 	known_begin(KNOWN_MEMORY);
@@ -393,19 +385,18 @@ static void begin_span(struct thread *t, uint64_t seq)
 	gate_open();
 	if (prepared)
 		sender_start(); /* otherwise the room for copies may still be waiting for the device */
-	exchange_mode(&mode);
+	driver->restrict_again(mode);
 	atomic_store(&agent.control->pause_ns, span.times.begin.all = clock_monotonic_ns() - t0);
 }
 
 static void end_span(struct thread *t, uint64_t last, bool at_stop)
 {
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	const uint64_t t0 = clock_monotonic_ns();
-	exchange_mode(&mode);
+	const unsigned mode = driver->relax();
 	gate_shut(t);
 	end(t, last, at_stop, t0);
 	gate_open();
-	exchange_mode(&mode);
+	driver->restrict_again(mode);
 }
 
 /* The window is over, or the capture is: it held nothing but what was captured into graphs. */

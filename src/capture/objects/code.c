@@ -9,11 +9,9 @@
 #include <xxhash.h>
 #include "capture/core/agent.h"
 #include "capture/core/calls.h"
-#include "capture/cuda/cuda-api.h"
 #include "capture/objects/globals.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
-#include "capture/cuda/nvinfo.h"
 #include "capture/core/thread.h"
 
 #define PIECE (32u << 10)
@@ -71,8 +69,6 @@ void code_loaded(struct thread *t, const void *code, size_t size)
 	const uint64_t hash = hash_of(code, size);
 	t->loaded_hash = hash;
 	t->loaded_size = size;
-	if (kind == CODE_CUBIN && !cuda.cuFuncGetParamInfo)
-		nvinfo_learn(code, size);
 	globals_learn(hash, code, size);
 	if (code_wanted())
 		send_once(t, hash, code, size, kind);

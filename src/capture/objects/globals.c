@@ -9,7 +9,7 @@
 #include "capture/pipeline/bulk.h"
 #include "capture/core/calls.h"
 #include "capture/memory/discover.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
 #include "gpucode/code-kind.h"
@@ -194,8 +194,7 @@ void globals_learn(uint64_t hash, const void *code, size_t size)
 /* ---- where they are ------------------------------------------------------------------------------------------------------ */
 
 struct place {
-	CUdeviceptr addr;
-	size_t size;
+	uint64_t addr, size;
 	const struct name *name;
 };
 /* A module's globals in one context. Asking the driver takes longer than copying them, so it is asked once. */
@@ -209,12 +208,7 @@ struct places {
 /* In a context. False: the driver has none of this name. */
 static bool ask(const struct object *o, struct place *p)
 {
-	CUresult r = CUDA_ERROR_NOT_SUPPORTED;
-	if (o->is_library && cuda.cuLibraryGetGlobal)
-		r = OWN(cuda.cuLibraryGetGlobal(&p->addr, &p->size, (CUlibrary)(uintptr_t)o->handle, p->name->text));
-	else if (!o->is_library && cuda.cuModuleGetGlobal_v2)
-		r = OWN(cuda.cuModuleGetGlobal_v2(&p->addr, &p->size, (CUmodule)(uintptr_t)o->handle, p->name->text));
-	return !r && p->addr && p->size;
+	return driver->global_find(o->handle, o->is_library, p->name->text, &p->addr, &p->size);
 }
 
 /* In the context d. NULL: none, or no memory. */
@@ -316,8 +310,7 @@ static bool withdraw(void *arg, uint64_t key, uint64_t value)
 	struct withdrawal *w = arg;
 	const struct object *o = w->module, *ctx = (const struct object *)(uintptr_t)value;
 	const struct names *names = o->hash ? (const struct names *)(uintptr_t)map_get(&by_hash, o->hash) : NULL;
-	CUcontext was;
-	if (!names || (!o->is_library && o->ctx != ctx->id) || OWN(cuda.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)key)))
+	if (!names || (!o->is_library && o->ctx != ctx->id) || !driver_good(driver->context_enter(key)))
 		return false;
 	for (const struct name *n = names->first; n; n = n->next) {
 		struct place at = { .name = n };
@@ -327,7 +320,7 @@ static bool withdraw(void *arg, uint64_t key, uint64_t value)
 		if (w->told)
 			*w->told = tell(w->t, o, ctx, &at);
 	}
-	(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
+	driver->context_leave();
 	return false;
 }
 

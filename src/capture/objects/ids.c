@@ -8,7 +8,7 @@
 #include <string.h>
 #include "capture/core/calls.h"
 #include "capture/memory/discover.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/objects/kernel.h"
 #include "capture/objects/live.h"
 #include "capture/pipeline/payload.h"
@@ -57,12 +57,12 @@ static struct object *new_object(struct map *m, _Atomic uint32_t *next, uint64_t
 
 /* ---- contexts ------------------------------------------------------------------------------------------------------ */
 
-struct object *ids_new_ctx(CUcontext handle, int device, bool primary)
+struct object *ids_new_ctx(uint64_t handle, int device, bool primary)
 {
 	struct object *o = ids_keep(sizeof(*o));
 	if (!o)
 		return NULL;
-	*o = (struct object){ .handle = (uint64_t)(uintptr_t)handle,
+	*o = (struct object){ .handle = handle,
 		.id = atomic_fetch_add(&ids.next_ctx, 1),
 		.default_stream = atomic_fetch_add(&ids.next_stream, 1),
 		.device = device,
@@ -71,29 +71,13 @@ struct object *ids_new_ctx(CUcontext handle, int device, bool primary)
 	return map_put(&ids.ctxs, o->handle, (uint64_t)(uintptr_t)o) ? NULL : o;
 }
 
-/* Whether handle is the primary context of device: retaining it again tells, and changes nothing. */
-static bool is_primary(CUcontext handle, CUdevice device)
+struct object *ids_introduce_ctx(struct thread *t, uint64_t handle)
 {
-	unsigned int flags;
-	int active = 0;
-	CUcontext primary = NULL;
-	if (!cuda.cuDevicePrimaryCtxGetState || !cuda.cuDevicePrimaryCtxRetain || !cuda.cuDevicePrimaryCtxRelease_v2)
-		return false;
-	if (OWN(cuda.cuDevicePrimaryCtxGetState(device, &flags, &active)) || !active)
-		return false;
-	if (OWN(cuda.cuDevicePrimaryCtxRetain(&primary, device)))
-		return false;
-	(void)OWN(cuda.cuDevicePrimaryCtxRelease_v2(device));
-	return primary == handle;
-}
-
-struct object *ids_introduce_ctx(struct thread *t, CUcontext handle)
-{
-	CUdevice device = 0;
-	(void)OWN(cuda.cuCtxGetDevice(&device)); /* handle is the current context */
-	bool primary = is_primary(handle, device);
+	int device = 0;
+	bool primary = false;
+	driver->context_facts(handle, &device, &primary);
 	spin_lock(&ids.first_sight);
-	struct object *o = ids_object(&ids.ctxs, (uint64_t)(uintptr_t)handle);
+	struct object *o = ids_object(&ids.ctxs, handle);
 	if (!o && (o = ids_new_ctx(handle, device, primary))) {
 		struct sbt_cmd cmd = { .kind = SBT_CTX_CREATE };
 		cmd.u.ctx_create.new_ctx = o->id;
@@ -107,20 +91,20 @@ struct object *ids_introduce_ctx(struct thread *t, CUcontext handle)
 	return o;
 }
 
-struct object *ids_ctx(struct thread *t, CUcontext handle)
+struct object *ids_ctx(struct thread *t, uint64_t handle)
 {
 	if (!handle)
 		return NULL;
 	uint32_t generation = atomic_load_explicit(&ids.generation, memory_order_acquire);
 	if (t->generation != generation) {
-		t->ctx_handle = NULL;
+		t->ctx_handle = 0;
 		t->stream = NULL;
 		t->kernel = NULL;
 		t->generation = generation;
 	}
 	if (__builtin_expect(t->ctx_handle == handle, 1))
 		return t->ctx;
-	struct object *o = ids_object(&ids.ctxs, (uint64_t)(uintptr_t)handle);
+	struct object *o = ids_object(&ids.ctxs, handle);
 	if (!o)
 		o = ids_introduce_ctx(t, handle);
 	if (o) {
@@ -163,28 +147,17 @@ void ids_drop_ctx(struct object *ctx)
 
 /* ---- streams ------------------------------------------------------------------------------------------------------- */
 
-struct object *ids_new_stream(CUstream handle, uint32_t ctx)
+struct object *ids_new_stream(uint64_t handle, uint32_t ctx)
 {
-	return new_object(&ids.streams, &ids.next_stream, (uint64_t)(uintptr_t)handle, ctx);
+	return new_object(&ids.streams, &ids.next_stream, handle, ctx);
 }
 
 static struct map captures; /* a capture's number + 1 -> 1 */
 
-/* Whether the stream is capturing, into which capture. */
-static bool capture_of(CUstream stream, uint64_t *ret)
-{
-	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-	cuuint64_t number = 0;
-	if (!cuda.stream_capture_info || OWN(cuda.stream_capture_info(stream, &status, &number, NULL, NULL, NULL)))
-		return false;
-	*ret = number;
-	return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
-}
-
-void ids_capture_begun(CUstream stream)
+void ids_capture_begun(uint64_t stream)
 {
 	uint64_t number;
-	if (capture_of(stream, &number))
+	if (driver->stream_capture(stream, &number))
 		(void)map_put(&captures, number + 1, 1);
 }
 
@@ -193,7 +166,7 @@ static void find_capture(struct thread *t, const struct object *stream)
 {
 	uint64_t number;
 	struct sbt_cmd cmd = { .kind = SBT_CAPTURE_BEGIN };
-	if (!capture_of((CUstream)(uintptr_t)stream->handle, &number))
+	if (!driver->stream_capture(stream->handle, &number))
 		return;
 	spin_lock(&ids.first_sight);
 	if (!map_get(&captures, number + 1)) {
@@ -206,15 +179,13 @@ static void find_capture(struct thread *t, const struct object *stream)
 	spin_unlock(&ids.first_sight);
 }
 
-static struct object *introduce_stream(struct thread *t, struct object *ctx, CUstream handle)
+static struct object *introduce_stream(struct thread *t, struct object *ctx, uint64_t handle)
 {
 	unsigned int flags = 0;
 	int priority = 0;
-	(void)OWN(cuda.cuStreamGetFlags(handle, &flags));
-	if (cuda.cuStreamGetPriority)
-		(void)OWN(cuda.cuStreamGetPriority(handle, &priority));
+	driver->stream_facts(handle, &flags, &priority);
 	spin_lock(&ids.first_sight);
-	struct object *o = ids_object(&ids.streams, (uint64_t)(uintptr_t)handle);
+	struct object *o = ids_object(&ids.streams, handle);
 	if (!o && (o = ids_new_stream(handle, ctx ? ctx->id : SBT_NO_ID))) {
 		struct sbt_cmd cmd = { .kind = SBT_STREAM_CREATE };
 		cmd.u.stream_create.new_stream = o->id;
@@ -242,21 +213,21 @@ static uint32_t per_thread_stream(struct thread *t, struct object *ctx)
 	t->ptds[t->nptds++].stream = id;
 	struct sbt_cmd cmd = { .kind = SBT_STREAM_CREATE };
 	cmd.u.stream_create.new_stream = id;
-	cmd.u.stream_create.handle = (uint64_t)(uintptr_t)CU_STREAM_PER_THREAD;
+	cmd.u.stream_create.handle = STREAM_PER_THREAD;
 	cmd.u.stream_create.per_thread = 1;
 	record_now(t, &cmd, SBT_F_SYNTHETIC | SBT_F_PTDS);
 	return id;
 }
 
-uint32_t ids_stream(struct thread *t, struct object *ctx, CUstream handle, bool ptsz)
+uint32_t ids_stream(struct thread *t, struct object *ctx, uint64_t handle, bool ptsz)
 {
-	if (handle == CU_STREAM_PER_THREAD || (!handle && ptsz))
+	if (handle == STREAM_PER_THREAD || (!handle && ptsz))
 		return ctx ? per_thread_stream(t, ctx) : SBT_NO_ID;
-	if (!handle || handle == CU_STREAM_LEGACY)
+	if (!handle || handle == STREAM_LEGACY)
 		return ctx ? ctx->default_stream : SBT_NO_ID;
 	if (t->stream && t->stream_handle == handle)
 		return t->stream->id;
-	struct object *o = ids_object(&ids.streams, (uint64_t)(uintptr_t)handle);
+	struct object *o = ids_object(&ids.streams, handle);
 	if (!o)
 		o = introduce_stream(t, ctx, handle);
 	if (!o)
@@ -297,19 +268,18 @@ uint32_t ids_new_number(struct map *m, _Atomic uint32_t *next, uint64_t handle)
 	return id;
 }
 
-uint32_t ids_event(struct thread *t, CUevent handle)
+uint32_t ids_event(struct thread *t, uint64_t handle)
 {
-	const uint64_t h = (uint64_t)(uintptr_t)handle;
-	uint32_t id = ids_number(&ids.events, h);
-	if (id != SBT_NO_ID || !h)
+	uint32_t id = ids_number(&ids.events, handle);
+	if (id != SBT_NO_ID || !handle)
 		return id;
 	spin_lock(&ids.first_sight);
-	id = ids_number(&ids.events, h);
+	id = ids_number(&ids.events, handle);
 	if (id == SBT_NO_ID) {
-		id = ids_new_number(&ids.events, &ids.next_event, h);
+		id = ids_new_number(&ids.events, &ids.next_event, handle);
 		struct sbt_cmd cmd = { .kind = SBT_EVENT_CREATE };
 		cmd.u.event_create.new_event = id;
-		cmd.u.event_create.handle = h;
+		cmd.u.event_create.handle = handle;
 		record_now(t, &cmd, SBT_F_SYNTHETIC);
 	}
 	spin_unlock(&ids.first_sight);

@@ -6,7 +6,6 @@
 #ifndef CAPTURE_IDS_H
 #define CAPTURE_IDS_H
 
-#include <cuda.h>
 #include "capture/core/agent.h"
 #include "capture/objects/map.h"
 
@@ -28,7 +27,7 @@ struct object {
 
 struct ids {
 	struct map ctxs, streams, modules; /* -> struct object * */
-	struct map inside; /* a library's CUmodule in a context -> the library's struct object * */
+	struct map inside; /* what a library is in a context, a module's handle -> the library's struct object * */
 	struct map events, graphs;	   /* -> id + 1 */
 	struct map kernels;		   /* -> struct kernel * */
 	struct map memory;		   /* address -> enum sbt_mem + 1 */
@@ -43,21 +42,21 @@ extern struct ids ids;
 void *ids_keep(size_t bytes);
 struct object *ids_object(struct map *m, uint64_t handle);
 
-/* The context, introduced if need be. NULL for handle NULL. */
-struct object *ids_ctx(struct thread *t, CUcontext handle);
+/* The context, introduced if need be. NULL for handle 0. */
+struct object *ids_ctx(struct thread *t, uint64_t handle);
 /* The context that is current to this thread, introduced if need be. NULL: no memory. */
-struct object *ids_introduce_ctx(struct thread *t, CUcontext handle);
+struct object *ids_introduce_ctx(struct thread *t, uint64_t handle);
 /* The object for a context that was just created, without a record: the caller's command is it. NULL: no memory. */
-struct object *ids_new_ctx(CUcontext handle, int device, bool primary);
-/* The stream's object for real handles; 0 and the special handles need ctx. Introduced if need be. NULL: cannot be told. */
-uint32_t ids_stream(struct thread *t, struct object *ctx, CUstream handle, bool ptsz);
+struct object *ids_new_ctx(uint64_t handle, int device, bool primary);
+/* The stream's id for real handles; 0, STREAM_LEGACY and STREAM_PER_THREAD (driver.h) need ctx. Introduced if need be. NULL: cannot be told. */
+uint32_t ids_stream(struct thread *t, struct object *ctx, uint64_t handle, bool ptsz);
 /* A capture that the program has just begun: what joins it is no capture from before the agent came. */
-void ids_capture_begun(CUstream stream);
-struct object *ids_new_stream(CUstream handle, uint32_t ctx);
+void ids_capture_begun(uint64_t stream);
+struct object *ids_new_stream(uint64_t handle, uint32_t ctx);
 struct object *ids_new_module(uint64_t handle, bool is_library, uint32_t ctx);
 /* module is what library is in one context; either may be unknown. */
 void ids_module_of_library(uint64_t module, uint64_t library);
-uint32_t ids_event(struct thread *t, CUevent handle);
+uint32_t ids_event(struct thread *t, uint64_t handle);
 uint32_t ids_new_number(struct map *m, _Atomic uint32_t *next, uint64_t handle);
 uint32_t ids_number(struct map *m, uint64_t handle); /* SBT_NO_ID when not known */
 /* A handle is gone; its id, or SBT_NO_ID. */

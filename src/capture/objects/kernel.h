@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels: what a CUfunction or CUkernel is, asked once per handle and remembered.
+ * Kernels: what a handle that is launched stands for, asked once and remembered.
  */
 #ifndef CAPTURE_KERNEL_H
 #define CAPTURE_KERNEL_H
 
-#include <cuda.h>
 #include "capture/core/agent.h"
+#include "capture/core/driver.h"
 
 struct thread;
 struct object;
 struct call;
 
-struct kernel_param {
-	uint32_t offset, size;
-};
-
 /* Lives for ever. */
 struct kernel {
 	uint64_t handle;
 	uint32_t id;
-	uint32_t ctx;	 /* id of the context that a CUfunction belongs to; SBT_NO_ID for a CUkernel */
+	uint32_t ctx;	 /* id of the context that it belongs to; SBT_NO_ID: it is of no context */
 	uint32_t module; /* id, or SBT_NO_ID */
 	uint32_t nparams;
 	uint32_t args_size;
@@ -35,9 +31,9 @@ struct kernel {
 };
 
 /* The kernel behind a launch's handle, introduced (KERNEL_DEF) if need be. NULL: no memory. ctx may be NULL. */
-struct kernel *kernel_get(struct thread *t, struct object *ctx, CUfunction handle);
-/* Gathers a launch's arguments into buf (size bytes, a multiple of 8). Their bytes, or -1 when they cannot be told. */
-int64_t kernel_gather(const struct kernel *k, void **params, void **extra, uint8_t *buf, uint64_t size);
+struct kernel *kernel_get(struct thread *t, struct object *ctx, uint64_t handle);
+/* Gathers a launch's arguments, which params point to, into buf (size bytes, a multiple of 8). Their bytes, or -1 when they cannot be told. */
+int64_t kernel_gather(const struct kernel *k, void **params, uint8_t *buf, uint64_t size);
 /* The kernels of a module are gone. */
 void kernel_drop_module(uint32_t module);
 

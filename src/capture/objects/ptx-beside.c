@@ -15,7 +15,7 @@
 #include "capture/core/agent.h"
 #include "capture/core/calls.h"
 #include "capture/objects/code.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/memory/extent.h"
 #include "gpucode/fatbin.h"
 
@@ -137,7 +137,7 @@ uint64_t ptx_of_image(struct thread *t, const void *image)
 	uint32_t magic;
 	uint64_t at = (uint64_t)(uintptr_t)image;
 	struct fatbin_entry f;
-	if (cuda.soft || !image || !code_wanted() || !host_read(at, &magic, sizeof(magic)))
+	if (driver->is_soft() || !image || !code_wanted() || !host_read(at, &magic, sizeof(magic)))
 		return 0;
 	if (magic == FATBIN_WRAPPER_MAGIC && !host_read(at + 8, &at, sizeof(at)))
 		return 0;
@@ -156,7 +156,7 @@ uint64_t ptx_of_file(struct thread *t, const char *path)
 {
 	struct stat st;
 	uint64_t hash = 0;
-	if (cuda.soft || !path || !code_wanted())
+	if (driver->is_soft() || !path || !code_wanted())
 		return 0;
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

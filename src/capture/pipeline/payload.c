@@ -10,10 +10,10 @@
 #include <time.h>
 #include "capture/pipeline/bulk.h"
 #include "capture/core/calls.h"
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/memory/extent.h"
 #include "capture/core/gate.h"
-#include "capture/cuda/graph-nodes.h"
+#include "capture/objects/graph-table.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/live.h"
 #include "capture/pipeline/sender.h"
@@ -35,8 +35,8 @@ struct output {
 	struct sbt_rows extent;
 	uint32_t stream; /* its id */
 	uint64_t look;	 /* seq of the host function before which a function of ours looks at the bytes; 0: none */
-	CUevent event;
-	CUcontext ctx; /* the event's */
+	uint64_t event;
+	uint64_t ctx; /* the event's */
 };
 
 static struct {
@@ -114,13 +114,11 @@ static void deliver(struct thread *t, struct piece *p, struct sbt_rows *e)
 
 static bool arm(struct output *o, const struct call *c)
 {
-	const CUcontext ctx = (CUcontext)(uintptr_t)(c->ctx ? c->ctx->handle : 0);
-	if (!cuda.cuEventCreate || !cuda.cuEventRecord || !cuda.cuEventQuery || !ctx)
-		return false;
-	if (o->ctx != ctx && OWN(cuda.cuEventCreate(&o->event, CU_EVENT_DISABLE_TIMING)))
+	const uint64_t ctx = c->ctx ? c->ctx->handle : 0;
+	if (!ctx || (o->ctx != ctx && !driver_good(driver->event_create(&o->event))))
 		return false;
 	o->ctx = ctx;
-	return !OWN(cuda.cuEventRecord(o->event, c->stream));
+	return driver_good(driver->event_record(o->event, c->stream));
 }
 
 /* A slot for the caller to fill; the oldest makes room: *ret_dropped. NULL: all are being filled. */
@@ -247,25 +245,22 @@ static bool is_any(const struct output *o, const void *arg)
 static bool is_over(const struct output *o, const void *arg)
 {
 	(void)arg;
-	return OWN(cuda.cuEventQuery(o->event)) != CUDA_ERROR_NOT_READY;
+	return driver->event_query(o->event).status != DRIVER_NOT_READY;
 }
 
 void payload_poll(struct thread *t, bool all)
 {
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	if (!atomic_load_explicit(&outputs.n, memory_order_relaxed))
 		return;
-	if (cuda.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
+	const unsigned mode = driver->relax();
 	deliver_all(t, all ? is_any : is_over, NULL, true);
 	await_deliveries();
-	if (cuda.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
+	driver->restrict_again(mode);
 }
 
 static bool is_of_ctx(const struct output *o, const void *arg)
 {
-	return (uint64_t)(uintptr_t)o->ctx == *(const uint64_t *)arg;
+	return o->ctx == *(const uint64_t *)arg;
 }
 
 void payload_drop_ctx(uint64_t handle)
@@ -274,7 +269,7 @@ void payload_drop_ctx(uint64_t handle)
 	spin_lock(&outputs.lock);
 	for (unsigned i = 0; i < OUTPUTS_MAX; i++)
 		if (is_of_ctx(&outputs.slot[i], &handle))
-			outputs.slot[i].ctx = NULL;
+			outputs.slot[i].ctx = 0;
 	spin_unlock(&outputs.lock);
 }
 
@@ -324,7 +319,7 @@ static bool is_to_look(const struct output *o, const void *arg)
 }
 
 /* On a thread of the driver's, in front of a host function of the program's. */
-static void CUDA_CB look(void *arg)
+static void look(void *arg)
 {
 	const uint64_t seq = (uint64_t)(uintptr_t)arg;
 	bool stranger;
@@ -369,7 +364,7 @@ static void before_host_code(struct call *c)
 	payload_poll(c->t, false);
 	if (!atomic_load(&outputs.n) || !choose(c))
 		return;
-	if (!cuda.cuLaunchHostFunc || OWN(cuda.cuLaunchHostFunc(c->stream, look, (void *)(uintptr_t)c->cmd.seq)))
+	if (!driver_good(driver->stream_call(c->stream, look, (void *)(uintptr_t)c->cmd.seq)))
 		doubt_chosen(c->cmd.seq);
 }
 

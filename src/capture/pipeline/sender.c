@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "capture/cuda/cuda-api.h"
+#include "capture/core/driver.h"
 #include "capture/memory/room.h"
 #include "capture/memory/shadow.h"
 #include "capture/memory/span.h"
@@ -158,9 +158,7 @@ static void *run(void *arg)
 {
 	tls.inside = 1; /* nothing that it does is the program's */
 	prctl(PR_SET_NAME, "tsdb-memory");
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	if (cuda.cuThreadExchangeStreamCaptureMode)
-		(void)OWN(cuda.cuThreadExchangeStreamCaptureMode(&mode));
+	(void)driver->relax();
 	struct thread *t = agent_live() ? thread_get_quiet() : NULL;
 	if (t)
 		atomic_fetch_sub(&thread_strangers, 1); /* it is found by its state from here on */

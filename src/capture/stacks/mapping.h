@@ -18,7 +18,7 @@ struct mapping {
 	const char *path; /* "" for code that is in no file */
 	uint32_t path_len;
 	uint32_t number; /* of this (start, end, path), for ever */
-	bool hidden;	 /* the agent, CUPTI, the driver: left out of stacks */
+	bool hidden;	 /* the agent, the source, the driver: left out of stacks */
 };
 
 void mapping_init(void);

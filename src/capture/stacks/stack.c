@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stack walks, remembered. The way from the application to our callback leads through CUPTI, the driver and the runtime,
+ * Stack walks, remembered. The way from the application to our callback leads through the source, the driver and the runtime,
  * which have no frame pointers, so a first walk takes libunwind. It also tells in which stack slot each return address
  * lies. Such paths are kept in a tree: when the callback is entered with the same stack pointer, and the first slot holds the
  * same return address, then the next slot is where it was, and so on up: a walk is one load and one compare per frame.

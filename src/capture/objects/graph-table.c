@@ -1,97 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the agent remembers of graphs: which command made a node, and what the nodes of an executable graph are, so that a call that changes
- * one of them can be told as that node's new record. Memory comes from mmap and goes back when the executable graph is destroyed.
+ * What the agent remembers of graphs; see graph-table.h. Memory of a table comes from mmap and goes back when the executable graph is destroyed.
  */
+#include "capture/objects/graph-table.h"
+
 #include <string.h>
-#include "capture/cuda/cuda-api.h"
-#include "capture/cuda/graph-nodes.h"
+#include "capture/core/driver.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
 #include "capture/core/thread.h"
 
-#define H(handle) ((uint64_t)(uintptr_t)(handle))
 #define ARENA_BYTES (64u << 10)
 
 /* ---- where nodes come from ------------------------------------------------------------------------------------------------------- */
 
 static struct map origins; /* node -> struct graph_origin * */
 
-const struct graph_origin *graph_origin(CUgraphNode node)
+const struct graph_origin *graph_origin(uint64_t node)
 {
-	return (const struct graph_origin *)(uintptr_t)map_get(&origins, H(node));
+	return (const struct graph_origin *)(uintptr_t)map_get(&origins, node);
 }
 
-void graph_note_origin(CUgraphNode node, const struct sbt_cmd *c)
+void graph_note_origin(uint64_t node, const struct sbt_cmd *c)
 {
-	struct graph_origin *o = (struct graph_origin *)(uintptr_t)map_get(&origins, H(node));
+	struct graph_origin *o = (struct graph_origin *)(uintptr_t)map_get(&origins, node);
 	if (!o)
 		o = ids_keep(sizeof(*o));
 	if (!o)
 		return;
 	*o = (struct graph_origin){ c->seq, c->stack };
-	(void)map_put(&origins, H(node), (uint64_t)(uintptr_t)o);
+	(void)map_put(&origins, node, (uint64_t)(uintptr_t)o);
 }
 
-/* After a captured call the next node would depend on the one that it made. An event wait makes none, but joins some. */
+void graph_forget_origin(uint64_t node)
+{
+	(void)map_remove(&origins, node);
+}
+
+/* An event wait makes no node, but joins some. */
 void graph_note_captured(const struct call *c)
 {
-	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-	const CUgraphNode *deps = NULL;
-	const CUgraphEdgeData *edges = NULL;
-	cuuint64_t id;
-	CUgraph graph;
-	size_t n = 0;
-	if (!cuda.cuStreamGetCaptureInfo_v3 ||
-		OWN(cuda.cuStreamGetCaptureInfo_v3(c->stream, &status, &id, &graph, &deps, &edges, &n)) || n != 1 || !deps)
+	uint64_t node;
+	if (!driver->stream_captured(c->stream, &node))
 		return;
-	if ((c->cmd.kind == SBT_EVENT_RECORD || c->cmd.kind == SBT_STREAM_WAIT) && graph_origin(deps[0]))
+	if ((c->cmd.kind == SBT_EVENT_RECORD || c->cmd.kind == SBT_STREAM_WAIT) && graph_origin(node))
 		return;
-	graph_note_origin(deps[0], &c->cmd);
-}
-
-/* The graph's nodes, with room for *ret_room; NULL: none. */
-static CUgraphNode *list_nodes(CUgraph graph, size_t *ret_n, size_t *ret_room)
-{
-	size_t n = 0;
-	if (!cuda.cuGraphGetNodes || OWN(cuda.cuGraphGetNodes(graph, NULL, &n)) || !n || n > 1u << 20)
-		return NULL;
-	CUgraphNode *node = agent_map(n * sizeof(*node));
-	*ret_n = *ret_room = n;
-	if (node && OWN(cuda.cuGraphGetNodes(graph, node, ret_n)))
-		*ret_n = 0;
-	return node;
-}
-
-void graph_forget_origins(CUgraph graph)
-{
-	size_t n, room;
-	CUgraphNode *node = list_nodes(graph, &n, &room);
-	if (!node)
-		return;
-	for (size_t i = 0; i < n; i++)
-		(void)map_remove(&origins, H(node[i]));
-	agent_unmap(node, room * sizeof(*node));
-}
-
-/* Where both list nodes of the same types in the same order. */
-void graph_copy_origins(CUgraph from, CUgraph to)
-{
-	size_t n = 0, m = 0, nroom = 0, mroom = 0;
-	CUgraphNode *a = list_nodes(from, &n, &nroom), *b = list_nodes(to, &m, &mroom);
-	bool same = a && b && n == m;
-	for (size_t i = 0; same && i < n; i++)
-		same = graph_node_type(a[i]) == graph_node_type(b[i]);
-	for (size_t i = 0; same && i < n; i++) {
-		const struct graph_origin *o = graph_origin(a[i]);
-		const struct sbt_cmd c = { .seq = o ? o->seq : 0, .stack = o ? o->stack : 0 };
-		if (o)
-			graph_note_origin(b[i], &c);
-	}
-	if (a)
-		agent_unmap(a, nroom * sizeof(*a));
-	if (b)
-		agent_unmap(b, mroom * sizeof(*b));
+	graph_note_origin(node, &c->cmd);
 }
 
 /* ---- memory of a table ------------------------------------------------------------------------------------------------------------- */
@@ -278,11 +232,11 @@ void graph_replace_table(struct thread *th, uint32_t exec)
 		give_back(old);
 }
 
-struct graph_entry *graph_table_find(struct graph_table *t, CUgraphNode node)
+struct graph_entry *graph_table_find(struct graph_table *t, uint64_t node)
 {
 	for (uint32_t k = 0; k < t->n; k++) {
 		const uint32_t i = t->hint + k < t->n ? t->hint + k : t->hint + k - t->n;
-		if (t->entry[i].handle != H(node))
+		if (t->entry[i].handle != node)
 			continue;
 		t->hint = i + 1 < t->n ? i + 1 : 0;
 		return &t->entry[i];

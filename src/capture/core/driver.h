@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the agent asks of a GPU's driver: a table of operations, in types that no vendor has. The
+ * rest of the agent asks through `driver` alone. A vendor's types and functions live in a drawer of
+ * their own, which fills the table: cuda/ is the first. source.h has the other half, which tells
+ * the agent of the program's calls.
+ *
+ * To add a vendor: open() finds its library, which the program has loaded; every operation must be
+ * there; one for which the library has no function answers DRIVER_LACKS, or false.
+ *
+ * Handles and device addresses are the vendor's, as numbers; 0 is no object, of a stream the
+ * default one. All calls that an operation makes are the agent's own (OWN in agent.h), so
+ * tls.inside must be set. Operations on a stream do not wait, unless they say so. What is made
+ * belongs to the context that is current. Any thread may call an operation.
+ */
+#ifndef CAPTURE_DRIVER_H
+#define CAPTURE_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "gpucode/hash-rows.h"
+#include "sbt/cmd.h"
+#include "sbt/pagehash.h"
+
+struct thread;
+struct object;
+
+/* Streams that every context has, as handles. The vendors' headers have these numbers. */
+enum {
+	STREAM_LEGACY = 1,     /* the same as 0 */
+	STREAM_PER_THREAD = 2, /* the calling thread's default stream */
+};
+
+/* How an operation ended, as far as the agent asks. */
+enum driver_status {
+	DRIVER_OK,
+	DRIVER_NOT_READY,
+	DRIVER_GONE,	  /* the context has been destroyed, or is just being made */
+	DRIVER_NOT_VALID, /* the driver does not have what was asked for */
+	DRIVER_LACKS,	  /* this driver has no such function */
+	DRIVER_NO_CONTEXT,
+	DRIVER_BAD_HANDLE,
+	DRIVER_FAILED, /* anything else */
+};
+struct driver_result {
+	uint32_t status; /* enum driver_status */
+	uint32_t code;	 /* the vendor's number */
+};
+
+static inline bool driver_good(struct driver_result r)
+{
+	return r.status == DRIVER_OK;
+}
+
+/* What not every driver can. */
+enum driver_can {
+	DRIVER_CAN_READ = 1, /* enter contexts, wait for them, and read their memory */
+	DRIVER_CAN_COPY = 2, /* hold copies of memory on the device: mem_*(), copy_on_device() */
+	DRIVER_CAN_FIND = 4, /* context_hold() */
+};
+
+struct driver_device {
+	char name[256];
+	uint64_t memory; /* bytes */
+	uint32_t major, minor, units; /* compute capability; multiprocessors */
+};
+
+/* A parameter in the block of all. */
+struct kernel_param {
+	uint32_t offset, size;
+};
+
+/* What the driver says of a kernel's handle. */
+struct driver_kernel {
+	const char *name;  /* mangled; "?" when nobody knows. The driver's */
+	bool is_kernel;	   /* of no context: each has a function of its own for it */
+	uint64_t function; /* in the current context; 0: none */
+	uint64_t module;   /* or the library, when is_kernel; 0: not known */
+};
+struct driver_numbers {
+	uint64_t regs, static_shared, local_mem, max_threads; /* bytes, where they are memory */
+};
+
+/* What lies at an address. */
+struct driver_memory {
+	uint64_t addr, size;
+	uint64_t ctx; /* the context's handle; 0: of none */
+	uint32_t device;
+	enum sbt_mem mem;
+};
+
+/* The kernels that hash memory, loaded into a context. For one thread at a time. */
+struct driver_hasher;
+#define DRIVER_HASHERS 32
+
+struct driver {
+	const char *api; /* the vendor's name of it, for sentences */
+
+	/* ---- the library ---- */
+	/* Whether the program has loaded it. */
+	bool (*is_loaded)(void);
+	/* Looks its functions up; the agent never brings a library in. 0; -ENOENT: it is not
+	 * there; -ENOSYS: it lacks what the agent cannot do without. */
+	int (*open)(void);
+	bool (*is_open)(void);
+	/* Whether the program has initialised it. */
+	bool (*is_started)(void);
+	bool (*is_soft)(void); /* a software GPU */
+	bool (*can)(unsigned what); /* enum driver_can: all of these */
+	/* A function that a software GPU has for tsdb; NULL: there is none. */
+	void *(*symbol)(const char *name);
+	uint32_t (*version)(void); /* 0: not known */
+	/* NULL: it has none. */
+	const char *(*result_name)(uint32_t code);
+	/* Whether a context answers nothing else from then on. */
+	bool (*result_is_fault)(uint32_t code);
+	/* What a number of the vendor's means. */
+	struct driver_result (*result)(uint32_t code);
+	/* The number that the vendor has for what the agent answers itself. */
+	struct driver_result (*answer)(enum driver_status status);
+
+	/* ---- devices and contexts ---- */
+	struct driver_result (*device_count)(int *ret);
+	/* What cannot be told is 0. */
+	void (*device_facts)(int device, struct driver_device *ret);
+	/* *ret 0: none is current. */
+	struct driver_result (*context_current)(uint64_t *ret);
+	/* Of the current context, which ctx is. primary: the one that a device has of its own. */
+	void (*context_facts)(uint64_t ctx, int *ret_device, bool *ret_primary);
+	/* Makes it current to the calling thread, until context_leave(). */
+	struct driver_result (*context_enter)(uint64_t ctx);
+	void (*context_leave)(void);
+	/* Waits for all that the current one was given. */
+	struct driver_result (*context_finish)(void);
+	/* The device's primary context, if it is alive; it stays so until context_let_go(). 0: it
+	 * has none. */
+	uint64_t (*context_hold)(int device);
+	void (*context_let_go)(int device);
+	/* From here on no other thread's stream capture forbids this thread's calls, nor do they
+	 * spoil it, until restrict_again(), which takes what this returned. */
+	unsigned (*relax)(void);
+	void (*restrict_again)(unsigned was);
+
+	/* ---- streams and events ---- */
+	/* One that does not wait for the default stream, nor the default stream for it. */
+	struct driver_result (*stream_create)(uint64_t *ret);
+	struct driver_result (*stream_destroy)(uint64_t s);
+	/* The flags and the priority that it was created with; what cannot be told is 0. */
+	void (*stream_facts)(uint64_t s, unsigned *ret_flags, int *ret_priority);
+	struct driver_result (*stream_query)(uint64_t s);
+	/* Waits. */
+	struct driver_result (*stream_finish)(uint64_t s);
+	/* *ret: it is being captured into a graph; false when the driver has no captures. */
+	struct driver_result (*stream_capturing)(uint64_t s, bool *ret);
+	/* Whether it is being captured, and *ret, the number of the capture. */
+	bool (*stream_capture)(uint64_t s, uint64_t *ret);
+	/* The node that the last captured call on the stream made. False: more than one, or none. */
+	bool (*stream_captured)(uint64_t s, uint64_t *ret_node);
+	/* Calls fn on a thread of the driver's when all before it in the stream is done. */
+	struct driver_result (*stream_call)(uint64_t s, void (*fn)(void *arg), void *arg);
+	struct driver_result (*event_create)(uint64_t *ret);
+	struct driver_result (*event_record)(uint64_t e, uint64_t s);
+	struct driver_result (*event_query)(uint64_t e);
+
+	/* ---- memory ---- */
+	struct driver_result (*copy_to_host)(void *dst, uint64_t src, size_t n, uint64_t s);
+	struct driver_result (*copy_to_device)(uint64_t dst, const void *src, size_t n, uint64_t s);
+	struct driver_result (*copy_on_device)(uint64_t dst, uint64_t src, size_t n, uint64_t s);
+	/* Pins memory of this process, for all contexts. */
+	struct driver_result (*host_pin)(void *p, size_t n);
+	struct driver_result (*host_unpin)(void *p);
+	/* Bytes of the current context's device that are free. */
+	struct driver_result (*mem_unused)(uint64_t *ret);
+	struct driver_result (*mem_alloc)(uint64_t *ret, size_t n);
+	struct driver_result (*mem_free)(uint64_t addr);
+	/* The allocation or mapping that addr lies in. DRIVER_NOT_VALID: in none. */
+	struct driver_result (*mem_range)(uint64_t addr, uint64_t *ret_start, uint64_t *ret_size);
+	/* Whether the current context's device may access the byte: what is mapped need not be. */
+	bool (*mem_access)(uint64_t addr);
+	/* All that it knows of the memory at addr. False: there is none, which is the usual
+	 * answer. */
+	bool (*mem_at)(uint64_t addr, struct driver_memory *ret);
+	/* At least n bytes of another process's device memory, which outlives this process's
+	 * contexts, mapped for the current context. Returns its id; 0: there is none. */
+	uint64_t (*keep_new)(uint64_t n, uint64_t *ret_addr, uint64_t *ret_bytes);
+	void (*keep_free)(uint64_t id, uint64_t addr, uint64_t bytes);
+	bool (*keep_read)(uint64_t id, uint64_t offset, void *dst, size_t n);
+
+	/* ---- code ---- */
+	/* hint: what the source calls the kernel of the call in progress; may be NULL. Asking makes
+	 * the driver load the code. */
+	void (*kernel_facts)(uint64_t handle, const char *hint, struct driver_kernel *ret);
+	/* What cannot be told is 0. */
+	void (*kernel_numbers)(const struct driver_kernel *k, struct driver_numbers *ret);
+	/* The parameters in order, max at most, within CALL_ARGS_MAX bytes; how many, or -1: the
+	 * driver cannot tell. */
+	int (*kernel_params)(uint64_t handle, const struct driver_kernel *k,
+		struct kernel_param *to, unsigned max);
+	/* A variable of a module or library in the current context. False: it has none of this
+	 * name. */
+	bool (*global_find)(uint64_t module, bool is_library, const char *name, uint64_t *ret_addr,
+		uint64_t *ret_size);
+
+	/* ---- code that was loaded before the agent came (cuda/old-code.h) ---- */
+	void (*old_code_want)(
+		struct object *module, uint64_t handle, bool is_kernel, struct object *ctx);
+	bool (*old_code_waiting)(void);
+	uint64_t (*old_code_settle)(void);
+	void (*old_code_find)(struct thread *t);
+	void (*old_code_forget)(void);
+
+	/* ---- hashes of memory where it is (sbt/pagehash.h says which) ---- */
+	/* Loads the kernels into the current context, which must be current in the others.
+	 * Waits. NULL: they cannot be loaded, or DRIVER_HASHERS are. */
+	struct driver_hasher *(*hash_open)(uint64_t s);
+	void (*hash_close)(struct driver_hasher *h);
+	/* The same when its context is gone. */
+	void (*hash_forget)(struct driver_hasher *h);
+	/* Wait. */
+	struct driver_result (*hash_ranges)(struct driver_hasher *h,
+		const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret, uint64_t s);
+	struct driver_result (*hash_pages)(struct driver_hasher *h, struct hash_kernel_range r,
+		struct sbt_hash *ret, uint64_t s);
+	/* The first without waiting: hash_end() when hash_wait() has been; r and ret live until
+	 * then. Not DRIVER_OK: there is no room beside what was begun. */
+	struct driver_result (*hash_begin)(struct driver_hasher *h,
+		const struct hash_kernel_range *r, uint32_t n, struct sbt_hash *ret, uint64_t s,
+		struct hash_kernel_begun *b);
+	void (*hash_end)(const struct hash_kernel_begun *b);
+	struct driver_result (*hash_wait)(struct driver_hasher *h, uint64_t s);
+	/* Pages of ranges are numbered on through all of them; n from the page `first` on go to
+	 * packed. Does not wait. */
+	struct driver_result (*gather_begin)(struct driver_hasher *h,
+		const struct hash_kernel_range *r, uint32_t nranges, uint64_t first, uint32_t n,
+		uint64_t packed, uint64_t s);
+};
+
+/* The driver that this process has, or the first one that there could be (source_find()). */
+extern const struct driver *driver;
+extern const struct driver driver_cuda;
+
+#endif
