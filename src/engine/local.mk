@@ -24,7 +24,7 @@ libengine_a_SOURCES = \
 	src/engine/analyse/unwritten.c \
 	src/engine/analyse/verdict-calls.c \
 	src/engine/analyse/verdict-private.h \
-	src/engine/analyse/verdict-race.c \
+	src/engine/analyse/verdict-race.c src/engine/analyse/verdict-host.c \
 	src/engine/analyse/verdict.c \
 	src/engine/check.h \
 	src/engine/clocks.h \

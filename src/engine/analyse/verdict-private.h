@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Inside verdict.h: one search for a cause. verdict-race.c asks about races, verdict-calls.c about calls that a replay
- * leaves out, verdict.c about all else.
+ * leaves out, verdict-host.c about memory that the host writes to, verdict.c about all else.
  */
 #ifndef ENGINE_VERDICT_PRIVATE_H
 #define ENGINE_VERDICT_PRIVATE_H
@@ -24,6 +24,8 @@ struct search {
 	uint64_t seq; /* right before this command it differs; UINT64_MAX: at the end */
 	struct order_range differing[DIFFERING_MAX];
 	size_t ndiffering;
+	struct order_range *shared; /* memory that host and device share, at any time in the window; heap */
+	size_t nshared, cap_shared;
 	struct buf not_asked; /* sentences: what could not be found out */
 };
 
@@ -37,6 +39,12 @@ struct err *verdict_not_asked(struct search *x, const char *what, struct err *e)
 
 bool verdict_answered(const struct search *x);
 
+/* Calls each() for the window's commands that were executed. */
+struct err *verdict_each_command(const struct search *x, void (*each)(void *arg, const struct sbt_cmd *c), void *arg) TS_CHECK;
+/* Fills x->shared. */
+struct err *verdict_list_shared(struct search *x) TS_CHECK;
+struct err *verdict_ask_host_surely(struct search *x) TS_CHECK;
+struct err *verdict_ask_host(struct search *x) TS_CHECK;
 struct err *verdict_ask_races(struct search *x) TS_CHECK;
 struct err *verdict_ask_left_out(struct search *x) TS_CHECK;
 struct err *verdict_ask_values(struct search *x) TS_CHECK;

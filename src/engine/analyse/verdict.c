@@ -14,6 +14,7 @@
 #include "engine/analyse/verdict-private.h"
 
 #define RUNS 5		  /* executions of each launch from the same memory */
+#define PERTURB_NS UINT64_C(60000000000) /* of the replayer's time, for other orders */
 
 /* ---- what differs ------------------------------------------------------------------------------------------------------- */
 
@@ -123,17 +124,46 @@ static void say_not_deterministic(const struct search *x, const struct check_res
 		x->en->hooks.describe_check(x->en->hooks.arg, &one, &x->ret->text);
 }
 
-/* A launch's step has its launch's number. */
-static void take_first(struct search *x, const struct check_result *r)
+/* What is in doubt behind a launch that is not the same every time: the allocations in which it was seen to differ; else all that it writes. */
+static size_t doubts_of(const struct check_result *r, const struct check_launch *l, struct order_doubt *ret)
 {
-	struct order_doubt *d = xcalloc(r->nlaunches + 1, sizeof *d);
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->nplaces; i++)
+		if (l->places[i].size)
+			ret[n++] = (struct order_doubt){l->seq, l->places[i].addr, l->places[i].addr + l->places[i].size};
+	if (n && n == l->nplaces && !r->left_out && !l->shared)
+		return n;
+	ret[0] = (struct order_doubt){.seq = l->seq};
+	return 1;
+}
+
+/* A launch's step has its launch's number. */
+static size_t first_that_reaches(const struct search *x, const struct check_result *r)
+{
+	struct order_doubt *d;
+	size_t each = 1;
 
 	for (size_t i = 0; i < r->nlaunches; i++)
-		d[i].seq = r->launches[i].seq;
-	size_t first = verdict_first(x, d, r->nlaunches, 1);
+		each = r->launches[i].nplaces > each ? r->launches[i].nplaces : each;
+	d = xcalloc(r->nlaunches * each + 1, sizeof *d);
+	for (size_t i = 0; i < r->nlaunches; i++) {
+		struct order_doubt *of = &d[i * each];
+
+		for (size_t n = doubts_of(r, &r->launches[i], of); n < each; n++)
+			of[n] = of[0];
+	}
+	size_t first = verdict_first(x, d, r->nlaunches, each);
 	free(d);
 	while (first != SIZE_MAX && first && r->launches[first].step)
 		first--;
+	return first;
+}
+
+static void take_first(struct search *x, const struct check_result *r)
+{
+	const size_t first = first_that_reaches(x, r);
+
 	if (first != SIZE_MAX)
 		say_not_deterministic(x, r, first);
 }
@@ -166,72 +196,6 @@ static struct err *ask_determinism(struct search *x)
 	return verdict_not_asked(x, "whether a kernel is deterministic", e);
 }
 
-/* ---- the host ----------------------------------------------------------------------------------------------------------- */
-
-/* The device still holds at the end what the copy read, and that is as recorded. */
-static bool source_is_right(const struct search *x)
-{
-	for (size_t i = 0; i < x->ndiffering; i++) {
-		const struct order_range *t = &x->differing[i];
-		bool covered = false;
-
-		const uint64_t writer = order_flow_writer(x->flow, UINT64_MAX, t->addr, t->end);
-
-		if (writer && order_flow_is_behind(x->flow, writer, x->output.seq))
-			return false;
-		for (size_t k = 0; k < x->v->npieces && !covered; k++) {
-			const struct replayer_piece *p = &x->v->pieces[k];
-
-			covered = p->checked == REPLAYER_CHECKED && p->same && p->addr <= t->addr && p->addr + p->size >= t->end;
-		}
-		if (!covered)
-			return false;
-	}
-	return x->ndiffering;
-}
-
-static bool is_hosts(enum sbt_mem mem)
-{
-	return mem == SBT_MEM_PINNED || mem == SBT_MEM_REGISTERED || mem == SBT_MEM_MANAGED;
-}
-
-/* A copy that the program had not waited for when its bytes were looked at, or to memory that the host may write to at any time. */
-static bool host_has_destination(const struct search *x)
-{
-	const struct sbt_cmd_copy *u = &x->output.u.copy;
-	struct state_alloc a;
-
-	return x->output.kind == SBT_COPY && (u->async || (state_alloc_at(x->end, u->dst, &a) && is_hosts(a.mem)));
-}
-
-/* Surely: what the copy delivered cannot have been other bytes. */
-static struct err *ask_host_surely(struct search *x)
-{
-	if (!host_has_destination(x) || !source_is_right(x))
-		return NULL;
-	verdict_answer(x, VERDICT_HOST, x->output.seq, 0);
-	buf_printf(&x->ret->text, "Why: memory that the host wrote meanwhile. What #%" PRIu64 " copied lies on the device as recorded; the program had changed"
-		" its copy at 0x%" PRIx64 " before that was looked at.\n", x->output.seq, x->output.u.copy.dst);
-	verdict_print_cmd(x, "    ", x->output.seq);
-	return NULL;
-}
-
-static struct err *ask_host(struct search *x)
-{
-	struct state_alloc a;
-
-	for (unsigned i = 0; !verdict_answered(x) && state_alloc(x->end, i, &a); i++) {
-		const struct order_doubt d = {.addr = a.addr, .end = a.addr + a.size};
-
-		if (!is_hosts(a.mem) || verdict_first(x, &d, 1, 1) == SIZE_MAX)
-			continue;
-		verdict_answer(x, VERDICT_HOST, order_flow_writer(x->flow, UINT64_MAX, a.addr, a.addr + a.size), 0);
-		buf_printf(&x->ret->text, "Why: memory that the host may have written meanwhile: 0x%" PRIx64 ", %" PRIu64 " bytes that the program and the device share."
-			" What it wrote there while commands ran is not in the trace.\n", a.addr, a.size);
-	}
-	return NULL;
-}
-
 /* ---- the trace ----------------------------------------------------------------------------------------------------------- */
 
 static struct err *ask_incomplete(struct search *x)
@@ -245,6 +209,76 @@ static struct err *ask_incomplete(struct search *x)
 	verdict_answer(x, VERDICT_INCOMPLETE, 0, 0);
 	buf_printf(&x->ret->text, "Why: memory that the trace lacks: %.*s.\n", (int)strcspn(at, "\n"), at);
 	return NULL;
+}
+
+/* ---- other orders of warps and blocks, other contents of fresh memory ------------------------------------------------------- */
+
+static struct err *is_recorded(void *arg, const struct sbt_memory *m)
+{
+	struct order_range *r = arg;
+
+	if (m->role == SBT_MEMORY_EFFECT && m->addr <= r->addr && m->addr + m->size >= r->end)
+		r->end = r->addr;
+	return NULL;
+}
+
+/* Whether the trace has what lay there when it was allocated: a replay puts that there. */
+static struct err *begins_as_recorded(const struct search *x, const struct unwritten *u, bool *ret)
+{
+	struct order_range left = {u->read[0].addr, u->read[0].addr + u->read[0].size};
+	struct err *e = sbt_reader_memory(x->en->trace.reader, u->alloc_seq, u->alloc_seq, is_recorded, &left);
+
+	*ret = left.end == left.addr;
+	return e;
+}
+
+static struct err *take_unwritten(struct search *x, const struct check_result *r)
+{
+	for (size_t i = 0; i < r->unwritten.n && !verdict_answered(x); i++) {
+		const struct unwritten *u = &r->unwritten.row[i];
+		const struct order_doubt d = {.seq = u->seq};
+		bool known;
+
+		TRY(begins_as_recorded(x, u, &known));
+		if (known || verdict_first(x, &d, 1, 1) == SIZE_MAX)
+			continue;
+		verdict_answer(x, VERDICT_UNWRITTEN, u->seq, 0);
+		buf_printf(&x->ret->text, "Why: #%" PRIu64 " reads memory that nobody wrote, 0x%" PRIx64 " of the allocation #%" PRIu64 " at 0x%" PRIx64
+			": what lay there in the recording is not in the trace.\n", u->seq, u->read[0].addr, u->alloc_seq, u->alloc);
+		verdict_print_cmd(x, "    ", u->seq);
+	}
+	return NULL;
+}
+
+static void take_perturbed(struct search *x, const struct check_result *r)
+{
+	const size_t first = first_that_reaches(x, r);
+
+	if (first == SIZE_MAX)
+		return;
+	const struct check_result one = only(r, first);
+
+	verdict_answer(x, VERDICT_NOT_DETERMINISTIC, r->launches[first].seq, 0);
+	buf_printf(&x->ret->text, "Why: #%" PRIu64 " may give other bytes than it did. Executed again as it is here it does not; under other conditions it does, and the recording's are"
+		" not known.\n", r->launches[first].seq);
+	if (x->en->hooks.describe_check)
+		x->en->hooks.describe_check(x->en->hooks.arg, &one, &x->ret->text);
+}
+
+/* Before a device is blamed: what is the same every time here need not be so always. */
+static struct err *ask_perturbed(struct search *x)
+{
+	const struct check_options o = {.runs = RUNS, .perturb = true, .first = x->rd->first, .budget_ns = PERTURB_NS,
+		.last = x->output.kind ? order_flow_newest(x->flow, x->output.seq) : x->rd->last};
+	struct check_result r = {0};
+	struct err *e = check_run(x->en, &o, &r);
+
+	if (!e)
+		e = take_unwritten(x, &r);
+	if (!e && !verdict_answered(x))
+		take_perturbed(x, &r);
+	check_free(&r);
+	return verdict_not_asked(x, "whether a kernel gives other bytes in other orders of its blocks", e);
 }
 
 /* ---- the device --------------------------------------------------------------------------------------------------------------- */
@@ -296,13 +330,15 @@ static struct err *open_search(struct search *x)
 	o.source = exact_source(x->exact);
 	TRY(order_flow_open(&x->flow, x->en->trace.reader, &o));
 	TRY(state_at(&x->end, x->en->trace.reader, x->rd->last));
+	TRY(verdict_list_shared(x));
 	return find_differing(x);
 }
 
 static struct err *search(struct search *x)
 {
 	static struct err *(*const ask[])(struct search *) = {
-		ask_host_surely, ask_determinism, verdict_ask_values, verdict_ask_races, verdict_ask_left_out, ask_host, ask_incomplete, ask_device,
+		verdict_ask_host_surely, ask_determinism, verdict_ask_values, verdict_ask_races, verdict_ask_left_out, ask_incomplete, ask_perturbed,
+		verdict_ask_host, ask_device,
 	};
 
 	TRY(open_search(x));
@@ -325,6 +361,7 @@ void verdict_find(struct engine *en, const struct device_verified *v, struct ver
 	exact_free(x.exact);
 	state_free(x.end);
 	buf_free(&x.not_asked);
+	free(x.shared);
 	if (e) { /* the replay differs all the same */
 		ret->kind = VERDICT_OPEN;
 		buf_clear(&ret->text);
@@ -343,7 +380,7 @@ void verdict_json(const struct verdict *v, struct buf *out)
 {
 	static const char *const names[] = {
 		[VERDICT_NOT_DETERMINISTIC] = "not_deterministic", [VERDICT_RACE] = "race", [VERDICT_HOST] = "host_wrote", [VERDICT_NOT_EXECUTED] = "not_executed",
-		[VERDICT_INCOMPLETE] = "incomplete", [VERDICT_DEVICE] = "device", [VERDICT_OPEN] = "open",
+		[VERDICT_INCOMPLETE] = "incomplete", [VERDICT_UNWRITTEN] = "unwritten", [VERDICT_DEVICE] = "device", [VERDICT_OPEN] = "open",
 	};
 
 	buf_str(out, ",\"verdict\":");

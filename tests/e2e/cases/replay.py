@@ -906,6 +906,50 @@ def test_value_waits_in_a_circle(t):
         t.equal(t.tsdb(tool, 't.sbt').status, 0, tool)
 
 
+def copied_out(t):
+    return int(re.search(r'copy d2h \d+ bytes 0x([0-9a-f]+) ', t.tsdb('view', 't.sbt').out)[1], 16)
+
+
+def flipped(kernel, at=0):
+    """A bit of what that kernel's last launch wrote to what is copied out is wrong, each time."""
+    return lambda t: {'TSDB_REPLAYER_FLIP': f'{find(t, kernel + "<<<", which=-1)}:{copied_out(t) + at:x}'}
+
+
+def test_verdict_is_not_the_innocent_one(t):
+    """Something that could be taken for the cause is close by, and is not named."""
+    race = r'a race \(certain\), see #\d+ and #\d+'
+    v = verdict_case(t, 'raced', 'race', race)
+    t.match(rf"^    #{v['seq']} put<<<\(4,1,1\).*\n    #{v['with']} fetch<<<\(4,1,1\)", v['text'], 'raced: the input of a kernel that is the same every time')
+    v = verdict_case(t, 'both', 'race', race)
+    t.match('fetch_and_tick<<<', v['text'], 'both: what the clock changes is elsewhere')
+    v = verdict_case(t, 'used', 'not_deterministic', r'#\d+ is not deterministic')
+    t.match('tick<<<', v['text'], 'used: the host wrote before')
+    for word in 'stale', 'unwritten', 'floats', 'idle', 'shared', 'before':
+        out, v, _ = verdict_of(t, word, status=0)
+        t.equal(v, None, f'{word} is as recorded')
+        t.no_match('Why', out)
+    device = r'^Why: the device disagrees with the recording\.'
+    for word, kernel in ('idle', 'slow'), ('before', 'fetch'), ('sum', 'slow'):
+        out, v, _ = verdict_of(t, word, env=flipped(kernel, 16))
+        t.equal((v['kind'], v['seq']), ('device', find(t, kernel + '<<<', which=-1)), f'{word}, and a device that computes something else')
+        t.match(device, out)
+    out, v, _ = verdict_of(t, 'shared', env=flipped('fetch', 16))
+    t.equal((v['kind'], v['seq']), ('open', find(t, r'copy h2d \d+ bytes')), 'shared')
+    t.match(r'^Why: that could not be found out\. #\d+ touches memory that the program and the device share, 0x', out)
+    for word in 'stale', 'unwritten':
+        out, v, _ = verdict_of(t, word, env=flipped('fetch', 16))
+        t.equal((v['kind'], v['seq']), ('unwritten', find(t, 'fetch<<<')), word)
+        t.match(r'^Why: #\d+ reads memory that nobody wrote, 0x[0-9a-f]+ of the allocation #\d+ at .*: what lay there in the recording is not in the trace\.$', out)
+    out, v, _ = verdict_of(t, 'unwritten', 'fixed', env=flipped('fetch', 16))
+    t.equal(v['kind'], 'device', 'unwritten, and then written')
+    out, v, _ = verdict_of(t, 'floats', env=flipped('add_floats'))
+    t.equal(v['kind'], 'not_deterministic', 'sums in another order')
+    t.match(r'^Why: #\d+ may give other bytes than it did\. Executed again as it is here it does not', out)
+    out, v, _ = verdict_of(t, 'floats', 'fixed', env=flipped('add_floats'))
+    t.equal(v['kind'], 'device', 'sums that are the same in any order')
+    verdict_case(t, 'node', 'not_executed', r'a call that is not executed again: #\d+ a host function\.')
+
+
 def test_verdict_of_what_was_kept_back(t):
     """The device computes something else in a launch that is executed once only: whether it is deterministic is not known, and the device is not blamed."""
     recorded(t, 'value_waits', 'stream')

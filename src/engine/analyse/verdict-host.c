@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory that the host and the device share, as the cause of a difference. The surprise: that there is such memory proves nothing. Surely the host's is only
+ * a copy that lies on the device as recorded; where a kernel or an asynchronous copy reads what the host may write at any time, nobody knows.
+ */
+#include "engine/analyse/verdict-private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static bool is_hosts(enum sbt_mem mem)
+{
+	return mem == SBT_MEM_PINNED || mem == SBT_MEM_REGISTERED || mem == SBT_MEM_MANAGED;
+}
+
+/* ---- what is shared ------------------------------------------------------------------------------------------------------- */
+
+static void add_shared(struct search *x, uint64_t addr, uint64_t size)
+{
+	for (size_t i = 0; i < x->nshared; i++)
+		if (x->shared[i].addr == addr && x->shared[i].end == addr + size)
+			return;
+	MAKE_ROOM(x->shared, x->nshared, x->cap_shared);
+	x->shared[x->nshared++] = (struct order_range){addr, addr + size};
+}
+
+static void take_alloc(void *arg, const struct sbt_cmd *c)
+{
+	struct search *x = arg;
+
+	if (c->kind == SBT_ALLOC && is_hosts((enum sbt_mem)c->u.alloc.mem))
+		add_shared(x, c->u.alloc.addr, c->u.alloc.size);
+}
+
+struct err *verdict_list_shared(struct search *x)
+{
+	struct state *s;
+	struct state_alloc a;
+
+	TRY(state_at(&s, x->en->trace.reader, x->rd->first - 1));
+	for (unsigned i = 0; state_alloc(s, i, &a); i++)
+		if (is_hosts(a.mem))
+			add_shared(x, a.addr, a.size);
+	state_free(s);
+	return verdict_each_command(x, take_alloc, x);
+}
+
+/* ---- asking --------------------------------------------------------------------------------------------------------------- */
+
+/* The device still holds at the end what the copy read, and that is as recorded. */
+static bool source_is_right(const struct search *x)
+{
+	for (size_t i = 0; i < x->ndiffering; i++) {
+		const struct order_range *t = &x->differing[i];
+		bool covered = false;
+
+		const uint64_t writer = order_flow_writer(x->flow, UINT64_MAX, t->addr, t->end);
+
+		if (writer && order_flow_is_behind(x->flow, writer, x->output.seq))
+			return false;
+		for (size_t k = 0; k < x->v->npieces && !covered; k++) {
+			const struct replayer_piece *p = &x->v->pieces[k];
+
+			covered = p->checked == REPLAYER_CHECKED && p->same && p->addr <= t->addr && p->addr + p->size >= t->end;
+		}
+		if (!covered)
+			return false;
+	}
+	return x->ndiffering;
+}
+
+/* A copy that the program had not waited for when its bytes were looked at, or to memory that the host may write to at any time. */
+static bool host_has_destination(const struct search *x)
+{
+	const struct sbt_cmd_copy *u = &x->output.u.copy;
+	struct state_alloc a;
+
+	return x->output.kind == SBT_COPY && (u->async || (state_alloc_at(x->end, u->dst, &a) && is_hosts(a.mem)));
+}
+
+/* Surely: what the copy delivered cannot have been other bytes. */
+struct err *verdict_ask_host_surely(struct search *x)
+{
+	if (!host_has_destination(x) || !source_is_right(x))
+		return NULL;
+	verdict_answer(x, VERDICT_HOST, x->output.seq, 0);
+	buf_printf(&x->ret->text, "Why: memory that the host wrote meanwhile. What #%" PRIu64 " copied lies on the device as recorded; the program had changed"
+		" its copy at 0x%" PRIx64 " before that was looked at.\n", x->output.seq, x->output.u.copy.dst);
+	verdict_print_cmd(x, "    ", x->output.seq);
+	return NULL;
+}
+
+struct readers {
+	const struct search *x;
+	const struct order_range *of;
+	struct order_doubt *d; /* heap */
+	size_t n, cap;
+};
+
+static bool touches(const struct search *x, uint64_t seq, const struct order_range *r)
+{
+	struct order_access a;
+
+	for (size_t i = 0; order_flow_access(x->flow, seq, i, &a); i++)
+		if (a.addr < r->end && r->addr < a.end)
+			return true;
+	return false;
+}
+
+static void take_reader(void *arg, const struct sbt_cmd *c)
+{
+	struct readers *r = arg;
+
+	if ((c->kind != SBT_LAUNCH && c->kind != SBT_GRAPH_LAUNCH && (c->kind != SBT_COPY || !c->u.copy.async)) || !touches(r->x, c->seq, r->of))
+		return;
+	MAKE_ROOM(r->d, r->n, r->cap);
+	r->d[r->n++] = (struct order_doubt){.seq = c->seq};
+}
+
+/* The first command that works on the range while the host goes on and that reaches the difference; *ret_by 0: none. */
+static struct err *reached(const struct search *x, const struct order_range *of, uint64_t *ret_by)
+{
+	struct readers r = {.x = x, .of = of};
+	struct err *e = verdict_each_command(x, take_reader, &r);
+	const size_t first = e ? SIZE_MAX : verdict_first(x, r.d, r.n, 1);
+
+	*ret_by = first == SIZE_MAX ? 0 : r.d[first].seq;
+	free(r.d);
+	return e;
+}
+
+/* What the host wrote there right before a synchronous copy is recorded. Everything else may find there what no record has. */
+struct err *verdict_ask_host(struct search *x)
+{
+	for (size_t i = 0; i < x->nshared; i++) {
+		const struct order_range *a = &x->shared[i];
+		uint64_t by;
+
+		TRY(reached(x, a, &by));
+		if (!by)
+			continue;
+		verdict_answer(x, VERDICT_OPEN, by, 0);
+		buf_printf(&x->ret->text, "Why: that could not be found out. #%" PRIu64 " touches memory that the program and the device share, 0x%" PRIx64 ", %" PRIu64
+			" bytes:\n    what the program wrote there while commands ran is not in the trace. If it wrote nothing, the device disagrees with the recording.\n", by,
+			a->addr, a->end - a->addr);
+		verdict_print_cmd(x, "    ", by);
+		return NULL;
+	}
+	return NULL;
+}
