@@ -4,6 +4,7 @@
  */
 #include "capture/core/source.h"
 
+#include <string.h>
 #include "capture/core/driver.h"
 
 static const struct source *const sources[] = { &source_cupti };
@@ -21,6 +22,22 @@ const struct source *source_find(void)
 			return sources[i];
 		}
 	return NULL;
+}
+
+static bool begins_like(const char *name, const char *const *list)
+{
+	for (; *list; list++)
+		if (!strncmp(name, *list, strlen(*list)))
+			return true;
+	return false;
+}
+
+bool source_names(enum source_names which, const char *name)
+{
+	bool found = false;
+	for (unsigned i = 0; i < SOURCES && !found; i++)
+		found = begins_like(name, sources[i]->names[which]);
+	return found;
 }
 
 void source_each(void (*fn)(const struct source *s, const void *arg), const void *arg)

@@ -13,12 +13,21 @@
 
 struct driver;
 
+/* Files of the vendor's, by how their names begin. */
+enum source_names {
+	SOURCE_HIDDEN,	/* libraries whose frames are left out of host stacks */
+	SOURCE_FOREIGN, /* libraries whose code is none of the program's */
+	SOURCE_DEVICES, /* paths of device files: mappings of them may be a device's memory */
+	SOURCE_NAMES,
+};
+
 struct source {
 	const char *name;
 	uint32_t number; /* control.source */
 	const struct driver *driver;
 	/* Of the environment: it has the vendor's library load the agent when the program initialises it. */
 	const char *variable;
+	const char *const *names[SOURCE_NAMES]; /* NULL ends each list */
 	/* Subscribes. On failure -errno and one sentence in why. Called once, with the driver loaded. */
 	int (*start)(char *why, size_t why_size);
 	/* Unsubscribes: no callback begins any more. Without effect before start(). */
@@ -33,6 +42,8 @@ struct source {
 
 /* The source of the vendor whose library this process has loaded: `driver` (driver.h) is its driver from then on. NULL: none is loaded. */
 const struct source *source_find(void);
+/* Whether the name begins like one in that list of any source. */
+bool source_names(enum source_names which, const char *name);
 /* Calls fn for each that there is. */
 void source_each(void (*fn)(const struct source *s, const void *arg), const void *arg);
 

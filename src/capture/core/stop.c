@@ -447,7 +447,7 @@ static bool error_wanted(const struct call *c, bool sticky)
 	       (!n || (c->row->name && !strncmp(c->row->name, ctl->error_what, n)) || (name && !strncmp(name, ctl->error_what, n)));
 }
 
-/* What the software GPU knows of its fault; NVIDIA's driver tells nothing. */
+/* What a software GPU knows of its fault; a vendor's driver tells nothing. */
 static void describe_fault(struct tsdb_error *e)
 {
 	struct soft_fault f;

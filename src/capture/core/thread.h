@@ -64,7 +64,7 @@ struct thread {
 	/* Code that the driver loaded during the present call (resource callback). */
 	uint64_t loaded_hash, loaded_size;
 
-	uint32_t nvtx_depth, window_depth; /* ranges pushed; the depth at which the capture window's range was */
+	uint32_t range_depth, window_depth; /* ranges pushed; the depth at which the capture window's range was */
 	uintptr_t stack_low, stack_high;   /* bounds of the thread's stack; 0 when not known */
 	struct memo *memo;		   /* stack.c */
 	struct graph_table *graph_pending; /* of the graph that is being instantiated (graph-table.c) */

@@ -111,21 +111,21 @@ void window_enter(struct call *c)
 void window_push(struct thread *t, const char *name)
 {
 	struct tsdb_window *w = &agent.control->window;
-	t->nvtx_depth++;
+	t->range_depth++;
 	if (w->kind != TSDB_WINDOW_NVTX || strncmp(w->glob, name, sizeof(w->glob)))
 		return;
 	if (move(w, TSDB_WINDOW_ARMED, TSDB_WINDOW_OPEN)) {
 		atomic_store(&w->opened_seq, atomic_load(&agent.control->next_seq));
-		t->window_depth = t->nvtx_depth;
+		t->window_depth = t->range_depth;
 	}
 }
 
 void window_pop(struct thread *t)
 {
 	struct tsdb_window *w = &agent.control->window;
-	if (!t->nvtx_depth)
+	if (!t->range_depth)
 		return; /* pushed before we came */
-	if (t->nvtx_depth-- != t->window_depth)
+	if (t->range_depth-- != t->window_depth)
 		return;
 	t->window_depth = 0;
 	if (close_at(w, 0)) {

@@ -251,7 +251,12 @@ static void own_context(bool about_to)
 	}
 }
 
+static const char *const hidden[] = { "libcupti.so", "libcuda.so", NULL };
+static const char *const foreign[] = { "libcuda.so", "libnvidia-", "libcupti", "libnvrtc", "libnvJitLink", NULL };
+static const char *const devices[] = { "/dev/nvidia", NULL };
+
 const struct source source_cupti = {
+	.names = { [SOURCE_HIDDEN] = hidden, [SOURCE_FOREIGN] = foreign, [SOURCE_DEVICES] = devices },
 	.name = "CUPTI", .number = 1, .driver = &driver_cuda, .variable = "CUDA_INJECTION64_PATH", .start = start, .stop = stop, .own_context = own_context, .timestamps = activity_switch, .flush = activity_flush
 };
 

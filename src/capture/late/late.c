@@ -117,7 +117,7 @@ static bool add_line(size_t *at, const char *text)
 	return true;
 }
 
-/* NVIDIA's driver names no streams: of each primary context its default stream can be asked. */
+/* A driver names no streams: of each primary context its default stream can be asked. */
 static void look_at_contexts(size_t *at)
 {
 	int n = 0;

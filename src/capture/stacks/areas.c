@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "capture/core/agent.h"
+#include "capture/core/source.h"
 #include "base/maps-line.h"
 
 #define TEXT_MAX (64u << 20) /* 65,530 mappings (vm.max_map_count), well below 1 KB each; touched as far as used */
@@ -64,7 +65,7 @@ struct joining {
 static bool may_be_the_drivers(const struct maps_line *l)
 {
 	if (l->path[0] == '/')
-		return !strncmp(l->path, "/dev/nvidia", 11) || !strncmp(l->path, "/dev/zero", 9);
+		return source_names(SOURCE_DEVICES, l->path) || !strncmp(l->path, "/dev/zero", 9);
 	return l->path[0] != '[' || !strncmp(l->path, "[heap", 5) || !strncmp(l->path, "[anon", 5);
 }
 
@@ -102,12 +103,8 @@ struct reading {
 
 static bool is_code_library(const char *path)
 {
-	static const char *const not_these[] = { "libcuda.so", "libnvidia-", "libcupti", "libnvrtc", "libtsdb-agent", "libnvJitLink" };
 	const char *name = strrchr(path, '/');
-	for (unsigned i = 0; name && i < sizeof(not_these) / sizeof(*not_these); i++)
-		if (!strncmp(name + 1, not_these[i], strlen(not_these[i])))
-			return true;
-	return false;
+	return name && (!strncmp(name + 1, "libtsdb-agent", 13) || source_names(SOURCE_FOREIGN, name + 1));
 }
 
 static bool readable(void *arg, const struct maps_line *l)

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "capture/core/agent.h"
+#include "capture/core/source.h"
 #include "capture/memory/extent.h"
 #include "capture/objects/ids.h"
 #include "capture/core/thread.h"
@@ -54,8 +55,7 @@ static bool is_hidden(const struct maps_line *l)
 {
 	const char *name = strrchr(l->path, '/');
 	name = name ? name + 1 : l->path;
-	return !strncmp(name, "libtsdb-agent", 13) || !strncmp(name, "libcupti.so", 11) ||
-	       !strncmp(name, "libcuda.so", 10);
+	return !strncmp(name, "libtsdb-agent", 13) || source_names(SOURCE_HIDDEN, name);
 }
 
 static const struct mapping *same_in(const struct table *old, const struct maps_line *l)

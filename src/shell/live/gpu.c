@@ -166,15 +166,15 @@ static bool doctor_driver(struct session *s)
 static bool doctor_agent(struct session *s, bool driver)
 {
 	char *agent = gpu_agent_path();
-	int cupti = driver ? in_child(probe_cupti) : 0;
+	int reporter = driver ? in_child(probe_cupti) : 0;
 
 	verdict(s, agent != NULL, "agent", agent ? agent : "libtsdb-agent.so is not beside tsdb",
 		"Build tsdb where the CUDA toolkit's headers are (configure says whether it found them).");
 	if (driver)
-		verdict(s, cupti == 0, "CUPTI", cupti == 0 ? "can be loaded" : "libcupti.so cannot be loaded",
+		verdict(s, reporter == 0, "CUPTI", reporter == 0 ? "can be loaded" : "libcupti.so cannot be loaded",
 			"Install the CUDA toolkit's CUPTI, or put its folder into LD_LIBRARY_PATH.");
 	free(agent);
-	return agent && cupti == 0;
+	return agent && reporter == 0;
 }
 
 /* The compiler of hot kernels: nothing is wrong without it. */
