@@ -4,7 +4,10 @@
 
 A header that lies in a room's own folder is a door: other rooms may include it. A header in a drawer (a folder below the room's) is
 private to its room. ROOMS says which rooms, or which single doors of them, a room may use. docs/design.md has the table that
-`scripts/check-layers.py --table` prints; `--update FILE` puts it there.
+`scripts/check-layers.py --table` prints; `--update` puts it there.
+
+A vendor's types, functions, headers and libraries are named in the vendor's drawers alone, and in the rooms whose subject they are
+(VENDOR_PLACES); a drawer's headers are included by the drawer alone.
 """
 import os
 import re
@@ -12,6 +15,31 @@ import sys
 from collections import defaultdict
 
 FILES_MAX = 35  # in one folder
+
+# Where a vendor's types, functions and libraries have their place. Everywhere else they may stand in comments and in texts for the user.
+VENDOR_PLACES = re.compile(r'src/(?:capture/(?:cuda|hip)|replayer/backend-\w+|gpucode|softgpu|softamd|observe)/')
+VENDOR_DRAWERS = re.compile(r'(?:capture/(?:cuda|hip)|replayer/backend-\w+)/')
+VENDOR_WORD = re.compile(r'\b(?:CU[a-z]\w*|cu[A-Z]\w*|CU_\w+|cuda[A-Z]\w*|CUDA\w*|CUPTI\w*|cupti\w*|nvtx\w*|hip[A-Z]\w*|HIP_\w+|(?:hsa|HSA)_\w+)')
+VENDOR_HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*<(?:cuda|cupti|nvtx|nvml|nvrtc|hip/|hsa)[^>]*>', re.M)
+# A string that is nothing but a vendor's name of something: a function, a library, a variable of the environment.
+VENDOR_NAME = re.compile(r'(?:CUDA_\w+(?:=\S*)?|cu[A-Z]\w+|cuda[A-Z]\w+|hip[A-Z]\w+|hsa_\w+|\S*lib(?:cuda|cupti|nv|amdhip|hsa)\S*|cupti\w+)')
+# Files that name them all the same. Take lines out of here; put none in.
+VENDOR_EXCEPTIONS = {
+    'src/attach/inject/safe.c': 'libraries in which a thread is not borrowed',
+    'src/attach/ptrace/keeper-process.c': "the keeper's environment",
+    'src/attach/ptrace/launch.c': 'the variable that has the agent loaded',
+    'src/attach/ptrace/target.c': 'whether a process has a driver',
+    'src/attach/unwind/backtrace.c': 'frames to be left out',
+    'src/engine/analyse/explore-jobs.c': 'the devices of a worker',
+    'src/engine/parts.c': "the software GPU's libraries",
+    'src/replay/client/device-child.c': "the replayer's environment",
+    'src/shell/commands/cmd-attach.c': "the software GPU's libraries",
+    'src/shell/live/gpu.c': 'what the machine has',
+    'src/symbols/elf-facts.c': 'how a program is linked',
+    'src/symbols/host-stack.c': 'frames to be left out',
+}
+# In this order: what begins first hides the others.
+TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"((?:\\.|[^"\\\n])*)"', re.S)
 
 # What runs in other people's programs may use of the room base only what allocates nothing and prints nothing.
 BASE_ANYWHERE = ['base/checked.h', 'base/first-where.h', 'base/maps-at.h', 'base/maps-line.h', 'base/patience.h']
@@ -72,6 +100,42 @@ def wrong_include(path, room, inc):
     return None
 
 
+def vendor_words(path, text):
+    """The vendor's words in a file, with their lines; in comments and in sentences they do not count."""
+    found = []
+
+    def blank(m):
+        if m[1] is not None and VENDOR_NAME.fullmatch(m[1]) and not path.endswith('.def'):
+            found.append((text.count('\n', 0, m.start()) + 1, m[0]))
+        return re.sub(r'[^\n]', ' ', m[0])
+
+    headers = [(text.count('\n', 0, m.start()) + 1, m[0].strip()) for m in VENDOR_HEADER.finditer(text)]
+    code = TEXT.sub(blank, text)
+    found += [(code.count('\n', 0, m.start()) + 1, m[0]) for m in VENDOR_WORD.finditer(VENDOR_HEADER.sub('', code))]
+    return headers + found
+
+
+def wrong_vendor(path, text, includes):
+    """What of a vendor's stands in this file and has its place in a vendor's drawer."""
+    if VENDOR_PLACES.match(path):
+        place = VENDOR_DRAWERS.match(path[len('src/'):])
+        own = place[0] if place else ''
+        return [f'{path}: {i} is private to its vendor' for i in includes if VENDOR_DRAWERS.match(i) and not i.startswith(own or ' ')]
+    bad = [f'{path}: {i} is private to its vendor' for i in includes if VENDOR_DRAWERS.match(i)]
+    words = vendor_words(path, text)
+    if path in VENDOR_EXCEPTIONS:
+        return bad if words else bad + [f'{path}: has no vendor\'s word any more: take it out of VENDOR_EXCEPTIONS']
+    return bad + [f'{path}:{line}: {word} has its place in a vendor\'s drawer' for line, word in words]
+
+
+def check_vendors():
+    bad = [f'{path}: is not there: take it out of VENDOR_EXCEPTIONS' for path in VENDOR_EXCEPTIONS if not os.path.exists(path)]
+    for path, _, includes in sources():
+        with open(path, encoding='utf-8') as f:
+            bad += wrong_vendor(path, f.read(), includes)
+    return bad
+
+
 def check():
     bad, names, sizes = [], defaultdict(list), defaultdict(int)
     for path, room, includes in sources():
@@ -113,12 +177,13 @@ def main():
         return 0
     bad = check()
     stale = [] if in_design(page) == page else ['its table of rooms is not what scripts/check-layers.py --table prints; --update mends it']
-    print('1..2')
-    for n, (what, found) in enumerate((('rooms, doors and names', bad), ('docs/design.md', stale)), 1):
+    vendors = check_vendors()
+    print('1..3')
+    for n, (what, found) in enumerate((('rooms, doors and names', bad), ('docs/design.md', stale), ("vendors' words", vendors)), 1):
         for line in found:
             print('#', line)
         print('not ' * bool(found) + f'ok {n} - {what}')
-    return 1 if bad or stale else 0
+    return 1 if bad or stale or vendors else 0
 
 
 if __name__ == '__main__':
