@@ -1,14 +1,158 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libtracesmith: reading and writing traces of GPU commands (sbt/sbt.h) and of what memory held (sbt/memory.h), and the GPU's state at any of them (state/state.h).
- * Compile with `pkg-config --cflags tracesmith`, link with `pkg-config --libs tracesmith`. Until version 1.0 of the library its functions
- * may change; the trace format (docs/sbt.md) keeps its own version.
+ * libtracesmith: traces of GPU commands (.sbt, docs/sbt.md) for other people's programs. It reads
+ * commands, their fields, host stacks with names and the GPU's state at any command; it writes
+ * traces. Compile and link with `pkg-config --cflags --libs tracesmith`.
+ *
+ * Results. A function that can fail returns TS_OK (0), TS_END or an error; ts_error() then has the
+ * sentence. What a function gives out through pointers is untouched when it fails.
+ * Ownership. A text or array belongs to the object it was asked of, and lives as long as is said.
+ * Threads. An object is used by one thread at a time; different traces by different threads.
+ * Stability. Until 1.0 functions may be added; the format keeps a version of its own. Nothing here
+ * prints, and a damaged file is no reason to end: what cannot be read is passed over and told
+ * (ts_text(t, "damage")). When memory is out the process ends, as yet.
  */
 #ifndef TRACESMITH_H
 #define TRACESMITH_H
 
-#include "sbt/memory.h"
-#include "sbt/sbt.h"
-#include "state/state.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TS_API __attribute__((visibility("default")))
+
+enum ts_result {
+	TS_OK = 0,
+	TS_END,		/* there is no further one: no error */
+	TS_USAGE,	/* arguments that cannot be */
+	TS_SYSTEM,	/* a system call failed */
+	TS_NOT_FOUND,	/* no such file, field, stream ... */
+	TS_BAD_TRACE,	/* damaged, foreign, or written by a later version */
+	TS_INCOMPLETE,	/* the trace does not hold what was asked for */
+	TS_PERMISSION,	/* a file that may not be read */
+	TS_UNSUPPORTED, /* named and refused */
+	TS_LIMIT,	/* too large, too many, a full disk */
+};
+
+/* The sentence of this thread's last failure, and what to do about it ("" when there is nothing to
+ * say). Valid until this thread's next failure. */
+TS_API const char *ts_error(void);
+TS_API const char *ts_error_cure(void);
+TS_API const char *ts_version(void);
+
+#define TS_NO_ID 0xffffffffu	 /* "none" in a field that holds the number of an object */
+#define TS_MISSING UINT64_MAX /* in a column: the command has no such field */
+
+/* ---- a trace ------------------------------------------------------------------------------------ */
+
+typedef struct ts_trace ts_trace;
+
+TS_API int ts_open(ts_trace **ret, const char *path);
+TS_API void ts_close(ts_trace *t); /* NULL is fine */
+/* By name: program, cwd, host, gpu, tsdb, damage. NULL: nothing is known. Valid until the trace is
+ * asked for anything else. */
+TS_API const char *ts_text(const ts_trace *t, const char *name);
+/* By name: commands, first_seq, last_seq, lost (records), bytes (of the file), start_ns
+ * (CLOCK_REALTIME), pid, rank, ranks (TS_MISSING: not known), soft, stacks, timestamps, observed (0
+ * or 1). TS_NOT_FOUND: no such name. */
+TS_API int ts_number(const ts_trace *t, const char *name, uint64_t *ret);
+/* The mangled name of the kernel with this number; NULL: there is none. Lives as long as t. The
+ * first call reads the trace once. */
+TS_API const char *ts_kernel(ts_trace *t, uint64_t kernel);
+
+/* ---- what commands have ------------------------------------------------------------------------- */
+
+/* The kinds of commands by name, and the fields of a kind, by index; NULL past the end. The kind ""
+ * has the fields that all commands have. The texts live for ever. */
+TS_API const char *ts_kind_name(unsigned index);
+TS_API const char *ts_field_name(const char *kind, unsigned index);
+TS_API const char *ts_field_help(const char *kind, const char *field);
+
+enum ts_type { TS_UNSIGNED, TS_SIGNED, TS_NAME, TS_TEXT, TS_BYTES };
+struct ts_value {
+	enum ts_type type;
+	uint64_t number;  /* UNSIGNED; SIGNED in two's complement; NAME: its number */
+	const void *data; /* TEXT (not ended by 0), BYTES; NAME: a text ended by 0, NULL: unknown */
+	size_t size;	  /* bytes of data */
+};
+
+/* ---- commands, one by one ------------------------------------------------------------------------ */
+
+typedef struct ts_cursor ts_cursor;
+
+/* ts_next() will give the first command with a seq not below this one. The trace has to outlive it. */
+TS_API int ts_cursor_open(ts_cursor **ret, ts_trace *t, uint64_t seq);
+TS_API void ts_cursor_close(ts_cursor *c); /* NULL is fine */
+TS_API int ts_cursor_seek(ts_cursor *c, uint64_t seq);
+/* To the next command; TS_END when there is none. */
+TS_API int ts_next(ts_cursor *c);
+/* Of the command that ts_next() went to: its seq (0 before the first), its kind's name. */
+TS_API uint64_t ts_seq(const ts_cursor *c);
+TS_API const char *ts_kind(const ts_cursor *c);
+/* A field of it. Its data is valid until the next ts_next(). TS_NOT_FOUND: the kind has none. */
+TS_API int ts_field(const ts_cursor *c, const char *name, struct ts_value *ret);
+
+/* One frame of a host stack. Texts live as long as the trace. */
+struct ts_frame {
+	const char *function; /* demangled; NULL: not known */
+	const char *file;     /* NULL: no line information */
+	const char *module;   /* path of the ELF file; NULL: in none */
+	uint64_t offset;      /* ELF virtual address of the call; 0 for Python */
+	unsigned line;	      /* 0: not known */
+	int inlined, python;  /* 0 or 1 */
+};
+/* The host stack that the command was called from, innermost first, without the agent's, the
+ * driver's and the GPU runtime's frames. *ret_n is 0 when none was recorded. *ret is valid until the
+ * cursor is asked for another stack or closed. */
+TS_API int ts_stack(ts_cursor *c, const struct ts_frame **ret, size_t *ret_n);
+
+/*
+ * Many commands at once: reads on from the cursor's position and fills columns[i][0..rows-1] with
+ * the field fields[i], TS_MISSING where a command has none. Fields that are texts or bytes are
+ * refused (TS_USAGE). *ret_rows is how many commands were read; fewer than rows: the end.
+ */
+TS_API int ts_columns(ts_cursor *c, const char *const *fields, size_t nfields,
+	uint64_t *const *columns, size_t rows, size_t *ret_rows);
+
+/* ---- the GPU's state at a command --------------------------------------------------------------- */
+
+typedef struct ts_state ts_state;
+
+/* Right after the command with this seq was called. */
+TS_API int ts_state_at(ts_state **ret, ts_trace *t, uint64_t seq);
+TS_API void ts_state_free(ts_state *s); /* NULL is fine */
+
+struct ts_stream {
+	size_t size;	    /* set by the caller: sizeof(struct ts_stream) */
+	uint32_t id, ctx;   /* ctx: its context */
+	const char *status; /* "Idle", "Dispatch Pending", "Running", "Waiting", "Finished" */
+	uint64_t pending;   /* commands that may not have finished */
+};
+/* By index, in order of id; TS_END past the last one. */
+TS_API int ts_state_stream(const ts_state *s, unsigned index, struct ts_stream *ret);
+/* By name: commands, launches, copies, copied_bytes, live_bytes, live_allocations. */
+TS_API int ts_state_number(const ts_state *s, const char *name, uint64_t *ret);
+
+/* ---- writing a trace ----------------------------------------------------------------------------- */
+
+typedef struct ts_writer ts_writer;
+
+/* Creates the file, readable by its owner alone. program: what was recorded, as one would type it. */
+TS_API int ts_writer_open(ts_writer **ret, const char *path, const char *program);
+/* A new command; the fields that are not set are 0, ids TS_NO_ID. Seqs must rise. */
+TS_API int ts_writer_begin(ts_writer *w, const char *kind, uint64_t seq);
+TS_API int ts_writer_set(ts_writer *w, const char *field, uint64_t number);
+/* TEXT and BYTES; the bytes must stay until ts_writer_end(). */
+TS_API int ts_writer_set_data(ts_writer *w, const char *field, const void *data, size_t size);
+TS_API int ts_writer_end(ts_writer *w);
+/* Completes the file and frees w, in every case. NULL is fine. */
+TS_API int ts_writer_close(ts_writer *w);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Private to the room library: the inside of include/tracesmith/tracesmith.h, which is its door.
+ */
+#ifndef LIBRARY_LIBRARY_H
+#define LIBRARY_LIBRARY_H
+
+#include <tracesmith/tracesmith.h>
+
+#include "base/err.h"
+#include "sbt/sbt.h"
+#include "symbols/host-stack.h"
+
+/* Keeps e's sentence for ts_error() and frees it; the number to return. NULL is TS_OK. */
+int result_of(struct err *e);
+
+struct kernel_name {
+	uint64_t id;
+	char *name;
+};
+struct ts_trace {
+	struct sbt_reader *reader;
+	struct symbols *symbols; /* NULL until the first stack */
+	struct kernel_name *kernels; /* by id, once kernels_read */
+	size_t nkernels, cap_kernels;
+	bool kernels_read;
+};
+
+/* One of the common fields, or the kind's own; NULL: there is none. */
+const struct sbt_field *library_field(unsigned kind, const char *name);
+
+#endif

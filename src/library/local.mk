@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Room library: libtracesmith.so.0, what other people's programs use. Its one header is include/tracesmith/tracesmith.h; nothing
+# else is visible (tracesmith.map).
+
+tslibdir = $(libdir)
+tslib_PROGRAMS = libtracesmith.so.0
+libtracesmith_so_0_SOURCES = src/library/library.h src/library/ts-error.c src/library/ts-trace.c src/library/ts-cursor.c \
+	src/library/ts-state.c src/library/ts-writer.c
+libtracesmith_so_0_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/include $(ELF_CFLAGS)
+libtracesmith_so_0_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libtracesmith_so_0_LDFLAGS = $(AM_LDFLAGS) $(SO_LDFLAGS) -Wl,-soname,libtracesmith.so.0 -Wl,--exclude-libs,ALL \
+	-Wl,--version-script=$(srcdir)/src/library/tracesmith.map
+libtracesmith_so_0_LDADD = libstate.a libsymbols.a libgpucode.a libsbt.a libcommon.a $(SYMBOLS_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread
+libtracesmith_so_0_DEPENDENCIES = libstate.a libsymbols.a libgpucode.a libsbt.a libcommon.a src/library/tracesmith.map
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = tracesmith.pc
+tsincdir = $(includedir)/tracesmith
+tsinc_HEADERS = include/tracesmith/tracesmith.h
+HEADERS_TO_CHECK += include/tracesmith/tracesmith.h
+EXTRA_DIST += src/library/tracesmith.map tests/installed.c tests/library-symbols.sh
+TESTS += tests/library-symbols.sh
+
+install-data-hook:
+	cd "$(DESTDIR)$(libdir)" && ln -sf libtracesmith.so.0 libtracesmith.so
+uninstall-hook:
+	rm -f "$(DESTDIR)$(libdir)/libtracesmith.so"
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-library
+TESTS += tests/unit/test-library
+tests_unit_test_library_SOURCES = tests/unit/test-library.c
+tests_unit_test_library_CPPFLAGS = -I$(srcdir)/include
+tests_unit_test_library_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../..'
+tests_unit_test_library_LDADD = libtracesmith.so.0 $(CMOCKA_LIBS)
+endif
+
+# Builds a program against the installed copy, as C and as C++, with what pkg-config says and nothing else, and runs it.
+installcheck-local:
+	@PKG_CONFIG_PATH="$(DESTDIR)$(pkgconfigdir):$$PKG_CONFIG_PATH" PKG_CONFIG_SYSROOT_DIR="$(DESTDIR)"; \
+	LD_LIBRARY_PATH="$(DESTDIR)$(libdir):$$LD_LIBRARY_PATH"; export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR LD_LIBRARY_PATH; \
+	for as in c c++; do \
+		$(CC) -x $$as $(MODE_CFLAGS) $(CFLAGS) $$($(PKG_CONFIG) --cflags tracesmith) -o installcheck-program \
+			$(srcdir)/tests/installed.c -x none $(MODE_LDFLAGS) $(LDFLAGS) $$($(PKG_CONFIG) --libs tracesmith) \
+			&& ./installcheck-program || exit 1; done; rm -f installcheck-program

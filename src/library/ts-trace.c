@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A trace as a whole: what it says of itself, its kernels' names, and what commands have.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/buf.h"
+#include "library/library.h"
+
+int ts_open(ts_trace **ret, const char *path)
+{
+	struct sbt_reader *reader;
+	ts_trace *t;
+	int r;
+
+	if (!ret || !path)
+		return result_of(err_new(ERR_USAGE, "ts_open() takes a place for its result and a path"));
+	r = result_of(sbt_reader_open(&reader, path));
+	if (r)
+		return r;
+	t = xcalloc(1, sizeof *t);
+	t->reader = reader;
+	*ret = t;
+	return TS_OK;
+}
+
+void ts_close(ts_trace *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->nkernels; i++)
+		free(t->kernels[i].name);
+	free(t->kernels);
+	symbols_free(t->symbols);
+	sbt_reader_close(t->reader);
+	free(t);
+}
+
+const char *ts_text(const ts_trace *t, const char *name)
+{
+	const struct sbt_meta *m = sbt_reader_meta(t->reader);
+	const struct {
+		const char *name, *text;
+	} texts[] = {{"program", m->program}, {"cwd", m->cwd}, {"host", m->host}, {"gpu", m->gpu},
+		{"tsdb", m->tsdb}, {"damage", sbt_reader_damage(t->reader)}};
+
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		if (!strcmp(name, texts[i].name))
+			return texts[i].text;
+	}
+	return NULL;
+}
+
+int ts_number(const ts_trace *t, const char *name, uint64_t *ret)
+{
+	const struct sbt_meta *m = sbt_reader_meta(t->reader);
+	const struct {
+		const char *name;
+		uint64_t number;
+	} numbers[] = {{"commands", sbt_reader_count(t->reader)},
+		{"first_seq", sbt_reader_first_seq(t->reader)},
+		{"last_seq", sbt_reader_last_seq(t->reader)}, {"lost", sbt_reader_lost(t->reader)},
+		{"bytes", sbt_reader_size(t->reader)}, {"start_ns", m->start_ns}, {"pid", m->pid},
+		{"rank", m->rank ? m->rank - 1 : TS_MISSING},
+		{"ranks", m->ranks ? m->ranks - 1 : TS_MISSING}, {"soft", m->soft},
+		{"stacks", m->stacks}, {"timestamps", m->timestamps}, {"observed", m->observed}};
+
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		if (!strcmp(name, numbers[i].name)) {
+			*ret = numbers[i].number;
+			return TS_OK;
+		}
+	}
+	return result_of(err_new(ERR_NOT_FOUND, "a trace has no number called \"%s\"", name));
+}
+
+/* ---- kernels ---- */
+
+static int by_id(const void *a, const void *b)
+{
+	const struct kernel_name *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static struct err *read_kernels(ts_trace *t)
+{
+	const struct sbt_cmd *c;
+	struct sbt_cursor *cursor;
+	struct err *e;
+
+	TRY(sbt_cursor_open(&cursor, t->reader));
+	while (!(e = sbt_cursor_next(cursor, &c)) && c) {
+		const struct sbt_blob *name = &c->u.kernel_def.kernel_name;
+
+		if (c->kind != SBT_KERNEL_DEF)
+			continue;
+		MAKE_ROOM(t->kernels, t->nkernels, t->cap_kernels);
+		t->kernels[t->nkernels++] = (struct kernel_name){c->u.kernel_def.new_kernel,
+			xasprintf("%.*s", (int)(name->len < 65536 ? name->len : 65536), (const char *)name->p)};
+	}
+	sbt_cursor_close(cursor);
+	if (t->nkernels)
+		qsort(t->kernels, t->nkernels, sizeof *t->kernels, by_id);
+	return e;
+}
+
+const char *ts_kernel(ts_trace *t, uint64_t kernel)
+{
+	const struct kernel_name key = {.id = kernel}, *found;
+
+	if (!t->kernels_read)
+		(void)result_of(read_kernels(t));
+	t->kernels_read = true;
+	found = t->nkernels ? bsearch(&key, t->kernels, t->nkernels, sizeof key, by_id) : NULL;
+	return found ? found->name : NULL;
+}
+
+/* ---- what commands have ---- */
+
+const char *ts_kind_name(unsigned index)
+{
+	for (unsigned kind = 1; kind < SBT_KIND_END; kind++) {
+		const struct sbt_kind_desc *d = sbt_kind(kind);
+
+		if (d && !index--)
+			return d->name;
+	}
+	return NULL;
+}
+
+static const struct sbt_field *fields_of(const char *kind)
+{
+	const unsigned number = sbt_kind_by_name(kind);
+
+	if (!*kind)
+		return sbt_common_fields;
+	return number ? sbt_kind(number)->fields : NULL;
+}
+
+const char *ts_field_name(const char *kind, unsigned index)
+{
+	const struct sbt_field *f = fields_of(kind);
+
+	while (f && f->name && index--)
+		f++;
+	return f ? f->name : NULL;
+}
+
+const char *ts_field_help(const char *kind, const char *field)
+{
+	const struct sbt_field *f = fields_of(kind);
+
+	while (f && f->name && strcmp(f->name, field))
+		f++;
+	return f && f->name ? f->help : NULL;
+}
+
+const struct sbt_field *library_field(unsigned kind, const char *name)
+{
+	for (const struct sbt_field *f = sbt_common_fields; f->name; f++) {
+		if (!strcmp(f->name, name))
+			return f;
+	}
+	return sbt_field(kind, name);
+}
