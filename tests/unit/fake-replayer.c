@@ -463,6 +463,9 @@ static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out
 	case REPLAYER_CHECK:
 		on_check((const void *)body, out);
 		return true;
+	case REPLAYER_KEPT: /* nothing waits for a value here */
+		buf_add(out, &(struct replayer_kept){0}, sizeof(struct replayer_kept));
+		return true;
 	case REPLAYER_FIGURES: {
 		struct replayer_figures f = {.executed = executed, .checkpoints = npoints};
 
