@@ -108,11 +108,12 @@ check-tsan: tests/stress/libtsdb-agent.so tests/stress/agent-stress tsdb
 if HAVE_CMOCKA
 # The agent's files again, built like the tests that use them.
 check_LIBRARIES = libagenttest.a
-libagenttest_a_SOURCES = $(agent_sources) src/sbt/cmd/expr-parse.c tests/unit/capture-fake.c tests/unit/capture-fake.h
+libagenttest_a_SOURCES = $(agent_sources) src/sbt/cmd/expr-parse.c tests/unit/capture-control.c tests/unit/capture-control.h \
+	tests/unit/capture-fake.c tests/unit/capture-fake.h
 libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
 capture_tests = \
 	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-late tests/unit/test-capture-live tests/unit/test-capture-memory tests/unit/test-capture-ring \
-	tests/unit/test-capture-python tests/unit/test-capture-span tests/unit/test-capture-stack tests/unit/test-capture-stop
+	tests/unit/test-capture-python tests/unit/test-capture-source tests/unit/test-capture-span tests/unit/test-capture-stack tests/unit/test-capture-stop
 check_PROGRAMS += $(capture_tests)
 TESTS += $(capture_tests)
 capture_test_cflags = $(libagenttest_a_CFLAGS)
@@ -138,6 +139,9 @@ tests_unit_test_capture_live_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_live_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_ring_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_ring_LDADD = $(capture_test_ldadd)
+# Another vendor's source: it sees nothing of CUDA.
+tests_unit_test_capture_source_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_capture_source_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_span_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_span_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_python_CFLAGS = $(capture_test_cflags)

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For the tests of the agent: a driver whose answers are fixed, the control block of a debugger, and a reader of rings. Calls are
- * played to the agent as CUPTI would report them.
+ * For the tests of the agent: CUDA's driver with answers that are fixed, beside what capture-control.h has. Calls are played to the agent as
+ * CUPTI would report them.
  */
 #ifndef CAPTURE_FAKE_H
 #define CAPTURE_FAKE_H
 
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "capture-control.h"
 #include <cupti.h>
-#include "capture/core/agent.h"
 #include "capture/cuda/cuda-calls.h"
 #include "capture/cuda/cuda-api.h"
-#include "capture/core/thread.h"
 
-#define FAKE_RING_BYTES (8 * TSDB_RECORD_MAX)
 #define FAKE_CTX ((CUcontext)0x1000)
 /* Functions (CUfunction) and the kernel (CUkernel) that the fake driver knows. All have the parameters (0, 8), (8, 4), (16, 8). */
 #define FAKE_FUNC ((CUfunction)0x2000)	 /* _Z6matmulPfS_i */
@@ -31,27 +24,12 @@ extern size_t fake_free_memory;
 extern bool fake_busy;
 extern unsigned fake_syncs, fake_device_copies;
 
-/* A control block as tsdb makes it, adopted by the agent; capture is on. */
+/* fake_control() with the fake driver. */
 struct tsdb_control *fake_start(void);
 /* Entry and exit of a driver call; the context is FAKE_CTX. */
 void fake_call(CUpti_CallbackId cbid, const void *params, CUresult result);
 #define FAKE(name, ...) fake_call(CUPTI_DRIVER_TRACE_CBID_##name, &(name##_params){ __VA_ARGS__ }, CUDA_SUCCESS)
 uint64_t fake_enter(CUpti_CallbackId cbid, const void *params);
 void fake_exit(uint64_t link, CUresult result);
-
-/* A record of the ring: a command, or the head of a message. */
-struct fake_record {
-	uint16_t type;
-	const struct tsdb_msg_head *head; /* in the ring, valid until the ring wraps */
-	struct sbt_cmd cmd;		  /* when type < 0x8000 */
-};
-/* The next record of ring i; false when there is none. */
-bool fake_next(unsigned i, struct fake_record *ret);
-/* The next command of ring 0 whose kind is kind, earlier ones skipped; fails the test when there is none. */
-struct sbt_cmd fake_expect(unsigned kind);
-/* No command is waiting in ring 0 (messages do not count). */
-void fake_expect_nothing(void);
-/* Reads and forgets everything in ring 0. */
-void fake_skip(void);
 
 #endif
