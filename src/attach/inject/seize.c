@@ -28,7 +28,7 @@
 #define UP_MS 5000u	  /* for CUPTI, which may wait for the device */
 #define BUSY_MS 3000u	  /* for the agent to notice that an earlier tsdb is gone */
 #define BUSY_LOOK_MS 20u
-#define LIBC_MS 2000u
+#define LIBC_MS 10000u
 #define EXEC_MS 100u /* for a program that is being executed: nothing is mapped yet, as if it were static */
 #define RINGS_FULL 400u /* per mille */
 #define RESULT_AT (INJECT_TEXT_MAX - 16u)
@@ -432,15 +432,17 @@ static struct err *await_agent(struct attaching *a)
 	return NULL;
 }
 
-/* A process that has only just started (attach --wait) has no C library yet. */
+/* A process that has only just started (attach --wait) has no C library yet; from a cold disk it may take seconds. */
 static struct err *read_site(struct attaching *a)
 {
-	uint64_t start = monotonic_ms();
+	struct patience libc, exec;
 	bool dynamic = false;
 
+	patience_begin(&libc, a->inf->pid, LIBC_MS * MS_NS);
+	patience_begin(&exec, a->inf->pid, EXEC_MS * MS_NS);
 	for (;;) {
 		struct err *e = inject_site_read(&a->site, a->inf->pid);
-		bool early = inject_is_early(&a->site), over = monotonic_ms() - start >= (early ? LIBC_MS : EXEC_MS);
+		bool early = inject_is_early(&a->site), over = patience_over(&libc) || (!early && patience_over(&exec));
 
 		dynamic |= early || a->site.libc_base;
 		if (!e || (over && !dynamic) || (over && early))

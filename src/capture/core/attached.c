@@ -33,6 +33,8 @@
 #define OUT_AGAIN_MS 20
 #define WORK_MS 1000		  /* for a call of tsdb-late's */
 #define LOOK_NS 100000000 /* how soon a debugger's death is noticed */
+#define LOOK_SOON_NS 5000000 /* how soon the end of cuInit() */
+#define LOADS_US_NS 20000000 /* from where the driver answers to where cuInit() loads us */
 
 static AGENT_KEPT _Atomic uint32_t busy; /* the thread runs */
 static AGENT_KEPT char left_for[128]; /* where the next control block is, for the agent's thread to change to */
@@ -50,6 +52,11 @@ static void set_variable(const struct source *s, const void *path)
 	setenv(s->variable, path, 0);
 }
 
+static bool is_initialised(void)
+{
+	return source_find() && (driver->is_open() || !driver->open()) && driver->is_started();
+}
+
 /* A driver that is initialised later loads us from there, so that nothing is missed. Once in the life of the process. */
 static void announce(void)
 {
@@ -61,40 +68,61 @@ static void announce(void)
 	source_each(set_variable, info.dli_fname);
 }
 
-static void begin(struct tsdb_control *c)
+static void start_late(struct tsdb_control *c)
+{
+	late_before();
+	late_look();
+	atomic_store(&c->late, TSDB_LATE_SOURCE);
+	agent_start();
+	atomic_store(&c->late, TSDB_LATE_CONTEXTS);
+	if (atomic_load(&c->agent_state) == TSDB_AGENT_UP)
+		late_contexts();
+}
+
+/* False: the driver is not there, or is being initialised at this moment, in which CUPTI had better not be started beside it. Its cuInit() loads us, if
+ * it has not looked at the environment yet; if it has, we start when it is done. */
+static bool begin(struct tsdb_control *c)
 {
 	const uint64_t from = clock_monotonic_ns();
 	atomic_store(&c->agent_state, TSDB_AGENT_STARTING);
+	atomic_store(&c->late, TSDB_LATE_LOOKS);
 	/* The environment is the program's own, so it is left alone where that can be. */
-	if (!source_find())
+	if (!is_initialised())
 		announce();
-	if (source_find()) {
-		atomic_store(&c->late, TSDB_LATE_LOOKS);
-		late_before();
-		late_look();
-		atomic_store(&c->late, TSDB_LATE_SOURCE);
-		agent_start();
-		atomic_store(&c->late, TSDB_LATE_CONTEXTS);
-	} else { /* unless the driver came just now */
+	const bool started = is_initialised();
+	if (started) {
+		start_late(c);
+	} else { /* unless cuInit() loads us just now */
 		uint32_t starting = TSDB_AGENT_STARTING;
 		atomic_compare_exchange_strong(&c->agent_state, &starting, TSDB_AGENT_WAITING);
 	}
-	if (atomic_load(&c->agent_state) == TSDB_AGENT_UP)
-		late_contexts();
 	atomic_store(&c->late, TSDB_LATE_UP);
 	atomic_store(&c->start_ns, clock_monotonic_ns() - from); /* tsdb waits for this */
+	return started;
+}
+
+/* The program has initialised the driver, and the driver has not loaded us: the environment came too late for it, or is not what it was. */
+static bool was_passed_over(void)
+{
+	if (agent.started || !is_initialised())
+		return false;
+	nanosleep(&(struct timespec){ .tv_nsec = LOADS_US_NS }, NULL);
+	return !agent.started;
 }
 
 static void *work(void *arg)
 {
 	struct tsdb_control *c = arg;
-	const struct timespec most = { .tv_nsec = LOOK_NS };
+	const struct timespec most = { .tv_nsec = LOOK_NS }, soon = { .tv_nsec = LOOK_SOON_NS };
 	tls.inside = 1;
 	prctl(PR_SET_NAME, "tsdb-late");
-	begin(c);
+	bool started = begin(c);
 	while (!atomic_load(&work_over)) {
+		if (!started && was_passed_over())
+			start_late(c);
+		started |= atomic_load(&agent.started) != 0;
 		late_work();
-		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0, &most, NULL, 0);
+		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0, !started && source_find() ? &soon : &most, NULL, 0);
 	}
 	if (!agent_live() && agent.source) /* nobody waited for us */
 		agent.source->stop();

@@ -286,6 +286,35 @@ while not os.path.exists("end"):
 '''
 
 
+LOADED = LOOPS.replace('print("running", flush=True)\ntime.sleep(2)\ncuda = ctypes.CDLL("libcuda.so.1")\n', '''cuda = ctypes.CDLL("libcuda.so.1")
+print("running", flush=True)
+while not os.path.exists("init"):
+    time.sleep(0.01)
+if sys.argv[1:]:
+    ctypes.CDLL(None).unsetenv(b"CUDA_INJECTION64_PATH")
+''')
+
+
+def with_a_driver_that_is_loaded_only(t, *args):
+    """The library is there and cuInit() has not come to its end: CUPTI is not started beside it, on an NVIDIA driver callbacks may then be missed."""
+    with Running(t, ['python3', '-c', LOADED, *args]).await_text('running') as p:
+        r = attached(t, p.pid, 'break kernel loops', 'shell touch init', 'continue', 'detach')
+        t.match(r'^It has not used the GPU yet: capture begins when it does\.$', r.out)
+        os.unlink(t.path('init'))
+        p.finish()
+    return int(t.match(r'^Breakpoint 1, #(\d+) loops<<<', r.out)[1])
+
+
+def test_a_driver_that_is_not_initialised(t):
+    """The driver loads the agent: the breakpoint is hit by the first launch, with what came before it: device, context, module, kernel, allocation, fill."""
+    t.check(with_a_driver_that_is_loaded_only(t) <= 10, 'the first launch')
+
+
+def test_a_driver_that_does_not_load_the_agent(t):
+    """As one that had looked at the environment before the attach: the agent starts by itself."""
+    with_a_driver_that_is_loaded_only(t, 'alone')
+
+
 def test_a_window_of_a_program_that_had_not_used_the_gpu(t):
     """Which GPU it uses is known when its driver starts: the trace is replayed there."""
     with Running(t, ['python3', '-c', LOOPS, 'a b']).await_text('running') as p:
