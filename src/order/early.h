@@ -8,6 +8,10 @@
  *   about launches further in front: they are complete only if the one in front had waited for them itself.
  * - A launch without the attribute begins behind all earlier work of its stream.
  *
+ * - Work behind a wait for an event that a launch attribute records (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT: when all blocks have triggered;
+ *   ..._LAUNCH_COMPLETION_EVENT: when all have begun) begins after that, whatever the launch has yet to do. Of the first kind: "dependent launches can
+ *   choose to wait on the dependency using the programmatic sync" (CUDA driver API, CUlaunchAttributeID), griddepcontrol.wait.
+ *
  * So what a launch does before its wait happens after the beginning of the launch in front, and after nothing else of its stream.
  * This file keeps, for one stream, what that beginning and that completion tell.
  */
@@ -41,6 +45,7 @@ enum order_early_flags {
 	/* it is behind a wait for a value, and which write ended that is not known: it may be ordered
 	 * behind more than is known */
 	ORDER_EARLY_VALUE = 512,
+	ORDER_EARLY_TRIGGER = 1024, /* its stream waited for an event that launch `behind` records when it lets others begin: no more than that is certain */
 	ORDER_EARLY_LOOSE = 128,  /* of the launches in front that may begin early, one is not known to wait */
 };
 
@@ -66,10 +71,13 @@ static inline bool early_is(const struct sbt_cmd *c)
 	return c->kind == SBT_LAUNCH && c->u.launch.launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1;
 }
 
-/* An event is recorded when a launch triggers, or has begun. Which one is not in the trace. */
+/* An event is recorded when a launch triggers, or has begun, and which one is not in the trace: older ones do not tell. */
 static inline bool early_records(const struct sbt_cmd *c)
 {
-	return c->kind == SBT_LAUNCH && c->u.launch.launch_attrs & (1u << SBT_ATTR_PROGRAMMATIC_EVENT | 1u << SBT_ATTR_COMPLETION_EVENT);
+	const struct sbt_cmd_launch *u = &c->u.launch;
+
+	return c->kind == SBT_LAUNCH && ((u->launch_attrs >> SBT_ATTR_PROGRAMMATIC_EVENT & 1 && !u->trigger_event) ||
+						(u->launch_attrs >> SBT_ATTR_COMPLETION_EVENT & 1 && !u->begun_event));
 }
 
 void early_free(struct early *e);

@@ -98,6 +98,9 @@ struct gpu_launch {
 	unsigned cluster[3]; /* cluster[0] 0: none */
 	bool cooperative;
 	bool early;   /* may begin before the launch in front of it has finished */
+	struct gpu_event *triggered; /* recorded when all blocks let others begin; NULL: none */
+	bool at_start;		     /* each lets them begin when it begins itself */
+	struct gpu_event *begun;     /* recorded when all blocks have begun; NULL: none */
 	void *args;   /* all parameters as one block */
 	size_t nargs; /* bytes */
 };

@@ -14,7 +14,7 @@
 #include "gpucode/code-kind.h"
 
 #define SBT_VERSION_MAJOR 1 /* a reader refuses a larger one */
-#define SBT_VERSION_MINOR 7 /* a reader accepts a larger one: fields and chunk types it does not know are skipped */
+#define SBT_VERSION_MINOR 8 /* a reader accepts a larger one: fields and chunk types it does not know are skipped */
 
 /* One frame of a host stack. */
 struct sbt_frame {

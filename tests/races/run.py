@@ -40,7 +40,6 @@ if GPU == 'real':
 POSSIBLE = {
     'host_writes_early': 'possible where the copy came last in the recorded run: what the host had written is lost then',
     'host_reads_early': 'what the host reads is not recorded, but when it had not waited is',
-    'attribute_event': 'which event the launch records is not in the trace',
     'never_triggers': 'by the letter of the documentation: they overlap at the very end of the first only',
 }
 # Races by the letter of the documentation: with --strict like any other one, without it possible at most.
@@ -48,7 +47,6 @@ STRICT = ('symbol_copy_returns',)
 # Races that no order of the commands turns into another result, with the reason.
 NO_SCHEDULE = {
     'host_reads_early': 'what the host read is nowhere in memory afterwards',
-    'attribute_event': 'what waiting for it orders is not known',
     'never_triggers': 'one that never triggers is not overtaken',
 }
 if GPU == 'real':

@@ -194,6 +194,34 @@ static void programmatic_launches(void **state)
 	}
 }
 
+/* Events that a launch records itself: which, and when. */
+static void launches_record_events(void **state)
+{
+	CUlaunchAttribute attrs[2] = { { .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT }, { .id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT } };
+	const CUlaunchConfig config = { .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
+		.attrs = attrs, .numAttrs = 2 };
+	uint64_t a = 1, c = 3, event_ids[2];
+	uint32_t b = 2;
+
+	for (unsigned i = 0; i < 2; i++) {
+		CUevent e = (CUevent)(uintptr_t)(0xe100 + i);
+
+		FAKE(cuEventCreate, &e, CU_EVENT_DISABLE_TIMING);
+		event_ids[i] = fake_expect(SBT_EVENT_CREATE).u.event_create.new_event;
+		if (i)
+			attrs[1].value.launchCompletionEvent.event = e;
+		else
+			attrs[0].value.programmaticEvent.event = e;
+	}
+	attrs[0].value.programmaticEvent.triggerAtBlockStart = 1;
+	FAKE(cuLaunchKernelEx, &config, FAKE_FUNC, (void *[]){ &a, &b, &c }, NULL);
+	const struct sbt_cmd cmd = fake_expect(SBT_LAUNCH);
+
+	assert_int_equal(cmd.u.launch.trigger_event, event_ids[0] + 1);
+	assert_int_equal(cmd.u.launch.trigger_at_start, 1);
+	assert_int_equal(cmd.u.launch.begun_event, event_ids[1] + 1);
+}
+
 static void failed_calls_are_recorded(void **state)
 {
 	const cuMemcpyHtoD_v2_params p = { 0, NULL, 8 };
@@ -781,6 +809,7 @@ int main(void)
 		cmocka_unit_test(launch_buffers_are_taken),
 		cmocka_unit_test(extended_launches),
 		cmocka_unit_test(programmatic_launches),
+		cmocka_unit_test(launches_record_events),
 		cmocka_unit_test(failed_calls_are_recorded),
 		cmocka_unit_test(a_reused_handle_is_a_new_stream),
 		cmocka_unit_test(an_unknown_stream_is_introduced),

@@ -330,7 +330,7 @@ static void test_events_by_attribute_leave_doubts(void **unused)
 
 	told[ntold++] = (struct told){seq, 0, A, ORDER_WRITE, false};
 	c.u.launch.args = (struct sbt_blob){&p, 8};
-	c.u.launch.launch_attrs = 1u << SBT_ATTR_PROGRAMMATIC_EVENT;
+	c.u.launch.launch_attrs = 1u << SBT_ATTR_PROGRAMMATIC_EVENT; /* an old trace: it has no event's number */
 	add(c);
 	wait_for(2, 1);
 	const uint64_t b = fill(2, A, 16);
@@ -409,6 +409,86 @@ static void test_many_that_never_wait(void **unused)
 	graph_over(g);
 }
 
+/* A launch that writes 16 bytes at A and records event 1 when it lets others begin, or when it has begun; then one on stream 2, which waited for that
+ * event, that reads there. */
+static struct order_races behind_event(bool by_trigger, unsigned front, unsigned flags, bool before, uint64_t *a, uint64_t *b)
+{
+	struct sbt_cmd c;
+	const uint64_t p = A;
+
+	start();
+	*a = seq;
+	told[ntold++] = (struct told){seq, front, A, ORDER_WRITE, false};
+	c = cmd_launch(seq, 1, 0);
+	c.u.launch.args = (struct sbt_blob){&p, 8};
+	c.u.launch.launch_attrs = 1u << (by_trigger ? SBT_ATTR_PROGRAMMATIC_EVENT : SBT_ATTR_COMPLETION_EVENT);
+	*(by_trigger ? &c.u.launch.trigger_event : &c.u.launch.begun_event) = 2;
+	add(c);
+	wait_for(2, 1);
+	*b = seq;
+	told[ntold++] = (struct told){seq, flags, A, ORDER_READ, before};
+	c = cmd_launch(seq, 2, 0);
+	c.u.launch.args = (struct sbt_blob){&p, 8};
+	add(c);
+	fill(1, A, 16); /* behind the first, and not behind the second */
+	return found();
+}
+
+static void test_an_event_of_a_launch_is_recorded_before_its_end(void **unused)
+{
+	static const struct {
+		bool by_trigger;
+		unsigned front, flags;
+		bool before;
+		enum order_tier tier; /* 9: no race of the two */
+	} rows[] = {
+		{true, TRIGGERS, 0, false, ORDER_CERTAIN},
+		{true, TRIGGERS, WAITS, false, 9},	       /* every thread waits */
+		{true, TRIGGERS, WAITS, true, ORDER_POSSIBLE}, /* some do */
+		{true, 0, 0, false, ORDER_POSSIBLE},	       /* it never triggers: at its very end only */
+		{false, 0, 0, false, ORDER_CERTAIN},	       /* all blocks have begun, and no more is known */
+		{false, 0, WAITS, false, ORDER_POSSIBLE},      /* whether there is anything to wait for is not documented */
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		uint64_t a, b;
+		struct order_races r = behind_event(rows[i].by_trigger, rows[i].front, rows[i].flags, rows[i].before, &a, &b);
+		unsigned seen = 9;
+
+		for (size_t k = 0; k < r.n; k++)
+			if (r.r[k].a.seq == a && r.r[k].b.seq == b)
+				seen = r.r[k].tier;
+		assert_int_equal(seen, rows[i].tier);
+		assert_int_equal(r.by_attribute, 0);
+		order_races_free(&r);
+		test_over();
+	}
+}
+
+/* What the program had in front of that launch is over when its event fires. */
+static void test_what_is_in_front_of_such_a_launch_is_over(void **unused)
+{
+	(void)unused;
+	start();
+	const uint64_t first = fill(1, B, 16), p = A;
+	struct sbt_cmd c = cmd_launch(seq, 1, 0);
+	struct order_races r;
+
+	(void)first;
+	told[ntold++] = (struct told){seq, TRIGGERS, A, ORDER_WRITE, false};
+	c.u.launch.args = (struct sbt_blob){&p, 8};
+	c.u.launch.launch_attrs = 1u << SBT_ATTR_PROGRAMMATIC_EVENT;
+	c.u.launch.trigger_event = 2;
+	add(c);
+	wait_for(2, 1);
+	fill(2, B, 16);
+	r = found();
+	assert_int_equal(r.n, 0);
+	order_races_free(&r);
+	test_over();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -423,6 +503,8 @@ int main(void)
 		cmocka_unit_test(test_other_work_comes_behind_all_of_them),
 		cmocka_unit_test(test_events_and_the_host_see_all_of_them),
 		cmocka_unit_test(test_events_by_attribute_leave_doubts),
+		cmocka_unit_test(test_an_event_of_a_launch_is_recorded_before_its_end),
+		cmocka_unit_test(test_what_is_in_front_of_such_a_launch_is_over),
 		cmocka_unit_test(test_many_that_never_wait),
 	};
 

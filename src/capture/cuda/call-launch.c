@@ -66,6 +66,25 @@ void enter_launch_cooperative(struct call *c)
 	l->cooperative = 1;
 }
 
+/* 0: the agent does not know it. */
+static uint64_t event_plus_one(struct call *c, CUevent event)
+{
+	const uint32_t id = ids_event(c->t, H(event));
+	return id == SBT_NO_ID ? 0 : (uint64_t)id + 1;
+}
+
+/* An event that the launch records when it lets others begin, not when it has ended. */
+static void launch_event(struct call *c, const CUlaunchAttribute *a)
+{
+	struct sbt_cmd_launch *l = &c->cmd.u.launch;
+	if (a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) {
+		l->trigger_event = event_plus_one(c, a->value.programmaticEvent.event);
+		l->trigger_at_start = a->value.programmaticEvent.triggerAtBlockStart != 0;
+	}
+	if (a->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+		l->begun_event = event_plus_one(c, a->value.launchCompletionEvent.event);
+}
+
 void enter_launch_ex(struct call *c)
 {
 	const cuLaunchKernelEx_params *p = c->params;
@@ -80,6 +99,7 @@ void enter_launch_ex(struct call *c)
 		if ((unsigned)a->id < 64 && launch_attribute_counts(a->id, &a->value))
 			l->launch_attrs |= 1ull << a->id;
 		launch_attribute(l, a->id, &a->value);
+		launch_event(c, a);
 	}
 }
 

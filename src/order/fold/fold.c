@@ -21,6 +21,7 @@ struct lane {
 	bool unseen_by_default, unseen_by_ctx;
 	struct early early;
 	bool waited_for_any; /* for an event that a launch attribute may have recorded */
+	struct moment ahead; /* the end of a launch whose event it waited for, which fires before that; index 0: of none */
 	uint64_t doubt; /* the last wait for a value that it is behind and of which nobody knows who
 			   ended it; 0: none */
 };
@@ -95,6 +96,7 @@ void fold_free(struct fold *f)
 		clock_drop(f->lanes[i].base);
 		clock_drop(f->lanes[i].point);
 		early_free(&f->lanes[i].early);
+		moment_drop(&f->lanes[i].ahead);
 	}
 	clock_drop(f->kept[0]);
 	clock_drop(f->kept[1]);
@@ -471,7 +473,9 @@ static struct moment awaited(struct fold *f, const struct state *s, const struct
 		e = event(f, ev);
 		if (e && e->index) {
 			m = *e;
-			clock_ref(m.clock);
+			m.clock = clock_ref(e->is_early ? e->begun : m.clock);
+			m.seq = e->is_early ? 0 : m.seq; /* it need not have finished */
+			m.begun = NULL;
 		}
 		break;
 	default:
@@ -599,6 +603,7 @@ static void after(struct fold *f, const struct state *s, uint32_t lane, const st
 		if (e) {
 			moment_drop(e);
 			*e = moment_of(f, lane);
+			e->unsure = f->lanes[lane].ahead.index || f->lanes[lane].waited_for_any;
 		}
 		break;
 	case SBT_BATCH:
@@ -770,6 +775,70 @@ static void note_attribute_event(struct fold *f, const struct sbt_cmd *c, uint32
 	clock_drop(was);
 }
 
+/* The events that launch c, which became the item, records itself. */
+static void note_own_event(struct fold *f, const struct sbt_cmd *c, const struct order_item *it, uint64_t plus_one, bool by_trigger)
+{
+	struct moment *e = plus_one ? event(f, plus_one - 1) : NULL;
+
+	if (!e)
+		return;
+	moment_drop(e);
+	*e = (struct moment){.clock = clock_with(it->clock, it->lane, it->index), .lane = it->lane, .index = it->index, .seq = c->seq,
+		.doubt = f->lanes[it->lane].doubt, .is_early = true, .begun = clock_with(it->clock, it->lane, it->index - 1), .kernel = c->u.launch.kernel,
+		.by_trigger = by_trigger, .at_start = !by_trigger || c->u.launch.trigger_at_start};
+}
+
+static void note_own_events(struct fold *f, const struct sbt_cmd *c, const struct order_item *it)
+{
+	if (c->kind != SBT_LAUNCH)
+		return;
+	note_own_event(f, c, it, c->u.launch.trigger_event, true);
+	note_own_event(f, c, it, c->u.launch.begun_event, false);
+}
+
+/* The lane waits for an event that fires before its launch has ended. */
+static void wait_for_begun(struct fold *f, uint32_t lane, const struct moment *e, uint64_t via)
+{
+	struct lane *l = &f->lanes[lane];
+
+	if (e->lane == lane || clock_at(l->base, e->lane) >= e->index)
+		return;
+	tell(f, e->seq, ORDER_EDGE_BEGUN, via);
+	take_doubt(f, lane, e->doubt);
+	if (e->begun)
+		join(f, lane, e->begun);
+	l->waited_for_any |= l->ahead.index && l->ahead.seq != e->seq; /* one is kept: of the other no more is said */
+	moment_drop(&l->ahead);
+	l->ahead = *e;
+	clock_ref(l->ahead.clock);
+	clock_ref(l->ahead.begun);
+}
+
+/* What c, the lane's next work, knows of a launch whose event the lane waited for. Returns flags of its item. */
+static uint16_t behind_begun(struct fold *f, uint32_t lane, const struct sbt_cmd *c)
+{
+	struct moment *a = &f->lanes[lane].ahead;
+	struct order_early x = {0}, front;
+
+	if (!a->index || c->kind == SBT_STREAM_WAIT || c->kind == SBT_EVENT_RECORD)
+		return 0;
+	if (clock_at(f->lanes[lane].base, a->lane) >= a->index) { /* it has ended, as something else told */
+		moment_drop(a);
+		return 0;
+	}
+	front = known_of(f, a->seq, a->kernel);
+	if (c->kind == SBT_LAUNCH)
+		x = known_of(f, c->seq, c->u.launch.kernel);
+	if (x.known && !x.waits && (a->at_start || (front.known && front.triggers)))
+		return ORDER_EARLY_TRIGGER;
+	if (!f->early_in_order && !(a->by_trigger && x.known && x.waits && !x.before))
+		return ORDER_EARLY_EVENT;
+	tell(f, a->seq, ORDER_EDGE_WAITED, 0);
+	join(f, lane, a->clock);
+	moment_drop(&f->lanes[lane].ahead);
+	return 0;
+}
+
 static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c, uint32_t stream, struct order_item *ret)
 {
 	const uint32_t lane = stream_lane(f, s, stream), h = host_lane(f, c->thread);
@@ -783,18 +852,25 @@ static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c,
 	if (c->kind == SBT_STREAM_WAIT) {
 		const struct moment *e = event(f, c->u.stream_wait.event);
 
-		if (e)
+		if (e && e->is_early)
+			wait_for_begun(f, lane, e, c->seq);
+		else if (e)
 			join_moment(f, lane, e, ORDER_EDGE_EVENT, c->seq);
+		f->lanes[lane].waited_for_any |= e && e->unsure && !f->early_in_order;
 		if (f->by_attribute)
 			join(f, lane, f->by_attribute);
 	} else if (c->kind == SBT_BATCH && c->u.batch.is_wait) {
 		join_value(f, lane, c);
 	}
+	const uint64_t ahead = f->lanes[lane].ahead.seq;
+	const uint16_t begun = behind_begun(f, lane, c);
+
 	if (place_early(f, lane, c, ret)) {
-		ret->early |= f->lanes[lane].waited_for_any ? ORDER_EARLY_EVENT : 0;
+		ret->early |= f->lanes[lane].waited_for_any || begun ? ORDER_EARLY_EVENT : 0;
 		f->before_wait.early |= ret->early & ORDER_EARLY_EVENT;
 		ret->early |= doubt_of(f, lane);
 		f->before_wait.early |= doubt_of(f, lane);
+		note_own_events(f, c, ret);
 		note_work(f, lane);
 		return true;
 	}
@@ -806,7 +882,9 @@ static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c,
 	after(f, s, lane, c);
 	ret->clock = f->lanes[lane].base;
 	ret->early = (uint16_t)((f->lanes[lane].waited_for_any ? ORDER_EARLY_EVENT : 0) |
-			       doubt_of(f, lane));
+			       begun | doubt_of(f, lane));
+	ret->behind = begun & ORDER_EARLY_TRIGGER ? ahead : 0;
+	note_own_events(f, c, ret);
 	return true;
 }
 

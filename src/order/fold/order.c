@@ -166,7 +166,7 @@ struct err *order_open(struct order **ret, struct sbt_reader *trace, const struc
 		fold_small_copies_finish(o->fold);
 	if (opt->early_in_order)
 		fold_early_in_order(o->fold);
-	else if (opt->source && opt->source->early)
+	if (opt->source && opt->source->early)
 		fold_on_early(o->fold, early_of, o);
 	o->trace = trace;
 	fold_on_code(o->fold, code_of, o);
@@ -350,7 +350,9 @@ static struct err *no_path(const struct order *o, const struct item *a, const st
 
 	if (b->is.early & ORDER_EARLY && order_stream_of(o, b->is.lane) == stream && a->is.seq < b->is.seq)
 		return no_path_early(a, b);
-	if (stream == SBT_NO_ID)
+	if (b->is.early & ORDER_EARLY_TRIGGER && b->is.behind == a->is.seq)
+		buf_printf(&why, "it waits for an event that #%llu records when it lets others begin, not when it has ended", (unsigned long long)a->is.seq);
+	else if (stream == SBT_NO_ID)
 		buf_printf(&why, "what the host did at #%llu is not ordered before it", (unsigned long long)a->is.seq);
 	else if (knows)
 		buf_printf(&why, "of stream %u it waits for nothing after #%llu", stream, (unsigned long long)knows);

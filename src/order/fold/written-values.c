@@ -7,6 +7,7 @@
 void moment_drop(struct moment *m)
 {
 	clock_drop(m->clock);
+	clock_drop(m->begun);
 	*m = (struct moment){0};
 }
 

@@ -15,6 +15,13 @@ struct moment {
 	uint32_t lane, index;
 	uint64_t seq, doubt; /* doubt: the last wait for a value before it of which nobody knows who
 				ended it; 0: none */
+	/* The end of a launch that records an event when it lets others begin, or has begun: whoever waits for the event knows `begun` alone (NULL:
+	 * nothing). */
+	bool is_early;
+	struct clock *begun;
+	uint64_t kernel;
+	bool by_trigger, at_start; /* which kind */
+	bool unsure; /* behind a wait for such an event, so that it may tell less than it knows */
 };
 void moment_drop(struct moment *m);
 

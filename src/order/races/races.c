@@ -189,6 +189,8 @@ static void conflict(void *arg, const struct ledger_touch *earlier, const struct
 		r.early = ORDER_EARLY_EVENT;
 	else if (h->now->early & ORDER_EARLY_VALUE || earlier->doubt)
 		r.early = ORDER_EARLY_VALUE;
+	else if (h->now->early & ORDER_EARLY_TRIGGER && r.a.seq == h->now->behind)
+		r.early = ORDER_EARLY_TRIGGER;
 	if (h->now->early & ORDER_EARLY && r.a.stream == r.b.stream && r.a.how != ORDER_DEATH) {
 		r.early = h->now->early & (uint16_t) ~(ORDER_EARLY_EVENT | ORDER_EARLY_VALUE);
 		r.behind = h->now->behind;
@@ -297,7 +299,7 @@ static void touch_before_wait(struct hunt *h, const struct sbt_cmd *c, const str
 
 	h->ret->by_attribute += early_records(c);
 	if (c->kind != SBT_LAUNCH ||
-		!(it->early & ~(ORDER_EARLY_BETWEEN | ORDER_EARLY_EVENT | ORDER_EARLY_VALUE)))
+		!(it->early & ~(ORDER_EARLY_BETWEEN | ORDER_EARLY_EVENT | ORDER_EARLY_VALUE | ORDER_EARLY_TRIGGER)))
 		return;
 	h->ret->early++;
 	h->ret->early_unknown += (it->early & ORDER_EARLY_UNKNOWN) != 0;
@@ -724,7 +726,7 @@ void order_race_cure(struct buf *out, const struct order_race *r)
 				: "");
 	else if (r->a.node != SBT_NO_ID)
 		buf_printf(out, "a dependency between nodes %u and %u of the graph (cuGraphAddDependencies)", r->a.node, r->b.node);
-	else if (r->early == ORDER_EARLY_EVENT)
+	else if (r->early == ORDER_EARLY_EVENT || r->early == ORDER_EARLY_TRIGGER)
 		buf_printf(out, "an event recorded by cuEventRecord after #%llu, and cuStreamWaitEvent for it on stream %u before #%llu", a, r->b.stream, b);
 	else if (r->early == ORDER_EARLY_VALUE)
 		buf_printf(out,

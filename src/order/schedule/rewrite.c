@@ -103,6 +103,10 @@ static struct err *put_kept_as(struct rewriter *w, size_t i, bool held)
 	TRY(kept_get(&w->window, i, &c));
 	if (held && c.kind == SBT_LAUNCH)
 		c.u.launch.launch_attrs |= UINT64_C(1) << SBT_ATTR_HELD;
+	if (c.kind == SBT_LAUNCH && (c.u.launch.trigger_event || c.u.launch.begun_event)) { /* nothing waits for these events any more */
+		c.u.launch.trigger_event = c.u.launch.begun_event = 0;
+		c.u.launch.launch_attrs &= ~(UINT64_C(1) << SBT_ATTR_PROGRAMMATIC_EVENT | UINT64_C(1) << SBT_ATTR_COMPLETION_EVENT);
+	}
 	w->fate[i].becomes = w->next;
 	w->fate[i].after = w->next + 1;
 	return put(w, &c, c.seq);

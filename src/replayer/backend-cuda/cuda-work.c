@@ -82,7 +82,7 @@ void cuda_args_of(struct cuda_args *ret, const struct gpu_launch *l)
 /* Attributes that change what a launch computes, or whether it can run; the others are hints. */
 static struct gpu_result launch_more(const struct gpu_launch *l, struct gpu_stream *s, void **extra)
 {
-	CUlaunchAttribute attrs[3];
+	CUlaunchAttribute attrs[5];
 	CUlaunchConfig config = {.gridDimX = l->grid[0],
 		.gridDimY = l->grid[1],
 		.gridDimZ = l->grid[2],
@@ -110,6 +110,19 @@ static struct gpu_result launch_more(const struct gpu_launch *l, struct gpu_stre
 		attrs[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
 		attrs[config.numAttrs++].value.programmaticStreamSerializationAllowed = 1;
 	}
+	if (l->triggered) {
+		CUlaunchAttribute *a = &attrs[config.numAttrs++];
+
+		a->id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT;
+		a->value.programmaticEvent.event = (CUevent)l->triggered;
+		a->value.programmaticEvent.triggerAtBlockStart = l->at_start;
+	}
+	if (l->begun) {
+		CUlaunchAttribute *a = &attrs[config.numAttrs++];
+
+		a->id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
+		a->value.launchCompletionEvent.event = (CUevent)l->begun;
+	}
 	return cuda_result(CU.cuLaunchKernelEx(&config, (CUfunction)l->kernel, NULL, extra),
 		"cuLaunchKernelEx");
 }
@@ -119,7 +132,7 @@ struct gpu_result cuda_launch(const struct gpu_launch *l, struct gpu_stream *s)
 	struct cuda_args args;
 
 	cuda_args_of(&args, l);
-	if (l->cooperative || l->cluster[0] || l->early)
+	if (l->cooperative || l->cluster[0] || l->early || l->triggered || l->begun)
 		return launch_more(l, s, args.extra);
 	return cuda_result(CU.cuLaunchKernel((CUfunction)l->kernel, l->grid[0], l->grid[1],
 				   l->grid[2], l->block[0], l->block[1], l->block[2], l->shared,

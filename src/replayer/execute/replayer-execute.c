@@ -69,6 +69,21 @@ struct err *execute_launch_parts(struct rp *rp, const struct sbt_cmd *c, struct 
 	return execute_args(rp, c, k, args);
 }
 
+/* An event that the launch records: by its attribute (ret), or, where one command runs after the other, behind it. wanted: do that. */
+static struct err *own_event(struct rp *rp, bool wanted, uint64_t plus_one, struct gpu_stream *stream, struct gpu_event **ret)
+{
+	struct gpu_event *event;
+
+	if (!plus_one || !wanted)
+		return NULL;
+	TRY(objects_event_here(rp, plus_one - 1, &event));
+	if (ret)
+		*ret = event;
+	else
+		GPU(rp, event_record, event, stream);
+	return NULL;
+}
+
 static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct buf *args)
 {
 	const struct sbt_cmd_launch *u = &c->u.launch;
@@ -86,8 +101,13 @@ static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct 
 	if ((u->cooperative || u->cluster_x) && !(rp->lib.can & GPU_CAN_LAUNCH_MORE))
 		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current, "#%llu: this driver has no cooperative or cluster launches",
 			(unsigned long long)rp->current);
+	const bool own = !turn_is_fixed(rp) && rp->lib.can & GPU_CAN_LAUNCH_MORE;
+	TRY(own_event(rp, own, u->trigger_event, stream, &l.triggered));
+	TRY(own_event(rp, own, u->begun_event, stream, &l.begun));
+	l.at_start = u->trigger_at_start;
 	GPU(rp, launch, &l, stream);
-	return NULL;
+	TRY(own_event(rp, !own, u->trigger_event, stream, NULL));
+	return own_event(rp, !own, u->begun_event, stream, NULL);
 }
 
 bool execute_has_effect(const struct rp *rp, uint64_t seq)

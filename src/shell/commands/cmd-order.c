@@ -119,6 +119,11 @@ static void print_early(struct buf *b, const struct order_race *r)
 		buf_str(b, "    A launch attribute may have recorded the event that this stream waited for: what that orders is not known\n");
 		return;
 	}
+	if (r->early == ORDER_EARLY_TRIGGER) {
+		buf_printf(b, "    Stream %u waited for an event that #%" PRIu64 " records by a launch attribute when it lets others begin, not when it has ended\n",
+			r->b.stream, r->a.seq);
+		return;
+	}
 	if (r->early == ORDER_EARLY_VALUE) {
 		buf_str(b, "    A stream waited for a value in memory before one of them, and "
 			   "which write that was is not known: it may order them\n");

@@ -246,14 +246,32 @@ def test_a_graph_that_changes_between_launches(t):
 
 
 def test_launches_that_could_not_be_made_to_overlap_are_said(t):
-    for name in ('never_triggers', 'attribute_event'):
-        t.equal(t.record('../races/dependent-launches', name).status, 0, 'record')
-        r = t.tsdb('explore', 't.sbt')
-        t.equal(r.status, 0, r.both)
-        t.match('Not tried: programmatic dependent launches', r.out)
-        t.check('every order' not in r.out, r.out)
+    t.equal(t.record('../races/dependent-launches', 'never_triggers').status, 0, 'record')
+    r = t.tsdb('explore', 't.sbt')
+    t.equal(r.status, 0, r.both)
+    t.match('Not tried: programmatic dependent launches', r.out)
+    t.check('every order' not in r.out, r.out)
     t.record('../races/dependent-launches', 'never_triggers', 'fixed')
     t.check('Not tried' not in t.tsdb('explore', 't.sbt').out, 'the fixed one')
+
+
+def test_an_event_that_a_launch_records_itself(t):
+    """It fires when the launch lets others begin: what waited for it may run before the launch stores anything."""
+    t.record('../races/dependent-launches', 'attribute_event')
+    lines = t.tsdb('view', 't.sbt').out
+    front, behind = (int(re.search(rf'^#(\d+) {k}<<<', lines, re.M)[1]) for k in ('produce_late', 'copies_at_once'))
+    r = t.tsdb('races', 't.sbt')
+    t.equal(r.status, 3, 'races')
+    t.match(rf'^Race 1 \(certain\): #{front} and #{behind} both touch 8192 bytes', r.out)
+    t.match(rf'^    Stream \d+ waited for an event that #{front} records by a launch attribute when it lets others begin, not when it has ended$', r.out)
+    t.match(rf'^    Cure: an event recorded by cuEventRecord after #{front}, and cuStreamWaitEvent for it on stream \d+ before #{behind}$', r.out)
+    r = t.tsdb('--batch', '--no-init', '-ex', f'order why {front} {behind}', 't.sbt')
+    t.match(rf'#{behind} may begin before #{front} has finished: it waits for an event that #{front} records when it lets others begin, not when it has ended', r.both)
+    t.equal(t.tsdb('explore', 't.sbt').status, 3, 'explore')
+    t.equal(t.tsdb('replay', 't.schedule-1.sbt').status, 0, 'the order that fails')
+    for order in 'fixed', 'concurrent':
+        r = t.tsdb('replay', '--order', order, 't.sbt')
+        t.equal((r.status, 'Verified.' in r.out), (0, True), f'replay --order {order}')
 
 
 def test_nodes_behind_programmatic_edges_are_judged_exactly(t):

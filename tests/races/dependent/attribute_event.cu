@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Wrong: another stream waits for an event that a launch records when it lets others begin, not when it has ended, and the kernel there does not wait.
- * The pair: both kernels, in the possible tier.
+ * The pair: both kernels.
  */
 static __global__ void copies_at_once(int *sum, const int *in)
 {
