@@ -52,15 +52,15 @@ ROOMS = {
     'sbt': ('the command table, footprints, conditions; the trace format, its reader and writer', ['base', 'gpucode/code-kind.h']),
     'state': ('the GPU state machine: a fold over commands', ['base', 'sbt']),
     'order': ('happens-before, access sets, races, schedules', ['base', 'sbt', 'state', 'gpucode/ptx-text.h']),
-    'gpucode': ("GPU code: fatbins, cubins, what a kernel's PTX can write; our own kernel, which hashes", ['base', 'sbt/pagehash.h']),
+    'gpucode': ("GPU code: fatbins, cubins, what a kernel's PTX can write; our own kernel, which hashes", ['base', 'sbt/pagehash.h', 'sbt/cmd.h', 'sbt/footprint.h']),
     'capture': ('the agent inside the inferior', BASE_ANYWHERE + [
         'sbt/cmd.h', 'sbt/footprint.h', 'sbt/expr.h', 'sbt/pagehash.h', 'sbt/python.h', 'gpucode/hash-kernel.h', 'gpucode/hash-rows.h', 'gpucode/cubin.h', 'gpucode/cubin-cells.h',
-        'gpucode/fatbin.h', 'gpucode/ptx-text.h', 'gpucode/code-kind.h']),
+        'gpucode/fatbin.h', 'gpucode/ptx-text.h', 'gpucode/code-kind.h', 'gpucode/memory-calls.h', 'gpucode/memory-calls.def']),
     'symbols': ('what addresses in host code mean, without a process: names, lines, variables, facts about ELF files, recorded stacks', [
         'base', 'sbt', 'gpucode/fatbin.h', 'gpucode/code-kind.h']),
     'library': ('libtracesmith: traces for other people\'s programs, behind `include/tracesmith/tracesmith.h`', ['base', 'sbt', 'state', 'symbols']),
     'attach': ('the inferior: ptrace, calls injected into running programs, unwinding, the rings\' consumer', ['base', 'sbt', 'symbols', 'gpucode/code-kind.h', 'capture/wire.h']),
-    'observe': ('a process seen from outside, by eBPF', ['base', 'sbt', 'state', 'symbols', 'attach']),
+    'observe': ('a process seen from outside, by eBPF', ['base', 'sbt', 'state', 'symbols', 'attach', 'gpucode/memory-calls.h', 'gpucode/memory-calls.def']),
     'replay': ('a position in a trace, moved both ways; plans for parts of it; the client of tsdb-replayer', ['base', 'sbt', 'state', 'order', 'gpucode/code-kind.h'] + SOFT_SEAM),
     'replayer': ('tsdb-replayer: executes a window on a device, in a sandbox', [
         'base', 'sbt', 'state', 'order', 'gpucode', 'replay/protocol.h', 'replay/values.h']),

@@ -6,8 +6,9 @@ noinst_LIBRARIES += libgpucode.a
 libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/gpucode/cubin.c src/gpucode/cubin.h \
 	src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/ptx-stores.c src/gpucode/ptx-stores.h \
 	src/gpucode/ptx-hold.c src/gpucode/ptx-hold.h src/gpucode/fatbin.c src/gpucode/fatbin.h \
-	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/code-kind.h
-HEADERS_TO_CHECK += src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
+	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/code-kind.h \
+	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def
+HEADERS_TO_CHECK += src/gpucode/memory-calls.h src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-replay-addresses
 TESTS += tests/unit/test-replay-addresses
@@ -25,6 +26,10 @@ check_PROGRAMS += tests/unit/test-ptx-text
 TESTS += tests/unit/test-ptx-text
 tests_unit_test_ptx_text_SOURCES = tests/unit/test-ptx-text.c
 tests_unit_test_ptx_text_LDADD = libgpucode.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-memory-calls
+TESTS += tests/unit/test-memory-calls
+tests_unit_test_memory_calls_SOURCES = tests/unit/test-memory-calls.c
+tests_unit_test_memory_calls_LDADD = libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test-replay-hold
 TESTS += tests/unit/test-replay-hold
 tests_unit_test_replay_hold_SOURCES = tests/unit/test-replay-hold.c

@@ -454,7 +454,8 @@ static void test_pageable(void **state)
 
 	TAKE(r, "cuMemcpyHtoDAsync_v2", 0x30000000, 0x7f001000, 64, 0);
 	assert_int_equal(last(r)->u.copy.pageable, 1);
-	take_return(r, CALL("cuMemHostAlloc", 0x7ffe, 8192, 0), 0, 0x7f000000, NULL);
+	take_return(r, CALL("cuMemHostAlloc", 0x7ffe, 8192, 0xabcdef0000000002), 0, 0x7f000000, NULL);
+	assert_int_equal(last(r)->u.alloc.alloc_flags, 2); /* an unsigned int: what lies above is nobody's */
 	TAKE(r, "cuMemcpyHtoDAsync_v2", 0x30000000, 0x7f001000, 64, 0); /* inside */
 	assert_int_equal(last(r)->u.copy.pageable, 0);
 	TAKE(r, "cuMemcpyDtoH_v2", 0x7f002000, 0x30000000, 64); /* just behind it */
@@ -501,6 +502,14 @@ static void test_pitched_copies(void **state)
 	assert_int_equal(k->dst, 0x9000);
 	assert_int_equal(k->size, 480);
 	assert_int_equal(k->src_slice, 256);
+	rec = CALL("cuMemcpy3DPeer", 0x7ffe);
+	memcpy(rec.data, w3, sizeof w3);
+	rec.e.size = sizeof w3;
+	take(r, &rec);
+	assert_int_equal(last(r)->u.copy.dir, SBT_COPY_PEER);
+	assert_int_equal(last(r)->u.copy.dst, 0x9000);
+	rec = CALL("cuMemcpy3D_v2", 0x7ffe);
+	rec.e.size = sizeof w3;
 	/* A pitch of 0 is the width, a height of 0 the copy's; both count before z and y are added. */
 	w3[9] = 0;
 	w3[10] = 10;

@@ -1,23 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handlers: memory comes and goes. An address leaves the table when the free begins: the driver may give it to another thread
- * before we hear that the free has ended.
+ * Handlers: memory comes and goes. gpucode/memory-calls.def says what the calls' arguments mean. An address leaves the table when the
+ * free begins: the driver may give it to another thread before we hear that the free has ended.
  */
 #include <cupti.h>
 #include "capture/cuda/cuda-calls.h"
+#include "capture/cuda/memory-args.h"
 #include "capture/cuda/cuda-api.h"
 #include "capture/objects/ids.h"
 #include "capture/memory/ipc.h"
 #include "capture/core/thread.h"
 
-static void alloc(struct call *c, enum sbt_mem mem, uint64_t size, uint64_t flags)
+static void asked(struct call *c, enum memory_call which, struct memory_asked *ret)
 {
-	struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
-	a->mem = mem;
-	a->size = size;
-	a->device = call_device(c);
-	a->alloc_flags = flags;
-	a->stream = SBT_NO_ID;
+	uint64_t args[MEMORY_CALL_ARGS];
+	memory_args(which, c->params, args);
+	memory_call(which, args, NULL, &c->cmd, ret);
+}
+
+static void alloc(struct call *c, enum memory_call which)
+{
+	struct memory_asked a;
+	asked(c, which, &a);
+	c->cmd.u.alloc.device = call_device(c);
+	if (a.on_stream)
+		c->cmd.u.alloc.stream = call_stream(c, a.stream);
+}
+
+/* One that memory-calls.def does not describe. */
+static void alloc_other(struct call *c, enum sbt_mem mem, uint64_t size)
+{
+	c->cmd.u.alloc = (struct sbt_cmd_alloc){ .mem = mem, .size = size, .device = call_device(c), .stream = SBT_NO_ID };
 }
 
 static void allocated(struct call *c, uint64_t addr)
@@ -29,28 +42,16 @@ static void allocated(struct call *c, uint64_t addr)
 		agent_count_lost();
 }
 
-void enter_alloc(struct call *c)
-{
-	const cuMemAlloc_v2_params *p = c->params;
-	alloc(c, SBT_MEM_DEVICE, p->bytesize, 0);
-}
-
 void exit_alloc(struct call *c) /* cuMemAlloc_v2, cuMemAllocManaged, cuMemAlloc*Async, cuMemAllocPitch: dptr comes first */
 {
 	const cuMemAlloc_v2_params *p = c->params;
 	allocated(c, p->dptr ? *p->dptr : 0);
 }
 
-void enter_alloc_managed(struct call *c)
-{
-	const cuMemAllocManaged_params *p = c->params;
-	alloc(c, SBT_MEM_MANAGED, p->bytesize, p->flags);
-}
-
 void enter_alloc_pitch(struct call *c)
 {
 	const cuMemAllocPitch_v2_params *p = c->params;
-	alloc(c, SBT_MEM_DEVICE, p->WidthInBytes * p->Height, 0);
+	alloc_other(c, SBT_MEM_DEVICE, p->WidthInBytes * p->Height);
 }
 
 void exit_alloc_pitch(struct call *c)
@@ -63,56 +64,16 @@ void exit_alloc_pitch(struct call *c)
 	exit_alloc(c);
 }
 
-void enter_alloc_host(struct call *c) /* cuMemAllocHost_v2 */
-{
-	const cuMemAllocHost_v2_params *p = c->params;
-	alloc(c, SBT_MEM_PINNED, p->bytesize, 0);
-}
-
-void enter_host_alloc(struct call *c) /* cuMemHostAlloc */
-{
-	const cuMemHostAlloc_params *p = c->params;
-	alloc(c, SBT_MEM_PINNED, p->bytesize, p->Flags);
-}
-
 void exit_host_alloc(struct call *c) /* both: pp comes first */
 {
 	const cuMemHostAlloc_params *p = c->params;
 	allocated(c, p->pp ? (uint64_t)(uintptr_t)*p->pp : 0);
 }
 
-void enter_register(struct call *c)
-{
-	const cuMemHostRegister_v2_params *p = c->params;
-	alloc(c, SBT_MEM_REGISTERED, p->bytesize, p->Flags);
-}
-
 void exit_register(struct call *c)
 {
 	const cuMemHostRegister_v2_params *p = c->params;
 	allocated(c, (uint64_t)(uintptr_t)p->p);
-}
-
-void enter_alloc_async(struct call *c)
-{
-	const cuMemAllocAsync_params *p = c->params;
-	alloc(c, SBT_MEM_ASYNC, p->bytesize, 0);
-	c->cmd.u.alloc.stream = call_stream(c, H(p->hStream));
-}
-
-void enter_alloc_pool(struct call *c)
-{
-	const cuMemAllocFromPoolAsync_params *p = c->params;
-	alloc(c, SBT_MEM_ASYNC, p->bytesize, 0);
-	c->cmd.u.alloc.stream = call_stream(c, H(p->hStream));
-}
-
-/* Physical memory mapped at a reserved address. */
-void enter_map(struct call *c)
-{
-	const cuMemMap_params *p = c->params;
-	alloc(c, SBT_MEM_VMM, p->size, p->flags);
-	c->cmd.u.alloc.addr = p->ptr;
 }
 
 void exit_map(struct call *c)
@@ -123,20 +84,28 @@ void exit_map(struct call *c)
 
 static void release(struct call *c, uint64_t addr, enum sbt_mem otherwise)
 {
-	struct sbt_cmd_free *f = &c->cmd.u.free;
 	const uint64_t known = map_remove(&ids.memory, addr);
 	if (ipc_watched())
 		ipc_gone(addr);
-	f->addr = addr;
-	f->mem = known ? known - 1 : otherwise;
-	f->stream = SBT_NO_ID;
+	c->cmd.u.free = (struct sbt_cmd_free){ .addr = addr, .mem = known ? known - 1 : otherwise, .stream = SBT_NO_ID };
 	c->note = known;
+}
+
+static void free_it(struct call *c, enum memory_call which)
+{
+	struct memory_asked a;
+	asked(c, which, &a);
+	release(c, c->cmd.u.free.addr, c->cmd.u.free.mem);
+	if (a.on_stream)
+		c->cmd.u.free.stream = call_stream(c, a.stream);
+	if (which == MEMORY_free)
+		c->skip = !c->cmd.u.free.addr; /* allowed, and does nothing */
 }
 
 /* Memory of another process. Its size is the driver's to say. */
 void enter_ipc_open(struct call *c)
 {
-	alloc(c, SBT_MEM_IPC, 0, 0);
+	alloc_other(c, SBT_MEM_IPC, 0);
 }
 
 static uint64_t range_size(uint64_t addr)
@@ -185,34 +154,18 @@ void exit_free(struct call *c)
 		(void)map_put(&ids.memory, c->cmd.u.free.addr, c->note);
 }
 
-void enter_free(struct call *c)
-{
-	const cuMemFree_v2_params *p = c->params;
-	c->skip = !p->dptr; /* allowed, and does nothing */
-	release(c, p->dptr, SBT_MEM_DEVICE);
-}
+/* ---- the handlers ----------------------------------------------------------------------------------------------------- */
 
-void enter_free_host(struct call *c)
-{
-	const cuMemFreeHost_params *p = c->params;
-	release(c, (uint64_t)(uintptr_t)p->p, SBT_MEM_PINNED);
-}
-
-void enter_unregister(struct call *c)
-{
-	const cuMemHostUnregister_params *p = c->params;
-	release(c, (uint64_t)(uintptr_t)p->p, SBT_MEM_REGISTERED);
-}
-
-void enter_free_async(struct call *c)
-{
-	const cuMemFreeAsync_params *p = c->params;
-	release(c, p->dptr, SBT_MEM_ASYNC);
-	c->cmd.u.free.stream = call_stream(c, H(p->hStream));
-}
-
-void enter_unmap(struct call *c)
-{
-	const cuMemUnmap_params *p = c->params;
-	release(c, p->ptr, SBT_MEM_VMM);
-}
+#define HANDLER(name, body)           \
+	void enter_##name(struct call *c) \
+	{                                 \
+		body;                     \
+	}
+#define COPY(name, ...)
+#define COPY_2D(name, ...)
+#define COPY_3D(name, ...)
+#define FILL(name, ...)
+#define FILL_2D(name, ...)
+#define ALLOC(name, ...) HANDLER(name, alloc(c, MEMORY_##name))
+#define FREE(name, ...) HANDLER(name, free_it(c, MEMORY_##name))
+#include "gpucode/memory-calls.def"

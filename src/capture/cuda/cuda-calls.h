@@ -12,8 +12,8 @@
 extern const struct call_row cuda_calls[];
 extern const uint32_t cuda_calls_size;
 
-/* A 3D copy as cuMemcpy3D and a graph's copy node have it. */
-void call_copy_3d(struct call *c, const CUDA_MEMCPY3D *m, CUstream s);
+/* A 3D copy as cuMemcpy3D and a graph's copy node have it, on the default stream. */
+void call_copy_3d(struct call *c, const CUDA_MEMCPY3D *m);
 
 #define CALL(name, ID, enter_fn, flags) void enter_fn(struct call *c);
 #define WITH_EXIT(name, ID, enter_fn, exit_fn, flags) \

@@ -189,7 +189,7 @@ static void kernel_payload(struct call *n, CUgraphNode node)
 void graph_copy_payload(struct call *n, const CUDA_MEMCPY3D *m)
 {
 	n->cmd.kind = SBT_COPY;
-	call_copy_3d(n, m, CU_STREAM_LEGACY);
+	call_copy_3d(n, m);
 	if (n->cmd.kind == SBT_COPY) {
 		n->cmd.u.copy.stream = SBT_NO_ID;
 		n->cmd.u.copy.async = 1;

@@ -8,6 +8,7 @@
 
 #include "observe/decode/observe-decode.h"
 #include "observe/decode/handles.h"
+#include "gpucode/memory-calls.h"
 
 struct seen;
 
@@ -71,6 +72,8 @@ enum obs_kind { OBS_CTX = 1, OBS_STREAM, OBS_EVENT, OBS_MODULE, OBS_KERNEL, OBS_
 
 /* Argument i, 0 for the first one. */
 uint64_t seen_arg(const struct seen *x, unsigned i);
+/* memory_call() with the record's arguments, into x->cmd. */
+void seen_memory_call(struct seen *x, enum memory_call which, const uint64_t *words, struct memory_asked *ret);
 /* Sends x->cmd as a command of the program, with the thread's context. */
 struct err *seen_send(struct seen *x, enum sbt_kind kind);
 /* Sends c, something that the program did not do now. */

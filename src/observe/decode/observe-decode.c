@@ -59,6 +59,15 @@ uint64_t seen_arg(const struct seen *x, unsigned i)
 	return i < OBS_REGS ? x->e->reg[i] : x->e->stacked[i - OBS_REGS];
 }
 
+void seen_memory_call(struct seen *x, enum memory_call which, const uint64_t *words, struct memory_asked *ret)
+{
+	uint64_t args[MEMORY_CALL_ARGS];
+
+	for (unsigned i = 0; i < MEMORY_CALL_ARGS; i++)
+		args[i] = seen_arg(x, i);
+	memory_call(which, args, words, &x->cmd, ret);
+}
+
 static struct err *send(struct seen *x, struct sbt_cmd *c, enum sbt_kind kind)
 {
 	c->kind = (uint16_t)kind;

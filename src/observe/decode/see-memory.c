@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the records of allocations and frees mean. Records of allocations come at the return: failed ones are sent too, with their result.
+ * What the records of allocations and frees mean; gpucode/memory-calls.def says what their arguments mean. Records of allocations come at the return: failed ones are sent too, with their result.
  */
 #include <stdlib.h>
 #include "observe/decode/observe-calls.h"
@@ -41,127 +41,84 @@ bool seen_pinned(const struct seen *x, uint64_t addr)
 
 /* ---- allocations -------------------------------------------------------------------------------------------------- */
 
-static struct err *alloc(struct seen *x, enum sbt_mem mem, uint64_t addr, uint64_t size, uint64_t flags)
+/* x->cmd says all but where: the driver's answer, when the call's arguments do not. */
+static struct err *allocated(struct seen *x)
 {
 	struct sbt_cmd_alloc *a = &x->cmd.u.alloc;
+	const enum sbt_mem mem = (enum sbt_mem)a->mem;
 
 	if (x->e->phase != OBS_RETURNS) {
 		x->d->bad++;
 		return NULL;
 	}
 	TRY(seen_ctx(x));
-	a->addr = addr;
-	a->size = size;
-	a->mem = mem;
+	if (!a->addr)
+		a->addr = x->e->out[0];
 	a->device = x->d->ctx_device[x->thread->ctx];
-	a->alloc_flags = flags;
-	if (mem != SBT_MEM_ASYNC)
-		a->stream = SBT_NO_ID;
-	if (!x->cmd.result && addr) {
-		handles_put(&x->d->memory, addr, (uint64_t)mem + 1);
+	if (!x->cmd.result && a->addr) {
+		handles_put(&x->d->memory, a->addr, (uint64_t)mem + 1);
 		if (is_host(mem))
-			pin(x->d, addr, size);
+			pin(x->d, a->addr, a->size);
 	}
 	return seen_send(x, SBT_ALLOC);
 }
 
-/* cuMemAlloc(&addr, size), and the others in their order */
-struct err *see_alloc(struct seen *x)
+static struct err *alloc(struct seen *x, enum memory_call which)
 {
-	return alloc(x, SBT_MEM_DEVICE, x->e->out[0], seen_arg(x, 1), 0);
+	struct memory_asked a;
+
+	seen_memory_call(x, which, NULL, &a);
+	if (a.on_stream) {
+		TRY(seen_stream(x, a.stream, &x->cmd.u.alloc.stream));
+		seen_captured(x, x->cmd.u.alloc.stream);
+	}
+	return allocated(x);
 }
 
 /* cuMemAllocPitch(&addr, &pitch, width, height, element) */
 struct err *see_alloc_pitch(struct seen *x)
 {
-	x->cmd.u.alloc.pitch = x->e->out[1];
-	return alloc(x, SBT_MEM_DEVICE, x->e->out[0], x->e->out[1] * seen_arg(x, 3), 0);
-}
-
-struct err *see_alloc_managed(struct seen *x)
-{
-	return alloc(x, SBT_MEM_MANAGED, x->e->out[0], seen_arg(x, 1), (uint32_t)seen_arg(x, 2));
-}
-
-/* cuMemAllocHost(&addr, size) has no flags: what is in the third register is nobody's. */
-struct err *see_alloc_pinned(struct seen *x)
-{
-	return alloc(x, SBT_MEM_PINNED, x->e->out[0], seen_arg(x, 1), 0);
-}
-
-/* cuMemHostRegister(addr, size, flags) */
-struct err *see_register(struct seen *x)
-{
-	return alloc(x, SBT_MEM_REGISTERED, seen_arg(x, 0), seen_arg(x, 1), (uint32_t)seen_arg(x, 2));
-}
-
-/* cuMemAllocAsync(&addr, size, stream) */
-struct err *see_alloc_async(struct seen *x)
-{
-	TRY(seen_stream(x, seen_arg(x, 2), &x->cmd.u.alloc.stream));
-	seen_captured(x, x->cmd.u.alloc.stream);
-	return alloc(x, SBT_MEM_ASYNC, x->e->out[0], seen_arg(x, 1), 0);
-}
-
-/* cuMemAllocFromPoolAsync(&addr, size, pool, stream) */
-struct err *see_alloc_pool(struct seen *x)
-{
-	TRY(seen_stream(x, seen_arg(x, 3), &x->cmd.u.alloc.stream));
-	seen_captured(x, x->cmd.u.alloc.stream);
-	return alloc(x, SBT_MEM_ASYNC, x->e->out[0], seen_arg(x, 1), 0);
-}
-
-/* cuMemMap(addr, size, offset, handle, flags) */
-struct err *see_map(struct seen *x)
-{
-	return alloc(x, SBT_MEM_VMM, seen_arg(x, 0), seen_arg(x, 1), seen_arg(x, 4));
+	x->cmd.u.alloc = (struct sbt_cmd_alloc){.mem = SBT_MEM_DEVICE, .pitch = x->e->out[1], .size = x->e->out[1] * seen_arg(x, 3),
+		.stream = SBT_NO_ID};
+	return allocated(x);
 }
 
 /* ---- frees -------------------------------------------------------------------------------------------------------- */
 
 /* Memory that came before tsdb is not in the table: mem is what such a call usually frees. */
-static struct err *free_it(struct seen *x, enum sbt_mem mem)
+static struct err *free_it(struct seen *x, enum memory_call which)
 {
 	struct sbt_cmd_free *f = &x->cmd.u.free;
-	uint64_t was = handles_remove(&x->d->memory, seen_arg(x, 0));
+	struct memory_asked a;
 
-	if (!seen_arg(x, 0))
+	seen_memory_call(x, which, NULL, &a);
+	if (a.on_stream) {
+		TRY(seen_stream(x, a.stream, &f->stream));
+		seen_captured(x, f->stream);
+	}
+	uint64_t was = handles_remove(&x->d->memory, f->addr);
+	if (!f->addr)
 		return NULL; /* freeing nothing is no command */
 	TRY(seen_ctx(x));
-	f->addr = seen_arg(x, 0);
-	f->mem = was ? was - 1 : mem;
+	if (was)
+		f->mem = was - 1;
 	if (is_host((enum sbt_mem)f->mem))
 		unpin(x->d, f->addr);
-	if (mem != SBT_MEM_ASYNC)
-		f->stream = SBT_NO_ID;
 	return seen_send(x, SBT_FREE);
 }
 
-struct err *see_free(struct seen *x)
-{
-	return free_it(x, SBT_MEM_DEVICE);
-}
+/* ---- the table's functions ---------------------------------------------------------------------------------------- */
 
-struct err *see_free_pinned(struct seen *x)
-{
-	return free_it(x, SBT_MEM_PINNED);
-}
-
-struct err *see_unregister(struct seen *x)
-{
-	return free_it(x, SBT_MEM_REGISTERED);
-}
-
-/* cuMemFreeAsync(addr, stream) */
-struct err *see_free_async(struct seen *x)
-{
-	TRY(seen_stream(x, seen_arg(x, 1), &x->cmd.u.free.stream));
-	seen_captured(x, x->cmd.u.free.stream);
-	return free_it(x, SBT_MEM_ASYNC);
-}
-
-/* cuMemUnmap(addr, size) */
-struct err *see_unmap(struct seen *x)
-{
-	return free_it(x, SBT_MEM_VMM);
-}
+#define SEE(name, body)                     \
+	struct err *see_##name(struct seen *x) \
+	{                                      \
+		return body;                   \
+	}
+#define COPY(name, ...)
+#define COPY_2D(name, ...)
+#define COPY_3D(name, ...)
+#define FILL(name, ...)
+#define FILL_2D(name, ...)
+#define ALLOC(name, ...) SEE(name, alloc(x, MEMORY_##name))
+#define FREE(name, ...) SEE(name, free_it(x, MEMORY_##name))
+#include "gpucode/memory-calls.def"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the records of launches, copies and fills mean. Parameters' values are not taken: only grid, block, stream and handle.
+ * What the records of launches, copies and fills mean. Of a launch's parameters the values are not taken: only grid, block, stream and handle.
+ * gpucode/memory-calls.def says what the arguments of copies and fills mean.
  */
 #include <string.h>
 #include "observe/decode/observe-calls.h"
-#include "sbt/footprint.h"
 
 /* Work on the stream with this handle. */
 static struct err *on_stream(struct seen *x, uint64_t handle, uint64_t *ret)
@@ -102,206 +102,62 @@ struct err *see_host_func(struct seen *x)
 
 /* ---- copies ------------------------------------------------------------------------------------------------------- */
 
-static struct err *copy(struct seen *x, enum sbt_copy dir, uint64_t dst, uint64_t src, uint64_t size, bool async, uint64_t stream)
+static struct err *copied(struct seen *x, const struct memory_asked *a)
 {
 	struct sbt_cmd_copy *k = &x->cmd.u.copy;
-	uint64_t host = dir == SBT_COPY_H2D ? src : dst;
 
-	TRY(on_stream(x, stream, &k->stream));
-	k->dir = dir;
-	k->dst = dst;
-	k->src = src;
-	k->size = size;
-	k->async = async;
-	k->pageable = (dir == SBT_COPY_H2D || dir == SBT_COPY_D2H) && !seen_pinned(x, host);
+	TRY(on_stream(x, a->stream, &k->stream));
+	/* Where the addresses decide the driver finds the direction out; we cannot ask. */
+	k->pageable = (k->dir == SBT_COPY_H2D || k->dir == SBT_COPY_D2H) && !seen_pinned(x, k->dir == SBT_COPY_H2D ? k->src : k->dst);
 	return seen_send(x, SBT_COPY);
 }
 
-struct err *see_h2d(struct seen *x)
+static struct err *copy(struct seen *x, enum memory_call which)
 {
-	return copy(x, SBT_COPY_H2D, seen_arg(x, 0), seen_arg(x, 1), seen_arg(x, 2), false, 0);
+	struct memory_asked a;
+
+	seen_memory_call(x, which, NULL, &a);
+	return copied(x, &a);
 }
 
-struct err *see_h2d_async(struct seen *x)
+/* The structure that the first argument points to came with the record, unless it could not be read. */
+static struct err *copy_rows(struct seen *x, enum memory_call which, unsigned words)
 {
-	return copy(x, SBT_COPY_H2D, seen_arg(x, 0), seen_arg(x, 1), seen_arg(x, 2), true, seen_arg(x, 3));
-}
+	uint64_t w[MEMORY_CALL_3D_WORDS];
+	struct memory_asked a;
+	bool there = x->n >= words * sizeof *w;
 
-struct err *see_d2h(struct seen *x)
-{
-	return copy(x, SBT_COPY_D2H, seen_arg(x, 0), seen_arg(x, 1), seen_arg(x, 2), false, 0);
-}
-
-struct err *see_d2h_async(struct seen *x)
-{
-	return copy(x, SBT_COPY_D2H, seen_arg(x, 0), seen_arg(x, 1), seen_arg(x, 2), true, seen_arg(x, 3));
-}
-
-struct err *see_d2d(struct seen *x)
-{
-	return copy(x, SBT_COPY_D2D, seen_arg(x, 0), seen_arg(x, 1), seen_arg(x, 2), false, 0);
-}
-
-struct err *see_d2d_async(struct seen *x)
-{
-	return copy(x, SBT_COPY_D2D, seen_arg(x, 0), seen_arg(x, 1), seen_arg(x, 2), true, seen_arg(x, 3));
-}
-
-/* The driver finds the direction out from the addresses; we cannot ask. */
-struct err *see_any(struct seen *x)
-{
-	return copy(x, SBT_COPY_ANY, seen_arg(x, 0), seen_arg(x, 1), seen_arg(x, 2), false, 0);
-}
-
-struct err *see_any_async(struct seen *x)
-{
-	return copy(x, SBT_COPY_ANY, seen_arg(x, 0), seen_arg(x, 1), seen_arg(x, 2), true, seen_arg(x, 3));
-}
-
-/* cuMemcpyPeer(dst, dstContext, src, srcContext, size, | stream) */
-struct err *see_peer(struct seen *x)
-{
-	return copy(x, SBT_COPY_PEER, seen_arg(x, 0), seen_arg(x, 2), seen_arg(x, 4), false, 0);
-}
-
-struct err *see_peer_async(struct seen *x)
-{
-	return copy(x, SBT_COPY_PEER, seen_arg(x, 0), seen_arg(x, 2), seen_arg(x, 4), true, seen_arg(x, 5));
-}
-
-/* One side of CUDA_MEMCPY2D and CUDA_MEMCPY3D, as u64 words: 2D has x, y, type, host, device, array, pitch; 3D has x, y, z, level, type, host,
- * device, array, context, pitch, height. CUmemorytype: 1 host, 2 device, 3 array, 4 unified. */
-struct side {
-	uint64_t type;
-	struct sbt_side at;
-};
-
-static struct side side_2d(const uint64_t *w)
-{
-	return (struct side){(uint32_t)w[2], {.base = (uint32_t)w[2] == 1 ? w[3] : w[4], .x = w[0], .y = w[1], .pitch = w[6]}};
-}
-
-static struct side side_3d(const uint64_t *w)
-{
-	return (struct side){(uint32_t)w[4], {.base = (uint32_t)w[4] == 1 ? w[5] : w[6], .x = w[0], .y = w[1], .z = w[2], .pitch = w[9],
-		.height = w[10]}};
-}
-
-static enum sbt_copy direction(uint64_t dst, uint64_t src)
-{
-	if (dst == 4 || src == 4)
-		return SBT_COPY_ANY;
-	return dst == 1 ? (src == 1 ? SBT_COPY_H2H : SBT_COPY_D2H) : src == 1 ? SBT_COPY_H2D : SBT_COPY_D2D;
-}
-
-static struct err *pitched(struct seen *x, struct side dst, struct side src, const uint64_t extent[3], bool async, uint64_t stream)
-{
-	struct sbt_cmd_copy *k = &x->cmd.u.copy;
-	uint64_t dst_addr, src_addr;
-
-	k->width = extent[0];
-	k->height = extent[1];
-	k->depth = extent[2];
-	sbt_side_rows(&dst.at, extent[0], extent[1], &dst_addr, &k->dst_pitch, &k->dst_slice);
-	sbt_side_rows(&src.at, extent[0], extent[1], &src_addr, &k->src_pitch, &k->src_slice);
-	return copy(x, direction(dst.type, src.type), dst.type == 3 ? 0 : dst_addr, src.type == 3 ? 0 : src_addr, extent[0] * extent[1] * extent[2],
-		async, stream);
-}
-
-static struct err *copy_2d(struct seen *x, bool async, uint64_t stream)
-{
-	uint64_t w[16] = {0}, extent[3];
-
-	if (x->n >= sizeof w)
-		memcpy(w, x->data, sizeof w);
+	if (there)
+		memcpy(w, x->data, words * sizeof *w);
 	else
 		x->d->bad++;
-	extent[0] = w[14];
-	extent[1] = w[15];
-	extent[2] = 1;
-	return pitched(x, side_2d(w + 7), side_2d(w), extent, async, stream);
-}
-
-static struct err *copy_3d(struct seen *x, bool async, uint64_t stream)
-{
-	uint64_t w[25] = {0};
-
-	if (x->n >= sizeof w)
-		memcpy(w, x->data, sizeof w);
-	else
-		x->d->bad++;
-	return pitched(x, side_3d(w + 11), side_3d(w), w + 22, async, stream);
-}
-
-struct err *see_2d(struct seen *x)
-{
-	return copy_2d(x, false, 0);
-}
-
-struct err *see_2d_async(struct seen *x)
-{
-	return copy_2d(x, true, seen_arg(x, 1));
-}
-
-struct err *see_3d(struct seen *x)
-{
-	return copy_3d(x, false, 0);
-}
-
-struct err *see_3d_async(struct seen *x)
-{
-	return copy_3d(x, true, seen_arg(x, 1));
+	seen_memory_call(x, which, there ? w : NULL, &a);
+	return copied(x, &a);
 }
 
 /* ---- fills -------------------------------------------------------------------------------------------------------- */
 
-static struct err *fill(struct seen *x, unsigned elem, bool async, uint64_t stream)
+static struct err *fill(struct seen *x, enum memory_call which)
 {
-	struct sbt_cmd_fill *f = &x->cmd.u.fill;
+	struct memory_asked a;
 
-	TRY(on_stream(x, stream, &f->stream));
-	f->dst = seen_arg(x, 0);
-	f->value = seen_arg(x, 1) & (elem == 1 ? 0xff : elem == 2 ? 0xffff : 0xffffffff);
-	f->size = seen_arg(x, 2) * elem;
-	f->elem = elem;
-	f->async = async;
+	seen_memory_call(x, which, NULL, &a);
+	TRY(on_stream(x, a.stream, &x->cmd.u.fill.stream));
 	return seen_send(x, SBT_FILL);
 }
 
-/* cuMemsetD2D8(dst, pitch, value, width, height, | stream) */
-static struct err *fill_2d(struct seen *x, unsigned elem, bool async, uint64_t stream)
-{
-	struct sbt_cmd_fill *f = &x->cmd.u.fill;
+/* ---- the table's functions ---------------------------------------------------------------------------------------- */
 
-	TRY(on_stream(x, stream, &f->stream));
-	f->dst = seen_arg(x, 0);
-	f->dst_pitch = seen_arg(x, 1);
-	f->value = seen_arg(x, 2) & (elem == 1 ? 0xff : elem == 2 ? 0xffff : 0xffffffff);
-	f->width = seen_arg(x, 3);
-	f->height = seen_arg(x, 4);
-	f->size = f->width * f->height * elem;
-	f->elem = elem;
-	f->async = async;
-	return seen_send(x, SBT_FILL);
-}
-
-#define SET(bits, bytes)                                                                                                                   \
-	struct err *see_set##bits(struct seen *x)                                                                                          \
-	{                                                                                                                                  \
-		return fill(x, bytes, false, 0);                                                                                           \
-	}                                                                                                                                  \
-	struct err *see_set##bits##_async(struct seen *x)                                                                                  \
-	{                                                                                                                                  \
-		return fill(x, bytes, true, seen_arg(x, 3));                                                                               \
-	}                                                                                                                                  \
-	struct err *see_set##bits##_2d(struct seen *x)                                                                                     \
-	{                                                                                                                                  \
-		return fill_2d(x, bytes, false, 0);                                                                                        \
-	}                                                                                                                                  \
-	struct err *see_set##bits##_2d_async(struct seen *x)                                                                               \
-	{                                                                                                                                  \
-		return fill_2d(x, bytes, true, seen_arg(x, 5));                                                                            \
+#define SEE(name, body)                     \
+	struct err *see_##name(struct seen *x) \
+	{                                      \
+		return body;                   \
 	}
-SET(8, 1)
-SET(16, 2)
-SET(32, 4)
+#define COPY(name, ...) SEE(name, copy(x, MEMORY_##name))
+#define COPY_2D(name, ...) SEE(name, copy_rows(x, MEMORY_##name, MEMORY_CALL_2D_WORDS))
+#define COPY_3D(name, ...) SEE(name, copy_rows(x, MEMORY_##name, MEMORY_CALL_3D_WORDS))
+#define FILL(name, ...) SEE(name, fill(x, MEMORY_##name))
+#define FILL_2D(name, ...) SEE(name, fill(x, MEMORY_##name))
+#define ALLOC(name, ...)
+#define FREE(name, ...)
+#include "gpucode/memory-calls.def"
