@@ -23,7 +23,8 @@ struct buf {
 void buf_free(struct buf *b);
 /* Keeps the memory, forgets the contents. */
 void buf_clear(struct buf *b);
-/* Makes room for n more bytes and returns where they go, never NULL; the caller adds to b->len. */
+/* Makes room for n more bytes and returns where they go, never NULL. The caller fills them and adds
+ * to b->len. */
 uint8_t *buf_room(struct buf *b, size_t n);
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_byte(struct buf *b, uint8_t v);
@@ -39,7 +40,7 @@ char *buf_steal(struct buf *b);
 void *xmalloc(size_t n) __attribute__((malloc, returns_nonnull));
 void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
 void *xrealloc(void *p, size_t n) __attribute__((returns_nonnull));
-/* Before one more element goes to the end of the array p, which holds n of cap elements. */
+/* Grows the heap array p, which holds n of cap elements, when it has no room for one more. */
 #define MAKE_ROOM(p, n, cap)                                                      \
 	do {                                                                      \
 		if ((n) == (cap)) {                                               \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See child.h. waitpid() has no limit of its own, so it is asked again and again.
+ * See child.h. waitpid() has no limit of its own, so it is called again and again.
  */
 #include "base/child.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Child processes that are not waited for without a limit. One that hangs inside the kernel, in a driver most likely, does not even die of SIGKILL; nor does one
- * that somebody else traces and does not look at. It is left then: the system collects it when we have ended. Limits are patience.h's.
+ * Waiting for child processes with a limit. A child that hangs inside the kernel, most likely in a
+ * driver, does not die even of SIGKILL, and neither does one whose tracer ignores it. When the
+ * limit is spent the child is left alone; the system collects it when this process has ended. Time
+ * is charged as in patience.h.
  */
 #ifndef TS_CHILD_H
 #define TS_CHILD_H
@@ -9,11 +11,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Waits for its end; false: not within ms. *ret_status (may be NULL) is its wait status, that of SIGKILL when somebody else has collected it. */
+/* Waits for the child's end; false: it did not end within ms. *ret_status (may be NULL) is its wait
+ * status, or that of SIGKILL when other code has collected it. */
 bool child_wait(pid_t pid, unsigned ms, int *ret_status);
 /* Kills it and waits two seconds for its end. */
 bool child_kill(pid_t pid, int *ret_status);
-/* Waits until fd, of which pid has the other end, can be read or is closed on that side; false: not within ms. */
+/* Waits until fd, whose other end process pid holds, can be read or has been closed there; false:
+ * neither happened within ms. */
 bool child_readable(int fd, pid_t pid, unsigned ms);
 
 #endif

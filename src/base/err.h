@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Errors as values. A function that can fail returns `struct err *`: NULL is success, anything else is
- * owned by the caller, who passes it up, or frees it with err_free(). Only the shell prints errors.
- * An error is one sentence: what failed, about what, why (errno), and the cure.
+ * Errors as values. A function that can fail returns `struct err *`: NULL is success, anything else
+ * is owned by the caller, which passes it up or frees it with err_free(). Only the shell prints
+ * errors. An error is one sentence: what failed, about what, why (errno), and the cure.
  */
 #ifndef TS_ERR_H
 #define TS_ERR_H
@@ -12,7 +12,7 @@
 
 enum err_code {
 	ERR_OK = 0,
-	ERR_USAGE,	  /* the user's words are off */
+	ERR_USAGE,	  /* what the user typed is wrong */
 	ERR_SYSTEM,	  /* a system call failed; err->sys is its errno */
 	ERR_NOT_FOUND,	  /* no such file, stream, command, ... */
 	ERR_BAD_TRACE,	  /* the trace is damaged, foreign or from the future */
@@ -35,8 +35,8 @@ struct err {
 #define TS_CHECK __attribute__((warn_unused_result))
 #define TS_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
-/* A new error. Never NULL: when memory is out, a static "out of memory" error is returned,
- * which err_free() knows. */
+/* A new error. Never NULL: when memory is out, it returns a static "out of memory" error, which
+ * err_free() leaves alone. */
 struct err *err_new(enum err_code code, const char *fmt, ...) TS_PRINTF(2, 3) TS_CHECK;
 /* The same for a failed system call: appends ": strerror(sys)". */
 struct err *err_sys(int sys, const char *fmt, ...) TS_PRINTF(2, 3) TS_CHECK;
@@ -45,12 +45,13 @@ struct err *err_cure(struct err *e, const char *fmt, ...) TS_PRINTF(2, 3) TS_CHE
 /* Puts "context: " before the sentence. */
 struct err *err_wrap(struct err *e, const char *fmt, ...) TS_PRINTF(2, 3) TS_CHECK;
 struct err *err_nomem(void) TS_CHECK;
-/* The first of two, of which either may be NULL; the other is freed. */
+/* Returns e and frees other; returns other when e is NULL. Either may be NULL. */
 struct err *err_first(struct err *e, struct err *other) TS_CHECK;
 /* Frees e; NULL is fine. */
 void err_free(struct err *e);
 
-/* A broken invariant of ours: prints file, line and text to stderr and aborts, in release builds too. */
+/* Reports a broken invariant of tsdb: prints file, line and text to stderr and aborts, in release
+ * builds too. */
 #define BUG(...) err_bug(__FILE__, __LINE__, __VA_ARGS__)
 #define BUG_ON(cond)                                                                                \
 	do {                                                                                        \

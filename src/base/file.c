@@ -28,7 +28,8 @@ static struct err *lock(int fd, const char *path)
 	return err_cure(err_new(ERR_STATE, "%s is being written by another process", path), "Name another file, or wait until that one has ended");
 }
 
-/* Opens path, or makes it, and takes the lock; what it held stays. Looks first: opening a device or a FIFO may wait, or do something. */
+/* Opens or creates path and takes the lock; its contents stay. Checks the type first, because
+ * opening a device or a FIFO may block or have effects. */
 static struct err *open_locked(const char *path, int *ret_fd, bool *ret_there)
 {
 	struct stat st;

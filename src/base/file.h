@@ -14,19 +14,21 @@
  * caller's, and the lock ends with it. */
 struct err *file_create_locked(const char *path, int *ret_fd) TS_CHECK;
 
-/* Whether file_create_locked() would take the file that is there, or could make one; leaves the folder as it was. */
+/* Checks whether file_create_locked() would accept the file at path, or could create one; the
+ * folder stays as it was. */
 struct err *file_can_create(const char *path) TS_CHECK;
 
 /* A stream for writing a new file, or one in the place of what was there. */
 struct err *file_create(const char *path, FILE **ret) TS_CHECK;
 
-/* Closes f, in every case; an error when anything that was written to it did not arrive. */
+/* Closes f in every case; returns an error when not all that was written reached the file. */
 struct err *file_close(FILE *f, const char *path) TS_CHECK;
 
-/* n bytes at p as the whole file. */
+/* Replaces the file's contents by the n bytes at p. */
 struct err *file_write(const char *path, const void *p, size_t n) TS_CHECK;
 
-/* Removes a folder and all in it; links are removed, not followed. No error: for what a failure left behind. */
+/* Removes a folder and all in it; links are removed, not followed. Reports no error: it cleans up
+ * after a failure. */
 void file_remove_all(const char *dir);
 
 #endif

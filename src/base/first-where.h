@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one binary search. What is searched, and by what, is an expression, so it serves arrays of any structure, by any of their fields.
+ * The binary search that every room uses. What it looks for is an expression, so it works on arrays
+ * of any structure and by any field.
  */
 #ifndef TSDB_FIRST_WHERE_H
 #define TSDB_FIRST_WHERE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which mapping an address lies in. Each reader of /proc/PID/maps keeps of a mapping what it needs, in a structure of its own; they have
- * `start` and `end` in common, hence a macro.
+ * Finds the mapping that an address lies in. It is a macro because each reader of /proc/PID/maps
+ * keeps mappings in a structure of its own; all have the members `start` and `end`.
  */
 #ifndef TSDB_MAPS_AT_H
 #define TSDB_MAPS_AT_H

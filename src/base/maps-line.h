@@ -67,7 +67,7 @@ static inline bool maps_line_parse(struct maps_line *ret, char *text)
 
 #define MAPS_DELETED " (deleted)"
 
-/* Whether the kernel says that the file was deleted since. */
+/* Whether the kernel marks the file as deleted. */
 static inline bool maps_line_deleted(const struct maps_line *l)
 {
 	const size_t n = strlen(l->path), mark = sizeof MAPS_DELETED - 1;
@@ -75,7 +75,7 @@ static inline bool maps_line_deleted(const struct maps_line *l)
 	return n >= mark && !strcmp(l->path + n - mark, MAPS_DELETED);
 }
 
-/* Takes off what the kernel writes behind the name of such a file. */
+/* Removes that mark from the path, if it is there. */
 static inline void maps_line_undelete(struct maps_line *l)
 {
 	if (maps_line_deleted(l))

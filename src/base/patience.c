@@ -17,7 +17,7 @@ static uint64_t read_clock(clockid_t id)
 	return clock_gettime(id, &t) ? 0 : (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Of a process that has ended it is 0. */
+/* Processor time of the process, ns; 0 when it has ended. */
 static uint64_t cpu_of(pid_t pid)
 {
 	clockid_t id = CLOCK_PROCESS_CPUTIME_ID;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Text that is safe to show. Whatever comes from a trace, a process or a kernel may hold bytes that a terminal obeys: escape
- * sequences that repaint the screen or type for the user, and marks that turn the direction of the text so that it reads as
- * something else. These functions write such characters out as \xNN instead. Not for the agent (it needs buf.h).
+ * Makes text safe to show. Text from a trace, a process or a kernel may hold bytes that a terminal
+ * obeys: escape sequences that repaint the screen or type for the user, and marks that reverse the
+ * direction of the text so that it reads as something else. These functions write such characters
+ * out as \xNN instead. Not for the agent (it needs buf.h).
  */
 #ifndef TS_TEXT_H
 #define TS_TEXT_H
@@ -14,7 +15,7 @@
 
 enum {
 	TEXT_QUOTE = 1, /* quotes and backslashes get a backslash: the text goes between double quotes */
-	TEXT_LINES = 2, /* newline and tab pass: the text may be several lines of ours */
+	TEXT_LINES = 2, /* newline and tab pass: for text that tsdb itself broke into lines */
 };
 
 /* The length of the UTF-8 sequence at p, which has n > 0 bytes, or 0 when it is not valid (RFC 3629, section 4). */
@@ -30,10 +31,11 @@ void text_safe(struct buf *out, const void *p, size_t n, unsigned flags);
 /* Whether text_safe() leaves the string as it is. */
 bool text_is_safe(const char *s);
 
-/* The same for a string, as a heap string of the caller's. */
+/* text_safe() of the n bytes at s as a heap string, which the caller frees. */
 char *text_safe_dup(const char *s, size_t n);
 
-/* Makes the bytes of b from offset `from` on safe in place, with TEXT_LINES. Costs one look at each byte when nothing is found. */
+/* Makes the bytes of b from offset `from` on safe in place, with TEXT_LINES. When there is nothing
+ * to change, it only reads each byte once. */
 void text_safe_tail(struct buf *b, size_t from);
 
 /* printf() to f, made safe with TEXT_LINES: for what goes to stderr. */
