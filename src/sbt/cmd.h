@@ -13,7 +13,7 @@
 
 #define SBT_NO_ID 0xffffffffu /* "none" in a field that holds an id */
 
-/* Bytes that somebody else owns. */
+/* Bytes that are owned elsewhere. */
 struct sbt_blob {
 	const void *p;
 	uint64_t len;
@@ -32,23 +32,28 @@ enum sbt_kind {
 
 enum sbt_class { SBT_CLASS_WORK, SBT_CLASS_OBJECT, SBT_CLASS_HOST, SBT_CLASS_NOTE };
 
-/* What commands of a kind do, or may do: the column DOES of commands.def. sbt_footprint() says it of one command. */
+/* What commands of a kind do, or may do: the column DOES of commands.def. sbt_footprint() answers
+ * for one command. */
 enum sbt_does {
-	SBT_QUEUED = 1,	       /* waits its turn in a stream when it names one, and becomes a graph's node while that stream is captured */
+	SBT_QUEUED = 1,	       /* waits its turn in the stream that it names, if any; becomes a
+			        * graph's node while that stream is captured */
 	SBT_READS = 2,	       /* bytes that its record tells */
 	SBT_WRITES = 4,	       /* bytes that its record tells */
-	SBT_UPDATES = 8,       /* bytes that its record tells, at which others are meant to look meanwhile: like an atomic */
+	SBT_UPDATES = 8,       /* bytes that its record tells; others are meant to read them
+			        * meanwhile, as with an atomic */
 	SBT_ALLOCATES = 16,
-	SBT_FREES = 32,	       /* an allocation, of which it tells the address alone */
+	SBT_FREES = 32,	       /* an allocation; the record has its address only */
 	SBT_WAITS = 64,	       /* its stream waits for another's work */
 	SBT_SIGNALS = 128,     /* others may wait for it */
 	SBT_HOST_WAITS = 256,
-	SBT_CALLS_HOST = 512,  /* a function of the program: what that touches, the record does not tell */
-	SBT_RUNS_KERNEL = 1024, /* what its code touches: access sets, PTX or its arguments tell, and each caller has its own of these */
+	SBT_CALLS_HOST = 512,  /* a function of the program; the record does not tell what it
+			        * touches */
+	SBT_RUNS_KERNEL = 1024, /* what the code touches is for the caller to find: from access
+				 * sets, PTX or the arguments */
 	SBT_RUNS_GRAPH = 2048, /* what the graph's nodes do */
-	SBT_DOES_UNKNOWN = 4096, /* nobody knows: it may touch everything */
+	SBT_DOES_UNKNOWN = 4096, /* not known: it may touch everything */
 };
-/* May change memory, or whose memory is whose. */
+/* May change memory, or which allocation memory belongs to. */
 #define SBT_CHANGES (SBT_WRITES | SBT_UPDATES | SBT_FREES | SBT_CALLS_HOST | SBT_RUNS_KERNEL | SBT_RUNS_GRAPH | SBT_DOES_UNKNOWN)
 
 /* Enumerations of the table; names for printing come from sbt_enum_name(). */
@@ -106,21 +111,24 @@ enum sbt_type {
 enum sbt_cmd_flags {
 	SBT_F_WINDOW = 1,    /* inside a capture window */
 	SBT_F_GRAPH = 2,     /* captured into a graph, not executed now */
-	SBT_F_SYNTHETIC = 4, /* not a call of the program: something the agent found out (first sight of an object) */
+	SBT_F_SYNTHETIC = 4, /* not a call of the program: something that the agent found out,
+			      * such as an object seen for the first time */
 	SBT_F_PTDS = 8,	     /* issued to the per-thread default stream */
-	SBT_F_BEFORE = 16,   /* of an introduction: the object was there before tsdb was attached to the running program */
+	SBT_F_BEFORE = 16,   /* on a command that introduces an object: it existed before tsdb
+			      * was attached to the running program */
 };
 
-/* Bits of launch_attrs (CUlaunchAttributeID) that somebody here reads. */
+/* Bits of launch_attrs (CUlaunchAttributeID) that tsdb uses. */
 enum sbt_launch_attr {
 	SBT_ATTR_PROGRAMMATIC_STREAM = 6, /* the launch may begin before the one in front on its stream has finished */
 	SBT_ATTR_PROGRAMMATIC_EVENT = 7,  /* an event is recorded when the launch lets those behind it begin */
 	SBT_ATTR_COMPLETION_EVENT = 12,	  /* an event is recorded when all blocks have begun */
-	/* None of CUDA's, and in saved schedules only: the launch is held while those behind it that may begin early go as far as they can. */
+	/* Not an attribute of CUDA; in saved schedules only. The launch is held while the launches
+	 * behind it that may begin early run as far as they can. */
 	SBT_ATTR_HELD = 63,
 };
 
-#define SBT_STREAM_UNKNOWN 0x80000000u /* in stream_flags: nobody knows them */
+#define SBT_STREAM_UNKNOWN 0x80000000u /* in stream_flags: the flags are not known */
 
 struct sbt_cmd {
 	uint64_t seq;	  /* global, in order of API entry over all threads; from 1 */
@@ -186,15 +194,16 @@ const char *sbt_enum_name(enum sbt_type type, uint64_t value);
 unsigned sbt_kind_does(unsigned kind);
 /* Where the field called stream lies within struct sbt_cmd; 0: the kind has none. */
 uint16_t sbt_stream_offset(unsigned kind);
-/* A field whose value cannot be: an id above SBT_NO_ID, an enumeration's value above 255 (tables hold 32 and 8 bits of them). NULL: none.
- * Readers check before they cut. */
+/* The first field of c with an impossible value: an id above SBT_NO_ID, or an enumeration's value
+ * above 255 (tables hold 32 and 8 bits of them). NULL: there is none. Readers check this before
+ * they cut values to 32 or 8 bits. */
 const struct sbt_field *sbt_out_of_range(const struct sbt_cmd *c);
 /* The stream that the command is work on (class WORK), or SBT_NO_ID. A stream-ordered alloc or free is of class OBJECT
  * and has its stream in a field. */
 uint32_t sbt_cmd_stream(const struct sbt_cmd *c);
 /* Whether it ran on a stream: class WORK, no failed call, not captured into a graph. */
 bool sbt_cmd_is_work(const struct sbt_cmd *c);
-/* Whether memory that holds v ends the wait (CUDA driver API, CUstreamWaitValue_flags). */
+/* Whether the wait ends when memory holds v (CUDA driver API, CUstreamWaitValue_flags). */
 bool sbt_wait_is_over(const struct sbt_cmd_batch *wait, uint64_t v);
 
 /* --- the packed form used in the agent's ring and in graph_node.payload ------------------------------------------

@@ -55,24 +55,27 @@ bool sbt_expr_compile(struct sbt_expr *ret, unsigned kind, const char *text, cha
 bool sbt_expr_true(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params);
 /* The value, for `print`; the empty expression is 1. */
 struct sbt_value sbt_expr_eval(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params);
-/* The same as an integer; a floating value is cut towards 0 and held within int64_t. */
+/* The value as an integer; a floating value is cut towards 0 and clamped to int64_t. */
 int64_t sbt_expr_value(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params);
 
 
-/* What is to be found out about the Python frames of a command. */
+/* A question about the Python frames of a command. */
 enum sbt_python { SBT_PY_FUNC, SBT_PY_FILE, SBT_PY_STACK, SBT_PY_LINE };
-/* Who knows them. answer: for SBT_PY_LINE the line, else whether sbt_python_is() holds for the text; 0 when there is none. */
+/* Answers such questions. answer() returns the line for SBT_PY_LINE, else whether sbt_python_is()
+ * holds for the text; 0 when there is no such frame. */
 struct sbt_python_view {
 	uint64_t (*answer)(void *arg, enum sbt_python what, const char *text, bool glob);
 	void *arg;
 };
-/* The same with answers about Python frames; view NULL: there are none. */
+/* As sbt_expr_eval() and sbt_expr_true(), with view to answer about Python frames; view NULL: there
+ * are none. */
 struct sbt_value sbt_expr_eval_in(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params,
 				  const struct sbt_python_view *view);
 bool sbt_expr_true_in(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params, const struct sbt_python_view *view);
-/* Whether it is about Python frames at all. */
+/* Whether the expression asks about Python frames. */
 bool sbt_expr_asks_python(const struct sbt_expr *e);
-/* Whether the text of a condition means a name: what is SBT_PY_FILE for a path, else it is a qualified function name. */
+/* Whether the text of a condition matches name: a path when what is SBT_PY_FILE, else a qualified
+ * function name. */
 bool sbt_python_is(enum sbt_python what, const char *text, bool glob, const char *name);
 
 /* --- shared by expr.c and expr-parse.c ------------------------------------------------------------------------------ */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The footprint of a command: what it does, and which bytes its record says that it touches. This is the one place that answers: what
- * is checked, what is executed, what is reported as a race and what is recorded all ask here, so that no two formulas can disagree.
- * Pure: no allocation, no I/O, no libc but string.h; the agent has it too.
+ * The footprint of a command: what it does, and which bytes its record says that it touches.
+ * Checking, replay, races and recording all use these functions, so no two formulas can disagree.
+ * Pure: no allocation, no I/O, no libc but string.h; it is also compiled into the agent.
  *
- * Drivers let a pitch, a height or a slice be 0 and mean "without gaps". Here, and nowhere else, they become numbers: struct sbt_rows is
- * what a copy's descriptor and its extent are both made of.
+ * For drivers a pitch, a height or a slice of 0 means "without gaps". Only this file turns such a 0
+ * into a number: a copy's descriptor and its extent are both made from struct sbt_rows.
  */
 #ifndef SBT_FOOTPRINT_H
 #define SBT_FOOTPRINT_H
@@ -31,8 +31,9 @@ uint64_t sbt_rows_size(const struct sbt_rows *r);
 /* Whether a byte of a row is among the n at addr. Bytes between rows are not. */
 bool sbt_rows_meet(const struct sbt_rows *r, uint64_t addr, uint64_t n);
 
-/* The destination or source of a copy, and what a fill fills. NULL, or why there are no such rows, the end of a sentence that begins
- * with "its rows": the record is damaged or made up, and *ret has no bytes. */
+/* The rows of a copy's destination or source, and those of a fill. Returns NULL, or why they are
+ * impossible, as the end of a sentence that begins with "its rows"; the record is damaged or forged
+ * then, and *ret has no bytes. */
 const char *sbt_rows_of_copy(struct sbt_rows *ret, const struct sbt_cmd_copy *u, bool dst);
 const char *sbt_rows_of_fill(struct sbt_rows *ret, const struct sbt_cmd_fill *u);
 
@@ -43,7 +44,8 @@ struct sbt_side {
 	uint64_t pitch, height; /* 0: x and the copy's width, y and the copy's height: just as large as is touched */
 };
 /* What 0 means was measured: tests/programs/pitches.cu, NVIDIA driver 580.159 on an H200. */
-/* Where that begins, its pitch and its slice, as sbt_cmd_copy has them. width and height: the copy's. Wraps where the driver will refuse. */
+/* The address where that side begins, its pitch and its slice, as sbt_cmd_copy has them. width and
+ * height: the copy's. Overflow wraps; the driver refuses such copies. */
 void sbt_side_rows(const struct sbt_side *s, uint64_t width, uint64_t height, uint64_t *addr, uint64_t *pitch, uint64_t *slice);
 
 /* Bytes that a record says are touched. */
@@ -60,10 +62,10 @@ struct sbt_footprint {
 	struct sbt_touch touch[2];
 };
 
-/* Of a graph launch, what the launch itself does; see sbt_footprint_each(). A call that failed, and one that was captured into a
- * graph, does nothing. */
+/* What c does. For a graph launch that is the launch itself, without its nodes: see
+ * sbt_footprint_each(). A call that failed, or was captured into a graph, does nothing. */
 void sbt_footprint(struct sbt_footprint *ret, const struct sbt_cmd *c);
-/* What c does when it runs: of a call that was captured into a graph, what its node will do. */
+/* What c does when it runs: for a call that was captured into a graph, what its node will do. */
 void sbt_footprint_when_run(struct sbt_footprint *ret, const struct sbt_cmd *c);
 
 /* A node of a graph, from the caller's table of graphs. */
@@ -75,12 +77,14 @@ struct sbt_footprint_node {
 struct sbt_footprint_walk {
 	/* Node i of a graph; false: there is none. NULL: the caller has no table, and a graph launch may touch everything. */
 	bool (*node)(void *arg, uint64_t graph, unsigned i, struct sbt_footprint_node *ret);
-	/* Called for the command; instead of a graph launch, for what each node of the graph runs, in graphs within graphs too. c: the
-	 * node's command; the launch where a node has none, or is not known. */
+	/* Called once for a command that is not a graph launch, else for each node that does
+	 * something, in child graphs too. c: the node's command, or the launch when the node has
+	 * none or is not known. */
 	void (*found)(void *arg, const struct sbt_cmd *c, const struct sbt_footprint *f);
 	void *arg;
 };
-/* A graph without nodes, graphs within graphs that do not end, and a node that cannot be read have SBT_DOES_UNKNOWN. */
+/* Reports what c touches, node by node for a graph launch. The footprint has SBT_DOES_UNKNOWN for a
+ * graph without nodes, for graphs nested without end, and for a node that cannot be read. */
 void sbt_footprint_each(const struct sbt_cmd *c, const struct sbt_footprint_walk *w);
 
 #endif

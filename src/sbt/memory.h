@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory contents in a trace: what a capture window recorded so that its commands can be executed again. Contents are cut
- * into pages; a page that was stored before, and a page of zeros, costs a reference only.
+ * Writes and reads the memory contents in a trace: what a capture window recorded so that its
+ * commands can be executed again. Contents are cut into pages; a page that was stored before, and a
+ * page of zeros, costs a reference only.
  */
 #ifndef SBT_MEMORY_H
 #define SBT_MEMORY_H
@@ -32,24 +33,32 @@ struct sbt_memory {
 	struct sbt_blob name;	   /* a global's name, else empty; owned by the reader */
 	struct sbt_hash hash;	   /* sbt_range_hash() of the contents */
 	bool has_bytes;		   /* false: the hash alone was recorded */
-	bool doubt;		   /* an output that could not be looked at in time: the same hash proves it, another one says nothing */
-	uint64_t missing;	   /* reader: bytes behind these that were to come and never did; 0: whole. The hash is of what came */
-	uint32_t chunk, at;	   /* the reader's own: where it lies in the file */
+	bool doubt;		   /* an output that may have been read too late: an equal hash
+				    * proves it, another one proves nothing */
+	uint64_t missing;	   /* reader: bytes missing at the end of the piece; 0: none. The
+				    * hash covers the bytes that came */
+	uint32_t chunk, at;	   /* for the reader only: where the piece lies in the file */
 };
 
 /* ---- writer: may be called at any time, in any order of seq ------------------------------------------------------------- */
 
-/* A piece begins, its bytes follow in order by sbt_writer_memory_bytes() until m->size are there; m->hash is computed here when
- * bytes come. Pieces may be open at the same time, told apart by *ret_id. With m->has_bytes false the piece is
- * complete at once and m->hash is stored (*ret_id is SBT_NO_ID then, as for a piece of no bytes). More bytes than m->size, or an id that is not open: ERR_STATE. */
+/* Begins a piece. Its bytes follow in order through sbt_writer_memory_bytes() until there are
+ * m->size of them; the writer computes the hash from them. Several pieces may be open at a time;
+ * *ret_id names this one. With m->has_bytes false the piece is complete at once and m->hash is
+ * stored; *ret_id is SBT_NO_ID then, as for a piece of no bytes. ERR_STATE: more bytes than
+ * m->size, or an id that is not open. */
 struct err *sbt_writer_memory(struct sbt_writer *w, const struct sbt_memory *m, uint32_t *ret_id) TS_CHECK;
 struct err *sbt_writer_memory_bytes(struct sbt_writer *w, uint32_t id, const void *p, size_t n) TS_CHECK;
-/* The same for n bytes that are pages (the last one may end with the piece) which this trace has, or the one of sbt_writer_memory_earlier(), by
- * their hashes. ERR_NOT_FOUND: neither has one of them; those before it were taken. ERR_STATE: not at a page's beginning. */
+/* Continues a piece by n bytes whose pages this trace, or that of sbt_writer_memory_earlier(),
+ * already has: pages[] are their hashes. The last page may end with the piece. ERR_NOT_FOUND:
+ * neither trace has one of them; the pages before it were taken. ERR_STATE: the piece is not at a
+ * page's beginning. */
 struct err *sbt_writer_memory_known(struct sbt_writer *w, uint32_t id, const struct sbt_hash *pages, uint64_t n) TS_CHECK;
-/* An earlier trace whose pages are copied when they are needed; the writer's from here on, until it is closed. Once. */
+/* Gives the writer an earlier trace to copy pages from when they are needed. The writer owns it
+ * from now on and closes it at its own close. May be called once. */
 struct err *sbt_writer_memory_earlier(struct sbt_writer *w, struct sbt_reader *earlier) TS_CHECK;
-/* A piece that will never be complete (the program died): what came is stored with its true size and a note in the trace. */
+/* Ends a piece that will never be complete, as when the program died: the bytes so far are stored
+ * with their true size, and the trace notes what is missing. */
 struct err *sbt_writer_memory_cut(struct sbt_writer *w, uint32_t id) TS_CHECK;
 /* A window's bounds: commands first..last can be executed again. Written when a window closes, after flushing what came before; a
  * trace may hold several. */
@@ -64,16 +73,19 @@ void sbt_writer_memory_figures(const struct sbt_writer *w, struct sbt_memory_fig
 
 /* Windows in order; false past the end. */
 bool sbt_reader_window(struct sbt_reader *r, unsigned i, uint64_t *ret_first, uint64_t *ret_last);
-/* Pieces with first <= seq <= last, in order of (seq, role, addr). Calls fn for each; stops at the first error. What is damaged or
- * was never completed is left out and told by sbt_reader_damage(). */
+/* Pieces with first <= seq <= last, in order of (seq, role, addr). Calls fn for each; stops at the
+ * first error. Damaged pieces, and those that only began, are left out; a piece that was cut off
+ * has m->missing. sbt_reader_damage() names all of these. */
 typedef struct err *sbt_memory_fn(void *arg, const struct sbt_memory *m);
 struct err *sbt_reader_memory(struct sbt_reader *r, uint64_t first, uint64_t last, sbt_memory_fn *fn, void *arg) TS_CHECK;
 /* Bytes of a piece: m as it was given to fn (it may be copied). ERR_NOT_FOUND when only the hash is there, ERR_BAD_TRACE when a page is
  * missing or damaged: the sentence names the piece and the page. Offsets beyond size are a bug of the caller. */
 struct err *sbt_reader_memory_read(struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset, void *dst, size_t n) TS_CHECK;
 
-/* The same for one who checks the bytes himself, where they end up: offset is a page's beginning, offset + n the piece's end or a page's. hashes[i] is
- * what sbt_page_hash() of the i-th page must be. With *ret_zeros true all of it is zeros, and dst was left alone. Adds to *times. */
+/* For callers that verify hashes after the data reaches its destination: reads n bytes to dst
+ * without checking them. offset must be a page's beginning; offset + n must be the end of a page or
+ * of the piece. hashes[i] gets what sbt_page_hash() of the i-th page must be. *ret_zeros true: all
+ * bytes are zeros and dst was not written. Adds to *times. */
 struct sbt_load_times {
 	uint64_t read_ns, unpack_ns, read_bytes;
 };

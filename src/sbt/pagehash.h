@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hash of memory contents, the same on the host and on a device (src/gpucode/kernels.cu computes it where the memory is), so that
- * comparing does not move the bytes. Not against an adversary.
+ * The hash of memory contents. The host and a device compute the same value (src/gpucode/kernels.cu
+ * runs where the memory is), so comparing moves no bytes. It does not resist an adversary.
  *
  * A page is SBT_PAGE bytes; the last one of a range may be shorter and is taken as if filled up with zeros. The page is 4096 cells of 16
  * bytes, a cell four little-endian u32 words w0..w3. Cell c belongs to lane c % 256 and turn c / 256, 16 turns. For half h (0, 1),
  * with K(l, h, j) = the j-th (0..3) u32 key of lane l: low 32 bits of mix(1 + l * 8 + h * 4 + j), and all sums mod 2^64:
  *
- *	acc(l, h) = 0; for turn 0..15: acc = acc * P + (u64)(w0 + K0) * (w1 + K1) + (u64)(w2 + K2) * (w3 + K3)	(w + K mod 2^32)
- *	page(h) = sum over l of mix(acc(l, h) + (l + 1) * Q)
+ * 	acc(l, h) = 0; for turn 0..15: acc = acc * P + (u64)(w0 + K0) * (w1 + K1) + (u64)(w2 + K2) * (w3 + K3)	(w + K mod 2^32)
+ * 	page(h) = sum over l of mix(acc(l, h) + (l + 1) * Q)
  *
  * P = 0x9e3779b97f4a7c15, Q = 0xc2b2ae3d27d4eb4f, mix is splitmix64's finaliser: z ^= z >> 30; z *= 0xbf58476d1ce4e5b9;
  * z ^= z >> 27; z *= 0x94d049bb133111eb; z ^= z >> 31. The range's hash is, for each half, the sum over pages i of
@@ -27,7 +27,7 @@ struct sbt_hash {
 	uint64_t half[2];
 };
 
-/* Of one page; n <= SBT_PAGE, what is missing counts as zeros. */
+/* The hash of one page; n <= SBT_PAGE, missing bytes count as zeros. */
 struct sbt_hash sbt_page_hash(const void *p, size_t n);
 /* The same without the processor's vector instructions; for the test that both agree. */
 struct sbt_hash sbt_page_hash_plain(const void *p, size_t n);

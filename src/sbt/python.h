@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where CPython keeps the call stack of a thread: layouts of its structures for the versions we know, and the walk over frames. Shared by the
- * agent, which reads its own process, and by tsdb, which reads the memory of a stopped one. Nothing of Python is called or locked.
+ * Reads the call stack of a Python thread: the layouts of CPython's structures for the versions
+ * that tsdb knows, and the walk over frames. Used by the agent, which reads its own process, and by
+ * tsdb, which reads the memory of a stopped one. It neither calls nor locks anything of Python's.
  *
- * One call of the interpreter's loop (_PyEval_EvalFrameDefault) runs a group of frames: a Python function that calls another one does not
- * call the loop again. Each group has an anchor, the address of a local variable of the loop: it tells which native frame runs the group.
- * 3.11: the thread's _PyCFrame, whose outermost frame is marked is_entry. 3.12 and later: an entry frame on the C stack, owner 3.
- * Offsets: CPython 3.11.7, 3.12.1, 3.13.0, Include/internal/pycore_frame.h, Include/cpython/{code,pystate,unicodeobject}.h, pycore_runtime.h.
+ * One call of the interpreter's loop (_PyEval_EvalFrameDefault) runs a group of frames: a Python
+ * function that calls another one does not call the loop again. Each group has an anchor, the
+ * address of a local variable of the loop: it shows which native frame runs the group. 3.11: the
+ * thread's _PyCFrame, whose outermost frame is marked is_entry. 3.12 and later: an entry frame on
+ * the C stack, owner 3. Offsets: CPython 3.11.7, 3.12.1, 3.13.0, Include/internal/pycore_frame.h,
+ * Include/cpython/{code,pystate,unicodeobject}.h, pycore_runtime.h.
  */
 #ifndef SBT_PYTHON_H
 #define SBT_PYTHON_H
@@ -51,8 +54,10 @@ enum {
 #define PYTHON_MAJOR(version) ((version) >> 24)
 #define PYTHON_MINOR(version) ((version) >> 16 & 0xff)
 /*
- * The layout of a version. head: the first PYTHON_DEBUG_BYTES of _PyRuntime; from 3.13 on it begins with a table of offsets: what belongs to threads
- * is taken from there, the rest must agree. False, with a reason in *why ("its ..."): not one we know, or not as we know it.
+ * The layout of a version. head: the first PYTHON_DEBUG_BYTES of _PyRuntime. From 3.13 on it begins
+ * with a table of offsets: those of interpreters and threads are taken from there, the others must
+ * agree. False, with a reason in *why ("its ..."), when the version is not known or its table
+ * disagrees.
  */
 #define PYTHON_DEBUG_BYTES 512
 bool python_layout(struct python_layout *ret, uint32_t version, const void *head, const char **why);
@@ -73,7 +78,7 @@ struct python_walk {
 };
 
 struct python_frame {
-	uint64_t code;	 /* 0: nothing to be shown, only the end of a group */
+	uint64_t code;	 /* 0: no function, only the end of a group */
 	uint64_t at;	 /* the instruction's offset from the code's first, bytes */
 	uint64_t anchor; /* not 0: the group's outermost frame; an address in the native frame that runs it */
 };

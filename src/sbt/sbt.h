@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The trace: what the room sbt offers. One writer, any number of readers, one file (docs/sbt.md).
- * A reader treats the file as hostile: every length is checked, every count bounded; a damaged chunk is reported and
- * skipped, whole chunks around it are used. Neither type may be shared between threads without a lock.
+ * Writes, reads and prints a trace. A trace is one file with one writer and any number of readers
+ * (docs/sbt.md). A reader treats the file as hostile: every length is checked, every count bounded;
+ * a damaged chunk is reported and skipped, whole chunks around it are used. Neither type may be
+ * shared between threads without a lock.
  */
 #ifndef SBT_SBT_H
 #define SBT_SBT_H
@@ -48,10 +49,11 @@ struct sbt_meta {
 	const char *tsdb;	/* version that wrote it */
 	uint64_t start_ns;	/* CLOCK_REALTIME */
 	uint32_t pid;
-	uint64_t rank, ranks;	/* of the process among how many, both plus 1; 0: not known */
+	uint64_t rank, ranks;	/* the process's rank, and how many ranks there are, both plus 1;
+				 * 0: not known */
 	uint32_t driver_version;
 	bool soft;		/* recorded on the software GPU */
-	bool stacks, timestamps; /* whether they were asked for */
+	bool stacks, timestamps; /* whether the recording was to have them */
 	bool observed;		/* seen from outside: no memory, no code, no GPU times; it cannot be executed again */
 };
 
@@ -61,7 +63,7 @@ struct sbt_writer;
 
 /* Creates path (truncating it). The file is a readable trace after every flush. */
 struct err *sbt_writer_open(struct sbt_writer **ret, const char *path, const struct sbt_meta *meta) TS_CHECK;
-/* Says anew what is recorded: at the beginning the device is often not known yet. */
+/* Replaces the meta data: at the beginning of a recording the device is often not known yet. */
 struct err *sbt_writer_meta(struct sbt_writer *w, const struct sbt_meta *meta) TS_CHECK;
 /* Appends a command; seqs must rise. c->stack refers to an id given to sbt_writer_stack() before.
  * A full disk or a failed write is returned once with ERR_SYSTEM by whatever call met it; from then on calls succeed and do
@@ -71,7 +73,8 @@ struct err *sbt_writer_cmd(struct sbt_writer *w, const struct sbt_cmd *c) TS_CHE
 struct err *sbt_writer_module(struct sbt_writer *w, const char *path, const char *build_id, uint32_t *ret_index) TS_CHECK;
 /* Places get dense numbers in order of definition. Before the stacks with them. */
 struct err *sbt_writer_place(struct sbt_writer *w, const struct sbt_place *place, uint32_t *ret_index) TS_CHECK;
-/* Defines stack id (any u32 but 0, once), innermost frame first; of more than 1024 frames the outermost are left out. */
+/* Defines stack id (any u32 but 0, once), innermost frame first; beyond 1024 frames the outermost
+ * are left out. */
 struct err *sbt_writer_stack(struct sbt_writer *w, uint32_t id, const struct sbt_frame *frames, unsigned n) TS_CHECK;
 /* Adds GPU start and end of a command, in any order, also long after the command was written. */
 struct err *sbt_writer_time(struct sbt_writer *w, uint64_t seq, uint64_t start_ns, uint64_t end_ns) TS_CHECK;
@@ -82,7 +85,7 @@ struct err *sbt_writer_keyframe(struct sbt_writer *w, uint64_t seq, const void *
 /* "not replayable: NAME, n calls", and records lost before seq. Cumulative figures; may be called again. */
 struct err *sbt_writer_unreplayable(struct sbt_writer *w, const char *call, uint64_t n) TS_CHECK;
 struct err *sbt_writer_lost(struct sbt_writer *w, uint64_t seq, uint64_t n) TS_CHECK;
-/* Commands since the last keyframe, so that the recorder knows when one is due. */
+/* Commands since the last keyframe; the recorder uses it to see when the next one is due. */
 uint64_t sbt_writer_since_keyframe(const struct sbt_writer *w);
 /* Bytes in the file plus bytes waiting for the next flush. */
 uint64_t sbt_writer_bytes(const struct sbt_writer *w);
@@ -119,10 +122,10 @@ bool sbt_reader_unreplayable(const struct sbt_reader *r, unsigned i, const char 
 struct sbt_cursor;
 struct err *sbt_cursor_open(struct sbt_cursor **ret, struct sbt_reader *r) TS_CHECK;
 void sbt_cursor_close(struct sbt_cursor *c);
-/* The next command in *ret, valid until the next call; *ret == NULL at the end. Damage is no error: what cannot be read is
- * passed over and told by sbt_reader_damage(). */
+/* The next command in *ret, valid until the next call; *ret == NULL at the end. Damage is no error:
+ * what cannot be read is skipped, and sbt_reader_damage() names it. */
 struct err *sbt_cursor_next(struct sbt_cursor *c, const struct sbt_cmd **ret) TS_CHECK;
-/* So that the next command is the first with seq >= seq. */
+/* Moves the cursor: the next command is the first one whose seq is not below this. */
 struct err *sbt_cursor_seek(struct sbt_cursor *c, uint64_t seq) TS_CHECK;
 
 /* The last keyframe with seq <= seq. *ret_seq is 0 and the buffer empty when there is none: start from nothing. */
@@ -134,21 +137,22 @@ struct err *sbt_reader_stack(struct sbt_reader *r, uint32_t id, const struct sbt
 const struct sbt_host_module *sbt_reader_module(struct sbt_reader *r, uint32_t index);
 /* NULL: the trace lacks it. Owned by the reader. */
 const struct sbt_place *sbt_reader_place(struct sbt_reader *r, uint64_t index);
-/* Answers about the Python frames of the stack with an id, for sbt_expr_eval_in(): view.answer is set, view.arg is to be this. */
+/* For sbt_expr_eval_in(): answers about the Python frames of stack `stack`. Set view.answer to
+ * sbt_reader_python() and view.arg to such a structure. */
 struct sbt_reader_python {
 	struct sbt_reader *r;
 	uint32_t stack;
 };
 uint64_t sbt_reader_python(void *arg, enum sbt_python what, const char *text, bool glob);
 /* The hash of the i-th code; false past the end. */
-/* *ret_kind: CODE_PTX, or CODE_UNKNOWN for all else: only its bytes say more. */
+/* *ret_kind: CODE_PTX, or CODE_UNKNOWN for all other code, whose kind only its bytes tell. */
 bool sbt_reader_code_at(const struct sbt_reader *r, unsigned i, uint64_t *ret_hash, enum code_kind *ret_kind);
 /* The code with this hash appended to ret; ERR_NOT_FOUND when the trace lacks it. */
 struct err *sbt_reader_code(struct sbt_reader *r, uint64_t hash, struct buf *ret, enum code_kind *ret_kind) TS_CHECK;
 
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
 
-/* What a printer may ask about ids. All members may be NULL. */
+/* Functions through which a printer looks up ids. All members may be NULL. */
 struct sbt_names {
 	void *arg;
 	const char *(*kernel)(void *arg, uint32_t id);		      /* demangled or short name */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers as varints, and reading them back out of bytes that nobody trusts. Chunks of a trace and keyframes are made of these.
+ * Writes numbers as varints and reads them back from bytes that may be hostile. Chunks of a trace
+ * and keyframes are made of these.
  */
 #ifndef SBT_VARINT_H
 #define SBT_VARINT_H
@@ -38,7 +39,8 @@ static inline void sbt_put_delta(struct buf *b, uint64_t now, uint64_t before)
 	sbt_put(b, sbt_zigzag(now - before));
 }
 
-/* Where the reader is in a payload. Once something does not fit, bad is set and every read yields 0. */
+/* A reading position in a payload. Once a read does not fit, bad is set and every further read
+ * returns 0. */
 struct sbt_in {
 	const uint8_t *p, *end;
 	bool bad;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands to the payload of a commands chunk, see encode.h. The surprise: nothing is looked up by meaning here.
- * A slot is found by a hash of (kind, thread, stream, kernel); a clash of hashes only costs bytes, never truth.
+ * Commands to the payload of a commands chunk, see encode.h. The surprise: nothing is looked up by
+ * meaning here. A slot is found by a hash of (kind, thread, stream, kernel); a clash of hashes
+ * costs bytes, never correctness.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +91,7 @@ static struct slot *slot_at(struct sbt_encoder *e, uint32_t i)
 	return &e->slots[i];
 }
 
-/* The slot to write c against; *ret_new when the decoder has to be told to begin it. */
+/* The slot to write c against; *ret_new: the payload has to tell the decoder to begin it. */
 static uint32_t slot_find(struct sbt_encoder *e, const struct sbt_cmd *c, bool *ret_new)
 {
 	uint64_t key = slot_key(c);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The coding of a commands chunk, apart from files: commands to payload bytes and back. Private to the room.
+ * Encodes commands to the payload of a commands chunk and decodes them again, without files.
+ * Private to the room.
  *
  * A command is written as the difference against the last one in the same slot. A slot is whatever the encoder likes
  * (here: same kind, thread, stream and kernel); the decoder only follows slot numbers. Each piece goes to a column

@@ -239,7 +239,8 @@ static void nodes(struct walking *x, uint64_t graph, unsigned depth)
 		x->left--;
 		node(x, &n, depth);
 	}
-	if (!i || !x->left) /* nobody saw what is in it, or all of it */
+	if (!i || !x->left) /* none of its nodes is known, or a limit was reached before the last
+			     * one */
 		found(x, x->launch, SBT_DOES_UNKNOWN);
 }
 

@@ -95,7 +95,7 @@ static bool source_name(struct demangle *d)
 	return true;
 }
 
-/* S_, S0_, ...: false unless d is at one. What it stands for is not kept. */
+/* S_, S0_, ...: false unless d is at one. The name that it refers to is not kept. */
 static bool skip_seq_id(struct demangle *d)
 {
 	const char *p = d->p + 1;
@@ -108,7 +108,7 @@ static bool skip_seq_id(struct demangle *d)
 	return true;
 }
 
-/* <substitution> that stands for a name in std, 5.1.10. St is not here: a name must follow it. */
+/* <substitution> that abbreviates a name in std, 5.1.10. St is not here: a name must follow it. */
 static bool std_name(struct demangle *d)
 {
 	static const char table[][2][20] = {

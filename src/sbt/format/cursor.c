@@ -130,7 +130,8 @@ static void join_time(struct sbt_cursor *c)
 	while (c->time_at < c->ntimes && c->times[c->time_at].seq < c->cmd.seq)
 		c->time_at++;
 	for (size_t k = c->time_at; k < c->ntimes && c->times[k].seq == c->cmd.seq; k++) {
-		c->cmd.gpu_start_ns = c->times[k].start; /* told twice: the later one in the file holds */
+		c->cmd.gpu_start_ns = c->times[k].start; /* it is in the file twice: the later
+							  * one counts */
 		c->cmd.gpu_end_ns = c->times[k].end;
 	}
 }
@@ -184,7 +185,8 @@ static void chunk_load(struct sbt_cursor *c, size_t k)
 	chunk_begin(c);
 }
 
-/* At the end of a chunk: was it as many as it promised? */
+/* At the end of a chunk: reports a count that differs from the header's, and commands of unknown
+ * kinds. */
 static void chunk_finish(struct sbt_cursor *c)
 {
 	const struct sbt_entry *entry = &c->r->entries[entry_index(c)];

@@ -66,7 +66,7 @@ enum sbt_piece_flag {
 	SBT_PIECE_BEGUN = 1, /* its contents come later, in a record with the same number */
 	SBT_PIECE_BYTES = 2,
 	SBT_PIECE_INLINE = 4, /* the bytes are in the record */
-	SBT_PIECE_CUT = 8,    /* some of it never came */
+	SBT_PIECE_CUT = 8,    /* the recording ended before all of it came */
 	SBT_PIECE_DOUBT = 16, /* from 1.7: doubt, as in struct sbt_memory */
 };
 
@@ -111,7 +111,7 @@ enum sbt_wire { SBT_WIRE_SCALAR, SBT_WIRE_STR, SBT_WIRE_BLOB };
 /* Columns of a commands chunk, in the order they lie in it. */
 enum sbt_column { SBT_COL_HEAD, SBT_COL_MASK, SBT_COL_VALUE, SBT_COL_CORR, SBT_COL_TIME, SBT_COL_BYTES, SBT_COLUMNS };
 
-/* One chunk in the file, as the index tells it. */
+/* One chunk in the file, as the index describes it. */
 struct sbt_entry {
 	uint64_t offset; /* of the chunk's header */
 	uint16_t type;

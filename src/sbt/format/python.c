@@ -38,11 +38,11 @@ static const struct python_layout layouts[] = {
 
 /* ---- 3.13's own table (_Py_DebugOffsets) ------------------------------------------------------------------------------ */
 
-/* Words of it, counted from its beginning (pycore_runtime.h of 3.13). */
+/* Indices of its 8-byte words (pycore_runtime.h of 3.13). */
 enum { DEBUG_FREE_THREADED = 2 };
 struct place {
 	uint16_t word;
-	uint16_t offset; /* in struct python_layout, of the uint16_t that it is about */
+	uint16_t offset; /* offset in struct python_layout of the uint16_t to compare */
 };
 #define PLACE(word, member) { word, offsetof(struct python_layout, member) }
 static const struct place taken[] = {

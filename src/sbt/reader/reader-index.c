@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the chunks are. With a trailer: the index tells. Without (a recording that was cut off): from chunk header to
- * chunk header, and where a header is damaged, on from the next place that looks like one.
+ * Finds the chunks. With a trailer it reads the index. Without one (a recording that was cut off)
+ * it goes from chunk header to chunk header; after a damaged header it goes on at the next place
+ * that looks like one.
  */
 #include <stdlib.h>
 #include <xxhash.h>

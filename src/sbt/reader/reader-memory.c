@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pieces of memory and windows out of a trace, see memory.h. Only chunks that hold a wanted seq are read, and a piece keeps the place of
- * its record rather than its pages; the last few chunks and lists of pages stay in memory. The surprise: a record may
- * say that a piece begins which never came.
+ * Pieces of memory and windows out of a trace, see memory.h. Only chunks that hold a wanted seq are
+ * read. A piece keeps the place of its record, not its pages; the last few chunks and lists of
+ * pages stay in memory. The surprise: a record may announce a piece whose contents never came.
  */
 #include <stdlib.h>
 
@@ -133,7 +133,7 @@ static struct err *keep_name(struct sbt_piece_store *s, struct sbt_blob *name)
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
-/* The payload of entry i, loaded if need be. Damage is told; then *ret is NULL. */
+/* The payload of entry i, loaded if need be. NULL when the chunk is damaged, which is noted. */
 static const struct buf *payload_of(struct sbt_reader *r, uint32_t i)
 {
 	struct sbt_piece_store *s = store_of(r);
@@ -228,7 +228,7 @@ static const char *role_name(uint32_t role)
 	return role < sizeof names / sizeof *names ? names[role] : "of an unknown role";
 }
 
-/* "the memory at 0x7f.. (4096 bytes, start, command #12)" */
+/* Returns text such as "the memory at 0x7f.. (4096 bytes, start, command #12)". */
 static struct buf describe(const struct sbt_memory *m)
 {
 	struct buf b = BUF_INIT;
@@ -310,7 +310,7 @@ static int by_order(const void *x, const void *y)
 	return 0;
 }
 
-/* Told once for each, even when asked for again. */
+/* Reports an incomplete piece once, even when it is asked for again. */
 static void note_incomplete(struct sbt_reader *r, const struct found *f)
 {
 	struct buf b = describe(&f->m);

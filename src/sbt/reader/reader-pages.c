@@ -165,7 +165,8 @@ static struct err *place_of(struct sbt_reader *r, struct sbt_page_store *s, uint
 	return NULL;
 }
 
-/* What is stored in fewer bytes than the page has: a zstd frame, or a code of ours. */
+/* Unpacks a page that is stored in fewer bytes than it has: a zstd frame, or one of pagecode.h's
+ * codes. */
 static struct err *unpack(struct sbt_reader *r, const uint8_t *stored, const struct sbt_page_entry *e, uint8_t *dst)
 {
 	if (stored[0] == ZSTD_FIRST_BYTE)

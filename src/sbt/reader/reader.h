@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the reader. reader.c opens and answers, reader-index.c finds the chunks, reader-chunk.c loads one,
- * reader-stacks.c, reader-memory.c with reader-pages.c, and cursor.c decode. Private to the room.
+ * What the reader's files share. reader.c opens a trace and answers questions, reader-index.c finds
+ * the chunks, reader-chunk.c loads one; reader-stacks.c, reader-memory.c with reader-pages.c, and
+ * cursor.c decode. Private to the room.
  */
 #ifndef SBT_READER_H
 #define SBT_READER_H
@@ -35,7 +36,7 @@ struct sbt_reader {
 	struct buf meta_text; /* what meta's strings point into */
 	struct sbt_entry *entries;
 	size_t n, cap;
-	uint8_t *reported; /* of each entry, whether its damage has been told */
+	uint8_t *reported; /* for each entry, whether its damage was reported */
 	struct sbt_list commands, times, keyframes, stacks, modules, places, codes, memories, pages, windows; /* times, pages and windows are sorted by first */
 	uint64_t *times_last; /* of times up to each: the largest last seq, so that a search knows where to stop */
 	uint64_t count, lost;
@@ -61,15 +62,16 @@ struct sbt_reader {
 
 /* Adds a sentence to what sbt_reader_damage() says. After 20 of them they are only counted. */
 void sbt_reader_note(struct sbt_reader *r, const char *fmt, ...) TS_PRINTF(2, 3);
-/* The same, but not when that was said before. */
+/* The same, unless that sentence is there already. */
 void sbt_reader_note_once(struct sbt_reader *r, const char *fmt, ...) TS_PRINTF(2, 3);
-/* The same about the chunk of entry i, once; takes the error that was met, and frees it. */
+/* Reports the damage of entry i's chunk, once; e is why, and is freed. */
 void sbt_reader_note_chunk(struct sbt_reader *r, uint32_t i, struct err *e);
 
 /* n bytes at offset; ERR_BAD_TRACE past the end. */
 struct err *sbt_reader_pread(struct sbt_reader *r, uint64_t offset, void *dst, size_t n) TS_CHECK;
-/* Whether `stored` bytes may unpack to raw: not more than the type allows, nor than zstd can pack (a block of 128 KiB takes 4 bytes; RFC
- * 8878, 3.1.1.2). A chunk that claims more is damaged. */
+/* Whether `stored` bytes may unpack to `raw`: no more than the type allows, and no more than zstd
+ * can pack (a block of 128 KiB takes at least 4 bytes; RFC 8878, 3.1.1.2). A chunk that claims more
+ * is damaged. */
 bool sbt_raw_possible(unsigned type, uint64_t raw, uint64_t stored);
 /* Whether h is a chunk header at all. */
 bool sbt_header_valid(const struct sbt_chunk_header *h);

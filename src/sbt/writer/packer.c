@@ -50,7 +50,8 @@ struct sbt_packer {
 
 /* ---- compressing a batch ------------------------------------------------------------------------------------------- */
 
-/* Whether an eighth of the page, taken from all over it, compresses to what part/n is of it: what does not is five times faster to store. */
+/* Compresses an eighth of the page, taken from all over it, and returns whether it shrinks to
+ * part/n. A page that does not is stored as it is, five times faster. */
 static bool is_promising(ZSTD_CCtx *zstd, const uint8_t *page, uint32_t n, size_t part)
 {
 	uint8_t sample[SLICES * SLICE], out[SLICES * SLICE];
@@ -211,8 +212,8 @@ static struct err *write_done(struct sbt_packer *p, struct sbt_out *o, uint64_t 
 	return NULL;
 }
 
-/* The batch that is being filled goes to the helpers, or is packed here. full is ours to read without the lock: nobody else
- * writes it. */
+/* Hands the batch that is being filled to the helpers, or packs it here. `full` is read without the
+ * lock because only this thread writes it. */
 static void hand_over(struct sbt_packer *p, bool with_threads)
 {
 	struct batch *b = &p->ring[p->full % BATCHES];

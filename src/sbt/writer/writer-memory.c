@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory contents into a trace, see memory.h: pieces are cut into pages, a page of zeros or one that was stored before becomes a
- * reference, the rest goes to the packer. The surprise: a piece's record is written when the piece is complete, after
- * its pages; a flush before that writes a record that it has begun, so that a trace that was cut off can tell.
+ * Memory contents into a trace, see memory.h: pieces are cut into pages, a page of zeros or one
+ * that was stored before becomes a reference, the rest goes to the packer. The surprise: a piece's
+ * record is written when the piece is complete, after its pages. A flush before that writes a
+ * record that the piece has begun, so that a reader of a trace that was cut off knows of it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #define CHUNK_BYTES (1u << 20) /* of records, before compression */
 
 struct piece {
-	struct sbt_memory m; /* name is ours */
+	struct sbt_memory m; /* name is a heap string of the piece */
 	uint64_t number, got;
 	struct sbt_hash hash;
 	bool open, announced;
@@ -23,7 +24,7 @@ struct piece {
 	size_t part_n, part_cap;
 	struct buf list; /* pages, as in the record, but for the run that goes on */
 	uint64_t run, run_first; /* pages in it; number of the first */
-	uint64_t expected;	 /* number that a run's first is told against */
+	uint64_t expected;	 /* base page number for the delta coding of a run */
 	bool run_zero;
 };
 
@@ -47,7 +48,7 @@ struct sbt_memory_out {
 	uint64_t first, last; /* seqs in them */
 	struct sbt_memory_figures figures;
 	struct sbt_reader *earlier;  /* another trace, or NULL */
-	struct known *its;	     /* pages, as known is */
+	struct known *its;	     /* the pages of `earlier`, a table like `known` */
 	size_t nits, its_cap;
 	uint8_t *copy; /* SBT_PAGE bytes */
 };
@@ -306,7 +307,7 @@ struct err *sbt_memory_out_flush(struct sbt_memory_out *m, struct sbt_out *o)
 	return flush_records(m, o);
 }
 
-/* The piece's record, with what came of it. */
+/* Writes the piece's record, with the bytes that came. */
 static struct err *complete(struct sbt_memory_out *m, struct sbt_out *o, struct piece *p)
 {
 	bool in_line = p->m.size <= SBT_MEMORY_INLINE_MAX;

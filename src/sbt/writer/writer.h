@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the writer: writer.c holds what waits for the next flush, writer-memory.c the memory that does, writer-chunk.c puts
- * whole chunks into the file and remembers where. Private to the room.
+ * What the writer's files share. writer.c holds what waits for the next flush, writer-memory.c the
+ * memory that waits, and writer-chunk.c puts whole chunks into the file and remembers where.
+ * Private to the room.
  */
 #ifndef SBT_WRITER_H
 #define SBT_WRITER_H
