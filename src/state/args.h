@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The words of a launch's arguments that may be addresses, one after the other: every aligned 8-byte value of a parameter of 8 bytes or more,
- * so that pointers inside structures are among them; where the kernel's parameters are not known, of the whole buffer.
+ * Walks over the words of a launch's arguments that may be addresses: every aligned 8-byte value of
+ * each parameter of 8 bytes or more, so pointers inside structures are among them. Where the
+ * kernel's parameters are not known, every aligned word of the buffer.
  */
 #ifndef STATE_ARGS_H
 #define STATE_ARGS_H
@@ -11,8 +12,8 @@
 
 struct args_words {
 	struct sbt_blob args, params; /* launch.args; kernel_def.params, empty when not known */
-	uint64_t param;		      /* bytes of params that were gone through */
-	uint64_t at, end;	      /* of the parameter at hand */
+	uint64_t param;		      /* bytes of params done so far */
+	uint64_t at, end;	      /* in args: the rest of the current parameter */
 };
 
 static inline struct args_words args_words(struct sbt_blob args, struct sbt_blob params)
@@ -20,7 +21,8 @@ static inline struct args_words args_words(struct sbt_blob args, struct sbt_blob
 	return (struct args_words){.args = args, .params = params, .end = params.len < 8 ? args.len : 0};
 }
 
-/* False at the end. Small numbers are no addresses and passed over. */
+/* The next such word in *ret; false at the end. Words up to 0xffff are no addresses and are
+ * skipped. */
 static inline bool args_words_next(struct args_words *w, uint64_t *ret)
 {
 	uint32_t off, size;

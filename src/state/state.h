@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The GPU state machine: what the room state offers. State is a fold over commands; state_apply() and
- * state_retire() are the only mutators. Pure: no I/O, no GPU, no process, so the same code runs live, in `tsdb view`
- * and in replay. Objects refer to each other by id, never by pointer. Not thread-safe.
+ * The GPU state machine. A state is a fold over commands: state_apply() adds a command,
+ * state_retire() and state_begin() say how far the device is; nothing else changes it. Pure: no
+ * I/O, no GPU, no process, so the same code runs live, in `tsdb view` and in replay. Objects refer
+ * to each other by id, never by pointer. Not thread-safe.
  *
  * Submitted and retired are two things. state_apply(launch) puts the command into its stream's queue. It leaves the queue
  * when it is retired: because the host learned so (sync_end, a query that said yes, a synchronous copy, a context
@@ -36,16 +37,17 @@ void state_free(struct state *s);
  * makes sense and counted in state_totals.oddities with the last one's sentence: the program may be wrong, we go on. An error
  * means a command of a kind or with ids that no trace can hold. Failed calls (result != 0) change nothing but counters. */
 struct err *state_apply(struct state *s, const struct sbt_cmd *c) TS_CHECK;
-/* That error alone: whether a trace can hold c. Others that cut ids to 32 bits ask before they do. */
+/* The check that state_apply() makes: an error when no trace can hold c. Other code that cuts ids
+ * to 32 bits calls it first. */
 struct err *state_check(const struct sbt_cmd *c) TS_CHECK;
 /* The command seq and all it depends on are finished. Nothing happens when it already is. */
 void state_retire(struct state *s, uint64_t seq);
-/* It has begun on the device (GPU timestamps); only changes what is shown. */
+/* Command seq has begun on the device, by GPU timestamps. Changes only which status is shown. */
 void state_begin(struct state *s, uint64_t seq);
 
 /* CUDA_ERROR_NOT_READY: the answer "not yet" to a query, no failure. */
 #define STATE_NOT_READY 600
-/* Memory that s takes, bytes; what clones share counts in equal parts. */
+/* Memory that s takes, in bytes; memory shared by clones is divided equally among them. */
 size_t state_bytes(const struct state *s);
 
 /* A recorder writes a keyframe every so many commands ... */

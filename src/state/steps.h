@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a launch of a graph does, as single steps in an order that its edges allow: child graphs are taken apart, disabled nodes stay as
- * steps that do nothing. The order is always the same: of the nodes that may go next the one with the lowest number goes, and a
- * child graph's nodes go where its node would. Positions inside a launch (#214.3) are counted in this order, from 1.
+ * A graph launch as single steps, in an order that its edges allow. Child graphs are taken apart;
+ * disabled nodes stay as steps that do nothing. The order is always the same: of the nodes that may
+ * go next, the one with the lowest number goes, and a child graph's nodes go in the place of its
+ * node. Positions inside a launch (#214.3) are counted in this order, from 1.
  */
 #ifndef STATE_STEPS_H
 #define STATE_STEPS_H
@@ -42,7 +43,7 @@ struct err *steps_make(struct state_steps *ret, const struct steps_source *from,
 struct err *state_steps(struct state_steps *ret, const struct state *s, uint32_t graph) TS_CHECK;
 void state_steps_free(struct state_steps *steps);
 
-/* Whether the step does something to memory or time when it is reached: no empty, host or disabled node. */
+/* Whether the step is executed on the device: not an empty, host or disabled node. */
 bool step_works(const struct state_step *step);
 /* What the node does, unpacked: blobs point into the payload. False: it is not recorded, or nothing. */
 bool step_cmd(const struct state_step *step, struct sbt_cmd *ret);
@@ -51,7 +52,7 @@ bool step_cmd(const struct state_step *step, struct sbt_cmd *ret);
 struct err *step_as_command(const struct state_step *step, const struct sbt_cmd *launch, struct sbt_cmd *ret) TS_CHECK;
 /* Whether two steps have no path between them, either way. a and b: indices. */
 bool steps_unordered(const struct state_steps *steps, uint32_t a, uint32_t b);
-/* Whether some two have none. */
+/* Whether any two steps have no path between them. */
 bool steps_branch(const struct state_steps *steps);
 
 /* A position: "214" or "214.3" (with or without #). *ret_step UINT32_MAX: the command as a whole. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Work that comes later than its number says, see late-work.h.
+ * Keeps work back until the value that it waits for is there, see late-work.h.
  */
 #include "state/late-work.h"
 
@@ -73,7 +73,7 @@ static struct kept as_kept(const struct late_user *u, const struct sbt_cmd *c)
 /* Whether b, submitted later, has to come behind a. */
 static bool is_behind(const struct kept *a, const struct kept *b)
 {
-	if (a->is_sync) /* it keeps nothing but its own thread */
+	if (a->is_sync) /* it holds back its own thread only */
 		return b->ends;
 	if (b->ends || (b->is_sync && b->stream == SBT_NO_ID && b->event == SBT_NO_ID) ||
 		(a->stream < SBT_NO_ID && a->stream == b->stream))
@@ -135,7 +135,8 @@ void late_put(struct late **to, const struct late_user *u, const struct sbt_cmd 
 	l->k[l->n++] = k;
 }
 
-/* Whether one of them may go: a wait whose value is there, or what no wait holds any more. */
+/* Whether the i-th may go: a wait whose value is there, or a command with no wait in front of
+ * it. */
 static struct err *may_go(struct late *l, const struct late_user *u, size_t i, bool *ret)
 {
 	const struct kept *k = &l->k[i];
@@ -169,7 +170,7 @@ static struct err *hand_out(struct late *l, size_t i, struct sbt_cmd *ret)
 	return err_new(ERR_BAD_TRACE, "#%llu cannot be packed", (unsigned long long)k.seq);
 }
 
-/* While the waits in front still wait, nothing else has to be looked at. */
+/* Whether any command may go now: none can while all waits that are first in line still wait. */
 static struct err *anything_new(struct late *l, const struct late_user *u, bool *ret)
 {
 	bool any = false;
@@ -212,7 +213,7 @@ static bool covers(const struct late *l, const struct host_wait *w)
 	return false;
 }
 
-/* What was kept before seq is over. */
+/* Lets all go that was submitted before seq. */
 static void force(struct late *l, uint64_t seq)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -227,7 +228,8 @@ void late_host_knows(struct late *l, const struct sbt_cmd *c)
 	if (!l || !l->n || c->result)
 		return;
 	if (c->kind == SBT_SYNC && l->nwaits < HOST_WAITS &&
-		!(l->nwaits && l->waits[l->nwaits - 1].seq == c->seq)) /* it may be told twice */
+		!(l->nwaits && l->waits[l->nwaits - 1].seq == c->seq)) /* the caller may report
+								        * it twice */
 		l->waits[l->nwaits++] = (struct host_wait){
 			c->seq, c->u.sync.scope, c->u.sync.stream, c->u.sync.event};
 	if (c->kind == SBT_QUERY) {
@@ -282,7 +284,7 @@ uint64_t late_holds(const struct late *l, uint64_t seq)
 		i++;
 	if (!l || i == l->n)
 		return 0;
-	/* What it is behind may be a wait that has its value and stands behind another one. */
+	/* The command in front may itself be behind another one. */
 	for (size_t k = 0; k < i;) {
 		if (is_behind(&l->k[k], &l->k[i])) {
 			i = k;

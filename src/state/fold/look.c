@@ -56,7 +56,7 @@ struct hold stream_hold(const struct state *s, const struct stream *st)
 		return ret;
 	}
 	if (!barrier_holds(s, st, head, &ret) && e && e->kind == SBT_BATCH && e->d[0])
-		ret.held = true; /* waits for a value in memory: nobody here knows when it comes */
+		ret.held = true; /* waits for a value in memory, which the state does not have */
 	return ret;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside the room state: the rows of its tables. Every row begins with its id and is plain data; names are places in
- * state.bytes, objects refer to each other by id, so a clone is a copy of struct state plus one more owner of each array.
- * Only the streams (their queues) and graphs (their nodes) hold arrays of their own.
+ * The rows of the state's tables; private to the room. Every row begins with its id and is plain
+ * data; names are places in state.bytes, and objects refer to each other by id. So a clone is a
+ * copy of struct state plus one more owner of each array. Only streams (their queues) and graphs
+ * (their nodes) have arrays of their own.
  */
 #ifndef STATE_PRIVATE_H
 #define STATE_PRIVATE_H
@@ -45,7 +46,8 @@ struct entry {
 	uint64_t a[3];
 };
 
-/* A wait that left the queue's window unfinished: the newest one for each stream waited for. */
+/* An unfinished wait that left the ring for the summary: the newest one for each stream that is
+ * waited for. */
 struct old_wait {
 	uint32_t dep_stream;
 	uint64_t seq, dep_seq;
@@ -57,7 +59,7 @@ struct stream {
 	bool is_default, per_thread, destroyed, capturing, before;
 	uint64_t handle, flags, priority;
 	uint64_t submitted, finished, last_submitted;
-	uint64_t done_to;    /* seq: whatever was submitted here up to this has finished */
+	uint64_t done_to;    /* seq: all work submitted here up to this has finished */
 	uint64_t old_count, old_first, old_last;
 	struct vec old_waits; /* of struct old_wait */
 	struct vec ring;      /* of struct entry; n is its capacity, a power of two */
@@ -187,18 +189,19 @@ void graph_drop(struct state *s, struct graph *g);
 void transition(struct state *s, const struct sbt_cmd *c);
 
 /* queue.c */
-/* Whether commands of this kind can stand in a queue. */
+/* Whether commands of this kind can be in a queue. */
 bool queue_takes(unsigned kind);
 /* Appends c. dep: the record that a stream_wait waits for, 0 for none. */
 void queue_push(struct state *s, struct stream *st, const struct sbt_cmd *c, uint32_t object, uint32_t dep_stream,
 	uint64_t dep_seq);
-/* Finishes what stream id holds up to seq, and all that depends on. The raise/run pair is for several streams at once. */
+/* Finishes the work of stream id up to seq, and all that this work depends on. retire_raise() and
+ * retire_run() do the same for several streams at once. */
 void queue_retire(struct state *s, uint32_t id, uint64_t seq);
-/* Finishes what the command seq of st has to wait for, and not itself. */
+/* Finishes what command seq of st waits for, but not that command. */
 void queue_retire_before(struct state *s, struct stream *st, uint64_t seq);
 void retire_raise(struct state *s, uint32_t id, uint64_t seq);
 void retire_run(struct state *s);
-/* Fills *c with what the queue of stream kept. */
+/* Fills *c with what the queue kept of a command. */
 void queue_brief(struct sbt_cmd *c, const struct entry *e, uint32_t stream);
 /* Index in the ring of the first entry with a seq >= seq. */
 uint32_t ring_lower(const struct stream *st, uint64_t seq);

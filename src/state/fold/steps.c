@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graphs as steps, see steps.h. Everything comes from a trace, so nothing is believed: numbers of nodes may be any, edges may lead nowhere or
- * back, a child may be its own grandmother.
+ * Makes steps of graphs, see steps.h. All input comes from a trace and may be hostile: node numbers
+ * may be anything, edges may lead nowhere or in circles, a child graph may contain its own parent.
  */
 #include "state/steps.h"
 #include "base/first-where.h"

@@ -92,7 +92,7 @@ void on_graph_create(struct state *s, const struct sbt_cmd *c)
 		copy_nodes(g, own_graph(s, u->clone_of));
 }
 
-/* Bytes of a node that is written again mostly are what they were. */
+/* A node that is defined again mostly has the same bytes, which are then not stored twice. */
 static void put_node_bytes(struct graph *g, struct str *t, struct sbt_blob b)
 {
 	if (t->len == b.len && (!b.len || !memcmp(str_get(&g->bytes, *t), b.p, b.len)))

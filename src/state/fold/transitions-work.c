@@ -114,7 +114,8 @@ void on_free(struct state *s, const struct sbt_cmd *c)
 		submit(s, c, u->stream, 0);
 	if (c->flags & SBT_F_GRAPH)
 		return;
-	if (c->flags & SBT_F_SYNTHETIC) { /* found at an attach, and it was none: what came after it may have taken its place */
+	if (c->flags & SBT_F_SYNTHETIC) { /* it was found at an attach by mistake; a later
+					   * allocation may be in its place */
 		if (a && a->addr == u->addr && a->before)
 			free_alloc(s, a);
 		return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What each kind of command does to the state: transitions[] has one row per kind of commands.def, with its function (in the
- * other transitions-*.c) and the ids it must hold. Objects live and die by the table life[]: a use that it calls wrong is an
- * oddity, counted, and the command is applied as far as it makes sense, because the program may be wrong and the user wants to
- * see how.
+ * What each kind of command does to the state: transitions[] has one row per kind of commands.def,
+ * with its function (in the other transitions-*.c) and the ids it must hold. The table life[] has
+ * the objects' life cycles. A use that it forbids is counted as an oddity, and the command is
+ * applied as far as it makes sense: the program may be wrong, and the user wants to see how.
  */
 #include <stddef.h>
 #include "state/fold/transitions.h"
@@ -61,7 +61,8 @@ struct stream *new_stream(struct state *s, const struct sbt_cmd *c, uint64_t id,
 	return st;
 }
 
-/* The stream that c works on. An unknown one is made up, so that its commands are seen. NULL: no stream at all. */
+/* The stream that c works on. An unknown one is added to the state, so that its commands are shown.
+ * NULL: c has no stream. */
 struct stream *work_stream(struct state *s, const struct sbt_cmd *c, uint64_t id)
 {
 	struct stream *st;

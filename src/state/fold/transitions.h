@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between the files of transitions: what they share, and the functions that the table in transitions.c names, one per kind.
+ * What the files of transitions share, and the functions that the table in transitions.c names, one
+ * per kind.
  */
 #ifndef STATE_TRANSITIONS_H
 #define STATE_TRANSITIONS_H
@@ -23,7 +24,8 @@ struct device *own_device(struct state *s, uint32_t ordinal);
 /* The device of a context, or NULL. */
 struct device *device_of(struct state *s, uint32_t ctx);
 struct stream *new_stream(struct state *s, const struct sbt_cmd *c, uint64_t id, uint32_t ctx);
-/* The stream that c works on. An unknown one is made up, so that its commands are seen. NULL: no stream at all. */
+/* The stream that c works on. An unknown one is added to the state, so that its commands are shown.
+ * NULL: c has no stream. */
 struct stream *work_stream(struct state *s, const struct sbt_cmd *c, uint64_t id);
 /* Puts c into its stream's queue; returns the stream, NULL when it was only captured into a graph or has none. */
 struct stream *submit(struct state *s, const struct sbt_cmd *c, uint64_t stream, uint64_t object);
@@ -31,8 +33,8 @@ struct stream *submit(struct state *s, const struct sbt_cmd *c, uint64_t stream,
 /* transitions-work.c */
 /* Command seq wrote, certainly or perhaps, the allocation that holds addr. */
 void wrote(struct state *s, uint64_t seq, uint64_t addr, bool certain);
-/* The same for all that a kernel was given. args: the parameter buffer; params: packed (offset, size) pairs, empty when not
- * known. */
+/* The same for each allocation that a launch's arguments point into. args: the parameter buffer;
+ * params: packed (offset, size) pairs, empty when not known. */
 void wrote_args(struct state *s, uint64_t seq, struct sbt_blob args, struct sbt_blob params);
 /* Takes a out of the table and out of the sums. */
 void free_alloc(struct state *s, const struct alloc *a);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to print.c (text), print-json.c and print-views.c, the tables that both go by: every view is one row of print_views[], and a column says
- * which member of the snapshot goes where. A column without a title is for JSON only, one that has a function in place of a member
- * is for text only.
+ * Shared by print.c (text), print-json.c and print-views.c, which has the tables for both. A view
+ * is one row of print_views[]; a column names the member of the snapshot that it shows. A column
+ * without a title is for JSON only; one with a function in place of a member is for text only.
  */
 #ifndef STATE_PRINT_PRIVATE_H
 #define STATE_PRINT_PRIVATE_H
@@ -46,7 +46,7 @@ union row {
 	struct state_thread thread;
 };
 
-/* How a view is shown: where its rows come from, and what stands in its columns. */
+/* How a view is shown: where its rows come from, and what its columns hold. */
 struct print_view {
 	const char *name, *title; /* "streams"; "Streams" */
 	const struct column *columns; /* ends with neither title nor key */

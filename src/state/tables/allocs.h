@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The live allocations, sorted by address: a directory of leaves of up to ALLOC_LEAF rows. A leaf is shared between
- * clones until one writes, so a clone of a state with a million allocations copies the directory only.
+ * The table of live allocations, sorted by address: a directory of leaves of up to ALLOC_LEAF rows.
+ * Clones share a leaf until one of them writes, so cloning a state with a million allocations
+ * copies the directory only.
  */
 #ifndef STATE_ALLOCS_H
 #define STATE_ALLOCS_H
@@ -11,7 +12,7 @@
 #define ALLOC_LEAF 64
 
 struct alloc {
-	uint64_t addr, size, writer; /* what a launch touches, together */
+	uint64_t addr, size, writer; /* the members that a launch uses, side by side */
 	uint64_t pitch, seq;
 	uint32_t device, ctx, stack;
 	uint8_t mem;
@@ -30,7 +31,7 @@ struct alloc_dir {
 	struct alloc_leaf *leaf;
 };
 
-/* Where an address was found: leaf and row, right or wrong; who asks checks. */
+/* Where an address was last found: leaf and row. It may be out of date; look-ups check it. */
 struct alloc_hint {
 	uint32_t leaf, row;
 };

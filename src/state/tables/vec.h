@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays of plain rows whose memory is shared between a state and its clones until one of them writes (copy on write),
- * and tables: such arrays sorted by the u32 id that every row begins with. The surprise: a table with ids 0, 1, 2, ... is
- * looked up by index; one with holes by binary search, so a huge id costs one row and not a huge array.
+ * Copy-on-write arrays of plain rows: a state and its clones share the memory until one of them
+ * writes. Tables are such arrays sorted by the u32 id that every row begins with. The surprise: a
+ * table with ids 0, 1, 2, ... is looked up by index; one with holes by binary search, so a huge id
+ * costs one row and not a huge array.
  */
 #ifndef STATE_VEC_H
 #define STATE_VEC_H
@@ -34,7 +35,7 @@ static inline void vec_share(const struct vec *v)
 }
 
 void vec_free(struct vec *v);
-/* Makes the memory ours alone, with room for at least n rows in all. */
+/* Makes v the only owner of its memory, with room for at least n rows in all. */
 void vec_make_own(struct vec *v, size_t row, size_t n);
 
 /* The rows, for writing. */
