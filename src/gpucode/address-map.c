@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See address-map.h. Nearly no word of memory lies in the map: words are looked at in blocks, with a test that has no branch.
+ * See address-map.h. Hardly any word of memory lies in the map, so words are tested in blocks,
+ * without branches.
  */
 #include "gpucode/address-map.h"
 #include "base/first-where.h"
@@ -68,7 +69,7 @@ bool address_map_find(const struct address_map *m, uint64_t addr, uint64_t *ret)
 	return true;
 }
 
-/* Memory as words: how many, and where the first is. */
+/* The aligned words of p[0, n), memory at addr: *ret is the first; returns how many there are. */
 static size_t words_of(uint64_t addr, const void *p, size_t n, const uint8_t **ret)
 {
 	const size_t skip = -addr & 7;
@@ -132,7 +133,7 @@ bool address_map_any(const struct address_map *m, uint64_t addr, const void *p, 
 
 struct vote {
 	struct address_pair pair;
-	size_t n; /* places that say so; 0: out */
+	size_t n; /* observations; 0: the candidate is out */
 	bool settled;
 };
 
@@ -167,7 +168,7 @@ static size_t count(struct vote *v, const struct address_pair *p, size_t n)
 	return votes;
 }
 
-/* What those with nothing else to choose from say is so, and nobody else's. Whether anything was learned. */
+/* Settles each `here` that has one candidate left; returns whether any was newly settled. */
 static bool settle(struct vote *v, size_t n)
 {
 	bool learned = false;
@@ -187,7 +188,8 @@ static bool settle(struct vote *v, size_t n)
 	return learned;
 }
 
-/* Among those that say the same address: settled ones win, then those with most votes; the others are out. */
+/* Of the candidates for one `there`, if any is settled, keeps the settled one with most votes; at a
+ * tie none. */
 static void one_each(struct vote **group, size_t n)
 {
 	struct vote *best = NULL;
@@ -206,7 +208,7 @@ static void one_each(struct vote **group, size_t n)
 			group[i]->n = 0;
 }
 
-/* Those that still have a choice take what most places say. */
+/* Of the candidates of each `here` keeps the one with most votes; at a tie none. */
 static void choose(struct vote *v, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
@@ -235,7 +237,8 @@ size_t address_pairs_agree(struct address_pair *p, size_t n)
 		qsort(groups, votes, sizeof *groups, by_there);
 	for (bool again = true; again;) {
 		again = settle(v, votes);
-		if (!again) { /* nobody can be told any more: the majority, and once more what follows */
+		if (!again) { /* no candidate is left alone any more: take the majority, and what
+			       * follows from that */
 			choose(v, votes);
 			settle(v, votes);
 		}

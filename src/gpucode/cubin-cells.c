@@ -11,7 +11,7 @@
 
 struct search {
 	struct cubin cubin;
-	unsigned looks; /* that are left */
+	unsigned looks; /* look-ups that are left */
 	cubin_cell_fn *fn;
 	void *arg;
 };
@@ -40,7 +40,8 @@ static bool holds(const struct variable *v, uint64_t section, uint64_t at)
 	return section == v->section && at - v->at < v->size && v->size - (at - v->at) >= 8;
 }
 
-/* The variable that has the 8 bytes at that place of a section; last: the one that was found before. */
+/* Finds the variable that holds the 8 bytes at that place of a section; last: the one found before,
+ * tried first. */
 static bool find_variable(struct search *m, const Elf64_Shdr *symbols, uint64_t of, uint64_t at, struct variable *last)
 {
 	Elf64_Sym s;

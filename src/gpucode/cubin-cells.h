@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a cubin's variables begin with the addresses of functions: its loader puts them there, other ones each time.
+ * Finds the words of a cubin's variables that its loader fills with addresses of functions, which
+ * differ from run to run.
  */
 #ifndef REPLAY_CUBIN_CELLS_H
 #define REPLAY_CUBIN_CELLS_H
@@ -9,9 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The 8 bytes at offset in that variable; the name is of the call. */
+/* Such a word: the 8 bytes at offset in the variable. The name is valid during the call. */
 typedef void cubin_cell_fn(void *arg, const char *variable, uint64_t offset);
-/* Tells each of them. False, and nothing or not all is told: no cubin, or a damaged one. code may be anything; it is only read. */
+/* Calls fn for each such word. Returns false if the input is not a cubin, is damaged, or needs
+ * too many look-ups; some words may already have been reported. code may be anything; it is only
+ * read. */
 bool cubin_cells(const void *code, size_t size, cubin_cell_fn *fn, void *arg);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A cubin as the ELF file that it is, read where it lies. It may be anything: every offset is checked when it is followed. For the agent and the
- * replayer, so nothing here allocates or can end a program.
+ * Reads a cubin, which is an ELF file, in place. Its bytes may be anything: every offset is checked
+ * before it is followed. The agent and the replayer use it, so nothing here allocates or can end a
+ * program.
  */
 #ifndef REPLAY_CUBIN_H
 #define REPLAY_CUBIN_H
@@ -20,9 +21,11 @@ struct cubin {
 
 /* False: it is no 64-bit, little-endian ELF file. */
 bool cubin_open(struct cubin *ret, const void *code, size_t size);
-/* Whether all that its headers name lies in it: a driver is given code without its length, and goes by them. */
+/* Whether everything that its headers name lies within size. A driver gets code without its length
+ * and trusts the headers. */
 bool cubin_is_whole(const struct cubin *c);
-/* Entry i of a table of entries of n bytes each: a symbol, a relocation. False: it does not lie in the table, or that not in the file. */
+/* Copies entry i, n bytes, of a table of symbols or relocations to ret. False: the entry is not in
+ * the table, or the table not in the file. */
 bool cubin_entry(const struct cubin *c, uint64_t table, uint64_t table_size, uint64_t i, void *ret, size_t n);
 bool cubin_section(const struct cubin *c, uint64_t i, Elf64_Shdr *ret);
 /* The text at `at` of string table number `strings`; "" when there is none. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * PTX out of a fat binary, decompressed. For programs of our own: it allocates, and needs libzstd.
+ * Extracts and decompresses the PTX in a fat binary. It allocates and needs libzstd, so the agent
+ * does not use it.
  */
 #ifndef GPUCODE_FATBIN_TEXT_H
 #define GPUCODE_FATBIN_TEXT_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fat binaries: containers of code for several architectures, made by nvcc. This is their one reader:
- * it finds entries and says where their bytes are. It allocates nothing and decompresses nothing, so
- * that the agent has it too; fatbin-text.h makes text of an entry. All input is hostile: every size is
- * checked against the bytes that are there, none is found by searching.
+ * Reads fat binaries: containers of code for several architectures, made by nvcc. It finds entries
+ * and says where their bytes are. It allocates nothing and decompresses nothing, so that the agent
+ * has it too; fatbin-text.h makes text of an entry. All input is hostile: every size is checked
+ * against the bytes that are there, none is found by searching.
  */
 #ifndef GPUCODE_FATBIN_H
 #define GPUCODE_FATBIN_H

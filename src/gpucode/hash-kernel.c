@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The host's side of kernels.ptx: tables to the device, one launch, results back. Ranges of any sizes share a launch: the kernel deals
- * out pages, not ranges. The surprise: nothing here is asynchronous towards the caller's memory: tables and results go through one piece of memory of ours.
+ * The host's side of kernels.ptx: tables to the device, one launch, results back. Ranges of any
+ * sizes share a launch: the kernel deals out pages, not ranges. The surprise: no copy touches the
+ * caller's memory. Tables and results go through one buffer of this file.
  */
 #include "gpucode/hash-kernel.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hashes of memory where it is: on the device, by kernels.ptx, the same values as sbt_range_hash(). For the agent and the replayer, so it
- * uses nothing but libc, takes its driver functions from the caller, and answers with CUresult. On the software GPU, whose memory is this
- * process's, the host hashes instead: an interpreter would take a thousand times as long.
+ * Hashes device memory on the device, by kernels.ptx, to the same values as sbt_range_hash(). The
+ * agent and the replayer use it, so it needs nothing but libc, takes its driver functions from the
+ * caller, and returns CUresult. On the software GPU, whose memory is this process's, the host
+ * hashes instead: interpreting the kernel would take a thousand times as long.
  *
  * The context that was current at open must be current in every call. Not for two threads at a time. All calls wait for what they
  * started on the stream unless they say otherwise; none may be made while a stream of the context is being captured in global mode.
@@ -72,7 +73,7 @@ struct hash_kernel {
 	unsigned blocks; /* of a launch */
 	bool pinned;	 /* table is: copies to and from it need no staging of the driver's */
 	void *table;	 /* HASH_KERNEL_SCRATCH bytes */
-	size_t used;	 /* of table and scratch, by what was begun and is not known to be over */
+	size_t used;	 /* bytes of table and scratch that unfinished launches use */
 };
 
 /* In the current context. d must outlive h. scratch: HASH_KERNEL_SCRATCH bytes of device memory that stay the caller's, aligned to 16, or 0: then
@@ -85,14 +86,16 @@ void hash_kernel_forget(struct hash_kernel *h);
 /* out[i] = sbt_range_hash() of ranges[i], after all earlier work on the stream. One launch for every 26,000 ranges. CUDA_ERROR_INVALID_VALUE for
  * a range that is no device's memory is only promised on the software GPU: elsewhere that is a fault, and the context lost. */
 CUresult hash_kernel_ranges(struct hash_kernel *h, const struct hash_kernel_range *ranges, size_t n, struct sbt_hash *out, CUstream stream);
-/* The same in two steps: begin does not wait; ranges and out stay the caller's and must live until end, which is called when hash_kernel_wait() has
- * been, in any order with others. CUDA_ERROR_OUT_OF_MEMORY: no room beside what was begun: end that first, and wait; 20,000 ranges always have room. Other calls take the same table: none in between. */
+/* The same in two steps. begin does not wait. Call end after hash_kernel_wait(), for several begun
+ * ones in any order; ranges and out belong to the caller and must live until then.
+ * CUDA_ERROR_OUT_OF_MEMORY: there is no room beside what was begun; wait and end that first. 20,000
+ * ranges always have room. Make no other calls in between: they use the same table. */
 CUresult hash_kernel_ranges_begin(struct hash_kernel *h, const struct hash_kernel_range *ranges, uint32_t n, struct sbt_hash *out, CUstream stream,
 	struct hash_kernel_begun *ret);
 void hash_kernel_ranges_end(const struct hash_kernel_begun *b);
 /* Launches the kernels that hash and gather once, on nothing, and waits: a kernel's first launch in a context takes the driver tenths of a millisecond. */
 CUresult hash_kernel_warm(struct hash_kernel *h, CUstream stream);
-/* What was begun on the stream is over; its tables are free. */
+/* Waits until all that was begun on the stream is over, and frees its part of the table. */
 CUresult hash_kernel_wait(struct hash_kernel *h, CUstream stream);
 /* pages[i] = sbt_page_hash() of page i of the range; to host memory. */
 CUresult hash_kernel_pages(struct hash_kernel *h, struct hash_kernel_range range, struct sbt_hash *pages, CUstream stream);
@@ -106,7 +109,8 @@ CUresult hash_kernel_changed(struct hash_kernel *h, CUdeviceptr before, CUdevice
  * that are from's (by their place in the word) where like's are to's. Does not wait. */
 CUresult hash_kernel_replace(struct hash_kernel *h, CUdeviceptr at, uint64_t bytes, CUdeviceptr like, uint64_t from, uint64_t to, CUstream stream);
 
-/* Hashes the rows' pages and does with them what todo (RESTORE or COMMIT, or neither) says, in one launch. Does not wait. */
+/* Hashes the rows' pages and does what todo (enum hash_kernel_todo) says with them, in one launch.
+ * Does not wait. */
 CUresult hash_kernel_settle(struct hash_kernel *h, const struct hash_kernel_settle *s, const struct hash_kernel_rows *rows, unsigned todo, CUstream stream);
 
 /* Gathers pages of ranges: numbered on through all ranges, each of which begins and ends with a page of its own, pages first to first + n - 1 go to

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the hash kernel is given, in types that no vendor has: ranges of memory to hash, tables of
- * pages with their copies, and which pages of a table. hash-kernel.h has the calls for CUDA,
+ * The hash kernel's parameters, in types of no vendor: ranges of memory to hash, tables of pages
+ * with their copies, and which pages of a table. hash-kernel.h has the calls for CUDA,
  * src/replayer/backend.h those for any GPU.
  */
 #ifndef GPUCODE_HASH_ROWS_H
@@ -14,7 +14,7 @@ struct hash_kernel_range {
 	uint64_t addr, size; /* bytes; any alignment; 16 is fast. Memory that the device can read */
 };
 
-/* Hashes that are on their way. */
+/* Hashes that a launch is computing. */
 struct hash_kernel_begun {
 	struct sbt_hash *out;
 	const struct sbt_hash *from; /* in the table; NULL: they are in out */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which memory a kernel can write to, as far as its PTX tells: for each store, the parameters and module variables that its address is made of.
- * An address that may have been loaded from memory, a call, and whatever is not known to be harmless make the answer "anywhere".
+ * Finds which memory a kernel can write to, from its PTX: for each store, the parameters and module
+ * variables that its address is computed from. An address that may have been loaded from memory, a
+ * call, and whatever is not known to be harmless make the answer "anywhere".
  */
 #ifndef REPLAY_PTX_STORES_H
 #define REPLAY_PTX_STORES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * PTX as text: words, comments, and the bodies of kernels, for those that look for something in a kernel and
- * need no parser. Text need not end with NUL, and may be anything: nothing is read outside of it. Nothing here
- * allocates or prints. PTX ISA 9.0, chapter 4.
+ * Looks for things in PTX text without a parser: words, comments, and the bodies of kernels. Text
+ * need not end with NUL, and may be anything: nothing is read outside of it. Nothing here allocates
+ * or prints. PTX ISA 9.0, chapter 4.
  */
 #ifndef GPUCODE_PTX_TEXT_H
 #define GPUCODE_PTX_TEXT_H
