@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Facts about ELF files by libelf, and the walk over a program's fatbins. The surprising thing: a statically linked CUDA runtime
- * leaves no trace in the dynamic section; a registered fatbin without anybody to register it with is what gives it away.
+ * Facts about ELF files by libelf, and the walk over a program's fatbins. The surprising thing: a
+ * statically linked CUDA runtime leaves no trace in the dynamic section; its symbols give it away,
+ * or a fatbin section in a program that imports no runtime function.
  */
 #include "symbols/elf-facts.h"
 #include "base/buf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an ELF file on disk tells by its headers and sections. The files are the user's, any byte in
- * them may be wrong: libelf checks its structures, sizes within sections are checked here.
+ * Reads facts about an ELF file on disk from its headers and sections. Any byte of such a file may
+ * be wrong: libelf checks its structures, this file checks sizes within sections.
  */
 #ifndef SYMBOLS_ELF_FACTS_H
 #define SYMBOLS_ELF_FACTS_H
@@ -10,8 +10,9 @@
 #include <stdint.h>
 #include "base/err.h"
 
-/* Where execvp() would find name; the name itself when it has a slash. The first file of that name that is not executable,
- * when there is no executable one. NULL: none. The caller frees it. */
+/* The path that execvp() would find for name; the name itself when it has a slash. Without an
+ * executable file, the first one of that name that is not executable. NULL: none. The caller frees
+ * it. */
 char *program_find(const char *name);
 
 /* The GNU build id in hex, "" when there is none or the file cannot be read. The caller frees it. */

@@ -61,7 +61,7 @@ static void hide_inner(struct stack *st, bool runtime)
 	st->n -= n;
 }
 
-/* What called main() is nobody's business, as in gdb; nor is it when main() itself has no name. */
+/* Leaves out what called main(), as gdb does, also when main() itself has no name. */
 static void hide_outer(struct stack *st)
 {
 	for (unsigned i = 0; i < st->n; i++) {
@@ -72,7 +72,7 @@ static void hide_outer(struct stack *st)
 	}
 }
 
-/* Keeps the frames for which flag is as told. */
+/* Keeps the frames for which flag() returns `wanted`. */
 static void keep_if(struct stack *st, bool (*flag)(const struct backtrace_frame *f), bool wanted)
 {
 	unsigned n = 0;

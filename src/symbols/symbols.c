@@ -292,7 +292,7 @@ static const char *function_name(struct symbols *s, Dwarf_Die *die)
 	return name ? symbols_demangle(s, name) : NULL;
 }
 
-/* Where the inlined call stands in its caller. */
+/* The line in the caller that has the inlined call. */
 static void call_site(struct symbols *s, Dwarf_Die *cu, Dwarf_Die *die, struct symbol *ret)
 {
 	Dwarf_Attribute attr;

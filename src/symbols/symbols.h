@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names and lines for addresses in ELF files, without a process: what a trace's host stacks and a
- * live program's frames mean. One cache for a session, used by one thread at a time.
+ * Finds names and lines for addresses in ELF files, without a process: for a trace's host stacks
+ * and a live program's frames. One cache for a session, used by one thread at a time.
  */
 #ifndef SYMBOLS_SYMBOLS_H
 #define SYMBOLS_SYMBOLS_H
@@ -25,7 +25,7 @@ struct symbol {
 struct symbols;
 struct symbols *symbols_new(void);
 void symbols_free(struct symbols *s); /* NULL is fine */
-/* What is asked of path from here on is read from file, which is opened now. */
+/* Opens file; from now on look-ups for path read it. */
 void symbols_open(struct symbols *s, const char *path, const char *file);
 /*
  * Looks up an ELF virtual address of path. build_id may be "" or NULL; when it is not the file's,

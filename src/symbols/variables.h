@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Variables of a host function by DWARF: where one lives (dwarf-value.c), how its bytes read
- * (dwarf-print.c), and all of a frame (variables.c). Registers and memory come from the caller, so
- * a process that is stopped and a core file would serve alike.
+ * Prints variables of a host function by its DWARF: where one lives (dwarf-value.c), how its bytes
+ * read (dwarf-print.c), and all of a frame (variables.c). Registers and memory come from the
+ * caller, so a stopped process and a core file would serve alike.
  */
 #ifndef SYMBOLS_VARIABLES_H
 #define SYMBOLS_VARIABLES_H
