@@ -12,8 +12,9 @@
  *   ..._LAUNCH_COMPLETION_EVENT: when all have begun) begins after that, whatever the launch has yet to do. Of the first kind: "dependent launches can
  *   choose to wait on the dependency using the programmatic sync" (CUDA driver API, CUlaunchAttributeID), griddepcontrol.wait.
  *
- * So what a launch does before its wait happens after the beginning of the launch in front, and after nothing else of its stream.
- * This file keeps, for one stream, what that beginning and that completion tell.
+ * So what a launch does before its wait happens after the beginning of the launch in front, and
+ * after nothing else of its stream. This file keeps, for one stream, what is ordered before that
+ * beginning and that completion.
  */
 #ifndef ORDER_EARLY_H
 #define ORDER_EARLY_H
@@ -22,7 +23,7 @@
 #include "sbt/cmd.h"
 #include <stdbool.h>
 
-/* What is known of a launch's use of griddepcontrol. */
+/* How a launch uses griddepcontrol, as far as it is known. */
 struct order_early {
 	bool code;	    /* from its PTX, not from what it did */
 	bool known;	    /* false: nothing is, and nothing of what follows counts */
@@ -35,7 +36,7 @@ struct order_early {
 /* Why an item is not ordered behind the launch in front, in struct order_item.early. */
 enum order_early_flags {
 	ORDER_EARLY = 1,	  /* it may begin before that one has finished */
-	ORDER_EARLY_UNKNOWN = 2,  /* it, or one between, may wait: nobody knows */
+	ORDER_EARLY_UNKNOWN = 2,  /* whether it, or one between, waits is not known */
 	ORDER_EARLY_QUIET = 4,	  /* the launch in front never triggers: they overlap at its very end only */
 	ORDER_EARLY_BETWEEN = 8,  /* an event was recorded, or waited for, between the two: whether they overlap then is not documented */
 	ORDER_EARLY_EVENT = 32,	  /* its stream waited for an event that a launch attribute may have recorded: what that orders is not known */

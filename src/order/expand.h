@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A window without graph launches: each is replaced by its steps (state/steps.h) as ordinary commands, on streams of their own where the graph
- * has branches, with an event where one step waits for another on a different stream. So whatever knows streams and events knows what the graph orders.
+ * Rewrites a window without graph launches: each launch is replaced by its steps (state/steps.h) as
+ * ordinary commands, on streams of their own where the graph has branches, with an event where a
+ * step waits for one on another stream. Code that understands streams and events then needs to know
+ * nothing about graphs.
  */
 #ifndef ORDER_EXPAND_H
 #define ORDER_EXPAND_H

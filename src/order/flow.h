@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a doubt reaches: bytes that may be other than they were after one command, followed through the commands behind it, when these run one
- * after the other in the order of a replay: by seq, but for what stands behind a wait for a value that a later command writes. A command that may read such bytes may write other ones; bytes that are known to be written whole are as they
- * were again. Says too much where only a kernel's arguments are known, never too little but for memory that nobody saw.
+ * Follows doubtful bytes through a window: which bytes may differ later when some may differ after
+ * one command. The commands run one after the other in the order of a replay: by seq, except work
+ * behind a wait for a value that a later command writes. A command that may read doubtful bytes
+ * makes what it may write doubtful; bytes that are certainly overwritten are certain again. It
+ * reports too much where only a kernel's arguments are known, and too little only for memory that
+ * the trace does not show.
  */
 #ifndef ORDER_FLOW_H
 #define ORDER_FLOW_H
@@ -28,7 +31,8 @@ struct order_range {
 bool order_flow_reaches(const struct order_flow *f, const struct order_doubt *d, size_t n, uint64_t seq, const struct order_range *r, size_t nr);
 /* Of n causes, which have `each` doubts one behind the other, the first that reaches one of the ranges; SIZE_MAX: none. A few passes. */
 size_t order_flow_first(const struct order_flow *f, const struct order_doubt *d, size_t n, size_t each, uint64_t seq, const struct order_range *r, size_t nr);
-/* Whether command a runs behind command b: the one with the higher seq, unless one of them stands behind a wait for a value that was written later. */
+/* Whether command a runs after command b: true for the higher seq, unless one of them is kept back
+ * by a wait for a value that was written later. */
 bool order_flow_is_behind(const struct order_flow *f, uint64_t a, uint64_t b);
 /* The highest number of a command that runs before seq; seq itself, when all those are lower. */
 uint64_t order_flow_newest(const struct order_flow *f, uint64_t seq);

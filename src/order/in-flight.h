@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which work may have been writing to page-locked memory while the recording looked at it. What such bytes held then says nothing about the host: they
- * may be as before the work, as after it, or anything between.
+ * Finds work that may have been writing to page-locked memory while the recording read it. The
+ * bytes recorded then say nothing about the host: they may be those before the work, those after
+ * it, or a mixture.
  */
 #ifndef ORDER_IN_FLIGHT_H
 #define ORDER_IN_FLIGHT_H
 
 #include "order/order.h"
 
-/* The recording has what [addr, end) held before command seq. */
+/* One look: the recording has what [addr, end) held before command seq. */
 struct order_look {
 	uint64_t seq, addr, end;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A window's commands kept packed, so that any of them can be had at once and in any order.
+ * Keeps a window's commands packed in memory, for quick access in any order.
  */
 #ifndef ORDER_KEPT_H
 #define ORDER_KEPT_H

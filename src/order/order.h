@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a program ordered and what it did not: the happens-before graph of a trace, the memory its commands touch, and the pairs that
- * touch the same bytes without an edge between them. Pure: trace and state in, answers out; no device, no process.
+ * Finds what a program ordered and what it did not: the happens-before graph of a trace, the memory
+ * that its commands touch, and the pairs that touch the same bytes without an edge between them.
+ * Pure: it needs a trace and its state, no device and no process.
  *
  * Every answer has a tier. CERTAIN: both accesses are known to the byte, and no edge the program made orders them. LIKELY: one of them
  * writes bytes that the other one, a kernel, was given the address of. POSSIBLE: at least one of them is a kernel of which only
@@ -21,7 +22,8 @@ enum order_how {
 	ORDER_READ, ORDER_WRITE,
 	ORDER_ATOMIC, /* read-modify-write that no other atomic access disturbs */
 	ORDER_MAYBE,  /* may read, may write, may do neither */
-	ORDER_POINTS, /* a kernel was given the address of exactly this byte: it will hardly leave it alone */
+	ORDER_POINTS, /* a kernel was given the address of exactly this byte: it very likely uses
+		       * it */
 	ORDER_BIRTH,  /* a stream-ordered allocation: nothing may touch the memory before */
 	ORDER_DEATH,  /* a stream-ordered free: nothing may touch it after */
 	ORDER_HOWS
@@ -35,27 +37,32 @@ struct order_access {
 struct order_accesses {
 	struct order_access *a; /* heap */
 	size_t n, cap;
-	bool unknown; /* there may be others: memory behind pointers that nobody saw */
+	bool unknown; /* there may be others: memory behind pointers that the trace does not show */
 };
 void order_access_add(struct order_accesses *l, uint64_t addr, uint64_t end, enum order_how how);
 /* What c touches by its record and the state before it: exact for copies, fills and stream memory operations, MAYBE for whole allocations that a
  * kernel's arguments point into; a graph launch touches what its nodes touch. Appends. */
 void order_accesses_of(struct order_accesses *l, const struct state *s, const struct sbt_cmd *c);
 
-/* Bytes [addr, end) of its memory that the host changed before command seq: it itself, or `by`, the command of a host function (0: none). doubt: or a copy
- * in flight did, should it have delivered something else in the recording than it does when it is executed again. */
+/* Bytes [addr, end) of host memory that were changed before command seq: by the host itself, or by
+ * host function command `by` (0: none). doubt: 1 when a copy in flight may have made the change
+ * instead, because it delivered other bytes in the recording than when it is executed again; else
+ * 0. */
 struct order_change {
 	uint64_t seq, addr, end, by, doubt;
 };
-/* Somebody who knows better what kernels touch: a replay on the software GPU. Fills l and returns true when it knows command seq exactly. */
+/* A source of exact access sets, such as a replay on the software GPU. accesses() fills l and
+ * returns true when it knows exactly what command seq touches. */
 struct order_source {
 	void *arg;
 	bool (*accesses)(void *arg, uint64_t seq, struct order_accesses *l);
-	/* What is known of launch seq's use of griddepcontrol, and, appended to before (may be NULL), what it touches by threads that have not
-	 * waited. False: nothing is known. NULL: nowhere. */
+	/* What is known of launch seq's use of griddepcontrol. Appends to before (may be NULL) what
+	 * its threads touch before they have waited. False: nothing is known. NULL: the source
+	 * never knows. */
 	bool (*early)(void *arg, uint64_t seq, struct order_early *ret, struct order_accesses *before);
-	bool writes_only; /* it knows some writes, exactly, and no reads: what the arguments tell counts as well */
-	/* Whether it knows what the host changed before command seq: then changes has that, in order of seq; NULL: it does not know anywhere */
+	bool writes_only; /* writes are exact; reads are inferred from kernel arguments */
+	/* Whether the source knows what the host changed before command seq. If so, `changes` has
+	 * it, in order of seq. NULL: it never knows. */
 	bool (*knows_host)(void *host_arg, uint64_t seq);
 	void *host_arg;
 	const struct order_change *changes;
@@ -76,7 +83,8 @@ struct order_party {
 	uint16_t kind;	  /* enum sbt_kind */
 	enum order_how how;
 };
-/* A copy to the host whose bytes the host can only have read too early: nothing had waited for it when... */
+/* A copy to the host that nothing had waited for when its bytes were overwritten or freed, or when
+ * the recording ended: the host can only have read them too early. */
 enum order_unread { ORDER_NO_COPY, ORDER_OVERWRITTEN, ORDER_FREED, ORDER_ENDED };
 /* The earlier command is a synchronous copy from pageable memory whose call had returned before the later one was submitted: its source had been read, its bytes
  * need not have arrived. SMALL: up to 64 KiB, a race by the letter of the documentation; drivers seen so far finish these first. */
@@ -90,14 +98,16 @@ struct order_race {
 	uint16_t early;		 /* b is a programmatic dependent launch behind a on its stream: enum order_early_flags, ORDER_EARLY and why it is not sure */
 	uint64_t behind;	 /* then: the launch in front of b */
 	enum order_staged staged; /* a is such a copy */
-	bool flag; /* one is the host, the other a kernel that polls: such a word may be what orders them, and is no race itself */
+	bool flag; /* one side is the host, the other a kernel that polls: the word may be a flag
+		    * that orders them, and no race */
 	uint64_t count;		 /* pairs of the same two places in the program */
 };
 struct order_options {
 	uint64_t first, last; /* commands to judge; 0, 0: all */
 	bool early_in_order;  /* for order_open(): programmatic dependent launches are taken as ordinary ones */
 	bool strict;	      /* by the letter: ORDER_STAGED_SMALL races like any other one, and order_open() does not order it before what comes later */
-	bool pairs_apart;     /* for order_races(): every pair is told, also those that meet at the same two places of the program */
+	bool pairs_apart;     /* for order_races(): reports every pair, also those that meet at
+			       * the same two places of the program */
 	bool threads_apart;   /* calls of different host threads are not ordered by their sequence */
 	const struct order_source *source; /* may be NULL */
 	/* Every pair that conflicts without an order, as it is met; may be NULL. */
@@ -114,10 +124,13 @@ struct order_races {
 	uint64_t commands;    /* looked at */
 	uint64_t unknown;     /* launches and host functions of which nothing is known */
 	uint64_t more;	      /* places left out beyond ORDER_RACES_MAX */
-	uint64_t by_attribute; /* launches whose attributes record an event, for which nobody knows what waiting for it orders */
-	uint64_t early_edges; /* pairs of nodes that only a programmatic edge of a graph is between: nobody knows whether the later one waits */
-	uint64_t early, early_unknown; /* programmatic dependent launches; of which nobody knows whether they wait */
-	uint64_t coarse;      /* allocations in which exact places were given up for want of room */
+	uint64_t by_attribute; /* launches whose attributes record an event; what waiting for
+			        * that event orders is not known */
+	uint64_t early_edges; /* pairs of nodes with only a programmatic edge between them;
+			       * whether the later one waits is not known */
+	uint64_t early, early_unknown; /* programmatic dependent launches; those not known to
+				        * wait or not */
+	uint64_t coarse;      /* allocations with too many pieces to keep exact places */
 };
 #define ORDER_RACES_MAX 10000
 /* One pass over the trace, linear in commands; memory grows with live allocations and with places, not with commands.
@@ -129,12 +142,14 @@ void order_races_sort(struct order_races *r);
 /* "cuStreamWaitEvent on stream 3 before #214, for an event recorded on stream 2 after #201". */
 void order_race_cure(struct buf *out, const struct order_race *r);
 
-/* Launches of kernels and graphs of which it matters what they touch: something is not ordered with them. Of o: first, last, threads_apart, interrupt. */
+/* Launches of kernels and graphs whose accesses matter, because something is not ordered with them.
+ * Of o: first, last, threads_apart, interrupt. */
 struct order_suspects {
 	uint64_t *seq; /* in order; heap */
 	size_t n;
 	uint64_t launches; /* all of them */
-	bool host; /* page-locked memory changed beside work: whether the host did it matters */
+	bool host; /* page-locked memory changed while work was running, so it matters whether
+		    * the host did it */
 	bool late; /* some come later than their number: behind a wait for a value that a later
 		      command writes */
 };
@@ -171,21 +186,26 @@ struct order_step {
 struct err *order_path(const struct order *o, uint64_t a, uint64_t b, struct order_step **ret, size_t *ret_n) TS_CHECK;
 
 #define ORDER_CONFLICTS_MAX 3000u
-/* Calls o->each for every pair of commands o->first..o->last on streams that conflicts without an order, once, sorted by the later one. *ret_unknown:
- * some command may touch memory that nobody saw. ERR_LIMIT beyond ORDER_CONFLICTS_MAX commands that touch memory: time grows with their square. */
+/* Calls o->each for every pair of commands o->first..o->last on streams that conflicts without an
+ * order, once, sorted by the later one. *ret_unknown: some command may touch memory that the trace
+ * does not show. ERR_LIMIT beyond ORDER_CONFLICTS_MAX commands that touch memory: time grows with
+ * their square. */
 struct err *order_conflicts(const struct order *order, struct sbt_reader *trace, const struct order_options *o, bool *ret_unknown) TS_CHECK;
 
 /* ---- schedules ------------------------------------------------------------------------------------------------------------ */
 
-/* Orders in which the work of the graph may run one command after the other: each respects every edge, and nothing more. An order is a heap array of
- * *ret_n entries: seqs of work (of streams; not what the host learns), and where the graph was made with the host's changes of memory, those as well:
- * with ORDER_HOST, what the host changed before command seq. ORDER_POISON, for an allocation or a free in stream order: its memory is then filled with
- * ORDER_POISON_BYTE, since nobody may count on what it holds. For a launch: it is held while the programmatic dependent launches behind it
- * go as far as they can without it (SBT_ATTR_HELD). No order_*() sets it, all take it. */
+/* Orders in which the work of the graph may run one command after the other: each respects every
+ * edge, and nothing more. An order is a heap array of *ret_n entries: seqs of work (of streams; not
+ * what the host learns), and where the graph was made with the host's changes of memory, those as
+ * well: with ORDER_HOST, what the host changed before command seq. ORDER_POISON, on an allocation
+ * or a free in stream order: its memory is then filled with ORDER_POISON_BYTE, since a program may
+ * not rely on what it holds. On a launch: it is held while the programmatic dependent launches
+ * behind it run as far as they can (SBT_ATTR_HELD). No order_*() sets it, all accept it. */
 #define ORDER_HOST (UINT64_C(1) << 63)
 #define ORDER_POISON (UINT64_C(1) << 62)
 #define ORDER_POISON_BYTE 0xff
-/* Only where a result is told: a step of graph launch seq (state/steps.h), 0: the command itself. Then seq is less than this. */
+/* For reporting results only: the step of graph launch seq (state/steps.h) in the bits of
+ * ORDER_STEPS; 0: the command itself. seq must be less than ORDER_STEP_SEQS then. */
 #define ORDER_STEP_SEQS (UINT64_C(1) << 40)
 #define ORDER_STEPS (((UINT64_C(1) << 22) - 1) << 40)
 static inline uint64_t order_seq(uint64_t entry)
@@ -196,7 +216,7 @@ static inline uint32_t order_entry_step(uint64_t entry)
 {
 	return (uint32_t)((entry & ORDER_STEPS) / ORDER_STEP_SEQS);
 }
-/* By which entries are sorted: the host's changes come right before their command. */
+/* The key by which entries are sorted: the host's changes come right before their command. */
 static inline uint64_t order_key(uint64_t entry)
 {
 	return order_seq(entry) << 1 | !(entry & ORDER_HOST);
@@ -211,7 +231,8 @@ struct order_pair {
 struct err *order_with(const struct order *o, const struct order_pair *pairs, size_t n, uint64_t **ret, size_t *ret_n) TS_CHECK;
 /* One stream last (starved) or first, wherever there is a choice; the others in order of seq. */
 struct err *order_prefer(const struct order *o, uint32_t stream, bool first, uint64_t **ret, size_t *ret_n) TS_CHECK;
-/* By chance: streams have priorities that change now and then. The same seed, the same schedule. */
+/* A random order: streams have priorities that change now and then. The same seed gives the same
+ * order. */
 struct err *order_shuffle(const struct order *o, uint64_t seed, uint64_t **ret, size_t *ret_n) TS_CHECK;
 /* Wherever there is a choice, what started first comes first: starts of n commands, in order of seq. What is not among them goes as soon as it may. */
 struct order_start {
@@ -233,8 +254,9 @@ struct order_schedule {
 	size_t n;
 	const struct order_end *ends;
 	size_t nends;
-	/* Host memory is as this order leaves it: copies for which order_reads_live() read what is there instead of what they carried, and of the host's
-	 * changes exactly those are made. */
+	/* Host memory is as this order leaves it: copies for which order_reads_live() holds read
+	 * what is there, not what the recording has, and exactly those of the host's changes are
+	 * made that `seqs` names. */
 	bool live;
 	const struct order_change *changes; /* in order of seq */
 	size_t nchanges;

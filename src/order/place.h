@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hashes of what is the same in the program though it is passed many times: a place is a call with its stream, kernel and host stack.
+ * Hashes places of the program. A place is a call with its stream, kernel and host stack; a program
+ * passes it many times.
  */
 #ifndef ORDER_PLACE_H
 #define ORDER_PLACE_H
@@ -13,7 +14,7 @@ static inline uint64_t place_mix(uint64_t h, uint64_t v)
 	return h ^ h >> 29;
 }
 
-/* Without a stack or a kernel, calls are told apart by their number. */
+/* Calls without a stack and a kernel differ by their seq. */
 static inline uint64_t place_hash(const struct order_party *p)
 {
 	const uint64_t h = place_mix(place_mix(place_mix(p->stream, p->kernel), p->kind), p->stack);

@@ -22,7 +22,7 @@ struct place {
 		PLACE_KNOWN,
 		PLACE_COPIED,
 		PLACE_CHANGED
-	} is;	      /* COPIED, or CHANGED by a kernel: nobody knows to what */
+	} is;	      /* COPIED, or CHANGED by a kernel: the value is not known */
 	uint64_t seq; /* by whom */
 };
 struct write {
@@ -46,7 +46,7 @@ struct feed {
 	size_t nplaces;
 	struct write *writes; /* in order of seq */
 	size_t nwrites, cap_writes;
-	uint64_t *learned; /* SYNC_ENDs: the host had waited for something */
+	uint64_t *learned; /* seqs of SYNC_ENDs: the host had waited for something */
 	size_t nlearned, cap_learned;
 	struct order_accesses list;
 };
@@ -84,8 +84,8 @@ static void add_write(
 		.copied = c->kind == SBT_COPY || c->kind == SBT_FILL};
 }
 
-/* What a fill leaves in 8 bytes at addr. False: it does not reach over all of them, or its rows are
- * several. */
+/* The pattern that a fill leaves at addr, repeated to 8 bytes. False: it does not cover the 4 bytes
+ * at addr, they are not aligned in it, or it has several rows. */
 static bool filled(const struct sbt_cmd_fill *u, uint64_t addr, uint64_t *ret)
 {
 	const uint64_t each = u->elem == 1   ? u->value & 0xff
@@ -246,7 +246,7 @@ static uint64_t last_writer(const struct feed *f, size_t place)
 	return UINT64_MAX - 1;
 }
 
-/* Whether the last write that was submitted before the wait left nobody knows what. */
+/* Whether the last write that was submitted before the wait left an unknown value. */
 static bool began_unknown(const struct feed *f, const struct sbt_cmd *wait, size_t place)
 {
 	size_t i = kept_row_from(f->writes, f->nwrites, sizeof *f->writes, wait->seq);
@@ -257,7 +257,7 @@ static bool began_unknown(const struct feed *f, const struct sbt_cmd *wait, size
 	return false;
 }
 
-/* c goes now. Of a wait the fold hears whether anybody else may have ended it. */
+/* Notes that c goes now. For a wait, tells the fold when another write may have ended it. */
 static void goes(struct feed *f, const struct sbt_cmd *c)
 {
 	const struct place *p;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A range of commands in the order in which a replay executes them: by seq, but for what stands
- * behind a wait for a value that a later command writes (state/late-work.h). Such commands come twice:
- * HELD, where they were submitted, which is for the state alone; LATE, when the value is there, for
- * happens-before and what they touch.
+ * Gives out a range of commands in the order in which a replay executes them: by seq, except work
+ * behind a wait for a value that a later command writes (state/late-work.h). Such commands come
+ * twice: as HELD where they were submitted, for the state alone; as LATE when the value is there,
+ * for happens-before and accesses.
  *
  * The surprise: values are followed without memory. A stream's writes and fills are known; what a
  * copy or a kernel wrote is not, and ends the wait.
@@ -16,9 +16,9 @@
 enum feed_how { FEED_USUAL, FEED_HELD, FEED_LATE };
 struct feed;
 
-/* Commands first..last. s: the state, which the caller keeps; fold: is told of waits of which
- * nobody knows who ended them. Both stay the caller's, as does the source (may be NULL), which is
- * asked for kernels that write what is waited for. */
+/* Commands first..last. s: the state before each command; the caller applies the commands. fold:
+ * gets a fold_doubt() for each wait that an unknown write may have ended. source (may be NULL):
+ * says which kernels write to the words that are waited for. All three belong to the caller. */
 struct err *feed_open(struct feed **ret, struct sbt_reader *trace, const struct state *s,
 	struct fold *fold, const struct order_source *source, uint64_t first,
 	uint64_t last) TS_CHECK;

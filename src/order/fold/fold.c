@@ -22,8 +22,8 @@ struct lane {
 	struct early early;
 	bool waited_for_any; /* for an event that a launch attribute may have recorded */
 	struct moment ahead; /* the end of a launch whose event it waited for, which fires before that; index 0: of none */
-	uint64_t doubt; /* the last wait for a value that it is behind and of which nobody knows who
-			   ended it; 0: none */
+	uint64_t doubt; /* the last wait for a value in front of it that an unknown write may
+			 * have ended; 0: none */
 };
 
 struct context {

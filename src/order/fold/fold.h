@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Happens-before as a fold over commands, and nothing else: what is certainly finished when a
- * command begins on the device. The edges are those the program itself made (CUDA programming
- * guide, "Streams", "Events", "Default Stream"; driver API, "API synchronization behavior"): stream
- * order; an event's record to the waits for that record (not for later ones); the legacy default
- * stream as a barrier among blocking streams; what the host had waited for before it submitted; a
- * value that one stream writes to memory and another waits for. Commands come through order/fold/feed.h,
- * so that such a write comes before the wait.
+ * Computes happens-before as a fold over commands: what is certainly finished when a command begins
+ * on the device. The edges are those the program itself made (CUDA programming guide, "Streams",
+ * "Events", "Default Stream"; driver API, "API synchronization behavior"): stream order; an event's
+ * record to the waits for that record (not for later ones); the legacy default stream as a barrier
+ * among blocking streams; what the host had waited for before it submitted; a value that one stream
+ * writes to memory and another waits for. Commands come through order/fold/feed.h, so that such a
+ * write comes before the wait.
  *
  * Each stream is a lane, and so is the host: its threads are one lane, taken to be in the order of
- * their calls, unless they are told apart. The surprise: the host lane counts what the host learned
- * and what it touched, not its calls, so that all submissions between two waits share one clock.
+ * their calls, unless the caller wants them apart (fold_new()). The surprise: the host lane counts
+ * what the host learned and what it touched, not its calls, so that all submissions between two
+ * waits share one clock.
  */
 #ifndef ORDER_FOLD_H
 #define ORDER_FOLD_H
@@ -24,7 +25,7 @@ enum order_edge {
 	ORDER_EDGE_EVENT,   /* a wait for an event's record */
 	ORDER_EDGE_DEFAULT, /* the legacy default stream's barrier */
 	ORDER_EDGE_HOST,    /* submitted after the host had learned or done it */
-	ORDER_EDGE_LEARNED, /* the host's wait, or query, was told that it is finished */
+	ORDER_EDGE_LEARNED, /* the host's wait or query returned that it is finished */
 	ORDER_EDGE_VALUE,   /* a stream memory wait for the value that another stream wrote */
 	ORDER_EDGE_BEGUN,   /* a programmatic dependent launch begins after the launch in front has begun */
 	ORDER_EDGE_WAITED,  /* and it touches nothing before it has waited for that one */
@@ -43,13 +44,15 @@ struct fold;
 
 struct fold *fold_new(bool threads_apart);
 void fold_free(struct fold *f);
-/* To be told every edge into the item that fold_apply() is about to return; via: the stream_wait's seq for an event, else 0. */
+/* Calls edge() for every edge into the item that fold_apply() is about to return; via: the
+ * stream_wait's seq for an event, else 0. */
 void fold_on_edge(struct fold *f, void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via), void *arg);
 
-/* What is known of launch seq; false: nothing. Without it, or for what it does not know, a launch that may begin early is ordered behind
- * nothing that the launch in front does. */
+/* early() returns what is known of launch seq's griddepcontrol; false: nothing. Without it, or
+ * where it knows nothing, a launch that may begin early is ordered behind nothing that the launch
+ * in front does. */
 void fold_on_early(struct fold *f, bool (*early)(void *arg, uint64_t seq, struct order_early *ret), void *arg);
-/* What the code of a kernel says, for launches of which nothing is known. */
+/* code() returns what a kernel's code says; used for launches of which early() knows nothing. */
 void fold_on_code(struct fold *f, bool (*code)(void *arg, uint64_t kernel, struct order_early *ret), void *arg);
 /* Takes such launches as ordinary ones: for orders of whole commands, in which a launch comes behind those that it waits for. */
 void fold_early_in_order(struct fold *f);
@@ -59,9 +62,9 @@ const struct order_item *fold_before_wait(const struct fold *f);
 /* One command, in order of seq; s is the state before it. False when it is no item: it neither runs on a stream nor tells the
  * host anything. */
 bool fold_apply(struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret);
-/* The next command is a wait for a value that somebody may have written of whom nobody knows: what
- * is behind it may be ordered behind that, too (ORDER_EARLY_VALUE). The fold finds out itself where
- * it knows no write, or several. */
+/* Says that the next command is a wait for a value that an unknown write may have ended: what is
+ * behind the wait may be ordered behind that write, too (ORDER_EARLY_VALUE). The fold notices by
+ * itself when it knows no write, or several. */
 void fold_doubt(struct fold *f);
 /* The host touches memory right before command seq of that thread: an item of the host's lane. */
 struct order_item fold_host_touch(struct fold *f, uint32_t thread, uint64_t seq);

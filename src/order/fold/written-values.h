@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values that streams wrote to memory (cuStreamWriteValue), for those that wait for them: which
- * write ended a wait.
+ * Keeps the values that streams wrote to memory (cuStreamWriteValue) and finds the write that ended
+ * a wait for one.
  */
 #ifndef ORDER_VALUES_H
 #define ORDER_VALUES_H
@@ -13,10 +13,10 @@
 struct moment {
 	struct clock *clock; /* knows the moment itself, too */
 	uint32_t lane, index;
-	uint64_t seq, doubt; /* doubt: the last wait for a value before it of which nobody knows who
-				ended it; 0: none */
-	/* The end of a launch that records an event when it lets others begin, or has begun: whoever waits for the event knows `begun` alone (NULL:
-	 * nothing). */
+	uint64_t seq, doubt; /* doubt: the last wait for a value before it that an unknown write
+			      * may have ended; 0: none */
+	/* Whether this is the end of a launch that records an event when it lets others begin, or
+	 * has begun. Work that waits for that event only knows `begun` (NULL: nothing). */
 	bool is_early;
 	struct clock *begun;
 	uint64_t kernel;
@@ -36,8 +36,9 @@ struct values {
 
 /* Takes the moment. */
 void values_note(struct values *s, const struct sbt_cmd_batch *u, struct moment at);
-/* The write that had come in any case when the wait, on lane with what that knows, ended: of those
- * that may have ended it, the one before all the others. NULL: there is none, so nobody knows. */
+/* The write that had certainly come when the wait ended: of those that may have ended it, the one
+ * that is ordered before all the others. lane and knows: the wait's lane and clock. NULL: no write
+ * is before all the others, so it is not known which ended the wait. */
 const struct moment *values_first(const struct values *s, const struct sbt_cmd_batch *wait,
 	uint32_t lane, const struct clock *knows);
 void values_free(struct values *s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All pairs that conflict without an order. order_races() drops an access as soon as a later one stands for it, which finds every place in the
- * program but not every pair; whoever wants to have tried all orders needs every pair.
+ * Finds all pairs that conflict without an order. order_races() drops an access as soon as a later
+ * one covers it, which finds every place in the program but not every pair. To try all orders one
+ * needs every pair.
  */
 #include <stdlib.h>
 #include "order/kept.h"
@@ -35,7 +36,8 @@ struct search {
 	bool *ret_unknown;
 };
 
-/* The allocation at addr: its number, 0: none. *ret_end: where it ends, UINT64_MAX: nobody knows. */
+/* The allocation at addr: the seq that made it, 0: none. *ret_end: where it ends, UINT64_MAX: not
+ * known. */
 static uint64_t key_of(const struct search *x, const struct sbt_cmd *c, uint64_t addr, uint64_t *ret_end)
 {
 	struct state_alloc a;
@@ -168,8 +170,9 @@ static struct err *read_all(struct search *x, struct sbt_cursor *cursor, uint64_
 	return NULL;
 }
 
-/* Memory that was freed and allocated anew, at the same place, is other memory, unless user, a command that touches the freed one, may come
- * after its free: it may come after the next owner's accesses then. */
+/* Memory that was freed and allocated anew at the same place counts as other memory, unless user, a
+ * command that touches the freed one, may come after the free. It may then also come after the next
+ * owner's accesses. */
 static bool may_meet(const struct search *x, uint64_t freed, const struct order_item *user)
 {
 	const size_t i = kept_row_from(x->deaths, x->ndeaths, sizeof *x->deaths, freed);
@@ -206,7 +209,8 @@ static struct err *pairs(struct search *x)
 		if (x->o->interrupt && *x->o->interrupt)
 			return err_new(ERR_INTERRUPTED, "Interrupted");
 		for (size_t a = 0; a < b; a++)
-			/* What stands behind a wait for a value may be ordered behind a command that was submitted later. */
+			/* Work behind a wait for a value may be ordered behind a command that was
+			 * submitted later. */
 			if (!fold_before(x->t[a].item.lane, x->t[a].item.index, &x->t[b].item) &&
 				!fold_before(x->t[b].item.lane, x->t[b].item.index, &x->t[a].item) && conflict(x, &x->t[a], &x->t[b]))
 				x->o->each(x->o->each_arg, &x->t[a].who, &x->t[b].who);

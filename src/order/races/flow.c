@@ -105,7 +105,8 @@ static struct err *read_all(struct order_flow *f, struct state *s, struct feed *
 struct err *order_flow_open(struct order_flow **ret, struct sbt_reader *trace, const struct order_options *o)
 {
 	struct order_flow *f = xcalloc(1, sizeof *f);
-	struct fold *unused = fold_new(false); /* who ended a wait is nothing to us */
+	struct fold *unused = fold_new(false); /* it only takes the feed's doubts, which are not
+					        * used here */
 	struct feed *feed = NULL;
 	struct state *s = NULL;
 	struct err *e = state_at(&s, trace, o->first ? o->first - 1 : 0);

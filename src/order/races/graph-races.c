@@ -28,7 +28,8 @@ struct nodes {
 	struct one *one;
 	uint32_t n;
 	uint64_t *reach; /* n rows of words: the nodes before this one */
-	uint64_t *hoped; /* the same, if each kernel behind a programmatic edge waits before it touches memory: nobody knows */
+	uint64_t *hoped; /* the same if each kernel behind a programmatic edge waits before it
+			  * touches memory, which is not known */
 	uint32_t words;
 	uint64_t work;
 	bool blind; /* a kernel of which not even the arguments are known */

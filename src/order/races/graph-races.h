@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Races between the nodes of one graph: two nodes that touch the same bytes, one of them writing, and no path of dependencies between them.
+ * Finds races between the nodes of one graph: two nodes that touch the same bytes, one of them
+ * writing, with no path of dependencies between them.
  */
 #ifndef ORDER_NODES_H
 #define ORDER_NODES_H
@@ -21,9 +22,11 @@ struct nodes_race {
 	uint64_t addr, end; /* the first bytes that both touch */
 };
 
-/* Calls fn once for each such pair of nodes of executable graph exec, with the strongest of what they share. all: what a launch of it touches as a
- * whole, when that is known exactly, else NULL: what only one kernel can have done is then known to be its (likely: it could have been
- * another's, through a pointer in memory). False when the graph could not be judged: nobody saw its nodes, or there are too many. */
+/* Calls fn once for each such pair of nodes of executable graph exec, with the strongest of what
+ * they share. all: what a launch of the graph touches as a whole if that is known exactly, else
+ * NULL. With it, what only one kernel's arguments explain counts as that kernel's; such findings
+ * are likely, since another kernel may have got there through a pointer in memory. False when the
+ * graph could not be judged: its nodes are not known, or too many. */
 bool nodes_races(const struct state *s, uint32_t exec, const struct order_accesses *all, void (*fn)(void *arg, const struct nodes_race *r),
 	void *arg);
 

@@ -14,7 +14,8 @@
 
 struct writer {
 	uint64_t seq;
-	uint32_t lane, index; /* lane UINT32_MAX: it is kept back behind a wait for a value, and nobody knows when it begins */
+	uint32_t lane, index; /* lane UINT32_MAX: it is kept back by a wait for a value, and when
+			       * it begins is not known */
 	struct order_accesses to; /* page-locked memory only */
 };
 
@@ -81,7 +82,7 @@ static struct looking *looking_of(struct pilot *p, uint32_t thread)
 	return &p->looking[p->nlooking++];
 }
 
-/* Its calls before this one have returned. */
+/* The thread's earlier calls have returned: what they waited for is finished. */
 static void see_finished(struct pilot *p, uint32_t thread)
 {
 	struct clock *was = p->finished;
@@ -154,7 +155,7 @@ static struct err *look(struct pilot *p, const struct sbt_cmd *c)
 	return NULL;
 }
 
-/* The value is there that c was kept back for. */
+/* Command c, which was kept back, begins now. */
 static void begin_late(struct pilot *p, const struct sbt_cmd *c)
 {
 	struct order_item it;

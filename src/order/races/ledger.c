@@ -46,7 +46,8 @@ bool ledger_conflict(enum order_how a, enum order_how b)
 	return table[a][b];
 }
 
-/* Whether now stands for an earlier access that is ordered before it: nothing conflicts with that one and not with now. */
+/* Whether `now` covers an earlier access that is ordered before it: all that conflicts with that
+ * one conflicts with `now`. */
 static bool stands_for(enum order_how now, enum order_how earlier)
 {
 	if (now == earlier || now == ORDER_WRITE || now == ORDER_BIRTH || now == ORDER_DEATH)
@@ -107,7 +108,7 @@ static struct book *slot_of(const struct ledger *l, uint64_t key)
 	return &l->books[i];
 }
 
-/* Books of allocations that are gone are left behind here. */
+/* Grows the table and drops the books of freed allocations. */
 static void rehash(struct ledger *l)
 {
 	struct book *old = l->books;
@@ -278,7 +279,8 @@ static void judge(struct ledger *l, struct piece *p, const struct order_item *it
 
 		if (!before && ledger_conflict(t[i].how, now->how))
 			l->conflict(l->arg, &t[i], now, addr, end);
-		/* One that was just told is not told again to whoever comes after. */
+		/* A write or free also replaces the access that it was just reported with, so later
+		 * accesses are not reported with that one again. */
 		if (!stands_for(now->how, t[i].how) || (!before && now->how != ORDER_WRITE && now->how != ORDER_DEATH))
 			t[n++] = t[i];
 	}
@@ -291,7 +293,7 @@ static void judge(struct ledger *l, struct piece *p, const struct order_item *it
 	piece_add(p, now);
 }
 
-/* Too many pieces: one that may have been touched by whoever touched any. */
+/* Replaces too many pieces by one, which every access to any of them may have touched. */
 static void coarsen(struct ledger *l, struct book *b)
 {
 	struct piece all = {.addr = b->p[0].addr, .end = b->p[b->n - 1].end};
@@ -324,7 +326,7 @@ void ledger_touch(struct ledger *l, uint64_t key, const struct order_item *item,
 	if (i < b->n && b->p[i].addr < addr)
 		cut(b, i++, addr);
 	while (addr < end) {
-		if (i == b->n || b->p[i].addr >= end) { /* nobody was there */
+		if (i == b->n || b->p[i].addr >= end) { /* no earlier access here */
 			const struct piece fresh = {.addr = addr, .end = end, .one = *now, .n = 1};
 
 			insert(b, i++, &fresh);

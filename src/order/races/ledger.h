@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who touched which bytes last: for each allocation, pieces of it with the accesses that a later one may conflict with. An access
- * is dropped as soon as a later one stands for it (FastTrack, Flanagan and Freund 2009): whatever races with the dropped one races
- * with that, too. So the ledger's size depends on allocations and streams, not on how many commands there were.
+ * Remembers the last accesses to each byte: for each allocation, pieces of it with the accesses
+ * that a later one may conflict with. An access is dropped as soon as a later one covers it
+ * (FastTrack, Flanagan and Freund 2009): whatever races with the dropped one races with the later
+ * one, too. So the ledger's size depends on allocations and streams, not on the number of commands.
  */
 #ifndef ORDER_LEDGER_H
 #define ORDER_LEDGER_H
@@ -32,7 +33,7 @@ void ledger_free(struct ledger *l);
 void ledger_touch(struct ledger *l, uint64_t key, const struct order_item *item, const struct ledger_touch *now, uint64_t addr, uint64_t end);
 /* Calls fn for every touch that is remembered of bytes in [addr, end), until it returns true; whether it did. */
 bool ledger_each(const struct ledger *l, uint64_t key, uint64_t addr, uint64_t end, bool (*fn)(void *arg, const struct ledger_touch *t), void *arg);
-/* The allocation is gone. */
+/* Forgets an allocation that was freed. */
 void ledger_forget(struct ledger *l, uint64_t key);
 /* Allocations that were cut into too many pieces. */
 uint64_t ledger_coarse(const struct ledger *l);

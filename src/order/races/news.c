@@ -55,8 +55,8 @@ static uint32_t *slot_of(const struct teller *t, uint64_t addr)
 	return &t->slots[at];
 }
 
-/* The look before at the piece, or what its memory held at the window's beginning; NULL: neither is
- * known. */
+/* The piece's contents before: from the look before, or from the window's beginning. NULL: neither
+ * is known. */
 static const struct sbt_memory *before(const struct teller *t, size_t i, uint32_t slot)
 {
 	const struct sbt_memory *m = t->n->m, *of = slot ? &m[slot - 1] : NULL;
@@ -76,7 +76,7 @@ static size_t word_at(
 	return n;
 }
 
-/* The ranges of words that differ; with `tell` they are told. */
+/* Counts the ranges of words that differ; with `tell` it calls changed() for each. */
 static size_t ranges(const struct teller *t, const struct sbt_memory *m, bool tell)
 {
 	size_t n = 0, from = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which words of page-locked memory had changed, by the recording alone: it has whole pages, each
- * as it was when it was looked at. Where it has the page from before, too, the two tell; where it
- * has not, any byte may have changed.
+ * Finds which words of page-locked memory changed, from the recording alone. The recording has
+ * whole pages, as they were at some command. If it has an earlier copy of a page, the two are
+ * compared; otherwise any byte may have changed.
  */
 #ifndef ORDER_NEWS_H
 #define ORDER_NEWS_H
@@ -15,10 +15,10 @@ struct news {
 	size_t n, cap;
 };
 
-/* For sbt_reader_memory(): keeps the piece, when it may tell. arg: struct news. */
+/* A sbt_memory_fn: keeps the piece if it is of use. arg: struct news. */
 struct err *news_note(void *arg, const struct sbt_memory *m) TS_CHECK;
-/* Calls changed() for the words, or the whole, of each piece of host memory. sure: these bytes are
- * other than before. */
+/* Calls changed() for each piece of host memory: for its changed words, with sure true, or for the
+ * whole piece, with sure false, where they cannot be found. */
 struct err *news_tell(const struct news *n, struct sbt_reader *trace,
 	void (*changed)(
 		void *arg, const struct sbt_memory *m, uint64_t addr, uint64_t end, bool sure),

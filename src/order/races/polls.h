@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a kernel may wait for a word that somebody else sets while it runs: its PTX has strong loads or atomics (.volatile, .relaxed, .acquire, .mmio; PTX
- * ISA 9.0, "Memory Consistency Model", strong operations) of memory that is not the block's own. What such a kernel shares with the host may be
- * ordered by that word, which nobody records.
+ * Whether a kernel may wait for a word that somebody else sets while it runs: its PTX has strong
+ * loads or atomics (.volatile, .relaxed, .acquire, .mmio; PTX ISA 9.0, "Memory Consistency Model",
+ * strong operations) of memory that is not the block's own. What such a kernel shares with the host
+ * may be ordered by that word, and the recording does not have it.
  */
 #ifndef ORDER_POLLS_H
 #define ORDER_POLLS_H
@@ -21,7 +22,8 @@ struct polls {
 /* Whether the launch, or a node of the graph launch, c polls. False also where there is no PTX. */
 struct err *polls_launch(struct polls *p, struct sbt_reader *trace, const struct state *s, const struct sbt_cmd *c, bool *ret) TS_CHECK;
 void polls_free(struct polls *p);
-/* Whether the entry does, or what it may call. n bytes of text; pure. */
+/* Whether the entry polls, or, when it calls functions, anything in the text. n bytes of text;
+ * pure. */
 bool polls_text(const char *text, size_t n, const char *entry);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a kernel's PTX alone says of its use of griddepcontrol, for launches that were not executed: that it never waits, or that every thread waits before it
- * touches global memory. What lies between, and machine code, says nothing: whether a path is taken is not looked into.
+ * Reads a kernel's PTX for its use of griddepcontrol, for launches that were not executed: whether
+ * it never waits, or every thread waits before it touches global memory. Anything between these,
+ * and machine code, gives no answer, since it is not known which paths a thread takes.
  */
 #ifndef ORDER_WAITS_H
 #define ORDER_WAITS_H

@@ -76,7 +76,7 @@ static struct order_party party(const struct hunt *h, const struct ledger_touch 
 		.node = SBT_NO_ID, .kind = t->kind, .how = (enum order_how)t->how};
 }
 
-/* Without a stack or a kernel, calls are told apart by their number. */
+/* Calls without a stack and a kernel differ by their seq. */
 static bool same_place(const struct order_party *a, const struct order_party *b)
 {
 	return a->stream == b->stream && a->kernel == b->kernel && a->stack == b->stack && a->kind == b->kind && a->how == b->how &&
@@ -126,7 +126,8 @@ static struct order_race *new_race(struct hunt *h)
 	return &h->ret->r[h->ret->n++];
 }
 
-/* Not sure: nobody knows whether a launch waits, or it is a race by the letter of the documentation alone. */
+/* Whether a race is not certain: it depends on a launch's wait or an event that is not known, or on
+ * the documentation alone. */
 static bool is_doubtful(const struct order_race *r)
 {
 	return r->early & (ORDER_EARLY_UNKNOWN | ORDER_EARLY_BETWEEN | ORDER_EARLY_EVENT |
@@ -152,7 +153,7 @@ static void note_race(struct hunt *h, const struct order_race *race)
 	if (2 * (h->ret->n + 1) > h->nslots)
 		more_slots(h);
 	r = known(h, &race->a, &race->b, &slot);
-	if (r && tier_of(h, race) < r->tier) { /* one that is surer stands for both */
+	if (r && tier_of(h, race) < r->tier) { /* the surer of the two is kept */
 		const uint64_t count = r->count + 1;
 
 		*r = *race;
@@ -396,7 +397,7 @@ static void bury(struct hunt *h, const struct sbt_cmd *c)
 	}
 }
 
-/* New memory lies where other memory was freed: that is no more. */
+/* New memory lies where memory was freed in stream order: forgets the freed memory. */
 static void unbury(struct hunt *h, uint64_t addr, uint64_t end)
 {
 	for (uint64_t i = 0; i < h->ndead && i < DEAD_MAX; i++) {
@@ -577,7 +578,7 @@ static int by_change(const void *pa, const void *pb)
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-/* What a host function did is not told as the host's. */
+/* Collects the changes of host memory; those of host functions are left out. */
 static struct err *read_changes(struct hunt *h, struct sbt_reader *trace, uint64_t first, uint64_t last)
 {
 	const struct order_source *src = h->o->source;

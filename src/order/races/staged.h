@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Synchronous copies from pageable memory. The call returns when the source has been read into a staging buffer; "the DMA to final destination may not have
- * completed" (CUDA driver API, "API synchronization behavior"). Measured on an H200: a kernel on another stream right behind a copy of 1 MiB found
- * its last word stale in 4,995 of 5,000 trials; behind up to 64 KiB never in 40,000, since the driver sends those bytes along at once.
+ * Keeps synchronous copies from pageable memory, to tell races with them from others. The call
+ * returns when the source has been read into a staging buffer; "the DMA to final destination may
+ * not have completed" (CUDA driver API, "API synchronization behavior"). Measured on an H200: a
+ * kernel on another stream right behind a copy of 1 MiB found its last word stale in 4,995 of 5,000
+ * trials; behind up to 64 KiB never in 40,000, since the driver sends those bytes along at once.
  */
 #ifndef ORDER_STAGED_H
 #define ORDER_STAGED_H

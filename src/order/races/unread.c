@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies to the host that nobody can have read in time, see unread.h.
+ * Finds copies to the host that the host cannot have read in time, see unread.h.
  */
 #include <string.h>
 #include "order/races/unread.h"
@@ -23,7 +23,8 @@ static void forget_known(struct unread *u, const struct clock *knows)
 			forget(u, i);
 }
 
-/* Who reads the bytes, or what may be there is another matter, ends it: a race is told as one. */
+/* Drops each copy whose bytes this command touches. A write ordered behind the copy is reported;
+ * another access reads the bytes, or is reported as a race. */
 static void touch(struct unread *u, const struct sbt_cmd *c, const struct order_item *it, const struct order_access *a)
 {
 	for (unsigned i = u->n; i--;) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies to the host that nobody can have read in time. What the host reads is not recorded; but where the host had not waited for a copy before its
- * bytes were overwritten or their memory was freed, or when the recording ends, and no later command took them either, the host reads too early, or
+ * Finds copies to the host that the host cannot have read in time. The host's reads are not
+ * recorded. But if the host had not waited for a copy when its bytes were overwritten or freed, or
+ * when the recording ended, and no later command read them, then the host read them too early or
  * not at all.
  */
 #ifndef ORDER_UNREAD_H
@@ -9,7 +10,7 @@
 
 #include "order/order.h"
 
-#define UNREAD_MAX 64 /* copies that nobody waited for yet, the newest */
+#define UNREAD_MAX 64 /* copies that the host has not waited for; only the newest are kept */
 
 struct unread_copy {
 	struct order_item at; /* its clock is not kept */
@@ -23,8 +24,8 @@ struct unread {
 	void *arg;
 };
 
-/* Command c, which is it when it runs on a stream (else NULL), touches l; s is the state before it, and knows what the host knew to be finished when it
- * called. */
+/* Takes command c. it: its item when it runs on a stream, else NULL; l: what it touches; s: the
+ * state before it; knows: what the host knew to be finished when it made the call. */
 void unread_command(struct unread *u, const struct state *s, const struct sbt_cmd *c, const struct order_item *it, const struct order_accesses *l,
 	const struct clock *knows);
 /* The recording ends with c. */

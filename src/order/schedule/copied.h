@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What commands of a window refer to, copied from a trace to another one that is being written: modules of the host, places of source, stacks,
- * code, and memory.
+ * Copies what a window's commands refer to from a trace to one that is being written: modules of
+ * the host, places of source, stacks, code, and memory.
  */
 #ifndef ORDER_COPIED_H
 #define ORDER_COPIED_H

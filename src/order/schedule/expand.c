@@ -67,7 +67,7 @@ static struct err *put(struct expander *x, struct sbt_cmd *c, uint64_t seq, uint
 	return sbt_writer_cmd(x->copied.to, c);
 }
 
-/* A command of ours, in the name of the launch. */
+/* An added command, with the launch's thread, context and stack. */
 static struct sbt_cmd ours(const struct sbt_cmd *launch, enum sbt_kind kind)
 {
 	return (struct sbt_cmd){.kind = (uint16_t)kind, .flags = SBT_F_SYNTHETIC, .thread = launch->thread, .ctx = launch->ctx, .stack = launch->stack,

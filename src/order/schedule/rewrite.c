@@ -154,7 +154,7 @@ static struct err *turn_to(struct rewriter *w, uint32_t *stream, const struct sb
 	return was != SBT_NO_ID && was != *stream ? put_wait(w, c) : NULL;
 }
 
-/* Memory that does not belong to anybody, or to nobody yet, may hold anything. */
+/* Fills memory that is freed, or not yet written by its new owner, with the poison byte. */
 static struct err *put_poison(struct rewriter *w, const struct fate *f, const struct sbt_cmd *like, uint32_t *stream)
 {
 	const uint64_t on = like->kind == SBT_ALLOC ? like->u.alloc.stream : like->u.free.stream;
