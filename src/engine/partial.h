@@ -38,7 +38,6 @@ struct err *partial_range(struct partial *p, const char *word) TS_CHECK;
 struct err *partial_run(struct engine *en, struct replay_device *rd, const struct partial *p,
 	struct partial_result *ret) TS_CHECK;
 void partial_free(struct partial_result *r);
-void partial_print(struct buf *out, const struct partial_result *r);
 bool partial_ok(const struct partial_result *r);
 
 #endif

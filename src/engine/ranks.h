@@ -30,6 +30,8 @@ bool ranks_is(const char *path);
 struct err *ranks_load(struct ranks **ret, const char *path) TS_CHECK;
 /* Writes it to set->path; an existing file that is no set is refused. */
 struct err *ranks_save(const struct ranks *set) TS_CHECK;
+/* An array of them. */
+void ranks_json(struct buf *out, const struct ranks *set);
 void ranks_free(struct ranks *set);
 /* The one with that number; NULL: none. */
 struct rank *ranks_find(struct ranks *set, uint64_t rank);

@@ -27,7 +27,5 @@ struct verdict {
 /* After device_verify(), whose answer is v; the replay is at the window's end then, and where it was afterwards. */
 void verdict_find(struct engine *en, const struct device_verified *v, struct verdict *ret);
 void verdict_free(struct verdict *v);
-/* ,"verdict":{"kind":"race","seq":20,"with":17,"text":"..."}; null when nothing differs. */
-void verdict_json(const struct verdict *v, struct buf *out);
 
 #endif

@@ -164,7 +164,12 @@ struct sbt_names {
 void sbt_print_cmd(struct buf *out, const struct sbt_cmd *c, const struct sbt_names *names);
 /* The same as one JSON object, every field by its table name; addresses as "0x.." strings. */
 void sbt_json_cmd(struct buf *out, const struct sbt_cmd *c, const struct sbt_names *names);
-/* n bytes as a JSON string with its quotes, always valid UTF-8: what is not UTF-8 becomes U+FFFD. */
-void sbt_json_string(struct buf *out, const void *text, size_t n);
+/* A command as a member of an object (base/json-put.h): JS_BY(.., sbt_json_ref, "command"). c NULL:
+ * null. */
+struct sbt_cmd_ref {
+	const struct sbt_cmd *c;
+	const struct sbt_names *names;
+};
+void sbt_json_ref(struct buf *out, const void *ref);
 
 #endif

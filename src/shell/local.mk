@@ -44,6 +44,7 @@ libshell_a_SOURCES = \
 	src/shell/live/process.c src/shell/live/process.h src/shell/live/process-signals.c \
 	 src/shell/trace/device-clocks.c src/shell/print/ranks-view.c src/shell/print/ranks-view.h src/shell/commands/cmd-ranks.c src/shell/tools/tool-merge.c \
 	src/shell/line/session.c src/shell/line/session.h \
+	src/shell/print/replay-print.c src/shell/print/replay-print.h \
 	src/shell/print/stack-view.c src/shell/print/stack-view.h \
 	src/shell/tools/tool-demo.c \
 	src/shell/tools/tool-observe.c \
@@ -62,11 +63,19 @@ bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/line/main.c
 tsdb_LDADD = libshell.a $(ENGINE_LIBS) $(EDIT_LIBS)
 
-HEADERS_TO_CHECK += src/shell/print/ranks-view.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/live/breakpoints.h src/shell/record/capture.h src/shell/line/command.h src/shell/line/editor.h src/shell/extract/extract.h src/shell/live/follow.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/live/microscope.h \
+HEADERS_TO_CHECK += src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/live/breakpoints.h src/shell/record/capture.h src/shell/line/command.h src/shell/line/editor.h src/shell/extract/extract.h src/shell/live/follow.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/live/microscope.h \
 	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/commands/races.h src/shell/trace/replay-run.h src/shell/print/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
 	 src/shell/print/stack-view.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/print/value.h src/shell/print/vars.h
 
 dist_man_MANS += man/tsdb.1
+
+# What the JSON of all commands consists of: docs/json.md has it, and tests go by it.
+check_PROGRAMS += tests/json-schema
+tests_json_schema_SOURCES = tests/json-schema.c
+tests_json_schema_LDADD = $(tsdb_LDADD)
+TESTS += tests/json-doc.sh
+dist_noinst_SCRIPTS += scripts/json-doc
+EXTRA_DIST += docs/json.md tests/json-doc.sh
 
 if HAVE_CMOCKA
 SHELL_TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

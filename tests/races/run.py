@@ -159,7 +159,7 @@ class Case:
         out = self.tsdb('--batch', '-q', '-ex', 'replay start --on soft', '-ex', 'replay racecheck --json', which + '.sbt',
                         ok=(0, DIFFERS))
         out = out[out.index('\n[') + 1 if '\n[' in out else out.index('\n{') + 1:]
-        return {plain(k) for k in re.findall(r'"kernel":"(\w+)', out)}
+        return {plain(k) for k in re.findall(r'"kernel_name":"(\w+)', out)}
 
     def inside_a_kernel(self):
         racy, fixed = self.suspects('racy'), self.suspects('fixed')
@@ -211,7 +211,7 @@ def plain(mangled):
 
 def party(p):
     """A kernel's name, or the kind of a command; the host."""
-    if p['host']:
+    if p['by_host']:
         return 'host'
     return p.get('name') or p['command'].get('kernel_name') or p['command']['kind']
 

@@ -54,7 +54,7 @@ class Trial(run.Case):
             self.differs = f'{mine[0]["differing"]} of {mine[0]["executions"]}'
             self.looks = mine[0]['looks_like']
         if read:
-            self.reads = f'+{int(read[0]["first"], 16) - int(read[0]["allocation"], 16)}'
+            self.reads = f'+{int(read[0]["addr"], 16) - int(read[0]["allocation"], 16)}'
         if others:
             raise run.Failure(f'{others} accused, want {self.first} alone')
 

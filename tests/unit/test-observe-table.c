@@ -268,14 +268,16 @@ static void test_json(void **state)
 	assert_non_null(j);
 	p = json_array_get(json_object_get(j, "processes"), 0);
 	assert_int_equal(json_integer_value(json_object_get(j, "lost")), 1234);
-	assert_string_equal(json_string_value(json_object_get(p, "command")), "./train \"a\"");
+	assert_string_equal(json_string_value(json_object_get(p, "args")), "./train \"a\"");
 	assert_int_equal(json_integer_value(json_object_get(json_object_get(p, "totals"), "launches")), 1004210);
 	assert_int_equal(json_integer_value(json_object_get(json_object_get(p, "per_second"), "launches")), 83684); /* 1,004,210 in 12 s */
-	p = json_array_get(json_object_get(j, "kernels"), 0);
+	p = json_array_get(json_object_get(j, "kernel_list"), 0);
 	assert_string_equal(json_string_value(json_object_get(p, "name")), "fill");
 	assert_int_equal(json_integer_value(json_object_get(p, "launches")), 1000010);
 	p = json_array_get(json_object_get(j, "places"), 1);
-	assert_string_equal(json_string_value(json_object_get(json_array_get(json_object_get(p, "stack"), 1), "offset")), "0x2222");
+	assert_string_equal(json_string_value(json_object_get(
+				    json_array_get(json_object_get(p, "frames"), 1), "pc")),
+		"0x2222");
 	json_decref(j);
 	buf_free(&b);
 	observe_free(o);

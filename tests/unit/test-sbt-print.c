@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "base/json-put.h"
 #include "sbt-make.h"
 
 static const char *kernel_name(void *arg, uint32_t id)
@@ -138,7 +139,7 @@ static void test_json_strings(void **unused)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct buf b = BUF_INIT;
 
-		sbt_json_string(&b, cases[i].text, cases[i].n);
+		js_bytes(&b, cases[i].text, cases[i].n);
 		assert_string_equal(buf_cstr(&b), cases[i].json);
 		buf_free(&b);
 	}

@@ -221,19 +221,25 @@ static void json(void **arg)
 	row = json_array_get(j, 2);
 	assert_string_equal(json_string_value(json_object_get(row, "short_name")), "at::matmul");
 	assert_true(json_is_null(json_object_get(row, "module")));
-	row = json_array_get(json_object_get(row, "params"), 1);
+	row = json_array_get(json_object_get(row, "param_list"), 1);
 	assert_int_equal(json_integer_value(json_object_get(row, "offset")), 8);
 	assert_int_equal(json_integer_value(json_object_get(row, "size")), 4);
 	json_decref(j);
 	j = json_of(s, STATE_VIEW_ALL);
-	assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "totals"), "seq")), 16);
-	row = json_array_get(json_object_get(json_array_get(json_object_get(j, "graphs"), 0), "node_list"), 1);
-	row = json_object_get(row, "deps");
+	assert_int_equal(
+		json_integer_value(json_object_get(json_object_get(j, "summary"), "seq")), 16);
+	row = json_array_get(
+		json_object_get(json_array_get(json_object_get(j, "graph_list"), 0), "node_list"),
+		1);
+	row = json_object_get(row, "dep_list");
 	assert_int_equal(json_array_size(row), 2);
 	assert_int_equal(json_integer_value(json_array_get(row, 0)), 0);
 	assert_int_equal(json_integer_value(json_array_get(row, 1)), 7);
-	assert_int_equal(json_array_size(json_object_get(j, "streams")), 4);
-	assert_string_equal(json_string_value(json_object_get(json_array_get(json_object_get(j, "streams"), 0), "handle")), "0x0");
+	assert_int_equal(json_array_size(json_object_get(j, "stream_list")), 4);
+	assert_string_equal(
+		json_string_value(json_object_get(
+			json_array_get(json_object_get(j, "stream_list"), 0), "handle")),
+		"0x0");
 	json_decref(j);
 	state_free(s);
 }

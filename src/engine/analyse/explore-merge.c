@@ -102,7 +102,9 @@ static bool get_pairs(const json_t *o, struct explore_found *f)
 		const json_t *p = json_array_get(pairs, i);
 		struct order_pair *as = &f->as_recorded[i];
 
-		if (!get_entry(json_object_get(p, "a"), &as->before) || !get_entry(json_object_get(p, "b"), &as->after) || !get_hex(p, "places", &f->places[i]))
+		if (!get_entry(json_object_get(p, "earlier"), &as->before) ||
+			!get_entry(json_object_get(p, "later"), &as->after) ||
+			!get_hex(p, "sites", &f->places[i]))
 			return false;
 		f->flipped[i] = (struct order_pair){as->after, as->before};
 	}
@@ -136,9 +138,13 @@ static bool get_always(const json_t *o, struct explore_found *f)
 
 static bool get_found(const json_t *o, struct explore_found *f)
 {
-	return get_pairs(o, f) && get_schedule(o, f) && get_count(o, "again", &f->again) && get_count(o, "poison", &f->poison) && get_always(o, f) && (!json_object_get(o, "held") || get_count(o, "held", &f->held)) && get_hex(o, "place", &f->place) &&
-	       get_count(o, "size", &f->place_size) && get_count(o, "bytes", &f->bytes) && get_hex(o, "at", &f->at) &&
-	       get_bytes(o, "was", f->was) && get_bytes(o, "is", f->is) && get_text(o, "trace", &f->path);
+	return get_pairs(o, f) && get_schedule(o, f) && get_count(o, "again", &f->again) &&
+	       get_count(o, "poison", &f->poison) && get_always(o, f) &&
+	       (!json_object_get(o, "held") || get_count(o, "held", &f->held)) &&
+	       get_hex(o, "allocation", &f->place) && get_count(o, "size", &f->place_size) &&
+	       get_count(o, "bytes", &f->bytes) && get_hex(o, "addr", &f->at) &&
+	       get_bytes(o, "was", f->was) && get_bytes(o, "is", f->is) &&
+	       get_text(o, "trace", &f->path);
 }
 
 static bool get_shards(const json_t *o, struct explore_result *r)
@@ -178,9 +184,11 @@ static bool get_result(const json_t *o, struct explore_result *r)
 		if (!get_found(json_array_get(found, i), &r->found[i]))
 			return false;
 	}
-	return get_text(o, "trace", &r->trace) && get_hex(o, "id", &r->id) && get_count(o, "first", &r->first) && get_count(o, "last", &r->last) &&
-	       get_shards(o, r) && get_count(o, "executed", &r->executed) && get_count(o, "alike", &r->alike) &&
-	       get_count(o, "pairs", &r->pairs) && get_count(o, "unstable", &r->unstable) && r->seconds >= 0;
+	return get_text(o, "trace", &r->trace) && get_hex(o, "recording", &r->id) &&
+	       get_count(o, "first_seq", &r->first) && get_count(o, "last_seq", &r->last) &&
+	       get_shards(o, r) && get_count(o, "executed", &r->executed) &&
+	       get_count(o, "alike", &r->alike) && get_count(o, "unordered", &r->pairs) &&
+	       get_count(o, "unstable", &r->unstable) && r->seconds >= 0;
 }
 
 struct err *explore_read(const char *line, size_t n, const char *name, struct explore_result *ret)

@@ -189,21 +189,7 @@ void partial_free(struct partial_result *r)
 	plan_free(&r->plan);
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------------ */
-
 bool partial_ok(const struct partial_result *r)
 {
 	return r->identical == r->allocations;
-}
-
-void partial_print(struct buf *out, const struct partial_result *r)
-{
-	plan_print(out, &r->plan);
-	buf_printf(out, "%" PRIu64 " of %" PRIu64 " allocations are at #%" PRIu64 " what they are in the whole replay", r->identical, r->allocations,
-		r->at);
-	if (r->inexact)
-		buf_printf(out, " (%" PRIu64 " more may have been written by what was left out)", r->inexact);
-	if (r->first_addr)
-		buf_printf(out, "\n  0x%" PRIx64 " is the first that differs", r->first_addr);
-	buf_str(out, "\n");
 }

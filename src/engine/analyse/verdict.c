@@ -375,20 +375,3 @@ void verdict_free(struct verdict *v)
 	buf_free(&v->text);
 	*v = (struct verdict){0};
 }
-
-void verdict_json(const struct verdict *v, struct buf *out)
-{
-	static const char *const names[] = {
-		[VERDICT_NOT_DETERMINISTIC] = "not_deterministic", [VERDICT_RACE] = "race", [VERDICT_HOST] = "host_wrote", [VERDICT_NOT_EXECUTED] = "not_executed",
-		[VERDICT_INCOMPLETE] = "incomplete", [VERDICT_UNWRITTEN] = "unwritten", [VERDICT_DEVICE] = "device", [VERDICT_OPEN] = "open",
-	};
-
-	buf_str(out, ",\"verdict\":");
-	if (v->kind == VERDICT_NONE) {
-		buf_str(out, "null");
-		return;
-	}
-	buf_printf(out, "{\"kind\":\"%s\",\"seq\":%" PRIu64 ",\"with\":%" PRIu64 ",\"text\":", names[v->kind], v->seq, v->with);
-	sbt_json_string(out, (const char *)v->text.data, v->text.len);
-	buf_byte(out, '}');
-}

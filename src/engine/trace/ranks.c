@@ -3,6 +3,7 @@
  * The file of a set, see ranks.h: JSON, so that other programs can read it. Traces below the set's folder are named relative to it, so that the
  * folder can be moved. The file may come from anywhere: every field is checked.
  */
+#include "base/json-put.h"
 #include "base/file.h"
 #include "engine/ranks.h"
 
@@ -227,35 +228,39 @@ static char *named(const char *set_path, const char *file)
 	return ret;
 }
 
-static void put_rank(FILE *f, const char *set_path, const struct rank *r, const char *sep)
-{
-	char *file = named(set_path, r->file);
-	struct buf b = BUF_INIT;
+JS_DEFINE(rank_object, "rank", rank, JS(UINT, rank, rank), JS(TEXT, rank, host),
+	JS(TEXT, rank, file), JS(UINT, rank, pid), JS(UINT, rank, start_ns),
+	JS(UINT, rank, commands), JS(BOOL, rank, fitted), JS_AS("offset_ns", INT, rank, fit.offset),
+	JS_AS("at_ns", UINT, rank, fit.at), JS_AS("drift", REAL, rank, fit.drift),
+	JS_AS("error_ns", REAL, rank, fit.error), JS_AS("matches", UINT, rank, fit.n));
 
-	buf_printf(&b, "%s  {\"rank\": %" PRIu64 ", \"host\": ", sep, r->rank);
-	sbt_json_string(&b, r->host, strlen(r->host));
-	buf_str(&b, ", \"file\": ");
-	sbt_json_string(&b, file, strlen(file));
-	buf_printf(&b, ", \"pid\": %" PRIu64 ", \"start_ns\": %" PRIu64 ", \"commands\": %" PRIu64 ",\n   \"fitted\": %s, \"offset_ns\": %" PRId64
-		", \"at_ns\": %" PRIu64 ", \"drift\": %.12g, \"error_ns\": %.6g, \"matches\": %u}", r->pid, r->start_ns, r->commands,
-		r->fitted ? "true" : "false", r->fit.offset, r->fit.at, r->fit.drift, r->fit.error, r->fit.n);
-	fputs(buf_cstr(&b), f);
-	buf_free(&b);
-	free(file);
+void ranks_json(struct buf *out, const struct ranks *set)
+{
+	buf_byte(out, '[');
+	for (unsigned i = 0; i < set->n; i++)
+		js_add(out, &rank_object, &set->r[i]);
+	buf_byte(out, ']');
 }
 
 struct err *ranks_save(const struct ranks *set)
 {
+	struct buf b = BUF_INIT;
 	struct stat st;
 	FILE *f;
 
 	if (!stat(set->path, &st) && !(S_ISREG(st.st_mode) && (!st.st_size || ranks_is(set->path))))
 		return err_cure(err_new(ERR_USAGE, "%s is there and is no set of traces; it is not overwritten", set->path), "Name another file with -o");
 	TRY(file_create(set->path, &f));
-	fprintf(f, "%s1, \"traces\": [", magic);
-	for (unsigned i = 0; i < set->n; i++)
-		put_rank(f, set->path, &set->r[i], i ? ",\n" : "\n");
-	fputs("\n]}\n", f);
+	buf_byte(&b, '[');
+	for (unsigned i = 0; i < set->n; i++) {
+		struct rank r = set->r[i];
+
+		r.file = named(set->path, r.file);
+		js_add(&b, &rank_object, &r);
+		free(r.file);
+	}
+	fprintf(f, "%s1, \"traces\": %s]}\n", magic, buf_cstr(&b));
+	buf_free(&b);
 	return file_close(f, set->path);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "attach/attach.h"
 #include "observe/process/observe-private.h"
 
@@ -277,11 +278,6 @@ void observe_rates(struct observe *o)
 
 /* ---- JSON --------------------------------------------------------------------------------------------------------- */
 
-static void json_text(struct buf *out, const char *text)
-{
-	sbt_json_string(out, text ? text : "", text ? strlen(text) : 0);
-}
-
 /* Over all the time. */
 static struct observe_sums average(const struct observe *o, const struct observe_sums *s)
 {
@@ -293,68 +289,143 @@ static struct observe_sums average(const struct observe *o, const struct observe
 	return a;
 }
 
-static void json_sums(struct buf *out, const char *name, const struct observe_sums *s)
-{
-	static const char *const dirs[] = {"h2d", "d2h", "d2d", "h2h", "peer", "any"};
+struct direction {
+	uint64_t copies, bytes;
+};
+JS_DEFINE(direction_object, "direction", direction, JS(UINT, direction, copies),
+	JS(UINT, direction, bytes));
 
-	buf_printf(out, ",\"%s\":{\"calls\":%" PRIu64 ",\"launches\":%" PRIu64 ",\"graph_launches\":%" PRIu64 ",\"copies\":%" PRIu64 ",\"copy_bytes\":%" PRIu64
-			",\"fills\":%" PRIu64 ",\"allocs\":%" PRIu64 ",\"alloc_bytes\":%" PRIu64 ",\"frees\":%" PRIu64 ",\"syncs\":%" PRIu64 ",\"wait_ns\":%" PRIu64
-			",\"copies_by_direction\":{", name, s->calls, s->launches, s->graph_launches, s->copies, s->copy_bytes, s->fills, s->allocs,
-		s->alloc_bytes, s->frees, s->syncs, s->wait_ns);
-	for (unsigned i = 0, n = 0; i <= SBT_COPY_ANY; i++) {
-		if (s->dir[i])
-			buf_printf(out, "%s\"%s\":{\"copies\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", n++ ? "," : "", dirs[i], s->dir[i], s->dir_bytes[i]);
-	}
-	buf_str(out, "}}");
+struct directions {
+	struct direction d[SBT_COPY_ANY + 1];
+};
+#define DIRECTION(at, n) JS_OF(n, OBJECT, directions, d[at], direction_object)
+JS_DEFINE(directions_object, "directions", directions, DIRECTION(0, "h2d"), DIRECTION(1, "d2h"),
+	DIRECTION(2, "d2d"), DIRECTION(3, "h2h"), DIRECTION(4, "peer"), DIRECTION(5, "any"));
+
+struct sums {
+	struct observe_sums s;
+	struct directions d;
+};
+#define SUM(m) JS_AS(#m, UINT, sums, s.m)
+JS_DEFINE(sums_object, "sums", sums, SUM(calls), SUM(launches), SUM(graph_launches), SUM(copies),
+	SUM(copy_bytes), SUM(fills), SUM(allocs), SUM(alloc_bytes), SUM(frees), SUM(syncs),
+	SUM(wait_ns), JS_OF("copies_by_direction", OBJECT, sums, d, directions_object));
+
+static struct sums sums_of(const struct observe_sums *s)
+{
+	struct sums ret = {.s = *s};
+
+	for (unsigned i = 0; i <= SBT_COPY_ANY; i++)
+		ret.d.d[i] = (struct direction){s->dir[i], s->dir_bytes[i]};
+	return ret;
 }
 
-static void json_stack(struct observe *o, struct observe_process *p, uint32_t stack, struct buf *out)
-{
-	const struct observe_stack *s = &p->stacks[stack - 1];
-	struct symbol sym[INLINED_MAX];
-	const char *sep = "";
+struct seen_process {
+	int pid;
+	const char *program, *args, *trace;
+	bool ended;
+	uint64_t live_allocations, live_bytes, peak_bytes;
+	struct sums totals, per_second;
+};
+JS_DEFINE(process_object, "observed_process", seen_process, JS(UINT, seen_process, pid),
+	JS(TEXT, seen_process, program), JS(TEXT, seen_process, args),
+	JS(BOOL, seen_process, ended), JS(UINT, seen_process, live_allocations),
+	JS(UINT, seen_process, live_bytes), JS(UINT, seen_process, peak_bytes),
+	JS(TEXT, seen_process, trace), JS_OF("totals", OBJECT, seen_process, totals, sums_object),
+	JS_OF("per_second", OBJECT, seen_process, per_second, sums_object));
 
+struct whole {
+	struct observe *o;
+	const struct observe_look *look;
+	double seconds;
+	bool final;
+	uint64_t probe_hits, lost, no_stack, not_understood;
+};
+
+/* A frame of a recorded stack, as `backtrace --json` has it. */
+struct frame {
+	unsigned frame;
+	uint64_t pc;
+	struct symbol sym;
+};
+JS_DEFINE(frame_object, "observed_frame", frame, JS(UINT, frame, frame), JS(HEX, frame, pc),
+	JS_AS("function", TEXT, frame, sym.function), JS_AS("file", TEXT, frame, sym.file),
+	JS_AS("line", UINT, frame, sym.line), JS_AS("binary", TEXT, frame, sym.module));
+
+struct place {
+	struct observe *o;
+	int pid;
+	struct row row;
+	const char *name;
+};
+
+static void put_frames(struct buf *out, const void *place)
+{
+	const struct place *x = place;
+	struct observe_process *p = x->row.p;
+	const struct observe_stack *s = &p->stacks[p->stats.sites[x->row.i].stack - 1];
+
+	buf_byte(out, '[');
 	for (unsigned i = 0; i < s->n; i++) {
-		unsigned n = frame_symbols(o, p, &s->frames[i], sym);
+		struct symbol sym[INLINED_MAX];
 
-		buf_printf(out, "%s{\"function\":", sep);
-		sep = ",";
-		json_text(out, n ? sym[0].function : NULL);
-		buf_str(out, ",\"module\":");
-		json_text(out, n ? sym[0].module : NULL);
-		buf_printf(out, ",\"offset\":\"0x%" PRIx64 "\"", s->frames[i].offset);
-		if (n && sym[0].file) {
-			buf_str(out, ",\"file\":");
-			json_text(out, sym[0].file);
-			buf_printf(out, ",\"line\":%u", sym[0].line);
-		}
-		buf_byte(out, '}');
+		frame_symbols(x->o, p, &s->frames[i], sym);
+		js_add(out, &frame_object, &(struct frame){i, s->frames[i].offset, sym[0]});
 	}
+	buf_byte(out, ']');
 }
 
-static void json_rows(struct observe *o, bool kernels, const struct observe_look *look, struct buf *out)
-{
-	unsigned n, most = look->top ? look->top : TOP_DEFAULT;
-	struct row *rows = rows_of(o, kernels, look->final, &n);
+JS_DEFINE(kernel_object, "busy_kernel", place, JS(UINT, place, pid),
+	JS_AS("launches", UINT, place, row.total), JS_AS("per_s", REAL, place, row.rate),
+	JS(TEXT, place, name));
+JS_DEFINE(place_object, "busy_place", place, JS(UINT, place, pid),
+	JS_AS("calls", UINT, place, row.total), JS_AS("per_s", REAL, place, row.rate),
+	JS_BY("frames", place, o, put_frames, "[observed_frame]"));
 
-	buf_str(out, kernels ? ",\"kernels\":[" : ",\"places\":[");
+static void json_rows(struct buf *out, const struct whole *w, bool kernels)
+{
+	unsigned n, most = w->look->top ? w->look->top : TOP_DEFAULT;
+	struct row *rows = rows_of(w->o, kernels, w->look->final, &n);
+
+	buf_byte(out, '[');
 	for (unsigned i = 0; i < n && i < most; i++) {
 		struct observe_process *p = rows[i].p;
 
-		buf_printf(out, "%s{\"pid\":%d,\"%s\":%" PRIu64 ",\"per_s\":%.1f", i ? "," : "", (int)p->pid, kernels ? "launches" : "calls", rows[i].total,
-			rows[i].rate);
-		if (kernels) {
-			buf_str(out, ",\"name\":");
-			json_text(out, p->stats.kernels[rows[i].i].name);
-		} else {
-			buf_str(out, ",\"stack\":[");
-			json_stack(o, p, p->stats.sites[rows[i].i].stack, out);
-			buf_byte(out, ']');
-		}
-		buf_byte(out, '}');
+		js_add(out, kernels ? &kernel_object : &place_object,
+			&(struct place){w->o, p->pid, rows[i],
+				kernels ? p->stats.kernels[rows[i].i].name : NULL});
 	}
 	buf_byte(out, ']');
 	free(rows);
+}
+
+static void put_kernels(struct buf *out, const void *whole)
+{
+	json_rows(out, whole, true);
+}
+
+static void put_places(struct buf *out, const void *whole)
+{
+	json_rows(out, whole, false);
+}
+
+static void put_processes(struct buf *out, const void *whole)
+{
+	const struct whole *w = whole;
+
+	buf_byte(out, '[');
+	for (unsigned i = 0; i < w->o->nprocesses; i++) {
+		const struct observe_process *p = w->o->processes[i];
+		const struct observe_sums rate =
+			w->final ? average(w->o, &p->stats.sums) : p->stats.rate;
+
+		js_add(out, &process_object,
+			&(struct seen_process){p->pid, p->name, p->args,
+				p->path && p->commands ? p->path : NULL, p->ended, p->stats.live,
+				p->stats.live_bytes, p->stats.live_peak, sums_of(&p->stats.sums),
+				sums_of(&rate)});
+	}
+	buf_byte(out, ']');
 }
 
 /* Records that came and could not be understood, in all. */
@@ -367,32 +438,20 @@ static uint64_t not_understood(const struct observe *o)
 	return n;
 }
 
+JS_DEFINE(whole_object, "observed", whole, JS(REAL, whole, seconds), JS(BOOL, whole, final),
+	JS(UINT, whole, probe_hits), JS(UINT, whole, lost), JS(UINT, whole, no_stack),
+	JS(UINT, whole, not_understood),
+	JS_BY("processes", whole, o, put_processes, "[observed_process]"),
+	JS_BY("kernel_list", whole, o, put_kernels, "[busy_kernel]"),
+	JS_BY("places", whole, o, put_places, "[busy_place]"));
+
 void observe_json(struct observe *o, const struct observe_look *look, struct buf *out)
 {
-	buf_printf(out, "{\"seconds\":%.3f,\"final\":%s,\"probe_hits\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"no_stack\":%" PRIu64 ",\"not_understood\":%" PRIu64 ",\"processes\":[",
-		seconds(o), look->final ? "true" : "false", o->counts[OBS_COUNT_HITS], o->counts[OBS_COUNT_LOST], o->counts[OBS_COUNT_NO_STACK], not_understood(o));
-	for (unsigned i = 0; i < o->nprocesses; i++) {
-		const struct observe_process *p = o->processes[i];
-		struct observe_sums rate = look->final ? average(o, &p->stats.sums) : p->stats.rate;
-
-		buf_printf(out, "%s{\"pid\":%d,\"program\":", i ? "," : "", (int)p->pid);
-		json_text(out, p->name);
-		buf_str(out, ",\"command\":");
-		json_text(out, p->args);
-		buf_printf(out, ",\"ended\":%s,\"live_allocations\":%" PRIu64 ",\"live_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64 ",\"trace\":",
-			p->ended ? "true" : "false", p->stats.live, p->stats.live_bytes, p->stats.live_peak);
-		if (p->path && p->commands)
-			json_text(out, p->path);
-		else
-			buf_str(out, "null");
-		json_sums(out, "totals", &p->stats.sums);
-		json_sums(out, "per_second", &rate);
-		buf_byte(out, '}');
-	}
-	buf_byte(out, ']');
-	json_rows(o, true, look, out);
-	json_rows(o, false, look, out);
-	buf_str(out, "}\n");
+	js_put(out, &whole_object,
+		&(struct whole){o, look, seconds(o), look->final, o->counts[OBS_COUNT_HITS],
+			o->counts[OBS_COUNT_LOST], o->counts[OBS_COUNT_NO_STACK],
+			not_understood(o)});
+	buf_byte(out, '\n');
 }
 
 /* ---- what else the user should know ------------------------------------------------------------------------------- */

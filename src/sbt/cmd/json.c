@@ -1,44 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command as one JSON object on one line, see sbt.h. Numbers are exact integers; addresses, flags and raw handles are "0x.." strings, because
- * many readers hold numbers in a double. Ids that are none are null. Blobs are strings of hex digits. Whatever the bytes of a
- * string are, the output is valid UTF-8: what is not becomes U+FFFD.
+ * A command as one JSON object on one line, see sbt.h. Numbers are exact integers; addresses, flags
+ * and raw handles are "0x.." strings, because many readers hold numbers in a double. Ids that are
+ * none are null. Blobs are strings of hex digits.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "sbt/sbt.h"
-#include "base/text.h"
-
-void sbt_json_string(struct buf *out, const void *text, size_t n)
-{
-	const uint8_t *p = text;
-	size_t len;
-
-	buf_byte(out, '"');
-	for (size_t i = 0; i < n; i += len) {
-		len = text_utf8_length(p + i, n - i);
-		if (!len) {
-			buf_str(out, "\\ufffd");
-			len = 1;
-		} else if (p[i] == '"' || p[i] == '\\') {
-			buf_byte(out, '\\');
-			buf_byte(out, p[i]);
-		} else if (p[i] == 0 || text_unsafe(p + i, len)) {
-			buf_printf(out, "\\u%04x", text_unsafe(p + i, len));
-		} else {
-			buf_add(out, p + i, len);
-		}
-	}
-	buf_byte(out, '"');
-}
+#include "base/json-put.h"
 
 static void put_id(struct buf *out, uint64_t v)
 {
 	if (v == SBT_NO_ID)
 		buf_str(out, "null");
 	else
-		buf_printf(out, "%" PRIu64, v);
+		js_u64(out, v);
 }
 
 static void put_hex(struct buf *out, const struct sbt_blob *b)
@@ -60,7 +37,7 @@ static void put_enum(struct buf *out, enum sbt_type type, uint64_t v)
 	if (name)
 		buf_printf(out, "\"%s\"", name);
 	else
-		buf_printf(out, "%" PRIu64, v);
+		buf_printf(out, "\"%" PRIu64 "\"", v);
 }
 
 static void put_value(struct buf *out, const struct sbt_cmd *c, const struct sbt_field *f)
@@ -69,16 +46,13 @@ static void put_value(struct buf *out, const struct sbt_cmd *c, const struct sbt
 
 	switch (f->type) {
 	case SBT_T_STR:
-		sbt_json_string(out, sbt_get_blob(c, f)->p, sbt_get_blob(c, f)->len);
+		js_bytes(out, sbt_get_blob(c, f)->p, sbt_get_blob(c, f)->len);
 		break;
 	case SBT_T_BLOB:
 		put_hex(out, sbt_get_blob(c, f));
 		break;
 	case SBT_T_BOOL:
-		if (v <= 1)
-			buf_str(out, v ? "true" : "false");
-		else
-			buf_printf(out, "%" PRIu64, v);
+		buf_str(out, v ? "true" : "false");
 		break;
 	case SBT_T_INT:
 		buf_printf(out, "%" PRId64, (int64_t)v);
@@ -103,34 +77,60 @@ static void put_value(struct buf *out, const struct sbt_cmd *c, const struct sbt
 		put_enum(out, f->type, v);
 		break;
 	default:
-		buf_printf(out, "%" PRIu64, v);
+		js_u64(out, v);
 		break;
 	}
 }
 
+static const char *kind_name(uint64_t kind)
+{
+	const struct sbt_kind_desc *d = sbt_kind((unsigned)kind);
+
+	return d ? d->name : "?";
+}
+
+JS_DEFINE(cmd_object, "command", sbt_cmd, JS(UINT, sbt_cmd, seq),
+	{"kind", JS_NAMED, JS_MEMBER(sbt_cmd, kind), .named = kind_name}, JS(UINT, sbt_cmd, flags),
+	JS(UINT, sbt_cmd, thread), JS(ID, sbt_cmd, ctx), JS(UINT, sbt_cmd, stack),
+	JS(UINT, sbt_cmd, result), JS(UINT, sbt_cmd, corr), JS(UINT, sbt_cmd, host_ns),
+	JS_MAYBE("gpu_start_ns", SEQ, sbt_cmd, gpu_start_ns),
+	JS_MAYBE("gpu_end_ns", SEQ, sbt_cmd, gpu_end_ns));
+
+struct launched {
+	const char *kernel_name;
+};
+JS_DEFINE(launched_object, "command.launch", launched,
+	JS_MAYBE("kernel_name", TEXT, launched, kernel_name));
+
 void sbt_json_cmd(struct buf *out, const struct sbt_cmd *c, const struct sbt_names *names)
 {
 	const struct sbt_kind_desc *d = sbt_kind(c->kind);
-	const char *name;
+	struct launched l;
 
-	buf_printf(out, "{\"seq\":%" PRIu64 ",\"kind\":", c->seq);
-	if (d)
-		buf_printf(out, "\"%s\"", d->name);
-	else
-		buf_printf(out, "%u", c->kind);
-	buf_printf(out, ",\"flags\":%u,\"thread\":%u,\"ctx\":", c->flags, c->thread);
-	put_id(out, c->ctx);
-	buf_printf(out, ",\"stack\":%u,\"result\":%u,\"corr\":%u,\"host_ns\":%" PRIu64, c->stack, c->result, c->corr, c->host_ns);
-	if (c->gpu_start_ns || c->gpu_end_ns)
-		buf_printf(out, ",\"gpu_start_ns\":%" PRIu64 ",\"gpu_end_ns\":%" PRIu64, c->gpu_start_ns, c->gpu_end_ns);
+	buf_byte(out, '{');
+	js_members(out, &cmd_object, c);
 	for (const struct sbt_field *f = d ? d->fields : NULL; f && f->name; f++) {
-		buf_printf(out, ",\"%s\":", f->name);
+		buf_str(out, ",\"");
+		buf_str(out, f->name);
+		buf_str(out, "\":");
 		put_value(out, c, f);
 	}
-	name = c->kind == SBT_LAUNCH && names && names->kernel ? names->kernel(names->arg, (uint32_t)c->u.launch.kernel) : NULL;
-	if (name) {
-		buf_str(out, ",\"kernel_name\":");
-		sbt_json_string(out, name, strlen(name));
+	l.kernel_name = c->kind == SBT_LAUNCH && names && names->kernel
+				? names->kernel(names->arg, (uint32_t)c->u.launch.kernel)
+				: NULL;
+	if (l.kernel_name) {
+		buf_byte(out, ',');
+		js_members(out, &launched_object, &l);
 	}
 	buf_byte(out, '}');
+}
+
+void sbt_json_ref(struct buf *out, const void *ref)
+{
+	const struct sbt_cmd_ref *r = ref;
+
+	if (r->c)
+		sbt_json_cmd(out, r->c, r->names);
+	else
+		buf_str(out, "null");
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "engine/replay-device.h"
 #include "shell/trace/trace.h"
 #include "base/words.h"
@@ -15,7 +16,6 @@
 #define SPANS_MAX 65536u
 
 static const char *const verbs[SOFT_ACCESSES] = {"reads", "writes", "changes atomically"};
-static const char *const keys[SOFT_ACCESSES] = {"read", "written", "atomic"};
 
 struct listing {
 	struct session *s;
@@ -67,30 +67,53 @@ static void text_spans(struct listing *l, const struct soft_access_set *set, uns
 		buf_printf(&l->out, "    ... %zu ranges in all; --json lists them\n", set->n[k]);
 }
 
-static void json_spans(struct listing *l, const struct soft_access_set *set, unsigned k)
-{
-	const char *sep = "";
+struct span {
+	uint64_t addr, size, allocation, offset;
+};
+JS_DEFINE(span_object, "span", span, JS(HEX, span, addr), JS(UINT, span, size),
+	JS_MAYBE("allocation", HEX, span, allocation), JS_MAYBE("offset", ID, span, offset));
 
-	buf_printf(&l->out, ",\"%s\":[", keys[k]);
-	for (size_t i = 0; i < set->n[k]; i++) {
-		struct soft_span left = set->span[k][i];
+/* One kind of an access set. */
+struct kind {
+	const struct listing *l;
+	const struct soft_access_set *set;
+	unsigned k;
+};
+
+static void put_spans(struct buf *out, const void *kind)
+{
+	const struct kind *x = kind;
+
+	buf_byte(out, '[');
+	for (size_t i = 0; i < x->set->n[x->k]; i++) {
+		struct soft_span left = x->set->span[x->k][i];
 
 		while (left.size) {
 			struct state_alloc a;
 			bool known;
-			struct soft_span p = piece_of(l, left, &a, &known);
+			struct soft_span p = piece_of(x->l, left, &a, &known);
 
-			buf_printf(&l->out, "%s{\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64, sep, p.addr, p.size);
-			if (known)
-				buf_printf(&l->out, ",\"allocation\":\"0x%" PRIx64 "\",\"offset\":%" PRIu64, a.addr, p.addr - a.addr);
-			buf_str(&l->out, "}");
-			sep = ",";
+			js_add(out, &span_object,
+				&(struct span){p.addr, p.size, known ? a.addr : 0,
+					known ? p.addr - a.addr : UINT64_MAX});
 			left.addr += p.size;
 			left.size -= p.size;
 		}
 	}
-	buf_str(&l->out, "]");
+	buf_byte(out, ']');
 }
+
+struct accesses {
+	uint64_t seq;
+	bool exact;
+	struct sbt_cmd_ref cmd;
+	struct kind kind[SOFT_ACCESSES];
+};
+JS_DEFINE(accesses_object, "accesses", accesses, JS(UINT, accesses, seq), JS(BOOL, accesses, exact),
+	JS_BY("command", accesses, cmd, sbt_json_ref, "command"),
+	JS_BY("read", accesses, kind[0], put_spans, "[span]"),
+	JS_BY("written", accesses, kind[1], put_spans, "[span]"),
+	JS_BY("atomic", accesses, kind[2], put_spans, "[span]"));
 
 /* Moves on to command seq, which lies further on than the one before, unless it had been kept back. */
 static struct err *go_to(struct listing *l, uint64_t seq, const struct sbt_cmd **ret)
@@ -123,22 +146,18 @@ static struct err *list_set(void *arg, const struct access_set *a)
 
 	TRY(go_to(l, a->seq, &c));
 	names = state_names(l->at);
-	if (l->json)
-		buf_printf(&l->out, "%s{\"seq\":%" PRIu64 ",\"exact\":%s,\"command\":", l->n ? ",\n" : "", a->seq, a->set.inexact ? "false" : "true");
-	if (l->json)
-		sbt_json_cmd(&l->out, c, &names);
-	else
-		sbt_print_cmd(&l->out, c, &names);
-	buf_str(&l->out, l->json ? "" : "\n");
-	for (unsigned k = 0; k < SOFT_ACCESSES; k++) {
-		if (l->json)
-			json_spans(l, &a->set, k);
-		else if (a->set.n[k])
-			text_spans(l, &a->set, k);
-	}
-	if (l->json)
-		buf_str(&l->out, "}");
 	l->n++;
+	if (l->json) {
+		js_add(&l->out, &accesses_object,
+			&(struct accesses){a->seq, !a->set.inexact, {c, &names},
+				{{l, &a->set, 0}, {l, &a->set, 1}, {l, &a->set, 2}}});
+		return NULL;
+	}
+	sbt_print_cmd(&l->out, c, &names);
+	buf_byte(&l->out, '\n');
+	for (unsigned k = 0; k < SOFT_ACCESSES; k++)
+		if (a->set.n[k])
+			text_spans(l, &a->set, k);
 	return NULL;
 }
 
@@ -181,12 +200,14 @@ struct err *cmd_info_accesses(struct session *s, const struct cmd_args *a)
 	s->focus = FOCUS_REPLAY;
 	first = a->argc && first < rd->first ? rd->first : first;
 	last = last == UINT64_MAX ? rd->last : last;
+	if (a->json)
+		buf_byte(&l.out, '[');
 	e = device_access_sets(rd->d, first, last, SPANS_MAX, list_set, &l);
 	if (!e)
 		e = tell_kept_back(rd->d, first, last, l.n, &kept);
 	e = replay_device_back(&s->engine, e);
 	if (!e && a->json)
-		out_printf(s->out, "[%s]\n", buf_cstr(&l.out));
+		out_printf(s->out, "%s]\n", buf_cstr(&l.out));
 	else if (!e && !l.n)
 		out_printf(s->out, first == last ? "#%" PRIu64 " accesses no memory of the device.\n" : "No command from #%" PRIu64
 			" on accesses memory of the device.\n", first);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "attach/attach.h"
 #include "shell/live/breakpoints.h"
 #include "shell/record/capture.h"
@@ -163,6 +164,16 @@ const char cmd_capture_status_help[] =
 	"Shows the capture that is on or armed, and the file of the newest finished one.\n"
 	"Example: capture status\n";
 
+struct capture {
+	const char *mode, *made;
+	bool on;
+	struct recorder_capture c;
+};
+JS_DEFINE(capture_object, "capture", capture, JS(TEXT, capture, mode), JS(BOOL, capture, on),
+	JS_AS("first_seq", UINT, capture, c.first), JS_AS("last_seq", UINT, capture, c.last),
+	JS_AS("commands", UINT, capture, c.commands), JS_AS("size", UINT, capture, c.bytes),
+	JS_AS("file", TEXT, capture, c.path), JS(TEXT, capture, made));
+
 struct err *cmd_capture_status(struct session *s, const struct cmd_args *a)
 {
 	static const char *const words[] = {[RECORDER_OFF] = "off", [RECORDER_ALL] = "all", [RECORDER_WINDOW] = "window"};
@@ -172,12 +183,9 @@ struct err *cmd_capture_status(struct session *s, const struct cmd_args *a)
 	char size[32];
 
 	if (a->json) {
-		buf_printf(&b, "{\"mode\":\"%s\",\"on\":%s,\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"commands\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"file\":",
-			words[s->plan.mode], on && c.commands ? "true" : "false", c.first, c.last, c.commands, c.bytes);
-		json_string(&b, on ? c.path : "");
-		buf_str(&b, ",\"made\":");
-		json_string(&b, s->plan.made ? s->plan.made : "");
-		buf_str(&b, "}\n");
+		js_put(&b, &capture_object,
+			&(struct capture){words[s->plan.mode], s->plan.made, on && c.commands, c});
+		buf_byte(&b, '\n');
 	} else {
 		if (s->plan.mode == RECORDER_OFF)
 			buf_str(&b, "No capture is on.\n");

@@ -43,6 +43,7 @@ struct err *cmd_replay_check(struct session *s, const struct cmd_args *a)
 	s->focus = FOCUS_REPLAY;
 	TRY(check_run(&s->engine, &o, &r));
 	(a->json ? check_json : check_print)(s, &r, &out);
+	buf_str(&out, a->json ? "\n" : "");
 	out_str(s->out, buf_cstr(&out));
 	buf_free(&out);
 	if (s->batch && (check_found(&r) || check_cut_short(&r)))
@@ -64,7 +65,6 @@ struct tool_check {
 	const char *file;
 	bool found, cut;
 	enum device_checked_end end; /* of the window before, when there was no more time */
-	unsigned windows;
 };
 
 static struct err *parse(struct tool_check *t, int argc, char **argv)
@@ -104,8 +104,6 @@ static struct err *check_window(struct tool_check *t, unsigned i, struct buf *ou
 	struct check_result r;
 
 	TRY(check_one_window(t, i, &r));
-	if (t->tool.json && t->windows++)
-		buf_byte(out, ',');
 	(t->tool.json ? check_json : check_print)(t->s, &r, out);
 	t->found |= check_found(&r);
 	t->cut |= check_cut_short(&r);
@@ -139,11 +137,13 @@ int tool_check(struct session *s, int argc, char **argv)
 	struct buf out = BUF_INIT;
 	struct err *e = parse(&t, argc, argv);
 
+	if (t.tool.json)
+		buf_byte(&out, '[');
 	if (!e)
 		e = check_file(&t, &out);
 	if (!e && t.tool.json)
-		out_printf(s->out, "[%s]\n", buf_cstr(&out));
-	else
+		out_printf(s->out, "%s]\n", buf_cstr(&out));
+	else if (!t.tool.json)
 		out_str(s->out, buf_cstr(&out));
 	buf_free(&out);
 	if (e)

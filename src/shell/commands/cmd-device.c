@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "sbt/memory.h"
 #include "shell/line/interrupt.h"
 #include "shell/print/memory-view.h"
+#include "shell/print/replay-print.h"
 #include "engine/partial.h"
 #include "engine/replay-device.h"
 #include "shell/trace/replay-run.h"
@@ -86,17 +88,6 @@ static void tell_verified(struct session *s, const struct replay_device *rd, con
 		s->quit_status = REPLAY_STATUS_DIFFERS;
 }
 
-static void json_verified(struct session *s, const struct device_verified *v, const struct verdict *why)
-{
-	struct buf b = BUF_INIT;
-
-	verdict_json(why, &b);
-	out_printf(s->out, "{\"allocations\":%" PRIu64 ",\"identical\":%" PRIu64 ",\"unchecked\":%" PRIu64 ",\"outputs\":%" PRIu64
-		",\"outputs_identical\":%" PRIu64 ",\"outputs_unchecked\":%" PRIu64 ",\"verified\":%s%s}\n", v->sums.pieces, v->sums.same, v->sums.unchecked, v->sums.outputs,
-		v->sums.outputs_same, v->sums.outputs_unknown, device_verified_ok(v) ? "true" : "false", buf_cstr(&b));
-	buf_free(&b);
-}
-
 const char cmd_replay_verify_help[] =
 	"Executes the whole window from its beginning and compares every allocation with the\n"
 	"hash that was recorded at its end, and what copies to the host delivered with what\n"
@@ -116,8 +107,13 @@ struct err *cmd_replay_verify(struct session *s, const struct cmd_args *a)
 		return err_cure(err_new(ERR_STATE, "commands are left out of this replay, so its end is another one"), "Use \"replay restart\" first");
 	TRY(run_and_verify(s, rd, &v));
 	verdict_find(&s->engine, &v, &why);
-	if (a->json)
-		json_verified(s, &v, &why);
+	if (a->json) {
+		struct buf b = BUF_INIT;
+
+		replayed_json(&b, rd, &v, &why, NAN);
+		out_printf(s->out, "%s\n", buf_cstr(&b));
+		buf_free(&b);
+	}
 	if (a->json && !device_verified_ok(&v) && s->batch)
 		s->quit_status = REPLAY_STATUS_DIFFERS;
 	if (!a->json)

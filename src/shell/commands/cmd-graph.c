@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "replay/replay.h"
 #include "shell/print/graph.h"
 #include "shell/print/stack-view.h"
@@ -250,31 +251,80 @@ static void print_nodes(struct buf *b, const struct state *st, uint32_t id)
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------------------- */
 
-static void json_list(struct buf *b, const char *name, const uint64_t *v, unsigned n)
+static const char *node_type(uint64_t v)
 {
-	buf_printf(b, ",\"%s\":[", name);
-	for (unsigned i = 0; i < n; i++)
-		buf_printf(b, "%s%" PRIu64, i ? "," : "", v[i]);
-	buf_byte(b, ']');
+	const char *type = sbt_enum_name(SBT_T_ENUM_NODE, v);
+
+	return type ? type : "?";
 }
 
-static void json_step(struct buf *b, const struct state *st, const struct state_step *p, uint32_t i)
-{
-	const char *type = sbt_enum_name(SBT_T_ENUM_NODE, p->node.type);
-	const struct sbt_names names = state_names(st);
-	struct sbt_cmd c;
+struct step {
+	unsigned step;
+	struct state_step s;
+	struct sbt_cmd_ref cmd;
+};
 
-	buf_printf(b, "%s\n{\"step\":%u,\"graph\":%u,\"node\":%u,\"type\":\"%s\",\"origin\":%" PRIu64 ",\"stack\":%u,\"disabled\":%s,\"after\":[",
-		i ? "," : "", i + 1, p->graph, p->node.node, type ? type : "?", p->node.origin, p->node.stack, p->node.disabled ? "true" : "false");
+static void put_after(struct buf *out, const void *step)
+{
+	const struct state_step *p = step;
+
+	buf_byte(out, '[');
 	for (unsigned k = 0; k < p->ndeps; k++)
-		buf_printf(b, "%s%u", k ? "," : "", p->deps[k] + 1);
-	buf_str(b, "],\"command\":");
-	if (step_cmd(p, &c))
-		sbt_json_cmd(b, &c, &names);
-	else
-		buf_str(b, "null");
-	buf_byte(b, '}');
+		buf_printf(out, "%s%u", k ? "," : "", p->deps[k] + 1);
+	buf_byte(out, ']');
 }
+
+JS_DEFINE(step_object, "step", step, JS(UINT, step, step), JS_AS("graph", UINT, step, s.graph),
+	JS_AS("node", UINT, step, s.node.node),
+	{"type", JS_NAMED, JS_MEMBER(step, s.node.type), .named = node_type},
+	JS_AS("origin", UINT, step, s.node.origin), JS_AS("stack", UINT, step, s.node.stack),
+	JS_AS("disabled", BOOL, step, s.node.disabled),
+	JS_BY("after", step, s, put_after, "[number]"),
+	JS_BY("command", step, cmd, sbt_json_ref, "command"));
+
+struct capture {
+	uint64_t first, last;
+	uint32_t stream;
+	const char *mode;
+};
+JS_DEFINE(capture_object, "stream_capture", capture, JS_AS("first_seq", UINT, capture, first),
+	JS_AS("last_seq", UINT, capture, last), JS(UINT, capture, stream), JS(TEXT, capture, mode));
+
+struct whole {
+	struct state_graph g;
+	const struct capture *capture;
+	const uint64_t *launched, *updated;
+	unsigned nlaunched, nupdated;
+	const struct state *st;
+	const struct state_steps *steps;
+};
+
+static void put_steps(struct buf *out, const void *steps)
+{
+	const struct whole *w = (const void *)((const char *)steps - offsetof(struct whole, steps));
+	const struct sbt_names names = state_names(w->st);
+
+	buf_byte(out, '[');
+	for (uint32_t i = 0; i < w->steps->n; i++) {
+		struct sbt_cmd c;
+		const bool works = step_cmd(&w->steps->step[i], &c);
+
+		js_add(out, &step_object,
+			&(struct step){i + 1, w->steps->step[i], {works ? &c : NULL, &names}});
+	}
+	buf_byte(out, ']');
+}
+
+JS_DEFINE(whole_object, "graph_in_full", whole, JS_AS("id", UINT, whole, g.id),
+	JS_AS("is_exec", BOOL, whole, g.is_exec), JS_AS("before", BOOL, whole, g.before),
+	JS_AS("made_seq", UINT, whole, g.made), JS_AS("source", ID, whole, g.source),
+	JS_OF("capture", POINTER, whole, capture, capture_object),
+	JS_AS("launches", UINT, whole, g.launches),
+	JS_AS("last_launch", UINT, whole, g.last_launch), JS_AS("updates", UINT, whole, g.updates),
+	JS_AS("last_update", UINT, whole, g.last_update),
+	JS_NUMBERS_OF("launched", whole, launched, nlaunched),
+	JS_NUMBERS_OF("updated", whole, updated, nupdated),
+	JS_BY("step_list", whole, steps, put_steps, "[step]"));
 
 static void print_json(struct buf *b, const struct state *st, const struct state_graph *g, const struct history *h, const struct state_steps *steps)
 {
@@ -283,26 +333,13 @@ static void print_json(struct buf *b, const struct state *st, const struct state
 	if (g->is_exec)
 		(void)state_graph_by_id(st, g->source, &from);
 	const char *mode = sbt_enum_name(SBT_T_ENUM_CAPTURE, from.capture_mode);
-	buf_printf(b, "{\"graph\":%u,\"executable\":%s,\"before\":%s,\"made\":%" PRIu64 ",\"source\":", g->id, g->is_exec ? "true" : "false",
-		g->before ? "true" : "false", g->made);
-	if (g->source == SBT_NO_ID)
-		buf_str(b, "null");
-	else
-		buf_printf(b, "%u", g->source);
-	buf_str(b, ",\"capture\":");
-	if (from.capture_first)
-		buf_printf(b, "{\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"stream\":%u,\"mode\":\"%s\"}", from.capture_first, from.made,
-			from.capture_stream, mode ? mode : "?");
-	else
-		buf_str(b, "null");
-	buf_printf(b, ",\"launches\":%" PRIu64 ",\"last_launch\":%" PRIu64 ",\"updates\":%" PRIu64 ",\"last_update\":%" PRIu64, g->launches,
-		g->last_launch, g->updates, g->last_update);
-	json_list(b, "launched", h->launches, h->nlaunches);
-	json_list(b, "updated", h->updates, h->nupdates);
-	buf_str(b, ",\"steps\":[");
-	for (uint32_t i = 0; i < steps->n; i++)
-		json_step(b, st, &steps->step[i], i);
-	buf_str(b, "]}\n");
+	const struct capture capture = {
+		from.capture_first, from.made, from.capture_stream, mode ? mode : "?"};
+	const struct whole w = {*g, from.capture_first ? &capture : NULL, h->launches, h->updates,
+		h->nlaunches, h->nupdates, st, steps};
+
+	js_put(b, &whole_object, &w);
+	buf_byte(b, '\n');
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "shell/print/ranks-view.h"
 #include "shell/live/breakpoints.h"
 #include "shell/print/fault.h"
@@ -262,22 +263,40 @@ static void print_arg(struct session *s, const struct state *st, const struct sb
 		buf_printf(b, "  (as a float %.9g)", (double)f);
 }
 
-static void json_arg(unsigned i, uint32_t offset, const struct sbt_blob *bytes, struct buf *b)
+struct arg {
+	unsigned arg;
+	uint32_t offset;
+	struct sbt_blob bytes;
+};
+
+static void put_digits(struct buf *out, const void *blob)
 {
-	const unsigned char *p = bytes->p;
+	const struct sbt_blob *b = blob;
+	const unsigned char *p = b->p;
 
-	buf_printf(b, "%s{\"arg\":%u,\"offset\":%u,\"size\":%" PRIu64 ",\"bytes\":\"", i ? ",\n" : "[", i, offset, bytes->len);
-	for (uint64_t k = 0; k < bytes->len; k++)
-		buf_printf(b, "%02x", p[k]);
-	buf_str(b, "\"");
-	if (bytes->len <= 8) {
-		uint64_t u = 0;
-
-		memcpy(&u, p, bytes->len);
-		buf_printf(b, ",\"value\":\"0x%" PRIx64 "\"", u);
-	}
-	buf_str(b, "}");
+	buf_byte(out, '"');
+	for (uint64_t k = 0; k < b->len; k++)
+		buf_printf(out, "%02x", p[k]);
+	buf_byte(out, '"');
 }
+
+/* As one number, where it is not larger than that. */
+static void put_word(struct buf *out, const void *blob)
+{
+	const struct sbt_blob *b = blob;
+	uint64_t u = 0;
+
+	if (b->len <= 8) {
+		memcpy(&u, b->p, b->len);
+		buf_printf(out, "\"0x%" PRIx64 "\"", u);
+	} else {
+		buf_str(out, "null");
+	}
+}
+
+JS_DEFINE(arg_object, "arg", arg, JS(UINT, arg, arg), JS(UINT, arg, offset),
+	JS_AS("size", UINT, arg, bytes.len), JS_BY("data", arg, bytes, put_digits, "text"),
+	JS_BY("value", arg, bytes, put_word, "hex or null"));
 
 struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
 {
@@ -302,9 +321,11 @@ struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
 	TRY(session_state(s, &st));
 	if (c == &culprit && !a->json)
 		buf_printf(&b, "Of #%" PRIu64 ", %s:\n", c->seq, sure ? "which faulted" : "the only launch that was not known to have finished");
+	if (a->json)
+		buf_byte(&b, '[');
 	for (i = 0; value_arg(s, c, i, &offset, &bytes); i++) {
 		if (a->json) {
-			json_arg(i, offset, &bytes, &b);
+			js_add(&b, &arg_object, &(struct arg){i, offset, bytes});
 			continue;
 		}
 		buf_printf(&b, "arg%-3u %" PRIu64 " byte%s at %-4u ", i, bytes.len, bytes.len == 1 ? " " : "s", offset);
@@ -315,7 +336,7 @@ struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
 		buf_byte(&b, '\n');
 	}
 	if (a->json)
-		buf_str(&b, i ? "]\n" : "[]\n");
+		buf_str(&b, "]\n");
 	else if (!i)
 		buf_str(&b, c->u.launch.args.len ? "The layout of the kernel's parameters is not known.\n" : "No arguments.\n");
 	if (before && !a->json)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "shell/live/breakpoints.h"
 #include "shell/live/microscope.h"
 
@@ -46,9 +47,21 @@ const char cmd_info_blocks_help[] =
 	"not begun. Blocks run one after the other here, those of a cooperative launch in turns.\n"
 	"Example: info blocks\n";
 
-struct err *cmd_info_blocks(struct session *s, const struct cmd_args *a)
+static const char *block_state(uint64_t v)
 {
 	static const char *const states[] = {"running", "ended", "not begun"};
+
+	return NAME(states, v);
+}
+
+JS_DEFINE(blocks_object, "blocks", soft_block, JS_AS("first_block", U32S, soft_block, first),
+	JS_AS("last_block", U32S, soft_block, last), JS(UINT, soft_block, count),
+	{"state", JS_NAMED, JS_MEMBER(soft_block, state), .named = block_state},
+	JS(UINT, soft_block, warps), JS_AS("warps_waiting", UINT, soft_block, waiting),
+	JS_AS("warps_ended", UINT, soft_block, ended));
+
+struct err *cmd_info_blocks(struct session *s, const struct cmd_args *a)
+{
 	const struct soft_ask q = {.what = SOFT_ASK_BLOCKS};
 	const struct soft_stop *t = kernel_stop(s);
 	const struct soft_block *r;
@@ -56,8 +69,7 @@ struct err *cmd_info_blocks(struct session *s, const struct cmd_args *a)
 	struct rows rows;
 
 	TRY(ask(s, "info blocks", &q, sizeof *r, &rows));
-	if (!a->json)
-		buf_str(&b, "  From             To               Blocks  State\n");
+	buf_str(&b, a->json ? "[" : "  From             To               Blocks  State\n");
 	r = rows.v;
 	for (size_t i = 0; i < rows.n; i++, r++) {
 		char from[48], to[48];
@@ -65,19 +77,21 @@ struct err *cmd_info_blocks(struct session *s, const struct cmd_args *a)
 		snprintf(from, sizeof from, "(%u,%u,%u)", r->first[0], r->first[1], r->first[2]);
 		snprintf(to, sizeof to, "(%u,%u,%u)", r->last[0], r->last[1], r->last[2]);
 		if (a->json) {
-			buf_printf(&b, "%s{\"first\":[%u,%u,%u],\"last\":[%u,%u,%u],\"count\":%" PRIu64 ",\"state\":\"%s\",\"warps\":%u,"
-				"\"warps_waiting\":%u,\"warps_ended\":%u}", i ? ",\n" : "[", r->first[0], r->first[1], r->first[2], r->last[0],
-				r->last[1], r->last[2], r->count, NAME(states, r->state), r->warps, r->waiting, r->ended);
+			js_add(&b, &blocks_object, r);
 			continue;
 		}
-		buf_printf(&b, "%s %-16s %-16s %-7" PRIu64 " %s", r->state == SOFT_BLOCK_RUNS && t && !memcmp(t->block, r->first, sizeof r->first) ? "*" : " ",
-			from, to, r->count, NAME(states, r->state));
+		buf_printf(&b, "%s %-16s %-16s %-7" PRIu64 " %s",
+			r->state == SOFT_BLOCK_RUNS && t &&
+					!memcmp(t->block, r->first, sizeof r->first)
+				? "*"
+				: " ",
+			from, to, r->count, block_state(r->state));
 		if (r->warps)
 			buf_printf(&b, ": %u warps, %u at barriers, %u ended", r->warps, r->waiting, r->ended);
 		buf_byte(&b, '\n');
 	}
 	if (a->json)
-		buf_str(&b, rows.n ? "]\n" : "[]\n");
+		buf_str(&b, "]\n");
 	done(s, &rows, &b, a->json);
 	return NULL;
 }
@@ -90,22 +104,26 @@ const char cmd_info_warps_help[] =
 	"executed, and the instruction with its lines in PTX and source. * is the focused one.\n"
 	"Example: info warps\n";
 
-static void json_warp(struct buf *b, const struct soft_warp *r, const char *state, bool focus)
+static const char *warp_state(uint64_t v)
 {
-	buf_printf(b, "{\"warp\":%u,\"focus\":%s,\"state\":\"%s\",\"barrier\":", r->warp, focus ? "true" : "false", state);
-	if (r->barrier == UINT32_MAX)
-		buf_str(b, "null");
-	else
-		buf_printf(b, "%u", r->barrier);
-	buf_printf(b, ",\"active\":\"0x%08x\",\"live\":\"0x%08x\",\"first_thread\":[%u,%u,%u],\"steps\":%" PRIu64 ",\"line\":%u,\"source_line\":%u,\"text\":",
-		r->active, r->live, r->first[0], r->first[1], r->first[2], r->step, r->line, r->source_line);
-	json_string(b, r->text);
-	buf_byte(b, '}');
+	static const char *const states[] = {"runs", "waits", "ended"};
+
+	return NAME(states, v);
 }
+
+struct warp {
+	bool focus;
+	struct soft_warp w;
+};
+JS_DEFINE(warp_object, "warp", warp, JS_AS("warp", UINT, warp, w.warp), JS(BOOL, warp, focus),
+	{"state", JS_NAMED, JS_MEMBER(warp, w.state), .named = warp_state},
+	JS_AS("barrier", ID, warp, w.barrier), JS_AS("active", HEX, warp, w.active),
+	JS_AS("live", HEX, warp, w.live), JS_AS("first_thread", U32S, warp, w.first),
+	JS_AS("instructions", UINT, warp, w.step), JS_AS("ptx_line", UINT, warp, w.line),
+	JS_AS("line", UINT, warp, w.source_line), JS_AS("instruction", CHARS, warp, w.text));
 
 struct err *cmd_info_warps(struct session *s, const struct cmd_args *a)
 {
-	static const char *const states[] = {"runs", "waits", "ended"};
 	const struct soft_ask q = {.what = SOFT_ASK_WARPS};
 	const struct soft_stop *t = kernel_stop(s);
 	const struct soft_warp *r;
@@ -113,20 +131,20 @@ struct err *cmd_info_warps(struct session *s, const struct cmd_args *a)
 	struct rows rows;
 
 	TRY(ask(s, "info warps", &q, sizeof *r, &rows));
-	if (!a->json)
-		buf_str(&b, "  Warp  From thread   State      Active      Live        Steps   Line   Source  Instruction\n");
+	buf_str(&b, a->json ? "["
+			    : "  Warp  From thread   State      Active      Live        Steps   "
+			      "Line   Source  Instruction\n");
 	r = rows.v;
 	for (size_t i = 0; i < rows.n; i++, r++) {
 		const bool focus = t && t->warp == r->warp;
 		char thread[48], state[32], line[16] = "-", source[16] = "-";
 
 		if (a->json) {
-			buf_str(&b, i ? ",\n" : "[");
-			json_warp(&b, r, NAME(states, r->state), focus);
+			js_add(&b, &warp_object, &(struct warp){focus, *r});
 			continue;
 		}
 		snprintf(thread, sizeof thread, "(%u,%u,%u)", r->first[0], r->first[1], r->first[2]);
-		snprintf(state, sizeof state, "%s", NAME(states, r->state));
+		snprintf(state, sizeof state, "%s", warp_state(r->state));
 		if (r->barrier != UINT32_MAX)
 			snprintf(state, sizeof state, "barrier %u", r->barrier);
 		if (r->line)
@@ -137,7 +155,7 @@ struct err *cmd_info_warps(struct session *s, const struct cmd_args *a)
 			r->live, r->step, line, source, r->text);
 	}
 	if (a->json)
-		buf_str(&b, rows.n ? "]\n" : "[]\n");
+		buf_str(&b, "]\n");
 	done(s, &rows, &b, a->json);
 	return NULL;
 }
@@ -150,6 +168,15 @@ const char cmd_info_lanes_help[] =
 	"on), wait at a barrier or have ended. * is the focused thread.\n"
 	"Example: info lanes\n";
 
+struct lane {
+	bool focus;
+	const char *state;
+	struct soft_lane l;
+};
+JS_DEFINE(lane_object, "lane", lane, JS_AS("lane", UINT, lane, l.lane), JS(BOOL, lane, focus),
+	JS_AS("kernel_thread", U32S, lane, l.thread), JS(TEXT, lane, state),
+	JS_AS("ptx_line", UINT, lane, l.line), JS_AS("line", UINT, lane, l.source_line));
+
 struct err *cmd_info_lanes(struct session *s, const struct cmd_args *a)
 {
 	static const char *const states[] = {"active", "diverged", "ended", "none", "barrier"};
@@ -158,11 +185,9 @@ struct err *cmd_info_lanes(struct session *s, const struct cmd_args *a)
 	const struct soft_lane *r;
 	struct buf b = BUF_INIT;
 	struct rows rows;
-	const char *sep = "[";
 
 	TRY(ask(s, "info lanes", &q, sizeof *r, &rows));
-	if (!a->json)
-		buf_str(&b, "  Lane  Thread        State      Line   Source\n");
+	buf_str(&b, a->json ? "[" : "  Lane  Thread        State      Line   Source\n");
 	r = rows.v;
 	for (size_t i = 0; i < rows.n; i++, r++) {
 		const char *state = r->state == SOFT_LANE_ACTIVE && !r->executing ? "guarded" : NAME(states, r->state);
@@ -172,9 +197,7 @@ struct err *cmd_info_lanes(struct session *s, const struct cmd_args *a)
 		if (r->state == SOFT_LANE_NONE)
 			continue;
 		if (a->json) {
-			buf_printf(&b, "%s{\"lane\":%u,\"focus\":%s,\"thread\":[%u,%u,%u],\"state\":\"%s\",\"line\":%u,\"source_line\":%u}", sep, r->lane,
-				focus ? "true" : "false", r->thread[0], r->thread[1], r->thread[2], state, r->line, r->source_line);
-			sep = ",\n";
+			js_add(&b, &lane_object, &(struct lane){focus, state, *r});
 			continue;
 		}
 		snprintf(thread, sizeof thread, "(%u,%u,%u)", r->thread[0], r->thread[1], r->thread[2]);
@@ -199,28 +222,29 @@ const char cmd_info_registers_help[] =
 	"`print %r4` shows one, `print %r4[all]` that of every lane.\n"
 	"Example: info registers %r*\n";
 
-static void json_register(struct buf *b, const struct soft_value *v)
+/* Texts: 64 bits and NaN are no JSON numbers. */
+static void put_values(struct buf *out, const void *value)
 {
-	const char *sep = "";
+	const struct soft_value *v = value;
 
-	buf_str(b, "{\"name\":");
-	json_string(b, v->name);
-	buf_str(b, ",\"type\":");
-	json_string(b, v->declared);
-	buf_printf(b, ",\"lanes\":\"0x%08x\",\"values\":[", v->lanes);
+	buf_byte(out, '[');
 	for (unsigned l = 0; l < SOFT_LANES; l++) {
 		struct buf text = BUF_INIT;
 
 		if (!(v->lanes >> l & 1))
 			continue;
 		kernel_format(v, l, 0, &text);
-		buf_str(b, sep);
-		json_string(b, buf_cstr(&text)); /* 64 bits, NaN: no JSON numbers */
+		buf_str(out, out->data[out->len - 1] == '[' ? "" : ",");
+		js_text(out, buf_cstr(&text));
 		buf_free(&text);
-		sep = ",";
 	}
-	buf_str(b, "]}");
+	buf_byte(out, ']');
 }
+
+/* The name is a value's first member. */
+JS_DEFINE(register_object, "register", soft_value, JS(CHARS, soft_value, name),
+	JS_AS("type", CHARS, soft_value, declared), JS(HEX, soft_value, lanes),
+	JS_BY("values", soft_value, name, put_values, "[text]"));
 
 static void print_register(struct buf *b, const struct soft_value *v, unsigned lane)
 {
@@ -249,12 +273,10 @@ static struct err *registers(struct session *s, const char *glob, bool json, str
 	TRY(ask(s, "info registers", &q, sizeof *v, &rows));
 	v = rows.v;
 	for (size_t i = 0; i < rows.n; i++, ++*n) {
-		if (json) {
-			buf_str(b, *n ? ",\n" : "[");
-			json_register(b, &v[i]);
-		} else {
+		if (json)
+			js_add(b, &register_object, &v[i]);
+		else
 			print_register(b, &v[i], t ? t->lane : 0);
-		}
 	}
 	free(rows.v);
 	if (*glob && !rows.n)
@@ -268,11 +290,13 @@ struct err *cmd_info_registers(struct session *s, const struct cmd_args *a)
 	struct err *e = NULL;
 	size_t n = 0;
 
+	if (a->json)
+		buf_byte(&b, '[');
 	for (unsigned i = 0; !e && (i < a->argc || !i); i++)
 		e = registers(s, i < a->argc ? a->argv[i] : "", a->json, &b, &n);
 	if (!e) {
 		if (a->json)
-			buf_str(&b, n ? "]\n" : "[]\n");
+			buf_str(&b, "]\n");
 		out_str(s->out, buf_cstr(&b));
 	}
 	buf_free(&b);

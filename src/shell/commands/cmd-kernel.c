@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "shell/live/breakpoints.h"
 #include "shell/live/microscope.h"
 #include "engine/replay-device.h"
@@ -162,21 +163,25 @@ static struct err *get_lines(struct session *s, const struct cmd_args *a, struct
 	return NULL;
 }
 
+struct line {
+	unsigned ptx_line, line; /* line 0: not known */
+	bool here;
+	const char *instruction, *file;
+};
+JS_DEFINE(line_object, "ptx_line", line, JS(UINT, line, ptx_line), JS(BOOL, line, here),
+	JS(TEXT, line, instruction), JS(TEXT, line, file), JS(UINT, line, line));
+
 static void json_lines(const struct lines *l, struct buf *b)
 {
+	buf_byte(b, '[');
 	for (size_t i = 0; i < l->n; i++) {
 		const struct soft_line *x = &l->line[i];
 
-		buf_printf(b, "%s{\"line\":%u,\"here\":%s,\"text\":", i ? ",\n" : "[", x->line, x->here ? "true" : "false");
-		json_string(b, x->text);
-		buf_str(b, ",\"file\":");
-		if (x->source_line)
-			json_string(b, x->file);
-		else
-			buf_str(b, "null");
-		buf_printf(b, ",\"source_line\":%u}", x->source_line);
+		js_add(b, &line_object,
+			&(struct line){x->line, x->source_line, x->here, x->text,
+				x->source_line ? x->file : NULL});
 	}
-	buf_str(b, l->n ? "]\n" : "[]\n");
+	buf_str(b, "]\n");
 }
 
 static void print_lines(const struct lines *l, struct buf *b)

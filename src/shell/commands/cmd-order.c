@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/json-put.h"
 #include "base/file.h"
 #include "order/order.h"
 #include "shell/print/causes.h"
@@ -189,56 +190,83 @@ static void print_race(struct races_view *v, struct buf *b, size_t i)
 	buf_byte(b, '\n');
 }
 
-static void json_party(struct races_view *v, struct buf *b, const struct order_party *p)
-{
-	struct stack st = {0};
-	uint32_t stack = 0;
-	struct err *e;
+/* As which command, and from where. */
+struct place {
+	struct races_view *v;
+	uint64_t seq;
+};
 
-	buf_printf(b, "{\"seq\":%" PRIu64 ",\"host\":%s,\"how\":\"%s\",", p->seq, p->stream == SBT_NO_ID ? "true" : "false", order_how_name(p->how));
-	if (p->node != SBT_NO_ID) {
-		buf_printf(b, "\"node\":%u,\"name\":", p->node);
-		sbt_json_string(b, node_name(v, p), strlen(node_name(v, p)));
-		buf_byte(b, ',');
-	}
-	buf_str(b, "\"command\":");
-	e = trace_print_cmd(v->r, v->names, p->seq, true, b, &stack);
-	if (e) {
-		buf_str(b, "null");
-		stack = 0;
-	}
+static uint32_t put_party_cmd(struct buf *out, const void *place)
+{
+	const struct place *p = place;
+	const size_t from = out->len;
+	uint32_t stack = 0;
+	struct err *e = trace_print_cmd(p->v->r, p->v->names, p->seq, true, out, &stack);
+
+	if (!e)
+		return stack;
 	err_free(e);
-	e = stack_recorded(v->s, v->r, stack, &st);
-	buf_str(b, ",\"stack\":");
-	if (e)
-		buf_str(b, "[]");
-	else
-		stack_json(b, &st);
-	while (b->len && b->data[b->len - 1] == '\n')
-		b->len--;
-	buf_byte(b, '}');
-	stack_free(&st);
-	err_free(e);
+	out->len = from;
+	buf_str(out, "null");
+	return 0;
 }
 
-static void json_race(struct races_view *v, struct buf *b, size_t i)
+static void put_cmd(struct buf *out, const void *place)
 {
-	const struct order_race *r = &v->found.r[i];
+	put_party_cmd(out, place);
+}
+
+static void put_stack(struct buf *out, const void *place)
+{
+	const struct place *p = place;
+	struct buf unused = BUF_INIT;
+	struct stack st = {0};
+
+	err_free(stack_recorded(p->v->s, p->v->r, put_party_cmd(&unused, place), &st));
+	stack_json(out, &st);
+	buf_free(&unused);
+	stack_free(&st);
+}
+
+struct party {
+	struct place place;
+	uint32_t node;
+	bool host;
+	const char *how, *name; /* name NULL: a whole command */
+};
+JS_DEFINE(party_object, "party", party, JS_AS("seq", UINT, party, place.seq),
+	JS_AS("by_host", BOOL, party, host), JS(TEXT, party, how),
+	JS_MAYBE("node", ID, party, node), JS_MAYBE("name", TEXT, party, name),
+	JS_BY("command", party, place, put_cmd, "command or null"),
+	JS_BY("frames", party, place, put_stack, "[frame]"));
+
+static struct party party_of(struct races_view *v, const struct order_party *p)
+{
+	return (struct party){{v, p->seq}, p->node, p->stream == SBT_NO_ID, order_how_name(p->how),
+		p->node == SBT_NO_ID ? NULL : node_name(v, p)};
+}
+
+struct race {
+	struct order_race r;
+	const char *tier, *cure;
+	bool early, staged;
+	struct party a, b;
+};
+JS_DEFINE(race_object, "race", race, JS(TEXT, race, tier), JS_AS("addr", HEX, race, r.addr),
+	JS_AS("size", UINT, race, r.size), JS_AS("allocation", HEX, race, r.alloc),
+	JS_AS("count", UINT, race, r.count), JS(BOOL, race, early), JS(BOOL, race, staged),
+	JS_OF("a", OBJECT, race, a, party_object), JS_OF("b", OBJECT, race, b, party_object),
+	JS(TEXT, race, cure));
+
+static void json_race(struct races_view *v, struct buf *b, const struct order_race *r)
+{
 	struct buf cure = BUF_INIT;
 
-	buf_printf(b,
-		"{\"tier\":\"%s\",\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64
-		",\"allocation\":\"0x%" PRIx64 "\",\"count\":%" PRIu64
-		",\"early\":%s,\"staged\":%s,\"a\":",
-		order_tier_name(r->tier), r->addr, r->size, r->alloc, r->count,
-		r->early & ~ORDER_EARLY_VALUE ? "true" : "false", r->staged ? "true" : "false");
-	json_party(v, b, &r->a);
-	buf_str(b, ",\"b\":");
-	json_party(v, b, &r->b);
-	buf_str(b, ",\"cure\":");
 	order_race_cure(&cure, r);
-	sbt_json_string(b, cure.data, cure.len);
-	buf_byte(b, '}');
+	js_add(b, &race_object,
+		&(struct race){*r, order_tier_name(r->tier), buf_cstr(&cure),
+			r->early & ~ORDER_EARLY_VALUE, r->staged, party_of(v, &r->a),
+			party_of(v, &r->b)});
 	buf_free(&cure);
 }
 
@@ -256,11 +284,9 @@ static void show_json(struct races_view *v)
 	struct buf b = BUF_INIT;
 
 	buf_byte(&b, '[');
-	for (size_t i = 0; i < shown(v); i++) {
-		buf_str(&b, i ? ",\n" : "\n");
-		json_race(v, &b, i);
-	}
-	buf_str(&b, "\n]\n");
+	for (size_t i = 0; i < shown(v); i++)
+		json_race(v, &b, &v->found.r[i]);
+	buf_str(&b, "]\n");
 	out_str(v->s->out, buf_cstr(&b));
 	buf_free(&b);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/json-put.h"
 #include "replay/plan.h"
 #include "shell/commands/races.h"
 #include "shell/live/breakpoints.h"
@@ -194,31 +195,35 @@ static bool same_source(const struct soft_race *a, const struct soft_race *b)
 			(same_place(&a->side[0], &b->side[1]) && same_place(&a->side[1], &b->side[0])));
 }
 
-static void json_race(const struct soft_race *r, struct buf *b)
+static const char *side_kind(uint64_t v)
 {
 	static const char *const kinds[SOFT_ACCESSES] = {"read", "write", "atomic"};
 
-	buf_printf(b, "{\"seq\":%" PRIu64 ",\"kernel\":", r->label);
-	json_string(b, r->kernel);
-	buf_printf(b, ",\"tier\":\"%s\",\"space\":\"%s\",\"addr\":\"0x%" PRIx64 "\",\"size\":%u,\"count\":%" PRIu64 ",\"sides\":[",
-		tiers[r->tier][1], r->shared ? "shared" : "global", r->addr, r->size, r->count);
-	for (unsigned k = 0; k < 2; k++) {
-		const struct soft_race_side *x = &r->side[k];
-
-		buf_printf(b, "%s{\"kind\":\"%s\",\"block\":[%u,%u,%u],\"thread\":[%u,%u,%u],\"ptx_line\":%u,\"instruction\":", k ? "," : "",
-			kinds[x->kind], x->block[0], x->block[1], x->block[2], x->thread[0], x->thread[1], x->thread[2], x->line);
-		json_string(b, x->insn);
-		buf_str(b, ",\"function\":");
-		json_string(b, x->function);
-		buf_str(b, ",\"file\":");
-		if (x->source_line)
-			json_string(b, x->file);
-		else
-			buf_str(b, "null");
-		buf_printf(b, ",\"line\":%u}", x->source_line);
-	}
-	buf_str(b, "]}");
+	return kinds[v];
 }
+
+static const char *tier_name(uint64_t v)
+{
+	return tiers[v][1];
+}
+
+static const char *space_name(uint64_t shared)
+{
+	return shared ? "shared" : "global";
+}
+
+JS_DEFINE(side_object, "race_side", soft_race_side,
+	{"kind", JS_NAMED, JS_MEMBER(soft_race_side, kind), .named = side_kind},
+	JS(U32S, soft_race_side, block), JS_AS("kernel_thread", U32S, soft_race_side, thread),
+	JS_AS("ptx_line", UINT, soft_race_side, line),
+	JS_AS("instruction", CHARS, soft_race_side, insn), JS(CHARS, soft_race_side, function),
+	JS(CHARS, soft_race_side, file), JS_AS("line", UINT, soft_race_side, source_line));
+JS_DEFINE(kernel_race_object, "kernel_race", soft_race, JS_AS("seq", UINT, soft_race, label),
+	JS_AS("kernel_name", CHARS, soft_race, kernel),
+	{"tier", JS_NAMED, JS_MEMBER(soft_race, tier), .named = tier_name},
+	{"space", JS_NAMED, JS_MEMBER(soft_race, shared), .named = space_name},
+	JS(HEX, soft_race, addr), JS(UINT, soft_race, size), JS(UINT, soft_race, count),
+	JS_OF("sides", ARRAY, soft_race, side, side_object));
 
 static void print_head(const struct soft_race *r, struct buf *b)
 {
@@ -431,19 +436,25 @@ static struct err *run_checked(struct session *s, struct replay_device *rd, uint
 	return e;
 }
 
+struct racecheck {
+	uint64_t first, last;
+	struct device_races r;
+};
+JS_DEFINE(racecheck_object, "racecheck", racecheck, JS_AS("first_seq", UINT, racecheck, first),
+	JS_AS("last_seq", UINT, racecheck, last), JS_AS("unchecked", UINT, racecheck, r.doubts),
+	JS_LIST_OF("races", racecheck, r.race, r.n, kernel_race_object));
+
 static void json_races(struct session *s, struct device_races *r, uint64_t first, uint64_t last)
 {
 	struct buf b = BUF_INIT;
 
-	buf_printf(&b, "{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"unchecked\":%" PRIu64 ",\"races\":[", first, last, r->doubts);
 	for (size_t i = 0; i < r->n; i++) {
 		make_safe(&r->race[i]);
-		buf_str(&b, i ? ",\n" : "");
-		json_race(&r->race[i], &b);
 		if (r->race[i].tier == SOFT_RACE && s->batch)
 			s->quit_status = REPLAY_STATUS_DIFFERS;
 	}
-	out_printf(s->out, "%s]}\n", buf_cstr(&b));
+	js_put(&b, &racecheck_object, &(struct racecheck){first, last, *r});
+	out_printf(s->out, "%s\n", buf_cstr(&b));
 	buf_free(&b);
 }
 

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "replay/replay.h"
 #include "shell/live/breakpoints.h"
 #include "shell/print/graph.h"
@@ -520,6 +521,26 @@ const char cmd_when_help[] =
 	"changed by `set memory`, `set arg` or `replay swap`.\n"
 	"Example: when\n";
 
+JS_DEFINE(place_object, "graph_position", graph_place, JS(UINT, graph_place, step),
+	JS_AS("steps", UINT, graph_place, steps.n), JS(BOOL, graph_place, before));
+JS_DEFINE(inside_object, "kernel_position", soft_stop, JS(UINT, soft_stop, seq),
+	JS_AS("ptx_line", UINT, soft_stop, line));
+
+struct position {
+	uint64_t seq, last_seq;
+	bool on_device, soft, what_if, partial;
+	const char *file;
+	const struct graph_place *place; /* NULL: in no graph launch */
+	const struct soft_stop *inside;	 /* NULL: not under the microscope */
+	struct sbt_cmd_ref cmd;
+};
+JS_DEFINE(position_object, "position", position, JS(UINT, position, seq),
+	JS(UINT, position, last_seq), JS(BOOL, position, on_device), JS(BOOL, position, soft),
+	JS(BOOL, position, what_if), JS(BOOL, position, partial), JS(TEXT, position, file),
+	JS_OF("in_graph", POINTER, position, place, place_object),
+	JS_OF("in_kernel", POINTER, position, inside, inside_object),
+	JS_BY("command", position, cmd, sbt_json_ref, "command or null"));
+
 static struct err *when_replay(struct session *s, bool json)
 {
 	const struct sbt_cmd *c = replay_cmd(s->engine.trace.replay);
@@ -530,22 +551,13 @@ static struct err *when_replay(struct session *s, bool json)
 	struct buf b = BUF_INIT;
 
 	if (json) {
-		buf_printf(&b, "{\"seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"device\":", seq, last);
-		buf_str(&b, rd ? rd->soft ? "\"soft\"" : "\"real\"" : "null");
-		buf_printf(&b, ",\"what_if\":%s,\"partial\":%s,\"file\":", rd && rd->what_if ? "true" : "false",
-			rd && rd->partial ? "true" : "false");
-		json_string(&b, s->engine.trace.path);
-		if (place)
-			buf_printf(&b, ",\"step\":%" PRIu32 ",\"steps\":%" PRIu32 ",\"before\":%s", place->step, place->steps.n,
-				place->before ? "true" : "false");
-		if (kernel_stop(s))
-			buf_printf(&b, ",\"inside\":%" PRIu64 ",\"ptx_line\":%u", kernel_stop(s)->seq, kernel_stop(s)->line);
-		buf_str(&b, ",\"command\":");
-		if (c)
-			print_cmd(s, c, &b, true);
-		else
-			buf_str(&b, "null");
-		buf_str(&b, "}\n");
+		const struct sbt_names names = state_names(replay_state(s->engine.trace.replay));
+
+		js_put(&b, &position_object,
+			&(struct position){seq, last, rd, rd && rd->soft, rd && rd->what_if,
+				rd && rd->partial, s->engine.trace.path, place, kernel_stop(s),
+				{c, &names}});
+		buf_byte(&b, '\n');
 	} else if (place) {
 		graph_print_place(&b, s, place);
 		buf_printf(&b,

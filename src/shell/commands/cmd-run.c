@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "attach/attach.h"
 #include "shell/live/breakpoints.h"
 #include "shell/print/graph.h"
@@ -400,14 +401,24 @@ const char cmd_info_signals_help[] =
 	"Shows for each signal, or for SIGNAL, whether it stops the program and whether the program gets it.\n"
 	"Example: info signals SIGUSR1\n";
 
+struct signal {
+	const char *signal;
+	int number;
+	bool stop, pass;
+};
+JS_DEFINE(signal_object, "signal", signal, JS(TEXT, signal, signal), JS(INT, signal, number),
+	JS(BOOL, signal, stop), JS(BOOL, signal, pass));
+
 struct err *cmd_info_signals(struct session *s, const struct cmd_args *a)
 {
 	int only = a->argc ? signal_number(a->argv[0]) : 0;
-	bool first = true;
+	struct buf b = BUF_INIT;
 
 	if (a->argc > 1 || (a->argc && !only))
 		return err_cure(err_new(ERR_USAGE, "there is no signal \"%s\"", a->rest), "\"info signals\" lists them");
-	if (!a->json)
+	if (a->json)
+		buf_byte(&b, '[');
+	else
 		out_style(s->out, STYLE_HEADER, "%-12s %-5s %-5s %s\n", "Signal", "Stop", "Pass", "Description");
 	for (int sig = 1; sig < PROCESS_SIGNALS; sig++) {
 		const char *name = process_signal_name(sig);
@@ -416,14 +427,14 @@ struct err *cmd_info_signals(struct session *s, const struct cmd_args *a)
 		if (!name || (only && sig != only))
 			continue;
 		if (a->json)
-			out_printf(s->out, "%s{\"signal\":\"%s\",\"number\":%d,\"stop\":%s,\"pass\":%s}", first ? "[" : ",\n", name, sig,
-				stop ? "true" : "false", pass ? "true" : "false");
+			js_add(&b, &signal_object, &(struct signal){name, sig, stop, pass});
 		else
-			out_printf(s->out, "%-12s %-5s %-5s %s\n", name, stop ? "Yes" : "No", pass ? "Yes" : "No", process_signal_text(sig));
-		first = false;
+			out_printf(s->out, "%-12s %-5s %-5s %s\n", name, stop ? "Yes" : "No",
+				pass ? "Yes" : "No", process_signal_text(sig));
 	}
 	if (a->json)
-		out_str(s->out, "]\n");
+		out_printf(s->out, "%s]\n", buf_cstr(&b));
+	buf_free(&b);
 	return NULL;
 }
 
@@ -470,6 +481,15 @@ static const char *gpu_word(struct session *s, bool *ret_soft)
 	return *ret_soft ? "software GPU" : "machine's GPU";
 }
 
+struct program {
+	const char *program, *args, *status;
+	int pid, exit_code, exit_signal;
+	bool soft;
+};
+JS_DEFINE(program_object, "program", program, JS(TEXT, program, program), JS(TEXT, program, args),
+	JS(INT, program, pid), JS(TEXT, program, status), JS(INT, program, exit_code),
+	JS(INT, program, exit_signal), JS(BOOL, program, soft));
+
 struct err *cmd_info_program(struct session *s, const struct cmd_args *a)
 {
 	const struct target *t = &s->target;
@@ -479,12 +499,10 @@ struct err *cmd_info_program(struct session *s, const struct cmd_args *a)
 	struct buf b = BUF_INIT;
 
 	if (a->json) {
-		buf_str(&b, "{\"program\":");
-		json_string(&b, t->program ? t->program : "");
-		buf_str(&b, ",\"args\":");
-		json_string(&b, s->engine.set.string[SET_ARGS]);
-		buf_printf(&b, ",\"pid\":%d,\"status\":\"%s\",\"exit_code\":%d,\"exit_signal\":%d,\"soft\":%s}\n", pid, status_word(t), t->exit_code,
-			t->exit_signal, soft ? "true" : "false");
+		js_put(&b, &program_object,
+			&(struct program){t->program, s->engine.set.string[SET_ARGS],
+				status_word(t), pid, t->exit_code, t->exit_signal, soft});
+		buf_byte(&b, '\n');
 	} else if (!t->program) {
 		buf_str(&b, "No program has been chosen.\n");
 	} else {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "attach/attach.h"
 #include "shell/live/breakpoints.h"
 #include "shell/live/microscope.h"
@@ -110,7 +111,7 @@ struct err *cmd_backtrace(struct session *s, const struct cmd_args *a)
 	TRY(stack_get(s, bt.only, &st));
 	if (a->json) {
 		stack_json(&b, &st);
-		out_str(s->out, buf_cstr(&b));
+		out_printf(s->out, "%s\n", buf_cstr(&b));
 		buf_free(&b);
 	} else {
 		print_stack(s, &st, &bt);
@@ -228,15 +229,21 @@ static void thread_top(struct session *s, pid_t tid, struct buf *b)
 	stack_free(&st);
 }
 
+struct host_thread {
+	unsigned number;
+	bool selected;
+	struct inferior_thread of;
+};
+JS_DEFINE(host_thread_object, "host_thread", host_thread, JS(UINT, host_thread, number),
+	JS_AS("tid", UINT, host_thread, of.tid), JS_AS("thread", UINT, host_thread, of.thread),
+	JS(BOOL, host_thread, selected), JS_AS("name", CHARS, host_thread, of.name));
+
 static void print_thread(struct session *s, unsigned i, const struct inferior_thread *t, bool json, struct buf *b)
 {
 	bool selected = t->tid == s->target.tid;
 
 	if (json) {
-		buf_printf(b, "%s{\"thread\":%u,\"tid\":%d,\"gpu_thread\":%u,\"selected\":%s,\"name\":", i ? ",\n" : "[", i + 1, (int)t->tid, t->thread,
-			selected ? "true" : "false");
-		json_string(b, t->name);
-		buf_str(b, "}");
+		js_add(b, &host_thread_object, &(struct host_thread){i + 1, selected, *t});
 		return;
 	}
 	buf_printf(b, "%c %-4u %-8d ", selected ? '*' : ' ', i + 1, (int)t->tid);
@@ -264,8 +271,7 @@ struct err *cmd_info_threads(struct session *s, const struct cmd_args *a)
 		if (b.len && b.data[b.len - 1] != '\n')
 			buf_byte(&b, '\n');
 	} else {
-		if (!a->json)
-			buf_str(&b, "  Id   Tid      GPU  Name             Frame\n");
+		buf_str(&b, a->json ? "[" : "  Id   Tid      GPU  Name             Frame\n");
 		for (unsigned i = 0; inferior_thread(s->target.inf, i, &t); i++)
 			print_thread(s, i, &t, a->json, &b);
 		if (a->json)
@@ -385,26 +391,30 @@ const char cmd_info_sharedlibrary_help[] =
 	"Lists the ELF files mapped into the program, and whether they have symbols and line numbers.\n"
 	"Example: info sharedlibrary\n";
 
+JS_DEFINE(library_object, "library", inferior_library, JS(HEX, inferior_library, start),
+	JS(HEX, inferior_library, end), JS_AS("symbols", BOOL, inferior_library, has_symbols),
+	JS_AS("lines", BOOL, inferior_library, has_lines),
+	JS_AS("file", TEXT, inferior_library, path));
+
 struct err *cmd_info_sharedlibrary(struct session *s, const struct cmd_args *a)
 {
 	struct inferior_library l;
 	struct buf b = BUF_INIT;
 
-	if (!a->json)
+	if (a->json)
+		buf_byte(&b, '[');
+	else
 		buf_printf(&b, "%-18s %-18s %-7s %-5s %s\n", "From", "To", "Symbols", "Lines", "File");
 	for (unsigned i = 0; inferior_library(s->target.inf, i, &l); i++) {
 		if (a->json) {
-			buf_printf(&b, "%s{\"start\":\"0x%" PRIx64 "\",\"end\":\"0x%" PRIx64 "\",\"symbols\":%s,\"lines\":%s,\"path\":", i ? ",\n" : "[", l.start,
-				l.end, l.has_symbols ? "true" : "false", l.has_lines ? "true" : "false");
-			json_string(&b, l.path);
-			buf_str(&b, "}");
+			js_add(&b, &library_object, &l);
 		} else {
 			buf_printf(&b, "0x%016" PRIx64 " 0x%016" PRIx64 " %-7s %-5s %s\n", l.start, l.end, l.has_symbols ? "Yes" : "No",
 				l.has_lines ? "Yes" : "No", l.path);
 		}
 	}
 	if (a->json) {
-		buf_str(&b, b.len ? "]\n" : "[]\n");
+		buf_str(&b, "]\n");
 		out_str(s->out, buf_cstr(&b));
 	} else {
 		out_table(s->out, &b);

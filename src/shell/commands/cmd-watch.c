@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "replay/replay.h"
 #include "replay/device-node.h"
 #include "shell/live/breakpoints.h"
@@ -168,36 +169,60 @@ static struct err *print_writer(struct session *s, uint64_t seq, uint32_t step, 
 	return e;
 }
 
+struct writer {
+	uint64_t addr, size;
+	struct replay_writer w;
+	uint32_t step;
+	const char *cmd; /* JSON */
+	struct stack stack;
+};
+
+static void put_json(struct buf *out, const void *text)
+{
+	buf_str(out, *(const char *const *)text);
+}
+
+JS_DEFINE(writer_object, "writer", writer, JS(HEX, writer, addr), JS(UINT, writer, size),
+	JS_AS("seq", UINT, writer, w.seq), JS(UINT, writer, step),
+	JS_AS("certain", BOOL, writer, w.certain), JS_AS("changed", BOOL, writer, w.changed),
+	JS_BY("command", writer, cmd, put_json, "command or null"),
+	JS_BY("frames", writer, stack, stack_json, "[frame]"));
+
+static void text_writer(struct buf *b, const struct replay_writer *w, const struct stack *st)
+{
+	buf_str(b,
+		!w->certain
+			? "  (it had a pointer there; whether it wrote is known only on a device)\n"
+		: w->changed ? "\n"
+			     : "  (it may have written the same bytes)\n");
+	for (unsigned i = 0; i < st->n; i++) {
+		stack_print_frame(b, st, i);
+		buf_byte(b, '\n');
+	}
+}
+
 static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size, const struct replay_writer *w, uint32_t step, bool json)
 {
-	struct buf b = BUF_INIT;
+	struct buf cmd = BUF_INIT, b = BUF_INIT;
 	struct stack st = {0};
 	uint32_t id = 0;
-	struct err *e;
+	struct err *e = print_writer(s, w->seq, step, json, &cmd, &id);
 
-	if (json)
-		buf_printf(&b, "{\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"step\":%u,\"certain\":%s,\"changed\":%s,\"command\":", addr,
-			size, w->seq, step, w->certain ? "true" : "false", w->changed ? "true" : "false");
-	e = print_writer(s, w->seq, step, json, &b, &id);
 	if (!e)
 		e = stack_recorded(s, s->engine.trace.reader, id, &st);
 	if (!e && json) {
-		buf_str(&b, ",\"stack\":");
-		stack_json(&b, &st);
-		while (b.len && b.data[b.len - 1] == '\n')
-			b.len--;
-		buf_str(&b, "}\n");
+		js_put(&b, &writer_object,
+			&(struct writer){
+				addr, size, *w, step, cmd.len ? buf_cstr(&cmd) : "null", st});
+		buf_byte(&b, '\n');
 	} else if (!e) {
-		buf_str(&b, !w->certain ? "  (it had a pointer there; whether it wrote is known only on a device)\n"
-			: w->changed ? "\n" : "  (it may have written the same bytes)\n");
-		for (unsigned i = 0; i < st.n; i++) {
-			stack_print_frame(&b, &st, i);
-			buf_byte(&b, '\n');
-		}
+		buf_str(&b, buf_cstr(&cmd));
+		text_writer(&b, w, &st);
 	}
 	if (!e)
 		out_str(s->out, buf_cstr(&b));
 	stack_free(&st);
+	buf_free(&cmd);
 	buf_free(&b);
 	return e;
 }
@@ -334,6 +359,13 @@ struct diff {
 	size_t changed;
 };
 
+struct change {
+	uint64_t addr, size;
+	struct memory_difference d;
+};
+JS_DEFINE(change_object, "change", change, JS(HEX, change, addr), JS(UINT, change, size),
+	JS_AS("bytes", UINT, change, d.bytes), JS_AS("offset", UINT, change, d.first));
+
 static void add_piece(struct diff *d, unsigned side, uint64_t addr, uint64_t size, uint64_t alloc_seq)
 {
 	for (size_t i = 0; i < d->n; i++) {
@@ -389,8 +421,7 @@ static void tell_piece(struct diff *d, const struct piece *p, const struct memor
 
 	d->changed++;
 	if (d->json) {
-		buf_printf(b, "%s{\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"first\":%" PRIu64 "}", d->changed > 1 ? ",\n" : "",
-			p->addr, p->size, all->bytes, all->first);
+		js_add(b, &change_object, &(struct change){p->addr, p->size, *all});
 		return;
 	}
 	buf_printf(b, "0x%" PRIx64 ", %" PRIu64 " bytes", p->addr, p->size);
@@ -505,10 +536,30 @@ static struct err *parse_diff(struct diff *d, char *const *words, unsigned n, ui
 	return NULL;
 }
 
+static void put_changes(struct buf *out, const void *changes)
+{
+	const struct buf *b = changes;
+
+	buf_add(out, b->data, b->len);
+	buf_byte(out, ']');
+}
+
+JS_DEFINE(diff_object, "diff", diff, JS_AS("from_seq", UINT, diff, at[0]),
+	JS_AS("to_seq", UINT, diff, at[1]), JS_BY("changes", diff, out, put_changes, "[change]"));
+
+static void json_diff(struct diff *d)
+{
+	struct buf b = BUF_INIT;
+
+	js_put(&b, &diff_object, d);
+	out_printf(d->s->out, "%s\n", buf_cstr(&b));
+	buf_free(&b);
+}
+
 static void tell_diff(struct diff *d)
 {
 	if (d->json)
-		out_printf(d->s->out, "{\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"changed\":[%s]}\n", d->at[0], d->at[1], buf_cstr(&d->out));
+		json_diff(d);
 	else if (d->out.len)
 		out_str(d->s->out, buf_cstr(&d->out));
 	else
@@ -529,6 +580,8 @@ struct err *cmd_diff(struct session *s, const struct cmd_args *a)
 	e = parse_diff(&d, words, n, &addr, &size);
 	words_free(words);
 	TRY(e);
+	if (d.json)
+		buf_byte(&d.out, '[');
 	e = compare(&d, addr, size);
 	e = replay_device_back(&s->engine, e);
 	if (!e)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "shell/live/breakpoints.h"
 #include "base/words.h"
 
@@ -485,33 +486,16 @@ void breakpoints_print(struct breakpoints *b, struct buf *out)
 	}
 }
 
-void json_string(struct buf *out, const char *text)
-{
-	sbt_json_string(out, text, strlen(text));
-}
+JS_DEFINE(breakpoint_object, "breakpoint", breakpoint, JS(UINT, breakpoint, id),
+	JS(BOOL, breakpoint, enabled), JS(BOOL, breakpoint, temporary), JS(UINT, breakpoint, hits),
+	JS(UINT, breakpoint, ignore), JS_AS("spec", TEXT, breakpoint, what),
+	JS_AS("condition", TEXT, breakpoint, cond), JS_AS("script", TEXT, breakpoint, commands));
 
 void breakpoints_json(struct breakpoints *b, struct buf *out)
 {
 	buf_byte(out, '[');
-	for (unsigned i = 0; i < b->n; i++) {
-		const struct breakpoint *bp = b->v[i];
-
-		buf_printf(out, "%s{\"id\":%d,\"enabled\":%s,\"temporary\":%s,\"hits\":%llu,\"ignore\":%llu,\"what\":",
-			i ? ",\n" : "", bp->id, bp->enabled ? "true" : "false", bp->temporary ? "true" : "false",
-			(unsigned long long)bp->hits, (unsigned long long)bp->ignore);
-		json_string(out, bp->what);
-		buf_str(out, ",\"condition\":");
-		if (bp->cond)
-			json_string(out, bp->cond);
-		else
-			buf_str(out, "null");
-		buf_str(out, ",\"commands\":");
-		if (bp->commands)
-			json_string(out, bp->commands);
-		else
-			buf_str(out, "null");
-		buf_byte(out, '}');
-	}
+	for (unsigned i = 0; i < b->n; i++)
+		js_add(out, &breakpoint_object, b->v[i]);
 	buf_str(out, "]\n");
 }
 

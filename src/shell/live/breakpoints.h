@@ -72,7 +72,4 @@ void breakpoints_json(struct breakpoints *b, struct buf *out);
 /* As commands that make the same breakpoints again. */
 void breakpoints_script(struct breakpoints *b, struct buf *out);
 
-/* A string as a JSON string. */
-void json_string(struct buf *out, const char *text);
-
 #endif

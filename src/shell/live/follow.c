@@ -4,6 +4,7 @@
  * that an agent comes up in it: shells and wrappers never get that far. Surprise: an event is acted on only after the children that
  * were born before it have been taken, for a process that has ended takes its untaken children with it.
  */
+#include "base/json-put.h"
 #include "shell/live/follow.h"
 
 #include <stdio.h>
@@ -479,48 +480,43 @@ static const char *row_state(const struct session *s, const struct row *row)
 	return row->ended ? "ended" : s->target.inf && row->pid == s->target.pid ? "stopped" : "runs";
 }
 
-static void print_row(struct session *s, const struct row *row, bool json, const char *sep)
-{
-	struct buf b = BUF_INIT;
+JS_DEFINE(process_object, "process", row, JS(UINT, row, pid), JS(INT, row, rank),
+	JS(UINT, row, commands), JS(BOOL, row, ended), JS(TEXT, row, program),
+	JS_AS("trace", TEXT, row, path));
 
-	if (json) {
-		buf_printf(&b, "%s{\"pid\":%d,\"rank\":%lld,\"commands\":%llu,\"ended\":%s,\"program\":", sep, (int)row->pid, (long long)row->rank,
-			(unsigned long long)row->commands, row->ended ? "true" : "false");
-		sbt_json_string(&b, row->program, strlen(row->program));
-		buf_str(&b, ",\"trace\":");
-		sbt_json_string(&b, row->path ? row->path : "", row->path ? strlen(row->path) : 0);
-		buf_byte(&b, '}');
-	} else {
-		buf_printf(&b, "%-8d %-7s %-10llu %-30s %s\n", (int)row->pid, row_state(s, row), (unsigned long long)row->commands,
-			row->path ? row->path : "-", row->program);
-	}
-	out_str(s->out, buf_cstr(&b));
-	buf_free(&b);
+static void print_row(struct session *s, const struct row *row, bool json, struct buf *b)
+{
+	if (json)
+		js_add(b, &process_object, row);
+	else
+		buf_printf(b, "%-8d %-7s %-10llu %-30s %s\n", (int)row->pid, row_state(s, row),
+			(unsigned long long)row->commands, row->path ? row->path : "-",
+			row->program);
 }
 
 void follow_print(struct session *s, bool json)
 {
 	struct follow *f = s->follow;
 	struct row own = {.program = s->target.program, .ended = !s->target.inf, .pid = s->target.pid, .rank = s->target.rank};
-	const char *sep = "";
+	struct buf b = BUF_INIT;
 
 	if (s->recorder)
 		note_row(&own, s);
 	if (json)
-		out_str(s->out, "[");
+		buf_byte(&b, '[');
 	else
 		out_style(s->out, STYLE_HEADER, "%-8s %-7s %-10s %-30s %s\n", "Process", "State", "Commands", "Trace", "Program");
-	if (own.program && own.pid) {
-		print_row(s, &own, json, sep);
-		sep = ",\n";
-	}
+	if (own.program && own.pid)
+		print_row(s, &own, json, &b);
 	for (unsigned i = 0; f && i < f->n; i++) {
 		if (f->m[i]->s)
 			note_row(&f->rows[f->m[i]->row], f->m[i]->s);
 	}
-	for (unsigned i = 0; f && i < f->nrows; i++, sep = ",\n")
-		print_row(s, &f->rows[i], json, sep);
-	out_str(s->out, json ? "]\n" : "");
+	for (unsigned i = 0; f && i < f->nrows; i++)
+		print_row(s, &f->rows[i], json, &b);
+	buf_str(&b, json ? "]\n" : "");
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
 	if (!json && f)
 		out_printf(s->out, "%u process%s in all, %u of the children run.\n", f->seen, f->seen == 1 ? "" : "es", f->n);
 	free(own.path);

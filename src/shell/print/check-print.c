@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include "base/json-put.h"
 #include "replay/values.h"
 #include "shell/print/check-print.h"
 #include "shell/print/graph.h"
@@ -264,86 +265,134 @@ void check_print(struct session *s, const struct check_result *r, struct buf *ou
 	state_free(st);
 }
 
-static void json_command(struct session *s, const struct state *st, const struct check_launch *l, struct nodes *n, struct buf *out)
+static const char *type_name(uint64_t as)
 {
-	const struct state_step *step = l->step ? find_node(s, l, n) : NULL;
+	return value_types[as].name;
+}
+
+/* ---- JSON
+ * --------------------------------------------------------------------------------------------------------------
+ */
+
+JS_DEFINE(place_object, "difference", check_place, JS_AS("allocation", HEX, check_place, addr),
+	JS(UINT, check_place, size),
+	{"type", JS_NAMED, JS_MEMBER(check_place, as), .named = type_name},
+	JS(UINT, check_place, elements), JS(UINT, check_place, bytes),
+	JS(REAL, check_place, largest), JS_AS("ulp", REAL, check_place, steps),
+	JS_AS("addr", HEX, check_place, first_differs));
+
+struct whole {
+	struct session *s;
+	struct check_result r;
+	const struct state *st;
+	struct nodes *nodes;
+	const char *ended_by;
+	uint64_t fault_seq;
+	bool passing_known, unwritten_known;
+};
+
+/* A launch or a step of one. */
+struct launch {
+	const struct whole *of;
+	struct check_launch l;
+	uint32_t executions;
+	const char *looks_like;
+};
+
+static void put_command(struct buf *out, const void *launch)
+{
+	const struct launch *x = launch;
+	const struct state_step *step = x->l.step ? find_node(x->of->s, &x->l, x->of->nodes) : NULL;
+	const size_t from = out->len;
 	uint32_t id;
-	struct err *e =
-		l->step ? NULL
-			: trace_print_cmd(s->engine.trace.reader, st, l->seq, true, out, &id);
 
 	if (step)
-		graph_print_step(out, n->st, &n->launch, l->step, step, true);
-	if (e || (l->step && !step))
-		buf_str(out, "null");
-	err_free(e);
+		graph_print_step(
+			out, x->of->nodes->st, &x->of->nodes->launch, x->l.step, step, true);
+	else if (!x->l.step)
+		err_free(trace_print_cmd(
+			x->of->s->engine.trace.reader, x->of->st, x->l.seq, true, out, &id));
+	buf_str(out, out->len == from ? "null" : "");
 }
 
-static void json_launch(struct session *s, const struct state *st, const struct check_result *r, const struct check_launch *l, struct nodes *n,
-	struct buf *out)
+JS_DEFINE(launch_object, "checked_launch", launch, JS_AS("seq", UINT, launch, l.seq),
+	JS_AS("step", UINT, launch, l.step), JS_AS("nodes", UINT, launch, l.nodes),
+	JS_AS("differing", UINT, launch, l.differing), JS(UINT, launch, executions),
+	JS(TEXT, launch, looks_like), JS_BY("command", launch, of, put_command, "command or null"),
+	JS_AS("unwritten_shared", BOOL, launch, l.shared),
+	JS_LIST_OF("places", launch, l.places, l.nplaces, place_object));
+
+static void put_launches(struct buf *out, const void *whole)
 {
 	static const char *const looks[] = {"atomics", "race", "unclear"};
+	const struct whole *w = whole;
 
-	buf_printf(out, "{\"seq\":%" PRIu64 ",\"step\":%u,\"nodes\":%u,\"differing\":%u,\"executions\":%u,\"looks_like\":\"%s\",\"command\":", l->seq, l->step, l->nodes,
-		l->differing, r->runs - 1, !l->nplaces ? "uninitialised" : l->clock ? "clock" : is_seen(l) ? looks[l->looks] : "seen_once");
-	json_command(s, st, l, n, out);
-	buf_printf(out, ",\"unwritten_shared\":%s,\"places\":[", l->shared ? "true" : "false");
-	for (size_t i = 0; i < l->nplaces; i++) {
-		const struct check_place *p = &l->places[i];
+	buf_byte(out, '[');
+	for (size_t i = 0; i < w->r.nlaunches; i++) {
+		const struct check_launch *l = &w->r.launches[i];
 
-		buf_printf(out, "%s{\"allocation\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"type\":\"%s\",\"elements\":%" PRIu64 ",\"bytes\":%" PRIu64
-			",\"largest\":", i ? "," : "", p->addr, p->size, value_types[p->as].name, p->elements, p->bytes);
-		if (isfinite(p->largest))
-			buf_printf(out, "%.17g", p->largest);
-		else
-			buf_str(out, "null");
-		buf_printf(out, ",\"ulp\":%.17g,\"first\":\"0x%" PRIx64 "\"}", p->steps, p->first_differs);
+		js_add(out, &launch_object,
+			&(struct launch){w, *l, w->r.runs - 1,
+				!l->nplaces  ? "uninitialised"
+				: l->clock   ? "clock"
+				: is_seen(l) ? looks[l->looks]
+					     : "seen_once"});
 	}
-	buf_str(out, "]}");
+	buf_byte(out, ']');
 }
+
+struct reader {
+	struct launch command; /* of it only the seq is known */
+	struct unwritten u;
+};
+JS_DEFINE(reader_object, "unwritten", reader, JS_AS("seq", UINT, reader, u.seq),
+	JS_AS("launches", UINT, reader, u.count), JS_AS("bytes", UINT, reader, u.bytes),
+	JS_AS("addr", HEX, reader, u.read[0].addr), JS_AS("allocation", HEX, reader, u.alloc),
+	JS_BY("command", reader, command, put_command, "command or null"));
+
+static void put_unwritten(struct buf *out, const void *whole)
+{
+	const struct whole *w = whole;
+
+	buf_byte(out, '[');
+	for (size_t i = 0; i < w->r.unwritten.n; i++) {
+		const struct unwritten *u = &w->r.unwritten.row[i];
+
+		js_add(out, &reader_object, &(struct reader){{.of = w, .l.seq = u->seq}, *u});
+	}
+	buf_byte(out, ']');
+}
+
+JS_DEFINE(whole_object, "check", whole, JS_AS("first_seq", UINT, whole, r.first),
+	JS_AS("last_seq", UINT, whole, r.last), JS_AS("checked", UINT, whole, r.checked),
+	JS_AS("executions", UINT, whole, r.runs),
+	JS_BY("nondeterministic", whole, s, put_launches, "[checked_launch]"),
+	JS_NUMBERS_OF("passing", whole, r.passing, r.npassing),
+	JS_BY("unwritten", whole, s, put_unwritten, "[unwritten]"), JS(UINT, whole, fault_seq),
+	JS_AS("heap", UINT, whole, r.heap), JS_AS("kept_back", UINT, whole, r.late), JS_AS("outside", UINT, whole, r.outside),
+	JS(TEXT, whole, ended_by), JS_AS("reached", UINT, whole, r.reached),
+	JS_AS("not_checked", UINT, whole, r.missed), JS(BOOL, whole, passing_known),
+	JS(BOOL, whole, unwritten_known));
 
 void check_json(struct session *s, const struct check_result *r, struct buf *out)
 {
 	struct nodes n = {0};
 	struct state *st = NULL;
-	struct err *e = state_at(&st, s->engine.trace.reader, r->last);
 
-	err_free(e);
+	err_free(state_at(&st, s->engine.trace.reader, r->last));
 	if (!st)
 		st = state_new();
-	buf_printf(out, "{\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"checked\":%" PRIu64 ",\"executions\":%u,\"nondeterministic\":[", r->first, r->last,
-		r->checked, r->runs);
-	for (size_t i = 0; i < r->nlaunches; i++) {
-		buf_str(out, i ? ",\n" : "");
-		json_launch(s, st, r, &r->launches[i], &n, out);
-	}
+	js_add(out, &whole_object,
+		&(struct whole){.s = s,
+			.r = *r,
+			.st = st,
+			.nodes = &n,
+			.ended_by = r->end == DEVICE_CHECKED_BUDGET ? "budget"
+				    : r->end			    ? "interrupt"
+								    : NULL,
+			.fault_seq = r->fault.told ? r->fault.first : 0,
+			.passing_known = !r->passing_unknown,
+			.unwritten_known = !r->unwritten_unknown});
 	drop_nodes(&n);
-	buf_str(out, "],\"passing\":[");
-	for (size_t i = 0; i < r->npassing; i++)
-		buf_printf(out, "%s%" PRIu64, i ? "," : "", r->passing[i]);
-	buf_str(out, "],\"unwritten\":[");
-	for (size_t i = 0; i < r->unwritten.n; i++) {
-		const struct unwritten *u = &r->unwritten.row[i];
-		uint32_t id;
-
-		buf_printf(out, "%s{\"seq\":%" PRIu64 ",\"launches\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"first\":\"0x%" PRIx64 "\",\"allocation\":\"0x%" PRIx64
-			"\",\"command\":", i ? ",\n" : "", u->seq, u->count, u->bytes, u->read[0].addr, u->alloc);
-		e = trace_print_cmd(s->engine.trace.reader, st, u->seq, true, out, &id);
-		if (e)
-			buf_str(out, "null");
-		err_free(e);
-		buf_byte(out, '}');
-	}
-	buf_printf(out, "],\"fault\":%" PRIu64 ",\"heap\":%" PRIu64 ",\"kept_back\":%" PRIu64
-		",\"outside\":%" PRIu64,
-		r->fault.told ? r->fault.first : 0, r->heap, r->late, r->outside);
-	buf_printf(out,
-		",\"ended_by\":%s,\"reached\":%" PRIu64 ",\"not_checked\":%" PRIu64
-		",\"passing_known\":%s,\"unwritten_known\":%s}\n",
-		r->end == DEVICE_CHECKED_BUDGET ? "\"budget\""
-		: r->end			? "\"interrupt\""
-						: "null",
-		r->reached, r->missed, r->passing_unknown ? "false" : "true",
-		r->unwritten_unknown ? "false" : "true");
 	state_free(st);
 }

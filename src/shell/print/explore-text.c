@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "shell/print/explore-text.h"
 #include "shell/print/graph.h"
 #include "shell/print/stack-view.h"
@@ -236,22 +237,6 @@ void explore_print(struct session *s, const struct explore_result *r, struct buf
 
 /* ---- JSON ---------------------------------------------------------------------------------------------------------------------------- */
 
-static void json_text(const char *text, struct buf *out)
-{
-	if (text)
-		sbt_json_string(out, text, strlen(text));
-	else
-		buf_str(out, "null");
-}
-
-static void json_bytes(const char *name, const uint8_t *b, struct buf *out)
-{
-	buf_printf(out, ",\"%s\":\"", name);
-	for (unsigned i = 0; i < 8; i++)
-		buf_printf(out, "%02x", b[i]);
-	buf_byte(out, '"');
-}
-
 /* A number; "N.K": step K of graph launch N; "host N": what the host changed before command N. */
 static void json_entry(uint64_t entry, struct buf *out)
 {
@@ -263,50 +248,81 @@ static void json_entry(uint64_t entry, struct buf *out)
 		buf_printf(out, entry & ORDER_HOST ? "\"host %" PRIu64 "\"" : "%" PRIu64, order_seq(entry));
 }
 
-static void json_found(const struct explore_found *f, struct buf *out)
+static void put_entry(struct buf *out, const void *entry)
 {
-	buf_str(out, "{\"pairs\":[");
-	for (size_t i = 0; i < f->nflipped; i++) {
-		buf_str(out, i ? ",{\"a\":" : "{\"a\":");
-		json_entry(f->as_recorded[i].before, out);
-		buf_str(out, ",\"b\":");
-		json_entry(f->as_recorded[i].after, out);
-		buf_printf(out, ",\"places\":\"0x%" PRIx64 "\"}", f->places[i]);
-	}
-	buf_printf(out, "],\"poison\":%" PRIu64 ",\"always\":%s,\"held\":%" PRIu64, f->poison, f->always ? "true" : "false", f->held);
-	buf_printf(out, ",\"again\":%" PRIu64 ",\"place\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"at\":\"0x%" PRIx64 "\"",
-		f->again, f->place, f->place_size, f->bytes, f->at);
-	json_bytes("was", f->was, out);
-	json_bytes("is", f->is, out);
-	buf_str(out, ",\"trace\":");
-	json_text(f->path, out);
-	buf_str(out, ",\"schedule\":[");
+	json_entry(*(const uint64_t *)entry, out);
+}
+
+struct pair {
+	struct order_pair p;
+	uint64_t sites;
+};
+JS_DEFINE(pair_object, "pair", pair, JS_BY("earlier", pair, p.before, put_entry, "entry"),
+	JS_BY("later", pair, p.after, put_entry, "entry"), JS(HEX, pair, sites));
+
+static void put_pairs(struct buf *out, const void *found)
+{
+	const struct explore_found *f = found;
+
+	buf_byte(out, '[');
+	for (size_t i = 0; i < f->nflipped; i++)
+		js_add(out, &pair_object, &(struct pair){f->as_recorded[i], f->places[i]});
+	buf_byte(out, ']');
+}
+
+static void put_schedule(struct buf *out, const void *found)
+{
+	const struct explore_found *f = found;
+
+	buf_byte(out, '[');
 	for (size_t k = 0; k < f->nseqs; k++) {
 		buf_str(out, k ? "," : "");
 		json_entry(f->seqs[k], out);
 	}
-	buf_str(out, "]}");
+	buf_byte(out, ']');
 }
+
+/* flipped is the first member. */
+JS_DEFINE(found_object, "found", explore_found,
+	JS_BY("pairs", explore_found, flipped, put_pairs, "[pair]"),
+	JS(UINT, explore_found, poison), JS(BOOL, explore_found, always),
+	JS(UINT, explore_found, held), JS(UINT, explore_found, again),
+	JS_AS("allocation", HEX, explore_found, place),
+	JS_AS("size", UINT, explore_found, place_size), JS(UINT, explore_found, bytes),
+	JS_AS("addr", HEX, explore_found, at), JS(BYTES, explore_found, was),
+	JS(BYTES, explore_found, is), JS_AS("trace", TEXT, explore_found, path),
+	JS_BY("schedule", explore_found, flipped, put_schedule, "[entry]"));
+
+struct result {
+	struct explore_result r;
+	bool complete;
+};
+
+static void put_have(struct buf *out, const void *result)
+{
+	const struct explore_result *r = result;
+
+	buf_byte(out, '[');
+	for (uint32_t i = 0; i < r->shards; i++)
+		if (r->have[i])
+			buf_printf(out, "%s%" PRIu32, out->data[out->len - 1] == '[' ? "" : ",",
+				i + 1);
+	buf_byte(out, ']');
+}
+
+JS_DEFINE(result_object, "explore", result, JS_AS("trace", TEXT, result, r.trace),
+	JS_AS("recording", HEX, result, r.id), JS_AS("first_seq", UINT, result, r.first),
+	JS_AS("last_seq", UINT, result, r.last), JS_AS("shards", UINT, result, r.shards),
+	JS_BY("have", result, r, put_have, "[number]"), JS_AS("executed", UINT, result, r.executed),
+	JS_AS("alike", UINT, result, r.alike), JS_AS("unordered", UINT, result, r.pairs),
+	JS_AS("unstable", UINT, result, r.unstable),
+	JS_AS("left_early", BOOL, result, r.left_early),
+	JS_AS("went_through", BOOL, result, r.went_through), JS(BOOL, result, complete),
+	JS_AS("seconds", REAL, result, r.seconds),
+	JS_LIST_OF("found", result, r.found, r.nfound, found_object));
 
 void explore_json(const struct explore_result *r, struct buf *out)
 {
-	bool any = false;
-
-	buf_str(out, "{\"trace\":");
-	json_text(r->trace, out);
-	buf_printf(out, ",\"id\":\"0x%" PRIx64 "\",\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"shards\":%" PRIu32 ",\"have\":[", r->id, r->first, r->last,
-		r->shards);
-	for (uint32_t i = 0; i < r->shards; i++)
-		if (r->have[i]) {
-			buf_printf(out, "%s%" PRIu32, any ? "," : "", i + 1);
-			any = true;
-		}
-	buf_printf(out, "],\"executed\":%" PRIu64 ",\"alike\":%" PRIu64 ",\"pairs\":%" PRIu64 ",\"unstable\":%" PRIu64
-		",\"left_early\":%s,\"went_through\":%s,\"complete\":%s,\"seconds\":%.3f,\"found\":[", r->executed, r->alike, r->pairs, r->unstable,
-		r->left_early ? "true" : "false", r->went_through ? "true" : "false", explore_is_complete(r) ? "true" : "false", r->seconds);
-	for (size_t i = 0; i < r->nfound; i++) {
-		buf_str(out, i ? "," : "");
-		json_found(&r->found[i], out);
-	}
-	buf_str(out, "]}\n");
+	js_put(out, &result_object, &(struct result){*r, explore_is_complete(r)});
+	buf_byte(out, '\n');
 }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "shell/line/interrupt.h"
 #include "shell/print/ranks-view.h"
 #include "base/words.h"
@@ -67,6 +68,13 @@ static struct lane *earliest(struct lanes *ls)
 	return best;
 }
 
+/* What a command of a set has besides. */
+struct at {
+	uint64_t rank, time_ns;
+	const char *host;
+};
+JS_DEFINE(at_object, "ranked", at, JS(UINT, at, rank), JS(TEXT, at, host), JS(UINT, at, time_ns));
+
 static struct err *print_line(struct session *s, const struct lanes *ls, const struct lane *l, bool json, struct buf *line)
 {
 	struct buf cmd = BUF_INIT;
@@ -74,9 +82,9 @@ static struct err *print_line(struct session *s, const struct lanes *ls, const s
 
 	buf_clear(line);
 	if (json) { /* {"seq":.. becomes {"rank":..,"seq":.. */
-		buf_printf(line, "{\"rank\":%" PRIu64 ",\"host\":", l->r->rank);
-		sbt_json_string(line, l->r->host, strlen(l->r->host));
-		buf_printf(line, ",\"time_ns\":%" PRIu64 ",%s", l->at, buf_cstr(&cmd) + 1);
+		buf_byte(line, '{');
+		js_members(line, &at_object, &(struct at){l->r->rank, l->at, l->r->host});
+		buf_printf(line, ",%s", buf_cstr(&cmd) + 1);
 	} else {
 		buf_printf(line, "%+14.6f ms  %4" PRIu64 "  %-*s  %s", (double)(l->at - ls->start) / 1e6, l->r->rank, ls->host_width, l->r->host, buf_cstr(&cmd));
 	}
@@ -140,35 +148,38 @@ static void clock_text(struct buf *b, const struct rank *r)
 		buf_printf(b, ", drift %+.3f ppm", r->fit.drift * 1e6);
 }
 
-static void info_row(struct session *s, const struct rank *r, bool json, const char *sep)
+static void info_row(struct session *s, const struct rank *r)
 {
 	struct buf b = BUF_INIT;
 
-	if (json) {
-		buf_printf(&b, "%s{\"rank\":%" PRIu64 ",\"host\":", sep, r->rank);
-		sbt_json_string(&b, r->host, strlen(r->host));
-		buf_str(&b, ",\"file\":");
-		sbt_json_string(&b, r->file, strlen(r->file));
-		buf_printf(&b, ",\"pid\":%" PRIu64 ",\"commands\":%" PRIu64 ",\"fitted\":%s,\"offset_ns\":%" PRId64 ",\"drift\":%.12g,\"error_ns\":%.6g,\"matches\":%u}",
-			r->pid, r->commands, r->fitted ? "true" : "false", r->fit.offset, r->fit.drift, r->fit.error, r->fit.n);
-	} else {
-		buf_printf(&b, "%4" PRIu64 "  %-16s %8" PRIu64 "  %10" PRIu64 "  %-40s ", r->rank, r->host, r->pid, r->commands, r->file);
-		clock_text(&b, r);
-		buf_byte(&b, '\n');
-	}
+	buf_printf(&b, "%4" PRIu64 "  %-16s %8" PRIu64 "  %10" PRIu64 "  %-40s ", r->rank, r->host,
+		r->pid, r->commands, r->file);
+	clock_text(&b, r);
+	buf_byte(&b, '\n');
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 }
 
+static void put_ranks(struct buf *out, const void *set)
+{
+	ranks_json(out, set);
+}
+
+JS_DEFINE(set_object, "set", ranks, JS_BY("rank_list", ranks, path, put_ranks, "[rank]"));
+
 struct err *ranks_info(struct session *s, struct ranks *set, bool json)
 {
-	if (json)
-		out_str(s->out, "{\"ranks\":[");
-	else
-		out_style(s->out, STYLE_HEADER, "%4s  %-16s %8s  %10s  %-40s %s\n", "Rank", "Host", "Process", "Commands", "Trace", "Host's clock");
+	struct buf b = BUF_INIT;
+
+	if (json) {
+		js_put(&b, &set_object, set);
+		out_printf(s->out, "%s\n", buf_cstr(&b));
+		buf_free(&b);
+		return NULL;
+	}
+	out_style(s->out, STYLE_HEADER, "%4s  %-16s %8s  %10s  %-40s %s\n", "Rank", "Host",
+		"Process", "Commands", "Trace", "Host's clock");
 	for (unsigned i = 0; i < set->n; i++)
-		info_row(s, &set->r[i], json, i ? ",\n" : "");
-	if (json)
-		out_str(s->out, "]}\n");
+		info_row(s, &set->r[i]);
 	return NULL;
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "shell/live/breakpoints.h"
 #include "engine/recorder.h"
 #include "shell/print/stack-view.h"
@@ -135,29 +136,29 @@ void stack_print_brief(struct buf *out, const struct stack *st, const char *inde
 	}
 }
 
-static void json_member(struct buf *out, const char *name, const char *text)
-{
-	buf_printf(out, ",\"%s\":", name);
-	if (text)
-		json_string(out, text);
-	else
-		buf_str(out, "null");
-}
+struct frame {
+	unsigned frame;
+	uint64_t pc;
+	struct symbol sym;
+	bool inlined, python;
+};
+JS_DEFINE(frame_object, "frame", frame, JS(UINT, frame, frame), JS(HEX, frame, pc),
+	JS_AS("function", TEXT, frame, sym.function), JS_AS("file", TEXT, frame, sym.file),
+	JS_AS("line", UINT, frame, sym.line), JS_AS("binary", TEXT, frame, sym.module),
+	JS(BOOL, frame, inlined), JS(BOOL, frame, python));
 
-void stack_json(struct buf *out, const struct stack *st)
+void stack_json(struct buf *out, const void *stack)
 {
+	const struct stack *st = stack;
+
 	buf_byte(out, '[');
 	for (unsigned i = 0; i < st->n; i++) {
 		const struct backtrace_frame *f = &st->frames[i];
 
-		buf_printf(out, "%s{\"frame\":%u,\"pc\":\"0x%" PRIx64 "\"", i ? ",\n" : "", i, f->pc);
-		json_member(out, "function", f->sym.function);
-		json_member(out, "file", f->sym.file);
-		buf_printf(out, ",\"line\":%u", f->sym.line);
-		json_member(out, "module", f->sym.module);
-		buf_printf(out, ",\"inlined\":%s,\"python\":%s}", f->inlined ? "true" : "false", f->python ? "true" : "false");
+		js_add(out, &frame_object,
+			&(struct frame){i, f->pc, f->sym, f->inlined, f->python});
 	}
-	buf_str(out, "]\n");
+	buf_byte(out, ']');
 }
 
 void stack_tell_top(struct session *s)

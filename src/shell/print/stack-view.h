@@ -24,7 +24,8 @@ void stack_print_frame(struct buf *out, const struct stack *st, unsigned i);
  * libraries' frames alone say little about the program.
  */
 void stack_print_brief(struct buf *out, const struct stack *st, const char *indent, unsigned most);
-void stack_json(struct buf *out, const struct stack *st);
+/* A struct stack as an array of frames, for JS_BY(.., stack_json, "[frame]"). */
+void stack_json(struct buf *out, const void *stack);
 /* The innermost frame of the stopped thread on the screen; nothing when it cannot be unwound. */
 void stack_tell_top(struct session *s);
 

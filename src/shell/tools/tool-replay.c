@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/json-put.h"
 #include "sbt/memory.h"
 #include "engine/partial.h"
 #include "engine/replay-order.h"
 #include "shell/tools/tool-options.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
-#include "engine/verdict.h"
+#include "shell/print/replay-print.h"
 #include "base/words.h"
 
 struct tool_replay {
@@ -23,7 +24,7 @@ struct tool_replay {
 	struct partial partial;
 	struct buf out;	   /* the windows' JSON */
 	bool started; /* in the order in which the GPU started them */
-	bool faulted; /* as recorded */
+	bool verified, faulted; /* faulted: as recorded */
 	uint64_t recorded;  /* commands whose effects were taken from the recording */
 	bool differs, bare; /* something is different; a window had nothing to compare with */
 	bool freed; /* that one: because the program had no memory left at its end */
@@ -106,92 +107,6 @@ static struct err *take_options(struct tool_replay *t, int argc, char **argv)
 
 /* ---- telling ------------------------------------------------------------------------------------------------------ */
 
-static void json_lines(struct buf *b, const char *lines)
-{
-	const char *sep = "";
-
-	buf_byte(b, '[');
-	while (*lines) {
-		size_t n = strcspn(lines, "\n");
-
-		if (n) {
-			buf_str(b, sep);
-			sbt_json_string(b, lines, n);
-			sep = ",";
-		}
-		lines += n;
-		lines += *lines == '\n';
-	}
-	buf_byte(b, ']');
-}
-
-/* Where the time went, in milliseconds. */
-static struct err *json_phases(struct buf *b, struct device *d)
-{
-	struct replayer_figures f;
-
-	TRY(device_figures(d, &f));
-	const struct {
-		const char *name;
-		uint64_t ns;
-	} rows[] = {{"read_trace", f.read_ns}, {"driver", f.device_ns}, {"place", f.place_ns}, {"code", f.code_ns}, {"restore", f.restore_ns},
-		{"checkpoints", f.save_ns + f.room_ns + f.back_ns}, {"execute", f.run_ns}, {"execute_on_device", f.gpu_ns}, {"hash", f.hash_ns}};
-
-	buf_str(b, ",\"milliseconds\":{");
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		buf_printf(b, "%s\"%s\":%.3f", i ? "," : "", rows[i].name, (double)rows[i].ns / 1e6);
-	buf_printf(b, "},\"restored_bytes\":%" PRIu64 ",\"checkpoints\":%u", f.restored_bytes, f.checkpoints);
-	return NULL;
-}
-
-static void json_window(struct tool_replay *t, const struct replay_device *rd, const struct device_verified *v, const struct verdict *why, double seconds)
-{
-	struct device_info info = device_info(rd->d);
-	struct buf *b = &t->out;
-	const char *sep = "";
-
-	buf_printf(b,
-		"%s{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64
-		",\"device\":\"%s\",\"bytes\":%" PRIu64 ",\"allocations\":%" PRIu64
-		",\"identical\":%" PRIu64 ",\"unchecked\":%" PRIu64 ",\"own\":%" PRIu64
-		",\"outputs\":%" PRIu64 ",\"outputs_identical\":%" PRIu64
-		",\"outputs_unchecked\":%" PRIu64 ",\"first_output\":%" PRIu64
-		",\"unrepeatable\":%" PRIu64 ",\"seconds\":%.3f,\"verified\":%s,\"commands\":",
-		b->len ? ",\n" : "", info.first, info.last, rd->soft ? "soft" : "real", info.bytes,
-		v->sums.pieces, v->sums.same, v->sums.unchecked, v->sums.own, v->sums.outputs,
-		v->sums.outputs_same, v->sums.outputs_unknown, v->sums.first_output,
-		info.unrepeatable, seconds,
-		device_verified_ok(v) && !info.fault.told ? "true" : "false");
-	buf_printf(b,
-		"{\"executed\":%" PRIu64 ",\"from_recording\":%" PRIu64 ",\"left_out\":%" PRIu64
-		"},\"fault\":",
-		info.work, info.recorded, info.left_out);
-	if (info.fault.told)
-		buf_printf(b, "{\"told_seq\":%" PRIu64 ",\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"code\":%u,\"as_recorded\":false}", info.fault.told,
-			info.fault.first, info.fault.last, info.fault.code);
-	else
-		buf_str(b, "null");
-	buf_str(b, ",\"notes\":");
-	json_lines(b, info.notes ? info.notes : "");
-	err_free(json_phases(b, rd->d)); /* only figures: without them it is an answer, too */
-	buf_str(b, ",\"differences\":[");
-	for (size_t i = 0; i < v->npieces; i++) {
-		const struct replayer_piece *p = &v->pieces[i];
-
-		if (p->checked != REPLAYER_CHECKED || p->same)
-			continue;
-		buf_printf(b, "%s{\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"offset\":", sep, p->addr, p->size);
-		if (p->first_page == UINT64_MAX)
-			buf_str(b, "null}");
-		else
-			buf_printf(b, "%" PRIu64 "}", p->first_page * SBT_PAGE);
-		sep = ",";
-	}
-	buf_byte(b, ']');
-	verdict_json(why, b);
-	buf_byte(b, '}');
-}
-
 /* What was not executed was not verified either: it is as recorded because it was copied from
  * there. */
 static void tell_recorded(const struct device_info *info, struct buf *b)
@@ -214,7 +129,7 @@ static void tell_window(struct tool_replay *t, const struct replay_device *rd, c
 	char size[32];
 
 	if (t->tool.json) {
-		json_window(t, rd, v, why, seconds);
+		replayed_json(&t->out, rd, v, why, seconds);
 		return;
 	}
 	buf_printf(&b, "#%" PRIu64 "-#%" PRIu64 " executed again on %s, %s of memory, in %.2f s\n", info.first, info.last, replay_device_name(rd),
@@ -238,11 +153,7 @@ static void tell_partial(struct tool_replay *t, const struct replay_device *rd, 
 	struct buf b = BUF_INIT;
 
 	if (t->tool.json) {
-		buf_printf(&t->out, "%s{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64
-			",\"device\":\"%s\",\"executed\":%" PRIu64 ",\"left_out\":%" PRIu64 ",\"allocations\":%" PRIu64 ",\"identical\":%" PRIu64
-			",\"inexact\":%" PRIu64 ",\"seconds\":%.3f,\"verified\":%s}", t->out.len ? ",\n" : "", rd->first, rd->last, r->plan.from,
-			r->at, rd->soft ? "soft" : "real", r->plan.executed, (uint64_t)r->plan.nskip + r->plan.behind, r->allocations,
-			r->identical, r->inexact, seconds, partial_ok(r) ? "true" : "false");
+		partial_json(&t->out, rd, r, seconds);
 		return;
 	}
 	buf_printf(&b, "#%" PRIu64 "-#%" PRIu64 " in part, executed again on %s, in %.2f s\n", rd->first, r->at, replay_device_name(rd), seconds);
@@ -303,9 +214,7 @@ static void tell_as_recorded(struct tool_replay *t, const struct replay_device *
 	const struct device_fault f = device_info(rd->d).fault;
 
 	if (t->tool.json)
-		buf_printf(&t->out, "%s{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"device\":\"%s\",\"fault\":{\"seq\":%" PRIu64
-			",\"told_seq\":%" PRIu64 ",\"code\":%u,\"as_recorded\":true}}", t->out.len ? ",\n" : "", rd->first, rd->last,
-			rd->soft ? "soft" : "real", device_culprit(rd->d, NULL), f.told, f.code);
+		faulted_json(&t->out, rd);
 	else
 		out_printf(t->s->out, "%s\nFailed as recorded: #%" PRIu64 " told the program, CUDA error %u. Nothing can be compared after a fault.\n",
 			e->what, f.told, f.code);
@@ -378,25 +287,37 @@ static struct err *nothing_to_compare(const struct tool_replay *t)
 		"The recording was cut short; `replay start` still shows what the commands do");
 }
 
+static void put_windows(struct buf *out, const void *windows)
+{
+	const struct buf *b = windows;
+
+	buf_add(out, b->data, b->len);
+	buf_byte(out, ']');
+}
+
+JS_DEFINE(tool_replay_object, "replay", tool_replay, JS(TEXT, tool_replay, file),
+	JS_BY("windows", tool_replay, out, put_windows, "[replayed / faulted / part]"),
+	JS(BOOL, tool_replay, verified));
+
 int tool_replay(struct session *s, int argc, char **argv)
 {
 	struct tool_replay t = {.s = s, .tool = tool_options_default(s)};
 	struct err *e = take_options(&t, argc, argv);
 
+	buf_byte(&t.out, '[');
 	if (!e)
 		e = trace_open(s, t.file);
 	if (!e)
 		e = run_windows(&t);
 	if (!e && t.bare)
 		e = nothing_to_compare(&t);
-	if (t.tool.json && t.out.len) {
-		out_str(s->out, "{\"file\":");
-		struct buf name = BUF_INIT;
+	if (t.tool.json && t.out.len > 1) {
+		struct buf b = BUF_INIT;
 
-		sbt_json_string(&name, t.file, strlen(t.file));
-		out_printf(s->out, "%s,\"windows\":[%s],\"verified\":%s}\n", buf_cstr(&name), buf_cstr(&t.out),
-			!e && !t.differs ? "true" : "false");
-		buf_free(&name);
+		t.verified = !e && !t.differs;
+		js_put(&b, &tool_replay_object, &t);
+		out_printf(s->out, "%s\n", buf_cstr(&b));
+		buf_free(&b);
 	} else if (!e && t.recorded && !t.differs && !t.faulted) {
 		out_printf(s->out,
 			"Verified. Not executed, taken from the recording: %" PRIu64 " command%s.\n",

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/json-put.h"
 #include "shell/commands/races.h"
 #include "shell/print/check-print.h"
 #include "shell/live/breakpoints.h"
@@ -260,54 +261,77 @@ void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
 	print_unreplayable(out, r);
 }
 
-static void member(struct buf *out, const char *name, const char *text)
+struct unreplayable {
+	const char *call;
+	uint64_t calls;
+};
+JS_DEFINE(unreplayable_object, "unreplayable", unreplayable, JS(TEXT, unreplayable, call),
+	JS(UINT, unreplayable, calls));
+
+struct window {
+	uint64_t first_seq, last_seq;
+};
+JS_DEFINE(window_object, "window", window, JS(UINT, window, first_seq), JS(UINT, window, last_seq));
+
+struct summary {
+	const char *file, *damage;
+	uint64_t size, commands, first_seq, last_seq, lost;
+	struct sbt_meta m;
+	struct state_totals t;
+	struct sbt_reader *r;
+};
+
+static void put_calls(struct buf *out, const void *reader)
 {
-	buf_printf(out, ",\"%s\":", name);
-	json_string(out, text ? text : "");
+	const struct sbt_reader *r = *(struct sbt_reader *const *)reader;
+	struct unreplayable u;
+
+	buf_byte(out, '[');
+	for (unsigned i = 0; sbt_reader_unreplayable(r, i, &u.call, &u.calls); i++)
+		js_add(out, &unreplayable_object, &u);
+	buf_byte(out, ']');
 }
+
+static void put_windows(struct buf *out, const void *reader)
+{
+	struct sbt_reader *r = *(struct sbt_reader *const *)reader;
+	struct window w;
+
+	buf_byte(out, '[');
+	for (unsigned i = 0; sbt_reader_window(r, i, &w.first_seq, &w.last_seq); i++)
+		js_add(out, &window_object, &w);
+	buf_byte(out, ']');
+}
+
+JS_DEFINE(summary_object, "trace", summary, JS(TEXT, summary, file), JS(UINT, summary, size),
+	JS(UINT, summary, commands), JS(UINT, summary, first_seq), JS(UINT, summary, last_seq),
+	JS(UINT, summary, lost), JS_AS("program", TEXT, summary, m.program),
+	JS_AS("cwd", TEXT, summary, m.cwd), JS_AS("host", TEXT, summary, m.host),
+	JS_AS("gpu", TEXT, summary, m.gpu), JS_AS("tsdb", TEXT, summary, m.tsdb),
+	JS_AS("start_ns", UINT, summary, m.start_ns), JS_AS("pid", UINT, summary, m.pid),
+	JS_AS("driver_version", UINT, summary, m.driver_version),
+	JS_AS("soft", BOOL, summary, m.soft), JS_AS("stacks", BOOL, summary, m.stacks),
+	JS_AS("timestamps", BOOL, summary, m.timestamps), JS_AS("rank", ID, summary, m.rank),
+	JS_AS("ranks", ID, summary, m.ranks), JS_AS("observed", BOOL, summary, m.observed),
+	JS_AS("attached_at", SEQ, summary, t.attach_seq),
+	JS_AS("found_allocations", UINT, summary, t.found_allocations),
+	JS_AS("unknown", UINT, summary, t.unknown), JS(TEXT, summary, damage),
+	JS_BY("unreplayable", summary, r, put_calls, "[unreplayable]"),
+	JS_BY("windows", summary, r, put_windows, "[window]"));
 
 void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r)
 {
-	const struct sbt_meta *m = sbt_reader_meta(r);
-	const char *call, *damage;
-	uint64_t n, first, last;
-	struct state_totals t;
+	struct summary x = {path, NULL, sbt_reader_size(r), sbt_reader_count(r),
+		sbt_reader_first_seq(r), sbt_reader_last_seq(r), sbt_reader_lost(r),
+		*sbt_reader_meta(r), {0}, r};
 	struct state *st;
 
-	buf_str(out, "{\"file\":");
-	json_string(out, path);
-	buf_printf(out, ",\"size\":%" PRIu64 ",\"commands\":%" PRIu64 ",\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",\"lost\":%" PRIu64,
-		sbt_reader_size(r), sbt_reader_count(r), sbt_reader_first_seq(r), sbt_reader_last_seq(r), sbt_reader_lost(r));
-	member(out, "program", m->program);
-	member(out, "cwd", m->cwd);
-	member(out, "host", m->host);
-	member(out, "gpu", m->gpu);
-	member(out, "tsdb", m->tsdb);
-	buf_printf(out, ",\"start_ns\":%" PRIu64 ",\"pid\":%u,\"driver_version\":%u,\"soft\":%s,\"stacks\":%s,\"timestamps\":%s", m->start_ns,
-		m->pid, m->driver_version, m->soft ? "true" : "false", m->stacks ? "true" : "false", m->timestamps ? "true" : "false");
-	if (m->rank)
-		buf_printf(out, ",\"rank\":%" PRIu64, m->rank - 1);
-	if (m->ranks)
-		buf_printf(out, ",\"ranks\":%" PRIu64, m->ranks - 1);
-	buf_printf(out, ",\"observed\":%s", m->observed ? "true" : "false");
-	if (attached(r, true, &t, &st))
-		buf_printf(out, ",\"attached_at\":%" PRIu64 ",\"found_allocations\":%" PRIu64 ",\"unknown\":%" PRIu64, t.attach_seq, t.found_allocations,
-			t.unknown);
+	x.m.rank--; /* they are one more than that; 0: not known */
+	x.m.ranks--;
+	if (!attached(r, true, &x.t, &st))
+		x.t = (struct state_totals){0};
+	x.damage = sbt_reader_damage(r); /* reading the commands may have found more */
+	js_put(out, &summary_object, &x);
+	buf_byte(out, '\n');
 	state_free(st);
-	buf_str(out, ",\"damage\":");
-	damage = sbt_reader_damage(r); /* reading the commands may have found more */
-	if (damage)
-		json_string(out, damage);
-	else
-		buf_str(out, "null");
-	buf_str(out, ",\"unreplayable\":[");
-	for (unsigned i = 0; sbt_reader_unreplayable(r, i, &call, &n); i++) {
-		buf_str(out, i ? ",{\"call\":" : "{\"call\":");
-		json_string(out, call);
-		buf_printf(out, ",\"calls\":%" PRIu64 "}", n);
-	}
-	buf_str(out, "],\"windows\":[");
-	for (unsigned i = 0; sbt_reader_window(r, i, &first, &last); i++)
-		buf_printf(out, "%s{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 "}", i ? "," : "", first, last);
-	buf_str(out, "]}\n");
 }

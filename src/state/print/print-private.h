@@ -7,41 +7,35 @@
 #ifndef STATE_PRINT_PRIVATE_H
 #define STATE_PRINT_PRIVATE_H
 
+#include "base/json-put.h"
 #include "state/fold/state-private.h"
 
-enum cell {
-	CELL_NUM,    /* a plain number */
-	CELL_INT,    /* signed */
-	CELL_ID,     /* SBT_NO_ID is none */
-	CELL_SEQ,    /* 0 is none */
-	CELL_HEX,    /* a handle, a hash or flags */
-	CELL_ADDR,
-	CELL_BOOL,
-	CELL_STR,    /* const char * */
-	CELL_BLOB,   /* struct sbt_blob, text */
-	CELL_PARAMS, /* struct sbt_blob, packed (offset, size) */
-	CELL_STATUS, /* enum state_status */
-	CELL_MEM,    /* enum sbt_mem */
-	CELL_CALC,   /* column.calc writes the text */
-};
-
 struct column {
-	const char *title; /* NULL: JSON only */
-	const char *key;   /* NULL: text only */
-	enum cell cell;
-	uint16_t off, size;
-	void (*calc)(struct buf *out, const void *row);
+	const char *title;				/* NULL: JSON only */
+	struct js_field js;				/* its name NULL: text only */
+	void (*calc)(struct buf *out, const void *row); /* writes the text; NULL: by js */
+	bool right;					/* calc's text is aligned like a number */
 	bool optional; /* text: left out where no row has anything there but 0 */
 };
 
+/* For JSON, what belongs to a row and is not in it. */
+struct stream_row {
+	struct state_stream st;
+	const struct state *queue_of; /* NULL: without its queue */
+};
+struct graph_row {
+	struct state_graph g;
+	const struct state *nodes_of;
+};
+
 union row {
-	struct state_stream stream;
+	struct stream_row stream;
 	struct state_event event;
 	struct state_context context;
 	struct state_module module;
 	struct state_kernel kernel;
 	struct state_alloc alloc;
-	struct state_graph graph;
+	struct graph_row graph;
 	struct state_device device;
 	struct state_thread thread;
 };
@@ -49,7 +43,8 @@ union row {
 /* How a view is shown: where its rows come from, and what its columns hold. */
 struct print_view {
 	const char *name, *title; /* "streams"; "Streams" */
-	const struct column *columns; /* ends with neither title nor key */
+	const struct column *columns; /* the last one's js is JS_END */
+	const struct js_object *object;
 	bool (*get)(const struct state *s, unsigned i, union row *ret);
 };
 extern const struct print_view print_views[STATE_VIEW_ALL];
@@ -64,12 +59,12 @@ extern const enum state_view print_device_views[PRINT_DEVICE_VIEWS];
 bool print_is_of_device(const struct state *s, const struct print_view *v, const union row *row, uint32_t device);
 bool print_has_device(const struct state *s, uint32_t device);
 
-/* The member of a row that a column is of: numbers, texts. */
-uint64_t print_number(const void *row, const struct column *c);
-struct sbt_blob print_text_of(const void *row, const struct column *c);
-
 /* Names come out of a trace and may hold anything: what a terminal could act on is printed as '?'. */
 void print_text(struct buf *out, struct sbt_blob t);
+/* print-json.c: the lists in a row. */
+void print_json_params(struct buf *out, const void *params);
+void print_json_queue(struct buf *out, const void *queue_of);
+void print_json_nodes(struct buf *out, const void *nodes_of);
 /* "default", "non-blocking, capturing" */
 void print_stream_kind(struct buf *out, const void *stream);
 /* "event 3 (#120 on stream 1)", "stream 0 (#7)", "a value in memory", "" */

@@ -7,30 +7,6 @@
 #include <string.h>
 #include "state/print/print-private.h"
 
-uint64_t print_number(const void *row, const struct column *c)
-{
-	const char *p = (const char *)row + c->off;
-
-	switch (c->size) {
-	case 1:
-		return *(const uint8_t *)p;
-	case 4:
-		return *(const uint32_t *)p;
-	default:
-		return *(const uint64_t *)p;
-	}
-}
-
-struct sbt_blob print_text_of(const void *row, const struct column *c)
-{
-	const char *s;
-
-	if (c->cell == CELL_BLOB)
-		return *(const struct sbt_blob *)(const void *)((const char *)row + c->off);
-	s = *(const char *const *)(const void *)((const char *)row + c->off);
-	return (struct sbt_blob){s, s ? strlen(s) : 0};
-}
-
 void print_text(struct buf *out, struct sbt_blob t)
 {
 	const uint8_t *p = t.p;
@@ -168,86 +144,156 @@ static void device_sm(struct buf *out, const void *row)
 
 /* ---- the table ---------------------------------------------------------------------------------------------------- */
 
-#define C(title, T, m, cell) {title, #m, cell, offsetof(struct state_##T, m), sizeof(((struct state_##T *)0)->m), NULL, false}
-#define OPTIONAL(title, T, m, cell) {title, #m, cell, offsetof(struct state_##T, m), sizeof(((struct state_##T *)0)->m), NULL, true}
-#define CALC(title, fn) {title, NULL, CELL_CALC, 0, 0, fn, false}
-#define CALC_RIGHT(title, fn) {title, NULL, CELL_CALC, 0, 1, fn, false} /* aligned like a number */
-#define END {NULL, NULL, CELL_NUM, 0, 0, NULL, false}
+static const char *mem_name(uint64_t v)
+{
+	const char *name = sbt_enum_name(SBT_T_ENUM_MEM, v);
 
-static const struct column streams[] = {
-	C("Stream", stream, id, CELL_ID), C("Context", stream, ctx, CELL_ID), CALC("Kind", print_stream_kind),
-	C("Status", stream, status, CELL_STATUS), C("Head", stream, head, CELL_SEQ), C("Pending", stream, pending, CELL_NUM),
-	C("Submitted", stream, submitted, CELL_NUM), C("Finished", stream, finished, CELL_NUM),
-	C(NULL, stream, last_submitted, CELL_SEQ), OPTIONAL("Priority", stream, priority, CELL_INT),
-	{"Waiting for", NULL, CELL_CALC, 0, 0, print_stream_waits, true}, C(NULL, stream, handle, CELL_HEX), C(NULL, stream, flags, CELL_NUM),
-	C(NULL, stream, created_by_thread, CELL_NUM), C(NULL, stream, is_default, CELL_BOOL),
-	C(NULL, stream, per_thread, CELL_BOOL), C(NULL, stream, destroyed, CELL_BOOL),
-	C(NULL, stream, capturing, CELL_BOOL), C(NULL, stream, before, CELL_BOOL), C(NULL, stream, wait_event, CELL_ID), C(NULL, stream, wait_stream, CELL_ID),
-	C(NULL, stream, wait_seq, CELL_SEQ), END};
-static const struct column events[] = {
-	C("Event", event, id, CELL_ID), CALC("State", event_state), C("Record", event, record_seq, CELL_SEQ),
-	C("Stream", event, stream, CELL_ID), C("Records", event, records, CELL_NUM), C("Waits", event, waits, CELL_NUM),
-	CALC("Flags", event_kind), C(NULL, event, handle, CELL_HEX), C(NULL, event, flags, CELL_NUM),
-	C(NULL, event, recorded, CELL_BOOL), C(NULL, event, complete, CELL_BOOL), C(NULL, event, destroyed, CELL_BOOL), C(NULL, event, before, CELL_BOOL), END};
-static const struct column contexts[] = {
-	C("Context", context, id, CELL_ID), C("Device", context, device, CELL_ID), CALC("Kind", context_kind),
-	C("Default", context, default_stream, CELL_ID), C("Streams", context, streams, CELL_NUM),
-	C("Allocations", context, allocations, CELL_NUM), C("Bytes", context, bytes, CELL_NUM),
-	C("Handle", context, handle, CELL_HEX), C(NULL, context, primary, CELL_BOOL),
-	C(NULL, context, destroyed, CELL_BOOL), C(NULL, context, before, CELL_BOOL), END};
-static const struct column modules[] = {
-	C("Module", module, id, CELL_ID), CALC("Kind", module_kind), OPTIONAL("Context", module, ctx, CELL_ID),
-	C("Loaded", module, seq, CELL_SEQ), C("Kernels", module, kernels, CELL_NUM), C("Bytes", module, code_size, CELL_NUM),
-	C("Code", module, code_hash, CELL_HEX), OPTIONAL("File", module, file, CELL_BLOB), C(NULL, module, handle, CELL_HEX),
-	C(NULL, module, is_library, CELL_BOOL), C(NULL, module, unloaded, CELL_BOOL), C(NULL, module, before, CELL_BOOL), END};
-static const struct column kernels[] = {
-	C("Kernel", kernel, id, CELL_ID), CALC("Name", kernel_name), C("Module", kernel, module, CELL_ID),
-	CALC_RIGHT("Params", kernel_params), C("Regs", kernel, regs, CELL_NUM),
-	OPTIONAL("Shared", kernel, static_shared, CELL_NUM), OPTIONAL("Local", kernel, local_mem, CELL_NUM),
-	C("Threads", kernel, max_threads, CELL_NUM), C("Launches", kernel, launches, CELL_NUM),
-	C("Last", kernel, last_launch, CELL_SEQ), C(NULL, kernel, name, CELL_STR), C(NULL, kernel, short_name, CELL_STR),
-	C(NULL, kernel, params, CELL_PARAMS), C(NULL, kernel, code_hash, CELL_HEX), END};
-static const struct column allocs[] = {
-	C("Address", alloc, addr, CELL_ADDR), C("Bytes", alloc, size, CELL_NUM), C("Memory", alloc, mem, CELL_MEM),
-	OPTIONAL("Device", alloc, device, CELL_ID), OPTIONAL("Context", alloc, ctx, CELL_ID), OPTIONAL("Pitch", alloc, pitch, CELL_NUM),
-	CALC_RIGHT("Allocated", alloc_when), C(NULL, alloc, alloc_seq, CELL_SEQ), C(NULL, alloc, before, CELL_BOOL), CALC("Last writer", alloc_writer),
-	C(NULL, alloc, last_writer, CELL_SEQ), C(NULL, alloc, writer_certain, CELL_BOOL), C(NULL, alloc, stack, CELL_NUM), END};
-static const struct column graphs[] = {
-	C("Graph", graph, id, CELL_ID), CALC("Kind", graph_kind), C("Source", graph, source, CELL_ID),
-	C("Nodes", graph, nodes, CELL_NUM), C("Launches", graph, launches, CELL_NUM),
-	C("Last", graph, last_launch, CELL_SEQ), C(NULL, graph, handle, CELL_HEX), C(NULL, graph, is_exec, CELL_BOOL),
-	C(NULL, graph, destroyed, CELL_BOOL), C(NULL, graph, before, CELL_BOOL), END};
-static const struct column devices[] = {
-	C("Device", device, device, CELL_ID), C("Name", device, name, CELL_BLOB), CALC("SM", device_sm),
-	C("SMs", device, sm_count, CELL_NUM), C("Memory", device, total_mem, CELL_NUM),
-	C("Launches", device, launches, CELL_NUM), C("Copies", device, copies, CELL_NUM),
-	C("Copied", device, copy_bytes, CELL_NUM), C("Fills", device, fills, CELL_NUM),
-	C("Filled", device, fill_bytes, CELL_NUM), C("Allocations", device, alloc_count, CELL_NUM),
-	C("Bytes", device, alloc_bytes, CELL_NUM), C("Peak", device, alloc_peak, CELL_NUM),
-	C(NULL, device, sm_major, CELL_NUM), C(NULL, device, sm_minor, CELL_NUM),
-	C(NULL, device, driver_version, CELL_NUM), C(NULL, device, soft, CELL_BOOL), END};
-static const struct column threads[] = {
-	C("Thread", thread, thread, CELL_ID), C("OS thread", thread, os_tid, CELL_NUM), C("Name", thread, name, CELL_BLOB),
-	C("Context", thread, ctx, CELL_ID), C("Commands", thread, commands, CELL_NUM),
-	C("Waiting in", thread, waiting_in, CELL_SEQ), END};
+	return name ? name : "?";
+}
 
-#define GET(T)                                                                                                        \
-	static bool get_##T(const struct state *s, unsigned i, union row *ret)                                        \
-	{                                                                                                             \
-		return state_##T(s, i, &ret->T);                                                                      \
+static const char *status_name(uint64_t v)
+{
+	return state_status_name((enum state_status)v);
+}
+
+#define C(title, T, m, t)                                                                          \
+	{                                                                                          \
+		title, JS(t, state_##T, m), NULL, false, false                                     \
 	}
-GET(stream) GET(event) GET(context) GET(module) GET(kernel) GET(alloc) GET(graph) GET(device) GET(thread)
+#define NAMED(title, T, m, fn)                                                                     \
+	{                                                                                          \
+		title, {#m, JS_NAMED, JS_MEMBER(state_##T, m), .named = fn}, NULL, false, false    \
+	}
+#define OPTIONAL(title, T, m, t)                                                                   \
+	{                                                                                          \
+		title, JS(t, state_##T, m), NULL, false, true                                      \
+	}
+#define CALL(js)                                                                                   \
+	{                                                                                          \
+		NULL, js, NULL, false, false                                                       \
+	}
+#define CALC(title, fn)                                                                            \
+	{                                                                                          \
+		title, {.type = JS_CALL}, fn, false, false                                         \
+	}
+#define CALC_RIGHT(title, fn)                                                                      \
+	{                                                                                          \
+		title, {.type = JS_CALL}, fn, true, false                                          \
+	}
+#define END                                                                                        \
+	{                                                                                          \
+		NULL, {.type = JS_END}, NULL, false, false                                         \
+	}
+#define OBJECT(columns, what)                                                                      \
+	static const struct js_object columns##_object = {                                         \
+		what, sizeof(union row), &(columns)[0].js, sizeof *(columns)};                     \
+	JS_LISTED(columns##_object)
+
+static const struct column streams[] = {C("Stream", stream, id, ID), C("Context", stream, ctx, ID),
+	CALC("Kind", print_stream_kind), NAMED("Status", stream, status, status_name),
+	C("Head", stream, head, SEQ), C("Pending", stream, pending, UINT),
+	C("Submitted", stream, submitted, UINT), C("Finished", stream, finished, UINT),
+	C(NULL, stream, last_submitted, SEQ), OPTIONAL("Priority", stream, priority, INT),
+	{"Waiting for", {.type = JS_CALL}, print_stream_waits, false, true},
+	C(NULL, stream, handle, HEX), C(NULL, stream, flags, UINT),
+	C(NULL, stream, created_by_thread, UINT), C(NULL, stream, is_default, BOOL),
+	C(NULL, stream, per_thread, BOOL), C(NULL, stream, destroyed, BOOL),
+	C(NULL, stream, capturing, BOOL), C(NULL, stream, before, BOOL),
+	C(NULL, stream, wait_event, ID), C(NULL, stream, wait_stream, ID),
+	C(NULL, stream, wait_seq, SEQ),
+	CALL(JS_MAYBE_BY("queue", stream_row, queue_of, print_json_queue, "[queued]")), END};
+OBJECT(streams, "stream");
+static const struct column events[] = {C("Event", event, id, ID), CALC("State", event_state),
+	C("Record", event, record_seq, SEQ), C("Stream", event, stream, ID),
+	C("Records", event, records, UINT), C("Waits", event, waits, UINT),
+	CALC("Flags", event_kind), C(NULL, event, handle, HEX), C(NULL, event, flags, UINT),
+	C(NULL, event, recorded, BOOL), C(NULL, event, complete, BOOL),
+	C(NULL, event, destroyed, BOOL), C(NULL, event, before, BOOL), END};
+OBJECT(events, "event");
+static const struct column contexts[] = {C("Context", context, id, ID),
+	C("Device", context, device, ID), CALC("Kind", context_kind),
+	C("Default", context, default_stream, ID), C("Streams", context, streams, UINT),
+	C("Allocations", context, allocations, UINT), C("Bytes", context, bytes, UINT),
+	C("Handle", context, handle, HEX), C(NULL, context, primary, BOOL),
+	C(NULL, context, destroyed, BOOL), C(NULL, context, before, BOOL), END};
+OBJECT(contexts, "context");
+static const struct column modules[] = {C("Module", module, id, ID), CALC("Kind", module_kind),
+	OPTIONAL("Context", module, ctx, ID), C("Loaded", module, seq, SEQ),
+	C("Kernels", module, kernels, UINT), C("Bytes", module, code_size, UINT),
+	C("Code", module, code_hash, HEX), OPTIONAL("File", module, file, BLOB),
+	C(NULL, module, handle, HEX), C(NULL, module, is_library, BOOL),
+	C(NULL, module, unloaded, BOOL), C(NULL, module, before, BOOL), END};
+OBJECT(modules, "module");
+static const struct column kernels[] = {C("Kernel", kernel, id, ID), CALC("Name", kernel_name),
+	C("Module", kernel, module, ID), CALC_RIGHT("Params", kernel_params),
+	C("Regs", kernel, regs, UINT), OPTIONAL("Shared", kernel, static_shared, UINT),
+	OPTIONAL("Local", kernel, local_mem, UINT), C("Threads", kernel, max_threads, UINT),
+	C("Launches", kernel, launches, UINT), C("Last", kernel, last_launch, SEQ),
+	C(NULL, kernel, name, TEXT), C(NULL, kernel, short_name, TEXT),
+	CALL(JS_BY("param_list", state_kernel, params, print_json_params, "[param]")),
+	C(NULL, kernel, code_hash, HEX), END};
+OBJECT(kernels, "kernel");
+static const struct column allocs[] = {C("Address", alloc, addr, HEX),
+	C("Bytes", alloc, size, UINT), NAMED("Memory", alloc, mem, mem_name),
+	OPTIONAL("Device", alloc, device, ID), OPTIONAL("Context", alloc, ctx, ID),
+	OPTIONAL("Pitch", alloc, pitch, UINT), CALC_RIGHT("Allocated", alloc_when),
+	C(NULL, alloc, alloc_seq, SEQ), C(NULL, alloc, before, BOOL),
+	CALC("Last writer", alloc_writer), C(NULL, alloc, last_writer, SEQ),
+	C(NULL, alloc, writer_certain, BOOL), C(NULL, alloc, stack, UINT), END};
+OBJECT(allocs, "allocation");
+static const struct column graphs[] = {C("Graph", graph, id, ID), CALC("Kind", graph_kind),
+	C("Source", graph, source, ID), C("Nodes", graph, nodes, UINT),
+	C("Launches", graph, launches, UINT), C("Last", graph, last_launch, SEQ),
+	C(NULL, graph, handle, HEX), C(NULL, graph, is_exec, BOOL), C(NULL, graph, destroyed, BOOL),
+	C(NULL, graph, before, BOOL),
+	CALL(JS_BY("node_list", graph_row, nodes_of, print_json_nodes, "[node]")), END};
+OBJECT(graphs, "graph");
+static const struct column devices[] = {C("Device", device, device, ID),
+	C("Name", device, name, BLOB), CALC("SM", device_sm), C("SMs", device, sm_count, UINT),
+	C("Memory", device, total_mem, UINT), C("Launches", device, launches, UINT),
+	C("Copies", device, copies, UINT), C("Copied", device, copy_bytes, UINT),
+	C("Fills", device, fills, UINT), C("Filled", device, fill_bytes, UINT),
+	C("Allocations", device, alloc_count, UINT), C("Bytes", device, alloc_bytes, UINT),
+	C("Peak", device, alloc_peak, UINT), C(NULL, device, sm_major, UINT),
+	C(NULL, device, sm_minor, UINT), C(NULL, device, driver_version, UINT),
+	C(NULL, device, soft, BOOL), END};
+OBJECT(devices, "device");
+static const struct column threads[] = {C("Thread", thread, thread, ID),
+	{"OS thread", JS_AS("tid", UINT, state_thread, os_tid), NULL, false, false},
+	C("Name", thread, name, BLOB), C("Context", thread, ctx, ID),
+	C("Commands", thread, commands, UINT), C("Waiting in", thread, waiting_in, SEQ), END};
+OBJECT(threads, "thread");
+
+#define GET(T)                                                                                     \
+	static bool get_##T(const struct state *s, unsigned i, union row *ret)                     \
+	{                                                                                          \
+		return state_##T(s, i, &ret->T);                                                   \
+	}
+GET(event)
+GET(context) GET(module) GET(kernel) GET(alloc) GET(device) GET(thread)
+
+	static bool get_stream(const struct state *s, unsigned i, union row *ret)
+{
+	ret->stream.queue_of = NULL;
+	return state_stream(s, i, &ret->stream.st);
+}
+
+static bool get_graph(const struct state *s, unsigned i, union row *ret)
+{
+	ret->graph.nodes_of = s;
+	return state_graph(s, i, &ret->graph.g);
+}
 
 const struct print_view print_views[STATE_VIEW_ALL] = {
-	[STATE_VIEW_STREAMS] = {"streams", "Streams", streams, get_stream},
-	[STATE_VIEW_EVENTS] = {"events", "Events", events, get_event},
-	[STATE_VIEW_CONTEXTS] = {"contexts", "Contexts", contexts, get_context},
-	[STATE_VIEW_MODULES] = {"modules", "Modules", modules, get_module},
-	[STATE_VIEW_KERNELS] = {"kernels", "Kernels", kernels, get_kernel},
-	[STATE_VIEW_ALLOCS] = {"allocations", "Allocations", allocs, get_alloc},
-	[STATE_VIEW_GRAPHS] = {"graphs", "Graphs", graphs, get_graph},
-	[STATE_VIEW_DEVICES] = {"devices", "Devices", devices, get_device},
-	[STATE_VIEW_THREADS] = {"threads", "Threads", threads, get_thread},
+	[STATE_VIEW_STREAMS] = {"streams", "Streams", streams, &streams_object, get_stream},
+	[STATE_VIEW_EVENTS] = {"events", "Events", events, &events_object, get_event},
+	[STATE_VIEW_CONTEXTS] = {"contexts", "Contexts", contexts, &contexts_object, get_context},
+	[STATE_VIEW_MODULES] = {"modules", "Modules", modules, &modules_object, get_module},
+	[STATE_VIEW_KERNELS] = {"kernels", "Kernels", kernels, &kernels_object, get_kernel},
+	[STATE_VIEW_ALLOCS] = {"allocations", "Allocations", allocs, &allocs_object, get_alloc},
+	[STATE_VIEW_GRAPHS] = {"graphs", "Graphs", graphs, &graphs_object, get_graph},
+	[STATE_VIEW_DEVICES] = {"devices", "Devices", devices, &devices_object, get_device},
+	[STATE_VIEW_THREADS] = {"threads", "Threads", threads, &threads_object, get_thread},
 };
 
 const enum state_view print_order[STATE_VIEW_ALL] = {STATE_VIEW_DEVICES, STATE_VIEW_CONTEXTS, STATE_VIEW_THREADS, STATE_VIEW_STREAMS,
@@ -276,7 +322,7 @@ bool print_is_of_device(const struct state *s, const struct print_view *v, const
 		return row->context.device == device;
 	if (v->columns == allocs)
 		return row->alloc.device == device && row->alloc.mem != SBT_MEM_PINNED && row->alloc.mem != SBT_MEM_REGISTERED;
-	return v->columns != streams || context_device(s, row->stream.ctx) == device;
+	return v->columns != streams || context_device(s, row->stream.st.ctx) == device;
 }
 
 bool print_has_device(const struct state *s, uint32_t device)

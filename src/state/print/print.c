@@ -32,50 +32,53 @@ static void put_blanks(struct buf *out, size_t n)
 
 static void put_cell(struct buf *out, const void *row, const struct column *c)
 {
-	uint64_t v = c->cell == CELL_CALC || c->cell == CELL_STR || c->cell == CELL_BLOB ? 0 : print_number(row, c);
-	const char *name;
+	uint64_t v;
 
-	switch (c->cell) {
-	case CELL_CALC:
+	if (c->calc) {
 		c->calc(out, row);
-		break;
-	case CELL_STR:
-	case CELL_BLOB:
-		print_text(out, print_text_of(row, c));
-		break;
-	case CELL_ID:
+		return;
+	}
+	if (c->js.type == JS_BLOB) {
+		print_text(out,
+			*(const struct sbt_blob *)(const void *)((const char *)row + c->js.offset));
+		return;
+	}
+	v = js_number(&c->js, row);
+	switch (c->js.type) {
+	case JS_ID:
 		if (v == SBT_NO_ID)
 			buf_byte(out, '-');
 		else
 			put_number(out, v, 10);
 		break;
-	case CELL_SEQ:
+	case JS_SEQ:
 		buf_byte(out, v ? '#' : '-');
 		if (v)
 			put_number(out, v, 10);
 		break;
-	case CELL_INT:
+	case JS_INT:
 		buf_printf(out, "%" PRId64, (int64_t)v);
 		break;
-	case CELL_HEX:
-	case CELL_ADDR:
+	case JS_HEX:
 		buf_str(out, "0x");
 		put_number(out, v, 16);
 		break;
-	case CELL_BOOL:
+	case JS_BOOL:
 		buf_str(out, v ? "yes" : "no");
 		break;
-	case CELL_STATUS:
-		buf_str(out, state_status_name((enum state_status)v));
+	case JS_NAMED:
+		buf_str(out, c->js.named(v));
 		break;
-	case CELL_MEM:
-		name = sbt_enum_name(SBT_T_ENUM_MEM, v);
-		buf_str(out, name ? name : "?");
-		break;
-	case CELL_NUM:
-	case CELL_PARAMS:
+	default:
 		put_number(out, v, 10);
 	}
+}
+
+static bool is_left(const struct column *c)
+{
+	const enum js_type t = c->js.type;
+
+	return c->calc ? !c->right : t == JS_BOOL || t == JS_BLOB || t == JS_NAMED;
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
@@ -125,7 +128,7 @@ static void sheet_row(struct sheet *t, const struct column *c, const void *row)
 {
 	unsigned column = 0;
 
-	for (; c->title || c->key; c++) {
+	for (; c->js.type != JS_END; c++) {
 		size_t start = t->cells.len;
 
 		if (!c->title)
@@ -135,7 +138,7 @@ static void sheet_row(struct sheet *t, const struct column *c, const void *row)
 			put_cell(&t->cells, row, c);
 		else
 			buf_str(&t->cells, c->title);
-		t->left[column] = c->cell >= CELL_BOOL && !(c->cell == CELL_CALC && c->size);
+		t->left[column] = is_left(c);
 		sheet_cell(t, column, start);
 		sheet_presence(t, column++, c, !row, start);
 	}

@@ -56,7 +56,7 @@ def of_counted(t, what, *words):
 def test_a_launch_that_differs_among_others(t):
     status, names, checked, outside, found = of_counted(t, 'each', '6')
     t.equal((status, names, checked, outside), (3, [('each', 'race', 5)], 7, False), 'what was found')
-    t.equal([(p['elements'], int(p['first'], 16) - int(p['allocation'], 16)) for p in found[0]['places']], [(1, 20)], 'where')
+    t.equal([(p['elements'], int(p['addr'], 16) - int(p['allocation'], 16)) for p in found[0]['places']], [(1, 20)], 'where')
     # One by one, with other work beside it, the same.
     t.equal(of_counted(t, 'each', '6', '--perturb')[:3], (3, [('each', 'race', 5)], 7), 'perturbed')
 
@@ -88,7 +88,7 @@ def test_a_node_of_a_graph_that_differs(t):
     t.equal((status, checked), (3, 7), 'six launches and one of a graph')
     t.equal([(f['step'], f['nodes'], f['differing'], f['looks_like'], f['command'].get('kernel_name')) for f in found],
             [(0, 3, 5, 'race', None), (2, 0, 5, 'race', 'each')], 'the launch, its second node')
-    t.equal([[(p['elements'], int(p['first'], 16) - int(p['allocation'], 16)) for p in f['places']] for f in found], [[(1, 20)], [(1, 20)]], 'where')
+    t.equal([[(p['elements'], int(p['addr'], 16) - int(p['allocation'], 16)) for p in f['places']] for f in found], [[(1, 20)], [(1, 20)]], 'where')
     r = t.tsdb('check', 't.sbt', '6')
     t.match(r'^  Of its 3 nodes, one by one:\n  #\d+\.2 each<<<.*>>> stream \d, in 5 of 5\n    made by #\d+ main \(\) at .*counted\.cu:\d+\n    0x[0-9a-f]+ ', r.out)
     t.match(r'executed 6 times each: 1 not deterministic\.$', r.out)
@@ -171,7 +171,7 @@ def test_order_and_races_of_the_demo(t):
     races = json.loads(r.out)
     t.equal(len(races), 1, 'races')
     t.equal({races[0]['a']['command']['kernel_name'], races[0]['b']['command']['kernel_name']}, {'produce', 'consume'}, 'who')
-    t.check(races[0]['a']['stack'] and races[0]['b']['stack'], 'both stacks')
+    t.check(races[0]['a']['frames'] and races[0]['b']['frames'], 'both stacks')
     a, b = races[0]['a']['seq'], races[0]['b']['seq']
     r = t.tsdb('--batch', '-ex', f'order why {a} {b}', 't.sbt')
     t.check(r.out.startswith('No order: '), r.out)
@@ -242,7 +242,7 @@ def test_reads_of_memory_that_nothing_has_written(t):
     t.equal((status, found['nondeterministic']), (3, []), 'deterministic')
     t.equal([u['command']['kernel_name'] for u in found['unwritten']], ['last'], 'which kernel')
     u = found['unwritten'][0]
-    t.equal(int(u['first'], 0) - int(u['allocation'], 0), 200000, 'where')
+    t.equal(int(u['addr'], 0) - int(u['allocation'], 0), 200000, 'where')
     status, windows = check(t, '3')
     t.equal((status, windows[0]['nondeterministic'], windows[0]['unwritten']), (0, [], []), 'without --perturb it is the same every time')
 

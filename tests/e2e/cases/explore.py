@@ -23,9 +23,9 @@ def test_missing_wait(t):
     f = r['found'][0]
     t.equal(len(f['pairs']), 1, 'one pair is enough')
     names = launches(t)
-    t.equal((names[f['pairs'][0]['a']], names[f['pairs'][0]['b']]), ('produce', 'consume'), 'which pair')
+    t.equal((names[f['pairs'][0]['earlier']], names[f['pairs'][0]['later']]), ('produce', 'consume'), 'which pair')
     order = f['schedule']
-    t.check(order.index(f['pairs'][0]['b']) < order.index(f['pairs'][0]['a']), 'the pair is turned round')
+    t.check(order.index(f['pairs'][0]['later']) < order.index(f['pairs'][0]['earlier']), 'the pair is turned round')
     t.check(f['again'] > 0, 'the places meet in every round')
     for _ in range(5):
         again = t.tsdb('replay', f['trace'])
@@ -44,11 +44,11 @@ def test_the_host_overtakes_a_copy(t):
     t.equal(status, 3, 'status')
     pair = r['found'][0]['pairs'][0]
     order = r['found'][0]['schedule']
-    t.check(isinstance(pair['a'], int) and pair['b'].startswith('host '), 'a copy and the host: ' + str(pair))
-    t.check(order.index(pair['b']) < order.index(pair['a']), 'turned round')
+    t.check(isinstance(pair['earlier'], int) and pair['later'].startswith('host '), 'a copy and the host: ' + str(pair))
+    t.check(order.index(pair['later']) < order.index(pair['earlier']), 'turned round')
     t.equal(t.tsdb('replay', r['found'][0]['trace']).status, 0, 'the schedule gives its result')
     _, jobs = explore(t, '--jobs', '2')
-    t.equal([p['b'] for p in jobs['found'][0]['pairs']], [pair['b']], 'by two processes')
+    t.equal([p['later'] for p in jobs['found'][0]['pairs']], [pair['later']], 'by two processes')
     text = t.tsdb('explore', 't.sbt', '--no-save').out
     t.check("the host's write between #" in text and 'the host writes there before #' in text, text)
     record_race(t, 'pinned_reused', 'fixed')
@@ -65,7 +65,7 @@ def test_two_buffers_in_a_page(t):
         record_race(t, 'half_copied')
         r = t.tsdb('races', 't.sbt', '--json', *words)
         t.equal(r.status, 3, f'{words}: {r.out}')
-        found = [(f['tier'], f['a']['host'], f['b']['host'], f['size']) for f in json.loads(r.out)]
+        found = [(f['tier'], f['a']['by_host'], f['b']['by_host'], f['size']) for f in json.loads(r.out)]
         t.equal(found, [('certain', False, True, 2048)], words)
 
 
@@ -75,7 +75,7 @@ def test_poison(t):
     status, r = explore(t)
     t.equal(status, 3, 'status')
     f = r['found'][0]
-    t.equal(f['poison'], f['pairs'][0]['b'], 'at the free')
+    t.equal(f['poison'], f['pairs'][0]['later'], 'at the free')
     cmds = [json.loads(line) for line in t.tsdb('view', '--json', f['trace']).out.splitlines()]
     kinds = [c['kind'] for c in cmds if c['kind'] not in ('sync', 'sync_end', 'kernel_def')]
     at = kinds.index('free')
@@ -91,7 +91,7 @@ def test_use_after_a_free_whatever_the_order(t):
     for jobs in ([], ['--jobs', '2']):
         status, r = explore(t, *jobs)
         f = r['found'][0]
-        t.equal((status, len(r['found']), f['always'], f['poison']), (3, 1, True, f['pairs'][0]['a']), str(r))
+        t.equal((status, len(r['found']), f['always'], f['poison']), (3, 1, True, f['pairs'][0]['earlier']), str(r))
         t.equal(t.tsdb('replay', f['trace']).status, 0, 'the schedule gives its result')
     text = t.tsdb('explore', 't.sbt', '--no-save').out
     t.check(' uses memory that #' in text and '  poisoned: 0xffffffff' in text, text)
@@ -142,10 +142,10 @@ def test_processes_and_shards(t):
     """The same place whoever finds it: in one process, in three, in shards merged from files."""
     t.record('race_demo')
     _, alone = explore(t)
-    where = [p['places'] for p in alone['found'][0]['pairs']]
+    where = [p['sites'] for p in alone['found'][0]['pairs']]
     status, r = explore(t, '--jobs', '3')
     t.equal((status, len(r['found']), r['shards'], r['have']), (3, 1, 3, [1, 2, 3]), 'three processes')
-    t.equal([p['places'] for p in r['found'][0]['pairs']], where, 'the same place')
+    t.equal([p['sites'] for p in r['found'][0]['pairs']], where, 'the same place')
     t.equal(os.path.basename(r['found'][0]['trace']), 't.schedule-1.sbt', 'its name')
     t.equal(sorted(x for x in os.listdir(t.path('.')) if 'schedule-' in x), ['t.schedule-1.sbt'], 'one schedule is kept')
     t.equal(t.tsdb('replay', 't.schedule-1.sbt').status, 0, 'and gives its result')
@@ -159,7 +159,7 @@ def test_processes_and_shards(t):
     r = t.tsdb('explore', 'merge', *names, '--json')
     merged = json.loads(r.out)
     t.equal(r.status, 3, 'status')
-    t.equal([len(merged['found']), [p['places'] for p in merged['found'][0]['pairs']]], [1, where], 'merged')
+    t.equal([len(merged['found']), [p['sites'] for p in merged['found'][0]['pairs']]], [1, where], 'merged')
     t.equal(merged['executed'], sum(p['executed'] for p in parts), 'sum of schedules')
     t.equal(t.tsdb('replay', merged['found'][0]['trace']).status, 0, 'the schedule of a shard')
     r = t.tsdb('explore', 'merge', *names[:2])
@@ -190,7 +190,7 @@ def orders(t, case, *words):
 def test_every_order_is_counted(t):
     """Three commands on one stream, one on the other: it may be first, second, third or last."""
     status, r = orders(t, 'few')
-    t.equal((status, r['pairs'], r['executed'], r['complete']), (3, 3, 3, True), 'the three others')
+    t.equal((status, r['unordered'], r['executed'], r['complete']), (3, 3, 3, True), 'the three others')
     t.equal(len(r['found']), 1, 'one place')
     f = r['found'][0]
     t.equal((f['was'][:8], f['is'][:8]), ('0e000000', '18000000'), '14 as recorded, 24 with the last two turned round')
@@ -199,7 +199,7 @@ def test_every_order_is_counted(t):
 
 def test_more_pairs_than_can_be_gone_through(t):
     status, r = orders(t, 'many', '--budget', '60')
-    t.equal((status, r['pairs'], r['complete']), (3, 16, False), 'sampled')
+    t.equal((status, r['unordered'], r['complete']), (3, 16, False), 'sampled')
     t.check(20 < r['executed'] <= 69, f'{r["executed"]} of the 69 other orders of 4 and 4')
 
 
@@ -234,7 +234,7 @@ def test_what_is_ordered_is_not_executed(t):
 
 def test_only_what_the_host_gets_is_different(t):
     status, r = orders(t, 'outputs')
-    t.equal((status, len(r['found']), r['found'][0]['place']), (3, 1, '0x0'), 'found')
+    t.equal((status, len(r['found']), r['found'][0]['allocation']), (3, 1, '0x0'), 'found')
 
 
 def test_a_graph_that_changes_between_launches(t):
@@ -315,4 +315,4 @@ def test_a_window_that_is_not_there(t):
     r = t.tsdb('explore', 't.sbt', '--json', '--window', '2')
     t.equal(r.status, 1, 'status')
     t.check('window' in r.err, r.both)
-    t.equal(json.loads(t.tsdb('explore', 't.sbt', '--json', '--window', '1').out)['pairs'], 3, 'the first one')
+    t.equal(json.loads(t.tsdb('explore', 't.sbt', '--json', '--window', '1').out)['unordered'], 3, 'the first one')

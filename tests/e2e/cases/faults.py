@@ -34,7 +34,7 @@ def test_the_launch_and_where_it_came_from(t):
             r'      #\d+ +main \(\) at \S*fault_among\.cu:29\n', r.out)
     t.match(r'^  block \(0,0,0\), thread \(0,0,0\), \S*/fault_among\.cu:9, line \d+ of the PTX$', r.out)
     t.match(r'^Of #\d+, which faulted:\narg0 .*allocation of 4 bytes.*\narg1 +8 bytes at 8 +0x10000000000$', r.out)
-    t.match(r'"arg":1,"offset":8,"size":8,"bytes":"0000000000010000","value":"0x10000000000"', r.out)
+    t.match(r'"arg":1,"offset":8,"size":8,"data":"0000000000010000","value":"0x10000000000"', r.out)
     t.match(r'^\$1 = 0x10000000000$', r.out)  # of #12; #13, which the program stands at, has 0 there
     t.match(r'the kernel has no arg2', r.err)
     t.match(r'^fault_among: cudaErrorIllegalAddress$', r.out)

@@ -28,10 +28,10 @@ def test_info_graph(t):
     recorded(t, 'graphs')
     r = shell(t, 'info graph 1 --json', 'info graph 1')
     g = json.loads(r.out[:r.out.index('\n]}') + 3] if '\n]}' in r.out else r.out.split(']}\n')[0] + ']}')
-    t.equal([s['type'] for s in g['steps']], ['fill'] + 4 * ['kernel'], 'nodes')
-    t.equal([s['after'] for s in g['steps']], [[], [1], [2], [3], [4]], 'edges')
-    t.equal([g['executable'], g['source'], g['launches'], g['launched']], [True, 0, 3, launches(t)], 'the graph')
-    t.equal(g['steps'][1]['command']['kernel_name'], 'count', 'kernel')
+    t.equal([s['type'] for s in g['step_list']], ['fill'] + 4 * ['kernel'], 'nodes')
+    t.equal([s['after'] for s in g['step_list']], [[], [1], [2], [3], [4]], 'edges')
+    t.equal([g['is_exec'], g['source'], g['launches'], g['launched']], [True, 0, 3, launches(t)], 'the graph')
+    t.equal(g['step_list'][1]['command']['kernel_name'], 'count', 'kernel')
     t.equal(g['capture']['mode'], 'global', 'mode')
     t.match(r'^Graph 1, executable, made from graph 0 by #\d+: 5 nodes, 4 dependencies$', r.out)
     t.match(r'^  captured from #\d+\.\.#\d+ on stream 1, global mode$', r.out)
@@ -63,7 +63,7 @@ def test_steps_of_a_launch(t):
     t.equal(values(r.out), [128, 32], 'the counter')
     t.match(r'= 32$', r.out)
     t.match(r'^arg1 +4 bytes at 8 +1$', r.out)
-    t.match(rf'"seq":{second}.*"step":2,"steps":5', r.out)
+    t.match(rf'"seq":{second}.*"in_graph":{{"step":2,"steps":5', r.out)
     t.match(r'^1 of 1 allocations identical', r.out)
     t.sentence(t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {third}.6', 't.sbt'), 'has 5 steps, not 6')
     t.sentence(t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {first - 1}.1', 't.sbt'), 'is no launch of a graph')
@@ -130,7 +130,7 @@ def test_every_step_equals_the_whole(t):
 def graph_of(t, which, at='end'):
     """info graph as JSON of the executable graph that the launch `which` launches, right at it."""
     r = shell(t, 'replay start --on none', f'replay goto {which}', 'info graph --json')
-    return json.loads(r.out[r.out.index('{"graph"'):])
+    return json.loads(r.out[r.out.index('{"id"'):])
 
 
 UPDATED = [('as made', '194 -1'), ('the graph changed', '194 -1'), ('kernel changed', '450 -1'), ('fill changed', '648 -1'), ('copy changed', '-1 648'),
@@ -149,20 +149,20 @@ def test_changes_are_recorded_and_replayed(t):
     seqs = launches(t)
     t.equal(len(seqs), 11, 'launches')
     g = graph_of(t, seqs[0])
-    t.equal([(s['type'], s['after']) for s in g['steps']],
+    t.equal([(s['type'], s['after']) for s in g['step_list']],
             [('fill', []), ('kernel', [1]), ('kernel', [2]), ('kernel', [3]), ('copy', [4])], 'nodes')
-    t.check(g['steps'][2]['graph'] != g['graph'], 'the third step is of the child graph')
-    t.check(all(s['origin'] and s['stack'] for s in g['steps']), 'where nodes come from')
+    t.check(g['step_list'][2]['graph'] != g['id'], 'the third step is of the child graph')
+    t.check(all(s['origin'] and s['stack'] for s in g['step_list']), 'where nodes come from')
     # what each launch sees: fill's value, kernel's by, child's by, whether doubling is disabled
     def seen(g):
-        f, k, c, d, _ = (s['command'] for s in g['steps'])
-        return int(f['value'], 16), int(k['args'][16:18], 16), int(c['args'][16:18], 16), g['steps'][3]['disabled']
+        f, k, c, d, _ = (s['command'] for s in g['step_list'])
+        return int(f['value'], 16), int(k['args'][16:18], 16), int(c['args'][16:18], 16), g['step_list'][3]['disabled']
     t.equal([seen(graph_of(t, s)) for s in seqs[:10]],
             [(1, 1, 2, False), (1, 1, 2, False), (1, 5, 2, False), (100, 5, 2, False), (100, 5, 2, False), (100, 5, 2, True), (100, 5, 9, True),
              (100, 5, 9, False), (7, 3, 1, False), (7, 3, 1, False)], 'what each launch sees')
     g = graph_of(t, seqs[9])
     t.equal((g['updates'], len(g['updated'])), (7, 7), 'changes: the one that failed is none')
-    r = shell(t, f'info graph {g["graph"]}')
+    r = shell(t, f'info graph {g["id"]}')
     t.match(r'^    #\d+ cuGraphExecKernelNodeSetParams\w*, node \d$', r.out)
     t.match(r'^    #\d+ cuGraphExecUpdate\w*$', r.out)
     t.match(r'count<<<.*#\d+ child \(.*graph_updates\.cu:\d+', r.out)
@@ -181,14 +181,14 @@ def test_captured_over_two_streams(t):
     g = graph_of(t, launches(t)[-1])
     # in which order the driver numbers the two branches is its own affair
     def what(step):
-        return step['type'], step['command'].get('grid_x'), sorted(what(g['steps'][d - 1])[:2] for d in step['after'])
-    t.equal(sorted(map(what, g['steps']), key=str),
+        return step['type'], step['command'].get('grid_x'), sorted(what(g['step_list'][d - 1])[:2] for d in step['after'])
+    t.equal(sorted(map(what, g['step_list']), key=str),
             sorted([('fill', None, []), ('kernel', 1, [('fill', None)]), ('fill', None, [('fill', None)]), ('kernel', 2, [('fill', None)]),
                     ('copy', None, [('kernel', 1), ('kernel', 2)]), ('copy', None, [('copy', None)])], key=str), 'nodes')
     t.equal(g['capture']['mode'], 'thread', 'mode')
     view = t.tsdb('view', 't.sbt').out
-    for s in g['steps']:
-        t.check(g['capture']['first'] < s['origin'] < g['capture']['last'], f'{s["origin"]} is of the capture')
+    for s in g['step_list']:
+        t.check(g['capture']['first_seq'] < s['origin'] < g['capture']['last_seq'], f'{s["origin"]} is of the capture')
         t.match(rf'^#{s["origin"]} .*\(into a graph\)$', view)
 
 
@@ -196,7 +196,7 @@ def test_steps_of_changed_graphs(t):
     """Through every launch node by node: the same memory, and the same copies to the host."""
     recorded(t, 'graph_updates')
     a, seqs = counter(t), launches(t)
-    steps = [len(graph_of(t, s)['steps']) for s in seqs]
+    steps = [len(graph_of(t, s)['step_list']) for s in seqs]
     commands = []
     for seq, n in zip(seqs, steps):
         commands += [f'replay goto {seq}', f'x/1dw {a}', f'replay goto {seq - 1}', f'step {n}', f'x/1dw {a}']
@@ -238,7 +238,7 @@ def test_explore_turns_nodes_round(t):
     t.check(re.search(r'^#\d+ consume<<<', view, re.M).start() < re.search(r'^#\d+ fill .* with 0x00000003', view, re.M).start(), 'the kernel comes first')
     t.no_match('graph_launch', view)
     found = json.loads(t.tsdb('explore', 't.sbt', '--jobs', '2', '--json', '--no-save').out)['found']
-    t.equal([(p['a'], p['b']) for p in found[0]['pairs']], [(f'{seq}.1', f'{seq}.2')], 'by two processes')
+    t.equal([(p['earlier'], p['later']) for p in found[0]['pairs']], [(f'{seq}.1', f'{seq}.2')], 'by two processes')
     r = shell(t, 'replay start', f'replay goto {seq}', 'replay explore --no-save', 'when', 'replay verify', status=3)
     t.match(rf'^#{seq} of #', r.out)
     if t.gpu == 'soft':  # elsewhere the race may have been recorded the other way
@@ -276,14 +276,14 @@ def test_nodes_that_cannot_be_told(t):
     t.match(rf'^{executed} commands executed, what {taken} more did is taken from the recording, {left_out} left out$', r.out)
     t.match(rf'^Verified\. Not executed, taken from the recording: {taken} commands?\.$', r.out)
     w = json.loads(t.tsdb('replay', 't.sbt', '--json').out)['windows'][0]
-    t.equal(w['commands'], {'executed': executed, 'from_recording': taken, 'left_out': left_out}, 'as JSON')
+    t.equal((w['executed'], w['from_recording'], w['left_out']), (executed, taken, left_out), 'as JSON')
     first, second, _ = launches(t)
     x = f'x/1dw {counter(t)}'
     r = shell(t, 'replay start', f'replay goto {first - 1}', 'step', x, 'step', x)
     t.equal(values(r.out), [224, 448], 'the counter: 32 * 7 a launch')
     t.match(rf'^#{second} graph_launch', r.out)
     t.sentence(t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {first}.1', 't.sbt'), 'cannot be executed again, so it has no steps here')
-    t.match(r'^\.\d +\d +\S+ +a graph node that allocates or frees memory, what it does was not recorded', shell(t, f'info graph {graph_of(t, first)["graph"]}').out)
+    t.match(r'^\.\d +\d +\S+ +a graph node that allocates or frees memory, what it does was not recorded', shell(t, f'info graph {graph_of(t, first)["id"]}').out)
     for stop, name in (f'watch {counter(t)}', 'Watchpoint'), ('break kernel add', 'Breakpoint'):
         r = shell(t, 'replay start', f'replay goto {first - 1}', stop, 'continue', 'continue', f'who-wrote {counter(t)}')
         t.equal(re.findall(r'^(\w+point 1, #\d+ graph_launch)', r.out, re.M), [f'{name} 1, #{s} graph_launch' for s in (first, second)], 'stops')
@@ -305,8 +305,8 @@ def test_graphs_by_chance(t):
         a = t.match(r'^#\d+ alloc device 24 bytes (0x[0-9a-f]+)', t.tsdb('view', 't.sbt').out)[1]
         first, second = launches(t)
         g = graph_of(t, first)
-        t.check(all(d < s['step'] for s in g['steps'] for d in s['after']), 'a step comes behind what it waits for')
-        n, x = len(g['steps']), f'x/6dw {a}'
+        t.check(all(d < s['step'] for s in g['step_list'] for d in s['after']), 'a step comes behind what it waits for')
+        n, x = len(g['step_list']), f'x/6dw {a}'
         r = shell(t, 'replay start', f'replay goto {first}', x, f'replay goto {first - 1}', f'step {n}', x, f'replay goto {second}', x,
                   f'replay goto {second - 1}', f'step {n - 1}', 'step', x, f'replay goto {second}.{n // 2}', x, f'reverse-step {n // 2}', x,
                   'replay goto end', 'replay verify')
@@ -356,9 +356,9 @@ def test_conditional_nodes_are_named_where_a_driver_has_them(t):
     t.match(r'^(\d+) of \1 allocations identical, 2 of 2 outputs identical$', r.out)
     first, second = launches(t)
     g = graph_of(t, first)
-    t.equal([s['type'] for s in g['steps']], ['kernel', 'other', 'other'], 'nodes')
+    t.equal([s['type'] for s in g['step_list']], ['kernel', 'other', 'other'], 'nodes')
     named = re.findall(r'^\.\d .* a conditional graph node, what it does was not recorded .* conditional \(\) at .*conditional\.cu:\d+$',
-                       shell(t, f'info graph {g["graph"]}').out, re.M)
+                       shell(t, f'info graph {g["id"]}').out, re.M)
     t.equal(len(named), 2, 'nodes named')
     t.sentence(t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {first}.1', 't.sbt'), 'cannot be executed again, so it has no steps here')
     r = t.session('conditional', 'break kernel count', 'run', 'delete', 'capture start w.sbt', 'continue')

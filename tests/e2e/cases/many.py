@@ -358,11 +358,11 @@ def test_state_show_device(t):
         r = t.tsdb('--batch', '-ex', f'state show device {d} --json', 't.sbt')
         t.equal(r.status, 0, 'status')
         s = json.loads(r.out[r.out.index('{'):])
-        t.equal([x['device'] for x in s['devices']], [d], 'devices')
-        t.equal({x['device'] for x in s['contexts']}, {d}, 'contexts')
-        t.equal({x['device'] for x in s['allocations']}, {d}, 'allocations')
-        ctx = {x['id'] for x in s['contexts']}
-        t.check(len(s['streams']) >= 3 and {x['ctx'] for x in s['streams']} <= ctx, 'streams')
+        t.equal([x['device'] for x in s['device_list']], [d], 'devices')
+        t.equal({x['device'] for x in s['context_list']}, {d}, 'contexts')
+        t.equal({x['device'] for x in s['allocation_list']}, {d}, 'allocations')
+        ctx = {x['id'] for x in s['context_list']}
+        t.check(len(s['stream_list']) >= 3 and {x['ctx'] for x in s['stream_list']} <= ctx, 'streams')
     t.match(r'^Streams$', t.tsdb('--batch', '-ex', 'state show device 1', 't.sbt').out)
     for view in 'devices', 'contexts', 'streams', 'modules', 'kernels', 'memory':
         wide = [x for x in t.tsdb('--batch', '-ex', f'state show {view}', 't.sbt').out.splitlines() if len(x) > 80]
@@ -412,7 +412,7 @@ def test_merge(t):
     t.match(r'^ +Time  Rank  Host +Command$', launches[0])
     t.equal(len(launches) - 1, sum(c['kind'] == 'launch' for c in both), 'launches')
     t.match(r'^ *\+\d+\.\d{6} ms +[01]  \S+ +#\d+ ', launches[1])
-    t.equal([x['rank'] for x in json.loads(t.tsdb('info', '--json', 'all.sbt').out)['ranks']], [0, 1], 'info')
+    t.equal([x['rank'] for x in json.loads(t.tsdb('info', '--json', 'all.sbt').out)['rank_list']], [0, 1], 'info')
 
 
 def test_merge_by_meetings(t):

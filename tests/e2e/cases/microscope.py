@@ -82,9 +82,9 @@ def test_a_barrier_lets_the_other_warps_run(t):
     r = inside(t, seq, f'tbreak ptx matmul:matmul.cu:{line_of("matmul.cu", "__syncthreads();")}', 'continue', 'info warps --json',
                'stepi', 'info warps --json')
     before, after = [json.loads(m) for m in re.findall(r'^\[\{.*?\}\]$', r.out, re.M | re.S)]
-    t.equal([w['steps'] for w in before[1:]], [0] * 7, 'only warp 0 has run up to the barrier')
-    t.equal(after[0]['steps'], before[0]['steps'] + 1, 'warp 0 made one step')
-    t.check(all(w['steps'] == before[0]['steps'] + 1 for w in after[1:]), 'the others came to the barrier')
+    t.equal([w['instructions'] for w in before[1:]], [0] * 7, 'only warp 0 has run up to the barrier')
+    t.equal(after[0]['instructions'], before[0]['instructions'] + 1, 'warp 0 made one step')
+    t.check(all(w['instructions'] == before[0]['instructions'] + 1 for w in after[1:]), 'the others came to the barrier')
 
 
 def test_lanes_that_part(t):
@@ -94,7 +94,7 @@ def test_lanes_that_part(t):
     r = inside(t, seq, f'break ptx reduce.cu:{line}', 'continue', 'info lanes --json', 'info registers %p* --json')
     m = json.loads(re.search(r'^\[\{"lane.*?\}\]$', r.out, re.M | re.S)[0])
     t.equal([x['state'] for x in m], ['active'] + ['diverged'] * 31, 'only lane 0 stores')
-    t.equal(m[5]['thread'], [5, 0, 0], 'thread')
+    t.equal(m[5]['kernel_thread'], [5, 0, 0], 'thread')
     t.match(r'\[1 of 32 lanes\]', r.out)
 
 
@@ -257,11 +257,11 @@ def test_texts(t):
     seq = find(t, 'sum_kernel<<<')
     r = inside(t, seq, 'stepi 2', 'disassemble', 'disassemble --json', 'disassemble histogram', 'disassemble 1,3', 'list', 'list 3', 'when', 'when --json')
     t.match(r'^=> +\d+  \s*ld\.param\.u32', r.out)
-    lines = json.loads(re.search(r'^\[\{"line".*?\}\]$', r.out, re.M | re.S)[0])
+    lines = json.loads(re.search(r'^\[\{"ptx_line".*?\}\]$', r.out, re.M | re.S)[0])
     t.equal(len([x for x in lines if x['here']]), 1, 'one line is marked')
-    t.equal([x['line'] for x in lines], list(range(lines[0]['line'], lines[0]['line'] + len(lines))), 'numbers')
+    t.equal([x['ptx_line'] for x in lines], list(range(lines[0]['ptx_line'], lines[0]['ptx_line'] + len(lines))), 'numbers')
     t.match(r'atom\.shared\.add\.u32', r.out, 'disassemble histogram')
     t.match(r'^ +3  ', r.out, 'disassemble 1,3')
     t.match(rf'^=> +{line_of("reduce.cu", "__global__ void sum_kernel")}  __global__ void sum_kernel', r.out)
     t.match(rf'^Inside #{seq}, block \(0,0,0\), thread \(0,0,0\), PTX line \d+, after 2 instructions of its warp$', r.out)
-    t.match(rf'"inside":{seq},"ptx_line":\d+', r.out)
+    t.match(rf'"in_kernel":{{"seq":{seq},"ptx_line":\d+', r.out)

@@ -451,7 +451,7 @@ def from_now_on(t, enough, *options):
     p = start(t, program('observed'), 3600)
     try:
         p.stdout.readline()
-        return watch(t, p, lambda lines: lines[-1]['kernels'] and enough(lines[-1]), *options)[-1]
+        return watch(t, p, lambda lines: lines[-1]['kernel_list'] and enough(lines[-1]), *options)[-1]
     finally:
         p.kill()
         p.communicate()
@@ -460,12 +460,12 @@ def from_now_on(t, enough, *options):
 def test_kernels_launched_before(t):
     """Their names are told where the runtime asks the driver for them, and by the host function where the runtime's entry points are probed."""
     permitted(t)
-    final = from_now_on(t, lambda line: line['kernels'][0]['launches'] > 500 or line['kernels'][0]['name'] == 'count')
-    names = [k['name'] for k in final['kernels'] if k['launches']]
+    final = from_now_on(t, lambda line: line['kernel_list'][0]['launches'] > 500 or line['kernel_list'][0]['name'] == 'count')
+    names = [k['name'] for k in final['kernel_list'] if k['launches']]
     t.equal(names, ['count'], 'launches before the name was known are of the same kernel')
-    final = from_now_on(t, lambda line: any(k['launches'] > 50 for k in line['kernels']) and len(line['places']) > 1, '--runtime')
-    named = {k['name']: k['launches'] for k in final['kernels']}
+    final = from_now_on(t, lambda line: any(k['launches'] > 50 for k in line['kernel_list']) and len(line['places']) > 1, '--runtime')
+    named = {k['name']: k['launches'] for k in final['kernel_list']}
     t.check(named.get('count', 0) > 50, f'the name: {named}')
-    stacks = [[f['function'] for f in p['stack']] for p in final['places']]
+    stacks = [[f['function'] for f in p['frames']] for p in final['places']]
     # a call that had begun before the probes were placed has no runtime around it
     t.equal(sorted(s[0].split('(')[0] for s in stacks[:2]), ['main', 'once'], f'stacks begin in the program: {final["places"]}')
