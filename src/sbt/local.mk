@@ -33,10 +33,11 @@ tests_unit_python_lines_LDADD = libsbt.a
 tests_unit_sbt_gen_SOURCES = tests/unit/sbt-gen.c tests/unit/sbt-make.h tests/unit/sbt-dump.h
 tests_unit_sbt_gen_LDADD = libsbt.a libcommon.a $(SBT_LIBS)
 
-# The table of kinds in docs/sbt.md, from commands.def.
+# The table of kinds in docs/sbt.md, from commands.def, and those of docs/json.md.
 .PHONY: docs
-docs:
+docs: tests/json-schema
 	python3 $(srcdir)/scripts/sbt-doc $(srcdir)/src/sbt/commands.def $(srcdir)/docs/sbt.md
+	python3 $(srcdir)/scripts/json-doc tests/json-schema $(srcdir)/docs/json.md
 
 if HAVE_CMOCKA
 SBT_TESTS = tests/unit/test-text tests/unit/test-sbt-footprint tests/unit/test-sbt-python tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash tests/unit/test-sbt-memory \

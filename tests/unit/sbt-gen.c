@@ -127,7 +127,10 @@ static void write_trace(const char *path, uint64_t seed, uint64_t count)
 }
 
 /* A colour, a forged line, a C1 control sequence, a title, a mark that turns the direction, a byte that is no UTF-8. */
-#define ATTACK "\033[31mESC\nFORGED\n\xc2\x9b" "31mC1\033]0;TITLE\007\xe2\x80\xae" "BIDI\r\xff\x9b"
+#define ATTACK                                                                                     \
+	"\033[31mESC\nFORGED\n\xc2\x9b"                                                            \
+	"31mC1\033]0;TITLE\007\xe2\x80\xae"                                                        \
+	"BIDI\r\xff\x9b\"\\"
 
 static void attack_cmd(struct sbt_cmd *c, struct buf *keep)
 {
