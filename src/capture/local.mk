@@ -7,9 +7,9 @@ HEADERS_TO_CHECK += src/capture/wire.h src/capture/soft-fault.h
 
 if HAVE_CUDA
 HEADERS_TO_CHECK += \
-	src/capture/core/agent.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/cuda/images.h src/capture/late/late.h src/capture/cuda/old-code.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cuda-calls.h src/capture/cuda/memory-args.h src/capture/cuda/cupti-api.h \
+	src/capture/core/agent.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/cuda/images.h src/capture/late/late.h src/capture/cuda/old-code.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cuda-calls.h src/capture/cuda/cupti-api.h \
 	src/capture/memory/contexts.h src/capture/memory/deadline.h src/capture/cuda/cuda-api.h src/capture/cuda/driver-cuda.h src/capture/core/driver.h src/capture/objects/graph-table.h src/capture/memory/effect.h src/capture/memory/extent.h src/capture/core/forget.h src/capture/memory/fresh.h src/capture/core/gate.h src/capture/objects/globals.h src/capture/cuda/graph-nodes.h src/capture/memory/host.h src/capture/memory/ipc.h \
-	src/capture/cuda/keep.h src/capture/cuda/keeper.h src/capture/objects/known.h src/capture/objects/live.h src/capture/pipeline/payload.h src/capture/objects/ptx-beside.h src/capture/memory/room.h src/capture/pipeline/sender.h src/capture/memory/shadow.h src/capture/memory/span.h src/capture/memory/touched.h \
+	src/capture/cuda/keep.h src/capture/cuda/keeper.h src/capture/objects/known.h src/capture/objects/live.h src/capture/pipeline/payload.h src/capture/cuda/ptx-beside.h src/capture/memory/room.h src/capture/pipeline/sender.h src/capture/memory/shadow.h src/capture/memory/span.h src/capture/memory/touched.h \
 	src/capture/objects/ids.h src/capture/objects/kernel.h src/capture/cuda/launch-shape.h src/capture/objects/map.h src/capture/stacks/mapping.h src/capture/cuda/nvinfo.h src/capture/pipeline/ring.h \
 	src/capture/stacks/elf-look.h src/capture/stacks/python-stack.h \
 	src/capture/core/source.h src/capture/stacks/stack.h src/capture/core/stop.h src/capture/core/thread.h src/capture/core/window.h
@@ -23,7 +23,7 @@ agent_sources = \
 	src/capture/cuda/call-graph.c src/capture/cuda/call-graph-update.c \
 	src/capture/cuda/graph-nodes.c src/capture/cuda/graph-nodes.h src/capture/objects/graph-table.c src/capture/objects/graph-table.h \
 	src/capture/cuda/call-launch.c \
-	src/capture/cuda/call-memory.c src/capture/cuda/memory-args.h \
+	src/capture/cuda/call-memory.c \
 	src/capture/cuda/call-object.c \
 	src/capture/core/calls.c src/capture/core/calls.h \
 	src/capture/cuda/cuda-calls.c src/capture/cuda/cuda-calls.h src/capture/cuda/cuda-calls.def \
@@ -49,7 +49,7 @@ agent_sources = \
 	src/capture/pipeline/sender.c src/capture/pipeline/sender.h \
 	src/capture/memory/shadow.c src/capture/memory/shadow.h \
 	src/capture/pipeline/payload.c src/capture/pipeline/payload.h \
-	src/capture/objects/ptx-beside.c src/capture/objects/ptx-beside.h \
+	src/capture/cuda/ptx-beside.c src/capture/cuda/ptx-beside.h \
 	src/capture/objects/known.c src/capture/objects/known.h \
 	src/capture/objects/live.c src/capture/objects/live.h \
 	src/capture/memory/host.c src/capture/memory/host.h \
@@ -74,7 +74,7 @@ agent_sources = \
 	src/capture/core/window.c src/capture/core/window.h \
 	src/capture/wire.h \
 	src/gpucode/fatbin.c src/gpucode/fatbin.h src/gpucode/ptx-text.c src/gpucode/ptx-text.h \
-	src/gpucode/cubin.c src/gpucode/cubin.h src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h \
+	src/gpucode/cubin.c src/gpucode/cubin.h src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/code-globals.c src/gpucode/code-globals.h \
 	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
 	src/sbt/cmd/cmd.c src/sbt/cmd/footprint.c src/sbt/cmd/expr.c src/sbt/cmd/kernel-name.c src/sbt/format/pagehash.c src/sbt/format/python.c src/sbt/format/python-lines.c
 agent_cflags = $(SO_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) -O2

@@ -20,19 +20,20 @@ struct row {
 };
 
 static const struct row rows[MEMORY_CALLS] = {
-#define COPY(name, dir, dst_arg, src_arg, size_arg, stream_arg) \
-	[MEMORY_##name] = { FORM_COPY, SBT_COPY_##dir, stream_arg, dst_arg, src_arg, size_arg, NONE },
-#define COPY_2D(name, stream_arg) \
-	[MEMORY_##name] = { FORM_COPY_2D, SBT_COPY_ANY, stream_arg, 0, NONE, NONE, NONE },
-#define COPY_3D(name, dir, stream_arg) \
-	[MEMORY_##name] = { FORM_COPY_3D, SBT_COPY_##dir, stream_arg, 0, NONE, NONE, NONE },
-#define FILL(name, elem, stream_arg) [MEMORY_##name] = { FORM_FILL, elem, stream_arg, 0, 1, 2, NONE },
-#define FILL_2D(name, elem, stream_arg) \
-	[MEMORY_##name] = { FORM_FILL_2D, elem, stream_arg, 0, 2, 4, NONE },
-#define ALLOC(name, mem, addr_arg, size_arg, flags_arg, stream_arg) \
-	[MEMORY_##name] = { FORM_ALLOC, SBT_MEM_##mem, stream_arg, addr_arg, NONE, size_arg, flags_arg },
-#define FREE(name, mem, stream_arg) \
-	[MEMORY_##name] = { FORM_FREE, SBT_MEM_##mem, stream_arg, 0, NONE, NONE, NONE },
+#define COPY(name, dir, dst_arg, src_arg, size_arg, stream_arg)                                    \
+	[MEMORY_##name] = {FORM_COPY, SBT_COPY_##dir, stream_arg, dst_arg, src_arg, size_arg, NONE},
+#define COPY_2D(name, stream_arg)                                                                  \
+	[MEMORY_##name] = {FORM_COPY_2D, SBT_COPY_ANY, stream_arg, 0, NONE, NONE, NONE},
+#define COPY_3D(name, dir, stream_arg)                                                             \
+	[MEMORY_##name] = {FORM_COPY_3D, SBT_COPY_##dir, stream_arg, 0, NONE, NONE, NONE},
+#define FILL(name, elem, stream_arg) [MEMORY_##name] = {FORM_FILL, elem, stream_arg, 0, 1, 2, NONE},
+#define FILL_2D(name, elem, stream_arg)                                                            \
+	[MEMORY_##name] = {FORM_FILL_2D, elem, stream_arg, 0, 2, 4, NONE},
+#define ALLOC(name, mem, addr_arg, size_arg, flags_arg, stream_arg)                                \
+	[MEMORY_##name] = {                                                                        \
+		FORM_ALLOC, SBT_MEM_##mem, stream_arg, addr_arg, NONE, size_arg, flags_arg},
+#define FREE(name, mem, stream_arg)                                                                \
+	[MEMORY_##name] = {FORM_FREE, SBT_MEM_##mem, stream_arg, 0, NONE, NONE, NONE},
 #include "gpucode/memory-calls.def"
 };
 
@@ -45,7 +46,7 @@ static unsigned behind(uint8_t arg)
 unsigned memory_call_nargs(enum memory_call which)
 {
 	const struct row *r = &rows[which];
-	const uint8_t args[] = { r->addr, r->src, r->size, r->flags, r->stream };
+	const uint8_t args[] = {r->addr, r->src, r->size, r->flags, r->stream};
 	unsigned n = 0;
 	for (unsigned i = 0; i < sizeof(args); i++)
 		if (behind(args[i]) > n)
@@ -73,14 +74,15 @@ static enum sbt_copy direction(enum memory_side dst, enum memory_side src)
 static enum memory_side kind_of(uint64_t type)
 {
 	const uint32_t t = (uint32_t)type;
-	const bool known = t == MEMORY_SIDE_HOST || t == MEMORY_SIDE_DEVICE || t == MEMORY_SIDE_ADDRESS;
+	const bool known =
+		t == MEMORY_SIDE_HOST || t == MEMORY_SIDE_DEVICE || t == MEMORY_SIDE_ADDRESS;
 	return known ? (enum memory_side)t : MEMORY_SIDE_ARRAY;
 }
 
 /* x, y, type, host, device, array, pitch */
 static struct side side_2d(const uint64_t *w)
 {
-	struct side s = { .kind = kind_of(w[2]), .at = { .x = w[0], .y = w[1], .pitch = w[6] } };
+	struct side s = {.kind = kind_of(w[2]), .at = {.x = w[0], .y = w[1], .pitch = w[6]}};
 	s.at.base = s.kind == MEMORY_SIDE_HOST ? w[3] : w[4];
 	return s;
 }
@@ -88,8 +90,8 @@ static struct side side_2d(const uint64_t *w)
 /* x, y, z, level, type, host, device, array, context, pitch, height */
 static struct side side_3d(const uint64_t *w)
 {
-	struct side s = { .kind = kind_of(w[4]),
-		.at = { .x = w[0], .y = w[1], .z = w[2], .pitch = w[9], .height = w[10] } };
+	struct side s = {.kind = kind_of(w[4]),
+		.at = {.x = w[0], .y = w[1], .z = w[2], .pitch = w[9], .height = w[10]}};
 	s.at.base = s.kind == MEMORY_SIDE_HOST ? w[5] : w[6];
 	return s;
 }
@@ -124,19 +126,24 @@ static void copy_3d(struct sbt_cmd_copy *k, const uint64_t *w, struct memory_ask
 	copy_rows(k, &dst, &src, w + 22, w[24], ret);
 }
 
-static void copy_flat(struct sbt_cmd_copy *k, const struct row *r, const uint64_t *args, struct memory_asked *ret)
+static void copy_flat(
+	struct sbt_cmd_copy *k, const struct row *r, const uint64_t *args, struct memory_asked *ret)
 {
 	const bool any = r->what == SBT_COPY_ANY;
 	k->dir = r->what;
 	k->dst = args[r->addr];
 	k->src = args[r->src];
 	k->size = args[r->size];
-	ret->dst = any ? MEMORY_SIDE_ADDRESS : r->what == SBT_COPY_D2H ? MEMORY_SIDE_HOST : MEMORY_SIDE_DEVICE;
-	ret->src = any ? MEMORY_SIDE_ADDRESS : r->what == SBT_COPY_H2D ? MEMORY_SIDE_HOST : MEMORY_SIDE_DEVICE;
+	ret->dst = any			     ? MEMORY_SIDE_ADDRESS
+		   : r->what == SBT_COPY_D2H ? MEMORY_SIDE_HOST
+					     : MEMORY_SIDE_DEVICE;
+	ret->src = any			     ? MEMORY_SIDE_ADDRESS
+		   : r->what == SBT_COPY_H2D ? MEMORY_SIDE_HOST
+					     : MEMORY_SIDE_DEVICE;
 }
 
-static void copy(struct sbt_cmd_copy *k, const struct row *r, const uint64_t *args, const uint64_t *words,
-	struct memory_asked *ret)
+static void copy(struct sbt_cmd_copy *k, const struct row *r, const uint64_t *args,
+	const uint64_t *words, struct memory_asked *ret)
 {
 	static const uint64_t nothing[MEMORY_CALL_3D_WORDS];
 	if (r->form == FORM_COPY)
@@ -180,11 +187,11 @@ static void alloc(struct sbt_cmd_alloc *a, const struct row *r, const uint64_t *
 		a->alloc_flags = r->what == SBT_MEM_VMM ? args[r->flags] : (uint32_t)args[r->flags];
 }
 
-void memory_call(enum memory_call which, const uint64_t *args, const uint64_t *words, struct sbt_cmd *cmd,
-	struct memory_asked *ret)
+void memory_call(enum memory_call which, const uint64_t *args, const uint64_t *words,
+	struct sbt_cmd *cmd, struct memory_asked *ret)
 {
 	const struct row *r = &rows[which];
-	*ret = (struct memory_asked){ .on_stream = true };
+	*ret = (struct memory_asked){.on_stream = true};
 	if (r->stream != NONE)
 		ret->stream = args[r->stream];
 	switch ((enum form)r->form) {
@@ -202,7 +209,8 @@ void memory_call(enum memory_call which, const uint64_t *args, const uint64_t *w
 		ret->on_stream = r->stream != NONE;
 		break;
 	case FORM_FREE:
-		cmd->u.free = (struct sbt_cmd_free){ .addr = args[0], .mem = r->what, .stream = SBT_NO_ID };
+		cmd->u.free =
+			(struct sbt_cmd_free){.addr = args[0], .mem = r->what, .stream = SBT_NO_ID};
 		ret->on_stream = r->stream != NONE;
 		break;
 	}

@@ -17,7 +17,8 @@ struct tsdb_control *fake_control(void)
 	int fd = memfd_create("control", MFD_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, (off_t)tsdb_wire_bytes(FAKE_RING_BYTES)), 0);
-	control = mmap(NULL, tsdb_wire_bytes(FAKE_RING_BYTES), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	control = mmap(NULL, tsdb_wire_bytes(FAKE_RING_BYTES), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_NORESERVE, fd, 0);
 	assert_true(control != MAP_FAILED);
 	close(fd);
 	control->magic = TSDB_WIRE_MAGIC;
@@ -46,7 +47,8 @@ bool fake_next(unsigned i, struct fake_record *ret)
 	assert_true(at + ret->head->size <= FAKE_RING_BYTES);
 	ret->type = ret->head->type;
 	if (ret->type < 0x8000)
-		assert_int_equal(sbt_unpack(&ret->cmd, ret->head, ret->head->size), ret->head->size);
+		assert_int_equal(
+			sbt_unpack(&ret->cmd, ret->head, ret->head->size), ret->head->size);
 	read_to[i] += ret->head->size;
 	r->tail = read_to[i];
 	return true;
@@ -59,7 +61,7 @@ struct sbt_cmd fake_expect(unsigned kind)
 		if (r.type == kind)
 			return r.cmd;
 	fail_msg("no record of kind %u", kind);
-	return (struct sbt_cmd){ 0 };
+	return (struct sbt_cmd){0};
 }
 
 void fake_expect_nothing(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For the tests of the agent, with any driver: the control block of a debugger, and a reader of rings.
+ * For the tests of the agent, with any driver: the control block of a debugger, and a reader of
+ * rings.
  */
 #ifndef CAPTURE_CONTROL_H
 #define CAPTURE_CONTROL_H
@@ -26,7 +27,8 @@ struct fake_record {
 };
 /* The next record of ring i; false when there is none. */
 bool fake_next(unsigned i, struct fake_record *ret);
-/* The next command of ring 0 whose kind is kind, earlier ones skipped; fails the test when there is none. */
+/* The next command of ring 0 whose kind is kind, earlier ones skipped; fails the test when there is
+ * none. */
 struct sbt_cmd fake_expect(unsigned kind);
 /* No command is waiting in ring 0 (messages do not count). */
 void fake_expect_nothing(void);

@@ -229,6 +229,15 @@ static void failed_calls_are_recorded(void **state)
 	struct sbt_cmd cmd = fake_expect(SBT_COPY);
 	assert_int_equal(cmd.result, CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cmd.u.copy.async, 0);
+	/* What was asked for is told, not what the driver has made. */
+	fake_call(CUPTI_DRIVER_TRACE_CBID_cuMemHostRegister_v2, &(cuMemHostRegister_v2_params){ (void *)0x7f0000003000, 8192, 2 },
+		CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+	cmd = fake_expect(SBT_ALLOC);
+	assert_int_equal(cmd.result, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+	assert_int_equal(cmd.u.alloc.addr, 0x7f0000003000);
+	assert_int_equal(cmd.u.alloc.size, 8192);
+	assert_int_equal(cmd.u.alloc.mem, SBT_MEM_REGISTERED);
+	assert_int_equal(cmd.u.alloc.alloc_flags, 2);
 }
 
 /* ---- objects ----------------------------------------------------------------------------------------------------------------- */

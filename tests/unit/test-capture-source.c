@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A source and a driver of a vendor that nobody knows: what the agent makes of its calls and asks of it. Nothing here has a type of CUDA's,
- * and the functions of CUDA's driver are not there: an operation that the agent does not ask this driver for would be a crash.
+ * A source and a driver of a vendor that nobody knows: what the agent makes of its calls and asks
+ * of it. Nothing here has a type of CUDA's, and the functions of CUDA's driver are not there: an
+ * operation that the agent does not ask this driver for would be a crash.
  */
 #include "capture-control.h"
 
@@ -27,9 +28,9 @@ static struct tsdb_control *control;
 static uint8_t *device; /* the driver's device memory */
 static unsigned copies;
 
-/* ---- the driver ----------------------------------------------------------------------------------------------------------- */
+/* ---- the driver ---- */
 
-static const struct driver_result good = { DRIVER_OK, 0 };
+static const struct driver_result good = {DRIVER_OK, 0};
 
 static bool yes(void)
 {
@@ -58,7 +59,7 @@ static bool result_is_fault(uint32_t code)
 
 static struct driver_result answer(enum driver_status status)
 {
-	return (struct driver_result){ status, status == DRIVER_OK ? 0 : NOT_READY };
+	return (struct driver_result){status, status == DRIVER_OK ? 0 : NOT_READY};
 }
 
 static struct driver_result device_count(int *ret)
@@ -70,7 +71,8 @@ static struct driver_result device_count(int *ret)
 static void device_facts(int ordinal, struct driver_device *ret)
 {
 	assert_int_equal(ordinal, 0);
-	*ret = (struct driver_device){ .name = "Other GPU", .memory = 1u << 30, .major = 9, .minor = 4, .units = 304 };
+	*ret = (struct driver_device){
+		.name = "Other GPU", .memory = 1u << 30, .major = 9, .minor = 4, .units = 304};
 }
 
 static void context_facts(uint64_t ctx, int *ret_device, bool *ret_primary)
@@ -174,20 +176,22 @@ static void kernel_facts(uint64_t handle, const char *hint, struct driver_kernel
 {
 	assert_int_equal(handle, KERNEL);
 	assert_string_equal(hint, "hint");
-	*ret = (struct driver_kernel){ .name = "_Z4axpyPff", .function = handle, .module = MODULE };
+	*ret = (struct driver_kernel){.name = "_Z4axpyPff", .function = handle, .module = MODULE};
 }
 
 static void kernel_numbers(const struct driver_kernel *k, struct driver_numbers *ret)
 {
 	assert_int_equal(k->function, KERNEL);
-	*ret = (struct driver_numbers){ .regs = 40, .static_shared = 512, .local_mem = 16, .max_threads = 1024 };
+	*ret = (struct driver_numbers){
+		.regs = 40, .static_shared = 512, .local_mem = 16, .max_threads = 1024};
 }
 
-static int kernel_params(uint64_t handle, const struct driver_kernel *k, struct kernel_param *to, unsigned max)
+static int kernel_params(
+	uint64_t handle, const struct driver_kernel *k, struct kernel_param *to, unsigned max)
 {
 	assert_true(handle == KERNEL && !k->is_kernel && max >= 2);
-	to[0] = (struct kernel_param){ 0, 8 };
-	to[1] = (struct kernel_param){ 8, 4 };
+	to[0] = (struct kernel_param){0, 8};
+	to[1] = (struct kernel_param){8, 4};
 	return 2;
 }
 
@@ -208,16 +212,42 @@ static uint64_t old_code_settle(void)
 }
 
 static const struct driver other = {
-	.api = "Other", .is_open = yes, .is_soft = no, .can = can, .version = version, .result_is_fault = result_is_fault, .answer = answer,
-	.device_count = device_count, .device_facts = device_facts, .context_facts = context_facts, .context_enter = context_enter,
-	.context_leave = context_leave, .context_finish = context_finish, .relax = relax, .restrict_again = restrict_again,
-	.stream_create = stream_create, .stream_facts = stream_facts, .stream_query = on_stream, .stream_finish = on_stream,
-	.copy_to_host = copy_to_host, .copy_on_device = copy_on_device, .host_pin = host_pin, .mem_unused = mem_unused, .mem_alloc = mem_alloc,
-	.mem_free = mem_free, .mem_range = mem_range, .keep_new = keep_new, .kernel_facts = kernel_facts, .kernel_numbers = kernel_numbers,
-	.kernel_params = kernel_params, .hash_open = hash_open, .old_code_waiting = old_code_waiting, .old_code_settle = old_code_settle,
+	.api = "Other",
+	.is_open = yes,
+	.is_soft = no,
+	.can = can,
+	.version = version,
+	.result_is_fault = result_is_fault,
+	.answer = answer,
+	.device_count = device_count,
+	.device_facts = device_facts,
+	.context_facts = context_facts,
+	.context_enter = context_enter,
+	.context_leave = context_leave,
+	.context_finish = context_finish,
+	.relax = relax,
+	.restrict_again = restrict_again,
+	.stream_create = stream_create,
+	.stream_facts = stream_facts,
+	.stream_query = on_stream,
+	.stream_finish = on_stream,
+	.copy_to_host = copy_to_host,
+	.copy_on_device = copy_on_device,
+	.host_pin = host_pin,
+	.mem_unused = mem_unused,
+	.mem_alloc = mem_alloc,
+	.mem_free = mem_free,
+	.mem_range = mem_range,
+	.keep_new = keep_new,
+	.kernel_facts = kernel_facts,
+	.kernel_numbers = kernel_numbers,
+	.kernel_params = kernel_params,
+	.hash_open = hash_open,
+	.old_code_waiting = old_code_waiting,
+	.old_code_settle = old_code_settle,
 };
 
-/* ---- the source ----------------------------------------------------------------------------------------------------------- */
+/* ---- the source ---- */
 
 struct launch_params {
 	uint64_t kernel, stream;
@@ -236,12 +266,13 @@ static void enter_launch(struct call *c)
 	l->block_x = p->block[0];
 	const int64_t n = kernel_gather(c->kernel, p->args, c->t->args, sizeof(c->t->args));
 	if (n >= 0)
-		l->args = (struct sbt_blob){ c->t->args, (uint64_t)n };
+		l->args = (struct sbt_blob){c->t->args, (uint64_t)n};
 }
 
 static void enter_alloc(struct call *c)
 {
-	c->cmd.u.alloc = (struct sbt_cmd_alloc){ .mem = SBT_MEM_DEVICE, .size = SIZE, .device = call_device(c), .stream = SBT_NO_ID };
+	c->cmd.u.alloc = (struct sbt_cmd_alloc){
+		.mem = SBT_MEM_DEVICE, .size = SIZE, .device = call_device(c), .stream = SBT_NO_ID};
 }
 
 static void exit_alloc(struct call *c)
@@ -251,20 +282,30 @@ static void exit_alloc(struct call *c)
 
 static void enter_sync(struct call *c)
 {
-	c->cmd.u.sync = (struct sbt_cmd_sync){ .scope = SBT_SYNC_CTX, .stream = SBT_NO_ID, .event = SBT_NO_ID };
+	c->cmd.u.sync = (struct sbt_cmd_sync){
+		.scope = SBT_SYNC_CTX, .stream = SBT_NO_ID, .event = SBT_NO_ID};
 }
 
-static const struct call_row launch_row = { "otherLaunch", CALL_HANDLED, CALL_ASYNC, SBT_LAUNCH, enter_launch, NULL };
-static const struct call_row alloc_row = { "otherAlloc", CALL_HANDLED, CALL_AFTER, SBT_ALLOC, enter_alloc, exit_alloc };
-static const struct call_row sync_row = { "otherFinish", CALL_HANDLED, CALL_FIRST, SBT_SYNC, enter_sync, NULL };
+static const struct call_row launch_row = {
+	"otherLaunch", CALL_HANDLED, CALL_ASYNC, SBT_LAUNCH, enter_launch, NULL};
+static const struct call_row alloc_row = {
+	"otherAlloc", CALL_HANDLED, CALL_AFTER, SBT_ALLOC, enter_alloc, exit_alloc};
+static const struct call_row sync_row = {
+	"otherFinish", CALL_HANDLED, CALL_FIRST, SBT_SYNC, enter_sync, NULL};
 
-static __attribute__((noinline)) void play(const struct call_row *row, const void *params, uint32_t result)
+static __attribute__((noinline)) void play(
+	const struct call_row *row, const void *params, uint32_t result)
 {
 	static uint32_t corr;
 	uint64_t link = 0;
 	tls.inside = 1;
-	calls_enter(&(struct call_site){ .row = row, .params = params, .symbol = "hint", .ctx = CONTEXT, .frame = __builtin_frame_address(0),
-		.corr = ++corr, .link = &link });
+	calls_enter(&(struct call_site){.row = row,
+		.params = params,
+		.symbol = "hint",
+		.ctx = CONTEXT,
+		.frame = __builtin_frame_address(0),
+		.corr = ++corr,
+		.link = &link});
 	calls_exit(&link, result, __builtin_frame_address(0));
 	tls.inside = 0;
 }
@@ -274,11 +315,15 @@ static void launch(uint64_t stream, uint32_t result)
 	uint64_t x = 0x710000000000;
 	float a = 2;
 	play(&launch_row,
-		&(struct launch_params){ .kernel = KERNEL, .stream = stream, .grid = { 8, 1, 1 }, .block = { 64, 1, 1 }, .args = (void *[]){ &x, &a } },
+		&(struct launch_params){.kernel = KERNEL,
+			.stream = stream,
+			.grid = {8, 1, 1},
+			.block = {64, 1, 1},
+			.args = (void *[]){&x, &a}},
 		result);
 }
 
-/* ---- what becomes of it --------------------------------------------------------------------------------------------------- */
+/* ---- what becomes of it ---- */
 
 static struct sbt_cmd next(unsigned kind)
 {
@@ -292,7 +337,8 @@ static struct sbt_cmd next(unsigned kind)
 
 static void a_launch_introduces_what_it_names(void **state)
 {
-	static const uint8_t args[12] = { 0, 0, 0, 0, 0, 0x71, 0, 0, 0, 0, 0, 0x40 }; /* 2.0f is 0x40000000 */
+	static const uint8_t args[12] = {
+		0, 0, 0, 0, 0, 0x71, 0, 0, 0, 0, 0, 0x40}; /* 2.0f is 0x40000000 */
 	(void)state;
 	launch(STREAM, 0);
 	struct sbt_cmd c = next(SBT_DEVICE);
@@ -367,12 +413,13 @@ static const struct tsdb_bulk *slot(uint64_t i)
 {
 	const struct tsdb_bulk *b = &control->bulk[i];
 	for (unsigned tries = 0; atomic_load(&b->state) != TSDB_BULK_FULL && tries < 2000; tries++)
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	assert_int_equal(atomic_load(&b->state), TSDB_BULK_FULL);
 	return b;
 }
 
-/* Its memory is copied on the device when the span begins, read by the sending thread, and hashed by the host at the end. */
+/* Its memory is copied on the device when the span begins, read by the sending thread, and hashed
+ * by the host at the end. */
 static void a_span_holds_the_devices_memory(void **state)
 {
 	uint8_t was[SIZE];
@@ -393,7 +440,8 @@ static void a_span_holds_the_devices_memory(void **state)
 	assert_int_equal(b->role, BULK_START);
 	assert_int_equal(b->addr, at);
 	assert_int_equal(b->n, SIZE);
-	assert_memory_equal((const uint8_t *)control + tsdb_bulk_offset(control->ring_bytes, 0), was, SIZE);
+	assert_memory_equal(
+		(const uint8_t *)control + tsdb_bulk_offset(control->ring_bytes, 0), was, SIZE);
 	control->span = 0;
 	play(&sync_row, NULL, 0);
 	b = slot(1);

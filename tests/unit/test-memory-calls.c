@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arguments of calls that copy, fill, allocate and free, as commands: one of each form, by the prototypes of the CUDA driver API reference.
+ * Arguments of calls that copy, fill, allocate and free, as commands: one of each form, by the
+ * prototypes of the CUDA driver API reference.
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -63,11 +64,13 @@ static void flat_copies(void **state)
 	assert_int_equal(asked.stream, 77);
 }
 
-/* srcXInBytes, srcY, srcMemoryType, srcHost, srcDevice, srcArray, srcPitch, the same of dst, WidthInBytes, Height */
+/* srcXInBytes, srcY, srcMemoryType, srcHost, srcDevice, srcArray, srcPitch, the same of dst,
+ * WidthInBytes, Height */
 static void copies_in_two_dimensions(void **state)
 {
 	(void)state;
-	uint64_t w[MEMORY_CALL_2D_WORDS] = {16, 2, RUBBISH | 1, HOST, DEV + 1, 0, 256, 0, 1, RUBBISH | 2, HOST + 1, DEV, 0, 512, 100, 3};
+	uint64_t w[MEMORY_CALL_2D_WORDS] = {16, 2, RUBBISH | 1, HOST, DEV + 1, 0, 256, 0, 1,
+		RUBBISH | 2, HOST + 1, DEV, 0, 512, 100, 3};
 	const uint64_t args[MEMORY_CALL_ARGS] = {1, 77};
 	struct sbt_cmd c = call(MEMORY_2d_async, args, w);
 	assert_int_equal(c.u.copy.dir, SBT_COPY_H2D);
@@ -104,11 +107,13 @@ static void copies_in_two_dimensions(void **state)
 	assert_int_equal(asked.dst, MEMORY_SIDE_ARRAY);
 }
 
-/* srcXInBytes, srcY, srcZ, srcLOD, srcMemoryType, srcHost, srcDevice, srcArray, reserved (srcContext), srcPitch, srcHeight, dst's, width, height, depth */
+/* srcXInBytes, srcY, srcZ, srcLOD, srcMemoryType, srcHost, srcDevice, srcArray, reserved
+ * (srcContext), srcPitch, srcHeight, dst's, width, height, depth */
 static void copies_in_three_dimensions(void **state)
 {
 	(void)state;
-	const uint64_t w[MEMORY_CALL_3D_WORDS] = {8, 1, 2, 0, 2, 0, DEV, 0, 0, 64, 10, 0, 0, 0, 0, 1, HOST, 0, 0, 0, 32, 4, 24, 4, 5};
+	const uint64_t w[MEMORY_CALL_3D_WORDS] = {
+		8, 1, 2, 0, 2, 0, DEV, 0, 0, 64, 10, 0, 0, 0, 0, 1, HOST, 0, 0, 0, 32, 4, 24, 4, 5};
 	const uint64_t args[MEMORY_CALL_ARGS] = {1, 77};
 	struct sbt_cmd c = call(MEMORY_3d, args, w);
 	assert_int_equal(c.u.copy.dir, SBT_COPY_D2H);

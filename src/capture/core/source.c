@@ -7,7 +7,7 @@
 #include <string.h>
 #include "capture/core/driver.h"
 
-static const struct source *const sources[] = { &source_cupti };
+static const struct source *const sources[] = {&source_cupti};
 #define SOURCES (sizeof(sources) / sizeof(*sources))
 
 /* One that is not open: it has nothing, and says so. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where GPU calls are seen. A source turns a vendor's callbacks into calls_enter() and calls_exit() (calls.h): it has a table of rows for
- * the calls that it sees, whose functions read their parameters. It knows how to get the device's timestamps, and whom to ask (driver.h).
- * A vendor's source lies in the vendor's drawer: cuda/ is the first.
+ * Where GPU calls are seen. A source turns a vendor's callbacks into calls_enter() and calls_exit()
+ * (calls.h): it has a table of rows for the calls that it sees, whose functions read their
+ * parameters. It knows how to get the device's timestamps, and whom to ask (driver.h). A vendor's
+ * source lies in the vendor's drawer: cuda/ is the first.
  */
 #ifndef CAPTURE_SOURCE_H
 #define CAPTURE_SOURCE_H
@@ -25,22 +26,27 @@ struct source {
 	const char *name;
 	uint32_t number; /* control.source */
 	const struct driver *driver;
-	/* Of the environment: it has the vendor's library load the agent when the program initialises it. */
+	/* Of the environment: it has the vendor's library load the agent when the program
+	 * initialises it. */
 	const char *variable;
 	const char *const *names[SOURCE_NAMES]; /* NULL ends each list */
-	/* Subscribes. On failure -errno and one sentence in why. Called once, with the driver loaded. */
+	/* Subscribes. On failure -errno and one sentence in why. Called once, with the driver
+	 * loaded. */
 	int (*start)(char *why, size_t why_size);
 	/* Unsubscribes: no callback begins any more. Without effect before start(). */
 	void (*stop)(void);
 	/* Switches timestamps on or off. May be called from within a callback. */
 	void (*timestamps)(bool on);
-	/* A context of the agent's own is about to be made; has been. What the source sets aside for each context it may never give back. One thread. */
+	/* A context of the agent's own is about to be made; has been. What the source sets aside
+	 * for each context it may never give back. One thread. */
 	void (*own_context)(bool about_to);
-	/* Hands over timestamps that are ready; with force also what the device has not finished with. */
+	/* Hands over timestamps that are ready; with force also what the device has not finished
+	 * with. */
 	void (*flush)(bool force);
 };
 
-/* The source of the vendor whose library this process has loaded: `driver` (driver.h) is its driver from then on. NULL: none is loaded. */
+/* The source of the vendor whose library this process has loaded: `driver` (driver.h) is its driver
+ * from then on. NULL: none is loaded. */
 const struct source *source_find(void);
 /* Whether the name begins like one in that list of any source. */
 bool source_names(enum source_names which, const char *name);

@@ -1,28 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handlers: copies and fills. gpucode/memory-calls.def says what their arguments mean; here the driver is asked for what they do not say. The
- * parameter structures of the plain, _ptds, _ptsz forms of a call are the same, so they share a handler.
+ * Handlers: copies and fills. gpucode/memory-calls.def says what their arguments mean; here the
+ * driver is asked for what they do not say. The parameter structures of the plain, _ptds, _ptsz
+ * forms of a call are the same, so they share a handler.
  */
 #include <cupti.h>
+#include <stddef.h>
 #include <string.h>
 #include "capture/cuda/cuda-api.h"
 #include "capture/cuda/cuda-calls.h"
-#include "capture/cuda/memory-args.h"
 #include "capture/core/thread.h"
 
-/* ---- copies ------------------------------------------------------------------------------------------------------- */
+/* ---- arguments ---- */
+
+/* Every argument of these calls lies in 8 bytes of its own. */
+#define ARG(type, member, i)                                                                       \
+	_Static_assert(offsetof(type##_params, member) == 8 * (i), "arguments of 8 bytes each")
+ARG(cuMemcpyHtoDAsync_v2, hStream, 3);
+ARG(cuMemcpyPeerAsync, hStream, 5);
+ARG(cuMemcpy2DAsync_v2, hStream, 1);
+ARG(cuMemcpy3DAsync_v2, hStream, 1);
+ARG(cuMemcpy3DPeerAsync, hStream, 1);
+ARG(cuMemsetD8_v2, N, 2);
+ARG(cuMemsetD8Async, hStream, 3);
+ARG(cuMemsetD32Async, hStream, 3);
+ARG(cuMemsetD2D8Async, uc, 2);
+ARG(cuMemsetD2D8Async, hStream, 5);
+ARG(cuMemsetD2D32Async, hStream, 5);
+ARG(cuMemAllocManaged, flags, 2);
+ARG(cuMemHostAlloc, Flags, 2);
+ARG(cuMemHostRegister_v2, Flags, 2);
+ARG(cuMemAllocAsync, hStream, 2);
+ARG(cuMemAllocFromPoolAsync, hStream, 3);
+ARG(cuMemMap, flags, 4);
+ARG(cuMemFreeAsync, hStream, 1);
+#undef ARG
+
+void memory_args(enum memory_call which, const void *params, uint64_t *ret)
+{
+	memcpy(ret, params, memory_call_nargs(which) * sizeof(*ret));
+}
+
+/* ---- copies ---- */
 
 /* The driver knows no pageable memory: it answers with an error. */
 static bool is_pageable(uint64_t address)
 {
 	CUmemorytype type = 0;
-	return OWN(cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address)) != CUDA_SUCCESS || !type;
+	return OWN(cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address)) !=
+		       CUDA_SUCCESS ||
+	       !type;
 }
 
 static bool is_device(uint64_t address)
 {
 	CUmemorytype type = 0;
-	return OWN(cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address)) == CUDA_SUCCESS &&
+	return OWN(cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address)) ==
+		       CUDA_SUCCESS &&
 	       type == CU_MEMORYTYPE_DEVICE;
 }
 
@@ -62,7 +96,8 @@ static void copy(struct call *c, enum memory_call which)
 }
 
 /* from: the driver's structure, which the call's first argument points to. */
-static void copy_rows(struct call *c, enum memory_call which, const uint64_t *args, const void *from, unsigned words)
+static void copy_rows(struct call *c, enum memory_call which, const uint64_t *args,
+	const void *from, unsigned words)
 {
 	uint64_t w[MEMORY_CALL_3D_WORDS];
 	struct memory_asked a;
@@ -89,7 +124,8 @@ void call_copy_3d(struct call *c, const CUDA_MEMCPY3D *m)
 }
 
 /* The structures are words of 8 bytes, as memory-calls.h takes them. */
-#define WORD(type, member, i) _Static_assert(offsetof(type, member) == 8 * (i), "a structure of words")
+#define WORD(type, member, i)                                                                      \
+	_Static_assert(offsetof(type, member) == 8 * (i), "a structure of words")
 WORD(CUDA_MEMCPY2D, srcMemoryType, 2);
 WORD(CUDA_MEMCPY2D, dstXInBytes, 7);
 WORD(CUDA_MEMCPY2D, Height, MEMORY_CALL_2D_WORDS - 1);
@@ -102,7 +138,7 @@ WORD(CUDA_MEMCPY3D_PEER, srcPitch, 9);
 WORD(CUDA_MEMCPY3D_PEER, dstXInBytes, 11);
 WORD(CUDA_MEMCPY3D_PEER, Depth, MEMORY_CALL_3D_WORDS - 1);
 
-/* ---- fills ------------------------------------------------------------------------------------------------------------ */
+/* ---- fills ---- */
 
 static void fill(struct call *c, enum memory_call which)
 {
@@ -113,12 +149,12 @@ static void fill(struct call *c, enum memory_call which)
 	c->cmd.u.fill.stream = call_stream(c, a.stream);
 }
 
-/* ---- the handlers ----------------------------------------------------------------------------------------------------- */
+/* ---- the handlers ---- */
 
-#define HANDLER(name, body)           \
-	void enter_##name(struct call *c) \
-	{                                 \
-		body;                     \
+#define HANDLER(name, body)                                                                        \
+	void enter_##name(struct call *c)                                                          \
+	{                                                                                          \
+		body;                                                                              \
 	}
 #define COPY(name, ...) HANDLER(name, copy(c, MEMORY_##name))
 #define COPY_2D(name, ...) HANDLER(name, copy_pitched(c, MEMORY_##name, MEMORY_CALL_2D_WORDS))

@@ -5,7 +5,6 @@
  */
 #include <cupti.h>
 #include "capture/cuda/cuda-calls.h"
-#include "capture/cuda/memory-args.h"
 #include "capture/cuda/cuda-api.h"
 #include "capture/objects/ids.h"
 #include "capture/memory/ipc.h"

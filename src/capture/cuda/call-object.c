@@ -10,7 +10,7 @@
 #include "capture/cuda/cuda-api.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
-#include "capture/objects/ptx-beside.h"
+#include "capture/cuda/ptx-beside.h"
 #include "capture/core/thread.h"
 
 /* ---- contexts ------------------------------------------------------------------------------------------------------- */

@@ -7,17 +7,21 @@
 
 #include <cuda.h>
 #include "capture/core/calls.h"
+#include "gpucode/memory-calls.h"
 
 /* By CUPTI's numbers of the driver's entry points (cupti_driver_cbid.h). */
 extern const struct call_row cuda_calls[];
 extern const uint32_t cuda_calls_size;
 
+/* The driver's structure of arguments (NAME_params) as memory_call() takes them; ret:
+ * MEMORY_CALL_ARGS words. */
+void memory_args(enum memory_call which, const void *params, uint64_t *ret);
 /* A 3D copy as cuMemcpy3D and a graph's copy node have it, on the default stream. */
 void call_copy_3d(struct call *c, const CUDA_MEMCPY3D *m);
 
 #define CALL(name, ID, enter_fn, flags) void enter_fn(struct call *c);
-#define WITH_EXIT(name, ID, enter_fn, exit_fn, flags) \
-	void enter_fn(struct call *c);                \
+#define WITH_EXIT(name, ID, enter_fn, exit_fn, flags)                                              \
+	void enter_fn(struct call *c);                                                             \
 	void exit_fn(struct call *c);
 #define HANDLES(name)
 #define IGNORED(name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Modules' code; see code.h. The same cubin loaded in ten processes' worth of contexts is sent once.
+ * Modules' code; see code.h. The same code loaded in ten processes' worth of contexts is sent once.
  */
 #include "capture/objects/code.h"
 

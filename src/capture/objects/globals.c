@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Globals; see globals.h. In a cubin they are the data symbols of sections .nv.global*, .nv.constant3 (and 2, 4 of older ones); in PTX the .global
- * and .const declarations outside functions (PTX ISA, "State Spaces"). A name that the driver does not know is skipped: the compiler's own.
+ * Globals; see globals.h. A name that the driver does not know is skipped: the compiler's own.
  */
 #include "capture/objects/globals.h"
 
@@ -12,10 +11,7 @@
 #include "capture/core/driver.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
-#include "gpucode/code-kind.h"
-#include "gpucode/cubin-cells.h"
-#include "gpucode/cubin.h"
-#include "gpucode/ptx-text.h"
+#include "gpucode/code-globals.h"
 
 #define NAMES_MAX 4096
 
@@ -31,8 +27,9 @@ struct names {
 static struct map by_hash; /* -> struct names * */
 static _Atomic uint32_t learned;
 
-static void keep(struct names *names, const char *text, size_t n)
+static void keep(void *arg, const char *text, size_t n)
 {
+	struct names *names = arg;
 	struct name *k = n && n < TSDB_NAME_MAX && names->n < NAMES_MAX ? ids_keep(sizeof(*k) + n + 1) : NULL;
 	if (!k)
 		return;
@@ -42,26 +39,6 @@ static void keep(struct names *names, const char *text, size_t n)
 	k->next = names->first;
 	names->first = k;
 	names->n++;
-}
-
-/* ---- cubins -------------------------------------------------------------------------------------------------------------- */
-
-static bool is_data(const char *section)
-{
-	return !strncmp(section, ".nv.global", 10) || !strcmp(section, ".nv.constant3") || !strcmp(section, ".nv.constant4");
-}
-
-static void learn_symbols(struct names *names, const struct cubin *c, const Elf64_Shdr *table)
-{
-	Elf64_Shdr section;
-	Elf64_Sym sym;
-	for (uint64_t i = 0; cubin_entry(c, table->sh_offset, table->sh_size, i, &sym, sizeof(sym)); i++) {
-		if (ELF64_ST_TYPE(sym.st_info) != STT_OBJECT || !sym.st_size || !cubin_section(c, sym.st_shndx, &section) ||
-			!is_data(cubin_string(c, c->header.e_shstrndx, section.sh_name)))
-			continue;
-		const char *name = cubin_string(c, table->sh_link, sym.st_name);
-		keep(names, name, strlen(name));
-	}
 }
 
 struct cells {
@@ -82,99 +59,6 @@ static void learn_cell(void *arg, const char *variable, uint64_t offset)
 		}
 }
 
-static void learn_elf(struct names *names, const uint8_t *code, size_t size)
-{
-	struct cubin c;
-	Elf64_Shdr s;
-	if (!cubin_open(&c, code, size))
-		return;
-	for (uint64_t i = 0; cubin_section(&c, i, &s); i++)
-		if (s.sh_type == SHT_SYMTAB)
-			learn_symbols(names, &c, &s);
-	if (names->n)
-		(void)cubin_cells(code, size, learn_cell, &(struct cells){ names, NULL });
-}
-
-/* ---- PTX ------------------------------------------------------------------------------------------------------------------- */
-
-/* One statement outside functions: the name that a .global or .const declares is the first word that begins with no dot, no digit and
- * stands in no parentheses. */
-static void learn_statement(struct names *names, const char *p, const char *end)
-{
-	bool data = false;
-	while (p < end) {
-		if (*p == '(') {
-			while (p < end && *p != ')')
-				p++;
-		} else if (*p == '.') {
-			const char *word = ++p;
-			while (p < end && ptx_is_name(*p))
-				p++;
-			const size_t n = (size_t)(p - word);
-			data |= (n == 6 && !memcmp(word, "global", 6)) || (n == 5 && !memcmp(word, "const", 5));
-			if (n == 6 && !memcmp(word, "extern", 6))
-				return;
-			continue;
-		} else if (ptx_is_name(*p)) {
-			const char *word = p;
-			while (p < end && ptx_is_name(*p))
-				p++;
-			if (*word >= '0' && *word <= '9')
-				continue;
-			if (data)
-				keep(names, word, (size_t)(p - word));
-			return;
-		}
-		p++;
-	}
-}
-
-/* The end of a comment or string that begins at p; p when none does. */
-static const char *over(const char *p, const char *end)
-{
-	if (*p != '"')
-		return ptx_skip_comment(p, end);
-	for (p++; p < end && *p != '"'; p++)
-		;
-	return p < end ? p + 1 : end;
-}
-
-static void learn_ptx(struct names *names, const char *p, size_t size)
-{
-	const char *const end = p + size, *begin = p;
-	unsigned depth = 0;
-	while (p < end && *p) {
-		const char *next = over(p, end);
-		if (next != p) {
-			if (!depth && begin == p)
-				begin = next;
-			p = next;
-			continue;
-		}
-		if (*p == '{') {
-			/* The braces of an initialiser end with the statement, those of a function end it. */
-			depth++;
-		} else if (*p == '}') {
-			depth -= depth > 0;
-			if (!depth && !memchr(begin, '=', (size_t)(p - begin)))
-				begin = p + 1;
-		} else if (!depth && *p == ';') {
-			learn_statement(names, begin, p);
-			begin = p + 1;
-		} else if (!depth && *p == '\n' && begin == p) {
-			begin = p + 1;
-		} else if (!depth && *p == '\n') {
-			/* Directives without a semicolon (.version, .target, .address_size) end with their line. */
-			const char *q = begin;
-			while (q < p && (*q == ' ' || *q == '\t'))
-				q++;
-			if (p - q > 7 && (!memcmp(q, ".version", 8) || !memcmp(q, ".target", 7) || !memcmp(q, ".addres", 7) || !memcmp(q, ".file", 5)))
-				begin = p + 1;
-		}
-		p++;
-	}
-}
-
 void globals_learn(uint64_t hash, const void *code, size_t size)
 {
 	if (map_get(&by_hash, hash))
@@ -183,10 +67,9 @@ void globals_learn(uint64_t hash, const void *code, size_t size)
 	if (!names)
 		return;
 	*names = (struct names){ 0 };
-	if (code_kind_of(code, size) == CODE_PTX)
-		learn_ptx(names, code, size);
-	else
-		learn_elf(names, code, size);
+	code_globals(code, size, keep, names);
+	if (names->n)
+		code_global_cells(code, size, learn_cell, &(struct cells){ names, NULL });
 	(void)map_put(&by_hash, hash, (uint64_t)(uintptr_t)names);
 	atomic_fetch_add(&learned, 1);
 }

@@ -10,7 +10,7 @@
 #include "capture/pipeline/bulk.h"
 #include "capture/memory/contexts.h"
 
-/* Learns the names in a cubin or in PTX text; hash: of the code. */
+/* Learns the names of the code's variables; hash: of the code. */
 void globals_learn(uint64_t hash, const void *code, size_t size);
 /* With the gate claimed: asks the driver where the globals of all loaded modules are, once for each, and fills device_ctx.globals. */
 void globals_find(struct device_set *s);

@@ -19,7 +19,7 @@ struct piece {
 	uint32_t ctx; /* a global's, its id plus 1; 0: none */
 	const char *name; /* a global's, or NULL */
 	bool doubt;	  /* as in struct sbt_memory */
-	bool cells;	  /* a global's: it begins with functions' addresses (gpucode/cubin-cells.h) */
+	bool cells;	  /* a global's: it begins with functions' addresses (gpucode/code-globals.h) */
 	uint64_t number, at; /* bulk.c's: the piece's number, bytes sent */
 };
 

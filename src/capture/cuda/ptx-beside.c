@@ -3,7 +3,7 @@
  * PTX in fat binaries; see ptx-beside.h. Their bytes are read by host_read(), so that a wrong address is an answer.
  * libzstd and liblz4 are looked for in the process's library path: PTX that needs one that is not there is left out, and named.
  */
-#include "capture/objects/ptx-beside.h"
+#include "capture/cuda/ptx-beside.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
