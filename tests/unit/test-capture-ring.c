@@ -65,7 +65,9 @@ static void a_full_ring_drops(void **state)
 
 static void *consume_later(void *arg)
 {
-	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	/* Not before the producer waits, however late it comes to it. */
+	while (!__atomic_load_n(&control->ring[0].stalls, __ATOMIC_ACQUIRE))
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	control->ring[0].tail = control->ring[0].head;
 	return NULL;
 }
