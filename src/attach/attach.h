@@ -39,7 +39,8 @@ struct attach_options {
 	const char *agent;	/* absolute path of libtsdb-agent.so */
 	uint32_t ring_bytes;	/* 0: default */
 	unsigned safe_ms;	/* how long to look for a safe moment; 0: default */
-	unsigned start_ms;	/* how long the agent may take to subscribe; 0: default */
+	unsigned start_ms;	/* how long the agent may take to subscribe, and one that an earlier debugger left to be free; 0: default */
+	bool without_agent;	/* an agent that is not free in time is no reason to refuse: threads and stacks are there */
 	volatile bool *interrupt; /* the attach is given up when it becomes true; may be NULL */
 };
 struct attach_result {
@@ -51,6 +52,7 @@ struct attach_result {
 	uint64_t start_ns;	/* subscribing; the program ran meanwhile */
 	bool blocked;		/* the agent's start waits for the device's work to end: capture begins when it does */
 	char busy[2048];	/* and what the device was doing before; lines, in the program's words: not to be trusted */
+	bool held;		/* the agent of an earlier debugger is in a call of the driver that does not return: there is none (TSDB_AGENT_NONE) */
 	bool waiting;		/* the program has not initialised the driver yet: capture begins when it does */
 	bool stopped;		/* SIGSTOP or its like had stopped the process: it stays so until inferior_wake() or somebody's SIGCONT */
 };

@@ -28,6 +28,7 @@
 #define UP_MS 5000u	  /* for CUPTI, which may wait for the device */
 #define BUSY_MS 3000u	  /* for the agent to notice that an earlier tsdb is gone */
 #define BUSY_LOOK_MS 20u
+#define BUSY_LOOK_MOST_MS 320u
 #define LIBC_MS 10000u
 #define EXEC_MS 100u /* for a program that is being executed: nothing is mapped yet, as if it were static */
 #define RINGS_FULL 400u /* per mille */
@@ -370,8 +371,8 @@ static struct err *start_agent(struct attaching *a)
 {
 	struct patience patience;
 
-	patience_begin(&patience, a->inf->pid, BUSY_MS * MS_NS);
-	for (;;) {
+	patience_begin(&patience, a->inf->pid, (a->o->start_ms ? a->o->start_ms : BUSY_MS) * MS_NS);
+	for (unsigned pause_ms = BUSY_LOOK_MS;; pause_ms += pause_ms < BUSY_LOOK_MOST_MS ? pause_ms : 0) { /* each look holds the program up */
 		struct tracee *t;
 		int32_t result;
 		uint64_t fn;
@@ -381,9 +382,13 @@ static struct err *start_agent(struct attaching *a)
 		TRY(ask_agent(a, fn, &result));
 		if (!result)
 			return NULL;
+		if (result == -EBUSY && patience_over(&patience) && a->o->without_agent) {
+			a->result->held = true;
+			return NULL;
+		}
 		if (result != -EBUSY || patience_over(&patience))
 			return agent_error(a, result);
-		(void)stops_pump(a->inf, a->inf->pid, BUSY_LOOK_MS);
+		(void)stops_pump(a->inf, a->inf->pid, (int)pause_ms);
 		TRY(check_there(a));
 	}
 }
@@ -464,7 +469,8 @@ static struct err *attach(struct attaching *a)
 	stops_overrule(a->inf, true);
 	TRY(seize_all(a->inf));
 	TRY(start_agent(a));
-	TRY(await_agent(a));
+	if (!a->result->held)
+		TRY(await_agent(a));
 	stops_all(a->inf);
 	TRY(check_there(a));
 	leader = tracee_find(a->inf, a->inf->pid);

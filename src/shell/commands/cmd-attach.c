@@ -136,7 +136,10 @@ static void tell(struct session *s, pid_t pid, const struct attach_result *r)
 {
 	out_printf(s->out, "Attached to process %d (%s), %u thread%s; it was held up for %.1f ms", pid, r->name, r->threads, r->threads == 1 ? "" : "s",
 		(double)r->pause_ns / 1e6);
-	if (r->blocked)
+	if (r->held)
+		out_str(s->out, ".\nThe agent of an earlier attach is still in a call of the GPU driver that does not return: the GPU does not come to an end. No GPU call is seen, and "
+				"nothing is known of the GPU.\n`info threads` and `bt` show where the host waits. When the GPU's work has ended, `detach` and attach again.\n");
+	else if (r->blocked)
 		tell_blocked(s, pid, r);
 	else if (r->waiting)
 		out_str(s->out, ".\nIt has not used the GPU yet: capture begins when it does.\n");
@@ -174,6 +177,8 @@ static struct err *attach(struct session *s, pid_t pid)
 	struct attach_options o = {.pid = pid,
 		.agent = gpu_agent_path(),
 		.ring_bytes = (uint32_t)s->engine.set.number[SET_RING_SIZE],
+		.start_ms = s->engine.set.number[SET_GPU_TIMEOUT] < UINT32_MAX ? (unsigned)s->engine.set.number[SET_GPU_TIMEOUT] : UINT32_MAX,
+		.without_agent = !s->target.recording,
 		.interrupt = &interrupt_flag};
 	struct attach_result r;
 	struct inferior *inf;

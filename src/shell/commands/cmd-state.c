@@ -24,6 +24,8 @@ static void tell_attached(struct session *s, const struct state *st)
 	state_totals(st, &t);
 	if (atomic_load(&inferior_control(inf)->agent_state) == TSDB_AGENT_WAITING)
 		out_style(s->out, STYLE_NOTE, "(It has not used the GPU yet.)");
+	else if (atomic_load(&inferior_control(inf)->agent_state) == TSDB_AGENT_NONE)
+		out_style(s->out, STYLE_NOTE, "(Nothing is known of the GPU: the agent of an earlier attach is still in a call of the driver that does not return.)");
 	else if (atomic_load(&inferior_control(inf)->agent_state) == TSDB_AGENT_STARTING)
 		out_style(s->out, STYLE_NOTE, "(Nothing is known of the GPU until the work that was there ends: the agent's start waits for it.)");
 	else if (!t.found_ns)

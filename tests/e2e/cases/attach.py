@@ -104,10 +104,10 @@ def goes_on(p, tsdb):
     until(lambda: p.field('TracerPid') == str(tsdb.pid) and p.field('State')[0] != 't', 'continue')
 
 
-def attach(t, who, *commands, **kw):
+def attach(t, who, *commands, options=(), **kw):
     if os.path.exists(SCOPE) and open(SCOPE).read().strip() not in ('0',) and os.geteuid():
         raise Skip('kernel.yama.ptrace_scope')
-    return t.tsdb('--batch', '-p', who, *[x for c in commands for x in ('-ex', c)], **kw)
+    return t.tsdb('--batch', *options, '-p', who, *[x for c in commands for x in ('-ex', c)], **kw)
 
 
 def attached(t, who, *commands, **kw):
@@ -135,13 +135,21 @@ def test_a_gpu_that_hangs(t):
     for mode, what in (('spin', 'spin_for_ever'), ('value', 'waits for a value')):
         with Running(t, [program('hung'), mode]) as p:
             p.await_text('hung: running')
-            r = attached(t, p.pid, 'info streams', 'bt', 'detach', timeout=120)
+            r = attached(t, p.pid, 'info streams', 'bt', 'detach', options=['-ex', 'set gpu-timeout 2000'], timeout=120)
             t.match(r'^The GPU does not come to an end: CUPTI, .* Capture begins when that is over\.$', r.out)
             if t.gpu == 'soft': # NVIDIA's driver cannot be asked while it waits
                 t.match(rf'^  stream 0x[0-9a-f]+: .*{what}.*; behind it 1 more$', r.out)
             t.match(r'^\(Nothing is known of the GPU until the work that was there ends', r.out)
             t.match(r'^#\d+ .* main \(\) at .*hung\.cu:\d+', r.out)
             t.match(rf'^\[process {p.pid} goes on without tsdb\]$', r.out)
+            # The first agent is still in its call: another one cannot come in, but threads and stacks can be looked at.
+            r = attached(t, p.pid, 'info threads', 'info streams', 'bt', 'detach', options=['-ex', 'set gpu-timeout 2000'], timeout=120)
+            t.match(rf"^Attached to process {p.pid} \(hung\), \d+ threads; .*\nThe agent of an earlier attach is still in a call of the GPU driver that does not return", r.out)
+            t.match(r'^\(Nothing is known of the GPU: the agent of an earlier attach', r.out)
+            t.match(r'^#\d+ .* main \(\) at .*hung\.cu:\d+', r.out)
+            t.match(r'\btsdb-late\b', r.out, 'the thread that the first agent left')
+            if mode == 'value':
+                t.sentence(t.tsdb('record', '-o', 'hung.sbt', '-p', str(p.pid), timeout=120), r'the agent in process \d+ still serves an earlier debugger')
             t.equal(p.finish(), 'hung: running\nhung: over, counted 1\n', 'what the program printed')
 
 
