@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUPTI activity records: kernels, copies, fills and API calls, written into buffers that the program provides. One buffer is
- * filled at a time, by whichever thread has something to say; the program gets it back when it is full, when it asks for a
- * flush, and every period if it set one.
+ * CUPTI activity records: kernels, copies, fills and API calls, written into buffers that the
+ * program provides. One buffer is filled at a time, by any thread that has a record. The program
+ * gets it back when it is full, when the program asks for a flush, and every period if it set one.
  */
 #include "softgpu/cupti/cupti-int.h"
 

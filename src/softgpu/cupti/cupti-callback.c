@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUPTI callbacks: one subscriber, and a table of what it enabled. The driver calls us around every call only while something is
- * enabled, and never for calls made from inside a callback.
+ * CUPTI callbacks: one subscriber, and a table of what it enabled. The driver calls the hooks here
+ * only while something is enabled, and never for calls made from inside a callback.
  */
 #include "softgpu/cupti/cupti-int.h"
 
@@ -14,7 +14,7 @@
 #define MAX_CBID 1024
 
 struct CUpti_Subscriber_st {
-	CUpti_CallbackFunc _Atomic fn; /* NULL: nobody */
+	CUpti_CallbackFunc _Atomic fn; /* NULL: no subscriber */
 	void *userdata;
 	char name[CUPTI_SUBSCRIBER_NAME_MAX_LEN + 1];
 };

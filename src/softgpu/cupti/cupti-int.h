@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside libcupti.so.13: what its files share. Which hooks the driver carries follows from what is wanted: none while nobody
- * has subscribed and no activity is enabled.
+ * What the files of libcupti.so.13 share. The driver has only the hooks that are needed: none while
+ * there is no subscriber and no activity is enabled.
  */
 #ifndef SOFTGPU_CUPTI_INT_H
 #define SOFTGPU_CUPTI_INT_H
@@ -10,7 +10,7 @@
 #include <cupti.h>
 
 /* --- the driver below (cupti-query.c) ------------------------------------------------------------------------- */
-/* The private functions of our libcuda.so.1; loaded when it is not yet. */
+/* The private functions of the software GPU's libcuda.so.1, which is loaded when it is not yet. */
 struct cupti_driver {
 	void (*set_hooks)(const struct soft_hooks *hooks);
 	uint32_t (*context_id)(CUcontext ctx);
@@ -19,7 +19,7 @@ struct cupti_driver {
 	void (*drain)(void);
 	CUresult (*ctx_get_current)(CUcontext *ctx);
 };
-/* NULL, after one line on stderr, when libcuda.so.1 is not ours. */
+/* NULL, after one line on stderr, when libcuda.so.1 is not the software GPU's. */
 const struct cupti_driver *cupti_driver(void);
 /* The thread's last error, as cuptiGetLastError gives it; returns r. */
 CUptiResult cupti_result(CUptiResult r);

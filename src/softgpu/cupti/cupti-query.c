@@ -29,7 +29,8 @@ CUptiResult cupti_result(CUptiResult r)
 static struct cupti_driver driver;
 static bool driver_ok;
 
-/* A forked child has no driver and none of the threads that could hold a lock of ours: start afresh, with nobody subscribed. */
+/* A forked child has no driver, and no thread that could hold one of this library's locks: start
+ * afresh, without a subscriber. */
 static void in_child(void)
 {
 	callback_after_fork();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUDA arrays inside the software driver. Texels lie row after row without gaps, so an array is also one run of bytes; its memory comes from
- * the end of the address space where modules' variables are, so that a program's other allocations keep their addresses.
+ * CUDA arrays of the software driver. Texels lie row after row without gaps, so an array is one run
+ * of bytes. Its memory comes from the end of the address space, where modules' variables are, so a
+ * program's other allocations keep their addresses.
  */
 #ifndef SOFTGPU_ARRAY_H
 #define SOFTGPU_ARRAY_H

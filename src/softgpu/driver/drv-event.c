@@ -87,7 +87,7 @@ DRV_DEFINE(1, cuEventDestroy_v2, CUevent, hEvent)
 
 /* --- recording -------------------------------------------------------------------------------------------------- */
 
-/* In a capture the event stands for the stream's last nodes. Caller holds drv_lock. */
+/* In a capture the event refers to the stream's last nodes. Caller holds drv_lock. */
 static CUresult record_captured(struct event *e, struct stream *s)
 {
 	struct capture_stream *cs = capture_stream_of(s);

@@ -544,7 +544,8 @@ static const char *name_of(const struct op *op)
 	return op->kind < sizeof(names) / sizeof(*names) && names[op->kind] ? names[op->kind] : "a command";
 }
 
-/* Takes the next item when it may begin before the held launch has finished. False: that is all; there are no more, or somebody waits. */
+/* Takes the next item when it may begin before the held launch has finished. False: it may not,
+ * there is none, or a call waits for the stream. */
 static bool take_early(struct timeline *tl, struct item **ret)
 {
 	struct item *it;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launches that overlap, see overlap.h. Each launch behind the held one has a thread, but they run one at a time, in their order: the next one
- * begins when this one has ended or stands at its wait. So the result is the same every time.
+ * Runs launches that overlap, see overlap.h. Each launch behind the held one has a thread, but they
+ * run one at a time, in order: the next one begins when this one has ended or has reached its wait.
+ * So the result is the same every time.
  */
 #include "softgpu/driver/overlap.h"
 #include "softgpu/insns/ptx-async.h"
@@ -88,7 +89,8 @@ static void wait_for_front(struct member *m)
 	m->released = true;
 }
 
-/* All other warps go on first. When nothing but waits was met for so long, each warp that is left is at one, or waits for one that is. */
+/* Lets all other warps go on first. After so many steps that were only waits, every warp left is at
+ * its wait, or waits for a warp that is. */
 static enum ptx_step at_wait(struct member *m, struct ptx_warp *w)
 {
 	if (m->released)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stream-ordered memory. An allocation gets its address at once. A free keeps the address in a list until it may be given to
- * somebody else: to an allocation of the same size on the same stream at once (stream order makes that safe), to anybody after
- * the program has waited for that stream. Both depend on what the program did, never on timing, so addresses repeat from run to run.
+ * Stream-ordered memory. An allocation gets its address at once. A free keeps the address in a list
+ * until another allocation may have it: one of the same size on the same stream at once (stream
+ * order makes that safe), any other after the program has waited for that stream. Both depend on
+ * what the program did, never on timing, so addresses repeat from run to run.
  */
 #include "softgpu/driver/drv.h"
 

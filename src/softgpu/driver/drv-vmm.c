@@ -3,9 +3,9 @@
  * Virtual memory management: addresses, memory and the mapping of one onto the other as separate
  * things. Memory is shared pages, so it keeps its contents wherever it is mapped, and two mappings
  * of it are the same memory. A mapping becomes visible to kernels and copies when cuMemSetAccess
- * allows access. Memory with a POSIX file descriptor as its shareable handle is a memfd; who
- * imports the descriptor has the same pages. Answers to wrong arguments are those of driver 580.159
- * on an H200, where it survives them (a handle that does not exist kills it).
+ * allows access. Memory with a POSIX file descriptor as its shareable handle is a memfd; a process
+ * that imports the descriptor has the same pages. Answers to wrong arguments are those of driver
+ * 580.159 on an H200, where it survives them (a handle that does not exist kills it).
  */
 #include "softgpu/driver/drv.h"
 
@@ -198,7 +198,7 @@ DRV_DEFINE(4, cuMemCreate, CUmemGenericAllocationHandle *, handle, size_t, size,
 	return memory_new(handle, size, prop, fd);
 }
 
-/* A descriptor of the caller's own, for him to pass on and close. */
+/* A new descriptor, which the caller passes on and closes. */
 DRV_DEFINE(4, cuMemExportToShareableHandle, void *, shareableHandle, CUmemGenericAllocationHandle,
 	handle, CUmemAllocationHandleType, handleType, unsigned long long, flags)
 {
@@ -217,8 +217,8 @@ DRV_DEFINE(4, cuMemExportToShareableHandle, void *, shareableHandle, CUmemGeneri
 	return CUDA_SUCCESS;
 }
 
-/* The descriptor stays the caller's. Which device it was is not asked: all of them are this
- * machine's memory. */
+/* The descriptor stays the caller's. The device does not matter: all of them use this machine's
+ * memory. */
 DRV_DEFINE(3, cuMemImportFromShareableHandle, CUmemGenericAllocationHandle *, handle, void *,
 	osHandle, CUmemAllocationHandleType, shHandleType)
 {

@@ -179,7 +179,7 @@ static void on_access(void *arg, const struct ptx_access *x)
 	o.access(o.arg, x);
 }
 
-/* Host memory that a kernel could not reach is nobody's business. */
+/* Notes an access, unless it is to host memory that no kernel can reach. */
 static void add(enum ptx_access_kind kind, uint64_t addr, uint64_t size)
 {
 	if (size && mem_find(addr))
@@ -327,7 +327,7 @@ static void write_race(const struct soft_race *r)
 		close(fd);
 }
 
-/* Live, a pair of a kernel is told once, however many launches have it. */
+/* While the program runs, each pair of a kernel is reported once, however many launches have it. */
 static bool is_told(const struct soft_race *r)
 {
 	for (size_t k = 0; k < watch.ntold; k++) {
@@ -428,7 +428,7 @@ void watch_begin(struct watched *w, struct ptx_launch *l)
 			w->by_base = (struct ptx_observer){
 				.arg = w, .access = on_access, .next = l->observer};
 			l->observer = &w->by_base;
-			w->access.access = NULL; /* that one tells of waits alone */
+			w->access.access = NULL; /* this observer then only follows waits */
 		}
 		w->access.next = l->observer;
 		l->observer = &w->access;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside libcuda.so.1: the objects behind CUDA's handles and what the driver's files offer to one another.
- * Handles are pointers into typed arenas that are never unmapped, so any bit pattern can be asked whether it is a live
- * handle. Locks: drv_lock guards every list of objects; the executor has its own lock (drv-exec.c), taken inside it, never around it.
+ * The objects behind CUDA's handles, and what the files of libcuda.so.1 offer to one another.
+ * Handles are pointers into typed arenas that are never unmapped, so any bit pattern can be checked
+ * for being a live handle. Locks: drv_lock guards every list of objects; the executor has its own
+ * lock (drv-exec.c), taken inside it, never around it.
  */
 #ifndef SOFTGPU_DRIVER_H
 #define SOFTGPU_DRIVER_H
@@ -234,7 +235,7 @@ struct event {
 	struct mark *mark;
 	struct capture *capture; /* recorded inside a capture: compared only, with its id */
 	unsigned long long capture_id;
-	struct node **deps;	 /* capture: what it stands for; owned */
+	struct node **deps;	 /* in a capture: the nodes that the event refers to; owned */
 	unsigned ndeps;
 };
 void events_delete_of(struct ctx *c);
@@ -259,7 +260,7 @@ struct func {
 	const struct ptx_function *fn;
 	struct ptx_function_info info;
 	struct func_attrs attrs;
-	_Atomic bool told_undefined; /* the user has had a line about a result of it that is not defined */
+	_Atomic bool told_undefined; /* one undefined result of it was reported to the user */
 };
 struct module {
 	struct ctx *ctx;
@@ -311,7 +312,7 @@ CUresult ptx_from_text(const char *text, size_t size, struct jit_log *log, struc
 /* A module of c from parsed PTX: gives every variable its memory, links, makes the functions. */
 CUresult module_new(struct ctx *c, struct library *lib, struct ptx_module *ptx, char *text, size_t text_size,
 		    struct module **ret);
-/* Tells the tools. Caller does not hold drv_lock. */
+/* Reports the module to the tools (CUPTI). Caller does not hold drv_lock. */
 void module_loaded(struct module *m);
 /* Waits for the context's work first. */
 void module_delete(struct module *m);
@@ -380,7 +381,7 @@ struct vmm_span {
 };
 /* What cuMemAddressReserve gave, around addr; zeros when there is none. */
 struct vmm_span vmm_reservation(uint64_t addr);
-/* Managed memory that goes (drv-managed.c): nothing is known of it any more. */
+/* Forgets the advice about managed memory that is freed (drv-managed.c). */
 void managed_forget(uint64_t start, uint64_t end);
 /* A place for managed memory: a device that exists, or the host. */
 CUresult location_check(const CUmemLocation *l);

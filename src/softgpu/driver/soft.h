@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the software GPU's three libraries say to one another: libcuda.so.1 exports the tsdb_soft_* functions, libcupti.so.13 finds
- * them with dlsym, libcudart.so.13 links to them. Private: all three come from one build, so there is no version here.
+ * The functions between the software GPU's three libraries: libcuda.so.1 exports tsdb_soft_*,
+ * libcupti.so.13 finds them with dlsym, libcudart.so.13 links to them. Private: all three come from
+ * one build, so there is no version here.
  */
 #ifndef SOFTGPU_SOFT_H
 #define SOFTGPU_SOFT_H
@@ -102,7 +103,8 @@ SOFT_EXPORT uint64_t tsdb_soft_graph_id(const void *handle);
 SOFT_EXPORT void tsdb_soft_drain(void);
 /* capture/soft-fault.h */
 SOFT_EXPORT bool tsdb_soft_fault(struct soft_fault *ret);
-/* The i-th stream that has work, in words. 0: there are no more; -1: it cannot be told now. Waits for no command. */
+/* Describes the i-th stream that has work. 0: there are no more; -1: the state cannot be read now.
+ * Waits for no command. */
 SOFT_EXPORT int tsdb_soft_busy(unsigned i, char *text, unsigned size);
 /* The calling thread's current context or NULL; no callback is made. */
 SOFT_EXPORT CUcontext tsdb_soft_current(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between the driver's commands and who watches them (drv-watch.c). Called where a command runs, by its stream's thread.
+ * Reports the driver's commands to the watchers that are switched on (drv-watch.c). Its functions
+ * are called where a command runs, by its stream's thread.
  */
 #ifndef SOFTGPU_WATCH_H
 #define SOFTGPU_WATCH_H
@@ -13,7 +14,7 @@
 struct copy;
 struct fill;
 
-/* What goes with one launch while it runs. */
+/* The watchers of one launch while it runs. */
 struct watched {
 	struct ptx_observer access, by_base, race;
 	struct ptx_races *races; /* NULL: not looked for */

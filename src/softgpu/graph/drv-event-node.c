@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events inside graphs: nodes that record one or wait for one. Each launch of a graph gives its events a new place in time, which the
- * rest of the program can wait for at once: a gate, a timeline without a thread whose only step is that the node was reached. A launch
- * that never runs opens its gates when it is thrown away, so nobody waits for ever.
+ * Events inside graphs: nodes that record one or wait for one. Each launch of a graph gives its
+ * events a new place in time, which the rest of the program can wait for at once: a gate, a
+ * timeline without a thread whose only step is that the node was reached. A launch that never runs
+ * opens its gates when it is dropped, so no wait lasts for ever.
  */
 #include "softgpu/graph/drv-graph.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that graphs allocate and free: "CUDA C++ Programming Guide", Graph Memory Nodes. An allocation has its address from the moment its node
- * is made, so the memory is taken then and given back when nobody can use it any more: not the node, no executable graph, and not the
- * program, which owns what a launch allocated and did not free. Touching it while no launch has allocated it is not noticed.
+ * Memory that graphs allocate and free: "CUDA C++ Programming Guide", Graph Memory Nodes. An
+ * allocation has its address as soon as its node is made, so the memory is taken then. It is given
+ * back when neither the node, nor an executable graph, nor the program can use it any more; the
+ * program owns what a launch allocated and did not free. Touching it while no launch has allocated
+ * it is not noticed.
  */
 #include "softgpu/graph/drv-graph.h"
 
@@ -20,7 +22,7 @@ struct graph_mem {
 	size_t size;
 	struct ctx *ctx;
 	int dev;
-	bool live; /* a launch allocated it and nobody has freed it; guarded by mems_lock */
+	bool live; /* a launch allocated it and it is not freed yet; guarded by mems_lock */
 };
 
 static struct graph_mem *mems; /* guarded by mems_lock, which is taken inside drv_lock */

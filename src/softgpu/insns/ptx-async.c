@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asynchronous copies: cp.async, cp.async.bulk, cp.reduce.async.bulk, st.async, red.async. "PTX ISA 9.0", 9.7.9.25 and 9.7.13.15.
- * Two lists. What a thread waits for itself (groups) is its warp's; what an mbarrier is told of is the worker's, because threads of any
- * block of the cluster may look at that mbarrier. The surprising thing: nothing moves until somebody waits (ptx-async.h says why).
+ * Asynchronous copies: cp.async, cp.async.bulk, cp.reduce.async.bulk, st.async, red.async. "PTX ISA
+ * 9.0", 9.7.9.25 and 9.7.13.15. Two lists. What a thread waits for itself (groups) is its warp's;
+ * what completes on an mbarrier is the worker's, because threads of any block of the cluster may
+ * read that mbarrier. The surprising thing: nothing moves until a thread waits (ptx-async.h says
+ * why).
  */
 #include "softgpu/insns/ptx-async.h"
 #include "softgpu/ptx/ptx-dec.h"

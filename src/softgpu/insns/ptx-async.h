@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Work that an instruction starts and that ends later: asynchronous copies, stores and reductions, and the mbarriers that know of
- * their end. Such work may be done at any time before it is waited for; here it is done at the wait, never earlier, so that
- * a program that forgets to wait reads old bytes, every time. Source bytes are read then, too.
+ * Work that an instruction starts and that ends later: asynchronous copies, stores and reductions,
+ * and the mbarriers that they complete on. A GPU may do such work at any time before the program
+ * waits for it. Here it is done at the wait, never earlier, so a program that forgets to wait reads
+ * old bytes every time. Source bytes are read then, too.
  */
 #ifndef SOFTGPU_PTX_ASYNC_H
 #define SOFTGPU_PTX_ASYNC_H
@@ -13,17 +14,17 @@
 struct ptx_work {
 	struct ptx_warp *w;
 	const struct ptx_insn *i;
-	uint64_t *mbar; /* what is told of the end, or NULL */
+	uint64_t *mbar; /* the mbarrier that this completes on, or NULL */
 	uint8_t *dst;
 	const uint8_t *src; /* NULL: value */
 	uint8_t value[32];
-	uint32_t n, zero, tx; /* tx: bytes that mbar is told of */
-	uint32_t group;	      /* of its lane */
+	uint32_t n, zero, tx; /* tx: bytes that count as arrived at mbar */
+	uint32_t group;	      /* the lane's group that it belongs to */
 	ptx_rmw *rmw;
 	uint8_t elem, lane;
 	bool bulk;   /* of the thread's bulk groups */
 	bool arrive; /* no copy: an arrival at mbar */
-	bool done;   /* but mbar does not know yet */
+	bool done;   /* done, but not yet counted at mbar */
 	bool waited; /* its lane was behind a griddepcontrol.wait when it began */
 };
 
@@ -44,12 +45,13 @@ void ptx_mbar_complete_tx(struct ptx_warp *w, const struct ptx_insn *i, unsigned
 void ptx_mbar_expect_one(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t *m);
 
 /* --- work (ptx-async.c) ------------------------------------------------------------------------------ */
-/* Does what is tied to the mbarrier, which somebody looks at. */
+/* Does the work that completes on this mbarrier. Called when an instruction reads the mbarrier. */
 void ptx_async_fire(struct ptx_worker *wk, const uint64_t *mbar);
-/* Nothing that was started by earlier blocks is left. */
+/* Drops the work that earlier blocks started. */
 void ptx_async_reset(struct ptx_worker *wk);
 /* A warp begins; has ended: what it still has to write to global memory is written. */
-/* All copies that the warp has begun are made now; mbarriers are told when somebody looks at them, as ever. */
+/* Makes all copies that the warp has begun. Mbarriers count them when an instruction reads them, as
+ * usual. */
 void ptx_async_do(struct ptx_warp *w);
 void ptx_async_start(struct ptx_warp *w);
 void ptx_async_end(struct ptx_warp *w);

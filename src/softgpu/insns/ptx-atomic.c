@@ -224,7 +224,7 @@ void h_unpack_128(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 }
 
 /* --- hints ------------------------------------------------------------------------------------------- */
-/* createpolicy: what it makes is looked at by nobody. */
+/* createpolicy: the cache policy is ignored; it cannot affect results. */
 void h_policy(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	EACH_LANE(l) REG(u64a, 0)[l] = 0;

@@ -27,7 +27,8 @@ static uint8_t *row_at(struct ptx_warp *w, const struct ptx_insn *i, unsigned op
 	return ptx_generic(w, i, l, a, 16, store);
 }
 
-/* The rows that the first n lanes give, checked and told to who watches before any is touched. */
+/* The rows that the first n lanes give; all are checked and reported to the observer before any is
+ * touched. */
 static void find_rows(struct ptx_warp *w, const struct ptx_insn *i, unsigned op, unsigned n, enum ptx_access_kind kind, uint8_t **ret)
 {
 	for (unsigned l = 0; l < n; l++)

@@ -213,7 +213,7 @@ const char *sel_tex(struct ptx_dec *d)
 }
 
 /* --- objects ----------------------------------------------------------------------------------------- */
-/* All of a program's memory that an object speaks of is there. */
+/* Whether all memory that an object describes is allocated. */
 static bool in_memory(struct ptx_warp *w, const struct tex_image *m)
 {
 	uint64_t at = m->base, end = m->base + (m->height - 1) * m->pitch + (uint64_t)m->width * tex_texel_bytes(m);
@@ -228,7 +228,7 @@ static bool in_memory(struct ptx_warp *w, const struct tex_image *m)
 	return true;
 }
 
-/* An H200 does not fault either, but to say nothing helps nobody. */
+/* Reports such a fetch once on stderr. An H200 does not fault either, but says nothing. */
 static void unknown(uint64_t handle)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -237,7 +237,7 @@ static void unknown(uint64_t handle)
 		fprintf(stderr, "tsdb: software GPU: %#llx is not a texture object: fetches by it give 0\n", (unsigned long long)handle);
 }
 
-/* NULL: a fetch by a handle that nothing has, which gives 0. */
+/* The object of a handle. NULL: there is none, and the fetch gives 0. */
 static const struct tex_object *object(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, bool surface)
 {
 	const struct ptx_tex *t = i->u.tex;
@@ -314,7 +314,7 @@ static void saw_texel(void *arg, const void *texel, unsigned bytes)
 	ptx_observe_lane(x->w, x->i, x->lane, texel, bytes, PTX_READ);
 }
 
-/* Texels that a lane reads are told to who observes the launch. */
+/* Reports each texel that a lane reads to the launch's observer. */
 #define WATCHED(w, i, l)                                                                            	struct watched watched_ = {w, i, l};                                                        	tex_watch = ptx_is_observed(w) ? saw_texel : NULL;                                          	tex_watch_arg = &watched_
 
 void h_tex(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)

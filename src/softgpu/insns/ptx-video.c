@@ -195,7 +195,7 @@ void h_video(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 }
 
 /* --- decoding ---------------------------------------------------------------------------------------- */
-/* Keeps what stands behind a register; why not, or NULL. */
+/* Keeps the selector that follows a register; why it cannot, or NULL. */
 const char *ptx_video_operand(struct ptx_dec *d, const struct ptx_opnd *o)
 {
 	struct ptx_video *v = d->i->u.video;

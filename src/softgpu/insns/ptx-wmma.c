@@ -120,7 +120,8 @@ void h_wmma_load(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 			ptx_frag_put(w, f, r, l, v[l][r]);
 }
 
-/* wmma.store.d [a], d {, stride}: elements of at least 16 bits. All are checked, then told to who watches, then written. */
+/* wmma.store.d [a], d {, stride}: elements of at least 16 bits. All are checked, then reported to
+ * the observer, then written. */
 void h_wmma_store(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	const struct ptx_mma *m = i->u.mma;

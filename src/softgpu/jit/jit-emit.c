@@ -372,7 +372,8 @@ static void set_mask(struct jit_emit *e, const struct ptx_insn *i)
 	e->mvec = e->m32 && !(i->flags & F_CTRL) ? LLVMBuildBitCast(e->b, e->m32, e->v32i1, "") : NULL;
 }
 
-/* The block's last instruction is one of control: it was counted, so who stays before it takes that back. */
+/* Emits a block's last instruction, a control instruction. It was counted already; a path that
+ * stops before it takes that back. */
 static void emit_control(struct jit_emit *e, const struct jit_block *b, const struct ptx_insn *i)
 {
 	uint32_t pc = b->end - 1;

@@ -36,7 +36,8 @@ struct ptx_jit_entry *ptx_jit_entries(const struct ptx_function *fn);
 ptx_jit_code *ptx_jit_hot(const struct ptx_function *fn, uint32_t pc, struct ptx_jit_entry *e, bool full);
 /* A launch may use compiled code. */
 bool ptx_jit_wanted(void);
-/* Before a module's memory goes: nobody compiles or runs its functions any more. */
+/* Call it before a module's memory is freed; afterwards no thread compiles or runs its
+ * functions. */
 void ptx_jit_forget(struct ptx_module *m);
 
 enum ptx_jit_mode { PTX_JIT_OFF, PTX_JIT_ON, PTX_JIT_FORCE };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Barriers of a block's threads (bar, barrier) and of a warp's lanes (bar.warp.sync): who has arrived, and who goes on. The entries of a warp's
- * stack wait, not warps: lanes of one warp may wait at two barriers.
+ * Barriers of a block's threads (bar, barrier) and of a warp's lanes (bar.warp.sync): which threads
+ * have arrived, and which go on. The entries of a warp's stack wait, not warps: lanes of one warp
+ * may wait at two barriers.
  */
 #include "softgpu/machine/ptx-barrier.h"
 
@@ -126,7 +127,8 @@ static uint32_t wsync_lanes(const struct ptx_ent *ents, unsigned n)
 	return mask;
 }
 
-/* Those of which all lanes are here go on. told: the lanes that observers know of. */
+/* Releases the entries whose lanes are all here. told: lanes that were already reported to
+ * observers. */
 static void wsync_release(struct ptx_warp *w, struct ptx_ent *ents, unsigned n, uint32_t here, uint32_t *told)
 {
 	for (unsigned k = 0; k < n; k++) {

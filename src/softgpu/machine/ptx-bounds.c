@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bounds within mapped memory. A replay maps large pieces where the program had many allocations; what lay between those was nobody's, and an access
- * there faulted when it was recorded. So tsdb-replayer gives the allocations' bounds, and kernels may touch mapped memory only within them.
+ * Bounds within mapped memory. A replay maps large pieces where the program had many allocations.
+ * Between these there was no memory, and an access there faulted in the recording. So tsdb-replayer
+ * gives the allocations' bounds, and kernels may touch mapped memory only within them.
  */
 #include "softgpu/machine/ptx-bounds.h"
 

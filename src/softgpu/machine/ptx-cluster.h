@@ -29,7 +29,7 @@ static inline bool ptx_cluster_has(const struct ptx_cluster *c, uint64_t p)
 	return false;
 }
 
-/* Lets go on who waits at the cluster's barrier when all that live have arrived. */
+/* Releases the lanes that wait at the cluster's barrier, when all that live have arrived. */
 void ptx_cluster_check(struct ptx_cluster *c);
 /* These lanes exit. */
 void ptx_cluster_exit(struct ptx_warp *w, uint32_t mask);

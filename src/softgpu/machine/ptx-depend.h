@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which threads have waited for the launch in front (griddepcontrol.wait), for who watches a launch: the threads that executed it, and
- * those that a barrier of the warp, the block or the cluster, or an mbarrier, put behind one that did, since the wait makes memory visible to the
- * whole grid (PTX ISA 9.0, 9.7.13.13). A thread that reads a flag in global memory is behind the wait of the thread that set it, when the one released and the
- * other acquired (8.9.4, observation and synchronizes-with), by the access itself or by a fence.
+ * Tells an observer which threads have waited for the launch in front (griddepcontrol.wait): those
+ * that executed it, and those that a barrier of the warp, the block or the cluster, or an mbarrier,
+ * put behind one that did, since the wait makes memory visible to the whole grid (PTX ISA 9.0,
+ * 9.7.13.13). A thread that reads a flag in global memory is behind the wait of the thread that set
+ * it, when the one released and the other acquired (8.9.4, observation and synchronizes-with), by
+ * the access itself or by a fence.
  */
 #ifndef SOFTGPU_PTX_DEPEND_H
 #define SOFTGPU_PTX_DEPEND_H
@@ -28,9 +30,9 @@ struct ptx_depends {
 bool ptx_is_grid_wait(const struct ptx_insn *i);
 bool ptx_is_grid_trigger(const struct ptx_insn *i);
 
-/* An observer's callbacks have to call these. */
+/* For observers: call each from the callback of its name. */
 void ptx_depends_sync(struct ptx_depends *d, const struct ptx_sync *s);
-/* Behind an access to global memory. */
+/* Call it after an access to global memory. */
 void ptx_depends_access(struct ptx_depends *d, const struct ptx_access *x);
 void ptx_depends_block_start(struct ptx_depends *d, struct ptx_block *b);
 void ptx_depends_block_end(struct ptx_depends *d, const struct ptx_block *b);

@@ -111,12 +111,12 @@ struct ptx_worker {
 	unsigned next_cache;
 	struct ptx_jit_range jit_range[PTX_JIT_RANGES];
 	bool jit;   /* compiled code may be used */
-	bool light; /* and a warp may begin with it before it has a stack: */
+	bool light; /* a warp may run this compiled code before it has a stack: */
 	uint32_t (*first[2])(struct ptx_warp *w, uint8_t *frame, uint32_t mask, uint32_t rpc); /* code for all lanes, for some; or NULL */
 	const struct ptx_launch *l;
 	struct ptx_run *run;
 	bool told_undefined; /* this worker has reported a result that is not defined, in this launch */
-	const struct ptx_observer *observer; /* of the launch; NULL: nobody watches */
+	const struct ptx_observer *observer; /* of the launch; NULL: none */
 	bool watched; /* has an observer, or a random schedule */
 	uint64_t random, turn; /* ptx-schedule.h; turn: steps left before the warp gives way, UINT64_MAX: the schedule is fixed */
 	uint64_t slice;	    /* backward branches and calls left before the warp gives way */
@@ -128,7 +128,7 @@ struct ptx_worker {
 	jmp_buf out, resume; /* resume: out of an instruction that has to wait, back to the warp loop */
 	struct ptx_fault fault;
 	uint64_t index; /* of the block that runs */
-	struct ptx_work *tied; /* asynchronous work that mbarriers are told of */
+	struct ptx_work *tied; /* asynchronous work that completes on mbarriers */
 	unsigned ntied;
 	size_t captied;
 	bool gave_way; /* the slice was given up */
@@ -252,8 +252,8 @@ bool ptx_heap_find(struct ptx_heap *h, uint64_t a, struct ptx_cached *ret);
 uint64_t ptx_heap_malloc(struct ptx_warp *w, uint64_t bytes);
 void ptx_heap_free(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a);
 
-/* The launch goes on, and its user hears of it: what says which result has no defined value, and what it got. Once a worker and launch:
- * look at wk->told_undefined first. */
+/* Reports an undefined result to the user; the launch goes on. what: which result, and the value
+ * that it got. Once for each worker and launch: check wk->told_undefined first. */
 void ptx_tell_undefined(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, const char *what);
 _Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, enum ptx_fault_code code,
 	uint64_t addr, unsigned size, const char *what);

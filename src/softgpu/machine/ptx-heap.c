@@ -19,7 +19,7 @@ struct ptx_heap {
 	pthread_mutex_t lock;
 	uint32_t owner; /* of the memory */
 	size_t limit;
-	uint64_t start, end; /* 0: nobody has used it */
+	uint64_t start, end; /* 0: not used yet */
 	uint32_t n;	     /* units */
 	uint8_t *kind;	     /* of each unit: 0, or HEAD, USED and the order of the piece */
 	uint32_t *next, *prev, *bytes; /* of pieces */

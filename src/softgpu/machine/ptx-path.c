@@ -115,7 +115,7 @@ static void drop(struct ptx_warp *w, unsigned k)
 	memmove(&w->parked[k], &w->parked[k + 1], (w->nparked - k) * sizeof(*w->parked));
 }
 
-/* Parked path k, if it stands where the current one does, becomes part of it. */
+/* Joins parked path k to the current one, if both are at the same place. */
 static bool join(struct ptx_warp *w, unsigned k)
 {
 	const struct ptx_path now = {w->ents, w->nents, w->capents, w->frames, w->nframes, w->capframes}, *p = &w->parked[k];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The warp loop (ptx-run.c) and the turns of a block's warps (ptx-block.c), for the worker pool.
+ * The warp loop (ptx-run.c) and the turns of a block's warps (ptx-block.c), as the worker pool uses
+ * them.
  */
 #ifndef SOFTGPU_PTX_RUN_H
 #define SOFTGPU_PTX_RUN_H

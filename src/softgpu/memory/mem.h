@@ -15,7 +15,8 @@
 #ifndef MEM_DEVICE_BASE /* builds with sanitizers have another one: their shadow lies from 0x7fff8000 to 0x10007fff8000 */
 #define MEM_DEVICE_BASE 0x302000000ull
 #endif
-#define MEM_HOST_BASE 0x200000000000ull /* pinned and managed memory: lowest first from here, while nobody else is there */
+/* pinned and managed memory: lowest first from here, skipping mappings of the program */
+#define MEM_HOST_BASE 0x200000000000ull
 #define MEM_DEVICES 16 /* at most; device n's addresses begin n times 256 GiB after device 0's */
 #define MEM_DEVICE_ALIGN 256u /* cuMemAlloc's guarantee: "CUDA C++ Programming Guide", 5.3.2 */
 

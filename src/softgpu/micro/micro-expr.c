@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Expressions of people who look at a launch: registers (%r4, %tid.x), variables of the PTX text (their addresses), numbers, and C's
- * operators with C's precedence. Compiled once, since a breakpoint's condition is asked of every lane at every pass. Integers are 64 bits,
- * signed; a register of type .bN counts as signed.
+ * The microscope's expressions: registers (%r4, %tid.x), variables of the PTX text (their
+ * addresses), numbers, and C's operators with C's precedence. Compiled once, since a breakpoint's
+ * condition is evaluated for every lane at every pass. Integers are 64 bits, signed; a register of
+ * type .bN counts as signed.
  */
 #include "softgpu/micro/micro.h"
 

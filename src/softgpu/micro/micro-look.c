@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Answers about a launch that stands still: warps, lanes, blocks, registers, values, memory, lines of its PTX. Each is a row of records
- * (replayer/soft-debug.h), so that whoever passes them on needs to know nothing about them.
+ * Answers questions about a stopped launch: warps, lanes, blocks, registers, values, memory, lines
+ * of its PTX. Each answer is a row of records (replayer/soft-debug.h), so code that passes them on
+ * need not understand them.
  */
 #include "softgpu/micro/micro.h"
 #include "softgpu/machine/ptx-path.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the PTX text called things, found again in a launch: registers, variables, lines of text and of source; and where a warp stands.
- * The surprise: a warp that does not run may have entries on its stack that are done but not popped yet; they are passed over here.
+ * Finds names of the PTX text in a launch: registers, variables, lines of text and of source; and
+ * the place where a warp is. The surprise: a warp that does not run may have entries on its stack
+ * that are done but not popped yet; they are passed over here.
  */
 #include "softgpu/micro/micro.h"
 #include "base/first-where.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A launch under the microscope. It runs on a thread of its own, through the interpreter with an observer; to stop is to stand in the
- * observer's callback until the caller says how to go on. Warps run in their usual order; once a user has stepped another warp than the one
- * at work, that one goes first whenever it can (a turn, which is kept so that the launch can be had again to the instruction).
- * The surprise: a warp that gives way is asked again for the same instruction, so a stop there must not be told twice.
+ * Runs a launch under the microscope, on a thread of its own, by the interpreter with an observer.
+ * A stopped launch waits in the observer's callback until the caller says how to go on. Warps run
+ * in their usual order; once a user has stepped another warp than the one at work, that one goes
+ * first whenever it can (a turn, which is kept so that the launch can be repeated to the
+ * instruction). The surprise: when a warp gives way, the callback comes again for the same
+ * instruction, so a stop there must not be reported twice.
  */
 #include "softgpu/micro/micro.h"
 #include "softgpu/machine/ptx-cluster.h"
@@ -134,7 +136,7 @@ static bool is_aborted(struct soft_session *s)
 	return atomic_load_explicit(&s->abort, memory_order_relaxed);
 }
 
-/* In the launch's thread: stands until it is to go on. s->stop is filled. */
+/* In the launch's thread: stops here until the caller lets it go on. s->stop is filled. */
 static void stand(struct soft_session *s)
 {
 	pthread_mutex_lock(&s->lock);
@@ -210,7 +212,7 @@ const struct soft_turn *micro_turns(struct soft_session *s, unsigned *ret_n)
 }
 
 /* --- reasons to stop --------------------------------------------------------------------------------------- */
-/* Notes the line of source that w stands at; false when it is the noted one, or none is known. */
+/* Notes the line of source of place p; false when it is the noted one, or none is known. */
 static bool take_line(struct soft_session *s, const struct micro_place *p)
 {
 	const struct ptx_loc *l = p->fn ? micro_loc(p->fn, p->pc) : NULL;
@@ -306,7 +308,7 @@ static void look_at_writes(struct soft_session *s)
 	stand(s);
 }
 
-/* Whether this instruction of w has been looked at before; it has now. */
+/* Marks this instruction of w as seen; returns whether it was already. */
 static bool tell(struct soft_session *s, const struct ptx_warp *w)
 {
 	uint64_t *step = micro_steps(s, w), *told = &s->told[step - s->steps];
@@ -404,7 +406,7 @@ static void on_block_end(void *arg, struct ptx_block *b)
 		s->blocks[slot_of(s, b->index)] = NULL;
 }
 
-/* A fault's text without who says it. */
+/* A fault's text without the prefix that names the software GPU. */
 static void take_text(struct soft_session *s, const struct ptx_fault *f)
 {
 	static const char own[] = "tsdb softgpu: ";
@@ -600,7 +602,8 @@ static const char *aim_at_focus(struct soft_session *s)
 	return NULL;
 }
 
-/* A breakpoint where it stands already. */
+/* Whether a breakpoint is at the place where the launch is stopped; if so, the stop becomes a hit
+ * of it. */
 static bool hit_here(struct soft_session *s)
 {
 	const struct micro_point *q = NULL;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The microscope's own: one launch under observation, its thread, and what people ask about it. micro-session.c runs it, micro-points.c
- * knows where to stop, micro-names.c and micro-expr.c know what the PTX text called things, micro-look.c answers. The launch's thread stands
- * still in a callback while anybody looks; all functions here but the callbacks are for the one caller's thread.
+ * The microscope: one launch under observation, its thread, and answers about it. micro-session.c
+ * runs the launch, micro-points.c has breakpoints and watched bytes, micro-names.c and micro-expr.c
+ * find names of the PTX text, micro-look.c answers questions. The launch's thread waits in a
+ * callback while the user looks; all functions here but the callbacks are for the one caller's
+ * thread.
  */
 #ifndef SOFTGPU_MICRO_H
 #define SOFTGPU_MICRO_H
@@ -60,7 +62,7 @@ const struct ptx_variable *micro_var(const struct ptx_function *fn, const char *
 /* Its address in its space, as seen from a frame. */
 uint64_t micro_var_addr(const struct ptx_variable *v, const struct ptx_warp *w, unsigned frame);
 
-/* Where a warp stands. */
+/* The place where a warp is. */
 struct micro_place {
 	const struct ptx_ent *ent; /* NULL: it has ended */
 	unsigned frame;
@@ -102,7 +104,7 @@ struct soft_session {
 	bool resume;
 	atomic_bool pause, abort;
 
-	/* The launch's thread, and anybody while it stands. */
+	/* For the launch's thread; for the caller while that thread is stopped. */
 	enum ptx_fault_code code;
 	struct ptx_fault fault;
 	struct soft_stop stop;
@@ -111,7 +113,7 @@ struct soft_session {
 	uint64_t *steps;	   /* of their warps */
 	uint64_t total, started, ended; /* started, ended: blocks */
 	uint8_t *block_state;	   /* enum soft_block_state */
-	struct ptx_warp *at;	   /* in whose callback it stands */
+	struct ptx_warp *at;	   /* the warp in whose callback the launch is stopped */
 	bool at_end;		   /* which is that of a block's end */
 	uint64_t *told;		   /* by warp: 1 + the step that was looked at already */
 	struct soft_go aim;
@@ -141,7 +143,8 @@ struct soft_session {
 	char sentence[SOFT_SENTENCE];
 };
 
-/* The launch l on a thread of its own, standing before its first instruction. text is the module's and stays; l->params is copied. */
+/* Starts launch l on a thread of its own, stopped before its first instruction. text is the
+ * module's and must live as long; l->params is copied. */
 const char *micro_start(const struct ptx_launch *l, const char *text, size_t n, const struct soft_turn *turns, unsigned nturns,
 	struct soft_session **ret, struct soft_stop *stop);
 const char *micro_go(struct soft_session *s, const struct soft_go *g, struct soft_stop *stop);
@@ -158,7 +161,7 @@ struct ptx_block *micro_block(const struct soft_session *s, uint64_t index); /* 
 struct ptx_warp *micro_warp(const struct soft_session *s); /* the focused one, NULL when its block is gone */
 uint64_t *micro_steps(const struct soft_session *s, const struct ptx_warp *w);
 void micro_coordinates(const unsigned grid[3], uint64_t index, uint32_t ret[3]);
-/* Whether a breakpoint is at the instruction that w stands before; the lanes it is hit by. */
+/* The breakpoint at w's next instruction, or NULL; *ret_lanes: the lanes that hit it. */
 const struct micro_point *micro_hit(struct soft_session *s, const struct ptx_warp *w, uint32_t *ret_lanes);
 /* An access that may change watched bytes; whether it did, then. */
 void micro_note_write(struct soft_session *s, const struct ptx_access *a);

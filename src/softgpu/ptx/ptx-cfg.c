@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The control-flow graph of a function: where divergent lanes meet again (the immediate post-dominator of the branch), which
- * registers are live, which atomics have a result nobody reads.
- * The surprising thing: a block that can only end in `exit`, `trap` or an endless loop does not count for post-dominance, so
- * that a failed assertion's path does not keep the other lanes apart.
+ * The control-flow graph of a function: where divergent lanes meet again (the immediate
+ * post-dominator of the branch), which registers are live, which atomics have a result that is
+ * never read. The surprising thing: a block that can only end in `exit`, `trap` or an endless loop
+ * does not count for post-dominance, so that a failed assertion's path does not keep the other
+ * lanes apart.
  */
 #include "softgpu/ptx/ptx-int.h"
 

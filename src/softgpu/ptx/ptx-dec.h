@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between the parser, which knows names and scopes, and the decoder, which knows instructions.
+ * What the parser, which knows names and scopes, and the decoder, which knows instructions, share.
  */
 #ifndef SOFTGPU_PTX_DEC_H
 #define SOFTGPU_PTX_DEC_H
@@ -56,7 +56,7 @@ struct ptx_opnd {
 	struct ptx_opnd *elem; /* O_VEC, O_LIST, coordinates */
 };
 
-/* What stands between a texture instruction's opcode and its types (ptx-tex.c). */
+/* The modifiers between a texture instruction's opcode and its types (ptx-tex.c). */
 struct ptx_tex_form {
 	uint8_t geom, level, bound, component, query, op;
 };

@@ -337,7 +337,7 @@ static const char *decode_call(struct ptx_dec *d)
 			return "a call of this kind of function";
 		fn->callees = ptx_grow(d->p->m, fn->callees, fn->ncallees, &fn->capcallees, sizeof(*fn->callees));
 		fn->callees[fn->ncallees++] = c->fn;
-		/* addresses depend on who asks first */
+		/* addresses depend on the order of the calls */
 		if (c->fn->builtin == PB_MALLOC || c->fn->builtin == PB_FREE)
 			fn->ordered = true;
 	} else if (callee->kind == O_REG && !callee->nsel && ptx_type_bits[callee->type] == 64 && o + 1 == end && o->sym &&
@@ -422,7 +422,7 @@ static uint8_t order_of(const struct ptx_dec *d, const struct ptx_token *op)
 	return (uint8_t)(order | (m & (MB(sys) | MB(volatile)) ? ORDER_SYS : m & MB(cta) ? ORDER_CTA : m & MB(cluster) ? ORDER_CLUSTER : ORDER_GPU));
 }
 
-/* ld.const[2].u32: the bank, which stands right behind .const. The current token is the last part of it then. */
+/* ld.const[2].u32: the bank, which follows .const. Afterwards the current token is its last one. */
 static void skip_bank(struct ptx_parse *p)
 {
 	struct ptx_lex save = p->lx;

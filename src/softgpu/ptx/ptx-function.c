@@ -13,7 +13,7 @@ struct header {
 	bool reg;
 };
 
-/* There is one, used again for every signature: nobody needs two at a time. */
+/* There is one, used for every signature in turn: no two are needed at a time. */
 static struct header *new_header(struct ptx_parse *p)
 {
 	if (!p->header)

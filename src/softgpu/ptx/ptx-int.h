@@ -298,7 +298,7 @@ struct ptx_proto {
 	struct ptx_formal *params, *rets;
 };
 
-/* What the text called things: for people who look at a launch (micro-*.c), never for running it. */
+/* Names of the PTX text: for the microscope (micro-*.c), never for running a launch. */
 struct ptx_regname {
 	const char *name; /* "%r" with its number, or "%SPL" */
 	uint32_t number;  /* UINT32_MAX: the name is whole */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Linking of PTX on the level of statements: each text is cut into what stands at its outermost level, and the pieces are put together
- * again. Nothing here knows instructions; a text that is no PTX at all is found by the parser that reads the result.
+ * Links PTX statement by statement: each text is cut into the statements at its outermost level,
+ * and these are put together again. Nothing here knows instructions; a text that is no PTX at all
+ * is found by the parser that reads the result.
  */
 #include "softgpu/ptx/ptx-merge.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Linking of PTX: several texts made one. Names that a text keeps to itself are made different from the others', weak definitions that
- * come twice are left out, and file numbers of debug lines are moved.
+ * Links several PTX texts into one. Private names of a text are made different from the others',
+ * repeated weak definitions are left out, and file numbers of debug lines are changed.
  */
 #ifndef SOFTGPU_PTX_MERGE_H
 #define SOFTGPU_PTX_MERGE_H

@@ -39,7 +39,8 @@ int ptx_sreg_find(const char *name, size_t n)
 	return -1;
 }
 
-/* Special registers that exist and that nobody here keeps: their instructions are refused, not the module. */
+/* Special registers that the software GPU does not have: an instruction that reads one is refused,
+ * not the module. */
 static bool known_sreg(const char *s, size_t n)
 {
 	static const char *const prefixes[] = {"%tid", "%ntid", "%ctaid", "%nctaid", "%cluster", "%nclusterid", "%pm"};

@@ -10,7 +10,8 @@
 /* --- tokens (ptx-parse.c) ---------------------------------------------------------------------------- */
 /* Fails: the token here is not `wanted`. */
 _Noreturn void ptx_unexpected(struct ptx_parse *p, const char *wanted);
-/* Whether the directive or modifier `.s` stands here; accept also passes it by. */
+/* Whether the current token is the directive or modifier `.s`; ptx_accept_dot() also moves past
+ * it. */
 bool ptx_is_dot(const struct ptx_parse *p, const char *s);
 bool ptx_accept_dot(struct ptx_parse *p, const char *s);
 uint64_t ptx_expect_int(struct ptx_parse *p);
@@ -43,11 +44,11 @@ static inline size_t ptx_align_up(size_t v, size_t a)
 
 /* The dimensions behind a name, "[4][2]"; returns how many elements, 0 when the first is open. */
 uint64_t ptx_parse_dims(struct ptx_parse *p, struct ptx_dims *ds);
-/* Alignment, vector, type: what stands between the state space and the name. */
+/* The part of a declaration between the state space and the name: alignment, vector, type. */
 void ptx_parse_attrs(struct ptx_parse *p, struct ptx_attrs *a);
 /* A declaration, behind its state space. */
 void ptx_parse_variable(struct ptx_parse *p, enum ptx_space space, struct ptx_attrs a);
-/* Keeps a variable's name for those who look at a launch. */
+/* Keeps a variable's name for the microscope. */
 void ptx_note_variable(struct ptx_parse *p, struct ptx_variable *v);
 void ptx_parse_reg(struct ptx_parse *p);
 

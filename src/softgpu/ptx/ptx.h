@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * PTX: text in, kernels that run out. What the front end and the interpreter offer to the driver.
- * A module is parsed and decoded once, and is read-only afterwards: any number of threads may launch from it.
+ * Loads PTX text and runs its kernels: what the front end and the interpreter offer to the driver.
+ * A module is parsed and decoded once, and is read-only afterwards: any number of threads may
+ * launch from it.
  */
 #ifndef SOFTGPU_PTX_H
 #define SOFTGPU_PTX_H
@@ -108,7 +109,7 @@ struct ptx_launch {
 	uint32_t devices; /* whose memory it may use: a bit for its device and each peer; 0: everybody's */
 	uint64_t max_slices;   /* 0: no limit. Else each worker stops with PTX_TIMEOUT after about 20,000 loops this many times */
 	uint64_t first_block;  /* runs before the others; not of cooperative grids */
-	const struct ptx_observer *observer; /* ptx-observe.h; NULL: nobody watches */
+	const struct ptx_observer *observer; /* ptx-observe.h; NULL: none */
 	struct ptx_schedule schedule; /* a random one: by the interpreter, on one worker */
 	struct ptx_heap *heap; /* NULL: malloc() finds no memory */
 	unsigned cluster[3]; /* blocks of a cluster in each dimension, which divide the grid; or zeros */

@@ -113,7 +113,7 @@ static void CUDA_CB run_callback(CUstream stream, CUresult status, void *data)
 	c.fn(c.stream, rt_error(status), c.user);
 }
 
-/* The runtime's callback gets a cudaError_t, so the driver calls a function of ours. */
+/* The program's callback takes a cudaError_t, so the driver calls this function, which calls it. */
 RT_API_PT(cudaStreamAddCallback, v5000, ptsz, v7000,
 	(cudaStream_t stream, cudaStreamCallback_t callback, void *userData, unsigned int flags),
 	(stream, callback, userData, flags))

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The runtime look-alike (libcudart.so.13), private to src/softgpu/rt-*.c. It is a thin layer: everything happens in the driver
- * (libcuda.so.1 beside it), through its public entry points, so that a tool that watches the driver sees what it would see
- * under the vendor's runtime.
+ * The software GPU's CUDA runtime (libcudart.so.13), private to src/softgpu/runtime. It is a thin
+ * layer: everything happens in the driver (libcuda.so.1 beside it), through its public entry
+ * points, so a tool that watches the driver sees what it would see under the vendor's runtime.
  *
- * Each entry point is written as RT_API(name, version, (parameters), (arguments)) followed by its body. The macro makes the
- * exported function: it reports entry and exit to CUPTI's runtime domain (rt-trace.c) and keeps the thread's last error.
- * version is the one in the callback id, "cupti_runtime_cbid.h". RT_API_PT makes two functions: name, for which stream 0 is the legacy
- * default stream, and name_ptsz or name_ptds (nvcc --default-stream per-thread), for which it is the thread's own; the body
- * sees the parameter def, the stream that 0 stands for.
+ * Each entry point is written as RT_API(name, version, (parameters), (arguments)) followed by its
+ * body. The macro makes the exported function: it reports entry and exit to CUPTI's runtime domain
+ * (rt-trace.c) and keeps the thread's last error. version is the one in the callback id,
+ * "cupti_runtime_cbid.h". RT_API_PT makes two functions: name, for which stream 0 is the legacy
+ * default stream, and name_ptsz or name_ptds (nvcc --default-stream per-thread), for which it is
+ * the thread's own; the body sees the parameter def, the stream that 0 means.
  */
 #ifndef SOFTGPU_RT_H
 #define SOFTGPU_RT_H

@@ -128,7 +128,7 @@ static uint32_t channel(const struct tex_image *m, const uint8_t *p, unsigned c)
 	}
 }
 
-/* What stands for 1.0 in an integer that is read as a float. */
+/* The integer value that reads as 1.0 when integers are read as floats. */
 static double unit(unsigned format)
 {
 	switch (format) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Textures and surfaces: what an object says, the table from handles to objects, and the sampling itself. The driver fills objects
- * in (drv-tex.c), the PTX machine reads them (ptx-tex.c). A handle is a small number, the lowest that is free, so it repeats from run to run.
+ * Textures and surfaces: the objects, the table from handles to objects, and sampling. The driver
+ * fills objects in (drv-tex.c), the PTX machine reads them (ptx-tex.c). A handle is a small number,
+ * the lowest that is free, so it repeats from run to run.
  */
 #ifndef SOFTGPU_TEX_H
 #define SOFTGPU_TEX_H
@@ -60,7 +61,7 @@ struct tex_at {
 	uint32_t layer;
 	bool cube;
 };
-/* This thread's: called with each texel that a sample reads; NULL: nobody watches. */
+/* Of this thread: called with each texel that a sample reads; NULL: not observed. */
 extern _Thread_local void (*tex_watch)(void *arg, const void *texel, unsigned bytes);
 extern _Thread_local void *tex_watch_arg;
 /* Four 32-bit values: floats, or integers as the object reads them. */

@@ -124,7 +124,7 @@ static void add_in_region(struct ptx_accesses *a, unsigned kind, uint64_t addr, 
 	struct region *r = region_of(a, addr);
 
 	if (!r) {
-		a->limit = 0; /* told by ptx_accesses_spans() */
+		a->limit = 0; /* reported by ptx_accesses_spans() */
 		return;
 	}
 	if (r->whole[kind])

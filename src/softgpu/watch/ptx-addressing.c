@@ -2,8 +2,8 @@
  *
  * See ptx-addressing.h. Every register gets a value that holds for all its definitions, whatever
  * their order: a loop over the instructions until no value grows. An instruction that is not in the
- * list of those understood ends it. The surprise: values that are stored are looked at by nobody,
- * so a kernel's data may come from where it likes.
+ * list of those understood ends it. The surprise: values that are stored do not matter, so a
+ * kernel's data may come from anywhere.
  */
 #include "softgpu/watch/ptx-addressing.h"
 
@@ -46,7 +46,7 @@ static uint64_t bit(int root)
 	return root >= 0 ? 1ull << root : 0;
 }
 
-/* Made of both in a way that nobody looks into. */
+/* A value made of both in some way that is not analysed. */
 static struct value mix(struct value a, struct value b)
 {
 	return (struct value){
@@ -271,7 +271,8 @@ static void do_memory(struct finder *f, const struct ptx_insn *i, uint32_t pc)
 	set_all(f, i, unknown);
 }
 
-/* Barriers, branches, the end: who executes what. bar.red gives a value of what the others have. */
+/* Barriers, branches and exits: they decide which lanes execute what. bar.red gives a value made of
+ * other threads' values. */
 static void do_control(struct finder *f, const struct ptx_insn *i)
 {
 	const struct value v = all_uses(f, i);

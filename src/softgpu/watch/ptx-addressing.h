@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a kernel makes its addresses. Most kernels touch the same bytes in every launch with the same
- * parameters, grid and block: nothing that was loaded from memory reaches an address, a branch or a
- * predicate. For those this tells which parameters the bytes depend on.
+ * Finds how a kernel computes its addresses. Most kernels touch the same bytes in every launch with
+ * the same parameters, grid and block: nothing that was loaded from memory reaches an address, a
+ * branch or a predicate. For these kernels it finds the parameters that the bytes depend on.
  */
 #ifndef SOFTGPU_PTX_ADDRESSING_H
 #define SOFTGPU_PTX_ADDRESSING_H
@@ -19,8 +19,8 @@ struct ptx_source {
 	bool is_base; /* addresses are its value plus something that does not depend on it */
 };
 struct ptx_addressing {
-	const char *why; /* what memory holds, or the time, may decide which bytes are touched;
-			    NULL: it does not, and the rest is told */
+	const char *why; /* why memory contents or the time may decide which bytes are touched;
+			  * NULL: they do not, and the other members are filled */
 	unsigned n;
 	struct ptx_source source[PTX_SOURCES_MAX]; /* other bytes of the parameters: they shape */
 	uint8_t *base; /* by instruction: its address is made from the base with this index, plus 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From what an instruction knows (pointers of this process) to what an observer is told (spaces and addresses in them).
+ * Turns what an instruction has (pointers of this process) into what observers get (spaces and
+ * addresses in them).
  */
 #include "softgpu/watch/ptx-observe.h"
 #include "softgpu/machine/ptx-cluster.h"
@@ -35,7 +36,8 @@ void ptx_observed(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, c
 	enum ptx_access_kind kind, const uint8_t (*value)[PTX_OBSERVE_BYTES])
 {
 	struct ptx_access a = {.warp = w, .insn = i, .kind = kind, .size = size, .pointer = pointer, .value = value};
-	uint32_t in[SP_SHCLUSTER + 1] = {0}; /* other blocks' shared memory: nobody is told */
+	uint32_t in[SP_SHCLUSTER + 1] = {0}; /* SP_SHCLUSTER, other blocks' shared memory, is not
+					      * reported */
 
 	EACH_LANE(l) in[space_of(w, l, pointer[l], &a.addr[l])] |= 1u << l;
 	for (unsigned space = SP_GLOBAL; space <= SP_PARAM; space++) {

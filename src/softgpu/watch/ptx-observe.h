@@ -43,11 +43,12 @@ enum ptx_sync_kind {
 	PTX_SYNC_GRID_WAIT,    /* lanes have waited for the launch in front: griddepcontrol.wait */
 	PTX_SYNC_GRID_TRIGGER, /* lanes let those behind begin: griddepcontrol.launch_dependents */
 };
-/* The heap as an object: who frees publishes, who allocates has seen it, since memory comes again. */
+/* The heap as such an object: free() publishes, malloc() sees it, since memory is used again. */
 #define PTX_SYNC_HEAP 1u
 struct ptx_sync {
 	struct ptx_warp *warp;
-	const struct ptx_insn *insn; /* NULL: WARP; LEAVE and RESET of a barrier that somebody else's exit completed */
+	const struct ptx_insn *insn; /* NULL: WARP, and LEAVE and RESET of a barrier that another
+				      * thread's exit completed */
 	enum ptx_sync_kind kind;
 	uint32_t mask;
 	uint64_t id; /* number of a barrier; address of an object */
@@ -81,7 +82,7 @@ enum ptx_step ptx_observed_step(struct ptx_warp *w, const struct ptx_insn *i, ui
 void ptx_observed_fault(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane);
 void ptx_observed_block(struct ptx_worker *wk, struct ptx_block *b, bool end);
 
-/* Not the quick way: somebody watches, or the schedule is random. */
+/* Whether the slow path is needed: the launch is observed, or its schedule is random. */
 static inline bool ptx_is_observed(const struct ptx_warp *w)
 {
 	return __builtin_expect(w->wk->watched, 0);
@@ -122,7 +123,8 @@ static inline void ptx_whole_copy(void *dst, const void *src, unsigned n)
 	typedef uint32_t half __attribute__((may_alias));
 	typedef uint16_t quarter __attribute__((may_alias));
 
-	if (((uintptr_t)dst | (uintptr_t)src) & (n < 16 ? n - 1 : 15)) { /* local memory of a lane need not lie so; nobody else has it */
+	/* a lane's local memory need not be aligned; no other lane reads it */
+	if (((uintptr_t)dst | (uintptr_t)src) & (n < 16 ? n - 1 : 15)) {
 		memcpy(dst, src, n);
 		return;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between the race check's two halves: memory (ptx-race.c) and order (ptx-race-order.c).
+ * What the two halves of the race check share: memory (ptx-race.c) and order (ptx-race-order.c).
  */
 #ifndef SOFTGPU_PTX_RACE_INT_H
 #define SOFTGPU_PTX_RACE_INT_H
@@ -16,7 +16,7 @@
 /* Lanes of a warp that accessed a word by one instruction at one time. */
 struct race_mark {
 	uint32_t warp;	/* in the grid */
-	uint32_t lanes; /* 0: nobody */
+	uint32_t lanes; /* 0: none */
 	uint32_t clock;
 	uint32_t insn;	/* its number, and: */
 };
@@ -55,7 +55,8 @@ struct race_found {
 	struct ptx_race race;
 };
 
-/* What a thread knows and has published. Level 0: towards its block, 1: towards all. */
+/* What happened before a thread, and what it has published. Index 0: for its block, 1: for all
+ * blocks. */
 struct race_thread {
 	struct ptx_vc *now;	   /* what happened before it */
 	const struct ptx_entry *own; /* of its block, in it; NULL: it knows all */
@@ -66,7 +67,7 @@ struct race_thread {
 };
 struct race_barrier { /* also of a warp */
 	struct ptx_builder now, release[2];
-	struct ptx_vc *made[3]; /* what who leaves takes; NULL: nobody left yet */
+	struct ptx_vc *made[3]; /* the clocks that leaving threads take; NULL: none has left yet */
 	unsigned n;		/* arrived */
 	bool has_release[2], is_full;
 	uint32_t floor;
@@ -80,7 +81,7 @@ struct race_block {
 	struct race_cell *shared;
 	size_t nshared;
 };
-/* What a location carries: the releases that its value stands for. */
+/* The releases that were published through a location's value. */
 struct race_place {
 	uint64_t key; /* 0: free */
 	uint64_t block; /* whose release[0] it is */

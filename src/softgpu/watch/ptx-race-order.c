@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who is ordered with whom in a launch, from what the program does: "PTX ISA 9.0", 8.7 to 8.10. A thread's clock counts what it publishes; what
- * happened before a thread's next access is its vector clock `now`.
+ * Finds the order of a launch's threads from what the program does: "PTX ISA 9.0", 8.7 to 8.10. A
+ * thread's clock counts what it publishes; what happened before a thread's next access is its
+ * vector clock `now`.
  */
 #include "softgpu/watch/ptx-race-int.h"
 

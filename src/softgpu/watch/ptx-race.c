@@ -244,7 +244,8 @@ static bool is_covered(const struct now *n, const struct race_mark *m)
 	return true;
 }
 
-/* Whether this access makes m superfluous: who is ordered after this one is ordered after m, and all that conflicts with m conflicts with this. */
+/* Whether this access replaces m: accesses ordered after this one are ordered after m, and all that
+ * conflicts with m conflicts with this one. */
 static bool replaces(const struct now *n, const struct race_mark *m)
 {
 	uint32_t strong = n->mark.insn & RACE_STRONG, writes = m->insn & RACE_WRITE;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Races inside a launch: two threads touch the same byte of global or shared memory, at least one writes, and nothing orders them. Order comes
- * from the program alone, never from the order in which warps happened to run: barriers, bar.warp.sync among its lanes, a fence and then a
- * strong write or atomic that another thread's strong read or atomic and then fence sees ("PTX ISA 9.0", 8.7 to 8.10), mbarriers.
- * Lanes of a warp are threads as any others.
+ * Finds races inside a launch: two threads touch the same byte of global or shared memory, at least
+ * one writes, and nothing orders them. Order comes from the program alone, never from the order in
+ * which warps happened to run: barriers, bar.warp.sync among its lanes, a fence and then a strong
+ * write or atomic that another thread's strong read or atomic and then fence sees ("PTX ISA 9.0",
+ * 8.7 to 8.10), mbarriers. Lanes of a warp are threads as any others.
  *
  * Left out on the side of silence: a pending acquire counts at a barrier as well as at a fence; an exited thread has arrived at all barriers; of
  * more than eight unordered readers of a word eight are remembered. Two strong accesses (volatile, relaxed, atomic) do not race.
