@@ -4,6 +4,7 @@
  * from the CUDA programming guide.
  */
 #include "state-test.h"
+#include "state/fold/transitions.h"
 
 static void queue_and_sync(void **arg)
 {
@@ -516,6 +517,17 @@ static void context_ends(void **arg)
 	state_free(s);
 }
 
+/* The first trace that holds a kind without a row would end the process. */
+static void every_kind_has_a_transition(void **unused)
+{
+	(void)unused;
+	for (unsigned k = 1; k < SBT_KIND_END; k++)
+		if (sbt_kind(k) && !transition_is_there(k))
+			fail_msg("%s has no row in transitions[] of src/state/fold/transitions.c", sbt_kind(k)->name);
+	assert_false(transition_is_there(0));
+	assert_false(transition_is_there(SBT_KIND_END));
+}
+
 /* A row of queue_fields[] that was forgotten would show, and write into keyframes, a command without what it is about. */
 static void every_queued_kind_keeps_fields(void **unused)
 {
@@ -552,7 +564,8 @@ static void every_queued_kind_keeps_fields(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(queue_and_sync), cmocka_unit_test(queue_rows), cmocka_unit_test(threads_have_a_context), cmocka_unit_test(every_queued_kind_keeps_fields),
+		cmocka_unit_test(queue_and_sync), cmocka_unit_test(queue_rows), cmocka_unit_test(threads_have_a_context), cmocka_unit_test(every_kind_has_a_transition),
+		cmocka_unit_test(every_queued_kind_keeps_fields),
 		cmocka_unit_test(sync_ctx_covers_all_streams), cmocka_unit_test(sync_event_covers_up_to_the_record),
 		cmocka_unit_test(event_life), cmocka_unit_test(wait_takes_the_last_record),
 		cmocka_unit_test(wait_for_a_never_recorded_event), cmocka_unit_test(retiring_takes_what_it_depends_on),

@@ -177,6 +177,11 @@ static const struct {
 	[SBT_BATCH] = {on_batch},
 };
 
+bool transition_is_there(unsigned kind)
+{
+	return kind < SBT_KIND_END && transitions[kind].apply;
+}
+
 static uint64_t field(const struct sbt_cmd *c, uint16_t off)
 {
 	return *(const uint64_t *)((const char *)c + off);
@@ -195,7 +200,7 @@ struct err *state_check(const struct sbt_cmd *c)
 
 	if (!sbt_kind(c->kind))
 		return err_new(ERR_BAD_TRACE, "command #%llu has the unknown kind %u", SEQ(c), c->kind);
-	BUG_ON(!transitions[c->kind].apply);
+	BUG_ON(!transition_is_there(c->kind));
 	must = transitions[c->kind].must;
 	number = transitions[c->kind].number;
 	if (over)

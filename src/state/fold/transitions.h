@@ -11,6 +11,8 @@
 #define SEQ(c) ((unsigned long long)(c)->seq)
 
 /* transitions.c */
+/* Whether transitions[] has a row for the kind. A command of a kind without one ends the process. */
+bool transition_is_there(unsigned kind);
 enum life { ABSENT, ALIVE, DEAD, LIVES };
 enum input { CREATE, USE, DESTROY, INPUTS };
 #define LIFE_OF(row, flag) (!(row) ? ABSENT : (row)->flag ? DEAD : ALIVE)
