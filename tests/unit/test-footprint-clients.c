@@ -71,6 +71,20 @@ static struct sbt_cmd random_fill(uint64_t seq)
 	return c;
 }
 
+/* The n-th kind of work that is neither copy nor fill; from behind the last on: how many there are. Kinds that are no work change no draw. */
+static unsigned other_work(unsigned n)
+{
+	unsigned found = 0;
+
+	for (unsigned k = 1; k < SBT_KIND_END; k++) {
+		if (!sbt_kind(k) || sbt_kind(k)->cls != SBT_CLASS_WORK || k == SBT_COPY || k == SBT_FILL)
+			continue;
+		if (found++ == n)
+			return k;
+	}
+	return found;
+}
+
 /* Work of every kind, by turns; most of it copies and fills. */
 static struct sbt_cmd a_command(uint64_t seq)
 {
@@ -79,9 +93,7 @@ static struct sbt_cmd a_command(uint64_t seq)
 
 	if (rnd(4))
 		return rnd(2) ? random_copy(seq) : random_fill(seq);
-	do
-		kind = 1 + (unsigned)rnd(SBT_KIND_END - 1);
-	while (!sbt_kind(kind) || sbt_kind(kind)->cls != SBT_CLASS_WORK || kind == SBT_COPY || kind == SBT_FILL);
+	kind = other_work((unsigned)rnd(other_work(SBT_KIND_END)));
 	c = cmd_any(seq, kind);
 	if (kind == SBT_BATCH)
 		c.u.batch = (struct sbt_cmd_batch){.is_wait = rnd(2), .addr = address(), .elem = rnd(2) ? 8 : 4};
@@ -214,7 +226,7 @@ static void test_all_agree(void **unused)
 		plan_agrees(&p, &p.items[i], p.s, &cmds[i], &prints[i]);
 	plan_scan_free(&p);
 	sbt_reader_close(r);
-	assert_true(rows > 100 && unknown > 100);
+	assert_true(rows > MANY / 80 && unknown > MANY / 80); /* one in 40, by the odds */
 	for (unsigned k = 1; k < SBT_KIND_END; k++)
 		assert_true(!sbt_kind(k) || sbt_kind(k)->cls != SBT_CLASS_WORK || of_kind[k]);
 }
