@@ -192,6 +192,9 @@ const char *sbt_enum_name(enum sbt_type type, uint64_t value);
 
 /* enum sbt_does of a kind; of a number that is not in the table SBT_DOES_UNKNOWN. */
 unsigned sbt_kind_does(unsigned kind);
+/* Whether a replay that goes one command after the other must keep commands of the kind in that order: they touch device memory in their
+ * stream. Records of events and waits touch none, and take no turn. */
+bool sbt_kind_takes_turn(unsigned kind);
 /* Where the field called stream lies within struct sbt_cmd; 0: the kind has none. */
 uint16_t sbt_stream_offset(unsigned kind);
 /* The first field of c with an impossible value: an id above SBT_NO_ID, or an enumeration's value

@@ -267,6 +267,15 @@ static void test_every_kind(void **unused)
 	assert_int_equal(sbt_kind_does(SBT_KIND_END), SBT_DOES_UNKNOWN);
 }
 
+/* Of these, and no others, does a replay keep the order. */
+static void test_which_kinds_take_turns(void **unused)
+{
+	(void)unused;
+	for (unsigned k = 0; k <= SBT_KIND_END; k++)
+		assert_int_equal(sbt_kind_takes_turn(k),
+			k == SBT_LAUNCH || k == SBT_COPY || k == SBT_FILL || k == SBT_GRAPH_LAUNCH || k == SBT_BATCH);
+}
+
 static void test_what_two_kinds_do(void **unused)
 {
 	struct sbt_cmd c = plain(SBT_COPY);
@@ -390,7 +399,7 @@ int main(void)
 		cmocka_unit_test(test_a_slice_within_a_slice),
 		cmocka_unit_test(test_rows_of_fills),
 		cmocka_unit_test(test_drivers_sides),
-		cmocka_unit_test(test_every_kind),
+		cmocka_unit_test(test_every_kind), cmocka_unit_test(test_which_kinds_take_turns),
 		cmocka_unit_test(test_what_two_kinds_do),
 		cmocka_unit_test(test_graphs),
 	};

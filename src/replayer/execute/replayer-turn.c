@@ -12,11 +12,6 @@
  */
 #include "replayer/execute/replayer-int.h"
 
-/* Kinds that touch memory in the order of their stream. */
-static const bool takes_turn[SBT_KIND_END] = {
-	[SBT_LAUNCH] = true, [SBT_COPY] = true, [SBT_FILL] = true, [SBT_GRAPH_LAUNCH] = true, [SBT_BATCH] = true,
-};
-
 /* Whoever waits for turn.event[turn.dev] waits for everything that has been submitted. */
 static struct err *record_last(struct rp *rp)
 {
@@ -54,7 +49,7 @@ struct err *turn_of(struct rp *rp, const struct sbt_cmd *c)
 	const uint64_t id = sbt_cmd_stream(c);
 	struct gpu_stream *stream;
 
-	if (!turn_is_fixed(rp) || id == SBT_NO_ID || !takes_turn[c->kind])
+	if (!turn_is_fixed(rp) || id == SBT_NO_ID || !sbt_kind_takes_turn(c->kind))
 		return NULL;
 	TRY(objects_stream(rp, id, &stream));
 	return turn_take(rp, stream);

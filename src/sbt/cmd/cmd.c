@@ -173,6 +173,13 @@ unsigned sbt_kind_does(unsigned kind)
 	return kind < SBT_KIND_END && of[kind] ? of[kind] & ~(unsigned)KNOWN : SBT_DOES_UNKNOWN;
 }
 
+bool sbt_kind_takes_turn(unsigned kind)
+{
+	const unsigned does = sbt_kind_does(kind);
+
+	return does & SBT_QUEUED && does & (SBT_READS | SBT_WRITES | SBT_UPDATES | SBT_RUNS_KERNEL | SBT_RUNS_GRAPH);
+}
+
 /* One function per kind, as above: a sum of zeros and of the one offset, which the compiler adds up. */
 #define CMD(num, ID, nm, class, does, text)                                                         \
 	static inline uint16_t stream_of_##nm(void)                                                 \
