@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-dist_noinst_SCRIPTS += scripts/setup scripts/build scripts/check scripts/demo scripts/gpu-bundle scripts/ptx-goldens scripts/tex-compare scripts/check-layers.py scripts/gpu-check scripts/mutate tests/check-headers.sh
-TESTS += scripts/check-layers.py tests/check-headers.sh
+dist_noinst_SCRIPTS += scripts/setup scripts/build scripts/check scripts/demo scripts/gpu-bundle scripts/ptx-goldens scripts/tex-compare scripts/check-layers.py scripts/gpu-check scripts/mutate tests/check-headers.sh tests/contributing.py
+TESTS += scripts/check-layers.py tests/check-headers.sh tests/contributing.py
 
 # One relocatable folder for a machine with an NVIDIA driver: make gpu-bundle [BUNDLE=DIR]
 BUNDLE = gpu-bundle

@@ -98,7 +98,7 @@ void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags);
 void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t ctx);
 /* "Not replayable: what", beside the call in progress. */
 void record_unreplayable(struct thread *t, const char *what);
-/* Whether the record is a step's stopping point: not a note, not the end of a wait. */
+/* Whether the record is a step's stopping point: not a note, not the end of a wait. A new kind is one until it is named there. */
 bool call_is_step(const struct sbt_cmd *cmd);
 
 /* Whether the record is complete only when the driver has answered, so that a stop must be then. */

@@ -16,7 +16,6 @@
  *   q     like d, and |p may follow                     Y     32-bit destination or the sink; |p may follow
  *   e F   vector destination (or _), source of an atomic
  *   M     one of several memory operands                 E     what st.async stores: a register, or a vector for .v2 and .v4
- *   q     like d, and |p may follow
  *   u U t h  texture instructions: destinations, sources, texture and coordinates, level or gradients (ptx-tex.c)
  */
 #include "softgpu/ptx/ptx-dec.h"
