@@ -63,9 +63,6 @@ struct check_result {
 					  * matters */
 };
 
-/* The options' words from argv[0]: [N] [RANGE] [kernel GLOB] [--as TYPE] [--perturb] [--thorough]
- * [--budget TIME]; others go to *ret_other (may be NULL: an error). */
-struct err *check_parse(struct check_options *o, int argc, char *const *argv, const char **ret_other) TS_CHECK;
 /* On the replay's device. The replay is where it was. */
 struct err *check_run(
 	struct engine *en, const struct check_options *o, struct check_result *ret) TS_CHECK;

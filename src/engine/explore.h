@@ -15,6 +15,7 @@
 #define EXPLORE_MOST 4
 #define EXPLORE_JOBS_MAX 1024
 
+struct explore_result;
 struct explore_options {
 	uint64_t budget;     /* schedules; 0: 200 */
 	double seconds;	     /* 0: no limit */
@@ -25,6 +26,11 @@ struct explore_options {
 	const char *save;    /* NAME.schedule-N.sbt are written with this as NAME(.sbt); NULL: beside the trace */
 	bool no_save;
 	bool strict;	     /* by the letter, as for races */
+	/* With jobs: what is executed as `tsdb explore TRACE --shard I/N --json`, and what reads
+	 * its output, n bytes: the result, or an error that calls it `name`. */
+	const char *program;
+	struct err *(*read)(
+		const char *line, size_t n, const char *name, struct explore_result *ret);
 };
 
 /* A result that the recorded order does not give. */
@@ -77,14 +83,13 @@ void explore_found_free(struct explore_found *f);
 
 /* ---- explore-merge.c ---- */
 
-/* What explore_json() wrote; ERR_USAGE when it is something else, named by `name`. */
-struct err *explore_read(const char *line, size_t n, const char *name, struct explore_result *ret) TS_CHECK;
 /* Takes all of from into r. ERR_USAGE when they are of different recordings or windows, or a shard is there twice. */
 struct err *explore_merge(struct explore_result *r, struct explore_result *from) TS_CHECK;
 
 /* ---- explore-jobs.c ---- */
 
-/* o->jobs processes `tsdb explore TRACE --shard I/N --json`, merged; saved schedules get the names that one process would have given. */
+/* o->jobs processes of o->program, merged; saved schedules get the names that one process would
+ * have given. */
 struct err *explore_jobs(struct engine *en, const struct explore_options *o,
 	const struct replay_choice *c, struct explore_result *ret) TS_CHECK;
 /* The name of schedule number n. Heap. */

@@ -30,10 +30,6 @@ struct partial_result {
 	uint64_t first_addr;		 /* of the first that differs; 0 */
 };
 
-/* "1,3" */
-struct err *partial_streams(struct partial *p, const char *word) TS_CHECK;
-/* "10-20" */
-struct err *partial_range(struct partial *p, const char *word) TS_CHECK;
 /* Runs it: the recorded run again, then with commands left out; the replay stands at *ret's at. Free the result. */
 struct err *partial_run(struct engine *en, struct replay_device *rd, const struct partial *p,
 	struct partial_result *ret) TS_CHECK;

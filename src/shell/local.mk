@@ -12,7 +12,7 @@ libshell_a_SOURCES = \
 	src/shell/commands/cmd-capture.c \
 	src/shell/commands/cmd-check.c \
 	src/shell/commands/cmd-explore.c \
-	 src/shell/print/explore-text.c src/shell/print/explore-text.h \
+	 src/shell/print/explore-text.c src/shell/print/explore-read.c src/shell/print/explore-text.h \
 	src/shell/commands/cmd-data.c \
 	src/shell/commands/cmd-device.c \
 	src/shell/commands/cmd-info.c \

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "shell/live/breakpoints.h"
 #include "shell/print/memory-view.h"
-#include "engine/partial.h"
+#include "shell/tools/tool-options.h"
 
 static void must(struct err *e)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * explore --jobs N: N processes of this very program, a shard each; see explore.h. Each opens a device of its own; on a machine with several GPUs they
- * are dealt out in turn, unless CUDA_VISIBLE_DEVICES says otherwise.
+ * explore --jobs N: N processes of the caller's program, a shard each; see explore.h. Each opens a
+ * device of its own; on a machine with several GPUs they are dealt out in turn, unless
+ * CUDA_VISIBLE_DEVICES says otherwise.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -89,7 +90,8 @@ static void job_words(struct engine *en, const struct explore_options *o,
 }
 
 /* In the child. Only the first one's errors are told: they are all alike. */
-static void run_job(char **argv, unsigned i, unsigned gpus, int fd, pid_t parent)
+static void run_job(
+	const char *program, char **argv, unsigned i, unsigned gpus, int fd, pid_t parent)
 {
 	char device[16];
 
@@ -101,7 +103,7 @@ static void run_job(char **argv, unsigned i, unsigned gpus, int fd, pid_t parent
 	snprintf(device, sizeof device, "%u", gpus ? i % gpus : 0);
 	if (gpus > 1)
 		setenv("CUDA_VISIBLE_DEVICES", device, 0);
-	execv("/proc/self/exe", argv);
+	execv(program, argv);
 	_exit(127);
 }
 
@@ -118,7 +120,7 @@ static struct err *start_job(struct engine *en, const struct explore_options *o,
 		return err_sys(errno, "cannot make a pipe");
 	job->pid = fork();
 	if (!job->pid)
-		run_job(argv, i, gpus, fds[1], parent);
+		run_job(o->program, argv, i, gpus, fds[1], parent);
 	close(fds[1]);
 	job->fd = fds[0];
 	return job->pid > 0 ? NULL : err_sys(errno, "cannot start another process");
@@ -155,8 +157,10 @@ static void end_job(struct job *job, bool stop)
 
 /* ---- results ------------------------------------------------------------------------------------------------------------------------- */
 
-static struct err *take_result(const struct job *job, unsigned i, uint32_t jobs, struct explore_result *r)
+static struct err *take_result(const struct explore_options *o, const struct job *job, unsigned i,
+	struct explore_result *r)
 {
+	const uint32_t jobs = o->jobs;
 	struct explore_result one;
 	struct err *e;
 	char name[64];
@@ -164,7 +168,7 @@ static struct err *take_result(const struct job *job, unsigned i, uint32_t jobs,
 	snprintf(name, sizeof name, "the answer of shard %u of %" PRIu32, i + 1, jobs);
 	if (!WIFEXITED(job->status) || (WEXITSTATUS(job->status) && WEXITSTATUS(job->status) != REPLAY_STATUS_DIFFERS))
 		return err_new(ERR_INFERIOR, "the process of shard %u of %" PRIu32 " failed", i + 1, jobs);
-	TRY(explore_read((const char *)job->out.data, job->out.len, name, &one));
+	TRY(o->read((const char *)job->out.data, job->out.len, name, &one));
 	if (!i) {
 		*r = one;
 		return NULL;
@@ -220,7 +224,7 @@ struct err *explore_jobs(struct engine *en, const struct explore_options *o,
 		read_job(en, &jobs[i]);
 		end_job(&jobs[i], engine_cancelled(en));
 		e = engine_cancelled(en) ? err_new(ERR_INTERRUPTED, "interrupted")
-					 : take_result(&jobs[i], i, o->jobs, ret);
+					 : take_result(o, &jobs[i], i, ret);
 	}
 	for (unsigned i = 0; i < o->jobs; i++) {
 		end_job(&jobs[i], true);

@@ -9,33 +9,6 @@
 #include "engine/partial.h"
 #include "base/words.h"
 
-/* ---- what the user asks for --------------------------------------------------------------------------------------- */
-
-struct err *partial_streams(struct partial *p, const char *word)
-{
-	char *copy = xstrdup(word), *save = NULL;
-	bool ok = true;
-	uint64_t v;
-
-	p->kind = PARTIAL_STREAMS;
-	p->n = 0;
-	for (char *w = strtok_r(copy, ",", &save); ok && w; w = strtok_r(NULL, ",", &save)) {
-		ok = word_u64(w, &v) && v < UINT32_MAX && p->n < PARTIAL_STREAMS_MAX;
-		if (ok)
-			p->streams[p->n++] = (uint32_t)v;
-	}
-	free(copy);
-	return ok && p->n ? NULL : err_cure(err_new(ERR_USAGE, "\"%s\" names no streams", word), "Use numbers such as 2 or 1,3; see \"info streams\"");
-}
-
-struct err *partial_range(struct partial *p, const char *word)
-{
-	p->kind = PARTIAL_RANGE;
-	if (word_range(word, &p->a, &p->b))
-		return NULL;
-	return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", word), "Ranges are like 100-200");
-}
-
 static struct err *make_plan(struct engine *en, const struct replay_device *rd,
 	const struct partial *p, struct plan *ret)
 {

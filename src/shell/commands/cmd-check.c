@@ -5,11 +5,95 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/words.h"
+#include "replay/values.h"
 #include "sbt/memory.h"
 #include "shell/print/check-print.h"
 #include "shell/tools/tool-options.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
+
+#define RUNS 10
+#define BUDGET_NS UINT64_C(30000000000)
+
+/* ---- options
+ * --------------------------------------------------------------------------------------------------------
+ */
+
+static struct err *usage(const char *word)
+{
+	return err_cure(err_new(ERR_USAGE, "\"%s\" does not say what to check", word),
+		"Use: [N] [A-B] [kernel GLOB] [--as f32|f64|f16|bf16|i32|i64|i8] [--perturb] "
+		"[--thorough] [--budget TIME]");
+}
+
+static struct err *parse_as(struct check_options *o, const char *word)
+{
+	for (unsigned i = 0; i < REPLAYER_AS_END; i++)
+		if (!strcmp(value_types[i].name, word)) {
+			o->as = (enum replayer_as)i;
+			return NULL;
+		}
+	return usage(word);
+}
+
+/* A number alone is seconds. */
+static struct err *parse_budget(struct check_options *o, const char *word)
+{
+	uint64_t n;
+
+	if (word_u64(word, &n) && n < UINT64_MAX / 1000000000u)
+		o->budget_ns = n * 1000000000u;
+	else if (!word_duration(word, &o->budget_ns))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no time", word),
+			"Use --budget 30s; 0: no limit");
+	return NULL;
+}
+
+/* The words from argv[0]; one that is none of them goes to *ret_other (may be NULL: an error). */
+static struct err *parse_check(
+	struct check_options *o, int argc, char *const *argv, const char **ret_other)
+{
+	uint64_t n;
+
+	*o = (struct check_options){.runs = RUNS, .budget_ns = BUDGET_NS};
+	for (int i = 0; i < argc; i++) {
+		const char *w = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+
+		if (!strcmp(w, "--perturb")) {
+			o->perturb = true;
+		} else if (!strcmp(w, "--thorough")) {
+			o->thorough = true;
+		} else if ((!strcmp(w, "kernel") || !strcmp(w, "--kernel")) && value) {
+			o->kernel = value;
+			i++;
+		} else if (!strcmp(w, "--budget") && value) {
+			TRY(parse_budget(o, value));
+			i++;
+		} else if (!strcmp(w, "--as") && value) {
+			TRY(parse_as(o, value));
+			i++;
+		} else if (*w != '#' && word_u64(w, &n)) {
+			if (n < 2 || n > 1000)
+				return err_new(ERR_USAGE,
+					"%s executions of each launch cannot be compared: 2 to "
+					"1000 can",
+					w);
+			o->runs = (uint32_t)n;
+		} else if (word_range(w, &o->first, &o->last)) {
+			continue;
+		} else if (ret_other && !*ret_other) {
+			*ret_other = w;
+		} else {
+			return usage(w);
+		}
+	}
+	return NULL;
+}
+
+/* ---- replay check
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 const char cmd_replay_check_help[] =
 	"Executes each launch of the window N times (10) from the same memory and compares what "
@@ -39,7 +123,7 @@ struct err *cmd_replay_check(struct session *s, const struct cmd_args *a)
 	struct check_result r;
 	struct buf out = BUF_INIT;
 
-	TRY(check_parse(&o, (int)a->argc, a->argv, NULL));
+	TRY(parse_check(&o, (int)a->argc, a->argv, NULL));
 	s->focus = FOCUS_REPLAY;
 	TRY(check_run(&s->engine, &o, &r));
 	(a->json ? check_json : check_print)(s, &r, &out);
@@ -70,7 +154,7 @@ struct tool_check {
 static struct err *parse(struct tool_check *t, int argc, char **argv)
 {
 	TRY(tool_options_take(&t->tool, USAGE, &argc, argv));
-	TRY(check_parse(&t->o, argc, argv, &t->file));
+	TRY(parse_check(&t->o, argc, argv, &t->file));
 	return t->file ? NULL : err_cure(err_new(ERR_USAGE, "no trace was named"), "%s", USAGE);
 }
 

@@ -15,6 +15,7 @@
 #include "shell/print/replay-print.h"
 #include "engine/partial.h"
 #include "engine/replay-device.h"
+#include "shell/tools/tool-options.h"
 #include "shell/trace/replay-run.h"
 #include "shell/trace/trace.h"
 #include "engine/verdict.h"

@@ -90,7 +90,7 @@ static void tell(struct session *s, const struct explore_result *r, bool json)
 
 static struct err *parse(struct explore_options *o, int argc, char *const *argv, const char **ret_file)
 {
-	*o = (struct explore_options){0};
+	*o = (struct explore_options){.program = "/proc/self/exe", .read = explore_read};
 	for (int i = 0; i < argc; i++) {
 		const char *w = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
 

@@ -13,5 +13,8 @@
 void explore_print(struct session *s, const struct explore_result *r, struct buf *out);
 /* One line. */
 void explore_json(const struct explore_result *r, struct buf *out);
+/* What explore_json() wrote; ERR_USAGE when it is something else, named by `name`. */
+struct err *explore_read(
+	const char *line, size_t n, const char *name, struct explore_result *ret) TS_CHECK;
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options that the tools which execute a trace have in common: --on X, --window N, --any-device, --json.
+ * Options that the tools which execute a trace have in common: --on X, --window N, --any-device,
+ * --json; and what names a part of a window.
  */
 #ifndef SHELL_TOOL_OPTIONS_H
 #define SHELL_TOOL_OPTIONS_H
 
+#include "engine/partial.h"
 #include "engine/replay-device.h"
 #include "shell/line/session.h"
 
@@ -23,5 +25,10 @@ struct err *tool_options_take(struct tool_options *t, const char *usage, int *ar
 const char *tool_option_valued(const char *const *names, int argc, char *const *argv, int *i, const char **ret);
 /* Word is a window's number. */
 struct err *tool_option_window(const char *word, const char *usage, uint64_t *ret) TS_CHECK;
+
+/* "1,3" */
+struct err *partial_streams(struct partial *p, const char *word) TS_CHECK;
+/* "10-20" */
+struct err *partial_range(struct partial *p, const char *word) TS_CHECK;
 
 #endif
