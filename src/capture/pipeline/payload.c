@@ -189,12 +189,15 @@ static bool same_output(const struct output *a, const struct output *b)
 	return a->state == OUTPUT_PENDING && a->piece.seq == b->piece.seq && a->piece.addr == b->piece.addr;
 }
 
+/* A slot that another thread is filling is left alone. */
 static bool peek(unsigned i, struct output *ret)
 {
 	spin_lock(&outputs.lock);
-	*ret = outputs.slot[i];
+	const bool pending = outputs.slot[i].state == OUTPUT_PENDING;
+	if (pending)
+		*ret = outputs.slot[i];
 	spin_unlock(&outputs.lock);
-	return ret->state == OUTPUT_PENDING;
+	return pending;
 }
 
 /* Slot i's output, that *io is a copy of, is taken out of the list. Its bytes are then the caller's to look at. False: another thread was faster. */
