@@ -9,6 +9,7 @@
 
 #define WINDOW_NS 1000000000u
 #define WORKS 50 /* a process with a 50th of the time works */
+#define LEAST 10 /* of its time a tenth counts at least */
 
 static uint64_t read_clock(clockid_t id)
 {
@@ -36,6 +37,8 @@ uint64_t patience_charge(uint64_t wall, uint64_t cpu, uint64_t longest)
 
 	if (cpu < wall / WORKS)
 		return most;
+	if (cpu < most / LEAST)
+		return most / LEAST;
 	return cpu < most ? cpu : most;
 }
 

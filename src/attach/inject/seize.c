@@ -369,9 +369,11 @@ static struct err *ask_agent(struct attaching *a, uint64_t fn, int32_t *ret)
 /* An agent that has just lost its debugger needs a moment, in which the borrowed thread may have to run. */
 static struct err *start_agent(struct attaching *a)
 {
+	const unsigned most = a->o->start_ms ? a->o->start_ms : BUSY_MS;
+	const uint64_t begin = monotonic_ms();
 	struct patience patience;
 
-	patience_begin(&patience, a->inf->pid, (a->o->start_ms ? a->o->start_ms : BUSY_MS) * MS_NS);
+	patience_begin(&patience, a->inf->pid, most * MS_NS);
 	for (unsigned pause_ms = BUSY_LOOK_MS;; pause_ms += pause_ms < BUSY_LOOK_MOST_MS ? pause_ms : 0) { /* each look holds the program up */
 		struct tracee *t;
 		int32_t result;
@@ -382,7 +384,7 @@ static struct err *start_agent(struct attaching *a)
 		TRY(ask_agent(a, fn, &result));
 		if (!result)
 			return NULL;
-		if (result == -EBUSY && patience_over(&patience) && a->o->without_agent) {
+		if (result == -EBUSY && a->o->without_agent && monotonic_ms() - begin >= most) { /* by the clock: nothing is lost but time */
 			a->result->held = true;
 			return NULL;
 		}
