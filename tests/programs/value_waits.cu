@@ -9,6 +9,9 @@
  *   circle     two streams wait for each other; the host sets both flags in the end
  *   pingpong   the two take turns, four times, by a flag that is set and cleared
  *   third      as stream, and another stream writes what the consumer reads, without any order: a race besides
+ *   copied     as stream, but the flag was cleared by a copy from the host
+ *   copied_third  as third, and so cleared
+ *   set_by_copy   as stream, but a copy sets the flag
  * The result is 6, in a circle 1. Ends with 77 where the outcome was another one and the program allows that.
  */
 #include "gpu.h"
@@ -134,6 +137,32 @@ static void pingpong(void)
 	}
 }
 
+static void clear_by_copy(void)
+{
+	const unsigned zero = 0;
+
+	CHECK(cudaMemcpy(flag, &zero, sizeof zero, cudaMemcpyHostToDevice));
+	CHECK(cudaDeviceSynchronize());
+}
+
+static void copied(void)
+{
+	clear_by_copy();
+	stream_();
+}
+
+static void set_by_copy(void)
+{
+	unsigned *one;
+
+	CHECK(cudaMalloc(&one, sizeof *one));
+	put<<<1, 1, 0, producer>>>(one, 1);
+	CHECK(cudaDeviceSynchronize());
+	consume(true);
+	put<<<N / 256, 256, 0, producer>>>(x, 5);
+	CHECK(cudaMemcpyAsync(flag, one, sizeof *one, cudaMemcpyDeviceToDevice, producer));
+}
+
 static void third(void)
 {
 	consume(true);
@@ -143,6 +172,12 @@ static void third(void)
 	fetch<<<N / 256, 256, 0, consumer>>>(y + N, x);
 }
 
+static void copied_third(void)
+{
+	clear_by_copy();
+	third();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -150,7 +185,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 		unsigned result;
 	} all[] = {{"stream", stream_, 6}, {"bare", bare, 6}, {"kernel", kernel, 6}, {"either", either, 6}, {"circle", circle, 1},
-		{"pingpong", pingpong, 6}, {"third", third, 6}};
+		{"pingpong", pingpong, 6}, {"third", third, 6}, {"copied", copied, 6}, {"copied_third", copied_third, 6},
+		{"set_by_copy", set_by_copy, 6}};
 	cudaFuncAttributes a;
 
 	wait_value = (decltype(wait_value))driver("cuStreamWaitValue32");

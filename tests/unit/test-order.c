@@ -114,6 +114,74 @@ static void test_what_a_fill_wrote_is_known(void **unused)
 	}
 }
 
+/* A word is set, or set back, by a copy. *ret_read: what stands behind the wait; a fill of the producer's is in front of what sets the word. */
+static struct order *flag_by_copy(bool from_host, uint64_t dst, uint32_t in_front, uint64_t *ret_fill, uint64_t *ret_read)
+{
+	begin();
+	struct sbt_cmd zero = cmd_fill(seq, 1, B, 4);
+
+	zero.u.fill.elem = 4;
+	zero.u.fill.value = in_front;
+	add(zero);
+	value(2, true, 1);
+	*ret_read = fill(2, A, 16);
+	*ret_fill = fill(1, A, 16);
+	struct sbt_cmd c = cmd_copy(seq, 1, from_host ? SBT_COPY_H2D : SBT_COPY_D2D, dst, from_host ? 0x7f0000000000 : A + 64, 4, !from_host);
+
+	c.u.copy.pageable = from_host;
+	if (from_host)
+		piece(seq, SBT_MEMORY_INPUT, c.u.copy.src, "\1\0\0", 4);
+	add(c);
+	return graph_made(false);
+}
+
+static void test_a_flag_that_a_copy_sets(void **unused)
+{
+	static const struct {
+		bool from_host;
+		uint64_t dst;
+		uint32_t in_front;
+		bool ordered;
+	} rows[] = {
+		{true, B, 0, true},
+		{false, B, 0, true},	   /* nothing else can have */
+		{false, B + 8, 0, false},  /* the host, or nobody */
+		{false, B, 1, false},	   /* it was there already */
+	};
+	uint64_t a, c;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct order *g = flag_by_copy(rows[i].from_host, rows[i].dst, rows[i].in_front, &a, &c);
+
+		assert_int_equal(order_before(g, a, c), rows[i].ordered);
+		graph_over(g);
+	}
+}
+
+static void test_a_value_that_a_fill_took_back_ends_no_wait(void **unused)
+{
+	(void)unused;
+	begin();
+	value(1, false, 1);
+	struct sbt_cmd zero = cmd_fill(seq, 1, B, 4);
+
+	zero.u.fill.elem = 4;
+	zero.u.fill.value = 0;
+	add(zero);
+	value(2, true, 1);
+	const uint64_t c = fill(2, A, 16);
+
+	fill(1, A, 16);
+	value(1, false, 1);
+	struct order *g = graph_made(false);
+	struct order_item it;
+
+	assert_true(order_item(g, c, &it));
+	assert_true(it.early & ORDER_EARLY_VALUE); /* no race is certain */
+	graph_over(g);
+}
+
 static void test_a_value_that_was_taken_back_ends_no_wait(void **unused)
 {
 	(void)unused;
@@ -1408,6 +1476,8 @@ int main(void)
 		cmocka_unit_test(test_what_waits_for_a_stream_that_waits_for_a_value_is_behind_it),
 		cmocka_unit_test(test_one_of_two_writes_is_no_order),
 		cmocka_unit_test(test_what_a_fill_wrote_is_known),
+		cmocka_unit_test(test_a_flag_that_a_copy_sets),
+		cmocka_unit_test(test_a_value_that_a_fill_took_back_ends_no_wait),
 		cmocka_unit_test(test_a_value_that_was_taken_back_ends_no_wait),
 		cmocka_unit_test(test_streams_that_wait_for_each_other_come_to_an_end),
 		cmocka_unit_test(test_streams_are_in_order_and_apart),

@@ -24,11 +24,14 @@ struct place {
 		PLACE_CHANGED
 	} is;	      /* COPIED, or CHANGED by a kernel: the value is not known */
 	uint64_t seq; /* by whom */
+	struct sbt_cmd_batch wait; /* the first one for it */
+	bool wide;   /* one waits for 8 bytes */
+	bool mixed;  /* not all of them wait for the same */
 };
 struct write {
 	uint64_t seq, value, stream;
 	size_t place;
-	bool known, copied, done; /* known: its value is */
+	bool known, copied, done; /* known: its value is; copied: by a copy or a fill */
 };
 
 struct feed {
@@ -42,6 +45,8 @@ struct feed {
 	struct sbt_cmd now; /* the one that came late */
 	const struct sbt_cmd *next;
 	bool scanned;
+	uint64_t first_wait;
+	bool blind; /* there are launches of which nobody knows what they write */
 	struct place *places; /* in order of address */
 	size_t nplaces;
 	struct write *writes; /* in order of seq */
@@ -59,14 +64,21 @@ static size_t place_from(const struct feed *f, uint64_t addr)
 	return FIRST_WHERE(f->nplaces, i, f->places[i].addr >= addr);
 }
 
-static void add_place(struct feed *f, uint64_t addr)
+static void add_place(struct feed *f, const struct sbt_cmd_batch *wait)
 {
+	const uint64_t addr = wait->addr;
 	const size_t i = place_from(f, addr);
+	struct place *p = &f->places[i];
 
-	if ((i < f->nplaces && f->places[i].addr == addr) || f->nplaces == PLACES_MAX)
+	if (i < f->nplaces && p->addr == addr) {
+		p->wide |= wait->elem == 8;
+		p->mixed |= p->wait.value != wait->value || p->wait.op_flags != wait->op_flags || p->wait.elem != wait->elem;
+		return;
+	}
+	if (f->nplaces == PLACES_MAX)
 		return;
 	memmove(&f->places[i + 1], &f->places[i], (f->nplaces - i) * sizeof *f->places);
-	f->places[i] = (struct place){.addr = addr};
+	f->places[i] = (struct place){.addr = addr, .wait = *wait, .wide = wait->elem == 8};
 	f->nplaces++;
 }
 
@@ -100,12 +112,46 @@ static bool filled(const struct sbt_cmd_fill *u, uint64_t addr, uint64_t *ret)
 	return true;
 }
 
+struct input {
+	const struct feed *f;
+	uint64_t addr; /* of the host */
+	size_t n;
+	uint64_t value;
+	bool found;
+};
+
+static struct err *read_input(void *arg, const struct sbt_memory *m)
+{
+	struct input *in = arg;
+
+	if (in->found || m->role != SBT_MEMORY_INPUT || !m->has_bytes || m->missing || !range_within(in->addr, in->n, m->addr, m->size))
+		return NULL;
+	TRY(sbt_reader_memory_read(in->f->trace, m, in->addr - m->addr, &in->value, in->n));
+	in->found = true;
+	return NULL;
+}
+
+/* What a copy from the host leaves there, where the trace has the bytes and nobody can have changed them on the way. */
+static bool copied(const struct feed *f, const struct sbt_cmd *c, const struct place *p, uint64_t *ret)
+{
+	const struct sbt_cmd_copy *u = &c->u.copy;
+	struct input in = {.f = f, .n = p->wide ? 8 : 4};
+
+	if (c->kind != SBT_COPY || u->width || (u->async && !u->pageable) || !range_within(p->addr, in.n, u->dst, u->size) ||
+		ckd_add(&in.addr, u->src, p->addr - u->dst))
+		return false;
+	err_free(sbt_reader_memory(f->trace, c->seq, c->seq, read_input, &in));
+	*ret = in.value;
+	return in.found;
+}
+
 static void note_range(struct feed *f, const struct sbt_cmd *c, uint64_t addr, uint64_t end)
 {
 	for (size_t i = place_from(f, addr); i < f->nplaces && f->places[i].addr < end; i++) {
 		uint64_t value = 0;
-		const bool known =
-			c->kind == SBT_FILL && filled(&c->u.fill, f->places[i].addr, &value);
+		const bool known = c->kind == SBT_FILL
+					   ? filled(&c->u.fill, f->places[i].addr, &value)
+					   : copied(f, c, &f->places[i], &value);
 
 		add_write(f, c, i, known, value);
 	}
@@ -123,8 +169,10 @@ static void note_writes(struct feed *f, const struct sbt_cmd *c)
 			add_write(f, c, i, true, c->u.batch.value);
 		return;
 	}
-	if (launches && (!f->source || !f->source->accesses(f->source->arg, c->seq, &f->list)))
+	if (launches && (!f->source || !f->source->accesses(f->source->arg, c->seq, &f->list))) {
+		f->blind = true;
 		return;
+	}
 	if (c->kind == SBT_COPY || c->kind == SBT_FILL)
 		order_accesses_of(&f->list, f->s, c);
 	for (size_t i = 0; i < f->list.n; i++)
@@ -151,7 +199,7 @@ static struct err *each_command(
 static void see_wait(struct feed *f, const struct sbt_cmd *c)
 {
 	if (c->kind == SBT_BATCH && c->u.batch.is_wait)
-		add_place(f, c->u.batch.addr);
+		add_place(f, &c->u.batch);
 	if (c->kind != SBT_SYNC_END)
 		return;
 	MAKE_ROOM(f->learned, f->nlearned, f->cap_learned);
@@ -176,6 +224,40 @@ static void executed(struct feed *f, uint64_t seq)
 		written(f, &f->writes[i]);
 }
 
+static bool is_on_device(const struct feed *f, uint64_t addr)
+{
+	struct state_alloc a;
+
+	return state_alloc_at(f->s, addr, &a) && (a.mem == SBT_MEM_DEVICE || a.mem == SBT_MEM_ASYNC || a.mem == SBT_MEM_VMM);
+}
+
+/* Where all wait for the same value, which was not there, and one copy alone can have brought it, that is what the copy brought: the waits are over. */
+static void conclude(struct feed *f, size_t place)
+{
+	const struct place *p = &f->places[place];
+	struct write *only = NULL;
+	bool other = false; /* something else was put there before the first wait */
+	unsigned n = 0;
+
+	for (size_t i = 0; i < f->nwrites; i++) {
+		struct write *w = &f->writes[i];
+
+		if (w->place != place)
+			continue;
+		if (!w->known || sbt_wait_is_over(&p->wait, w->value)) {
+			only = w;
+			n++;
+		} else {
+			other |= w->seq < f->first_wait;
+		}
+	}
+	if (n != 1 || only->known || !only->copied || !other || p->mixed || f->blind || !is_on_device(f, p->addr) ||
+		!sbt_wait_is_over(&p->wait, p->wait.value))
+		return;
+	only->known = true;
+	only->value = p->wait.value;
+}
+
 /* At the first wait, with all before it executed. */
 static struct err *scan(struct feed *f, uint64_t now)
 {
@@ -185,6 +267,9 @@ static struct err *scan(struct feed *f, uint64_t now)
 	TRY(each_command(f, note_writes));
 	if (f->nwrites > WRITES_MAX)
 		f->nwrites = f->nplaces = 0;
+	f->first_wait = now;
+	for (size_t i = 0; i < f->nplaces; i++)
+		conclude(f, i);
 	for (size_t i = 0; i < f->nwrites && f->writes[i].seq < now; i++)
 		written(f, &f->writes[i]);
 	return NULL;
@@ -257,6 +342,30 @@ static bool began_unknown(const struct feed *f, const struct sbt_cmd *wait, size
 	return false;
 }
 
+/* Whether the fold does not know that a value was written over: by a copy or a fill that came before the first wait. */
+static bool was_taken_back(const struct feed *f, const struct sbt_cmd *wait, size_t place)
+{
+	bool there = false;
+
+	for (size_t i = 0; i < f->nwrites && f->writes[i].seq < f->first_wait; i++) {
+		const struct write *w = &f->writes[i];
+
+		if (w->place == place && there && w->copied)
+			return true;
+		there |= w->place == place && w->known && !w->copied && sbt_wait_is_over(&wait->u.batch, w->value);
+	}
+	return false;
+}
+
+/* The fold knows the values of streams' writes itself. */
+static void tell_values(struct feed *f, uint64_t seq)
+{
+	for (size_t i = kept_row_from(f->writes, f->nwrites, sizeof *f->writes, seq);
+		i < f->nwrites && f->writes[i].seq == seq; i++)
+		if (f->writes[i].known)
+			fold_leaves(f->fold, f->places[f->writes[i].place].addr, f->writes[i].value);
+}
+
 /* Notes that c goes now. For a wait, tells the fold when another write may have ended it. */
 static void goes(struct feed *f, const struct sbt_cmd *c)
 {
@@ -266,11 +375,13 @@ static void goes(struct feed *f, const struct sbt_cmd *c)
 	if (!f->scanned || c->result || c->flags & SBT_F_GRAPH)
 		return;
 	executed(f, c->seq);
+	if (c->kind == SBT_COPY || c->kind == SBT_FILL)
+		tell_values(f, c->seq);
 	if (c->kind != SBT_BATCH || !c->u.batch.is_wait)
 		return;
 	p = place_of(f, c, &at);
 	if (!p || p->is != PLACE_KNOWN || !sbt_wait_is_over(&c->u.batch, p->value) ||
-		began_unknown(f, c, at) || may_come(f, c, at, last_writer(f, at)))
+		began_unknown(f, c, at) || was_taken_back(f, c, at) || may_come(f, c, at, last_writer(f, at)))
 		fold_doubt(f->fold);
 }
 

@@ -39,6 +39,8 @@ struct thread {
 	uint32_t lane;
 };
 
+#define LEAVES_MAX 64u
+
 struct fold {
 	struct lane *lanes;
 	uint32_t nlanes, cap_lanes;
@@ -64,6 +66,8 @@ struct fold {
 	bool attribute_events; /* some launch has recorded an event by an attribute */
 	struct clock *by_attribute; /* for orders of whole commands: what such launches tell when they have ended */
 	struct order_item before_wait; /* lane UINT32_MAX: none */
+	struct sbt_cmd_batch leaves[LEAVES_MAX]; /* fold_leaves(): addr and value */
+	unsigned nleaves;
 	struct clock *kept[2]; /* clocks of the items returned last */
 };
 
@@ -140,6 +144,12 @@ void fold_on_code(struct fold *f, bool (*code)(void *arg, uint64_t kernel, struc
 void fold_doubt(struct fold *f)
 {
 	f->doubt = true;
+}
+
+void fold_leaves(struct fold *f, uint64_t addr, uint64_t value)
+{
+	if (f->nleaves < LEAVES_MAX)
+		f->leaves[f->nleaves++] = (struct sbt_cmd_batch){.addr = addr, .value = value};
 }
 
 void fold_early_in_order(struct fold *f)
@@ -597,6 +607,8 @@ static void after(struct fold *f, const struct state *s, uint32_t lane, const st
 	struct moment *e;
 	bool prior;
 
+	for (unsigned i = 0; i < f->nleaves && (c->kind == SBT_COPY || c->kind == SBT_FILL); i++)
+		values_note(&f->values, &f->leaves[i], moment_of(f, lane));
 	switch (c->kind) {
 	case SBT_EVENT_RECORD:
 		e = event(f, c->u.event_record.event);
@@ -880,6 +892,7 @@ static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c,
 	note_attribute_event(f, c, lane);
 	note_work(f, lane);
 	after(f, s, lane, c);
+	f->nleaves = 0;
 	ret->clock = f->lanes[lane].base;
 	ret->early = (uint16_t)((f->lanes[lane].waited_for_any ? ORDER_EARLY_EVENT : 0) |
 			       begun | doubt_of(f, lane));

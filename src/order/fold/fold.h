@@ -66,6 +66,8 @@ bool fold_apply(struct fold *f, const struct state *s, const struct sbt_cmd *c, 
  * behind the wait may be ordered behind that write, too (ORDER_EARLY_VALUE). The fold notices by
  * itself when it knows no write, or several. */
 void fold_doubt(struct fold *f);
+/* The next command, a copy or a fill, leaves that value at an address that is waited for. */
+void fold_leaves(struct fold *f, uint64_t addr, uint64_t value);
 /* The host touches memory right before command seq of that thread: an item of the host's lane. */
 struct order_item fold_host_touch(struct fold *f, uint32_t thread, uint64_t seq);
 

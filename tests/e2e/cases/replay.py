@@ -898,6 +898,22 @@ def test_value_wait_that_is_missing(t):
         t.match(r'^    A stream waited for a value in memory before one of them, and which write that was is not known: it may order them$', r.out)
 
 
+def test_flag_that_a_copy_sets(t):
+    """Cleared by a copy from the host, or set by a copy: the order is as certain as with a stream's write, and so is a race beside it."""
+    for word in 'copied', 'set_by_copy':
+        recorded(t, 'value_waits', word)
+        r = t.tsdb('races', '--possible', 't.sbt')
+        t.equal(r.status, 0, word)
+        t.match(r'^No races in \d+ commands\.$', r.out, word)
+        t.equal(t.tsdb('explore', 't.sbt').status, 0, word)
+        t.equal(t.tsdb('replay', 't.sbt').status, 0, word)
+    t.record('value_waits', 'copied_third')
+    r = t.tsdb('races', '--possible', 't.sbt')
+    t.equal(r.status, 3, 'copied_third')
+    t.match(rf"^Race 1 \(certain\): #{find(t, 'more<<<')} and #{find(t, 'fetch<<<', which=-1)} both touch 4096 bytes", r.out)
+    t.no_match(r'^Race 2', r.out)
+
+
 def test_value_waits_in_a_circle(t):
     """The host broke the circle, which no record shows: the replay goes on and says so."""
     recorded(t, 'value_waits', 'circle')
