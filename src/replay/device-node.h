@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside a graph launch on a device: memory as it is after so many of its steps (state/steps.h). Any call that moves, or asks about more than memory,
- * leaves it: the device then counts as being behind the launch.
+ * Goes into a graph launch on a device: memory as it is after a number of the launch's steps
+ * (state/steps.h). Any call that moves, or that asks about more than memory, leaves the graph
+ * launch; the device is then behind it.
  */
 #ifndef REPLAY_DEVICE_NODE_H
 #define REPLAY_DEVICE_NODE_H

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A device that executes a trace's commands: tsdb's end of tsdb-replayer (protocol.h). The process is started, asked, timed, killed
- * and started again here; a fault of the device costs the process, never tsdb.
+ * A device that executes a trace's commands: tsdb's end of tsdb-replayer (protocol.h). This code
+ * starts the replayer, sends it requests, limits its time, kills it and starts it again. A fault of
+ * the device ends the replayer's process, never tsdb.
  *
- * The surprise: a dead replayer is no dead device. After a fault, a time-out, a crash or a Ctrl-C the next call starts a fresh process,
- * applies the what-ifs again and brings it to where the caller believes to be (after a fault: right before the command that
- * failed). device_restart() only does that now.
+ * The surprise: a dead replayer does not end the struct device. After a fault, a time-out, a crash
+ * or Ctrl-C the next call starts a fresh process, applies the what-ifs again and goes to the
+ * caller's position (after a fault: right before the command that failed). device_restart() does
+ * only that, at once.
  *
- * All calls come from one thread, the one that called device_open() (the replayer dies with it). Any call may fail with ERR_INFERIOR (fault,
- * crash, hang; device_culprit() says which command), ERR_INTERRUPTED, ERR_LIMIT (no room), ERR_UNSUPPORTED (refused by name).
+ * All calls come from the thread that called device_open(): the replayer dies with that thread. Any
+ * call may fail with ERR_INFERIOR (fault, crash, hang; device_culprit() says which command),
+ * ERR_INTERRUPTED, ERR_LIMIT (no room), ERR_UNSUPPORTED (refused by name).
  */
 #ifndef REPLAY_DEVICE_H
 #define REPLAY_DEVICE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bytes as the numbers that a kernel takes them for: the types of --as. For tsdb and the replayer.
+ * Reads bytes as numbers of a given type: the types of --as. For tsdb and the replayer.
  */
 #ifndef REPLAY_VALUES_H
 #define REPLAY_VALUES_H
@@ -14,12 +14,13 @@ struct value_type {
 	unsigned bytes; /* at most 8 */
 	bool is_float;
 };
-/* AUTO is there too, as what it means while nothing was seen. */
+/* Indexed by enum replayer_as. The row of AUTO is the type used when no values were seen. */
 extern const struct value_type value_types[REPLAYER_AS_END];
 
-/* The number whose bits are the low ones; floats narrower than a double and integers up to 2^53 exactly. */
+/* The number that the low bits encode; exact for floats narrower than a double and for integers up
+ * to 2^53. */
 double value_of(uint64_t bits, enum replayer_as as);
-/* Its bits as an integer with a sign. */
+/* The low bits as a signed integer. */
 int64_t value_signed(uint64_t bits, enum replayer_as as);
 
 #endif

@@ -8,7 +8,8 @@
 #include "base/patience.h"
 #include "replay/client/device-private.h"
 
-/* Records come from a process that a trace may have taken over; what indexes tables here must be in them. */
+/* Records come from a process that a trace may have taken over, so values that index tables here
+ * are checked. */
 static bool is_row(const struct replayer_difference *r)
 {
 	return r->as < REPLAYER_AS_END && r->unwritten <= REPLAYER_UNWRITTEN_SHARED;
@@ -54,7 +55,7 @@ static struct err *one_piece(struct device *d, const struct buf *request, uint64
 	return d->want > was ? NULL : err_new(ERR_INFERIOR, "the replayer does not get beyond #%" PRIu64, was);
 }
 
-/* True, and nothing is left of e, when it only means that there is no more time. */
+/* Returns true, and frees e, if it only means that there is no more time. */
 static bool is_enough(const struct device *d, struct err *e, struct device_checked *ret)
 {
 	const bool spent =
@@ -86,7 +87,7 @@ struct err *device_check(struct device *d, const struct replayer_check *how, con
 	buf_free(&request);
 	if (e && is_enough(d, e, ret))
 		e = NULL;
-	if (!e && d->fd >= 0) /* what was ended for taking too long has nothing to give back */
+	if (!e && d->fd >= 0) /* a process that was ended has nothing to give back */
 		e = device_ask(d, REPLAYER_CHECK_END, &none, sizeof none, sizeof(struct replayer_done));
 	if (e)
 		device_checked_free(ret);

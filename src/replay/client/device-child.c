@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the replayer's process is given: its environment, and where it lies in its address space. Both are settled before it runs, so nothing of the
- * user's that a trace should not see was ever in it. Its place is chosen at random each time; only the region is told, where recorded programs
- * have nothing: with ADDR_COMPAT_LAYOUT Linux maps libraries upwards from 0x2aaa..., programs' are below 0x7fff...
+ * The environment of the replayer's process and the layout of its address space. Both are set
+ * before it runs, so user data that a trace should not see was never in it. The kernel chooses the
+ * addresses at random each time; tsdb only chooses the region, one where recorded programs have
+ * nothing: with ADDR_COMPAT_LAYOUT Linux maps libraries upwards from 0x2aaa..., while programs'
+ * libraries are below 0x7fff...
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,8 @@
 
 extern char **environ;
 
-/* One for each attempt; a recorded range that something lies on in one process is free in the next one. */
+/* One layout for each attempt: a recorded range that is in use in one process may be free in the
+ * next. */
 static const unsigned long layouts[DEVICE_ATTEMPTS] = {ADDR_COMPAT_LAYOUT, ADDR_COMPAT_LAYOUT, 0, 0};
 
 void device_child_layout(unsigned attempt)
@@ -23,7 +26,8 @@ void device_child_layout(unsigned attempt)
 
 	if (now != -1 && personality(((unsigned long)now & ~(unsigned long)(ADDR_NO_RANDOMIZE | ADDR_COMPAT_LAYOUT)) | layout) != -1)
 		return;
-	/* Containers forbid it. Older kernels also lay out that way when the stack has no limit. */
+	/* Containers forbid personality(). Older kernels also use this layout when the stack has no
+	 * limit. */
 	if (layout && !getrlimit(RLIMIT_STACK, &stack) && stack.rlim_max == RLIM_INFINITY) {
 		stack.rlim_cur = RLIM_INFINITY;
 		(void)setrlimit(RLIMIT_STACK, &stack);
@@ -32,10 +36,11 @@ void device_child_layout(unsigned attempt)
 
 /* ---- environment --------------------------------------------------------------------------------------------------- */
 
-/* What the drivers and tsdb itself look at; a name that ends in * is a beginning. */
+/* Variables that the drivers and tsdb use; a name that ends in * is a prefix. */
 static const char *const passed[] = {"TSDB_*", "CUDA_*", "NVIDIA_*", "LD_LIBRARY_PATH", "LANG", "LC_*", "TZ", "ASAN_OPTIONS", "UBSAN_OPTIONS"};
 
-/* Set by us, or of no use in a sandbox: code to load, a cache to write to, one process's socket. */
+/* Variables that we set ourselves, or that make no sense in a sandbox: code to load, a cache to
+ * write to, one process's socket. */
 static const char *const never[] = {REPLAYER_FD_ENV, "CUDA_INJECTION64_PATH", "CUDA_INJECTION32_PATH", "CUDA_CACHE_PATH", "CUDA_CACHE_DISABLE"};
 
 static bool is_var(const char *entry, const char *name)

@@ -55,7 +55,7 @@ static struct err *call(struct device *d, uint32_t type, const void *body, size_
 	return device_reply(d, reply);
 }
 
-/* A refusal leaves the launch as it is; a dead process does not. */
+/* After a refusal the launch stays as it is; after the process has died it is left. */
 static struct err *refused(struct device *d, struct err *e)
 {
 	if (!d->pid) {
@@ -79,13 +79,13 @@ static struct err *need(struct device *d)
 		return err_new(ERR_STATE, "no launch is under the microscope");
 	d->culprit = d->culprit_first = 0;
 	d->error = 0;
-	if (!d->pid) /* it died while something else was asked */
+	if (!d->pid) /* the process died during another request */
 		return refused(d, err_cure(err_new(ERR_STATE, "the replayer was ended, and the launch with it"), "\"stepi\" begins it again"));
 	ASKING(d, device_alive(d));
 	return NULL;
 }
 
-/* The launch has ended or not: where the device is then. */
+/* Sets the device's position: behind the launch if it has ended without a fault, else before it. */
 static void settle(struct device *d)
 {
 	const bool over = d->stop.state == SOFT_ENDED && d->stop.why != SOFT_WHY_FAULT;
@@ -174,7 +174,7 @@ struct err *device_kernel_points(struct device *d, struct soft_point *p, unsigne
 	return NULL;
 }
 
-/* Strings in records: where they are. */
+/* Makes every string in the records end with NUL. */
 static void end_strings(uint32_t what, uint8_t *r)
 {
 	struct soft_warp *w = (void *)r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside device.h: device-process.c starts, feeds and buries the replayer; device.c knows what to ask it and what to do when it is gone.
+ * Shared by the files behind device.h: device-process.c starts, feeds and reaps the replayer;
+ * device.c decides what to ask it and how to go on when it has died.
  */
 #ifndef REPLAY_DEVICE_PRIVATE_H
 #define REPLAY_DEVICE_PRIVATE_H
@@ -9,7 +10,7 @@
 #include "base/patience.h"
 #include "replay/device.h"
 
-/* A request that a fresh process must be told again: a what-if, and where it was made. */
+/* A what-if: a request to repeat in a fresh process, and the position where it was made. */
 struct device_edit {
 	uint64_t at;
 	uint32_t type; /* enum replayer_type */
@@ -33,7 +34,7 @@ struct device {
 	void *said_arg;
 	int said_fd;   /* the end of the replayer's standard output that we read; -1 */
 	uint32_t asked; /* the type of the message sent last */
-	bool back;	/* it goes back: what is executed then was executed for the user before */
+	bool back;	/* it goes back over commands that were executed for the user before */
 
 	pid_t pid; /* 0: no process */
 	int fd;	   /* ours, non-blocking; -1 */
@@ -41,7 +42,7 @@ struct device {
 	struct buf in;	/* body of the last reply */
 
 	uint64_t pos;	/* of the replayer, if it lives and is not astray */
-	uint64_t want;	/* where the caller believes to be */
+	uint64_t want;	/* the caller's position */
 	uint64_t done;	/* known to have finished */
 	bool astray;	/* pos is not known */
 	bool blaming;	/* looking for the command that broke the device */
@@ -51,7 +52,7 @@ struct device {
 
 	uint64_t inside;  /* the launch under the microscope; 0: none. device-kernel.c */
 	uint64_t graph;	  /* the graph launch that it is in the middle of; 0: none. device-node.c */
-	uint32_t step;	  /* so many are done */
+	uint32_t step;	  /* steps done in it */
 	uint64_t outside; /* where the caller believed to be before it */
 	struct soft_stop stop;
 
@@ -68,33 +69,37 @@ struct err *device_said_open(struct device *d, int *ret_end) TS_CHECK;
 void device_said_take(struct device *d);
 void device_said_close(struct device *d);
 
-/* For device-kernel.c: a living process where the caller believes to be; and what every failure that may have moved it goes through. */
+/* For device-kernel.c. device_ready() gives a living process at the caller's position;
+ * device_failed() handles every failure that may have moved the device. */
 struct err *device_ready(struct device *d) TS_CHECK;
 struct err *device_failed(struct device *d, struct err *e) TS_CHECK;
 
-/* The attempts at placing the memory: so many processes are tried when a recorded address is taken in each. */
+/* How many processes are tried when some recorded address is already in use in each of them. */
 #define DEVICE_ATTEMPTS 4u
 
-/* The replayer's environment, with the number of its end of the socket: a list to free. */
+/* The replayer's environment, with the number of its end of the socket. Free it with
+ * device_child_env_free(). */
 char **device_child_env(const struct device *d, int fd);
 void device_child_env_free(char **env);
-/* After fork, before exec: how the new program lies in its address space. */
+/* Called after fork and before exec: sets the layout of the new program's address space. */
 void device_child_layout(unsigned attempt);
-/* Forks and executes; the socket is set up. */
+/* Forks and executes the replayer, and sets up the socket. */
 struct err *device_spawn(struct device *d) TS_CHECK;
-/* Kills and reaps; harmless without a process. Returns the wait status it had died with, or -1 when we killed it. */
+/* Kills and reaps the replayer; does nothing without a process. Returns the wait status if it had
+ * died by itself, -1 if this call killed it. */
 int device_bury(struct device *d);
-/* An error when the process has died meanwhile; it is buried then. */
+/* Returns an error if the process has died meanwhile; the process is then reaped. */
 struct err *device_alive(struct device *d) TS_CHECK;
-/* Appends a message; nothing is sent unless much has gathered. */
+/* Appends a message to the buffer. Sends only when the buffer has grown large. */
 struct err *device_post(struct device *d, uint32_t type, const void *body, size_t n, const void *tail, size_t tail_n) TS_CHECK;
-/* Sends all and waits for one reply: its body is in d->in, of at least size bytes. An ERROR becomes an err, d->culprit is set. */
+/* Sends everything and waits for one reply, whose body of at least size bytes is in d->in. An ERROR
+ * reply becomes an err and sets d->culprit. */
 struct err *device_reply(struct device *d, size_t size) TS_CHECK;
 
 /* ---- for device-watch.c ---- */
-/* A request about the position; the reply is in d->in. */
+/* Sends a request that does not move; the reply is in d->in. */
 struct err *device_ask(struct device *d, uint32_t type, const void *body, size_t n, size_t reply) TS_CHECK;
-/* One that executes towards seq `to`; the reply begins with the position it got to. */
+/* Sends a request that executes towards seq `to`; the reply begins with the position reached. */
 struct err *device_ask_run(struct device *d, uint32_t type, const void *body, size_t n, size_t reply, uint64_t to) TS_CHECK;
 
 #endif

@@ -22,8 +22,9 @@
 #include "replay/client/device-private.h"
 
 #define POST_BYTES 4096	   /* gathered before they are sent */
-#define GRACE_MS 3000	   /* that a reply may take after Ctrl-C: work in flight ends, a hang does not */
-#define EXEC_MS 10000	   /* for the replayer to be executed; its file system may not answer */
+/* that a reply may take after Ctrl-C: enough for work in flight, not for a hang */
+#define GRACE_MS 3000
+#define EXEC_MS 10000	   /* for the replayer to be executed; its file system may hang */
 #define DYING_MS 1000	   /* that a process may take to die when its socket is closed */
 #define SENTENCE_MAX 4000u /* of what the replayer says */
 
@@ -37,7 +38,8 @@ static uint64_t now_ms(void)
 
 /* ---- the process --------------------------------------------------------------------------------------------------- */
 
-/* After fork: only what is safe there. Ctrl-C is the shell's; a reader of our standard input it must not be. */
+/* Runs after fork, so it makes only calls that are safe there. Ctrl-C goes to the shell, and the
+ * replayer must not read tsdb's standard input. */
 static void child(const struct device *d, int fd, int said, int fail, char **env, pid_t parent)
 {
 	char *argv[] = {d->replayer, d->no_sandbox ? (char *)(uintptr_t)REPLAYER_NO_SANDBOX : NULL, NULL};
@@ -141,7 +143,7 @@ static int reap(struct device *d, uint64_t ms)
 		if (r == d->pid)
 			return status;
 		if (r < 0 && errno != EINTR)
-			return 0; /* somebody else reaped it */
+			return 0; /* another part of the program reaped it */
 		if (!ms || patience_over(&patience))
 			return -1;
 		nanosleep(&nap, NULL);
@@ -169,7 +171,7 @@ int device_bury(struct device *d)
 
 /* ---- the end of it -------------------------------------------------------------------------------------------------- */
 
-/* It is one of those submitted and not known to have finished. */
+/* Names all commands that were submitted and are not known to have finished. */
 static void suspect_all(struct device *d)
 {
 	d->culprit = d->pos > d->done ? d->pos : 0;
@@ -207,7 +209,7 @@ static struct err *ended(struct device *d, int status)
 	return e;
 }
 
-/* The socket is closed: how did it end? */
+/* The socket is closed: finds out how the process ended. */
 static struct err *died(struct device *d)
 {
 	suspect_all(d);
@@ -254,7 +256,8 @@ static struct limit limit_of(const struct device *d)
 	return l;
 }
 
-/* Until the socket is ready for events, or readable (what a dying replayer says matters more than what we have to say). */
+/* Waits until the socket is ready for events, or readable: a dying replayer's message matters more
+ * than ours. */
 static struct err *wait_for(struct device *d, short events, struct limit *l)
 {
 	for (;;) {
@@ -267,7 +270,8 @@ static struct err *wait_for(struct device *d, short events, struct limit *l)
 			l->grace_ms = now_ms();
 		if (d->budget && patience_over(d->budget) && !l->grace_ms)
 			l->grace_ms = now_ms();
-		if (l->grace_ms && now_ms() - l->grace_ms >= GRACE_MS) /* it is the user who gives up */
+		/* the user gives up, not tsdb */
+		if (l->grace_ms && now_ms() - l->grace_ms >= GRACE_MS)
 			return d->interrupt && *d->interrupt ? kill_for(d, ERR_INTERRUPTED, "interrupted while the device was busy")
 							     : kill_for(d, ERR_LIMIT, "the budget is spent");
 		if (patience_over(&l->patience)) {
@@ -285,7 +289,8 @@ static struct err *wait_for(struct device *d, short events, struct limit *l)
 	}
 }
 
-/* Sends what has gathered. A replayer that does not read any more is no error here: its last words are read by the caller. */
+/* Sends what has gathered. A replayer that no longer reads is no error here: the caller reads its
+ * last message. */
 static struct err *flush(struct device *d)
 {
 	struct limit l = limit_of(d);
@@ -346,7 +351,7 @@ static struct err *receive(struct device *d, void *dst, size_t n, struct limit *
 
 static const struct {
 	enum err_code code;
-	bool dead; /* the process is of no more use */
+	bool dead; /* the process is of no use any more */
 	const char *cure;
 } errors[] = {
 	[REPLAYER_E_OTHER] = {ERR_STATE, false, NULL},

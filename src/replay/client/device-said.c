@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "replay/client/device-private.h"
 
-#define PIPE_BYTES (1 << 20) /* room wanted: the replayer rarely has to wait then */
+#define PIPE_BYTES (1 << 20) /* wanted size: the replayer then rarely has to wait */
 
 struct err *device_said_open(struct device *d, int *ret_end)
 {
@@ -30,7 +30,8 @@ struct err *device_said_open(struct device *d, int *ret_end)
 	return NULL;
 }
 
-/* Whether kernels run for the user now, who wants to read what they print, and not for us to compare. */
+/* Whether kernels now run for the user, so that what they print is shown. When tsdb only compares
+ * results, it is dropped. */
 static bool for_the_user(const struct device *d)
 {
 	return !d->back && d->asked != REPLAYER_CHECK && d->asked != REPLAYER_CHANGED && d->asked != REPLAYER_ACCESSES &&

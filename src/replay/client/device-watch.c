@@ -13,7 +13,7 @@ static struct err *broken(struct device *d)
 	return err_new(ERR_INFERIOR, "the replayer answers with access sets that are none; it was ended");
 }
 
-/* One set from the reply at *at; copied, for its alignment. */
+/* Reads one set from the reply at *at; copies its spans to align them. */
 static struct err *take_set(struct device *d, size_t *at, struct access_set *ret, struct buf *copy)
 {
 	struct replayer_access_set head;
@@ -60,7 +60,7 @@ static struct err *take_sets(struct device *d, uint64_t first, struct buf *copy,
 	return NULL;
 }
 
-/* By ACCESSES or CHANGED. */
+/* Asks with request ACCESSES or CHANGED. */
 static struct err *ask_sets(struct device *d, uint32_t type, bool by_base, uint64_t first,
 	uint64_t last, uint32_t max, struct err *(*each)(void *arg, const struct access_set *a),
 	void *arg)

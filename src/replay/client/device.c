@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What to ask the replayer, and how a new one takes over from a dead one: every call first makes sure that there is a process
- * and that it stands where the caller believes to be (heal()).
+ * The requests to the replayer, and how a new process takes over from a dead one: every call first
+ * makes sure that there is a process and that it is at the caller's position (heal()).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -74,7 +74,8 @@ static struct err *seek_raw(struct device *d, uint64_t seq)
 	struct replayer_seek s = {seq};
 
 	d->astray = true;
-	d->done = d->first - 1; /* it may have to begin there: who is to blame for a crash */
+	/* a seek may start there, so any command from there on can be to blame */
+	d->done = d->first - 1;
 	d->pos = seq;
 	d->doing = DEVICE_GOING;
 	struct err *e = CALL(d, SEEK, s, replayer_done);
@@ -113,7 +114,7 @@ static struct err *start(struct device *d)
 	return e ? e : edit_again(d);
 }
 
-/* What the microscope was at is over. */
+/* Leaves the launch under the microscope, or the graph launch. */
 static void leave(struct device *d)
 {
 	d->graph = 0;
@@ -139,7 +140,8 @@ static struct err *heal(struct device *d)
 	return NULL;
 }
 
-/* ---- finding the command that broke it ----------------------------------------------------------------------------------- */
+/* ---- finding the command that broke the device
+ * --------------------------------------------------------------------------- */
 
 static struct err *run_raw(struct device *d, uint64_t to, uint64_t addr, uint64_t size, bool *ret_hit)
 {
@@ -147,7 +149,7 @@ static struct err *run_raw(struct device *d, uint64_t to, uint64_t addr, uint64_
 	struct replayer_ran ran;
 
 	d->astray = true;
-	d->pos = to; /* whom a crash is blamed on */
+	d->pos = to; /* a crash is blamed on this command */
 	TRY(CALL(d, RUN, r, replayer_ran));
 	memcpy(&ran, d->in.data, sizeof ran);
 	d->pos = d->done = ran.seq;
@@ -157,7 +159,8 @@ static struct err *run_raw(struct device *d, uint64_t to, uint64_t addr, uint64_
 	return NULL;
 }
 
-/* One of first..last broke the device: executes them one by one. NULL: they all went well this time. */
+/* One of first..last broke the device: executes them one by one to find it. Returns NULL if all of
+ * them succeeded this time. */
 static struct err *one_by_one(struct device *d, uint64_t first, uint64_t last)
 {
 	bool hit;
@@ -500,7 +503,7 @@ struct err *device_hash_recorded(struct device *d, uint64_t addr, uint64_t size,
 
 /* ---- what-ifs ----------------------------------------------------------------------------------------------------------------- */
 
-/* Asks, and remembers what was asked for the next process. */
+/* Sends a what-if, and remembers it for the next process. */
 static struct err *edit(struct device *d, uint32_t type, const void *body, size_t n, const void *tail, size_t tail_n)
 {
 	struct device_edit *x;
@@ -548,7 +551,7 @@ struct err *device_set_arg(struct device *d, uint64_t seq, uint32_t param, const
 	return edit(d, REPLAYER_ARG, &a, sizeof a, src, n);
 }
 
-/* A second list takes the place of the first. */
+/* Forgets the earlier requests of this type: a second list replaces the first. */
 static void forget_type(struct device *d, uint32_t type)
 {
 	size_t k = 0;
@@ -644,7 +647,7 @@ struct err *device_ask_run(struct device *d, uint32_t type, const void *body, si
 
 	EXECUTING(d, heal(d));
 	d->astray = true;
-	d->pos = to; /* whom a crash is blamed on */
+	d->pos = to; /* a crash is blamed on this command */
 	EXECUTING(d, call(d, type, body, n, NULL, 0, reply));
 	memcpy(&seq, d->in.data, sizeof seq);
 	if (seq < d->first - 1 || seq > to) {

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include "replay/engine/replay-private.h"
 
-/* The state follows the device to the point it reached, the explicit retirements kept. */
+/* Brings the state to the point that the device reached; keeps the explicit retirements. */
 static struct err *follow(struct replay *r, uint64_t reached)
 {
 	return reached > r->seq ? replay_jump_state(r, reached, UINT64_MAX, r->nmarks) : NULL;

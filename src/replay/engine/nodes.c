@@ -29,7 +29,8 @@ static struct err *enough_steps(uint64_t seq, uint32_t step, uint32_t steps)
 		"\"info graph\" at the launch lists them");
 }
 
-/* How many steps the launch has, by the state at hand when that is the launch's, else by one made for it. */
+/* Counts the launch's steps from the present state if it is the launch's, else from a state made
+ * for this. */
 static struct err *count_steps(struct replay *r, uint64_t seq, uint32_t *ret)
 {
 	const struct sbt_cmd *c;
@@ -92,7 +93,7 @@ static struct err *take_steps(struct matcher *m, const struct state *s, uint32_t
 	k->graph = graph;
 	k->made = g.made;
 	k->update = g.last_update;
-	/* A graph that cannot be has no nodes to stop at; launching it will tell. */
+	/* An impossible graph has no nodes to stop at; launching it reports the error. */
 	err_free(e);
 	return NULL;
 }

@@ -18,7 +18,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Drops the one that is least missed when the user is at index. */
+/* Drops the checkpoint that helps least when the user is at index. */
 static void thin(struct points *t, uint64_t index)
 {
 	double least = 0;

@@ -56,7 +56,7 @@ struct err *replay_peek(struct replay *r, const struct sbt_cmd **ret)
 	return NULL;
 }
 
-/* Puts what the executor failed at before the sentence. */
+/* Adds the command that the executor failed at to the sentence. */
 static struct err *name_culprit(struct replay *r, struct err *e, uint64_t first, uint64_t seq)
 {
 	struct buf b = BUF_INIT;
@@ -82,7 +82,8 @@ static struct err *name_culprit(struct replay *r, struct err *e, uint64_t first,
 	return e;
 }
 
-/* The executor failed at a command: stand right before it, where it will be, too, when it is asked next. */
+/* The executor failed at a command: moves the position to right before it. The executor goes there,
+ * too, at its next request. */
 static struct err *stand_before(struct replay *r, struct err *e)
 {
 	uint64_t first = 0, seq = r->has_ex && r->ex.culprit ? r->ex.culprit(r->ex.arg, &first) : 0;
@@ -170,7 +171,7 @@ struct jump {
 	unsigned made;	     /* marks made in s */
 };
 
-/* What is at hand without reading the trace. */
+/* Starts from the nearest state at hand, without reading the trace. */
 static void start_near(const struct replay *r, struct jump *j)
 {
 	const struct point *p = points_find(&r->points, j->seq, j->nmarks);
@@ -193,7 +194,7 @@ static void start_near(const struct replay *r, struct jump *j)
 	j->at = totals(j->s);
 }
 
-/* A keyframe, when there is one after j->s that the marks allow. */
+/* Starts from a keyframe, if there is one after j->s that the marks allow. */
 static struct err *start_keyframe(struct replay *r, struct jump *j)
 {
 	uint64_t guess = j->seq;
@@ -278,13 +279,14 @@ unsigned replay_marks_before(const struct replay *r, uint64_t seq)
 	return n;
 }
 
-/* A window's beginning is the end of what lies before it, also where commands are missing there. */
+/* A window's beginning is the end of what comes before it, even if the last commands before it are
+ * missing. */
 static struct err *seek_device(struct replay *r, uint64_t seq)
 {
 	return r->ex.seek(r->ex.arg, r->window && seq < r->first ? r->first - 1 : seq);
 }
 
-/* The state at the goal, to be taken or left. */
+/* Makes the state at the goal; the caller takes or frees it. */
 static struct err *jump_find(struct replay *r, struct jump *j)
 {
 	struct err *e;
@@ -561,7 +563,8 @@ struct err *replay_not_held(const struct replay *r, uint64_t seq)
 }
 
 
-/* Not every number becomes a command: one whose call changed nothing may be a window's last, and then means "behind all of it". */
+/* Not every number becomes a command: if the call of a window's last number changed nothing, that
+ * number means "behind all of it". */
 struct err *replay_look_up(struct replay *r, uint64_t seq)
 {
 	const struct sbt_cmd *c;
@@ -613,7 +616,7 @@ static struct err *retire_head(struct replay *r, uint32_t stream, uint64_t *ret)
 
 	if (!state_stream_by_id(r->s, stream, &st) || !st.head)
 		return NULL;
-	/* held back by a value in memory: nobody but the user can say when that comes */
+	/* a value in memory holds it back: only the user knows when that value comes */
 	if (st.status == STATE_WAITING && st.wait_stream != SBT_NO_ID)
 		return held_back(&st);
 	replay_mark(r, st.head);
@@ -650,7 +653,7 @@ struct err *replay_next_stream(struct replay *r, uint32_t stream, struct replay_
 	if (!e && r->seq != seq)
 		e = replay_settle(r);
 	if (e && r->seq != seq && (e->code == ERR_NOT_FOUND || e->code == ERR_STATE))
-		err_free(replay_jump(r, seq, UINT64_MAX, r->nmarks)); /* as if it had not been tried */
+		err_free(replay_jump(r, seq, UINT64_MAX, r->nmarks)); /* undo the attempt */
 	e = replay_stopped(r, e, REPLAY_STEPPED, ret);
 	ret->retired = retired;
 	return e;

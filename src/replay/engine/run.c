@@ -86,7 +86,7 @@ static bool interrupted(volatile bool *interrupt)
 	return interrupt && *interrupt;
 }
 
-/* *node: it stops before the launch that has the step. */
+/* *node: the run stops before the launch that has this step. */
 static struct err *run_forwards(struct replay *r, struct matcher *m, volatile bool *interrupt, enum replay_why *why, int *id, uint64_t *node_seq,
 	uint32_t *node)
 {
@@ -177,7 +177,8 @@ static struct err *run_backwards(struct replay *r, struct matcher *m, volatile b
 	return replay_jump(r, to, UINT64_MAX, replay_marks_before(r, to));
 }
 
-/* Forwards on a device: to the next match at once, which is much faster than to have every command looked at on the way. */
+/* Forwards on a device it goes straight to the next match, which is much faster than to look at
+ * every command on the way. */
 struct err *replay_run(struct replay *r, bool backwards, const struct replay_breakpoint *bps, unsigned n,
 	volatile bool *interrupt, struct replay_stop *ret)
 {

@@ -45,7 +45,7 @@ static struct err *device_to(struct replay *r, uint64_t seq)
 	return r->ex.seek(r->ex.arg, seq < r->first ? r->first - 1 : seq);
 }
 
-/* After a move on the device alone that came to nothing: to where the engine still is. */
+/* A move of the device alone failed: moves the device back to the engine's position. */
 static struct err *device_back(struct replay *r, struct err *e)
 {
 	struct err *back;
@@ -59,7 +59,8 @@ static struct err *device_back(struct replay *r, struct err *e)
 	return e;
 }
 
-/* The last command in lo..hi - 1 that changes the range, or lets one go that does, *ret_late; *ret is left alone when none does. */
+/* The last command in lo..hi - 1 that changes the range, or that releases a kept-back command which
+ * changes it (*ret_late). *ret is unchanged when there is none. */
 static struct err *last_change(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr, uint64_t size, uint64_t *ret, uint64_t *ret_late)
 {
 	uint64_t at = lo - 1;
@@ -78,7 +79,8 @@ static struct err *last_change(struct replay *r, uint64_t lo, uint64_t hi, uint6
 
 /* ---- forwards -------------------------------------------------------------------------------------------------------------- */
 
-/* The first command after the position that matches, else the end; nothing moves. Kernels ahead are learnt on the way. */
+/* Finds the first command after the position that matches, else the end; nothing moves. Learns
+ * about kernels on the way. */
 static struct err *next_match(struct replay *r, struct matcher *m, volatile bool *interrupt, uint64_t *ret_seq, uint32_t *ret_node, int *ret_id)
 {
 	struct state *ahead;
@@ -127,7 +129,8 @@ struct watch {
 	uint32_t node;	   /* ... this one */
 };
 
-/* All the way to a command, state and device at the same time. *ret_reached: where the device stands; the state only goes to `to`. */
+/* Goes to a command; the state and the device move at the same time. *ret_reached is where the
+ * device got to; the state always goes to `to`. */
 static struct err *run_unwatched(struct replay *r, uint64_t to, uint64_t *ret_reached, bool *ret_hit)
 {
 	struct replay_ahead *ahead = to - r->seq > AHEAD ? replay_ahead_start(r, to) : NULL;
@@ -144,7 +147,7 @@ static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x
 	struct err *e = NULL;
 
 	TRY(next_match(r, m, x->interrupt, &to, &x->node, &x->id));
-	if (x->id && x->node) /* it stops before the launch; the node is the caller's to go to */
+	if (x->id && x->node) /* it stops before the launch; the caller goes to the node */
 		x->node_seq = to--;
 	x->why = x->id ? REPLAY_BREAKPOINT : interrupted(x->interrupt) ? REPLAY_INTERRUPTED : REPLAY_END;
 	if (to <= start)
@@ -231,7 +234,7 @@ static struct err *backwards(struct replay *r, struct matcher *m, struct watch *
 			e = look_at_block(r, m, x, lo, hi, &to);
 		hi = lo;
 	}
-	if (e && e->code == ERR_INTERRUPTED) { /* what has been found is not yet the last one: stay */
+	if (e && e->code == ERR_INTERRUPTED) { /* a later match may be missing: stay */
 		err_free(e);
 		x->why = REPLAY_INTERRUPTED;
 		x->id = 0;
@@ -336,7 +339,7 @@ static struct err *who_wrote(struct replay *r, uint64_t addr, uint64_t size, vol
 	if (r->seq < lo)
 		return err_new(ERR_NOT_FOUND, "nothing has been executed yet that could have written to 0x%" PRIx64, addr);
 	TRY(last_record(r, lo, r->seq, addr, size, interrupt, &record));
-	/* What is kept back behind a wait for a value has written nothing yet. */
+	/* A command that is kept back behind a wait for a value has written nothing yet. */
 	while (record && r->has_ex && r->ex.kept) {
 		uint64_t wait;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside plan.h: plan-scan.c reads a window into items that say what each piece of work touches and waits for; plan.c chooses.
+ * Shared by the files behind plan.h: plan-scan.c reads a window into items, which say what memory
+ * each piece of work touches and what it waits for; plan.c chooses the items to execute.
  */
 #ifndef REPLAY_PLAN_PRIVATE_H
 #define REPLAY_PLAN_PRIVATE_H
@@ -9,7 +10,8 @@
 
 enum plan_how { PLAN_READS = 1, PLAN_WRITES = 2 };
 
-/* Memory that a command may touch. Key 0 is all that lies in no allocation: globals, memory that nobody saw allocated. */
+/* Memory that a command may touch. Key 0 is all memory outside known allocations: globals, and
+ * memory whose allocation was not seen. */
 struct plan_touch {
 	uint32_t key; /* of an allocation, as long as it lives */
 	uint32_t how;

@@ -106,7 +106,7 @@ static void touch(struct plan_scan *s, struct plan_item *it, uint32_t key, unsig
 	it->ntouches++;
 }
 
-/* n bytes at addr. on_host: memory of the program if it is no allocation, which a command is not made wrong by. */
+/* Touches n bytes at addr. on_host: if it is no allocation it is pageable memory, which is ignored. */
 static void touch_range(struct plan_scan *s, struct plan_item *it, uint64_t addr, uint64_t n, unsigned how, bool on_host)
 {
 	uint64_t end = sat_add(addr, n);
@@ -159,7 +159,8 @@ static bool a_node(void *arg, uint64_t graph, unsigned i, struct sbt_footprint_n
 	return state_footprint_node(((struct touching *)arg)->s->s, graph, i, ret);
 }
 
-/* A wait for a value, and one within a graph, is not told whose work it waits for. */
+/* For a wait on a value, and for a wait inside a graph, the trace does not say whose work it waits
+ * for. */
 static void found(void *arg, const struct sbt_cmd *c, const struct sbt_footprint *f)
 {
 	struct touching *x = arg;
@@ -245,7 +246,8 @@ static void add_item(struct plan_scan *s, const struct sbt_cmd *c)
 	s->items[s->n++] = it;
 }
 
-/* What the host knows to be finished before the command upto is needed. Streams that are gone are finished. */
+/* Marks what the host knew to be finished before command upto as needed. Destroyed streams are
+ * finished. */
 static void host_knows(struct plan_scan *s, uint64_t upto)
 {
 	struct state_stream st;
@@ -280,7 +282,7 @@ static struct err *scan(struct plan_scan *s, struct sbt_cursor *cursor, uint64_t
 	}
 }
 
-/* Programs ask for a global's address long after kernels have written to it. */
+/* Scans for globals: programs ask for a global's address long after kernels have written to it. */
 static struct err *find_globals(struct plan_scan *s, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
 {
 	const struct sbt_cmd *c;

@@ -17,7 +17,7 @@ static void raise_lane(struct plan_scan *s, uint32_t lane, uint64_t seq)
 		s->lanes[lane].needed = seq;
 }
 
-/* What the program ordered before the item. */
+/* Marks everything that the program ordered before the item as needed. */
 static void need_before(struct plan_scan *s, const struct plan_item *it)
 {
 	const struct plan_lane *l = &s->lanes[it->stream];
@@ -26,7 +26,7 @@ static void need_before(struct plan_scan *s, const struct plan_item *it)
 		raise_lane(s, it->wait_stream, it->wait_seq);
 	for (uint32_t i = 0; i < s->nlanes; i++) {
 		const struct plan_lane *o = &s->lanes[i];
-		/* what is not known about a stream may be that it is ordered with this one */
+		/* a stream of unknown kind may be ordered with this one */
 		bool barrier = o->ctx == l->ctx && ((l->is_default && o->blocking) || (l->blocking && o->is_default));
 
 		if (it->waits_all || barrier || !l->known || !o->known)
@@ -69,7 +69,7 @@ static void note_reads(const struct plan_scan *s, struct readers *r, const struc
 	}
 }
 
-/* needed[i] for every item, from the lanes' marks on. */
+/* Computes needed[i] for every item, starting from the lanes' marks. */
 static void close_over(struct plan_scan *s, bool *needed)
 {
 	struct readers r = {.of = xcalloc(s->nallocs + 1, sizeof *r.of)};
@@ -90,7 +90,7 @@ static void close_over(struct plan_scan *s, bool *needed)
 
 /* ---- a stream alone ----------------------------------------------------------------------------------------------------------- */
 
-/* One command of the trace as the user sees it. */
+/* Appends one command of the trace as the user sees it. */
 static struct err *name_cmd(struct buf *out, struct sbt_reader *trace, const struct plan_scan *s, uint64_t seq)
 {
 	struct sbt_names names = state_names(s->s);
@@ -250,7 +250,7 @@ static void merge_spoiled(struct plan *p)
 	p->nspoiled = k + 1;
 }
 
-/* From the choice to what is told about it. */
+/* Fills the plan's lists and counts from the choice. */
 static struct err *fill_plan(struct plan *p, struct sbt_reader *trace, const struct plan_scan *s, const bool *needed)
 {
 	size_t cap = 0, cap_spoiled = 0;
