@@ -9,10 +9,12 @@
 
 #include "replay/device.h"
 
-/* To right behind step `step` of graph launch seq, 0: before its first. Behind the last one is behind the launch, and outside. *ret_steps: how
- * many there are. A failure that is about the launch leaves the device before it (device_culprit()), any other one where it was. */
+/* Goes to right behind step `step` of graph launch seq; 0 is before its first step. After the last
+ * step the device is behind the launch and no longer inside it. *ret_steps is the number of steps.
+ * After a failure caused by the launch the device is before the launch (device_culprit()); after
+ * any other failure it is where it was. */
 struct err *device_node(struct device *d, uint64_t seq, uint32_t step, uint32_t *ret_steps) TS_CHECK;
-/* Whether it is inside of one; *ret_step: so many are done. */
+/* Whether the device is inside a graph launch; *ret_step is the number of steps done. */
 bool device_in_graph(const struct device *d, uint64_t *ret_seq, uint32_t *ret_step);
 
 #endif

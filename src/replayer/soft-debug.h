@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The microscope: one kernel launch on the software GPU, instruction by instruction. Its libcuda.so.1 exports tsdb_soft_debug, a function
- * that returns this table; tsdb-replayer finds it with dlsym, and what it answers goes to tsdb as it is, so all of it is fixed-width and
- * holds no pointers but where calls need them. An NVIDIA driver has no such symbol: that is how one knows.
+ * The microscope: debugs one kernel launch on the software GPU, instruction by instruction. Its
+ * libcuda.so.1 exports tsdb_soft_debug, a function that returns this table; tsdb-replayer finds it
+ * with dlsym and passes the answers on to tsdb unchanged, so all structures are fixed-width and
+ * hold no pointers but where calls need them. An NVIDIA driver has no such symbol.
  *
- * A session is one launch, on a thread of its own and outside all streams: whoever starts it has waited for the device before, and starts
- * nothing else on it until the session is ended. One worker, blocks one after the other (a cooperative grid's take turns), so the same start
- * gives the same launch to the instruction: going back is starting again.
+ * A session is one launch, on a thread of its own and outside all streams. The caller waits for the
+ * device before it starts a session, and starts nothing else on the device until the session has
+ * ended. There is one worker, and blocks run one after the other (those of a cooperative grid take
+ * turns), so the same start gives the same launch to the instruction: going back is starting again.
  *
- * Numbers: `step` counts the instructions that a warp has begun, `total` those of all warps of the launch.
+ * Numbers: `step` counts the instructions that a warp has begun, `total` those of all warps of the
+ * launch.
  */
 #ifndef REPLAY_SOFT_DEBUG_H
 #define REPLAY_SOFT_DEBUG_H
@@ -32,7 +35,7 @@ enum soft_state {
 enum soft_why { SOFT_WHY_BEGIN, SOFT_WHY_STEP, SOFT_WHY_POINT, SOFT_WHY_WATCH, SOFT_WHY_WARP_ENDED, SOFT_WHY_FAULT, SOFT_WHY_END, SOFT_WHY_TIME,
 	SOFT_WHY_FOCUS };
 
-/* What a watchpoint saw. */
+/* A change that a watchpoint saw. */
 struct soft_change {
 	uint32_t space, size; /* of before and after: SOFT_BYTES at most */
 	uint64_t addr;	      /* of the first byte that changed; so are before and after */
@@ -42,14 +45,14 @@ struct soft_change {
 	char file[SOFT_FILE], text[SOFT_TEXT];
 };
 
-/* Where the launch stands: the focused warp's place. */
+/* The place where the launch stopped: that of the focused warp. */
 struct soft_stop {
 	uint32_t state, why; /* enum soft_state, enum soft_why */
 	uint32_t id;	     /* of the breakpoint or watchpoint */
 	uint32_t block[3], thread[3], warp, lane;
 	uint32_t line;	     /* of the PTX text; 0: the warp has ended */
 	uint32_t depth;	     /* calls */
-	uint32_t active;     /* lanes that stand here */
+	uint32_t active;     /* lanes at this instruction */
 	uint32_t executing;  /* those of them that the instruction's guard lets execute it */
 	uint32_t live;	     /* lanes that have not ended */
 	uint32_t source_line; /* 0: not known */
@@ -93,7 +96,7 @@ struct soft_point {
 	char condition[SOFT_TEXT]; /* of each active lane; "": always */
 };
 
-/* Which warp goes first from a point on: a user stepped another one. */
+/* From a point on another warp runs first, because the user stepped it. */
 struct soft_turn {
 	uint64_t total, block;
 	uint32_t warp, pad;
@@ -162,7 +165,7 @@ struct soft_function {
 typedef void soft_add(void *arg, const void *bytes, size_t n);
 struct soft_session;
 
-/* Calls return NULL, or a sentence that stays valid until the session's next call. */
+/* Each call returns NULL, or a sentence that is valid until the session's next call. */
 struct soft_debug {
 	uint32_t version, size; /* of this structure */
 	/* Begins a launch and stops before its first instruction. Parameters are copied. */
@@ -170,14 +173,14 @@ struct soft_debug {
 	const char *(*go)(struct soft_session *s, const struct soft_go *g, struct soft_stop *stop);
 	/* Replaces all breakpoints and watchpoints; lines are filled in. */
 	const char *(*points)(struct soft_session *s, struct soft_point *p, unsigned n);
-	/* The thread that questions are about, and its warp's that STEP moves. *ret_first is a block that a new launch must begin with, UINT64_MAX:
-	 * none needed, done. */
+	/* Chooses the thread that questions are about; STEP moves its warp. *ret_first is the block
+	 * that a new launch must begin with; UINT64_MAX: no new launch is needed. */
 	const char *(*focus)(struct soft_session *s, const uint32_t block[3], const uint32_t thread[3], uint64_t *ret_first, struct soft_stop *stop);
-	/* Answers with records, one after the other; MEMORY with bytes. */
+	/* Answers with records, one after the other; a question about MEMORY gets bytes. */
 	const char *(*ask)(struct soft_session *s, const struct soft_ask *q, soft_add *add, void *arg);
-	/* The turns that were taken so far, for start. */
+	/* Returns the turns taken so far, for start. */
 	const struct soft_turn *(*turns)(struct soft_session *s, unsigned *ret_n);
-	/* Ends it, in the middle if it must be. */
+	/* Ends the session, even in the middle of the launch. */
 	void (*end)(struct soft_session *s);
 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the software GPU can say about the work it runs: exact access sets, schedules by seed, races inside kernels. Its libcuda.so.1 exports
- * tsdb_soft_watch, a function that returns this table; tsdb-replayer finds it with dlsym, and the records go to tsdb as they are, so they are
- * fixed-width. An NVIDIA driver has no such symbol: that is how one knows. Calls may come from any thread, and are about work that
- * begins to run later.
+ * What the software GPU can report about the work it runs: exact access sets, schedules by seed,
+ * races inside kernels. Its libcuda.so.1 exports tsdb_soft_watch, a function that returns this
+ * table; tsdb-replayer finds it with dlsym and passes the records on to tsdb unchanged, so they are
+ * fixed-width. An NVIDIA driver has no such symbol. Calls may come from any thread, and apply to
+ * work that begins to run later.
  */
 #ifndef REPLAY_SOFT_WATCH_H
 #define REPLAY_SOFT_WATCH_H
@@ -14,15 +15,17 @@
 #define SOFT_WATCH_SYMBOL "tsdb_soft_watch"
 #define SOFT_WATCH_VERSION 1u
 
-/* How work uses memory. Written: stored to, also with the bytes that were there. Atomic: read, changed and written by one atomic operation;
- * such bytes are in none of the others for that. */
+/* How work uses memory. Written: a store, even of the bytes that were there before. Atomic: read,
+ * changed and written by one atomic operation; such bytes are in no other list because of it. */
 enum soft_access { SOFT_ACCESS_READ, SOFT_ACCESS_WRITTEN, SOFT_ACCESS_ATOMIC, SOFT_ACCESSES };
-/* In a set, all of them, and then again those that threads made without having waited for the launch in front (griddepcontrol.wait), of a
- * launch with programmatic stream serialization. */
+/* A set has all of these lists twice. The second time they hold the accesses by threads that had
+ * not waited for the launch in front (griddepcontrol.wait), in a launch with programmatic stream
+ * serialization. */
 enum { SOFT_ACCESS_SETS = 2 * SOFT_ACCESSES };
-/* What a launch did about those in front and behind: a thread waited; a thread let those behind begin; and in some block nothing did before
- * a wait, so that they begin when those in front have finished. OLD: it is code for a GPU without griddepcontrol (before sm_90), which says
- * nothing about what the same source does on one that has it. */
+/* What a launch did about the launches before and behind it: a thread waited; a thread let those
+ * behind begin; in some block nothing triggered before a wait, so that those behind begin only when
+ * the launches before have finished. OLD: the code is for a GPU without griddepcontrol (before
+ * sm_90), so it does not show what the same source does on a GPU that has it. */
 enum soft_depends { SOFT_WAITS = 1, SOFT_TRIGGERS = 2, SOFT_TRIGGER_WAITS = 4, SOFT_OLD = 8 };
 struct soft_span { /* bytes */
 	uint64_t addr, size;
@@ -34,7 +37,7 @@ struct soft_access_set {
 	uint32_t depends; /* enum soft_depends */
 };
 
-/* How a kernel makes its addresses, as far as its code tells. */
+/* How a kernel computes its addresses, as far as its code shows. */
 enum { SOFT_SOURCES = 48, SOFT_NO_BASE = SOFT_SOURCES };
 struct soft_source {	       /* a part of the parameters that is loaded as a whole */
 	uint32_t offset, size; /* bytes */
@@ -68,7 +71,8 @@ struct soft_race_side {
 	char insn[SOFT_RACE_INSN]; /* "st.shared.u32" */
 	char function[SOFT_RACE_NAME], file[SOFT_RACE_FILE]; /* function: mangled */
 };
-/* Two threads of one launch touch the same byte, at least one writes, and nothing orders them. Once for each pair of instructions. */
+/* Two threads of one launch access the same byte, at least one of them writes, and nothing orders
+ * them. Reported once for each pair of instructions. */
 struct soft_race {
 	uint64_t label; /* see soft_watch.label */
 	uint64_t count; /* times that the pair was seen */
@@ -80,34 +84,41 @@ struct soft_race {
 
 struct soft_watch {
 	uint32_t version, size; /* of this structure */
-	/* Collects the accesses of all work that runs from now on, in a new set. */
+	/* Collects the accesses of all work that runs from now on in a new set. */
 	void (*collect)(void);
-	/* Ends collecting. At most max spans of each kind; *ret is valid until the next collect. NULL, or a sentence. */
+	/* Ends collecting. Returns NULL or a sentence; *ret has at most max spans of each kind and
+	 * is valid until the next collect(). */
 	const char *(*collected)(size_t max, struct soft_access_set *ret);
-	/* The order in which warps, blocks and the lanes of atomics run: the fixed one, or one by seed. */
+	/* Sets the order in which warps, blocks and the lanes of atomics run: the fixed one, or one
+	 * by seed. */
 	void (*schedule)(uint32_t kind, uint64_t seed);
-	/* Looks for races; on != 0. */
+	/* Turns the search for races on (not 0) or off. */
 	void (*racecheck)(uint32_t on);
-	/* Goes with the races of launches that begin from now on. */
+	/* Sets the label in the races of launches that begin from now on. */
 	void (*label)(uint64_t label);
-	/* Takes up to n of the races found; how many. *more (may be NULL): that are still there. */
+	/* Takes up to n of the races found and returns how many. *more (may be NULL) is the number
+	 * left. */
 	size_t (*races)(struct soft_race *dst, size_t n, size_t *more);
-	/* Launches that could not be checked whole since the last call: how many, and why one of them; "" for none. */
+	/* Returns how many launches since the last call could not be checked completely; dst gets
+	 * the reason of one of them, "" for none. */
 	uint64_t (*doubts)(char *dst, size_t n);
-	/* What every byte of shared memory holds when a block begins; 0 at first. */
+	/* Sets the value of every byte of shared memory when a block begins; 0 at first. */
 	void (*residue)(uint32_t byte);
-	/* The next launch waits until those submitted behind it on its stream that may begin before it has finished have gone as far as they can:
-	 * to their griddepcontrol.wait, or to their ends. It waits for submissions until one comes that may not, or somebody waits for the stream. */
+	/* Holds the next launch until those submitted behind it on its stream that may begin early
+	 * have gone as far as they can: to their griddepcontrol.wait, or to their ends. It waits
+	 * for submissions until one comes that may not begin early, or until the host waits for the
+	 * stream. */
 	void (*hold)(void);
-	/* Where kernels that begin from now on may touch memory that cuMemMap() mapped: sorted, none touches the next; n 0: everywhere. */
+	/* Limits where kernels that begin from now on may touch memory that cuMemMap() mapped.
+	 * Spans are sorted and do not touch; n 0: everywhere. */
 	void (*bounds)(const struct soft_span *s, size_t n);
-	/* Of a CUfunction of the present context. */
+	/* How a CUfunction of the present context computes its addresses. */
 	void (*addressing)(void *function, struct soft_addressing *ret);
-	/* Between collect() and collected(): launches' accesses go into a set for each base, which
-	 * collected_by() gives, and into none of collected(). */
+	/* Called between collect() and collected(): launches' accesses go into one set for each
+	 * base, which collected_by() returns; collected() has none of them. */
 	void (*collect_by_base)(void);
-	/* After collected(), as it: the accesses by addresses made from the base with that index;
-	 * SOFT_NO_BASE: from none. Valid until the next call. */
+	/* Called after collected(), and works like it: returns the accesses by addresses made from
+	 * the base with that index; SOFT_NO_BASE: from no base. Valid until the next call. */
 	const char *(*collected_by)(uint32_t base, size_t max, struct soft_access_set *ret);
 };
 

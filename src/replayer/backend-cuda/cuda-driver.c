@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Opens libcuda.so.1 and finds the functions. Which driver it is, LD_LIBRARY_PATH decides. Devices,
- * contexts and results.
+ * Opens libcuda.so.1 and finds its functions; LD_LIBRARY_PATH decides which driver that is. Also
+ * devices, contexts and results.
  */
 #include "replayer/backend-cuda/cuda-driver.h"
 
@@ -18,7 +18,7 @@ static void *look_up(void *lib, const char *name)
 	return dlsym(lib, name);
 }
 
-/* The names of functions that are missing end with the last one; NULL: none is. */
+/* Returns the last name of a missing function; NULL: none is missing. */
 static const char *find_functions(void *lib)
 {
 	struct cuda_functions *ret = &cuda_tables.call;
@@ -32,7 +32,7 @@ static const char *find_functions(void *lib)
 	CUDA_FUNCTIONS(REQUIRED, OPTIONAL)
 #undef REQUIRED
 #undef OPTIONAL
-	/* The name that cuda.h does not turn into the newest one's. */
+	/* The plain name: cuda.h maps it to the newest version's. */
 	if (!ret->cuEventElapsedTime)
 		ret->cuEventElapsedTime = (__typeof__(ret->cuEventElapsedTime))(uintptr_t)dlsym(
 			lib, "cuEventElapsedTime");
@@ -61,8 +61,8 @@ static unsigned what_it_can(bool can_hash)
 static struct err *open_driver(struct backend_library *ret)
 {
 	memset(ret, 0, sizeof *ret);
-	/* Code that is loaded at its first launch would make that launch late, and take memory that
-	 * a checkpoint has by then. */
+	/* Code that is loaded at its first launch would delay that launch and take memory that a
+	 * checkpoint already uses. */
 	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 	ret->handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
 	if (!ret->handle)

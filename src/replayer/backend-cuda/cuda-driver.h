@@ -101,23 +101,23 @@ extern struct cuda_tables {
 } cuda_tables;
 #define CU (cuda_tables.call)
 
-/* r, the answer of that function, for the replayer. */
+/* Converts the result r of function `call` for the replayer. */
 struct gpu_result cuda_failed(CUresult r, const char *call);
 static inline struct gpu_result cuda_result(CUresult r, const char *call)
 {
 	return r == CUDA_SUCCESS ? (struct gpu_result){GPU_OK, 0, call} : cuda_failed(r, call);
 }
 
-/* For a copy's and a copy node's descriptor. */
+/* Makes the descriptor of a copy or a copy node. */
 CUDA_MEMCPY3D cuda_copy_of(const struct gpu_rows *dst, const struct gpu_rows *src);
-/* A launch's parameters, as its `extra`. */
+/* A launch's parameters in the form of its `extra` argument. */
 struct cuda_args {
 	size_t n;
 	void *extra[5];
 };
 void cuda_args_of(struct cuda_args *ret, const struct gpu_launch *l);
 
-/* Every operation but open, which stands with the table. */
+/* Every operation but open, which is defined beside the table. */
 /* clang-format off */
 #define CUDA_OPERATIONS(OP) \
 	OP(start) \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUDA's graphs.
+ * CUDA's graphs, behind src/replayer/backend.h.
  */
 #include "replayer/backend-cuda/cuda-driver.h"
 
@@ -29,7 +29,7 @@ static struct gpu_result added(struct gpu_node **ret, CUgraphNode n, CUresult r,
 	return cuda_result(r, call);
 }
 
-/* Those that change what it computes, or whether it can run. */
+/* Sets the attributes that change what a node computes or whether it can run. */
 static CUresult set_attributes(CUgraphNode n, const struct gpu_launch *l)
 {
 	CUlaunchAttributeValue v = {0};

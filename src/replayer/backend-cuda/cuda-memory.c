@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUDA's memory: allocated, placed at chosen addresses, copied, filled, hashed.
+ * CUDA's memory, behind src/replayer/backend.h: allocated, placed at chosen addresses, copied,
+ * filled, hashed.
  */
 #include "replayer/backend-cuda/cuda-driver.h"
 
@@ -129,7 +130,8 @@ struct gpu_result cuda_copy(uint64_t dst, uint64_t src, size_t n, struct gpu_str
 	return cuda_result(CU.cuMemcpyAsync(dst, src, n, (CUstream)s), "cuMemcpyAsync");
 }
 
-/* The driver finds a slice by pitch and height: settled rows have a slice of whole rows. */
+/* The driver computes a slice's place from pitch and height: settled rows have a slice of whole
+ * rows. */
 static size_t rows_a_slice(const struct sbt_rows *r)
 {
 	return r->depth > 1 ? r->slice / r->pitch : r->height;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUDA's code, launches, streams and events.
+ * CUDA's code, launches, streams and events, behind src/replayer/backend.h.
  */
 #include "replayer/backend-cuda/cuda-driver.h"
 
@@ -66,8 +66,8 @@ struct gpu_result cuda_kernel_any_cluster(struct gpu_kernel *k)
 
 /* ---- launches ------------------------------------------------------------------- */
 
-/* As one block with its size: how many parameters there are, and of what size, is the code's to
- * say, whatever the trace says of it. */
+/* Passes the parameters as one block with its size: the code determines their number and sizes,
+ * whatever the trace says. */
 void cuda_args_of(struct cuda_args *ret, const struct gpu_launch *l)
 {
 	void *const block[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, l->args, CU_LAUNCH_PARAM_BUFFER_SIZE,
@@ -79,7 +79,8 @@ void cuda_args_of(struct cuda_args *ret, const struct gpu_launch *l)
 		ret->extra[0] = CU_LAUNCH_PARAM_END;
 }
 
-/* Attributes that change what a launch computes, or whether it can run; the others are hints. */
+/* Sets the attributes that change what a launch computes or whether it can run; the others are
+ * hints. */
 static struct gpu_result launch_more(const struct gpu_launch *l, struct gpu_stream *s, void **extra)
 {
 	CUlaunchAttribute attrs[5];

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CHECK without waiting for each launch. Everything is submitted in the order of the commands, one after the other whatever their streams were; behind
- * each execution one launch of ours hashes the pages that the launch can reach, compares them with what its first execution left there, and
- * puts back those that changed; after the last one the copy takes over what they are. The host looks at the marks once for a whole group.
+ * CHECK without waiting for each launch. Everything is submitted in the order of the commands, one
+ * after the other whatever their streams were. Behind each execution a launch of the hash kernel
+ * hashes the pages that the launch can reach, compares them with what its first execution left
+ * there, and puts back those that changed; after the last execution the copy gets their contents.
+ * The host looks at the marks once for a whole group.
  *
- * The surprise: what a launch can reach is only believed. Memory has to be as its copy says before the next command is allowed to write there, and all of
- * it at the end of each group; when it is not, the group's launches are checked again one by one, with all memory compared after each execution, and
- * everything that follows is compared with all memory, too.
+ * The surprise: what a launch can reach is an assumption. So memory must equal the copy before the
+ * next command may write there, and all of it must at the end of each group. If it does not, the
+ * group's launches are checked again one by one, with all memory compared after each execution.
  */
 #include <string.h>
 #include "replayer/check/replayer-check.h"
@@ -39,7 +41,7 @@ static struct err *runs_of(struct rp *rp, struct checking *k, const struct sbt_c
 	return NULL;
 }
 
-/* Changes that nobody knows of are found before c covers them up, too. */
+/* Finds unexpected changes before c writes over them. */
 static struct err *ready_for(struct rp *rp, struct checking *k, const struct hash_kernel_rows *rows)
 {
 	TRY(settle_dirty(rp, k));
@@ -48,7 +50,7 @@ static struct err *ready_for(struct rp *rp, struct checking *k, const struct has
 	return check_settle(rp, k, rows, HASH_KERNEL_EXPECT | HASH_KERNEL_COMMIT, CHECK_GROUP, rp->turn.last);
 }
 
-/* What was kept for later is executed once, as work that may write anywhere. */
+/* Executes kept commands once; they count as work that may write anywhere. */
 static struct err *go_late(struct rp *rp, struct checking *k)
 {
 	struct reach all = {.all = true};
@@ -73,7 +75,7 @@ static struct err *command(struct rp *rp, struct checking *k, const struct sbt_c
 		TRY(objects_stream(rp, sbt_cmd_stream(c), &s));
 		TRY(turn_take(rp, s));
 	} else if (c->kind == SBT_STREAM_DESTROY) {
-		TRY(turn_take(rp, rp->own)); /* it may be the last one's */
+		TRY(turn_take(rp, rp->own)); /* it may be the last launch's stream */
 	}
 	if (works)
 		TRY(reach_command(rp, k, c, &reach));
@@ -179,8 +181,8 @@ static struct err *begin_group(struct rp *rp, struct checking *k)
 	return NULL;
 }
 
-/* Submitting says nothing of how long launches take; the answer is due in part of a second, as a
- * budget and Ctrl-C want it. */
+/* Chooses the next group's size. Submitting does not show how long launches take, and a reply is
+ * due within part of a second, for budgets and Ctrl-C. */
 static void choose_size(struct batch *b, uint64_t took_ns)
 {
 	if (took_ns < GROUP_NS)

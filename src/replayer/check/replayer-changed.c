@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What each launch changes, byte by byte: the pages whose hashes are others after it are compared with the copy on the host. A byte that was written
- * with what it was before is not seen; who needs that asks the software GPU.
+ * Finds what each launch changes, byte by byte: the pages whose hashes change are compared with the
+ * copy on the host. A byte that was overwritten with its old value is not seen; callers that need
+ * it ask the software GPU.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static void put_changed(struct changed_spans *l, uint64_t addr)
 	l->s[l->n++] = (struct soft_span){addr, 1};
 }
 
-/* At most max spans are left: gaps are closed, of a growing size. */
+/* Leaves at most max spans: closes the smallest gaps, then larger ones. */
 static void limit_spans(struct changed_spans *l)
 {
 	for (uint64_t gap = 1; l->n > l->max; gap *= 4) {
@@ -88,7 +89,8 @@ static struct err *next_changed(struct rp *rp, uint64_t to, struct changed_spans
 	TRY(execute_fetch_next(rp, to, &c));
 	if (c)
 		TRY(late_comes(rp, c, &late));
-	if (!c || late || !check_wants(rp, &all, c, NULL, 0)) { /* what one changes that is kept back stays unknown */
+	/* the changes of a kept-back command stay unknown */
+	if (!c || late || !check_wants(rp, &all, c, NULL, 0)) {
 		rp->cursor_seq = UINT64_MAX;
 		return execute_step(rp, to, &work);
 	}
@@ -101,7 +103,7 @@ static struct err *next_changed(struct rp *rp, uint64_t to, struct changed_spans
 	++*n;
 	if (!late_count(rp->late))
 		return NULL;
-	rp->checking->position = UINT64_MAX; /* what goes now changes memory besides */
+	rp->checking->position = UINT64_MAX; /* the commands executed now change more memory */
 	return late_go(rp);
 }
 

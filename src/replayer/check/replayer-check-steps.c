@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A graph launch that is not the same every time is one command of many kernels. Its nodes are executed one by one, in an order that the graph allows,
- * each several times from the same memory. When none of them differs, the graph leaves unordered what must not be.
+ * Checks the nodes of a graph launch that is not the same every time. They are executed one by one,
+ * in an order that the graph allows, each several times from the same memory. When none of them
+ * differs, the cause is a missing order between nodes.
  */
 #include <string.h>
 #include "replayer/check/replayer-check.h"
 
-/* Memory is as the copy has it. */
+/* Makes memory what the copy has. */
 static struct err *put_back(struct rp *rp, struct checking *k, struct gpu_stream *s)
 {
 	TRY(check_find_changes(rp, k, s));
 	return check_move_list(rp, k, COPY_TO_MEMORY, s);
 }
 
-/* Whether each node is one that can be executed by itself. */
+/* Whether each node can be executed by itself. */
 static bool all_are_known(const struct state_steps *steps, const struct sbt_cmd *launch)
 {
 	struct sbt_cmd c;
@@ -43,7 +44,7 @@ static struct err *one_step(struct rp *rp, struct checking *k, const struct stat
 	return check_take_over(rp, k, launch->seq - 1);
 }
 
-/* Whether the graph was looked into before; now it was. */
+/* Whether the graph was looked into before; notes that it has been now. */
 static bool was_looked_at(struct checking *k, uint32_t exec)
 {
 	for (size_t at = 0; at < k->graphs.len; at += sizeof exec)

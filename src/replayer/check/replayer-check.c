@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CHECK: executes each launch several times from the same memory and compares what comes out. Beside the memory there is a copy of it (`before`)
- * and the hash of each page of the copy, both kept up with the position; a launch's first execution tells which pages it changes, and only
- * those are put back before the next one.
+ * CHECK: executes each launch several times from the same memory and compares the results. Beside
+ * the memory there is a copy of it (`before`) and the hash of each page of the copy; both follow
+ * the position. A launch's first execution shows which pages it changes, and only those are put
+ * back before the next one.
  *
- * The surprise: nearly all launches are the same every time, so all further executions of one are submitted in one go, and the
- * host waits once. Only when one of them differs is the launch executed again, step by step, to see where and by how much.
+ * The surprise: nearly all launches are the same every time, so all further executions of one are
+ * submitted at once, and the host waits once. Only when one of them differs is the launch executed
+ * again, step by step, to see where and by how much.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -91,7 +93,8 @@ struct err *check_open(struct rp *rp)
 	for (size_t i = 0; i < rp->objects.nglobals; i++)
 		if (rp->objects.globals[i].here)
 			add_area(k, &cap, rp->objects.globals[i].here, rp->objects.globals[i].addr, rp->objects.globals[i].size);
-	checkpoint_forget(rp, rp->first + 1); /* all but the window's start make room */
+	/* frees all checkpoints but the window's start, to make room */
+	checkpoint_forget(rp, rp->first + 1);
 	TRY(device_room(rp, &k->before, k->bytes, "a copy of the memory"));
 	for (unsigned i = 0; i < 3; i++)
 		TRY(device_room(rp, &k->sums[i], k->npages * sizeof(struct sbt_hash), "hashes"));
@@ -134,7 +137,7 @@ struct err *check_fetch_flags(struct rp *rp, const struct checking *k, unsigned 
 	return NULL;
 }
 
-/* The pages that are marked, as runs within their areas. */
+/* Puts the marked pages into k->list, as runs within their areas. */
 void check_make_list(struct checking *k, const uint8_t *flags)
 {
 	k->nlist = 0;
@@ -294,7 +297,7 @@ static double steps_apart(uint64_t a, uint64_t b, unsigned bits, bool is_float)
 	return fabs((double)x - (double)y);
 }
 
-/* Numbers of a size that programs use: floats are told from integers by it. */
+/* Whether v has a size that programs usually use; this tells floats from integers. */
 static bool plausible(double v)
 {
 	return v == 0 || (fabs(v) > 1e-12 && fabs(v) < 1e12);
@@ -420,7 +423,7 @@ static struct err *look_at_all(struct rp *rp, struct checking *k, uint64_t seq, 
 		for (size_t p = 0; p < pages_in(k->areas[i].size); p++) {
 			if (!flags[k->areas[i].page + p])
 				continue;
-			/* One row is for everything that differs. */
+			/* Each launch that differs gets at least one row. */
 			if (seen++ < PAGES_LOOKED_AT && (k->nrows < ROWS_MAX || !has_row(k, seq)))
 				TRY(look_at(rp, k, seq, &k->areas[i], p));
 			else
@@ -431,7 +434,7 @@ static struct err *look_at_all(struct rp *rp, struct checking *k, uint64_t seq, 
 
 /* ---- executing again ------------------------------------------------------------------------------------------------------------ */
 
-/* What else may be different in another run of a correct program. */
+/* Changes what may differ between two runs of a correct program. */
 static struct err *perturb(struct rp *rp, struct checking *k, unsigned run)
 {
 	if (!k->how->perturb)
@@ -461,7 +464,8 @@ static struct err *execute_once(struct rp *rp, const struct checking *k, const s
 	return k->step ? execute_node(rp, c) : execute(rp, c);
 }
 
-/* All further executions one after the other on the launch's stream, compared on the device. *ret: one was different. */
+/* Submits all further executions one after the other on the launch's stream, compared on the
+ * device. *ret: one differed. */
 static struct err *quick_runs(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct gpu_stream *s, bool *ret)
 {
 	const unsigned runs = k->how->runs;
@@ -481,7 +485,7 @@ static struct err *quick_runs(struct rp *rp, struct checking *k, const struct sb
 	return NULL;
 }
 
-/* Once more, waiting for each; every page that was ever touched is put back. */
+/* Executes it again and waits for each execution; every page that was ever touched is put back. */
 static struct err *slow_runs(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct gpu_stream *s, struct replayer_check_done *sum)
 {
 	uint8_t *all = xmalloc(k->npages + 1), *now = xmalloc(k->npages + 1);
@@ -494,7 +498,7 @@ static struct err *slow_runs(struct rp *rp, struct checking *k, const struct sbt
 	for (unsigned r = 1; !e && r < k->how->runs; r++) {
 		check_make_list(k, all);
 		e = check_move_list(rp, k, COPY_TO_MEMORY, s);
-		check_make_list(k, k->host_flags); /* what `first` holds */
+		check_make_list(k, k->host_flags); /* the pages whose contents `first` has */
 		if (!e)
 			e = perturb(rp, k, r);
 		if (!e)
@@ -577,7 +581,7 @@ static struct err *digest_one(struct rp *rp, struct checking *k, const struct sb
 	rp->position = c->seq;
 	TRY(execute_finish(rp));
 	TRY(unperturb(rp, k));
-	TRY(check_refresh(rp, k)); /* the list is of what changed, sums[0] are of now */
+	TRY(check_refresh(rp, k)); /* k->list has what changed, sums[0] the present hashes */
 	h = xmalloc(k->npages * sizeof *h + 1);
 	e = rp_gpu(rp, rp->gpu->copy_to_host(h, k->sums[0], k->npages * sizeof *h, rp->own));
 	if (!e)
@@ -633,11 +637,12 @@ static struct err *next(struct rp *rp, const struct replayer_check *q, const uin
 	TRY(q->digest ? digest_one(rp, rp->checking, c, sum) : check_one(rp, rp->checking, c, sum));
 	if (!late_count(rp->late))
 		return NULL;
-	rp->checking->position = UINT64_MAX; /* what goes now changes memory besides */
+	rp->checking->position = UINT64_MAX; /* the commands executed now change more memory */
 	return late_go(rp);
 }
 
-/* Perturbations are for one execution at a time; what the user changes, too. */
+/* Whether launches are checked in batches. Perturbations and what-ifs need one execution at a
+ * time. */
 static bool is_batched(const struct rp *rp, const struct replayer_check *q)
 {
 	return !q->thorough && !q->perturb && !q->digest && !rp->nedits && !rp->nskip;

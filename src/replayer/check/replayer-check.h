@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside tsdb-replayer: what the files of CHECK share: replayer-check.c, replayer-batch.c (many launches without waiting), replayer-reach.c
- * (what a command can have changed), replayer-fresh.c (reads of what nothing has written), replayer-check-steps.c (nodes of a graph launch).
+ * Shared by the files of the request CHECK: replayer-check.c, replayer-batch.c (many launches
+ * without waiting), replayer-reach.c (what a command can have changed), replayer-fresh.c (reads of
+ * unwritten memory), replayer-check-steps.c (nodes of a graph launch).
  */
 #ifndef REPLAY_REPLAYER_CHECK_H
 #define REPLAY_REPLAYER_CHECK_H
@@ -88,30 +89,34 @@ void check_make_list(struct checking *k, const uint8_t *flags);
 uint64_t check_list_bytes(const struct pages *l);
 struct err *check_move_list(struct rp *rp, const struct checking *k, enum between way, struct gpu_stream *s) TS_CHECK;
 struct replayer_difference *check_row(struct checking *k, uint64_t seq, uint64_t addr, uint64_t size);
-/* A row for what was not the same in one execution, there, and then was. */
+/* Adds a row for a page that differed in one execution and in no later one. */
 void check_seen_once(struct checking *k, uint64_t seq, size_t page);
 
-/* Settles the rows' pages against the copy, see hash-kernel.h; mark: index of batch.marks. */
+/* Compares the rows' pages with the copy and puts them back, see hash-kernel.h; mark: index of
+ * batch.marks. */
 struct err *check_settle(struct rp *rp, const struct checking *k, const struct hash_kernel_rows *rows, unsigned todo, unsigned mark, struct gpu_stream *s) TS_CHECK;
 #define CHECK_LONG_NS 200000000u /* of one reply */
 
 /* Makes rp->checking. */
 struct err *check_open(struct rp *rp) TS_CHECK;
-/* Flags for so many executions. */
+/* Makes room for the flags of `runs` executions. */
 struct err *check_room_for_runs(struct rp *rp, struct checking *k, unsigned runs) TS_CHECK;
-/* The pages that differ from the copy, to k->list and the first flags; all hashes to sums[1]. Waits. */
+/* Puts the pages that differ from the copy into k->list and the first flags, and all hashes into
+ * sums[1]. Waits. */
 struct err *check_find_changes(struct rp *rp, struct checking *k, struct gpu_stream *s) TS_CHECK;
-/* The copy becomes like memory on k->list's pages, and sums[1] its hashes: it is of the position. Waits. */
+/* Updates the copy from memory on k->list's pages; its hashes are those of sums[1], and it is then
+ * of `position`. Waits. */
 struct err *check_take_over(struct rp *rp, struct checking *k, uint64_t position) TS_CHECK;
-/* The copy is of the position; sums[0] are its hashes. */
+/* Makes the copy anew, of the present position; sums[0] are its hashes. */
 struct err *check_refresh(struct rp *rp, struct checking *k) TS_CHECK;
-/* Whether q wants c compared. kernels: ids, n of them; none: all. */
+/* Whether q asks for launch c to be compared. kernels: n ids; none: all. */
 bool check_wants(const struct rp *rp, const struct replayer_check *q, const struct sbt_cmd *c, const uint32_t *kernels, size_t n);
-/* The launch c, behind the position, compared everywhere; waits. */
+/* Checks launch c, which follows the position, and compares all memory; waits. */
 struct err *check_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct replayer_check_done *sum) TS_CHECK;
 
-/* From the copy's memory: c (with k->step: a step's command) is executed k->how->runs times, rows tell what differs. Memory is as the first
- * execution left it; the copy stays. */
+/* Executes c (with k->step: the command of a step) k->how->runs times from the copy's memory, and
+ * adds rows for what differs. Afterwards memory is as the first execution left it; the copy is
+ * unchanged. */
 struct err *check_same(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct gpu_stream *s, struct replayer_check_done *sum, bool *ret_differs) TS_CHECK;
 
 /* ---- replayer-heap.c ---- */
@@ -121,25 +126,28 @@ struct err *heap_uses(struct rp *rp, struct checking *k, const struct sbt_cmd *c
 
 /* ---- replayer-check-steps.c ---- */
 
-/* The graph launch c differs: which of its nodes does. Once for each graph: a training loop launches the same one again and again, and this costs
- * executions of each node and hashes of all memory. The copy is of before it, memory of behind it, and so again afterwards (as nodes one by one leave
- * it), with what changed in k->list and sums[1]. first: its first row. */
+/* Finds which nodes of graph launch c differ. Done once for each graph: a training loop launches
+ * the same graph again and again, and this costs executions of each node and hashes of all memory.
+ * Before and after the call the copy is of before the launch, and memory of behind it (afterwards
+ * as nodes one by one leave it); k->list and sums[1] have what changed. first: the launch's first
+ * row. */
 struct err *check_steps(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct gpu_stream *s, size_t first, struct replayer_check_done *sum) TS_CHECK;
 
 /* ---- replayer-reach.c ---- */
 
 void reach_all(struct reach *r);
-/* Memory of the recording, by address; what is no memory of the window adds nothing. */
+/* Adds memory by its recorded address; memory outside the window adds nothing. */
 void reach_add(struct reach *r, const struct checking *k, uint64_t addr, uint64_t size);
-/* What the command can have changed, when executed with success. */
+/* Adds what the command can have changed, if its execution succeeded. */
 struct err *reach_command(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct reach *r) TS_CHECK;
-/* For a launch on the device. */
+/* The same as rows, for a launch on the device. */
 void reach_rows(struct reach *r, const struct checking *k, struct hash_kernel_rows *ret);
 void reach_close(struct rp *rp, struct checking *k);
 
 /* ---- replayer-batch.c ---- */
 
-/* Commands behind the position, up to q->to: launches are compared without waiting for each, and those that differ once more by check_one(). */
+/* Checks the commands behind the position, up to q->to: launches are compared without waiting for
+ * each, and those that differ are checked again by check_one(). */
 struct err *batch_run(struct rp *rp, struct checking *k, const struct replayer_check *q, const uint32_t *kernels, size_t n,
 	struct replayer_check_done *sum) TS_CHECK;
 
@@ -148,8 +156,8 @@ struct err *batch_run(struct rp *rp, struct checking *k, const struct replayer_c
 /* From now on fresh memory is filled with a pattern. */
 void fresh_begin(struct rp *rp);
 void fresh_end(struct rp *rp);
-/* The launch c was executed, k->host_flags and k->first tell what it changed; memory is as any execution left it, and so again afterwards: as the first
- * one left it. Adds rows to k. */
+/* Called when launch c was executed and k->host_flags and k->first have what it changed. Memory is
+ * as any execution left it, and afterwards as the first one left it. Adds rows to k. */
 struct err *fresh_check(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct gpu_stream *s) TS_CHECK;
 
 #endif

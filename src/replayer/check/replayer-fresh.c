@@ -31,7 +31,7 @@ void fresh_end(struct rp *rp)
 		return;
 	free(rp->fresh.r);
 	rp->fresh = (struct fresh){0};
-	rp->stale = true; /* memory that the recording left as it was has our pattern */
+	rp->stale = true; /* memory that the recording left as it was has our pattern now */
 	checkpoint_forget(rp, rp->first + 1);
 }
 
@@ -41,7 +41,7 @@ static void forget(struct fresh *f, size_t i)
 	memmove(&f->r[i], &f->r[i + 1], (f->n - i) * sizeof *f->r);
 }
 
-/* Whatever lies in [addr, addr + size) is fresh no more. */
+/* Memory in [addr, addr + size) is no longer fresh. */
 static void forget_range(struct fresh *f, uint64_t addr, uint64_t size)
 {
 	for (size_t i = f->n; i--;)
@@ -97,7 +97,7 @@ static const struct area *area_of(const struct checking *k, uint64_t here)
 	return NULL;
 }
 
-/* Memory as it was before the launch. */
+/* Makes memory what it was before the launch. */
 static struct err *put_back(struct trial *t)
 {
 	const struct fresh *f = &t->rp->fresh;
@@ -115,13 +115,15 @@ static struct err *put_back(struct trial *t)
 	return NULL;
 }
 
-/* Changes `other` in [here, here + n) back where the bytes at like are the pattern's. */
+/* Replaces `other` in [here, here + n) by the pattern where the bytes at `like` are the
+ * pattern's. */
 static struct err *change_back(struct trial *t, uint64_t here, uint64_t n, uint64_t like, uint64_t other)
 {
 	return rp_gpu(t->rp, t->rp->gpu->hash_replace(here, n, like, other, PATTERN, t->s));
 }
 
-/* The same for a whole range: pages that the first execution changed are in k->first, the others as in the copy. */
+/* Does so for a whole range: pages that the first execution changed are compared with k->first, the
+ * others with the copy. */
 static struct err *normalise(struct trial *t, const struct fresh_range *r, uint64_t other)
 {
 	const struct checking *k = t->k;
@@ -146,7 +148,7 @@ static struct err *normalise(struct trial *t, const struct fresh_range *r, uint6
 	return here < end ? change_back(t, here, end - here, k->before + a->at + (here - a->here), other) : NULL;
 }
 
-/* Whether what is in memory now is what the first execution left. */
+/* Whether memory now is what the first execution left. */
 static struct err *compare(struct trial *t, bool *ret)
 {
 	struct checking *k = t->k;
@@ -182,7 +184,7 @@ static struct err *with_other(struct trial *t, uint64_t n, uint64_t other, bool 
 
 /* ---- what it read ---------------------------------------------------------------------------------------------------------------- */
 
-/* Fresh word number n is the first that matters. */
+/* Notes that fresh word number n is the first whose value matters. */
 static void note_word(struct trial *t, uint64_t n)
 {
 	const struct fresh *f = &t->rp->fresh;
@@ -246,7 +248,7 @@ static struct err *look_in_shared(struct trial *t)
 		t->rp->watch.soft->residue(0);
 	}
 	if (!e && differs) {
-		d = check_row(t->k, t->c->seq, 1, 0); /* no memory's address */
+		d = check_row(t->k, t->c->seq, 1, 0); /* no address of memory */
 		d->unwritten = REPLAYER_UNWRITTEN_SHARED;
 	}
 	return e;
@@ -256,7 +258,7 @@ static struct err *look(struct trial *t)
 {
 	bool same;
 
-	/* A launch that is not the same from the same memory says nothing here. */
+	/* A launch that is not the same from the same memory proves nothing here. */
 	TRY(put_back(t));
 	TRY(execute(t->rp, t->c));
 	TRY(compare(t, &same));

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which pages a command can have changed. For copies and fills the trace says it. For a launch its kernel's PTX says which parameters the
- * addresses of its stores are made of, and their values which allocations those are; where there is no PTX, or it does not say, that is all memory. A
- * kernel that leaves the allocation it was given is not known here: replayer-batch.c looks at all memory from time to time.
+ * Which pages a command can have changed. For copies and fills the trace says it. For a launch, its
+ * kernel's PTX says from which parameters the addresses of its stores are made, and the parameters'
+ * values say which allocations those are. Without PTX, or when it does not show this, the launch
+ * can change all memory. A kernel that writes outside the allocation it was given is not known
+ * here: replayer-batch.c compares all memory from time to time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +118,8 @@ static struct err *stores_of(struct rp *rp, struct checking *k, const struct rke
 	return NULL;
 }
 
-/* The allocations, of whatever time, that a pointer points into; or else just behind. Those of page-locked memory count, though they have no pages. */
+/* Adds the allocations, of whatever time, that the pointer points into or right behind. Page-locked
+ * memory counts as found, though it has no pages. */
 static bool add_pointer(struct reach *r, const struct checking *k, uint64_t pointer)
 {
 	const struct alloc_row *row = k->allocs.row;
@@ -169,7 +172,8 @@ static bool add_variable(struct reach *r, const struct rp *rp, const struct chec
 	return false;
 }
 
-/* Each store's address must be made of something that is memory; else it may be anywhere. */
+/* The address of each store must be made from something that is memory; otherwise the store may be
+ * anywhere. */
 static struct err *add_launch(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct reach *r)
 {
 	const struct rkernel *kernel = objects_kernel(rp, c->u.launch.kernel);
@@ -196,7 +200,7 @@ static struct err *add_launch(struct rp *rp, struct checking *k, const struct sb
 
 /* ---- commands --------------------------------------------------------------------------------------------------------------------- */
 
-/* The recording holds what it did to memory that is compared. */
+/* Whether the recording holds what the command did to memory that is compared. */
 static bool has_effect(const struct rp *rp, uint64_t seq)
 {
 	size_t n;

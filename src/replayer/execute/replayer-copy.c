@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies and fills. The program's pageable memory is not here: what a copy read from it comes from the recording, what a copy wrote
- * to it is compared with the recording. Pinned memory is here, at its address, because kernels can see it.
+ * Copies and fills. The program's pageable memory is not here: what a copy read from it comes from
+ * the recording, and what a copy wrote to it is compared with the recording. Pinned memory is here,
+ * at its recorded address, because kernels can see it.
  */
 #include "replayer/execute/replayer-int.h"
 
@@ -24,7 +25,7 @@ static struct err *side_of(struct rp *rp, const struct sbt_cmd *c, bool dst, str
 	return NULL;
 }
 
-/* The same rows in an image of theirs on the host. */
+/* The same rows in their own image on the host. */
 static struct copy_side in_image(const struct copy_side *s, const uint8_t *image)
 {
 	return (struct copy_side){.rows = s->rows, .where = PLACE_NOWHERE, .here = (uint64_t)(uintptr_t)image};
@@ -48,7 +49,8 @@ static bool is_flat(const struct sbt_cmd_copy *u)
 	return !u->width;
 }
 
-/* Words are where the device has them: the host's rows need not lie so. image: of the rows host. */
+/* Translates addresses in the rows. Words are aligned as on the device; the host's rows may be
+ * aligned differently. image: holds the rows host. */
 static void move_rows(const struct address_map *map, const struct sbt_rows *device, const struct sbt_rows *host, uint8_t *image)
 {
 	for (uint64_t z = 0; z < host->depth && map->n; z++)
@@ -57,7 +59,8 @@ static void move_rows(const struct address_map *map, const struct sbt_rows *devi
 				image + z * host->slice + y * host->pitch, host->width);
 }
 
-/* Rows from a piece, which has the bytes from the first row's first to the last row's last. */
+/* Uploads rows from a piece, which has the bytes from the first row's first to the last row's
+ * last. */
 static struct err *upload_rows(struct rp *rp, const struct sbt_memory *in, const struct copy_side *dst, const struct copy_side *src,
 	struct gpu_stream *stream)
 {
@@ -103,7 +106,8 @@ const struct sbt_memory *copy_payload(const struct rp *rp, const struct sbt_cmd 
 	return in && in->size == c->u.copy.size ? in : NULL;
 }
 
-/* Rows to the host, compared. The recording has zeros between them, whatever the program had there (docs/sbt.md). */
+/* Downloads rows to the host and compares them. The recording has zeros between the rows, whatever
+ * the program had there (docs/sbt.md). */
 static struct err *download_rows(struct rp *rp, const struct sbt_memory *out, const struct copy_side *dst, const struct copy_side *src,
 	struct gpu_stream *stream)
 {
@@ -169,7 +173,8 @@ struct err *copy_execute(struct rp *rp, const struct sbt_cmd *c)
 	else
 		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu: what this copy read at 0x%llx %s", (unsigned long long)c->seq,
 			(unsigned long long)u->src, u->dir == SBT_COPY_H2D ? "was not recorded" : "is not memory of the window");
-	/* What arrived in pinned memory is compared too, from where it came: the program may be about to change it. */
+	/* Data that arrived in pinned memory is compared, too, at its source: the program may be
+	 * about to change it. */
 	if (out && src.where == PLACE_DEVICE)
 		TRY(download(rp, u, out, &dst, &src, stream));
 	return NULL;

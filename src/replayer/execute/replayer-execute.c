@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands: a table from kind to function. Calls that failed when they were recorded are not repeated, work that was captured into a graph
- * runs when the graph does, objects come to be when first used. Allocations change nothing: their ranges are mapped all along.
+ * Executes commands, by a table from kind to function. Calls that failed when they were recorded
+ * are not repeated, work that was captured into a graph runs when the graph does, objects are made
+ * at first use. Allocations do nothing: their ranges are mapped all the time.
  */
 #include "replayer/execute/replayer-int.h"
 #include "base/first-where.h"
@@ -43,8 +44,9 @@ static struct err *more_shared(struct rp *rp, struct rkernel *k, struct gpu_kern
 	return NULL;
 }
 
-/* It may begin before the launch in front has finished: nothing that a GPU does in the fixed order, but where that one is held for it. The software
- * GPU lets it only where it is asked to. */
+/* Whether the launch may begin before the one in front has finished. In the fixed order a GPU gains
+ * nothing from that, except where the launch in front is held for it. The software GPU allows it
+ * only where it is asked to. */
 static bool is_early(const struct rp *rp, const struct sbt_cmd_launch *u)
 {
 	return u->launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1 && (rp->lib.soft || rp->holding || !turn_is_fixed(rp));
@@ -185,7 +187,7 @@ static struct err *on_sync(struct rp *rp, const struct sbt_cmd *c)
 	return wait_for(rp, c->u.sync.scope, c->u.sync.stream, c->u.sync.event);
 }
 
-/* Only one that was answered with yes comes here: what it asked about had finished. */
+/* Only a query that found the work finished comes here. */
 static struct err *on_query(struct rp *rp, const struct sbt_cmd *c)
 {
 	return wait_for(rp, c->u.query.scope, c->u.query.stream, c->u.query.event);
@@ -193,8 +195,8 @@ static struct err *on_query(struct rp *rp, const struct sbt_cmd *c)
 
 /* ---- the rest --------------------------------------------------------------------------------------------------------------- */
 
-/* The software GPU fills fresh memory with a byte, at once, and so do we for what was recorded on it (softgpu/memory/mem.c). What
- * an NVIDIA GPU hands out holds what was there before, and here that is what was there before. */
+/* The software GPU fills fresh memory with a byte, at once; so do we for a trace recorded on it
+ * (softgpu/memory/mem.c). NVIDIA does not clear memory; we keep the previous contents too. */
 #define SOFT_FILL 0xA5
 #define SOFT_FILL_LIMIT (64ull << 20)
 
@@ -250,7 +252,8 @@ static struct err *on_graph_instantiate(struct rp *rp, const struct sbt_cmd *c)
 {
 	struct rgraph *g = objects_graph(rp, c->u.graph_instantiate.new_exec);
 
-	/* one that cannot be made is none to complain about before it is launched, and then its effect may be there */
+	/* an impossible graph is not reported before it is launched, and then its effect may be in
+	 * the recording */
 	return g && g->used && graph_is_told(rp, g, c->seq) ? graph_make(rp, g) : NULL;
 }
 
@@ -265,8 +268,8 @@ static struct err *on_graph_destroy(struct rp *rp, const struct sbt_cmd *c)
 	return NULL;
 }
 
-/* A write goes into the stream. A wait becomes a wait for all earlier work: it comes here when the
- * value is there, or as the host knew it was. */
+/* A write goes into the stream. A wait becomes a wait for all earlier work: it is executed when the
+ * value is there, or when the host knew that it was. */
 static struct err *on_batch(struct rp *rp, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_batch *u = &c->u.batch;
@@ -297,7 +300,7 @@ static struct err *(*const table[SBT_KIND_END])(struct rp *, const struct sbt_cm
 	 * mapped, a host function's and an unreplayable call's effect is applied with the recorded contents. */
 };
 
-/* TSDB_REPLAYER_LACKS (for tests): the name of a kind, which is as if it had no row. */
+/* TSDB_REPLAYER_LACKS (for tests): the name of a kind that is treated as if it had no row. */
 static bool is_taken_away(unsigned kind)
 {
 	static unsigned lacks = UINT32_MAX;
@@ -392,7 +395,8 @@ struct err *execute_node(struct rp *rp, const struct sbt_cmd *c)
 	return on_its_device(rp, c, execute_node_here);
 }
 
-/* TSDB_REPLAYER_FLIP (for tests), "SEQ:ADDR": after command SEQ the lowest bit at ADDR is turned round, as a broken device might. */
+/* TSDB_REPLAYER_FLIP (for tests), "SEQ:ADDR": after command SEQ inverts the lowest bit at ADDR, as
+ * a broken device might. */
 static struct err *flip(struct rp *rp, uint64_t seq)
 {
 	const char *text = getenv("TSDB_REPLAYER_FLIP");
@@ -407,7 +411,7 @@ static struct err *flip(struct rp *rp, uint64_t seq)
 	return contents_write(rp, addr, &byte, 1);
 }
 
-/* Whether c, which was just submitted, is held, or may overtake one that is. */
+/* Whether c, which was just submitted, is held, or may overtake a held launch. */
 static bool is_among_held(struct rp *rp, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_launch *u = &c->u.launch;
@@ -417,7 +421,7 @@ static bool is_among_held(struct rp *rp, const struct sbt_cmd *c)
 	return rp->holding;
 }
 
-/* Everything but what comes before it. */
+/* Submits c and does what comes after it. */
 static struct err *submit(struct rp *rp, const struct sbt_cmd *c)
 {
 	const bool works = !c->result && !(c->flags & SBT_F_GRAPH);
@@ -492,7 +496,7 @@ struct err *execute_finish(struct rp *rp)
 	TRY(devices_finish(rp));
 	turn_over(rp);
 	TRY(staging_collect(rp, true));
-	/* The command being submitted may have been in it or not. */
+	/* The command being submitted may or may not have been waited for. */
 	execute_finished(rp, rp->position);
 	return NULL;
 }

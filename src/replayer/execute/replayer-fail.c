@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Errors with what the protocol says of them: which kind, and of which commands. And the replayer's
- * clock.
+ * Errors with the fields of the protocol: their kind, and the commands they are about. Also the
+ * replayer's clock.
  */
 #include "replayer/execute/replayer-int.h"
 

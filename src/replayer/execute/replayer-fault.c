@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A fault of the device in the recording: which call was told first, and which commands can have caused it. Those are executed one at a time, each waited
- * for, so that the one that fails here is known at once; nothing behind the telling call has run, since all calls fail from then on.
+ * A fault of the device in the recording: which call reported it first, and which commands can have
+ * caused it. Those are executed one at a time, and each is waited for, so the one that fails here
+ * is known at once. Nothing behind the reporting call has run, since all calls fail from then on.
  */
 #include "replayer/execute/replayer-int.h"
 
@@ -12,7 +13,8 @@ static bool is_suspect(const struct sbt_cmd *c)
 	return d && d->cls == SBT_CLASS_WORK && !c->result && !(c->flags & SBT_F_GRAPH);
 }
 
-/* The whole context was waited for without an error: none of what came before is the cause. */
+/* Whether the whole context was waited for without an error: then no earlier command caused the
+ * fault. */
 static bool clears(const struct rp *rp, const struct sbt_cmd *c)
 {
 	return c->kind == SBT_SYNC_END && !c->result && c->u.sync_end.begin == rp->fault.wait;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which launches take memory from the device's own heap or give it back, by the PTX of their kernels. What the heap's tables hold is not among
- * the memory that is put back, so a second execution would free what is free already: CHECK executes such launches once.
+ * Which launches take memory from the device's own heap or give it back, found from the PTX of
+ * their kernels. CHECK does not put back the heap's tables, so a second execution would free what
+ * is free already: CHECK executes such launches once.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "gpucode/ptx-text.h"
 #include "replayer/check/replayer-check.h"
 
-/* A kernel that calls functions of the module counts when the module has the heap's: who calls whom is not followed. */
+/* Whether the kernel uses the heap. Calls are not followed: a kernel that calls functions of the
+ * module counts if the module uses the heap. */
 static bool text_uses_heap(struct ptx_text t, const char *kernel)
 {
 	struct ptx_text body;

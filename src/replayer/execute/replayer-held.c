@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launches of saved schedules that are held while programmatic dependent launches behind them go as far as they can (SBT_ATTR_HELD). The software
- * GPU holds them itself. For a GPU the kernel's PTX is changed so that the kernel does (ptx-hold.h), and loaded beside the code that was
- * recorded: that needs PTX, and a module without variables, since a second copy of the code has variables of its own.
+ * Holds launches of saved schedules while programmatic dependent launches behind them go as far as
+ * they can (SBT_ATTR_HELD). The software GPU holds them itself. For a GPU the kernel's PTX is
+ * changed so that the kernel holds itself (ptx-hold.h), and loaded beside the recorded code. That
+ * needs PTX, and a module without variables, since a second copy of the code has variables of its
+ * own.
  */
 #include "gpucode/ptx-hold.h"
 #include "replayer/execute/replayer-int.h"
@@ -42,7 +44,8 @@ static struct err *load(struct rp *rp, struct rkernel *k, struct gpu_module **re
 	return e;
 }
 
-/* A copy of the code has attributes of its own. */
+/* Sets the function attributes of the changed code: a copy of the code has attributes of its
+ * own. */
 static struct err *allow(struct rp *rp, const struct sbt_cmd_launch *u, struct gpu_kernel *f)
 {
 	if (u->shared > 48u << 10)
@@ -69,7 +72,8 @@ struct err *held_launch(struct rp *rp, const struct sbt_cmd_launch *u, struct gp
 	return allow(rp, u, *f);
 }
 
-/* Where it cannot be had, the kernel stays what it is: the schedule then shows less. */
+/* Makes the kernel that triggers. If that fails, the kernel stays as it is; the schedule then shows
+ * less. */
 static struct err *make_passing(struct rp *rp, struct rkernel *k)
 {
 	const unsigned now = rp->devices.now;
@@ -92,8 +96,9 @@ static struct err *make_passing(struct rp *rp, struct rkernel *k)
 	return e;
 }
 
-/* On an H200 a launch behind one that never triggers was never seen to begin before the launches further in front had ended: its blocks have ended, but it
- * is not complete. With a trigger at its end it does not have to be. */
+/* On an H200 a launch behind one that never triggers was never seen to begin before earlier
+ * launches had ended: the blocks of the one in front have ended, but it is not complete. With a
+ * trigger at its end it does not have to be. */
 struct err *held_passed(struct rp *rp, const struct sbt_cmd_launch *u, struct gpu_kernel **f)
 {
 	struct rkernel *k = objects_kernel(rp, u->kernel);

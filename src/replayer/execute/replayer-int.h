@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * struct rp, the whole of a replay, and what drawer execute/ offers: errors, the window's opening, the execution of commands in their order,
- * the watchdog. What the other drawers offer is in objects/objects.h, memory/contents.h and inspect/inspect.h, which this includes. One process,
- * one trace, its devices, one thread that calls the GPU (and a watchdog that only looks at the clock). Whatever the program created with its
- * own contexts lives in its device's one context here; the context of home, the window's first device, is current but while a command of
- * another one is executed (replayer-devices.c).
+ * struct rp, which holds a whole replay, and what drawer execute/ offers: errors, the window's
+ * opening, the execution of commands in their order, the watchdog. The other drawers' functions are
+ * in objects/objects.h, memory/contents.h and inspect/inspect.h, which this header includes. There
+ * is one process, one trace, its devices, one thread that calls the GPU, and a watchdog that only
+ * looks at the clock. Each device has one context here, which replaces all contexts that the
+ * program made on it. The context of home, the window's first device, is current, except while a
+ * command of another device is executed (replayer-devices.c).
  */
 #ifndef REPLAY_REPLAYER_INT_H
 #define REPLAY_REPLAYER_INT_H
@@ -33,7 +35,7 @@ struct edit {
 	size_t n;
 };
 
-/* Who ran last, when one command runs after the other (replayer-turn.c). */
+/* Remembers what was submitted last, when one command runs after the other (replayer-turn.c). */
 struct turn {
 	bool overlap; /* streams overlap instead */
 	bool ordered; /* ORDER says what comes when, and waits where the stream changes */
@@ -47,14 +49,16 @@ struct watchdog {
 	_Atomic uint64_t turn; /* another number for each wait; 0: nothing is being waited for */
 	uint64_t turns;	       /* the main thread's: the last number given */
 	_Atomic uint64_t seq, first; /* first: nothing before it is in flight */
-	_Atomic int owner; /* who may write to the socket: 0 the main thread, 1 the watchdog */
+	/* the thread that may write to the socket: 0 the main thread, 1 the watchdog */
+	_Atomic int owner;
 	_Atomic uint64_t limit_ns; /* while a GPU is being opened OPEN_NS at least */
 	uint64_t command_ns;	   /* what a command may take */
 	int fd;
 };
 
-/* Events along the way, so that a long wait is many short ones and the host knows about how far the device is: at most MARKS are
- * ahead of it, each behind so many commands as take some milliseconds. */
+/* Events along the way, so that a long wait becomes many short ones and the host knows about how
+ * far the device is. At most MARKS of them are pending; the commands between two of them take some
+ * milliseconds. */
 #define MARKS 3u
 #define MARK_EVERY_MAX 64u
 struct marks {
@@ -121,7 +125,9 @@ struct rp {
 		} *r;
 		size_t n, cap;
 	} fresh;
-	bool stale; /* memory at the position is not what executing up to there gives: the next seek restores */
+	/* memory at the position differs from what executing up to there gives: the next seek
+	 * restores it */
+	bool stale;
 	struct edit *edits;
 	size_t nedits, cap_edits;
 	uint64_t *skip; /* sorted */
@@ -157,22 +163,25 @@ struct rp {
 
 /* ---- addresses that changed (objects/objects.h) ---- */
 
-/* Bytes of the recording, on their way to memory that was at addr then; any thread. Of a copy from or to the host, addr is on the device: there the words are used. How many addresses changed. */
+/* Translates n bytes that have addresses of the recording, for memory that was at addr then; any
+ * thread. For a copy from or to the host, addr is the side on the device. Returns how many
+ * addresses changed. */
 static inline size_t moved_to_here(const struct rp *rp, uint64_t addr, void *p, size_t n)
 {
 	return address_map_words(&rp->moved.to_here, addr, p, n);
 }
-/* Bytes of this device, to be compared with those of the recording or shown. */
+/* Translates n bytes of this device back to the recording's addresses, for comparing or showing
+ * them. */
 static inline size_t moved_to_there(const struct rp *rp, uint64_t addr, void *p, size_t n)
 {
 	return address_map_words(&rp->moved.to_there, addr, p, n);
 }
 /* ---- replayer-fail.c: errors ------------------------------------------------------------------------------------------ */
 
-/* An error of the protocol: code and seq go with it to tsdb. */
+/* Makes an error of the protocol: code and seq go with it to tsdb. */
 struct err *rp_fail(struct rp *rp, enum replayer_error_code code, uint64_t seq, const char *fmt, ...)
 	TS_PRINTF(4, 5) TS_CHECK;
-/* NULL for GPU_OK. A fault names the commands that can have caused it. */
+/* Returns NULL for GPU_OK. A fault names the commands that can have caused it. */
 struct err *rp_gpu_failed(struct rp *rp, struct gpu_result r) TS_CHECK;
 static inline struct err *TS_CHECK rp_gpu(struct rp *rp, struct gpu_result r)
 {
@@ -204,14 +213,16 @@ void window_note(struct rp *rp, bool counted, const char *fmt, ...) TS_PRINTF(3,
 
 /* ---- replayer-held.c ---------------------------------------------------------------------------------------------------------- */
 
-/* The next launch, of function *f, is held; *f may become another one. ERR when this device cannot. */
+/* Prepares the next launch, of function *f, to be held; may replace *f. Fails when this device
+ * cannot hold it. */
 struct err *held_launch(struct rp *rp, const struct sbt_cmd_launch *u, struct gpu_kernel **f) TS_CHECK;
-/* The next launch, of function *f, goes on while one in front is held; *f may become another one, so that those behind it can, too. */
+/* Prepares the next launch, of function *f, to run while one before it is held. May replace *f, so
+ * that the launches behind it can run, too. */
 struct err *held_passed(struct rp *rp, const struct sbt_cmd_launch *u, struct gpu_kernel **f) TS_CHECK;
 
 /* ---- replayer-fault.c ----------------------------------------------------------------------------------------------------- */
 
-/* A command of the window, in order. */
+/* Learns from a command of the window; called in order. */
 void fault_learn(struct rp *rp, const struct sbt_cmd *c);
 /* Whether c may be the one that broke the device in the recording. */
 bool fault_suspects(const struct rp *rp, const struct sbt_cmd *c);
@@ -222,38 +233,42 @@ bool fault_suspects(const struct rp *rp, const struct sbt_cmd *c);
 bool execute_knows(const struct sbt_cmd *c);
 /* Submits c, or keeps it for later (replayer-late.c). */
 struct err *execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
-/* The same for one that was kept for later. */
+/* Executes a command that was kept for later. */
 struct err *execute_late(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
-/* The user's writes at positions first to last. */
+/* Makes the user's writes at positions first to last. */
 struct err *execute_writes(struct rp *rp, uint64_t first, uint64_t last) TS_CHECK;
-/* The position is seq, with nothing in flight. */
+/* Sets the position to seq; nothing is in flight. */
 void execute_at(struct rp *rp, uint64_t seq);
-/* Nothing up to seq is in flight. */
+/* Notes that nothing up to seq is in flight. */
 void execute_finished(struct rp *rp, uint64_t seq);
-/* The part of execute() before the command's own work, and the one behind it: what the user and the program's host did to memory. */
+/* The parts of execute() before and after the command's own work: they make the changes of memory
+ * by the user and by the program's host. */
 struct err *execute_before(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 struct err *execute_after(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
-/* A step of a graph launch, as a command of its own on a stream. Only of kinds that step_works() is about. */
+/* Executes a step of a graph launch as a command of its own on a stream. Only for kinds that
+ * step_works() accepts. */
 struct err *execute_node(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 /* Waits for everything submitted. */
 struct err *execute_finish(struct rp *rp) TS_CHECK;
-/* The next command after the position; none up to seq: the position is seq then. */
+/* Executes the next command after the position; if there is none up to seq, the position becomes
+ * seq. */
 struct err *execute_step(struct rp *rp, uint64_t seq, bool *ret_work) TS_CHECK;
-/* From the position on, up to seq; checkpoints on the way. */
+/* Executes from the position up to seq, and takes checkpoints on the way. */
 struct err *execute_to(struct rp *rp, uint64_t seq) TS_CHECK;
 struct err *execute_run(struct rp *rp, const struct replayer_run *run, struct replayer_ran *ret) TS_CHECK;
 /* The command seq; NULL when the trace has none. Valid until the next call. */
 struct err *execute_fetch(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret) TS_CHECK;
 /* The next command behind the position, up to seq; NULL: none. */
 struct err *execute_fetch_next(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret) TS_CHECK;
-/* The launch's parameters with the user's changes, in out. */
+/* Puts the launch's parameters with the user's changes into out. */
 struct err *execute_args(struct rp *rp, const struct sbt_cmd *c, const struct rkernel *k, struct buf *out) TS_CHECK;
 
-/* A launch's function, parameters and shared memory, ready to start. */
+/* Gives a launch's function, parameters and shared memory. */
 struct err *execute_launch_parts(struct rp *rp, const struct sbt_cmd *c, struct gpu_kernel **ret, struct buf *args) TS_CHECK;
-/* The launch with these, as the recording has it. args must outlive it. */
+/* The launch of f with args, as recorded. args must outlive it. */
 struct gpu_launch execute_launch_of(const struct sbt_cmd_launch *u, struct gpu_kernel *f, const struct buf *args);
-/* Whether the recording holds what c did, which is not executed then; whether the user left it out. */
+/* Whether the recording holds what c did, so that c is not executed; whether the user left it
+ * out. */
 bool execute_has_effect(const struct rp *rp, uint64_t seq);
 bool execute_is_skipped(const struct rp *rp, uint64_t seq);
 
@@ -261,16 +276,17 @@ bool execute_is_skipped(const struct rp *rp, uint64_t seq);
 
 /* Makes c, about to be submitted to its stream, wait for everything before it. Its device's context is current. */
 struct err *turn_of(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
-/* What is submitted to stream of the current device comes behind everything submitted before, also where streams overlap else. */
+/* Makes what is next submitted to stream, of the current device, wait for everything submitted
+ * before, even where streams overlap. */
 struct err *turn_take(struct rp *rp, struct gpu_stream *stream) TS_CHECK;
-/* Whether one command runs after the other for no other reason than that a replay has an order. */
+/* Whether commands run one after the other only because a replay has an order. */
 static inline bool turn_is_fixed(const struct rp *rp)
 {
 	return !rp->turn.overlap && !rp->turn.ordered;
 }
-/* The stream is about to be destroyed, perhaps with work in it. */
+/* Called before the stream is destroyed, perhaps with work in it. */
 struct err *turn_before_destroy(struct rp *rp, struct gpu_stream *stream) TS_CHECK;
-/* Nothing is in flight. */
+/* Notes that nothing is in flight. */
 void turn_over(struct rp *rp);
 /* Lets streams overlap from now on, or not. */
 struct err *turn_overlap(struct rp *rp, bool overlap) TS_CHECK;
@@ -283,11 +299,11 @@ struct err *turn_overlap(struct rp *rp, bool overlap) TS_CHECK;
  * late_keep() instead of executing it. */
 struct err *late_comes(struct rp *rp, const struct sbt_cmd *c, bool *ret) TS_CHECK;
 void late_keep(struct rp *rp, const struct sbt_cmd *c);
-/* Memory is as it was at seq, where nothing was kept. */
+/* Called when memory is again as it was at seq, where nothing was kept. */
 void late_back(struct rp *rp, uint64_t seq);
-/* One that may go by now; the caller executes it. */
+/* Takes a kept command that can run by now; the caller executes it. */
 struct err *late_take(struct rp *rp, struct sbt_cmd *ret, bool *ret_any) TS_CHECK;
-/* Executes all that may go by now; at the window's end, all. */
+/* Executes all kept commands that can run by now; at the window's end, all of them. */
 struct err *late_go(struct rp *rp) TS_CHECK;
 
 /* ---- replayer-into.c ------------------------------------------------------------------------------------------------------- */
@@ -297,32 +313,36 @@ struct into_kind {
 	const char *noun; /* in words */
 	const char *so;	  /* what follows from its not being executed again, ", so ..." or "" */
 };
-/* To before launch seq, with a checkpoint there for the way back; *ret is valid until the next command is fetched. Refuses what cannot be looked
- * into: no command of that kind, or one that did not run here or is not executed again in this replay. */
+/* Goes to before launch seq and takes a checkpoint there for the way back; *ret is valid until the
+ * next command is fetched. Refuses a command that cannot be looked into: one of another kind, one
+ * that did not run here, or one that is not executed again in this replay. */
 struct err *into_seek(struct rp *rp, uint64_t seq, const struct into_kind *k, const struct sbt_cmd **ret) TS_CHECK;
-/* What comes before the launch's own work. */
+/* Does what comes before the launch's own work. */
 struct err *into_begin(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
-/* It has run to its end, and nothing is in flight: the position is behind it. */
+/* Called when the launch has run to its end and nothing is in flight: the position is then behind
+ * it. */
 void into_behind(struct rp *rp, uint64_t seq);
 
 /* ---- replayer-copy.c --------------------------------------------------------------------------------------------------- */
 
 struct err *copy_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 struct err *fill_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
-/* What the copy reads from memory of the program, when it is uploaded as one row of bytes; NULL: something else. */
+/* The piece that the copy reads from memory of the program, if it is uploaded as one row of bytes;
+ * else NULL. */
 const struct sbt_memory *copy_payload(const struct rp *rp, const struct sbt_cmd *c);
 /* A side of a copy: its rows as recorded, and where their first byte is here. */
 struct copy_side {
 	struct sbt_rows rows;
-	enum place_where where; /* PLACE_NOWHERE: host memory of ours, which has sbt_rows_size() bytes */
+	/* PLACE_NOWHERE: the replayer's own host memory, which has sbt_rows_size() bytes */
+	enum place_where where;
 	uint64_t here;
 };
-/* The side, for the backend. */
+/* Converts the side for the backend. */
 struct gpu_rows copy_rows_of(const struct copy_side *s);
 
 /* ---- replayer-order.c ------------------------------------------------------------------------------------------------------ */
 
-/* tail: what follows q, n bytes. */
+/* tail: the n bytes that follow q. */
 struct err *order_run(struct rp *rp, const struct replayer_order *q, const void *tail, size_t n, struct buf *out) TS_CHECK;
 void order_free(struct rp *rp);
 
@@ -330,26 +350,26 @@ void order_free(struct rp *rp);
 
 /* kernels: u32 ids, n bytes of them; none: all. */
 struct err *check_run(struct rp *rp, const struct replayer_check *q, const void *kernels, size_t n, struct buf *out) TS_CHECK;
-/* What each launch changes, as it is executed on the way. */
+/* Finds what each launch changes while it is executed on the way. */
 struct err *check_changed(struct rp *rp, const struct replayer_accesses *a, struct buf *out) TS_CHECK;
-/* Gives back what those took. */
+/* Frees what those functions took. */
 void check_close(struct rp *rp);
 
 /* ---- replayer-fresh.c ------------------------------------------------------------------------------------------------------ */
 
-/* While a check with perturbations is on: c allocates or frees. */
+/* Called for each allocation and free while a check with perturbations is on. */
 struct err *fresh_alloc(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 void fresh_free(struct rp *rp, const struct sbt_cmd *c);
 
 /* ---- replayer-watchdog.c ---------------------------------------------------------------------------------------------------- */
 
 struct err *watchdog_start(struct rp *rp) TS_CHECK; /* writes to rp->watchdog.fd */
-/* The driver is being called for command seq. */
+/* Starts watching a call of the driver for command seq. */
 void watchdog_on(struct rp *rp, uint64_t seq);
-/* The GPU has been opened: from here on it is commands that are waited for. */
+/* Called when the GPU is open: the limit is now that of commands. */
 void watchdog_opened(struct rp *rp);
 void watchdog_off(struct rp *rp);
-/* Before the main thread writes to the socket. */
+/* Called before the main thread writes to the socket. */
 void watchdog_claim(struct rp *rp);
 struct err *marks_note(struct rp *rp, uint64_t seq, struct gpu_stream *stream) TS_CHECK;
 struct err *marks_wait(struct rp *rp) TS_CHECK;

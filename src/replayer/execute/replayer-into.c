@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Into one launch and out of it behind its end: what looking at a graph launch's nodes (replayer-node.c) and looking at a kernel launch under the
- * microscope (replayer-micro.c) have in common. While it is looked into the position stays before it, and memory counts as stale.
+ * Goes into one launch, and out of it behind its end: shared by looking at a graph launch's nodes
+ * (replayer-node.c) and at a kernel launch under the microscope (replayer-micro.c). While a launch
+ * is looked into, the position stays before it, and memory counts as stale.
  */
 #include "replayer/execute/replayer-int.h"
 
-/* c (NULL: none) must be a command `seq` of that kind which ran here and is executed again in this replay. */
+/* Checks that c (NULL: none) is command `seq`, of kind k, which ran here and is executed again in
+ * this replay. */
 static struct err *check_ran_here(struct rp *rp, const struct sbt_cmd *c, uint64_t seq, const struct into_kind *k)
 {
 	const unsigned long long n = seq;
@@ -23,7 +25,7 @@ static struct err *check_ran_here(struct rp *rp, const struct sbt_cmd *c, uint64
 	return NULL;
 }
 
-/* Memory is not what it runs on when its turn comes behind another command. */
+/* Refuses a command that is kept back: when it runs, memory differs from memory at the position. */
 static struct err *check_not_late(struct rp *rp, const struct sbt_cmd *c)
 {
 	const uint64_t seq = c->seq;
@@ -34,7 +36,7 @@ static struct err *check_not_late(struct rp *rp, const struct sbt_cmd *c)
 		return NULL;
 	late_keep(rp, c);
 	const uint64_t wait = late_holds(rp->late, seq);
-	late_back(rp, 0); /* it comes once more on the way there */
+	late_back(rp, 0); /* it comes again on the way there */
 	rp->stale = true;
 	return rp_fail(rp, REPLAYER_E_REFUSED, seq, REPLAYER_KEPT_BACK "; it cannot be looked into",
 		(unsigned long long)seq, (unsigned long long)wait);

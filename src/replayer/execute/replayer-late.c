@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waits for values that were submitted before the write which satisfies them: what stands behind
- * such a wait is executed when the value is there (state/late-work.h), whoever wrote it: a stream, a
- * kernel, a copy, or what the recording says of the host.
+ * Waits for values that were submitted before the write that satisfies them: commands behind such a
+ * wait are executed when the value is there (state/late-work.h), no matter if a stream, a kernel, a
+ * copy, or the recorded host wrote it.
  *
- * The surprise: the device does not wait. Memory is looked at, with all before it finished, so that
- * a position has the same bytes however one came there.
+ * The surprise: the device does not wait. The host looks at memory when all earlier work has
+ * finished, so a position has the same bytes whichever way it was reached.
  */
 #include "replayer/execute/replayer-int.h"
 
@@ -18,7 +18,7 @@ static struct err *is_ready(void *arg, const struct sbt_cmd *wait, bool *ret)
 
 	*ret = true;
 	if (place_find(rp, u->addr, n, &here) == PLACE_NOWHERE)
-		return NULL; /* nobody can say */
+		return NULL; /* not memory of this replay, so its value cannot be read */
 	TRY(execute_finish(rp));
 	TRY(contents_read(rp, u->addr, &v, n));
 	*ret = sbt_wait_is_over(u, v);
@@ -74,7 +74,7 @@ void late_back(struct rp *rp, uint64_t seq)
 	rp->forced = rp->forced > seq ? 0 : rp->forced;
 }
 
-/* Which of those that go now changes the range that is watched. */
+/* Finds which of the commands that run now changes the watched range. */
 static struct err *look(struct rp *rp, uint64_t seq)
 {
 	struct sbt_hash is;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tsdb-replayer: executes a trace's commands on a device, for tsdb, over a socket (protocol.h). It shuts itself into a sandbox (sandbox.h) unless
- * the argument --no-sandbox says otherwise; OPEN does the last of it. Where the process lies in its address space was decided by who started it
- * (device-process.c).
+ * tsdb-replayer: executes a trace's commands on a device for tsdb, over a socket (protocol.h). It
+ * locks itself into a sandbox (sandbox.h) unless the argument --no-sandbox is given; OPEN completes
+ * the sandbox. The parent process chose the layout of the address space (device-process.c).
  */
 #include <errno.h>
 #include <signal.h>
@@ -68,7 +68,7 @@ static bool send_message(struct rp *rp, int fd, uint32_t type, const struct buf 
 	return ok;
 }
 
-/* Errors of the other rooms come without a code of the protocol. */
+/* Errors of the other rooms have no code of the protocol; this gives them one. */
 static uint32_t error_code(const struct rp *rp, const struct err *e)
 {
 	if (rp->fail_code != REPLAYER_E_OTHER)
@@ -209,7 +209,7 @@ static struct err *on_hash(struct rp *rp, const struct request *q, struct buf *o
 	return NULL;
 }
 
-/* The first position that is not as recorded. */
+/* The first position whose memory is not as recorded. */
 static uint64_t first_edit(const struct rp *rp)
 {
 	uint64_t first = UINT64_MAX;
@@ -232,7 +232,7 @@ static struct err *on_arg(struct rp *rp, const struct request *q, struct buf *ou
 	const struct replayer_arg *a = (const void *)q->body;
 	const struct sbt_cmd *c;
 
-	if (!a->seq) { /* what-ifs end */
+	if (!a->seq) { /* forget the what-ifs */
 		rp->stale |= first_edit(rp) <= rp->position;
 		checkpoint_forget(rp, first_edit(rp));
 		forget_edits(rp);
@@ -461,7 +461,7 @@ static struct err *on_kernel_ask(struct rp *rp, const struct request *q, struct 
 	return micro_ask(rp, (const void *)q->body, out);
 }
 
-/* Requests that leave the launch under the microscope where it is. */
+/* Whether the request leaves the launch under the microscope where it is. */
 static bool may_look(uint32_t type)
 {
 	return (type >= REPLAYER_KERNEL && type <= REPLAYER_KERNEL_ASK) || type == REPLAYER_READ || type == REPLAYER_HASH ||
@@ -573,14 +573,15 @@ static void serve(struct rp *rp, int fd)
 	buf_free(&out);
 }
 
-/* For `tsdb doctor`: what the sandbox of this program would be on this system, a line for each wall: "up" or "missing", its name, the sentence. */
+/* For `tsdb doctor`: prints a line for each wall that this program's sandbox would have on this
+ * system: "up" or "missing", its name, the sentence. */
 static int report(bool soft)
 {
 	struct backend_library lib;
 	struct sandbox b = {0};
 	struct err *e = sandbox_begin(&b, -1);
 
-	/* NVIDIA's driver may be missing: then its rules are tried all the same. */
+	/* NVIDIA's driver may be missing: its rules are tried all the same. */
 	err_free(soft ? NULL : backend_cuda.open(&lib));
 	if (!e)
 		e = sandbox_lock(&b, soft, NULL);
@@ -631,6 +632,6 @@ int main(int argc, char **argv)
 	signal(SIGINT, SIG_IGN); /* Ctrl-C is the shell's */
 	const int status = start(&rp, (int)fd, !*option);
 	fflush(stdout); /* what kernels printed */
-	/* The driver may be broken: its own clean-up is not waited for. */
+	/* The driver may be broken, so its clean-up does not run. */
 	_exit(status);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The host's own changes of page-locked memory in other orders. The recording knows what such memory held before a command, not who had written
- * it. Finding out: what executing the work up to there does not leave in it was the host's.
+ * The host's own changes of page-locked memory, in other orders. The recording knows what such
+ * memory held before a command, but not what wrote it. Bytes that differ after executing the work
+ * up to there were changed by the host.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,7 @@ static struct err *put_own(struct order_running *o, uint64_t seq)
 	return NULL;
 }
 
-/* Its changes were seen at any time later. */
+/* The changes may have been seen at any later time. */
 struct err *order_host_function(struct order_running *o, uint64_t seq)
 {
 	if (!(o->flags & REPLAYER_ORDER_LIVE))

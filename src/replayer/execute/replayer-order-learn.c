@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which bytes of page-locked memory the host itself changed: what the recording saw there, executing up to it does not give. The surprise: while the
- * recording looked, copies were on their way. A byte under one of them may be what it was before the copy or after it, so both explain it; under
- * work whose steps are not known (a kernel, a graph) anything does.
+ * Finds which bytes of page-locked memory the host itself changed: those where the recording
+ * differs from what executing up to there gives. The surprise: copies were in flight while the
+ * recording looked. A byte under one of them may have its value from before the copy or after it,
+ * so both explain it; under work whose steps are not known (a kernel, a graph) any value is
+ * explained.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,8 @@
 #define PART (1u << 20)
 #define SAVED_MAX ((size_t)256 << 20) /* bytes; what is beyond explains everything */
 
-/* What [addr, end) held before work `by`; among the lost: what work delivered there and the host wrote over, or the other way round. */
+/* What [addr, end) held before work `by`. In the list of lost bytes: what work delivered there and
+ * the host wrote over, or the other way round. */
 struct order_saved {
 	uint64_t by, addr, end;
 	uint8_t *bytes;
@@ -47,7 +50,8 @@ static int by_writer(const void *pa, const void *pb)
 	return a->end < b->end ? -1 : a->end > b->end;
 }
 
-/* One for each range that work in flight writes to, in order of the work; nothing is saved yet. */
+/* Makes one entry for each range that work in flight writes to, in order of the work; nothing is
+ * saved yet. */
 static void list_writers(struct order_running *o)
 {
 	struct order_saved *s = o->saved = xcalloc(o->nchanges + 1, sizeof *s);
@@ -65,7 +69,7 @@ static void list_writers(struct order_running *o)
 	o->nsaved = n;
 }
 
-/* NULL: what was there before is not known. */
+/* The saved bytes of a range; NULL: they are not known. */
 static const struct order_saved *saved_of(const struct order_running *o, const struct order_change *c)
 {
 	const struct order_saved key = {.by = c->by, .addr = c->addr, .end = c->end};
@@ -110,7 +114,7 @@ static bool overlap(uint64_t from, uint64_t to, uint64_t addr, size_t n, size_t 
 	return true;
 }
 
-/* Bytes of is that work in flight at seq explains become those of was. */
+/* Bytes of `is` that work in flight at seq explains get the value they have in `was`. */
 static void explain_flights(const struct order_running *o, uint64_t seq, uint64_t addr, uint8_t *is, const uint8_t *was, size_t n)
 {
 	size_t from, to;
@@ -145,7 +149,8 @@ static bool is_in_flight(const struct order_running *o, uint64_t seq, uint64_t a
 
 /* ---- what was written over ---------------------------------------------------------------------------------------------------- */
 
-/* The host and work in flight wrote to the same bytes: at a later look either may have come last. */
+/* Keeps bytes that both the host and work in flight wrote: at a later look either value may be
+ * there. */
 static void keep_lost(struct order_running *o, uint64_t addr, const uint8_t *was, size_t n)
 {
 	uint8_t *bytes = xmalloc(n);
@@ -155,7 +160,8 @@ static void keep_lost(struct order_running *o, uint64_t addr, const uint8_t *was
 	o->lost[o->nlost++] = (struct order_saved){.addr = addr, .end = addr + n, .bytes = bytes};
 }
 
-/* seen: a copy of is, in which those bytes become as in was. Once nothing is in flight there they are settled. */
+/* seen is a copy of `is`; its bytes that were lost get the value they have in `was`. Once nothing
+ * is in flight there they are settled. */
 static void explain_lost(struct order_running *o, uint64_t seq, uint64_t addr, uint8_t *seen, const uint8_t *was, size_t n)
 {
 	size_t from, to;
@@ -199,8 +205,8 @@ static struct err *note(struct order_running *o, struct part *p, size_t from, si
 	return NULL;
 }
 
-/* The next range behind `at`: words, with gaps of at most that many bytes between them; false:
- * there is none. A value is written whole even where some of its bytes were the same. */
+/* Finds the next range behind `at`: words with gaps of at most that many bytes between them; false:
+ * there is none. A value is written whole even if some of its bytes are the same. */
 static bool next_range(
 	const struct part *p, size_t gap, size_t at, size_t *ret_from, size_t *ret_to)
 {
@@ -291,7 +297,7 @@ static bool is_doubtful(const struct order_running *o, const struct order_change
 	return false;
 }
 
-/* A copy's source is believed where all memory of the device ended as it was recorded. */
+/* A copy's source is trusted where all memory of the device ended as it was recorded. */
 void order_doubt(struct order_running *o)
 {
 	struct order_change c;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ORDER: the window's work in another order, one command after the other, from the window's start. What it leaves in memory is told by hashes;
- * memory can be read afterwards, until something else is asked for.
+ * ORDER: executes the window's work in another order, one command after the other, from the
+ * window's start. The result is reported as hashes of memory; memory can be read until the next
+ * request.
  *
- * The surprise: events are neither recorded nor waited for. The caller's order has all that they say; what is left of a stream is that the
- * next command on it need not be waited for.
+ * The surprise: events are neither recorded nor waited for. The caller's order already contains
+ * what they say; of streams only one thing remains: the next command of a stream need not be waited
+ * for.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "order/kept.h"
 #include "replayer/execute/replayer-order.h"
 
-/* The window's commands, so that any of them can be had at once. */
+/* The window's commands, with random access. */
 struct window_kept {
 	struct kept_window window;
 	struct kept_flags {
@@ -66,8 +68,9 @@ static struct err *keep_all(struct rp *rp)
 	return e;
 }
 
-/* What makes objects, in its order, up to seq. What ends them waits for the end of all: a command before it may come later now. What the host
- * changed in memory it had changed when it submitted what came after, whichever command the change was noted with. */
+/* Executes the commands that make objects, in their order, up to seq. It leaves out those
+ * that destroy objects: an earlier command may run later here. The host made its changes of memory
+ * when it submitted later commands, whichever command they were noted with. */
 static struct err *prepare(struct order_running *o, uint64_t seq)
 {
 	struct window_kept *k = o->rp->kept;
@@ -98,7 +101,7 @@ static bool only_orders(const struct sbt_cmd *c)
 	return c->kind == SBT_EVENT_RECORD || c->kind == SBT_STREAM_WAIT || (c->kind == SBT_BATCH && c->u.batch.is_wait);
 }
 
-/* Its memory belongs to nobody any more, or to nobody yet. */
+/* Fills the command's memory with poison: it is not allocated at this time. */
 static struct err *poison(struct rp *rp, const struct kept_flags *f)
 {
 	uint64_t here;
@@ -138,7 +141,7 @@ static struct err *run_one(struct order_running *o, uint64_t entry)
 	return e || c.kind != SBT_HOST_FUNC ? e : order_host_function(o, seq);
 }
 
-/* What waited for a value that is there now. */
+/* Runs the kept commands whose values are there now. */
 static struct err *run_late(struct order_running *o)
 {
 	struct sbt_cmd c;
@@ -152,7 +155,8 @@ static struct err *run_late(struct order_running *o)
 	return NULL;
 }
 
-/* No order has a command begin before the value is there that its stream waits for. */
+/* Executes one entry. A command never begins before the value that its stream waits for is
+ * there. */
 static struct err *one(struct order_running *o, uint64_t entry)
 {
 	struct rp *rp = o->rp;
@@ -177,7 +181,7 @@ static struct err *one(struct order_running *o, uint64_t entry)
 	return run_late(o);
 }
 
-/* What memory and outputs are in the end; *ret_same: memory of the device is what was recorded. */
+/* Sums up memory and outputs at the end; *ret_same: the device's memory is as recorded. */
 static struct err *sum_up(struct rp *rp, struct replayer_ordered *ret, struct buf *places, bool *ret_same)
 {
 	const size_t most = (REPLAYER_MESSAGE_MAX / 2) / sizeof(struct replayer_place);
@@ -215,7 +219,8 @@ static uint64_t entry_at(const struct order_running *o, size_t i)
 	return entry;
 }
 
-/* Everything asked for is there, once, and so is all work: less would be another program. Looked at before anything is executed. */
+/* Checks, before anything is executed, that every entry exists, that none comes twice, and that all
+ * work is there. */
 static struct err *check_order(struct order_running *o)
 {
 	struct window_kept *k = o->rp->kept;
@@ -260,7 +265,7 @@ static struct err *run(struct order_running *o)
 	TRY(check_order(o));
 	rp->stale = true;
 	TRY(checkpoint_seek(rp, rp->first - 1));
-	rp->stale = true; /* whatever comes of it, it is no way to any position */
+	rp->stale = true; /* memory is no base for any position, whatever the result */
 	rp->host_done = order_is_live(o) ? UINT64_MAX : 0;
 	rp->turn.ordered = true;
 	e = execute_all(o);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What replayer-order.c and replayer-order-host.c share: one order that is being executed.
+ * Shared by replayer-order.c, replayer-order-host.c and replayer-order-learn.c: one order that is
+ * being executed.
  */
 #ifndef REPLAY_REPLAYER_ORDER_H
 #define REPLAY_REPLAYER_ORDER_H
@@ -29,18 +30,22 @@ static inline bool order_is_live(const struct order_running *o)
 	return o->flags & (REPLAYER_ORDER_LIVE | REPLAYER_ORDER_LEARN);
 }
 
-/* What the host changed before command seq is changed, or found out and changed; copies: what the copy seq carried counts, too. */
+/* Makes the host's changes before command seq, or learns them and makes them. copies: data that the
+ * copy seq carried counts, too. */
 struct err *order_host(struct order_running *o, uint64_t seq, bool copies) TS_CHECK;
-/* What the host function seq changed. */
+/* Makes or learns the changes of host function seq. */
 struct err *order_host_function(struct order_running *o, uint64_t seq) TS_CHECK;
 
 
-/* REPLAYER_ORDER_LEARN: compares a piece of the recording with memory here. What differs is noted as changed by the host, and memory is made what the
- * recording has; but for bytes that work in flight explains. */
+/* REPLAYER_ORDER_LEARN: compares a piece of the recording with memory here. Bytes that differ are
+ * noted as changed by the host, and memory gets the recorded bytes; bytes that work in flight
+ * explains are left out. */
 struct err *order_learn(struct order_running *o, const struct sbt_memory *m) TS_CHECK;
-/* Keeps what work seq is about to write over, when it was in flight at a look. */
+/* Keeps the bytes that work seq is about to write over, if it was in flight when the recording
+ * looked at them. */
 struct err *order_save(struct order_running *o, const struct sbt_cmd *c) TS_CHECK;
-/* At the end: marks changes that rest on a copy which may have delivered something else in the recording. */
+/* At the end: marks changes that depend on a copy which may have delivered something else in the
+ * recording. */
 void order_doubt(struct order_running *o);
 void order_learned_free(struct order_running *o);
 

@@ -71,8 +71,9 @@ struct err *turn_overlap(struct rp *rp, bool overlap)
 		return NULL;
 	TRY(execute_finish(rp));
 	rp->turn.overlap = overlap;
-	graph_unmake_all(rp); /* their branches are put in line, too */
+	graph_unmake_all(rp); /* branches of graphs depend on it, too */
 	checkpoint_forget(rp, rp->first);
-	rp->stale |= rp->position >= rp->first; /* what ran in another order is no way to get anywhere */
+	/* memory made in another order is no base for any position */
+	rp->stale |= rp->position >= rp->first;
 	return NULL;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command that never finishes: the thread that called the driver cannot be got back, so a second thread charges each wait against a
- * limit (patience.h), tells tsdb, and ends the process. It never calls the driver. So that a long queue of short commands is no hang, a mark (an event) is put behind
- * every so many commands, and a wait for everything is a wait for one mark after the other. How many adapts to how long they take: what
- * has been submitted is never far ahead of what has been done, so that checkpoints on the way are taken in time.
+ * Ends the process when a command never finishes. The thread that called the driver cannot be
+ * interrupted, so a second thread charges each wait against a limit (patience.h), tells tsdb, and
+ * ends the process. It never calls the driver. A long queue of short commands must not look like a
+ * hang, so a mark (an event) goes behind every few commands, and a wait for everything waits for
+ * one mark after the other. The number of commands between marks adapts to how long they take: the
+ * host is never far ahead of the device, so checkpoints on the way are taken in time.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -159,7 +161,7 @@ struct err *marks_note(struct rp *rp, uint64_t seq, struct gpu_stream *stream)
 	if (++m->since < m->every)
 		return NULL;
 	m->since = 0;
-	if (m->n == (m->every == 1 ? 1 : MARKS)) /* of long ones, one that runs and one that waits */
+	if (m->n == (m->every == 1 ? 1 : MARKS)) /* if commands are long, one runs and one waits */
 		TRY(wait_oldest(rp));
 	TRY(devices_event(rp, &m->event[m->head], &m->dev[m->head]));
 	GPU(rp, event_record, m->event[m->head], stream);

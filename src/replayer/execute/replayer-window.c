@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Opening: the driver is loaded and the sandbox shut; then the trace is read before anything of the driver runs, then come the device, all
- * ranges, and everything else. The order is what makes recorded addresses free: a driver that has allocated or loaded anything may sit on them.
+ * Opens a window. The driver is loaded and the sandbox locked; then the trace is read before any
+ * code of the driver runs; then come the device, all ranges, and everything else. This order keeps
+ * recorded addresses free: a driver that has allocated or loaded anything may use them.
  */
 #include "replayer/execute/replayer-int.h"
 
@@ -59,7 +60,7 @@ static void unwant(struct rp *rp, uint64_t addr)
 	p->nwanted = n;
 }
 
-/* The device of an allocation: memory of the host is everybody's. */
+/* The number of an allocation's device; 0 for memory of the host, which belongs to no device. */
 static unsigned device_of(struct rp *rp, uint64_t mem, uint64_t ordinal)
 {
 	return mem == SBT_MEM_PINNED || mem == SBT_MEM_REGISTERED ? 0 : devices_use(rp, ordinal);
@@ -76,7 +77,7 @@ static void from_state(struct rp *rp, const struct state *s)
 		want(rp, a.addr, a.size, a.mem, device_of(rp, a.mem, a.device), true);
 }
 
-/* Kernels that wait for other processes' GPUs. */
+/* Whether the kernel waits for other processes' GPUs, by its name. */
 static bool is_collective(const char *name)
 {
 	return strstr(name, "ncclDevKernel") || strstr(name, "ncclKernel");
@@ -123,7 +124,7 @@ static void scan_note(struct rp *rp, const struct sbt_cmd *c)
 	}
 }
 
-/* Memory that the window allocated has what it held at first in the trace; that is no command's
+/* The trace has the initial contents of memory that the window allocated; those are no command's
  * work. */
 static void scan_count(struct rp *rp, const struct sbt_cmd *c)
 {
@@ -161,7 +162,8 @@ static void scan_window(struct rp *rp, const struct sbt_cmd *c)
 	scan_note(rp, c);
 }
 
-/* What is behind the window: an agent that came late found the code of a kernel that it first met inside, and then the code's variables. */
+/* Learns from a command behind the window: an agent that came late found a kernel's code after it
+ * first met the kernel inside the window, and then that code's variables. */
 static struct err *scan_behind(struct rp *rp, const struct sbt_cmd *c)
 {
 	bool lacks = objects_lack_code(rp);
@@ -207,7 +209,7 @@ static struct err *scan_commands(struct rp *rp)
 	}
 }
 
-/* A program that died leaves pieces that are not whole. */
+/* Notes pieces that a program which died left incomplete. */
 static void note_missing(struct rp *rp)
 {
 	for (size_t i = 0; i < rp->contents.nstart; i++) {
@@ -240,7 +242,8 @@ static void adopt_globals_of(struct rp *rp, struct sbt_memory *m, size_t n)
 	}
 }
 
-/* An agent that came late takes variables for allocations until it knows the code that they are of. */
+/* An agent that came late takes variables for allocations until it knows their code; this makes
+ * them globals again. */
 static void adopt_globals(struct rp *rp)
 {
 	adopt_globals_of(rp, rp->contents.start, rp->contents.nstart);
@@ -258,7 +261,8 @@ static void learn_globals_of(struct rp *rp, const struct sbt_memory *m, size_t n
 	}
 }
 
-/* A global whose address was never asked for is known from its contents; one whose module came within the window only at the end. */
+/* Learns globals from their contents when their address was never asked for; those of a module that
+ * came within the window have contents only at its end. */
 static void learn_globals(struct rp *rp)
 {
 	learn_globals_of(rp, rp->contents.start, rp->contents.nstart);
@@ -269,7 +273,7 @@ static void learn_globals(struct rp *rp)
 
 /* ---- the device ------------------------------------------------------------------------------------------------------------ */
 
-/* What of the trace another device can do. */
+/* Notes what another kind of device cannot do with this trace. */
 static struct err *other_device(struct rp *rp, const char *was, const char *name, int driver)
 {
 	const struct sbt_meta *meta = sbt_reader_meta(rp->trace);
@@ -300,7 +304,7 @@ static struct err *check_device(struct rp *rp, const char *name)
 	return NULL;
 }
 
-/* The software GPU shows as many devices as it is told to, before it starts. */
+/* Sets how many devices the software GPU shows, before it starts. */
 static void show_devices(const struct rp *rp)
 {
 	const char *set = getenv("TSDB_SOFT_DEVICES");
@@ -325,7 +329,8 @@ static struct err *load_driver(struct rp *rp)
 	return sandbox_seal(&rp->gpu, offsetof(struct rp, sandbox) - offsetof(struct rp, gpu));
 }
 
-/* All that the outside is needed for; then the sandbox is shut, and only then is the trace looked at. */
+/* Does everything that needs the outside, then locks the sandbox. The trace is looked at only after
+ * that. */
 static struct err *shut_in(struct rp *rp, const char *path)
 {
 	rp->trace_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not block us */
@@ -339,7 +344,7 @@ static struct err *shut_in(struct rp *rp, const char *path)
 	return watchdog_start(rp);
 }
 
-/* A vendor's driver may open, inside the sandbox, what nobody thought of. */
+/* Starts the driver. A vendor's driver may open a file that the sandbox's rules do not list. */
 static struct err *start_driver(struct rp *rp)
 {
 	struct err *e = rp_gpu(rp, rp->gpu->start());
@@ -371,8 +376,9 @@ struct err *window_reader(const struct rp *rp, struct sbt_reader **ret)
 	return fd < 0 ? err_sys(errno, "cannot read %s once more", rp->path) : sbt_reader_open_fd(ret, fd, rp->path);
 }
 
-/* What kernels read and write by a texture or a surface is not in the recording: with handles that nothing has they would compute something
- * else. The trace counts such calls of the whole run, also where they come before the window. */
+/* Kernels' accesses by textures and surfaces are not in the recording; with invalid handles the
+ * kernels would compute something else. The trace counts such calls of the whole run, also before
+ * the window. */
 static struct err *refuse_textures(struct rp *rp)
 {
 	const char *const *known;
@@ -411,7 +417,7 @@ static struct err *read_trace(struct rp *rp)
 	return NULL;
 }
 
-/* The time since *at, which becomes now. */
+/* Returns the time since *at, and sets *at to now. */
 static uint64_t lap(uint64_t *at)
 {
 	const uint64_t before = *at;

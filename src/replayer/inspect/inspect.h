@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What drawer inspect/ offers: a look inside a launch. Instructions and access sets (the software GPU alone), and the nodes of a graph launch.
+ * What drawer inspect/ offers: looking inside a launch. Instructions and access sets (on the
+ * software GPU only), and the nodes of a graph launch.
  */
 #ifndef REPLAYER_INSPECT_H
 #define REPLAYER_INSPECT_H
@@ -35,28 +36,30 @@ struct err *micro_focus(struct rp *rp, const struct replayer_kernel_focus *f) TS
 /* p: n of them, from the wire. */
 struct err *micro_points(struct rp *rp, const void *p, size_t n, struct buf *out) TS_CHECK;
 struct err *micro_ask(struct rp *rp, const struct soft_ask *q, struct buf *out) TS_CHECK;
-/* Something else is asked for: the launch is given up, unless it has ended. */
+/* Leaves the launch because something else is requested; does nothing if the launch has ended. */
 void micro_leave(struct rp *rp);
 
 /* ---- replayer-node.c ------------------------------------------------------------------------------------------------------ */
 
-/* To right behind step `step` of graph launch seq (0: before its first); past the last one is behind the launch. */
+/* Goes to right behind step `step` of graph launch seq (0: before its first); after the last step
+ * it is behind the launch. */
 struct err *node_go(struct rp *rp, uint64_t seq, uint32_t step, uint32_t *ret_steps) TS_CHECK;
-/* Something else is asked for: the launch is given up. */
+/* Leaves the graph launch because something else is requested. */
 void node_leave(struct rp *rp);
 
 /* ---- replayer-watch.c: what only the software GPU can do ------------------------------------------------------------------- */
 
-/* After the driver was opened. */
+/* Called after the driver was opened. */
 void watch_open(struct rp *rp);
-/* After everything is placed: the software GPU is told where the recording's allocations were, so that what faulted there faults here. */
+/* Called after everything is placed: passes the recording's allocations to the software GPU, so
+ * that an access that faulted in the recording faults here. */
 void watch_bounds(struct rp *rp);
 struct err *watch_soft(struct rp *rp, const struct replayer_soft *s) TS_CHECK;
 struct err *watch_accesses(struct rp *rp, const struct replayer_accesses *a, struct buf *out) TS_CHECK;
-/* Not known for a kernel that the trace does not name. */
+/* Answers "not known" for a kernel that the trace does not name. */
 struct err *watch_addressing(struct rp *rp, uint64_t kernel, struct soft_addressing *ret) TS_CHECK;
 struct err *watch_races(struct rp *rp, struct buf *out) TS_CHECK;
-/* Around the execution of a command. */
+/* Called before and after the execution of a command. */
 struct err *watch_before(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 struct err *watch_after(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 

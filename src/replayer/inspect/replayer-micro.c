@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One launch under the software GPU's microscope (soft-debug.h). Going back within it is going to before it (a checkpoint is kept there) and
- * running it again, which gives the same launch: to a count of instructions, or once to find the last breakpoint before the present place
- * and once more to it. The surprise: all of that may take longer than one request, so it is a row of stages that SOFT_ON goes on with.
+ * One launch under the software GPU's microscope (soft-debug.h). To go back within it, the replayer
+ * goes to before the launch (where it keeps a checkpoint) and runs it again, which gives the same
+ * launch: up to a count of instructions; or first a run to find the last breakpoint before the
+ * present place, then a run to that breakpoint. The surprise: this may take longer than one
+ * request, so it is split into stages, and SOFT_ON goes on with the next one.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -32,7 +34,7 @@ static struct err *need_session(struct rp *rp)
 	return rp_fail(rp, REPLAYER_E_OTHER, 0, "no launch is under the microscope");
 }
 
-/* A sentence of the software GPU's. */
+/* Makes an error from a sentence of the software GPU. */
 static struct err *said(struct rp *rp, const char *why)
 {
 	return why ? rp_fail(rp, REPLAYER_E_REFUSED, rp->micro.seq, "%s", why) : NULL;
@@ -69,7 +71,8 @@ void micro_leave(struct rp *rp)
 	rp->micro.stage = MICRO_FORWARDS;
 }
 
-/* m->points stay as they were asked for; where they are goes to out (may be NULL). */
+/* Sets the breakpoints. m->points stay as the caller gave them; the resolved ones are appended to
+ * out (may be NULL). */
 static struct err *set_points(struct rp *rp, struct buf *out)
 {
 	struct microscope *m = &rp->micro;
@@ -113,7 +116,9 @@ static struct err *ended(struct rp *rp)
 	struct microscope *m = &rp->micro;
 
 	if (m->stop.why == SOFT_WHY_FAULT)
-		return NULL; /* memory is what it is: the position stays before it, and stale */
+		/* memory stays as it is; the position stays before the launch, and memory counts as
+		 * stale */
+		return NULL;
 	if (rp->nedits)
 		TRY(execute_writes(rp, m->seq, m->seq));
 	into_behind(rp, m->seq);
@@ -121,7 +126,7 @@ static struct err *ended(struct rp *rp)
 	return NULL;
 }
 
-/* To before the launch and into it. */
+/* Goes to before the launch and starts it. */
 static struct err *begin(struct rp *rp)
 {
 	static const struct into_kind launch = {SBT_LAUNCH, "kernel launch", ""};
@@ -170,7 +175,7 @@ static struct err *again(struct rp *rp)
 	return begin(rp);
 }
 
-/* Back at the place: the thread that was looked at, if it is of that warp. */
+/* Back at the place: focuses the thread that the user looked at, if it is in that warp. */
 static struct err *look_again(struct rp *rp)
 {
 	struct microscope *m = &rp->micro;
@@ -219,7 +224,7 @@ static struct err *back_step(struct rp *rp, const struct soft_go *g)
 	memcpy(block, m->stop.block, sizeof block);
 	TRY(again(rp));
 	m->stage = MICRO_BACK_STEP;
-	/* the beginning may be it: it is not passed once more */
+	/* the place may be the beginning, which is not passed again */
 	if (to.how == SOFT_TO ? !to.n : !to.n && m->stop.warp == to.warp && !memcmp(m->stop.block, block, sizeof block))
 		return NULL;
 	return go(rp, &to);
@@ -240,7 +245,7 @@ static struct err *back_run(struct rp *rp, const struct soft_go *g)
 	return go(rp, &scan);
 }
 
-/* What follows when a stage has got where it was to get. */
+/* Goes on when a stage has reached its goal. */
 static struct err *next_stage(struct rp *rp, uint32_t ms)
 {
 	struct microscope *m = &rp->micro;
@@ -256,7 +261,7 @@ static struct err *next_stage(struct rp *rp, uint32_t ms)
 	m->stage = MICRO_BACK_TO;
 	if (to.n == UINT64_MAX || (!to.n && !to.end)) {
 		m->stage = MICRO_FORWARDS;
-		return NULL; /* it stands at the beginning */
+		return NULL; /* it is at the beginning */
 	}
 	TRY(go(rp, &to));
 	return next_stage(rp, ms);
@@ -318,7 +323,8 @@ struct err *micro_points(struct rp *rp, const void *p, size_t n, struct buf *out
 	return e;
 }
 
-/* A record that fits no more is left out: what is asked for is bounded, messages are larger. */
+/* Appends a record; one that does not fit is left out. Answers are bounded, and messages are larger
+ * than that. */
 static void add(void *arg, const void *bytes, size_t n)
 {
 	struct buf *out = arg;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside a graph launch: its nodes executed one by one, as commands on the launch's stream, each finished before the next begins. The
- * position stays before the launch and memory counts as stale, so that whatever is asked next restores it; after the last node memory is
- * what the launch as a whole leaves, and the position is behind it.
+ * Goes inside a graph launch: its nodes are executed one by one, as commands on the launch's
+ * stream, each finished before the next begins. The position stays before the launch and memory
+ * counts as stale, so the next request restores it. After the last node memory is what the whole
+ * launch leaves, and the position is behind it.
  */
 #include "replayer/execute/replayer-int.h"
 
@@ -13,7 +14,7 @@ void node_leave(struct rp *rp)
 	rp->in_graph.done = 0;
 }
 
-/* To before the first node. */
+/* Goes to before the first node. */
 static struct err *begin(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret)
 {
 	static const struct into_kind graph_launch = {SBT_GRAPH_LAUNCH, "graph launch", ", so it has no steps here"};

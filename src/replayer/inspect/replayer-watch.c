@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What only the software GPU can do: access sets, schedules, races inside kernels (soft-watch.h). While sets or races are asked for, each command
- * is waited for, so that what is found belongs to it.
+ * What only the software GPU can do: access sets, schedules, races inside kernels (soft-watch.h).
+ * While sets or races are collected, each command is waited for, so that the results belong to it.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include "replayer/execute/replayer-int.h"
 
-/* Of a reply, before it is sent; one more set fits behind it. */
+/* Size of a reply at which it is sent; one more set fits behind it. */
 #define FULL (4u << 20)
 #define SPANS_MAX 131072u
 #define BASES_SPANS_MAX 4096u /* of a set of one base, of each kind */
@@ -38,8 +38,9 @@ static struct err *need_soft(struct rp *rp, const char *what)
 	return rp_fail(rp, REPLAYER_E_DEVICE, 0, "%s only on the software GPU", what);
 }
 
-/* Only for what was recorded there, too: NVIDIA's devices let a kernel read what lies between. All that was ever allocated in the window counts; with
- * an agent that came late, or without what the window does not name, not all is known. */
+/* Used only if the trace was recorded on the software GPU: NVIDIA's devices let a kernel read
+ * between allocations. All allocations of the window count. With an agent that came late, or
+ * without the memory that the window does not name, some are not known, and nothing is limited. */
 void watch_bounds(struct rp *rp)
 {
 	if (!rp->watch.soft || !rp->trace_soft || rp->flags & REPLAYER_TOUCHED || rp->attached)
@@ -65,12 +66,13 @@ struct err *watch_soft(struct rp *rp, const struct replayer_soft *s)
 	rp->watch.how = *s;
 	rp->watch.soft->schedule(s->schedule, s->seed);
 	rp->watch.soft->racecheck(s->racecheck);
-	if (other) /* what ran under another schedule is no way to get anywhere */
+	if (other) /* memory made under another schedule is no base for any position */
 		checkpoint_forget(rp, rp->first);
 	return NULL;
 }
 
-/* An allocation's command fills fresh memory here; nothing did in the program. */
+/* Whether the command's accesses are collected. An allocation's command fills fresh memory here,
+ * which the program did not do. */
 static bool is_watched(const struct rp *rp, const struct sbt_cmd *c)
 {
 	return (rp->watch.out || rp->watch.how.racecheck) && c->kind != SBT_ALLOC;
@@ -141,7 +143,8 @@ static void put_part(struct span_list *l, const struct soft_span *s, uint64_t ad
 		put_span(l, begin - addr + to, end - begin);
 }
 
-/* What of a span is memory of the recording; our own staging memory is not. */
+/* Adds the part of a span that is memory of the recording; the replayer's own staging memory is
+ * left out. */
 static void put_recorded(const struct rp *rp, struct span_list *l, const struct soft_span *s)
 {
 	const struct ranges *const kinds[] = {&rp->place.device, &rp->place.host};
@@ -164,7 +167,7 @@ static int by_addr(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Sorted, joined; how many are left. */
+/* Sorts and joins the spans; returns how many are left. */
 static size_t join(struct span_list *l)
 {
 	size_t out = 0;
@@ -186,7 +189,8 @@ static size_t join(struct span_list *l)
 	return out + 1;
 }
 
-/* Also of a launch that touches nothing: whether it waits counts for those behind it. */
+/* Whether to report the set. A launch that touches nothing is reported, too: whether it waits
+ * matters for those behind it. */
 static bool set_is_wanted(const struct sbt_cmd *c, const struct soft_access_set *set)
 {
 	return c->kind == SBT_LAUNCH && (set->depends & ~SOFT_OLD || c->u.launch.launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1);
@@ -201,7 +205,7 @@ static uint64_t bytes_of(const struct soft_span *s, size_t n)
 	return sum;
 }
 
-/* always: also when nothing was touched. */
+/* always: adds the set even if nothing was touched. */
 static void put_set(struct rp *rp, const struct sbt_cmd *c, const struct soft_access_set *set,
 	uint32_t base, bool always)
 {
@@ -235,7 +239,8 @@ static struct err *refuse_set(struct rp *rp, const struct sbt_cmd *c, const char
 		   : NULL;
 }
 
-/* A launch that was collected by base has the set without one first, in any case. */
+/* Adds the command's sets. A launch that was collected by base always has the set without a base
+ * first. */
 static struct err *put_sets(struct rp *rp, const struct sbt_cmd *c)
 {
 	const uint32_t bases = rp->watch.bases;
@@ -299,7 +304,7 @@ struct err *watch_accesses(struct rp *rp, const struct replayer_accesses *a, str
 
 /* ---- races ----------------------------------------------------------------------------------------------------------------- */
 
-/* A module's global is elsewhere here. */
+/* The recorded address of the race: a module's global has another address here. */
 static uint64_t recorded_address(const struct rp *rp, const struct soft_race *r)
 {
 	for (size_t i = 0; i < rp->objects.nglobals && !r->shared; i++) {

@@ -46,7 +46,7 @@ struct staging_slot {
 	uint32_t output; /* index into outputs that the slot's bytes belong to, UINT32_MAX: none */
 	uint64_t offset, n;
 };
-/* A copy to the host that is checked. */
+/* A copy to the host whose result is compared. */
 struct output {
 	const struct sbt_memory *piece;
 	uint64_t addr; /* where it is copied from, as that was */
@@ -94,87 +94,95 @@ struct alloc_rows {
 	size_t n;
 };
 void alloc_rows_sort(struct alloc_rows *r, const struct place *p);
-/* Those with a byte in [addr, end) are among the rows from the one before the returned index, back to where reach is not above addr. */
+/* Allocations with a byte in [addr, end) are among the rows from the one before the returned index
+ * back to the one whose reach is not above addr. */
 size_t alloc_rows_before(const struct alloc_rows *r, uint64_t end);
-/* Which of place.wanted the window's commands name, directly or through recorded pointers: wanted.touched, wanted.by_kernel. */
+/* Finds which of place.wanted the window's commands name, directly or through recorded pointers:
+ * sets wanted.touched and wanted.by_kernel. */
 struct err *touched_find(struct rp *rp) TS_CHECK;
-/* Leaves the others out of place.wanted. */
+/* Removes the untouched allocations from place.wanted. */
 struct err *touched_only(struct rp *rp) TS_CHECK;
 
 /* ---- replayer-place.c ------------------------------------------------------------------------------------------------------ */
 
 /* The bytes of device memory that place.wanted holds, without the gaps that place.device may have. The caller frees them. */
 struct ranges place_allocations(const struct rp *rp);
-/* Reserves and maps what place.wanted holds. Must come right after the context. */
+/* Reserves and maps place.wanted. Must be called right after the context was made. */
 struct err *place_all(struct rp *rp) TS_CHECK;
 /* After place_all: pinned memory. */
 struct err *place_host(struct rp *rp) TS_CHECK;
 enum place_where { PLACE_NOWHERE, PLACE_DEVICE, PLACE_HOST };
-/* Where the recorded range is here: *ret its address in this process (a module's global has another than while recording). */
+/* Where the recorded range is here: *ret is its address in this process (a module's global has
+ * moved). */
 enum place_where place_find(const struct rp *rp, uint64_t addr, uint64_t size, uint64_t *ret);
 
 /* ---- replayer-memory.c, replayer-restore.c, replayer-staging.c ---------------------------------------------------------------------------- */
 
 struct err *contents_read_index(struct rp *rp) TS_CHECK;
-/* The memory of the window's start, from the trace; several threads read it (replayer-restore.c). Nothing else may be going on. */
+/* Restores the memory of the window's start from the trace, with several threads
+ * (replayer-restore.c). No other work may be going on. */
 struct err *contents_restore(struct rp *rp) TS_CHECK;
-/* The hash kernel, when this device takes it. */
+/* Loads the hash kernel, if this device accepts it. */
 void contents_open_hash(struct rp *rp);
 /* Pieces of command seq in *ret_n elements from the returned one. */
 const struct sbt_memory *contents_of(const struct rp *rp, uint64_t seq, size_t *ret_n);
 const struct sbt_memory *contents_find(const struct rp *rp, uint64_t seq, enum sbt_memory_role role, uint64_t addr);
 /* Applies the HOST (before) or EFFECT (after) pieces of seq; *ret_any: there were some (may be NULL). */
 struct err *contents_apply(struct rp *rp, uint64_t seq, enum sbt_memory_role role, bool *ret_any) TS_CHECK;
-/* Bytes of a piece to where it is now; in order with stream. */
+/* Writes the bytes of a piece to their present address; in order with stream. */
 struct err *contents_put(struct rp *rp, const struct sbt_memory *m, uint64_t addr, struct gpu_stream *stream) TS_CHECK;
 struct err *contents_read(struct rp *rp, uint64_t addr, void *dst, size_t n) TS_CHECK;
 struct err *contents_write(struct rp *rp, uint64_t addr, const void *src, size_t n) TS_CHECK;
-/* Of recorded addresses; everything submitted must have finished. */
+/* Hashes memory at recorded addresses; everything submitted must have finished. */
 struct err *contents_hash(struct rp *rp, uint64_t addr, uint64_t size, struct sbt_hash *ret) TS_CHECK;
-/* The same with addresses as they were recorded: what another process can compare with. Slow where anything is elsewhere here. */
+/* The same over the recorded values of addresses, for comparing with another process. Slow where
+ * globals or functions have moved. */
 struct err *contents_hash_recorded(struct rp *rp, uint64_t addr, uint64_t size, struct sbt_hash *ret) TS_CHECK;
-/* Pages of memory that is at `here` in this process. */
+/* Hashes pages of memory that is at `here` in this process. */
 struct err *contents_hash_pages(struct rp *rp, uint64_t here, uint64_t size, struct sbt_hash *ret) TS_CHECK;
-/* pieces: of struct replayer_piece. */
+/* Appends struct replayer_piece to pieces. */
 struct err *contents_verify(struct rp *rp, struct replayer_verified *ret, struct buf *pieces) TS_CHECK;
 
 struct err *staging_open(struct rp *rp) TS_CHECK;
-/* To `to`, which was at addr while recording (moved_to_here()). */
+/* Uploads m to `to`, which was at addr in the recording (moved_to_here()). */
 struct err *staging_upload(struct rp *rp, const struct sbt_memory *m, uint64_t addr, uint64_t to, struct gpu_stream *stream) TS_CHECK;
-/* Copies n bytes from device or pinned memory, which was at addr, to nowhere, compared with m (may be NULL: not compared). */
+/* Reads n bytes of device or pinned memory, which was at addr, and compares them with m (NULL: not
+ * compared). They are stored nowhere. */
 struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t addr, uint64_t from, uint64_t n, struct gpu_stream *stream) TS_CHECK;
-/* Looks at outputs that have arrived; wait: all. */
+/* Checks outputs that have arrived; wait: all of them. */
 struct err *staging_collect(struct rp *rp, bool wait) TS_CHECK;
-/* What the output piece m (of the index) turned out to be. */
+/* Notes whether the output piece m (of the index) was the same. */
 void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same);
 
 /* ---- replayer-feeder.c ---------------------------------------------------------------------------------------------------- */
 
-/* The piece will be uploaded to addr by a copy of the window; in the order of the commands, before feeder_open(). */
+/* Announces that a copy of the window will upload the piece to addr. Called in the order of the
+ * commands, before feeder_open(). */
 void feeder_add(struct rp *rp, const struct sbt_memory *m, uint64_t addr);
-/* Begins to read. */
+/* Starts reading. */
 struct err *feeder_open(struct rp *rp) TS_CHECK;
 bool feeder_has(const struct rp *rp, const struct sbt_memory *m);
-/* staging_upload() for pieces that it has. */
+/* Like staging_upload(), for pieces that the feeder has. */
 struct err *feeder_upload(struct rp *rp, const struct sbt_memory *m, uint64_t to, struct gpu_stream *stream) TS_CHECK;
 
 /* ---- replayer-checkpoint.c ------------------------------------------------------------------------------------------------ */
 
 /* Keeps a copy of the memory at the position. No room is no error. */
 struct err *checkpoint_take(struct rp *rp) TS_CHECK;
-/* The same when one is due. */
+/* The same, if one is due. */
 struct err *checkpoint_tick(struct rp *rp) TS_CHECK;
 struct err *checkpoint_seek(struct rp *rp, uint64_t seq) TS_CHECK;
-/* Forgets those at and behind seq: the user changed something there. */
+/* Drops the checkpoints at and behind `from`: the user changed something there. */
 void checkpoint_forget(struct rp *rp, uint64_t from);
 
 /* ---- replayer-image.c -------------------------------------------------------------------------------------------------- */
 
-/* Host memory for contents whose size a trace says: more is refused (docs/replayer.md). */
+/* The most host memory for contents whose size a trace gives; more is refused
+ * (docs/replayer.md). */
 #define IMAGE_MAX (4ull << 30)
 /* size bytes of zeros for `what` of command seq. The caller frees it. */
 struct err *image_alloc(struct rp *rp, uint64_t seq, uint64_t size, const char *what, uint8_t **ret) TS_CHECK;
-/* n elements of `each` bytes, in the same way. */
+/* The same for n elements of `each` bytes. */
 struct err *image_array(struct rp *rp, uint64_t seq, uint64_t n, uint64_t each, const char *what, void **ret) TS_CHECK;
 
 #endif

@@ -110,7 +110,8 @@ static size_t before(const struct checkpoints *k, uint64_t seq)
 	return i - 1;
 }
 
-/* Memory for one more: the memory of one that is given up, or new. *ret_ok false: there is no room. */
+/* Gets memory for one more checkpoint: that of a dropped one, or new memory. *ret_ok false: there
+ * is no room. */
 static struct err *get_room(struct rp *rp, struct checkpoint *ret, bool *ret_ok)
 {
 	struct checkpoints *k = &rp->checkpoints;
@@ -135,7 +136,7 @@ static struct err *get_room(struct rp *rp, struct checkpoint *ret, bool *ret_ok)
 	if (k->bytes) {
 		const struct gpu_result r = rp->gpu->mem_alloc(&ret->mem, k->bytes);
 
-		if (r.status == GPU_NO_MEMORY) { /* somebody else uses the device too */
+		if (r.status == GPU_NO_MEMORY) { /* another program uses the device, too */
 			k->max = k->n;
 			return NULL;
 		}
@@ -157,7 +158,7 @@ struct err *checkpoint_take(struct rp *rp)
 	struct checkpoint c;
 	bool ok;
 
-	if (late_count(rp->late)) /* memory is not all that the position is */
+	if (late_count(rp->late)) /* the position is more than memory: commands are kept back */
 		return NULL;
 	if (!k->planned)
 		TRY(plan(rp));
@@ -231,7 +232,8 @@ static struct err *from_trace(struct rp *rp)
 	return checkpoint_take(rp);
 }
 
-/* Executing what is left to the goal takes so little that a checkpoint nearer to it is not worth its own cost. */
+/* Whether executing what is left to the goal takes so little time that a nearer checkpoint is not
+ * worth its cost. */
 static bool is_near(const struct checkpoints *k, uint64_t left)
 {
 	const uint64_t near = k->cost_ns > NEAR_NS / 2 ? 2 * k->cost_ns : NEAR_NS;
@@ -239,7 +241,7 @@ static bool is_near(const struct checkpoints *k, uint64_t left)
 	return left < 2 || (k->pace_ns && left < near / k->pace_ns);
 }
 
-/* To seq, with checkpoints at halving distances from it. */
+/* Goes to seq and takes checkpoints at halving distances from it. */
 static struct err *approach(struct rp *rp, uint64_t seq)
 {
 	struct checkpoints *k = &rp->checkpoints;

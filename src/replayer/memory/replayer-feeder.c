@@ -106,7 +106,8 @@ static void *fill(void *arg)
 	return NULL;
 }
 
-/* TSDB_REPLAYER_SLOTS (for tests): so few slots, and each copy from one is waited for at once, as if the device were faster than all else. */
+/* TSDB_REPLAYER_SLOTS (for tests): the number of slots; each copy from a slot is then waited for at
+ * once, as if the device were very fast. */
 static struct err *open_slots(struct rp *rp, struct feeder *f)
 {
 	const char *few = getenv("TSDB_REPLAYER_SLOTS");
@@ -137,7 +138,9 @@ struct err *feeder_open(struct rp *rp)
 	for (unsigned n = cpus - 1 < THREADS_MAX ? (unsigned)cpus - 1 : THREADS_MAX; f->nthreads < n; f->nthreads++) {
 		TRY(window_reader(rp, &f->readers[f->nthreads]));
 		if (pthread_create(&thread, NULL, fill, f))
-			break; /* fewer do it as well; none: everything is read when it is needed */
+			/* fewer threads are enough; without any, everything is read when it is
+			 * needed */
+			break;
 		pthread_detach(thread);
 	}
 	ask(rp);
@@ -190,14 +193,15 @@ bool feeder_has(const struct rp *rp, const struct sbt_memory *m)
 	return rp->feeder && rp->feeder->nthreads && index_of(rp->feeder, m) != SIZE_MAX;
 }
 
-/* From m on; what was read for somewhere else is forgotten. */
+/* Starts again from piece m; what was read for other pieces is dropped. */
 static void begin_at(struct rp *rp, const struct sbt_memory *m)
 {
 	struct feeder *f = rp->feeder;
 
 	pthread_mutex_lock(&f->lock);
 	f->next_asked = f->end;
-	for (uint64_t i = f->next; i < f->end; i++) /* at once: the threads take no more of them */
+	/* at once: the threads take no more of these parts */
+	for (uint64_t i = f->next; i < f->end; i++)
 		if (f->slots[i % f->nslots].state == SLOT_ASKED)
 			f->slots[i % f->nslots].state = SLOT_FREE;
 	for (uint64_t i = f->next; i < f->end; i++) {
@@ -216,7 +220,7 @@ static void begin_at(struct rp *rp, const struct sbt_memory *m)
 	ask(rp);
 }
 
-/* The next part, filled. */
+/* Waits for the next part to be filled. */
 static struct err *next_part(struct rp *rp, struct slot **ret)
 {
 	struct feeder *f = rp->feeder;
@@ -234,11 +238,12 @@ static struct err *next_part(struct rp *rp, struct slot **ret)
 	struct err *e = s->error;
 	s->error = NULL;
 	if (e)
-		begin_at(rp, s->fed->piece); /* who comes again gets the error again */
+		begin_at(rp, s->fed->piece); /* the next caller gets the error again */
 	return e;
 }
 
-/* The next part, whose slot belongs to the device from here on: ask() may give it to another part as soon as the copy is done. */
+/* Sends the next part. Its slot then belongs to the device: ask() may use it for another part as
+ * soon as the copy is done. */
 static struct err *send_part(struct rp *rp, struct slot *s, uint64_t to, struct gpu_stream *stream)
 {
 	struct feeder *f = rp->feeder;

@@ -93,7 +93,8 @@ static struct err *read_as_it_is(struct rp *rp, uint64_t addr, void *dst, size_t
 	}
 }
 
-/* The word at addr as it was recorded. False: there is none, or nothing is elsewhere. */
+/* Reads the recorded value of the word at addr. False: there is no word there, or nothing has
+ * moved. */
 static struct err *whole_word(struct rp *rp, uint64_t addr, uint8_t word[8], bool *ret)
 {
 	uint64_t here;
@@ -106,7 +107,7 @@ static struct err *whole_word(struct rp *rp, uint64_t addr, uint8_t word[8], boo
 	return NULL;
 }
 
-/* Of words that are there only in part, that part. */
+/* Of a word that is only partly in the range, only that part is read. */
 struct err *contents_read(struct rp *rp, uint64_t addr, void *dst, size_t n)
 {
 	const uint64_t first = addr & ~7ull, last = (addr + n) & ~7ull;
@@ -157,7 +158,7 @@ static struct err *write_words(struct rp *rp, uint64_t addr, const void *src, si
 	}
 }
 
-/* A word of which a part is written may become an address, or cease to be one. */
+/* Writing part of a word may make it an address, or make it stop being one. */
 struct err *contents_write(struct rp *rp, uint64_t addr, const void *src, size_t n)
 {
 	const uint64_t first = addr & ~7ull, end = (addr + n + 7) & ~7ull;
@@ -227,7 +228,7 @@ void contents_open_hash(struct rp *rp)
 		window_note(rp, false, "this device cannot load the hash kernel: comparing moves all memory to the host");
 }
 
-/* Of memory as read() delivers it, a pinned slot at a time. */
+/* Hashes memory as read() delivers it, a pinned slot at a time. */
 static struct err *hash_by_copy(struct rp *rp, struct err *(*read)(struct rp *rp, uint64_t from, void *dst, size_t n), uint64_t from, uint64_t size,
 	struct sbt_hash *ret)
 {
@@ -247,7 +248,8 @@ static struct err *hash_by_copy(struct rp *rp, struct err *(*read)(struct rp *rp
 	return NULL;
 }
 
-/* Whether home's kernels can read it: all that is mapped; a module's variable on another device perhaps not. */
+/* Whether home's kernels can read the memory: all that is mapped; perhaps not a module's variable
+ * on another device. */
 static bool is_near(const struct rp *rp, uint64_t here, uint64_t size)
 {
 	return rp->devices.n < 2 || ranges_find(&rp->place.mapped, here, size);
@@ -348,7 +350,7 @@ struct err *contents_hash_recorded(struct rp *rp, uint64_t addr, uint64_t size, 
 	return hash_by_copy(rp, contents_read, addr, size, ret);
 }
 
-/* Whether nothing but addresses differs, of what is elsewhere here. */
+/* Whether only addresses differ, because objects have moved. */
 static struct err *is_same_but_for_addresses(struct rp *rp, const struct sbt_memory *m, uint64_t *first_page, bool *ret)
 {
 	struct sbt_hash sum;
@@ -363,7 +365,7 @@ static struct err *is_same_but_for_addresses(struct rp *rp, const struct sbt_mem
 	return NULL;
 }
 
-/* All of them in one launch where they are on the device. */
+/* Hashes all pieces on the device in one launch. */
 static struct err *hash_pieces(struct rp *rp, struct sbt_hash *hashes, bool *checked)
 {
 	const struct contents *x = &rp->contents;
@@ -396,7 +398,8 @@ static struct err *hash_pieces(struct rp *rp, struct sbt_hash *hashes, bool *che
 	return e;
 }
 
-/* Whether a kernel of the window may have written to pinned memory, going by the pointers that it was given. */
+/* Whether a kernel of the window may have written to pinned memory, judged by the pointers that it
+ * was given. */
 static struct err *kernels_reach(struct rp *rp, uint64_t addr, bool *known, bool *ret)
 {
 	if (!*known)
@@ -408,8 +411,9 @@ static struct err *kernels_reach(struct rp *rp, uint64_t addr, bool *known, bool
 	return NULL;
 }
 
-/* What the program itself wrote to pinned memory after the last command that could read it was not recorded. What copies wrote there
- * was compared when they did; what kernels wrote is not known. */
+/* The recording does not have what the program itself wrote to pinned memory after the last command
+ * that could read it. What copies wrote there was compared when they ran; what kernels wrote is not
+ * known. */
 static struct err *judge_pinned(struct rp *rp, struct replayer_piece *p, bool *known)
 {
 	bool kernels;
@@ -457,7 +461,7 @@ static bool end_has(const struct rp *rp, uint64_t addr)
 	return false;
 }
 
-/* Allocations that are live at the end and of which nothing was recorded there. */
+/* Adds allocations that are live at the end but have no recorded contents there. */
 static struct err *add_unchecked(struct rp *rp, struct replayer_verified *v, struct buf *pieces)
 {
 	struct state_alloc a;

@@ -66,7 +66,8 @@ static bool reserve(struct rp *rp, struct range r)
 	return false;
 }
 
-/* A rounded range that something else reaches into: what the allocations in it need, and no more. */
+/* Reserves parts of a rounded range in which something else lies: only what its allocations
+ * need. */
 static struct err *reserve_parts(struct rp *rp, struct range whole, uint64_t grain, struct ranges *reserved)
 {
 	struct ranges parts = {0};
@@ -96,8 +97,9 @@ static bool is_mixed(const struct rp *rp, const struct wanted *w)
 	return !on_host(rp, w->mem) && meets(&rp->place.mixed, (struct range){w->addr, w->size});
 }
 
-/* The recording's driver may have given an address first to pinned memory and then to device memory, or the other way round. Here it is one
- * memory all the time: whole device allocations become the driver's host memory, so that each lies in one piece. */
+/* The recording's driver may have given an address first to pinned memory and then to device
+ * memory, or the other way round. Here such memory has one kind all the time: whole device
+ * allocations become the driver's host memory, so that each is in one piece. */
 static void mix_device(struct rp *rp, uint64_t grain)
 {
 	struct ranges *mixed = &rp->place.mixed;
@@ -119,7 +121,8 @@ static struct ranges blocks_of(struct rp *rp, uint64_t grain)
 	struct ranges *mixed = &rp->place.mixed;
 
 	ranges_merge(&host, grain, 0);
-	/* The software GPU reserves any address, and its pinned memory is the process's own, for which room must be left. */
+	/* The software GPU reserves any address, and its pinned memory is the process's own, which
+	 * needs room. */
 	ranges_merge(&blocks, rp->lib.soft ? grain : ROUND, 0);
 	for (size_t i = 0; i < host.n && !rp->lib.soft; i++) {
 		if (!meets(&blocks, host.r[i]) || ranges_find(mixed, host.r[i].addr, host.r[i].size))
@@ -161,7 +164,7 @@ static struct err *map_one(struct rp *rp, struct range r, unsigned dev, bool hos
 	return rp_gpu(rp, rp->gpu->mem_map(r.addr, r.size, rp->devices.d[dev].device, host, devices, rp->devices.n));
 }
 
-/* What touched allocations take on the device, by the grain; 0: not known. */
+/* How much device memory the touched allocations take, rounded to the grain; 0: not known. */
 static uint64_t touched_bytes(struct rp *rp, uint64_t grain)
 {
 	struct ranges s = {0};
@@ -190,7 +193,7 @@ static struct err *too_little(struct rp *rp, uint64_t grain, uint64_t needed, ui
 	return err_cure(e, "free memory on the device, or use one with more; `--on none` replays the state without executing anything");
 }
 
-/* r without holes, appended. */
+/* Appends r without the holes. */
 static void add_without(struct ranges *to, struct range r, const struct ranges *holes)
 {
 	uint64_t at = r.addr;
@@ -209,7 +212,8 @@ static void add_without(struct ranges *to, struct range r, const struct ranges *
 		ranges_add(to, at, end - at);
 }
 
-/* What device memory is mapped at: the whole reserved ranges when they fit, else what the allocations cover. */
+/* Chooses the ranges to map as device memory: the whole reserved ranges if they fit, else what the
+ * allocations cover. */
 static struct ranges choose_mapped(struct rp *rp, uint64_t grain, const struct ranges *reserved, uint64_t have)
 {
 	struct ranges needed = all_of(rp, false), ret = {0};
@@ -224,7 +228,8 @@ static struct ranges choose_mapped(struct rp *rp, uint64_t grain, const struct r
 	return ret;
 }
 
-/* What the allocations of one device cover, mapped there: neither the whole blocks, whose rest may be another one's, nor what is mapped already. */
+/* Maps what the allocations of one device cover: not the whole blocks, whose rest may be another
+ * device's, and not what is mapped already. */
 static struct err *map_device(struct rp *rp, uint64_t grain, unsigned dev, struct ranges *taken)
 {
 	struct ranges own = {0}, ret = {0};
@@ -299,7 +304,8 @@ struct ranges place_allocations(const struct rp *rp)
 	return ret;
 }
 
-/* Gaps up to this between allocations are checkpointed with them: fewer copies, and the memory is there. */
+/* Gaps up to this size between allocations are checkpointed with them: this needs fewer copies, and
+ * the memory is mapped. */
 #define GAP (64u << 10)
 
 static struct ranges contents_ranges(const struct rp *rp)
@@ -389,7 +395,7 @@ struct err *place_host(struct rp *rp)
 
 /* ---- finding -------------------------------------------------------------------------------------------------------------- */
 
-/* Globals are sorted by where they were. */
+/* Globals are sorted by their recorded address. */
 static const struct rglobal *global_at(const struct objects *o, uint64_t addr, uint64_t size)
 {
 	const size_t at = FIRST_WHERE(o->nglobals, i, o->globals[i].addr > addr); /* the first that begins behind addr */
@@ -400,7 +406,8 @@ static const struct rglobal *global_at(const struct objects *o, uint64_t addr, u
 
 enum place_where place_find(const struct rp *rp, uint64_t addr, uint64_t size, uint64_t *ret)
 {
-	/* Globals first: a range that was rounded outwards may cover the place a module had. */
+	/* Globals come first: a range that was rounded outwards may cover a module's recorded
+	 * address. */
 	const struct rglobal *g = global_at(&rp->objects, addr, size);
 
 	*ret = g ? g->here + (addr - g->addr) : addr;

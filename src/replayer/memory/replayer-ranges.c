@@ -103,8 +103,9 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Giving up i makes one gap of its two. It costs least where that gap is small against its distance from the position: kept
- * are then about equally many per factor of two of distance. */
+/* Dropping i joins its two gaps. That costs least where the new gap is small against its distance
+ * from the position; the checkpoints kept are then about equally many for each doubling of the
+ * distance. */
 size_t thin_choose(const uint64_t *at, size_t n, uint64_t seq)
 {
 	size_t best = n - 1, nearest = 0;

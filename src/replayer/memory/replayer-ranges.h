@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Address ranges, and which checkpoint to give up: the parts of tsdb-replayer that need no device.
+ * Lists of address ranges, and the choice of the checkpoint to drop: the parts of tsdb-replayer
+ * that need no device.
  */
 #ifndef REPLAY_REPLAYER_RANGES_H
 #define REPLAY_REPLAYER_RANGES_H
@@ -28,13 +29,14 @@ const struct range *ranges_find(const struct ranges *s, uint64_t addr, uint64_t 
 uint64_t ranges_bytes(const struct ranges *s);
 void ranges_free(struct ranges *s);
 
-/* How many checkpoints fit, at most `most`: one takes `device` bytes of device memory, of which there
- * is device_room, and `host` bytes of host_room. With `shared` both come out of device_room. */
+/* How many checkpoints fit, at most `most`. One takes `device` bytes of device_room and `host`
+ * bytes of host_room. With `shared` both come out of device_room. */
 size_t thin_fit(uint64_t device, uint64_t device_room, uint64_t host, uint64_t host_room,
 	bool shared, size_t most);
 
-/* Which of n checkpoints (n >= 3, rising) to give up with the position at seq: those near it stay dense, those far away get sparse. The
- * first one is the window's start and always stays; so does the one nearest to the position. */
+/* Chooses which of n checkpoints (n >= 3, rising) to drop with the position at seq: those near it
+ * stay dense, those far away become sparse. The first one is the window's start and always stays;
+ * so does the one nearest to the position. */
 size_t thin_choose(const uint64_t *at, size_t n, uint64_t seq);
 
 #endif

@@ -20,7 +20,7 @@
 
 struct restore;
 
-/* What a thread works with; kept for the next time, for pinning memory takes long and giving it back does, too. */
+/* A thread's tools; kept for the next restore, because pinning and unpinning memory take long. */
 struct restore_kit {
 	struct sbt_reader *reader; /* a reader is for one thread */
 	struct gpu_stream *stream;
@@ -61,8 +61,8 @@ struct restore {
 	unsigned n;
 };
 
-/* On the software GPU without touching it: a trace of 3 kB may say that it had gigabytes. A GPU's
- * driver has pinned the pages, and they must stay. */
+/* Clears host memory; on the software GPU without touching it, since a trace of 3 kB may claim
+ * gigabytes. A GPU's driver has pinned the pages, and they must stay. */
 static void clear_host(const struct rp *rp, struct range r)
 {
 	void *p = (void *)(uintptr_t)r.addr;
@@ -72,7 +72,8 @@ static void clear_host(const struct rp *rp, struct range r)
 		memset(p, 0, r.size);
 }
 
-/* What the recording says nothing of. On the device it happens while the threads begin to read. */
+/* Clears memory that the recording does not have. On the device this happens while the threads
+ * begin to read. */
 static struct err *clear_all(struct rp *rp, struct gpu_event *done)
 {
 	for (size_t i = 0; i < rp->place.device.n; i++)
@@ -120,7 +121,8 @@ static void is_lost(struct restore *all, const struct sbt_memory *m, size_t n)
 	pthread_mutex_unlock(&all->lock);
 }
 
-/* Pages to p, at most CHUNK bytes, compared with their hashes if these are not to be kept (NULL). *ret_zeros: p was left alone. */
+/* Reads pages to p, at most CHUNK bytes, and compares them with their hashes unless these are to be
+ * kept. *ret_zeros: p was left alone. */
 static struct err *load(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n, struct sbt_hash *keep,
 	bool *ret_zeros)
 {
@@ -137,7 +139,8 @@ static struct err *load(struct worker *w, const struct sbt_memory *m, uint64_t o
 	return same ? NULL : err_new(ERR_BAD_TRACE, "the hash of a page is wrong");
 }
 
-/* Page by page; those that cannot be read become zeros and are counted: the rest is still of use. */
+/* Reads page by page; pages that cannot be read become zeros and are counted, so the rest is still
+ * of use. */
 static struct err *read_what_is_there(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n,
 	struct sbt_hash *keep)
 {
@@ -172,14 +175,15 @@ static struct err *read_chunk(struct worker *w, const struct sbt_memory *m, uint
 	return read_what_is_there(w, m, offset, p, n, keep);
 }
 
-/* Where the hashes of a piece's pages from offset on are kept, or NULL: they are looked at here. */
+/* Where the hashes of a piece's pages from offset on are kept; NULL: they are checked here. */
 static struct sbt_hash *kept(const struct restore *all, const struct sbt_memory *m, uint64_t offset)
 {
 	return all->by_device && m->owner != SBT_MEMORY_GLOBAL ?
 		&all->hashes[all->first[m - all->rp->contents.start] + offset / SBT_PAGE] : NULL;
 }
 
-/* A page that the device is to check (keep) is checked here if addresses in it are about to change. */
+/* Translates addresses in a page. A page that the device would check (keep) is checked here if its
+ * addresses change. */
 static void move_page(struct worker *w, const struct sbt_memory *m, uint64_t addr, uint8_t *p, size_t n, struct sbt_hash *keep)
 {
 	if (!address_map_any(&w->all->rp->moved.to_here, addr, p, n))
@@ -193,7 +197,7 @@ static void move_page(struct worker *w, const struct sbt_memory *m, uint64_t add
 		*keep = sbt_page_hash(p, n);
 }
 
-/* Chunks begin at whole pages. */
+/* Translates addresses in a chunk. Chunks begin at whole pages. */
 static void move_addresses(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n)
 {
 	struct sbt_hash *keep = kept(w->all, m, offset);
@@ -202,7 +206,7 @@ static void move_addresses(struct worker *w, const struct sbt_memory *m, uint64_
 		move_page(w, m, m->addr + offset + at, p + at, n - at < SBT_PAGE ? n - at : SBT_PAGE, keep ? keep + at / SBT_PAGE : NULL);
 }
 
-/* The device's copy of a chunk: global memory is not cleared, so its zeros are sent too. */
+/* Sends a chunk to the device: its memory is not cleared, so zeros are sent, too. */
 static struct gpu_result upload(struct worker *w, const struct sbt_memory *m, uint64_t here, uint64_t offset, size_t n)
 {
 	const struct backend *gpu = w->all->rp->gpu;
@@ -262,7 +266,8 @@ static struct gpu_result open_slot(const struct backend *gpu, struct restore_kit
 	return r.status || k->event[i] ? r : gpu->event_create(&k->event[i], false);
 }
 
-/* In its own thread: it takes time. The backend's answers go to w->result, for rp_gpu() is the main thread's. */
+/* Runs in its own thread, because it takes time. The backend's answers go to w->result: rp_gpu()
+ * belongs to the main thread. */
 static void open_worker(struct worker *w)
 {
 	struct rp *rp = w->all->rp;
@@ -356,7 +361,7 @@ static struct err *run_workers(struct restore *all)
 		w->kit = &rp->restore_kits[started];
 		const int r = pthread_create(&w->thread, NULL, work, w);
 		if (r && started)
-			break; /* those that run do it all */
+			break; /* the threads that run do all the work */
 		if (r)
 			return err_sys(r, "cannot start a thread");
 	}
@@ -380,7 +385,7 @@ static uint64_t pages_of(uint64_t size)
 	return size / SBT_PAGE + (size % SBT_PAGE != 0);
 }
 
-/* Whether a GPU is there that hashes; TSDB_REPLAYER_CHECK says otherwise. */
+/* Whether a GPU can check hashes; TSDB_REPLAYER_CHECK overrides it. */
 static bool check_by_device(const struct rp *rp)
 {
 	const char *where = getenv("TSDB_REPLAYER_CHECK");
@@ -390,7 +395,8 @@ static bool check_by_device(const struct rp *rp)
 	return !rp->gpu->hash_on_host() || (where && !strcmp(where, "device"));
 }
 
-/* A piece may say any size: what is not placed here costs nothing but its pages' hashes, and these have a limit. */
+/* Makes room for the pages' hashes. A piece may claim any size: memory that is not placed here
+ * costs only its pages' hashes, and these have a limit. */
 static struct err *open_hashes(struct restore *all)
 {
 	const struct contents *x = &all->rp->contents;
@@ -410,7 +416,7 @@ static struct err *open_hashes(struct restore *all)
 	return NULL;
 }
 
-/* Pages that are not what they must be become zeros. */
+/* Makes pages zero whose hashes are wrong. */
 static struct err *check_piece(struct restore *all, size_t i, uint64_t here)
 {
 	const struct sbt_memory *m = &all->rp->contents.start[i];

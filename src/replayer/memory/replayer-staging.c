@@ -29,8 +29,9 @@ struct err *staging_open(struct rp *rp)
 
 /* ---- answers about outputs ------------------------------------------------------------------------------------------------ */
 
-/* The agent looks at what an asynchronous copy delivered when the program has waited; when another copy went to the same place before
- * that, what it recorded for this one is that one's. Then nothing is known about this one. */
+/* The agent looks at the data of an asynchronous copy when the program has waited. If another copy
+ * went to the same place before that, the recorded bytes are that copy's, and nothing is known
+ * about this one. */
 static bool was_overwritten(const struct rp *rp, const struct sbt_memory *m)
 {
 	const struct sbt_memory *end = rp->contents.flow + rp->contents.nflow;
@@ -42,7 +43,7 @@ static bool was_overwritten(const struct rp *rp, const struct sbt_memory *m)
 	return false;
 }
 
-/* The same command executed again gives a new answer. */
+/* Executing the command again replaces its earlier answer. */
 void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same)
 {
 	struct contents *x = &rp->contents;

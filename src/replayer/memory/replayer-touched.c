@@ -57,7 +57,7 @@ size_t alloc_rows_before(const struct alloc_rows *r, uint64_t end)
 
 enum by { BY_COPY, BY_KERNEL };
 
-/* All allocations, of whatever time, that have a byte of the range. */
+/* Marks all allocations, of whatever time, that have a byte of the range. */
 static void touch(struct touched *t, uint64_t addr, uint64_t size, enum by by)
 {
 	const uint64_t end = sat_add(addr, size);
@@ -89,7 +89,8 @@ static void touch_words(struct touched *t, const uint8_t *p, size_t n)
 
 /* ---- commands ------------------------------------------------------------------------------------------------------------ */
 
-/* All versions of all nodes, one after the other: whichever a launch of the window sees is among them. */
+/* Gives the versions of all nodes, one after the other: whichever version a launch of the window
+ * uses is among them. */
 static bool a_node(void *arg, uint64_t graph, unsigned i, struct sbt_footprint_node *ret)
 {
 	struct touched *t = arg;
@@ -109,7 +110,8 @@ static bool a_node(void *arg, uint64_t graph, unsigned i, struct sbt_footprint_n
 	return false;
 }
 
-/* Host functions and calls that no kind describes are not executed again: what the recording says of their effect is in contents(). */
+/* Host functions and calls of no known kind are not executed again: contents() handles their
+ * recorded effect. */
 static void command(void *arg, const struct sbt_cmd *c, const struct sbt_footprint *f)
 {
 	struct touched *t = arg;
@@ -153,7 +155,7 @@ static void look_into(struct touched *t, const struct sbt_memory *m)
 	struct err *e = sbt_reader_memory_read(t->rp->trace, m, 0, p, m->size);
 	if (!e)
 		touch_words(t, p, m->size);
-	err_free(e); /* restoring will meet it again, and tell */
+	err_free(e); /* restoring will fail in the same way and report it */
 	free(p);
 }
 

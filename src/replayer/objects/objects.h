@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What drawer objects/ offers: the devices, streams, events, modules, kernels, globals and graphs of the trace, and what the GPU here has for
- * each. An object of the trace is found by its id; what it needs here is made at its first use. Addresses of globals and functions, which the
- * driver alone chooses, are translated (struct moved).
+ * What drawer objects/ offers: the devices, streams, events, modules, kernels, globals and graphs
+ * of the trace, and for each the object of the GPU here. An object of the trace is found by its id;
+ * the object of the GPU is made at first use. The driver alone chooses the addresses of globals and
+ * functions, so these are translated (struct moved).
  */
 #ifndef REPLAYER_OBJECTS_H
 #define REPLAYER_OBJECTS_H
@@ -26,7 +27,8 @@ void id_map_put(struct id_map *m, uint32_t id, uint32_t index);
 
 /* ---- devices --------------------------------------------------------------------------------------------------------- */
 
-/* The GPUs of the window, numbered in the order of their first use; 0 is home: what is ours lives there. One context each. */
+/* The GPUs of the window, numbered in the order of first use. Number 0 is home: the replayer's own
+ * memory and kernels are there. Each has one context. */
 #define DEVICES_MAX 16u
 struct rdevice {
 	uint64_t ordinal; /* in the recording */
@@ -59,7 +61,7 @@ struct rmodule {
 	uint64_t code_hash;
 	uint64_t ptx_hash; /* of the PTX that was beside it; 0: none */
 	bool before; /* it was there when tsdb was attached */
-	char *why;   /* its code is not known; NULL: nothing was said */
+	char *why;   /* why its code is not known; NULL: the trace does not say */
 	unsigned dev; /* whose context it was loaded into; a library is everywhere */
 	struct gpu_module *handle[DEVICES_MAX]; /* by device; NULL: not loaded there */
 	uint32_t tried; /* on which devices: a set */
@@ -92,7 +94,7 @@ struct rattr {
 	uint32_t kernel;
 	int attr, value;
 };
-/* What a node is from command `since` on: nodes of executable graphs change. */
+/* A node as it is from command `since` on: nodes of executable graphs change. */
 struct rnode_version {
 	uint64_t since; /* 0: before the window */
 	enum sbt_node type;
@@ -107,7 +109,7 @@ struct rnode {
 	struct rnode_version *versions; /* in order of since; at least one */
 	size_t nversions, cap;
 };
-/* Host memory that a graph's copy reads or writes, standing in for memory of the program. */
+/* Host memory that a graph's copy uses in place of the program's memory. */
 struct rshadow {
 	uint64_t addr, size; /* of the program's */
 	void *mem;	     /* pinned */
@@ -140,7 +142,7 @@ struct objects {
 		nglobals, cap_globals, nattrs, cap_attrs;
 };
 
-/* What is at another address here than while recording. */
+/* Objects whose addresses differ here from the recording's. */
 struct moved {
 	struct moved_cell { /* a word of a variable that begins with a function's address */
 		uint32_t module;
@@ -160,51 +162,56 @@ struct probe {
 
 /* ---- replayer-devices.c ------------------------------------------------------------------------------------------------ */
 
-/* The number of a device of the recording, which the window uses from now on. */
+/* Returns the number of a recorded device and notes that the window uses it. */
 unsigned devices_use(struct rp *rp, uint64_t ordinal);
 void devices_learn_ctx(struct rp *rp, uint64_t ctx, uint64_t ordinal);
 /* The ordinal, below 32, of a context's device; 0 when it is not known. */
 unsigned devices_ordinal(const struct rp *rp, uint64_t ctx);
 /* From the ordinal to the number; 0 when the window does not use it. */
 unsigned devices_number(const struct rp *rp, unsigned ordinal);
-/* Which of the machine's they are; REPLAYER_E_DEVICE when it has too few. */
+/* Chooses the machine's devices; REPLAYER_E_DEVICE when it has too few. */
 struct err *devices_choose(struct rp *rp) TS_CHECK;
-/* Opens them all; home's context is current then. REPLAYER_E_DEVICE when they cannot see each other's memory. */
+/* Opens all devices; home's context is current afterwards. REPLAYER_E_DEVICE when they cannot see
+ * each other's memory. */
 struct err *devices_open(struct rp *rp) TS_CHECK;
-/* Makes a device's context current. All of the replayer expects home's, but for what executes a command. */
+/* Makes a device's context current. All code but the execution of a command expects home's. */
 struct err *devices_enter(struct rp *rp, unsigned dev) TS_CHECK;
 /* The device that c is executed on. */
 unsigned devices_of(struct rp *rp, const struct sbt_cmd *c);
 /* Waits for all of them. */
 struct err *devices_finish(struct rp *rp) TS_CHECK;
-/* An event that can be recorded on streams of the current device: made anew when it is another one's. */
+/* Makes *event an event that can be recorded on streams of the current device: a new one if it
+ * belongs to another device. */
 struct err *devices_event(struct rp *rp, struct gpu_event **event, unsigned *dev) TS_CHECK;
-/* what: "looking at one launch" and the like, which is done on one device only. */
+/* Refuses `what` ("looking at one launch" and the like) when the window uses more than one
+ * device. */
 struct err *devices_one_only(struct rp *rp, const char *what) TS_CHECK;
 
 /* ---- replayer-objects.c ------------------------------------------------------------------------------------------------ */
 
 void objects_from_state(struct rp *rp, const struct state *s);
-/* A command of the trace up to the window's end; before: it comes before the window. */
+/* Learns from a command up to the window's end; before: the command comes before the window. */
 void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before);
 struct rkernel *objects_kernel(struct rp *rp, uint64_t id); /* NULL: none */
 struct rgraph *objects_graph(struct rp *rp, uint64_t id);
 const struct rglobal *objects_global_at(const struct rp *rp, uint64_t addr, uint64_t size); /* where it was while recording; NULL: none */
-/* A kernel that the window launches is of a module from before an attach whose code is not known so far. */
+/* Whether the window launches a kernel whose module was loaded before an attach and whose code is
+ * not known so far. */
 bool objects_lack_code(const struct rp *rp);
-/* The node as it is for command seq; an empty one without edges before it came to be. */
+/* The node as it is for command seq; an empty node without edges if it does not exist yet. */
 struct rnode_version objects_node(const struct rnode *n, uint64_t seq);
 struct rmodule *objects_module(struct rp *rp, uint64_t id);
-/* All has been learnt: what knew its device by the ordinal knows it by the number from now on. */
+/* Called when all has been learnt: replaces device ordinals by device numbers. */
 void objects_settle(struct rp *rp);
 /* The number of the device that a stream belongs to. */
 unsigned objects_stream_device(struct rp *rp, uint64_t id);
-/* The stream to submit to; makes it. */
+/* The stream to submit to; makes it at first use. */
 struct err *objects_stream(struct rp *rp, uint64_t id, struct gpu_stream **ret) TS_CHECK;
 struct err *objects_event(struct rp *rp, uint64_t id, struct gpu_event **ret) TS_CHECK;
-/* The same, to record it on a stream of the current device. */
+/* The same event, ready to be recorded on a stream of the current device. */
 struct err *objects_event_here(struct rp *rp, uint64_t id, struct gpu_event **ret) TS_CHECK;
-/* Streams that were there before the window: so that their first commands are not late. */
+/* Makes the streams that existed before the window, so that their first commands are not
+ * delayed. */
 struct err *objects_make_streams(struct rp *rp) TS_CHECK;
 struct err *objects_drop_stream(struct rp *rp, uint64_t id) TS_CHECK;
 struct err *objects_drop_event(struct rp *rp, uint64_t id) TS_CHECK;
@@ -213,7 +220,8 @@ struct err *objects_barrier(struct rp *rp, struct gpu_stream *stream) TS_CHECK;
 
 /* ---- replayer-code.c -------------------------------------------------------------------------------------------------- */
 
-/* Of the kernels that the window launches (*ret_all), how many the trace has PTX of: those run on any device. */
+/* How many of the kernels that the window launches (*ret_all) have PTX in the trace: those run on
+ * any device. */
 size_t code_portable(struct rp *rp, size_t *ret_all);
 /* Loads the code of every kernel that the window launches and finds the globals. */
 struct err *code_load(struct rp *rp) TS_CHECK;
@@ -223,29 +231,32 @@ uint64_t code_ptx(struct rp *rp, const struct rkernel *k);
 /* Function attributes as they were after seq. */
 struct err *code_attrs(struct rp *rp, uint64_t seq) TS_CHECK;
 struct err *code_attr(struct rp *rp, const struct rattr *a) TS_CHECK;
-/* REPLAYER_SWAP; n 0: the recorded code again. */
+/* REPLAYER_SWAP: replaces the kernel's code; with n 0 the recorded code is used again. */
 struct err *code_swap(struct rp *rp, uint32_t kernel, enum code_kind kind, const void *code, size_t n) TS_CHECK;
 
 /* ---- replayer-graph.c ---------------------------------------------------------------------------------------------------- */
 
 struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
-/* The nodes of a launch of g by command seq, in order. Belongs to the caller, and refers to the nodes. */
+/* The nodes of a launch of g by command seq, in order. The caller owns the list; it refers to the
+ * graph's nodes. */
 struct err *graph_steps(struct rp *rp, const struct rgraph *g, uint64_t seq, struct state_steps *ret) TS_CHECK;
 /* Whether all its nodes, as they are for command seq, are of types that can be executed again. */
 bool graph_is_told(struct rp *rp, const struct rgraph *g, uint64_t seq);
 /* Makes the executable graph if it is not there. */
 struct err *graph_make(struct rp *rp, struct rgraph *g) TS_CHECK;
 void graph_unmake(struct rp *rp, struct rgraph *g);
-/* All of them: a kernel's code or a parameter changed. */
+/* Unmakes all graphs, after a kernel's code or a parameter changed. */
 void graph_unmake_all(struct rp *rp);
 
 /* ---- replayer-moved.c ------------------------------------------------------------------------------------------------------ */
 
-/* Code of a module that was just loaded on this device: which of its variables begin with functions' addresses. */
+/* Learns from the code of a module that was just loaded on this device which of its variables begin
+ * with functions' addresses. */
 void moved_learn_code(struct rp *rp, uint32_t module, const void *code, size_t size);
-/* After all code is loaded and its globals are found, before anything is written to them: completes rp->moved. */
+/* Completes rp->moved. Called after all code is loaded and its globals are found, before anything
+ * is written to them. */
 struct err *moved_find(struct rp *rp) TS_CHECK;
-/* Whether host memory p is what was recorded of memory at addr; it stays as it is. */
+/* Whether host memory p has the recorded contents of memory at addr; p does not change. */
 bool moved_is(const struct rp *rp, uint64_t addr, const void *p, size_t n, struct sbt_hash want);
 
 #endif

@@ -12,10 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * What keeps code from being given to a driver, or NULL. A driver gets an address and no length: it believes what the code says of itself, and code that
- * is none of these may even be an address (the wrapper that nvcc puts around a fat binary).
- */
+/* Why this code must not be given to a driver; NULL: it may. A driver gets an address and no
+ * length, so it believes what the code says about itself. Code of an unknown kind may even hold an
+ * address (the wrapper that nvcc puts around a fat binary). */
 static const char *code_flaw(const struct buf *code, enum code_kind kind)
 {
 	const size_t n = code->len;
@@ -58,7 +57,7 @@ static struct err *get_code(struct rp *rp, uint64_t hash, const char *who, struc
 	return NULL;
 }
 
-/* For a module of the trace; SBT_NO_ID: for none that is known. */
+/* Loads code for a module of the trace; SBT_NO_ID: for no known module. */
 static struct err *load(struct rp *rp, uint32_t module, uint64_t hash, const char *who, struct gpu_module **ret)
 {
 	struct buf code = BUF_INIT;
@@ -78,8 +77,9 @@ static struct err *load(struct rp *rp, uint32_t module, uint64_t hash, const cha
 	return e;
 }
 
-/* Its own code, else the PTX that was beside it. The first failure is the one that is told. While its own is not known, the PTX is not
- * the first choice where machine code runs: what the driver makes of it need not compute the same bits. */
+/* Loads the module's own code, else the PTX that was beside it. The first failure is the one
+ * reported. Where machine code runs, a module whose own code is not known does not use its PTX
+ * here: what the driver compiles from it need not compute the same bits. */
 static struct err *load_module(struct rp *rp, struct rmodule *m, const char *who)
 {
 	const uint64_t hashes[] = {m->code_hash, m->code_hash || rp->lib.soft ? m->ptx_hash : 0};
@@ -108,7 +108,7 @@ static struct err *load_module(struct rp *rp, struct rmodule *m, const char *who
 	return err_cure(why, m->before ? "record the program from its start" : "record again with `set capture code on`");
 }
 
-/* The module of a kernel; one that the trace does not tell is known by its code. */
+/* The module of a kernel; if the trace does not say which, it is found by its code. */
 static struct rmodule *module_of(struct rp *rp, struct rkernel *k)
 {
 	struct rmodule *m = objects_module(rp, k->module);
@@ -129,7 +129,7 @@ static struct rmodule *module_of(struct rp *rp, struct rkernel *k)
 
 /* ---- by name --------------------------------------------------------------------------------------------------------------- */
 
-/* Where parameter i of k's function f lies is what the trace says. */
+/* Whether parameter i lies in function f of kernel k where the trace says. */
 static bool param_is(struct rp *rp, const struct rkernel *k, struct gpu_kernel *f, unsigned i)
 {
 	size_t offset, size;
@@ -153,8 +153,9 @@ static struct gpu_module *probe(struct rp *rp, unsigned i, uint64_t hash)
 	return rp->probes[i].module;
 }
 
-/* The module of the kernel of that name and signature whose module is known, when there is one only: a graph's nodes name the
- * module within a library, and the launches that were captured into it the library. */
+/* The module of another kernel with that name and signature whose module is known, if there is only
+ * one: a graph's nodes name the module within a library, while the launches captured into it name
+ * the library. */
 static struct rmodule *module_by_sibling(struct rp *rp, const struct rkernel *k)
 {
 	struct rmodule *found = NULL;
@@ -198,7 +199,8 @@ static uint64_t hash_by_name(struct rp *rp, const struct rkernel *k)
 
 /* ---- functions --------------------------------------------------------------------------------------------------------------- */
 
-/* A module of the trace with that code, the same one under another handle: a graph's nodes name the module within a library. */
+/* Finds the trace's module with that code under another handle: a graph's nodes name the module
+ * within a library. */
 static struct rmodule *twin(struct rp *rp, uint64_t hash, const struct rmodule *m)
 {
 	for (size_t i = 0; i < rp->objects.nmodules; i++) {
@@ -316,7 +318,8 @@ static bool has_start(const struct rp *rp, const struct rglobal *g)
 	return false;
 }
 
-/* A module that is loaded within the window has its globals as its code says; going back brings that back. */
+/* Keeps the initial contents of a global whose module is loaded within the window, so that going
+ * back can restore them. */
 static struct err *keep_initial(struct rp *rp, struct rglobal *g)
 {
 	if (has_start(rp, g))
@@ -359,7 +362,8 @@ static struct err *find_globals(struct rp *rp)
 	return NULL;
 }
 
-/* A module whose globals were recorded is loaded although none of its kernels runs, when it can be: copies may use them. */
+/* Loads a module whose globals were recorded although none of its kernels runs, if possible: copies
+ * may use the globals. */
 static void load_for_globals(struct rp *rp)
 {
 	for (size_t i = 0; i < rp->objects.nglobals; i++) {
@@ -402,7 +406,8 @@ struct err *code_attr(struct rp *rp, const struct rattr *a)
 	if (a->attr == rp->gpu->attr_max_shared && a->value > 0)
 		for (unsigned i = 0; i < DEVICES_MAX; i++)
 			k->max_shared[i] = (unsigned)a->value;
-	/* One that this device does not have (a cluster size on the software GPU) changes no result. */
+	/* An attribute that this device lacks (a cluster size on the software GPU) changes no
+	 * result. */
 	for (unsigned dev = 0; dev < rp->devices.n; dev++) {
 		if (!k->function[dev])
 			continue;
@@ -437,7 +442,7 @@ static struct err *same_signature(struct rp *rp, const struct rkernel *k, struct
 	return NULL;
 }
 
-/* The replacement has globals of its own: they begin as the recorded ones do. */
+/* The replacement code has globals of its own: gives them the recorded initial contents. */
 static struct err *fill_globals(struct rp *rp, const struct rkernel *k, struct gpu_module *module)
 {
 	for (size_t i = 0; i < rp->contents.nstart; i++) {

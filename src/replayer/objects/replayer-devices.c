@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The GPUs of a window. Commands run in their own device's context; what is ours (contents, checkpoints, hashes) runs at home, whose kernels and copies
- * reach all memory: each mapping is opened to all of the window's devices. Surprise: an event can be recorded only on streams
- * of the device that it was made on, so one that another device records next is made anew; who waits for the old one does so still.
+ * The GPUs of a window. Commands run in their own device's context. The replayer's own work
+ * (contents, checkpoints, hashes) runs at home, whose kernels and copies reach all memory: each
+ * mapping is opened to all of the window's devices. Surprise: an event can be recorded only on
+ * streams of the device that it was made on, so when another device records it, it is made anew.
+ * Waits for the old event go on.
  */
 #include "replayer/execute/replayer-int.h"
 
@@ -65,7 +67,7 @@ static struct err *too_few(struct rp *rp, int have)
 		rp->devices.n);
 }
 
-/* The recorded ordinals where the machine has them all, else the first ones. */
+/* Takes the recorded ordinals if the machine has them all, else its first devices. */
 struct err *devices_choose(struct rp *rp)
 {
 	struct devices *v = &rp->devices;

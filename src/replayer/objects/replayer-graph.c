@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graphs, built again from their recorded nodes. Host nodes become empty: what they did to memory comes from the recording. A copy
- * between the device and memory of the program that is not here goes through memory that stands in for it, filled before a launch
- * and compared after it.
+ * Graphs, built again from their recorded nodes. Host nodes become empty: the recording holds what
+ * they did to memory. A copy between the device and the program's pageable memory uses stand-in
+ * host memory, which is filled before a launch and compared after it.
  */
 #include "replayer/execute/replayer-int.h"
 
@@ -22,7 +22,7 @@ struct build {
 	unsigned depth;
 };
 
-/* device: what it is copied from or to. */
+/* device: the address on the device that is copied from or to. */
 static struct err *shadow(struct build *b, uint64_t addr, uint64_t size, uint64_t device, bool is_source, uint64_t *ret)
 {
 	struct rgraph *g = b->exec;
@@ -221,7 +221,8 @@ static size_t index_of(const struct rgraph *g, uint32_t node)
 	return SIZE_MAX;
 }
 
-/* Unless streams overlap, branches do not either: a node comes behind the one before it, too. */
+/* Unless streams overlap, a graph's branches do not either: each node also runs behind the one
+ * added before it. */
 static void put_in_line(struct build *b)
 {
 	for (size_t i = 0; i < b->ndeps; i++)
@@ -231,7 +232,8 @@ static void put_in_line(struct build *b)
 		b->deps[b->ndeps++] = b->last;
 }
 
-/* False while one that the node depends on has not been added. b->deps has room for one more. */
+/* Returns false while a node that this one depends on has not been added. b->deps has room for one
+ * more. */
 static bool ready(struct build *b, const struct rgraph *g, const struct rnode_version *n)
 {
 	b->ndeps = 0;
@@ -246,7 +248,7 @@ static bool ready(struct build *b, const struct rgraph *g, const struct rnode_ve
 	return true;
 }
 
-/* By index: whether the node is one that the node at `at` depends on, or that one. */
+/* Marks by index the node at `at` and all nodes that it depends on. */
 static void add_dependencies(const struct rgraph *g, uint64_t seq, size_t at, bool *wanted)
 {
 	bool more = true;
@@ -285,7 +287,8 @@ static struct err *wanted_nodes(struct build *b, const struct rgraph *g, bool **
 	return NULL;
 }
 
-/* Nodes are recorded in the driver's order, which need not be one of dependence. Of those that may go the first goes: the order of state/steps.h. */
+/* Nodes are recorded in the driver's order, which may not respect dependences. Adds them in the
+ * order of state/steps.h: always the first one that is ready. */
 static struct err *add_all(struct build *b, const struct rgraph *g, const bool *wanted)
 {
 	size_t skipped = SIZE_MAX; /* the first one that had to wait */
@@ -333,7 +336,7 @@ static struct err *build(struct rp *rp, struct rgraph *exec, struct rgraph *g, u
 	return e;
 }
 
-/* left: nodes still to look at, graphs in graphs may be more than there is time for. */
+/* left: how many more nodes may be looked at, since nested graphs may have too many. */
 static bool is_told(struct rp *rp, const struct rgraph *g, uint64_t seq, unsigned depth, uint32_t *left)
 {
 	struct sbt_cmd c;
@@ -380,11 +383,12 @@ struct err *graph_make(struct rp *rp, struct rgraph *g)
 	if (g->exec && g->built == now)
 		return NULL;
 	if (g->exec) {
-		TRY(execute_finish(rp)); /* a launch of it may still run, with our host memory */
+		/* an earlier launch of it may still run and use this host memory */
+		TRY(execute_finish(rp));
 		graph_unmake(rp, g);
 	}
 	g->built = now;
-	struct state_steps steps; /* a graph that cannot be, or that is larger than any, ends here */
+	struct state_steps steps; /* fails for an impossible or too large graph */
 	TRY(graph_steps(rp, g, rp->current, &steps));
 	state_steps_free(&steps);
 	struct err *e = build(rp, g, g, 0, &g->graph);
@@ -438,7 +442,8 @@ static struct err *fill_shadows(struct rp *rp, struct rgraph *g, uint64_t seq)
 	return NULL;
 }
 
-/* Where what the graph copied to the program's addr is; *ret_device: where from, as far as words are concerned. */
+/* Where the data is that the graph copied to the program's addr; *ret_device: the device address
+ * that it came from, for translating words. */
 static const void *delivered(struct rp *rp, const struct rgraph *g, uint64_t addr, uint64_t size, uint64_t *ret_device)
 {
 	uint64_t here;
@@ -472,7 +477,7 @@ static struct err *compare_outputs(struct rp *rp, const struct rgraph *g, uint64
 	return NULL;
 }
 
-/* Made for this launch alone. */
+/* Makes a graph for this launch alone, and launches it. */
 static struct err *launch_part(struct rp *rp, struct rgraph *g, uint64_t seq, struct gpu_stream *stream)
 {
 	TRY(execute_finish(rp));

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is elsewhere here: a module's variables and functions are where the driver puts them, and memory, payloads and parameters of the
- * recording hold their addresses. Such words are translated on their way to the device and back, so that a kernel that follows one finds what
- * it found while recording, and what is compared and shown is as it was recorded. Where a variable was, the trace says; where a function was
- * is told by the variables that begin with its address (cubin-cells.h): there the recording has the address it had, the freshly loaded
- * code the one it has here.
+ * Translates addresses that differ here from the recording. The driver chooses where a module's
+ * variables and functions are, and memory, payloads and parameters of the recording hold their
+ * addresses. Such words are translated on their way to the device and back, so a kernel that
+ * follows one finds what it found while recording, and comparisons and output use the recorded
+ * addresses. The trace says where a variable was. A function's address is found from a variable
+ * that begins with it (cubin-cells.h): the recording has the old address there, the freshly loaded
+ * code the new one.
  */
 #include "gpucode/cubin-cells.h"
 #include "replayer/execute/replayer-int.h"
@@ -54,7 +56,8 @@ static const struct sbt_memory *piece_among(const struct sbt_memory *m, size_t n
 	return NULL;
 }
 
-/* Bytes of a variable from offset on: as the trace has them earliest, and as the loader left them here. *n becomes 0 when the trace does not. */
+/* Reads a variable's bytes from offset on: the earliest ones in the trace, and those that the
+ * loader put here. *n becomes 0 when the trace has none. */
 static struct err *both_contents(struct rp *rp, const struct rglobal *g, uint64_t offset, uint8_t *there, uint8_t *here, size_t *n)
 {
 	const struct contents *x = &rp->contents;
@@ -67,7 +70,7 @@ static struct err *both_contents(struct rp *rp, const struct rglobal *g, uint64_
 	if (!*n)
 		return NULL;
 	struct err *e = sbt_reader_memory_read(rp->trace, m, offset, there, *n);
-	if (e) { /* restoring meets it again, and tells */
+	if (e) { /* restoring will fail in the same way and report it */
 		err_free(e);
 		*n = 0;
 		return NULL;
@@ -83,7 +86,8 @@ static bool is_of(const struct moved_cell *a, const struct moved_cell *b)
 	return a->module == b->module && a->dev == b->dev && !strcmp(a->variable, b->variable);
 }
 
-/* The cells from *i on that lie together: their pairs behind pairs[*n]. A table is looked at once, not once for each of its words. */
+/* Handles adjacent cells from *i on together: appends their pairs at pairs[*n]. So a table is read
+ * once, not once for each of its words. */
 static struct err *pairs_together(struct rp *rp, size_t *i, struct address_pair *pairs, size_t *n)
 {
 	const struct moved_cell *first = &rp->moved.cells[*i], *end = rp->moved.cells + rp->moved.ncells;
@@ -130,7 +134,7 @@ static struct err *find_functions(struct rp *rp)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------------------- */
 
-/* Something that is where it was: an allocation, or a variable that happens to be. */
+/* Whether an allocation, or a variable that did not move, begins at addr. */
 static bool something_begins(const struct rp *rp, const struct alloc_rows *r, uint64_t addr)
 {
 	const size_t before = alloc_rows_before(r, addr + 1);
@@ -141,7 +145,8 @@ static bool something_begins(const struct rp *rp, const struct alloc_rows *r, ui
 	return place_find(rp, addr, 1, &here) == PLACE_DEVICE && here == addr && !ranges_find(&rp->place.mapped, addr, 1);
 }
 
-/* Loops compare with where a variable ends. When something else begins there, it is that which an address means. */
+/* Adds a variable. Loops compare with a variable's end address, so the end is translated, too,
+ * unless something else begins there. */
 static void add_variable(struct rp *rp, const struct rglobal *g, const struct alloc_rows *allocs)
 {
 	const uint64_t end = g->addr + g->size, here = g->here + g->size;
@@ -166,7 +171,7 @@ struct err *moved_find(struct rp *rp)
 	for (size_t i = 0; i < o->nglobals; i++) {
 		const struct rglobal *g = &o->globals[i];
 
-		/* Of two at one place, place_find() says which is meant. */
+		/* If two variables share an address, place_find() decides between them. */
 		if (!g->here || place_find(rp, g->addr, g->size ? 1 : 0, &here) != PLACE_DEVICE || here != g->here)
 			continue;
 		add_variable(rp, g, &allocs);

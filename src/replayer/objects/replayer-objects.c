@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams, events, modules, kernels, graphs of the trace, known from the state at the window's start and from the commands up to its end. Driver
- * objects are made when first used and again when needed after they were destroyed, so that execution can begin anywhere: everything
- * that was recorded on an event before a position has finished there, which is what a new event says too.
+ * Streams, events, modules, kernels and graphs of the trace, known from the state at the window's
+ * start and from the commands up to its end. Driver objects are made at first use, and again when
+ * needed after they were destroyed, so execution can begin anywhere: everything that was recorded
+ * on an event before a position has finished there, and a new event says the same.
  */
 #include "replayer/execute/replayer-int.h"
 #include "base/first-where.h"
@@ -57,14 +58,14 @@ void id_map_put(struct id_map *m, uint32_t id, uint32_t index)
 	m->index[at] = index;
 }
 
-/* An id as tables hold it; a trace has 64 bits for each, and what does not fit is no object. Both macros go through this, so that what is put
- * in under an id is found under it. */
+/* Whether an id fits the tables. A trace has 64 bits for each id; an id that does not fit names no
+ * object. Both macros use this, so an id is always found under the key it was stored under. */
 static bool is_id(uint64_t id)
 {
 	return id < SBT_NO_ID;
 }
 
-/* The element of a table for id, made when it is new; NULL when that is no id. */
+/* The element of a table for the_id, made if it is new; NULL when the_id does not fit. */
 #define OWN(o, table, type, the_id)                                                                     \
 	({                                                                                              \
 		const uint64_t own_id_ = (the_id);                                                      \
@@ -124,7 +125,7 @@ static void learn_kernel(struct objects *o, uint64_t id, uint64_t module, struct
 		m->code_hash = hash;
 }
 
-/* NULL: the id is none. */
+/* NULL: the id does not fit. */
 static struct rmodule *learn_module(struct objects *o, uint64_t id, uint64_t hash)
 {
 	struct rmodule *m = OWN(o, module, rmodule, id);
@@ -176,7 +177,7 @@ static void learn_node(struct rp *rp, uint64_t graph, const struct state_node *n
 	if (!g)
 		return;
 	g->id = (uint32_t)graph;
-	/* Mostly the next one in order; one that is written again has been changed. */
+	/* Usually the next one in order; a node that is written again has been changed. */
 	for (size_t i = n->node < g->nnodes ? n->node : 0; i < g->nnodes && !to; i++)
 		if (g->nodes[i].node == n->node)
 			to = &g->nodes[i];
@@ -241,7 +242,8 @@ static void learn_global(struct objects *o, uint32_t module, unsigned dev, struc
 	g->name[name.len] = '\0';
 }
 
-/* Why a module's code is not known, out of "the code of module 7 (kernel step): what it was loaded from is not in memory any more". */
+/* Notes why a module's code is not known, from a sentence such as "the code of module 7 (kernel
+ * step): what it was loaded from is not in memory any more". */
 static void learn_why(struct objects *o, struct sbt_blob said)
 {
 	char *text = xasprintf("%.*s", said.len < 1024 ? (int)said.len : 1024, said.len ? (const char *)said.p : "");
@@ -298,7 +300,8 @@ void objects_from_state(struct rp *rp, const struct state *s)
 	}
 }
 
-/* A global of a library has an address on each device; one whose context is not known is taken to be its module's. */
+/* A global of a library has an address on each device; if the context is not known, it is taken to
+ * be its module's. */
 static unsigned global_device(struct rp *rp, const struct sbt_cmd *c)
 {
 	const struct rmodule *m = FIND(&rp->objects, module, c->u.global_def.module);
@@ -306,7 +309,7 @@ static unsigned global_device(struct rp *rp, const struct sbt_cmd *c)
 	return c->ctx != SBT_NO_ID ? devices_ordinal(rp, c->ctx) : m ? m->dev : 0;
 }
 
-/* What a command before the window says that the state does not keep. */
+/* Learns from a command before the window what the state does not keep. */
 static void learn_early(struct rp *rp, const struct sbt_cmd *c)
 {
 	struct objects *o = &rp->objects;
@@ -575,7 +578,7 @@ static struct err *join(struct rp *rp, struct gpu_stream *stream, struct gpu_str
 		err = devices_enter(rp, was);
 	if (!err)
 		err = rp_gpu(rp, rp->gpu->stream_wait(stream, e));
-	(void)rp->gpu->event_destroy(e); /* takes effect when it has happened */
+	(void)rp->gpu->event_destroy(e); /* the driver destroys it once it has happened */
 	return err;
 }
 

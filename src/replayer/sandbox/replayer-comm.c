@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file that NVIDIA's driver wants to write and the sandbox does not give: /proc/self/task/N/comm, the name of a thread that it starts in
- * cuInit(). Driver 580 takes the refusal for a failure of the system and answers CUDA_ERROR_OPERATING_SYSTEM. So that nothing of /proc has to be
- * writable (mem lies beside comm), opening such a name for writing gives memory that goes nowhere. The surprise: the functions take the place of the C
- * library's for the whole process, the driver's libraries included, because the program comes first where the dynamic linker looks for names.
+ * A file that NVIDIA's driver wants to write and the sandbox forbids: /proc/self/task/N/comm, the
+ * name of a thread that it starts in cuInit(). Driver 580 takes the refusal for a system failure
+ * and returns CUDA_ERROR_OPERATING_SYSTEM. /proc must not be writable (mem is in the same folder),
+ * so opening such a name for writing gives a memory file whose contents are never used. The
+ * surprise: these functions replace the C library's in the whole process, also for the driver's
+ * libraries, because the dynamic linker looks for names in the program first.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -75,7 +75,8 @@ struct rules {
 	uint64_t known;
 };
 
-/* What is not there cannot be permitted, and need not be. The descriptor stays open: a folder in /proc is forgotten without. */
+/* Permits a path. A missing path is left out. The descriptor stays open: the kernel forgets a rule
+ * for a folder in /proc without it. */
 static void permit(const struct rules *r, const char *path, unsigned rights)
 {
 	struct beneath b = {rights & r->known, open(path, O_PATH | O_CLOEXEC)};
@@ -112,7 +113,7 @@ static void permit_devices(const struct rules *r)
 		closedir(dev);
 }
 
-/* Folders that libraries are looked for in; a relative one or the whole system is nobody's library folder. */
+/* Permits the folders of LD_LIBRARY_PATH, but not relative ones and not the root. */
 static void permit_library_path(const struct rules *r)
 {
 	const char *all = getenv("LD_LIBRARY_PATH");

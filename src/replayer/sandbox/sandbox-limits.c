@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Limits on what a replay may use up, and capabilities. The surprise: address space itself has no limit, since both CUDA's driver and the software
- * GPU reserve far more of it than there is memory; memory that can be written to (RLIMIT_DATA) has one.
+ * Limits on what a replay may use, and capabilities. The surprise: address space has no limit,
+ * since both CUDA's driver and the software GPU reserve far more of it than there is memory.
+ * Writable memory (RLIMIT_DATA) has one.
  */
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -18,7 +19,7 @@
 #define CPU_SECONDS (7u * 86400u) /* of all threads together: a day of a check on seven cores */
 #define SPARE (16ull << 30)	  /* of memory, beyond twice what the machine has: the software GPU maps more than it uses */
 
-/* Never more than the process has already. */
+/* Sets a limit, never above the one that the process already has. */
 static bool limit(int what, rlim_t n)
 {
 	struct rlimit l;

@@ -38,7 +38,7 @@ static bool put(const char *path, const char *text)
 	return ok;
 }
 
-/* In the new user namespace we are still who we were, so that files are ours or not as before. */
+/* Keeps our user and group ids in the new user namespace, so that file ownership looks the same. */
 static bool map_ids(uid_t uid, gid_t gid)
 {
 	char users[40], groups[40];
@@ -77,7 +77,8 @@ void sandbox_namespaces(struct sandbox *b)
 	}
 }
 
-/* A process's folder in /proc is empty once it has ended, and nobody can put anything there. The child shares our root, and so sets it. */
+/* A process's folder in /proc is empty once the process has ended, and no process can put anything
+ * there. The child shares our root directory, and so sets it for us. */
 static int into_dying_folder(void *unused)
 {
 	return chroot("/proc/self/fdinfo") || chdir("/");

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * seccomp: which system calls the process may make. On the software GPU those of a list and no others; a refused call fails with EPERM. A vendor's
- * driver makes calls that nobody listed, so there a list of those that no driver needs is refused instead. In both, clone3 fails with ENOSYS, since
- * a filter cannot look into its argument: the C library then makes its threads by clone.
+ * seccomp: which system calls the process may make. On the software GPU it may make those of a list
+ * and no others; a refused call fails with EPERM. A vendor's driver makes calls that no list has,
+ * so there a list of calls that no driver needs is refused instead. In both cases clone3 fails with
+ * ENOSYS, since a filter cannot look into its argument: the C library then makes its threads by
+ * clone.
  */
 #include "config.h"
 #include "replayer/sandbox/sandbox-private.h"
@@ -58,14 +60,16 @@ static const struct when soft_when[] = {
 	{"prlimit64", 2, {EQUALS(0, 0), EQUALS(2, 0)}},
 };
 
-/* Where Landlock says which files: the compiler of hot kernels and its libraries are opened when they are needed. */
+/* Used where Landlock limits the files: the compiler of hot kernels and its libraries are opened
+ * when they are needed. */
 static const struct when soft_opens[] = {
 	{"openat", 1, {MASKED(2, WRITES, 0)}},
 };
 
-/* Not bind, listen and accept: cuInit() of driver 580 binds an abstract name, "cuda-uvmfd-...", and fails when it cannot. Nobody outside can connect
- * to such a name in a network namespace of its own, a name in the file system is refused by Landlock and read-only mounts, and there are no other
- * kinds of sockets. */
+/* bind, listen and accept are missing here: cuInit() of driver 580 binds an abstract name,
+ * "cuda-uvmfd-...", and fails when it cannot. Processes outside its network namespace cannot
+ * connect to such a name, a name in the file system is refused by Landlock and read-only mounts,
+ * and there are no other kinds of sockets. */
 static const char *const driver_never[] = {
 	"execve", "execveat", "fork", "vfork", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_open", "pidfd_getfd",
 	"pidfd_send_signal", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "connect", "mount", "umount2",
@@ -86,7 +90,7 @@ static const struct when driver_never_when[] = {
 	{"ioctl", 1, {MASKED(1, LOW32, TIOCSCTTY)}},
 };
 
-/* A call that this machine's library does not know is left to the default. */
+/* Adds a rule. A call that this machine's library does not know gets the default action. */
 static int add(scmp_filter_ctx f, uint32_t action, const struct when *w)
 {
 	const int number = seccomp_syscall_resolve_name(w->call);
@@ -115,7 +119,8 @@ static int add_when(scmp_filter_ctx f, uint32_t action, const struct when *w, si
 #define NAMES(f, action, table) add_names(f, action, table, sizeof table / sizeof *table)
 #define WHEN(f, action, table) add_when(f, action, table, sizeof table / sizeof *table)
 
-/* abort() and the software GPU's faults signal the process itself; nobody else can be. */
+/* abort() and the software GPU's faults signal the process itself; signals to other processes are
+ * refused. */
 static int only_self(scmp_filter_ctx f, bool soft)
 {
 	const struct when to_self[] = {{"kill", 1, {EQUALS(0, (scmp_datum_t)getpid())}}, {"tgkill", 1, {EQUALS(0, (scmp_datum_t)getpid())}}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The order in which the walls go up, and what is too little. See sandbox.h.
+ * Puts up the walls in their order, and decides which gaps are too many. See sandbox.h.
  */
 #include "replayer/sandbox/sandbox.h"
 
@@ -85,7 +85,7 @@ static struct err *read_without(struct sandbox *b)
 	return NULL;
 }
 
-/* Whatever tsdb had open is none of a trace's business. */
+/* Closes what tsdb had open: a trace must not reach it. */
 static void close_others(int keep)
 {
 	const unsigned fd = keep < 3 ? 3 : (unsigned)keep;
@@ -130,8 +130,8 @@ static unsigned threads(void)
 	return n;
 }
 
-/* Without Landlock the software GPU can open nothing any more: its compiler of hot kernels must be there already. The name is the one that
- * jit-host.c opens, so that it finds it. */
+/* Without Landlock the software GPU cannot open files any more, so its compiler of hot kernels is
+ * opened here. The name is the one that jit-host.c opens, so jit-host.c finds it loaded. */
 static void open_compiler(const char *folder)
 {
 	char path[4200];
@@ -193,6 +193,7 @@ struct err *sandbox_seal(void *addr, size_t size)
 {
 	if (mprotect(addr, size, PROT_READ))
 		return err_sys(errno, "the replayer cannot make its tables read-only");
-	(void)syscall(SYS_mseal, addr, size, 0); /* an older kernel: they are read-only until somebody who can call mprotect() calls it */
+	/* without mseal the pages can be made writable again by mprotect() */
+	(void)syscall(SYS_mseal, addr, size, 0);
 	return NULL;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sandbox round tsdb-replayer. A trace is a program, and whoever made it may have made it to take over the process that executes it: from
- * sandbox_lock() on, that process can compute, talk to its GPU and answer tsdb over its socket, and nothing else. docs/security.md says what
- * each wall keeps in, and what none of them does.
+ * The sandbox of tsdb-replayer. A trace is a program, and its author may try to take over the
+ * process that executes it. After sandbox_lock() that process can compute, use its GPU and answer
+ * tsdb over its socket, and nothing else. docs/security.md says what each wall prevents, and what
+ * none of them prevents.
  *
- * Landlock and capabilities belong to a thread, so the walls go up while there is one thread only, and before a byte of the trace is read.
+ * Landlock and capabilities belong to a thread, so the walls go up while there is only one thread,
+ * and before a byte of the trace is read.
  */
 #ifndef REPLAY_SANDBOX_H
 #define REPLAY_SANDBOX_H
@@ -27,22 +29,28 @@ struct sandbox {
 	bool read_only;		      /* the namespaces keep files from being changed */
 	bool empty_root;	      /* there are no files to open */
 	char how[SANDBOX_WALLS][128]; /* what the wall does here; or why it is missing */
-	unsigned without;	      /* a set of walls: left out, by TSDB_SANDBOX_WITHOUT=NAME,... (to find the one that a driver needs left out) */
+	/* a set of walls that TSDB_SANDBOX_WITHOUT=NAME,... leaves out, to find the one that stops
+	 * a driver */
+	unsigned without;
 	int landlock;		      /* its ABI version; 0: none */
 };
 
 /* The wall's name: "landlock". */
 const char *sandbox_wall_name(enum sandbox_wall w);
 
-/* What must be done at the process's beginning: no new privileges, namespaces, a session without a terminal, all descriptors but the first three and
- * `keep` closed. Afterwards the process sees the machine's files, and cannot change them. */
+/* Done first in the process: no new privileges, namespaces, a session without a terminal; closes
+ * all descriptors but the first three and `keep`. Afterwards the process sees the machine's files
+ * and cannot change them. */
 struct err *sandbox_begin(struct sandbox *b, int keep) TS_CHECK;
-/* Shuts the process in for ever: driver is a function in the opened driver's library, whose folder stays readable. An error when what is left would
- * be no sandbox, or when there are several threads. */
+/* Locks the process in for ever. driver is a function in the opened driver's library, whose folder
+ * stays readable. Fails when the walls that went up are too few for a sandbox, or when there are
+ * several threads. */
 struct err *sandbox_lock(struct sandbox *b, bool soft, void *driver) TS_CHECK;
-/* A sentence for each wall that is missing and matters, a line each: what the code of a trace could do through the gap. */
+/* Appends one line for each wall that is missing and matters: what the code of a trace could do
+ * through the gap. */
 void sandbox_gaps(const struct sandbox *b, struct buf *out);
-/* Makes whole pages of memory read-only, where the kernel can for ever (mseal, Linux 6.10). addr and size are multiples of 4096. */
+/* Makes whole pages of memory read-only; for ever where the kernel can (mseal, Linux 6.10). addr
+ * and size are multiples of 4096. */
 struct err *sandbox_seal(void *addr, size_t size) TS_CHECK;
 
 #endif
