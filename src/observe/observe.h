@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Observing without touching: what the room observe offers. BPF programs on the entry points of the CUDA driver (and, when asked, the runtime)
- * see every call of a process that runs already, without stopping it and without a library in it. Records go through a
- * ring that is read on a timer, become commands, and those a live table and, when asked, a trace that is marked observed.
+ * Observing without touching: what the room observe offers. BPF programs on the entry points of the
+ * CUDA driver (and, on request, the runtime) see every call of a running process, without stopping
+ * it and without a library in it. Their records go through a ring that is read on a timer and
+ * become commands; the commands feed a live table and, on request, a trace that is marked observed.
  *
- *   observe.bpf.c (kernel) -> probes.c -> observed.c -> observe-decode.c -> commands -> stats.c -> table.c
- *                                                               \-> sbt writer
+ *   observe.bpf.c (kernel) -> probes.c -> observed.c -> observe-decode.c -> commands
+ *   commands -> stats.c -> table.c
+ *   commands -> sbt writer
  *
  * All calls come from one thread. Nothing here prints.
  */
@@ -27,25 +29,30 @@ struct observe_options {
 			      * all: probed besides the machine's driver */
 	const char *output; /* the trace; %p is the process's number, %h the machine's name; NULL: none */
 	bool no_stacks;
-	bool runtime;	    /* the runtime's entry points too: stacks that begin in the program, and names of kernels launched before */
+	/* also probe the runtime's entry points: stacks then begin in the program, and kernels
+	 * launched before have names */
+	bool runtime;
 	uint32_t ring_bytes; /* 0: 16 MiB */
 };
 
-/* NULL where this machine lets us observe; else why not, and the cure. */
+/* Returns NULL if this machine lets tsdb observe; else why not, and the cure. */
 struct err *observe_possible(void) TS_CHECK;
 /* Name of the i-th entry point that is probed where a library has it; NULL past the end. */
 const char *observe_entry_point(unsigned i);
-/* Loads, attaches, and starts the program, if there is one. Every refusal is one sentence with its cure. */
+/* Loads and attaches the probes, and starts the program, if there is one. Every refusal is one
+ * sentence with its cure. */
 struct err *observe_open(struct observe **ret, const struct observe_options *o) TS_CHECK;
-/* Takes in what there is, waiting up to timeout_ms; looks for processes that ended and for libraries that came. */
+/* Reads the records that have come, waiting up to timeout_ms; looks for processes that ended and
+ * for newly loaded libraries. */
 struct err *observe_turn(struct observe *o, int timeout_ms) TS_CHECK;
-/* Whether there is nothing left that could be observed: the process, or the program that was started, has ended. Never with all. */
+/* Whether the given or started process has ended. Never true with all. */
 bool observe_finished(const struct observe *o);
-/* The program that was started: its wait status, once observe_finished(). False: it still runs, or there is none. */
+/* The wait status of the program that was started, once observe_finished(). Returns false if it
+ * still runs, or if there is none. */
 bool observe_status(const struct observe *o, int *ret);
 /* The process that was started or given; 0 with all. */
 pid_t observe_pid(const struct observe *o);
-/* Detaches, takes in the rest and ends the traces. The figures can still be shown. */
+/* Detaches, reads the remaining records and ends the traces. The figures can still be shown. */
 struct err *observe_end(struct observe *o) TS_CHECK;
 void observe_free(struct observe *o);
 
@@ -56,17 +63,19 @@ struct observe_look {
 	unsigned top;		/* kernels and places at most; 0: as rows allow, or 10 */
 	bool final;		/* totals, not rates */
 };
-/* Rates are those since the last call. */
+/* Computes the rates since the last call. */
 void observe_rates(struct observe *o);
-/* The live table. */
+/* Appends the live table. */
 void observe_table(struct observe *o, const struct observe_look *look, struct buf *out);
 /* One line for each process: "12.0 s  pid 4711 train  launches 4,321/s ...". */
 void observe_lines(struct observe *o, struct buf *out);
 /* One JSON object, one line. */
 void observe_json(struct observe *o, const struct observe_look *look, struct buf *out);
-/* What was probed and found: "187 entry points of /usr/lib/.../libcuda.so.1". One line for each library. */
+/* Appends what was probed, one line for each library: "187 entry points of
+ * /usr/lib/.../libcuda.so.1". */
 void observe_about(struct observe *o, struct buf *out);
-/* Sentences that the user should see (lost records, no driver found yet), a line each; each comes once. */
+/* Appends sentences that the user should see (lost records, no driver found yet), one line each,
+ * each only once. */
 void observe_notes(struct observe *o, struct buf *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where entry points are, see addresses.h.
+ * Finds entry points in a driver's file, see addresses.h.
  */
 #include "observe/bpf/addresses.h"
 
@@ -116,7 +116,8 @@ static void base_name(const char *name, char dst[64], bool *ret_own)
 	dst[n] = 0;
 }
 
-/* A base with several versions: which of them is given out depends on who asks. */
+/* Whether the name has several versions: which one cuGetProcAddress returns depends on the CUDA
+ * version asked for. */
 static bool has_versions(const char *base, bool own)
 {
 	unsigned n = 0;

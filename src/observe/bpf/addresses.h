@@ -11,10 +11,12 @@
 
 /* File offset of each exported entry point of the library at path, by call; 0: it has none. Returns how many. */
 unsigned addresses_exported(const char *path, bool runtime, uint64_t *offset);
-/* Those that cuGetProcAddress gives out instead, where they are others: 0 where it agrees, cannot be asked, or the call has several versions.
- * Loads the library, in a child process: only for files that are trusted. */
+/* The addresses that cuGetProcAddress returns, where they differ: 0 where it agrees, cannot be
+ * asked, or the call has several versions. Loads the library in a child process: only for trusted
+ * files. */
 void addresses_given_out(const char *path, uint64_t *offset);
-/* Whether to load it: it is root's, nobody else may change it, and it is where the system's libraries are. */
+/* Whether the file may be loaded: it belongs to root, no other user may change it, and it is in a
+ * folder of system libraries. */
 bool addresses_trusted(const char *path);
 
 #endif

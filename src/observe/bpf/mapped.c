@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See mapped.h. An event that never happens (PERF_COUNT_SW_DUMMY) with mappings told beside it, one on each processor, because rings that children and
- * threads inherit are a processor's. They are read when they are needed: what does not fit is lost, and was a long-lived program's.
+ * Reads mappings from the kernel, see mapped.h. It uses an event that never happens
+ * (PERF_COUNT_SW_DUMMY), with which the kernel also reports mappings; one on each processor,
+ * because only such rings can be inherited by children and threads. The rings are read when needed:
+ * mappings that do not fit are lost, but that happens only to a program that lives long.
  */
 #include "observe/bpf/mapped.h"
 
@@ -31,7 +33,7 @@ struct comm_record {
 
 struct told {
 	uint64_t time;
-	bool exec; /* what was mapped before is gone */
+	bool exec; /* exec: earlier mappings no longer exist */
 	struct mapped_area area;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to the room observe: the code that a program of ours maps, as the kernel tells it (perf_event_open(2)). A program that ends before anybody
- * has looked into its /proc/PID/maps has addresses that mean something all the same.
+ * Private to the room observe: the code that a program started by tsdb maps, as the kernel reports
+ * it (perf_event_open(2)). So addresses of a program that ends before its /proc/PID/maps was read
+ * can still be resolved.
  */
 #ifndef OBSERVE_MAPPED_H
 #define OBSERVE_MAPPED_H
@@ -16,10 +17,12 @@ struct mapped_area {
 	char *path;		     /* as /proc/PID/maps has it; not a file's where it does not begin with a slash. May be changed. */
 };
 
-/* From now on, of all threads of pid. NULL: the kernel does not do it. The caller closes. */
+/* Begins to record mappings of all threads of pid. NULL: the kernel does not support it. The caller
+ * closes it. */
 struct mapped *mapped_open(pid_t pid);
 void mapped_close(struct mapped *m);
-/* All that its present program has mapped so far, in that order; a later one takes the place of what it overlaps. */
+/* Calls fn for all that the present program has mapped so far, in order; a later area replaces what
+ * it overlaps. */
 void mapped_each(struct mapped *m, void (*fn)(void *arg, const struct mapped_area *a), void *arg);
 
 #endif

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The BPF programs of tsdb observe, attached by user-space probes to the driver's and the runtime's entry points. What a probe takes
- * is told by its cookie, so four programs serve every entry point. Surprise: this file's licence, which differs from the
- * rest: the kernel gives user memory and stacks only to programs under a licence that it knows.
+ * The BPF programs of tsdb observe, attached by user-space probes to the driver's and the runtime's
+ * entry points. A probe's cookie says what it records, so a few programs serve every entry point.
+ * Surprise: this file's licence differs from the rest, because the kernel gives user memory and
+ * stacks only to programs under a licence that it knows.
  *
- * Nothing here depends on the kernel's own structures (there is no vmlinux.h): only pt_regs, whose user-space form is ABI.
- * The ring is read on a timer; a record wakes the reader only when it is the first of its process.
+ * Nothing here depends on the kernel's own structures (there is no vmlinux.h), only on pt_regs,
+ * whose user-space form is ABI. The ring is read on a timer; a record wakes the reader only when it
+ * is the first of its process.
  */
 #include <linux/bpf.h>
 #include <linux/errno.h>

@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0
  *
- * What passes between the BPF programs (observe.bpf.c) and tsdb: the records in the ring buffer, the word that tells a probe what to take
- * (its cookie), the figures that are counted in the kernel. Compiled for both sides, so fixed-width types only.
+ * The data shared by the BPF programs (observe.bpf.c) and tsdb: the records in the ring buffer, a
+ * probe's cookie, which says what it records, and the figures that are counted in the kernel.
+ * Compiled for both sides, so it has fixed-width types only.
  */
 #ifndef OBSERVE_PROBE_H
 #define OBSERVE_PROBE_H
@@ -19,7 +20,7 @@
 
 /* ---- the cookie ------------------------------------------------------------------------------------------------- */
 
-/* An argument is told as its index + 1; 0 is none. */
+/* An argument is stored as its index + 1; 0 is none. */
 #define OBS_CALL(c) ((__u32)((c)&0x3ff))	  /* index into obs_calls[] */
 #define OBS_C_STACK (1ull << 10)		  /* take the host stack */
 #define OBS_C_LEAVE (1ull << 11)		  /* the record is complete when the call returns */
@@ -48,11 +49,11 @@ struct obs_event {
 	__u32 pid, tid;	  /* as tsdb sees them */
 	__u16 call;	  /* index into obs_calls[] */
 	__u8 phase;	  /* enum obs_phase */
-	__u8 runtime;	  /* the stack and caller are those of the runtime's entry point around it */
+	__u8 runtime; /* the stack and caller are those of the runtime call that made this call */
 	__s32 stack;	  /* id in the stack map, or negative: why there is none (-EEXIST: it is in data) */
 	__u32 result;	  /* what the call returned */
 	__u32 size;	  /* bytes in data that mean something */
-	__u64 host_fn;	  /* runtime: the host function that stands for the kernel; 0: not known */
+	__u64 host_fn;	  /* runtime: the kernel's host function; 0: not known */
 	__u64 reg[OBS_REGS];
 	__u64 caller;	  /* the return address; stacked[] follows it in the inferior too, they are read at once */
 	__u64 stacked[OBS_STACK];
@@ -60,7 +61,8 @@ struct obs_event {
 	/* then: a structure, a name with its NUL, or a stack that the map had no room for */
 };
 
-/* What is taken of a CUlaunchConfig (cuda.h of CUDA 12 and 13): its 56 bytes, then what its attributes say. */
+/* What is recorded of a CUlaunchConfig (cuda.h of CUDA 12 and 13): its 56 bytes, then the values of
+ * its attributes. */
 struct obs_config {
 	__u32 grid[3], block[3], shared, pad;
 	__u64 stream, attrs;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the probes go: entry points' places in the libraries' files, and the links in the kernel. Since Linux 6.6 one link holds all places of a
- * program. Before that each place is a link of its own, and taking one away waits for every processor: that is left to a child
- * process, which ends when it is done.
+ * Places the probes: finds the entry points in the libraries' files, and makes the links in the
+ * kernel. Since Linux 6.6 one link holds all places of a program. Before that each place is a link
+ * of its own, and removing one waits for every processor: a child process does that, and ends when
+ * it is done.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -49,7 +50,7 @@ __attribute__((noinline, noipa)) static void *touched(void *arg)
 	return arg;
 }
 
-/* The file offset of a function of this program; 0 when it cannot be told. */
+/* The file offset of a function of this program; 0 when it cannot be found. */
 static uint64_t own_offset(const void *fn)
 {
 	char line[512];
@@ -66,7 +67,8 @@ static uint64_t own_offset(const void *fn)
 	return found;
 }
 
-/* A program that adds 1 to the only element of a map, in the kernel's instructions: */
+/* Loads a program that adds 1 to the only element of a map, written in the kernel's
+ * instructions. */
 static int load_counter(int map)
 {
 	const struct bpf_insn insns[] = {
@@ -87,7 +89,8 @@ static int load_counter(int map)
 	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "tsdb_try", "GPL", insns, sizeof insns / sizeof *insns, &o);
 }
 
-/* Early forms (6.6 to 6.9) see the first thread of a process only: it is tried with another thread of this one. */
+/* Early forms (6.6 to 6.9) see only the first thread of a process; so this is tried with another
+ * thread of tsdb. */
 static bool try_multi(int map, int program)
 {
 	uint64_t offset = own_offset((const void *)(uintptr_t)touched), cookie = 0, n = 0;
@@ -176,7 +179,7 @@ static struct err *attach_each(struct probes *p, const struct library *l, enum p
 	return NULL;
 }
 
-/* A call's places: the symbol, and what cuGetProcAddress gives out when that is another. */
+/* A call's places: the symbol's, and the one that cuGetProcAddress returns if that differs. */
 static unsigned place(const struct probes *p, const struct library *l, unsigned c, uint64_t *offsets, uint64_t *cookies)
 {
 	unsigned n = 0;
@@ -192,7 +195,8 @@ static unsigned place(const struct probes *p, const struct library *l, unsigned 
 	return n;
 }
 
-/* The places of one program in a library, and what it is to take there. Returns how many. */
+/* The places of one program in a library, and the cookies that say what to record there. Returns
+ * how many. */
 static unsigned places(const struct probes *p, const struct library *l, enum program program, bool names, uint64_t *offsets, uint64_t *cookies)
 {
 	unsigned n = 0;
@@ -209,7 +213,7 @@ static unsigned places(const struct probes *p, const struct library *l, enum pro
 	return n;
 }
 
-/* Returns' probes first: an entry without one would never be finished. */
+/* The probes of returns come first: an entry without one would never be completed. */
 static struct err *attach(struct probes *p, const struct library *l, bool names, struct hooks *h)
 {
 	static const enum program order[] = {LEAVE, ENTER, ENTER_PEEK, ENTER_CONFIG, ENTER_RUNTIME};
@@ -288,7 +292,7 @@ struct err *probes_attach(struct probes *p, const char *path, bool runtime, pid_
 	return p->names ? attach(p, l, true, &l->names) : NULL;
 }
 
-/* Whether a descriptor is the kernel's own, as links and events are. */
+/* Whether a descriptor is an anonymous file of the kernel, as links and events are. */
 static bool is_anonymous(int fd)
 {
 	char path[64], target[32] = "";
@@ -297,7 +301,8 @@ static bool is_anonymous(int fd)
 	return readlink(path, target, sizeof target - 1) > 0 && !strncmp(target, "anon_inode:", 11);
 }
 
-/* Closes files, pipes and sockets: the trace, whose lock is kept as long as one process has it open, and what tsdb inherited, whose reader would wait for us. */
+/* Closes files, pipes and sockets: the trace, whose lock lasts as long as any process has it open,
+ * and what tsdb inherited, since readers would wait for this process. */
 static void let_go_of_files(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -316,8 +321,8 @@ static void let_go_of_files(void)
 		closedir(dir);
 }
 
-/* Taking the probes away takes long. The child has the descriptors too: ours are gone at once, the kernel's work is done by the one that
- * closes last. */
+/* Removing the probes takes long. The child shares the descriptors: tsdb closes its own at once,
+ * and the kernel does the work when the child closes the last one. */
 static void detach_later(struct probes *p)
 {
 	pid_t pid = fork();

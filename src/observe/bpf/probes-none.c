@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel's side of tsdb observe where it was not built, see probes.h: nothing can be opened, so nothing else is ever called.
+ * The kernel's side of tsdb observe in a build without libbpf or clang, see probes.h: opening
+ * fails, so no other function is ever called.
  */
 #include "observe/bpf/probes.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to probes.c, which loads and reads, and probes-attach.c, which places the probes.
+ * Private to probes.c, which loads the programs and reads the ring, and probes-attach.c, which
+ * places the probes.
  */
 #ifndef OBSERVE_PROBES_PRIVATE_H
 #define OBSERVE_PROBES_PRIVATE_H
@@ -46,7 +47,7 @@ struct probes {
 
 #define PROBES_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, linux/bpf.h since 6.6 */
 
-/* Why the kernel does not do it, as one sentence with its cure. */
+/* Makes one sentence, with its cure, from the kernel's refusal sys. */
 struct err *probes_refused(int sys, const char *what) TS_CHECK;
 /* Whether this kernel has links with many places, which follow all threads of a process. */
 bool probes_has_multi(void);

@@ -34,7 +34,7 @@ static bool locked_down(void)
 	return strstr(line, "[confidentiality]") != NULL;
 }
 
-/* Why the kernel does not do it, as one sentence with its cure. */
+/* Makes one sentence, with its cure, from the kernel's refusal. */
 struct err *probes_refused(int sys, const char *what)
 {
 	if (sys == ENOSYS)
@@ -65,7 +65,7 @@ static int silent(enum libbpf_print_level level, const char *fmt, va_list ap)
 
 /* ---- open, close -------------------------------------------------------------------------------------------------- */
 
-/* The processes' numbers must be those that we see: in a container they are other ones than the kernel's. */
+/* Process ids must be those that tsdb sees: in a container they differ from the kernel's. */
 static void settings_fill(struct obs_settings *s, bool wake)
 {
 	static const ino_t first = 0xeffffffc; /* PROC_PID_INIT_INO, linux/proc_ns.h */
@@ -180,7 +180,7 @@ struct err *probes_read(struct probes *p, int timeout_ms, struct err *(*fn)(void
 	p->fn = fn;
 	p->arg = arg;
 	r = ring_buffer__poll(p->ring, timeout_ms);
-	if (r == 0) /* nobody woke us, and that is the rule */
+	if (r == 0) /* not woken, as is usual */
 		r = ring_buffer__consume(p->ring);
 	e = p->failed;
 	p->failed = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to the room observe: the kernel's side. probes.c loads the BPF programs, attaches them and reads the ring; probes-none.c stands in
- * where tsdb was built without libbpf or clang, and refuses.
+ * Private to the room observe: the kernel's side. probes.c loads the BPF programs, attaches them
+ * and reads the ring. Where tsdb was built without libbpf or clang, probes-none.c replaces it and
+ * refuses to open.
  */
 #ifndef OBSERVE_PROBES_H
 #define OBSERVE_PROBES_H
@@ -21,19 +22,21 @@ struct probes_options {
 	bool wake; /* wake the reader at each process's first record */
 };
 
-/* Loads the programs. Where that is not permitted or not possible: one sentence with the cure. */
+/* Loads the programs. Where this is not permitted or not possible, the error is one sentence with
+ * the cure. */
 struct err *probes_open(struct probes **ret, const struct probes_options *o) TS_CHECK;
 void probes_close(struct probes *p);
-/* Attaches to the entry points that the library at path has: the driver's, or the runtime's. pid -1: in every process. The same file is
- * attached to once for each pid. *ret: how many entry points; 0 when none is there. */
+/* Attaches to the entry points of the library at path: the driver, or the runtime. pid -1: in every
+ * process. A file is attached to once for each pid. *ret: the number of entry points; 0 when the
+ * library has none. */
 struct err *probes_attach(struct probes *p, const char *path, bool runtime, pid_t pid, unsigned *ret) TS_CHECK;
-/* Entry points that only tell names: on or off, in all libraries. Off at first. */
+/* Turns the entry points that only give names on or off, in all libraries. Off at first. */
 struct err *probes_names(struct probes *p, bool on) TS_CHECK;
-/* Takes all probes away; what they sent can still be read. */
+/* Removes all probes; records already sent can still be read. */
 void probes_detach(struct probes *p);
-/* Nothing of this process. */
+/* Ignores this process from now on. */
 void probes_ignore(struct probes *p, pid_t pid);
-/* Waits up to timeout_ms for a first record, then hands over all that is there. */
+/* Waits up to timeout_ms for a first record, then calls fn for all records that are there. */
 struct err *probes_read(struct probes *p, int timeout_ms, struct err *(*fn)(void *arg, const void *record, size_t n), void *arg) TS_CHECK;
 /* Addresses of a stack, innermost first, at most OBS_DEPTH; 0: there is none with this id. */
 unsigned probes_stack(struct probes *p, int32_t id, uint64_t *ret);

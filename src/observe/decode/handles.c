@@ -69,7 +69,7 @@ uint64_t handles_remove(struct handles *h, uint64_t key)
 	for (i = (gap + 1) & (h->cap - 1); h->slot[i][0]; i = (i + 1) & (h->cap - 1)) {
 		size_t home = place(h, h->slot[i][0]);
 
-		/* moved only when its home is not between the gap and itself */
+		/* moved only if its home is not between the gap and itself */
 		if (((i - home) & (h->cap - 1)) >= ((i - gap) & (h->cap - 1))) {
 			h->slot[gap][0] = h->slot[i][0];
 			h->slot[gap][1] = h->slot[i][1];

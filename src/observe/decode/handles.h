@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A map from u64 to u64, neither of them 0: open addressing, grows by doubling. What handles, addresses and stack ids mean is kept in these.
+ * A map from u64 to u64, neither of them 0: open addressing, grows by doubling. Used for what
+ * handles, addresses and stack ids mean.
  */
 #ifndef OBSERVE_HANDLES_H
 #define OBSERVE_HANDLES_H
@@ -13,12 +14,12 @@ struct handles {
 	size_t n, cap;
 };
 
-/* 0 when key is not there. */
+/* Returns 0 when key is not in the map. */
 uint64_t handles_get(const struct handles *h, uint64_t key);
 void handles_put(struct handles *h, uint64_t key, uint64_t value);
-/* The value it had; 0. */
+/* Removes key; returns its value, 0 if it had none. */
 uint64_t handles_remove(struct handles *h, uint64_t key);
-/* One key out of two small things. */
+/* Makes one key from a small kind and a handle. */
 uint64_t handles_key(uint64_t kind, uint64_t handle);
 void handles_free(struct handles *h);
 

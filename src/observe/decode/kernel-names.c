@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See kernel-names.h. The process is not stopped.
+ * Reads kernels' names from a running process, see kernel-names.h. The process is not stopped.
  */
 #include "observe/decode/kernel-names.h"
 
@@ -35,7 +35,7 @@ void kernel_names_free(struct kernel_names *k)
 	free(k);
 }
 
-/* To its NUL, page by page: what follows the name need not be mapped. */
+/* Reads text up to its NUL, page by page: memory behind the name may not be mapped. */
 static bool read_text(struct kernel_names *k, uint64_t addr)
 {
 	size_t have = 0;
@@ -80,7 +80,8 @@ void kernel_names_told(struct kernel_names *k, uint64_t handle, const char *name
 		return;
 	k->looks++;
 	k->confirmed = find(k, handle) && !strcmp(k->name, name);
-	k->refuted = !k->confirmed; /* or the kernel is gone by now: then another one says otherwise */
+	/* or the kernel was unloaded meanwhile: then another name confirms */
+	k->refuted = !k->confirmed;
 }
 
 const char *kernel_names_get(struct kernel_names *k, uint64_t handle, bool known)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to the room observe: the table of entry points, and the functions that understand their records. see_*.c have one function for
- * each way of passing arguments; the decoder's helpers that they use are at the end.
+ * Private to the room observe: the table of entry points, and the functions that decode their
+ * records. The files see-*.c have one function for each way of passing arguments; the decoder's
+ * helpers that they use are at the end.
  */
 #ifndef OBSERVE_CALLS_H
 #define OBSERVE_CALLS_H
@@ -22,7 +23,7 @@ struct obs_call {
 extern const struct obs_call obs_calls[];
 extern const unsigned obs_ncalls;
 
-/* One record being understood. */
+/* One record being decoded. */
 struct seen {
 	struct observe_decoder *d;
 	const struct obs_event *e;
@@ -42,7 +43,7 @@ struct obs_thread {
 		uint32_t ctx, stream;
 	} *own; /* its default streams */
 	unsigned nown;
-	uint32_t *below; /* contexts under the current one */
+	uint32_t *below; /* the contexts under the current one on its stack */
 	unsigned nbelow;
 };
 
@@ -68,7 +69,8 @@ struct observe_decoder {
 
 enum obs_kind { OBS_CTX = 1, OBS_STREAM, OBS_EVENT, OBS_MODULE, OBS_KERNEL, OBS_GRAPH };
 
-/* ---- observe-decode.c: what see_* functions build on. Ids are introduced by synthetic commands when need be. ---- */
+/* ---- observe-decode.c: helpers for the see_* functions. They introduce missing ids by synthetic
+ * commands. ---- */
 
 /* Argument i, 0 for the first one. */
 uint64_t seen_arg(const struct seen *x, unsigned i);
@@ -76,13 +78,13 @@ uint64_t seen_arg(const struct seen *x, unsigned i);
 void seen_memory_call(struct seen *x, enum memory_call which, const uint64_t *words, struct memory_asked *ret);
 /* Sends x->cmd as a command of the program, with the thread's context. */
 struct err *seen_send(struct seen *x, enum sbt_kind kind);
-/* Sends c, something that the program did not do now. */
+/* Sends c, which the program did earlier and not in this call. */
 struct err *seen_introduce(struct seen *x, struct sbt_cmd *c, enum sbt_kind kind);
 /* The id of a handle, or SBT_NO_ID. */
 uint32_t seen_id(const struct seen *x, enum obs_kind kind, uint64_t handle);
 /* A new id for a handle. */
 uint32_t seen_new_id(struct seen *x, enum obs_kind kind, uint64_t handle);
-/* The handle is gone: its id, or SBT_NO_ID. */
+/* The handle was destroyed: removes its id and returns it, or SBT_NO_ID. */
 uint32_t seen_drop_id(struct seen *x, enum obs_kind kind, uint64_t handle);
 /* Makes sure that the thread's context is known. */
 struct err *seen_ctx(struct seen *x);
@@ -93,9 +95,10 @@ struct err *seen_event(struct seen *x, uint64_t handle, uint64_t *ret);
 struct err *seen_kernel(struct seen *x, uint64_t handle, uint64_t *ret);
 /* Defines a kernel under a new id; name NULL: not known. */
 struct err *seen_kernel_def(struct seen *x, uint64_t handle, uint32_t module, const char *name);
-/* Work on a stream that is being captured becomes part of a graph. */
+/* Notes that work on a stream that is being captured becomes part of a graph. */
 void seen_captured(struct seen *x, uint64_t stream);
-/* see-memory.c: whether the driver may copy host memory at addr without staging it: when in doubt it may. */
+/* see-memory.c: whether the driver may copy host memory at addr without staging it; true when in
+ * doubt. */
 bool seen_pinned(const struct seen *x, uint64_t addr);
 #define SEEN_EVENT_KEY(event) ((event) | 1ull << 32)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The decoder's inside, see observe-decode.h: ids, threads, sending. What each call means is in see-work.c, see-memory.c and see-objects.c.
+ * Decodes records, see observe-decode.h: ids, threads, sending. What each call means is in
+ * see-work.c, see-memory.c and see-objects.c.
  */
 #include "observe/decode/observe-decode.h"
 
@@ -129,7 +130,7 @@ uint32_t seen_new_ctx(struct seen *x, uint64_t handle, uint32_t device, uint32_t
 	return id;
 }
 
-/* The only context that lives; SBT_NO_ID when there are none or several. */
+/* The only live context; SBT_NO_ID when there are none or several. */
 static uint32_t only_ctx(const struct observe_decoder *d)
 {
 	uint32_t found = SBT_NO_ID;
@@ -144,7 +145,8 @@ static uint32_t only_ctx(const struct observe_decoder *d)
 	return found;
 }
 
-/* Which context was current before tsdb came is not known: it is the only one there is, or one without a handle. */
+/* The context that was current before tsdb came is not known: it is the only one there is, or one
+ * without a handle. */
 struct err *seen_ctx(struct seen *x)
 {
 	struct sbt_cmd c = {0};
@@ -251,8 +253,9 @@ struct err *seen_kernel_def(struct seen *x, uint64_t handle, uint32_t module, co
 	return seen_introduce(x, &c, SBT_KERNEL_DEF);
 }
 
-/* The runtime's launches tell the host function that stands for the kernel, which has its name (CUDA C++ Programming Guide: a __global__
- * function can be referred to from host code by its name). */
+/* A record of a runtime launch has the host function of the kernel, whose name is the kernel's
+ * (CUDA C++ Programming Guide: a __global__ function can be referred to from host code by its
+ * name). */
 struct err *seen_kernel(struct seen *x, uint64_t handle, uint64_t *ret)
 {
 	bool named = handle && handles_get(&x->d->named, handle);
@@ -288,7 +291,8 @@ const struct obs_event *observe_event(const void *record, size_t n, const void *
 
 static struct obs_thread *thread_find(const struct observe_decoder *d, uint32_t tid)
 {
-	for (unsigned i = d->nthreads; i--;) { /* a thread id that is used again is the later thread's */
+	/* a thread id that is used again belongs to the later thread */
+	for (unsigned i = d->nthreads; i--;) {
 		if (d->threads[i]->tid == tid)
 			return d->threads[i];
 	}

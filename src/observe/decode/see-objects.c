@@ -8,7 +8,7 @@
 
 /* ---- contexts ----------------------------------------------------------------------------------------------------- */
 
-/* The context with this handle, introduced if need be. */
+/* The context with this handle, introduced if needed. */
 static struct err *known_ctx(struct seen *x, uint64_t handle, uint32_t *ret)
 {
 	struct sbt_cmd c = {0};
@@ -50,7 +50,7 @@ static struct err *created(struct seen *x, uint64_t device, uint64_t flags, bool
 			push(x->thread, (uint32_t)u->new_ctx);
 	}
 	if (u->new_ctx == SBT_NO_ID) {
-		x->d->bad += !x->cmd.result; /* what the call gave out could not be read */
+		x->d->bad += !x->cmd.result; /* the call's result could not be read */
 		return NULL;
 	}
 	u->device = (uint32_t)device;
@@ -88,7 +88,7 @@ struct err *see_ctx_destroy(struct seen *x)
 	uint32_t id = seen_drop_id(x, OBS_CTX, seen_arg(x, 0));
 
 	if (id == SBT_NO_ID)
-		return NULL; /* it came before tsdb, and nothing was done with it */
+		return NULL; /* it was made before tsdb came, and was not used */
 	x->d->ctx_stream[id] = SBT_NO_ID;
 	for (unsigned i = 0; i < x->d->nthreads; i++) {
 		if (x->d->threads[i]->ctx == id)
@@ -104,7 +104,7 @@ static struct err *tell_ctx(struct seen *x)
 	return seen_send(x, SBT_CTX_SET);
 }
 
-/* Programs set the context that is current already, again and again: that is no command. */
+/* Programs often set the context that is current already: that is no command. */
 struct err *see_ctx_set(struct seen *x)
 {
 	uint32_t id;
@@ -137,7 +137,7 @@ struct err *see_ctx_pop(struct seen *x)
 
 /* ---- streams and events ------------------------------------------------------------------------------------------- */
 
-/* A handle that is given out again means a new object. */
+/* A handle that the driver returns again names a new object. */
 static uint64_t made(struct seen *x, enum obs_kind kind, uint64_t handle)
 {
 	return x->cmd.result || !handle ? SBT_NO_ID : seen_new_id(x, kind, handle);
@@ -191,8 +191,8 @@ struct err *see_event_destroy(struct seen *x)
 	return seen_send(x, SBT_EVENT_DESTROY);
 }
 
-/* An event that is recorded in a captured stream takes the capture to the streams that wait for it (CUDA C++ Programming Guide, "Cross-stream
- * dependencies and events"). */
+/* Recording an event in a captured stream extends the capture to the streams that wait for the
+ * event (CUDA C++ Programming Guide, "Cross-stream dependencies and events"). */
 static void carry(struct seen *x, uint64_t from, uint64_t to)
 {
 	uint64_t capture = handles_get(&x->d->capturing, from);
@@ -286,7 +286,7 @@ struct err *see_event_sync(struct seen *x)
 
 /* ---- modules ------------------------------------------------------------------------------------------------------ */
 
-/* The name that came with the record; "" when it could not be read. */
+/* The name in the record; "" when it could not be read. */
 static const char *name_of(const struct seen *x)
 {
 	return x->n && !((const char *)x->data)[x->n - 1] ? x->data : "";
@@ -338,8 +338,8 @@ static void kernel_told(struct seen *x, uint64_t handle, const char *name)
 		x->d->ops->kernel_told(x->d->arg, handle, name);
 }
 
-/* cuModuleGetFunction(&function, module, name), cuLibraryGetKernel(&kernel, library, name): a handle may be given out again, under another
- * name when the module is another one. */
+/* cuModuleGetFunction(&function, module, name), cuLibraryGetKernel(&kernel, library, name): the
+ * driver may return a handle again, with another name if the module is another one. */
 struct err *see_get_function(struct seen *x)
 {
 	const char *name = name_of(x);
@@ -390,7 +390,7 @@ struct err *see_begin_capture(struct seen *x)
 	return seen_send(x, SBT_CAPTURE_BEGIN);
 }
 
-/* Streams and events of the capture are free again. */
+/* Ends the capture of its streams and events. */
 static void end_capture(struct observe_decoder *d, uint64_t capture)
 {
 	for (size_t i = 0; capture && i < d->capturing.cap;) {

@@ -16,7 +16,8 @@ static struct err *on_stream(struct seen *x, uint64_t handle, uint64_t *ret)
 
 /* ---- launches ----------------------------------------------------------------------------------------------------- */
 
-/* cuLaunchKernel(f, gridX, gridY, gridZ, blockX, blockY, | blockZ, shared, stream, params, extra): 32-bit arguments have rubbish above. */
+/* cuLaunchKernel(f, gridX, gridY, gridZ, blockX, blockY, | blockZ, shared, stream, params, extra):
+ * the upper halves of 32-bit arguments are undefined. */
 static struct err *launch(struct seen *x, bool cooperative)
 {
 	struct sbt_cmd_launch *l = &x->cmd.u.launch;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Mappings of an observed process, see maps.h. Files are opened below /proc/PID/root, so that a process in a container shows its own.
+ * Mappings of an observed process, see maps.h. Files are opened below /proc/PID/root, so those of a
+ * process in a container are its own.
  */
 #include "observe/process/maps.h"
 
@@ -73,7 +74,7 @@ void observe_maps_free(struct observe_maps *m)
 	free(m);
 }
 
-/* The file as we can open it: under its own name when that is the same file here. */
+/* The path by which tsdb can open the file: its own name, if that is the same file here. */
 static char *reachable(const struct observe_maps *m, const char *path)
 {
 	char *p = xasprintf("/proc/%d/root%s", (int)m->pid, path);
@@ -99,7 +100,7 @@ static uint32_t module_of(struct observe_maps *m, const char *path)
 	*f = (struct module){.path = xstrdup(path)};
 	real = reachable(m, path);
 	elf_layout_read(real, &f->layout);
-	f->build_id = elf_build_id(real); /* now: later the process may be gone */
+	f->build_id = elf_build_id(real); /* now: later the process may have ended */
 	free(real);
 	return m->nmodules++;
 }
@@ -128,7 +129,7 @@ static void take_line(struct observe_maps *m, char *line)
 	m->areas[m->nareas++] = area_of(m, &l);
 }
 
-/* It takes the place of what it overlaps. */
+/* Adds an area; it replaces those that it overlaps. */
 static void take_mapped(void *arg, const struct mapped_area *a)
 {
 	struct observe_maps *m = arg;
@@ -147,7 +148,8 @@ static void take_mapped(void *arg, const struct mapped_area *a)
 	m->nareas = n + 1;
 }
 
-/* A process that has ended has no maps: the old ones still tell what its addresses meant, and the kernel what came after. */
+/* A process that has ended has no maps: the old ones still say what its addresses meant, and the
+ * kernel reported later mappings. */
 static bool take_ended(struct observe_maps *m)
 {
 	if (m->mapped)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Starts the program that is to be observed. It is our child, nothing else: not traced, no library, its own signals. It waits before its exec until
- * the probes are placed.
+ * Starts the program to observe. It is an ordinary child: not traced, without tsdb's library, with
+ * its own signals. It waits before its exec until the probes are placed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,8 @@
 
 #define EXEC_MS 10000u
 
-/* Between fork and exec: go[0] tells when, go[1] goes away with a successful exec and takes errno otherwise. */
+/* Runs between fork and exec. go[0] says when to go on; go[1] is closed by a successful exec and
+ * gets errno otherwise. */
 static void child_run(const char *path, char *const *argv, int go)
 {
 	char byte;

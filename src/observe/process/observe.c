@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is under observation, see observe.h: finds the driver's files, hands records to their processes, sees them end.
+ * Runs an observation, see observe.h: finds the driver's files, passes records to their processes,
+ * notices when processes end.
  */
 #include "observe/observe.h"
 
@@ -68,7 +69,8 @@ static struct err *take_failed(struct observe *o)
 	return e;
 }
 
-/* What is mapped there now. The runtime first: then every call of the driver that is seen is known to come from it. */
+/* Probes the libraries that are mapped now. The runtime comes first: then every call of the driver
+ * that it makes is known to come from it. */
 static struct err *probe_mapped(struct observe *o, struct observe_maps *m)
 {
 	observe_maps_read(m);
@@ -78,7 +80,8 @@ static struct err *probe_mapped(struct observe *o, struct observe_maps *m)
 	return take_failed(o);
 }
 
-/* A process that has not loaded the driver yet will load it from one of these: then its first call is seen too. */
+/* A process that has not loaded the driver yet will load it from one of these: with probes there
+ * its first call is seen, too. */
 static struct err *probe_usual(struct observe *o)
 {
 	static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/nvidia/lib64", "/usr/lib/wsl/lib",
@@ -102,7 +105,7 @@ static struct err *probe_usual(struct observe *o)
 	return NULL;
 }
 
-/* Every process that there is. */
+/* Probes the libraries of all processes. */
 static struct err *probe_everyone(struct observe *o)
 {
 	DIR *d = opendir("/proc");
@@ -192,7 +195,7 @@ static struct err *on_record(void *arg, const void *record, size_t n)
 
 	if (n < sizeof *e || !e->pid)
 		return NULL;
-	/* Probes are taken away one after the other: what comes meanwhile is half of the truth. */
+	/* Probes are removed one after the other: records that come meanwhile are incomplete. */
 	if (o->end_ns && e->ns > o->end_ns)
 		return NULL;
 	return observe_process_take(process_of(o, (pid_t)e->pid), record, n);
@@ -212,7 +215,8 @@ static struct err *tick_processes(struct observe *o)
 	return probes_names(o->probes, o->nameless_ns && now - o->nameless_ns < NAMES_FOR_NS);
 }
 
-/* Ends the traces of processes that ended a few turns ago: what they sent has been read since. */
+/* Ends the traces of processes that ended a few turns ago: their last records have been read
+ * since. */
 static struct err *end_processes(struct observe *o, bool all)
 {
 	for (unsigned i = 0; i < o->nprocesses; i++) {

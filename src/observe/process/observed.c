@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One observed process, see observed.h. Surprise: its addresses are resolved as its records come, not when they are shown, because nothing
- * is left of its maps when it has ended.
+ * One observed process, see observed.h. Surprise: its addresses are resolved when its records come,
+ * not when they are shown, because its maps disappear when it ends.
  */
 #include "config.h"
 #include "observe/decode/kernel-names.h"
@@ -65,8 +65,8 @@ static uint64_t hash_words(uint64_t h, const uint64_t *w, size_t n)
 	return h ? h : 1;
 }
 
-/* At a function's entry a walk by frame pointers passes over the caller, whose frame is the current one: it comes from the return
- * address. (Linux 6.11 and later find it themselves.) */
+/* At a function's entry a walk by frame pointers skips the caller, whose frame is the current one:
+ * the caller comes from the return address. (Linux 6.11 and later do this themselves.) */
 static unsigned whole_stack(uint64_t *dst, uint64_t caller, const uint64_t *ip, unsigned n)
 {
 	unsigned k = 0, i = 1; /* ip[0] is the entry point */
@@ -95,7 +95,8 @@ static uint32_t new_stack(struct observe_process *p, const uint64_t *pc, unsigne
 	return p->nstacks;
 }
 
-/* Where code has no frame pointers the walk goes astray: what is no code, and all above it, is not the program's stack. */
+/* Where code has no frame pointers the walk goes wrong: an address without code, and all frames
+ * above it, are dropped. */
 static unsigned code_only(struct observe_process *p, const uint64_t *pc, unsigned n)
 {
 	unsigned k = 1;
@@ -105,7 +106,7 @@ static unsigned code_only(struct observe_process *p, const uint64_t *pc, unsigne
 	return k;
 }
 
-/* Stacks that were cut may be the same. */
+/* Finds an equal stack. Stacks that were cut may be equal. */
 static uint32_t known_stack(struct observe_process *p, const uint64_t *pc, unsigned n)
 {
 	uint64_t key = hash_words(n, pc, n), known = handles_get(&p->stack_ids, key);
@@ -242,7 +243,8 @@ static const char *on_host_fn(void *arg, uint64_t addr)
 	return observe_maps_function(p->maps, addr);
 }
 
-/* Drivers whose records of kernels are as kernel-names.h has it: seen. The file is mapped by its own name, with the version. */
+/* The drivers whose records of kernels were seen to be as kernel-names.h says. The file is mapped
+ * under its own name, with the version. */
 static const char *on_kernel_name(void *arg, uint64_t handle)
 {
 	struct observe_process *p = arg;
@@ -259,7 +261,7 @@ static void on_kernel_told(void *arg, uint64_t handle, const char *name)
 
 static const struct observe_decoder_ops ops = {on_command, on_host_fn, on_kernel_name, on_kernel_told};
 
-/* A program that we started may have ended by now, but we know what it was. */
+/* A program that tsdb started may have ended by now, but its name is known. */
 static void name_after(struct observe_process *p, char *const *argv)
 {
 	const char *slash = strrchr(argv[0], '/');

@@ -19,11 +19,11 @@ struct observe_stack {
 
 struct observe_process {
 	pid_t pid;
-	int pidfd;   /* readable once it has ended; -1: not known, asked by kill() */
+	int pidfd;   /* readable once it has ended; -1: none, kill() is used */
 	char *name;  /* what the kernel calls it */
 	char *args;  /* its command line */
 	bool ended, soft, started; /* by tsdb */
-	bool closed;	/* its number may be another process's now */
+	bool closed;	/* its number may belong to another process now */
 	unsigned quiet; /* turns since it has ended */
 	struct observe_decoder *decoder;
 	struct observe_stats stats;
@@ -48,7 +48,7 @@ struct err *observe_process_end(struct observe_process *p, uint64_t lost) TS_CHE
 void observe_process_free(struct observe_process *p);
 /* A record of this process. */
 struct err *observe_process_take(struct observe_process *p, const void *record, size_t n) TS_CHECK;
-/* Every now and then: what was written reaches the file. */
+/* Called now and then: flushes what was written to the file. */
 struct err *observe_process_tick(struct observe_process *p, uint64_t now_ns) TS_CHECK;
 /* Whether it has ended. */
 bool observe_process_ended(struct observe_process *p);

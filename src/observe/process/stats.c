@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Counting, see stats.h.
+ * Counts commands, see stats.h.
  */
 #include "observe/process/stats.h"
 
@@ -41,7 +41,8 @@ static struct observe_kernel *kernel(struct observe_stats *s, uint64_t id)
 	return &s->kernels[id];
 }
 
-/* The name of a kernel that was launched without one has been told: what it launched before was the same. */
+/* The driver gave the name of a kernel that was launched without one: the earlier launches were of
+ * the same kernel. */
 static void take_over(struct observe_stats *s, struct observe_kernel *k, uint64_t handle)
 {
 	for (unsigned i = 0; i < s->nkernels; i++) {
@@ -136,7 +137,7 @@ static void count_copy(struct observe_stats *s, const struct sbt_cmd_copy *u)
 
 /* ---- commands ----------------------------------------------------------------------------------------------------- */
 
-/* What has a column of its own. */
+/* Counts what has a column of its own. */
 static void count(struct observe_stats *s, const struct sbt_cmd *c)
 {
 	struct observe_kernel *k;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the live table shows of one process, counted from its commands: totals, what each kernel and each place in the program did, and the same
- * per second since the last turn. Pure.
+ * What the live table shows of one process, counted from its commands: totals, figures for each
+ * kernel and each place in the program, and the same per second since the last turn. Does no I/O.
  */
 #ifndef OBSERVE_STATS_H
 #define OBSERVE_STATS_H
@@ -46,7 +46,7 @@ struct observe_stats {
 void observe_stats_init(struct observe_stats *s, uint64_t now_ns);
 void observe_stats_free(struct observe_stats *s);
 void observe_stats_take(struct observe_stats *s, const struct sbt_cmd *c);
-/* Rates are those since the last turn. now_ns: any clock that only goes on. */
+/* Computes the rates since the last turn. now_ns: any clock that only goes forward. */
 void observe_stats_turn(struct observe_stats *s, uint64_t now_ns);
 
 #endif
