@@ -88,7 +88,7 @@ struct err *engine_replay(struct engine *en, const struct replay_choice *c)
 	if (chosen.on != REPLAY_ON_NONE)
 		e = replay_device_check(en, &chosen);
 	if (!e)
-		engine_replay_end(en); /* two at a time may be too much for the device's memory */
+		engine_replay_end(en); /* two replays at a time may need too much device memory */
 	if (!e && chosen.on != REPLAY_ON_NONE)
 		e = replay_device_open(en, &chosen, &rd);
 	if (e && (chosen.strict || chosen.on != REPLAY_ON_AUTO || e->code == ERR_INTERRUPTED ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What recording, replay and the analyses share: the open trace and the settings. The engine prints
- * nothing and exits nowhere: it calls the hooks of its user (the shell, say), who embeds this
+ * nothing and never exits; it calls the hooks of its user (such as the shell), which embeds this
  * struct.
  */
 #ifndef ENGINE_ENGINE_H
@@ -25,32 +25,34 @@ struct trace {
 	char *path;
 	struct replay *replay; /* NULL: no replay on */
 	struct replay_device *device; /* that executes it; NULL: the state alone is replayed */
-	uint64_t looked_through; /* the launch that the replay stands at, when it was run to its end under the microscope; 0 */
-	struct state *end;     /* state at the end, made when first asked for */
+	/* the launch at the replay's position, if it was run to its end under the microscope; else
+	 * 0 */
+	uint64_t looked_through;
+	struct state *end;     /* state at the end, made at first use */
 	int last_break;
 	struct graph_place *graph; /* where the replay is inside a graph launch; NULL: in none */
 };
 
-/* How far long work has come. */
+/* Progress of long work. */
 struct engine_progress {
-	const char *what; /* "schedules"; NULL: the work is over */
+	const char *what; /* "schedules"; NULL: the work has ended */
 	uint64_t done, total; /* total 0: not known */
 	bool moving;	  /* the device goes to a command */
 };
 
-/* What the engine's user does for it. Each may be NULL. */
+/* Functions that the engine's user provides. Each may be NULL. */
 struct engine_hooks {
-	void *arg; /* of all of them */
+	void *arg; /* passed to all of them */
 	void (*progress)(void *arg, const struct engine_progress *p);
 	/* A sentence for the user; no newline. */
 	void (*note)(void *arg, const char *text);
-	/* Kernels printed this. The bytes are as the program made them. */
+	/* Kernels printed this text. Its bytes are the program's, not made safe. */
 	void (*said)(void *arg, const char *text, size_t n);
 	/* The trace's code is about to be executed. */
 	void (*executes)(void *arg, bool no_sandbox);
-	/* Appends the launches of r, in words, to a verdict's text. */
+	/* Appends the launches of r in words to a verdict's text. */
 	void (*describe_check)(void *arg, const struct check_result *r, struct buf *out);
-	/* A replay was opened. An error is the opening's. */
+	/* A replay was opened. An error makes the opening fail. */
 	struct err *(*replay_opened)(void *arg);
 };
 
@@ -60,23 +62,23 @@ struct engine {
 	struct ranks *ranks; /* the open set; NULL: none. Its trace is in `trace` */
 	uint64_t rank;	     /* of the trace that is open */
 	struct engine_hooks hooks;
-	volatile bool *cancel; /* ends long work once it is true; NULL: nothing does */
+	volatile bool *cancel; /* long work ends once it is true; NULL: never */
 };
 
-/* Whether the work is to end now. */
+/* Whether long work has to end now. */
 bool engine_cancelled(const struct engine *en);
-/* The request to end is dealt with: what comes next goes on. */
+/* Clears the request to end, so that the next work can run. */
 void engine_go_on(struct engine *en);
 /* Calls the hook. */
 void engine_progress(const struct engine *en, const char *what, uint64_t done, uint64_t total);
 void engine_progress_end(const struct engine *en);
 
-/* Opens path instead of the trace that is open. */
+/* Opens path and closes the trace that was open. */
 struct err *engine_open(struct engine *en, const char *path) TS_CHECK;
 void engine_close(struct engine *en);
-/* A replay from the beginning, on the device chosen; NULL: as the settings say. One chosen
- * automatically that is not to be had is no error: the state alone is replayed then, and a note
- * says so. */
+/* Starts a replay from the beginning on the chosen device; NULL: the one that the settings choose.
+ * If an automatically chosen device is not available, only the state is replayed, and a note says
+ * so. */
 struct err *engine_replay(struct engine *en, const struct replay_choice *c) TS_CHECK;
 void engine_replay_end(struct engine *en);
 /* The state after the trace's last command; owned by the engine. */

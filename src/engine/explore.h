@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Exploring: the window's work in other orders that the program allows, and the few that give another result. An order is judged by what it
- * does to the pairs that touch the same bytes without an order between them; two that treat all pairs alike are the same.
+ * Exploring: executes the window's work in other orders that the program allows, and reports those
+ * that give another result. Two orders count as the same when every two commands that touch the
+ * same bytes, and that nothing orders, come in the same sequence in both.
  */
 #ifndef ENGINE_EXPLORE_H
 #define ENGINE_EXPLORE_H
@@ -20,10 +21,11 @@ struct explore_options {
 	uint64_t budget;     /* schedules; 0: 200 */
 	double seconds;	     /* 0: no limit */
 	uint64_t seed;
-	uint32_t shard, shards; /* this one of so many, from 1; 0, 0: all */
-	uint32_t jobs;	     /* so many processes, a shard each; 0: this one alone */
+	uint32_t shard, shards; /* which shard of how many, from 1; 0, 0: all */
+	uint32_t jobs;	     /* the number of processes, one shard each; 0: no other process */
 	uint64_t most;	     /* results to find; 0: 4 */
-	const char *save;    /* NAME.schedule-N.sbt are written with this as NAME(.sbt); NULL: beside the trace */
+	/* names saved schedules: NAME of NAME.schedule-N.sbt; NULL: the trace's name */
+	const char *save;
 	bool no_save;
 	bool strict;	     /* by the letter, as for races */
 	/* With jobs: what is executed as `tsdb explore TRACE --shard I/N --json`, and what reads
@@ -33,49 +35,58 @@ struct explore_options {
 		const char *line, size_t n, const char *name, struct explore_result *ret);
 };
 
-/* A result that the recorded order does not give. */
+/* A result that differs from the recorded order's. */
 struct explore_found {
 	struct order_pair *flipped; /* the fewest pairs, in the order that gives it; heap. None: what differs is in none of the pairs. With ORDER_HOST:
 				     * what the host changed before that command */
 	struct order_pair *as_recorded; /* the same the other way round */
-	/* An allocation or a free in stream order, one of the one pair: its memory is filled with ORDER_POISON_BYTE right after it, in both orders, and
-	 * as_recorded is the harmless one; when there is no such order (always), both are the same, and was is
-	 * without the filling. 0: none */
+	/* An allocation or a free in stream order, one of the two commands of the only pair: right
+	 * after it its memory is filled with ORDER_POISON_BYTE, in both orders, and as_recorded
+	 * gives the recorded result. If no such order exists (always), both orders are the same,
+	 * and `was` is without the filling. 0: none */
 	uint64_t poison;
-	bool always; /* with poison: there is no harmless order */
-	uint64_t held; /* the launch that is held while programmatic dependent launches behind it go on: the first of the one pair; 0: none */
-	uint64_t *places;	    /* of each: a hash of the two places in the program */
+	bool always; /* with poison: every order gives another result */
+	/* the launch that is held while programmatic dependent launches behind it go on: the first
+	 * command of the only pair; 0: none */
+	uint64_t held;
+	uint64_t *places;	    /* for each pair a hash of its two places in the program */
 	size_t nflipped;
-	uint64_t again;		    /* other pairs of the same two places; of several pairs 0 */
+	uint64_t again; /* how many other pairs have the same two places; with several pairs 0 */
 	uint64_t *seqs;		    /* the schedule, entries as order/order.h has them; heap */
 	size_t nseqs;
-	uint64_t place, place_size; /* an allocation that is different; 0: only what was copied to the host */
-	uint64_t at;		    /* the first byte of it */
+	/* the allocation that differs; 0: only data copied to the host differs */
+	uint64_t place, place_size;
+	uint64_t at;		    /* the first differing byte */
 	uint8_t was[8], is[8];	    /* bytes there, after the recorded order and after this one */
-	uint64_t bytes;		    /* that are different there */
+	uint64_t bytes;		    /* that differ there */
 	char *path;		    /* of the schedule as a trace; NULL: not saved */
 };
 
 struct explore_result {
 	char *trace;	     /* its path; heap */
-	uint64_t id;	     /* of recording and window: results of other ones cannot be merged */
+	uint64_t id; /* identifies recording and window: results with another id cannot be merged */
 	uint64_t first, last;
 	uint32_t shards;     /* 1: not split */
-	bool *have;	     /* which shards this is the result of; heap, shards of them */
+	bool *have;	     /* which shards this result includes; heap, shards of them */
 	uint64_t pairs;	     /* that touch the same bytes without an order */
-	uint64_t executed, alike; /* schedules; left out because an equal one was executed */
-	uint64_t unstable;   /* allocations, and the outputs as one, that differ from run to run in the recorded order: not compared */
-	bool left_early;     /* launches that may overlap did not: the one in front never triggers, nobody knows what it does, or a graph branches there */
-	bool went_through;   /* each of those shards executed all its orders of the pairs */
+	/* schedules: executed; left out because an equal one was executed */
+	uint64_t executed, alike;
+	/* how many allocations (the outputs count as one) differ from run to run in the recorded
+	 * order: they are not compared */
+	uint64_t unstable;
+	/* launches that may overlap did not: the first one never triggers, its behaviour is
+	 * unknown, or a graph branches there */
+	bool left_early;
+	bool went_through;   /* each of those shards executed all orders of its pairs */
 	double seconds;
 	struct explore_found *found;
 	size_t nfound;
 };
-/* Every order of the pairs was executed, or is none that the program allows. */
+/* Whether every order of the pairs was executed, or is not allowed by the program. */
 bool explore_is_complete(const struct explore_result *r);
 
-/* On the replay's device ; with o->jobs, by that many other processes; the replay is where it was.
- */
+/* Explores on the replay's device; with o->jobs, in that many other processes. Afterwards the
+ * replay is where it was. */
 struct err *explore_run(
 	struct engine *en, const struct explore_options *o, struct explore_result *ret) TS_CHECK;
 void explore_free(struct explore_result *r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Partial replay: what the user asks for, the plan, running it, and comparing with the whole replay at the same command.
+ * Partial replay: parses the user's words, plans, runs the plan, and compares memory with that of
+ * the whole replay at the same command.
  */
 #ifndef ENGINE_PARTIAL_H
 #define ENGINE_PARTIAL_H
@@ -24,10 +25,12 @@ struct partial {
 
 struct partial_result {
 	struct plan plan;
-	uint64_t at;			 /* where it was compared, and where the replay stands: plan.to, of streams their last command */
-	uint64_t allocations, identical; /* there, of those that must be the same */
-	uint64_t inexact;		 /* left out of the comparison: a command that was left out may have written there */
-	uint64_t first_addr;		 /* of the first that differs; 0 */
+	/* the position where memory was compared and where the replay is afterwards: plan.to; with
+	 * streams, their last command */
+	uint64_t at;
+	uint64_t allocations, identical; /* there: those that must be the same; those that are */
+	uint64_t inexact; /* not compared: a command that was left out may have written there */
+	uint64_t first_addr;		 /* of the first one that differs; 0: none */
 };
 
 /* Runs it: the recorded run again, then with commands left out; the replay stands at *ret's at. Free the result. */

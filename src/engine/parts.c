@@ -17,8 +17,8 @@ bool gpu_has_driver(void)
 	       !access("/dev/dxg", F_OK);
 }
 
-/* Our own file: DIR/here next to the program, else DIR/../there, else in the folder of the
- * installation. */
+/* The path of one of tsdb's files: DIR/here next to the program, else DIR/../there, else in the
+ * installation's folder. */
 static char *own_file(const char *name)
 {
 	char exe[PATH_MAX], *slash, *path = NULL;

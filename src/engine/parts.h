@@ -7,17 +7,17 @@
 
 #include <stdbool.h>
 
-/* Whether the machine has an NVIDIA driver; a look at files, the driver is not loaded. */
+/* Whether the machine has an NVIDIA driver. Only looks for files; the driver is not loaded. */
 bool gpu_has_driver(void);
 /* libtsdb-agent.so and the software GPU's folder: beside tsdb in a build tree or a bundle, else
  * where they were installed. Heap strings; NULL when they are not there. */
 char *gpu_agent_path(void);
 char *gpu_soft_dir(void);
-/* The same for tsdb-replayer: sanitised when that is. */
+/* The same for tsdb-replayer: a build with sanitisers if tsdb-replayer is one. */
 char *gpu_soft_dir_for_replay(void);
 /* The program tsdb-replayer. */
 char *gpu_replayer_path(void);
-/* The same of tsdb-keeper. */
+/* The program tsdb-keeper. */
 char *gpu_keeper_path(void);
 
 #endif

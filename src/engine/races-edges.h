@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Races between nodes of a graph that only programmatic edges order: order_races() does not know whether the later one waits. Here the windows that have
- * such pairs are written with their graph launches taken apart (order/expand.h), where each node is a launch of its own, and executed on the software GPU.
+ * Races between nodes of a graph that only programmatic edges order. order_races() does not know
+ * whether the later node waits. Here the windows with such pairs are written with their graph
+ * launches taken apart (order/expand.h), so that each node is a launch of its own, and are executed
+ * on the software GPU.
  */
 #ifndef ENGINE_RACES_EDGES_H
 #define ENGINE_RACES_EDGES_H
@@ -10,8 +12,9 @@
 #include "engine/exact.h"
 #include "engine/engine.h"
 
-/* Pairs that are ordered go from r, those that are not get their tier; what cannot be found out stays as it is. ERR_INTERRUPTED; another error when *ask
- * must have exact sets. */
+/* Removes pairs that are ordered from r, and sets the tier of those that are not; a pair that
+ * cannot be checked stays as it is. ERR_INTERRUPTED; other errors only if *ask must have exact
+ * sets. */
 struct err *races_edges(
 	struct engine *en, const struct exact_ask *ask, struct order_races *r) TS_CHECK;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sets of traces, one for each rank of a job: `tsdb merge` writes a small file that names them and says how their clocks go together; view, info and
- * the shell open it. The traces stay where they are, and each opens alone.
+ * Sets of traces, one trace for each rank of a job. `tsdb merge` writes a small file that names
+ * them and says how their clocks relate; view, info and the shell open it. The traces stay where
+ * they are, and each can be opened alone.
  */
 #ifndef ENGINE_RANKS_H
 #define ENGINE_RANKS_H
@@ -11,12 +12,14 @@
 #include "sbt/sbt.h"
 
 struct rank {
-	char *file;   /* as it can be opened */
+	char *file;   /* its path, ready to open */
 	char *host;
 	uint64_t rank;
-	uint64_t pid, start_ns, commands; /* as in the trace: a file that was recorded anew is noticed */
+	/* from the trace: they show when a file was recorded anew */
+	uint64_t pid, start_ns, commands;
 	struct clock_fit fit;
-	bool fitted; /* fit was made by meetings and is applied; else the host's clock is taken as it is */
+	/* fit was computed from meetings and is applied; false: the host's clock is used */
+	bool fitted;
 };
 struct ranks {
 	char *path;
@@ -37,15 +40,16 @@ void ranks_free(struct ranks *set);
 struct rank *ranks_find(struct ranks *set, uint64_t rank);
 /* Opens a trace of the set; ERR_STATE when it is another one than was merged. */
 struct err *ranks_open(const struct rank *r, struct sbt_reader **ret) TS_CHECK;
-/* A time of the rank's trace on the set's clock. */
+/* Converts a time of the rank's trace to the set's clock. */
 uint64_t ranks_time(const struct rank *r, uint64_t ns);
-/* The other way round; and the earliest start of all, on the set's clock. */
+/* Converts a time of the set's clock to the rank's trace; and the earliest start of all ranks, on
+ * the set's clock. */
 uint64_t ranks_local(const struct rank *r, uint64_t ns);
 uint64_t ranks_start(const struct ranks *set);
 /* The name of the machine in a trace's meta; heap. */
 char *ranks_host(const struct sbt_meta *m);
 
-/* Another trace is being opened: the set is closed, unless it is one of its own. */
+/* Called when another trace is being opened: closes the set, unless the trace belongs to it. */
 void ranks_leave(struct engine *en, const char *path);
 
 #endif

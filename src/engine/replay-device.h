@@ -11,7 +11,7 @@
 
 #define REPLAY_STATUS_DIFFERS 3 /* exit status when a replay is not what was recorded */
 
-/* As in `set replay device`. */
+/* The values of `set replay device`. */
 enum replay_on { REPLAY_ON_AUTO, REPLAY_ON_SOFT, REPLAY_ON_REAL, REPLAY_ON_NONE };
 
 struct replay_choice {
@@ -21,7 +21,7 @@ struct replay_choice {
 	bool overlap; /* streams overlap: `set replay order concurrent` */
 	bool no_sandbox; /* as with `set replay sandbox off` */
 	bool quiet;  /* no progress line */
-	bool strict; /* auto, too, is an error when it cannot be had */
+	bool strict; /* with auto, a missing device is an error, too */
 };
 
 /* A parameter that the user replaced. */
@@ -43,35 +43,38 @@ struct replay_device {
 	unsigned nswapped;
 };
 
-/* --on's and `set replay device`'s values. */
+/* Parses a value of --on or `set replay device`. */
 struct err *replay_on_parse(const char *word, enum replay_on *ret) TS_CHECK;
-/* What `set replay device`, `set replay order` and `--gpu` say. */
+/* The choice made by `set replay device`, `set replay order` and `--gpu`. */
 struct replay_choice replay_choice_default(const struct engine *en);
 /* "fixed" or "concurrent". */
 struct err *replay_order_parse(const char *word, bool *ret_overlap) TS_CHECK;
-/* `set replay order` was changed: the open device goes on that way. */
+/* Applies a changed `set replay order` to the open device. */
 struct err *replay_device_order(struct engine *en) TS_CHECK;
-/* What can be known before trying: ERR_INCOMPLETE, ERR_NOT_FOUND, ERR_STATE as below. */
+/* Checks what can be known before opening: ERR_INCOMPLETE, ERR_NOT_FOUND, ERR_STATE as below. */
 struct err *replay_device_check(const struct engine *en, const struct replay_choice *c) TS_CHECK;
 /* Opens the device for a window of the open trace. ERR_INCOMPLETE: the trace cannot be executed; ERR_STATE or ERR_UNSUPPORTED: no such device here.
  * All with the cure. Not for REPLAY_ON_NONE. */
 struct err *replay_device_open(
 	struct engine *en, const struct replay_choice *c, struct replay_device **ret) TS_CHECK;
-/* Frees what is ours; d belongs to the engine. NULL is fine. */
+/* Frees rd, but not its device, which belongs to the replay engine. NULL is fine. */
 void replay_device_free(struct replay_device *rd);
 /* "the software GPU", "the machine's GPU". */
 const char *replay_device_name(const struct replay_device *rd);
-/* The replay's device, or ERR_STATE with the cure: what cannot be done without one. */
+/* The replay's device; without one ERR_STATE, with the cure. `what` names what needs a device. */
 struct err *replay_device_need(
 	struct engine *en, const char *what, struct replay_device **ret) TS_CHECK;
-/* A line when the device faulted in the recording: which command of the window did that, or may have. Of a replay that went through. */
+/* Appends a line if the device faulted in the recording: which command of the window caused that,
+ * or may have. For a replay that succeeded. */
 void replay_device_fault(const struct replay_device *rd, struct buf *out);
 /* The device's notes (what cannot be repeated, doubts), a line each with an indent. */
 void replay_device_notes(const struct replay_device *rd, const char *indent, struct buf *out);
-/* The recorded run again: nothing changed, nothing left out. The device goes to the window's start; the engine is the caller's. */
+/* Undoes all what-ifs: nothing is changed or left out any more. The device goes to the window's
+ * start; the caller moves the engine. */
 struct err *replay_device_restore(struct replay_device *rd) TS_CHECK;
-/* After device calls that the engine knows nothing of: the device back to the engine's position; where that fails, or e is an error, the engine
- * to the device's. Returns e, or the new error. */
+/* Call this after moving the device without the engine: moves the device back to the engine's
+ * position. If that fails, or if e is an error, it moves the engine to the device's position.
+ * Returns e, or the new error. */
 struct err *replay_device_back(struct engine *en, struct err *e) TS_CHECK;
 /* The newest replacement of a parameter of launch seq, or NULL. */
 const struct replay_arg *replay_device_arg(const struct replay_device *rd, uint64_t seq, uint32_t param);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The settings: values of settings.def. One struct, which whoever uses the engine owns.
+ * The settings: values of settings.def, in one struct that the engine's user owns.
  */
 #ifndef ENGINE_SETTINGS_H
 #define ENGINE_SETTINGS_H
@@ -35,14 +35,15 @@ struct settings {
 void settings_init(struct settings *set);
 void settings_deinit(struct settings *set);
 
-/* Finds the setting that text begins with; each word may be abbreviated while unique. *ret_rest: what follows the name.
- * *ret is SET_COUNT when text is only the beginning of several names ("capture"): *ret_rest is text then. */
+/* Finds the setting at the beginning of text; each word may be abbreviated while unique. *ret_rest
+ * is the text behind the name. *ret is SET_COUNT when text is only the beginning of several names
+ * ("capture"); *ret_rest is text then. */
 struct err *settings_find(const char *text, enum setting *ret, const char **ret_rest) TS_CHECK;
-/* Sets from the user's text. */
+/* Sets a value from the user's text. */
 struct err *settings_assign(struct settings *set, enum setting id, const char *value) TS_CHECK;
-/* "wait", "on", "200", "unlimited". */
+/* Appends the value: "wait", "on", "200", "unlimited". */
 void settings_value(const struct settings *set, enum setting id, struct buf *out);
-/* The name of an ENUM's choice i in dst; false past the end. */
+/* Puts the name of an ENUM's choice i into dst; returns false past the end. */
 bool settings_choice(enum setting id, unsigned i, char *dst, size_t n);
 
 static inline bool settings_on(const struct settings *set, enum setting id)

@@ -12,15 +12,16 @@
 
 struct state;
 
-/* Whether the file begins like a trace; false when it cannot be read. */
+/* Whether the file begins like a trace; false if it cannot be read. */
 bool trace_is(const char *path);
 /* Whether it begins with those n bytes, 64 at most. */
 bool trace_file_begins(const char *path, const void *magic, size_t n);
 
-/* Command seq of r, valid until the caller closes *ret_cursor; on an error there is none. */
+/* Reads command seq of r; it is valid until the caller closes *ret_cursor. On an error there is no
+ * cursor. */
 struct err *trace_cmd(struct sbt_reader *r, uint64_t seq, struct sbt_cursor **ret_cursor,
 	const struct sbt_cmd **ret) TS_CHECK;
-/* Command seq of r, with names out of st: a line without newline, or JSON. Its stack id in
+/* Prints command seq of r with names from st: a line without newline, or JSON. Its stack id goes to
  * *ret_stack. */
 struct err *trace_print_cmd(struct sbt_reader *r, const struct state *st, uint64_t seq, bool json,
 	struct buf *b, uint32_t *ret_stack) TS_CHECK;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nondeterministic launches, see check.h. Which ones only pass a difference on is seen, not reasoned: the window is executed twice from
- * its beginning, and a launch that is the same from the same memory but changed something else in the second run had other memory to read.
+ * Nondeterministic launches, see check.h. Launches that only pass a difference on are found by
+ * observation: the window is executed twice from its beginning. A launch that is the same from the
+ * same memory, but changed something else in the second run, had read other memory.
  */
 #include "engine/check.h"
 
@@ -111,7 +112,8 @@ static void add_row(struct check_result *r, const struct state *st, const struct
 	l->differing = d->runs > l->differing ? d->runs : l->differing;
 }
 
-/* Sums in another order differ in their last bits; of a race, whole values are exchanged or lost. */
+/* Tells sums in another order, which differ in their last bits, from races, in which whole values
+ * are exchanged or lost. */
 static void judge(struct check_launch *l)
 {
 	uint64_t elements = 0, close = 0;
@@ -126,7 +128,7 @@ static void judge(struct check_launch *l)
 		   elements && 2 * close < elements ? CHECK_LIKE_A_RACE : CHECK_LIKE_NEITHER;
 }
 
-/* Those whose results are different by nature. */
+/* Marks launches whose kernels read a clock: their results differ by nature. */
 static void find_clocks(struct engine *en, const struct state *st, struct check_result *r)
 {
 	for (size_t i = 0; i < r->nlaunches; i++) {
@@ -234,7 +236,7 @@ static struct err *count_missed(
 	return e;
 }
 
-/* Access sets know more than trying does. */
+/* Adds launches that read unwritten memory. Access sets find more than trying does. */
 static struct err *find_unwritten(struct engine *en, const uint32_t *kernels, size_t n,
 	const struct patience *budget, struct check_result *r)
 {
@@ -343,7 +345,7 @@ struct err *check_run(struct engine *en, const struct check_options *o, struct c
 	e = ask(en, o, ret);
 	if (!e && (ret->end || ret->passing_unknown || ret->unwritten_unknown))
 		err_free(replay_device_back(en,
-			NULL)); /* the answer counts, wherever the device is */
+			NULL)); /* the check's answer is valid even if this fails */
 	else
 		e = replay_device_back(en, e);
 	if (e)

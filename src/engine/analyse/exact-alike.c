@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See exact-alike.h. Two launches are alike when all is the same that may decide what they touch:
- * the kernel, its grid, blocks and shared memory, and the parameters without those that are data or
- * bases alone.
+ * Finds alike launches, see exact-alike.h. Two launches are alike when everything that may decide
+ * what they touch is equal: the kernel, its grid, blocks and shared memory, and the parameters
+ * without those that are only data or only bases.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "replayer/soft-watch.h"
 #include "engine/analyse/exact-alike.h"
 
-#define ADDRESS_BITS 48 /* of memory; what has more may be a window of another kind */
+#define ADDRESS_BITS 48 /* of memory; a larger address may be in a window of another kind */
 
 struct kernel {
 	uint64_t id;
@@ -80,7 +80,8 @@ static void more_slots(struct finder *f)
 	}
 }
 
-/* The launch that had the same key first; k->seq when none had. k's bytes are the last of keys. */
+/* The first launch that had the same key; k->seq if there is none. k's bytes are at the end of
+ * keys. */
 static uint64_t first_with(struct finder *f, struct key k)
 {
 	size_t at;
@@ -107,7 +108,7 @@ static bool may_move(const struct soft_source *s, uint64_t value)
 	return s->is_base && s->size == 8 && !(value >> ADDRESS_BITS);
 }
 
-/* Puts the parameters into the key, those that may differ as zeros, and the bases' values into
+/* Adds the parameters to the key, with zeros for those that may differ, and the bases' values to
  * values. */
 static bool add_parameters(
 	struct finder *f, const struct soft_addressing *a, struct sbt_blob args, uint64_t *values)

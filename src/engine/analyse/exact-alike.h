@@ -23,13 +23,13 @@ struct alike {
 	size_t nvalues;
 };
 
-/* Of the launches of o between commands first and last of the trace; d executes them on the
- * software GPU. */
+/* Finds alike launches among those of o between commands first and last of the trace; d is on the
+ * software GPU and knows how kernels compute addresses. */
 struct err *alike_find(struct alike *ret, struct sbt_reader *trace, struct device *d,
 	const struct order_suspects *o, uint64_t first, uint64_t last, volatile bool *cancel) TS_CHECK;
 void alike_free(struct alike *a);
-/* Work that may be left out, sorted, when only launches whose addressing is known are executed, the
- * n in `wanted`: everything that touches memory. Heap. */
+/* Lists all other work that touches memory, sorted: it need not be executed when only the n
+ * launches in `wanted` are, whose addressing is known. Heap. */
 struct err *alike_others(struct buf *ret, struct sbt_reader *trace, const uint64_t *wanted,
 	size_t n, uint64_t first, uint64_t last) TS_CHECK;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Exact access sets, see exact.h. The surprise: a failure in the middle keeps what is known of the commands before it; the others are
- * judged by their arguments, and the note says from where on.
+ * Exact access sets, see exact.h. The surprise: after a failure in the middle the sets of earlier
+ * commands are kept; the other commands are judged by their arguments, and the note says from where
+ * on.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,20 +17,22 @@
 #include "engine/replay-device.h"
 
 #define SPANS_MAX 4096u	       /* of each kind, of one command; beyond, the smallest gaps are closed and the set is not exact */
-#define NEAR 8u		       /* commands between two launches that are not worth a request of their own */
+#define NEAR 8u		       /* commands between two launches that are executed in one request */
 #define POOL_MAX (4u << 20)    /* accesses of all commands: 96 MiB */
 
 struct known {
 	uint64_t seq;
 	uint64_t like;	/* the launch that was executed for it; 0: it was executed itself */
 	size_t at, n;	/* in the pool */
-	size_t nbefore; /* behind these: by threads that had not waited for the launch in front */
-	size_t moves; /* of a launch that is like another: how far each base has moved, SOFT_SOURCES
-			 of them */
+	/* those behind these are by threads that had not waited for the launch in front */
+	size_t nbefore;
+	/* of a launch that is like another: how far each base has moved, SOFT_SOURCES of them */
+	size_t moves;
 	size_t stretch, nstretches; /* of its accesses in the pool, one for each base */
 	uint32_t depends; /* enum soft_depends */
-	bool cut; /* not all that it touched is listed: so it stands for no launch with other bases
-		   */
+	/* not all that it touched is listed: it cannot give the sets of launches with other
+	 * bases */
+	bool cut;
 };
 
 struct stretch {
@@ -45,8 +48,8 @@ struct exact {
 	size_t nstretches, cap_stretches;
 	uint64_t *moves;
 	size_t nmoves, cap_moves;
-	size_t alike; /* of the known: not executed themselves */
-	size_t asked; /* launches that are to be executed, for the progress */
+	size_t alike; /* how many of the known ones were not executed themselves */
+	size_t asked; /* launches to execute, for the progress */
 	bool own;     /* the device is opened for this alone */
 	struct order_source source;
 	char *note;
@@ -55,7 +58,7 @@ struct exact {
 	struct patience budget;
 	uint64_t left_ns; /* of the budget, for the next window */
 	uint64_t reached; /* the last command executed */
-	bool host;	  /* what the host changed is wanted, too */
+	bool host;	  /* also find out what the host changed */
 	struct order_change *changes; /* in order of seq */
 	size_t nchanges;
 	struct part {
@@ -80,7 +83,7 @@ static int by_how(const void *pa, const void *pb)
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-/* Those from `from` on: what bases have in common is one range. */
+/* Joins the accesses from `from` on: what bases have in common becomes one range. */
 static void join(struct order_accesses *l, size_t from)
 {
 	size_t out = from;
@@ -138,7 +141,7 @@ static bool early(void *arg, uint64_t seq, struct order_early *ret, struct order
 	return true;
 }
 
-/* Those of the kinds from `from` on go into the pool. */
+/* Puts the spans of the kinds from `from` on into the pool. */
 static struct err *take_spans(struct exact *x, const struct access_set *a, unsigned from)
 {
 	static const enum order_how hows[SOFT_ACCESSES] = {ORDER_READ, ORDER_WRITE, ORDER_ATOMIC};
@@ -155,7 +158,7 @@ static struct err *take_spans(struct exact *x, const struct access_set *a, unsig
 	return NULL;
 }
 
-/* Of the newest launch. */
+/* Adds a stretch to the newest launch. */
 static void add_stretch(struct exact *x, size_t n, uint32_t base)
 {
 	MAKE_ROOM(x->stretches, x->nstretches, x->cap_stretches);
@@ -163,7 +166,7 @@ static void add_stretch(struct exact *x, size_t n, uint32_t base)
 	x->known[x->n - 1].nstretches++;
 }
 
-/* What it touched by another base. */
+/* Adds what the launch touched through another base. */
 static struct err *take_more(struct exact *x, const struct access_set *a)
 {
 	struct known *k = &x->known[x->n - 1];
@@ -212,7 +215,7 @@ static bool knows_host(void *arg, uint64_t seq)
 	return false;
 }
 
-/* What the host changed in the window. */
+/* Learns what the host changed in the window. */
 static struct err *learn_host(
 	struct exact *x, struct engine *en, struct device *d, uint64_t first, uint64_t last)
 {
@@ -244,8 +247,8 @@ static struct err *sets(struct exact *x, struct device *d, uint64_t first, uint6
 /* ---- launches that are alike
  * ---------------------------------------------------------------------------------------- */
 
-/* Those at most `near` commands apart in one go; what is between goes by unwatched where it is
- * more. */
+/* Gets the sets of launches: those at most `near` commands apart in one request; longer gaps
+ * between them are executed without collecting. */
 static struct err *sets_of(
 	struct exact *x, struct device *d, const uint64_t *seq, size_t n, uint64_t near)
 {
@@ -260,8 +263,8 @@ static struct err *sets_of(
 	return NULL;
 }
 
-/* None of their kernels looks at what memory holds to find what to touch: so nothing else that
- * touches memory has to be executed. */
+/* Executes only these launches: their kernels do not use the contents of memory to find what they
+ * touch, so no other work that touches memory is needed. */
 static struct err *sets_of_these_alone(struct exact *x, struct device *d, const uint64_t *seq,
 	size_t n, uint64_t first, uint64_t last)
 {
@@ -282,9 +285,9 @@ static struct err *sets_of_these_alone(struct exact *x, struct device *d, const 
 	return e;
 }
 
-/* The launches that are executed for others and are not yet known, and those of which it is not
- * known that others are like them. *ret_all: which bytes each of them touches depends on nothing
- * but its parameters. */
+/* Lists the launches to execute: those that give the sets of others and are not yet known, and
+ * those not known to be like another. *ret_all: which bytes each of them touches depends only on
+ * its parameters. */
 static uint64_t *list_asked(
 	const struct exact *x, const struct alike *a, size_t *ret_n, bool *ret_all)
 {
@@ -321,7 +324,7 @@ static void add_alike(struct exact *x, const struct alike *a, const struct alike
 	}
 }
 
-/* Among the first n. */
+/* Whether seq is among the first n known. */
 static bool is_known(const struct exact *x, size_t n, uint64_t seq)
 {
 	const size_t row = kept_row_from(x->known, n, sizeof *x->known, seq);
@@ -329,8 +332,8 @@ static bool is_known(const struct exact *x, size_t n, uint64_t seq)
 	return row < n && x->known[row].seq == seq;
 }
 
-/* Launches that are like one that is known become known; those that it does not stand for are to be
- * executed themselves: true when there are any. */
+/* Gives launches the sets of the launch they are like. Where that is not possible they have to be
+ * executed themselves; returns true if there are any. */
 static bool spread(struct exact *x, const struct alike *a)
 {
 	const size_t n = x->n;
@@ -375,7 +378,7 @@ static struct err *sets_of_asked(
 	return e;
 }
 
-/* All of them, where some are executed behind commands with higher numbers. */
+/* Gets all sets when some launches are executed behind commands with higher numbers. */
 static struct err *sets_with_late(struct exact *x, struct device *d, uint64_t first, uint64_t last)
 {
 	struct err *e = device_access_sets(d, first, last, SPANS_MAX, take_set, x);
@@ -385,7 +388,7 @@ static struct err *sets_with_late(struct exact *x, struct device *d, uint64_t fi
 	return e;
 }
 
-/* Of the launches asked for. */
+/* Gets the sets of the launches asked for. */
 static struct err *sets_of_some(struct exact *x, struct device *d, uint64_t first, uint64_t last)
 {
 	struct alike a = {0};
@@ -434,7 +437,7 @@ static struct err *sets_and_host(
 	return !x->ask.only || x->ask.only->host ? learn_host(x, en, d, first, last) : NULL;
 }
 
-/* The engine's own replay, when it runs what was recorded on the software GPU. */
+/* The engine's own replay, if it runs the recorded commands on the software GPU. */
 static struct replay_device *open_device(struct engine *en, uint64_t first, uint64_t last)
 {
 	struct replay_device *rd = en->trace.device;
@@ -442,7 +445,7 @@ static struct replay_device *open_device(struct engine *en, uint64_t first, uint
 	return rd && rd->soft && !rd->what_if && !rd->partial && rd->first == first && rd->last == last ? rd : NULL;
 }
 
-/* A trace whose code only a machine's GPU can run: what its launches change is found there. */
+/* For a trace whose code only a real GPU can run: finds what its launches change there. */
 static struct err *on_a_gpu(
 	struct exact *x, struct engine *en, unsigned i, uint64_t first, uint64_t last)
 {
@@ -478,7 +481,8 @@ static struct err *one_window(
 			err_free(e);
 			return other;
 		}
-		err_free(other); /* why not on the software GPU is what can be mended */
+		/* the reason without the software GPU is the one that the user can act on */
+		err_free(other);
 		x->source.writes_only = false;
 		return e;
 	}
@@ -516,7 +520,7 @@ static struct err *windows(
 	return NULL;
 }
 
-/* What a failure means for the answer; takes e. */
+/* Puts a failure into the note; frees e. */
 static void explain(struct exact *x, struct err *e)
 {
 	if (e->code == ERR_INCOMPLETE && !x->n)
@@ -597,7 +601,7 @@ struct err *exact_open_for(struct exact **ret, struct engine *en, const struct e
 		explain(x, e);
 	else
 		explain_success(x);
-	x->ask.only = NULL; /* the caller's, for the time of the call */
+	x->ask.only = NULL; /* valid only during the call */
 	return NULL;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What exploring found: brought down to the fewest pairs that have to be turned round, looked at once more, told, and saved as a trace.
+ * Reports what exploring found: reduces it to the fewest pairs that have to be reversed, checks it
+ * once more, and saves it as a trace.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +12,14 @@
 
 /* ---- the fewest pairs ------------------------------------------------------------------------------------------------------------ */
 
-/* A free alone leaves memory as it is: on which side of it others are does not matter, unless its memory is poisoned. */
+/* Whether the pair's sequence matters. A free alone leaves memory as it is, so it matters only when
+ * its memory is poisoned. */
 static bool matters(const struct explore_pair *p)
 {
 	return !p->lifetime || p->is_birth;
 }
 
-/* The pairs that entries turns round, and that matter. */
+/* The pairs that entries reverses and that matter. */
 static struct order_pair *flipped_in(struct explorer *x, const uint64_t *entries, size_t n, size_t *ret_n)
 {
 	struct order_pair *p = xcalloc(x->npairs + 1, sizeof *p);
@@ -30,7 +32,8 @@ static struct order_pair *flipped_in(struct explorer *x, const uint64_t *entries
 	return p;
 }
 
-/* Whether turning round these and no others, as far as the program allows, gives another result; then *entries is replaced. */
+/* Whether reversing only these pairs, as far as the program allows, gives another result; then
+ * *entries is replaced. */
 static struct err *try_flips(struct explorer *x, const struct order_pair *flips, size_t n, uint64_t **entries, size_t *nentries, bool *ret)
 {
 	struct order_pair *want = xcalloc(x->npairs + 1, sizeof *want);
@@ -68,7 +71,8 @@ static struct err *try_flips(struct explorer *x, const struct order_pair *flips,
 	return NULL;
 }
 
-/* One pair alone, if one is enough; else one after the other is left out while the result stays another one. */
+/* Tries one pair alone; if none is enough, leaves out pairs one after the other while the result
+ * stays different. */
 static struct err *minimise(struct explorer *x, uint64_t **entries, size_t *nentries, struct order_pair **ret, size_t *ret_n)
 {
 	size_t n;
@@ -128,7 +132,8 @@ static void compare(struct explore_found *f, const struct buf *is, const struct 
 	}
 }
 
-/* The first byte that is another one than after the order `good`. What f's order leaves is still in memory: is_o. */
+/* Finds the first byte that differs from the result of the order `good`. Memory still has the
+ * result of f's order: is_o. */
 static struct err *find_place(struct explorer *x, struct explore_found *f, const struct device_ordered *is_o, const struct device_ordered *was_o,
 	const uint64_t *good, size_t ngood)
 {
@@ -155,7 +160,7 @@ static struct err *find_place(struct explorer *x, struct explore_found *f, const
 	return e;
 }
 
-/* What is in memory, with hashes that another replay can compare with; the caller frees *ret. */
+/* Hashes what is in memory, so that another replay can compare; the caller frees *ret. */
 static struct err *take_ends(struct explorer *x, const struct device_ordered *o, struct order_end **ret)
 {
 	*ret = xcalloc(o->sums.n + 1, sizeof **ret);
@@ -196,7 +201,7 @@ static void drop(struct explore_found *f)
 	*f = (struct explore_found){0};
 }
 
-/* Held for the same launch behind it before, or the same two places. */
+/* Whether a finding holds this launch for the same one behind it, or has the same two places. */
 static bool is_held(const struct explorer *x, const struct explore_pair *p)
 {
 	for (size_t i = 0; i < x->r->nfound; i++)
@@ -211,12 +216,13 @@ static void keep(struct explorer *x, struct explore_found *f)
 		f->again += x->pairs[i].place == f->places[0];
 	for (size_t i = 0; f->held && i < x->nearly; i++)
 		f->again += x->early[i].place == f->places[0];
-	f->again -= f->again > 0; /* itself */
+	f->again -= f->again > 0; /* not itself */
 	x->r->found = xrealloc(x->r->found, (x->r->nfound + 1) * sizeof *f);
 	x->r->found[x->r->nfound++] = *f;
 }
 
-/* What is left of a finding is looked at: the recorded order has to give its result again, and this one another. */
+/* Checks a finding once more: the recorded order must give its result again, and this order another
+ * one. */
 static struct err *tell(struct explorer *x, struct explore_found *f)
 {
 	struct device_ordered o = {0};
@@ -261,9 +267,10 @@ struct err *explore_found_order(struct explorer *x, uint64_t *entries, size_t n)
 	return NULL;
 }
 
-/* ---- memory that nobody owns ------------------------------------------------------------------------------------------------------ */
+/* ---- memory that is not allocated
+ * ------------------------------------------------------------------------------------------ */
 
-/* Of a pair, one order with the lifetime's memory poisoned; *ret NULL: not allowed. */
+/* Makes an order of the pair with the lifetime's memory poisoned; *ret NULL: not allowed. */
 static struct err *poisoned(struct explorer *x, struct order_pair want, uint64_t lifetime, uint64_t **ret, size_t *ret_n)
 {
 	TRY(explore_order_with(x, &want, 1, ret, ret_n));
@@ -275,7 +282,9 @@ static struct err *poisoned(struct explorer *x, struct order_pair want, uint64_t
 
 struct trial {
 	struct order_pair good, bad;
-	uint64_t *good_order; /* NULL: the program does not allow it. Then it is the recorded one, without poison, that is compared with */
+	/* NULL: the program does not allow it. Then the recorded order, without poison, is compared
+	 * with */
+	uint64_t *good_order;
 	size_t ngood;
 	struct device_ordered good_result;
 };
@@ -305,7 +314,8 @@ static struct err *compare_trial(struct explorer *x, struct trial *t, struct exp
 	return e;
 }
 
-/* A use of freed memory after its next owner wrote there says it all, and so does the pair itself when it needs no poison. */
+/* Whether a use of freed memory is shown already: by a use after the next owner wrote there, or by
+ * the pair itself without poison. */
 static bool is_shown(const struct explorer *x, uint64_t user, uint64_t lifetime)
 {
 	for (size_t i = 0; i < x->r->nfound; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Exploring windows with graphs that have branches: their steps have other orders, too. The window
- * is written with its graph launches taken apart (order/expand.h), that trace is explored in the
- * engine's place, and what was found is told in the numbers of the recorded one.
+ * Explores windows with graphs that have branches: their steps have other orders, too. The window
+ * is written with its graph launches taken apart (order/expand.h), that trace is explored instead,
+ * and the findings are reported with the recorded trace's numbers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -84,7 +84,7 @@ static struct err *explore_file(struct engine *en, const char *path, const struc
 	return e;
 }
 
-/* The recorded trace again, its replay where it was. */
+/* Opens the recorded trace again, with its replay where it was. */
 static struct err *come_back(struct engine *en, const struct trace *was, struct replay_choice *c,
 	uint64_t seq, struct err *e)
 {

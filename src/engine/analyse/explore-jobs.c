@@ -21,8 +21,8 @@
 
 #define ARGS_MAX 32
 #define OUTPUT_MAX (1u << 30)
-#define STOP_MS 5000u /* for a job that was told to end */
-#define END_MS 60000u /* for one that has said all */
+#define STOP_MS 5000u /* for a job that was asked to end */
+#define END_MS 60000u /* for a job that has sent its result */
 
 struct job {
 	pid_t pid;
@@ -126,7 +126,7 @@ static struct err *start_job(struct engine *en, const struct explore_options *o,
 	return job->pid > 0 ? NULL : err_sys(errno, "cannot start another process");
 }
 
-/* Until it has ended or the user gives up: it has a budget of its own. */
+/* Reads until the job has ended or the user gives up: the job has a budget of its own. */
 static void read_job(struct engine *en, struct job *job)
 {
 	ssize_t got;
@@ -178,7 +178,7 @@ static struct err *take_result(const struct explore_options *o, const struct job
 	return e;
 }
 
-/* The traces of what is left get plain numbers; those of what was met twice go. */
+/* Gives the remaining findings' traces plain numbers, and removes those of findings met twice. */
 static struct err *name_traces(struct explore_result *r, const char *base, uint32_t jobs, uint64_t most)
 {
 	for (size_t i = 0; i < r->nfound; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Orders while exploring: told apart by the pairs that they turn round, executed, and compared with the recorded one.
+ * Orders while exploring: tells them apart by the pairs that they reverse, executes them, and
+ * compares them with the recorded one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,8 @@ static int by_key(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-/* All orders have the same entries. Numbers of commands may lie as far apart as a trace likes, so they index nothing. */
+/* Lists the entries, which are the same in all orders. A trace may have any numbers of commands, so
+ * they are no indices. */
 void explore_know_entries(struct explorer *x)
 {
 	x->position = xcalloc(x->nrecorded + 1, sizeof *x->position);
@@ -43,7 +45,7 @@ void explore_know_entries(struct explorer *x)
 	qsort(x->position, x->nrecorded, sizeof *x->position, by_key);
 }
 
-/* NULL: it is in no order. */
+/* The position of an entry; NULL: it is in no order. */
 static struct explore_position *position(const struct explorer *x, uint64_t entry)
 {
 	const uint64_t key = order_key(entry);
@@ -164,7 +166,8 @@ struct err *explore_differs(struct explorer *x, const uint64_t *entries, size_t 
 	return NULL;
 }
 
-/* What is different now is so without another order, a sum made by atomics say, and proves nothing. */
+/* Executes the recorded order again. Places that differ now differ without another order, such as a
+ * sum made by atomics, and prove nothing. */
 struct err *explore_steady(struct explorer *x)
 {
 	struct device_ordered o;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What exploring may turn round: pairs of commands that touch the same bytes without an order, and what has to stay as it is.
+ * Finds what exploring may reverse: pairs of commands that touch the same bytes without an order.
+ * Also finds what has to stay as it is.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "engine/trace-file.h"
 #include "state/state.h"
 
-#define PAIRS_MAX 4096u /* looked at; more are left to chance */
+#define PAIRS_MAX 4096u /* looked at; chance may still reverse further ones */
 #define SLOTS (4 * PAIRS_MAX)
 
 /* ---- pairs ---------------------------------------------------------------------------------------------------------------- */
@@ -30,7 +31,7 @@ static uint32_t *slot_of(const struct explorer *x, const struct order_pair *p)
 	return &x->pair_slots[i];
 }
 
-/* What orders call it: the host's changes are there only where they are known. */
+/* The entry of a party in orders. The host's changes are entries only where they are known. */
 static bool entry_of(const struct explorer *x, const struct order_party *p, uint64_t *ret)
 {
 	struct order_item it;
@@ -44,7 +45,8 @@ static bool is_lifetime(enum order_how how)
 	return how == ORDER_BIRTH || how == ORDER_DEATH;
 }
 
-/* Two launches of one stream, the later of which may begin early. Only one that triggers can be overtaken. */
+/* Adds two launches of one stream, the later of which may begin early. Only a launch that triggers
+ * can be overtaken. */
 static void add_early(struct explorer *x, const struct order_source *src, const struct explore_pair *p)
 {
 	struct order_early front;
@@ -70,7 +72,8 @@ static void add_pair(void *arg, const struct order_party *a, const struct order_
 		(is_lifetime(a->how) && is_lifetime(b->how)))
 		return;
 	if (a->stream != b->stream && a->kind == SBT_LAUNCH && b->kind == SBT_LAUNCH && order_before(x->order, p.p.before, p.p.after)) {
-		x->r->left_early = true; /* behind a wait for what may be a launch attribute's event */
+		/* it is behind a wait for what may be a launch attribute's event */
+		x->r->left_early = true;
 		return;
 	}
 	if (a->kind == SBT_LAUNCH && b->kind == SBT_LAUNCH && order_before(x->order, p.p.before, p.p.after)) {
@@ -116,7 +119,7 @@ static bool knows_nothing(void *arg, uint64_t seq, struct order_accesses *l)
 	return false;
 }
 
-/* What is known of kernels, and what was found out about the host. */
+/* The source of access sets: what is known of kernels and of the host's changes. */
 static struct order_source source(struct explorer *x, const struct exact *exact)
 {
 	const struct order_source *kernels = exact_source(exact);
@@ -190,8 +193,9 @@ static void keep_order(struct explorer *x, uint64_t before, uint64_t after)
 	x->fixed[x->nfixed++] = (struct order_pair){before, after};
 }
 
-/* A stream-ordered allocation gets memory of an earlier one only when that is free (CUDA programming guide, "Stream Ordered Memory Allocator").
- * What a call did that no command kind describes, on which stream and to which memory, is not known. */
+/* A stream-ordered allocation gets memory of an earlier one only after that is free (CUDA
+ * programming guide, "Stream Ordered Memory Allocator"). For a call that no command kind describes,
+ * its stream and memory are not known. */
 static struct err *look_at(struct look *l, const struct sbt_cmd *c)
 {
 	struct state_alloc a;

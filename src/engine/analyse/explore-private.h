@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of exploring share: the one exploration that is going on.
+ * Shared by the files of exploring: the state of one exploration.
  */
 #ifndef ENGINE_EXPLORE_PRIVATE_H
 #define ENGINE_EXPLORE_PRIVATE_H
@@ -12,8 +12,9 @@
 struct explore_pair {
 	struct order_pair p;   /* as recorded; entries as order/order.h has them */
 	uint64_t place;	       /* a hash of the two places in the program */
-	uint64_t lifetime;     /* the one of the two that is an allocation or a free in stream order; 0: neither */
-	bool is_birth;	       /* it is the allocation */
+	/* the pair's command that is an allocation or a free in stream order; 0: neither */
+	uint64_t lifetime;
+	bool is_birth;	       /* lifetime is an allocation */
 };
 
 struct explorer {
@@ -25,7 +26,7 @@ struct explorer {
 	struct order_pair *fixed; /* a free, and the allocation that got its memory: always in this order */
 	size_t nfixed, cap_fixed;
 	struct exact *exact; /* what kernels touch */
-	struct host_changes host; /* known: they are entries of orders */
+	struct host_changes host; /* if known, its changes are entries of orders */
 	/* explore-pairs.c */
 	const struct order_source *source; /* while pairs are found */
 	struct explore_pair *pairs;
@@ -33,7 +34,7 @@ struct explorer {
 	uint32_t *pair_slots; /* a hash table of them: index + 1 */
 	struct explore_pair *early; /* a programmatic dependent launch, and one in front of it on its stream that triggers */
 	size_t nearly, cap_early;
-	bool too_many, unknown; /* pairs; memory that nobody saw */
+	bool too_many, unknown; /* too many pairs; memory whose allocation was not seen */
 	/* explore-orders.c */
 	struct device_ordered base;
 	bool *unstable;		  /* by place of base: not compared */
@@ -51,7 +52,7 @@ struct explorer {
 
 /* ---- explore.c, explore-graphs.c --------------------------------------------------------------------------------------------------- */
 
-/* The window as it is: a graph launch is one command. */
+/* Explores the window as it is: a graph launch is one command. */
 struct err *explore_plain(
 	struct engine *en, const struct explore_options *o, struct explore_result *ret) TS_CHECK;
 /* A new file for a trace that nobody else has; a path for the caller, who removes it. */
@@ -62,12 +63,13 @@ struct err *explore_expanded(
 
 /* ---- explore-pairs.c: what may be turned round, and what may not ----------------------------------------------------------------- */
 
-/* What every order has to keep. */
+/* Finds what every order has to keep. */
 struct err *explore_look_through(struct explorer *x) TS_CHECK;
 struct order_options explore_graph_options(const struct explorer *x);
-/* Those that order_races() tells first; then every other one, where there are not too many commands for that. */
+/* Finds the pairs: first those of order_races(), then all others, if there are not too many
+ * commands for that. */
 struct err *explore_find_pairs(struct explorer *x) TS_CHECK;
-/* The hash of its two places, whichever of them comes first; 0: no such pair. */
+/* A hash of the pair's two places, the same for both sequences; 0: no such pair. */
 uint64_t explore_place(const struct explorer *x, const struct order_pair *p);
 
 /* ---- explore-orders.c: orders, executed and compared -------------------------------------------------------------------------- */
@@ -78,30 +80,35 @@ bool explore_is_over(const struct explorer *x);
 void explore_know_entries(struct explorer *x);
 bool explore_is_flipped(const struct explorer *x, const struct order_pair *p); /* in the order that was placed last */
 bool explore_keeps_fixed(const struct explorer *x);			       /* the same */
-/* Which pairs the order turns round: orders alike in that are alike. Places it. */
+/* A hash of the pairs that the order reverses: orders that reverse the same pairs are alike. Places
+ * the order. */
 uint64_t explore_signature(struct explorer *x, const uint64_t *entries, size_t n);
 bool explore_is_new(struct explorer *x, uint64_t signature); /* and is not from now on */
-/* Of pairs `want` and what is fixed; NULL: the program does not allow it. Heap. */
+/* Makes an order with the pairs `want` and those that are fixed; NULL: the program does not allow
+ * it. Heap. */
 struct err *explore_order_with(struct explorer *x, const struct order_pair *want, size_t n, uint64_t **ret, size_t *ret_n) TS_CHECK;
 struct err *explore_execute(struct explorer *x, const uint64_t *entries, size_t n, struct device_ordered *ret) TS_CHECK;
-/* The recorded order for the first time; and again, to see what is not the same every time. */
+/* Executes the recorded order for the first time; and again, to find what differs from run to
+ * run. */
 struct err *explore_first_run(struct explorer *x) TS_CHECK;
 struct err *explore_steady(struct explorer *x) TS_CHECK;
-/* Index of the first place that is different, of those that are compared; SIZE_MAX: none. */
+/* Index of the first compared place that differs; SIZE_MAX: none. */
 size_t explore_first_place(const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b);
 bool explore_is_other(const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b);
-/* Executes it and counts; whether the result is not the recorded order's. */
+/* Executes the order and counts it; *ret: its result differs from the recorded order's. */
 struct err *explore_differs(struct explorer *x, const uint64_t *entries, size_t n, bool *ret) TS_CHECK;
 
 /* ---- explore-found.c: what is found, brought down to its cause ------------------------------------------------------------------ */
 
-/* entries gives another result. Takes it. */
+/* Reports an order that gives another result. Takes entries. */
 struct err *explore_found_order(struct explorer *x, uint64_t *entries, size_t n) TS_CHECK;
-/* Whether the same places, passed another time, were found already. */
+/* Whether a finding with the same places in the program exists already. */
 bool explore_is_known(const struct explorer *x, const struct order_pair *p, size_t n);
-/* Whether the pair, whose lifetime is set, gives another result when nobody may count on what the memory holds then. */
+/* Whether the pair, whose lifetime is set, gives another result when freed or fresh memory is
+ * filled with poison. */
 struct err *explore_poison(struct explorer *x, const struct explore_pair *p) TS_CHECK;
-/* Whether it gives another result when the first of them is held while what is behind it goes as far as it can. */
+/* Whether the result differs when the first command is held while those behind it go as far as they
+ * can. */
 struct err *explore_hold(struct explorer *x, const struct explore_pair *p) TS_CHECK;
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Exploring, see explore.h. First every unordered pair is turned round alone, those that `races` tells before the others; then memory that
- * nobody owns is poisoned; then, while there are few pairs, all ways of ordering them; then streams are starved; then chance.
+ * Exploring, see explore.h. First every unordered pair is reversed alone, those that `races`
+ * reports before the others. Then memory that is not allocated is poisoned. Then, if there are few
+ * pairs, all ways of ordering them are tried; then streams are starved; then orders are random.
  */
 #include "order/expand.h"
 #include "engine/explore.h"
@@ -15,15 +16,16 @@
 #include "engine/replay-device.h"
 #include "engine/trace-file.h"
 
-#define COMPLETE_PAIRS 10 /* so few that all their orders are tried */
+#define COMPLETE_PAIRS 10 /* with at most this many pairs all their orders are tried */
 
-/* Whose a schedule is does not depend on what a shard has found so far, only on the schedule. */
+/* Sharding is by the schedule's hash, so it does not depend on earlier results. */
 static bool is_ours(const struct explorer *x, uint64_t h)
 {
 	return !x->o->shards || place_mix(h, 0x5bd1e995) % x->o->shards == x->o->shard - 1;
 }
 
-/* A candidate that order_X() made, or e: none. NULL: the program does not allow it. */
+/* Executes a candidate that order_X() made, unless it failed (e), is NULL (the program does not
+ * allow it) or is known. */
 static struct err *candidate(struct explorer *x, struct err *e, uint64_t *entries, size_t n)
 {
 	bool other = false;
@@ -36,7 +38,7 @@ static struct err *candidate(struct explorer *x, struct err *e, uint64_t *entrie
 	TRY(e);
 	if (!entries)
 		return NULL;
-	h = explore_signature(x, entries, n); /* places them, too */
+	h = explore_signature(x, entries, n); /* also places the entries */
 	if (engine_cancelled(x->en))
 		e = err_new(ERR_INTERRUPTED, "interrupted after %" PRIu64 " schedules", x->r->executed);
 	else if (!explore_keeps_fixed(x) || !is_ours(x, h))
@@ -63,7 +65,7 @@ static struct err *flip_each(struct explorer *x)
 		const struct order_pair p = x->pairs[i].p, round = {p.after, p.before};
 		uint64_t *entries = NULL;
 		size_t n = 0;
-		/* order_flip() knows nothing of what is fixed */
+		/* order_flip() does not know what is fixed */
 		struct err *e = x->nfixed ? explore_order_with(x, &round, 1, &entries, &n) : order_flip(x->order, p.before, p.after, &entries, &n);
 
 		if (!e && explore_is_known(x, &p, 1)) {

@@ -11,7 +11,7 @@
 #include "engine/analyse/host-changes.h"
 #include "state/state.h"
 
-#define WATCHED_MAX 4096u /* places looked at; beyond, nothing is known */
+#define WATCHED_MAX 4096u /* places looked at; with more, nothing is known */
 
 struct seqs {
 	uint64_t *seq; /* in order; heap */
@@ -24,13 +24,15 @@ struct learner {
 	struct sbt_reader *trace;
 	struct device *d;
 	uint64_t first, last;
-	struct seqs pieces;    /* commands before which the recording has what host memory held, because it had changed */
+	/* commands before which the recording has the contents of host memory, because they had
+	 * changed */
+	struct seqs pieces;
 	struct seqs watched;   /* those, and those that read it, in order */
 	struct seqs functions; /* host functions */
 	size_t next_piece;
 	struct order *order; /* with the host's entries at watched */
 	const struct order_source *source;
-	struct order_look *looks; /* what the recording has of host memory */
+	struct order_look *looks; /* recorded contents of host memory */
 	size_t nlooks, cap_looks;
 };
 
@@ -57,7 +59,8 @@ static struct err *note_piece(void *arg, const struct sbt_memory *m)
 	return NULL;
 }
 
-/* Behind a host function every place counts at which the memory was compared: that bounds when it was changed. */
+/* Notes a place to look at. Behind a host function every place where the memory was compared
+ * counts: it limits the time of the change. */
 static void look_at(struct learner *x, const struct state *s, const struct sbt_cmd *c)
 {
 	while (x->next_piece < x->pieces.n && x->pieces.seq[x->next_piece] < c->seq)
@@ -118,7 +121,8 @@ static int by_look(const void *pa, const void *pb)
 	return a->seq < b->seq ? -1 : a->seq > b->seq;
 }
 
-/* The last host function that the host did not know to be over when the memory was looked at before: it may have made the change. 0: none. */
+/* The last host function that the host did not know to be finished at the previous look at the
+ * memory: it may have made the change. 0: none. */
 static uint64_t blame(const struct learner *x, uint64_t seq)
 {
 	const size_t at = kept_row_from(x->watched.seq, x->watched.n, sizeof *x->watched.seq, seq);
@@ -186,7 +190,7 @@ static struct err *open_and_learn(struct learner *x)
 	free(at);
 	if (!e || e->code == ERR_INTERRUPTED || e->code == ERR_INFERIOR)
 		return e;
-	err_free(e); /* too much of it */
+	err_free(e); /* too many changes */
 	return NULL;
 }
 

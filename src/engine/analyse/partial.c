@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Partial replay, see partial.h. The comparison is with a whole replay up to the same command, not with the recording: that is known only at the
- * window's end, which a part need not reach.
+ * Partial replay, see partial.h. Memory is compared with a whole replay up to the same command, not
+ * with the recording: the recorded contents are known only at the window's end, which a part need
+ * not reach.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -41,7 +42,8 @@ static bool is_theirs(const struct partial *p, const struct sbt_cmd *c)
 	return false;
 }
 
-/* Where to compare: at the end of the part; the program frees its memory behind the last command of the streams. */
+/* Finds the place to compare at: the end of the part, or the last command of the streams, since the
+ * program may free its memory behind it. */
 static struct err *find_end(struct engine *en, const struct partial *p, struct partial_result *r)
 {
 	const struct sbt_cmd *c;
@@ -77,7 +79,8 @@ struct hashes {
 	unsigned n;
 };
 
-/* Of the allocations here that must be the same; the i-th belongs to the i-th such. */
+/* Hashes the allocations here that must be the same, in order, so that index i is the same one in
+ * both runs. */
 static struct err *take(
 	struct engine *en, const struct replay_device *rd, const struct plan *p, struct hashes *ret)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See races-edges.h. Only pairs of which nobody knew are looked at again: what has no programmatic edge was judged where it was recorded.
+ * Checks pairs with programmatic edges, see races-edges.h. Only undecided pairs are looked at
+ * again: pairs without a programmatic edge were already judged in the recorded trace.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static bool is_open(const struct order_race *r)
 	return r->a.node != SBT_NO_ID && r->early & ORDER_EARLY_UNKNOWN;
 }
 
-/* The command that step `step` of launch seq has become; 0: none. */
+/* The command that step `step` of launch seq became; 0: none. */
 static uint64_t command_of(const struct edges *x, uint64_t seq, uint32_t step)
 {
 	for (size_t i = 0; step && i < x->t.n; i++)
@@ -35,7 +36,7 @@ static uint64_t command_of(const struct edges *x, uint64_t seq, uint32_t step)
 	return 0;
 }
 
-/* The step of a graph's own node; 0: none. */
+/* The step of a node that is the graph's own; 0: none. */
 static uint32_t step_of(const struct state_steps *steps, uint32_t node)
 {
 	for (uint32_t i = 0; i < steps->n; i++)
@@ -44,7 +45,7 @@ static uint32_t step_of(const struct state_steps *steps, uint32_t node)
 	return 0;
 }
 
-/* The commands of both nodes. False: the launch was not taken apart. */
+/* The commands of both nodes. *ret_known is false if the launch was not taken apart. */
 static struct err *commands_of(const struct edges *x, const struct order_race *r, struct order_pair *ret, bool *ret_known)
 {
 	struct state_steps steps;
@@ -83,7 +84,7 @@ static const struct order_race *race_of(const struct edges *x, const struct orde
 	return NULL;
 }
 
-/* False: the pair is in order. */
+/* Judges the pair. *ret_stays is false if the pair is ordered. */
 static struct err *judge(const struct edges *x, struct order_race *r, bool *ret_stays)
 {
 	const struct order_race *f;
@@ -125,7 +126,7 @@ static struct err *judge_all(struct edges *x)
 	return NULL;
 }
 
-/* The expanded window is the open trace. */
+/* Looks at the pairs, with the expanded window as the open trace. */
 static struct err *look(struct edges *x)
 {
 	struct exact_ask ask = {.want = x->ask->want, .budget_ns = x->ask->budget_ns};
@@ -192,7 +193,7 @@ struct err *races_edges(struct engine *en, const struct exact_ask *ask, struct o
 
 		if (e && (e->code == ERR_INTERRUPTED || ask->want == EXACT_MUST))
 			return e;
-		err_free(e); /* nobody knows then, which is what is told */
+		err_free(e); /* the pairs stay undecided, and are reported so */
 	}
 	r->early_edges = 0;
 	for (size_t i = 0; i < r->n; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a kernel's result may be the time: its PTX, where the trace has it, reads a clock.
+ * Whether a kernel's result may depend on the time: looks for a clock register in its PTX, if the
+ * trace has it.
  */
 #include "engine/reads-clock.h"
 

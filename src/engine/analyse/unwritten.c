@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads of memory that nobody wrote, see unwritten.h. The surprise: such a read is no mistake by itself, since a kernel may load a word and throw
- * it away, or have written it itself just before; only a result that changes with the contents counts.
+ * Reads of memory that was never written, see unwritten.h. The surprise: such a read is not an
+ * error by itself, since a kernel may load a word and ignore it, or have written it just before.
+ * Only a result that changes with the contents counts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,9 @@
 #include "engine/unwritten.h"
 
 #define SPANS_MAX 65536u       /* of one command, of each kind; beyond, the set is not exact */
-#define HOLES_MAX 65536u       /* of one allocation; beyond, it counts as written */
+#define HOLES_MAX 65536u       /* of one allocation; with more, all of it counts as written */
 #define ROWS_MAX 20
-#define PATTERN_MAX (1u << 20) /* bytes of one range that get other contents */
+#define PATTERN_MAX (1u << 20) /* at most so many bytes of one range get other contents */
 
 struct hole {
 	uint64_t addr, end;
@@ -36,7 +37,7 @@ struct finder {
 
 /* ---- allocations ---------------------------------------------------------------------------------------------------------- */
 
-/* The first that ends behind addr. */
+/* The first allocation that ends behind addr. */
 static size_t at_or_behind(const struct finder *f, uint64_t addr)
 {
 	size_t lo = 0, hi = f->n;
@@ -131,7 +132,8 @@ static void written(struct finder *f, uint64_t addr, uint64_t end)
 
 /* ---- commands ------------------------------------------------------------------------------------------------------------- */
 
-/* What a call that cannot be repeated left. Of an allocation that is its stale contents, which nobody wrote. */
+/* Learns from the recorded effect of a call that cannot be repeated. For an allocation that is its
+ * stale contents, which were not written. */
 static struct err *take_effect(void *arg, const struct sbt_memory *m)
 {
 	struct finder *f = arg;
@@ -234,7 +236,7 @@ static struct err *take_set(void *arg, const struct access_set *a)
 
 /* ---- proof ------------------------------------------------------------------------------------------------------------------ */
 
-/* What the launch leaves when the bytes that nobody wrote are all `byte`. */
+/* The launch's result when all unwritten bytes have the value `byte`. */
 static struct err *result_with(struct device *d, const struct unwritten *u, int byte, struct sbt_hash *ret)
 {
 	uint8_t *bytes = xmalloc(PATTERN_MAX);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls that a replay leaves out or does otherwise, as causes of a difference: those that no
- * command kind describes, host functions, and waits for a value that nothing writes.
+ * Calls that a replay leaves out or does differently, as causes of a difference: those that no
+ * command kind describes, host functions, and waits for a value that no command writes.
  */
 #include "engine/analyse/verdict-private.h"
 
@@ -22,7 +22,8 @@ struct err *verdict_each_command(const struct search *x, void (*each)(void *arg,
 	return e;
 }
 
-/* A host function can have changed what the host shares with the device, and nothing else that a replay executes looks at. */
+/* Whether a host function can matter: it can only have changed memory that the host shares with the
+ * device. */
 static bool host_function_matters(const struct search *x, uint64_t seq)
 {
 	struct order_doubt *d = xcalloc(x->nshared + 1, sizeof *d);
@@ -34,7 +35,7 @@ static bool host_function_matters(const struct search *x, uint64_t seq)
 	return ret;
 }
 
-#define FUNCTIONS_MAX 256u /* looked at one by one; any further one may matter */
+#define FUNCTIONS_MAX 256u /* looked at one by one; all further ones may matter */
 
 static bool is_left_out(const struct sbt_cmd *c, struct buf *name)
 {
@@ -103,7 +104,7 @@ static void take_behind(void *arg, const struct sbt_cmd *c)
 	b->d[b->n++] = (struct order_doubt){.seq = c->seq};
 }
 
-/* Whether what is on the stream behind it reaches the difference. */
+/* Checks whether the commands behind the wait on its stream reach the difference. */
 static struct err *ask_wait(struct search *x, const struct wait *w)
 {
 	struct behind b = {.wait = w};

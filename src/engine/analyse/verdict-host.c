@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that the host and the device share, as the cause of a difference. The surprise: that there is such memory proves nothing. Surely the host's is only
- * a copy that lies on the device as recorded; where a kernel or an asynchronous copy reads what the host may write at any time, nobody knows.
+ * Memory that the host and the device share, as the cause of a difference. The surprise: that such
+ * memory exists proves nothing. The host is certainly the cause only of a copy whose source on the
+ * device is as recorded. Where a kernel or an asynchronous copy reads memory that the host may
+ * write at any time, the cause stays open.
  */
 #include "engine/analyse/verdict-private.h"
 
@@ -47,7 +49,7 @@ struct err *verdict_list_shared(struct search *x)
 
 /* ---- asking --------------------------------------------------------------------------------------------------------------- */
 
-/* The device still holds at the end what the copy read, and that is as recorded. */
+/* Whether the device still holds at the end what the copy read, and that is as recorded. */
 static bool source_is_right(const struct search *x)
 {
 	for (size_t i = 0; i < x->ndiffering; i++) {
@@ -69,7 +71,8 @@ static bool source_is_right(const struct search *x)
 	return x->ndiffering;
 }
 
-/* A copy that the program had not waited for when its bytes were looked at, or to memory that the host may write to at any time. */
+/* Whether the program had not waited for the copy when its bytes were looked at, or the copy went
+ * to memory that the host may write to at any time. */
 static bool host_has_destination(const struct search *x)
 {
 	const struct sbt_cmd_copy *u = &x->output.u.copy;
@@ -78,7 +81,7 @@ static bool host_has_destination(const struct search *x)
 	return x->output.kind == SBT_COPY && (u->async || (state_alloc_at(x->end, u->dst, &a) && is_hosts(a.mem)));
 }
 
-/* Surely: what the copy delivered cannot have been other bytes. */
+/* Asks whether the host is certainly the cause: the copy cannot have delivered other bytes. */
 struct err *verdict_ask_host_surely(struct search *x)
 {
 	if (!host_has_destination(x) || !source_is_right(x))
@@ -117,7 +120,8 @@ static void take_reader(void *arg, const struct sbt_cmd *c)
 	r->d[r->n++] = (struct order_doubt){.seq = c->seq};
 }
 
-/* The first command that works on the range while the host goes on and that reaches the difference; *ret_by 0: none. */
+/* The first command that uses the range while the host runs on, and that reaches the difference;
+ * *ret_by 0: none. */
 static struct err *reached(const struct search *x, const struct order_range *of, uint64_t *ret_by)
 {
 	struct readers r = {.x = x, .of = of};
@@ -129,7 +133,8 @@ static struct err *reached(const struct search *x, const struct order_range *of,
 	return e;
 }
 
-/* What the host wrote there right before a synchronous copy is recorded. Everything else may find there what no record has. */
+/* The recording has what the host wrote right before a synchronous copy. Other work may find bytes
+ * there that no record has. */
 struct err *verdict_ask_host(struct search *x)
 {
 	for (size_t i = 0; i < x->nshared; i++) {

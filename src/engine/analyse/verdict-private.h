@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside verdict.h: one search for a cause. verdict-race.c asks about races, verdict-calls.c about calls that a replay
- * leaves out, verdict-host.c about memory that the host writes to, verdict.c about all else.
+ * Private to the search for a verdict: the state of one search for a cause. verdict-race.c asks
+ * about races, verdict-calls.c about calls that a replay leaves out, verdict-host.c about memory
+ * that the host writes to, verdict.c about the rest.
  */
 #ifndef ENGINE_VERDICT_PRIVATE_H
 #define ENGINE_VERDICT_PRIVATE_H
@@ -10,7 +11,7 @@
 #include "engine/exact.h"
 #include "engine/verdict.h"
 
-#define DIFFERING_MAX 1024u /* things that differ; more are not looked at */
+#define DIFFERING_MAX 1024u /* differing places kept; further ones are ignored */
 
 struct search {
 	struct engine *en;
@@ -26,15 +27,16 @@ struct search {
 	size_t ndiffering;
 	struct order_range *shared; /* memory that host and device share, at any time in the window; heap */
 	size_t nshared, cap_shared;
-	struct buf not_asked; /* sentences: what could not be found out */
+	struct buf not_asked; /* sentences: questions that could not be answered */
 };
 
-/* Of n causes with `each` doubts the first that reaches anything that differs; SIZE_MAX: none. */
+/* Of n causes with `each` doubts, the first that reaches something that differs; SIZE_MAX: none. */
 size_t verdict_first(const struct search *x, const struct order_doubt *d, size_t n, size_t each);
 void verdict_answer(const struct search *x, enum verdict_kind kind, uint64_t seq, uint64_t with);
 /* Appends a command's line to the answer. */
 void verdict_print_cmd(const struct search *x, const char *indent, uint64_t seq);
-/* What failed is no reason not to ask the rest, and is told with the answer; Ctrl-C, which comes back, is. */
+/* A question that failed does not stop the other ones: notes e for the answer. Only Ctrl-C is
+ * returned. */
 struct err *verdict_not_asked(struct search *x, const char *what, struct err *e) TS_CHECK;
 
 bool verdict_answered(const struct search *x);

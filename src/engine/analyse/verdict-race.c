@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a race makes a replay differ from its recording: one that reaches the difference, and, as the proof, the recorded outcome in the order in
- * which the two are turned round.
+ * Whether a race makes a replay differ from its recording: the race must reach the difference, and
+ * the order with its two commands reversed must give the recorded outcome.
  */
 #include "engine/analyse/verdict-private.h"
 
@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include "engine/replay-order.h"
 
-#define DOUBTS 3 /* of a race: the bytes that both touch, and all that either writes */
+#define DOUBTS 3 /* for each race: the bytes that both touch, and all that either writes */
 
-/* A copy that nothing has waited for changes nothing on the device: it is no cause. */
+/* The first race that can be a cause. A copy that was not waited for changes nothing on the device,
+ * so it is none. */
 static const struct order_race *first_race(const struct search *x, const struct order_races *races)
 {
 	struct order_doubt *d = xcalloc(races->n * DOUBTS + 1, sizeof *d);
@@ -36,7 +37,8 @@ static const struct order_race *first_race(const struct search *x, const struct 
 	return ret;
 }
 
-enum proof { PROOF_NONE, PROOF_STARTED, PROOF_TURNED }; /* in which order the window gives what was recorded */
+/* the order in which the window gives the recorded outcome */
+enum proof { PROOF_NONE, PROOF_STARTED, PROOF_TURNED };
 
 static void say_race(const struct search *x, const struct order_race *r, enum proof proof)
 {
@@ -66,7 +68,8 @@ static void say_race(const struct search *x, const struct order_race *r, enum pr
 
 /* ---- the recorded outcome in another order is the proof ---- */
 
-/* Whether the window gives what was recorded in that order. Only Ctrl-C is an error: what cannot be tried proves nothing. */
+/* Whether the window gives the recorded outcome in that order. Only Ctrl-C is an error: an order
+ * that cannot be tried proves nothing. */
 static struct err *try_order(struct search *x, const struct order_pair *turned, bool *ret)
 {
 	struct device_verified v = {0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Why a replay differs, see verdict.h. The surprise: causes are asked for in a fixed order, the surest first, and the first one that reaches the
- * difference is the answer. What could not be asked is said, and does not hide the others.
+ * Why a replay differs, see verdict.h. The surprise: possible causes are checked in a fixed order,
+ * the most certain first, and the first one that reaches the difference is the answer. A check that
+ * failed is mentioned and does not stop the others.
  */
 #include "engine/verdict.h"
 
@@ -98,7 +99,7 @@ struct err *verdict_not_asked(struct search *x, const char *what, struct err *e)
 
 /* ---- kernels that are not deterministic --------------------------------------------------------------------------------- */
 
-/* The launch in row i of r and its steps, as a result of their own. Borrows. */
+/* Makes a result of the launch in row i of r and its steps. It borrows from r. */
 static struct check_result only(const struct check_result *r, size_t i)
 {
 	struct check_result one = *r;
@@ -124,7 +125,8 @@ static void say_not_deterministic(const struct search *x, const struct check_res
 		x->en->hooks.describe_check(x->en->hooks.arg, &one, &x->ret->text);
 }
 
-/* What is in doubt behind a launch that is not the same every time: the allocations in which it was seen to differ; else all that it writes. */
+/* What a nondeterministic launch puts in doubt: the allocations in which it was seen to differ;
+ * else all that it writes. */
 static size_t doubts_of(const struct check_result *r, const struct check_launch *l, struct order_doubt *ret)
 {
 	size_t n = 0;
@@ -138,7 +140,7 @@ static size_t doubts_of(const struct check_result *r, const struct check_launch 
 	return 1;
 }
 
-/* A launch's step has its launch's number. */
+/* A step of a launch has its launch's number. */
 static size_t first_that_reaches(const struct search *x, const struct check_result *r)
 {
 	struct order_doubt *d;
@@ -168,7 +170,7 @@ static void take_first(struct search *x, const struct check_result *r)
 		say_not_deterministic(x, r, first);
 }
 
-/* What was executed once may be the cause. */
+/* Notes launches that were executed once only: they may be the cause. */
 static void say_not_checked(struct search *x, const struct check_result *r)
 {
 	static const char text[] = "  whether %" PRIu64 " launch%s deterministic could not be found out: %s\n";
@@ -222,7 +224,7 @@ static struct err *is_recorded(void *arg, const struct sbt_memory *m)
 	return NULL;
 }
 
-/* Whether the trace has what lay there when it was allocated: a replay puts that there. */
+/* Whether the trace has the memory's contents when it was allocated: a replay restores them. */
 static struct err *begins_as_recorded(const struct search *x, const struct unwritten *u, bool *ret)
 {
 	struct order_range left = {u->read[0].addr, u->read[0].addr + u->read[0].size};
@@ -265,7 +267,7 @@ static void take_perturbed(struct search *x, const struct check_result *r)
 		x->en->hooks.describe_check(x->en->hooks.arg, &one, &x->ret->text);
 }
 
-/* Before a device is blamed: what is the same every time here need not be so always. */
+/* Asked before the device is blamed: a launch that is the same every time here may still differ. */
 static struct err *ask_perturbed(struct search *x)
 {
 	const struct check_options o = {.runs = RUNS, .perturb = true, .first = x->rd->first, .budget_ns = PERTURB_NS,

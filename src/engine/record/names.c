@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Patterns for the names of traces, see names.h. Surprise: torchrun started by srun gives each process a RANK of its own while SLURM_PROCID is
- * the node's, so the order of the variables matters: the innermost launcher's first.
+ * Patterns for the names of traces, see names.h. Surprise: torchrun started by srun gives each
+ * process a RANK of its own, while SLURM_PROCID is the node's; so the order of the variables
+ * matters: the innermost launcher's comes first.
  */
 #include "engine/names.h"
 
@@ -36,7 +37,7 @@ bool names_has(const char *pattern, char what)
 	return false;
 }
 
-/* A word that is to be part of a file's name. */
+/* Appends a word that becomes part of a file's name. */
 static void put_word(struct buf *b, const char *word)
 {
 	const char *slash = strrchr(word, '/');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The recorder's file, see recorder.h: from its name to its end. Surprise: it is opened at the first command or the first memory
- * that comes, because the trace's head names the GPU and only the first command (device) tells; a bad path is found
- * earlier by recorder_arm().
+ * The recorder's file, see recorder.h: from its creation to its end. Surprise: it is opened at the
+ * first command or the first memory that comes, because the trace's head names the GPU, which only
+ * the first command (device) gives. recorder_arm() reports a bad path earlier.
  */
 #include "config.h"
 #include <errno.h>
@@ -52,7 +52,7 @@ static void describe_gpu(struct recorder *r, const struct sbt_cmd *c, struct sbt
 	*name = 0;
 	if (state_device(r->state, 0, &d)) {
 		b = d.name;
-		m->soft = d.soft; /* tsdb need not have known when it attached */
+		m->soft = d.soft; /* tsdb may not have known when it attached */
 		m->driver_version = (uint32_t)d.driver_version;
 	} else if (c && c->kind == SBT_DEVICE) {
 		b = c->u.device.device_name;
@@ -67,7 +67,7 @@ static void describe_gpu(struct recorder *r, const struct sbt_cmd *c, struct sbt
 	m->gpu = name;
 }
 
-/* Code that came before the capture. */
+/* Writes code that was loaded before the capture. */
 static struct err *write_code(struct recorder *r)
 {
 	uint64_t hash;
@@ -90,7 +90,7 @@ struct err *recorder_keyframe(struct recorder *r)
 	return e;
 }
 
-/* Opens the trace, or says anew what is in it. */
+/* Opens the trace, or writes its head again. */
 static struct err *write_head(struct recorder *r, const struct sbt_cmd *c)
 {
 	struct sbt_meta m = {.program = r->program, .cwd = r->cwd, .tsdb = PACKAGE_VERSION, .start_ns = r->start_ns,
@@ -173,7 +173,8 @@ static struct err *write_end(struct recorder *r, uint64_t lost)
 	return NULL;
 }
 
-/* The trace begins with what waits: it is told from the state that is known. */
+/* Opens the trace, if it is not open, when its commands still wait: its keyframe is of the state
+ * known so far. */
 static struct err *begin_late(struct recorder *r)
 {
 	if (!r->w)
@@ -187,7 +188,7 @@ static struct err *write_rest(struct recorder *r, struct inferior *inf, uint64_t
 	struct drain_item it;
 
 	TRY(recorder_write_tail(r, inf, last, known));
-	if (r->holds) /* all that waits is another program's */
+	if (r->holds) /* all waiting commands are another program's */
 		return NULL;
 	for (uint64_t after = r->last_seq; drain_peek(inf, after, &it) && it.cmd.seq <= end && it.epoch == r->epoch; after = it.cmd.seq) {
 		if (!r->commands && r->mode != RECORDER_ALL)
@@ -217,7 +218,7 @@ struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct 
 		return NULL;
 	if (!r->w && always)
 		e = recorder_open(r, NULL);
-	unwanted = r->w && !r->commands && !always; /* memory came, and then no command */
+	unwanted = r->w && !r->commands && !always; /* memory came, but no command */
 	if (!e && r->w)
 		e = write_end(r, lost);
 	if (r->w) {

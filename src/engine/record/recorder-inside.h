@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the recorder, shared by its files. Private to them.
+ * Private to the recorder's files: its state.
  */
 #ifndef ENGINE_RECORDER_INSIDE_H
 #define ENGINE_RECORDER_INSIDE_H
@@ -46,17 +46,17 @@ struct open_piece {
 struct recorder_memory {
 	struct open_piece *open;
 	unsigned nopen, open_cap;
-	bool in_span, framed; /* framed: its first command's keyframe is written */
-	bool bare;	      /* there was no memory when it began */
-	bool lacks;	      /* of this capture, memory is missing */
+	bool in_span, framed; /* framed: the keyframe of the span's first command is written */
+	bool bare;	      /* the state had no memory when the span began */
+	bool lacks;	      /* memory of this capture is missing */
 	uint64_t sent; /* the first command of the span whose memory at its beginning the program
 			  has sent in full */
-	bool no_end;	      /* what its memory was at the end is not known */
+	bool no_end;	      /* the memory at its end is not known */
 	bool ending;	      /* see recorder_await_end() */
 	uint64_t first, last; /* last: of the span that ended */
-	uint64_t seen; /* bytes ever */
+	uint64_t seen; /* bytes received in all */
 	char *whole;   /* path of the last capture, if all its memory is there; NULL */
-	struct sbt_reader *earlier; /* that one, for the next writer; NULL */
+	struct sbt_reader *earlier; /* that capture's trace, for the next writer; NULL */
 	struct sbt_memory_figures figures; /* of the last capture */
 };
 
@@ -72,7 +72,9 @@ struct recorder {
 	bool device_known;    /* the trace's head names the device */
 	uint64_t from; /* earlier commands are not captured */
 	uint64_t first, last, commands, bytes;
-	struct buf tail; /* packed commands outside the window since the last one inside: written if another one follows */
+	/* packed commands outside the window since the last one inside: they are written if another
+	 * one inside follows */
+	struct buf tail;
 	uint64_t flushed_ns, start_ns;
 
 	struct kept_stack *stacks; /* by id */
@@ -85,7 +87,7 @@ struct recorder {
 	size_t ncode;
 	struct kept_call *calls;
 	unsigned ncalls;
-	uint32_t epoch; /* of the last command */
+	uint32_t epoch; /* of the last command that was seen */
 	bool holds;
 	struct drain_item held; /* the first command of another program */
 	struct recorder_memory memory;
@@ -94,21 +96,22 @@ struct recorder {
 };
 
 /* ---- recorder.c ---- */
-/* Writes the tail's commands up to seq last. */
-/* A command that waited: written up to seq last; up to known, when it tells of code that the capture launched. */
+/* Writes a waiting command if its seq is at most last; or at most known, if it describes code that
+ * the capture launched. */
 struct err *recorder_write_to(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c, uint64_t last, uint64_t known) TS_CHECK;
-/* The same with all that wait, which are none then. */
+/* Does so with all waiting commands and empties the tail. */
 struct err *recorder_write_tail(struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known) TS_CHECK;
 struct err *recorder_write_cmd(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c) TS_CHECK;
 
 /* ---- recorder-file.c ---- */
-/* Makes the file. c: the command that it begins with, NULL when none is known. */
+/* Creates the file. c: the command that it begins with; NULL: not known. */
 struct err *recorder_open(struct recorder *r, const struct sbt_cmd *c) TS_CHECK;
-/* Names the device in the trace's head, if that had to be written before the device was known; c: as above. */
+/* Names the device in the trace's head if the head was written before the device was known; c: as
+ * above. */
 struct err *recorder_device(struct recorder *r, const struct sbt_cmd *c) TS_CHECK;
-/* The state now, unless nothing has happened yet. */
+/* Writes a keyframe of the present state, unless no command has come yet. */
 struct err *recorder_keyframe(struct recorder *r) TS_CHECK;
-/* The capture ends because writing failed; e says why. */
+/* Ends the capture because writing failed; e says why. */
 struct err *recorder_give_up(struct recorder *r, struct err *e) TS_CHECK;
 
 /* ---- recorder-stacks.c ---- */
@@ -120,14 +123,16 @@ void recorder_forget(struct recorder *r);
 /* ---- recorder-memory.c ---- */
 struct err *recorder_take_memory(struct recorder *r, const struct drain_item *it) TS_CHECK;
 struct err *recorder_take_window(struct recorder *r, const struct drain_item *it) TS_CHECK;
-/* Whether the command with this seq is the first of a span: a keyframe goes before it. True once. */
+/* Whether the command with this seq is the first of a span, so that a keyframe goes before it.
+ * Returns true once. */
 bool recorder_span_begins(struct recorder *r, uint64_t seq);
-/* The trace is about to be closed. */
+/* Called when the trace is about to be closed. */
 struct err *recorder_end_memory(struct recorder *r) TS_CHECK;
 void recorder_memory_free(struct recorder *r);
-/* A capture to r->path is armed: the trace before it is kept open if its pages can still be had. */
+/* Called when a capture to r->path is armed: keeps the trace before it open if its pages can still
+ * be read. */
 void recorder_keep_earlier(struct recorder *r);
-/* The trace has been opened: it has the earlier one's pages at hand. */
+/* Called when the trace has been opened: lets it refer to the earlier trace's pages. */
 struct err *recorder_use_earlier(struct recorder *r) TS_CHECK;
 
 #endif

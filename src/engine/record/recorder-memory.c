@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory contents through the recorder: pieces go straight into the trace, a span becomes a window of it when all
- * of its memory is there. Surprise: memory may come before the first command of its span, and before the span itself.
+ * Writes memory contents. Pieces go straight into the trace; a span becomes a window of it when all
+ * of its memory is there. Surprise: memory may come before the first command of its span, and
+ * before the span itself.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,8 @@ static struct err *begin_piece(struct recorder *r, const struct drain_item *it)
 	return NULL;
 }
 
-/* Pages that the program says we have. One that is not there (the program scribbled on the hashes, or the earlier trace is damaged) ends the piece. */
+/* Takes pages that, as the program says, the trace has already. If one is missing (the program
+ * overwrote the hashes, or the earlier trace is damaged), the piece ends. */
 static struct err *take_known(struct recorder *r, struct open_piece *p, const struct drain_item *it)
 {
 	const uint32_t id = p->id;
@@ -102,7 +104,7 @@ struct err *recorder_take_window(struct recorder *r, const struct drain_item *it
 	return sbt_writer_window(r->w, m->first, it->seq);
 }
 
-/* Whether there is any memory yet that commands could find something in. */
+/* Whether the state has no memory yet that commands could read. */
 static bool is_bare(const struct state *s)
 {
 	struct state_alloc a;
@@ -127,8 +129,8 @@ void recorder_span_sent(struct recorder *r, uint64_t first)
 	r->memory.sent = first;
 }
 
-/* A span that the program did not end (it is dead): nothing is missing at its beginning when no
- * piece was cut, and there was nothing or all of it was sent. */
+/* Ends a span that the program did not end (it has died). The memory at its beginning is complete
+ * if no piece was cut, and there was none or all of it was sent. */
 struct err *recorder_end_memory(struct recorder *r)
 {
 	struct recorder_memory *m = &r->memory;

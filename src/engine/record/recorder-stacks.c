@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host stacks and modules' code on their way through the recorder: each goes into a trace once, and is kept while a later capture may need it.
+ * Writes host stacks and modules' code. Each goes into a trace once, and is kept while a later
+ * capture may need it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +88,7 @@ static struct err *module_index(struct recorder *r, struct inferior *inf, uint32
 	return NULL;
 }
 
-/* The trace's number of a place, for frames of Python's. */
+/* The trace's number of a place in Python source, for Python frames. */
 static struct err *place_index(struct recorder *r, struct inferior *inf, uint64_t *place)
 {
 	struct sbt_place p;

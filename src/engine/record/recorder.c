@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The recorder, see recorder.h: here commands find their way from the rings to the state and the trace. recorder-file.c has the file,
- * recorder-stacks.c stacks and code, recorder-memory.c memory contents.
+ * The recorder, see recorder.h: moves commands from the rings to the state and the trace.
+ * recorder-file.c writes the file, recorder-stacks.c stacks and code, recorder-memory.c memory
+ * contents.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -99,11 +100,13 @@ static void keep_recent(struct recorder *r, const struct sbt_cmd *c)
 	slot->len = n;
 }
 
-/* What becomes of a command. */
+/* What to do with a command. */
 enum fate {
 	FATE_SKIP,
 	FATE_WRITE,
-	FATE_KEEP, /* a window is open, but c is not in it: another thread's, in flight when it opened, or the window is over */
+	/* a window is open, but c is not in it: it is another thread's and was in flight when the
+	 * window opened, or the window is over */
+	FATE_KEEP,
 };
 
 static enum fate fate_of(const struct recorder *r, const struct sbt_cmd *c)
@@ -136,7 +139,8 @@ static void keep_tail(struct recorder *r, const struct sbt_cmd *c)
 	r->tail.len += n;
 }
 
-/* Of an agent that came late: what a kernel that the capture launched was loaded from. */
+/* Whether the command of an agent that came late says what a kernel that the capture launched was
+ * loaded from. */
 static bool tells_of_code(const struct sbt_cmd *c)
 {
 	return c->kind == SBT_MODULE_CODE || (c->kind == SBT_GLOBAL_DEF && c->flags & SBT_F_SYNTHETIC) ||
@@ -165,7 +169,8 @@ struct err *recorder_write_tail(struct recorder *r, struct inferior *inf, uint64
 	return NULL;
 }
 
-/* What has to be in the trace before c: the trace itself, what lies between, a keyframe when one is due. */
+/* Writes what has to be in the trace before c: the trace's head, waiting commands, a keyframe when
+ * one is due. */
 static struct err *before_cmd(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c)
 {
 	bool begins = recorder_span_begins(r, c->seq);
@@ -195,12 +200,12 @@ static struct err *take_cmd(struct recorder *r, struct inferior *inf, const stru
 			return recorder_give_up(r, e);
 	}
 	e = state_apply(r->state, c);
-	if (e) { /* no trace can hold it */
+	if (e) { /* it fits in no trace */
 		err_free(e);
 		return NULL;
 	}
 	r->last_seq = c->seq;
-	if (c->kind == SBT_UNREPLAYABLE && !c->result) /* one that failed has changed nothing */
+	if (c->kind == SBT_UNREPLAYABLE && !c->result) /* a call that failed has changed nothing */
 		count_call(r, &c->u.unreplayable.call);
 	if (!(c->flags & SBT_F_SYNTHETIC) && c->kind != SBT_DEVICE && c->kind != SBT_THREAD)
 		r->count++;
@@ -246,13 +251,13 @@ static struct err *take_item(struct recorder *r, struct inferior *inf, const str
 	return e ? recorder_give_up(r, e) : NULL;
 }
 
-/* Whether the next item begins another program's commands; it is held then. */
+/* Whether the next item begins another program's commands; it is then kept back. */
 static bool is_exec(struct recorder *r, const struct drain_item *it)
 {
 	if ((it->kind != DRAIN_CMD && it->kind != DRAIN_MEMORY && it->kind != DRAIN_WINDOW) || it->epoch == r->epoch)
 		return false;
 	r->epoch = it->epoch;
-	r->held = *it; /* what it points to lives until the next drain_next() */
+	r->held = *it; /* its data is valid until the next drain_next() */
 	r->holds = true;
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clock arithmetic, see clocks.h. Times since 1970 in nanoseconds need 61 bits, more than a double has: differences are taken as integers
- * first, and only those become doubles.
+ * Clock arithmetic, see clocks.h. Times since 1970 in nanoseconds need 61 bits, more than a double
+ * has: differences are computed as integers, and only those become doubles.
  */
 #include "engine/clocks.h"
 
@@ -67,7 +67,7 @@ static double slope(const struct samples *s)
 	return ret;
 }
 
-/* Whether a match has one side end before the other starts, by more than slack. */
+/* Whether one side of a match ends before the other starts, by more than slack. */
 static bool contradicts(const struct clock_fit *f, const struct clock_match *m, double slack)
 {
 	return (double)difference(m->ref_start, clocks_apply(f, m->end)) > slack || (double)difference(clocks_apply(f, m->start), m->ref_end) > slack;

@@ -212,7 +212,7 @@ struct err *ranks_open(const struct rank *r, struct sbt_reader **ret)
 
 /* ---- writing ------------------------------------------------------------------------------------------------------ */
 
-/* How the set names a trace: below its own folder relative to that. */
+/* The name of a trace in the set: relative to the set's folder if it is below it. */
 static char *named(const char *set_path, const char *file)
 {
 	char *folder = folder_of(set_path), *base = realpath(*folder ? folder : ".", NULL), *full = realpath(file, NULL), *ret;

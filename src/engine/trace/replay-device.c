@@ -45,7 +45,8 @@ struct replay_choice replay_choice_default(const struct engine *en)
 		.overlap = en->set.number[SET_REPLAY_ORDER] != 0};
 }
 
-/* Without a choice for replays, what `--gpu` says counts, else what the trace was recorded on. */
+/* Chooses the kind of device: without a choice for replays it is that of `--gpu`, else the one the
+ * trace was recorded on. */
 static struct err *choose_soft(
 	const struct engine *en, const struct sbt_meta *meta, enum replay_on on, bool *ret)
 {
@@ -135,7 +136,7 @@ struct err *replay_device_open(
 	o.no_sandbox = c->no_sandbox || !en->set.number[SET_REPLAY_SANDBOX];
 	if (en->hooks.executes)
 		en->hooks.executes(en->hooks.arg, o.no_sandbox);
-	/* who names another kind of device than the recording's means it */
+	/* a choice that names another kind of device than the recording's is deliberate */
 	o.flags = (c->touched ? REPLAYER_TOUCHED : 0) | (c->overlap ? REPLAYER_OVERLAPS : 0) |
 		(c->any_device || (c->on != REPLAY_ON_AUTO && soft != meta->soft) ? REPLAYER_ANY_DEVICE : 0);
 	e = device_open(&d, &o);

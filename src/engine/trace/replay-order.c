@@ -12,7 +12,7 @@ struct starts {
 	size_t n, cap;
 };
 
-/* most: so many are enough. */
+/* Reads starts; stops when there are `most`. */
 static struct err *read_starts(struct engine *en, size_t most, struct starts *ret)
 {
 	const struct replay_device *rd = en->trace.device;
