@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inferior: what the room attach offers. Launch, stops, threads, stacks, and the stream of commands out of
- * the agent's rings. All calls come from the one thread that launched (ptrace demands it).
+ * The inferior: what the room attach offers. Launch, attach, stops, threads, stacks, and the stream
+ * of commands out of the agent's rings. All calls come from the one thread that launched or
+ * attached (ptrace demands it).
  */
 #ifndef ATTACH_ATTACH_H
 #define ATTACH_ATTACH_H
@@ -20,8 +21,8 @@ struct inferior;
 struct launch_options {
 	char *const *argv;	  /* argv[0] is searched in PATH like execvp */
 	char *const *env_changes; /* "NAME=value" sets, "NAME" unsets; NULL-terminated; may be NULL */
-	const char *cwd;	  /* NULL: ours */
-	const char *in, *out, *err; /* redirections; NULL: ours */
+	const char *cwd;	  /* NULL: tsdb's */
+	const char *in, *out, *err; /* redirections; NULL: tsdb's */
 	bool out_append, err_append;
 	bool keep_aslr;		  /* default off: ADDR_NO_RANDOMIZE, as gdb does */
 	const char *agent;	  /* path of libtsdb-agent.so; NULL: no agent (no GPU capture) */
@@ -30,8 +31,9 @@ struct launch_options {
 	bool children;		  /* follow child processes, see below */
 };
 
-/* Starts the program stopped right after exec, with the control block set up and ours to configure; the caller
- * then resumes it. Every refusal (not found, not executable, 32-bit, ptrace not permitted) is one sentence with its cure. */
+/* Starts the program and stops it right after exec, with the control block ready for the caller to
+ * configure; the caller then resumes it. Every refusal (not found, not executable, 32-bit, ptrace
+ * not permitted) is one sentence with its cure. */
 struct err *inferior_launch(struct inferior **ret, const struct launch_options *o) TS_CHECK;
 
 struct attach_options {
@@ -56,24 +58,30 @@ struct attach_result {
 	bool waiting;		/* the program has not initialised the driver yet: capture begins when it does */
 	bool stopped;		/* SIGSTOP or its like had stopped the process: it stays so until inferior_wake() or somebody's SIGCONT */
 };
-/* Attaches to a process that runs, loads the agent into it, and stops it. Every refusal is one sentence with its cure, and leaves the process as it was (but for
- * the library, when the agent was in it and refused). If tsdb is killed at any moment the process runs on. */
+/* Attaches to a running process, loads the agent into it, and stops it. Every refusal is one
+ * sentence with its cure, and leaves the process as it was (except for the library, if the agent
+ * was loaded and refused). If tsdb is killed at any moment the process runs on. */
 struct err *inferior_attach(struct inferior **ret, const struct attach_options *o, struct attach_result *ret_result) TS_CHECK;
-/* Processes called name, tsdb itself left out: fills up to max, returns how many there are. */
+/* Finds processes called name, except tsdb itself: fills in up to max, returns how many there
+ * are. */
 unsigned inferior_find(const char *name, pid_t *ret, unsigned max);
-/* Waits for one that is not among the old ones. False: *interrupt became true. */
+/* Waits for such a process that is not among the old ones. Returns false if *interrupt became
+ * true. */
 bool inferior_await(const char *name, const pid_t *old, unsigned nold, volatile bool *interrupt, pid_t *ret);
-/* Sends SIGCONT to a process that was found stopped, and that has not been continued since; it runs after the next resume. False: it is none. */
+/* Sends SIGCONT to a process that was found stopped and has not been continued since; it runs after
+ * the next resume. Returns false if the process is not in that state. */
 bool inferior_wake(struct inferior *inf);
-/* Whether it was attached to: it was there before, and lives on. */
+/* Whether tsdb attached to the process: it existed before, and will live on. */
 bool inferior_attached(const struct inferior *inf);
-/* Asks the agent to go; the program runs after that. The caller waits and drains, resuming from stops, until inferior_agent_left(). */
+/* Asks the agent to go; the program runs meanwhile. The caller waits and drains, and resumes from
+ * stops, until inferior_agent_left(). */
 struct err *inferior_leave(struct inferior *inf) TS_CHECK;
 bool inferior_agent_left(const struct inferior *inf);
-/* Lets go of the process; what was stopped runs on. The caller frees. An agent that has not left goes by itself. */
+/* Lets go of the process; stopped threads run on. The caller frees inf. An agent that has not left
+ * goes by itself. */
 struct err *inferior_detach(struct inferior *inf) TS_CHECK;
 
-/* One that was launched is killed if it lives, and reaped; one that was attached to is let go of. */
+/* A launched process is killed if it lives, and reaped; one that tsdb attached to is let go of. */
 void inferior_free(struct inferior *inf);
 struct err *inferior_kill(struct inferior *inf) TS_CHECK;
 
@@ -90,7 +98,9 @@ enum inferior_event_kind {
 	INFERIOR_STOP_AGENT,  /* tid is at tsdb_agent_stop; control->stop says why */
 	INFERIOR_STOP_SIGNAL, /* a signal is about to be delivered (passed on by the next resume); SIGSEGV and the like */
 	INFERIOR_STOP_INTERRUPT, /* inferior_interrupt() took effect */
-	INFERIOR_FORKED,      /* child = new process, the inferior is running; let go of, its agent inert, or followed */
+	/* child = new process; the inferior is running. The child was let go of, with its agent
+	 * inert, or is followed */
+	INFERIOR_FORKED,
 	INFERIOR_EXECED,      /* the inferior is running a new program; agent state starts again */
 };
 struct inferior_event {
@@ -107,17 +117,19 @@ struct err *inferior_wait(struct inferior *inf, int timeout_ms, struct inferior_
 /* Asks for a stop; async-signal-safe, may be called from a SIGINT handler. */
 void inferior_interrupt(struct inferior *inf);
 
-/* Following children (launch_options.children): a new process becomes an inferior of its own, with a control block of its own, configured like its
- * parent's but without breakpoints and windows, and follows its children in turn. It has not run yet: the caller takes it and resumes it. Whoever follows
- * waits with inferior_wait_any() and takes children after every event. */
-/* The oldest child of inf that has not been taken: the caller's to free; NULL: none. inferior_free() of inf leaves its children alone, but for those not taken. */
+/* Following children (launch_options.children): a new process becomes an inferior with its own
+ * control block, configured like its parent's but without breakpoints and windows, and its children
+ * are followed in turn. It has not run yet: the caller takes it and resumes it. A caller that
+ * follows children waits with inferior_wait_any() and takes children after every event. */
+/* The oldest child of inf that has not been taken; the caller frees it. NULL: none. inferior_free()
+ * of inf frees only children that were not taken. */
 struct inferior *inferior_take_child(struct inferior *inf);
-/* Children that could not be followed (too many at once), of the whole family. */
+/* How many children, of the whole family, could not be followed (too many at once). */
 unsigned inferior_children_missed(const struct inferior *inf);
-/* The process that started it; 0 for the one that was launched. */
+/* The process that started this one; 0 for the launched one. */
 pid_t inferior_parent(const struct inferior *inf);
-/* As inferior_wait() for whichever of n inferiors has something to say: *ret_i tells which. Those that are stopped or dead are passed over;
- * an event of kind INFERIOR_NONE: the time is over. */
+/* Like inferior_wait(), for n inferiors: *ret_i says which one has an event. Stopped and dead ones
+ * are skipped. INFERIOR_NONE: the time is over. */
 struct err *inferior_wait_any(struct inferior *const *infs, unsigned n, int timeout_ms, unsigned *ret_i, struct inferior_event *ret) TS_CHECK;
 
 /* With a terminal on stdin the inferior owns it while it runs and tsdb at every stop; resume and wait see to that. The shell calls
@@ -135,12 +147,13 @@ void inferior_handle_signal(struct inferior *inf, int sig, bool stop, bool pass)
 struct err *inferior_gpu_read(struct inferior *inf, uint64_t addr, void *dst, size_t n, int timeout_ms) TS_CHECK;
 struct err *inferior_gpu_write(struct inferior *inf, uint64_t addr, const void *src, size_t n, int timeout_ms) TS_CHECK;
 struct err *inferior_gpu_sync(struct inferior *inf, uint32_t stream, int timeout_ms) TS_CHECK;
-/* Of the last inferior_gpu_read(): 0, or what was read is a copy of the memory as it was before
- * this command, where the capture's span began: the device has faulted, and its memory is gone. */
+/* About the last inferior_gpu_read(). 0: it read the memory itself. Else the device has faulted and
+ * its memory is lost; the read returned a copy from before this command, where the capture's span
+ * began. */
 uint64_t inferior_gpu_read_before(const struct inferior *inf);
-/* From here on copies of device memory lie in a process of their own, the program `keeper`
- * (tsdb-keeper), so that they outlive a fault of the device; softgpu: as in launch_options. Nothing
- * when there is one already. */
+/* From here on copies of device memory are in another process, the program `keeper` (tsdb-keeper),
+ * so that they survive a fault of the device; softgpu: as in launch_options. Does nothing if there
+ * is a keeper already. */
 struct err *inferior_keep(struct inferior *inf, const char *keeper, const char *softgpu) TS_CHECK;
 void inferior_keep_end(struct inferior *inf);
 /* At a STOP_AGENT: the stopped thread's agent ends the span of captured commands (wire.h, REQ_END_SPAN). All threads are resumed; the caller
@@ -162,7 +175,8 @@ bool inferior_thread(struct inferior *inf, unsigned i, struct inferior_thread *r
 /* Remote unwinding of a stopped thread (libunwind-ptrace), innermost first. *ret is a heap array the caller frees. */
 struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, struct backtrace_frame **ret,
 	unsigned *ret_n) TS_CHECK;
-/* Local variables and arguments of a frame for `bt full`, as "name = value" lines, as far as DWARF tells. */
+/* Local variables and arguments of a frame for `bt full`, as "name = value" lines, if DWARF
+ * describes them. */
 struct err *inferior_frame_locals(struct inferior *inf, pid_t tid, unsigned frame, struct buf *out) TS_CHECK;
 
 struct inferior_library {
@@ -174,59 +188,68 @@ bool inferior_library(struct inferior *inf, unsigned i, struct inferior_library 
 
 /* ---- the stream of commands ------------------------------------------------------------------------------------------ */
 
-/* What the drainer hands over, in order. Pointers in it live until the next call of drain_next(). */
+/* What drain_next() returns, in order. Pointers in it are valid until the next call. */
 enum drain_kind { DRAIN_NONE, DRAIN_CMD, DRAIN_STACK, DRAIN_TIME, DRAIN_CODE, DRAIN_MEMORY, DRAIN_WINDOW };
-/* Of a piece of memory: it begins (complete at once with memory.has_bytes false or size 0), its bytes in order, or: the rest will never come. */
-/* SAME: bytes are hashes (struct sbt_hash) of the pages that the next nbytes of the piece consist of, and that tsdb has. */
+/* A part of a piece of memory: its beginning (which is all of it if memory.has_bytes is false or
+ * size is 0), its bytes in order, or a notice that the rest will never come. */
+/* SAME: the bytes are hashes (struct sbt_hash) of the pages in the next nbytes of the piece; tsdb
+ * has those pages already. */
 enum drain_part { DRAIN_PIECE_BEGINS, DRAIN_PIECE_BYTES, DRAIN_PIECE_SAME, DRAIN_PIECE_CUT };
 struct drain_item {
 	enum drain_kind kind;
 	struct sbt_cmd cmd;	   /* CMD */
 	uint32_t epoch;		   /* CMD, MEMORY, WINDOW: how often the process had executed another program by then */
-	uint32_t stack;		   /* STACK: comes before the first command that has it */
+	uint32_t stack;		   /* STACK: comes before the first command with this stack */
 	const struct sbt_frame *frames;
 	unsigned n;
 	uint32_t corr;		   /* TIME */
-	uint64_t seq;		   /* TIME: the command with that correlation id; 0 when it is not known (yet): drop it */
+	/* TIME: the command with that correlation id; 0 when it is not known (yet): ignore the
+	 * time */
+	uint64_t seq;
 	uint64_t start_ns, end_ns;
 	uint64_t hash;		   /* CODE: all of it, assembled */
 	const void *code;
 	size_t code_size;
 	enum code_kind code_kind;
-	uint64_t piece;		   /* MEMORY: which; several may be under way */
+	uint64_t piece;		   /* MEMORY: which piece; several may be under way */
 	enum drain_part part;
 	struct sbt_memory memory;  /* BEGINS */
-	const void *bytes;	   /* BYTES: in shared memory, the program may scribble on them */
+	const void *bytes; /* BYTES: in shared memory, where the program may overwrite them */
 	size_t nbytes;
 	bool ended, complete, no_end; /* WINDOW, with seq: see struct tsdb_msg_window; an end comes after all memory of its span */
 };
 
-/* Host modules that frames refer to, defined before first use; same indices as in sbt_frame.module. */
+/* A host module that frames refer to, defined before first use; the index is that of
+ * sbt_frame.module. */
 bool drain_module(struct inferior *inf, uint32_t index, struct sbt_host_module *ret);
-/* In frames whose module is SBT_MODULE_PYTHON the offset is this index. Strings live as long as inf. */
+/* A place in Python source: in frames whose module is SBT_MODULE_PYTHON, offset is its index.
+ * Strings are valid as long as inf. */
 bool drain_place(struct inferior *inf, uint64_t index, struct sbt_place *ret);
-/* The next item, merged over all threads by seq. DRAIN_NONE when nothing can be merged yet, or, without final, after some MB, so that
- * the caller can look after the inferior. With final set and the inferior dead everything is given out, even if an earlier
- * seq never came; while it lives a command that is still in a call holds back the later ones, so that seqs always
- * rise. Does not block. Never an error for what the inferior wrote: see drain_warning(). */
+/* The next item, merged over all threads by seq. DRAIN_NONE when nothing can be merged yet, or,
+ * without final, after some MB, so that the caller can attend to the inferior. With final set and
+ * the inferior dead everything is returned, even if an earlier seq never came; while it lives a
+ * command that is still in a call holds back the later ones, so that seqs always rise. Does not
+ * block. What the inferior wrote never makes this fail: see drain_warning(). */
 struct err *drain_next(struct inferior *inf, bool final, struct drain_item *ret) TS_CHECK;
-/* What drain_next() holds back although it is published, because of an earlier command that is still in a call: the one with the lowest seq > after,
- * which stays where it is. Looks at what the last drain_next() saw. False: none. */
+/* The first command with seq > after that drain_next() holds back, although it is published,
+ * because an earlier command is still in a call. The command is not taken. Looks only at what the
+ * last drain_next() saw. Returns false if there is none. */
 bool drain_peek(struct inferior *inf, uint64_t after, struct drain_item *ret);
 /* Commands lost so far, by cause; each is counted once. */
 struct drain_losses {
 	uint64_t full;	    /* a ring was full, with `set capture on-full drop` */
-	uint64_t no_ring;   /* their threads found no ring slot, or no memory to map it: */
-	uint64_t threads;   /* so many threads */
+	uint64_t no_ring;   /* their threads found no ring slot, or no memory to map it; */
+	uint64_t threads;   /* how many threads */
 	uint64_t damaged;   /* the program overwrote what it shares with tsdb; see drain_warning() */
 	uint64_t otherwise; /* a signal handler's within another call, or too large */
 };
-/* All of them; ret may be NULL. */
+/* Their sum; ret may be NULL. */
 uint64_t drain_lost(const struct inferior *inf, struct drain_losses *ret);
-/* The next sentence that the user should see about what could not be drained (a damaged ring), or NULL. Each comes once. Lives as
- * long as the inferior. */
+/* The next sentence for the user about what could not be drained (a damaged ring), or NULL. Each
+ * comes once. Valid as long as the inferior. */
 const char *drain_warning(struct inferior *inf);
-/* Bytes waiting in the fullest ring, or bulk slots that wait, per mille of what there is: the caller drains sooner when it is high. */
+/* How full the fullest ring is, or how many bulk slots wait, per mille: the caller drains sooner
+ * when it is high. */
 unsigned drain_pressure(const struct inferior *inf);
 
 #endif

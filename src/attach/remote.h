@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to the room attach: the address space of a process that we did not start, read from /proc and from its memory alone: the files on disk may
- * be others by now, or in another mount namespace. Everything read is the process' word: bounded and checked.
+ * Private to the room attach: the address space of a process that tsdb did not start. It is read
+ * only from /proc and from the process's memory: the files on disk may have been replaced, or be in
+ * another mount namespace. What is read is under the process's control: it is limited and checked.
  */
 #ifndef ATTACH_REMOTE_H
 #define ATTACH_REMOTE_H
@@ -35,10 +36,11 @@ const struct remote_map *remote_base(const struct remote_space *s, const struct 
 bool remote_read(pid_t pid, uint64_t addr, void *dst, size_t n);
 bool remote_write(pid_t pid, uint64_t addr, const void *src, size_t n);
 
-/* The segment of that type (PT_DYNAMIC and so on) of an ELF file in memory; base: where its first page is mapped. False: there is none. */
+/* The segment of that type (PT_DYNAMIC and so on) of an ELF file in memory; base: where its first
+ * page is mapped. Returns false if there is none. */
 bool remote_segment(pid_t pid, uint64_t base, uint32_t type, uint64_t *ret_bias, uint64_t *ret_addr, uint64_t *ret_size);
 
-/* Functions that an ELF file in memory offers by name (its dynamic symbols). */
+/* The dynamic symbols of an ELF file in memory. */
 struct remote_symbols {
 	struct remote_symbol {
 		uint64_t addr, size;
@@ -47,12 +49,13 @@ struct remote_symbols {
 	unsigned n;
 	char *strings;
 };
-/* base: where its first page is mapped. False: it has none that can be read, or too many. */
+/* base: where its first page is mapped. Returns false if it has no readable symbols, or too
+ * many. */
 bool remote_symbols_read(struct remote_symbols *r, pid_t pid, uint64_t base);
 void remote_symbols_free(struct remote_symbols *r);
-/* 0: not there. */
+/* Returns 0 if there is no such symbol. */
 uint64_t remote_symbol_addr(const struct remote_symbols *r, const char *name);
-/* The function that addr is in; NULL: none that has a name. */
+/* The named function that contains addr; NULL: none. */
 const char *remote_symbol_at(const struct remote_symbols *r, uint64_t addr);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to the room attach: what depends on the processor that the inferior runs on. Everything
- * else in the room knows registers by these names only. x86-64.c is the one that exists; another
- * processor is another file with the same functions, and its lines in this header.
+ * Private to the room attach: what depends on the processor that the inferior runs on. The rest of
+ * the room uses registers only by these names. x86-64.c is the only implementation; another
+ * processor needs another file with the same functions, and its lines in this header.
  */
 #ifndef ATTACH_ARCH_H
 #define ATTACH_ARCH_H
@@ -26,11 +26,11 @@ uint64_t arch_sp(const struct arch_regs *r);
 uint64_t arch_thread_pointer(const struct arch_regs *r); /* base of the thread's own variables */
 bool arch_runs_64_bit(const struct arch_regs *r);	 /* not in a 32-bit mode */
 
-/* By DWARF's numbers. */
+/* DWARF's register numbers. */
 enum { ARCH_DWARF_REGISTERS = 17, ARCH_DWARF_SP = 7, ARCH_DWARF_PC = 16 };
-/* Those that a called function gives back as they were, and the program counter: a bit each. */
+/* Registers that a called function preserves, and the program counter: one bit each. */
 #define ARCH_DWARF_PRESERVED (1u << 3 | 1u << 6 | 1u << 7 | 0xfu << 12 | 1u << 16)
-/* A call puts the return address on top of the stack: so many bytes. */
+/* How many bytes a call pushes onto the stack: the return address. */
 enum { ARCH_CALL_PUSHES = 8 };
 bool arch_dwarf_register(const struct arch_regs *r, unsigned number, uint64_t *ret);
 
@@ -47,42 +47,39 @@ struct arch_syscall {
 	uint64_t arg[6];
 };
 struct arch_syscall arch_syscall(const struct arch_regs *r);
-/* The result that the stopped thread is about to see. */
+/* Sets the result of the system call that the stopped thread is in. */
 void arch_syscall_answer(pid_t tid, long result);
-/*
- * A system call that was interrupted by our stop is made again when the thread goes on: as the
- * kernel does it, but where that would go on with a rest of time, which only the kernel knows, the
- * call begins anew; sleeps that tell the rest are given it. Other threads: unchanged.
- */
+/* Makes a system call that tsdb's stop interrupted happen again when the thread goes on, as the
+ * kernel does. Where the kernel would continue with the remaining time, which only it knows, the
+ * call begins anew; sleeps that report the remaining time get it. Other threads stay unchanged. */
 void arch_syscall_again(struct arch_regs *r);
 
 /* ---- calls into the inferior ---- */
 
-/*
- * What a signal handler's frame is for the kernel, this frame is for us: below what the thread's
- * function may use under its stack pointer lie all its registers, its vector state and its signal
- * mask, in the layout of rt_sigreturn(2), and the called function returns to the C library's code
- * that makes this system call.
- */
+/* The frame of an injected call. It is like a signal handler's frame: below the part of the stack
+ * that the thread's function may use it holds all registers, the vector state and the signal mask,
+ * in the layout of rt_sigreturn(2), and the called function returns to the C library's code that
+ * makes this system call. */
 struct arch_frame {
 	uint64_t sp;   /* the stack pointer when the called function begins */
-	uint64_t text; /* as many bytes as were asked for, for an argument */
+	uint64_t text; /* room of the requested size, for a text argument */
 };
-/* Writes it onto the stack of the stopped thread. False: state or stack cannot be read, written. */
+/* Writes the frame onto the stack of the stopped thread. Returns false if state or stack cannot be
+ * read or written. */
 bool arch_frame_write(pid_t tid, const struct arch_regs *r, uint64_t mask, uint64_t return_to,
 	size_t text_bytes, struct arch_frame *ret);
-/* Makes r those of a thread that calls fn(a, b) on the frame. */
+/* Changes r so that the thread calls fn(a, b) on the frame. */
 void arch_call(struct arch_regs *r, const struct arch_frame *f, uint64_t fn, uint64_t a, uint64_t b);
-/* Makes r those of a thread whose called function has just returned. */
+/* Changes r to what it is when the called function has just returned. */
 void arch_call_over(struct arch_regs *r, const struct arch_frame *f, uint64_t return_to);
-/* In a syscall-stop: whether the thread is about to become what it was. */
+/* In a syscall-stop: whether the thread is about to restore its old state. */
 bool arch_call_is_back(const struct arch_regs *r, const struct arch_frame *f);
 
 /* The C library's code that ends signal handlers: these instructions. */
 extern const uint8_t arch_sigreturn_code[];
 extern const size_t arch_sigreturn_bytes;
-/* The word of process pid that holds errno's offset from the thread pointer, by the code of
- * __errno_location() at that address; 0: it is not the code that we know. */
+/* The address in process pid of the word that holds errno's offset from the thread pointer, found
+ * from the code of __errno_location() at that address; 0: that code is not known. */
 uint64_t arch_errno_word(pid_t pid, uint64_t errno_location);
 
 #endif

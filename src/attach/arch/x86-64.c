@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * x86-64. (Layouts: System V psABI; Linux, arch/x86/kernel/signal.c and fpu/signal.c, arch/x86/include/uapi/asm/sigcontext.h.)
+ * The x86-64 functions of arch.h. (Layouts: System V psABI; Linux, arch/x86/kernel/signal.c and
+ * fpu/signal.c, arch/x86/include/uapi/asm/sigcontext.h.)
  */
 #include "attach/arch/arch.h"
 
@@ -22,14 +23,15 @@
 #define XSAVE_HEADER 512u
 #define XSAVE_LEAST 576u
 #define XSAVE_SW 464u
-#define AMX_FEATURES (3ull << 17) /* tile configuration and data: their owner has asked the kernel for a larger frame */
+/* tile configuration and data: a thread that uses them asks the kernel for a larger frame */
+#define AMX_FEATURES (3ull << 17)
 #define FLAGS_OF_CALL 0x202u	  /* interrupts on, direction forwards, no single step */
 
 /* Flags of the frame (Linux, arch/x86/include/uapi/asm/ucontext.h). */
 #define FRAME_FP_XSTATE 1u
 #define FRAME_SS 2u
 #define FRAME_STRICT_SS 4u
-/* An alternate signal stack that the kernel refuses to set, silently: the thread's own is kept. */
+/* An alternate signal stack that the kernel silently refuses to set: the thread keeps its own. */
 #define NO_ALTSTACK 0xfu
 
 /* What marks an extended state (Linux, arch/x86/include/uapi/asm/sigcontext.h, struct _fpx_sw_bytes). */
@@ -127,7 +129,7 @@ void arch_syscall_answer(pid_t tid, long result)
 	ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rax), result);
 }
 
-/* As arch_do_signal_or_restart() in the kernel. */
+/* Like arch_do_signal_or_restart() in the kernel. */
 void arch_syscall_again(struct arch_regs *regs)
 {
 	struct user_regs_struct *r = &regs->user;
@@ -161,7 +163,8 @@ static void fill_frame(struct frame *f, const struct arch_regs *now, uint64_t re
 		.rip = r->rip, .eflags = r->eflags, .cs = (uint16_t)r->cs, .ss = (uint16_t)r->ss, .fpstate = fpstate, .mask = mask};
 }
 
-/* The size that the kernel takes a thread's state to have: without tiles, unless the thread uses them. */
+/* The size that the kernel uses for a thread's state: without tiles, unless the thread uses
+ * them. */
 static uint32_t xsave_size(uint64_t features)
 {
 	uint32_t size = XSAVE_LEAST, a, b, c, d;
@@ -175,7 +178,8 @@ static uint32_t xsave_size(uint64_t features)
 	return size;
 }
 
-/* Makes of PTRACE_GETREGSET's answer what belongs into a frame: (Linux, check_xstate_in_sigframe()). Returns its bytes, 0: cannot. */
+/* Makes the frame's vector state from PTRACE_GETREGSET's answer (Linux,
+ * check_xstate_in_sigframe()). Returns its bytes, 0 on failure. */
 static uint32_t take_vectors(pid_t tid, uint8_t *x)
 {
 	struct iovec v = {x, XSAVE_MAX};
@@ -249,7 +253,7 @@ bool arch_call_is_back(const struct arch_regs *r, const struct arch_frame *f)
 const uint8_t arch_sigreturn_code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 const size_t arch_sigreturn_bytes = sizeof arch_sigreturn_code;
 
-/* It is `mov WORD(%rip), %rax; add %fs:0, %rax; ret`, perhaps behind an endbr64. */
+/* The known code is `mov WORD(%rip), %rax; add %fs:0, %rax; ret`, perhaps after an endbr64. */
 uint64_t arch_errno_word(pid_t pid, uint64_t at)
 {
 	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, mov[] = {0x48, 0x8b, 0x05},

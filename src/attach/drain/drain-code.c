@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Assembles a module's code from the pieces in a ring. Memory grows with what came, never with what was announced.
+ * Assembles a module's code from the pieces in a ring. Memory grows with the bytes that came, never
+ * with the announced size.
  */
 #include "attach/drain/drain.h"
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory contents out of the bulk slots (capture/wire.h, "Memory"), and the messages that a span begins or has ended. The
- * bytes are handed out where they lie: what a program scribbles on them meanwhile harms its own trace only. The slot's head is
- * copied first. When something makes no sense the slots are abandoned: pieces under way are cut, and slots are emptied from then
- * on so that no thread waits. Of a dead program, slots behind a ticket that was never filled are used, too.
+ * Memory contents out of the bulk slots (capture/wire.h, "Memory"), and the messages that a span
+ * begins or has ended. The bytes are handed out in place: if the program overwrites them meanwhile,
+ * it harms only its own trace. The slot's head is copied first. When a slot makes no sense all
+ * slots are abandoned: pieces under way are cut, and slots are emptied from then on so that no
+ * thread waits. After the program has died, slots behind a ticket that was never filled are used,
+ * too.
  */
 #include "attach/drain/drain.h"
 
@@ -16,7 +18,7 @@
 
 enum { STAGE_BEGIN = 1, STAGE_BYTES = 2, STAGE_CUT = 4 }; /* BYTES: or hashes of pages */
 
-/* A slot, or what was saved of one when its program executed another one. */
+/* A slot, or what was kept of one when its program executed another one. */
 struct drain_bulk_head {
 	uint64_t piece, seq, addr, size, offset;
 	uint32_t role, owner, module, ctx, flags, n, name_len;
@@ -46,10 +48,10 @@ struct drain_bulk {
 	uint32_t lap[TSDB_BULK_SLOTS]; /* times each slot was given back */
 	bool bad;
 	bool gaps;    /* a ticket may never have been filled: its program is dead or executed another one */
-	bool exec;    /* saved holds, or open belongs to, what the program was before an exec */
+	bool exec;    /* saved has, or open belongs to, data of the program before an exec */
 	bool drained; /* the program is dead and nothing is left */
 	int held;	/* the slot that the last item lies in; -1: none */
-	unsigned stages; /* what is still to be handed out of cur */
+	unsigned stages; /* parts of cur that are still to be handed out */
 	struct drain_bulk_head cur;
 	const void *bytes;
 	struct open_piece *open;
@@ -103,12 +105,13 @@ static bool map_slots(struct inferior *inf, struct drain_bulk *b)
 
 /* ---- slots ---- */
 
-/* Bytes that lie in a slot. */
+/* How many bytes are in a slot. */
 static size_t filled(const struct drain_bulk_head *h)
 {
 	const size_t n = h->flags & TSDB_BULK_SAME ? ((uint64_t)h->n + SBT_PAGE - 1) / SBT_PAGE * sizeof(struct sbt_hash) : h->n;
 
-	return n > TSDB_BULK_BYTES ? 0 : n; /* it will be seen to be wrong, or belongs to nothing */
+	/* an invalid slot, which is noticed later, or one that belongs to nothing */
+	return n > TSDB_BULK_BYTES ? 0 : n;
 }
 
 static void give_back(struct tsdb_control *c, struct drain_bulk *b, unsigned i)
@@ -179,7 +182,7 @@ static void add_piece(struct drain_bulk *b, const struct drain_bulk_head *h)
 	b->open[b->nopen++] = (struct open_piece){.piece = h->piece, .size = h->size};
 }
 
-/* NULL, or why the first slot of a piece makes no sense. */
+/* Returns why the first slot of a piece makes no sense; NULL: it is valid. */
 static const char *bad_first(const struct drain_bulk *b, const struct drain_bulk_head *h)
 {
 	if (h->offset)
@@ -228,7 +231,7 @@ static const char *judge_first(struct drain_bulk *b)
 	return NULL;
 }
 
-/* Looks at cur and decides what is to be handed out. NULL, or why it makes no sense. */
+/* Looks at cur and decides what to hand out. Returns why it makes no sense; NULL: it is valid. */
 static const char *judge(struct drain_bulk *b)
 {
 	const struct drain_bulk_head *h = &b->cur;
@@ -301,7 +304,7 @@ static bool give_cut(struct drain_bulk *b, uint32_t epoch, struct drain_item *re
 	return true;
 }
 
-/* The next slot into cur; false: none is ready. */
+/* Takes the next slot into cur; returns false if none is ready. */
 static bool take_slot(struct inferior *inf, struct drain_bulk *b, bool dead)
 {
 	struct tsdb_control *c = inf->control;
@@ -347,7 +350,7 @@ static bool take_saved(struct drain_bulk *b)
 	return true;
 }
 
-/* Nothing is told any more; nobody shall wait. */
+/* Nothing is handed out any more; empties the slots so that no thread waits. */
 static void empty_slots(struct inferior *inf, struct drain_bulk *b)
 {
 	for (unsigned i = 0; i < TSDB_BULK_SLOTS; i++)
@@ -355,7 +358,8 @@ static void empty_slots(struct inferior *inf, struct drain_bulk *b)
 			give_back(inf->control, b, i);
 }
 
-/* The next slot or saved slot into cur. False: none; pieces that will never be complete are marked then. */
+/* Takes the next slot or saved slot into cur. Returns false if there is none; pieces that will
+ * never be complete are then marked. */
 static bool take(struct inferior *inf, struct drain_bulk *b, bool dead)
 {
 	if (take_saved(b))
@@ -431,7 +435,7 @@ static void save_slots(struct inferior *inf, struct drain_bulk *b)
 	}
 }
 
-/* What is handed out in parts at the moment must not lie in a slot any more. */
+/* A piece that is being handed out in parts must not be in a slot any more: copies it. */
 static void save_current(struct drain_bulk *b)
 {
 	void *copy;
@@ -445,7 +449,7 @@ static void save_current(struct drain_bulk *b)
 	b->bytes = copy;
 }
 
-/* The old program's span has no end of its own. */
+/* Ends the old program's span, which has no end of its own. */
 static void end_span(struct inferior *inf, struct drain_bulk *b)
 {
 	int open = b->in_span;
@@ -458,7 +462,7 @@ static void end_span(struct inferior *inf, struct drain_bulk *b)
 		b->windows[b->nwindows++] = (struct drain_window){.msg = {.seq = inf->drain->last_seq, .ended = 1}, .lapsed = true};
 }
 
-/* The new program's agent begins with ticket 0. */
+/* Starts again for the new program, whose agent begins with ticket 0. */
 void drain_bulk_exec(struct inferior *inf)
 {
 	struct drain_bulk *b = inf->drain->bulk;
@@ -492,7 +496,8 @@ bool drain_window_add(struct inferior *inf, const struct tsdb_msg_window *m, uin
 	return true;
 }
 
-/* Spans follow each other, so a beginning and an end come in turn; what came in rings that are read later waits. */
+/* Spans follow each other, so beginnings and ends alternate; messages from rings that are read
+ * later wait. */
 static struct drain_window *next_window(struct drain_bulk *b)
 {
 	struct drain_window *best = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Python's code objects as the agent tells them, and the places in the source that stacks mention: code object and line. Lines are
- * found here, not in the agent, and only for the instructions that occur in stacks. What comes in was written by the inferior.
+ * Python's code objects as the agent describes them, and the places in the source that stacks
+ * mention: code object and line. Lines are found here, not in the agent, and only for the
+ * instructions that occur in stacks. The inferior wrote all input, so it is checked.
  */
 #include "attach/drain/drain.h"
 
@@ -119,7 +120,7 @@ static void grow_slots(struct drain_python *p)
 	free(old);
 }
 
-/* Code that is not known has index ncodes in the eyes of its places. */
+/* The number of a place; it is made if it is new. Unknown code has the index ncodes. */
 static uint32_t place_of(struct drain_python *p, uint32_t code, uint32_t line, const struct sbt_place *place)
 {
 	struct drain_place_slot *s;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One ring of the drainer: mapping, scanning new record headers into an index, copying records out, giving the slot back. Whatever is read
- * twice is checked twice, because the inferior can scribble on a ring while we read it. A command that is still in a call holds
- * back all later ones; so that other threads can go on, which may be what it waits for, held back records are moved out
- * of rings that are half full.
+ * One ring of the drainer: maps it, scans new record headers into an index, copies records out,
+ * gives the slot back. Values that are read twice are checked twice, because the inferior can
+ * change a ring meanwhile. A command that is still in a call holds back all later ones; so that
+ * other threads can go on (it may wait for them), records that are held back are moved out of rings
+ * that are half full.
  */
 #include "attach/drain/drain.h"
 
@@ -81,7 +82,7 @@ static bool add_time(struct drain *d, uint32_t epoch, const struct tsdb_msg_time
 	return true;
 }
 
-/* Copies a message of ours out of the ring, with the size that was checked. */
+/* Copies a message of the agent out of the ring, with the size that was checked. */
 static const void *copy_message(struct drain *d, const void *from, uint32_t size)
 {
 	memcpy(d->record, from, size);
@@ -152,7 +153,7 @@ static void scan(struct inferior *inf, uint32_t ring, struct drain_view *v, uint
 
 /* ---- slots ---- */
 
-/* A slot whose thread has ended and whose records have been handed out. */
+/* Gives back a slot whose thread has ended and whose records have been handed out. */
 static void give_back(struct drain *d, struct tsdb_ring *s, struct drain_view *v, uint64_t head)
 {
 	drain_ring_publish_tail(s, v, head);
@@ -222,7 +223,7 @@ const void *drain_ring_fetch(struct inferior *inf, struct drain_view *v, uint64_
 	return copy_message(inf->drain, p, size);
 }
 
-/* Moves what must wait out of the ring. */
+/* Moves records that must wait out of the ring. */
 static void spill_ring(struct inferior *inf, struct tsdb_ring *s, struct drain_view *v)
 {
 	struct drain *d = inf->drain;

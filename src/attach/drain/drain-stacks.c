@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Turns the agent's stacks (absolute return addresses) into frames (module, ELF address) that mean something after the
- * inferior is gone. Nothing is symbolised here.
+ * Turns the agent's stacks (absolute return addresses) into frames (module, ELF address) that still
+ * mean something when the inferior has ended. Nothing is symbolised here.
  */
 #include "attach/drain/drain.h"
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Merges the rings by seq (capture/wire.h, "Order"). Work is done in batches: a snapshot of the watermark and of every ring's head, one
- * pass over the new record headers that indexes commands and picks out definitions (drain-ring.c), then a heap over the rings. One
- * copy per command, into memory of ours. A ring with a record that makes no sense is abandoned: counted, told in one
- * sentence, emptied from then on so that its thread never waits.
+ * Merges the rings by seq (capture/wire.h, "Order"). Work is done in batches: a snapshot of the
+ * watermark and of every ring's head, one pass over the new record headers that indexes commands
+ * and picks out definitions (drain-ring.c), then a heap over the rings. Each command is copied
+ * once, into tsdb's memory. A ring with a record that makes no sense is abandoned: its loss is
+ * counted and reported in one sentence, and it is emptied from then on so that its thread never
+ * waits.
  */
 #include "attach/drain/drain.h"
 
@@ -11,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define BATCHES_MAX 16u /* before the caller gets a chance to look after the inferior */
+#define BATCHES_MAX 16u /* before the caller can attend to the inferior */
 #define BULK_BATCH 4u	/* bulk slots between two looks at the rings */
 
 struct drain *drain_new(void)
@@ -116,7 +118,7 @@ static void fill_heap(struct drain *d)
 		sift_down(d, i);
 }
 
-/* The root's ring has moved on. */
+/* Updates the heap after the root's ring has moved on. */
 static void heap_next(struct drain *d)
 {
 	const struct drain_view *v = &d->views[d->heap[0].ring];
@@ -150,7 +152,8 @@ static void release_rings(struct inferior *inf)
 		drain_ring_release(inf, i);
 }
 
-/* Everything with seq below it is in the rings when they are looked at after this. */
+/* The watermark: every command with a lower seq is in the rings when they are looked at after
+ * this. */
 static uint64_t load_watermark(struct tsdb_control *c)
 {
 	uint64_t w = atomic_load_explicit(&c->next_seq, memory_order_acquire);
@@ -261,7 +264,7 @@ static void give_time(struct drain *d, struct drain_item *ret)
 		set_time(ret, t->msg.corr, seq, t->msg.start_ns, t->msg.end_ns);
 }
 
-/* One thing out of the present batch. False: the batch is used up. */
+/* Returns one item of the present batch; false if the batch is used up. */
 static bool give(struct inferior *inf, struct drain_item *ret)
 {
 	struct drain *d = inf->drain;

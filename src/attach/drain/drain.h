@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to the room attach: what the files of the drainer share. drain.c merges the rings, drain-ring.c reads one, drain-stacks.c knows modules and stack
- * ids, drain-python.c Python's code, drain-join.c joins times with commands, drain-code.c assembles code, drain-memory.c takes memory contents. Everything that comes out of a
- * ring was written by the inferior and may be anything.
+ * Private to the room attach: shared by the files of the drainer. drain.c merges the rings,
+ * drain-ring.c reads one ring, drain-stacks.c handles modules and stack ids, drain-python.c
+ * Python's code; drain-join.c joins times with commands, drain-code.c assembles code,
+ * drain-memory.c takes memory contents. The inferior wrote everything in the rings, so all of it is
+ * checked.
  */
 #ifndef ATTACH_DRAIN_H
 #define ATTACH_DRAIN_H
@@ -35,9 +37,9 @@ struct drain_python {
 	unsigned slots_cap;
 };
 void drain_python_free(struct drain_python *p);
-/* False: not well-formed. */
+/* Takes a code object's message; returns false if it is malformed. */
 bool drain_python_code(struct drain_python *p, uint32_t epoch, const struct tsdb_msg_python *m);
-/* The number of the place that a TSDB_PC_PYTHON() means, for drain_place(). */
+/* The number, for drain_place(), of the place that a TSDB_PC_PYTHON() means. */
 uint32_t drain_python_place(struct drain_python *p, uint32_t epoch, uint64_t pc);
 
 /* ---- drain-stacks.c ---- */
@@ -66,19 +68,19 @@ struct drain_stacks {
 void drain_stacks_init(struct drain_stacks *s);
 void drain_stacks_free(struct drain_stacks *s);
 void drain_stacks_exec(struct drain_stacks *s);
-/* The id as handed out, or 0 when it was never defined. */
+/* The id as handed out, or 0 if it was never defined. */
 uint32_t drain_stack_id(const struct drain_stacks *s, uint32_t epoch, uint32_t id);
-/* An id is about to be defined. */
+/* Called when an id is about to be defined. */
 void drain_stacks_saw(struct drain_stacks *s, uint32_t epoch, uint32_t id);
-/* These take a whole message of n bytes; false: it is not well-formed. */
+/* These take a whole message of n bytes and return false if it is malformed. */
 bool drain_stacks_mapping(struct drain_stacks *s, uint32_t epoch, const struct tsdb_msg_mapping *m);
-/* ret->kind stays NONE when the stack is known already. */
+/* ret->kind stays NONE if the stack is known already. */
 bool drain_stacks_define(struct drain_stacks *s, uint32_t epoch, const struct tsdb_msg_stack *m, struct drain_item *ret);
 
 /* ---- drain-join.c ---- */
 
-/* Both tables are indexed by the low bits of the correlation id: CUPTI counts it up, so entries are overwritten only
- * after that many calls, long after their times came. */
+/* Both tables are indexed by the low bits of the correlation id. CUPTI counts it up, so entries are
+ * overwritten only after that many calls, long after their times came. */
 #define JOIN_CMDS (1u << 20)
 #define JOIN_TIMES (1u << 16)
 struct join_cmd {
@@ -95,21 +97,22 @@ struct drain_join {
 };
 void drain_join_init(struct drain_join *j);
 void drain_join_free(struct drain_join *j);
-/* Remembers the command; true when its times came before it and are in *ret. */
+/* Remembers the command; returns true if its times came before it, in *ret. */
 bool drain_join_cmd(struct drain_join *j, uint32_t epoch, const struct sbt_cmd *c, struct join_time *ret);
-/* The seq of the command that the time belongs to; 0: not merged yet, kept for drain_join_cmd(). */
+/* The seq of the command that the time belongs to; 0: not merged yet, the time is kept for
+ * drain_join_cmd(). */
 uint64_t drain_join_time(struct drain_join *j, uint32_t epoch, const struct tsdb_msg_time *m);
 
 /* ---- drain-code.c ---- */
 
-/* A module's code on its way through one ring: pieces come in order. */
+/* A module's code as it comes through one ring: pieces come in order. */
 struct drain_code {
 	uint64_t hash, total;
 	enum code_kind kind;
 	bool open;
 	struct buf bytes;
 };
-/* False: not well-formed. ret->kind is DRAIN_CODE when the last piece came. */
+/* Returns false if the piece is malformed. ret->kind is DRAIN_CODE when it was the last one. */
 bool drain_code_piece(struct drain_code *c, const struct tsdb_msg_code *m, struct drain_item *ret);
 void drain_code_free(struct drain_code *c);
 
@@ -119,16 +122,19 @@ struct drain_bulk;
 struct drain_bulk *drain_bulk_new(void);
 void drain_bulk_free(struct drain_bulk *b);
 void drain_bulk_unmap(struct drain_bulk *b);
-/* The next part of a piece; false: no slot is ready. What it points to lives until the next call. final: as drain_next(). */
+/* Returns the next part of a piece; false: no slot is ready. Pointers in it are valid until the
+ * next call. final: as in drain_next(). */
 bool drain_bulk_give(struct inferior *inf, bool final, struct drain_item *ret);
-/* Slots that wait, per mille of all. */
+/* How many slots wait, per mille. */
 unsigned drain_bulk_pressure(const struct inferior *inf);
 void drain_bulk_exec(struct inferior *inf);
-/* What comes next is of the program before an exec: it goes before the new one's commands. */
+/* Whether the next part is of the program before an exec: it comes before the new program's
+ * commands. */
 bool drain_bulk_is_old(const struct drain_bulk *b);
-/* False: it is not well-formed. */
+/* Takes a message about a span; returns false if it is malformed. */
 bool drain_window_add(struct inferior *inf, const struct tsdb_msg_window *m, uint32_t epoch);
-/* The next beginning or end of a span; an end waits for the memory that was sent before it. */
+/* Returns the next beginning or end of a span; an end waits for the memory that was sent before
+ * it. */
 bool drain_window_give(struct inferior *inf, bool begins_only, struct drain_item *ret);
 
 /* ---- drain-ring.c: one ring, drain.c: all of them ---- */
@@ -141,13 +147,13 @@ struct drain_entry {
 	uint64_t at; /* bytes ever written before it; with DRAIN_SPILLED: offset in spill */
 };
 
-/* Our end of a ring. */
+/* tsdb's end of a ring. */
 struct drain_view {
 	uint8_t *data;	  /* 2 * bytes, mapped at first use */
 	uint32_t bytes;	  /* of the ring */
 	uint64_t scanned; /* bytes indexed so far */
 	uint64_t tail;	  /* as published */
-	struct drain_entry *index; /* commands scanned and not handed out: next..n */
+	struct drain_entry *index; /* commands scanned and not handed out yet: next..n */
 	unsigned next, n, cap;
 	bool in_order;	   /* the index has rising offsets, so a tail can be published in the middle of a batch */
 	bool used;	   /* epoch is valid */
@@ -186,8 +192,8 @@ struct drain {
 	struct drain_bulk *bulk;
 	uint64_t spilled;  /* bytes in all spills */
 	uint64_t last_seq; /* handed out */
-	uint64_t lost;	   /* of abandoned rings, of commands that came too late */
-	uint64_t lost_full; /* of slots given back */
+	uint64_t lost;	   /* in abandoned rings, and commands that came too late */
+	uint64_t lost_full; /* in slots given back */
 	struct drain_stacks stacks;
 	struct drain_join join;
 	bool has_time; /* came before its command, which was just handed out */
@@ -200,15 +206,18 @@ struct drain {
 
 /* One sentence for drain_warning(). */
 void drain_warn(struct drain *d, const char *fmt, ...) TS_PRINTF(2, 3);
-/* Drops what is left of the ring's records, counts and tells. */
+/* Drops the remaining records of the ring; counts and reports them. */
 void drain_abandon(struct drain *d, struct tsdb_ring *s, struct drain_view *v, const char *why);
-/* Indexes what is new in slot i, which is in use. A closed slot whose records have been handed out is given back. */
+/* Indexes new records in slot i, which is in use. A closed slot whose records have been handed out
+ * is given back. */
 void drain_ring_look(struct inferior *inf, uint32_t i, uint32_t state);
-/* A copy of the record at offset at; lives until the next. NULL when its size is no longer what it was when it was scanned. */
+/* A copy of the record at offset at, valid until the next call. NULL if its size has changed since
+ * it was scanned. */
 const void *drain_ring_fetch(struct inferior *inf, struct drain_view *v, uint64_t at, uint32_t *ret_size);
 /* Tells the producer that everything before tail has been read. */
 void drain_ring_publish_tail(struct tsdb_ring *s, struct drain_view *v, uint64_t tail);
-/* Between batches: what has been handed out is no longer needed in slot i; what must wait is moved out of a ring that is half full. */
+/* Called between batches: frees what has been handed out of slot i, and moves records that must
+ * wait out of a ring that is half full. */
 void drain_ring_release(struct inferior *inf, uint32_t i);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See handover.h. Who calls is asked of the kernel (SO_PEERCRED), not of the caller.
+ * Passes a file descriptor, see handover.h. The kernel says which process is connected
+ * (SO_PEERCRED); the process's own word is not used.
  */
 #include "attach/inject/handover.h"
 

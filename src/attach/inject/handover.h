@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to the room attach: hands a descriptor to a process of another user, which may not open it through our /proc: through a socket in the abstract
- * space, to that process alone.
+ * Private to the room attach: passes a file descriptor to a process that may not open it through
+ * tsdb's /proc (another user's), over a socket in the abstract namespace. Only that process gets
+ * it.
  */
 #ifndef ATTACH_HANDOVER_H
 #define ATTACH_HANDOVER_H
@@ -11,11 +12,11 @@
 
 struct handover;
 struct err *handover_begin(struct handover **ret) TS_CHECK;
-/* NULL is fine. */
+/* Closes the socket. NULL is fine. */
 void handover_end(struct handover *h);
-/* '@' and the name. Lives as long as h. */
+/* '@' and the socket's name. Valid as long as h. */
 const char *handover_name(const struct handover *h);
-/* Gives fd to pid if it has called. Never blocks. NULL is fine. */
+/* Sends fd if pid has connected. Never blocks. h may be NULL. */
 void handover_serve(struct handover *h, int fd, pid_t pid);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Injected calls. All that a thread needs to come back lies on its stack before it is changed (struct
- * arch_frame). So the whole change is one write of registers, which happens or does not, and the way
- * back needs nobody's help.
+ * Injected calls. All that a thread needs to come back is on its stack before the thread is changed
+ * (struct arch_frame). So the whole change is a single write of registers, and the way back needs
+ * no help from tsdb.
  */
 #include "attach/inject/inject.h"
 
@@ -42,8 +42,8 @@ struct err *inject_prepare(struct inject *j, const struct inject_site *s, struct
 	return NULL;
 }
 
-/* The signal mask comes after the registers: whoever is killed in between leaves a call that signals may interrupt, which is harmless, and never a thread
- * without signals. */
+/* The signal mask is set after the registers: if tsdb is killed in between, the call can be
+ * interrupted by signals, which is harmless; the thread is never left with signals blocked. */
 struct err *inject_call(struct inject *j, struct tracee *t, uint64_t fn, const char *text, uint64_t arg)
 {
 	struct arch_regs r = j->regs;
@@ -103,7 +103,8 @@ static bool is_libdl(const char *name)
 	return !strcmp(name, "libdl.so.2") || (!strncmp(name, "libdl-2.", 8) && strstr(name, ".so"));
 }
 
-/* On Debian its loader's name is a link to libc.so, which with glibc is a text for the linker. */
+/* On Debian the name of musl's loader is a link to libc.so, which with glibc is a text for the
+ * linker. */
 static bool is_musl(const char *name)
 {
 	return !strncmp(name, "ld-musl", 7) || !strncmp(name, "libc.musl", 9) || !strcmp(name, "libc.so");
@@ -137,7 +138,8 @@ static uint64_t find_restore(const struct inject_site *s, const struct remote_ma
 	return found;
 }
 
-/* dlopen() is in the C library since 2.34; before that in libdl, which need not be there, and behind a private name. */
+/* dlopen() is in the C library since 2.34; before that it is in libdl, which may not be loaded, or
+ * behind a private name. */
 static void find_dlopen(struct inject_site *s)
 {
 	const struct remote_map *dl = remote_find(&s->space, is_libdl);

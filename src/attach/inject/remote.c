@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See remote.h. The dynamic section's addresses are as the dynamic linker left them: glibc has added the load address to those of libraries (but not in
+ * Reads another process's memory and symbols, see remote.h. The dynamic section's addresses are as
+ * the dynamic linker left them: glibc has added the load address to those of libraries (but not in
  * the vdso), so both readings are tried.
  */
 #include "attach/remote.h"
@@ -46,7 +47,8 @@ static void take_line(struct remote_space *s, char *line)
 
 	if (s->n >= MAPS_MAX || !maps_line_parse(&l, line))
 		return;
-	maps_line_undelete(&l); /* a library that was replaced on disk since is the same one in the process */
+	/* a library that was replaced on disk is still the same one in the process */
+	maps_line_undelete(&l);
 	MAKE_ROOM(s->maps, s->n, s->cap);
 	s->maps[s->n++] = (struct remote_map){l.start, l.end, l.offset, l.inode, l.r, l.w, l.x, xstrdup(l.path)};
 }
@@ -176,7 +178,7 @@ static bool read_dynamic(pid_t pid, uint64_t base, uint64_t *bias, struct dynami
 	return ret->symtab && ret->strtab && ret->strsz && ret->strsz <= STRINGS_MAX;
 }
 
-/* How many symbols there are: the highest index in the hash table's chains, and one. */
+/* The number of symbols: the highest index in the hash table's chains, plus one. */
 static uint32_t count_gnu(pid_t pid, uint64_t at)
 {
 	uint32_t head[4], *buckets, max = 0, word;

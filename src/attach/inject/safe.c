@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which thread can be borrowed for a call of dlopen(). One that is asleep in a system call that neither malloc() nor the dynamic linker makes is best; one
- * in the middle of either, or in a signal handler, would find their locks and lists half done, so it is never taken. Threads on stacks of their own making
- * (fibres, goroutines) are left alone, too: there may be no room below.
+ * Which thread can be used for a call of dlopen(). The best is one that sleeps in a system call
+ * that neither malloc() nor the dynamic linker makes. A thread in the middle of either, or in a
+ * signal handler, would meet locks and lists in a half-done state, so it is never used. Neither are
+ * threads on stacks of their own making (fibres, goroutines): there may be no room below.
  */
 #include "attach/inject/inject.h"
 
@@ -62,7 +63,7 @@ static enum rank rank_syscall(const struct arch_syscall *call, const char **why)
 	return RANK_ASLEEP;
 }
 
-/* In a restartable sequence (rseq(2)) the kernel, not we, decides where it goes on. */
+/* In a restartable sequence (rseq(2)) the kernel decides where it goes on. */
 static bool in_rseq(pid_t tid)
 {
 #ifdef PTRACE_GET_RSEQ_CONFIGURATION
@@ -209,7 +210,8 @@ static void judge_stack(struct inferior *inf, const struct inject_site *s, struc
 		program |= !libc[1];
 	}
 	free(f);
-	/* A thread that begins or ends is not yet, or no longer, all that the C library needs. */
+	/* A thread that begins or ends does not yet, or no longer, have all that the C library
+	 * needs. */
 	if (!program)
 		worse(l, RANK_NEVER, "at a thread's beginning or end");
 	/* A stack ends where the C library made the thread, or one further out, in _start. */

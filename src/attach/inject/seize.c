@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attaching: every thread is seized, one of them is borrowed for two calls, dlopen() and tsdb_agent_attach() (inject.c), while all others run, for they
- * may hold the locks that these need; then the agent subscribes in a thread of its own, while all run. No EXITKILL, and nothing that would need undoing
- * if we were killed.
+ * Attaching. Every thread is seized, and one of them makes two calls, dlopen() and
+ * tsdb_agent_attach() (inject.c), while all others run, for they may hold the locks that these
+ * calls need. Then the agent subscribes in a thread of its own, while all threads run. There is no
+ * EXITKILL, and nothing that would need undoing if tsdb were killed.
  */
 #include "attach/ptrace/inferior.h"
 
@@ -26,7 +27,7 @@
 #define DESPERATE_MS 1000u /* after which a stack that cannot be followed to its end will do */
 #define CALL_MS 5000u	  /* for dlopen() */
 #define UP_MS 5000u	  /* for CUPTI, which may wait for the device */
-#define BUSY_MS 3000u	  /* for the agent to notice that an earlier tsdb is gone */
+#define BUSY_MS 3000u	  /* for the agent to notice that an earlier tsdb has gone */
 #define BUSY_LOOK_MS 20u
 #define BUSY_LOOK_MOST_MS 320u
 #define LIBC_MS 10000u
@@ -41,8 +42,8 @@ struct attaching {
 	struct attach_result *result;
 	struct inject_site site;
 	struct inject call;
-	struct handover *handover; /* NULL: the process may open our descriptors by itself */
-	uint64_t stopped_ns; /* since when the program is held up; 0: it is not */
+	struct handover *handover; /* NULL: the process may open tsdb's descriptors by itself */
+	uint64_t stopped_ns; /* since when the program is held up; 0: it runs */
 };
 
 static uint64_t now_ns(void)
@@ -67,7 +68,7 @@ static struct err *went_away(struct attaching *a)
 	return has_execed(inf->pid);
 }
 
-/* Whether there is still the program that we attach to. */
+/* Checks that the process still runs the program that tsdb attaches to. */
 static struct err *check_there(struct attaching *a)
 {
 	if (a->inf->died || !a->inf->alive || a->inf->nqueue)
@@ -114,7 +115,7 @@ static bool is_ours(pid_t pid, pid_t tid)
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
 	f = fopen(path, "re");
 	if (!f)
-		return true; /* gone */
+		return true; /* it has ended */
 	while (fgets(line, sizeof(line), f))
 		if (sscanf(line, "TracerPid: %d", &tracer) == 1)
 			break;
@@ -122,7 +123,7 @@ static bool is_ours(pid_t pid, pid_t tid)
 	return tracer == getpid();
 }
 
-/* A thread that a seized one has made is ours already, and will report. */
+/* A thread that a seized one made is traced already, and will report. */
 static struct err *seize_one(struct inferior *inf, pid_t tid, bool *ret_new)
 {
 	struct tracee *t;
@@ -161,7 +162,7 @@ static struct err *seize_round(struct inferior *inf, bool *ret_new)
 	return e;
 }
 
-/* Until nobody new is found: threads not seized yet can make others. */
+/* Repeats until no new thread is found: threads not seized yet can make others. */
 static struct err *seize_all(struct inferior *inf)
 {
 	bool more = false;
@@ -185,7 +186,7 @@ static struct err *no_safe_place(struct attaching *a, const char *why)
 		"try again, or start the program with tsdb");
 }
 
-/* Stops the program with a thread in a safe place, which is prepared. */
+/* Stops the program with a thread in a safe place, and prepares that thread. */
 static struct err *find_place(struct attaching *a, struct tracee **ret)
 {
 	unsigned most = a->o->safe_ms ? a->o->safe_ms : SAFE_MS;
@@ -213,7 +214,8 @@ static struct err *find_place(struct attaching *a, struct tracee **ret)
 	}
 }
 
-/* A thread does not end within a call, so the process is ending, or about to exec: which is told last of the main thread. */
+/* A thread does not end within a call, so the process is ending, or about to exec; the end of the
+ * main thread is reported last. */
 static struct err *thread_gone(struct attaching *a)
 {
 	for (unsigned i = 0; i < 50; i++) {
@@ -223,13 +225,14 @@ static struct err *thread_gone(struct attaching *a)
 	return err_cure(err_new(ERR_INFERIOR, "thread %d ended while tsdb attached to it", a->call.tid), "attach again");
 }
 
-/* How long to wait for the threads at once: while the agent waits for our descriptor it cannot be long. */
+/* How long one wait for the threads may take: short while the agent waits for the descriptor. */
 static int patience_ms(const struct attaching *a)
 {
 	return a->handover ? 2 : 100;
 }
 
-/* A lock that nobody gives back is most likely the borrowed thread's own, taken in code that its stack does not tell of (an allocator that was inlined). */
+/* A lock that is not released is most likely held by the borrowed thread itself, taken in code that
+ * its stack does not show (an inlined allocator). */
 static struct err *no_return(struct attaching *a, const char *function)
 {
 	struct tracee *t;
@@ -247,7 +250,8 @@ static struct err *no_return(struct attaching *a, const char *function)
 		     : "nothing is left to undo: it returns when that lock is given back; attach again then");
 }
 
-/* Lets everybody run until the called function has returned; its thread stands at the way back. */
+/* Lets all threads run until the called function has returned; its thread is then about to restore
+ * its state. */
 static struct err *await_call(struct attaching *a, const char *function)
 {
 	struct patience patience;
@@ -275,7 +279,7 @@ static struct err *await_call(struct attaching *a, const char *function)
 	return no_return(a, function);
 }
 
-/* The thread, stopped and prepared or back from an earlier call, calls fn. */
+/* Makes the thread call fn; it is stopped and prepared, or back from an earlier call. */
 static struct err *call(struct attaching *a, const char *function, uint64_t fn, const char *text, uint64_t arg)
 {
 	struct tracee *t = tracee_find(a->inf, a->call.tid);
@@ -289,7 +293,7 @@ static struct err *call(struct attaching *a, const char *function, uint64_t fn, 
 	return await_call(a, function);
 }
 
-/* The thread becomes what it was. */
+/* Restores the thread. */
 static void end_calls(struct attaching *a)
 {
 	struct tracee *t = a->call.tid ? tracee_find(a->inf, a->call.tid) : NULL;
@@ -306,7 +310,7 @@ static bool is_agent(const char *name)
 	return !strcmp(name, "libtsdb-agent.so");
 }
 
-/* The agent's function, or 0: it is not there. */
+/* The address of the agent's function; 0: the agent is not there. */
 static uint64_t agent_function(struct attaching *a)
 {
 	struct remote_symbols sym;
@@ -327,7 +331,7 @@ static struct err *load_library(struct attaching *a, uint64_t *ret_fn)
 {
 	*ret_fn = agent_function(a);
 	if (*ret_fn)
-		return NULL; /* it stayed from an earlier time */
+		return NULL; /* it stayed from an earlier attach */
 	TRY(call(a, "dlopen", a->site.dlopen, a->o->agent, a->site.dlopen_flags));
 	*ret_fn = agent_function(a);
 	if (*ret_fn)
@@ -347,7 +351,7 @@ static struct err *agent_error(struct attaching *a, int result)
 	return err_new(ERR_INFERIOR, "the agent in process %d cannot reach tsdb: %s", a->inf->pid, strerror(result < 0 ? -result : EINVAL));
 }
 
-/* *ret is what the agent answered. */
+/* *ret is the agent's answer. */
 static struct err *ask_agent(struct attaching *a, uint64_t fn, int32_t *ret)
 {
 	char *path = a->handover ? xstrdup(handover_name(a->handover)) : xasprintf("/proc/%d/fd/%d", getpid(), a->inf->control_fd);
@@ -366,7 +370,8 @@ static struct err *ask_agent(struct attaching *a, uint64_t fn, int32_t *ret)
 	return e;
 }
 
-/* An agent that has just lost its debugger needs a moment, in which the borrowed thread may have to run. */
+/* An agent that has just lost its debugger needs a moment; the borrowed thread may have to run
+ * meanwhile. */
 static struct err *start_agent(struct attaching *a)
 {
 	const unsigned most = a->o->start_ms ? a->o->start_ms : BUSY_MS;
@@ -416,7 +421,8 @@ static struct err *await_agent(struct attaching *a)
 	patience_begin(&patience, a->inf->pid, (a->o->start_ms ? a->o->start_ms : UP_MS) * MS_NS);
 	while (!patience_over(&patience)) {
 		switch (atomic_load_explicit(&c->agent_state, memory_order_acquire)) {
-		case TSDB_AGENT_UP: /* and what was there before is found, unless that does not fit into the rings */
+		/* all existing objects are found, too, unless they do not fit into the rings */
+		case TSDB_AGENT_UP:
 			if (!atomic_load(&c->start_ns) && drain_pressure(a->inf) < RINGS_FULL)
 				break;
 			a->result->start_ns = atomic_load(&c->start_ns) ? atomic_load(&c->start_ns) : now_ns() - start;
@@ -462,7 +468,8 @@ static struct err *read_site(struct attaching *a)
 	}
 }
 
-/* What SIGSTOP has stopped runs while the agent comes in: any thread may hold a lock that this needs. */
+/* Threads that SIGSTOP has stopped run while the agent is loaded: any of them may hold a lock that
+ * is needed. */
 static struct err *attach(struct attaching *a)
 {
 	const struct tracee *leader;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The memory shared with the agent (capture/wire.h): tsdb's end of it. The memfd is sealed against resizing, so that an
- * inferior that truncates it cannot make tsdb fault; what is in it is the inferior's word and never trusted.
+ * The memory shared with the agent (capture/wire.h): tsdb's end of it. The memfd is sealed against
+ * resizing, so that an inferior that truncates it cannot make tsdb fault. The inferior can write to
+ * it, so its contents are never trusted.
  */
 #include "attach/ptrace/inferior.h"
 
@@ -30,7 +31,7 @@ static void set_defaults(struct tsdb_control *c, uint32_t ring_bytes)
 	atomic_store(&c->stack_depth, 64);
 	atomic_store(&c->code, 1);
 	atomic_store(&c->next_seq, 1);
-	for (unsigned i = 0; i < TSDB_RING_LARGE; i++) /* of the others when they are first taken */
+	for (unsigned i = 0; i < TSDB_RING_LARGE; i++) /* the others when they are first used */
 		atomic_store(&c->ring[i].inflight, TSDB_IDLE);
 	c->debugger_pid = (uint32_t)getpid();
 	c->magic = TSDB_WIRE_MAGIC;
@@ -87,8 +88,8 @@ struct err *control_create(struct inferior *inf, uint32_t ring_bytes)
 	return NULL;
 }
 
-/* The old program's agent is gone without a word; a new one may come up in the same process. Configuration,
- * breakpoints and the numbering of commands and threads go on. */
+/* The old program's agent ended without a message; a new one may start in the same process.
+ * Configuration, breakpoints and the numbering of commands and threads go on. */
 void control_exec(struct inferior *inf)
 {
 	struct tsdb_control *c = inf->control;

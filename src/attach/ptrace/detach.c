@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Leaving: breakpoints are disarmed, the agent is asked to go and is waited for, then every thread is let go of, with the signal that it was about to get. Our own
- * traps are swallowed. A process that was launched is let go of in the same way.
+ * Leaves the inferior: disarms breakpoints, asks the agent to go and waits for it, then lets go of
+ * every thread, with its pending signal. The agent's own traps are not delivered. A process that
+ * was launched is let go of in the same way.
  */
 #include "attach/ptrace/inferior.h"
 
@@ -43,7 +44,7 @@ bool inferior_agent_left(const struct inferior *inf)
 	return !inf->alive || !has_agent(inf);
 }
 
-/* Nothing stops the program from here on, and no producer waits for room. */
+/* From here on nothing stops the program, and no producer waits for room in a ring. */
 static void disarm(struct tsdb_control *c)
 {
 	atomic_store(&c->breaks, 0);
@@ -69,7 +70,8 @@ struct err *inferior_leave(struct inferior *inf)
 	return inferior_resume(inf, false);
 }
 
-/* For callers that did not wait: nobody empties the rings, so what does not fit is dropped. */
+/* For callers that did not wait for the agent: the rings are not emptied any more, so records that
+ * do not fit are dropped. */
 static void await_leaving(struct inferior *inf)
 {
 	struct patience patience;
@@ -87,7 +89,8 @@ static void await_leaving(struct inferior *inf)
 	}
 }
 
-/* The agent of a program that was launched has no thread to leave with: it records nothing from here on, waits for nobody, and goes when the next debugger comes. */
+/* The agent of a launched program has no thread to leave with. From here on it records nothing and
+ * waits for nothing; it goes when the next debugger comes. */
 static void silence(struct tsdb_control *c)
 {
 	disarm(c);
@@ -130,7 +133,7 @@ static struct err *let_go(struct inferior *inf)
 		"they are free when tsdb ends");
 }
 
-/* Only threads that are stopped can be let go of. */
+/* Stops all threads: a running thread cannot be let go of. */
 static void stop_for_good(struct inferior *inf)
 {
 	uint64_t deadline = monotonic_ms() + LIMBO_MS;

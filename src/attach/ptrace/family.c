@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Processes that are followed together: one that was launched and its children. They share a directory (capture/wire.h) in which each finds its own
- * control block by its pid, so the environment that children inherit need not be changed. Surprise: the directory outlives the process
- * that was launched, and so does the family: the last member frees it.
+ * Processes that are followed together: the launched one and its children. They share a directory
+ * (capture/wire.h) in which each finds its own control block by its pid, so the environment that
+ * children inherit stays the same. Surprise: the directory and the family may outlive the launched
+ * process: the last member frees them.
  */
 #include "attach/ptrace/inferior.h"
 
@@ -54,7 +55,8 @@ char *family_control(const struct inferior *inf)
 	return xasprintf("/proc/%d/fd/%d", getpid(), inf->family ? inf->family->fd : inf->control_fd);
 }
 
-/* The processes can write into the directory; at worst they do not find their control blocks. */
+/* The processes can write into the directory; the worst result is that they do not find their
+ * control blocks. */
 static struct tsdb_directory_entry *find_entry(struct family *f, uint32_t pid)
 {
 	for (unsigned i = 0; i < TSDB_DIRECTORY_MAX; i++)
@@ -74,7 +76,7 @@ bool family_enter(struct inferior *inf)
 	return true;
 }
 
-/* A child is recorded as its parent is. It has no breakpoints: nobody would be at a prompt. */
+/* A child is recorded like its parent. It has no breakpoints: no user is at a prompt for it. */
 static void copy_configuration(struct tsdb_control *to, struct tsdb_control *from)
 {
 	to->on = atomic_load(&from->on);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Processes by name: what `ps` calls them, or the file name of their program, or what they call themselves.
+ * Finds processes by name: the one that `ps` shows, the file name of the program, or argv[0].
  */
 #include "attach/attach.h"
 
@@ -43,7 +43,8 @@ static bool read_text(pid_t pid, const char *what, char *text, size_t size)
 	return n > 0;
 }
 
-/* Whether it calls itself so (ps cuts names at 15 bytes), or runs a Python script of that name. */
+/* Whether the process calls itself so (ps cuts names at 15 bytes), or runs a Python script of that
+ * name. */
 static bool is_word(pid_t pid, const char *name)
 {
 	char text[4096], path[64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inferior's life and its table of threads. What happens at stops is in stops.c.
+ * The inferior's life and its table of threads. stops.c handles stops.
  */
 #include "attach/ptrace/inferior.h"
 
@@ -173,7 +173,7 @@ struct err *inferior_read(struct inferior *inf, uint64_t addr, void *dst, size_t
 	return err_new(ERR_NOT_FOUND, "cannot access host memory at address 0x%llx", (unsigned long long)addr);
 }
 
-/* Whether tid, killed before, has been reaped now. */
+/* Whether tid, which was killed before, has been reaped. */
 static bool reap_one(pid_t tid)
 {
 	int status;
@@ -182,8 +182,8 @@ static bool reap_one(pid_t tid)
 	return r < 0 || (r > 0 && (WIFEXITED(status) || WIFSIGNALED(status)));
 }
 
-/* Reaps every thread until the leader is gone; false when that takes too long. The kernel tells of the leader's
- * end only after all other threads have been reaped by their tracer. */
+/* Reaps every thread until the leader has ended; returns false when that takes too long. The kernel
+ * reports the leader's end only after its tracer has reaped all other threads. */
 static bool reap_all(struct inferior *inf)
 {
 	struct patience patience;
@@ -206,7 +206,7 @@ struct err *inferior_kill(struct inferior *inf)
 
 	if (!inf->alive)
 		return NULL;
-	if (!inf->died) /* reaped already, the pid may be another's */
+	if (!inf->died) /* after reaping, the pid may belong to another process */
 		kill(inf->pid, SIGKILL);
 	reaped = inf->died || reap_all(inf);
 	stops_settle_children(inf);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to the room attach: the inferior as its files share it. Only stops.c changes a thread's run state.
+ * Private to the room attach: struct inferior, shared by its files. Only stops.c changes a thread's
+ * run state.
  */
 #ifndef ATTACH_INFERIOR_H
 #define ATTACH_INFERIOR_H
@@ -37,9 +38,10 @@ struct signal_rule {
 struct inferior {
 	pid_t pid;
 	bool alive, running;
-	bool attached; /* it was there before us: no EXITKILL, and it lives on when we go */
+	bool attached; /* tsdb attached to it: no EXITKILL, and it lives on when tsdb goes */
 	bool through_stop;  /* threads run although SIGSTOP stopped the process: the agent needs them */
-	bool found_stopped; /* SIGSTOP had stopped it before we came, and nobody has continued it since */
+	/* SIGSTOP had stopped it before the attach, and it has not been continued since */
+	bool found_stopped;
 	volatile sig_atomic_t interrupt; /* set by inferior_interrupt() */
 
 	struct tracee **tracees;
@@ -51,12 +53,13 @@ struct inferior {
 	bool owes_served;    /* a request timed out: its thread will report TSDB_STOP_SERVED some time later */
 	struct inferior_event queue[EVENT_QUEUE_MAX]; /* forks and execs not yet reported */
 	unsigned nqueue;
-	uint64_t stops;	     /* all-stops so far: what was read from the inferior before is old */
+	/* all-stops so far: data read from the inferior before the last one is old */
+	uint64_t stops;
 	bool died;	     /* the leader's exit status was seen but not yet reported */
 	int death_status;
 
 	struct signal_rule rules[_NSIG];
-	bool sigint_ruled; /* the user said what to do with SIGINT */
+	bool sigint_ruled; /* the user chose what to do with SIGINT */
 
 	/* terminal.c */
 	bool own_group; /* the inferior has a process group of its own and gets the terminal while it runs */
@@ -110,34 +113,41 @@ void inferior_default_rules(struct inferior *inf);
 struct err *family_begin(struct inferior *inf) TS_CHECK;
 /* The value of TSDB_CONTROL for inf; a heap string. */
 char *family_control(const struct inferior *inf);
-/* inf has a pid and a control block: its agent can find it. False: there is no room. */
+/* Adds inf, which has a pid and a control block, to the directory, so that its agent can find it.
+ * Returns false if there is no room. */
 bool family_enter(struct inferior *inf);
-/* A new child in its first stop: followed. False: the caller lets it go. */
+/* Follows a new child, which is in its first stop. Returns false if the caller has to let it go. */
 bool family_adopt(struct inferior *parent, pid_t child);
 void family_leave(struct inferior *inf);
 
 /* newborn.c */
-/* The thread `parent` has made the process `child`, which is ours from birth. */
+/* Expects the first stop of process `child`, made by thread `parent`; tsdb traces it from birth. */
 void newborn_expect(struct inferior *inf, pid_t parent, pid_t child);
-/* One that has come to its first stop, where it stays; those that have ended before it are forgotten. Never waits. */
+/* Returns a child that is in its first stop, where it stays; forgets those that ended before it.
+ * Never waits. */
 bool newborn_next(struct inferior *inf, pid_t *ret_parent, pid_t *ret_child);
 void newborn_free(struct inferior *inf);
 
 /* stops.c */
-/* Before the inferior is let go of, or has been told to have ended: children that have not come to their first stop are waited for, and are as others then. */
+/* Called before the inferior is let go of, or after it has ended: waits for the first stops of its
+ * children, which are then treated like others. */
 void stops_settle_children(struct inferior *inf);
-/* Stops every thread; the caller asks inf->died. */
+/* Stops every thread; the caller checks inf->died. */
 void stops_all(struct inferior *inf);
-/* Waits once more, some milliseconds, for threads that did not stop before. False: there are none (zombie leaders never do). */
+/* Waits some more milliseconds for threads that did not stop before. Returns false if there are
+ * none (zombie leaders never stop). */
 bool stops_limbo(struct inferior *inf);
-/* Takes what the threads report and lets them go on, until thread tid is at a system call (tracee.syscalls), where it stays: true. False: the time is over, the thread
- * is no more, or the program has ended or executed another. */
+/* Handles what the threads report and lets them go on, until thread tid is at a system call
+ * (tracee.syscalls), where it stays; then returns true. Returns false if the time is over, the
+ * thread has ended, or the program has ended or executed another one. */
 bool stops_pump(struct inferior *inf, pid_t tid, int timeout_ms);
-/* With through, threads run on although SIGSTOP has stopped the process; without, those that it has stopped stay so. */
+/* With `through`, threads run although SIGSTOP has stopped the process; without it, threads stopped
+ * by SIGSTOP stay so. */
 void stops_overrule(struct inferior *inf, bool through);
-/* Every thread goes on, with the signal that it was about to get; nothing is reported (no signal may have a rule to stop). */
+/* Resumes every thread, with its pending signal; nothing is reported (no signal may have a rule to
+ * stop). */
 void stops_go(struct inferior *inf);
-/* For a thread that nothing else resumes. */
+/* Resumes a thread that nothing else resumes. */
 void stops_run(struct tracee *t);
 /* Starts following a stopped, seized child as the inferior's first thread. */
 void stops_begin(struct inferior *inf, pid_t pid);
@@ -154,11 +164,12 @@ void wait_hold(struct wait_hold *h);
 void wait_release(const struct wait_hold *h);
 /* Sleeps until a signal or for ms (-1: for ever). */
 void wait_sleep(const struct wait_hold *h, int ms);
-/* Waits until tid changes state or timeout_ms pass; true when *ret_status was filled. */
+/* Waits until tid changes state or timeout_ms pass; returns true when *ret_status was filled. */
 bool wait_one(pid_t tid, int timeout_ms, int *ret_status);
-/* The next thread with a new wait status, or NULL. Looks before it reaps: tsdb has other children, which are not ours to reap,
- * and children of the inferior that report before their parent's fork event. A thread that we have not heard of (its first stop
- * can overtake the clone event) is added. */
+/* The next thread with a new wait status, or NULL. It looks before it reaps: tsdb has other
+ * children, which must not be reaped here, and so must not children of the inferior that report
+ * before their parent's fork event. An unknown thread is added, since its first stop can come
+ * before the clone event. */
 struct tracee *wait_next(struct inferior *inf, int *ret_status);
 /* Whether tid is a thread of the inferior now. */
 bool wait_is_thread(const struct inferior *inf, pid_t tid);
@@ -176,9 +187,10 @@ struct drain *drain_new(void);
 void drain_free(struct drain *d);
 /* The inferior exec'ed: rings of the old program are closed, the new program's ids start again. */
 void drain_exec(struct inferior *inf);
-/* A thread is gone, perhaps without a word from the agent: its slot is closed, so that nobody waits for its records. */
+/* A thread has ended, perhaps without a message from the agent: closes its slot, so that merging
+ * does not wait for its records. */
 void drain_thread_gone(struct inferior *inf, pid_t tid);
-/* Before control_free(). */
+/* Called before control_free(). */
 void drain_unmap(struct inferior *inf);
 
 /* unwind.c */
@@ -190,11 +202,12 @@ void python_names_free(struct inferior *inf);
 /* libraries.c */
 struct mapping {
 	uint64_t start, end, bias;
-	const char *path; /* with the kernel's " (deleted)", so that it is not taken for what has that name now */
+	/* with the kernel's " (deleted)", so that it is not mistaken for a new file of that name */
+	const char *path;
 	bool deleted;
 };
 void libraries_free(struct inferior *inf);
-/* The inferior ran: what is known may be old. */
+/* The inferior ran, so the list of libraries may be old. */
 void libraries_stale(struct inferior *inf);
 /* The file mapped at addr, or NULL. Valid until the inferior runs. */
 const struct mapping *libraries_at(struct inferior *inf, uint64_t addr);

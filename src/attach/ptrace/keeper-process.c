@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See keeper-process.h and capture/cuda/keeper.h. Its socket listens before it runs, so that the agent may ask at
- * once; it answers when it has opened the driver.
+ * Starts and ends the keeper, see keeper-process.h and capture/cuda/keeper.h. Its socket listens
+ * before the process runs, so the agent may ask at once; it answers when it has opened the driver.
  */
 #include "attach/ptrace/keeper-process.h"
 
@@ -56,7 +56,7 @@ static bool is_var(const char *entry, const char *name)
 	return !strncmp(entry, name, n) && entry[n] == '=';
 }
 
-/* All devices, also those that are hidden from the program, and no agent. */
+/* The environment shows all devices, also those hidden from the program, and has no agent. */
 static char **make_env(const char *softgpu)
 {
 	static const char *const gone[] = {"CUDA_VISIBLE_DEVICES", "CUDA_INJECTION64_PATH",
@@ -91,7 +91,7 @@ static void free_env(char **env)
 	free(env);
 }
 
-/* After fork: only what is safe there. */
+/* Runs after fork: only async-signal-safe calls. */
 static void child(
 	const struct keeper *k, int listening, char *const *argv, char *const *env, pid_t parent)
 {

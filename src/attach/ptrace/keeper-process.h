@@ -8,10 +8,10 @@
 
 #include "attach/ptrace/inferior.h"
 
-/* Ends it, with all that it keeps. NULL is fine. */
+/* Ends the keeper and frees all copies. NULL is fine. */
 void keeper_end(struct keeper *k);
-/* The inferior has executed another program, whose agent knows nothing of the old copies: another
- * keeper. */
+/* Starts another keeper: the inferior has executed another program, whose agent does not know the
+ * old copies. */
 void keeper_exec(struct inferior *inf);
 
 #endif

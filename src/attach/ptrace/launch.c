@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Starts the inferior. The child waits for a byte before it does anything, so that it is traced and the control block holds
- * its pid before exec; what goes wrong in it comes back through a pipe that a successful exec closes.
+ * Starts the inferior. The child waits for a byte before it does anything, so that it is traced and
+ * the control block holds its pid before exec. Its failures come back through a pipe that a
+ * successful exec closes.
  */
 #include "attach/ptrace/inferior.h"
 
@@ -23,7 +24,8 @@
 
 extern char **environ;
 
-/* tsdb's own signal dispositions at its start: what the inferior inherits, whatever tsdb ignores or blocks by now. */
+/* tsdb's own signal dispositions at its start. The inferior inherits these, not what tsdb ignores
+ * or blocks later. */
 static sigset_t start_mask, start_ignored;
 
 __attribute__((constructor)) static void remember_signals(void)
@@ -60,7 +62,7 @@ static struct err *check_format(const char *path)
 	struct program_facts f;
 	struct err *e = program_facts(path, &f);
 
-	if (e) { /* executable but not readable is allowed: the kernel will know */
+	if (e) { /* an executable that is not readable is allowed: the kernel will check it */
 		err_free(e);
 		return NULL;
 	}
@@ -316,7 +318,7 @@ static struct err *await_exec(struct inferior *inf, const struct launch_options 
 		}
 		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
 			return NULL;
-		/* Some other signal, sent from outside: it gets it. */
+		/* Another signal, sent from outside: passed on. */
 		ptrace(PTRACE_CONT, inf->pid, 0, status >> 16 ? 0 : WSTOPSIG(status));
 	}
 	return err_cure(err_new(ERR_SYSTEM, "cannot start %s: it does not get past exec", path),

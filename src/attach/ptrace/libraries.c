@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is mapped where in the inferior, from /proc/PID/maps, read again at the first question after each stop. Paths and ELF layouts are
- * kept for the inferior's life, so strings handed out stay valid.
+ * What is mapped where in the inferior, from /proc/PID/maps, read again at the first question after
+ * each stop. Paths and ELF layouts are kept for the inferior's life, so returned strings stay
+ * valid.
  */
 #include "attach/ptrace/inferior.h"
 
@@ -31,7 +32,8 @@ struct libraries {
 	unsigned nlibs, libs_cap;
 };
 
-/* A file that has no name any more: by its mapping, which takes privileges, or when it is the program. -1: neither. */
+/* Opens a file that was deleted: through its mapping, which needs privileges, or through
+ * /proc/PID/exe if it is the program. -1: neither works. */
 static int open_deleted(const struct inferior *inf, const struct maps_line *m)
 {
 	char link[96], exe[4096];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Child processes between fork() and their first stop, in which the kernel holds them for us. On a crowded machine that stop may take as long as it likes, so nobody
- * waits for it: a child that were forgotten would stand still for ever, and its parent with it.
+ * Child processes between fork() and their first stop, in which the kernel holds them for tsdb. On
+ * a busy machine that stop may take long, so no caller waits for it; but each child is remembered,
+ * since one that is never resumed would block itself and its parent for ever.
  */
 #include "attach/ptrace/inferior.h"
 
@@ -32,7 +33,7 @@ bool newborn_next(struct inferior *inf, pid_t *ret_parent, pid_t *ret_child)
 		}
 		memmove(inf->newborns + i, inf->newborns + i + 1, (--inf->nnewborns - i) * sizeof(*inf->newborns));
 		if (r < 0 || !WIFSTOPPED(status))
-			continue; /* over already */
+			continue; /* has ended already */
 		*ret_parent = n.parent;
 		*ret_child = n.child;
 		return true;

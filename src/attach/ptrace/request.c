@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asks the stopped thread's agent to read or write device memory or to wait for a stream. The thread alone runs on for
- * that time, inside the agent, and traps again when it has served.
+ * Asks the stopped thread's agent to read or write device memory or to wait for a stream. For that
+ * time only this thread runs, inside the agent, and traps again when it has served.
  */
 #include "attach/ptrace/inferior.h"
 
@@ -15,7 +15,7 @@ static struct err *check_stop(const struct inferior *inf)
 		"stop at one with `next`, `start` or a breakpoint");
 }
 
-/* Serves what is in control->request. */
+/* Has the agent serve control->request. */
 static struct err *ask(struct inferior *inf, uint32_t kind, int timeout_ms)
 {
 	struct tsdb_control *c = inf->control;
@@ -25,7 +25,7 @@ static struct err *ask(struct inferior *inf, uint32_t kind, int timeout_ms)
 	c->request.result = 0;
 	TRY(stops_serve(inf, timeout_ms));
 	c->request.kind = TSDB_REQ_NONE;
-	c->stop.why = was.why; /* the agent wrote SERVED; the stop's own reason stays visible */
+	c->stop.why = was.why; /* the agent wrote SERVED; restores the stop's own reason */
 	c->stop.break_id = was.break_id;
 	c->stop.api_exit = was.api_exit;
 	return NULL;

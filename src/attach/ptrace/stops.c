@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one place that waits for the inferior and the one that acts on what it did. All-stop: when one thread reports
- * something, every other thread is stopped before the caller hears of it; what those threads did meanwhile is kept as their
- * `pending` status and acted on after the next resume. Every wait is bounded: a SIGKILL from outside, an exec or an exit_group
- * in another thread may come at any point, and a thread inside vfork() does not stop at all.
+ * The one place that waits for the inferior, and the one that acts on what it did. All-stop: when
+ * one thread reports something, every other thread is stopped before the caller gets the event;
+ * what those threads did meanwhile is kept as their `pending` status and acted on after the next
+ * resume. Every wait is limited: a SIGKILL from outside, an exec or an exit_group in another thread
+ * may come at any point, and a thread inside vfork() does not stop at all.
  */
 #include "attach/ptrace/inferior.h"
 
@@ -50,7 +51,7 @@ static bool at_agent_stop(const struct inferior *inf, const struct tracee *t)
 	return inf->control && inf->control->stop_pc && arch_is_behind_trap(t->tid, inf->control->stop_pc);
 }
 
-/* Typed at the terminal, not sent by a process. */
+/* Whether the signal was typed at the terminal, not sent by a process. */
 static bool is_typed(const struct tracee *t)
 {
 	siginfo_t si;
@@ -60,7 +61,7 @@ static bool is_typed(const struct tracee *t)
 
 /* ---- making threads run and stop ---- */
 
-/* A failure means that the thread is being killed: its end is on the way. */
+/* Failure means that the thread is being killed; the report of its end follows. */
 static void run_thread(struct tracee *t, int sig)
 {
 	if (t->limbo)
@@ -72,7 +73,8 @@ static void run_thread(struct tracee *t, int sig)
 	t->inject = 0;
 }
 
-/* Any trap of a thread takes the place of the one that PTRACE_INTERRUPT asked for (Linux, kernel/signal.c, ptrace_stop()). */
+/* Any trap of a thread replaces the one that PTRACE_INTERRUPT asked for (Linux, kernel/signal.c,
+ * ptrace_stop()). */
 static void mark_stopped(struct tracee *t)
 {
 	t->running = t->limbo = t->fresh = t->asked = false;
@@ -92,7 +94,8 @@ static void queue_event(struct inferior *inf, enum inferior_event_kind kind, pid
 		inf->queue[inf->nqueue++] = (struct inferior_event){.kind = kind, .tid = tid, .child = child};
 }
 
-/* A child process is traced from birth; at its first stop it is followed or let go of: its agent sees another pid and stays inert then. */
+/* Child processes are traced from birth; at its first stop a child is followed or let go of. In a
+ * child that is let go of the agent sees another pid and stays inert. */
 static void take_children(struct inferior *inf)
 {
 	pid_t parent, child;
@@ -138,7 +141,8 @@ static void on_fork(struct inferior *inf, struct tracee *t)
 		newborn_expect(inf, t->tid, (pid_t)child);
 }
 
-/* After exec the process has one thread, which has the leader's tid whoever called exec. */
+/* After exec the process has one thread, which has the leader's tid, whichever thread called
+ * exec. */
 static void on_exec(struct inferior *inf, struct tracee *t)
 {
 	tracee_remove_others(inf, t->tid);
@@ -152,7 +156,8 @@ static void on_exec(struct inferior *inf, struct tracee *t)
 	queue_event(inf, INFERIOR_EXECED, t->tid, 0);
 }
 
-/* Waits that the kernel ends with EINTR because of our stop, where no signal has come. As ERESTARTNOHAND they are made again, unless a handler runs. */
+/* Repairs waits that the kernel ends with EINTR because of tsdb's stop, although no signal has
+ * come. As ERESTARTNOHAND they are made again, unless a handler runs. */
 static void restart_wait(struct tracee *t)
 {
 	static const short waits[] = {SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */, SYS_semop, SYS_semtimedop, SYS_rt_sigtimedwait,
@@ -171,7 +176,8 @@ static void restart_wait(struct tracee *t)
 			arch_syscall_answer(t->tid, -514 /* ERESTARTNOHAND */);
 }
 
-/* What must be done at once for any status, whether a thread is to run on or not. False when t is no more. */
+/* Does what any status needs at once, whether or not the thread will run on. Returns false when t
+ * no longer exists. */
 static bool take_status(struct inferior *inf, struct tracee *t, int status)
 {
 	if (is_end(status)) {
@@ -202,7 +208,7 @@ static bool take_status(struct inferior *inf, struct tracee *t, int status)
 	return true;
 }
 
-/* A thread's state letter in /proc, 0 when it is gone. */
+/* A thread's state letter in /proc, 0 when it has ended. */
 static char thread_state(const struct inferior *inf, pid_t tid)
 {
 	char path[64], text[256], *p;
@@ -220,8 +226,8 @@ static char thread_state(const struct inferior *inf, pid_t tid)
 	return p && p[1] == ' ' ? p[2] : 0;
 }
 
-/* A thread has gone without a word. When it is in the middle of exec it is the leader now, which we had seen stopped, and the event
- * is still to come. */
+/* A thread disappeared without a report. In the middle of an exec it becomes the leader, whose old
+ * thread had been seen stopped; the exec event is still to come. */
 static void await_leader(struct inferior *inf)
 {
 	struct tracee *leader = tracee_find(inf, inf->pid);
@@ -230,7 +236,7 @@ static void await_leader(struct inferior *inf)
 		leader->running = leader->asked = true;
 }
 
-/* Threads that will not stop: zombie leaders, and those in an uninterruptible sleep. */
+/* Finds threads that will not stop: zombie leaders, and those in an uninterruptible sleep. */
 static void find_limbo(struct inferior *inf, bool late)
 {
 	for (unsigned i = inf->ntracees; i-- > 0;) {
@@ -240,7 +246,8 @@ static void find_limbo(struct inferior *inf, bool late)
 		if (!t->running || t->limbo)
 			continue;
 		state = thread_state(inf, t->tid);
-		if (!state && t->tid != inf->pid) { /* gone for good: it has the leader's tid now, or its end was told to somebody else */
+		/* ended: it has the leader's tid now, or its end was reported elsewhere */
+		if (!state && t->tid != inf->pid) {
 			tracee_remove(inf, t);
 			await_leader(inf);
 			continue;
@@ -267,7 +274,8 @@ static void ask_to_stop(struct tracee *t)
 		t->asked = true;
 }
 
-/* Whether status is worth acting on after the next resume; the others have been dealt with by take_status(). */
+/* Whether status has to be acted on after the next resume; take_status() has handled the others
+ * completely. */
 static bool is_pending_kind(int status)
 {
 	return status_event(status) == 0 && !is_syscall_stop(status);
@@ -323,10 +331,11 @@ static void on_signal(struct inferior *inf, struct tracee *t, int sig, struct in
 	ev->kind = INFERIOR_STOP_SIGNAL;
 	ev->tid = t->tid;
 	ev->signal = sig;
-	t->inject = rule->pass && !ctrl_z ? sig : 0; /* stopped for good, it could not even be interrupted by Ctrl-C */
+	/* a program stopped by it could not even be interrupted by Ctrl-C */
+	t->inject = rule->pass && !ctrl_z ? sig : 0;
 }
 
-/* The stop of a request that had timed out: nobody waits for it any more. */
+/* Whether this is the stop of a request that had timed out, which is not waited for any more. */
 static bool is_late_answer(struct inferior *inf)
 {
 	if (!inf->owes_served || inf->control->stop.why != TSDB_STOP_SERVED)
@@ -336,7 +345,7 @@ static bool is_late_answer(struct inferior *inf)
 	return true;
 }
 
-/* Acts on a status of a thread that is not to stay stopped unless it has something to report in *ev. */
+/* Acts on the status of a thread. The thread runs on unless it has something to report in *ev. */
 static void act(struct inferior *inf, struct tracee *t, int status, struct inferior_event *ev)
 {
 	int sig = WSTOPSIG(status);
@@ -388,8 +397,9 @@ static void next_queued(struct inferior *inf, struct inferior_event *ev)
 	memmove(inf->queue, inf->queue + 1, --inf->nqueue * sizeof(*inf->queue));
 }
 
-/* One round: acts on what is there, until something is to be told. What a thread did before it stopped or died is told first, so
- * that an exec never hides behind the end of the new program. True when *ev was filled, an event was queued or the inferior died. */
+/* One round: acts on all statuses until there is something to report. What a thread did before it
+ * stopped or died is reported first, so an exec never comes after the end of the new program.
+ * Returns true when *ev was filled, an event was queued or the inferior died. */
 static bool look(struct inferior *inf, struct inferior_event *ev)
 {
 	struct tracee *t;
@@ -419,7 +429,7 @@ static bool look(struct inferior *inf, struct inferior_event *ev)
 	return ev->kind != INFERIOR_NONE;
 }
 
-/* Looks and sleeps until something is to be reported or the time is over. */
+/* Looks and sleeps until there is something to report or the time is over. */
 static void wait_for(struct inferior *inf, int timeout_ms, struct inferior_event *ev)
 {
 	uint64_t deadline = monotonic_ms() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms);
@@ -441,7 +451,8 @@ static void wait_for(struct inferior *inf, int timeout_ms, struct inferior_event
 	wait_release(&h);
 }
 
-/* An interrupt stops everybody; it is told of a thread that can be looked at, the leader when it can. */
+/* An interrupt stops all threads; it is reported for a thread that can be looked at, the leader if
+ * possible. */
 static pid_t some_stopped(struct inferior *inf)
 {
 	const struct tracee *leader = tracee_find(inf, inf->pid);
@@ -462,8 +473,8 @@ static bool has_execed(const struct inferior *inf)
 	return false;
 }
 
-/* Every other thread is stopped, the terminal is ours. A stop that belonged to a program which another thread's exec has replaced
- * meanwhile is not told: its thread is no more. */
+/* Stops every other thread and takes the terminal. A stop in a program that another thread's exec
+ * has replaced meanwhile is not reported: its thread no longer exists. */
 static void settle(struct inferior *inf, struct inferior_event *ev)
 {
 	stop_all(inf);
@@ -485,7 +496,7 @@ static void settle(struct inferior *inf, struct inferior_event *ev)
 	inferior_take_terminal(inf);
 }
 
-/* Makes what was seen, a stop in *ret or an event that waits, into the event that the caller gets. */
+/* Makes the caller's event out of a stop in *ret or of a queued event. */
 static struct err *deliver(struct inferior *inf, struct inferior_event *ret)
 {
 	if (ret->kind != INFERIOR_NONE)
@@ -493,7 +504,7 @@ static struct err *deliver(struct inferior *inf, struct inferior_event *ret)
 	if (inf->died)
 		stops_settle_children(inf);
 	if (inf->nqueue && (ret->kind == INFERIOR_NONE || inf->died))
-		next_queued(inf, ret); /* a death is told by the next call */
+		next_queued(inf, ret); /* the next call reports a death */
 	else if (inf->died)
 		report_death(inf, ret);
 	return NULL;
@@ -513,7 +524,8 @@ struct err *inferior_wait(struct inferior *inf, int timeout_ms, struct inferior_
 
 /* ---- several inferiors ---- */
 
-/* The one that the next status is about; n when nothing has happened, or nobody knows whose it is (*ret_look: all must look). */
+/* The inferior that the next status is about; n when nothing has happened, or when that is not
+ * known (*ret_look: look at all). */
 static unsigned whose(struct inferior *const *infs, unsigned n, bool *ret_look)
 {
 	siginfo_t si = {0};
@@ -530,7 +542,8 @@ static bool may_report(const struct inferior *inf)
 	return inf->alive && (inf->running || inf->died || inf->nqueue);
 }
 
-/* One look at all: n when nobody has anything to say. An event that is not in *ev is to be fetched with inferior_wait(). */
+/* Looks once at all; returns n when none has an event. If an event is not in *ev, inferior_wait()
+ * gets it. */
 static unsigned look_any(struct inferior *const *infs, unsigned n, struct inferior_event *ev)
 {
 	bool all;
@@ -572,7 +585,7 @@ struct err *inferior_wait_any(struct inferior *const *infs, unsigned n, int time
 	return deliver(infs[i], ret);
 }
 
-/* A stop that is already there is reported before anybody runs on. */
+/* Whether a stop is already there: it is reported before any thread runs on. */
 static bool pending_reports(const struct inferior *inf)
 {
 	for (unsigned i = 0; i < inf->ntracees; i++) {
@@ -642,8 +655,9 @@ bool stops_limbo(struct inferior *inf)
 	return any;
 }
 
-/* After a resume that is not PTRACE_LISTEN a thread runs, whatever SIGSTOP said; where it is let go of, or we die, it is stopped again (Linux,
- * kernel/ptrace.c, __ptrace_unlink()). */
+/* After a resume other than PTRACE_LISTEN a thread runs even if SIGSTOP stopped the process.
+ * When it is let go of, or tsdb dies, it is stopped again (Linux, kernel/ptrace.c,
+ * __ptrace_unlink()). */
 void stops_overrule(struct inferior *inf, bool through)
 {
 	bool listening = false;
@@ -707,8 +721,8 @@ bool stops_pump(struct inferior *inf, pid_t tid, int timeout_ms)
 
 /* ---- requests ---- */
 
-/* The software GPU's own threads are its hardware: a read that waits for the device needs them. Its threads are called
- * tsdb-soft and something. An NVIDIA GPU runs on by itself. */
+/* Runs the software GPU's own threads, which are its hardware: a read that waits for the device
+ * needs them. Their names begin with tsdb-soft. An NVIDIA GPU runs by itself. */
 static void run_device_threads(struct inferior *inf)
 {
 	static const char prefix[] = "tsdb-soft";
@@ -728,7 +742,8 @@ static void run_device_threads(struct inferior *inf)
 	}
 }
 
-/* A status of another thread while a request is served: threads of the device and those that the driver starts now run on. */
+/* Handles a status of another thread while a request is served: threads of the device, and those
+ * that the driver starts now, run on. */
 static void serve_other(struct inferior *inf, struct tracee *t, int status)
 {
 	if (!take_status(inf, t, status))
@@ -741,7 +756,7 @@ static void serve_other(struct inferior *inf, struct tracee *t, int status)
 	run_thread(t, 0);
 }
 
-/* Acts on a status of the event thread: true when it has served, or never will (*ret). */
+/* Acts on a status of the event thread. Returns true when it has served, or never will (*ret). */
 static bool serve_event(struct inferior *inf, struct tracee *t, int status, struct err **ret)
 {
 	if (!take_status(inf, t, status)) {

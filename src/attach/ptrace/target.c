@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See target.h. Everything comes from /proc/PID; a process that changes meanwhile (exits, execs, is traced) is found out again where it matters.
+ * Checks a process before an attach, see target.h. Everything comes from /proc/PID; a process that
+ * changes meanwhile (exits, execs, is traced) is noticed again later.
  */
 #include "attach/ptrace/target.h"
 
@@ -185,7 +186,8 @@ static bool same_link(pid_t pid, const char *what)
 	return readlink(path, ours, sizeof(ours) - 1) < 0 || !strcmp(theirs, ours);
 }
 
-/* What may not look into our /proc (ptrace(2), access mode checking): other users, other user namespaces, processes that may less than we. */
+/* Which processes may not look into tsdb's /proc (ptrace(2), access mode checking): those of other
+ * users, of other user namespaces, and with fewer capabilities. */
 bool target_is_foreign(pid_t pid)
 {
 	struct status s, ours;
@@ -195,7 +197,7 @@ bool target_is_foreign(pid_t pid)
 	return s.uid != geteuid() || ours.caps & ~s.caps || !same_link(pid, "ns/user");
 }
 
-/* One that is not dumpable (setuid, or it asked for it) is root's, for /proc. */
+/* For /proc, a process that is not dumpable (setuid, or by its own wish) belongs to root. */
 static struct err *check_program(pid_t pid)
 {
 	unsigned char head[EI_NIDENT] = "";

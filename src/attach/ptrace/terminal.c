@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who owns the terminal. As in gdb, an inferior started from a terminal has a process group of its own and gets the terminal
- * while it runs, so that Ctrl-C signals it and not tsdb; tsdb takes the terminal, and its own modes, back at every stop.
- * Without a terminal on stdin nothing here does anything.
+ * Passes the terminal between tsdb and the inferior. As in gdb, an inferior started from a terminal
+ * has a process group of its own and gets the terminal while it runs, so that Ctrl-C signals it and
+ * not tsdb; tsdb takes the terminal, and its own modes, back at every stop. Without a terminal on
+ * stdin nothing here does anything.
  */
 #include "attach/ptrace/inferior.h"
 
@@ -33,7 +34,7 @@ static void set_modes(const struct termios *modes)
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
-/* Before the fork: whether there is a terminal to share. */
+/* Called before the fork: finds whether there is a terminal to share. */
 void terminal_begin(struct inferior *inf)
 {
 	inf->our_group = getpgrp();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waiting for traced threads: one non-blocking look at a time, and sleeping in between until SIGCHLD. Signals are held back while we look, so
- * that nothing can slip in between looking and sleeping; waitpid() that blocks is not used, for it cannot time out.
+ * Waits for traced threads: looks without blocking, and sleeps in between until SIGCHLD. Signals
+ * are blocked while it looks, so that none can come unnoticed between looking and sleeping. A
+ * blocking waitpid() is not used, because it cannot time out.
  */
 #include "attach/ptrace/inferior.h"
 
@@ -68,7 +69,7 @@ bool wait_one(pid_t tid, int timeout_ms, int *ret_status)
 		wait_sleep(&h, deadline - now < 10 ? (int)(deadline - now) : 10);
 	}
 	wait_release(&h);
-	if (r < 0) { /* somebody else reaped it */
+	if (r < 0) { /* another part of the program reaped it */
 		*ret_status = SIGKILL;
 		return true;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Backtraces as the user sees them: raw frames with names, inlined calls as frames of their own, and without what tsdb itself put on top:
- * the agent's frames and those of the library that called it.
+ * Backtraces as the user sees them: raw frames with names, inlined calls as frames of their own,
+ * without the frames on top that tsdb caused: the agent's, and those of the library that called it.
  */
 #include "attach/unwind/frames.h"
 
@@ -18,7 +18,8 @@ static bool is_ours(const char *path)
 
 #define OURS_MAX 32u
 
-/* How many innermost frames are the agent's doing: up to the last of its and CUPTI's, when the innermost is the agent's. */
+/* How many innermost frames belong to the agent: up to its last one, or CUPTI's, if the innermost
+ * is the agent's. */
 static unsigned count_ours(struct inferior *inf, const struct raw_frame *f, unsigned n)
 {
 	unsigned ours = 0;
@@ -65,7 +66,7 @@ static unsigned name_frame(struct inferior *inf, const struct raw_frame *f, stru
 	return n;
 }
 
-/* Raw frames without ours. */
+/* The raw frames without the agent's. */
 static struct err *visible(struct inferior *inf, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n)
 {
 	unsigned ours;
@@ -81,7 +82,7 @@ static struct err *visible(struct inferior *inf, pid_t tid, unsigned max, struct
 
 #define FRAMES_LIMIT 65536u
 
-/* The frames of *ret as they are to be, one by one. */
+/* Builds the frames of *ret one by one. */
 struct mixture {
 	struct backtrace_frame *f;
 	unsigned n, cap, max;
@@ -97,7 +98,7 @@ static void mix_in(struct mixture *m, const struct backtrace_frame *f)
 	m->f[m->n++] = *f;
 }
 
-/* The Python frames that run in native frames below the address end. */
+/* Adds the Python frames that run in native frames below the address end. */
 static void mix_python(struct mixture *m, uint64_t end, unsigned number)
 {
 	for (; m->at < m->nplaces && m->places[m->at].anchor < end; m->at++) {
@@ -123,7 +124,8 @@ struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, st
 	for (unsigned i = 0; i < n && m.n < m.max; i++) {
 		unsigned k = name_frame(inf, &raw[i], names, SYMBOL_INLINED_MAX);
 
-		/* Its callers' frames begin at its canonical frame address; the outermost one has none, and what is left comes after it. */
+		/* Its callers' frames begin at its canonical frame address; the outermost frame has
+		 * none, and the remaining Python frames come after it. */
 		mix_python(&m, raw[i].at.cfa, number);
 		for (unsigned j = 0; j < k; j++)
 			mix_in(&m, &(struct backtrace_frame){.pc = raw[i].pc, .sp = raw[i].sp, .sym = names[j], .inlined = j + 1 < k,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to the room attach: stack frames between unwinding, symbols and variables.
+ * Private to the room attach: stack frames, passed between unwinding, symbols and variables.
  */
 #ifndef ATTACH_FRAMES_H
 #define ATTACH_FRAMES_H
@@ -20,25 +20,27 @@ struct err *unwind_raw(struct inferior *inf, pid_t tid, unsigned max, struct raw
 
 /* unwind-memory.c */
 struct remote_space;
-/* What _UPT_find_proc_info() does, from tables in the memory of the process. */
+/* Does what _UPT_find_proc_info() does, with tables in the memory of the process. */
 int unwind_memory_find(unw_addr_space_t as, const struct remote_space *maps, unw_word_t ip, unw_proc_info_t *pi, int need_info, void *arg);
 
 /* python-frames.c */
 struct python_place {
-	const char *file, *function; /* live as long as the inferior */
+	const char *file, *function; /* valid as long as the inferior */
 	unsigned line;
-	uint64_t anchor; /* an address in the native frame that runs it */
+	uint64_t anchor; /* an address within the native frame that runs it */
 };
-/* The Python frames of a stopped thread, innermost first, by rising anchors; *ret is a heap array the caller frees. None when there is no
- * interpreter, or one that the agent does not know; what cannot be read is left out. */
+/* The Python frames of a stopped thread, innermost first, by rising anchors; *ret is a heap array
+ * the caller frees. There are none without an interpreter, or with one that the agent does not
+ * know; frames that cannot be read are left out. */
 unsigned python_frames(struct inferior *inf, pid_t tid, unsigned max, struct python_place **ret);
 
 /* backtrace.c */
-/* What the user calls frame number `frame`: its raw frame and how many inlined calls deep within it (0: the innermost). */
+/* Frame number `frame` as the user counts: its raw frame, and which of the inlined calls within it
+ * (0: the innermost). */
 struct user_frame {
 	struct raw_frame raw;
 	unsigned depth;
-	uint64_t lookup; /* address to ask about */
+	uint64_t lookup; /* address to look up */
 };
 struct err *backtrace_find(struct inferior *inf, pid_t tid, unsigned frame, struct user_frame *ret) TS_CHECK;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Python frames of a stopped thread, read from outside. The agent has found the interpreter and told its version and the addresses of two objects; from there
- * the walk is the one that the agent does (sbt/python.h), over memory that may hold anything. A thread may have a state in each of several
- * interpreters: all are walked, and the groups sorted by where on the C stack they run.
+ * Python frames of a stopped thread, read from outside. The agent has found the interpreter and
+ * given its version and the addresses of two objects; from there this walks like the agent
+ * (sbt/python.h), over memory that may hold anything. A thread may have a state in each of several
+ * interpreters: all are walked, and the groups are sorted by where on the C stack they run.
  */
 #include "sbt/python.h"
 
@@ -79,7 +80,7 @@ static void grow_names(struct python_names *p)
 	free(old);
 }
 
-/* The same text, for as long as the inferior lives. */
+/* A copy of the text that is valid as long as the inferior. */
 static const char *keep_name(struct inferior *inf, const char *s)
 {
 	struct python_names *p = inf->python;
@@ -140,7 +141,7 @@ static void walk_state(struct look *k, uint64_t state)
 
 	if (!python_begin(&w, &k->l, k->inf->control->python_code_type, state, read_there, k->inf))
 		return;
-	/* When there are too many, the rest of the group is still looked through for its anchor. */
+	/* With too many frames, the rest of the group is only searched for its anchor. */
 	while ((k->n < k->max || group < k->n) && python_next(&w, &f, read_there, k->inf)) {
 		if (f.code && k->n < k->max)
 			add_place(k, &f);
@@ -166,7 +167,7 @@ static void walk_thread(struct look *k, uint64_t self)
 	}
 }
 
-/* By anchor; frames of one group keep their order. There are few groups out of order, mostly none. */
+/* Sorts by anchor; frames of one group keep their order. Usually no group is out of order. */
 static void sort_groups(struct python_place *p, unsigned n)
 {
 	for (unsigned i = 1; i < n; i++)

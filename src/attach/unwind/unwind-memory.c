@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Unwind tables of files that are not on disk any more, or are other ones there by now: libunwind reads them from files, we read them in the process'
- * memory, where the program itself finds them (.eh_frame_hdr, the Linux Standard Base's "DWARF Extensions").
+ * Unwind tables of files that were deleted or replaced on disk. libunwind reads the tables from
+ * files; this reads them in the process's memory, where the program itself finds them
+ * (.eh_frame_hdr, the Linux Standard Base's "DWARF Extensions").
  */
 #include "attach/unwind/frames.h"
 
@@ -10,7 +11,8 @@
 #include <string.h>
 #include "attach/remote.h"
 
-/* Of libunwind's library, though not in its headers: it looks up ip in a table and follows it to the frame's description, with the accessors of as. */
+/* A function of libunwind that is not in its headers: it looks up ip in a table and follows it to
+ * the frame's description, with the accessors of as. */
 int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di, unw_proc_info_t *pi, int need_info, void *arg);
 
 #define HEADER_VERSION 1u
@@ -19,7 +21,7 @@ int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_d
 #define ENC_TABLE 0x3bu /* sdata4, relative to the header: what every linker makes */
 #define TABLE_MAX (1u << 24)
 
-/* Where the table of the file is that ip lies in. */
+/* Finds the table of the file that contains ip. */
 static bool find_table(const struct remote_space *maps, uint64_t ip, unw_dyn_info_t *ret)
 {
 	const struct remote_map *m = remote_map_at(maps, ip);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Remote unwinding with libunwind-ptrace. Memory is read through a cache of pages that lives for one stop: libunwind reads unwind tables a
- * byte at a time, a system call each would make a backtrace cost milliseconds per frame. libunwind hands its accessors
- * one argument, which the finder of unwind tables wants for itself, so the unwinding in progress is a static variable: ptrace
- * already demands a single thread.
+ * Remote unwinding with libunwind-ptrace. Memory is read through a cache of pages that is valid for
+ * one stop: libunwind reads unwind tables a byte at a time, and a system call for each would cost
+ * milliseconds per frame. libunwind passes one argument to its accessors, which the finder of
+ * unwind tables needs for itself, so the unwinding in progress is a static variable: ptrace demands
+ * a single thread anyway.
  */
 #include "attach/ptrace/inferior.h"
 
@@ -23,13 +24,13 @@ struct page {
 
 struct unwind {
 	unw_addr_space_t space;
-	uint64_t stops; /* inf->stops for which pages hold */
+	uint64_t stops; /* the value of inf->stops for which pages are valid */
 	struct page pages[CACHE_PAGES];
 	struct inferior *inf;
 	struct tracee *tracee;
 	struct remote_space maps; /* read at first need in a stop */
 	uint64_t maps_stops;
-	bool popped; /* the registers are told as they are after a return from the innermost frame */
+	bool popped; /* registers are given as after a return from the innermost frame */
 	/* The last stack that was unwound, for `bt full` asks again for every frame. */
 	struct raw_frame *memo;
 	unsigned memo_n, memo_max; /* it is whole when memo_n < memo_max */
@@ -102,7 +103,8 @@ static int no_name(unw_addr_space_t as, unw_word_t ip, char *name, size_t n, unw
 	return -UNW_ENOINFO;
 }
 
-/* libunwind opens the file that the map names: of one that was deleted since that is none, or another. */
+/* libunwind opens the file that the map names: if it was deleted, there is no such file, or it is
+ * another one. */
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need_info, void *arg)
 {
 	const struct mapping *m = libraries_at(current->inf, ip);
@@ -159,7 +161,7 @@ void unwind_free(struct inferior *inf)
 
 _Static_assert((int)FRAME_REGISTERS == (int)ARCH_DWARF_REGISTERS, "a frame's registers are the processor's");
 
-/* Registers that a called function need not preserve mean something in the innermost frame only. */
+/* Registers that a called function may change are known only in the innermost frame. */
 static bool take_frame(unw_cursor_t *c, bool innermost, struct raw_frame *ret)
 {
 	*ret = (struct raw_frame){0};
@@ -177,7 +179,8 @@ static bool take_frame(unw_cursor_t *c, bool innermost, struct raw_frame *ret)
 	return (ret->at.valid >> ARCH_DWARF_PC & 1) && ret->pc != 0;
 }
 
-/* A call of an address where nothing is, most often 0: no tables and no frame, but the return address is on top of the stack. */
+/* A call to an address without code, most often 0: there are no tables and no frame, but the return
+ * address is on top of the stack. */
 static unsigned take_bad_call(struct unwind *u, struct raw_frame *ret)
 {
 	const struct arch_regs *regs = tracee_regs(u->tracee);
@@ -200,7 +203,7 @@ static unsigned walk(unw_cursor_t *c, unsigned n, unsigned max, struct raw_frame
 	while (n < max && take_frame(c, n == 0, &f[n])) {
 		if (n > 0)
 			f[n - 1].at.cfa = f[n].sp;
-		/* Stacks grow downwards: a caller's frame that does not lie higher is a chain that went astray. */
+		/* Stacks grow downwards: if a caller's frame is not higher, the chain is wrong. */
 		if (n > 0 && f[n].sp <= f[n - 1].sp && !f[n - 1].exact)
 			return n;
 		n++;
