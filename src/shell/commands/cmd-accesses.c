@@ -10,9 +10,9 @@
 #include "shell/trace/trace.h"
 #include "base/words.h"
 
-/* Of each kind, of one command. */
+/* shown of each kind, for one command */
 #define SPANS_SHOWN 20u
-/* Asked for: closing gaps begins beyond. */
+/* requested of each kind; with more, gaps are closed */
 #define SPANS_MAX 65536u
 
 static const char *const verbs[SOFT_ACCESSES] = {"reads", "writes", "changes atomically"};
@@ -20,14 +20,15 @@ static const char *const verbs[SOFT_ACCESSES] = {"reads", "writes", "changes ato
 struct listing {
 	struct session *s;
 	uint64_t seq;		 /* of the command listed last */
-	struct state *at;	 /* right after the command being listed; NULL: none was yet */
-	struct sbt_cursor *cur;	 /* delivered that command */
+	/* right after the command being listed; NULL: no command was listed so far */
+	struct state *at;
+	struct sbt_cursor *cur;	 /* its last command is that one */
 	bool json;
 	size_t n;
 	struct buf out;
 };
 
-/* The part of a span that lies in one allocation; spans of neighbouring allocations are one. */
+/* The part of a span within one allocation: spans of neighbouring allocations are joined. */
 static struct soft_span piece_of(const struct listing *l, struct soft_span s, struct state_alloc *ret, bool *ret_known)
 {
 	*ret_known = state_alloc_at(l->at, s.addr, ret);
@@ -161,7 +162,8 @@ static struct err *list_set(void *arg, const struct access_set *a)
 	return NULL;
 }
 
-/* Of what is kept back at `last` nothing is known yet; when that is all that was asked for, it is an error. */
+/* Reports commands that are kept back at `last`, whose accesses are not known yet. If they are all
+ * that was asked for, that is an error. */
 static struct err *tell_kept_back(struct device *d, uint64_t first, uint64_t last, size_t listed, uint64_t *ret_n)
 {
 	uint64_t wait;

@@ -65,7 +65,8 @@ static struct err *find(const char *name, pid_t *ret)
 static struct err *wait_for(struct session *s, const char *name, pid_t *ret)
 {
 	pid_t old[OLD_MAX];
-	unsigned nold = inferior_find(name, old, OLD_MAX); /* first: who starts one at the words below gets it caught */
+	/* read first: a process started after the message below is then caught */
+	unsigned nold = inferior_find(name, old, OLD_MAX);
 
 	out_printf(s->out, "Waiting for a process called %s (Ctrl-C ends that).\n", name);
 	out_flush(s->out);
@@ -106,7 +107,9 @@ static char *link_of(pid_t pid, const char *what)
 	n = readlink(path, text, sizeof text - 1);
 	text[n < 0 ? 0 : n] = 0;
 	if (n > (ssize_t)strlen(MAPS_DELETED) && !strcmp(text + n - strlen(MAPS_DELETED), MAPS_DELETED))
-		text[n - (ssize_t)strlen(MAPS_DELETED)] = 0; /* that name is another's, or nobody's; it is the program's all the same */
+		/* the file of that name now is another one, or none; the name is still the
+		 * program's */
+		text[n - (ssize_t)strlen(MAPS_DELETED)] = 0;
 	return xstrdup(text);
 }
 
@@ -120,7 +123,8 @@ static bool uses_soft_gpu(struct inferior *inf)
 	return false;
 }
 
-/* What cannot be waited for is left out. */
+/* Prints that the agent waits for the device, what is not known until then, and what the device was
+ * doing. */
 static void tell_blocked(struct session *s, pid_t pid, const struct attach_result *r)
 {
 	out_str(s->out, ".\nThe GPU does not come to an end: CUPTI, which reports GPU calls, waits for the work that was there. Capture begins when that is over.\n");
@@ -151,7 +155,7 @@ static void tell(struct session *s, pid_t pid, const struct attach_result *r)
 		out_str(s->out, "It was stopped (by SIGSTOP or Ctrl-Z): `continue` wakes it, `detach` leaves it stopped.\n");
 }
 
-/* Unless the user chose a program: `run` starts that of the process again, with its arguments. */
+/* Adopts the process's program and arguments for `run`, unless the user chose a program. */
 static void adopt(struct session *s, pid_t pid, const char *line)
 {
 	char **words;

@@ -75,7 +75,7 @@ const char cmd_tbreak_help[] =
 	"Examples: tbreak kernel matmul\n"
 	"          tbreak launch if pyfunc == \"forward\"\n";
 
-/* Whether a kernel that the breakpoint matches is known; true for breakpoints at anything else. */
+/* Whether a kernel that the breakpoint matches is known; true for other breakpoints. */
 static bool is_known(struct session *s, const struct breakpoint *bp)
 {
 	const struct state *st;
@@ -142,7 +142,7 @@ static struct err *no_breakpoint(const char *word)
 	return err_cure(err_new(ERR_NOT_FOUND, "there is no breakpoint %s", word), "\"info breakpoints\" lists them");
 }
 
-/* A breakpoint's number, or a variable such as $bpnum. */
+/* Parses a breakpoint's number, or a variable such as $bpnum. */
 static bool breakpoint_number(struct session *s, const char *word, uint64_t *ret)
 {
 	int64_t v;
@@ -166,7 +166,7 @@ static struct err *find(struct session *s, const char *word, struct breakpoint *
 	return *ret ? NULL : no_breakpoint(word);
 }
 
-/* Calls fn for each breakpoint that words name ("2", "3-5"), all of them without words. */
+/* Calls fn for each breakpoint that the words name ("2", "3-5"); without words for all. */
 static struct err *for_each(struct session *s, unsigned argc, char *const *argv, void (*fn)(struct session *s, struct breakpoint *bp))
 {
 	for (unsigned i = 0; i < argc; i++) {
@@ -337,7 +337,8 @@ static bool opens_block(const char *line)
 	return !e && c && c->run == cmd_commands;
 }
 
-/* The lines up to the `end` that closes the block; false when the input ended before. */
+/* Reads the lines up to the `end` that closes the block; returns false if the input ended
+ * before. */
 static bool read_block(struct session *s, struct buf *body)
 {
 	unsigned depth = 1;

@@ -13,7 +13,7 @@
 #include "engine/recorder.h"
 #include "base/words.h"
 
-/* A new plan replaces the one that has captured nothing yet. */
+/* Begins a new plan; it replaces one that has captured nothing so far. */
 static struct err *begin_plan(struct session *s, enum recorder_mode mode)
 {
 	struct recorder_capture c;
@@ -30,7 +30,7 @@ static struct err *begin_plan(struct session *s, enum recorder_mode mode)
 	return NULL;
 }
 
-/* Arms the plan now, when there is a program; a plan that cannot be armed is forgotten. */
+/* Arms the plan now if there is a program; a plan that cannot be armed is forgotten. */
 static struct err *arm_plan(struct session *s)
 {
 	struct err *e = capture_check(s);

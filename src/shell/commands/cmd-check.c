@@ -158,7 +158,7 @@ static struct err *parse(struct tool_check *t, int argc, char **argv)
 	return t->file ? NULL : err_cure(err_new(ERR_USAGE, "no trace was named"), "%s", USAGE);
 }
 
-/* The budget is for all windows. */
+/* Subtracts the time spent: the budget is for all windows. */
 static void charge(struct tool_check *t, const struct check_result *r)
 {
 	t->end = r->end;
@@ -206,7 +206,7 @@ static struct err *check_file(struct tool_check *t, struct buf *out)
 
 	TRY(trace_open(t->s, t->file));
 	if (!sbt_reader_window(t->s->engine.trace.reader, 0, &first, &last))
-		return check_window(t, 0, out); /* says what is missing */
+		return check_window(t, 0, out); /* reports what is missing */
 	if (t->tool.window)
 		return check_window(t, (unsigned)t->tool.window - 1, out);
 	for (unsigned i = 0; sbt_reader_window(t->s->engine.trace.reader, i, &first, &last); i++)

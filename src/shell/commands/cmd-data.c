@@ -82,7 +82,8 @@ static struct err *print_memory(struct session *s, const char *text, char letter
 	return e;
 }
 
-/* What conditions ask for by these names: of the innermost Python function, or of pystack all functions. */
+/* Appends a Python value by its name in conditions: of the innermost Python function; for pystack
+ * of all functions. */
 static bool python_value(const struct stack *st, const char *name, struct buf *out)
 {
 	const struct symbol *in = st->n ? &st->frames[0].sym : NULL;
@@ -180,7 +181,7 @@ static struct err *show_string(struct session *s, uint64_t addr)
 	return NULL;
 }
 
-/* Where x goes on at an empty line, which repeats it without an address. */
+/* Remembers where x goes on at an empty line, which repeats it without an address. */
 static void remember_next(struct session *s, uint64_t addr, const char *fmt)
 {
 	vars_set(s->vars, "_x_next", (int64_t)addr);
@@ -337,7 +338,7 @@ struct err *what_if_memory(struct session *s, const char *text)
 	return e;
 }
 
-/* The bytes that text means for a parameter of n bytes. */
+/* Converts text to the bytes of a parameter of n bytes. */
 static struct err *arg_bytes(const char *text, size_t n, uint8_t *dst)
 {
 	struct x_format f = {.count = 1, .letter = 'd', .unit = n == 1 ? 'b' : n == 2 ? 'h' : n == 4 ? 'w' : 'g'};
@@ -384,9 +385,10 @@ struct err *what_if_arg(struct session *s, const char *text)
 	a.size = (uint32_t)bytes.len;
 	TRY(device_set_arg(rd->d, a.seq, a.param, a.bytes, a.size));
 	remember_arg(rd, &a);
-	/* it takes effect where execution passes the launch: again, from before it */
+	/* the change takes effect when execution passes the launch: goes back to before it, and
+	 * over it again */
 	TRY(replay_reverse_step(s->engine.trace.replay, 1, &stop));
-	if (replay_seq(s->engine.trace.replay) == a.seq) /* that took back a retirement only */
+	if (replay_seq(s->engine.trace.replay) == a.seq) /* that undid only a retirement */
 		TRY(replay_goto(s->engine.trace.replay, a.seq - 1, &stop));
 	TRY(replay_goto(s->engine.trace.replay, a.seq, &stop));
 	out_printf(s->out, "#%" PRIu64 " was executed again with another arg%lu (what-if, until \"replay restart\").\n", a.seq, i);

@@ -50,7 +50,7 @@ struct err *cmd_replay_restart(struct session *s, const struct cmd_args *a)
 
 /* ---- verify ------------------------------------------------------------------------------------------------------- */
 
-/* The whole window, and the comparison. The replay stands at the end then. */
+/* Executes the whole window and compares. Afterwards the replay is at the end. */
 static struct err *run_and_verify(struct session *s, struct replay_device *rd, struct device_verified *ret)
 {
 	struct replay_stop stop;
@@ -69,7 +69,7 @@ static struct err *go_back(struct session *s, uint64_t seq)
 	return replay_goto(s->engine.trace.replay, seq, &stop);
 }
 
-/* why: NULL where the user changed something. */
+/* why: NULL if the user changed something. */
 static void tell_verified(struct session *s, const struct replay_device *rd, const struct device_verified *v, const struct verdict *why)
 {
 	bool ok = device_verified_ok(v);
@@ -279,7 +279,7 @@ static void remember_swap(struct replay_device *rd, uint32_t kernel, bool on)
 	}
 }
 
-/* Code for all of the kernels; NULL: the recorded code again. */
+/* Replaces the code of all of the kernels; NULL: back to the recorded code. */
 static struct err *swap_all(struct replay_device *rd, const struct kernels *k, const struct buf *code)
 {
 	const enum code_kind kind = code ? code_kind_of(code->data, code->len) : CODE_UNKNOWN;
@@ -292,7 +292,8 @@ static struct err *swap_all(struct replay_device *rd, const struct kernels *k, c
 	return NULL;
 }
 
-/* The part of a piece that is compared value by value: from its first page that is known to differ. */
+/* The part of a piece that is compared value by value: it begins at the first page known to
+ * differ. */
 static void part_of(const struct replayer_piece *p, uint64_t *ret_at, size_t *ret_n)
 {
 	uint64_t at = p->first_page == UINT64_MAX ? 0 : p->first_page * SBT_PAGE;
@@ -301,7 +302,7 @@ static void part_of(const struct replayer_piece *p, uint64_t *ret_at, size_t *re
 	*ret_n = p->size - *ret_at < SWAP_COMPARED ? (size_t)(p->size - *ret_at) : SWAP_COMPARED;
 }
 
-/* Contents of the parts, one after the other, appended to b. */
+/* Appends the contents of the parts to b, one after the other. */
 static struct err *read_parts(struct replay_device *rd, const struct device_verified *v, struct buf *b)
 {
 	for (size_t i = 0; i < v->npieces; i++) {
@@ -341,7 +342,8 @@ static void tell_parts(struct session *s, const struct device_verified *v, const
 	}
 }
 
-/* What the copy to the host with this seq took, as it is in the device's memory right behind it; *ret_n 0: nothing to see there. */
+/* Reads what the copy to the host with this seq copied, from the device's memory right behind the
+ * copy; *ret_n 0: there is nothing to read. */
 static struct err *read_output(struct session *s, struct replay_device *rd, uint64_t seq, struct buf *b, uint64_t *ret_addr, size_t *ret_n)
 {
 	const struct sbt_cmd *c;
@@ -370,7 +372,7 @@ static void tell_output(struct session *s, uint64_t seq, uint64_t addr, size_t n
 	buf_free(&text);
 }
 
-/* Memory of the present run, at the window's end and at the first output that differs. */
+/* Reads memory of the present run, at the window's end and at the first output that differs. */
 static struct err *read_both(struct session *s, struct replay_device *rd, const struct device_verified *v, struct buf *b, uint64_t *ret_addr,
 	size_t *ret_n)
 {
@@ -436,7 +438,7 @@ static struct err *swap(struct session *s, struct replay_device *rd, const struc
 		e = compare_swap(s, rd, k, &code);
 		if (!e)
 			e = go_back(s, 0);
-	} else if (rd->nswapped) { /* only some of them took it */
+	} else if (rd->nswapped) { /* only some of them accepted the code */
 		off = swap_all(rd, k, NULL);
 		err_free(off);
 	}

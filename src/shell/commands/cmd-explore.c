@@ -303,7 +303,7 @@ static struct err *merge_file(struct tool_merge *t, const char *name)
 	return e;
 }
 
-/* Commands are told in full where the trace is at hand. */
+/* Prints commands in full if the trace is available. */
 static void tell_merged(struct tool_merge *t)
 {
 	const char *trace = t->n ? t->r[0].trace : NULL;

@@ -44,7 +44,8 @@ void graph_node_text(struct buf *out, const struct state *st, const struct state
 	buf_free(&b);
 }
 
-/* What nvcc puts in a kernel's place on the host has the kernel's name. */
+/* Whether the frame is the stub that nvcc makes for a kernel on the host; it has the kernel's
+ * name. */
 static bool is_stub(const struct backtrace_frame *f, const char *kernel)
 {
 	const char *name = f->sym.function;
@@ -106,7 +107,7 @@ static void note(struct history *h, const struct sbt_cmd *c, uint32_t id)
 	}
 }
 
-/* From where the graph came to be to the last thing that the state knows of it. */
+/* Reads the commands from the graph's creation to the last one that the state knows about it. */
 static void read_history(struct session *s, const struct state_graph *g, struct history *h)
 {
 	const uint64_t last = g->last_launch > g->last_update ? g->last_launch : g->last_update;
@@ -155,7 +156,7 @@ static void print_updates(struct buf *b, const struct state_graph *g, const stru
 
 /* ---- text -------------------------------------------------------------------------------------------------------------------- */
 
-/* Where a graph, or the one an executable graph was made from, came from. */
+/* Prints where a graph was made; for an executable graph, the graph it was made from. */
 static void print_origin(struct buf *b, const struct state *st, const struct state_graph *g)
 {
 	struct state_graph source;
@@ -173,7 +174,7 @@ static void print_head(struct buf *b, const struct state *st, const struct state
 	buf_printf(b, "Graph %u%s", g->id, g->is_exec ? ", executable" : "");
 	if (g->source != SBT_NO_ID)
 		buf_printf(b, ", %s graph %u", g->is_exec ? "made from" : "a clone of", g->source);
-	if (g->before) { /* who made it, and of what, no call tells */
+	if (g->before) { /* no call says what made it, and from which graph */
 		buf_str(b, ", from before tsdb came: its nodes are not known\n");
 		print_times(b, "launched", g->launches, g->last_launch, h->launches, h->nlaunches);
 		return;
@@ -230,7 +231,7 @@ static void print_steps(struct buf *b, struct session *s, const struct state *st
 	buf_free(&cell);
 }
 
-/* Nodes that cannot be put in order: as they are. */
+/* Prints nodes that cannot be put in order as they are. */
 static void print_nodes(struct buf *b, const struct state *st, uint32_t id)
 {
 	struct state_node n;
@@ -372,7 +373,8 @@ static struct err *which(struct session *s, const struct cmd_args *a, uint32_t *
 	return NULL;
 }
 
-/* The trace knows the graph, but not at the position: as it was right before it was destroyed, *ret_at its destruction. *ret NULL: not found. */
+/* For a graph that the trace knows, but not at this position: the state right before its
+ * destruction, which is *ret_at. *ret NULL: not found. */
 static struct err *find_elsewhere(struct session *s, uint32_t id, struct state **ret, uint64_t *ret_at)
 {
 	struct sbt_cursor *cur;
@@ -422,7 +424,8 @@ static struct err *show_graph(struct session *s, const struct state *st, uint32_
 		if (e)
 			print_nodes(&b, st, id);
 	}
-	if (e && !g.is_exec && e->code == ERR_BAD_TRACE) { /* known while something is made from it: its child was replaced there since */
+	/* the graph itself is known, but a child of it was replaced since */
+	if (e && !g.is_exec && e->code == ERR_BAD_TRACE) {
 		err_free(e);
 		e = NULL;
 		if (!json)

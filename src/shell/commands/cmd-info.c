@@ -55,7 +55,7 @@ const char cmd_info_commands_help[] =
 	"Examples: info commands\n"
 	"          info commands 100-200\n";
 
-/* The latest commands of the live program, oldest first, that lie in [first, last]. */
+/* Lists the latest commands of the live program within [first, last], oldest first. */
 static struct err *list_live(struct session *s, uint64_t first, uint64_t last, unsigned most, bool json)
 {
 	struct sbt_names names = state_names(recorder_state(s->recorder));
@@ -180,7 +180,7 @@ const char cmd_info_args_help[] =
 	"Examples: info args\n"
 	"          info args/x\n";
 
-/* "0x7f00 (allocation of 4096 bytes)" for 8-byte values that are device pointers. */
+/* Appends "0x7f00 (allocation of 4096 bytes)" for an 8-byte value that is a device pointer. */
 static void describe_pointer(const struct state *st, uint64_t v, struct buf *b)
 {
 	struct state_alloc al;
@@ -195,7 +195,7 @@ static void describe_pointer(const struct state *st, uint64_t v, struct buf *b)
 
 enum { ARRAY_SHOWN = 8 };
 
-/* Memory that can be had without asking the program: a replay's, or what is kept from before a fault. */
+/* Reads memory without asking the program: a replay's, or the copy from before a fault. */
 static struct err *read_first(struct session *s, uint64_t addr, void *dst, size_t n, uint64_t *before)
 {
 	if (s->focus == FOCUS_REPLAY)
@@ -205,7 +205,7 @@ static struct err *read_first(struct session *s, uint64_t addr, void *dst, size_
 		: err_new(ERR_NOT_FOUND, "nothing is kept of this memory");
 }
 
-/* The first values that a pointer argument points to. */
+/* Prints the first values that a pointer argument points to. */
 static void print_array(struct session *s, const struct state *st, uint64_t addr, const char *fmt,
 	struct buf *b, uint64_t *before)
 {

@@ -115,7 +115,7 @@ struct lines {
 	size_t n;
 };
 
-/* The mangled name of the function that people mean. */
+/* The mangled name of the function that matches glob. */
 static struct err *find_function(struct device *d, const char *glob, char ret[SOFT_NAME])
 {
 	const struct soft_ask q = {.what = SOFT_ASK_FUNCTIONS};
@@ -231,7 +231,7 @@ const char cmd_list_help[] =
 	"-lineinfo or -G; and the file has to be where it was then.\n"
 	"Example: list 20\n";
 
-/* Lines first to last of a file that the PTX names. */
+/* Prints lines first to last of a source file that the PTX names. */
 static struct err *print_source(struct session *s, const char *path, unsigned first, unsigned last, unsigned here)
 {
 	char *line = NULL;

@@ -111,7 +111,7 @@ static const char *node_why(const struct order_race *r)
 	return "some of its threads touch this memory without having waited";
 }
 
-/* Why two launches of one stream are not in its order. */
+/* Prints why two launches of one stream are not ordered by it. */
 static void print_early(struct buf *b, const struct order_race *r)
 {
 	if (!r->early)
@@ -151,7 +151,7 @@ static void print_early(struct buf *b, const struct order_race *r)
 	buf_byte(b, '\n');
 }
 
-/* It surprises everybody. */
+/* Explains the staging of copies, which surprises most users. */
 static void print_staged(struct buf *b, const struct order_race *r)
 {
 	if (!r->staged)
@@ -296,7 +296,8 @@ static bool same_pair(const struct order_race *x, const struct order_race *y)
 	return x->a.seq == y->a.seq && x->b.seq == y->b.seq;
 }
 
-/* Each cause with its first race, and the numbers of the others. How many causes there are. */
+/* Prints each cause with its first race, and the numbers of the others. Returns how many causes
+ * there are. */
 static size_t print_by_cause(struct races_view *v, struct buf *b, size_t n)
 {
 	size_t *cause = causes_find(v->s, v->r, v->found.r, n), causes = 0;
@@ -362,7 +363,7 @@ static void show_text(struct races_view *v)
 	buf_free(&b);
 }
 
-/* Of commands. */
+/* Parses a range of commands. */
 static struct err *a_range(const char *w, uint64_t *ret_first, uint64_t *ret_last)
 {
 	if (word_range(w, ret_first, ret_last))
@@ -370,7 +371,7 @@ static struct err *a_range(const char *w, uint64_t *ret_first, uint64_t *ret_las
 	return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", w), "Ranges are like 100-200, 100- or 143");
 }
 
-/* argv[*i], with its value. */
+/* Parses argv[*i] and its value. */
 static struct err *races_word(struct races_view *v, int argc, char *const *argv, int *i)
 {
 	const char *w = argv[*i];
@@ -425,7 +426,8 @@ static struct err *races(struct races_view *v, bool *ret_found)
 		e = state_at(&v->names, v->r, sbt_reader_last_seq(v->r));
 	if (!e)
 		(v->json ? show_json : show_text)(v);
-	*ret_found = !e && v->found.n && v->found.r[0].tier != ORDER_POSSIBLE; /* sorted: the surest first */
+	/* sorted: the most certain first */
+	*ret_found = !e && v->found.n && v->found.r[0].tier != ORDER_POSSIBLE;
 	order_races_free(&v->found);
 	exact_free(v->exact);
 	state_free(v->names);
@@ -552,7 +554,8 @@ static struct err *has_early(struct session *s, uint64_t last, bool *ret)
 	return e;
 }
 
-/* Opens the graph up to command last. Whether programmatic dependent launches wait is found out when there are any, and if it can be. */
+/* Opens the graph up to command last. If there are programmatic dependent launches, it finds out
+ * whether they wait, where possible. */
 static struct err *open_graph(struct session *s, uint64_t last, struct order **ret)
 {
 	struct order_options opt = {.last = last, .strict = true, .interrupt = &interrupt_flag};
@@ -569,8 +572,8 @@ static struct err *open_graph(struct session *s, uint64_t last, struct order **r
 	return e;
 }
 
-/* The later one may come first: behind a wait for a value, which a command behind both may write.
- * Replaces *o then. */
+/* The later command may come first, behind a wait for a value that a command behind both may write:
+ * reverses the pair and replaces *o. */
 static struct err *turn_round(struct session *s, struct order **o, uint64_t *from, uint64_t *to)
 {
 	struct order *all;
@@ -655,7 +658,8 @@ static struct err *write_graph(const char *path, const struct buf *dot)
 		if (!strcmp(end + 1, kinds[i]))
 			tool = xasprintf("dot -T%s", kinds[i]);
 	if (tool) {
-		/* The picture comes through our own file descriptor: no name is given to a shell. */
+		/* The picture goes through tsdb's own file descriptor: no file name is passed to a
+		 * shell. */
 		char *all = xasprintf("command -v dot >/dev/null 2>&1 || exit 127; exec %s >&9", tool);
 		FILE *to = fopen(path, "we");
 

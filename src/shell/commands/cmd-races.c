@@ -21,7 +21,7 @@
 /* Races taken from a live program at a time. */
 #define LIVE_MAX 1024u
 
-/* What was told, so that going over a command again says nothing new. */
+/* A race that was printed: when a command is executed again, it is not printed again. */
 struct told {
 	uint64_t label;
 	uint32_t line[2], tier, shared;
@@ -131,7 +131,7 @@ static const char *const tiers[][2] = {
 	[SOFT_RACE_SAME_VALUE] = {"Race of the same value", "same value"},
 };
 
-/* Records come from another process. */
+/* Makes a record safe to use: records come from another process. */
 static void make_safe(struct soft_race *r)
 {
 	r->kernel[sizeof r->kernel - 1] = '\0';
@@ -169,7 +169,8 @@ static void print_side(const struct soft_race_side *x, struct buf *b)
 	buf_printf(b, "PTX line %u, %s\n", x->line, x->insn);
 }
 
-/* pairs: of instructions, count: times, of all that come from the same source lines. */
+/* Prints a race. pairs, count: how many pairs of instructions, and how many times, for all races of
+ * the same source lines. */
 static void print_race(struct session *s, const struct soft_race *r, uint64_t count, size_t pairs, struct buf *b)
 {
 	buf_printf(b, "  %s: ", tiers[r->tier][0]);
@@ -187,7 +188,8 @@ static bool same_place(const struct soft_race_side *x, const struct soft_race_si
 	return x->source_line && x->source_line == y->source_line && x->kind == y->kind && !strcmp(x->file, y->file);
 }
 
-/* An unrolled loop has many pairs that are one to who reads the source. */
+/* Whether two races are of the same source lines: an unrolled loop has many pairs that are one in
+ * the source. */
 static bool same_source(const struct soft_race *a, const struct soft_race *b)
 {
 	return a->label == b->label && a->tier == b->tier && a->shared == b->shared && !strcmp(a->kernel, b->kernel) &&
@@ -235,7 +237,8 @@ static void print_head(const struct soft_race *r, struct buf *b)
 	buf_printf(b, "%s\n", name);
 }
 
-/* The first of its source lines; *ret_count, *ret_pairs: of all of them. */
+/* Whether it is the first race of its source lines; *ret_count, *ret_pairs: sums over all of
+ * them. */
 static bool is_leader(const struct soft_race *race, size_t n, size_t at, uint64_t *ret_count, size_t *ret_pairs)
 {
 	*ret_count = *ret_pairs = 0;
@@ -250,7 +253,7 @@ static bool is_leader(const struct soft_race *race, size_t n, size_t at, uint64_
 	return true;
 }
 
-/* ret_n: how many there are of each kind, the graver ones and all. */
+/* ret_n: how many there are of each kind, the more serious ones and all. */
 static void print_races(struct session *s, struct soft_race *race, size_t n, bool only_new, struct buf *b, size_t ret_n[2])
 {
 	const struct soft_race *last = NULL;

@@ -41,7 +41,7 @@ static void print_cmd(struct session *s, const struct sbt_cmd *c, struct buf *b,
 		sbt_print_cmd(b, c, &names);
 }
 
-/* A command that has not run although the replay stands at it. */
+/* Prints a note if the command at the replay's position has not run, because it is kept back. */
 static void tell_kept(struct session *s, uint64_t seq)
 {
 	struct replay_device *rd = s->engine.trace.device;
@@ -54,7 +54,8 @@ static void tell_kept(struct session *s, uint64_t seq)
 		out_printf(s->out, "  " REPLAYER_KEPT_BACK "\n", (unsigned long long)seq, (unsigned long long)wait);
 }
 
-/* What the command of the stop only let go, and that changed what is watched. */
+/* Prints the kept-back command that changed what is watched, when the stop's command only released
+ * it. */
 static void tell_late(struct session *s, uint64_t seq)
 {
 	struct buf b = BUF_INIT;
@@ -67,7 +68,7 @@ static void tell_late(struct session *s, uint64_t seq)
 	buf_free(&b);
 }
 
-/* Says where the replay is after a move. */
+/* Prints where the replay is after a move. */
 void replay_tell(struct session *s, const struct replay_stop *stop)
 {
 	const struct sbt_cmd *c = replay_cmd(s->engine.trace.replay);
@@ -103,7 +104,8 @@ void replay_tell(struct session *s, const struct replay_stop *stop)
 
 /* ---- moving ------------------------------------------------------------------------------------------------------- */
 
-#define GRAPH_LAUNCHES INT_MAX /* no breakpoint of the table: graph launches are looked into while memory is watched */
+/* no breakpoint of the table: stops at graph launches, to look into them while memory is watched */
+#define GRAPH_LAUNCHES INT_MAX
 
 /* One run, to the next stop of any kind. */
 static struct err *run_once(struct session *s, bool backwards, struct replay_stop *stop)
@@ -118,7 +120,8 @@ static struct err *run_once(struct session *s, bool backwards, struct replay_sto
 	ws = breakpoints_watches(s->breaks, &nws);
 	if (nws && s->engine.trace.device &&
 		settings_on(&s->engine.set,
-			SET_REPLAY_NODES)) { /* one may change the bytes and change them back */
+			/* its steps may change the bytes and change them back */
+			SET_REPLAY_NODES)) {
 		bps = xrealloc(bps, (nbps + 1) * sizeof *bps);
 		bps[nbps++] = (struct replay_breakpoint){.id = GRAPH_LAUNCHES, .kind = SBT_GRAPH_LAUNCH};
 	}
@@ -132,7 +135,8 @@ static struct err *run_once(struct session *s, bool backwards, struct replay_sto
 	return e;
 }
 
-/* To the next stop of the engine, and from there into the graph launch that it is about: *ret_in_graph, so many steps are done. */
+/* Runs to the engine's next stop, and from there into the graph launch that it is about:
+ * *ret_in_graph, with *ret_step steps done. */
 static struct err *run_past_commands(struct session *s, bool backwards, struct replay_stop *stop, bool *ret_in_graph, uint32_t *ret_step)
 {
 	const struct sbt_cmd *c;
@@ -160,7 +164,8 @@ static struct err *run_past_commands(struct session *s, bool backwards, struct r
 	}
 }
 
-/* A breakpoint inside the kernel of the launch that the replay has come to. Backwards too, it is the launch's first stop. */
+/* Whether the launch that the replay has reached has a breakpoint inside its kernel. Backwards,
+ * too, the launch's first such stop is taken. */
 static bool is_inside(struct session *s, const struct replay_stop *stop)
 {
 	const struct breakpoint *bp = stop->why == REPLAY_BREAKPOINT ? breakpoints_by_id(s->breaks, stop->breakpoint) : NULL;
@@ -212,7 +217,7 @@ struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool
 	s->target.runs++;
 	if (into && settings_on(&s->engine.set, SET_REPLAY_NODES))
 		return graph_run_steps(s, n, backwards);
-	if (graph_place(s)) { /* over what is left of the launch, or of what was done of it */
+	if (graph_place(s)) { /* skips the rest of the launch, or, backwards, the steps done */
 		bool done;
 
 		if (n == 1)

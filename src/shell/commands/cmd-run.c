@@ -46,7 +46,7 @@ static const struct redirection redirections[] = {
 	{">", offsetof(struct redirect, out), false},
 };
 
-/* Takes "> file" or ">file" at words[*i] out of the arguments; true when there was one. */
+/* Takes "> file" or ">file" at words[*i] out of the arguments; *ret: there was one. */
 static struct err *take_redirection(char **words, unsigned n, unsigned *i, struct redirect *r, bool *ret)
 {
 	for (size_t k = 0; k < sizeof redirections / sizeof *redirections; k++) {
@@ -72,7 +72,8 @@ static struct err *take_redirection(char **words, unsigned n, unsigned *i, struc
 	return NULL;
 }
 
-/* The line after `run`: redirections into r, and, when there are any, arguments into `set args`. */
+/* Takes the line after `run`: redirections go into r; arguments, if there are any, into `set
+ * args`. */
 static struct err *take_line(struct session *s, char **words, unsigned n, struct redirect *r)
 {
 	char **args = xcalloc(n + 1, sizeof *args);
@@ -318,7 +319,7 @@ static int signal_number(const char *word)
 	return 0;
 }
 
-/* What the words ask for; -1: nothing. */
+/* What the words ask for; -1: nothing about it. */
 struct handling {
 	int stop, pass, print;
 	unsigned signals;
@@ -347,7 +348,7 @@ static bool is_action(struct handling *h, const char *w)
 	return false;
 }
 
-/* Nothing is printed of a signal that does not stop the program. */
+/* Refuses printing for a signal that does not stop the program. */
 static struct err *check_print(const struct session *s, const struct handling *h, const struct cmd_args *a)
 {
 	bool stops = h->stop != 0;
@@ -464,7 +465,8 @@ static const char *status_word(const struct target *t)
 	return t->exit_signal ? "killed" : t->exit_code >= 0 ? "exited" : "not being run";
 }
 
-/* Which GPU the process uses; NULL: none yet. A process that was attached to tells when its driver starts. */
+/* Which GPU the process uses; NULL: none yet. The driver of an attached process reports it when it
+ * starts. */
 static const char *gpu_word(struct session *s, bool *ret_soft)
 {
 	const struct target *t = &s->target;

@@ -113,7 +113,7 @@ struct err *cmd_set(struct session *s, const struct cmd_args *a)
 
 /* ---- show --------------------------------------------------------------------------------------------------------- */
 
-/* One variable as the program will see it. */
+/* Prints one variable as the program will see it. */
 static void show_env_one(struct session *s, const char *name)
 {
 	size_t n = strlen(name);

@@ -291,7 +291,7 @@ const char cmd_thread_help[] =
 	"Without words: says which one is selected.\n"
 	"Example: thread apply all bt 5\n";
 
-/* How many words, from the first on, name threads: "all", or numbers and ranges. */
+/* How many of the first words name threads: "all", or numbers and ranges. */
 static unsigned count_thread_words(char *const *words, unsigned n)
 {
 	uint64_t first, last;
@@ -345,7 +345,7 @@ static struct err *apply(struct session *s, char *const *words, unsigned nwords)
 	return e;
 }
 
-/* "thread (5,0,0)" of a launch: words that are about the GPU's threads. */
+/* Handles "thread (5,0,0)" of a launch: words about the GPU's threads. */
 static struct err *gpu_thread(struct session *s, const struct cmd_args *a)
 {
 	char **words = xcalloc(a->argc + 2, sizeof *words);

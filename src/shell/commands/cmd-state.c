@@ -13,7 +13,7 @@
 #include "base/words.h"
 #include "state/state.h"
 
-/* After an attach little is there at first, and that is no statement about the program. */
+/* After an attach few objects are known at first; says so. */
 static void tell_attached(struct session *s, const struct state *st)
 {
 	struct inferior *inf = s->focus == FOCUS_LIVE ? s->target.inf : NULL;
@@ -192,7 +192,7 @@ static struct err *show_state(struct session *s, const struct state *st, const s
 	return found ? NULL : err_cure(err_new(ERR_NOT_FOUND, "there is no stream %u", w->id), "\"info streams\" lists them");
 }
 
-/* The state that "at WHERE" names; the caller frees it. */
+/* Makes the state that "at WHERE" names; the caller frees it. */
 static struct err *state_where(struct session *s, const char *where, struct state **ret)
 {
 	struct sbt_reader *r = s->engine.trace.reader;
@@ -215,7 +215,7 @@ static struct err *state_where(struct session *s, const char *where, struct stat
 	return state_at_time(ret, r, sbt_reader_meta(r)->start_ns + v);
 }
 
-/* The state is the one at the launch: which of its steps are done is no part of it. */
+/* Says that the state is the one at the launch: it does not include which of its steps are done. */
 static void tell_place(struct session *s)
 {
 	const struct graph_place *p = graph_place(s);

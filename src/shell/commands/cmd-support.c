@@ -73,7 +73,8 @@ static struct err *help_fields(struct session *s, const char *name)
 	return NULL;
 }
 
-/* Where a folded line goes on: below its first word, or behind what two blanks set off ("  --on soft      the software GPU"). */
+/* The column where a folded line goes on: below its first word, or below the text behind two blanks
+ * (" --on soft the software GPU"). */
 static unsigned hanging(const char *line, size_t n, unsigned columns)
 {
 	size_t at = strspn(line, " "), gap;
@@ -85,13 +86,15 @@ static unsigned hanging(const char *line, size_t n, unsigned columns)
 	return (unsigned)at;
 }
 
-/* Whether a line goes on with the sentence before it, which was folded at that indentation. */
+/* Whether a line continues the sentence of the line before it, which was folded at that
+ * indentation. */
 static bool goes_on(const char *line, unsigned indent)
 {
 	return strspn(line, " ") == indent && line[indent] && line[indent] != '\n' && strncmp(line + indent, "Example", 7) != 0;
 }
 
-/* Lines of text, folded between words where the screen is narrower; column: where the first one begins. */
+/* Prints lines of text, folded between words if the screen is narrower; column: where the first
+ * line begins. */
 static void put_folded(struct session *s, const char *text, unsigned column)
 {
 	unsigned columns, indent = column;
@@ -185,7 +188,7 @@ static void help_command(struct session *s, const struct command *c)
 		out_printf(s->out, "Short: %s\n", c->aliases);
 }
 
-/* What is used from the system's shell. */
+/* Prints the help of a tool, which is run from the system's shell. */
 static void help_tool(struct session *s, const struct tool *t)
 {
 	struct buf b = BUF_INIT;

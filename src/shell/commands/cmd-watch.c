@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Watched and compared memory of a replay on a device: watch, who-wrote, diff.
+ * Commands that watch and compare memory of a replay on a device: watch, who-wrote, diff.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -40,7 +40,8 @@ const char cmd_watch_help[] =
 	"Examples: watch arg0\n"
 	"          watch/f 0x302000000 len 64\n";
 
-/* Inside a launch: "@shared 0x10 len 8", "%rd4", "tile". *ret_done false: an address as ever. */
+/* Inside a launch: "@shared 0x10 len 8", "%rd4", "tile". *ret_done false: it is an ordinary
+ * address. */
 static struct err *watch_inside(struct session *s, const char *text, bool *ret_done)
 {
 	const char *len = strstr(text, " len ");
@@ -93,7 +94,7 @@ struct err *cmd_watch(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* Memory before the command that the device stands at; the device comes back. */
+/* Reads memory before the command at the device's position; the device then goes back to it. */
 static struct err *read_before(struct session *s, const struct replay_device *rd, uint64_t addr, void *dst, size_t n)
 {
 	const struct graph_place *p = graph_place(s);
@@ -116,7 +117,7 @@ struct err *watch_tell(struct session *s, int id)
 	size_t n;
 	struct err *e;
 
-	if (!bp || !rd) /* a temporary one is gone already */
+	if (!bp || !rd) /* a temporary one is deleted already */
 		return NULL;
 	n = bp->size < WATCH_SHOWN_BYTES ? (size_t)bp->size : WATCH_SHOWN_BYTES;
 	f = (struct x_format){.count = 1, .letter = bp->letter, .unit = bp->unit};
@@ -147,7 +148,7 @@ const char cmd_who_wrote_help[] =
 	"and fills are known from their records; launches by what they changed, on a device.\n"
 	"Example: who-wrote arg0 + 64\n";
 
-/* The writer as a command; step: of that graph launch, 0: the command itself. */
+/* Prints the writer as a command; step: of that graph launch, 0: the command itself. */
 static struct err *print_writer(struct session *s, uint64_t seq, uint32_t step, bool json, struct buf *b, uint32_t *ret_stack)
 {
 	struct state *st;
@@ -227,7 +228,7 @@ static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size, 
 	return e;
 }
 
-/* Inside a graph launch: a step that is done, or what came before the launch. */
+/* Inside a graph launch: finds the writer among the steps done, else before the launch. */
 static struct err *who_wrote_inside(struct session *s, uint64_t addr, uint64_t size, struct replay_writer *ret, uint32_t *ret_step)
 {
 	const struct graph_place at = *graph_place(s);
@@ -248,7 +249,7 @@ static struct err *who_wrote_inside(struct session *s, uint64_t addr, uint64_t s
 	return e;
 }
 
-/* The writer is a graph launch that changed the bytes: which of its steps. */
+/* The writer is a graph launch that changed the bytes: finds the step. */
 static struct err *which_step(struct session *s, uint64_t addr, uint64_t size, const struct replay_writer *w, uint32_t *ret_step)
 {
 	struct state *st;
@@ -293,7 +294,7 @@ static struct err *recent_launches(struct session *s, uint64_t after, uint64_t s
 	return e;
 }
 
-/* A launch that leaves the bytes as it found them may have changed them all the same, and back. */
+/* Finds a launch that changed the bytes and changed them back: its end does not show that. */
 static struct err *changed_and_back(struct session *s, uint64_t addr, uint64_t size, struct replay_writer *w, uint32_t *ret_step)
 {
 	uint64_t seqs[RECENT_MAX];
@@ -379,7 +380,7 @@ static void add_piece(struct diff *d, unsigned side, uint64_t addr, uint64_t siz
 	d->p[d->n++].in[side] = true;
 }
 
-/* The allocations live at one side. */
+/* Lists the allocations that are live at one side. */
 static struct err *take_side(struct diff *d, unsigned side)
 {
 	struct state_alloc al;
@@ -404,7 +405,7 @@ static struct err *go_to_side(struct diff *d, unsigned side)
 	return NULL;
 }
 
-/* The hashes of those live at both; the device goes there. */
+/* Hashes those that are live at both sides; the device goes to this side. */
 static struct err *hash_side(struct diff *d, unsigned side)
 {
 	TRY(go_to_side(d, side));
@@ -431,7 +432,7 @@ static void tell_piece(struct diff *d, const struct piece *p, const struct memor
 		buf_cstr(lines));
 }
 
-/* Both contents of a piece that differs, part by part. */
+/* Compares the contents of a piece that differs, part by part. */
 static struct err *compare_piece(struct diff *d, const struct piece *p)
 {
 	struct memory_difference all = {0}, part;
@@ -510,7 +511,7 @@ static struct err *parse_point(const struct diff *d, const char *word, uint64_t 
 	return NULL;
 }
 
-/* "A B [ADDRESS LEN]" */
+/* Parses "A B [ADDRESS LEN]" */
 static struct err *parse_diff(struct diff *d, char *const *words, unsigned n, uint64_t *ret_addr, uint64_t *ret_size)
 {
 	struct value v;

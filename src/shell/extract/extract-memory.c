@@ -59,7 +59,8 @@ void extract_free_memory(struct extract *x)
 
 /* ---- allocations -------------------------------------------------------------------------------------------------- */
 
-/* Managed memory of a GPU lies where device memory can be put; the software GPU's is the program's. */
+/* Managed memory recorded on a GPU can be placed like device memory; the software GPU's is the
+ * program's own. */
 static void add_alloc(struct extract *x, const struct state_alloc *a)
 {
 	const bool host = a->mem == SBT_MEM_PINNED || a->mem == SBT_MEM_REGISTERED ||
@@ -107,7 +108,8 @@ static struct err *on_memory(void *arg, const struct sbt_memory *m)
 	return m->owner == SBT_MEMORY_GLOBAL ? add_global(arg, m->module, &m->name, m->addr, m->size) : NULL;
 }
 
-/* Those that the recorder saw at the window's ends, and those that the program asked for. */
+/* Adds the globals that the recorder saw at the window's ends, and those whose addresses the
+ * program asked for. */
 struct err *extract_find_globals(struct extract *x)
 {
 	const struct replay_device *rd = x->s->engine.trace.device;
@@ -137,7 +139,7 @@ void extract_piece_name(char *dst, size_t n, size_t i, bool after)
 	snprintf(dst, n, "memory-%zu%s.bin", i + 1, after ? "-after" : "");
 }
 
-/* Writes the present contents to f; with old, *ret_differs tells whether they are others than those of old. */
+/* Writes the present contents to f; with old, *ret_differs says whether they differ from old's. */
 static struct err *copy_piece(struct extract *x, const struct extract_piece *p, FILE *f, FILE *old, bool *ret_differs)
 {
 	uint8_t *here = xmalloc(2 * PIECE), *there = here + PIECE;
@@ -158,7 +160,7 @@ static struct err *copy_piece(struct extract *x, const struct extract_piece *p, 
 	return e;
 }
 
-/* What the launch did not change needs no file of its own. */
+/* Saves a piece; memory that the launch did not change gets no second file. */
 static struct err *save_piece(struct extract *x, size_t i, bool after)
 {
 	struct extract_piece *p = &x->pieces[i];
@@ -186,7 +188,7 @@ static struct err *save_piece(struct extract *x, size_t i, bool after)
 	return e;
 }
 
-/* Bytes of m to where they belong in the file of a piece. */
+/* Writes the bytes of m into their place in the file of a piece. */
 static struct err *patch(struct extract *x, const struct sbt_memory *m, const struct extract_piece *p)
 {
 	const uint64_t at = m->addr - p->addr;
@@ -210,7 +212,8 @@ static struct err *patch(struct extract *x, const struct sbt_memory *m, const st
 	return e;
 }
 
-/* What the program wrote to host memory before the launch; a replay writes it when the launch is executed, not before. */
+/* Adds what the program wrote to host memory before the launch: a replay writes it when the launch
+ * is executed, not before. */
 static struct err *on_host_write(void *arg, const struct sbt_memory *m)
 {
 	struct extract *x = arg;
@@ -223,7 +226,8 @@ struct err *extract_save_memory(struct extract *x, uint64_t seq, bool after)
 {
 	struct replay_stop stop;
 
-	if (x->graph) { /* a part of the graph, up to before the node or behind it */
+	/* only a part of the graph was executed: up to before the node, or behind it */
+	if (x->graph) {
 		TRY(replay_goto(x->s->engine.trace.replay, x->seq - 1, &stop));
 		TRY(device_graph_part(x->s->engine.trace.device->d, x->graph, x->node, after));
 		seq = x->seq;

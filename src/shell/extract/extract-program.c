@@ -40,7 +40,7 @@ static void print_pieces(struct buf *b, const struct extract *x)
 	buf_str(b, "};\n\n");
 }
 
-/* Device memory, rounded outwards and neighbours joined. */
+/* Appends device memory as ranges, rounded outwards, with neighbours joined. */
 static void print_ranges(struct buf *b, const struct extract *x)
 {
 	uint64_t from = 0, to = 0;
@@ -64,7 +64,7 @@ static void print_ranges(struct buf *b, const struct extract *x)
 	buf_printf(b, "\t{0x%" PRIx64 ", %" PRIu64 "ul << 20},\n};\n\n", from, (to - from) >> 20);
 }
 
-/* What a number means: where it points, or itself. */
+/* Appends what a number means: the memory it points into, or the number. */
 static void print_meaning(struct buf *b, const struct extract *x, uint64_t v)
 {
 	const struct extract_piece *p = extract_piece_at(x, v);
@@ -75,7 +75,8 @@ static void print_meaning(struct buf *b, const struct extract *x, uint64_t v)
 		buf_printf(b, "%" PRIu64, v);
 }
 
-/* Pointers to what may lie elsewhere here, also in the middle of structures. */
+/* Appends the pointers to memory that may have another address here, also those within
+ * structures. */
 static void print_pointers(struct buf *b, const struct extract *x)
 {
 	const struct extract_piece *p;
@@ -90,7 +91,7 @@ static void print_pointers(struct buf *b, const struct extract *x)
 	}
 }
 
-/* One parameter, size bytes at offset: a number when it has a number's size. */
+/* Appends one parameter, size bytes at offset: as a number if it has a number's size. */
 static void print_arg(struct buf *b, const struct extract *x, uint32_t i, uint32_t offset, uint32_t size)
 {
 	static const char *const types[] = {[1] = "unsigned char", [2] = "unsigned short", [4] = "unsigned", [8] = "unsigned long long"};
@@ -138,7 +139,7 @@ static void print_arg_copies(struct buf *b, const struct extract *x)
 			"), \"cuFuncSetAttribute\");\n", x->launch.shared);
 }
 
-/* A launch with attributes; those that change what it computes. */
+/* Appends a launch with those attributes that change what it computes. */
 static void print_launch_ex(struct buf *b, const struct extract *x)
 {
 	const struct sbt_cmd_launch *u = &x->launch;

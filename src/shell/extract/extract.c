@@ -87,7 +87,7 @@ struct err *extract_write(const struct extract *x, const char *name, const void 
 	return e;
 }
 
-/* The folder is made under another name and gets its own when it is whole. */
+/* Makes the folder under a temporary name; it gets its own name when it is complete. */
 static struct err *begin_dir(struct extract *x)
 {
 	size_t n = strlen(x->dir);
@@ -103,7 +103,7 @@ static struct err *begin_dir(struct extract *x)
 	return e;
 }
 
-/* Somebody may have edited what an earlier extract wrote: an empty folder is replaced, another one is not. */
+/* The user may have edited the files of an earlier extract, so only an empty folder is replaced. */
 static struct err *end_dir(struct extract *x, struct err *e)
 {
 	if (x->part && !e && rename(x->part, x->dir))
@@ -174,7 +174,7 @@ static struct err *take_kernel(struct extract *x, const struct state *st)
 	return NULL;
 }
 
-/* PTX of the trace that defines the kernel: for where its own code is machine code, or not known. */
+/* Finds PTX in the trace that defines the kernel, if its own code is machine code or not known. */
 static struct err *find_ptx(struct extract *x)
 {
 	struct sbt_reader *r = x->s->engine.trace.reader;
@@ -213,7 +213,7 @@ static struct err *take_code(struct extract *x)
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
-/* The nth kernel node like glob of the graph that #SEQ launches. */
+/* Finds the nth kernel node that matches glob in the graph launched by #SEQ. */
 static struct err *find_node(struct extract *x, const struct state *st, uint32_t graph)
 {
 	struct state_node n;

@@ -10,11 +10,11 @@
 #include "shell/line/session.h"
 #include "gpucode/code-kind.h"
 
-/* Where a piece of memory is in the program that is written. */
+/* Where a piece of memory is in the generated program. */
 enum extract_where {
 	EXTRACT_DEVICE, /* at its recorded address */
 	EXTRACT_HOST,	/* pinned, at its recorded address where that is free */
-	EXTRACT_GLOBAL, /* where the module has it: pointers to it among the parameters are changed */
+	EXTRACT_GLOBAL, /* where the module puts it: pointers to it in the parameters are changed */
 };
 
 struct extract_piece {
@@ -30,7 +30,8 @@ struct extract {
 	const char *file, *glob, *dir;
 	char *part; /* the folder while it is being filled; heap */
 	uint64_t nth, window;
-	uint64_t graph; /* the graph launch that the kernel's node is in; 0: a launch of its own */
+	/* the graph launch that contains the kernel's node; 0: an ordinary launch */
+	uint64_t graph;
 	uint32_t node;
 	bool all; /* every allocation, not only those that parameters point into */
 	struct sbt_cmd_launch launch;
@@ -43,29 +44,31 @@ struct extract {
 	size_t npieces;
 };
 
-/* The name of a file in the folder that is being filled, heap. */
+/* The path of a file in the folder that is being filled; heap. */
 char *extract_path(const struct extract *x, const char *name);
 struct err *extract_write(const struct extract *x, const char *name, const void *p, size_t n) TS_CHECK;
-/* What assemblers take, so that it can be put into a C string. */
+/* Whether the name needs no escapes in a C string: only characters that assemblers accept. */
 bool extract_plain(const char *name);
-/* Parameter i; false when there is none, or it does not lie within the buffer. */
+/* Finds parameter i; returns false if there is none, or if it is not within the buffer. */
 bool extract_param(const struct extract *x, uint32_t i, uint32_t *ret_offset, uint32_t *ret_size);
 
-/* Allocations that parameters point into, also from within structures; the globals of the kernel's module. */
+/* Finds allocations that parameters point into, also from within structures; and the globals of the
+ * kernel's module. */
 struct err *extract_find_memory(struct extract *x, const struct state *st) TS_CHECK;
 struct err *extract_find_globals(struct extract *x) TS_CHECK;
 /* The piece with this address; NULL: none. */
 const struct extract_piece *extract_piece_at(const struct extract *x, uint64_t addr);
-/* What the pieces hold after seq, in files of DIR; after: only of those that changed since. */
+/* Saves the pieces' contents after seq in files of DIR; after: only those that have changed
+ * since. */
 struct err *extract_save_memory(struct extract *x, uint64_t seq, bool after) TS_CHECK;
 void extract_piece_name(char *dst, size_t n, size_t i, bool after);
 void extract_free_memory(struct extract *x);
 
-/* main.c and the Makefile. */
+/* Writes main.c and the Makefile. */
 struct err *extract_program(struct extract *x) TS_CHECK;
 
-/* Lists of pieces, NULL at the end. What main.c ends with; what stands before it declares CODE_FILE, KERNEL, memory[], ranges[], a
- * declaration of check() and launch(). */
+/* Lists of strings, NULL at the end. The constant end of main.c; the generated part before it
+ * declares CODE_FILE, KERNEL, memory[], ranges[], check() and launch(). */
 extern const char *const extract_main_text[];
 extern const char *const extract_makefile_text[];
 

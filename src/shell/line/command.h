@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A shell command: one row of shell-commands.def. Adding one: a row there, a function and its long help
- * (`const char NAME_help[]`) in the family's cmd-*.c, a test. help, completion and the manual come from the row.
+ * A shell command: one row of shell-commands.def. To add one, add a row there, a function and its
+ * long help (`const char NAME_help[]`) in the family's cmd-*.c, and a test. help, completion and
+ * the manual are made from the row.
  */
 #ifndef SHELL_COMMAND_H
 #define SHELL_COMMAND_H
@@ -11,7 +12,7 @@
 
 struct session;
 
-/* What has to hold before a command runs; checked in one place (commands_check). */
+/* A command's preconditions; checked in one place (commands_check). */
 enum cmd_flags {
 	CMD_NEEDS_TRACE = 1,	/* a trace is open */
 	CMD_NEEDS_REPLAY = 2,	/* a replay is on */
@@ -25,7 +26,7 @@ enum cmd_flags {
 	CMD_PAGED = 1024,	/* its output may be longer than the screen */
 };
 
-/* What its words may be completed with. */
+/* What completes a command's words. */
 enum complete {
 	COMPLETE_NONE,
 	COMPLETE_COMMANDS,
@@ -62,7 +63,7 @@ struct command {
 	const char *help;  /* lines of at most 80 columns */
 };
 
-/* The table, and its end. */
+/* The table and its length. */
 extern const struct command commands[];
 extern const unsigned commands_count;
 const char *command_group_title(enum group g);
@@ -73,19 +74,20 @@ const char *command_group_title(enum group g);
 #include "shell/line/shell-commands.def"
 #undef COMMAND
 
-/* The command's only argument, a count of at least 1; 1 without one. */
+/* Parses the command's only argument, a count of at least 1; without one the count is 1. */
 struct err *cmd_count(const struct cmd_args *a, uint64_t *ret) TS_CHECK;
 
 /* ---- lookup.c: finding commands by what the user typed ------------------------------------------------------------ */
 
-/* Finds the command that text begins with in table: exact names and aliases first, then prefixes that are unique.
- * *ret_rest: what follows. A group alone ("info") is returned itself. */
+/* Finds the command that text begins with: exact names and aliases first, then unique prefixes.
+ * *ret_rest is the text behind it. A group without a subcommand ("info") is returned itself. */
 struct err *lookup_command(const struct command *table, unsigned n, const char *text, const struct command **ret,
 	const char **ret_rest) TS_CHECK;
-/* The words that could stand where `word` stands after the command names in `before` ("" or "info "), one per call of add. */
+/* Calls add for each word that can complete `word` after the command names in `before` ("" or "info
+ * "). */
 void lookup_complete(const struct command *table, unsigned n, const char *before, const char *word,
 	void (*add)(void *arg, const char *candidate), void *arg);
-/* Edits (insert, delete, replace, swap) that turn a into b; for "did you mean". */
+/* Number of edits (insert, delete, replace, swap) that turn a into b; for "did you mean". */
 unsigned lookup_distance(const char *a, const char *b);
 
 #endif

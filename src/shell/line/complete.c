@@ -161,7 +161,7 @@ static void offer_fields(struct session *s, const struct adder *w)
 		offer(w, f->name);
 }
 
-/* Of the launch under the microscope. */
+/* Offers registers of the launch under the microscope. */
 static void offer_registers(struct session *s, const struct adder *w)
 {
 	const struct soft_ask q = {.what = SOFT_ASK_REGISTERS};
@@ -223,7 +223,8 @@ static void offer_words(struct session *s, const struct command *c, const char *
 	}
 }
 
-/* Completes the last word of text; before it, command words that are all there ("info "). */
+/* Completes word, the last word of text; the words before it are complete command words ("info
+ * "). */
 static void complete_in(struct session *s, const char *text, const char *word, struct adder *w)
 {
 	char parent[64] = "";

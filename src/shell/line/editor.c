@@ -24,11 +24,13 @@ struct editor {
 	char *prompt;
 	editor_complete_fn *complete;
 	void *arg;
-	int in; /* the terminal, opened by us so that it need not block for others; or theirs, which does */
+	/* the terminal: tsdb's own descriptor, which need not block other programs; or the
+	 * inherited one, which may */
+	int in;
 };
 
 #ifdef __SANITIZE_ADDRESS__
-/* libedit does not free the name and the help of an added function. */
+/* For the leak checker: libedit does not free the name and the help of an added function. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -50,7 +52,8 @@ static char *prompt_of(EditLine *el)
 	return ed->prompt;
 }
 
-/* Waits for a byte of input or Ctrl-C, which may come at any time: SIGINT is let through only while we sleep. False: no more input. */
+/* Waits for a byte of input or Ctrl-C, which may come at any time: SIGINT is unblocked only during
+ * the sleep. Returns false at the end of input. */
 static bool wait_input(int fd)
 {
 	struct pollfd in = {.fd = fd, .events = POLLIN};
@@ -71,7 +74,8 @@ static bool wait_input(int fd)
 	return ready && !interrupt_flag;
 }
 
-/* A byte; 0 at the end, -1 for an error or Ctrl-C. What was there when we waited may not be any more: a Ctrl-C takes back what was typed before it. */
+/* Reads a byte; returns 0 at the end, -1 for an error or Ctrl-C. The byte that the wait saw may be
+ * gone: Ctrl-C discards what was typed before it. */
 static ssize_t get_byte(int fd, char *ret)
 {
 	ssize_t n;
@@ -113,7 +117,7 @@ static void add_candidate(void *to, const char *word)
 	struct candidates *c = to;
 	size_t same = 0;
 
-	if (!text_is_safe(word)) /* the terminal would obey it once it is in the line */
+	if (!text_is_safe(word)) /* the terminal would obey its control characters */
 		return;
 	for (unsigned i = 0; i < c->n; i++) {
 		if (!strcmp(c->words[i], word))
@@ -245,7 +249,9 @@ char *editor_read(struct editor *ed, const char *prompt, bool *ret_interrupted)
 	free(ed->prompt);
 	ed->prompt = xstrdup(prompt);
 	errno = 0;
-	el_set(ed->el, EL_PREP_TERM, 1); /* before the prompt: else a Ctrl-D typed at its sight may reach the terminal's line mode */
+	/* set before the prompt: else a Ctrl-D typed as soon as the prompt is seen may reach the
+	 * terminal's line mode */
+	el_set(ed->el, EL_PREP_TERM, 1);
 	text = el_gets(ed->el, &n);
 	if (interrupt_take()) {
 		*ret_interrupted = true;

@@ -13,7 +13,8 @@ static void on_sigint(int sig)
 	interrupt_flag = true;
 }
 
-/* A write that the signal is about fails, and that is told. Not SIG_IGN, which programs that we start would inherit. */
+/* For SIGPIPE: the write then fails, and that is reported. Not SIG_IGN, which started programs
+ * would inherit. */
 static void on_failed_write(int sig)
 {
 }
@@ -24,7 +25,7 @@ void interrupt_install(void)
 
 	memset(&sa, 0, sizeof sa);
 	sigemptyset(&sa.sa_mask);
-	sa.sa_handler = on_sigint; /* without SA_RESTART: reads come back with EINTR */
+	sa.sa_handler = on_sigint; /* without SA_RESTART: reads fail with EINTR */
 	sigaction(SIGINT, &sa, NULL);
 	sa.sa_handler = on_failed_write;
 	sa.sa_flags = SA_RESTART;

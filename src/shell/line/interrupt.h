@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ctrl-C: the shell's only global. A handler sets the flag; whoever works for long looks at it.
+ * Ctrl-C: the shell's only global state. A handler sets a flag, which long work checks.
  */
 #ifndef SHELL_INTERRUPT_H
 #define SHELL_INTERRUPT_H
@@ -10,12 +10,14 @@
 
 extern volatile bool interrupt_flag;
 
-/* Catches SIGINT and SIGPIPE. Handlers, not SIG_IGN: a program that we start gets the default dispositions back. */
+/* Catches SIGINT and SIGPIPE. Uses handlers, not SIG_IGN, so that programs started by tsdb get the
+ * default dispositions. */
 void interrupt_install(void);
-/* From now on SIGTERM, SIGHUP, SIGQUIT and SIGINT sent to us go on to pid; typed ones (the terminal sends those to the whole group)
- * do not. 0 ends that. */
+/* From now on SIGTERM, SIGHUP, SIGQUIT and SIGINT sent to tsdb are passed on to pid; typed ones are
+ * not (the terminal sends those to the whole group). 0 ends this. */
 void interrupt_forward(pid_t pid);
-/* From now on those four set the flag, as Ctrl-C does: nobody is left to send them to. */
+/* From now on these four signals set the flag, as Ctrl-C does: there is no process to pass them on
+ * to. */
 void interrupt_all(void);
 /* Reads and clears the flag. */
 bool interrupt_take(void);

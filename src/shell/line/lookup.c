@@ -24,7 +24,8 @@ static size_t name_len(const char *text)
 	return n;
 }
 
-/* The part of a row's name at the level below `parent` ("" or "info "), or NULL when it is not there. */
+/* The part of a row's name at the level below `parent` ("" or "info "), or NULL if it is
+ * elsewhere. */
 static const char *level_name(const struct command *c, const char *parent)
 {
 	size_t n = strlen(parent);
@@ -94,7 +95,8 @@ static struct err *unknown(const struct command *table, unsigned n, const char *
 {
 	char typed[40];
 	const char *nearest = NULL;
-	unsigned best = len < 3 ? 0 : len < 5 ? 2 : 3; /* of a short word, two wrong letters leave nothing to go by */
+	/* in a short word, two wrong letters leave too little */
+	unsigned best = len < 3 ? 0 : len < 5 ? 2 : 3;
 	int up = *parent ? (int)strlen(parent) - 1 : 0;
 	struct err *e;
 
@@ -126,7 +128,7 @@ static struct err *ambiguous(const char *parent, const char *word, size_t len, s
 	return err_cure(e, "Type more letters of the one you mean");
 }
 
-/* One level: the row called, or abbreviated as, word. */
+/* Looks up one level: the row named by word, or by a prefix of it. */
 static struct err *find_one(const struct command *table, unsigned n, const char *parent, const char *word, size_t len,
 	const struct command **ret)
 {

@@ -31,7 +31,7 @@ struct options {
 	struct step *steps;
 	unsigned nsteps;
 	char **rest; /* the program or trace, and its arguments; NULL: none */
-	bool rest_args; /* --args: what follows the program are its arguments */
+	bool rest_args; /* --args: the words behind the program are its arguments */
 };
 
 static const char usage_head[] =
@@ -130,7 +130,7 @@ static bool looks_like_trace(const char *name)
 	return trace_is(name) || ranks_is(name) || (n > 4 && !strcmp(name + n - 4, ".sbt"));
 }
 
-/* What follows a trace are options too: nothing else takes them. */
+/* Words behind a trace are options, too: a trace takes no arguments. */
 static struct err *take_options_behind(struct session *s, struct options *o, int argc, char **argv, int i)
 {
 	for (; i < argc; i++) {
@@ -267,7 +267,7 @@ static int run_session(struct session *s, const struct options *o)
 	return (s->batch || !s->interactive) && s->failures ? 1 : 0;
 }
 
-/* The tool that the command line asks for; options such as --gpu may stand before its name. */
+/* The tool that the command line names; options such as --gpu may come before its name. */
 static const struct tool *asked_tool(const struct options *o)
 {
 	return o->rest && !o->rest_args ? tool_find(o->rest[0]) : NULL;
@@ -326,8 +326,8 @@ static int run(struct session *s, int argc, char **argv, struct options *o)
 	return tool->run(s, n - 1, o->rest + 1);
 }
 
-/* Output that did not arrive is a failure, whatever was found. A reader that went away knows it, so there is no sentence, and the
- * status is that of programs that die of SIGPIPE. */
+/* Lost output is a failure, whatever the result. If the reader has gone, no sentence is printed,
+ * and the status is that of programs that die of SIGPIPE. */
 static int output_status(struct session *s, int status)
 {
 	out_page_end(s->out);

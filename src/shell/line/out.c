@@ -26,7 +26,7 @@ struct out {
 	unsigned height; /* lines that fit without a pager; 0: no paging now */
 	unsigned lines;	 /* in buf, while the pager is not running */
 	bool closed, color;
-	int failed; /* errno of the first write that did not arrive */
+	int failed; /* errno of the first failed write */
 	FILE *log;
 	uint64_t progress_since; /* ns; 0: no progress line */
 	uint64_t progress_drawn;
@@ -104,7 +104,7 @@ static const char *pager_command(void)
 	return in_path("less") ? "less" : in_path("more") ? "more" : NULL;
 }
 
-/* The child's side: becomes the pager. */
+/* Runs in the child: becomes the pager. */
 static void become_pager(int in, const char *pager)
 {
 	if (in == STDIN_FILENO)
@@ -232,7 +232,8 @@ void out_style(struct out *o, enum style style, const char *fmt, ...)
 	added(o, from);
 }
 
-/* p: "header\nrow\nrow\n", up to an empty line or the end; what is behind it. */
+/* Prints one table from p, "header\nrow\nrow\n", up to an empty line or the end; returns the text
+ * behind it. */
 static const char *one_table(struct out *o, const char *p)
 {
 	const char *end = strchr(p, '\n'), *next = strstr(p, "\n\n");
@@ -296,7 +297,7 @@ struct err *out_log(struct out *o, const char *path)
 	return o->log ? NULL : err_cure(err_sys(errno, "cannot write the log file %s", path), "See `show logging file`");
 }
 
-/* With the full stop that it may lack. */
+/* Appends s, with a full stop if it has none. */
 static void one_sentence(struct buf *b, const char *s)
 {
 	const size_t n = strlen(s);
@@ -306,7 +307,7 @@ static void one_sentence(struct buf *b, const char *s)
 		buf_byte(b, '.');
 }
 
-/* What failed, then the cure, on one line. */
+/* Appends the error, then the cure, on one line. */
 static void put_error(struct buf *b, const struct err *e)
 {
 	one_sentence(b, e->what);

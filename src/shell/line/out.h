@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the user sees: standard output through a buffer, a pager for long output on a terminal, colours, the log file, the progress
- * line. Errors go to stderr (out_error). When the reader of our output goes away, the rest is dropped,
- * and out_failed() says so.
+ * The user's output: standard output through a buffer, a pager for long output on a terminal,
+ * colours, the log file, the progress line. Errors go to stderr (out_error). When the reader of the
+ * output has gone, the rest is dropped, and out_failed() reports it.
  */
 #ifndef SHELL_OUT_H
 #define SHELL_OUT_H
@@ -15,22 +15,23 @@ struct out;
 enum style { STYLE_NONE, STYLE_HEADER, STYLE_ERROR, STYLE_STOP, STYLE_NOTE, STYLE_NAME };
 
 struct out *out_new(void);
-/* Flushes and frees. */
+/* Flushes and frees o. */
 void out_free(struct out *o);
 void out_printf(struct out *o, const char *fmt, ...) TS_PRINTF(2, 3);
 void out_str(struct out *o, const char *text);
-/* Text in a style (nothing is added when colours are off). */
+/* Prints text in a style (plain if colours are off). */
 void out_style(struct out *o, enum style style, const char *fmt, ...) TS_PRINTF(3, 4);
-/* A table from state/print/print.c and the like: the first line is a header. */
+/* Prints a table made by state/print/print.c and the like: its first line is a header. */
 void out_table(struct out *o, struct buf *text);
-/* Everything so far reaches the screen (or the pager). */
+/* Sends everything so far to the screen (or the pager). */
 void out_flush(struct out *o);
-/* Why something that was written did not arrive: an errno, EPIPE when the reader went away; 0: all arrived. Leaving the pager is no failure. */
+/* The reason that output was lost: an errno, EPIPE when the reader has gone; 0: no output was lost.
+ * Leaving the pager is no failure. */
 int out_failed(const struct out *o);
-/* The reader is gone, or the user left the pager: stop producing. */
+/* Whether the reader has gone or the user has left the pager: producers can stop. */
 bool out_closed(const struct out *o);
 
-/* Between these, output longer than height lines goes through a pager. height 0: never. */
+/* Between these calls, output longer than height lines goes through a pager. height 0: never. */
 void out_page_begin(struct out *o, unsigned height);
 void out_page_end(struct out *o);
 
@@ -42,8 +43,8 @@ struct err *out_log(struct out *o, const char *path) TS_CHECK;
 void out_error(struct out *o, struct err *e);
 void out_warn(struct out *o, const char *fmt, ...) TS_PRINTF(2, 3);
 
-/* A line such as "reading 40 %" on stderr, redrawn, only on a terminal and only once a second has passed since
- * the first call; out_progress_end() wipes it. */
+/* Shows a line such as "reading 40 %" on stderr and redraws it; only on a terminal, and only a
+ * second after the first call. out_progress_end() erases it. */
 void out_progress(struct out *o, const char *what, uint64_t done, uint64_t total);
 void out_progress_end(struct out *o);
 

@@ -126,7 +126,7 @@ void input_pop(struct session *s, struct input *in)
 	s->input = in->outer;
 }
 
-/* NULL at the end of input, or after Ctrl-C, which *ret_interrupted tells. */
+/* Returns NULL at the end of input, or after Ctrl-C (*ret_interrupted). */
 static char *read_terminal(struct session *s, const char *prompt, bool *ret_interrupted)
 {
 	char *line;
@@ -214,10 +214,10 @@ static struct err *check_needs(struct session *s, const struct command *c)
 	return NULL;
 }
 
-/* Takes /FMT and --json off the front of the rest of the line. */
+/* Removes /FMT and --json from the front of the rest of the line. */
 static struct err *take_options(const struct command *c, const char **rest, struct cmd_args *a, char *fmt, size_t n)
 {
-	bool joined = !strchr(" \t", (*rest)[-1]); /* "info/x"; "cd /tmp" is no format */
+	bool joined = !strchr(" \t", (*rest)[-1]); /* "info/x" has a format, "cd /tmp" has none */
 
 	if (**rest == '/' && (joined || (c->flags & CMD_FORMAT))) {
 		size_t len = strcspn(*rest, " \t");
@@ -259,7 +259,7 @@ static struct err *take_json(const struct command *c, struct cmd_args *a, char *
 	return NULL;
 }
 
-/* --json in a line that is not split: only as its first word. */
+/* Removes --json from a line that is not split; only as its first word. */
 static void take_json_raw(const struct command *c, struct cmd_args *a)
 {
 	if ((c->flags & CMD_JSON) && !strncmp(a->rest, "--json", 6) && strchr(" \t", a->rest[6])) {
@@ -269,7 +269,8 @@ static void take_json_raw(const struct command *c, struct cmd_args *a)
 	}
 }
 
-/* `kill 4711` does not mean the program that is being debugged. */
+/* Refuses words for commands that take none: `kill 4711` does not mean the program that is being
+ * debugged. */
 static struct err *check_words(const struct command *c, const struct cmd_args *a)
 {
 	if (a->argc && (!*c->usage || !strcmp(c->usage, "[--json]")))
@@ -293,7 +294,7 @@ static struct err *run_command(struct session *s, const struct command *c, struc
 	return e;
 }
 
-/* A line that begins with no command may begin with a tool. */
+/* A line that begins with no command may begin with a tool's name. */
 static struct err *unknown(struct err *e, const char *line)
 {
 	char *name = xasprintf("%.*s", (int)strcspn(line, " \t"), line);
@@ -385,7 +386,8 @@ bool session_command(struct session *s, const char *line)
 	bool ok = execute_and_tell(s, line);
 	char *body;
 
-	/* Not by recursion: `continue` at the end of a breakpoint's commands may go round a million times. */
+	/* Not recursive: `continue` at the end of a breakpoint's commands may repeat a million
+	 * times. */
 	while (!s->quitting && (body = breakpoints_take_pending(s->breaks)) != NULL) {
 		struct input in = {.kind = INPUT_LINES, .text = body};
 		uint64_t runs = s->target.runs;
@@ -402,7 +404,7 @@ bool session_command(struct session *s, const char *line)
 	return ok;
 }
 
-/* What an empty line stands for, remembering what the next one will. */
+/* The line that an empty line repeats; otherwise remembers line for the next empty one. */
 static const char *repeat_or_remember(struct session *s, const char *line)
 {
 	const struct command *c;
@@ -420,7 +422,7 @@ static const char *repeat_or_remember(struct session *s, const char *line)
 
 /* ---- sources, whole ----------------------------------------------------------------------------------------------- */
 
-/* Runs the lines of `in` to its end; with stop_at_error the first failed one ends it. */
+/* Runs the lines of `in` to its end; with stop_at_error it ends at the first failed one. */
 static bool run_input(struct session *s, struct input *in, bool stop_at_error)
 {
 	bool ok = true;
@@ -462,7 +464,7 @@ struct err *session_source(struct session *s, const char *path)
 	fclose(in.f);
 	if (ok)
 		return NULL;
-	s->failures--; /* counted again by our caller */
+	s->failures--; /* the caller counts it again */
 	return err_new(ERR_USAGE, "the script %s ended at line %u", path, in.line);
 }
 

@@ -16,7 +16,7 @@ struct breakpoints {
 	unsigned n;
 	int next_id;
 	char *pending;
-	bool silent; /* the breakpoint that was hit last wants its stop not told */
+	bool silent; /* the stop at the last breakpoint is not reported */
 	int owner[TSDB_BREAK_MAX]; /* breakpoint id of each slot; 0: free */
 };
 
@@ -69,7 +69,7 @@ static uint64_t kinds_of_class(const char *name)
 
 _Static_assert(SBT_KIND_END <= 64, "kinds fit a mask");
 
-/* The kind to compile a condition for: the only one, or any. */
+/* The kind for which a condition is compiled: the only one, or any. */
 static unsigned only_kind(const struct breakpoint *bp)
 {
 	return bp->kinds && !(bp->kinds & (bp->kinds - 1)) ? (unsigned)__builtin_ctzll(bp->kinds) : 0;
@@ -129,7 +129,7 @@ static struct err *set_kernel(struct breakpoint *bp, const char *glob)
 	return NULL;
 }
 
-/* The last colon that is no part of a "::". */
+/* The last colon that is not part of a "::". */
 static char *last_colon(char *text)
 {
 	for (char *p = text + strlen(text); p-- > text;)
@@ -138,7 +138,7 @@ static char *last_colon(char *text)
 	return NULL;
 }
 
-/* "KERNEL:LINE", "KERNEL:FILE:LINE", "FILE:LINE", "LINE". */
+/* Parses "KERNEL:LINE", "KERNEL:FILE:LINE", "FILE:LINE" or "LINE". */
 static struct err *set_ptx(struct breakpoint *bp, char *text)
 {
 	char *colon = last_colon(text), *kernel = text, *file = NULL;
@@ -179,7 +179,7 @@ static struct err *set_seq(struct breakpoint *bp, const char *word)
 	return breakpoints_condition(bp, cond);
 }
 
-/* Sets what a breakpoint is at, from the text before "if". */
+/* Sets where a breakpoint stops, from the text before "if". */
 static struct err *set_what(struct breakpoint *bp, char *text)
 {
 	unsigned kind;
@@ -320,7 +320,7 @@ static void fill_slot(struct tsdb_break *slot, const struct breakpoint *bp, unsi
 	atomic_store_explicit(&slot->enabled, 1, memory_order_release);
 }
 
-/* Takes the next slots for one breakpoint; returns how many are used then. */
+/* Gives the next slots to one breakpoint; returns how many are then used. */
 static unsigned arm_one(struct breakpoints *b, struct tsdb_control *ctl, const struct breakpoint *bp, unsigned used)
 {
 	for (unsigned k = 0; k < SBT_KIND_END; k++) {
@@ -383,7 +383,7 @@ void breakpoints_reset(struct breakpoints *b)
 		b->v[i]->hits = 0;
 }
 
-/* As the first of a breakpoint's commands: its stops are not told. */
+/* As the first of a breakpoint's commands it suppresses the report of its stops. */
 #define SILENT "silent\n"
 
 bool breakpoints_silent(const struct breakpoints *b)

@@ -25,7 +25,7 @@ enum { DRAIN_MS = 20 };
 
 struct member {
 	struct inferior *inf;
-	struct session *s; /* NULL: it has not used the GPU yet */
+	struct session *s; /* NULL: it has not used the GPU so far */
 	pid_t pid;
 	int64_t rank, ranks; /* and program: as of its last exec, its parent's until then */
 	char *program;
@@ -69,7 +69,7 @@ static void add_row(struct follow *f, const struct member *m)
 	f->rows[f->nrows++] = (struct row){.pid = m->pid, .rank = m->rank, .program = xstrdup(m->program)};
 }
 
-/* What the process is, which has just executed another program. */
+/* Looks at a process that has just executed another program. */
 static void look_at(struct member *m)
 {
 	free(m->program);
@@ -77,7 +77,8 @@ static void look_at(struct member *m)
 	names_rank_of(m->pid, &m->rank, &m->ranks);
 }
 
-/* What the session says of its trace now; before the session goes, or whenever somebody asks. */
+/* Copies what the session knows of its trace; called before the session ends, or when the row is
+ * shown. */
 static void note_row(struct row *row, struct session *s)
 {
 	struct recorder_capture c;
@@ -224,7 +225,8 @@ static bool is_taken(const struct follow *f, const char *path)
 	return false;
 }
 
-/* A child's trace: the pattern tells processes apart by %p or %r; otherwise its number is put before the suffix. */
+/* The name of a child's trace: the pattern distinguishes processes by %p or %r; otherwise the
+ * child's number is put before the suffix. */
 static char *child_path(struct follow *f, const struct member *m)
 {
 	char *pattern = f->main->plan.pattern, *word, *path, *with;
@@ -258,7 +260,7 @@ static struct session *child_session(struct follow *f, const struct member *m)
 	return s;
 }
 
-/* Whether an agent has come up in it, ever. */
+/* Whether an agent ever started in it. */
 static bool uses_gpu(const struct member *m)
 {
 	struct tsdb_control *ctl = inferior_control(m->inf);
@@ -316,7 +318,8 @@ static void take_children(struct follow *f, struct inferior *of)
 		f->m[f->n++] = m;
 		f->seen++;
 		atomic_store(&inferior_control(child)->on, wanted);
-		err_free(inferior_resume(child, false)); /* its end is on the way */
+		/* it is being killed; its end will be reported */
+		err_free(inferior_resume(child, false));
 	}
 }
 
@@ -333,7 +336,7 @@ static void act(struct follow *f, unsigned i, const struct inferior_event *ev)
 	bool gone = ev->kind == INFERIOR_EXITED || ev->kind == INFERIOR_SIGNALLED;
 
 	if (ev->kind == INFERIOR_EXECED)
-		look_at(m); /* first: it runs already */
+		look_at(m); /* now, because it runs already */
 	begin_session(f, m);
 	if (m->s)
 		process_act(m->s, ev);
@@ -343,7 +346,7 @@ static void act(struct follow *f, unsigned i, const struct inferior_event *ev)
 		err_free(inferior_resume(m->inf, false));
 }
 
-/* The next event of anybody; *ret_i is n for the program's own. */
+/* The next event of any process; *ret_i is n for the program's own. */
 static struct err *wait_any(struct follow *f, int timeout_ms, unsigned *ret_i, struct inferior_event *ev)
 {
 	struct inferior *main = f->main->target.inf, *one[1] = {main};
@@ -432,7 +435,7 @@ struct err *follow_rest(struct follow *f)
 
 /* ---- telling ------------------------------------------------------------------------------------------------------ */
 
-/* The program itself as a row. */
+/* Makes a row of the program itself. */
 static bool main_row(const struct follow *f, struct row *ret)
 {
 	struct session *s = f->main;
@@ -474,7 +477,7 @@ void follow_summary(const struct follow *f)
 		free(own.path);
 }
 
-/* A command is given at a stop: of the program itself, while its children run on. */
+/* The state of a row. At a command's time the program is stopped, while its children run on. */
 static const char *row_state(const struct session *s, const struct row *row)
 {
 	return row->ended ? "ended" : s->target.inf && row->pid == s->target.pid ? "stopped" : "runs";

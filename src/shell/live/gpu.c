@@ -71,7 +71,8 @@ static void verdict(struct session *s, bool ok, const char *what, const char *te
 		out_printf(s->out, "%-23s%s\n", "", cure);
 }
 
-/* Waits for a child that ends itself after 20 s, if the driver lets it. False: it did not end by itself. */
+/* Waits for a child that ends itself after 20 s, if the driver lets it. Returns false if it did not
+ * end by itself. */
 static bool ended(pid_t pid, int *ret_status)
 {
 	if (pid < 0)
@@ -135,7 +136,7 @@ static int probe_cupti(void)
 	return 1;
 }
 
-/* 0 when a child of ours can be traced; else the errno. */
+/* Returns 0 if tsdb can trace a child of its own; else the errno. */
 static int probe_ptrace(void)
 {
 	int sys = 0;
@@ -177,7 +178,7 @@ static bool doctor_agent(struct session *s, bool driver)
 	return agent && reporter == 0;
 }
 
-/* The compiler of hot kernels: nothing is wrong without it. */
+/* Checks the compiler of hot kernels; everything works without it, but slower. */
 static void doctor_jit(struct session *s, const char *soft)
 {
 	char path[4096];
@@ -200,7 +201,7 @@ static bool doctor_soft(struct session *s)
 	return ok;
 }
 
-/* Nothing else needs it, so nothing is wrong without it. */
+/* Checks observing; no other command needs it, so a failure here is no error. */
 static void doctor_observe(struct session *s)
 {
 	struct err *e = observe_possible();
@@ -213,7 +214,7 @@ static void doctor_observe(struct session *s)
 	err_free(e);
 }
 
-/* Around what executes traces; nothing else needs it. */
+/* Checks the sandbox, which only the execution of traces needs. */
 static void doctor_sandbox(struct session *s, bool driver)
 {
 	char *replayer = gpu_replayer_path();

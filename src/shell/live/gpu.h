@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which device a program gets, where our own libraries are, and what this machine can do (`tsdb doctor`).
+ * Which device a program gets, where tsdb's own libraries are, and what this machine can do (`tsdb
+ * doctor`).
  */
 #ifndef SHELL_GPU_H
 #define SHELL_GPU_H
@@ -10,9 +11,11 @@
 #include "engine/parts.h"
 #include "shell/line/session.h"
 
-/* The device for a program by `set gpu`; says which one when the choice was ours. Refuses what cannot work, with the cure. */
+/* Chooses the device for a program by `set gpu`; prints it if tsdb made the choice. Refuses what
+ * cannot work, with the cure. */
 struct err *gpu_choose(struct session *s, const char *path, const struct program_facts *facts, bool *ret_soft) TS_CHECK;
-/* A line for each thing tsdb needs. False when the main job cannot be done here. */
+/* Prints a line for each thing that tsdb needs. Returns false if its main work cannot be done
+ * here. */
 bool gpu_doctor(struct session *s);
 
 #endif

@@ -31,7 +31,7 @@ const struct soft_stop *kernel_stop(const struct session *s)
 	return t && t->state != SOFT_ENDED ? t : NULL;
 }
 
-/* A replay on the software GPU. */
+/* Requires a replay on the software GPU. */
 static struct err *need_soft(struct session *s, const char *what, struct replay_device **ret)
 {
 	*ret = NULL;
@@ -195,7 +195,7 @@ void kernel_tell(struct session *s, const struct soft_stop *t)
 
 /* ---- which launch --------------------------------------------------------------------------------------------------------- */
 
-/* The next work behind seq; 0: none near. */
+/* The next work behind seq; 0: none nearby. */
 static struct err *next_work(struct session *s, uint64_t seq, uint64_t *ret, bool *ret_launch)
 {
 	const struct sbt_cmd *c;
@@ -226,7 +226,7 @@ static struct err *find_launch(struct session *s, const struct replay_device *rd
 	bool launch = false;
 
 	TRY(next_work(s, replay_seq(s->engine.trace.replay), ret, &launch));
-	if (*ret && launch && culprit == *ret) /* it broke the device: the replay cannot stand at it */
+	if (*ret && launch && culprit == *ret) /* it broke the device: the replay cannot be at it */
 		return NULL;
 	if (graph_place(s))
 		return err_cure(err_new(ERR_UNSUPPORTED, "the microscope goes into launches of their own, not into nodes of a graph"),
@@ -243,7 +243,7 @@ static struct err *find_launch(struct session *s, const struct replay_device *rd
 
 /* ---- breakpoints ---------------------------------------------------------------------------------------------------------- */
 
-/* Those of the table that concern this kernel. */
+/* The breakpoints that concern this kernel. */
 static struct soft_point *collect_points(struct session *s, const char *mangled, unsigned *ret_n)
 {
 	struct soft_point *p = xcalloc(SOFT_POINTS_MAX + 1, sizeof *p);
@@ -297,7 +297,7 @@ struct err *kernel_check_points(struct session *s, int id, unsigned *ret_line)
 
 /* ---- moving --------------------------------------------------------------------------------------------------------------- */
 
-/* The launch has ended: the replay stands at it then, if it stood before it. */
+/* If the launch has ended and the replay was before it, moves the replay to it. */
 static struct err *settle(struct session *s, const struct soft_stop *t)
 {
 	struct replay_stop stop;
@@ -320,7 +320,8 @@ static struct err *enter(struct session *s, struct replay_device *rd, uint64_t s
 	else if (replay_seq(s->engine.trace.replay) != seq &&
 		 replay_seq(s->engine.trace.replay) + 1 != seq) {
 		e = replay_goto(s->engine.trace.replay, seq, &stop);
-		if (e && device_culprit(rd->d, NULL) != seq) /* one that breaks the device is entered from before it */
+		/* a launch that breaks the device is entered from before it */
+		if (e && device_culprit(rd->d, NULL) != seq)
 			return e;
 		err_free(e);
 	}
@@ -340,7 +341,7 @@ struct err *kernel_enter(struct session *s, uint64_t seq)
 	return settle(s, t);
 }
 
-/* Until a stop that is to be told. */
+/* Runs until a stop that has to be reported. */
 static struct err *go(struct session *s, struct device *d, enum soft_how how, uint64_t n, const struct soft_stop **ret)
 {
 	unsigned line;
@@ -445,7 +446,7 @@ bool kernel_coordinates(const char *word, uint32_t ret[3])
 	return bracket ? *end == ')' && !end[1] : !*end;
 }
 
-/* (1, 0, 0) may have been split at its blanks: words from *i on are joined up to the bracket. */
+/* Blanks may have split (1, 0, 0): joins words from *i on up to the bracket. */
 static bool take_coordinates(unsigned argc, char *const *argv, unsigned *i, uint32_t ret[3])
 {
 	char text[80] = "";

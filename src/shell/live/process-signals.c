@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What happens at each signal that the program gets (`handle`): the defaults, and what the user has set, which a running program's ptracer is told at once.
+ * What happens at each signal of the program (`handle`): the defaults, and the user's settings,
+ * which are passed to a running program's tracer at once.
  */
 #include <signal.h>
 #include <stdio.h>

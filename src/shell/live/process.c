@@ -104,7 +104,8 @@ static uint32_t errors_wanted(const struct session *s)
 				   : (uint32_t)s->engine.set.number[SET_STOP_ON_ERROR];
 }
 
-/* A stop at a fault shows where the launch came from. */
+/* Which stacks the agent takes: those of all launches if it stops at errors, since a stop at a fault
+ * shows where the launch came from. */
 static uint32_t stacks_wanted(const struct session *s, bool all)
 {
 	if (!settings_on(&s->engine.set, SET_STACKS) || s->plan.stacks_off)
@@ -112,7 +113,8 @@ static uint32_t stacks_wanted(const struct session *s, bool all)
 	return all ? TSDB_STACKS_ALL : errors_wanted(s) != TSDB_ERRORS_NONE ? TSDB_STACKS_LAUNCHES : TSDB_STACKS_WINDOWS;
 }
 
-/* Nothing to keep: no span, or one of a program that has done nothing yet. */
+/* Whether memory has to be kept: not without a span, nor for a program that has not used the GPU
+ * yet. */
 static bool keeper_wanted(const struct session *s, struct tsdb_control *ctl)
 {
 	return settings_on(&s->engine.set, SET_KEEP) &&
@@ -121,7 +123,7 @@ static bool keeper_wanted(const struct session *s, struct tsdb_control *ctl)
 		       (atomic_load(&ctl->span) && atomic_load(&ctl->next_seq) > 1));
 }
 
-/* Without it everything works as well, until the device faults. */
+/* Starts the keeper. Without it everything works until the device faults. */
 static void configure_keeper(struct session *s, struct tsdb_control *ctl)
 {
 	char *keeper, *soft;
@@ -177,7 +179,7 @@ struct err *process_set_ignore(struct session *s, struct breakpoint *bp)
 
 	if (!ctl)
 		return NULL;
-	breakpoints_collect(s->breaks, ctl); /* hits, and the old counts */
+	breakpoints_collect(s->breaks, ctl); /* takes hits, and the old counts */
 	bp->ignore = want;
 	breakpoints_forget_slots(s->breaks);
 	return breakpoints_arm(s->breaks, ctl);
@@ -214,7 +216,7 @@ static void new_recorder(struct session *s, const char *line, const char *cwd)
 		.keep = !s->target.recording});
 }
 
-/* There is a process, stopped: from here on it is the session's program. */
+/* A process exists and is stopped: makes it the session's program. */
 static struct err *begin_process(struct session *s, const char *line, const char *cwd)
 {
 	struct target *t = &s->target;
@@ -251,7 +253,7 @@ struct err *process_take(struct session *s, struct inferior *inf, const char *li
 	if (e)
 		err_free(process_detach(s));
 	else
-		while (process_drain(s)) /* what the agent has found by now */
+		while (process_drain(s)) /* takes what the agent has found so far */
 			;
 	return e;
 }
@@ -342,7 +344,7 @@ struct err *process_launch(struct session *s, const struct redirect *r)
 
 /* ---- what the rings say ------------------------------------------------------------------------------------------- */
 
-/* text: TSDB_TEXT_MAX bytes that the inferior may have written. */
+/* Prints a sentence. text: TSDB_TEXT_MAX bytes that the inferior may have written. */
 static void tell_sentence(struct session *s, const char *shared, const char *before, const char *otherwise)
 {
 	char text[TSDB_TEXT_MAX];
@@ -390,7 +392,7 @@ static void tell_unreplayable(struct session *s)
 	}
 }
 
-/* Takes what the rings hold. True when there may be more. */
+/* Takes records from the rings. Returns true if there may be more. */
 static bool drain(struct session *s, bool final, unsigned most)
 {
 	enum recorder_turn turn = RECORDER_MORE;
@@ -402,7 +404,7 @@ static bool drain(struct session *s, bool final, unsigned most)
 		s->plan.failed = true;
 		s->failures++;
 		out_error(s->out, e);
-		process_configure(s); /* the agent need not send memory any more */
+		process_configure(s); /* the agent can stop sending memory */
 	}
 	if (turn == RECORDER_EXEC) {
 		capture_exec(s);
@@ -419,12 +421,14 @@ static bool drain(struct session *s, bool final, unsigned most)
 
 static void pass_interrupt(struct session *s)
 {
-	/* `record` passes signals on to the program that it started; one that it attached to is left. */
+	/* `record` passes signals on to the program that it started; an attached program is left
+	 * instead. */
 	if (interrupt_take() && (!s->target.recording || inferior_attached(s->target.inf)))
 		inferior_interrupt(s->target.inf);
 }
 
-/* How long to sleep before the next look, in microseconds. While memory flows slots fill within milliseconds, so the sleeps begin short. */
+/* How long to sleep before the next look, in microseconds. While memory is sent, slots fill within
+ * milliseconds, so the sleeps begin short. */
 struct pace {
 	uint64_t seq, memory;
 	unsigned us;
@@ -448,7 +452,7 @@ static unsigned next_pause(struct session *s, struct pace *p, bool more)
 	return p->us = busy ? WAIT_BUSY_MS * 1000u : WAIT_IDLE_MS * 1000u;
 }
 
-/* The one place that waits: rings and the program, until the program has something to say. */
+/* The one place that waits: for the rings and for the program, until there is an event. */
 static struct err *wait_event(struct session *s, struct inferior_event *ev)
 {
 	struct pace pace = {recorder_last_seq(s->recorder), recorder_memory_seen(s->recorder), WAIT_IDLE_MS * 1000u};
@@ -537,7 +541,8 @@ struct err *process_kill(struct session *s)
 	return e;
 }
 
-/* The agent ends what is on and sends the rest; the program runs meanwhile. False: the program is over. */
+/* The agent ends its work and sends the rest; the program runs meanwhile. Returns false if the
+ * program has ended. */
 static struct err *await_leaving(struct session *s)
 {
 	struct inferior *inf = s->target.inf;
@@ -607,7 +612,7 @@ static void tell_cmd(struct session *s, uint64_t seq)
 	buf_free(&b);
 }
 
-/* At a breakpoint: false to go on. */
+/* Handles a stop at a breakpoint; returns false to go on. */
 static bool on_break(struct session *s, const struct tsdb_stop *stop)
 {
 	struct breakpoint *bp;
@@ -625,7 +630,7 @@ static bool on_break(struct session *s, const struct tsdb_stop *stop)
 	return true;
 }
 
-/* A breakpoint on a kernel that a graph launch runs: which of its nodes it is. */
+/* For a breakpoint on a kernel that a graph launch runs: says which of its nodes it is. */
 static void tell_node(struct session *s, const struct breakpoint *bp, struct buf *b)
 {
 	const struct state *st = recorder_state(s->recorder);
@@ -708,7 +713,7 @@ static void on_signal_stop(struct session *s, int sig)
 	stack_tell_top(s);
 }
 
-/* Acts on an event: true when the program is to stay stopped (or is gone). */
+/* Acts on an event: returns true if the program is to stay stopped, or has ended. */
 static bool act(struct session *s, const struct inferior_event *ev)
 {
 	struct target *t = &s->target;
@@ -760,7 +765,8 @@ static bool is_stop(const struct inferior_event *ev)
 	return ev->kind == INFERIOR_STOP_AGENT || ev->kind == INFERIOR_STOP_SIGNAL || ev->kind == INFERIOR_STOP_INTERRUPT;
 }
 
-/* The agent that was loaded into a running program goes when that executes another: it is loaded again. */
+/* An agent that was loaded into a running program disappears when that executes another one: loads
+ * it again. */
 static struct err *attach_again(struct session *s)
 {
 	char *pid = xasprintf("%d", inferior_pid(s->target.inf));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See trust.h. Who recorded a trace is what its file's owner and its own words say: neither is proof, so all of them are executed in the sandbox. The
- * sentence is there for the person who believes to have opened a recording, as one opens a picture.
+ * Warnings before a trace's code runs, see trust.h. The recorder of a trace is known only from its
+ * file's owner and its own contents. Neither is proof, so all traces are executed in the sandbox.
+ * The sentence is for users who think that opening a recording is like opening a picture.
  */
 #include "shell/live/trust.h"
 
@@ -14,7 +15,7 @@
 #include "sbt/sbt.h"
 #include "shell/line/out.h"
 
-/* Sandbox or not, in the words of a sentence that begins "its code is executed". */
+/* "in the sandbox" or not, for a sentence that begins "its code is executed". */
 static const char *where(bool no_sandbox)
 {
 	return no_sandbox ? "WITHOUT a sandbox: it can do all that you can" : "here, in a sandbox (docs/security.md)";
@@ -49,12 +50,12 @@ void trust_tell(struct session *s, bool no_sandbox)
 		out_warn(
 			s->out, "the code of %s is executed %s", s->engine.trace.path, where(true));
 	else
-		s->trust_told = false; /* the next trace may be somebody's */
+		s->trust_told = false; /* warn again for the next trace */
 }
 
 /* ---- doctor --------------------------------------------------------------------------------------------------------- */
 
-/* "up landlock version 7: ...", as tsdb-replayer writes it. */
+/* Prints a wall from a line of tsdb-replayer's: "up landlock version 7: ...". */
 static bool tell_wall(struct session *s, char *line)
 {
 	char *name = strchr(line, ' '), *text;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "shell/print/stack-view.h"
 
-/* False: there is nothing to tell it by. */
+/* Appends what identifies a party; returns false if nothing does. */
 static bool add_party(struct session *s, struct sbt_reader *r, struct buf *b, const struct order_party *p)
 {
 	struct stack st = {0};
@@ -16,7 +16,7 @@ static bool add_party(struct session *s, struct sbt_reader *r, struct buf *b, co
 	bool named = false;
 
 	buf_printf(b, "%u %u %d|", p->kind, p->kernel, p->stream == SBT_NO_ID);
-	if (p->stream == SBT_NO_ID) /* the host: the command behind its write is by chance */
+	if (p->stream == SBT_NO_ID) /* the host: which command is behind its write is chance */
 		return true;
 	e = stack_recorded(s, r, p->stack, &st);
 	for (unsigned i = 0; !e && i < st.n; i++) {

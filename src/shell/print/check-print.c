@@ -73,7 +73,7 @@ static void print_cmd(struct session *s, const struct state *st, uint64_t seq, s
 	err_free(e);
 }
 
-/* Values that differ were seen. */
+/* Whether values that differ were seen. */
 static bool is_seen(const struct check_launch *l)
 {
 	for (size_t i = 0; i < l->nplaces; i++)
@@ -106,7 +106,7 @@ static void print_launch(struct session *s, const struct state *st, const struct
 
 /* ---- nodes of a graph launch --------------------------------------------------------------------------------------------- */
 
-/* A launch's nodes, kept for the next of them: the state before a command takes long to make. */
+/* The steps of a launch, kept for its next row: the state before a command takes long to make. */
 struct nodes {
 	uint64_t seq; /* 0: none */
 	struct state *st; /* before the launch */
@@ -121,7 +121,7 @@ static void drop_nodes(struct nodes *n)
 	*n = (struct nodes){0};
 }
 
-/* NULL: the trace does not have it. */
+/* Finds a row's step; NULL: the trace does not have it. */
 static const struct state_step *find_node(struct session *s, const struct check_launch *l, struct nodes *n)
 {
 	if (n->seq != l->seq) {
@@ -154,7 +154,8 @@ static void print_node(struct session *s, const struct check_result *r, const st
 	buf_free(&origin);
 }
 
-/* A launch, behind which its nodes are in the list. *i: of the last of them, then. */
+/* Prints a launch and its nodes, which follow it in the list. *i becomes the index of the last of
+ * them. */
 static void print_nodes(struct session *s, const struct check_result *r, size_t *i, struct buf *out)
 {
 	const struct check_launch *l = &r->launches[*i];
@@ -194,7 +195,7 @@ static const char *why_ended(const struct check_result *r)
 		       : "the budget is spent (--budget 5m has more, 0 no end)";
 }
 
-/* What there was no time for. */
+/* Prints what there was no time for. */
 static void print_missed(const struct check_result *r, struct buf *out)
 {
 	if (r->end)

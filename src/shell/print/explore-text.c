@@ -13,7 +13,7 @@
 
 #define FRAMES 4
 
-/* "#5", or "#5.2" of a step of a graph launch. */
+/* Appends "#5", or "#5.2" for a step of a graph launch. */
 static void print_number(uint64_t entry, struct buf *out)
 {
 	buf_printf(out, "#%" PRIu64, order_seq(entry));
@@ -21,7 +21,7 @@ static void print_number(uint64_t entry, struct buf *out)
 		buf_printf(out, ".%" PRIu32, order_entry_step(entry));
 }
 
-/* A step of a graph launch. */
+/* Prints a step of a graph launch. */
 static struct err *print_step_of(struct session *s, uint64_t entry, struct buf *out, uint32_t *ret_stack)
 {
 	const uint32_t step = order_entry_step(entry);
@@ -101,7 +101,7 @@ static void print_value(const char *what, const uint8_t *bytes, struct buf *out)
 	buf_printf(out, "%s 0x%08" PRIx32 " (%g)", what, w, (double)as_float(bytes));
 }
 
-/* The pair is a free, or an allocation, and a use of its memory. */
+/* Prints a pair of a free or an allocation and a use of its memory. */
 static void print_poisoned(const struct explore_found *f, struct buf *out)
 {
 	const bool freed = f->flipped[0].before == f->poison;
@@ -113,7 +113,7 @@ static void print_poisoned(const struct explore_found *f, struct buf *out)
 		freed ? "freed" : "yet to allocate", freed ? "freed" : "new", ORDER_POISON_BYTE, f->poison);
 }
 
-/* A programmatic dependent launch, and one in front of it. */
+/* Prints a programmatic dependent launch, and one before it. */
 static void print_held(const struct explore_found *f, struct buf *out)
 {
 	buf_str(out, "because ");

@@ -8,10 +8,10 @@
 #include "engine/explore.h"
 #include "shell/line/session.h"
 
-/* The trace may be another one than the session's, or none: then commands are told by their
- * numbers. */
+/* Prints the result. The trace may be another one than the session's, or not be open: then commands
+ * are shown by their numbers. */
 void explore_print(struct session *s, const struct explore_result *r, struct buf *out);
-/* One line. */
+/* Appends one line. */
 void explore_json(const struct explore_result *r, struct buf *out);
 /* What explore_json() wrote; ERR_USAGE when it is something else, named by `name`. */
 struct err *explore_read(

@@ -32,7 +32,7 @@ static bool is_kernel(const struct state *st, const struct sbt_cmd *c, const cha
 	return c->kind == SBT_LAUNCH && (!*mangled || (state_kernel_by_id(st, (uint32_t)c->u.launch.kernel, &k) && !strcmp(k.name, mangled)));
 }
 
-/* With the host stack that it came from. */
+/* Prints a launch with the host stack of its call. */
 static void tell_launch(struct session *s, const struct state *st, const char *word, const struct sbt_cmd *c, unsigned frames)
 {
 	struct sbt_names names = state_names(st);
@@ -48,7 +48,7 @@ static void tell_launch(struct session *s, const struct state *st, const char *w
 	buf_free(&b);
 }
 
-/* The launches that may have done it. Returns how many there are. */
+/* Prints the launches that may have caused the fault. Returns how many there are. */
 static unsigned tell_launches(struct session *s, const struct state *st, const char *mangled)
 {
 	struct state_stream stream;
@@ -69,7 +69,7 @@ static unsigned tell_launches(struct session *s, const struct state *st, const c
 	return n;
 }
 
-/* The one that the device names, if it is among the last commands. */
+/* Prints the launch that the device names, if it is among the last commands. */
 static bool tell_named(struct session *s, const struct state *st, const struct tsdb_error *e, const char *mangled)
 {
 	struct sbt_cmd c;

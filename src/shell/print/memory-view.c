@@ -44,7 +44,8 @@ static struct err *read_replay(struct session *s, uint64_t addr, void *dst, size
 		"0x%" PRIx64 " is in no allocation here", addr), "\"info allocations\" lists them") : e;
 }
 
-/* Whether addr is device memory for the driver to read: in an allocation that is not plain host memory. */
+/* Whether addr is device memory that the driver has to read: in an allocation that is not plain
+ * host memory. */
 static bool is_device(struct session *s, uint64_t addr, struct state_alloc *ret)
 {
 	if (!state_alloc_at(recorder_state(s->recorder), addr, ret))
@@ -52,7 +53,8 @@ static bool is_device(struct session *s, uint64_t addr, struct state_alloc *ret)
 	return ret->mem != SBT_MEM_PINNED && ret->mem != SBT_MEM_REGISTERED;
 }
 
-/* Where the device has faulted its memory is gone; a copy is kept from where the capture began. */
+/* Reads device memory. After a fault of the device it is lost; a copy from the capture's beginning
+ * is read instead. */
 static struct err *read_device(struct session *s, uint64_t addr, void *dst, size_t n)
 {
 	uint64_t before;

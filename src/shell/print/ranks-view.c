@@ -56,7 +56,7 @@ static struct err *open_lanes(struct session *s, struct ranks *set, const struct
 	return NULL;
 }
 
-/* The one with the earliest command; ranks break ties. NULL: all are done. */
+/* The rank with the earliest command; equal times are ordered by rank. NULL: all are done. */
 static struct lane *earliest(struct lanes *ls)
 {
 	struct lane *best = NULL;

@@ -11,7 +11,7 @@
 /* trace.c: opens a set in the session, with its first rank's trace. */
 struct err *ranks_begin(struct session *s, const char *path) TS_CHECK;
 
-/* ranks-view.c: all ranks in one timeline; what the set holds. */
+/* ranks-view.c: prints all ranks in one timeline; prints what the set contains. */
 struct err *ranks_view(struct session *s, struct ranks *set, const struct view_filter *f) TS_CHECK;
 struct err *ranks_info(struct session *s, struct ranks *set, bool json) TS_CHECK;
 

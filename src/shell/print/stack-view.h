@@ -8,21 +8,21 @@
 #include "symbols/host-stack.h"
 #include "shell/line/session.h"
 
-/* The stack that commands are about (by focus); ERR_STATE or ERR_INCOMPLETE with the cure when there is none. */
+/* The stack that commands refer to (by focus); ERR_STATE or ERR_INCOMPLETE with the cure if there
+ * is none. */
 struct err *stack_get(struct session *s, enum stack_only only, struct stack *ret) TS_CHECK;
 /* The stack of thread tid of the live program. */
 struct err *stack_of_thread(struct session *s, pid_t tid, struct stack *ret) TS_CHECK;
 /* The stack with this id in r. */
 struct err *stack_recorded(struct session *s, struct sbt_reader *r, uint32_t id, struct stack *ret) TS_CHECK;
-/* The stack of a command of the live program, while the recorder keeps it; empty: it does not. */
+/* The stack of a command of the live program; empty if the recorder no longer has it. */
 void stack_kept(struct session *s, uint32_t id, struct stack *ret);
 
-/* "#0  0x... in main () at app.cu:12" without newline. */
+/* Appends "#0 0x... in main () at app.cu:12" without newline. */
 void stack_print_frame(struct buf *out, const struct stack *st, unsigned i);
-/*
- * The innermost frames for a report, a line each behind indent, at most `most` (2 or more). Of a Python program: the innermost one, then Python functions, since
- * libraries' frames alone say little about the program.
- */
+/* Appends the innermost frames for a report, one line each behind indent, at most `most` (2 or
+ * more). For a Python program: the innermost frame, then Python functions, since libraries' frames
+ * alone say little about the program. */
 void stack_print_brief(struct buf *out, const struct stack *st, const char *indent, unsigned most);
 /* A struct stack as an array of frames, for JS_BY(.., stack_json, "[frame]"). */
 void stack_json(struct buf *out, const void *stack);

@@ -56,7 +56,7 @@ bool value_arg(struct session *s, const struct sbt_cmd *c, unsigned i, uint32_t 
 
 static const char *const views[] = {"", ".f32", ".f64", ".s32"};
 
-/* "arg3" or "arg3.f32"; *ret_view indexes views. */
+/* Parses "arg3" or "arg3.f32"; *ret_view indexes views. */
 static bool parse_arg(const char *text, unsigned *ret_i, unsigned *ret_view)
 {
 	char *end;
@@ -175,7 +175,7 @@ static struct err *no_field(const struct sbt_cmd *c, const char *name)
 	return e;
 }
 
-/* Every name in an expression must mean something at this command. */
+/* Checks that every name in an expression exists for this command. */
 static struct err *check_names(const struct sbt_cmd *c, const char *text)
 {
 	while (*text) {
@@ -302,7 +302,7 @@ static void format_char(unsigned char c, struct buf *out)
 		buf_printf(out, "'\\%03o'", c);
 }
 
-/* One integer of size bytes by a format letter. */
+/* Appends one integer of size bytes by a format letter. */
 static bool format_int(int64_t i, unsigned size, char letter, struct buf *out)
 {
 	uint64_t u = (uint64_t)i;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values that `print`, `x` and `set $x = ...` work with: expressions over the current command, variables, /FORMAT letters.
+ * The values of `print`, `x` and `set $x = ...`: expressions over the current command, variables,
+ * /FORMAT letters.
  */
 #ifndef SHELL_VALUE_H
 #define SHELL_VALUE_H
@@ -17,13 +18,14 @@ struct value {
 	struct sbt_blob bytes;	/* TEXT, BYTES: owned by the command */
 };
 
-/* Evaluates text at the current command. $cmd.FIELD and FIELD are the same. */
+/* Evaluates text at the current command. $cmd.FIELD and FIELD mean the same. */
 struct err *value_eval(struct session *s, const char *text, struct value *ret) TS_CHECK;
-/* Shows v by a format letter (0: its own); ERR_USAGE for a letter that is none. limit: most bytes of TEXT and BYTES, 0 all. */
+/* Appends v by a format letter (0: its own); ERR_USAGE for an unknown letter. limit: most bytes of
+ * TEXT and BYTES, 0: all. */
 struct err *value_format(const struct value *v, char letter, uint64_t limit, struct buf *out) TS_CHECK;
 
-/* The parameter buffer layout of a launch's kernel: parameter i's bytes within c's args, or what `set arg` replaced them by; false when there
- * is none. */
+/* Finds parameter i in the layout of the kernel of launch c: its bytes within c's args, or those
+ * that `set arg` replaced them with; returns false if there is none. */
 bool value_arg(struct session *s, const struct sbt_cmd *c, unsigned i, uint32_t *ret_offset, struct sbt_blob *ret);
 
 /* ---- x/FMT ---------------------------------------------------------------------------------------------------------- */
@@ -33,12 +35,12 @@ struct x_format {
 	char unit;   /* b h w g */
 };
 #define X_COUNT_MAX (1u << 20)
-/* Reads "8fw" over the defaults in *f. */
+/* Reads "8fw"; *f has the defaults. */
 struct err *x_format_parse(struct x_format *f, const char *text) TS_CHECK;
 unsigned x_unit_bytes(char unit);
-/* One unit, by letter and unit. */
+/* Appends one unit, by letter and unit. */
 void x_format_one(struct buf *out, const struct x_format *f, const void *bytes);
-/* Lines "0xADDR:\tv\tv..." for bytes read at addr. */
+/* Appends lines "0xADDR:\tv\tv..." for bytes read at addr. */
 void x_format_print(struct buf *out, const struct x_format *f, uint64_t addr, const void *bytes);
 
 #endif

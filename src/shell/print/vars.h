@@ -13,14 +13,15 @@ struct vars;
 struct vars *vars_new(void);
 void vars_free(struct vars *v);
 void vars_set(struct vars *v, const char *name, int64_t value);
-/* Appends to the value history and returns its number, from 1. */
+/* Appends to the value history and returns the value's number, from 1. */
 unsigned vars_remember(struct vars *v, int64_t value);
 bool vars_get(const struct vars *v, const char *name, int64_t *ret);
-/* text with every $variable replaced by its value, and "$cmd." and "$FIELD" without the dollar sign; a heap string.
- * is_field says whether a name that is no variable is a field of the current command. */
+/* Replaces every $variable in text by its value, and removes the dollar sign of "$cmd." and
+ * "$FIELD"; a heap string. is_field says whether a name that is no variable is a field of the
+ * current command. */
 struct err *vars_expand(const struct vars *v, const char *text, bool (*is_field)(void *arg, const char *name), void *arg,
 	char **ret) TS_CHECK;
-/* The user's variables and the history, as "$x = 5" lines. */
+/* Appends the user's variables and the history, as "$x = 5" lines. */
 struct buf;
 void vars_print(const struct vars *v, struct buf *out);
 

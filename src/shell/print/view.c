@@ -25,7 +25,7 @@ struct view_stream {
 	struct sbt_cursor *cur;
 	struct sbt_reader *r;
 	struct view_filter f;
-	struct state *base; /* at the trace's beginning; NULL: nothing */
+	struct state *base; /* at the trace's beginning; NULL: not needed */
 	struct sbt_names base_names;
 	struct kernel_name *kernels; /* by id */
 	size_t nkernels;
@@ -189,7 +189,8 @@ static const char *mangled_of(const struct view_stream *v, uint32_t id)
 	return v->base && state_kernel_by_id(v->base, id, &sk) ? sk.name : NULL;
 }
 
-/* The kernels that were known at the last keyframe before what is to be listed; *ret_seq is where it is, 0: nowhere. */
+/* Loads the kernels known at the last keyframe before the listed range; *ret_seq is the keyframe's
+ * place, 0: none. */
 static struct err *load_base(struct view_stream *v, uint64_t *ret_seq)
 {
 	uint64_t first = sbt_reader_first_seq(v->r);
@@ -308,7 +309,7 @@ void view_stream_close(struct view_stream *v)
 	free(v);
 }
 
-/* A range that the trace has nothing of is a mistake; a filter that nothing passes is an answer. */
+/* A range without any command of the trace is an error; a filter that no command passes is not. */
 static struct err *check_range(struct sbt_reader *r, const struct view_filter *f)
 {
 	uint64_t first = sbt_reader_first_seq(r), last = sbt_reader_last_seq(r);

@@ -17,7 +17,7 @@
 #include "base/words.h"
 #include "base/text.h"
 
-/* The name that was asked for, or the default one: maybe a pattern. */
+/* The requested name, or the default one; it may be a pattern. */
 static char *wanted_path(struct session *s)
 {
 	const char *set = s->engine.set.string[SET_OUTPUT],
@@ -55,7 +55,8 @@ static bool same_file(const char *a, const char *b)
 	return a && b && !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-/* The first command of a capture that begins now: the one that the program is stopped at. Threads may still be in calls that are older. */
+/* The first command of a capture that begins now: the one that the program is stopped at. Other
+ * threads may still be in earlier calls. */
 static uint64_t capture_from(const struct session *s)
 {
 	const struct tsdb_control *ctl = s->target.inf && s->recorder ? inferior_control(s->target.inf) : NULL;
@@ -65,7 +66,7 @@ static uint64_t capture_from(const struct session *s)
 	return s->target.at_cmd ? s->target.cmd.seq : atomic_load(&ctl->next_seq);
 }
 
-/* Arms the recorder: a trial one before the launch, then the session's. */
+/* Arms the recorder: before a launch a trial one, then the session's. */
 static struct err *arm_recorder(struct session *s, struct recorder *r, const char *path, uint64_t from)
 {
 	return recorder_arm(r, (enum recorder_mode)s->plan.mode, path, from);
@@ -115,7 +116,8 @@ static void arm_window(struct session *s)
 		w->kind = s->plan.window_kind;
 }
 
-/* Another trace begins; the agent may have sent pages of its memory for the one before. */
+/* Tells the agent that another trace begins: it may have sent pages of memory for the one
+ * before. */
 static void tell_agent_of_trace(struct session *s)
 {
 	struct tsdb_control *ctl = inferior_control(s->target.inf);
@@ -160,7 +162,8 @@ void capture_forget(struct session *s)
 		inferior_control(s->target.inf)->window.kind = TSDB_WINDOW_NONE;
 }
 
-/* "[captured #143-#1204 -> app.sbt, 1.1 MB, memory 8.0 GB in 1.2 GB]"; of `record` on stderr, which is not the program's output. */
+/* Prints "[captured #143-#1204 -> app.sbt, 1.1 MB, memory 8.0 GB in 1.2 GB]"; for `record` on
+ * stderr, to keep it out of the program's output. */
 static void tell_captured(struct session *s, const struct recorder_capture *c, bool window)
 {
 	char size[32], memory[32], stored[32];
@@ -188,7 +191,7 @@ static void tell_captured(struct session *s, const struct recorder_capture *c, b
 	buf_free(&line);
 }
 
-/* Why a part of the capture cannot be executed again. */
+/* Prints why a part of the capture cannot be executed again. */
 static void tell_lacks(struct session *s, bool all)
 {
 	struct tsdb_control *ctl = s->target.inf ? inferior_control(s->target.inf) : NULL;
@@ -228,7 +231,8 @@ static void tell_lost(struct session *s, const struct drain_losses *l)
 			"than %u KiB", (unsigned long long)l->otherwise, TSDB_RECORD_MAX >> 10);
 }
 
-/* The last command of the capture: where the window closed (one of seqs may close at a later call), where the span ended, or all there is. */
+/* The last command of the capture: where the window closed (a window of seqs may close at a later
+ * call), where the span ended, or the last one there is. */
 static uint64_t last_of(struct session *s, bool window)
 {
 	struct tsdb_control *ctl = inferior_control(s->target.inf);
@@ -241,13 +245,14 @@ static uint64_t last_of(struct session *s, bool window)
 		last = closed;
 	if (s->plan.window_kind == TSDB_WINDOW_SEQ && s->plan.last < last)
 		last = s->plan.last;
-	/* A stream was being captured when the window closed: the span went on until that was over, and the window with it. */
+	/* A stream was being captured when the window closed: span and window went on until that
+	 * ended. */
 	if (recorder_span_ended(s->recorder) > last)
 		last = recorder_span_ended(s->recorder);
 	return last;
 }
 
-/* The last record that may tell of code in the window. */
+/* The last record that may describe code of the window. */
 static uint64_t known_of(struct session *s, bool window)
 {
 	struct tsdb_control *ctl = inferior_control(s->target.inf);
@@ -301,7 +306,7 @@ void capture_check_window(struct session *s)
 	uint64_t known;
 
 	if (recorder_in_span(s->recorder))
-		return; /* its end is yet to come */
+		return; /* its end has not come yet */
 	if (s->plan.ending && s->plan.in_span && !s->plan.asking) {
 		capture_finish(s);
 		return;
@@ -316,7 +321,7 @@ void capture_check_window(struct session *s)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
 
-/* The agent can be asked at this stop. */
+/* Whether the agent can serve requests at this stop. */
 static bool at_agent(const struct session *s)
 {
 	return s->target.last_stop != TSDB_STOP_NONE && s->target.at_cmd;
@@ -334,7 +339,7 @@ struct err *capture_stop(struct session *s)
 	}
 	s->plan.ending = true;
 	ctl->window.kind = TSDB_WINDOW_NONE;
-	process_configure(s); /* no further span */
+	process_configure(s); /* no more spans */
 	recorder_await_end(s->recorder);
 	if (!at_agent(s)) {
 		out_str(s->out, "The capture ends at the program's next GPU command; its memory is recorded then.\n");
@@ -351,7 +356,7 @@ struct err *capture_stop(struct session *s)
 	return NULL;
 }
 
-/* The memory as a value of `set capture memory-limit` that is enough. */
+/* Prints a value for `set capture memory-limit` that would be enough. */
 static void print_limit(char *dst, size_t n, uint64_t bytes)
 {
 	uint64_t mib = (bytes + (1u << 20) - 1) >> 20;
@@ -404,7 +409,8 @@ void capture_exec(struct session *s)
 		return;
 	s->plan.mode = RECORDER_ALL;
 	s->plan.path = path;
-	e = arm_recorder(s, s->recorder, path, 0); /* the new program may have run for a while */
+	/* from 0: the new program may have run for a while */
+	e = arm_recorder(s, s->recorder, path, 0);
 	if (e) {
 		s->plan.failed = true;
 		out_error(s->out, e);

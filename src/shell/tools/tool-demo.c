@@ -31,7 +31,7 @@ static const struct step race[] = {
 	{"", {"explore", "fixed.sbt", "--budget", "20"}},
 };
 
-/* Where the example is, in a build or an installation: heap; NULL none. */
+/* The path of the example in a build or an installation; heap; NULL: there is none. */
 static char *find_program(const char *exe)
 {
 	static const char *const forms[] = {"%.*s/examples/" PROGRAM, "%.*s/../examples/" PROGRAM, "%.*s/../lib/tsdb/examples/" PROGRAM};
@@ -77,7 +77,7 @@ static struct err *run_step(struct session *s, char *exe, const struct step *ste
 	return NULL;
 }
 
-/* In a folder of its own, which stays, since the traces in it are to be looked at. */
+/* Runs in a new folder, which is kept, so that the user can look at the traces. */
 static struct err *demo_race(struct session *s)
 {
 	const char *tmp = getenv("TMPDIR");

@@ -14,10 +14,11 @@
 
 enum { MEETINGS_MAX = 1 << 20, MATCHES_MIN = 3 };
 
-/* Kernels that no rank can leave before all have entered: NCCL's (2.4 to 2.28), but for broadcasts, reductions and point to point. */
+/* Kernels that no rank can leave before all have entered: NCCL's (2.4 to 2.28) except broadcasts,
+ * reductions and point to point. */
 static const char *const default_globs[] = {"nccl*AllReduce*", "nccl*AllGather*", "nccl*ReduceScatter*", NULL};
 
-/* A launch that meets others. */
+/* A launch that meets launches of other ranks. */
 struct meeting {
 	char *name; /* mangled */
 	uint64_t nth;
@@ -101,7 +102,7 @@ static int by_name(const void *a, const void *b)
 	return c ? c : (x->nth > y->nth) - (x->nth < y->nth);
 }
 
-/* nth holds the seq until now. */
+/* Numbers the meetings of each name; before, nth holds the seq. */
 static void number_meetings(struct meetings *t)
 {
 	uint64_t nth = 0;
@@ -146,7 +147,8 @@ static struct err *find_meetings(struct merge *m, struct sbt_reader *r, struct m
 	return e;
 }
 
-/* The matches of two ranks, in order of the other's ends; *ret_lone: meetings that the other side has not. */
+/* Matches the meetings of two ranks, in order of the other's ends; *ret_lone: meetings without a
+ * match. */
 static size_t match_up(const struct meetings *ref, const struct meetings *t, struct clock_match *ret, size_t *ret_lone)
 {
 	size_t i = 0, k = 0, n = 0;
@@ -182,7 +184,8 @@ static int by_rank(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* As recorded; where one is not known or two are the same, all are numbered as they were given. */
+/* Numbers the ranks as recorded. If one is not known, or two are equal, all are numbered in the
+ * given order. */
 static void number_ranks(struct merge *m)
 {
 	bool known = true;
@@ -220,7 +223,7 @@ static struct err *look_at(struct merge *m, struct rank *r)
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------- */
 
-/* The fit of rank i against the first, and what is to be said of it. */
+/* Fits the clock of rank i to the first rank's; appends what to report about it. */
 static void fit_clock(struct merge *m, unsigned i, struct buf *say)
 {
 	const struct meetings *ref = &m->of[0], *t = &m->of[i];

@@ -157,7 +157,7 @@ static struct err *take_options(struct tool_observe *t, int argc, char **argv)
 	return NULL;
 }
 
-/* Which driver the program will get: see gpu_choose(). */
+/* Chooses the driver that the program gets, like gpu_choose(). */
 static struct err *choose_gpu(struct tool_observe *t)
 {
 	struct program_facts facts;
@@ -203,7 +203,7 @@ static void show_notes(struct tool_observe *t)
 	free(text);
 }
 
-/* Redraws from the top left corner; what was longer before is wiped. */
+/* Redraws the screen from the top left corner; erases what is left of longer lines. */
 static void show_screen(struct tool_observe *t)
 {
 	struct buf table = BUF_INIT, b = BUF_INIT;
@@ -269,13 +269,14 @@ static void on_term(int sig)
 	interrupt_flag = true;
 }
 
-/* Between two turns. False: the user has had enough, or it is over. */
+/* Called between two turns. Returns false when the observation is over or the user ends it. */
 static bool goes_on(struct tool_observe *t, uint64_t now, uint64_t start, uint64_t *ret_until)
 {
 	if (observe_finished(t->observe) || (t->limit_ns && now - start >= t->limit_ns) || out_closed(t->s->out))
 		return false;
 	if (interrupt_take()) {
-		/* a program that we started has had the Ctrl-C too: what it still does is seen */
+		/* a program that tsdb started got the Ctrl-C, too: what it still does is
+		 * observed */
 		*ret_until = t->o.argv && !*ret_until ? now + 2 * (uint64_t)SECOND_NS : now;
 	}
 	return !*ret_until || now < *ret_until;
@@ -314,7 +315,7 @@ static struct err *observe(struct tool_observe *t)
 	return watch(t);
 }
 
-/* The exit status: that of the program that was started, if it has ended. */
+/* The exit status: that of the started program, if it has ended. */
 static int ended(struct tool_observe *t)
 {
 	int status;
@@ -332,7 +333,7 @@ static int ended(struct tool_observe *t)
 	return WEXITSTATUS(status);
 }
 
-/* The entry points that are probed where a library has them. */
+/* Lists the entry points that are probed if a library has them. */
 static int list(struct session *s)
 {
 	const char *name;

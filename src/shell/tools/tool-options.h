@@ -16,14 +16,16 @@ struct tool_options {
 	bool json;
 };
 
-/* As set up by the session, for a tool: no device is an error. */
+/* The session's defaults, for a tool: a missing device is an error. */
 struct tool_options tool_options_default(const struct session *s);
-/* Takes them out of argv, whose rest is for the caller; ERR_USAGE with `usage` as the cure. */
+/* Removes these options from argv and leaves the rest for the caller; ERR_USAGE with `usage` as the
+ * cure. */
 struct err *tool_options_take(struct tool_options *t, const char *usage, int *argc, char **argv) TS_CHECK;
-/* argv[*i] is one of names (the last is NULL), as "NAME VALUE" or "NAME=VALUE": returns the name, *ret is its value, or NULL when it has none, *i the last
- * word of it. NULL: it is none of them. */
+/* Looks whether argv[*i] is one of names (the last is NULL), as "NAME VALUE" or "NAME=VALUE".
+ * Returns that name; *ret is the value, or NULL if it is missing, and *i the last word of the
+ * option. Returns NULL if it is none of them. */
 const char *tool_option_valued(const char *const *names, int argc, char *const *argv, int *i, const char **ret);
-/* Word is a window's number. */
+/* Parses a window's number. */
 struct err *tool_option_window(const char *word, const char *usage, uint64_t *ret) TS_CHECK;
 
 /* "1,3" */

@@ -26,9 +26,9 @@ struct tool_replay {
 	bool started; /* in the order in which the GPU started them */
 	bool verified, faulted; /* faulted: as recorded */
 	uint64_t recorded;  /* commands whose effects were taken from the recording */
-	bool differs, bare; /* something is different; a window had nothing to compare with */
-	bool freed; /* that one: because the program had no memory left at its end */
-	bool late; /* that one: the outputs that it has could not be looked at in time */
+	bool differs, bare; /* something differs; a window has nothing to compare with */
+	bool freed; /* bare, because the program had freed its memory at the end */
+	bool late; /* bare, because its outputs could not be looked at in time */
 };
 
 #define USAGE "Use: tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] " \
@@ -45,7 +45,7 @@ static struct err *usage(const char *fmt, const char *word)
 static bool take_flag(struct tool_replay *t, const char *w)
 {
 	if (!strcmp(w, "--verify"))
-		return true; /* always done */
+		return true; /* this is always done */
 	if (!strcmp(w, "--alone"))
 		t->partial.alone = true;
 	else if (!strcmp(w, "--touched"))
@@ -196,7 +196,7 @@ static struct err *run_to_end(struct session *s, struct replay_device *rd, struc
 	return device_verify(rd->d, ret);
 }
 
-/* The verdict is about the order of a replay. */
+/* The verdict of a replay with --order started: the search for a cause needs the usual order. */
 static struct verdict not_asked(const struct device_verified *v)
 {
 	struct verdict why = {0};
@@ -208,7 +208,7 @@ static struct verdict not_asked(const struct device_verified *v)
 	return why;
 }
 
-/* The replay got as far as the recording did. */
+/* Reports that the replay failed where the recording did. */
 static void tell_as_recorded(struct tool_replay *t, const struct replay_device *rd, const struct err *e)
 {
 	const struct device_fault f = device_info(rd->d).fault;
@@ -249,7 +249,7 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	tell_window(t, rd, &v, &why, seconds);
 	verdict_free(&why);
 	t->recorded += device_info(rd->d).recorded;
-	const bool faulted = device_info(rd->d).fault.told; /* and not here */
+	const bool faulted = device_info(rd->d).fault.told; /* in the recording, but not here */
 	t->differs = t->differs || !device_verified_ok(&v) || faulted;
 	t->bare = t->bare || (!faulted && device_info(rd->d).bytes && v.sums.pieces == v.sums.unchecked + v.sums.own &&
 		v.sums.outputs == v.sums.outputs_unknown);

@@ -66,7 +66,8 @@ static const struct {
 	enum setting id;
 } record_settings[] = {{"--gpu", SET_GPU}, {"--memory", SET_MEMORY}, {"--memory-limit", SET_MEMORY_LIMIT}, {"--outputs", SET_OUTPUTS}};
 
-/* The value of an option called name at argv[*i], or NULL: it is another option. *ret_missing: it is this one, without value. */
+/* The value of option `name` at argv[*i]; NULL: it is another option. *ret_missing: it is this
+ * option, without a value. */
 static const char *option_value(const char *name, int argc, char **argv, int *i, bool *ret_missing)
 {
 	size_t n = strlen(name);
@@ -172,7 +173,7 @@ static struct err *record_run(struct session *s)
 	return NULL;
 }
 
-/* Records a process that runs, until it ends, or Ctrl-C or a SIGTERM ends the recording. */
+/* Records a running process until it ends, or until Ctrl-C or SIGTERM ends the recording. */
 static struct err *record_attached(struct session *s, const char *who)
 {
 	s->target.recording = true;
@@ -397,7 +398,7 @@ const struct tool tools[] = {
 #define HELP_COLUMNS 80
 #define HELP_INDENT 14
 
-/* Breaks between words, but not within brackets that fit on a line. */
+/* Breaks lines between words, but not within brackets that fit on a line. */
 void tool_usage(const struct tool *t, struct buf *out)
 {
 	size_t column = out->len;

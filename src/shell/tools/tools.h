@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The subcommands of the command line, tsdb record and so on: a row of tools[] each, which "tsdb --help" is made of. Each takes the words after
- * its name and returns the exit status.
+ * The subcommands of the command line, such as tsdb record: each is a row of tools[], from which
+ * "tsdb --help" is made. Each takes the words after its name and returns the exit status.
  */
 #ifndef SHELL_TOOLS_H
 #define SHELL_TOOLS_H
@@ -13,12 +13,12 @@ struct tool {
 	int (*run)(struct session *s, int argc, char **argv);
 	const char *usage, *doc; /* usage: without the name */
 	const char *examples;	 /* a line each */
-	bool executes;		 /* a trace's code, and takes TOOL_NO_SANDBOX among its words */
+	bool executes;		 /* executes a trace's code, and accepts TOOL_NO_SANDBOX */
 };
 extern const struct tool tools[];
 /* The tool called name, or NULL. */
 const struct tool *tool_find(const char *name);
-/* Its usage, what it does, and examples, in lines of 80 columns. */
+/* Appends its usage, its description and examples, in lines of 80 columns. */
 void tool_usage(const struct tool *t, struct buf *out);
 
 /* tool-replay.c */
@@ -29,15 +29,15 @@ int tool_replay(struct session *s, int argc, char **argv);
 int tool_extract(struct session *s, int argc, char **argv);
 
 #define TOOL_NO_SANDBOX "--no-sandbox"
-/* The setting "replay sandbox" becomes off. */
+/* Sets "replay sandbox" to off. */
 void tool_no_sandbox(struct session *s);
-/* The same when the option is among the words, a list with NULL at its end; it is taken out. */
+/* Does so if the option is among the words, a list that ends with NULL; removes the option. */
 void tool_take_no_sandbox(struct session *s, char **words);
 
-/* Value of "--gpu" into the settings. */
+/* Applies the value of "--gpu" to the settings. */
 struct err *tool_set_gpu(struct session *s, const char *value) TS_CHECK;
 
-/* Ends this process by sig, without a core file of ours. */
+/* Ends this process by signal sig, without a core file. */
 void tool_die_by(int sig);
 
 /* tool-observe.c */

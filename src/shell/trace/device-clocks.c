@@ -84,7 +84,7 @@ static void take_work(struct looking *l, const struct sbt_cmd *c)
 		l->stream_end[stream] = c->gpu_end_ns;
 }
 
-/* A stream's own wait covers what was submitted to it; a context's all of its streams. */
+/* Begins a wait: a stream's covers what was submitted to it, a context's all of its streams. */
 static void begin_wait(struct looking *l, const struct sbt_cmd *c)
 {
 	uint64_t only = c->u.sync.scope == SBT_SYNC_STREAM ? c->u.sync.stream : SBT_NO_ID;
@@ -134,7 +134,7 @@ static void take(struct looking *l, const struct sbt_cmd *c)
 	}
 }
 
-/* What was there before the trace's first command. */
+/* Learns what existed before the trace's first command. */
 static struct err *from_state(struct looking *l, struct sbt_reader *r)
 {
 	uint64_t first = sbt_reader_first_seq(r);
@@ -153,7 +153,7 @@ static struct err *from_state(struct looking *l, struct sbt_reader *r)
 	return NULL;
 }
 
-/* Calls fn with all commands; l NULL: only the times of the first and the last. */
+/* Calls fn for all commands; with l NULL it only finds the times of the first and the last. */
 static struct err *walk(struct looking *l, struct sbt_reader *r, uint64_t *first, uint64_t *last)
 {
 	struct sbt_cursor *cur;
@@ -173,7 +173,7 @@ static struct err *walk(struct looking *l, struct sbt_reader *r, uint64_t *first
 	return e;
 }
 
-/* A bound on the wrong side of 0 by less than times are good for is no bound. */
+/* A bound that is on the wrong side of 0 by less than the accuracy of times is ignored. */
 static void tell_same(struct buf *out, const struct clock_bounds *b)
 {
 	const double before = b->low < 0 ? -(double)b->low / 1e3 : 0, behind = b->high > 0 ? (double)b->high / 1e3 : 0;

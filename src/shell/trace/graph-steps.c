@@ -21,7 +21,7 @@ const struct graph_place *graph_place(const struct session *s)
 	return s->focus == FOCUS_REPLAY ? graph_place_of(&s->engine) : NULL;
 }
 
-/* What the place is about, as a command. */
+/* Sets the command that the place is about. */
 static void choose_cmd(struct graph_place *p, const struct sbt_cmd *launch)
 {
 	const uint32_t about = p->before ? p->step + 1 : p->step;
@@ -34,7 +34,7 @@ static void choose_cmd(struct graph_place *p, const struct sbt_cmd *launch)
 	e = step_as_command(step, launch, &p->cmd);
 	p->has_cmd = !e;
 	err_free(e);
-	p->cmd.flags |= SBT_F_GRAPH; /* no launch of its own */
+	p->cmd.flags |= SBT_F_GRAPH; /* not a launch of its own */
 	if (step->node.stack)
 		p->cmd.stack = step->node.stack;
 }
@@ -179,7 +179,8 @@ static bool is_launch(const struct sbt_cmd *c)
 	return c->kind == SBT_GRAPH_LAUNCH && sbt_cmd_is_work(c);
 }
 
-/* How many commands there are behind the position before the next graph launch, most at most; *ret_launch: its seq, 0: none so near. */
+/* Counts the commands behind the position before the next graph launch, at most `most`;
+ * *ret_launch: that launch's seq, 0: none so near. */
 static struct err *ahead(struct session *s, uint64_t most, uint64_t *ret, uint64_t *ret_launch)
 {
 	const uint64_t last = s->engine.trace.device ? s->engine.trace.device->last : UINT64_MAX,
@@ -207,7 +208,7 @@ static struct err *ahead(struct session *s, uint64_t most, uint64_t *ret, uint64
 	return e;
 }
 
-/* The same backwards: the position itself is no graph launch. */
+/* The same backwards; the position itself is not a graph launch. */
 static struct err *behind(struct session *s, uint64_t most, uint64_t *ret)
 {
 	const uint64_t at = replay_seq(s->engine.trace.replay);
@@ -230,7 +231,8 @@ static struct err *behind(struct session *s, uint64_t most, uint64_t *ret)
 	return e;
 }
 
-/* Nodes that no command describes are executed, if at all, with the launch as a whole. */
+/* Whether the launch's nodes can be executed one by one. Nodes that no command describes are
+ * executed only as part of the whole launch, if at all. */
 static bool can_step(const struct session *s, const struct state_steps *steps)
 {
 	for (uint32_t i = 0; s->engine.trace.device && i < steps->n; i++)
@@ -239,7 +241,7 @@ static bool can_step(const struct session *s, const struct state_steps *steps)
 	return true;
 }
 
-/* How many steps `step` takes through the launch; 0: it is one. */
+/* How many steps `step` makes in the launch; 0: the launch is one step. */
 static struct err *steps_of(struct session *s, uint64_t seq, uint32_t *ret)
 {
 	const struct sbt_cmd *c = replay_cmd(s->engine.trace.replay);
@@ -383,7 +385,8 @@ static struct err *hash_at(struct session *s, uint64_t seq, uint32_t step, const
 	return NULL;
 }
 
-/* Of the steps first to last of launch seq, the first (or last) that changes watched bytes: *ret_step, 0: none. The device is moved. */
+/* Finds the first (or last) of steps first..last of launch seq that changes watched bytes:
+ * *ret_step, 0: none. Moves the device. */
 static struct err *find_change(struct session *s, uint64_t seq, uint32_t first, uint32_t last, const struct replay_watchpoint *w, unsigned n,
 	bool backwards, uint32_t *ret_step, int *ret_id)
 {
@@ -422,7 +425,8 @@ struct span {
 	uint32_t first, last; /* steps, from 1 */
 };
 
-/* Stops of the launch that the replay is at: breakpoints before the steps of `stops`, changes by those of `changes`. *hit_step 0: none. */
+/* Finds a stop in the launch at the replay's position: breakpoints before the steps of `stops`,
+ * changes by those of `changes`. *hit_step 0: none. */
 static struct err *look_in(struct session *s, uint64_t seq, struct span stops, struct span changes, bool backwards, uint32_t *hit_step,
 	struct replay_stop *ret)
 {
@@ -442,7 +446,7 @@ static struct err *look_in(struct session *s, uint64_t seq, struct span stops, s
 		*hit_step = 0;
 	if (!e && nws && s->engine.trace.device)
 		e = find_change(s, seq, changes.first, changes.last, ws, nws, backwards, &change, &change_id);
-	/* A breakpoint at step k is after step k - 1. */
+	/* A breakpoint at step k stops after step k - 1. */
 	if (change && (!*hit_step || (backwards ? change >= *hit_step : change < *hit_step))) {
 		*ret = (struct replay_stop){.why = REPLAY_WATCHPOINT, .breakpoint = change_id, .seq = seq};
 		*hit_step = change;

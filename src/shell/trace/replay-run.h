@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Moving a session's replay and saying where it stopped; used by `replay X` and, in a replay, by `continue` and `next`.
+ * Moves a session's replay and reports where it stopped; used by `replay X` and, in a replay, by
+ * `continue` and `next`.
  */
 #ifndef SHELL_REPLAY_RUN_H
 #define SHELL_REPLAY_RUN_H
 
 #include "shell/line/session.h"
 
-/* Says where the replay is after a move. */
+/* Prints where the replay is after a move. */
 void replay_tell(struct session *s, const struct replay_stop *stop);
 
 struct err *replay_run_to_break(struct session *s, bool backwards) TS_CHECK;
-/* into: the nodes of a graph launch are steps, unless that is switched off. */
+/* into: each node of a graph launch is a step, unless `set replay nodes` is off. */
 struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool into) TS_CHECK;
 
-/* cmd-watch.c: what watchpoint id saw, before and after the command that the replay stands at. */
+/* cmd-watch.c: prints what watchpoint id saw, before and after the command at the replay's
+ * position. */
 struct err *watch_tell(struct session *s, int id) TS_CHECK;
 
 #endif

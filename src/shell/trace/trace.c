@@ -83,7 +83,7 @@ const char *trace_mark(const struct session *s)
 /* ---- what the engine's hooks do -----------------------------------------------------------------
  */
 
-/* Only a person at a terminal sees it, after a second; out_progress() sees to that. */
+/* Shown only on a terminal, and only after a second; out_progress() checks that. */
 static void show_progress(void *arg, const struct engine_progress *p)
 {
 	struct session *s = arg;
@@ -101,7 +101,7 @@ static void show_note(void *arg, const char *text)
 	out_printf(s->out, "%s\n", text);
 }
 
-/* What kernels print goes to standard error: standard output may be a list that another program
+/* Prints kernels' output on standard error: standard output may be a list that another program
  * reads. */
 static void show_said(void *arg, const char *text, size_t n)
 {
@@ -162,7 +162,7 @@ static void print_unreplayable(struct buf *out, const struct sbt_reader *r)
 		buf_printf(out, "not replayable: %s, %" PRIu64 " call%s\n", call, n, n == 1 ? "" : "s");
 }
 
-/* What can be executed again. */
+/* Appends the windows that can be executed again. */
 static void print_windows(struct buf *out, struct sbt_reader *r)
 {
 	uint64_t first, last, pages, bytes;
@@ -177,8 +177,9 @@ static void print_windows(struct buf *out, struct sbt_reader *r)
 	buf_printf(out, " on a device, with memory in %s\n", words_bytes(size, sizeof size, bytes));
 }
 
-/* Where tsdb was attached, and what was found: out of the last keyframe, or all of a trace that has none. to_end: what comes behind that keyframe,
- * too. Free *ret_state. False: it was not, or that cannot be told. */
+/* The attach of the recording and what was found then, from the last keyframe, or from the whole
+ * trace if it has none. to_end: includes the commands behind that keyframe. Free *ret_state.
+ * Returns false if there was no attach, or the state cannot be made. */
 static bool attached(struct sbt_reader *r, bool to_end, struct state_totals *ret, struct state **ret_state)
 {
 	const uint64_t last = sbt_reader_last_seq(r);
