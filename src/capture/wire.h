@@ -97,7 +97,7 @@ struct tsdb_msg_stack {
 	uint32_t n;
 	uint64_t pcs[]; /* absolute return addresses, innermost first; the agent's and the source's frames left out. Or TSDB_PC_PYTHON() */
 };
-/* A frame of Python's: the number of the code object and the instruction's offset in bytes. */
+/* A Python frame: the number of the code object and the instruction's offset in bytes. */
 #define TSDB_PC_PYTHON_BIT (1ull << 63)
 #define TSDB_PC_PYTHON(number, at) (TSDB_PC_PYTHON_BIT | (uint64_t)(number) << 32 | (uint32_t)(at))
 #define TSDB_PC_PYTHON_NUMBER(pc) ((uint32_t)((pc) >> 32 & 0x7fffffff))
@@ -115,7 +115,7 @@ struct tsdb_msg_code {
 	uint32_t kind; /* enum code_kind */
 	uint8_t bytes[];
 };
-/* Numbers are the agent's, and mean the same in every ring. */
+/* Numbers are the agent's, and the same in every ring. */
 struct tsdb_msg_python {
 	struct tsdb_msg_head head;
 	uint32_t number; /* from 1 */
@@ -130,19 +130,20 @@ struct tsdb_msg_mapping {
 	uint64_t start, end; /* addresses of the executable mapping */
 	uint64_t bias;	     /* load bias: address minus ELF virtual address */
 	uint32_t n;
-	uint32_t gone; /* 1: this mapping is no longer there */
+	uint32_t gone; /* 1: this mapping no longer exists */
 	char path[];   /* n bytes, no NUL */
 };
 
-/* A span of commands that can be executed again begins or has ended. Goes out before the record of command seq (begins: the first one in
- * it) or after it (ended: the last one in it). */
+/* A span of commands that can be executed again begins or has ended. Sent before the record of
+ * command seq (begins: the first one in it) or after it (ended: the last one in it). */
 #define TSDB_SPAN_NO_END 2u
 struct tsdb_msg_window {
 	struct tsdb_msg_head head;
 	uint64_t seq;
 	uint32_t ended;
-	uint32_t complete; /* ended: 1 when all memory was recorded, 0 when some could not be, TSDB_SPAN_NO_END when only what it was at the
-			    * end is not known (control.text2 says why) */
+	/* ended: 1 if all memory was recorded, 0 if some could not be, TSDB_SPAN_NO_END if only its
+	 * contents at the end are not known (control.text2 says why) */
+	uint32_t complete;
 };
 
 struct tsdb_ring {
@@ -164,7 +165,7 @@ struct tsdb_break {
 	int32_t id;		  /* the shell's number */
 	uint32_t kind;		  /* enum sbt_kind; 0: every GPU command */
 	uint32_t temporary;	  /* the agent clears enabled when it hits */
-	_Atomic uint64_t ignore;  /* hits left to pass by */
+	_Atomic uint64_t ignore;  /* hits that are still to be ignored */
 	_Atomic uint64_t hits;
 	char glob[TSDB_GLOB_MAX]; /* kernel glob for launches, "" for any */
 	struct sbt_expr cond;
@@ -188,7 +189,7 @@ struct tsdb_bulk {
 	uint64_t seq, addr, size; /* of the piece, as in struct sbt_memory */
 	uint32_t role, owner, module, flags;
 	uint64_t offset;       /* where this slot's bytes go */
-	uint32_t n;	       /* bytes in this slot; SAME: that it stands for, at most TSDB_SAME_MAX */
+	uint32_t n; /* bytes in this slot; SAME: the bytes it represents, at most TSDB_SAME_MAX */
 	uint32_t name_len;
 	uint32_t ctx, pad;     /* a global's context id plus 1; 0: not known */
 	struct sbt_hash hash;  /* HASH_ONLY */
@@ -210,21 +211,25 @@ struct tsdb_window {
 	uint64_t count;		  /* for KERNEL: matching launches to include; the window closes after that many */
 	_Atomic uint64_t seen;
 	_Atomic uint64_t opened_seq, closed_seq; /* both 0 until they are known, closed_seq for a moment after DONE */
-	/* 0 while code of kernels that were first met inside is being looked for (an agent that came late); then closed_seq, or of a later record that tells of it. */
+	/* 0 while the code of kernels that were first met in the window is being looked for (an
+	 * agent that came late); then closed_seq, or the number of a later record about that
+	 * code. */
 	_Atomic uint64_t known_seq;
 };
 
 enum tsdb_stop_why { TSDB_STOP_NONE, TSDB_STOP_BREAK, TSDB_STOP_STEP, TSDB_STOP_WINDOW_DONE, TSDB_STOP_SERVED, TSDB_STOP_CAPTURE, TSDB_STOP_ERROR };
-/* control.stacks: of which commands host stacks are taken. */
+/* control.stacks: for which commands host stacks are taken. */
 enum tsdb_stacks { TSDB_STACKS_NEVER, TSDB_STACKS_ALL, TSDB_STACKS_WINDOWS, TSDB_STACKS_LAUNCHES /* and inside windows, of all */ };
-/* control.stop_on_error: at which answers of calls; a sticky one is said by every later call, and stops once. */
+/* control.stop_on_error: which results of calls stop the program. A sticky one is returned by every
+ * later call, and stops once. */
 enum tsdb_stop_on { TSDB_ERRORS_NONE, TSDB_ERRORS_STICKY, TSDB_ERRORS_ALL };
-/* For STOP_ERROR: the call that said it, and the launch that did it where the device tells (the software GPU). Words of the inferior. */
+/* For STOP_ERROR: the call that returned the error, and the launch that caused it if the device
+ * reports that (the software GPU). All of it is the inferior's word. */
 struct tsdb_error {
 	uint32_t code; /* the driver's number */
 	uint32_t sticky;
 	char name[64], call[64];
-	uint32_t known; /* what follows is */
+	uint32_t known; /* 1: the fields below are known */
 	uint32_t corr;	/* of the launch */
 	uint32_t block[3], thread[3];
 	uint32_t line; /* of the PTX */
@@ -249,28 +254,32 @@ struct tsdb_stop {
 enum tsdb_req_kind { TSDB_REQ_NONE, TSDB_REQ_READ, TSDB_REQ_WRITE, TSDB_REQ_SYNC_STREAM, TSDB_REQ_END_SPAN };
 struct tsdb_req {
 	uint32_t kind;
-	uint32_t result; /* what the agent did: the driver's number */
+	uint32_t result; /* the driver's result of what the agent did */
 	uint64_t addr, size;   /* device address; size <= TSDB_RECORD_MAX */
 	uint32_t stream;       /* for SYNC_STREAM: a stream id */
 	uint32_t pad;
-	uint64_t before; /* READ: 0, or the bytes are a copy from before this command, where the
-			    span began: the device has faulted */
+	/* READ: 0: the memory itself; else the device has faulted, and the bytes are a copy from
+	 * before this command, where the span began */
+	uint64_t before;
 	uint8_t data[TSDB_RECORD_MAX];
 };
 
-/* Each step may wait for the device, which may never come to an end: so a thread of its own makes them, and tsdb does not wait for ever. */
+/* Each step may wait for the device, perhaps for ever: so a thread of its own makes them, and tsdb
+ * limits its wait. */
 enum tsdb_late { TSDB_LATE_NONE, TSDB_LATE_LOOKS, TSDB_LATE_SOURCE, TSDB_LATE_CONTEXTS, TSDB_LATE_UP };
 
 enum tsdb_agent_state {
 	TSDB_AGENT_NONE,
 	TSDB_AGENT_UP,	      /* subscribed */
 	TSDB_AGENT_REFUSED,   /* cannot capture; control.text says why, the program goes on */
-	TSDB_AGENT_STARTING,  /* tsdb_agent_attach() came; the agent's thread is subscribing */
-	TSDB_AGENT_WAITING,   /* the same, but the program has not initialised the driver yet: it subscribes when that happens */
-	TSDB_AGENT_LEFT,      /* control.leave was obeyed: the agent reads and writes this memory no more */
+	TSDB_AGENT_STARTING, /* tsdb_agent_attach() was called; the agent's thread is subscribing */
+	/* the same, but the program has not initialised the driver yet: the agent subscribes when
+	 * it does */
+	TSDB_AGENT_WAITING,
+	TSDB_AGENT_LEFT, /* control.leave was obeyed: the agent does not use this memory any more */
 };
 
-/* What the agent found of a Python interpreter in the process. */
+/* The agent's result of looking for a Python interpreter in the process. */
 enum tsdb_python_state {
 	TSDB_PYTHON_NONE,
 	TSDB_PYTHON_READ,    /* host stacks show its frames */
@@ -284,7 +293,9 @@ struct tsdb_control {
 	uint64_t bytes; /* of the whole mapping */
 	uint32_t ring_bytes;
 	uint32_t pid; /* the inferior; written by tsdb after fork, before exec */
-	uint32_t debugger_pid; /* tsdb: a producer waiting for room gives up when it is gone; 0: not known, waits for ever */
+	/* tsdb: a producer waiting for room gives up when it has ended; 0: not known, waits for
+	 * ever */
+	uint32_t debugger_pid;
 	uint32_t pad;
 
 	/* Configuration: tsdb writes, the agent reads at every use. */
@@ -299,20 +310,23 @@ struct tsdb_control {
 	_Atomic uint32_t code;		    /* send modules' code */
 	_Atomic uint32_t stop_on_error;	    /* enum tsdb_stop_on */
 	_Atomic uint32_t error_code;	    /* ERRORS_ALL: only this result; 0: any */
-	char error_what[64];		    /* ERRORS_ALL: only what begins so, the call's name or the error's; "": any */
+	char error_what[64]; /* ERRORS_ALL: only calls or errors whose names begin so; "": any */
 	_Atomic uint32_t window_stop;	    /* stop (TSDB_STOP_WINDOW_DONE) when a window closes */
 	_Atomic uint32_t memory;	    /* enum tsdb_memory: what a span records of memory */
-	_Atomic uint32_t outputs_full;	    /* copies to the host: their bytes, not the hash alone */
+	/* record the bytes of copies to the host, not only their hash */
+	_Atomic uint32_t outputs_full;
 	_Atomic uint32_t span;		    /* `capture start`: every command is in a span, from the next one on */
 	_Atomic uint32_t memory_answer;	    /* enum tsdb_memory_answer */
 	_Atomic uint64_t memory_limit;	    /* bytes; 0: no limit */
 	_Atomic uint32_t gpu_timeout; /* ms that the agent waits for the device's
 					 work; 0: 5000 */
 	_Atomic uint32_t pages_file;	    /* counts the traces: rises by one when another one begins */
-	_Atomic uint32_t pages_epoch;	    /* changes when tsdb no longer has the pages of the trace before */
+	/* changes when tsdb no longer has the earlier trace's pages */
+	_Atomic uint32_t pages_epoch;
 	_Atomic uint32_t leave;		    /* a futex word: nonzero asks the agent to go (agent_state LEFT); see "Attach" */
-	char keeper[TSDB_KEEPER_MAX]; /* keeper.h: whom to ask for memory that copies go to; "":
-					 nobody, they go to the inferior's own */
+	/* keeper.h: where to ask for memory for copies; "": there is no keeper, the inferior's own
+	 * memory is used */
+	char keeper[TSDB_KEEPER_MAX];
 	uint32_t attached;		    /* the process was running before this block was made: there are objects to discover */
 
 	/* The agent writes. */
@@ -323,19 +337,23 @@ struct tsdb_control {
 	_Atomic uint32_t next_thread;
 	_Atomic uint32_t rings;	  /* slots from here on have never been used */
 	_Atomic uint32_t no_ring; /* threads that found no free slot, or no memory to map it */
-	_Atomic uint64_t lost_no_ring; /* their commands, which are lost */
+	_Atomic uint64_t lost_no_ring; /* the commands of those threads, which are lost */
 	_Atomic uint64_t lost;	  /* commands lost for any other reason but a full ring: made by a signal handler within another call, or too large */
 	char text[TSDB_TEXT_MAX]; /* one sentence, for REFUSED */
 	_Atomic uint64_t next_bulk; /* tickets */
-	_Atomic uint64_t span_sent; /* the first command of the span whose memory at its beginning
-				       is all in slots; 0: none's */
+	/* the first command of the span whose memory at its beginning is completely in slots; 0:
+	 * none */
+	_Atomic uint64_t span_sent;
 	uint64_t memory_needed;	    /* for STOP_CAPTURE */
-	_Atomic uint64_t pause_ns;  /* how long the last span's begin held the program up */
+	_Atomic uint64_t pause_ns;  /* how long the last span's beginning held the program up */
 	char keep_text[TSDB_TEXT_MAX]; /* one sentence: why the keeper's memory is not used */
 	char text2[TSDB_TEXT_MAX];  /* one sentence: what of the last span's memory could not be recorded */
 	_Atomic uint32_t late;	    /* enum tsdb_late: how far an agent that came late is */
-	char busy[TSDB_BUSY_MAX];   /* valid from TSDB_LATE_SOURCE on: what the device was doing then, as far as it can be told; lines */
-	_Atomic uint64_t start_ns;  /* not 0: subscribed, and contexts are told of; how long that took after tsdb_agent_attach() */
+	/* valid from TSDB_LATE_SOURCE on: what the device was doing then, if known; lines */
+	char busy[TSDB_BUSY_MAX];
+	/* not 0: subscribed, and contexts are introduced; how long that took after
+	 * tsdb_agent_attach() */
+	_Atomic uint64_t start_ns;
 
 	_Atomic uint32_t python;    /* enum tsdb_python_state */
 	uint32_t python_version;    /* Py_Version, 0x030c01f0 */
@@ -352,8 +370,9 @@ struct tsdb_control {
 	struct tsdb_ring ring[TSDB_RING_COUNT];
 };
 
-/* Several processes. When children are followed TSDB_CONTROL names a file of this instead: each process finds its own control block in it, so
- * that the variable is the same for all of them, however they were started. tsdb fills fd and then pid (release); an entry with pid 0 is free. */
+/* Several processes. When children are followed TSDB_CONTROL names a file of this kind instead:
+ * each process finds its own control block in it, so the variable is the same for all of them,
+ * however they were started. tsdb fills fd and then pid (release); an entry with pid 0 is free. */
 #define TSDB_DIRECTORY_MAGIC 0x44445354u /* "TSDD" */
 #define TSDB_DIRECTORY_MAX 4095u
 struct tsdb_directory_entry {
@@ -381,7 +400,8 @@ static inline uint64_t tsdb_ring_offset(uint32_t ring_bytes, uint32_t i)
 	const uint64_t large = i < TSDB_RING_LARGE ? i : TSDB_RING_LARGE;
 	return tsdb_control_bytes() + ring_bytes * large + TSDB_RING_SMALL_BYTES * (i - large);
 }
-/* Slots that may have been used, at most TSDB_RING_COUNT whatever stands there. */
+/* The number of slots that may have been used, at most TSDB_RING_COUNT, whatever value is in
+ * memory. */
 static inline uint32_t tsdb_rings(struct tsdb_control *c)
 {
 	const uint32_t n = atomic_load_explicit(&c->rings, memory_order_acquire);

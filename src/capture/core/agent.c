@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The agent's door: the driver loads the agent and calls it while the program initialises it (source.h).
- * Without TSDB_CONTROL, or with a control block meant for another process (a child inherits the environment), the agent does
- * nothing at all.
+ * The agent's entry: the driver loads the agent and calls it while the program initialises it
+ * (source.h). Without TSDB_CONTROL, or with a control block of another process (a child inherits
+ * the environment), the agent does nothing at all.
  */
 #include "capture/core/agent.h"
 
@@ -43,7 +43,8 @@ void *agent_map_kept(size_t bytes)
 void agent_touch(void *p, size_t bytes)
 {
 	const uintptr_t from = (uintptr_t)p & ~(uintptr_t)(TSDB_PAGE - 1), end = ((uintptr_t)p + bytes + TSDB_PAGE - 1) & ~(uintptr_t)(TSDB_PAGE - 1);
-	madvise((void *)from, end - from, POPULATE_WRITE); /* before Linux 5.14: an error, and they are made when they are used */
+	/* before Linux 5.14: an error; the pages are then made at first use */
+	madvise((void *)from, end - from, POPULATE_WRITE);
 }
 
 void agent_unmap_kept(void *p, size_t bytes)
@@ -134,7 +135,8 @@ int agent_adopt(struct tsdb_control *c)
 		return err;
 	if (!agent_owner)
 		agent_owner = getpid();
-	/* What an earlier program image of this process (before exec) left behind is nobody's any more. */
+	/* Slots left by an earlier program of this process (before exec) have no producer any
+	 * more. */
 	for (uint32_t i = 0; i < tsdb_rings(c); i++) {
 		uint32_t used = TSDB_RING_USED;
 		atomic_store(&c->ring[i].inflight, TSDB_IDLE);
@@ -152,7 +154,7 @@ int agent_adopt(struct tsdb_control *c)
 	return 0;
 }
 
-/* Header fields before anything else is believed. */
+/* Checks the header's fields before any other is trusted. */
 static int check_header(int fd, uint64_t *ret_bytes)
 {
 	struct {
@@ -176,7 +178,7 @@ static int check_header(int fd, uint64_t *ret_bytes)
 	return 0;
 }
 
-/* Where this process' control block is, when fd is a directory of them. */
+/* The path of this process's control block, if fd is a directory of them. */
 static int look_up(int fd, char path[64])
 {
 	struct {
@@ -196,7 +198,8 @@ static int look_up(int fd, char path[64])
 	return -ESRCH;
 }
 
-/* Takes a descriptor that tsdb sends through the socket of this name ('@': in the abstract space), as it does where it is another user. */
+/* Receives a descriptor that tsdb sends through the socket of this name ('@': in the abstract
+ * space); used when tsdb belongs to another user. */
 static int receive(const char *name)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -224,7 +227,7 @@ static int receive(const char *name)
 	return fd;
 }
 
-/* Opens path, or the control block that it leads to. */
+/* Opens path, or the control block that it refers to. */
 static int open_control(const char *path)
 {
 	char own[64];
@@ -248,7 +251,7 @@ int agent_map_control(const char *path)
 		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 		err = p == MAP_FAILED ? -errno : 0;
 	}
-	/* No descriptor is kept: programs close those that they do not know. */
+	/* No descriptor stays open: programs close those that they do not know. */
 	close(fd);
 	if (err)
 		return err;
@@ -274,7 +277,7 @@ void agent_unmap_control(struct tsdb_control *c)
 	munmap(c, c->bytes);
 }
 
-/* With the door locked. */
+/* With the door locked: opens and maps the control block. */
 static int open_block(const char *path)
 {
 	static AGENT_KEPT bool ready;
@@ -337,7 +340,8 @@ static void start(void)
 	if (!atomic_exchange(&at_exit_set, 1))
 		atexit(at_exit);
 	atomic_store(&agent.control->source, source->number);
-	/* Unless the debugger has left meanwhile: starting the source may have waited for the device. */
+	/* Unless the debugger has left meanwhile: starting the source may have waited for the
+	 * device. */
 	uint32_t was = atomic_load(&agent.control->agent_state);
 	while (was != TSDB_AGENT_LEFT && !atomic_compare_exchange_weak(&agent.control->agent_state, &was, TSDB_AGENT_UP))
 		;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of the agent share: the process-wide state and a thread's state.
+ * Shared by the files of the agent: the process-wide state and a thread's state.
  *
- * The agent lives in somebody else's process: no allocation once a thread is set up (memory comes from mmap),
- * no printing, no exit, no lock that a signal handler or a forked child could find held, errno as it was. Functions
- * that can fail return 0 or -errno, and count what is lost in the control block.
+ * The agent runs inside the user's process: no allocation once a thread is set up (memory comes
+ * from mmap), no printing, no exit, no lock that a signal handler or a forked child could find
+ * held, errno unchanged. Functions that can fail return 0 or -errno, and count losses in the
+ * control block.
  *
- * The guard: tls.inside is set while a thread runs agent code. A callback that arrives meanwhile is either caused by a
- * driver call of our own (tls.own is set: ignored) or by a signal handler that makes GPU calls (dropped, counted).
+ * The guard: tls.inside is set while a thread runs agent code. A callback that comes meanwhile is
+ * caused either by a driver call of the agent (tls.own is set: ignored) or by a signal handler that
+ * makes GPU calls (dropped, counted).
  */
 #ifndef CAPTURE_AGENT_H
 #define CAPTURE_AGENT_H
@@ -20,7 +22,8 @@
 #include "capture/wire.h"
 
 #define AGENT_PUBLIC __attribute__((visibility("default")))
-/* Of a variable: it outlives a debugger's leaving, when all others become what they were when the library was loaded (forget.c). */
+/* Marks a variable that keeps its value when a debugger leaves; all others get the values they had
+ * when the library was loaded (forget.c). */
 #define AGENT_KEPT __attribute__((section("tsdb_kept")))
 
 struct thread;
@@ -28,21 +31,24 @@ struct source;
 
 struct agent {
 	struct tsdb_control *control; /* NULL: inert */
-	/* In a page that the kernel zeroes in a forked child (MADV_WIPEONFORK), so a child is inert however it was forked. */
+	/* In a page that the kernel zeroes in a forked child (MADV_WIPEONFORK), so a child is
+	 * inert, however it was forked. */
 	_Atomic uint32_t *live;
 	const struct source *source;
 	_Atomic uint32_t started; /* agent_start() was called for this control block */
 };
 extern struct agent agent;
-/* The process that the agent's memory is about; 0: there was no debugger yet. Another one's in a forked child. */
+/* The process that the agent's memory belongs to; 0: there was no debugger so far. In a forked
+ * child it is another process's. */
 extern pid_t agent_owner;
 
 struct tls {
 	struct thread *thread;
 	uint32_t inside; /* in agent code */
-	uint32_t own;	 /* in a driver call that the agent makes */
-	uint32_t hidden; /* and what it loads is the agent's own code */
-	uint32_t peek;	 /* and what it loads may be the program's: only its hash is wanted (old-code.c) */
+	uint32_t own;	 /* in a driver call made by the agent */
+	uint32_t hidden; /* code loaded meanwhile is the agent's own */
+	/* code loaded meanwhile may be the program's: only its hash is needed (old-code.c) */
+	uint32_t peek;
 };
 /* initial-exec: reading it never calls the dynamic linker, which could allocate. */
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
@@ -52,38 +58,42 @@ static inline bool agent_live(void)
 	return agent.live && atomic_load_explicit(agent.live, memory_order_relaxed);
 }
 
-/* Maps the control block that TSDB_CONTROL names. 0, or -errno: no debugger, or one that does not fit; the agent stays inert. */
+/* Maps the control block that TSDB_CONTROL names. Returns 0, or -errno: there is no debugger, or an
+ * incompatible one; the agent stays inert. */
 int agent_map_control(const char *path);
-/* The same with the environment's TSDB_CONTROL, once a process. 0, or -errno. */
+/* Does so for the environment's TSDB_CONTROL, once in a process. Returns 0, or -errno. */
 int agent_open(void);
-/* Another control block, of a debugger that attaches. -EBUSY while one is in use. */
+/* Maps the control block of a debugger that attaches. -EBUSY while one is in use. */
 int agent_reopen(const char *path);
-/* Subscribes, once for a control block; sets agent_state. The driver's library is loaded. */
+/* Subscribes, once for each control block; sets agent_state. The driver's library is loaded. */
 void agent_start(void);
-/* What a driver calls that has loaded the agent, while the program initialises it. Nonzero: "loaded". */
+/* Called by the driver that has loaded the agent, while the program initialises it. Nonzero:
+ * "loaded". */
 int agent_loaded(void);
 /* For tests and agent_map_control: takes over a mapping of tsdb_wire_bytes(). */
 int agent_adopt(struct tsdb_control *control);
-/* Nobody reads the rings any more: from here on every hook returns at once. */
+/* The rings are not read any more: from here on every hook returns at once. */
 void agent_retire(void);
-/* Says why there is no capture (one sentence); the program goes on. */
+/* Reports why there is no capture (one sentence); the program goes on. */
 void agent_refuse(const char *sentence);
 void agent_count_lost(void);
 
-/* Anonymous zeroed memory; NULL when there is none. Given back by agent_unmap(), or when the debugger leaves (forget_all()). */
+/* Anonymous zeroed memory; NULL if there is none. Freed by agent_unmap(), or when the debugger
+ * leaves (forget_all()). */
 void *agent_map(size_t bytes);
-/* Has the kernel make the pages of such memory, or of a static table, now. Changes nothing in it. */
+/* Makes the kernel allocate the pages of such memory, or of a static table, now. Does not change
+ * it. */
 void agent_touch(void *p, size_t bytes);
 void agent_unmap(void *p, size_t bytes);
-/* The same of memory that outlives that. */
+/* The same for memory that is kept when the debugger leaves. */
 void *agent_map_kept(size_t bytes);
 void agent_unmap_kept(void *p, size_t bytes);
-/* The control block is nobody's any more: unmaps it. */
+/* Unmaps the control block, which is not used any more. */
 void agent_unmap_control(struct tsdb_control *c);
-/* Whole pages are zeros again, and take no memory. */
+/* Makes whole pages zeros again, which take no memory. */
 void agent_empty(void *p, size_t bytes);
 
-/* Brackets a driver call of our own. */
+/* Brackets a driver call made by the agent. */
 #define OWN(expr)                         \
 	({                                \
 		tls.own++;                \
@@ -92,8 +102,8 @@ void agent_empty(void *p, size_t bytes);
 		own_r;                    \
 	})
 
-/* A lock for first sights. Only taken with tls.inside set, so never by a signal handler that interrupted its holder; a
- * forked child is inert and never takes it. */
+/* A lock for first sights. It is only taken with tls.inside set, so never by a signal handler that
+ * interrupted its holder; a forked child is inert and never takes it. */
 struct spin {
 	_Atomic uint32_t held;
 };

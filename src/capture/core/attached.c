@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The agent's other door: a debugger that attaches makes some thread of the program call tsdb_agent_attach(). That thread may be anywhere, so it does as
- * little as possible: it maps the control block and starts the thread "tsdb-agent", which does the rest and stays until the debugger leaves or dies.
- * Calls of the driver and of the source may wait for the device, which may never come to an end. A second thread, "tsdb-late", makes them, so that the first one can
- * always leave; where it leaves the other behind, that one cleans up when its call has ended.
+ * The agent's other entry: a debugger that attaches makes a thread of the program call
+ * tsdb_agent_attach(). That thread may be anywhere, so the function does as little as possible: it
+ * maps the control block and starts the thread "tsdb-agent", which does the rest and stays until
+ * the debugger leaves or dies. Calls of the driver and of the source may wait for the device,
+ * perhaps for ever. A second thread, "tsdb-late", makes them, so that the first one can always
+ * leave; if it leaves the second behind, that one cleans up when its call has ended.
  */
 #include "capture/core/agent.h"
 
@@ -29,18 +31,20 @@
 #include "capture/memory/span.h"
 #include "capture/core/thread.h"
 
-#define OUT_MS 3000		  /* for the program's threads to come out of the agent */
+#define OUT_MS 3000		  /* for the program's threads to leave the agent */
 #define OUT_AGAIN_MS 20
 #define WORK_MS 1000		  /* for a call of tsdb-late's */
 #define LOOK_NS 100000000 /* how soon a debugger's death is noticed */
-#define LOOK_SOON_NS 5000000 /* how soon the end of cuInit() */
-#define LOADS_US_NS 20000000 /* from where the driver answers to where cuInit() loads us */
+#define LOOK_SOON_NS 5000000 /* how soon the end of cuInit() is noticed */
+#define LOADS_US_NS 20000000 /* from the driver's first answer until cuInit() loads the agent */
 
 static AGENT_KEPT _Atomic uint32_t busy; /* the thread runs */
-static AGENT_KEPT char left_for[128]; /* where the next control block is, for the agent's thread to change to */
+/* the next control block, for the agent's thread to change to */
+static AGENT_KEPT char left_for[128];
 static AGENT_KEPT _Atomic uint32_t working;   /* tsdb-late runs */
-static AGENT_KEPT _Atomic uint32_t work_over; /* it is to end */
-static AGENT_KEPT _Atomic uint32_t stuck; /* a thread did not come out of the agent when a debugger left */
+static AGENT_KEPT _Atomic uint32_t work_over; /* it has to end */
+/* a thread was still inside the agent when a debugger left */
+static AGENT_KEPT _Atomic uint32_t stuck;
 
 static bool debugger_gone(const struct tsdb_control *c)
 {
@@ -57,7 +61,8 @@ static bool is_initialised(void)
 	return source_find() && (driver->is_open() || !driver->open()) && driver->is_started();
 }
 
-/* A driver that is initialised later loads us from there, so that nothing is missed. Once in the life of the process. */
+/* Makes a driver that is initialised later load the agent, so that nothing is missed. Done once in
+ * the life of the process. */
 static void announce(void)
 {
 	static AGENT_KEPT bool done;
@@ -79,20 +84,21 @@ static void start_late(struct tsdb_control *c)
 		late_contexts();
 }
 
-/* False: the driver is not there, or is being initialised at this moment, in which CUPTI had better not be started beside it. Its cuInit() loads us, if
- * it has not looked at the environment yet; if it has, we start when it is done. */
+/* Returns false if the driver is not there, or is being initialised right now, when CUPTI should
+ * not be started beside it. Its cuInit() loads the agent if it has not read the environment yet;
+ * otherwise the agent starts when cuInit() is done. */
 static bool begin(struct tsdb_control *c)
 {
 	const uint64_t from = clock_monotonic_ns();
 	atomic_store(&c->agent_state, TSDB_AGENT_STARTING);
 	atomic_store(&c->late, TSDB_LATE_LOOKS);
-	/* The environment is the program's own, so it is left alone where that can be. */
+	/* The environment belongs to the program, so it is changed only if needed. */
 	if (!is_initialised())
 		announce();
 	const bool started = is_initialised();
 	if (started) {
 		start_late(c);
-	} else { /* unless cuInit() loads us just now */
+	} else { /* unless cuInit() loads the agent just now */
 		uint32_t starting = TSDB_AGENT_STARTING;
 		atomic_compare_exchange_strong(&c->agent_state, &starting, TSDB_AGENT_WAITING);
 	}
@@ -101,7 +107,8 @@ static bool begin(struct tsdb_control *c)
 	return started;
 }
 
-/* The program has initialised the driver, and the driver has not loaded us: the environment came too late for it, or is not what it was. */
+/* Whether the program has initialised the driver without the agent: the environment was changed too
+ * late, or by the program. */
 static bool was_passed_over(void)
 {
 	if (agent.started || !is_initialised())
@@ -124,7 +131,7 @@ static void *work(void *arg)
 		late_work();
 		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0, !started && source_find() ? &soon : &most, NULL, 0);
 	}
-	if (!agent_live() && agent.source) /* nobody waited for us */
+	if (!agent_live() && agent.source) /* the debugger did not wait for this */
 		agent.source->stop();
 	atomic_fetch_sub(&thread_strangers, 1);
 	atomic_store(&working, 0);
@@ -144,7 +151,7 @@ static bool start_work(struct tsdb_control *c)
 	return false;
 }
 
-/* False: it is in a call that does not end. */
+/* Ends tsdb-late. Returns false if it is in a call that does not end. */
 static bool end_work(struct tsdb_control *c)
 {
 	atomic_store(&work_over, 1);
@@ -161,7 +168,7 @@ static void await_end(struct tsdb_control *c)
 		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0, &most, NULL, 0);
 }
 
-/* What is on is ended while tsdb still listens. */
+/* Ends open spans while tsdb still listens. */
 static void end_spans(void)
 {
 	span_leave(atomic_load(&span_open) ? thread_get() : NULL);
@@ -170,7 +177,8 @@ static void end_spans(void)
 		agent.source->flush(true);
 }
 
-/* Everybody out, and everything as it was when the library was loaded. False: a thread is inside, perhaps in a call of the driver that does not end. */
+/* Waits until all threads are out, and resets everything to its state when the library was loaded.
+ * Returns false if a thread is inside, perhaps in a call of the driver that does not end. */
 static bool clear_out(unsigned ms)
 {
 	if (!thread_shut_out(ms))
@@ -183,7 +191,7 @@ static bool clear_out(unsigned ms)
 	return true;
 }
 
-/* Everything but what tsdb-late has in its hands. */
+/* Frees everything that tsdb-late does not use. */
 static void leave_behind(struct tsdb_control *c)
 {
 	agent_retire();
@@ -213,13 +221,13 @@ static void leave(struct tsdb_control *c, bool listened_to)
 		agent_unmap_control(c);
 }
 
-/* The agent still serves the debugger that launched the program, which has left it since. */
+/* Whether the agent still serves a debugger that has left. */
 static bool is_left(void)
 {
 	return agent_live() && (atomic_load(&agent.control->leave) || debugger_gone(agent.control));
 }
 
-/* False: the new block cannot be had, or a thread is stuck. */
+/* Returns false if the new block cannot be mapped, or a thread is stuck. */
 static bool change_block(void)
 {
 	leave(agent.control, false);
@@ -242,7 +250,8 @@ static void *live(void *arg)
 	return NULL;
 }
 
-/* A child of fork() has the agent's memory, but not its threads: the parent's debugger is none of its affair. */
+/* A child of fork() has the agent's memory, but not its threads, and is not debugged by the
+ * parent's debugger. */
 static void after_fork(void)
 {
 	const pid_t before = agent_owner;
@@ -253,7 +262,7 @@ static void after_fork(void)
 	agent_retire();
 	thread_leave_all();
 	forget_all();
-	thread_let_in(); /* who had the list locked is not here */
+	thread_let_in(); /* the thread that locked the list is not in the child */
 	atomic_store(&thread_strangers, 0);
 	if (c)
 		agent_unmap_control(c);
@@ -262,7 +271,7 @@ static void after_fork(void)
 	atomic_store(&working, 0);
 }
 
-/* A thread that was inside when the last debugger left may have come out since. */
+/* Whether a thread that was inside when the last debugger left is still there. */
 static bool is_stuck(void)
 {
 	struct tsdb_control *c = agent.control;
@@ -294,7 +303,8 @@ static int attach(const char *path)
 	return err;
 }
 
-/* 0, or -errno: nothing will happen; also in *result (may be NULL), for callers who see no registers. See "Attach" in wire.h. */
+/* Returns 0, or -errno: nothing will happen. The value is also in *result (may be NULL), for
+ * callers that do not see registers. See "Attach" in wire.h. */
 AGENT_PUBLIC int tsdb_agent_attach(const char *control_path, int *result);
 int tsdb_agent_attach(const char *control_path, int *result)
 {

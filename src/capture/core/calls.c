@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The way of a call through the agent; see calls.h. The order matters: the command's seq is taken at entry, after the
- * records of what it introduces, and the record is published at exit (with the result); the syncs are published at entry,
- * because what the host waits for must be seen while it waits. Calls that give out addresses are numbered at exit, see calls.h.
+ * A call's way through the agent; see calls.h. The order matters: the command's seq is taken at
+ * entry, after the records of the objects that it introduces, and the record is published at exit
+ * (with the result). Syncs are published at entry, because a wait must be visible while it lasts.
+ * Calls that return addresses are numbered at exit, see calls.h.
  */
 #include "capture/core/calls.h"
 
@@ -48,7 +49,7 @@ static void set_idle(struct thread *t)
 		atomic_store_explicit(&t->ring.shared->inflight, TSDB_IDLE, memory_order_release);
 }
 
-/* Once, under its cause. */
+/* Counts it once, under its cause. */
 static void count_lost(struct thread *t, size_t size)
 {
 	if (!t->ring.shared)
@@ -71,7 +72,7 @@ static void publish(struct thread *t, const struct sbt_cmd *cmd)
 	ring_commit(&t->ring, (uint32_t)size);
 }
 
-/* Of an agent that came late: an object that no call made was there before. */
+/* For an agent that came late: whether the object existed before, because no call made it. */
 static bool was_before(const struct sbt_cmd *cmd)
 {
 	switch (cmd->kind) {
@@ -162,7 +163,7 @@ void call_counted(struct call *c)
 
 /* ---- entry --------------------------------------------------------------------------------------------------------------- */
 
-/* Capture was switched off for a while: what the handles mean now is not known any more. */
+/* Capture was off for a while: the handles may refer to other objects now. */
 static _Atomic uint32_t was_off;
 
 static bool switched_on(struct tsdb_control *ctl)
@@ -176,7 +177,7 @@ static bool switched_on(struct tsdb_control *ctl)
 	return true;
 }
 
-/* Whether it may change memory, or whose memory is whose. */
+/* Whether it may change memory, or which memory is allocated. */
 static bool may_change(const struct call *c)
 {
 	if (c->cmd.kind == SBT_UNREPLAYABLE)
@@ -217,7 +218,8 @@ static struct call *prepare(struct thread *t, const struct call_site *s)
 	return c;
 }
 
-/* Waits while the gate is shut, and begins or ends the span. The driver does not have the call yet. */
+/* Waits while the gate is shut, and begins or ends the span. The call has not reached the
+ * driver. */
 static void pass_gate(struct call *c)
 {
 	gate_enter(c->t);
@@ -225,7 +227,7 @@ static void pass_gate(struct call *c)
 		span_before(c);
 }
 
-/* The command gets its number, its stack, and the user his stop. */
+/* The command gets its number, its stack, and the user's stop. */
 static void number(struct call *c, const void *frame)
 {
 	struct thread *t = c->t;
@@ -271,7 +273,8 @@ void calls_enter(const struct call_site *s)
 	struct thread *t = thread_get();
 	if (!t)
 		return;
-	/* Deeper in the stack than the call in progress: the driver's own doing. Otherwise that call was left by longjmp(). */
+	/* Deeper in the stack than the present call: made by the driver itself. Otherwise that call
+	 * was left by longjmp(). */
 	if (t->busy && (uintptr_t)s->frame < t->busy_frame)
 		return;
 	if (__builtin_expect(t->busy, 0))
@@ -374,7 +377,7 @@ void calls_exit(uint64_t *link, uint32_t result, const void *frame)
 			span_close(t);
 	}
 	gate_leave(t, THREAD_OUT);
-	/* The program may abort now, and nothing of the window is to be lost. */
+	/* The program may abort now: sends what remains of the window first. */
 	if (__builtin_expect(sticky, 0))
 		sender_wait(SENDER_START, SENDER_FOR_EVER);
 	if (__builtin_expect(c->window_closed, 0))

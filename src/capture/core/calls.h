@@ -23,7 +23,8 @@ struct object;
 struct kernel;
 
 enum call_how {
-	CALL_COUNTED, /* not in the table, or HANDLES there: an "unreplayable" record with its name */
+	/* not in the table, or has HANDLES there: an "unreplayable" record with its name */
+	CALL_COUNTED,
 	CALL_HANDLED,
 	CALL_IGNORED, /* changes nothing that a replay could see */
 };
@@ -33,11 +34,13 @@ enum call_flags {
 	CALL_ASYNC = 2, /* returns before the work is done */
 	CALL_FIRST = 4, /* published before the driver does it, because it may take long: the syncs */
 	CALL_LATE = 8,	/* numbered at exit: most of these calls are not recorded, and would leave gaps */
-	CALL_HANDLES = 16, /* gives out handles and touches no memory */
-	CALL_AFTER = 32, /* numbered at exit: the address that the driver answers with may be one that another thread has just freed */
+	CALL_HANDLES = 16, /* returns handles and touches no memory */
+	/* numbered at exit: another thread may just have freed the address that the driver
+	 * returns */
+	CALL_AFTER = 32,
 };
 
-/* What becomes of a call. Each source has a table of its own, with a row for every entry point. */
+/* How a call is handled. Each source has its own table with a row for every entry point. */
 struct call_row {
 	const char *name; /* NULL: a number without a name (CALL_COUNTED) */
 	uint8_t how;	  /* enum call_how */
@@ -57,34 +60,34 @@ struct call {
 	uint64_t stream;     /* its handle; set by call_stream() */
 	bool has_stream;
 	bool skip;
-	bool turn;	    /* it has the turn to be compared for (host.c) */
-	bool effect;	    /* what it does to memory is being recorded (effect.c) */
-	bool opaque;	    /* a launch of an executable graph some of whose nodes cannot be told */
+	bool turn;	    /* it has its turn to be compared for (host.c) */
+	bool effect;	    /* its effect on memory is being recorded (effect.c) */
+	bool opaque; /* a launch of an executable graph that has nodes which cannot be described */
 	bool window_closed; /* a capture window closed with this command */
-	uint64_t freed_size; /* live.c: of the allocation that a free takes away; 0: not known */
+	uint64_t freed_size; /* live.c: size of the allocation that a free removes; 0: not known */
 	uint32_t freed_ctx;
-	uint64_t note;	    /* handlers: something to remember from enter to exit */
+	uint64_t note;	    /* for handlers: a value passed from enter to exit */
 	struct sbt_cmd cmd;
 };
 
 /* What the source knows about a call. */
 struct call_site {
 	const struct call_row *row;
-	const char *name; /* for rows without one; lives for ever */
+	const char *name; /* for rows without one; never freed */
 	const void *params;
 	const char *symbol;
 	uint64_t ctx; /* handle of the current context */
 	const void *frame; /* frame address of the source's callback */
 	uint32_t corr;
-	uint64_t *link; /* the source's word that joins entry and exit */
+	uint64_t *link; /* the source's word that connects entry and exit */
 };
 
-/* tls.inside is set by the caller (the source). */
+/* The caller (the source) has set tls.inside. */
 void calls_enter(const struct call_site *s);
 void calls_exit(uint64_t *link, uint32_t result, const void *frame);
 
 /* ---- for handlers ---- */
-/* Turns the command into "not replayable: what", with what living for ever. */
+/* Turns the command into "not replayable: what"; what is never freed. */
 void call_unreplayable(struct call *c, const char *what);
 uint32_t call_stream(struct call *c, uint64_t handle);
 /* The context's id, or SBT_NO_ID; its device, or 0. */
@@ -92,28 +95,30 @@ uint32_t call_ctx_id(const struct call *c);
 uint32_t call_device(const struct call *c);
 void call_counted(struct call *c);
 
-/* A record that is not a call of the program (flags: SBT_F_SYNTHETIC or 0): numbered and published at once. */
+/* Records something that is not a call of the program (flags: SBT_F_SYNTHETIC or 0): numbers and
+ * publishes it at once. */
 void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags);
-/* The same in a context that is not the call's: its id. */
+/* The same in another context than the call's, given by its id. */
 void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t ctx);
-/* "Not replayable: what", beside the call in progress. */
+/* Records "not replayable: what", beside the present call. */
 void record_unreplayable(struct thread *t, const char *what);
 /* Whether the record is a step's stopping point: not a note, not the end of a wait. A new kind is one until it is named there. */
 bool call_is_step(const struct sbt_cmd *cmd);
 
-/* Whether the record is complete only when the driver has answered, so that a stop must be then. */
+/* Whether the record is complete only after the driver's answer, so that a stop must be there. */
 static inline bool call_stops_at_exit(const struct call_row *r)
 {
 	return r->exit && r->kind != SBT_FREE && r->kind != SBT_CAPTURE_BEGIN;
 }
 
-/* Whether the program has made a call that got a number. */
+/* Whether the program has made a call that has a number. */
 extern _Atomic uint32_t calls_any;
-/* The first command that was answered with a fault of the device's (it may come from any command before it), and that result; 0: none.
- * A context does not get over it. */
+/* The first command whose result was a fault of the device (any earlier command may have caused
+ * it), and that result; 0: none. The context is then unusable. */
 extern _Atomic uint64_t calls_fault_seq;
 extern _Atomic uint32_t calls_fault;
-/* Stream captures going on in the process; while 0 nothing is asked about capturing. */
+/* How many stream captures are under way in the process; while it is 0 the driver is not asked
+ * about capturing. */
 extern _Atomic int32_t calls_captures;
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See clock.h. clock_gettime() waits for all earlier loads (its counter read is fenced), which costs more than reading: so
- * it is asked every 20 ms, which also tells the counter's rate, and in between the counter is read alone.
+ * The clock, see clock.h. clock_gettime() waits for all earlier loads (its counter read is fenced),
+ * which costs more than the reading itself. So it is called every 20 ms, which also gives the
+ * counter's rate, and in between only the counter is read.
  */
 #include "capture/core/clock.h"
 
@@ -36,16 +37,18 @@ static uint64_t system_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* A new moment, and the rate since the one before when that makes sense (the day's time may have been set). */
+/* Remembers a new moment, and the rate since the previous one if plausible (the time of day may
+ * have been set). */
 static uint64_t ask(struct clock *c)
 {
 	const uint64_t tsc = __rdtsc(), ns = system_ns();
 	const uint64_t ticks = tsc - c->tsc, passed = ns - c->ns;
 
 	if (__rdtsc() - tsc > TOGETHER_TICKS)
-		return ns; /* we were interrupted in between: no moment to remember */
+		return ns; /* interrupted in between: the moment is not remembered */
 
-	/* Between 1 ms and 4 s, at 0.25 to 10 ticks a nanosecond; a longer time would overflow below and tells nothing new. */
+	/* Between 1 ms and 4 s, at 0.25 to 10 ticks a nanosecond; a longer time would overflow
+	 * below. */
 	if (c->tsc && passed >= 1000000u && passed < 4000000000u && ticks / 10 < passed && ticks > passed / 4)
 		c->rate = (passed << 32) / ticks;
 	else if (passed >= 4000000000u)
@@ -72,7 +75,8 @@ uint64_t clock_ns(struct clock *c)
 	ns = ask(c);
 out:
 	if (ns < c->last && c->last - ns < 1000000u)
-		return c->last; /* the counter ran a little fast; a clock that was set back is believed */
+		/* the counter ran a little fast; a clock that was set back is accepted */
+		return c->last;
 	c->last = ns;
 	return ns;
 }

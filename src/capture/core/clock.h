@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The time of day for every command, for the price of reading the processor's time stamp counter.
+ * The time of day for every command, at the cost of reading the processor's time stamp counter.
  */
 #ifndef CAPTURE_CLOCK_H
 #define CAPTURE_CLOCK_H
@@ -8,18 +8,19 @@
 #include <stdint.h>
 #include <time.h>
 
-/* A thread's own view of the clock, zeroed at first: no thread waits for another. */
+/* One thread's view of the clock, zeroed at first. Each thread has one, so threads do not wait for
+ * each other. */
 struct clock {
 	uint64_t tsc, ns;  /* one moment, read together */
 	uint64_t rate;	   /* nanoseconds a tick, times 2^32; 0: not known yet */
-	uint64_t last;	   /* what was answered last */
+	uint64_t last;	   /* the last answer */
 };
 
-/* CLOCK_REALTIME in nanoseconds, never less than this thread's last answer by its own doing; at most about a
- * microsecond off the system's clock. Where the counter is not steady it is clock_gettime(). */
+/* CLOCK_REALTIME in nanoseconds. It never goes back by its own error, and is at most about a
+ * microsecond off the system's clock. If the counter is not steady it is clock_gettime(). */
 uint64_t clock_ns(struct clock *c);
 
-/* CLOCK_MONOTONIC in nanoseconds: for how long something took. */
+/* CLOCK_MONOTONIC in nanoseconds: for measuring durations. */
 static inline uint64_t clock_monotonic_ns(void)
 {
 	struct timespec ts;
@@ -27,7 +28,7 @@ static inline uint64_t clock_monotonic_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Adds the time since *at, which becomes now. */
+/* Adds the time since *at, and sets *at to now. */
 static inline void clock_lap(uint64_t *at, uint64_t *sum)
 {
 	const uint64_t now = clock_monotonic_ns();

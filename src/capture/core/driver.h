@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the agent asks of a GPU's driver: a table of operations, in types that no vendor has. The
- * rest of the agent asks through `driver` alone. A vendor's types and functions live in a drawer of
- * their own, which fills the table: cuda/ is the first. source.h has the other half, which tells
- * the agent of the program's calls.
+ * rest of the agent calls a driver only through `driver`. A vendor's types and functions are in a
+ * drawer of their own, which fills the table: cuda/ is the first. source.h has the other half,
+ * which reports the program's calls to the agent.
  *
- * To add a vendor: open() finds its library, which the program has loaded; every operation must be
- * there; one for which the library has no function answers DRIVER_LACKS, or false.
+ * To add a vendor: open() finds its library, which the program has loaded. Every operation must be
+ * there; one for which the library has no function returns DRIVER_LACKS, or false.
  *
- * Handles and device addresses are the vendor's, as numbers; 0 is no object, of a stream the
- * default one. All calls that an operation makes are the agent's own (OWN in agent.h), so
- * tls.inside must be set. Operations on a stream do not wait, unless they say so. What is made
- * belongs to the context that is current. Any thread may call an operation.
+ * Handles and device addresses are the vendor's, as numbers. 0 is no object; as a stream it is the
+ * default one. All calls made by an operation are the agent's own (OWN in agent.h), so tls.inside
+ * must be set. Operations on a stream do not wait, unless they say so. New objects belong to the
+ * current context. Any thread may call an operation.
  */
 #ifndef CAPTURE_DRIVER_H
 #define CAPTURE_DRIVER_H
@@ -32,7 +32,7 @@ enum {
 	STREAM_PER_THREAD = 2, /* the calling thread's default stream */
 };
 
-/* How an operation ended, as far as the agent asks. */
+/* How an operation ended, as far as the agent distinguishes. */
 enum driver_status {
 	DRIVER_OK,
 	DRIVER_NOT_READY,
@@ -53,7 +53,7 @@ static inline bool driver_good(struct driver_result r)
 	return r.status == DRIVER_OK;
 }
 
-/* What not every driver can. */
+/* Abilities that some drivers lack. */
 enum driver_can {
 	DRIVER_CAN_READ = 1, /* enter contexts, wait for them, and read their memory */
 	DRIVER_CAN_COPY = 2, /* hold copies of memory on the device: mem_*(), copy_on_device() */
@@ -66,15 +66,15 @@ struct driver_device {
 	uint32_t major, minor, units; /* compute capability; multiprocessors */
 };
 
-/* A parameter in the block of all. */
+/* A parameter's place in the block of all parameters. */
 struct kernel_param {
 	uint32_t offset, size;
 };
 
-/* What the driver says of a kernel's handle. */
+/* What the driver knows of a kernel's handle. */
 struct driver_kernel {
-	const char *name;  /* mangled; "?" when nobody knows. The driver's */
-	bool is_kernel;	   /* of no context: each has a function of its own for it */
+	const char *name;  /* mangled; "?" if it is not known. Owned by the driver */
+	bool is_kernel;	   /* it belongs to no context: each context has a function for it */
 	uint64_t function; /* in the current context; 0: none */
 	uint64_t module;   /* or the library, when is_kernel; 0: not known */
 };
@@ -82,7 +82,7 @@ struct driver_numbers {
 	uint64_t regs, static_shared, local_mem, max_threads; /* bytes, where they are memory */
 };
 
-/* What lies at an address. */
+/* What is at an address. */
 struct driver_memory {
 	uint64_t addr, size;
 	uint64_t ctx; /* the context's handle; 0: of none */
@@ -90,7 +90,7 @@ struct driver_memory {
 	enum sbt_mem mem;
 };
 
-/* The kernels that hash memory, loaded into a context. For one thread at a time. */
+/* The kernels that hash memory, loaded into a context. Not thread-safe. */
 struct driver_hasher;
 #define DRIVER_HASHERS 32
 
@@ -100,64 +100,68 @@ struct driver {
 	/* ---- the library ---- */
 	/* Whether the program has loaded it. */
 	bool (*is_loaded)(void);
-	/* Looks its functions up; the agent never brings a library in. 0; -ENOENT: it is not
-	 * there; -ENOSYS: it lacks what the agent cannot do without. */
+	/* Looks up its functions; the agent never loads the library itself. Returns 0; -ENOENT: it
+	 * is not there; -ENOSYS: it lacks a function that the agent needs. */
 	int (*open)(void);
 	bool (*is_open)(void);
 	/* Whether the program has initialised it. */
 	bool (*is_started)(void);
 	bool (*is_soft)(void); /* a software GPU */
-	bool (*can)(unsigned what); /* enum driver_can: all of these */
-	/* A function that a software GPU has for tsdb; NULL: there is none. */
+	bool (*can)(unsigned what); /* takes enum driver_can: whether it has all of these */
+	/* A function that a software GPU offers to tsdb; NULL: there is none. */
 	void *(*symbol)(const char *name);
 	uint32_t (*version)(void); /* 0: not known */
-	/* NULL: it has none. */
+	/* NULL: the result has no name. */
 	const char *(*result_name)(uint32_t code);
-	/* Whether a context answers nothing else from then on. */
+	/* Whether a context is unusable after this result. */
 	bool (*result_is_fault)(uint32_t code);
-	/* What a number of the vendor's means. */
+	/* Converts a number of the vendor. */
 	struct driver_result (*result)(uint32_t code);
-	/* The number that the vendor has for what the agent answers itself. */
+	/* The vendor's number for a result that the agent itself returns. */
 	struct driver_result (*answer)(enum driver_status status);
 
 	/* ---- devices and contexts ---- */
 	struct driver_result (*device_count)(int *ret);
-	/* What cannot be told is 0. */
+	/* Unknown values are 0. */
 	void (*device_facts)(int device, struct driver_device *ret);
 	/* *ret 0: none is current. */
 	struct driver_result (*context_current)(uint64_t *ret);
-	/* Of the current context, which ctx is. primary: the one that a device has of its own. */
+	/* About ctx, which is the current context. primary: whether it is the device's primary
+	 * one. */
 	void (*context_facts)(uint64_t ctx, int *ret_device, bool *ret_primary);
-	/* Makes it current to the calling thread, until context_leave(). */
+	/* Makes ctx current to the calling thread, until context_leave(). */
 	struct driver_result (*context_enter)(uint64_t ctx);
 	void (*context_leave)(void);
-	/* Waits for all that the current one was given. */
+	/* Waits for all work of the current context. */
 	struct driver_result (*context_finish)(void);
-	/* The device's primary context, if it is alive; it stays so until context_let_go(). 0: it
-	 * has none. */
+	/* Returns the device's primary context, if it is alive; it then stays alive until
+	 * context_let_go(). 0: there is none. */
 	uint64_t (*context_hold)(int device);
 	void (*context_let_go)(int device);
-	/* From here on no other thread's stream capture forbids this thread's calls, nor do they
-	 * spoil it, until restrict_again(), which takes what this returned. */
+	/* From here on stream captures of other threads do not forbid this thread's calls, and its
+	 * calls do not invalidate them, until restrict_again(), which takes the value returned
+	 * here. */
 	unsigned (*relax)(void);
 	void (*restrict_again)(unsigned was);
 
 	/* ---- streams and events ---- */
-	/* One that does not wait for the default stream, nor the default stream for it. */
+	/* Makes a stream that does not wait for the default stream, and for which that does not
+	 * wait. */
 	struct driver_result (*stream_create)(uint64_t *ret);
 	struct driver_result (*stream_destroy)(uint64_t s);
-	/* The flags and the priority that it was created with; what cannot be told is 0. */
+	/* The flags and the priority with which it was created; unknown values are 0. */
 	void (*stream_facts)(uint64_t s, unsigned *ret_flags, int *ret_priority);
 	struct driver_result (*stream_query)(uint64_t s);
 	/* Waits. */
 	struct driver_result (*stream_finish)(uint64_t s);
-	/* *ret: it is being captured into a graph; false when the driver has no captures. */
+	/* *ret: whether it is being captured into a graph; false if the driver has no captures. */
 	struct driver_result (*stream_capturing)(uint64_t s, bool *ret);
 	/* Whether it is being captured, and *ret, the number of the capture. */
 	bool (*stream_capture)(uint64_t s, uint64_t *ret);
-	/* The node that the last captured call on the stream made. False: more than one, or none. */
+	/* The node made by the last captured call on the stream. Returns false if there is none, or
+	 * more than one. */
 	bool (*stream_captured)(uint64_t s, uint64_t *ret_node);
-	/* Calls fn on a thread of the driver's when all before it in the stream is done. */
+	/* Calls fn on a thread of the driver, when all earlier work of the stream is done. */
 	struct driver_result (*stream_call)(uint64_t s, void (*fn)(void *arg), void *arg);
 	struct driver_result (*event_create)(uint64_t *ret);
 	struct driver_result (*event_record)(uint64_t e, uint64_t s);
@@ -170,35 +174,36 @@ struct driver {
 	/* Pins memory of this process, for all contexts. */
 	struct driver_result (*host_pin)(void *p, size_t n);
 	struct driver_result (*host_unpin)(void *p);
-	/* Bytes of the current context's device that are free. */
+	/* Free bytes on the current context's device. */
 	struct driver_result (*mem_unused)(uint64_t *ret);
 	struct driver_result (*mem_alloc)(uint64_t *ret, size_t n);
 	struct driver_result (*mem_free)(uint64_t addr);
-	/* The allocation or mapping that addr lies in. DRIVER_NOT_VALID: in none. */
+	/* The allocation or mapping that contains addr. DRIVER_NOT_VALID: there is none. */
 	struct driver_result (*mem_range)(uint64_t addr, uint64_t *ret_start, uint64_t *ret_size);
-	/* Whether the current context's device may access the byte: what is mapped need not be. */
+	/* Whether the current context's device may access the byte: it may not even if memory is
+	 * mapped. */
 	bool (*mem_access)(uint64_t addr);
-	/* All that it knows of the memory at addr. False: there is none, which is the usual
-	 * answer. */
+	/* All that the driver knows of the memory at addr. Returns false if there is none, which is
+	 * the usual answer. */
 	bool (*mem_at)(uint64_t addr, struct driver_memory *ret);
-	/* At least n bytes of another process's device memory, which outlives this process's
-	 * contexts, mapped for the current context. Returns its id; 0: there is none. */
+	/* Maps at least n bytes of another process's device memory for the current context; that
+	 * memory outlives this process's contexts. Returns its id; 0: there is none. */
 	uint64_t (*keep_new)(uint64_t n, uint64_t *ret_addr, uint64_t *ret_bytes);
 	void (*keep_free)(uint64_t id, uint64_t addr, uint64_t bytes);
 	bool (*keep_read)(uint64_t id, uint64_t offset, void *dst, size_t n);
 
 	/* ---- code ---- */
-	/* hint: what the source calls the kernel of the call in progress; may be NULL. Asking makes
-	 * the driver load the code. */
+	/* hint: the source's name of the kernel of the present call; may be NULL. Asking makes the
+	 * driver load the code. */
 	void (*kernel_facts)(uint64_t handle, const char *hint, struct driver_kernel *ret);
-	/* What cannot be told is 0. */
+	/* Unknown values are 0. */
 	void (*kernel_numbers)(const struct driver_kernel *k, struct driver_numbers *ret);
-	/* The parameters in order, max at most, within CALL_ARGS_MAX bytes; how many, or -1: the
-	 * driver cannot tell. */
+	/* The parameters in order, max at most, within CALL_ARGS_MAX bytes; returns how many, or
+	 * -1: the driver does not know. */
 	int (*kernel_params)(uint64_t handle, const struct driver_kernel *k,
 		struct kernel_param *to, unsigned max);
-	/* A variable of a module or library in the current context. False: it has none of this
-	 * name. */
+	/* A variable of a module or library in the current context. Returns false if there is none
+	 * of this name. */
 	bool (*global_find)(uint64_t module, bool is_library, const char *name, uint64_t *ret_addr,
 		uint64_t *ret_size);
 
@@ -211,32 +216,32 @@ struct driver {
 	void (*old_code_forget)(void);
 
 	/* ---- hashes of memory where it is (sbt/pagehash.h says which) ---- */
-	/* Loads the kernels into the current context, which must be current in the others.
-	 * Waits. NULL: they cannot be loaded, or DRIVER_HASHERS are. */
+	/* Loads the kernels into the current context, which must be current in the other calls,
+	 * too. Waits. NULL: they cannot be loaded, or there are DRIVER_HASHERS already. */
 	struct driver_hasher *(*hash_open)(uint64_t s);
 	void (*hash_close)(struct driver_hasher *h);
-	/* The same when its context is gone. */
+	/* The same when its context has been destroyed. */
 	void (*hash_forget)(struct driver_hasher *h);
 	/* Wait. */
 	struct driver_result (*hash_ranges)(struct driver_hasher *h,
 		const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret, uint64_t s);
 	struct driver_result (*hash_pages)(struct driver_hasher *h, struct hash_kernel_range r,
 		struct sbt_hash *ret, uint64_t s);
-	/* The first without waiting: hash_end() when hash_wait() has been; r and ret live until
-	 * then. Not DRIVER_OK: there is no room beside what was begun. */
+	/* Like hash_ranges(), without waiting: call hash_end() after hash_wait(); r and ret must
+	 * live until then. Not DRIVER_OK: there is no room beside what was begun. */
 	struct driver_result (*hash_begin)(struct driver_hasher *h,
 		const struct hash_kernel_range *r, uint32_t n, struct sbt_hash *ret, uint64_t s,
 		struct hash_kernel_begun *b);
 	void (*hash_end)(const struct hash_kernel_begun *b);
 	struct driver_result (*hash_wait)(struct driver_hasher *h, uint64_t s);
-	/* Pages of ranges are numbered on through all of them; n from the page `first` on go to
-	 * packed. Does not wait. */
+	/* Gathers pages: the pages of all ranges are numbered in sequence, and n of them, from
+	 * number `first` on, are copied to packed. Does not wait. */
 	struct driver_result (*gather_begin)(struct driver_hasher *h,
 		const struct hash_kernel_range *r, uint32_t nranges, uint64_t first, uint32_t n,
 		uint64_t packed, uint64_t s);
 };
 
-/* The driver that this process has, or the first one that there could be (source_find()). */
+/* The driver that this process has; before source_find() the first known one. */
 extern const struct driver *driver;
 extern const struct driver driver_cuda;
 

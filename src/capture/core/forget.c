@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See forget.h. The variables are the writable part of the library's image behind what the dynamic linker has made read-only again: initialised ones, which
- * are copied when the agent wakes up for the first time, and the zeroed rest. The section tsdb_kept lies among them.
+ * Resets the agent's variables, see forget.h. They are the writable part of the library's image
+ * behind what the dynamic linker has made read-only again: initialised ones, which are copied when
+ * the agent wakes up for the first time, and the zeroed rest. The section tsdb_kept is among them.
  */
 #include "capture/core/forget.h"
 
@@ -13,7 +14,7 @@
 
 #define NOTES_FIRST 512u
 
-/* The linker's, for a section whose name is an identifier. */
+/* Defined by the linker, for a section whose name is an identifier. */
 extern char kept_start[] __asm__("__start_tsdb_kept") __attribute__((visibility("hidden")));
 extern char kept_end[] __asm__("__stop_tsdb_kept") __attribute__((visibility("hidden")));
 
@@ -59,7 +60,7 @@ bool forget_note(void *p, size_t bytes)
 	return good;
 }
 
-/* The newest are looked at first: what lives short is found at once. */
+/* Looks at the newest first: short-lived memory is found at once. */
 void forget_drop(void *p)
 {
 	spin_lock(&notes.lock);
@@ -114,7 +115,7 @@ void forget_prepare(void)
 		memcpy(image.first, image.start, n);
 }
 
-/* from to to, which does not reach into what is kept. */
+/* Resets from..to, a range without kept variables. */
 static void reset(char *from, char *to)
 {
 	char *middle = to < image.zero ? to : from > image.zero ? from : image.zero;

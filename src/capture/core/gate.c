@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The gate; see gate.h. A thread stores where it is, then looks at the gate; who shuts the gate stores that, makes every thread of
- * the process pass a barrier, then looks where they are. So one of the two sees the other.
+ * The gate; see gate.h. A thread stores where it is, then looks at the gate. The thread that shuts
+ * the gate stores that, makes every thread of the process pass a barrier, then looks where they
+ * are. So one of the two sees the other.
  */
 #include "capture/core/gate.h"
 
@@ -33,7 +34,7 @@ void gate_barrier(void)
 
 static void wait_for_zero(_Atomic uint32_t *word)
 {
-	/* Bounded, so that a lost wake-up is no disaster. */
+	/* Limited, so that a lost wake-up does little harm. */
 	const struct timespec most = { .tv_nsec = 50000000 };
 	uint32_t value;
 	while ((value = atomic_load(word)) && agent_live())
@@ -68,7 +69,7 @@ bool gate_claim(struct thread *self)
 	const uint32_t was = atomic_load(&self->at);
 	if (gate_try_claim(self))
 		return true;
-	gate_leave(self, THREAD_OUT); /* who has it may be waiting for us */
+	gate_leave(self, THREAD_OUT); /* the thread that has it may be waiting for this one */
 	wait_for_zero(&claimed_by);
 	if (was == THREAD_IN)
 		gate_wait(self);
@@ -90,7 +91,7 @@ void gate_shut(struct thread *self)
 
 bool gate_quiet(struct thread *self, bool stopping_too, unsigned tenths)
 {
-	/* Counted in sleeps and not in time: the debugger may stop the process meanwhile. */
+	/* Counts sleeps, not time: the debugger may stop the process meanwhile. */
 	for (unsigned tries = 0; tries < 100 + tenths * 1000; tries++) {
 		if (!thread_any_in(self, stopping_too))
 			return true;

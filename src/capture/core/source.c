@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sources that there are, in the order in which they are looked for.
+ * The list of known sources, in the order in which they are looked for.
  */
 #include "capture/core/source.h"
 

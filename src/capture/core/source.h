@@ -14,10 +14,10 @@
 
 struct driver;
 
-/* Files of the vendor's, by how their names begin. */
+/* Kinds of the vendor's files, given by prefixes of their names. */
 enum source_names {
 	SOURCE_HIDDEN,	/* libraries whose frames are left out of host stacks */
-	SOURCE_FOREIGN, /* libraries whose code is none of the program's */
+	SOURCE_FOREIGN, /* libraries whose code is not the program's */
 	SOURCE_DEVICES, /* paths of device files: mappings of them may be a device's memory */
 	SOURCE_NAMES,
 };
@@ -33,7 +33,7 @@ struct source {
 	/* Subscribes. On failure -errno and one sentence in why. Called once, with the driver
 	 * loaded. */
 	int (*start)(char *why, size_t why_size);
-	/* Unsubscribes: no callback begins any more. Without effect before start(). */
+	/* Unsubscribes: no callback begins afterwards. Does nothing before start(). */
 	void (*stop)(void);
 	/* Switches timestamps on or off. May be called from within a callback. */
 	void (*timestamps)(bool on);
@@ -50,7 +50,7 @@ struct source {
 const struct source *source_find(void);
 /* Whether the name begins like one in that list of any source. */
 bool source_names(enum source_names which, const char *name);
-/* Calls fn for each that there is. */
+/* Calls fn for each known source. */
 void source_each(void (*fn)(const struct source *s, const void *arg), const void *arg);
 
 extern const struct source source_cupti;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stops; see stop.h and "Stops" in wire.h. A stop is one trap instruction, which the tracer sees as SIGTRAP. Without our tracer there is
- * no stop, so /proc/self/status is asked first.
+ * Stops; see stop.h and "Stops" in wire.h. A stop is one trap instruction, which the tracer sees as
+ * SIGTRAP. Without tsdb as the tracer there is no stop, so /proc/self/status is checked first.
  *
- * What READ and WRITE at a stop mean: the agent first waits for the stopped command's own stream (the legacy default
- * stream when it has none, which waits for every blocking stream), unless that stream is capturing; then it copies on a
- * private non-blocking stream. So memory is as after all earlier work of that stream; for others send SYNC_STREAM first.
+ * What READ and WRITE at a stop mean: the agent first waits for the stopped command's own stream
+ * (without one, for the legacy default stream, which waits for every blocking stream), unless that
+ * stream is capturing; then it copies on a private non-blocking stream. So memory is as after all
+ * earlier work of that stream; for other streams send SYNC_STREAM first.
  */
 #include "capture/core/stop.h"
 
@@ -51,7 +52,8 @@ uint64_t stop_trap_address(void)
 
 /* ---- globs --------------------------------------------------------------------------------------------------------- */
 
-/* The globs as of match_generation, so that a kernel is matched once per change and not once per launch. */
+/* The globs at match_generation, so that a kernel is matched once for each change and not for each
+ * launch. */
 static struct {
 	char glob[TSDB_BREAK_MAX][TSDB_GLOB_MAX];
 	char window[TSDB_GLOB_MAX];
@@ -129,7 +131,8 @@ static struct driver_result private_stream(uint64_t *ret)
 static struct driver_result sync_unless_capturing(uint64_t s)
 {
 	bool capturing;
-	/* Asked about the legacy stream while another captures, the driver answers with an error: do not wait then. */
+	/* Asked about the legacy stream while another one captures, the driver returns an error: do
+	 * not wait then. */
 	if (atomic_load(&calls_captures) && (!driver_good(driver->stream_capturing(s, &capturing)) || capturing))
 		return driver->answer(DRIVER_OK);
 	return driver->stream_finish(s);
@@ -188,7 +191,7 @@ static void end_span(struct thread *t, const struct call *c, bool at_exit)
 	span_settle(t);
 }
 
-/* Where the device has faulted: what it was when the span began. */
+/* Reads memory. If the device has faulted, reads its contents from when the span began. */
 static struct driver_result read_memory(const struct call *c, struct tsdb_req *q)
 {
 	const struct driver_result r = copy(c, q);
@@ -203,7 +206,8 @@ static struct driver_result read_memory(const struct call *c, struct tsdb_req *q
 static struct driver_result serve(struct thread *t, const struct call *c, struct tsdb_req *q, bool at_exit)
 {
 	struct driver_result r;
-	/* Another thread's capture in global mode must not forbid our calls, nor be spoilt by them. */
+	/* Another thread's capture in global mode must not forbid these calls, nor be invalidated
+	 * by them. */
 	const unsigned mode = driver->relax();
 	switch (q->kind) {
 	case TSDB_REQ_READ:
@@ -228,7 +232,8 @@ static struct driver_result serve(struct thread *t, const struct call *c, struct
 
 /* ---- the stop ------------------------------------------------------------------------------------------------------- */
 
-/* Whether the debugger that the control block belongs to traces us: it may have died, and another one may be on its way in. */
+/* Whether the control block's debugger traces this process: it may have died, and another one may
+ * be attaching. */
 static bool is_traced(void)
 {
 	const uint32_t debugger = agent.control->debugger_pid;
@@ -250,7 +255,8 @@ static void ignore_trap(int sig)
 {
 }
 
-/* A trap that nobody catches kills the program, and the debugger may be killed just before it; so there is a handler for that time. */
+/* A trap without a handler kills the program, and the debugger may be killed just before it; so
+ * there is a handler meanwhile. */
 static void trap(void)
 {
 	const struct sigaction mine = { .sa_handler = ignore_trap, .sa_flags = SA_RESTART | SA_ONSTACK };
@@ -273,7 +279,7 @@ static void acquire(struct thread *t)
 	const uint32_t was = atomic_load(&t->at);
 	while (!atomic_compare_exchange_strong(&agent.control->stop_owner, &nobody, t->os_tid) && agent_live()) {
 		nobody = 0;
-		/* A thread that is at a stop may end the span meanwhile: ours does nothing. */
+		/* A thread at a stop may end the span meanwhile; this thread does nothing. */
 		atomic_store(&t->at, was == THREAD_IN ? THREAD_STOPPING : was);
 		nanosleep(&(struct timespec){ .tv_nsec = STOP_POLL_NS }, NULL);
 	}
@@ -285,7 +291,7 @@ static void let_go(void)
 	atomic_store(&agent.control->stop_owner, 0);
 }
 
-/* The caller has acquired the right to stop. */
+/* Stops; the caller has acquired the right to. */
 static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t id, bool at_exit)
 {
 	struct tsdb_control *ctl = agent.control;
@@ -332,7 +338,7 @@ static bool kernel_matches(struct tsdb_break *b, unsigned slot, struct kernel *k
 	return atomic_load_explicit(&k->break_match, memory_order_relaxed) >> slot & 1;
 }
 
-/* Whether some kernel that the graph launch runs is one to stop at. */
+/* Whether the graph launch runs a kernel to stop at. */
 static bool node_matches(struct tsdb_break *b, unsigned slot, const struct call *c)
 {
 	const struct graph_table *t = graph_table((uint32_t)c->cmd.u.graph_launch.exec);
@@ -371,7 +377,7 @@ static bool break_matches(struct tsdb_break *b, unsigned slot, struct call *c)
 	return !b->cond.n || sbt_expr_true_in(&b->cond, &c->cmd, c->kernel ? &params : NULL, &view);
 }
 
-/* Counts the hit. Whether it is one to stop at. */
+/* Counts the hit; returns whether to stop. */
 static bool break_hits(struct tsdb_break *b)
 {
 	const uint64_t left = atomic_load(&b->ignore);
@@ -383,7 +389,7 @@ static bool break_hits(struct tsdb_break *b)
 	return !left;
 }
 
-/* Bit i: breakpoint slot i is one to look at for this call. */
+/* Bit i: breakpoint slot i has to be checked for this call. */
 static uint64_t matching(struct call *c)
 {
 	struct tsdb_control *ctl = agent.control;
@@ -424,7 +430,8 @@ void stop_at(struct call *c, bool at_exit)
 	}
 	if (at_exit != call_stops_at_exit(c->row) || (!matching(c) && !step_matches(c)))
 		return;
-	/* Another thread may be at a stop now, where the user deletes the breakpoint or sets its count: so look again. */
+	/* Another thread may be at a stop now, where the user deletes the breakpoint or sets its
+	 * count: so this checks again. */
 	acquire(c->t);
 	stop_if_hit(c, at_exit);
 	let_go();
@@ -447,7 +454,7 @@ static bool error_wanted(const struct call *c, bool sticky)
 	       (!n || (c->row->name && !strncmp(c->row->name, ctl->error_what, n)) || (name && !strncmp(name, ctl->error_what, n)));
 }
 
-/* What a software GPU knows of its fault; a vendor's driver tells nothing. */
+/* Adds what a software GPU knows of its fault; a vendor's driver reports nothing. */
 static void describe_fault(struct tsdb_error *e)
 {
 	struct soft_fault f;

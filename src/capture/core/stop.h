@@ -16,18 +16,20 @@ static inline bool stop_watched(void)
 	const struct tsdb_control *c = agent.control;
 	return atomic_load_explicit(&c->breaks, memory_order_relaxed) || atomic_load_explicit(&c->step, memory_order_relaxed);
 }
-/* Stops the process if the call is one to stop at. at_exit: the driver has done it. Calls whose record is complete only then
- * (a handler with an exit function) stop there, the others before the driver does them. */
+/* Stops the process if this is a call to stop at. at_exit: the driver has done it. Calls whose
+ * record is complete only then (those with an exit function) stop there, the others before the
+ * driver does them. */
 void stop_at(struct call *c, bool at_exit);
 void stop_window_done(struct thread *t);
-/* Asks the user whether so much memory is to be recorded (TSDB_STOP_CAPTURE); returns when he has answered, or nobody is there. */
+/* Asks the user whether to record so much memory (TSDB_STOP_CAPTURE). Returns when there is an
+ * answer, or when no debugger is there. */
 void stop_capture(struct thread *t);
 /* Whether the capture window's glob matches the kernel. */
 bool stop_window_matches(struct kernel *k);
 /* Address of the trap instruction, for control.stop_pc. */
 uint64_t stop_trap_address(void);
 
-/* The call has failed, and its record is out. sticky: the context does not get over it. */
+/* The call has failed, and its record was written. sticky: the context is unusable from now on. */
 void stop_error(struct call *c, bool sticky);
 
 #endif

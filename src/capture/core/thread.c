@@ -24,7 +24,7 @@ static AGENT_KEPT struct {
 	struct thread *first;
 } all;
 
-static uint64_t work_gone; /* work_seq of threads that have ended: the last; with the list locked */
+static uint64_t work_gone; /* the last work_seq of threads that have ended; with the list locked */
 
 /* With the list locked, so that it is before or after a debugger's leaving. */
 static void end_of(struct thread *t)
@@ -92,7 +92,7 @@ static void thread_end(void *p)
 	struct thread *t = p;
 	tls.inside++;
 	tls.thread = NULL;
-	if (agent_owner == getpid()) { /* in a forked child all this is nobody's */
+	if (agent_owner == getpid()) { /* in a forked child the state belongs to no thread */
 		spin_lock(&all.lock);
 		if (!t->left)
 			end_of(t);
@@ -107,7 +107,7 @@ void thread_init(void)
 	have_key = !pthread_key_create(&key, thread_end);
 }
 
-/* Frame pointers are only followed within these. */
+/* Finds the stack's bounds. Frame pointers are only followed within them. */
 static void find_stack(struct thread *t)
 {
 	pthread_attr_t attr;
@@ -127,7 +127,7 @@ static struct thread *set_up_in(struct thread *t, bool numbered)
 	t->tls = &tls;
 	t->os_tid = (uint32_t)gettid();
 	t->number = numbered ? atomic_fetch_add(&agent.control->next_thread, 1) : 0;
-	/* Without a ring the thread still runs, and what it does is counted as lost. */
+	/* Without a ring the thread runs on, and its records are counted as lost. */
 	if (!ring_open(&t->ring)) {
 		t->ring.shared->os_tid = t->os_tid;
 		t->ring.shared->thread = t->number;
@@ -149,7 +149,7 @@ static struct thread *set_up(bool numbered)
 		return NULL;
 	}
 	if (t)
-		memset(t, 0, sizeof(*t)); /* of an earlier time */
+		memset(t, 0, sizeof(*t)); /* it is of an earlier debugger's time */
 	else
 		t = agent_map_kept(sizeof(*t));
 	if (t)
@@ -174,7 +174,8 @@ static bool somebody_inside(void)
 bool thread_shut_out(unsigned ms)
 {
 	for (unsigned i = 0; i < ms; i++) {
-		/* Who comes in says so and then looks whether anything is live; so he sees that nothing is, or we see him after this. */
+		/* A thread that enters notes that and then checks whether the agent is live. So it
+		 * sees that it is not, or it is seen here after this barrier. */
 		gate_barrier();
 		spin_lock(&all.lock);
 		if (!somebody_inside())
@@ -198,7 +199,7 @@ void thread_leave_all(void)
 		if (t->ring.shared)
 			ring_unmap(&t->ring);
 		t->busy = t->in_flight = false;
-		t->memo = NULL; /* these go with all memory */
+		t->memo = NULL; /* these are freed with all memory */
 		t->page = NULL;
 		t->left = true;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the agent keeps for each thread that makes GPU calls: its ring slot, the call it is in, and caches.
+ * What the agent keeps for each thread that makes GPU calls: its ring slot, its present call, and
+ * caches.
  */
 #ifndef CAPTURE_THREAD_H
 #define CAPTURE_THREAD_H
@@ -17,7 +18,7 @@
 
 struct memo;
 
-/* Where a thread is, for the gate (gate.h). */
+/* The place of a thread, for the gate (gate.h). */
 enum thread_at {
 	THREAD_OUT,
 	THREAD_IN,	 /* in a call of the driver, or about to be */
@@ -30,9 +31,10 @@ struct thread {
 	_Atomic uint32_t at; /* enum thread_at */
 	struct thread *next; /* of all threads */
 	const struct tls *tls; /* the thread's own */
-	bool left; /* it is of an earlier debugger's time: nothing else in here means anything */
+	bool left; /* it belongs to an earlier debugger's time: its other fields mean nothing */
 	struct clock clock;
-	uint32_t number; /* sbt_cmd.thread; 0: a thread of the source's that only delivers timestamps */
+	/* sbt_cmd.thread; 0: a thread of the source that only delivers timestamps */
+	uint32_t number;
 	uint32_t os_tid;
 	bool announced; /* the THREAD record is out */
 
@@ -42,7 +44,7 @@ struct thread {
 	uint64_t busy_link;
 	struct call call;
 
-	/* The last ones seen, valid while generation == ids.generation. */
+	/* The last ones seen; valid while generation == ids.generation. */
 	uint32_t generation;
 	uint64_t ctx_handle;
 	struct object *ctx;
@@ -56,10 +58,11 @@ struct thread {
 	} ptds[THREAD_PTDS];
 	unsigned nptds;
 
-	bool ctx_known;	      /* current_ctx below is right */
+	bool ctx_known;	      /* current_ctx below is valid */
 	uint32_t current_ctx; /* id last published as current */
 	_Atomic uint64_t work_seq; /* its last command that may change memory */
-	uint64_t last_query;  /* what the last not-ready query asked about; repeats are not recorded */
+	/* what the last not-ready query was about; repetitions are not recorded */
+	uint64_t last_query;
 
 	/* Code that the driver loaded during the present call (resource callback). */
 	uint64_t loaded_hash, loaded_size;
@@ -68,29 +71,33 @@ struct thread {
 	uintptr_t stack_low, stack_high;   /* bounds of the thread's stack; 0 when not known */
 	struct memo *memo;		   /* stack.c */
 	struct graph_table *graph_pending; /* of the graph that is being instantiated (graph-table.c) */
-	uint8_t *page; /* SBT_PAGE bytes, for hashing; made when needed */
+	uint8_t *page; /* SBT_PAGE bytes for hashing; made at first use */
 	uint64_t mappings_sent[MAPPING_SENT_MAX / 64];
-	uint64_t python_sent[THREAD_PYTHON_SENT / 64]; /* a bit for each of Python's code objects whose message is out */
+	/* one bit for each Python code object whose message was sent */
+	uint64_t python_sent[THREAD_PYTHON_SENT / 64];
 	_Alignas(16) uint8_t args[CALL_ARGS_MAX];
 };
 
-/* The calling thread's state, set up at first sight; NULL when there is no memory. tls.inside must be set. */
+/* The calling thread's state, made at first use; NULL if there is no memory. tls.inside must be
+ * set. */
 struct thread *thread_get(void);
-/* For a thread that delivers timestamps only: it gets a ring but no number. */
+/* The same for a thread that only delivers timestamps: it gets a ring but no number. */
 struct thread *thread_get_quiet(void);
 /* Publishes the thread's and the devices' records before its first command. */
 void thread_announce(struct thread *t);
-/* Whether another thread is in a call (stopping_too: those that wait for a stop do not count). */
+/* Whether another thread is in a call; with stopping_too false, threads that wait for a stop do not
+ * count. */
 bool thread_any_in(const struct thread *self, bool stopping_too);
-/* With the gate shut: the last command that may change memory of any other thread; 0: none. */
+/* With the gate shut: the last command of any other thread that may change memory; 0: none. */
 uint64_t thread_others_work(const struct thread *self);
-/* SBT_PAGE bytes of the thread's own, or NULL. */
+/* The thread's own buffer of SBT_PAGE bytes, or NULL. */
 uint8_t *thread_page(struct thread *t);
-/* Threads that are in agent code, or about to be, and cannot be found there by their state, as they have none (yet). */
+/* How many threads are in agent code, or about to be, without a state (yet) that shows it. */
 extern _Atomic uint32_t thread_strangers;
 
-/* Every way into agent code begins and ends with these, but for threads that the agent has made, which count as strangers until they have a state. False: nothing is
- * live. Inside, agent_live() is to be asked again. A debugger's leaving waits for who is in. */
+/* Every entry into agent code begins and ends with these two, except in threads made by the agent,
+ * which count as strangers until they have a state. Returns false if the agent is not live. Inside,
+ * agent_live() is to be checked again. A leaving debugger waits for threads that are inside. */
 static inline bool thread_come_in(bool *ret_stranger)
 {
 	if (!agent_live())
@@ -99,7 +106,8 @@ static inline bool thread_come_in(bool *ret_stranger)
 	if (__builtin_expect(*ret_stranger, 0))
 		atomic_fetch_add(&thread_strangers, 1);
 	tls.inside++;
-	atomic_signal_fence(memory_order_seq_cst); /* the fence between is paid by who leaves (membarrier) */
+	/* the thread that leaves makes the fence between the two (membarrier) */
+	atomic_signal_fence(memory_order_seq_cst);
 	return true;
 }
 static inline void thread_go_out(bool stranger)
@@ -110,16 +118,17 @@ static inline void thread_go_out(bool stranger)
 		atomic_fetch_sub(&thread_strangers, 1);
 }
 
-/* The debugger leaves, nothing is live: waits, milliseconds at most, until no thread but the caller is in agent code, and none can come in until
- * thread_let_in(). False: some are. */
+/* The debugger leaves and the agent is not live: waits, some milliseconds, until no thread but the
+ * caller is in agent code; then none can enter until thread_let_in(). Returns false if some are
+ * still inside. */
 bool thread_shut_out(unsigned ms);
-/* In between: all threads' states are of an earlier time. */
+/* Called between those two: marks all threads' states as belonging to an earlier debugger. */
 void thread_leave_all(void);
 void thread_let_in(void);
-/* A thread of the agent's own, which nobody joins and no signal of the program's comes to; errno, negative, on failure. */
+/* Starts a detached thread of the agent with all signals blocked; negative errno on failure. */
 int thread_start(void *(*run)(void *arg));
 int thread_start_with(void *(*run)(void *arg), void *arg);
-/* Once, before the first thread_get(). */
+/* Called once, before the first thread_get(). */
 void thread_init(void);
 
 #endif

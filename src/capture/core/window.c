@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Capture windows; see window.h. Any thread may open or close a window; the state moves ARMED -> OPEN -> DONE by
- * compare-and-swap, and who moves it to DONE reports it (control.window_stop).
+ * Capture windows; see window.h. Any thread may open or close a window. The state moves ARMED ->
+ * OPEN -> DONE by compare-and-swap; the thread that sets DONE sends the notification
+ * (control.window_stop).
  */
 #include "capture/core/window.h"
 
@@ -30,7 +31,8 @@ static void open_at(struct tsdb_window *w, uint64_t seq)
 		atomic_store(&w->opened_seq, seq);
 }
 
-/* seq 0: with the newest number there is. Who has one knows by then, or is in; who gets one later sees that the window is over. */
+/* Closes the window. seq 0: at the newest number given so far. Threads that already have a number
+ * are within the window; those that get one later see that it is over. */
 static bool close_at(struct tsdb_window *w, uint64_t seq)
 {
 	if (!move(w, TSDB_WINDOW_OPEN, TSDB_WINDOW_DONE))
@@ -124,7 +126,7 @@ void window_pop(struct thread *t)
 {
 	struct tsdb_window *w = &agent.control->window;
 	if (!t->range_depth)
-		return; /* pushed before we came */
+		return; /* pushed before the agent came */
 	if (t->range_depth-- != t->window_depth)
 		return;
 	t->window_depth = 0;

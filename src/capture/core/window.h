@@ -15,13 +15,14 @@ static inline bool window_watched(void)
 	const struct tsdb_window *w = &agent.control->window;
 	return w->kind != TSDB_WINDOW_NONE && atomic_load_explicit(&w->state, memory_order_relaxed) != TSDB_WINDOW_DONE;
 }
-/* The command has its seq: opens the window, flags the command, closes the window as the case may be. */
+/* The command has its seq: opens the window, flags the command, closes the window, as needed. */
 void window_enter(struct call *c);
-/* The last number of the window, once it is known; 0 before, and without a window. */
+/* The last number of the window once it is known; 0 before, and without a window. */
 uint64_t window_last(void);
-/* Whom closing it fell to, in no call any more: waits until code that an agent that came late looks for has been found, some seconds at most. */
+/* Called by the thread that closed the window, when it is in no call any more: waits, some seconds
+ * at most, until code that an agent which came late looks for has been found. */
 void window_settle(void);
-/* The thread pushed or is about to pop an NVTX range. */
+/* The thread has pushed, or is about to pop, an NVTX range. */
 void window_push(struct thread *t, const char *name);
 void window_pop(struct thread *t);
 

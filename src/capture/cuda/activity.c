@@ -16,8 +16,9 @@
 static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
 	CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET };
 
-/* Buffers are used again: a stack of free ones, all zeros. Zeroing and the first touch of a page are done on CUPTI's own thread, where
- * else CUPTI would zero them on the program's (CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER in cupti_activity.h). */
+/* Buffers are reused: a stack of free ones, all zeros. CUPTI's own thread zeroes them and touches
+ * their pages first; otherwise CUPTI would zero them on the program's threads
+ * (CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER in cupti_activity.h). */
 static AGENT_KEPT struct {
 	struct spin lock;
 	uint8_t *free[8];
@@ -63,7 +64,7 @@ static void give_back(uint8_t *buffer)
 static void send_time(struct thread *t, uint32_t corr, uint64_t start, uint64_t end)
 {
 	if (!corr || !start || end < start)
-		return; /* CUPTI could not tell (CUPTI_TIMESTAMP_UNKNOWN is 0) */
+		return; /* CUPTI does not know (CUPTI_TIMESTAMP_UNKNOWN is 0) */
 	struct tsdb_msg_time *m = ring_reserve(&t->ring, sizeof(*m), false);
 	if (!m && t->ring.shared)
 		t->ring.shared->lost++;

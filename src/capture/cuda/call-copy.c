@@ -43,7 +43,7 @@ void memory_args(enum memory_call which, const void *params, uint64_t *ret)
 
 /* ---- copies ---- */
 
-/* The driver knows no pageable memory: it answers with an error. */
+/* Whether memory is pageable: the driver does not know such memory and returns an error. */
 static bool is_pageable(uint64_t address)
 {
 	CUmemorytype type = 0;
@@ -65,7 +65,7 @@ static bool is_on_device(enum memory_side side, uint64_t address)
 	return side == MEMORY_SIDE_DEVICE || (side == MEMORY_SIDE_ADDRESS && is_device(address));
 }
 
-/* Where the addresses decide the driver finds the direction out; so do we. */
+/* Finds the direction from the addresses, as the driver does, if the call does not say it. */
 static enum sbt_copy direction(const struct sbt_cmd_copy *k, const struct memory_asked *a)
 {
 	const bool dst = is_on_device(a->dst, k->dst), src = is_on_device(a->src, k->src);

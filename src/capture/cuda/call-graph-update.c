@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handlers: changes of executable graphs. The driver tells nobody what an executable graph's nodes are now, so what changes is taken from the
- * calls' own parameters, when the driver has agreed: the command first, then the nodes that are new as records of the executable graph.
+ * Handlers: changes of executable graphs. The driver has no call that describes the nodes of an
+ * executable graph, so changes are taken from the parameters of the calls that succeeded: first
+ * comes the command, then records of the new nodes of the executable graph.
  */
 #include <cupti.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 #include "capture/cuda/launch-shape.h"
 #include "capture/core/thread.h"
 
-/* Of a graph that somebody else made, or that was there before us, launches are recorded by their effect or not at all: nothing to tell. */
+/* For a graph from before the agent came, or of unknown origin, launches are recorded by their
+ * effect or not at all: there is nothing to update. */
 static struct graph_table *begin(struct call *c, CUgraphExec exec)
 {
 	struct sbt_cmd_graph_update *u = &c->cmd.u.graph_update;
@@ -41,7 +43,7 @@ void enter_node_update(struct call *c) /* all: hGraphExec and hNode come first *
 		c->cmd.u.graph_update.node = e->number;
 }
 
-/* The node that changes, if the driver agreed. */
+/* The node that changes, if the driver succeeded. */
 static struct graph_entry *changed(struct call *c, struct graph_table **ret)
 {
 	const cuGraphExecKernelNodeSetParams_v2_params *p = c->params;
@@ -238,7 +240,8 @@ void enter_child_update(struct call *c)
 		c->cmd.u.graph_update.graph = graph_id(c->t, ((const cuGraphExecChildGraphNodeSetParams_params *)c->params)->childGraph);
 }
 
-/* The child's nodes in the table are those of the graph that was there before: a change of one of them is no longer known after this. */
+/* The table has the previous child graph's nodes: a later change of one of them cannot be matched
+ * any more. */
 void exit_child_update(struct call *c)
 {
 	const cuGraphExecChildGraphNodeSetParams_params *p = c->params;
@@ -250,7 +253,7 @@ void exit_child_update(struct call *c)
 		return;
 	const uint32_t old = e->size && sbt_unpack(&was, e->payload, e->size) ? (uint32_t)was.u.graph_launch.exec : SBT_NO_ID;
 	const uint32_t id = graph_snapshot(&n, p->childGraph, 1);
-	graph_drop_pending(c->t); /* the table keeps its own */
+	graph_drop_pending(c->t); /* the table keeps its own entries */
 	for (uint32_t i = 0; i < t->n; i++)
 		if (t->entry[i].graph == old)
 			t->entry[i].graph = id;

@@ -57,7 +57,8 @@ void enter_end_capture(struct call *c)
 	c->cmd.u.capture_end.new_graph = SBT_NO_ID;
 }
 
-/* An invalidated capture ends with an error, and has ended. CUDA_ERROR_ILLEGAL_STATE: there was none. */
+/* Ending an invalidated capture returns an error, but ends it. CUDA_ERROR_ILLEGAL_STATE: there was
+ * no capture. */
 void exit_end_capture(struct call *c)
 {
 	const cuStreamEndCapture_params *p = c->params;
@@ -135,8 +136,8 @@ void exit_graph_destroy(struct call *c)
 	graph_drop_table(c->t, c->cmd.u.graph_destroy.dead_graph);
 }
 
-/* An executable graph from before the agent came: no call of the driver's tells what its nodes are, so its launches are recorded by their
- * effect. */
+/* An executable graph from before the agent came: the driver has no call that describes its nodes,
+ * so its launches are recorded by their effect. */
 static void old_exec(struct call *c, uint64_t handle)
 {
 	static struct map opaque; /* id + 1 -> 1 */

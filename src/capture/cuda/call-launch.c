@@ -66,14 +66,14 @@ void enter_launch_cooperative(struct call *c)
 	l->cooperative = 1;
 }
 
-/* 0: the agent does not know it. */
+/* Returns 0 if the agent does not know the event. */
 static uint64_t event_plus_one(struct call *c, CUevent event)
 {
 	const uint32_t id = ids_event(c->t, H(event));
 	return id == SBT_NO_ID ? 0 : (uint64_t)id + 1;
 }
 
-/* An event that the launch records when it lets others begin, not when it has ended. */
+/* Notes an event that the launch records when it lets others begin, not when it has ended. */
 static void launch_event(struct call *c, const CUlaunchAttribute *a)
 {
 	struct sbt_cmd_launch *l = &c->cmd.u.launch;

@@ -26,7 +26,7 @@ static void alloc(struct call *c, enum memory_call which)
 		c->cmd.u.alloc.stream = call_stream(c, a.stream);
 }
 
-/* One that memory-calls.def does not describe. */
+/* An allocation that memory-calls.def does not describe. */
 static void alloc_other(struct call *c, enum sbt_mem mem, uint64_t size)
 {
 	c->cmd.u.alloc = (struct sbt_cmd_alloc){ .mem = mem, .size = size, .device = call_device(c), .stream = SBT_NO_ID };
@@ -101,7 +101,7 @@ static void free_it(struct call *c, enum memory_call which)
 		c->skip = !c->cmd.u.free.addr; /* allowed, and does nothing */
 }
 
-/* Memory of another process. Its size is the driver's to say. */
+/* Opens memory of another process. The driver gives its size. */
 void enter_ipc_open(struct call *c)
 {
 	alloc_other(c, SBT_MEM_IPC, 0);
@@ -122,7 +122,7 @@ void exit_ipc_open(struct call *c) /* both: pdptr comes first */
 	if (ipc_share(*p->pdptr, c->cmd.u.alloc.size, c->cmd.ctx, true))
 		allocated(c, *p->pdptr);
 	else
-		c->skip = true; /* it is open already */
+		c->skip = true; /* it was open before */
 }
 
 void enter_ipc_close(struct call *c)
@@ -135,7 +135,7 @@ void enter_ipc_close(struct call *c)
 
 void enter_ipc_get(struct call *c)
 {
-	c->skip = true; /* changes nothing; but what others do from now on does */
+	c->skip = true; /* changes nothing; but later changes by other processes do */
 }
 
 void exit_ipc_get(struct call *c)

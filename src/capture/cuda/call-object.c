@@ -15,7 +15,7 @@
 
 /* ---- contexts ------------------------------------------------------------------------------------------------------- */
 
-/* The call made ctx come to be: the command says so. */
+/* Notes that the call made ctx; the command says so. */
 static void created_ctx(struct call *c, CUcontext handle, int device, bool primary, uint64_t flags)
 {
 	struct sbt_cmd_ctx_create *k = &c->cmd.u.ctx_create;
@@ -76,7 +76,7 @@ void enter_ctx_destroy(struct call *c)
 		ids_drop_ctx(o);
 }
 
-/* SetCurrent is called over and over with the same context: only changes are recorded. */
+/* SetCurrent is often called with the same context: only changes are recorded. */
 static void now_current(struct call *c, CUcontext handle)
 {
 	struct object *o = ids_object(&ids.ctxs, H(handle));
@@ -213,7 +213,7 @@ void enter_ctx_sync(struct call *c)
 	c->cmd.u.sync.stream = c->cmd.u.sync.event = SBT_NO_ID;
 }
 
-/* The newer form names the context. */
+/* The newer form has the context as an argument. */
 void enter_ctx_sync_v2(struct call *c)
 {
 	const cuCtxSynchronize_v2_params *p = c->params;
@@ -231,7 +231,8 @@ void enter_event_sync(struct call *c)
 	c->cmd.u.sync.event = ids_event(c->t, H(p->hEvent));
 }
 
-/* A program that polls asks a thousand times: of a row of "not ready" answers about one thing the first is recorded. */
+/* A program that polls asks thousands of times: of consecutive "not ready" answers about one object
+ * only the first is recorded. */
 static void asked(struct call *c, uint64_t what)
 {
 	if (c->cmd.result != CUDA_ERROR_NOT_READY)
@@ -333,7 +334,7 @@ static void loaded(struct call *c, uint64_t handle, bool is_library, const void 
 		c->skip = true;
 		return;
 	}
-	/* Under lazy loading the code comes later: then the first kernel_def tells its hash. */
+	/* Under lazy loading the code comes later: then the first KERNEL_DEF has its hash. */
 	o->hash = c->t->loaded_hash;
 	o->size = c->t->loaded_size;
 	m->new_module = o->id;
@@ -412,7 +413,7 @@ void enter_library_unload(struct call *c)
 	unload(c, H(((const cuLibraryUnload_params *)c->params)->library));
 }
 
-/* Code that was loaded in this call is this module's. */
+/* The code that was loaded in this call is this module's. */
 static struct object *code_of(struct call *c, uint64_t handle)
 {
 	struct object *o = ids_object(&ids.modules, handle);
@@ -443,7 +444,8 @@ void exit_get_module(struct call *c)
 		ids_module_of_library(H(*p->pMod), H(p->library));
 }
 
-/* Code that was loaded in this call is the code of that kernel's library, or of that function's module. */
+/* The code that was loaded in this call belongs to that kernel's library, or to that function's
+ * module. */
 static void code_of_kernel(struct call *c, CUfunction handle)
 {
 	CUlibrary library = NULL;
@@ -462,7 +464,7 @@ void exit_kernel_function(struct call *c)
 	CUlibrary library = NULL;
 	CUmodule module = NULL;
 	code_of_kernel(c, (CUfunction)p->kernel);
-	/* The function will be launched, and its module is one that nobody loaded. */
+	/* The function will be launched, and no call loaded its module. */
 	if (!c->cmd.result && p->pFunc && cuda.cuKernelGetLibrary && cuda.cuFuncGetModule &&
 	    !OWN(cuda.cuFuncGetModule(&module, *p->pFunc)) && !OWN(cuda.cuKernelGetLibrary(&library, p->kernel)))
 		ids_module_of_library(H(module), H(library));
@@ -514,7 +516,7 @@ void enter_global(struct call *c)
 	c->cmd.u.global_def.module = SBT_NO_ID;
 }
 
-/* Callers may ask for the address alone (cuFFT does); copies are brought to the right place by the size. */
+/* Callers may ask for the address only (cuFFT does); copies need the size, too. */
 void exit_module_global(struct call *c)
 {
 	const cuModuleGetGlobal_v2_params *p = c->params;

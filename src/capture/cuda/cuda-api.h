@@ -88,7 +88,7 @@
 	OPTIONAL(cuStreamGetCaptureInfo_v3)       \
 	OPTIONAL(cuGraphMemFreeNodeGetParams)
 
-/* A handle as the rest of the agent has it. */
+/* A handle in the form used by the rest of the agent. */
 #define H(handle) ((uint64_t)(uintptr_t)(handle))
 
 struct cuda_api {
@@ -97,17 +97,18 @@ struct cuda_api {
 #undef FUNCTION
 	/* The form before CUDA 12.3, without edge data. */
 	CUresult(CUDAAPI *graph_node_get_dependencies_v1)(CUgraphNode, CUgraphNode *, size_t *);
-	/* The form without affinity and such, which newer headers do not declare. */
+	/* The form without affinity and other parameters, which newer headers do not declare. */
 	CUresult(CUDAAPI *ctx_create_v2)(CUcontext *, unsigned, CUdevice);
-	/* cuStreamGetCaptureInfo_v2: the newer form asks for edges, too. */
+	/* cuStreamGetCaptureInfo_v2: the newer form also returns edges. */
 	CUresult(CUDAAPI *stream_capture_info)(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, size_t *);
 	bool soft;  /* the software GPU */
 	void *lib; /* its handle, for dlsym() */
-	char folder[1024]; /* where it lies, with a final slash */
+	char folder[1024]; /* its folder, with a final slash */
 };
 extern struct cuda_api cuda;
 
-/* Fills `cuda` from the libcuda in this process. 0; -ENOENT when there is none; -ENOSYS when a required function is missing. */
+/* Fills `cuda` from the libcuda in this process. Returns 0; -ENOENT if there is none; -ENOSYS if a
+ * required function is missing. */
 int cuda_open(void);
 
 #endif

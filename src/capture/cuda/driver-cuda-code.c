@@ -12,7 +12,7 @@
 #define F(handle) ((CUfunction)(uintptr_t)(handle))
 #define K(handle) ((CUkernel)(uintptr_t)(handle))
 
-/* hint: what CUPTI calls the kernel of a launch, for drivers before CUDA 12.3; may be NULL. */
+/* hint: CUPTI's name of the launch's kernel, for drivers before CUDA 12.3; may be NULL. */
 static const char *name_of(uint64_t handle, const char *hint, bool *ret_is_kernel)
 {
 	const char *name = NULL;
@@ -33,8 +33,8 @@ void cuda_kernel_facts(uint64_t handle, const char *hint, struct driver_kernel *
 	*ret = (struct driver_kernel){ 0 };
 	ret->name = name_of(handle, hint, &ret->is_kernel);
 	if (ret->is_kernel) {
-		/* This is also what makes the driver load the code, so that its hash is known from
-		 * here on. */
+		/* This also makes the driver load the code, so that its hash is known from here
+		 * on. */
 		(void)CUDA_ASK(cuKernelGetFunction, &function, K(handle));
 		ret->function = H(function);
 		if (driver_good(CUDA_ASK(cuKernelGetLibrary, &library, K(handle))))
@@ -78,7 +78,7 @@ static int ask_params(uint64_t handle, bool is_kernel, struct kernel_param *to, 
 	return (int)max;
 }
 
-/* The driver's answer, or the cubin's. */
+/* The parameters as the driver gives them, else as the cubin does. */
 int cuda_kernel_params(
 	uint64_t handle, const struct driver_kernel *k, struct kernel_param *to, unsigned max)
 {

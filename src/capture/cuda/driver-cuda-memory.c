@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUDA's driver as core/driver.h asks it: memory.
+ * The operations of core/driver.h for CUDA's driver: memory.
  */
 #include "capture/cuda/driver-cuda.h"
 
@@ -95,7 +95,7 @@ static bool is_mapping(uint64_t addr)
 	return true;
 }
 
-/* Memory mapped piece by piece into one reservation: each piece is an allocation. */
+/* Finds memory that was mapped piece by piece into one reservation: each piece is an allocation. */
 static bool find_mapping(struct driver_memory *f, uint64_t addr)
 {
 	CUdeviceptr base = 0;
@@ -112,7 +112,8 @@ static bool find_mapping(struct driver_memory *f, uint64_t addr)
 	return true;
 }
 
-/* Memory of a pool is mapped, too, but not piece by piece: so that is asked first. */
+/* Finds the kind of memory. A pool's memory is mapped, too, but not piece by piece: so pools come
+ * first. */
 static bool find_kind(struct driver_memory *f, uint64_t addr, unsigned type)
 {
 	unsigned managed = 0;
@@ -120,7 +121,7 @@ static bool find_kind(struct driver_memory *f, uint64_t addr, unsigned type)
 	if (attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, addr) && managed)
 		f->mem = SBT_MEM_MANAGED;
 	else if (type == CU_MEMORYTYPE_HOST)
-		f->mem = SBT_MEM_PINNED; /* or registered: the driver does not tell */
+		f->mem = SBT_MEM_PINNED; /* or registered: the driver does not say */
 	else if (attribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, addr) && pool)
 		f->mem = SBT_MEM_ASYNC;
 	else if (is_mapping(addr))

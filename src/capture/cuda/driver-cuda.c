@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUDA's driver as core/driver.h asks it: the library, contexts, streams, events.
+ * The operations of core/driver.h for CUDA's driver: the library, contexts, streams, events.
  */
 #include "capture/cuda/driver-cuda.h"
 
@@ -78,7 +78,7 @@ static const char *result_name(uint32_t code)
 	return driver_good(CUDA_ASK(cuGetErrorName, (CUresult)code, &name)) ? name : NULL;
 }
 
-/* Those errors that cuda.h says leave the process in an inconsistent state. */
+/* The errors that, as cuda.h says, leave the process in an inconsistent state. */
 static bool result_is_fault(uint32_t code)
 {
 	switch (code) {
@@ -172,7 +172,7 @@ static struct driver_result context_finish(void)
 	return CUDA_ASK(cuCtxSynchronize);
 }
 
-/* Retaining the primary context once more tells which it is, and changes nothing. */
+/* Retains the primary context once more, which says which one it is and changes nothing else. */
 static uint64_t context_hold(int device)
 {
 	unsigned flags;
@@ -273,7 +273,7 @@ static bool stream_capture(uint64_t s, uint64_t *ret)
 	return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-/* The next node would depend on it. */
+/* Returns the node that the stream's next node would depend on. */
 static bool stream_captured(uint64_t s, uint64_t *ret_node)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -295,7 +295,7 @@ static struct driver_result stream_call(uint64_t s, void (*fn)(void *arg), void 
 	return CUDA_ASK(cuLaunchHostFunc, S(s), fn, arg);
 }
 
-/* An event that could not be recorded or asked is of no use. */
+/* Makes an event; one that cannot be recorded or queried is destroyed again. */
 static struct driver_result event_create(uint64_t *ret)
 {
 	CUevent e = NULL;

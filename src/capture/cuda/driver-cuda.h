@@ -12,7 +12,7 @@
 
 struct driver_result cuda_result(uint32_t code);
 
-/* Calls a function of the driver's, where it has it. */
+/* Calls a function of the driver, if it has it. */
 #define CUDA_ASK(name, ...) \
 	cuda_result(cuda.name ? OWN(cuda.name(__VA_ARGS__)) : CUDA_ERROR_NOT_SUPPORTED)
 

@@ -91,7 +91,8 @@ static struct sbt_blob deps_of(struct nodes *s, CUgraphNode node)
 	return (struct sbt_blob){ s->dep_numbers, known * 4 };
 }
 
-/* Whether one of the dependencies that deps_of() has just listed is programmatic: the node may begin before that one has finished. */
+/* Whether one of the dependencies just listed by deps_of() is programmatic: the node may begin
+ * before that one has finished. */
 static bool begins_early(const struct nodes *s, const struct sbt_blob *deps)
 {
 	for (size_t i = 0; cuda.cuGraphNodeGetDependencies_v2 && i < deps->len / 4; i++)
@@ -126,7 +127,7 @@ void graph_forget_origins(CUgraph graph)
 	agent_unmap(node, room * sizeof(*node));
 }
 
-/* Where both list nodes of the same types in the same order. */
+/* Copies origins if both list nodes of the same types in the same order. */
 void graph_copy_origins(CUgraph from, CUgraph to)
 {
 	size_t n = 0, m = 0, nroom = 0, mroom = 0;
@@ -282,7 +283,8 @@ void graph_child_payload(struct call *n, uint32_t id)
 	n->cmd.u.graph_launch.exec = id;
 }
 
-/* The payload of a child graph's node is a launch of what that graph is now; its nodes have gone out before. */
+/* The payload of a child graph's node is a launch of that graph in its present form, whose nodes
+ * have been sent. */
 static void child_payload(struct call *n, CUgraphNode node, unsigned depth)
 {
 	CUgraph child = NULL;
@@ -290,7 +292,7 @@ static void child_payload(struct call *n, CUgraphNode node, unsigned depth)
 		graph_child_payload(n, graph_snapshot(n, child, depth + 1));
 }
 
-/* Fills n->cmd with what the node does (kind 0: cannot be told); what sort of node it is. */
+/* Fills n->cmd with what the node does (kind 0: not known); returns its type. */
 static enum sbt_node payload_of(struct call *n, CUgraphNode node, CUgraphNodeType type, unsigned depth)
 {
 	switch (type) {
@@ -334,7 +336,7 @@ enum sbt_node graph_node_type(CUgraphNode node)
 	return types[type];
 }
 
-/* What a driver calls the types that no command kind describes: for the sentence that says so. */
+/* The driver's name for types that no command kind describes: for the sentence about them. */
 static const char *other_type(CUgraphNodeType type)
 {
 	switch ((int)type) {

@@ -14,10 +14,11 @@
 #include "gpucode/fatbin.h"
 
 #define CHUNK (1u << 20)
-#define OVERLAP 512u			/* a header that begins in one chunk is whole with this much of the next */
+#define OVERLAP 512u /* a header that begins in one chunk ends within this much of the next */
 #define READ_MAX (8ull << 30)		/* of memory */
-#define FILE_MAX (256ull << 20)		/* a file's mapping that is larger is a library of the vendor's */
-#define AREA_MAX (256ull << 30)	/* a reservation, as of a sanitizer's shadow, whose pages are not worth being asked for */
+#define FILE_MAX (256ull << 20)		/* a larger mapping of a file is a vendor's library */
+/* a larger area is a reservation, such as a sanitizer's shadow, and is skipped */
+#define AREA_MAX (256ull << 30)
 #define IMAGE_MAX (256ull << 20)
 #define CUDA_MACHINE 190		/* EM_CUDA (elf.h) */
 
@@ -41,7 +42,7 @@ static bool grow(uint64_t *size, uint64_t offset, uint64_t n)
 	return true;
 }
 
-/* Of a cubin at addr; 0: it is none. */
+/* The size of a cubin at addr; 0: there is none. */
 static uint64_t cubin_size(uint64_t addr)
 {
 	Elf64_Ehdr h;
@@ -72,8 +73,8 @@ static uint64_t fatbin_size_at(uint64_t addr)
 	return h.body + h.size;
 }
 
-/* Text up to its NUL, with the directives that every PTX module begins with (PTX ISA, "PTX Module Directives"). */
-/* After ".version " a number, and white space: not the backslash of a string's source text, which an interpreter holds as well. */
+/* After ".version " must come a number and white space. A backslash there is the source text of a
+ * string, which an interpreter holds as well. */
 static bool begins_as_ptx(const char *text, size_t n)
 {
 	const size_t digits = 9;
@@ -83,6 +84,8 @@ static bool begins_as_ptx(const char *text, size_t n)
 	return i >= n || (i > digits && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r'));
 }
 
+/* The size of PTX text at addr, up to its NUL; 0: it lacks the directives that begin every PTX module
+ * (PTX ISA, "PTX Module Directives"). */
 static uint64_t ptx_size(uint64_t addr)
 {
 	char text[4096];
@@ -120,7 +123,7 @@ static void look_for(struct looking *l, enum image_kind kind, const char *magic,
 		return;
 	while (!l->over && (at = memmem(at, (size_t)(end - at), magic, magic_n))) {
 		const uint64_t here = addr + (uint64_t)(at - l->chunk);
-		/* What begins in the overlap is the next chunk's. */
+		/* An image that begins in the overlap belongs to the next chunk. */
 		if ((size_t)(at - l->chunk) < CHUNK)
 			found(l, kind, here, size_of(here));
 		at += magic_n;
@@ -135,7 +138,7 @@ static void look_in(struct looking *l, uint64_t addr, size_t n)
 	look_for(l, IMAGE_FATBIN, fatbin, sizeof(fatbin), addr, n, fatbin_size_at);
 }
 
-/* Pages that were never touched stay so. */
+/* Whether pages are there; does not touch those that never were. */
 static bool is_there(uint64_t addr, size_t n)
 {
 	unsigned char pages[CHUNK / TSDB_PAGE + 1];
@@ -148,7 +151,7 @@ static bool is_there(uint64_t addr, size_t n)
 	return false;
 }
 
-/* A debugger that wants to leave does not wait for this. */
+/* Whether to go on: a debugger that wants to leave does not wait for this. */
 static bool is_wanted(void)
 {
 	return agent_live() && !atomic_load_explicit(&agent.control->leave, memory_order_relaxed);

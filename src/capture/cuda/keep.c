@@ -67,7 +67,7 @@ static bool receive_all(int s, void *p, size_t n)
 	return true;
 }
 
-/* *ret_fd: what came with the answer, or -1. */
+/* *ret_fd: the descriptor that came with the answer, or -1. */
 static bool receive_answer(int s, struct keeper_answer *a, int *ret_fd)
 {
 	union {
@@ -88,7 +88,7 @@ static bool receive_answer(int s, struct keeper_answer *a, int *ret_fd)
 	return n == (ssize_t)sizeof(*a);
 }
 
-/* Returns the socket, from which more may be read; -1: no answer, or a refusal. */
+/* Sends a request. Returns the socket, from which more may be read; -1: no answer, or a refusal. */
 static int ask(const struct keeper_ask *q, struct keeper_answer *ret, int *ret_fd)
 {
 	const int s = call();
@@ -135,7 +135,7 @@ static CUresult map_at(CUdeviceptr at, uint64_t bytes, CUmemGenericAllocationHan
 	return r;
 }
 
-/* The mapping keeps the memory; the handle goes back. */
+/* Maps the memory. The mapping keeps it; the handle is released. */
 static bool map_fd(int fd, uint64_t bytes, CUdevice dev, CUdeviceptr *ret)
 {
 	CUmemGenericAllocationHandle h;

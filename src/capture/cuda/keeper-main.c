@@ -52,7 +52,7 @@ struct block {
 	CUdeviceptr at; /* 0: not mapped here yet */
 };
 
-/* Guards all that follows, and the blocks. Not held while anything is sent: who asked may be
+/* Guards everything below, and the blocks. It is not held while sending: the receiver may be
  * stopped. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct block *blocks;
@@ -98,7 +98,7 @@ static CUresult find_device(const uint8_t uuid[16], CUdevice *ret)
 	return r ? r : CUDA_ERROR_INVALID_DEVICE;
 }
 
-/* This thread has the device's context. */
+/* Makes the device's context current to this thread. */
 static CUresult enter(CUdevice dev)
 {
 	CUresult r = CUDA_SUCCESS;
@@ -209,7 +209,7 @@ static CUresult map(struct block *b)
 	return r;
 }
 
-/* One piece of it; dst NULL: only whether it could be read. */
+/* Copies one piece of it; dst NULL: only checks whether it could be read. */
 static CUresult copy(uint64_t id, uint64_t offset, uint64_t n, void *dst)
 {
 	struct block *b = *find(id);
@@ -273,7 +273,7 @@ static void send_bytes(int s, const struct keeper_ask *q)
 		r = copy(q->id, q->offset + done, n, staging);
 		pthread_mutex_unlock(&lock);
 		if (r || !send_all(s, staging, n))
-			break; /* who asked sees the end of it */
+			break; /* the client sees the end of the connection */
 		done += n;
 	}
 	free(staging);
@@ -328,7 +328,8 @@ int main(int argc, char **argv)
 	pthread_attr_init(&detached);
 	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
 	pthread_mutex_lock(&lock);
-	(void)open_driver(); /* takes some tenths of a second: before somebody waits for it */
+	/* takes some tenths of a second: so it is done before any client waits */
+	(void)open_driver();
 	pthread_mutex_unlock(&lock);
 	for (;;) {
 		s = accept4(listening, NULL, NULL, SOCK_CLOEXEC);

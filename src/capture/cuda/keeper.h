@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* control.keeper: '@' and a name in the abstract space of Unix sockets. */
+/* control.keeper is '@' and a name in the abstract space of Unix sockets. */
 enum keeper_kind {
 	KEEPER_MAKE = 1, /* bytes of memory on the device uuid: the answer has its id, how many
 			    bytes it is, and brings a descriptor (SCM_RIGHTS) */

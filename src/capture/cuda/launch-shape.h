@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The shape of a launch, into its record. The driver's structures that tell it (the parameters of its calls, CUlaunchConfig, the versions of
- * CUDA_KERNEL_NODE_PARAMS) are types apart whose members have the same names: hence macros.
+ * Copies the shape of a launch into its record. The driver's structures with a shape (the
+ * parameters of its calls, CUlaunchConfig, the versions of CUDA_KERNEL_NODE_PARAMS) are different
+ * types whose members have the same names; so these are macros.
  */
 #ifndef CAPTURE_LAUNCH_SHAPE_H
 #define CAPTURE_LAUNCH_SHAPE_H
@@ -23,23 +24,26 @@
 		to_->shared = from_->sharedMemBytes; \
 	} while (0)
 
-/* What another version of CUDA_KERNEL_NODE_PARAMS says, as an initializer of today's: all but kern and ctx, which the first has not. */
+/* An initializer for today's CUDA_KERNEL_NODE_PARAMS from another version of it: everything but
+ * kern and ctx, which the first version lacks. */
 #define LAUNCH_NODE_PARAMS(p)                                                                                                \
 	.func = (p)->func, .gridDimX = (p)->gridDimX, .gridDimY = (p)->gridDimY, .gridDimZ = (p)->gridDimZ,                  \
 	.blockDimX = (p)->blockDimX, .blockDimY = (p)->blockDimY, .blockDimZ = (p)->blockDimZ,                               \
 	.sharedMemBytes = (p)->sharedMemBytes, .kernelParams = (p)->kernelParams, .extra = (p)->extra
 
 struct kernel;
-/* kernel_gather() of a launch whose parameters come in either of the driver's two forms. */
+/* kernel_gather() for a launch whose parameters are in either of the driver's two forms. */
 int64_t launch_gather(const struct kernel *k, void **params, void **extra, uint8_t *buf, uint64_t size);
 
-/* False for one that is given and says no. Programs give it to every launch and set it by a switch. */
+/* Whether the attribute has an effect. Programs pass it to every launch and turn it on or off by
+ * its value. */
 static inline bool launch_attribute_counts(CUlaunchAttributeID id, const CUlaunchAttributeValue *v)
 {
 	return id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION || v->programmaticStreamSerializationAllowed;
 }
 
-/* An attribute that changes what a launch computes, or whether it can run; others change nothing in l. */
+/* Copies an attribute that changes what a launch computes, or whether it can run; others do not
+ * change l. */
 static inline void launch_attribute(struct sbt_cmd_launch *l, CUlaunchAttributeID id, const CUlaunchAttributeValue *v)
 {
 	if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
@@ -51,7 +55,7 @@ static inline void launch_attribute(struct sbt_cmd_launch *l, CUlaunchAttributeI
 	}
 }
 
-/* Those attributes as another launch has them. */
+/* Copies those attributes from another launch. */
 static inline void launch_keep_attributes(struct sbt_cmd_launch *l, const struct sbt_cmd_launch *other)
 {
 	l->cooperative = other->cooperative;

@@ -30,7 +30,8 @@ static uint64_t key_of(const char *name, size_t n)
 	return XXH64(name, n, 0) | 1; /* the map has no key 0 */
 }
 
-/* Fills to (may be NULL) by ordinal. The number of parameters: the largest ordinal and one. */
+/* Fills to (may be NULL) by ordinal. Returns the number of parameters: the largest ordinal plus
+ * one. */
 static uint32_t read_params(const uint8_t *p, size_t n, struct kernel_param *to)
 {
 	uint32_t count = 0;

@@ -8,9 +8,11 @@
 #include <stddef.h>
 #include "capture/objects/kernel.h"
 
-/* Remembers the parameters of every kernel in an ELF cubin. Anything else, or a damaged one, teaches nothing. */
+/* Remembers the parameters of every kernel in an ELF cubin. Ignores other data, and damaged
+ * cubins. */
 void nvinfo_learn(const void *cubin, size_t size);
-/* The parameters of the kernel called name, in order; their number, or -1 when no cubin had it. */
+/* Gets the parameters of the kernel called name, in order; returns how many, or -1 if no cubin had
+ * the kernel. */
 int nvinfo_params(const char *name, struct kernel_param *to, unsigned max);
 
 #endif

@@ -45,10 +45,9 @@ static void mark(enum mark_kind kind, const char *text)
 	errno = saved;
 }
 
-/*
- * Registered strings: the handle we give out is the address of a copy. A program registers one for each place in its source, so a fixed
- * table does; what comes after it is full has no name.
- */
+/* Registered strings: the handle returned is the address of a copy. A program registers one for
+ * each place in its source, so a fixed table is enough; when it is full, further strings have no
+ * name. */
 enum { REGISTERED_MAX = 1024, REGISTERED_TEXT = 128 };
 static AGENT_KEPT char registered[REGISTERED_MAX][REGISTERED_TEXT];
 static AGENT_KEPT _Atomic unsigned registered_count;
@@ -70,7 +69,7 @@ static const char *registered_text(nvtxStringHandle_t handle)
 	return at < sizeof(registered) && at % REGISTERED_TEXT == 0 ? registered[at / REGISTERED_TEXT] : "";
 }
 
-/* Wide strings are not looked into. */
+/* Wide strings are ignored. */
 static const char *text_of(const nvtxEventAttributes_t *a)
 {
 	if (a && a->messageType == NVTX_MESSAGE_TYPE_REGISTERED)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Old code; see old-code.h. Work comes from threads that launch and is done by the agent's own: a context takes a tenth of a second to make, memory a second to
- * look through. The surprising thing: the driver compares. An image that has the kernel's name in it is loaded into our context, and is the module's when all
- * that the driver says of the two functions is the same; when two different ones fit, neither is taken. Programs that compile at run time hold the PTX beside the
- * machine code that they made of it: there the one machine code that fits is taken, and that is told.
+ * Old code; see old-code.h. Threads that launch ask for code, and the agent's own thread looks for
+ * it: making a context takes a tenth of a second, searching memory a second. The surprising thing:
+ * the driver compares. An image that contains the kernel's name is loaded into the agent's context,
+ * and is the module's code if all that the driver says of the two functions is equal; if two
+ * different images fit, neither is taken. Programs that compile at run time hold both the PTX and
+ * the machine code made from it: if exactly one machine code fits, it is taken, and the record says
+ * so.
  */
 #include "capture/cuda/old-code.h"
 
@@ -25,14 +28,14 @@
 #include "capture/core/thread.h"
 
 #define WANTS_MAX 4096u
-#define FATBINS_MAX 256 /* loaded to look what is in them: they are compressed */
+#define FATBINS_MAX 256 /* loaded to see their contents: they are compressed */
 #define PARAMS_MAX 1024
 #define NUMBERS 6
 #define WHY_MAX 160
 #define FITS_MAX 8
 #define PATIENCE_MS 10000
 
-/* What the driver tells of a function. */
+/* The driver's facts about a function. */
 struct facts {
 	int number[NUMBERS];
 	unsigned functions; /* of its module */
@@ -61,8 +64,8 @@ static struct {
 	struct spin lock;
 	struct want *want; /* WANTS_MAX */
 	uint32_t n;
-	_Atomic uint32_t waiting; /* n, and what is being looked for */
-	_Atomic uint64_t told;	  /* the last record about any */
+	_Atomic uint32_t waiting; /* n, and those being looked for */
+	_Atomic uint64_t told;	  /* the last record about any of them */
 	struct want *now;	  /* WANTS_MAX: of the agent's thread */
 } old;
 
@@ -115,7 +118,7 @@ static void told(uint64_t seq)
 		atomic_store(&old.told, seq);
 }
 
-/* what: "code", "variables". */
+/* Records that something was not found. what: "code", "variables". */
 static void tell_unknown(struct thread *t, const struct want *w, const char *what, const char *why)
 {
 	char text[TSDB_TEXT_MAX];
@@ -128,7 +131,8 @@ static void tell_unknown(struct thread *t, const struct want *w, const char *wha
 	told(cmd.seq);
 }
 
-/* What a window held at its beginning of variables that had been found as allocations, it has; of others it is too late. */
+/* If variables had been found as allocations, a window that has begun has their contents; for other
+ * variables it is too late. */
 static void known(struct thread *t, const struct want *w)
 {
 	uint64_t seq = code_belongs(t, w->module);
@@ -141,7 +145,8 @@ static void known(struct thread *t, const struct want *w)
 
 /* ---- libraries --------------------------------------------------------------------------------------------------------------- */
 
-/* Asking for the function makes the driver load the code into our context, which the resource callback sees. */
+/* Asking for the function makes the driver load the code into the agent's context; the resource
+ * callback sees the code. */
 static void find_library(struct thread *t, struct want *w)
 {
 	CUfunction f;
@@ -168,7 +173,7 @@ static struct facts facts_of(CUfunction f, CUmodule m)
 	for (unsigned i = 0; i < NUMBERS; i++)
 		if (OWN(cuda.cuFuncGetAttribute(&x.number[i], numbers[i], f)))
 			x.number[i] = -1;
-	/* Until the one past the last is refused. */
+	/* Asks until an index past the last parameter is refused. */
 	while (cuda.cuFuncGetParamInfo && n < PARAMS_MAX && !OWN(cuda.cuFuncGetParamInfo(f, n, &layout[2 * n], &layout[2 * n + 1])))
 		n++;
 	x.params = n;
@@ -178,7 +183,7 @@ static struct facts facts_of(CUfunction f, CUmodule m)
 	return x;
 }
 
-/* In its own context: the driver may not answer in another one. */
+/* Looks the kernel up in its own context: the driver may not answer in another one. */
 static void look_up(struct want *w)
 {
 	CUcontext was;
@@ -189,7 +194,7 @@ static void look_up(struct want *w)
 		(void)OWN(cuda.cuCtxPopCurrent_v2(&was));
 }
 
-/* Whether all that the driver tells of the kernel is true of the one of that name in m. */
+/* Whether all of the driver's facts about the kernel are true for the kernel of that name in m. */
 static bool fits(const struct want *w, CUmodule m)
 {
 	CUfunction other;
@@ -266,7 +271,7 @@ static bool try_image(void *arg, const struct image *i)
 	return false;
 }
 
-/* The one that fits is loaded once more, for everybody to see. */
+/* Loads the fitting code once more, as the program's. */
 static void decide(struct thread *t, struct want *w, const struct images_sums *sums)
 {
 	char why[WHY_MAX];
@@ -320,7 +325,7 @@ static void find_modules(struct thread *t, uint32_t n)
 
 /* ---- the thread -------------------------------------------------------------------------------------------------------------- */
 
-/* Takes all that is wanted of one device. */
+/* Takes all that is wanted for one device. */
 static uint32_t take(int *ret_device)
 {
 	uint32_t n = 0, left = 0;

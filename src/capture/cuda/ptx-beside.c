@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * PTX in fat binaries; see ptx-beside.h. Their bytes are read by host_read(), so that a wrong address is an answer.
- * libzstd and liblz4 are looked for in the process's library path: PTX that needs one that is not there is left out, and named.
+ * PTX in fat binaries; see ptx-beside.h. Their bytes are read by host_read(), so that a wrong
+ * address is no crash. libzstd and liblz4 are looked for in the process's library path: PTX that
+ * needs a missing one is left out, and the trace says so.
  */
 #include "capture/cuda/ptx-beside.h"
 
@@ -32,13 +33,13 @@ static struct fatbin_entry find(uint64_t at)
 	return best;
 }
 
-/* Text without the zeros behind it. */
+/* Sends text without the zeros behind it. */
 static uint64_t send_text(struct thread *t, const uint8_t *text, size_t n)
 {
 	return code_send(t, text, strnlen((const char *)text, n), CODE_PTX);
 }
 
-/* Decompresses; the bytes that came out, 0: it failed. */
+/* Decompresses; returns the number of bytes, 0 on failure. */
 typedef size_t unpack_fn(uint8_t *to, size_t size, const uint8_t *from, size_t n);
 
 static void *function_of(const char *lib, const char *name)
@@ -91,7 +92,7 @@ static uint64_t send_unpacked(struct thread *t, const struct fatbin_entry *f, co
 	return hash;
 }
 
-/* What is left out is in the trace by name. */
+/* PTX that is left out is named in the trace. */
 static uint64_t send_compressed(struct thread *t, const struct fatbin_entry *f, const uint8_t *from)
 {
 	const bool lz4 = f->flags & FATBIN_LZ4;
@@ -144,7 +145,7 @@ uint64_t ptx_of_image(struct thread *t, const void *image)
 	f = find(at);
 	if (f.at)
 		return send_found(t, &f);
-	/* Text that ends near the end of its mapping: what can be read of it. */
+	/* Text near the end of its mapping: reads as much as possible. */
 	size_t n = sizeof(head);
 	while (n > 16 && !host_read(at, head, n))
 		n /= 2;
@@ -162,7 +163,7 @@ uint64_t ptx_of_file(struct thread *t, const char *path)
 	if (fd < 0)
 		return 0;
 	if (!fstat(fd, &st) && st.st_size > 64) {
-		/* One page more, so that text ends with a zero. */
+		/* One page more, so that the text ends with a zero. */
 		const size_t n = (size_t)st.st_size;
 		uint8_t *all = agent_map(n + TSDB_PAGE);
 		if (all && mmap(all, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) != MAP_FAILED)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The source CUPTI. Callbacks are enabled one by one, for the entry points that matter: a call that nobody watches costs
- * nothing. The surprising thing: within a callback of ours we call the driver (OWN in agent.h), and CUPTI reports that too;
- * resource callbacks of such calls are wanted (the code of a kernel that we asked about), API callbacks are not.
+ * The source CUPTI. Callbacks are enabled one by one, for the entry points that matter: other calls
+ * cost nothing. The surprising thing: within its callback the agent calls the driver (OWN in
+ * agent.h), and CUPTI reports that, too; resource callbacks of such calls are wanted (the code of a
+ * kernel that the agent asked about), API callbacks are not.
  */
 #include "capture/core/source.h"
 
@@ -77,7 +78,7 @@ static void CUPTIAPI callback(void *arg, CUpti_CallbackDomain domain, CUpti_Call
 		return;
 	const int saved = errno;
 	if (!agent_live())
-		; /* since */
+		; /* The agent was retired after this callback began. */
 	else if (domain == CUPTI_CB_DOMAIN_RESOURCE)
 		resource(cbid, data);
 	else if (tls.inside == 1)
@@ -108,7 +109,8 @@ static void *already_there(void)
 	return lib ? lib : dlopen("libcupti.so.12", RTLD_NOW | RTLD_NOLOAD);
 }
 
-/* Python wheels: nvidia/cuda_runtime/lib/libcudart.so.12 beside nvidia/cuda_cupti/lib/libcupti.so.12. */
+/* Looks beside the runtime, for Python wheels: nvidia/cuda_runtime/lib/libcudart.so.12 beside
+ * nvidia/cuda_cupti/lib/libcupti.so.12. */
 static void *beside_runtime(void)
 {
 	const char *path = mapping_path_of("libcudart.so");
@@ -142,7 +144,8 @@ static void *open_library(void)
 
 /* ---- start ------------------------------------------------------------------------------------------------------------------ */
 
-/* Entry points that this build has no number for: those that CUPTI can name and whose name is not a question's. */
+/* Enables entry points that this build does not know, if CUPTI can name them and the name is not
+ * that of a question. */
 static void enable_unknown(CUpti_SubscriberHandle h)
 {
 	for (uint32_t id = cuda_calls_size; id < cuda_calls_size + 512; id++) {
@@ -162,7 +165,7 @@ static bool enable(CUpti_SubscriberHandle h)
 		if (cuda_calls[id].how != CALL_IGNORED &&
 			!cupti.cuptiEnableCallback(1, h, CUPTI_CB_DOMAIN_DRIVER_API, id))
 			enabled++;
-	/* An implementation without single callbacks: all of them. */
+	/* An implementation that cannot enable single callbacks: enables all of them. */
 	if (!enabled && cupti.cuptiEnableDomain(1, h, CUPTI_CB_DOMAIN_DRIVER_API))
 		return false;
 	enable_unknown(h);
@@ -171,7 +174,8 @@ static bool enable(CUpti_SubscriberHandle h)
 	return true;
 }
 
-/* With our name where CUPTI takes names (CUDA 13), so that a tool that finds CUPTI taken can say by whom. other: 64 bytes. */
+/* Subscribes under tsdb's name if CUPTI takes names (CUDA 13), so that another tool can say what
+ * has taken CUPTI. other: 64 bytes. */
 static CUptiResult subscribe(void *lib, CUpti_SubscriberHandle *handle, char *other)
 {
 #ifdef CUpti_SubscriberParams_STRUCT_SIZE
@@ -232,8 +236,9 @@ static void stop(void)
 		(void)OWN(cupti.cuptiUnsubscribe(handle));
 }
 
-/* CUPTI sets buffers aside for each context (three of 3.2 MB, source: cupti_activity.h, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_*), and keeps them when the context is
- * gone: 9.4 MB each time that a debugger comes. */
+/* CUPTI reserves buffers for each context (three of 3.2 MB, source: cupti_activity.h,
+ * CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_*), and keeps them when the context is destroyed: 9.4 MB each
+ * time that a debugger attaches. */
 static void own_context(bool about_to)
 {
 	static const CUpti_ActivityAttribute what[] = { CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE };

@@ -52,16 +52,18 @@ void late_before(void)
 	atomic_store(&late.finding, 1);
 	discover_begin();
 	live_doubt();
-	/* Later commands are not the first ones. */
+	/* The commands that follow are not the program's first ones. */
 	atomic_store(&calls_any, 1);
 	struct thread *t = thread_get();
 	if (!t)
 		return;
 	thread_announce(t);
-	tell(t, SBT_ATTACH_BEGINS, NULL, 0); /* now: what is met as soon as the source has started comes after it */
+	/* now: objects that are met once the source has started come after it */
+	tell(t, SBT_ATTACH_BEGINS, NULL, 0);
 }
 
-/* Introduces the primary contexts; the others when a call names them, or memory that they own. */
+/* Introduces the primary contexts; others are introduced when a call names them, or memory that
+ * they own. */
 static void find_contexts(struct thread *t)
 {
 	int n = 0;
@@ -84,7 +86,8 @@ static bool enter_any(void *arg, uint64_t key, uint64_t value)
 	return driver_good(driver->context_enter(key)) && (*(bool *)arg = true);
 }
 
-/* Questions about addresses need a context: where there is no primary one they wait for the first that a call names. */
+/* Finds memory. Questions about addresses need a context: without a primary one they wait for the
+ * first that a call names. */
 static void find_memory(struct thread *t)
 {
 	struct discover_sums sums;
@@ -104,7 +107,7 @@ static void find_memory(struct thread *t)
 	atomic_store(&late.finding, 0);
 }
 
-/* A line of control.busy; false: it is full. */
+/* Adds a line to control.busy; returns false if it is full. */
 static bool add_line(size_t *at, const char *text)
 {
 	char *to = agent.control->busy;
@@ -117,7 +120,7 @@ static bool add_line(size_t *at, const char *text)
 	return true;
 }
 
-/* A driver names no streams: of each primary context its default stream can be asked. */
+/* The driver does not list streams: of each primary context it asks about the default stream. */
 static void look_at_contexts(size_t *at)
 {
 	int n = 0;

@@ -10,7 +10,7 @@
 #include "capture/objects/ids.h"
 #include "capture/core/thread.h"
 
-/* What was made, to be given back. */
+/* What was made on devices and has to be freed. */
 static struct {
 	struct spin lock;
 	struct made_stream {
@@ -146,7 +146,8 @@ static struct driver_result sync_in(void *ctx)
 	return r;
 }
 
-/* Waits for work in streams that nobody told us of. Only a process that was attached to has some. */
+/* Waits for work in streams that no call introduced. Only a process that was attached to has
+ * some. */
 static struct driver_result rest_idle(const struct device_ctx *d, unsigned tenths)
 {
 	struct driver_result r;
@@ -172,7 +173,7 @@ static struct driver_result idle(struct device_ctx *d, unsigned tenths)
 	return driver->answer(DRIVER_NOT_READY);
 }
 
-/* Why device_enter() failed: in a context that has faulted no stream can be made. */
+/* Why device_enter() failed: no stream can be made in a context that has faulted. */
 static struct driver_result trouble(struct device_ctx *d, unsigned tenths)
 {
 	struct driver_result r;
@@ -190,7 +191,8 @@ static struct driver_result ctx_idle(struct device_ctx *d, unsigned tenths)
 	return r;
 }
 
-/* A primary context that another thread is still making, or that has been destroyed, answers that it is gone: nothing runs there. */
+/* A primary context that another thread is still making, or that has been destroyed, counts as
+ * gone: nothing runs there. */
 struct driver_result device_idle(struct device_set *s, unsigned tenths)
 {
 	for (unsigned i = 0; i < s->n; i++) {
@@ -212,7 +214,7 @@ bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n)
 struct hasher {
 	uint64_t handle; /* 0: a free slot */
 	uint32_t id;
-	struct driver_hasher *kernel; /* NULL: they cannot be had */
+	struct driver_hasher *kernel; /* NULL: they cannot be loaded */
 	struct spin using; /* it has one table */
 };
 
@@ -229,7 +231,7 @@ static struct hasher *find_hasher(const struct device_ctx *d)
 	return NULL;
 }
 
-/* A slot for a context that has none; what a context that is gone had went with it. */
+/* A slot for a context without one; a destroyed context's slot is reused. */
 static struct hasher *new_hasher(const struct device_ctx *d)
 {
 	for (unsigned i = 0; i < DEVICE_CTXS; i++) {
@@ -283,7 +285,7 @@ bool device_may_read(uint64_t addr, uint64_t size)
 	return size && device_is_mapped(addr, size) && driver->mem_access(addr) && driver->mem_access(addr + size - 1);
 }
 
-/* Until device_wait(). */
+/* Keeps the kernels until device_wait(). */
 static struct driver_hasher *keep(struct device_ctx *d)
 {
 	if (!d->kept)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls with a deadline; see deadline.h. There is one thread and one call at a time. The caller counts its own turns: on a busy
- * machine it counts slowly.
+ * Calls with a deadline; see deadline.h. There is one thread and one call at a time. The caller
+ * counts its own turns, so on a busy machine it counts slowly.
  */
 #include "capture/memory/deadline.h"
 
@@ -21,7 +21,7 @@ enum { FREE, CLAIMED, ASKED, DONE, ABANDONED };
 
 static struct {
 	struct spin starting;
-	pid_t thread_of; /* the process that has the thread: a child of fork() has not */
+	pid_t thread_of; /* the process that has the thread; a child of fork() does not have it */
 	_Atomic uint32_t state; /* a futex word */
 	struct driver_result (*fn)(void *arg);
 	void *arg;
@@ -40,13 +40,13 @@ static void do_call(void)
 	uint32_t asked = ASKED;
 	door.result = door.fn(door.arg);
 	if (!atomic_compare_exchange_strong(&door.state, &asked, DONE))
-		change(FREE); /* nobody waits for the answer */
+		change(FREE); /* the caller does not wait for the result any more */
 }
 
 static void *run(void *arg)
 {
 	const struct timespec second = {.tv_sec = 1};
-	tls.inside = 1; /* nothing that it does is the program's */
+	tls.inside = 1; /* its calls are not the program's */
 	is_door = true;
 	prctl(PR_SET_NAME, "tsdb-device");
 	(void)driver->relax();
@@ -78,7 +78,7 @@ static bool start(void)
 	return good;
 }
 
-/* False: the turns are used up. */
+/* Returns false if the turns are used up. */
 static bool take_turn(unsigned *turns)
 {
 	if (!*turns || !agent_live())

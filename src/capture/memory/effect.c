@@ -27,9 +27,9 @@ struct range {
 	struct sbt_hash *pages; /* before */
 };
 
-/* One command at a time, the owner's. */
+/* One command at a time; it belongs to the owner. */
 static struct {
-	_Atomic uint32_t owner; /* os_tid; 0: nobody */
+	_Atomic uint32_t owner; /* os_tid; 0: free */
 	struct device_set set;
 	struct range *range;
 	uint32_t n;
@@ -74,7 +74,8 @@ static void leave_ctx(void)
 	effect.now = NULL;
 }
 
-/* By the kernels, or through staging: memory that may not be mapped is an error there, and no fault. */
+/* Hashes by the kernels, or through staging if the memory may not be mapped: that returns an error
+ * instead of a fault. */
 static bool hash_pages(const struct range *r, struct sbt_hash *ret)
 {
 	if (!enter_ctx(r->ctx))
@@ -183,7 +184,7 @@ static void compare_all(void)
 	leave_ctx();
 }
 
-/* A launch without an effect would be launched again. */
+/* Sends an empty effect: a launch without one would be executed again. */
 static void send_nothing(void)
 {
 	struct piece p = { .seq = effect.seq, .addr = effect.n ? effect.range[0].addr : 0, .role = BULK_EFFECT, .owner = BULK_ALLOCATION,

@@ -16,7 +16,8 @@
 
 #define PIPE_BYTES 65536u
 
-/* One page at least fits into an empty pipe. No descriptor is kept: programs close those that they do not know. */
+/* At least one page fits into an empty pipe. No descriptor stays open: programs close those that
+ * they do not know. */
 static ssize_t read_by_pipe(uint64_t addr, void *dst, size_t n)
 {
 	int end[2];
@@ -50,7 +51,7 @@ bool host_read(uint64_t addr, void *dst, size_t n)
 	return true;
 }
 
-/* The part of row r (at offset `row` of the extent) that lies in [offset, offset + n). */
+/* Reads the part of row r (at offset `row` of the extent) that is in [offset, offset + n). */
 static bool read_row(const struct sbt_rows *e, uint64_t row, uint64_t offset, uint8_t *dst, size_t n)
 {
 	const uint64_t from = row > offset ? row : offset;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fresh memory; see fresh.h. Replay gives zeros at addresses that it has not used yet, so only other contents need to be recorded. The
- * software GPU always fills fresh memory in the same way, and replay knows how: nothing is recorded there.
+ * Fresh memory; see fresh.h. Replay gives zeros at addresses not used before, so only other
+ * contents need to be recorded. The software GPU always fills fresh memory in the same way, which
+ * replay knows, so nothing is recorded there.
  */
 #include "capture/memory/fresh.h"
 
@@ -15,7 +16,7 @@
 #include "capture/core/thread.h"
 
 #define GRANULE_SHIFT 21
-#define GRANULES_MAX (1u << 16) /* of one allocation; of a larger one the first */
+#define GRANULES_MAX (1u << 16) /* of one allocation; of a larger one only the first */
 
 static struct map used; /* granule + 1 -> 1 */
 static struct {
@@ -51,7 +52,8 @@ static bool was_used(uint64_t addr, uint64_t size)
 static struct sbt_hash hash_of_zeros(uint64_t size)
 {
 	static const uint8_t zeros[16];
-	const struct sbt_hash page = sbt_page_hash(zeros, sizeof(zeros)); /* what is missing counts as zeros */
+	/* missing bytes count as zeros */
+	const struct sbt_hash page = sbt_page_hash(zeros, sizeof(zeros));
 	struct sbt_hash h = { { 0, 0 } };
 	for (uint64_t i = 0; i * SBT_PAGE < size; i++)
 		sbt_range_hash_add(&h, i, page);
@@ -67,7 +69,7 @@ static void send(struct device_ctx *d, const struct call *c)
 	for (uint64_t at = 0; at < a->size;) {
 		const size_t n = a->size - at < DEVICE_STAGING ? a->size - at : DEVICE_STAGING;
 		if (!device_read(d, a->addr + at, fresh.set.staging, n)) {
-			if (at || a->mem != SBT_MEM_VMM) /* mapped, and not yet to be accessed */
+			if (at || a->mem != SBT_MEM_VMM) /* mapped, but access is not set yet */
 				span_note("fresh memory could not be read");
 			return;
 		}
@@ -87,7 +89,7 @@ static void look(struct call *c)
 	device_load(&fresh.set);
 	if (!device_enter(d))
 		return;
-	/* Stream-ordered memory can be read when its stream has come there. */
+	/* Stream-ordered memory can be read when its stream has reached the allocation. */
 	if (a->mem == SBT_MEM_ASYNC && !driver_good(driver->stream_finish(c->stream)))
 		span_note("fresh memory could not be read");
 	else if (a->mem == SBT_MEM_IPC || was_used(a->addr, a->size) || !device_hash(&fresh.set, d, a->addr, a->size, a->mem == SBT_MEM_VMM, &hash) ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that is allocated in a span: what the driver hands out holds something, and a program may read it.
+ * Records the contents of memory that is allocated in a span: the driver returns it with some
+ * contents, and a program may read them.
  */
 #ifndef CAPTURE_FRESH_H
 #define CAPTURE_FRESH_H
@@ -9,9 +10,11 @@
 
 struct call;
 
-/* An ALLOC of an open span is over: its contents are sent as its effect, unless they are zeros where nothing was before. */
+/* Called when an ALLOC of an open span has ended: its contents are sent as its effect, unless they
+ * are zeros and the addresses were not used before. */
 void fresh_alloc(struct call *c);
-/* Memory is freed in a span, or was there when it began: what comes there later is not what a replay finds there by itself. */
+/* Notes memory that is freed in a span, or existed when it began: memory allocated there later does
+ * not have the contents that a replay would give it. */
 void fresh_used(uint64_t addr, uint64_t size);
 
 #endif

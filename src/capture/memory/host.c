@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host memory; see host.h. One thread compares at a time, in the order of the commands' numbers: what a later command's comparison has found is not found
- * again by an earlier one's, which would then be executed again without it. What the device itself wrote there shows as a change too, and is sent like one.
- * Kernels write managed memory all the time: where there is some, all work is waited for first, so that no half of a kernel's is seen.
+ * Host memory; see host.h. One thread compares at a time, in the order of the commands' numbers: a
+ * change found for a later command is not found again for an earlier one, which replay would then
+ * execute without it. Changes made by the device show up, too, and are sent alike. Kernels write
+ * managed memory all the time: if there is some, all work is waited for first, so that no
+ * half-written result is seen.
  */
 #include "capture/memory/host.h"
 
@@ -27,8 +29,9 @@
 	8u /* pages that are read together: as many as lie in a processor's cache while they are   \
 	      hashed and sent */
 
-static struct spin comparing; /* of what struct live says of watching */
-static _Atomic uint32_t turn; /* a command has its number, or is about to, and has not been compared for yet */
+static struct spin comparing; /* guards the fields of struct live about watching */
+/* a command has its number, or is about to, and its comparison is not done */
+static _Atomic uint32_t turn;
 
 static uint64_t fold(struct sbt_hash h)
 {
@@ -46,7 +49,7 @@ static size_t page_bytes(const struct live *l, uint64_t page)
 	return left < SBT_PAGE ? left : SBT_PAGE;
 }
 
-/* The page as it is now, in a copy, so that what is hashed is what is sent. */
+/* Copies the page, so that the bytes hashed are the bytes sent. */
 static bool read_page(const struct live *l, uint64_t page, uint8_t *copy, uint64_t *ret)
 {
 	const size_t n = page_bytes(l, page);
@@ -98,8 +101,9 @@ struct compare {
 	uint64_t addr, end; /* memory that the command may read */
 };
 
-/* Pages first to end of l, of which a->copy begins with page `from`: those that tsdb has already go
- * as hashes. A piece of one page may be too small to be kept as a page. False: nobody listens. */
+/* Sends pages first to end of l; a->copy begins with page `from`. Pages that tsdb has are sent as
+ * hashes. A piece of one page may be too small to be kept as a page. Returns false if tsdb does not
+ * listen. */
 static bool send_run(const struct compare *a, const struct live *l, uint64_t from, uint64_t first,
 	uint64_t end, const struct sbt_hash *hash)
 {
@@ -123,8 +127,8 @@ static bool send_run(const struct compare *a, const struct live *l, uint64_t fro
 	return good;
 }
 
-/* Pages from to end of l, which lie in a->copy: hashes, sends those that changed. False: nobody
- * listens. */
+/* Hashes pages from to end of l, which are in a->copy, and sends those that changed. Returns false
+ * if tsdb does not listen. */
 static bool send_changed(const struct compare *a, struct live *l, uint64_t from, uint64_t end)
 {
 	struct sbt_hash hash[AT_ONCE];
@@ -142,7 +146,7 @@ static bool send_changed(const struct compare *a, struct live *l, uint64_t from,
 	return first >= end || send_run(a, l, from, first, end, hash);
 }
 
-/* Everything is news in memory that was allocated in the span. */
+/* Begins to watch. In memory that was allocated in the span everything is new. */
 static bool watch(struct live *l)
 {
 	if (l->watched)
@@ -169,7 +173,7 @@ static bool compare(void *arg, struct live *l)
 		const bool good = host_read(l->addr + i * SBT_PAGE, a->copy,
 			(end - i - 1) * SBT_PAGE + page_bytes(l, end - 1));
 		if (live_is_over(l))
-			return false; /* what was read may be anything */
+			return false; /* the bytes read may be anything */
 		if (!good) {
 			span_note("memory of the host that kernels can read could not be read");
 			break;
@@ -195,8 +199,8 @@ static bool holds(const struct live *l, uint64_t addr, uint64_t size)
 	return addr >= l->addr && addr - l->addr < l->size && size <= l->size - (addr - l->addr);
 }
 
-/* A copy whose source is the device's. Of memory that no call allocated nothing is known: it may be
- * the host's by another address. */
+/* For a copy with a source on the device. If no call allocated the memory, it may be host memory
+ * under another address. */
 static bool copy_may_read(struct compare *a, const struct sbt_rows *rows)
 {
 	const uint64_t size = sbt_rows_size(rows);
@@ -208,9 +212,9 @@ static bool copy_may_read(struct compare *a, const struct sbt_rows *rows)
 	return live_is_host(&l);
 }
 
-/* Which memory the command may read; false: none. A copy from such memory has its payload
- * (payload.c), but when the call does not wait for it the host may write there too early: what it
- * wrote before the call has to be told from what it writes after. */
+/* Finds the memory that the command may read; returns false if there is none. A copy from such
+ * memory has its payload (payload.c). But if the call does not wait, the host may write there too
+ * early: what it wrote before the call must be distinguished from what it writes after. */
 static bool may_read(struct compare *a)
 {
 	const struct sbt_cmd *k = &a->c->cmd;
@@ -242,9 +246,9 @@ static void wait_for_kernels(void)
 	driver->restrict_again(mode);
 }
 
-/* A copy to the host that came behind a command which is still being compared for could be over,
- * and the host have changed the bytes, before these are looked at: a replay would copy over what it
- * then finds there. */
+/* Whether the command may write host memory. If such a copy ran behind a command that is still
+ * being compared for, it could end, and the host could change the bytes, before they are looked at;
+ * a replay's copy would then write over what was found there. */
 static bool may_write(const struct call *c)
 {
 	struct sbt_footprint f;
@@ -279,8 +283,8 @@ void host_turn_over(struct call *c)
 	c->turn = false;
 }
 
-/* Where pages are read to, in one huge page if there is one: the kernel, which looks up each page
- * of it, is faster then (extent.c). */
+/* The buffer for pages, in one huge page if possible: the kernel looks up each page of it, and is
+ * then faster (extent.c). */
 static uint8_t *room_for_pages(void)
 {
 	static uint8_t *room; /* the comparing thread's */

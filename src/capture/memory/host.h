@@ -11,16 +11,17 @@
 struct call;
 struct live;
 
-/* The allocation's contents have been recorded: as in copy, or NULL: as they are now. */
+/* The allocation's contents have been recorded: those in copy, or NULL: the present ones. */
 void host_begin(struct live *l, const uint8_t *copy);
 void host_end(struct live *l);
-/* The command is about to get its seq. False: another one that is to be compared for, or writes
- * there itself, has one, or is about to; the caller leaves the gate, waits by host_await_turn() and
- * asks again. After true, host_turn_over() follows in any case. */
+/* Called when the command is about to get its seq. Returns false if another command that is to be
+ * compared for, or that writes there itself, has a seq or is about to get one; the caller then
+ * leaves the gate, waits by host_await_turn() and asks again. After true, host_turn_over() must
+ * follow. */
 bool host_turn(struct call *c);
 void host_await_turn(void);
 void host_turn_over(struct call *c);
-/* The command has its seq, and the driver does not have it yet. */
+/* Called when the command has its seq and has not reached the driver. */
 void host_enter(struct call *c);
 
 #endif

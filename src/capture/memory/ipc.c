@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared memory; see ipc.h. What the program's own commands changed meanwhile is recorded as well: a replay then has those bytes twice, which is right,
- * if the commands are deterministic, and harmless otherwise.
+ * Shared memory; see ipc.h. Changes made meanwhile by the program's own commands are recorded, too:
+ * a replay then has those bytes twice, which is right if the commands are deterministic, and
+ * harmless otherwise.
  */
 #include "capture/memory/ipc.h"
 
@@ -15,7 +16,7 @@
 #define RANGES_MAX 64u
 
 _Atomic uint32_t ipc_ranges;
-static _Atomic uint32_t waits, looked; /* counts; equal: nobody has waited since the last look */
+static _Atomic uint32_t waits, looked; /* counts; equal: no wait since the last look */
 
 static struct {
 	struct spin lock;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Room for copies; see room.h. It comes in blocks, as the program's memory grows; a copy may lie in several of them.
+ * Room for copies; see room.h. It consists of blocks, since the program's memory grows; a copy may
+ * be in several of them.
  */
 #include "capture/memory/room.h"
 
@@ -9,9 +10,10 @@
 #include "capture/objects/live.h"
 #include "base/checked.h"
 
-#define LEAVE_FREE (256u << 20) /* bytes of a device that we never take */
+#define LEAVE_FREE (256u << 20) /* bytes of a device that are never used */
 #define BLOCK_LEAST (1u << 20)
-#define BLOCK_AHEAD (32u << 20) /* a program that is still allocating gets few large blocks, not many small ones */
+/* a program that is still allocating gets few large blocks instead of many small ones */
+#define BLOCK_AHEAD (32u << 20)
 #define BLOCKS_MAX 256
 #define LOCK_TURNS 1000u
 #define LOCK_TURN_NS 100000
@@ -46,7 +48,7 @@ static uint64_t round_up(uint64_t bytes)
 	return (bytes + BLOCK_LEAST - 1) & ~(uint64_t)(BLOCK_LEAST - 1);
 }
 
-/* Of the keeper's, which outlives a fault, or else of this context's. */
+/* Takes memory of the keeper, which survives a fault, or else of this context. */
 static bool take(struct block *b, uint64_t bytes)
 {
 	b->keep = driver->keep_new(bytes, &b->addr, &b->bytes);
@@ -56,7 +58,7 @@ static bool take(struct block *b, uint64_t bytes)
 	return driver_good(driver->mem_alloc(&b->addr, bytes));
 }
 
-/* In the context. */
+/* Called in the context. */
 static void grow(struct device_ctx *d, uint64_t bytes, bool ahead)
 {
 	uint64_t unused;
@@ -131,7 +133,7 @@ uint64_t room_take(uint32_t ctx, uint64_t bytes, uint64_t *ret_addr)
 	return n;
 }
 
-/* Of a context that is gone the memory is gone, but for the keeper's. */
+/* Frees the blocks. A destroyed context's memory is gone with it, except the keeper's. */
 static void release(void)
 {
 	for (unsigned i = 0; i < room.n; i++) {
@@ -151,7 +153,7 @@ static void release(void)
 	atomic_store(&room_held, 0);
 }
 
-/* False: the thread that gets room still waits for the device (deadline.h). */
+/* Returns false if the thread that gets room still waits for the device (deadline.h). */
 static bool lock_in_time(void)
 {
 	for (unsigned tries = 0; tries < LOCK_TURNS; tries++) {
@@ -181,7 +183,8 @@ bool room_read(uint64_t addr, void *dst, size_t n)
 	return false;
 }
 
-/* As much is free as it takes; in a context that has faulted nobody allocates any more. */
+/* Whether as much as the block's size is free besides; in a context that has faulted the program
+ * cannot allocate any more. */
 static bool is_spare(const struct block *b)
 {
 	uint64_t unused;
@@ -212,7 +215,8 @@ void room_make_way(uint64_t bytes)
 	bool used = false;
 	for (unsigned i = 0; i < room.n; i++)
 		used |= room.block[i].used != 0;
-	/* In the calling thread's context; where that cannot be asked the call fails anyway. */
+	/* Asks in the calling thread's context; if that is not possible the program's call fails
+	 * anyway. */
 	if (room.n && !used && driver_good(driver->mem_unused(&unused)) && (unused < LEAVE_FREE || unused - LEAVE_FREE < bytes))
 		release();
 	spin_unlock(&room.lock);

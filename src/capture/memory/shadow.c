@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shadows; see shadow.h. The list of what was copied is made with the gate shut and then belongs to the sending thread (sender.h) until
- * its job SENDER_START is over. A copy may lie in several parts, which follow each other in the list.
+ * Shadows; see shadow.h. The list of copies is made with the gate shut and then belongs to the
+ * sending thread (sender.h) until its job SENDER_START has ended. A copy may have several parts,
+ * which are adjacent in the list.
  */
 #include "capture/memory/shadow.h"
 
@@ -17,12 +18,13 @@
 #include "base/checked.h"
 
 #define ENTRIES_MAX (1u << 20)
-#define GATHER_SIZE (64u << 20) /* larger pieces are copied on their own: a call of the driver takes some 7 us */
+/* larger pieces are copied one by one: a call of the driver takes some 7 us */
+#define GATHER_SIZE (64u << 20)
 #define GATHER_PIECES 4096u
 #define GATHER_PAGES 16384u /* in one launch */
 #define SMALL_BYTES (4u << 20)
 #define SMALL_MAX SBT_PAGE
-#define PAGES_AT_ONCE 8192u /* that are hashed before some of them are sent */
+#define PAGES_AT_ONCE 8192u /* hashed before some of them are sent */
 
 struct entry {
 	struct piece piece;
@@ -35,28 +37,30 @@ struct entry {
 static struct {
 	struct entry *entry;
 	uint32_t n;
-	uint32_t kept; /* entries of a list that has been sent: their copies are still there while
-			  room_epoch is epoch */
+	/* entries of a list that has been sent: their copies are still there while room_epoch is
+	 * epoch */
+	uint32_t kept;
 	uint32_t epoch;
 	struct device_set own; /* the sending thread's */
 	struct sbt_hash *pages; /* PAGES_AT_ONCE; the sending thread's */
 	uint8_t *small; /* SMALL_BYTES, for copies of small memory of the host: mapping some for each takes longer than all the rest */
 	uint32_t small_used;
-	_Atomic uint32_t unread; /* some memory could not be read: zeros went instead, which its hashes do not tell of */
+	/* some memory could not be read: zeros were sent, and no hash says so */
+	_Atomic uint32_t unread;
 } shadow;
 _Atomic uint64_t shadow_sent, shadow_same;
 
 /* ---- sending --------------------------------------------------------------------------------------------------------------- */
 
-/* Where bytes that are to be sent lie. */
+/* Where bytes to be sent are. */
 struct place {
 	struct device_ctx *ctx; /* NULL: memory of the host */
 	uint64_t addr;
 	uint8_t *staging;
-	bool lost; /* the device's, whose context cannot be entered: it has faulted */
+	bool lost; /* on a device whose context cannot be entered: it has faulted */
 };
 
-/* Reads through staging, so that a ticket is taken when its bytes are at hand. */
+/* Reads through staging, so that a ticket is taken only when its bytes are there. */
 static bool send_bytes(const struct place *at, uint64_t offset, uint64_t size, struct piece *p)
 {
 	atomic_fetch_add(&shadow_sent, size);
@@ -97,7 +101,7 @@ static uint32_t page_bytes(uint64_t size, uint64_t i)
 	return size - i * SBT_PAGE < SBT_PAGE ? (uint32_t)(size - i * SBT_PAGE) : SBT_PAGE;
 }
 
-/* How many pages from i on tsdb has, or has not; from here on it has them. */
+/* How many pages from i on tsdb has, or lacks; it has all of them from here on. */
 static uint64_t run_of(uint64_t size, uint64_t n, uint64_t i, bool *ret_known)
 {
 	uint64_t run = 0;
@@ -130,7 +134,7 @@ static bool send_hashed(const struct place *at, uint64_t offset, uint64_t size, 
 	return true;
 }
 
-/* The next bytes of a piece, of which p->at is at a page's beginning: what tsdb has not. */
+/* Sends the next bytes of a piece that tsdb lacks; p->at is at the beginning of a page. */
 static void send(const struct place *at, uint64_t size, struct piece *p)
 {
 	for (uint64_t done = 0; done < size;) {
@@ -162,7 +166,7 @@ static struct entry *new_entry(const struct piece *p)
 	return e;
 }
 
-/* False: no room; nothing is in the list then. */
+/* Returns false if there is no room; the list is then unchanged. */
 static bool copy_device(struct device_ctx *d, const struct piece *p)
 {
 	const uint32_t was = shadow.n;
@@ -184,7 +188,8 @@ static bool copy_device(struct device_ctx *d, const struct piece *p)
 	return true;
 }
 
-/* Pieces of a context that one launch of a kernel copies, page by page: what a copy of its own costs is more than a small one takes. */
+/* Pieces of a context that one launch of a kernel copies, page by page: a copy of its own costs
+ * more than a small piece takes. */
 static struct {
 	struct device_set *set;
 	struct device_ctx *ctx; /* entered; NULL: none */
@@ -209,7 +214,7 @@ static uint64_t pages_of(uint64_t size)
 	return (size + SBT_PAGE - 1) / SBT_PAGE;
 }
 
-/* Entries for the pages from `first` on, n of them, that lie at `to`. */
+/* Adds entries for n pages from `first` on, which are at `to`. */
 static bool add_entries(uint64_t first, uint64_t n, uint64_t to)
 {
 	uint64_t at = 0; /* page that the piece begins with */
@@ -301,7 +306,7 @@ void shadow_touch(uint64_t pieces, uint64_t host_bytes)
 		agent_touch(shadow.small, host_bytes < SMALL_BYTES ? host_bytes : SMALL_BYTES);
 }
 
-/* Memory for a copy of memory of the host. */
+/* Room for a copy of host memory. */
 static uint8_t *host_room(uint64_t size)
 {
 	const uint64_t bytes = (size + 63) & ~(uint64_t)63;
@@ -413,7 +418,7 @@ void shadow_send(void)
 
 /* ---- what was before a fault ---- */
 
-/* The bytes that an entry has of n at addr. False: its copy is gone. */
+/* Copies those of n bytes at addr that are in an entry. Returns false if its copy was freed. */
 static bool read_part(const struct entry *e, uint64_t addr, uint8_t *dst, size_t n, size_t *done)
 {
 	const uint64_t begin = e->piece.addr + e->offset;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Variables that begin with functions' addresses, of code that was loaded within a span: other variables' contents at its end are told by
- * hashes, of these the replay needs the bytes, for they alone say where functions were. With the gate shut, but for cells_send().
+ * Variables that begin with functions' addresses, in code that was loaded within a span. For other
+ * variables hashes of their contents at the span's end are enough; for these the replay needs the
+ * bytes, for only they show where functions were. All but cells_send() are called with the gate
+ * shut.
  */
 #ifndef CAPTURE_SPAN_CELLS_H
 #define CAPTURE_SPAN_CELLS_H
@@ -9,13 +11,14 @@
 #include "capture/pipeline/bulk.h"
 #include "capture/memory/contexts.h"
 
-/* A span begins. */
+/* Called when a span begins. */
 void cells_begin(void);
-/* It begins with the contents of such a variable. */
+/* Notes that the contents of such a variable at the span's beginning were recorded. */
 void cells_at_start(const struct piece *p);
-/* Within device_enter(d), with the work on it done: keeps what is in it now, for cells_send(). False: that is not needed, or there is no room. */
+/* Within device_enter(d), with the work on it done: keeps the variable's present contents for
+ * cells_send(). Returns false if that is not needed, or there is no room. */
 bool cells_at_end(struct device_ctx *d, const struct piece *p);
-/* The sending thread's. */
+/* Called by the sending thread. */
 void cells_send(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A span's memory; see span-memory.h. Only the thread that has the gate is here, so what a walk needs lies in one place.
+ * A span's memory; see span-memory.h. Only the thread that has the gate runs this, so a walk's
+ * state can be static.
  */
 #include "capture/memory/span-memory.h"
 
@@ -22,11 +23,12 @@
 #define BATCH 4096u
 #define BEGUN 4u
 
-/* Ranges of one context that are hashed when a span ends: some are on their way, others are only listed. */
+/* Ranges of one context that are hashed when a span ends: for some the hashing has begun, others
+ * are only listed. */
 struct ending {
 	struct thread *t;
 	struct device_ctx *now; /* entered; NULL: none */
-	unsigned n, begun;	/* ranges; of them, on their way */
+	unsigned n, begun;	/* ranges; those of them that have begun */
 	unsigned launches;
 	struct hash_kernel_begun launch[BEGUN];
 	struct piece piece[BATCH];
@@ -40,7 +42,7 @@ static struct {
 	struct ending *ending; /* kept */
 } now;
 
-/* Whether kernels may read it: where it is not mapped they fault, which a copy answers with an error. */
+/* Whether kernels may read it: they fault where it is not mapped, while a copy returns an error. */
 static bool is_readable(struct device_ctx *d, struct live *l)
 {
 	if (l->mem != SBT_MEM_VMM) {
@@ -142,7 +144,8 @@ static void hash_one(struct ending *e, const struct piece *p)
 		not_looked_at();
 }
 
-/* Everything that is on its way arrives, and stays in the list; what could not be hashed by a launch is hashed one by one. */
+/* Waits for what has begun, which stays in the list; ranges that a launch could not hash are hashed
+ * one by one. */
 static void arrive(struct ending *e)
 {
 	const unsigned begun = device_wait(e->now) ? e->begun : 0;
@@ -162,7 +165,7 @@ static void finish(struct ending *e)
 	e->n = 0;
 }
 
-/* What is listed is hashed from here on. */
+/* Begins to hash the listed ranges. */
 static void go(struct ending *e)
 {
 	const unsigned n = e->n - e->begun;
@@ -176,7 +179,7 @@ static void go(struct ending *e)
 	}
 }
 
-/* Nothing of the context is listed or on its way any more. */
+/* Finishes the context: afterwards nothing of it is listed or has begun. */
 static void flush(struct ending *e)
 {
 	go(e);
@@ -299,7 +302,8 @@ struct ahead {
 	uint64_t pieces, host_bytes;
 };
 
-/* The gate need not be shut: what is found of an allocation that is freed meanwhile is true of the one that takes its place. */
+/* The gate need not be shut: an answer about an allocation that is freed meanwhile is also true for
+ * the one that replaces it. */
 static bool ask_ahead(void *arg, struct live *l)
 {
 	struct ahead *a = arg;
@@ -312,7 +316,8 @@ static bool ask_ahead(void *arg, struct live *l)
 	return false;
 }
 
-/* Tables that have not been used before are a page fault for every 4 kB, which takes longer than filling them. */
+/* Tables that were never used cause a page fault for every 4 kB, which takes longer than filling
+ * them. */
 void span_memory_touch(struct device_set *s)
 {
 	struct ahead a = { 0 };

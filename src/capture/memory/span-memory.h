@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a span's memory is at its begin and at its end: all allocations and all modules' globals, gone through with the gate shut and the devices
- * idle. The devices copy and hash what was listed while the rest is being listed.
+ * Records a span's memory at its beginning and its end: all allocations and all modules' globals,
+ * with the gate shut and the devices idle. The devices copy and hash what has been listed while the
+ * rest is being listed.
  */
 #ifndef CAPTURE_SPAN_MEMORY_H
 #define CAPTURE_SPAN_MEMORY_H
@@ -11,11 +12,13 @@
 struct span_times;
 struct thread;
 
-/* Before the gate is shut: tables are made ready, and what may be read is asked. */
+/* Called before the gate is shut: prepares tables, and asks which memory may be read. */
 void span_memory_touch(struct device_set *s);
-/* seq: the span's first command. Bytes that were copied on devices; all of it has been when this returns. */
+/* seq: the span's first command. Returns the bytes copied on devices; all copies are done when it
+ * returns. */
 uint64_t span_memory_start(struct device_set *s, uint64_t seq, struct span_times *times);
-/* seq: its last. What it is then is known when this returns, and is sent by the second, which is the sending thread's. */
+/* seq: the span's last command. The memory is read when span_memory_end() returns;
+ * span_memory_send(), called by the sending thread, sends it. */
 void span_memory_end(struct thread *t, struct device_set *s, uint64_t seq, struct span_times *times);
 void span_memory_send(void);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For measuring (bench/bench-window.py): what each span held the program up for, a line of JSON in the file that TSDB_AGENT_TIMES names.
+ * For measurements (bench/bench-window.py): writes how long each span held the program up, one line
+ * of JSON, to the file that TSDB_AGENT_TIMES names.
  */
 #include "capture/memory/span.h"
 

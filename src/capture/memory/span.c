@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Spans; see span.h. Beginning and ending is done by whichever thread first finds that what the debugger wants and what there is differ,
- * with the gate shut. Not while the program captures a stream into a graph: then waiting for the device is forbidden, and
- * the span begins or ends at the first command after that.
+ * Spans; see span.h. The thread that first finds a difference between what the debugger wants and
+ * the present state begins or ends the span, with the gate shut. Not while the program captures a
+ * stream into a graph: waiting for the device is then forbidden, and the span begins or ends at the
+ * first command after that.
  */
 #include "capture/memory/span.h"
 
@@ -41,15 +42,15 @@ _Atomic uint32_t span_refused;
 static struct {
 	uint64_t first;
 	_Atomic uint32_t incomplete;
-	_Atomic uint32_t over;	  /* the program leaves */
+	_Atomic uint32_t over;	  /* the program exits */
 	_Atomic uint32_t overrun; /* commands behind the window were let through: a stream was being captured */
 	_Atomic uint32_t missed;  /* it could not begin: a stream was being captured */
-	bool no_end;		  /* what the memory was at the end could not be told */
+	bool no_end;		  /* the memory at the end is not known */
 	struct spin noting;
 	struct device_set set; /* only with the gate claimed */
-	bool unsettled;	       /* what was there before the agent came is still being looked for */
-	uint64_t last;	       /* of the span whose end is not told yet */
-	/* For a window that is armed: what was there when the device was prepared. */
+	bool unsettled;	       /* existing objects are still being looked for */
+	uint64_t last;	       /* of the span whose end has not been reported */
+	/* For an armed window: the state when the device was prepared. */
 	_Atomic uint64_t ready_bytes;
 	_Atomic uint32_t ready_ctxs, ready_epoch, ready_globals;
 	struct span_times times;
@@ -71,7 +72,8 @@ void span_note(const char *sentence)
 	spin_unlock(&span.noting);
 }
 
-/* How long the device's work is waited for, in tenths of a second. To give up at a window's end costs what was recorded. */
+/* How long to wait for the device's work, in tenths of a second. Giving up at a window's end loses
+ * what was recorded. */
 static unsigned patience_begin(void)
 {
 	const unsigned ms = deadline_limit();
@@ -83,7 +85,7 @@ static unsigned patience_end(void)
 	return patience_begin() > PATIENCE ? patience_begin() : PATIENCE;
 }
 
-/* r: of device_idle(), which waited so long. */
+/* r: the result of device_idle() after that wait. */
 static void not_idle_text(struct driver_result r, const char *when, unsigned tenths, char *text)
 {
 	const uint64_t seq = atomic_load(&calls_fault_seq);
@@ -108,7 +110,8 @@ static void note_not_idle(struct driver_result r, const char *when, unsigned ten
 	span_note(text);
 }
 
-/* The device has faulted, or does not come to an end: what is recorded of the span can be executed up to there, and compared with nothing. */
+/* The device has faulted, or its work does not end: the recorded span can be executed up to there,
+ * and not be compared. */
 static void end_is_missing(struct driver_result r)
 {
 	struct tsdb_control *ctl = agent.control;
@@ -163,7 +166,7 @@ static bool within_limit(void)
 	return !limit || bytes <= limit;
 }
 
-/* Over the limit the user is asked; with nobody to ask, or without an answer, nothing is recorded. */
+/* Whether to record. Over the limit the user is asked; without an answer nothing is recorded. */
 static bool is_allowed(struct thread *t)
 {
 	struct tsdb_control *ctl = agent.control;
@@ -186,7 +189,7 @@ static void refuse(struct thread *t, const char *why)
 	atomic_store(&span_refused, 1);
 }
 
-/* Forgets what was said of the span before. */
+/* Forgets the sentences about the earlier span. */
 static void clean(void)
 {
 	struct tsdb_control *ctl = agent.control;
@@ -197,7 +200,7 @@ static void clean(void)
 	atomic_store(&ctl->span_sent, 0);
 }
 
-/* With the gate shut. */
+/* Begins the span, with the gate shut. */
 static void begin(struct thread *t, uint64_t seq)
 {
 	const struct tsdb_control *ctl = agent.control;
@@ -217,8 +220,10 @@ static void begin(struct thread *t, uint64_t seq)
 	}
 	clock_lap(&at, &span.times.begin.gate);
 	if (seq && atomic_load(&ctl->next_seq) != seq + 1)
-		return; /* other threads have commands behind it: the span begins with the next one */
-	/* Before the first command nothing runs, and a context that is just being made cannot be asked or entered. */
+		/* other threads have commands behind it: the span begins with the next command */
+		return;
+	/* Before the first command nothing runs, and a context that is just being made cannot be
+	 * used. */
 	const struct driver_result r = atomic_load(&calls_any) ? device_idle(&span.set, patience_begin()) : driver->answer(DRIVER_OK);
 	if (!driver_good(r)) {
 		note_not_idle(r, "began", patience_begin());
@@ -231,7 +236,7 @@ static void begin(struct thread *t, uint64_t seq)
 	if (live_incomplete())
 		span_note(discover_watched() ? "memory that was allocated before tsdb was attached is not all known" :
 					       "memory that was allocated before the capture began is not known");
-	/* A whole run's span takes in the records that come before the first command, too. */
+	/* The span of a whole run also includes the records before the first command. */
 	span.first = seq ? seq : atomic_load(&calls_any) ? atomic_load(&ctl->next_seq) : 1;
 	tell(t, span.first, false);
 	span.times.shadowed = span_memory_start(&span.set, span.first, &span.times);
@@ -242,7 +247,7 @@ static void begin(struct thread *t, uint64_t seq)
 
 /* ---- the end ---------------------------------------------------------------------------------------------------------------- */
 
-/* Commands that have a number behind the window wait for the span's end: the driver has none of them. */
+/* Commands with a number behind the window wait for the span's end: none has reached the driver. */
 static uint64_t last_given(void)
 {
 	const uint64_t last = atomic_load(&agent.control->next_seq) - 1, window = window_last();
@@ -256,7 +261,7 @@ void span_sent(void)
 		atomic_store(&agent.control->span_sent, span.first);
 }
 
-/* The sending thread's: everything else has been sent. */
+/* Called by the sending thread when everything else has been sent. */
 static void tell_end(struct thread *t)
 {
 	span_memory_send();
@@ -266,7 +271,7 @@ static void tell_end(struct thread *t)
 	span_times_write(&span.times, span.first, span.last);
 }
 
-/* With the gate shut. What takes long is left to the sending thread. */
+/* Ends the span, with the gate shut. The sending thread does what takes long. */
 static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
 {
 	/* No device_load() here: compiling the hash kernels while the process exits hangs in the driver (580.159; 24 of 24 tries of one program). */
@@ -292,7 +297,8 @@ static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
 
 /* ---- getting ready --------------------------------------------------------------------------------------------------------- */
 
-/* What takes long and disturbs nobody: streams, kernels to hash with, room for the copies. Before the gate is shut. */
+/* Prepares what takes long and does not disturb the program: streams, hash kernels, room for the
+ * copies. Called before the gate is shut. */
 static void prepare(bool ahead)
 {
 	if (!atomic_load(&calls_any) || !device_can() || !device_collect(&span.set))
@@ -320,14 +326,15 @@ static struct driver_result prepare_for_later(void *arg)
 	return driver->answer(DRIVER_OK);
 }
 
-/* Loading code and getting memory wait for the device's work, or may. False: it does not come to an end. */
+/* Loading code and getting memory may wait for the device's work. Returns false if that does not
+ * end. */
 static bool prepare_in_time(struct driver_result (*how)(void *arg))
 {
 	struct driver_result r;
 	return deadline_run(how, NULL, patience_begin() * 100, &r);
 }
 
-/* The sending thread's, while a window is armed. */
+/* Called by the sending thread while a window is armed. */
 static void prepare_ahead(struct thread *t)
 {
 	if (!gate_try_claim(t))
@@ -362,7 +369,8 @@ static void give_up(struct thread *t)
 	refuse(t, "");
 }
 
-/* The caller has claimed the gate. seq: of the command that it begins with, which has its number; 0: the next one. An earlier span's memory must be out: its copies lie where the new ones go. */
+/* The caller has claimed the gate. seq: the number of the command that the span begins with; 0: the
+ * next one. An earlier span's memory must have been sent: the new copies use its room. */
 static void begin_span(struct thread *t, uint64_t seq)
 {
 	uint64_t at = clock_monotonic_ns();
@@ -384,7 +392,7 @@ static void begin_span(struct thread *t, uint64_t seq)
 		give_up(t);
 	gate_open();
 	if (prepared)
-		sender_start(); /* otherwise the room for copies may still be waiting for the device */
+		sender_start(); /* else the room for copies may still be waiting for the device */
 	driver->restrict_again(mode);
 	atomic_store(&agent.control->pause_ns, span.times.begin.all = clock_monotonic_ns() - t0);
 }
@@ -399,7 +407,7 @@ static void end_span(struct thread *t, uint64_t last, bool at_stop)
 	driver->restrict_again(mode);
 }
 
-/* The window is over, or the capture is: it held nothing but what was captured into graphs. */
+/* The window or the capture has ended, and had only commands that were captured into graphs. */
 static void tell_missed(struct thread *t)
 {
 	if (!atomic_exchange(&span.missed, 0))
@@ -449,8 +457,9 @@ void span_settle(struct thread *t)
 	atomic_store(&t->at, was);
 }
 
-/* False: another thread is about to do it, and this command is still before. A window opens with a certain command, which
- * therefore waits for the span; `capture start` means any. */
+/* Returns false if another thread is about to do it, and this command still comes before. A window
+ * opens with a certain command, which therefore waits for the span; `capture start` can begin with
+ * any command. */
 static bool change(struct call *c, bool to)
 {
 	sender_wait(SENDER_PREPARE, PATIENCE);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory at its first mention; see touched.h. No command of the span has named it before, so it holds what it held when the span
- * began, and nothing needs to be waited for. Addresses are looked for in the words of a launch's arguments; those that only memory holds are not found.
+ * Memory at its first mention; see touched.h. No earlier command of the span has named it, so it
+ * still has its contents from the span's beginning, and nothing needs to be waited for. Addresses
+ * are looked for in the words of a launch's arguments; addresses that are only in memory are not
+ * found.
  */
 #include "capture/memory/touched.h"
 
@@ -91,7 +93,8 @@ static void named_by_words(struct device_set *s, const struct sbt_blob *args)
 	}
 }
 
-/* Of a call that no kind describes the effect is recorded (effect.c), so what it names need not be. */
+/* For a call that no kind describes the effect is recorded (effect.c), so the memory it names need
+ * not be. */
 void touched_enter(struct call *c, struct device_set *s)
 {
 	const struct sbt_cmd *k = &c->cmd;

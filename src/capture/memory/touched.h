@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * TSDB_MEMORY_TOUCHED: of the memory that was there when the span began, only what a command names is recorded, when it is first named.
+ * TSDB_MEMORY_TOUCHED: of the memory that existed when the span began, only what a command names is
+ * recorded, when it is first named.
  */
 #ifndef CAPTURE_TOUCHED_H
 #define CAPTURE_TOUCHED_H
@@ -10,10 +11,11 @@
 
 struct call;
 
-/* With the gate shut and the devices idle. */
+/* Called with the gate shut and the devices idle. */
 void touched_begin(void);
 void touched_end(void);
-/* The command has its seq: what it names, and was not named before, is recorded. */
+/* Called when the command has its seq: records memory that it names and that was not named
+ * before. */
 void touched_enter(struct call *c, struct device_set *s);
 
 #endif

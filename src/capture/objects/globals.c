@@ -43,7 +43,7 @@ static void keep(void *arg, const char *text, size_t n)
 
 struct cells {
 	const struct names *names;
-	const struct name *last; /* a table's words come one after the other */
+	const struct name *last; /* the words of one table are adjacent */
 };
 
 static void learn_cell(void *arg, const char *variable, uint64_t offset)
@@ -80,7 +80,8 @@ struct place {
 	uint64_t addr, size;
 	const struct name *name;
 };
-/* A module's globals in one context. Asking the driver takes longer than copying them, so it is asked once. */
+/* A module's globals in one context. Asking the driver takes longer than copying its answers, so it
+ * is asked once. */
 struct places {
 	struct places *next; /* a library is in several contexts */
 	uint32_t ctx;
@@ -88,13 +89,13 @@ struct places {
 	struct place at[];
 };
 
-/* In a context. False: the driver has none of this name. */
+/* Asks in the current context. Returns false if the driver has no global of this name. */
 static bool ask(const struct object *o, struct place *p)
 {
 	return driver->global_find(o->handle, o->is_library, p->name->text, &p->addr, &p->size);
 }
 
-/* In the context d. NULL: none, or no memory. */
+/* The globals in the context d. NULL: none, or no memory. */
 static const struct places *places_of(struct object *o, const struct device_ctx *d)
 {
 	const struct names *names = o->hash ? (const struct names *)(uintptr_t)map_get(&by_hash, o->hash) : NULL;

@@ -37,7 +37,7 @@ void graph_forget_origin(uint64_t node)
 	(void)map_remove(&origins, node);
 }
 
-/* An event wait makes no node, but joins some. */
+/* An event wait makes no node; it connects some. */
 void graph_note_captured(const struct call *c)
 {
 	uint64_t node;
@@ -50,7 +50,7 @@ void graph_note_captured(const struct call *c)
 
 /* ---- memory of a table ------------------------------------------------------------------------------------------------------------- */
 
-/* Given back all at once. */
+/* All of it is freed at once. */
 struct graph_arena {
 	struct graph_arena *next;
 	size_t bytes, used; /* of the mapping, this included */

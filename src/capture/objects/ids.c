@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handles to ids; see ids.h. First sights are serialised by one lock, held while the introducing record is published, so
- * that no other thread's command can carry an id with an earlier seq than the record that introduces it.
+ * Maps handles to ids; see ids.h. One lock serialises first sights; it is held while the
+ * introducing record is published, so no other thread's command can have an id with an earlier seq
+ * than the record that introduces it.
  */
 #include "capture/objects/ids.h"
 
@@ -161,7 +162,8 @@ void ids_capture_begun(uint64_t stream)
 		(void)map_put(&captures, number + 1, 1);
 }
 
-/* A capture may have begun before the agent came. The streams that joined it have its number; the first one seen is taken for the one that it began on. */
+/* A capture may have begun before the agent came. The streams that joined it have its number; the
+ * first one seen is assumed to be the one that it began on. */
 static void find_capture(struct thread *t, const struct object *stream)
 {
 	uint64_t number;
@@ -207,7 +209,8 @@ static uint32_t per_thread_stream(struct thread *t, struct object *ctx)
 		if (t->ptds[i].ctx == ctx->id)
 			return t->ptds[i].stream;
 	if (t->nptds == THREAD_PTDS)
-		t->nptds = 0; /* more contexts than slots: the oldest gets a new id when it comes again */
+		/* more contexts than slots: the oldest gets a new id if it is used again */
+		t->nptds = 0;
 	uint32_t id = atomic_fetch_add(&ids.next_stream, 1);
 	t->ptds[t->nptds].ctx = ctx->id;
 	t->ptds[t->nptds++].stream = id;

@@ -18,14 +18,14 @@
 #define SHORT_MAX 512
 #define NAME_MAX_BYTES 32768
 
-/* What the driver says about a handle, with what the agent knows of it. */
+/* The driver's facts about a handle, and what the agent knows of it. */
 struct facts {
 	struct driver_kernel said;
 	struct object *module;
 	uint32_t ctx;
 };
 
-/* The module or library, introduced when it was loaded before we came. */
+/* The module or library; introduced if it was loaded before the agent came. */
 static struct object *module_of(struct thread *t, uint64_t handle, bool is_library, uint32_t ctx)
 {
 	struct object *o = ids_object(&ids.modules, handle);
@@ -50,7 +50,8 @@ static struct facts ask(struct thread *t, struct object *ctx, uint64_t handle)
 {
 	struct facts f = { .ctx = ctx ? ctx->id : SBT_NO_ID };
 	t->loaded_hash = 0;
-	/* A stream may be capturing: the loading that we cause must neither be forbidden nor spoil the capture. */
+	/* A stream may be capturing: the loading that this causes must neither be forbidden nor
+	 * invalidate the capture. */
 	const unsigned mode = driver->relax();
 	driver->kernel_facts(handle, t->call.symbol, &f.said);
 	driver->restrict_again(mode);
@@ -121,13 +122,13 @@ static struct kernel *new_kernel(const struct facts *f, uint64_t handle, const s
 
 static struct kernel *introduce(struct thread *t, struct object *ctx, uint64_t handle)
 {
-	/* One at a time, so that the thread whose question made the driver load the code has told the module its hash before another one
-	 * publishes a kernel of it. */
+	/* One thread at a time: the thread whose question makes the driver load the code sets the
+	 * module's hash before another one publishes a kernel of it. */
 	static struct spin asking;
 	spin_lock(&asking);
 	const struct facts f = ask(t, ctx, handle);
 	spin_unlock(&asking);
-	/* The argument buffer is free until the launch is gathered. */
+	/* The argument buffer is not used before the launch is gathered. */
 	struct kernel_param *scratch = (struct kernel_param *)(void *)t->args;
 	_Static_assert(PARAMS_MAX * sizeof(struct kernel_param) <= CALL_ARGS_MAX, "scratch");
 	const int n = driver->kernel_params(handle, &f.said, scratch, PARAMS_MAX);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels: what a handle that is launched stands for, asked once and remembered.
+ * Kernels: what the handle of a launch refers to. The driver is asked once for each.
  */
 #ifndef CAPTURE_KERNEL_H
 #define CAPTURE_KERNEL_H
@@ -12,7 +12,7 @@ struct thread;
 struct object;
 struct call;
 
-/* Lives for ever. */
+/* Never freed. */
 struct kernel {
 	uint64_t handle;
 	uint32_t id;
@@ -30,11 +30,13 @@ struct kernel {
 	_Atomic uint32_t match_generation, window_match;
 };
 
-/* The kernel behind a launch's handle, introduced (KERNEL_DEF) if need be. NULL: no memory. ctx may be NULL. */
+/* The kernel of a launch's handle; introduced (KERNEL_DEF) if needed. NULL: no memory. ctx may be
+ * NULL. */
 struct kernel *kernel_get(struct thread *t, struct object *ctx, uint64_t handle);
-/* Gathers a launch's arguments, which params point to, into buf (size bytes, a multiple of 8). Their bytes, or -1 when they cannot be told. */
+/* Gathers a launch's arguments, which params point to, into buf (size bytes, a multiple of 8).
+ * Returns their bytes, or -1 if they are not known. */
 int64_t kernel_gather(const struct kernel *k, void **params, uint8_t *buf, uint64_t size);
-/* The kernels of a module are gone. */
+/* Forgets the kernels of a module that was unloaded. */
 void kernel_drop_module(uint32_t module);
 
 #endif

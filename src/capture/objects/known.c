@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pages that tsdb has; see known.h. Two tables, for the trace before and the present one, with open addressing; they grow by halves of what is
- * in them and are mapped anew. Without memory for that a page is not known, and is sent again.
+ * Pages that tsdb has; see known.h. Two tables, for the trace before and the present one, with open
+ * addressing. They grow by half and are then mapped again. Without memory for that a page counts as
+ * unknown, and is sent again.
  */
 #include "capture/objects/known.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The pages of memory that tsdb has, by their hashes: those sent for the trace that is being
- * written and for the one before it. What is found here again, changed or moved or not, need not be
- * sent. There are two sets, because a page is known to those only that send behind it: what spans
- * begin with, for the sending thread or who begins a span while that rests; and what host.c sends,
- * for the thread that compares.
+ * written and for the one before it. A page that is found here, changed or moved or not, need not
+ * be sent again. There are two sets, because a page counts as known only for pages sent behind it:
+ * one for what spans begin with, used by the sending thread, or by the thread that begins a span
+ * while the sender is idle; one for what host.c sends, used by the thread that compares.
  */
 #ifndef CAPTURE_KNOWN_H
 #define CAPTURE_KNOWN_H
@@ -15,13 +15,13 @@
 
 enum known_set { KNOWN_MEMORY, KNOWN_HOST };
 
-/* Before a span's first question: forgets what tsdb no longer has. */
+/* Called before a span's first question: forgets what tsdb no longer has. */
 void known_begin(enum known_set s);
-/* Something else was sent than what the hashes tell. */
+/* Called when other bytes were sent than the hashes say. */
 void known_forget(enum known_set s);
-/* Whether tsdb has a page of n bytes with this hash; pages of zeros it always has. */
+/* Whether tsdb has a page of n bytes with this hash. It always has pages of zeros. */
 bool known_has(enum known_set s, struct sbt_hash page, uint32_t n);
-/* tsdb has it, in the trace that is being written. */
+/* Notes that tsdb has the page in the trace that is being written. */
 void known_add(enum known_set s, struct sbt_hash page, uint32_t n);
 
 #endif

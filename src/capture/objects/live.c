@@ -42,7 +42,7 @@ static struct live *new_slot(void)
 	return &table.slot[n];
 }
 
-/* With the lock: nobody has a pointer to the slot any more. */
+/* With the lock, when no walk points to the slot any more: frees it. */
 static void give_back(struct live *l)
 {
 	if (l->seen && l->seen != &l->only)
@@ -56,7 +56,7 @@ static bool is_used(const struct live *l)
 	return l->addr && !live_is_over(l);
 }
 
-/* With the lock: the allocation is no longer there. */
+/* With the lock: removes the allocation. */
 static void drop(struct live *l)
 {
 	if (live_is_host(l))
@@ -133,7 +133,7 @@ void live_free_over(const struct call *c)
 		add(&(struct live){ .addr = f->addr, .size = c->freed_size, .mem = (uint32_t)f->mem, .ctx = c->freed_ctx });
 }
 
-/* What does not change while the allocation lives. */
+/* Copies the fields that do not change while the allocation lives. */
 static struct live copy_of(const struct live *l)
 {
 	return (struct live){ .addr = l->addr, .size = l->size, .mem = l->mem, .before = l->before, .ctx = l->ctx };
@@ -186,7 +186,7 @@ void live_complete(void)
 	atomic_store(&table.incomplete, 0);
 }
 
-/* With the lock: the first slot from i on that is in use and that holds addr; addr 0: any. NULL: none. */
+/* With the lock: the first used slot from i on that contains addr; addr 0: any. NULL: none. */
 static struct live *from(uint32_t i, uint64_t addr)
 {
 	const uint32_t n = atomic_load(&table.n);
@@ -198,7 +198,8 @@ static struct live *from(uint32_t i, uint64_t addr)
 	return NULL;
 }
 
-/* The slot that a walk comes to after `last` (NULL: the first one), pinned; last is so no more. NULL: the end. */
+/* The next slot of a walk after `last` (NULL: the first one); pins it and unpins last. NULL: the
+ * end. */
 static struct live *step(struct live *last, uint64_t addr)
 {
 	spin_lock(&table.lock);

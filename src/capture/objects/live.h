@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The allocations that are alive, as the calls told. An allocation enters when its call has ended and leaves when its free has
- * got its number, so with the gate shut (gate.h) the table is what the device has.
+ * The allocations that are alive, known from the program's calls. An allocation enters the table
+ * when its call has ended and leaves when its free has its number, so with the gate shut (gate.h)
+ * the table is what the device has.
  */
 #ifndef CAPTURE_LIVE_H
 #define CAPTURE_LIVE_H
@@ -14,54 +15,61 @@ struct call;
 struct live {
 	uint64_t addr, size; /* addr 0: a free slot */
 	uint32_t mem;	     /* enum sbt_mem */
-	bool before;	     /* found, and not told of by a call */
+	bool before;	     /* found by the agent, not seen in a call */
 	uint32_t ctx;	     /* id, or SBT_NO_ID */
 	uint32_t next;	     /* of the free slots: index + 1 */
-	uint32_t pins;	     /* walks that have a pointer to it */
-	_Atomic uint32_t over;	    /* freed; some walk may still have a pointer to it */
+	uint32_t pins;	     /* walks that point to it */
+	_Atomic uint32_t over;	    /* freed; a walk may still point to it */
 	_Atomic uint32_t untouched; /* TSDB_MEMORY_TOUCHED: not recorded yet */
-	_Atomic uint32_t mapped;    /* the driver has said so; never of memory that is mapped by hand, which changes */
-	/* Memory of the host: a hash for each page as last recorded, while it is watched (host.c); of a single page the one here. */
+	/* the driver said that it is mapped; not set for memory mapped by hand, which changes */
+	_Atomic uint32_t mapped;
+	/* For memory of the host: a hash of each page as last recorded, while it is watched
+	 * (host.c); for a single page in `only`. */
 	uint64_t *seen, only;
 	bool watched;
 };
 
-/* A successful ALLOC is over; a FREE has got its number; a FREE is over. */
+/* Called when a successful ALLOC has ended; when a FREE has its number; when a FREE has ended. */
 void live_alloc(const struct call *c);
 void live_free(struct call *c);
 void live_free_over(const struct call *c);
-/* An allocation that was there before the agent came. False: it is known. */
+/* Adds an allocation from before the agent came. Returns false if it is known. */
 bool live_take_over(const struct live *what);
-/* The next one that was found, from slot *i on, as a copy; false when there is none. Any time. */
+/* Copies the next found one, from slot *i on; returns false at the end. May be called at any
+ * time. */
 bool live_next_before(uint32_t *i, struct live *ret);
-/* It turned out to be none; true when there was one of this size at most. */
+/* Removes a found one that is no allocation; returns true if there was one of at most this size. */
 bool live_give_up(uint64_t addr, uint64_t size);
-/* Nothing has been missed so far: what there was before has been found, or there was nothing. */
+/* Notes that nothing has been missed so far: all earlier allocations have been found, or there were
+ * none. */
 void live_complete(void);
-/* There may be allocations that nobody told us of. */
+/* Notes that there may be allocations that no call reported. */
 void live_doubt(void);
-/* A context is gone, or everything that was known. */
+/* Forgets a context's allocations, or all of them. */
 void live_drop_ctx(uint32_t ctx);
 void live_forget(void);
-/* Calls fn for each, until it returns true. Any time: what fn is given stays what it is until fn returns, but the program may free the allocation
- * meanwhile, unless the gate is shut. So fn reads memory of the host by host_read() and asks live_is_over() before it believes what it got. No lock is held. */
+/* Calls fn for each, until it returns true; at any time and without a lock. The struct stays
+ * unchanged until fn returns, but the program may free the allocation meanwhile, unless the gate is
+ * shut. So fn reads memory of the host by host_read(), and calls live_is_over() before it trusts
+ * the result. */
 void live_each(bool (*fn)(void *arg, struct live *l), void *arg);
-/* The same for the allocation that has addr in it, if there is one. Walks the table. */
+/* The same for the allocation that contains addr, if there is one. Walks the table. */
 void live_visit(uint64_t addr, void (*fn)(void *arg, struct live *l), void *arg);
-/* What it is, as a copy. False: there is none. */
+/* Copies the allocation that contains addr. Returns false if there is none. */
 bool live_at(uint64_t addr, struct live *ret);
-/* How many are memory of the host that kernels may read; how many of those are managed. */
+/* How many are host memory that kernels may read; how many of those are managed. */
 uint32_t live_host(void);
 uint32_t live_managed(void);
-/* What copies of a context's device memory take, each rounded up to LIVE_ALIGN bytes. Any time. */
+/* How many bytes copies of a context's device memory take, each rounded up to LIVE_ALIGN. May be
+ * called at any time. */
 #define LIVE_ALIGN 512u
 uint64_t live_device_bytes(uint32_t ctx);
-/* All live memory, host and device: bytes. */
+/* Bytes of all live memory, host and device. */
 extern _Atomic uint64_t live_total;
-/* Whether allocations may exist that nobody told us of. */
+/* Whether there may be allocations that no call reported. */
 bool live_incomplete(void);
 
-/* Its free has got its number. False: what was read of it before this question was there. */
+/* Whether its free has its number. If not, everything read from it before this call was valid. */
 static inline bool live_is_over(const struct live *l)
 {
 	return atomic_load(&l->over);

@@ -25,7 +25,7 @@ static struct map_slot *find(struct map_table *t, uint64_t key)
 {
 	for (uint64_t i = mix(key);; i++) {
 		struct map_slot *s = &t->slot[i & t->mask];
-		/* Pairs with the release in put(): who sees the key sees the value. */
+		/* Pairs with the release in put(): a thread that sees the key sees the value. */
 		uint64_t k = atomic_load_explicit(&s->key, memory_order_acquire);
 		if (k == key || !k)
 			return s;

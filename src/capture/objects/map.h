@@ -9,7 +9,7 @@
 #include "capture/core/agent.h"
 
 struct map_slot {
-	_Atomic uint64_t key, value; /* key 0: empty for ever after the table was made; value 0: removed */
+	_Atomic uint64_t key, value; /* key 0: empty, and has always been; value 0: removed */
 };
 struct map_table {
 	uint64_t mask, used; /* used: slots with a key */
@@ -25,9 +25,10 @@ struct map {
 uint64_t map_get(struct map *m, uint64_t key);
 /* Sets the value of key (not 0) to value (not 0). -ENOMEM when the map cannot grow. */
 int map_put(struct map *m, uint64_t key, uint64_t value);
-/* The value that was there, or 0. */
+/* Removes key; returns its value, or 0. */
 uint64_t map_remove(struct map *m, uint64_t key);
-/* Calls fn for each entry, without a lock, until it returns true. Entries that change meanwhile may be missed. */
+/* Calls fn for each entry, without a lock, until it returns true. Entries that change meanwhile may
+ * be missed. */
 void map_each(struct map *m, bool (*fn)(void *arg, uint64_t key, uint64_t value), void *arg);
 /* Calls fn for each entry; removes those for which it returns true. */
 void map_sweep(struct map *m, bool (*fn)(void *arg, uint64_t key, uint64_t value), void *arg);

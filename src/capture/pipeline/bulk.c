@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bulk slots, producer; see bulk.h. Any thread may send, several at a time; a slot is its ticket holder's alone.
+ * Bulk slots, producer; see bulk.h. Any thread may send, several at a time; a slot belongs to the
+ * holder of its ticket.
  */
 #include "capture/pipeline/bulk.h"
 
@@ -26,7 +27,7 @@ static bool is_mine(struct tsdb_bulk *b, uint32_t turn)
 	       atomic_load_explicit(&b->turn, memory_order_acquire) == turn;
 }
 
-/* The slot of the next ticket, when it is free. NULL: nobody listens. */
+/* Waits for the slot of the next ticket. NULL: tsdb does not listen. */
 static struct tsdb_bulk *take(struct piece *p, uint8_t **ret_data)
 {
 	struct tsdb_control *c = agent.control;

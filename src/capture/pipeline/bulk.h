@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The producer's side of the bulk slots ("Memory" in wire.h): contents of memory on their way to tsdb. Always waits for a slot,
- * whatever control.on_full says, because a span with holes cannot be executed again; gives up only when tsdb is gone.
+ * The producer's side of the bulk slots ("Memory" in wire.h): sends contents of memory to tsdb. It
+ * always waits for a slot, whatever control.on_full says, because a span with missing pieces cannot
+ * be executed again. It gives up only when tsdb has ended.
  */
 #ifndef CAPTURE_BULK_H
 #define CAPTURE_BULK_H
@@ -23,17 +24,20 @@ struct piece {
 	uint64_t number, at; /* bulk.c's: the piece's number, bytes sent */
 };
 
-/* Fills dst with n bytes of a piece, from offset on. False: they cannot be read (dst is then zeros from there on). */
+/* Fills dst with n bytes of a piece, from offset on. Returns false if they cannot be read (dst then
+ * has zeros from there on). */
 typedef bool bulk_fill_fn(void *arg, uint64_t offset, void *dst, size_t n);
 
-/* Sends the next n bytes of p. False: cut, because they could not be read or nobody listens. */
+/* Sends the next n bytes of p. Returns false if the piece was cut: the bytes could not be read, or
+ * tsdb does not listen. */
 bool bulk_fill(struct piece *p, uint64_t n, bulk_fill_fn *fill, void *arg);
 bool bulk_bytes(struct piece *p, const void *bytes, uint64_t n);
-/* The next n bytes of p are pages that tsdb has, by their hashes; from a page's beginning to a page's end or p's. */
+/* Sends the hashes of the pages in the next n bytes of p, which tsdb has; from the beginning of a
+ * page to the end of a page or of p. */
 bool bulk_same(struct piece *p, const struct sbt_hash *pages, uint64_t n);
-/* The piece's hash alone. */
+/* Sends only the piece's hash. */
 bool bulk_hash(struct piece *p, struct sbt_hash hash);
-/* After an exec: tickets of the earlier image that were never filled are filled with nothing. */
+/* After an exec: fills tickets of the earlier program that were never filled with nothing. */
 void bulk_adopt(struct tsdb_control *c);
 
 #endif

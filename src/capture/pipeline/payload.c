@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Payloads of copies; see payload.h. An asynchronous copy to the host is over when an event of ours, recorded behind it, says so; that is
- * asked whenever the program has waited for something, which is when it may look at the bytes itself, and before it frees them. A host function may
- * change them too: one of ours goes into its stream in front of it and looks at what that stream has copied. Bytes that could not be looked at
- * in time cost the comparison of one output: it is recorded as doubtful.
+ * Payloads of copies; see payload.h. An asynchronous copy to the host has ended when the agent's
+ * event behind it says so. The event is asked whenever the program has waited for something, which
+ * is when the program may look at the bytes itself, and before it frees them. A host function may
+ * also change them: a function of the agent goes into its stream in front of it, and looks at what
+ * that stream has copied. Bytes that could not be looked at in time only make one output impossible
+ * to compare: it is recorded as doubtful.
  */
 #include "capture/pipeline/payload.h"
 
@@ -25,16 +27,18 @@
 #define FREE_PATIENCE_NS 1000000000
 #define EXTENT_MAX (1ull << 42)
 
-/* FILLING: another thread's alone. */
+/* FILLING: used by one thread only. */
 enum output_state { OUTPUT_FREE, OUTPUT_FILLING, OUTPUT_PENDING };
 
-/* A copy to the host on its way. */
+/* A copy to the host that has not been looked at. */
 struct output {
 	enum output_state state;
 	struct piece piece;
 	struct sbt_rows extent;
 	uint32_t stream; /* its id */
-	uint64_t look;	 /* seq of the host function before which a function of ours looks at the bytes; 0: none */
+	/* seq of the host function before which a function of the agent looks at the bytes; 0:
+	 * none */
+	uint64_t look;
 	uint64_t event;
 	uint64_t ctx; /* the event's */
 };
@@ -43,10 +47,11 @@ static struct {
 	struct spin lock;
 	struct output slot[OUTPUTS_MAX];
 	_Atomic uint32_t n;	     /* pending, or being delivered */
-	_Atomic uint32_t delivering; /* taken out of the list by a thread that is looking at the bytes */
+	_Atomic uint32_t delivering; /* being looked at by a thread that took it out of the list */
 } outputs;
 
-/* The host side of a copy: its source, or its destination. False: nothing, or a copy that the driver refuses. */
+/* The host side of a copy: its source, or its destination. Returns false if it has none, or the
+ * driver refuses the copy. */
 static bool host_side(struct sbt_rows *ret, const struct sbt_cmd_copy *k, bool source)
 {
 	return !sbt_rows_of_copy(ret, k, !source) && ret->width && sbt_rows_size(ret) < EXTENT_MAX;
@@ -81,7 +86,7 @@ static void send_source(const struct call *c, const struct sbt_cmd_copy *k)
 
 /* ---- graphs --------------------------------------------------------------------------------------------------------------- */
 
-/* Pinned and managed memory is compared (host.c). */
+/* Whether pinned or managed memory is compared there (host.c). */
 static bool is_watched(uint64_t addr)
 {
 	struct live l;
@@ -90,7 +95,7 @@ static bool is_watched(uint64_t addr)
 
 /* ---- copies to the host ------------------------------------------------------------------------------------------------- */
 
-/* Nothing is known of what it delivered. */
+/* Sends that it is not known what the copy delivered. */
 static void give_up(struct piece *p)
 {
 	p->doubt = true;
@@ -102,7 +107,8 @@ static void deliver(struct thread *t, struct piece *p, struct sbt_rows *e)
 	struct sbt_hash hash;
 	uint8_t *page;
 	if (atomic_load(&agent.control->outputs_full)) {
-		(void)bulk_fill(p, p->size, extent_read, e); /* what cannot be read is cut off, and not compared */
+		/* unreadable bytes are cut off and not compared */
+		(void)bulk_fill(p, p->size, extent_read, e);
 		return;
 	}
 	page = t ? thread_page(t) : NULL;
@@ -121,7 +127,8 @@ static bool arm(struct output *o, const struct call *c)
 	return driver_good(driver->event_record(o->event, c->stream));
 }
 
-/* A slot for the caller to fill; the oldest makes room: *ret_dropped. NULL: all are being filled. */
+/* A slot for the caller to fill. If the list is full, the oldest output is dropped (*ret_dropped).
+ * NULL: all slots are being filled. */
 static struct output *slot_for(struct output *ret_dropped)
 {
 	struct output *free = NULL, *oldest = NULL;
@@ -153,7 +160,7 @@ static void set_state(struct output *o, enum output_state state)
 	spin_unlock(&outputs.lock);
 }
 
-/* Of a graph that calls functions of the host's: they may change the bytes before the launch is over. */
+/* Whether the graph calls host functions: they may change the bytes before the launch has ended. */
 static bool has_host_code(const struct call *c)
 {
 	return c->cmd.kind == SBT_GRAPH_LAUNCH && graph_calls_host((uint32_t)c->cmd.u.graph_launch.exec);
@@ -200,7 +207,8 @@ static bool peek(unsigned i, struct output *ret)
 	return pending;
 }
 
-/* Slot i's output, that *io is a copy of, is taken out of the list. Its bytes are then the caller's to look at. False: another thread was faster. */
+/* Takes slot i's output, of which *io is a copy, out of the list; the caller then looks at its
+ * bytes. Returns false if another thread was faster. */
 static bool take(unsigned i, struct output *io)
 {
 	struct output *o = &outputs.slot[i];
@@ -215,8 +223,8 @@ static bool take(unsigned i, struct output *io)
 	return good;
 }
 
-/* Those that fn wants; read: the bytes are there, else they are given up. The driver is asked without the lock: it may have to wait
- * for look(), which takes it. */
+/* Looks at the outputs that fn selects; with read false they are given up. The driver is asked
+ * without the lock: it may wait for look(), which takes the lock. */
 static void deliver_all(struct thread *t, output_fn *fn, const void *arg, bool read)
 {
 	struct output o;
@@ -232,7 +240,8 @@ static void deliver_all(struct thread *t, output_fn *fn, const void *arg, bool r
 	}
 }
 
-/* What another thread is looking at may be what this one waited for, and is about to free or change. */
+/* Waits for outputs that other threads look at: this thread may have waited for them, and be about
+ * to free or change them. */
 static void await_deliveries(void)
 {
 	while (atomic_load(&outputs.delivering) && agent_live())
@@ -295,7 +304,8 @@ static bool any_freed(const struct call *c)
 	return any;
 }
 
-/* A driver that unpins memory waits for the copies into it: so they may be waited for here, but not for ever. */
+/* A driver that unpins memory waits for the copies into it, so this may wait for them, too, but not
+ * for ever. */
 static void await_copies(struct call *c)
 {
 	for (unsigned tries = 0; tries < FREE_PATIENCE_NS / DELIVERY_NS && any_freed(c) && agent_live(); tries++) {
@@ -304,7 +314,7 @@ static void await_copies(struct call *c)
 	}
 }
 
-/* Copies into other memory that are not over yet cannot be waited for: what they wait for may be this thread. */
+/* Unfinished copies into other memory cannot be waited for: they may wait for this thread. */
 static void before_free(struct call *c)
 {
 	const bool any = any_freed(c);
@@ -321,7 +331,7 @@ static bool is_to_look(const struct output *o, const void *arg)
 	return o->look == *(const uint64_t *)arg;
 }
 
-/* On a thread of the driver's, in front of a host function of the program's. */
+/* Runs on a thread of the driver, before a host function of the program. */
 static void look(void *arg)
 {
 	const uint64_t seq = (uint64_t)(uintptr_t)arg;
@@ -333,7 +343,8 @@ static void look(void *arg)
 	thread_go_out(stranger);
 }
 
-/* Chooses the outputs of c's stream to be looked at in front of it; those of other streams may be over by then or not. Whether there are any. */
+/* Chooses the outputs of c's stream, to be looked at before c; those of other streams may or may
+ * not have ended by then. Returns whether there are any. */
 static bool choose(const struct call *c)
 {
 	bool any = false;

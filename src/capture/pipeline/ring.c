@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ring producer. The surprising thing: the second mapping comes from mremap() with old size 0, which duplicates a shared
- * mapping (mremap(2)), so that no file descriptor has to be kept open in somebody else's process.
+ * Ring producer. The surprising thing: the second mapping comes from mremap() with old size 0,
+ * which duplicates a shared mapping (mremap(2)), so the user's process need not keep a file
+ * descriptor open.
  */
 #include "capture/pipeline/ring.h"
 
@@ -15,7 +16,7 @@
 
 #define WAIT_FIRST_NS 20000
 #define WAIT_LONGEST_NS 1000000
-#define SLOT_TRIES 200 /* times WAIT_LONGEST_NS: how long a thread waits for a slot that tsdb is about to free */
+#define SLOT_TRIES 200 /* times WAIT_LONGEST_NS: how long a thread waits for tsdb to free a slot */
 
 /* Maps a slot's data twice in a row. */
 static void *map_twice(const uint8_t *once, uint32_t bytes)
@@ -122,7 +123,7 @@ static bool has_room(struct ring *r, uint32_t n)
 	return r->tail <= r->head && r->bytes - (r->head - r->tail) >= n;
 }
 
-/* Waits for room. False when that makes no sense any more. */
+/* Waits for room. Returns false if waiting is useless. */
 static bool wait_for_room(struct ring *r, uint32_t n, bool must)
 {
 	long ns = WAIT_FIRST_NS;

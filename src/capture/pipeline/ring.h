@@ -10,23 +10,23 @@
 #include "capture/wire.h"
 
 struct ring {
-	struct tsdb_ring *shared; /* NULL: the thread found no slot, everything is lost */
+	struct tsdb_ring *shared; /* NULL: the thread found no slot, so all its records are lost */
 	uint8_t *data;		  /* 2 * bytes */
 	uint32_t bytes;
-	uint64_t head; /* what shared->head holds; we are the only writer */
-	uint64_t tail; /* last seen */
+	uint64_t head; /* the value of shared->head; this thread is its only writer */
+	uint64_t tail; /* last value seen */
 };
 
-/* Takes a free slot and maps it. 0 or -errno; on failure the ring may be used and loses everything. */
+/* Takes a free slot and maps it. Returns 0 or -errno; after a failure the ring can be used, but
+ * loses everything. */
 int ring_open(struct ring *r);
 void ring_close(struct ring *r);
-/* The ring's memory is nobody's any more. */
+/* Unmaps the ring's memory. */
 void ring_unmap(struct ring *r);
-/*
- * Room for n bytes (a multiple of 8, at most TSDB_RECORD_MAX), or NULL: lost; the caller counts what was a command. When the ring is full waits as
- * control.on_full says; must: waits even under DROP, for records without which later ones mean nothing (definitions).
- * Every reserve that succeeds is followed by its commit, with no driver call in between.
- */
+/* Reserves n bytes (a multiple of 8, at most TSDB_RECORD_MAX). NULL: the record is lost; the caller
+ * counts lost commands. When the ring is full, it waits as control.on_full says. must: wait even
+ * under DROP, for records that later ones need (definitions). Every successful reserve is followed
+ * by its commit, without a driver call in between. */
 void *ring_reserve(struct ring *r, uint32_t n, bool must);
 void ring_commit(struct ring *r, uint32_t n);
 

@@ -42,7 +42,7 @@ static void futex(int op, uint32_t value, const struct timespec *most)
 
 /* ---- hashes that wait ------------------------------------------------------------------------------------------------------ */
 
-/* Under sender.lock. */
+/* Called with sender.lock. */
 static bool have_table(void)
 {
 	if (!sender.hash)
@@ -97,7 +97,8 @@ static bool take_hash(struct hash_entry *ret)
 	return any;
 }
 
-/* Sends what was put by; with the last of it the job is over, so that nothing is put by that nobody sends. */
+/* Sends the waiting hashes; the job ends with the last of them, so no hash is added to a job that
+ * has ended. */
 static void send_hashes(uint32_t job)
 {
 	struct hash_entry e;
@@ -143,7 +144,7 @@ static void do_job(struct thread *t, uint32_t jobs)
 	futex(FUTEX_WAKE_PRIVATE, 1 << 30, NULL);
 }
 
-/* Room that was taken for a window which is no longer armed goes back within a second. */
+/* Frees room within a second when the window it was reserved for is not armed any more. */
 static void rest(void)
 {
 	const struct timespec second = { .tv_sec = 1 };
@@ -156,12 +157,12 @@ static void rest(void)
 
 static void *run(void *arg)
 {
-	tls.inside = 1; /* nothing that it does is the program's */
+	tls.inside = 1; /* its calls are not the program's */
 	prctl(PR_SET_NAME, "tsdb-memory");
 	(void)driver->relax();
 	struct thread *t = agent_live() ? thread_get_quiet() : NULL;
 	if (t)
-		atomic_fetch_sub(&thread_strangers, 1); /* it is found by its state from here on */
+		atomic_fetch_sub(&thread_strangers, 1); /* from here on its state shows it */
 	while (agent_live()) {
 		const uint32_t jobs = atomic_load(&sender_jobs);
 		if (jobs)
@@ -203,7 +204,7 @@ void sender_prepare(void (*fn)(struct thread *t))
 	uint32_t none = 0;
 	if (atomic_load(&sender.leaving) || !start_thread())
 		return;
-	/* Who asks first sets it; all ask for the same. */
+	/* The first caller sets it; all ask for the same function. */
 	sender.prepare = fn;
 	if (atomic_compare_exchange_strong(&sender_jobs, &none, SENDER_PREPARE))
 		futex(FUTEX_WAKE_PRIVATE, 1 << 30, NULL);
@@ -222,7 +223,7 @@ void sender_end(void (*tell)(struct thread *t))
 
 void sender_wait(uint32_t jobs, unsigned tenths)
 {
-	/* Bounded, so that a lost wake-up is no disaster. */
+	/* Limited, so that a lost wake-up does little harm. */
 	const struct timespec tenth = { .tv_nsec = 100000000 };
 	uint32_t now;
 	for (unsigned i = 0; (now = atomic_load(&sender_jobs)) & jobs && agent_live() && (i < tenths || tenths == SENDER_FOR_EVER); i++)
@@ -239,6 +240,6 @@ void sender_leave(void)
 
 void sender_stop(void)
 {
-	atomic_fetch_or(&sender_jobs, SENDER_STOP); /* who is about to fall asleep does not */
+	atomic_fetch_or(&sender_jobs, SENDER_STOP); /* a thread that is about to sleep sees this */
 	futex(FUTEX_WAKE_PRIVATE, 1 << 30, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /proc/self/maps, line by line; see areas.h. The whole text is read before the first line is used, because what a caller does meanwhile
- * changes the list.
+ * Reads /proc/self/maps, line by line; see areas.h. The whole text is read before the first line is
+ * used, because callers may change the list meanwhile.
  */
 #include "capture/stacks/areas.h"
 

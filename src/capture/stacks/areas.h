@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The process's address space as /proc/self/maps tells it, one area at a time, adjacent ones joined.
+ * The process's address space, from /proc/self/maps, one area at a time; adjacent areas are joined.
  */
 #ifndef CAPTURE_AREAS_H
 #define CAPTURE_AREAS_H
@@ -11,11 +11,13 @@
 struct area {
 	uint64_t start, end;
 };
-/* Where memory of the driver's may be: all but files' mappings, the stack of the first thread and the kernel's own pages; reservations that nobody can
- * read count. Calls fn until it returns true. False: the list could not be read. */
+/* Calls fn for areas that may have the driver's memory, until it returns true: all but mappings of
+ * files, the stack of the first thread and the kernel's own pages. Reservations without read
+ * permission count. Returns false if the list could not be read. */
 bool areas_each(bool (*fn)(void *arg, const struct area *a), void *arg);
-/* Memory that the program itself can read and may have code images in: private and writable, or mapped from a file that holds GPU code (the file's name,
- * else NULL). Not joined. */
+/* Calls fn for readable memory of the program that may have code images: private and writable
+ * memory, or mappings of files with GPU code (file is the name, else NULL). Areas are not
+ * joined. */
 bool areas_readable(bool (*fn)(void *arg, const struct area *a, const char *file), void *arg);
 
 #endif

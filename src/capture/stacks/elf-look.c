@@ -53,7 +53,8 @@ static uint64_t look_one(const struct tables *t, const char *name)
 	}
 }
 
-/* glibc adds the load bias to these entries when it maps a file, but not for the vdso. */
+/* Adds the load bias where needed: glibc adds it to these entries when it maps a file, but not for
+ * the vdso. */
 static uint64_t pointer(const struct dl_phdr_info *info, uint64_t value)
 {
 	return value < info->dlpi_addr ? value + info->dlpi_addr : value;

@@ -21,7 +21,8 @@
 
 #define TEXT_BYTES (128u << 10)
 #define TABLE_MAX 16384u
-#define NO_MISS_RELOADS 64 /* unknown addresses after which only every 64th makes us read the table anew */
+/* after this many unknown addresses only every 64th makes it read the table again */
+#define NO_MISS_RELOADS 64
 
 struct table {
 	uint32_t n;
@@ -33,7 +34,7 @@ static struct spin loading;
 static uint32_t next_number;
 static _Atomic uint32_t misses;
 
-/* Where virtual address 0 of the ELF file lies, whose first page is readable at base. */
+/* Where virtual address 0 of an ELF file is mapped; its first page is readable at base. */
 static uint64_t bias_at(uint64_t base, uint64_t size)
 {
 	_Alignas(16) uint8_t page[TSDB_PAGE];
@@ -86,7 +87,7 @@ static void add(struct table *t, const struct table *old, const struct maps_line
 	t->n++;
 }
 
-/* What a run over the lines remembers. */
+/* State of a pass over the lines. */
 struct scan {
 	struct table *to;
 	const struct table *old;

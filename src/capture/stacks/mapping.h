@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is mapped for execution in this process, read from /proc/self/maps: no lock of the dynamic linker is taken, because
- * a thread that holds it may be waiting for the thread that we are in.
+ * What is mapped for execution in this process, read from /proc/self/maps. The dynamic linker's
+ * lock is not taken, because a thread that holds it may be waiting for the thread that runs the
+ * agent.
  */
 #ifndef CAPTURE_MAPPING_H
 #define CAPTURE_MAPPING_H
@@ -17,16 +18,17 @@ struct mapping {
 	uint64_t start, end, bias;
 	const char *path; /* "" for code that is in no file */
 	uint32_t path_len;
-	uint32_t number; /* of this (start, end, path), for ever */
+	uint32_t number; /* of this (start, end, path); never changes */
 	bool hidden;	 /* the agent, the source, the driver: left out of stacks */
 };
 
 void mapping_init(void);
-/* The mapping that holds pc; reads the table anew when there is none. NULL: pc is not in executable memory. Valid for ever. */
+/* The mapping that contains pc; reads the table again if there is none. NULL: pc is not in
+ * executable memory. Valid for ever. */
 const struct mapping *mapping_find(uint64_t pc);
-/* Reads the table anew: a library may have taken another's place. */
+/* Reads the table again: another library may have replaced one. */
 void mapping_reload(void);
-/* Sends the mapping's message on the thread's ring, once a thread. */
+/* Sends the mapping's message on the thread's ring, once for each thread. */
 void mapping_send(struct thread *t, const struct mapping *m);
 /* Path of the mapping whose file name begins with prefix, or NULL. */
 const char *mapping_path_of(const char *prefix);

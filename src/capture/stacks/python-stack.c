@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Python frames in the agent; see python-stack.h. Pointers are checked for being pointers, and objects for being code objects, before they are followed. A code
- * object may be freed and another one take its place, so what names one is its address with its version (3.12 and later), or with some of its contents.
+ * Python frames in the agent; see python-stack.h. Pointers and code objects are checked before they
+ * are followed. A code object may be freed and replaced by another one, so it is identified by its
+ * address and its version (3.12 and later), or some of its contents.
  *
- * Which thread state is the calling thread's: the one bound to the thread (PyGILState_GetThisThreadState, which reads a thread-specific value), and from
- * 3.12 on, where it is thread-local, also the one that is running (it differs in a sub-interpreter). In 3.11 the latter is any thread's.
+ * The calling thread's state is the one bound to the thread (PyGILState_GetThisThreadState, which
+ * reads a thread-specific value); from 3.12 on, where it is thread-local, also the running one (it
+ * differs in a sub-interpreter). In 3.11 the latter may be any thread's.
  */
 #include "capture/stacks/python-stack.h"
 
@@ -31,11 +33,11 @@ static struct {
 	void *(*running)(void); /* NULL: not known to be this thread's */
 	bool refused;
 	struct spin looking;
-	_Atomic uint32_t checked; /* a thread's state was found to be as we think */
-	_Atomic uint32_t strange; /* states that were not, before the first that was */
+	_Atomic uint32_t checked; /* a thread's state was found to be as expected */
+	_Atomic uint32_t strange; /* unexpected states seen before the first expected one */
 	_Atomic uint32_t next_code;
-	struct map codes;    /* address and what else names a code object -> number */
-	struct map contents; /* hash of what it says -> number */
+	struct map codes;    /* address and version (or contents) of a code object -> number */
+	struct map contents; /* hash of a code object's contents -> number */
 } python = { .next_code = 1 };
 
 /* ---- finding it ----------------------------------------------------------------------------------------------------- */
@@ -126,7 +128,8 @@ static uint64_t word_at(uint64_t address)
 	return v;
 }
 
-/* The first states that are found show whether the table is right: one must say this thread's id. (A state may have been made for another thread.) */
+/* The first states found show whether the table of offsets is right: one must have this thread's
+ * id. (A state may have been made for another thread.) */
 static bool check_state(uint64_t state)
 {
 	if (__builtin_expect(atomic_load_explicit(&python.checked, memory_order_relaxed), 1))
@@ -140,7 +143,8 @@ static bool check_state(uint64_t state)
 	return true;
 }
 
-/* The calling thread's states: that of the sub-interpreter it runs, if any, and its first one. */
+/* The calling thread's states: that of the sub-interpreter that it runs, if any, and its first
+ * one. */
 static unsigned states(uint64_t *to)
 {
 	const uint64_t bound = (uint64_t)(uintptr_t)python.bound();
@@ -155,7 +159,7 @@ static unsigned states(uint64_t *to)
 	return n;
 }
 
-/* Two states' frames are merged by where on the C stack their groups run. */
+/* Merges two states' frames by where on the C stack their groups run. */
 struct merge {
 	unsigned n;
 	struct python_walk walk[STATES_MAX];
@@ -210,7 +214,8 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ h >> 29;
 }
 
-/* 3.11 gives code objects no number: what its name is, and some of its table of lines. The tables' addresses, too. */
+/* 3.11 gives code objects no number: this uses the name, some of the table of lines, and the
+ * tables' addresses. */
 static inline __attribute__((always_inline)) uint64_t unversioned_mark(uint64_t lines, uint64_t name, uint64_t first_line)
 {
 	uint64_t mark = mix(first_line ^ lines, name);
@@ -225,7 +230,7 @@ static inline __attribute__((always_inline)) uint64_t unversioned_mark(uint64_t 
 	return mark;
 }
 
-/* What tells a code object from one that was at the same address before. */
+/* Distinguishes a code object from an earlier one at the same address. */
 static inline __attribute__((always_inline)) uint64_t code_mark(uint64_t code)
 {
 	const struct python_layout *l = &python.layout;
@@ -236,10 +241,9 @@ static inline __attribute__((always_inline)) uint64_t code_mark(uint64_t code)
 	return unversioned_mark(word_at(code + l->code.lines), word_at(code + l->code.qualname), v);
 }
 
-/*
- * The walk of every launch, so without what the other one checks: only that pointers are pointers. Every frame counts, also those that are not
- * shown, and both states' frames one after the other: where their groups run is in their anchors.
- */
+/* The walk done at every launch, so it lacks the other walk's checks: it only checks that pointers
+ * are pointers. Every frame counts, also hidden ones, and the two states' frames come one after the
+ * other: their anchors say where their groups run. */
 static uint64_t hash_frames(uint64_t state, uint64_t h, unsigned *left)
 {
 	const struct python_layout *l = &python.layout;
@@ -328,7 +332,7 @@ static void send_code(struct thread *t, uint32_t number, const struct text *x)
 	ring_commit(&t->ring, size);
 }
 
-/* Whether the thread has sent it; from now on it has. */
+/* Whether the thread has sent it; notes that it has now. */
 static bool was_sent(struct thread *t, uint32_t number)
 {
 	if (number >= THREAD_PYTHON_SENT)
@@ -366,7 +370,7 @@ unsigned python_stack_take(struct thread *t, struct python_step *to, unsigned ma
 	unsigned n = 0;
 	if (!merge_begin(&m))
 		return 0;
-	/* The last place is kept for the anchor of a group of which there was no room for all. */
+	/* The last place is kept for the anchor of a group that does not fit completely. */
 	while (n < max && merge_next(&m, &f)) {
 		if (!f.anchor && (!f.code || n == max - 1))
 			continue;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stack walks, remembered. The way from the application to our callback leads through the source, the driver and the runtime,
- * which have no frame pointers, so a first walk takes libunwind. It also tells in which stack slot each return address
- * lies. Such paths are kept in a tree: when the callback is entered with the same stack pointer, and the first slot holds the
- * same return address, then the next slot is where it was, and so on up: a walk is one load and one compare per frame.
- * (A function that calls alloca() moves the slots above it; then a compare fails and the walk is made anew.)
+ * Walks stacks and remembers them. Between the application and the agent's callback are the source,
+ * the driver and the runtime, which have no frame pointers, so a first walk uses libunwind. It also
+ * gives the stack slot of each return address. Such paths are kept in a tree: if the callback is
+ * entered with the same stack pointer, and the first slot has the same return address, then the
+ * next slot is where it was, and so on: a walk is one load and one compare per frame. (A function
+ * that calls alloca() moves the slots above it; then a compare fails and the walk is made anew.)
  *
- * In a Python process the same native path serves many Python stacks, so there a path has no id of its own: the id is found by the path and the
- * number that python-stack.c makes of the Python frames. Where the two are put together, the addresses on the C stack tell which native frame
- * runs which Python frames.
+ * In a Python process one native path serves many Python stacks, so there a path has no id of its
+ * own: the id is found from the path and the number that python-stack.c computes from the Python
+ * frames. When the two are merged, the addresses on the C stack show which native frame runs which
+ * Python frames.
  */
 #include "capture/stacks/stack.h"
 
@@ -25,10 +27,10 @@
 
 #define NODES (1u << 20) /* touched as far as used */
 #define MIXED (1u << 16)
-#define LATER UINT32_MAX /* a path whose own id has not been needed yet */
+#define LATER UINT32_MAX /* a path whose own id was not needed so far */
 #define ROOTS 1024u
-#define WALK_MAX (TSDB_STACK_MAX + 32) /* the hidden frames come on top */
-#define FRAME_BYTES_MAX (16u << 20)    /* a frame pointer that jumps farther is not one */
+#define WALK_MAX (TSDB_STACK_MAX + 32) /* the hidden frames are extra */
+#define FRAME_BYTES_MAX (16u << 20)    /* a larger jump of the frame pointer is an error */
 
 struct node {
 	uint64_t slot, pc;
@@ -49,11 +51,11 @@ struct memo {
 };
 struct walk {
 	unsigned n;
-	bool steady; /* every slot holds its return address */
+	bool steady; /* every slot has its return address */
 	uint64_t slot[WALK_MAX], pc[WALK_MAX];
 };
 
-/* libunwind is opened, not linked: the agent must load into programs whose machine lacks it. */
+/* libunwind is opened, not linked: the agent must also load on machines without it. */
 static struct {
 	__typeof__(&unw_init_local) init_local;
 	__typeof__(&unw_step) step;
@@ -61,14 +63,16 @@ static struct {
 	int (*getcontext)(unw_tdep_context_t *);
 } unw;
 static _Atomic uint32_t next_id = 1;
-static _Atomic uint32_t generation; /* rises when a library was unloaded: pcs may mean something else */
+/* rises when a library was unloaded: pcs may have another meaning */
+static _Atomic uint32_t generation;
 static _Atomic unsigned long long libraries;
 static struct map known; /* hash of (thread, pcs) -> id */
 
 #define STRINGIFY(x) #x
 #define SYMBOL(x) STRINGIFY(x)
 
-/* At its first use libunwind makes a pipe that it keeps (its tdep_init_mem_validate()): so that comes now, and not at some stack of some attach. */
+/* At its first use libunwind makes a pipe that it keeps (its tdep_init_mem_validate()). This makes
+ * it do so now, and not at some stack after an attach. */
 static void unw_first(void)
 {
 	unw_context_t context;
@@ -106,7 +110,7 @@ static void push(struct walk *w, uint64_t slot, uint64_t pc)
 	w->pc[w->n++] = pc;
 }
 
-/* With libunwind. The frames below the callback's are left out. */
+/* Walks with libunwind. The frames below the callback's are left out. */
 static void walk_unwind(struct walk *w, uint64_t frame)
 {
 	unw_context_t context;
@@ -124,7 +128,8 @@ static void walk_unwind(struct walk *w, uint64_t frame)
 	}
 }
 
-/* By frame pointers, each checked: upwards, aligned, on the thread's stack, a return address in executable memory. */
+/* Walks by frame pointers. Each is checked: upwards, aligned, on the thread's stack, with a return
+ * address in executable memory. */
 static void walk_frame_pointers(struct walk *w, const struct thread *t, uint64_t frame)
 {
 	*w = (struct walk){ .steady = true };
@@ -132,7 +137,7 @@ static void walk_frame_pointers(struct walk *w, const struct thread *t, uint64_t
 	if (frame >= t->stack_low && frame < t->stack_high)
 		limit = t->stack_high;
 	else
-		return; /* on a stack that is not the thread's own: how far it reaches cannot be told */
+		return; /* on a stack that is not the thread's own, whose size is not known */
 	for (uint64_t fp = frame; w->n < WALK_MAX && fp + 16 <= limit;) {
 		const uint64_t pc = word_at(fp + 8), next = word_at(fp);
 		if (!mapping_find(pc))
@@ -158,7 +163,7 @@ static int read_counters(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* Libraries came or went since the last new stack: the mappings are read anew. */
+/* Reads the mappings again if libraries were loaded or unloaded since the last new stack. */
 static void follow_libraries(void)
 {
 	unsigned long long now = 0;
@@ -172,7 +177,7 @@ static void follow_libraries(void)
 		atomic_fetch_add(&generation, 1);
 }
 
-/* Leaves the hidden frames out; at most depth frames. The mappings' messages are sent. */
+/* Leaves out the hidden frames; keeps at most depth frames. Sends the mappings' messages. */
 static uint32_t visible(struct thread *t, const struct walk *w, uint64_t *pcs, uint32_t depth)
 {
 	uint32_t n = 0;
@@ -217,10 +222,10 @@ static uint32_t *root_of(struct memo *m, uint64_t frame)
 	return &m->root[(frame >> 4 ^ frame >> 14) % ROOTS];
 }
 
-/*
- * A node's first child. The nodes of a path were mostly made one after the other, so the next one is a good guess: the processor goes on with it instead
- * of waiting for the load, and the loads of many frames overlap. (The asm keeps the compiler from seeing that the result is the child either way.)
- */
+/* A node's first child. The nodes of a path were mostly made one after the other, so the next one
+ * is a good guess: the processor goes on with it without waiting for the load, and the loads of
+ * many frames overlap. (The asm hides from the compiler that the result is the child in both
+ * cases.) */
 static inline uint32_t child_of(const struct memo *m, uint32_t i)
 {
 	const uint32_t child = m->node[i].child;
@@ -257,7 +262,7 @@ static void forget(struct memo *m, uint32_t depth, uint32_t now)
 	m->generation = now;
 }
 
-/* The path's end, or 0 when it cannot be kept. */
+/* Returns the path's last node, or 0 if it cannot be kept. */
 static uint32_t remember(struct memo *m, uint64_t frame, const struct walk *w, uint32_t id)
 {
 	uint32_t *link = root_of(m, frame), parent = 0;
@@ -286,7 +291,7 @@ static uint32_t remember(struct memo *m, uint64_t frame, const struct walk *w, u
 	return parent;
 }
 
-/* The walk that was remembered as the path to a node. */
+/* Repeats the walk that was kept as the path to a node. */
 static void walk_again(const struct memo *m, uint32_t leaf, struct walk *w)
 {
 	*w = (struct walk){ .steady = true };
@@ -357,7 +362,7 @@ struct weave {
 	uint32_t count, depth;
 };
 
-/* The anchor of the group that is next. */
+/* The anchor of the next group. */
 static uint64_t group_anchor(const struct weave *v)
 {
 	for (unsigned i = v->at; i < v->n; i++)
@@ -377,15 +382,13 @@ static void add_group(struct weave *v)
 	}
 }
 
-/*
- * Each group of Python frames goes before the native frame that runs it: the one whose return addresses, its callee's below and its own above, lie
- * around the group's anchor.
- */
+/* Puts each group of Python frames before the native frame that runs it: the one whose callee's and
+ * own return addresses are below and above the group's anchor. */
 static uint32_t weave(struct thread *t, const struct walk *w, struct weave *v)
 {
 	bool native = true;
 	for (unsigned i = 0; i < w->n && v->count < v->depth; i++) {
-		/* How far the last one reaches is not known: what is left comes after it. */
+		/* The size of the last frame is not known: the remaining groups come after it. */
 		const uint64_t end = i + 1 < w->n ? w->slot[i + 1] : w->slot[i];
 		while (v->at < v->n && group_anchor(v) < end)
 			add_group(v);
@@ -420,7 +423,7 @@ static __attribute__((noinline)) uint32_t take_mixed(struct thread *t, uint64_t 
 	return id;
 }
 
-/* A path that was kept for stacks with Python frames, and now there are none. */
+/* Takes a stack without Python frames by a path that was kept for stacks with them. */
 static __attribute__((noinline)) uint32_t take_plain(struct thread *t, uint32_t leaf, uint32_t depth)
 {
 	struct walk w;
@@ -460,7 +463,7 @@ uint32_t stack_take(struct thread *t, const void *at, uint32_t depth)
 		forget(t->memo, depth, now);
 	const uint32_t leaf = recall(t->memo, frame);
 	if (__builtin_expect(!leaf, 0))
-		follow_libraries(); /* which may find an interpreter */
+		follow_libraries(); /* this may find an interpreter */
 	if (__builtin_expect(atomic_load_explicit(&python_here, memory_order_acquire), 0))
 		return take_python(t, frame, depth, leaf);
 	return __builtin_expect(leaf != 0, 1) ? t->memo->node[leaf].id : take_new(t, frame, depth);

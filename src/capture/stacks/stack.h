@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host stacks of the calling thread, as numbers. A path that was seen before costs one read per frame.
+ * Host stacks of the calling thread, as ids. A path that was seen before costs one read per frame.
  */
 #ifndef CAPTURE_STACK_H
 #define CAPTURE_STACK_H
@@ -9,15 +9,14 @@
 
 struct thread;
 
-/* Finds libunwind. Without it the frame pointers must do. */
+/* Finds libunwind. Without it frame pointers are used. */
 void stack_init(void);
-/*
- * The id of the stack above the agent's callback, whose frame address (__builtin_frame_address(0)) is frame. Sends the
- * stack's definition when it is new. 0: none could be taken. depth: frames at most.
- */
+/* The id of the stack above the agent's callback, whose frame address (__builtin_frame_address(0))
+ * is frame. Sends the stack's definition if it is new. 0: no stack could be taken. depth: most
+ * frames. */
 uint32_t stack_take(struct thread *t, const void *frame, uint32_t depth);
 
-/* The thread ends: gives its memory back. */
+/* The thread ends: frees its memory. */
 void stack_forget(struct thread *t);
 
 #endif
