@@ -33,12 +33,14 @@ struct device_options {
 	unsigned flags;		  /* enum replayer_open_flags */
 	bool no_sandbox;	  /* execute with all the rights of the caller: for traces that the user recorded, or to find what a driver lacks */
 	unsigned timeout_s;	  /* most time one reply may take; 0: 300. The replayer's own watchdog (60 s a wait) comes first */
-	/* Told while a call waits, several times a second: what the device is at, and the last command known to be done (at
-	 * DEVICE_GOING: the one that is to be reached). It must not call the device. May be NULL */
+	/* Called several times a second while a call waits: what the device is doing, and the last
+	 * command known to be done (at DEVICE_GOING: the one to be reached). It must not call the
+	 * device. May be NULL */
 	void (*progress)(void *arg, enum device_doing doing, uint64_t seq);
 	void *progress_arg;
-	/* What kernels print when they are executed for the user (stepping, running, not checking or going back), as it comes; bytes of theirs, to
-	 * be made safe before they are shown. Same rules as for progress. NULL: dropped */
+	/* Called with what kernels print while they are executed for the user (stepping and
+	 * running, not checking or going back). The bytes are the program's: make them safe before
+	 * showing them. Same rules as for progress. NULL: the text is dropped */
 	void (*said)(void *arg, const char *text, size_t n);
 	void *said_arg;
 	volatile bool *interrupt; /* ends every wait when it becomes true; may be NULL. Not cleared here */
@@ -52,7 +54,9 @@ struct device_info {
 		left_out;	/* commands: executed; taken from the recording; neither */
 	bool overlap;		/* streams overlap: device_overlap() */
 	struct device_fault {	/* of the device in the recording */
-		uint64_t told, first, last; /* the call that got the error, 0: there was none; the commands that can have caused it, first 0: none of these */
+		/* the call that got the error, 0: there was none; the commands that can have caused
+		 * it, first 0: none of these */
+		uint64_t told, first, last;
 		uint32_t code;
 	} fault;
 	const char *notes;	/* sentences about that and other doubts, a line each; "" when there are none. Owned by the device */
@@ -65,35 +69,40 @@ struct err *device_open(struct device **ret, const struct device_options *o) TS_
 void device_close(struct device *d);
 struct device_info device_info(const struct device *d);
 
-/* For replay_open(); its close closes d, nobody else then may. */
+/* For replay_open(); closing the executor closes d, so do not close d yourself. */
 struct replay_executor device_executor(struct device *d);
 
 /* The position. */
 uint64_t device_seq(const struct device *d);
 /* Process id of the replayer; 0: none at the moment. */
 int device_pid(const struct device *d);
-/* The command that the last failed call was about, 0 when about none; it was one of *ret_first..returned (ret_first may be NULL). */
+/* The command that the last failed call was about, 0: none. The cause is one of
+ * *ret_first..returned (ret_first may be NULL). */
 uint64_t device_culprit(const struct device *d, uint64_t *ret_first);
-/* Whether the last failure is the fault of the recording: the device broke at a command that can have caused that one. */
+/* Whether the last failure is the recording's fault: the device failed at a command that can have
+ * caused that one. */
 bool device_failed_as_recorded(const struct device *d);
-/* A fresh process at the present position. */
+/* Starts a fresh process at the present position. */
 struct err *device_restart(struct device *d) TS_CHECK;
 
 /* ---- moving (the engine does this through the executor) ---------------------------------------------------------------- */
 
-/* Submits command seq, which follows the position. Without wait nothing is known to have happened: a failure is returned by a
- * later call. */
+/* Submits command seq, which follows the position. Without wait it may not have happened yet: a
+ * failure is then returned by a later call. */
 struct err *device_execute(struct device *d, uint64_t seq, bool wait) TS_CHECK;
-/* To the state after seq; window.first - 1 is the beginning. At the position already: device_finish(). */
+/* Goes to the state after seq; window.first - 1 is the beginning. At the position already it calls
+ * device_finish(). */
 struct err *device_seek(struct device *d, uint64_t seq) TS_CHECK;
-/* Executes from the position up to seq; with size > 0 it stops after a command that changed a byte of [addr, addr + size):
- * *ret_hit (may be NULL) tells. In parts of about a tenth of a second, so Ctrl-C works; then the position is where it got to, and
- * ERR_INTERRUPTED is returned. */
+/* Executes from the position up to seq; with size > 0 it stops after a command that changed a byte
+ * of [addr, addr + size), and sets *ret_hit (may be NULL). It runs in parts of about a tenth of a
+ * second; after Ctrl-C the position is where it got to, and ERR_INTERRUPTED is returned. */
 struct err *device_run(struct device *d, uint64_t to, uint64_t addr, uint64_t size, bool *ret_hit) TS_CHECK;
-/* Of the last hit: the command that changed the bytes, when it had been kept back behind a wait for a value (docs/replayer.md) and ran behind the
- * position's; 0: the position's command did. */
+/* For the last hit: the command that changed the bytes, if it had been kept back behind a wait for
+ * a value (docs/replayer.md) and ran behind the position's command; 0: the position's command
+ * changed them. */
 uint64_t device_late(const struct device *d);
-/* Whether command seq (0: none) is kept back at the position: by which wait, 0: it is not. *ret_n (may be NULL): how many commands are. */
+/* Whether command seq (0: none) is kept back at the position: *ret_wait is the wait that keeps it,
+ * 0: it is not kept. *ret_n (may be NULL): how many commands are kept. */
 struct err *device_kept(struct device *d, uint64_t seq, uint64_t *ret_wait, uint64_t *ret_n) TS_CHECK;
 /* Waits for all that was submitted. */
 struct err *device_finish(struct device *d) TS_CHECK;
@@ -102,35 +111,41 @@ struct err *device_finish(struct device *d) TS_CHECK;
 
 struct err *device_read(struct device *d, uint64_t addr, void *dst, size_t n) TS_CHECK;
 struct err *device_hash(struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret) TS_CHECK;
-/* The same, for a file: device_hash() is of this device's own addresses of variables and functions. Slower. */
+/* The same with addresses as recorded, for a file: device_hash() uses this device's own addresses
+ * of variables and functions. Slower. */
 struct err *device_hash_recorded(struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret) TS_CHECK;
 
 /* ---- what-ifs: they belong to the run until device_forget() ----------------------------------------------------------------- */
 
 struct err *device_write(struct device *d, uint64_t addr, const void *src, size_t n) TS_CHECK;
-/* Other bytes for parameter param of launch seq. Takes effect when execution passes it: seek to before it. */
+/* Replaces the bytes of parameter param of launch seq. Takes effect when execution passes the
+ * launch: seek to before it. */
 struct err *device_set_arg(struct device *d, uint64_t seq, uint32_t param, const void *src, uint32_t n) TS_CHECK;
-/* Leaves out these commands, sorted; n 0: none. recorded_inputs: what they would have written comes from the trace where it is there. */
+/* Leaves out these commands, sorted; n 0: none. recorded_inputs: their recorded results, if the
+ * trace has them, are used instead. */
 struct err *device_skip(struct device *d, const uint64_t *seqs, uint32_t n, bool recorded_inputs) TS_CHECK;
-/* Of graph launch seq only what the node depends on is executed, and with `with` the node itself; seq 0: all of every one again. A later call takes
- * the place of an earlier one. */
+/* Of graph launch seq executes only what the node depends on, and with `with` the node itself; seq
+ * 0: executes all graph launches completely again. A later call replaces an earlier one. */
 struct err *device_graph_part(struct device *d, uint64_t seq, uint32_t node, bool with) TS_CHECK;
-/* Other code for a kernel of the trace; n 0: the recorded code again. */
+/* Replaces the code of a kernel; n 0: uses the recorded code again. */
 struct err *device_swap(struct device *d, uint32_t kernel, enum code_kind kind, const void *code, size_t n) TS_CHECK;
-/* No writes and parameters any more (skips and swaps stay); goes to the window's start. */
+/* Forgets writes and parameters (skips and swaps stay); goes to the window's start. */
 struct err *device_forget(struct device *d) TS_CHECK;
-/* Whether anything of the above makes this another run than the recorded one. */
+/* Whether any of the above makes this run differ from the recorded one. */
 bool device_what_if(const struct device *d);
 
 /* ---- the software GPU (device-watch.c); ERR_UNSUPPORTED on another device ------------------------------------------------- */
 
-/* How kernels run from now on: part of what a fresh process is told. Commands before the position keep the memory they left. */
+/* Sets how kernels run from now on; a fresh process gets the same setting. Commands before the
+ * position are not executed again. */
 struct err *device_soft(struct device *d, const struct replayer_soft *s) TS_CHECK;
-/* From now on sets are asked for within that time (patience.h) of the replayer's: then ERR_LIMIT, which may have ended its process. NULL: no limit. */
+/* From now on limits the replayer's time for access sets (patience.h): beyond it ERR_LIMIT is
+ * returned, and the process may have been ended. NULL: no limit. */
 struct patience;
 void device_budget(struct device *d, struct patience *budget, uint64_t ns);
-/* What the commands first to last access, one call of each() for every one that did work, in their order: executes them. Spans are of the
- * recording's addresses; at most max of each kind (0: 65,536), see soft_access_set. The position is last then. */
+/* Executes commands first to last and calls each() with the accesses of every one that did work, in
+ * their order. Spans have the recording's addresses; at most max of each kind (0: 65,536), see
+ * soft_access_set. Afterwards the position is last. */
 struct access_set {
 	uint64_t seq;
 	uint32_t base;		    /* SOFT_NO_BASE, or of device_sets_by_base() */
@@ -139,30 +154,32 @@ struct access_set {
 };
 struct err *device_access_sets(struct device *d, uint64_t first, uint64_t last, uint32_t max,
 	struct err *(*each)(void *arg, const struct access_set *a), void *arg) TS_CHECK;
-/* The same, but a launch whose addressing is known, and that may not begin early, has a set for
- * each base of its addresses; the one without a base comes first. */
+/* The same, but a launch whose addressing is known, and that may not begin early, has one set for
+ * each base of its addresses; the set without a base comes first. */
 struct err *device_sets_by_base(struct device *d, uint64_t first, uint64_t last, uint32_t max,
 	struct err *(*each)(void *arg, const struct access_set *a), void *arg) TS_CHECK;
-/* How a kernel makes its addresses. Not known on any device but the software GPU. */
+/* How a kernel computes its addresses. Known only on the software GPU. */
 struct err *device_addressing(
 	struct device *d, uint64_t kernel, struct soft_addressing *ret) TS_CHECK;
-/* The same on any device: of launches, the bytes that they changed, as written. They may have written others with what was there, and what they
- * read is not known. */
+/* The same on any device, for launches: the bytes that they changed count as written. They may have
+ * written other bytes without changing them, and their reads are not known. */
 struct err *device_changed_sets(struct device *d, uint64_t first, uint64_t last, uint32_t max,
 	struct err *(*each)(void *arg, const struct access_set *a), void *arg) TS_CHECK;
-/* The races found in launches since last asked, and launches that could not be checked whole; races is heap. */
+/* Gets the races found in launches since the last call, and launches that could not be checked
+ * completely; races is heap. */
 struct device_races {
 	struct soft_race *race;
 	size_t n;
 	uint64_t doubts;
-	char doubt[200]; /* why one of them */
+	char doubt[200]; /* the reason of one of them */
 };
 struct err *device_races(struct device *d, struct device_races *ret) TS_CHECK;
 
 /* ---- the order of a replay ----------------------------------------------------------------------------------------------------- */
 
-/* Lets streams overlap from now on, or (false, the default: REPLAYER_OVERLAPS at the opening) executes one command after the other in the order of
- * submission. The position stays; memory there is made again. */
+/* Lets streams overlap from now on; with false (the default, unless opened with REPLAYER_OVERLAPS)
+ * executes one command after the other in the order of submission. The position stays; its memory
+ * is made again. */
 struct err *device_overlap(struct device *d, bool overlap) TS_CHECK;
 
 /* ---- judging ------------------------------------------------------------------------------------------------------------ */
@@ -172,18 +189,19 @@ struct device_verified {
 	struct replayer_piece *pieces; /* heap, sums.pieces of them at most; free it */
 	size_t npieces;
 };
-/* Compares with what was recorded at the window's end, where the position must be. */
+/* Compares with the recording at the window's end, where the position must be. */
 struct err *device_verify(struct device *d, struct device_verified *ret) TS_CHECK;
 void device_verified_free(struct device_verified *v);
-/* Whether everything that was recorded is the same. */
+/* Whether all compared memory and outputs are the same. */
 bool device_verified_ok(const struct device_verified *v);
-/* "12 of 12 allocations identical, 3 of 3 outputs identical", and a line for each that differs. Ends without a newline. */
+/* Appends "12 of 12 allocations identical, 3 of 3 outputs identical", and a line for each that
+ * differs. Ends without a newline. */
 void device_verified_print(struct buf *out, const struct device_verified *v);
-/* Executes the launches how->from..how->to how->runs times each from the same memory, and tells the
- * pages in which they differed; see replayer_check. kernels: n ids of those to check, NULL: all.
- * The position is how->to then. A second copy of the window's memory has to fit on the device,
- * besides what a launch changes; ERR_LIMIT when it does not. When the budget (device_budget()) is
- * spent, or after Ctrl-C, that is no error: ret has what there was until then. */
+/* Executes each of the launches how->from..how->to how->runs times from the same memory, and
+ * reports the pages in which they differed; see replayer_check. kernels: n ids of those to check,
+ * NULL: all. Afterwards the position is how->to. The device needs room for a second copy of the
+ * window's memory and of what a launch changes, else ERR_LIMIT. When the budget (device_budget())
+ * is spent, or after Ctrl-C, that is no error: ret has the results so far. */
 enum device_checked_end { DEVICE_CHECKED_ALL, DEVICE_CHECKED_BUDGET, DEVICE_CHECKED_INTERRUPTED };
 struct device_checked {
 	struct replayer_difference *rows; /* heap, in order of seq; device_checked_free() */

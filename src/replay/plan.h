@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Partial replay: which commands of a window to execute so that a part of it gives what it gave. Pure: trace in, list out; no device.
+ * Partial replay: chooses the commands of a window to execute so that a part of it gives its
+ * original result. It reads a trace and returns a list; it uses no device.
  *
- * Only work that touches memory is ever left out (launches, copies, fills, host functions, graph launches, stream memory operations);
- * whatever makes objects, and event records and waits, is always executed. A plan errs on the side of too much: what a launch
- * reads and writes is taken to be every allocation that a parameter may point into, and the globals of its module; what
- * cannot be known touches everything.
+ * Only work that touches memory is ever left out (launches, copies, fills, host functions, graph
+ * launches, stream memory operations); commands that make objects, event records and waits are
+ * always executed. A plan rather includes too much: a launch is assumed to read and write every
+ * allocation that a parameter may point into, and the globals of its module; a command whose
+ * accesses are unknown touches everything.
  */
 #ifndef REPLAY_PLAN_H
 #define REPLAY_PLAN_H

@@ -75,7 +75,7 @@ enum replayer_type {
 struct replayer_none {
 	uint64_t unused;
 };
-/* OVERLAP: as OVERLAP asks for later. */
+/* OVERLAP: as if the request OVERLAP had been made. */
 enum replayer_open_flags { REPLAYER_TOUCHED = 1, REPLAYER_ANY_DEVICE = 2, REPLAYER_OVERLAPS = 4 };
 struct replayer_open {
 	uint32_t version, flags;
@@ -84,7 +84,9 @@ struct replayer_open {
 struct replayer_opened {
 	uint64_t ranges, bytes; /* placed */
 	uint64_t unrepeatable;	/* commands in the window that cannot be executed again; sentences, a line each, follow */
-	uint64_t fault_told, fault_first, fault_last; /* the device faulted in the recording: the call that got the error, 0: none; what can have caused it */
+	/* the recording's fault: the call that got the error, 0: none; the commands that can have
+	 * caused it */
+	uint64_t fault_told, fault_first, fault_last;
 	uint32_t fault_code, pad;
 	uint64_t work, recorded, left_out; /* commands: executed; not, and what they did is taken
 					      from the recording; neither */
@@ -94,10 +96,12 @@ struct replayer_seek {
 };
 #define REPLAYER_KEPT_BACK                                                                                                   \
 	"#%llu is kept back: it stands behind #%llu, which waits for a value, and runs when that is written" /* its seq, the wait's */
-/* Commands before the position that stand behind a wait for a value which nothing has written yet (state/late-work.h). */
+/* Commands before the position that are kept back behind a wait for a value that is not written yet
+ * (state/late-work.h). */
 struct replayer_kept {
 	uint64_t n;    /* of them all */
-	uint64_t wait; /* the wait that keeps command seq; itself, when it is one. 0: it is not kept */
+	/* the wait that keeps command seq, which may be the wait itself; 0: it is not kept */
+	uint64_t wait;
 };
 struct replayer_overlap {
 	uint32_t on, pad;
@@ -122,7 +126,8 @@ struct replayer_arg {
 };
 struct replayer_skip {
 	uint32_t n;
-	uint32_t recorded_inputs; /* 1: what a skipped command would have written is taken from the recording where it is there */
+	/* 1: the recorded results of skipped commands are used where the trace has them */
+	uint32_t recorded_inputs;
 };
 struct replayer_graph_part {
 	uint64_t seq;
@@ -147,10 +152,13 @@ struct replayer_ran {
 	uint64_t seq;	 /* position */
 	uint32_t hit;	 /* 1: command seq changed the watched range */
 	uint32_t pad;
-	uint64_t late;	 /* with a hit: the last one that changed it was this command, which had been kept back until seq had run. 0: seq itself */
+	/* with a hit: the last command that changed the range, if it had been kept back until seq
+	 * had run; 0: seq changed it */
+	uint64_t late;
 };
-/* The microscope (soft-debug.h), on the software GPU only. While a launch is under it, READ and HASH show memory as it is in the middle of the
- * launch, and the position is before it; when it has ended the position is seq. Any request that moves ends it. */
+/* The microscope (soft-debug.h), on the software GPU only. While a launch is under the microscope,
+ * READ and HASH show memory as it is in the middle of the launch, and the position is before it;
+ * when the launch has ended the position is seq. Any request that moves leaves the launch. */
 struct replayer_kernel {
 	uint64_t seq;
 };
@@ -158,9 +166,13 @@ struct replayer_kernel_focus {
 	uint32_t block[3], thread[3];
 };
 enum replayer_checked {
-	REPLAYER_UNCHECKED, /* nothing to compare with was recorded, it is not here, or program and kernels both may have written to it */
+	/* nothing to compare with was recorded, it is not here, or both the program and kernels may
+	 * have written to it */
+	REPLAYER_UNCHECKED,
 	REPLAYER_CHECKED,
-	REPLAYER_OWN, /* pinned memory that the program itself changed: the device wrote to it by copies only, which were compared as outputs */
+	/* pinned memory that the program itself changed: the device wrote to it only by copies,
+	 * which were compared as outputs */
+	REPLAYER_OWN,
 };
 struct replayer_piece {
 	uint64_t addr, size;
@@ -170,12 +182,13 @@ struct replayer_piece {
 struct replayer_verified {
 	uint64_t pieces, same, unchecked; /* allocations and globals at the window's end */
 	uint64_t outputs, outputs_same;	  /* copies to the host executed so far, and those that delivered what was recorded */
-	uint64_t outputs_unknown;	  /* and those of which the recording could not look at the bytes in time */
+	uint64_t outputs_unknown; /* those whose bytes the recording could not look at in time */
 	uint64_t first_output;		  /* seq of the first one that was compared and differs; 0 */
 	uint64_t first_unknown;		  /* seq of the first one that was not compared; 0 */
 	uint64_t own;			  /* of the pieces: REPLAYER_OWN */
-	uint64_t forced; /* the first wait for a value that went on without it: nothing here had
-			    written it when the host knew that it was over; 0 */
+	/* the first wait for a value that went on without it: nothing here had written the value
+	 * when the host knew that the wait was over; 0: none */
+	uint64_t forced;
 };
 /* Sums over the life of the process. ns: time of the host, but for gpu_ns. */
 struct replayer_figures {
@@ -196,7 +209,7 @@ struct replayer_figures {
 	uint64_t saved, saved_bytes, save_ns, back, back_bytes, back_ns;
 	uint64_t settle_ns; /* CHECK with `timed`: hashing, comparing and putting back on the device, by its clock */
 };
-/* Refused by a machine's GPU, unless all is 0. */
+/* A machine's GPU refuses these, unless all is 0. */
 struct replayer_soft {
 	uint32_t schedule; /* enum soft_schedule */
 	uint32_t racecheck;
@@ -214,10 +227,12 @@ struct replayer_addressing {
 	struct soft_addressing a;
 };
 struct replayer_accessed {
-	uint64_t seq; /* the position: before `to` when the reply is full or a second is over */
+	uint64_t seq; /* the position: before `to` when the reply is full or a second has passed */
 	uint64_t n;   /* sets that follow */
 };
-/* Of a command that did work; the spans follow: read, written, atomic, the same without having waited (soft-watch.h). Addresses of the recording, and only memory of the window. */
+/* A set of a command that did work. The spans follow: read, written, atomic, then the same made
+ * without having waited (soft-watch.h). Addresses are the recording's, and only memory of the
+ * window counts. */
 struct replayer_access_set {
 	uint64_t seq;
 	uint32_t n[SOFT_ACCESS_SETS], inexact, depends;
@@ -228,11 +243,12 @@ struct replayer_races {
 	uint64_t doubts;   /* launches that could not be checked whole */
 	char doubt[200];   /* why one of them */
 };
-/* How bytes are read as values. AUTO: f32 when nearly all of them look like it, else i32. */
+/* Types of values. AUTO: f32 if nearly all values look like it, else i32. */
 enum replayer_as { REPLAYER_AS_AUTO, REPLAYER_AS_F32, REPLAYER_AS_F64, REPLAYER_AS_F16, REPLAYER_AS_BF16, REPLAYER_AS_I32, REPLAYER_AS_I64,
 	REPLAYER_AS_I8, REPLAYER_AS_END };
-/* ALL: other orders of warps and blocks and other contents of shared memory (software GPU), other work beside it (a GPU), other contents of memory that
- * was allocated since the check began and not written; OTHERS: all but the last. */
+/* ALL: other orders of warps and blocks and other contents of shared memory (software GPU), other
+ * work beside the launch (a GPU), other contents of memory that was allocated since the check began
+ * and is not written; OTHERS: all but the last. */
 enum replayer_perturb { REPLAYER_PERTURB_NONE, REPLAYER_PERTURB_ALL, REPLAYER_PERTURB_OTHERS, REPLAYER_PERTURB_END };
 struct replayer_check {
 	uint64_t from, to; /* launches from..to are checked, all up to `to` executed */
@@ -245,13 +261,19 @@ struct replayer_check {
 	uint32_t digest;   /* > 0, its number: one execution; each launch's row has in first and other a hash of what it changed, in bytes the pages */
 };
 struct replayer_check_done {
-	uint64_t seq;	   /* the position: before `to` when the reply is full or some time is over */
+	uint64_t seq; /* the position: before `to` when the reply is full or its time is over */
 	uint64_t n;	   /* rows that follow */
 	uint64_t checked;  /* launches */
 	uint64_t left_out; /* pages that differed and were not looked at */
-	uint64_t heap;	   /* launches that were executed once only: they may use the device's heap, which is not put back */
-	uint64_t late;	   /* launches that were executed once only, behind a write that they wait for and that has a higher number */
-	uint64_t outside;  /* times that memory was changed which no launch should have reached: since then all of it is compared */
+	/* launches that were executed only once: they may use the device's heap, which is not put
+	 * back */
+	uint64_t heap;
+	/* launches that were executed only once, behind a write with a higher number that they wait
+	 * for */
+	uint64_t late;
+	/* how often memory changed that no launch should reach: from then on all of it is
+	 * compared */
+	uint64_t outside;
 };
 /* A page in which executions of one launch from the same memory differed from the first of them. */
 struct replayer_difference {
@@ -263,11 +285,13 @@ struct replayer_difference {
 	uint64_t at, first, other; /* the first element seen to differ: address, bits in the first execution, in another */
 	double largest;		  /* difference; infinite when a NaN is involved */
 	double steps;		  /* the same in units in the last place, for integers as largest */
-	/* Not 0: no page that differed, but a read of what nothing has written. MEMORY: addr is the first such 8 bytes that matter, at and size
-	 * are the allocation. Of a launch that is else the same every time. */
+	/* Not 0: the row is not about a page that differs, but about a read of unwritten memory.
+	 * MEMORY: addr is the first such 8 bytes that matter, at and size are the allocation. The
+	 * launch is otherwise the same every time. */
 	uint32_t unwritten;
-	/* Of a graph launch that is not the same every time: its nodes, executed one by one. step 0: the launch as a whole, and `nodes` of
-	 * them were looked at (0: they cannot be); else the step (state/steps.h, from 1) that is not the same from the same memory. */
+	/* For a graph launch that is not the same every time: its nodes, executed one by one. step
+	 * 0: the launch as a whole, of which `nodes` nodes were looked at (0: they cannot be). Else
+	 * the step (state/steps.h, from 1) that is not the same from the same memory. */
 	uint32_t step, nodes, pad;
 };
 enum replayer_unwritten { REPLAYER_UNWRITTEN_MEMORY = 1, REPLAYER_UNWRITTEN_SHARED };
@@ -276,10 +300,11 @@ struct replayer_order {
 	uint32_t nchanges; /* struct order_change that follow them */
 	uint32_t flags, pad; /* enum replayer_order_flags */
 };
-/* LIVE: entries have the host's changes of memory, which are those that follow; copies from page-locked memory read what is there. LEARN: the same, but
- * a change is what the recording has there and executing up to it does not give: told in the reply; the changes that follow are bytes that work
- * `by` may have been writing when the recording looked at them (order/in-flight.h). Neither: all changes are made as soon as a
- * command is executed that comes behind them. */
+/* LIVE: entries include the host's changes of memory, which follow; copies from page-locked memory
+ * read what is there. LEARN: the same, but changes are found, as bytes where the recording differs
+ * from executing up to there, and returned in the reply; the changes that follow are bytes that
+ * work `by` may have been writing when the recording looked at them (order/in-flight.h). Neither:
+ * all changes are made as soon as a command behind them is executed. */
 enum replayer_order_flags { REPLAYER_ORDER_LIVE = 1, REPLAYER_ORDER_LEARN = 2 };
 struct replayer_ordered {
 	uint64_t seq;	/* the window's last */

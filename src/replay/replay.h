@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The replay engine: a position in a trace, moved forwards and backwards. One engine, an executor behind it: without one, the
- * state machine alone is replayed (logical replay); with one, the commands run again on a device.
+ * The replay engine: a position in a trace, moved forwards and backwards. An engine may have an
+ * executor: without one only the state machine is replayed (logical replay); with one the commands
+ * run again on a device.
  *
- * A position is (seq, retirements): commands up to seq are submitted; beyond what the host had learned by then, the heads
- * retired one by one with replay_next_stream(), each at its own seq. Going back undoes submissions and retirements in the order
- * they were made, newest first; replay_goto() forgets all retirements. The state at a position does not depend on the
- * way there.
+ * A position is (seq, retirements): commands up to seq are submitted. Beyond what the host had
+ * learned by then, replay_next_stream() retires heads of streams one by one, each at its own seq.
+ * Going back undoes submissions and retirements, the newest first; replay_goto() forgets all
+ * retirements. The state at a position does not depend on the way there.
  */
 #ifndef REPLAY_REPLAY_H
 #define REPLAY_REPLAY_H
@@ -35,17 +36,19 @@ struct replay_executor {
 	/* Execute from the current point up to seq; with size > 0 stop after a command that changed [addr, addr + size): *hit. *ret_seq is the
 	 * point reached, also when it fails with ERR_INTERRUPTED. Needed by replay_watch(); makes long ways quicker. */
 	struct err *(*run)(void *arg, uint64_t to, uint64_t addr, uint64_t size, uint64_t *ret_seq, bool *hit);
-	/* Of the last hit: the command that changed the bytes, when it had been kept back until *ret_seq had run; 0: *ret_seq itself did. */
+	/* For the last hit: the command that changed the bytes, if it had been kept back until
+	 * *ret_seq had run; 0: *ret_seq changed them. */
 	uint64_t (*late)(void *arg);
 	/* The wait for a value that keeps command seq back at the current point; 0: it has been executed. */
 	struct err *(*kept)(void *arg, uint64_t seq, uint64_t *ret_wait);
 	/* Wait for all that was submitted. */
 	struct err *(*finish)(void *arg);
-	/* The command that the last failed call was about, one of *ret_first..returned; 0: none. The engine then stands before it, and
-	 * takes it that the device does, too. */
+	/* The command that the last failed call was about, one of *ret_first..returned; 0: none.
+	 * The engine then moves to before it, and assumes that the device is there, too. */
 	uint64_t (*culprit)(void *arg, uint64_t *ret_first);
-	/* To right behind a step of graph launch seq, 0: before its first; *ret_steps: how many there are. Then, and with less than all steps done, it
-	 * counts as being behind the launch, and memory is what it is after the step until the next call but read. */
+	/* Go to right behind a step of graph launch seq, 0: before its first; *ret_steps is the
+	 * number of steps. While inside a graph launch the engine reports the position after it;
+	 * until the next call other than read, memory is as it is after the step. */
 	struct err *(*node)(void *arg, uint64_t seq, uint32_t step, uint32_t *ret_steps);
 };
 
@@ -82,54 +85,67 @@ void replay_close(struct replay *r);
 
 uint64_t replay_seq(const struct replay *r);
 const struct state *replay_state(const struct replay *r);
-/* The command at the position (the last one submitted), NULL at the beginning. Valid until the next move. */
+/* The command at the position (the last one submitted); NULL at the beginning. Valid until the next
+ * move. */
 const struct sbt_cmd *replay_cmd(const struct replay *r);
 
-/* n commands forwards. */
+/* Moves n commands forwards. */
 struct err *replay_step(struct replay *r, uint64_t n, struct replay_stop *ret) TS_CHECK;
-/* Retires the head of one stream, submitting commands only until it has one; a command of the stream that is finished as soon
- * as it is submitted (a synchronous copy) is a stop too. ERR_STATE with the reason when the head waits for another stream:
- * the sentence names stream, event and seq. ERR_NOT_FOUND when the stream has no more work. The position then stays. */
+/* Retires the head of one stream; submits commands only until the stream has one. It also stops at
+ * a command of the stream that is finished as soon as it is submitted (a synchronous copy).
+ * ERR_STATE when the head waits for another stream: the sentence names stream, event and seq.
+ * ERR_NOT_FOUND when the stream has no more work. After an error the position is unchanged. */
 struct err *replay_next_stream(struct replay *r, uint32_t stream, struct replay_stop *ret) TS_CHECK;
-/* Undoes n moves, each a retirement made at the position or a command. */
+/* Undoes n moves; each is a retirement made at the position, or a command. */
 struct err *replay_reverse_step(struct replay *r, uint64_t n, struct replay_stop *ret) TS_CHECK;
-/* To seq exactly, without explicit retirements; 0 is the beginning. ERR_NOT_FOUND when the trace does not hold seq: the sentence names the range. */
+/* Goes to seq exactly, without explicit retirements; 0 is the beginning. ERR_NOT_FOUND when the
+ * trace does not have seq: the sentence names the range. */
 struct err *replay_goto(struct replay *r, uint64_t seq, struct replay_stop *ret) TS_CHECK;
-/* Into graph launch seq, to right behind so many of its steps (state/steps.h). The position is then seq, and with an executor memory
- * is as it is after that step, until the next move; without one nothing but the position changes. ERR_USAGE when it has fewer steps. */
+/* Goes into graph launch seq, to right behind `step` of its steps (state/steps.h). The position is
+ * then seq. With an executor, memory is as after that step until the next move; without one only
+ * the position changes. ERR_USAGE when the launch has fewer steps. */
 struct err *replay_node(struct replay *r, uint64_t seq, uint32_t step, uint32_t *ret_steps, struct replay_stop *ret) TS_CHECK;
-/* The breakpoint that matches a step of the graph launch that the position is at, the first of [first, last], or the last one: *ret_id, 0: none. */
+/* Finds the first (or last) step in [first, last] of the graph launch at the position that a
+ * breakpoint matches: *ret_id, 0: none. */
 struct err *replay_match_nodes(struct replay *r, const struct replay_breakpoint *bps, unsigned n, uint32_t first, uint32_t last, bool backwards,
 	uint32_t *ret_step, int *ret_id) TS_CHECK;
 
-/* To the next breakpoint, forwards or backwards; a stop is at the position right after submitting the command that
- * matched. Stops early when *interrupt becomes true (may be NULL). */
+/* Runs to the next breakpoint, forwards or backwards, and stops right after submitting the command
+ * that matched. Stops early when *interrupt becomes true (may be NULL). */
 struct err *replay_run(struct replay *r, bool backwards, const struct replay_breakpoint *bps, unsigned n,
 	volatile bool *interrupt, struct replay_stop *ret) TS_CHECK;
 
-/* To seq exactly, forwards only (ERR_USAGE when it lies behind): the commands between are executed without stops, and explicit
- * retirements are kept. */
+/* Runs to seq exactly, forwards only (ERR_USAGE when it is behind the position): commands in
+ * between are executed without stops, and explicit retirements are kept. */
 struct err *replay_until(struct replay *r, uint64_t seq, struct replay_stop *ret) TS_CHECK;
-/* Retires all that is submitted on the stream, and what that depends on. ERR_NOT_FOUND when it has nothing to finish. */
+/* Retires everything that is submitted on the stream, and what that depends on. ERR_NOT_FOUND when
+ * there is nothing to finish. */
 struct err *replay_finish_stream(struct replay *r, uint32_t stream, struct replay_stop *ret) TS_CHECK;
 
-/* As replay_run(), and stops also right after the last submitted command changed bytes of a watched range: forwards the next one,
- * backwards the last one before the position. A command that writes the same bytes again is no stop. Watching runs on the device: ERR_STATE
- * without an executor that can. */
+/* Like replay_run(), but also stops right after a command changed bytes of a watched range:
+ * forwards at the next one, backwards at the last one before the position. A command that writes
+ * the same bytes again is no stop. Watching needs a device: ERR_STATE without an executor that can
+ * run. */
 struct err *replay_watch(struct replay *r, bool backwards, const struct replay_watchpoint *ws, unsigned nws,
 	const struct replay_breakpoint *bps, unsigned nbps, volatile bool *interrupt, struct replay_stop *ret) TS_CHECK;
 
 struct replay_writer {
 	uint64_t seq;
-	bool certain; /* false: a launch that had a pointer into the allocation; it may not have written */
-	bool changed; /* the bytes were seen to change there; false for a copy or fill that may have written the same bytes */
+	/* false: a launch with a pointer into the allocation, which may not have written */
+	bool certain;
+	/* the bytes were seen to change; false for a copy or fill that may have written the same
+	 * bytes */
+	bool changed;
 };
-/* The last command up to the position that wrote to [addr, addr + size). Copies, fills and stream memory writes are known from the records,
- * to the byte; launches and graph launches by what they changed, on the device (a launch that wrote the same bytes again is not
- * seen), and without a device by their pointers. The position stays. ERR_NOT_FOUND when nothing in reach did: the sentence says since when. */
+/* Finds the last command up to the position that wrote to [addr, addr + size). Copies, fills and
+ * stream memory writes are known exactly from their records. Launches and graph launches are found
+ * on the device by what they changed (one that wrote the same bytes again is not seen), and without
+ * a device by their pointers. The position stays. ERR_NOT_FOUND when none in reach wrote: the
+ * sentence says since when. */
 struct err *replay_who_wrote(struct replay *r, uint64_t addr, uint64_t size, volatile bool *interrupt,
 	struct replay_writer *ret) TS_CHECK;
-/* Whether c writes to [addr, addr + size) by its record alone: a copy, a fill or a stream memory write that was executed. */
+/* Whether c writes to [addr, addr + size) by its record: a copy, a fill or a stream memory write
+ * that was executed. */
 bool replay_writes(const struct sbt_cmd *c, uint64_t addr, uint64_t size);
 
 #endif

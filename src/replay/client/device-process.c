@@ -257,7 +257,7 @@ static struct limit limit_of(const struct device *d)
 }
 
 /* Waits until the socket is ready for events, or readable: a dying replayer's message matters more
- * than ours. */
+ * than tsdb's requests. */
 static struct err *wait_for(struct device *d, short events, struct limit *l)
 {
 	for (;;) {
@@ -309,7 +309,8 @@ static struct err *flush(struct device *d)
 		if (errno != EAGAIN && errno != EWOULDBLOCK)
 			break;
 		TRY(wait_for(d, POLLOUT, &l));
-		/* readable while we were only talking: it is ending, or it broke the protocol */
+		/* readable although no reply is due: the replayer is ending, or it broke the
+		 * protocol */
 		struct pollfd p = {.fd = d->fd, .events = POLLIN | POLLOUT};
 		if (poll(&p, 1, 0) > 0 && (p.revents & (POLLIN | POLLHUP)) && !(p.revents & POLLOUT))
 			break;

@@ -33,7 +33,8 @@ static struct err *until_step(struct replay *r, uint64_t seq)
 	while (r->seq < seq) {
 		TRY(replay_peek(r, &c));
 		if (!c || c->seq > seq)
-			return replay_not_held(r, seq); /* look_up() found it, so the trace changed under us */
+			/* look_up() found it, so the trace has changed */
+			return replay_not_held(r, seq);
 		TRY(replay_submit(r, c, c->seq == seq));
 	}
 	return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside the room replay: the engine's parts, and the checkpoints that make going back quick.
+ * Private to the engine's files: its parts, and the checkpoints of the state that make going back
+ * quick.
  */
 #ifndef REPLAY_PRIVATE_H
 #define REPLAY_PRIVATE_H
@@ -14,7 +15,7 @@ struct mark {
 	uint64_t at, index, seq;
 };
 
-/* A state on the way, the first nmarks marks applied. */
+/* A checkpoint of the state, with the first nmarks marks applied. */
 struct point {
 	uint64_t seq, index;
 	unsigned nmarks;
@@ -38,7 +39,7 @@ void points_add(struct points *t, const struct state *s, unsigned nmarks);
 const struct point *points_find(const struct points *t, uint64_t seq, unsigned nmarks);
 /* The latest with index <= index and nmarks <= nmarks. */
 const struct point *points_find_index(const struct points *t, uint64_t index, unsigned nmarks);
-/* Forgets those with more than nmarks marks, and those after seq. */
+/* Drops those with more than nmarks marks, and those after seq. */
 void points_drop(struct points *t, uint64_t seq, unsigned nmarks);
 void points_free(struct points *t);
 
@@ -54,7 +55,8 @@ struct replay {
 	uint64_t base_index;	   /* base's commands */
 	struct state *s;
 	uint64_t seq, index;	   /* s's, kept here for speed; seq is 0 at the beginning */
-	const struct sbt_cmd *cmd; /* the cursor's; NULL at the beginning, or when the trace lacks it */
+	/* the cursor's; NULL at the beginning, or if the trace lacks it */
+	const struct sbt_cmd *cmd;
 	bool astray;		   /* the cursor is not just behind seq */
 
 	struct mark *marks; /* in the order they were made, so at rises */
@@ -70,29 +72,31 @@ struct err *replay_align(struct replay *r) TS_CHECK;
 struct err *replay_peek(struct replay *r, const struct sbt_cmd **ret) TS_CHECK;
 /* Executes and applies what replay_peek() returned. */
 struct err *replay_submit(struct replay *r, const struct sbt_cmd *c, bool wait) TS_CHECK;
-/* To the last command with a seq <= seq that is at most the trace's index-th, with the first nmarks marks. The position only
- * changes when that, and the executor's seek, succeeds. */
+/* Goes to the last command with a seq <= seq that is at most the trace's index-th, with the first
+ * nmarks marks. The position changes only if that, and the executor's seek, succeeds. */
 struct err *replay_jump(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks) TS_CHECK;
 /* Number of the marks that were made before the position reached seq. */
 unsigned replay_marks_before(const struct replay *r, uint64_t seq);
-/* Ends every move: e when there is one, else fills *ret. */
+/* Called at the end of every move: returns e if there is one, else fills *ret. */
 struct err *replay_stopped(struct replay *r, struct err *e, enum replay_why why, struct replay_stop *ret) TS_CHECK;
 
-/* The same with the executor left where it is; where it must be by then, or unable to get there. */
+/* The same without moving the executor, which must go there by itself, or cannot. */
 struct err *replay_jump_state(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks) TS_CHECK;
-/* The same in two parts: what it takes is done by a thread from start to end, while the executor goes there. Until the end nothing of r may be
- * used. take false: it did not get there, and r is where it was. */
+/* The same in two parts: a thread makes the state between start and end, while the executor goes
+ * there. Before the end nothing of r may be used. take false: the executor did not get there, and r
+ * stays where it was. */
 struct replay_ahead;
 struct replay_ahead *replay_ahead_start(struct replay *r, uint64_t seq);
 struct err *replay_ahead_end(struct replay_ahead *a, bool take) TS_CHECK;
-/* Retires by the user's wish. */
+/* Notes an explicit retirement. */
 void replay_mark(struct replay *r, uint64_t seq);
-/* That the trace, or the window, does not hold seq. */
+/* Makes the error that the trace, or the window, does not have seq. */
 struct err *replay_not_held(const struct replay *r, uint64_t seq) TS_CHECK;
-/* NULL when seq is within reach and the trace holds it; 0 always is. */
+/* Returns NULL if seq is within reach and in the trace; 0 always is. */
 struct err *replay_look_up(struct replay *r, uint64_t seq) TS_CHECK;
-/* Has the executor, which must have run, execute up to seq, which lies ahead, without looking at what lies between. *why is set only when
- * it was interrupted; then the position is where it got to. */
+/* Makes the executor, which must have `run`, execute up to seq, which is ahead, without looking at
+ * the commands in between. *why is set only when it was interrupted; the position is then where it
+ * got to. */
 struct err *replay_run_to(struct replay *r, uint64_t seq, enum replay_why *why) TS_CHECK;
 /* Waits for the executor. */
 struct err *replay_settle(struct replay *r) TS_CHECK;
@@ -117,16 +121,17 @@ void matcher_init(struct matcher *m, struct sbt_reader *trace, const struct repl
 void matcher_deinit(struct matcher *m);
 /* The id of the first breakpoint that matches, or 0. */
 int matcher_match(const struct matcher *m, const struct sbt_cmd *c);
-/* As for a command, but of breakpoints that are about nodes, too, and c a step of a launch. */
+/* The same for breakpoints that are about nodes, too; c is a step of a launch. */
 int matcher_match_node(const struct matcher *m, const struct sbt_cmd *c);
-/* nodes.c: the first (or last) step of a graph launch, of those from first to last, that matches; *ret_id 0: none. s has the graph as it is then. */
+/* nodes.c: the first (or last) step from first to last of a graph launch that matches; *ret_id 0:
+ * none. s has the graph in its form at the launch. */
 struct err *nodes_match(struct matcher *m, const struct state *s, const struct sbt_cmd *launch, uint32_t first, uint32_t last, bool backwards,
 	uint32_t *ret_step, int *ret_id) TS_CHECK;
-/* What of c a state has to know so that nodes_match() can be asked about later launches. */
+/* Whether a state must know c so that nodes_match() can be called for later launches. */
 bool nodes_learn(const struct sbt_cmd *c);
 /* The last match on a node of a launch with lo <= seq < hi; *ret_id 0: none. */
 struct err *nodes_scan(struct replay *r, struct matcher *m, uint64_t lo, uint64_t hi, uint64_t *ret_seq, uint32_t *ret_step, int *ret_id) TS_CHECK;
-/* The last command with lo <= seq < hi that matches; *ret_id is left alone when there is none. */
+/* The last command with lo <= seq < hi that matches; *ret_id is unchanged when there is none. */
 struct err *matcher_scan(struct replay *r, const struct matcher *m, uint64_t lo, uint64_t hi, uint64_t *ret_seq, int *ret_id) TS_CHECK;
 
 #endif
