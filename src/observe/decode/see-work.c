@@ -108,7 +108,7 @@ static struct err *copied(struct seen *x, const struct memory_asked *a)
 	struct sbt_cmd_copy *k = &x->cmd.u.copy;
 
 	TRY(on_stream(x, a->stream, &k->stream));
-	/* Where the addresses decide the driver finds the direction out; we cannot ask. */
+	/* The driver finds the direction from the addresses. tsdb cannot ask it. */
 	k->pageable = (k->dir == SBT_COPY_H2D || k->dir == SBT_COPY_D2H) && !seen_pinned(x, k->dir == SBT_COPY_H2D ? k->src : k->dst);
 	return seen_send(x, SBT_COPY);
 }
