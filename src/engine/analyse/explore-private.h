@@ -55,7 +55,8 @@ struct explorer {
 /* Explores the window as it is: a graph launch is one command. */
 struct err *explore_plain(
 	struct engine *en, const struct explore_options *o, struct explore_result *ret) TS_CHECK;
-/* A new file for a trace that nobody else has; a path for the caller, who removes it. */
+/* Makes a new file for a trace, with a name of its own; returns its path for the caller, who
+ * removes the file. */
 struct err *explore_temp_file(char **ret) TS_CHECK;
 /* The window with its graph launches taken apart. */
 struct err *explore_expanded(

@@ -43,7 +43,7 @@ struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char
 	return NULL;
 }
 
-/* The device that the trace's head names: the first one known, or the one that c tells of. */
+/* The device that the trace's head names: the first one known, or the one in c. */
 static void describe_gpu(struct recorder *r, const struct sbt_cmd *c, struct sbt_meta *m, char *name, size_t n)
 {
 	struct state_device d;
