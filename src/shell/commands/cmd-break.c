@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Breakpoint commands. A kernel that the program has not shown yet is no reason to ask: the breakpoint is pending.
+ * Breakpoint commands. For a kernel that the program has not shown yet no question is asked: the
+ * breakpoint is pending.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * replay racecheck, and what `set softgpu racecheck on` finds on the way; see races.h. A live program writes its races into a file of ours, as
- * records: its standard error is its own.
+ * replay racecheck, and the races found while `set softgpu racecheck` is on; see races.h. A live
+ * program writes its races as records into a file that tsdb makes, because its standard error is
+ * its own.
  */
 #include <errno.h>
 #include <fcntl.h>

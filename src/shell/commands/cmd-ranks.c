@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rank, info ranks: which trace of an open set commands are about.
+ * rank, info ranks: the trace of an open set that commands refer to.
  */
 #include <inttypes.h>
 #include "shell/print/ranks-view.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands that make the program go: run, start, continue, next, finish, kill, file, handle, info signals, info program.
+ * Commands that run the program: run, start, continue, next, finish, kill, file, handle, info
+ * signals, info program.
  */
 #include <inttypes.h>
 #include <stdlib.h>

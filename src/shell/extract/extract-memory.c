@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an extracted launch could reach: allocations that its parameters point into, its module's globals, and what these held before and after it, read
- * from a replay. The surprise: pointers in memory are not followed, for nothing tells them from numbers; --all takes every allocation.
+ * The memory that an extracted launch could reach: allocations that its parameters point into, its
+ * module's globals, and their contents before and after it, read from a replay. The surprise:
+ * pointers in memory are not followed, because they look like numbers; --all takes every
+ * allocation.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `tsdb extract FILE --kernel GLOB -o DIR`: one launch of a trace as a C program that stands alone: its code, the memory that its
- * parameters point into and what that memory held afterwards. The contents come from a replay on a device, not from the recording, which
- * holds them at the window's ends only.
+ * `tsdb extract FILE --kernel GLOB -o DIR`: writes one launch of a trace as an independent C
+ * program: its code, the memory that its parameters point into, and that memory's contents
+ * afterwards. The contents come from a replay on a device, not from the recording, which has them
+ * only at the window's ends.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -76,7 +76,7 @@ struct capture_plan {
 	bool failed; /* writing failed */
 	bool ending; /* `capture stop` was entered; the agent's end of the span is awaited */
 	bool in_span, asking; /* with ending: a span was on, and capture_stop() waits for it */
-	/* this capture goes on without memory, which exceeded the limit; the user was told */
+	/* this capture goes on without memory, which exceeded the limit; a message said so */
 	bool declined;
 	bool no_memory; /* the same, for any capture of a batch */
 	bool stacks_off; /* `record --no-stacks` */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What commands are about: the live program or the replay, see enum focus.
+ * What commands refer to: the live program or the replay, see enum focus.
  */
 #include "replay/replay.h"
 #include "shell/print/graph.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Followed children, see follow.h. A child costs a control block from its birth and a session of its own, with a recorder in it, from the moment
- * that an agent comes up in it: shells and wrappers never get that far. Surprise: an event is acted on only after the children that
- * were born before it have been taken, for a process that has ended takes its untaken children with it.
+ * Followed children, see follow.h. A child has a control block from its birth, and a session with a
+ * recorder from the moment that an agent starts in it: shells and wrappers never get that far.
+ * Surprise: an event is acted on only after the children born before it have been taken, because
+ * freeing a process that has ended frees its untaken children.
  */
 #include "base/json-put.h"
 #include "shell/live/follow.h"

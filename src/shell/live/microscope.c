@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Going into a launch, moving in it, saying where it stands; see microscope.h. The surprise: the replay may stand right before a launch
- * that breaks the device. It can be entered all the same: that is how to see why.
+ * Goes into a launch, moves in it, prints where it is; see microscope.h. The surprise: the replay
+ * may be right before a launch that breaks the device. The launch can be entered all the same: that
+ * is how to see the reason.
  */
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What check.c found, told as text and as JSON.
+ * Prints what check.c found, as text and as JSON.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See fault.h. The software GPU says which launch it was, by its correlation id; where that is not among the last commands it is looked for by its kernel
- * among those that are not known to have finished. A driver that names no kernel leaves all of these.
+ * Prints faults, see fault.h. The software GPU identifies the launch by its correlation id. If that
+ * is not among the last commands, the launch is looked for by its kernel among those not known to
+ * have finished. A driver that names no kernel leaves all of these.
  */
 #include "shell/print/fault.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All ranks of a set in one timeline, and what the set holds; see ranks.h. Within a rank commands stay in order of seq, whatever their times say: a
- * rank's next command is taken to come no earlier than the one before.
+ * Prints all ranks of a set in one timeline, and what the set contains; see ranks.h. Within a rank
+ * commands stay in order of seq, whatever their times are: a rank's next command is assumed to come
+ * no earlier than the previous one.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tsdb demo race: the tutorial of docs/nondeterminism.md, run. Every step is tsdb itself, started anew with the words that are shown, so what is
- * shown can be typed.
+ * tsdb demo race: runs the tutorial of docs/nondeterminism.md. Every step is tsdb itself, started
+ * with the words that are shown, so the user can type what is shown.
  */
 #include <errno.h>
 #include <limits.h>

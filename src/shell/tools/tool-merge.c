@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `tsdb merge`: traces of the ranks of a job become a set (ranks.h) with one clock. Hosts' clocks are compared at kernels that meet: a collective
- * ends on no rank before it has started on all, and ends on all within microseconds. The k-th of a name on one rank is the k-th on another; where
- * counts differ, or a match contradicts the fit, the ranks did not meet as was thought, and their clocks are taken as they are.
+ * `tsdb merge`: makes a set (ranks.h) with one clock from the traces of a job's ranks. Hosts'
+ * clocks are compared at kernels that meet: a collective ends on no rank before it has started on
+ * all, and ends on all within microseconds. The k-th launch of a name on one rank meets the k-th on
+ * another. If the counts differ, or a match contradicts the fit, that assumption was wrong, and the
+ * ranks' clocks are used unchanged.
  */
 #include <inttypes.h>
 #include <stdlib.h>

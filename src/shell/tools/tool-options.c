@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See tool-options.h. --on none is refused here, once for all: it is what a session without a device is set to, and a tool has nothing to do then.
+ * Options of several tools, see tool-options.h. --on none is refused here for all of them: it means
+ * a session without a device, with which a tool can do nothing.
  */
 #include "shell/tools/tool-options.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How the GPU times in a trace go with the host's clock, device by device: no work runs before its call, nor after a wait for it has ended (clocks.h).
- * Devices that both keep within their bounds are on one clock. Surprise: the bounds can prove a clock wrong but not right; how far apart they are
- * says how much is known.
+ * Compares the GPU times in a trace with the host's clock, device by device: no work runs before
+ * its call, nor after a wait for it has ended (clocks.h). Devices that both keep within their
+ * bounds are on one clock. Surprise: the bounds can prove a clock wrong but not right; their
+ * distance shows how much is known.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A replay inside graph launches. The engine stands at the launch all the while, and knows nothing of steps but how to have the device go to one;
- * where in the launch the session is, is kept here, and forgotten as soon as the engine moves.
+ * A replay inside graph launches. The engine's position is the launch all the time; it can only
+ * make the device go to a step. The session's step within the launch is kept here, and forgotten
+ * when the engine moves.
  */
 #include <inttypes.h>
 #include <stdlib.h>
