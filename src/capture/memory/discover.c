@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory from before; see discover.h. Address space is looked through in granules of 2 MiB, which is what the vendor's allocator hands out
- * (FACTS: allocation granularity) and divides for small allocations. A bit a granule says that it needs no more questions, so what a known pointer costs
- * a launch is the test of a bit.
+ * Memory from before the agent came; see discover.h. The address space is searched in granules of 2
+ * MiB, the vendor's allocation granularity (FACTS: allocation granularity), which it divides for
+ * small allocations. One bit for each granule says that it needs no more questions, so a known
+ * pointer costs a launch only the test of a bit.
  */
 #include "capture/memory/discover.h"
 
@@ -25,22 +26,26 @@
 #define QUESTIONS (4ull << 20)		  /* in a run over everything: some 150 ns each */
 #define NOTHING_BITS 12
 #define FOUND_MAX 65536u
-#define BURST 512u			  /* questions in a row, while nobody waits for the answers */
-#define MISSED_MAX 64 /* given up: calls that allocate are under way all the time */
+#define BURST 512u /* questions in a row, while no thread waits for the answers */
+/* granules given up, because calls that allocate are under way all the time */
+#define MISSED_MAX 64
 #define PATIENCE 200			  /* tries of 100 us: until no allocating call is under way */
 
 _Atomic uint32_t discover_on;
 static struct {
 	_Atomic uint64_t *asked;  /* bits: no more questions */
-	_Atomic uint64_t *coarse; /* bits: asked at the steps of the run over everything alone, and nothing was there */
-	struct map freed;	 /* address -> 1: freed since, or being freed */
+	/* bits: asked only at the steps of the search of everything, and nothing was there */
+	_Atomic uint64_t *coarse;
+	struct map freed;	 /* address -> 1: freed since the agent came, or being freed */
 	_Atomic uint64_t begun, over; /* calls that allocate */
 	_Atomic uint32_t hurry;
-	_Atomic uint64_t nothing[1u << NOTHING_BITS]; /* words that are no address of old memory */
+	/* words that are no addresses of old memory */
+	_Atomic uint64_t nothing[1u << NOTHING_BITS];
 	_Atomic uint32_t complete, swept; /* swept: complete, or some places were given up */
 	struct spin looking;	 /* of found */
 	struct driver_memory *found; /* FOUND_MAX */
-	uint64_t allocations, bytes; /* taken over so far, by the sweep and by commands that met them; under looking */
+	/* introduced so far, by the search and by commands that named them; under looking */
+	uint64_t allocations, bytes;
 } discover;
 
 /* ---- granules ------------------------------------------------------------------------------------------------------------ */
@@ -94,7 +99,8 @@ static uint32_t owner_of(struct thread *t, const struct driver_memory *f)
 	return best->id;
 }
 
-/* True when it is new. Under ids.first_sight, which a FREE takes before it gets its number (freeing()): the record comes before that. */
+/* Introduces an allocation; returns true if it is new. Called under ids.first_sight, which a FREE
+ * takes before it gets its number (freeing()), so the record comes before that. */
 static bool take_over(struct thread *t, const struct driver_memory *f)
 {
 	const uint32_t ctx = owner_of(t, f);
@@ -112,13 +118,13 @@ static bool take_over(struct thread *t, const struct driver_memory *f)
 	return mine;
 }
 
-/* Whether no call that allocates was on its way at any time since begun was `since`. */
+/* Whether no call that allocates was under way at any time since begun was `since`. */
 static bool nothing_allocated(uint64_t since)
 {
 	return atomic_load(&discover.over) == since && atomic_load(&discover.begun) == since;
 }
 
-/* Waits until no call that allocates is under way, for a moment at least. */
+/* Waits until no call that allocates is under way, at least for a moment. */
 static bool settle(unsigned patience)
 {
 	for (unsigned i = 0; i < patience && agent_live(); i++) {
@@ -131,7 +137,8 @@ static bool settle(unsigned patience)
 
 /* ---- one granule ----------------------------------------------------------------------------------------------------------- */
 
-/* All that the driver has in [from, from + GRANULE), into discover.found. first: the first address that it knows there. */
+/* Puts all that the driver has in [from, from + GRANULE) into discover.found. first: the first
+ * address that it knows there. */
 static uint32_t look_through(uint64_t first, uint64_t end, uint32_t n)
 {
 	for (uint64_t at = first; at < end && n < FOUND_MAX;) {
@@ -147,7 +154,8 @@ static uint32_t look_through(uint64_t first, uint64_t end, uint32_t n)
 	return n;
 }
 
-/* Asks about the granule of addr, grain by grain, and takes over what there is. False: not now. */
+/* Asks about the granule of addr, grain by grain, and introduces what is there. Returns false if
+ * that is not possible now. */
 static bool look_at(struct thread *t, uint64_t addr, unsigned patience)
 {
 	const uint64_t from = addr & ~(GRANULE - 1);
@@ -186,7 +194,8 @@ static bool measure(void *arg, const struct area *a)
 	return false;
 }
 
-/* A hit: the whole granule is gone through, and so is that of the allocation's last byte; those in between are all its own. */
+/* After a hit searches the whole granule, and that of the allocation's last byte; those in between
+ * are the allocation's. */
 static uint64_t hit(struct sweep *s, const struct driver_memory *f, uint64_t at)
 {
 	const uint64_t last = f->addr + f->size - 1, first = f->addr & ~(GRANULE - 1);
@@ -199,7 +208,8 @@ static uint64_t hit(struct sweep *s, const struct driver_memory *f, uint64_t at)
 	return last + 1;
 }
 
-/* Questions take the driver's locks: the program's launches would wait for them. So they take a third of the time. */
+/* Questions take the driver's locks, for which the program's launches would wait. So they are asked
+ * a third of the time. */
 static void pause_sometimes(struct sweep *s)
 {
 	if (++s->burst % BURST || atomic_load_explicit(&discover.hurry, memory_order_relaxed))
@@ -229,7 +239,8 @@ static bool sweep_area(void *arg, const struct area *a)
 		const uint64_t next = (at + step) & ~(step - 1);
 		at = past > next ? past : next;
 	}
-	/* What lies between two steps is found when a command names it. Elsewhere nothing can be: what is mapped only later is not old. */
+	/* Memory between two steps is found when a command names it. Elsewhere there can be none:
+	 * memory that is mapped later is not old. */
 	for (uint64_t g = a->start & ~(GRANULE - 1); g < end && (s->sums->step > GRAIN || s->sums->missed); g += GRANULE)
 		if (!was_asked(g))
 			set(discover.coarse, g);
@@ -263,8 +274,9 @@ bool discover_is_complete(void)
 
 /* ---- what is met -------------------------------------------------------------------------------------------------------------- */
 
-/* Asking costs a launch 0.15 us for each word of its arguments that could be a pointer, and some have hundreds. So with the address space looked through
- * only the places between its steps are asked, each once and all of it. */
+/* Asking costs a launch 0.15 us for each word of its arguments that could be a pointer, and some
+ * have hundreds. So after the search only the places between its steps are asked about, each once
+ * and completely. */
 static void met_late(struct thread *t, uint64_t word)
 {
 	const uint64_t g = word / GRANULE, bit = 1ull << (g % 64);
@@ -274,7 +286,8 @@ static void met_late(struct thread *t, uint64_t word)
 		atomic_fetch_and_explicit(&discover.coarse[g / 64], ~bit, memory_order_relaxed);
 }
 
-/* Before that most words are no pointers, and the same ones every time. Old memory does not begin to exist, so the answer stays true. */
+/* Before the search is done: most words are no pointers, and the same words come again. Old memory
+ * does not appear later, so the answer stays true. */
 static _Atomic uint64_t *nothing_at(uint64_t word)
 {
 	return &discover.nothing[(word * 0x9e3779b97f4a7c15ull) >> (64 - NOTHING_BITS)];
@@ -300,7 +313,7 @@ static void met(struct thread *t, uint64_t word)
 			return;
 }
 
-/* Some kernels have hundreds of words: with the address space looked through, each costs the test of a bit. */
+/* Some kernels have hundreds of words: after the search, each costs the test of a bit. */
 static void met_args(struct call *c)
 {
 	const struct sbt_blob *args = &c->cmd.u.launch.args;
@@ -315,7 +328,7 @@ static void met_args(struct call *c)
 	}
 }
 
-/* From here on it cannot be taken over any more: the caller's FREE is about to get its number. */
+/* Called when a FREE is about to get its number: the allocation cannot be introduced after this. */
 static void freeing(struct call *c)
 {
 	met(c->t, c->cmd.u.free.addr);
@@ -349,7 +362,8 @@ void discover_exit(const struct call *c)
 	if (c->cmd.kind == SBT_ALLOC) {
 		if (!c->cmd.result)
 			map_remove(&discover.freed, c->cmd.u.alloc.addr);
-		/* A call that was on its way when the agent came was not counted when it began, and is not seen here either. */
+		/* A call that was under way when the agent came was not counted at its beginning,
+		 * and is not seen here. */
 		atomic_fetch_add(&discover.over, 1);
 	} else if (c->cmd.kind == SBT_FREE && c->cmd.result) {
 		map_remove(&discover.freed, c->cmd.u.free.addr);
@@ -368,12 +382,13 @@ bool discover_withdraw(struct thread *t, uint64_t addr, uint64_t size)
 		cmd.u.free = (struct sbt_cmd_free){ .addr = addr, .mem = mem ? mem - 1 : SBT_MEM_DEVICE, .stream = SBT_NO_ID };
 		record_now(t, &cmd, SBT_F_SYNTHETIC);
 	}
-	(void)map_put(&discover.freed, addr, 1); /* also where it has not been found yet */
+	(void)map_put(&discover.freed, addr, 1); /* even if it has not been found yet */
 	spin_unlock(&ids.first_sight);
 	return was_found;
 }
 
-/* A free that was under way when the agent came is seen by nobody: the driver had the allocation when it was asked, and has it no more. */
+/* Finds allocations whose free was under way when the agent came, and so was not seen: the driver
+ * had them when it was asked, and has them no more. */
 void discover_verify(struct thread *t)
 {
 	struct live l;
