@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launches that may begin before the launch in front of them on their stream has finished (programmatic dependent launch). PTX ISA 9.0,
+ * Tracks launches that may begin before the launch in front of them on their stream has finished (programmatic dependent launch). PTX ISA 9.0,
  * griddepcontrol; CUDA programming guide 13, "Programmatic Dependent Launch and Synchronization":
  * - Such a launch begins once every block of the launch in front has ended or executed griddepcontrol.launch_dependents (its trigger). The
- *   trigger makes no memory visible: where it is placed changes nothing about who may read what.
+ *   trigger makes no memory visible: where it is placed changes nothing about which reads are safe.
  * - griddepcontrol.wait returns when the launch in front is complete and its memory is visible to the whole waiting grid. Nothing is implied
  *   about launches further in front: they are complete only if the one in front had waited for them itself.
  * - A launch without the attribute begins behind all earlier work of its stream.
@@ -50,15 +50,17 @@ enum order_early_flags {
 	ORDER_EARLY_LOOSE = 128,  /* of the launches in front that may begin early, one is not known to wait */
 };
 
-/* What the last launch of a stream tells those behind it. Zeroes: there is none. */
+/* What is ordered before launches behind the last launch of a stream. Zeroes: there is none. */
 struct early {
 	uint64_t kernel; /* of that launch */
 	uint64_t seq; /* of it; 0: the last work was none, so what follows comes behind it */
-	struct clock *start, *done; /* what its beginning, and its completion, tell; NULL both: made of the following */
+	struct clock *start, *done; /* what is ordered before its beginning, and before its end;
+				     * NULL both: computed from the following */
 	struct clock *base; /* of a launch in the usual order: item index of lane */
 	uint32_t lane, index;
 	struct clock *since; /* what the stream has waited for since */
-	struct clock *pending; /* launches besides the lane that nothing on it was ordered behind yet */
+	struct clock *pending; /* ends of launches on side lanes, which nothing on the lane is
+			        * ordered behind yet */
 	uint64_t pending_seq;
 	bool between;
 	bool loose; /* it, or one in front that may begin early, is not known to wait */
@@ -84,13 +86,15 @@ static inline bool early_records(const struct sbt_cmd *c)
 void early_free(struct early *e);
 /* A launch in the usual order, item index of lane, which happens after base. */
 void early_usual(struct early *e, uint64_t seq, struct clock *base, uint32_t lane, uint32_t index);
-/* A launch that begins and is complete knowing that; takes both clocks. */
+/* A launch whose beginning happens after start and whose end happens after done; takes both
+ * clocks. */
 void early_launched(struct early *e, uint64_t seq, struct clock *start, struct clock *done, uint16_t doubts);
 /* Other work: what follows comes behind it. */
 void early_over(struct early *e);
 /* The stream waited for what c knows. */
 void early_joined(struct early *e, struct clock *c);
-/* What a launch behind it knows when it begins, and when it has waited. References for the caller. */
+/* What a launch behind it happens after: when it begins, and when it has waited. References for the
+ * caller. */
 struct clock *early_begin(const struct early *e);
 struct clock *early_waited(const struct early *e);
 

@@ -29,7 +29,8 @@ struct order_range {
 };
 /* Whether bytes of any of nr ranges are in doubt right before command seq (UINT64_MAX: at the end). One pass over the window. */
 bool order_flow_reaches(const struct order_flow *f, const struct order_doubt *d, size_t n, uint64_t seq, const struct order_range *r, size_t nr);
-/* Of n causes, which have `each` doubts one behind the other, the first that reaches one of the ranges; SIZE_MAX: none. A few passes. */
+/* The first of n causes whose doubts reach one of the ranges; SIZE_MAX: none. d has n * each
+ * doubts, `each` for each cause in turn. A few passes over the window. */
 size_t order_flow_first(const struct order_flow *f, const struct order_doubt *d, size_t n, size_t each, uint64_t seq, const struct order_range *r, size_t nr);
 /* Whether command a runs after command b: true for the higher seq, unless one of them is kept back
  * by a wait for a value that was written later. */

@@ -4,10 +4,11 @@
  * that its commands touch, and the pairs that touch the same bytes without an edge between them.
  * Pure: it needs a trace and its state, no device and no process.
  *
- * Every answer has a tier. CERTAIN: both accesses are known to the byte, and no edge the program made orders them. LIKELY: one of them
- * writes bytes that the other one, a kernel, was given the address of. POSSIBLE: at least one of them is a kernel of which only
- * the arguments are known, so it may touch less than the allocation it was given. A source of exact access sets (struct order_source)
- * turns the latter two into certain ones or takes them away.
+ * Every answer has a tier. CERTAIN: both accesses are known to the byte, and no edge the program
+ * made orders them. LIKELY: one of them writes bytes that the other one, a kernel, was given the
+ * address of. POSSIBLE: at least one of them is a kernel of which only the arguments are known, so
+ * it may touch less than the allocation it was given. With a source of exact access sets (struct
+ * order_source) the latter two become certain or disappear.
  */
 #ifndef ORDER_ORDER_H
 #define ORDER_ORDER_H
@@ -91,7 +92,9 @@ enum order_unread { ORDER_NO_COPY, ORDER_OVERWRITTEN, ORDER_FREED, ORDER_ENDED }
 enum order_staged { ORDER_NOT_STAGED, ORDER_STAGED, ORDER_STAGED_SMALL };
 struct order_race {
 	struct order_party a, b; /* a.seq <= b.seq */
-	enum order_unread unread; /* a is such a copy, and b the host, which may read there before command b.seq did that (ENDED: the last one) */
+	enum order_unread unread; /* a is such a copy; b is the host, which may have read there
+				   * before command b.seq overwrote or freed it (ENDED: the last
+				   * one) */
 	enum order_tier tier;
 	uint64_t addr, size;	 /* bytes both touch: the first range of them in the first pair */
 	uint64_t alloc, alloc_size; /* the allocation they lie in; 0 when in none */
@@ -166,7 +169,8 @@ struct err *order_open(struct order **ret, struct sbt_reader *trace, const struc
 void order_close(struct order *o);
 /* Whether a is finished before b begins, in every run of the program. False for commands that are no work. */
 bool order_before(const struct order *o, uint64_t a, uint64_t b);
-/* False when seq is not in the graph: it neither runs on a stream nor tells the host anything. */
+/* False when seq is not in the graph: it neither runs on a stream nor shows the host that something
+ * is finished. */
 bool order_item(const struct order *o, uint64_t seq, struct order_item *ret);
 uint32_t order_stream_of(const struct order *o, uint32_t lane); /* SBT_NO_ID: the host */
 /* The i-th item in order of seq; false past the end. */

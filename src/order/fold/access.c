@@ -26,7 +26,8 @@ void order_access_add(struct order_accesses *l, uint64_t addr, uint64_t end, enu
 	l->a[l->n++] = (struct order_access){addr, end, how};
 }
 
-/* Memory of the program that no call allocated is the host's own affair: it is read or written before the call returns, or while it runs. */
+/* False for host memory that no call allocated: it is read or written before the call returns, or
+ * while it runs. */
 static bool shared(const struct state *s, uint64_t addr, bool host_side)
 {
 	struct state_alloc a;
@@ -39,7 +40,7 @@ static bool has_gaps(const struct sbt_rows *r)
 	return sbt_rows_size(r) > r->width * r->height * r->depth;
 }
 
-/* Of too many rows, what lies between them is counted, and nothing of it is certain. */
+/* Too many rows become one range that may be touched, with the bytes between them. */
 static void rows(struct order_accesses *l, const struct sbt_rows *r, enum order_how how)
 {
 	if (!has_gaps(r) || r->height > ROWS_MAX || r->depth > ROWS_MAX / r->height) {

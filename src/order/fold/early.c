@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a stream's last launch tells those that may begin early, see early.h. Clocks of launches in the usual order are made when somebody asks:
- * most traces have no others.
+ * What is ordered before launches that may begin early, see early.h. Clocks of launches in the
+ * usual order are made only when they are needed: most traces have no others.
  */
 #include <stdlib.h>
 #include "order/early.h"

@@ -216,7 +216,7 @@ static void written(struct feed *f, struct write *w)
 	p->value = w->value;
 }
 
-/* All that c writes to what is waited for is there. */
+/* Notes that c has been executed: what it writes to waited-for words is there. */
 static void executed(struct feed *f, uint64_t seq)
 {
 	for (size_t i = kept_row_from(f->writes, f->nwrites, sizeof *f->writes, seq);
@@ -258,7 +258,8 @@ static void conclude(struct feed *f, size_t place)
 	only->value = p->wait.value;
 }
 
-/* At the first wait, with all before it executed. */
+/* Finds all waits and writes of the range. Called at the first wait; all commands before it have
+ * been executed. */
 static struct err *scan(struct feed *f, uint64_t now)
 {
 	f->scanned = true;

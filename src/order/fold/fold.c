@@ -15,7 +15,7 @@ struct lane {
 	uint32_t index;	      /* items so far */
 	uint64_t seq;	      /* of the last one */
 	struct clock *base;   /* what the next one happens after, besides those before it on the lane */
-	struct clock *point;  /* base with the lane itself at point_index; made when somebody asks */
+	struct clock *point;  /* base with the lane itself at point_index; made when needed */
 	uint32_t point_index;
 	uint32_t seen_default; /* items of the default stream that it waits for already */
 	bool unseen_by_default, unseen_by_ctx;
@@ -35,7 +35,7 @@ struct context {
 
 struct thread {
 	uint64_t begin;	  /* the sync it is inside of; 0 */
-	struct moment to; /* what the end of that will tell */
+	struct moment to; /* what is known to be finished when that sync ends */
 	uint32_t lane;
 };
 
@@ -53,7 +53,7 @@ struct fold {
 	struct thread *threads; /* by number */
 	uint32_t nthreads;
 	struct values values;
-	uint32_t host; /* lane of all threads; UINT32_MAX: none yet, or told apart */
+	uint32_t host; /* lane of all threads; UINT32_MAX: none yet, or threads_apart */
 	bool threads_apart;
 	void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via);
 	void *edge_arg;
@@ -64,7 +64,8 @@ struct fold {
 	bool early_in_order, small_copies_finish;
 	bool doubt;	       /* fold_doubt() */
 	bool attribute_events; /* some launch has recorded an event by an attribute */
-	struct clock *by_attribute; /* for orders of whole commands: what such launches tell when they have ended */
+	struct clock *by_attribute; /* for orders of whole commands: the clock after the ends of
+				     * such launches */
 	struct order_item before_wait; /* lane UINT32_MAX: none */
 	struct sbt_cmd_batch leaves[LEAVES_MAX]; /* fold_leaves(): addr and value */
 	unsigned nleaves;
@@ -193,7 +194,7 @@ static struct context *context(struct fold *f, uint32_t id)
 	return &f->contexts[id];
 }
 
-/* What kind of stream it is; a trace that begins in the middle may tell only later. */
+/* What kind of stream it is; in a trace that begins in the middle this may be known only later. */
 static void learn(struct fold *f, const struct state *s, uint32_t lane)
 {
 	struct lane *l = &f->lanes[lane];
@@ -465,7 +466,7 @@ static struct moment *event(struct fold *f, uint64_t id)
 	return &f->events[id];
 }
 
-/* What waiting, or a query that says yes, tells about. */
+/* What is finished when such a wait ends, or such a query says yes. */
 static struct moment awaited(struct fold *f, const struct state *s, const struct sbt_cmd *c, uint64_t scope, uint64_t stream,
 	uint64_t ev)
 {
@@ -819,7 +820,9 @@ static void wait_for_begun(struct fold *f, uint32_t lane, const struct moment *e
 	take_doubt(f, lane, e->doubt);
 	if (e->begun)
 		join(f, lane, e->begun);
-	l->waited_for_any |= l->ahead.index && l->ahead.seq != e->seq; /* one is kept: of the other no more is said */
+	l->waited_for_any |= l->ahead.index && l->ahead.seq != e->seq; /* only one is kept; what
+								        * is known of the other
+								        * is lost */
 	moment_drop(&l->ahead);
 	l->ahead = *e;
 	clock_ref(l->ahead.clock);
@@ -834,7 +837,8 @@ static uint16_t behind_begun(struct fold *f, uint32_t lane, const struct sbt_cmd
 
 	if (!a->index || c->kind == SBT_STREAM_WAIT || c->kind == SBT_EVENT_RECORD)
 		return 0;
-	if (clock_at(f->lanes[lane].base, a->lane) >= a->index) { /* it has ended, as something else told */
+	if (clock_at(f->lanes[lane].base, a->lane) >= a->index) { /* it is known to have ended,
+								   * by another edge */
 		moment_drop(a);
 		return 0;
 	}

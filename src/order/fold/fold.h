@@ -27,7 +27,8 @@ enum order_edge {
 	ORDER_EDGE_HOST,    /* submitted after the host had learned or done it */
 	ORDER_EDGE_LEARNED, /* the host's wait or query returned that it is finished */
 	ORDER_EDGE_VALUE,   /* a stream memory wait for the value that another stream wrote */
-	ORDER_EDGE_BEGUN,   /* a programmatic dependent launch begins after the launch in front has begun */
+	ORDER_EDGE_BEGUN,   /* behind a launch's beginning: a programmatic dependent launch, or a
+			     * wait for the launch's own event */
 	ORDER_EDGE_WAITED,  /* and it touches nothing before it has waited for that one */
 };
 
@@ -35,7 +36,8 @@ enum order_edge {
 struct order_item {
 	uint64_t seq;
 	uint32_t lane, index; /* index from 1 */
-	struct clock *clock;  /* owned by the fold; until its lane goes on, or as long as whoever took a reference keeps it */
+	struct clock *clock;  /* owned by the fold until its lane goes on; take a reference to
+			       * keep it longer */
 	uint16_t early;	      /* enum order_early_flags */
 	uint64_t behind;      /* with flags: the launch in front */
 };
@@ -54,13 +56,14 @@ void fold_on_edge(struct fold *f, void (*edge)(void *arg, uint64_t from, enum or
 void fold_on_early(struct fold *f, bool (*early)(void *arg, uint64_t seq, struct order_early *ret), void *arg);
 /* code() returns what a kernel's code says; used for launches of which early() knows nothing. */
 void fold_on_code(struct fold *f, bool (*code)(void *arg, uint64_t kernel, struct order_early *ret), void *arg);
-/* Takes such launches as ordinary ones: for orders of whole commands, in which a launch comes behind those that it waits for. */
+/* Treats launches that may begin early as ordinary ones: for orders of whole commands, in which a
+ * launch comes behind those that it waits for. */
 void fold_early_in_order(struct fold *f);
 /* The part of the launch that fold_apply() has just returned that comes before its wait, as an item of its own; NULL: there is none apart. */
 const struct order_item *fold_before_wait(const struct fold *f);
 
-/* One command, in order of seq; s is the state before it. False when it is no item: it neither runs on a stream nor tells the
- * host anything. */
+/* One command, in order of seq; s is the state before it. False when it is no item: it neither runs
+ * on a stream nor shows the host that something is finished. */
 bool fold_apply(struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret);
 /* Says that the next command is a wait for a value that an unknown write may have ended: what is
  * behind the wait may be ordered behind that write, too (ORDER_EARLY_VALUE). The fold notices by

@@ -9,7 +9,7 @@
 #include "order/fold/vector-clock.h"
 #include "sbt/cmd.h"
 
-/* A moment on a lane that others may wait for. */
+/* A moment on a lane that other lanes may wait for. */
 struct moment {
 	struct clock *clock; /* knows the moment itself, too */
 	uint32_t lane, index;

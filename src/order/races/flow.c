@@ -275,7 +275,7 @@ static void follow(const struct order_flow *f, const struct step *x, bool doubtf
 	}
 }
 
-/* A sorted list of doubts that is gone through once. */
+/* A sorted list of doubts that is walked once. */
 struct doubt {
 	struct place at;
 	uint64_t addr, end;

@@ -140,7 +140,8 @@ static bool alone_may_touch(const struct nodes *g, uint32_t i, const struct touc
 	return true;
 }
 
-/* Bytes [addr, end) were touched like that: by the kernel, except where a copy or a fill did it, too. k: the node to look at next. */
+/* Adds that the kernel touched [addr, end) in this way; only possibly where a copy or a fill of the
+ * graph did the same. k: the node to look at next. */
 static void deduce(const struct nodes *g, struct one *to, uint64_t addr, uint64_t end, enum order_how how, uint32_t k)
 {
 	for (; k < g->n; k++)
@@ -158,7 +159,8 @@ static void deduce(const struct nodes *g, struct one *to, uint64_t addr, uint64_
 	add(to, addr, end, how, true);
 }
 
-/* The kernel's touches as far as all tells: allocations that it shares with other kernels stay possible, where they were touched at all. */
+/* Narrows a kernel's touches to what `all` has. In allocations that it shares with other kernels
+ * they stay possible. */
 static void narrow(const struct nodes *g, uint32_t i, const struct order_accesses *all, struct one *to, uint64_t *work)
 {
 	const struct one *o = &g->one[i];

@@ -70,7 +70,7 @@ static struct err *tell_all(struct pilot *p, size_t from, size_t to, const struc
 
 /* ---- threads ----------------------------------------------------------------------------------------------------------------- */
 
-/* Its slot; NULL: there are too many. */
+/* The thread's slot; NULL: there are too many threads. */
 static struct looking *looking_of(struct pilot *p, uint32_t thread)
 {
 	for (unsigned i = 0; i < p->nlooking; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a kernel may wait for a word that somebody else sets while it runs: its PTX has strong
- * loads or atomics (.volatile, .relaxed, .acquire, .mmio; PTX ISA 9.0, "Memory Consistency Model",
- * strong operations) of memory that is not the block's own. What such a kernel shares with the host
- * may be ordered by that word, and the recording does not have it.
+ * Finds kernels that may wait for a word that others set while they run: the PTX has strong loads
+ * or atomics (.volatile, .relaxed, .acquire, .mmio; PTX ISA 9.0, "Memory Consistency Model", strong
+ * operations) of memory that is not the block's own. What such a kernel shares with the host may be
+ * ordered by that word, and the recording does not have it.
  */
 #ifndef ORDER_POLLS_H
 #define ORDER_POLLS_H

@@ -19,10 +19,11 @@
 struct host_change {
 	uint64_t seq, addr, end;
 	enum {
-		CHANGE_NEWS,	  /* since it was looked at before */
-		CHANGE_UNSURE,	  /* the same, of some of these bytes */
+		CHANGE_NEWS,	  /* the recording shows that these bytes changed */
+		CHANGE_UNSURE,	  /* the recording shows that some of these bytes may have
+				   * changed */
 		CHANGE_HOST,	  /* certainly the host's */
-		CHANGE_DOUBT,	  /* the host's, or a copy's that delivered something else */
+		CHANGE_DOUBT,	  /* the host's, or that of a copy that delivered other bytes */
 		CHANGE_EXPLAINED, /* the device may have done all of it */
 	} what;
 };
@@ -144,7 +145,8 @@ static enum order_tier tier_of(const struct hunt *h, const struct order_race *r)
 	return r->a.how == ORDER_POINTS || r->b.how == ORDER_POINTS ? ORDER_LIKELY : ORDER_CERTAIN;
 }
 
-/* r: all but count and tier. */
+/* Adds a race, or counts it to the known one of the same places. race: all members but count and
+ * tier. */
 static void note_race(struct hunt *h, const struct order_race *race)
 {
 	struct order_race *r;
@@ -311,7 +313,7 @@ static void touch_before_wait(struct hunt *h, const struct sbt_cmd *c, const str
 	touch_all(h, c, begins, &h->before, (uint32_t)c->u.launch.kernel);
 }
 
-/* True when the source knew them. */
+/* Fills h->list with what c touches; true when the source knew it exactly. */
 static bool list_accesses(struct hunt *h, const struct sbt_cmd *c)
 {
 	const struct order_source *src = h->o->source;
@@ -329,7 +331,8 @@ static bool list_accesses(struct hunt *h, const struct sbt_cmd *c)
 	return false;
 }
 
-/* Whether the device may have written there after the comparison before: arg is what the host knew then to be finished. */
+/* Whether t may be a write of the device that came after the last comparison; arg: what the host
+ * knew to be finished at that comparison. */
 static bool explains(void *arg, const struct ledger_touch *t)
 {
 	return t->how != ORDER_READ && t->how != ORDER_POINTS && t->kernel != HOST_TOUCH && clock_at(arg, t->lane) < t->index;
@@ -340,8 +343,10 @@ static bool explains_not_as_copy(void *arg, const struct ledger_touch *t)
 	return explains(arg, t) && t->kind != SBT_COPY;
 }
 
-/* What changed in pinned memory was changed by the host, certainly where no work of the device may have done it. What a kernel may have done is
- * not counted; a copy may have, or may be overwritten by the host before it is done. */
+/* Enters a change of pinned memory as the host's: a certain write where no work of the device
+ * may have made it. A change that a kernel may have made is left out. One that only a copy may
+ * have made is entered as possible, since the host may also have written there before the copy
+ * was done. */
 static void host_change(struct hunt *h, const struct sbt_cmd *c, const struct host_change *w)
 {
 	const uint64_t key = key_of(h, c, w->addr);
@@ -359,14 +364,14 @@ static void host_change(struct hunt *h, const struct sbt_cmd *c, const struct ho
 	touch_all(h, c, &it, &h->list, HOST_TOUCH);
 }
 
-/* Every one of these had all such memory compared before it; see capture/memory/host.c. */
+/* Whether the recording compared all pinned memory before command c; see capture/memory/host.c. */
 static bool compares(const struct sbt_cmd *c)
 {
 	return !(c->flags & SBT_F_GRAPH) &&
 	       (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH || (c->kind == SBT_COPY && c->u.copy.dir != SBT_COPY_H2D));
 }
 
-/* What the host was seen to have changed in pinned memory before this command. */
+/* Enters the host's changes of pinned memory before command c. */
 static void host_changes(struct hunt *h, const struct sbt_cmd *c)
 {
 	while (h->next_change < h->nchanges && h->changes[h->next_change].seq < c->seq)
@@ -504,7 +509,7 @@ static void judge_unread(struct hunt *h, const struct sbt_cmd *c, const struct o
 		unread_command(&h->unread, h->s, c, it, &h->list, knows);
 }
 
-/* Where c was submitted: the host comes by. */
+/* Called where c was submitted: enters what the host did before it. */
 static void submitted(struct hunt *h, const struct sbt_cmd *c)
 {
 	if (h->nchanges)
@@ -512,7 +517,7 @@ static void submitted(struct hunt *h, const struct sbt_cmd *c)
 	unbury_allocated(h, c);
 }
 
-/* Where c is executed. True when it runs on a stream. */
+/* Called where c is executed. True when it runs on a stream. */
 static bool executed(struct hunt *h, const struct sbt_cmd *c, struct order_item *it)
 {
 	const bool runs = fold_apply(h->fold, h->s, c, it);
@@ -557,7 +562,8 @@ static void add_change(struct hunt *h, struct host_change c)
 	h->changes[h->nchanges++] = c;
 }
 
-/* In a run in which the copy came last, what the host had written is lost, and the device explains all of it: so that is not forgotten. */
+/* Keeps a change also where a replay explained all of it by the device: in a run in which a copy
+ * came last, the host's writes are lost, and the device explains the bytes. */
 static void add_news(void *arg, const struct sbt_memory *m, uint64_t addr, uint64_t end, bool sure)
 {
 	const struct order_source *src = ((struct hunt *)arg)->o->source;
@@ -626,7 +632,7 @@ static struct err *hunt(struct hunt *h, struct sbt_reader *trace, uint64_t first
 	return NULL;
 }
 
-/* What is likely need not be said to be possible. */
+/* Drops a possible race of two commands for which a surer one was found. */
 static void drop_weaker(struct order_races *r)
 {
 	size_t n = 0;

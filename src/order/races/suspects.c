@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands that something is not ordered with, see order.h. Whatever a launch touches, it cannot race with what is certainly finished before it begins, or
- * begins when it has finished: only of the others it matters to the byte.
+ * Commands that something is not ordered with, see order.h. Whatever a launch touches, it cannot
+ * race with what is certainly finished before it begins, or begins when it has finished: only for
+ * the others does it matter which bytes they touch.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -201,7 +201,8 @@ static void words_pack(const uint8_t *page, size_t n, uint8_t *dst)
 	memcpy(p, page + words * 4, n % 4);
 }
 
-/* Eight words; without branches, for which bits are set is anybody's guess. It reads 32 bytes at p. */
+/* Eight words; without branches, since the bits that are set are not predictable. It reads 32 bytes
+ * at p. */
 static inline const uint8_t *eight_words(unsigned bits, const uint8_t *p, uint8_t *dst)
 {
 	uint32_t v;

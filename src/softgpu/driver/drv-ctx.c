@@ -17,7 +17,8 @@ static unsigned primary_flags[MEM_DEVICES];
 static _Thread_local struct ctx *stack[STACK_DEPTH];
 static _Thread_local unsigned depth; /* 0: no current context */
 
-/* --- who is current ---------------------------------------------------------------------------------------- */
+/* --- the current context
+ * ---------------------------------------------------------------------------------------- */
 
 struct ctx *ctx_peek(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of other processes (cuIpc*MemHandle). Exporting moves the blocks that an allocation lies in into a file; the handle names the process and its
- * descriptor, and whoever opens it maps the same pages. Surprise: a handle is good only while the exporting process lives. Event handles are
- * not supported: marks are no shared memory.
+ * Memory of other processes (cuIpc*MemHandle). Exporting moves the blocks that an allocation lies
+ * in into a file; the handle names the process and its descriptor, and a process that opens it maps
+ * the same pages. Surprise: a handle is good only while the exporting process lives. Event handles
+ * are not supported: marks are no shared memory.
  */
 #include "softgpu/driver/drv.h"
 

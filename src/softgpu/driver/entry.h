@@ -2,15 +2,16 @@
  *
  * How a driver entry point is defined, in the manner of the kernel's SYSCALL_DEFINE:
  *
- *	DRV_DEFINE(2, cuMemAlloc_v2, CUdeviceptr *, dptr, size_t, bytesize)
- *	{
- *		... return CUDA_SUCCESS;
- *	}
+ * 	DRV_DEFINE(2, cuMemAlloc_v2, CUdeviceptr *, dptr, size_t, bytesize)
+ * 	{
+ * 		... return CUDA_SUCCESS;
+ * 	}
  *
- * makes the exported cuMemAlloc_v2, its row for cuGetProcAddress, and the CUPTI callbacks around it: the arguments are
- * copied into cuMemAlloc_v2_params (field order = argument order) only while somebody has subscribed.
- * DRV_STREAM makes two exports, NAME and NAME_ptsz (or _ptds); its body sees `bool ptds`, true in the second, where
- * stream 0 means the thread's own default stream. DRV_EARLY is for the few that work before cuInit.
+ * makes the exported cuMemAlloc_v2, its row for cuGetProcAddress, and the CUPTI callbacks around
+ * it: the arguments are copied into cuMemAlloc_v2_params (field order = argument order) only while
+ * there is a subscriber. DRV_STREAM makes two exports, NAME and NAME_ptsz (or _ptds); its body sees
+ * `bool ptds`, true in the second, where stream 0 means the thread's own default stream. DRV_EARLY
+ * is for the few that work before cuInit.
  */
 #ifndef SOFTGPU_ENTRY_H
 #define SOFTGPU_ENTRY_H

@@ -134,7 +134,7 @@ static const char *match_where(struct ptx_dec *d, const struct ptx_opnd *o)
 	return NULL;
 }
 
-/* A level or gradients: arrays have one level, so which one a fetch wants makes no difference. */
+/* A level or gradients. They are ignored: arrays have one level. */
 static const char *match_level(struct ptx_dec *d, const struct ptx_opnd *o)
 {
 	unsigned n = o->kind == O_VEC ? o->nelem : 1;

@@ -225,7 +225,7 @@ static void diverge(struct ptx_warp *w, const struct ptx_insn *code, const struc
 	uint32_t rpc = i->rpc == NO_PC ? e->rpc : i->rpc;
 
 	if (rpc == e->rpc)
-		w->nents--; /* somebody below waits there already */
+		w->nents--; /* an entry below waits there already */
 	else
 		e->pc = rpc;
 	add_side(w, code, target, rpc, taken);

@@ -54,7 +54,7 @@ static void blanks(struct parser *q)
 	q->p += strspn(q->p, " \t");
 }
 
-/* --- what stands alone --------------------------------------------------------------------------------- */
+/* --- operands --------------------------------------------------------------------------------- */
 static size_t word_length(const char *p)
 {
 	size_t n = *p == '%';

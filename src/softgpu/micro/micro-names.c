@@ -127,7 +127,8 @@ uint64_t micro_var_addr(const struct ptx_variable *v, const struct ptx_warp *w, 
 	return v->addr;
 }
 
-/* --- where a warp stands ------------------------------------------------------------------------------- */
+/* --- where a warp is
+ * ------------------------------------------------------------------------------- */
 const uint8_t *micro_frame(const struct ptx_warp *w, unsigned frame)
 {
 	return w->regmem + w->frames[frame].regs + w->frames[frame].fn->const_bytes;

@@ -316,7 +316,7 @@ struct ptx_file { /* .file */
 
 struct ptx_function {
 	struct ptx_module *m;
-	struct ptx_jit_entry *jit; /* compiled code by pc; NULL until somebody asks */
+	struct ptx_jit_entry *jit; /* compiled code by pc; NULL until it is needed */
 	const char *name; /* mangled */
 	struct ptx_proto sig;
 	bool is_entry, has_body;

@@ -30,7 +30,7 @@
 struct rt_call {
 	struct soft_call soft;
 	cudaError_t result;
-	bool watched; /* somebody was subscribed at entry */
+	bool watched; /* there was a subscriber at entry */
 };
 
 void rt_enter(struct rt_call *call);

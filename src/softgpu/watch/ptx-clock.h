@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Vector clocks over the threads of a grid, for the race check: what one thread knows of all others. They are small because knowledge comes in
- * blocks: after a barrier one number stands for a whole block, and threads that know the same share one clock. A clock never changes; a
- * builder makes new ones. One launch, one thread.
+ * Vector clocks over the threads of a grid, for the race check: how much of every other thread
+ * happened before one thread. They are small because knowledge comes in blocks: after a barrier one
+ * number is enough for a whole block, and threads that know the same share one clock. A clock never
+ * changes; a builder makes new ones. One launch, one thread.
  */
 #ifndef SOFTGPU_PTX_CLOCK_H
 #define SOFTGPU_PTX_CLOCK_H
