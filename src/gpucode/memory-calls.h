@@ -2,7 +2,7 @@
  *
  * From the arguments of a driver call that copies, fills, allocates or frees to its command. For
  * the agent, which has the driver's structures of arguments, and for observe, which has registers:
- * so it needs no header of CUDA's and asks nobody. Pure; any thread.
+ * so it needs no header of CUDA's and makes no call. Pure; any thread.
  */
 #ifndef GPUCODE_MEMORY_CALLS_H
 #define GPUCODE_MEMORY_CALLS_H

@@ -56,7 +56,7 @@ struct feed {
 	struct order_accesses list;
 };
 
-/* ---- who writes what is waited for
+/* ---- writes to words that are waited for
  * ---------------------------------------------------------------------------------------- */
 
 static size_t place_from(const struct feed *f, uint64_t addr)
@@ -231,7 +231,8 @@ static bool is_on_device(const struct feed *f, uint64_t addr)
 	return state_alloc_at(f->s, addr, &a) && (a.mem == SBT_MEM_DEVICE || a.mem == SBT_MEM_ASYNC || a.mem == SBT_MEM_VMM);
 }
 
-/* Where all wait for the same value, which was not there, and one copy alone can have brought it, that is what the copy brought: the waits are over. */
+/* When all waits for a word want the same value, which was not there at first, and only one copy
+ * can have brought it, takes that value as what the copy wrote. */
 static void conclude(struct feed *f, size_t place)
 {
 	const struct place *p = &f->places[place];

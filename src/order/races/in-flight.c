@@ -46,7 +46,7 @@ static bool is_page_locked(const struct state *s, uint64_t addr, uint64_t end)
 	return a.mem == SBT_MEM_PINNED || a.mem == SBT_MEM_REGISTERED || end > a.addr + a.size;
 }
 
-/* ---- what is told ----------------------------------------------------------------------------------------------------------- */
+/* ---- reporting ---------------------------------------------------------------------------------------------------------------- */
 
 static struct err *tell(struct pilot *p, const struct order_look *l, const struct order_access *a, uint64_t by)
 {

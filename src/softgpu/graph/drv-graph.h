@@ -115,7 +115,7 @@ CUresult node_add(struct graph *g, CUgraphNodeType type, struct op *op, struct n
 bool node_list_add(struct node ***list, unsigned *n, struct node *x);
 /* Whether the edge may be of that type; data NULL: a full dependency. */
 bool edge_is_valid(const struct node *from, CUgraphNodeType to, const CUgraphEdgeData *data);
-/* The edge, which is there already and valid, is of that type. False: no memory. */
+/* Sets the type of an edge, which exists and may have that type. False: no memory. */
 bool edge_set(struct node *to, struct node *from, const CUgraphEdgeData *data);
 CUresult node_resolve(CUgraphNode h, struct node **ret);
 CUresult graph_resolve(CUgraph h, struct graph **ret);
@@ -124,11 +124,12 @@ struct node **graph_sorted(struct graph *g);
 
 /* A copy that a node will own. */
 struct graph *graph_clone_child(struct graph *g);
-/* What e would run, as a graph that a node will own; NULL when memory is out. */
+/* The commands of e as a graph that a node will own; NULL when memory is out. */
 struct graph *graph_of_exec(const struct graph_exec *e);
-/* The same for a node of a graph. */
+/* Puts op, which it takes over, in place of the command of a graph's node; takes drv_lock itself. */
 CUresult node_op_replace(CUgraphNode h, CUgraphNodeType type, struct op *op);
-/* Puts op, which it takes over, in place of the node's command; takes drv_lock itself. */
+/* The same for the step that an executable graph has of the node, without drv_lock; waits until the
+ * graph's launches have ended. */
 CUresult exec_step_replace(CUgraphExec h, CUgraphNode hnode, CUgraphNodeType type, struct op *op);
 
 /* --- drv-capture.c; callers hold drv_lock --------------------------------------------------------------------------- */

@@ -49,11 +49,12 @@ void ptx_mbar_expect_one(struct ptx_warp *w, const struct ptx_insn *i, unsigned 
 void ptx_async_fire(struct ptx_worker *wk, const uint64_t *mbar);
 /* Drops the work that earlier blocks started. */
 void ptx_async_reset(struct ptx_worker *wk);
-/* A warp begins; has ended: what it still has to write to global memory is written. */
 /* Makes all copies that the warp has begun. Mbarriers count them when an instruction reads them, as
  * usual. */
 void ptx_async_do(struct ptx_warp *w);
+/* Called when a warp begins. */
 void ptx_async_start(struct ptx_warp *w);
+/* Called when a warp has ended: writes what it still has to write to global memory. */
 void ptx_async_end(struct ptx_warp *w);
 void ptx_async_free(struct ptx_warp *w);
 

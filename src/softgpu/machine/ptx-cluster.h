@@ -31,9 +31,9 @@ static inline bool ptx_cluster_has(const struct ptx_cluster *c, uint64_t p)
 
 /* Releases the lanes that wait at the cluster's barrier, when all that live have arrived. */
 void ptx_cluster_check(struct ptx_cluster *c);
-/* These lanes exit. */
+/* Takes lanes that exit out of the cluster's barrier. */
 void ptx_cluster_exit(struct ptx_warp *w, uint32_t mask);
-/* Whether a lane of the block waits at the barrier of its cluster of several blocks: another block may let it go on. */
+/* Whether a lane of the block waits at the barrier of its cluster of several blocks: another block may release it. */
 bool ptx_cluster_waits(const struct ptx_block *b);
 /* barrier.cluster.wait: true when the lanes may pass. Raises when they have not arrived. */
 bool ptx_cluster_pass(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask);

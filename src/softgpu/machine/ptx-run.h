@@ -18,10 +18,10 @@ bool ptx_block_run(struct ptx_worker *wk, struct ptx_block *blk, bool may_yield)
 bool ptx_block_turn(struct ptx_worker *wk, struct ptx_block *blk, unsigned from);
 /* Raises when the launch is cancelled or its time is over. */
 void ptx_check(struct ptx_worker *wk, struct ptx_block *blk);
-/* None of the block's warps can go on: says where one of them waits. */
+/* Raises a fault because none of the block's warps can go on; it names where one of them waits. */
 _Noreturn void ptx_block_deadlock(struct ptx_block *blk);
 void ptx_block_free(struct ptx_block *blk);
-/* True when the launch is to stop. Asked now and then. */
+/* True when the launch is to stop, for *code. Called now and then. */
 bool ptx_should_stop(struct ptx_worker *wk, enum ptx_fault_code *code);
 
 /* --- the loop (ptx-run.c), for blocks (ptx-block.c) --------------------------------------------------- */
@@ -35,15 +35,16 @@ void ptx_push_frame(struct ptx_warp *w, const struct ptx_function *fn, const str
 
 /* --- frames (ptx-frame.c); without memory they end the launch --------------------------------------- */
 _Noreturn void ptx_out_of_memory(struct ptx_worker *wk);
-/* p with room for `want` elements; *cap is how many there is room for. */
+/* Returns p, grown to have room for `want` elements; *cap: how many there is room for. */
 void *ptx_more(struct ptx_worker *wk, void *p, size_t *cap, size_t want, size_t elem);
 /* Room for n bytes of registers from `at` on. The memory may move: ptx_enter_frame() after it. */
 void ptx_reserve_regs(struct ptx_warp *w, size_t at, size_t n);
 /* Local memory of per_lane bytes for each lane; what was there is lost. */
 void ptx_reserve_local(struct ptx_warp *w, size_t per_lane);
-/* The special registers that fn uses, into their slots; block_only: those that differ from block to block. */
-/* It is not the same in all blocks of a launch. */
+/* Whether the special register differs between the blocks of a launch. */
 bool ptx_special_varies(const struct ptx_special *s);
+/* Writes the special registers that fn uses into their slots; block_only: only those that differ
+ * from block to block. */
 void ptx_fill_specials(struct ptx_warp *w, const struct ptx_function *fn, bool block_only);
 
 static inline void ptx_enter_frame(struct ptx_warp *w)

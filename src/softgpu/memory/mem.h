@@ -39,24 +39,24 @@ const struct mem_range *mem_find(uint64_t addr);
 const struct mem_range *mem_alloc(enum mem_kind kind, size_t size, size_t align, uint32_t ctx);
 /* The same on a device other than the first. */
 const struct mem_range *mem_alloc_on(unsigned dev, enum mem_kind kind, size_t size, size_t align, uint32_t ctx);
-/* All of it reads as zeros. */
+/* Fills the range with zeros. */
 void mem_zero(const struct mem_range *r);
-/* Kernels of these devices may use it too. */
+/* Lets kernels of these devices use it, too. */
 void mem_allow(const struct mem_range *r, uint32_t devices);
-/* The program's own memory made visible to kernels. NULL when it overlaps a live range. */
+/* Makes the program's own memory visible to kernels. NULL when it overlaps a live range. */
 const struct mem_range *mem_register(void *p, size_t size, uint32_t ctx);
-/* False when addr is not the start of a live range. */
+/* Frees the range that starts at addr; false when none does. */
 bool mem_free(uint64_t addr);
-/* Everything a context still owns, when it goes. */
+/* Frees everything that a context still owns, when it is destroyed. */
 void mem_free_owner(uint32_t ctx);
-/* For the driver, before it hands the address out. */
+/* Sets the flags, which are the driver's, and read_only; before the address is handed out. */
 void mem_set_flags(const struct mem_range *r, uint32_t flags, bool read_only);
-/* Small, and unique among the live ranges. */
+/* A small number of the range, unique among the live ones. */
 uint64_t mem_range_id(const struct mem_range *r);
 /* Virtual memory management: device addresses without memory, multiples of 4096. At hint when all of [hint, hint + size) is free, else at
  * the lowest place. More may be reserved than there is memory. */
 bool mem_va_reserve(uint64_t hint, uint64_t size, uint64_t align, uint64_t *ret);
-/* Nothing may be mapped there. */
+/* Gives back reserved addresses, where nothing may be mapped any more. */
 void mem_va_release(uint64_t start, uint64_t size);
 /* Memory without an address that can be used: a handle for mem_va_map(). It counts as used; zeros at first. NULL when the device is full.
  * No file descriptor: a program may have thousands of these. Mappings of freed pages live on. */
@@ -72,7 +72,7 @@ const struct mem_range *mem_va_map_part(uint64_t start, uint64_t size, void *pag
 /* For other processes: the blocks that r lies in become pages of a file, with whatever else is in them; r is *ret_offset into the *ret_bytes of it. The
  * descriptor stays ours. Nothing may run that uses them. False when it cannot be: a part of the blocks is in another file already. */
 bool mem_export(const struct mem_range *r, int *ret_fd, uint64_t *ret_bytes, uint64_t *ret_offset);
-/* The range that starts here goes, its addresses stay reserved. */
+/* Removes the range that starts here; its addresses stay reserved. */
 bool mem_va_unmap(uint64_t start);
 size_t mem_total(void); /* of each device */
 size_t mem_used(unsigned dev);

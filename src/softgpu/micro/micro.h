@@ -114,7 +114,7 @@ struct soft_session {
 	uint64_t total, started, ended; /* started, ended: blocks */
 	uint8_t *block_state;	   /* enum soft_block_state */
 	struct ptx_warp *at;	   /* the warp in whose callback the launch is stopped */
-	bool at_end;		   /* which is that of a block's end */
+	bool at_end;		   /* that callback is block_end */
 	uint64_t *told;		   /* by warp: 1 + the step that was looked at already */
 	struct soft_go aim;
 	unsigned aim_depth;
@@ -163,12 +163,12 @@ uint64_t *micro_steps(const struct soft_session *s, const struct ptx_warp *w);
 void micro_coordinates(const unsigned grid[3], uint64_t index, uint32_t ret[3]);
 /* The breakpoint at w's next instruction, or NULL; *ret_lanes: the lanes that hit it. */
 const struct micro_point *micro_hit(struct soft_session *s, const struct ptx_warp *w, uint32_t *ret_lanes);
-/* An access that may change watched bytes; whether it did, then. */
+/* Notes an access that may change watched bytes; micro_changed() then says whether it did. */
 void micro_note_write(struct soft_session *s, const struct ptx_access *a);
 const struct micro_point *micro_changed(struct soft_session *s, struct soft_change *ret);
 /* Fills s->stop from the focus. */
 void micro_fill(struct soft_session *s, enum soft_state state, enum soft_why why);
-/* The value of a register as people read it. */
+/* The value of a lane's register as its declared type. */
 struct micro_value micro_reg_value(const uint8_t *frame, int32_t off, unsigned type, unsigned lane);
 uint64_t micro_bits(const struct micro_value *v, const struct soft_value *type);
 void micro_declare(unsigned type, struct soft_value *ret);

@@ -28,9 +28,9 @@ void ptx_accesses_add(struct ptx_accesses *a, enum ptx_access_kind kind, uint64_
 /* The set as spans, sorted, none touching the next; malloc'ed. More than max: the smallest gaps are closed until that many are left.
  * *inexact: it holds bytes that were not accessed. False: no memory. */
 bool ptx_accesses_spans(struct ptx_accesses *a, unsigned set, size_t max, struct ptx_span **ret, size_t *ret_n, bool *inexact);
-/* Puts a launch's accesses to global memory in the set. */
+/* An observer that adds a launch's accesses to global memory to the set. */
 struct ptx_observer ptx_accesses_observer(struct ptx_accesses *a);
-/* What the launches did about those in front and behind. */
+/* How the launches used griddepcontrol. */
 const struct ptx_depends *ptx_accesses_depends(const struct ptx_accesses *a);
 
 #endif

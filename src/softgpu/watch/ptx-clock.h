@@ -19,7 +19,7 @@ struct ptx_entry { /* of one block: thread t's time is the largest of floor, vec
 	uint32_t floor, xthread, xclock;
 	struct ptx_times *vec; /* or NULL */
 };
-/* Blocks that one clock knows of at most; beyond, it is taken to know all (ptx_vc.all): nothing is accused, something may be missed. */
+/* Blocks that one clock knows of at most; beyond, it counts as knowing all (ptx_vc.all): races may be missed, but none is wrongly reported. */
 #define PTX_VC_BLOCKS 8192u
 struct ptx_vc {
 	uint32_t refs, n;
@@ -50,7 +50,7 @@ static inline uint32_t ptx_entry_at(const struct ptx_entry *e, uint32_t thread)
 struct ptx_built {
 	uint64_t block;
 	uint32_t floor;
-	struct ptx_times *vec, *merged; /* ours; the one that was merged last */
+	struct ptx_times *vec, *merged; /* vec: the builder's own; merged: the one that was merged last */
 };
 struct ptx_builder {
 	struct ptx_built *e; /* by block */
