@@ -69,7 +69,21 @@ struct js_object {
 	{                                                                                          \
 		.name = n, .type = JS_##t, JS_MEMBER(T, m)                                         \
 	}
-#define JS(t, T, m) JS_AS(#m, t, T, m)
+/* Members of struct T, up to eight, all of them a JS_`t`, each called as it is; JS_IN: members of its member p. */
+#define JS(t, T, ...) JS_PICK(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1)(JS_M, t, T, , __VA_ARGS__)
+#define JS_IN(t, T, p, ...) \
+	JS_PICK(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1)(JS_MP, t, T, p, __VA_ARGS__)
+#define JS_M(t, T, p, m) JS_AS(#m, t, T, m)
+#define JS_MP(t, T, p, m) JS_AS(#m, t, T, p.m)
+#define JS_PICK(_1, _2, _3, _4, _5, _6, _7, _8, n, ...) JS_##n
+#define JS_1(f, t, T, p, m) f(t, T, p, m)
+#define JS_2(f, t, T, p, m, ...) f(t, T, p, m), JS_1(f, t, T, p, __VA_ARGS__)
+#define JS_3(f, t, T, p, m, ...) f(t, T, p, m), JS_2(f, t, T, p, __VA_ARGS__)
+#define JS_4(f, t, T, p, m, ...) f(t, T, p, m), JS_3(f, t, T, p, __VA_ARGS__)
+#define JS_5(f, t, T, p, m, ...) f(t, T, p, m), JS_4(f, t, T, p, __VA_ARGS__)
+#define JS_6(f, t, T, p, m, ...) f(t, T, p, m), JS_5(f, t, T, p, __VA_ARGS__)
+#define JS_7(f, t, T, p, m, ...) f(t, T, p, m), JS_6(f, t, T, p, __VA_ARGS__)
+#define JS_8(f, t, T, p, m, ...) f(t, T, p, m), JS_7(f, t, T, p, __VA_ARGS__)
 #define JS_MAYBE(n, t, T, m)                                                                       \
 	{                                                                                          \
 		.name = n, .type = JS_##t, JS_MEMBER(T, m), .optional = true                       \

@@ -228,11 +228,11 @@ static char *named(const char *set_path, const char *file)
 	return ret;
 }
 
-JS_DEFINE(rank_object, "rank", rank, JS(UINT, rank, rank), JS(TEXT, rank, host),
-	JS(TEXT, rank, file), JS(UINT, rank, pid), JS(UINT, rank, start_ns),
-	JS(UINT, rank, commands), JS(BOOL, rank, fitted), JS_AS("offset_ns", INT, rank, fit.offset),
-	JS_AS("at_ns", UINT, rank, fit.at), JS_AS("drift", REAL, rank, fit.drift),
-	JS_AS("error_ns", REAL, rank, fit.error), JS_AS("matches", UINT, rank, fit.n));
+JS_DEFINE(rank_object, "rank", rank, JS(UINT, rank, rank), JS(TEXT, rank, host, file),
+	JS(UINT, rank, pid, start_ns, commands), JS(BOOL, rank, fitted),
+	JS_AS("offset_ns", INT, rank, fit.offset), JS_AS("at_ns", UINT, rank, fit.at),
+	JS_IN(REAL, rank, fit, drift), JS_AS("error_ns", REAL, rank, fit.error),
+	JS_AS("matches", UINT, rank, fit.n));
 
 void ranks_json(struct buf *out, const struct ranks *set)
 {

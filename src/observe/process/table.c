@@ -292,8 +292,7 @@ static struct observe_sums average(const struct observe *o, const struct observe
 struct direction {
 	uint64_t copies, bytes;
 };
-JS_DEFINE(direction_object, "direction", direction, JS(UINT, direction, copies),
-	JS(UINT, direction, bytes));
+JS_DEFINE(direction_object, "direction", direction, JS(UINT, direction, copies, bytes));
 
 struct directions {
 	struct direction d[SBT_COPY_ANY + 1];
@@ -328,9 +327,8 @@ struct seen_process {
 	struct sums totals, per_second;
 };
 JS_DEFINE(process_object, "observed_process", seen_process, JS(UINT, seen_process, pid),
-	JS(TEXT, seen_process, program), JS(TEXT, seen_process, args),
-	JS(BOOL, seen_process, ended), JS(UINT, seen_process, live_allocations),
-	JS(UINT, seen_process, live_bytes), JS(UINT, seen_process, peak_bytes),
+	JS(TEXT, seen_process, program, args), JS(BOOL, seen_process, ended),
+	JS(UINT, seen_process, live_allocations, live_bytes, peak_bytes),
 	JS(TEXT, seen_process, trace), JS_OF("totals", OBJECT, seen_process, totals, sums_object),
 	JS_OF("per_second", OBJECT, seen_process, per_second, sums_object));
 
@@ -349,8 +347,8 @@ struct frame {
 	struct symbol sym;
 };
 JS_DEFINE(frame_object, "observed_frame", frame, JS(UINT, frame, frame), JS(HEX, frame, pc),
-	JS_AS("function", TEXT, frame, sym.function), JS_AS("file", TEXT, frame, sym.file),
-	JS_AS("line", UINT, frame, sym.line), JS_AS("binary", TEXT, frame, sym.module));
+	JS_IN(TEXT, frame, sym, function, file), JS_IN(UINT, frame, sym, line),
+	JS_AS("binary", TEXT, frame, sym.module));
 
 struct place {
 	struct observe *o;
@@ -439,8 +437,7 @@ static uint64_t not_understood(const struct observe *o)
 }
 
 JS_DEFINE(whole_object, "observed", whole, JS(REAL, whole, seconds), JS(BOOL, whole, final),
-	JS(UINT, whole, probe_hits), JS(UINT, whole, lost), JS(UINT, whole, no_stack),
-	JS(UINT, whole, not_understood),
+	JS(UINT, whole, probe_hits, lost, no_stack, not_understood),
 	JS_BY("processes", whole, o, put_processes, "[observed_process]"),
 	JS_BY("kernel_list", whole, o, put_kernels, "[busy_kernel]"),
 	JS_BY("places", whole, o, put_places, "[busy_place]"));

@@ -90,9 +90,9 @@ static const char *kind_name(uint64_t kind)
 }
 
 JS_DEFINE(cmd_object, "command", sbt_cmd, JS(UINT, sbt_cmd, seq),
-	{"kind", JS_NAMED, JS_MEMBER(sbt_cmd, kind), .named = kind_name}, JS(UINT, sbt_cmd, flags),
-	JS(UINT, sbt_cmd, thread), JS(ID, sbt_cmd, ctx), JS(UINT, sbt_cmd, stack),
-	JS(UINT, sbt_cmd, result), JS(UINT, sbt_cmd, corr), JS(UINT, sbt_cmd, host_ns),
+	{"kind", JS_NAMED, JS_MEMBER(sbt_cmd, kind), .named = kind_name},
+	JS(UINT, sbt_cmd, flags, thread), JS(ID, sbt_cmd, ctx),
+	JS(UINT, sbt_cmd, stack, result, corr, host_ns),
 	JS_MAYBE("gpu_start_ns", SEQ, sbt_cmd, gpu_start_ns),
 	JS_MAYBE("gpu_end_ns", SEQ, sbt_cmd, gpu_end_ns));
 

@@ -171,7 +171,7 @@ struct capture {
 };
 JS_DEFINE(capture_object, "capture", capture, JS(TEXT, capture, mode), JS(BOOL, capture, on),
 	JS_AS("first_seq", UINT, capture, c.first), JS_AS("last_seq", UINT, capture, c.last),
-	JS_AS("commands", UINT, capture, c.commands), JS_AS("size", UINT, capture, c.bytes),
+	JS_IN(UINT, capture, c, commands), JS_AS("size", UINT, capture, c.bytes),
 	JS_AS("file", TEXT, capture, c.path), JS(TEXT, capture, made));
 
 struct err *cmd_capture_status(struct session *s, const struct cmd_args *a)

@@ -275,7 +275,7 @@ static void put_after(struct buf *out, const void *step)
 	buf_byte(out, ']');
 }
 
-JS_DEFINE(step_object, "step", step, JS(UINT, step, step), JS_AS("graph", UINT, step, s.graph),
+JS_DEFINE(step_object, "step", step, JS(UINT, step, step), JS_IN(UINT, step, s, graph),
 	JS_AS("node", UINT, step, s.node.node),
 	{"type", JS_NAMED, JS_MEMBER(step, s.node.type), .named = node_type},
 	JS_AS("origin", UINT, step, s.node.origin), JS_AS("stack", UINT, step, s.node.stack),
@@ -316,13 +316,10 @@ static void put_steps(struct buf *out, const void *steps)
 	buf_byte(out, ']');
 }
 
-JS_DEFINE(whole_object, "graph_in_full", whole, JS_AS("id", UINT, whole, g.id),
-	JS_AS("is_exec", BOOL, whole, g.is_exec), JS_AS("before", BOOL, whole, g.before),
-	JS_AS("made_seq", UINT, whole, g.made), JS_AS("source", ID, whole, g.source),
-	JS_OF("capture", POINTER, whole, capture, capture_object),
-	JS_AS("launches", UINT, whole, g.launches),
-	JS_AS("last_launch", UINT, whole, g.last_launch), JS_AS("updates", UINT, whole, g.updates),
-	JS_AS("last_update", UINT, whole, g.last_update),
+JS_DEFINE(whole_object, "graph_in_full", whole, JS_IN(UINT, whole, g, id),
+	JS_IN(BOOL, whole, g, is_exec, before), JS_AS("made_seq", UINT, whole, g.made),
+	JS_IN(ID, whole, g, source), JS_OF("capture", POINTER, whole, capture, capture_object),
+	JS_IN(UINT, whole, g, launches, last_launch, updates, last_update),
 	JS_NUMBERS_OF("launched", whole, launched, nlaunched),
 	JS_NUMBERS_OF("updated", whole, updated, nupdated),
 	JS_BY("step_list", whole, steps, put_steps, "[step]"));

@@ -294,8 +294,8 @@ static void put_word(struct buf *out, const void *blob)
 	}
 }
 
-JS_DEFINE(arg_object, "arg", arg, JS(UINT, arg, arg), JS(UINT, arg, offset),
-	JS_AS("size", UINT, arg, bytes.len), JS_BY("data", arg, bytes, put_digits, "text"),
+JS_DEFINE(arg_object, "arg", arg, JS(UINT, arg, arg, offset), JS_AS("size", UINT, arg, bytes.len),
+	JS_BY("data", arg, bytes, put_digits, "text"),
 	JS_BY("value", arg, bytes, put_word, "hex or null"));
 
 struct err *cmd_info_args(struct session *s, const struct cmd_args *a)

@@ -169,7 +169,7 @@ struct line {
 	const char *instruction, *file;
 };
 JS_DEFINE(line_object, "ptx_line", line, JS(UINT, line, ptx_line), JS(BOOL, line, here),
-	JS(TEXT, line, instruction), JS(TEXT, line, file), JS(UINT, line, line));
+	JS(TEXT, line, instruction, file), JS(UINT, line, line));
 
 static void json_lines(const struct lines *l, struct buf *b)
 {

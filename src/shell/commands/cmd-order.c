@@ -234,9 +234,9 @@ struct party {
 	bool host;
 	const char *how, *name; /* name NULL: a whole command */
 };
-JS_DEFINE(party_object, "party", party, JS_AS("seq", UINT, party, place.seq),
-	JS_AS("by_host", BOOL, party, host), JS(TEXT, party, how),
-	JS_MAYBE("node", ID, party, node), JS_MAYBE("name", TEXT, party, name),
+JS_DEFINE(party_object, "party", party, JS_IN(UINT, party, place, seq),
+	JS_AS("by_host", BOOL, party, host), JS(TEXT, party, how), JS_MAYBE("node", ID, party, node),
+	JS_MAYBE("name", TEXT, party, name),
 	JS_BY("command", party, place, put_cmd, "command or null"),
 	JS_BY("frames", party, place, put_stack, "[frame]"));
 
@@ -252,9 +252,9 @@ struct race {
 	bool early, staged;
 	struct party a, b;
 };
-JS_DEFINE(race_object, "race", race, JS(TEXT, race, tier), JS_AS("addr", HEX, race, r.addr),
-	JS_AS("size", UINT, race, r.size), JS_AS("allocation", HEX, race, r.alloc),
-	JS_AS("count", UINT, race, r.count), JS(BOOL, race, early), JS(BOOL, race, staged),
+JS_DEFINE(race_object, "race", race, JS(TEXT, race, tier), JS_IN(HEX, race, r, addr),
+	JS_IN(UINT, race, r, size), JS_AS("allocation", HEX, race, r.alloc),
+	JS_IN(UINT, race, r, count), JS(BOOL, race, early, staged),
 	JS_OF("a", OBJECT, race, a, party_object), JS_OF("b", OBJECT, race, b, party_object),
 	JS(TEXT, race, cure));
 

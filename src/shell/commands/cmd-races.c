@@ -219,13 +219,13 @@ JS_DEFINE(side_object, "race_side", soft_race_side,
 	{"kind", JS_NAMED, JS_MEMBER(soft_race_side, kind), .named = side_kind},
 	JS(U32S, soft_race_side, block), JS_AS("kernel_thread", U32S, soft_race_side, thread),
 	JS_AS("ptx_line", UINT, soft_race_side, line),
-	JS_AS("instruction", CHARS, soft_race_side, insn), JS(CHARS, soft_race_side, function),
-	JS(CHARS, soft_race_side, file), JS_AS("line", UINT, soft_race_side, source_line));
+	JS_AS("instruction", CHARS, soft_race_side, insn), JS(CHARS, soft_race_side, function, file),
+	JS_AS("line", UINT, soft_race_side, source_line));
 JS_DEFINE(kernel_race_object, "kernel_race", soft_race, JS_AS("seq", UINT, soft_race, label),
 	JS_AS("kernel_name", CHARS, soft_race, kernel),
 	{"tier", JS_NAMED, JS_MEMBER(soft_race, tier), .named = tier_name},
 	{"space", JS_NAMED, JS_MEMBER(soft_race, shared), .named = space_name},
-	JS(HEX, soft_race, addr), JS(UINT, soft_race, size), JS(UINT, soft_race, count),
+	JS(HEX, soft_race, addr), JS(UINT, soft_race, size, count),
 	JS_OF("sides", ARRAY, soft_race, side, side_object));
 
 static void print_head(const struct soft_race *r, struct buf *b)

@@ -539,9 +539,8 @@ struct position {
 	const struct soft_stop *inside;	 /* NULL: not under the microscope */
 	struct sbt_cmd_ref cmd;
 };
-JS_DEFINE(position_object, "position", position, JS(UINT, position, seq),
-	JS(UINT, position, last_seq), JS(BOOL, position, on_device), JS(BOOL, position, soft),
-	JS(BOOL, position, what_if), JS(BOOL, position, partial), JS(TEXT, position, file),
+JS_DEFINE(position_object, "position", position, JS(UINT, position, seq, last_seq),
+	JS(BOOL, position, on_device, soft, what_if, partial), JS(TEXT, position, file),
 	JS_OF("in_graph", POINTER, position, place, place_object),
 	JS_OF("in_kernel", POINTER, position, inside, inside_object),
 	JS_BY("command", position, cmd, sbt_json_ref, "command or null"));

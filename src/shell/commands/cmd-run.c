@@ -409,7 +409,7 @@ struct signal {
 	bool stop, pass;
 };
 JS_DEFINE(signal_object, "signal", signal, JS(TEXT, signal, signal), JS(INT, signal, number),
-	JS(BOOL, signal, stop), JS(BOOL, signal, pass));
+	JS(BOOL, signal, stop, pass));
 
 struct err *cmd_info_signals(struct session *s, const struct cmd_args *a)
 {
@@ -489,9 +489,9 @@ struct program {
 	int pid, exit_code, exit_signal;
 	bool soft;
 };
-JS_DEFINE(program_object, "program", program, JS(TEXT, program, program), JS(TEXT, program, args),
-	JS(INT, program, pid), JS(TEXT, program, status), JS(INT, program, exit_code),
-	JS(INT, program, exit_signal), JS(BOOL, program, soft));
+JS_DEFINE(program_object, "program", program, JS(TEXT, program, program, args),
+	JS(INT, program, pid), JS(TEXT, program, status), JS(INT, program, exit_code, exit_signal),
+	JS(BOOL, program, soft));
 
 struct err *cmd_info_program(struct session *s, const struct cmd_args *a)
 {

@@ -235,8 +235,8 @@ struct host_thread {
 	struct inferior_thread of;
 };
 JS_DEFINE(host_thread_object, "host_thread", host_thread, JS(UINT, host_thread, number),
-	JS_AS("tid", UINT, host_thread, of.tid), JS_AS("thread", UINT, host_thread, of.thread),
-	JS(BOOL, host_thread, selected), JS_AS("name", CHARS, host_thread, of.name));
+	JS_IN(UINT, host_thread, of, tid, thread), JS(BOOL, host_thread, selected),
+	JS_IN(CHARS, host_thread, of, name));
 
 static void print_thread(struct session *s, unsigned i, const struct inferior_thread *t, bool json, struct buf *b)
 {
@@ -391,8 +391,8 @@ const char cmd_info_sharedlibrary_help[] =
 	"Lists the ELF files mapped into the program, and whether they have symbols and line numbers.\n"
 	"Example: info sharedlibrary\n";
 
-JS_DEFINE(library_object, "library", inferior_library, JS(HEX, inferior_library, start),
-	JS(HEX, inferior_library, end), JS_AS("symbols", BOOL, inferior_library, has_symbols),
+JS_DEFINE(library_object, "library", inferior_library, JS(HEX, inferior_library, start, end),
+	JS_AS("symbols", BOOL, inferior_library, has_symbols),
 	JS_AS("lines", BOOL, inferior_library, has_lines),
 	JS_AS("file", TEXT, inferior_library, path));
 

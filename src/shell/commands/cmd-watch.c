@@ -184,8 +184,8 @@ static void put_json(struct buf *out, const void *text)
 }
 
 JS_DEFINE(writer_object, "writer", writer, JS(HEX, writer, addr), JS(UINT, writer, size),
-	JS_AS("seq", UINT, writer, w.seq), JS(UINT, writer, step),
-	JS_AS("certain", BOOL, writer, w.certain), JS_AS("changed", BOOL, writer, w.changed),
+	JS_IN(UINT, writer, w, seq), JS(UINT, writer, step),
+	JS_IN(BOOL, writer, w, certain, changed),
 	JS_BY("command", writer, cmd, put_json, "command or null"),
 	JS_BY("frames", writer, stack, stack_json, "[frame]"));
 
@@ -365,7 +365,7 @@ struct change {
 	struct memory_difference d;
 };
 JS_DEFINE(change_object, "change", change, JS(HEX, change, addr), JS(UINT, change, size),
-	JS_AS("bytes", UINT, change, d.bytes), JS_AS("offset", UINT, change, d.first));
+	JS_IN(UINT, change, d, bytes), JS_AS("offset", UINT, change, d.first));
 
 static void add_piece(struct diff *d, unsigned side, uint64_t addr, uint64_t size, uint64_t alloc_seq)
 {

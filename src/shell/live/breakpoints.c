@@ -487,9 +487,9 @@ void breakpoints_print(struct breakpoints *b, struct buf *out)
 }
 
 JS_DEFINE(breakpoint_object, "breakpoint", breakpoint, JS(UINT, breakpoint, id),
-	JS(BOOL, breakpoint, enabled), JS(BOOL, breakpoint, temporary), JS(UINT, breakpoint, hits),
-	JS(UINT, breakpoint, ignore), JS_AS("spec", TEXT, breakpoint, what),
-	JS_AS("condition", TEXT, breakpoint, cond), JS_AS("script", TEXT, breakpoint, commands));
+	JS(BOOL, breakpoint, enabled, temporary), JS(UINT, breakpoint, hits, ignore),
+	JS_AS("spec", TEXT, breakpoint, what), JS_AS("condition", TEXT, breakpoint, cond),
+	JS_AS("script", TEXT, breakpoint, commands));
 
 void breakpoints_json(struct breakpoints *b, struct buf *out)
 {

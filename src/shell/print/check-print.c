@@ -278,9 +278,8 @@ static const char *type_name(uint64_t as)
 JS_DEFINE(place_object, "difference", check_place, JS_AS("allocation", HEX, check_place, addr),
 	JS(UINT, check_place, size),
 	{"type", JS_NAMED, JS_MEMBER(check_place, as), .named = type_name},
-	JS(UINT, check_place, elements), JS(UINT, check_place, bytes),
-	JS(REAL, check_place, largest), JS_AS("ulp", REAL, check_place, steps),
-	JS_AS("addr", HEX, check_place, first_differs));
+	JS(UINT, check_place, elements, bytes), JS(REAL, check_place, largest),
+	JS_AS("ulp", REAL, check_place, steps), JS_AS("addr", HEX, check_place, first_differs));
 
 struct whole {
 	struct session *s;
@@ -316,9 +315,8 @@ static void put_command(struct buf *out, const void *launch)
 	buf_str(out, out->len == from ? "null" : "");
 }
 
-JS_DEFINE(launch_object, "checked_launch", launch, JS_AS("seq", UINT, launch, l.seq),
-	JS_AS("step", UINT, launch, l.step), JS_AS("nodes", UINT, launch, l.nodes),
-	JS_AS("differing", UINT, launch, l.differing), JS(UINT, launch, executions),
+JS_DEFINE(launch_object, "checked_launch", launch,
+	JS_IN(UINT, launch, l, seq, step, nodes, differing), JS(UINT, launch, executions),
 	JS(TEXT, launch, looks_like), JS_BY("command", launch, of, put_command, "command or null"),
 	JS_AS("unwritten_shared", BOOL, launch, l.shared),
 	JS_LIST_OF("places", launch, l.places, l.nplaces, place_object));
@@ -346,8 +344,8 @@ struct reader {
 	struct launch command; /* of it only the seq is known */
 	struct unwritten u;
 };
-JS_DEFINE(reader_object, "unwritten", reader, JS_AS("seq", UINT, reader, u.seq),
-	JS_AS("launches", UINT, reader, u.count), JS_AS("bytes", UINT, reader, u.bytes),
+JS_DEFINE(reader_object, "unwritten", reader, JS_IN(UINT, reader, u, seq),
+	JS_AS("launches", UINT, reader, u.count), JS_IN(UINT, reader, u, bytes),
 	JS_AS("addr", HEX, reader, u.read[0].addr), JS_AS("allocation", HEX, reader, u.alloc),
 	JS_BY("command", reader, command, put_command, "command or null"));
 
@@ -365,15 +363,15 @@ static void put_unwritten(struct buf *out, const void *whole)
 }
 
 JS_DEFINE(whole_object, "check", whole, JS_AS("first_seq", UINT, whole, r.first),
-	JS_AS("last_seq", UINT, whole, r.last), JS_AS("checked", UINT, whole, r.checked),
+	JS_AS("last_seq", UINT, whole, r.last), JS_IN(UINT, whole, r, checked),
 	JS_AS("executions", UINT, whole, r.runs),
 	JS_BY("nondeterministic", whole, s, put_launches, "[checked_launch]"),
 	JS_NUMBERS_OF("passing", whole, r.passing, r.npassing),
 	JS_BY("unwritten", whole, s, put_unwritten, "[unwritten]"), JS(UINT, whole, fault_seq),
-	JS_AS("heap", UINT, whole, r.heap), JS_AS("kept_back", UINT, whole, r.late), JS_AS("outside", UINT, whole, r.outside),
-	JS(TEXT, whole, ended_by), JS_AS("reached", UINT, whole, r.reached),
-	JS_AS("not_checked", UINT, whole, r.missed), JS(BOOL, whole, passing_known),
-	JS(BOOL, whole, unwritten_known));
+	JS_IN(UINT, whole, r, heap), JS_AS("kept_back", UINT, whole, r.late),
+	JS_IN(UINT, whole, r, outside), JS(TEXT, whole, ended_by), JS_IN(UINT, whole, r, reached),
+	JS_AS("not_checked", UINT, whole, r.missed),
+	JS(BOOL, whole, passing_known, unwritten_known));
 
 void check_json(struct session *s, const struct check_result *r, struct buf *out)
 {

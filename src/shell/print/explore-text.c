@@ -284,13 +284,12 @@ static void put_schedule(struct buf *out, const void *found)
 
 /* flipped is the first member. */
 JS_DEFINE(found_object, "found", explore_found,
-	JS_BY("pairs", explore_found, flipped, put_pairs, "[pair]"),
-	JS(UINT, explore_found, poison), JS(BOOL, explore_found, always),
-	JS(UINT, explore_found, held), JS(UINT, explore_found, again),
+	JS_BY("pairs", explore_found, flipped, put_pairs, "[pair]"), JS(UINT, explore_found, poison),
+	JS(BOOL, explore_found, always), JS(UINT, explore_found, held, again),
 	JS_AS("allocation", HEX, explore_found, place),
 	JS_AS("size", UINT, explore_found, place_size), JS(UINT, explore_found, bytes),
-	JS_AS("addr", HEX, explore_found, at), JS(BYTES, explore_found, was),
-	JS(BYTES, explore_found, is), JS_AS("trace", TEXT, explore_found, path),
+	JS_AS("addr", HEX, explore_found, at), JS(BYTES, explore_found, was, is),
+	JS_AS("trace", TEXT, explore_found, path),
 	JS_BY("schedule", explore_found, flipped, put_schedule, "[entry]"));
 
 struct result {
@@ -310,15 +309,13 @@ static void put_have(struct buf *out, const void *result)
 	buf_byte(out, ']');
 }
 
-JS_DEFINE(result_object, "explore", result, JS_AS("trace", TEXT, result, r.trace),
+JS_DEFINE(result_object, "explore", result, JS_IN(TEXT, result, r, trace),
 	JS_AS("recording", HEX, result, r.id), JS_AS("first_seq", UINT, result, r.first),
-	JS_AS("last_seq", UINT, result, r.last), JS_AS("shards", UINT, result, r.shards),
-	JS_BY("have", result, r, put_have, "[number]"), JS_AS("executed", UINT, result, r.executed),
-	JS_AS("alike", UINT, result, r.alike), JS_AS("unordered", UINT, result, r.pairs),
-	JS_AS("unstable", UINT, result, r.unstable),
-	JS_AS("left_early", BOOL, result, r.left_early),
-	JS_AS("went_through", BOOL, result, r.went_through), JS(BOOL, result, complete),
-	JS_AS("seconds", REAL, result, r.seconds),
+	JS_AS("last_seq", UINT, result, r.last), JS_IN(UINT, result, r, shards),
+	JS_BY("have", result, r, put_have, "[number]"), JS_IN(UINT, result, r, executed, alike),
+	JS_AS("unordered", UINT, result, r.pairs), JS_IN(UINT, result, r, unstable),
+	JS_IN(BOOL, result, r, left_early, went_through), JS(BOOL, result, complete),
+	JS_IN(REAL, result, r, seconds),
 	JS_LIST_OF("found", result, r.found, r.nfound, found_object));
 
 void explore_json(const struct explore_result *r, struct buf *out)

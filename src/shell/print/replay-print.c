@@ -20,17 +20,16 @@ struct fault {
 };
 JS_DEFINE(fault_object, "fault", fault, JS_MAYBE("seq", SEQ, fault, seq),
 	JS_AS("told_seq", UINT, fault, f.told), JS_AS("first_seq", UINT, fault, f.first),
-	JS_AS("last_seq", UINT, fault, f.last), JS_AS("code", UINT, fault, f.code),
+	JS_AS("last_seq", UINT, fault, f.last), JS_IN(UINT, fault, f, code),
 	JS(BOOL, fault, as_recorded));
 
 struct phases {
 	double read_trace, driver, place, code, restore, checkpointing, execute, execute_on_device,
 		hash;
 };
-JS_DEFINE(phases_object, "phases", phases, JS(REAL, phases, read_trace), JS(REAL, phases, driver),
-	JS(REAL, phases, place), JS_AS("load_code", REAL, phases, code), JS(REAL, phases, restore),
-	JS(REAL, phases, checkpointing), JS(REAL, phases, execute),
-	JS(REAL, phases, execute_on_device), JS(REAL, phases, hash));
+JS_DEFINE(phases_object, "phases", phases, JS(REAL, phases, read_trace, driver, place),
+	JS_AS("load_code", REAL, phases, code),
+	JS(REAL, phases, restore, checkpointing, execute, execute_on_device, hash));
 
 struct different {
 	uint64_t addr, size, offset; /* offset UINT64_MAX: not known */
@@ -59,7 +58,7 @@ struct why {
 };
 JS_DEFINE(why_object, "verdict", why,
 	{"kind", JS_NAMED, JS_MEMBER(why, v.kind), .named = verdict_name},
-	JS_AS("seq", UINT, why, v.seq), JS_AS("with", UINT, why, v.with), JS(BLOB, why, text));
+	JS_IN(UINT, why, v, seq, with), JS(BLOB, why, text));
 
 struct replayed {
 	struct device_info info;
@@ -107,23 +106,21 @@ static void put_differences(struct buf *out, const void *verified)
 
 JS_DEFINE(replayed_object, "replayed", replayed, JS_AS("first_seq", UINT, replayed, info.first),
 	JS_AS("last_seq", UINT, replayed, info.last), JS(BOOL, replayed, soft),
-	JS_AS("bytes", UINT, replayed, info.bytes),
-	JS_AS("allocations", UINT, replayed, v.sums.pieces),
+	JS_IN(UINT, replayed, info, bytes), JS_AS("allocations", UINT, replayed, v.sums.pieces),
 	JS_AS("identical", UINT, replayed, v.sums.same),
 	JS_AS("unchecked", UINT, replayed, v.sums.unchecked),
 	JS_AS("own", UINT, replayed, v.sums.own), JS_AS("outputs", UINT, replayed, v.sums.outputs),
 	JS_AS("outputs_identical", UINT, replayed, v.sums.outputs_same),
 	JS_AS("outputs_unchecked", UINT, replayed, v.sums.outputs_unknown),
 	JS_AS("first_output", UINT, replayed, v.sums.first_output),
-	JS_AS("unrepeatable", UINT, replayed, info.unrepeatable), JS(REAL, replayed, seconds),
+	JS_IN(UINT, replayed, info, unrepeatable), JS(REAL, replayed, seconds),
 	JS(BOOL, replayed, verified), JS_AS("executed", UINT, replayed, info.work),
 	JS_AS("from_recording", UINT, replayed, info.recorded),
-	JS_AS("left_out", UINT, replayed, info.left_out),
+	JS_IN(UINT, replayed, info, left_out),
 	JS_OF("fault", POINTER, replayed, fault, fault_object),
 	JS_BY("notes", replayed, info.notes, put_lines, "[text]"),
 	JS_OF("milliseconds", POINTER, replayed, phases, phases_object),
-	JS_AS("restored_bytes", UINT, replayed, figures.restored_bytes),
-	JS_AS("checkpoints", UINT, replayed, figures.checkpoints),
+	JS_IN(UINT, replayed, figures, restored_bytes, checkpoints),
 	JS_BY("differences", replayed, v, put_differences, "[different]"),
 	JS_OF("verdict", POINTER, replayed, why, why_object));
 
@@ -155,9 +152,8 @@ struct faulted {
 	bool soft;
 	struct fault fault;
 };
-JS_DEFINE(faulted_object, "faulted", faulted, JS(UINT, faulted, first_seq),
-	JS(UINT, faulted, last_seq), JS(BOOL, faulted, soft),
-	JS_OF("fault", OBJECT, faulted, fault, fault_object));
+JS_DEFINE(faulted_object, "faulted", faulted, JS(UINT, faulted, first_seq, last_seq),
+	JS(BOOL, faulted, soft), JS_OF("fault", OBJECT, faulted, fault, fault_object));
 
 void faulted_json(struct buf *out, const struct replay_device *rd)
 {
@@ -176,11 +172,10 @@ struct part {
 	struct partial_result r;
 	double seconds;
 };
-JS_DEFINE(part_object, "part", part, JS(UINT, part, first_seq), JS(UINT, part, last_seq),
+JS_DEFINE(part_object, "part", part, JS(UINT, part, first_seq, last_seq),
 	JS_AS("from_seq", UINT, part, r.plan.from), JS_AS("to_seq", UINT, part, r.at),
 	JS(BOOL, part, soft), JS_AS("executed", UINT, part, r.plan.executed),
-	JS(UINT, part, left_out), JS_AS("allocations", UINT, part, r.allocations),
-	JS_AS("identical", UINT, part, r.identical), JS_AS("inexact", UINT, part, r.inexact),
+	JS(UINT, part, left_out), JS_IN(UINT, part, r, allocations, identical, inexact),
 	JS(REAL, part, seconds), JS(BOOL, part, verified));
 
 void partial_json(struct buf *out, const struct replay_device *rd, const struct partial_result *r,

@@ -143,9 +143,8 @@ struct frame {
 	bool inlined, python;
 };
 JS_DEFINE(frame_object, "frame", frame, JS(UINT, frame, frame), JS(HEX, frame, pc),
-	JS_AS("function", TEXT, frame, sym.function), JS_AS("file", TEXT, frame, sym.file),
-	JS_AS("line", UINT, frame, sym.line), JS_AS("binary", TEXT, frame, sym.module),
-	JS(BOOL, frame, inlined), JS(BOOL, frame, python));
+	JS_IN(TEXT, frame, sym, function, file), JS_IN(UINT, frame, sym, line),
+	JS_AS("binary", TEXT, frame, sym.module), JS(BOOL, frame, inlined, python));
 
 void stack_json(struct buf *out, const void *stack)
 {

@@ -272,7 +272,7 @@ JS_DEFINE(unreplayable_object, "unreplayable", unreplayable, JS(TEXT, unreplayab
 struct window {
 	uint64_t first_seq, last_seq;
 };
-JS_DEFINE(window_object, "window", window, JS(UINT, window, first_seq), JS(UINT, window, last_seq));
+JS_DEFINE(window_object, "window", window, JS(UINT, window, first_seq, last_seq));
 
 struct summary {
 	const char *file, *damage;
@@ -304,19 +304,13 @@ static void put_windows(struct buf *out, const void *reader)
 	buf_byte(out, ']');
 }
 
-JS_DEFINE(summary_object, "trace", summary, JS(TEXT, summary, file), JS(UINT, summary, size),
-	JS(UINT, summary, commands), JS(UINT, summary, first_seq), JS(UINT, summary, last_seq),
-	JS(UINT, summary, lost), JS_AS("program", TEXT, summary, m.program),
-	JS_AS("cwd", TEXT, summary, m.cwd), JS_AS("host", TEXT, summary, m.host),
-	JS_AS("gpu", TEXT, summary, m.gpu), JS_AS("tsdb", TEXT, summary, m.tsdb),
-	JS_AS("start_ns", UINT, summary, m.start_ns), JS_AS("pid", UINT, summary, m.pid),
-	JS_AS("driver_version", UINT, summary, m.driver_version),
-	JS_AS("soft", BOOL, summary, m.soft), JS_AS("stacks", BOOL, summary, m.stacks),
-	JS_AS("timestamps", BOOL, summary, m.timestamps), JS_AS("rank", ID, summary, m.rank),
-	JS_AS("ranks", ID, summary, m.ranks), JS_AS("observed", BOOL, summary, m.observed),
-	JS_AS("attached_at", SEQ, summary, t.attach_seq),
-	JS_AS("found_allocations", UINT, summary, t.found_allocations),
-	JS_AS("unknown", UINT, summary, t.unknown), JS(TEXT, summary, damage),
+JS_DEFINE(summary_object, "trace", summary, JS(TEXT, summary, file),
+	JS(UINT, summary, size, commands, first_seq, last_seq, lost),
+	JS_IN(TEXT, summary, m, program, cwd, host, gpu, tsdb),
+	JS_IN(UINT, summary, m, start_ns, pid, driver_version),
+	JS_IN(BOOL, summary, m, soft, stacks, timestamps), JS_IN(ID, summary, m, rank, ranks),
+	JS_IN(BOOL, summary, m, observed), JS_AS("attached_at", SEQ, summary, t.attach_seq),
+	JS_IN(UINT, summary, t, found_allocations, unknown), JS(TEXT, summary, damage),
 	JS_BY("unreplayable", summary, r, put_calls, "[unreplayable]"),
 	JS_BY("windows", summary, r, put_windows, "[window]"));
 

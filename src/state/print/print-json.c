@@ -27,7 +27,7 @@ static void put_u32s(struct buf *out, const void *blob)
 struct param {
 	uint32_t offset, size;
 };
-JS_DEFINE(param_object, "param", param, JS(UINT, param, offset), JS(UINT, param, size));
+JS_DEFINE(param_object, "param", param, JS(UINT, param, offset, size));
 
 void print_json_params(struct buf *out, const void *params)
 {
@@ -111,14 +111,11 @@ static void put_view(struct buf *out, const void *view)
 	buf_byte(out, ']');
 }
 
-JS_DEFINE(totals_object, "summary", state_totals, JS(UINT, state_totals, seq),
-	JS(UINT, state_totals, commands), JS(UINT, state_totals, launches),
-	JS(UINT, state_totals, copies), JS(UINT, state_totals, fills),
-	JS(UINT, state_totals, syncs), JS(UINT, state_totals, failed),
-	JS(UINT, state_totals, pending), JS(UINT, state_totals, oddities),
-	JS(TEXT, state_totals, last_oddity), JS_AS("attached_at", SEQ, state_totals, attach_seq),
-	JS(UINT, state_totals, found_allocations), JS(UINT, state_totals, found_bytes),
-	JS(UINT, state_totals, unknown));
+JS_DEFINE(totals_object, "summary", state_totals,
+	JS(UINT, state_totals, seq, commands, launches, copies, fills, syncs, failed, pending),
+	JS(UINT, state_totals, oddities), JS(TEXT, state_totals, last_oddity),
+	JS_AS("attached_at", SEQ, state_totals, attach_seq),
+	JS(UINT, state_totals, found_allocations, found_bytes, unknown));
 
 struct whole {
 	const struct state_totals *totals;
