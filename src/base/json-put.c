@@ -42,6 +42,16 @@ void js_text(struct buf *out, const char *text)
 		buf_str(out, "null");
 }
 
+void js_raw(struct buf *out, const void *buf)
+{
+	const struct buf *b = buf;
+
+	if (b->len)
+		buf_add(out, b->data, b->len);
+	else
+		buf_str(out, "null");
+}
+
 /* A trace has millions of them, and printf is several times slower. */
 void js_u64(struct buf *out, uint64_t v)
 {

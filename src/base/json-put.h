@@ -142,5 +142,7 @@ void js_bytes(struct buf *out, const void *text, size_t n);
 void js_u64(struct buf *out, uint64_t v);
 /* text; NULL: null. */
 void js_text(struct buf *out, const char *text);
+/* A struct buf of JSON, for JS_BY(); empty: null. */
+void js_raw(struct buf *out, const void *buf);
 
 #endif

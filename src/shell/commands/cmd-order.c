@@ -190,60 +190,36 @@ static void print_race(struct races_view *v, struct buf *b, size_t i)
 	buf_byte(b, '\n');
 }
 
-/* As which command, and from where. */
-struct place {
-	struct races_view *v;
-	uint64_t seq;
-};
-
-static uint32_t put_party_cmd(struct buf *out, const void *place)
-{
-	const struct place *p = place;
-	const size_t from = out->len;
-	uint32_t stack = 0;
-	struct err *e = trace_print_cmd(p->v->r, p->v->names, p->seq, true, out, &stack);
-
-	if (!e)
-		return stack;
-	err_free(e);
-	out->len = from;
-	buf_str(out, "null");
-	return 0;
-}
-
-static void put_cmd(struct buf *out, const void *place)
-{
-	put_party_cmd(out, place);
-}
-
-static void put_stack(struct buf *out, const void *place)
-{
-	const struct place *p = place;
-	struct buf unused = BUF_INIT;
-	struct stack st = {0};
-
-	err_free(stack_recorded(p->v->s, p->v->r, put_party_cmd(&unused, place), &st));
-	stack_json(out, &st);
-	buf_free(&unused);
-	stack_free(&st);
-}
-
 struct party {
-	struct place place;
-	uint32_t node;
+	struct order_party p;
 	bool host;
 	const char *how, *name; /* name NULL: a whole command */
+	struct buf cmd;		/* JSON */
+	struct stack stack;
 };
-JS_DEFINE(party_object, "party", party, JS_IN(UINT, party, place, seq),
-	JS_AS("by_host", BOOL, party, host), JS(TEXT, party, how), JS_MAYBE("node", ID, party, node),
-	JS_MAYBE("name", TEXT, party, name),
-	JS_BY("command", party, place, put_cmd, "command or null"),
-	JS_BY("frames", party, place, put_stack, "[frame]"));
+JS_DEFINE(party_object, "party", party, JS_IN(UINT, party, p, seq),
+	JS_AS("by_host", BOOL, party, host), JS(TEXT, party, how),
+	JS_MAYBE("node", ID, party, p.node), JS_MAYBE("name", TEXT, party, name),
+	JS_BY("command", party, cmd, js_raw, "command or null"),
+	JS_BY("frames", party, stack, stack_json, "[frame]"));
 
-static struct party party_of(struct races_view *v, const struct order_party *p)
+static void party_init(struct party *x, struct races_view *v, const struct order_party *p)
 {
-	return (struct party){{v, p->seq}, p->node, p->stream == SBT_NO_ID, order_how_name(p->how),
-		p->node == SBT_NO_ID ? NULL : node_name(v, p)};
+	uint32_t stack = 0;
+	struct err *e;
+
+	*x = (struct party){*p, p->stream == SBT_NO_ID, order_how_name(p->how),
+		p->node == SBT_NO_ID ? NULL : node_name(v, p), BUF_INIT, {0}};
+	e = trace_print_cmd(v->r, v->names, p->seq, true, &x->cmd, &stack);
+	if (!e)
+		e = stack_recorded(v->s, v->r, stack, &x->stack);
+	err_free(e);
+}
+
+static void party_deinit(struct party *x)
+{
+	buf_free(&x->cmd);
+	stack_free(&x->stack);
 }
 
 struct race {
@@ -260,13 +236,17 @@ JS_DEFINE(race_object, "race", race, JS(TEXT, race, tier), JS_IN(HEX, race, r, a
 
 static void json_race(struct races_view *v, struct buf *b, const struct order_race *r)
 {
+	struct race race = {*r, order_tier_name(r->tier), .early = r->early & ~ORDER_EARLY_VALUE,
+		.staged = r->staged};
 	struct buf cure = BUF_INIT;
 
 	order_race_cure(&cure, r);
-	js_add(b, &race_object,
-		&(struct race){*r, order_tier_name(r->tier), buf_cstr(&cure),
-			r->early & ~ORDER_EARLY_VALUE, r->staged, party_of(v, &r->a),
-			party_of(v, &r->b)});
+	race.cure = buf_cstr(&cure);
+	party_init(&race.a, v, &r->a);
+	party_init(&race.b, v, &r->b);
+	js_add(b, &race_object, &race);
+	party_deinit(&race.a);
+	party_deinit(&race.b);
 	buf_free(&cure);
 }
 

@@ -174,19 +174,14 @@ struct writer {
 	uint64_t addr, size;
 	struct replay_writer w;
 	uint32_t step;
-	const char *cmd; /* JSON */
+	struct buf cmd; /* JSON */
 	struct stack stack;
 };
-
-static void put_json(struct buf *out, const void *text)
-{
-	buf_str(out, *(const char *const *)text);
-}
 
 JS_DEFINE(writer_object, "writer", writer, JS(HEX, writer, addr), JS(UINT, writer, size),
 	JS_IN(UINT, writer, w, seq), JS(UINT, writer, step),
 	JS_IN(BOOL, writer, w, certain, changed),
-	JS_BY("command", writer, cmd, put_json, "command or null"),
+	JS_BY("command", writer, cmd, js_raw, "command or null"),
 	JS_BY("frames", writer, stack, stack_json, "[frame]"));
 
 static void text_writer(struct buf *b, const struct replay_writer *w, const struct stack *st)
@@ -212,9 +207,7 @@ static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size, 
 	if (!e)
 		e = stack_recorded(s, s->engine.trace.reader, id, &st);
 	if (!e && json) {
-		js_put(&b, &writer_object,
-			&(struct writer){
-				addr, size, *w, step, cmd.len ? buf_cstr(&cmd) : "null", st});
+		js_put(&b, &writer_object, &(struct writer){addr, size, *w, step, cmd, st});
 		buf_byte(&b, '\n');
 	} else if (!e) {
 		buf_str(&b, buf_cstr(&cmd));
