@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The devices, TSDB_SOFT_DEVICES of them, all alike: "TraceSmith software GPU", compute capability 7.5. Their multiprocessors are the machine's cores; the other
+ * The devices, TSDB_SOFT_DEVICES of them, all alike: "TraceSmith software GPU", compute capability 7.5 unless TSDB_SOFT_CC says another. Their multiprocessors are the machine's cores; the other
  * figures are those of the vendor's 7.5 parts ("CUDA C++ Programming Guide", technical specifications per compute capability), so that
  * programs choose launch shapes as they would on one.
  */
@@ -168,12 +168,33 @@ DRV_DEFINE(2, cuDeviceTotalMem_v2, size_t *, bytes, CUdevice, dev)
 	return CUDA_SUCCESS;
 }
 
+unsigned device_cc(void)
+{
+	static const struct {
+		const char *text;
+		unsigned cc;
+	} known[] = {{"7.5", 75}, {"8.0", 80}, {"8.6", 86}, {"8.9", 89}, {"9.0", 90}, {"10.0", 100}, {"12.0", 120}};
+	static _Atomic unsigned chosen; /* cc + 1 */
+	const char *text = getenv("TSDB_SOFT_CC");
+	unsigned cc = text && *text ? 0 : 75;
+
+	if (chosen)
+		return chosen - 1;
+	for (unsigned i = 0; i < sizeof known / sizeof *known && !cc; i++)
+		if (!strcmp(text, known[i].text))
+			cc = known[i].cc;
+	if (!cc)
+		drv_say("TSDB_SOFT_CC=%s is none of the compute capabilities 7.5, 8.0, 8.6, 8.9, 9.0, 10.0 and 12.0", text);
+	chosen = cc + 1;
+	return cc;
+}
+
 DRV_DEFINE(3, cuDeviceComputeCapability, int *, major, int *, minor, CUdevice, dev)
 {
 	REQUIRE(major && minor);
 	TRY_CU(device_check(dev));
-	*major = DEV_CC_MAJOR;
-	*minor = DEV_CC_MINOR;
+	*major = (int)device_cc() / 10;
+	*minor = (int)device_cc() % 10;
 	return CUDA_SUCCESS;
 }
 
@@ -264,8 +285,6 @@ static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
 	A(MAX_THREADS_PER_MULTIPROCESSOR, DEV_THREADS_PER_SM),
 	A(ASYNC_ENGINE_COUNT, 3),
 	A(UNIFIED_ADDRESSING, 1),
-	A(COMPUTE_CAPABILITY_MAJOR, DEV_CC_MAJOR),
-	A(COMPUTE_CAPABILITY_MINOR, DEV_CC_MINOR),
 	A(STREAM_PRIORITIES_SUPPORTED, 1),
 	A(GLOBAL_L1_CACHE_SUPPORTED, 1),
 	A(LOCAL_L1_CACHE_SUPPORTED, 1),
@@ -301,6 +320,15 @@ DRV_DEFINE(3, cuDeviceGetAttribute, int *, pi, CUdevice_attribute, attrib, CUdev
 	REQUIRE(pi && attrib >= 1 && attrib < CU_DEVICE_ATTRIBUTE_MAX);
 	TRY_CU(device_check(dev));
 	switch (attrib) {
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+		*pi = (int)device_cc() / 10;
+		break;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+		*pi = (int)device_cc() % 10;
+		break;
+	case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: /* they are launched in any case; programs ask first */
+		*pi = device_cc() >= 90;
+		break;
 	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
 		*pi = (int)device_sm_count();
 		break;

@@ -115,6 +115,10 @@ static void init_once(void)
 		init_result = CUDA_ERROR_NO_DEVICE;
 		return;
 	}
+	if (!device_cc()) {
+		init_result = CUDA_ERROR_INVALID_DEVICE;
+		return;
+	}
 	if (!mem_total())
 		return;
 	init_result = CUDA_SUCCESS;

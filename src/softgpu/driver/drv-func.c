@@ -73,7 +73,7 @@ CUresult func_attribute_get(const struct ptx_function_info *info, const struct f
 		*ret = (int)info->target;
 		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-		*ret = DEV_CC_MAJOR * 10 + DEV_CC_MINOR;
+		*ret = (int)device_cc();
 		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
 		*ret = 0;

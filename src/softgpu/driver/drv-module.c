@@ -27,7 +27,7 @@ static CUresult image_from_fatbin(const void *image, size_t limit, char **text, 
 	size_t n = limit == SIZE_MAX ? fatbin_size(image) : limit;
 	const char *why;
 
-	switch (fatbin_ptx(image, n, DEV_CC_MAJOR * 10 + DEV_CC_MINOR, text, size, &why)) {
+	switch (fatbin_ptx(image, n, device_cc(), text, size, &why)) {
 	case FATBIN_OK:
 		return CUDA_SUCCESS;
 	case FATBIN_NO_MEMORY:

@@ -355,8 +355,8 @@ CUresult copy_bytes(uint64_t dst, enum copy_side dst_side, uint64_t src, enum co
 CUresult fill_check(const struct fill *f);
 
 /* --- device facts (drv-device.c) ----------------------------------------------------------------------- */
-#define DEV_CC_MAJOR 7
-#define DEV_CC_MINOR 5
+/* The compute capability, 75 for 7.5: TSDB_SOFT_CC. 0: that names none that there is; nothing starts then. */
+unsigned device_cc(void);
 #define DEV_MAX_THREADS 1024
 #define DEV_MAX_SHARED 49152
 #define DEV_MAX_SHARED_OPTIN 65536

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The software GPU as the shell sets it up: a limit on time, several devices, a kernel that never ends, textures in a trace."""
 import os
+import shutil
 import sys
 import time
 
@@ -71,3 +72,28 @@ def test_a_shuffle_from_a_lane_that_is_not_there_is_named_once(t):
     t.match(r'a result that is not defined: kernel _Z4sum8Piii, block \(0,0,0\), thread \(0,0,0\), PTX line \d+: shfl.*reads lane 16, which takes no part', r.err)
     r = t.run([program('shuffles'), 'fixed'], env=env)
     t.equal((r.out, r.err), ('36\n', ''), 'the fixed twin')
+
+
+def test_compute_capability(t):
+    """TSDB_SOFT_CC is what programs see, and what decides which PTX they get; one that there is not is refused."""
+    t.need_soft()
+    for cc in '7.5', '8.0', '9.0', '10.0':
+        r = t.record('vecadd', env={'TSDB_SOFT_CC': cc})
+        t.equal(r.status, 0, f'record on {cc}')
+        major, minor = cc.split('.')
+        t.match(rf'^#\d+ device 0 "TraceSmith software GPU" sm_major {major} sm_minor {minor} ' if minor != '0' else rf'^#\d+ device 0 "TraceSmith software GPU" sm_major {major} (?!sm_minor [1-9])',
+                t.tsdb('view', 't.sbt').out)
+        t.equal(t.tsdb('replay', 't.sbt').status, 0, f'replay of {cc}')
+    r = t.record('vecadd', env={'TSDB_SOFT_CC': '6.1'})
+    t.check(r.status != 0, 'refused')
+    t.match(r'TSDB_SOFT_CC=6\.1 is none of the compute capabilities 7\.5, 8\.0, 8\.6, 8\.9, 9\.0, 10\.0 and 12\.0', r.err)
+    nvcc = shutil.which('nvcc') or os.path.join(os.environ.get('CUDA_DIR', '/usr/local/cuda'), 'bin', 'nvcc')
+    if not os.path.exists(nvcc):
+        return
+    with open(t.path('which.cu'), 'w', encoding='ascii') as f:
+        f.write('#include <cstdio>\n__global__ void k(int *p) {\n#ifdef __CUDA_ARCH__\n*p = __CUDA_ARCH__;\n#endif\n}\n'
+                'int main() { int *p, v; cudaMalloc(&p, 4); k<<<1, 1>>>(p); cudaMemcpy(&v, p, 4, cudaMemcpyDeviceToHost); printf("arch %d\\n", v); }\n')
+    gen = [x for a in ('75', '80', '90') for x in ('-gencode', f'arch=compute_{a},code=compute_{a}')]
+    t.equal(t.run([nvcc, '-cudart', 'shared', *gen, 'which.cu', '-o', 'which']).status, 0, 'nvcc')
+    for cc, arch in ('7.5', 750), ('8.6', 800), ('9.0', 900), ('10.0', 900):
+        t.match(rf'^arch {arch}$', t.tsdb('record', '--gpu', 'soft', '-o', 'w.sbt', '--', './which', env={'TSDB_SOFT_CC': cc}).out, cc)
