@@ -16,6 +16,13 @@ SRC = os.environ.get('TSDB_SRC', os.path.join(os.path.dirname(os.path.abspath(__
 GEN = os.path.join(os.environ.get('TSDB_BUILD', '.'), 'tests/unit/sbt-gen')
 
 
+def same(then, now):
+    """A value that cannot be was printed as a number until docs/json.md gave every name one type: a BOOL above 1, an enumeration's unknown value."""
+    if isinstance(then, int) and not isinstance(then, bool) and then > 1:
+        return now == then or now is True or now == str(then)
+    return now == then
+
+
 def difference(path):
     with open(path[:-4] + '.txt', encoding='utf-8') as f:
         lines = f.read().split('\n')
@@ -34,7 +41,7 @@ def difference(path):
             continue
         old, new = json.loads(a), json.loads(b)
         for k, v in old.items():
-            if k not in new or new[k] != v:
+            if k not in new or not same(v, new[k]):
                 return f'#{old["seq"]} {old["kind"]}: {k} was {v!r}, is {new.get(k)!r}'
     return None
 

@@ -432,10 +432,10 @@ class Reader:
             return None if v == NO_ID else v
         if kind == 'INT':
             return v - (1 << 64) if v >> 63 else v
-        if kind == 'BOOL' and v <= 1:
+        if kind == 'BOOL':
             return bool(v)
-        if kind in self.enums and v < len(self.enums[kind]):
-            return self.enums[kind][v]
+        if kind in self.enums:
+            return self.enums[kind][v] if v < len(self.enums[kind]) else str(v)
         return v
 
     def commands(self):
