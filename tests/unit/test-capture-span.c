@@ -619,6 +619,56 @@ static void fresh_memory_is_recorded(void **state)
 	expect_no_piece();
 }
 
+#define STUCK ((CUstream)(uintptr_t)0x7777)
+static unsigned stuck_asked, stuck_waits;
+static bool is_stuck;
+
+static CUresult stuck_query(CUstream s)
+{
+	stuck_asked += s == STUCK;
+	return s == STUCK && is_stuck ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+
+static CUresult stuck_sync(CUstream s)
+{
+	stuck_waits += s == STUCK; /* would never return: the program's thread, which may be the one that the work waits for, is here */
+	return CUDA_SUCCESS;
+}
+
+/* Memory that is allocated in a stream whose work does not end is left out, after a time, and that is said; the next one there is left out at once. */
+static void fresh_memory_behind_work_that_does_not_end(void **state)
+{
+	CUdeviceptr a = (CUdeviceptr)(uintptr_t)device + (8 << 16);
+	__typeof__(cuda.cuStreamQuery) query = cuda.cuStreamQuery;
+	__typeof__(cuda.cuStreamSynchronize) sync = cuda.cuStreamSynchronize;
+	unsigned asked;
+	begin();
+	memset((void *)(uintptr_t)a, 1, SIZE);
+	cuda.cuStreamQuery = stuck_query;
+	cuda.cuStreamSynchronize = stuck_sync;
+	control->gpu_timeout = 200;
+	is_stuck = true;
+	stuck_asked = stuck_waits = 0;
+	FAKE(cuMemAllocAsync, &a, SIZE, STUCK);
+	assert_int_equal(stuck_waits, 0);
+	assert_true(stuck_asked > 100);
+	expect_no_piece();
+	assert_non_null(strstr(control->text2, "whose work before did not end"));
+	FAKE(cuMemFreeAsync, a, STUCK);
+	asked = stuck_asked;
+	FAKE(cuMemAllocAsync, &a, SIZE, STUCK);
+	assert_true(stuck_asked - asked <= 200);
+	is_stuck = false;
+	FAKE(cuMemFreeAsync, a, STUCK);
+	FAKE(cuMemAllocAsync, &a, SIZE, STUCK);
+	give_back(expect_piece(BULK_EFFECT, a, SIZE));
+	FAKE(cuMemFreeAsync, a, STUCK);
+	control->gpu_timeout = 0;
+	cuda.cuStreamQuery = query;
+	cuda.cuStreamSynchronize = sync;
+	end();
+}
+
 /* ---- effects of what cannot be repeated ------------------------------------------------------------------------------------- */
 
 #define LARGE (5 * SBT_PAGE + 100)
@@ -760,6 +810,7 @@ int main(void)
 		SPAN_TEST(a_source_that_is_not_there_is_told),
 		SPAN_TEST(not_while_a_stream_is_captured),
 		SPAN_TEST(fresh_memory_is_recorded),
+		SPAN_TEST(fresh_memory_behind_work_that_does_not_end),
 		SPAN_TEST(a_refused_span_is_tried_again_when_it_is_asked_for_again),
 		SPAN_TEST(work_in_streams_that_nobody_told_of),
 		SPAN_TEST(memory_that_the_driver_does_not_give),

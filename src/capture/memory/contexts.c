@@ -117,6 +117,8 @@ void device_leave(void)
 	driver->context_leave();
 }
 
+#define ASKED_AT_ONCE 100u /* times, before it sleeps between two questions */
+
 struct busy {
 	uint32_t ctx;
 	bool busy;
@@ -203,9 +205,21 @@ struct driver_result device_idle(struct device_set *s, unsigned tenths)
 	return driver->answer(DRIVER_OK);
 }
 
+struct driver_result device_finish(uint64_t stream, unsigned ms)
+{
+	const uint64_t most = ASKED_AT_ONCE + (uint64_t)ms * 10;
+	struct driver_result r = driver->stream_query(stream);
+	for (uint64_t tries = 1; r.status == DRIVER_NOT_READY && tries < most && agent_live(); tries++) {
+		if (tries >= ASKED_AT_ONCE)
+			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+		r = driver->stream_query(stream);
+	}
+	return r;
+}
+
 bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n)
 {
-	return driver_good(driver->copy_to_host(dst, addr, n, d->stream)) && driver_good(driver->stream_finish(d->stream));
+	return driver_good(driver->copy_to_host(dst, addr, n, d->stream)) && driver_good(device_finish(d->stream, deadline_limit()));
 }
 
 /* ---- hashes ----------------------------------------------------------------------------------------------------------------- */
@@ -308,7 +322,11 @@ bool device_hash_begin(struct device_ctx *d, const struct hash_kernel_range *r, 
 bool device_wait(struct device_ctx *d)
 {
 	struct hasher *h = d->kept;
-	const struct driver_result r = h ? driver->hash_wait(h->kernel, d->stream) : driver->stream_finish(d->stream);
+	struct driver_result r = device_finish(d->stream, deadline_limit());
+	if (h && r.status == DRIVER_NOT_READY)
+		h->kernel = NULL; /* they are still at work: nobody uses them again */
+	else if (h)
+		r = driver->hash_wait(h->kernel, d->stream);
 	d->kept = NULL;
 	if (h)
 		spin_unlock(&h->using);

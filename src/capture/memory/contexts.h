@@ -53,7 +53,9 @@ struct driver_result device_idle(struct device_set *s, unsigned tenths);
 /* Loads the hash kernels into contexts that lack them. Takes milliseconds, or tenths of a second if
  * they must be compiled. Not to be called while the process exits (the driver may never return). */
 void device_load(struct device_set *s);
-/* Within device_enter(): reads memory, with the work on it done. */
+/* Waits until the work in a stream is done, by asking: what waits in the driver could not be given up. DRIVER_NOT_READY: not within ms. */
+struct driver_result device_finish(uint64_t stream, unsigned ms);
+/* Within device_enter(): reads memory, with the work on it done. False also when the copy is not done within `set gpu-timeout`. */
 bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n);
 /* Whether the driver says that the memory is all within one allocation or mapping. */
 bool device_is_mapped(uint64_t addr, uint64_t size);

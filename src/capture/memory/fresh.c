@@ -9,6 +9,7 @@
 #include "capture/pipeline/bulk.h"
 #include "capture/core/calls.h"
 #include "capture/memory/contexts.h"
+#include "capture/memory/deadline.h"
 #include "capture/core/driver.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
@@ -79,6 +80,15 @@ static void send(struct device_ctx *d, const struct call *c)
 	}
 }
 
+/* Whether the stream's work has ended, within `set gpu-timeout`. One that did not is asked once from then on. */
+static bool is_there(uint64_t stream)
+{
+	static uint64_t stuck = UINT64_MAX; /* with the lock */
+	const struct driver_result r = device_finish(stream, stuck == stream ? 0 : deadline_limit());
+	stuck = r.status == DRIVER_NOT_READY ? stream : UINT64_MAX;
+	return driver_good(r);
+}
+
 static void look(struct call *c)
 {
 	const struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
@@ -89,9 +99,9 @@ static void look(struct call *c)
 	device_load(&fresh.set);
 	if (!device_enter(d))
 		return;
-	/* Stream-ordered memory can be read when its stream has reached the allocation. */
-	if (a->mem == SBT_MEM_ASYNC && !driver_good(driver->stream_finish(c->stream)))
-		span_note("fresh memory could not be read");
+	/* Stream-ordered memory can be read when its stream has reached the allocation; its work may wait for this very thread. */
+	if (a->mem == SBT_MEM_ASYNC && !is_there(c->stream))
+		span_note("memory was allocated in a stream whose work before did not end: what it held is not known (set gpu-timeout)");
 	else if (a->mem == SBT_MEM_IPC || was_used(a->addr, a->size) || !device_hash(&fresh.set, d, a->addr, a->size, a->mem == SBT_MEM_VMM, &hash) ||
 		 !sbt_hash_equal(hash, hash_of_zeros(a->size)))
 		send(d, c);
